@@ -1,0 +1,36 @@
+/* diag.h - diagnostics are data: collected here, rendered by whoever shows them. */
+#ifndef HEXC_DIAG_H
+#define HEXC_DIAG_H
+#include "taskmap/base.h"
+
+/* A place in the source.  line 0: nowhere. */
+typedef struct Src {
+	uint32_t line, col; /* 1-based; col counts bytes */
+	uint32_t len;       /* bytes underlined, >= 1 */
+} Src;
+
+enum { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+
+/* What kind of failure an error is; decides the code the library returns. */
+typedef enum DiagClass { DC_SOURCE, DC_LAYOUT, DC_LIMIT, DC_ARCH, DC_INTERNAL } DiagClass;
+
+typedef struct DiagMsg {
+	int severity;
+	DiagClass cls;
+	Src src;
+	const char *text; /* one sentence, no newline: names the thing and the mend */
+} DiagMsg;
+
+typedef struct Diag {
+	Arena *arena;
+	DiagMsg *msg;
+	int n, cap;
+	int nerror;
+} Diag;
+
+void diag_error(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void diag_fail(Diag *d, DiagClass cls, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
+void diag_warning(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Belongs to the message before it. */
+void diag_note(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
+#endif

@@ -1,0 +1,240 @@
+/* ir.h - the tile IR: SSA values, ops in blocks, structured regions.
+ *
+ * Naming: O_x op codes, D_x element types, S_x spaces, F_x op flags, T_x target features; object_verb for
+ * functions.  Everything lives in the unit's arena.
+ * The text form (print.c, read.c) holds everything here and parses back to the same IR. */
+#ifndef HEXC_IR_H
+#define HEXC_IR_H
+#include "hexc/diag.h"
+#include "taskmap/base.h"
+#include "taskmap/layout.h"
+
+typedef enum DType {
+#define DTYPE(name, bits, kind, exp, man) D_##name,
+#include "hexc/dtypes.def"
+	D_COUNT
+} DType;
+
+typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
+
+typedef struct DTypeInfo {
+	const char *name;
+	uint8_t bits;
+	uint8_t kind; /* DKind */
+	uint8_t exp, man;
+} DTypeInfo;
+extern const DTypeInfo dtype_info[D_COUNT];
+/* The type of that name, or D_COUNT. */
+DType dtype_find(const char *name, size_t n);
+
+enum { T_LDMATRIX = 1, T_CPASYNC = 2, T_MMA16816 = 4, T_BF16 = 8, T_STMATRIX = 16 };
+
+typedef struct Target {
+	const char *name;
+	int sm, ptx, llvm;
+	int64_t smem, smem_sm;
+	unsigned features; /* T_* */
+} Target;
+extern const Target targets[]; /* ends with name == NULL */
+const Target *target_find(const char *name); /* NULL: unknown */
+
+typedef enum Space { S_scalar, S_reg, S_shared, S_global } Space;
+
+/* A value's type.  Scalars have rank 0.  Extent -1: known at run time only (global tensors). */
+typedef struct Type {
+	DType dtype;
+	Space space;
+	int rank;
+	int64_t shape[DIM_MAX];
+	/* register tile: tile coordinates -> lane, warp, reg;  shared alloc: -> mem (elements, swizzled).
+	 * NULL until inference; `pinned` if the program gave it. */
+	const Layout *layout;
+	bool pinned;
+} Type;
+
+typedef enum OpCode {
+	O_none,
+#define OP(name, in, out, flags, shape, layout, emit, eval) O_##name,
+#include "hexc/ops.def"
+	O_COUNT
+} OpCode;
+
+enum { F_PURE = 1, F_ELT = 2, F_COMM = 4, F_MEM = 8, F_SYNC = 16, F_TERM = 32 };
+enum { V = -1 }; /* "any number" in ops.def */
+
+typedef struct OpInfo {
+	const char *name;
+	int8_t nin, nout; /* V: any */
+	uint8_t flags;
+} OpInfo;
+extern const OpInfo op_info[O_COUNT];
+
+typedef struct Op Op;
+typedef struct Block Block;
+typedef struct Kernel Kernel;
+
+typedef struct Val {
+	Type type;
+	uint32_t id;      /* %id in text: dense from 1 within the kernel */
+	Op *def;          /* NULL: an argument of `block` */
+	Block *block;     /* where it is defined */
+	int index;        /* result or argument number */
+	const char *name; /* source name, or NULL; decoration only */
+} Val;
+
+/* What inference decided for one op; NULL fields where they mean nothing. */
+typedef struct Pick {
+	const char *inst;    /* row of infer/instr.def: "ldmatrix_x4", "cp_async_16", "mma_m16n8k16_f32_f16",
+	                        or of a convert: "rename", "select", "shuffle", "shared" */
+	int vec;             /* elements of one access per lane */
+	int vec2;            /* convert through shared: elements of one read (vec is the write) */
+	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time) */
+	const Layout *scratch; /* convert, reduce: address layout of the staging tile */
+	int64_t scratch_bytes;
+	int64_t scratch_off; /* bytes from the start of the block's shared memory; set by pass smem */
+	double cost;         /* predicted cycles, for explain */
+} Pick;
+
+struct Op {
+	OpCode code;
+	uint32_t id;
+	Src src;
+	int nin, nout;
+	Val **in, **out;
+	int64_t imm[DIM_MAX]; /* see IR.md */
+	double fimm;
+	Block *blk[2];        /* for: body;  if: then, else */
+	Pick *pick;
+	Op *prev, *next;
+	Block *parent;
+};
+
+struct Block {
+	Val **arg;
+	int narg;
+	Op *first, *last; /* last is a yield once built */
+	Op *owner;        /* NULL: the kernel's body or grid */
+	Kernel *kernel;
+};
+
+typedef enum ParamKind { P_tensor, P_size, P_scalar } ParamKind;
+
+/* One launch parameter, in launch order: as declared, then the run-time sizes by first appearance.
+ * arg i of the body block is parameter i. */
+typedef struct Param {
+	ParamKind kind;
+	const char *name;
+	Val *val;               /* S_global tile, or scalar */
+	Val *size[DIM_MAX];     /* tensors: extents, i64 scalars computed at the top of the body */
+	Val *stride[DIM_MAX];   /* tensors: in elements, likewise */
+	bool written;           /* `out` or `inout` */
+	bool read;              /* not `out` */
+	/* sizes and scalars: what the program assumes.  value % mult == 0, lo <= value <= hi */
+	int64_t mult, lo, hi;
+	Src src;
+} Param;
+
+/* `assume` that is not of the form a Param holds: a bool scalar computed from parameters */
+typedef struct Assume {
+	Val *cond; /* in the grid block */
+	const char *text;
+	Src src;
+} Assume;
+
+enum { FOR_PLAIN, FOR_PIPELINE };
+
+/* One specialised kernel: constants and tunables have their values. */
+struct Kernel {
+	struct Unit *unit;
+	const char *name;
+	Param *param;
+	int nparam;
+	Block *body;
+	Block *grid;      /* i64 scalars over the body's size arguments; yields x, y, z */
+	Assume *assume;
+	int nassume;
+	int warps;        /* warps per block */
+	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
+	uint32_t nval, nop; /* ids handed out */
+	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
+	const struct { const char *name; int64_t value; } *konst; /* for the manifest */
+	int nkonst;
+	Src src;
+};
+
+/* One compilation. */
+typedef struct Unit {
+	Arena *arena;
+	Diag *diag;
+	const Target *target;
+	const char *file;   /* name in diagnostics */
+	const char *text;   /* source, for carets */
+	size_t len;
+	int candidate;      /* which solution to take, 0 = best */
+	Kernel **kernel;
+	int nkernel;
+} Unit;
+
+/* ---- build (ir.c) ------------------------------------------------------------------------------- */
+
+Kernel *kernel_new(Unit *u, const char *name);
+Block *block_new(Kernel *k, Op *owner);
+Val *block_arg(Block *b, Type t);
+/* An op at the end of b, or before `at` when at != NULL.  `in` is copied; results get the given types. */
+Op *op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out);
+void op_unlink(Op *o);                       /* take it out of its block */
+void op_move_before(Op *o, Op *at);
+/* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
+void val_replace(Kernel *k, Val *old, Val *new_val);
+Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user); /* deep, regions too */
+/* Short forms for index arithmetic; they fold constants at once.  i64 scalars. */
+Val *ir_const(Block *b, Op *at, int64_t x);
+Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
+bool val_is_const(const Val *v, int64_t *out); /* integer scalar constant? */
+
+Type type_scalar(DType d);
+Type type_tile(DType d, Space s, int rank, const int64_t *shape);
+int64_t type_size(const Type *t);            /* elements */
+bool type_same(const Type *a, const Type *b); /* dtype, space, shape; not layout */
+const char *type_print(Arena *a, const Type *t);
+
+/* Visit every op, blocks inside out of order of text (owner before its regions). */
+typedef struct OpWalk { Op *stack[64]; int depth; Op *next; Block *root; } OpWalk;
+Op *walk_first(OpWalk *w, Block *b);
+Op *walk_next(OpWalk *w);
+
+/* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
+
+void kernel_print(Text *t, const Kernel *k);
+/* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
+Kernel *kernel_read(Unit *u, const char *text, size_t n);
+/* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
+ * false when the IR is broken. */
+bool kernel_verify(Kernel *k, const char *after);
+
+/* ---- facts about index values (facts.c) --------------------------------------------------------- */
+
+/* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
+typedef struct Fact { int64_t mult, lo, hi; } Fact;
+Fact val_fact(Kernel *k, const Val *v);
+/* Is dim d of this view of a global tensor inside the tensor for every block and iteration? */
+bool view_in_bounds(Kernel *k, const Op *view, int d);
+/* Largest power of two (elements, <= cap) that divides the address offset of every row start of the view, i.e.
+ * all offsets and strides of the dims other than the contiguous one, and the offset in the contiguous one. */
+int64_t view_align(Kernel *k, const Op *view, int64_t cap);
+/* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none. */
+int view_unit_dim(Kernel *k, const Op *view);
+/* The tensor or alloc under a chain of views. */
+Val *view_root(Val *v);
+const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a parameter */
+
+/* ---- the front end (parse.c .. lower.c) ---------------------------------------------------------- */
+
+typedef struct Define { const char *name; int64_t value; } Define;
+/* Source to IR: parse, check, instantiate with the given constants, lower.  Fills u->kernel; errors in
+ * u->diag.  `only`: just the kernel of that name, NULL: all. */
+bool unit_parse(Unit *u, const Define *def, int ndef, const char *only);
+
+#define PASS(name, help) bool pass_##name(Kernel *k);
+#include "hexc/passes.def"
+#endif

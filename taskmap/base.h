@@ -1,0 +1,92 @@
+/* base.h - what every folder shares: one arena per compilation, growing text, small macros.
+ *
+ * Memory.  Everything a compilation makes lives in one Arena and is freed with it.  Allocation never
+ * returns NULL: when memory or a limit runs out, the arena longjmps to the one setjmp of the
+ * compilation (lib/compile.c) with the reason.  Nothing is ever jumped over but our own frames: no
+ * arena call is made from inside an LLVM callback. */
+#ifndef HEXC_BASE_H
+#define HEXC_BASE_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+#define NORETURN __attribute__((noreturn))
+#else
+#define PRINTF_LIKE(fmt, args)
+#define NORETURN
+#endif
+
+#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Why a compilation was left early. */
+typedef enum ArenaFail {
+	ARENA_NOMEM = 1, /* realloc said no, or max_memory was reached */
+	ARENA_LIMIT = 2, /* the step budget is spent, or cancel() said stop */
+	ARENA_BUG = 3,   /* BUG_IF fired: an internal contract is broken */
+} ArenaFail;
+
+typedef struct ArenaChunk ArenaChunk;
+
+/* All memory and every budget of one compilation. */
+typedef struct Arena {
+	void *(*realloc)(void *user, void *p, size_t n); /* n == 0 frees; never NULL here */
+	int (*cancel)(void *user);                       /* NULL: cannot be cancelled */
+	void *user;
+	ArenaChunk *head;      /* newest chunk */
+	size_t used, capacity; /* bytes of the newest chunk */
+	size_t held, limit;    /* bytes held in all chunks; 0: no limit */
+	uint64_t steps, max_steps; /* search steps made and allowed; 0: no limit */
+	jmp_buf *fail;         /* where arena_fail lands, with an ArenaFail */
+	const char *why;       /* static text that says which contract broke, for ARENA_BUG */
+} Arena;
+
+/* Start an empty arena.  `fn` may be NULL (libc).  Cannot fail: the first chunk is taken on use. */
+void arena_init(Arena *a, void *(*fn)(void *, void *, size_t), void *user);
+/* Free every chunk.  The arena may be used again. */
+void arena_free(Arena *a);
+/* `n` zeroed bytes, aligned to 16.  Never NULL; leaves through arena->fail. */
+void *arena_alloc(Arena *a, size_t n);
+/* An array grown to hold `n` elements of `size` bytes; contents kept, new part zeroed. */
+void *arena_grow(Arena *a, const void *old, size_t old_n, size_t n, size_t size);
+/* A copy of `n` bytes at `s` with a NUL behind. */
+char *arena_strndup(Arena *a, const char *s, size_t n);
+char *arena_printf(Arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+NORETURN void arena_fail(Arena *a, ArenaFail code, const char *why);
+/* Count one step of a search; leaves with ARENA_LIMIT when the budget is spent or cancel() says so. */
+void arena_step(Arena *a);
+
+#define NEW(a, T) ((T *)arena_alloc((a), sizeof(T)))
+#define NEWN(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
+#define BUG_STR2(x) #x
+#define BUG_STR(x) BUG_STR2(x)
+/* A contract between stages: broken means HEXC_E_INTERNAL, never abort(). */
+#define BUG_IF(a, cond)                                                                            \
+	do {                                                                                       \
+		if (cond)                                                                          \
+			arena_fail((a), ARENA_BUG, __FILE__ ":" BUG_STR(__LINE__) ": " #cond);     \
+	} while (0)
+
+/* Growing text in an arena; always NUL-terminated once something was added. */
+typedef struct Text {
+	Arena *arena;
+	char *s;
+	size_t n, cap;
+} Text;
+
+void text_printf(Text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void text_add(Text *t, const char *s, size_t n);
+
+/* push one element to an arena array that doubles: VEC_PUSH(arena, ptr, count, capacity, value) */
+#define VEC_PUSH(a, ptr, n, cap, value)                                                            \
+	do {                                                                                       \
+		if ((n) == (cap)) {                                                                \
+			(cap) = (cap) ? (cap) * 2 : 8;                                             \
+			(ptr) = arena_grow((a), (ptr), (size_t)(n), (size_t)(cap), sizeof *(ptr)); \
+		}                                                                                  \
+		(ptr)[(n)++] = (value);                                                            \
+	} while (0)
+#endif
