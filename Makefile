@@ -1,0 +1,204 @@
+# make              build/libhexc.a, build/libhexc.so.N, build/hexc
+# make demo         from a bare machine to a table of checked kernels
+# make check        every test that needs no GPU; check-unit, check-scripts, check-DIR for a part
+# make check-gpu    the rest
+# make static       build-static/hexc: needs no LLVM on the machine it runs on
+# make install      PREFIX=/usr/local DESTDIR=
+# make SAN=1 ...    the same targets with ASan and UBSan, in build-san/
+# make fmt          report what clang-format would change; scripts/fmt changes it
+#
+# Variables: CC, CFLAGS, LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1,
+# TIMEOUT (seconds for one test), TESTS (some test sources or scripts, for `make check`).
+# There is no configure step: a change of compiler, flags or LLVM rebuilds what it must.
+
+# The newest LLVM that we know; one without a version in its name only if its version fits.
+ifndef LLVM_CONFIG
+LLVM_CONFIG := $(firstword $(foreach v,22 21 20 19,$(shell command -v llvm-config-$v)))
+ifeq ($(LLVM_CONFIG),)
+LLVM_CONFIG := $(if $(filter 19.% 20.% 21.% 22.%,$(shell llvm-config --version 2>/dev/null)),llvm-config)
+endif
+endif
+llvm = $(shell $(LLVM_CONFIG) $1 2>/dev/null)
+LLVM_VERSION := $(if $(LLVM_CONFIG),$(call llvm,--version))
+
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+endif
+MAKEFLAGS += --no-print-directory
+
+comma := ,
+B := build$(if $(SAN),-san)
+CFLAGS := $(if $(SAN),-O1,-O2) -g
+SIM_CFLAGS := $(if $(SAN),,-O3)
+SANF := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
+	-Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wcast-qual -Wwrite-strings \
+	-Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wswitch $(if $(WERROR),-Werror)
+HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pthread -MMD -MP -I. \
+	$(WARN) $(CFLAGS) $(SANF)
+LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
+LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes))
+LIBS := -Wl,--as-needed $(LLVM_LIBS) -lcjson -lm -ldl
+
+# The header is the only place that knows the version.
+version = $(or $(shell sed -n 's/^.define HEXC_VERSION_$1 *//p' lib/hexc.h 2>/dev/null),0)
+MAJOR := $(call version,MAJOR)
+VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
+
+CLI_SRC := $(wildcard hexc/main.c hexc/cli_*.c)
+LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(addsuffix /*.c,taskmap hexc infer ptxgen lib lib/sim)))
+# Every test_*.c is one Check program; a util*.c beside them is linked into all.
+TEST_SRC := $(wildcard test/test_*.c test/*/test_*.c)
+TEST_UTIL := $(wildcard test/util*.c test/*/util*.c)
+TEST_SH := $(wildcard test/run-*.sh test/*/run-*.sh)
+HOST_SRC := $(wildcard examples/*.c)
+
+LIB_OBJ := $(LIB_SRC:%.c=$B/obj/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$B/obj/%.o)
+UTIL_OBJ := $(TEST_UTIL:%.c=$B/obj/%.o)
+TEST_BIN := $(TEST_SRC:%.c=$B/%)
+HOST_BIN := $(HOST_SRC:%.c=$B/%)
+LIBA := $B/libhexc.a
+LIBSO := $B/libhexc.so.$(MAJOR)
+UTIL := $(if $(TEST_UTIL),$B/libutil.a)
+
+all: $(LIBA) $(LIBSO) $(if $(CLI_SRC),$B/hexc) $(HOST_BIN)
+
+# Archives and programs appear complete or not at all.
+define archive
+	@rm -f $@.tmp
+	ar rcs $@.tmp $(filter %.o,$^)
+	@mv $@.tmp $@
+endef
+
+$(LIBA): $(LIB_OBJ) $B/sources
+	$(archive)
+
+$(LIBSO): $(LIB_OBJ) $B/llvm
+	$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libhexc.so.$(MAJOR) $(if $(SAN),,-Wl$(comma)--no-undefined) \
+		-Wl,--exclude-libs,ALL $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@.tmp
+	@mv $@.tmp $@
+
+$B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
+	$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(LIBS) -o $@.tmp
+	@mv $@.tmp $@
+
+$(UTIL): $(UTIL_OBJ)
+	$(archive)
+
+# Tests are linked with the archive, so they reach what the library hides.
+$(TEST_BIN): $B/%: $B/obj/%.o $(UTIL) $(LIBA) $B/llvm
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(LIBS) -lrt -o $@.tmp
+	@mv $@.tmp $@
+
+# Small hosts, as an inference engine would be one.
+$(HOST_BIN): $B/%: $B/obj/%.o $(LIBA) $B/llvm
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(LIBA) $(LIBS) -o $@.tmp
+	@mv $@.tmp $@
+
+$B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
+$B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
+$B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
+	@mkdir -p $(@D)
+	$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
+$B/obj/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
+
+# Stamps that change when the flags, LLVM or the list of sources do, and only then.
+define stamp
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$1)' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$1)' > $@
+endef
+$B/flags: FORCE
+	$(call stamp,$(CC) $(HEXC_CFLAGS) $(SIM_CFLAGS) $(LDFLAGS))
+$B/sources: FORCE
+	$(call stamp,$(LIB_SRC))
+$B/llvm: FORCE
+	$(if $(LLVM_VERSION),,$(error no LLVM 19 to 22 found$(if $(LLVM_CONFIG), as $(LLVM_CONFIG)): run scripts/bootstrap, or set LLVM_CONFIG))
+	$(call stamp,$(LLVM_VERSION) $(LLVM_CFLAGS) $(LLVM_LIBS))
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d)
+
+# A bare machine has no LLVM when this file is read, so what follows starts make again after bootstrap.
+BOOTSTRAP := LLVM_CONFIG='$(if $(filter environment% command%,$(origin LLVM_CONFIG)),$(LLVM_CONFIG))' scripts/bootstrap
+RUNTESTS := B='$B' CC='$(CC)' LLVM_CONFIG='$(LLVM_CONFIG)' SAN='$(SAN)' scripts/runtests
+TESTS ?= $(TEST_SRC) $(TEST_SH)
+
+demo:
+	@$(BOOTSTRAP) demo
+	@$(MAKE) all
+	@B='$B' scripts/demo
+
+check:
+	@$(BOOTSTRAP) check
+	@$(MAKE) check-built
+
+check-built: all $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
+	@$(RUNTESTS) $(TESTS)
+
+check-unit: $(LIBA) $(TEST_BIN)
+	@$(RUNTESTS) $(TEST_SRC)
+
+check-scripts: all
+	@$(RUNTESTS) $(TEST_SH)
+
+check-gpu:
+	@echo 'hexc cannot run kernels on a GPU yet: lib/ has no CUDA driver part.' >&2
+	@echo 'The same tests run on the simulator with `make check`.' >&2
+	@exit 1
+
+# make check-sim runs test/sim/
+check-%: all
+	@$(MAKE) check-built TESTS='$(wildcard test/$*/test_*.c test/$*/run-*.sh)'
+
+# LLVM, the C++ library and what LLVM needs are linked in; libc stays outside, since the CUDA driver
+# is opened at run time.  Libraries that nothing refers to (Z3, libxml2) are left out by the linker.
+S := build-static
+STATIC_LIBS = $(call llvm,--link-static --ldflags --libs nvptx passes) $(CJSON_A) \
+	-l:libstdc++.a -l:libzstd.a -l:libz.a -Wl,--as-needed -lm -ldl -lrt -static-libgcc
+CJSON_A := $(firstword $(wildcard $S/libcjson.a) -lcjson)
+
+static:
+	@$(BOOTSTRAP) static
+	@$(MAKE) $S/hexc
+
+$S/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -s -pthread -Wl,--gc-sections -Wl,--exclude-libs,ALL $(LDFLAGS) $(CLI_OBJ) $(LIBA) \
+		$(STATIC_LIBS) -o $@.tmp
+	@mv $@.tmp $@
+	@ls -l $@
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+D = $(DESTDIR)$(PREFIX)
+
+install: all
+	install -d $D/bin $D/include $D/share/man/man1 $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 755 $B/hexc $D/bin/hexc
+	install -m 644 lib/hexc.h $D/include/hexc.h
+	install -m 644 hexc/hexc.1 $D/share/man/man1/hexc.1
+	install -m 644 $(LIBA) $(DESTDIR)$(LIBDIR)/libhexc.a
+	install -m 755 $(LIBSO) $(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)
+	ln -sf libhexc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libhexc.so.$(MAJOR)
+	ln -sf libhexc.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libhexc.so
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)%=$${prefix}%)' 'includedir=$${prefix}/include' '' \
+		'Name: hexc' 'Description: tile programs to PTX' 'Version: $(VERSION)' \
+		'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lhexc' \
+		'Libs.private: $(strip $(LLVM_LIBS)) -lcjson -lm -ldl -pthread' \
+		> $(DESTDIR)$(LIBDIR)/pkgconfig/hexc.pc
+	@echo 'installed $(VERSION) under $D'
+
+fmt:
+	@scripts/fmt --check
+
+clean:
+	rm -rf build build-san $S $B
+
+FORCE:
+.PHONY: all demo check check-built check-unit check-scripts check-gpu static install fmt clean FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
