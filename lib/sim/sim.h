@@ -1,0 +1,331 @@
+/* sim.h - execute PTX text on the host, check it, and count what it does.
+ *
+ * The simulator runs PTX of any producer.  Its semantics come from the PTX ISA
+ * document.  It never prints, exits, aborts or keeps global state; bad input of any
+ * kind comes back as messages (at load) or faults (at run time), each with its line.
+ *
+ * Call order:
+ *	sim_open -> sim_alloc, sim_write -> sim_load -> sim_run -> sim_read -> sim_close
+ *
+ * One `sim` is a device: an address space, its buffers and its modules.  It is used by
+ * one host thread at a time; different ones run in parallel.  sim_run itself may use
+ * several host threads (sim_launch.threads).
+ *
+ * Numbers: integer and IEEE results are exact and rounded as the instruction says.
+ * Approximate instructions (ex2, lg2, sin, cos, tanh, rcp, rsqrt, sqrt .approx) are
+ * computed in double and rounded once to nearest, so they are at least as accurate as
+ * any hardware.  A matrix multiply-accumulate is summed in double and rounded once.
+ */
+#ifndef HEXC_SIM_H
+#define HEXC_SIM_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sim sim;                 /* a device: memory and modules */
+typedef struct sim_module sim_module;   /* one loaded PTX text; owned by its sim */
+typedef struct sim_result sim_result;   /* what one launch did: faults and counts */
+
+/* Results of the functions.  0 is success, values never change. */
+#define SIM_ERRORS(X) \
+	X(OK,        0, "ok") \
+	X(E_SOURCE, -1, "the PTX text is wrong or uses what is not supported") \
+	X(E_FAULT,  -2, "the kernel did something wrong; see sim_fault_at()") \
+	X(E_LIMIT,  -3, "the instruction budget is spent, or cancel() said stop") \
+	X(E_INVALID,-4, "an argument broke this header's rules") \
+	X(E_NOMEM,  -5, "out of memory")
+enum {
+#define X(name, value, text) SIM_##name = value,
+	SIM_ERRORS(X)
+#undef X
+	SIM_FORCE_INT = 0x7fffffff
+};
+
+/* Static English text of a result code; never NULL. */
+const char *sim_strerror(int code);
+
+/* ---- device and memory ------------------------------------------------------------ */
+
+/* Make a device, or NULL when out of memory.  sim_close frees it with all its buffers and
+ * modules; NULL is allowed.  Results (sim_result) are freed on their own. */
+sim *sim_open(void);
+void sim_close(sim *s);
+
+/* Reserve `bytes` of global memory and return its device address: a multiple of 256,
+ * with inaccessible gaps before and after, contents uninitialised (a kernel that makes use
+ * of them is told).  0 when out of memory.  bytes = 0 gives an address nothing can be
+ * read from.  `name` labels the buffer in fault reports; NULL is allowed; copied. */
+uint64_t sim_alloc(sim *s, size_t bytes, const char *name);
+/* Give the memory back; later accesses are faults.  0 is allowed. */
+int sim_free(sim *s, uint64_t ptr);
+/* Copy to and from device memory.  Any part of one buffer (or module variable); anything
+ * else is SIM_E_INVALID.  sim_write marks the bytes initialised.  sim_read does not mind
+ * uninitialised bytes (they read as the pattern 0xA5). */
+int sim_write(sim *s, uint64_t ptr, const void *src, size_t bytes);
+int sim_read(sim *s, uint64_t ptr, void *dst, size_t bytes);
+/* Fill with a byte, as initialised data. */
+int sim_fill(sim *s, uint64_t ptr, int byte, size_t bytes);
+/* Mark bytes initialised (1) or uninitialised (0) without changing them. */
+int sim_mark(sim *s, uint64_t ptr, size_t bytes, int initialised);
+/* Number of bytes in [ptr, ptr + bytes) that nobody has written. */
+int sim_uninitialised(sim *s, uint64_t ptr, size_t bytes, size_t *count);
+
+/* ---- modules ---------------------------------------------------------------------- */
+
+typedef struct sim_message {
+	uint32_t line;          /* 1-based line of the PTX text; 0: no place */
+	const char *text;       /* one sentence, no newline; lives until the next sim_load */
+} sim_message;
+
+/* Read `len` bytes of PTX at `text` (need not end in NUL).  Module variables are allocated
+ * and initialised.  Returns SIM_OK and sets *out, or SIM_E_SOURCE, SIM_E_NOMEM and
+ * *out = NULL; sim_message_at() then says why.  Freed by sim_close or sim_unload. */
+int sim_load(sim *s, const char *text, size_t len, sim_module **out);
+void sim_unload(sim *s, sim_module *m);
+/* The i-th message of the last sim_load, in line order: fills *out and returns 1, or 0. */
+int sim_message_at(const sim *s, size_t i, sim_message *out);
+
+/* PTX types of kernel parameters.  The text is the PTX suffix without the dot. */
+#define SIM_PARAM_TYPES(X) \
+	X(B8, b8, 1) X(U8, u8, 1) X(S8, s8, 1) X(B16, b16, 2) X(U16, u16, 2) X(S16, s16, 2) \
+	X(F16, f16, 2) X(BF16, bf16, 2) X(B32, b32, 4) X(U32, u32, 4) X(S32, s32, 4) \
+	X(F32, f32, 4) X(B64, b64, 8) X(U64, u64, 8) X(S64, s64, 8) X(F64, f64, 8)
+typedef enum sim_type {
+#define X(id, suffix, bytes) SIM_##id,
+	SIM_PARAM_TYPES(X)
+#undef X
+	SIM_NTYPES
+} sim_type;
+
+typedef struct sim_param_info {
+	const char *name;
+	sim_type type;          /* element type */
+	uint32_t count;         /* array elements; 1 for a scalar */
+	uint32_t bytes;         /* whole size */
+	uint32_t offset;        /* byte offset in the parameter block */
+	uint32_t align;         /* bytes */
+	uint32_t is_ptr;        /* 1 if declared .ptr */
+} sim_param_info;
+
+typedef struct sim_entry_info {
+	const char *name;       /* the .entry symbol */
+	uint32_t nparam;
+	uint32_t param_bytes;   /* size of the parameter block */
+	uint32_t static_smem;   /* bytes of shared variables of fixed size */
+	uint32_t reqntid[3];    /* .reqntid, or 0 0 0 */
+	uint32_t maxntid[3];    /* .maxntid, or 0 0 0 */
+	uint32_t cluster[3];    /* .reqnctapercluster, or 0 0 0 */
+	uint32_t line;          /* of the .entry directive */
+	uint32_t nins;          /* PTX instructions in the body */
+} sim_entry_info;
+
+/* The i-th entry, in source order: fills *out and returns 1, or 0 past the end.
+ * Strings live as long as the module. */
+int sim_entry_at(const sim_module *m, size_t i, sim_entry_info *out);
+/* By name; 0 if there is none. */
+int sim_entry_find(const sim_module *m, const char *name, sim_entry_info *out);
+/* The i-th parameter of an entry; 0 if there is none. */
+int sim_param_at(const sim_module *m, const char *entry, size_t i, sim_param_info *out);
+/* Device address and size of a .global or .const variable; 0 if there is none. */
+int sim_symbol(const sim_module *m, const char *name, uint64_t *ptr, size_t *bytes);
+/* The .target and .version lines: e.g. "sm_80", 80 and 78. */
+const char *sim_target(const sim_module *m);
+
+/* ---- launches --------------------------------------------------------------------- */
+
+typedef struct sim_launch {
+	size_t size;            /* sizeof(sim_launch); set by SIM_LAUNCH_INIT */
+	uint32_t grid[3];       /* blocks, each >= 1 */
+	uint32_t block[3];      /* threads, each >= 1, product <= 1024 */
+	uint32_t cluster[3];    /* blocks per cluster; 0 or 1: none */
+	uint32_t smem;          /* dynamic shared memory, bytes */
+	/* Arguments, one of two ways.  `args`: for each parameter the address of its value
+	 * (as cuLaunchKernel takes them).  `params`: the parameter block itself. */
+	const void *const *args;
+	const void *params;
+	size_t param_bytes;     /* of `params` */
+	int checks;             /* 1: find races, uninitialised data, unfinished copies; 0: only
+	                         * what keeps the simulation itself sound (bounds, alignment,
+	                         * barriers, .aligned) */
+	int counts;             /* 1: count memory sectors and wavefronts; instruction counts
+	                         * are always kept */
+	uint32_t threads;       /* host threads over blocks; 0: one per processor.  With one
+	                         * thread every result is bit for bit repeatable; with more,
+	                         * only the order of atomics of different blocks may differ. */
+	uint64_t max_steps;     /* warp instructions for the whole launch; 0: 2^36 */
+	uint32_t max_faults;    /* distinct faults before the launch is stopped; 0: 16 */
+	uint32_t smem_limit;    /* static + dynamic shared memory; 0: 232448 (227 KiB) */
+	int (*cancel)(void *user);      /* polled now and then from any worker; nonzero stops */
+	void *user;
+} sim_launch;
+#define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
+	1, 1, 0, 0, 0, 0, NULL, NULL }
+
+/* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong.  SIM_E_FAULT: it ran
+ * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are
+ * of what ran.  SIM_E_INVALID: the launch itself is wrong and sim_result_text() says how.
+ * *out is set except for SIM_E_NOMEM; free it with sim_result_free. */
+int sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch,
+            sim_result **out);
+void sim_result_free(sim_result *r);
+/* One sentence on why the launch could not start or was stopped; "" if it ran. */
+const char *sim_result_text(const sim_result *r);
+
+/* ---- faults ----------------------------------------------------------------------- */
+
+#define SIM_FAULTS(X) \
+	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space") \
+	X(ALIGN,        "misaligned",         "address is no multiple of the access size") \
+	X(READONLY,     "write-to-constant",  "store to constant or parameter space") \
+	X(UNINIT_REG,   "uninitialised-register", "a register was used before it was written") \
+	X(UNINIT_GLOBAL,"uninitialised-global", "global data nobody wrote was made use of") \
+	X(UNINIT_SHARED,"uninitialised-shared", "shared data nobody wrote was made use of") \
+	X(UNINIT_LOCAL, "uninitialised-local", "local data nobody wrote was made use of") \
+	X(RACE_SHARED,  "race-shared",        "two threads, one writing, no barrier between") \
+	X(RACE_GLOBAL,  "race-global",        "two threads, one writing, no order between") \
+	X(ASYNC_READ,   "async-read",         "destination of an asynchronous copy was read " \
+	                                      "before its wait") \
+	X(ASYNC_WRITE,  "async-write",        "destination of an asynchronous copy was written " \
+	                                      "before its wait") \
+	X(ASYNC_PENDING,"async-pending",      "thread ended with asynchronous copies not " \
+	                                      "waited for") \
+	X(DIVERGENT_BARRIER, "divergent-barrier", "an aligned barrier was executed by part of " \
+	                                      "a warp") \
+	X(ALIGNED,      "aligned",            "an .aligned or .sync instruction was executed " \
+	                                      "by part of the warp it names") \
+	X(DEADLOCK,     "deadlock",           "threads wait for others that never arrive") \
+	X(BARRIER,      "barrier",            "barrier used with impossible counts or number") \
+	X(TRAP,         "trap",               "the kernel executed trap") \
+	X(CALL,         "call",               "call depth or target is impossible") \
+	X(PROXY,        "proxy-fence",        "generic write and async access with no proxy " \
+	                                      "fence between")
+typedef enum sim_fault_kind {
+#define X(id, name, text) SIM_FAULT_##id,
+	SIM_FAULTS(X)
+#undef X
+	SIM_NFAULTS
+} sim_fault_kind;
+
+typedef enum sim_space {
+	SIM_SPACE_NONE, SIM_SPACE_GLOBAL, SIM_SPACE_SHARED, SIM_SPACE_LOCAL, SIM_SPACE_PARAM,
+	SIM_SPACE_CONST, SIM_SPACE_REG
+} sim_space;
+
+typedef struct sim_place {
+	uint32_t line;          /* PTX line; 0: unknown */
+	uint32_t block[3];      /* %ctaid */
+	uint32_t thread[3];     /* %tid */
+} sim_place;
+
+typedef struct sim_fault {
+	sim_fault_kind kind;
+	sim_place at;           /* the access that is wrong.  For uninitialised data: the
+	                         * instruction that read it */
+	sim_place other;        /* races: the earlier access.  Uninitialised data: where the
+	                         * value was used (address, predicate, global store).  async-*:
+	                         * the copy.  line 0: none */
+	sim_space space;
+	uint64_t addr;          /* address in its space, bytes */
+	uint32_t bytes;         /* access size */
+	uint64_t times;         /* how often this kind happened at this pair of lines */
+	const char *text;       /* one line in words, with buffer names; lives as long as r */
+} sim_fault;
+
+/* The i-th fault, ordered by block, then line: fills *out and returns 1, or 0. */
+int sim_fault_at(const sim_result *r, size_t i, sim_fault *out);
+/* "race-shared", and one sentence on what it means; never NULL. */
+const char *sim_fault_name(sim_fault_kind kind);
+const char *sim_fault_help(sim_fault_kind kind);
+
+/* ---- counts ----------------------------------------------------------------------- */
+
+/* Instruction classes: identifier, name, what is in it. */
+#define SIM_CLASSES(X) \
+	X(INT,      int,       "integer arithmetic, logic, compare, select, move") \
+	X(F32,      f32,       "f32 arithmetic and compare") \
+	X(F64,      f64,       "f64 arithmetic and compare") \
+	X(F16,      f16,       "f16, bf16 and packed arithmetic and compare") \
+	X(CVT,      cvt,       "conversions of value (not cvta)") \
+	X(MUFU,     mufu,      "rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh, div of floats") \
+	X(MMA,      mma,       "matrix multiply-accumulate") \
+	X(LDG,      ld_global, "loads from global and generic space, prefetch") \
+	X(STG,      st_global, "stores to global and generic space") \
+	X(LDS,      ld_shared, "loads from shared space") \
+	X(STS,      st_shared, "stores to shared space") \
+	X(LDSM,     ldmatrix,  "ldmatrix, stmatrix, movmatrix") \
+	X(LDL,      local,     "loads and stores of local, parameter and constant space") \
+	X(ATOM,     atom,      "atom and red") \
+	X(CPASYNC,  cp_async,  "cp.async and its commit and wait, bulk copies") \
+	X(BRANCH,   branch,    "bra, brx, call, ret, exit") \
+	X(BARRIER,  barrier,   "barriers, fences") \
+	X(SHFL,     shfl,      "shfl, vote, match, redux, activemask, elect") \
+	X(OTHER,    other,     "all the rest")
+typedef enum sim_class {
+#define X(id, name, text) SIM_CLASS_##id,
+	SIM_CLASSES(X)
+#undef X
+	SIM_NCLASSES
+} sim_class;
+
+/* Memory counts.  A request is one warp instruction with at least one active lane.  Sectors
+ * are 32 bytes; a request counts each different sector once.  cp.async is included: bytes it
+ * fills with zeros read nothing.
+ * A wavefront is one pass over the 32 banks of 4 bytes.  Accesses of up to 4 bytes a lane
+ * take the full warp in one phase, 8 bytes half a warp, 16 bytes a quarter; within a phase
+ * the passes needed are the largest number of different words in one bank.  ldmatrix and
+ * stmatrix have one phase for each 8x8 matrix.  The minimum is the number of phases.
+ * Bank conflicts are shared_wavefronts - shared_min. */
+#define SIM_MEM_COUNTS(X) \
+	X(global_requests,       "warp requests to global memory, atomics included") \
+	X(global_sectors_read,   "32-byte sectors read, summed over requests") \
+	X(global_sectors_written,"32-byte sectors written, summed over requests") \
+	X(global_bytes_read,     "bytes read by lanes (the same byte counts for each lane)") \
+	X(global_bytes_written,  "bytes written by lanes") \
+	X(shared_requests,       "warp requests to shared memory") \
+	X(shared_wavefronts,     "wavefronts they took") \
+	X(shared_min,            "wavefronts they would take without conflicts")
+
+typedef struct sim_counts {
+	uint64_t threads;       /* thread instructions: lanes that executed (guard true) */
+	uint64_t warps;         /* warp instructions issued (guard false for all included) */
+#define X(name, text) uint64_t name;
+	SIM_MEM_COUNTS(X)
+#undef X
+} sim_counts;
+
+typedef struct sim_stats {
+	sim_counts all;                         /* the whole launch */
+	sim_counts by_class[SIM_NCLASSES];      /* each instruction is in one class */
+	uint64_t mma;                           /* warp-level mma operations */
+	uint64_t mma_macs;                      /* multiply-accumulates they stand for */
+	uint64_t barriers;                      /* warp-level executions of bar/barrier */
+	uint64_t blocks;                        /* blocks that ran to their end */
+	/* The compulsory minimum: different sectors a block touches, summed over blocks; and
+	 * different sectors in the whole grid.  0 when counts were off. */
+	uint64_t block_sectors_read, block_sectors_written;
+	uint64_t grid_sectors_read, grid_sectors_written;
+	double seconds;                         /* host time; not repeatable */
+} sim_stats;
+
+const sim_stats *sim_stats_of(const sim_result *r);
+
+typedef struct sim_line {
+	uint32_t line;          /* PTX line */
+	sim_class cls;
+	const char *opcode;     /* as written, e.g. "ld.global.v4.u32"; lives as the module */
+	sim_counts n;
+} sim_line;
+
+/* The i-th instruction of the kernel (and the functions it calls) in text order: fills *out
+ * and returns 1, or 0 past the end.  The result must not outlive its module for this. */
+int sim_line_at(const sim_result *r, size_t i, sim_line *out);
+
+const char *sim_class_name(sim_class c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
