@@ -8,7 +8,8 @@
 # make fmt          report what clang-format would change; scripts/fmt changes it
 #
 # Variables: CC, CFLAGS, LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1,
-# TIMEOUT (seconds for one test), TESTS (some test sources or scripts, for `make check`).
+# TIMEOUT (seconds for one test), TESTS (some test sources or scripts, for `make check`), V=1 (show
+# commands).
 # There is no configure step: a change of compiler, flags or LLVM rebuilds what it must.
 
 # The newest LLVM that we know; one without a version in its name only if its version fits.
@@ -27,6 +28,8 @@ endif
 MAKEFLAGS += --no-print-directory
 
 comma := ,
+Q := $(if $V,,@)
+say = $(if $V,@:,@echo '  $1')
 B := build$(if $(SAN),-san)
 CFLAGS := $(if $(SAN),-O1,-O2) -g
 SIM_CFLAGS := $(if $(SAN),,-O3)
@@ -67,7 +70,8 @@ all: $(LIBA) $(LIBSO) $(if $(CLI_SRC),$B/hexc) $(HOST_BIN)
 # Archives and programs appear complete or not at all.
 define archive
 	@rm -f $@.tmp
-	ar rcs $@.tmp $(filter %.o,$^)
+	$(call say,ar    $@)
+	$Qar rcs $@.tmp $(filter %.o,$^)
 	@mv $@.tmp $@
 endef
 
@@ -75,12 +79,14 @@ $(LIBA): $(LIB_OBJ) $B/sources
 	$(archive)
 
 $(LIBSO): $(LIB_OBJ) $B/llvm
-	$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libhexc.so.$(MAJOR) $(if $(SAN),,-Wl$(comma)--no-undefined) \
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libhexc.so.$(MAJOR) $(if $(SAN),,-Wl$(comma)--no-undefined) \
 		-Wl,--exclude-libs,ALL $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
-	$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(LIBS) -o $@.tmp
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
 $(UTIL): $(UTIL_OBJ)
@@ -89,23 +95,27 @@ $(UTIL): $(UTIL_OBJ)
 # Tests are linked with the archive, so they reach what the library hides.
 $(TEST_BIN): $B/%: $B/obj/%.o $(UTIL) $(LIBA) $B/llvm
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(LIBS) -lrt -o $@.tmp
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(LIBS) -lrt -o $@.tmp
 	@mv $@.tmp $@
 
 # Small hosts, as an inference engine would be one.
 $(HOST_BIN): $B/%: $B/obj/%.o $(LIBA) $B/llvm
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(LIBA) $(LIBS) -o $@.tmp
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
 $B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
 	@mkdir -p $(@D)
-	$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
+	$(call say,cc    $<)
+	$Q$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
 $B/obj/%.o: %.c $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
+	$(call say,cc    $<)
+	$Q$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
 
 # Stamps that change when the flags, LLVM or the list of sources do, and only then.
 define stamp
@@ -167,7 +177,8 @@ static:
 
 $S/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -s -pthread -Wl,--gc-sections -Wl,--exclude-libs,ALL $(LDFLAGS) $(CLI_OBJ) $(LIBA) \
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) -s -pthread -Wl,--gc-sections -Wl,--exclude-libs,ALL $(LDFLAGS) $(CLI_OBJ) $(LIBA) \
 		$(STATIC_LIBS) -o $@.tmp
 	@mv $@.tmp $@
 	@ls -l $@

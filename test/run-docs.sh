@@ -1,0 +1,56 @@
+#!/bin/sh
+# What is written once in a table or in the CLI, and again in words for people, says the same.
+B=${B:-build}
+bad=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail() {
+	echo "$*"
+	bad=1
+}
+
+# Every op has an entry in hexc/IR.md: its name in backticks in a heading or the first column of a table.
+if [ -f hexc/IR.md ]; then
+	for op in $(sed -n 's/^OP(\([a-z0-9_]*\),.*/\1/p' hexc/ops.def); do
+		grep -Eq "^#+ (.*[ ,\`])?${op}([\`, ].*)?\$|^\| *([^|]*\`)?${op}[\` (|]|^[-*] *\`${op}[\` (]" hexc/IR.md ||
+			fail "hexc/IR.md: no entry for op $op of hexc/ops.def"
+	done
+fi
+
+# Every option of --help is in the manual page, and the other way round.
+if [ -x "$B/hexc" ]; then
+	options() { grep -Eo -- '(^|[^A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9-]*' | grep -Eo -- '--?[A-Za-z].*' | grep -Ex -- '-[A-Za-z]|--[a-z][a-z-]+' | LC_ALL=C sort -u; }
+	{
+		"$B/hexc" --help
+		for c in run sim candidates explain; do "$B/hexc" $c --help; done
+	} >"$dir/help" 2>&1
+	options <"$dir/help" >"$dir/a"
+	sed 's/\\-/-/g; s/\\f[A-Z]//g; /^\.\\"/d' hexc/hexc.1 | options >"$dir/b"
+	diff "$dir/a" "$dir/b" >"$dir/diff" || fail "hexc --help (<) and hexc/hexc.1 (>) have different options:
+$(grep '^[<>]' "$dir/diff")"
+fi
+
+# The program in the README is one of the examples.
+if [ -f examples/gemm_w4a16.hexc ]; then
+	sed -n '/^```hexc$/,/^```$/p' README.md | sed '1d;$d' >"$dir/readme"
+	[ -s "$dir/readme" ] || fail "README.md: no program (between \`\`\`hexc and \`\`\`)"
+	awk 'NR == FNR { want[++n] = $0; next }
+		{ have[++m] = $0 }
+		END {
+			for (i = 0; i + n <= m; i++) {
+				for (j = 1; j <= n && want[j] == have[i + j]; j++)
+					;
+				if (j > n) exit 0
+			}
+			exit 1
+		}' "$dir/readme" examples/gemm_w4a16.hexc || fail "README.md: its program is not a part of examples/gemm_w4a16.hexc"
+fi
+
+# Links to files lead somewhere.
+for md in $(git ls-files -co --exclude-standard '*.md'); do
+	[ -f "$md" ] || continue
+	for to in $(grep -o '](\([^)#:]*\)[)#]' "$md" | sed 's/^](//; s/[)#]$//'); do
+		[ -e "$(dirname "$md")/$to" ] || fail "$md: link to $to, which is not there"
+	done
+done
+exit $bad

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Every header compiles on its own; the public ones as C99 and C++11 too, with stricter flags than ours.
+warn="-Wall -Wextra -Wpedantic -Wundef -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Werror"
+bad=0
+alone() { # HEADER COMPILER FLAGS...
+	header=$1
+	shift
+	printf '#include "%s"\n' "$header" | "$@" -I. -fsyntax-only - || {
+		echo "$header does not compile alone: $*"
+		bad=1
+	}
+}
+# shellcheck disable=SC2086 # $warn is a list
+for h in taskmap/*.h hexc/*.h infer/*.h ptxgen/*.h lib/*.h lib/sim/*.h; do
+	[ -f "$h" ] || continue
+	set --
+	case $h in ptxgen/*) set -- -isystem "$("${LLVM_CONFIG:-llvm-config}" --includedir)" ;; esac
+	alone "$h" "${CC:-cc}" -x c -std=c11 -D_POSIX_C_SOURCE=200809L $warn "$@"
+	case $h in lib/hexc.h | lib/sim/sim.h) ;; *) continue ;; esac
+	alone "$h" "${CC:-cc}" -x c -std=c99 $warn -Wstrict-prototypes -Wmissing-prototypes
+	! command -v c++ >/dev/null || alone "$h" c++ -x c++ -std=c++11 $warn -Wold-style-cast
+done
+exit $bad

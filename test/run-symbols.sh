@@ -1,0 +1,13 @@
+#!/bin/sh
+# What libhexc.so exports is the API and changes in review only: test/libhexc.symbols.
+# UPDATE=1 writes the list anew.
+list=test/libhexc.symbols
+[ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
+set -- "${B:-build}"/libhexc.so.[0-9]*
+names=$(nm -D --defined-only "$1" | awk '{ print $NF }' | LC_ALL=C sort)
+[ -z "$UPDATE" ] || printf '%s\n' "$names" >$list
+[ -f $list ] || { echo "no $list yet"; exit 77; }
+printf '%s\n' "$names" | diff $list - || {
+	echo "exported symbols differ from $list: < missing, > new"
+	exit 1
+}
