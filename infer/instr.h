@@ -1,0 +1,49 @@
+/* instr.h - the table of machine instructions: what inference chooses from and ptxgen writes. */
+#ifndef HEXC_INSTR_H
+#define HEXC_INSTR_H
+#include "hexc/ir.h"
+
+/* kind, what one instance does */
+#define INSTR_KINDS(X)                                                                             \
+	X(ld_global, "each lane loads `bits` from global memory")                                  \
+	X(st_global, "each lane stores `bits` to global memory")                                   \
+	X(ld_shared, "each lane loads `bits` from shared memory")                                  \
+	X(st_shared, "each lane stores `bits` to shared memory")                                   \
+	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
+	X(cp_async, "each lane copies `bits` from global to shared memory, asynchronously")        \
+	X(ldmatrix, "a warp loads bits/32 matrices of 8 rows of 16 bytes; a lane gets `bits`")     \
+	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
+	X(fma, "each lane multiplies and adds elements that it holds itself")
+
+typedef enum InstrKind {
+#define X(name, help) IK_##name,
+	INSTR_KINDS(X)
+#undef X
+	IK_COUNT
+} InstrKind;
+
+typedef struct Instr {
+	const char *name;
+	InstrKind kind;
+	int bits;          /* memory instructions: bits per lane, 8..128 */
+	bool trans;        /* ldmatrix: matrices arrive transposed */
+	int m, n, k;       /* mma, fma: tile of one instance */
+	DType ab, acc;     /* mma: element type of A and B, of C and the result; fma: D_COUNT, any */
+	unsigned features; /* T_*: what the target must have */
+	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
+	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
+	const char *text, *cons;
+	int issue, done;   /* cycles of the issue slot; until the result can be used */
+	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg */
+	const char *a, *b, *c;
+} Instr;
+
+extern const Instr instrs[]; /* ends with name == NULL */
+
+/* The row of that name; NULL: unknown. */
+const Instr *instr_find(const char *name);
+/* Can the target issue it? */
+bool instr_on(const Instr *i, const Target *t);
+/* Fragment layout of operand 0 (A), 1 (B) or 2 (C); false: the row has none. */
+bool instr_fragment(const Instr *i, int operand, Layout *out);
+#endif
