@@ -68,6 +68,7 @@ typedef struct OpInfo {
 	uint8_t flags;
 } OpInfo;
 extern const OpInfo op_info[O_COUNT];
+OpCode op_find(const char *name, size_t n); /* O_none: unknown */
 
 typedef struct Op Op;
 typedef struct Block Block;
@@ -157,7 +158,7 @@ struct Kernel {
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
 	uint32_t nval, nop; /* ids handed out */
 	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
-	const struct { const char *name; int64_t value; } *konst; /* for the manifest */
+	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;
 	Src src;
 };
@@ -177,6 +178,7 @@ typedef struct Unit {
 
 /* ---- build (ir.c) ------------------------------------------------------------------------------- */
 
+/* An empty kernel: body and grid blocks without ops, 4 warps.  Not entered in u->kernel. */
 Kernel *kernel_new(Unit *u, const char *name);
 Block *block_new(Kernel *k, Op *owner);
 Val *block_arg(Block *b, Type t);
@@ -186,11 +188,15 @@ void op_unlink(Op *o);                       /* take it out of its block */
 void op_move_before(Op *o, Op *at);
 /* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
-Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user); /* deep, regions too */
-/* Short forms for index arithmetic; they fold constants at once.  i64 scalars. */
+/* A deep copy, regions and pick too.  `map` says what stands for an operand defined outside of o; NULL, or
+ * its answer NULL: the operand itself. */
+Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
+/* Short forms for index arithmetic (ir_index.c); they fold constants at once.  i64 scalars. */
 Val *ir_const(Block *b, Op *at, int64_t x);
 Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
-bool val_is_const(const Val *v, int64_t *out); /* integer scalar constant? */
+bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
+/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past 63). */
+bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 
 Type type_scalar(DType d);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
@@ -198,8 +204,12 @@ int64_t type_size(const Type *t);            /* elements */
 bool type_same(const Type *a, const Type *b); /* dtype, space, shape; not layout */
 const char *type_print(Arena *a, const Type *t);
 
-/* Visit every op, blocks inside out of order of text (owner before its regions). */
-typedef struct OpWalk { Op *stack[64]; int depth; Op *next; Block *root; } OpWalk;
+/* Visit every op of b in order of text, an owner before its regions.  The op just returned may be unlinked if it
+ * has no regions; ops put in behind it and before its successor are not visited. */
+typedef struct OpWalk {
+	Op *next;
+	Block *root;
+} OpWalk;
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
 
@@ -230,7 +240,10 @@ const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a paramet
 
 /* ---- the front end (parse.c .. lower.c) ---------------------------------------------------------- */
 
-typedef struct Define { const char *name; int64_t value; } Define;
+typedef struct Define {
+	const char *name;
+	int64_t value;
+} Define;
 /* Source to IR: parse, check, instantiate with the given constants, lower.  Fills u->kernel; errors in
  * u->diag.  `only`: just the kernel of that name, NULL: all. */
 bool unit_parse(Unit *u, const Define *def, int ndef, const char *only);

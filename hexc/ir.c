@@ -1,0 +1,376 @@
+/* ir.c - tables of types, ops and targets; making, cloning, replacing and walking the IR. */
+#include "hexc/ir.h"
+#include <string.h>
+
+const DTypeInfo dtype_info[D_COUNT] = {
+#define DTYPE(name, bits, kind, exp, man) [D_##name] = { #name, bits, K_##kind, exp, man },
+#include "hexc/dtypes.def"
+};
+
+const OpInfo op_info[O_COUNT] = {
+	[O_none] = { "none", 0, 0, 0 },
+#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = { #name, in, out, flags },
+#include "hexc/ops.def"
+};
+
+const Target targets[] = {
+#define TARGET(name, sm, ptx, llvm, smem, smem_sm, features)                                       \
+	{ #name, sm, ptx, llvm, smem, smem_sm, features },
+#include "hexc/targets.def"
+	{ NULL, 0, 0, 0, 0, 0, 0 },
+};
+
+DType
+dtype_find(const char *name, size_t n)
+{
+	for (int d = 0; d < D_COUNT; d++)
+		if (strlen(dtype_info[d].name) == n && memcmp(dtype_info[d].name, name, n) == 0)
+			return (DType)d;
+	return D_COUNT;
+}
+
+OpCode
+op_find(const char *name, size_t n)
+{
+	for (int o = O_none + 1; o < O_COUNT; o++)
+		if (strlen(op_info[o].name) == n && memcmp(op_info[o].name, name, n) == 0)
+			return (OpCode)o;
+	return O_none;
+}
+
+const Target *
+target_find(const char *name)
+{
+	for (const Target *t = targets; t->name; t++)
+		if (strcmp(t->name, name) == 0)
+			return t;
+	return NULL;
+}
+
+/* ---- types --------------------------------------------------------------------------------------- */
+
+Type
+type_scalar(DType d)
+{
+	Type t;
+
+	memset(&t, 0, sizeof t);
+	t.dtype = d;
+	t.space = S_scalar;
+	return t;
+}
+
+Type
+type_tile(DType d, Space s, int rank, const int64_t *shape)
+{
+	Type t = type_scalar(d);
+
+	t.space = s;
+	t.rank = rank;
+	for (int i = 0; i < rank; i++)
+		t.shape[i] = shape[i];
+	return t;
+}
+
+int64_t
+type_size(const Type *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		n *= t->shape[i];
+	return n;
+}
+
+bool
+type_same(const Type *a, const Type *b)
+{
+	if (a->dtype != b->dtype || a->space != b->space || a->rank != b->rank)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->shape[i] != b->shape[i])
+			return false;
+	return true;
+}
+
+const char *
+type_print(Arena *a, const Type *t)
+{
+	static const char *const space[] = { "", "reg ", "shared ", "global " };
+	Text s = { a, NULL, 0, 0 };
+
+	text_printf(&s, "%s%s", space[t->space], dtype_info[t->dtype].name);
+	if (t->space == S_scalar)
+		return s.s;
+	text_printf(&s, "[");
+	for (int i = 0; i < t->rank; i++) {
+		text_printf(&s, i ? ", " : "");
+		if (t->shape[i] < 0)
+			text_printf(&s, "?");
+		else
+			text_printf(&s, "%lld", (long long)t->shape[i]);
+	}
+	text_printf(&s, "]");
+	return s.s;
+}
+
+/* ---- kernels, blocks, values --------------------------------------------------------------------- */
+
+Kernel *
+kernel_new(Unit *u, const char *name)
+{
+	Kernel *k = NEW(u->arena, Kernel);
+
+	k->unit = u;
+	k->name = name;
+	k->warps = 4;
+	k->body = block_new(k, NULL);
+	k->grid = block_new(k, NULL);
+	return k;
+}
+
+Block *
+block_new(Kernel *k, Op *owner)
+{
+	Block *b = NEW(k->unit->arena, Block);
+
+	b->kernel = k;
+	b->owner = owner;
+	return b;
+}
+
+static Val *
+val_new(Block *b, Op *def, int index, Type t)
+{
+	Val *v = NEW(b->kernel->unit->arena, Val);
+
+	v->type = t;
+	v->id = ++b->kernel->nval;
+	v->def = def;
+	v->block = b;
+	v->index = index;
+	return v;
+}
+
+Val *
+block_arg(Block *b, Type t)
+{
+	Val *v = val_new(b, NULL, b->narg, t);
+
+	b->arg = arena_grow(b->kernel->unit->arena, b->arg, (size_t)b->narg, (size_t)b->narg + 1,
+	                    sizeof *b->arg);
+	b->arg[b->narg++] = v;
+	return v;
+}
+
+/* Link o into b before `at`, or at the end. */
+static void
+op_link(Block *b, Op *at, Op *o)
+{
+	o->parent = b;
+	o->next = at;
+	o->prev = at ? at->prev : b->last;
+	if (o->prev)
+		o->prev->next = o;
+	else
+		b->first = o;
+	if (at)
+		at->prev = o;
+	else
+		b->last = o;
+}
+
+Op *
+op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out)
+{
+	Arena *a = b->kernel->unit->arena;
+	Op *o = NEW(a, Op);
+
+	o->code = code;
+	o->id = ++b->kernel->nop;
+	o->src = src;
+	o->nin = nin;
+	o->nout = nout;
+	o->in = NEWN(a, Val *, nin);
+	for (int i = 0; i < nin; i++)
+		o->in[i] = in[i];
+	o->out = NEWN(a, Val *, nout);
+	for (int i = 0; i < nout; i++)
+		o->out[i] = val_new(b, o, i, out[i]);
+	if (code == O_alloc)
+		o->imm[0] = -1; /* not placed yet */
+	op_link(b, at, o);
+	return o;
+}
+
+void
+op_unlink(Op *o)
+{
+	Block *b = o->parent;
+
+	if (o->prev)
+		o->prev->next = o->next;
+	else
+		b->first = o->next;
+	if (o->next)
+		o->next->prev = o->prev;
+	else
+		b->last = o->prev;
+	o->prev = o->next = NULL;
+	o->parent = NULL;
+}
+
+void
+op_move_before(Op *o, Op *at)
+{
+	if (o == at)
+		return;
+	op_unlink(o);
+	op_link(at->parent, at, o);
+	for (int i = 0; i < o->nout; i++)
+		o->out[i]->block = at->parent;
+}
+
+static void
+block_replace(Block *b, Val *old, Val *new_val)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i] == old)
+				o->in[i] = new_val;
+}
+
+void
+val_replace(Kernel *k, Val *old, Val *new_val)
+{
+	block_replace(k->body, old, new_val);
+	if (k->grid)
+		block_replace(k->grid, old, new_val);
+	for (int i = 0; i < k->nassume; i++)
+		if (k->assume[i].cond == old)
+			k->assume[i].cond = new_val;
+	for (int i = 0; i < k->nparam; i++) {
+		Param *p = &k->param[i];
+		for (int d = 0; d < DIM_MAX; d++) {
+			if (p->size[d] == old)
+				p->size[d] = new_val;
+			if (p->stride[d] == old)
+				p->stride[d] = new_val;
+		}
+	}
+}
+
+/* ---- clone --------------------------------------------------------------------------------------- */
+
+typedef struct Cloner {
+	Val *(*map)(void *, Val *);
+	void *user;
+	Val **inner; /* by id of the old value: its copy, for values defined inside the cloned op */
+	uint32_t ninner;
+} Cloner;
+
+static Val *
+clone_val(const Cloner *c, Val *v)
+{
+	Val *r;
+
+	if (v->id < c->ninner && c->inner[v->id])
+		return c->inner[v->id];
+	r = c->map ? c->map(c->user, v) : NULL;
+	return r ? r : v;
+}
+
+static void
+clone_out(Cloner *c, Val *const *from, Val **to, int n)
+{
+	for (int i = 0; i < n; i++) {
+		to[i]->name = from[i]->name;
+		if (from[i]->id < c->ninner)
+			c->inner[from[i]->id] = to[i];
+	}
+}
+
+static Op *
+clone_op(Cloner *c, Block *b, Op *at, const Op *o)
+{
+	Arena *a = b->kernel->unit->arena;
+	Val **in = NEWN(a, Val *, o->nin);
+	Type *out = NEWN(a, Type, o->nout);
+	Op *n;
+
+	for (int i = 0; i < o->nin; i++)
+		in[i] = clone_val(c, o->in[i]);
+	for (int i = 0; i < o->nout; i++)
+		out[i] = o->out[i]->type;
+	n = op_new(b, at, o->code, o->src, o->nin, in, o->nout, out);
+	clone_out(c, o->out, n->out, o->nout);
+	memcpy(n->imm, o->imm, sizeof n->imm);
+	n->fimm = o->fimm;
+	if (o->pick) {
+		n->pick = NEW(a, Pick);
+		*n->pick = *o->pick;
+	}
+	for (int r = 0; r < 2; r++) {
+		if (!o->blk[r])
+			continue;
+		n->blk[r] = block_new(b->kernel, n);
+		for (int i = 0; i < o->blk[r]->narg; i++)
+			block_arg(n->blk[r], o->blk[r]->arg[i]->type);
+		clone_out(c, o->blk[r]->arg, n->blk[r]->arg, o->blk[r]->narg);
+		for (const Op *x = o->blk[r]->first; x; x = x->next)
+			clone_op(c, n->blk[r], NULL, x);
+	}
+	return n;
+}
+
+Op *
+op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user)
+{
+	Cloner c = { map, user, NULL, 0 };
+
+	if (o->blk[0] || o->blk[1]) {
+		c.ninner = b->kernel->nval + 1;
+		c.inner = NEWN(b->kernel->unit->arena, Val *, c.ninner);
+	}
+	return clone_op(&c, b, at, o);
+}
+
+/* ---- walk ---------------------------------------------------------------------------------------- */
+
+/* The op after o in order of text, or NULL past the end of root. */
+static Op *
+walk_after(const OpWalk *w, const Op *o)
+{
+	for (int r = 0; r < 2; r++)
+		if (o->blk[r] && o->blk[r]->first)
+			return o->blk[r]->first;
+	for (;;) {
+		const Block *b = o->parent;
+		if (o->next)
+			return o->next;
+		if (b == w->root || !b->owner)
+			return NULL;
+		o = b->owner;
+		if (b == o->blk[0] && o->blk[1] && o->blk[1]->first)
+			return o->blk[1]->first;
+	}
+}
+
+Op *
+walk_first(OpWalk *w, Block *b)
+{
+	w->root = b;
+	w->next = b->first;
+	return walk_next(w);
+}
+
+Op *
+walk_next(OpWalk *w)
+{
+	Op *o = w->next;
+
+	w->next = o ? walk_after(w, o) : NULL;
+	return o;
+}
