@@ -1,0 +1,276 @@
+/* hexc.h - compile hexc tile programs to PTX, from C or C++.
+ *
+ * Everything declared here is the whole API; everything else is private.
+ * hexc never prints, exits, reads the environment or keeps state of its own outside
+ * the objects below: one hexc_ctx is used by one thread at a time, different ones run
+ * in parallel.  (LLVM, which hexc uses, keeps a registry of targets for the process.)
+ *
+ * Call order:
+ *	hexc_open -> { hexc_configure, hexc_compile }* -> hexc_close
+ *	hexc_module: hexc_ptx, hexc_kernel, hexc_param, hexc_check_args, hexc_grid, ...
+ * Modules outlive the context that made them; they never change, so any number of
+ * threads may read one.
+ *
+ * Units: sizes and strides in elements, memory in bytes, times in milliseconds.
+ * Structs whose first member is `size` may grow: set it to sizeof, or use the _INIT.
+ * Strings are UTF-8 and NUL-terminated. */
+#ifndef HEXC_H
+#define HEXC_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEXC_VERSION_MAJOR 0
+#define HEXC_VERSION_MINOR 1
+#define HEXC_VERSION_PATCH 0
+#define HEXC_VERSION (HEXC_VERSION_MAJOR * 10000 + HEXC_VERSION_MINOR * 100 + HEXC_VERSION_PATCH)
+
+#ifndef HEXC_API
+# if defined(__GNUC__)
+#  define HEXC_API __attribute__((visibility("default")))
+# else
+#  define HEXC_API
+# endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hexc_ctx hexc_ctx;       /* options, and the diagnostics of the last call */
+typedef struct hexc_module hexc_module; /* the result of one compilation; never changes */
+
+#define HEXC_MAX_RANK 8                 /* dimensions of a tensor */
+#define HEXC_MAX_KERNELS 4096           /* kernels of a module */
+
+/* Results.  0 is success, negatives are failures; values never change. */
+#define HEXC_ERRORS(X) \
+	X(OK,           0, "ok") \
+	X(E_SOURCE,    -1, "the program is wrong; see hexc_diag()") \
+	X(E_LAYOUT,    -2, "no layout satisfies the constraints; see hexc_diag()") \
+	X(E_LIMIT,     -3, "a limit in the options was reached, or cancel() said stop") \
+	X(E_ARCH,      -4, "unknown or unsupported arch") \
+	X(E_INVALID,   -5, "an argument broke the rules of hexc.h") \
+	X(E_NOMEM,     -6, "out of memory") \
+	X(E_INTERNAL,  -7, "bug in hexc; please report hexc_diag(ctx, 0)") \
+	X(E_ARGS,      -8, "the arguments of a launch do not fit the kernel")
+enum {
+#define X(name, value, text) HEXC_##name = value,
+	HEXC_ERRORS(X)
+#undef X
+	HEXC_FORCE_INT = 0x7fffffff
+};
+
+/* ---- options ---------------------------------------------------------------------- */
+
+/* The value of a `const` or `tune` of the program.  Names that no kernel declares, and
+ * values that a `tune` does not list, are errors of the program (E_SOURCE). */
+typedef struct hexc_define {
+	const char *name;
+	int64_t value;
+} hexc_define;
+
+typedef struct hexc_opts {
+	size_t size;            /* sizeof(hexc_opts), set by HEXC_OPTS_INIT */
+	const char *arch;       /* one of hexc_arch(); NULL: "sm_80" */
+	const char *kernel;     /* compile only this kernel; NULL: all of the file */
+	const hexc_define *define; /* ndefine of them; may be NULL when ndefine is 0 */
+	size_t ndefine;
+	uint32_t candidate;     /* which solution of the layout search; 0: the best */
+	uint32_t flags;         /* HEXC_PROVE | ... */
+	const char *dump;       /* hand the IR after this pass (hexc_pass(), "parse", "all")
+	                         * to text(); NULL: none */
+	const char *stop;       /* end after this pass; the module then has no PTX; NULL: run all */
+	void (*text)(void *user, const char *pass, const char *kernel, const char *ir);
+	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
+	size_t max_memory;      /* bytes held by one compile, LLVM's not included; 0: no limit */
+	int (*cancel)(void *user);                      /* polled often; nonzero stops */
+	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
+	                         * callable until the last module is freed; does not serve LLVM */
+	void *user;             /* handed to text, cancel and realloc */
+} hexc_opts;
+#define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
+	NULL, NULL, NULL }
+
+enum {
+	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
+	HEXC_PARANOID = 2,      /* after every pass print the IR, read it back and go on with the
+	                         * copy; verify it.  Slow; the PTX is the same */
+	HEXC_NO_EMIT = 4        /* layouts, candidates and explanations, but no PTX */
+};
+
+/* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.
+ * Returns HEXC_OK and sets *out, or E_ARCH, E_INVALID, E_NOMEM and *out = NULL. */
+HEXC_API int hexc_open(hexc_ctx **out, const hexc_opts *opts);
+/* Free a context, not its modules.  NULL is allowed. */
+HEXC_API void hexc_close(hexc_ctx *ctx);
+/* Replace all options but realloc and user, which stay those of hexc_open.  As hexc_open; on
+ * failure the old options stay. */
+HEXC_API int hexc_configure(hexc_ctx *ctx, const hexc_opts *opts);
+
+/* ---- compiling -------------------------------------------------------------------- */
+
+/* Compile `len` bytes at `src` (need not end in NUL) to PTX for the context's arch.
+ * `file` names the source in diagnostics (NULL: "<source>"); nothing is opened.
+ * Same source, options and library: same bytes of PTX.
+ * Returns HEXC_OK and sets *out (free with hexc_module_free), else *out = NULL and any
+ * error but E_ARGS; hexc_diag() then has at least one error. */
+HEXC_API int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, const char *src,
+                          size_t len);
+/* NULL is allowed. */
+HEXC_API void hexc_module_free(hexc_module *m);
+
+typedef struct hexc_diag_info {
+	int severity;           /* 0 note (belongs to the message before), 1 warning, 2 error */
+	uint32_t line, col;     /* 1-based; col counts bytes; line 0: no place */
+	uint32_t len;           /* bytes underlined, >= 1 */
+	const char *file;       /* as passed to hexc_compile */
+	const char *text;       /* one sentence, no newline */
+} hexc_diag_info;
+
+/* The i-th message of the last hexc_compile on ctx, in source order.  Fills *out and
+ * returns 1, or 0 when i is past the end.  Strings live until the next hexc_compile or
+ * hexc_close on ctx. */
+HEXC_API int hexc_diag(const hexc_ctx *ctx, size_t i, hexc_diag_info *out);
+
+/* PTX text, NUL-terminated; *len (may be NULL) excludes the NUL.  Owned by m.  Empty when
+ * the options said to stop before. */
+HEXC_API const char *hexc_ptx(const hexc_module *m, size_t *len);
+
+/* The i-th pass or other part of the compilation ("parse", the passes, "emit", "llvm") and the
+ * time it took.  Returns its name, or NULL past the end; *ms may be NULL. */
+HEXC_API const char *hexc_time(const hexc_module *m, size_t i, double *ms);
+
+/* ---- what was compiled ------------------------------------------------------------ */
+
+typedef struct hexc_kernel_info {
+	size_t size;            /* bytes of this struct that hexc_kernel filled */
+	const char *name;       /* .entry symbol, for cuModuleGetFunction */
+	const char *grid[3];    /* blocks in x, y, z: expressions of the parameters, as in the
+	                         * language; hexc_grid() computes them */
+	uint32_t block[3];      /* threads per block, fixed at compile time */
+	uint32_t cluster[3];    /* blocks per cluster; {1,1,1} without clusters */
+	uint32_t smem;          /* dynamic shared memory, bytes, for cuLaunchKernel */
+	uint32_t nparam;        /* kernel parameters, in cuLaunchKernel order */
+	uint32_t nassume;       /* conditions on the arguments; hexc_check_args() tests them */
+	uint32_t nconst;        /* constants and tunables */
+	uint32_t ncandidate;    /* complete solutions of the layout search */
+	uint32_t candidate;     /* the one in the PTX */
+} hexc_kernel_info;
+#define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
+	{0, 0, 0}, 0, 0, 0, 0, 0, 0 }
+
+/* The kind of a launch parameter, and what cuLaunchKernel is handed for it. */
+#define HEXC_KINDS(X) \
+	X(POINTER, pointer, "device address of a tensor, 8 bytes") \
+	X(SIZE,    size,    "run-time size, 8 bytes, signed") \
+	X(SCALAR,  scalar,  "a number of the dtype")
+typedef enum hexc_kind {
+#define X(id, name, text) HEXC_##id,
+	HEXC_KINDS(X)
+#undef X
+	HEXC_NKINDS
+} hexc_kind;
+
+typedef struct hexc_param_info {
+	size_t size;            /* bytes of this struct that hexc_param filled */
+	const char *name;
+	const char *dtype;      /* "f16", "u4", ...; sizes: "i64" */
+	hexc_kind kind;
+	uint32_t bits;          /* of one element; below 8: packed, least significant bits first */
+	uint32_t bytes;         /* of the parameter itself: 8, or of the scalar */
+	uint32_t rank;          /* of the tensor */
+	uint32_t read, written; /* what the kernel does with the tensor */
+	uint32_t align;         /* bytes the tensor's address must be a multiple of */
+	uint32_t reserved;      /* 0 */
+	const char *dim[HEXC_MAX_RANK];    /* extents, as expressions */
+	const char *stride[HEXC_MAX_RANK]; /* strides in elements, as expressions */
+} hexc_param_info;
+#define HEXC_PARAM_INFO_INIT { sizeof(hexc_param_info), NULL, NULL, HEXC_POINTER, 0, 0, 0, 0, 0, \
+	0, 0, {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, \
+	{NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL} }
+
+/* The i-th kernel, or the i-th parameter of kernel k in launch order: fills at most the `size`
+ * bytes that out->size says, returns 1, or 0 past the end.  Strings live as long as m. */
+HEXC_API int hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out);
+HEXC_API int hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out);
+/* The i-th condition on the arguments, as text ("K % 128 == 0"); NULL past the end. */
+HEXC_API const char *hexc_assume(const hexc_module *m, size_t k, size_t i);
+/* The i-th constant or tunable and the value it has here; 0 past the end. */
+HEXC_API int hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out);
+
+typedef struct hexc_candidate_info {
+	size_t size;            /* bytes of this struct that hexc_candidate filled */
+	double cycles;          /* predicted, for the main loop and epilogue of one block */
+	const char *text;       /* what differs: instructions, vector widths, swizzle, warp grid */
+} hexc_candidate_info;
+#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL }
+
+/* The i-th solution of kernel k, best first; 0 past the end. */
+HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);
+/* Every layout, instruction and conversion of kernel k in words; "" when stopped before. */
+HEXC_API const char *hexc_explain(const hexc_module *m, size_t k);
+
+/* ---- launching -------------------------------------------------------------------- */
+
+/* One launch argument; an array of nparam of them, in launch order.  What a parameter's kind
+ * does not need is ignored. */
+typedef struct hexc_arg {
+	void *ptr;              /* POINTER: the tensor.  hexc_run_tile reads and writes it; else
+	                         * only its alignment is looked at */
+	double *bound;          /* hexc_run_tile, written tensors: NULL, or one double for each
+	                         * element of the tensor's memory; see there */
+	uint64_t bytes;         /* POINTER: bytes at ptr; 0: unknown (not for hexc_run_tile) */
+	int64_t i;              /* SIZE, and SCALAR of an integer type or bool */
+	double f;               /* SCALAR of a float type */
+} hexc_arg;
+
+/* May kernel k be launched with these arguments?  Tests sizes (not negative, small enough for
+ * the addresses), the program's assumptions, buffer bytes and alignment, and the grid against the
+ * limits of CUDA.  Returns HEXC_OK, or E_ARGS and one sentence in why[0..n) (n may be 0). */
+HEXC_API int hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why,
+                             size_t n);
+/* Blocks to launch for these arguments (ptr is not looked at).  A grid with a 0 must not be
+ * launched: there is nothing to do.  E_ARGS when an expression overflows or divides by zero. */
+HEXC_API int hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3]);
+/* Extents and strides (in elements) of tensor parameter i.  HEXC_OK, E_INVALID or E_ARGS. */
+HEXC_API int hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
+                         int64_t dim[HEXC_MAX_RANK], int64_t stride[HEXC_MAX_RANK]);
+
+typedef struct hexc_run_opts {
+	size_t size;            /* sizeof(hexc_run_opts), set by HEXC_RUN_OPTS_INIT */
+	uint64_t max_steps;     /* tile operations; 0: no limit */
+	size_t max_memory;      /* bytes; 0: no limit */
+	int (*cancel)(void *user);
+	void *(*realloc)(void *user, void *p, size_t n); /* as in hexc_opts */
+	void *user;
+	char *why;              /* why_size bytes for one sentence on a failure; NULL is allowed */
+	size_t why_size;
+} hexc_run_opts;
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, 0 }
+
+/* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
+ * layouts, threads or instructions.  Written tensors are changed in place.
+ *
+ * Where arg[i].bound is set, it gets for each element a bound on |x - t|, x being the result of
+ * any correct execution of the kernel (any order of sums, any hardware's accurate-enough exp) and
+ * t the result here.  0: every correct execution gives exactly t.  Elements the kernel does not
+ * write keep what bound held.  INFINITY: no bound is known.
+ *
+ * Returns HEXC_OK, E_ARGS, E_LIMIT, E_NOMEM, E_INVALID, or E_SOURCE when the program itself goes
+ * wrong on these arguments (an index before the start of a tensor, ...); the sentence is in why. */
+HEXC_API int hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg,
+                           const hexc_run_opts *opts);
+
+/* ---- the library ------------------------------------------------------------------ */
+
+HEXC_API const char *hexc_strerror(int code);     /* static text, never NULL */
+HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past the end */
+HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
+HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */
+HEXC_API int hexc_version(void);                  /* compare with HEXC_VERSION */
+HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22.1.8" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
