@@ -1,0 +1,57 @@
+/* number.h - element types as numbers: rounding, wrapping, storage in host memory.
+ *
+ * Values of float types travel as double, of integer types and bool as int64_t.  u64 is the one type
+ * whose values do not all fit: it travels as its bit pattern.
+ *
+ * Storage format of a buffer of dtype d: elements one after the other, little-endian, as on the device;
+ * types under 8 bits are packed, least significant bits first; bool takes a byte and is 0 or 1. */
+#ifndef HEXC_NUMBER_H
+#define HEXC_NUMBER_H
+#include "hexc/ir.h"
+
+bool num_is_float(DType d);
+bool num_is_signed(DType d); /* signed integers; false for floats */
+
+/* ---- formats ----------------------------------------------------------------------------------- */
+
+/* Exact. */
+double f16_to_double(uint16_t h);
+double bf16_to_double(uint16_t h);
+/* Nearest, ties to even; overflow goes to infinity; every NaN becomes 0x7fff, as the device writes it. */
+uint16_t f16_from_double(double x);
+uint16_t bf16_from_double(double x);
+
+/* ---- rounding and wrapping ---------------------------------------------------------------------- */
+
+/* The value of float type d nearest to x, ties to even; subnormals kept, overflow goes to infinity. */
+double num_round(DType d, double x);
+void num_round_n(DType d, double *x, size_t n);
+/* x modulo 2^bits, in d's range.  bool: x != 0. */
+int64_t num_wrap(DType d, int64_t x);
+void num_wrap_n(DType d, int64_t *x, size_t n);
+/* Float to integer type d: toward zero, saturating, NaN gives 0.  bool: x != 0. */
+int64_t num_from_float(DType d, double x);
+/* Integer x of type `from` to float type d, rounded once. */
+double num_from_int(DType d, DType from, int64_t x);
+/* a * b + c in float type d, rounded once. */
+double num_fma(DType d, double a, double b, double c);
+/* Range of an integer type (u64: hi is the bit pattern ~0). */
+int64_t num_min(DType d);
+int64_t num_max(DType d);
+
+/* ---- storage ------------------------------------------------------------------------------------ */
+
+/* Bytes that hold `count` elements. */
+size_t num_bytes(DType d, int64_t count);
+/* Element i of a buffer.  The float forms are for float types, the int forms for the others. */
+double num_get_f(DType d, const void *buf, int64_t i);
+int64_t num_get_i(DType d, const void *buf, int64_t i);
+void num_put_f(DType d, void *buf, int64_t i, double x);   /* rounds */
+void num_put_i(DType d, void *buf, int64_t i, int64_t x);  /* wraps */
+/* Either kind, as a double (integers beyond 2^53 are rounded; saturates on the way back). */
+double num_get(DType d, const void *buf, int64_t i);
+void num_put(DType d, void *buf, int64_t i, double x);
+/* `n` elements from element `at` on, `stride` apart. */
+void num_get_fn(DType d, const void *buf, int64_t at, int64_t stride, size_t n, double *out);
+void num_get_in(DType d, const void *buf, int64_t at, int64_t stride, size_t n, int64_t *out);
+#endif
