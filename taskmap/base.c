@@ -102,6 +102,8 @@ arena_strndup(Arena *a, const char *s, size_t n)
 	return p;
 }
 
+static void text_vprintf(Text *t, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
+
 static void
 text_vprintf(Text *t, const char *fmt, va_list ap)
 {

@@ -75,13 +75,20 @@ void layout_init(Layout *l, int ndim);
 /* Append an iter to dim d behind (slower than) the ones it has.  Extent-1 iters are dropped.
  * False when the table is full. */
 bool layout_push(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis);
+/* The same, keeping an iter of extent 1: CuTe's results print them. */
+bool layout_push_unit(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis);
+/* Replication iters have stride >= 0; extent 1 and stride 0 add no place and are dropped. */
 bool layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis);
 /* Row-major (last dim contiguous) memory layout of a shape. */
 void layout_row_major(Layout *l, int ndim, const int64_t *shape);
 int64_t layout_extent(const Layout *l, int dim);    /* product of the dim's extents */
 int64_t layout_size(const Layout *l);               /* elements of the domain */
-/* Places used on an axis, replication included: 1 + the largest coordinate there (>= 1). */
+/* Places used on an axis, replication included: 1 + the largest coordinate there (>= 1).  On mem under
+ * a swizzle: rounded up to whole blocks of those that the xor permutes. */
 int64_t layout_cosize(const Layout *l, Axis axis);
+bool layout_is_mem(const Layout *l);                /* every iter on mem */
+bool layout_swizzle_matters(const Layout *l);       /* false: no offset of it is changed by its swizzle */
+const char *axis_name(Axis a);
 /* Text.  CuTe notation when every iter is on mem, else iters are written stride@axis:
  * ((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg)) and replication as +[4:1@lane], offsets
  * as +5@warp, a swizzle as "Sw<3,3,3> o " in front.  layout_parse reads all of it back. */
@@ -111,12 +118,15 @@ void layout_canon(Layout *l);
 bool layout_equal(const Layout *a, const Layout *b);
 /* Equal up to a renaming of registers: the same lanes and warps hold the same elements. */
 bool layout_equal_threads(const Layout *a, const Layout *b);
-/* Split iters of dim `d` so that a boundary falls at digit weight `w` (a product of extents).
- * False when w does not divide so. */
+/* Split an iter of dim `d` so that a boundary falls at digit weight `w` (a product of extents), keeping
+ * the boundaries there are.  False when w does not divide so; *l is then as before. */
 bool layout_split(Layout *l, int dim, int64_t weight);
 /* Number registers anew: reg strides become compact in the order the iters are given by
  * (dim order[0] first, fastest iter first), skipping stride-0 ones. */
 void layout_compact_regs(Layout *l, const int *order);
+/* The same in the order the registers have now: gaps close, the order of numbers stays.  Both number
+ * from 0 (the reg offset goes). */
+void layout_squeeze_regs(Layout *l);
 
 /* ---- surgery on dims (surgery.c): what transpose, reduce, broadcast, slice do to a tile's layout -- */
 
@@ -127,10 +137,14 @@ bool layout_reduce(Layout *out, const Layout *l, int dim);
 /* The inverse of reduce, seen from below: dim d (extent 1) of `small` takes the iters that `big` has
  * there, registers as stride 0.  What an operand of extent 1 looks like inside a broadcast. */
 bool layout_broadcast(Layout *out, const Layout *small, int dim, int64_t extent);
+/* The same with `big` at hand: its lane and warp iters of dim d come out of small's replication (false
+ * when they are not there), its registers become stride 0. */
+bool layout_broadcast_like(Layout *out, const Layout *small, int dim, const Layout *big);
 bool layout_drop_dim(Layout *out, const Layout *l, int dim);            /* extent must be 1 */
 bool layout_insert_dim(Layout *out, const Layout *l, int dim);          /* new dim of extent 1 */
 bool layout_concat_dims(Layout *out, const Layout *a, const Layout *b); /* dims of a, then of b */
-/* Keep [lo, lo+extent) of a dim held wholly in registers; false otherwise. */
+/* Keep [lo, lo+extent) of a dim held wholly in registers; false otherwise, or when the range is no
+ * product of iters.  Register numbers are compacted, order kept. */
 bool layout_slice(Layout *out, const Layout *l, int dim, int64_t lo, int64_t extent);
 
 /* ---- CuTe algebra on mem layouts (cute.c): formulas of reference/hexcute.md section 2 ----------- */

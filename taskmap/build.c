@@ -1,0 +1,167 @@
+/* build.c - making layouts and asking for their sizes. */
+#include "taskmap/modes.h"
+#include <string.h>
+
+bool
+mul64(int64_t a, int64_t b, int64_t *r)
+{
+	uint64_t ua = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+	uint64_t ub = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+
+	if (ua != 0 && ub > (uint64_t)INT64_MAX / ua)
+		return false;
+	*r = a * b;
+	return true;
+}
+
+bool
+add64(int64_t a, int64_t b, int64_t *r)
+{
+	if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)
+		return false;
+	*r = a + b;
+	return true;
+}
+
+void
+layout_init(Layout *l, int ndim)
+{
+	memset(l, 0, sizeof *l);
+	l->ndim = ndim;
+}
+
+bool
+layout_push_unit(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis)
+{
+	int at;
+
+	if (dim < 0 || dim >= l->ndim || extent < 1 || l->n >= ITER_MAX)
+		return false;
+	at = l->first[dim + 1];
+	memmove(&l->it[at + 1], &l->it[at], sizeof l->it[0] * (size_t)(l->n - at));
+	l->it[at] = (Iter){ .extent = extent, .stride = stride, .axis = (uint8_t)axis };
+	l->n++;
+	for (int d = dim + 1; d <= l->ndim; d++)
+		l->first[d]++;
+	return true;
+}
+
+bool
+layout_push(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis)
+{
+	if (extent == 1)
+		return true;
+	return layout_push_unit(l, dim, extent, stride, axis);
+}
+
+bool
+layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis)
+{
+	if (extent < 1 || stride < 0)
+		return false;
+	if (extent == 1 || stride == 0)
+		return true;
+	if (l->nrep >= REP_MAX)
+		return false;
+	l->rep[l->nrep++] = (Iter){ .extent = extent, .stride = stride, .axis = (uint8_t)axis };
+	return true;
+}
+
+void
+layout_row_major(Layout *l, int ndim, const int64_t *shape)
+{
+	int64_t stride = 1;
+
+	layout_init(l, ndim);
+	for (int d = 0; d < ndim; d++)
+		layout_push(l, d, shape[d], 0, AX_mem);
+	for (int d = ndim; d-- > 0; stride *= shape[d]) {
+		if (l->first[d] < l->first[d + 1])
+			l->it[l->first[d]].stride = stride;
+	}
+}
+
+int64_t
+layout_extent(const Layout *l, int dim)
+{
+	int64_t p = 1;
+
+	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
+		p *= l->it[i].extent;
+	return p;
+}
+
+int64_t
+layout_size(const Layout *l)
+{
+	int64_t p = 1;
+
+	for (int i = 0; i < l->n; i++)
+		p *= l->it[i].extent;
+	return p;
+}
+
+/* The largest sum of digit * stride over the iters on `axis`. */
+static int64_t
+build_reach(const Iter *it, int n, Axis axis)
+{
+	int64_t top = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (it[i].axis == axis && it[i].stride > 0)
+			top += (it[i].extent - 1) * it[i].stride;
+	}
+	return top;
+}
+
+int64_t
+layout_cosize(const Layout *l, Axis axis)
+{
+	int64_t top = l->offset[axis] + 1;
+
+	top += build_reach(l->it, l->n, axis) + build_reach(l->rep, l->nrep, axis);
+	if (top < 1)
+		top = 1;
+	if (axis == AX_mem && l->swizzle.bits > 0) {
+		/* the xor stays inside blocks of this many elements, and may reach any of a block */
+		int bit = l->swizzle.base + l->swizzle.bits - (l->swizzle.shift < 0 ? l->swizzle.shift : 0);
+		int64_t block = (int64_t)1 << bit;
+
+		if (layout_swizzle_matters(l))
+			top = (top + block - 1) / block * block;
+	}
+	return top;
+}
+
+bool
+layout_is_mem(const Layout *l)
+{
+	for (int i = 0; i < l->n; i++) {
+		if (l->it[i].axis != AX_mem)
+			return false;
+	}
+	for (int i = 0; i < l->nrep; i++) {
+		if (l->rep[i].axis != AX_mem)
+			return false;
+	}
+	return true;
+}
+
+/* Could the swizzle change any offset?  Only when a source bit of it can be set. */
+bool
+layout_swizzle_matters(const Layout *l)
+{
+	Swizzle s = l->swizzle;
+	int low = s.base + (s.shift > 0 ? s.shift : 0); /* lowest source bit */
+
+	if (s.bits <= 0)
+		return false;
+	if (l->offset[AX_mem] < 0)
+		return true;
+	for (int i = 0; i < l->n; i++) {
+		if (l->it[i].axis == AX_mem && l->it[i].stride < 0)
+			return true;
+	}
+	return (l->offset[AX_mem] + build_reach(l->it, l->n, AX_mem) +
+	        build_reach(l->rep, l->nrep, AX_mem)) >> low > 0;
+}
