@@ -1,0 +1,15 @@
+/* verify.h - shape rules: one per name in the `shape` column of ops.def. */
+#ifndef HEXC_VERIFY_H
+#define HEXC_VERIFY_H
+#include "hexc/ir.h"
+
+/* NULL when operand and result types, imm[] and blk[] of o are as IR.md says, else what is wrong: a phrase that
+ * goes behind "op NAME: ".  Operand and result counts were checked against ops.def before; operands are
+ * not NULL. */
+#define OP(name, in, out, flags, shape, layout, emit, eval)                                        \
+	const char *shape_##shape(Arena *a, const Op *o);
+#include "hexc/ops.def"
+
+/* What is wrong with a type on its own (extents, layout); NULL: nothing. */
+const char *type_check(Arena *a, const Type *t, int warps);
+#endif

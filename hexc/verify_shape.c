@@ -1,0 +1,279 @@
+/* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
+#include "hexc/verify.h"
+
+static const char *
+differ(Arena *a, const char *what, const Type *x, const Type *y)
+{
+	return arena_printf(a, "%s: %s and %s", what, type_print(a, x), type_print(a, y));
+}
+
+static bool
+is_value(const Type *t)
+{
+	return t->space == S_scalar || t->space == S_reg;
+}
+
+static bool
+is_index(const Val *v)
+{
+	return v->type.space == S_scalar && v->type.dtype == D_i64;
+}
+
+static bool
+same_shape(const Type *x, const Type *y)
+{
+	Type t = *x;
+
+	t.dtype = y->dtype;
+	return type_same(&t, y);
+}
+
+/* Does the integer fit the type's bits?  u64 holds any bit pattern. */
+static bool
+fits(DType d, int64_t x)
+{
+	int bits = dtype_info[d].bits;
+
+	if (d == D_bool)
+		return x == 0 || x == 1;
+	if (bits == 64)
+		return true;
+	if (dtype_info[d].kind == K_sint)
+		return x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1);
+	return x >= 0 && x < (int64_t)1 << bits;
+}
+
+const char *
+shape_const(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t))
+		return differ(a, "not a scalar or register tile", t, t);
+	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, o->imm[0]))
+		return arena_printf(a, "%lld does not fit %s", (long long)o->imm[0],
+		                    dtype_info[t->dtype].name);
+	return NULL;
+}
+
+const char *
+shape_splat(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (x->space != S_scalar || t->space != S_reg || x->dtype != t->dtype)
+		return differ(a, "not from a scalar to a register tile of its type", x, t);
+	return NULL;
+}
+
+const char *
+shape_iota(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	int kind = dtype_info[t->dtype].kind;
+
+	if (t->space != S_reg || (kind != K_sint && kind != K_uint))
+		return differ(a, "not an integer register tile", t, t);
+	if (o->imm[0] < 0 || o->imm[0] >= t->rank)
+		return "no such dim";
+	return NULL;
+}
+
+const char *
+shape_scalar(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!is_index(o->out[0]))
+		return "the result is not an i64 scalar";
+	if (o->imm[0] < 0 || o->imm[0] > 2)
+		return "block_id is 0, 1 or 2";
+	return NULL;
+}
+
+/* Kinds of element types an op works on: bits 1 << DKind. */
+static unsigned
+kinds(OpCode code)
+{
+	unsigned ints = 1u << K_sint | 1u << K_uint, flt = 1u << K_flt, pred = 1u << K_pred;
+
+	switch ((int)code) {
+	case O_mod:
+	case O_shl:
+	case O_shr: return ints;
+	case O_and:
+	case O_or:
+	case O_xor:
+	case O_not: return ints | pred;
+	case O_exp:
+	case O_exp2:
+	case O_log:
+	case O_sqrt:
+	case O_rsqrt:
+	case O_tanh: return flt;
+	case O_convert: return ints | flt | pred;
+	default: return ints | flt;
+	}
+}
+
+const char *
+shape_same(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t) || (o->code == O_convert && t->space != S_reg))
+		return differ(a, "not a scalar or register tile", t, t);
+	for (int i = 0; i < o->nin; i++)
+		if (!type_same(&o->in[i]->type, t))
+			return differ(a, "operand and result differ", &o->in[i]->type, t);
+	if (!(kinds(o->code) >> dtype_info[t->dtype].kind & 1))
+		return arena_printf(a, "not defined on %s", dtype_info[t->dtype].name);
+	return NULL;
+}
+
+const char *
+shape_compare(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!is_value(x) || !type_same(x, &o->in[1]->type))
+		return differ(a, "operands differ", x, &o->in[1]->type);
+	if (t->dtype != D_bool || !same_shape(x, t))
+		return differ(a, "the result is not a bool of the operands' shape", x, t);
+	return NULL;
+}
+
+const char *
+shape_select(Arena *a, const Op *o)
+{
+	const Type *c = &o->in[0]->type, *x = &o->in[1]->type, *y = &o->in[2]->type;
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t) || !type_same(x, t) || !type_same(y, t))
+		return differ(a, "the choices differ", x, y);
+	if (c->dtype != D_bool || !same_shape(c, t))
+		return differ(a, "the condition is not a bool of the same shape", c, t);
+	return NULL;
+}
+
+const char *
+shape_cast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	return is_value(t) && same_shape(x, t) ? NULL : differ(a, "shapes differ", x, t);
+}
+
+const char *
+shape_clip(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	int n = 0;
+
+	if (o->nin < 1 || t->space != S_reg || !type_same(&o->in[0]->type, t))
+		return "not a register tile, or the result has another type";
+	if (o->imm[0] < 1 || o->imm[0] >= (int64_t)1 << t->rank)
+		return "no dims to clip, or dims that the tile does not have";
+	for (int d = 0; d < t->rank; d++)
+		n += (int)(o->imm[0] >> d & 1);
+	if (o->nin != 1 + n)
+		return arena_printf(a, "%d bounds for %d dims", o->nin - 1, n);
+	for (int i = 1; i < o->nin; i++)
+		if (!is_index(o->in[i]))
+			return "a bound is not an i64 scalar";
+	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, o->imm[1]))
+		return "the fill does not fit the type";
+	return NULL;
+}
+
+/* ---- shape --------------------------------------------------------------------------------------- */
+
+static bool
+both_reg(const Op *o)
+{
+	return o->in[0]->type.space == S_reg && o->out[0]->type.space == S_reg &&
+	       o->in[0]->type.dtype == o->out[0]->type.dtype;
+}
+
+const char *
+shape_broadcast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!both_reg(o) || x->rank != t->rank)
+		return differ(a, "not register tiles of one type and rank", x, t);
+	for (int d = 0; d < t->rank; d++)
+		if (x->shape[d] != t->shape[d] && x->shape[d] != 1)
+			return differ(a, "an extent that is not 1 changes", x, t);
+	return NULL;
+}
+
+const char *
+shape_transpose(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	unsigned seen = 0;
+
+	if (!both_reg(o) || x->rank != t->rank)
+		return differ(a, "not register tiles of one type and rank", x, t);
+	for (int d = 0; d < t->rank; d++) {
+		if (o->imm[d] < 0 || o->imm[d] >= t->rank || seen >> o->imm[d] & 1)
+			return "imm is not a permutation of the dims";
+		seen |= 1u << o->imm[d];
+		if (t->shape[d] != x->shape[o->imm[d]])
+			return differ(a, "extents do not fit the permutation", x, t);
+	}
+	return NULL;
+}
+
+/* Only dims of extent 1 come and go. */
+const char *
+shape_reshape(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	int i = 0, j = 0;
+
+	if (!both_reg(o))
+		return differ(a, "not register tiles of one type", x, t);
+	for (;;) {
+		while (i < x->rank && x->shape[i] == 1)
+			i++;
+		while (j < t->rank && t->shape[j] == 1)
+			j++;
+		if (i == x->rank || j == t->rank)
+			break;
+		if (x->shape[i++] != t->shape[j++])
+			return differ(a, "more than dims of extent 1 change", x, t);
+	}
+	return i == x->rank && j == t->rank ? NULL : differ(a, "more than dims of extent 1 change", x, t);
+}
+
+const char *
+shape_reduce(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	Type r = *x;
+
+	if (!both_reg(o) || x->dtype == D_bool)
+		return differ(a, "not numeric register tiles of one type", x, t);
+	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
+		return "no such dim";
+	r.shape[o->imm[0]] = 1;
+	return type_same(&r, t) ? NULL : differ(a, "the result's shape does not follow", x, t);
+}
+
+const char *
+shape_dot(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *y = &o->in[1]->type, *c = &o->in[2]->type;
+
+	if (x->space != S_reg || y->space != S_reg || c->space != S_reg || x->rank != 2 ||
+	    y->rank != 2 || c->rank != 2 || x->dtype != y->dtype || x->dtype == D_bool)
+		return differ(a, "operands are not matrices of one type in registers", x, y);
+	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
+		return differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);
+	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
+	    c->dtype == D_bool || dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
+		return differ(a, "the accumulator's type does not hold the products", x, c);
+	return type_same(c, &o->out[0]->type) ? NULL
+	                                      : differ(a, "result and accumulator differ", c, &o->out[0]->type);
+}
