@@ -1,0 +1,264 @@
+/* interp_tile.c - the tile interpreter's ops that make and rearrange whole tiles. */
+#include "hexc/interp_impl.h"
+#include <math.h>
+#include <string.h>
+
+static void
+fill(const Slot *s, DType d, double f, int64_t i)
+{
+	bool flt = num_is_float(d);
+
+	f = flt ? num_round(d, f) : 0;
+	i = flt ? 0 : num_wrap(d, i);
+	for (int64_t j = 0; j < s->n; j++) {
+		if (flt)
+			s->f[j] = f;
+		else
+			s->i[j] = i;
+	}
+}
+
+bool
+eval_const(Interp *it, Op *o)
+{
+	fill(slot_of(it, o->out[0]), o->out[0]->type.dtype, o->fimm, o->imm[0]);
+	return true;
+}
+
+bool
+eval_splat(Interp *it, Op *o)
+{
+	DType d = o->out[0]->type.dtype;
+	const Slot *x = slot_of(it, o->in[0]);
+
+	if (num_is_float(d))
+		fill(slot_of(it, o->out[0]), d, x->f[0], 0);
+	else
+		fill(slot_of(it, o->out[0]), d, 0, x->i[0]);
+	return true;
+}
+
+/* Elements behind dim d: how far neighbours along d are apart. */
+static int64_t
+inner_size(const Type *t, int d)
+{
+	int64_t n = 1;
+
+	for (int i = d + 1; i < t->rank; i++)
+		n *= t->shape[i];
+	return n;
+}
+
+bool
+eval_iota(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t inner = inner_size(t, (int)o->imm[0]), extent = t->shape[o->imm[0]];
+
+	for (int64_t j = 0; j < r->n; j++)
+		r->i[j] = num_wrap(t->dtype, j / inner % extent);
+	return true;
+}
+
+bool
+eval_block_id(Interp *it, Op *o)
+{
+	slot_of(it, o->out[0])->i[0] = it->block[o->imm[0]];
+	return true;
+}
+
+/* Nothing rounds here, so elements move as bytes, whatever their kind. */
+static void
+move(Slot *r, int64_t to, const Slot *x, int64_t from)
+{
+	memcpy(r->f + to, x->f + from, sizeof *r->f);
+}
+
+bool
+eval_clip(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Slot *r = slot_of(it, o->out[0]);
+	bool flt = num_is_float(t->dtype);
+	int in = 1;
+
+	slot_copy(it, o->out[0], o->in[0]);
+	for (int d = 0; d < t->rank; d++) {
+		int64_t inner, bound;
+
+		if (!(o->imm[0] >> d & 1))
+			continue;
+		inner = inner_size(t, d);
+		bound = slot_of(it, o->in[in++])->i[0];
+		for (int64_t j = 0; j < r->n; j++) {
+			if (j / inner % t->shape[d] < bound)
+				continue;
+			if (flt)
+				r->f[j] = num_round(t->dtype, o->fimm);
+			else
+				r->i[j] = num_wrap(t->dtype, o->imm[1]);
+		}
+	}
+	return true;
+}
+
+/* r[i0,i1,..] = x[sum of i_d * stride[d]] */
+static void
+gather(const Type *t, Slot *r, const Slot *x, const int64_t *stride)
+{
+	int64_t at[DIM_MAX] = { 0 }, from = 0;
+
+	for (int64_t j = 0; j < r->n; j++) {
+		move(r, j, x, from);
+		for (int d = t->rank - 1; d >= 0; d--) {
+			from += stride[d];
+			if (++at[d] < t->shape[d])
+				break;
+			from -= at[d] * stride[d];
+			at[d] = 0;
+		}
+	}
+}
+
+bool
+eval_broadcast(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	int64_t stride[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++)
+		stride[d] = u->shape[d] == 1 ? 0 : inner_size(u, d);
+	gather(t, slot_of(it, o->out[0]), slot_of(it, o->in[0]), stride);
+	return true;
+}
+
+bool
+eval_transpose(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	int64_t stride[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++)
+		stride[d] = inner_size(u, (int)o->imm[d]);
+	gather(t, slot_of(it, o->out[0]), slot_of(it, o->in[0]), stride);
+	return true;
+}
+
+/* Dims of extent 1 come and go: the elements lie as they lay. */
+bool
+eval_reshape(Interp *it, Op *o)
+{
+	slot_copy(it, o->out[0], o->in[0]);
+	return true;
+}
+
+bool
+eval_convert(Interp *it, Op *o)
+{
+	slot_copy(it, o->out[0], o->in[0]);
+	return race_scratch(it, o);
+}
+
+/* ---- reductions ----------------------------------------------------------------------------------- */
+
+static double
+join_f(OpCode code, double a, double b)
+{
+	if (code == O_reduce_sum)
+		return a + b;
+	if (isnan(a) || isnan(b))
+		return isnan(a) ? b : a;
+	return code == O_reduce_max ? (a > b || (a == b && !signbit(a)) ? a : b)
+	                            : (a < b || (a == b && signbit(a)) ? a : b);
+}
+
+static int64_t
+join_i(OpCode code, DType d, int64_t a, int64_t b)
+{
+	bool less = d == D_u64 ? (uint64_t)a < (uint64_t)b : a < b;
+
+	if (code == O_reduce_sum)
+		return (int64_t)((uint64_t)a + (uint64_t)b);
+	return less == (code == O_reduce_max) ? b : a;
+}
+
+bool
+eval_reduce(Interp *it, Op *o)
+{
+	const Type *t = &o->in[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	bool flt = num_is_float(t->dtype);
+	int d = (int)o->imm[0];
+	int64_t inner = inner_size(t, d), extent = t->shape[d];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t from = j / inner * inner * extent + j % inner;
+
+		move(r, j, x, from);
+		for (int64_t e = 1; e < extent; e++) {
+			from += inner;
+			if (flt)
+				r->f[j] = join_f(o->code, r->f[j], x->f[from]);
+			else
+				r->i[j] = join_i(o->code, t->dtype, r->i[j], x->i[from]);
+		}
+	}
+	if (flt)
+		num_round_n(t->dtype, r->f, (size_t)r->n);
+	else
+		num_wrap_n(t->dtype, r->i, (size_t)r->n);
+	return race_scratch(it, o);
+}
+
+/* ---- dot ------------------------------------------------------------------------------------------- */
+
+/* c += a b; four k at once, so that a row of c is read and written a quarter as often */
+static void
+dot_f(int64_t m, int64_t n, int64_t k, double *c, const double *a, const double *b)
+{
+	for (int64_t i = 0; i < m; i++, a += k, c += n) {
+		int64_t p = 0;
+
+		for (; p + 4 <= k; p += 4) {
+			const double *b0 = b + p * n, *b1 = b0 + n, *b2 = b1 + n, *b3 = b2 + n;
+			double a0 = a[p], a1 = a[p + 1], a2 = a[p + 2], a3 = a[p + 3];
+
+			for (int64_t j = 0; j < n; j++)
+				c[j] = c[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+		}
+		for (; p < k; p++)
+			for (int64_t j = 0; j < n; j++)
+				c[j] += a[p] * b[p * n + j];
+	}
+}
+
+static void
+dot_i(int64_t m, int64_t n, int64_t k, int64_t *c, const int64_t *a, const int64_t *b)
+{
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t p = 0; p < k; p++)
+			for (int64_t j = 0; j < n; j++)
+				c[i * n + j] = (int64_t)((uint64_t)c[i * n + j] +
+				                         (uint64_t)a[i * k + p] * (uint64_t)b[p * n + j]);
+}
+
+bool
+eval_dot(Interp *it, Op *o)
+{
+	const int64_t *sa = o->in[0]->type.shape, *sc = o->out[0]->type.shape;
+	const Slot *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
+	DType d = o->out[0]->type.dtype;
+	Slot *r = slot_of(it, o->out[0]);
+
+	slot_copy(it, o->out[0], o->in[2]);
+	if (num_is_float(d)) {
+		dot_f(sc[0], sc[1], sa[1], r->f, a->f, b->f);
+		num_round_n(d, r->f, (size_t)r->n);
+	} else {
+		dot_i(sc[0], sc[1], sa[1], r->i, a->i, b->i);
+		num_wrap_n(d, r->i, (size_t)r->n);
+	}
+	return true;
+}
