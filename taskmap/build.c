@@ -165,3 +165,20 @@ layout_swizzle_matters(const Layout *l)
 	return (l->offset[AX_mem] + build_reach(l->it, l->n, AX_mem) +
 	        build_reach(l->rep, l->nrep, AX_mem)) >> low > 0;
 }
+
+bool
+layout_in_range(const Layout *l)
+{
+	int64_t size = 1, reach = 0;
+
+	for (int i = 0; i < l->n + l->nrep; i++) {
+		const Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
+		int64_t far;
+
+		if (!mul64(size, it->extent, &size) || size > LAYOUT_FAR ||
+		    !mul64(it->extent - 1, it->stride < 0 ? -it->stride : it->stride, &far) ||
+		    !add64(reach, far, &reach) || reach > LAYOUT_FAR)
+			return false;
+	}
+	return true;
+}

@@ -6,12 +6,12 @@
  * axis' offset.  Replication iters add further places that hold the same element (Axe, "R").
  *
  *   register tile   dims = tile dims, axes lane/warp/reg: which lane of which warp holds element
- *                   (i0,i1,..) in which register.  An iter of stride 0 on AX_REG (extent > 1) says that
+ *                   (i0,i1,..) in which register.  An iter of stride 0 on AX_reg (extent > 1) says that
  *                   one register serves all its positions (a broadcast dim).
- *   memory tile     all iters on AX_MEM, in elements; a swizzle xors bits of the mem offset
- *   task mapping    dims = task dims, worker axes (lane, warp) and AX_REG = time: worker w does the
+ *   memory tile     all iters on AX_mem, in elements; a swizzle xors bits of the mem offset
+ *   task mapping    dims = task dims, worker axes (lane, warp) and AX_reg = time: worker w does the
  *                   tasks whose place is w, in the order of their reg coordinate
- *   CuTe layout     all iters on AX_MEM; nesting kept in `open`/`close`, so it prints as CuTe prints it
+ *   CuTe layout     all iters on AX_mem; nesting kept in `open`/`close`, so it prints as CuTe prints it
  *
  * `lane` is 0..31 within a warp, `warp` counts warps of the block.  Extents need not be powers of two.
  * Every operation that can be infeasible returns bool: false is an answer, not an error. */
@@ -88,6 +88,10 @@ int64_t layout_size(const Layout *l);               /* elements of the domain */
 int64_t layout_cosize(const Layout *l, Axis axis);
 bool layout_is_mem(const Layout *l);                /* every iter on mem */
 bool layout_swizzle_matters(const Layout *l);       /* false: no offset of it is changed by its swizzle */
+/* Size and places stay within +-LAYOUT_FAR, so that evaluating cannot overflow.  True of all that
+ * layout_parse and the CuTe operations return. */
+bool layout_in_range(const Layout *l);
+#define LAYOUT_FAR ((int64_t)1 << 60)
 const char *axis_name(Axis a);
 /* Text.  CuTe notation when every iter is on mem, else iters are written stride@axis:
  * ((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg)) and replication as +[4:1@lane], offsets
@@ -147,26 +151,41 @@ bool layout_concat_dims(Layout *out, const Layout *a, const Layout *b); /* dims 
  * product of iters.  Register numbers are compacted, order kept. */
 bool layout_slice(Layout *out, const Layout *l, int dim, int64_t lo, int64_t extent);
 
-/* ---- CuTe algebra on mem layouts (cute.c): formulas of reference/hexcute.md section 2 ----------- */
+/* ---- CuTe algebra on mem layouts (cute.c, group.c; cute.h has the operations by profile and tiler) -
+ *
+ * A result of several modes has one dim each; when there are more than DIM_MAX they share a dim, which
+ * is the same function of a flat index.  The last mode of a layout takes indices beyond its extent.
+ * All but coalesce and the left side of compose want layouts without swizzle and offset. */
 
 bool cute_coalesce(Layout *out, const Layout *a);
-bool cute_compose(Layout *out, const Layout *a, const Layout *b);   /* a o b, by mode of b */
+/* a o b, in the modes of b.  True only when it is the exact composition: out(i) = a(b(i)) for all i. */
+bool cute_compose(Layout *out, const Layout *a, const Layout *b);
+/* What a leaves out below `bound`: disjoint from a's places, ordered.  bound 0: no bound. */
 bool cute_complement(Layout *out, const Layout *a, int64_t bound);
+/* a(r(i)) = i for as far as a's places go without a gap. */
 bool cute_right_inverse(Layout *out, const Layout *a);
+/* l(a(i)) = i for injective a (0 in place of the digits of stride 0). */
 bool cute_left_inverse(Layout *out, const Layout *a);
-bool cute_logical_divide(Layout *out, const Layout *a, const Layout *b);
-bool cute_logical_product(Layout *out, const Layout *a, const Layout *b);
+bool cute_logical_divide(Layout *out, const Layout *a, const Layout *b);  /* a o (b, complement) */
+bool cute_logical_product(Layout *out, const Layout *a, const Layout *b); /* (a, complement o b) */
+/* Cut after n elements; skip0: modes of stride 0 do not count, and stay on the side they are on. */
 bool cute_group(const Layout *a, int64_t n, bool skip0, Layout *head, Layout *tail);
+/* Both as flat layouts with the same sequence of extents; sizes must be equal. */
 bool cute_common_reshape(const Layout *a, const Layout *b, Layout *ra, Layout *rb);
+/* The parts of modes with strides in [lo, hi) get stride 0 (filter), or are left out (remove). */
 bool cute_filter_lo_hi(Layout *out, const Layout *a, int64_t lo, int64_t hi);
 bool cute_remove_lo_hi(Layout *out, const Layout *a, int64_t lo, int64_t hi);
 
 /* ---- thread-value form (tv.c) ------------------------------------------------------------------- */
 
 /* (thread, value) -> column-major logical index, as Hexcute writes it: two mem layouts.  thread = lane +
- * 32 * warp; replication and missing threads appear as stride 0.  `nwarp` warps. */
+ * 32 * warp; replication and missing threads appear as stride 0.  `nwarp` warps.  Iters of stride 0 (a
+ * register that serves many positions) do not appear: the TV form gives their first position.  False
+ * when the layout is on other axes, has an offset, or is not mixed-radix on its axes. */
 bool tv_from_layout(Layout *t, Layout *v, const Layout *l, int nwarp);
-/* Inverse: shape gives the tile dims.  False when an iter straddles a dim it does not divide. */
+/* Inverse: shape gives the tile dims.  Modes of T with stride 0 become replication, those of V take no
+ * register; positions that no mode reaches are served by the same register (stride 0).  False when an
+ * iter straddles a dim it does not divide, or when two modes reach the same position. */
 bool layout_from_tv(Layout *out, const Layout *t, const Layout *v, int ndim, const int64_t *shape);
 
 /* ---- task mappings (mapping.c), Hidet's semantics (reference/peers.md B.1) ----------------------- */
@@ -175,6 +194,9 @@ bool layout_from_tv(Layout *out, const Layout *t, const Layout *v, int ndim, con
  * row-major order.  Workers are on AX_lane here (any count); time on AX_reg. */
 bool mapping_spatial(Layout *out, int ndim, const int64_t *shape);
 bool mapping_repeat(Layout *out, int ndim, const int64_t *shape);
+/* The same with the order given: order[0] is the slowest dim.  Row-major is 0, 1, .. */
+bool mapping_spatial_order(Layout *out, int ndim, const int64_t *shape, const int *order);
+bool mapping_repeat_order(Layout *out, int ndim, const int64_t *shape, const int *order);
 /* outer * inner: tasks t1*d2+t2, worker w = w1*n2+w2, outer tasks are the outer loop. */
 bool mapping_product(Layout *out, const Layout *outer, const Layout *inner);
 #endif

@@ -16,9 +16,6 @@ typedef struct Modes {
 	Iter it[MODES_MAX];
 } Modes;
 
-/* Bounds on what layout_parse takes: far above any tensor, far below overflow. */
-#define PARSE_MAX ((int64_t)1 << 60)
-
 bool mul64(int64_t a, int64_t b, int64_t *r);
 bool add64(int64_t a, int64_t b, int64_t *r);
 
@@ -44,6 +41,18 @@ int modes_rank(const Modes *m);
 bool modes_get(Modes *out, const Modes *m, int i);
 /* Put a pair of parentheses around everything; an empty tree stays. */
 void modes_wrap(Modes *m);
+
+/* Of a Layout that is a plain function into mem: no swizzle, offset or replication. */
+bool modes_plain(const Layout *l);
+/* A tree as a layout; one of more than DIM_MAX modes becomes a single dim that holds them.
+ * False when it has too many leaves or is not layout_in_range. */
+bool modes_finish(Layout *l, const Modes *m);
+/* The CuTe operations on trees. */
+void modes_coalesce(Modes *m);
+bool modes_compose(Modes *out, const Modes *a, const Modes *b);
+bool modes_logical_divide(Modes *out, const Modes *a, const Modes *b);
+bool modes_logical_product(Modes *out, const Modes *a, const Modes *b);
+int64_t modes_size(const Modes *m);
 
 static inline bool
 modes_is_tuple(const Modes *m)

@@ -104,7 +104,7 @@ read_int(Reader *r, int64_t *v)
 	from = r->at;
 	while (r->at < r->n && r->s[r->at] >= '0' && r->s[r->at] <= '9') {
 		x = x * 10 + (r->s[r->at] - '0');
-		if (x > PARSE_MAX)
+		if (x > LAYOUT_FAR)
 			return false;
 		r->at++;
 	}
@@ -239,27 +239,9 @@ read_tail(Reader *r, Layout *l)
 		if (!read_int(r, &it.stride) || !read_axis(r, &it.axis, &named))
 			return false;
 		l->offset[it.axis] += minus ? -it.stride : it.stride;
-		if (l->offset[it.axis] > PARSE_MAX || l->offset[it.axis] < -PARSE_MAX)
+		if (l->offset[it.axis] > LAYOUT_FAR || l->offset[it.axis] < -LAYOUT_FAR)
 			return false;
 	}
-}
-
-/* Sizes and places stay below PARSE_MAX, so that evaluation cannot overflow. */
-static bool
-text_in_range(const Layout *l)
-{
-	int64_t size = 1, reach = 0;
-
-	for (int i = 0; i < l->n + l->nrep; i++) {
-		const Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
-		int64_t far;
-
-		if (!mul64(size, it->extent, &size) || size > PARSE_MAX ||
-		    !mul64(it->extent - 1, it->stride < 0 ? -it->stride : it->stride, &far) ||
-		    !add64(reach, far, &reach) || reach > PARSE_MAX)
-			return false;
-	}
-	return true;
 }
 
 /* A register layout keeps no extent-1 iters: they say nothing, and would be on mem.  Parentheses that
@@ -305,7 +287,7 @@ layout_parse(Layout *l, const char *s, size_t n, size_t *at)
 
 	ok = read_swizzle(&r, &sw) && read_shape(&r, &m) && read_char(&r, ':') &&
 	     read_strides(&r, &m, &named) && modes_to_layout(&out, &m) && read_tail(&r, &out) &&
-	     text_in_range(&out);
+	     layout_in_range(&out);
 	if (!ok) {
 		if (at)
 			*at = r.at;
