@@ -1,0 +1,112 @@
+/* apply.c - write the chosen solution into the IR: layouts into types, picks onto ops, converts where an
+ * operand is wanted in another layout than its value has. */
+#include "infer/solve.h"
+
+static Val *
+convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Pick *how)
+{
+	Type t = v->type;
+	Op *o;
+
+	t.layout = to;
+	o = op_new(b, at, O_convert, src, 1, &v, 1, &t);
+	o->pick = how;
+	(void)s;
+	return o->out[0];
+}
+
+/* A load that delivers another layout than its readers were promised. */
+static void
+convert_load(Solve *s, const Sol *sol, Op *o)
+{
+	Val *v = o->out[0];
+	Type t = v->type;
+	Op *c;
+
+	c = op_new(o->parent, o->next, O_convert, o->src, 1, &v, 1, &t);
+	val_replace(s->k, v, c->out[0]);
+	c->in[0] = v; /* val_replace has redirected it too */
+	c->out[0]->type.layout = sol->val[v->id];
+	c->pick = sol->lconv[o->id];
+	v->type.layout = sol->loaded[o->id];
+}
+
+static void
+set_layouts(Solve *s, const Sol *sol, Block *b)
+{
+	for (int i = 0; i < b->narg; i++)
+		if (b->arg[i]->type.space == S_reg)
+			b->arg[i]->type.layout = sol->val[b->arg[i]->id];
+	for (Op *o = b->first; o; o = o->next) {
+		for (int i = 0; i < o->nout; i++)
+			if (o->out[i]->type.space == S_reg || o->code == O_alloc)
+				o->out[i]->type.layout = sol->val[o->out[i]->id];
+		for (int i = 0; i < 2; i++)
+			if (o->blk[i])
+				set_layouts(s, sol, o->blk[i]);
+	}
+}
+
+void
+apply(Solve *s, const Sol *sol)
+{
+	set_layouts(s, sol, s->k->body);
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+
+		o->pick = sol->pick[o->id];
+		for (int j = 0; j < o->nin; j++)
+			if (sol->want[o->id][j] && o->in[j]->type.space == S_reg)
+				o->in[j] = convert_val(s, o->parent, o, o->src, o->in[j],
+				                       sol->want[o->id][j], sol->conv[o->id][j]);
+	}
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_load && sol->loaded[s->order[i]->id])
+			convert_load(s, sol, s->order[i]);
+}
+
+static const char *
+short_inst(const char *name)
+{
+	return name ? name : "-";
+}
+
+const char *
+describe(Solve *s, const Sol *sol)
+{
+	Text t = { .arena = s->arena };
+
+	text_printf(&t, "%s", "");
+	for (int i = 0; i < s->ndot; i++) {
+		const DotChoice *c = sol->plan.dot[i];
+		text_printf(&t, "%s%s warps %dx%d", i ? ", " : "", c->inst->name, c->wm, c->wn);
+	}
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		const Pick *p = sol->pick[o->id];
+		Val *mem;
+
+		if (!p || o->code == O_dot)
+			continue;
+		mem = o->code == O_load ? view_root(o->in[0])
+		    : o->code == O_store || o->code == O_copy ? view_root(o->in[1])
+		                                                : NULL;
+		if (!mem)
+			continue;
+		text_printf(&t, "%s%s%s %s", t.n ? "; " : "", o->code == O_load ? "" : "to ",
+		            mem->name ? mem->name : "tile", short_inst(p->inst));
+		if (sol->lconv[o->id])
+			text_printf(&t, "+%s", sol->lconv[o->id]->inst);
+		if (o->code == O_store && sol->want[o->id][0])
+			text_printf(&t, " via %s", sol->conv[o->id][0]->inst);
+	}
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_alloc && sol->val[s->order[i]->out[0]->id]) {
+			const Val *v = s->order[i]->out[0];
+			Swizzle w = sol->val[v->id]->swizzle;
+			if (w.bits)
+				text_printf(&t, "; %s swizzle<%d,%d,%d>", v->name ? v->name : "tile",
+				            w.bits, w.base, w.shift);
+		}
+	return t.s;
+}

@@ -1,0 +1,131 @@
+/* convert.c - from one register layout to another, by the cheapest means that can do it.
+ *
+ * Both layouts are split into the same digits, dim by dim; then each digit says what must happen to it:
+ *
+ *   register -> register             a renaming, free
+ *   register -> lane or warp         every lane has it: each picks its own, dynamically
+ *   lane -> anywhere else            another lane of the warp has it: a shuffle
+ *   warp -> anywhere else            through shared memory */
+#include "infer/solve.h"
+
+enum { CLASS_RENAME, CLASS_SELECT, CLASS_SHUFFLE, CLASS_SHARED };
+static const char *const class_name[] = { "rename", "select", "shuffle", "shared" };
+
+/* Cut the digits of both layouts at the same places of dim d. */
+static bool
+refine(Layout *a, Layout *b, int d)
+{
+	int64_t w = 1, extent = layout_extent(a, d);
+	int i = 0;
+
+	for (; w < extent; i++) {
+		int64_t ea, eb, e;
+		if (a->first[d] + i >= a->first[d + 1] || b->first[d] + i >= b->first[d + 1])
+			return false;
+		ea = a->it[a->first[d] + i].extent;
+		eb = b->it[b->first[d] + i].extent;
+		e = ea < eb ? ea : eb;
+		if (!layout_split(a, d, w * e) || !layout_split(b, d, w * e))
+			return false;
+		w *= e;
+	}
+	return true;
+}
+
+static int
+classify(const Layout *from, const Layout *to)
+{
+	Layout a = *from, b = *to;
+	int worst = CLASS_RENAME;
+
+	for (int d = 0; d < a.ndim; d++) {
+		int n;
+		if (!refine(&a, &b, d))
+			return CLASS_SHARED;
+		n = a.first[d + 1] - a.first[d];
+		for (int i = 0; i < n; i++) {
+			const Iter *x = &a.it[a.first[d] + i], *y = &b.it[b.first[d] + i];
+			int c = CLASS_RENAME;
+			if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
+				continue;
+			if (x->axis == AX_reg)
+				c = CLASS_SELECT;
+			else if (x->axis == AX_lane)
+				c = CLASS_SHUFFLE;
+			else
+				c = CLASS_SHARED;
+			if (c == CLASS_SHUFFLE && y->axis == AX_warp)
+				c = CLASS_SHARED;
+			if (c > worst)
+				worst = c;
+		}
+	}
+	return worst;
+}
+
+static int64_t
+words(const Layout *l, int bits)
+{
+	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+}
+
+/* Staging tile in shared memory: rows along the dim where the reader's registers run. */
+static void
+stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Res *res)
+{
+	int bits = dtype_info[t->dtype].bits, unit = t->rank - 1;
+	int64_t cap = 128 / bits, row;
+	Layout *scratch = NEW(s->arena, Layout);
+	Access acc[2];
+	double excess;
+
+	for (int d = 0; d < t->rank; d++)
+		if (reg_run(to, d) > reg_run(to, unit))
+			unit = d;
+	row = t->shape[unit] & -t->shape[unit];
+	cap = row < cap ? row : cap;
+	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
+	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
+	for (int i = 0; i < 2; i++) {
+		acc[i] = (Access){ .map = i ? to : from, .rank = t->rank, .vec = i ? p->vec2 : p->vec,
+		                   .bits = bits, .lanes = 32, .weight = 1, .write = !i };
+		for (int d = 0; d < t->rank; d++)
+			acc[i].dim_of[d] = d;
+	}
+	shared_layout(s, t, unit, acc, 2, scratch, &excess);
+	for (int i = 0; i < 2; i++) {
+		int64_t waves, least;
+		access_waves(s->arena, &acc[i], scratch, s->k->warps, &waves, &least);
+		res->smem += (double)waves;
+		res->issue += (double)(layout_cosize(acc[i].map, AX_reg) / acc[i].vec * s->k->warps);
+	}
+	res->latency += 100; /* two barriers and a round trip */
+	p->scratch = scratch;
+	p->scratch_bytes = (layout_cosize(scratch, AX_mem) * bits / 8 + 15) / 16 * 16;
+}
+
+Pick *
+conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
+{
+	Pick *p = NEW(s->arena, Pick);
+	int bits = dtype_info[t->dtype].bits, c = classify(from, to);
+	double w = (double)s->k->warps;
+
+	p->inst = class_name[c];
+	switch (c) {
+	case CLASS_SELECT:
+		res->alu += w * (double)words(to, bits) * 3;
+		break;
+	case CLASS_SHUFFLE:
+		res->smem += w * (double)words(to, bits) * 2;
+		res->issue += w * (double)words(to, bits) * 4;
+		res->latency += 30;
+		break;
+	case CLASS_SHARED:
+		stage(s, t, from, to, p, res);
+		break;
+	default:
+		break;
+	}
+	return p;
+}

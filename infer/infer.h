@@ -1,0 +1,21 @@
+/* infer.h - layout synthesis: what the rest of the library may ask.
+ *
+ * pass_infer (hexc/passes.def) fills kernel->cands with every complete solution found, cheapest first, and
+ * writes the one unit->candidate asks for into the IR: layouts of all register and shared tiles, a Pick on
+ * every op that moves or combines data, converts where two layouts meet. */
+#ifndef HEXC_INFER_H
+#define HEXC_INFER_H
+#include "hexc/ir.h"
+
+/* Complete solutions of a kernel, cheapest first; at least 1 after a successful pass_infer. */
+int infer_ncand(const Kernel *k);
+/* Predicted cycles of one block on one SM, from the cost model in infer/cost.c.  It ranks. */
+double infer_cycles(const Kernel *k, int i);
+/* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
+const char *infer_describe(const Kernel *k, int i);
+/* Steps of search the pass has counted. */
+uint64_t infer_steps(const Kernel *k);
+/* The chosen solution in words: each tile with its layout, who demanded it, each op with its instruction, the
+ * runner-up and why it lost.  Text in the unit's arena; infer/explain.c. */
+const char *infer_explain(Kernel *k);
+#endif

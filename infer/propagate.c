@@ -1,0 +1,183 @@
+/* propagate.c - from a plan to a layout for every register tile: a worklist over ops.
+ *
+ * A layout spreads from where it is demanded (the fragments of dots first, then coalesced accesses) along the
+ * rules of rules.c.  Where a value already lies otherwise, the demand is kept on the operand's edge and
+ * becomes a conversion: that is the only place where two layouts meet. */
+#include "infer/solve.h"
+
+static void
+enqueue(Solve *s, Op *o)
+{
+	if (s->queued[o->id] || !rule_of[o->code])
+		return;
+	s->queued[o->id] = true;
+	VEC_PUSH(s->arena, s->queue, s->nqueue, s->capqueue, o);
+}
+
+/* Everything that touches v may know more now. */
+static void
+wake(Solve *s, Val *v)
+{
+	if (v->def)
+		enqueue(s, v->def);
+	else if (v->block->owner)
+		enqueue(s, v->block->owner);
+	for (int i = 0; i < s->nuse[v->id]; i++) {
+		Op *o = s->use[v->id][i].op;
+		enqueue(s, o->code == O_yield && o->parent->owner ? o->parent->owner : o);
+	}
+}
+
+bool
+give(Solve *s, Val *v, const Layout *l, const Op *who)
+{
+	const Layout *have = s->sol->val[v->id];
+
+	arena_step(s->arena);
+	if (have)
+		return have == l || layout_equal(have, l);
+	Layout *copy = NEW(s->arena, Layout);
+	*copy = *l;
+	s->sol->val[v->id] = copy;
+	s->sol->origin[v->id] = who;
+	wake(s, v);
+	return true;
+}
+
+void
+demand(Solve *s, Op *o, int i, const Layout *l)
+{
+	const Layout **want = s->sol->want[o->id];
+	Layout *copy;
+
+	if (give(s, o->in[i], l, o)) {
+		want[i] = NULL;
+		return;
+	}
+	if (want[i] && layout_equal(want[i], l))
+		return;
+	copy = NEW(s->arena, Layout);
+	*copy = *l;
+	want[i] = copy;
+}
+
+const Layout *
+operand(const Solve *s, const Op *o, int i)
+{
+	const Layout *want = s->sol->want[o->id][i];
+
+	return want ? want : s->sol->val[o->in[i]->id];
+}
+
+static void
+drain(Solve *s)
+{
+	for (int at = 0; at < s->nqueue; at++) {
+		Op *o = s->queue[at];
+		s->queued[o->id] = false;
+		rule_of[o->code](s, o);
+	}
+	s->nqueue = 0;
+}
+
+static bool
+is_reg(const Val *v)
+{
+	return v->type.space == S_reg;
+}
+
+/* The access that moves most bytes among those whose tile has no layout yet. */
+static Op *
+biggest_access(const Solve *s)
+{
+	Op *best = NULL;
+	double most = 0;
+
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+		double bytes;
+
+		if (!tile || !is_reg(tile) || s->sol->val[tile->id])
+			continue;
+		bytes = (double)type_size(&tile->type) * dtype_info[tile->type.dtype].bits *
+		        s->weight[o->id];
+		/* global memory is what must be met in its own order */
+		if ((o->code == O_load ? o->in[0] : o->in[1])->type.space == S_global)
+			bytes *= 16;
+		if (bytes > most) {
+			most = bytes;
+			best = o;
+		}
+	}
+	return best;
+}
+
+static bool
+anchor_access(Solve *s, Op *o)
+{
+	Val *tile = o->code == O_load ? o->out[0] : o->in[0];
+	Val *mem = o->code == O_load ? o->in[0] : o->in[1];
+	const Type *t = &tile->type;
+	int order[DIM_MAX];
+	int bits = dtype_info[t->dtype].bits;
+	Layout l;
+	int64_t vec;
+
+	memory_order(s, mem, order);
+	vec = t->rank ? t->shape[order[0]] : 1;
+	if (mem->type.space == S_global)
+		vec = global_vec(s, mem->def, order[0], vec, bits);
+	else
+		while (vec * bits > 128 || (vec & (vec - 1)))
+			vec = vec % 2 ? 1 : vec / 2;
+	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps, s->sol->plan.spread != 0))
+		return false;
+	return give(s, tile, &l, o);
+}
+
+static bool
+anchor_dot(Solve *s, Op *o, const DotChoice *c)
+{
+	/* the accumulator first: it lives longest, so others convert to it */
+	if (!give(s, o->out[0], &c->c, o)) {
+		s->why = arena_printf(s->arena, "two dots need their results in different layouts");
+		s->why_src = o->src;
+		return false;
+	}
+	demand(s, o, 2, &c->c);
+	demand(s, o, 0, &c->a);
+	demand(s, o, 1, &c->b);
+	return true;
+}
+
+bool
+propagate(Solve *s)
+{
+	for (int i = 0; i < s->ndot; i++) {
+		if (!anchor_dot(s, s->dot[i], s->sol->plan.dot[i]))
+			return false;
+		drain(s);
+	}
+	for (Op *o; (o = biggest_access(s)) != NULL; drain(s))
+		if (!anchor_access(s, o)) {
+			s->why = arena_printf(s->arena, "the tile cannot be spread over %d warps",
+			                      s->k->warps);
+			s->why_src = o->src;
+			return false;
+		}
+	/* what nothing demands: reductions of reductions, constants, carried values nobody reads */
+	for (int i = 0; i < s->norder; i++)
+		if (rule_default(s, s->order[i]))
+			drain(s);
+	for (int i = 0; i < s->norder; i++)
+		for (int j = 0; j < s->order[i]->nout; j++) {
+			const Val *v = s->order[i]->out[j];
+			if (is_reg(v) && !s->sol->val[v->id]) {
+				s->why = arena_printf(s->arena, "no layout found for this tile");
+				s->why_src = s->order[i]->src;
+				return false;
+			}
+		}
+	return true;
+}

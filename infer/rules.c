@@ -1,0 +1,319 @@
+/* rules.c - what each op says about the layouts of its operands and results, once per `layout` column of
+ * hexc/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
+ * value it touches has become known. */
+#include "infer/solve.h"
+
+static bool
+is_reg(const Val *v)
+{
+	return v->type.space == S_reg;
+}
+
+static const Layout *
+known(const Solve *s, const Val *v)
+{
+	return s->sol->val[v->id];
+}
+
+static bool
+is_fill(const Val *v)
+{
+	return v->def && (v->def->code == O_const || v->def->code == O_splat || v->def->code == O_iota);
+}
+
+static void
+rule_none(Solve *s, Op *o)
+{
+	(void)s;
+	(void)o;
+}
+
+/* constants take any layout that is asked of them */
+static void
+rule_fill(Solve *s, Op *o)
+{
+	(void)s;
+	(void)o;
+}
+
+/* Operands and result lie alike.  When operands disagree the result follows the one of most bytes. */
+static void
+rule_same(Solve *s, Op *o)
+{
+	const Layout *l = is_reg(o->out[0]) ? known(s, o->out[0]) : NULL;
+
+	if (!is_reg(o->out[0]))
+		return;
+	if (!l) {
+		int most = 0;
+		for (int i = 0; i < o->nin; i++) {
+			int bits = dtype_info[o->in[i]->type.dtype].bits;
+			if (is_reg(o->in[i]) && known(s, o->in[i]) && !is_fill(o->in[i]) && bits > most) {
+				most = bits;
+				l = known(s, o->in[i]);
+			}
+		}
+	}
+	if (!l)
+		return;
+	give(s, o->out[0], l, o);
+	for (int i = 0; i < o->nin; i++)
+		if (is_reg(o->in[i]))
+			demand(s, o, i, l);
+}
+
+static void
+rule_clip(Solve *s, Op *o)
+{
+	if (known(s, o->out[0]))
+		demand(s, o, 0, known(s, o->out[0]));
+	else if (known(s, o->in[0]))
+		give(s, o->out[0], known(s, o->in[0]), o);
+}
+
+static void
+rule_transpose(Solve *s, Op *o)
+{
+	int perm[DIM_MAX], back[DIM_MAX];
+	Layout l;
+
+	if (!is_reg(o->out[0]))
+		return;
+	for (int i = 0; i < o->out[0]->type.rank; i++) {
+		perm[i] = (int)o->imm[i];
+		back[o->imm[i]] = i;
+	}
+	if (known(s, o->out[0])) {
+		layout_permute(&l, known(s, o->out[0]), back);
+		demand(s, o, 0, &l);
+	} else if (known(s, o->in[0])) {
+		layout_permute(&l, known(s, o->in[0]), perm);
+		give(s, o->out[0], &l, o);
+	}
+}
+
+/* The layout of `t` cut to the dims where `small` has extent 1. */
+static bool
+cut(Layout *out, const Layout *big, const Type *bt, const Type *small)
+{
+	*out = *big;
+	for (int d = 0; d < bt->rank; d++)
+		if (small->shape[d] == 1 && bt->shape[d] > 1 && !layout_reduce(out, out, d))
+			return false;
+	return true;
+}
+
+static void
+rule_broadcast(Solve *s, Op *o)
+{
+	Layout l;
+
+	if (known(s, o->out[0]) &&
+	    cut(&l, known(s, o->out[0]), &o->out[0]->type, &o->in[0]->type))
+		demand(s, o, 0, &l);
+}
+
+static void
+rule_reduce(Solve *s, Op *o)
+{
+	Layout l;
+
+	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)o->imm[0]))
+		give(s, o->out[0], &l, o);
+}
+
+/* Extents of 1 come and go; the others keep their order. */
+static bool
+reshaped(Layout *out, const Layout *l, const Type *from, const Type *to)
+{
+	int i = 0, j = 0;
+
+	*out = *l;
+	for (int d = 0; d < from->rank;) /* squeeze */
+		if (from->shape[d] == 1) {
+			if (!layout_drop_dim(out, out, d - i))
+				return false;
+			i++;
+			d++;
+		} else {
+			d++;
+		}
+	for (j = 0; j < to->rank; j++)
+		if (to->shape[j] == 1 && !layout_insert_dim(out, out, j))
+			return false;
+	return out->ndim == to->rank;
+}
+
+static void
+rule_reshape(Solve *s, Op *o)
+{
+	Layout l;
+
+	if (!is_reg(o->out[0]))
+		return;
+	if (known(s, o->out[0])) {
+		if (reshaped(&l, known(s, o->out[0]), &o->out[0]->type, &o->in[0]->type))
+			demand(s, o, 0, &l);
+	} else if (known(s, o->in[0])) {
+		if (reshaped(&l, known(s, o->in[0]), &o->in[0]->type, &o->out[0]->type))
+			give(s, o->out[0], &l, o);
+	}
+}
+
+/* The anchors know what a dot wants; see anchor_dot in propagate.c. */
+static void
+rule_dot(Solve *s, Op *o)
+{
+	(void)s;
+	(void)o;
+}
+
+/* Loads take what their readers ask for, stores what they are given: memory.c prices both. */
+static void
+rule_load(Solve *s, Op *o)
+{
+	(void)s;
+	(void)o;
+}
+
+static void
+rule_store(Solve *s, Op *o)
+{
+	(void)s;
+	(void)o;
+}
+
+static void
+rule_copy(Solve *s, Op *o)
+{
+	(void)s;
+	(void)o;
+}
+
+static Op *
+yield_of(Block *b)
+{
+	return b->last;
+}
+
+/* A carried tile lies alike at the start, in the body, at its end and after the loop.  What the body makes of
+ * it counts more than how it starts. */
+static void
+rule_for(Solve *s, Op *o)
+{
+	Op *y = yield_of(o->blk[0]);
+
+	for (int i = 0; i < o->nout; i++) {
+		Val *arg = o->blk[0]->arg[i + 1];
+		const Layout *l;
+
+		if (!is_reg(arg))
+			continue;
+		l = known(s, arg) ? known(s, arg) : known(s, o->out[i]);
+		if (!l && !is_fill(y->in[i]))
+			l = known(s, y->in[i]);
+		if (!l && !is_fill(o->in[i + 3]))
+			l = known(s, o->in[i + 3]);
+		if (!l)
+			continue;
+		give(s, arg, l, o);
+		give(s, o->out[i], l, o);
+		demand(s, o, i + 3, l);
+		demand(s, y, i, l);
+	}
+}
+
+static void
+rule_if(Solve *s, Op *o)
+{
+	for (int i = 0; i < o->nout; i++) {
+		Op *y[2] = { yield_of(o->blk[0]), yield_of(o->blk[1]) };
+		const Layout *l = known(s, o->out[i]);
+
+		if (!is_reg(o->out[i]))
+			continue;
+		for (int b = 0; b < 2 && !l; b++)
+			if (!is_fill(y[b]->in[i]))
+				l = known(s, y[b]->in[i]);
+		if (!l)
+			continue;
+		give(s, o->out[i], l, o);
+		for (int b = 0; b < 2; b++)
+			demand(s, y[b], i, l);
+	}
+}
+
+
+const RuleFn rule_of[O_COUNT] = {
+#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = rule_##layout,
+#include "hexc/ops.def"
+};
+
+/* Nothing asks for more than one copy: dims from the last, registers in between. */
+static bool
+anyhow(Solve *s, const Type *t, Layout *l)
+{
+	int order[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++)
+		order[d] = t->rank - 1 - d;
+	return coalesced(l, t->rank, t->shape, order, 1, s->k->warps, true);
+}
+
+/* `in` lies so that reducing gives `small` on dim d: the replicas of small take the digits of d, the rest of
+ * d goes to registers.  The backward direction of reduce and the forward one of broadcast. */
+static bool
+expand(Layout *out, const Layout *small, int dim, int64_t extent)
+{
+	Layout l = *small;
+	int64_t regs = layout_cosize(small, AX_reg), rest = extent;
+
+	l.nrep = 0;
+	for (int i = 0; i < small->nrep; i++) {
+		const Iter *r = &small->rep[i];
+		if (rest % r->extent == 0) {
+			rest /= r->extent;
+			if (!layout_push(&l, dim, r->extent, r->stride, (Axis)r->axis))
+				return false;
+		} else if (!layout_push_rep(&l, r->extent, r->stride, (Axis)r->axis)) {
+			return false;
+		}
+	}
+	if (rest > 1 && !layout_push(&l, dim, rest, regs, AX_reg))
+		return false;
+	*out = l;
+	return true;
+}
+
+bool
+rule_default(Solve *s, Op *o)
+{
+	Val *in = o->nin ? o->in[0] : NULL;
+	Layout l;
+
+	if (o->code == O_broadcast && !known(s, o->out[0]) && is_reg(in) && known(s, in)) {
+		l = *known(s, in);
+		for (int d = 0; d < in->type.rank; d++)
+			if (in->type.shape[d] == 1 && o->out[0]->type.shape[d] > 1 &&
+			    !expand(&l, &l, d, o->out[0]->type.shape[d]))
+				return false;
+		return give(s, o->out[0], &l, o);
+	}
+	if ((o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
+	    !known(s, in) && known(s, o->out[0])) {
+		int d = (int)o->imm[0];
+		return expand(&l, known(s, o->out[0]), d, in->type.shape[d]) && give(s, in, &l, o);
+	}
+	if (o->code == O_const || o->code == O_splat || o->code == O_iota || o->code == O_for ||
+	    o->code == O_if || o->code == O_reduce_sum || o->code == O_reduce_max ||
+	    o->code == O_reduce_min || o->code == O_broadcast)
+		for (int i = 0; i < o->nout; i++)
+			if (is_reg(o->out[i]) && !known(s, o->out[i]) &&
+			    anyhow(s, &o->out[i]->type, &l)) {
+				give(s, o->out[i], &l, o);
+				if (o->code == O_for)
+					rule_for(s, o);
+				return true;
+			}
+	return false;
+}

@@ -1,0 +1,403 @@
+/* solve.c - pass_infer: enumerate plans, solve each, rank the complete solutions, take one. */
+#include "infer/solve.h"
+
+/* ---- what does not change while searching --------------------------------------------------------- */
+
+/* A constant tile takes a different layout for each reader at no cost: one op per use. */
+static void
+split_fills(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++) {
+			Op *def = o->in[i]->def;
+			if (!def || o->in[i]->type.space != S_reg ||
+			    (def->code != O_const && def->code != O_splat && def->code != O_iota))
+				continue;
+			Op *copy = op_clone(o->parent, o, def, NULL, NULL);
+			o->in[i] = copy->out[0];
+		}
+}
+
+static double
+trips(Kernel *k, const Op *loop)
+{
+	int64_t lo, hi, step;
+	Fact f = val_fact(k, loop->in[1]);
+
+	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
+		if (val_is_const(loop->in[1], &hi))
+			return hi > lo ? (double)((hi - lo + step - 1) / step) : 0;
+		if (f.hi - lo < 32 * step)
+			return (double)(f.hi - lo) / (double)step;
+	}
+	return 32; /* unknown: long enough for the body to decide */
+}
+
+static void
+note_val(Solve *s, Val *v)
+{
+	s->vals[v->id] = v;
+}
+
+static void
+walk_block(Solve *s, Block *b, double weight)
+{
+	for (int i = 0; i < b->narg; i++)
+		note_val(s, b->arg[i]);
+	for (Op *o = b->first; o; o = o->next) {
+		s->op[o->id] = o;
+		s->weight[o->id] = weight;
+		s->order[s->norder++] = o;
+		for (int i = 0; i < o->nout; i++)
+			note_val(s, o->out[i]);
+		for (int i = 0; i < o->nin; i++)
+			s->nuse[o->in[i]->id]++;
+		if (o->code == O_dot && s->ndot < DOT_MAX)
+			s->dot[s->ndot++] = o;
+		if (o->code == O_for)
+			walk_block(s, o->blk[0], weight * trips(s->k, o));
+		else
+			for (int i = 0; i < 2; i++)
+				if (o->blk[i])
+					walk_block(s, o->blk[i], weight);
+	}
+}
+
+static void
+find_uses(Solve *s)
+{
+	for (uint32_t v = 0; v <= s->k->nval; v++) {
+		s->use[v] = s->nuse[v] ? NEWN(s->arena, Use, s->nuse[v]) : NULL;
+		s->nuse[v] = 0;
+	}
+	for (int i = 0; i < s->norder; i++)
+		for (int j = 0; j < s->order[i]->nin; j++) {
+			uint32_t v = s->order[i]->in[j]->id;
+			s->use[v][s->nuse[v]++] = (Use){ s->order[i], j };
+		}
+}
+
+/* The dim of a shared tile whose elements become neighbours: the one that is contiguous where its data comes
+ * from, else the last. */
+static void
+find_units(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_alloc)
+			s->unit[s->order[i]->out[0]->id] = s->order[i]->out[0]->type.rank - 1;
+	for (int i = s->norder - 1; i >= 0; i--) {
+		Op *o = s->order[i];
+		int src, dim_of[DIM_MAX];
+		Val *root;
+
+		if (o->code != O_copy)
+			continue;
+		root = view_dims(o->in[1], dim_of);
+		src = o->in[0]->def ? view_unit_dim(s->k, o->in[0]->def) : o->in[0]->type.rank - 1;
+		if (src >= 0)
+			s->unit[root->id] = dim_of[src];
+	}
+}
+
+static void
+setup(Solve *s, Kernel *k)
+{
+	size_t nv = k->nval + 1, no = k->nop + 1;
+
+	s->k = k;
+	s->arena = k->unit->arena;
+	s->op = NEWN(s->arena, Op *, no);
+	s->order = NEWN(s->arena, Op *, no);
+	s->vals = NEWN(s->arena, Val *, nv);
+	s->use = NEWN(s->arena, Use *, nv);
+	s->nuse = NEWN(s->arena, int, nv);
+	s->weight = NEWN(s->arena, double, no);
+	s->unit = NEWN(s->arena, int, nv);
+	s->dot = NEWN(s->arena, Op *, DOT_MAX);
+	s->queued = NEWN(s->arena, bool, no);
+	walk_block(s, k->body, 1);
+	find_uses(s);
+	find_units(s);
+}
+
+static Sol *
+sol_new(Solve *s, const Plan *plan)
+{
+	size_t nv = s->k->nval + 1, no = s->k->nop + 1;
+	Sol *sol = NEW(s->arena, Sol);
+
+	sol->plan = *plan;
+	sol->val = NEWN(s->arena, const Layout *, nv);
+	sol->origin = NEWN(s->arena, const Op *, nv);
+	sol->want = NEWN(s->arena, const Layout **, no);
+	sol->conv = NEWN(s->arena, Pick **, no);
+	sol->loaded = NEWN(s->arena, const Layout *, no);
+	sol->lconv = NEWN(s->arena, Pick *, no);
+	sol->pick = NEWN(s->arena, Pick *, no);
+	sol->res = NEWN(s->arena, Res, no);
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		sol->want[o->id] = NEWN(s->arena, const Layout *, o->nin + 1);
+		sol->conv[o->id] = NEWN(s->arena, Pick *, o->nin + 1);
+	}
+	return sol;
+}
+
+/* ---- one plan ------------------------------------------------------------------------------------- */
+
+static int64_t
+words(const Layout *l, DType t)
+{
+	return (layout_cosize(l, AX_reg) * dtype_info[t].bits + 31) / 32;
+}
+
+/* Registers that must live at once whatever the schedule: what loops carry, and one step of each dot's
+ * fragments.  False when a lane cannot hold it. */
+static bool
+registers_fit(Solve *s)
+{
+	int64_t carried = 0, frag = 0;
+
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		int64_t sum = 0;
+
+		for (int j = 0; o->code == O_for && j < o->nout; j++)
+			if (o->out[j]->type.space == S_reg)
+				sum += words(s->sol->val[o->out[j]->id], o->out[j]->type.dtype);
+		if (sum > carried)
+			carried = sum;
+		if (o->code == O_dot) {
+			int64_t k = o->in[0]->type.shape[1];
+			const Instr *in = s->sol->plan.dot[0]->inst;
+			int64_t f = words(operand(s, o, 0), o->in[0]->type.dtype) +
+			            words(operand(s, o, 1), o->in[1]->type.dtype);
+			f = f * (in->k > 1 ? in->k : 1) / k;
+			frag = f > frag ? f : frag;
+			sum = words(s->sol->val[o->out[0]->id], o->out[0]->type.dtype);
+			if (sum > carried)
+				carried = sum;
+		}
+		for (int j = 0; j < o->nout; j++)
+			if (o->out[j]->type.space == S_reg && o->code == O_load &&
+			    o->in[0]->type.space == S_global) {
+				sum = words(s->sol->val[o->out[j]->id], o->out[j]->type.dtype);
+				if (sum > carried)
+					carried = sum;
+			}
+	}
+	if (carried + frag + 24 <= 255)
+		return true;
+	s->why = arena_printf(s->arena,
+	                      "the tiles need %lld registers per lane and a lane has 255: use more WARPS or "
+	                      "smaller tiles",
+	                      (long long)(carried + frag + 24));
+	s->why_src = s->ndot ? s->dot[0]->src : s->k->src;
+	return false;
+}
+
+static void
+scratch_of_reduce(Solve *s, Op *o)
+{
+	const Layout *in = operand(s, o, 0), *out = s->sol->val[o->out[0]->id];
+	int d = (int)o->imm[0], bits = dtype_info[o->out[0]->type.dtype].bits;
+	int64_t warps = 1;
+	Pick *p = NEW(s->arena, Pick);
+
+	for (int i = in->first[d]; i < in->first[d + 1]; i++)
+		if (in->it[i].axis == AX_warp)
+			warps *= in->it[i].extent;
+	p->inst = warps > 1 ? "reduce_shared" : "reduce_shuffle";
+	if (warps > 1) /* one row of the result for each warp that holds a part */
+		p->scratch_bytes = (layout_size(out) * warps * (bits < 32 ? 32 : bits) / 8 + 15) / 16 * 16;
+	s->sol->pick[o->id] = p;
+}
+
+static void
+price_conversions(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+		for (int j = 0; j < o->nin; j++) {
+			const Layout *to = s->sol->want[o->id][j];
+			if (to)
+				s->sol->conv[o->id][j] =
+					conversion(s, &o->in[j]->type, s->sol->val[o->in[j]->id], to,
+				                   &s->sol->res[o->id]);
+		}
+		if (o->code == O_dot) {
+			int at = 0;
+			while (s->dot[at] != o)
+				at++;
+			Pick *p = NEW(s->arena, Pick);
+			p->inst = s->sol->plan.dot[at]->inst->name;
+			s->sol->pick[o->id] = p;
+		}
+		if (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min)
+			scratch_of_reduce(s, o);
+	}
+}
+
+static Sol *
+solve(Solve *s, const Plan *plan)
+{
+	s->sol = sol_new(s, plan);
+	s->nqueue = 0;
+	if (!propagate(s) || !registers_fit(s) || !select_memory(s))
+		return NULL;
+	price_conversions(s);
+	cost_of(s);
+	for (int i = 0; i < s->norder; i++)
+		if (s->sol->pick[s->order[i]->id])
+			s->sol->pick[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);
+	s->sol->what = describe(s, s->sol);
+	return s->sol;
+}
+
+/* ---- all plans ------------------------------------------------------------------------------------ */
+
+static bool
+same_words(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* Cheapest first; equal prices keep the order of enumeration.  Two that read alike are one. */
+static void
+keep(Solve *s, Cands *c, int *cap, Sol *sol)
+{
+	int at;
+
+	for (int i = 0; i < c->n; i++)
+		if (same_words(c->sol[i]->what, sol->what) && c->sol[i]->cycles <= sol->cycles &&
+		    c->sol[i]->cycles >= sol->cycles)
+			return;
+	VEC_PUSH(s->arena, c->sol, c->n, *cap, sol);
+	for (at = c->n - 1; at > 0 && c->sol[at - 1]->cycles > sol->cycles; at--)
+		c->sol[at] = c->sol[at - 1];
+	c->sol[at] = sol;
+}
+
+static bool
+has_store_choice(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_store && s->order[i]->in[1]->type.space == S_global)
+			return true;
+	return false;
+}
+
+static bool
+has_narrow_load(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_load && s->order[i]->in[0]->type.space == S_shared &&
+		    dtype_info[s->order[i]->out[0]->type.dtype].bits <= 8)
+			return true;
+	return false;
+}
+
+/* Every combination of the plan's free choices, the dots' like digits of a counter. */
+static void
+search(Solve *s, Cands *out)
+{
+	DotChoice *choice[DOT_MAX];
+	int nchoice[DOT_MAX], at[DOT_MAX] = { 0 }, cap = 0, tried = 0;
+	int nstore = has_store_choice(s) ? 2 : 1, nwiden = has_narrow_load(s) ? 2 : 1;
+	int nspread = s->ndot ? 1 : 2;
+
+	for (int i = 0; i < s->ndot; i++)
+		if ((nchoice[i] = dot_choices(s, s->dot[i], &choice[i])) == 0) {
+			s->why = arena_printf(s->arena, "no instruction and warp grid fit this dot");
+			s->why_src = s->dot[i]->src;
+			return;
+		}
+	for (bool more = true; more && tried < PLAN_MAX;) {
+		for (int v = 0; v < nstore * nwiden * nspread; v++, tried++) {
+			Plan p = { .store = v % nstore, .widen = v / nstore % nwiden,
+				   .spread = v / nstore / nwiden };
+			Sol *sol;
+
+			for (int i = 0; i < s->ndot; i++)
+				p.dot[i] = &choice[i][at[i]];
+			sol = solve(s, &p);
+			if (sol)
+				keep(s, out, &cap, sol);
+		}
+		more = false;
+		for (int i = 0; i < s->ndot && !more; i++) {
+			more = ++at[i] < nchoice[i];
+			if (!more)
+				at[i] = 0;
+		}
+	}
+}
+
+static bool
+has_tiles(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		for (int j = 0; j < s->order[i]->nout; j++)
+			if (s->order[i]->out[j]->type.rank > 0)
+				return true;
+	return false;
+}
+
+bool
+pass_infer(Kernel *k)
+{
+	Solve *s = NEW(k->unit->arena, Solve);
+	Cands *c = NEW(k->unit->arena, Cands);
+	uint64_t before = k->unit->arena->steps;
+	int pick = k->unit->candidate;
+
+	split_fills(k);
+	setup(s, k);
+	k->cands = c;
+	search(s, c);
+	c->steps = k->unit->arena->steps - before;
+	if (c->n == 0) {
+		if (!has_tiles(s))
+			return false;
+		diag_fail(k->unit->diag, DC_LAYOUT, s->why_src.line ? s->why_src : k->src, "%s",
+		          s->why ? s->why : "no layout satisfies this program");
+		return false;
+	}
+	if (pick >= c->n) {
+		diag_fail(k->unit->diag, DC_SOURCE, k->src, "candidate %d does not exist: kernel %s has %d, counted "
+		          "from 0", pick, k->name, c->n);
+		return false;
+	}
+	apply(s, c->sol[pick]);
+	return true;
+}
+
+int
+infer_ncand(const Kernel *k)
+{
+	return k->cands ? k->cands->n : 0;
+}
+
+double
+infer_cycles(const Kernel *k, int i)
+{
+	return k->cands->sol[i]->cycles;
+}
+
+const char *
+infer_describe(const Kernel *k, int i)
+{
+	return k->cands->sol[i]->what;
+}
+
+uint64_t
+infer_steps(const Kernel *k)
+{
+	return k->cands ? k->cands->steps : 0;
+}

@@ -1,0 +1,155 @@
+/* solve.h - inside infer/: the state of a search and its parts.
+ *
+ * A Plan fixes the free choices (an instruction and warp grid for every dot, how an anchor spreads over the
+ * threads, direct or staged stores).  propagate() turns a plan into layouts for all values; select_memory()
+ * chooses the access instructions and the shared address layouts; cost_of() prices the result.  All of it
+ * writes into a Sol, never into the IR; apply() does that once, for the solution taken. */
+#ifndef HEXC_SOLVE_H
+#define HEXC_SOLVE_H
+#include "infer/infer.h"
+#include "infer/instr.h"
+
+enum { DOT_MAX = 16, PLAN_MAX = 512 };
+
+/* How one dot is done. */
+typedef struct DotChoice {
+	const Instr *inst;
+	int wm, wn;          /* warps along m and n; the rest of the block's warps repeat the work */
+	Layout a, b, c;
+} DotChoice;
+
+typedef struct Plan {
+	const DotChoice *dot[DOT_MAX]; /* by order of appearance */
+	int spread;          /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
+	int store;           /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout */
+	int widen;           /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
+} Plan;
+
+/* Demands that a value's layout has met: who made it what it is. */
+typedef struct Origin {
+	const Op *op;        /* the op that demanded it, NULL unknown */
+} Origin;
+
+typedef struct Res {         /* SM resources, cycles of one block */
+	double mma, smem, gmem, alu, issue, latency;
+} Res;
+
+/* One complete solution (or the attempt at one). */
+typedef struct Sol {
+	Plan plan;
+	const Layout **val;    /* [nval+1] by value id */
+	const Op **origin;     /* [nval+1] the op that demanded val[] */
+	const Layout ***want;  /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
+	Pick ***conv;          /* [nop+1][nin] how */
+	const Layout **loaded; /* [nop+1] loads: the layout the access delivers, NULL: val[] of the result */
+	Pick **lconv;          /* [nop+1] how loaded[] becomes val[] */
+	Pick **pick;           /* [nop+1] */
+	Res *res;              /* [nop+1] what the op costs, all warps, once */
+	double cycles;
+	const char *what;      /* infer_describe */
+} Sol;
+
+typedef struct Cands {
+	Sol **sol;
+	int n;
+	uint64_t steps;
+} Cands;
+
+typedef struct Use {
+	Op *op;
+	int i;
+} Use;
+
+/* What the search knows of the kernel: fixed while it runs. */
+typedef struct Solve {
+	Kernel *k;
+	Arena *arena;
+	Op **op;               /* [nop+1] by id, NULL holes */
+	Op **order;            /* program order */
+	int norder;
+	Val **vals;            /* [nval+1] by id */
+	Use **use;             /* [nval+1] */
+	int *nuse;
+	double *weight;        /* [nop+1] how often the op runs in a block (trip counts multiplied) */
+	int *unit;             /* [nval+1] allocs: the dim whose elements are neighbours in memory */
+	Op **dot;
+	int ndot;
+	Op **queue;            /* propagate's worklist */
+	int nqueue, capqueue;
+	bool *queued;
+	Sol *sol;              /* the one being built */
+	const char *why;       /* the last reason a plan failed, in words; arena */
+	Src why_src;
+} Solve;
+
+/* ---- propagate.c -------------------------------------------------------------------------------- */
+/* Layouts for every register value under s->sol->plan.  False: s->why says why not. */
+bool propagate(Solve *s);
+/* Give a value its layout if it has none; true if that is what it has now (equal), false on conflict. */
+bool give(Solve *s, Val *v, const Layout *l, const Op *who);
+/* Operand i of o must lie as l: gives it when unknown, else records a conversion on the edge. */
+void demand(Solve *s, Op *o, int i, const Layout *l);
+/* The layout operand i has when o reads it. */
+const Layout *operand(const Solve *s, const Op *o, int i);
+
+/* ---- rules.c: one rule per `layout` column of ops.def ------------------------------------------- */
+typedef void (*RuleFn)(Solve *s, Op *o);
+extern const RuleFn rule_of[O_COUNT];
+/* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
+bool rule_default(Solve *s, Op *o);
+
+/* ---- anchor.c ----------------------------------------------------------------------------------- */
+/* Every way to do a dot, best-looking first; n of them in *out (arena). */
+int dot_choices(Solve *s, const Op *dot, DotChoice **out);
+/* Threads over a tile so that neighbours in memory meet neighbouring lanes.  order[0] = dim that is
+ * contiguous; vec elements of it per access.  outer: warps go to the slowest dims. */
+bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
+               bool outer);
+
+/* ---- memory.c, shared.c --------------------------------------------------------------------------- */
+/* Access instruction of every load, store, copy; address layout of every alloc. */
+bool select_memory(Solve *s);
+/* Where a view's dims lie in its alloc or tensor: dim_of[view dim] = root dim.  Returns the root. */
+Val *view_dims(Val *v, int *dim_of);
+/* Dims of a view, fastest memory first: by stride for global, by the alloc's order for shared. */
+void memory_order(const Solve *s, Val *view, int *order);
+int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run, int bits);
+/* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
+int64_t reg_run(const Layout *l, int dim);
+
+/* One way of touching a shared tile. */
+typedef struct Access {
+	const Op *op;
+	const Layout *map;     /* access side: view coordinates -> lane, warp, reg */
+	int rank;
+	int dim_of[DIM_MAX];   /* view dim -> tile dim */
+	int vec;               /* elements per lane and access */
+	int bits;              /* of an element */
+	int lanes;             /* lanes that give an address: 32, or 8 per matrix of ldmatrix */
+	bool write;            /* only one of several replicas writes */
+	double weight;
+} Access;
+/* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances.
+ * ways: the resulting wavefronts over the minimum, weighted. */
+void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
+                   double *excess);
+/* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
+void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves, int64_t *least);
+
+/* ---- convert.c ------------------------------------------------------------------------------------- */
+/* How a tile goes from one layout to another: "rename", "select", "shuffle" or "shared", with the scratch it
+ * needs.  Adds the price to *res. */
+Pick *conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res);
+
+/* ---- cost.c ------------------------------------------------------------------------------------------ */
+void cost_of(Solve *s); /* fills sol->res, sol->cycles from the picks */
+double res_cycles(const Res *r);
+void res_add(Res *r, const Res *x, double times);
+/* 32-byte sectors that one execution of a global access by all warps touches. */
+int64_t global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits,
+                       bool write);
+
+/* ---- apply.c ----------------------------------------------------------------------------------------- */
+void apply(Solve *s, const Sol *sol); /* into the IR */
+const char *describe(Solve *s, const Sol *sol);
+#endif
