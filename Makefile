@@ -56,9 +56,11 @@ TEST_SRC := $(wildcard test/test_*.c test/*/test_*.c)
 TEST_UTIL := $(wildcard test/util*.c test/*/util*.c)
 TEST_SH := $(wildcard test/run-*.sh test/*/run-*.sh)
 HOST_SRC := $(wildcard examples/*.c)
+DEMO_SRC := $(wildcard examples/demo/*.c)
 
 LIB_OBJ := $(LIB_SRC:%.c=$B/obj/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$B/obj/%.o)
+DEMO_OBJ := $(DEMO_SRC:%.c=$B/obj/%.o)
 UTIL_OBJ := $(TEST_UTIL:%.c=$B/obj/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$B/%)
 HOST_BIN := $(HOST_SRC:%.c=$B/%)
@@ -107,6 +109,11 @@ $(HOST_BIN): $B/%: $B/obj/%.o $(LIBA) $B/llvm
 	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
+$B/demo: $(DEMO_OBJ) $(LIBA) $B/llvm
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(DEMO_OBJ) $(LIBA) $(LIBS) -o $@.tmp
+	@mv $@.tmp $@
+
 $B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
@@ -131,7 +138,7 @@ $B/llvm: FORCE
 	$(if $(LLVM_VERSION),,$(error no LLVM 19 to 22 found$(if $(LLVM_CONFIG), as $(LLVM_CONFIG)): run scripts/bootstrap, or set LLVM_CONFIG))
 	$(call stamp,$(LLVM_VERSION) $(LLVM_CFLAGS) $(LLVM_LIBS))
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d)
 
 # A bare machine has no LLVM when this file is read, so what follows starts make again after bootstrap.
 BOOTSTRAP := LLVM_CONFIG='$(if $(filter environment% command%,$(origin LLVM_CONFIG)),$(LLVM_CONFIG))' scripts/bootstrap
@@ -140,7 +147,7 @@ TESTS ?= $(TEST_SRC) $(TEST_SH)
 
 demo:
 	@$(BOOTSTRAP) demo
-	@$(MAKE) all
+	@$(MAKE) all $B/demo
 	@B='$B' scripts/demo
 
 check:

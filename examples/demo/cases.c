@@ -1,0 +1,187 @@
+/* cases.c - the examples: what goes in, and what must come out by the operator's formula in float64. */
+#include "examples/demo/demo.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* c[m,n] = sum over k of a[m,k] * b(k,n), summed in f32 in any order, rounded to f16 */
+static void
+product(Tensor *c, const double *a, const double *bt, size_t m, size_t n, size_t k)
+{
+	for (size_t i = 0; i < m; i++) {
+		for (size_t j = 0; j < n; j++) {
+			double sum = 0, mass = 0;
+			for (size_t l = 0; l < k; l++) {
+				double p = a[i * k + l] * bt[j * k + l];
+				sum += p;
+				mass += fabs(p);
+			}
+			c->v[i * n + j] = sum;
+			c->allow[i * n + j] = (double)k * 0x1p-23 * mass + f16_half_ulp(sum);
+		}
+	}
+}
+
+static void
+vector_add(Case *c)
+{
+	Tensor *a = add(c, "A", F32, 100003, false), *b = add(c, "B", F32, 100003, false);
+	Tensor *out = add(c, "C", F32, 100003, true);
+
+	random_fill(a, 1);
+	random_fill(b, 2);
+	for (size_t i = 0; i < out->n; i++) {
+		out->v[i] = a->v[i] + b->v[i];
+		out->allow[i] = fabs(out->v[i]) * 0x1p-24;
+	}
+	size(c, "N", 100003);
+}
+
+static void
+softmax(Case *c)
+{
+	Tensor *x = add(c, "X", F16, ROWS * COLS, false), *y = add(c, "Y", F16, ROWS * COLS, true);
+
+	read_npy("examples/data/minilm_tokens_x.npy", x);
+	for (size_t i = 0; i < ROWS; i++) {
+		const double *row = x->v + i * COLS;
+		double top = -INFINITY, sum = 0;
+		for (size_t j = 0; j < COLS; j++)
+			top = fmax(top, row[j]);
+		for (size_t j = 0; j < COLS; j++)
+			sum += exp(row[j] - top);
+		for (size_t j = 0; j < COLS; j++) {
+			double p = exp(row[j] - top) / sum;
+			y->v[i * COLS + j] = p;
+			/* exp2(x * log2(e)) in f32, twice; a sum of COLS terms; a division */
+			y->allow[i * COLS + j] = f16_half_ulp(p) +
+			                         p * (2 * (top - row[j]) + COLS + 16) * 0x1p-23;
+		}
+	}
+	size(c, "M", ROWS);
+	size(c, "N", COLS);
+}
+
+static void
+layer_norm(Case *c)
+{
+	Tensor *x = add(c, "X", F16, ROWS * COLS, false), *g = add(c, "G", F16, COLS, false);
+	Tensor *b = add(c, "B", F16, COLS, false), *y = add(c, "Y", F16, ROWS * COLS, true);
+
+	read_npy("examples/data/minilm_tokens_x.npy", x);
+	random_fill(g, 3);
+	random_fill(b, 4);
+	for (size_t i = 0; i < ROWS; i++) {
+		const double *row = x->v + i * COLS;
+		double mean = 0, mass = 0, var = 0;
+		for (size_t j = 0; j < COLS; j++) {
+			mean += row[j] / COLS;
+			mass += fabs(row[j]) / COLS;
+		}
+		for (size_t j = 0; j < COLS; j++)
+			var += (row[j] - mean) * (row[j] - mean) / COLS;
+		for (size_t j = 0; j < COLS; j++) {
+			double scale = g->v[j] / sqrt(var + 1e-5), z = (row[j] - mean) * scale + b->v[j];
+			y->v[i * COLS + j] = z;
+			/* f32 sums for mean and variance, the rest elementwise */
+			y->allow[i * COLS + j] = f16_half_ulp(z) + 0x1p-20 * (fabs(z) + fabs(b->v[j])) +
+			                         0x1p-23 * COLS * (mass * fabs(scale) + fabs(z));
+		}
+	}
+	size(c, "M", ROWS);
+	size(c, "N", COLS);
+}
+
+static void
+gemm_f16(Case *c)
+{
+	Tensor *a = add(c, "A", F16, ROWS * COLS, false), *b = add(c, "B", F16, COLS * COLS, false);
+	Tensor *out = add(c, "C", F16, ROWS * COLS, true);
+
+	read_npy("examples/data/minilm_tokens_x.npy", a);
+	read_npy("examples/data/minilm_query_w.npy", b);
+	product(out, a->v, b->v, ROWS, COLS, COLS);
+	size(c, "M", ROWS);
+	size(c, "N", COLS);
+	size(c, "K", COLS);
+}
+
+/* Rows of w to 4 bits: each group of 128 gets the f16 scale and the whole zero point that map its range
+ * onto 0..15.  Without zero points the range is symmetric around code 8. */
+static void
+quantize(const double *w, Tensor *q, Tensor *s, Tensor *z)
+{
+	for (size_t g = 0; g < COLS * GROUPS; g++) {
+		const double *x = w + g * GROUP;
+		double lo = 0, hi = 0, zero = 8;
+		for (size_t i = 0; i < GROUP; i++) {
+			lo = fmin(lo, x[i]);
+			hi = fmax(hi, x[i]);
+		}
+		s->v[g] = f16_round(z ? (hi - lo) / 15 : fmax(hi / 7, -lo / 8));
+		if (z)
+			z->v[g] = zero = fmin(15, nearbyint(-lo / s->v[g]));
+		for (size_t i = 0; i < GROUP; i++)
+			q->v[g * GROUP + i] = fmin(15, fmax(0, nearbyint(x[i] / s->v[g]) + zero));
+	}
+	store(q);
+	store(s);
+	if (z)
+		store(z);
+}
+
+double *
+dequantized(const Tensor *q, const Tensor *s, const Tensor *z)
+{
+	double *w = need(q->n, sizeof *w);
+
+	for (size_t i = 0; i < q->n; i++)
+		w[i] = f16_round((q->v[i] - (z ? z->v[i / GROUP] : 8)) * s->v[i / GROUP]);
+	return w;
+}
+
+static void
+w4a16(Case *c, bool zeros)
+{
+	Tensor *a = add(c, "A", F16, ROWS * COLS, false), *q = add(c, "W", U4, COLS * COLS, false);
+	Tensor *s = add(c, "S", F16, COLS * GROUPS, false);
+	Tensor *z = zeros ? add(c, "Z", U4, COLS * GROUPS, false) : NULL;
+	Tensor *out = add(c, "C", F16, ROWS * COLS, true);
+	Tensor w = { "", F16, COLS * COLS, false, NULL, NULL, NULL, 0, 0 };
+	double *deq;
+
+	read_npy("examples/data/minilm_tokens_x.npy", a);
+	w.v = need(w.n, sizeof *w.v);
+	w.mem = need(w.n, 2);
+	read_npy("examples/data/minilm_query_w.npy", &w);
+	quantize(w.v, q, s, z);
+	deq = dequantized(q, s, z);
+	product(out, a->v, deq, ROWS, COLS, COLS);
+	free(deq);
+	free(w.v);
+	free(w.mem);
+	size(c, "M", ROWS);
+	size(c, "N", COLS);
+	size(c, "K", COLS);
+}
+
+void
+gemm_w4a16(Case *c)
+{
+	w4a16(c, true);
+}
+
+static void
+gemm_w4a16_nozero(Case *c)
+{
+	w4a16(c, false);
+}
+
+const Example examples[] = {
+	{ "vector_add", vector_add },
+	{ "softmax", softmax },
+	{ "layer_norm", layer_norm },
+	{ "gemm_f16", gemm_f16 },
+	{ "gemm_w4a16", gemm_w4a16 },
+	{ "gemm_w4a16_nozero", gemm_w4a16_nozero },
+	{ NULL, NULL },
+};
