@@ -72,6 +72,7 @@ need(size_t n, size_t size)
 Tensor *
 add(Case *c, const char *name, Elt elt, size_t n, bool out)
 {
+	static const size_t bits[] = { [F16] = 16, [F32] = 32, [U4] = 4 };
 	Tensor *t = &c->t[c->nt++];
 
 	t->name = name;
@@ -80,7 +81,7 @@ add(Case *c, const char *name, Elt elt, size_t n, bool out)
 	t->out = out;
 	t->v = need(n, sizeof *t->v);
 	t->allow = out ? need(n, sizeof *t->allow) : NULL;
-	t->bytes = ((elt == U4 ? 4u : elt == F16 ? 16u : 32u) * n + 7) / 8;
+	t->bytes = (bits[elt] * n + 7) / 8;
 	t->mem = need(t->bytes, 1);
 	return t;
 }

@@ -118,8 +118,8 @@ short_name(const sim_line *l, const char *ptx, char *out, size_t n)
 static void
 instructions(const sim_result *r, const char *ptx, Row *row)
 {
-	static const sim_class order[] = { SIM_CLASS_MMA, SIM_CLASS_LDSM, SIM_CLASS_CPASYNC, SIM_CLASS_LDG,
-	                                   SIM_CLASS_STG };
+	static const sim_class order[] = { SIM_CLASS_MMA, SIM_CLASS_LDSM, SIM_CLASS_CPASYNC,
+	                                   SIM_CLASS_LDG, SIM_CLASS_STG };
 	char text[40];
 	sim_line l;
 
