@@ -176,11 +176,10 @@ check-%:
 	@$(RUNTESTS) $(part_src) $(part_sh)
 
 # LLVM, the C++ library and what LLVM needs are linked in; libc stays outside, since the CUDA driver
-# is opened at run time.  Libraries that nothing refers to (Z3, libxml2) are left out by the linker.
+# is opened at run time.  Libraries that nothing refers to are left out by the linker.
 S := build-static
-STATIC_LIBS = $(call llvm,--link-static --ldflags --libs nvptx passes) $(CJSON_A) \
-	-l:libstdc++.a -l:libzstd.a -l:libz.a -Wl,--as-needed -lm -ldl -lrt -static-libgcc
-CJSON_A := $(firstword $(wildcard $S/libcjson.a) -lcjson)
+STATIC_LIBS = $(call llvm,--link-static --ldflags --libs nvptx passes) \
+	-l:libstdc++.a -l:libzstd.a -l:libz.a -Wl,--as-needed -lcjson -lm -ldl -lrt -static-libgcc
 
 static:
 	@$(BOOTSTRAP) static
@@ -193,6 +192,7 @@ $S/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 		$(STATIC_LIBS) -o $@.tmp
 	@mv $@.tmp $@
 	@ls -l $@
+	@ldd $@
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
