@@ -21,11 +21,12 @@ typedef struct Tiler {
 bool cute_flatten(Layout *out, const Layout *a);
 /* Coalesce the modes that the tree of `profile` names (its numbers mean nothing), each by itself. */
 bool cute_coalesce_by(Layout *out, const Layout *a, const Layout *profile);
+/* Each mode of the tiler composed with its mode of a; modes of a behind them are left out. */
 bool cute_compose_by(Layout *out, const Layout *a, const Tiler *t);
 bool cute_logical_divide_by(Layout *out, const Layout *a, const Tiler *t);
 /* Logical divide, then the tiles of all modes gathered in mode 0 and what is left in mode 1. */
 bool cute_zipped_divide(Layout *out, const Layout *a, const Tiler *t);
-/* Logical product, mode by mode: (a, copies of it) or (copies, a) in each. */
+/* Logical product, mode by mode: (a, copies of it) or (copies, a) in each, flat and without extent 1. */
 bool cute_blocked_product(Layout *out, const Layout *a, const Layout *b);
 bool cute_raked_product(Layout *out, const Layout *a, const Layout *b);
 #endif

@@ -151,7 +151,7 @@ bool layout_concat_dims(Layout *out, const Layout *a, const Layout *b); /* dims 
  * product of iters.  Register numbers are compacted, order kept. */
 bool layout_slice(Layout *out, const Layout *l, int dim, int64_t lo, int64_t extent);
 
-/* ---- CuTe algebra on mem layouts (cute.c, group.c; cute.h has the operations by profile and tiler) -
+/* ---- CuTe algebra on mem layouts (cute.c compose.c group.c); cute.h goes by profile and tiler ------
  *
  * A result of several modes has one dim each; when there are more than DIM_MAX they share a dim, which
  * is the same function of a flat index.  The last mode of a layout takes indices beyond its extent.

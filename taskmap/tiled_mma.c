@@ -63,7 +63,7 @@ mma_operand(Layout *t, Layout *v, int64_t rows, int64_t cols, int64_t rm, int64_
 			if (d >= rm && d % rm)
 				return false;
 			stride = d < rm ? (along_m ? d * rows : 0) : d / rm * step_n;
-			if ((threads || stride > 0 || d == 0) && !layout_push(grow, 0, part, stride, AX_mem))
+			if ((threads || stride > 0) && !layout_push(grow, 0, part, stride, AX_mem))
 				return false;
 			s /= part;
 			d *= part;

@@ -58,9 +58,9 @@ cute_coalesce_by(Layout *out, const Layout *a, const Layout *profile)
 
 typedef bool (*TilerOp)(Modes *out, const Modes *a, const Modes *b);
 
-/* Apply op to every mode that the tiler reaches. */
+/* Apply op to every mode that the tiler reaches; `rest`: keep the modes behind those. */
 static bool
-tiler_apply(Modes *m, const Tiler *t, TilerOp op)
+tiler_apply(Modes *m, const Tiler *t, TilerOp op, bool rest)
 {
 	Modes r = { .n = 0 }, b;
 	int rank = modes_rank(m);
@@ -75,10 +75,11 @@ tiler_apply(Modes *m, const Tiler *t, TilerOp op)
 	}
 	if (t->n > rank)
 		return false;
-	for (int i = 0; i < rank; i++) {
+	for (int i = 0; i < (rest ? rank : t->n); i++) {
 		Modes child;
 
-		if (!modes_get(&child, m, i) || (i < t->n && !tiler_apply(&child, &t->kid[i], op)) ||
+		if (!modes_get(&child, m, i) ||
+		    (i < t->n && !tiler_apply(&child, &t->kid[i], op, rest)) ||
 		    !modes_append(&r, &child, false))
 			return false;
 	}
@@ -88,26 +89,26 @@ tiler_apply(Modes *m, const Tiler *t, TilerOp op)
 }
 
 static bool
-tiler_by(Layout *out, const Layout *a, const Tiler *t, TilerOp op)
+tiler_by(Layout *out, const Layout *a, const Tiler *t, TilerOp op, bool rest)
 {
 	Modes m;
 
 	if (!modes_plain(a))
 		return false;
 	modes_from_layout(&m, a);
-	return tiler_apply(&m, t, op) && modes_finish(out, &m);
+	return tiler_apply(&m, t, op, rest) && modes_finish(out, &m);
 }
 
 bool
 cute_compose_by(Layout *out, const Layout *a, const Tiler *t)
 {
-	return tiler_by(out, a, t, modes_compose);
+	return tiler_by(out, a, t, modes_compose, false);
 }
 
 bool
 cute_logical_divide_by(Layout *out, const Layout *a, const Tiler *t)
 {
-	return tiler_by(out, a, t, modes_logical_divide);
+	return tiler_by(out, a, t, modes_logical_divide, true);
 }
 
 /* Take the pairs (tile, rest) of a divided layout apart. */
@@ -143,7 +144,7 @@ cute_zipped_divide(Layout *out, const Layout *a, const Tiler *t)
 	if (!modes_plain(a))
 		return false;
 	modes_from_layout(&m, a);
-	if (!tiler_apply(&m, t, modes_logical_divide) || !tiler_unzip(&tile, &rest, &m, t) ||
+	if (!tiler_apply(&m, t, modes_logical_divide, true) || !tiler_unzip(&tile, &rest, &m, t) ||
 	    !modes_append(&tile, &rest, false))
 		return false;
 	modes_wrap(&tile);
@@ -165,6 +166,24 @@ tiler_pad(Modes *m, int rank)
 		ok = modes_push(m, 1, 0);
 	modes_wrap(m);
 	return ok;
+}
+
+/* The padding goes again; leaves are not merged. */
+static void
+tiler_drop_units(Modes *m)
+{
+	int n = 0;
+
+	for (int i = 0; i < m->n; i++) {
+		m->it[i].open = m->it[i].close = 0;
+		if (m->it[i].extent > 1)
+			m->it[n++] = m->it[i];
+	}
+	m->n = n;
+	if (n == 0)
+		modes_push(m, 1, 0);
+	if (n > 1)
+		modes_wrap(m);
 }
 
 static bool
@@ -189,7 +208,7 @@ tiler_product(Layout *out, const Layout *a, const Layout *b, bool raked)
 		if (!modes_get(&one, &ma, i) || !modes_get(&many, &copies, i) ||
 		    !(raked ? modes_append(&many, &one, false) : modes_append(&one, &many, false)))
 			return false;
-		modes_coalesce(raked ? &many : &one);
+		tiler_drop_units(raked ? &many : &one);
 		if (!modes_append(&r, raked ? &many : &one, false))
 			return false;
 	}

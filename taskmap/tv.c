@@ -223,6 +223,10 @@ layout_from_tv(Layout *out, const Layout *t, const Layout *v, int ndim, const in
 
 	if (ndim < 0 || ndim > DIM_MAX)
 		return false;
+	for (int d = 0; d < ndim; d++) {
+		if (shape[d] < 1)
+			return false;
+	}
 	layout_init(&r, ndim);
 	if (!tv_add_threads(&s, t, ndim, shape) || !tv_add_values(&s, v, ndim, shape))
 		return false;

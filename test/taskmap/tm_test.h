@@ -1,0 +1,201 @@
+/* tm_test.h - what the tests of taskmap/ share: parsing and showing layouts, a seeded generator of
+ * random ones, and the main program. */
+#ifndef HEXC_TM_TEST_H
+#define HEXC_TM_TEST_H
+#include "taskmap/cute.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIALS = 10000 };
+
+static Arena tm_arena;
+static jmp_buf tm_fail;
+static uint64_t tm_seed;
+
+static inline uint64_t
+rnd(void)
+{
+	tm_seed ^= tm_seed >> 12;
+	tm_seed ^= tm_seed << 25;
+	tm_seed ^= tm_seed >> 27;
+	return tm_seed * 0x2545f4914f6cdd1dU;
+}
+
+/* One of lo .. hi. */
+static inline int64_t
+rnd_in(int64_t lo, int64_t hi)
+{
+	return lo + (int64_t)(rnd() >> 20) % (hi - lo + 1);
+}
+
+static inline bool
+rnd_bool(void)
+{
+	return rnd() >> 40 & 1;
+}
+
+static inline const char *
+show(const Layout *l)
+{
+	return layout_print(&tm_arena, l);
+}
+
+static inline Layout
+lay(const char *s)
+{
+	Layout l;
+	size_t at = 0;
+
+	ck_assert_msg(layout_parse(&l, s, strlen(s), &at), "'%s' does not parse at %zu", s, at);
+	return l;
+}
+
+/* Expect this exact text. */
+static inline void
+want(const Layout *got, const char *text)
+{
+	ck_assert_str_eq(show(got), text);
+}
+
+/* Expect this function: the text may write it differently. */
+static inline void
+want_same(const Layout *got, const char *text)
+{
+	Layout w = lay(text);
+
+	ck_assert_msg(layout_equal(got, &w), "got %s, want %s", show(got), text);
+}
+
+static inline int64_t
+at_index(const Layout *l, int64_t i)
+{
+	return layout_at_index(l, i).at[AX_mem];
+}
+
+static inline void
+coord_of(const Layout *l, int64_t i, int64_t *c)
+{
+	for (int d = 0; d < l->ndim; d++) {
+		c[d] = i % layout_extent(l, d);
+		i /= layout_extent(l, d);
+	}
+}
+
+static inline bool
+same_place(const Place *a, const Place *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* A mem layout of at most `iters` iters and size `limit`, strides 0 .. far. */
+static inline Layout
+rnd_mem(int iters, int64_t limit, int64_t far)
+{
+	Layout l;
+	int64_t size = 1;
+	int ndim = (int)rnd_in(1, 3);
+
+	layout_init(&l, ndim);
+	for (int i = (int)rnd_in(1, iters); i > 0; i--) {
+		int64_t e = rnd_in(1, 8);
+
+		if (size * e > limit)
+			continue;
+		size *= e;
+		layout_push(&l, (int)rnd_in(0, ndim - 1), e, rnd_in(0, far), AX_mem);
+	}
+	return l;
+}
+
+/* A bijective one: strides are products of the other extents in some order, as in a compact tensor.
+ * `gaps`: some strides are larger, so that the image has holes; it stays injective. */
+static inline Layout
+rnd_compact(int iters, int64_t limit, bool gaps)
+{
+	Layout l = rnd_mem(iters, limit, 0);
+	int order[ITER_MAX];
+	int64_t stride = 1;
+
+	for (int i = 0; i < l.n; i++) {
+		int j = (int)rnd_in(0, i);
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+	for (int i = 0; i < l.n; i++) {
+		if (gaps && rnd_in(0, 2) == 0)
+			stride *= rnd_in(1, 4);
+		l.it[order[i]].stride = stride;
+		stride *= l.it[order[i]].extent;
+	}
+	return l;
+}
+
+/* A register layout, mixed-radix on every axis: lanes to 32, up to 6 warps, replication and
+ * broadcast registers included. */
+static inline Layout
+rnd_tile(int ndim)
+{
+	Layout l;
+	int64_t lane = 1, warp = 1, reg = 1;
+
+	layout_init(&l, ndim);
+	for (int i = (int)rnd_in(1, 8); i > 0; i--) {
+		int64_t e = rnd_in(2, 4);
+		int d = (int)rnd_in(0, ndim - 1);
+		bool rep = rnd_in(0, 5) == 0;
+
+		switch (rnd_in(0, 4)) {
+		case 0:
+		case 1:
+			e = e == 3 ? 2 : e;
+			if (lane * e > WARP_SIZE)
+				break;
+			if (!rep)
+				layout_push(&l, d, e, lane, AX_lane);
+			else
+				layout_push_rep(&l, e, lane, AX_lane);
+			lane *= e;
+			break;
+		case 2:
+			if (warp * e > 6)
+				break;
+			if (!rep)
+				layout_push(&l, d, e, warp, AX_warp);
+			else
+				layout_push_rep(&l, e, warp, AX_warp);
+			warp *= e;
+			break;
+		default:
+			if (rep) {
+				layout_push(&l, d, e, 0, AX_reg);
+			} else {
+				layout_push(&l, d, e, reg, AX_reg);
+				reg *= e;
+			}
+		}
+	}
+	return l;
+}
+
+/* Run all cases of a suite in this process.  The arena is for printing only. */
+static inline int
+tm_main(Suite *s)
+{
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	arena_init(&tm_arena, NULL, NULL);
+	tm_arena.fail = &tm_fail;
+	if (setjmp(tm_fail))
+		return 2;
+	srunner_set_fork_status(r, CK_NOFORK);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	arena_free(&tm_arena);
+	return failed != 0;
+}
+#endif
