@@ -339,6 +339,22 @@ widen(Layout *out, const Layout *l, int dim, int64_t run)
 	return true;
 }
 
+/* Slots a lane spends on loading l by accesses of vec: wavefronts, and packing what is narrower than a word. */
+static int64_t
+load_price(const Layout *l, int64_t vec, int bits)
+{
+	int64_t n = layout_cosize(l, AX_reg) / vec, bytes = vec * bits / 8;
+
+	return bytes >= 4 ? n * (bytes / 4) : 2 * n;
+}
+
+/* Slots to pick one's own elements out of whole words: each source word is looked at once. */
+static int64_t
+pick_price(const Layout *from, int bits)
+{
+	return layout_cosize(from, AX_reg) * bits / 32;
+}
+
 static void
 load_shared(Solve *s, Op *o)
 {
@@ -354,11 +370,12 @@ load_shared(Solve *s, Op *o)
 	if (s->sol->plan.widen && unit >= 0 && vec * bits < 32) {
 		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
 		Layout *w = NEW(s->arena, Layout);
-		Res none = { 0 };
-		if (wide * bits >= 32 && widen(w, l, unit, wide)) {
+		if (wide * bits >= 32 && widen(w, l, unit, wide) &&
+		    load_price(w, wide, bits) + pick_price(w, bits) < load_price(l, vec, bits)) {
 			s->sol->pick[o->id] = pick_new(s, row(IK_ld_shared, (int)wide * bits, false), wide);
 			s->sol->loaded[o->id] = w;
-			s->sol->lconv[o->id] = conversion(s, &o->out[0]->type, w, l, &none);
+			s->sol->lconv[o->id] = conversion(s, &o->out[0]->type, w, l,
+			                                    &s->sol->res[o->id]);
 			return;
 		}
 	}

@@ -6,13 +6,33 @@
 
 enum { BANKS = 32, BANK_BYTES = 4 };
 
-/* Unswizzled element offsets of one access by one warp. */
+/* Unswizzled offsets of one access by one warp, in units of what a bank group of the phase holds: the
+ * access itself, or a 4-byte word when it is smaller. */
 typedef struct Trace {
 	int64_t *off; /* [ninst][lanes], -1: lane takes no part */
-	int ninst, lanes, bytes;
-	int bits;
-	int64_t least;
+	int ninst, lanes;
+	int nbank;    /* units a wavefront serves; also the lanes of a phase */
+	int unit;     /* log2 of elements in a unit */
 } Trace;
+
+static int
+log2_floor(int64_t x)
+{
+	int n = 0;
+
+	while (x > 1) {
+		x >>= 1;
+		n++;
+	}
+	return n;
+}
+
+/* log2 of the elements that any swizzle must keep together for this access */
+static int
+unit_of(const Access *a)
+{
+	return log2_floor(a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
+}
 
 /* Is this lane (of this warp) the one of its replicas that acts? */
 static bool
@@ -27,79 +47,93 @@ first_replica(const Layout *l, int64_t lane, int64_t warp)
 	return true;
 }
 
+/* Offset in the tile of the element at one place of the access. */
+static int64_t
+offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
+{
+	int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 };
+	Place p = { .at = { 0 } };
+
+	p.at[AX_lane] = lane;
+	p.at[AX_warp] = warp;
+	p.at[AX_reg] = reg;
+	layout_coord(a->map, &p, c);
+	for (int d = 0; d < a->rank; d++)
+		at[a->dim_of[d]] = c[d];
+	return layout_at(tile, at).at[AX_mem];
+}
+
+/* `tile` without its swizzle is linear in the coordinates, and these are sums of what lane, warp and register
+ * contribute: offsets add. */
 static Trace
 trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 {
-	Trace t = { .lanes = a->lanes, .bits = a->bits };
-	int64_t regs = layout_cosize(a->map, AX_reg);
+	Trace t = { .lanes = a->lanes, .unit = unit_of(a) };
+	Layout plain = *tile;
+	int64_t lane_off[WARP_SIZE];
 
-	t.ninst = (int)(regs / a->vec);
-	t.bytes = a->vec * a->bits / 8;
-	if (t.bytes < BANK_BYTES)
-		t.bytes = BANK_BYTES;
+	plain.swizzle = (Swizzle){ 0, 0, 0 };
+	t.ninst = (int)(layout_cosize(a->map, AX_reg) / a->vec);
+	t.nbank = BANKS * BANK_BYTES * 8 / a->bits >> t.unit;
 	t.off = NEWN(arena, int64_t, (size_t)t.ninst * (size_t)t.lanes);
-	for (int i = 0; i < t.ninst; i++)
-		for (int lane = 0; lane < t.lanes; lane++) {
-			int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 };
-			Place p = { .at = { 0 } };
-
-			p.at[AX_lane] = lane;
-			p.at[AX_warp] = warp;
-			p.at[AX_reg] = (int64_t)i * a->vec;
-			if (a->write && !first_replica(a->map, lane, warp)) {
-				t.off[i * t.lanes + lane] = -1;
-				continue;
-			}
-			layout_coord(a->map, &p, c);
-			for (int d = 0; d < a->rank; d++)
-				at[a->dim_of[d]] = c[d];
-			t.off[i * t.lanes + lane] = layout_at(tile, at).at[AX_mem];
-		}
+	for (int lane = 0; lane < t.lanes; lane++)
+		lane_off[lane] = a->write && !first_replica(a->map, lane, warp)
+		                         ? -1
+		                         : offset_at(a, &plain, lane, warp, 0);
+	for (int i = 0; i < t.ninst; i++) {
+		int64_t inst = offset_at(a, &plain, 0, 0, (int64_t)i * a->vec);
+		for (int lane = 0; lane < t.lanes; lane++)
+			t.off[i * t.lanes + lane] =
+				lane_off[lane] < 0 ? -1 : (lane_off[lane] + inst) >> t.unit;
+	}
 	return t;
 }
 
-/* Wavefronts of one phase: lanes [lo, hi) at once; the busiest bank decides.  *distinct counts words groups. */
+/* Wavefronts of one phase: lanes [lo, hi) at once; the busiest bank decides.  *distinct counts units. */
 static int
-phase_waves(const Trace *t, const int64_t *off, int lo, int hi, Swizzle sw, int *distinct)
+phase_waves(const Trace *t, const int64_t *off, int n, Swizzle sw, int *distinct)
 {
-	int nbank = BANKS * BANK_BYTES / t->bytes, worst = 0;
-	int count[BANKS] = { 0 };
-	int64_t seen[BANKS][32];
+	int worst = 0, total = 0;
+	uint8_t count[BANKS] = { 0 };
+	int64_t seen[BANKS][WARP_SIZE];
 
-	*distinct = 0;
-	for (int l = lo; l < hi; l++) {
-		int64_t word;
-		int b, j;
+	for (int l = 0; l < n; l++) {
+		int64_t u;
+		int b, j, c;
 
 		if (off[l] < 0)
 			continue;
-		word = swizzle_apply(sw, off[l]) * t->bits / 8 / t->bytes;
-		b = (int)(word % nbank);
-		for (j = 0; j < count[b] && seen[b][j] != word; j++)
+		u = swizzle_apply(sw, off[l]);
+		b = (int)(u & (t->nbank - 1));
+		c = count[b];
+		for (j = 0; j < c && seen[b][j] != u; j++)
 			;
-		if (j < count[b])
+		if (j < c)
 			continue;
-		seen[b][count[b]++] = word;
-		++*distinct;
-		if (count[b] > worst)
-			worst = count[b];
+		seen[b][c] = u;
+		count[b] = (uint8_t)(c + 1);
+		total++;
+		if (c + 1 > worst)
+			worst = c + 1;
 	}
+	*distinct = total;
 	return worst;
 }
 
-/* Wavefronts of all instances, and the least any placement of the same words needs. */
+/* Wavefronts of all instances, and the least any placement of the same words needs.  The swizzle is in
+ * elements.  Stops early once the excess passes `bound`. */
 static int64_t
-trace_waves(const Trace *t, Swizzle sw, int64_t *least)
+trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
 {
-	int per = BANKS * BANK_BYTES / t->bytes; /* lanes of a phase */
 	int64_t waves = 0;
 
+	sw.base = (int8_t)(sw.base - t->unit);
 	*least = 0;
-	for (int i = 0; i < t->ninst; i++)
-		for (int lo = 0; lo < t->lanes; lo += per) {
-			int hi = lo + per < t->lanes ? lo + per : t->lanes, distinct;
-			waves += phase_waves(t, t->off + i * t->lanes, lo, hi, sw, &distinct);
-			*least += (distinct + per - 1) / per;
+	for (int i = 0; i < t->ninst && waves - *least <= bound; i++)
+		for (int lo = 0; lo < t->lanes; lo += t->nbank) {
+			int n = lo + t->nbank < t->lanes ? t->nbank : t->lanes - lo, distinct;
+			waves += phase_waves(t, t->off + i * t->lanes + lo, n, sw, &distinct);
+			*least += (distinct + t->nbank - 1) / t->nbank;
 		}
 	return waves;
 }
@@ -107,36 +141,23 @@ trace_waves(const Trace *t, Swizzle sw, int64_t *least)
 void
 access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves, int64_t *least)
 {
-	Swizzle none = { 0, 0, 0 };
-
 	*waves = *least = 0;
 	for (int w = 0; w < warps; w++) {
 		int64_t n;
-		Trace t = trace(arena, a, tile, w); /* tile carries its swizzle */
-		*waves += trace_waves(&t, none, &n);
+		Trace t = trace(arena, a, tile, w);
+		*waves += trace_waves(&t, tile->swizzle, &n, INT64_MAX);
 		*least += n;
 	}
 }
 
-static int
-log2_floor(int64_t x)
-{
-	int n = 0;
-
-	while (x > 1) {
-		x >>= 1;
-		n++;
-	}
-	return n;
-}
-
+/* Wavefronts over the least, weighted; gives up beyond `bound`. */
 static double
-excess_of(const Trace *t, const Access *acc, int n, Swizzle sw)
+excess_of(const Trace *t, const Access *acc, int n, Swizzle sw, double bound)
 {
 	double sum = 0;
 
-	for (int i = 0; i < n; i++) {
-		int64_t least, waves = trace_waves(&t[i], sw, &least);
+	for (int i = 0; i < n && sum < bound; i++) {
+		int64_t least, waves = trace_waves(&t[i], sw, &least, bound > 1e15 ? INT64_MAX : (int64_t)(bound / acc[i].weight));
 		sum += (double)(waves - least) * acc[i].weight;
 	}
 	return sum;
@@ -170,10 +191,10 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	rows(out, t, unit_dim, row);
 	for (int i = 0; i < nacc; i++) {
 		tr[i] = trace(s->arena, &acc[i], out, 0);
-		if (log2_floor(acc[i].vec) > base)
-			base = log2_floor(acc[i].vec);
+		if (tr[i].unit > base)
+			base = tr[i].unit;
 	}
-	*excess = excess_of(tr, acc, nacc, best);
+	*excess = excess_of(tr, acc, nacc, best, 1e300);
 	top = log2_floor(layout_cosize(out, AX_mem));
 	/* only whole powers of two stay inside the tile when bits are xored */
 	for (int b = 1; b <= 3 && *excess > 0; b++)
@@ -185,7 +206,7 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 				if (layout_cosize(out, AX_mem) % ((int64_t)1 << (lo + b)))
 					continue;
 				arena_step(s->arena);
-				e = excess_of(tr, acc, nacc, sw);
+				e = excess_of(tr, acc, nacc, sw, *excess);
 				if (e < *excess) {
 					*excess = e;
 					best = sw;
@@ -198,7 +219,7 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 		rows(&padded, t, unit_dim, row + pad);
 		for (int i = 0; i < nacc; i++)
 			tr[i] = trace(s->arena, &acc[i], &padded, 0);
-		e = excess_of(tr, acc, nacc, (Swizzle){ 0, 0, 0 });
+		e = excess_of(tr, acc, nacc, (Swizzle){ 0, 0, 0 }, *excess);
 		if (e < *excess) {
 			*excess = e;
 			*out = padded;

@@ -15,9 +15,9 @@ split_fills(Kernel *k)
 			if (!def || o->in[i]->type.space != S_reg ||
 			    (def->code != O_const && def->code != O_splat && def->code != O_iota))
 				continue;
-			Op *copy = op_clone(o->parent, o, def, NULL, NULL);
-			o->in[i] = copy->out[0];
+			o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
 		}
+	pass_dce(k);
 }
 
 static double
@@ -360,6 +360,7 @@ pass_infer(Kernel *k)
 	split_fills(k);
 	setup(s, k);
 	k->cands = c;
+	c->nval = k->nval;
 	search(s, c);
 	c->steps = k->unit->arena->steps - before;
 	if (c->n == 0) {

@@ -52,6 +52,7 @@ typedef struct Sol {
 typedef struct Cands {
 	Sol **sol;
 	int n;
+	uint32_t nval; /* values when the search ran: the length of Sol's arrays */
 	uint64_t steps;
 } Cands;
 

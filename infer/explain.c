@@ -1,0 +1,129 @@
+/* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does what,
+ * what was tried besides and what it would have cost. */
+#include "infer/solve.h"
+
+static const char *
+name_of(const Val *v, Arena *a)
+{
+	return v->name ? v->name : arena_printf(a, "%%%u", v->id);
+}
+
+/* "8 lanes, 2 registers, 2 warps", fastest first */
+static void
+dim_words(Text *t, const Layout *l, int d)
+{
+	const char *sep = "";
+
+	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
+		const Iter *it = &l->it[i];
+		const char *what = it->axis == AX_lane   ? "lanes"
+		                   : it->axis == AX_warp ? "warps"
+		                   : it->axis == AX_reg  ? (it->stride ? "registers" : "from one register")
+		                                         : "elements";
+		text_printf(t, "%s%lld %s", sep, (long long)it->extent, what);
+		if (it->axis == AX_lane && it->stride > 1)
+			text_printf(t, " %lld apart", (long long)it->stride);
+		if (it->axis == AX_mem)
+			text_printf(t, " %lld apart", (long long)it->stride);
+		sep = ", ";
+	}
+	if (!*sep)
+		text_printf(t, "1");
+}
+
+static void
+layout_words(Text *t, const Layout *l)
+{
+	for (int d = 0; d < l->ndim; d++) {
+		text_printf(t, "\n      dim %d: ", d);
+		dim_words(t, l, d);
+	}
+	for (int i = 0; i < l->nrep; i++)
+		text_printf(t, "\n      the same in %lld %s", (long long)l->rep[i].extent,
+		            l->rep[i].axis == AX_lane ? "lanes" : "warps");
+	if (l->swizzle.bits)
+		text_printf(t, "\n      swizzled: %d address bits from bit %d xor those %d above",
+		            l->swizzle.bits, l->swizzle.base, l->swizzle.shift);
+}
+
+static void
+tile_lines(Text *t, const Kernel *k, const Sol *sol, const Val *v)
+{
+	Arena *a = k->unit->arena;
+	const Op *who = v->id <= k->cands->nval ? sol->origin[v->id] : NULL;
+
+	if (!v->type.layout || v->type.rank == 0)
+		return;
+	text_printf(t, "  %s  %s\n    %s", type_print(a, &v->type), name_of(v, a),
+	            layout_print(a, v->type.layout));
+	layout_words(t, v->type.layout);
+	if (who && who->src.line)
+		text_printf(t, "\n      demanded by %s, line %u", op_info[who->code].name, who->src.line);
+	text_printf(t, "\n");
+}
+
+static void
+op_line(Text *t, const Kernel *k, const Op *o)
+{
+	const Pick *p = o->pick;
+	Arena *a = k->unit->arena;
+	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0] : NULL;
+
+	if (!p || !p->inst)
+		return;
+	text_printf(t, "  line %-4u %-10s %-22s", o->src.line, op_info[o->code].name, p->inst);
+	if (o->code == O_copy)
+		what = view_root(o->in[1]);
+	if (o->code == O_load)
+		what = view_root(o->in[0]);
+	if (what)
+		text_printf(t, " %s", name_of(what, a));
+	if (p->vec)
+		text_printf(t, ", %d elements an access", p->vec);
+	if (p->scratch_bytes)
+		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
+	if (p->cost > 0)
+		text_printf(t, ", %.0f cycles", p->cost);
+	text_printf(t, "\n");
+}
+
+/* What the other solutions would have cost: the runner-up of every choice is among them. */
+static void
+others(Text *t, const Kernel *k, int chosen)
+{
+	const Cands *c = k->cands;
+
+	text_printf(t, "\nsolutions, cheapest first (* taken)\n");
+	for (int i = 0; i < c->n; i++)
+		text_printf(t, "%s %2d  %10.0f cycles  %+5.1f %%  %s\n", i == chosen ? "*" : " ", i,
+		            c->sol[i]->cycles,
+		            100 * (c->sol[i]->cycles / c->sol[chosen]->cycles - 1), c->sol[i]->what);
+}
+
+const char *
+infer_explain(Kernel *k)
+{
+	Text t = { .arena = k->unit->arena };
+	int chosen = k->unit->candidate;
+	OpWalk w;
+
+	if (!k->cands || chosen >= k->cands->n)
+		return "";
+	const Sol *sol = k->cands->sol[chosen];
+	text_printf(&t, "kernel %s on %s: %d warps, %lld bytes of shared memory, %.0f cycles predicted for a "
+	                "block, %llu steps of search\n\ntiles\n",
+	            k->name, k->unit->target->name, k->warps, (long long)k->smem, sol->cycles,
+	            (unsigned long long)k->cands->steps);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		for (int i = 0; i < o->nout; i++)
+			tile_lines(&t, k, sol, o->out[i]);
+		for (int b = 0; b < 2; b++)
+			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
+				tile_lines(&t, k, sol, o->blk[b]->arg[i]);
+	}
+	text_printf(&t, "\ninstructions\n");
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		op_line(&t, k, o);
+	others(&t, k, chosen);
+	return t.s;
+}
