@@ -225,15 +225,25 @@ bool kernel_verify(Kernel *k, const char *after);
 
 /* ---- facts about index values (facts.c) --------------------------------------------------------- */
 
+/* Run-time sizes are 0 .. SIZE_LIMIT: whoever launches a kernel refuses others. */
+#define SIZE_LIMIT ((int64_t)1 << 40)
 /* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
 typedef struct Fact { int64_t mult, lo, hi; } Fact;
 Fact val_fact(Kernel *k, const Val *v);
-/* Is dim d of this view of a global tensor inside the tensor for every block and iteration? */
+/* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block and iteration
+ * in which the op runs?  False: not known.  An alloc is inside itself. */
 bool view_in_bounds(Kernel *k, const Op *view, int d);
-/* Largest power of two (elements, <= cap) that divides the address offset of every row start of the view, i.e.
- * all offsets and strides of the dims other than the contiguous one, and the offset in the contiguous one. */
+/* The same for dim d of the view's operand, in[1 + d] its start: dropped dims too, which a view that is not
+ * in bounds there must be predicated on as a whole. */
+bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
+int view_operand_dim(const Op *view, int d);      /* of the view's dim d */
+int view_result_dim(const Op *view, int d);       /* of the operand's dim d; -1: dropped */
+/* Largest power of two (elements, <= cap) that divides the address of every row's start in a global view:
+ * the starts and, where there is more than one row, the strides of all dims but the contiguous one.
+ * 1 where no dim is contiguous and for shared tiles. */
 int64_t view_align(Kernel *k, const Op *view, int64_t cap);
-/* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none. */
+/* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none.  Of a shared view or alloc:
+ * the last dim of the alloc. */
 int view_unit_dim(Kernel *k, const Op *view);
 /* The tensor or alloc under a chain of views. */
 Val *view_root(Val *v);

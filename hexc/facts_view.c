@@ -1,0 +1,183 @@
+/* facts_view.c - what is known of views: inside their tensor?  aligned?  which dim is contiguous? */
+#include "hexc/facts.h"
+
+enum { CHAIN = 8 };
+
+Val *
+view_root(Val *v)
+{
+	while (v->def && v->def->code == O_view)
+		v = v->def->in[0];
+	return v;
+}
+
+const Param *
+val_param(const Kernel *k, const Val *root)
+{
+	if (root->def || root->block != k->body || root->index >= k->nparam)
+		return NULL;
+	return &k->param[root->index];
+}
+
+int
+view_operand_dim(const Op *view, int d)
+{
+	int kept = 0;
+
+	for (int i = 0; i < view->in[0]->type.rank; i++)
+		if (!(view->imm[0] >> i & 1) && kept++ == d)
+			return i;
+	return -1;
+}
+
+int
+view_result_dim(const Op *view, int d)
+{
+	int kept = 0;
+
+	if (view->imm[0] >> d & 1)
+		return -1;
+	for (int i = 0; i < d; i++)
+		kept += !(view->imm[0] >> i & 1);
+	return kept;
+}
+
+/* Elements of the operand's dim d that the view covers. */
+static int64_t
+view_extent(const Op *view, int d)
+{
+	int r = view_result_dim(view, d);
+
+	return r < 0 ? 1 : view->out[0]->type.shape[r];
+}
+
+bool
+view_operand_in_bounds(Kernel *k, const Op *view, int d)
+{
+	Val *start[CHAIN];
+	const Op *o = view;
+	int n = 0;
+	int64_t extent = view_extent(view, d), ext;
+	const Param *p;
+
+	/* A view of a view must lie in it; then only the outermost offset counts. */
+	for (;;) {
+		start[n++] = o->in[1 + d];
+		if (!o->in[0]->def || o->in[0]->def->code != O_view)
+			break;
+		ext = o->in[0]->type.shape[d];
+		Fact f = val_fact(k, o->in[1 + d]);
+		if (n == CHAIN || f.lo < 0 || f.hi > ext - view_extent(o, d))
+			return false;
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+	}
+	if (val_fact(k, o->in[1 + d]).lo < 0)
+		return false;
+	p = val_param(k, o->in[0]);
+	ext = o->in[0]->type.shape[d];
+	if (n == 1 && ext >= 0 && val_fact(k, start[0]).hi <= ext - extent)
+		return true;
+	if (!p || p->kind != P_tensor || !p->size[d])
+		return false;
+	return prove_inside(k, view, start, n, extent, p->size[d]);
+}
+
+bool
+view_in_bounds(Kernel *k, const Op *view, int d)
+{
+	return view->code != O_view || view_operand_in_bounds(k, view, view_operand_dim(view, d));
+}
+
+/* ---- the contiguous dim -------------------------------------------------------------------------- */
+
+/* Where dim d of the root is in the view; -1: dropped on the way. */
+static int
+root_to_view(const Op *view, int d)
+{
+	if (view->in[0]->def && view->in[0]->def->code == O_view)
+		d = root_to_view(view->in[0]->def, d);
+	return d < 0 ? d : view_result_dim(view, d);
+}
+
+/* The root's dim of stride 1, or -1.  Of several (extents of 1 make them) one that the view runs along, else the
+ * last. */
+static int
+root_unit_dim(Kernel *k, const Op *view, const Val *root)
+{
+	const Param *p = val_param(k, root);
+	int best = -1;
+	bool along = false;
+
+	if (!p)
+		return root->type.rank - 1;
+	for (int d = 0; d < root->type.rank; d++) {
+		Fact f = val_fact(k, p->stride[d]);
+		int r = root_to_view(view, d);
+		bool runs = r >= 0 && view->out[0]->type.shape[r] > 1;
+		if (f.lo != 1 || f.hi != 1 || (along && !runs))
+			continue;
+		best = d;
+		along = runs;
+	}
+	return best;
+}
+
+int
+view_unit_dim(Kernel *k, const Op *view)
+{
+	int d;
+
+	if (view->code != O_view)
+		return view->out[0]->type.rank - 1;
+	d = root_unit_dim(k, view, view_root(view->in[0]));
+	return d < 0 ? -1 : root_to_view(view, d);
+}
+
+/* Largest power of two, <= cap, that divides every value with this fact. */
+static int64_t
+pow2_of(int64_t mult, int64_t cap)
+{
+	int64_t p = mult ? pow2_part(mult) : cap;
+
+	return p < cap ? p : cap;
+}
+
+int64_t
+view_align(Kernel *k, const Op *view, int64_t cap)
+{
+	const Op *o = view;
+	const Val *root;
+	const Param *p;
+	int unit;
+
+	if (view->code != O_view)
+		return 1;
+	root = view_root(view->in[0]);
+	p = val_param(k, root);
+	unit = root_unit_dim(k, view, root);
+	if (!p || unit < 0)
+		return 1;
+	for (int d = 0; d < root->type.rank; d++) {
+		int r = root_to_view(view, d);
+		int64_t m = val_fact(k, p->stride[d]).mult;
+		if (d != unit && r >= 0 && view->out[0]->type.shape[r] > 1)
+			cap = pow2_of(m, cap);
+	}
+	for (;; o = o->in[0]->def) {
+		bool last = !o->in[0]->def || o->in[0]->def->code != O_view;
+		for (int d = 0; d < o->in[0]->type.rank; d++) {
+			int rd = d; /* the root's dim */
+			for (const Op *q = o; q->in[0]->def && q->in[0]->def->code == O_view;) {
+				q = q->in[0]->def;
+				rd = view_operand_dim(q, rd);
+			}
+			int64_t s = pow2_of(val_fact(k, p->stride[rd]).mult, cap);
+			int64_t m = pow2_of(val_fact(k, o->in[1 + d]).mult, cap);
+			if (m < cap && s < cap / m)
+				cap = s * m;
+		}
+		if (last)
+			return cap;
+	}
+}
