@@ -95,7 +95,8 @@ enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
 	HEXC_PARANOID = 2,      /* after every pass print the IR, read it back and go on with the
 	                         * copy; verify it.  Slow; the PTX is the same */
-	HEXC_NO_EMIT = 4        /* layouts, candidates and explanations, but no PTX */
+	HEXC_NO_EMIT = 4,       /* layouts, candidates and explanations, but no PTX */
+	HEXC_EXPLAIN = 8        /* keep what hexc_explain() says; costs time */
 };
 
 /* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.
@@ -136,8 +137,9 @@ HEXC_API int hexc_diag(const hexc_ctx *ctx, size_t i, hexc_diag_info *out);
  * the options said to stop before. */
 HEXC_API const char *hexc_ptx(const hexc_module *m, size_t *len);
 
-/* The i-th pass or other part of the compilation ("parse", the passes, "emit", "llvm") and the
- * time it took.  Returns its name, or NULL past the end; *ms may be NULL. */
+/* The i-th part of the compilation and the time it took: "parse", "verify" (the checks between passes), the
+ * passes, and "build", "optimise", "emit" (LLVM IR, LLVM's passes, PTX).  Returns its name, or NULL past
+ * the end; *ms may be NULL. */
 HEXC_API const char *hexc_time(const hexc_module *m, size_t i, double *ms);
 
 /* ---- what was compiled ------------------------------------------------------------ */
@@ -207,7 +209,7 @@ typedef struct hexc_candidate_info {
 
 /* The i-th solution of kernel k, best first; 0 past the end. */
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);
-/* Every layout, instruction and conversion of kernel k in words; "" when stopped before. */
+/* Every layout, instruction and conversion of kernel k in words; "" without HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain(const hexc_module *m, size_t k);
 
 /* ---- launching -------------------------------------------------------------------- */
@@ -260,6 +262,24 @@ typedef struct hexc_run_opts {
  * wrong on these arguments (an index before the start of a tensor, ...); the sentence is in why. */
 HEXC_API int hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg,
                            const hexc_run_opts *opts);
+
+/* ---- element types ---------------------------------------------------------------- */
+
+typedef struct hexc_dtype {
+	const char *name;       /* "f16", "bf16", "u4", "bool", ... */
+	uint32_t bits;          /* in a buffer; below 8: packed, least significant bits first */
+	uint32_t kind;          /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
+} hexc_dtype;
+
+/* By name, or the i-th; NULL: none. */
+HEXC_API const hexc_dtype *hexc_dtype_find(const char *name);
+HEXC_API const hexc_dtype *hexc_dtype_at(size_t i);
+/* Element i of a buffer in device format, t from the two functions above.  The double forms round to
+ * nearest even (integers: toward zero, saturating), the int64 forms wrap; u64 travels as its bits. */
+HEXC_API double hexc_get(const hexc_dtype *t, const void *buf, uint64_t i);
+HEXC_API int64_t hexc_get_int(const hexc_dtype *t, const void *buf, uint64_t i);
+HEXC_API void hexc_put(const hexc_dtype *t, void *buf, uint64_t i, double x);
+HEXC_API void hexc_put_int(const hexc_dtype *t, void *buf, uint64_t i, int64_t x);
 
 /* ---- the library ------------------------------------------------------------------ */
 

@@ -1,0 +1,392 @@
+/* bound.c - a kernel and its bounds: parameters, memory, loops, branches. */
+#include "lib/bound_impl.h"
+#include <string.h>
+
+static Val *
+val_of(Twin *t, const Val *v)
+{
+	Val *r = t->val[v->id];
+
+	BUG_IF(t->a, !r);
+	return r;
+}
+
+static bool
+is_memory(const Val *v)
+{
+	return v->type.space == S_shared || v->type.space == S_global;
+}
+
+static Type
+f64_like(const Type *t)
+{
+	Type r = *t;
+
+	r.dtype = D_f64;
+	r.layout = NULL;
+	r.pinned = false;
+	return r;
+}
+
+static void
+set_results(Twin *t, const Op *o, const Op *copy)
+{
+	for (int i = 0; i < o->nout; i++)
+		t->val[o->out[i]->id] = copy->out[i];
+}
+
+static Op *
+copy_op(Twin *t, const Op *o)
+{
+	Val **in = NEWN(t->a, Val *, o->nin);
+	Type *out = NEWN(t->a, Type, o->nout);
+	Op *c;
+
+	for (int i = 0; i < o->nin; i++)
+		in[i] = val_of(t, o->in[i]);
+	for (int i = 0; i < o->nout; i++)
+		out[i] = o->out[i]->type;
+	c = op_new(t->at, NULL, o->code, o->src, o->nin, in, o->nout, out);
+	memcpy(c->imm, o->imm, sizeof c->imm);
+	c->fimm = o->fimm;
+	set_results(t, o, c);
+	return c;
+}
+
+/* The bound as a value: a 0 of x's shape when it is exact. */
+static Val *
+err_or_zero(Twin *t, const Val *v)
+{
+	Val *e = t->err[v->id];
+
+	return e ? e : bound_const(t, val_of(t, v), 0);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+/* Which allocs need bounds: those that a store fills, or a copy from memory with bounds. */
+static void
+mark_memory(Twin *t, bool *marked)
+{
+	bool more = true;
+	OpWalk w;
+
+	while (more) {
+		more = false;
+		for (Op *o = walk_first(&w, t->from->body); o; o = walk_next(&w)) {
+			const Val *src, *dst;
+			if (o->code != O_store && o->code != O_copy)
+				continue;
+			dst = view_root(o->in[1]);
+			src = view_root(o->in[0]);
+			if (o->code == O_copy && !marked[src->id])
+				continue;
+			more = more || !marked[dst->id];
+			marked[dst->id] = true;
+		}
+	}
+}
+
+static void
+twin_alloc(Twin *t, const Op *o, const bool *marked)
+{
+	Type type = f64_like(&o->out[0]->type);
+
+	copy_op(t, o);
+	if (marked[o->out[0]->id])
+		t->err[o->out[0]->id] = op_new(t->at, NULL, O_alloc, o->src, 0, NULL, 1, &type)->out[0];
+}
+
+static void
+twin_view(Twin *t, const Op *o)
+{
+	const Op *c = copy_op(t, o);
+	Val *mem = t->err[o->in[0]->id];
+	Val *in[DIM_MAX + 1];
+	Type type = f64_like(&o->out[0]->type);
+	Op *e;
+
+	for (int i = 1; i < o->nin; i++)
+		t->failed = t->failed || t->err[o->in[i]->id];
+	if (!mem || o->nin > DIM_MAX + 1)
+		return;
+	in[0] = mem;
+	for (int i = 1; i < o->nin; i++)
+		in[i] = c->in[i];
+	e = op_new(t->at, NULL, O_view, o->src, o->nin, in, 1, &type);
+	memcpy(e->imm, o->imm, sizeof e->imm);
+	t->err[o->out[0]->id] = e->out[0];
+}
+
+static void
+twin_load(Twin *t, const Op *o)
+{
+	Val *mem = t->err[o->in[0]->id];
+	Type type = f64_like(&o->out[0]->type);
+
+	copy_op(t, o);
+	if (mem)
+		t->err[o->out[0]->id] = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
+}
+
+static void
+twin_store(Twin *t, const Op *o)
+{
+	Val *in[2] = { NULL, t->err[o->in[1]->id] };
+
+	copy_op(t, o);
+	if (!in[1])
+		return;
+	in[0] = err_or_zero(t, o->in[0]);
+	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+}
+
+static void
+twin_copy(Twin *t, const Op *o)
+{
+	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
+	Type type = f64_like(&o->in[1]->type);
+	Op *zero;
+
+	copy_op(t, o);
+	if (!in[1])
+		return;
+	if (in[0]) {
+		op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL)->imm[0] = o->imm[0];
+		return;
+	}
+	type.space = S_reg;
+	zero = op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type);
+	in[0] = zero->out[0];
+	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+}
+
+/* ---- structure ---------------------------------------------------------------------------------------- */
+
+static void twin_block(Twin *t, const Block *b, const bool *marked);
+
+/* Values that flow in and out of regions carry their bounds along: floats always. */
+static bool
+carries(const Val *v)
+{
+	return !is_memory(v) && dtype_info[v->type.dtype].kind == K_flt;
+}
+
+/* The values, then the bounds of the floats among them; returns how many. */
+static int
+with_bounds(Twin *t, Val *const *v, int n, Val **out)
+{
+	int m = n;
+
+	for (int i = 0; i < n; i++) {
+		out[i] = val_of(t, v[i]);
+		if (carries(v[i]))
+			out[m++] = err_or_zero(t, v[i]);
+		else
+			t->failed = t->failed || t->err[v[i]->id];
+	}
+	return m;
+}
+
+static int
+types_with_bounds(Val *const *v, int n, Type *out)
+{
+	int m = n;
+
+	for (int i = 0; i < n; i++) {
+		out[i] = v[i]->type;
+		if (carries(v[i]))
+			out[m++] = f64_like(&v[i]->type);
+	}
+	return m;
+}
+
+/* `got` holds the copies of v[0..n), then the bounds. */
+static void
+bind_with_bounds(Twin *t, Val *const *v, int n, Val *const *got)
+{
+	int m = n;
+
+	for (int i = 0; i < n; i++) {
+		t->val[v[i]->id] = got[i];
+		if (carries(v[i]))
+			t->err[v[i]->id] = got[m++];
+	}
+}
+
+static void
+twin_yield(Twin *t, const Op *o)
+{
+	Val **in = NEWN(t->a, Val *, 2 * o->nin);
+	int n = with_bounds(t, o->in, o->nin, in);
+
+	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
+}
+
+static void
+twin_region(Twin *t, Op *owner, int r, const Block *b, const bool *marked)
+{
+	Block *outer = t->at;
+
+	t->at = owner->blk[r];
+	twin_block(t, b, marked);
+	t->at = outer;
+}
+
+static void
+twin_for(Twin *t, const Op *o, const bool *marked)
+{
+	Val **in = NEWN(t->a, Val *, 3 + 2 * o->nin);
+	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
+	const Block *body = o->blk[0];
+	int nin = 3 + with_bounds(t, o->in + 3, o->nin - 3, in + 3);
+	int nout = types_with_bounds(o->out, o->nout, out);
+	Op *f;
+
+	for (int i = 0; i < 3; i++) {
+		in[i] = val_of(t, o->in[i]);
+		t->failed = t->failed || t->err[o->in[i]->id];
+	}
+	f = op_new(t->at, NULL, O_for, o->src, nin, in, nout, out);
+	memcpy(f->imm, o->imm, sizeof f->imm);
+	f->blk[0] = block_new(t->to, f);
+	t->val[body->arg[0]->id] = block_arg(f->blk[0], body->arg[0]->type);
+	for (int i = 0; i < nout; i++)
+		block_arg(f->blk[0], out[i]);
+	bind_with_bounds(t, body->arg + 1, body->narg - 1, f->blk[0]->arg + 1);
+	twin_region(t, f, 0, body, marked);
+	bind_with_bounds(t, o->out, o->nout, f->out);
+}
+
+static void
+twin_if(Twin *t, const Op *o, const bool *marked)
+{
+	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
+	int nout = types_with_bounds(o->out, o->nout, out);
+	Val *cond = val_of(t, o->in[0]);
+	Op *f;
+
+	t->failed = t->failed || t->err[o->in[0]->id];
+	f = op_new(t->at, NULL, O_if, o->src, 1, &cond, nout, out);
+	for (int r = 0; r < 2; r++) {
+		if (!o->blk[r])
+			continue;
+		f->blk[r] = block_new(t->to, f);
+		twin_region(t, f, r, o->blk[r], marked);
+	}
+	bind_with_bounds(t, o->out, o->nout, f->out);
+}
+
+static void
+twin_value(Twin *t, const Op *o)
+{
+	Site s;
+	const Op *c = copy_op(t, o);
+
+	if (o->nout != 1 || !(op_info[o->code].flags & F_PURE))
+		return; /* orders memory: has no value */
+	memset(&s, 0, sizeof s);
+	s.o = o;
+	s.r = c->out[0];
+	for (int i = 0; i < o->nin; i++) {
+		if (i >= 3) { /* bounds of a clip */
+			t->failed = t->failed || t->err[o->in[i]->id];
+			continue;
+		}
+		s.x[i] = c->in[i];
+		s.e[i] = t->err[o->in[i]->id];
+	}
+	t->err[o->out[0]->id] = bound_rule(t, &s);
+}
+
+static void
+twin_op(Twin *t, const Op *o, const bool *marked)
+{
+	arena_step(t->a);
+	switch ((int)o->code) {
+	case O_alloc: twin_alloc(t, o, marked); break;
+	case O_view: twin_view(t, o); break;
+	case O_load: twin_load(t, o); break;
+	case O_store: twin_store(t, o); break;
+	case O_copy: twin_copy(t, o); break;
+	case O_for: twin_for(t, o, marked); break;
+	case O_if: twin_if(t, o, marked); break;
+	case O_yield: twin_yield(t, o); break;
+	default: twin_value(t, o); break;
+	}
+}
+
+static void
+twin_block(Twin *t, const Block *b, const bool *marked)
+{
+	for (const Op *o = b->first; o; o = o->next)
+		twin_op(t, o, marked);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------------------- */
+
+static void
+twin_params(Twin *t, bool *marked)
+{
+	Kernel *k = t->to;
+	const Kernel *from = t->from;
+	int n = from->nparam;
+
+	k->param = NEWN(t->a, Param, 2 * from->nparam);
+	for (int i = 0; i < from->nparam; i++) {
+		Val *old = from->body->arg[i];
+		k->param[i] = from->param[i];
+		k->param[i].val = t->val[old->id] = block_arg(k->body, old->type);
+	}
+	for (int i = 0; i < from->nparam; i++) {
+		const Param *p = &from->param[i];
+		Val *old = from->body->arg[i];
+		if (p->kind != P_tensor || !p->written)
+			continue;
+		marked[old->id] = true;
+		k->param[n] = *p;
+		k->param[n].read = true;
+		k->param[n].name = arena_printf(t->a, "the bounds of %s", p->name);
+		k->param[n].val = t->err[old->id] = block_arg(k->body, f64_like(&old->type));
+		n++;
+	}
+	k->nparam = n;
+}
+
+/* Sizes and strides are values of the body: known once it is copied. */
+static void
+twin_sizes(Twin *t)
+{
+	for (int i = 0; i < t->to->nparam; i++) {
+		Param *p = &t->to->param[i];
+		for (int d = 0; d < DIM_MAX; d++) {
+			p->size[d] = p->size[d] ? val_of(t, p->size[d]) : NULL;
+			p->stride[d] = p->stride[d] ? val_of(t, p->stride[d]) : NULL;
+		}
+	}
+}
+
+Kernel *
+bound_kernel(Kernel *k)
+{
+	Twin t;
+	bool *marked;
+
+	memset(&t, 0, sizeof t);
+	t.from = k;
+	t.a = k->unit->arena;
+	t.to = kernel_new(k->unit, k->name);
+	t.to->warps = k->warps;
+	t.to->src = k->src;
+	t.val = NEWN(t.a, Val *, k->nval + 1);
+	t.err = NEWN(t.a, Val *, k->nval + 1);
+	marked = NEWN(t.a, bool, k->nval + 1);
+	twin_params(&t, marked);
+	mark_memory(&t, marked);
+	t.at = t.to->grid;
+	twin_block(&t, k->grid, marked);
+	t.at = t.to->body;
+	twin_block(&t, k->body, marked);
+	twin_sizes(&t);
+	return t.failed ? NULL : t.to;
+}

@@ -1,0 +1,27 @@
+/* bound.h - how far may a correct execution of a kernel be from the tile interpreter's result?
+ *
+ * The interpreter fixes one order of sums and libm's exp; a GPU, the simulator or another candidate
+ * takes others.  No tolerance chosen by hand can tell a rounding from a bug, so the bound is computed:
+ * the kernel is rewritten so that beside each value x that may differ runs a second value, its
+ * bound e >= |x' - x| for every correct x', as ordinary tile operations in f64.  The interpreter
+ * then runs the rewritten kernel like any other.
+ *
+ * What may differ, and by how much (u is the unit roundoff of the type, n the number of terms):
+ *	dot, reduce_sum   2 n u * sum of magnitudes, for any order and for accumulators that truncate
+ *	                  (n <= 4 terms more for alignment inside a tensor core); exactly 0 when every
+ *	                  term is an integer and the magnitudes sum to what the type holds exactly
+ *	exp exp2 log      the accuracy that the PTX ISA states for the .approx forms, see approx()
+ *	rsqrt tanh
+ * Everything else is rounded once by IEEE rules: on equal operands the results are equal, on operands that
+ * differ the difference is carried through (first a Lipschitz bound, then one rounding of each side).
+ * A comparison whose operands may come out either way makes its selects differ by the distance of the sides.
+ * The bounds' own roundings in f64 are covered by a factor 1 + 2^-40 on each. */
+#ifndef HEXC_BOUND_H
+#define HEXC_BOUND_H
+#include "hexc/ir.h"
+
+/* The kernel with bounds, in k's unit: its parameters are those of k, then for each written tensor of k, in
+ * order, one of f64 with the same sizes and strides that holds the bounds.  k is as pass bounds left it.
+ * NULL: k does something no bound is known for (control flow or addresses that depend on rounded data). */
+Kernel *bound_kernel(Kernel *k);
+#endif

@@ -1,0 +1,58 @@
+/* bound_impl.h - what bound.c (structure of the kernel) and bound_rule.c (one value) share. */
+#ifndef HEXC_BOUND_IMPL_H
+#define HEXC_BOUND_IMPL_H
+#include "lib/bound.h"
+
+/* The rewriting of one kernel. */
+typedef struct Twin {
+	Kernel *from, *to;
+	Arena *a;
+	Block *at;   /* where ops are added */
+	Val **val;   /* by id of a value of `from`: its copy */
+	Val **err;   /* likewise: its bound; NULL: exact.  Of memory: the memory that holds the bounds */
+	bool failed; /* no bound is known */
+} Twin;
+
+/* The copy's operands and result of one op, and the operands' bounds. */
+typedef struct Site {
+	const Op *o;
+	Val *x[3], *e[3], *r;
+} Site;
+
+/* A bound for the result of a float, integer or bool op whose operands and result are scalars or register
+ * tiles; NULL: exact. */
+Val *bound_rule(Twin *t, const Site *s);
+
+/* f64 arithmetic at t->at, on tiles or scalars of one shape */
+Val *bound_op1(Twin *t, OpCode code, Val *x);
+Val *bound_op2(Twin *t, OpCode code, Val *x, Val *y);
+/* The number c in x's shape. */
+Val *bound_const(Twin *t, const Val *x, double c);
+/* An op of `nin` operands with a result of the last one's shape and type d. */
+Val *bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d);
+Val *bound_f64(Twin *t, Val *x); /* x as f64 */
+Val *bound_cmp(Twin *t, OpCode code, Val *x, Val *y); /* bool */
+Val *bound_where(Twin *t, Val *c, Val *x, Val *y);
+Val *bound_if_positive(Twin *t, Val *x, Val *y); /* y where x > 0, else 0 */
+Val *bound_add(Twin *t, Val *a, Val *b); /* the sum of those bounds that are there; NULL: none */
+/* The bound e of an exact result, and the rounding of both executions on top; NULL stays NULL. */
+Val *bound_rounded(Twin *t, const Site *s, Val *e);
+bool bound_is_float(const Val *v);
+double bound_roundoff(DType d); /* unit roundoff of a float type */
+double bound_smallest(DType d, bool normal); /* smallest positive number, smallest normal one */
+
+/* Sums (bound_sum.c) */
+Val *bound_sum(Twin *t, const Site *s);
+Val *bound_dot(Twin *t, const Site *s);
+Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */
+
+/* Formulas, in functions that have a Twin *t and a Site *s. */
+#define ADD(x, y) bound_op2(t, O_add, x, y)
+#define SUB(x, y) bound_op2(t, O_sub, x, y)
+#define MUL(x, y) bound_op2(t, O_mul, x, y)
+#define DIV(x, y) bound_op2(t, O_div, x, y)
+#define MAX(x, y) bound_op2(t, O_max, x, y)
+#define MIN(x, y) bound_op2(t, O_min, x, y)
+#define ABS(x) bound_op1(t, O_abs, x)
+#define NUM(c) bound_const(t, s->r, c)
+#endif

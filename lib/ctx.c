@@ -1,0 +1,132 @@
+/* ctx.c - contexts, their diagnostics, and what the library says about itself. */
+#include "lib/lib.h"
+#include "ptxgen/ptxgen.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void *
+libc_realloc(void *user, void *p, size_t n)
+{
+	(void)user;
+	if (n == 0) {
+		free(p);
+		return NULL;
+	}
+	return realloc(p, n);
+}
+
+int
+hexc_open(hexc_ctx **out, const hexc_opts *opts)
+{
+	/* an old header's struct may end before the hook */
+	bool whole = opts && opts->size >= offsetof(hexc_opts, user) + sizeof opts->user;
+	void *(*fn)(void *, void *, size_t) = whole && opts->realloc ? opts->realloc : libc_realloc;
+	void *user = whole ? opts->user : NULL;
+	Options o;
+	hexc_ctx *c;
+	int rc;
+
+	if (!out)
+		return HEXC_E_INVALID;
+	*out = NULL;
+	rc = options_copy(&o, opts, fn, user);
+	if (rc)
+		return rc;
+	c = fn(user, NULL, sizeof *c);
+	if (!c) {
+		options_free(&o, fn, user);
+		return HEXC_E_NOMEM;
+	}
+	memset(c, 0, sizeof *c);
+	c->opt = o;
+	c->realloc = fn;
+	c->user = user;
+	arena_init(&c->arena, fn, user);
+	*out = c;
+	return HEXC_OK;
+}
+
+void
+hexc_close(hexc_ctx *c)
+{
+	if (!c)
+		return;
+	arena_free(&c->arena);
+	options_free(&c->opt, c->realloc, c->user);
+	c->realloc(c->user, c, 0);
+}
+
+int
+hexc_configure(hexc_ctx *c, const hexc_opts *opts)
+{
+	Options o;
+	int rc;
+
+	if (!c)
+		return HEXC_E_INVALID;
+	rc = options_copy(&o, opts, c->realloc, c->user);
+	if (rc)
+		return rc;
+	options_free(&c->opt, c->realloc, c->user);
+	c->opt = o;
+	c->opt.o.user = c->user;
+	return HEXC_OK;
+}
+
+int
+hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
+{
+	const DiagMsg *m;
+
+	if (!c || !out)
+		return 0;
+	if (c->only_last) {
+		if (i > 0)
+			return 0;
+		m = &c->last;
+	} else {
+		if (i >= (size_t)c->diag.n)
+			return 0;
+		m = &c->diag.msg[c->order ? c->order[i] : (int)i];
+	}
+	out->severity = m->severity;
+	out->file = c->file ? c->file : "<source>";
+	out->line = m->src.line;
+	out->col = m->src.col;
+	out->len = m->src.len ? m->src.len : 1;
+	out->text = m->text;
+	return 1;
+}
+
+const char *
+hexc_strerror(int code)
+{
+	switch (code) {
+#define X(name, value, text) case value: return text;
+		HEXC_ERRORS(X)
+#undef X
+	default: return "unknown result code";
+	}
+}
+
+int
+hexc_version(void)
+{
+	return HEXC_VERSION;
+}
+
+const char *
+hexc_build_info(void)
+{
+#define STR2(x) #x
+#define STR(x) STR2(x)
+#define VERSION STR(HEXC_VERSION_MAJOR) "." STR(HEXC_VERSION_MINOR) "." STR(HEXC_VERSION_PATCH)
+	/* one text for each LLVM that can be linked, so that it is static without a buffer to fill */
+	static const char *const info[] = {
+		"hexc " VERSION ", LLVM 19", "hexc " VERSION ", LLVM 20", "hexc " VERSION ", LLVM 21",
+		"hexc " VERSION ", LLVM 22",
+	};
+	int major = ptxgen_llvm_major();
+
+	return major >= 19 && major <= 22 ? info[major - 19] : "hexc " VERSION;
+}

@@ -1,0 +1,62 @@
+/* dtype.c - element types for hosts: their names, and elements of buffers as numbers. */
+#include "hexc/number.h"
+#include "lib/lib.h"
+#include <string.h>
+
+/* Row d is DType d: the functions below rely on it. */
+static const hexc_dtype dtypes[D_COUNT] = {
+#define KIND_flt 'f'
+#define KIND_sint 'i'
+#define KIND_uint 'u'
+#define KIND_pred 'b'
+#define DTYPE(name, bits, kind, exp, man) [D_##name] = { #name, bits, KIND_##kind },
+#include "hexc/dtypes.def"
+};
+
+const hexc_dtype *
+hexc_dtype_find(const char *name)
+{
+	DType d = name ? dtype_find(name, strlen(name)) : D_COUNT;
+
+	return d < D_COUNT ? &dtypes[d] : NULL;
+}
+
+const hexc_dtype *
+hexc_dtype_at(size_t i)
+{
+	return i < D_COUNT ? &dtypes[i] : NULL;
+}
+
+static DType
+id(const hexc_dtype *t)
+{
+	return (DType)(t - dtypes);
+}
+
+double
+hexc_get(const hexc_dtype *t, const void *buf, uint64_t i)
+{
+	return num_get(id(t), buf, (int64_t)i);
+}
+
+int64_t
+hexc_get_int(const hexc_dtype *t, const void *buf, uint64_t i)
+{
+	return t->kind == 'f' ? num_from_float(D_i64, num_get(id(t), buf, (int64_t)i))
+	                      : num_get_i(id(t), buf, (int64_t)i);
+}
+
+void
+hexc_put(const hexc_dtype *t, void *buf, uint64_t i, double x)
+{
+	num_put(id(t), buf, (int64_t)i, x);
+}
+
+void
+hexc_put_int(const hexc_dtype *t, void *buf, uint64_t i, int64_t x)
+{
+	if (t->kind == 'f')
+		num_put_f(id(t), buf, (int64_t)i, num_from_int(id(t), D_i64, x));
+	else
+		num_put_i(id(t), buf, (int64_t)i, x);
+}

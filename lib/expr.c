@@ -1,0 +1,279 @@
+/* expr.c - launch-time expressions: from IR scalars, to text, to numbers. */
+#include "lib/expr.h"
+#include <string.h>
+
+/* ---- from the IR ----------------------------------------------------------------------------------- */
+
+static ExprRef
+node_add(Arena *a, ExprTable *t, ExprNode n)
+{
+	for (int i = 0; i < t->n; i++) {
+		const ExprNode *o = &t->node[i];
+		if (o->op == n.op && o->dtype == n.dtype && o->imm == n.imm && o->in[0] == n.in[0] &&
+		    o->in[1] == n.in[1] && o->in[2] == n.in[2])
+			return i;
+	}
+	if (t->n == EXPR_MAX)
+		return -1;
+	VEC_PUSH(a, t->node, t->n, t->cap, n);
+	return t->n - 1;
+}
+
+static bool
+op_known(OpCode op)
+{
+	switch ((int)op) {
+	case O_add: case O_sub: case O_mul: case O_div: case O_mod: case O_min: case O_max:
+	case O_and: case O_or: case O_xor: case O_shl: case O_shr: case O_lt: case O_le:
+	case O_eq: case O_ne: case O_neg: case O_abs: case O_not: case O_select: case O_cast:
+		return true;
+	default: return false;
+	}
+}
+
+/* `depth` bounds the recursion on programs made to overflow the stack. */
+static ExprRef
+from_val(Arena *a, ExprTable *t, const Kernel *k, const Val *v, int depth)
+{
+	ExprNode n = { O_none, D_i64, { -1, -1, -1 }, 0 };
+
+	arena_step(a);
+	if (!v || v->type.space != S_scalar || dtype_info[v->type.dtype].kind == K_flt || depth > 200)
+		return -1;
+	n.dtype = v->type.dtype;
+	if (!v->def) {
+		if (v->block != k->body)
+			return -1;
+		n.imm = v->index;
+		return node_add(a, t, n);
+	}
+	n.op = v->def->code;
+	if (n.op == O_const) {
+		n.imm = v->def->imm[0];
+		return node_add(a, t, n);
+	}
+	if (!op_known(n.op) || v->def->nin > 3)
+		return -1;
+	for (int i = 0; i < v->def->nin; i++) {
+		n.in[i] = from_val(a, t, k, v->def->in[i], depth + 1);
+		if (n.in[i] < 0)
+			return -1;
+	}
+	return node_add(a, t, n);
+}
+
+ExprRef
+expr_add(Arena *a, ExprTable *t, const Kernel *k, const Val *v)
+{
+	return from_val(a, t, k, v, 0);
+}
+
+/* ---- to text --------------------------------------------------------------------------------------- */
+
+enum { TEXT_MAX = 4096 }; /* a shared node is written as often as it is used: text is bounded instead */
+
+/* How the language writes an operator, and how tight it binds; 0: as a call. */
+static const char *
+operator_text(OpCode op, int *level)
+{
+	switch ((int)op) {
+	case O_add: *level = 5; return "+";
+	case O_sub: *level = 5; return "-";
+	case O_mul: *level = 6; return "*";
+	case O_div: *level = 6; return "/";
+	case O_mod: *level = 6; return "%";
+	case O_shl: *level = 4; return "<<";
+	case O_shr: *level = 4; return ">>";
+	case O_and: *level = 2; return "&";
+	case O_or: *level = 1; return "|";
+	case O_xor: *level = 1; return "^";
+	case O_lt: *level = 3; return "<";
+	case O_le: *level = 3; return "<=";
+	case O_eq: *level = 3; return "==";
+	case O_ne: *level = 3; return "!=";
+	default: *level = 0; return op_info[op].name;
+	}
+}
+
+/* (x + (c - 1)) / c is how a ceil(x, c) arrives: its x, or -1. */
+static ExprRef
+ceil_of(const ExprTable *t, const ExprNode *div)
+{
+	const ExprNode *sum = &t->node[div->in[0]], *c = &t->node[div->in[1]];
+
+	if (sum->op == O_add && c->op == O_const && t->node[sum->in[1]].op == O_const &&
+	    t->node[sum->in[1]].imm == c->imm - 1)
+		return sum->in[0];
+	if (sum->op == O_sub && c->op != O_const && t->node[sum->in[1]].op == O_const &&
+	    t->node[sum->in[1]].imm == 1 && t->node[sum->in[0]].op == O_add &&
+	    t->node[sum->in[0]].in[1] >= 0 && t->node[sum->in[0]].in[1] == div->in[1])
+		return t->node[sum->in[0]].in[0];
+	return -1;
+}
+
+static void write_node(Text *s, const ExprTable *t, ExprRef e, int level);
+
+static void
+write_call(Text *s, const ExprTable *t, const char *name, const ExprRef *arg, int n)
+{
+	text_printf(s, "%s(", name);
+	for (int i = 0; i < n; i++) {
+		text_printf(s, i ? ", " : "");
+		write_node(s, t, arg[i], 0);
+	}
+	text_printf(s, ")");
+}
+
+/* Parenthesised when it binds less tightly than `level`. */
+static void
+write_node(Text *s, const ExprTable *t, ExprRef e, int level)
+{
+	const ExprNode *n = &t->node[e];
+	int own, args = 0;
+	const char *op;
+
+	if (s->n > TEXT_MAX)
+		return;
+	if (n->op == O_none || n->op == O_const) {
+		if (n->op == O_none)
+			text_printf(s, "%s", t->name[n->imm]);
+		else
+			text_printf(s, "%lld", (long long)n->imm);
+		return;
+	}
+	if (n->op == O_div && ceil_of(t, n) >= 0) {
+		ExprRef arg[2] = { ceil_of(t, n), n->in[1] };
+		write_call(s, t, "ceil", arg, 2);
+		return;
+	}
+	op = operator_text(n->op, &own);
+	while (args < 3 && n->in[args] >= 0)
+		args++;
+	if (n->op == O_cast)
+		op = dtype_info[n->dtype].name;
+	if (n->op == O_select)
+		op = "where";
+	if (n->op == O_neg || n->op == O_not) {
+		text_printf(s, n->op == O_neg ? "-" : "!");
+		write_node(s, t, n->in[0], 7);
+	} else if (own == 0 || args != 2) {
+		write_call(s, t, op, n->in, args);
+	} else {
+		text_printf(s, own < level ? "(" : "");
+		write_node(s, t, n->in[0], own);
+		text_printf(s, " %s ", op);
+		write_node(s, t, n->in[1], own + 1);
+		text_printf(s, own < level ? ")" : "");
+	}
+}
+
+const char *
+expr_text(Arena *a, const ExprTable *t, ExprRef e)
+{
+	Text s = { a, NULL, 0, 0 };
+
+	if (e < 0)
+		return "?";
+	write_node(&s, t, e, 0);
+	if (s.n > TEXT_MAX)
+		memcpy(s.s + TEXT_MAX - 3, "...", 4);
+	return s.s;
+}
+
+/* ---- to numbers ------------------------------------------------------------------------------------ */
+
+static bool
+add_over(int64_t x, int64_t y)
+{
+	return y > 0 ? x > INT64_MAX - y : x < INT64_MIN - y;
+}
+
+static bool
+mul_over(int64_t x, int64_t y)
+{
+	if (x == 0 || y == 0)
+		return false;
+	if (x == -1 || y == -1)
+		return x == INT64_MIN || y == INT64_MIN;
+	if (x > 0)
+		return y > 0 ? x > INT64_MAX / y : y < INT64_MIN / x;
+	return y > 0 ? x < INT64_MIN / y : y < INT64_MAX / x;
+}
+
+static bool
+overflows(OpCode op, int64_t x, int64_t y)
+{
+	switch ((int)op) {
+	case O_add: return add_over(x, y);
+	case O_sub: return y == INT64_MIN ? x >= 0 : add_over(x, -y);
+	case O_mul: return mul_over(x, y);
+	default: return false;
+	}
+}
+
+/* Does x have a place in the type?  (u64 travels as its bits, so it always has.) */
+static bool
+fits(DType d, int64_t x)
+{
+	int bits = dtype_info[d].bits;
+
+	switch ((DKind)dtype_info[d].kind) {
+	case K_pred: return x == 0 || x == 1;
+	case K_sint: return bits == 64 || (x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1));
+	case K_uint: return bits == 64 || (x >= 0 && x < (int64_t)1 << bits);
+	case K_flt: break;
+	}
+	return false;
+}
+
+/* Value of a node whose operands are good; false: it has none. */
+static bool
+node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
+{
+	int64_t x = n->in[0] >= 0 ? v->value[n->in[0]] : 0;
+	int64_t y = n->in[1] >= 0 ? v->value[n->in[1]] : 0;
+
+	switch ((int)n->op) {
+	case O_neg:
+		*out = x == INT64_MIN ? x : -x;
+		return x != INT64_MIN && fits(n->dtype, *out);
+	case O_abs:
+		*out = x < 0 && x != INT64_MIN ? -x : x;
+		return x != INT64_MIN;
+	case O_not:
+		*out = n->dtype == D_bool ? !x : ~x;
+		return true;
+	case O_select: *out = x ? y : v->value[n->in[2]]; return true;
+	case O_cast:
+		*out = n->dtype == D_bool ? x != 0 : x;
+		return fits(n->dtype, *out);
+	default:
+		return !overflows(n->op, x, y) && i64_eval(n->op, x, y, out) &&
+		       (n->dtype == D_u64 || fits(n->dtype, *out));
+	}
+}
+
+void
+expr_eval(const ExprTable *t, const int64_t *param, ExprValues *out)
+{
+	for (int i = 0; i < t->n; i++) {
+		const ExprNode *n = &t->node[i];
+		out->value[i] = 0;
+		out->bad[i] = false;
+		if (n->op == O_none)
+			out->value[i] = param[n->imm];
+		else if (n->op == O_const)
+			out->value[i] = n->imm;
+		else {
+			for (int j = 0; j < 3; j++)
+				if (n->in[j] >= 0 && out->bad[n->in[j]] &&
+				    !(n->op == O_select && j > 0))
+					out->bad[i] = true;
+			if (!out->bad[i])
+				out->bad[i] = !node_value(n, out, &out->value[i]);
+		}
+		/* a select is as good as the side it takes */
+		if (n->op == O_select && !out->bad[i])
+			out->bad[i] = out->bad[n->in[out->value[n->in[0]] ? 1 : 2]];
+	}
+}

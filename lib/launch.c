@@ -1,0 +1,218 @@
+/* launch.c - launch arguments: do they fit the kernel, which grid do they need. */
+#include "hexc/number.h"
+#include "lib/lib.h"
+#include <stdio.h>
+#include <string.h>
+
+/* One sentence for the caller; returns E_ARGS. */
+typedef struct Why {
+	char *s;
+	size_t n;
+} Why;
+
+static int say(const Why *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static int
+say(const Why *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (w->s && w->n) {
+		va_start(ap, fmt);
+		vsnprintf(w->s, w->n, fmt, ap);
+		va_end(ap);
+	}
+	return HEXC_E_ARGS;
+}
+
+int
+launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
+{
+	int64_t small[PARAM_MAX];
+
+	if (k->nparam > PARAM_MAX) /* module_declare refuses such kernels */
+		return HEXC_E_INVALID;
+	for (int i = 0; i < k->nparam; i++) {
+		bool number = k->param[i].kind != HEXC_POINTER && !num_is_float(k->param[i].dtype);
+		small[i] = number ? num_wrap(k->param[i].dtype, arg[i].i) : 0;
+	}
+	expr_eval(&k->expr, small, v);
+	return HEXC_OK;
+}
+
+static const ModKernel *
+kernel_of(const hexc_module *m, size_t k, const hexc_arg *arg)
+{
+	if (!m || k >= (size_t)m->nkernel || (!arg && m->kernel[k].nparam))
+		return NULL;
+	return &m->kernel[k];
+}
+
+/* ---- grid ------------------------------------------------------------------------------------------ */
+
+static int
+grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Why *why)
+{
+	/* CUDA C Programming Guide, "Technical Specifications per Compute Capability" */
+	static const int64_t most[3] = { INT32_MAX, 65535, 65535 };
+
+	for (int d = 0; d < 3; d++) {
+		int64_t n = v->value[k->grid[d]];
+		if (v->bad[k->grid[d]])
+			return say(why, "the grid %s cannot be computed for these sizes: overflow or division by 0",
+			           k->grid_text[d]);
+		if (n < 0 || n > most[d])
+			return say(why, "the grid has %s = %lld blocks in %c; a launch takes 0 to %lld",
+			           k->grid_text[d], (long long)n, "xyz"[d], (long long)most[d]);
+		out[d] = (uint32_t)n;
+	}
+	return HEXC_OK;
+}
+
+int
+hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3])
+{
+	const ModKernel *mk = kernel_of(m, k, arg);
+	const Why silent = { NULL, 0 };
+	ExprValues v;
+	int rc;
+
+	if (!mk || !out)
+		return HEXC_E_INVALID;
+	rc = launch_eval(mk, arg, &v);
+	return rc ? rc : grid_of(mk, &v, out, &silent);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------------- */
+
+static int
+tensor_of(const ModParam *p, const ExprValues *v, int64_t *dim, int64_t *stride, const Why *why)
+{
+	for (int d = 0; d < p->rank; d++) {
+		if (v->bad[p->dim[d]] || v->bad[p->stride[d]])
+			return say(why, "%s cannot be computed for these sizes: overflow or division by 0",
+			           v->bad[p->dim[d]] ? p->dim_text[d] : p->stride_text[d]);
+		dim[d] = v->value[p->dim[d]];
+		stride[d] = v->value[p->stride[d]];
+		if (dim[d] < 0)
+			return say(why, "%s has %s = %lld elements in dimension %d", p->name, p->dim_text[d],
+			           (long long)dim[d], d);
+		if (stride[d] < 0)
+			return say(why, "%s has stride %s = %lld in dimension %d; strides are not negative",
+			           p->name, p->stride_text[d], (long long)stride[d], d);
+	}
+	return HEXC_OK;
+}
+
+/* Elements from the first to the last, or -1: more than any address space. */
+static int64_t
+tensor_span(int rank, const int64_t *dim, const int64_t *stride)
+{
+	const int64_t most = INT64_MAX / 64; /* bits of the widest type */
+	int64_t last = 0;
+
+	for (int d = 0; d < rank; d++)
+		if (dim[d] == 0)
+			return 0;
+	for (int d = 0; d < rank; d++) {
+		if (stride[d] && dim[d] - 1 > (most - last) / stride[d])
+			return -1;
+		last += (dim[d] - 1) * stride[d];
+	}
+	return last + 1;
+}
+
+int
+hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t dim[HEXC_MAX_RANK],
+            int64_t stride[HEXC_MAX_RANK])
+{
+	const ModKernel *mk = kernel_of(m, k, arg);
+	const Why silent = { NULL, 0 };
+	ExprValues v;
+	int rc;
+
+	if (!mk || !dim || !stride || i >= (size_t)mk->nparam || mk->param[i].kind != HEXC_POINTER)
+		return HEXC_E_INVALID;
+	rc = launch_eval(mk, arg, &v);
+	return rc ? rc : tensor_of(&mk->param[i], &v, dim, stride, &silent);
+}
+
+static int
+check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, const Why *why)
+{
+	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK], span;
+	int rc = tensor_of(p, v, dim, stride, why);
+	uint64_t need;
+
+	if (rc)
+		return rc;
+	span = tensor_span(p->rank, dim, stride);
+	if (span < 0)
+		return say(why, "%s would be larger than any address space", p->name);
+	need = ((uint64_t)span * dtype_info[p->dtype].bits + 7) / 8;
+	if (arg->bytes && need > arg->bytes)
+		return say(why, "%s needs %llu bytes for these sizes; its buffer has %llu", p->name,
+		           (unsigned long long)need, (unsigned long long)arg->bytes);
+	if (need && (uintptr_t)arg->ptr % POINTER_ALIGN)
+		return say(why, "the address of %s is not a multiple of %d bytes", p->name, POINTER_ALIGN);
+	return HEXC_OK;
+}
+
+/* ---- assumptions ----------------------------------------------------------------------------------- */
+
+static bool
+assume_holds(const ModKernel *k, const ModAssume *as, const hexc_arg *arg, const ExprValues *v)
+{
+	const ModParam *p;
+
+	if (as->param < 0)
+		return !v->bad[as->cond] && v->value[as->cond];
+	p = &k->param[as->param];
+	switch (as->what) {
+	case '%': return arg[as->param].i % p->mult == 0;
+	case '>': return arg[as->param].i >= p->lo;
+	default: return arg[as->param].i <= p->hi;
+	}
+}
+
+int
+hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why_text, size_t n)
+{
+	const ModKernel *mk = kernel_of(m, k, arg);
+	const Why why = { why_text, n };
+	uint32_t grid[3];
+	ExprValues v;
+	int rc;
+
+	if (why_text && n)
+		why_text[0] = 0;
+	if (!mk)
+		return HEXC_E_INVALID;
+	rc = launch_eval(mk, arg, &v);
+	if (rc)
+		return rc;
+	for (int i = 0; i < mk->nparam; i++) {
+		const ModParam *p = &mk->param[i];
+		if (p->kind == HEXC_SIZE && arg[i].i < 0)
+			return say(&why, "the size %s is %lld; sizes are not negative", p->name,
+			           (long long)arg[i].i);
+		if (p->kind == HEXC_SCALAR && !num_is_float(p->dtype) &&
+		    num_wrap(p->dtype, arg[i].i) != arg[i].i)
+			return say(&why, "%s = %lld does not fit %s", p->name, (long long)arg[i].i,
+			           dtype_info[p->dtype].name);
+	}
+	for (int i = 0; i < mk->nassume; i++) {
+		const ModAssume *as = &mk->assume[i];
+		if (assume_holds(mk, as, arg, &v))
+			continue;
+		if (as->param >= 0)
+			return say(&why, "the kernel assumes %s, but %s is %lld", as->text,
+			           mk->param[as->param].name, (long long)arg[as->param].i);
+		return say(&why, "the kernel assumes %s, which does not hold for these arguments", as->text);
+	}
+	for (int i = 0; i < mk->nparam; i++)
+		if (mk->param[i].kind == HEXC_POINTER &&
+		    (rc = check_tensor(&mk->param[i], &v, &arg[i], &why)) != HEXC_OK)
+			return rc;
+	return grid_of(mk, &v, grid, &why);
+}

@@ -1,0 +1,122 @@
+/* lib.h - what the files of lib/ share: the objects behind the handles of hexc.h. */
+#ifndef HEXC_LIB_H
+#define HEXC_LIB_H
+#include "hexc/ir.h"
+#include "lib/expr.h"
+#include "lib/hexc.h"
+
+/* ---- protect.c ------------------------------------------------------------------------------------ */
+
+/* Run fn(user) with every arena of `a` (n of them) leaving to here: the one setjmp of the library.
+ * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
+int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
+
+/* ---- contexts (ctx.c, options.c) ------------------------------------------------------------------ */
+
+/* The options, copied: one block of memory. */
+typedef struct Options {
+	hexc_opts o;
+	const Target *target;
+	void *block; /* holds every string and define of o */
+} Options;
+
+/* Check `in` (NULL: defaults) and copy it with the given allocator.  HEXC_OK or an error. */
+int options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size_t), void *user);
+void options_free(Options *o, void *(*fn)(void *, void *, size_t), void *user);
+/* Row of passes.def by name; -1: unknown. */
+int pass_index(const char *name);
+
+struct hexc_ctx {
+	Options opt;
+	void *(*realloc)(void *user, void *p, size_t n); /* never NULL */
+	void *user;
+	Arena arena;      /* diagnostics of the last compile */
+	Diag diag;
+	int *order;       /* diag.msg in source order */
+	const char *file;
+	DiagMsg last;     /* stands in when there is no memory for a message */
+	bool only_last;
+};
+
+/* ---- outcome.c ------------------------------------------------------------------------------------- */
+
+/* The result code of a compilation; `left` and `why` as arena_protect and the arena say.  Sorts c's messages. */
+int outcome(hexc_ctx *c, int left, const char *why);
+/* Only this one sentence remains: the rest may be half written.  Returns code. */
+int outcome_leave(hexc_ctx *c, int code, const char *text);
+
+/* ---- modules (module.c, module_info.c, launch.c) -------------------------------------------------- */
+
+typedef struct ModParam {
+	const char *name;
+	DType dtype;
+	hexc_kind kind;
+	int rank;
+	bool read, written;
+	ExprRef dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
+	const char *dim_text[HEXC_MAX_RANK], *stride_text[HEXC_MAX_RANK];
+	int64_t mult, lo, hi; /* of a size or scalar: value % mult == 0, lo <= value <= hi */
+} ModParam;
+
+typedef struct ModAssume {
+	const char *text;
+	int param;    /* the condition is that ModParam's mult (what = '%'), lo ('>') or hi ('<'), or */
+	char what;
+	ExprRef cond; /* when param < 0 */
+} ModAssume;
+
+typedef struct ModCand {
+	double cycles;
+	const char *text;
+} ModCand;
+
+typedef struct ModKernel {
+	const char *name;
+	ExprTable expr;
+	ExprRef grid[3];
+	const char *grid_text[3];
+	ModParam *param;
+	int nparam;
+	ModAssume *assume;
+	int nassume;
+	hexc_define *konst;
+	int nkonst;
+	ModCand *cand;
+	int ncand, candidate;
+	int warps;
+	int64_t smem;
+	const char *explain;
+} ModKernel;
+
+typedef struct ModTime {
+	const char *name;
+	double ms;
+} ModTime;
+
+struct hexc_module {
+	Arena arena;
+	const char *ptx;
+	size_t nptx;
+	ModKernel *kernel;
+	int nkernel;
+	ModTime *time;
+	int ntime, time_cap;
+	/* for the tile interpreter, which starts from the source again */
+	const char *file, *src;
+	size_t len;
+	Define *def;
+	int ndef;
+	const Target *target;
+};
+
+/* Bytes that a tensor's address must be a multiple of: the widest access is 128 bits. */
+enum { POINTER_ALIGN = 16, PARAM_MAX = 64 };
+
+hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
+/* Facts that are as the program says: names, parameters, grid, assumptions.  Errors in k->unit->diag. */
+void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);
+/* Add to the named part's time. */
+void module_time(hexc_module *m, const char *name, double ms);
+/* All launch-time expressions of k for these arguments. */
+int launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v);
+#endif

@@ -1,0 +1,180 @@
+/* module.c - what a compilation leaves behind, copied out of its arena. */
+#include "lib/lib.h"
+#include <string.h>
+
+hexc_module *
+module_new(void *(*fn)(void *, void *, size_t), void *user)
+{
+	hexc_module *m = fn(user, NULL, sizeof *m);
+
+	if (!m)
+		return NULL;
+	memset(m, 0, sizeof *m);
+	arena_init(&m->arena, fn, user);
+	m->ptx = "";
+	return m;
+}
+
+void
+hexc_module_free(hexc_module *m)
+{
+	void *(*fn)(void *, void *, size_t);
+	void *user;
+
+	if (!m)
+		return;
+	fn = m->arena.realloc;
+	user = m->arena.user;
+	arena_free(&m->arena);
+	fn(user, m, 0);
+}
+
+static const char *
+keep(hexc_module *m, const char *s)
+{
+	return s ? arena_strndup(&m->arena, s, strlen(s)) : "";
+}
+
+/* ---- facts as the program says them ------------------------------------------------------------------ */
+
+/* An expression of the parameters; an error of the program if a host cannot compute it. */
+static ExprRef
+declare_expr(hexc_module *m, ModKernel *mk, Kernel *k, const Val *v, Src src, const char *what,
+             const char **text)
+{
+	ExprRef e = expr_add(&m->arena, &mk->expr, k, v);
+
+	if (e < 0)
+		diag_error(k->unit->diag, src,
+		           "%s of %s must be an expression of sizes, integer scalars and constants", what,
+		           mk->name);
+	if (text)
+		*text = expr_text(&m->arena, &mk->expr, e);
+	return e;
+}
+
+static void
+declare_param(hexc_module *m, ModKernel *mk, Kernel *k, int i)
+{
+	static const hexc_kind kind[] = { [P_tensor] = HEXC_POINTER, [P_size] = HEXC_SIZE, [P_scalar] = HEXC_SCALAR };
+	const Param *p = &k->param[i];
+	ModParam *mp = &mk->param[i];
+
+	mp->dtype = p->val->type.dtype;
+	mp->kind = kind[p->kind];
+	mp->read = p->read;
+	mp->written = p->written;
+	mp->mult = p->mult;
+	mp->lo = p->lo;
+	mp->hi = p->hi;
+	if (p->kind != P_tensor)
+		return;
+	mp->rank = p->val->type.rank;
+	for (int d = 0; d < mp->rank; d++) {
+		mp->dim[d] = declare_expr(m, mk, k, p->size[d], p->src, "a size", &mp->dim_text[d]);
+		mp->stride[d] = declare_expr(m, mk, k, p->stride[d], p->src, "a stride", &mp->stride_text[d]);
+	}
+}
+
+static void
+assume_push(hexc_module *m, ModKernel *mk, int *cap, ModAssume as)
+{
+	VEC_PUSH(&m->arena, mk->assume, mk->nassume, *cap, as);
+}
+
+/* The conditions a Param holds itself, then the others. */
+static void
+declare_assumptions(hexc_module *m, ModKernel *mk, Kernel *k)
+{
+	Arena *a = &m->arena;
+	int cap = 0;
+
+	for (int i = 0; i < mk->nparam; i++) {
+		const ModParam *p = &mk->param[i];
+		if (p->kind == HEXC_POINTER)
+			continue;
+		if (p->mult > 1)
+			assume_push(m, mk, &cap, (ModAssume){ arena_printf(a, "%s %% %lld == 0", p->name,
+				(long long)p->mult), i, '%', -1 });
+		if (p->lo > p->hi || (p->lo == 0 && p->hi == 0)) /* the range is not set */
+			continue;
+		if (p->lo > (p->kind == HEXC_SIZE ? 0 : INT64_MIN))
+			assume_push(m, mk, &cap, (ModAssume){ arena_printf(a, "%s >= %lld", p->name,
+				(long long)p->lo), i, '>', -1 });
+		if (p->hi < INT64_MAX)
+			assume_push(m, mk, &cap, (ModAssume){ arena_printf(a, "%s <= %lld", p->name,
+				(long long)p->hi), i, '<', -1 });
+	}
+	for (int i = 0; i < k->nassume; i++) {
+		const Assume *as = &k->assume[i];
+		ExprRef e = declare_expr(m, mk, k, as->cond, as->src, "an assumption", NULL);
+		const char *text = as->text && as->text[0] ? keep(m, as->text)
+		                                           : expr_text(a, &mk->expr, e);
+		assume_push(m, mk, &cap, (ModAssume){ text, -1, 0, e });
+	}
+}
+
+static void
+declare_grid(hexc_module *m, ModKernel *mk, Kernel *k)
+{
+	const Op *yield = k->grid ? k->grid->last : NULL;
+	ExprNode one = { O_const, D_i64, { -1, -1, -1 }, 1 };
+
+	for (int i = 0; i < 3; i++) {
+		if (yield && i < yield->nin) {
+			mk->grid[i] = declare_expr(m, mk, k, yield->in[i], yield->src, "the grid",
+			                           &mk->grid_text[i]);
+			continue;
+		}
+		mk->grid[i] = mk->expr.n;
+		mk->grid_text[i] = "1";
+		VEC_PUSH(&m->arena, mk->expr.node, mk->expr.n, mk->expr.cap, one);
+	}
+}
+
+void
+module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
+{
+	Arena *a = &m->arena;
+	const char **name = NEWN(a, const char *, k->nparam);
+
+	if (k->nparam > PARAM_MAX) {
+		diag_error(k->unit->diag, k->src, "%s has %d launch parameters (sizes included); at most %d are possible",
+		           k->name, k->nparam, PARAM_MAX);
+		return;
+	}
+
+	mk->name = keep(m, k->name);
+	mk->nparam = k->nparam;
+	mk->param = NEWN(a, ModParam, k->nparam);
+	for (int i = 0; i < k->nparam; i++)
+		name[i] = mk->param[i].name = keep(m, k->param[i].name);
+	mk->expr.name = name;
+	for (int i = 0; i < k->nparam; i++)
+		declare_param(m, mk, k, i);
+	declare_grid(m, mk, k);
+	declare_assumptions(m, mk, k);
+	mk->nkonst = k->nkonst;
+	mk->konst = NEWN(a, hexc_define, k->nkonst);
+	for (int i = 0; i < k->nkonst; i++) {
+		mk->konst[i].name = keep(m, k->konst[i].name);
+		mk->konst[i].value = k->konst[i].value;
+	}
+	mk->warps = k->warps;
+	mk->explain = "";
+}
+
+/* ---- what the passes found ---------------------------------------------------------------------------- */
+
+void
+module_time(hexc_module *m, const char *name, double ms)
+{
+	ModTime t = { name, ms };
+
+	for (int i = 0; i < m->ntime; i++)
+		if (strcmp(m->time[i].name, name) == 0) {
+			m->time[i].ms += ms;
+			return;
+		}
+	VEC_PUSH(&m->arena, m->time, m->ntime, m->time_cap, t);
+}

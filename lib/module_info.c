@@ -1,0 +1,129 @@
+/* module_info.c - reading a module. */
+#include "lib/lib.h"
+#include <string.h>
+
+const char *
+hexc_ptx(const hexc_module *m, size_t *len)
+{
+	if (len)
+		*len = m ? m->nptx : 0;
+	return m ? m->ptx : "";
+}
+
+const char *
+hexc_time(const hexc_module *m, size_t i, double *ms)
+{
+	if (!m || i >= (size_t)m->ntime)
+		return NULL;
+	if (ms)
+		*ms = m->time[i].ms;
+	return m->time[i].name;
+}
+
+static const ModKernel *
+kernel_at(const hexc_module *m, size_t i)
+{
+	return m && i < (size_t)m->nkernel ? &m->kernel[i] : NULL;
+}
+
+/* Hand out as much of `full` as the caller's struct has room for. */
+static int
+give(void *out, size_t room, const void *full, size_t n)
+{
+	size_t size = room < n ? room : n;
+
+	if (room < sizeof(size_t))
+		return 0;
+	memcpy(out, full, size);
+	memcpy(out, &size, sizeof size);
+	return 1;
+}
+
+int
+hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
+{
+	const ModKernel *k = kernel_at(m, i);
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+
+	if (!k || !out)
+		return 0;
+	info.name = k->name;
+	for (int d = 0; d < 3; d++) {
+		info.grid[d] = k->grid_text[d];
+		info.block[d] = d == 0 ? (uint32_t)k->warps * WARP_SIZE : 1;
+		info.cluster[d] = 1;
+	}
+	info.smem = (uint32_t)k->smem;
+	info.nparam = (uint32_t)k->nparam;
+	info.nassume = (uint32_t)k->nassume;
+	info.nconst = (uint32_t)k->nkonst;
+	info.ncandidate = (uint32_t)k->ncand;
+	info.candidate = (uint32_t)k->candidate;
+	return give(out, out->size, &info, sizeof info);
+}
+
+int
+hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out)
+{
+	const ModKernel *mk = kernel_at(m, k);
+	hexc_param_info info = HEXC_PARAM_INFO_INIT;
+	const ModParam *p;
+
+	if (!mk || !out || i >= (size_t)mk->nparam)
+		return 0;
+	p = &mk->param[i];
+	info.name = p->name;
+	info.dtype = dtype_info[p->dtype].name;
+	info.kind = p->kind;
+	info.bits = dtype_info[p->dtype].bits;
+	info.bytes = p->kind == HEXC_SCALAR ? (info.bits + 7) / 8 : 8;
+	info.rank = (uint32_t)p->rank;
+	info.read = p->kind == HEXC_POINTER ? p->read : 1;
+	info.written = p->written;
+	info.align = p->kind == HEXC_POINTER ? POINTER_ALIGN : info.bytes;
+	for (int d = 0; d < p->rank; d++) {
+		info.dim[d] = p->dim_text[d];
+		info.stride[d] = p->stride_text[d];
+	}
+	return give(out, out->size, &info, sizeof info);
+}
+
+const char *
+hexc_assume(const hexc_module *m, size_t k, size_t i)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk && i < (size_t)mk->nassume ? mk->assume[i].text : NULL;
+}
+
+int
+hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	if (!mk || !out || i >= (size_t)mk->nkonst)
+		return 0;
+	*out = mk->konst[i];
+	return 1;
+}
+
+int
+hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out)
+{
+	const ModKernel *mk = kernel_at(m, k);
+	hexc_candidate_info info = HEXC_CANDIDATE_INFO_INIT;
+
+	if (!mk || !out || i >= (size_t)mk->ncand)
+		return 0;
+	info.cycles = mk->cand[i].cycles;
+	info.text = mk->cand[i].text;
+	return give(out, out->size, &info, sizeof info);
+}
+
+const char *
+hexc_explain(const hexc_module *m, size_t k)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk ? mk->explain : "";
+}

@@ -1,0 +1,148 @@
+/* options.c - hexc_opts checked and copied; the lists a host may choose from. */
+#include "lib/lib.h"
+#include <string.h>
+
+static const struct {
+	const char *name, *help;
+} passes[] = {
+#define PASS(name, help) { #name, help },
+#include "hexc/passes.def"
+};
+
+const char *
+hexc_pass(size_t i)
+{
+	return i < COUNT_OF(passes) ? passes[i].name : NULL;
+}
+
+const char *
+hexc_pass_help(size_t i)
+{
+	return i < COUNT_OF(passes) ? passes[i].help : NULL;
+}
+
+const char *
+hexc_arch(size_t i)
+{
+	size_t n = 0;
+
+	while (targets[n].name)
+		n++;
+	return i < n ? targets[i].name : NULL;
+}
+
+int
+pass_index(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(passes); i++)
+		if (strcmp(passes[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* The caller's struct may be of an older header (shorter) or a newer one (longer, then with zeros). */
+static bool
+opts_read(hexc_opts *o, const hexc_opts *in)
+{
+	static const hexc_opts none = HEXC_OPTS_INIT;
+	const unsigned char *bytes = (const unsigned char *)in;
+
+	*o = none;
+	if (!in)
+		return true;
+	if (in->size < offsetof(hexc_opts, define))
+		return false;
+	for (size_t i = sizeof *o; i < in->size; i++)
+		if (bytes[i])
+			return false;
+	memcpy(o, in, in->size < sizeof *o ? in->size : sizeof *o);
+	o->size = sizeof *o;
+	return true;
+}
+
+static bool
+pass_name_ok(const char *s)
+{
+	return !s || strcmp(s, "parse") == 0 || pass_index(s) >= 0;
+}
+
+static bool
+defines_ok(const hexc_opts *o)
+{
+	if (o->ndefine > 4096 || (o->ndefine && !o->define))
+		return false;
+	for (size_t i = 0; i < o->ndefine; i++) {
+		if (!o->define[i].name || !o->define[i].name[0])
+			return false;
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(o->define[i].name, o->define[j].name) == 0)
+				return false;
+	}
+	return true;
+}
+
+static size_t
+text_bytes(const char *s)
+{
+	return s ? strlen(s) + 1 : 0;
+}
+
+/* Move the string into the block; NULL stays NULL. */
+static const char *
+text_take(char **at, const char *s)
+{
+	char *to = *at;
+
+	if (!s)
+		return NULL;
+	memcpy(to, s, strlen(s) + 1);
+	*at += strlen(s) + 1;
+	return to;
+}
+
+int
+options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size_t), void *user)
+{
+	hexc_opts o;
+	size_t bytes;
+	hexc_define *def;
+	char *at;
+
+	memset(out, 0, sizeof *out);
+	if (!opts_read(&o, in) || !defines_ok(&o))
+		return HEXC_E_INVALID;
+	if ((o.flags & ~(uint32_t)(HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN)) || o.candidate > INT32_MAX)
+		return HEXC_E_INVALID;
+	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
+		return HEXC_E_INVALID;
+	out->target = target_find(o.arch ? o.arch : "sm_80");
+	if (!out->target)
+		return HEXC_E_ARCH;
+	bytes = o.ndefine * sizeof *def + text_bytes(o.kernel) + text_bytes(o.dump) + text_bytes(o.stop);
+	for (size_t i = 0; i < o.ndefine; i++)
+		bytes += text_bytes(o.define[i].name);
+	out->block = fn(user, NULL, bytes + 1);
+	if (!out->block)
+		return HEXC_E_NOMEM;
+	def = out->block;
+	at = (char *)out->block + o.ndefine * sizeof *def;
+	for (size_t i = 0; i < o.ndefine; i++) {
+		def[i].value = o.define[i].value;
+		def[i].name = text_take(&at, o.define[i].name);
+	}
+	o.define = def;
+	o.arch = out->target->name;
+	o.kernel = text_take(&at, o.kernel);
+	o.dump = text_take(&at, o.dump);
+	o.stop = text_take(&at, o.stop);
+	out->o = o;
+	return HEXC_OK;
+}
+
+void
+options_free(Options *o, void *(*fn)(void *, void *, size_t), void *user)
+{
+	if (o->block)
+		fn(user, o->block, 0);
+	o->block = NULL;
+}

@@ -1,0 +1,187 @@
+/* tile.c - hexc_run_tile: the tile interpreter on a host's buffers. */
+#include "hexc/interp.h"
+#include "lib/bound.h"
+#include "lib/lib.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct TileJob {
+	const hexc_module *m;
+	const ModKernel *mk;
+	const hexc_arg *arg;
+	uint64_t max_steps;
+	Arena arena;
+	Diag diag;
+	Unit unit;
+	int code;
+} TileJob;
+
+static bool
+wants_bounds(const TileJob *j)
+{
+	for (int i = 0; i < j->mk->nparam; i++)
+		if (j->mk->param[i].written && j->arg[i].bound)
+			return true;
+	return false;
+}
+
+/* Elements that the bytes at a tensor's address hold. */
+static int64_t
+arg_count(const ModParam *p, const hexc_arg *arg)
+{
+	uint64_t bits = dtype_info[p->dtype].bits;
+
+	return (int64_t)(bits < 8 ? arg->bytes * (8 / bits) : arg->bytes / (bits / 8));
+}
+
+/* No bound is known for this kernel. */
+static void
+bounds_unknown(const TileJob *j)
+{
+	for (int i = 0; i < j->mk->nparam; i++) {
+		int64_t n = arg_count(&j->mk->param[i], &j->arg[i]);
+		if (j->mk->param[i].written && j->arg[i].bound)
+			for (int64_t e = 0; e < n; e++)
+				j->arg[i].bound[e] = (double)INFINITY;
+	}
+}
+
+static Kernel *
+kernel_again(TileJob *j)
+{
+	Unit *u = &j->unit;
+
+	if (!unit_parse(u, j->m->def, j->m->ndef, j->mk->name) || u->nkernel != 1)
+		return NULL;
+	pass_bounds(u->kernel[0]);
+	return j->diag.nerror ? NULL : u->kernel[0];
+}
+
+static int
+interp_result(InterpCode c)
+{
+	switch (c) {
+	case INTERP_OK: return HEXC_OK;
+	case INTERP_E_ARG: return HEXC_E_ARGS;
+	case INTERP_E_FAULT: return HEXC_E_SOURCE;
+	case INTERP_E_LIMIT: return HEXC_E_LIMIT;
+	case INTERP_E_NOMEM: return HEXC_E_NOMEM;
+	}
+	return HEXC_E_INTERNAL;
+}
+
+/* The arguments, and behind them the bounds of each written tensor. */
+static InterpArg *
+interp_args(TileJob *j, int *n)
+{
+	const ModKernel *mk = j->mk;
+	InterpArg *a = NEWN(&j->arena, InterpArg, 2 * mk->nparam + 1);
+
+	*n = mk->nparam;
+	for (int i = 0; i < mk->nparam; i++) {
+		bool tensor = mk->param[i].kind == HEXC_POINTER;
+		a[i] = (InterpArg){ j->arg[i].ptr, tensor ? arg_count(&mk->param[i], &j->arg[i]) : 0, j->arg[i].i,
+		                    j->arg[i].f };
+		if (tensor && mk->param[i].written) {
+			void *bound = j->arg[i].bound ? (void *)j->arg[i].bound
+			                              : NEWN(&j->arena, double, a[i].count);
+			a[(*n)++] = (InterpArg){ bound, a[i].count, 0, 0 };
+		}
+	}
+	return a;
+}
+
+/* Under arena_protect. */
+static void
+run_tile(void *user)
+{
+	TileJob *j = user;
+	InterpOpt opt;
+	InterpArg *args;
+	Kernel *k = kernel_again(j), *twin = NULL;
+	int n = 0;
+
+	memset(&opt, 0, sizeof opt);
+	opt.max_ops = j->max_steps;
+	j->code = HEXC_E_INTERNAL;
+	if (!k)
+		return;
+	if (wants_bounds(j)) {
+		twin = bound_kernel(k);
+		if (!twin)
+			bounds_unknown(j);
+	}
+	args = interp_args(j, &n);
+	j->code = interp_result(twin ? interp_run(twin, args, n, &opt)
+	                             : interp_run(k, args, j->mk->nparam, &opt));
+}
+
+/* The sentence in o->why. */
+static void
+explain(const TileJob *j, const hexc_run_opts *o, int code, bool left)
+{
+	const DiagMsg *first = NULL;
+
+	if (!code || !o->why || !o->why_size)
+		return;
+	for (int i = j->diag.n - 1; i >= 0 && !left; i--)
+		if (j->diag.msg[i].severity == DIAG_ERROR)
+			first = &j->diag.msg[i];
+	if (first && first->src.line)
+		snprintf(o->why, o->why_size, "%s:%u:%u: %s", j->m->file, (unsigned)first->src.line,
+		         (unsigned)first->src.col, first->text);
+	else if (first)
+		snprintf(o->why, o->why_size, "%s", first->text);
+	else
+		snprintf(o->why, o->why_size, "%s",
+		         code == HEXC_E_INTERNAL && j->arena.why ? j->arena.why : hexc_strerror(code));
+}
+
+static bool
+opts_read(hexc_run_opts *o, const hexc_run_opts *in)
+{
+	static const hexc_run_opts none = HEXC_RUN_OPTS_INIT;
+
+	*o = none;
+	if (!in)
+		return true;
+	if (in->size != sizeof *in)
+		return false;
+	*o = *in;
+	return true;
+}
+
+int
+hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_run_opts *opts)
+{
+	hexc_run_opts o;
+	TileJob j;
+	Arena *arenas[1];
+	int code;
+
+	if (!m || k >= (size_t)m->nkernel || !opts_read(&o, opts))
+		return HEXC_E_INVALID;
+	code = hexc_check_args(m, k, arg, o.why, o.why_size);
+	if (code)
+		return code;
+	memset(&j, 0, sizeof j);
+	j.m = m;
+	j.mk = &m->kernel[k];
+	j.arg = arg;
+	j.max_steps = o.max_steps;
+	arena_init(&j.arena, o.realloc, o.user);
+	j.arena.cancel = o.cancel;
+	j.arena.limit = o.max_memory;
+	j.diag.arena = &j.arena;
+	j.unit = (Unit){ .arena = &j.arena, .diag = &j.diag, .target = m->target, .file = m->file,
+	                 .text = m->src, .len = m->len };
+	arenas[0] = &j.arena;
+	code = arena_protect(arenas, 1, run_tile, &j);
+	if (code)
+		explain(&j, &o, code, true);
+	else
+		explain(&j, &o, code = j.code, false);
+	arena_free(&j.arena);
+	return code;
+}
