@@ -1,0 +1,132 @@
+/* ast.h - the syntax tree: what the parser saw, names not yet resolved.
+ *
+ * Pointers to expressions are never NULL where the grammar demands one: an EX_error node stands for what
+ * could not be parsed. */
+#ifndef HEXC_AST_H
+#define HEXC_AST_H
+#include "hexc/ir.h"
+#include "hexc/lex.h"
+
+/* Deepest nesting of expressions, longest chain of operators; deepest nesting of statements. */
+enum { EXPR_DEPTH_MAX = 200, STMT_DEPTH_MAX = 40 };
+
+typedef enum ExprKind {
+	EX_error,
+	EX_int,    /* i */
+	EX_float,  /* f */
+	EX_bool,   /* i */
+	EX_name,   /* name */
+	EX_unary,  /* op arg[0] */
+	EX_binary, /* arg[0] op arg[1] */
+	EX_call,   /* name(arg...) */
+	EX_index,  /* arg[0][slice...] */
+	EX_member, /* arg[0].name */
+} ExprKind;
+
+typedef struct Expr Expr;
+
+typedef enum SliceKind { SL_all, SL_one, SL_range } SliceKind;
+
+/* One dimension of a slice:  `:`  or  `at`  or  `at :+ extent` */
+typedef struct Slice {
+	SliceKind kind;
+	Expr *at, *extent;
+	Src src;
+} Slice;
+
+struct Expr {
+	ExprKind kind;
+	Src src;
+	uint32_t at, end; /* bytes of the source */
+	int depth;
+	Tok op;
+	int64_t i;
+	double f;
+	const char *name;
+	Expr **arg;
+	int narg;
+	Slice *slice;
+	int nslice;
+};
+
+/* `f16[M, K]`, `shared f16[2, BM]`, `register`, `f32` */
+typedef struct TypeSpec {
+	bool given;
+	Space space;  /* S_scalar: none was named */
+	DType dtype;  /* D_COUNT: none was named */
+	bool shaped;
+	Expr **dim;
+	int ndim;
+	Src src;
+} TypeSpec;
+
+typedef struct ParamDecl {
+	const char *name;
+	bool in, out;
+	TypeSpec type;
+	Expr **stride;
+	int nstride; /* 0: row-major */
+	Src src, stride_src;
+} ParamDecl;
+
+typedef struct Range {
+	Expr *lo, *hi; /* hi NULL: one value */
+} Range;
+
+typedef enum ClauseKind { CL_assume, CL_const, CL_tune } ClauseKind;
+
+typedef struct Clause {
+	ClauseKind kind;
+	const char *name;
+	Expr *value;  /* assume: condition;  const: value;  tune: default or NULL */
+	Range *range; /* tune: admitted values */
+	int nrange;
+	Src src;
+} Clause;
+
+typedef enum StmtKind {
+	ST_grid,    /* grid(arg...) */
+	ST_let,     /* let/var name: type = value */
+	ST_assign,  /* target op value */
+	ST_for,     /* name in lo..hi step by { body }, and pipeline */
+	ST_if,      /* value, body, other */
+	ST_copy,    /* async copy(value, target) */
+	ST_commit,
+	ST_wait,    /* value */
+	ST_barrier,
+} StmtKind;
+
+typedef struct Stmt Stmt;
+struct Stmt {
+	StmtKind kind;
+	Src src;
+	Stmt *next;
+	const char *name;
+	Src name_src;
+	bool is_var;
+	TypeSpec type;
+	Tok op;
+	Expr *target, *value;
+	Expr **arg;
+	int narg;
+	bool pipeline;
+	Expr *lo, *hi, *step, *stages; /* step, stages may be NULL */
+	Stmt *body, *other;
+};
+
+typedef struct KernelDecl KernelDecl;
+struct KernelDecl {
+	const char *name;
+	Src src;
+	ParamDecl *param;
+	int nparam;
+	Clause *clause;
+	int nclause;
+	Stmt *body;
+	Src end; /* the closing brace */
+	KernelDecl *next;
+};
+
+/* The kernels of a source file in order; errors go to u->diag.  NULL when there is none. */
+KernelDecl *parse_file(Unit *u);
+#endif

@@ -1,0 +1,161 @@
+/* lower.c - unit_parse: source -> kernels of tile IR. */
+#include "hexc/lower.h"
+#include <string.h>
+
+/* ---- names -------------------------------------------------------------------------------------------- */
+
+Sym *
+sym_find(const Lower *l, const char *name)
+{
+	for (Sym *s = l->scope; s; s = s->next)
+		if (strcmp(s->name, name) == 0)
+			return s;
+	return NULL;
+}
+
+Sym *
+sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
+{
+	const Sym *old = sym_find(l, name);
+	Sym *s = NEW(l->arena, Sym);
+
+	if (old) {
+		diag_error(l->diag, src, "`%s` is declared already: choose another name", name);
+		if (old->src.line)
+			diag_note(l->diag, old->src, "`%s` is declared here", name);
+	} else if (dtype_find(name, strlen(name)) != D_COUNT) {
+		diag_error(l->diag, src, "`%s` is an element type: choose another name", name);
+	} else if (lower_is_builtin(name) || strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
+		diag_error(l->diag, src, "`%s` is built in: choose another name", name);
+	}
+	s->name = name;
+	s->kind = kind;
+	s->src = src;
+	s->val = v;
+	s->next = l->scope;
+	l->scope = s;
+	return s;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------ */
+
+static void
+finish_grid(Lower *l)
+{
+	Val *one[3];
+
+	if (l->has_grid)
+		return;
+	diag_error(l->diag, l->decl->src,
+	           "kernel `%s` has no grid: begin its body with `grid(blocks);`", l->decl->name);
+	for (int i = 0; i < 3; i++)
+		one[i] = ir_const(l->k->grid, NULL, 1);
+	op_new(l->k->grid, NULL, O_yield, l->decl->src, 3, one, 0, NULL);
+}
+
+/* The grid's yield must stay last, but assumptions and the grid are lowered in the order of the text. */
+static void
+end_blocks(Lower *l)
+{
+	Op *y = NULL;
+
+	finish_grid(l);
+	for (Op *o = l->k->grid->first; o; o = o->next)
+		if (o->code == O_yield)
+			y = o;
+	if (y != l->k->grid->last) {
+		op_unlink(y);
+		op_new(l->k->grid, NULL, O_yield, y->src, y->nin, y->in, 0, NULL);
+	}
+	op_new(l->k->body, NULL, O_yield, l->decl->end, 0, NULL, 0, NULL);
+}
+
+static Kernel *
+lower_kernel(Unit *u, const KernelDecl *d, const Define *def, int ndef)
+{
+	Lower l = { .u = u, .arena = u->arena, .diag = u->diag, .decl = d, .def = def, .ndef = ndef };
+
+	l.k = kernel_new(u, d->name);
+	l.k->src = d->src;
+	lower_consts(&l);
+	lower_params(&l);
+	lower_assumes(&l);
+	l.mode = MODE_BODY;
+	l.b = l.k->body;
+	lower_stmts(&l, d->body);
+	end_blocks(&l);
+	return l.k;
+}
+
+static bool
+wanted(const KernelDecl *d, const char *only)
+{
+	return !only || strcmp(only, d->name) == 0;
+}
+
+static void
+check_kernels(Unit *u, const KernelDecl *first, const char *only)
+{
+	Text names = { .arena = u->arena };
+	bool found = false;
+
+	for (const KernelDecl *d = first; d; d = d->next) {
+		found |= wanted(d, only);
+		text_printf(&names, "%s`%s`", names.n ? ", " : "", d->name);
+		for (const KernelDecl *e = first; e != d; e = e->next) {
+			if (strcmp(e->name, d->name) != 0)
+				continue;
+			diag_error(u->diag, d->src, "there are two kernels `%s`: rename one", d->name);
+			diag_note(u->diag, e->src, "the first one");
+			break;
+		}
+	}
+	if (!found)
+		diag_error(u->diag, (Src){ 0 }, "there is no kernel `%s`: the file has %s", only, names.s);
+}
+
+/* Every -D must name a constant or tunable of some kernel compiled. */
+static void
+check_define(Unit *u, const KernelDecl *first, const char *only, const char *name)
+{
+	Text names = { .arena = u->arena };
+
+	for (const KernelDecl *d = first; d; d = d->next) {
+		for (int i = 0; wanted(d, only) && i < d->nclause; i++) {
+			const Clause *c = &d->clause[i];
+			if (c->kind == CL_assume)
+				continue;
+			if (strcmp(c->name, name) == 0)
+				return;
+			text_printf(&names, "%s%s", names.n ? ", " : "", c->name);
+		}
+	}
+	diag_error(u->diag, (Src){ 0 }, names.n ? "there is no constant `%s` to set: the program has %s"
+	                                        : "there is no constant `%s` to set: the program has none%s",
+	           name, names.n ? names.s : "");
+}
+
+bool
+unit_parse(Unit *u, const Define *def, int ndef, const char *only)
+{
+	enum { SOURCE_MAX = 1 << 20 };
+	KernelDecl *first;
+	int cap = 0;
+
+	if (u->len > SOURCE_MAX) {
+		diag_error(u->diag, (Src){ 0 }, "the source is longer than %d bytes", SOURCE_MAX);
+		return false;
+	}
+	first = parse_file(u);
+	if (u->diag->nerror)
+		return false;
+	check_kernels(u, first, only);
+	for (int i = 0; i < ndef; i++)
+		check_define(u, first, only, def[i].name);
+	if (u->diag->nerror)
+		return false;
+	for (const KernelDecl *d = first; d; d = d->next)
+		if (wanted(d, only))
+			VEC_PUSH(u->arena, u->kernel, u->nkernel, cap, lower_kernel(u, d, def, ndef));
+	return u->diag->nerror == 0;
+}

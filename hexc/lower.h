@@ -1,0 +1,183 @@
+/* lower.h - what the files of the lowering share: syntax tree -> tile IR, checking types on the way.
+ *
+ * One walk over a kernel resolves names, checks and emits.  Whatever is wrong is reported where it is
+ * found and gives a VK_none value, which everything that meets it passes on without a word. */
+#ifndef HEXC_LOWER_H
+#define HEXC_LOWER_H
+#include "hexc/ast.h"
+
+/* Largest rank of tensors and tiles: the passes add dimensions of their own (stages). */
+enum { RANK_MAX = 6 };
+/* Largest extent, and most elements, of a tile. */
+enum { TILE_MAX = 1 << 20 };
+
+/* Elements with index >= size - start along a dim lie outside the tensor the value was read from, and
+ * outside of everything in `also`. */
+typedef struct Edge Edge;
+struct Edge {
+	Val *size, *start;
+	const Edge *also;
+};
+
+typedef enum ValueKind {
+	VK_none, /* wrong, reported already */
+	VK_int,  /* numbers known at compile time: they take the type of what they meet */
+	VK_flt,
+	VK_bool,
+	VK_val,  /* scalar or register tile */
+	VK_view, /* memory: a tensor, an alloc, or a view of one */
+} ValueKind;
+
+typedef struct Value {
+	ValueKind kind;
+	int64_t i;
+	double f;
+	Val *v;
+	const Edge *edge[RANK_MAX]; /* per dim; NULL: whole */
+} Value;
+
+/* A value and where it came from, for messages. */
+typedef struct Operand {
+	Value v;
+	const Expr *e;
+} Operand;
+
+typedef enum SymKind { SY_const, SY_size, SY_scalar, SY_tensor, SY_let, SY_var } SymKind;
+
+typedef struct Sym Sym;
+struct Sym {
+	const char *name;
+	SymKind kind;
+	Src src;
+	Value val;
+	Sym *next; /* declared before */
+};
+
+/* What the expression at hand may use. */
+typedef enum Mode {
+	MODE_CONST, /* constants only */
+	MODE_SHAPE, /* and sizes */
+	MODE_HOST,  /* and scalars: the grid and assumptions, computed before the launch */
+	MODE_BODY,
+} Mode;
+
+typedef struct Lower {
+	Unit *u;
+	Arena *arena;
+	Diag *diag;
+	const KernelDecl *decl;
+	Kernel *k;
+	Block *b;         /* ops go to its end */
+	Sym *scope;       /* innermost first */
+	Mode mode;
+	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
+	bool has_grid;
+	int depth;        /* of loops and conditions */
+	const Define *def;
+	int ndef;
+} Lower;
+
+/* ---- lower.c: scopes and blocks --------------------------------------------------------------------- */
+
+Sym *sym_find(const Lower *l, const char *name);
+/* Declare; a second declaration of a visible name or a reserved one is reported (and still made). */
+Sym *sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v);
+void lower_stmts(Lower *l, const Stmt *s);
+
+/* ---- lower_header.c, lower_param.c, lower_assume.c ---------------------------------------------------- */
+
+void lower_consts(Lower *l);
+void lower_params(Lower *l);
+void lower_assumes(Lower *l);
+/* Does it use constants only? */
+bool lower_is_const(const Lower *l, const Expr *e);
+
+/* ---- check.c: messages and type rules ---------------------------------------------------------------- */
+
+/* The source text of an expression if it is short, else `other`. */
+const char *check_text(const Lower *l, const Expr *e, const char *other);
+/* "f16[64, 32]", "the number 3": what a value is. */
+const char *check_describe(const Lower *l, const Value *v);
+/* The visible or built-in name that looks most like this one: ", did you mean `acc`?" or "". */
+const char *check_similar(const Lower *l, const char *name);
+/* Is the code defined on this element type?  Reports. */
+bool check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e);
+/* Do both have one element type?  Reports, with the cast to write. */
+bool check_same_dtype(Lower *l, Src src, const Operand *x, const Operand *y);
+void check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y);
+/* Can the constant be a value of type d?  Reports. */
+bool check_fits(Lower *l, const Value *c, DType d, Src src);
+bool check_extent(Lower *l, int64_t n, Src src);
+bool check_shape(Lower *l, int rank, const int64_t *shape, Src src);
+/* May this stand in the present mode? */
+bool check_mode(Lower *l, Mode least, Src src, const char *thing);
+
+/* ---- check_const.c: arithmetic at compile time ---------------------------------------------------------- */
+
+bool value_is_const(const Value *v);
+Value value_none(void);
+Value value_int(int64_t i);
+Value value_flt(double f);
+Value value_bool(bool b);
+double const_double(const Value *v);
+Value const_unary(Lower *l, Tok op, Src src, Value x);
+Value const_binary(Lower *l, Tok op, Src src, Value x, Value y);
+/* min, max and the functions of one float; false when the op has no constant form */
+bool const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, Value *out);
+
+/* ---- lower_value.c: conversions ---------------------------------------------------------------------- */
+
+Value value_of(Val *v);
+Val *put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t);
+Val *put1(Lower *l, OpCode code, Src src, Val *x, Type t);
+Val *put2(Lower *l, OpCode code, Src src, Val *x, Val *y, Type t);
+/* A constant of a scalar or tile type; it must fit. */
+Val *put_const(Lower *l, const Value *c, Type t, Src src);
+/* Index arithmetic on i64 scalars, folded. */
+Val *put_index(Lower *l, OpCode code, Src src, Val *x, Val *y);
+/* What is in memory is loaded; the rest stays. */
+Value lower_load(Lower *l, Operand o);
+bool value_is_tile(const Value *v);
+/* A register tile or scalar of exactly this type: constants adapt, smaller shapes are broadcast.
+ * NULL after a report. */
+Val *lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what);
+/* Load all, give all one element type and, by broadcasting, one shape: that of the result. */
+bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
+/* Only the shape: rank and extents of `t`, whose dtype is left alone. */
+bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
+/* Spread a value of the right element type to the shape of t. */
+Val *lower_spread(Lower *l, Src src, Value v, Type t);
+/* Edges of the elementwise combination of n operands with result type t. */
+void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
+Val *lower_index_value(Lower *l, const Expr *e, const char *what);
+/* The slice's dimension r of a shape; rank-0 values get rank `rank` by extents of 1 in front. */
+Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
+
+/* ---- lower_expr.c, lower_slice.c, lower_call.c, lower_tile.c ------------------------------------------- */
+
+Value lower_expr(Lower *l, const Expr *e);
+Operand lower_operand(Lower *l, const Expr *e);
+Value lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y);
+/* Compile-time integer, or false after a report that names `what`. */
+bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
+Value lower_slice(Lower *l, const Expr *e);
+Value lower_call(Lower *l, const Expr *e);
+/* Name of a built-in function? */
+bool lower_is_builtin(const char *name);
+const char *lower_builtin(int i); /* NULL past the last */
+Value lower_reduce(Lower *l, const Expr *e, OpCode code);
+Value lower_mean(Lower *l, const Expr *e);
+Value lower_transpose(Lower *l, const Expr *e);
+Value lower_swap(Lower *l, const Expr *e); /* x.T */
+Value lower_iota(Lower *l, const Expr *e);
+Value lower_reshape(Lower *l, const Expr *e);
+/* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
+bool lower_is_plain_dot(const Expr *e);
+Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
+
+/* ---- lower_stmt.c, lower_let.c, lower_flow.c -------------------------------------------------------------- */
+
+void lower_let(Lower *l, const Stmt *s);
+void lower_for(Lower *l, const Stmt *s);
+void lower_if(Lower *l, const Stmt *s);
+#endif

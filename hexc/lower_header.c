@@ -1,0 +1,154 @@
+/* lower_header.c - constants and tunables get their values: from the program or from -D. */
+#include "hexc/lower.h"
+#include <string.h>
+
+/* Values a tunable may list. */
+enum { CHOICE_MAX = 4096 };
+
+typedef struct Choices {
+	int64_t *v;
+	int n, cap;
+} Choices;
+
+/* The last -D of that name, or NULL. */
+static const Define *
+find_define(const Lower *l, const char *name)
+{
+	for (int i = l->ndef - 1; i >= 0; i--)
+		if (strcmp(l->def[i].name, name) == 0)
+			return &l->def[i];
+	return NULL;
+}
+
+static bool
+has(const Choices *c, int64_t x)
+{
+	for (int i = 0; i < c->n; i++)
+		if (c->v[i] == x)
+			return true;
+	return false;
+}
+
+static void
+add_choice(Lower *l, Choices *c, int64_t x)
+{
+	if (!has(c, x))
+		VEC_PUSH(l->arena, c->v, c->n, c->cap, x);
+}
+
+static bool
+add_range(Lower *l, const Clause *cl, Choices *c, const Range *r)
+{
+	const char *what = arena_printf(l->arena, "a value of tunable `%s`", cl->name);
+	int64_t lo, hi;
+
+	if (!lower_const_int(l, r->lo, what, &lo))
+		return false;
+	hi = lo;
+	if (r->hi && !lower_const_int(l, r->hi, what, &hi))
+		return false;
+	if (hi < lo) {
+		diag_error(l->diag, r->lo->src, "the range %lld..%lld of tunable `%s` is empty: write the "
+		           "smaller number first", (long long)lo, (long long)hi, cl->name);
+		return false;
+	}
+	if ((uint64_t)hi - (uint64_t)lo >= CHOICE_MAX) {
+		diag_error(l->diag, r->lo->src, "tunable `%s` lists more than %d values", cl->name,
+		           CHOICE_MAX);
+		return false;
+	}
+	for (int64_t x = lo; x < hi; x++)
+		add_choice(l, c, x);
+	add_choice(l, c, hi);
+	return true;
+}
+
+static const char *
+choices_text(Lower *l, const Choices *c)
+{
+	Text t = { .arena = l->arena };
+
+	for (int i = 0; i < c->n && i < 24; i++)
+		text_printf(&t, "%s%lld", i ? ", " : "", (long long)c->v[i]);
+	if (c->n > 24)
+		text_printf(&t, ", ... %lld", (long long)c->v[c->n - 1]);
+	return t.s;
+}
+
+static bool
+tune_value(Lower *l, const Clause *c, int64_t *out)
+{
+	const Define *d = find_define(l, c->name);
+	Choices list = { NULL, 0, 0 };
+	bool ok = true;
+
+	for (int i = 0; i < c->nrange; i++)
+		ok &= add_range(l, c, &list, &c->range[i]);
+	if (!ok)
+		return false;
+	*out = list.v[0];
+	if (c->value && !lower_const_int(l, c->value, "the default of a tunable", out))
+		return false;
+	if (c->value && !has(&list, *out)) {
+		diag_error(l->diag, c->value->src, "the default %lld of tunable `%s` is none of its values %s",
+		           (long long)*out, c->name, choices_text(l, &list));
+		return false;
+	}
+	if (d && !has(&list, d->value)) {
+		diag_error(l->diag, c->src, "%s=%lld is not admitted: tunable `%s` may be %s", c->name,
+		           (long long)d->value, c->name, choices_text(l, &list));
+		return false;
+	}
+	if (d)
+		*out = d->value;
+	return true;
+}
+
+static Value
+clause_value(Lower *l, const Clause *c)
+{
+	const Define *d = find_define(l, c->name);
+	int64_t x;
+
+	if (c->kind == CL_tune)
+		return tune_value(l, c, &x) ? value_int(x) : value_none();
+	if (!lower_const_int(l, c->value, "a constant", &x))
+		return value_none();
+	return value_int(d ? d->value : x);
+}
+
+static void
+set_warps(Lower *l)
+{
+	const Sym *s = sym_find(l, "WARPS");
+
+	if (!s || s->val.kind != VK_int)
+		return;
+	if (s->val.i < 1 || s->val.i > 32)
+		diag_error(l->diag, s->src, "WARPS is %lld, but a block has 1 to 32 warps",
+		           (long long)s->val.i);
+	else
+		l->k->warps = (int)s->val.i;
+}
+
+void
+lower_consts(Lower *l)
+{
+	Define *list = NULL;
+	int n = 0, cap = 0;
+
+	for (int i = 0; i < l->decl->nclause; i++) {
+		const Clause *c = &l->decl->clause[i];
+		Value v;
+
+		if (c->kind == CL_assume)
+			continue;
+		v = clause_value(l, c);
+		sym_add(l, c->name, SY_const, c->src, v);
+		if (v.kind == VK_int)
+			VEC_PUSH(l->arena, list, n, cap, ((Define){ c->name, v.i }));
+	}
+	l->k->konst = list;
+	l->k->nkonst = n;
+	set_warps(l);
+}

@@ -1,0 +1,154 @@
+/* lower_slice.c - T[start :+ extent, :, index]: a view of memory. */
+#include "hexc/lower.h"
+
+static const char *
+tensor_name(const Expr *e)
+{
+	return e->arg[0]->kind == EX_name ? e->arg[0]->name : "?";
+}
+
+/* What is sliced: memory with a name. */
+static bool
+find_base(Lower *l, const Expr *e, Value *base)
+{
+	const Expr *x = e->arg[0];
+
+	if (x->kind != EX_name) {
+		diag_error(l->diag, x->src, "only a tensor or shared tile that has a name can be sliced%s",
+		           x->kind == EX_index ? ": slice it once" : "");
+		return false;
+	}
+	if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "a slice of `%s`", x->name)))
+		return false;
+	*base = lower_expr(l, x);
+	if (base->kind == VK_none)
+		return false;
+	if (base->kind == VK_view)
+		return true;
+	if (value_is_tile(base))
+		diag_error(l->diag, e->src, "`%s` is a register tile and cannot be sliced: keep it in shared "
+		           "memory, `let %s: shared = ...`", x->name, x->name);
+	else
+		diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name,
+		           check_describe(l, base));
+	return false;
+}
+
+/* Starts before 0, and beyond the end of shared memory, are mistakes where they are known. */
+static bool
+check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, int64_t extent,
+             const Type *t)
+{
+	int64_t at;
+
+	if (!val_is_const(start, &at))
+		return true;
+	if (at < 0) {
+		diag_error(l->diag, s->at->src, "the slice of `%s` starts at %lld, before its first element",
+		           tensor_name(e), (long long)at);
+		return false;
+	}
+	if (t->space == S_shared && at > t->shape[d] - extent) {
+		diag_error(l->diag, s->src, "the slice reaches element %lld of dimension %d, but shared tile "
+		           "`%s` has %lld there", (long long)(at + extent - 1), d, tensor_name(e),
+		           (long long)t->shape[d]);
+		return false;
+	}
+	return true;
+}
+
+/* The whole of dimension d. */
+static bool
+slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, int64_t *extent)
+{
+	if (t->shape[d] < 0) {
+		diag_error(l->diag, src, "dimension %d of `%s` has a run-time size: write `start :+ EXTENT` "
+		           "with a compile-time extent", d, tensor_name(e));
+		return false;
+	}
+	*start = ir_const(l->b, NULL, 0);
+	*extent = t->shape[d];
+	return true;
+}
+
+static bool
+slice_dim(Lower *l, const Expr *e, int d, const Type *t, Val **start, int64_t *extent, bool *drop)
+{
+	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
+
+	*drop = false;
+	if (!s || s->kind == SL_all)
+		return slice_all(l, e, s ? s->src : e->src, d, t, start, extent);
+	*extent = 1;
+	*drop = s->kind == SL_one;
+	*start = lower_index_value(l, s->at, "the start of a slice");
+	if (s->kind == SL_range && (!lower_const_int(l, s->extent, "the extent of a slice", extent) ||
+	                            !check_extent(l, *extent, s->extent->src)))
+		return false;
+	return *start && check_inside(l, e, s, d, *start, *extent, t);
+}
+
+/* Where the elements end that exist along dim d of the slice. */
+static const Edge *
+edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent)
+{
+	const Type *t = &base->v->type;
+	const Param *p = &l->k->param[base->v->index];
+	const Edge *r = NULL;
+	int64_t at, size;
+	Edge *e;
+
+	if (t->space == S_global) {
+		if (val_is_const(p->size[d], &size) && val_is_const(start, &at) && at <= size - extent)
+			return NULL;
+		e = NEW(l->arena, Edge);
+		*e = (Edge){ p->size[d], start, NULL };
+		return e;
+	}
+	for (const Edge *x = base->edge[d]; x; x = x->also) {
+		e = NEW(l->arena, Edge);
+		*e = (Edge){ x->size, put_index(l, O_add, (Src){ 0 }, x->start, start), r };
+		r = e;
+	}
+	return r;
+}
+
+Value
+lower_slice(Lower *l, const Expr *e)
+{
+	Value base, res = { .kind = VK_view };
+	Val *in[RANK_MAX + 1];
+	int64_t shape[RANK_MAX], extent, mask = 0;
+	bool ok = true;
+	int rank = 0;
+	Type t;
+
+	if (!find_base(l, e, &base))
+		return value_none();
+	t = base.v->type;
+	if (e->nslice > t.rank) {
+		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", e->nslice,
+		           tensor_name(e), t.rank);
+		return value_none();
+	}
+	in[0] = base.v;
+	for (int d = 0; d < t.rank; d++) {
+		bool drop;
+
+		if (!slice_dim(l, e, d, &t, &in[1 + d], &extent, &drop)) {
+			ok = false;
+			continue;
+		}
+		if (drop) {
+			mask |= (int64_t)1 << d;
+			continue;
+		}
+		res.edge[rank] = edge_of(l, &base, d, in[1 + d], extent);
+		shape[rank++] = extent;
+	}
+	if (!ok || !check_shape(l, rank, shape, e->src))
+		return value_none();
+	res.v = put_op(l, O_view, e->src, 1 + t.rank, in, type_tile(t.dtype, t.space, rank, shape));
+	res.v->def->imm[0] = mask;
+	return res;
+}

@@ -1,0 +1,189 @@
+/* parse.c - kernels of a file, and the parser's common parts. */
+#include "hexc/parse.h"
+#include <stdio.h>
+#include <string.h>
+
+bool
+parse_is(const Parser *p, Tok k)
+{
+	return p->tok->kind == k;
+}
+
+bool
+parse_is_word(const Parser *p, const char *word)
+{
+	return p->tok->kind == TK_name && strcmp(p->tok->u.name, word) == 0;
+}
+
+void
+parse_next(Parser *p)
+{
+	p->last = p->tok;
+	if (p->tok->kind != TK_end)
+		p->tok++;
+}
+
+bool
+parse_accept(Parser *p, Tok k)
+{
+	if (!parse_is(p, k))
+		return false;
+	parse_next(p);
+	return true;
+}
+
+void
+parse_error(Parser *p, Src src, const char *fmt, ...)
+{
+	char msg[400];
+	va_list ap;
+
+	if (p->panic)
+		return;
+	p->panic = true;
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof msg, fmt, ap);
+	va_end(ap);
+	diag_error(p->diag, src, "%s", msg);
+}
+
+const char *
+parse_found(Parser *p)
+{
+	const Token *t = p->tok;
+
+	if (t->kind == TK_end)
+		return "the file ends";
+	return arena_printf(p->arena, "found `%.*s`", (int)(t->src.len > 40 ? 40 : t->src.len),
+	                    p->text + t->at);
+}
+
+bool
+parse_expect(Parser *p, Tok k, const char *where)
+{
+	Src src = p->tok->src;
+
+	if (parse_accept(p, k))
+		return true;
+	/* A missing end mark is missing where the line before ended. */
+	if ((k == TK_semi || p->tok->kind == TK_end) && p->last && p->last->src.line != src.line)
+		src = (Src){ p->last->src.line, p->last->src.col + p->last->src.len, 1 };
+	parse_error(p, src, "expected %s %s, but %s", tok_name(k), where, parse_found(p));
+	return false;
+}
+
+const char *
+parse_name(Parser *p, const char *what, Src *src)
+{
+	*src = p->tok->src;
+	if (parse_is(p, TK_name)) {
+		parse_next(p);
+		return p->last->u.name;
+	}
+	if (p->tok->kind >= TK_kernel && p->tok->kind <= TK_false)
+		parse_error(p, *src, "%s is a reserved word and cannot name %s: choose another name",
+		            tok_name(p->tok->kind), what);
+	else
+		parse_error(p, *src, "expected a name for %s, but %s", what, parse_found(p));
+	return "?";
+}
+
+Src
+parse_span(const Parser *p, const Token *from, const Token *to)
+{
+	size_t end = (size_t)to->at + to->src.len, at = from->at;
+
+	if (to->kind == TK_end)
+		end = p->len;
+	while (at < end && p->text[at] != '\n' && p->text[at] != '\r')
+		at++;
+	return (Src){ from->src.line, from->src.col, at > from->at ? (uint32_t)(at - from->at) : 1 };
+}
+
+void
+parse_sync(Parser *p)
+{
+	int depth = 0;
+
+	p->panic = false;
+	for (;; parse_next(p)) {
+		switch (p->tok->kind) {
+		case TK_end:
+		case TK_kernel:
+			return;
+		case TK_lbrace: depth++; break;
+		case TK_rbrace:
+			if (depth == 0)
+				return;
+			if (--depth == 0) {
+				parse_next(p);
+				return;
+			}
+			break;
+		case TK_semi:
+			if (depth == 0) {
+				parse_next(p);
+				return;
+			}
+			break;
+		case TK_let:
+		case TK_var:
+		case TK_for:
+		case TK_pipeline:
+		case TK_if:
+		case TK_grid:
+		case TK_async:
+		case TK_commit:
+		case TK_wait:
+		case TK_barrier:
+			if (depth == 0)
+				return;
+			break;
+		default: break;
+		}
+	}
+}
+
+static KernelDecl *
+parse_kernel(Parser *p)
+{
+	KernelDecl *k = NEW(p->arena, KernelDecl);
+
+	parse_next(p);
+	k->name = parse_name(p, "the kernel", &k->src);
+	parse_header(p, k);
+	if (!parse_is(p, TK_lbrace)) {
+		/* The header is broken: go on with the body, which may be fine. */
+		p->panic = false;
+		while (!parse_is(p, TK_lbrace) && !parse_is(p, TK_end) && !parse_is(p, TK_kernel))
+			parse_next(p);
+	}
+	p->panic = false;
+	if (parse_accept(p, TK_lbrace))
+		k->body = parse_body(p, &k->end);
+	return k;
+}
+
+KernelDecl *
+parse_file(Unit *u)
+{
+	Parser p = { .arena = u->arena, .diag = u->diag, .text = u->text, .len = u->len };
+	KernelDecl *first = NULL, **link = &first;
+
+	p.tok = lex_all(u->arena, u->diag, u->text, u->len);
+	while (!parse_is(&p, TK_end)) {
+		if (parse_is(&p, TK_kernel)) {
+			*link = parse_kernel(&p);
+			link = &(*link)->next;
+			continue;
+		}
+		p.panic = false;
+		parse_error(&p, p.tok->src, "expected `kernel NAME(...) { ... }`, but %s", parse_found(&p));
+		while (!parse_is(&p, TK_kernel) && !parse_is(&p, TK_end))
+			parse_next(&p);
+	}
+	if (!first && !u->diag->nerror)
+		diag_error(u->diag, p.tok->src,
+		           "the file holds no kernel: write `kernel NAME(...) { ... }`");
+	return first;
+}
