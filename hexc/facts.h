@@ -32,8 +32,6 @@ int64_t gcd64(int64_t x, int64_t y);      /* of magnitudes; gcd(0, x) = x */
 int64_t pow2_part(int64_t x);             /* largest power of two dividing x > 0 */
 int64_t floor_div(int64_t x, int64_t c);  /* c > 0 */
 /* False: does not fit. */
-bool add64(int64_t x, int64_t y, int64_t *r);
-bool mul64(int64_t x, int64_t y, int64_t *r);
 
 /* Are both the same expression over the same values?  Only pure index arithmetic is compared. */
 bool val_same(const Val *x, const Val *y, int depth);

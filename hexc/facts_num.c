@@ -25,31 +25,3 @@ floor_div(int64_t x, int64_t c)
 {
 	return x / c - (x % c < 0);
 }
-
-bool
-add64(int64_t x, int64_t y, int64_t *r)
-{
-	if (y > 0 ? x > INT64_MAX - y : x < INT64_MIN - y)
-		return false;
-	*r = x + y;
-	return true;
-}
-
-bool
-mul64(int64_t x, int64_t y, int64_t *r)
-{
-	if (x == 0 || y == 0) {
-		*r = 0;
-		return true;
-	}
-	if (x == INT64_MIN || y == INT64_MIN) {
-		if (x != 1 && y != 1)
-			return false;
-	} else {
-		int64_t ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
-		if (ax > INT64_MAX / ay)
-			return false;
-	}
-	*r = x * y;
-	return true;
-}

@@ -161,3 +161,31 @@ arena_step(Arena *a)
 	if (a->cancel && a->steps % 1024 == 0 && a->cancel(a->user))
 		arena_fail(a, ARENA_LIMIT, "cancelled");
 }
+
+bool
+add64(int64_t x, int64_t y, int64_t *r)
+{
+	if (y > 0 ? x > INT64_MAX - y : x < INT64_MIN - y)
+		return false;
+	*r = x + y;
+	return true;
+}
+
+bool
+mul64(int64_t x, int64_t y, int64_t *r)
+{
+	if (x == 0 || y == 0) {
+		*r = 0;
+		return true;
+	}
+	if (x == INT64_MIN || y == INT64_MIN) {
+		if (x != 1 && y != 1)
+			return false;
+	} else {
+		int64_t ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
+		if (ax > INT64_MAX / ay)
+			return false;
+	}
+	*r = x * y;
+	return true;
+}

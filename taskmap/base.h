@@ -80,6 +80,10 @@ typedef struct Text {
 void text_printf(Text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void text_add(Text *t, const char *s, size_t n);
 
+/* *r = x + y, x * y; false when the result does not fit. */
+bool add64(int64_t x, int64_t y, int64_t *r);
+bool mul64(int64_t x, int64_t y, int64_t *r);
+
 /* push one element to an arena array that doubles: VEC_PUSH(arena, ptr, count, capacity, value) */
 #define VEC_PUSH(a, ptr, n, cap, value)                                                            \
 	do {                                                                                       \

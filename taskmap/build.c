@@ -2,27 +2,6 @@
 #include "taskmap/modes.h"
 #include <string.h>
 
-bool
-mul64(int64_t a, int64_t b, int64_t *r)
-{
-	uint64_t ua = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
-	uint64_t ub = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-
-	if (ua != 0 && ub > (uint64_t)INT64_MAX / ua)
-		return false;
-	*r = a * b;
-	return true;
-}
-
-bool
-add64(int64_t a, int64_t b, int64_t *r)
-{
-	if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)
-		return false;
-	*r = a + b;
-	return true;
-}
-
 void
 layout_init(Layout *l, int ndim)
 {

@@ -16,8 +16,6 @@ typedef struct Modes {
 	Iter it[MODES_MAX];
 } Modes;
 
-bool mul64(int64_t a, int64_t b, int64_t *r);
-bool add64(int64_t a, int64_t b, int64_t *r);
 
 /* An empty dim becomes a leaf 1:0. */
 void modes_from_layout(Modes *m, const Layout *l);
