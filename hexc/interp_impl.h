@@ -100,8 +100,9 @@ void interp_mem_start(Interp *it);
 
 /* ---- races (interp_race.c) ---- */
 
-/* Op o reads or writes element `at` of a shared tile.  False: a barrier is missing. */
-bool race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async);
+/* Op o reads or writes element `at` of a shared tile, element `elt` of its own.  False: a barrier is missing. */
+bool race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async,
+                 int64_t elt);
 /* Async copies up to commit `group` have completed, for the thread that issued them. */
 void race_wait(Interp *it, int64_t group);
 void race_barrier(Interp *it);

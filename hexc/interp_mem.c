@@ -166,7 +166,7 @@ read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val,
 			return interp_fault(it, INTERP_E_FAULT, o,
 			                    "element %lld of a shared tile is read, but nothing wrote it",
 			                    (long long)from);
-		if (s->watched && !race_access(it, o, s, from, false, false))
+		if (s->watched && !race_access(it, o, s, from, false, false, at + j))
 			return false;
 		memcpy(val->f + at + j, s->f + from, sizeof *s->f);
 	}
@@ -225,7 +225,7 @@ write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val
 	for (int64_t j = 0; j < row->hi; j++) {
 		int64_t to = row->at + j * row->stride;
 
-		if (s->watched && !race_access(it, o, s, to, true, async))
+		if (s->watched && !race_access(it, o, s, to, true, async, at + j))
 			return false;
 		s->init[to] = 1;
 		memcpy(s->f + to, val->f + at + j, sizeof *s->f);

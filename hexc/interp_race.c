@@ -13,6 +13,8 @@ typedef struct Shadow {
 	int64_t wepoch, repoch; /* when, in barriers; -1: never */
 	int64_t group;          /* async write: the commit that closes it; 0: not async */
 	uint64_t serial;        /* execution of wop */
+	int64_t elt;            /* which element of wop's tile: the same one is the same thread's */
+	int64_t elt;            /* element of wop's tile: tells whose thread wrote */
 } Shadow;
 
 static void
@@ -73,11 +75,12 @@ write_open(const Interp *it, const Shadow *c)
 }
 
 static bool
-touch(Interp *it, Shadow *c, const Op *o, const void *owner, bool write, int64_t group)
+touch(Interp *it, Shadow *c, const Op *o, const void *owner, bool write, int64_t group, int64_t elt)
 {
-	if (write && c->wepoch >= 0 && c->serial == it->serial && c->wop == o)
-		return true;
-	if (write_open(it, c))
+	/* elements that share a byte; a store done again, by the thread that did it before */
+	bool again = write && c->wop == o && (c->serial == it->serial || (!c->group && c->elt == elt));
+
+	if (write_open(it, c) && !again)
 		return missing(it, o, write ? "writes" : "reads", c->wop,
 		               c->group > it->waited ? "writes, with no wait or" : "writes,");
 	if (!write) {
@@ -90,13 +93,14 @@ touch(Interp *it, Shadow *c, const Op *o, const void *owner, bool write, int64_t
 		c->repoch = it->epoch;
 		return true;
 	}
-	if (c->repoch == it->epoch)
+	if (c->repoch == it->epoch && c->repoch >= 0)
 		return missing(it, o, "writes", c->rop, "reads,");
 	c->owner = owner;
 	c->wop = o;
 	c->wepoch = it->epoch;
 	c->group = group;
 	c->serial = it->serial;
+	c->elt = elt;
 	return true;
 }
 
@@ -117,12 +121,12 @@ element_offset(const Shared *s, int64_t at)
 }
 
 bool
-race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async)
+race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async, int64_t elt)
 {
 	int64_t group = async ? it->groups + 1 : 0, bit, lo, hi;
 
 	if (s->shadow)
-		return touch(it, &s->shadow[at], o, s, write, group);
+		return touch(it, &s->shadow[at], o, s, write, group, elt);
 	bit = element_offset(s, at) * dtype_info[s->dtype].bits;
 	lo = s->alloc->imm[0] + bit / 8;
 	hi = s->alloc->imm[0] + (bit + dtype_info[s->dtype].bits - 1) / 8;
@@ -131,7 +135,7 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 			return interp_fault(it, INTERP_E_FAULT, o,
 			                    "internal: a shared tile reaches byte %lld of %lld", (long long)lo,
 			                    (long long)it->memory_size);
-		if (!touch(it, &it->memory[lo], o, s, write, group))
+		if (!touch(it, &it->memory[lo], o, s, write, group, elt))
 			return false;
 	}
 	return true;
@@ -171,7 +175,7 @@ race_scratch(Interp *it, const Op *o)
 		race_barrier(it);
 		it->serial++;
 		for (int64_t b = p->scratch_off; it->memory && b < end && b < it->memory_size; b++)
-			if (!touch(it, &it->memory[b], o, o, write, 0))
+			if (!touch(it, &it->memory[b], o, o, write, 0, 0))
 				return false;
 	}
 	return true;

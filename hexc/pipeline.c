@@ -14,8 +14,8 @@
  *     what the body computes, on the buffer of iteration i
  *
  * and the first S-1 iterations' copies stand in front of the loop.  Copies are issued before the
- * computation so that they have all of it to land in.  The last copy is waited for by the last
- * iteration, so nothing is in flight behind the loop.  The buffer's number is carried and wraps.
+ * computation so that they have all of it to land in.  The buffer's number is carried and wraps.  A
+ * `wait 0` behind the loop says that nothing is in flight there.
  * With one stage: copy, commit, wait 0, barrier, compute, barrier.
  *
  * Loads from global memory to registers whose address depends likewise on the counter only are made one

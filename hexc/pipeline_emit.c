@@ -314,6 +314,8 @@ pipe_multi(Pipe *p)
 		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
 		sync_new(b, at, O_barrier, p->loop->src, 0);
 		issue(p, b, at, iteration(p, b, at, iv, p->stages - 1), p->fill);
+		/* only empty groups are open behind the loop, but this says so to those who reuse the memory */
+		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
 	}
 	for (int i = 0; i < p->nahead; i++) {
 		p->ahead[i].now = carry(p, p->ahead[i].first);
