@@ -154,13 +154,13 @@ check:
 	@$(BOOTSTRAP) check
 	@$(MAKE) check-built
 
-check-built: all $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
+check-built: all $B/demo $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 check-unit: $(LIBA) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)
 
-check-scripts: all
+check-scripts: all $B/demo
 	@$(RUNTESTS) $(TEST_SH)
 
 check-gpu:

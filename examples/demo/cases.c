@@ -39,22 +39,23 @@ vector_add(Case *c)
 static void
 softmax(Case *c)
 {
-	Tensor *x = add(c, "X", F16, ROWS * COLS, false), *y = add(c, "Y", F16, ROWS * COLS, true);
+	Tensor *x = add(c, "X", F32, ROWS * COLS, false), *y = add(c, "Y", F32, ROWS * COLS, true);
 
 	read_npy("examples/data/minilm_tokens_x.npy", x);
 	for (size_t i = 0; i < ROWS; i++) {
 		const double *row = x->v + i * COLS;
-		double top = -INFINITY, sum = 0;
-		for (size_t j = 0; j < COLS; j++)
+		double top = -INFINITY, low = INFINITY, sum = 0;
+		for (size_t j = 0; j < COLS; j++) {
 			top = fmax(top, row[j]);
+			low = fmin(low, row[j]);
+		}
 		for (size_t j = 0; j < COLS; j++)
 			sum += exp(row[j] - top);
 		for (size_t j = 0; j < COLS; j++) {
 			double p = exp(row[j] - top) / sum;
 			y->v[i * COLS + j] = p;
-			/* exp2(x * log2(e)) in f32, twice; a sum of COLS terms; a division */
-			y->allow[i * COLS + j] = f16_half_ulp(p) +
-			                         p * (2 * (top - row[j]) + COLS + 16) * 0x1p-23;
+			/* exp(x) as exp2(x * log2(e)): its argument is off by its own rounding; sums of COLS */
+			y->allow[i * COLS + j] = p * (2 * (top - low) + COLS + 16) * 0x1p-23;
 		}
 	}
 	size(c, "M", ROWS);
@@ -64,8 +65,8 @@ softmax(Case *c)
 static void
 layer_norm(Case *c)
 {
-	Tensor *x = add(c, "X", F16, ROWS * COLS, false), *g = add(c, "G", F16, COLS, false);
-	Tensor *b = add(c, "B", F16, COLS, false), *y = add(c, "Y", F16, ROWS * COLS, true);
+	Tensor *x = add(c, "X", F32, ROWS * COLS, false), *g = add(c, "gamma", F32, COLS, false);
+	Tensor *b = add(c, "beta", F32, COLS, false), *y = add(c, "Y", F32, ROWS * COLS, true);
 
 	read_npy("examples/data/minilm_tokens_x.npy", x);
 	random_fill(g, 3);
@@ -80,15 +81,16 @@ layer_norm(Case *c)
 		for (size_t j = 0; j < COLS; j++)
 			var += (row[j] - mean) * (row[j] - mean) / COLS;
 		for (size_t j = 0; j < COLS; j++) {
-			double scale = g->v[j] / sqrt(var + 1e-5), z = (row[j] - mean) * scale + b->v[j];
-			y->v[i * COLS + j] = z;
-			/* f32 sums for mean and variance, the rest elementwise */
-			y->allow[i * COLS + j] = f16_half_ulp(z) + 0x1p-20 * (fabs(z) + fabs(b->v[j])) +
-			                         0x1p-23 * COLS * (mass * fabs(scale) + fabs(z));
+			double scale = g->v[j] / sqrt(var + 1e-5), z = (row[j] - mean) * scale;
+			y->v[i * COLS + j] = z + b->v[j];
+			/* f32 sums of COLS for the mean and the variance, the rest elementwise */
+			y->allow[i * COLS + j] = 0x1p-23 * COLS * (mass * fabs(scale) + fabs(z)) +
+			                         0x1p-21 * (fabs(z) + fabs(b->v[j]));
 		}
 	}
 	size(c, "M", ROWS);
 	size(c, "N", COLS);
+	scalar(c, "eps", 1e-5);
 }
 
 static void
@@ -106,22 +108,25 @@ gemm_f16(Case *c)
 }
 
 /* Rows of w to 4 bits: each group of 128 gets the f16 scale and the whole zero point that map its range
- * onto 0..15.  Without zero points the range is symmetric around code 8. */
+ * onto 0..15; without zero points the range is symmetric around code 8.  Scales and zero points lie as
+ * [GROUPS, COLS], so that neighbours in n are neighbours in memory. */
 static void
 quantize(const double *w, Tensor *q, Tensor *s, Tensor *z)
 {
 	for (size_t g = 0; g < COLS * GROUPS; g++) {
 		const double *x = w + g * GROUP;
-		double lo = 0, hi = 0, zero = 8;
+		size_t at = g % GROUPS * COLS + g / GROUPS;
+		double lo = 0, hi = 0, zero = 8, scale;
 		for (size_t i = 0; i < GROUP; i++) {
 			lo = fmin(lo, x[i]);
 			hi = fmax(hi, x[i]);
 		}
-		s->v[g] = f16_round(z ? (hi - lo) / 15 : fmax(hi / 7, -lo / 8));
+		scale = f16_round(z ? (hi - lo) / 15 : fmax(hi / 7, -lo / 8));
 		if (z)
-			z->v[g] = zero = fmin(15, nearbyint(-lo / s->v[g]));
+			z->v[at] = zero = fmin(15, nearbyint(-lo / scale));
+		s->v[at] = scale;
 		for (size_t i = 0; i < GROUP; i++)
-			q->v[g * GROUP + i] = fmin(15, fmax(0, nearbyint(x[i] / s->v[g]) + zero));
+			q->v[g * GROUP + i] = fmin(15, fmax(0, nearbyint(x[i] / scale) + zero));
 	}
 	store(q);
 	store(s);
@@ -134,8 +139,10 @@ dequantized(const Tensor *q, const Tensor *s, const Tensor *z)
 {
 	double *w = need(q->n, sizeof *w);
 
-	for (size_t i = 0; i < q->n; i++)
-		w[i] = f16_round((q->v[i] - (z ? z->v[i / GROUP] : 8)) * s->v[i / GROUP]);
+	for (size_t i = 0; i < q->n; i++) {
+		size_t at = i % COLS / GROUP * COLS + i / COLS;
+		w[i] = f16_round((q->v[i] - (z ? z->v[at] : 8)) * s->v[at]);
+	}
 	return w;
 }
 
@@ -171,7 +178,7 @@ gemm_w4a16(Case *c)
 }
 
 static void
-gemm_w4a16_nozero(Case *c)
+gemm_w4a16_sym(Case *c)
 {
 	w4a16(c, false);
 }
@@ -182,6 +189,6 @@ const Example examples[] = {
 	{ "layer_norm", layer_norm },
 	{ "gemm_f16", gemm_f16 },
 	{ "gemm_w4a16", gemm_w4a16 },
-	{ "gemm_w4a16_nozero", gemm_w4a16_nozero },
+	{ "gemm_w4a16_sym", gemm_w4a16_sym },
 	{ NULL, NULL },
 };

@@ -54,6 +54,7 @@ double f16_half_ulp(double x);
 void *need(size_t n, size_t size);
 Tensor *add(Case *c, const char *name, Elt elt, size_t n, bool out);
 void size(Case *c, const char *name, int64_t i);
+void scalar(Case *c, const char *name, double f); /* of type f32 */
 /* Values to memory, rounded to what it can hold. */
 void store(Tensor *t);
 double load(const Tensor *t, size_t i);

@@ -156,8 +156,12 @@ arguments(sim *s, const hexc_module *m, Case *c, uint32_t nparam, hexc_arg *arg,
 		for (int j = 0; j < c->nsize && p.kind != HEXC_POINTER && !found; j++) {
 			if (strcmp(c->size[j].name, p.name))
 				continue;
+			float f = (float)c->size[j].f;
 			arg[i].i = c->size[j].i;
+			arg[i].f = f;
 			value[i] = (uint64_t)c->size[j].i;
+			if (p.kind == HEXC_SCALAR)
+				memcpy(&value[i], &f, sizeof f);
 			found = true;
 		}
 		if (!found)

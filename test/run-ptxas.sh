@@ -1,0 +1,35 @@
+#!/bin/sh
+# ptxas accepts the PTX of every example for every arch it knows, without spills and without warnings about
+# tensor cores (C75xx).  Prints registers, a line for each kernel.
+HEXC=${HEXC:-build/hexc}
+PATH=$PATH:/usr/local/cuda/bin
+command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+bad=0
+for src in examples/*.hexc; do
+	for arch in $("$HEXC" --list-archs | awk '{ print $1 }'); do
+		"$HEXC" --emit-ptx "$src" --arch "$arch" -o "$dir/k.ptx" || { bad=1; continue; }
+		if ! ptxas -arch="$arch" -v "$dir/k.ptx" -o /dev/null >"$dir/log" 2>&1; then
+			grep -q 'not defined for option\|Unsupported .version' "$dir/log" && continue # an arch or PTX that this ptxas does not know
+			echo "$src $arch: ptxas refuses it"
+			sed -n 1,5p "$dir/log"
+			bad=1
+			continue
+		fi
+		if grep -E 'C75[0-9][0-9]|[1-9][0-9]* bytes spill' "$dir/log"; then
+			echo "$src $arch: spills or a warning"
+			bad=1
+		fi
+		printf '%-28s %-7s %s\n' "${src#examples/}" "$arch" "$(sed -n 's/.*Used \([0-9]* registers\).*/\1/p' "$dir/log" | tr '\n' ' ')"
+	done
+done
+# What the matrix products must be made of.
+for src in examples/gemm_f16.hexc examples/gemm_w4a16.hexc; do
+	[ -f $src ] || continue
+	"$HEXC" --emit-ptx $src --arch sm_80 >"$dir/k.ptx" || bad=1
+	for want in 'ldmatrix.sync.aligned.m8n8.x4' 'mma.sync.aligned.m16n8k16' 'cp.async.cg.shared.global .*, 16'; do
+		grep -q "$want" "$dir/k.ptx" || { echo "$src: no $want in its PTX"; bad=1; }
+	done
+done
+exit $bad
