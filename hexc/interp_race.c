@@ -14,7 +14,6 @@ typedef struct Shadow {
 	int64_t group;          /* async write: the commit that closes it; 0: not async */
 	uint64_t serial;        /* execution of wop */
 	int64_t elt;            /* which element of wop's tile: the same one is the same thread's */
-	int64_t elt;            /* element of wop's tile: tells whose thread wrote */
 } Shadow;
 
 static void
