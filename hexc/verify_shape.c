@@ -97,7 +97,6 @@ kinds(OpCode code)
 	unsigned ints = 1u << K_sint | 1u << K_uint, flt = 1u << K_flt, pred = 1u << K_pred;
 
 	switch ((int)code) {
-	case O_mod:
 	case O_shl:
 	case O_shr: return ints;
 	case O_and:

@@ -1,0 +1,254 @@
+/* test_text.c - the IR's text form: what is printed reads back to the same bytes; garbage gets a diagnostic. */
+#include "hexc/ir_text.h"
+#include "test/ir/util_ir.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+/* Holds every construct once. */
+static const char whole[] =
+	"kernel \"od\\\"d\\x0a\" !1:2+3 {\n"
+	"  warps 8\n"
+	"  smem 4096\n"
+	"  const BM = -64\n"
+	"  const G = 128\n"
+	"  param %1.A tensor A : global u4[?, 64] read size %3.M, %20 stride %20, %21 !4:5+6\n"
+	"  param %2.C tensor C : global f16[?, ?] read written size %3.M, %22.\"N \\xc3\" "
+	"stride %22.\"N \\xc3\", %21\n"
+	"  param %3.M size M : i64 mult 8 lo 1 hi 9223372036854775807\n"
+	"  param %4.eps scalar eps : f32 mult 1 lo -9223372036854775808 hi 9223372036854775807\n"
+	"  grid {\n"
+	"    %10 = const imm 1 : i64\n"
+	"    %11 = lt %10, %3.M : bool\n"
+	"    yield %3.M, %10, %10\n"
+	"  }\n"
+	"  assume %11 \"M > 1\" !9:9+9\n"
+	"  body {\n"
+	"    %20 = const imm 64 : i64\n"
+	"    %21 = const imm 1 : i64 !7:8+9\n"
+	"    %22.\"N \\xc3\" = mul %3.M, %20 : i64\n"
+	"    %23 = const fimm -0.1 : reg f32[16, 64] @{(16,64):(1@lane,1@reg)+[2:16@lane]}\n"
+	"    %24.s = alloc imm -1, 128 : shared f16[16, 64] @pin{Sw<3,3,3> o (16,64):(64,1)}\n"
+	"    %25 = view %1.A, %21, %20 imm 1 : global u4[64]\n"
+	"    %26 = load %25 : reg u4[64] pick { inst ld_global_32 vec 8 map {64:1@reg} cost 0x1.8p+100 }\n"
+	"    %27, %28 = for %21, %3.M, %20, %23, %21 imm 1, 3 : reg f32[16, 64], i64 !3:3+3 "
+	"{ (%29.k : i64, %30 : reg f32[16, 64], %31 : i64)\n"
+	"      %32 = lt %29.k, %31 : bool\n"
+	"      %33 = if %32 : i64 {\n"
+	"        yield %29.k\n"
+	"      } else {\n"
+	"        yield %31\n"
+	"      }\n"
+	"      yield %30, %33\n"
+	"    }\n"
+	"    %34 = convert %27 : reg f32[16, 64] pick { inst shared vec 4 vec2 2 scratch {(16,64):(64,1)} bytes 4096 "
+	"off 16 }\n"
+	"    barrier pick { }\n"
+	"    yield\n"
+	"  }\n"
+	"}\n";
+
+START_TEST(everything_round_trips)
+{
+	Kernel *k = ir_read(u, whole);
+
+	ck_assert_str_eq(ir_text(u, k), whole);
+	ck_assert_uint_eq(k->nval, 34);
+	ck_assert_int_eq(k->warps, 8);
+	ck_assert(ir_val(k, 24)->type.pinned);
+	ck_assert_int_eq(ir_val(k, 24)->type.layout->swizzle.bits, 3);
+	ck_assert(k->param[0].size[0] == k->param[2].val && k->param[1].size[1] == ir_val(k, 22));
+}
+END_TEST
+
+START_TEST(floats_are_exact)
+{
+	uint64_t seed = 1;
+
+	for (int i = 0; i < 200000; i++) {
+		uint64_t bits, back;
+		double x, y;
+		Text t = { u->arena, NULL, 0, 0 };
+		char keep[64];
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		bits = seed ^ seed >> 29;
+		if (i % 4 == 1)
+			bits &= 0xfff0000000000fffu; /* few digits */
+		if (i % 4 == 2)
+			bits >>= 12; /* subnormal and tiny */
+		memcpy(&x, &bits, sizeof x);
+		if (i % 4 == 3) {
+			x = (double)(int64_t)(seed >> 40) / 1000;
+			memcpy(&bits, &x, sizeof bits);
+		}
+		text_float(&t, x);
+		ck_assert_uint_lt(t.n, sizeof keep);
+		ck_assert_uint_eq(text_read_float(t.s, t.n, &y), t.n);
+		memcpy(&back, &y, sizeof back);
+		ck_assert_msg(back == bits, "%s", t.s);
+		if (i % 1000 == 0) {
+			ir_unit_free(u);
+			u = ir_unit();
+		}
+	}
+}
+END_TEST
+
+START_TEST(floats_are_readable)
+{
+	static const struct { double x; const char *s; } row[] = {
+		{ 0.0, "0" }, { -0.0, "-0" }, { 1, "1" }, { -2.5, "-2.5" }, { 0.1, "0.1" }, { 1e300 * 1e10, "inf" },
+		{ 1e-6, "0.000001" }, { 1.44269504, "1.44269504" }, { 9007199254740992.0, "0x1p+53" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(row); i++) {
+		Text t = { u->arena, NULL, 0, 0 };
+		text_float(&t, row[i].x);
+		ck_assert_str_eq(t.s, row[i].s);
+	}
+}
+END_TEST
+
+/* text, what the message must hold */
+static const struct {
+	const char *text, *say;
+} wrong[] = {
+	{ "", "1:1: IR text: expected 'kernel'" },
+	{ "kernel k {", "expected warps" },
+	{ "kernel k { warps 4 }", "without a body" },
+	{ "kernel k { body { yield } } x", "1:29: IR text: something behind" },
+	{ "kernel k { body { yield", "unclosed block" },
+	{ "kernel k { body {\n  %1 = frob : i64 yield } }", "2:8: IR text: there is no op 'frob'" },
+	{ "kernel k { body { %1 = add %2, %3 : i64", "%2 is not defined" },
+	{ "kernel k { body { %1 = const : i64 %1 = const : i64", "%1 is defined twice" },
+	{ "kernel k { body { %0 = const : i64", "%0 is defined twice" },
+	{ "kernel k { body { %99999999 = const : i64", "99999999 is out of range" },
+	{ "kernel k { body { %1 = const imm 99999999999999999999 : i64", "too large" },
+	{ "kernel k { body { %1 = const imm 1,2,3,4,5,6,7,8,9 : i64", "more than 8 numbers" },
+	{ "kernel k { body { %1 = const fimm 1e5 : f32", "0 types" },
+	{ "kernel k { body { %1 = const fimm x : f32", "expected a float" },
+	{ "kernel k { body { %1 = const : i65", "expected an element type" },
+	{ "kernel k { body { %1 = const : reg f32", "expected '['" },
+	{ "kernel k { body { %1 = const : reg f32[1,1,1,1,1,1,1,1,1]", "more than 8 dims" },
+	{ "kernel k { body { %1 = const : reg f32[8] @{8:1", "unclosed layout" },
+	{ "kernel k { body { %1 = const : reg f32[8] @{8:x}", "not a layout" },
+	{ "kernel k { body { %1 = const : reg f32[8] @{(99999999999,99999999999):(1,1)}", "not a layout" },
+	{ "kernel k { body { %1, %2 = const : i64", "2 results but 1 types" },
+	{ "kernel k { body { barrier pick { what 3 } yield", "expected a field of pick" },
+	{ "kernel k { body { barrier !1:2 yield", "expected '+'" },
+	{ "kernel \"k { body { yield } }", "unclosed string" },
+	{ "kernel \"\\q\" { body { yield } }", "unknown escape" },
+	{ "kernel k { param %1 tensor A : global f16[?] read size %7 stride %8 body { yield } }", "of A is not defined" },
+	{ "kernel k { body { yield } param %1 size A : i64 }", "behind the grid" },
+	{ "kernel k { grid { yield } grid { yield } body { yield } }", "expected warps" },
+};
+
+START_TEST(garbage_is_located)
+{
+	const char *text = wrong[_i].text;
+
+	ck_assert(kernel_read(u, text, strlen(text)) == NULL);
+	ck_assert_int_eq(u->diag->nerror, 1);
+	ck_assert_msg(strstr(ir_diags(u), wrong[_i].say) != NULL, "%s", ir_diags(u));
+	ck_assert_uint_gt(u->diag->msg[0].src.line, 0);
+}
+END_TEST
+
+START_TEST(deep_nesting_is_refused)
+{
+	Text t = { u->arena, NULL, 0, 0 };
+
+	text_printf(&t, "kernel k { body { %%1 = const : bool");
+	for (int i = 0; i < 100000; i++)
+		text_printf(&t, " if %%1 {");
+	ck_assert(kernel_read(u, t.s, t.n) == NULL);
+	ck_assert(strstr(ir_diags(u), "nested") != NULL);
+}
+END_TEST
+
+static uint64_t
+random_next(uint64_t *s)
+{
+	*s = *s * 6364136223846793005u + 1442695040888963407u;
+	return *s >> 33;
+}
+
+/* Mutated text: never a crash; what is accepted prints, and what prints reads back to the same bytes. */
+START_TEST(fuzz)
+{
+	uint64_t seed = 12345;
+	size_t n = sizeof whole - 1;
+	int accepted = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		char *s = malloc(n + 1);
+		Kernel *k;
+		size_t len = n;
+		int edits = 1 + (int)(random_next(&seed) % 3);
+
+		memcpy(s, whole, n + 1);
+		while (edits-- > 0) {
+			size_t at = random_next(&seed) % len, from = random_next(&seed) % len;
+			switch (random_next(&seed) % 4) {
+			case 0: s[at] = (char)random_next(&seed); break;
+			case 1: s[at] = whole[from]; break;
+			case 2: memmove(s + at, s + at + 1, len - at); len--; break;
+			default: len = random_next(&seed) % 8 == 0 ? at + 1 : len; break;
+			}
+		}
+		k = kernel_read(u, s, len);
+		free(s);
+		if (k) {
+			const char *once = ir_text(u, k);
+			Kernel *k2 = kernel_read(u, once, strlen(once));
+			ck_assert_msg(k2 != NULL, "%s\n%s", once, ir_diags(u));
+			ck_assert_str_eq(ir_text(u, k2), once);
+			kernel_verify(k, "fuzz");
+			accepted++;
+		} else {
+			ck_assert_int_gt(u->diag->nerror, 0);
+		}
+		ir_unit_free(u);
+		u = ir_unit();
+	}
+	ck_assert_int_gt(accepted, 1000);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("ir text");
+	TCase *t = tcase_create("text");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, everything_round_trips);
+	tcase_add_test(t, floats_are_exact);
+	tcase_add_test(t, floats_are_readable);
+	tcase_add_loop_test(t, garbage_is_located, 0, (int)COUNT_OF(wrong));
+	tcase_add_test(t, deep_nesting_is_refused);
+	tcase_add_test(t, fuzz);
+	tcase_set_timeout(t, 120);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

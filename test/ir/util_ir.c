@@ -1,0 +1,131 @@
+/* util_ir.c - for tests that start from IR text. */
+#include "test/ir/util_ir.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Home {
+	Unit unit;
+	Arena arena;
+	Diag diag;
+	jmp_buf fail;
+} Home;
+
+Unit *
+ir_unit(void)
+{
+	Home *h = calloc(1, sizeof *h);
+
+	ck_assert_ptr_nonnull(h);
+	arena_init(&h->arena, NULL, NULL);
+	if (setjmp(h->fail))
+		abort();
+	h->arena.fail = &h->fail;
+	h->diag.arena = &h->arena;
+	h->unit.arena = &h->arena;
+	h->unit.diag = &h->diag;
+	h->unit.target = target_find("sm_80");
+	h->unit.file = "test.ir";
+	return &h->unit;
+}
+
+void
+ir_unit_free(Unit *u)
+{
+	arena_free(u->arena);
+	free((Home *)u);
+}
+
+const char *
+ir_wrap(Unit *u, const char *body)
+{
+	return arena_printf(u->arena,
+	                    "kernel t {\n  warps 4\n"
+	                    "  param %%1.A tensor A : global f16[?, ?] read size %%3, %%4 stride %%4, %%5\n"
+	                    "  param %%2.C tensor C : global f16[?, ?] written size %%3, %%4 stride %%4, %%5\n"
+	                    "  param %%3.M size M : i64 mult 1 lo 1 hi 9223372036854775807\n"
+	                    "  param %%4.K size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
+	                    "  grid {\n"
+	                    "    %%6 = const imm 127 : i64\n"
+	                    "    %%7 = const imm 128 : i64\n"
+	                    "    %%8 = add %%3, %%6 : i64\n"
+	                    "    %%9 = div %%8, %%7 : i64\n"
+	                    "    yield %%9, %%9, %%9\n"
+	                    "  }\n"
+	                    "  body {\n"
+	                    "    %%5 = const imm 1 : i64\n"
+	                    "%s\n"
+	                    "    yield\n  }\n}\n",
+	                    body);
+}
+
+const char *
+ir_diags(Unit *u)
+{
+	Text t = { u->arena, NULL, 0, 0 };
+
+	text_printf(&t, "%s", "");
+	for (int i = 0; i < u->diag->n; i++)
+		text_printf(&t, "%u:%u: %s\n", (unsigned)u->diag->msg[i].src.line,
+		            (unsigned)u->diag->msg[i].src.col, u->diag->msg[i].text);
+	return t.s ? t.s : "";
+}
+
+Kernel *
+ir_read(Unit *u, const char *text)
+{
+	Kernel *k = kernel_read(u, text, strlen(text));
+
+	ck_assert_msg(k != NULL, "%s", ir_diags(u));
+	return k;
+}
+
+const char *
+ir_text(Unit *u, const Kernel *k)
+{
+	Text t = { u->arena, NULL, 0, 0 };
+
+	kernel_print(&t, k);
+	return t.s;
+}
+
+static Val *
+find(Block *b, uint32_t id)
+{
+	OpWalk w;
+
+	for (int i = 0; i < b->narg; i++)
+		if (b->arg[i]->id == id)
+			return b->arg[i];
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
+		for (int i = 0; i < o->nout; i++)
+			if (o->out[i]->id == id)
+				return o->out[i];
+		for (int r = 0; r < 2 && o->blk[r]; r++)
+			for (int i = 0; i < o->blk[r]->narg; i++)
+				if (o->blk[r]->arg[i]->id == id)
+					return o->blk[r]->arg[i];
+	}
+	return NULL;
+}
+
+Val *
+ir_val(Kernel *k, uint32_t id)
+{
+	Val *v = find(k->body, id);
+
+	v = v || !k->grid ? v : find(k->grid, id);
+	ck_assert_msg(v != NULL, "no value %%%u", (unsigned)id);
+	return v;
+}
+
+int
+ir_count(Kernel *k, OpCode code)
+{
+	OpWalk w;
+	int n = 0;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		n += o->code == code;
+	return n;
+}
