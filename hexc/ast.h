@@ -52,8 +52,8 @@ struct Expr {
 /* `f16[M, K]`, `shared f16[2, BM]`, `register`, `f32` */
 typedef struct TypeSpec {
 	bool given;
-	Space space;  /* S_scalar: none was named */
-	DType dtype;  /* D_COUNT: none was named */
+	Space space; /* S_scalar: none was named */
+	DType dtype; /* D_COUNT: none was named */
 	bool shaped;
 	Expr **dim;
 	int ndim;
@@ -78,7 +78,7 @@ typedef enum ClauseKind { CL_assume, CL_const, CL_tune } ClauseKind;
 typedef struct Clause {
 	ClauseKind kind;
 	const char *name;
-	Expr *value;  /* assume: condition;  const: value;  tune: default or NULL */
+	Expr *value; /* assume: condition;  const: value;  tune: default or NULL */
 	Range *range; /* tune: admitted values */
 	int nrange;
 	Src src;
@@ -89,10 +89,10 @@ typedef enum StmtKind {
 	ST_let,     /* let/var name: type = value */
 	ST_assign,  /* target op value */
 	ST_for,     /* name in lo..hi step by { body }, and pipeline */
-	ST_if,      /* value, body, other */
-	ST_copy,    /* async copy(value, target) */
+	ST_if, /* value, body, other */
+	ST_copy, /* async copy(value, target) */
 	ST_commit,
-	ST_wait,    /* value */
+	ST_wait, /* value */
 	ST_barrier,
 } StmtKind;
 

@@ -52,7 +52,7 @@ check_describe(const Lower *l, const Value *v)
 	return type_print(l->arena, &v->v->type);
 }
 
-/* ---- names that look alike -------------------------------------------------------------------------------- */
+/* ---- names that look alike ------------------------------------------------------------------- */
 
 /* Edit distance, at most `most` + 1; names longer than 31 bytes are not compared. */
 static int
@@ -101,7 +101,7 @@ check_similar(const Lower *l, const char *name)
 	return best ? arena_printf(l->arena, ", did you mean `%s`?", best) : "";
 }
 
-/* ---- element types ----------------------------------------------------------------------------------------- */
+/* ---- element types --------------------------------------------------------------------------- */
 
 /* Kinds of element types an op works on: bits 1 << DKind. */
 static unsigned
@@ -139,22 +139,27 @@ check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e)
 	unsigned k = kinds(code);
 
 	if (dtype_info[d].bits < 8 && code != O_select)
-		diag_error(l->diag, src, "%s is a storage type without arithmetic: cast first, as in "
-		           "`f16(%s)` or `i32(%s)`", name, text, text);
+		diag_error(l->diag, src,
+		           "%s is a storage type without arithmetic: cast first, as in "
+		           "`f16(%s)` or `i32(%s)`",
+		           name, text, text);
 	else if (k >> dtype_info[d].kind & 1)
 		return true;
 	else if (k == 1u << K_flt)
 		diag_error(l->diag, src, "%s is not defined on %s: cast first, as in `f32(%s)`",
 		           op_info[code].name, name, text);
 	else if (d == D_bool)
-		diag_error(l->diag, src, "%s is not defined on bool: choose numbers with `where(%s, 1, 0)` "
-		           "or cast, as in `i32(%s)`", op_info[code].name, text, text);
+		diag_error(l->diag, src,
+		           "%s is not defined on bool: choose numbers with `where(%s, 1, 0)` "
+		           "or cast, as in `i32(%s)`",
+		           op_info[code].name, text, text);
 	else if (dtype_info[d].kind == K_flt)
 		diag_error(l->diag, src, "%s is not defined on %s: cast to integers first, as in `i32(%s)`",
 		           op_info[code].name, name, text);
 	else
-		diag_error(l->diag, src, "%s is not defined on the unsigned type %s: cast first, as in "
-		           "`i32(%s)`", op_info[code].name, name, text);
+		diag_error(l->diag, src,
+		           "%s is not defined on the unsigned type %s: cast first, as in `i32(%s)`",
+		           op_info[code].name, name, text);
 	return false;
 }
 
@@ -189,7 +194,7 @@ check_same_dtype(Lower *l, Src src, const Operand *x, const Operand *y)
 	return false;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 bool
 check_extent(Lower *l, int64_t n, Src src)
@@ -229,10 +234,13 @@ check_mode(Lower *l, Mode least, Src src, const char *thing)
 	if (l->mode >= least)
 		return true;
 	if (l->mode == MODE_CONST)
-		diag_error(l->diag, src, "%s is known only at run time, but %s must be a compile-time number: "
-		           "use a `const` or `tune` name", thing, l->what);
+		diag_error(l->diag, src,
+		           "%s is known only at run time, but %s must be a compile-time number: "
+		           "use a `const` or `tune` name",
+		           thing, l->what);
 	else
-		diag_error(l->diag, src, "%s cannot stand in %s, which is computed from sizes before the kernel "
-		           "runs", thing, l->what);
+		diag_error(l->diag, src,
+		           "%s cannot stand in %s, which is computed from sizes before the kernel runs",
+		           thing, l->what);
 	return false;
 }

@@ -56,10 +56,15 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 
 	if (c->kind == VK_none)
 		return false;
-	if (pred != (c->kind == VK_bool)) {
-		diag_error(l->diag, src, pred ? "%s is no bool: write true, false or a comparison"
-		                              : "%s is a bool where a number of type %s is needed: write "
-		                                "where(..., 1, 0)", check_describe(l, c), name);
+	if (pred && c->kind != VK_bool) {
+		diag_error(l->diag, src, "%s is no bool: write true, false or a comparison",
+		           check_describe(l, c));
+		return false;
+	}
+	if (!pred && c->kind == VK_bool) {
+		diag_error(l->diag, src,
+		           "%s is a bool where a number of type %s is needed: write where(%s, 1, 0)",
+		           check_describe(l, c), name, check_describe(l, c));
 		return false;
 	}
 	if (!flt && c->kind == VK_flt) {
@@ -173,7 +178,9 @@ order(const Value *x, const Value *y)
 
 	if (x->kind == VK_int && y->kind == VK_int)
 		return (x->i > y->i) - (x->i < y->i);
-	return a < b ? -1 : a > b ? 1 : a == b ? 0 : 2;
+	return a < b ? -1 : a > b ? 1
+	            : a == b      ? 0
+	                          : 2;
 }
 
 Value

@@ -2,7 +2,7 @@
 #include "hexc/lower.h"
 #include <string.h>
 
-/* ---- names -------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 Sym *
 sym_find(const Lower *l, const char *name)
@@ -37,7 +37,7 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
 	return s;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------ */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void
 finish_grid(Lower *l)
@@ -130,9 +130,8 @@ check_define(Unit *u, const KernelDecl *first, const char *only, const char *nam
 			text_printf(&names, "%s%s", names.n ? ", " : "", c->name);
 		}
 	}
-	diag_error(u->diag, (Src){ 0 }, names.n ? "there is no constant `%s` to set: the program has %s"
-	                                        : "there is no constant `%s` to set: the program has none%s",
-	           name, names.n ? names.s : "");
+	diag_error(u->diag, (Src){ 0 }, "there is no constant `%s` to set: the program has %s", name,
+	           names.n ? names.s : "none");
 }
 
 bool
@@ -150,7 +149,7 @@ unit_parse(Unit *u, const Define *def, int ndef, const char *only)
 	if (u->diag->nerror)
 		return false;
 	check_kernels(u, first, only);
-	for (int i = 0; i < ndef; i++)
+	for (int i = 0; u->diag->nerror == 0 && i < ndef; i++)
 		check_define(u, first, only, def[i].name);
 	if (u->diag->nerror)
 		return false;

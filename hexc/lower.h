@@ -67,24 +67,24 @@ typedef struct Lower {
 	Diag *diag;
 	const KernelDecl *decl;
 	Kernel *k;
-	Block *b;         /* ops go to its end */
-	Sym *scope;       /* innermost first */
+	Block *b; /* ops go to its end */
+	Sym *scope; /* innermost first */
 	Mode mode;
 	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
 	bool has_grid;
-	int depth;        /* of loops and conditions */
+	int depth; /* of loops and conditions */
 	const Define *def;
 	int ndef;
 } Lower;
 
-/* ---- lower.c: scopes and blocks --------------------------------------------------------------------- */
+/* ---- lower.c: scopes and blocks -------------------------------------------------------------- */
 
 Sym *sym_find(const Lower *l, const char *name);
 /* Declare; a second declaration of a visible name or a reserved one is reported (and still made). */
 Sym *sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v);
 void lower_stmts(Lower *l, const Stmt *s);
 
-/* ---- lower_header.c, lower_param.c, lower_assume.c ---------------------------------------------------- */
+/* ---- lower_header.c, lower_param.c, lower_assume.c ------------------------------------------- */
 
 void lower_consts(Lower *l);
 void lower_params(Lower *l);
@@ -92,7 +92,7 @@ void lower_assumes(Lower *l);
 /* Does it use constants only? */
 bool lower_is_const(const Lower *l, const Expr *e);
 
-/* ---- check.c: messages and type rules ---------------------------------------------------------------- */
+/* ---- check.c: messages and type rules -------------------------------------------------------- */
 
 /* The source text of an expression if it is short, else `other`. */
 const char *check_text(const Lower *l, const Expr *e, const char *other);
@@ -112,7 +112,7 @@ bool check_shape(Lower *l, int rank, const int64_t *shape, Src src);
 /* May this stand in the present mode? */
 bool check_mode(Lower *l, Mode least, Src src, const char *thing);
 
-/* ---- check_const.c: arithmetic at compile time ---------------------------------------------------------- */
+/* ---- check_const.c: arithmetic at compile time ----------------------------------------------- */
 
 bool value_is_const(const Value *v);
 Value value_none(void);
@@ -125,7 +125,7 @@ Value const_binary(Lower *l, Tok op, Src src, Value x, Value y);
 /* min, max and the functions of one float; false when the op has no constant form */
 bool const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, Value *out);
 
-/* ---- lower_value.c: conversions ---------------------------------------------------------------------- */
+/* ---- lower_value.c: conversions -------------------------------------------------------------- */
 
 Value value_of(Val *v);
 Val *put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t);
@@ -153,7 +153,7 @@ Val *lower_index_value(Lower *l, const Expr *e, const char *what);
 /* The slice's dimension r of a shape; rank-0 values get rank `rank` by extents of 1 in front. */
 Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
 
-/* ---- lower_expr.c, lower_slice.c, lower_call.c, lower_tile.c ------------------------------------------- */
+/* ---- lower_expr.c, lower_slice.c, lower_call.c, lower_tile.c, lower_dot.c ------------------ */
 
 Value lower_expr(Lower *l, const Expr *e);
 Operand lower_operand(Lower *l, const Expr *e);
@@ -165,6 +165,8 @@ Value lower_call(Lower *l, const Expr *e);
 /* Name of a built-in function? */
 bool lower_is_builtin(const char *name);
 const char *lower_builtin(int i); /* NULL past the last */
+/* Argument i of a call as a register tile. */
+bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
 Value lower_reduce(Lower *l, const Expr *e, OpCode code);
 Value lower_mean(Lower *l, const Expr *e);
 Value lower_transpose(Lower *l, const Expr *e);
@@ -175,7 +177,7 @@ Value lower_reshape(Lower *l, const Expr *e);
 bool lower_is_plain_dot(const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
 
-/* ---- lower_stmt.c, lower_let.c, lower_flow.c -------------------------------------------------------------- */
+/* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
 
 void lower_let(Lower *l, const Stmt *s);
 void lower_for(Lower *l, const Stmt *s);

@@ -95,8 +95,10 @@ take_range(Lower *l, const Expr *e, const Expr *x, Tok op, const Expr *bound)
 	p->lo = lo > p->lo ? lo : p->lo;
 	p->hi = hi < p->hi ? hi : p->hi;
 	if (p->lo > p->hi) {
-		diag_error(l->diag, e->src, "no %s satisfies all assumptions: it would have to be at least "
-		           "%lld and at most %lld", p->name, (long long)p->lo, (long long)p->hi);
+		diag_error(l->diag, e->src,
+		           "no %s satisfies all assumptions: it would have to be at least "
+		           "%lld and at most %lld",
+		           p->name, (long long)p->lo, (long long)p->hi);
 		p->lo = p->hi;
 	}
 	return true;

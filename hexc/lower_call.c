@@ -7,8 +7,8 @@ typedef Value CallFn(Lower *l, const Expr *e);
 typedef struct Builtin {
 	const char *name;
 	int min, max; /* arguments */
-	OpCode code;  /* elementwise, or what reduce wants */
-	CallFn *fn;   /* NULL: elementwise */
+	OpCode code; /* elementwise, or what reduce wants */
+	CallFn *fn; /* NULL: elementwise */
 	const char *usage;
 } Builtin;
 
@@ -77,8 +77,7 @@ call_dot(Lower *l, const Expr *e)
 	return lower_dot(l, e, NULL);
 }
 
-
-/* ---- casts ------------------------------------------------------------------------------------------------------ */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 static Value
 lower_cast(Lower *l, const Expr *e, DType d)
@@ -96,7 +95,8 @@ lower_cast(Lower *l, const Expr *e, DType d)
 		return value_none();
 	if (value_is_const(&x.v)) {
 		if (x.v.kind == VK_flt && dtype_info[d].kind != K_flt)
-			diag_error(l->diag, e->src, "%s cannot be cast to %s at compile time: write an integer",
+			diag_error(l->diag, e->src,
+			           "%s cannot be cast to %s at compile time: write an integer",
 			           check_describe(l, &x.v), e->name);
 		else if (check_fits(l, &x.v, d, e->src))
 			return value_of(put_const(l, &x.v, type_scalar(d), e->src));
@@ -110,7 +110,7 @@ lower_cast(Lower *l, const Expr *e, DType d)
 	return x.v;
 }
 
-/* ---- elementwise --------------------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static Value
 lower_elementwise(Lower *l, const Expr *e, OpCode code)
@@ -130,8 +130,10 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 	if (!any) {
 		if (const_call(l, code, e->src, e->narg, o, &r))
 			return r;
-		diag_error(l->diag, e->src, "`%s` has no compile-time form for these arguments: give one a type, "
-		           "as in f32(%s)", e->name, check_text(l, o[0].e, "..."));
+		diag_error(l->diag, e->src,
+		           "`%s` has no compile-time form for these arguments: give one a type, "
+		           "as in f32(%s)",
+		           e->name, check_text(l, o[0].e, "..."));
 		return value_none();
 	}
 	if (!lower_join(l, e->src, e->narg, o, &t) ||
@@ -157,8 +159,9 @@ choice_dtype(Lower *l, const Expr *e, Operand *o, DType *d)
 	if (o[1].v.kind == VK_val && o[2].v.kind == VK_val)
 		return check_same_dtype(l, e->src, &o[1], &o[2]);
 	if (*d == D_COUNT) {
-		diag_error(l->diag, e->src, "both choices of `where` are plain numbers: give one a type, as in "
-		           "f32(%s)", check_text(l, o[1].e, "1"));
+		diag_error(l->diag, e->src,
+		           "both choices of `where` are plain numbers: give one a type, as in f32(%s)",
+		           check_text(l, o[1].e, "1"));
 		return false;
 	}
 	for (int i = 1; i < 3; i++)

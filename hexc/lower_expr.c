@@ -31,7 +31,7 @@ lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out)
 	return false;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static Value
 unknown_name(Lower *l, const Expr *e)
@@ -93,7 +93,7 @@ lower_member(Lower *l, const Expr *e)
 	return value_none();
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 typedef struct OpRule {
 	Tok tok;
@@ -102,12 +102,24 @@ typedef struct OpRule {
 } OpRule;
 
 static const OpRule rules[] = {
-	{ TK_plus, O_add, false },    { TK_minus, O_sub, false }, { TK_star, O_mul, false },
-	{ TK_slash, O_div, false },   { TK_percent, O_mod, false }, { TK_amp, O_and, false },
-	{ TK_bar, O_or, false },      { TK_caret, O_xor, false }, { TK_shl, O_shl, false },
-	{ TK_shr, O_shr, false },     { TK_lt, O_lt, false },     { TK_le, O_le, false },
-	{ TK_gt, O_lt, true },        { TK_ge, O_le, true },      { TK_eq, O_eq, false },
-	{ TK_ne, O_ne, false },       { TK_andand, O_and, false }, { TK_oror, O_or, false },
+	{ TK_plus, O_add, false },
+	{ TK_minus, O_sub, false },
+	{ TK_star, O_mul, false },
+	{ TK_slash, O_div, false },
+	{ TK_percent, O_mod, false },
+	{ TK_amp, O_and, false },
+	{ TK_bar, O_or, false },
+	{ TK_caret, O_xor, false },
+	{ TK_shl, O_shl, false },
+	{ TK_shr, O_shr, false },
+	{ TK_lt, O_lt, false },
+	{ TK_le, O_le, false },
+	{ TK_gt, O_lt, true },
+	{ TK_ge, O_le, true },
+	{ TK_eq, O_eq, false },
+	{ TK_ne, O_ne, false },
+	{ TK_andand, O_and, false },
+	{ TK_oror, O_or, false },
 };
 
 static const OpRule *

@@ -51,7 +51,7 @@ set_var(Sym *s, Val *x)
 	s->val = value_of(x);
 }
 
-/* ---- loops -------------------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static bool
 check_step(Lower *l, const Stmt *s, const Val *step)
@@ -133,7 +133,7 @@ lower_for(Lower *l, const Stmt *s)
 		set_var(v.sym[i], o->out[i]);
 }
 
-/* ---- conditions ------------------------------------------------------------------------------------------------------ */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static void
 lower_branch(Lower *l, const Stmt *s, const Stmt *body, Op *o, int r, const Vars *v)
@@ -166,8 +166,10 @@ lower_if(Lower *l, const Stmt *s)
 	}
 	if (c.v.kind != VK_none && (value_is_const(&c.v) || c.v.v->type.space != S_scalar ||
 	                            c.v.v->type.dtype != D_bool)) {
-		diag_error(l->diag, s->value->src, "the condition is %s, but all threads of a block decide "
-		           "alike: it must be a scalar bool%s", check_describe(l, &c.v),
+		diag_error(l->diag, s->value->src,
+		           "the condition is %s, but all threads of a block decide "
+		           "alike: it must be a scalar bool%s",
+		           check_describe(l, &c.v),
 		           value_is_tile(&c.v) ? ", or use where(c, a, b)" : "");
 		c.v = value_none();
 	}

@@ -48,8 +48,10 @@ add_range(Lower *l, const Clause *cl, Choices *c, const Range *r)
 	if (r->hi && !lower_const_int(l, r->hi, what, &hi))
 		return false;
 	if (hi < lo) {
-		diag_error(l->diag, r->lo->src, "the range %lld..%lld of tunable `%s` is empty: write the "
-		           "smaller number first", (long long)lo, (long long)hi, cl->name);
+		diag_error(l->diag, r->lo->src,
+		           "the range %lld..%lld of tunable `%s` is empty: write the "
+		           "smaller number first",
+		           (long long)lo, (long long)hi, cl->name);
 		return false;
 	}
 	if ((uint64_t)hi - (uint64_t)lo >= CHOICE_MAX) {
@@ -90,7 +92,8 @@ tune_value(Lower *l, const Clause *c, int64_t *out)
 	if (c->value && !lower_const_int(l, c->value, "the default of a tunable", out))
 		return false;
 	if (c->value && !has(&list, *out)) {
-		diag_error(l->diag, c->value->src, "the default %lld of tunable `%s` is none of its values %s",
+		diag_error(l->diag, c->value->src,
+		           "the default %lld of tunable `%s` is none of its values %s",
 		           (long long)*out, c->name, choices_text(l, &list));
 		return false;
 	}

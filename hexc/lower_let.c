@@ -1,7 +1,7 @@
 /* lower_let.c - declarations: let and var, scalars, register tiles and shared tiles. */
 #include "hexc/lower.h"
 
-/* ---- types as written -------------------------------------------------------------------------------------- */
+/* ---- types as written ------------------------------------------------------------------------ */
 
 /* The tile type a declaration spells out; its extents are compile-time numbers. */
 static bool
@@ -28,7 +28,7 @@ name_val(Val *v, const char *name)
 		v->name = name;
 }
 
-/* ---- shared tiles -------------------------------------------------------------------------------------------- */
+/* ---- shared tiles ---------------------------------------------------------------------------- */
 
 static Val *
 alloc(Lower *l, const Stmt *s, Type t)
@@ -59,7 +59,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		}
 		in[0] = src.v.v;
 		in[1] = r.v = alloc(l, s, t);
-		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL)->imm[0] = 1;
+		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
 		for (int d = 0; d < t.rank; d++)
 			r.edge[d] = src.v.edge[d];
 		return r;
@@ -83,7 +83,8 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 	if (src->v.kind == VK_none)
 		return false;
 	if (src->v.kind != VK_view && !value_is_tile(&src->v)) {
-		diag_error(l->diag, s->value->src, "shared tile `%s` needs a tile or a shape, not %s", s->name,
+		diag_error(l->diag, s->value->src,
+		           "shared tile `%s` needs a tile or a shape, not %s", s->name,
 		           check_describe(l, &src->v));
 		return false;
 	}
@@ -106,8 +107,10 @@ let_shared(Lower *l, const Stmt *s)
 	Type t;
 
 	if (s->is_var) {
-		diag_error(l->diag, s->src, "shared tile `%s` is declared with `let` and written by slices, "
-		           "as in %s[...] = x", s->name, s->name);
+		diag_error(l->diag, s->src,
+		           "shared tile `%s` is declared with `let` and written by slices, "
+		           "as in %s[...] = x",
+		           s->name, s->name);
 		return value_none();
 	}
 	if (s->type.shaped && !spec_type(l, &s->type, &t))
@@ -115,8 +118,10 @@ let_shared(Lower *l, const Stmt *s)
 	if (!s->value) {
 		if (s->type.shaped)
 			return (Value){ .kind = VK_view, .v = alloc(l, s, t) };
-		diag_error(l->diag, s->src, "shared tile `%s` has neither a type nor a value: write "
-		           "`let %s: shared f16[64, 64];`", s->name, s->name);
+		diag_error(l->diag, s->src,
+		           "shared tile `%s` has neither a type nor a value: write "
+		           "`let %s: shared f16[64, 64];`",
+		           s->name, s->name);
 		return value_none();
 	}
 	src = lower_operand(l, s->value);
@@ -127,7 +132,7 @@ let_shared(Lower *l, const Stmt *s)
 	return fill_shared(l, s, src, t);
 }
 
-/* ---- registers and scalars -------------------------------------------------------------------------------------- */
+/* ---- registers and scalars ------------------------------------------------------------------- */
 
 static Value
 let_typed(Lower *l, const Stmt *s, Type t)
@@ -160,11 +165,12 @@ let_register(Lower *l, const Stmt *s)
 		    s->type.dtype == src.v.v->type.dtype)
 			return src.v;
 		lower_to_type(l, src, type_scalar(s->type.dtype), s->src,
-		        arena_printf(l->arena, "`%s`", s->name));
+		              arena_printf(l->arena, "`%s`", s->name));
 		return value_none();
 	}
-	diag_error(l->diag, s->value->src, "register tile `%s` has no shape: write "
-	           "`%s: register f32[64, 64]`", s->name, s->name);
+	diag_error(l->diag, s->value->src,
+	           "register tile `%s` has no shape: write `%s: register f32[64, 64]`",
+	           s->name, s->name);
 	return value_none();
 }
 
@@ -172,7 +178,8 @@ let_register(Lower *l, const Stmt *s)
 static Value
 var_number(Lower *l, const Stmt *s, Value v)
 {
-	Type t = type_scalar(v.kind == VK_int ? D_i64 : v.kind == VK_bool ? D_bool : D_f32);
+	Type t = type_scalar(v.kind == VK_int ? D_i64 : v.kind == VK_bool ? D_bool
+	                                                                  : D_f32);
 
 	return check_fits(l, &v, t.dtype, s->value->src) ? value_of(put_const(l, &v, t, s->src))
 	                                                 : value_none();
@@ -186,8 +193,9 @@ let_plain(Lower *l, const Stmt *s)
 	if (v.kind == VK_view && v.v->type.rank == 0)
 		v = lower_load(l, (Operand){ v, s->value });
 	if (v.kind == VK_view) {
-		diag_error(l->diag, s->value->src, "say where the tile `%s` lives: `%s: register = ...` or "
-		           "`%s: shared = ...`", s->name, s->name, s->name);
+		diag_error(l->diag, s->value->src,
+		           "say where the tile `%s` lives: `%s: register = ...` or `%s: shared = ...`",
+		           s->name, s->name, s->name);
 		return value_none();
 	}
 	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;
@@ -210,8 +218,9 @@ let_value(Lower *l, const Stmt *s)
 	if (!t->given)
 		return let_plain(l, s);
 	if (t->shaped) {
-		diag_error(l->diag, t->src, "say where the tile `%s` lives: `register` or `shared` before "
-		           "the type", s->name);
+		diag_error(l->diag, t->src,
+		           "say where the tile `%s` lives: `register` or `shared` before the type",
+		           s->name);
 		return value_none();
 	}
 	return let_typed(l, s, type_scalar(t->dtype));

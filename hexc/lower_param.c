@@ -52,7 +52,7 @@ set_arg(Lower *l, Param *p, Type t)
 		set_range(p);
 }
 
-/* ---- names of sizes ------------------------------------------------------------------------------------ */
+/* ---- names of sizes -------------------------------------------------------------------------- */
 
 typedef struct Sizes {
 	const char **name;
@@ -80,8 +80,10 @@ note_size(Lower *l, Sizes *z, const Expr *e)
 		if (strcmp(z->name[i], e->name) == 0)
 			return;
 	if (d && (d->type.shaped || d->type.dtype != D_i64))
-		diag_error(l->diag, e->src, "`%s` is a parameter of type %s%s: a size in a shape must be a "
-		           "free name or an i64 parameter", e->name, dtype_info[d->type.dtype].name,
+		diag_error(l->diag, e->src,
+		           "`%s` is a parameter of type %s%s: a size in a shape must be a "
+		           "free name or an i64 parameter",
+		           e->name, dtype_info[d->type.dtype].name,
 		           d->type.shaped ? "[]" : "");
 	if ((s && s->kind == SY_const) || d || strcmp(e->name, "inf") == 0)
 		return;
@@ -129,7 +131,7 @@ is_size(const Lower *l, const ParamDecl *d)
 	return false;
 }
 
-/* ---- types --------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static Type
 tensor_type(Lower *l, const ParamDecl *d)
@@ -162,7 +164,9 @@ tensor_type(Lower *l, const ParamDecl *d)
 static void
 declare(Lower *l, const ParamDecl *d)
 {
-	Param *p = add_param(l, d->type.shaped ? P_tensor : is_size(l, d) ? P_size : P_scalar, d->name,
+	Param *p = add_param(l, d->type.shaped ? P_tensor : is_size(l, d) ? P_size
+	                                                                  : P_scalar,
+	                     d->name,
 	                     d->src);
 	Value v = { .kind = VK_view };
 
@@ -175,8 +179,9 @@ declare(Lower *l, const ParamDecl *d)
 		return;
 	}
 	if (d->out)
-		diag_error(l->diag, d->src, "scalar `%s` cannot be written: give it a shape, as in %s: out "
-		           "%s[1]", d->name, d->name, dtype_info[d->type.dtype].name);
+		diag_error(l->diag, d->src,
+		           "scalar `%s` cannot be written: give it a shape, as in %s: out %s[1]",
+		           d->name, d->name, dtype_info[d->type.dtype].name);
 	if (d->nstride)
 		diag_error(l->diag, d->stride_src, "scalar `%s` has no strides", d->name);
 	set_arg(l, p, type_scalar(d->type.dtype));

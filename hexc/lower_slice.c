@@ -26,8 +26,10 @@ find_base(Lower *l, const Expr *e, Value *base)
 	if (base->kind == VK_view)
 		return true;
 	if (value_is_tile(base))
-		diag_error(l->diag, e->src, "`%s` is a register tile and cannot be sliced: keep it in shared "
-		           "memory, `let %s: shared = ...`", x->name, x->name);
+		diag_error(l->diag, e->src,
+		           "`%s` is a register tile and cannot be sliced: keep it in shared "
+		           "memory, `let %s: shared = ...`",
+		           x->name, x->name);
 	else
 		diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name,
 		           check_describe(l, base));
@@ -49,8 +51,10 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 		return false;
 	}
 	if (t->space == S_shared && at > t->shape[d] - extent) {
-		diag_error(l->diag, s->src, "the slice reaches element %lld of dimension %d, but shared tile "
-		           "`%s` has %lld there", (long long)(at + extent - 1), d, tensor_name(e),
+		diag_error(l->diag, s->src,
+		           "the slice reaches element %lld of dimension %d, but shared tile "
+		           "`%s` has %lld there",
+		           (long long)(at + extent - 1), d, tensor_name(e),
 		           (long long)t->shape[d]);
 		return false;
 	}
@@ -62,8 +66,10 @@ static bool
 slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, int64_t *extent)
 {
 	if (t->shape[d] < 0) {
-		diag_error(l->diag, src, "dimension %d of `%s` has a run-time size: write `start :+ EXTENT` "
-		           "with a compile-time extent", d, tensor_name(e));
+		diag_error(l->diag, src,
+		           "dimension %d of `%s` has a run-time size: write `start :+ EXTENT` "
+		           "with a compile-time extent",
+		           d, tensor_name(e));
 		return false;
 	}
 	*start = ir_const(l->b, NULL, 0);

@@ -1,7 +1,7 @@
 /* lower_stmt.c - grid, assignments, copies and synchronization. */
 #include "hexc/lower.h"
 
-/* ---- grid ---------------------------------------------------------------------------------------------------- */
+/* ---- grid ------------------------------------------------------------------------------------ */
 
 static Val *
 grid_extent(Lower *l, const Expr *e, int axis)
@@ -27,8 +27,8 @@ lower_grid(Lower *l, const Stmt *s)
 	if (l->has_grid)
 		diag_error(l->diag, s->src, "the kernel has a grid already: write one");
 	else if (l->depth)
-		diag_error(l->diag, s->src, "the grid stands at the top of the kernel, not in a loop or "
-		           "condition");
+		diag_error(l->diag, s->src,
+		           "the grid stands at the top of the kernel, not in a loop or condition");
 	else if (s->narg < 1 || s->narg > 3)
 		diag_error(l->diag, s->src, "the grid has 1 to 3 extents, not %d", s->narg);
 	if (l->has_grid || l->depth || s->narg < 1 || s->narg > 3) {
@@ -53,7 +53,7 @@ lower_grid(Lower *l, const Stmt *s)
 	l->b = body;
 }
 
-/* ---- assignment ------------------------------------------------------------------------------------------------ */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
 static Tok
 plain_op(Tok op)
@@ -154,6 +154,7 @@ static void
 assign_slice(Lower *l, const Stmt *s)
 {
 	Operand dst = lower_operand(l, s->target), src;
+	const char *what;
 	Val *in[2];
 	Type t, g;
 
@@ -176,8 +177,8 @@ assign_slice(Lower *l, const Stmt *s)
 		return;
 	}
 	t.space = t.rank ? S_reg : S_scalar;
-	in[0] = lower_to_type(l, src, t, s->src, arena_printf(l->arena, "the slice of `%s`",
-	                                                s->target->arg[0]->name));
+	what = arena_printf(l->arena, "the slice of `%s`", s->target->arg[0]->name);
+	in[0] = lower_to_type(l, src, t, s->src, what);
 	in[1] = dst.v.v;
 	if (in[0])
 		op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);
@@ -195,7 +196,7 @@ lower_assign(Lower *l, const Stmt *s)
 		           check_text(l, s->target, "the left side"));
 }
 
-/* ---- explicit copies ----------------------------------------------------------------------------------------------- */
+/* ---- explicit copies ------------------------------------------------------------------------- */
 
 static void
 lower_copy(Lower *l, const Stmt *s)
@@ -209,8 +210,10 @@ lower_copy(Lower *l, const Stmt *s)
 		return;
 	if (src.v.kind != VK_view || src.v.v->type.space != S_global || dst.v.kind != VK_view ||
 	    dst.v.v->type.space != S_shared) {
-		diag_error(l->diag, s->src, "async copy goes from a slice of a tensor to a shared tile, not from "
-		           "%s to %s", check_describe(l, &src.v), check_describe(l, &dst.v));
+		diag_error(l->diag, s->src,
+		           "async copy goes from a slice of a tensor to a shared tile, not from "
+		           "%s to %s",
+		           check_describe(l, &src.v), check_describe(l, &dst.v));
 		return;
 	}
 	a = &src.v.v->type;
@@ -218,7 +221,8 @@ lower_copy(Lower *l, const Stmt *s)
 	t = *a;
 	t.space = S_shared;
 	if (!type_same(&t, b) || t.rank == 0) {
-		diag_error(l->diag, s->src, "async copy from %s to %s: element types and shapes must be equal",
+		diag_error(l->diag, s->src,
+		           "async copy from %s to %s: element types and shapes must be equal",
 		           check_describe(l, &src.v), check_describe(l, &dst.v));
 		return;
 	}

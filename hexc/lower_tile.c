@@ -1,10 +1,8 @@
-/* lower_tile.c - what works on whole tiles: reductions, dot, transposes, reshape, iota. */
+/* lower_tile.c - what works on whole tiles: reductions, transposes, reshape, iota. */
 #include "hexc/lower.h"
-#include <string.h>
 
-/* Argument i as a register tile. */
-static bool
-tile_arg(Lower *l, const Expr *e, int i, Operand *o)
+bool
+lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o)
 {
 	const char *name = e->kind == EX_call ? e->name : ".T";
 
@@ -30,15 +28,16 @@ dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
 	if (!lower_const_int(l, e->arg[i], "a dimension", &d))
 		return false;
 	if (d < -rank || d >= rank) {
-		diag_error(l->diag, e->arg[i]->src, "there is no dimension %lld: the tile has %d, counted "
-		           "from 0", (long long)d, rank);
+		diag_error(l->diag, e->arg[i]->src,
+		           "there is no dimension %lld: the tile has %d, counted from 0",
+		           (long long)d, rank);
 		return false;
 	}
 	*dim = (int)(d < 0 ? d + rank : d);
 	return true;
 }
 
-/* ---- reductions --------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static Val *
 put_reduce(Lower *l, const Expr *e, OpCode code, const Operand *x, int dim)
@@ -58,7 +57,7 @@ lower_reduce(Lower *l, const Expr *e, OpCode code)
 	Operand x;
 	int dim;
 
-	if (!tile_arg(l, e, 0, &x) || !dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
+	if (!lower_tile_arg(l, e, 0, &x) || !dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
 	    !check_dtype(l, O_add, x.v.v->type.dtype, e->src, x.e))
 		return value_none();
 	x.v.v = put_reduce(l, e, code, &x, dim);
@@ -87,7 +86,7 @@ lower_mean(Lower *l, const Expr *e)
 	Type t;
 	int dim;
 
-	if (!tile_arg(l, e, 0, &x) || !dim_arg(l, e, 1, x.v.v->type.rank, &dim))
+	if (!lower_tile_arg(l, e, 0, &x) || !dim_arg(l, e, 1, x.v.v->type.rank, &dim))
 		return value_none();
 	t = x.v.v->type;
 	if (dtype_info[t.dtype].kind != K_flt) {
@@ -113,169 +112,7 @@ lower_mean(Lower *l, const Expr *e)
 	return x.v;
 }
 
-/* ---- dot ----------------------------------------------------------------------------------------------------------- */
-
-static DType
-named_dtype(const Expr *e)
-{
-	return e->kind == EX_name ? dtype_find(e->name, strlen(e->name)) : D_COUNT;
-}
-
-bool
-lower_is_plain_dot(const Expr *e)
-{
-	if (e->kind != EX_call || strcmp(e->name, "dot") != 0)
-		return false;
-	return e->narg == 2 || (e->narg == 3 && named_dtype(e->arg[2]) != D_COUNT);
-}
-
-/* The accumulator's type: by default the widest that the tensor cores have. */
-static DType
-default_acc(DType d)
-{
-	switch (d) {
-	case D_f16:
-	case D_bf16: return D_f32;
-	case D_i8:
-	case D_u8: return D_i32;
-	case D_f32:
-	case D_f64:
-	case D_i32: return d;
-	default: return D_COUNT;
-	}
-}
-
-static bool
-dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *acc)
-{
-	DType d = a->v.v->type.dtype, want;
-
-	if (!check_same_dtype(l, e->src, a, b))
-		return false;
-	*acc = default_acc(d);
-	if (*acc == D_COUNT) {
-		diag_error(l->diag, e->src, "`dot` does not multiply %s: cast both sides, as in `f16(%s)`",
-		           dtype_info[d].name, check_text(l, a->e, "a"));
-		return false;
-	}
-	if (e->narg != 3 || (want = named_dtype(e->arg[2])) == D_COUNT)
-		return true;
-	if (want != *acc && !(d == D_f16 && want == D_f16)) {
-		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s%s, not in %s",
-		           dtype_info[d].name, dtype_info[*acc].name, d == D_f16 ? " or f16" : "",
-		           dtype_info[want].name);
-		return false;
-	}
-	*acc = want;
-	return true;
-}
-
-static bool
-dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
-{
-	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
-	const char *mend = "";
-
-	if (ta->rank != 2 || tb->rank != 2) {
-		diag_error(l->diag, e->src, "`dot` multiplies matrices, but the operands are %s and %s",
-		           check_describe(l, &a->v), check_describe(l, &b->v));
-		return false;
-	}
-	if (ta->shape[1] == tb->shape[0])
-		return true;
-	if (ta->shape[1] == tb->shape[1])
-		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
-	else if (ta->shape[0] == tb->shape[0])
-		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
-	diag_error(l->diag, e->src, "`dot` of %s and %s: the left has %lld columns, the right %lld rows%s",
-	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[1],
-	           (long long)tb->shape[0], mend);
-	return false;
-}
-
-/* The tile to add to: zero, the third operand, or what `+` found on the other side. */
-static Val *
-dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
-{
-	Value zero = dtype_info[t.dtype].kind == K_flt ? value_flt(0) : value_int(0);
-	Operand given;
-
-	if (!acc && e->narg == 3 && named_dtype(e->arg[2]) == D_COUNT) {
-		given = lower_operand(l, e->arg[2]);
-		acc = &given;
-	}
-	if (!acc)
-		return put_const(l, &zero, t, e->src);
-	given = *acc;
-	given.v = lower_load(l, given);
-	if (given.v.kind == VK_val && given.v.v->type.dtype != t.dtype) {
-		diag_error(l->diag, e->src, "`%s` is %s but the `dot` accumulates in %s: write %s",
-		           check_text(l, given.e, "the accumulator"), dtype_info[given.v.v->type.dtype].name,
-		           dtype_info[t.dtype].name,
-		           given.v.v->type.dtype == D_f16 && t.dtype == D_f32
-		                   ? "`dot(a, b, f16)`, or make it f32"
-		                   : arena_printf(l->arena, "`%s(%s)`", dtype_info[t.dtype].name,
-		                                  check_text(l, given.e, "...")));
-		return NULL;
-	}
-	return lower_to_type(l, given, t, e->src, "the accumulator of `dot`");
-}
-
-/* A sum of the dot and something that is larger is no accumulation: the dot, then an addition. */
-static bool
-fits_acc(const Operand *acc, const Type *t)
-{
-	const Type *a = &acc->v.v->type;
-
-	if (acc->v.kind != VK_val && acc->v.kind != VK_view)
-		return true;
-	if (a->rank > t->rank)
-		return false;
-	for (int d = 0; d < a->rank; d++) {
-		int64_t x = a->shape[d], y = t->shape[t->rank - a->rank + d];
-		if (x != 1 && x != y)
-			return false;
-	}
-	return true;
-}
-
-Value
-lower_dot(Lower *l, const Expr *e, const Operand *acc)
-{
-	Value r = { .kind = VK_val };
-	Operand o[2];
-	int64_t shape[2];
-	Val *in[3];
-	bool fits;
-	DType d;
-	Type t;
-
-	if (e->narg > 3) {
-		diag_error(l->diag, e->src, "`dot` has %d arguments: write dot(a, b), dot(a, b, f16) or "
-		           "dot(a, b, accumulator)", e->narg);
-		return value_none();
-	}
-	if (!tile_arg(l, e, 0, &o[0]) || !tile_arg(l, e, 1, &o[1]) ||
-	    (acc && acc->v.kind == VK_none) || !dot_dtype(l, e, &o[0], &o[1], &d) ||
-	    !dot_shape(l, e, &o[0], &o[1]))
-		return value_none();
-	shape[0] = o[0].v.v->type.shape[0];
-	shape[1] = o[1].v.v->type.shape[1];
-	t = type_tile(d, S_reg, 2, shape);
-	if (!check_shape(l, 2, shape, e->src))
-		return value_none();
-	fits = !acc || fits_acc(acc, &t);
-	in[0] = o[0].v.v;
-	in[1] = o[1].v.v;
-	if (!(in[2] = dot_acc(l, e, fits ? acc : NULL, t)))
-		return value_none();
-	r.v = put_op(l, O_dot, e->src, 3, in, t);
-	r.edge[0] = o[0].v.edge[0];
-	r.edge[1] = o[1].v.edge[1];
-	return fits ? r : lower_op2(l, TK_plus, e->src, *acc, (Operand){ r, e });
-}
-
-/* ---- shape ---------------------------------------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 static Value
 permute(Lower *l, const Expr *e, const Operand *x, const int *perm)
@@ -299,7 +136,7 @@ lower_swap(Lower *l, const Expr *e)
 	static const int swap[2] = { 1, 0 };
 	Operand x;
 
-	if (!tile_arg(l, e, 0, &x))
+	if (!lower_tile_arg(l, e, 0, &x))
 		return value_none();
 	if (x.v.v->type.rank == 2)
 		return permute(l, e, &x, swap);
@@ -315,12 +152,13 @@ lower_transpose(Lower *l, const Expr *e)
 	unsigned seen = 0;
 	Operand x;
 
-	if (!tile_arg(l, e, 0, &x))
+	if (!lower_tile_arg(l, e, 0, &x))
 		return value_none();
 	rank = x.v.v->type.rank;
 	if (e->narg != 1 + rank) {
-		diag_error(l->diag, e->src, "`transpose` names every dimension once: the tile has %d, the call "
-		           "%d", rank, e->narg - 1);
+		diag_error(l->diag, e->src,
+		           "`transpose` names every dimension once: the tile has %d, the call %d",
+		           rank, e->narg - 1);
 		return value_none();
 	}
 	for (int i = 0; i < rank; i++) {
@@ -353,7 +191,7 @@ lower_reshape(Lower *l, const Expr *e)
 	const Type *t;
 	Operand x;
 
-	if (!tile_arg(l, e, 0, &x) || !shape_args(l, e, shape))
+	if (!lower_tile_arg(l, e, 0, &x) || !shape_args(l, e, shape))
 		return value_none();
 	t = &x.v.v->type;
 	for (;; i++, j++) {
@@ -366,8 +204,9 @@ lower_reshape(Lower *l, const Expr *e)
 		r.edge[j] = x.v.edge[i];
 	}
 	if (i < t->rank || j < rank) {
-		diag_error(l->diag, e->src, "`reshape` only adds and removes dimensions of extent 1, but `%s` "
-		           "is %s", check_text(l, x.e, "the operand"), check_describe(l, &x.v));
+		diag_error(l->diag, e->src,
+		           "`reshape` only adds and removes dimensions of extent 1, but `%s` is %s",
+		           check_text(l, x.e, "the operand"), check_describe(l, &x.v));
 		return value_none();
 	}
 	r.v = put_reshape(l, e->src, x.v.v, rank, shape);

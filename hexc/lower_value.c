@@ -2,7 +2,7 @@
 #include "hexc/lower.h"
 #include "hexc/number.h"
 
-/* ---- emission ----------------------------------------------------------------------------------------------- */
+/* ---- emission -------------------------------------------------------------------------------- */
 
 Value
 value_of(Val *v)
@@ -53,7 +53,7 @@ put_index(Lower *l, OpCode code, Src src, Val *x, Val *y)
 	return v;
 }
 
-/* ---- edges --------------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static bool
 edge_has(const Edge *e, const Edge *one)
@@ -93,7 +93,7 @@ lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r)
 	}
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool
 value_is_tile(const Value *v)
@@ -128,8 +128,10 @@ lower_load(Lower *l, Operand o)
 	for (int i = 0; i < t.rank; i++) {
 		if (t.shape[i] >= 0)
 			continue;
-		diag_error(l->diag, o.e->src, "`%s` as a whole has no compile-time shape: take a slice, as in "
-		           "%s[i :+ 64%s]", p->name, p->name, t.rank > 1 ? ", ..." : "");
+		diag_error(l->diag, o.e->src,
+		           "`%s` as a whole has no compile-time shape: take a slice, as in "
+		           "%s[i :+ 64%s]",
+		           p->name, p->name, t.rank > 1 ? ", ..." : "");
 		return value_none();
 	}
 	if (!check_shape(l, t.rank, t.shape, o.e->src))
@@ -167,7 +169,7 @@ lower_spread(Lower *l, Src src, Value v, Type t)
 	return type_same(&v.v->type, &t) ? v.v : put1(l, O_broadcast, src, v.v, t);
 }
 
-/* ---- meeting ------------------------------------------------------------------------------------------------------ */
+/* ---- meeting --------------------------------------------------------------------------------- */
 
 static bool
 shape_error(Lower *l, Src src, const Operand *x, const Operand *y)

@@ -15,10 +15,10 @@ typedef struct Parser {
 	const Token *last; /* the one before it */
 	bool panic;
 	int depth; /* of expressions being parsed */
-	int nest;  /* of statements being parsed */
+	int nest; /* of statements being parsed */
 } Parser;
 
-/* ---- parse.c ------------------------------------------------------------------------------------ */
+/* ---- parse.c --------------------------------------------------------------------------------- */
 
 bool parse_is(const Parser *p, Tok k);
 /* Is the next token this (not reserved) word? */
@@ -37,7 +37,7 @@ Src parse_span(const Parser *p, const Token *from, const Token *to);
 /* Skip to behind the next `;`, or to a `}` or a word that starts a statement. */
 void parse_sync(Parser *p);
 
-/* ---- parse_expr.c, parse_type.c, parse_stmt.c ------------------------------------------------------- */
+/* ---- parse_expr.c, parse_type.c, parse_stmt.c ------------------------------------------------ */
 
 Expr *parse_expr(Parser *p);
 /* Without comparisons and bit operators: what may stand between `|` in a tune clause. */

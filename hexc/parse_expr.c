@@ -11,12 +11,24 @@ enum { PREC_OR = 1, PREC_AND, PREC_COMPARE, PREC_BITOR, PREC_XOR, PREC_BITAND, P
 
 /* Bit operators bind tighter than comparisons: `x & 1 == 0` asks for the bit. */
 static const BinOp binop[] = {
-	{ TK_oror, PREC_OR },       { TK_andand, PREC_AND },     { TK_lt, PREC_COMPARE },
-	{ TK_le, PREC_COMPARE },    { TK_gt, PREC_COMPARE },     { TK_ge, PREC_COMPARE },
-	{ TK_eq, PREC_COMPARE },    { TK_ne, PREC_COMPARE },     { TK_bar, PREC_BITOR },
-	{ TK_caret, PREC_XOR },     { TK_amp, PREC_BITAND },     { TK_shl, PREC_SHIFT },
-	{ TK_shr, PREC_SHIFT },     { TK_plus, PREC_SUM },       { TK_minus, PREC_SUM },
-	{ TK_star, PREC_PRODUCT },  { TK_slash, PREC_PRODUCT },  { TK_percent, PREC_PRODUCT },
+	{ TK_oror, PREC_OR },
+	{ TK_andand, PREC_AND },
+	{ TK_lt, PREC_COMPARE },
+	{ TK_le, PREC_COMPARE },
+	{ TK_gt, PREC_COMPARE },
+	{ TK_ge, PREC_COMPARE },
+	{ TK_eq, PREC_COMPARE },
+	{ TK_ne, PREC_COMPARE },
+	{ TK_bar, PREC_BITOR },
+	{ TK_caret, PREC_XOR },
+	{ TK_amp, PREC_BITAND },
+	{ TK_shl, PREC_SHIFT },
+	{ TK_shr, PREC_SHIFT },
+	{ TK_plus, PREC_SUM },
+	{ TK_minus, PREC_SUM },
+	{ TK_star, PREC_PRODUCT },
+	{ TK_slash, PREC_PRODUCT },
+	{ TK_percent, PREC_PRODUCT },
 };
 
 static int

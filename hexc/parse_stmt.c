@@ -74,7 +74,8 @@ parse_for(Parser *p)
 		}
 	}
 	if (s->pipeline && !s->stages)
-		parse_error(p, s->src, "the pipeline loop does not say its stages: "
+		parse_error(p, s->src,
+		            "the pipeline loop does not say its stages: "
 		            "write `pipeline i in lo..hi step s stages n`");
 	s->body = parse_block(p, "before the body of the loop");
 	return s;

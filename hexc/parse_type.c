@@ -17,8 +17,10 @@ parse_type(Parser *p)
 
 		t.dtype = dtype_find(name, strlen(name));
 		if (t.dtype == D_COUNT)
-			parse_error(p, p->tok->src, "`%.40s` is not an element type: write f16, bf16, f32, "
-			            "i8, u8, i32, u32, i4, u4, bool or the like", name);
+			parse_error(p, p->tok->src,
+			            "`%.40s` is not an element type: write f16, bf16, f32, "
+			            "i8, u8, i32, u32, i4, u4, bool or the like",
+			            name);
 		parse_next(p);
 		if (parse_accept(p, TK_lbrack)) {
 			t.shaped = true;
@@ -105,8 +107,7 @@ parse_clause(Parser *p, ClauseKind kind)
 		return c;
 	}
 	c.name = parse_name(p, kind == CL_const ? "the constant" : "the tunable", &c.src);
-	parse_expect(p, TK_assign, kind == CL_const ? "after the constant's name"
-	                                            : "after the tunable's name");
+	parse_expect(p, TK_assign, "after the name");
 	if (kind == CL_tune)
 		parse_tune_values(p, &c);
 	else

@@ -1,0 +1,165 @@
+/* lower_dot.c - matrix products and what they accumulate onto. */
+#include "hexc/lower.h"
+#include <string.h>
+
+static DType
+named_dtype(const Expr *e)
+{
+	return e->kind == EX_name ? dtype_find(e->name, strlen(e->name)) : D_COUNT;
+}
+
+bool
+lower_is_plain_dot(const Expr *e)
+{
+	if (e->kind != EX_call || strcmp(e->name, "dot") != 0)
+		return false;
+	return e->narg == 2 || (e->narg == 3 && named_dtype(e->arg[2]) != D_COUNT);
+}
+
+/* The accumulator's type: by default the widest that the tensor cores have. */
+static DType
+default_acc(DType d)
+{
+	switch (d) {
+	case D_f16:
+	case D_bf16: return D_f32;
+	case D_i8:
+	case D_u8: return D_i32;
+	case D_f32:
+	case D_f64:
+	case D_i32: return d;
+	default: return D_COUNT;
+	}
+}
+
+static bool
+dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *acc)
+{
+	DType d = a->v.v->type.dtype, want;
+
+	if (!check_same_dtype(l, e->src, a, b))
+		return false;
+	*acc = default_acc(d);
+	if (*acc == D_COUNT) {
+		diag_error(l->diag, e->src, "`dot` does not multiply %s: cast both sides, as in `f16(%s)`",
+		           dtype_info[d].name, check_text(l, a->e, "a"));
+		return false;
+	}
+	if (e->narg != 3 || (want = named_dtype(e->arg[2])) == D_COUNT)
+		return true;
+	if (want != *acc && !(d == D_f16 && want == D_f16)) {
+		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s%s, not in %s",
+		           dtype_info[d].name, dtype_info[*acc].name, d == D_f16 ? " or f16" : "",
+		           dtype_info[want].name);
+		return false;
+	}
+	*acc = want;
+	return true;
+}
+
+static bool
+dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
+{
+	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
+	const char *mend = "";
+
+	if (ta->rank != 2 || tb->rank != 2) {
+		diag_error(l->diag, e->src, "`dot` multiplies matrices, but the operands are %s and %s",
+		           check_describe(l, &a->v), check_describe(l, &b->v));
+		return false;
+	}
+	if (ta->shape[1] == tb->shape[0])
+		return true;
+	if (ta->shape[1] == tb->shape[1])
+		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
+	else if (ta->shape[0] == tb->shape[0])
+		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
+	diag_error(l->diag, e->src, "`dot` of %s and %s: the left has %lld columns, the right %lld rows%s",
+	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[1],
+	           (long long)tb->shape[0], mend);
+	return false;
+}
+
+/* The tile to add to: zero, the third operand, or what `+` found on the other side. */
+static Val *
+dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
+{
+	Value zero = dtype_info[t.dtype].kind == K_flt ? value_flt(0) : value_int(0);
+	Operand given;
+
+	if (!acc && e->narg == 3 && named_dtype(e->arg[2]) == D_COUNT) {
+		given = lower_operand(l, e->arg[2]);
+		acc = &given;
+	}
+	if (!acc)
+		return put_const(l, &zero, t, e->src);
+	given = *acc;
+	given.v = lower_load(l, given);
+	if (given.v.kind == VK_val && given.v.v->type.dtype != t.dtype) {
+		diag_error(l->diag, e->src, "`%s` is %s but the `dot` accumulates in %s: write %s",
+		           check_text(l, given.e, "the accumulator"), dtype_info[given.v.v->type.dtype].name,
+		           dtype_info[t.dtype].name,
+		           given.v.v->type.dtype == D_f16 && t.dtype == D_f32
+		                   ? "`dot(a, b, f16)`, or make it f32"
+		                   : arena_printf(l->arena, "`%s(%s)`", dtype_info[t.dtype].name,
+		                                  check_text(l, given.e, "...")));
+		return NULL;
+	}
+	return lower_to_type(l, given, t, e->src, "the accumulator of `dot`");
+}
+
+/* A sum of the dot and something that is larger is no accumulation: the dot, then an addition. */
+static bool
+fits_acc(const Operand *acc, const Type *t)
+{
+	const Type *a = &acc->v.v->type;
+
+	if (acc->v.kind != VK_val && acc->v.kind != VK_view)
+		return true;
+	if (a->rank > t->rank)
+		return false;
+	for (int d = 0; d < a->rank; d++) {
+		int64_t x = a->shape[d], y = t->shape[t->rank - a->rank + d];
+		if (x != 1 && x != y)
+			return false;
+	}
+	return true;
+}
+
+Value
+lower_dot(Lower *l, const Expr *e, const Operand *acc)
+{
+	Value r = { .kind = VK_val };
+	Operand o[2];
+	int64_t shape[2];
+	Val *in[3];
+	bool fits;
+	DType d;
+	Type t;
+
+	if (e->narg > 3) {
+		diag_error(l->diag, e->src,
+		           "`dot` has %d arguments: write dot(a, b), dot(a, b, f16) or "
+		           "dot(a, b, accumulator)",
+		           e->narg);
+		return value_none();
+	}
+	if (!lower_tile_arg(l, e, 0, &o[0]) || !lower_tile_arg(l, e, 1, &o[1]) ||
+	    (acc && acc->v.kind == VK_none) || !dot_dtype(l, e, &o[0], &o[1], &d) ||
+	    !dot_shape(l, e, &o[0], &o[1]))
+		return value_none();
+	shape[0] = o[0].v.v->type.shape[0];
+	shape[1] = o[1].v.v->type.shape[1];
+	t = type_tile(d, S_reg, 2, shape);
+	if (!check_shape(l, 2, shape, e->src))
+		return value_none();
+	fits = !acc || fits_acc(acc, &t);
+	in[0] = o[0].v.v;
+	in[1] = o[1].v.v;
+	if (!(in[2] = dot_acc(l, e, fits ? acc : NULL, t)))
+		return value_none();
+	r.v = put_op(l, O_dot, e->src, 3, in, t);
+	r.edge[0] = o[0].v.edge[0];
+	r.edge[1] = o[1].v.edge[1];
+	return fits ? r : lower_op2(l, TK_plus, e->src, *acc, (Operand){ r, e });
+}
