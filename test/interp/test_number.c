@@ -1,0 +1,256 @@
+/* test_number.c - element types as numbers: every code of 16 bits, rounding against exact neighbours. */
+#include "hexc/number.h"
+#include "test/interp/util_run.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASES = 200000 };
+
+/* Value of a 16-bit float code, from the definition. */
+static double
+by_definition(DType d, unsigned code)
+{
+	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
+	int e = (int)(code >> man) & ((1 << exp) - 1), m = (int)(code & ((1u << man) - 1));
+	double v = e == (1 << exp) - 1 ? (m ? (double)NAN : (double)INFINITY)
+	           : e ? ldexp((1 << man) + m, e - bias - man)
+	               : ldexp(m, 1 - bias - man);
+
+	return code & 0x8000 ? -v : v;
+}
+
+static uint16_t
+encode(DType d, double x)
+{
+	return d == D_f16 ? f16_from_double(x) : bf16_from_double(x);
+}
+
+static const DType half_types[] = { D_f16, D_bf16 };
+
+START_TEST(every_code)
+{
+	DType d = half_types[_i];
+
+	for (unsigned code = 0; code < 65536; code++) {
+		double want = by_definition(d, code);
+		double got = d == D_f16 ? f16_to_double((uint16_t)code) : bf16_to_double((uint16_t)code);
+
+		if (isnan(want)) {
+			ck_assert(isnan(got));
+			ck_assert_uint_eq(encode(d, got), 0x7fff);
+			continue;
+		}
+		ck_assert(memcmp(&got, &want, sizeof got) == 0);
+		ck_assert_uint_eq(encode(d, want), code);
+		ck_assert(num_round(d, want) == want);
+	}
+}
+END_TEST
+
+/* Between two neighbours: below the middle, the middle, above it. */
+START_TEST(every_gap)
+{
+	DType d = half_types[_i];
+	unsigned inf = (unsigned)((1 << dtype_info[d].exp) - 1) << dtype_info[d].man;
+
+	for (unsigned code = 0; code < inf; code++) {
+		double a = by_definition(d, code), b = by_definition(d, code + 1), mid;
+		unsigned even = code & 1 ? code + 1 : code;
+
+		if (code + 1 == inf) /* where the next number would be */
+			b = a + (a - by_definition(d, code - 1));
+		mid = a + (b - a) / 2;
+		ck_assert_uint_eq(encode(d, mid), even);
+		ck_assert_uint_eq(encode(d, nextafter(mid, 0)), code);
+		ck_assert_uint_eq(encode(d, nextafter(mid, INFINITY)), code + 1);
+		ck_assert_uint_eq(encode(d, -mid), even | 0x8000);
+		ck_assert(num_round(d, mid) == by_definition(d, even));
+		ck_assert(num_round(d, -nextafter(mid, 0)) == -a);
+	}
+	ck_assert_uint_eq(encode(d, 1e300), inf);
+	ck_assert_uint_eq(encode(d, -1e300), inf | 0x8000);
+	ck_assert_uint_eq(encode(d, -0.0), 0x8000);
+	ck_assert_uint_eq(encode(d, 5e-324), 0);
+}
+END_TEST
+
+START_TEST(round_many_as_one)
+{
+	uint64_t seed = 7;
+	double x[64], y[64];
+
+	for (int d = 0; d < D_COUNT; d++) {
+		if (!num_is_float((DType)d))
+			continue;
+		for (int i = 0; i < 64; i++) {
+			x[i] = ldexp((double)(int64_t)run_random(&seed), (int)(run_random(&seed) % 400) - 260);
+			y[i] = num_round((DType)d, x[i]);
+		}
+		num_round_n((DType)d, x, 64);
+		ck_assert(memcmp(x, y, sizeof x) == 0);
+	}
+}
+END_TEST
+
+/* fma rounds once: the exact result in long double where that holds it, else against fmaf. */
+START_TEST(fma_rounds_once)
+{
+	uint64_t seed = 3;
+
+	for (int i = 0; i < CASES; i++) {
+		float x[3], want;
+
+		for (int j = 0; j < 3; j++) {
+			uint32_t bits = (uint32_t)run_random(&seed);
+
+			/* exponents near each other, so that the sum has long tails */
+			bits = (bits & 0x807fffff) | (uint32_t)(100 + run_random(&seed) % 50) << 23;
+			memcpy(&x[j], &bits, sizeof bits);
+		}
+		want = fmaf(x[0], x[1], x[2]);
+		ck_assert(num_fma(D_f32, (double)x[0], (double)x[1], (double)x[2]) == (double)want);
+	}
+	/* 1 + 2^-11 + 2^-60: a tie in double, not in f16 */
+	ck_assert(num_fma(D_f16, 1, 1, ldexp(1, -11) + ldexp(1, -60)) == 1 + ldexp(1, -10));
+	ck_assert(num_fma(D_f16, ldexp(1, -24), ldexp(1, -24), 1 + ldexp(1, -11)) == 1 + ldexp(1, -10));
+	ck_assert(num_fma(D_f16, ldexp(1, -24), ldexp(-1, -24), 1 + ldexp(1, -11)) == 1);
+}
+END_TEST
+
+START_TEST(integers_to_floats)
+{
+	uint64_t seed = 11;
+
+	for (int i = 0; i < CASES; i++) {
+		uint64_t u = run_random(&seed) >> (run_random(&seed) % 64);
+		int64_t s = (int64_t)u;
+
+		ck_assert(num_from_int(D_f32, D_u64, s) == (double)(float)u);
+		ck_assert(num_from_int(D_f32, D_i64, s) == (double)(float)s);
+		ck_assert(num_from_int(D_f64, D_i64, s) == (double)s);
+		ck_assert(num_from_int(D_f64, D_u64, s) == (double)u);
+	}
+	ck_assert(isinf(num_from_int(D_f16, D_i32, 65520)));
+	ck_assert(num_from_int(D_f16, D_i32, 65519) == 65504);
+	ck_assert(num_from_int(D_bf16, D_i32, 257) == 256);
+	ck_assert(num_from_int(D_bf16, D_i32, 259) == 260);
+}
+END_TEST
+
+START_TEST(floats_to_integers)
+{
+	static const struct {
+		DType d;
+		double x;
+		int64_t want;
+	} c[] = {
+		{ D_i8, 3.9, 3 }, { D_i8, -3.9, -3 }, { D_i8, 200, 127 }, { D_i8, -200, -128 },
+		{ D_u8, -1, 0 }, { D_u8, 255.9, 255 }, { D_u8, 1e30, 255 }, { D_i4, 7.5, 7 },
+		{ D_u4, 16, 15 }, { D_i32, 2147483648.0, INT32_MAX }, { D_i64, 1e19, INT64_MAX },
+		{ D_i64, -1e19, INT64_MIN }, { D_u64, 1e19, (int64_t)10000000000000000000u },
+		{ D_u64, 1e20, -1 }, { D_u64, -5, 0 }, { D_bool, 0.25, 1 }, { D_bool, -0.0, 0 },
+		{ D_i32, (double)NAN, 0 }, { D_i64, -(double)INFINITY, INT64_MIN },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(c); i++)
+		ck_assert_int_eq(num_from_float(c[i].d, c[i].x), c[i].want);
+}
+END_TEST
+
+START_TEST(wrapping)
+{
+	ck_assert_int_eq(num_wrap(D_i4, 8), -8);
+	ck_assert_int_eq(num_wrap(D_i4, -9), 7);
+	ck_assert_int_eq(num_wrap(D_u4, -1), 15);
+	ck_assert_int_eq(num_wrap(D_i32, (int64_t)1 << 31), INT32_MIN);
+	ck_assert_int_eq(num_wrap(D_u16, 65537), 1);
+	ck_assert_int_eq(num_wrap(D_bool, 256), 1);
+	ck_assert_int_eq(num_min(D_i8), -128);
+	ck_assert_int_eq(num_max(D_i64), INT64_MAX);
+	ck_assert_int_eq(num_max(D_u64), -1);
+	ck_assert_int_eq(num_max(D_u4), 15);
+	for (int d = 0; d < D_COUNT; d++) {
+		uint64_t seed = 5;
+		int64_t x[32], y[32];
+
+		if (num_is_float((DType)d))
+			continue;
+		for (int i = 0; i < 32; i++) {
+			x[i] = (int64_t)run_random(&seed);
+			y[i] = num_wrap((DType)d, x[i]);
+		}
+		num_wrap_n((DType)d, x, 32);
+		ck_assert(memcmp(x, y, sizeof x) == 0);
+	}
+}
+END_TEST
+
+/* What is put is got, and neighbours stay. */
+START_TEST(storage)
+{
+	for (int t = 0; t < D_COUNT; t++) {
+		DType d = (DType)t;
+		unsigned char buf[64];
+		double want[8];
+		uint64_t seed = 9;
+
+		memset(buf, 0xff, sizeof buf);
+		ck_assert_uint_eq(num_bytes(d, 7), ((size_t)dtype_info[d].bits * 7 + 7) / 8);
+		for (int i = 6; i >= 0; i--) {
+			want[i] = d == D_bool ? i % 2 : (double)(run_random(&seed) % 8);
+			num_put(d, buf, i, want[i]);
+		}
+		for (int i = 0; i < 7; i++)
+			ck_assert(num_get(d, buf, i) == want[i]);
+		num_put(d, buf, 3, d == D_bool ? 1 : 5);
+		want[3] = d == D_bool ? 1 : 5;
+		for (int i = 0; i < 7; i++)
+			ck_assert(num_get(d, buf, i) == want[i]);
+		ck_assert_uint_eq(buf[num_bytes(d, 7)], 0xff);
+	}
+}
+END_TEST
+
+/* Byte order is the device's: lowest first. */
+START_TEST(storage_order)
+{
+	unsigned char buf[8] = { 0 };
+
+	num_put_i(D_u4, buf, 0, 3);
+	num_put_i(D_u4, buf, 1, 10);
+	ck_assert_uint_eq(buf[0], 0xa3);
+	num_put_i(D_i32, buf, 1, 0x01020304);
+	ck_assert_uint_eq(buf[4], 4);
+	ck_assert_uint_eq(buf[7], 1);
+	num_put_f(D_f16, buf, 0, 1);
+	ck_assert_uint_eq(buf[0], 0);
+	ck_assert_uint_eq(buf[1], 0x3c);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("number");
+	TCase *t = tcase_create("number");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, every_code, 0, 2);
+	tcase_add_loop_test(t, every_gap, 0, 2);
+	tcase_add_test(t, round_many_as_one);
+	tcase_add_test(t, fma_rounds_once);
+	tcase_add_test(t, integers_to_floats);
+	tcase_add_test(t, floats_to_integers);
+	tcase_add_test(t, wrapping);
+	tcase_add_test(t, storage);
+	tcase_add_test(t, storage_order);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
