@@ -1,0 +1,79 @@
+/* cli_candidates.c - hexc candidates and hexc explain. */
+#include "hexc/cli_json.h"
+
+static int
+print_json(const hexc_module *m)
+{
+	cJSON *root = cJSON_CreateArray();
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
+		cJSON *o = cJSON_CreateObject();
+		cJSON_AddStringToObject(o, "entry", info.name);
+		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k));
+		cJSON_AddItemToArray(root, o);
+	}
+	return json_write("-", root);
+}
+
+int
+cli_candidates(Cli *c)
+{
+	hexc_candidate_info cand = HEXC_CANDIDATE_INFO_INIT;
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	hexc_module *m;
+	int status = cli_compile(c, HEXC_NO_EMIT, "infer", &m);
+
+	if (!status && cli_has(c, CLI_json_out))
+		status = print_json(m);
+	else if (!status) {
+		for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
+			if (hexc_kernel(m, 1, &info) && hexc_kernel(m, k, &info))
+				printf("%s:\n", info.name);
+			for (size_t i = 0; hexc_candidate(m, k, i, &cand); i++, cand.size = sizeof cand)
+				printf("%3zu %12.0f cycles  %s\n", i, cand.cycles, cand.text);
+		}
+		status = cli_flush();
+	}
+	hexc_module_free(m);
+	return status;
+}
+
+static int
+explain_json(const hexc_module *m, const char *path)
+{
+	cJSON *root = cJSON_CreateArray();
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
+		cJSON *o = cJSON_CreateObject();
+		cJSON_AddStringToObject(o, "entry", info.name);
+		json_uint(o, "candidate", info.candidate);
+		cJSON_AddStringToObject(o, "text", hexc_explain(m, k));
+		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k));
+		cJSON_AddItemToArray(root, o);
+	}
+	return json_write(path, root);
+}
+
+int
+cli_explain(Cli *c)
+{
+	const char *json = cli_get(c, CLI_json);
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	hexc_module *m;
+	int status;
+
+	if (cli_has(c, CLI_svg))
+		return cli_fail(EXIT_TROUBLE, "--svg: this version cannot draw yet; explain without it prints the layouts");
+	status = cli_compile(c, HEXC_EXPLAIN | HEXC_NO_EMIT, NULL, &m);
+	if (!status && json)
+		status = explain_json(m, json);
+	if (!status && !(json && json[0] == '-' && !json[1])) {
+		for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)
+			fputs(hexc_explain(m, k), stdout);
+		status = cli_flush();
+	}
+	hexc_module_free(m);
+	return status;
+}

@@ -1,0 +1,28 @@
+/* cli_run.h - running a kernel and judging the result. */
+#ifndef HEXC_CLI_RUN_H
+#define HEXC_CLI_RUN_H
+#include "hexc/cli_json.h"
+#include "hexc/cli_tensor.h"
+#include "lib/sim/sim.h"
+
+/* What the simulator said, for --stats. */
+typedef struct SimReport {
+	const char *entry, *arch;
+	uint32_t grid[3], block[3];
+	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
+} SimReport;
+
+/* Interpret into t->tile, with bounds when asked.  0, or a status with the reason printed. */
+int run_tile(Cli *c, Args *a, bool bounds);
+/* Simulate into t->sim; --stats is written.  EXIT_WRONG with the report printed when the kernel has faults. */
+int run_sim(Cli *c, Args *a);
+/* Compare t->sim (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or EXIT_WRONG. */
+int run_check(const Args *a, bool simulated);
+
+/* Show the faults of a run on standard error; how many there were. */
+size_t sim_show_faults(const char *ptx_name, const sim_result *r);
+/* Write --stats, if it was asked for. */
+int sim_write_stats(const Cli *c, const SimReport *report);
+/* Exit status for a result of sim_run or sim_load, with the reason printed. */
+int sim_status(int code, const char *text);
+#endif

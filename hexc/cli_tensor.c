@@ -1,0 +1,190 @@
+/* cli_tensor.c - the parameters of a kernel and the --arg options for them. */
+#include "hexc/cli_tensor.h"
+#include <string.h>
+
+/* All tensors of a run together, and one file. */
+static const uint64_t memory_max = (uint64_t)4 << 30;
+
+Tensor *
+args_find(const Args *a, const char *name, size_t n)
+{
+	for (int i = 0; i < a->n; i++)
+		if (strlen(a->t[i].info.name) == n && memcmp(a->t[i].info.name, name, n) == 0)
+			return &a->t[i];
+	return NULL;
+}
+
+unsigned char *
+tensor_copy(Cli *c, const Tensor *t)
+{
+	unsigned char *p = cli_try_alloc(c, t->bytes);
+
+	if (p)
+		memcpy(p, t->start, t->bytes);
+	return p;
+}
+
+static int
+no_parameter(const Args *a, const char *name, int n)
+{
+	fprintf(stderr, "hexc: error: --arg: the kernel has no parameter '%.*s'; it has", n, name);
+	for (int i = 0; i < a->n; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", a->t[i].info.name);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+static int
+read_file(Cli *c, Tensor *t)
+{
+	char why[200];
+	size_t n;
+	int status;
+	char *s = cli_read(c, t->value.path, memory_max, &n, &status);
+
+	if (!s)
+		return status;
+	if (!npy_parse(&t->npy, s, n, why, sizeof why))
+		return cli_fail(EXIT_INPUT, "%s: %s", t->value.path, why);
+	return tensor_check_type(t);
+}
+
+/* Sizes and scalars take a number only. */
+static int
+read_number(Tensor *t, hexc_arg *arg)
+{
+	const Value *v = &t->value;
+	bool integer = t->info.kind == HEXC_SIZE || t->type->kind != 'f';
+
+	if (v->kind != V_NUMBER || v->shaped)
+		return cli_fail(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name, t->info.name,
+		                t->info.kind == HEXC_SIZE ? "size" : "scalar");
+	if (integer && !v->is_int)
+		return cli_fail(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name, t->info.name,
+		                t->info.dtype, v->text);
+	arg->i = v->i;
+	arg->f = v->f;
+	return 0;
+}
+
+static int
+read_arg(Cli *c, Args *a, const char *text)
+{
+	const char *eq = strchr(text, '=');
+	Tensor *t;
+	int status;
+
+	if (!eq || eq == text)
+		return cli_fail(EXIT_USAGE, "--arg wants NAME=VALUE, not '%s'", text);
+	t = args_find(a, text, (size_t)(eq - text));
+	if (!t)
+		return no_parameter(a, text, (int)(eq - text));
+	if (t->value.kind != V_NONE)
+		return cli_fail(EXIT_USAGE, "--arg %s is given twice", t->info.name);
+	status = value_parse(c, t->info.name, eq + 1, &t->value);
+	if (status)
+		return status;
+	if (t->info.kind != HEXC_POINTER)
+		return read_number(t, &a->arg[t - a->t]);
+	return t->value.kind == V_FILE ? read_file(c, t) : 0;
+}
+
+static int
+check_given(const Args *a)
+{
+	for (int i = 0; i < a->n; i++) {
+		const Tensor *t = &a->t[i];
+		bool needed = t->info.kind == HEXC_SCALAR || (t->info.kind == HEXC_POINTER && t->info.read);
+		if (needed && t->value.kind == V_NONE)
+			return cli_fail(EXIT_USAGE, "the kernel reads %s: give --arg %s=...", t->info.name, t->info.name);
+	}
+	return 0;
+}
+
+static void
+declare(Cli *c, Args *a)
+{
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+
+	while (hexc_param(a->m, a->kernel, (size_t)a->n, &p))
+		a->n++;
+	a->t = cli_alloc(c, sizeof *a->t * (size_t)(a->n + 1));
+	a->arg = cli_alloc(c, sizeof *a->arg * (size_t)(a->n + 1));
+	for (int i = 0; i < a->n; i++) {
+		a->t[i].info.size = sizeof a->t[i].info;
+		hexc_param(a->m, a->kernel, (size_t)i, &a->t[i].info);
+		a->t[i].type = hexc_dtype_find(a->t[i].info.dtype);
+	}
+}
+
+/* Elements and bytes from the first to the last; false: more than fits anywhere. */
+static bool
+measure(Tensor *t)
+{
+	uint64_t last = 0;
+
+	for (uint32_t d = 0; d < t->info.rank; d++)
+		if (t->dim[d] == 0)
+			return true; /* span and bytes stay 0 */
+	for (uint32_t d = 0; d < t->info.rank; d++) {
+		uint64_t n = (uint64_t)t->dim[d] - 1, s = (uint64_t)t->stride[d];
+		if (t->stride[d] < 0 || (s && n > (memory_max * 8 - last) / s))
+			return false;
+		last += n * s;
+	}
+	t->span = last + 1;
+	t->bytes = (t->span * t->type->bits + 7) / 8;
+	return true;
+}
+
+/* Elements that overlap have no meaning as a file; a broadcast input is fine. */
+static int
+allocate(Cli *c, Args *a)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < a->n; i++) {
+		Tensor *t = &a->t[i];
+		uint64_t each = 1;
+		if (t->info.kind != HEXC_POINTER)
+			continue;
+		if (!measure(t) || t->bytes > memory_max || (sum += t->bytes) > memory_max)
+			return cli_fail(EXIT_TROUBLE, "the tensors would take more than %llu MiB (at %s)",
+			                (unsigned long long)(memory_max >> 20), t->info.name);
+		for (uint32_t d = 0; d < t->info.rank; d++) /* a stride of 0 repeats elements without memory */
+			if (t->dim[d] && (each *= (uint64_t)t->dim[d]) > memory_max * 8)
+				return cli_fail(EXIT_TROUBLE, "%s has too many elements to go through", t->info.name);
+		t->start = cli_try_alloc(c, t->bytes);
+		if (!t->start)
+			return cli_fail(EXIT_TROUBLE, "out of memory for %s (%llu bytes)", t->info.name,
+			                (unsigned long long)t->bytes);
+	}
+	return 0;
+}
+
+int
+args_read(Cli *c, const hexc_module *m, size_t kernel, Args *a)
+{
+	char why[300];
+	int status = 0;
+
+	memset(a, 0, sizeof *a);
+	a->m = m;
+	a->kernel = kernel;
+	declare(c, a);
+	for (int i = 0; i < c->narg && !status; i++)
+		if (c->arg[i].opt == CLI_arg)
+			status = read_arg(c, a, c->arg[i].value);
+	if (!status)
+		status = check_given(a);
+	if (!status)
+		status = args_sizes(a);
+	if (!status && hexc_check_args(m, kernel, a->arg, why, sizeof why) != HEXC_OK)
+		status = cli_fail(EXIT_INPUT, "%s", why);
+	if (!status)
+		status = allocate(c, a);
+	for (int i = 0; i < a->n && !status; i++)
+		if (a->t[i].info.kind == HEXC_POINTER)
+			status = tensor_fill(&a->t[i]);
+	return status;
+}
