@@ -1,0 +1,395 @@
+/* access.c - views resolved, and addresses in global memory.
+ *
+ * An address is a sum over the dims: start (uniform; constant, or varies with blocks and loops), lane part
+ * (this thread's digits) and register part (constant per instance).  Parts are added in the order in which
+ * they vary, so that LLVM keeps what does not change outside loops: tensor, thread, block, then loops.
+ * The register part times a constant stride ends up in the instruction's immediate. */
+#include "ptxgen/access.h"
+
+/* ---- the view ----------------------------------------------------------------------------------------- */
+
+static int
+loop_depth(const Val *v)
+{
+	int depth = 0;
+
+	for (const Block *b = v->block; b->owner; b = b->owner->parent)
+		depth += b->owner->code == O_for;
+	return depth;
+}
+
+static int64_t
+gcd(int64_t x, int64_t y)
+{
+	while (y) {
+		int64_t r = x % y;
+
+		x = y;
+		y = r;
+	}
+	return x;
+}
+
+static void
+start_add(Access *x, struct Start *s, Val *v)
+{
+	Gen *g = x->g;
+	int64_t c;
+	Fact f;
+	LV var;
+
+	if (val_is_const(v, &c)) {
+		s->add += c;
+		return;
+	}
+	f = val_fact(g->k, v);
+	var = scalar_get(g, v);
+	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
+	s->var = s->var ? LLVMBuildAdd(g->b, s->var, var, "") : var;
+	s->mult = gcd(s->mult, f.mult);
+	if (loop_depth(v) > s->depth)
+		s->depth = loop_depth(v);
+}
+
+/* Follow the chain of views to the root, then add up the starts from the root's side. */
+static void
+resolve_view(Access *x, Val *view)
+{
+	int dim[DIM_MAX], n = 0;
+
+	if (!view->def || view->def->code != O_view) {
+		x->root = view;
+		x->root_rank = x->rank = view->type.rank;
+		for (int d = 0; d < x->rank; d++)
+			x->dim[d] = d;
+		return;
+	}
+	resolve_view(x, view->def->in[0]);
+	for (int d = 0; d < x->rank; d++) {
+		start_add(x, &x->start[x->dim[d]], view->def->in[1 + d]);
+		if (!(view->def->imm[0] >> d & 1))
+			dim[n++] = x->dim[d];
+	}
+	x->rank = n;
+	for (int d = 0; d < n; d++)
+		x->dim[d] = dim[d];
+}
+
+/* ---- edges -------------------------------------------------------------------------------------------- */
+
+static LV
+start_i64(Access *x, int rd)
+{
+	const struct Start *s = &x->start[rd];
+	LV c = const_i64(x->g, s->add);
+
+	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
+}
+
+/* An i64 clamped to 0..extent, as i32. */
+static LV
+clamped(Gen *g, LV v, int64_t extent)
+{
+	LV zero = const_i64(g, 0), most = const_i64(g, extent);
+
+	v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), zero, v, "");
+	v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, v, most, ""), most, v, "");
+	return LLVMBuildTrunc(g->b, v, g->i32, "");
+}
+
+static void
+edge_kept(Access *x, int d, int rd, LV start, LV size, int64_t extent)
+{
+	Gen *g = x->g;
+
+	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), extent);
+	if (x->start[rd].var && x->start[rd].lo < 0)
+		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), extent);
+}
+
+/* An index whose dim is dropped. */
+static void
+edge_dropped(Access *x, int rd, LV start, LV size)
+{
+	Gen *g = x->g;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
+
+	if (x->start[rd].var && x->start[rd].lo < 0)
+		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
+	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
+}
+
+/* Which dims of the chain of views may reach past the tensor?  `dim` maps the view's dims to the root's. */
+static void
+resolve_edges(Access *x, const Op *view, bool outermost, int *dim)
+{
+	const Val *in = view->in[0];
+	const Param *p = val_param(x->g->k, x->root);
+	int kept = 0;
+
+	if (in->def && in->def->code == O_view)
+		resolve_edges(x, in->def, false, dim);
+	else
+		for (int d = 0; d < in->type.rank; d++)
+			dim[d] = d;
+	for (int d = 0; d < in->type.rank; d++) {
+		bool dropped = view->imm[0] >> d & 1;
+		int rd = dim[d], vd = kept;
+
+		if (!dropped)
+			dim[kept++] = rd;
+		if ((!dropped && !outermost) || view_operand_in_bounds(x->g->k, view, d))
+			continue;
+		BUG_IF(x->g->a, !p || !p->size[rd]);
+		if (dropped)
+			edge_dropped(x, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]));
+		else
+			edge_kept(x, vd, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]),
+			          view->out[0]->type.shape[vd]);
+	}
+}
+
+LV
+access_inside(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	LV all = x->inside;
+
+	for (int d = 0; d < x->rank; d++) {
+		LV at, in, more;
+
+		if (!x->rem[d])
+			continue;
+		in = memo_find(x, 2, (int64_t[]){ d, coord[d] });
+		if (!in) {
+			at = LLVMBuildAdd(g->b, x->lane[d], const_i32(g, coord[d]), "");
+			in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
+			if (x->low[d]) {
+				more = LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], "");
+				in = LLVMBuildAnd(g->b, in, more, "");
+			}
+			memo_add(x, 2, (int64_t[]){ d, coord[d] }, in);
+		}
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+	return all;
+}
+
+/* ---- global addresses ----------------------------------------------------------------------------------- */
+
+static LV
+add64v(Gen *g, LV x, LV y)
+{
+	return x ? LLVMBuildAdd(g->b, x, y, "") : y;
+}
+
+/* Elements to bytes, where a byte holds whole elements. */
+static LV
+scaled(Access *x, LV elems)
+{
+	int bits = dtype_info[x->dtype].bits;
+
+	return bits <= 8 ? elems : LLVMBuildMul(x->g->b, elems, const_i64(x->g, bits / 8), "");
+}
+
+/* v * stride of root dim rd, in elements. */
+static LV
+times_stride(Access *x, LV v, int rd)
+{
+	Gen *g = x->g;
+	LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]);
+
+	return LLVMBuildMul(g->b, v, s, "");
+}
+
+/* The part of the address that all instances share. */
+static void
+global_base(Access *x)
+{
+	Gen *g = x->g;
+	bool packed = dtype_info[x->dtype].bits < 8;
+	int64_t fixed = 0;
+	LV sum = packed ? NULL : x->base;
+
+	for (int d = 0; d < x->rank; d++) {
+		LV lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
+
+		if (!LLVMIsConstant(lane) || LLVMConstIntGetZExtValue(lane) != 0)
+			sum = add64v(g, sum, scaled(x, times_stride(x, lane, x->dim[d])));
+	}
+	for (int depth = 0, left = x->root_rank; left > 0; depth++) {
+		for (int rd = 0; rd < x->root_rank; rd++) {
+			const struct Start *s = &x->start[rd];
+
+			if (s->depth != depth)
+				continue;
+			left--;
+			if (s->var)
+				sum = add64v(g, sum, scaled(x, times_stride(x, s->var, rd)));
+			if (x->stride[rd] && s->add)
+				sum = add64v(g, sum,
+				             scaled(x, times_stride(x, const_i64(g, s->add), rd)));
+			else
+				fixed += s->add * x->cstride[rd];
+		}
+	}
+	x->fixed = fixed;
+	if (packed)
+		x->elems = sum ? sum : const_i64(g, 0);
+	else
+		x->base = sum;
+}
+
+static void
+global_new(Access *x)
+{
+	Gen *g = x->g;
+	const Param *p = val_param(g->k, x->root);
+
+	BUG_IF(g->a, !p || p->kind != P_tensor);
+	for (int rd = 0; rd < x->root_rank; rd++)
+		if (!val_is_const(p->stride[rd], &x->cstride[rd]))
+			x->stride[rd] = scalar_get(g, p->stride[rd]);
+	x->base = g->arg[x->root->index];
+	global_base(x);
+}
+
+/* Sum of coord * stride over the dims of run-time stride, in elements; NULL: none. */
+static LV
+runtime_part(Access *x, const int64_t *coord)
+{
+	int64_t key[DIM_MAX + 1];
+	int n = 0;
+	LV sum;
+
+	key[n++] = -1; /* tells it from the keys of access_inside */
+	for (int d = 0; d < x->rank; d++)
+		key[n++] = x->stride[x->dim[d]] ? coord[d] : 0;
+	sum = memo_find(x, n, key);
+	if (sum)
+		return sum;
+	for (int d = 0; d < x->rank; d++) {
+		int rd = x->dim[d];
+
+		if (x->stride[rd] && coord[d])
+			sum = add64v(x->g, sum, times_stride(x, const_i64(x->g, coord[d]), rd));
+	}
+	if (sum)
+		memo_add(x, n, key, sum);
+	return sum;
+}
+
+static void
+global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
+{
+	Gen *g = x->g;
+	int bits = dtype_info[x->dtype].bits;
+	int64_t fixed = x->fixed;
+	LV part = runtime_part(x, coord), e;
+
+	for (int d = 0; d < x->rank; d++)
+		if (!x->stride[x->dim[d]])
+			fixed += coord[d] * x->cstride[x->dim[d]];
+	if (bits >= 8) {
+		*base = part ? LLVMBuildAdd(g->b, x->base, scaled(x, part), "") : x->base;
+		*imm = fixed * (bits / 8);
+		return;
+	}
+	e = part ? LLVMBuildAdd(g->b, x->elems, part, "") : x->elems;
+	if (shift && fixed % (8 / bits)) {
+		e = LLVMBuildAdd(g->b, e, const_i64(g, fixed), "");
+		fixed = 0;
+	}
+	*imm = fixed * bits / 8;
+	*base = LLVMBuildLShr(g->b, e, const_i64(g, bits == 4 ? 1 : bits == 2 ? 2 : 3), "");
+	*base = LLVMBuildAdd(g->b, x->base, *base, "");
+	if (shift) {
+		e = LLVMBuildAnd(g->b, LLVMBuildTrunc(g->b, e, g->i32, ""), const_i32(g, 8 / bits - 1), "");
+		*shift = LLVMBuildMul(g->b, e, const_i32(g, bits), "");
+	}
+}
+
+/* ---- both --------------------------------------------------------------------------------------------- */
+
+LV
+memo_find(const Access *x, int n, const int64_t *key)
+{
+	for (int i = 0; i < x->nmemo; i++) {
+		const struct Memo *m = &x->memo[i];
+		int j = 0;
+
+		while (j < n && m->nkey == n && m->key[j] == key[j])
+			j++;
+		if (j == n)
+			return m->v;
+	}
+	return NULL;
+}
+
+void
+memo_add(Access *x, int n, const int64_t *key, LV v)
+{
+	struct Memo m = { .nkey = n, .v = v };
+
+	for (int j = 0; j < n; j++)
+		m.key[j] = key[j];
+	VEC_PUSH(x->g->a, x->memo, x->nmemo, x->memo_cap, m);
+}
+
+Access *
+access_new(Gen *g, const Layout *l, Val *view)
+{
+	Access *x = NEW(g->a, Access);
+	int dim[DIM_MAX];
+
+	x->g = g;
+	x->l = l;
+	x->space = view->type.space;
+	x->dtype = view->type.dtype;
+	resolve_view(x, view);
+	for (int d = 0; d < x->rank; d++)
+		x->lane[d] = l ? lane_coord(g, l, d) : const_i32(g, 0);
+	if (x->space == S_global) {
+		global_new(x);
+		if (view->def && view->def->code == O_view)
+			resolve_edges(x, view->def, true, dim);
+		return x;
+	}
+	BUG_IF(g->a, !x->root->def || x->root->def->code != O_alloc || x->root->def->imm[0] < 0);
+	x->mem = x->root->type.layout;
+	x->offset = x->root->def->imm[0];
+	shared_new(x);
+	return x;
+}
+
+Access *
+access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType d)
+{
+	Access *x = NEW(g->a, Access);
+
+	BUG_IF(g->a, !mem || offset < 0);
+	x->g = g;
+	x->l = l;
+	x->space = S_shared;
+	x->dtype = d;
+	x->rank = x->root_rank = l->ndim;
+	for (int i = 0; i < x->rank; i++) {
+		x->dim[i] = i;
+		x->lane[i] = lane_coord(g, l, i);
+	}
+	x->mem = mem;
+	x->offset = offset;
+	shared_new(x);
+	return x;
+}
+
+void
+access_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
+{
+	if (shift)
+		*shift = NULL;
+	if (x->space == S_global)
+		global_at(x, coord, base, imm, shift);
+	else
+		shared_at(x, coord, base, imm, shift);
+}

@@ -1,0 +1,64 @@
+/* access.h - where the threads of one memory op find their elements. */
+#ifndef HEXC_PTXGEN_ACCESS_H
+#define HEXC_PTXGEN_ACCESS_H
+#include "ptxgen/gen.h"
+
+/* How the threads of one access op reach their elements: layout `l` (tile coordinates -> lane, warp, reg) over
+ * a view of a tensor or alloc. */
+typedef struct Access Access;
+struct Access {
+	Gen *g;
+	const Layout *l;
+	Space space;
+	DType dtype;
+	Val *root;
+	int rank, root_rank;
+	int dim[DIM_MAX];          /* dims of the root behind the dims of the view */
+	struct Start {             /* of the view in root dims: sum of values plus a constant */
+		LV var;            /* i64 or NULL */
+		int64_t mult;      /* var % mult == 0; 0 without var */
+		int64_t lo;        /* < 0: var may be negative */
+		int64_t add;
+		int depth;         /* loops around the deepest value */
+	} start[DIM_MAX];
+	LV lane[DIM_MAX];          /* lane_coord by view dim */
+	/* global */
+	LV base;                   /* i64 address of coordinate 0 of this thread */
+	LV elems;                  /* types under a byte: i64 element offset; base is the tensor's start */
+	int64_t fixed;             /* elements: constant starts */
+	LV stride[DIM_MAX];        /* i64, by root dim; NULL: constant cstride */
+	int64_t cstride[DIM_MAX];
+	LV rem[DIM_MAX];           /* i32, by view dim: elements from the start to the tensor's end; NULL: all inside */
+	LV low[DIM_MAX];           /* i32, by view dim: elements before the tensor's start; NULL: none */
+	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
+	/* shared: element offset = uni + sw(lanes ^ constant) */
+	const Layout *mem;
+	int64_t offset;            /* bytes from the start of the block's shared memory */
+	bool general;              /* evaluated in full for each instance */
+	LV uni, lanes;             /* i32; `lanes` not yet swizzled */
+	uint64_t bits;             /* bits that `lanes` may have; ~0: unknown */
+	struct Memo {
+		int64_t key[DIM_MAX + 1];
+		int nkey;
+		LV v;
+	} *memo;
+	int nmemo, memo_cap;
+};
+
+/* `view`: an S_global or S_shared value; needs the builder at the op. */
+Access *access_new(Gen *g, const Layout *l, Val *view);
+/* Staging tile at a byte offset of the block's shared memory, addressed by `mem`. */
+Access *access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType d);
+/* Byte address (i64 global, i32 shared) of the element at `coord` (of lane 0) for this thread = *base +
+ * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
+void access_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
+/* i1: the element is inside the tensor; NULL: always. */
+LV access_inside(Access *x, const int64_t *coord);
+
+/* ---- between access.c and access_shared.c --------------------------------------------------------- */
+
+LV memo_find(const Access *x, int n, const int64_t *key);
+void memo_add(Access *x, int n, const int64_t *key, LV v);
+void shared_new(Access *x);
+void shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
+#endif

@@ -1,0 +1,64 @@
+/* cast_packed.c - narrow integers to f16 and bf16 by bit tricks on whole words: reference/hexcute.md 6.4.
+ *
+ * The integer is placed in the mantissa of a float of known exponent (1024 for f16, 128 for bf16) and the
+ * float's value is subtracted; both steps are exact.  The order of elements is kept. */
+#include "ptxgen/elt.h"
+
+/* Nibbles 2j and 2j+1 of x as f16: 1024 + lo and 1024 + 16 hi, then one fma brings both to their value. */
+static LV
+nibbles_to_f16(Gen *g, bool sign, LV x, int j)
+{
+	LV p = prmt(g, x, const_i32(g, 0), 0x4040u + 0x0101u * (unsigned)j), e[3];
+
+	p = LLVMBuildAnd(g->b, p, const_i32(g, 0xfff0ff0f), "");
+	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, 0x64806408), "")
+	         : LLVMBuildOr(g->b, p, const_i32(g, 0x64006400), "");
+	e[0] = as_h2(g, p);
+	e[1] = as_h2(g, const_i32(g, 0x2c003c00));                       /* 1/16, 1 */
+	e[2] = as_h2(g, const_i32(g, sign ? 0xd480e408 : 0xd400e400)); /* -72, -1032; -64, -1024 */
+	return from_h2(g, call_fp(g, "llvm.fma", g->h2, e, 3));
+}
+
+static LV
+nibbles_to_bf16(Gen *g, bool sign, LV x, int j)
+{
+	LV high = LLVMBuildLShr(g->b, x, const_i32(g, 4), "");
+	LV p = prmt(g, x, high, 0xf4f0u + 0x0101u * (unsigned)j);
+
+	p = LLVMBuildAnd(g->b, p, const_i32(g, 0x000f000f), "");
+	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, 0x43084308), "")
+	         : LLVMBuildOr(g->b, p, const_i32(g, 0x43004300), "");
+	/* - 128, - 136 */
+	return asm_op(g, A_fma_bf16x2, p, const_i32(g, 0x3f803f80), const_i32(g, sign ? 0xc308c308 : 0xc300c300));
+}
+
+/* Bytes b and b+1 of x as f16: 1024 + byte. */
+static LV
+bytes_to_f16(Gen *g, bool sign, LV x, int b)
+{
+	LV p, minus;
+
+	if (sign)
+		x = LLVMBuildXor(g->b, x, const_i32(g, 0x80808080), "");
+	p = prmt(g, x, const_i32(g, 0x64646464), 0x4040u | (unsigned)b | (unsigned)(b + 1) << 8);
+	minus = as_h2(g, const_i32(g, sign ? 0xe480e480 : 0xe400e400)); /* -1152, -1024 */
+	return from_h2(g, LLVMBuildFAdd(g->b, as_h2(g, p), minus, ""));
+}
+
+LV
+cast_word(Gen *g, Op *o, int w)
+{
+	DType to = o->out[0]->type.dtype, from = o->in[0]->type.dtype;
+	int bits = dtype_info[from].bits, r = w * 2;
+	bool sign = dtype_info[from].kind == K_sint;
+
+	if (dtype_info[from].kind == K_flt || from == D_bool)
+		return NULL;
+	if (to == D_f16 && bits == 4)
+		return nibbles_to_f16(g, sign, word_get(g, o->in[0], r / 8), r % 8 / 2);
+	if (to == D_f16 && bits == 8)
+		return bytes_to_f16(g, sign, word_get(g, o->in[0], r / 4), r % 4);
+	if (to == D_bf16 && bits == 4 && g->u->target->features & T_BF16)
+		return nibbles_to_bf16(g, sign, word_get(g, o->in[0], r / 8), r % 8 / 2);
+	return NULL;
+}

@@ -1,0 +1,234 @@
+/* convert.c - the same elements in another layout.
+ *
+ * Without shared memory there is one way: for each register of the result a table over the 32 lanes says
+ * which lane has the element, in which register.  If that lane is the lane itself it is a renaming (one
+ * register for all lanes) or a choice; else words are shuffled first. */
+#include "ptxgen/access.h"
+#include "ptxgen/shuffle.h"
+#include "ptxgen/store.h"
+#include <string.h>
+
+typedef struct Origin { /* of one register of the result, by lane */
+	int lane[WARP_SIZE], reg[WARP_SIZE];
+} Origin;
+
+typedef struct Moved { /* a source word as the lanes of `lane` have it */
+	int word, lane[WARP_SIZE];
+	LV v;
+} Moved;
+
+typedef struct ConvertPlan {
+	Origin *from; /* by register of the result */
+	Moved *moved;
+	int nmoved, cap;
+} ConvertPlan;
+
+/* Of the lanes that hold a copy the one nearest to `self`: it agrees in all digits of replication. */
+static int
+nearest_replica(const Layout *l, int64_t lane, int self)
+{
+	for (int i = 0; i < l->nrep; i++) {
+		const Iter *it = &l->rep[i];
+
+		if (it->axis == AX_lane && it->stride > 0)
+			lane += self / it->stride % it->extent * it->stride;
+	}
+	return (int)lane;
+}
+
+static void
+find_origin(Gen *g, const Layout *in, const Layout *out, int64_t r, Origin *from)
+{
+	Place p = { { 0 } }, q;
+	int64_t coord[DIM_MAX] = { 0 };
+
+	p.at[AX_reg] = r;
+	for (int l = 0; l < WARP_SIZE; l++) {
+		p.at[AX_lane] = l;
+		layout_coord(out, &p, coord);
+		q = layout_at(in, coord);
+		BUG_IF(g->a, q.at[AX_warp] != 0);
+		from->lane[l] = nearest_replica(in, q.at[AX_lane], l);
+		from->reg[l] = (int)q.at[AX_reg];
+	}
+}
+
+/* Word `word` of the operand as held by lane lane[l], for each lane l. */
+static LV
+moved_word(Gen *g, Op *o, ConvertPlan *p, int word, const int *lane)
+{
+	Moved m = { .word = word };
+	bool own = true;
+
+	for (int l = 0; l < WARP_SIZE; l++)
+		own = own && lane[l] == l;
+	m.v = word_get(g, o->in[0], word);
+	if (own)
+		return m.v;
+	for (int i = 0; i < p->nmoved; i++)
+		if (p->moved[i].word == word && memcmp(p->moved[i].lane, lane, sizeof m.lane) == 0)
+			return p->moved[i].v;
+	memcpy(m.lane, lane, sizeof m.lane);
+	m.v = shuffle_from(g, m.v, lane_table(g, lane));
+	VEC_PUSH(g->a, p->moved, p->nmoved, p->cap, m);
+	return m.v;
+}
+
+/* Lanes of the mask want the word `word` of lane lane[l]: a table that agrees there with `lane` and elsewhere
+ * makes as little difference as possible. */
+static LV
+choose(Gen *g, LV so_far, uint32_t mask, LV v)
+{
+	return so_far ? LLVMBuildSelect(g->b, lane_mask(g, mask), v, so_far, "") : v;
+}
+
+/* Do n registers from r on lie in one source word, in order, for every lane? */
+static bool
+whole_words(const Origin *from, int n, int epw)
+{
+	for (int l = 0; l < WARP_SIZE; l++)
+		for (int k = 0; k < n; k++)
+			if (from[k].lane[l] != from[0].lane[l] || from[k].reg[l] != from[0].reg[l] + k ||
+			    from[0].reg[l] % epw)
+				return false;
+	return true;
+}
+
+/* A word, or one element shifted down to place 0 (epw > 1 and `element`), from wherever each lane finds it. */
+static LV
+fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
+{
+	int bits = 32 / epw;
+	uint32_t done = 0;
+	LV x = NULL;
+
+	for (int l = 0; l < WARP_SIZE; l++) {
+		int unit = element ? from->reg[l] : from->reg[l] / epw;
+		uint32_t mask = 0;
+		LV v;
+
+		if (done >> l & 1)
+			continue;
+		for (int k = l; k < WARP_SIZE; k++)
+			if ((element ? from->reg[k] : from->reg[k] / epw) == unit)
+				mask |= (uint32_t)1 << k;
+		done |= mask;
+		v = moved_word(g, o, p, element ? unit / epw : unit, from->lane);
+		if (element && unit % epw)
+			v = LLVMBuildLShr(g->b, v, const_i32(g, bits * (unit % epw)), "");
+		x = choose(g, x, mask, v);
+	}
+	return x;
+}
+
+static void
+pull_convert(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	ConvertPlan *p = t->plan;
+	const Origin *from = p->from + w * t->epw;
+	int n = t->nreg - w * t->epw, pos[8] = { 0 };
+	LV e[8];
+
+	n = n < t->epw ? n : t->epw;
+	if (whole_words(from, n, t->epw)) {
+		t->word[w] = fetch(g, o, p, from, t->epw, false);
+		return;
+	}
+	for (int k = 0; k < n; k++) {
+		bool fixed = true;
+
+		for (int l = 1; l < WARP_SIZE; l++)
+			fixed = fixed && from[k].reg[l] == from[k].reg[0];
+		/* one register for all lanes: leave it where it is, bits_gather takes any place */
+		pos[k] = fixed ? from[k].reg[0] % t->epw : 0;
+		e[k] = fetch(g, o, p, &from[k], t->epw, !fixed);
+	}
+	t->word[w] = bits_gather(g, t->dtype, e, pos, n);
+}
+
+/* ---- through shared memory ------------------------------------------------------------------------------ */
+
+static LV
+from_raw(Gen *g, DType d, const LV *raw, int e)
+{
+	int bits = dtype_info[d].bits;
+	LV x;
+
+	if (bits == 64) {
+		x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, raw[e * 2 + 1], g->i64, ""), const_i64(g, 32), "");
+		x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, raw[e * 2], g->i64, ""), "");
+		return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+	}
+	if (d == D_bool) {
+		x = LLVMBuildAnd(g->b, raw[e / 4], const_i32(g, (int64_t)255 << e % 4 * 8), "");
+		return LLVMBuildICmp(g->b, LLVMIntNE, x, const_i32(g, 0), "");
+	}
+	return d == D_f32 ? as_f32(g, raw[e]) : raw[e];
+}
+
+/* Registers [m, m + vec) of the result from one read. */
+static void
+scratch_read(Gen *g, Tile *t, Access *x, const Instr *inst, int m, int vec, LV *raw, int *raw_pos)
+{
+	LV in[2], out[4];
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int bits = dtype_info[t->dtype].bits;
+
+	tile_coord(t, m, coord);
+	access_at(x, coord, &in[0], &imm, NULL);
+	in[1] = const_i32(g, imm);
+	asm_instr(g, inst, in, 2, NULL, out);
+	for (int e = 0; e < vec; e++) {
+		raw[m + e] = t->epw > 1 ? out[e * bits / 32] : from_raw(g, t->dtype, out, e);
+		raw_pos[m + e] = t->epw > 1 ? e * bits % 32 / bits : 0;
+	}
+}
+
+static void
+convert_shared(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	const Pick *pick = o->pick;
+	const Layout *in = o->in[0]->type.layout;
+	int bits = dtype_info[t->dtype].bits, vec2 = pick->vec2 ? pick->vec2 : 1;
+	StorePlan w = { .v = o->in[0], .map = in, .vec = pick->vec ? pick->vec : 1 };
+	LV *raw = lv_array(g, t->nreg);
+	int *pos = arena_alloc(g->a, sizeof *pos * (size_t)t->nreg);
+	Access *x;
+
+	BUG_IF(g->a, !pick->scratch || w.vec * bits < 8 || vec2 * bits < 8 || t->nreg % vec2);
+	w.x = access_scratch(g, in, pick->scratch, pick->scratch_off, t->dtype);
+	w.inst = mem_instr(g, IK_st_shared, w.vec * bits);
+	w.exec = lane_first(g, in);
+	tile_force(g, o->in[0]);
+	emit_block_barrier(g); /* the scratch may still be read by its last user */
+	store_tile(g, &w);
+	emit_block_barrier(g);
+	x = access_scratch(g, t->l, pick->scratch, pick->scratch_off, t->dtype);
+	for (int m = 0; m < t->nreg; m += vec2)
+		scratch_read(g, t, x, mem_instr(g, IK_ld_shared, vec2 * bits), m, vec2, raw, pos);
+	for (int i = 0; i < t->nword; i++) {
+		int n = t->nreg - i * t->epw;
+
+		t->word[i] = bits_gather(g, t->dtype, raw + i * t->epw, pos + i * t->epw, n < t->epw ? n : t->epw);
+	}
+}
+
+void
+emit_convert(Gen *g, Op *o)
+{
+	ConvertPlan *p;
+	Tile *t;
+
+	BUG_IF(g->a, !o->pick || !o->pick->inst);
+	if (strcmp(o->pick->inst, "shared") == 0) {
+		convert_shared(g, o);
+		return;
+	}
+	p = NEW(g->a, ConvertPlan);
+	t = tile_lazy(g, o, pull_convert, p);
+	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);
+	for (int r = 0; r < t->nreg; r++)
+		find_origin(g, o->in[0]->type.layout, t->l, r, &p->from[r]);
+}

@@ -1,0 +1,123 @@
+/* copy.c - global to shared memory: cp.async, or through registers. */
+#include "ptxgen/access.h"
+
+enum { BATCH = 8 }; /* loads in flight before their stores */
+
+typedef struct CopyPlan {
+	Access *src, *dst;
+	const Layout *map;
+	int vec, bits;     /* of one access */
+	LV exec;           /* lanes that copy; NULL: all */
+} CopyPlan;
+
+static void
+copy_coord(const CopyPlan *p, int i, int64_t *coord)
+{
+	Place at = { { 0 } };
+
+	at.at[AX_reg] = (int64_t)i * p->vec;
+	layout_coord(p->map, &at, coord);
+}
+
+static void
+copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
+{
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	LV in[5], inside, bytes = const_i32(g, p->bits / 8);
+
+	copy_coord(p, i, coord);
+	access_at(p->dst, coord, &in[0], &imm, NULL);
+	in[1] = const_i32(g, imm);
+	access_at(p->src, coord, &in[2], &imm, NULL);
+	in[3] = const_i32(g, imm);
+	inside = access_inside(p->src, coord);
+	in[4] = inside ? LLVMBuildSelect(g->b, inside, bytes, const_i32(g, 0), "") : bytes;
+	asm_instr(g, inst, in, 5, p->exec, NULL);
+}
+
+static void
+copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
+{
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	LV in[2], inside;
+
+	copy_coord(p, i, coord);
+	access_at(p->src, coord, &in[0], &imm, NULL);
+	in[1] = const_i32(g, imm);
+	inside = access_inside(p->src, coord);
+	asm_instr(g, mem_instr(g, IK_ld_global, p->bits), in, 2, inside, word);
+}
+
+static void
+copy_store(Gen *g, const CopyPlan *p, int i, const LV *word)
+{
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int n = p->bits <= 32 ? 1 : p->bits / 32;
+	LV in[6];
+
+	copy_coord(p, i, coord);
+	for (int k = 0; k < n; k++)
+		in[k] = word[k];
+	access_at(p->dst, coord, &in[n], &imm, NULL);
+	in[n + 1] = const_i32(g, imm);
+	asm_instr(g, mem_instr(g, IK_st_shared, p->bits), in, n + 2, p->exec, NULL);
+}
+
+static void
+copy_registers(Gen *g, const CopyPlan *p, int n)
+{
+	LV word[BATCH][4];
+
+	for (int i = 0; i < n; i += BATCH) {
+		for (int j = 0; j < BATCH && i + j < n; j++)
+			copy_load(g, p, i + j, word[j]);
+		for (int j = 0; j < BATCH && i + j < n; j++)
+			copy_store(g, p, i + j, word[j]);
+	}
+}
+
+void
+emit_copy(Gen *g, Op *o)
+{
+	const Instr *inst = o->pick ? instr_find(o->pick->inst) : NULL;
+	int bits = dtype_info[o->in[0]->type.dtype].bits, n;
+	CopyPlan p = { 0 };
+
+	BUG_IF(g->a, !inst || !o->pick->map || (inst->kind != IK_cp_async && inst->kind != IK_ld_st));
+	p.map = o->pick->map;
+	p.vec = o->pick->vec ? o->pick->vec : 1;
+	p.bits = inst->bits;
+	BUG_IF(g->a, p.vec * bits != p.bits);
+	n = (int)layout_cosize(p.map, AX_reg);
+	BUG_IF(g->a, n % p.vec);
+	n /= p.vec;
+	p.src = access_new(g, p.map, o->in[0]);
+	p.dst = access_new(g, p.map, o->in[1]);
+	p.exec = lane_first(g, p.map);
+	gen_flush(g, p.dst->root);
+	if (inst->kind == IK_ld_st) {
+		copy_registers(g, &p, n);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		copy_async(g, &p, inst, i);
+	if (!o->imm[0]) { /* to be complete in program order */
+		asm_op(g, A_commit, NULL, NULL, NULL);
+		asm_op(g, A_wait, const_i32(g, 0), NULL, NULL);
+	}
+}
+
+/* Resolved where they are used. */
+void
+emit_view(Gen *g, Op *o)
+{
+	(void)g;
+	(void)o;
+}
+
+void
+emit_alloc(Gen *g, Op *o)
+{
+	(void)g;
+	(void)o;
+}

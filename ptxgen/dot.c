@@ -1,0 +1,210 @@
+/* dot.c - matrix products: tensor-core instances, or fused multiply-adds.
+ *
+ * Instances are at multiples of the instruction's tile; those whose first element belongs to lane 0 of
+ * warp 0 are this warp's (all warps do the same, elsewhere).  Which words feed an instance follows from the
+ * operands' layouts and the instruction's fragments.  The k steps are the outer loop, and the operands of a step
+ * are pulled one step ahead, so that loads and dequantization overlap the products. */
+#include "ptxgen/elt.h"
+#include <string.h>
+
+enum { FRAG_MAX = 8, REGISTER_BUDGET = 200 };
+
+typedef struct Frag { /* one operand of the instruction */
+	Layout l;
+	int nword;    /* words of a lane */
+	int epw;
+} Frag;
+
+typedef struct DotPlan {
+	Op *o;
+	const Instr *inst;
+	Frag a, b, c;
+	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
+	int64_t *m, *n;  /* tile offsets of these instances */
+	LV *acc;         /* words of the result, register order */
+} DotPlan;
+
+static void
+frag_init(Gen *g, Frag *f, const Instr *i, int operand, DType d)
+{
+	bool ok = instr_fragment(i, operand, &f->l);
+
+	BUG_IF(g->a, !ok);
+	f->epw = word_elems(d);
+	f->nword = (int)layout_cosize(&f->l, AX_reg) / f->epw;
+	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
+}
+
+/* Number of the word of `v` that is word i of the fragment at tile offset (row, col). */
+static int
+frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col)
+{
+	Place p = { { 0 } };
+	int64_t at[DIM_MAX] = { 0 };
+	int64_t first = 0;
+
+	for (int e = 0; e < f->epw; e++) {
+		int64_t r;
+
+		p.at[AX_reg] = (int64_t)i * f->epw + e;
+		layout_coord(&f->l, &p, at);
+		at[0] += row;
+		at[1] += col;
+		r = tile_reg(g, v, at);
+		first = e == 0 ? r : first;
+		BUG_IF(g->a, r != first + e || first % f->epw);
+	}
+	return (int)(first / f->epw);
+}
+
+static void
+frag_pull(Gen *g, const Frag *f, Val *v, int64_t row, int64_t col, LV *out)
+{
+	for (int i = 0; i < f->nword; i++)
+		out[i] = word_get(g, v, frag_word(g, f, v, i, row, col));
+}
+
+/* Offsets of this warp's instances along dim d of the accumulator. */
+static int64_t *
+own_offsets(Gen *g, const Val *acc, int d, int step, int *count)
+{
+	int64_t n = acc->type.shape[d] / step, c[DIM_MAX] = { 0 };
+	int64_t *at = arena_alloc(g->a, sizeof *at * (size_t)(n + 1));
+
+	BUG_IF(g->a, acc->type.shape[d] % step);
+	*count = 0;
+	for (int64_t i = 0; i < n; i++) {
+		Place p;
+
+		c[d] = i * step;
+		p = layout_at(acc->type.layout, c);
+		if (p.at[AX_lane] == 0 && p.at[AX_warp] == 0)
+			at[(*count)++] = i * step;
+	}
+	BUG_IF(g->a, *count == 0);
+	return at;
+}
+
+/* Pull the operands of step k. */
+static void
+step_pull(Gen *g, const DotPlan *p, int k)
+{
+	LV out[FRAG_MAX];
+	int64_t at = (int64_t)k * p->inst->k;
+
+	for (int i = 0; i < p->nm; i++)
+		frag_pull(g, &p->a, p->o->in[0], p->m[i], at, out);
+	for (int j = 0; j < p->nn; j++)
+		frag_pull(g, &p->b, p->o->in[1], at, p->n[j], out);
+}
+
+static void
+instance(Gen *g, DotPlan *p, int i, int j, int k)
+{
+	LV in[3 * FRAG_MAX], out[FRAG_MAX];
+	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
+	int64_t at = (int64_t)k * p->inst->k;
+
+	frag_pull(g, &p->a, p->o->in[0], p->m[i], at, in);
+	frag_pull(g, &p->b, p->o->in[1], at, p->n[j], in + p->a.nword);
+	for (int c = 0; c < p->c.nword; c++) {
+		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j]);
+		in[n + c] = p->acc[word[c]];
+	}
+	asm_instr(g, p->inst, in, n + p->c.nword, NULL, out);
+	for (int c = 0; c < p->c.nword; c++)
+		p->acc[word[c]] = out[c];
+}
+
+/* All accumulators of the result start from the operand's; both have the same numbering. */
+static void
+acc_init(Gen *g, DotPlan *p, Tile *t)
+{
+	BUG_IF(g->a, tile_of(g, p->o->in[2])->nword != t->nword);
+	p->acc = t->word;
+	for (int w = 0; w < t->nword; w++)
+		p->acc[w] = word_get(g, p->o->in[2], w);
+}
+
+static void
+dot_mma(Gen *g, Op *o, const Instr *inst)
+{
+	DotPlan p = { .o = o, .inst = inst };
+	Tile *t = tile_new(g, o->out[0]);
+	bool ahead;
+
+	BUG_IF(g->a, inst->ab != o->in[0]->type.dtype || inst->acc != o->out[0]->type.dtype);
+	BUG_IF(g->a, o->in[0]->type.shape[1] % inst->k);
+	frag_init(g, &p.a, inst, 0, inst->ab);
+	frag_init(g, &p.b, inst, 1, inst->ab);
+	frag_init(g, &p.c, inst, 2, inst->acc);
+	p.m = own_offsets(g, o->out[0], 0, inst->m, &p.nm);
+	p.n = own_offsets(g, o->out[0], 1, inst->n, &p.nn);
+	p.nk = (int)(o->in[0]->type.shape[1] / inst->k);
+	acc_init(g, &p, t);
+	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= REGISTER_BUDGET;
+	for (int k = 0; k < p.nk; k++) {
+		if (k == 0)
+			step_pull(g, &p, 0);
+		if (ahead && k + 1 < p.nk)
+			step_pull(g, &p, k + 1);
+		for (int i = 0; i < p.nm; i++)
+			for (int jj = 0; jj < p.nn; jj++) /* back and forth: the last B is used again at once */
+				instance(g, &p, i, i % 2 ? p.nn - 1 - jj : jj, k);
+	}
+}
+
+/* ---- without tensor cores ------------------------------------------------------------------------------- */
+
+static LV
+product_add(Gen *g, DType d, LV a, LV b, LV c)
+{
+	LV e[3] = { a, b, c };
+
+	if (d == D_f64 || dtype_info[d].kind == K_flt)
+		return call_fp(g, "llvm.fma", d == D_f64 ? g->f64 : g->f32, e, 3);
+	return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, a, b, ""), c, "");
+}
+
+static void
+dot_fma(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	DType from = o->in[0]->type.dtype;
+	int64_t nk = o->in[0]->type.shape[1];
+	LV *acc = lv_array(g, t->nreg);
+
+	for (int r = 0; r < t->nreg; r++)
+		acc[r] = elem_get(g, o->in[2], r);
+	for (int64_t k = 0; k < nk; k++) {
+		for (int r = 0; r < t->nreg; r++) {
+			int64_t c[DIM_MAX] = { 0 }, x[2], y[2];
+			LV a, b;
+
+			tile_coord(t, r, c);
+			x[0] = c[0];
+			x[1] = y[0] = k;
+			y[1] = c[1];
+			a = cast_number(g, t->dtype, from, elem_get(g, o->in[0], tile_reg(g, o->in[0], x)));
+			b = cast_number(g, t->dtype, from, elem_get(g, o->in[1], tile_reg(g, o->in[1], y)));
+			acc[r] = product_add(g, t->dtype, a, b, acc[r]);
+		}
+	}
+	for (int w = 0; w < t->nword; w++) {
+		int left = t->nreg - w * t->epw;
+
+		t->word[w] = elem_pack(g, t->dtype, acc + w * t->epw, left < t->epw ? left : t->epw);
+	}
+}
+
+void
+emit_dot(Gen *g, Op *o)
+{
+	const Instr *inst = o->pick ? instr_find(o->pick->inst) : NULL;
+
+	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_fma));
+	if (inst->kind == IK_mma)
+		dot_mma(g, o, inst);
+	else
+		dot_fma(g, o);
+}

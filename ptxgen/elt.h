@@ -1,0 +1,16 @@
+/* elt.h - between the files of elementwise ops. */
+#ifndef HEXC_PTXGEN_ELT_H
+#define HEXC_PTXGEN_ELT_H
+#include "ptxgen/gen.h"
+
+/* One element of an elementwise op on operands of type d. */
+LV elt_number(Gen *g, const Op *o, DType d, const LV *e);
+/* A word at once where the machine has packed arithmetic (elt_packed.c); NULL: it has not. */
+LV elt_word(Gen *g, Op *o, int w);
+/* An overloaded floating-point intrinsic of LLVM. */
+LV call_fp(Gen *g, const char *name, LLVMTypeRef type, const LV *arg, int n);
+/* One element (cast.c). */
+LV cast_number(Gen *g, DType to, DType from, LV e);
+/* Word w of a cast by a short sequence on packed values (cast_packed.c); NULL: there is none. */
+LV cast_word(Gen *g, Op *o, int w);
+#endif

@@ -1,0 +1,188 @@
+/* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
+#include "ptxgen/gen.h"
+#include <string.h>
+
+static LLVMTypeRef
+param_type(Gen *g, const Param *p)
+{
+	if (p->kind == P_tensor)
+		return g->ptr1;
+	if (p->kind == P_size)
+		return g->i64;
+	switch (dtype_info[p->val->type.dtype].bits) {
+	case 64: return p->val->type.dtype == D_f64 ? g->f64 : g->i64;
+	case 32: return p->val->type.dtype == D_f32 ? g->f32 : g->i32;
+	case 16: return g->i16;
+	default: return g->i8; /* bool: 0 or 1 */
+	}
+}
+
+/* The word of a scalar parameter. */
+static LV
+param_word(Gen *g, const Param *p, LV arg)
+{
+	DType d = p->val->type.dtype;
+	LLVMTypeRef t = word_type(g, d);
+
+	if (LLVMTypeOf(arg) == t)
+		return arg;
+	if (d == D_bool)
+		return LLVMBuildICmp(g->b, LLVMIntNE, arg, LLVMConstInt(g->i8, 0, 0), "");
+	return LLVMBuildZExt(g->b, arg, t, "");
+}
+
+static LV
+read_sreg(Gen *g, const char *name)
+{
+	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+	LV f;
+
+	BUG_IF(g->a, id == 0);
+	f = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
+	return LLVMBuildCall2(g->pre, LLVMGlobalGetValueType(f), f, NULL, 0, "");
+}
+
+void
+emit_block_id(Gen *g, Op *o)
+{
+	static const char *const name[] = { "llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.nvvm.read.ptx.sreg.ctaid.y",
+		                            "llvm.nvvm.read.ptx.sreg.ctaid.z" };
+	Tile *t = tile_new(g, o->out[0]);
+
+	BUG_IF(g->a, o->imm[0] < 0 || o->imm[0] > 2);
+	/* at most 2^31 - 1, so it never is negative */
+	t->word[0] = LLVMBuildZExt(g->pre, read_sreg(g, name[o->imm[0]]), g->i64, "");
+}
+
+LV
+smem_base(Gen *g)
+{
+	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
+
+	if (g->smem)
+		return g->smem;
+	if (!v) {
+		v = LLVMAddGlobalInAddressSpace(g->s->mod, LLVMArrayType2(g->i8, 0), "hexc_smem", 3);
+		LLVMSetLinkage(v, LLVMExternalLinkage);
+		LLVMSetAlignment(v, 128);
+	}
+	g->smem = LLVMBuildPtrToInt(g->pre, v, g->i32, "");
+	return g->smem;
+}
+
+static void
+annotate(Gen *g, const char *key, unsigned value)
+{
+	LLVMMetadataRef node[3] = {
+		LLVMValueAsMetadata(g->fn),
+		LLVMMDStringInContext2(g->ctx, key, strlen(key)),
+		LLVMValueAsMetadata(LLVMConstInt(g->i32, value, 0)),
+	};
+
+	LLVMAddNamedMetadataOperand(g->s->mod, "nvvm.annotations",
+	                            LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, node, 3)));
+}
+
+/* Blocks are one-dimensional and of known size: ptxas then knows how many registers there are. */
+static void
+launch_bounds(Gen *g)
+{
+	unsigned n = (unsigned)g->k->warps * WARP_SIZE;
+	const char *text = arena_printf(g->a, "%u,1,1", n);
+
+	if (REQNTID_METADATA) {
+		annotate(g, "reqntidx", n);
+		annotate(g, "reqntidy", 1);
+		annotate(g, "reqntidz", 1);
+		return;
+	}
+	LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                        LLVMCreateStringAttribute(g->ctx, "nvvm.reqntid", 12, text,
+	                                                  (unsigned)strlen(text)));
+}
+
+static void
+gen_types(Gen *g)
+{
+	LLVMContextRef c = g->ctx;
+
+	g->i1 = LLVMInt1TypeInContext(c);
+	g->i8 = LLVMInt8TypeInContext(c);
+	g->i16 = LLVMInt16TypeInContext(c);
+	g->i32 = LLVMInt32TypeInContext(c);
+	g->i64 = LLVMInt64TypeInContext(c);
+	g->f16 = LLVMHalfTypeInContext(c);
+	g->f32 = LLVMFloatTypeInContext(c);
+	g->f64 = LLVMDoubleTypeInContext(c);
+	g->h2 = LLVMVectorType(g->f16, 2);
+	g->ptr1 = LLVMPointerTypeInContext(c, 1);
+	g->nothing = LLVMVoidTypeInContext(c);
+}
+
+/* The function and its arguments; tensors have no tile, they are reached through views. */
+static void
+gen_function(Gen *g)
+{
+	const Kernel *k = g->k;
+	LLVMTypeRef *t = arena_alloc(g->a, sizeof *t * (size_t)(k->nparam + 1));
+	unsigned align = LLVMGetEnumAttributeKindForName("align", 5);
+
+	for (int i = 0; i < k->nparam; i++)
+		t[i] = param_type(g, &k->param[i]);
+	g->fn = LLVMAddFunction(g->s->mod, k->name,
+	                        LLVMFunctionType(g->nothing, t, (unsigned)k->nparam, 0));
+	LLVMSetFunctionCallConv(g->fn, CALL_PTX_KERNEL);
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].kind == P_tensor)
+			LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)(i + 1),
+			                        LLVMCreateEnumAttribute(g->ctx, align, 16));
+	launch_bounds(g);
+}
+
+static void
+gen_params(Gen *g)
+{
+	Kernel *k = g->k;
+
+	g->arg = lv_array(g, k->nparam);
+	for (int i = 0; i < k->nparam; i++) {
+		const Param *p = &k->param[i];
+		LV arg = LLVMGetParam(g->fn, (unsigned)i);
+
+		if (p->kind == P_tensor)
+			g->arg[i] = LLVMBuildPtrToInt(g->pre, arg, g->i64, "");
+		else
+			tile_new(g, p->val)->word[0] = param_word(g, p, arg);
+	}
+}
+
+bool
+gen_kernel(Session *s, Unit *u, Kernel *k)
+{
+	Gen *g = NEW(u->arena, Gen);
+	LLVMBasicBlockRef entry, body;
+
+	g->u = u;
+	g->k = k;
+	g->a = u->arena;
+	g->s = s;
+	g->ctx = s->ctx;
+	g->b = s->b;
+	g->pre = s->pre;
+	g->tile = arena_alloc(g->a, sizeof *g->tile * ((size_t)k->nval + 1));
+	gen_types(g);
+	gen_function(g);
+	entry = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	LLVMPositionBuilderAtEnd(g->pre, entry);
+	LLVMPositionBuilderAtEnd(g->b, body);
+	g->tid = read_sreg(g, "llvm.nvvm.read.ptx.sreg.tid.x");
+	g->lane = LLVMBuildAnd(g->pre, g->tid, const_i32(g, WARP_SIZE - 1), "");
+	g->warp = k->warps == 1 ? const_i32(g, 0) : LLVMBuildLShr(g->pre, g->tid, const_i32(g, 5), "");
+	gen_params(g);
+	gen_block(g, k->body);
+	gen_flush(g, NULL);
+	LLVMBuildRetVoid(g->b);
+	LLVMBuildBr(g->pre, body);
+	return u->diag->nerror == 0;
+}

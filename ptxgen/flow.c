@@ -1,0 +1,138 @@
+/* flow.c - for, if, yield: basic blocks and phis. */
+#include "ptxgen/gen.h"
+
+/* Phis for the words of a tile. */
+static void
+phi_words(Gen *g, Tile *t)
+{
+	for (int w = 0; w < t->nword; w++)
+		t->word[w] = LLVMBuildPhi(g->b, word_type(g, t->dtype), "");
+}
+
+static void
+phi_add(Gen *g, Tile *t, LV *word, LLVMBasicBlockRef from)
+{
+	for (int w = 0; w < t->nword; w++) {
+		BUG_IF(g->a, !word[w] || LLVMTypeOf(word[w]) != LLVMTypeOf(t->word[w]));
+		LLVMAddIncoming(t->word[w], &word[w], &from, 1);
+	}
+}
+
+/* The words of n values at the end of the current block. */
+static LV **
+all_words(Gen *g, Val *const *v, int n)
+{
+	LV **all = arena_alloc(g->a, sizeof *all * (size_t)(n + 1));
+
+	for (int i = 0; i < n; i++) {
+		const Tile *t = tile_of(g, v[i]);
+
+		all[i] = lv_array(g, t->nword + 1); /* a NULL behind tells a wrong count */
+		for (int w = 0; w < t->nword; w++)
+			all[i][w] = word_get(g, v[i], w);
+	}
+	return all;
+}
+
+static void
+tile_copy_words(Tile *to, const Tile *from)
+{
+	for (int w = 0; w < to->nword; w++)
+		to->word[w] = from->word[w];
+}
+
+/* The values a region hands to its owner. */
+void
+emit_yield(Gen *g, Op *o)
+{
+	gen_flush(g, NULL);
+	if (!o->parent->owner)
+		return;
+	for (int i = 0; i < o->nin; i++)
+		tile_force(g, o->in[i]);
+}
+
+/* Head of a loop: phis of the counter and the carried values.  Returns the counter. */
+static LV
+loop_head(Gen *g, Op *o, LV lo, LV *const *init, LLVMBasicBlockRef before)
+{
+	Block *b = o->blk[0];
+	Tile *counter = tile_new(g, b->arg[0]);
+
+	phi_words(g, counter);
+	LLVMAddIncoming(counter->word[0], &lo, &before, 1);
+	for (int i = 0; i < o->nout; i++) {
+		Tile *t = tile_new(g, b->arg[1 + i]);
+
+		phi_words(g, t);
+		phi_add(g, t, init[i], before);
+	}
+	return counter->word[0];
+}
+
+void
+emit_for(Gen *g, Op *o)
+{
+	Block *b = o->blk[0];
+	LLVMBasicBlockRef before, head, body, exit, last;
+	LV lo, hi, step, iv, next, **word;
+
+	gen_enter(g, b);
+	word = all_words(g, o->in + 3, o->nout);
+	lo = scalar_get(g, o->in[0]);
+	hi = scalar_get(g, o->in[1]);
+	step = scalar_get(g, o->in[2]);
+	before = LLVMGetInsertBlock(g->b);
+	head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	exit = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	LLVMBuildBr(g->b, head);
+	LLVMPositionBuilderAtEnd(g->b, head);
+	iv = loop_head(g, o, lo, word, before);
+	LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, iv, hi, ""), body, exit);
+	LLVMPositionBuilderAtEnd(g->b, body);
+	gen_block(g, b);
+	if (g->u->diag->nerror)
+		return;
+	word = all_words(g, b->last->in, o->nout);
+	next = LLVMBuildNSWAdd(g->b, iv, step, "");
+	last = LLVMGetInsertBlock(g->b);
+	LLVMBuildBr(g->b, head);
+	LLVMAddIncoming(iv, &next, &last, 1);
+	for (int i = 0; i < o->nout; i++) {
+		Tile *t = tile_of(g, b->arg[1 + i]);
+
+		phi_add(g, t, word[i], last);
+		tile_copy_words(tile_new(g, o->out[i]), t);
+	}
+	LLVMPositionBuilderAtEnd(g->b, exit);
+}
+
+void
+emit_if(Gen *g, Op *o)
+{
+	LLVMBasicBlockRef start[2], from[2], join;
+	LV cond = scalar_get(g, o->in[0]), **word[2];
+
+	gen_enter(g, o->blk[0]);
+	gen_enter(g, o->blk[1]);
+	start[0] = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	start[1] = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	join = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	LLVMBuildCondBr(g->b, cond, start[0], start[1]);
+	for (int r = 0; r < 2; r++) {
+		LLVMPositionBuilderAtEnd(g->b, start[r]);
+		gen_block(g, o->blk[r]);
+		if (g->u->diag->nerror)
+			return;
+		word[r] = all_words(g, o->blk[r]->last->in, o->nout);
+		from[r] = LLVMGetInsertBlock(g->b);
+		LLVMBuildBr(g->b, join);
+	}
+	LLVMPositionBuilderAtEnd(g->b, join);
+	for (int i = 0; i < o->nout; i++)
+		phi_words(g, tile_new(g, o->out[i]));
+	for (int i = 0; i < o->nout; i++)
+		for (int r = 0; r < 2; r++)
+			phi_add(g, tile_of(g, o->out[i]), word[r][i], from[r]);
+}

@@ -1,0 +1,222 @@
+/* load.c - global and shared loads, ldmatrix.
+ *
+ * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of the result
+ * is a table made once; words of the result are then put together when they are pulled. */
+#include "ptxgen/access.h"
+#include "ptxgen/load.h"
+
+struct LoadPlan {
+	Access *x;
+	const Instr *inst;
+	const Layout *map;
+	int vec, ninst, nraw; /* elements per instance; instances; raw words of one */
+	bool sub;             /* less than a byte per access: shift it down */
+	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
+	int *from;            /* register of the result -> register of the map; ldmatrix: word -> raw word */
+};
+
+/* Coordinates of register r of the map in lane `lane` of warp 0. */
+static void
+map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *coord)
+{
+	Place p = { { 0 } };
+
+	if (!map)
+		return;
+	p.at[AX_lane] = lane;
+	p.at[AX_reg] = r;
+	layout_coord(map, &p, coord);
+}
+
+static void
+load_instance(Gen *g, LoadPlan *p, int i)
+{
+	LV in[3], base, shift = NULL;
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+
+	if (p->raw[i * p->nraw])
+		return;
+	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
+	access_at(p->x, coord, &base, &imm, p->sub ? &shift : NULL);
+	in[0] = base;
+	in[1] = const_i32(g, imm);
+	asm_instr(g, p->inst, in, 2, access_inside(p->x, coord), &p->raw[i * p->nraw]);
+	if (shift)
+		p->raw[i * p->nraw] = LLVMBuildLShr(g->b, p->raw[i * p->nraw], shift, "");
+}
+
+/* The raw word and the element in it that register r of the result comes from, loaded. */
+static LV
+raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
+{
+	int m = p->from ? p->from[r] : (int)r, i = m / p->vec, e = m % p->vec;
+	int bits = dtype_info[d].bits;
+
+	load_instance(g, p, i);
+	*pos = e * bits % 32 / bits;
+	return p->raw[i * p->nraw + e * bits / 32];
+}
+
+static LV
+join64(Gen *g, DType d, LV lo, LV hi)
+{
+	LV x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, hi, g->i64, ""), const_i64(g, 32), "");
+
+	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, lo, g->i64, ""), "");
+	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+}
+
+static void
+pull_load(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LoadPlan *p = t->plan;
+	int pos[8], n = 0, bits = dtype_info[t->dtype].bits;
+	LV word[8];
+
+	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
+		word[n] = raw_of(g, p, t->dtype, w * t->epw + n, &pos[n]);
+	if (t->dtype == D_bool) {
+		LV byte = LLVMBuildAnd(g->b, word[0], const_i32(g, (int64_t)255 << 8 * pos[0]), "");
+
+		t->word[w] = LLVMBuildICmp(g->b, LLVMIntNE, byte, const_i32(g, 0), "");
+	} else if (bits == 64) {
+		int m = p->from ? p->from[w] : w;
+
+		t->word[w] = join64(g, t->dtype, word[0], p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
+	} else if (bits == 32) {
+		t->word[w] = t->dtype == D_f32 ? as_f32(g, word[0]) : word[0];
+	} else {
+		t->word[w] = bits_gather(g, t->dtype, word, pos, n);
+	}
+}
+
+/* ---- ldmatrix ------------------------------------------------------------------------------------------ */
+
+static void
+ldmatrix_instance(Gen *g, LoadPlan *p, int i)
+{
+	LV in[2];
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+
+	if (p->raw[i * p->nraw])
+		return;
+	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
+	access_at(p->x, coord, &in[0], &imm, NULL);
+	in[1] = const_i32(g, imm);
+	asm_instr(g, p->inst, in, 2, NULL, &p->raw[i * p->nraw]);
+}
+
+static void
+pull_ldmatrix(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LoadPlan *p = t->plan;
+
+	BUG_IF(g->a, p->from[w] < 0);
+	ldmatrix_instance(g, p, p->from[w] / p->nraw);
+	t->word[w] = p->raw[p->from[w]];
+}
+
+/* Word j of instance i in lane 0 starts with the element whose row address lane 8j gave. */
+static void
+ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
+{
+	const Tile *t = tile_of(g, v);
+	int64_t coord[DIM_MAX] = { 0 };
+
+	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nword);
+	for (int w = 0; w < t->nword; w++)
+		p->from[w] = -1;
+	for (int i = 0; i < p->ninst; i++) {
+		for (int j = 0; j < p->nraw; j++) {
+			int64_t r;
+
+			map_coord(p->map, 8 * j, (int64_t)i * p->vec, coord);
+			r = tile_reg(g, v, coord);
+			BUG_IF(g->a, r % t->epw || t->epw == 1);
+			p->from[r / t->epw] = i * p->nraw + j;
+		}
+	}
+}
+
+/* ---- the op -------------------------------------------------------------------------------------------- */
+
+void
+load_all(Gen *g, Op *o)
+{
+	LoadPlan *p = tile_of(g, o->out[0])->plan;
+
+	for (int i = 0; i < p->ninst; i++) {
+		if (p->inst->kind == IK_ldmatrix)
+			ldmatrix_instance(g, p, i);
+		else
+			load_instance(g, p, i);
+	}
+}
+
+/* Registers of the result by registers of the map. */
+static void
+load_registers(Gen *g, LoadPlan *p, Val *v)
+{
+	const Tile *t = tile_of(g, v);
+	int64_t coord[DIM_MAX] = { 0 };
+
+	if (p->map == t->l)
+		return;
+	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);
+	for (int m = 0; m < p->ninst * p->vec; m++) {
+		map_coord(p->map, 0, m, coord);
+		p->from[tile_reg(g, v, coord)] = m;
+	}
+}
+
+static const Instr *
+load_instr(Gen *g, const Op *o, bool global)
+{
+	int bits = dtype_info[o->out[0]->type.dtype].bits;
+
+	if (o->out[0]->type.space == S_reg || (o->pick && o->pick->inst)) {
+		const Instr *i = o->pick ? instr_find(o->pick->inst) : NULL;
+
+		BUG_IF(g->a, !i || (global ? i->kind != IK_ld_global
+		                           : i->kind != IK_ld_shared && i->kind != IK_ldmatrix));
+		return i;
+	}
+	return mem_instr(g, global ? IK_ld_global : IK_ld_shared, bits < 8 ? 8 : bits);
+}
+
+void
+emit_load(Gen *g, Op *o)
+{
+	Val *v = o->out[0];
+	bool global = o->in[0]->type.space == S_global;
+	int bits = dtype_info[v->type.dtype].bits;
+	LoadPlan *p = NEW(g->a, LoadPlan);
+	int nreg;
+
+	p->inst = load_instr(g, o, global);
+	p->map = o->pick && o->pick->map ? o->pick->map : v->type.layout;
+	p->vec = o->pick && o->pick->vec ? o->pick->vec : 1;
+	p->x = access_new(g, p->map, o->in[0]);
+	nreg = p->map ? (int)layout_cosize(p->map, AX_reg) : 1;
+	p->ninst = nreg / p->vec;
+	p->nraw = p->inst->bits <= 32 ? 1 : p->inst->bits / 32;
+	p->sub = p->vec * bits < 8;
+	BUG_IF(g->a, nreg % p->vec);
+	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
+	                 !(p->sub && p->inst->bits == 8));
+	p->raw = lv_array(g, p->ninst * p->nraw);
+	if (p->inst->kind == IK_ldmatrix) {
+		BUG_IF(g->a, p->vec * bits != 128);
+		tile_lazy(g, o, pull_ldmatrix, p);
+		ldmatrix_words(g, p, v);
+	} else {
+		tile_lazy(g, o, pull_load, p);
+		load_registers(g, p, v);
+	}
+	if (global)
+		load_all(g, o); /* long latency: start it here */
+	else
+		gen_reads(g, o, p->x->root);
+}

@@ -1,0 +1,83 @@
+/* ptxgen.c - from a unit to PTX text.
+ *
+ * The arena leaves by longjmp when memory or the budget runs out.  All frames between ptxgen_emit and that
+ * jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one thing to do on
+ * the way is to close the LLVM session. */
+#include "ptxgen/ptxgen.h"
+#include "ptxgen/gen.h"
+#include <string.h>
+#include <time.h>
+
+static double
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static bool
+emit_fail(Unit *u, const Session *s)
+{
+	Src nowhere = { 0, 0, 1 };
+
+	if (u->diag->nerror == 0)
+		diag_fail(u->diag, DC_INTERNAL, nowhere, "%s", s->why[0] ? s->why : "code generation failed");
+	return false;
+}
+
+static bool
+emit_module(Unit *u, Session *s, PtxOut *out)
+{
+	double t0 = now_ms(), t1, t2;
+
+	if (!session_open(s, u->target, u->file ? u->file : "hexc"))
+		return false;
+	for (int i = 0; i < u->nkernel; i++)
+		if (!gen_kernel(s, u, u->kernel[i]))
+			return false;
+	if (!session_verify(s))
+		return false;
+	t1 = now_ms();
+	if (!session_optimize(s))
+		return false;
+	t2 = now_ms();
+	if (!session_emit(s))
+		return false;
+	out->len = LLVMGetBufferSize(s->ptx);
+	out->text = arena_strndup(u->arena, LLVMGetBufferStart(s->ptx), out->len);
+	out->ms_build = t1 - t0;
+	out->ms_opt = t2 - t1;
+	out->ms_emit = now_ms() - t2;
+	return true;
+}
+
+bool
+ptxgen_emit(Unit *u, PtxOut *out)
+{
+	Src nowhere = { 0, 0, 1 };
+	jmp_buf *outer = u->arena->fail, here;
+	Session *s;
+	int why;
+	bool ok;
+
+	memset(out, 0, sizeof *out);
+	if (u->target->llvm > ptxgen_llvm_major()) {
+		diag_fail(u->diag, DC_ARCH, nowhere, "%s needs LLVM %d, but this hexc was built with LLVM %s",
+		          u->target->name, u->target->llvm, ptxgen_llvm_version());
+		return false;
+	}
+	s = NEW(u->arena, Session);
+	why = setjmp(here);
+	if (why) {
+		session_close(s);
+		u->arena->fail = outer;
+		arena_fail(u->arena, (ArenaFail)why, u->arena->why);
+	}
+	u->arena->fail = &here;
+	ok = emit_module(u, s, out) || emit_fail(u, s);
+	session_close(s);
+	u->arena->fail = outer;
+	return ok;
+}

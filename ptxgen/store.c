@@ -1,0 +1,137 @@
+/* store.c - stores from registers to global and shared memory. */
+#include "ptxgen/access.h"
+#include "ptxgen/store.h"
+
+/* Word of the instance that starts at element e: elements e.. of registers reg[]. */
+static LV
+raw_word(Gen *g, Val *v, const int *reg, int e, int n)
+{
+	Tile *t = tile_of(g, v);
+	int bits = dtype_info[t->dtype].bits, pos[8];
+	LV word[8];
+
+	for (int i = 0; i < n; i++) {
+		word[i] = word_get(g, v, reg[e + i] / t->epw);
+		pos[i] = reg[e + i] % t->epw;
+		if (t->dtype == D_bool)
+			word[i] = LLVMBuildZExt(g->b, word[i], g->i32, "");
+	}
+	if (bits >= 32)
+		return as_i32(g, word[0]);
+	return bits_gather(g, t->dtype == D_bool ? D_u8 : t->dtype, word, pos, n);
+}
+
+int
+store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
+{
+	Tile *t = tile_of(g, v);
+	int bits = dtype_info[t->dtype].bits, n = 0;
+	int step = bits >= 32 ? 1 : 32 / bits;
+
+	for (int e = 0; e < vec; e += step) {
+		if (bits == 64) {
+			LV x = LLVMBuildBitCast(g->b, word_get(g, v, reg[e]), g->i64, "");
+
+			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
+			x = LLVMBuildLShr(g->b, x, const_i64(g, 32), "");
+			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
+		} else {
+			out[n++] = raw_word(g, v, reg, e, step < vec - e ? step : vec - e);
+		}
+	}
+	return n;
+}
+
+/* One access: registers of the map m.. of the value go to memory; `more` is added to the coordinates. */
+static void
+store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
+{
+	Place at = { { 0 } };
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int reg[32];
+	LV in[8], inside, exec = p->exec;
+	int n;
+
+	for (int e = 0; e < p->vec; e++) {
+		reg[e] = m + e;
+		if (!p->map)
+			continue;
+		at.at[AX_reg] = m + e;
+		layout_coord(p->map, &at, coord);
+		if (p->map != p->v->type.layout)
+			reg[e] = (int)tile_reg(g, p->v, coord);
+	}
+	at.at[AX_reg] = m;
+	if (p->map)
+		layout_coord(p->map, &at, coord);
+	for (int d = 0; d < p->x->rank; d++)
+		coord[d] += more[d];
+	n = store_words(g, p->v, reg, p->vec, in);
+	access_at(p->x, coord, &in[n], &imm, NULL);
+	in[n + 1] = const_i32(g, imm);
+	inside = access_inside(p->x, coord);
+	if (inside)
+		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
+	asm_instr(g, p->inst, in, n + 2, exec, NULL);
+}
+
+/* Registers that serve several positions (iters of stride 0) are stored to each of them. */
+void
+store_tile(Gen *g, const StorePlan *p)
+{
+	int64_t more[DIM_MAX] = { 0 }, weight[ITER_MAX], digit[ITER_MAX] = { 0 };
+	int it[ITER_MAX], dim[ITER_MAX], n = 0, i, nreg = 1;
+	const Layout *l = p->map;
+
+	for (int d = 0; l && d < l->ndim; d++) {
+		int64_t w = 1;
+
+		for (i = l->first[d]; i < l->first[d + 1]; i++) {
+			if (l->it[i].axis == AX_reg && l->it[i].stride == 0 && l->it[i].extent > 1) {
+				it[n] = i;
+				dim[n] = d;
+				weight[n++] = w;
+			}
+			w *= l->it[i].extent;
+		}
+	}
+	if (l)
+		nreg = (int)layout_cosize(l, AX_reg);
+	BUG_IF(g->a, nreg % p->vec || p->vec > 32);
+	do {
+		for (int m = 0; m < nreg; m += p->vec)
+			store_instance(g, p, m, more);
+		for (i = 0; i < n; i++) {
+			more[dim[i]] += weight[i];
+			if (++digit[i] < l->it[it[i]].extent)
+				break;
+			more[dim[i]] -= weight[i] * digit[i];
+			digit[i] = 0;
+		}
+	} while (i < n);
+}
+
+void
+emit_store(Gen *g, Op *o)
+{
+	Val *v = o->in[0];
+	bool global = o->in[1]->type.space == S_global, scalar = v->type.space == S_scalar;
+	int bits = dtype_info[v->type.dtype].bits;
+	StorePlan p = { 0 };
+
+	p.v = v;
+	p.map = o->pick && o->pick->map ? o->pick->map : v->type.layout;
+	p.vec = o->pick && o->pick->vec ? o->pick->vec : 1;
+	if (p.vec * bits < 8) {
+		gen_unsupported(g, o, "elements that share a byte with another thread's");
+		return;
+	}
+	p.inst = scalar && !(o->pick && o->pick->inst)
+	             ? mem_instr(g, global ? IK_st_global : IK_st_shared, bits)
+	             : pick_instr(g, o, global ? IK_st_global : IK_st_shared);
+	BUG_IF(g->a, p.inst->bits != p.vec * bits);
+	p.x = access_new(g, p.map, o->in[1]);
+	gen_flush(g, p.x->root);
+	p.exec = scalar ? LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "") : lane_first(g, p.map);
+	store_tile(g, &p);
+}

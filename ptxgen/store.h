@@ -1,0 +1,18 @@
+/* store.h - a register tile to memory, access by access. */
+#ifndef HEXC_PTXGEN_STORE_H
+#define HEXC_PTXGEN_STORE_H
+#include "ptxgen/access.h"
+
+typedef struct StorePlan {
+	Val *v;
+	Access *x;
+	const Instr *inst;
+	const Layout *map; /* memory side; NULL: a scalar */
+	int vec;           /* elements of one access */
+	LV exec;           /* lanes that store; NULL: all */
+} StorePlan;
+
+void store_tile(Gen *g, const StorePlan *p);
+/* The 32-bit words of vec elements in registers reg[].  Returns how many. */
+int store_words(Gen *g, Val *v, const int *reg, int vec, LV *out);
+#endif

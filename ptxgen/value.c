@@ -1,0 +1,140 @@
+/* value.c - const, splat, iota, clip. */
+#include "ptxgen/gen.h"
+
+void
+emit_const(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	LV x = word_const(g, t->dtype, o->imm[0], o->fimm);
+
+	for (int w = 0; w < t->nword; w++)
+		t->word[w] = x;
+}
+
+void
+emit_splat(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	LV x = word_splat(g, t->dtype, scalar_get(g, o->in[0]));
+
+	for (int w = 0; w < t->nword; w++)
+		t->word[w] = x;
+}
+
+/* ---- iota --------------------------------------------------------------------------------------------- */
+
+static void
+pull_iota(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LV lane = t->plan, e[8];
+	int64_t c[DIM_MAX];
+	int n = 0;
+
+	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
+		tile_coord(t, w * t->epw + n, c);
+		e[n] = LLVMBuildAdd(g->b, lane, const_i32(g, c[o->imm[0]]), "");
+		if (dtype_info[t->dtype].bits == 64)
+			e[n] = LLVMBuildZExt(g->b, e[n], g->i64, "");
+	}
+	t->word[w] = elem_pack(g, t->dtype, e, n);
+}
+
+void
+emit_iota(Gen *g, Op *o)
+{
+	Tile *t = tile_lazy(g, o, pull_iota, NULL);
+
+	t->plan = lane_coord(g, t->l, (int)o->imm[0]);
+	t->remat = true;
+}
+
+/* ---- clip --------------------------------------------------------------------------------------------- */
+
+typedef struct ClipPlan {
+	int n, dim[DIM_MAX];
+	LV lane[DIM_MAX], bound[DIM_MAX]; /* i32 */
+	LV fill;                          /* a word of it */
+} ClipPlan;
+
+/* i1: the register's element is inside all bounds. */
+static LV
+clip_inside(Gen *g, const Tile *t, const ClipPlan *p, int64_t r)
+{
+	int64_t c[DIM_MAX];
+	LV all = NULL;
+
+	tile_coord(t, r, c);
+	for (int i = 0; i < p->n; i++) {
+		LV at = LLVMBuildAdd(g->b, p->lane[i], const_i32(g, c[p->dim[i]]), "");
+		LV in = LLVMBuildICmp(g->b, LLVMIntSLT, at, p->bound[i], "");
+
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+	return all;
+}
+
+static bool
+clip_same(const Tile *t, const ClipPlan *p, int64_t r, int64_t s)
+{
+	int64_t c[DIM_MAX], d[DIM_MAX];
+
+	tile_coord(t, r, c);
+	tile_coord(t, s, d);
+	for (int i = 0; i < p->n; i++)
+		if (c[p->dim[i]] != d[p->dim[i]])
+			return false;
+	return true;
+}
+
+static void
+pull_clip(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	const ClipPlan *p = t->plan;
+	int64_t r = (int64_t)w * t->epw;
+	LV x = word_get(g, o->in[0], w), one[8];
+	int pos[8], n = 0;
+	bool same = true;
+
+	for (; n < t->epw && r + n < t->nreg; n++)
+		same = same && clip_same(t, p, r, r + n);
+	if (same || t->epw == 1) {
+		t->word[w] = LLVMBuildSelect(g->b, clip_inside(g, t, p, r), x, p->fill, "");
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		one[i] = LLVMBuildSelect(g->b, clip_inside(g, t, p, r + i), x, p->fill, "");
+		pos[i] = i;
+	}
+	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
+}
+
+/* A bound as i32: below 0 is as good as 0, beyond the extent as good as the extent. */
+static LV
+clip_bound(Gen *g, LV bound, int64_t extent)
+{
+	LV zero = const_i64(g, 0), most = const_i64(g, extent);
+
+	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, bound, zero, ""), zero, bound, "");
+	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, bound, most, ""), most, bound, "");
+	return LLVMBuildTrunc(g->b, bound, g->i32, "");
+}
+
+void
+emit_clip(Gen *g, Op *o)
+{
+	ClipPlan *p = NEW(g->a, ClipPlan);
+	const Type *type = &o->out[0]->type;
+
+	for (int d = 0; d < type->rank; d++) {
+		if (!(o->imm[0] >> d & 1))
+			continue;
+		p->dim[p->n] = d;
+		p->lane[p->n] = lane_coord(g, type->layout, d);
+		p->bound[p->n] = clip_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
+		p->n++;
+	}
+	p->fill = word_const(g, type->dtype, o->imm[1], o->fimm);
+	tile_lazy(g, o, pull_clip, p);
+}

@@ -1,0 +1,255 @@
+/* word.c - words of a lane, the elements packed in them, and back. */
+#include "hexc/number.h"
+#include "ptxgen/gen.h"
+
+int
+word_elems(DType d)
+{
+	int bits = dtype_info[d].bits;
+
+	return d == D_bool || bits >= 32 ? 1 : 32 / bits;
+}
+
+LLVMTypeRef
+word_type(Gen *g, DType d)
+{
+	switch (d) {
+	case D_bool: return g->i1;
+	case D_f32: return g->f32;
+	case D_f64: return g->f64;
+	case D_i64:
+	case D_u64: return g->i64;
+	default: return g->i32;
+	}
+}
+
+LV
+word_zero(Gen *g, DType d)
+{
+	return LLVMConstNull(word_type(g, d));
+}
+
+LV
+const_i32(Gen *g, int64_t x)
+{
+	return LLVMConstInt(g->i32, (unsigned long long)x & 0xffffffffu, 0);
+}
+
+LV
+const_i64(Gen *g, int64_t x)
+{
+	return LLVMConstInt(g->i64, (unsigned long long)x, 1);
+}
+
+LV
+const_f32(Gen *g, double x)
+{
+	return LLVMConstReal(g->f32, x);
+}
+
+LV
+as_i32(Gen *g, LV word)
+{
+	return LLVMTypeOf(word) == g->i32 ? word : LLVMBuildBitCast(g->b, word, g->i32, "");
+}
+
+LV
+as_f32(Gen *g, LV word)
+{
+	return LLVMTypeOf(word) == g->f32 ? word : LLVMBuildBitCast(g->b, word, g->f32, "");
+}
+
+LV
+as_h2(Gen *g, LV word)
+{
+	return LLVMBuildBitCast(g->b, word, g->h2, "");
+}
+
+LV
+from_h2(Gen *g, LV x)
+{
+	return LLVMBuildBitCast(g->b, x, g->i32, "");
+}
+
+LV
+prmt(Gen *g, LV lo, LV hi, unsigned selector)
+{
+	return asm_op(g, A_prmt, lo, hi, const_i32(g, selector));
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------ */
+
+/* Bits pos*bits.. of an integer word, extended to the value. */
+static LV
+unpack_int(Gen *g, DType d, LV word, int pos)
+{
+	int bits = dtype_info[d].bits, left = 32 - bits * (pos + 1);
+	bool sign = dtype_info[d].kind == K_sint;
+
+	if (bits == 32)
+		return word;
+	if (sign) {
+		word = LLVMBuildShl(g->b, word, const_i32(g, left), "");
+		return LLVMBuildAShr(g->b, word, const_i32(g, 32 - bits), "");
+	}
+	word = LLVMBuildLShr(g->b, word, const_i32(g, bits * pos), "");
+	return left ? LLVMBuildAnd(g->b, word, const_i32(g, ((int64_t)1 << bits) - 1), "") : word;
+}
+
+LV
+elem_unpack(Gen *g, DType d, LV word, int pos)
+{
+	if (d == D_f16) {
+		LV h = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, word, const_i32(g, 16 * pos), ""), g->i16, "");
+
+		return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, h, g->f16, ""), g->f32, "");
+	}
+	if (d == D_bf16)
+		return as_f32(g, pos ? LLVMBuildAnd(g->b, word, const_i32(g, 0xffff0000), "")
+		                     : LLVMBuildShl(g->b, word, const_i32(g, 16), ""));
+	return word_elems(d) > 1 ? unpack_int(g, d, word, pos) : word;
+}
+
+LV
+elem_get(Gen *g, Val *v, int64_t r)
+{
+	const Tile *t = tile_of(g, v);
+
+	return elem_unpack(g, t->dtype, word_get(g, v, (int)r / t->epw), (int)r % t->epw);
+}
+
+/* Nearest, ties to even: add half of the last place kept, less one if that place is even.  A NaN stays one. */
+LV
+f32_to_bf16_bits(Gen *g, LV x)
+{
+	LV i = LLVMBuildBitCast(g->b, x, g->i32, "");
+	LV odd = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, i, const_i32(g, 16), ""), const_i32(g, 1), "");
+	LV r = LLVMBuildAdd(g->b, i, LLVMBuildAdd(g->b, odd, const_i32(g, 0x7fff), ""), "");
+	LV nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
+
+	r = LLVMBuildSelect(g->b, nan, const_i32(g, 0x7fff0000), r, "");
+	return LLVMBuildLShr(g->b, r, const_i32(g, 16), "");
+}
+
+static LV
+half_bits(Gen *g, LV x)
+{
+	LV h = LLVMBuildFPTrunc(g->b, x, g->f16, "");
+
+	return LLVMBuildZExt(g->b, LLVMBuildBitCast(g->b, h, g->i16, ""), g->i32, "");
+}
+
+/* Two floats, rounded, low half first. */
+static LV
+pack_floats(Gen *g, DType d, LV lo, LV hi)
+{
+	unsigned have = g->u->target->features;
+
+	if (d == D_f16 && have & T_MMA16816)
+		return asm_op(g, A_f16x2_f32, hi, lo, NULL);
+	if (d == D_bf16 && have & T_BF16)
+		return asm_op(g, A_bf16x2_f32, hi, lo, NULL);
+	lo = d == D_f16 ? half_bits(g, lo) : f32_to_bf16_bits(g, lo);
+	hi = d == D_f16 ? half_bits(g, hi) : f32_to_bf16_bits(g, hi);
+	return LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, hi, const_i32(g, 16), ""), "");
+}
+
+/* Low bits of up to 8 values side by side; bits above an element may hold anything. */
+static LV
+pack_ints(Gen *g, int bits, const LV *e, int n)
+{
+	LV w[8];
+	int i;
+
+	for (i = 0; i < n; i++)
+		w[i] = e[i];
+	/* pairs of nibbles first: then bytes and halves go by prmt */
+	if (bits == 4) {
+		for (i = 0; i * 2 < n; i++) {
+			w[i] = LLVMBuildAnd(g->b, w[i * 2], const_i32(g, 15), "");
+			if (i * 2 + 1 < n)
+				w[i] = LLVMBuildOr(
+					g->b, w[i], LLVMBuildShl(g->b, e[i * 2 + 1], const_i32(g, 4), ""), "");
+		}
+		n = i;
+		bits = 8;
+	}
+	if (bits == 8) {
+		for (i = 0; i * 2 < n; i++)
+			w[i] = prmt(g, w[i * 2], i * 2 + 1 < n ? w[i * 2 + 1] : const_i32(g, 0), 0x7640);
+		n = i;
+	}
+	return prmt(g, w[0], n > 1 ? w[1] : const_i32(g, 0), 0x5410);
+}
+
+LV
+elem_pack(Gen *g, DType d, const LV *e, int n)
+{
+	if (word_elems(d) == 1)
+		return e[0];
+	if (d == D_f16 || d == D_bf16)
+		return pack_floats(g, d, e[0], n > 1 ? e[1] : const_f32(g, 0));
+	return pack_ints(g, dtype_info[d].bits, e, n);
+}
+
+/* ---- bits --------------------------------------------------------------------------------------------- */
+
+LV
+bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
+{
+	int bits = dtype_info[d].bits;
+	bool same = true;
+	LV e[8];
+
+	if (word_elems(d) == 1)
+		return word[0];
+	for (int i = 0; i < n; i++)
+		same = same && word[i] == word[0] && pos[i] == i;
+	if (same)
+		return word[0];
+	if (bits == 16)
+		return prmt(g, word[0], n > 1 ? word[1] : word[0],
+		            (pos[0] ? 0x32u : 0x10u) | (n > 1 && pos[1] ? 0x7600u : 0x5400u));
+	for (int i = 0; i < n; i++)
+		e[i] = pos[i] ? LLVMBuildLShr(g->b, word[i], const_i32(g, bits * pos[i]), "") : word[i];
+	return pack_ints(g, bits, e, n);
+}
+
+LV
+word_splat(Gen *g, DType d, LV word)
+{
+	int bits = dtype_info[d].bits;
+
+	if (word_elems(d) == 1)
+		return word;
+	if (bits == 4) {
+		LV lo = LLVMBuildAnd(g->b, word, const_i32(g, 15), "");
+
+		word = LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, lo, const_i32(g, 4), ""), "");
+	}
+	return prmt(g, word, word, bits == 16 ? 0x1010u : 0u);
+}
+
+LV
+word_const(Gen *g, DType d, int64_t i, double f)
+{
+	uint64_t x;
+	int bits = dtype_info[d].bits;
+
+	switch (d) {
+	case D_bool: return LLVMConstInt(g->i1, i != 0, 0);
+	case D_f32: return const_f32(g, f);
+	case D_f64: return LLVMConstReal(g->f64, f);
+	case D_i64:
+	case D_u64: return const_i64(g, i);
+	default: break;
+	}
+	if (d == D_f16)
+		i = f16_from_double(f);
+	else if (d == D_bf16)
+		i = bf16_from_double(f);
+	x = bits == 32 ? (uint64_t)i : (uint64_t)i & (((uint64_t)1 << bits) - 1);
+	for (int have = bits; have < 32; have *= 2)
+		x |= x << have;
+	return const_i32(g, (int64_t)x);
+}
