@@ -49,10 +49,15 @@ want_op_code(Read *r, OpCode *code)
 	return read_fail(r, "there is no op '%.40s'", name);
 }
 
+/* A value on the same line: on the next one it would be a result. */
 static bool
-at_value(Read *r)
+at_value(const Read *r)
 {
-	return !read_end(r) && r->s[r->at] == '%';
+	size_t at = r->at;
+
+	while (at < r->n && (r->s[at] == ' ' || r->s[at] == '\t'))
+		at++;
+	return at < r->n && r->s[at] == '%';
 }
 
 static bool

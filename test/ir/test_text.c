@@ -58,6 +58,8 @@ static const char whole[] =
 	"    %34 = convert %27 : reg f32[16, 64] pick { inst shared vec 4 vec2 2 scratch {(16,64):(64,1)} bytes 4096 "
 	"off 16 }\n"
 	"    barrier pick { }\n"
+	"    commit\n"
+	"    %35 = const : i64\n"
 	"    yield\n"
 	"  }\n"
 	"}\n";
@@ -67,7 +69,7 @@ START_TEST(everything_round_trips)
 	Kernel *k = ir_read(u, whole);
 
 	ck_assert_str_eq(ir_text(u, k), whole);
-	ck_assert_uint_eq(k->nval, 34);
+	ck_assert_uint_eq(k->nval, 35);
 	ck_assert_int_eq(k->warps, 8);
 	ck_assert(ir_val(k, 24)->type.pinned);
 	ck_assert_int_eq(ir_val(k, 24)->type.layout->swizzle.bits, 3);

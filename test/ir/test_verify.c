@@ -1,0 +1,194 @@
+/* test_verify.c - the verifier accepts what is whole and names what is broken. */
+#include "test/ir/util_ir.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+/* Tiles and scalars that the broken lines use. */
+static const char prelude[] =
+	"    %10 = const fimm 1 : reg f16[16, 32]\n"
+	"    %11 = const fimm 1 : reg f16[32, 8]\n"
+	"    %12 = const fimm 1 : reg f32[16, 8]\n"
+	"    %13 = const imm 1 : bool\n"
+	"    %14 = const imm 1 : reg bool[16, 32]\n"
+	"    %15 = alloc : shared f16[16, 32]\n"
+	"    %16 = view %1, %5, %5 : global f16[16, 32]\n"
+	"    %17 = const imm 1 : i32\n"
+	"    %18 = view %2, %5, %5 : global f16[16, 32]\n"
+	"    %19 = const fimm 1 : f16\n";
+
+static const char *const good[] = {
+	"%20 = dot %10, %11, %12 : reg f32[16, 8]",
+	"%20 = add %10, %10 : reg f16[16, 32] store %20, %18",
+	"%20 = select %14, %10, %10 : reg f16[16, 32]",
+	"%20 = clip %10, %3 imm 2 : reg f16[16, 32] %21 = clip %10, %3, %4 imm 3 : reg f16[16, 32]",
+	"%20 = reshape %12 : reg f32[1, 16, 1, 8] %21 = reshape %20 : reg f32[16, 8]",
+	"%20 = transpose %10 imm 1, 0 : reg f16[32, 16]",
+	"%20 = reduce_sum %10 imm 1 : reg f16[16, 1] %21 = broadcast %20 : reg f16[16, 32]",
+	"copy %16, %15 imm 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
+	"%20 = view %16, %5, %5 imm 1 : global f16[8] %21 = load %20 : reg f16[8]",
+	"%20 = view %16, %5, %5 imm 3 : global f16[] %21 = load %20 : f16",
+	"%20, %21 = for %5, %4, %5, %12, %5 imm 1, 2 : reg f32[16, 8], i64 { (%22 : i64, %23 : reg f32[16, 8], %24 : i64)"
+	" yield %23, %22 }",
+	"%20 = if %13 : i64 { yield %5 } else { yield %4 } %21 = add %20, %5 : i64",
+	"%20 = const : reg f16[16, 32] @{(16,(8,4)):(1@lane,(1@reg,1@warp))+[2:16@lane]}",
+};
+
+START_TEST(good_is_accepted)
+{
+	const char *text = ir_wrap(u, arena_printf(u->arena, "%s    %s", prelude, good[_i]));
+	Kernel *k = kernel_read(u, text, strlen(text));
+
+	ck_assert_msg(k && kernel_verify(k, "test"), "%s", ir_diags(u));
+	ck_assert_int_eq(u->diag->nerror, 0);
+}
+END_TEST
+
+static const struct {
+	const char *line, *say;
+} bad[] = {
+	{ "%20 = add %10, %11 : reg f16[16, 32]", "op add: operand and result differ" },
+	{ "%20 = add %10 : reg f16[16, 32]", "1 operands, not 2" },
+	{ "barrier %10", "1 operands, not 0" },
+	{ "%20, %21 = add %10, %10 : reg f16[16, 32], reg f16[16, 32]", "2 results, not 1" },
+	{ "%20 = add %13, %13 : bool", "not defined on bool" },
+	{ "%20 = exp %5 : i64", "not defined on i64" },
+	{ "%20 = lt %10, %10 : reg f16[16, 32]", "not a bool" },
+	{ "%20 = select %13, %10, %10 : reg f16[16, 32]", "condition" },
+	{ "%20 = cast %10 : reg f32[32, 16]", "shapes differ" },
+	{ "%20 = const imm 300 : u8", "300 does not fit u8" },
+	{ "%20 = const imm 8 : i4", "8 does not fit i4" },
+	{ "%20 = splat %17 : reg f32[8]", "not from a scalar" },
+	{ "%20 = iota imm 2 : reg i32[8, 8]", "no such dim" },
+	{ "%20 = block_id imm 3 : i64", "0, 1 or 2" },
+	{ "%20 = clip %10, %3 imm 3 : reg f16[16, 32]", "1 bounds for 2 dims" },
+	{ "%20 = clip %10, %17 imm 1 : reg f16[16, 32]", "not an i64" },
+	{ "%20 = broadcast %10 : reg f16[16, 64]", "not 1 changes" },
+	{ "%20 = transpose %10 imm 1, 1 : reg f16[32, 32]", "permutation" },
+	{ "%20 = transpose %10 imm 1, 0 : reg f16[16, 32]", "permutation" },
+	{ "%20 = reshape %10 : reg f16[32, 16]", "extent 1 change" },
+	{ "%20 = reduce_max %10 imm 1 : reg f16[1, 32]", "does not follow" },
+	{ "%20 = dot %10, %10, %12 : reg f32[16, 8]", "do not fit" },
+	{ "%20 = dot %10, %11, %12 : reg f16[16, 8]", "result and accumulator differ" },
+	{ "%20 = load %15 : reg f32[16, 32]", "does not load" },
+	{ "%20 = load %1 : reg f16[16, 32]", "does not load" },
+	{ "store %10, %16", "not an out or inout" },
+	{ "store %12, %15", "does not store" },
+	{ "copy %15, %16", "does not copy" },
+	{ "%20 = view %1, %5 : global f16[16, 32]", "1 starts for 2 dims" },
+	{ "%20 = view %1, %5, %5 imm 1 : global f16[16, 32]", "rank 2, but 1 dims" },
+	{ "%20 = view %1, %5, %5 : shared f16[16, 32]", "not a static tile" },
+	{ "%20 = view %1, %5, %17 : global f16[16, 32]", "not an i64" },
+	{ "%20 = alloc imm -1, 3 : shared f16[16]", "power of two" },
+	{ "%20 = alloc : reg f16[16]", "not a shared tile" },
+	{ "%20 = alloc : shared f16[0]", "extent 0 of dim 0" },
+	{ "%20 = alloc : shared f16[1000000000, 1000]", "2^30" },
+	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8] { (%21 : i64) yield %12 }", "differ in number" },
+	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8] { (%21 : i64, %22 : reg f32[16, 8]) yield %10 }", "region yields" },
+	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8] { (%21 : i64, %22 : f32) yield %12 }", "of one type" },
+	{ "for %5, %4, %5 imm 1 { (%21 : i64) yield }", "stages" },
+	{ "%20 = const : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
+	{ "for %5, %4, %5 { (%21 : i64) }", "does not end in yield" },
+	{ "for %5, %4, %5 { (%21 : i64) yield barrier }", "does not end in yield" },
+	{ "for %5, %4, %5 { (%21 : i64) yield yield }", "not the last" },
+	{ "for %5, %4, %5", "number of regions" },
+	{ "if %13 { yield }", "number of regions" },
+	{ "if %5 { yield } else { yield }", "not a bool scalar" },
+	{ "%20 = if %13 : i64 { yield %5 } else { yield }", "yields 0" },
+	{ "if %13 { %21 = const : i64 yield } else { yield } %20 = add %21, %21 : i64", "%21 is not defined before" },
+	{ "%20 = add %5, %0 : i64", "operand is missing" },
+	{ "%20 = const : reg f16[16] @{8:1@lane}", "extent 16 of dim 0, but 8" },
+	{ "%20 = const : reg f16[64] @{64:1@lane}", "more than 32 lanes" },
+	{ "%20 = const : reg f16[8] @{8:1@warp}", "more warps" },
+	{ "%20 = const : reg f16[8] @{8:1}", "axis 0" },
+	{ "%20 = const : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
+	{ "%20 = alloc : shared f16[8] @{8:1@reg}", "axis 1" },
+};
+
+START_TEST(bad_is_named)
+{
+	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%s    %s", prelude, bad[_i].line)));
+
+	ck_assert_msg(!kernel_verify(k, "test"), "%s", bad[_i].line);
+	ck_assert_int_eq(u->diag->nerror, 1);
+	ck_assert_int_eq(u->diag->msg[0].cls, DC_INTERNAL);
+	ck_assert_msg(strstr(ir_diags(u), "internal: after test: kernel t") != NULL, "%s", ir_diags(u));
+	ck_assert_msg(strstr(ir_diags(u), bad[_i].say) != NULL, "%s: %s", bad[_i].line, ir_diags(u));
+}
+END_TEST
+
+/* What text cannot say: links and ids that are wrong in memory. */
+static void
+hurt(Kernel *k, int how)
+{
+	Op *add = ir_val(k, 20)->def;
+	Type t = type_scalar(D_i64);
+
+	switch (how) {
+	case 0: add->prev = NULL; break;
+	case 1: add->parent = k->grid; break;
+	case 2: add->out[0]->id = 5; break;
+	case 3: add->out[0]->id = 1000; break;
+	case 4: add->out[0]->index = 1; break;
+	case 5: add->out[0]->def = NULL; break;
+	case 6: add->code = O_COUNT; break;
+	case 7: op_unlink(k->body->last); break;
+	case 8: op_move_before(ir_val(k, 5)->def, k->body->last); break;
+	case 9: block_arg(k->body, t); break;
+	case 10: k->param[0].size[0] = NULL; break;
+	case 11: k->param[0].size[0] = k->param[0].val; break;
+	case 12: k->warps = 0; break;
+	case 13: k->grid = NULL; break;
+	case 14: op_unlink(k->grid->last); break;
+	case 15: k->grid->last->nin = 2; break;
+	case 16: op_new(k->grid, k->grid->last, O_barrier, add->src, 0, NULL, 0, NULL); break;
+	case 17: k->param[2].lo = 5; k->param[2].hi = 4; break;
+	case 18: add->blk[0] = block_new(k, add); break;
+	default: add->in[1] = ir_val(k, 8); break; /* of the grid */
+	}
+}
+
+START_TEST(broken_links)
+{
+	Kernel *k = ir_read(u, ir_wrap(u, "%20 = add %5, %5 : i64"));
+
+	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
+	hurt(k, _i);
+	ck_assert(!kernel_verify(k, "test"));
+	ck_assert_int_eq(u->diag->nerror, 1);
+	ir_text(u, k); /* prints all the same */
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("ir verify");
+	TCase *t = tcase_create("verify");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, good_is_accepted, 0, (int)COUNT_OF(good));
+	tcase_add_loop_test(t, bad_is_named, 0, (int)COUNT_OF(bad));
+	tcase_add_loop_test(t, broken_links, 0, 20);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
