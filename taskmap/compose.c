@@ -17,53 +17,51 @@ compose_at(const Iter *a, int n, int64_t x, int64_t *digit, int64_t *place)
 	return true;
 }
 
-static bool
-compose_fits(const Iter *a, int n, const int64_t *load)
+/* How many multiples of a number with these digits have just its digits multiplied. */
+static int64_t
+compose_run(const Iter *a, int n, const int64_t *digit)
 {
+	int64_t run = INT64_MAX;
+
 	for (int i = 0; i + 1 < n; i++) {
-		if (load[i] >= a[i].extent)
-			return false;
+		if (digit[i] > 0 && (a[i].extent - 1) / digit[i] < run)
+			run = (a[i].extent - 1) / digit[i];
 	}
-	return true;
+	return run < INT64_MAX ? run + 1 : run;
 }
 
-/* a o (s:d) for one leaf, d >= 0, s > 1, appended to `out`.  load[i] grows by the largest digit that
- * the leaf gives mode i: over all leaves of b it must stay below the mode's extent, or else a carry
- * would make a(x + y) differ from a(x) + a(y). */
+/* a o (s:d) for one leaf, d > 0, s > 1, appended to `out`: the first `run` multiples of d lie on a line;
+ * what follows are such lines again, run * d apart.  load[i] grows by the largest digit that the leaf
+ * gives mode i: over all leaves of b it must stay below the mode's extent, or else a carry would make
+ * a(x + y) differ from a(x) + a(y). */
 static bool
 compose_leaf(Modes *out, const Iter *a, int n, int64_t s, int64_t d, int64_t *load)
 {
-	for (int i = 0; i < n; i++) {
-		int64_t digit[MODES_MAX], place, e = a[i].extent, t;
-		bool straight = true;
+	int at = out->n;
 
-		if (!compose_at(a + i, n - i, d, digit, &place))
+	while (s > 1) {
+		int64_t digit[MODES_MAX], place, run, next;
+
+		if (!compose_at(a, n, d, digit, &place))
 			return false;
-		for (int j = 0; j < n - i - 1; j++)
-			straight = straight && digit[j] <= (a[i + j].extent - 1) / (s - 1);
-		if (straight) { /* the digits of k * d are k times those of d */
-			for (int j = 0; j < n - i - 1; j++)
-				load[i + j] += (s - 1) * digit[j];
-			return compose_fits(a, n, load) && modes_push(out, s, place);
-		}
-		if (d >= e) {
-			if (d % e)
+		run = compose_run(a, n, digit);
+		if (run > s)
+			run = s;
+		if (s % run || !mul64(d, run, &d))
+			return false;
+		for (int i = 0; i + 1 < n; i++) {
+			load[i] += (run - 1) * digit[i];
+			if (load[i] >= a[i].extent)
 				return false;
-			d /= e;
-			continue;
 		}
-		if (e % d || s % (e / d))
+		if (out->n > at && mul64(out->it[out->n - 1].extent, out->it[out->n - 1].stride, &next) &&
+		    next == place)
+			out->it[out->n - 1].extent *= run;
+		else if (!modes_push(out, run, place))
 			return false;
-		t = e / d; /* fill mode i, then go on with the next one */
-		load[i] += (t - 1) * d;
-		if (!compose_fits(a, n, load) || !modes_push(out, t, d * a[i].stride))
-			return false;
-		s /= t;
-		d = 1;
-		if (s == 1)
-			return true;
+		s /= run;
 	}
-	return false;
+	return true;
 }
 
 bool
