@@ -61,9 +61,3 @@ instr_fragment(const Instr *i, int operand, Layout *out)
 
 	return s && layout_parse(out, s, strlen(s), &at);
 }
-
-int64_t
-instr_reduce_scratch(DType d, int64_t result_regs, int warps)
-{
-	return result_regs * warps * WARP_SIZE * (dtype_info[d].bits == 64 ? 8 : 4);
-}

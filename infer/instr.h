@@ -46,7 +46,4 @@ const Instr *instr_find(const char *name);
 bool instr_on(const Instr *i, const Target *t);
 /* Fragment layout of operand 0 (A), 1 (B) or 2 (C); false: the row has none. */
 bool instr_fragment(const Instr *i, int operand, Layout *out);
-/* Scratch bytes of a reduction across warps: a slot of 4 bytes (8 for 64-bit types) for each register of
- * the result and each thread of the block.  Pick.scratch is not looked at. */
-int64_t instr_reduce_scratch(DType d, int64_t result_regs, int warps);
 #endif

@@ -146,6 +146,8 @@ LV f32_to_bf16_bits(Gen *g, LV x);
 
 /* Coordinate d of what this thread's register 0 holds (i32, entry block): lane and warp digits. */
 LV lane_coord(Gen *g, const Layout *l, int d);
+/* The thread's digits of dim d on one axis (lane or warp) alone, as one number from 0 (i32, entry block). */
+LV axis_digits(Gen *g, const Layout *l, int d, Axis axis);
 /* i1: this thread holds the first replica; NULL: there is only one. */
 LV lane_first(Gen *g, const Layout *l);
 /* Bits that lane_coord(d) may have; false: extents or weights are not powers of two. */

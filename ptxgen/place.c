@@ -79,6 +79,25 @@ lane_coord(Gen *g, const Layout *l, int d)
 	return sum;
 }
 
+LV
+axis_digits(Gen *g, const Layout *l, int d, Axis axis)
+{
+	LV sum = const_i32(g, 0);
+	int64_t weight = 1, limit;
+
+	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
+		const Iter *it = &l->it[i];
+		LV x = it->axis == axis ? iter_source(g, l, it, &limit) : NULL;
+
+		if (!x)
+			continue;
+		x = pre_digit(g, x, it->stride, it->extent, limit);
+		sum = LLVMBuildAdd(g->pre, sum, pre_mul(g, x, weight), "");
+		weight *= it->extent;
+	}
+	return sum;
+}
+
 bool
 lane_coord_bits(Gen *g, const Layout *l, int d, uint64_t *bits)
 {

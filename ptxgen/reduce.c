@@ -1,8 +1,9 @@
 /* reduce.c - sum, max, min along a dim: over the registers of a lane, the lanes of a warp, the warps.
  *
- * f16 and bf16 are reduced in f32 and rounded once.  Across warps each thread leaves its partial result in
- * the scratch at slot (register, thread) and adds up those of the warps that share its elements, in the same
- * order everywhere, so all replicas of a result are equal bit for bit. */
+ * f16 and bf16 are reduced in f32 and rounded once.  Across warps the scratch is an array [warps along the
+ * dim][elements of the result, first dim fastest] of partial results, 4 bytes each (8 for 64-bit types).  Each
+ * partial result is written once; all threads that want an element add up its partial results in the same
+ * order, so the replicas of a result are equal bit for bit. */
 #include "ptxgen/elt.h"
 #include "ptxgen/shuffle.h"
 
@@ -90,71 +91,64 @@ pull_reduce(Gen *g, Op *o, int w)
 /* ---- across warps ------------------------------------------------------------------------------------- */
 
 typedef struct Across {
-	int64_t *delta; /* warp offsets of those that share an element */
-	int ndelta;
-	int words;      /* 32-bit words of a partial result */
-	LV mine, group; /* i32: address of this thread's slot; of its slot in the first warp of the group */
+	int64_t warps, size; /* warps along the dim; elements of the result */
+	int words;           /* 32-bit words of a partial result */
+	LV mine, group;      /* i32: address of this thread's slot of register 0; the same of warp 0 of the dim */
+	LV exec;             /* lanes that write; NULL: all */
 } Across;
 
-static int
-warp_iters(const Layout *l, int dim)
+static int64_t
+warps_along(const Layout *l, int dim)
 {
-	int n = 0;
+	int64_t n = 1;
 
 	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
-		n += l->it[i].axis == AX_warp && l->it[i].extent > 1;
+		if (l->it[i].axis == AX_warp)
+			n *= l->it[i].extent;
 	return n;
 }
 
-/* Warps of the group relative to its first, and the number of the first. */
-static LV
-warp_group(Gen *g, const Layout *l, int dim, Across *a)
+/* Byte offset of the slot of the element at `coord` of lane 0. */
+static int64_t
+slot_offset(const Op *o, const Across *a, const int64_t *coord)
 {
-	LV first = g->warp;
+	int64_t at = 0, weight = 4 * a->words;
 
-	a->delta = arena_alloc(g->a, sizeof *a->delta * (size_t)g->k->warps);
-	a->ndelta = 1;
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++) {
-		const Iter *it = &l->it[i];
-		int have = a->ndelta;
-		LV digit;
-
-		if (it->axis != AX_warp || it->extent == 1)
-			continue;
-		digit = LLVMBuildUDiv(g->pre, g->warp, const_i32(g, it->stride), "");
-		digit = LLVMBuildURem(g->pre, digit, const_i32(g, it->extent), "");
-		first = LLVMBuildSub(g->pre, first, LLVMBuildMul(g->pre, digit, const_i32(g, it->stride), ""), "");
-		for (int64_t k = 1; k < it->extent; k++)
-			for (int j = 0; j < have; j++) {
-				BUG_IF(g->a, a->ndelta >= g->k->warps);
-				a->delta[a->ndelta++] = a->delta[j] + k * it->stride;
-			}
+	for (int d = 0; d < o->out[0]->type.rank; d++) {
+		at += coord[d] * weight;
+		weight *= o->out[0]->type.shape[d];
 	}
-	return first;
-}
-
-static LV
-partial_slot(Gen *g, const Op *o, const Across *a, LV thread)
-{
-	LV at = LLVMBuildMul(g->pre, thread, const_i32(g, 4 * a->words), "");
-
-	at = LLVMBuildAdd(g->pre, at, const_i32(g, o->pick->scratch_off), "");
-	return LLVMBuildAdd(g->pre, at, smem_base(g), "");
+	return at;
 }
 
 static void
 across_new(Gen *g, const Op *o, Across *a, int dim)
 {
-	LV first = warp_group(g, o->in[0]->type.layout, dim, a);
+	const Layout *in = o->in[0]->type.layout, *out = o->out[0]->type.layout;
+	int64_t weight = 4;
+	LV at, lanes;
 
 	a->words = dtype_info[o->in[0]->type.dtype].bits == 64 ? 2 : 1;
-	a->mine = partial_slot(g, o, a, g->tid);
-	first = LLVMBuildAdd(g->pre, LLVMBuildShl(g->pre, first, const_i32(g, 5), ""), g->lane, "");
-	a->group = partial_slot(g, o, a, first);
+	a->warps = warps_along(in, dim);
+	a->size = type_size(&o->out[0]->type);
+	weight *= a->words;
+	at = LLVMBuildAdd(g->pre, smem_base(g), const_i32(g, o->pick->scratch_off), "");
+	for (int d = 0; d < out->ndim; d++) {
+		LV c = LLVMBuildMul(g->pre, lane_coord(g, out, d), const_i32(g, weight), "");
+
+		at = LLVMBuildAdd(g->pre, at, c, "");
+		weight *= o->out[0]->type.shape[d];
+	}
+	a->group = at;
+	at = LLVMBuildMul(g->pre, axis_digits(g, in, dim, AX_warp), const_i32(g, weight), "");
+	a->mine = LLVMBuildAdd(g->pre, a->group, at, "");
+	lanes = LLVMBuildICmp(g->pre, LLVMIntEQ, axis_digits(g, in, dim, AX_lane), const_i32(g, 0), "");
+	a->exec = lane_first(g, in);
+	a->exec = a->exec ? LLVMBuildAnd(g->pre, a->exec, lanes, "") : lanes;
 }
 
 static void
-partial_write(Gen *g, const Across *a, int64_t r, LV x)
+partial_write(Gen *g, const Across *a, int64_t offset, LV x)
 {
 	LV in[4], i;
 	int n = 0;
@@ -167,18 +161,18 @@ partial_write(Gen *g, const Across *a, int64_t r, LV x)
 		in[n++] = as_i32(g, x);
 	}
 	in[n++] = a->mine;
-	in[n++] = const_i32(g, r * g->k->warps * WARP_SIZE * 4 * a->words);
-	asm_instr(g, mem_instr(g, IK_st_shared, 32 * a->words), in, n, NULL, NULL);
+	in[n++] = const_i32(g, offset);
+	asm_instr(g, mem_instr(g, IK_st_shared, 32 * a->words), in, n, a->exec, NULL);
 }
 
 static LV
-partial_read(Gen *g, const Op *o, const Across *a, int64_t r, int64_t delta)
+partial_read(Gen *g, const Op *o, const Across *a, int64_t offset)
 {
 	LV in[2], out[2], x;
 	DType d = o->in[0]->type.dtype;
 
 	in[0] = a->group;
-	in[1] = const_i32(g, (r * g->k->warps + delta) * WARP_SIZE * 4 * a->words);
+	in[1] = const_i32(g, offset);
 	asm_instr(g, mem_instr(g, IK_ld_shared, 32 * a->words), in, 2, NULL, out);
 	if (a->words == 1)
 		return dtype_info[d].kind == K_flt ? as_f32(g, out[0]) : out[0];
@@ -192,20 +186,27 @@ reduce_across(Gen *g, Op *o, Tile *t)
 {
 	Across a = { 0 };
 	LV *e = lv_array(g, t->nreg);
+	int64_t coord[DIM_MAX] = { 0 };
 
-	BUG_IF(g->a, !o->pick || o->pick->scratch_off < 0 ||
-	                 o->pick->scratch_bytes < instr_reduce_scratch(t->dtype, t->nreg, g->k->warps));
 	across_new(g, o, &a, (int)o->imm[0]);
+	BUG_IF(g->a, !o->pick || o->pick->scratch_off < 0 ||
+	                 o->pick->scratch_bytes < a.size * a.warps * 4 * a.words);
 	for (int r = 0; r < t->nreg; r++)
 		e[r] = reduce_warp(g, o, t->plan, r);
 	emit_block_barrier(g); /* the scratch may still be read by its last user */
-	for (int r = 0; r < t->nreg; r++)
-		partial_write(g, &a, r, e[r]);
+	for (int r = 0; r < t->nreg; r++) {
+		tile_coord(t, r, coord);
+		partial_write(g, &a, slot_offset(o, &a, coord), e[r]);
+	}
 	emit_block_barrier(g);
 	for (int r = 0; r < t->nreg; r++) {
 		e[r] = NULL;
-		for (int i = 0; i < a.ndelta; i++)
-			e[r] = combine(g, o, e[r], partial_read(g, o, &a, r, a.delta[i]));
+		tile_coord(t, r, coord);
+		for (int64_t i = 0; i < a.warps; i++) {
+			int64_t at = slot_offset(o, &a, coord) + i * a.size * 4 * a.words;
+
+			e[r] = combine(g, o, e[r], partial_read(g, o, &a, at));
+		}
 	}
 	for (int w = 0; w < t->nword; w++) {
 		int left = t->nreg - w * t->epw;
@@ -222,7 +223,7 @@ emit_reduce(Gen *g, Op *o)
 
 	p->dim = (int)o->imm[0];
 	reduce_steps(g, p, l);
-	if (!warp_iters(l, p->dim)) {
+	if (warps_along(l, p->dim) == 1) {
 		tile_lazy(g, o, pull_reduce, p);
 		return;
 	}
