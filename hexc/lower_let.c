@@ -41,6 +41,21 @@ alloc(Lower *l, const Stmt *s, Type t)
 	return v;
 }
 
+void
+lower_tile_edges(Lower *l, Value *tile, const Value *src)
+{
+	for (int d = 0; d < tile->v->type.rank; d++) {
+		const Edge *r = NULL;
+
+		for (const Edge *x = src->edge[d]; x; x = x->also) {
+			Edge *e = NEW(l->arena, Edge);
+			*e = (Edge){ x->size, x->start, tile->v, r };
+			r = e;
+		}
+		tile->edge[d] = r;
+	}
+}
+
 /* Global memory is copied asynchronously; anything else goes through registers. */
 static Value
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
@@ -60,8 +75,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		in[0] = src.v.v;
 		in[1] = r.v = alloc(l, s, t);
 		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
-		for (int d = 0; d < t.rank; d++)
-			r.edge[d] = src.v.edge[d];
+		lower_tile_edges(l, &r, &src.v);
 		return r;
 	}
 	t.space = S_reg;
@@ -70,7 +84,6 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		return value_none();
 	in[1] = r.v = alloc(l, s, t);
 	op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);
-	lower_join_edges(l, 1, &src, &t, &r);
 	return r;
 }
 
