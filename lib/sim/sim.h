@@ -190,8 +190,6 @@ const char *sim_result_text(const sim_result *r);
 	                                      "before its wait") \
 	X(ASYNC_WRITE,  "async-write",        "destination of an asynchronous copy was written " \
 	                                      "before its wait") \
-	X(ASYNC_PENDING,"async-pending",      "thread ended with asynchronous copies not " \
-	                                      "waited for") \
 	X(DIVERGENT_BARRIER, "divergent-barrier", "an aligned barrier was executed by part of " \
 	                                      "a warp") \
 	X(ALIGNED,      "aligned",            "an .aligned or .sync instruction was executed " \

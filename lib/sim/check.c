@@ -1,0 +1,405 @@
+/* check.c - races, unfinished copies and initialised bytes of shared and global memory.
+ *
+ * Each 4-byte word remembers its last few accesses.  A remembered access is ordered before the
+ * present one if it is by the same thread; or by the same warp before a warp-level
+ * synchronisation; or by a warp of the block whose clock at that time is known here (vector
+ * clocks, handed over by barriers, fences with strong accesses, acquire and release); or by
+ * another block before a point in launch time that was handed over.
+ * Two unordered accesses race if one writes, unless both are strong (atomic, volatile,
+ * relaxed...) or both write the same value.
+ * Words remember few accesses, so a race can be missed; what is reported is one.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "sim_int.h"
+
+/* Slot.a: block + 1 : 28, time : 36.  Slot.b: pc 20, clock 27, thread 10, mask 4, kind 3. */
+static inline u32 s_block(const Slot *s) { return (u32)(s->a >> 36); }
+static inline u64 s_time(const Slot *s) { return s->a & 0xfffffffffull; }
+static inline u32 s_kind(const Slot *s) { return s->b & 7; }
+static inline u32 s_mask(const Slot *s) { return s->b >> 3 & 15; }
+static inline u32 s_thread(const Slot *s) { return s->b >> 7 & 1023; }
+static inline u32 s_clock(const Slot *s) { return (u32)(s->b >> 17 & 0x7ffffff); }
+static inline u32 s_pc(const Slot *s) { return (u32)(s->b >> 44); }
+
+typedef struct Now {            /* the present access */
+	Warp *w;
+	const Ins *in;
+	int lane;
+	const Access *acc;
+	u32 bytes;
+	u32 kind;
+	const u8 *value;
+	u64 a, b;               /* slot without the byte mask */
+	u32 block, thread;
+} Now;
+
+static bool
+ordered(const Now *n, const Slot *s)
+{
+	const Warp *w = n->w;
+	u32 t = s_thread(s), v = t / WARP;
+
+	if (s_block(s) != n->block)
+		return s_time(s) < w->gacq;
+	if (v == w->id)
+		return t == n->thread || s_clock(s) < w->clock;
+	return s_clock(s) <= w->vc[v];
+}
+
+static bool
+writes(u32 kind)
+{
+	return kind == A_WRITE || kind == A_SWRITE || kind == A_ASYNC;
+}
+
+static bool
+strong(u32 kind)
+{
+	return kind == A_SREAD || kind == A_SWRITE;
+}
+
+static void
+slot_place(const Now *n, const Slot *s, sim_place *out)
+{
+	Launch *l = n->w->blk->l;
+	Block other;
+
+	other.l = l;
+	other.lin = s_block(s) - 1;
+	other.id[0] = other.lin % l->a.grid[0];
+	other.id[1] = other.lin / l->a.grid[0] % l->a.grid[1];
+	other.id[2] = other.lin / l->a.grid[0] / l->a.grid[1];
+	place_of(&other, s_thread(s), l->m->code[s_pc(s)].line, out);
+}
+
+static void
+race(const Now *n, const Slot *s)
+{
+	bool sh = n->acc->space == SIM_SPACE_SHARED;
+	sim_place other;
+
+	slot_place(n, s, &other);
+	fault_add(n->w, n->lane, sh ? SIM_FAULT_RACE_SHARED : SIM_FAULT_RACE_GLOBAL, n->in->line,
+	          n->acc->space, n->acc->addr, n->bytes, &other,
+	          "%s of %s%.48s not ordered with the %s in line %u by block %u,%u,%u thread %u,%u,%u",
+	          writes(n->kind) ? "write" : "read", sh ? "shared memory" : "global memory ",
+	          sh || !n->acc->al ? "" : n->acc->al->name, writes(s_kind(s)) ? "write" : "read",
+	          other.line, other.block[0], other.block[1], other.block[2], other.thread[0],
+	          other.thread[1], other.thread[2]);
+}
+
+static void
+unfinished(const Now *n, const Slot *s)
+{
+	bool wr = writes(n->kind);
+	sim_place other;
+
+	slot_place(n, s, &other);
+	fault_add(n->w, n->lane, wr ? SIM_FAULT_ASYNC_WRITE : SIM_FAULT_ASYNC_READ, n->in->line,
+	          n->acc->space, n->acc->addr, n->bytes, &other,
+	          "%s of shared memory that the cp.async of line %u (thread %u,%u,%u) has not been "
+	          "waited for", wr ? "write" : "read", other.line, other.thread[0], other.thread[1],
+	          other.thread[2]);
+}
+
+static bool
+same_value(const Now *n)
+{
+	return n->value && !memcmp(n->acc->p, n->value, n->bytes);
+}
+
+/* One word: compare with what is remembered, then remember the present access. */
+static void
+word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
+{
+	u64 b = n->b | (u64)m4 << 3;
+	s32 spare = -1, victim = -1;
+
+	for (u32 i = 0; i < slots; i++) {
+		Slot *s = &cell[i];
+		u32 k = s_kind(s), sm = s_mask(s);
+		bool ord;
+		if (s->a == n->a && s->b == b)
+			return;
+		if (k == A_NONE || (slots == SHARED_SLOTS && s_block(s) != n->block)) {
+			s->a = s->b = 0;
+			spare = (s32)i;
+			continue;
+		}
+		if (!writes(n->kind) && k == n->kind && !(m4 & ~sm) && s_block(s) == n->block
+		    && s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock)
+			return;         /* a lane of this warp has read it just now */
+		ord = ordered(n, s);
+		if (sm & m4) {
+			if (k == A_ASYNC) {
+				if (!*told)
+					unfinished(n, s);
+				*told = true;
+				continue;
+			}
+			if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind))
+			    && !(writes(k) && writes(n->kind) && same_value(n))) {
+				if (!*told)
+					race(n, s);
+				*told = true;
+			}
+		}
+		if (k == A_ASYNC)
+			continue;
+		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k)))
+			spare = (s32)i;
+		else if (victim < 0 || (writes(s_kind(&cell[victim])) && !writes(k)))
+			victim = (s32)i;
+	}
+	if (spare < 0)
+		spare = victim;
+	if (spare >= 0) {
+		cell[spare].a = n->a;
+		cell[spare].b = b;
+	}
+}
+
+static void
+words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *told)
+{
+	while (bytes) {
+		u32 at = addr & 3, take = 4 - at < bytes ? 4 - at : bytes;
+		word(n, cells, slots, ((1u << take) - 1) << at, told);
+		cells += slots;
+		addr += take;
+		bytes -= take;
+	}
+}
+
+static void
+page_lock(Launch *l, Alloc *al, u64 page)
+{
+	if (l->nthread > 1)
+		while (__atomic_test_and_set(&al->lock[page], __ATOMIC_ACQUIRE))
+			;
+}
+
+static void
+page_unlock(Launch *l, Alloc *al, u64 page)
+{
+	if (l->nthread > 1)
+		__atomic_clear(&al->lock[page], __ATOMIC_RELEASE);
+}
+
+static void
+global_words(const Now *n, bool *told)
+{
+	Alloc *al = n->acc->al;
+	Launch *l = n->w->blk->l;
+	u64 off = n->acc->addr - al->base, page = off / 4 / PAGE_WORDS;
+
+	if (!al->page)
+		return;
+	page_lock(l, al, page);         /* an access never crosses a page: it is aligned */
+	if (!al->page[page])
+		al->page[page] = calloc((size_t)PAGE_WORDS * GLOBAL_SLOTS, sizeof(Slot));
+	if (al->page[page])
+		words(n, al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS, GLOBAL_SLOTS, off, n->bytes,
+		      told);
+	page_unlock(l, al, page);
+}
+
+void
+check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
+             const void *value)
+{
+	Block *b = w->blk;
+	Now n;
+	bool told = false;
+
+	n.w = w;
+	n.in = in;
+	n.lane = lane;
+	n.acc = a;
+	n.bytes = bytes;
+	n.kind = (u32)kind;
+	n.value = value;
+	n.block = b->lin + 1;
+	n.thread = w->id * WARP + (u32)lane;
+	n.a = (u64)n.block << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
+	n.b = (u64)(in - b->l->m->code) << 44 | (u64)(w->clock & 0x7ffffff) << 17 | (u64)n.thread << 7
+	    | (u32)kind;
+	if (a->space == SIM_SPACE_SHARED)
+		words(&n, b->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes, &told);
+	else if (a->al && !a->al->readonly)
+		global_words(&n, &told);
+}
+
+void
+check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc)
+{
+	u32 thread = w->id * WARP + (u32)lane;
+
+	for (u32 i = 0; i < bytes / 4; i++) {
+		Slot *s = w->blk->shadow + (size_t)(dst / 4 + i) * SHARED_SLOTS;
+		for (u32 k = 0; k < SHARED_SLOTS; k++)
+			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
+			    && s_block(&s[k]) == w->blk->lin + 1)
+				s[k].b = (u64)(u32)pc << 44 | (u64)(w->clock & 0x7ffffff) << 17
+				       | (u64)thread << 7 | 15u << 3 | A_WRITE;
+	}
+}
+
+static u8 *
+init_of(const Warp *w, int lane, const Access *a)
+{
+	switch (a->space) {
+	case SIM_SPACE_SHARED: return w->blk->sinit + a->addr;
+	case SIM_SPACE_LOCAL: return w->linit + (size_t)lane * w->blk->l->local + a->addr;
+	default: return a->al && !a->al->full ? a->al->init + (a->addr - a->al->base) : NULL;
+	}
+}
+
+bool
+check_init(const Warp *w, int lane, const Access *a, u32 bytes)
+{
+	static const u8 ones[32] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+		1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	const u8 *p = init_of(w, lane, a);
+
+	return !p || !memcmp(p, ones, bytes);
+}
+
+void
+mark_init(Warp *w, int lane, const Access *a, u32 bytes, bool defined)
+{
+	u8 *p = init_of(w, lane, a);
+
+	if (p)
+		memset(p, defined, bytes);
+}
+
+/* ---- happens-before ---- */
+
+void
+check_sync_warp(Warp *w)
+{
+	w->clock++;
+}
+
+static void
+join(u32 *to, const u32 *from)
+{
+	for (u32 i = 0; i < MAX_WARPS; i++)
+		if (from[i] > to[i])
+			to[i] = from[i];
+}
+
+/* A fence: what was strongly read before it is now acquired; what was done before it will be
+ * released by the next strong write. */
+void
+check_fence(Warp *w)
+{
+	Launch *l = w->blk->l;
+
+	join(w->vc, w->acq);
+	if (w->gacq_next > w->gacq)
+		w->gacq = w->gacq_next;
+	memcpy(w->rel, w->vc, sizeof w->rel);
+	w->rel[w->id] = w->clock;
+	w->clock++;
+	w->grel = __atomic_add_fetch(&l->time, 1, __ATOMIC_ACQ_REL);
+	w->blk->fenced = true;
+}
+
+static SyncVar *
+sync_var(Block *b, u64 addr, bool make)
+{
+	SyncVar *v;
+
+	for (u32 i = 0; i < b->nsv; i++)
+		if (b->sv[i].addr == addr)
+			return &b->sv[i];
+	if (!make)
+		return NULL;
+	if (b->nsv == b->csv) {
+		u32 n = b->csv ? 2 * b->csv : 16;
+		v = n > 1024 ? NULL : realloc(b->sv, n * sizeof *v);
+		if (!v)
+			return NULL;
+		b->sv = v;
+		b->csv = n;
+	}
+	v = &b->sv[b->nsv++];
+	memset(v, 0, sizeof *v);
+	v->addr = addr;
+	return v;
+}
+
+static GSync *
+global_sync(Launch *l, u64 addr, bool make)
+{
+	GSync *g;
+	u32 i, h = (u32)((addr * 0x9e3779b97f4a7c15ull) >> 40);
+
+	if (!l->cgs) {
+		l->gs = calloc(4096, sizeof *l->gs);
+		if (!l->gs)
+			return NULL;
+		l->cgs = 4096;
+	}
+	for (i = 0; i < 64; i++) {
+		g = &l->gs[(h + i) % l->cgs];
+		if (g->addr == addr)
+			return g;
+		if (!g->addr && !make)
+			return NULL;
+		if (!g->addr)
+			break;
+	}
+	g->addr = addr;         /* a full neighbourhood: forget the last, keep its time (ordering) */
+	return g;
+}
+
+/* A strong access: relaxed ones work with the fences around them. */
+void
+check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write)
+{
+	Block *b = w->blk;
+	Launch *l = b->l;
+	u32 mine[MAX_WARPS];
+
+	if (a->space == SIM_SPACE_SHARED || a->space == SIM_SPACE_GLOBAL) {
+		SyncVar *v = b->fenced || in->flags & (F_ACQ | F_REL) || b->nsv
+		           ? sync_var(b, a->addr, write) : NULL;
+		if (v && read) {
+			join(w->acq, v->vc);
+			if (in->flags & F_ACQ)
+				join(w->vc, v->vc);
+		}
+		if (v && write) {
+			if (in->flags & F_REL) {
+				memcpy(mine, w->vc, sizeof mine);
+				mine[w->id] = w->clock;
+				w->clock++;
+				join(v->vc, mine);
+			} else {
+				join(v->vc, w->rel);
+			}
+		}
+	}
+	if (a->space != SIM_SPACE_GLOBAL || (!l->cgs && !w->grel && !(in->flags & F_REL)))
+		return;
+	launch_lock(l);
+	{
+		GSync *g = global_sync(l, a->addr, write);
+		if (g && read) {
+			if (g->time > w->gacq_next)
+				w->gacq_next = g->time;
+			if (in->flags & F_ACQ && g->time > w->gacq)
+				w->gacq = g->time;
+		}
+		if (g && write) {
+			u32 t = in->flags & F_REL ? __atomic_add_fetch(&l->time, 1, __ATOMIC_ACQ_REL) : w->grel;
+			if (t > g->time)
+				g->time = t;
+		}
+	}
+	launch_unlock(l);
+}

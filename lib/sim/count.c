@@ -1,0 +1,193 @@
+/* count.c - memory counts: sectors of global requests, bank wavefronts of shared ones. */
+#include <stdlib.h>
+#include <string.h>
+#include "sim_int.h"
+
+static Count *
+counter(Warp *w, const Ins *in)
+{
+	return &w->blk->k->n[in - w->blk->l->m->code];
+}
+
+static bool
+grow_set(Block *b)
+{
+	u32 n = b->csect ? b->csect * 2 : 1024;
+	u64 *old = b->sect, *t = calloc(n, sizeof *t);
+
+	if (!t)
+		return false;
+	for (u32 i = 0; i < b->csect; i++) {
+		if (!old[i])
+			continue;
+		u32 h = (u32)((old[i] * 0x9e3779b97f4a7c15ull) >> 32) & (n - 1);
+		while (t[h])
+			h = (h + 1) & (n - 1);
+		t[h] = old[i];
+	}
+	free(old);
+	b->sect = t;
+	b->csect = n;
+	return true;
+}
+
+/* Remember that the block touched a sector; the first time also for the grid. */
+static void
+touch(Block *b, const Alloc *al, u64 sector, bool write)
+{
+	u64 key = sector << 1 | write, i;
+	u32 h;
+	u8 bit;
+
+	if (b->nsect * 2 >= b->csect && !grow_set(b)) {
+		b->k->nomem = true;
+		return;
+	}
+	h = (u32)((key * 0x9e3779b97f4a7c15ull) >> 32) & (b->csect - 1);
+	for (; b->sect[h]; h = (h + 1) & (b->csect - 1))
+		if (b->sect[h] == key)
+			return;
+	b->sect[h] = key;
+	b->nsect++;
+	b->sect_n[write]++;
+	if (!al->sect[write])
+		return;
+	i = sector - al->base / 32;
+	bit = (u8)(1u << (i & 7));
+	if (!(__atomic_load_n(&al->sect[write][i / 8], __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(&al->sect[write][i / 8], bit, __ATOMIC_RELAXED);
+}
+
+/* Different sectors of a request.  bytes[l] is what lane l touches (0: nothing). */
+void
+count_sectors(Warp *w, const Ins *in, const Access *acc, u32 mask, const u8 *bytes, bool wr)
+{
+	Count *c = counter(w, in);
+	u64 seen[2 * WARP + 2];
+	u32 n = 0;
+	u64 total = 0;
+	int l;
+
+	FOR_LANES(l, mask) {
+		u64 s, e;
+		if (acc[l].space != SIM_SPACE_GLOBAL && acc[l].space != SIM_SPACE_CONST)
+			continue;
+		if (!bytes[l])
+			continue;
+		total += bytes[l];
+		e = (acc[l].addr + bytes[l] - 1) / 32;
+		for (s = acc[l].addr / 32; s <= e; s++) {
+			u32 i = n;
+			while (i > 0 && seen[i - 1] != s)
+				i--;
+			if (i)
+				continue;
+			seen[n++] = s;
+			touch(w->blk, acc[l].al, s, wr);
+		}
+	}
+	if (wr) {
+		c->swr += n;
+		c->bwr += total;
+	} else {
+		c->srd += n;
+		c->brd += total;
+	}
+}
+
+/* Wavefronts of one phase: lanes from..to-1, `words` words each. */
+static u32
+phase(const u32 *addr, u32 mask, u32 from, u32 to, u32 words)
+{
+	u32 first[32], used = 0, most = 1;
+	u32 all[WARP * 4], n = 0, depth[32];
+	bool clash = false;
+
+	for (u32 l = from; l < to; l++) {
+		if (!(mask >> l & 1))
+			continue;
+		for (u32 k = 0; k < words; k++) {
+			u32 x = addr[l] / 4 + k, bank = x & 31;
+			all[n++] = x;
+			if (!(used >> bank & 1)) {
+				used |= 1u << bank;
+				first[bank] = x;
+			} else if (first[bank] != x) {
+				clash = true;
+			}
+		}
+	}
+	if (!clash)
+		return 1;
+	memset(depth, 0, sizeof depth);
+	for (u32 i = 0; i < n; i++) {
+		u32 k = 0;
+		while (k < i && all[k] != all[i])
+			k++;
+		if (k == i && ++depth[all[i] & 31] > most)
+			most = depth[all[i] & 31];
+	}
+	return most;
+}
+
+void
+count_banks(Warp *w, const Ins *in, const u32 *addr, u32 mask, u32 bytes)
+{
+	Count *c = counter(w, in);
+	u32 words = bytes <= 4 ? 1 : bytes / 4, lanes = words >= 4 ? 8 : 32 / words;
+
+	if (!mask)
+		return;
+	c->sreq++;
+	for (u32 f = 0; f < WARP; f += lanes) {
+		u32 part = mask >> f & (lanes == 32 ? ALL_LANES : (1u << lanes) - 1);
+		if (!part)
+			continue;
+		for (u32 k = 0; k < words; k += 4) {    /* 32-byte accesses take two passes */
+			u32 shifted[WARP];
+			for (u32 l = f; l < f + lanes; l++)
+				shifted[l] = mask >> l & 1 ? addr[l] + 4 * k : 0;
+			c->wave += phase(shifted, mask, f, f + lanes, words < 4 ? words : 4);
+			c->wmin++;
+		}
+	}
+}
+
+void
+count_matrix(Warp *w, const Ins *in, const u32 *rows, u32 nmat)
+{
+	Count *c = counter(w, in);
+
+	c->sreq++;
+	for (u32 i = 0; i < nmat; i++) {
+		c->wave += phase(rows + 8 * i, 0xff, 0, 8, 4);
+		c->wmin++;
+	}
+}
+
+/* A load, store or atomic: lanes may be in different spaces when the address is generic. */
+void
+count_access(Warp *w, const Ins *in, const Access *acc, u32 mask, u32 bytes, bool rd, bool wr)
+{
+	u32 shared = 0, global = 0, addr[WARP] = { 0 };
+	u8 n[WARP];
+	int l;
+
+	FOR_LANES(l, mask) {
+		if (acc[l].space == SIM_SPACE_SHARED) {
+			shared |= 1u << l;
+			addr[l] = (u32)acc[l].addr;
+		} else if (acc[l].al) {
+			global |= 1u << l;
+			n[l] = (u8)bytes;
+		}
+	}
+	count_banks(w, in, addr, shared, bytes);
+	if (!global)
+		return;
+	counter(w, in)->req++;
+	if (rd)
+		count_sectors(w, in, acc, global, n, false);
+	if (wr)
+		count_sectors(w, in, acc, global, n, true);
+}

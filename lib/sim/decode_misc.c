@@ -1,0 +1,365 @@
+/* decode_misc.c - decoders of warp-level exchange, barriers, control flow and mma. */
+#include <stdlib.h>
+#include <string.h>
+#include "sim_int.h"
+
+static bool
+warp_common(Dec *d, u32 nsrc, Ref **out)
+{
+	Ref *r = arena_get(&d->m->arena, (nsrc + 2) * sizeof *r);
+
+	d->in->wsync = true;
+	d->in->d = r;
+	d->in->s = r + 1;
+	d->in->ns = (u8)nsrc;
+	*out = r;
+	return true;
+}
+
+/* d or d|p */
+static bool
+dst_pair(Dec *d, const Opnd *o, Type t, Ref *r)
+{
+	d->in->nd = 1;
+	if (o->kind != O_PAIR)
+		return dec_dst(d, o, t, r);
+	return dec_dst(d, &o->elt[0], t, r) && dec_pdst(d, &o->elt[1], &d->in->pd);
+}
+
+bool
+dec_shfl(Dec *d)
+{
+	static const char *const mode[] = { "up", "down", "bfly", "idx" };
+	const Opnd *o = d->st->o;
+	Ref *r;
+
+	d->in->sub = 255;
+	for (u32 i = 0; i < 4; i++)
+		if (dec_has(d, mode[i]))
+			d->in->sub = (u8)i;
+	if (d->in->sub == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || d->st->no != 5)
+		return dec_fail(d, "expected shfl.sync.mode.b32 d, a, b, c, mask");
+	warp_common(d, 4, &r);          /* mask first: s[0] is always the member mask */
+	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[4], T_u32, &r[1])
+	    && dec_src(d, &o[1], T_b32, &r[2]) && dec_src(d, &o[2], T_u32, &r[3])
+	    && dec_src(d, &o[3], T_u32, &r[4]);
+}
+
+bool
+dec_vote(Dec *d)
+{
+	static const char *const mode[] = { "all", "any", "uni", "ballot" };
+	const Opnd *o = d->st->o;
+	Ref *r;
+
+	d->in->sub = 255;
+	for (u32 i = 0; i < 4; i++)
+		if (dec_has(d, mode[i]))
+			d->in->sub = (u8)i;
+	if (d->in->sub == 255 || !dec_types(d) || d->st->no != 3
+	    || d->ty[0] != (d->in->sub == 3 ? T_b32 : T_pred))
+		return dec_fail(d, "expected vote.sync.mode.type d, p, mask");
+	warp_common(d, 1, &r);
+	if (d->in->sub == 3) {
+		d->in->nd = 1;
+		if (!dec_dst(d, &o[0], T_b32, &r[0]))
+			return false;
+	} else if (!dec_pdst(d, &o[0], &d->in->pd)) {
+		return false;
+	}
+	return dec_psrc(d, &o[1], &d->in->ps, &d->in->ps_neg) && dec_src(d, &o[2], T_u32, &r[1]);
+}
+
+bool
+dec_match(Dec *d)
+{
+	const Opnd *o = d->st->o;
+	Ref *r;
+
+	if (!dec_types(d) || d->st->no != 3 || (d->ty[0] != T_b32 && d->ty[0] != T_b64))
+		return dec_fail(d, "expected match.mode.sync.type d, a, mask");
+	d->in->sub = d->row->id == OP_matchall;
+	warp_common(d, 2, &r);
+	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[2], T_u32, &r[1])
+	    && dec_src(d, &o[1], d->ty[0], &r[2]);
+}
+
+bool
+dec_redux(Dec *d)
+{
+	static const char *const op[] = { "add", "min", "max", "and", "or", "xor" };
+	const Opnd *o = d->st->o;
+	Ref *r;
+
+	d->in->sub = 255;
+	for (u32 i = 0; i < 6; i++)
+		if (dec_has(d, op[i]))
+			d->in->sub = (u8)i;
+	if (d->in->sub == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || type_float(d->ty[0])
+	    || d->st->no != 3)
+		return dec_fail(d, "expected redux.sync.op.type d, a, mask");
+	warp_common(d, 2, &r);
+	d->in->nd = 1;
+	return dec_dst(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[2], T_u32, &r[1])
+	    && dec_src(d, &o[1], T_b32, &r[2]);
+}
+
+bool
+dec_activemask(Dec *d)
+{
+	Ref *r = arena_get(&d->m->arena, sizeof *r);
+
+	d->in->d = r;
+	d->in->nd = 1;
+	if (!dec_types(d) || d->st->no != 1)
+		return dec_fail(d, "expected activemask.b32 d");
+	return dec_dst(d, &d->st->o[0], T_b32, r);
+}
+
+bool
+dec_elect(Dec *d)
+{
+	Ref *r;
+
+	if (d->st->no != 2)
+		return dec_fail(d, "expected elect.sync d|p, mask");
+	warp_common(d, 1, &r);
+	return dst_pair(d, &d->st->o[0], T_b32, &r[0]) && dec_src(d, &d->st->o[1], T_u32, &r[1]);
+}
+
+/* s[0] barrier number, s[1] thread count if given.  sub: 0 sync, 1 arrive, 2 popc, 3 and, 4 or */
+bool
+dec_bar(Dec *d)
+{
+	Ins *in = d->in;
+	Ref *r = arena_get(&d->m->arena, 4 * sizeof *r);
+	const Opnd *o = d->st->o;
+	const char *verb = strrchr(d->row->name, '.');
+	u32 n = d->st->no, i = 0;
+
+	in->flags |= !strncmp(d->row->name, "bar.", 4) || dec_has(d, "aligned") ? F_INT : 0;
+	in->d = r;
+	in->s = r + 1;
+	in->ns = 1;
+	if (!strcmp(verb, ".arrive"))
+		in->sub = 1;
+	if (!strcmp(verb, ".red")) {
+		in->sub = dec_has(d, "popc") ? 2 : dec_has(d, "and") ? 3 : dec_has(d, "or") ? 4 : 0;
+		if (!in->sub || !dec_types(d) || n < 3)
+			return dec_fail(d, "expected .popc.u32, .and.pred or .or.pred");
+		if (in->sub == 2) {
+			in->nd = 1;
+			if (!dec_dst(d, &o[0], T_u32, &r[0]))
+				return false;
+		} else if (!dec_pdst(d, &o[0], &in->pd)) {
+			return false;
+		}
+		if (!dec_psrc(d, &o[n - 1], &in->ps, &in->ps_neg))
+			return false;
+		i = 1;
+		n--;
+	}
+	if (n - i < 1 || n - i > 2 || n < i)
+		return dec_fail(d, "wrong number of operands");
+	if (!dec_src(d, &o[i], T_u32, &r[1]))
+		return false;
+	if (n - i == 2) {
+		in->ns = 2;
+		return dec_src(d, &o[i + 1], T_u32, &r[2]);
+	}
+	return in->sub != 1 || dec_fail(d, "arrive needs a thread count");
+}
+
+bool
+dec_warpbar(Dec *d)
+{
+	Ref *r;
+
+	if (d->st->no != 1)
+		return dec_fail(d, "expected a member mask");
+	warp_common(d, 1, &r);
+	return dec_src(d, &d->st->o[0], T_u32, &r[1]);
+}
+
+bool
+dec_fence(Dec *d)
+{
+	static const char *const ok[] = { "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel",
+		"acquire", "release", "async", "alias", "global", "async::generic", "proxy",
+		"mbarrier_init", "async.global", "shared::cta", "shared::cluster", "async", "async.shared" };
+
+	for (size_t i = 0; i < sizeof ok / sizeof *ok; i++)
+		dec_has(d, ok[i]);
+	return d->st->no == 0 || dec_fail(d, "is not supported with operands");
+}
+
+bool
+dec_bra(Dec *d)
+{
+	dec_has(d, "uni");
+	return (d->st->no == 1 && d->st->o[0].kind == O_LABEL) || dec_fail(d, "expected a label");
+}
+
+bool
+dec_brx(Dec *d)
+{
+	Ref *r = arena_get(&d->m->arena, sizeof *r);
+
+	dec_has(d, "uni");
+	if (d->st->no != 2 || d->st->o[1].kind != O_LABEL)
+		return dec_fail(d, "expected an index and a list of targets");
+	d->in->s = r;
+	d->in->ns = 1;
+	return dec_src(d, &d->st->o[0], T_u32, r);
+}
+
+/* table: pairs of (from, to, bytes) in the local frame: arguments, then results. */
+bool
+dec_call(Dec *d)
+{
+	const Opnd *o = d->st->o;
+	Ins *in = d->in;
+	Fn *f;
+	u32 *t, n = 0;
+
+	dec_has(d, "uni");
+	if (o[1].kind == O_LABEL)
+		return dec_fail(d, "%.60s is not declared", o[1].name);
+	if (o[1].kind != O_FN || o[1].fn->entry)
+		return dec_fail(d, "indirect calls are not supported");
+	f = o[1].fn;
+	if (!f->has_body)
+		return dec_fail(d, "%.60s has no body here", f->name);
+	if (o[0].n != f->nret || o[2].n != f->nparam)
+		return dec_fail(d, "%.60s takes %u arguments and gives %u results", f->name, f->nparam,
+		                f->nret);
+	t = arena_get(&d->m->arena, (o[0].n + o[2].n + 1) * 3 * sizeof *t);
+	for (u32 i = 0; i < o[2].n + o[0].n; i++) {
+		bool res = i >= o[2].n;
+		const Opnd *a = res ? &o[0].elt[i - o[2].n] : &o[2].elt[i];
+		const Var *v = res ? f->ret[i - o[2].n] : f->param[i];
+		u32 here, there = (u32)v->addr;
+		if (a->kind != O_VAR || a->var->space != SIM_SPACE_PARAM || a->var->user != d->f)
+			return dec_fail(d, "arguments must be .param variables of the caller");
+		if (a->var->bytes != v->bytes)
+			return dec_fail(d, "argument %.60s has another size", a->var->name);
+		here = (u32)a->var->addr;
+		t[n++] = res ? there : here;
+		t[n++] = res ? here : there;
+		t[n++] = (u32)v->bytes;
+	}
+	in->table = t;
+	in->aux = o[2].n;
+	in->aux2 = o[0].n;
+	/* Callees are decoded in any order: the Fn holds the code address at run time. */
+	in->d = (const Ref *)(const void *)f;
+	if (d->f->ncallee == 64)
+		return dec_fail(d, "more than 64 calls in one function");
+	for (u32 i = 0; i < d->f->ncallee; i++)
+		if (d->f->callee[i] == f)
+			return true;
+	d->f->callee[d->f->ncallee++] = f;
+	return true;
+}
+
+bool
+dec_ret(Dec *d)
+{
+	dec_has(d, "uni");
+	if (d->st->no)
+		return dec_fail(d, "takes no operand");
+	if (d->row->id == OP_ret && d->f->entry)
+		d->in->exec = exec_exit;
+	return true;
+}
+
+bool
+dec_nop(Dec *d)
+{
+	if (d->row->id == OP_createpol) {
+		Ref *r = arena_get(&d->m->arena, sizeof *r);
+		d->used = ~0u;
+		d->in->exec = exec_mov;         /* a policy is opaque: zero will do */
+		d->in->d = r;
+		d->in->nd = 1;
+		return d->st->no >= 1 && dec_dst(d, &d->st->o[0], T_b64, r);
+	}
+	return true;
+}
+
+/* The shapes of mma: types of a and b, accumulators, m, n, k. */
+static const struct Mma { u16 m, n, k; u8 a, c; } shapes[] = {
+	{ 8, 8, 4, T_f64, T_f64 }, { 16, 8, 4, T_f64, T_f64 }, { 16, 8, 8, T_f64, T_f64 },
+	{ 16, 8, 16, T_f64, T_f64 },
+	{ 16, 8, 8, T_f16, T_f32 }, { 16, 8, 16, T_f16, T_f32 }, { 16, 8, 8, T_f16, T_f16 },
+	{ 16, 8, 16, T_f16, T_f16 }, { 16, 8, 8, T_bf16, T_f32 }, { 16, 8, 16, T_bf16, T_f32 },
+	{ 16, 8, 4, T_tf32, T_f32 }, { 16, 8, 8, T_tf32, T_f32 },
+	{ 8, 8, 16, T_s8, T_s32 }, { 16, 8, 16, T_s8, T_s32 }, { 16, 8, 32, T_s8, T_s32 },
+	{ 8, 8, 32, T_s4, T_s32 }, { 16, 8, 32, T_s4, T_s32 }, { 16, 8, 64, T_s4, T_s32 },
+	{ 16, 8, 16, T_e4m3, T_f32 }, { 16, 8, 32, T_e4m3, T_f32 }, { 16, 8, 16, T_e4m3, T_f16 },
+	{ 16, 8, 32, T_e4m3, T_f16 },
+};
+
+static Type
+family(Type t)
+{
+	return t == T_u8 ? T_s8 : t == T_u4 ? T_s4 : t == T_e5m2 ? T_e4m3 : t;
+}
+
+/* aux: m << 16 | n << 8 | k.  type a, type2 b, ebytes the accumulator's type.
+ * s: a registers, b registers, c registers; sub and vec: how many of a and b. */
+bool
+dec_mma(Dec *d)
+{
+	Ins *in = d->in;
+	Ref *r = arena_get(&d->m->arena, 40 * sizeof *r);
+	const Opnd *o = d->st->o;
+	const char *sh = dec_prefix(d, "m");
+	u32 m = 0, n = 0, k = 0, na, nb, nc, cnt;
+	Type a, b, c, ot, at;
+	char *e;
+
+	if (sh) {
+		m = (u32)strtoul(sh + 1, &e, 10);
+		n = *e == 'n' ? (u32)strtoul(e + 1, &e, 10) : 0;
+		k = *e == 'k' ? (u32)strtoul(e + 1, &e, 10) : 0;
+	}
+	if (!dec_has(d, "row") || !dec_has(d, "col") || !dec_types(d) || d->nty != 4
+	    || d->st->no != 4)
+		return dec_fail(d, "expected .shape.row.col and four types, four operands");
+	if (dec_has(d, "satfinite"))
+		in->flags |= F_SAT;
+	dec_prefix(d, "kind::f8f6f4");
+	ot = d->ty[0];
+	a = d->ty[1];
+	b = d->ty[2];
+	c = d->ty[3];
+	in->wsync = true;
+	for (size_t i = 0;; i++) {
+		if (i == sizeof shapes / sizeof *shapes)
+			return dec_fail(d, "this shape with these types is not supported");
+		if (shapes[i].m == m && shapes[i].n == n && shapes[i].k == k && family(a) == shapes[i].a
+		    && family(b) == shapes[i].a && c == (Type)shapes[i].c && ot == c)
+			break;
+	}
+	in->type = (u8)a;
+	in->type2 = (u8)b;
+	in->ebytes = (u8)c;
+	in->aux = m << 16 | n << 8 | k;
+	at = a == T_f64 ? T_f64 : T_b32;
+	na = m * k * type_bits(a) / (32 * type_bits(at));
+	nb = n * k * type_bits(b) / (32 * type_bits(at));
+	nc = m * n * type_bits(c) / (c == T_f64 ? 2048 : 1024);
+	in->sub = (u8)na;
+	in->vec = (u8)nb;
+	in->d = r;
+	in->nd = (u8)nc;
+	in->s = r + nc;
+	in->ns = (u8)(na + nb + nc);
+	ot = c == T_f64 ? T_f64 : T_b32;
+	if (!dec_refs(d, &o[0], ot, true, nc, r, &cnt) || !dec_refs(d, &o[1], at, false, na, r + nc, &cnt)
+	    || !dec_refs(d, &o[2], at, false, nb, r + nc + na, &cnt)
+	    || !dec_refs(d, &o[3], ot, false, nc, r + nc + na + nb, &cnt))
+		return false;
+	return true;
+}

@@ -1,0 +1,233 @@
+/* exec_mem.c - loads and stores of every space, address conversion. */
+#include <string.h>
+#include "sim_int.h"
+
+static u32
+space_origin(sim_space sp, u32 line)
+{
+	return (sp == SIM_SPACE_SHARED ? ORG_SHARED : sp == SIM_SPACE_LOCAL ? ORG_LOCAL : ORG_GLOBAL) | line;
+}
+
+/* One element from memory, extended to the register as its type says. */
+static u64
+element(const u8 *p, Type t, u32 bytes)
+{
+	u64 v = 0;
+
+	switch (bytes) {
+	case 1: v = *p; return t == T_s8 ? (u64)(s64)(s8)v : v;
+	case 2: memcpy(&v, p, 2); return t == T_s16 ? (u64)(s64)(s16)v : v;
+	case 4: memcpy(&v, p, 4); return t == T_s32 ? (u64)(s64)(s32)v : v;
+	default: memcpy(&v, p, 8); return v;
+	}
+}
+
+static void
+load_lane(Warp *w, const Ins *in, int l, const u8 *p)
+{
+	for (u32 i = 0; i < in->vec; i++, p += in->ebytes) {
+		const Ref *d = &in->d[i];
+		if (in->ebytes == 4 && d->chunks == 2) {
+			memcpy(dst32(w, d) + l, p, 4);
+		} else if (in->ebytes == 16) {
+			memcpy(dst64(w, d) + l, p, 8);
+			memcpy(dst64(w, d) + WARP + l, p + 8, 8);
+		} else {
+			lane_set(w, d, l, element(p, (Type)in->type, in->ebytes));
+		}
+	}
+}
+
+static void
+load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
+{
+	u32 bytes = (u32)in->ebytes * in->vec, undef = 0;
+	int l, kind = in->flags & F_STRONG ? A_SREAD : A_READ;
+
+	FOR_LANES(l, good) {
+		if (acc[l].space == SIM_SPACE_SHARED || acc[l].al) {
+			check_access(w, in, l, &acc[l], bytes, kind, NULL);
+			if (in->flags & F_STRONG)
+				check_strong(w, &acc[l], in, true, false);
+		}
+		if (!check_init(w, l, &acc[l], bytes))
+			undef |= 1u << l;
+	}
+	for (u32 i = 0; i < in->vec; i++)
+		def_set(w, &in->d[i], mask, ALL_LANES, 0);
+	FOR_LANES(l, undef)                     /* element by element */
+		for (u32 i = 0; i < in->vec; i++) {
+			Access a = acc[l];
+			a.addr += i * in->ebytes;
+			if (!check_init(w, l, &a, in->ebytes))
+				def_set(w, &in->d[i], 1u << l, 0, space_origin(a.space, in->line));
+		}
+}
+
+int
+exec_ld(Warp *w, const Ins *in, u32 mask)
+{
+	Access acc[WARP];
+	u32 bytes = (u32)in->ebytes * in->vec, good;
+	int l;
+
+	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, false, acc);
+	if (w->blk->l->counts)
+		count_access(w, in, acc, good, bytes, true, false);
+	if (w->def)
+		load_checks(w, in, mask, good, acc);
+	FOR_LANES(l, good)
+		load_lane(w, in, l, acc[l].p);
+	if (mask != good)
+		FOR_LANES(l, mask & ~good)
+			for (u32 i = 0; i < in->vec; i++)
+				lane_set(w, &in->d[i], l, 0);
+	return R_NEXT;
+}
+
+/* A kernel parameter at a fixed place: the same for all lanes. */
+int
+exec_ldparam(Warp *w, const Ins *in, u32 mask)
+{
+	u64 addr = src64(w, &in->s[0])[0] + (u64)in->off;
+	Access acc;
+	int l;
+
+	if (!mem_access(w, in, low_lane(mask), SIM_SPACE_PARAM, addr, (u32)in->ebytes * in->vec, false,
+	                &acc))
+		return R_NEXT;
+	FOR_LANES(l, mask)
+		load_lane(w, in, l, acc.p);
+	if (w->def)
+		for (u32 i = 0; i < in->vec; i++)
+			def_set(w, &in->d[i], mask, ALL_LANES, 0);
+	return R_NEXT;
+}
+
+static void
+gather(const Warp *w, const Ins *in, int l, u8 *buf)
+{
+	for (u32 i = 0; i < in->vec; i++, buf += in->ebytes) {
+		const Ref *s = &in->s[1 + i];
+		u64 v = lane_get(w, s, l);
+		memcpy(buf, &v, in->ebytes < 8 ? in->ebytes : 8);
+		if (in->ebytes == 16) {
+			v = src64(w, s)[WARP + l];
+			memcpy(buf + 8, &v, 8);
+		}
+	}
+}
+
+/* Defined-ness goes with the data to shared and local memory; to global only defined data. */
+static void
+store_defs(Warp *w, const Ins *in, u32 good, const Access *acc)
+{
+	u32 global = 0;
+	int l;
+
+	FOR_LANES(l, good)
+		global |= (u32)(acc[l].al != NULL) << l;
+	for (u32 i = 0; i < in->vec; i++) {
+		u32 def = def_of(w, &in->s[1 + i]);
+		use_check(w, in, &in->s[1 + i], global, "data stored to global memory");
+		FOR_LANES(l, good) {
+			Access a = acc[l];
+			a.addr += i * in->ebytes;
+			mark_init(w, l, &a, in->ebytes, a.al || def >> l & 1);
+		}
+	}
+}
+
+int
+exec_st(Warp *w, const Ins *in, u32 mask)
+{
+	Access acc[WARP];
+	u8 buf[32];
+	u32 bytes = (u32)in->ebytes * in->vec, good;
+	int l, kind = in->flags & F_STRONG ? A_SWRITE : A_WRITE;
+
+	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
+	if (w->blk->l->counts)
+		count_access(w, in, acc, good, bytes, false, true);
+	if (w->def)
+		store_defs(w, in, good, acc);
+	FOR_LANES(l, good) {            /* check and store lane by lane: a later one sees the former */
+		u8 *p = acc[l].p;
+		gather(w, in, l, buf);
+		if (w->def && acc[l].space != SIM_SPACE_LOCAL) {
+			check_access(w, in, l, &acc[l], bytes, kind, buf);
+			if (in->flags & F_STRONG)
+				check_strong(w, &acc[l], in, false, true);
+		}
+		switch (bytes) {        /* constant sizes: a word appears to other threads at once */
+		case 1: *p = buf[0]; break;
+		case 2: memcpy(p, buf, 2); break;
+		case 4: memcpy(p, buf, 4); break;
+		case 8: memcpy(p, buf, 8); break;
+		default: memcpy(p, buf, bytes); break;
+		}
+		if (!w->def && acc[l].al && !acc[l].al->full)
+			memset(acc[l].al->init + (acc[l].addr - acc[l].al->base), 1, bytes);
+	}
+	return R_NEXT;
+}
+
+static u64
+window(sim_space sp)
+{
+	return sp == SIM_SPACE_SHARED ? WIN_SHARED : sp == SIM_SPACE_LOCAL ? WIN_LOCAL
+	     : sp == SIM_SPACE_PARAM ? WIN_PARAM : 0;
+}
+
+int
+exec_cvta(Warp *w, const Ins *in, u32 mask)
+{
+	u64 win = window((sim_space)in->space);
+	int l;
+
+	if (w->def)
+		taint_alu(w, in, mask);
+	FOR_LANES(l, mask) {
+		u64 v = lane_get(w, in->s, l);
+		lane_set(w, in->d, l, in->sub ? v - win : v + win);
+	}
+	return R_NEXT;
+}
+
+int
+exec_isspacep(Warp *w, const Ins *in, u32 mask)
+{
+	int l;
+
+	if (in->pd < 0)
+		return R_NEXT;
+	FOR_LANES(l, mask) {
+		u64 a = lane_get(w, in->s, l);
+		bool sh = a - WIN_SHARED < WIN_BYTES, lo = a - WIN_LOCAL < WIN_BYTES;
+		bool pa = a - WIN_PARAM < WIN_BYTES, is = false;
+		const Alloc *al;
+		switch (in->space) {
+		case SIM_SPACE_SHARED: is = sh; break;
+		case SIM_SPACE_LOCAL: is = lo; break;
+		case SIM_SPACE_PARAM: is = pa; break;
+		case SIM_SPACE_CONST:
+			al = mem_find(w->blk->l->s, a);
+			is = al && al->readonly;
+			break;
+		default: is = !sh && !lo && !pa; break;
+		}
+		w->p[in->pd] = (w->p[in->pd] & ~(1u << l)) | (u32)is << l;
+	}
+	if (w->def)
+		w->pdef[in->pd] |= mask;
+	return R_NEXT;
+}
+
+int
+exec_mapa(Warp *w, const Ins *in, u32 mask)
+{
+	(void)w;
+	(void)in;
+	(void)mask;
+	return R_NEXT;
+}

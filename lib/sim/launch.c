@@ -1,0 +1,572 @@
+/* launch.c - one launch: arguments, host threads over blocks, faults, the collected result. */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "sim_int.h"
+
+enum { MAX_SUSPENDED = 256 };
+#define BLOCK_SLICE (1ull << 20)
+
+typedef struct Sync {
+	pthread_mutex_t faults, sync;
+} Sync;
+
+void
+launch_lock(Launch *l)
+{
+	if (l->nthread > 1)
+		pthread_mutex_lock(&((Sync *)l->sync)->sync);
+}
+
+void
+launch_unlock(Launch *l)
+{
+	if (l->nthread > 1)
+		pthread_mutex_unlock(&((Sync *)l->sync)->sync);
+}
+
+void
+launch_stop(Launch *l, int code, const char *why)
+{
+	Sync *s = l->sync;
+
+	pthread_mutex_lock(&s->faults);
+	if (!l->stop) {
+		snprintf(l->why, 256, "%s", why);
+		__atomic_store_n(&l->stop, code, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&s->faults);
+}
+
+void
+place_of(const Block *b, u32 thread, u32 line, sim_place *out)
+{
+	const sim_launch *a = &b->l->a;
+
+	out->line = line;
+	memcpy(out->block, b->id, sizeof out->block);
+	out->thread[0] = thread % a->block[0];
+	out->thread[1] = thread / a->block[0] % a->block[1];
+	out->thread[2] = thread / a->block[0] / a->block[1];
+}
+
+static FaultRec *
+same_fault(Launch *l, sim_fault_kind kind, u32 line, u32 other)
+{
+	FaultRec *f;
+
+	for (f = l->faults; f; f = f->next)
+		if (f->f.kind == kind && f->f.at.line == line && f->f.other.line == other)
+			return f;
+	return NULL;
+}
+
+void
+fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
+          const sim_place *other, const char *fmt, ...)
+{
+	Block *b = w->blk;
+	Launch *l = b->l;
+	Sync *s = l->sync;
+	u32 thread = w->id * WARP + (u32)lane;
+	bool full = false;
+	FaultRec *f;
+	va_list ap;
+	u64 times = 0;
+
+	pthread_mutex_lock(&s->faults);
+	f = same_fault(l, kind, line, other ? other->line : 0);
+	if (f) {
+		times = f->f.times;
+		if (b->lin > f->lin || (b->lin == f->lin && thread >= f->thread)) {
+			f->f.times++;
+			pthread_mutex_unlock(&s->faults);
+			return;
+		}
+	} else {
+		f = calloc(1, sizeof *f);
+		if (!f) {
+			pthread_mutex_unlock(&s->faults);
+			return;
+		}
+		f->next = l->faults;
+		l->faults = f;
+		full = ++l->nfault >= l->max_fault;
+	}
+	f->lin = b->lin;
+	f->thread = thread;
+	f->f.kind = kind;
+	place_of(b, thread, line, &f->f.at);
+	if (other)
+		f->f.other = *other;
+	f->f.space = sp;
+	f->f.addr = addr;
+	f->f.bytes = bytes;
+	f->f.times = times + 1;
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof f->text, fmt, ap);
+	va_end(ap);
+	pthread_mutex_unlock(&s->faults);
+	if (full)
+		launch_stop(l, SIM_E_FAULT, "too many faults");
+}
+
+/* ---- workers ---- */
+
+static void
+finish_block(Worker *k, Block *b, bool ran)
+{
+	k->blocks += ran;
+	k->bsect[0] += b->sect_n[0];
+	k->bsect[1] += b->sect_n[1];
+	for (u32 i = 0; i < b->nwarp; i++)
+		copies_free(&b->warp[i]);
+	b->next = k->free;
+	k->free = b;
+}
+
+static bool
+within_budget(Worker *k)
+{
+	Launch *l = k->l;
+	u64 all = __atomic_add_fetch(&l->steps, k->steps, __ATOMIC_RELAXED);
+
+	k->steps = 0;
+	if (k->nomem)
+		launch_stop(l, SIM_E_NOMEM, "out of memory");
+	else if (all > l->max_steps)
+		launch_stop(l, SIM_E_LIMIT, "the instruction budget is spent: the kernel may not end");
+	else if (l->a.cancel && l->a.cancel(l->a.user))
+		launch_stop(l, SIM_E_LIMIT, "cancelled");
+	return !__atomic_load_n(&l->stop, __ATOMIC_RELAXED);
+}
+
+static Block *
+next_block(Worker *k)
+{
+	Launch *l = k->l;
+	u32 lin = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
+	Block *b;
+
+	do {
+		if (lin >= l->nblock)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&l->next_block, &lin, lin + 1, false, __ATOMIC_RELAXED,
+	                                      __ATOMIC_RELAXED));
+	b = block_new(k);
+	if (!b) {
+		launch_stop(l, SIM_E_NOMEM, "out of memory");
+		return NULL;
+	}
+	block_start(k, b, lin);
+	return b;
+}
+
+/* Blocks run to their end one after the other.  One that takes very long may be waiting for
+ * another: it is put aside and a new one started, as on a device with many processors. */
+static void *
+worker(void *arg)
+{
+	Worker *k = arg;
+	Block *aside = NULL, **end = &aside, *b;
+	u32 naside = 0;
+
+	for (;;) {
+		b = naside < MAX_SUSPENDED ? next_block(k) : NULL;
+		if (!b && aside) {
+			b = aside;
+			aside = b->next;
+			if (!aside)
+				end = &aside;
+			naside--;
+		}
+		if (!b)
+			break;
+		int r = block_run(b, BLOCK_SLICE);
+		if (!within_budget(k))
+			r = r == R_NEXT ? r : R_STOP;
+		if (r == R_BLOCK) {
+			b->next = NULL;
+			*end = b;
+			end = &b->next;
+			naside++;
+			continue;
+		}
+		finish_block(k, b, r == R_NEXT);
+		if (__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
+			break;
+	}
+	while (aside) {
+		b = aside;
+		aside = b->next;
+		finish_block(k, b, false);
+	}
+	return NULL;
+}
+
+static void
+run_workers(Launch *l, Worker *k)
+{
+	pthread_t id[256];
+	u32 started = 0;
+
+	for (u32 i = 1; i < l->nthread; i++)
+		if (pthread_create(&id[started], NULL, worker, &k[i]) == 0)
+			started++;
+	worker(&k[0]);
+	for (u32 i = 0; i < started; i++)
+		pthread_join(id[i], NULL);
+}
+
+/* ---- memory of a launch ---- */
+
+static bool
+alloc_begin(Launch *l)
+{
+	for (u32 i = 0; i < l->s->nalloc; i++) {
+		Alloc *al = l->s->alloc[i];
+		u64 pages = al->size / 4 / PAGE_WORDS + 1;
+		if (al->freed)
+			continue;
+		if (!al->full)
+			al->full = !al->size || !memchr(al->init, 0, al->size);
+		if (l->checks && !al->readonly) {
+			al->page = calloc(pages, sizeof *al->page);
+			al->lock = calloc(pages, 1);
+			if (!al->page || !al->lock)
+				return false;
+		}
+		if (l->counts) {
+			al->sect[0] = calloc(al->size / 256 + 2, 1);
+			al->sect[1] = calloc(al->size / 256 + 2, 1);
+			if (!al->sect[0] || !al->sect[1])
+				return false;
+		}
+	}
+	return true;
+}
+
+static u64
+count_bits(const u8 *p, u64 n)
+{
+	u64 c = 0;
+
+	for (u64 i = 0; p && i < n; i++)
+		c += popcount(p[i]);
+	return c;
+}
+
+static void
+alloc_end(Launch *l, sim_stats *st)
+{
+	for (u32 i = 0; i < l->s->nalloc; i++) {
+		Alloc *al = l->s->alloc[i];
+		if (l->counts && !al->freed) {
+			st->grid_sectors_read += count_bits(al->sect[0], al->size / 256 + 2);
+			st->grid_sectors_written += count_bits(al->sect[1], al->size / 256 + 2);
+		}
+		for (u64 p = 0; al->page && p < al->size / 4 / PAGE_WORDS + 1; p++)
+			free(al->page[p]);
+		free(al->page);
+		free(al->lock);
+		free(al->sect[0]);
+		free(al->sect[1]);
+		al->page = NULL;
+		al->lock = NULL;
+		al->sect[0] = al->sect[1] = NULL;
+	}
+}
+
+/* ---- arguments ---- */
+
+static int
+refuse(sim_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->text, sizeof r->text, fmt, ap);
+	va_end(ap);
+	return SIM_E_INVALID;
+}
+
+static u32
+host_threads(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : n > 256 ? 256 : (u32)n;
+}
+
+static int
+check_shape(Launch *l, sim_result *r)
+{
+	const Fn *f = l->f;
+	u64 threads = 1, blocks = 1;
+	u32 limit = l->a.smem_limit ? l->a.smem_limit : 232448;
+
+	for (u32 i = 0; i < 3; i++) {
+		if (!l->a.grid[i] || !l->a.block[i])
+			return refuse(r, "a grid or block dimension is 0");
+		if (l->a.cluster[i] > 1)
+			return refuse(r, "clusters are not supported yet");
+		threads *= l->a.block[i];
+		blocks *= l->a.grid[i];
+		if (threads > 1024)
+			return refuse(r, "a block has more than 1024 threads");
+		if (blocks > 1u << 27)
+			return refuse(r, "the grid has more than 2^27 blocks");
+		if (f->reqntid[0] && f->reqntid[i] != l->a.block[i])
+			return refuse(r, "%.80s requires blocks of %u x %u x %u", f->name, f->reqntid[0],
+			              f->reqntid[1], f->reqntid[2]);
+		if (f->cluster[i] > 1)
+			return refuse(r, "clusters are not supported yet");
+	}
+	if (f->maxntid[0] && threads > (u64)f->maxntid[0] * f->maxntid[1] * f->maxntid[2])
+		return refuse(r, "%.80s allows at most %u threads in a block", f->name,
+		              f->maxntid[0] * f->maxntid[1] * f->maxntid[2]);
+	l->smem = l->a.smem ? f->smem_dyn + l->a.smem : f->smem;
+	if (l->smem > limit || l->a.smem > limit)
+		return refuse(r, "%u bytes of shared memory, %u are possible", l->smem, limit);
+	l->nblock = (u32)blocks;
+	l->nwarp = ((u32)threads + WARP - 1) / WARP;
+	l->nthread = l->a.threads ? l->a.threads : host_threads();
+	if (l->nthread > 256)
+		l->nthread = 256;
+	if (l->nthread > l->nblock)
+		l->nthread = l->nblock;
+	return SIM_OK;
+}
+
+static int
+check_params(Launch *l, sim_result *r, u8 **block)
+{
+	const Fn *f = l->f;
+	u8 *p = calloc(1, f->param_bytes + 16u);
+
+	*block = p;
+	if (!p)
+		return SIM_E_NOMEM;
+	if (l->a.params) {
+		if (l->a.param_bytes != f->param_bytes)
+			return refuse(r, "%.80s takes %u bytes of parameters, %zu given", f->name,
+			              f->param_bytes, l->a.param_bytes);
+		memcpy(p, l->a.params, f->param_bytes);
+	} else if (f->nparam) {
+		if (!l->a.args)
+			return refuse(r, "%.80s takes %u parameters, none given", f->name, f->nparam);
+		for (u32 i = 0; i < f->nparam; i++) {
+			if (!l->a.args[i])
+				return refuse(r, "argument %u is NULL", i);
+			memcpy(p + f->param[i]->addr, l->a.args[i], f->param[i]->bytes);
+		}
+	}
+	l->param = p;
+	l->param_bytes = f->param_bytes;
+	return SIM_OK;
+}
+
+/* ---- the result ---- */
+
+static int
+by_place(const void *x, const void *y)
+{
+	const FaultRec *a = *(FaultRec *const *)x, *b = *(FaultRec *const *)y;
+
+	if (a->lin != b->lin)
+		return a->lin < b->lin ? -1 : 1;
+	if (a->f.at.line != b->f.at.line)
+		return a->f.at.line < b->f.at.line ? -1 : 1;
+	if (a->f.kind != b->f.kind)
+		return a->f.kind < b->f.kind ? -1 : 1;
+	return a->f.other.line < b->f.other.line ? -1 : a->f.other.line > b->f.other.line;
+}
+
+static int
+collect_faults(Launch *l, sim_result *r)
+{
+	FaultRec **v, *f;
+	u32 n = 0;
+
+	r->recs = l->faults;
+	if (!l->nfault)
+		return SIM_OK;
+	v = malloc(l->nfault * sizeof *v);
+	r->fault = malloc(l->nfault * sizeof *r->fault);
+	if (!v || !r->fault) {
+		free(v);
+		return SIM_E_NOMEM;
+	}
+	for (f = l->faults; f; f = f->next)
+		v[n++] = f;
+	qsort(v, n, sizeof *v, by_place);
+	for (u32 i = 0; i < n; i++) {
+		r->fault[i] = v[i]->f;
+		r->fault[i].text = v[i]->text;
+	}
+	r->nfault = n;
+	free(v);
+	return SIM_OK;
+}
+
+static void
+add_counts(sim_counts *to, const sim_counts *n)
+{
+	to->threads += n->threads;
+	to->warps += n->warps;
+#define X(name, text) to->name += n->name;
+	SIM_MEM_COUNTS(X)
+#undef X
+}
+
+static void
+mark_fn(const Fn *f, const sim_module *m, u8 *in)
+{
+	if (in[f->pc])
+		return;
+	memset(in + f->pc, 1, f->npc);
+	for (u32 i = 0; i < f->ncallee; i++)
+		mark_fn(f->callee[i], m, in);
+}
+
+static int
+by_line(const void *x, const void *y)
+{
+	const sim_line *a = x, *b = y;
+
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int
+collect_counts(Launch *l, sim_result *r, const Worker *k)
+{
+	const sim_module *m = l->m;
+	u8 *in = calloc(1, m->ncode + 1u);
+
+	r->line = calloc(m->ncode + 1u, sizeof *r->line);
+	if (!in || !r->line) {
+		free(in);
+		return SIM_E_NOMEM;
+	}
+	mark_fn(l->f, m, in);
+	for (u32 pc = 0; pc < m->ncode; pc++) {
+		sim_line *o = &r->line[r->nline];
+		const Ins *i = &m->code[pc];
+		if (!in[pc])
+			continue;
+		for (u32 t = 0; t < l->nthread; t++) {
+			const Count *c = &k[t].n[pc];
+			sim_counts n = { c->threads, c->warps, c->req, c->srd, c->swr, c->brd, c->bwr, c->sreq,
+				c->wave, c->wmin };
+			add_counts(&o->n, &n);
+		}
+		add_counts(&r->st.all, &o->n);
+		add_counts(&r->st.by_class[i->cls], &o->n);
+		o->line = i->line;
+		o->cls = (sim_class)i->cls;
+		o->opcode = i->text;
+		r->nline++;
+	}
+	qsort(r->line, r->nline, sizeof *r->line, by_line);
+	for (u32 t = 0; t < l->nthread; t++) {
+		r->st.mma += k[t].mma;
+		r->st.mma_macs += k[t].mma_macs;
+		r->st.barriers += k[t].barriers;
+		r->st.blocks += k[t].blocks;
+		r->st.block_sectors_read += k[t].bsect[0];
+		r->st.block_sectors_written += k[t].bsect[1];
+	}
+	free(in);
+	return SIM_OK;
+}
+
+static int
+execute(Launch *l, sim_result *r)
+{
+	Worker *k = calloc(l->nthread, sizeof *k);
+	Sync sync;
+	struct timespec t0, t1;
+	bool ok = k != NULL;
+	int code = SIM_E_NOMEM, c2;
+
+	pthread_mutex_init(&sync.faults, NULL);
+	pthread_mutex_init(&sync.sync, NULL);
+	l->sync = &sync;
+	l->why = r->text;
+	for (u32 i = 0; ok && i < l->nthread; i++) {
+		k[i].l = l;
+		k[i].n = calloc(l->m->ncode + 1u, sizeof *k[i].n);
+		k[i].hint = calloc(l->m->ncode + 1u, sizeof *k[i].hint);
+		ok = k[i].n && k[i].hint;
+	}
+	ok = ok && alloc_begin(l);
+	if (ok) {
+		clock_gettime(CLOCK_MONOTONIC, &t0);
+		run_workers(l, k);
+		clock_gettime(CLOCK_MONOTONIC, &t1);
+		r->st.seconds = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
+		code = l->stop ? l->stop : l->nfault ? SIM_E_FAULT : SIM_OK;
+		if ((c2 = collect_counts(l, r, k)) != SIM_OK)
+			code = c2;
+	}
+	alloc_end(l, &r->st);
+	if ((c2 = collect_faults(l, r)) != SIM_OK)
+		code = c2;
+	for (u32 i = 0; k && i < l->nthread; i++) {
+		while (k[i].free) {
+			Block *b = k[i].free;
+			k[i].free = b->next;
+			block_free(b);
+		}
+		free(k[i].n);
+		free(k[i].hint);
+	}
+	free(k);
+	free(l->gs);
+	pthread_mutex_destroy(&sync.faults);
+	pthread_mutex_destroy(&sync.sync);
+	return code;
+}
+
+int
+sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch, sim_result **out)
+{
+	Launch l;
+	sim_result *r = calloc(1, sizeof *r);
+	u8 *block = NULL;
+	int code;
+
+	*out = r;
+	if (!r)
+		return SIM_E_NOMEM;
+	memset(&l, 0, sizeof l);
+	l.s = s;
+	l.m = m;
+	if (!launch || launch->size != sizeof *launch)
+		return refuse(r, "sim_launch was not set up by SIM_LAUNCH_INIT");
+	for (u32 i = 0; i < m->nfn; i++)
+		if (m->fn[i]->entry && m->fn[i]->has_body && !strcmp(m->fn[i]->name, entry))
+			l.f = m->fn[i];
+	if (!l.f)
+		return refuse(r, "no entry %.100s", entry);
+	l.a = *launch;
+	if ((code = check_shape(&l, r)) != SIM_OK)
+		return code;
+	code = check_params(&l, r, &block);
+	if (code == SIM_OK) {
+		l.units = l.f->unit0 + l.f->units;
+		l.preds = l.f->pred0 + l.f->preds;
+		l.local = (l.f->local0 + l.f->local + 15u) & ~15u;
+		l.checks = launch->checks != 0;
+		l.counts = launch->counts != 0;
+		l.max_steps = launch->max_steps ? launch->max_steps : 1ull << 36;
+		l.max_fault = launch->max_faults ? launch->max_faults : 16;
+		code = execute(&l, r);
+	}
+	free(block);
+	return code;
+}

@@ -1,0 +1,228 @@
+/* mem.c - global allocations, address windows, bounds and alignment of every access. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim_int.h"
+
+enum { GUARD = 4096 };
+
+Alloc *
+mem_find(const sim *s, u64 addr)
+{
+	u32 lo = 0, hi = s->nalloc;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (s->alloc[mid]->base + s->alloc[mid]->size <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < s->nalloc && addr >= s->alloc[lo]->base && !s->alloc[lo]->freed)
+		return s->alloc[lo];
+	return NULL;
+}
+
+Alloc *
+mem_new(sim *s, u64 bytes, const char *name)
+{
+	Alloc *al, **v;
+
+	if (bytes > 1ull << 40)
+		return NULL;
+	if (s->nalloc == s->calloc_) {
+		u32 n = s->calloc_ ? s->calloc_ * 2 : 16;
+		v = realloc(s->alloc, n * sizeof *v);
+		if (!v)
+			return NULL;
+		s->alloc = v;
+		s->calloc_ = n;
+	}
+	al = calloc(1, sizeof *al);
+	if (!al)
+		return NULL;
+	al->data = malloc(bytes + 64);
+	al->init = calloc(1, bytes + 64);
+	if (!al->data || !al->init) {
+		free(al->data);
+		free(al->init);
+		free(al);
+		return NULL;
+	}
+	memset(al->data, 0xA5, bytes + 64);
+	al->base = s->next;
+	al->size = bytes;
+	s->next += (bytes + GUARD + 255) & ~255ull;
+	snprintf(al->name, sizeof al->name, "%s", name ? name : "");
+	s->alloc[s->nalloc++] = al;
+	return al;
+}
+
+/* Words for a report: what is near this global address. */
+static void
+describe(const sim *s, u64 addr, char *buf, size_t n)
+{
+	const Alloc *near = NULL;
+
+	for (u32 i = 0; i < s->nalloc; i++)
+		if (s->alloc[i]->base <= addr)
+			near = s->alloc[i];
+	if (!near && s->nalloc && s->alloc[0]->base - addr < GUARD)
+		near = s->alloc[0];
+	if (!near || addr > near->base + near->size + (1u << 30))
+		snprintf(buf, n, "no buffer is near");
+	else if (near->freed)
+		snprintf(buf, n, "the buffer %s there was freed", near->name);
+	else if (addr < near->base)
+		snprintf(buf, n, "%llu bytes before buffer %s", (unsigned long long)(near->base - addr),
+		         near->name);
+	else
+		snprintf(buf, n, "byte %llu of buffer %s of %llu bytes",
+		         (unsigned long long)(addr - near->base), near->name,
+		         (unsigned long long)near->size);
+}
+
+static bool
+bad_bounds(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes)
+{
+	static const char *const names[] = { "generic", "global", "shared", "local", "parameter",
+		"constant", "register" };
+	char what[120];
+
+	if (sp == SIM_SPACE_GLOBAL || sp == SIM_SPACE_NONE || sp == SIM_SPACE_CONST)
+		describe(w->blk->l->s, addr, what, sizeof what);
+	else
+		snprintf(what, sizeof what, "the space has %u bytes",
+		         sp == SIM_SPACE_SHARED ? w->blk->smem_bytes
+		         : sp == SIM_SPACE_LOCAL ? w->blk->l->local : w->blk->l->param_bytes);
+	fault_add(w, lane, SIM_FAULT_BOUNDS, in->line, sp, addr, bytes, NULL,
+	          "%.60s: %u bytes at %s address 0x%llx are out of bounds: %s", in->text, bytes,
+	          names[sp], (unsigned long long)addr, what);
+	return false;
+}
+
+static bool
+bad_align(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes)
+{
+	fault_add(w, lane, SIM_FAULT_ALIGN, in->line, sp, addr, bytes, NULL,
+	          "%.60s: address 0x%llx is no multiple of %u", in->text, (unsigned long long)addr, bytes);
+	return false;
+}
+
+bool
+mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, bool write,
+           Access *a)
+{
+	Launch *l = w->blk->l;
+	u32 pc = (u32)(in - l->m->code), *hint = &w->blk->k->hint[pc];
+	Alloc *al;
+
+	if (sp == SIM_SPACE_NONE) {
+		sp = SIM_SPACE_GLOBAL;
+		if (addr - WIN_SHARED < WIN_BYTES) {
+			sp = SIM_SPACE_SHARED;
+			addr -= WIN_SHARED;
+		} else if (addr - WIN_LOCAL < WIN_BYTES) {
+			sp = SIM_SPACE_LOCAL;
+			addr -= WIN_LOCAL;
+		} else if (addr - WIN_PARAM < WIN_BYTES) {
+			sp = SIM_SPACE_PARAM;
+			addr -= WIN_PARAM;
+		}
+	}
+	a->space = sp;
+	a->addr = addr;
+	a->al = NULL;
+	a->p = NULL;
+	switch (sp) {
+	case SIM_SPACE_SHARED:
+		if (addr + bytes > w->blk->smem_bytes || addr > WIN_BYTES)
+			return bad_bounds(w, in, lane, sp, addr, bytes);
+		a->p = w->blk->smem + addr;
+		break;
+	case SIM_SPACE_LOCAL:
+		if (addr > WIN_BYTES || addr + bytes > l->local)
+			return bad_bounds(w, in, lane, sp, addr, bytes);
+		a->p = w->local + (size_t)lane * l->local + addr;
+		break;
+	case SIM_SPACE_PARAM:
+		if (addr > WIN_BYTES || addr + bytes > l->param_bytes)
+			return bad_bounds(w, in, lane, sp, addr, bytes);
+		a->p = (u8 *)(uintptr_t)(l->param + addr);
+		break;
+	default:
+		al = *hint < l->s->nalloc ? l->s->alloc[*hint] : NULL;
+		if (!al || al->freed || addr - al->base >= al->size) {
+			al = mem_find(l->s, addr);
+			if (!al)
+				return bad_bounds(w, in, lane, sp, addr, bytes);
+			for (u32 lo = 0, hi = l->s->nalloc; lo < hi;) {
+				u32 mid = lo + (hi - lo) / 2;
+				*hint = mid;
+				if (l->s->alloc[mid] == al)
+					break;
+				if (l->s->alloc[mid]->base < al->base)
+					lo = mid + 1;
+				else
+					hi = mid;
+			}
+		}
+		if (addr + bytes > al->base + al->size)
+			return bad_bounds(w, in, lane, sp, addr, bytes);
+		a->al = al;
+		a->p = al->data + (addr - al->base);
+		break;
+	}
+	if (addr & (bytes - 1))
+		return bad_align(w, in, lane, sp, addr, bytes);
+	if (write && (sp == SIM_SPACE_PARAM || sp == SIM_SPACE_CONST || (a->al && a->al->readonly))) {
+		fault_add(w, lane, SIM_FAULT_READONLY, in->line, sp, addr, bytes, NULL,
+		          "%.60s: store to constant memory", in->text);
+		return false;
+	}
+	return true;
+}
+
+u32
+mem_resolve(Warp *w, const Ins *in, const Ref *base, s64 off, sim_space sp, u32 mask, u32 bytes,
+            bool write, Access *acc)
+{
+	u64 addr[WARP];
+	u32 good = 0;
+	int l;
+	Launch *L = w->blk->l;
+	u32 h = w->blk->k->hint[in - L->m->code];
+	const Alloc *al = h < L->s->nalloc ? L->s->alloc[h] : NULL;
+	u64 ab = al && !al->freed && !(write && al->readonly) ? al->base : 0;
+	u64 as = ab && al->size >= bytes ? al->size - bytes + 1 : 0;
+
+	use_check(w, in, base, mask, "an address");
+	if (base->chunks >= 4) {
+		const u64 *s = src64(w, base);
+		for (u32 i = 0; i < WARP; i++)
+			addr[i] = s[i] + (u64)off;
+	} else {
+		const u32 *s = src32(w, base);
+		for (u32 i = 0; i < WARP; i++)
+			addr[i] = (u32)(s[i] + (u32)off);
+	}
+	if (sp == SIM_SPACE_GLOBAL || sp == SIM_SPACE_NONE) {
+		FOR_LANES(l, mask) {
+			u64 a = addr[l];
+			if (a - ab < as && !(a & (bytes - 1))) {
+				acc[l].space = SIM_SPACE_GLOBAL;
+				acc[l].addr = a;
+				acc[l].al = L->s->alloc[h];
+				acc[l].p = al->data + (a - ab);
+				good |= 1u << l;
+			} else if (mem_access(w, in, l, sp, a, bytes, write, &acc[l])) {
+				good |= 1u << l;
+			}
+		}
+		return good;
+	}
+	FOR_LANES(l, mask)
+		if (mem_access(w, in, l, sp, addr[l], bytes, write, &acc[l]))
+			good |= 1u << l;
+	return good;
+}

@@ -1,0 +1,385 @@
+/* parse.c - modules: directives, variables' places in them, functions and their heads. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "parse_int.h"
+
+enum { MAX_ERRORS = 20 };
+
+static u32
+hash(const char *s, size_t n)
+{
+	u32 h = 2166136261u;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (u8)s[i]) * 16777619u;
+	return h;
+}
+
+Bucket *
+scope_find(Scope *s, const char *name, size_t n)
+{
+	u32 h = hash(name, n) % 64;
+
+	for (; s; s = s->up)
+		for (Bucket *b = s->tab[h]; b; b = b->next)
+			if (!strncmp(b->name, name, n) && !b->name[n])
+				return b;
+	return NULL;
+}
+
+Scope *
+p_scope(Parser *p, Scope *up)
+{
+	Scope *s = arena_get(&p->m->arena, sizeof *s);
+
+	s->up = up;
+	return s;
+}
+
+bool
+p_define(Parser *p, const char *name, int what, void *thing)
+{
+	u32 h = hash(name, strlen(name)) % 64;
+	Bucket *b;
+
+	for (b = p->sc->tab[h]; b; b = b->next)
+		if (!strcmp(b->name, name) && (b->what == SYM_RANGE) == (what == SYM_RANGE))
+			return p_fail(p, "%.80s is declared twice", name);
+	b = arena_get(&p->m->arena, sizeof *b);
+	b->name = name;
+	b->what = what;
+	b->p = thing;
+	b->next = p->sc->tab[h];
+	p->sc->tab[h] = b;
+	return true;
+}
+
+bool
+p_fail(Parser *p, const char *fmt, ...)
+{
+	char buf[256];
+	va_list ap;
+
+	if (!p->bad && p->m->nerr < MAX_ERRORS) {
+		va_start(ap, fmt);
+		vsnprintf(buf, sizeof buf, fmt, ap);
+		va_end(ap);
+		sim_error(p->m->s, p->l.tline, "%s", buf);
+		p->m->nerr++;
+	}
+	p->bad = true;
+	return false;
+}
+
+bool
+p_take(Parser *p, char c)
+{
+	if (!lex_is(&p->l, c))
+		return false;
+	lex_next(&p->l);
+	return true;
+}
+
+bool
+p_want(Parser *p, char c)
+{
+	if (p_take(p, c))
+		return true;
+	if (p->l.tok == K_END)
+		return p_fail(p, "expected '%c', found the end of the text", c);
+	return p_fail(p, "expected '%c', found '%.*s'", c, (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
+}
+
+char *
+p_name(Parser *p)
+{
+	char *s;
+
+	if (p->l.tok != K_ID || *p->l.s == '.') {
+		p_fail(p, "expected a name, found '%.*s'", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
+		return NULL;
+	}
+	s = arena_str(&p->m->arena, p->l.s, p->l.n);
+	lex_next(&p->l);
+	return s;
+}
+
+void
+p_skip(Parser *p)
+{
+	while (p->l.tok != K_END && !lex_is(&p->l, ';') && !lex_is(&p->l, '}'))
+		lex_next(&p->l);
+	p_take(p, ';');
+	p->bad = false;
+}
+
+bool
+p_uint(Parser *p, u32 *out)
+{
+	Opnd o;
+
+	if (!p_const(p, &o))
+		return false;
+	if (o.flt || o.imm > 0xffffffffu)
+		return p_fail(p, "expected an integer of 32 bits");
+	*out = (u32)o.imm;
+	return true;
+}
+
+/* Up to three numbers with commas between. */
+static bool
+triple(Parser *p, u32 v[3])
+{
+	v[0] = v[1] = v[2] = 1;
+	for (int i = 0; i < 3; i++) {
+		if (!p_uint(p, &v[i]))
+			return false;
+		if (!p_take(p, ','))
+			break;
+	}
+	return true;
+}
+
+static void
+skip_parens(Parser *p)
+{
+	int deep = 0;
+
+	do {
+		if (lex_is(&p->l, '('))
+			deep++;
+		if (lex_is(&p->l, ')'))
+			deep--;
+		lex_next(&p->l);
+	} while (deep > 0 && p->l.tok != K_END);
+}
+
+static bool
+params(Parser *p, Var ***list, u32 *n, u32 *cap)
+{
+	Fn *f = p->f;
+	Var *v;
+
+	if (!p_take(p, '('))
+		return true;
+	while (!lex_is(&p->l, ')')) {
+		if (lex_word(&p->l, ".reg"))
+			return p_fail(p, ".reg parameters are not supported; use .param");
+		if (!lex_word(&p->l, ".param"))
+			return p_fail(p, "expected .param");
+		lex_next(&p->l);
+		v = p_var(p, SIM_SPACE_PARAM, false, true);
+		if (!v)
+			return false;
+		if (f->entry) {
+			f->param_bytes = (f->param_bytes + v->align - 1) & ~(v->align - 1);
+			v->addr = f->param_bytes;
+			if (v->bytes > 32764 || f->param_bytes + v->bytes > 32764)
+				return p_fail(p, "kernel parameters take more than 32764 bytes");
+			f->param_bytes += (u32)v->bytes;
+		}
+		*list = arena_grow(&p->m->arena, *list, *n, cap, sizeof **list);
+		(*list)[(*n)++] = v;
+		if (!p_take(p, ','))
+			break;
+	}
+	return p_want(p, ')');
+}
+
+/* Directives between a function's head and its body. */
+static bool
+tuning(Parser *p)
+{
+	Fn *f = p->f;
+	u32 ignored[3];
+
+	while (p->l.tok == K_ID && *p->l.s == '.') {
+		u32 *v = lex_word(&p->l, ".reqntid") ? f->reqntid
+		       : lex_word(&p->l, ".maxntid") ? f->maxntid
+		       : lex_word(&p->l, ".reqnctapercluster") ? f->cluster : ignored;
+		bool flag = lex_word(&p->l, ".noreturn") || lex_word(&p->l, ".explicitcluster")
+		         || lex_word(&p->l, ".blocksareclusters");
+		if (lex_word(&p->l, ".pragma")) {
+			while (p->l.tok != K_END && !p_take(p, ';'))
+				lex_next(&p->l);
+			continue;
+		}
+		if (v == ignored && !flag && !lex_word(&p->l, ".minnctapersm")
+		    && !lex_word(&p->l, ".maxnreg") && !lex_word(&p->l, ".maxnctapersm")
+		    && !lex_word(&p->l, ".maxclusterrank") && !lex_word(&p->l, ".abi_preserve")
+		    && !lex_word(&p->l, ".abi_preserve_control"))
+			return p_fail(p, "unknown directive %.*s", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
+		lex_next(&p->l);
+		if (!flag && !triple(p, v))
+			return false;
+	}
+	return true;
+}
+
+static bool
+same_fn(Parser *p, const char *name, Fn **out)
+{
+	Bucket *b = scope_find(p->m->scope, name, strlen(name));
+
+	if (!b)
+		return true;
+	*out = b->p;
+	if (b->what != SYM_FN || (*out)->has_body)
+		return p_fail(p, "%.80s is declared twice", name);
+	return true;
+}
+
+static bool
+function(Parser *p, bool entry)
+{
+	Fn *f = arena_get(&p->m->arena, sizeof *f), *old = NULL;
+	bool ok;
+
+	f->line = p->l.tline;
+	f->entry = entry;
+	f->scope = p_scope(p, p->m->scope);
+	p->f = f;
+	p->sc = f->scope;
+	lex_next(&p->l);
+	while (lex_word(&p->l, ".attribute")) {
+		lex_next(&p->l);
+		skip_parens(p);
+	}
+	ok = entry || params(p, &f->ret, &f->nret, &f->cret);
+	if (ok)
+		ok = (f->name = p_name(p)) != NULL && params(p, &f->param, &f->nparam, &f->cparam)
+		  && tuning(p) && same_fn(p, f->name, &old);
+	if (!ok) {
+		p->f = NULL;
+		p->sc = p->m->scope;
+		return false;
+	}
+	if (old) {              /* a declaration came first: callers already point at it */
+		*old = *f;
+		f = p->f = old;
+	} else {
+		p->sc = p->m->scope;
+		if (!p_define(p, f->name, SYM_FN, f))
+			return false;
+		p->sc = f->scope;
+		p->m->fn = arena_grow(&p->m->arena, p->m->fn, p->m->nfn, &p->m->cfn, sizeof *p->m->fn);
+		p->m->fn[p->m->nfn++] = f;
+	}
+	if (p_take(p, ';'))
+		ok = true;
+	else if (lex_is(&p->l, '{'))
+		ok = p_body(p);
+	else
+		ok = p_want(p, '{');
+	p->f = NULL;
+	p->sc = p->m->scope;
+	return ok;
+}
+
+static void
+skip_section(Parser *p)
+{
+	int deep = 0;
+
+	do {
+		if (lex_is(&p->l, '{'))
+			deep++;
+		if (lex_is(&p->l, '}'))
+			deep--;
+		lex_next(&p->l);
+	} while (p->l.tok != K_END && (deep > 0 || !lex_is(&p->l, '.')) && p->l.tok != K_ID);
+	while (deep > 0 && p->l.tok != K_END) {
+		if (lex_is(&p->l, '{'))
+			deep++;
+		if (lex_is(&p->l, '}'))
+			deep--;
+		lex_next(&p->l);
+	}
+}
+
+static void
+skip_line(Parser *p)
+{
+	u32 line = p->l.tline;
+
+	while (p->l.tok != K_END && p->l.tline == line)
+		lex_next(&p->l);
+}
+
+static bool
+target(Parser *p)
+{
+	u32 line = p->l.tline;
+
+	lex_next(&p->l);
+	if (p->l.tok != K_ID || p->l.n < 4 || memcmp(p->l.s, "sm_", 3))
+		return p_fail(p, "expected a target such as sm_80");
+	snprintf(p->m->target, sizeof p->m->target, "%.*s", (int)(p->l.n < 15 ? p->l.n : 15), p->l.s);
+	while (p->l.tok != K_END && p->l.tline == line)
+		lex_next(&p->l);
+	return true;
+}
+
+static bool
+directive(Parser *p)
+{
+	bool is_extern = false;
+
+	while (lex_word(&p->l, ".visible") || lex_word(&p->l, ".extern") || lex_word(&p->l, ".weak")
+	       || lex_word(&p->l, ".common")) {
+		is_extern |= lex_word(&p->l, ".extern");
+		lex_next(&p->l);
+	}
+	if (lex_word(&p->l, ".entry"))
+		return function(p, true);
+	if (lex_word(&p->l, ".func"))
+		return function(p, false);
+	if (lex_word(&p->l, ".global"))
+		return lex_next(&p->l), p_var_list(p, SIM_SPACE_GLOBAL, is_extern);
+	if (lex_word(&p->l, ".const"))
+		return lex_next(&p->l), p_var_list(p, SIM_SPACE_CONST, is_extern);
+	if (lex_word(&p->l, ".shared"))
+		return lex_next(&p->l), p_var_list(p, SIM_SPACE_SHARED, is_extern);
+	if (lex_word(&p->l, ".target"))
+		return target(p);
+	if (lex_word(&p->l, ".version") || lex_word(&p->l, ".address_size")
+	    || lex_word(&p->l, ".file") || lex_word(&p->l, ".loc")) {
+		skip_line(p);
+		return true;
+	}
+	if (lex_word(&p->l, ".pragma") || lex_word(&p->l, ".alias")) {
+		p_skip(p);
+		return true;
+	}
+	if (lex_word(&p->l, ".section")) {
+		skip_section(p);
+		return true;
+	}
+	return p_fail(p, "expected a directive, found '%.*s'", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
+}
+
+bool
+parse_module(sim_module *m, const char *text, size_t len)
+{
+	Parser p = { 0 };
+
+	p.m = m;
+	m->scope = p_scope(&p, NULL);
+	p.sc = m->scope;
+	lex_init(&p.l, text, len);
+	while (p.l.tok != K_END && m->nerr < MAX_ERRORS) {
+		const char *before = p.l.s;
+		if (directive(&p))
+			continue;
+		p_skip(&p);
+		if (p.l.s == before || lex_is(&p.l, '}'))
+			lex_next(&p.l);
+	}
+	if (!m->nerr && !m->target[0]) {
+		sim_error(m->s, 1, "no .target directive: this is no PTX text");
+		m->nerr++;
+	}
+	return m->nerr == 0;
+}

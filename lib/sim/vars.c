@@ -1,0 +1,171 @@
+/* vars.c - places of variables: device memory for .global and .const, offsets for .shared,
+ * .local and the parameters of calls; addresses inside initialisers. */
+#include <stdio.h>
+#include <string.h>
+#include "sim_int.h"
+
+static void
+mark_operand(Fn *f, const Opnd *o, int deep)
+{
+	Var *v = o->var;
+
+	if (deep > 6)
+		return;
+	if (o->kind == O_VAR && v->space == SIM_SPACE_SHARED) {
+		if (!f->entry || (v->user && v->user != f))
+			v->used_func = true;
+		v->user = f;
+	}
+	for (u32 i = 0; o->elt && i < o->n; i++)
+		mark_operand(f, &o->elt[i], deep + 1);
+}
+
+static u32
+place(u32 at, Var *v, u32 limit, bool *ok)
+{
+	at = (at + v->align - 1) & ~(v->align - 1);
+	if (v->bytes > limit || at > limit - (u32)v->bytes)
+		*ok = false;
+	v->addr = at;
+	return at + (u32)v->bytes;
+}
+
+/* Shared variables named in a .func or in several entries come first, at the same place for
+ * all; then those of each entry.  Dynamic shared memory starts behind them. */
+static void
+place_shared(sim_module *m, bool *ok)
+{
+	u32 limit = 1u << 24, end = 0;
+	bool dyn_func = false;
+
+	for (u32 i = 0; i < m->nvar; i++) {
+		Var *v = m->var[i];
+		if (v->space != SIM_SPACE_SHARED)
+			continue;
+		if (v->is_extern)
+			dyn_func |= v->used_func && v->user && !v->user->entry;
+		else if (v->used_func)
+			m->smem = place(m->smem, v, limit, ok);
+	}
+	for (u32 k = 0; k < m->nfn; k++) {
+		Fn *f = m->fn[k];
+		u32 align = 16;
+		f->smem = m->smem;
+		for (u32 i = 0; i < m->nvar; i++) {
+			Var *v = m->var[i];
+			if (v->space != SIM_SPACE_SHARED)
+				continue;
+			if (v->is_extern)
+				align = v->align > align ? v->align : align;
+			else if (!v->used_func && v->user == f)
+				f->smem = place(f->smem, v, limit, ok);
+		}
+		f->smem_dyn = (f->smem + align - 1) & ~(align - 1);
+		end = f->smem_dyn > end ? f->smem_dyn : end;
+	}
+	for (u32 k = 0; k < m->nfn; k++)
+		if (dyn_func || !m->fn[k]->entry)
+			m->fn[k]->smem_dyn = end;
+}
+
+/* Frames of .func are static: no recursion.  Entries start behind all of them. */
+static void
+place_local(sim_module *m, bool *ok)
+{
+	u32 limit = 1u << 20;
+
+	for (u32 pass = 0; pass < 2; pass++)
+		for (u32 k = 0; k < m->nfn; k++) {
+			Fn *f = m->fn[k];
+			u32 at;
+			if (f->entry != (pass == 1) || !f->has_body)
+				continue;
+			at = f->local0 = m->fn_local;
+			for (u32 i = 0; !f->entry && i < f->nparam; i++)
+				at = place(at, f->param[i], limit, ok);
+			for (u32 i = 0; i < f->nret; i++)
+				at = place(at, f->ret[i], limit, ok);
+			for (u32 i = 0; i < m->nvar; i++) {
+				Var *v = m->var[i];
+				if (v->user == f && (v->space == SIM_SPACE_LOCAL || v->space == SIM_SPACE_PARAM))
+					at = place(at, v, limit, ok);
+			}
+			f->local = at - f->local0;
+			if (!f->entry)
+				m->fn_local = (at + 15) & ~15u;
+		}
+}
+
+static bool
+fix_up(sim_module *m, Var *v, Alloc *al)
+{
+	for (Fix *x = v->fix; x; x = x->next) {
+		Bucket *b = scope_find(m->scope, x->name, strlen(x->name));
+		const Var *t = b && b->what == SYM_VAR ? b->p : NULL;
+		u64 a;
+		if (!t || (t->space != SIM_SPACE_GLOBAL && t->space != SIM_SPACE_CONST)) {
+			sim_error(m->s, x->line, "initialiser names %.80s, which is no global variable", x->name);
+			m->nerr++;
+			return false;
+		}
+		a = t->addr + (u64)x->add;
+		memcpy(al->data + x->at, &a, x->bytes < 8 ? x->bytes : 8);
+	}
+	return true;
+}
+
+static bool
+place_global(sim_module *m)
+{
+	u64 total = 0;
+
+	m->allocs = arena_get(&m->arena, (m->nvar + 1) * sizeof *m->allocs);
+	for (u32 i = 0; i < m->nvar; i++) {
+		Var *v = m->var[i];
+		Alloc *al;
+		if ((v->space != SIM_SPACE_GLOBAL && v->space != SIM_SPACE_CONST) || v->is_extern)
+			continue;
+		total += v->bytes;
+		al = total > 1ull << 32 ? NULL : mem_new(m->s, v->bytes, v->name);
+		if (!al) {
+			sim_error(m->s, v->line, "no memory for variable %.80s", v->name);
+			m->nerr++;
+			return false;
+		}
+		v->addr = al->base;
+		m->allocs[m->nallocs++] = al->base;
+		memset(al->data, 0, al->size);
+		memset(al->init, 1, al->size);
+		al->full = true;
+		al->readonly = v->space == SIM_SPACE_CONST;
+		if (v->init)
+			memcpy(al->data, v->init, v->bytes);
+	}
+	for (u32 i = 0; i < m->nvar; i++)
+		if (m->var[i]->fix && m->var[i]->init
+		    && !fix_up(m, m->var[i], mem_find(m->s, m->var[i]->addr)))
+			return false;
+	return true;
+}
+
+bool
+place_vars(sim_module *m)
+{
+	bool ok = true;
+
+	for (u32 i = 0; i < m->nvar; i++)
+		if (m->var[i]->space == SIM_SPACE_SHARED && m->var[i]->user && !m->var[i]->user->entry)
+			m->var[i]->used_func = true;
+	for (u32 k = 0; k < m->nfn; k++)
+		for (u32 i = 0; i < m->fn[k]->nst; i++)
+			for (u32 j = 0; j < m->fn[k]->st[i].no; j++)
+				mark_operand(m->fn[k], &m->fn[k]->st[i].o[j], 0);
+	place_shared(m, &ok);
+	place_local(m, &ok);
+	if (!ok) {
+		sim_error(m->s, 1, "shared or local variables are too large");
+		m->nerr++;
+		return false;
+	}
+	return place_global(m);
+}
