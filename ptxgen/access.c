@@ -192,6 +192,14 @@ scaled(Access *x, LV elems)
 	return bits <= 8 ? elems : LLVMBuildMul(x->g->b, elems, const_i64(x->g, bits / 8), "");
 }
 
+/* An offset that changes in a loop, hidden from LLVM's loop strength reduction: that would make a 64-bit
+ * induction variable of every instance's address, instead of one addition from bases that stay. */
+static LV
+opaque(Access *x, LV v, int depth)
+{
+	return depth > 0 && !LLVMIsConstant(v) ? asm_op(x->g, A_opaque64, v, NULL, NULL) : v;
+}
+
 /* v * stride of root dim rd, in elements. */
 static LV
 times_stride(Access *x, LV v, int rd)
@@ -225,7 +233,8 @@ global_base(Access *x)
 				continue;
 			left--;
 			if (s->var)
-				sum = add64v(g, sum, scaled(x, times_stride(x, s->var, rd)));
+				sum = add64v(g, sum,
+				             opaque(x, scaled(x, times_stride(x, s->var, rd)), depth));
 			if (x->stride[rd] && s->add)
 				sum = add64v(g, sum,
 				             scaled(x, times_stride(x, const_i64(g, s->add), rd)));
