@@ -80,7 +80,7 @@ edge(Cfg *g, u32 from, u32 to_pc)
 
 	b->succ[b->nsucc++] = to;
 	t = &g->b[to];
-	t->pred = arena_grow(&g->m->arena, t->pred, t->npred, &t->cpred, sizeof *t->pred);
+	t->pred = sim_arena_grow(&g->m->arena, t->pred, t->npred, &t->cpred, sizeof *t->pred);
 	t->pred[t->npred++] = from;
 }
 

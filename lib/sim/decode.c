@@ -115,7 +115,7 @@ dec_const(Dec *d, u64 v, u32 bits, u64 hi)
 			if (m->konst[u * WARP] == v && m->konst[u * WARP + 1] == v
 			    && m->konst[u * WARP + WARP - 1] == v)
 				return u;
-	m->konst = arena_grow(&m->arena, m->konst, m->nkonst + 4, &m->ckonst, WARP * sizeof(u32));
+	m->konst = sim_arena_grow(&m->arena, m->konst, m->nkonst + 4, &m->ckonst, WARP * sizeof(u32));
 	u = m->nkonst;
 	m->nkonst += units;
 	p = m->konst + (size_t)u * WARP;
@@ -201,7 +201,7 @@ dec_emit(Dec *d)
 	sim_module *m = d->m;
 	Ins *in;
 
-	m->code = arena_grow(&m->arena, m->code, m->ncode, &m->ccode, sizeof *m->code);
+	m->code = sim_arena_grow(&m->arena, m->code, m->ncode, &m->ccode, sizeof *m->code);
 	in = &m->code[m->ncode++];
 	memset(in, 0, sizeof *in);
 	in->line = d->st->line;

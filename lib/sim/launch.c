@@ -157,7 +157,7 @@ next_block(Worker *k)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(&l->next_block, &lin, lin + 1, false, __ATOMIC_RELAXED,
 	                                      __ATOMIC_RELAXED));
-	b = block_new(k);
+	b = sim_block_new(k);
 	if (!b) {
 		launch_stop(l, SIM_E_NOMEM, "out of memory");
 		return NULL;

@@ -86,7 +86,7 @@ arena_str(Arena *a, const char *s, size_t n)
 }
 
 void
-arena_free(Arena *a)
+sim_arena_free(Arena *a)
 {
 	Chunk *c, *next;
 
@@ -99,7 +99,7 @@ arena_free(Arena *a)
 }
 
 void *
-arena_grow(Arena *a, void *v, u32 n, u32 *cap, size_t size)
+sim_arena_grow(Arena *a, void *v, u32 n, u32 *cap, size_t size)
 {
 	u32 want = *cap ? *cap : 8;
 	void *p;

@@ -180,7 +180,7 @@ params(Parser *p, Var ***list, u32 *n, u32 *cap)
 				return p_fail(p, "kernel parameters take more than 32764 bytes");
 			f->param_bytes += (u32)v->bytes;
 		}
-		*list = arena_grow(&p->m->arena, *list, *n, cap, sizeof **list);
+		*list = sim_arena_grow(&p->m->arena, *list, *n, cap, sizeof **list);
 		(*list)[(*n)++] = v;
 		if (!p_take(p, ','))
 			break;
@@ -264,7 +264,7 @@ function(Parser *p, bool entry)
 		if (!p_define(p, f->name, SYM_FN, f))
 			return false;
 		p->sc = f->scope;
-		p->m->fn = arena_grow(&p->m->arena, p->m->fn, p->m->nfn, &p->m->cfn, sizeof *p->m->fn);
+		p->m->fn = sim_arena_grow(&p->m->arena, p->m->fn, p->m->nfn, &p->m->cfn, sizeof *p->m->fn);
 		p->m->fn[p->m->nfn++] = f;
 	}
 	if (p_take(p, ';'))

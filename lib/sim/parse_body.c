@@ -301,7 +301,7 @@ instruction(Parser *p)
 	s.no = n;
 	s.o = arena_get(&p->m->arena, (n + 1) * sizeof *s.o);
 	memcpy(s.o, o, n * sizeof *o);
-	f->st = arena_grow(&p->m->arena, f->st, f->nst, &f->cst, sizeof *f->st);
+	f->st = sim_arena_grow(&p->m->arena, f->st, f->nst, &f->cst, sizeof *f->st);
 	f->st[f->nst++] = s;
 	return true;
 }
@@ -314,7 +314,7 @@ label(Parser *p, const char *name, u32 line)
 	Label *lb;
 	u32 cap = 0;
 
-	f->label = arena_grow(&p->m->arena, f->label, f->nlabel, &f->clabel, sizeof *f->label);
+	f->label = sim_arena_grow(&p->m->arena, f->label, f->nlabel, &f->clabel, sizeof *f->label);
 	lb = &f->label[f->nlabel++];
 	memset(lb, 0, sizeof *lb);
 	lb->name = name;
@@ -332,7 +332,7 @@ label(Parser *p, const char *name, u32 line)
 		char *t = p_name(p);
 		if (!t)
 			return false;
-		lb->targets = arena_grow(&p->m->arena, lb->targets, lb->ntargets, &cap,
+		lb->targets = sim_arena_grow(&p->m->arena, lb->targets, lb->ntargets, &cap,
 		                         sizeof *lb->targets);
 		lb->targets[lb->ntargets++] = t;
 	} while (p_take(p, ','));

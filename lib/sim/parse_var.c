@@ -346,7 +346,7 @@ p_var_list(Parser *p, sim_space space, bool is_extern)
 		*v = head;
 		if (!finish_var(p, v, vec))
 			return false;
-		p->m->var = arena_grow(&p->m->arena, p->m->var, p->m->nvar, &p->m->cvar,
+		p->m->var = sim_arena_grow(&p->m->arena, p->m->var, p->m->nvar, &p->m->cvar,
 		                       sizeof *p->m->var);
 		p->m->var[p->m->nvar++] = v;
 		v->user = p->f;

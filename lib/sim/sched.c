@@ -98,7 +98,7 @@ warp_start(Warp *w, Block *b, u32 id)
 }
 
 Block *
-block_new(Worker *k)
+sim_block_new(Worker *k)
 {
 	Block *b = k->free;
 	Cut c = { NULL, 0 };

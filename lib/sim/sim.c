@@ -82,7 +82,7 @@ messages_free(sim *s)
 static void
 module_free(sim_module *m)
 {
-	arena_free(&m->arena);
+	sim_arena_free(&m->arena);
 	free(m);
 }
 

@@ -69,9 +69,9 @@ typedef struct Arena {
 } Arena;
 void *arena_get(Arena *a, size_t bytes);        /* zeroed, 16-byte aligned */
 char *arena_str(Arena *a, const char *s, size_t n);
-void arena_free(Arena *a);
+void sim_arena_free(Arena *a);
 /* Grow *v (elements of `size`) so that index n is valid; new capacity in *cap. */
-void *arena_grow(Arena *a, void *v, u32 n, u32 *cap, size_t size);
+void *sim_arena_grow(Arena *a, void *v, u32 n, u32 *cap, size_t size);
 
 /* ---- lexer ---- */
 typedef enum Tok {
@@ -555,7 +555,7 @@ void launch_unlock(Launch *l);
 bool block_start(Worker *k, Block *b, u32 lin);
 int block_run(Block *b, u64 slice);             /* R_NEXT done, R_BLOCK not yet, R_STOP */
 void block_free(Block *b);
-Block *block_new(Worker *k);
+Block *sim_block_new(Worker *k);
 /* paths.c */
 void path_branch(Warp *w, const Ins *in, u32 taken, u32 not_taken);
 void path_meet(Warp *w);                        /* the current path is at its meeting point */
