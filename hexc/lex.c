@@ -37,6 +37,7 @@ tok_name(Tok k)
 
 	switch (k) {
 	case TK_end: return "the end of the file";
+	case TK_bad: return "a token";
 	case TK_name: return "a name";
 	case TK_int:
 	case TK_float: return "a number";
@@ -248,6 +249,7 @@ lex_unknown(Lexer *l)
 		diag_error(l->diag, src_from(l, at), "control character 0x%02x: remove it", (unsigned)c);
 	else
 		diag_error(l->diag, src_from(l, at), "`%c` is not part of the language", c);
+	push(l, TK_bad, at);
 }
 
 static bool

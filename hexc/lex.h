@@ -20,6 +20,7 @@
 
 typedef enum Tok {
 	TK_end,
+	TK_bad, /* bytes that belong to no token, reported by the lexer */
 	TK_name,
 	TK_int,
 	TK_float,
@@ -42,8 +43,7 @@ typedef struct Token {
 	} u;
 } Token;
 
-/* Cut the source into tokens, the last one TK_end.  Bytes that belong to no token are reported and left
- * out.  Never NULL. */
+/* Cut the source into tokens, the last one TK_end.  Never NULL. */
 Token *lex_all(Arena *a, Diag *d, const char *text, size_t len);
 /* "`;`", "`for`", "a name": how a kind of token is called in a message. */
 const char *tok_name(Tok k);

@@ -83,6 +83,7 @@ lower_kernel(Unit *u, const KernelDecl *d, const Define *def, int ndef)
 	l.mode = MODE_BODY;
 	l.b = l.k->body;
 	lower_stmts(&l, d->body);
+	lower_means(&l);
 	end_blocks(&l);
 	return l.k;
 }

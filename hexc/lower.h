@@ -12,10 +12,12 @@ enum { RANK_MAX = 6 };
 enum { TILE_MAX = 1 << 20 };
 
 /* Elements with index >= size - start along a dim lie outside the tensor the value was read from, and
- * outside of everything in `also`. */
+ * outside of everything in `also`.  Read through a shared tile, that holds only if one copy alone fills
+ * the tile.  Pass bounds follows the same rules on the IR; here they serve `mean` only. */
 typedef struct Edge Edge;
 struct Edge {
 	Val *size, *start;
+	const Val *tile; /* the alloc it was read through, or NULL */
 	const Edge *also;
 };
 
@@ -61,6 +63,13 @@ typedef enum Mode {
 	MODE_BODY,
 } Mode;
 
+/* A mean whose number of elements is put in when the whole kernel is known. */
+typedef struct Mean {
+	Op *div; /* by the number of elements */
+	const Edge *edge;
+	int64_t extent;
+} Mean;
+
 typedef struct Lower {
 	Unit *u;
 	Arena *arena;
@@ -75,6 +84,8 @@ typedef struct Lower {
 	int depth; /* of loops and conditions */
 	const Define *def;
 	int ndef;
+	Mean *mean;
+	int nmean, mean_cap;
 } Lower;
 
 /* ---- lower.c: scopes and blocks -------------------------------------------------------------- */
@@ -153,7 +164,7 @@ Val *lower_index_value(Lower *l, const Expr *e, const char *what);
 /* The slice's dimension r of a shape; rank-0 values get rank `rank` by extents of 1 in front. */
 Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
 
-/* ---- lower_expr.c, lower_slice.c, lower_call.c, lower_tile.c, lower_dot.c ------------------ */
+/* ---- lower_expr.c, lower_slice.c, lower_call.c, lower_{tile,reduce,dot}.c ------------------ */
 
 Value lower_expr(Lower *l, const Expr *e);
 Operand lower_operand(Lower *l, const Expr *e);
@@ -167,8 +178,12 @@ bool lower_is_builtin(const char *name);
 const char *lower_builtin(int i); /* NULL past the last */
 /* Argument i of a call as a register tile. */
 bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
+/* Argument i as a dimension of a tile of that rank; -1 is the last. */
+bool lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim);
 Value lower_reduce(Lower *l, const Expr *e, OpCode code);
 Value lower_mean(Lower *l, const Expr *e);
+/* Give every mean the number of its elements that exist. */
+void lower_means(Lower *l);
 Value lower_transpose(Lower *l, const Expr *e);
 Value lower_swap(Lower *l, const Expr *e); /* x.T */
 Value lower_iota(Lower *l, const Expr *e);
@@ -180,6 +195,8 @@ Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
 /* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
 
 void lower_let(Lower *l, const Stmt *s);
+/* A copy from global memory fills a shared tile: it has the source's edges. */
+void lower_tile_edges(Lower *l, Value *tile, const Value *src);
 void lower_for(Lower *l, const Stmt *s);
 void lower_if(Lower *l, const Stmt *s);
 #endif

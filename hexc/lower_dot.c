@@ -112,10 +112,11 @@ dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
 static bool
 fits_acc(const Operand *acc, const Type *t)
 {
-	const Type *a = &acc->v.v->type;
+	const Type *a;
 
 	if (acc->v.kind != VK_val && acc->v.kind != VK_view)
 		return true;
+	a = &acc->v.v->type;
 	if (a->rank > t->rank)
 		return false;
 	for (int d = 0; d < a->rank; d++) {

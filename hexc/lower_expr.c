@@ -57,6 +57,14 @@ lower_name(Lower *l, const Expr *e)
 		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
 	if (s->val.kind == VK_none || value_is_const(&s->val))
 		return s->val;
+	if (l->mode == MODE_SHAPE && (s->kind == SY_scalar || s->kind == SY_tensor)) {
+		diag_error(l->diag, e->src,
+		           "`%s` is %s: a size in a shape must be a free name or an i64 parameter", e->name,
+		           s->kind == SY_tensor ? "a tensor"
+		                                : arena_printf(l->arena, "of type %s",
+		                                               dtype_info[s->val.v->type.dtype].name));
+		return value_none();
+	}
 	if (s->kind == SY_size)
 		least = MODE_SHAPE;
 	else if (s->kind == SY_scalar)

@@ -56,7 +56,7 @@ lower_tile_edges(Lower *l, Value *tile, const Value *src)
 	}
 }
 
-/* Global memory is copied asynchronously; anything else goes through registers. */
+/* Global memory is copied, which a pipeline loop makes asynchronous; anything else goes through registers. */
 static Value
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 {

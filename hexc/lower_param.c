@@ -79,12 +79,6 @@ note_size(Lower *l, Sizes *z, const Expr *e)
 	for (int i = 0; i < z->n; i++)
 		if (strcmp(z->name[i], e->name) == 0)
 			return;
-	if (d && (d->type.shaped || d->type.dtype != D_i64))
-		diag_error(l->diag, e->src,
-		           "`%s` is a parameter of type %s%s: a size in a shape must be a "
-		           "free name or an i64 parameter",
-		           e->name, dtype_info[d->type.dtype].name,
-		           d->type.shaped ? "[]" : "");
 	if ((s && s->kind == SY_const) || d || strcmp(e->name, "inf") == 0)
 		return;
 	VEC_PUSH(l->arena, z->src, z->n, z->cap2, e->src);

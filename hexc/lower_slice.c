@@ -108,12 +108,12 @@ edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent)
 		if (val_is_const(p->size[d], &size) && val_is_const(start, &at) && at <= size - extent)
 			return NULL;
 		e = NEW(l->arena, Edge);
-		*e = (Edge){ p->size[d], start, NULL };
+		*e = (Edge){ p->size[d], start, NULL, NULL };
 		return e;
 	}
 	for (const Edge *x = base->edge[d]; x; x = x->also) {
 		e = NEW(l->arena, Edge);
-		*e = (Edge){ x->size, put_index(l, O_add, (Src){ 0 }, x->start, start), r };
+		*e = (Edge){ x->size, put_index(l, O_add, (Src){ 0 }, x->start, start), x->tile, r };
 		r = e;
 	}
 	return r;

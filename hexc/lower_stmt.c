@@ -233,6 +233,8 @@ lower_copy(Lower *l, const Stmt *s)
 	in[0] = src.v.v;
 	in[1] = dst.v.v;
 	op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL)->imm[0] = 1;
+	if (s->target->kind == EX_name && dst.v.v->def->parent == l->b)
+		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
 }
 
 static void

@@ -1,4 +1,4 @@
-/* lower_tile.c - what works on whole tiles: reductions, transposes, reshape, iota. */
+/* lower_tile.c - rearranging whole tiles: transposes, reshape, iota; their arguments. */
 #include "hexc/lower.h"
 
 bool
@@ -19,9 +19,8 @@ lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o)
 	return false;
 }
 
-/* A dimension of a tile of that rank; -1 is the last. */
-static bool
-dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
+bool
+lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
 {
 	int64_t d;
 
@@ -35,81 +34,6 @@ dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
 	}
 	*dim = (int)(d < 0 ? d + rank : d);
 	return true;
-}
-
-/* ---- reductions ------------------------------------------------------------------------------ */
-
-static Val *
-put_reduce(Lower *l, const Expr *e, OpCode code, const Operand *x, int dim)
-{
-	Type t = x->v.v->type;
-	Val *v;
-
-	t.shape[dim] = 1;
-	v = put1(l, code, e->src, x->v.v, t);
-	v->def->imm[0] = dim;
-	return v;
-}
-
-Value
-lower_reduce(Lower *l, const Expr *e, OpCode code)
-{
-	Operand x;
-	int dim;
-
-	if (!lower_tile_arg(l, e, 0, &x) || !dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
-	    !check_dtype(l, O_add, x.v.v->type.dtype, e->src, x.e))
-		return value_none();
-	x.v.v = put_reduce(l, e, code, &x, dim);
-	x.v.edge[dim] = NULL;
-	return x.v;
-}
-
-/* How many elements along dim lie inside the tensor the tile was read from: a scalar of type d. */
-static Val *
-put_count(Lower *l, Src src, const Edge *edge, int64_t extent, DType d)
-{
-	Val *n = ir_const(l->b, NULL, extent);
-
-	for (; edge; edge = edge->also)
-		n = put_index(l, O_min, src, n, put_index(l, O_sub, src, edge->size, edge->start));
-	return put1(l, O_cast, src, n, type_scalar(d));
-}
-
-Value
-lower_mean(Lower *l, const Expr *e)
-{
-	const Edge *edge;
-	Val *sum, *count;
-	Operand x;
-	int64_t extent;
-	Type t;
-	int dim;
-
-	if (!lower_tile_arg(l, e, 0, &x) || !dim_arg(l, e, 1, x.v.v->type.rank, &dim))
-		return value_none();
-	t = x.v.v->type;
-	if (dtype_info[t.dtype].kind != K_flt) {
-		diag_error(l->diag, e->src, "`mean` is not defined on %s: cast first, as in `f32(%s)`",
-		           dtype_info[t.dtype].name, check_text(l, x.e, "x"));
-		return value_none();
-	}
-	extent = t.shape[dim];
-	edge = x.v.edge[dim];
-	sum = put_reduce(l, e, O_reduce_sum, &x, dim);
-	t = sum->type;
-	if (edge) {
-		count = put1(l, O_splat, e->src, put_count(l, e->src, edge, extent, t.dtype), t);
-	} else {
-		Value n = value_int(extent);
-
-		if (!check_fits(l, &n, t.dtype, e->src))
-			return value_none();
-		count = put_const(l, &n, t, e->src);
-	}
-	x.v.v = put2(l, O_div, e->src, sum, count, t);
-	x.v.edge[dim] = NULL;
-	return x.v;
 }
 
 /* ---- shape ----------------------------------------------------------------------------------- */
@@ -162,7 +86,7 @@ lower_transpose(Lower *l, const Expr *e)
 		return value_none();
 	}
 	for (int i = 0; i < rank; i++) {
-		if (!dim_arg(l, e, 1 + i, rank, &perm[i]))
+		if (!lower_dim_arg(l, e, 1 + i, rank, &perm[i]))
 			return value_none();
 		if (seen >> perm[i] & 1) {
 			diag_error(l->diag, e->arg[1 + i]->src, "dimension %d is named twice", perm[i]);
@@ -221,7 +145,7 @@ lower_iota(Lower *l, const Expr *e)
 	Val *v;
 
 	if (!check_mode(l, MODE_BODY, e->src, "`iota`") || !shape_args(l, e, shape) ||
-	    !dim_arg(l, e, 0, e->narg - 1, &dim))
+	    !lower_dim_arg(l, e, 0, e->narg - 1, &dim))
 		return value_none();
 	v = put_op(l, O_iota, e->src, 0, NULL, type_tile(D_i32, S_reg, e->narg - 1, shape));
 	v->def->imm[0] = dim;

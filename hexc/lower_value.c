@@ -59,7 +59,7 @@ static bool
 edge_has(const Edge *e, const Edge *one)
 {
 	for (; e; e = e->also)
-		if (e->size == one->size && e->start == one->start)
+		if (e->size == one->size && e->start == one->start && e->tile == one->tile)
 			return true;
 	return false;
 }
@@ -75,7 +75,7 @@ edge_join(Lower *l, const Edge *a, const Edge *b)
 		if (edge_has(a, b))
 			continue;
 		e = NEW(l->arena, Edge);
-		*e = (Edge){ b->size, b->start, a };
+		*e = (Edge){ b->size, b->start, b->tile, a };
 		a = e;
 	}
 	return a;

@@ -38,13 +38,24 @@ parse_error(Parser *p, Src src, const char *fmt, ...)
 	char msg[400];
 	va_list ap;
 
-	if (p->panic)
+	if (p->panic || p->stop)
 		return;
 	p->panic = true;
+	if (p->tok->kind == TK_bad) /* the lexer has said it */
+		return;
 	va_start(ap, fmt);
 	vsnprintf(msg, sizeof msg, fmt, ap);
 	va_end(ap);
 	diag_error(p->diag, src, "%s", msg);
+}
+
+void
+parse_too_deep(Parser *p, Src src)
+{
+	parse_error(p, src, "statements are nested more than %d deep", STMT_DEPTH_MAX);
+	while (!parse_is(p, TK_end))
+		parse_next(p);
+	p->stop = true;
 }
 
 const char *

@@ -14,6 +14,7 @@ typedef struct Parser {
 	const Token *tok; /* the next token */
 	const Token *last; /* the one before it */
 	bool panic;
+	bool stop; /* nothing more is parsed or reported */
 	int depth; /* of expressions being parsed */
 	int nest; /* of statements being parsed */
 } Parser;
@@ -34,6 +35,8 @@ void parse_error(Parser *p, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 const char *parse_found(Parser *p);
 /* From one token to the end of another, cut at the end of the line. */
 Src parse_span(const Parser *p, const Token *from, const Token *to);
+/* Report and give up: the program is nested too deeply. */
+void parse_too_deep(Parser *p, Src src);
 /* Skip to behind the next `;`, or to a `}` or a word that starts a statement. */
 void parse_sync(Parser *p);
 

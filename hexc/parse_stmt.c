@@ -93,8 +93,7 @@ parse_if(Parser *p)
 		if (!parse_is(p, TK_if)) {
 			s->other = parse_block(p, "after `else`");
 		} else if (p->nest >= STMT_DEPTH_MAX) {
-			parse_error(p, p->tok->src, "statements are nested more than %d deep",
-			            STMT_DEPTH_MAX);
+			parse_too_deep(p, p->tok->src);
 		} else {
 			p->nest++;
 			s->other = parse_if(p);
@@ -210,7 +209,7 @@ parse_body(Parser *p, Src *end)
 	Stmt *first = NULL, **link = &first, *last = NULL;
 
 	if (++p->nest > STMT_DEPTH_MAX)
-		parse_error(p, p->last->src, "statements are nested more than %d deep", STMT_DEPTH_MAX);
+		parse_too_deep(p, p->last->src);
 	while (!parse_is(p, TK_rbrace) && !parse_is(p, TK_end) && !parse_is(p, TK_kernel) && !p->panic) {
 		const Token *from = p->tok;
 
@@ -218,7 +217,7 @@ parse_body(Parser *p, Src *end)
 			continue;
 		*link = parse_stmt(p, &last);
 		link = &last->next;
-		if (p->panic && p->nest <= STMT_DEPTH_MAX) {
+		if (p->panic) {
 			if (p->tok == from)
 				parse_next(p);
 			parse_sync(p);

@@ -1,0 +1,174 @@
+/* test_errors.c - every program in test/lang/errors gives exactly the errors its comments announce:
+ *
+ *     let x = mm + 1; // error: there is no `mm` here
+ *
+ * An error is on that line and its text begins with or contains what follows "// error: ". */
+#include "test/lang/util_lang.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARK "// error: "
+
+/* The next announced error from `s` on: its line and text; NULL when there is none left. */
+static const char *
+announced(const char *s, uint32_t *line, char *text, size_t size)
+{
+	const char *end = strchr(s, '\n');
+
+	for (; *s; s = end ? end + 1 : s + strlen(s), end = strchr(s, '\n')) {
+		const char *m = strstr(s, MARK);
+		size_t n;
+
+		(*line)++;
+		if (!m || (end && m > end))
+			continue;
+		m += strlen(MARK);
+		n = end ? (size_t)(end - m) : strlen(m);
+		ck_assert_uint_lt(n, size);
+		memcpy(text, m, n);
+		text[n] = 0;
+		return end ? end + 1 : m + n;
+	}
+	return NULL;
+}
+
+static void
+check_places(const char *path, const Lang *l, const char *source)
+{
+	for (int i = 0; i < l->diag.n; i++) {
+		const DiagMsg *m = &l->diag.msg[i];
+		const char *line = source;
+
+		ck_assert_msg(m->src.line > 0 && m->src.col > 0 && m->src.len > 0, "%s: no place: %s", path,
+		              m->text);
+		ck_assert_msg(strchr(m->text, '\n') == NULL, "%s: a line break in: %s", path, m->text);
+		for (uint32_t k = 1; k < m->src.line; k++)
+			line = strchr(line, '\n') + 1;
+		/* one beyond the end is where something is missing */
+		ck_assert_msg(m->src.col + m->src.len - 1 <= strcspn(line, "\n") + 1,
+		              "%s: the mark reaches beyond its line: %s", path, m->text);
+	}
+}
+
+static void
+check_program(const char *path)
+{
+	char want[256];
+	uint32_t line = 0;
+	size_t len;
+	char *source = lang_read(path, &len);
+	const char *s = source;
+	int i = 0;
+	Lang l;
+
+	lang_compile(&l, source, len, NULL, 0, NULL);
+	ck_assert_msg(l.code == 0, "%s: %s", path, l.arena.why ? l.arena.why : "out of memory");
+	ck_assert_msg(!l.ok, "%s: accepted", path);
+	check_places(path, &l, source);
+	while ((s = announced(s, &line, want, sizeof want))) {
+		while (i < l.diag.n && l.diag.msg[i].severity != DIAG_ERROR)
+			i++;
+		ck_assert_msg(i < l.diag.n && l.diag.msg[i].src.line == line && strstr(l.diag.msg[i].text, want),
+		              "%s:%u: expected\n%s\ngot\n%s", path, (unsigned)line, want, lang_messages(&l));
+		i++;
+	}
+	while (i < l.diag.n && l.diag.msg[i].severity != DIAG_ERROR)
+		i++;
+	ck_assert_msg(i == l.diag.n, "%s: more errors than announced:\n%s", path, lang_messages(&l));
+	ck_assert_int_eq(l.diag.msg[0].cls, DC_SOURCE);
+	lang_free(&l);
+	free(source);
+}
+
+START_TEST(wrong_programs)
+{
+	int n;
+	char **list = lang_list("test/lang/errors", &n);
+
+	ck_assert_int_ge(n, 60);
+	for (int i = 0; i < n; i++) {
+		check_program(list[i]);
+		free(list[i]);
+	}
+	free(list);
+}
+END_TEST
+
+/* ---- constants set from outside -------------------------------------------------------------- */
+
+static const char tuned[] = "kernel k(A: out f32[N])\n"
+			    "    const G = 64\n"
+			    "    tune B = 16|32|64 default 32, S = 1..4\n"
+			    "{\n"
+			    "    grid(ceil(N, B));\n"
+			    "    A[block.x * B :+ B] = f32(G + S);\n"
+			    "}\n";
+
+static void
+expect_define(const char *name, int64_t value, const char *only, const char *want)
+{
+	const Define def = { name, value };
+	Lang l;
+
+	lang_compile(&l, tuned, strlen(tuned), &def, 1, only);
+	if (want) {
+		ck_assert(!l.ok);
+		ck_assert_msg(strstr(lang_messages(&l), want) != NULL, "%s", lang_messages(&l));
+	} else {
+		ck_assert_msg(l.ok, "%s", lang_messages(&l));
+	}
+	lang_free(&l);
+}
+
+START_TEST(defines)
+{
+	expect_define("G", 999, NULL, NULL);
+	expect_define("B", 64, "k", NULL);
+	expect_define("S", 4, NULL, NULL);
+	expect_define("B", 48, NULL, "3:10: B=48 is not admitted: tunable `B` may be 16, 32, 64");
+	expect_define("S", 5, NULL, "S=5 is not admitted: tunable `S` may be 1, 2, 3, 4");
+	expect_define("X", 5, NULL, "there is no constant `X` to set: the program has G, B, S");
+	expect_define("G", 1, "other", "there is no kernel `other`: the file has `k`");
+}
+END_TEST
+
+/* Errors beyond the twentieth are counted, not kept. */
+START_TEST(many_errors)
+{
+	Text t;
+	Lang l, keep;
+
+	lang_compile(&keep, "", 0, NULL, 0, NULL);
+	t = (Text){ .arena = &keep.arena };
+	text_printf(&t, "kernel k(A: out f32[N])\n{\n    grid(1);\n");
+	for (int i = 0; i < 500; i++)
+		text_printf(&t, "    let x%d = y%d;\n", i, i);
+	text_printf(&t, "}\n");
+	lang_compile(&l, t.s, t.n, NULL, 0, NULL);
+	ck_assert_int_eq(l.diag.nerror, 500);
+	ck_assert_int_eq(l.diag.n, 21);
+	ck_assert_int_eq(l.diag.msg[20].severity, DIAG_NOTE);
+	lang_free(&l);
+	lang_free(&keep);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("errors");
+	TCase *t = tcase_create("all");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_test(t, wrong_programs);
+	tcase_add_test(t, defines);
+	tcase_add_test(t, many_errors);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

@@ -1,0 +1,224 @@
+/* test_lower.c - what every construct of the language becomes.
+ *
+ * Programs in test/lang/valid announce parts of their IR, in order:  // ir: %b = add %a, % : reg f32[8]
+ * and what must not occur:  // ir! if
+ * In the printed IR each `%12.name` is `%name` and each `%12` is `%`; places are left out. */
+#include "test/lang/util_lang.h"
+#include <check.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Without numbers of values and without places. */
+static char *
+normalize(const char *s)
+{
+	char *r = malloc(strlen(s) + 1), *w = r;
+
+	ck_assert_ptr_nonnull(r);
+	while (*s) {
+		if (*s == '%' && isdigit((unsigned char)s[1])) {
+			*w++ = *s++;
+			while (isdigit((unsigned char)*s))
+				s++;
+			if (*s == '.' && is_word(s[1]))
+				for (s++; is_word(*s);)
+					*w++ = *s++;
+		} else if (s[0] == ' ' && s[1] == '!' && isdigit((unsigned char)s[2])) {
+			for (s += 2; isdigit((unsigned char)*s) || *s == ':' || *s == '+';)
+				s++;
+		} else {
+			*w++ = *s++;
+		}
+	}
+	*w = 0;
+	return r;
+}
+
+/* Copies of all kernels behind one another, normalized. */
+static char *
+all_text(Lang *l)
+{
+	Text t = { .arena = &l->arena };
+
+	for (int i = 0; i < l->unit.nkernel; i++)
+		text_printf(&t, "%s", lang_print(l, i));
+	return normalize(t.s);
+}
+
+static void
+check_patterns(const char *path, const char *source, const char *ir)
+{
+	const char *at = ir, *s = source;
+
+	for (;;) {
+		const char *must = strstr(s, "// ir: "), *not = strstr(s, "// ir! "), *m, *hit;
+		char want[256];
+		size_t n;
+
+		m = !must || (not &&not < must) ? not : must;
+		if (!m)
+			return;
+		n = strcspn(m + 7, "\r\n");
+		ck_assert_uint_lt(n, sizeof want);
+		memcpy(want, m + 7, n);
+		want[n] = 0;
+		s = m + 7 + n;
+		if (m == not ) {
+			ck_assert_msg(!strstr(ir, want), "%s: `%s` must not occur in\n%.4000s", path, want, ir);
+			continue;
+		}
+		hit = strstr(at, want);
+		ck_assert_msg(hit != NULL, "%s: no `%s` from here on\n%.4000s", path, want, at);
+		at = hit + strlen(want);
+	}
+}
+
+/* The printed kernel parses back to itself. */
+static void
+check_round_trip(const char *path, Lang *l, int i)
+{
+	const char *s = lang_print(l, i);
+	Text t = { .arena = &l->arena };
+	Kernel *k = kernel_read(&l->unit, s, strlen(s));
+
+	ck_assert_msg(k != NULL, "%s: kernel %d does not parse back: %s\n%.4000s", path, i, lang_messages(l), s);
+	kernel_print(&t, k);
+	ck_assert_msg(strcmp(t.s, s) == 0, "%s: kernel %d changes when parsed back\n%.3000s\n%.3000s", path, i, s, t.s);
+}
+
+static void
+check_program(const char *path, bool patterns)
+{
+	size_t len;
+	char *source = lang_read(path, &len), *ir;
+	Lang l;
+
+	lang_compile(&l, source, len, NULL, 0, NULL);
+	ck_assert_msg(l.ok && l.code == 0, "%s: %s", path, lang_messages(&l));
+	ck_assert_int_eq(l.diag.n, 0);
+	for (int i = 0; i < l.unit.nkernel; i++) {
+		ck_assert_msg(kernel_verify(l.unit.kernel[i], "lower"), "%s: %s\n%.4000s", path,
+		              lang_messages(&l), lang_print(&l, i));
+		check_round_trip(path, &l, i);
+	}
+	ir = all_text(&l);
+	if (patterns)
+		check_patterns(path, source, ir);
+	free(ir);
+	lang_free(&l);
+	free(source);
+}
+
+static void
+check_all(const char *dir, bool patterns)
+{
+	int n;
+	char **list = lang_list(dir, &n);
+
+	for (int i = 0; i < n; i++) {
+		check_program(list[i], patterns);
+		free(list[i]);
+	}
+	free(list);
+}
+
+START_TEST(valid_programs)
+{
+	check_all("test/lang/valid", true);
+}
+END_TEST
+
+START_TEST(examples)
+{
+	check_all("examples", false);
+}
+END_TEST
+
+/* ---- choices of the examples ------------------------------------------------------------------ */
+
+static void
+check_choice(const char *path, int n, const Define *def, const char *error)
+{
+	size_t len;
+	char *source = lang_read(path, &len);
+	Lang l;
+
+	lang_compile(&l, source, len, def, n, NULL);
+	if (error)
+		ck_assert_msg(!l.ok && strstr(lang_messages(&l), error), "%s: %s", path, lang_messages(&l));
+	else
+		ck_assert_msg(l.ok && kernel_verify(l.unit.kernel[0], "lower"), "%s: %s", path,
+		              lang_messages(&l));
+	lang_free(&l);
+	free(source);
+}
+
+START_TEST(gemm_choices)
+{
+	static const int64_t b[] = { 16, 32, 64, 128 };
+
+	for (int i = 0; i < 4 * 4 * 3 * 4; i++) {
+		const Define def[] = { { "BM", b[i % 4] }, { "BN", b[i / 4 % 4] }, { "BK", b[i / 16 % 3] }, { "STAGES", i / 48 + 1 } };
+		check_choice("examples/gemm_f16.hexc", 4, def, NULL);
+	}
+}
+END_TEST
+
+START_TEST(group_sizes)
+{
+	static const char *const file[] = { "examples/gemm_w4a16.hexc", "examples/gemm_w4a16_sym.hexc" };
+
+	for (int i = 0; i < 2; i++) {
+		for (int64_t g = 32; g <= 512; g += 32) {
+			const Define def[] = { { "G", g }, { "BK", 64 } };
+
+			check_choice(file[i], 1, def, NULL);
+			check_choice(file[i], 2, def, g % 64 ? "do not satisfy `assume G % BK == 0`: G = " : NULL);
+		}
+		check_choice(file[i], 1, (const Define[]){ { "G", 48 } }, "`assume G % BK == 0`");
+	}
+}
+END_TEST
+
+/* The same text gives the same IR. */
+START_TEST(deterministic)
+{
+	size_t len;
+	char *source = lang_read("examples/gemm_w4a16.hexc", &len);
+	Lang a, b;
+
+	lang_compile(&a, source, len, NULL, 0, NULL);
+	lang_compile(&b, source, len, NULL, 0, NULL);
+	ck_assert_str_eq(lang_print(&a, 0), lang_print(&b, 0));
+	lang_free(&a);
+	lang_free(&b);
+	free(source);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("lower");
+	TCase *t = tcase_create("all");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_test(t, valid_programs);
+	tcase_add_test(t, examples);
+	tcase_add_test(t, gemm_choices);
+	tcase_add_test(t, group_sizes);
+	tcase_add_test(t, deterministic);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
