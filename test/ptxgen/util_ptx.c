@@ -1,0 +1,157 @@
+/* util_ptx.c - from IR text to PTX, through ptxas where there is one, and onto the simulator. */
+#include "test/ptxgen/util_ptx.h"
+#include "hexc/number.h"
+#include "ptxgen/ptxgen.h"
+#include "test/ir/util_ir.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *
+emit(Unit *u, const char *ir, Kernel **k)
+{
+	PtxOut out;
+
+	*k = ir_read(u, ir);
+	ck_assert_msg(kernel_verify(*k, "reading"), "%s", ir_diags(u));
+	u->kernel = k;
+	u->nkernel = 1;
+	ck_assert_msg(ptxgen_emit(u, &out), "%s", ir_diags(u));
+	ck_assert_uint_eq(strlen(out.text), out.len);
+	return out.text;
+}
+
+const char *
+ptx_of(Unit *u, const char *ir)
+{
+	Kernel **k = NEW(u->arena, Kernel *);
+
+	return emit(u, ir, k);
+}
+
+bool
+ptx_assembles(Unit *u, const char *ptx)
+{
+	char path[] = "/tmp/hexc-test-XXXXXX", line[400], log[4000] = "";
+	int fd = mkstemp(path), rc;
+	FILE *f;
+	bool spills = false;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, ptx, strlen(ptx)), (ssize_t)strlen(ptx));
+	close(fd);
+	snprintf(line, sizeof line, "command -v ptxas >/dev/null || exit 77; ptxas -arch=%s -v -o /dev/null %s 2>&1",
+	         u->target->name, path);
+	f = popen(line, "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof line, f)) {
+		if (strlen(log) + strlen(line) < sizeof log)
+			strcat(log, line);
+		spills = spills || strstr(line, "C75") ||
+		         (strstr(line, "spill") && !strstr(line, " 0 bytes spill stores"));
+	}
+	rc = pclose(f) >> 8;
+	remove(path);
+	/* newer ptxas versions drop old targets */
+	if (rc == 77 || strstr(log, "is not defined for option"))
+		return false;
+	ck_assert_msg(rc == 0 && !spills, "ptxas %s: %s\n%s", u->target->name, log, ptx);
+	return true;
+}
+
+static void
+report(const sim_result *r, const char *ptx)
+{
+	sim_fault f;
+
+	for (size_t i = 0; i < 8 && sim_fault_at(r, i, &f); i++)
+		fprintf(stderr, "line %u: %s\n", f.at.line, f.text);
+	fprintf(stderr, "%s\n", ptx);
+}
+
+static void
+launch(sim *s, const sim_module *m, const Kernel *k, const sim_launch *l, const char *ptx, PtxCounts *counts)
+{
+	sim_result *r = NULL;
+	int rc = sim_run(s, m, k->name, l, &r);
+
+	if (rc != SIM_OK && r)
+		report(r, ptx);
+	ck_assert_msg(rc == SIM_OK, "%s: %s", sim_strerror(rc), r ? sim_result_text(r) : "");
+	if (counts) {
+		const sim_stats *n = sim_stats_of(r);
+
+		counts->wavefronts = n->all.shared_wavefronts;
+		counts->wavefronts_min = n->all.shared_min;
+		counts->mma = n->mma;
+	}
+	sim_result_free(r);
+}
+
+void
+ptx_run(Unit *u, const char *ir, const uint32_t grid[3], PtxArg *arg, int narg, PtxCounts *counts)
+{
+	Kernel *k;
+	const char *ptx = emit(u, ir, &k);
+	sim *s = sim_open();
+	sim_module *m = NULL;
+	sim_message msg;
+	sim_launch l = SIM_LAUNCH_INIT;
+	uint64_t at[16];
+	const void *args[16];
+
+	ptx_assembles(u, ptx);
+	ck_assert_int_le(narg, 16);
+	if (sim_load(s, ptx, strlen(ptx), &m) != SIM_OK) {
+		sim_message_at(s, 0, &msg);
+		ck_abort_msg("simulator, line %u: %s\n%s", msg.line, msg.text, ptx);
+	}
+	for (int i = 0; i < narg; i++) {
+		args[i] = &arg[i].value;
+		if (!arg[i].data)
+			continue;
+		at[i] = sim_alloc(s, arg[i].bytes, k->param[i].name);
+		ck_assert_int_eq(sim_write(s, at[i], arg[i].data, arg[i].bytes), SIM_OK);
+		args[i] = &at[i];
+	}
+	memcpy(l.grid, grid, sizeof l.grid);
+	l.block[0] = (uint32_t)k->warps * WARP_SIZE;
+	l.smem = (uint32_t)k->smem;
+	l.args = args;
+	launch(s, m, k, &l, ptx, counts);
+	for (int i = 0; i < narg; i++)
+		if (arg[i].data)
+			sim_read(s, at[i], arg[i].data, arg[i].bytes);
+	sim_close(s);
+}
+
+int
+ptx_count(const char *text, const char *word)
+{
+	int n = 0;
+
+	for (const char *p = text; (p = strstr(p, word)) != NULL; p += strlen(word))
+		n++;
+	return n;
+}
+
+uint16_t
+half_of(double x)
+{
+	return f16_from_double(x);
+}
+
+double
+half_value(uint16_t h)
+{
+	return f16_to_double(h);
+}
+
+uint32_t
+ptx_random(uint32_t *state, uint32_t n)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return (uint32_t)(((uint64_t)(*state >> 8) * n) >> 24);
+}

@@ -1,0 +1,32 @@
+/* util_ptx.h - from IR text to PTX, through ptxas where there is one, and onto the simulator. */
+#ifndef TEST_UTIL_PTX_H
+#define TEST_UTIL_PTX_H
+#include "hexc/ir.h"
+#include "lib/sim/sim.h"
+
+/* One launch argument: a buffer (data != NULL: copied there and back) or an integer. */
+typedef struct PtxArg {
+	void *data;
+	size_t bytes;
+	int64_t value;
+} PtxArg;
+
+/* The memory traffic of a launch that a test may look at. */
+typedef struct PtxCounts {
+	uint64_t wavefronts, wavefronts_min, mma;
+} PtxCounts;
+
+/* PTX of one kernel given as IR text; fails the test on any diagnostic. */
+const char *ptx_of(Unit *u, const char *ir);
+/* ptxas accepts it for the unit's target, with no spills and no C75xx remark.  False: there is no ptxas. */
+bool ptx_assembles(Unit *u, const char *ptx);
+/* Both of the above, then run it; fails the test on any fault the simulator reports. */
+void ptx_run(Unit *u, const char *ir, const uint32_t grid[3], PtxArg *arg, int narg, PtxCounts *counts);
+/* How often a word occurs in a text. */
+int ptx_count(const char *text, const char *word);
+
+uint16_t half_of(double x);
+double half_value(uint16_t h);
+/* A pseudo-random number in 0..n-1, the same on every machine. */
+uint32_t ptx_random(uint32_t *state, uint32_t n);
+#endif
