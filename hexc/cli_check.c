@@ -17,7 +17,7 @@ typedef struct Verdict {
 } Verdict;
 
 static void
-copy_index(int64_t *to, const Walk *w)
+copy_index(int64_t *to, const Each *w)
 {
 	for (int d = 0; d < HEXC_MAX_RANK; d++)
 		to[d] = w->index[d];
@@ -45,7 +45,7 @@ same(const Tensor *t, const unsigned char *x, uint64_t at)
 }
 
 static void
-judge(Verdict *v, const Tensor *t, const unsigned char *data, const Walk *w)
+judge(Verdict *v, const Tensor *t, const unsigned char *data, const Each *w)
 {
 	double x = hexc_get(t->type, data, w->at), r = hexc_get(t->type, t->tile, w->at);
 	double bound = t->bound[w->at], err = fabs(x - r);
@@ -110,10 +110,10 @@ run_check(const Args *a, bool simulated)
 	for (int i = 0; i < a->n; i++) {
 		const Tensor *t = &a->t[i];
 		Verdict v = { 0 };
-		Walk w;
+		Each w;
 		if (t->info.kind != HEXC_POINTER || !t->info.written)
 			continue;
-		for (walk_start(&w, t); !w.done; walk_next(&w))
+		for (each_start(&w, t); !w.done; each_next(&w))
 			judge(&v, t, simulated ? t->sim : t->tile, &w);
 		if (report(t, &v))
 			status = EXIT_WRONG;

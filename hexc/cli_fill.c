@@ -11,7 +11,7 @@
 /* ---- elements in row-major order ---------------------------------------------------------------------- */
 
 void
-walk_start(Walk *w, const Tensor *t)
+each_start(Each *w, const Tensor *t)
 {
 	memset(w, 0, sizeof *w);
 	w->t = t;
@@ -20,7 +20,7 @@ walk_start(Walk *w, const Tensor *t)
 }
 
 void
-walk_next(Walk *w)
+each_next(Each *w)
 {
 	for (int d = (int)w->t->info.rank - 1; d >= 0; d--) {
 		w->at += (uint64_t)w->t->stride[d];
@@ -92,9 +92,9 @@ fill_codes(Tensor *t)
 	int64_t last = t->info.rank ? t->dim[t->info.rank - 1] : 1;
 	int64_t row_bytes = (int64_t)(((uint64_t)last * t->type->bits + 7) / 8), n = 0;
 	int64_t most = t->type->kind == 'b' ? 1 : ((int64_t)1 << t->type->bits) - 1;
-	Walk w;
+	Each w;
 
-	for (walk_start(&w, t); !w.done; walk_next(&w), n++) {
+	for (each_start(&w, t); !w.done; each_next(&w), n++) {
 		int64_t x = t->packed ? packed_code(t, n / last, row_bytes, n % last) : t->npy.data[n];
 		if (t->npy.kind == 'i') {
 			int64_t half = (most + 1) / 2;
@@ -117,7 +117,7 @@ fill_file(Tensor *t)
 {
 	size_t size = (size_t)t->npy.size;
 	const unsigned char *from = t->npy.data;
-	Walk w;
+	Each w;
 
 	if (t->type->bits < 8 || t->type->kind == 'b')
 		return fill_codes(t);
@@ -125,7 +125,7 @@ fill_file(Tensor *t)
 		memcpy(t->start, from, (size_t)t->npy.count * size);
 		return 0;
 	}
-	for (walk_start(&w, t); !w.done; walk_next(&w), from += size)
+	for (each_start(&w, t); !w.done; each_next(&w), from += size)
 		memcpy(t->start + w.at * size, from, size);
 	return 0;
 }
@@ -137,7 +137,7 @@ tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path
 	unsigned mask = t->type->bits < 8 ? (1u << t->type->bits) - 1 : 0;
 	uint64_t count = 1;
 	char *out;
-	Walk w;
+	Each w;
 
 	for (uint32_t d = 0; d < t->info.rank; d++)
 		count *= (uint64_t)t->dim[d];
@@ -145,7 +145,7 @@ tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path
 	if (!out)
 		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
 	head = npy_header(out, npy_kind(t->type), (int)size, (int)t->info.rank, t->dim);
-	for (walk_start(&w, t); !w.done; walk_next(&w), n++) {
+	for (each_start(&w, t); !w.done; each_next(&w), n++) {
 		if (mask)
 			out[head + n] = (char)((unsigned)hexc_get_int(t->type, data, w.at) & mask);
 		else
@@ -245,7 +245,7 @@ tensor_fill(Tensor *t)
 {
 	uint64_t n = 0;
 	int status = check_range(t);
-	Walk w;
+	Each w;
 
 	if (status || t->value.kind == V_ZEROS)
 		return status;
@@ -255,7 +255,7 @@ tensor_fill(Tensor *t)
 		memset(t->start, 0xa5, t->bytes);
 		return 0;
 	}
-	for (walk_start(&w, t); !w.done; walk_next(&w), n++)
+	for (each_start(&w, t); !w.done; each_next(&w), n++)
 		put_value(t, w.at, n);
 	return 0;
 }

@@ -63,13 +63,13 @@ int tensor_fill(Tensor *t);
 /* Write contents (in device format) as .npy. */
 int tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path);
 
-/* Walk the elements in row-major order: `at` is the offset of the current one. */
-typedef struct Walk {
+/* Each the elements in row-major order: `at` is the offset of the current one. */
+typedef struct Each {
 	const Tensor *t;
 	int64_t index[HEXC_MAX_RANK];
 	uint64_t at;
 	bool done;
-} Walk;
-void walk_start(Walk *w, const Tensor *t);
-void walk_next(Walk *w);
+} Each;
+void each_start(Each *w, const Tensor *t);
+void each_next(Each *w);
 #endif
