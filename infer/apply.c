@@ -71,6 +71,18 @@ short_inst(const char *name)
 	return name ? name : "-";
 }
 
+/* Has an earlier op done the same to the same tile?  Prologues repeat what the loop does. */
+static bool
+told(const Solve *s, int n, const Op *o, Val *mem)
+{
+	for (int i = 0; i < n; i++) {
+		const Op *x = s->order[i];
+		if (x->code == o->code && view_root(x->code == O_load ? x->in[0] : x->in[1]) == mem)
+			return true;
+	}
+	return false;
+}
+
 const char *
 describe(Solve *s, const Sol *sol)
 {
@@ -91,7 +103,7 @@ describe(Solve *s, const Sol *sol)
 		mem = o->code == O_load ? view_root(o->in[0])
 		    : o->code == O_store || o->code == O_copy ? view_root(o->in[1])
 		                                                : NULL;
-		if (!mem)
+		if (!mem || told(s, i, o, mem))
 			continue;
 		text_printf(&t, "%s%s%s %s", t.n ? "; " : "", o->code == O_load ? "" : "to ",
 		            mem->name ? mem->name : "tile", short_inst(p->inst));

@@ -339,20 +339,26 @@ widen(Layout *out, const Layout *l, int dim, int64_t run)
 	return true;
 }
 
-/* Slots a lane spends on loading l by accesses of vec: wavefronts, and packing what is narrower than a word. */
-static int64_t
+/* What a lane spends on loading l by accesses of vec: wavefronts, instructions, and half as much for each
+ * step of packing what is narrower than a word. */
+static double
 load_price(const Layout *l, int64_t vec, int bits)
 {
-	int64_t n = layout_cosize(l, AX_reg) / vec, bytes = vec * bits / 8;
+	double n = (double)(layout_cosize(l, AX_reg) / vec), bytes = (double)(vec * bits) / 8;
+	double pack = bytes < 4 ? n - n * bytes / 4 : 0;
 
-	return bytes >= 4 ? n * (bytes / 4) : 2 * n;
+	return n * (bytes > 4 ? bytes / 4 : 1) + 0.25 * n + 0.75 * pack;
 }
 
-/* Slots to pick one's own elements out of whole words: each source word is looked at once. */
-static int64_t
-pick_price(const Layout *from, int bits)
+/* Steps to pick one's own elements out of whole words: every source word is looked at, the first for
+ * nothing. */
+static double
+pick_price(const Layout *from, const Layout *to, int bits)
 {
-	return layout_cosize(from, AX_reg) * bits / 32;
+	double have = (double)(layout_cosize(from, AX_reg) * bits) / 32;
+	double need = (double)(layout_cosize(to, AX_reg) * bits) / 32;
+
+	return 0.75 * (have - (need < 1 ? 1 : need));
 }
 
 static void
@@ -371,7 +377,7 @@ load_shared(Solve *s, Op *o)
 		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
 		Layout *w = NEW(s->arena, Layout);
 		if (wide * bits >= 32 && widen(w, l, unit, wide) &&
-		    load_price(w, wide, bits) + pick_price(w, bits) < load_price(l, vec, bits)) {
+		    load_price(w, wide, bits) + pick_price(w, l, bits) < load_price(l, vec, bits)) {
 			s->sol->pick[o->id] = pick_new(s, row(IK_ld_shared, (int)wide * bits, false), wide);
 			s->sol->loaded[o->id] = w;
 			s->sol->lconv[o->id] = conversion(s, &o->out[0]->type, w, l,
