@@ -20,7 +20,7 @@ BEGIN { n = split("taskmap hexc infer ptxgen lib", order); for (i = 1; i <= n; i
 	if (inc !~ /\//) # beside the file that includes it
 		inc = from "/" inc
 	to = inc; sub(/\/[^\/]*$/, "", to)
-	client = file ~ /^hexc\/(main|cli_[^\/]*)\.[ch]$/ || from ~ /^examples/
+	client = file ~ /^hexc\/(main|cli(_[^\/]*)?)\.[ch]$/ || from ~ /^examples/
 	if (client) {
 		if (inc !~ /^lib\/hexc\.h$|^lib\/sim\/sim\.h$|^hexc\/cli[^\/]*\.(h|def)$|^examples\//)
 			fail("a client of the library includes " inc)
