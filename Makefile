@@ -198,12 +198,22 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 D = $(DESTDIR)$(PREFIX)
 
-install: all
+# Tests and the CLI see all of build/libhexc.a; a host that links the installed one sees the API alone, so
+# that its own names cannot meet ours.
+$B/install/libhexc.a: $(LIBA)
+	@mkdir -p $(@D)
+	$(LD) -r --whole-archive $< -o $(@D)/hexc.o
+	$(OBJCOPY) --localize-hidden $(@D)/hexc.o
+	@rm -f $@
+	ar rcs $@ $(@D)/hexc.o
+
+OBJCOPY ?= objcopy
+install: all $B/install/libhexc.a
 	install -d $D/bin $D/include $D/share/man/man1 $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 755 $B/hexc $D/bin/hexc
 	install -m 644 lib/hexc.h $D/include/hexc.h
 	install -m 644 hexc/hexc.1 $D/share/man/man1/hexc.1
-	install -m 644 $(LIBA) $(DESTDIR)$(LIBDIR)/libhexc.a
+	install -m 644 $B/install/libhexc.a $(DESTDIR)$(LIBDIR)/libhexc.a
 	install -m 755 $(LIBSO) $(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)
 	ln -sf libhexc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libhexc.so.$(MAJOR)
 	ln -sf libhexc.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libhexc.so

@@ -16,7 +16,7 @@ product(Tensor *c, const double *a, const double *bt, size_t m, size_t n, size_t
 				mass += fabs(p);
 			}
 			c->v[i * n + j] = sum;
-			c->allow[i * n + j] = (double)k * 0x1p-23 * mass + f16_half_ulp(sum);
+			c->allow[i * n + j] = (double)k * 0x1p-23 * mass + half_ulp(sum);
 		}
 	}
 }
@@ -54,7 +54,7 @@ softmax(Case *c)
 		for (size_t j = 0; j < COLS; j++) {
 			double p = exp(row[j] - top) / sum;
 			y->v[i * COLS + j] = p;
-			/* exp(x) as exp2(x * log2(e)): its argument is off by its own rounding; sums of COLS */
+			/* exp(x) is exp2(x * log2(e)), whose argument is rounded; sums of COLS */
 			y->allow[i * COLS + j] = p * (2 * (top - low) + COLS + 16) * 0x1p-23;
 		}
 	}
@@ -121,7 +121,7 @@ quantize(const double *w, Tensor *q, Tensor *s, Tensor *z)
 			lo = fmin(lo, x[i]);
 			hi = fmax(hi, x[i]);
 		}
-		scale = f16_round(z ? (hi - lo) / 15 : fmax(hi / 7, -lo / 8));
+		scale = to_half(z ? (hi - lo) / 15 : fmax(hi / 7, -lo / 8));
 		if (z)
 			z->v[at] = zero = fmin(15, nearbyint(-lo / scale));
 		s->v[at] = scale;
@@ -141,7 +141,7 @@ dequantized(const Tensor *q, const Tensor *s, const Tensor *z)
 
 	for (size_t i = 0; i < q->n; i++) {
 		size_t at = i % COLS / GROUP * COLS + i / COLS;
-		w[i] = f16_round((q->v[i] - (z ? z->v[at] : 8)) * s->v[at]);
+		w[i] = to_half((q->v[i] - (z ? z->v[at] : 8)) * s->v[at]);
 	}
 	return w;
 }

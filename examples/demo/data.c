@@ -33,13 +33,13 @@ f16_bits(double x)
 }
 
 double
-f16_round(double x)
+to_half(double x)
 {
 	return f16_value(f16_bits(x));
 }
 
 double
-f16_half_ulp(double x)
+half_ulp(double x)
 {
 	return fmax(fabs(x) * 0x1p-11, 0x1p-25);
 }

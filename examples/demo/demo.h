@@ -47,9 +47,9 @@ typedef struct Row {
 } Row;
 
 /* ---- data.c */
-double f16_round(double x);
+double to_half(double x);
 /* Half of the distance of f16 numbers of this size: what rounding may change. */
-double f16_half_ulp(double x);
+double half_ulp(double x);
 /* Zeroed memory, or the end of the program. */
 void *need(size_t n, size_t size);
 Tensor *add(Case *c, const char *name, Elt elt, size_t n, bool out);

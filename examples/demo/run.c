@@ -28,7 +28,7 @@ by_value(const void *a, const void *b)
 static bool
 wrong(Row *row, const char *what, const char *why)
 {
-	snprintf(row->verdict, sizeof row->verdict, "WRONG: %s%s%s", what, why && *why ? ": " : "",
+	snprintf(row->verdict, sizeof row->verdict, "%s%s%s", what, why && *why ? ": " : "",
 	         why ? why : "");
 	return false;
 }
