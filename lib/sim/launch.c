@@ -54,14 +54,23 @@ place_of(const Block *b, u32 thread, u32 line, sim_place *out)
 	out->thread[2] = thread / a->block[0] / a->block[1];
 }
 
+/* A race between two lines is one fault, whichever came first; *swap if it was told the other
+ * way round. */
 static FaultRec *
-same_fault(Launch *l, sim_fault_kind kind, u32 line, u32 other)
+same_fault(Launch *l, sim_fault_kind kind, u32 line, u32 other, bool *swap)
 {
+	bool race = kind == SIM_FAULT_RACE_SHARED || kind == SIM_FAULT_RACE_GLOBAL;
 	FaultRec *f;
 
-	for (f = l->faults; f; f = f->next)
+	*swap = false;
+	for (f = l->faults; f; f = f->next) {
 		if (f->f.kind == kind && f->f.at.line == line && f->f.other.line == other)
 			return f;
+		if (race && f->f.kind == kind && f->f.at.line == other && f->f.other.line == line) {
+			*swap = true;
+			return f;
+		}
+	}
 	return NULL;
 }
 
@@ -73,16 +82,17 @@ fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 ad
 	Launch *l = b->l;
 	Sync *s = l->sync;
 	u32 thread = w->id * WARP + (u32)lane;
-	bool full = false;
+	bool full = false, swap;
 	FaultRec *f;
 	va_list ap;
 	u64 times = 0;
 
 	pthread_mutex_lock(&s->faults);
-	f = same_fault(l, kind, line, other ? other->line : 0);
+	f = same_fault(l, kind, line, other ? other->line : 0, &swap);
 	if (f) {
+		bool later = b->lin > f->lin || (b->lin == f->lin && thread >= f->thread);
 		times = f->f.times;
-		if (b->lin > f->lin || (b->lin == f->lin && thread >= f->thread)) {
+		if (swap ? line < other->line : later) {        /* races: told at the later line */
 			f->f.times++;
 			pthread_mutex_unlock(&s->faults);
 			return;
