@@ -70,7 +70,8 @@ check_program(const char *path)
 	while ((s = announced(s, &line, want, sizeof want))) {
 		while (i < l.diag.n && l.diag.msg[i].severity != DIAG_ERROR)
 			i++;
-		ck_assert_msg(i < l.diag.n && l.diag.msg[i].src.line == line && strstr(l.diag.msg[i].text, want),
+		ck_assert_msg(i < l.diag.n && l.diag.msg[i].src.line == line &&
+		                      strstr(l.diag.msg[i].text, want),
 		              "%s:%u: expected\n%s\ngot\n%s", path, (unsigned)line, want, lang_messages(&l));
 		i++;
 	}

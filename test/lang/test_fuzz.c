@@ -109,7 +109,8 @@ token_at(const char *s, size_t n, size_t at, size_t *start)
 static void
 mutate(const Corpus *c, Rng *r, Buf *b)
 {
-	static const char *const piece[] = { "0", "1", "-1", "64", "9223372036854775807", "1e308", "inf", "true",
+	static const char *const piece[] = { "0", "1", "-1", "64", "9223372036854775807", "1e308",
+		                             "inf", "true",
 		                             "i4", "u4", "f16", "bool", "i64", "T", "block.x", "WARPS", ":+",
 		                             "..", "(", ")", "[", "]", "{", "}", ":", ",", ";", "=", "+=",
 		                             "%", "/", "&&", "<<", "!", "-", "~", "register", "shared", "let",
@@ -153,6 +154,13 @@ mutate(const Corpus *c, Rng *r, Buf *b)
 
 /* ---- what must hold ------------------------------------------------------------------------------ */
 
+/* Bytes of the program to show. */
+static int
+shown(const Buf *b)
+{
+	return b->n < 4000 ? (int)b->n : 4000;
+}
+
 static void
 compile(const Buf *b, Lang *l)
 {
@@ -162,14 +170,15 @@ compile(const Buf *b, Lang *l)
 	memcpy(exact, b->s, b->n);
 	lang_compile(l, exact, b->n, NULL, 0, NULL);
 	ck_assert_msg(l->code == 0, "left with code %d: %s\n%.*s", l->code,
-	              l->arena.why ? l->arena.why : "", (int)(b->n < 4000 ? b->n : 4000), b->s);
-	ck_assert_msg(l->ok == (l->diag.nerror == 0), "result and errors disagree\n%.*s", (int)(b->n < 4000 ? b->n : 4000), b->s);
+	              l->arena.why ? l->arena.why : "", shown(b), b->s);
+	ck_assert_msg(l->ok == (l->diag.nerror == 0), "result and errors disagree\n%.*s",
+	              shown(b), b->s);
 	for (int i = 0; i < l->diag.n; i++)
 		ck_assert_msg(l->diag.msg[i].severity != DIAG_ERROR || l->diag.msg[i].src.line > 0,
-		              "no place: %s\n%.*s", l->diag.msg[i].text, (int)(b->n < 4000 ? b->n : 4000), b->s);
+		              "no place: %s\n%.*s", l->diag.msg[i].text, shown(b), b->s);
 	for (int i = 0; l->ok && i < l->unit.nkernel; i++)
 		ck_assert_msg(kernel_verify(l->unit.kernel[i], "lower"), "%s\n%.*s", lang_messages(l),
-		              (int)(b->n < 4000 ? b->n : 4000), b->s);
+		              shown(b), b->s);
 	l->unit.text = NULL;
 	free(exact);
 }

@@ -71,7 +71,8 @@ check_patterns(const char *path, const char *source, const char *ir)
 		want[n] = 0;
 		s = m + 7 + n;
 		if (m == not ) {
-			ck_assert_msg(!strstr(ir, want), "%s: `%s` must not occur in\n%.4000s", path, want, ir);
+			ck_assert_msg(!strstr(ir, want), "%s: `%s` must not occur in\n%.4000s", path, want,
+			              ir);
 			continue;
 		}
 		hit = strstr(at, want);
@@ -88,9 +89,11 @@ check_round_trip(const char *path, Lang *l, int i)
 	Text t = { .arena = &l->arena };
 	Kernel *k = kernel_read(&l->unit, s, strlen(s));
 
-	ck_assert_msg(k != NULL, "%s: kernel %d does not parse back: %s\n%.4000s", path, i, lang_messages(l), s);
+	ck_assert_msg(k != NULL, "%s: kernel %d does not parse back: %s\n%.4000s", path, i,
+	              lang_messages(l), s);
 	kernel_print(&t, k);
-	ck_assert_msg(strcmp(t.s, s) == 0, "%s: kernel %d changes when parsed back\n%.3000s\n%.3000s", path, i, s, t.s);
+	ck_assert_msg(strcmp(t.s, s) == 0, "%s: kernel %d changes when parsed back\n%.3000s\n%.3000s",
+	              path, i, s, t.s);
 }
 
 static void
@@ -165,7 +168,11 @@ START_TEST(gemm_choices)
 	static const int64_t b[] = { 16, 32, 64, 128 };
 
 	for (int i = 0; i < 4 * 4 * 3 * 4; i++) {
-		const Define def[] = { { "BM", b[i % 4] }, { "BN", b[i / 4 % 4] }, { "BK", b[i / 16 % 3] }, { "STAGES", i / 48 + 1 } };
+		Define def[] = { { "BM", 0 }, { "BN", 0 }, { "BK", 0 }, { "STAGES", i / 48 + 1 } };
+
+		def[0].value = b[i % 4];
+		def[1].value = b[i / 4 % 4];
+		def[2].value = b[i / 16 % 3];
 		check_choice("examples/gemm_f16.hexc", 4, def, NULL);
 	}
 }
@@ -180,7 +187,8 @@ START_TEST(group_sizes)
 			const Define def[] = { { "G", g }, { "BK", 64 } };
 
 			check_choice(file[i], 1, def, NULL);
-			check_choice(file[i], 2, def, g % 64 ? "do not satisfy `assume G % BK == 0`: G = " : NULL);
+			check_choice(file[i], 2, def,
+			             g % 64 ? "do not satisfy `assume G % BK == 0`: G = " : NULL);
 		}
 		check_choice(file[i], 1, (const Define[]){ { "G", 48 } }, "`assume G % BK == 0`");
 	}

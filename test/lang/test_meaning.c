@@ -1,0 +1,316 @@
+/* test_meaning.c - what programs compute, through the tile interpreter, against loops written here. */
+#include "test/interp/util_run.h"
+#include "test/lang/util_lang.h"
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Compile, make ragged edges explicit, run with random data. */
+static Unit *
+run(Run *r, const char *source, const char *defines, const char *sizes)
+{
+	Unit *u = ir_unit();
+	Kernel *k = run_source(u, source, defines);
+
+	pass_bounds(k);
+	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
+	run_setup(r, k, sizes, 1);
+	return u;
+}
+
+static Unit *
+run_file(Run *r, const char *path, const char *defines, const char *sizes)
+{
+	size_t len;
+	char *source = lang_read(path, &len);
+	Unit *u = run(r, source, defines, sizes);
+
+	u->text = NULL;
+	free(source);
+	return u;
+}
+
+static void
+close_to(double got, double want, double tolerance, const char *what, int64_t i)
+{
+	ck_assert_msg(fabs(got - want) <= tolerance * (1 + fabs(want)), "%s[%lld] is %.9g, not %.9g", what,
+	              (long long)i, got, want);
+}
+
+/* ---- means ------------------------------------------------------------------------------------- */
+
+/* Rows of N elements in tiles of 16 x 64, columns in tiles of 8 x 64, read in every way. */
+static const char means[] =
+	"kernel means(A: f32[M, N], R: out f32[M], S: out f32[M], C: out f32[N], L: out f32[1],\n"
+	"    E: out f32[M], P: out f32[1])\n"
+	"    assume M <= 8, N <= 64\n"
+	"{\n"
+	"    grid(1);\n"
+	"    let a: register = A[0 :+ 8, 0 :+ 64];\n"
+	"    let s: shared = A[0 :+ 8, 0 :+ 64];\n"
+	"    R[0 :+ 8] = reshape(mean(a, 1), 8);\n"
+	"    S[0 :+ 8] = reshape(mean(s * 1 + 0, -1), 8);\n"
+	"    C[0 :+ 64] = reshape(mean(s[:, 0 :+ 64], 0), 64);\n"
+	"    let both = mean(mean(s.T, 0), 1);\n"
+	"    L[0 :+ 1] = reshape(both, 1);\n"
+	/* a shared tile that something else writes too has no outside: its zeros count */
+	"    let t: shared = A[0 :+ 8, 0 :+ 64];\n"
+	"    t[0, 0 :+ 1] = A[0, 0 :+ 1];\n"
+	"    E[0 :+ 8] = reshape(mean(t, 1), 8);\n"
+	/* nor has a variable that went through a loop */
+	"    var v: register f32[8, 64] = 0;\n"
+	"    for i in 0..1 { v = v + a; }\n"
+	"    P[0 :+ 1] = reshape(mean(mean(v, 1), 0), 1);\n"
+	"}\n";
+
+static void
+check_means(int64_t m, int64_t n, const char *sizes)
+{
+	Run r;
+	Unit *u = run(&r, means, "", sizes);
+	double all = 0;
+
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < m; i++) {
+		double sum = 0;
+
+		for (int64_t j = 0; j < n; j++)
+			sum += run_get(&r, "A", i * n + j);
+		all += sum;
+		close_to(run_get(&r, "R", i), sum / (double)n, 1e-5, "R", i);
+		close_to(run_get(&r, "S", i), sum / (double)n, 1e-5, "S", i);
+		close_to(run_get(&r, "E", i), sum / 64, 1e-5, "E", i);
+	}
+	for (int64_t j = 0; j < n; j++) {
+		double sum = 0;
+
+		for (int64_t i = 0; i < m; i++)
+			sum += run_get(&r, "A", i * n + j);
+		close_to(run_get(&r, "C", j), sum / (double)m, 1e-5, "C", j);
+	}
+	close_to(run_get(&r, "L", 0), all / (double)(m * n), 1e-5, "L", 0);
+	close_to(run_get(&r, "P", 0), all / (8 * 64), 1e-5, "P", 0);
+	ir_unit_free(u);
+}
+
+START_TEST(mean_of_ragged)
+{
+	check_means(8, 64, "M=8 N=64");
+	check_means(5, 64, "M=5 N=64");
+	check_means(8, 37, "M=8 N=37");
+	check_means(1, 1, "M=1 N=1");
+}
+END_TEST
+
+/* ---- control flow ------------------------------------------------------------------------------- */
+
+/* Longest chain of n -> n / 2 or 3 n + 1 below N, and its start. */
+static const char chains[] =
+	"kernel chains(O: out i64[4])\n"
+	"    const N = 30\n"
+	"{\n"
+	"    grid(1);\n"
+	"    var best = 0, from = 0, evens = 0;\n"
+	"    for i in 1..N {\n"
+	"        var x = i, n = 0;\n"
+	"        for t in 0..200 {\n"
+	"            if x != 1 {\n"
+	"                if x % 2 == 0 { x /= 2; evens += 1; } else { x = 3 * x + 1; }\n"
+	"                n += 1;\n"
+	"            }\n"
+	"        }\n"
+	"        if n > best { best = n; from = i; }\n"
+	"    }\n"
+	"    let zero: register i64[1] = 0;\n"
+	"    O[0 :+ 1] = zero + best; O[1 :+ 1] = zero + from; O[2 :+ 1] = zero + evens;\n"
+	"    O[3] = where(best > 5 && !(from == 2), best << 1, 0);\n"
+	"}\n";
+
+START_TEST(control_flow)
+{
+	int64_t best = 0, from = 0, evens = 0;
+	Run r;
+	Unit *u = run(&r, chains, "", "");
+
+	for (int64_t i = 1; i < 30; i++) {
+		int64_t n = 0;
+
+		for (int64_t x = i; x != 1; n++) {
+			evens += x % 2 == 0;
+			x = x % 2 ? 3 * x + 1 : x / 2;
+		}
+		if (n > best) {
+			best = n;
+			from = i;
+		}
+	}
+	run_ok(&r, NULL);
+	ck_assert_int_eq((int64_t)run_get(&r, "O", 0), best);
+	ck_assert_int_eq((int64_t)run_get(&r, "O", 1), from);
+	ck_assert_int_eq((int64_t)run_get(&r, "O", 2), evens);
+	ck_assert_int_eq((int64_t)run_get(&r, "O", 3), best * 2);
+	ir_unit_free(u);
+}
+END_TEST
+
+/* ---- shapes --------------------------------------------------------------------------------------- */
+
+static const char shapes[] =
+	"kernel shapes(A: f32[4, M, 8] strides [ld, 8, 1], v: f32[8], w: f32[4],\n"
+	"    O: out f32[8, M, 4], k: f32)\n"
+	"{\n"
+	"    grid(ceil(M, 4));\n"
+	"    let m = block.x * 4;\n"
+	"    let a: register = A[:, m :+ 4, :];\n"
+	"    let x = (a + v) * reshape(w, 4, 1, 1) - k;\n"
+	"    O[:, m :+ 4, :] = transpose(x, 2, 1, 0) + f32(iota(1, 8, 4, 4) + i32(m));\n"
+	"}\n";
+
+START_TEST(shapes_and_strides)
+{
+	Run r;
+	Unit *u = run(&r, shapes, "", "M=6 ld=100");
+	int64_t at = 0;
+
+	run_arg(&r, "k")->f = 0.5;
+	run_ok(&r, NULL);
+	for (int64_t c = 0; c < 8; c++) {
+		for (int64_t b = 0; b < 6; b++) {
+			for (int64_t a = 0; a < 4; a++, at++) {
+				double x = run_get(&r, "A", a * 100 + b * 8 + c) + run_get(&r, "v", c);
+
+				x = x * run_get(&r, "w", a) - 0.5 + (double)b;
+				close_to(run_get(&r, "O", at), x, 1e-5, "O", at);
+			}
+		}
+	}
+	ir_unit_free(u);
+}
+END_TEST
+
+/* The explicit pipeline copies every element once. */
+START_TEST(explicit_pipeline)
+{
+	Run r;
+	Unit *u = run_file(&r, "test/lang/valid/explicit_async.hexc", "STAGES=4", "M=70 K=150");
+	const InterpOpt late = { .late = true };
+
+	run_ok(&r, &late);
+	for (int64_t i = 0; i < 70 * 150; i++)
+		ck_assert(run_get(&r, "C", i) == 2 * run_get(&r, "A", i));
+	ir_unit_free(u);
+}
+END_TEST
+
+/* ---- examples ------------------------------------------------------------------------------------- */
+
+START_TEST(example_softmax)
+{
+	Run r;
+	Unit *u = run_file(&r, "examples/softmax.hexc", "BM=2 BN=64", "M=5 N=150");
+
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 5; i++) {
+		double sum = 0;
+
+		for (int64_t j = 0; j < 150; j++)
+			sum += exp(run_get(&r, "X", i * 150 + j));
+		for (int64_t j = 0; j < 150; j++) {
+			double x = exp(run_get(&r, "X", i * 150 + j)) / sum;
+
+			close_to(run_get(&r, "Y", i * 150 + j), x, 1e-5, "Y", i * 150 + j);
+		}
+	}
+	ir_unit_free(u);
+}
+END_TEST
+
+START_TEST(example_layer_norm)
+{
+	Run r;
+	Unit *u = run_file(&r, "examples/layer_norm.hexc", "BM=4 BN=128", "M=7 N=100");
+
+	run_arg(&r, "eps")->f = 1e-5;
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 7; i++) {
+		double mean = 0, var = 0;
+
+		for (int64_t j = 0; j < 100; j++)
+			mean += run_get(&r, "X", i * 100 + j) / 100;
+		for (int64_t j = 0; j < 100; j++)
+			var += pow(run_get(&r, "X", i * 100 + j) - mean, 2) / 100;
+		for (int64_t j = 0; j < 100; j++) {
+			double x = (run_get(&r, "X", i * 100 + j) - mean) / sqrt(var + 1e-5);
+
+			x = x * run_get(&r, "gamma", j) + run_get(&r, "beta", j);
+			close_to(run_get(&r, "Y", i * 100 + j), x, 1e-4, "Y", i * 100 + j);
+		}
+	}
+	ir_unit_free(u);
+}
+END_TEST
+
+/* W is [n, k] in groups of g */
+static void
+check_w4(const char *path, const char *defines, int64_t m, int64_t n, int64_t k, int64_t g)
+{
+	bool zeros = strcmp(path, "examples/gemm_w4a16.hexc") == 0;
+	char sizes[64];
+	Run r;
+	Unit *u;
+
+	snprintf(sizes, sizeof sizes, "M=%d N=%d K=%d", (int)m, (int)n, (int)k);
+	u = run_file(&r, path, defines, sizes);
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < m; i++) {
+		for (int64_t j = 0; j < n; j++) {
+			double sum = 0, size = 0;
+
+			for (int64_t l = 0; l < k; l++) {
+				int64_t s = l / g * n + j;
+				double z = zeros ? run_get(&r, "Z", s) : 8, w;
+
+				w = num_round(D_f16, (run_get(&r, "W", j * k + l) - z) * run_get(&r, "S", s));
+				sum += run_get(&r, "A", i * k + l) * w;
+				size += fabs(run_get(&r, "A", i * k + l) * w);
+			}
+			ck_assert_msg(fabs(run_get(&r, "C", i * n + j) - sum) <= 1e-3 * (1 + size),
+			              "%s: C[%lld,%lld] is %g, not %g", path, (long long)i, (long long)j,
+			              run_get(&r, "C", i * n + j), sum);
+		}
+	}
+	ir_unit_free(u);
+}
+
+START_TEST(example_w4a16)
+{
+	check_w4("examples/gemm_w4a16.hexc", "BM=16 BN=64", 19, 96, 256, 128);
+	check_w4("examples/gemm_w4a16.hexc", "G=32 BM=32 BN=16", 5, 32, 96, 32);
+	check_w4("examples/gemm_w4a16.hexc", "G=96 BM=32 BN=16 STAGES=1", 5, 32, 192, 96);
+	check_w4("examples/gemm_w4a16_sym.hexc", "BM=16 BN=64", 19, 96, 256, 128);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("meaning");
+	TCase *t = tcase_create("all");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_test(t, mean_of_ragged);
+	tcase_add_test(t, control_flow);
+	tcase_add_test(t, shapes_and_strides);
+	tcase_add_test(t, explicit_pipeline);
+	tcase_add_test(t, example_softmax);
+	tcase_add_test(t, example_layer_norm);
+	tcase_add_test(t, example_w4a16);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
