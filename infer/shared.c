@@ -163,6 +163,21 @@ excess_of(const Trace *t, const Access *acc, int n, Swizzle sw, double bound)
 	return sum;
 }
 
+/* Address bits in which lanes of one phase differ: only those are worth xoring in. */
+static int64_t
+phase_bits(const Trace *t, int n)
+{
+	int64_t bits = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int at = 0; at < t[i].ninst * t[i].lanes; at++) {
+			int first = at - at % t[i].lanes % t[i].nbank;
+			if (t[i].off[at] >= 0 && t[i].off[first] >= 0)
+				bits |= (t[i].off[at] ^ t[i].off[first]) << t[i].unit;
+		}
+	return bits;
+}
+
 /* Rows of `pitch` elements, unit_dim innermost, the other dims in order. */
 static void
 rows(Layout *l, const Type *t, int unit_dim, int64_t pitch)
@@ -187,6 +202,7 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	int64_t row = t->rank ? t->shape[unit_dim] : 1, pad = 128 / bits;
 	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
 	Swizzle best = { 0, 0, 0 };
+	int64_t vary;
 
 	rows(out, t, unit_dim, row);
 	for (int i = 0; i < nacc; i++) {
@@ -196,6 +212,7 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	}
 	*excess = excess_of(tr, acc, nacc, best, 1e300);
 	top = log2_floor(layout_cosize(out, AX_mem));
+	vary = phase_bits(tr, nacc);
 	/* only whole powers of two stay inside the tile when bits are xored */
 	for (int b = 1; b <= 3 && *excess > 0; b++)
 		for (int lo = base; lo + b <= top && *excess > 0 && lo < base + 4; lo++)
@@ -203,7 +220,10 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 				Swizzle sw = { (int8_t)b, (int8_t)lo, (int8_t)shift };
 				double e;
 
-				if (layout_cosize(out, AX_mem) % ((int64_t)1 << (lo + b)))
+				int64_t mask = ((int64_t)1 << b) - 1;
+
+				if (layout_cosize(out, AX_mem) % ((int64_t)1 << (lo + b)) ||
+				    (vary >> (lo + shift) & mask) != mask)
 					continue;
 				arena_step(s->arena);
 				e = excess_of(tr, acc, nacc, sw, *excess);
