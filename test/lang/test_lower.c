@@ -144,6 +144,57 @@ START_TEST(examples)
 }
 END_TEST
 
+/* ---- the manual -------------------------------------------------------------------------------- */
+
+/* The kernel in whose body the manual says that its fragments stand. */
+static const char frame[] =
+	"kernel example(A: f16[M, K], B: f16[N, K], X: f32[M, N], W: u4[N, K], L: i64[M],\n"
+	"    C: inout f32[M, N], alpha: f32, count: i32)\n"
+	"    const BM = 64, BN = 64, BK = 32\n"
+	"    assume K % 32 == 0\n"
+	"{\n"
+	"    grid(ceil(M, BM), ceil(N, BN));\n"
+	"    let m = block.x * BM, n = block.y * BN;\n";
+
+static void
+check_fragment(const char *s, size_t n)
+{
+	bool whole = strncmp(s, "kernel", 6) == 0 || strncmp(s, "//", 2) == 0;
+	char *text = malloc(sizeof frame + n + 4);
+	Lang l;
+
+	ck_assert_ptr_nonnull(text);
+	strcpy(text, whole ? "" : frame);
+	strncat(text, s, n);
+	strcat(text, whole ? "" : "}\n");
+	lang_compile(&l, text, strlen(text), NULL, 0, NULL);
+	ck_assert_msg(l.ok, "%s\n%.4000s", lang_messages(&l), text);
+	for (int i = 0; i < l.unit.nkernel; i++)
+		ck_assert_msg(kernel_verify(l.unit.kernel[i], "lower"), "%s\n%.4000s",
+		              lang_messages(&l), text);
+	lang_free(&l);
+	free(text);
+}
+
+START_TEST(manual)
+{
+	static const char open[] = "\n```hexc\n";
+	size_t len;
+	char *text = lang_read("hexc/LANGUAGE.md", &len);
+	int n = 0;
+
+	for (const char *s = text; (s = strstr(s, open)); n++) {
+		const char *end = strstr(s += strlen(open), "\n```");
+
+		ck_assert_ptr_nonnull(end);
+		check_fragment(s, (size_t)(end - s) + 1);
+		s = end;
+	}
+	ck_assert_int_ge(n, 25);
+	free(text);
+}
+END_TEST
+
 /* ---- choices of the examples ------------------------------------------------------------------ */
 
 static void
@@ -221,6 +272,7 @@ main(void)
 
 	tcase_add_test(t, valid_programs);
 	tcase_add_test(t, examples);
+	tcase_add_test(t, manual);
 	tcase_add_test(t, gemm_choices);
 	tcase_add_test(t, group_sizes);
 	tcase_add_test(t, deterministic);
