@@ -178,6 +178,7 @@ loop_widen(Kernel *k, Op *o, Val *first)
 	n->imm[1] = o->imm[1];
 	n->blk[0] = o->blk[0];
 	n->blk[0]->owner = n;
+	o->blk[0] = NULL;
 	op_unlink(o); /* a body with two owners has no way out for a walk */
 	for (int i = 0; i < o->nout; i++) {
 		n->out[i]->name = o->out[i]->name;
