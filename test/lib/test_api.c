@@ -1,0 +1,459 @@
+/* test_api.c - hexc.h: options, messages, what a module says, launch arithmetic. */
+#include "test/lib/util_lib.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists ------------------------------------------------------------------------------------------- */
+
+START_TEST(lists)
+{
+	size_t n = 0;
+	bool sm_80 = false, infer = false;
+
+	ck_assert_int_eq(hexc_version(), HEXC_VERSION);
+	ck_assert_ptr_nonnull(strstr(hexc_build_info(), "hexc 0."));
+	ck_assert_ptr_nonnull(strstr(hexc_build_info(), "LLVM "));
+	for (; hexc_arch(n); n++)
+		sm_80 = sm_80 || strcmp(hexc_arch(n), "sm_80") == 0;
+	ck_assert(sm_80 && n >= 5);
+	ck_assert_ptr_null(hexc_arch(n + 1000));
+	for (n = 0; hexc_pass(n); n++) {
+		infer = infer || strcmp(hexc_pass(n), "infer") == 0;
+		ck_assert(strlen(hexc_pass_help(n)) > 10);
+	}
+	ck_assert(infer);
+	ck_assert_ptr_null(hexc_pass_help(n));
+	for (int code = -100; code < 10; code++)
+		ck_assert_ptr_nonnull(hexc_strerror(code));
+	ck_assert_str_eq(hexc_strerror(HEXC_OK), "ok");
+	ck_assert_str_eq(hexc_strerror(12345), "unknown result code");
+}
+END_TEST
+
+START_TEST(dtypes)
+{
+	unsigned char buf[64] = { 0 };
+	size_t n = 0;
+
+	for (; hexc_dtype_at(n); n++) {
+		const hexc_dtype *t = hexc_dtype_at(n);
+		ck_assert_ptr_eq(hexc_dtype_find(t->name), t);
+		for (uint64_t i = 0; i < 4; i++)
+			hexc_put_int(t, buf, i, (int64_t)(i & 1));
+		for (uint64_t i = 0; i < 4; i++) {
+			ck_assert_int_eq(hexc_get_int(t, buf, i), (int64_t)(i & 1));
+			ck_assert(hexc_get(t, buf, i) == (double)(i & 1));
+		}
+	}
+	ck_assert(n >= 15);
+	ck_assert_ptr_null(hexc_dtype_find("f17"));
+	ck_assert_ptr_null(hexc_dtype_find(NULL));
+	memset(buf, 0, sizeof buf);
+	hexc_put_int(hexc_dtype_find("u4"), buf, 3, 9);
+	ck_assert_int_eq(buf[1], 0x90); /* least significant bits first */
+	hexc_put(hexc_dtype_find("f16"), buf, 0, 1.0 / 3);
+	ck_assert_int_eq(buf[0] | buf[1] << 8, 0x3555);
+}
+END_TEST
+
+/* ---- options ----------------------------------------------------------------------------------------- */
+
+static int
+open_with(const hexc_opts *o)
+{
+	hexc_ctx *c = (hexc_ctx *)1;
+	int code = hexc_open(&c, o);
+
+	ck_assert(code == HEXC_OK || c == NULL);
+	if (code == HEXC_OK)
+		hexc_close(c);
+	return code;
+}
+
+START_TEST(options)
+{
+	static const hexc_opts none = HEXC_OPTS_INIT;
+	const hexc_define two[2] = { { "BN", 128 }, { "BN", 256 } }, empty = { "", 1 }, null = { NULL, 1 };
+	struct {
+		hexc_opts o;
+		char more[16];
+	} newer = { HEXC_OPTS_INIT, { 0 } };
+	hexc_opts o = none;
+
+	ck_assert_int_eq(open_with(NULL), HEXC_OK);
+	ck_assert_int_eq(open_with(&o), HEXC_OK);
+	ck_assert_int_eq(hexc_open(NULL, &o), HEXC_E_INVALID);
+	o.arch = "sm_12";
+	ck_assert_int_eq(open_with(&o), HEXC_E_ARCH);
+	o = none, o.size = 0;
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.size = offsetof(hexc_opts, max_steps); /* an older header */
+	ck_assert_int_eq(open_with(&o), HEXC_OK);
+	newer.o.size = sizeof newer;
+	ck_assert_int_eq(open_with(&newer.o), HEXC_OK);
+	newer.more[3] = 1; /* asks for what this library does not know */
+	ck_assert_int_eq(open_with(&newer.o), HEXC_E_INVALID);
+	o = none, o.flags = 1u << 30;
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.stop = "nosuch";
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.stop = "all";
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.dump = "all", o.stop = "parse";
+	ck_assert_int_eq(open_with(&o), HEXC_OK);
+	o = none, o.ndefine = 1;
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.ndefine = 2, o.define = two;
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.ndefine = 1, o.define = &empty;
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.ndefine = 1, o.define = &null;
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	hexc_close(NULL);
+	hexc_module_free(NULL);
+	ck_assert_int_eq(hexc_configure(NULL, NULL), HEXC_E_INVALID);
+}
+END_TEST
+
+/* The strings of the options may go away; a bad configure leaves the old options. */
+START_TEST(configure)
+{
+	char name[] = "BN", arch[] = "sm_86";
+	hexc_define d = { name, 256 };
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	hexc_ctx *c;
+	hexc_define got;
+
+	o.arch = arch;
+	o.define = &d;
+	o.ndefine = 1;
+	ck_assert_int_eq(hexc_open(&c, NULL), HEXC_OK);
+	ck_assert_int_eq(hexc_configure(c, &o), HEXC_OK);
+	name[0] = arch[0] = '!';
+	o.arch = "none";
+	ck_assert_int_eq(hexc_configure(c, &o), HEXC_E_ARCH);
+	ck_assert_int_eq(hexc_compile(&m, c, NULL, lib_add, strlen(lib_add)), HEXC_OK);
+	ck_assert_ptr_nonnull(strstr(hexc_ptx(m, NULL), ".target sm_86"));
+	ck_assert_int_eq(hexc_const(m, 0, 0, &got), 1);
+	ck_assert_str_eq(got.name, "BN");
+	ck_assert_int_eq(got.value, 256);
+	hexc_close(c);
+	ck_assert_ptr_nonnull(strstr(hexc_ptx(m, NULL), ".entry add")); /* outlives its context */
+	hexc_module_free(m);
+}
+END_TEST
+
+/* ---- messages ---------------------------------------------------------------------------------------- */
+
+START_TEST(messages)
+{
+	static const char wrong[] = "kernel k(A: f32[N], C: out f32[N])\n"
+	                            "{\n"
+	                            "    grid(1);\n"
+	                            "    C[0 :+ 16] = A[0 :+ 16] + nosuch;\n"
+	                            "    C[0 :+ 16] = A[0 :+ 32];\n"
+	                            "}\n";
+	hexc_module *m = (hexc_module *)1;
+	hexc_diag_info d;
+	hexc_ctx *c;
+	uint32_t line = 0;
+	size_t n = 0;
+
+	ck_assert_int_eq(hexc_open(&c, NULL), HEXC_OK);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 0);
+	ck_assert_int_eq(hexc_compile(&m, c, "dir/x.hexc", wrong, strlen(wrong)), HEXC_E_SOURCE);
+	ck_assert_ptr_null(m);
+	for (; hexc_diag(c, n, &d); n++) {
+		ck_assert_str_eq(d.file, "dir/x.hexc");
+		ck_assert_ptr_null(strchr(d.text, '\n'));
+		ck_assert(d.len >= 1);
+		if (d.severity != 0) {
+			ck_assert_uint_ge(d.line, line);
+			line = d.line;
+		}
+	}
+	ck_assert(n >= 1 && line >= 4);
+	/* the next compile on the same context works and forgets them */
+	ck_assert_int_eq(hexc_compile(&m, c, "y", lib_add, strlen(lib_add)), HEXC_OK);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 0);
+	hexc_module_free(m);
+	ck_assert_int_eq(hexc_compile(NULL, c, "y", lib_add, 10), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", NULL, 10), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_compile(&m, c, NULL, NULL, 0), HEXC_E_SOURCE);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
+	ck_assert_str_eq(d.file, "<source>");
+	ck_assert_int_eq(hexc_compile(&m, NULL, "y", lib_add, 10), HEXC_E_INVALID);
+	hexc_close(c);
+}
+END_TEST
+
+/* What -D and its kin may ask for, and how it is refused. */
+START_TEST(choices)
+{
+	static const struct {
+		const char *name;
+		int64_t value;
+		int code;
+		const char *text;
+	} row[] = {
+		{ "BN", 256, HEXC_OK, "" },
+		{ "BN", 77, HEXC_E_SOURCE, "BN" },
+		{ "NOSUCH", 1, HEXC_E_SOURCE, "NOSUCH" },
+		{ "N", 64, HEXC_E_SOURCE, "N" },
+	};
+	char why[300];
+	int code;
+
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		const hexc_define d = { row[i].name, row[i].value };
+		hexc_opts o = HEXC_OPTS_INIT;
+		hexc_module *m;
+		o.define = &d;
+		o.ndefine = 1;
+		o.flags = HEXC_NO_EMIT;
+		m = lib_compile(lib_add, &o, &code, why, sizeof why);
+		ck_assert_msg(code == row[i].code && strstr(why, row[i].text), "%s: %d %s", row[i].name, code, why);
+		hexc_module_free(m);
+	}
+}
+END_TEST
+
+START_TEST(kernels_and_candidates)
+{
+	static const char both[] = "kernel a(C: out f32[N]) { grid(ceil(N, 64)); C[block.x * 64 :+ 64] = 1.0; }\n"
+	                           "kernel b(C: out f32[N]) { grid(ceil(N, 32)); C[block.x * 32 :+ 32] = 2.0; }\n";
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	hexc_opts o = HEXC_OPTS_INIT;
+	char why[300];
+	int code;
+	hexc_module *m = lib_must(both, NULL);
+
+	ck_assert(hexc_kernel(m, 1, &k) && strcmp(k.name, "b") == 0);
+	ck_assert_str_eq(k.grid[0], "ceil(N, 32)");
+	ck_assert(strstr(hexc_ptx(m, NULL), ".entry a") && strstr(hexc_ptx(m, NULL), ".entry b"));
+	ck_assert_int_eq(hexc_kernel(m, 2, &k), 0);
+	hexc_module_free(m);
+	o.kernel = "b";
+	m = lib_must(both, &o);
+	ck_assert(hexc_kernel(m, 0, &k) && strcmp(k.name, "b") == 0);
+	ck_assert_ptr_null(strstr(hexc_ptx(m, NULL), ".entry a"));
+	hexc_module_free(m);
+	o.kernel = "c";
+	ck_assert_ptr_null(lib_compile(both, &o, &code, why, sizeof why));
+	ck_assert_int_eq(code, HEXC_E_SOURCE);
+	o.kernel = NULL;
+	o.candidate = 100000;
+	ck_assert_ptr_null(lib_compile(lib_gemm, &o, &code, why, sizeof why));
+	ck_assert_msg(code == HEXC_E_SOURCE && strstr(why, "candidate"), "%d %s", code, why);
+}
+END_TEST
+
+/* ---- facts and launches ------------------------------------------------------------------------------ */
+
+START_TEST(facts)
+{
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+	hexc_candidate_info c = HEXC_CANDIDATE_INFO_INIT;
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	size_t n;
+
+	o.flags = HEXC_EXPLAIN;
+	m = lib_must(lib_gemm, &o);
+	ck_assert_int_eq(hexc_kernel(m, 0, &k), 1);
+	ck_assert_str_eq(k.name, "gemm");
+	ck_assert_str_eq(k.grid[0], "ceil(M, 32)");
+	ck_assert_str_eq(k.grid[1], "ceil(N, 32)");
+	ck_assert_str_eq(k.grid[2], "1");
+	ck_assert_uint_eq(k.block[0], 64);
+	ck_assert_uint_eq(k.smem, 2 * 2 * 32 * 16 * 2);
+	ck_assert_uint_eq(k.nparam, 6);
+	ck_assert_uint_ge(k.ncandidate, 1);
+	ck_assert(hexc_param(m, 0, 0, &p) && strcmp(p.name, "A") == 0 && p.kind == HEXC_POINTER);
+	ck_assert(p.read && !p.written && p.bits == 16 && p.rank == 2 && p.align == 16);
+	ck_assert_str_eq(p.dim[1], "K");
+	ck_assert_str_eq(p.stride[0], "K");
+	ck_assert_str_eq(p.stride[1], "1");
+	ck_assert(hexc_param(m, 0, 2, &p) && !p.read && p.written);
+	ck_assert(hexc_param(m, 0, 3, &p) && p.kind == HEXC_SIZE && strcmp(p.name, "M") == 0);
+	ck_assert_int_eq(hexc_param(m, 0, 6, &p), 0);
+	ck_assert_int_eq(hexc_param(m, 1, 0, &p), 0);
+	ck_assert_uint_eq(k.nassume, 2);
+	ck_assert_str_eq(hexc_assume(m, 0, 0), "K % 8 == 0");
+	ck_assert_str_eq(hexc_assume(m, 0, 1), "N <= 4096");
+	ck_assert(hexc_candidate(m, 0, 0, &c) && c.cycles > 0 && c.text[0]);
+	ck_assert(strlen(hexc_explain(m, 0)) > 100);
+	for (n = 0; hexc_time(m, n, NULL); n++)
+		;
+	ck_assert_uint_gt(n, 8);
+	ck_assert_int_eq(hexc_ptx(m, &n)[n], 0);
+	ck_assert_uint_eq(strlen(hexc_ptx(m, NULL)), n);
+	hexc_module_free(m);
+}
+END_TEST
+
+START_TEST(launches)
+{
+	static float a[200], b[200], c[200];
+	hexc_arg arg[4];
+	hexc_module *m = lib_must(lib_add, NULL);
+	char why[300];
+	uint32_t grid[3];
+	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
+
+	memset(arg, 0, sizeof arg);
+	arg[3].i = 200;
+	ck_assert_int_eq(hexc_grid(m, 0, arg, grid), HEXC_OK);
+	ck_assert(grid[0] == 2 && grid[1] == 1 && grid[2] == 1);
+	ck_assert_int_eq(hexc_tensor(m, 0, 0, arg, dim, stride), HEXC_OK);
+	ck_assert(dim[0] == 200 && stride[0] == 1);
+	ck_assert_int_eq(hexc_tensor(m, 0, 3, arg, dim, stride), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
+	arg[3].i = -1;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_str_eq(why, "the size N is -1; sizes are not negative");
+	arg[3].i = INT64_MAX;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_int_ne(hexc_grid(m, 0, arg, grid), HEXC_OK);
+	arg[3].i = 0;
+	ck_assert_int_eq(hexc_grid(m, 0, arg, grid), HEXC_OK);
+	ck_assert_uint_eq(grid[0], 0);
+	arg[3].i = 200;
+	arg[0] = (hexc_arg){ a, NULL, sizeof a, 0, 0 };
+	arg[1] = (hexc_arg){ b, NULL, sizeof b - 4, 0, 0 };
+	arg[2] = (hexc_arg){ c, NULL, sizeof c, 0, 0 };
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "B needs 800 bytes"));
+	arg[1].bytes = sizeof b;
+	for (int i = 0; i < 200; i++) {
+		a[i] = (float)i;
+		b[i] = (float)(2 * i);
+	}
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+	for (int i = 0; i < 200; i++)
+		ck_assert(c[i] == (float)(3 * i));
+	ck_assert_int_eq(hexc_check_args(m, 1, arg, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_check_args(m, 0, NULL, NULL, 0), HEXC_E_INVALID);
+	hexc_module_free(m);
+}
+END_TEST
+
+START_TEST(assumptions)
+{
+	hexc_arg arg[6];
+	hexc_module *m = lib_must(lib_gemm, NULL);
+	char why[300];
+
+	memset(arg, 0, sizeof arg);
+	for (int i = 3; i < 6; i++)
+		arg[i].i = 64;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
+	for (int i = 3; i < 6; i++) {
+		hexc_param_info p = HEXC_PARAM_INFO_INIT;
+		hexc_param(m, 0, (size_t)i, &p);
+		arg[i].i = strcmp(p.name, "K") == 0 ? 12 : strcmp(p.name, "N") == 0 ? 5000 : 64;
+	}
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_str_eq(why, "the kernel assumes K % 8 == 0, but K is 12");
+	for (int i = 3; i < 6; i++)
+		arg[i].i = arg[i].i == 12 ? 16 : arg[i].i;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_str_eq(why, "the kernel assumes N <= 4096, but N is 5000");
+	hexc_module_free(m);
+}
+END_TEST
+
+/* ---- the same bytes ---------------------------------------------------------------------------------- */
+
+START_TEST(same_bytes)
+{
+	static const char *const src[] = { lib_add, lib_gemm };
+
+	for (int i = 0; i < 2; i++) {
+		hexc_opts o = HEXC_OPTS_INIT;
+		hexc_module *one = lib_must(src[i], &o), *two = lib_must(src[i], &o), *three;
+		o.flags = HEXC_PARANOID; /* every pass on a copy that went through text */
+		three = lib_must(src[i], &o);
+		ck_assert_str_eq(hexc_ptx(one, NULL), hexc_ptx(two, NULL));
+		ck_assert_str_eq(hexc_ptx(one, NULL), hexc_ptx(three, NULL));
+		hexc_module_free(one);
+		hexc_module_free(two);
+		hexc_module_free(three);
+	}
+}
+END_TEST
+
+typedef struct Seen {
+	int n;
+	char last[32];
+} Seen;
+
+static void
+see(void *user, const char *pass, const char *kernel, const char *ir)
+{
+	Seen *s = user;
+
+	s->n++;
+	snprintf(s->last, sizeof s->last, "%s", pass);
+	ck_assert_str_eq(kernel, "gemm");
+	ck_assert(strncmp(ir, "kernel gemm", 11) == 0);
+}
+
+START_TEST(dumps)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	Seen s = { 0, "" };
+	hexc_module *m;
+
+	o.text = see;
+	o.user = &s;
+	o.dump = "all";
+	o.stop = "pipeline";
+	m = lib_must(lib_gemm, &o);
+	ck_assert_str_eq(s.last, "pipeline");
+	ck_assert_int_eq(s.n, 6);
+	ck_assert_str_eq(hexc_ptx(m, NULL), "");
+	hexc_module_free(m);
+	s.n = 0;
+	o.dump = "fold";
+	o.stop = NULL;
+	o.flags = HEXC_NO_EMIT;
+	m = lib_must(lib_gemm, &o);
+	ck_assert_int_eq(s.n, 1);
+	hexc_module_free(m);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("api");
+	TCase *t = tcase_create("api");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, lists);
+	tcase_add_test(t, dtypes);
+	tcase_add_test(t, options);
+	tcase_add_test(t, configure);
+	tcase_add_test(t, messages);
+	tcase_add_test(t, choices);
+	tcase_add_test(t, kernels_and_candidates);
+	tcase_add_test(t, facts);
+	tcase_add_test(t, launches);
+	tcase_add_test(t, assumptions);
+	tcase_add_test(t, same_bytes);
+	tcase_add_test(t, dumps);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

@@ -1,0 +1,216 @@
+/* test_limits.c - when memory, steps or patience run out: the right code, no leak, and the next compile works. */
+#include "test/lib/util_lib.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Compile on a context whose allocator is `a`; frees everything. */
+static int
+once(const char *src, hexc_opts *o, LibAlloc *a)
+{
+	hexc_module *m = NULL;
+	hexc_diag_info d;
+	hexc_ctx *c;
+	int code;
+
+	o->realloc = lib_realloc;
+	o->user = a;
+	code = hexc_open(&c, o);
+	if (code)
+		return code;
+	code = hexc_compile(&m, c, "t.hexc", src, strlen(src));
+	ck_assert_int_eq(hexc_diag(c, 0, &d), code != HEXC_OK);
+	if (code)
+		ck_assert(d.text && d.text[0]);
+	hexc_close(c);
+	hexc_module_free(m);
+	return code;
+}
+
+/* The n-th allocation fails, for every n until nothing fails any more and the result is `end`. */
+static void
+allocation_failures(const char *src, uint32_t flags, bool only_one, int end)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	long n;
+
+	o.flags = flags;
+	for (n = 1; n < 100000; n++) {
+		LibAlloc a = { 0, 0, n, only_one };
+		int code = once(src, &o, &a);
+		ck_assert_msg(a.live == 0, "%ld blocks leak when allocation %ld fails", a.live, n);
+		if (code == end)
+			break;
+		ck_assert_msg(code == HEXC_E_NOMEM, "code %d when allocation %ld fails", code, n);
+	}
+	ck_assert_msg(n > 3, "only %ld allocations", n);
+}
+
+START_TEST(no_memory)
+{
+	allocation_failures(lib_add, 0, false, HEXC_OK);
+	allocation_failures(lib_gemm, HEXC_NO_EMIT | HEXC_EXPLAIN, false, HEXC_OK);
+	allocation_failures(lib_gemm, HEXC_NO_EMIT | HEXC_EXPLAIN, true, HEXC_OK);
+	allocation_failures("kernel k(", 0, false, HEXC_E_SOURCE);
+}
+END_TEST
+
+/* The same context after a failure: memory is there again. */
+START_TEST(next_works)
+{
+	for (long n = 3; n < 12; n++) {
+		LibAlloc a = { 0, 0, n, true };
+		hexc_opts o = HEXC_OPTS_INIT;
+		hexc_module *m;
+		hexc_ctx *c;
+		o.realloc = lib_realloc;
+		o.user = &a;
+		o.flags = HEXC_NO_EMIT;
+		ck_assert_int_eq(hexc_open(&c, &o), HEXC_OK);
+		hexc_compile(&m, c, "t", lib_gemm, strlen(lib_gemm));
+		hexc_module_free(m);
+		a.fail_at = 0;
+		ck_assert_int_eq(hexc_compile(&m, c, "t", lib_gemm, strlen(lib_gemm)), HEXC_OK);
+		hexc_module_free(m);
+		hexc_close(c);
+		ck_assert_int_eq(a.live, 0);
+	}
+}
+END_TEST
+
+START_TEST(max_memory)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	bool done = false;
+
+	o.flags = HEXC_NO_EMIT;
+	for (size_t most = 1024; most < (size_t)1 << 30 && !done; most = most * 5 / 4) {
+		LibAlloc a = { 0, 0, 0, false };
+		int code;
+		o.max_memory = most;
+		code = once(lib_gemm, &o, &a);
+		ck_assert(code == HEXC_OK || code == HEXC_E_NOMEM);
+		ck_assert_int_eq(a.live, 0);
+		done = code == HEXC_OK;
+	}
+	ck_assert(done);
+}
+END_TEST
+
+START_TEST(max_steps)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	LibAlloc a = { 0, 0, 0, false };
+	uint64_t steps = 1;
+	int code, refused = 0;
+
+	o.flags = HEXC_NO_EMIT;
+	for (; steps < 1000000000; steps = steps * 3 / 2 + 1) {
+		o.max_steps = steps;
+		code = once(lib_gemm, &o, &a);
+		ck_assert_int_eq(a.live, 0);
+		if (code == HEXC_OK)
+			break;
+		ck_assert_int_eq(code, HEXC_E_LIMIT);
+		refused++;
+	}
+	ck_assert_msg(refused > 2 && steps < 10000000, "%d refusals, %llu steps", refused, (unsigned long long)steps);
+}
+END_TEST
+
+typedef struct Patience {
+	LibAlloc alloc; /* first: lib_realloc gets the same pointer */
+	long polls, stop_at;
+} Patience;
+
+static int
+impatient(void *user)
+{
+	Patience *p = user;
+
+	return ++p->polls >= p->stop_at;
+}
+
+START_TEST(cancelled)
+{
+	long n;
+
+	for (n = 1; n < 10000; n++) {
+		Patience p = { { 0, 0, 0, false }, 0, n };
+		hexc_opts o = HEXC_OPTS_INIT;
+		int code;
+		o.flags = HEXC_NO_EMIT;
+		o.cancel = impatient;
+		code = once(lib_gemm, &o, &p.alloc);
+		ck_assert_int_eq(p.alloc.live, 0);
+		if (code == HEXC_OK)
+			break;
+		ck_assert_int_eq(code, HEXC_E_LIMIT);
+	}
+	ck_assert_msg(n > 5 && n < 10000, "%ld polls", n);
+}
+END_TEST
+
+/* The tile interpreter has its own budget. */
+START_TEST(tile_limits)
+{
+	static float x[4096], y[4096];
+	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0 }, { x, NULL, sizeof x, 0, 0 }, { y, NULL, sizeof y, 0, 0 },
+		            { NULL, NULL, 0, 4096, 0 } };
+	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
+	hexc_module *m = lib_must(lib_add, NULL);
+	Patience p = { { 0, 0, 0, false }, 0, 1 };
+	char why[200];
+	long n;
+
+	o.why = why;
+	o.why_size = sizeof why;
+	o.max_steps = 3;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_LIMIT);
+	ck_assert(why[0]);
+	o.max_steps = 0;
+	o.cancel = impatient;
+	o.user = &p;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_LIMIT);
+	o.cancel = NULL;
+	o.max_memory = 1000;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_NOMEM);
+	o.max_memory = 0;
+	o.realloc = lib_realloc;
+	for (n = 1; n < 1000; n++) {
+		int code;
+		p = (Patience){ { 0, 0, n, false }, 0, 0 };
+		code = hexc_run_tile(m, 0, arg, &o);
+		ck_assert_int_eq(p.alloc.live, 0);
+		if (code == HEXC_OK)
+			break;
+		ck_assert_int_eq(code, HEXC_E_NOMEM);
+	}
+	ck_assert(n > 1 && n < 1000);
+	o.size = 3;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_INVALID);
+	hexc_module_free(m);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("limits");
+	TCase *t = tcase_create("limits");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, no_memory);
+	tcase_add_test(t, next_works);
+	tcase_add_test(t, max_memory);
+	tcase_add_test(t, max_steps);
+	tcase_add_test(t, cancelled);
+	tcase_add_test(t, tile_limits);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

@@ -1,0 +1,109 @@
+/* test_threads.c - eight threads compile different kernels at once and get the same bytes as one. */
+#include "test/lib/util_lib.h"
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 8, ROUNDS = 3 };
+
+/* What each thread compiles: a program, and one tunable where it matters. */
+static const struct {
+	const char *path;
+	hexc_define def[3];
+	size_t ndef;
+} work[THREADS] = {
+	{ "examples/vector_add.hexc", { { "BN", 128 } }, 1 },
+	{ "examples/vector_add.hexc", { { "BN", 1024 } }, 1 },
+	{ "examples/softmax.hexc", { { NULL, 0 } }, 0 },
+	{ "examples/layer_norm.hexc", { { NULL, 0 } }, 0 },
+	{ "examples/gemm_f16.hexc", { { "BM", 32 }, { "BN", 32 }, { "STAGES", 2 } }, 3 },
+	{ "examples/gemm_f16.hexc", { { "BM", 16 }, { "BN", 64 }, { "WARPS", 2 } }, 3 },
+	{ "examples/gemm_w4a16.hexc", { { "BM", 16 }, { "STAGES", 2 } }, 2 },
+	{ "examples/vector_add.hexc", { { "WARPS", 8 } }, 1 },
+};
+
+typedef struct Job {
+	int i;
+	char *src;
+	size_t n;
+	char *ptx; /* what one thread alone got */
+	int wrong;
+	pthread_t thread;
+} Job;
+
+static hexc_module *
+compile(const Job *j)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m = NULL;
+	hexc_diag_info d;
+	hexc_ctx *c;
+
+	o.define = work[j->i].def;
+	o.ndefine = work[j->i].ndef;
+	if (hexc_open(&c, &o) != HEXC_OK)
+		return NULL;
+	if (hexc_compile(&m, c, work[j->i].path, j->src, j->n) != HEXC_OK && hexc_diag(c, 0, &d))
+		fprintf(stderr, "%s:%u: %s\n", work[j->i].path, d.line, d.text);
+	hexc_close(c);
+	return m;
+}
+
+static void *
+thread(void *user)
+{
+	Job *j = user;
+
+	for (int r = 0; r < ROUNDS; r++) {
+		hexc_module *m = compile(j);
+		if (!m || strcmp(hexc_ptx(m, NULL), j->ptx) != 0)
+			j->wrong++;
+		hexc_module_free(m);
+	}
+	return NULL;
+}
+
+START_TEST(threads)
+{
+	Job job[THREADS];
+
+	for (int i = 0; i < THREADS; i++) {
+		Job *j = &job[i];
+		hexc_module *m;
+		memset(j, 0, sizeof *j);
+		j->i = i;
+		j->src = lib_read(work[i].path, &j->n);
+		m = compile(j);
+		ck_assert_ptr_nonnull(m);
+		j->ptx = strdup(hexc_ptx(m, NULL));
+		hexc_module_free(m);
+	}
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&job[i].thread, NULL, thread, &job[i]), 0);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(job[i].thread, NULL);
+		ck_assert_msg(job[i].wrong == 0, "%s: %d of %d differ", work[i].path, job[i].wrong, (int)ROUNDS);
+		free(job[i].src);
+		free(job[i].ptx);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("threads");
+	TCase *t = tcase_create("threads");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, threads);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

@@ -1,0 +1,92 @@
+/* util_lib.c - see util_lib.h. */
+#include "test/lib/util_lib.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char lib_add[] = "kernel add(A: f32[N], B: f32[N], C: out f32[N])\n"
+                       "    tune BN = 128|256, WARPS = 1|4\n"
+                       "{\n"
+                       "    grid(ceil(N, BN));\n"
+                       "    let i = block.x * BN;\n"
+                       "    C[i :+ BN] = A[i :+ BN] + B[i :+ BN];\n"
+                       "}\n";
+
+const char lib_gemm[] = "kernel gemm(A: f16[M, K], B: f16[N, K], C: out f16[M, N])\n"
+                        "    assume K % 8 == 0, N <= 4096\n"
+                        "    tune BM = 32|64, BN = 32, BK = 16|32, STAGES = 2|3, WARPS = 2\n"
+                        "{\n"
+                        "    grid(ceil(M, BM), ceil(N, BN));\n"
+                        "    let m = block.x * BM, n = block.y * BN;\n"
+                        "    var acc: register f32[BM, BN] = 0;\n"
+                        "    pipeline k in 0..K step BK stages STAGES {\n"
+                        "        let a: shared = A[m :+ BM, k :+ BK];\n"
+                        "        let b: shared = B[n :+ BN, k :+ BK];\n"
+                        "        acc += dot(a, b.T);\n"
+                        "    }\n"
+                        "    C[m :+ BM, n :+ BN] = f16(acc);\n"
+                        "}\n";
+
+char *
+lib_read(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+	char *s = malloc(1 << 20);
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_ptr_nonnull(s);
+	*n = fread(s, 1, (1 << 20) - 1, f);
+	s[*n] = 0;
+	fclose(f);
+	return s;
+}
+
+hexc_module *
+lib_compile(const char *src, const hexc_opts *opts, int *code, char *why, size_t nwhy)
+{
+	hexc_module *m = NULL;
+	hexc_diag_info d;
+	hexc_ctx *ctx;
+
+	if (nwhy)
+		why[0] = 0;
+	*code = hexc_open(&ctx, opts);
+	if (*code)
+		return NULL;
+	*code = hexc_compile(&m, ctx, "t.hexc", src, strlen(src));
+	if (nwhy && hexc_diag(ctx, 0, &d))
+		snprintf(why, nwhy, "%u:%u: %s", d.line, d.col, d.text);
+	hexc_close(ctx);
+	return m;
+}
+
+hexc_module *
+lib_must(const char *src, const hexc_opts *opts)
+{
+	char why[300];
+	int code;
+	hexc_module *m = lib_compile(src, opts, &code, why, sizeof why);
+
+	ck_assert_msg(m && !code, "code %d: %s", code, why);
+	return m;
+}
+
+void *
+lib_realloc(void *user, void *p, size_t n)
+{
+	LibAlloc *a = user;
+	void *q;
+
+	if (n == 0) {
+		a->live -= p != NULL;
+		free(p);
+		return NULL;
+	}
+	a->calls++;
+	if (a->fail_at && (a->once ? a->calls == a->fail_at : a->calls >= a->fail_at))
+		return NULL;
+	q = realloc(p, n);
+	a->live += q && !p;
+	return q;
+}
