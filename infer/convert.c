@@ -3,9 +3,9 @@
  * Both layouts are split into the same digits, dim by dim; then each digit says what must happen to it:
  *
  *   register -> register             a renaming, free
- *   register -> lane or warp         every lane has it: each picks its own, dynamically
- *   lane -> anywhere else            another lane of the warp has it: a shuffle
- *   warp -> anywhere else            through shared memory */
+ *   register -> lane                 every lane has it: each picks its own, dynamically
+ *   lane -> another lane or register another lane of the warp has it: a shuffle
+ *   warp <-> anything else           through shared memory */
 #include "infer/solve.h"
 
 enum { CLASS_RENAME, CLASS_SELECT, CLASS_SHUFFLE, CLASS_SHARED };
@@ -48,14 +48,10 @@ classify(const Layout *from, const Layout *to)
 			int c = CLASS_RENAME;
 			if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
 				continue;
-			if (x->axis == AX_reg)
-				c = CLASS_SELECT;
-			else if (x->axis == AX_lane)
-				c = CLASS_SHUFFLE;
+			if (x->axis == AX_warp || y->axis == AX_warp)
+				c = CLASS_SHARED;
 			else
-				c = CLASS_SHARED;
-			if (c == CLASS_SHUFFLE && y->axis == AX_warp)
-				c = CLASS_SHARED;
+				c = x->axis == AX_reg ? CLASS_SELECT : CLASS_SHUFFLE;
 			if (c > worst)
 				worst = c;
 		}
