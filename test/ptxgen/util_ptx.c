@@ -2,7 +2,7 @@
 #include "test/ptxgen/util_ptx.h"
 #include "hexc/number.h"
 #include "ptxgen/ptxgen.h"
-#include "test/ir/util_ir.h"
+#include "test/interp/util_run.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,11 +90,10 @@ launch(sim *s, const sim_module *m, const Kernel *k, const sim_launch *l, const 
 	sim_result_free(r);
 }
 
-void
-ptx_run(Unit *u, const char *ir, const uint32_t grid[3], PtxArg *arg, int narg, PtxCounts *counts)
+static void
+run_kernel(Unit *u, Kernel *k, const char *ptx, const uint32_t grid[3], PtxArg *arg, int narg,
+           PtxCounts *counts)
 {
-	Kernel *k;
-	const char *ptx = emit(u, ir, &k);
 	sim *s = sim_open();
 	sim_module *m = NULL;
 	sim_message msg;
@@ -125,6 +124,74 @@ ptx_run(Unit *u, const char *ir, const uint32_t grid[3], PtxArg *arg, int narg, 
 		if (arg[i].data)
 			sim_read(s, at[i], arg[i].data, arg[i].bytes);
 	sim_close(s);
+}
+
+void
+ptx_run(Unit *u, const char *ir, const uint32_t grid[3], PtxArg *arg, int narg, PtxCounts *counts)
+{
+	Kernel *k;
+	const char *ptx = emit(u, ir, &k);
+
+	run_kernel(u, k, ptx, grid, arg, narg, counts);
+}
+
+static bool
+near(double x, double y, double tol)
+{
+	double d = x - y, m = y < 0 ? -y : y;
+
+	if (x == y || (x != x && y != y))
+		return true;
+	return (d < 0 ? -d : d) <= tol * (m > 1 ? m : 1);
+}
+
+static void
+compare(const Param *p, const void *got, const void *want, int64_t n, double tol, const char *ptx)
+{
+	DType d = p->val->type.dtype;
+
+	for (int64_t i = 0; i < n; i++) {
+		double x = num_get(d, got, i), y = num_get(d, want, i);
+
+		if (!near(x, y, tol))
+			fprintf(stderr, "%s\n", ptx);
+		ck_assert_msg(near(x, y, tol), "%s[%lld]: %.9g, not %.9g", p->name, (long long)i, x, y);
+	}
+}
+
+void
+ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double tol)
+{
+	Kernel *k;
+	const char *ptx = emit(u, ir, &k);
+	PtxArg arg[RUN_ARGS];
+	int64_t grid[3];
+	Run r = { 0 };
+
+	r.u = u;
+	run_setup(&r, k, sizes, seed);
+	for (int i = 0; i < k->nparam; i++) {
+		const Param *p = &k->param[i];
+		DType d = p->val->type.dtype;
+
+		memset(&arg[i], 0, sizeof arg[i]);
+		if (p->kind == P_tensor) {
+			arg[i].bytes = num_bytes(d, r.arg[i].count);
+			arg[i].data = arena_alloc(u->arena, arg[i].bytes);
+			memcpy(arg[i].data, r.arg[i].data, arg[i].bytes);
+		} else if (num_is_float(d)) {
+			num_put_f(d, &arg[i].value, 0, r.arg[i].f);
+		} else {
+			arg[i].value = r.arg[i].i;
+		}
+	}
+	ck_assert_int_eq(interp_grid(k, r.arg, k->nparam, grid), INTERP_OK);
+	run_ok(&r, NULL);
+	run_kernel(u, k, ptx, (const uint32_t[3]){ (uint32_t)grid[0], (uint32_t)grid[1], (uint32_t)grid[2] }, arg,
+	           k->nparam, NULL);
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].written)
+			compare(&k->param[i], arg[i].data, r.arg[i].data, r.arg[i].count, tol, ptx);
 }
 
 int
