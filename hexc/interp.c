@@ -1,4 +1,4 @@
-/* interp.c - arguments, grid and blocks of the tile interpreter. */
+/* interp.c - values, launches and blocks of the tile interpreter. */
 #include "hexc/interp_impl.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -157,92 +157,6 @@ interp_end(Interp *it)
 	return code;
 }
 
-/* ---- what the kernel asks of its arguments --------------------------------------------------------- */
-
-static bool
-check_number(Interp *it, const Param *p, int64_t x)
-{
-	if (p->kind == P_size && x < 0)
-		return interp_fault(it, INTERP_E_ARG, NULL, "%s is %lld: a size cannot be negative", p->name,
-		                    (long long)x);
-	if (p->mult > 1 && x % p->mult != 0)
-		return interp_fault(it, INTERP_E_ARG, NULL, "%s is %lld, but the kernel assumes %s %% %lld == 0",
-		                    p->name, (long long)x, p->name, (long long)p->mult);
-	if (p->lo <= p->hi && (p->lo || p->hi) && (x < p->lo || x > p->hi))
-		return interp_fault(it, INTERP_E_ARG, NULL,
-		                    "%s is %lld, but the kernel assumes %lld <= %s <= %lld", p->name,
-		                    (long long)x, (long long)p->lo, p->name, (long long)p->hi);
-	return true;
-}
-
-static bool
-check_tensor(Interp *it, const Param *p, const InterpArg *arg)
-{
-	int64_t last = 0, size, stride, span;
-
-	for (int d = 0; d < p->val->type.rank; d++) {
-		if (!interp_scalar(it, p->size[d], &size) || !interp_scalar(it, p->stride[d], &stride))
-			return false;
-		if (size < 0 || stride < 0)
-			return interp_fault(it, INTERP_E_ARG, NULL, "%s has size %lld and stride %lld in dim %d",
-			                    p->name, (long long)size, (long long)stride, d);
-		if (size == 0)
-			return true;
-		if (stride && size - 1 > INT64_MAX / stride)
-			return interp_fault(it, INTERP_E_ARG, NULL, "%s is too large", p->name);
-		span = (size - 1) * stride;
-		if (span > INT64_MAX - 1 - last)
-			return interp_fault(it, INTERP_E_ARG, NULL, "%s is too large", p->name);
-		last += span;
-	}
-	if (last >= arg->count || !arg->data)
-		return interp_fault(it, INTERP_E_ARG, NULL, "%s needs %lld elements, its buffer holds %lld",
-		                    p->name, (long long)last + 1, (long long)arg->count);
-	return true;
-}
-
-static bool
-check_args(Interp *it)
-{
-	Kernel *k = it->k;
-	int64_t x;
-
-	for (int i = 0; i < k->nparam; i++) {
-		const Param *p = &k->param[i];
-
-		if (p->kind != P_tensor && !num_is_float(p->val->type.dtype) &&
-		    !check_number(it, p, slot_of(it, p->val)->i[0]))
-			return false;
-		if (p->kind == P_tensor && !check_tensor(it, p, &it->arg[i]))
-			return false;
-	}
-	for (int i = 0; i < k->nassume; i++) {
-		if (!interp_scalar(it, k->assume[i].cond, &x))
-			return false;
-		if (!x)
-			return interp_fault(it, INTERP_E_ARG, NULL, "the kernel assumes %s", k->assume[i].text);
-	}
-	return true;
-}
-
-static bool
-find_grid(Interp *it, int64_t grid[3])
-{
-	Op *last = it->k->grid ? it->k->grid->last : NULL;
-
-	grid[0] = grid[1] = grid[2] = 1;
-	if (!last)
-		return true;
-	for (int i = 0; i < last->nin && i < 3; i++) {
-		if (!interp_scalar(it, last->in[i], &grid[i]))
-			return false;
-		if (grid[i] < 0 || grid[i] > INT32_MAX)
-			return interp_fault(it, INTERP_E_ARG, last, "the grid has %lld blocks in dim %d",
-			                    (long long)grid[i], i);
-	}
-	return true;
-}
-
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
 /* One launch, seen by all its threads. */
@@ -349,8 +263,8 @@ prepare(Interp *it, Kernel *k, int narg, bool tensors, int64_t grid[3])
 		return;
 	}
 	interp_setup(it);
-	if (!tensors || check_args(it))
-		find_grid(it, grid);
+	if (!tensors || interp_check(it))
+		interp_find_grid(it, grid);
 }
 
 InterpCode

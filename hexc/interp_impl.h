@@ -95,6 +95,9 @@ bool interp_block(Interp *it, Block *b);
 void slot_copy(Interp *it, const Val *to, const Val *from);
 /* Evaluate a scalar that depends on parameters only. */
 bool interp_scalar(Interp *it, const Val *v, int64_t *out);
+/* Do the arguments meet what the kernel assumes, and the buffers its tensors? */
+bool interp_check(Interp *it);
+bool interp_find_grid(Interp *it, int64_t grid[3]);
 /* Start of a block of the grid: memory is fresh. */
 void interp_mem_start(Interp *it);
 

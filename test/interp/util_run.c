@@ -40,6 +40,7 @@ run_source(Unit *u, const char *src, const char *defines)
 
 	for (const char *s = defines; n < 32 && next_pair(u, &s, &def[n].name, &def[n].value);)
 		n++;
+	u->nkernel = 0;
 	u->text = src;
 	u->len = strlen(src);
 	ck_assert_msg(unit_parse(u, def, n, NULL), "%s", ir_diags(u));

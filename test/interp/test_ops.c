@@ -1,0 +1,353 @@
+/* test_ops.c - single ops of the tile interpreter against C's arithmetic, and the faults it reports. */
+#include "test/interp/util_run.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Unit *u;
+static Run r;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+static void
+go(const char *src, const char *sizes)
+{
+	Kernel *k = run_source(u, src, "");
+
+	pass_bounds(k);
+	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
+	run_setup(&r, k, sizes, 5);
+}
+
+/* Y = expr over A and B of one type, 64 elements. */
+static void
+go_expr(DType d, DType out, const char *expr)
+{
+	go(arena_printf(u->arena,
+	                "kernel t(A: %s[64], B: %s[64], Y: out %s[64])\n{\n    grid(1);\n"
+	                "    let a: register = A[:], b: register = B[:];\n    Y[:] = %s;\n}\n",
+	                dtype_info[d].name, dtype_info[d].name, dtype_info[out].name, expr),
+	   "");
+}
+
+static int64_t
+get_i(const char *name, int64_t i, DType d)
+{
+	return num_get_i(d, run_arg(&r, name)->data, i);
+}
+
+static void
+expect_i(DType d, int64_t (*f)(int64_t, int64_t))
+{
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 64; i++)
+		ck_assert_int_eq(get_i("Y", i, d), num_wrap(d, f(get_i("A", i, d), get_i("B", i, d))));
+}
+
+static int64_t
+add_i(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t
+mul_sub_i(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a * (uint64_t)b - (uint64_t)b);
+}
+
+static int64_t
+bits_i(int64_t a, int64_t b)
+{
+	return (a & b) | (a ^ ~b);
+}
+
+static int64_t
+min_i(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static const DType int_types[] = { D_i8, D_u8, D_i16, D_u16, D_i32, D_u32, D_i64 };
+
+START_TEST(integers)
+{
+	DType d = int_types[_i];
+
+	go_expr(d, d, "a + b");
+	expect_i(d, add_i);
+	go_expr(d, d, "a * b - b");
+	expect_i(d, mul_sub_i);
+	go_expr(d, d, "min(a, b)");
+	expect_i(d, min_i);
+	go_expr(d, d, "(a & b) | (a ^ (0 - b - 1))");
+	expect_i(d, bits_i);
+}
+END_TEST
+
+static int64_t
+div_i(int64_t a, int64_t b)
+{
+	return b ? a / b : -1;
+}
+
+static int64_t
+mod_i(int64_t a, int64_t b)
+{
+	return b ? a % b : a;
+}
+
+static int64_t
+shift_i(int64_t a, int64_t b)
+{
+	b &= 15;
+	return (a << b) ^ (a >> b);
+}
+
+START_TEST(divide_and_shift)
+{
+	go_expr(D_i16, D_i16, "a / b");
+	run_put(&r, "B", 3, 0);
+	run_put(&r, "A", 4, -32768);
+	run_put(&r, "B", 4, -1);
+	expect_i(D_i16, div_i);
+	go_expr(D_i16, D_i16, "a % b");
+	run_put(&r, "B", 3, 0);
+	expect_i(D_i16, mod_i);
+	go_expr(D_i16, D_i16, "(a << (b & 15)) ^ (a >> (b & 15))");
+	expect_i(D_i16, shift_i);
+}
+END_TEST
+
+/* The type that does not fit its carrier. */
+START_TEST(unsigned_64)
+{
+	const uint64_t *a, *b, *y;
+
+	go_expr(D_u64, D_u64, "max(a, b) / 3 + min(a, b) % 7");
+	run_ok(&r, NULL);
+	a = run_arg(&r, "A")->data;
+	b = run_arg(&r, "B")->data;
+	y = run_arg(&r, "Y")->data;
+	for (int i = 0; i < 64; i++)
+		ck_assert(y[i] == (a[i] > b[i] ? a[i] : b[i]) / 3 + (a[i] < b[i] ? a[i] : b[i]) % 7);
+	go_expr(D_u64, D_f32, "f32(a)");
+	run_ok(&r, NULL);
+	a = run_arg(&r, "A")->data;
+	for (int i = 0; i < 64; i++)
+		ck_assert(run_get(&r, "Y", i) == (double)(float)a[i]);
+}
+END_TEST
+
+static const DType float_types[] = { D_f16, D_bf16, D_f32, D_f64 };
+
+/* Every op rounds to its own type: two steps, two roundings. */
+START_TEST(floats)
+{
+	DType d = float_types[_i];
+
+	go_expr(d, d, "(a + b) * a / b - max(a, b)");
+	run_put(&r, "A", 0, 60000);
+	run_put(&r, "B", 0, 60000);
+	run_put(&r, "B", 1, 0);
+	run_put(&r, "A", 2, 0x1p-24);
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 64; i++) {
+		double a = run_get(&r, "A", i), b = run_get(&r, "B", i), want, got = run_get(&r, "Y", i);
+
+		want = num_round(d, num_round(d, num_round(d, a + b) * a) / b);
+		want = num_round(d, want - fmax(a, b));
+		ck_assert_msg(got == want || (isnan(got) && isnan(want)), "%g %g: %g, not %g", a, b, got, want);
+	}
+}
+END_TEST
+
+START_TEST(functions)
+{
+	go_expr(D_f32, D_f32, "where(a < b, exp(a) + exp2(b), sqrt(abs(a))) + tanh(b) - log(abs(a)) * rsqrt(abs(b))");
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 64; i++) {
+		double a = run_get(&r, "A", i), b = run_get(&r, "B", i);
+		float x = a < b ? (float)exp(a) + (float)exp2(b) : (float)sqrt(fabs(a));
+		float y = (float)log(fabs(a)) * (float)(1 / sqrt(fabs(b)));
+
+		ck_assert(run_get(&r, "Y", i) == (double)(x + (float)tanh(b) - y));
+	}
+}
+END_TEST
+
+/* A number wins over a NaN; comparisons with NaN are false but for !=. */
+START_TEST(not_a_number)
+{
+	static const char *const expr[] = { "max(a, b)", "min(b, a)", "where(a < b, f32(1), 2)",
+	                                    "where(a == b, f32(1), 2)", "where(a != b, f32(1), 2)" };
+	static const double want[] = { 3, 3, 2, 2, 1 };
+
+	go_expr(D_f32, D_f32, expr[_i]);
+	run_put(&r, "A", 0, (double)NAN);
+	run_put(&r, "B", 0, 3);
+	run_ok(&r, NULL);
+	ck_assert(run_get(&r, "Y", 0) == want[_i]);
+}
+END_TEST
+
+START_TEST(casts)
+{
+	go_expr(D_f32, D_i8, "i8(a * 300)");
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 64; i++) {
+		double x = trunc(num_round(D_f32, run_get(&r, "A", i) * 300));
+
+		ck_assert(run_get(&r, "Y", i) == fmin(127, fmax(-128, x)));
+	}
+	go_expr(D_i32, D_u8, "u8(a)");
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 64; i++)
+		ck_assert(run_get(&r, "Y", i) == (double)(uint8_t)(int32_t)run_get(&r, "A", i));
+}
+END_TEST
+
+/* ---- faults -------------------------------------------------------------------------------------------- */
+
+static const char copy_src[] =
+	"kernel t(A: f32[M, N], Y: out f32[M, N])\n"
+	"    assume N %% 4 == 0, M <= 100, M + N >= 10\n"
+	"{\n    grid(ceil(M, 4));\n    Y[block.x * 4 :+ 4, 0 :+ 16] = A[block.x * 4 - %d :+ 4, 0 :+ 16];\n}\n";
+
+static void
+go_copy(int back, const char *sizes)
+{
+	go(arena_printf(u->arena, copy_src, back), sizes);
+}
+
+START_TEST(buffer_too_small)
+{
+	go_copy(0, "M=8 N=16");
+	run_arg(&r, "A")->count = 127;
+	run_fails(&r, NULL, INTERP_E_ARG, "A needs 128 elements, its buffer holds 127");
+}
+END_TEST
+
+START_TEST(assumptions)
+{
+	go_copy(0, "M=8 N=16");
+	run_arg(&r, "N")->i = 14;
+	run_fails(&r, NULL, INTERP_E_ARG, "N is 14, but the kernel assumes N % 4 == 0");
+	run_arg(&r, "N")->i = 16;
+	run_arg(&r, "M")->i = 101;
+	run_fails(&r, NULL, INTERP_E_ARG, "M is 101");
+	run_arg(&r, "M")->i = -1;
+	run_fails(&r, NULL, INTERP_E_ARG, "M is -1");
+	run_arg(&r, "M")->i = 1;
+	run_arg(&r, "N")->i = 4;
+	run_fails(&r, NULL, INTERP_E_ARG, "M + N >= 10");
+}
+END_TEST
+
+START_TEST(wrong_argument_count)
+{
+	go_copy(0, "M=8 N=16");
+	ck_assert_int_eq(interp_run(r.k, r.arg, r.k->nparam - 1, NULL), INTERP_E_ARG);
+}
+END_TEST
+
+START_TEST(before_the_start)
+{
+	go_copy(2, "M=8 N=16");
+	run_fails(&r, NULL, INTERP_E_FAULT, "starts at -2");
+	ck_assert_uint_eq(u->diag->msg[u->diag->n - 1].src.line, 5);
+}
+END_TEST
+
+START_TEST(never_written)
+{
+	static const char src[] =
+		"kernel t(Y: out f32[8])\n{\n    grid(1);\n    let b: shared f32[2, 8];\n"
+		"    b[0, :] = 1 + f32(iota(0, 8));\n    barrier;\n    Y[:] = b[1, :];\n}\n";
+	InterpOpt uninit = { .uninit = true };
+
+	go(src, "");
+	run_fails(&r, NULL, INTERP_E_FAULT, "nothing wrote it");
+	run_ok(&r, &uninit);
+	ck_assert(isnan(run_get(&r, "Y", 0)));
+}
+END_TEST
+
+START_TEST(budget)
+{
+	InterpOpt few = { .max_ops = 100 };
+	static const char src[] =
+		"kernel t(Y: out f32[8], N: i64)\n{\n    grid(1);\n    var x: register f32[8] = 0;\n"
+		"    for i in 0..N { x += 1; }\n    Y[:] = x;\n}\n";
+
+	go(src, "N=5");
+	run_ok(&r, &few);
+	ck_assert(run_get(&r, "Y", 7) == 5);
+	run_arg(&r, "N")->i = INT64_MAX;
+	run_fails(&r, &few, INTERP_E_LIMIT, "budget");
+}
+END_TEST
+
+/* The report is that of the first block that fails, whichever runs first. */
+START_TEST(first_block_reports)
+{
+	static const char src[] =
+		"kernel t(A: f32[N], Y: out f32[N])\n{\n    grid(ceil(N, 8));\n"
+		"    Y[block.x * 8 :+ 8] = A[300 - block.x * 8 :+ 8];\n}\n";
+	InterpOpt many = { .threads = 8 };
+
+	go(src, "N=4096");
+	run_fails(&r, &many, INTERP_E_FAULT, "starts at -4");
+}
+END_TEST
+
+static TCase *
+ops_case(void)
+{
+	TCase *t = tcase_create("ops");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, integers, 0, (int)COUNT_OF(int_types));
+	tcase_add_test(t, divide_and_shift);
+	tcase_add_test(t, unsigned_64);
+	tcase_add_loop_test(t, floats, 0, (int)COUNT_OF(float_types));
+	tcase_add_test(t, functions);
+	tcase_add_loop_test(t, not_a_number, 0, 5);
+	tcase_add_test(t, casts);
+	return t;
+}
+
+int
+main(void)
+{
+	Suite *s = suite_create("interp ops");
+	TCase *t = tcase_create("faults");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, buffer_too_small);
+	tcase_add_test(t, assumptions);
+	tcase_add_test(t, wrong_argument_count);
+	tcase_add_test(t, before_the_start);
+	tcase_add_test(t, never_written);
+	tcase_add_test(t, budget);
+	tcase_add_test(t, first_block_reports);
+	suite_add_tcase(s, ops_case());
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
