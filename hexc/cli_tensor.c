@@ -62,6 +62,8 @@ read_number(Tensor *t, hexc_arg *arg)
 	if (integer && !v->is_int)
 		return cli_fail(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name, t->info.name,
 		                t->info.dtype, v->text);
+	if (t->info.kind == HEXC_SIZE && v->i < 0)
+		return cli_fail(EXIT_INPUT, "the size %s is %lld; sizes are not negative", t->info.name, (long long)v->i);
 	arg->i = v->i;
 	arg->f = v->f;
 	return 0;

@@ -110,7 +110,7 @@ after_pass(Job *j, int i, const char *pass)
 /* ---- passes ----------------------------------------------------------------------------------------- */
 
 /* What the layout search found, while it is at hand. */
-static bool
+static void
 keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 {
 	hexc_module *m = j->m;
@@ -123,16 +123,11 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}
 	mk->candidate = j->unit.candidate;
-	if (j->unit.candidate >= mk->ncand) {
-		diag_error(j->unit.diag, k->src, "candidate %d of %s was asked for, but there are only %d, numbered from 0",
-		           j->unit.candidate, k->name, mk->ncand);
-		return false;
-	}
+	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
 	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
 		const char *text = infer_explain(k);
 		mk->explain = arena_strndup(&m->arena, text, strlen(text));
 	}
-	return true;
 }
 
 static bool
@@ -159,8 +154,8 @@ run_passes(Job *j, int i)
 			module_time(j->m, name, now_ms() - t);
 			if (d->nerror != errors)
 				return;
-			if (strcmp(name, "infer") == 0 && !keep_candidates(j, &j->m->kernel[i], k))
-				return;
+			if (strcmp(name, "infer") == 0)
+				keep_candidates(j, &j->m->kernel[i], k);
 			if (!after_pass(j, i, name))
 				return;
 		}

@@ -1,0 +1,152 @@
+#!/bin/sh
+# Wrong command lines, files, data and sizes: the message, the exit status, nothing on standard output.
+hexc=${HEXC:-${B:-build}/hexc}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+bad=0 n=0
+
+# t STATUS TEXT ARGUMENTS...: TEXT must be in standard error
+t() {
+	want=$1 text=$2
+	shift 2
+	n=$((n + 1))
+	"$hexc" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	got=$?
+	if [ $got != "$want" ]; then
+		echo "hexc $*: status $got, not $want"
+		cat "$dir/err"
+		bad=1
+	elif ! grep -qF -- "$text" "$dir/err"; then
+		echo "hexc $*: no '$text' in"
+		cat "$dir/err"
+		bad=1
+	elif [ -s "$dir/out" ]; then
+		echo "hexc $*: wrote to standard output"
+		bad=1
+	fi
+}
+# npy FILE DESCR SHAPE BYTES: data of zeros
+npy() {
+	header="{'descr': '$2', 'fortran_order': ${5:-False}, 'shape': $3, }"
+	printf "\\223NUMPY\\001\\000\\$(printf %03o ${#header})\\000%s" "$header" >"$1"
+	[ "$4" = 0 ] || dd if=/dev/zero bs="$4" count=1 2>/dev/null >>"$1"
+}
+
+cat >"$dir/add.hexc" <<'END'
+kernel add(A: f32[N], B: f32[N], C: out f32[N])
+    tune BN = 128|256
+{
+    grid(ceil(N, BN));
+    let i = block.x * BN;
+    C[i :+ BN] = A[i :+ BN] + B[i :+ BN];
+}
+END
+cat >"$dir/mm.hexc" <<'END'
+kernel mm(A: f16[M, K], W: u4[N, K], s: f32, C: out f16[M, N])
+    assume K % 8 == 0
+{
+    grid(ceil(M, 16), ceil(N, 16));
+    var acc: register f32[16, 16] = 0;
+    for k in 0..K step 16 {
+        acc += dot(A[block.x * 16 :+ 16, k :+ 16], f16(W[block.y * 16 :+ 16, k :+ 16]).T);
+    }
+    C[block.x * 16 :+ 16, block.y * 16 :+ 16] = f16(acc * s);
+}
+END
+printf 'kernel a(C: out f32[N]) { grid(1); C[0 :+ 8] = 1.0; }\nkernel b(C: out f32[N]) { grid(1); C[0 :+ 8] = 1.0; }\n' >"$dir/two.hexc"
+printf 'kernel k(C: out f32[N]) {\n    grid(1);\n    C[0 :+ 8] = nosuch;\n}\n' >"$dir/wrong.hexc"
+: >"$dir/empty.hexc"
+add=$dir/add.hexc mm=$dir/mm.hexc
+npy "$dir/a.npy" '<f4' '(100,)' 400
+npy "$dir/b.npy" '<f4' '(101,)' 404
+npy "$dir/h.npy" '<f2' '(8, 16)' 256
+npy "$dir/w.npy" '|u1' '(8, 16)' 128
+npy "$dir/w24.npy" '|u1' '(8, 24)' 192
+npy "$dir/big.npy" '>f4' '(100,)' 400
+npy "$dir/fortran.npy" '<f2' '(8, 16)' 256 True
+npy "$dir/short.npy" '<f4' '(100,)' 399
+npy "$dir/f8.npy" '<f8' '(100,)' 800
+npy "$dir/rank.npy" '<f4' '(10, 10)' 400
+npy "$dir/wbad.npy" '|u1' '(8, 16)' 127
+printf '\021' >>"$dir/wbad.npy"
+echo 'not an array' >"$dir/text.npy"
+
+# usage
+t 2 'nothing to do'
+t 2 "no command 'compile'" compile x.hexc
+t 2 'unknown option --nosuch' --nosuch
+t 2 'unknown option --emit' run --emit "$add"
+t 2 '--stats does not go with this command' --emit-ptx "$add" --stats x
+t 2 'which program' --emit-ptx
+t 2 'which program' run
+t 2 "one program at a time: what is 'y.hexc'?" --emit-ptx "$add" y.hexc
+t 2 '-o needs a value: FILE' --emit-ptx "$add" -o
+t 2 '-o is given twice' --emit-ptx "$add" -o a -o b
+t 2 '--time takes no value' --emit-ptx "$add" --time=3
+t 2 "unknown arch 'sm_99'; known are sm_75, sm_80" --emit-ptx "$add" --arch sm_99
+t 2 "-D wants NAME=VALUE, not 'BN'" --emit-ptx "$add" -D BN
+t 2 "'big' is not an integer" --emit-ptx "$add" -DBN=big
+t 2 '-D BN is given twice' --emit-ptx "$add" -D BN=128 -D BN=256
+t 2 "no pass 'nosuch'; there are parse, bounds" --emit-ptx "$add" --dump nosuch
+t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
+t 2 "--candidate wants a number from 0, not '-1'" --emit-ptx "$add" --candidate=-1
+t 2 "--exec is tile, sim, gpu or auto, not 'cpu'" run "$add" --exec cpu
+t 2 'they need --exec sim' run "$add" --exec tile --stats x.json
+t 2 "choose one with --kernel: a b" run "$dir/two.hexc" --exec tile
+t 2 "--arg wants NAME=VALUE, not 'A'" run "$add" --exec tile --arg A
+t 2 "no parameter 'X'; it has A, B, C, N" run "$add" --exec tile --arg X=1
+t 2 '--arg A is given twice' run "$add" --exec tile --arg A=zeros --arg A=zeros
+t 2 "'randm(1)' is none of @FILE.npy" run "$add" --exec tile --arg 'A=randm(1)'
+t 2 "'random(1' is none of" run "$add" --exec tile --arg 'A=random(1'
+t 2 "'[1x]' is no shape" run "$add" --exec tile --arg 'A=zeros[1x]'
+t 2 "'z' stands behind the shape" run "$add" --exec tile --arg 'A=zeros[1]z'
+t 2 'gives LO <= x < HI, but 5 > 3' run "$add" --exec tile --arg 'A=randint(1,5,3)'
+t 2 'the kernel reads B: give --arg B=...' run "$add" --exec tile --arg 'A=zeros[5]'
+t 2 'N cannot be known from the tensors given: add --arg N=' run "$add" --exec tile --arg A=zeros --arg B=zeros
+t 2 's is a scalar: it takes a number' run "$mm" --exec tile --arg s=zeros
+t 2 "N is i64: '1.5' is no integer" run "$add" --exec tile --arg N=1.5
+t 2 '--save wants NAME=FILE.npy' run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --save C
+t 2 "the kernel has no tensor 'N'" run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --save N=x.npy
+t 2 '--entry NAME is needed' sim x.ptx --grid 1 --block 1
+t 2 "--grid wants X[,Y[,Z]] of numbers from 1, not '0'" sim x.ptx --entry k --grid 0 --block 1
+t 2 "not '1,2,3,4'" sim x.ptx --entry k --grid 1 --block 1,2,3,4
+t 2 '--smem wants a number of bytes' sim x.ptx --entry k --grid 1 --block 1 --smem -1
+
+# files
+t 1 'No such file' --emit-ptx "$dir/none.hexc"
+t 1 'none.npy: No such file' run "$add" --exec tile --arg A=@"$dir/none.npy"
+t 1 'Is a directory' --emit-ptx "$dir"
+t 1 "$dir/wrong.hexc:3:17: error:" --emit-ptx "$dir/wrong.hexc"
+t 1 "$dir/empty.hexc:" --emit-ptx "$dir/empty.hexc"
+t 1 'not a .npy file' run "$add" --exec tile --arg A=@"$dir/text.npy"
+t 1 'big-endian data; save a.astype' run "$add" --exec tile --arg A=@"$dir/big.npy"
+t 1 'Fortran order; save numpy.ascontiguousarray(a)' run "$mm" --exec tile --arg A=@"$dir/fortran.npy"
+t 1 'truncated: 399 bytes of data where the header promises 400' run "$add" --exec tile --arg A=@"$dir/short.npy"
+t 1 'is f32, which is kept as float32 in .npy; the file has float64' run "$add" --exec tile --arg A=@"$dir/f8.npy"
+t 1 'element 127 is 17, which is no code of u4' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg W=@"$dir/wbad.npy" --arg s=1
+t 4 '--exec gpu: this version of hexc cannot launch kernels on a GPU yet' run "$add" --exec=gpu --arg A=@"$dir/a.npy" --arg B=zeros
+t 4 '--svg: this version cannot draw yet' explain "$add" --svg "$dir"
+t 4 'cannot write' --emit-ptx "$add" -o /dev/full
+t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
+
+# programs and choices
+t 1 'BN' --emit-ptx "$add" -D BN=77
+t 1 'XX' --emit-ptx "$add" -D XX=1
+t 1 'nosuch' --emit-ptx "$add" --kernel nosuch
+t 1 'candidate 9999 does not exist: kernel add has' --emit-ptx "$add" --candidate 9999
+
+# sizes
+t 1 "N is 100 in A (@$dir/a.npy, dimension 0), but 101 in B (@$dir/b.npy, dimension 0)" \
+	run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=@"$dir/b.npy"
+t 1 'N is 50 by --arg, but 100 in A' run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --arg N=50
+t 1 'has 2 dimensions; A takes 1' run "$add" --exec tile --arg A=@"$dir/rank.npy" --arg B=zeros
+t 1 'K is 16 in A' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg 'W=zeros[8,24]' --arg s=1
+t 1 'dimension 1 of W is K = 16, but' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg W=@"$dir/w24.npy" --arg s=1
+t 1 'the kernel assumes K % 8 == 0, but K is 12' run "$mm" --exec tile --arg 'A=zeros[8,12]' --arg 'W=zeros[8,12]' --arg s=1
+t 1 'W is u4: randint(1,0,17)[8,16] does not fit' run "$mm" --exec tile --arg 'A=zeros[8,16]' --arg 'W=randint(1,0,17)[8,16]' --arg s=1
+t 1 'the size N is -5' run "$add" --exec tile --arg A=zeros --arg B=zeros --arg N=-5
+t 4 'the tensors would take more than 4096 MiB' run "$add" --exec tile --arg 'A=zeros[5000000000]' --arg B=zeros
+t 1 'address space' run "$add" --exec tile --arg 'A=zeros[9000000000000000000]' --arg B=zeros
+
+echo "$n wrong uses"
+exit $bad
