@@ -27,30 +27,38 @@ exp2_of(Gen *g, LV x)
 	return asm_op(g, A_ex2, x, NULL, NULL);
 }
 
+static LV
+fma_f32(Gen *g, LV x, LV y, LV z)
+{
+	LV e[3] = { x, y, z };
+
+	return call_fp(g, "llvm.fma", g->f32, e, 3);
+}
+
+/* x with the sign of y. */
+static LV
+sign_of(Gen *g, LV x, LV y)
+{
+	LV sign = LLVMBuildAnd(g->b, as_i32(g, y), const_i32(g, 0x80000000), "");
+
+	return as_f32(g, LLVMBuildOr(g->b, as_i32(g, x), sign, ""));
+}
+
 /* Odd polynomial below 0.55 (error 2^-22), else (1 - e) / (1 + e) with e = exp(-2|x|) and the sign of x. */
 static LV
 tanh_f32(Gen *g, LV x)
 {
 	static const double c[] = { -0.333333239, 0.133326466, -0.0538224462, 0.0206026516, -0.00562709944 };
-	LV a = call_fp(g, "llvm.fabs", g->f32, &x, 1), arg[3], big, small, x2, e, t;
+	LV a = call_fp(g, "llvm.fabs", g->f32, &x, 1), one = const_f32(g, 1), big, small, x2, e;
 
 	e = exp2_of(g, LLVMBuildFMul(g->b, a, const_f32(g, -2.8853900817779268), ""));
-	t = asm_op(g, A_rcp, LLVMBuildFAdd(g->b, e, const_f32(g, 1), ""), NULL, NULL);
-	big = LLVMBuildFMul(g->b, LLVMBuildFSub(g->b, const_f32(g, 1), e, ""), t, "");
-	arg[0] = big;
-	arg[1] = x;
-	big = call_fp(g, "llvm.copysign", g->f32, arg, 2);
+	big = asm_op(g, A_rcp, LLVMBuildFAdd(g->b, e, one, ""), NULL, NULL);
+	big = sign_of(g, LLVMBuildFMul(g->b, LLVMBuildFSub(g->b, one, e, ""), big, ""), x);
 	x2 = LLVMBuildFMul(g->b, x, x, "");
 	small = const_f32(g, c[4]);
-	for (int i = 3; i >= -1; i--) {
-		arg[0] = small;
-		arg[1] = x2;
-		arg[2] = const_f32(g, i >= 0 ? c[i] : 0);
-		small = call_fp(g, "llvm.fma", g->f32, arg, 3);
-	}
-	arg[0] = small;
-	arg[1] = arg[2] = x;
-	small = call_fp(g, "llvm.fma", g->f32, arg, 3);
+	for (int i = 3; i >= 0; i--)
+		small = fma_f32(g, small, x2, const_f32(g, c[i]));
+	small = fma_f32(g, LLVMBuildFMul(g->b, small, x2, ""), x, x);
 	return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, const_f32(g, 0.55), ""), small, big, "");
 }
 

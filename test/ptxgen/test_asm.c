@@ -1,0 +1,228 @@
+/* test_asm.c - the tables of assembly: operand counts agree, ptxas takes every row for every target that may use
+ * it, fragments are what the PTX ISA says. */
+#include "ptxgen/gen.h"
+#include "test/ir/util_ir.h"
+#include "test/ptxgen/util_ptx.h"
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+static void
+check_row(const char *name, const char *text, const char *cons)
+{
+	int no, ni;
+
+	ck_assert_msg(cons_count(cons, &no, &ni), "%s: constraints %s", name, cons);
+	ck_assert_msg(text_operands(text) == no + ni - 1, "%s: %d operands for %s", name, no + ni, text);
+	for (int i = 0; i < no + ni; i++) {
+		const char *want = arena_printf(u->arena, "$%d", i);
+		const char *at = strstr(text, want);
+
+		while (at && at[2] >= '0' && at[2] <= '9' && i < 10)
+			at = strstr(at + 1, want);
+		ck_assert_msg(at != NULL, "%s: %s is not used", name, want);
+	}
+}
+
+START_TEST(counts)
+{
+	for (const Instr *i = instrs; i->name; i++) {
+		const char *text, *cons;
+
+		ck_assert(instr_find(i->name) == i);
+		if (!i->text)
+			continue;
+		check_row(i->name, i->text, i->cons);
+		instr_predicated(u->arena, i, &text, &cons);
+		check_row(i->name, text, cons);
+	}
+	for (int i = 0; i < A_COUNT; i++)
+		check_row(asm_info[i].name, asm_info[i].text, asm_info[i].cons);
+	ck_assert_ptr_null(instr_find("nosuch"));
+	ck_assert_ptr_null(instr_find(NULL));
+}
+END_TEST
+
+/* Write a row with registers in place of its operands. */
+static void
+plain_text(Text *t, const char *text, const char *cons)
+{
+	char letter[24];
+	int n = 0;
+
+	for (const char *c = cons; *c; c++)
+		if (strchr("brhlfdn", *c))
+			letter[n++] = *c;
+	text_printf(t, "\t{ ");
+	for (const char *c = text; *c; c++) {
+		int i = 0;
+
+		if (*c != '$') {
+			text_add(t, c, 1);
+			continue;
+		}
+		while (c[1] >= '0' && c[1] <= '9')
+			i = i * 10 + (*++c - '0');
+		ck_assert_int_lt(i, n);
+		if (letter[i] == 'n')
+			text_printf(t, "%d", strstr(text, "cp.async") ? 0 : 1);
+		else
+			text_printf(t, "%%%c%d", letter[i] == 'b' ? 'p' : letter[i], i);
+	}
+	text_printf(t, " }\n");
+}
+
+static void
+text_start(Text *t, const Target *target)
+{
+	text_printf(t, ".version %d.%d\n.target %s\n.address_size 64\n.visible .entry t()\n{\n", target->ptx / 10,
+	            target->ptx % 10, target->name);
+	text_printf(t, "\t.reg .pred %%p<20>;\n\t.reg .b32 %%r<20>;\n\t.reg .b16 %%h<20>;\n"
+	               "\t.reg .b64 %%l<20>;\n\t.reg .f32 %%f<20>;\n\t.reg .f64 %%d<20>;\n");
+}
+
+START_TEST(assembles)
+{
+	const Target *target = &targets[_i];
+	Text t = { u->arena, NULL, 0, 0 };
+	const char *text, *cons;
+
+	u->target = target;
+	text_start(&t, target);
+	for (const Instr *i = instrs; i->name; i++) {
+		if (!i->text || !instr_on(i, target))
+			continue;
+		plain_text(&t, i->text, i->cons);
+		if (i->kind == IK_mma || i->kind == IK_ldmatrix)
+			continue;
+		instr_predicated(u->arena, i, &text, &cons);
+		plain_text(&t, text, cons);
+	}
+	for (int i = 0; i < A_COUNT; i++)
+		if ((asm_info[i].features & ~target->features) == 0)
+			plain_text(&t, asm_info[i].text, asm_info[i].cons);
+	text_printf(&t, "\tret;\n}\n");
+	if (!ptx_assembles(u, t.s))
+		fprintf(stderr, "no ptxas for %s: its templates were not assembled\n", target->name);
+}
+END_TEST
+
+/* ---- fragments: PTX ISA, "Matrix Fragments for mma..." ---------------------------------------------------- */
+
+/* Row and column of element i of lane l. */
+static void
+isa_a(const Instr *in, int l, int i, int *row, int *col)
+{
+	int g = l >> 2, q = l & 3;
+
+	if (in->ab == D_i8 || in->ab == D_u8) {
+		*row = i < 4 || (i >= 8 && i < 12) ? g : g + 8;
+		*col = q * 4 + (i & 3) + (i >= 8 ? 16 : 0);
+	} else if (in->k == 16) {
+		*row = i < 2 || (i >= 4 && i < 6) ? g : g + 8;
+		*col = q * 2 + (i & 1) + (i >= 4 ? 8 : 0);
+	} else {
+		*row = i < 2 ? g : g + 8;
+		*col = q * 2 + (i & 1);
+	}
+}
+
+static void
+isa_b(const Instr *in, int l, int i, int *row, int *col)
+{
+	int g = l >> 2, q = l & 3;
+
+	*col = g;
+	if (in->ab == D_i8 || in->ab == D_u8)
+		*row = q * 4 + (i & 3) + (i >= 4 ? 16 : 0);
+	else
+		*row = q * 2 + (i & 1) + (i >= 2 ? 8 : 0);
+}
+
+static void
+isa_c(const Instr *in, int l, int i, int *row, int *col)
+{
+	(void)in;
+	*row = (l >> 2) + (i >= 2 ? 8 : 0);
+	*col = (l & 3) * 2 + (i & 1);
+}
+
+static void
+check_fragment(const Instr *in, int operand, int rows, int cols,
+               void (*isa)(const Instr *, int, int, int *, int *))
+{
+	Layout l;
+	int n = rows * cols / WARP_SIZE;
+
+	ck_assert_msg(instr_fragment(in, operand, &l), "%s operand %d", in->name, operand);
+	ck_assert_int_eq(layout_extent(&l, 0), rows);
+	ck_assert_int_eq(layout_extent(&l, 1), cols);
+	ck_assert_int_eq(layout_cosize(&l, AX_reg), n);
+	for (int lane = 0; lane < WARP_SIZE; lane++) {
+		for (int i = 0; i < n; i++) {
+			int64_t c[2];
+			Place p;
+			int row, col;
+
+			isa(in, lane, i, &row, &col);
+			c[0] = row;
+			c[1] = col;
+			p = layout_at(&l, c);
+			ck_assert_msg(p.at[AX_lane] == lane && p.at[AX_reg] == i,
+			              "%s operand %d (%d, %d)", in->name, operand, row, col);
+		}
+	}
+}
+
+START_TEST(fragments)
+{
+	int n = 0;
+
+	for (const Instr *i = instrs; i->name; i++) {
+		if (i->kind != IK_mma)
+			continue;
+		check_fragment(i, 0, i->m, i->k, isa_a);
+		check_fragment(i, 1, i->k, i->n, isa_b);
+		check_fragment(i, 2, i->m, i->n, isa_c);
+		n++;
+	}
+	ck_assert_int_eq(n, 10);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("assembly tables");
+	TCase *tc = tcase_create("asm");
+	SRunner *r;
+	int failed, ntarget = 0;
+
+	while (targets[ntarget].name)
+		ntarget++;
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, counts);
+	tcase_add_loop_test(tc, assembles, 0, ntarget);
+	tcase_add_test(tc, fragments);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
