@@ -240,7 +240,8 @@ check_mode(Lower *l, Mode least, Src src, const char *thing)
 		           thing, l->what);
 	else
 		diag_error(l->diag, src,
-		           "%s cannot stand in %s, which is computed from sizes before the kernel runs",
+		           "%s cannot stand in %s, which is computed from sizes and integer parameters "
+		           "before the kernel runs",
 		           thing, l->what);
 	return false;
 }

@@ -67,7 +67,7 @@ lower_name(Lower *l, const Expr *e)
 	}
 	if (s->kind == SY_size)
 		least = MODE_SHAPE;
-	else if (s->kind == SY_scalar)
+	else if (s->kind == SY_scalar && dtype_info[s->val.v->type.dtype].kind != K_flt)
 		least = MODE_HOST;
 	if (!check_mode(l, least, e->src, arena_printf(l->arena, "`%s`", e->name)))
 		return value_none();

@@ -91,10 +91,6 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 static bool
 shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 {
-	if (src->v.kind == VK_view && src->v.v->type.rank == 0)
-		src->v = lower_load(l, *src);
-	if (src->v.kind == VK_none)
-		return false;
 	if (src->v.kind != VK_view && !value_is_tile(&src->v)) {
 		diag_error(l->diag, s->value->src,
 		           "shared tile `%s` needs a tile or a shape, not %s", s->name,
@@ -203,8 +199,6 @@ let_plain(Lower *l, const Stmt *s)
 {
 	Value v = lower_expr(l, s->value);
 
-	if (v.kind == VK_view && v.v->type.rank == 0)
-		v = lower_load(l, (Operand){ v, s->value });
 	if (v.kind == VK_view) {
 		diag_error(l->diag, s->value->src,
 		           "say where the tile `%s` lives: `%s: register = ...` or `%s: shared = ...`",

@@ -145,7 +145,8 @@ lower_slice(Lower *l, const Expr *e)
 			ok = false;
 			continue;
 		}
-		if (drop) {
+		/* One element is a tile of one, so the last dim stays. */
+		if (drop && (rank || d + 1 < t.rank)) {
 			mask |= (int64_t)1 << d;
 			continue;
 		}

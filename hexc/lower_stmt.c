@@ -97,8 +97,7 @@ find_var(Lower *l, const Expr *e)
 		diag_error(l->diag, e->src, "`%s` is memory: assign to a slice of it, as in %s[%s] = ...",
 		           s->name, s->name, s->val.v->type.rank > 1 ? "i :+ 64, :" : "i :+ 64");
 	} else if (s->kind == SY_let) {
-		if (s->val.kind != VK_none || s->src.line)
-			diag_error(l->diag, e->src, "`%s` cannot change: declare it with `var`", s->name);
+		diag_error(l->diag, e->src, "`%s` cannot change: declare it with `var`", s->name);
 	} else {
 		diag_error(l->diag, e->src, "`%s` is %s and cannot be assigned", s->name,
 		           s->kind == SY_const ? "a constant" : "a parameter");
@@ -176,7 +175,7 @@ assign_slice(Lower *l, const Stmt *s)
 		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
 		return;
 	}
-	t.space = t.rank ? S_reg : S_scalar;
+	t.space = S_reg;
 	what = arena_printf(l->arena, "the slice of `%s`", s->target->arg[0]->name);
 	in[0] = lower_to_type(l, src, t, s->src, what);
 	in[1] = dst.v.v;
@@ -220,7 +219,7 @@ lower_copy(Lower *l, const Stmt *s)
 	b = &dst.v.v->type;
 	t = *a;
 	t.space = S_shared;
-	if (!type_same(&t, b) || t.rank == 0) {
+	if (!type_same(&t, b)) {
 		diag_error(l->diag, s->src,
 		           "async copy from %s to %s: element types and shapes must be equal",
 		           check_describe(l, &src.v), check_describe(l, &dst.v));

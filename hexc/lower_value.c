@@ -136,7 +136,7 @@ lower_load(Lower *l, Operand o)
 	}
 	if (!check_shape(l, t.rank, t.shape, o.e->src))
 		return value_none();
-	t.space = t.rank ? S_reg : S_scalar;
+	t.space = S_reg;
 	o.v.v = put1(l, O_load, o.e->src, o.v.v, t);
 	o.v.kind = VK_val;
 	return o.v;
@@ -297,6 +297,10 @@ lower_index_value(Lower *l, const Expr *e, const char *what)
 		diag_error(l->diag, e->src, "%s is an i64 but `%s` is %s: write `i64(%s)`", what,
 		           check_text(l, e, "the value"), dtype_info[o.v.v->type.dtype].name,
 		           check_text(l, e, "..."));
+	else if (value_is_tile(&o.v))
+		diag_error(l->diag, e->src,
+		           "%s is a scalar, not a tile %s: numbers in memory cannot steer the program", what,
+		           check_describe(l, &o.v));
 	else
 		diag_error(l->diag, e->src, "%s is an integer, not %s", what, check_describe(l, &o.v));
 	return NULL;

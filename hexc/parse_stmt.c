@@ -42,6 +42,8 @@ parse_block(Parser *p, const char *where)
 {
 	Src end;
 
+	if (parse_is(p, TK_lbrace))
+		p->panic = false; /* whatever is wrong before it, the body is where it begins */
 	if (!parse_expect(p, TK_lbrace, where))
 		return NULL;
 	return parse_body(p, &end);
@@ -220,7 +222,10 @@ parse_body(Parser *p, Src *end)
 		if (p->panic) {
 			if (p->tok == from)
 				parse_next(p);
-			parse_sync(p);
+			if (p->last->kind == TK_semi)
+				p->panic = false; /* the statement was wrong, but has ended */
+			else
+				parse_sync(p);
 		}
 	}
 	p->nest--;
