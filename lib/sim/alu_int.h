@@ -234,6 +234,14 @@ out32(double v, const Ins *in)
 		f = f > 0 ? f < 1 ? f : 1 : 0;
 	return nan32(f);
 }
+/* a + b rounded to odd; an exact zero of different signs is -0 when rounding down. */
+static inline double
+add_dir(double a, double b, const Ins *in)
+{
+	double s = odd_add(a, b);
+
+	return s == 0 && in->rnd == RM && (signbit(a) || signbit(b)) ? -0.0 : s;
+}
 static inline float
 fmin32(float a, float b, const Ins *in)
 {
