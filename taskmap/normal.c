@@ -8,8 +8,6 @@
 static bool
 normal_continues(const Iter *a, const Iter *b)
 {
-	if (a->stride == 0 && b->stride == 0)
-		return true;
 	return a->axis == b->axis && b->stride == a->extent * a->stride;
 }
 

@@ -103,9 +103,9 @@ read_int(Reader *r, int64_t *v)
 	read_space(r);
 	from = r->at;
 	while (r->at < r->n && r->s[r->at] >= '0' && r->s[r->at] <= '9') {
-		x = x * 10 + (r->s[r->at] - '0');
-		if (x > LAYOUT_FAR)
+		if (x > LAYOUT_FAR / 10)
 			return false;
+		x = x * 10 + (r->s[r->at] - '0');
 		r->at++;
 	}
 	*v = neg ? -x : x;

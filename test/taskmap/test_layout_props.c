@@ -96,6 +96,7 @@ static Layout
 mutated(const Layout *l)
 {
 	Layout r = *l;
+	int64_t extent;
 	int i = r.n ? (int)rnd_in(0, r.n - 1) : 0;
 
 	switch (rnd_in(0, 6)) {
@@ -106,10 +107,12 @@ mutated(const Layout *l)
 		r.it[i].axis = (uint8_t)rnd_in(AX_reg, AX_warp);
 		break;
 	case 2:
-		r.offset[rnd_in(AX_reg, AX_warp)] += rnd_in(0, 1);
+		extent = rnd_in(0, 1);
+		r.offset[rnd_in(AX_reg, AX_warp)] += extent;
 		break;
 	case 3:
-		layout_push_rep(&r, rnd_in(1, 3), rnd_in(0, 4), AX_warp);
+		extent = rnd_in(1, 3);
+		layout_push_rep(&r, extent, rnd_in(0, 4), AX_warp);
 		break;
 	case 4:
 		if (r.nrep)
@@ -197,6 +200,36 @@ START_TEST(equal_swizzled)
 		TM_MSG(layout_equal(&a, &b) == eq, "%s and %s: %d", show(&a), show(&b), eq);
 	}
 	TM_INT(same, >, TRIALS / 4);
+}
+END_TEST
+
+/* Replication is a set of places, however it is written. */
+START_TEST(equal_replication)
+{
+	static const char *const same[][2] = {
+		{ "4:1@reg+[2:1@lane]+[2:2@lane]", "4:1@reg+[4:1@lane]" },
+		{ "4:1@reg+[2:1@lane]+[2:1@lane]", "4:1@reg+[3:1@lane]" },
+		{ "4:1@reg+[3:2@lane]+[2:1@lane]+[2:1@warp]", "4:1@reg+[2:1@warp]+[6:1@lane]" },
+		{ "4:1@reg+[2:3@lane]+[3:1@lane]+[2:2@lane]", "4:1@reg+[8:1@lane]" },
+	};
+	static const char *const other[][2] = {
+		{ "4:1@reg+[2:1@lane]+[2:2@lane]", "4:1@reg+[3:1@lane]" },
+		{ "4:1@reg+[4:1@lane]", "4:1@reg+[4:1@warp]" },
+		{ "4:1@reg+[4:1@lane]", "4:1@reg" },
+		{ "4:1@reg+[2:3@lane]+[2:1@lane]", "4:1@reg+[2:2@lane]+[2:1@lane]" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(same); i++) {
+		Layout a = lay(same[i][0]), b = lay(same[i][1]);
+
+		TM_MSG(layout_equal(&a, &b) && layout_equal(&b, &a), "%s", same[i][0]);
+		TM(brute_equal(&a, &b, false));
+	}
+	for (size_t i = 0; i < COUNT_OF(other); i++) {
+		Layout a = lay(other[i][0]), b = lay(other[i][1]);
+
+		TM_MSG(!layout_equal(&a, &b) && !layout_equal(&b, &a), "%s", other[i][0]);
+	}
 }
 END_TEST
 
@@ -406,6 +439,8 @@ START_TEST(text_forms)
 		{ "4:1@warp-2@reg", "4:1@warp-2@reg" },
 		{ "4:1@warpgroup", "4:1@warpgroup" },
 		{ "(4,1):(1@lane,0)", "(4,1):(1@lane,0)" },
+		{ "(((1,4),(1,1)),2):(((0,1@reg),(0,0)),1@lane)", "((4),2):((1@reg),1@lane)" },
+		{ "(((1,1),4),2):(((0,0),1@reg),1@lane)", "(4,2):(1@reg,1@lane)" },
 		{ "():()", "():()" },
 		{ "(((2,3),3),2):(((36,1),12),3)", "(((2,3),3),2):(((36,1),12),3)" },
 	};
@@ -550,6 +585,7 @@ START_TEST(permute_insert_drop_concat)
 			TM(!layout_drop_dim(&q, &l, 0));
 		b = rnd_tile((int)rnd_in(1, 3));
 		b.nrep = 0;
+		b.offset[AX_lane] = rnd_in(0, 2);
 		TM(layout_concat_dims(&q, &l, &b));
 		for (int64_t i = 0; i < layout_size(&q); i += rnd_in(1, 9)) {
 			Place x, y, z;
@@ -724,6 +760,7 @@ main(void)
 	tcase_add_test(c, canon);
 	tcase_add_test(c, equal);
 	tcase_add_test(c, equal_swizzled);
+	tcase_add_test(c, equal_replication);
 	tcase_add_test(c, coord);
 	tcase_add_test(c, sizes);
 	tcase_add_test(c, row_major);

@@ -113,9 +113,10 @@ START_TEST(product_is_hidets)
 
 	tm_seed = 51;
 	for (int k = 0; k < TRIALS; k++) {
+		int ndim = (int)rnd_in(1, 3);
 		Layout l;
 
-		rnd_mapping(&l, &lists, (int)rnd_in(1, 3), (int)rnd_in(1, 4));
+		rnd_mapping(&l, &lists, ndim, (int)rnd_in(1, 4));
 		check_lists(&l, &lists);
 	}
 }
@@ -300,6 +301,13 @@ START_TEST(tv_known)
 	ck_assert(!layout_from_tv(&l, &t, &v, 2, s16));
 	l = lay("(8,4):(4@lane,1@lane)+5@warp");
 	ck_assert(!tv_from_layout(&a, &b, &l, 8));
+	t = lay("4:1");
+	v = lay("2:6"); /* 6 is no multiple of the 4 below it */
+	ck_assert(!layout_from_tv(&l, &t, &v, 1, (int64_t[]){ 12 }));
+	l = lay("(4,3):(1@lane,6@lane)");
+	ck_assert(!tv_from_layout(&a, &b, &l, 1));
+	l = lay("(4,2):(1@warp,6@warp)");
+	ck_assert(!tv_from_layout(&a, &b, &l, 12));
 	l = lay("8:1@mem");
 	ck_assert(!tv_from_layout(&a, &b, &l, 1));
 	l = lay("16:1@lane");

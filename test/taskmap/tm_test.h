@@ -37,7 +37,7 @@ rnd(void)
 	return tm_seed * 0x2545f4914f6cdd1dU;
 }
 
-/* One of lo .. hi. */
+/* One of lo .. hi.  Call it once in a statement's arguments: their order is the compiler's. */
 static inline int64_t
 rnd_in(int64_t lo, int64_t hi)
 {
@@ -109,7 +109,7 @@ rnd_mem(int iters, int64_t limit, int64_t far)
 {
 	Layout l;
 	int64_t size = 1;
-	int ndim = (int)rnd_in(1, 3);
+	int ndim = (int)rnd_in(1, 3), d;
 
 	layout_init(&l, ndim);
 	for (int i = (int)rnd_in(1, iters); i > 0; i--) {
@@ -118,7 +118,8 @@ rnd_mem(int iters, int64_t limit, int64_t far)
 		if (size * e > limit)
 			continue;
 		size *= e;
-		layout_push(&l, (int)rnd_in(0, ndim - 1), e, rnd_in(0, far), AX_mem);
+		d = (int)rnd_in(0, ndim - 1);
+		layout_push(&l, d, e, rnd_in(0, far), AX_mem);
 	}
 	return l;
 }
