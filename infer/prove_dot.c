@@ -1,0 +1,277 @@
+/* prove_dot.c - products and reductions: every term exactly once, in the registers that the instruction reads.
+ *
+ * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m16n8k16 / m16n8k8 / m16n8k32 / m8n8k16".
+ * g = lane / 4, q = lane % 4. */
+#include "infer/prove.h"
+#include "infer/instr.h"
+#include <string.h>
+
+typedef struct RowCol {
+	int r, c;
+} RowCol;
+
+/* Element i of a lane's fragment: A (which 0) as (m, k), B (1) as (k, n), C (2) as (m, n). */
+static RowCol
+fragment(const Instr *in, int which, int lane, int i)
+{
+	int g = lane / 4, q = lane % 4;
+	int word = in->k == 32 || in->m == 8 ? 4 : 2; /* elements of A and B in a register */
+
+	if (which == 2)
+		return (RowCol){ g + (i >= 2 ? 8 : 0), 2 * q + i % 2 };
+	if (which == 1)
+		return (RowCol){ q * word + i % word + (i >= word ? 4 * word : 0), g };
+	/* A: words go rows g, g + 8, then the upper half of k;  m8 has one word */
+	return (RowCol){ g + (i / word % 2 && in->m == 16 ? 8 : 0),
+		         q * word + i % word + (i >= 2 * word ? 4 * word : 0) };
+}
+
+static int
+fragment_size(const Instr *in, int which)
+{
+	return (which == 0 ? in->m * in->k : which == 1 ? in->k * in->n : in->m * in->n) / WARP_SIZE;
+}
+
+/* Registers of one operand for the instance whose first element is (r0, c0) in thread 0; then every lane of
+ * every warp must have the formula's elements there, from a base that is returned per warp. */
+static bool
+instance(Prove *p, const Op *o, const Instr *in, int which, int64_t r0, int64_t c0, int64_t (*base)[2],
+         int64_t *used)
+{
+	const Val *v = which < 2 ? o->in[which] : o->out[0];
+	const Held *h = held_of(p, v);
+	const Type *t = &v->type;
+	int packed = 32 / dtype_info[t->dtype].bits; /* elements of a register, in order */
+	int64_t first = -1;
+
+	for (int i = 0; i < fragment_size(in, which); i++) {
+		RowCol z = fragment(in, which, 0, i);
+		int64_t c[2] = { r0 + z.r, c0 + z.c };
+		int64_t reg = reg_of(h, coord_elem(t, c));
+		if (reg < 0)
+			return wrong(p, 0, 0, "operand %d: %s is not in lane 0", which,
+			             elem_text(p, t, coord_elem(t, c)));
+		if (i % packed == 0)
+			first = reg;
+		if (first % packed || reg != first + i % packed)
+			return wrong(p, 0, reg, "operand %d: element %d of the fragment is not packed with its "
+			             "neighbours", which, i);
+		used[reg]++;
+		for (int th = 0; th < p->threads; th++) {
+			RowCol f = fragment(in, which, th % WARP_SIZE, i);
+			int64_t *b = base[th / WARP_SIZE], have[2];
+			elem_coord(t, h->elem[th * h->regs + reg], have);
+			if (i == 0 && th % WARP_SIZE == 0) {
+				b[0] = have[0] - f.r;
+				b[1] = have[1] - f.c;
+			}
+			if (have[0] != b[0] + f.r || have[1] != b[1] + f.c)
+				return wrong(p, th, reg, "operand %d has %s where %s reads (%lld,%lld)", which,
+				             elem_text(p, t, h->elem[th * h->regs + reg]), in->name,
+				             (long long)(b[0] + f.r), (long long)(b[1] + f.c));
+		}
+	}
+	return true;
+}
+
+/* All k of one tile of C: bases agree, and k is covered once. */
+static bool
+along_k(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int64_t (*c)[2], int64_t *ua,
+        int64_t *ub)
+{
+	int64_t k = o->in[0]->type.shape[1];
+	int warps = p->threads / WARP_SIZE;
+	int64_t (*a)[2] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
+	int64_t (*b)[2] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
+
+	if (k % in->k)
+		return wrong(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
+		             (long long)k);
+	for (int64_t k0 = 0; k0 < k; k0 += in->k) {
+		if (!instance(p, o, in, 0, m0, k0, a, ua) || !instance(p, o, in, 1, k0, n0, b, ub))
+			return false;
+		for (int w = 0; w < warps; w++)
+			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] != b[w][0] || a[w][1] != k0)
+				return wrong(p, w * WARP_SIZE, 0, "a product of A at (%lld,%lld) and B at "
+				             "(%lld,%lld) is added to C at (%lld,%lld)",
+				             (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
+				             (long long)b[w][1], (long long)c[w][0], (long long)c[w][1]);
+	}
+	return true;
+}
+
+static void
+prove_mma(Prove *p, const Op *o, const Instr *in)
+{
+	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	const Type *t = &o->out[0]->type;
+	int64_t (*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
+	int64_t *uc, *ua, *ub;
+
+	if (!hc || !ha || !hb)
+		return;
+	uc = NEWN(p->arena, int64_t, hc->regs);
+	ua = NEWN(p->arena, int64_t, ha->regs);
+	ub = NEWN(p->arena, int64_t, hb->regs);
+	for (int64_t r = 0; r < hc->regs; r++) {
+		int64_t c[2];
+		elem_coord(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
+		if (c[0] % in->m || c[1] % in->n)
+			continue;
+		if (!instance(p, o, in, 2, c[0], c[1], base, uc) ||
+		    !along_k(p, o, in, c[0], c[1], base, ua, ub))
+			return;
+	}
+	for (int64_t r = 0; r < hc->regs; r++)
+		if (uc[r] != 1) {
+			wrong(p, 0, r, "this part of the result is made %lld times", (long long)uc[r]);
+			return;
+		}
+}
+
+/* Without tensor cores a lane needs, for each of its results, all of the row and the column. */
+static void
+prove_fma(Prove *p, const Op *o)
+{
+	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	int64_t k = o->in[0]->type.shape[1];
+
+	if (!hc || !ha || !hb)
+		return;
+	for (int64_t r = 0; r < hc->regs; r++)
+		for (int64_t x = 0; x < k; x++) {
+			int64_t c[2], ca[2], cb[2], ra, rb;
+			elem_coord(&o->out[0]->type, hc->elem[r], c);
+			ca[0] = c[0];
+			ca[1] = cb[0] = x;
+			cb[1] = c[1];
+			ra = reg_of(ha, coord_elem(&o->in[0]->type, ca));
+			rb = reg_of(hb, coord_elem(&o->in[1]->type, cb));
+			for (int t = 0; t < p->threads; t++) {
+				int64_t m[2];
+				elem_coord(&o->out[0]->type, hc->elem[t * hc->regs + r], m);
+				ca[0] = m[0];
+				cb[1] = m[1];
+				if (ra < 0 || rb < 0 ||
+				    ha->elem[t * ha->regs + ra] != coord_elem(&o->in[0]->type, ca) ||
+				    hb->elem[t * hb->regs + rb] != coord_elem(&o->in[1]->type, cb)) {
+					wrong(p, t, r, "k = %lld of %s is not at hand", (long long)x,
+					      elem_text(p, &o->out[0]->type, hc->elem[t * hc->regs + r]));
+					return;
+				}
+			}
+		}
+}
+
+static void
+alike(Prove *p, const Val *x, const Val *y)
+{
+	const Held *a = held_of(p, x), *b = held_of(p, y);
+
+	if (a && b && (a->regs != b->regs ||
+	               memcmp(a->elem, b->elem, sizeof *a->elem * (size_t)(p->threads * a->regs))))
+		wrong(p, -1, 0, "the accumulator goes in as %s and comes out as %s",
+		      layout_print(p->arena, x->type.layout), layout_print(p->arena, y->type.layout));
+}
+
+void
+prove_dot(Prove *p, const Op *o)
+{
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+
+	alike(p, o->in[2], o->out[0]);
+	if (!in)
+		wrong(p, -1, 0, "no instruction was chosen");
+	else if (in->kind == IK_mma &&
+	         (in->ab != o->in[0]->type.dtype || in->ab != o->in[1]->type.dtype ||
+	          in->acc != o->out[0]->type.dtype || !instr_on(in, p->k->unit->target)))
+		wrong(p, -1, 0, "%s does not multiply these types on %s", in->name, p->k->unit->target->name);
+	else if (in->kind == IK_mma)
+		prove_mma(p, o, in);
+	else
+		prove_fma(p, o);
+}
+
+/* Transposes and broadcasts rename registers: the register that is right for lane 0 is right for all. */
+static int64_t
+source_elem(const Op *o, int64_t elem)
+{
+	const Type *to = &o->out[0]->type, *from = &o->in[0]->type;
+	int64_t c[DIM_MAX] = { 0 }, s[DIM_MAX] = { 0 };
+
+	if (o->code == O_reshape)
+		return elem; /* extents of 1 come and go: row-major numbers stay */
+	elem_coord(to, elem, c);
+	for (int d = 0; d < to->rank; d++)
+		if (o->code == O_transpose)
+			s[o->imm[d]] = c[d];
+		else
+			s[d] = from->shape[d] == 1 ? 0 : c[d];
+	return coord_elem(from, s);
+}
+
+void
+prove_regmap(Prove *p, const Op *o)
+{
+	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
+
+	if (!to || !from)
+		return;
+	for (int64_t r = 0; r < to->regs; r++) {
+		int64_t q = reg_of(from, source_elem(o, to->elem[r]));
+		for (int t = 0; t < p->threads; t++) {
+			int64_t want = source_elem(o, to->elem[t * to->regs + r]);
+			if (q < 0 || from->elem[t * from->regs + q] != want) {
+				wrong(p, t, r, "the operand's %s is not at hand", elem_text(p, &o->in[0]->type, want));
+				return;
+			}
+		}
+	}
+}
+
+/* Terms that meet in one result register: own registers first, then lanes that differ only in digits of the
+ * reduced dim, then warps.  Together they are the whole row, each term once. */
+void
+prove_reduce(Prove *p, const Op *o)
+{
+	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
+	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
+	const Layout *l = o->in[0]->type.layout;
+	int d = (int)o->imm[0];
+	int64_t mask[2] = { 0, 0 };
+	uint8_t *seen = NEWN(p->arena, uint8_t, t->shape[d]);
+
+	if (!to || !from)
+		return;
+	for (int i = l->first[d]; i < l->first[d + 1]; i++) /* digits that are summed away */
+		if (l->it[i].axis == AX_lane || l->it[i].axis == AX_warp)
+			mask[l->it[i].axis == AX_warp] += (l->it[i].extent - 1) * l->it[i].stride;
+	for (int th = 0; th < p->threads; th++)
+		for (int64_t r = 0; r < to->regs; r++) {
+			int64_t want = to->elem[th * to->regs + r];
+
+			memset(seen, 0, (size_t)t->shape[d]);
+			for (int x = 0; x < p->threads; x++) {
+				int64_t lane = (x ^ th) % WARP_SIZE, warp = x / WARP_SIZE ^ th / WARP_SIZE;
+				if (lane & ~mask[0] || (warp && !mask[1]) ||
+				    to->elem[x * to->regs + r] != want ||
+				    (warp & ~mask[1] && (mask[1] & (mask[1] + 1)) == 0))
+					continue;
+				for (int64_t q = 0; q < from->regs; q++) {
+					int64_t c[DIM_MAX] = { 0 }, i;
+					elem_coord(t, from->elem[x * from->regs + q], c);
+					i = c[d];
+					c[d] = 0;
+					if (coord_elem(rt, c) != want)
+						continue;
+					seen[i]++;
+				}
+			}
+			for (int64_t i = 0; i < t->shape[d]; i++)
+				if (seen[i] != 1) {
+					wrong(p, th, r, "term %lld of result %s comes %d times", (long long)i,
+					      elem_text(p, rt, want), seen[i]);
+					return;
+				}
+		}
+}

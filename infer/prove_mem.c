@@ -1,0 +1,301 @@
+/* prove_mem.c - loads, stores and copies: every element moves from its address to its register or the other
+ * way, and every written element is written once. */
+#include "infer/prove.h"
+#include "infer/instr.h"
+#include <string.h>
+
+/* One side of an access: where an element of the view lies. */
+typedef struct Side {
+	const Val *mem;
+	bool shared;
+	const Layout *layout; /* shared: of the alloc */
+	int dim_of[DIM_MAX];  /* view dim -> alloc dim */
+	int unit;             /* global: the contiguous view dim, -1 none */
+} Side;
+
+static bool
+side_of(Prove *p, Val *mem, Side *s)
+{
+	const Val *v = mem;
+
+	memset(s, 0, sizeof *s);
+	s->mem = mem;
+	s->shared = mem->type.space == S_shared;
+	for (int d = 0; d < mem->type.rank; d++)
+		s->dim_of[d] = d;
+	s->unit = mem->def ? view_unit_dim(p->k, mem->def) : mem->type.rank - 1;
+	for (; s->shared && v->def && v->def->code == O_view; v = v->def->in[0])
+		for (int d = 0; d < mem->type.rank; d++) {
+			int at = -1, kept = -1;
+			while (kept < s->dim_of[d])
+				kept += !(v->def->imm[0] >> ++at & 1);
+			s->dim_of[d] = at;
+		}
+	s->layout = v->type.layout;
+	if (s->shared && !s->layout)
+		return wrong(p, -1, 0, "the shared tile has no layout");
+	return true;
+}
+
+static int64_t
+shared_at(const Side *s, const int64_t *c)
+{
+	int64_t root[DIM_MAX] = { 0 };
+
+	for (int d = 0; d < s->mem->type.rank; d++)
+		root[s->dim_of[d]] = c[d];
+	return mem_offset(s->layout, root);
+}
+
+/* Elements e[0..n) are neighbours in memory, in this order, and the first is aligned to all of them. */
+static bool
+neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, int n)
+{
+	int64_t first[DIM_MAX] = { 0 }, c[DIM_MAX] = { 0 };
+	const Type *t = &s->mem->type;
+
+	if (n == 1)
+		return true;
+	elem_coord(t, e[0], first);
+	for (int i = 0; i < n; i++) {
+		bool ok;
+		elem_coord(t, e[i], c);
+		if (s->shared) {
+			ok = shared_at(s, c) == shared_at(s, first) + i && shared_at(s, first) % n == 0;
+		} else {
+			ok = s->unit >= 0 && c[s->unit] == first[s->unit] + i && first[s->unit] % n == 0;
+			for (int d = 0; d < t->rank; d++)
+				ok = ok && (d == s->unit || c[d] == first[d]);
+		}
+		if (!ok)
+			return wrong(p, thread, reg, "an access of %d elements takes %s and %s, which are not "
+			             "neighbours in memory", n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
+	}
+	return true;
+}
+
+static bool
+vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
+{
+	if (vec < 1 || h->regs % vec)
+		return wrong(p, -1, 0, "%lld registers are not whole accesses of %d", (long long)h->regs, vec);
+	for (int t = 0; t < p->threads; t++)
+		for (int64_t r = 0; r < h->regs; r += vec)
+			if ((!write || h->acts[t]) &&
+			    !neighbours(p, s, t, r, &h->elem[t * h->regs + r], vec))
+				return false;
+	return true;
+}
+
+/* Bits of an access: what the row's name promises is what vec elements take. */
+static bool
+width(Prove *p, const Op *o, int bits)
+{
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	int want = o->pick ? o->pick->vec * bits : 0;
+
+	if (!in)
+		return wrong(p, -1, 0, "no instruction was chosen");
+	if (in->bits != (want < 8 ? 8 : want))
+		return wrong(p, -1, 0, "%s moves %d bits, not %d elements of %d", in->name, in->bits,
+		             o->pick->vec, bits);
+	if (!instr_on(in, p->k->unit->target))
+		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
+	return true;
+}
+
+/* ldmatrix (PTX ISA 9.7.14.5.15): lane 8j + r of matrix j gives the address of its row r, 16 bytes.  Without
+ * .trans lane l receives the 32 bits at row l/4, byte 4 (l % 4); with it the two 16-bit elements of rows
+ * 2 (l % 4) and the next, column l/4. */
+static void
+prove_ldmatrix(Prove *p, const Op *o, const Instr *in, const Side *s)
+{
+	const Type *t = &o->out[0]->type;
+	int bits = dtype_info[t->dtype].bits, per_row = 128 / bits, per_word = 32 / bits;
+	const Held *h = held_of(p, o->out[0]);
+	const Held *m = o->pick->map ? spell(p, o->pick->map, t, false) : NULL;
+	int nmat = in->bits / 32;
+
+	if (!o->pick->map)
+		wrong(p, -1, 0, "nothing says which lane addresses which row");
+	if (!h || !m || !vectors(p, s, m, per_row, false))
+		return;
+	for (int w = 0; w < p->threads; w += WARP_SIZE)
+		for (int64_t i = 0; i < m->regs / per_row; i++)
+			for (int j = 0; j < nmat; j++) {
+				int64_t word = -1;
+				for (int l = 0; l < WARP_SIZE; l++)
+					for (int e = 0; e < per_word; e++) {
+						int row = in->trans ? 2 * (l % 4) + e : l / 4;
+						int col = in->trans ? l / 4 : per_word * (l % 4) + e;
+						int64_t got = m->elem[(w + 8 * j + row) * m->regs + i * per_row + col];
+						int64_t reg;
+						if (l == 0 && e == 0)
+							word = reg_of(h, m->elem[(8 * j) * m->regs + i * per_row]);
+						reg = word + e;
+						if (word < 0 || h->elem[(w + l) * h->regs + reg] != got) {
+							wrong(p, w + l, reg, "ldmatrix delivers %s, the layout says %s",
+							      elem_text(p, t, got),
+							      word < 0 ? "elsewhere" : elem_text(p, t,
+							              h->elem[(w + l) * h->regs + reg]));
+							return;
+						}
+					}
+			}
+	if (m->regs / per_row * nmat * per_word != h->regs)
+		wrong(p, -1, 0, "%lld registers, but the instances deliver %lld", (long long)h->regs,
+		      (long long)(m->regs / per_row * nmat * per_word));
+}
+
+void
+prove_load(Prove *p, const Op *o)
+{
+	Side s;
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Held *h;
+
+	if (!side_of(p, o->in[0], &s))
+		return;
+	if (in && in->kind == IK_ldmatrix) {
+		prove_ldmatrix(p, o, in, &s);
+		return;
+	}
+	h = held_of(p, o->out[0]);
+	if (h && width(p, o, dtype_info[o->out[0]->type.dtype].bits))
+		vectors(p, &s, h, o->pick->vec, false);
+}
+
+/* Every element by exactly one acting thread. */
+static void
+once(Prove *p, const Type *t, const Held *h)
+{
+	int64_t n = type_size(t);
+	int *count = NEWN(p->arena, int, n);
+
+	for (int i = 0; i < p->threads; i++)
+		for (int64_t r = 0; h->acts[i] && r < h->regs; r++)
+			if (h->elem[i * h->regs + r] >= 0)
+				count[h->elem[i * h->regs + r]]++;
+	for (int64_t e = 0; e < n; e++)
+		if (count[e] != 1) {
+			wrong(p, -1, 0, "element %s is written %d times", elem_text(p, t, e), count[e]);
+			return;
+		}
+}
+
+void
+prove_store(Prove *p, const Op *o)
+{
+	Side s;
+	const Held *h = held_of(p, o->in[0]);
+
+	if (!h || !side_of(p, o->in[1], &s) || !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
+	    !vectors(p, &s, h, o->pick->vec, true))
+		return;
+	once(p, &o->in[0]->type, h);
+}
+
+void
+prove_copy(Prove *p, const Op *o)
+{
+	Side from, to;
+	const Type *t = &o->in[1]->type;
+	const Held *h = o->pick && o->pick->map ? spell(p, o->pick->map, t, false) : NULL;
+
+	if (!h) {
+		wrong(p, -1, 0, "the copy has no task mapping");
+		return;
+	}
+	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
+	    !width(p, o, dtype_info[t->dtype].bits) || !vectors(p, &from, h, o->pick->vec, true) ||
+	    !vectors(p, &to, h, o->pick->vec, true))
+		return;
+	once(p, t, h);
+}
+
+/* A memory layout gives every element its own address. */
+static bool
+injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
+{
+	int64_t n = type_size(t), room = bytes >= 0 ? bytes * 8 / dtype_info[t->dtype].bits : 4 * n + 64;
+	uint8_t *taken = NEWN(p->arena, uint8_t, room);
+
+	for (int64_t e = 0; e < n; e++) {
+		int64_t c[DIM_MAX] = { 0 }, at;
+		elem_coord(t, e, c);
+		at = mem_offset(l, c);
+		if (at < 0 || at >= room)
+			return wrong(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
+			             elem_text(p, t, e), (long long)at);
+		if (taken[at])
+			return wrong(p, -1, 0, "element %s shares its address with another", elem_text(p, t, e));
+		taken[at] = 1;
+	}
+	return true;
+}
+
+void
+prove_alloc(Prove *p, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (t->layout)
+		injective(p, t->layout, t, -1);
+	else
+		wrong(p, -1, 0, "the shared tile has no layout");
+}
+
+/* Through shared memory: both sides touch the staging tile in whole accesses. */
+static void
+prove_staged(Prove *p, const Op *o, const Held *from, const Held *to)
+{
+	const Type *t = &o->out[0]->type;
+	Val stage = { .type = *t };
+	Side s = { .mem = &stage, .shared = true, .layout = o->pick->scratch };
+
+	for (int d = 0; d < t->rank; d++)
+		s.dim_of[d] = d;
+	if (!s.layout) {
+		wrong(p, -1, 0, "no staging tile");
+		return;
+	}
+	if (injective(p, s.layout, t, o->pick->scratch_bytes) && vectors(p, &s, from, o->pick->vec, true) &&
+	    vectors(p, &s, to, o->pick->vec2, false))
+		once(p, t, from);
+}
+
+void
+prove_convert(Prove *p, const Op *o)
+{
+	const Held *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
+	const char *how = o->pick ? o->pick->inst : NULL;
+	const Type *t = &o->out[0]->type;
+
+	if (!from || !to)
+		return;
+	if (!how) {
+		wrong(p, -1, 0, "no way was chosen");
+		return;
+	}
+	if (!strcmp(how, "shared")) {
+		prove_staged(p, o, from, to);
+		return;
+	}
+	for (int64_t r = 0; r < to->regs; r++) {
+		int64_t fixed = reg_of(from, to->elem[r]);
+		for (int i = 0; i < p->threads; i++) {
+			int64_t want = to->elem[i * to->regs + r];
+			bool there = false;
+			int first = !strcmp(how, "shuffle") ? i / WARP_SIZE * WARP_SIZE : i;
+			int last = !strcmp(how, "shuffle") ? first + WARP_SIZE : i + 1;
+			for (int j = first; j < last && !there; j++)
+				for (int64_t q = 0; q < from->regs && !there; q++)
+					there = from->elem[j * from->regs + q] == want &&
+					        (strcmp(how, "rename") || q == fixed);
+			if (!there) {
+				wrong(p, i, r, "a %s cannot bring %s here", how, elem_text(p, t, want));
+				return;
+			}
+		}
+	}
+}
