@@ -175,17 +175,20 @@ check-%:
 	@$(MAKE) $(LIBA) $(part_src:%.c=$B/%) $(if $(part_sh),$B/hexc)
 	@$(RUNTESTS) $(part_src) $(part_sh)
 
-# LLVM, the C++ library and what LLVM needs are linked in; libc stays outside, since the CUDA driver
+# LLVM, the C++ library, cJSON and what LLVM needs are linked in; libc stays outside, since the CUDA driver
 # is opened at run time.  Libraries that nothing refers to are left out by the linker.
 S := build-static
 STATIC_LIBS = $(call llvm,--link-static --ldflags --libs nvptx passes) \
-	-l:libstdc++.a -l:libzstd.a -l:libz.a -Wl,--as-needed -lcjson -lm -ldl -lrt -static-libgcc
+	-l:libstdc++.a -l:libzstd.a -l:libz.a $S/libcjson.a -Wl,--as-needed -lm -ldl -lrt -static-libgcc
 
 static:
 	@$(BOOTSTRAP) static
 	@$(MAKE) $S/hexc
 
-$S/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
+$S/libcjson.a:
+	@CC="$(CC)" scripts/static-cjson $S
+
+$S/hexc: $(CLI_OBJ) $(LIBA) $S/libcjson.a $B/llvm
 	@mkdir -p $(@D)
 	$(call say,link  $@)
 	$Q$(CC) $(CFLAGS) -s -pthread -Wl,--gc-sections -Wl,--exclude-libs,ALL $(LDFLAGS) $(CLI_OBJ) $(LIBA) \
