@@ -53,6 +53,8 @@ judge(Verdict *v, const Tensor *t, const unsigned char *data, const Each *w)
 	v->n++;
 	if (same(t, data, w->at))
 		return;
+	if (err == 0) /* integers that differ where doubles do not */
+		err = 1;
 	if (!(err <= v->abs)) { /* NaN and infinity are large */
 		v->abs = isnan(err) ? (double)INFINITY : err;
 		copy_index(v->at, w);

@@ -172,17 +172,16 @@ unknown_if_differs(Twin *t, const Site *s)
 
 /* What one approximation may miss: relative, and relative for each unit of |x|.  PTX ISA, "Floating Point
  * Instructions": ex2.approx 2^-22, lg2.approx 2^-22 absolute around 1 and relative elsewhere, rsqrt.approx
- * 2^-22.9, tanh.approx 2^-11.  exp(x) is ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result.
- * One bit of slack on each; half types are computed in f32 or with their own rounding on top. */
+ * 2^-22.9, tanh.approx 2^-11 (for half types only; f32 takes a polynomial or two roundings of ex2).  exp(x) is
+ * ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result.  One bit of slack on each; half types are
+ * computed in f32 and rounded once more. */
 static void
-approx(OpCode code, double *rel, double *per_x)
+approx(OpCode code, DType d, double *rel, double *per_x)
 {
 	*rel = ldexp(1, -21);
-	*per_x = 0;
-	if (code == O_exp || code == O_exp2)
-		*per_x = ldexp(1, -23);
+	*per_x = code == O_exp ? ldexp(1, -23) : 0;
 	if (code == O_tanh)
-		*rel = ldexp(1, -10);
+		*rel = ldexp(1, dtype_info[d].bits < 32 ? -10 : -20);
 }
 
 /* f(x + ex) - f(x - ex) for a rising f, lower ends cut at `floor_at` */
@@ -210,7 +209,7 @@ function(Twin *t, const Site *s)
 		e = bound_if_positive(t, ex, rising(t, s, code, ex, code == O_log || code == O_sqrt));
 	if (code == O_sqrt) /* correctly rounded */
 		return bound_rounded(t, s, ex ? e : NULL);
-	approx(code, &rel, &per_x);
+	approx(code, d, &rel, &per_x);
 	m = ADD(ABS(bound_f64(t, s->r)), e);
 	if (code == O_log)
 		m = MAX(m, NUM(1));

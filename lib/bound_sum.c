@@ -38,12 +38,11 @@ spread(Twin *t, Val *x, const Val *like)
 }
 
 /* Any order of adding `terms` numbers whose magnitudes sum to `size`; exact when they are integers (fraction
- * 0) with a sum that the type holds. */
+ * 0) with a sum that the accumulator's type d holds. */
 static Val *
-order(Twin *t, const Site *s, Val *size, Val *frac, double terms)
+order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 {
-	DType d = s->r->type.dtype;
-	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, true)));
+	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, d == D_f32)));
 	Val *most = NUM(ldexp(1, dtype_info[d].man + 1));
 	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
 
@@ -54,6 +53,8 @@ order(Twin *t, const Site *s, Val *size, Val *frac, double terms)
 Val *
 bound_sum(Twin *t, const Site *s)
 {
+	/* half types are added up in f32 and rounded once */
+	DType acc = dtype_info[s->r->type.dtype].bits < 32 ? D_f32 : s->r->type.dtype;
 	int dim = (int)s->o->imm[0];
 	double terms = (double)s->x[0]->type.shape[dim];
 	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;
@@ -66,7 +67,7 @@ bound_sum(Twin *t, const Site *s)
 		size = ADD(size, ex);
 		frac = ADD(frac, ex);
 	}
-	return bound_rounded(t, s, bound_add(t, ex, order(t, s, size, frac, terms)));
+	return bound_rounded(t, s, bound_add(t, ex, order(t, s, acc, size, frac, terms)));
 }
 
 static Val *
@@ -94,5 +95,5 @@ bound_dot(Twin *t, const Site *s)
 	frac = spread(t, bound_reduce(t, O_reduce_max, fraction(t, s->x[0]), 1), s->r);
 	frac = ADD(frac, spread(t, bound_reduce(t, O_reduce_max, fraction(t, s->x[1]), 0), s->r));
 	frac = bound_add(t, ADD(frac, fraction(t, s->x[2])), e);
-	return bound_rounded(t, s, bound_add(t, e, order(t, s, size, frac, terms)));
+	return bound_rounded(t, s, bound_add(t, e, order(t, s, s->r->type.dtype, size, frac, terms)));
 }
