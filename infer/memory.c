@@ -28,6 +28,8 @@ view_dims(Val *v, int *dim_of)
 	return v;
 }
 
+static const ViewFact *view_fact(const Solve *s, const Op *view);
+
 /* The view dim along which memory is contiguous, -1 none. */
 static int
 unit_dim(const Solve *s, Val *mem)
@@ -36,7 +38,7 @@ unit_dim(const Solve *s, Val *mem)
 	Val *root;
 
 	if (mem->type.space == S_global)
-		return mem->def ? view_unit_dim(s->k, mem->def) : mem->type.rank - 1;
+		return mem->def ? view_fact(s, mem->def)->unit : mem->type.rank - 1;
 	root = view_dims(mem, dim_of);
 	for (int d = 0; d < mem->type.rank; d++)
 		if (dim_of[d] == s->unit[root->id])
@@ -69,37 +71,58 @@ reg_run(const Layout *l, int dim)
 	return run & -run;
 }
 
-/* Start of a view in the contiguous dim, and whether an access of `vec` there can straddle the edge. */
-static bool
-straddles(const Solve *s, const Op *view, int dim, int64_t vec)
+/* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the tensor
+ * ends at multiples of it. */
+static int64_t
+edge_vec(const Solve *s, const Op *view, int dim, int64_t cap)
 {
 	int dim_of[DIM_MAX];
 	Val *root = view_dims(view->out[0], dim_of);
 	const Param *p = val_param(s->k, root);
 	int rd = dim_of[dim];
+	int64_t size, start;
 
-	if (vec == 1 || view_in_bounds(s->k, view, dim))
-		return false;
+	if (view_in_bounds(s->k, view, dim))
+		return cap;
 	if (!p || view->in[0] != root)
-		return true;
-	return val_fact(s->k, p->size[rd]).mult % vec || val_fact(s->k, view->in[1 + rd]).mult % vec;
+		return 1;
+	size = val_fact(s->k, p->size[rd]).mult;
+	start = val_fact(s->k, view->in[1 + rd]).mult;
+	while (cap > 1 && (size % cap || start % cap))
+		cap /= 2;
+	return cap;
+}
+
+/* What the facts say of a view of global memory, asked once. */
+static const ViewFact *
+view_fact(const Solve *s, const Op *view)
+{
+	ViewFact *f = &s->view[view->out[0]->id];
+	int64_t cap = 128 / bits_of(view->out[0]);
+
+	if (f->known)
+		return f;
+	f->known = true;
+	f->unit = view_unit_dim(s->k, view);
+	f->vec = 1;
+	if (f->unit >= 0) {
+		f->vec = view_align(s->k, view, cap);
+		cap = edge_vec(s, view, f->unit, cap);
+		if (f->vec > cap)
+			f->vec = cap;
+	}
+	return f;
 }
 
 int64_t
-global_vec(const Solve *s, const Op *view, int dim, int64_t run, int bits)
+global_vec(const Solve *s, const Op *view, int dim, int64_t run)
 {
-	int64_t cap = 128 / bits, vec = run & -run, align;
+	int64_t vec = run & -run;
+	const ViewFact *f = view ? view_fact(s, view) : NULL;
 
-	if (!view || view_unit_dim(s->k, view) != dim)
+	if (!f || f->unit != dim)
 		return 1;
-	if (vec > cap)
-		vec = cap;
-	align = view_align(s->k, view, vec);
-	if (vec > align)
-		vec = align;
-	while (vec > 1 && straddles(s, view, dim, vec))
-		vec /= 2;
-	return vec;
+	return vec < f->vec ? vec : f->vec;
 }
 
 /* Elements that a run along the contiguous dim of a shared view may span: what divides the row, and where
@@ -393,7 +416,7 @@ load_global(Solve *s, Op *o)
 {
 	const Layout *l = s->sol->val[o->out[0]->id];
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
-	int64_t vec = unit < 0 ? 1 : global_vec(s, o->in[0]->def, unit, reg_run(l, unit), bits);
+	int64_t vec = unit < 0 ? 1 : global_vec(s, o->in[0]->def, unit, reg_run(l, unit));
 
 	s->sol->pick[o->id] = pick_new(s, row(IK_ld_global, (int)vec * bits, false), vec);
 }
@@ -409,7 +432,7 @@ store_layout(Solve *s, Op *o, Layout *l)
 	int64_t vec;
 
 	memory_order(s, o->in[1], order);
-	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]], bits_of(o->in[0]));
+	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]]);
 	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
@@ -430,7 +453,7 @@ select_store(Solve *s, Op *o)
 	}
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)
-		vec = global ? global_vec(s, o->in[1]->def, unit, vec, bits) : shared_vec(s, o->in[1], vec);
+		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
 	if (vec * bits < 8) {
 		s->why = arena_printf(s->arena, "a %s element cannot be stored on its own: rows must start at a "
 		                                "byte boundary and be spread in whole bytes",
@@ -454,7 +477,7 @@ select_copy(Solve *s, Op *o)
 	memory_order(s, o->in[0], order);
 	if (unit == order[0] && t->rank)
 		vec = shared_vec(s, o->in[1],
-		                 global_vec(s, o->in[0]->def, unit, t->shape[unit], bits));
+		                 global_vec(s, o->in[0]->def, unit, t->shape[unit]));
 	if (vec * bits < 8) {
 		s->why = arena_printf(s->arena,
 		                      "rows of %s cannot be copied in whole bytes: assume that the last "

@@ -28,6 +28,30 @@ wake(Solve *s, Val *v)
 	}
 }
 
+/* Whose demand does `who` pass on?  Dots and accesses speak for themselves, other ops for a value they
+ * touch. */
+static const Op *
+first_cause(const Solve *s, const Op *who)
+{
+	const Block *body = who->blk[0];
+
+	if (who->code == O_dot || who->code == O_load || who->code == O_store)
+		return who;
+	for (int i = 0; i < who->nout; i++)
+		if (s->sol->origin[who->out[i]->id])
+			return s->sol->origin[who->out[i]->id];
+	for (int i = 0; body && i < body->narg; i++)
+		if (s->sol->origin[body->arg[i]->id])
+			return s->sol->origin[body->arg[i]->id];
+	for (int i = 0; body && i < body->last->nin; i++)
+		if (s->sol->origin[body->last->in[i]->id])
+			return s->sol->origin[body->last->in[i]->id];
+	for (int i = 0; i < who->nin; i++)
+		if (s->sol->origin[who->in[i]->id])
+			return s->sol->origin[who->in[i]->id];
+	return who;
+}
+
 bool
 give(Solve *s, Val *v, const Layout *l, const Op *who)
 {
@@ -39,7 +63,7 @@ give(Solve *s, Val *v, const Layout *l, const Op *who)
 	Layout *copy = NEW(s->arena, Layout);
 	*copy = *l;
 	s->sol->val[v->id] = copy;
-	s->sol->origin[v->id] = who;
+	s->sol->origin[v->id] = who ? first_cause(s, who) : NULL;
 	wake(s, v);
 	return true;
 }
@@ -127,7 +151,7 @@ anchor_access(Solve *s, Op *o)
 	memory_order(s, mem, order);
 	vec = t->rank ? t->shape[order[0]] : 1;
 	if (mem->type.space == S_global)
-		vec = global_vec(s, mem->def, order[0], vec, bits);
+		vec = global_vec(s, mem->def, order[0], vec);
 	else
 		while (vec * bits > 128 || (vec & (vec - 1)))
 			vec = vec % 2 ? 1 : vec / 2;

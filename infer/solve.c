@@ -115,6 +115,7 @@ setup(Solve *s, Kernel *k)
 	s->nuse = NEWN(s->arena, int, nv);
 	s->weight = NEWN(s->arena, double, no);
 	s->unit = NEWN(s->arena, int, nv);
+	s->view = NEWN(s->arena, ViewFact, nv);
 	s->dot = NEWN(s->arena, Op *, DOT_MAX);
 	s->queued = NEWN(s->arena, bool, no);
 	walk_block(s, k->body, 1);

@@ -61,6 +61,13 @@ typedef struct Use {
 	int i;
 } Use;
 
+/* Of a view of global memory: its contiguous dim (-1 none) and the widest access there. */
+typedef struct ViewFact {
+	bool known;
+	int unit;
+	int64_t vec;
+} ViewFact;
+
 /* What the search knows of the kernel: fixed while it runs. */
 typedef struct Solve {
 	Kernel *k;
@@ -72,6 +79,7 @@ typedef struct Solve {
 	Use **use;             /* [nval+1] */
 	int *nuse;
 	double *weight;        /* [nop+1] how often the op runs in a block (trip counts multiplied) */
+	ViewFact *view;        /* [nval+1] views of global memory, filled when asked */
 	int *unit;             /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **dot;
 	int ndot;
@@ -114,7 +122,8 @@ bool select_memory(Solve *s);
 Val *view_dims(Val *v, int *dim_of);
 /* Dims of a view, fastest memory first: by stride for global, by the alloc's order for shared. */
 void memory_order(const Solve *s, Val *view, int *order);
-int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run, int bits);
+/* Elements of one access along `dim` of a global view, for a run of `run` registers: alignment, edges. */
+int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run);
 /* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 
