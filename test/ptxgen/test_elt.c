@@ -89,7 +89,7 @@ try_ops(const char *type, const char *out, const char *const *op, int n, double 
 		put_row(&t, 100 + i + 20, out, i);
 	}
 	text_printf(&t, "    yield\n  }\n}\n");
-	ptx_compare(u, t.s, "N=1000", 3, tol);
+	ptx_compare(u, t.s, "N=1000", 1, tol);
 }
 
 static const char *const float_exact[] = { "add", "sub", "mul", "div", "min", "max", "neg",

@@ -1,0 +1,402 @@
+/* test_move.c - what moves elements about: loads, stores, copies, conversions, reductions, broadcasts and
+ * transposes with random layouts, simulator against tile interpreter. */
+#include "test/ir/util_ir.h"
+#include "test/ptxgen/util_ptx.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 120 };
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+/* ---- random layouts -------------------------------------------------------------------------------------- */
+
+/* A tile of 2^r x 2^c elements; each bit of its coordinates is a bit of a register number, a lane or a warp. */
+typedef struct Bits {
+	int n[2];             /* bits of the two dims */
+	uint8_t axis[2][8];   /* Axis */
+	uint8_t bit[2][8];    /* of the place on that axis */
+	int nreg, nlane, nwarp;
+	uint8_t lane_used[5], warp_used[5];
+} Bits;
+
+static int
+pick_free(uint32_t *seed, const uint8_t *used, int n)
+{
+	int left = 0, at;
+
+	for (int i = 0; i < n; i++)
+		left += !used[i];
+	if (!left)
+		return -1;
+	at = (int)ptx_random(seed, (uint32_t)left);
+	for (int i = 0; i < n; i++)
+		if (!used[i] && at-- == 0)
+			return i;
+	return -1;
+}
+
+static void
+set_bit(Bits *b, int d, int i, Axis axis, int bit)
+{
+	b->axis[d][i] = (uint8_t)axis;
+	b->bit[d][i] = (uint8_t)bit;
+	if (axis == AX_lane)
+		b->lane_used[bit] = 1;
+	if (axis == AX_warp)
+		b->warp_used[bit] = 1;
+}
+
+/* The lowest `vec` bits of dim 1 are the lowest register bits.  `like`: keep its warp bits. */
+static void
+bits_random(Bits *b, uint32_t *seed, int r, int c, int vec, int nwarp, const Bits *like)
+{
+	memset(b, 0, sizeof *b);
+	b->n[0] = r;
+	b->n[1] = c;
+	b->nlane = 5;
+	b->nwarp = nwarp;
+	for (int i = 0; i < vec; i++)
+		set_bit(b, 1, i, AX_reg, b->nreg++);
+	for (int d = 0; like && d < 2; d++)
+		for (int i = 0; i < b->n[d]; i++)
+			if (like->axis[d][i] == AX_warp)
+				set_bit(b, d, i, AX_warp, like->bit[d][i]);
+	for (int n = r + c, at = (int)ptx_random(seed, (uint32_t)n), left = n; left > 0; left--, at++) {
+		int d = at % n < r ? 0 : 1, i = at % n - (d ? r : 0);
+		uint32_t want = ptx_random(seed, 8);
+		int bit = -1;
+
+		if ((d == 1 && i < vec) || b->axis[d][i] == AX_warp)
+			continue;
+		if (!like && want == 0 && (bit = pick_free(seed, b->warp_used, nwarp)) >= 0)
+			set_bit(b, d, i, AX_warp, bit);
+		else if (want < 6 && (bit = pick_free(seed, b->lane_used, 5)) >= 0)
+			set_bit(b, d, i, AX_lane, bit);
+		else
+			set_bit(b, d, i, AX_reg, b->nreg++);
+	}
+}
+
+static void
+bits_layout(const Bits *b, Layout *l)
+{
+	layout_init(l, 2);
+	for (int d = 0; d < 2; d++)
+		for (int i = 0; i < b->n[d]; i++)
+			layout_push(l, d, 2, (int64_t)1 << b->bit[d][i], (Axis)b->axis[d][i]);
+	for (int i = 0; i < 5; i++)
+		if (!b->lane_used[i])
+			layout_push_rep(l, 2, (int64_t)1 << i, AX_lane);
+	for (int i = 0; i < b->nwarp; i++)
+		if (!b->warp_used[i])
+			layout_push_rep(l, 2, (int64_t)1 << i, AX_warp);
+	layout_canon(l);
+}
+
+static const char *
+text_of(const Layout *l)
+{
+	return layout_print(u->arena, l);
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------------- */
+
+static const char *const types[] = { "f16", "f32", "i8", "u4", "i64", "bf16", "u16", "i32", "f64", "i4" };
+
+static int
+bits_of(const char *type)
+{
+	return dtype_info[dtype_find(type, strlen(type))].bits;
+}
+
+/* %1 A [rows, cols] of `in`, %2 C [orows, ocols] of `out`; sizes 1000 rows x 64 columns; %10 is 0, %11 the block's
+ * first row. */
+static void
+kernel_head(Text *t, const char *in, const char *out, int warps, int rows, int smem)
+{
+	text_printf(t,
+	            "kernel t {\n  warps %d\n  smem %d\n"
+	            "  param %%1.A tensor A : global %s[?, ?] read size %%3, %%6 stride %%6, %%7\n"
+	            "  param %%2.C tensor C : global %s[?, ?] written size %%3, %%6 stride %%6, %%7\n"
+	            "  param %%3.M size M : i64 mult 1 lo 1 hi 100000\n"
+	            "  grid {\n    %%4 = const imm 1 : i64\n    %%5 = const imm 2 : i64\n    yield %%5, %%4, %%4\n  }\n"
+	            "  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n    %%8 = block_id : i64\n"
+	            "    %%9 = const imm %d : i64\n    %%10 = const : i64\n    %%11 = mul %%8, %%9 : i64\n",
+	            warps, smem, in, out, rows);
+}
+
+static void
+kernel_load(Text *t, const char *type, int r, int c, const char *layout, int vec)
+{
+	int bits = bits_of(type) * vec;
+
+	text_printf(t,
+	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
+	            "    %%20 = load %%12 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec %d }\n",
+	            type, r, c, type, r, c, layout, bits < 8 ? 8 : bits, vec);
+}
+
+/* Store %id; nibbles are widened to bytes first. */
+static void
+kernel_store(Text *t, const char *type, int id, int r, int c, const char *layout)
+{
+	int bits = bits_of(type);
+
+	if (bits < 8) {
+		text_printf(t, "    %%90 = cast %%%d : reg %s[%d, %d] @{%s}\n", id,
+		            type[0] == 'u' ? "u8" : "i8", r, c, layout);
+		id = 90;
+		type = type[0] == 'u' ? "u8" : "i8";
+		bits = 8;
+	}
+	text_printf(t,
+	            "    %%91 = view %%2, %%11, %%10 : global %s[%d, %d]\n"
+	            "    store %%%d, %%91 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            type, r, c, id, bits);
+}
+
+static const char *
+stored_type(const char *type)
+{
+	return bits_of(type) >= 8 ? type : type[0] == 'u' ? "u8" : "i8";
+}
+
+typedef struct Shape {
+	uint32_t seed;
+	int r, c, w; /* log2 of rows, columns, warps */
+	const char *type;
+} Shape;
+
+static void
+shape_random(Shape *s, int round)
+{
+	s->seed = (uint32_t)round * 7919u + 17u;
+	s->r = (int)ptx_random(&s->seed, 6);
+	s->c = 2 + (int)ptx_random(&s->seed, 5);
+	s->w = (int)ptx_random(&s->seed, 3);
+	s->type = types[ptx_random(&s->seed, COUNT_OF(types))];
+}
+
+static const char *
+run_sizes(const Shape *s)
+{
+	/* the second block is ragged, or empty */
+	return arena_printf(u->arena, "M=%d", (1 << s->r) + (int)(s->seed % 3));
+}
+
+START_TEST(convert_warp)
+{
+	Shape s;
+	Bits a, b;
+	Layout la, lb;
+	Text t = { u->arena, NULL, 0, 0 };
+	int vec = bits_of(types[0]) * 0;
+
+	shape_random(&s, _i);
+	bits_random(&a, &s.seed, s.r, s.c, vec, s.w, NULL);
+	bits_random(&b, &s.seed, s.r, s.c, 0, s.w, &a);
+	bits_layout(&a, &la);
+	bits_layout(&b, &lb);
+	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
+	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shuffle }\n", s.type, 1 << s.r,
+	            1 << s.c, text_of(&lb));
+	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+END_TEST
+
+/* A staging layout: row-major, with a random swizzle that keeps 16 bytes together. */
+static const char *
+scratch_layout(Shape *s, int keep)
+{
+	int bits = (int)ptx_random(&s->seed, 3), from = s->c > keep ? s->c : keep;
+	const char *plain = arena_printf(u->arena, "(%d,%d):(%d,1)", 1 << s->r, 1 << s->c, 1 << s->c);
+
+	if (!bits || from - keep < bits || s->r < bits)
+		return plain;
+	return arena_printf(u->arena, "Sw<%d,%d,%d> o %s", bits, keep, from - keep, plain);
+}
+
+START_TEST(convert_shared)
+{
+	Shape s;
+	Bits a, b;
+	Layout la, lb;
+	Text t = { u->arena, NULL, 0, 0 };
+	int va, vb, bits, bytes;
+
+	shape_random(&s, _i);
+	bits = bits_of(s.type);
+	va = (int)ptx_random(&s.seed, 3);
+	vb = (int)ptx_random(&s.seed, 3);
+	va = bits == 4 ? va + 1 : bits << va > 128 ? 0 : va;
+	vb = bits == 4 ? vb + 1 : bits << vb > 128 ? 0 : vb;
+	if (s.c < 4)
+		s.c = 4;
+	bits_random(&a, &s.seed, s.r, s.c, va, s.w, NULL);
+	bits_random(&b, &s.seed, s.r, s.c, vb, s.w, NULL);
+	bits_layout(&a, &la);
+	bits_layout(&b, &lb);
+	bytes = (bits << (s.r + s.c)) / 8 + 64;
+	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, bytes);
+	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
+	text_printf(&t,
+	            "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shared vec %d vec2 %d scratch {%s} "
+	            "bytes %d off 32 }\n",
+	            s.type, 1 << s.r, 1 << s.c, text_of(&lb), 1 << va, 1 << vb, scratch_layout(&s, 3), bytes);
+	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+END_TEST
+
+/* sum, max and min along either dim; the result is broadcast back and combined with the operand. */
+START_TEST(reduce)
+{
+	static const char *const op[] = { "reduce_sum", "reduce_max", "reduce_min" };
+	Shape s;
+	Bits a;
+	Layout la, lr, lb;
+	Text t = { u->arena, NULL, 0, 0 };
+	int dim, r, c;
+	bool flt;
+
+	shape_random(&s, _i);
+	if (bits_of(s.type) < 8)
+		s.type = "i32";
+	flt = dtype_info[dtype_find(s.type, strlen(s.type))].kind == K_flt;
+	dim = (int)ptx_random(&s.seed, 2);
+	r = 1 << s.r;
+	c = 1 << s.c;
+	bits_random(&a, &s.seed, s.r, s.c, 0, s.w, NULL);
+	bits_layout(&a, &la);
+	ck_assert(layout_reduce(&lr, &la, dim));
+	ck_assert(layout_broadcast_like(&lb, &lr, dim, &la));
+	kernel_head(&t, s.type, s.type, 1 << s.w, r, 64 * 64 * 8);
+	kernel_load(&t, s.type, r, c, text_of(&la), 1);
+	text_printf(&t,
+	            "    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared bytes %d }\n"
+	            "    %%22 = broadcast %%21 : reg %s[%d, %d] @{%s}\n"
+	            "    %%23 = convert %%22 : reg %s[%d, %d] @{%s} pick { inst rename }\n"
+	            "    %%24 = add %%20, %%23 : reg %s[%d, %d] @{%s}\n",
+	            op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8, s.type, r, c,
+	            text_of(&lb), s.type, r, c, text_of(&la), s.type, r, c, text_of(&la));
+	kernel_store(&t, s.type, 24, r, c, text_of(&la));
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i,
+	            !flt ? 0 : s.type[0] == 'b' ? 0x1p-6 : s.type[1] == '1' ? 0x1p-9 : 1e-5);
+}
+END_TEST
+
+/* The result of a reduction is stored itself: each replica must agree, and only one writes. */
+START_TEST(reduce_store)
+{
+	Shape s;
+	Bits a;
+	Layout la, lr, lt;
+	Text t = { u->arena, NULL, 0, 0 };
+	int dim, r, c, perm[2] = { 1, 0 };
+
+	shape_random(&s, _i);
+	s.type = _i % 2 ? "i8" : "i64";
+	dim = (int)ptx_random(&s.seed, 2);
+	r = 1 << s.r;
+	c = 1 << s.c;
+	bits_random(&a, &s.seed, s.r, s.c, 0, s.w, NULL);
+	bits_layout(&a, &la);
+	ck_assert(layout_reduce(&lr, &la, dim));
+	layout_permute(&lt, &lr, perm);
+	kernel_head(&t, s.type, s.type, 1 << s.w, r, 64 * 64 * 8);
+	kernel_load(&t, s.type, r, c, text_of(&la), 1);
+	text_printf(&t,
+	            "    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared bytes %d }\n"
+	            "    %%22 = transpose %%21 imm 1, 0 : reg %s[%d, %d] @{%s}\n",
+	            dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8, s.type, dim ? 1 : c,
+	            dim ? r : 1, text_of(&lt));
+	/* at rows of the block, so that blocks do not write the same place */
+	kernel_store(&t, s.type, 22, dim ? 1 : c, dim ? r : 1, text_of(&lt));
+	if (!dim && 2 * c > r)
+		return; /* the blocks' results would overlap */
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+END_TEST
+
+/* Global to shared with every instruction, back with scalar loads from a stage chosen at run time. */
+START_TEST(copy)
+{
+	static const char *const inst[] = { "cp_async_4", "cp_async_8", "cp_async_16", "ld_st_16", "ld_st_32",
+		                            "ld_st_64",   "ld_st_128", "ld_st_8" };
+	static const int size[] = { 32, 64, 128, 16, 32, 64, 128, 8 };
+	Shape s;
+	Bits a, b;
+	Layout la, lb;
+	Text t = { u->arena, NULL, 0, 0 };
+	int i = _i % 8, bits, vec = 0, r, c;
+
+	shape_random(&s, _i);
+	if (bits_of(s.type) > size[i])
+		s.type = "i8";
+	bits = bits_of(s.type);
+	while (bits << vec < size[i])
+		vec++;
+	if (s.c < vec)
+		s.c = vec;
+	r = 1 << s.r;
+	c = 1 << s.c;
+	bits_random(&a, &s.seed, s.r, s.c, vec, s.w, NULL);
+	bits_random(&b, &s.seed, s.r, s.c, 0, s.w, NULL);
+	bits_layout(&a, &la);
+	bits_layout(&b, &lb);
+	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, r, 3 * ((r * c * bits) / 8 + 16) + 48);
+	text_printf(&t,
+	            "    %%30 = alloc imm 48, 16 : shared %s[3, %d, %d] @{%s(3,%d,%d):(%d,%d,1)}\n"
+	            "    %%31 = const imm 2 : i64\n    %%32 = sub %%31, %%8 : i64\n"
+	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
+	            "    %%33 = view %%30, %%32, %%10, %%10 imm 1 : shared %s[%d, %d]\n"
+	            "    copy %%12, %%33 imm %d pick { inst %s vec %d map {%s} }\n",
+	            s.type, r, c, vec + 1 <= s.c && s.r ? arena_printf(u->arena, "Sw<1,%d,%d> o ", vec, s.c - vec) : "",
+	            r, c, r * c, c, s.type, r, c, s.type, r, c, i < 3, inst[i], 1 << vec, text_of(&la));
+	text_printf(&t,
+	            "    commit\n    wait\n    barrier\n"
+	            "    %%20 = load %%33 : reg %s[%d, %d] @{%s} pick { inst ld_shared_%d vec 1 }\n",
+	            s.type, r, c, text_of(&lb), bits < 8 ? 8 : bits);
+	kernel_store(&t, s.type, 20, r, c, text_of(&lb));
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("moving elements");
+	TCase *tc = tcase_create("move");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 300);
+	tcase_add_loop_test(tc, convert_warp, 0, ROUNDS);
+	tcase_add_loop_test(tc, convert_shared, 0, ROUNDS);
+	tcase_add_loop_test(tc, reduce, 0, ROUNDS);
+	tcase_add_loop_test(tc, reduce_store, 0, ROUNDS);
+	tcase_add_loop_test(tc, copy, 0, ROUNDS);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
