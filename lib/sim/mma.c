@@ -14,22 +14,12 @@
 #include "sim_int.h"
 
 enum { MAXM = 16, MAXN = 8, MAXK = 64 };
+typedef double Two __attribute__((vector_size(16)));     /* gcc and clang: two doubles at once */
 
 typedef struct Shape {
 	u32 m, n, k, p;         /* p: elements in a register of a and b */
-	u32 bits;
 	bool wide;              /* f64 */
 } Shape;
-
-static u64
-raw_element(const Warp *w, const Ref *r, u32 lane, u32 e, const Shape *s)
-{
-	if (s->wide)
-		return src64(w, r)[lane];
-	if (s->bits == 32)
-		return src32(w, r)[lane];
-	return src32(w, r)[lane] >> e * s->bits & ((1u << s->bits) - 1);
-}
 
 static float
 f32_of(u32 b)
@@ -40,54 +30,94 @@ f32_of(u32 b)
 	return f;
 }
 
-static double
-value(u64 raw, Type t)
+/* f16 to double without a branch: the exponent is moved by a multiplication. */
+static inline double
+from_f16(u32 h)
 {
-	double d;
+	float f = f32_of((h & 0x7fff) << 13) * 0x1p112f;
+	double d = (h & 0x7c00) == 0x7c00 ? (double)f32_of(0x7f800000u | (h & 0x3ff) << 13) : (double)f;
+
+	return h & 0x8000 ? -d : d;
+}
+
+/* All elements of a register of 32 lanes: out[lane * p + e]. */
+static void
+unpack(const Warp *w, const Ref *r, Type t, double *out)
+{
+	const u32 *v = src32(w, r);
 
 	switch (t) {
-	case T_f16: return (double)f16_value((u32)raw);
-	case T_bf16: return (double)bf16_value((u32)raw);
-	case T_tf32: return (double)f32_of((u32)raw & ~0x1fffu);        /* low bits are ignored */
-	case T_e4m3: return fp8_value((u32)raw, false);
-	case T_e5m2: return fp8_value((u32)raw, true);
-	case T_s8: return (s8)raw;
-	case T_s4: return (double)((s32)((u32)raw << 28) >> 28);
-	case T_f64: memcpy(&d, &raw, 8); return d;
-	default: return (double)raw;
+	case T_f64:
+		memcpy(out, src64(w, r), WARP * sizeof *out);
+		return;
+	case T_tf32:            /* the low bits are ignored */
+		for (u32 l = 0; l < WARP; l++)
+			out[l] = (double)f32_of(v[l] & ~0x1fffu);
+		return;
+	case T_f16:
+		for (u32 l = 0; l < WARP; l++) {
+			out[2 * l] = from_f16(v[l] & 0xffff);
+			out[2 * l + 1] = from_f16(v[l] >> 16);
+		}
+		return;
+	case T_bf16:
+		for (u32 l = 0; l < WARP; l++) {
+			out[2 * l] = (double)f32_of(v[l] << 16);
+			out[2 * l + 1] = (double)f32_of(v[l] & 0xffff0000u);
+		}
+		return;
+	case T_s4: case T_u4:
+		for (u32 i = 0; i < 8 * WARP; i++) {
+			u32 x = v[i / 8] >> i % 8 * 4 & 15;
+			out[i] = t == T_u4 || x < 8 ? (double)x : (double)x - 16;
+		}
+		return;
+	default:
+		for (u32 i = 0; i < 4 * WARP; i++) {
+			u32 x = v[i / 4] >> i % 4 * 8 & 255;
+			out[i] = t == T_s8 ? (double)(s8)x : t == T_u8 ? (double)x : fp8_value(x, t == T_e5m2);
+		}
+		return;
 	}
 }
 
+/* Where register r of A begins: a row for every g, and there 4 p elements side by side, those
+ * of the lanes 4 g to 4 g + 3. */
 static void
-place_a(const Shape *s, u32 lane, u32 r, u32 e, u32 *row, u32 *col)
+place_a(const Shape *s, u32 g, u32 r, u32 *row, u32 *col)
 {
-	u32 half = s->m == 16 ? r % 2 : 0, blk = s->m == 16 ? r / 2 : r;
-
-	*row = lane / 4 + 8 * half;
-	*col = 4 * s->p * blk + s->p * (lane % 4) + e;
+	*row = g + (s->m == 16 ? 8 * (r % 2) : 0);
+	*col = 4 * s->p * (s->m == 16 ? r / 2 : r);
 }
 
 static void
 load_a(const Warp *w, const Ins *in, const Shape *s, double a[MAXM][MAXK])
 {
+	double e[8 * WARP];
 	u32 row, col;
 
-	for (u32 r = 0; r < in->sub; r++)
-		for (u32 l = 0; l < WARP; l++)
-			for (u32 e = 0; e < s->p; e++) {
-				place_a(s, l, r, e, &row, &col);
-				a[row][col] = value(raw_element(w, &in->s[r], l, e, s), (Type)in->type);
-			}
+	for (u32 r = 0; r < in->sub; r++) {
+		unpack(w, &in->s[r], (Type)in->type, e);
+		for (u32 g = 0; g < 8; g++) {
+			place_a(s, g, r, &row, &col);
+			for (u32 k = 0; k < 4 * s->p; k++)
+				a[row][col + k] = e[4 * s->p * g + k];
+		}
+	}
 }
 
 static void
 load_b(const Warp *w, const Ins *in, const Shape *s, double b[MAXK][MAXN])
 {
-	for (u32 r = 0; r < in->vec; r++)
-		for (u32 l = 0; l < WARP; l++)
-			for (u32 e = 0; e < s->p; e++)
-				b[4 * s->p * r + s->p * (l % 4) + e][l / 4]
-					= value(raw_element(w, &in->s[in->sub + r], l, e, s), (Type)in->type2);
+	double e[8 * WARP];
+	u32 n = 4 * s->p;
+
+	for (u32 r = 0; r < in->vec; r++) {
+		unpack(w, &in->s[in->sub + r], (Type)in->type2, e);
+		for (u32 k = 0; k < n; k++)
+			for (u32 g = 0; g < 8; g++)
+				b[n * r + k][g] = e[n * g + k];
+	}
 }
 
 /* Element i of the accumulator of a lane. */
@@ -95,12 +125,15 @@ static double
 load_c(const Warp *w, const Ins *in, u32 lane, u32 i)
 {
 	const Ref *c = in->s + in->sub + in->vec;
+	double d;
 
 	switch ((Type)in->ebytes) {
 	case T_f16: return (double)f16_value(src32(w, &c[i / 2])[lane] >> 16 * (i % 2) & 0xffff);
 	case T_f32: return (double)f32_of(src32(w, &c[i])[lane]);
 	case T_s32: return (double)(s32)src32(w, &c[i])[lane];
-	default: return value(src64(w, &c[i])[lane], T_f64);
+	default:
+		memcpy(&d, &src64(w, &c[i])[lane], 8);
+		return d;
 	}
 }
 
@@ -153,7 +186,7 @@ taint_mma(Warp *w, const Ins *in, const Shape *s)
 		return;
 	for (u32 r = 0; r < in->sub; r++)
 		for (u32 l = 0; l < WARP; l++) {
-			place_a(s, l, r, 0, &row, &col);
+			place_a(s, l / 4, r, &row, &col);
 			if (!(def_of(w, &in->s[r]) >> l & 1))
 				rows |= 1u << row;
 		}
@@ -175,12 +208,25 @@ taint_mma(Warp *w, const Ins *in, const Shape *s)
 static void
 product(const Shape *s, double a[MAXM][MAXK], double b[MAXK][MAXN], double c[MAXM][MAXN])
 {
-	for (u32 i = 0; i < s->m; i++)
+	for (u32 i = 0; i < s->m; i++) {
+		Two v0, v1, v2, v3, b2[4];      /* a row stays in registers */
+		memcpy(&v0, &c[i][0], sizeof v0);
+		memcpy(&v1, &c[i][2], sizeof v1);
+		memcpy(&v2, &c[i][4], sizeof v2);
+		memcpy(&v3, &c[i][6], sizeof v3);
 		for (u32 k = 0; k < s->k; k++) {
-			double x = a[i][k];
-			for (u32 j = 0; j < MAXN; j++)
-				c[i][j] += x * b[k][j];
+			Two x = { a[i][k], a[i][k] };
+			memcpy(b2, b[k], sizeof b2);
+			v0 += x * b2[0];
+			v1 += x * b2[1];
+			v2 += x * b2[2];
+			v3 += x * b2[3];
 		}
+		memcpy(&c[i][0], &v0, sizeof v0);
+		memcpy(&c[i][2], &v1, sizeof v1);
+		memcpy(&c[i][4], &v2, sizeof v2);
+		memcpy(&c[i][6], &v3, sizeof v3);
+	}
 }
 
 /* f64 is a chain of fused multiply-adds in order of k. */
@@ -206,8 +252,7 @@ exec_mma(Warp *w, const Ins *in, u32 mask)
 	s.n = in->aux >> 8 & 255;
 	s.k = in->aux & 255;
 	s.wide = in->type == T_f64;
-	s.bits = in->type == T_tf32 ? 32 : type_bits((Type)in->type);
-	s.p = s.wide ? 1 : 32 / s.bits;
+	s.p = s.wide ? 1 : 32 / type_bits((Type)in->type);
 	nc = s.m * s.n / WARP;
 	load_a(w, in, &s, a);
 	load_b(w, in, &s, b);
