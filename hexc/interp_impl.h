@@ -71,6 +71,7 @@ typedef struct Interp {
 	int64_t wait_cap;
 	struct Shadow *memory;  /* by byte, when tiles are placed */
 	int64_t memory_size;
+	struct Shadow **global; /* by parameter, by element; NULL: not accessed yet */
 	/* the first fault */
 	InterpCode code;
 	Src src;
@@ -106,6 +107,8 @@ void interp_mem_start(Interp *it);
 /* Op o reads or writes element `at` of a shared tile, element `elt` of its own.  False: a barrier is missing. */
 bool race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async,
                  int64_t elt);
+/* The same for element `at` of a tensor. */
+bool race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int64_t elt);
 /* Async copies up to commit `group` have completed, for the thread that issued them. */
 void race_wait(Interp *it, int64_t group);
 void race_barrier(Interp *it);

@@ -173,10 +173,27 @@ read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val,
 	return true;
 }
 
-static void
-read_global(const View *v, const InterpArg *arg, const Row *row, Slot *val, int64_t at, int64_t n)
+static const InterpArg *
+arg_of(const Interp *it, const View *v)
+{
+	return &it->arg[v->param - it->k->param];
+}
+
+/* Row elements as the race watcher sees them; false: a barrier is missing. */
+static bool
+watch_global(Interp *it, const Op *o, const View *v, const Row *row, int64_t at, bool write)
+{
+	for (int64_t j = 0; j < row->hi && it->opt.races; j++)
+		if (!race_global(it, o, v->param, row->at + j * row->stride, write, at + j))
+			return false;
+	return true;
+}
+
+static bool
+read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, int64_t at, int64_t n)
 {
 	DType d = v->param->val->type.dtype;
+	const InterpArg *arg = arg_of(it, v);
 	bool flt = num_is_float(d);
 
 	if (row->hi > 0 && flt)
@@ -189,12 +206,7 @@ read_global(const View *v, const InterpArg *arg, const Row *row, Slot *val, int6
 		else
 			val->i[at + j] = 0;
 	}
-}
-
-static const InterpArg *
-arg_of(const Interp *it, const View *v)
-{
-	return &it->arg[v->param - it->k->param];
+	return watch_global(it, o, v, row, at, false);
 }
 
 /* The elements of a view of type t. */
@@ -211,9 +223,8 @@ mem_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
 	for (int64_t at = 0; at < size; at += len) {
 		Row row = row_of(v, t, &root, at / len);
 
-		if (v->param)
-			read_global(v, arg_of(it, v), &row, val, at, len);
-		else if (!read_shared(it, o, v->shared, &row, val, at))
+		if (v->param ? !read_global(it, o, v, &row, val, at, len)
+		             : !read_shared(it, o, v->shared, &row, val, at))
 			return false;
 	}
 	return true;
@@ -233,10 +244,11 @@ write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val
 	return true;
 }
 
-static void
-write_global(const View *v, const InterpArg *arg, const Row *row, const Slot *val, int64_t at)
+static bool
+write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot *val, int64_t at)
 {
 	DType d = v->param->val->type.dtype;
+	const InterpArg *arg = arg_of(it, v);
 
 	for (int64_t j = 0; j < row->hi; j++) {
 		if (num_is_float(d))
@@ -244,6 +256,7 @@ write_global(const View *v, const InterpArg *arg, const Row *row, const Slot *va
 		else
 			num_put_i(d, arg->data, row->at + j * row->stride, val->i[at + j]);
 	}
+	return watch_global(it, o, v, row, at, true);
 }
 
 static bool
@@ -261,9 +274,8 @@ mem_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val
 	for (int64_t at = 0; at < size; at += len) {
 		Row row = row_of(v, t, &root, at / len);
 
-		if (v->param)
-			write_global(v, arg_of(it, v), &row, val, at);
-		else if (!write_shared(it, o, v->shared, &row, val, at, async))
+		if (v->param ? !write_global(it, o, v, &row, val, at)
+		             : !write_shared(it, o, v->shared, &row, val, at, async))
 			return false;
 	}
 	return true;

@@ -1,20 +1,30 @@
-/* interp_race.c - accesses to shared memory that lack a barrier, and tiles that overwrite each other.
+/* interp_race.c - accesses to memory that lack a barrier, and shared tiles that overwrite each other.
  *
- * Which thread touches which element is not known here, so any two accesses to one place, one of them a
- * write, made by different executions of ops, need a barrier between them.  An async write counts from
+ * Any two accesses of a block to one place, one of them a write, need a barrier between them, unless one
+ * thread surely makes both: the same element of the same op, or of ops with one layout.  Global memory is
+ * watched where the kernel writes it, each block by itself.  An async write counts from
  * the wait that completes it.  Where pass smem has placed the tiles, a place is a byte of the block's
  * shared memory, so that tiles sharing memory are held to the same rules; else it is an element. */
 #include "hexc/interp_impl.h"
+#include "hexc/smem.h"
 #include <string.h>
 
 typedef struct Shadow {
 	const void *owner;      /* Shared or scratch op that wrote last */
 	const Op *wop, *rop;    /* last writer, last reader */
 	int64_t wepoch, repoch; /* when, in barriers; -1: never */
+	int64_t welt, relt;     /* which element of their tiles; -1: several read */
 	int64_t group;          /* async write: the commit that closes it; 0: not async */
 	uint64_t serial;        /* execution of wop */
-	int64_t elt;            /* which element of wop's tile: the same one is the same thread's */
 } Shadow;
+
+/* One access, by op o, of element elt of its tile. */
+typedef struct Touch {
+	const Op *o;
+	const void *owner;
+	int64_t elt, group;
+	bool write;
+} Touch;
 
 static void
 shadow_clear(Shadow *s, int64_t n)
@@ -34,6 +44,9 @@ race_start(Interp *it)
 	for (uint32_t i = 0; i < it->nshared; i++)
 		if (it->shared[i] && it->shared[i]->shadow)
 			shadow_clear(it->shared[i]->shadow, it->shared[i]->n);
+	for (int i = 0; i < it->k->nparam && it->global; i++)
+		if (it->global[i])
+			shadow_clear(it->global[i], it->arg[i].count);
 	if (!it->opt.races || it->memory || it->k->smem <= 0)
 		return;
 	it->memory_size = it->k->smem;
@@ -57,7 +70,7 @@ static bool
 missing(Interp *it, const Op *now, const char *verb, const Op *then, const char *then_verb)
 {
 	return interp_fault(it, INTERP_E_FAULT, now,
-	                    "%s %s shared memory that %s of line %u %s with no barrier in between",
+	                    "%s %s memory that %s of line %u %s with no barrier in between",
 	                    op_info[now->code].name, verb, op_info[then->code].name, then->src.line,
 	                    then_verb);
 }
@@ -74,32 +87,57 @@ write_open(const Interp *it, const Shadow *c)
 }
 
 static bool
-touch(Interp *it, Shadow *c, const Op *o, const void *owner, bool write, int64_t group, int64_t elt)
+may_write(Interp *it, const Shadow *c, const Touch *t)
 {
-	/* elements that share a byte; a store done again, by the thread that did it before */
-	bool again = write && c->wop == o && (c->serial == it->serial || (!c->group && c->elt == elt));
+	/* elements that share a byte are written together */
+	bool own = c->wop && (c->serial == it->serial ||
+	                      (!c->group && c->welt == t->elt && smem_same_threads(c->wop, t->o)));
 
-	if (write_open(it, c) && !again)
-		return missing(it, o, write ? "writes" : "reads", c->wop,
+	if (write_open(it, c) && !own)
+		return missing(it, t->o, "writes", c->wop, "writes,");
+	own = c->rop && c->relt == t->elt && smem_same_threads(c->rop, t->o);
+	if (c->repoch == it->epoch && c->repoch >= 0 && !own)
+		return missing(it, t->o, "writes", c->rop, "reads,");
+	return true;
+}
+
+static bool
+may_read(Interp *it, const Shadow *c, const Touch *t)
+{
+	bool own = c->wop && !c->group && c->welt == t->elt && smem_same_threads(c->wop, t->o);
+
+	if (write_open(it, c) && !own)
+		return missing(it, t->o, "reads", c->wop,
 		               c->group > it->waited ? "writes, with no wait or" : "writes,");
-	if (!write) {
-		if (c->owner && c->owner != owner)
-			return interp_fault(it, INTERP_E_FAULT, o,
-			                    "%s reads shared memory that another tile, written by %s of line %u, "
-			                    "has taken", op_info[o->code].name, op_info[c->wop->code].name,
-			                    c->wop->src.line);
-		c->rop = o;
-		c->repoch = it->epoch;
+	if (c->owner && c->owner != t->owner)
+		return interp_fault(it, INTERP_E_FAULT, t->o,
+		                    "%s reads shared memory that another tile, written by %s of line %u, "
+		                    "has taken", op_info[t->o->code].name, op_info[c->wop->code].name,
+		                    c->wop->src.line);
+	return true;
+}
+
+static bool
+touch(Interp *it, Shadow *c, const Touch *t)
+{
+	if (!(t->write ? may_write(it, c, t) : may_read(it, c, t)))
+		return false;
+	if (t->write) {
+		c->owner = t->owner;
+		c->wop = t->o;
+		c->wepoch = it->epoch;
+		c->welt = t->elt;
+		c->group = t->group;
+		c->serial = it->serial;
 		return true;
 	}
-	if (c->repoch == it->epoch && c->repoch >= 0)
-		return missing(it, o, "writes", c->rop, "reads,");
-	c->owner = owner;
-	c->wop = o;
-	c->wepoch = it->epoch;
-	c->group = group;
-	c->serial = it->serial;
-	c->elt = elt;
+	/* readers that may be different threads are nobody's own */
+	if (c->repoch == it->epoch && c->rop && !(c->relt == t->elt && smem_same_threads(c->rop, t->o)))
+		c->relt = -1;
+	else
+		c->relt = t->elt;
+	c->rop = t->o;
+	c->repoch = it->epoch;
 	return true;
 }
 
@@ -122,10 +160,11 @@ element_offset(const Shared *s, int64_t at)
 bool
 race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async, int64_t elt)
 {
-	int64_t group = async ? it->groups + 1 : 0, bit, lo, hi;
+	Touch t = { o, s, elt, async ? it->groups + 1 : 0, write };
+	int64_t bit, lo, hi;
 
 	if (s->shadow)
-		return touch(it, &s->shadow[at], o, s, write, group, elt);
+		return touch(it, &s->shadow[at], &t);
 	bit = element_offset(s, at) * dtype_info[s->dtype].bits;
 	lo = s->alloc->imm[0] + bit / 8;
 	hi = s->alloc->imm[0] + (bit + dtype_info[s->dtype].bits - 1) / 8;
@@ -134,10 +173,27 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 			return interp_fault(it, INTERP_E_FAULT, o,
 			                    "internal: a shared tile reaches byte %lld of %lld", (long long)lo,
 			                    (long long)it->memory_size);
-		if (!touch(it, &it->memory[lo], o, s, write, group, elt))
+		if (!touch(it, &it->memory[lo], &t))
 			return false;
 	}
 	return true;
+}
+
+bool
+race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int64_t elt)
+{
+	int64_t i = p - it->k->param;
+	Touch t = { o, p, elt, 0, write };
+
+	if (!it->opt.races || !p->written)
+		return true;
+	if (!it->global)
+		it->global = NEWN(&it->arena, Shadow *, it->k->nparam);
+	if (!it->global[i]) {
+		it->global[i] = NEWN(&it->arena, Shadow, it->arg[i].count);
+		shadow_clear(it->global[i], it->arg[i].count);
+	}
+	return touch(it, &it->global[i][at], &t);
 }
 
 void
@@ -165,16 +221,18 @@ bool
 race_scratch(Interp *it, const Op *o)
 {
 	const Pick *p = o->pick;
+	Touch t = { o, o, 0, 0, true };
 	int64_t end;
 
 	if (!it->opt.races || !p || p->scratch_bytes <= 0)
 		return true;
 	end = p->scratch_off + p->scratch_bytes;
-	for (int write = 1; write >= 0; write--) {
+	for (int pass = 0; pass < 2; pass++) {
+		t.write = pass == 0;
 		race_barrier(it);
 		it->serial++;
 		for (int64_t b = p->scratch_off; it->memory && b < end && b < it->memory_size; b++)
-			if (!touch(it, &it->memory[b], o, o, write, 0, 0))
+			if (!touch(it, &it->memory[b], &t))
 				return false;
 	}
 	return true;

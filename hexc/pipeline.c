@@ -16,7 +16,7 @@
  * and the first S-1 iterations' copies stand in front of the loop.  Copies are issued before the
  * computation so that they have all of it to land in.  The buffer's number is carried and wraps.  A
  * `wait 0` behind the loop says that nothing is in flight there.
- * With one stage: copy, commit, wait 0, barrier, compute, barrier.
+ * With one stage: copies, commit, wait 0, compute; both barriers are left to pass sync.
  *
  * Loads from global memory to registers whose address depends likewise on the counter only are made one
  * iteration ahead when there are two stages or more: their tile is carried.

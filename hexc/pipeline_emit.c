@@ -135,7 +135,8 @@ issue(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 
 /* ---- one stage ------------------------------------------------------------------------------------------ */
 
-/* Copies first, then the rest as it was. */
+/* Copies first, then the rest as it was.  Behind the wait, and in front of the next copies, pass sync finds
+ * the places where barriers are needed. */
 void
 pipe_single(Pipe *p)
 {
@@ -151,11 +152,9 @@ pipe_single(Pipe *p)
 	}
 	sync_new(p->body, at, O_commit, src, 0);
 	sync_new(p->body, at, O_wait, src, 0);
-	sync_new(p->body, at, O_barrier, src, 0);
 	/* a copy that was just made has the new tile as its root: only the old ones go */
 	for (int i = 0; i < p->nring; i++)
 		ring_replace(p, &p->ring[i]);
-	sync_new(p->body, p->body->last, O_barrier, src, 0);
 }
 
 /* ---- many stages ---------------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
-/* sync.c - pass sync: barriers where shared memory needs them.
+/* sync.c - pass sync: barriers where memory needs them.
  *
  * needs   shared memory placed (pass smem); without it, tiles are taken not to overlap
  * keeps   everything; barriers, and the waits of async copies that nobody waits for, are added
- * gives   an IR in which two accesses to one byte of shared memory, one of them a write, made by different
- *         ops or iterations, have a barrier in between; a second run adds nothing
+ * gives   an IR in which two accesses of a block to one byte of shared or global memory, one of them a
+ *         write, have a barrier in between, unless one thread surely makes both; a second run adds nothing
  *
  * What matters at a point of the program is the set of accesses made since the last barrier.  An access
  * that conflicts with one of them gets a barrier in front.  Loops are walked until the set at their top
@@ -44,7 +44,7 @@ insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
 {
 	const Access *then = &hit->then;
 
-	if (then->async && !then->landed && (s->uncommitted || then->alloc != hit->now.alloc)) {
+	if (then->async && !then->landed && (s->uncommitted || then->root != hit->now.root)) {
 		if (s->uncommitted)
 			insert(s, at, O_commit);
 		insert(s, at, O_wait);
@@ -88,13 +88,15 @@ runs(Sync *s, const Op *loop)
 static void
 flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
 {
-	Set before = set_copy(s, set), end;
+	Set before = set_copy(s, set), end, next;
 
 	if (o->code == O_for) {
 		do {
 			end = set_copy(s, set);
 			flow_block(s, o->blk[0], &end, hit);
-		} while (set_join(s, set, &end));
+			next = set_copy(s, &end);
+			set_wrap(&next, o);
+		} while (set_join(s, set, &next));
 		*set = end;
 		if (!runs(s, o))
 			set_join(s, set, &before);
@@ -108,13 +110,16 @@ flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
 static void
 flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
 {
-	Access a;
+	Access a[2];
 
 	for (const Op *o = b->first; o; o = o->next) {
-		if (access_of(o, &a)) {
-			find_conflict(s, set, &a, hit);
-			set_add(s, set, &a);
-		} else if (o->blk[0]) {
+		int n = access_of(s->k, o, a);
+
+		for (int i = 0; i < n; i++)
+			find_conflict(s, set, &a[i], hit);
+		for (int i = 0; i < n; i++)
+			set_add(s, set, &a[i]);
+		if (o->blk[0]) {
 			flow_region(s, o, set, hit);
 		} else {
 			step(s, o, set);
@@ -139,6 +144,7 @@ sync_region(Sync *s, Op *o, Set *set)
 		do {
 			end = set_copy(s, &top);
 			sync_block(s, o->blk[r], &end);
+			set_wrap(&end, o);
 		} while (o->code == O_for && set_join(s, &top, &end));
 	}
 	for (;;) {
@@ -155,15 +161,18 @@ sync_region(Sync *s, Op *o, Set *set)
 static void
 sync_block(Sync *s, Block *b, Set *set)
 {
-	Access a;
+	Access a[2];
 	Hit hit;
 
 	for (Op *o = b->first; o; o = o->next) {
-		if (access_of(o, &a)) {
-			for (hit.found = false; find_conflict(s, set, &a, &hit); hit.found = false)
+		int n = access_of(s->k, o, a);
+
+		for (int i = 0; i < n; i++)
+			for (hit.found = false; find_conflict(s, set, &a[i], &hit); hit.found = false)
 				insert_sync(s, set, o, &hit);
-			set_add(s, set, &a);
-		} else if (o->blk[0]) {
+		for (int i = 0; i < n; i++)
+			set_add(s, set, &a[i]);
+		if (o->blk[0]) {
 			sync_region(s, o, set);
 		} else {
 			step(s, o, set);

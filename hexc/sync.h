@@ -1,4 +1,4 @@
-/* sync.h - what the files of pass sync share: sets of accesses to shared memory since the last barrier. */
+/* sync.h - what the files of pass sync share: sets of accesses to memory since the last barrier. */
 #ifndef HEXC_SYNC_H
 #define HEXC_SYNC_H
 #include "hexc/smem.h"
@@ -6,8 +6,9 @@
 typedef struct Access {
 	const Op *op;
 	const Val *view;  /* what it reads or writes; NULL: scratch */
-	const Op *alloc;  /* the tile; NULL: scratch */
-	int64_t lo, hi;   /* bytes of the whole tile or scratch; lo < 0: not placed */
+	const Val *root;  /* the alloc's result or the parameter; NULL: scratch */
+	int64_t lo, hi;   /* shared memory: bytes of the whole tile or scratch; lo < 0: not placed, or global */
+	const Op *wrap;   /* it was made before the end of an iteration of this loop, the outermost such */
 	bool write;
 	bool async;       /* a write by an async copy */
 	bool waited;      /* .. there was a wait since */
@@ -39,10 +40,16 @@ Set set_copy(Sync *s, const Set *from);
 void set_barrier(Set *set);
 void set_wait(Set *set, bool all);
 
-/* The access op o makes to shared memory; false: none.  Scratch is not an access of this kind. */
-bool access_of(const Op *o, Access *a);
+/* Around the back edge of a loop. */
+void set_wrap(Set *set, const Op *loop);
+
+/* The accesses op o makes to memory that the kernel writes: at most 2.  Scratch is not one of this kind. */
+int access_of(const Kernel *k, const Op *o, Access *a);
 /* What an op with scratch leaves behind. */
 Access scratch_read(const Op *o);
+/* Do two accesses to one tile never meet in an element that different threads hold? */
+bool access_apart(Sync *s, const Access *then, const Access *now);
+bool block_encloses(const Block *outer, const Block *b);
 /* Must there be a barrier between `then` and `now`? */
 bool access_conflict(Sync *s, const Access *then, const Access *now);
 #endif

@@ -1,4 +1,4 @@
-/* sync_set.c - accesses to shared memory: which op makes which, and which two need a barrier in between. */
+/* sync_set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
 #include "hexc/sync.h"
 #include <string.h>
 
@@ -7,8 +7,8 @@
 static bool
 access_equal(const Access *a, const Access *b)
 {
-	return a->op == b->op && a->write == b->write && a->async == b->async && a->waited == b->waited &&
-	       a->landed == b->landed && a->settled == b->settled;
+	return a->op == b->op && a->root == b->root && a->wrap == b->wrap && a->write == b->write &&
+	       a->async == b->async && a->waited == b->waited && a->landed == b->landed && a->settled == b->settled;
 }
 
 bool
@@ -66,28 +66,63 @@ set_wait(Set *set, bool all)
 	}
 }
 
+bool
+block_encloses(const Block *outer, const Block *b)
+{
+	for (; b; b = b->owner ? b->owner->parent : NULL)
+		if (b == outer)
+			return true;
+	return false;
+}
+
+void
+set_wrap(Set *set, const Op *loop)
+{
+	for (int i = 0; i < set->n; i++) {
+		Access *a = &set->a[i];
+
+		if (!a->wrap || !block_encloses(a->wrap->blk[0], loop->parent))
+			a->wrap = loop;
+	}
+}
+
 /* ---- accesses --------------------------------------------------------------------------------------------- */
 
-bool
-access_of(const Op *o, Access *a)
+static int
+access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
 {
-	Val *v = NULL;
+	const Val *root = view_root(v);
+	const Param *p = val_param(k, root);
 
+	if ((!p && !root->def) || (p && !p->written))
+		return 0;
 	memset(a, 0, sizeof *a);
 	a->op = o;
-	if (o->code == O_load)
-		v = o->in[0];
-	else if (o->code == O_store || o->code == O_copy)
-		v = o->in[1];
-	if (!v || v->type.space != S_shared || !view_root(v)->def)
-		return false;
 	a->view = v;
-	a->alloc = view_root(v)->def;
-	a->write = o->code != O_load;
+	a->root = root;
+	a->lo = -1;
+	a->write = write;
+	if (p)
+		return 1;
 	a->async = o->code == O_copy && o->imm[0] != 0;
-	a->lo = a->alloc->imm[0];
-	a->hi = a->lo + smem_alloc_bytes(a->alloc);
-	return true;
+	a->lo = root->def->imm[0];
+	a->hi = a->lo + smem_alloc_bytes(root->def);
+	return 1;
+}
+
+int
+access_of(const Kernel *k, const Op *o, Access *a)
+{
+	int n;
+
+	switch ((int)o->code) {
+	case O_load: return access_add(k, o, o->in[0], false, a);
+	case O_store: return access_add(k, o, o->in[1], true, a);
+	case O_copy:
+		n = access_add(k, o, o->in[0], false, a);
+		return n + access_add(k, o, o->in[1], true, a + n);
+	default: return 0;
+	}
 }
 
 Access
@@ -103,24 +138,21 @@ scratch_read(const Op *o)
 static void
 touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 {
-	const Op *o = v->def;
 	int64_t extent;
-	int r;
 	Fact f;
+	int r;
 
 	/* a view of a view starts in the other's coordinates: the outermost says enough */
-	while (o->code == O_view && o->in[0]->def->code == O_view) {
-		v = o->in[0];
-		o = v->def;
-	}
-	if (o->code != O_view) {
+	while (v->def && v->def->code == O_view && v->def->in[0]->def && v->def->in[0]->def->code == O_view)
+		v = v->def->in[0];
+	if (!v->def || v->def->code != O_view) {
 		*lo = 0;
-		*hi = v->type.shape[d];
+		*hi = v->type.shape[d] < 0 ? INT64_MAX : v->type.shape[d];
 		return;
 	}
-	r = view_result_dim(o, d);
+	r = view_result_dim(v->def, d);
 	extent = r < 0 ? 1 : v->type.shape[r];
-	f = val_fact(s->k, o->in[1 + d]);
+	f = val_fact(s->k, v->def->in[1 + d]);
 	*lo = f.lo;
 	*hi = f.hi > INT64_MAX - extent ? INT64_MAX : f.hi + extent;
 }
@@ -130,9 +162,9 @@ same_place(Sync *s, const Access *a, const Access *b)
 {
 	int64_t lo[2], hi[2];
 
-	if (a->alloc != b->alloc || !a->alloc)
+	if (a->root != b->root || !a->root)
 		return a->lo >= 0 && b->lo >= 0 && a->lo < b->hi && b->lo < a->hi;
-	for (int d = 0; d < a->alloc->out[0]->type.rank; d++) {
+	for (int d = 0; d < a->root->type.rank; d++) {
 		touched(s, a->view, d, &lo[0], &hi[0]);
 		touched(s, b->view, d, &lo[1], &hi[1]);
 		if (hi[0] <= lo[1] || hi[1] <= lo[0])
@@ -141,44 +173,14 @@ same_place(Sync *s, const Access *a, const Access *b)
 	return true;
 }
 
-static bool
-encloses(const Block *outer, const Block *b)
-{
-	for (; b; b = b->owner ? b->owner->parent : NULL)
-		if (b == outer)
-			return true;
-	return false;
-}
-
-/* Does v have one value in all iterations of the loops around op o? */
-static bool
-invariant(const Val *v, const Op *o)
-{
-	for (const Block *b = o->parent; b->owner; b = b->owner->parent)
-		if (b->owner->code == O_for && encloses(b, v->block))
-			return val_is_const(v, NULL);
-	return true;
-}
-
-/* One store again, to the same place: each thread writes over what it wrote itself. */
-static bool
-repeats(const Access *a, const Access *b)
-{
-	if (a->op != b->op || !a->write)
-		return false;
-	for (const Val *v = a->view; v->def->code == O_view; v = v->def->in[0])
-		for (int i = 1; i < v->def->nin; i++)
-			if (!invariant(v->def->in[i], a->op))
-				return false;
-	return true;
-}
-
 bool
 access_conflict(Sync *s, const Access *then, const Access *now)
 {
-	if ((!then->write && !now->write) || !same_place(s, then, now) || repeats(then, now))
+	if ((!then->write && !now->write) || !same_place(s, then, now))
 		return false;
-	if (!then->async || then->alloc != now->alloc)
+	if (then->view && now->view && access_apart(s, then, now))
+		return false;
+	if (!then->async || then->root != now->root)
 		return true;
 	return (s->uncommitted && !then->landed) || (!now->async && then->waited && !then->settled);
 }

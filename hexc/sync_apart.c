@@ -1,0 +1,118 @@
+/* sync_apart.c - accesses that cannot meet: different parts of a tile, or one thread's own elements. */
+#include "hexc/facts.h"
+#include "hexc/sync.h"
+
+enum { SAME_DEPTH = 12 };
+
+/* ---- one thread's own elements ------------------------------------------------------------------------------ */
+
+static const Type *
+register_side(const Op *o)
+{
+	return o->code == O_load ? &o->out[0]->type : o->code == O_store ? &o->in[0]->type : NULL;
+}
+
+bool
+smem_same_threads(const Op *a, const Op *b)
+{
+	const Type *x = register_side(a), *y = register_side(b);
+
+	if (a == b)
+		return true;
+	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep)
+		return false;
+	return !(a->pick && a->pick->map) && !(b->pick && b->pick->map) && layout_equal(x->layout, y->layout);
+}
+
+/* ---- where a part of a tile starts ---------------------------------------------------------------------------- */
+
+/* v = *base + the result; the base may be NULL for 0. */
+static int64_t
+peel(const Val *v, const Val **base)
+{
+	int64_t sum = 0, c, next;
+
+	for (;;) {
+		const Op *o = v->def;
+		bool sub = o && o->code == O_sub;
+
+		*base = v;
+		if (val_is_const(v, &c)) {
+			*base = NULL;
+			return i64_eval(O_add, sum, c, &next) ? next : sum;
+		}
+		if (!o || (o->code != O_add && !sub))
+			return sum;
+		if (val_is_const(o->in[1], &c))
+			v = o->in[0];
+		else if (!sub && val_is_const(o->in[0], &c))
+			v = o->in[1];
+		else
+			return sum;
+		i64_eval(sub ? O_sub : O_add, sum, c, &sum);
+	}
+}
+
+/* How far v moves in an iteration of the loop, at least; 0: not at all, or who knows. */
+static int64_t
+moves(Sync *s, const Val *v, const Op *loop)
+{
+	const Op *o = v->def;
+	int64_t step, c;
+
+	if (!o)
+		return v->block->owner == loop && v->index == 0 ? val_fact(s->k, loop->in[2]).lo : 0;
+	if (o->code == O_mul && (val_is_const(o->in[1], &c) || val_is_const(o->in[0], &c))) {
+		step = moves(s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], loop);
+		return c > 0 && step > 0 && step <= INT64_MAX / c ? step * c : 0;
+	}
+	if (o->code == O_add && !block_encloses(loop->blk[0], o->in[0]->block))
+		return moves(s, o->in[1], loop);
+	if (o->code == O_add && !block_encloses(loop->blk[0], o->in[1]->block))
+		return moves(s, o->in[0], loop);
+	return 0;
+}
+
+typedef enum Meeting { APART, SAME, UNKNOWN } Meeting;
+
+/* Dim d of the views of two accesses. */
+static Meeting
+compare(Sync *s, const Access *then, const Access *now, int d)
+{
+	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
+	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
+	int64_t ea = ra < 0 ? 1 : then->view->type.shape[ra], eb = rb < 0 ? 1 : now->view->type.shape[rb];
+	const Val *base[2];
+	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
+
+	if ((base[0] == NULL) != (base[1] == NULL) ||
+	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
+		return UNKNOWN;
+	if (loop && base[0] && block_encloses(loop->blk[0], base[0]->block))
+		return x == y && ea == eb && moves(s, base[0], loop) >= ea ? APART : UNKNOWN;
+	if (x <= y ? y - x >= ea : x - y >= eb)
+		return APART;
+	return x == y && ea == eb ? SAME : UNKNOWN;
+}
+
+bool
+access_apart(Sync *s, const Access *then, const Access *now)
+{
+	const Op *a = then->view->def, *b = now->view->def;
+	bool same = true;
+
+	if (!a || !b || then->async)
+		return false;
+	if (a == b && a->code == O_alloc)
+		return smem_same_threads(then->op, now->op);
+	if (a->code != O_view || b->code != O_view || a->in[0] != then->root || b->in[0] != then->root)
+		return false;
+	for (int d = 0; d < then->root->type.rank; d++) {
+		Meeting m = compare(s, then, now, d);
+
+		if (m == APART)
+			return true;
+		same &= m == SAME;
+	}
+	return same && a->imm[0] == b->imm[0] && smem_same_threads(then->op, now->op);
+}

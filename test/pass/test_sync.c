@@ -1,0 +1,230 @@
+/* test_sync.c - pass sync: each barrier that is missing is put in, and none that is not needed. */
+#include "test/pass/util_pass.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+static Kernel *
+until_sync(const char *src, const char *defines, bool place)
+{
+	Kernel *k = run_source(u, src, defines);
+
+	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "pipeline", pass_pipeline);
+	if (place)
+		pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "sync", pass_sync);
+	return k;
+}
+
+/* ---- every barrier is needed --------------------------------------------------------------------------- */
+
+/* Does the kernel fail for some launch, when accesses are watched? */
+static bool
+fails(const Program *p, Kernel *k)
+{
+	InterpOpt races = { .threads = 1, .races = true };
+	Run r;
+
+	for (int s = 0; s < PASS_SIZES; s++) {
+		run_setup(&r, k, p->sizes[s], 1);
+		if (interp_run(k, r.arg, k->nparam, &races) == INTERP_E_FAULT)
+			return true;
+	}
+	return false;
+}
+
+/* Take them out one by one: the watcher must see it. */
+START_TEST(every_barrier_is_needed)
+{
+	const Program *p = &pass_program[_i / 3];
+	int stages = _i % 3 + 1;
+	Op *o;
+
+	for (int n = 0;; n++) {
+		Unit *own = ir_unit();
+		Kernel *k = pass_source(own, p, stages);
+
+		pass_apply(k, "bounds", pass_bounds);
+		pass_apply(k, "pipeline", pass_pipeline);
+		pass_apply(k, "smem", pass_smem);
+		pass_apply(k, "sync", pass_sync);
+		o = pass_find(k, O_barrier, n);
+		if (o) {
+			op_unlink(o);
+			ck_assert_msg(fails(p, k), "%s with %d stages: barrier %d can go\n%.3000s", p->name,
+			              stages, n, ir_text(own, k));
+		}
+		ir_unit_free(own);
+		if (!o)
+			break;
+	}
+}
+END_TEST
+
+/* ---- counts --------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *body;
+	int barriers;
+} counted[] = {
+	/* write, read */
+	{ "let b: shared = A[0 :+ 8];\n Y[0 :+ 8] = b + 1;\n", 1 },
+	/* two writes, two reads: one barrier */
+	{ "let b: shared = A[0 :+ 8];\n let c: shared = A[8 :+ 8];\n Y[0 :+ 8] = b + c;\n", 1 },
+	/* the program's own is enough */
+	{ "let b: shared = A[0 :+ 8];\n barrier;\n Y[0 :+ 8] = b + 1;\n", 1 },
+	/* nothing is read */
+	{ "let b: shared f32[8];\n b[:] = A[0 :+ 8];\n", 0 },
+	/* read, write again, read */
+	{ "let b: shared f32[8];\n b[:] = A[0 :+ 8];\n let x = b + 1;\n b[:] = x;\n Y[0 :+ 8] = b + 1;\n", 3 },
+	/* other parts of a tile do not meet */
+	{ "let b: shared f32[2, 8];\n b[0, :] = A[0 :+ 8];\n barrier;\n let x = b[0, :] + 1;\n"
+	  " b[1, :] = x;\n barrier;\n Y[0 :+ 8] = b[1, :] * 2;\n b[0, :] = x;\n",
+	  2 },
+	/* in a loop: behind the write, and in front of the next one */
+	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", 2 },
+	/* written in front of the loop, read in it: one, in front */
+	{ "let b: shared = A[0 :+ 8];\n for i in 0..N { Y[i * 8 :+ 8] = b + 1; }\n", 1 },
+	/* the same thread writes over its own element */
+	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8]; }\n", 0 },
+	/* .. but not over that of another one */
+	{ "let b: shared f32[64];\n for i in 0..4 { b[i :+ 8] = A[i * 8 :+ 8]; }\n", 1 },
+	/* each branch reads what was written in front: one barrier in front of both */
+	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Y[0 :+ 8] = b + 1; } else { Y[0 :+ 8] = b + 2; }\n", 1 },
+	/* a branch writes over what was written: one in front of it, one behind */
+	{ "let b: shared = A[0 :+ 8];\n var x: register f32[8] = 0;\n"
+	  " if N > 2 { b[:] = A[8 :+ 8]; }\n Y[0 :+ 8] = b + 1;\n",
+	  2 },
+};
+
+START_TEST(counts)
+{
+	Kernel *k = until_sync(arena_printf(u->arena,
+	                                    "kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n%s}\n",
+	                                    counted[_i].body),
+	                       "", false);
+
+	ck_assert_msg(ir_count(k, O_barrier) == counted[_i].barriers, "%d, not %d:\n%s",
+	              ir_count(k, O_barrier), counted[_i].barriers, ir_text(u, k));
+	ck_assert(!pass_sync(k));
+}
+END_TEST
+
+/* ---- async copies ---------------------------------------------------------------------------------------- */
+
+static const char group[] =
+	"kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n let b: shared f32[8];\n"
+	" async copy(A[0 :+ 8], b);\n%s Y[0 :+ 8] = b + 1;\n}\n";
+
+START_TEST(async_without_commit)
+{
+	Kernel *k = until_sync(arena_printf(u->arena, group, ""), "", true);
+	Op *o = pass_find(k, O_copy, 0)->next;
+	InterpOpt races = { .races = true }, late = { .late = true };
+	Run r;
+
+	while (o && o->code != O_commit)
+		o = o->next;
+	ck_assert_ptr_nonnull(o);
+	ck_assert_int_eq(o->next->code, O_wait);
+	ck_assert_int_eq(o->next->imm[0], 0);
+	ck_assert_int_eq(o->next->next->code, O_barrier);
+	run_setup(&r, k, "N=2", 1);
+	run_ok(&r, &races);
+	run_ok(&r, &late);
+}
+END_TEST
+
+START_TEST(async_waited_without_barrier)
+{
+	Kernel *k = until_sync(arena_printf(u->arena, group, "commit; wait 0;\n"), "", true);
+
+	ck_assert_int_eq(ir_count(k, O_barrier), 1);
+	ck_assert_int_eq(ir_count(k, O_wait), 1);
+	ck_assert_int_eq(ir_count(k, O_commit), 1);
+}
+END_TEST
+
+START_TEST(async_complete)
+{
+	Kernel *k = until_sync(arena_printf(u->arena, group, "commit; wait 0; barrier;\n"), "", true);
+
+	ck_assert_int_eq(ir_count(k, O_barrier), 1);
+}
+END_TEST
+
+/* A pipeline loop needs its one barrier an iteration and nothing else. */
+START_TEST(pipeline_has_one)
+{
+	Kernel *k = pass_source(u, &pass_program[0], _i);
+
+	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "pipeline", pass_pipeline);
+	pass_apply(k, "smem", pass_smem);
+	ck_assert(pass_sync(k) == (_i == 1));
+	ck_assert_int_eq(ir_count(k, O_barrier), _i == 1 ? 2 : 1);
+}
+END_TEST
+
+/* ---- scratch ---------------------------------------------------------------------------------------------- */
+
+/* An op with scratch has its own barriers: they order what came before, and its last read is open. */
+START_TEST(scratch)
+{
+	static const char src[] =
+		"kernel t(A: f32[64], Y: out f32[64])\n{\n grid(1);\n let b: shared = A[:];\n"
+		" let x: register = A[:];\n let s = sum(x, 0);\n Y[:] = b + s;\n let c: shared f32[64];\n"
+		" c[:] = x;\n Y[:] = c + s;\n}\n";
+	Kernel *k = run_source(u, src, "");
+	Op *o = pass_find(k, O_reduce_sum, 0);
+
+	o->pick = NEW(u->arena, Pick);
+	o->pick->inst = "reduce";
+	o->pick->scratch_bytes = 128;
+	pass_apply(k, "smem", pass_smem);
+	/* c and the scratch share memory, b was read before: in front of c's write and of its read */
+	ck_assert_int_eq(pass_find(k, O_alloc, 1)->imm[0] == o->pick->scratch_off ||
+	                 pass_find(k, O_alloc, 1)->imm[0] == pass_find(k, O_alloc, 0)->imm[0], 1);
+	pass_apply(k, "sync", pass_sync);
+	ck_assert_msg(ir_count(k, O_barrier) == 2, "%s", ir_text(u, k));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("pass sync");
+	TCase *t = tcase_create("sync");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, every_barrier_is_needed, 0, pass_program_count() * 3);
+	tcase_add_loop_test(t, counts, 0, (int)COUNT_OF(counted));
+	tcase_add_test(t, async_without_commit);
+	tcase_add_test(t, async_waited_without_barrier);
+	tcase_add_test(t, async_complete);
+	tcase_add_loop_test(t, pipeline_has_one, 1, 5);
+	tcase_add_test(t, scratch);
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,66 @@
+/* test_twins.c - passes keep the meaning: every program gives the same bits before and after each of them.
+ *
+ * After pipeline, async copies land as late as the waits allow; after sync, accesses without a barrier in
+ * between and tiles that overwrite each other are faults. */
+#include "test/pass/util_pass.h"
+#include <check.h>
+#include <stdlib.h>
+
+enum { STAGES = 5 };
+
+static const struct {
+	const char *name;
+	bool (*run)(Kernel *);
+} pass[] = {
+	{ "bounds again", pass_bounds }, { "pipeline", pass_pipeline }, { "smem", pass_smem },
+	{ "sync", pass_sync },           { "sync again", pass_sync },
+};
+
+START_TEST(twins)
+{
+	const Program *p = &pass_program[_i / (STAGES * PASS_SIZES)];
+	int stages = _i / PASS_SIZES % STAGES + 1;
+	const char *sizes = p->sizes[_i % PASS_SIZES];
+	InterpOpt plain = { .threads = 1 }, late = { .threads = 1, .late = true };
+	InterpOpt races = { .threads = 1, .races = true };
+	Unit *u = ir_unit();
+	Run before, after;
+
+	run_setup(&before, pass_source(u, p, stages), sizes, (uint64_t)_i);
+	pass_apply(before.k, "bounds", pass_bounds);
+	run_ok(&before, &plain);
+	run_setup(&after, pass_source(u, p, stages), sizes, (uint64_t)_i);
+	pass_apply(after.k, "bounds", pass_bounds);
+	for (size_t i = 0; i < COUNT_OF(pass); i++) {
+		Kernel *k = after.k;
+
+		pass_apply(k, pass[i].name, pass[i].run);
+		run_setup(&after, k, sizes, (uint64_t)_i);
+		run_ok(&after, &late);
+		run_same(&before, &after, pass[i].name);
+		if (pass[i].run != pass_sync)
+			continue;
+		run_setup(&after, k, sizes, (uint64_t)_i);
+		run_ok(&after, &races);
+		run_same(&before, &after, "races");
+	}
+	ir_unit_free(u);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("pass twins");
+	TCase *t = tcase_create("twins");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, twins, 0, pass_program_count() * STAGES * PASS_SIZES);
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
