@@ -102,9 +102,9 @@ layout_cosize(const Layout *l, Axis axis)
 	if (top < 1)
 		top = 1;
 	if (axis == AX_mem && l->swizzle.bits > 0) {
-		/* the xor stays inside blocks of this many elements, and may reach any of a block */
-		int bit = l->swizzle.base + l->swizzle.bits - (l->swizzle.shift < 0 ? l->swizzle.shift : 0);
-		int64_t block = (int64_t)1 << bit;
+		/* the xor stays inside blocks of this many elements, and may reach any of one */
+		Swizzle s = l->swizzle;
+		int64_t block = (int64_t)1 << (s.base + s.bits - (s.shift < 0 ? s.shift : 0));
 
 		if (layout_swizzle_matters(l))
 			top = (top + block - 1) / block * block;
@@ -132,6 +132,7 @@ layout_swizzle_matters(const Layout *l)
 {
 	Swizzle s = l->swizzle;
 	int low = s.base + (s.shift > 0 ? s.shift : 0); /* lowest source bit */
+	int64_t top = l->offset[AX_mem];
 
 	if (s.bits <= 0)
 		return false;
@@ -141,8 +142,8 @@ layout_swizzle_matters(const Layout *l)
 		if (l->it[i].axis == AX_mem && l->it[i].stride < 0)
 			return true;
 	}
-	return (l->offset[AX_mem] + build_reach(l->it, l->n, AX_mem) +
-	        build_reach(l->rep, l->nrep, AX_mem)) >> low > 0;
+	top += build_reach(l->it, l->n, AX_mem) + build_reach(l->rep, l->nrep, AX_mem);
+	return top >> low > 0;
 }
 
 bool

@@ -180,12 +180,22 @@ cute_complement(Layout *out, const Layout *a, int64_t bound)
 	return cute_complement_modes(&m, &m, bound) && modes_finish(out, &m);
 }
 
+static bool
+cute_give(Layout *out, const Layout *l)
+{
+	if (!layout_in_range(l))
+		return false;
+	*out = *l;
+	return true;
+}
+
 bool
 cute_right_inverse(Layout *out, const Layout *a)
 {
 	Modes m, r = { .n = 0 };
 	Iter it[MODES_MAX];
 	int64_t rank[MODES_MAX], cur = 1;
+	Layout l;
 	int n;
 
 	if (!modes_plain(a))
@@ -203,8 +213,8 @@ cute_right_inverse(Layout *out, const Layout *a)
 	if (n < 0)
 		return false;
 	r.n = cute_merge(r.it, r.n);
-	modes_flat_layout(out, r.it, r.n);
-	return true;
+	modes_flat_layout(&l, r.it, r.n);
+	return cute_give(out, &l);
 }
 
 bool
@@ -213,6 +223,7 @@ cute_left_inverse(Layout *out, const Layout *a)
 	Modes m;
 	Iter it[MODES_MAX], r[MODES_MAX + 1];
 	int64_t rank[MODES_MAX];
+	Layout l;
 	int n, k = 0;
 
 	if (!modes_plain(a))
@@ -237,8 +248,8 @@ cute_left_inverse(Layout *out, const Layout *a)
 	k = cute_merge(r, k);
 	if (k > ITER_MAX)
 		return false;
-	modes_flat_layout(out, r, k);
-	return true;
+	modes_flat_layout(&l, r, k);
+	return cute_give(out, &l);
 }
 
 /* ---- divide and product --------------------------------------------------------------------------- */

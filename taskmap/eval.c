@@ -107,14 +107,17 @@ swizzle_commutes(Swizzle s, const Layout *offsets, int64_t align)
 	const Iter *it[ITER_MAX];
 	int64_t digit[ITER_MAX];
 	int64_t x = offsets->offset[AX_mem];
+	int64_t period; /* only bits below it are read or changed */
 	int n = 0, low = 0, i;
 
 	if (s.bits <= 0)
 		return true;
+	period = (int64_t)1 << (s.base + s.bits + (s.shift < 0 ? -s.shift : s.shift));
 	while (low < 60 && align > 0 && !(align >> low & 1))
 		low++;
 	for (i = 0; i < offsets->n; i++) {
-		if (offsets->it[i].axis == AX_mem && offsets->it[i].stride && offsets->it[i].extent > 1) {
+		if (offsets->it[i].axis == AX_mem && offsets->it[i].extent > 1 &&
+		    offsets->it[i].stride % period != 0) {
 			it[n] = &offsets->it[i];
 			digit[n++] = 0;
 		}

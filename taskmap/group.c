@@ -100,11 +100,11 @@ group_cut(Layout *out, const Layout *a, int64_t lo, int64_t hi, bool drop)
 		if (d < 0)
 			return false;
 		while (s > 1) {
-			int64_t border = d < lo ? lo : d < hi ? hi : 0; /* the next cut above d */
+			int64_t border = d < lo ? lo : hi; /* the next cut above d, if any */
 			int64_t part = s;
 			bool inside = d >= lo && d < hi;
 
-			if (d > 0 && border > 0 && d * (s - 1) >= border) {
+			if (d > 0 && d < border && d * (s - 1) >= border) {
 				if (border % d || s % (border / d))
 					return false;
 				part = border / d;

@@ -188,7 +188,7 @@ bool tv_from_layout(Layout *t, Layout *v, const Layout *l, int nwarp);
  * iter straddles a dim it does not divide, or when two modes reach the same position. */
 bool layout_from_tv(Layout *out, const Layout *t, const Layout *v, int ndim, const int64_t *shape);
 
-/* ---- task mappings (mapping.c), Hidet's semantics (reference/peers.md B.1) ----------------------- */
+/* ---- task mappings (mapping.c), with Hidet's meaning -------------------------------- */
 
 /* spatial(d..): worker -> one task, row-major (last dim fastest); repeat(d..): one worker, all tasks in
  * row-major order.  Workers are on AX_lane here (any count); time on AX_reg. */

@@ -16,7 +16,6 @@ typedef struct Modes {
 	Iter it[MODES_MAX];
 } Modes;
 
-
 /* An empty dim becomes a leaf 1:0. */
 void modes_from_layout(Modes *m, const Layout *l);
 /* Offset, replication and swizzle of *l are cleared.  False when there are too many dims. */

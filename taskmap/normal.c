@@ -127,6 +127,19 @@ normal_rep_within(const Iter *a, int na, const Iter *b, int nb, uint8_t axis, in
 	return true;
 }
 
+/* The largest of the sums; where these differ, no sum has to be looked at. */
+static int64_t
+normal_rep_top(const Layout *l, uint8_t axis)
+{
+	int64_t top = 0;
+
+	for (int i = 0; i < l->nrep; i++) {
+		if (l->rep[i].axis == axis)
+			top += (l->rep[i].extent - 1) * l->rep[i].stride;
+	}
+	return top;
+}
+
 static bool
 normal_same_rep(const Layout *a, const Layout *b)
 {
@@ -135,6 +148,8 @@ normal_same_rep(const Layout *a, const Layout *b)
 	for (int i = 0; same && i < a->nrep; i++)
 		same = normal_same_iter(&a->rep[i], &b->rep[i]);
 	for (int x = 0; !same && x < AX_COUNT; x++) {
+		if (normal_rep_top(a, (uint8_t)x) != normal_rep_top(b, (uint8_t)x))
+			return false;
 		if (!normal_rep_within(a->rep, a->nrep, b->rep, b->nrep, (uint8_t)x, 0) ||
 		    !normal_rep_within(b->rep, b->nrep, a->rep, a->nrep, (uint8_t)x, 0))
 			return false;

@@ -40,7 +40,7 @@ static bool
 mma_operand(Layout *t, Layout *v, int64_t rows, int64_t cols, int64_t rm, int64_t rn,
             const Layout *grid, bool along_m, bool along_n, bool threads)
 {
-	int64_t row_copies = along_m ? rm : along_n ? rn : 1, step_n;
+	int64_t row_copies = along_m ? rm : rn, step_n;
 	Layout *grow = threads ? t : v;
 
 	/* C has both, its columns go along n; the rows of A are m, the rows of B are n */

@@ -39,7 +39,8 @@ START_TEST(coalesce)
 			TM_MSG(at_index(&a, i) == at_index(&r, i), "%s -> %s", show(&a), show(&r));
 		for (int i = 0; i + 1 < r.n; i++) {
 			TM_INT(r.it[i].extent, !=, 1);
-			TM_MSG(r.it[i].extent * r.it[i].stride != r.it[i + 1].stride, "%s", show(&r));
+			TM_MSG(r.it[i].extent * r.it[i].stride != r.it[i + 1].stride, "%s",
+			       show(&r));
 		}
 	}
 }
@@ -102,8 +103,8 @@ START_TEST(compose)
 				TM_INT(layout_extent(&r, d), ==, layout_extent(&b, d));
 		}
 		for (int64_t i = 0; i < n; i++)
-			TM_MSG(at_index(&r, i) == at_index(&a, at_index(&b, i)), "%s o %s = %s at %d",
-			              show(&a), show(&b), show(&r), (int)i);
+			TM_MSG(at_index(&r, i) == at_index(&a, at_index(&b, i)),
+			       "%s o %s = %s at %d", show(&a), show(&b), show(&r), (int)i);
 	}
 	/* what is refused cannot be written, but for the odd carry between places that happen to agree */
 	if (getenv("TM_VERBOSE"))
@@ -154,7 +155,7 @@ START_TEST(complement)
 		for (int64_t i = 1; i < nc; i++) /* ordered */
 			TM_INT(at_index(&c, i), >, at_index(&c, i - 1));
 		if (nc > 1 && bound > 1) /* starts below the bound */
-			TM_INT(at_index(&c, 1), <, bound > reach(&a) ? bound : reach(&a));
+			TM_INT(at_index(&c, 1), <, bound> reach(&a) ? bound : reach(&a));
 		/* disjoint: sums of one element of each are all different, duplicates within a aside */
 		memset(seen, 0, sizeof seen);
 		for (int64_t i = 0; i < na; i++) {
@@ -167,7 +168,8 @@ START_TEST(complement)
 				int64_t q = p + at_index(&c, j);
 
 				TM_INT(q, <, 1 << 16);
-				TM_MSG(!(seen[q] & 2), "%s and %s both reach %d", show(&a), show(&c), (int)q);
+				TM_MSG(!(seen[q] & 2), "%s and %s both reach %d", show(&a),
+				       show(&c), (int)q);
 				seen[q] |= 2;
 				filled += q < bound;
 			}
@@ -182,7 +184,8 @@ START_TEST(complement)
 					if (s.it[i].stride > s.it[j].stride && s.it[j].stride &&
 					    s.it[i].stride % (s.it[j].stride * s.it[j].extent))
 						divides = false;
-			TM_MSG(!divides, "%s, %s leave holes below %d", show(&a), show(&c), (int)bound);
+			TM_MSG(!divides, "%s, %s leave holes below %d", show(&a), show(&c),
+			       (int)bound);
 		}
 	}
 }
@@ -200,14 +203,16 @@ START_TEST(inverses)
 
 		TM(cute_right_inverse(&r, &a));
 		for (int64_t i = 0; i < layout_size(&r); i++)
-			TM_MSG(at_index(&a, at_index(&r, i)) == i, "%s, right %s", show(&a), show(&r));
+			TM_MSG(at_index(&a, at_index(&r, i)) == i, "%s, right %s", show(&a),
+			       show(&r));
 		if (!gaps)
 			TM_INT(layout_size(&r), ==, n);
 		if (!cute_left_inverse(&l, &a))
 			continue;
 		left++;
 		for (int64_t i = 0; i < n; i++)
-			TM_MSG(at_index(&l, at_index(&a, i)) == i, "%s, left %s", show(&a), show(&l));
+			TM_MSG(at_index(&l, at_index(&a, i)) == i, "%s, left %s", show(&a),
+			       show(&l));
 		/* the first place that is not reached is where the right inverse ends */
 		bool hit = false;
 		for (int64_t i = 0; i < n; i++)
@@ -227,7 +232,8 @@ START_TEST(right_inverse_of_any)
 
 		TM(cute_right_inverse(&r, &a));
 		for (int64_t i = 0; i < layout_size(&r); i++)
-			TM_MSG(at_index(&a, at_index(&r, i)) == i, "%s, right %s", show(&a), show(&r));
+			TM_MSG(at_index(&a, at_index(&r, i)) == i, "%s, right %s", show(&a),
+			       show(&r));
 	}
 }
 END_TEST
@@ -249,8 +255,9 @@ START_TEST(divide)
 		TM_INT(layout_extent(&r, 0), ==, nb);
 		TM_INT(layout_extent(&r, 1), ==, layout_size(&c));
 		for (int64_t i = 0; i < layout_size(&r); i++)
-			TM_MSG(at_index(&r, i) == at_index(&a, at_index(&b, i % nb) + at_index(&c, i / nb)),
-			              "%s by %s: %s", show(&a), show(&b), show(&r));
+			TM_MSG(at_index(&r, i) ==
+			               at_index(&a, at_index(&b, i % nb) + at_index(&c, i / nb)),
+			       "%s by %s: %s", show(&a), show(&b), show(&r));
 	}
 	TM_INT(done, ==, TRIALS);
 }
@@ -317,8 +324,9 @@ START_TEST(group)
 			TM_INT(moving, ==, n);
 			TM_INT(layout_size(&h) * layout_size(&t), ==, size);
 			for (int64_t i = 0; i < size; i++)
-				TM_INT(at_index(&a, i), ==, at_index(&h, i % layout_size(&h)) +
-				                                          at_index(&t, i / layout_size(&h)));
+				TM_INT(at_index(&a, i), ==,
+				       at_index(&h, i % layout_size(&h)) +
+				               at_index(&t, i / layout_size(&h)));
 		}
 	}
 }
@@ -386,8 +394,8 @@ START_TEST(filter_remove)
 		for (int64_t i = 0; i < n; i++) {
 			int64_t x = at_index(&a, i);
 
-			TM_MSG(at_index(&f, i) == x % lo + x / hi * hi, "%s [%d,%d) -> %s", show(&a),
-			              (int)lo, (int)hi, show(&f));
+			TM_MSG(at_index(&f, i) == x % lo + x / hi * hi, "%s [%d,%d) -> %s",
+			       show(&a), (int)lo, (int)hi, show(&f));
 		}
 		/* removed: the places left, in the same order, once each */
 		int64_t next = 0;
@@ -486,6 +494,59 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* Numbers as large as layouts may have: nothing overflows, and results stay in range. */
+static Layout
+rnd_huge(void)
+{
+	Layout l;
+
+	do {
+		layout_init(&l, (int)rnd_in(1, 3));
+		for (int i = (int)rnd_in(1, 5); i > 0; i--) {
+			int64_t e = rnd_bool() ? rnd_in(1, 9) : rnd_in(1, (int64_t)1 << rnd_in(1, 40));
+			int64_t s = rnd_bool() ? rnd_in(0, 9) : rnd_in(0, (int64_t)1 << rnd_in(1, 55));
+
+			s = rnd_in(0, 9) ? s : -s;
+			layout_push_unit(&l, (int)rnd_in(0, l.ndim - 1), e, s, AX_mem);
+		}
+	} while (!layout_in_range(&l));
+	return l;
+}
+
+START_TEST(extremes)
+{
+	static bool (*const two[])(Layout *, const Layout *, const Layout *) = {
+		cute_compose,        cute_logical_divide, cute_logical_product,
+		cute_blocked_product, cute_raked_product,
+	};
+	static bool (*const one[])(Layout *, const Layout *) = {
+		cute_coalesce, cute_right_inverse, cute_left_inverse, cute_flatten,
+	};
+
+	tm_seed = 12;
+	for (int k = 0; k < TRIALS; k++) {
+		Layout a = rnd_huge(), b = rnd_huge(), r, s;
+		int64_t lo = rnd_in(1, (int64_t)1 << rnd_in(1, 50)), hi;
+
+		for (size_t i = 0; i < COUNT_OF(two); i++)
+			TM(!two[i](&r, &a, &b) || layout_in_range(&r));
+		for (size_t i = 0; i < COUNT_OF(one); i++)
+			TM(!one[i](&r, &a) || layout_in_range(&r));
+		TM(!cute_complement(&r, &a, lo) || layout_in_range(&r));
+		TM(!cute_group(&a, lo, rnd_bool(), &r, &s) || layout_in_range(&r));
+		TM(!cute_common_reshape(&a, &b, &r, &s) || layout_in_range(&s));
+		hi = lo * rnd_in(1, 99);
+		TM(!cute_filter_lo_hi(&r, &a, lo, hi) || layout_in_range(&r));
+		TM(!cute_remove_lo_hi(&r, &a, lo, hi) || layout_in_range(&r));
+		r = a;
+		layout_canon(&r);
+		TM(layout_equal(&r, &a) && layout_in_range(&r));
+		TM(layout_cosize(&a, AX_mem) >= 1);
+		layout_at_index(&a, layout_size(&a) - 1);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -505,6 +566,7 @@ main(void)
 	tcase_add_test(c, filter_remove);
 	tcase_add_test(c, aliasing);
 	tcase_add_test(c, refusals);
+	tcase_add_test(c, extremes);
 	suite_add_tcase(s, c);
 	return tm_main(s);
 }

@@ -104,9 +104,9 @@ typedef bool (*OpTile)(Layout *, const Layout *, const Tiler *);
 
 static const struct {
 	const char *name;
-	Op1 one;      /* of a layout alone */
-	Op2 two;      /* with a layout */
-	OpTile tile;  /* with a tile or shape */
+	Op1 one; /* of a layout alone */
+	Op2 two; /* with a layout */
+	OpTile tile; /* with a tile or shape */
 } ops[] = {
 	{ "blocked_product", NULL, cute_blocked_product, NULL },
 	{ "composition", NULL, cute_compose, cute_compose_by },
@@ -116,7 +116,8 @@ static const struct {
 	{ "logical_product", NULL, cute_logical_product, NULL },
 	{ "raked_product", NULL, cute_raked_product, NULL },
 	{ "right_inverse", cute_right_inverse, NULL, NULL },
-	{ "zipped_divide", NULL, cute_logical_divide, cute_zipped_divide }, /* by a layout: the same */
+	{ "zipped_divide", NULL, cute_logical_divide,
+	  cute_zipped_divide }, /* by a layout: the same */
 };
 
 /* flatten of a tile: each of its layouts stays, the list has one level already. */
@@ -163,7 +164,8 @@ check_special(const char *op, char *first, char *second, const char *result, con
 	}
 	if (strcmp(op, "flatten") == 0 && !is_layout) {
 		ck_assert(cute_flatten(&r, &a));
-		ck_assert_str_eq(arena_printf(&tm_arena, "%.*s%s", (int)(first - kind), kind, tuple_text(&r)),
+		ck_assert_str_eq(arena_printf(&tm_arena, "%.*s%s", (int)(first - kind), kind,
+		                              tuple_text(&r)),
 		                 result);
 		return true;
 	}
@@ -231,8 +233,9 @@ check_row(char *line)
 	} else {
 		Pool pool = { .n = 0 };
 		Tiler t;
-		const char *end = take(&second, "tile ") ? read_tile(&pool, &t, second)
-		                : take(&second, "shape ") ? read_shape_tile(&pool, &t, second) : "?";
+		const char *end = take(&second, "tile ")    ? read_tile(&pool, &t, second)
+		                  : take(&second, "shape ") ? read_shape_tile(&pool, &t, second)
+		                                            : "?";
 
 		ck_assert_msg(*end == '\0', "operand of %s", row);
 		ok = ops[i].tile(&r, &a, &t);

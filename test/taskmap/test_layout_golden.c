@@ -71,13 +71,14 @@ check_fragment(const char *t_text, const char *v_text, int64_t rows, int64_t col
 			Place p = { .at = { 0 } }, q;
 
 			f(th, i, &row, &col);
-			TM_MSG(at_index(&t, th) + at_index(&v, i) == row + rows * col, "%s, %s: thread %d value %d",
-			       t_text, v_text, th, i);
+			TM_MSG(at_index(&t, th) + at_index(&v, i) == row + rows * col,
+			       "%s, %s: thread %d value %d", t_text, v_text, th, i);
 			p.at[AX_lane] = th % 32;
 			p.at[AX_warp] = th / 32;
 			p.at[AX_reg] = i;
 			layout_coord(&l, &p, c);
-			TM_MSG(c[0] == row && c[1] == col, "%s: thread %d value %d", show(&l), th, i);
+			TM_MSG(c[0] == row && c[1] == col, "%s: thread %d value %d", show(&l), th,
+			       i);
 			q = layout_at(&l, c);
 			TM(same_place(&p, &q));
 		}
@@ -149,7 +150,8 @@ START_TEST(complement_coalesce)
 	static const char *const comp[][2] = {
 		{ "4:1", "6:4" },
 		{ "6:4", "4:1" },
-		{ "(4,6):(1,4)", "1:24" }, /* nothing left: an empty mode, at the end of the image */
+		{ "(4,6):(1,4)",
+		  "1:24" }, /* nothing left: an empty mode, at the end of the image */
 		{ "4:2", "(2,3):(1,8)" },
 		{ "(2,4):(1,6)", "3:2" },
 		{ "(2,2):(1,6)", "(3,2):(2,12)" },
@@ -188,14 +190,15 @@ END_TEST
 
 START_TEST(inverses)
 {
-	static const int64_t at[][2] = { { 0, 0 }, { 1, 4 }, { 8, 64 }, { 16, 32 }, { 17, 36 }, { 32, 1 }, { 127, 127 } };
+	static const int64_t from[] = { 0, 1, 8, 16, 17, 32, 127 };
+	static const int64_t to[] = { 0, 4, 64, 32, 36, 1, 127 };
 	Layout a = lay("(4,8):(8,1)"), r, c;
 
 	ck_assert(cute_right_inverse(&r, &a));
 	want(&r, "(8,4):(4,1)");
-	/* Of 4:2 two left inverses are in use: (2,4):(4,1), which numbers the holes too, and (2,4):(0,1), which
-	 * the CuTe facts require.  They agree on what 4:2 reaches, and a left inverse is no more than that;
-	 * the first one is the right inverse of (4:2, its complement). */
+	/* Of 4:2 two left inverses are in use: (2,4):(4,1), which numbers the holes too, and
+	 * (2,4):(0,1), which the CuTe facts require.  They agree on what 4:2 reaches, and a left
+	 * inverse is no more than that; the first is the right inverse of (4:2, its complement). */
 	a = lay("4:2");
 	ck_assert(cute_left_inverse(&r, &a));
 	want(&r, "(2,4):(0,1)");
@@ -210,8 +213,8 @@ START_TEST(inverses)
 	a = lay("((4,8),(2,2)):((32,1),(16,8))");
 	ck_assert(cute_left_inverse(&r, &a));
 	want(&r, "(8,2,2,4):(4,64,32,1)");
-	for (size_t i = 0; i < COUNT_OF(at); i++)
-		TM_INT(at_index(&r, at[i][0]), ==, at[i][1]);
+	for (size_t i = 0; i < COUNT_OF(from); i++)
+		TM_INT(at_index(&r, from[i]), ==, to[i]);
 }
 END_TEST
 
@@ -263,7 +266,8 @@ check_ldmatrix(const char *src, const char *dst, int matrices, bool trans)
 		for (int v = 0; v < 2 * matrices; v++) {
 			int64_t far = lane % 4 * 2 + v % 2, near = lane / 4;
 
-			TM_INT(at_index(&d, lane + 32 * v), ==, v / 2 * 8 + (trans ? far : near) + rows * (trans ? near : far));
+			TM_INT(at_index(&d, lane + 32 * v), ==,
+			       v / 2 * 8 + (trans ? far : near) + rows * (trans ? near : far));
 		}
 	}
 }
@@ -297,15 +301,18 @@ check_copy(const char *tile, const char *src, const char *dst, const char *cvt, 
 
 START_TEST(copy_equation)
 {
-	static const char a[] = "((4,8),(2,2,2)):((32,1),(16,8,128))", b[] = "((4,8),(2,2)):((16,1),(8,64))";
+	static const char a[] = "((4,8),(2,2,2)):((32,1),(16,8,128))",
+			  b[] = "((4,8),(2,2)):((16,1),(8,64))";
 	Layout f = lay("((16,2),8):((1,128),16)");
 
 	check_copy(a, x4_src, x4_dst, "(16,2,8):(1,128,16)", "((16,2),8):((1,128),16)");
 	check_copy(b, x2_src, x2_dst, NULL, "((8,2,2),8):((1,64,0),8)");
 	check_copy(a, x4_src, x4t_dst, "(8,2,2,8):(16,8,128,1)", "((8,2,2),8):((16,8,128),1)");
-	for (int lane = 0; lane < 32; lane++) /* lane l reads row l % 16, columns 8 (l / 16) .. + 7 */
+	for (int lane = 0; lane < 32;
+	     lane++) /* lane l reads row l % 16, columns 8 (l / 16) .. + 7 */
 		for (int i = 0; i < 8; i++)
-			TM_INT(at_index(&f, lane + 32 * i), ==, lane % 16 + 16 * (lane / 16 * 8 + i));
+			TM_INT(at_index(&f, lane + 32 * i), ==,
+			       lane % 16 + 16 * (lane / 16 * 8 + i));
 }
 END_TEST
 
@@ -315,64 +322,84 @@ static TiledMma
 atom_m16n8k16(void)
 {
 	return (TiledMma){
-		.m = 16, .n = 8, .k = 16,
-		.ta = lay("(4,8):(32,1)"), .va = lay("(2,2,2):(16,8,128)"),
-		.tb = lay("(4,8):(16,1)"), .vb = lay("(2,2):(8,64)"),
-		.tc = lay("(4,8):(32,1)"), .vc = lay("(2,2):(16,8)"),
+		.m = 16,
+		.n = 8,
+		.k = 16,
+		.ta = lay("(4,8):(32,1)"),
+		.va = lay("(2,2,2):(16,8,128)"),
+		.tb = lay("(4,8):(16,1)"),
+		.vb = lay("(2,2):(8,64)"),
+		.tc = lay("(4,8):(32,1)"),
+		.vc = lay("(2,2):(16,8)"),
 	};
 }
 
-/* Every mma instance (warp, im, jn) of the tile finds its operands where the atom wants them: the same
- * lane, the registers of one fragment, the right rows and columns. */
+/* An operand's TV, of the tile or of the atom, and the rows of it. */
+typedef struct Operand {
+	const Layout *t, *v;
+	int64_t rows;
+} Operand;
+
+/* Values f*per .. of a warp are the atom's fragment, moved to *row, *col. */
 static void
-check_instances(const TiledMma *t, const TiledMma *atom, int wm, int wn)
+check_moved(Operand tile, Operand atom, int warp, int64_t f, int64_t *row, int64_t *col)
 {
-	int nm = (int)(t->m / atom->m) / wm, nn = (int)(t->n / atom->n) / wn;
-	const Layout *tt[3] = { &t->ta, &t->tb, &t->tc }, *tv[3] = { &t->va, &t->vb, &t->vc };
-	const Layout *at[3] = { &atom->ta, &atom->tb, &atom->tc }, *av[3] = { &atom->va, &atom->vb, &atom->vc };
-	int64_t rows[3] = { t->m, t->n, t->m }, arows[3] = { atom->m, atom->n, atom->m };
+	int64_t per = layout_size(atom.v), first;
 
-	for (int w = 0; w < wm * wn; w++) {
-		for (int im = 0; im < nm; im++) {
-			for (int jn = 0; jn < nn; jn++) {
-				int64_t m0 = -1, n0 = -1;
+	first = at_index(tile.t, 32 * warp) + at_index(tile.v, f * per);
+	*row = first % tile.rows;
+	*col = first / tile.rows;
+	for (int lane = 0; lane < 32; lane++) {
+		for (int64_t v = 0; v < per; v++) {
+			int64_t x = at_index(atom.t, lane) + at_index(atom.v, v);
+			int64_t got = at_index(tile.t, 32 * warp + lane) +
+			              at_index(tile.v, f * per + v);
 
-				for (int x = 2; x >= 0; x--) { /* C first: it places the instance */
-					int64_t per = layout_size(av[x]), base;
-
-					/* values of a fragment lie together, in instance order: m, then n */
-					int inst = x == 0 ? im : x == 1 ? jn : -1, found = 0;
-					for (int64_t f = 0; f < layout_size(tv[x]) / per && !found; f++) {
-						int64_t first = at_index(tt[x], 32 * w) + at_index(tv[x], f * per);
-						int64_t r = first % rows[x], c = first / rows[x];
-
-						if (x == 2) {
-							found = f == im + nm * jn || (nm * nn > 0 && f == im * nn + jn);
-							if (found) {
-								m0 = r;
-								n0 = c;
-							}
-						} else {
-							found = c == 0 && r == (x == 0 ? m0 : n0);
-						}
-						if (!found)
-							continue;
-						base = f * per;
-						for (int lane = 0; lane < 32; lane++) {
-							for (int64_t v = 0; v < per; v++) {
-								int64_t want_i = at_index(at[x], lane) + at_index(av[x], v);
-								int64_t got = at_index(tt[x], 32 * w + lane) + at_index(tv[x], base + v);
-
-								TM_INT(got % rows[x], ==, r + want_i % arows[x]);
-								TM_INT(got / rows[x], ==, c + want_i / arows[x]);
-							}
-						}
-					}
-					TM_MSG(found, "operand %d, warp %d, instance %d (%d,%d)", x, w, inst, im, jn);
-				}
-			}
+			TM_INT(got % tile.rows, ==, *row + x % atom.rows);
+			TM_INT(got / tile.rows, ==, *col + x / atom.rows);
 		}
 	}
+}
+
+/* The warp has a fragment of the operand at this row, column 0. */
+static void
+check_has(Operand tile, Operand atom, int warp, int64_t row)
+{
+	int64_t at, col;
+
+	for (int64_t f = 0; f < layout_size(tile.v) / layout_size(atom.v); f++) {
+		check_moved(tile, atom, warp, f, &at, &col);
+		if (at == row && col == 0)
+			return;
+	}
+	ck_abort_msg("warp %d has no fragment at row %d", warp, (int)row);
+}
+
+/* Every mma of every warp: the fragments of A and B that its place in C wants are the warp's own, value
+ * by value, and all of C is covered. */
+static void
+check_instances(const TiledMma *t, const TiledMma *atom)
+{
+	Operand a = { &t->ta, &t->va, t->m }, b = { &t->tb, &t->vb, t->n },
+		c = { &t->tc, &t->vc, t->m };
+	Operand aa = { &atom->ta, &atom->va, atom->m }, ab = { &atom->tb, &atom->vb, atom->n };
+	Operand ac = { &atom->tc, &atom->vc, atom->m };
+	int warps = (int)layout_size(&t->tc) / 32;
+	int64_t per_warp = layout_size(&t->vc) / layout_size(&atom->vc), row, col;
+	static bool seen[256 * 256];
+
+	memset(seen, 0, sizeof seen);
+	for (int w = 0; w < warps; w++) {
+		for (int64_t f = 0; f < per_warp; f++) {
+			check_moved(c, ac, w, f, &row, &col);
+			TM_INT(row % atom->m + col % atom->n, ==, 0);
+			TM(!seen[row * 256 + col]);
+			seen[row * 256 + col] = true;
+			check_has(a, aa, w, row);
+			check_has(b, ab, w, col);
+		}
+	}
+	TM_INT(warps * per_warp, ==, t->m / atom->m * (t->n / atom->n));
 }
 
 static void
@@ -394,9 +421,11 @@ START_TEST(tiled_mma)
 	want_tile(&t.tc, &t.vc, "(4,8,2,2):(128,1,16,1024)", "(2,2,2,2,4):(64,8,512,32,2048)");
 	want_tile(&t.ta, &t.va, "(4,8,2,2):(128,1,16,0)", "(2,2,2,2):(64,8,512,32)");
 	want_tile(&t.tb, &t.vb, "(4,8,2,2):(256,1,0,16)", "(2,2,2,4):(128,1024,8,32)");
-	check_instances(&t, &atom, 2, 2);
+	check_instances(&t, &atom);
 	ck_assert(tiled_mma_layouts(&t, &a, &b, &c));
-	want_same(&a, "((8,2,2,2),(2,4,2)):((4@lane,2@reg,1@warp,8@reg),(1@reg,1@lane,4@reg))+[2:2@warp]");
+	want_same(
+		&a,
+		"((8,2,2,2),(2,4,2)):((4@lane,2@reg,1@warp,8@reg),(1@reg,1@lane,4@reg))+[2:2@warp]");
 	/* (b) warps (2,4) of the plain atom */
 	ck_assert(tiled_mma_spread(&t, &atom, 2, 4, NULL));
 	want_tile(&t.tc, &t.vc, "(4,8,2,4):(64,1,16,256)", "(2,2):(32,8)");
@@ -405,12 +434,18 @@ START_TEST(tiled_mma)
 	c = lay("(4,2):(2,1)");
 	ck_assert(tiled_mma_spread(&t, &atom, 2, 4, &c));
 	want_tile(&t.tc, &t.vc, "(4,8,4,2):(64,1,256,16)", "(2,2):(32,8)");
-	check_instances(&t, &atom, 2, 4);
+	check_instances(&t, &atom);
 	/* (c) wgmma, both operands in shared memory, two warpgroups along m */
 	t = (TiledMma){
-		.m = 64, .n = 64, .k = 16,
-		.ta = lay("128:0"), .va = lay("(64,16):(1,64)"), .tb = lay("128:0"), .vb = lay("(64,16):(1,64)"),
-		.tc = lay("(4,8,4):(128,1,16)"), .vc = lay("(2,2,8):(64,8,512)"),
+		.m = 64,
+		.n = 64,
+		.k = 16,
+		.ta = lay("128:0"),
+		.va = lay("(64,16):(1,64)"),
+		.tb = lay("128:0"),
+		.vb = lay("(64,16):(1,64)"),
+		.tc = lay("(4,8,4):(128,1,16)"),
+		.vc = lay("(2,2,8):(64,8,512)"),
 	};
 	ck_assert(tiled_mma_spread(&t, &t, 2, 1, NULL));
 	want_tile(&t.ta, &t.va, "(128,2):(0,64)", "(64,16):(1,128)");
@@ -430,12 +465,13 @@ START_TEST(gemm_pipeline)
 	want_tile(&t.tb, &t.vb, "(4,8,2,2):(256,1,0,16)", "(2,2,2,4):(128,1024,8,32)");
 	want_tile(&t.tc, &t.vc, "(4,8,2,2):(256,1,16,2048)", "(2,2,2,4,4):(128,8,1024,32,4096)");
 	TM_INT(layout_size(&t.vc), ==, 128);
-	check_instances(&t, &atom, 2, 2);
+	check_instances(&t, &atom);
 	for (int operand = 0; operand < 2; operand++) {
 		ck_assert(cute_group(operand ? &t.tb : &t.ta, 32, false, &ht, &rt));
 		ck_assert(cute_group(operand ? &t.vb : &t.va, 8, false, &hv, &rv));
 		ck_assert(layout_concat_dims(&tv, &ht, &hv));
-		ck_assert(cute_left_inverse(&inv, &q) && cute_compose(&c, &tv, &inv) && cute_compose(&c, &c, &p));
+		ck_assert(cute_left_inverse(&inv, &q) && cute_compose(&c, &tv, &inv) &&
+		          cute_compose(&c, &c, &p));
 		ck_assert(cute_group(&c, 32, false, &ht, &hv));
 		ck_assert(layout_concat_dims(&ht, &ht, &rt) && layout_concat_dims(&hv, &hv, &rv));
 		want(&ht, operand ? "(8,2,2,2,2):(1,1024,8,0,16)" : "(16,2,2,2):(1,1024,16,0)");
@@ -467,7 +503,8 @@ END_TEST
 /* A packed block of 4-bit weights: which nibbles the A fragment of each lane is. */
 START_TEST(packed_block)
 {
-	Layout block = lay("((8,2),(2,4,2)):((4,2),(1,64,32))"), f = lay("((4,8),(2,2,2)):((32,1),(16,8,128))"), r;
+	Layout block = lay("((8,2),(2,4,2)):((4,2),(1,64,32))"),
+	       f = lay("((4,8),(2,2,2)):((32,1),(16,8,128))"), r;
 	bool seen[256] = { false };
 
 	for (int i = 0; i < 256; i++) {

@@ -100,12 +100,8 @@ mutated(const Layout *l)
 	int i = r.n ? (int)rnd_in(0, r.n - 1) : 0;
 
 	switch (rnd_in(0, 6)) {
-	case 0:
-		r.it[i].stride = rnd_in(0, 8);
-		break;
-	case 1:
-		r.it[i].axis = (uint8_t)rnd_in(AX_reg, AX_warp);
-		break;
+	case 0: r.it[i].stride = rnd_in(0, 8); break;
+	case 1: r.it[i].axis = (uint8_t)rnd_in(AX_reg, AX_warp); break;
 	case 2:
 		extent = rnd_in(0, 1);
 		r.offset[rnd_in(AX_reg, AX_warp)] += extent;
@@ -125,8 +121,7 @@ mutated(const Layout *l)
 			r.it[i + 1] = it;
 		}
 		break;
-	default:
-		break;
+	default: break;
 	}
 	return rewritten(&r);
 }
@@ -189,10 +184,12 @@ START_TEST(equal_swizzled)
 
 		for (int i = 0; i < b.n; i++)
 			b.it[i].axis = AX_mem;
-		a.swizzle = (Swizzle){ (int8_t)rnd_in(0, 2), (int8_t)rnd_in(0, 3), (int8_t)rnd_in(2, 3) };
+		a.swizzle = (Swizzle){ (int8_t)rnd_in(0, 2), (int8_t)rnd_in(0, 3),
+			               (int8_t)rnd_in(2, 3) };
 		b.swizzle = a.swizzle;
 		if (rnd_bool())
-			b.swizzle = (Swizzle){ (int8_t)rnd_in(0, 2), (int8_t)rnd_in(0, 3), (int8_t)rnd_in(2, 4) };
+			b.swizzle = (Swizzle){ (int8_t)rnd_in(0, 2), (int8_t)rnd_in(0, 3),
+				               (int8_t)rnd_in(2, 4) };
 		if (rnd_in(0, 4) == 0 && b.n)
 			b.it[0].stride += 1;
 		eq = brute_equal(&a, &b, false);
@@ -245,7 +242,8 @@ START_TEST(coord)
 		if (k % 2)
 			l.offset[AX_warp] = rnd_in(0, 3);
 		else
-			l.swizzle = (Swizzle){ (int8_t)rnd_in(0, 2), (int8_t)rnd_in(0, 2), (int8_t)rnd_in(2, 3) };
+			l.swizzle = (Swizzle){ (int8_t)rnd_in(0, 2), (int8_t)rnd_in(0, 2),
+				               (int8_t)rnd_in(2, 3) };
 		for (int64_t i = 0; i < layout_size(&l); i++) {
 			int n;
 
@@ -266,8 +264,8 @@ START_TEST(coord)
 			}
 			for (int j = 0; j < n; j++) {
 				layout_coord(&l, &p[j], back);
-				TM_MSG(memcmp(back, c, sizeof back[0] * (size_t)l.ndim) == 0, "%s at %d",
-				              show(&l), (int)i);
+				TM_MSG(memcmp(back, c, sizeof back[0] * (size_t)l.ndim) == 0,
+				       "%s at %d", show(&l), (int)i);
 			}
 		}
 	}
@@ -302,7 +300,7 @@ START_TEST(sizes)
 		if (k % 2 == 0) {
 			l.offset[AX_mem] = 0;
 			l.swizzle = (Swizzle){ (int8_t)rnd_in(1, 2), (int8_t)rnd_in(0, 2),
-			                       (int8_t)(rnd_in(2, 3) * (rnd_bool() ? 1 : -1)) };
+				               (int8_t)(rnd_in(2, 3) * (rnd_bool() ? 1 : -1)) };
 			for (int64_t i = 0; i < size; i++)
 				TM_INT(at_index(&l, i), <, layout_cosize(&l, AX_mem));
 		}
@@ -421,11 +419,35 @@ END_TEST
 START_TEST(text_forms)
 {
 	static const char *const bad[] = {
-		"", "4", "4:", "(4:1", "(4,2):(1)", "(4,2):(1,2", "(4,2):1", "4:1 x", "0:1", "-2:1", "():1",
-		"(4,(2,3)):(1,2,3)", "4:1@", "4:1@lanes", "4:1@foo", "4:1+[4]", "4:1+[2:1@lane", "4:1+[2:-1@lane]",
-		"Sw<3,3> o 4:1", "Sw<3,3,2> o 4:1", "Sw<3,3,3> 4:1", "Sw<40,3,40> o 4:1", "4:1+",
-		"99999999999999999999:1", "(1073741824,1073741824,1073741824):(1,1,1)",
-		"1073741824:1073741824000", "(1,1,1,1,1,1,1,1,1):(0,0,0,0,0,0,0,0,0)", "(,):(,)", "(()):(())",
+		"",
+		"4",
+		"4:",
+		"(4:1",
+		"(4,2):(1)",
+		"(4,2):(1,2",
+		"(4,2):1",
+		"4:1 x",
+		"0:1",
+		"-2:1",
+		"():1",
+		"(4,(2,3)):(1,2,3)",
+		"4:1@",
+		"4:1@lanes",
+		"4:1@foo",
+		"4:1+[4]",
+		"4:1+[2:1@lane",
+		"4:1+[2:-1@lane]",
+		"Sw<3,3> o 4:1",
+		"Sw<3,3,2> o 4:1",
+		"Sw<3,3,3> 4:1",
+		"Sw<40,3,40> o 4:1",
+		"4:1+",
+		"99999999999999999999:1",
+		"(1073741824,1073741824,1073741824):(1,1,1)",
+		"1073741824:1073741824000",
+		"(1,1,1,1,1,1,1,1,1):(0,0,0,0,0,0,0,0,0)",
+		"(,):(,)",
+		"(()):(())",
 	};
 	static const char *const same[][2] = {
 		{ " ( 4 , 8 ) : ( 32 ,1 ) ", "(4,8):(32,1)" },
@@ -469,7 +491,8 @@ START_TEST(split)
 		int64_t e = layout_extent(&l, d), w = rnd_in(1, e + 1), p = 1;
 		bool can = false;
 
-		for (int i = l.first[d]; i < l.first[d + 1]; i++) { /* a boundary fits into one iter */
+		for (int i = l.first[d]; i < l.first[d + 1];
+		     i++) { /* a boundary fits into one iter */
 			can = can || (w % p == 0 && l.it[i].extent % (w / p) == 0);
 			p *= l.it[i].extent;
 		}
@@ -498,7 +521,8 @@ check_regs(const Layout *old, const Layout *new, bool ordered)
 
 	memset(seen, -1, sizeof seen);
 	for (int64_t i = 0; i < layout_size(old); i++) {
-		int64_t a = layout_at_index(old, i).at[AX_reg], b = layout_at_index(new, i).at[AX_reg];
+		int64_t a = layout_at_index(old, i).at[AX_reg],
+			b = layout_at_index(new, i).at[AX_reg];
 
 		TM_INT(b, <, 4096);
 		TM_MSG(seen[b] < 0 || seen[b] == a, "%s -> %s", show(old), show(new));
@@ -534,8 +558,10 @@ START_TEST(compact_regs)
 		check_regs(&l, &r, false);
 		/* walking the dims in that order meets the registers in theirs */
 		for (c[order[2]] = 0; c[order[2]] < layout_extent(&l, order[2]); c[order[2]]++)
-			for (c[order[1]] = 0; c[order[1]] < layout_extent(&l, order[1]); c[order[1]]++)
-				for (c[order[0]] = 0; c[order[0]] < layout_extent(&l, order[0]); c[order[0]]++) {
+			for (c[order[1]] = 0; c[order[1]] < layout_extent(&l, order[1]);
+			     c[order[1]]++)
+				for (c[order[0]] = 0; c[order[0]] < layout_extent(&l, order[0]);
+				     c[order[0]]++) {
 					int reg = (int)layout_at(&r, c).at[AX_reg];
 					TM_MSG(reg <= last + 1, "%s", show(&r));
 					last = reg > last ? reg : last;
@@ -574,8 +600,9 @@ START_TEST(permute_insert_drop_concat)
 				pc[d] = c[perm[d]];
 			got = layout_at(&p, pc);
 			TM(same_place(&got, &want_p));
-			for (int d = 0; d <= ndim; d++)
-				pc[d] = d < at ? c[d] : d > at ? c[d - 1] : 0;
+			pc[at] = 0;
+			for (int d = 0; d < ndim; d++)
+				pc[d < at ? d : d + 1] = c[d];
 			got = layout_at(&q, pc);
 			TM(same_place(&got, &want_p));
 		}
@@ -628,8 +655,8 @@ START_TEST(reduce_broadcast)
 				pl[j].at[AX_reg] = 0;
 			for (int j = 0; j < nb; j++)
 				pr[j].at[AX_reg] = 0;
-			TM_MSG(subset(pl, na, pr, nb) && subset(pr, nb, pl, na), "%s dim %d -> %s", show(&l),
-			              dim, show(&r));
+			TM_MSG(subset(pl, na, pr, nb) && subset(pr, nb, pl, na), "%s dim %d -> %s",
+			       show(&l), dim, show(&r));
 		}
 		/* registers: element (.., 0, ..) of l, numbers closed up */
 		w = l;
@@ -669,7 +696,8 @@ START_TEST(slice)
 	while (done < TRIALS) {
 		int ndim = (int)rnd_in(1, 3), dim = (int)rnd_in(0, ndim - 1);
 		Layout l = rnd_tile(ndim), r;
-		int64_t n = layout_extent(&l, dim), lo = rnd_in(0, n - 1), len = rnd_in(1, n - lo), c[DIM_MAX];
+		int64_t n = layout_extent(&l, dim), lo = rnd_in(0, n - 1), len = rnd_in(1, n - lo),
+			c[DIM_MAX];
 		bool regs = true;
 
 		for (int i = l.first[dim]; i < l.first[dim + 1]; i++)
@@ -684,8 +712,8 @@ START_TEST(slice)
 			refused++;
 			layout_canon(&m);
 			run = m.it[m.first[dim]].extent;
-			TM_MSG(!regs || len > run || lo / run != (lo + len - 1) / run, "%s [%d,+%d)", show(&l),
-			              (int)lo, (int)len);
+			TM_MSG(!regs || len > run || lo / run != (lo + len - 1) / run,
+			       "%s [%d,+%d)", show(&l), (int)lo, (int)len);
 			continue;
 		}
 		done++;

@@ -46,8 +46,8 @@ list_product(Lists *r, const Lists *outer, const Lists *inner)
 			for (int j = 0; j < inner->len; j++)
 				for (int d = 0; d < r->ndim; d++)
 					r->task[w][i * inner->len + j][d] =
-					        outer->task[w / inner->n][i][d] * inner->dim[d] +
-					        inner->task[w % inner->n][j][d];
+						outer->task[w / inner->n][i][d] * inner->dim[d] +
+						inner->task[w % inner->n][j][d];
 }
 
 static void
@@ -68,7 +68,8 @@ check_lists(const Layout *l, const Lists *want_l)
 			p.at[AX_reg] = t;
 			layout_coord(l, &p, c);
 			for (int d = 0; d < l->ndim; d++)
-				TM_MSG(c[d] == want_l->task[w][t][d], "%s, worker %d, task %d", show(l), w, t);
+				TM_MSG(c[d] == want_l->task[w][t][d], "%s, worker %d, task %d",
+				       show(l), w, t);
 			q = layout_at(l, c);
 			TM(same_place(&p, &q));
 		}
@@ -91,7 +92,8 @@ rnd_mapping(Layout *l, Lists *lists, int ndim, int parts)
 			dim[d] = rnd_in(1, 3);
 			all *= dim[d];
 		}
-		if (k && (lists->n * (spatial ? all : 1) > WORKERS || lists->len * (spatial ? 1 : all) > TASKS))
+		if (k && (lists->n * (spatial ? all : 1) > WORKERS ||
+		          lists->len * (spatial ? 1 : all) > TASKS))
 			continue;
 		TM(spatial ? mapping_spatial(&a, ndim, dim) : mapping_repeat(&a, ndim, dim));
 		list_atom(&atom, ndim, dim, spatial);
@@ -134,7 +136,8 @@ START_TEST(product_associates)
 		rnd_mapping(&a, &lists, ndim, 2);
 		rnd_mapping(&b, &lists, ndim, 2);
 		rnd_mapping(&c, &lists, ndim, 2);
-		layout_push_rep(&b, rnd_in(1, 2), layout_cosize(&b, AX_lane), AX_lane); /* shared by workers */
+		layout_push_rep(&b, rnd_in(1, 2), layout_cosize(&b, AX_lane),
+		                AX_lane); /* shared by workers */
 		TM(mapping_product(&l, &a, &b) && mapping_product(&l, &l, &c));
 		TM(mapping_product(&r, &b, &c) && mapping_product(&r, &a, &r));
 		TM_MSG(layout_equal(&l, &r), "%s, %s", show(&l), show(&r));
@@ -145,7 +148,8 @@ END_TEST
 /* Fragments as products of mappings, the way Tilus writes them. */
 START_TEST(fragments)
 {
-	int64_t s22[2] = { 2, 2 }, s84[2] = { 8, 4 }, s12[2] = { 1, 2 }, s21[2] = { 2, 1 }, s48[2] = { 4, 8 };
+	int64_t s22[2] = { 2, 2 }, s84[2] = { 8, 4 }, s12[2] = { 1, 2 }, s21[2] = { 2, 1 },
+		s48[2] = { 4, 8 };
 	int column[2] = { 1, 0 };
 	Layout f, a, b;
 
@@ -160,7 +164,8 @@ START_TEST(fragments)
 	ck_assert(mapping_product(&f, &f, &a) && mapping_product(&f, &f, &b));
 	want_same(&f, "((2,4,2),8):((1@reg,1@lane,2@reg),4@lane)");
 	/* C: local(2,1).spatial(8,4).local(1,2) */
-	ck_assert(mapping_repeat(&f, 2, s21) && mapping_spatial(&a, 2, s84) && mapping_repeat(&b, 2, s12));
+	ck_assert(mapping_repeat(&f, 2, s21) && mapping_spatial(&a, 2, s84) &&
+	          mapping_repeat(&b, 2, s12));
 	ck_assert(mapping_product(&f, &f, &a) && mapping_product(&f, &f, &b));
 	want_same(&f, "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))");
 }
@@ -189,7 +194,8 @@ check_tv(const Layout *l, const Layout *t, const Layout *v, int nwarp)
 				index += c[d] * w;
 				w *= layout_extent(l, d);
 			}
-			TM_MSG(at_index(t, th) + at_index(v, r) == index, "%s: T %s, V %s", show(l), show(t), show(v));
+			TM_MSG(at_index(t, th) + at_index(v, r) == index, "%s: T %s, V %s", show(l),
+			       show(t), show(v));
 		}
 	}
 }
@@ -214,13 +220,17 @@ START_TEST(tv_round_trip)
 		check_tv(&l, &t, &v, nwarp);
 		for (int d = 0; d < ndim; d++)
 			shape[d] = layout_extent(&l, d);
-		TM_MSG(layout_from_tv(&back, &t, &v, ndim, shape), "%s: T %s, V %s", show(&l), show(&t), show(&v));
+		TM_MSG(layout_from_tv(&back, &t, &v, ndim, shape), "%s: T %s, V %s", show(&l),
+		       show(&t), show(&v));
 		w = l; /* with the copies that missing threads hold */
-		layout_push_rep(&w, 32 / layout_cosize(&w, AX_lane), layout_cosize(&w, AX_lane), AX_lane);
-		layout_push_rep(&w, nwarp / layout_cosize(&w, AX_warp), layout_cosize(&w, AX_warp), AX_warp);
+		layout_push_rep(&w, 32 / layout_cosize(&w, AX_lane), layout_cosize(&w, AX_lane),
+		                AX_lane);
+		layout_push_rep(&w, nwarp / layout_cosize(&w, AX_warp), layout_cosize(&w, AX_warp),
+		                AX_warp);
 		TM_MSG(layout_equal(&back, &w), "%s, back %s", show(&w), show(&back));
 		TM(tv_from_layout(&t2, &v2, &back, nwarp));
-		TM_MSG(strcmp(show(&t), show(&t2)) == 0 && strcmp(show(&v), show(&v2)) == 0, "%s", show(&l));
+		TM_MSG(strcmp(show(&t), show(&t2)) == 0 && strcmp(show(&v), show(&v2)) == 0, "%s",
+		       show(&l));
 	}
 	TM_INT(done, >, TRIALS / 2);
 }
@@ -233,7 +243,8 @@ START_TEST(from_tv)
 
 	tm_seed = 54;
 	for (int k = 0; k < 100 * TRIALS && done < TRIALS; k++) {
-		int64_t shape[3] = { rnd_in(1, 12), rnd_in(1, 12), rnd_in(1, 4) }, all = shape[0] * shape[1] * shape[2];
+		int64_t shape[3] = { rnd_in(1, 12), rnd_in(1, 12), rnd_in(1, 4) },
+			all = shape[0] * shape[1] * shape[2];
 		Layout tv = rnd_compact(5, all, false), t, v, l, bar;
 		int cut = (int)rnd_in(0, tv.n);
 		int64_t c[3], regs[4096];
@@ -269,8 +280,8 @@ START_TEST(from_tv)
 				p.at[AX_reg] = regs[j];
 				layout_coord(&l, &p, c);
 				got = c[0] + shape[0] * (c[1] + shape[1] * c[2]);
-				TM_MSG(got == x, "T %s, V %s: %s, thread %d value %d", show(&t), show(&v), show(&l), (int)i,
-				       (int)j);
+				TM_MSG(got == x, "T %s, V %s: %s, thread %d value %d", show(&t),
+				       show(&v), show(&l), (int)i, (int)j);
 			}
 		}
 	}
