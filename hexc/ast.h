@@ -9,6 +9,8 @@
 
 /* Deepest nesting of expressions, longest chain of operators; deepest nesting of statements. */
 enum { EXPR_DEPTH_MAX = 200, STMT_DEPTH_MAX = 40 };
+/* Kernels of a file; declared parameters, assumptions, constants and tunables of a kernel. */
+enum { KERNEL_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
 
 typedef enum ExprKind {
 	EX_error,

@@ -84,6 +84,8 @@ check_similar(const Lower *l, const char *name)
 	const char *best = NULL, *b;
 	int least = strlen(name) < 4 ? 2 : 3, d;
 
+	if (l->diag->nerror >= 20) /* nobody will read it */
+		return "";
 	for (const Sym *s = l->scope; s; s = s->next) {
 		d = distance(name, s->name, 2);
 		if (d < least && d < (int)strlen(name)) {

@@ -28,6 +28,11 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
 	} else if (lower_is_builtin(name) || strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
 		diag_error(l->diag, src, "`%s` is built in: choose another name", name);
 	}
+	s->depth = l->scope ? l->scope->depth + 1 : 1;
+	if (s->depth > NAMES_MAX) {
+		diag_error(l->diag, src, "more than %d names are visible here: split the kernel", NAMES_MAX);
+		return s;
+	}
 	s->name = name;
 	s->kind = kind;
 	s->src = src;

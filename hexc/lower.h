@@ -8,6 +8,8 @@
 
 /* Largest rank of tensors and tiles: the passes add dimensions of their own (stages). */
 enum { RANK_MAX = 6 };
+/* Names visible at once: they are searched one after the other. */
+enum { NAMES_MAX = 4096 };
 /* Largest extent, and most elements, of a tile. */
 enum { TILE_MAX = 1 << 20 };
 
@@ -52,6 +54,7 @@ struct Sym {
 	SymKind kind;
 	Src src;
 	Value val;
+	int depth; /* names visible with this one */
 	Sym *next; /* declared before */
 };
 
@@ -85,7 +88,7 @@ typedef struct Lower {
 	const Define *def;
 	int ndef;
 	Mean *mean;
-	int nmean, mean_cap;
+	int nmean, mean_cap, assume_cap;
 } Lower;
 
 /* ---- lower.c: scopes and blocks -------------------------------------------------------------- */

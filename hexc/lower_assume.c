@@ -162,9 +162,9 @@ lower_assume(Lower *l, const Expr *e)
 	l->b = l->k->grid;
 	v = lower_expr(l, e);
 	if (v.kind == VK_val && v.v->type.space == S_scalar && v.v->type.dtype == D_bool) {
-		l->k->assume = arena_grow(l->arena, l->k->assume, (size_t)l->k->nassume,
-		                          (size_t)l->k->nassume + 1, sizeof *l->k->assume);
-		l->k->assume[l->k->nassume++] = (Assume){ v.v, check_text(l, e, ""), e->src };
+		Assume as = { v.v, check_text(l, e, ""), e->src };
+
+		VEC_PUSH(l->arena, l->k->assume, l->k->nassume, l->assume_cap, as);
 	} else if (v.kind != VK_none) {
 		diag_error(l->diag, e->src, "an assumption is a condition, not %s", check_describe(l, &v));
 	}

@@ -32,8 +32,14 @@ has(const Choices *c, int64_t x)
 static void
 add_choice(Lower *l, Choices *c, int64_t x)
 {
-	if (!has(c, x))
+	if (c->n <= CHOICE_MAX && !has(c, x))
 		VEC_PUSH(l->arena, c->v, c->n, c->cap, x);
+}
+
+static void
+too_many(Lower *l, const Clause *c)
+{
+	diag_error(l->diag, c->src, "tunable `%s` lists more than %d values", c->name, CHOICE_MAX);
 }
 
 static bool
@@ -55,8 +61,7 @@ add_range(Lower *l, const Clause *cl, Choices *c, const Range *r)
 		return false;
 	}
 	if ((uint64_t)hi - (uint64_t)lo >= CHOICE_MAX) {
-		diag_error(l->diag, r->lo->src, "tunable `%s` lists more than %d values", cl->name,
-		           CHOICE_MAX);
+		too_many(l, cl);
 		return false;
 	}
 	for (int64_t x = lo; x < hi; x++)
@@ -86,6 +91,10 @@ tune_value(Lower *l, const Clause *c, int64_t *out)
 
 	for (int i = 0; i < c->nrange; i++)
 		ok &= add_range(l, c, &list, &c->range[i]);
+	if (ok && list.n > CHOICE_MAX) {
+		too_many(l, c);
+		ok = false;
+	}
 	if (!ok)
 		return false;
 	*out = list.v[0];

@@ -223,9 +223,9 @@ lower_params(Lower *l)
 	Sizes z = { 0 };
 
 	for (int i = 0; i < d->nparam; i++) {
-		for (int j = 0; j < d->param[i].type.ndim; j++)
+		for (int j = 0; j < d->param[i].type.ndim && j < RANK_MAX; j++)
 			find_sizes(l, &z, d->param[i].type.dim[j]);
-		for (int j = 0; j < d->param[i].nstride; j++)
+		for (int j = 0; j < d->param[i].nstride && j < RANK_MAX; j++)
 			find_sizes(l, &z, d->param[i].stride[j]);
 	}
 	l->k->param = NEWN(l->arena, Param, d->nparam + z.n);

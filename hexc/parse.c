@@ -180,9 +180,14 @@ parse_file(Unit *u)
 {
 	Parser p = { .arena = u->arena, .diag = u->diag, .text = u->text, .len = u->len };
 	KernelDecl *first = NULL, **link = &first;
+	int n = 0;
 
 	p.tok = lex_all(u->arena, u->diag, u->text, u->len);
 	while (!parse_is(&p, TK_end)) {
+		if (parse_is(&p, TK_kernel) && n++ == KERNEL_MAX) {
+			diag_error(p.diag, p.tok->src, "the file holds more than %d kernels", KERNEL_MAX);
+			break;
+		}
 		if (parse_is(&p, TK_kernel)) {
 			*link = parse_kernel(&p);
 			link = &(*link)->next;

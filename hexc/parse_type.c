@@ -72,7 +72,10 @@ parse_params(Parser *p, KernelDecl *k)
 	do {
 		ParamDecl d = parse_param(p);
 
-		VEC_PUSH(p->arena, k->param, k->nparam, cap, d);
+		if (k->nparam == PARAM_MAX)
+			parse_error(p, d.src, "the kernel has more than %d parameters", PARAM_MAX);
+		else
+			VEC_PUSH(p->arena, k->param, k->nparam, cap, d);
 	} while (!p->panic && parse_accept(p, TK_comma));
 	if (!p->panic && !parse_is(p, TK_rparen))
 		parse_error(p, p->tok->src, "expected `,` or `)` after the parameter, but %s",
@@ -148,7 +151,10 @@ parse_header(Parser *p, KernelDecl *k)
 		do {
 			Clause c = parse_clause(p, kind);
 
-			VEC_PUSH(p->arena, k->clause, k->nclause, cap, c);
+			if (k->nclause == CLAUSE_MAX)
+				parse_error(p, c.src, "the kernel has more than %d clauses", CLAUSE_MAX);
+			else
+				VEC_PUSH(p->arena, k->clause, k->nclause, cap, c);
 		} while (!p->panic && parse_accept(p, TK_comma));
 	}
 	if (!parse_is(p, TK_lbrace))

@@ -156,6 +156,46 @@ START_TEST(many_errors)
 }
 END_TEST
 
+/* head, n pieces with their number, tail */
+static void
+expect_limit(const char *head, const char *piece, int n, const char *tail, const char *want)
+{
+	Text t;
+	Lang l, keep;
+
+	lang_compile(&keep, "", 0, NULL, 0, NULL);
+	t = (Text){ .arena = &keep.arena };
+	text_add(&t, head, strlen(head));
+	for (int i = 0; i < n; i++) {
+		const char *hole = strchr(piece, '#');
+		text_printf(&t, "%.*s%d%s", (int)(hole - piece), piece, i, hole + 1);
+	}
+	text_add(&t, tail, strlen(tail));
+	lang_compile(&l, t.s, t.n, NULL, 0, NULL);
+	ck_assert_msg(strstr(lang_messages(&l), want) != NULL, "%s\n%.2000s", want, lang_messages(&l));
+	lang_free(&l);
+	lang_free(&keep);
+}
+
+/* What would make the compiler slow is refused. */
+START_TEST(limits)
+{
+	static const char body[] = "{ grid(1); }";
+
+	expect_limit("kernel k(A: out f32[N]) { grid(1);", "let x# = 1;", 5000, "}",
+	             "more than 4096 names are visible here");
+	expect_limit("kernel k(A: out f32[N]", ", a#: f32[N]", 300, ") { grid(1); }",
+	             "the kernel has more than 200 parameters");
+	expect_limit("kernel k(A: out f32[N])", " assume N != #", 2000, body,
+	             "the kernel has more than 1000 clauses");
+	expect_limit("kernel k(A: out f32[N]) tune T = 0", "|#", 6000, body,
+	             "tunable `T` lists more than 4096 values");
+	expect_limit("", "kernel k#() { grid(1); }", 1200, "", "the file holds more than 1000 kernels");
+	expect_limit("kernel k(A: out f32[N]) { grid(1); }", "// padding padding padding #\n", 60000, "",
+	             "the source is longer than 1048576 bytes");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -167,6 +207,7 @@ main(void)
 	tcase_add_test(t, wrong_programs);
 	tcase_add_test(t, defines);
 	tcase_add_test(t, many_errors);
+	tcase_add_test(t, limits);
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
