@@ -110,9 +110,9 @@ infer_explain(Kernel *k)
 	if (!k->cands || chosen >= k->cands->n)
 		return "";
 	const Sol *sol = k->cands->sol[chosen];
-	text_printf(&t, "kernel %s on %s: %d warps, %lld bytes of shared memory, %.0f cycles predicted for a "
-	                "block, %llu steps of search\n\ntiles\n",
-	            k->name, k->unit->target->name, k->warps, (long long)k->smem, sol->cycles,
+	text_printf(&t, "kernel %s on %s: %d warps, %.0f cycles predicted for a block, %llu steps of search\n\n"
+	                "tiles\n",
+	            k->name, k->unit->target->name, k->warps, sol->cycles,
 	            (unsigned long long)k->cands->steps);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
