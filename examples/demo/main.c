@@ -110,7 +110,8 @@ main(int argc, char **argv)
 		case_free(&c);
 		free(src);
 	}
-	quantization(kernel_err);
+	if (isfinite(kernel_err))
+		quantization(kernel_err);
 	printf("\nlines: without blanks and comments.  compile: source to PTX in a running process.\n"
 	       "sectors: global memory traffic over the least possible for the tiles.\n"
 	       "error: largest absolute, against float64.  No GPU was used.\n");
