@@ -516,11 +516,17 @@ rnd_huge(void)
 START_TEST(extremes)
 {
 	static bool (*const two[])(Layout *, const Layout *, const Layout *) = {
-		cute_compose,        cute_logical_divide, cute_logical_product,
-		cute_blocked_product, cute_raked_product,
+		cute_compose,
+		cute_logical_divide,
+		cute_logical_product,
+		cute_blocked_product,
+		cute_raked_product,
 	};
 	static bool (*const one[])(Layout *, const Layout *) = {
-		cute_coalesce, cute_right_inverse, cute_left_inverse, cute_flatten,
+		cute_coalesce,
+		cute_right_inverse,
+		cute_left_inverse,
+		cute_flatten,
 	};
 
 	tm_seed = 12;

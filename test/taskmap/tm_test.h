@@ -198,6 +198,70 @@ rnd_tile(int ndim)
 	return l;
 }
 
+/* All places of an element: every replica. */
+static inline int
+places(const Layout *l, const int64_t *c, Place *p, int max)
+{
+	int n = 1;
+
+	p[0] = layout_at(l, c);
+	for (int i = 0; i < l->nrep; i++) {
+		int have = n;
+
+		for (int64_t k = 1; k < l->rep[i].extent; k++) {
+			for (int j = 0; j < have; j++) {
+				TM_INT(n, <, max);
+				p[n] = p[j];
+				p[n++].at[l->rep[i].axis] += k * l->rep[i].stride;
+			}
+		}
+	}
+	return n;
+}
+
+static inline bool
+subset(const Place *a, int na, const Place *b, int nb)
+{
+	for (int i = 0; i < na; i++) {
+		bool found = false;
+
+		for (int j = 0; j < nb && !found; j++)
+			found = same_place(&a[i], &b[j]);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Equality by looking at every element; threads: registers do not count. */
+static inline bool
+brute_equal(const Layout *a, const Layout *b, bool threads)
+{
+	static Place pa[2048], pb[2048];
+	int64_t c[DIM_MAX];
+
+	if (a->ndim != b->ndim)
+		return false;
+	for (int d = 0; d < a->ndim; d++) {
+		if (layout_extent(a, d) != layout_extent(b, d))
+			return false;
+	}
+	for (int64_t i = 0; i < layout_size(a); i++) {
+		int na, nb;
+
+		coord_of(a, i, c);
+		na = places(a, c, pa, 2048);
+		nb = places(b, c, pb, 2048);
+		for (int j = 0; threads && j < na; j++)
+			pa[j].at[AX_reg] = 0;
+		for (int j = 0; threads && j < nb; j++)
+			pb[j].at[AX_reg] = 0;
+		if (!subset(pa, na, pb, nb) || !subset(pb, nb, pa, na))
+			return false;
+	}
+	return true;
+}
+
 /* Run all cases of a suite in this process.  The arena is for printing only. */
 static inline int
 tm_main(Suite *s)

@@ -1,0 +1,324 @@
+/* test_layout_surgery.c - splitting, register numbers and surgery on dims against brute force. */
+#include "test/taskmap/tm_test.h"
+
+START_TEST(split)
+{
+	int done = 0;
+
+	tm_seed = 28;
+	for (int k = 0; k < TRIALS; k++) {
+		Layout l = rnd_tile((int)rnd_in(1, 3)), r = l;
+		int d = (int)rnd_in(0, l.ndim - 1);
+		int64_t e = layout_extent(&l, d), w = rnd_in(1, e + 1), p = 1;
+		bool can = false;
+
+		for (int i = l.first[d]; i < l.first[d + 1];
+		     i++) { /* a boundary fits into one iter */
+			can = can || (w % p == 0 && l.it[i].extent % (w / p) == 0);
+			p *= l.it[i].extent;
+		}
+		can = can || w == p;
+		TM_MSG(layout_split(&r, d, w) == can, "%s dim %d at %d", show(&l), d, (int)w);
+		TM(brute_equal(&l, &r, false));
+		if (!can) {
+			TM(memcmp(&l, &r, sizeof l) == 0);
+			continue;
+		}
+		done++;
+		p = 1;
+		for (int i = r.first[d]; i < r.first[d + 1] && p < w; i++)
+			p *= r.it[i].extent;
+		TM_INT(p, ==, w);
+	}
+	TM_INT(done, >, TRIALS / 3);
+}
+END_TEST
+
+/* The registers of a tile, renumbered: those of one element in the old numbering stay together. */
+static void
+check_regs(const Layout *old, const Layout *new, bool ordered)
+{
+	int64_t seen[4096], used = 0;
+
+	memset(seen, -1, sizeof seen);
+	for (int64_t i = 0; i < layout_size(old); i++) {
+		int64_t a = layout_at_index(old, i).at[AX_reg],
+			b = layout_at_index(new, i).at[AX_reg];
+
+		TM_INT(b, <, 4096);
+		TM_MSG(seen[b] < 0 || seen[b] == a, "%s -> %s", show(old), show(new));
+		used += seen[b] < 0;
+		seen[b] = a;
+	}
+	TM_INT(used, ==, layout_cosize(new, AX_reg)); /* no gaps */
+	for (int64_t i = 1; ordered && i < used; i++)
+		TM_MSG(seen[i] > seen[i - 1], "%s -> %s", show(old), show(new));
+}
+
+START_TEST(compact_regs)
+{
+	tm_seed = 29;
+	for (int k = 0; k < TRIALS; k++) {
+		Layout l = rnd_tile(3), r, s;
+		int order[3] = { 0, 1, 2 }, last = -1;
+		int64_t c[3] = { 0, 0, 0 };
+
+		for (int i = 0; i < l.n; i++) { /* gaps to close */
+			if (l.it[i].axis == AX_reg)
+				l.it[i].stride *= 3;
+		}
+		l.offset[AX_reg] = rnd_in(0, 2);
+		for (int i = 0; i < 3; i++) {
+			int j = (int)rnd_in(i, 2), t = order[i];
+			order[i] = order[j];
+			order[j] = t;
+		}
+		r = l;
+		layout_compact_regs(&r, order);
+		TM(brute_equal(&l, &r, true));
+		check_regs(&l, &r, false);
+		/* walking the dims in that order meets the registers in theirs */
+		for (c[order[2]] = 0; c[order[2]] < layout_extent(&l, order[2]); c[order[2]]++)
+			for (c[order[1]] = 0; c[order[1]] < layout_extent(&l, order[1]);
+			     c[order[1]]++)
+				for (c[order[0]] = 0; c[order[0]] < layout_extent(&l, order[0]);
+				     c[order[0]]++) {
+					int reg = (int)layout_at(&r, c).at[AX_reg];
+					TM_MSG(reg <= last + 1, "%s", show(&r));
+					last = reg > last ? reg : last;
+				}
+		s = l;
+		layout_squeeze_regs(&s);
+		TM(brute_equal(&l, &s, true));
+		check_regs(&l, &s, true);
+	}
+}
+END_TEST
+
+START_TEST(permute_insert_drop_concat)
+{
+	tm_seed = 30;
+	for (int k = 0; k < TRIALS; k++) {
+		int ndim = (int)rnd_in(1, 4), perm[4], at = (int)rnd_in(0, ndim);
+		Layout l = rnd_tile(ndim), p, q, b;
+		int64_t c[DIM_MAX], pc[DIM_MAX];
+
+		l.offset[AX_warp] = rnd_in(0, 2);
+		for (int i = 0; i < ndim; i++) {
+			int j = (int)rnd_in(0, i);
+			perm[i] = perm[j];
+			perm[j] = i;
+		}
+		layout_permute(&p, &l, perm);
+		TM(layout_insert_dim(&q, &l, at));
+		TM_INT(layout_extent(&q, at), ==, 1);
+		for (int64_t i = 0; i < layout_size(&l); i++) {
+			Place want_p, got;
+
+			coord_of(&l, i, c);
+			want_p = layout_at(&l, c);
+			for (int d = 0; d < ndim; d++)
+				pc[d] = c[perm[d]];
+			got = layout_at(&p, pc);
+			TM(same_place(&got, &want_p));
+			pc[at] = 0;
+			for (int d = 0; d < ndim; d++)
+				pc[d < at ? d : d + 1] = c[d];
+			got = layout_at(&q, pc);
+			TM(same_place(&got, &want_p));
+		}
+		TM(layout_drop_dim(&q, &q, at));
+		TM(layout_equal(&q, &l));
+		if (layout_extent(&l, 0) > 1)
+			TM(!layout_drop_dim(&q, &l, 0));
+		b = rnd_tile((int)rnd_in(1, 3));
+		b.nrep = 0;
+		b.offset[AX_lane] = rnd_in(0, 2);
+		TM(layout_concat_dims(&q, &l, &b));
+		for (int64_t i = 0; i < layout_size(&q); i += rnd_in(1, 9)) {
+			Place x, y, z;
+
+			coord_of(&q, i, c);
+			x = layout_at(&q, c);
+			y = layout_at(&l, c);
+			z = layout_at(&b, c + ndim);
+			for (int a = 0; a < AX_COUNT; a++)
+				TM_INT(x.at[a], ==, y.at[a] + z.at[a]);
+		}
+	}
+}
+END_TEST
+
+/* Threads that hold any element of the row, before: exactly those hold the result, after. */
+START_TEST(reduce_broadcast)
+{
+	static Place pl[4096], pr[4096];
+	int done = 0;
+
+	tm_seed = 31;
+	for (int k = 0; k < TRIALS; k++) {
+		int ndim = (int)rnd_in(1, 3), dim = (int)rnd_in(0, ndim - 1);
+		Layout l = rnd_tile(ndim), r, b, w;
+		int64_t c[DIM_MAX], n = layout_extent(&l, dim);
+
+		if (!layout_reduce(&r, &l, dim))
+			continue;
+		done++;
+		TM_INT(layout_extent(&r, dim), ==, 1);
+		for (int64_t i = 0; i < layout_size(&r); i++) {
+			int na = 0, nb;
+
+			coord_of(&r, i, c);
+			nb = places(&r, c, pr, 4096);
+			for (c[dim] = 0; c[dim] < n; c[dim]++)
+				na += places(&l, c, pl + na, 4096 - na);
+			for (int j = 0; j < na; j++)
+				pl[j].at[AX_reg] = 0;
+			for (int j = 0; j < nb; j++)
+				pr[j].at[AX_reg] = 0;
+			TM_MSG(subset(pl, na, pr, nb) && subset(pr, nb, pl, na), "%s dim %d -> %s",
+			       show(&l), dim, show(&r));
+		}
+		/* registers: element (.., 0, ..) of l, numbers closed up */
+		w = l;
+		for (int i = l.first[dim]; i < l.first[dim + 1]; i++) {
+			if (w.it[i].axis == AX_reg)
+				w.it[i].stride = 0;
+		}
+		TM(layout_broadcast(&b, &r, dim, n));
+		TM_INT(layout_extent(&b, dim), ==, n);
+		check_regs(&w, &b, true);
+		/* all positions of the dim are in the one place the reduced element has */
+		for (int64_t i = 0; i < layout_size(&b); i++) {
+			Place x, y;
+
+			coord_of(&b, i, c);
+			x = layout_at(&b, c);
+			c[dim] = 0;
+			y = layout_at(&r, c);
+			TM(same_place(&x, &y));
+		}
+		TM_INT(b.nrep, ==, r.nrep);
+		TM(n == 1 || !layout_broadcast(&b, &b, dim, 2));
+		/* like the big one: every element is where it was, one register for the row */
+		TM_MSG(layout_broadcast_like(&b, &r, dim, &l), "%s like %s", show(&r), show(&l));
+		layout_squeeze_regs(&w);
+		TM_MSG(brute_equal(&b, &w, false), "%s like %s: %s", show(&r), show(&l), show(&b));
+	}
+	TM_INT(done, >, TRIALS * 9 / 10);
+}
+END_TEST
+
+/* The registers kept are those of the range, in their order, numbered without gaps. */
+static void
+check_sliced_regs(const Layout *l, const Layout *r, int dim, int64_t lo)
+{
+	int64_t old[512], seen[512], c[DIM_MAX], m = 0;
+
+	memset(seen, -1, sizeof seen);
+	for (int64_t i = 0; i < layout_size(r); i++) {
+		int64_t x, y;
+
+		coord_of(r, i, c);
+		x = layout_at(r, c).at[AX_reg];
+		c[dim] += lo;
+		y = layout_at(l, c).at[AX_reg];
+		TM_INT(x, <, 512);
+		TM(seen[x] < 0 || old[x] == y);
+		m += seen[x] < 0;
+		seen[x] = 0;
+		old[x] = y;
+	}
+	TM_INT(m, ==, layout_cosize(r, AX_reg));
+	for (int64_t i = 1; i < m; i++)
+		TM_INT(old[i], >, old[i - 1]);
+}
+
+START_TEST(slice)
+{
+	int done = 0, refused = 0;
+
+	tm_seed = 32;
+	while (done < TRIALS) {
+		int ndim = (int)rnd_in(1, 3), dim = (int)rnd_in(0, ndim - 1);
+		Layout l = rnd_tile(ndim), r;
+		int64_t n = layout_extent(&l, dim), lo = rnd_in(0, n - 1), len = rnd_in(1, n - lo),
+			c[DIM_MAX];
+		bool regs = true;
+
+		for (int i = l.first[dim]; i < l.first[dim + 1]; i++)
+			regs = regs && l.it[i].axis == AX_reg;
+		if (n == 1 || (!regs && rnd_in(0, 9)))
+			continue;
+		if (!layout_slice(&r, &l, dim, lo, len)) {
+			/* in registers, a range of whole runs must do */
+			Layout m = l;
+			int64_t run;
+
+			refused++;
+			layout_canon(&m);
+			run = m.it[m.first[dim]].extent;
+			TM_MSG(!regs || len > run || lo / run != (lo + len - 1) / run,
+			       "%s [%d,+%d)", show(&l), (int)lo, (int)len);
+			continue;
+		}
+		done++;
+		TM(regs);
+		TM_INT(layout_extent(&r, dim), ==, len);
+		for (int64_t i = 0; i < layout_size(&r); i++) {
+			Place x, y;
+
+			coord_of(&r, i, c);
+			x = layout_at(&r, c);
+			c[dim] += lo;
+			y = layout_at(&l, c);
+			x.at[AX_reg] = y.at[AX_reg] = 0;
+			TM_MSG(same_place(&x, &y), "%s -> %s", show(&l), show(&r));
+		}
+		check_sliced_regs(&l, &r, dim, lo);
+	}
+	TM_INT(refused, <, 4 * TRIALS);
+}
+END_TEST
+
+START_TEST(aliasing)
+{
+	Layout a = lay("((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg))"), r, s;
+	int perm[2] = { 1, 0 };
+
+	layout_permute(&r, &a, perm);
+	s = a;
+	layout_permute(&s, &s, perm);
+	ck_assert_str_eq(show(&s), show(&r));
+	s = a;
+	TM(layout_reduce(&r, &a, 1) && layout_reduce(&s, &s, 1));
+	ck_assert_str_eq(show(&s), show(&r));
+	TM(layout_broadcast(&r, &r, 1, 16));
+	want(&r, "((2,8),16):((1@reg,4@lane),0@reg)+[4:1@lane]");
+	TM(layout_broadcast_like(&s, &s, 1, &a));
+	want(&s, "((2,8),(2,4,2)):((1@reg,4@lane),(0@reg,1@lane,0@reg))");
+	s = a;
+	TM(layout_slice(&s, &s, 1, 0, 1) == false);
+	s = lay("(8,8):(4@lane,1@reg)");
+	TM(layout_slice(&s, &s, 1, 2, 4));
+	want(&s, "(8,4):(4@lane,1@reg)");
+	TM(layout_concat_dims(&s, &s, &s));
+	want(&s, "(8,4,8,4):(4@lane,1@reg,4@lane,1@reg)");
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("layout_surgery");
+	TCase *c = tcase_create("surgery");
+
+	tcase_add_test(c, split);
+	tcase_add_test(c, compact_regs);
+	tcase_add_test(c, permute_insert_drop_concat);
+	tcase_add_test(c, reduce_broadcast);
+	tcase_add_test(c, slice);
+	tcase_add_test(c, aliasing);
+	suite_add_tcase(s, c);
+	return tm_main(s);
+}
