@@ -35,6 +35,7 @@ struct Access {
 	const Layout *mem;
 	int64_t offset;            /* bytes from the start of the block's shared memory */
 	bool general;              /* evaluated in full for each instance */
+	bool split;                /* types under a byte: uni may be no whole number of bytes */
 	LV uni, lanes;             /* i32; `lanes` not yet swizzled */
 	uint64_t bits;             /* bits that `lanes` may have; ~0: unknown */
 	struct Memo {

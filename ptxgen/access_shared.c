@@ -114,6 +114,8 @@ uniform_part(Access *x, int rd, int64_t period)
 		return true;
 	if (s->mult % weight || (s->mult && s->mult / weight * it->stride % period))
 		return false;
+	if (s->mult && s->mult / weight * it->stride * dtype_info[x->dtype].bits % 8)
+		x->split = true;
 	v = LLVMBuildTrunc(g->b, s->var, g->i32, "");
 	if (weight > 1)
 		v = LLVMBuildUDiv(g->b, v, const_i32(g, weight), "");
@@ -290,11 +292,15 @@ shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
 	sc = swizzle_apply(x->mem->swizzle, c);
 	may = x->mem->swizzle.bits > 0 ? swizzled_bits(x) : 0;
 	low = sc & (int64_t)may;
-	if (shift && bits < 8) {
+	if (shift && bits < 8 && (x->split || (sc - low) % (8 / bits))) {
 		LV e = LLVMBuildAdd(g->b, lane_elems(x, low), const_i32(g, sc - low), "");
 
 		*base = from_elems(x, x->uni ? LLVMBuildAdd(g->b, e, x->uni, "") : e, shift);
 		return;
+	}
+	if (shift && bits < 8) {
+		*shift = LLVMBuildAnd(g->pre, lane_elems(x, low), const_i32(g, 8 / bits - 1), "");
+		*shift = LLVMBuildMul(g->pre, *shift, const_i32(g, bits), "");
 	}
 	*base = shared_base(x, low);
 	*imm = (sc - low) * bits / 8;

@@ -59,6 +59,15 @@ letter_type(Gen *g, char c)
 	}
 }
 
+static void
+call_attribute(Gen *g, LV call, const char *name)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+
+	LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                         LLVMCreateEnumAttribute(g->ctx, kind, 0));
+}
+
 static LV
 asm_call(Gen *g, LLVMTypeRef type, const char *text, const char *cons, int flags, LV *in, int nin)
 {
@@ -69,12 +78,10 @@ asm_call(Gen *g, LLVMTypeRef type, const char *text, const char *cons, int flags
 	fn = LLVMGetInlineAsm(type, text, strlen(text), cons, strlen(cons), (flags & AF_MEM) != 0, 0,
 	                      LLVMInlineAsmDialectATT, 0);
 	call = LLVMBuildCall2(g->b, type, fn, in, (unsigned)nin, "");
-	if (flags & AF_WARP) {
-		unsigned kind = LLVMGetEnumAttributeKindForName("convergent", 10);
-
-		LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-		                         LLVMCreateEnumAttribute(g->ctx, kind, 0));
-	}
+	if (flags & AF_WARP)
+		call_attribute(g, call, "convergent");
+	if (!(flags & AF_MEM))
+		call_attribute(g, call, "memory"); /* 0: none, so that equal calls are merged */
 	return call;
 }
 

@@ -3,7 +3,10 @@
  * Instances are at multiples of the instruction's tile; those whose first element belongs to lane 0 of
  * warp 0 are this warp's (all warps do the same, elsewhere).  Which words feed an instance follows from the
  * operands' layouts and the instruction's fragments.  The k steps are the outer loop, and the operands of a step
- * are pulled one step ahead, so that loads and dequantization overlap the products. */
+ * are pulled one step ahead, so that loads and dequantization overlap the products.
+ *
+ * The order of k is free as long as A and B agree: Pick.map of a dot, when there is one, is a layout of one
+ * dim [K] -> mem that says at which position of the instances' k an index k is taken. */
 #include "ptxgen/elt.h"
 #include <string.h>
 
@@ -21,6 +24,7 @@ typedef struct DotPlan {
 	Frag a, b, c;
 	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
 	int64_t *m, *n;  /* tile offsets of these instances */
+	int64_t *k;      /* index along k by position */
 	LV *acc;         /* words of the result, register order */
 } DotPlan;
 
@@ -35,9 +39,10 @@ frag_init(Gen *g, Frag *f, const Instr *i, int operand, DType d)
 	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
 }
 
-/* Number of the word of `v` that is word i of the fragment at tile offset (row, col). */
+/* Number of the word of `v` that is word i of the fragment at tile offset (row, col); dim kdim is k, taken in the
+ * order k[]. */
 static int
-frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col)
+frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, int kdim, const int64_t *k)
 {
 	Place p = { { 0 } };
 	int64_t at[DIM_MAX] = { 0 };
@@ -50,6 +55,8 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col)
 		layout_coord(&f->l, &p, at);
 		at[0] += row;
 		at[1] += col;
+		if (kdim >= 0)
+			at[kdim] = k[at[kdim]];
 		r = tile_reg(g, v, at);
 		first = e == 0 ? r : first;
 		BUG_IF(g->a, r != first + e || first % f->epw);
@@ -58,10 +65,37 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col)
 }
 
 static void
-frag_pull(Gen *g, const Frag *f, Val *v, int64_t row, int64_t col, LV *out)
+pull_a(Gen *g, const DotPlan *p, int64_t m, int64_t k, LV *out)
 {
-	for (int i = 0; i < f->nword; i++)
-		out[i] = word_get(g, v, frag_word(g, f, v, i, row, col));
+	Val *v = p->o->in[0];
+
+	for (int i = 0; i < p->a.nword; i++)
+		out[i] = word_get(g, v, frag_word(g, &p->a, v, i, m, k, 1, p->k));
+}
+
+static void
+pull_b(Gen *g, const DotPlan *p, int64_t k, int64_t n, LV *out)
+{
+	Val *v = p->o->in[1];
+
+	for (int i = 0; i < p->b.nword; i++)
+		out[i] = word_get(g, v, frag_word(g, &p->b, v, i, k, n, 0, p->k));
+}
+
+static void
+k_order(Gen *g, DotPlan *p)
+{
+	int64_t n = p->o->in[0]->type.shape[1];
+	const Layout *map = p->o->pick->map;
+
+	p->k = arena_alloc(g->a, sizeof *p->k * (size_t)n);
+	BUG_IF(g->a, map && layout_size(map) != n);
+	for (int64_t k = 0; k < n; k++) {
+		int64_t at = map ? layout_at_index(map, k).at[AX_mem] : k;
+
+		BUG_IF(g->a, at < 0 || at >= n);
+		p->k[at] = k;
+	}
 }
 
 /* Offsets of this warp's instances along dim d of the accumulator. */
@@ -93,9 +127,9 @@ step_pull(Gen *g, const DotPlan *p, int k)
 	int64_t at = (int64_t)k * p->inst->k;
 
 	for (int i = 0; i < p->nm; i++)
-		frag_pull(g, &p->a, p->o->in[0], p->m[i], at, out);
+		pull_a(g, p, p->m[i], at, out);
 	for (int j = 0; j < p->nn; j++)
-		frag_pull(g, &p->b, p->o->in[1], at, p->n[j], out);
+		pull_b(g, p, at, p->n[j], out);
 }
 
 static void
@@ -105,10 +139,10 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
 	int64_t at = (int64_t)k * p->inst->k;
 
-	frag_pull(g, &p->a, p->o->in[0], p->m[i], at, in);
-	frag_pull(g, &p->b, p->o->in[1], at, p->n[j], in + p->a.nword);
+	pull_a(g, p, p->m[i], at, in);
+	pull_b(g, p, at, p->n[j], in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
-		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j]);
+		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], -1, NULL);
 		in[n + c] = p->acc[word[c]];
 	}
 	asm_instr(g, p->inst, in, n + p->c.nword, NULL, out);
@@ -141,6 +175,7 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	p.m = own_offsets(g, o->out[0], 0, inst->m, &p.nm);
 	p.n = own_offsets(g, o->out[0], 1, inst->n, &p.nn);
 	p.nk = (int)(o->in[0]->type.shape[1] / inst->k);
+	k_order(g, &p);
 	acc_init(g, &p, t);
 	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= REGISTER_BUDGET;
 	for (int k = 0; k < p.nk; k++) {
