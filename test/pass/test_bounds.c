@@ -1,0 +1,159 @@
+/* test_bounds.c - pass bounds: clips where an edge can be seen, none where it cannot. */
+#include "test/pass/util_pass.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+static const char head[] =
+	"kernel t(A: f16[M, K], B: f16[K, N], W: u4[N, K], S: f16[1, N], I: i8[M, K], J: i8[K, N], "
+	"X: f32[M, K], V: f32[K], Y: out f32[M, N], Z: out f32[M, 1], Q: out i32[M, N])\n"
+	"    assume %s\n"
+	"{\n"
+	"    grid(ceil(M, 16), ceil(N, 16));\n"
+	"    let m = block.x * 16, n = block.y * 16;\n"
+	"%s}\n";
+
+#define DOT(a, b)                                                                                  \
+	"    var acc: register f32[16, 16] = 0;\n"                                                 \
+	"    pipeline k in 0..K step 32 stages 2 {\n"                                              \
+	"        let a: shared = A[m :+ 16, k :+ 32];\n"                                           \
+	"        let b: shared = B[k :+ 32, n :+ 16];\n"                                           \
+	"        let w: shared = W[n :+ 16, k :+ 32];\n"                                           \
+	"        let s: shared = S[0 :+ 1, n :+ 16];\n"                                            \
+	"        acc += dot(" a ", " b ");\n"                                                      \
+	"    }\n"                                                                                  \
+	"    Y[m :+ 16, n :+ 16] = acc;\n"
+
+#define ROW(e)                                                                                     \
+	"    let x: register = X[m :+ 16, 0 :+ 64];\n"                                             \
+	"    Z[m :+ 16, 0 :+ 1] = " e ";\n"
+
+static const struct {
+	const char *assume, *body;
+	int clips;
+} clipped[] = {
+	/* k proved inside: nothing, however the operands are made */
+	{ "K % 32 == 0", DOT("a", "b"), 0 },
+	{ "K % 32 == 0", DOT("a", "(f16(w.T) - 8) * s"), 0 },
+	/* ragged k: zeros were read, and stay zeros through casts and transposes */
+	{ "K % 8 == 0", DOT("a", "b"), 0 },
+	{ "K % 8 == 0", DOT("a", "f16(w.T)"), 0 },
+	{ "K % 8 == 0", DOT("-a", "b"), 0 },
+	/* a zero point is subtracted: what was outside is not zero now */
+	{ "K % 8 == 0", DOT("a", "(f16(w.T) - 8) * s"), 1 },
+	{ "K % 8 == 0", DOT("a + 1", "f16(w.T) - 8"), 2 },
+	{ "K % 8 == 0", DOT("exp(a)", "b"), 1 },
+	/* reductions */
+	{ "K == 64", ROW("sum(x, 1)"), 0 },
+	{ "K <= 64", ROW("sum(x, 1)"), 0 },
+	{ "K <= 64", ROW("sum(x + 1, 1)"), 1 },
+	{ "K <= 64", ROW("reduce_max(x, 1)"), 1 },
+	{ "K <= 64", ROW("reduce_min(x, 1)"), 1 },
+	{ "K == 64", ROW("reduce_max(x * 2, 1)"), 0 },
+	{ "K <= 64", ROW("sum(x - reduce_max(x, 1), 1)"), 2 },
+	/* the clipped tile serves the second sum too */
+	{ "K <= 64", "    let x: register = X[m :+ 16, 0 :+ 64] + 1;\n"
+	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1) + sum(-x, 1);\n", 1 },
+	/* a row along the other dim keeps the edge; m is ragged but not reduced */
+	{ "K <= 64", ROW("sum(x * V[0 :+ 64] + 1, 1)"), 1 },
+	/* a carried tile has no outside */
+	{ "K <= 64", "    var x: register f32[16, 64] = 0;\n    for i in 0..2 { x += X[m :+ 16, 0 :+ 64] + 1; }\n"
+	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 0 },
+	/* integers: zero times anything is zero, so one side is enough */
+	{ "K % 8 == 0", "    var acc: register i32[16, 16] = 0;\n    for k in 0..K step 32 {\n"
+	                "        acc += dot(I[m :+ 16, k :+ 32] + 1, J[k :+ 32, n :+ 16]);\n    }\n"
+	                "    Q[m :+ 16, n :+ 16] = acc;\n", 0 },
+};
+
+START_TEST(clips)
+{
+	Kernel *k = run_source(u, arena_printf(u->arena, head, clipped[_i].assume, clipped[_i].body), "");
+	int got;
+
+	pass_apply(k, "bounds", pass_bounds);
+	got = ir_count(k, O_clip);
+	ck_assert_msg(got == clipped[_i].clips, "%d clips, not %d:\n%.3500s", got, clipped[_i].clips,
+	              ir_text(u, k));
+	ck_assert(!pass_bounds(k)); /* a second run changes nothing */
+	ck_assert_int_eq(ir_count(k, O_clip), got);
+}
+END_TEST
+
+/* The largest element of negative numbers, by type: the clip is the type's least. */
+START_TEST(identities)
+{
+	static const char *const type[] = { "f16", "bf16", "f32", "i8", "i32", "u8", "i64" };
+	Kernel *k = run_source(u,
+	                       arena_printf(u->arena,
+	                                    "kernel t(X: %s[N], Y: out %s[2])\n{\n    grid(1);\n"
+	                                    "    Y[0 :+ 1] = reduce_max(X[0 :+ 64], 0);\n"
+	                                    "    Y[1 :+ 1] = reduce_min(X[0 :+ 64], 0);\n}\n",
+	                                    type[_i], type[_i]),
+	                       "");
+	double top = -INFINITY, bottom = INFINITY;
+	Run r;
+
+	pass_apply(k, "bounds", pass_bounds);
+	run_setup(&r, k, "N=37", 3);
+	for (int i = 0; i < 37; i++) {
+		run_put(&r, "X", i, run_get(&r, "X", i) - (_i < 3 ? 2 : 0));
+		top = fmax(top, run_get(&r, "X", i));
+		bottom = fmin(bottom, run_get(&r, "X", i));
+	}
+	run_ok(&r, NULL);
+	ck_assert(run_get(&r, "Y", 0) == top);
+	ck_assert(run_get(&r, "Y", 1) == bottom);
+}
+END_TEST
+
+/* 0 * inf is not 0: where one side is ragged and the other has infinities behind the edge, both are cleared. */
+START_TEST(infinities)
+{
+	static const char src[] =
+		"kernel t(A: f16[16, K], B: f16[16, K], Y: out f32[16, 16])\n{\n    grid(1);\n"
+		"    let a: register = A[:, 0 :+ 32];\n    let b: register = B[:, 0 :+ 32];\n"
+		"    Y[:, :] = dot(a, (1 / b).T);\n}\n";
+	Kernel *k = run_source(u, src, "");
+	Run r;
+
+	pass_apply(k, "bounds", pass_bounds);
+	run_setup(&r, k, "K=20", 1);
+	run_ok(&r, NULL);
+	for (int i = 0; i < 256; i++)
+		ck_assert(isfinite(run_get(&r, "Y", i)));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("pass bounds");
+	TCase *t = tcase_create("bounds");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, clips, 0, (int)COUNT_OF(clipped));
+	tcase_add_loop_test(t, identities, 0, 7);
+	tcase_add_test(t, infinities);
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,261 @@
+/* test_smem.c - pass smem: tiles that live at the same time do not overlap, others share.
+ *
+ * Random programs with shared tiles in loops and ifs are placed, given their barriers, and run with every byte of shared
+ * memory watched: a tile that another one overwrites, or a barrier that is missing, is a fault. */
+#include "test/pass/util_pass.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+/* ---- random programs ---------------------------------------------------------------------------------------- */
+
+enum { TILES = 64, PROGRAMS = 300 };
+
+typedef struct Gen {
+	Text t;
+	uint64_t seed;
+	int ntile;            /* made so far */
+	int slots[TILES];     /* of each: how many planes it has */
+	int visible[TILES];   /* tiles in scope that are written, innermost last */
+	int nvisible;
+	int loops;
+} Gen;
+
+static int
+pick(Gen *g, int n)
+{
+	return (int)(run_random(&g->seed) % (uint64_t)n);
+}
+
+static void gen_block(Gen *g, int depth, int indent);
+
+static void
+gen_tile(Gen *g, int indent)
+{
+	int id = g->ntile++, n = 1 + pick(g, 3);
+
+	g->slots[id] = n;
+	text_printf(&g->t, "%*slet t%d: shared f32[%d, 8, 32];\n", indent, "", id, n);
+	for (int i = 0; i < n; i++)
+		text_printf(&g->t, "%*st%d[%d, :, :] = x + %d;\n", indent, "", id, i, id + i);
+	g->visible[g->nvisible++] = id;
+}
+
+static void
+gen_stmt(Gen *g, int depth, int indent)
+{
+	int id = g->nvisible ? g->visible[pick(g, g->nvisible)] : -1, what = pick(g, 10);
+	int slot = id >= 0 ? pick(g, g->slots[id]) : 0, seen = g->nvisible;
+
+	if (id < 0 || (what < 3 && g->ntile < TILES)) {
+		if (g->ntile < TILES)
+			gen_tile(g, indent);
+	} else if (what < 6) {
+		text_printf(&g->t, "%*sx = x * 0.5 + t%d[%d, :, :];\n", indent, "", id, slot);
+	} else if (what < 7) {
+		text_printf(&g->t, "%*st%d[%d, :, :] = x - 1;\n", indent, "", id, slot);
+	} else if (what < 9 && depth > 0) {
+		text_printf(&g->t, "%*sfor j%d in 0..%s {\n", indent, "", g->loops++, pick(g, 2) ? "2" : "N");
+		gen_block(g, depth - 1, indent + 4);
+		text_printf(&g->t, "%*s}\n", indent, "");
+	} else if (depth > 0) {
+		text_printf(&g->t, "%*sif N > %d {\n", indent, "", pick(g, 4));
+		gen_block(g, depth - 1, indent + 4);
+		g->nvisible = seen;
+		text_printf(&g->t, "%*s} else {\n", indent, "");
+		gen_block(g, depth - 1, indent + 4);
+		text_printf(&g->t, "%*s}\n", indent, "");
+	}
+	if (what >= 7)
+		g->nvisible = seen;
+}
+
+static void
+gen_block(Gen *g, int depth, int indent)
+{
+	int n = 2 + pick(g, 5);
+
+	for (int i = 0; i < n; i++)
+		gen_stmt(g, depth, indent);
+}
+
+static const char *
+gen_program(uint64_t seed)
+{
+	Gen g = { .t = { u->arena, NULL, 0, 0 }, .seed = seed };
+
+	text_printf(&g.t, "kernel g(A: f32[8, 32], C: out f32[8, 32], N: i64)\n{\n    grid(1);\n"
+	                  "    var x: register f32[8, 32] = A[:, :];\n");
+	gen_block(&g, 3, 4);
+	gen_block(&g, 2, 4);
+	text_printf(&g.t, "    C[:, :] = x;\n}\n");
+	return g.t.s;
+}
+
+START_TEST(random_programs)
+{
+	InterpOpt races = { .races = true, .threads = 1 };
+	const char *src = gen_program((uint64_t)_i);
+	Kernel *plain = run_source(u, src, ""), *k = run_source(u, src, "");
+	int64_t total = 0;
+	Run a, b;
+
+	u->target = NULL; /* as much memory as it takes */
+	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "sync", pass_sync);
+	for (int i = 0; pass_find(k, O_alloc, i); i++)
+		total += 4 * type_size(&pass_find(k, O_alloc, i)->out[0]->type);
+	ck_assert_int_le(k->smem, total);
+	for (int n = 0; n < 4; n++) {
+		const char *size = arena_printf(u->arena, "N=%d", n);
+
+		run_setup(&a, plain, size, 1);
+		run_ok(&a, NULL);
+		run_setup(&b, k, size, 1);
+		ck_assert_msg(interp_run(k, b.arg, k->nparam, &races) == INTERP_OK, "%s\n%.3000s",
+		              ir_diags(u), src);
+		run_same(&a, &b, "random");
+	}
+}
+END_TEST
+
+/* ---- sharing ------------------------------------------------------------------------------------------------- */
+
+static Kernel *
+placed(const char *body)
+{
+	Kernel *k = run_source(u,
+	                       arena_printf(u->arena,
+	                                    "kernel t(A: f32[64], C: out f32[64], N: i64)\n{\n    grid(1);\n"
+	                                    "    var x: register f32[64] = A[:];\n%s    C[:] = x;\n}\n",
+	                                    body),
+	                       "");
+
+	pass_apply(k, "smem", pass_smem);
+	return k;
+}
+
+#define TILE(name) "    let " name ": shared f32[64];\n    " name "[:] = x;\n"
+#define READ(name) "    x += " name ";\n"
+
+static const struct {
+	const char *body;
+	int64_t bytes;
+} shared[] = {
+	{ "", 0 },
+	{ TILE("a") READ("a") TILE("b") READ("b"), 256 },
+	{ TILE("a") TILE("b") READ("a") READ("b"), 512 },
+	{ TILE("a") READ("a") TILE("b") READ("b") TILE("c") READ("b") READ("c"), 512 },
+	/* made outside, used in the loop: lives through it */
+	{ TILE("a") "    for i in 0..N {\n" READ("a") TILE("b") READ("b") "    }\n", 512 },
+	/* made inside: a new one each time */
+	{ "    for i in 0..N {\n" TILE("a") READ("a") TILE("b") READ("b") "    }\n", 256 },
+	{ "    if N > 2 {\n" TILE("a") READ("a") "    } else {\n" TILE("b") READ("b") "    }\n", 256 },
+	/* dead tiles take no room of their own */
+	{ "    let a: shared f32[64];\n" TILE("b") READ("b"), 256 },
+	/* an async copy writes until it is waited for */
+	{ "    let a: shared f32[64];\n    async copy(A[:], a);\n    commit;\n" TILE("b") READ("b")
+	  "    wait 0;\n", 512 },
+	{ "    let a: shared f32[64];\n    async copy(A[:], a);\n    commit;\n    wait 0;\n" TILE("b") READ("b"),
+	  256 },
+};
+
+START_TEST(sharing)
+{
+	Kernel *k = placed(shared[_i].body);
+
+	ck_assert_msg(k->smem == shared[_i].bytes, "%lld bytes:\n%.3500s", (long long)k->smem, ir_text(u, k));
+}
+END_TEST
+
+/* Scratch lives during its op only, beside what lives then. */
+START_TEST(scratch)
+{
+	Kernel *k = run_source(u,
+	                       "kernel t(A: f32[64], C: out f32[64])\n{\n    grid(1);\n"
+	                       "    var x: register f32[64] = A[:];\n" TILE("a") "    let s = sum(x, 0);\n" READ("a")
+	                       "    let r = sum(x * 2, 0);\n" TILE("b") READ("b") "    C[:] = x + s + r;\n}\n",
+	                       "");
+	Pick p = { .inst = "reduce", .scratch_bytes = 100 };
+	Op *one = pass_find(k, O_reduce_sum, 0), *two = pass_find(k, O_reduce_sum, 1);
+
+	one->pick = NEW(u->arena, Pick);
+	two->pick = NEW(u->arena, Pick);
+	*one->pick = *two->pick = p;
+	pass_apply(k, "smem", pass_smem);
+	ck_assert_int_eq(k->smem, 368); /* tile and scratch, to 16 bytes */
+	ck_assert_int_ge(one->pick->scratch_off, 256);
+	ck_assert_int_eq(one->pick->scratch_off % 16, 0);
+}
+END_TEST
+
+START_TEST(alignment)
+{
+	Kernel *k = run_source(u,
+	                       "kernel t(C: out f32[64], D: out u8[3])\n{\n    grid(1);\n"
+	                       "    let a: shared u8[3];\n    let b: shared f32[64];\n"
+	                       "    a[:] = u8(iota(0, 3));\n    b[:] = f32(iota(0, 64));\n"
+	                       "    D[:] = a + 1;\n    C[:] = b + 1;\n}\n",
+	                       "");
+
+	pass_find(k, O_alloc, 1)->imm[1] = 128;
+	pass_apply(k, "smem", pass_smem);
+	ck_assert_int_eq(pass_find(k, O_alloc, 1)->imm[0] % 128, 0);
+	ck_assert_int_eq(pass_find(k, O_alloc, 0)->imm[0] % 16, 0);
+}
+END_TEST
+
+START_TEST(too_much)
+{
+	Kernel *k = run_source(u,
+	                       "kernel t(A: f16[M, 256], C: out f16[M, 256])\n    tune STAGES = 2..4\n{\n    grid(1);\n"
+	                       "    pipeline m in 0..M step 128 stages STAGES {\n"
+	                       "        let tile: shared = A[m :+ 128, :];\n        C[m :+ 128, :] = tile + 1;\n"
+	                       "    }\n}\n",
+	                       "STAGES=4");
+
+	pass_pipeline(k);
+	pass_smem(k);
+	ck_assert_int_eq(u->diag->nerror, 1);
+	ck_assert_msg(strstr(ir_diags(u), "needs 262144 bytes of shared memory, a block has 166912 on sm_80: use a "
+	                                  "smaller STAGES (now 4)") != NULL, "%s", ir_diags(u));
+	ck_assert_msg(strstr(ir_diags(u), "262144 bytes: tile: shared f16[4, 128, 256]") != NULL, "%s", ir_diags(u));
+	ck_assert_uint_eq(u->diag->msg[0].src.line, 6);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("pass smem");
+	TCase *t = tcase_create("smem");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, random_programs, 0, PROGRAMS);
+	tcase_add_loop_test(t, sharing, 0, (int)COUNT_OF(shared));
+	tcase_add_test(t, scratch);
+	tcase_add_test(t, alignment);
+	tcase_add_test(t, too_much);
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
