@@ -21,7 +21,7 @@ enum {
 #endif
 #define CLI_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- options (cli_options.c) ------------------------------------------------------------------------- */
+/* ---- options (cli_options.c) ------------------------------------------------------------------ */
 
 typedef enum CliOpt {
 #define OPT(id, text, value, many, where, help) CLI_##id,
@@ -54,7 +54,7 @@ const char *cli_get(const Cli *c, CliOpt opt); /* NULL: not given */
 const char *cli_file(const Cli *c, const char *what);
 void cli_help(char command);
 
-/* ---- messages, memory, files, numbers (cli_util.c) ------------------------------------------------------ */
+/* ---- messages, memory, files, numbers (cli_util.c) -------------------------------------------- */
 
 /* Print "hexc: error: ..." to standard error; returns `status`. */
 int cli_fail(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
@@ -78,7 +78,7 @@ bool cli_float(const char *s, double *out);  /* decimal; inf and nan too */
 /* X[,Y[,Z]] with every number in 1..most; missing ones are 1. */
 bool cli_dims(const char *s, uint32_t most, uint32_t out[3]);
 
-/* ---- compiling (cli_compile.c) ---------------------------------------------------------------------------- */
+/* ---- compiling (cli_compile.c) ---------------------------------------------------------------- */
 
 /* A program and the options to compile it with. */
 typedef struct CliProgram {
@@ -89,8 +89,8 @@ typedef struct CliProgram {
 	hexc_ctx *ctx;     /* NULL once closed */
 } CliProgram;
 
-/* Read the options and the file; `stop`: a pass that overrides --stop, or NULL.  0, or a status with the reason
- * printed.  cli_close afterwards in any case. */
+/* Read the options and the file; `stop`: a pass that overrides --stop, or NULL.  0, or a status with the
+ * reason printed.  cli_close afterwards in any case. */
 int cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p);
 void cli_close(CliProgram *p);
 /* Compile p and print its diagnostics. */
@@ -103,7 +103,7 @@ int cli_one_kernel(const hexc_module *m);
 /* Exit status for a result code of the library. */
 int cli_status(int code);
 
-/* ---- commands --------------------------------------------------------------------------------------------- */
+/* ---- commands --------------------------------------------------------------------------------- */
 
 int cli_emit(Cli *c);
 int cli_run(Cli *c);

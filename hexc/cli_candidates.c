@@ -65,7 +65,9 @@ cli_explain(Cli *c)
 	int status;
 
 	if (cli_has(c, CLI_svg))
-		return cli_fail(EXIT_TROUBLE, "--svg: this version cannot draw yet; explain without it prints the layouts");
+		return cli_fail(
+			EXIT_TROUBLE,
+			"--svg: this version cannot draw yet; explain without it prints the layouts");
 	status = cli_compile(c, HEXC_EXPLAIN | HEXC_NO_EMIT, NULL, &m);
 	if (!status && json)
 		status = explain_json(m, json);

@@ -89,15 +89,16 @@ report(const Tensor *t, const Verdict *v)
 	}
 	printf(", largest relative error %.4g", v->rel);
 	if (v->wrong) {
-		printf(": WRONG, %llu of %llu elements\n", (unsigned long long)v->wrong, (unsigned long long)v->n);
+		printf(": WRONG, %llu of %llu elements\n", (unsigned long long)v->wrong,
+		       (unsigned long long)v->n);
 		printf("  %s", t->info.name);
 		print_index(v->bad, t->info.rank);
 		printf(" is %.9g, should be %.9g, within %.4g\n", v->bad_x, v->bad_t, v->bad_bound);
 		return EXIT_WRONG;
 	}
 	if (v->unjudged) {
-		printf(": NOT JUDGED, no bound is known for %llu of %llu elements\n", (unsigned long long)v->unjudged,
-		       (unsigned long long)v->n);
+		printf(": NOT JUDGED, no bound is known for %llu of %llu elements\n",
+		       (unsigned long long)v->unjudged, (unsigned long long)v->n);
 		return EXIT_WRONG;
 	}
 	printf(v->abs > 0 ? " (%.2g of the bound): right\n" : ": right\n", v->share);

@@ -18,7 +18,7 @@ cli_status(int code)
 	}
 }
 
-/* ---- diagnostics ---------------------------------------------------------------------------------------- */
+/* ---- diagnostics ------------------------------------------------------------------------------ */
 
 /* The line of the source, tabs as one blank each so that columns stay bytes, and a caret with tildes. */
 static void
@@ -37,8 +37,10 @@ show_source(const char *src, size_t n, uint32_t line, uint32_t col, uint32_t len
 	if (stop - s > 300 || col == 0 || col > (uint32_t)(stop - s) + 1)
 		return; /* a line that long helps nobody */
 	fputs("  ", stderr);
-	for (const char *p = s; p < stop; p++)
-		fputc(*p == '\t' ? ' ' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p, stderr);
+	for (const char *p = s; p < stop; p++) {
+		bool control = (unsigned char)*p < ' ' || *p == 0x7f;
+		fputc(*p == '\t' ? ' ' : (control ? '?' : *p), stderr);
+	}
 	fprintf(stderr, "\n  %*s^", (int)col - 1, "");
 	for (uint32_t i = 1; i < len && col + i <= (uint32_t)(stop - s); i++)
 		fputc('~', stderr);
@@ -53,7 +55,8 @@ show_diag(const hexc_ctx *ctx, const char *src, size_t n)
 
 	for (size_t i = 0; hexc_diag(ctx, i, &d); i++) {
 		if (d.line)
-			fprintf(stderr, "%s:%u:%u: %s: %s\n", d.file, d.line, d.col, word[d.severity], d.text);
+			fprintf(stderr, "%s:%u:%u: %s: %s\n", d.file, d.line, d.col,
+			        word[d.severity], d.text);
 		else
 			fprintf(stderr, "%s: %s: %s\n", d.file, word[d.severity], d.text);
 		if (d.line)
@@ -61,7 +64,7 @@ show_diag(const hexc_ctx *ctx, const char *src, size_t n)
 	}
 }
 
-/* ---- options -------------------------------------------------------------------------------------------- */
+/* ---- options ---------------------------------------------------------------------------------- */
 
 static int
 read_defines(Cli *c, hexc_opts *o)
@@ -150,7 +153,7 @@ read_options(Cli *c, hexc_opts *o)
 	return read_defines(c, o);
 }
 
-/* ---- compile --------------------------------------------------------------------------------------------- */
+/* ---- compile ---------------------------------------------------------------------------------- */
 
 int
 cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)

@@ -1,14 +1,14 @@
 /* cli_fill.c - contents of tensors: from files, from generators, and back to files.
  *
  * random(SEED) is uniform in [-1, 1) for floats, rounded to the type; every bit pattern alike for integers.
- * randint(SEED,LO,HI) is uniform in LO <= x < HI (LO where both are equal).  Element i (row-major) depends on SEED
- * and i only: splitmix64's output function on SEED and i, so it is the same on every machine.
+ * randint(SEED,LO,HI) is uniform in LO <= x < HI (LO where both are equal).  Element i (row-major) depends
+ * on SEED and i only: splitmix64's output function on SEED and i, so it is the same on every machine.
  * arange is 0, 1, 2, ... in row-major order; integers wrap. */
 #include "hexc/cli_tensor.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- elements in row-major order ---------------------------------------------------------------------- */
+/* ---- elements in row-major order -------------------------------------------------------------- */
 
 void
 each_start(Each *w, const Tensor *t)
@@ -46,7 +46,7 @@ is_dense(const Tensor *t)
 	return t->type->bits >= 8;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------ */
 
 /* How the type is kept in .npy: those that NumPy does not know are bit patterns. */
 static char
@@ -66,10 +66,18 @@ tensor_check_type(const Tensor *t)
 
 	if (t->npy.size == size && (kind == want || (want == 'b' && kind == 'u') || codes))
 		return 0;
-	return cli_fail(EXIT_INPUT, "%s (%s) is %s, which is kept as %s%d in .npy; the file has %s%d", t->info.name,
-	                t->value.text, t->type->name,
-	                want == 'f' ? "float" : want == 'u' ? "uint" : want == 'i' ? "int" : "bool", size * 8,
-	                kind == 'f' ? "float" : kind == 'u' ? "uint" : kind == 'i' ? "int" : "bool",
+	return cli_fail(EXIT_INPUT,
+	                "%s (%s) is %s, which is kept as %s%d in .npy; the file has %s%d",
+	                t->info.name, t->value.text, t->type->name,
+	                want == 'f'   ? "float"
+	                : want == 'u' ? "uint"
+	                : want == 'i' ? "int"
+	                              : "bool",
+	                size * 8,
+	                kind == 'f'   ? "float"
+	                : kind == 'u' ? "uint"
+	                : kind == 'i' ? "int"
+	                              : "bool",
 	                t->npy.size * 8);
 }
 
@@ -104,8 +112,10 @@ fill_codes(Tensor *t)
 				                t->info.name, t->value.text, (long long)n, (long long)x,
 				                t->type->name);
 		} else if (x > most) {
-			return cli_fail(EXIT_INPUT, "%s (%s): element %lld is %lld, which is no code of %s", t->info.name,
-			                t->value.text, (long long)n, (long long)x, t->type->name);
+			return cli_fail(EXIT_INPUT,
+			                "%s (%s): element %lld is %lld, which is no code of %s",
+			                t->info.name, t->value.text, (long long)n, (long long)x,
+			                t->type->name);
 		}
 		hexc_put_int(t->type, t->start, w.at, x);
 	}
@@ -154,7 +164,7 @@ tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path
 	return cli_write(path, out, head + count * size);
 }
 
-/* ---- generators ------------------------------------------------------------------------------------------- */
+/* ---- generators ------------------------------------------------------------------------------- */
 
 static uint64_t
 random_bits(int64_t seed, uint64_t i)
@@ -192,7 +202,9 @@ is_value(const hexc_dtype *t, int64_t x)
 	switch (t->kind) {
 	case 'f': return true;
 	case 'b': return x == 0 || x == 1;
-	case 'i': return t->bits == 64 || (x >= -(int64_t)(one << (t->bits - 1)) && x < (int64_t)(one << (t->bits - 1)));
+	case 'i':
+		return t->bits == 64 || (x >= -(int64_t)(one << (t->bits - 1)) &&
+		                         x < (int64_t)(one << (t->bits - 1)));
 	default: return x >= 0 && (t->bits == 64 || (uint64_t)x < one << t->bits);
 	}
 }
@@ -208,7 +220,8 @@ put_value(Tensor *t, uint64_t at, uint64_t n)
 		if (t->type->kind == 'f')
 			hexc_put(t->type, t->start, at, (double)(r >> 11) * 0x1p-52 - 1);
 		else
-			hexc_put_int(t->type, t->start, at, t->type->kind == 'b' ? (int64_t)(r >> 63) : signed_of(r));
+			hexc_put_int(t->type, t->start, at,
+			             t->type->kind == 'b' ? (int64_t)(r >> 63) : signed_of(r));
 		break;
 	case V_RANDINT: {
 		uint64_t x = (uint64_t)v->lo + scale(r, (uint64_t)v->hi - (uint64_t)v->lo);
@@ -222,7 +235,9 @@ put_value(Tensor *t, uint64_t at, uint64_t n)
 		else
 			hexc_put(t->type, t->start, at, v->f);
 		break;
-	case V_NONE: case V_FILE: case V_ZEROS: break;
+	case V_NONE:
+	case V_FILE:
+	case V_ZEROS: break;
 	}
 }
 
@@ -237,7 +252,9 @@ check_range(const Tensor *t)
 		ok = is_value(t->type, v->lo) && is_value(t->type, v->hi > v->lo ? v->hi - 1 : v->hi);
 	if (v->kind == V_NUMBER && t->type->kind != 'f')
 		ok = v->is_int && is_value(t->type, v->i);
-	return ok ? 0 : cli_fail(EXIT_INPUT, "%s is %s: %s does not fit", t->info.name, t->type->name, v->text);
+	return ok ? 0
+	          : cli_fail(EXIT_INPUT, "%s is %s: %s does not fit", t->info.name, t->type->name,
+	                     v->text);
 }
 
 int

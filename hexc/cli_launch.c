@@ -103,7 +103,9 @@ set_launch(Launch *l, const Args *a)
 	memcpy(l->report.grid, l->launch.grid, sizeof l->report.grid);
 	memcpy(l->report.block, k.block, sizeof k.block);
 	if (!sim_entry_find(l->module, k.name, &e) || e.nparam != (uint32_t)a->n)
-		return cli_fail(EXIT_TROUBLE, "the PTX and the manifest do not agree on the parameters of %s", k.name);
+		return cli_fail(EXIT_TROUBLE,
+		                "the PTX and the manifest do not agree on the parameters of %s",
+		                k.name);
 	return 0;
 }
 

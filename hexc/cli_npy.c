@@ -26,7 +26,7 @@ refuse(const Scan *c, const char *fmt, ...)
 	return false;
 }
 
-/* ---- words of the header ------------------------------------------------------------------------------ */
+/* ---- words of the header ---------------------------------------------------------------------- */
 
 static void
 blanks(Scan *c)
@@ -95,7 +95,7 @@ number(Scan *c, int64_t *out)
 	return digits > 0;
 }
 
-/* ---- the three entries -------------------------------------------------------------------------------- */
+/* ---- the three entries ------------------------------------------------------------------------ */
 
 static bool
 descr(Scan *c, Npy *out)
@@ -185,7 +185,7 @@ dict(Scan *c, Npy *out)
 	return true;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------ */
 
 bool
 npy_parse(Npy *out, const void *file, size_t n, char *why, size_t nwhy)
@@ -233,7 +233,10 @@ npy_header(char *out, char kind, int size, int rank, const int64_t *dims)
 	n = (size_t)snprintf(text, room, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (",
 	                     size == 1 ? '|' : '<', kind, size);
 	for (int d = 0; d < rank; d++)
-		n += (size_t)snprintf(text + n, room - n, rank == 1 ? "%lld," : d ? ", %lld" : "%lld",
+		n += (size_t)snprintf(text + n, room - n,
+		                      rank == 1 ? "%lld,"
+		                      : d       ? ", %lld"
+		                                : "%lld",
 		                      (long long)dims[d]);
 	n += (size_t)snprintf(text + n, room - n, "), }");
 	while ((10 + n + 1) % 64)

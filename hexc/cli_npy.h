@@ -1,4 +1,4 @@
-/* cli_npy.h - NumPy's .npy format, versions 1 to 3, little-endian, C order.  Nothing else of the CLI is used. */
+/* cli_npy.h - NumPy's .npy format, versions 1 to 3, little-endian, C order.  It uses nothing of the CLI. */
 #ifndef HEXC_CLI_NPY_H
 #define HEXC_CLI_NPY_H
 #include <stdbool.h>

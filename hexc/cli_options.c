@@ -49,7 +49,7 @@ cli_file(const Cli *c, const char *what)
 	return NULL;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------------ */
+/* ---- parsing ---------------------------------------------------------------------------------- */
 
 /* The option of this command that the word names.  A long one ends at '='; -o and -D may have the value
  * glued on.  *value: what the word itself holds of it, or NULL. */
@@ -77,9 +77,10 @@ unknown(char command, const char *word)
 	int n = (int)strcspn(word, "=");
 
 	for (int i = 0; i < CLI_NOPT; i++)
-		if (strlen(opts[i].text) == (size_t)n && strncmp(word, opts[i].text, (size_t)n) == 0 &&
-		    !known(&opts[i], command))
-			return cli_fail(EXIT_USAGE, "%.*s does not go with this command; see --help", n, word);
+		if (strlen(opts[i].text) == (size_t)n &&
+		    strncmp(word, opts[i].text, (size_t)n) == 0 && !known(&opts[i], command))
+			return cli_fail(EXIT_USAGE,
+			                "%.*s does not go with this command; see --help", n, word);
 	return cli_fail(EXIT_USAGE, "unknown option %.*s; see --help", n, word);
 }
 
@@ -138,7 +139,7 @@ cli_parse(Cli *c, int n, char **word)
 	return 0;
 }
 
-/* ---- help ----------------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------- */
 
 static const struct {
 	char command;
@@ -148,8 +149,10 @@ static const struct {
 	{ 'R', "hexc run PROG.hexc --arg NAME=VALUE ... [options]", "Compile one kernel and run it." },
 	{ 'S', "hexc sim FILE.ptx --entry NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [options]",
 	  "Run PTX of any producer in the simulator." },
-	{ 'C', "hexc candidates PROG.hexc [options]", "List the solutions of the layout search, best first." },
-	{ 'X', "hexc explain PROG.hexc [options]", "Show every layout, instruction and conversion, and why." },
+	{ 'C', "hexc candidates PROG.hexc [options]",
+	  "List the solutions of the layout search, best first." },
+	{ 'X', "hexc explain PROG.hexc [options]",
+	  "Show every layout, instruction and conversion, and why." },
 	{ 'T', "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 
@@ -187,6 +190,6 @@ cli_help(char command)
 		help_options('T');
 	}
 	printf("\nOptions and files may come in any order; --opt VALUE and --opt=VALUE mean the same.\n"
-	       "Exit status: 0 done; 1 program or data wrong; 2 bad usage; 3 result wrong or a fault in the kernel;\n"
-	       "4 out of memory or budget, device trouble.\n");
+	       "Exit status: 0 done; 1 program or data wrong; 2 bad usage; 3 result wrong or a fault in the\n"
+	       "kernel; 4 out of memory or budget, device trouble.\n");
 }

@@ -10,18 +10,21 @@ read_exec(const Cli *c, Exec *out)
 	const char *s = cli_get(c, CLI_exec);
 
 	*out = EXEC_SIM;
-	if (!s || strcmp(s, "sim") == 0 || strcmp(s, "auto") == 0) /* this version launches nothing: auto is sim */
+	if (!s || strcmp(s, "sim") == 0 ||
+	    strcmp(s, "auto") == 0) /* this version launches nothing: auto is sim */
 		return 0;
 	if (strcmp(s, "tile") == 0)
 		*out = EXEC_TILE;
 	else if (strcmp(s, "gpu") == 0)
-		return cli_fail(EXIT_TROUBLE, "--exec gpu: this version of hexc cannot launch kernels on a GPU yet; use --exec sim");
+		return cli_fail(
+			EXIT_TROUBLE,
+			"--exec gpu: this version of hexc cannot launch kernels yet; use --exec sim");
 	else
 		return cli_fail(EXIT_USAGE, "--exec is tile, sim, gpu or auto, not '%s'", s);
 	return 0;
 }
 
-/* ---- tile ------------------------------------------------------------------------------------------------- */
+/* ---- tile ------------------------------------------------------------------------------------- */
 
 int
 run_tile(Cli *c, Args *a, bool bounds)
@@ -49,7 +52,7 @@ run_tile(Cli *c, Args *a, bool bounds)
 	return code ? cli_fail(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------ */
 
 /* --save NAME=FILE: the words are checked before anything runs. */
 static int
@@ -67,7 +70,8 @@ saves(Cli *c, const Args *a, Exec exec, bool write)
 			return cli_fail(EXIT_USAGE, "--save wants NAME=FILE.npy, not '%s'", v);
 		t = args_find(a, v, (size_t)(eq - v));
 		if (!t || t->info.kind != HEXC_POINTER)
-			return cli_fail(EXIT_USAGE, "--save: the kernel has no tensor '%.*s'", (int)(eq - v), v);
+			return cli_fail(EXIT_USAGE, "--save: the kernel has no tensor '%.*s'",
+			                (int)(eq - v), v);
 		if (write)
 			status = tensor_save(c, t, exec == EXEC_TILE ? t->tile : t->sim, eq + 1);
 	}

@@ -14,9 +14,10 @@ typedef struct SimReport {
 
 /* Interpret into t->tile, with bounds when asked.  0, or a status with the reason printed. */
 int run_tile(Cli *c, Args *a, bool bounds);
-/* Simulate into t->sim; --stats is written.  EXIT_WRONG with the report printed when the kernel has faults. */
+/* Simulate into t->sim; --stats is written.  EXIT_WRONG, the report printed, when the kernel has faults. */
 int run_sim(Cli *c, Args *a);
-/* Compare t->sim (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or EXIT_WRONG. */
+/* Compare t->sim (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or
+ * EXIT_WRONG. */
 int run_check(const Args *a, bool simulated);
 
 /* Show the faults of a run on standard error; how many there were. */

@@ -43,10 +43,13 @@ disagree(const Args *a, int size, const Origin *o, const Tensor *t, int dim, int
 	long long known = (long long)a->arg[size].i, here = (long long)n;
 
 	if (o->t == &a->t[size])
-		return cli_fail(EXIT_INPUT, "%s is %lld by --arg, but %lld in %s (%s, dimension %d)", name, known, here,
-		                t->info.name, t->value.text, dim);
-	return cli_fail(EXIT_INPUT, "%s is %lld in %s (%s, dimension %d), but %lld in %s (%s, dimension %d)", name,
-	                known, o->t->info.name, o->t->value.text, o->dim, here, t->info.name, t->value.text, dim);
+		return cli_fail(EXIT_INPUT,
+		                "%s is %lld by --arg, but %lld in %s (%s, dimension %d)", name,
+		                known, here, t->info.name, t->value.text, dim);
+	return cli_fail(EXIT_INPUT,
+	                "%s is %lld in %s (%s, dimension %d), but %lld in %s (%s, dimension %d)",
+	                name, known, o->t->info.name, o->t->value.text, o->dim, here, t->info.name,
+	                t->value.text, dim);
 }
 
 /* Learn from dimension d of t. */
@@ -71,8 +74,8 @@ check_rank(const Tensor *t, int rank)
 {
 	if (rank == (int)t->info.rank)
 		return 0;
-	return cli_fail(EXIT_INPUT, "%s (%s) has %d dimension%s; %s takes %u", t->info.name, t->value.text, rank,
-	                rank == 1 ? "" : "s", t->info.name, t->info.rank);
+	return cli_fail(EXIT_INPUT, "%s (%s) has %d dimension%s; %s takes %u", t->info.name,
+	                t->value.text, rank, rank == 1 ? "" : "s", t->info.name, t->info.rank);
 }
 
 /* With the sizes known: do the shapes fit? */
@@ -84,8 +87,10 @@ check_shape(Args *a, int i)
 	const int64_t *given = given_shape(t, &rank);
 
 	if (hexc_tensor(a->m, a->kernel, (size_t)i, a->arg, t->dim, t->stride) != HEXC_OK)
-		return cli_fail(EXIT_INPUT, "%s has no shape for these sizes: overflow, division by 0 or a negative extent",
-		                t->info.name);
+		return cli_fail(
+			EXIT_INPUT,
+			"%s has no shape for these sizes: overflow, division by 0 or a negative extent",
+			t->info.name);
 	for (int d = 0; given && d < rank; d++) {
 		uint64_t packed = ((uint64_t)t->dim[d] * t->type->bits + 7) / 8;
 		if (given[d] == t->dim[d])
@@ -94,8 +99,10 @@ check_shape(Args *a, int i)
 			t->packed = true;
 			continue;
 		}
-		return cli_fail(EXIT_INPUT, "dimension %d of %s is %s = %lld, but %s has %lld there", d, t->info.name,
-		                t->info.dim[d], (long long)t->dim[d], t->value.text, (long long)given[d]);
+		return cli_fail(EXIT_INPUT,
+		                "dimension %d of %s is %s = %lld, but %s has %lld there", d,
+		                t->info.name, t->info.dim[d], (long long)t->dim[d], t->value.text,
+		                (long long)given[d]);
 	}
 	return 0;
 }
@@ -139,8 +146,10 @@ args_sizes(Args *a)
 	status = learn_all(a, from);
 	for (int i = 0; i < a->n && !status; i++)
 		if (a->t[i].info.kind == HEXC_SIZE && !from[i].t)
-			status = cli_fail(EXIT_USAGE, "the size %s cannot be known from the tensors given: add --arg %s=...",
-			                  a->t[i].info.name, a->t[i].info.name);
+			status = cli_fail(
+				EXIT_USAGE,
+				"the size %s cannot be known from the tensors given: add --arg %s=...",
+				a->t[i].info.name, a->t[i].info.name);
 	for (int i = 0; i < a->n && !status; i++)
 		if (a->t[i].info.kind == HEXC_POINTER)
 			status = check_shape(a, i);

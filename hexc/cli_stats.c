@@ -24,19 +24,22 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 	size_t n = 0;
 
 	for (; sim_fault_at(r, n, &f); n++) {
-		fprintf(stderr, "%s:%u:1: fault: %s: %s", ptx_name, f.at.line, sim_fault_name(f.kind), f.text);
+		fprintf(stderr, "%s:%u:1: fault: %s: %s", ptx_name, f.at.line,
+		        sim_fault_name(f.kind), f.text);
 		if (f.times > 1)
 			fprintf(stderr, " (%" PRIu64 " times)", f.times);
 		fputc('\n', stderr);
 		if (f.other.line)
-			fprintf(stderr, "%s:%u:1: note: the other place: block (%u,%u,%u), thread (%u,%u,%u)\n", ptx_name,
-			        f.other.line, f.other.block[0], f.other.block[1], f.other.block[2],
-			        f.other.thread[0], f.other.thread[1], f.other.thread[2]);
+			fprintf(stderr,
+			        "%s:%u:1: note: the other place: block (%u,%u,%u), thread (%u,%u,%u)\n",
+			        ptx_name, f.other.line, f.other.block[0], f.other.block[1],
+			        f.other.block[2], f.other.thread[0], f.other.thread[1],
+			        f.other.thread[2]);
 	}
 	return n;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------- */
 
 static cJSON *
 place(const sim_place *p)
@@ -52,7 +55,8 @@ place(const sim_place *p)
 static cJSON *
 faults(const sim_result *r)
 {
-	static const char *const space[] = { "none", "global", "shared", "local", "param", "const", "register" };
+	static const char *const space[] = { "none",  "global", "shared",  "local",
+		                             "param", "const",  "register" };
 	cJSON *list = cJSON_CreateArray();
 	sim_fault f;
 

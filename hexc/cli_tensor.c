@@ -57,13 +57,14 @@ read_number(Tensor *t, hexc_arg *arg)
 	bool integer = t->info.kind == HEXC_SIZE || t->type->kind != 'f';
 
 	if (v->kind != V_NUMBER || v->shaped)
-		return cli_fail(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name, t->info.name,
-		                t->info.kind == HEXC_SIZE ? "size" : "scalar");
+		return cli_fail(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name,
+		                t->info.name, t->info.kind == HEXC_SIZE ? "size" : "scalar");
 	if (integer && !v->is_int)
-		return cli_fail(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name, t->info.name,
-		                t->info.dtype, v->text);
+		return cli_fail(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name,
+		                t->info.name, t->info.dtype, v->text);
 	if (t->info.kind == HEXC_SIZE && v->i < 0)
-		return cli_fail(EXIT_INPUT, "the size %s is %lld; sizes are not negative", t->info.name, (long long)v->i);
+		return cli_fail(EXIT_INPUT, "the size %s is %lld; sizes are not negative",
+		                t->info.name, (long long)v->i);
 	arg->i = v->i;
 	arg->f = v->f;
 	return 0;
@@ -98,7 +99,8 @@ check_given(const Args *a)
 		const Tensor *t = &a->t[i];
 		bool needed = t->info.kind == HEXC_SCALAR || (t->info.kind == HEXC_POINTER && t->info.read);
 		if (needed && t->value.kind == V_NONE)
-			return cli_fail(EXIT_USAGE, "the kernel reads %s: give --arg %s=...", t->info.name, t->info.name);
+			return cli_fail(EXIT_USAGE, "the kernel reads %s: give --arg %s=...",
+			                t->info.name, t->info.name);
 	}
 	return 0;
 }
@@ -153,9 +155,12 @@ allocate(Cli *c, Args *a)
 		if (!measure(t) || t->bytes > memory_max || (sum += t->bytes) > memory_max)
 			return cli_fail(EXIT_TROUBLE, "the tensors would take more than %llu MiB (at %s)",
 			                (unsigned long long)(memory_max >> 20), t->info.name);
-		for (uint32_t d = 0; d < t->info.rank; d++) /* a stride of 0 repeats elements without memory */
+		for (uint32_t d = 0; d < t->info.rank;
+		     d++) /* a stride of 0 repeats elements without memory */
 			if (t->dim[d] && (each *= (uint64_t)t->dim[d]) > memory_max * 8)
-				return cli_fail(EXIT_TROUBLE, "%s has too many elements to go through", t->info.name);
+				return cli_fail(EXIT_TROUBLE,
+				                "%s has too many elements to go through",
+				                t->info.name);
 		t->start = cli_try_alloc(c, t->bytes);
 		if (!t->start)
 			return cli_fail(EXIT_TROUBLE, "out of memory for %s (%llu bytes)", t->info.name,

@@ -19,7 +19,7 @@ cli_fail(int status, const char *fmt, ...)
 	return status;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------- */
 
 typedef struct CliBlock CliBlock;
 struct CliBlock {
@@ -95,7 +95,7 @@ cli_strndup(Cli *c, const char *s, size_t n)
 	return p;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------ */
 
 /* All of f into memory that grows by doubling, so that pipes work too. */
 static char *
@@ -160,7 +160,8 @@ cli_write(const char *path, const void *data, size_t n)
 	ok = fwrite(data, 1, n, f) == n;
 	ok = fflush(f) == 0 && ok;
 	if (!ok)
-		cli_fail(EXIT_TROUBLE, "%s: cannot write: %s", out ? "standard output" : path, strerror(errno));
+		cli_fail(EXIT_TROUBLE, "%s: cannot write: %s", out ? "standard output" : path,
+		         strerror(errno));
 	if (!out && fclose(f) != 0 && ok)
 		return cli_fail(EXIT_TROUBLE, "%s: cannot write: %s", path, strerror(errno));
 	return ok ? 0 : EXIT_TROUBLE;
@@ -174,7 +175,7 @@ cli_flush(void)
 	return cli_fail(EXIT_TROUBLE, "standard output: cannot write: %s", strerror(errno));
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers ---------------------------------------------------------------------------------- */
 
 bool
 cli_int(const char *s, int64_t *out)
@@ -200,7 +201,9 @@ cli_float(const char *s, double *out)
 	char *end;
 
 	if (strcmp(digits, "inf") == 0 || strcmp(digits, "nan") == 0) {
-		*out = digits[0] == 'n' ? (double)NAN : *s == '-' ? -(double)INFINITY : (double)INFINITY;
+		*out = digits[0] == 'n' ? (double)NAN
+		       : *s == '-'      ? -(double)INFINITY
+		                        : (double)INFINITY;
 		return true;
 	}
 	/* strtod also takes 0x1p3, "infinity" and blanks; they are no part of the contract */

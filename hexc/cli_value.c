@@ -5,8 +5,11 @@
 static int
 bad(const char *name, const char *text)
 {
-	return cli_fail(EXIT_USAGE, "--arg %s: '%s' is none of @FILE.npy, a number, random(SEED), randint(SEED,LO,HI), "
-	                "zeros, arange; each may have a [shape] behind it", name, text);
+	return cli_fail(
+		EXIT_USAGE,
+		"--arg %s: '%s' is none of @FILE.npy, a number, random(SEED), randint(SEED,LO,HI), "
+		"zeros, arange; each may have a [shape] behind it",
+		name, text);
 }
 
 /* [128,256] at s, up to the end of the text. */
@@ -20,7 +23,8 @@ shape(const char *name, const char *s, Value *v)
 		size_t n = strcspn(++s, ",]");
 		char word[24];
 		if (v->rank == HEXC_MAX_RANK)
-			return cli_fail(EXIT_USAGE, "--arg %s: a shape has at most %d dimensions", name, HEXC_MAX_RANK);
+			return cli_fail(EXIT_USAGE, "--arg %s: a shape has at most %d dimensions",
+			                name, HEXC_MAX_RANK);
 		if (!s[n] || n >= sizeof word)
 			return cli_fail(EXIT_USAGE, "--arg %s: '%s' is no shape like [128,256]", name, whole);
 		memcpy(word, s, n);
@@ -79,8 +83,10 @@ value_parse(Cli *c, const char *name, const char *text, Value *v)
 	} else if (call(word, "randint", 3, randint)) {
 		v->kind = V_RANDINT;
 		if (v->lo > v->hi)
-			return cli_fail(EXIT_USAGE, "--arg %s: randint(SEED,LO,HI) gives LO <= x < HI, but %lld > %lld",
-			                name, (long long)v->lo, (long long)v->hi);
+			return cli_fail(
+				EXIT_USAGE,
+				"--arg %s: randint(SEED,LO,HI) gives LO <= x < HI, but %lld > %lld",
+				name, (long long)v->lo, (long long)v->hi);
 	} else if (cli_float(word, &v->f) || cli_int(word, &v->i)) {
 		v->kind = V_NUMBER;
 		v->is_int = cli_int(word, &v->i);

@@ -62,7 +62,7 @@ err_or_zero(Twin *t, const Val *v)
 	return e ? e : bound_const(t, val_of(t, v), 0);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------- */
 
 /* Which allocs need bounds: those that a store fills, or a copy from memory with bounds. */
 static void
@@ -161,7 +161,7 @@ twin_copy(Twin *t, const Op *o)
 	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
 }
 
-/* ---- structure ---------------------------------------------------------------------------------------- */
+/* ---- structure -------------------------------------------------------------------------------- */
 
 static void twin_block(Twin *t, const Block *b, const bool *marked);
 
@@ -323,7 +323,7 @@ twin_block(Twin *t, const Block *b, const bool *marked)
 		twin_op(t, o, marked);
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------- */
 
 static void
 twin_params(Twin *t, bool *marked)

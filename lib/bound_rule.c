@@ -74,7 +74,7 @@ bound_f64(Twin *t, Val *x)
 	return x->type.dtype == D_f64 ? x : bound_opn(t, O_cast, 1, &x, D_f64);
 }
 
-/* ---- formats ---------------------------------------------------------------------------------------- */
+/* ---- formats ---------------------------------------------------------------------------------- */
 
 double
 bound_roundoff(DType d)
@@ -97,7 +97,7 @@ bound_is_float(const Val *v)
 	return dtype_info[v->type.dtype].kind == K_flt;
 }
 
-/* ---- rounding ----------------------------------------------------------------------------------------- */
+/* ---- rounding --------------------------------------------------------------------------------- */
 
 /* Both executions round their result to r's type: on equal exact results equally, else each by at most
  * u |result| + half the smallest number.  Infinite results are compared as such. */
@@ -123,13 +123,17 @@ bound_rounded(Twin *t, const Site *s, Val *e)
 Val *
 bound_add(Twin *t, Val *a, Val *b)
 {
-	return a && b ? ADD(a, b) : a ? a : b;
+	if (!a || !b)
+		return a ? a : b;
+	return ADD(a, b);
 }
 
 static Val *
 max_of(Twin *t, Val *a, Val *b)
 {
-	return a && b ? MAX(a, b) : a ? a : b;
+	if (!a || !b)
+		return a ? a : b;
+	return MAX(a, b);
 }
 
 /* |x' y' - x y| */
@@ -168,13 +172,13 @@ unknown_if_differs(Twin *t, const Site *s)
 	return e ? bound_if_positive(t, e, NUM(INFINITY)) : NULL;
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------- */
+/* ---- functions -------------------------------------------------------------------------------- */
 
 /* What one approximation may miss: relative, and relative for each unit of |x|.  PTX ISA, "Floating Point
  * Instructions": ex2.approx 2^-22, lg2.approx 2^-22 absolute around 1 and relative elsewhere, rsqrt.approx
- * 2^-22.9, tanh.approx 2^-11 (for half types only; f32 takes a polynomial or two roundings of ex2).  exp(x) is
- * ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result.  One bit of slack on each; half types are
- * computed in f32 and rounded once more. */
+ * 2^-22.9, tanh.approx 2^-11 (for half types only; f32 takes a polynomial or two roundings of ex2).
+ * exp(x) is ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result.  One bit of slack on each;
+ * half types are computed in f32 and rounded once more. */
 static void
 approx(OpCode code, DType d, double *rel, double *per_x)
 {
@@ -219,7 +223,7 @@ function(Twin *t, const Site *s)
 	return bound_rounded(t, s, ADD(e, m));
 }
 
-/* ---- comparisons, choices, casts ---------------------------------------------------------------------- */
+/* ---- comparisons, choices, casts -------------------------------------------------------------- */
 
 /* 1 where the operands may compare either way */
 static Val *
@@ -245,8 +249,9 @@ choice(Twin *t, const Site *s)
 		return bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero);
 	either = max_of(t, s->e[1], s->e[2]);
 	either = bound_add(t, either, ABS(SUB(bound_f64(t, s->x[1]), bound_f64(t, s->x[2]))));
-	return bound_where(t, bound_cmp(t, O_lt, zero, s->e[0]), either,
-	             bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero));
+	return bound_where(
+		t, bound_cmp(t, O_lt, zero, s->e[0]), either,
+		bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero));
 }
 
 static Val *
@@ -260,13 +265,16 @@ cast(Twin *t, const Site *s)
 	if (to->kind == K_flt)
 		return bound_rounded(t, s, ex);
 	if (to->kind == K_pred) /* x' and x may lie on both sides of 0 only when x is that near */
-		return bound_if_positive(t, ex, bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1), NUM(0)));
+		return bound_if_positive(
+			t, ex,
+			bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1),
+		                    NUM(0)));
 	if (from->kind == K_flt)
 		return bound_if_positive(t, ex, ADD(ex, NUM(1)));
 	return to->bits > from->bits ? ex : unknown_if_differs(t, s);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------------- */
+/* ---- the rest --------------------------------------------------------------------------------- */
 
 /* The same rearrangement of the bounds. */
 static Val *
@@ -302,7 +310,9 @@ bound_rule(Twin *t, const Site *s)
 	case O_sub: return bound_rounded(t, s, bound_add(t, s->e[0], s->e[1]));
 	case O_mul: return bound_rounded(t, s, product(t, s->x[0], s->e[0], s->x[1], s->e[1]));
 	case O_fma:
-		return bound_rounded(t, s, bound_add(t, product(t, s->x[0], s->e[0], s->x[1], s->e[1]), s->e[2]));
+		return bound_rounded(
+			t, s,
+			bound_add(t, product(t, s->x[0], s->e[0], s->x[1], s->e[1]), s->e[2]));
 	case O_div:
 		if (!bound_is_float(s->r) || (!s->e[0] && !s->e[1]))
 			return unknown_if_differs(t, s);
@@ -311,16 +321,30 @@ bound_rule(Twin *t, const Site *s)
 	case O_max: return max_of(t, s->e[0], s->e[1]);
 	case O_neg:
 	case O_abs: return s->e[0];
-	case O_exp: case O_exp2: case O_log: case O_sqrt: case O_rsqrt: case O_tanh:
-		return s->o->code == O_sqrt && !s->e[0] ? NULL : function(t, s);
-	case O_lt: case O_le: case O_eq: case O_ne: return comparison(t, s);
+	case O_exp:
+	case O_exp2:
+	case O_log:
+	case O_sqrt:
+	case O_rsqrt:
+	case O_tanh: return s->o->code == O_sqrt && !s->e[0] ? NULL : function(t, s);
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne: return comparison(t, s);
 	case O_select: return choice(t, s);
 	case O_cast: return cast(t, s);
 	case O_not: return s->r->type.dtype == D_bool ? s->e[0] : unknown_if_differs(t, s);
-	case O_and: case O_or: case O_xor:
-		return s->r->type.dtype == D_bool ? max_of(t, s->e[0], s->e[1]) : unknown_if_differs(t, s);
-	case O_splat: case O_broadcast: case O_transpose: case O_reshape: case O_convert: case O_clip:
-		return same_move(t, s);
+	case O_and:
+	case O_or:
+	case O_xor:
+		return s->r->type.dtype == D_bool ? max_of(t, s->e[0], s->e[1])
+		                                  : unknown_if_differs(t, s);
+	case O_splat:
+	case O_broadcast:
+	case O_transpose:
+	case O_reshape:
+	case O_convert:
+	case O_clip: return same_move(t, s);
 	case O_reduce_sum: return bound_sum(t, s);
 	case O_reduce_max:
 	case O_reduce_min: return extreme(t, s);

@@ -1,6 +1,6 @@
 /* compile.c - hexc_compile: source to module.
  *
- *	unit_parse -> for each kernel: the passes of hexc/passes.def, the IR verified after each -> ptxgen_emit
+ *	unit_parse -> each kernel through hexc/passes.def, the IR verified after each pass -> ptxgen_emit
  *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
 #include "infer/infer.h"
@@ -40,7 +40,7 @@ now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* ---- between passes --------------------------------------------------------------------------------- */
+/* ---- between passes --------------------------------------------------------------------------- */
 
 static void
 dump(Job *j, const char *pass, const Kernel *k)
@@ -107,7 +107,7 @@ after_pass(Job *j, int i, const char *pass)
 	return j->unit.diag->nerror == errors;
 }
 
-/* ---- passes ----------------------------------------------------------------------------------------- */
+/* ---- passes ----------------------------------------------------------------------------------- */
 
 /* What the layout search found, while it is at hand. */
 static void
@@ -165,7 +165,7 @@ run_passes(Job *j, int i)
 	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------- */
 
 static bool
 parse(Job *j)
@@ -178,12 +178,14 @@ parse(Job *j)
 	for (size_t i = 0; i < o->ndefine; i++)
 		def[i] = (Define){ o->define[i].name, o->define[i].value };
 	if (!unit_parse(u, def, (int)o->ndefine, o->kernel) && u->diag->nerror == 0)
-		diag_fail(u->diag, DC_INTERNAL, (Src){ 0, 0, 0 }, "internal: the program was refused without a reason");
+		diag_fail(u->diag, DC_INTERNAL, (Src){ 0, 0, 0 },
+		          "internal: the program was refused without a reason");
 	module_time(j->m, "parse", now_ms() - t);
 	if (u->diag->nerror)
 		return false;
 	if (u->nkernel == 0 || u->nkernel > HEXC_MAX_KERNELS) {
-		diag_error(u->diag, (Src){ 1, 1, 1 }, u->nkernel ? "a file can hold %d kernels" : "no kernel here",
+		diag_error(u->diag, (Src){ 1, 1, 1 },
+		           u->nkernel ? "a file can hold %d kernels" : "no kernel here",
 		           HEXC_MAX_KERNELS);
 		return false;
 	}
@@ -216,7 +218,8 @@ emit(Job *j)
 	memset(&out, 0, sizeof out);
 	if (!ptxgen_emit(&j->unit, &out)) {
 		if (j->unit.diag->nerror == 0)
-			diag_fail(j->unit.diag, DC_INTERNAL, (Src){ 0, 0, 0 }, "internal: no PTX and no reason");
+			diag_fail(j->unit.diag, DC_INTERNAL, (Src){ 0, 0, 0 },
+			          "internal: no PTX and no reason");
 		return;
 	}
 	j->m->ptx = arena_strndup(&j->m->arena, out.text, out.len);
@@ -237,8 +240,8 @@ compile(void *user)
 	c->file = arena_strndup(&c->arena, u->file, strlen(u->file));
 	u->file = c->file;
 	if (j->len > SOURCE_MAX) {
-		diag_fail(u->diag, DC_LIMIT, (Src){ 0, 0, 0 }, "the source has %zu bytes; at most %d are read", j->len,
-		          (int)SOURCE_MAX);
+		diag_fail(u->diag, DC_LIMIT, (Src){ 0, 0, 0 },
+		          "the source has %zu bytes; at most %d are read", j->len, (int)SOURCE_MAX);
 		return;
 	}
 	if (!parse(j))
@@ -256,7 +259,7 @@ compile(void *user)
 		emit(j);
 }
 
-/* ---- entry ------------------------------------------------------------------------------------------------ */
+/* ---- entry ------------------------------------------------------------------------------------ */
 
 static void
 job_start(Job *j, const char *file, const char *src, size_t len)

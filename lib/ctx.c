@@ -123,7 +123,9 @@ hexc_build_info(void)
 #define VERSION STR(HEXC_VERSION_MAJOR) "." STR(HEXC_VERSION_MINOR) "." STR(HEXC_VERSION_PATCH)
 	/* one text for each LLVM that can be linked, so that it is static without a buffer to fill */
 	static const char *const info[] = {
-		"hexc " VERSION ", LLVM 19", "hexc " VERSION ", LLVM 20", "hexc " VERSION ", LLVM 21",
+		"hexc " VERSION ", LLVM 19",
+		"hexc " VERSION ", LLVM 20",
+		"hexc " VERSION ", LLVM 21",
 		"hexc " VERSION ", LLVM 22",
 	};
 	int major = ptxgen_llvm_major();

@@ -2,7 +2,7 @@
 #include "lib/expr.h"
 #include <string.h>
 
-/* ---- from the IR ----------------------------------------------------------------------------------- */
+/* ---- from the IR ------------------------------------------------------------------------------ */
 
 static ExprRef
 node_add(Arena *a, ExprTable *t, ExprNode n)
@@ -23,10 +23,27 @@ static bool
 op_known(OpCode op)
 {
 	switch ((int)op) {
-	case O_add: case O_sub: case O_mul: case O_div: case O_mod: case O_min: case O_max:
-	case O_and: case O_or: case O_xor: case O_shl: case O_shr: case O_lt: case O_le:
-	case O_eq: case O_ne: case O_neg: case O_abs: case O_not: case O_select: case O_cast:
-		return true;
+	case O_add:
+	case O_sub:
+	case O_mul:
+	case O_div:
+	case O_mod:
+	case O_min:
+	case O_max:
+	case O_and:
+	case O_or:
+	case O_xor:
+	case O_shl:
+	case O_shr:
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne:
+	case O_neg:
+	case O_abs:
+	case O_not:
+	case O_select:
+	case O_cast: return true;
 	default: return false;
 	}
 }
@@ -68,7 +85,7 @@ expr_add(Arena *a, ExprTable *t, const Kernel *k, const Val *v)
 	return from_val(a, t, k, v, 0);
 }
 
-/* ---- to text --------------------------------------------------------------------------------------- */
+/* ---- to text ---------------------------------------------------------------------------------- */
 
 enum { TEXT_MAX = 4096 }; /* a shared node is written as often as it is used: text is bounded instead */
 
@@ -180,7 +197,7 @@ expr_text(Arena *a, const ExprTable *t, ExprRef e)
 	return s.s;
 }
 
-/* ---- to numbers ------------------------------------------------------------------------------------ */
+/* ---- to numbers ------------------------------------------------------------------------------- */
 
 static bool
 add_over(int64_t x, int64_t y)

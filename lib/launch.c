@@ -59,8 +59,10 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Why *why
 	for (int d = 0; d < 3; d++) {
 		int64_t n = v->value[k->grid[d]];
 		if (v->bad[k->grid[d]])
-			return say(why, "the grid %s cannot be computed for these sizes: overflow or division by 0",
-			           k->grid_text[d]);
+			return say(
+				why,
+				"the grid %s cannot be computed for these sizes: overflow or division by 0",
+				k->grid_text[d]);
 		if (n < 0 || n > most[d])
 			return say(why, "the grid has %s = %lld blocks in %c; a launch takes 0 to %lld",
 			           k->grid_text[d], (long long)n, "xyz"[d], (long long)most[d]);

@@ -5,13 +5,13 @@
 #include "lib/expr.h"
 #include "lib/hexc.h"
 
-/* ---- protect.c ------------------------------------------------------------------------------------ */
+/* ---- protect.c -------------------------------------------------------------------------------- */
 
 /* Run fn(user) with every arena of `a` (n of them) leaving to here: the one setjmp of the library.
  * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
 int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
 
-/* ---- contexts (ctx.c, options.c) ------------------------------------------------------------------ */
+/* ---- contexts (ctx.c, options.c) -------------------------------------------------------------- */
 
 /* The options, copied: one block of memory. */
 typedef struct Options {
@@ -38,14 +38,15 @@ struct hexc_ctx {
 	bool only_last;
 };
 
-/* ---- outcome.c ------------------------------------------------------------------------------------- */
+/* ---- outcome.c -------------------------------------------------------------------------------- */
 
-/* The result code of a compilation; `left` and `why` as arena_protect and the arena say.  Sorts c's messages. */
+/* The result code of a compilation; `left` and `why` as arena_protect and the arena say.  Sorts c's
+ * messages. */
 int outcome(hexc_ctx *c, int left, const char *why);
 /* Only this one sentence remains: the rest may be half written.  Returns code. */
 int outcome_leave(hexc_ctx *c, int code, const char *text);
 
-/* ---- modules (module.c, module_info.c, launch.c) -------------------------------------------------- */
+/* ---- modules (module.c, module_info.c, launch.c) ---------------------------------------------- */
 
 typedef struct ModParam {
 	const char *name;

@@ -35,7 +35,7 @@ keep(hexc_module *m, const char *s)
 	return s ? arena_strndup(&m->arena, s, strlen(s)) : "";
 }
 
-/* ---- facts as the program says them ------------------------------------------------------------------ */
+/* ---- facts as the program says them ----------------------------------------------------------- */
 
 /* An expression of the parameters; an error of the program if a host cannot compute it. */
 static ExprRef
@@ -56,7 +56,9 @@ declare_expr(hexc_module *m, ModKernel *mk, Kernel *k, const Val *v, Src src, co
 static void
 declare_param(hexc_module *m, ModKernel *mk, Kernel *k, int i)
 {
-	static const hexc_kind kind[] = { [P_tensor] = HEXC_POINTER, [P_size] = HEXC_SIZE, [P_scalar] = HEXC_SCALAR };
+	static const hexc_kind kind[] = {
+		[P_tensor] = HEXC_POINTER, [P_size] = HEXC_SIZE, [P_scalar] = HEXC_SCALAR
+	};
 	const Param *p = &k->param[i];
 	ModParam *mp = &mk->param[i];
 
@@ -94,16 +96,22 @@ declare_assumptions(hexc_module *m, ModKernel *mk, Kernel *k)
 		if (p->kind == HEXC_POINTER)
 			continue;
 		if (p->mult > 1)
-			assume_push(m, mk, &cap, (ModAssume){ arena_printf(a, "%s %% %lld == 0", p->name,
-				(long long)p->mult), i, '%', -1 });
+			assume_push(m, mk, &cap,
+			            (ModAssume){ arena_printf(a, "%s %% %lld == 0", p->name,
+			                                      (long long)p->mult),
+			                         i, '%', -1 });
 		if (p->lo > p->hi || (p->lo == 0 && p->hi == 0)) /* the range is not set */
 			continue;
 		if (p->lo > (p->kind == HEXC_SIZE ? 0 : INT64_MIN))
-			assume_push(m, mk, &cap, (ModAssume){ arena_printf(a, "%s >= %lld", p->name,
-				(long long)p->lo), i, '>', -1 });
+			assume_push(m, mk, &cap,
+			            (ModAssume){ arena_printf(a, "%s >= %lld", p->name,
+			                                      (long long)p->lo),
+			                         i, '>', -1 });
 		if (p->hi < INT64_MAX)
-			assume_push(m, mk, &cap, (ModAssume){ arena_printf(a, "%s <= %lld", p->name,
-				(long long)p->hi), i, '<', -1 });
+			assume_push(m, mk, &cap,
+			            (ModAssume){ arena_printf(a, "%s <= %lld", p->name,
+			                                      (long long)p->hi),
+			                         i, '<', -1 });
 	}
 	for (int i = 0; i < k->nassume; i++) {
 		const Assume *as = &k->assume[i];
@@ -139,7 +147,8 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 	const char **name = NEWN(a, const char *, k->nparam);
 
 	if (k->nparam > PARAM_MAX) {
-		diag_error(k->unit->diag, k->src, "%s has %d launch parameters (sizes included); at most %d are possible",
+		diag_error(k->unit->diag, k->src,
+		           "%s has %d launch parameters (sizes included); at most %d are possible",
 		           k->name, k->nparam, PARAM_MAX);
 		return;
 	}
@@ -164,7 +173,7 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 	mk->explain = "";
 }
 
-/* ---- what the passes found ---------------------------------------------------------------------------- */
+/* ---- what the passes found -------------------------------------------------------------------- */
 
 void
 module_time(hexc_module *m, const char *name, double ms)

@@ -7,12 +7,13 @@ static const char *
 left_text(int code, const char *why)
 {
 	if (code == HEXC_E_NOMEM)
-		return strcmp(why, "max_memory") == 0 ? "the compilation needs more memory than max_memory allows"
-		                                      : "out of memory";
+		return strcmp(why, "max_memory") == 0
+		               ? "the compilation needs more memory than max_memory allows"
+		               : "out of memory";
 	if (code == HEXC_E_LIMIT)
 		return strcmp(why, "cancelled") == 0
 		               ? "the compilation was cancelled"
-		               : "the search took more steps than max_steps allows; give fewer choices or more steps";
+		               : "the search took more steps than max_steps allows";
 	return why[0] ? why : "internal: left without a reason";
 }
 
@@ -52,8 +53,11 @@ static int
 diag_code(const Diag *d)
 {
 	static const int code[] = {
-		[DC_SOURCE] = HEXC_E_SOURCE, [DC_LAYOUT] = HEXC_E_LAYOUT, [DC_LIMIT] = HEXC_E_LIMIT,
-		[DC_ARCH] = HEXC_E_ARCH,     [DC_INTERNAL] = HEXC_E_INTERNAL,
+		[DC_SOURCE] = HEXC_E_SOURCE,
+		[DC_LAYOUT] = HEXC_E_LAYOUT,
+		[DC_LIMIT] = HEXC_E_LIMIT,
+		[DC_ARCH] = HEXC_E_ARCH,
+		[DC_INTERNAL] = HEXC_E_INTERNAL,
 	};
 	int first = HEXC_OK;
 

@@ -81,8 +81,9 @@ interp_args(TileJob *j, int *n)
 	*n = mk->nparam;
 	for (int i = 0; i < mk->nparam; i++) {
 		bool tensor = mk->param[i].kind == HEXC_POINTER;
-		a[i] = (InterpArg){ j->arg[i].ptr, tensor ? arg_count(&mk->param[i], &j->arg[i]) : 0, j->arg[i].i,
-		                    j->arg[i].f };
+		a[i] = (InterpArg){ j->arg[i].ptr,
+			            tensor ? arg_count(&mk->param[i], &j->arg[i]) : 0, j->arg[i].i,
+			            j->arg[i].f };
 		if (tensor && mk->param[i].written) {
 			void *bound = j->arg[i].bound ? (void *)j->arg[i].bound
 			                              : NEWN(&j->arena, double, a[i].count);
@@ -174,8 +175,12 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	j.arena.cancel = o.cancel;
 	j.arena.limit = o.max_memory;
 	j.diag.arena = &j.arena;
-	j.unit = (Unit){ .arena = &j.arena, .diag = &j.diag, .target = m->target, .file = m->file,
-	                 .text = m->src, .len = m->len };
+	j.unit = (Unit){ .arena = &j.arena,
+		         .diag = &j.diag,
+		         .target = m->target,
+		         .file = m->file,
+		         .text = m->src,
+		         .len = m->len };
 	arenas[0] = &j.arena;
 	code = arena_protect(arenas, 1, run_tile, &j);
 	if (code)

@@ -6,7 +6,7 @@
 #include <check.h>
 #include <math.h>
 
-/* One tensor [2, 3] of the type: what the interpreter says, what the simulator says, the bound; NAN: not known. */
+/* One tensor [2, 3] of the type: what the interpreter says, what the simulator says, the bound. */
 static const struct {
 	const char *type;
 	double tile, sim, bound;
@@ -39,7 +39,12 @@ START_TEST(verdict)
 	unsigned char tile[64] = { 0 }, sim_data[64] = { 0 };
 	double bound[8] = { 0 };
 	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 2, .written = 1 },
-		     .dim = { 2, 3 }, .stride = { 3, 1 }, .span = 6, .tile = tile, .sim = sim_data, .bound = bound };
+		     .dim = { 2, 3 },
+		     .stride = { 3, 1 },
+		     .span = 6,
+		     .tile = tile,
+		     .sim = sim_data,
+		     .bound = bound };
 	Args a = { .t = &t, .n = 1 };
 
 	t.type = hexc_dtype_find(row[_i].type);
@@ -56,8 +61,13 @@ START_TEST(wide_integers)
 {
 	int64_t tile[1] = { 9007199254740993 }, got[1] = { 9007199254740992 };
 	double bound[1] = { 0 };
-	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 1, .written = 1 }, .dim = { 1 }, .stride = { 1 },
-		     .span = 1, .tile = (unsigned char *)tile, .sim = (unsigned char *)got, .bound = bound };
+	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 1, .written = 1 },
+		     .dim = { 1 },
+		     .stride = { 1 },
+		     .span = 1,
+		     .tile = (unsigned char *)tile,
+		     .sim = (unsigned char *)got,
+		     .bound = bound };
 	Args a = { .t = &t, .n = 1 };
 
 	t.type = hexc_dtype_find("i64");
@@ -70,8 +80,12 @@ START_TEST(strides)
 {
 	float tile[8] = { 1, 2, 3, 9, 4, 5, 6, 9 }, got[8] = { 1, 2, 3, 8, 4, 5, 6, 7 };
 	double bound[8] = { 0 };
-	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 2, .written = 1 }, .dim = { 2, 3 },
-		     .stride = { 4, 1 }, .span = 7, .tile = (unsigned char *)tile, .sim = (unsigned char *)got,
+	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 2, .written = 1 },
+		     .dim = { 2, 3 },
+		     .stride = { 4, 1 },
+		     .span = 7,
+		     .tile = (unsigned char *)tile,
+		     .sim = (unsigned char *)got,
 		     .bound = bound };
 	Args a = { .t = &t, .n = 1 };
 
@@ -94,7 +108,8 @@ START_TEST(numbers)
 	ck_assert(!cli_int(" 1", &i) && !cli_int("1 ", &i) && !cli_int("0x", &i) && !cli_int("1e3", &i));
 	ck_assert(cli_float("1e-3", &f) && f == 1e-3);
 	ck_assert(cli_float("-inf", &f) && isinf(f) && f < 0);
-	ck_assert(!cli_float("1e999", &f) && !cli_float("0x1p3", &f) && !cli_float("1..2", &f) && !cli_float("e", &f));
+	ck_assert(!cli_float("1e999", &f) && !cli_float("0x1p3", &f) && !cli_float("1..2", &f) &&
+	          !cli_float("e", &f));
 	ck_assert(cli_dims("7", 100, d) && d[0] == 7 && d[1] == 1 && d[2] == 1);
 	ck_assert(cli_dims("1,2,3", 100, d) && d[2] == 3);
 	ck_assert(!cli_dims("", 100, d) && !cli_dims("1,", 100, d) && !cli_dims("1,2,3,", 100, d));

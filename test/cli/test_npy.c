@@ -37,26 +37,41 @@ static const struct {
 	{ "{'shape': (2, 0, 7), 'fortran_order': False, 'descr': '|u1'}", 0, 3, "" },
 	{ "{\"descr\": \"<i8\", \"fortran_order\": False, \"shape\": (1L, 2L)}", 16, 1, "" },
 	{ "{'descr': '|b1', 'fortran_order': True, 'shape': (5,), }\n", 5, 1, "" },
-	{ "{'descr': '|b1', 'fortran_order': True, 'shape': (5, 1), }\n", 5, 1, "Fortran order; save numpy.ascontiguousarray(a)" },
-	{ "{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", 4, 1, "big-endian data; save a.astype(a.dtype.newbyteorder('<'))" },
-	{ "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }\n", 8, 1, "elements of type '<c8'" },
-	{ "{'descr': '<f1', 'fortran_order': False, 'shape': (1,), }\n", 8, 1, "elements of type '<f1'" },
-	{ "{'descr': '<b4', 'fortran_order': False, 'shape': (1,), }\n", 8, 1, "elements of type '<b4'" },
-	{ "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", 8, 1, "elements of type '|O'" },
-	{ "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", 4, 1, "a structured type" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 7, 1, "truncated: 7 bytes of data where the header promises 8" },
+	{ "{'descr': '|b1', 'fortran_order': True, 'shape': (5, 1), }\n", 5, 1,
+	  "Fortran order; save numpy.ascontiguousarray(a)" },
+	{ "{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", 4, 1,
+	  "big-endian data; save a.astype(a.dtype.newbyteorder('<'))" },
+	{ "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }\n", 8, 1,
+	  "elements of type '<c8'" },
+	{ "{'descr': '<f1', 'fortran_order': False, 'shape': (1,), }\n", 8, 1,
+	  "elements of type '<f1'" },
+	{ "{'descr': '<b4', 'fortran_order': False, 'shape': (1,), }\n", 8, 1,
+	  "elements of type '<b4'" },
+	{ "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", 8, 1,
+	  "elements of type '|O'" },
+	{ "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", 4, 1,
+	  "a structured type" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 7, 1,
+	  "truncated: 7 bytes of data where the header promises 8" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 9, 1, "1 bytes too many" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n", 9, 1, "more elements than any memory" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }\n", 9, 1, "no tuple of sizes" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 0), }\n", 0, 1, "no tuple of sizes" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }\n", 9, 1, "no tuple of sizes" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n", 9, 1,
+	  "more elements than any memory" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }\n", 9, 1,
+	  "no tuple of sizes" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 0), }\n", 0, 1,
+	  "no tuple of sizes" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }\n", 9, 1,
+	  "no tuple of sizes" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': 4, }\n", 9, 1, "'shape' is no tuple" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }\n", 9, 1, "no tuple of sizes" },
 	{ "{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }\n", 9, 1, "neither True nor False" },
 	{ "{'descr': '<f4', 'fortran_order': False, }\n", 9, 1, "no dict of three entries" },
-	{ "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}\n", 4, 1, "does not belong" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}\n", 4, 1, "does not belong" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x\n", 4, 1, "no dict of three entries" },
+	{ "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}\n", 4, 1,
+	  "does not belong" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}\n", 4, 1,
+	  "does not belong" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x\n", 4, 1,
+	  "no dict of three entries" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,", 0, 1, "no tuple of sizes" },
 	{ "{'descr': '<f4", 0, 1, "'descr' is no string" },
 	{ "", 0, 1, "no dict" },
@@ -85,7 +100,8 @@ END_TEST
 START_TEST(short_files)
 {
 	size_t n;
-	unsigned char *f = file_of(2, "{'descr': '<f2', 'fortran_order': False, 'shape': (3, 4), }\n", 24, &n);
+	unsigned char *f = file_of(
+		2, "{'descr': '<f2', 'fortran_order': False, 'shape': (3, 4), }\n", 24, &n);
 	char why[200];
 	Npy npy;
 
@@ -169,8 +185,11 @@ START_TEST(written)
 				for (int d = 0; d < rank; d++)
 					count *= shape[d];
 				ck_assert_uint_eq(n % 64, 0);
-				ck_assert_msg(npy_parse(&npy, f, n + (size_t)(count * size), why, sizeof why), "%s", why);
-				ck_assert(npy.kind == kinds[k] && npy.size == size && npy.rank == rank);
+				ck_assert_msg(npy_parse(&npy, f, n + (size_t)(count * size), why,
+				                        sizeof why),
+				              "%s", why);
+				ck_assert(npy.kind == kinds[k] && npy.size == size &&
+				          npy.rank == rank);
 				ck_assert_mem_eq(npy.shape, shape, (size_t)rank * sizeof *shape);
 			}
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lists ------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------ */
 
 START_TEST(lists)
 {
@@ -58,7 +58,7 @@ START_TEST(dtypes)
 }
 END_TEST
 
-/* ---- options ----------------------------------------------------------------------------------------- */
+/* ---- options ---------------------------------------------------------------------------------- */
 
 static int
 open_with(const hexc_opts *o)
@@ -146,7 +146,7 @@ START_TEST(configure)
 }
 END_TEST
 
-/* ---- messages ---------------------------------------------------------------------------------------- */
+/* ---- messages --------------------------------------------------------------------------------- */
 
 START_TEST(messages)
 {
@@ -216,7 +216,8 @@ START_TEST(choices)
 		o.ndefine = 1;
 		o.flags = HEXC_NO_EMIT;
 		m = lib_compile(lib_add, &o, &code, why, sizeof why);
-		ck_assert_msg(code == row[i].code && strstr(why, row[i].text), "%s: %d %s", row[i].name, code, why);
+		ck_assert_msg(code == row[i].code && strstr(why, row[i].text), "%s: %d %s",
+		              row[i].name, code, why);
 		hexc_module_free(m);
 	}
 }
@@ -224,8 +225,9 @@ END_TEST
 
 START_TEST(kernels_and_candidates)
 {
-	static const char both[] = "kernel a(C: out f32[N]) { grid(ceil(N, 64)); C[block.x * 64 :+ 64] = 1.0; }\n"
-	                           "kernel b(C: out f32[N]) { grid(ceil(N, 32)); C[block.x * 32 :+ 32] = 2.0; }\n";
+	static const char both[] =
+		"kernel a(C: out f32[N]) { grid(ceil(N, 64)); C[block.x * 64 :+ 64] = 1.0; }\n"
+		"kernel b(C: out f32[N]) { grid(ceil(N, 32)); C[block.x * 32 :+ 32] = 2.0; }\n";
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	hexc_opts o = HEXC_OPTS_INIT;
 	char why[300];
@@ -252,7 +254,7 @@ START_TEST(kernels_and_candidates)
 }
 END_TEST
 
-/* ---- facts and launches ------------------------------------------------------------------------------ */
+/* ---- facts and launches ----------------------------------------------------------------------- */
 
 START_TEST(facts)
 {
@@ -357,7 +359,7 @@ START_TEST(assumptions)
 	for (int i = 3; i < 6; i++) {
 		hexc_param_info p = HEXC_PARAM_INFO_INIT;
 		hexc_param(m, 0, (size_t)i, &p);
-		arg[i].i = strcmp(p.name, "K") == 0 ? 12 : strcmp(p.name, "N") == 0 ? 5000 : 64;
+		arg[i].i = *p.name == 'K' ? 12 : (*p.name == 'N' ? 5000 : 64);
 	}
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "the kernel assumes K % 8 == 0, but K is 12");
@@ -369,7 +371,7 @@ START_TEST(assumptions)
 }
 END_TEST
 
-/* ---- the same bytes ---------------------------------------------------------------------------------- */
+/* ---- the same bytes --------------------------------------------------------------------------- */
 
 START_TEST(same_bytes)
 {

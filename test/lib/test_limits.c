@@ -1,4 +1,4 @@
-/* test_limits.c - when memory, steps or patience run out: the right code, no leak, and the next compile works. */
+/* test_limits.c - when memory, steps or patience run out: the right code, no leak, the next compile works. */
 #include "test/lib/util_lib.h"
 #include <check.h>
 #include <stdlib.h>
@@ -114,7 +114,8 @@ START_TEST(max_steps)
 		ck_assert_int_eq(code, HEXC_E_LIMIT);
 		refused++;
 	}
-	ck_assert_msg(refused > 2 && steps < 10000000, "%d refusals, %llu steps", refused, (unsigned long long)steps);
+	ck_assert_msg(refused > 2 && steps < 10000000, "%d refusals, %llu steps", refused,
+	              (unsigned long long)steps);
 }
 END_TEST
 
@@ -155,7 +156,9 @@ END_TEST
 START_TEST(tile_limits)
 {
 	static float x[4096], y[4096];
-	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0 }, { x, NULL, sizeof x, 0, 0 }, { y, NULL, sizeof y, 0, 0 },
+	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0 },
+		            { x, NULL, sizeof x, 0, 0 },
+		            { y, NULL, sizeof y, 0, 0 },
 		            { NULL, NULL, 0, 4096, 0 } };
 	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
 	hexc_module *m = lib_must(lib_add, NULL);

@@ -84,7 +84,8 @@ START_TEST(threads)
 		ck_assert_int_eq(pthread_create(&job[i].thread, NULL, thread, &job[i]), 0);
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(job[i].thread, NULL);
-		ck_assert_msg(job[i].wrong == 0, "%s: %d of %d differ", work[i].path, job[i].wrong, (int)ROUNDS);
+		ck_assert_msg(job[i].wrong == 0, "%s: %d of %d differ", work[i].path, job[i].wrong,
+		              (int)ROUNDS);
 		free(job[i].src);
 		free(job[i].ptx);
 	}

@@ -1,0 +1,34 @@
+/* cli_sim.h - what the files of `hexc sim` share. */
+#ifndef HEXC_CLI_SIM_H
+#define HEXC_CLI_SIM_H
+#include "hexc/cli_npy.h"
+#include "hexc/cli_run.h"
+
+/* One --arg. */
+typedef struct SimArg {
+	const char *text;
+	sim_type type;           /* of a scalar, or of a buffer's elements */
+	bool buffer;
+	unsigned char value[8];  /* of the scalar, or the device address */
+	Npy npy;                 /* of the buffer: its shape and type for --save */
+	uint64_t bytes;
+	uint64_t ptr;
+} SimArg;
+
+typedef struct SimJob {
+	Cli *c;
+	sim *device;
+	sim_module *module;
+	SimArg *arg;
+	int narg;
+	sim_launch launch;
+	const char *entry;
+	uint64_t sum; /* bytes of all buffers */
+} SimJob;
+
+/* The --arg options, in parameter order; buffers are allocated and filled.  0, or a status with the reason
+ * printed. */
+int sim_read_args(SimJob *j);
+/* Bytes of the argument as the kernel takes it. */
+uint32_t sim_arg_bytes(const SimArg *a);
+#endif
