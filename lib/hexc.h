@@ -82,7 +82,8 @@ typedef struct hexc_opts {
 	const char *stop;       /* end after this pass; the module then has no PTX; NULL: run all */
 	void (*text)(void *user, const char *pass, const char *kernel, const char *ir);
 	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
-	size_t max_memory;      /* bytes held by one compile, LLVM's not included; 0: no limit */
+	size_t max_memory;      /* bytes of working memory of one compile, and of its module; LLVM's
+	                         * are not included; 0: no limit */
 	int (*cancel)(void *user);                      /* polled often; nonzero stops */
 	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
 	                         * callable until the last module is freed; does not serve LLVM */
