@@ -6,6 +6,7 @@ hexc=${HEXC:-build/hexc}
 here=$(dirname "$0")
 fail=0
 ran=0
+exact=
 
 try() { # file arguments...
 	file=$1
@@ -21,6 +22,9 @@ try() { # file arguments...
 		if ! out=$("$hexc" run "$file" --exec=sim --check --prove --candidate "$i" $args "$@" 2>&1); then
 			echo "$file candidate $i $*: $out"
 			fail=1
+		elif [ -n "$exact" ] && ! echo "$out" | grep -q "$exact"; then
+			echo "$file candidate $i $*: not to the bit: $out"
+			fail=1
 		fi
 		ran=$((ran + 1))
 		i=$((i + 1))
@@ -34,5 +38,10 @@ done
 extra='A=random(1)[100,72] B=random(2)[136,72]' try examples/gemm_f16.hexc
 extra='A=random(1)[40,256] W=randint(2,0,15)[160,256] S=random(3) Z=randint(4,0,15)' try examples/gemm_w4a16.hexc
 extra='A=random(1)[40,256] W=randint(2,0,15)[160,256] S=random(3)' try examples/gemm_w4a16_sym.hexc
+extra='X=random(1)[37,300]' try examples/softmax.hexc
+# integers that f16 and f32 hold exactly: not a bit may differ
+exact='largest absolute error 0,'
+extra='A=randint(1,-3,3)[100,72] B=randint(2,-3,3)[136,72]' try examples/gemm_f16.hexc
+extra='A=randint(1,-1,1)[40,256] W=randint(2,0,15)[160,256] S=randint(3,1,2) Z=randint(4,0,15)' try examples/gemm_w4a16.hexc
 echo "$ran candidates run"
 exit $fail
