@@ -230,6 +230,8 @@ bool kernel_verify(Kernel *k, const char *after);
 /* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
 typedef struct Fact { int64_t mult, lo, hi; } Fact;
 Fact val_fact(Kernel *k, const Val *v);
+/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
+Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 /* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block and iteration
  * in which the op runs?  False: not known.  An alloc is inside itself. */
 bool view_in_bounds(Kernel *k, const Op *view, int d);

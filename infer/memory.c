@@ -86,8 +86,8 @@ edge_vec(const Solve *s, const Op *view, int dim, int64_t cap)
 		return cap;
 	if (!p || view->in[0] != root)
 		return 1;
-	size = val_fact(s->k, p->size[rd]).mult;
-	start = val_fact(s->k, view->in[1 + rd]).mult;
+	size = val_fact_at(s->k, view, p->size[rd]).mult;
+	start = val_fact_at(s->k, view, view->in[1 + rd]).mult;
 	while (cap > 1 && (size % cap || start % cap))
 		cap /= 2;
 	return cap;
