@@ -9,11 +9,11 @@
 /* ---- the view ----------------------------------------------------------------------------------------- */
 
 static int
-loop_depth(const Val *v)
+loop_depth(const Block *b)
 {
 	int depth = 0;
 
-	for (const Block *b = v->block; b->owner; b = b->owner->parent)
+	for (; b->owner; b = b->owner->parent)
 		depth += b->owner->code == O_for;
 	return depth;
 }
@@ -47,8 +47,8 @@ start_add(Access *x, struct Start *s, Val *v)
 	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
 	s->var = s->var ? LLVMBuildAdd(g->b, s->var, var, "") : var;
 	s->mult = gcd(s->mult, f.mult);
-	if (loop_depth(v) > s->depth)
-		s->depth = loop_depth(v);
+	if (loop_depth(v->block) > s->depth)
+		s->depth = loop_depth(v->block);
 }
 
 /* Follow the chain of views to the root, then add up the starts from the root's side. */
@@ -147,6 +147,16 @@ resolve_edges(Access *x, const Op *view, bool outermost, int *dim)
 			edge_kept(x, vd, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]),
 			          view->out[0]->type.shape[vd]);
 	}
+}
+
+void
+access_pin_edges(Access *x, const Op *o)
+{
+	if (loop_depth(o->parent) == 0)
+		return;
+	for (int d = 0; d < x->rank; d++)
+		if (x->rem[d])
+			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
 LV
@@ -263,9 +273,9 @@ global_new(Access *x)
 	global_base(x);
 }
 
-/* Sum of coord * stride over the dims of run-time stride, in elements; NULL: none. */
+/* Sum of step * stride over the dims of run-time stride, in elements; NULL: none. */
 static LV
-runtime_part(Access *x, const int64_t *coord)
+runtime_step(Access *x, const int64_t *step)
 {
 	int64_t key[DIM_MAX + 1];
 	int n = 0;
@@ -273,19 +283,41 @@ runtime_part(Access *x, const int64_t *coord)
 
 	key[n++] = -1; /* tells it from the keys of access_inside */
 	for (int d = 0; d < x->rank; d++)
-		key[n++] = x->stride[x->dim[d]] ? coord[d] : 0;
+		key[n++] = x->stride[x->dim[d]] ? step[d] : 0;
 	sum = memo_find(x, n, key);
 	if (sum)
 		return sum;
 	for (int d = 0; d < x->rank; d++) {
 		int rd = x->dim[d];
 
-		if (x->stride[rd] && coord[d])
-			sum = add64v(x->g, sum, times_stride(x, const_i64(x->g, coord[d]), rd));
+		if (x->stride[rd] && step[d])
+			sum = add64v(x->g, sum, times_stride(x, const_i64(x->g, step[d]), rd));
 	}
 	if (sum)
 		memo_add(x, n, key, sum);
 	return sum;
+}
+
+/* Go on from the last instance's address: instances in a row are one step apart, so one register holds the step,
+ * where products of stride and coordinate would take one each. */
+static LV
+runtime_part(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	bool packed = dtype_info[x->dtype].bits < 8;
+	int64_t step[DIM_MAX];
+	LV by;
+
+	for (int d = 0; d < x->rank; d++) {
+		step[d] = coord[d] - x->last_coord[d];
+		x->last_coord[d] = coord[d];
+	}
+	by = runtime_step(x, step);
+	if (!x->last)
+		x->last = packed ? x->elems : x->base;
+	if (by)
+		x->last = LLVMBuildAdd(g->b, x->last, packed ? by : scaled(x, by), "");
+	return x->last;
 }
 
 static void
@@ -294,17 +326,16 @@ global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
 	Gen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
 	int64_t fixed = x->fixed;
-	LV part = runtime_part(x, coord), e;
+	LV e = runtime_part(x, coord);
 
 	for (int d = 0; d < x->rank; d++)
 		if (!x->stride[x->dim[d]])
 			fixed += coord[d] * x->cstride[x->dim[d]];
 	if (bits >= 8) {
-		*base = part ? LLVMBuildAdd(g->b, x->base, scaled(x, part), "") : x->base;
+		*base = e;
 		*imm = fixed * (bits / 8);
 		return;
 	}
-	e = part ? LLVMBuildAdd(g->b, x->elems, part, "") : x->elems;
 	if (shift && fixed % (8 / bits)) {
 		e = LLVMBuildAdd(g->b, e, const_i64(g, fixed), "");
 		fixed = 0;

@@ -26,6 +26,8 @@ struct Access {
 	LV base;                   /* i64 address of coordinate 0 of this thread */
 	LV elems;                  /* types under a byte: i64 element offset; base is the tensor's start */
 	int64_t fixed;             /* elements: constant starts */
+	LV last;                   /* base or elems plus run-time strides, of the instance last asked for */
+	int64_t last_coord[DIM_MAX];
 	LV stride[DIM_MAX];        /* i64, by root dim; NULL: constant cstride */
 	int64_t cstride[DIM_MAX];
 	LV rem[DIM_MAX];           /* i32, by view dim: elements from the start to the tensor's end; NULL: all inside */
@@ -53,6 +55,9 @@ Access *access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offse
 /* Byte address (i64 global, i32 shared) of the element at `coord` (of lane 0) for this thread = *base +
  * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
 void access_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
+/* For an op of many instances: compare with the edges where they are needed.  Comparisons that do not change in a
+ * loop would all be made before it, and there are but seven predicate registers. */
+void access_pin_edges(Access *x, const Op *o);
 /* i1: the element is inside the tensor; NULL: always. */
 LV access_inside(Access *x, const int64_t *coord);
 
