@@ -147,12 +147,13 @@ sync_region(Sync *s, Op *o, Set *set)
 			set_wrap(&end, o);
 		} while (o->code == O_for && set_join(s, &top, &end));
 	}
-	for (;;) {
+	for (int tries = 0;; tries++) {
 		hit.found = false;
 		probe = set_copy(s, set);
 		flow_region(s, o, &probe, &hit);
 		if (!hit.found)
 			break;
+		BUG_IF(s->k->unit->arena, tries > set->n);
 		insert_sync(s, set, o, &hit);
 	}
 	*set = probe;

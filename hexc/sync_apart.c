@@ -83,13 +83,18 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
 	int64_t ea = ra < 0 ? 1 : then->view->type.shape[ra], eb = rb < 0 ? 1 : now->view->type.shape[rb];
 	const Val *base[2];
-	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
+	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]), step;
 
 	if ((base[0] == NULL) != (base[1] == NULL) ||
 	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
 		return UNKNOWN;
-	if (loop && base[0] && block_encloses(loop->blk[0], base[0]->block))
-		return x == y && ea == eb && moves(s, base[0], loop) >= ea ? APART : UNKNOWN;
+	if (loop && base[0] && block_encloses(loop->blk[0], base[0]->block)) {
+		/* `now` is one iteration further, or more */
+		if (x > INT32_MAX || x < INT32_MIN || y > INT32_MAX || y < INT32_MIN)
+			return UNKNOWN;
+		step = moves(s, base[0], loop);
+		return step > 0 && step >= ea + x - y ? APART : UNKNOWN;
+	}
 	if (x <= y ? y - x >= ea : x - y >= eb)
 		return APART;
 	return x == y && ea == eb ? SAME : UNKNOWN;

@@ -73,6 +73,11 @@ static const struct {
 	/* a carried tile has no outside */
 	{ "K <= 64", "    var x: register f32[16, 64] = 0;\n    for i in 0..2 { x += X[m :+ 16, 0 :+ 64] + 1; }\n"
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 0 },
+	/* a dot has its rows from a and its columns from b */
+	{ "K == 32", "    let s = dot(A[m :+ 16, 0 :+ 32], B[0 :+ 32, n :+ 16]);\n"
+	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(s, 1);\n    Y[m :+ 1, n :+ 16] = reduce_max(s, 0);\n", 2 },
+	{ "K == 32, N % 16 == 0", "    let s = dot(A[m :+ 16, 0 :+ 32], B[0 :+ 32, n :+ 16]);\n"
+	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(s, 1);\n", 0 },
 	/* integers: zero times anything is zero, so one side is enough */
 	{ "K % 8 == 0", "    var acc: register i32[16, 16] = 0;\n    for k in 0..K step 32 {\n"
 	                "        acc += dot(I[m :+ 16, k :+ 32] + 1, J[k :+ 32, n :+ 16]);\n    }\n"

@@ -104,6 +104,16 @@ static const struct {
 	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8]; }\n", 0 },
 	/* .. but not over that of another one */
 	{ "let b: shared f32[64];\n for i in 0..4 { b[i :+ 8] = A[i * 8 :+ 8]; }\n", 1 },
+	/* parts that move with the counter: meeting in their iteration, or never */
+	{ "let b: shared f32[128];\n for i in 0..4 { b[i * 16 :+ 8] = A[0 :+ 8];\n"
+	  " Y[i * 8 :+ 8] = b[i * 16 + 4 :+ 8] * 2; }\n",
+	  1 },
+	{ "let b: shared f32[128];\n for i in 0..4 { b[i * 16 :+ 8] = A[0 :+ 8];\n"
+	  " Y[i * 8 :+ 8] = b[i * 16 + 8 :+ 8] * 2; }\n",
+	  0 },
+	{ "let b: shared f32[128];\n for i in 0..4 { b[i * 16 :+ 8] = A[0 :+ 8];\n"
+	  " Y[i * 8 :+ 8] = b[i * 16 + 16 :+ 8] * 2; }\n",
+	  1 },
 	/* each branch reads what was written in front: one barrier in front of both */
 	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Y[0 :+ 8] = b + 1; } else { Y[0 :+ 8] = b + 2; }\n", 1 },
 	/* a branch writes over what was written: one in front of it, one behind */
