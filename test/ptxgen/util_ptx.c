@@ -174,6 +174,9 @@ ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double to
 		ptx_assembles(u, ptx);
 	r.u = u;
 	run_setup(&r, k, sizes, seed);
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].kind == P_scalar && num_is_float(k->param[i].val->type.dtype))
+			r.arg[i].f = 0.5;
 	for (int i = 0; i < k->nparam; i++) {
 		const Param *p = &k->param[i];
 		DType d = p->val->type.dtype;
