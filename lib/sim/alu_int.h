@@ -60,7 +60,11 @@ mulhi_s64(s64 a, s64 b)
 {
 	return (s64)(mulhi_u64((u64)a, (u64)b) - (a < 0 ? (u64)b : 0) - (b < 0 ? (u64)a : 0));
 }
-static inline u32 sext24(u32 a) { return (a & 0xffffffu) ^ 0x800000u ? ((a & 0xffffffu) ^ 0x800000u) - 0x800000u : 0u - 0x800000u; }
+static inline u32
+sext24(u32 a)
+{
+	return ((a & 0xffffffu) ^ 0x800000u) - 0x800000u;
+}
 static inline s64
 clamp32(s64 v)
 {

@@ -1,4 +1,4 @@
-/* decode.c - statements to Ins: finds the row of ptx.def, takes its modifiers, places operands. */
+/* decode.c - a statement to Ins: finds the row of ptx.def, takes its modifiers, places operands. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -443,8 +443,8 @@ mem_class(const Dec *d)
 	}
 }
 
-static bool
-decode_stmt(Dec *d)
+bool
+dec_stmt(Dec *d)
 {
 	Ins in, *out;
 
@@ -478,154 +478,4 @@ decode_stmt(Dec *d)
 	out = dec_emit(d);
 	*out = in;
 	return true;
-}
-
-/* Labels have been numbered by statement; here they become code addresses. */
-static bool
-find_label(Dec *d, const char *name, const u32 *pc, s32 *out, const Label **lb)
-{
-	Fn *f = d->f;
-
-	for (const Scope *s = d->st->scope; s; s = s->up)
-		for (u32 i = 0; i < f->nlabel; i++)
-			if (f->label[i].scope == s && !strcmp(f->label[i].name, name)) {
-				*out = (s32)pc[f->label[i].at];
-				if (lb)
-					*lb = &f->label[i];
-				return true;
-			}
-	return dec_fail(d, "label %.80s is not defined", name);
-}
-
-static bool
-link_branches(Dec *d, u32 from, const u32 *pc)
-{
-	sim_module *m = d->m;
-	Fn *f = d->f;
-
-	for (u32 i = 0; i < f->nst; i++) {
-		Stmt *st = &f->st[i];
-		Ins *in = &m->code[pc[i + 1] - 1];
-		const Label *lb = NULL;
-		u32 *t;
-		s32 to;
-		d->st = st;
-		if (pc[i + 1] <= from || pc[i + 1] == pc[i])
-			continue;
-		if (in->id == OP_bra && !find_label(d, st->o[0].name, pc, &in->target, NULL))
-			continue;
-		if (in->id != OP_brx)
-			continue;
-		if (!find_label(d, st->o[1].name, pc, &to, &lb))
-			continue;
-		if (!lb->ntargets) {
-			dec_fail(d, "%.80s is no .branchtargets list", lb->name);
-			continue;
-		}
-		t = arena_get(&m->arena, lb->ntargets * sizeof *t);
-		for (u32 k = 0; k < lb->ntargets; k++)
-			if (find_label(d, lb->targets[k], pc, &to, NULL))
-				t[k] = (u32)to;
-		in->table = t;
-		in->aux = lb->ntargets;
-	}
-	return m->nerr == 0;
-}
-
-/* In a .func every ret but the last becomes a branch to it: one place where lanes meet. */
-static void
-one_ret(sim_module *m, Fn *f)
-{
-	s32 last = (s32)(f->pc + f->npc) - 1;
-
-	for (u32 pc = f->pc; (s32)pc < last; pc++) {
-		Ins *in = &m->code[pc];
-		if (in->id != OP_ret)
-			continue;
-		in->id = OP_bra;
-		in->exec = exec_bra;
-		in->target = last;
-	}
-}
-
-static bool
-decode_fn(sim_module *m, Fn *f)
-{
-	u32 *pc = arena_get(&m->arena, (f->nst + 2) * sizeof *pc);
-	Dec d = { 0 };
-	Stmt end;
-
-	f->pc = m->ncode;
-	for (u32 i = 0; i < f->nst; i++) {
-		memset(&d, 0, sizeof d);
-		d.m = m;
-		d.f = f;
-		d.st = &f->st[i];
-		pc[i] = m->ncode;
-		decode_stmt(&d);
-		if (m->ncode > 4u << 20)
-			return dec_fail(&d, "module has too many instructions");
-	}
-	pc[f->nst] = m->ncode;
-	memset(&end, 0, sizeof end);
-	end.line = f->nst ? f->st[f->nst - 1].line : f->line;
-	end.op = "ret";
-	memset(&d, 0, sizeof d);
-	d.m = m;
-	d.f = f;
-	d.st = &end;
-	decode_stmt(&d);        /* falling off the end returns */
-	f->npc = m->ncode - f->pc;
-	memset(&d, 0, sizeof d);
-	d.m = m;
-	d.f = f;
-	if (m->nerr || !link_branches(&d, f->pc, pc))
-		return false;
-	if (!f->entry)
-		one_ret(m, f);
-	cfg_reconverge(m, f);
-	return true;
-}
-
-/* Calls must not form a circle: frames are static. */
-static bool
-acyclic(sim_module *m, Fn *f, int deep)
-{
-	if (f->checked)
-		return true;
-	if (f->on_stack || deep > 64) {
-		sim_error(m->s, f->line, "%.80s calls itself: recursion is not supported", f->name);
-		m->nerr++;
-		return false;
-	}
-	f->on_stack = true;
-	for (u32 i = 0; i < f->ncallee; i++)
-		if (!acyclic(m, f->callee[i], deep + 1))
-			return false;
-	f->on_stack = false;
-	f->checked = true;
-	return true;
-}
-
-bool
-decode_module(sim_module *m)
-{
-	for (u32 pass = 0; pass < 2; pass++)
-		for (u32 i = 0; i < m->nfn; i++) {
-			Fn *f = m->fn[i];
-			if (f->entry != (pass == 1) || !f->has_body)
-				continue;
-			f->unit0 = m->fn_units;
-			f->pred0 = 1 + m->fn_preds;
-			decode_fn(m, f);
-			if (!f->entry) {
-				m->fn_units += f->units + (f->units & 1);
-				m->fn_preds += f->preds;
-			}
-			if (m->nerr >= 20)
-				return false;
-		}
-	for (u32 i = 0; i < m->nfn && !m->nerr; i++)
-		acyclic(m, m->fn[i], 0);
-	return m->nerr == 0;
 }

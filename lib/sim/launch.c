@@ -293,6 +293,10 @@ alloc_end(Launch *l, sim_stats *st)
 
 /* ---- arguments ---- */
 
+#if defined(__GNUC__)
+static int refuse(sim_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#endif
+
 static int
 refuse(sim_result *r, const char *fmt, ...)
 {

@@ -109,6 +109,40 @@ bad_align(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes)
 	return false;
 }
 
+static u32
+index_of(const sim *s, const Alloc *al)
+{
+	u32 lo = 0, hi = s->nalloc;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (s->alloc[mid]->base < al->base)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The space a generic address is in, and its address there. */
+static sim_space
+space_of(u64 *addr)
+{
+	if (*addr - WIN_SHARED < WIN_BYTES) {
+		*addr -= WIN_SHARED;
+		return SIM_SPACE_SHARED;
+	}
+	if (*addr - WIN_LOCAL < WIN_BYTES) {
+		*addr -= WIN_LOCAL;
+		return SIM_SPACE_LOCAL;
+	}
+	if (*addr - WIN_PARAM < WIN_BYTES) {
+		*addr -= WIN_PARAM;
+		return SIM_SPACE_PARAM;
+	}
+	return SIM_SPACE_GLOBAL;
+}
+
 bool
 mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, bool write,
            Access *a)
@@ -117,19 +151,8 @@ mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, 
 	u32 pc = (u32)(in - l->m->code), *hint = &w->blk->k->hint[pc];
 	Alloc *al;
 
-	if (sp == SIM_SPACE_NONE) {
-		sp = SIM_SPACE_GLOBAL;
-		if (addr - WIN_SHARED < WIN_BYTES) {
-			sp = SIM_SPACE_SHARED;
-			addr -= WIN_SHARED;
-		} else if (addr - WIN_LOCAL < WIN_BYTES) {
-			sp = SIM_SPACE_LOCAL;
-			addr -= WIN_LOCAL;
-		} else if (addr - WIN_PARAM < WIN_BYTES) {
-			sp = SIM_SPACE_PARAM;
-			addr -= WIN_PARAM;
-		}
-	}
+	if (sp == SIM_SPACE_NONE)
+		sp = space_of(&addr);
 	a->space = sp;
 	a->addr = addr;
 	a->al = NULL;
@@ -156,16 +179,7 @@ mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, 
 			al = mem_find(l->s, addr);
 			if (!al)
 				return bad_bounds(w, in, lane, sp, addr, bytes);
-			for (u32 lo = 0, hi = l->s->nalloc; lo < hi;) {
-				u32 mid = lo + (hi - lo) / 2;
-				*hint = mid;
-				if (l->s->alloc[mid] == al)
-					break;
-				if (l->s->alloc[mid]->base < al->base)
-					lo = mid + 1;
-				else
-					hi = mid;
-			}
+			*hint = index_of(l->s, al);
 		}
 		if (addr + bytes > al->base + al->size)
 			return bad_bounds(w, in, lane, sp, addr, bytes);

@@ -170,7 +170,7 @@ params(Parser *p, Var ***list, u32 *n, u32 *cap)
 		if (!lex_word(&p->l, ".param"))
 			return p_fail(p, "expected .param");
 		lex_next(&p->l);
-		v = p_var(p, SIM_SPACE_PARAM, false, true);
+		v = p_var(p, SIM_SPACE_PARAM, false);
 		if (!v)
 			return false;
 		if (f->entry) {

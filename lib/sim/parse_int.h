@@ -25,7 +25,7 @@ bool p_uint(Parser *p, u32 *out);
 Scope *p_scope(Parser *p, Scope *up);
 bool p_define(Parser *p, const char *name, int what, void *thing);
 /* A variable declaration after its space directive, up to its ',' or ';' or ')'. */
-Var *p_var(Parser *p, sim_space space, bool is_extern, bool is_param);
+Var *p_var(Parser *p, sim_space space, bool is_extern);
 bool p_var_list(Parser *p, sim_space space, bool is_extern);
 bool p_body(Parser *p);
 enum { SYM_RANGE = 9 };

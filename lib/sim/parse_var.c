@@ -313,22 +313,16 @@ finish_var(Parser *p, Var *v, u32 vec)
 }
 
 Var *
-p_var(Parser *p, sim_space space, bool is_extern, bool is_param)
+p_var(Parser *p, sim_space space, bool is_extern)
 {
 	Var *v = arena_get(&p->m->arena, sizeof *v);
 	u32 vec;
 
-	(void)is_param;
 	v->space = space;
 	v->is_extern = is_extern;
 	if (!attributes(p, v, &vec))
 		return NULL;
-	v = finish_var(p, v, vec);
-	if (v && is_param) {
-		Type t;         /* ".param .u64 name .ptr"-like suffixes do not exist */
-		(void)t;
-	}
-	return v;
+	return finish_var(p, v, vec);
 }
 
 bool

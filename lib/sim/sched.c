@@ -264,6 +264,22 @@ has_paths(const Warp *w)
 	return false;
 }
 
+/* No path can run.  False if the warp has ended or waits for other warps. */
+static bool
+unblock(Warp *w)
+{
+	if (!has_paths(w)) {
+		w->done = true;
+		return false;
+	}
+	if (!resolve_sync(w) && !path_unpark(w)) {
+		w->blocked = true;
+		return false;
+	}
+	w->cur = -1;
+	return !w->blk->dead;
+}
+
 /* Run until the warp ends, waits for others, or its slice is over. */
 static int
 warp_run(Warp *w, u64 *steps)
@@ -279,22 +295,11 @@ warp_run(Warp *w, u64 *steps)
 		const Ins *in;
 		u32 mask;
 		s32 pc;
-		if (w->cur < 0 || w->path[w->cur].state != P_RUN) {
-			if (!pick(w)) {
-				if (!has_paths(w)) {
-					w->done = true;
-					break;
-				}
-				if (!resolve_sync(w) && !path_unpark(w)) {
-					w->blocked = true;
-					break;
-				}
-				w->cur = -1;
-				n++;
-				if (b->dead)
-					break;
-				continue;
-			}
+		if ((w->cur < 0 || w->path[w->cur].state != P_RUN) && !pick(w)) {
+			if (!unblock(w))
+				break;
+			n++;
+			continue;
 		}
 		q = &w->path[w->cur];
 		pc = q->pc;

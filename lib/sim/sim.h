@@ -174,7 +174,17 @@ void sim_result_free(sim_result *r);
 /* One sentence on why the launch could not start or was stopped; "" if it ran. */
 const char *sim_result_text(const sim_result *r);
 
-/* ---- faults ----------------------------------------------------------------------- */
+/* ---- faults -----------------------------------------------------------------------
+ *
+ * What is reported is meant to be wrong for sure; in doubt nothing is said.
+ * Uninitialised data may be moved and computed with; it is a fault to use it as an address, a
+ * predicate or guard, a barrier or copy operand, in an atomic, or to store it to global memory.
+ * Races: two accesses of one word with no order between, one of them a write, unless both are
+ * strong (atomic, volatile, relaxed ...) or both write the same value.  Order comes from program
+ * order, barriers, warp-level synchronisation (it counts for the whole warp), acquire and
+ * release, and fences with strong accesses.  A word remembers its last few accesses, so one
+ * race may hide another.
+ * Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \
 	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space") \

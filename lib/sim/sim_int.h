@@ -1,8 +1,9 @@
 /* sim_int.h - what the files of the simulator share.
  *
- * Pipeline of a load:  text -> lex.c -> parse.c (Fn, Stmt, Opnd) -> decode*.c (Ins) -> cfg.c
- * (reconvergence points).  Pipeline of a launch:  launch.c -> sched.c (blocks, warps, paths)
- * -> alu.c and exec_*.c (one Ins for 32 lanes) -> mem.c, check.c, count.c.
+ * Pipeline of a load:  text -> lex.c -> parse*.c (Fn, Stmt, Opnd) -> vars.c -> decode*.c,
+ * link.c (Ins) -> cfg.c (where lanes meet again).  Pipeline of a launch:  launch.c -> sched.c,
+ * paths.c (blocks, warps, divergence) -> alu.c and exec_*.c (one Ins for 32 lanes) -> mem.c,
+ * check.c, order.c, taint.c, count.c.
  *
  * Registers.  A warp's register file is an array of planes of 32 lanes.  A plane of a type
  * of up to 32 bits is uint32_t[32] (narrow values zero-extended), one unit; 64-bit registers
@@ -339,6 +340,7 @@ bool dec_addr(Dec *d, const Opnd *o, Ref *base, s64 *off, sim_space *space);
 bool dec_refs(Dec *d, const Opnd *o, Type t, bool dst, u32 want, Ref *out, u32 *n);
 bool dec_space(Dec *d, sim_space *out);
 u32 dec_const(Dec *d, u64 v, u32 bits, u64 hi); /* unit of a constant plane */
+bool dec_stmt(Dec *d);                          /* d->m, f and st are set */
 Ins *dec_emit(Dec *d);                          /* a further instruction of this statement */
 alu_fn *alu_find(u32 id, Type t, bool plain);
 alu_fn *rel_find(Type t);                       /* three-way compare: 1 <, 2 =, 4 >, 8 unordered */
@@ -597,6 +599,7 @@ void check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, 
 bool check_init(const Warp *w, int lane, const Access *a, u32 bytes);
 void mark_init(Warp *w, int lane, const Access *a, u32 bytes, bool defined);
 void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
+/* order.c */
 void check_sync_warp(Warp *w);                  /* lanes of a warp ordered */
 void check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write);
 void check_fence(Warp *w);

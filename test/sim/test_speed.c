@@ -1,0 +1,95 @@
+/* test_speed.c - how fast the simulator is: prints thread instructions per second of processor
+ * time.  With SIM_SPEED=1 it fails below 100 million, or if checks cost more than three times;
+ * without, only if it is ten times slower than that, since other work may share the machine. */
+#include <stdint.h>
+#include <time.h>
+#include "simtest.h"
+
+#define HEAD HEADER ".entry k(.param .u64 a, .param .u64 b)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<30>;\n" \
+	".reg .f32 %f<20>;\n.reg .b64 %d<10>;\n.shared .align 16 .b8 sm[16384];\n" \
+	"ld.param.u64 %d1, [a];\nld.param.u64 %d2, [b];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n" \
+	"mad.lo.u32 %r3, %r2, 256, %r1;\nmul.wide.u32 %d3, %r3, 16;\nadd.s64 %d4, %d1, %d3;\n" \
+	"add.s64 %d5, %d2, %d3;\nmov.u32 %r4, 0;\nmov.b32 %f1, 0f3f800000;\nmov.b32 %f2, %f1;\n" \
+	"mov.u32 %r5, %r3;\nmov.u32 %r20, sm;\nshl.b32 %r21, %r1, 4;\nadd.s32 %r20, %r20, %r21;\nL:\n"
+#define TAIL(n) "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, " #n ";\n@%p1 bra L;\n" \
+	"cvt.rn.f32.u32 %f3, %r5;\nadd.f32 %f2, %f2, %f3;\nst.global.f32 [%d5], %f2;\nret;\n}\n"
+
+static const struct { const char *name, *text; } kernels[] = {
+	{ "arithmetic", HEAD "fma.rn.f32 %f2, %f2, %f1, %f1;\nmad.lo.u32 %r5, %r5, 1664525, 1013904223;\n"
+	  "and.b32 %r6, %r5, 7;\nsetp.gt.u32 %p2, %r6, 3;\nselp.b32 %r7, %r5, %r6, %p2;\n"
+	  "xor.b32 %r5, %r5, %r7;\nshr.u32 %r8, %r5, 3;\nadd.u32 %r5, %r5, %r8;\n" TAIL(100) },
+	{ "divergence", HEAD "mad.lo.u32 %r5, %r5, 1664525, 1013904223;\nshr.u32 %r6, %r5, 20;\n"
+	  "and.b32 %r6, %r6, 3;\nsetp.eq.u32 %p2, %r6, 0;\n@%p2 bra M;\nadd.u32 %r5, %r5, 3;\n"
+	  "mul.f32 %f2, %f2, %f1;\nadd.f32 %f2, %f2, %f1;\nM:\nadd.u32 %r5, %r5, %r6;\n" TAIL(100) },
+	{ "memory", HEAD "ld.global.v4.f32 {%f4,%f5,%f6,%f7}, [%d4];\nadd.f32 %f4, %f4, %f5;\n"
+	  "add.f32 %f6, %f6, %f7;\nadd.f32 %f4, %f4, %f6;\nst.shared.v4.f32 [%r20], {%f4,%f5,%f6,%f7};\n"
+	  "bar.sync 0;\nld.shared.f32 %f8, [%r20];\nmul.f32 %f8, %f8, %f1;\nfma.rn.f32 %f2, %f8, %f1, %f2;\n"
+	  "add.u32 %r5, %r5, 1;\nxor.b32 %r6, %r5, %r4;\nadd.u32 %r5, %r5, %r6;\nbar.sync 0;\n" TAIL(40) },
+	{ "mma", HEAD "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6,%r7,%r8,%r9}, [%r20];\n"
+	  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f4,%f5,%f6,%f7}, {%r6,%r7,%r8,%r9}, "
+	  "{%r6,%r7}, {%f1,%f1,%f1,%f1};\nadd.u32 %r5, %r5, 1;\nxor.b32 %r11, %r5, %r4;\n"
+	  "add.u32 %r5, %r5, %r11;\nadd.u32 %r12, %r5, %r11;\n" TAIL(40) },
+};
+
+static double
+measure(const char *text, int checks)
+{
+	enum { BLOCKS = 16, BYTES = BLOCKS * 256 * 16 };
+	sim *s = sim_open();
+	sim_module *m = must_load(s, text);
+	uint64_t a = sim_alloc(s, BYTES, "a"), b = sim_alloc(s, BYTES, "b");
+	const void *args[] = { &a, &b };
+	sim_launch l = SIM_LAUNCH_INIT;
+	double best = 0;
+
+	sim_fill(s, a, 0, BYTES);
+	l.grid[0] = BLOCKS;
+	l.block[0] = 256;
+	l.threads = 1;
+	l.args = args;
+	l.checks = checks;
+	for (int i = 0; i < 5; i++) {
+		sim_result *r;
+		clock_t t = clock();
+		int rc = sim_run(s, m, "k", &l, &r);
+		double secs = (double)(clock() - t) / CLOCKS_PER_SEC, v;
+		if (rc != SIM_OK)
+			print_faults(r);
+		ck_assert_int_eq(rc, SIM_OK);
+		v = (double)sim_stats_of(r)->all.threads / (secs > 0 ? secs : 1e-6) / 1e6;
+		best = v > best ? v : best;
+		sim_result_free(r);
+	}
+	sim_close(s);
+	return best;
+}
+
+START_TEST(speed)
+{
+	double off = measure(kernels[_i].text, 0), on = measure(kernels[_i].text, 1);
+	int strict = getenv("SIM_SPEED") != NULL;
+
+	printf("%-12s %6.0f M thread instructions/s, %6.0f with checks (1/%.1f)\n", kernels[_i].name, off, on,
+	       off / on);
+	fflush(stdout);
+	if (strcmp(kernels[_i].name, "mma"))    /* an mma stands for 64 multiply-adds of each lane */
+		ck_assert_double_gt(off, strict ? 100 : 10);
+	ck_assert_double_gt(on, off / (strict ? 3 : 10));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("sim speed");
+	TCase *t = tcase_create("speed");
+
+#if defined(__SANITIZE_ADDRESS__)
+	puts("SKIP test_speed: sanitizers are on");
+	return 0;
+#endif
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, speed, 0, (int)(sizeof kernels / sizeof *kernels));
+	suite_add_tcase(suite, t);
+	return run_suite(suite);
+}
