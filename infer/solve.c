@@ -1,10 +1,10 @@
-/* solve.c - pass_infer: enumerate plans, solve each, rank the complete solutions, take one. */
+/* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
 #include "infer/solve.h"
 
 /* ---- what does not change while searching --------------------------------------------------------- */
 
 /* A constant tile takes a different layout for each reader at no cost: one op per use. */
-static void
+void
 split_fills(Kernel *k)
 {
 	OpWalk w;
@@ -54,8 +54,10 @@ walk_block(Solve *s, Block *b, double weight)
 			note_val(s, o->out[i]);
 		for (int i = 0; i < o->nin; i++)
 			s->nuse[o->in[i]->id]++;
-		if (o->code == O_dot && s->ndot < DOT_MAX)
+		if (o->code == O_dot) {
+			s->dot_at[o->id] = s->ndot;
 			s->dot[s->ndot++] = o;
+		}
 		if (o->code == O_for)
 			walk_block(s, o->blk[0], weight * trips(s->k, o));
 		else
@@ -101,8 +103,8 @@ find_units(Solve *s)
 	}
 }
 
-static void
-setup(Solve *s, Kernel *k)
+void
+solve_init(Solve *s, Kernel *k)
 {
 	size_t nv = k->nval + 1, no = k->nop + 1;
 
@@ -116,7 +118,8 @@ setup(Solve *s, Kernel *k)
 	s->weight = NEWN(s->arena, double, no);
 	s->unit = NEWN(s->arena, int, nv);
 	s->view = NEWN(s->arena, ViewFact, nv);
-	s->dot = NEWN(s->arena, Op *, DOT_MAX);
+	s->dot = NEWN(s->arena, Op *, no);
+	s->dot_at = NEWN(s->arena, int, no);
 	s->queued = NEWN(s->arena, bool, no);
 	walk_block(s, k->body, 1);
 	find_uses(s);
@@ -172,7 +175,7 @@ registers_fit(Solve *s)
 			carried = sum;
 		if (o->code == O_dot) {
 			int64_t k = o->in[0]->type.shape[1];
-			const Instr *in = s->sol->plan.dot[0]->inst;
+			const Instr *in = s->sol->plan.dot[s->dot_at[o->id]]->inst;
 			int64_t f = words(operand(s, o, 0), o->in[0]->type.dtype) +
 			            words(operand(s, o, 1), o->in[1]->type.dtype);
 			f = f * (in->k > 1 ? in->k : 1) / k;
@@ -229,11 +232,8 @@ price_conversions(Solve *s)
 				                   &s->sol->res[o->id]);
 		}
 		if (o->code == O_dot) {
-			int at = 0;
-			while (s->dot[at] != o)
-				at++;
 			Pick *p = NEW(s->arena, Pick);
-			p->inst = s->sol->plan.dot[at]->inst->name;
+			p->inst = s->sol->plan.dot[s->dot_at[o->id]]->inst->name;
 			s->sol->pick[o->id] = p;
 		}
 		if (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min)
@@ -241,7 +241,7 @@ price_conversions(Solve *s)
 	}
 }
 
-static Sol *
+Sol *
 solve(Solve *s, const Plan *plan)
 {
 	s->sol = sol_new(s, plan);
@@ -255,151 +255,4 @@ solve(Solve *s, const Plan *plan)
 			s->sol->pick[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);
 	s->sol->what = describe(s, s->sol);
 	return s->sol;
-}
-
-/* ---- all plans ------------------------------------------------------------------------------------ */
-
-static bool
-same_words(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
-/* Cheapest first; equal prices keep the order of enumeration.  Two that read alike are one. */
-static void
-keep(Solve *s, Cands *c, int *cap, Sol *sol)
-{
-	int at;
-
-	for (int i = 0; i < c->n; i++)
-		if (same_words(c->sol[i]->what, sol->what) && c->sol[i]->cycles <= sol->cycles &&
-		    c->sol[i]->cycles >= sol->cycles)
-			return;
-	VEC_PUSH(s->arena, c->sol, c->n, *cap, sol);
-	for (at = c->n - 1; at > 0 && c->sol[at - 1]->cycles > sol->cycles; at--)
-		c->sol[at] = c->sol[at - 1];
-	c->sol[at] = sol;
-}
-
-static bool
-has_store_choice(const Solve *s)
-{
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_store && s->order[i]->in[1]->type.space == S_global)
-			return true;
-	return false;
-}
-
-static bool
-has_narrow_load(const Solve *s)
-{
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_load && s->order[i]->in[0]->type.space == S_shared &&
-		    dtype_info[s->order[i]->out[0]->type.dtype].bits <= 8)
-			return true;
-	return false;
-}
-
-/* Every combination of the plan's free choices, the dots' like digits of a counter. */
-static void
-search(Solve *s, Cands *out)
-{
-	DotChoice *choice[DOT_MAX];
-	int nchoice[DOT_MAX], at[DOT_MAX] = { 0 }, cap = 0, tried = 0;
-	int nstore = has_store_choice(s) ? 2 : 1, nwiden = has_narrow_load(s) ? 2 : 1;
-	int nspread = s->ndot ? 1 : 2;
-
-	for (int i = 0; i < s->ndot; i++)
-		if ((nchoice[i] = dot_choices(s, s->dot[i], &choice[i])) == 0) {
-			s->why = arena_printf(s->arena, "no instruction and warp grid fit this dot");
-			s->why_src = s->dot[i]->src;
-			return;
-		}
-	for (bool more = true; more && tried < PLAN_MAX;) {
-		for (int v = 0; v < nstore * nwiden * nspread; v++, tried++) {
-			Plan p = { .store = v % nstore, .widen = v / nstore % nwiden,
-				   .spread = v / nstore / nwiden };
-			Sol *sol;
-
-			for (int i = 0; i < s->ndot; i++)
-				p.dot[i] = &choice[i][at[i]];
-			sol = solve(s, &p);
-			if (sol)
-				keep(s, out, &cap, sol);
-		}
-		more = false;
-		for (int i = 0; i < s->ndot && !more; i++) {
-			more = ++at[i] < nchoice[i];
-			if (!more)
-				at[i] = 0;
-		}
-	}
-}
-
-static bool
-has_tiles(const Solve *s)
-{
-	for (int i = 0; i < s->norder; i++)
-		for (int j = 0; j < s->order[i]->nout; j++)
-			if (s->order[i]->out[j]->type.rank > 0)
-				return true;
-	return false;
-}
-
-bool
-pass_infer(Kernel *k)
-{
-	Solve *s = NEW(k->unit->arena, Solve);
-	Cands *c = NEW(k->unit->arena, Cands);
-	uint64_t before = k->unit->arena->steps;
-	int pick = k->unit->candidate;
-
-	split_fills(k);
-	setup(s, k);
-	k->cands = c;
-	c->nval = k->nval;
-	search(s, c);
-	c->steps = k->unit->arena->steps - before;
-	if (c->n == 0) {
-		if (!has_tiles(s))
-			return false;
-		diag_fail(k->unit->diag, DC_LAYOUT, s->why_src.line ? s->why_src : k->src, "%s",
-		          s->why ? s->why : "no layout satisfies this program");
-		return false;
-	}
-	if (pick >= c->n) {
-		diag_fail(k->unit->diag, DC_SOURCE, k->src, "candidate %d does not exist: kernel %s has %d, counted "
-		          "from 0", pick, k->name, c->n);
-		return false;
-	}
-	apply(s, c->sol[pick]);
-	return true;
-}
-
-int
-infer_ncand(const Kernel *k)
-{
-	return k->cands ? k->cands->n : 0;
-}
-
-double
-infer_cycles(const Kernel *k, int i)
-{
-	return k->cands->sol[i]->cycles;
-}
-
-const char *
-infer_describe(const Kernel *k, int i)
-{
-	return k->cands->sol[i]->what;
-}
-
-uint64_t
-infer_steps(const Kernel *k)
-{
-	return k->cands ? k->cands->steps : 0;
 }

@@ -9,8 +9,6 @@
 #include "infer/infer.h"
 #include "infer/instr.h"
 
-enum { DOT_MAX = 16, PLAN_MAX = 512 };
-
 /* How one dot is done. */
 typedef struct DotChoice {
 	const Instr *inst;
@@ -19,7 +17,7 @@ typedef struct DotChoice {
 } DotChoice;
 
 typedef struct Plan {
-	const DotChoice *dot[DOT_MAX]; /* by order of appearance */
+	const DotChoice **dot; /* [ndot] by order of appearance */
 	int spread;          /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
 	int store;           /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout */
 	int widen;           /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
@@ -81,7 +79,8 @@ typedef struct Solve {
 	double *weight;        /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	ViewFact *view;        /* [nval+1] views of global memory, filled when asked */
 	int *unit;             /* [nval+1] allocs: the dim whose elements are neighbours in memory */
-	Op **dot;
+	Op **dot;              /* in program order */
+	int *dot_at;           /* [nop+1] which of them an op is */
 	int ndot;
 	Op **queue;            /* propagate's worklist */
 	int nqueue, capqueue;
@@ -90,6 +89,12 @@ typedef struct Solve {
 	const char *why;       /* the last reason a plan failed, in words; arena */
 	Src why_src;
 } Solve;
+
+/* ---- solve.c ------------------------------------------------------------------------------------ */
+void split_fills(Kernel *k);
+void solve_init(Solve *s, Kernel *k);
+/* The complete solution under a plan, with its price; NULL: s->why says why there is none. */
+Sol *solve(Solve *s, const Plan *plan);
 
 /* ---- propagate.c -------------------------------------------------------------------------------- */
 /* Layouts for every register value under s->sol->plan.  False: s->why says why not. */
@@ -115,17 +120,29 @@ int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
                bool outer);
 
-/* ---- memory.c, shared.c --------------------------------------------------------------------------- */
-/* Access instruction of every load, store, copy; address layout of every alloc. */
-bool select_memory(Solve *s);
+/* ---- view.c --------------------------------------------------------------------------------------- */
+int bits_of(const Val *v); /* of an element */
 /* Where a view's dims lie in its alloc or tensor: dim_of[view dim] = root dim.  Returns the root. */
 Val *view_dims(Val *v, int *dim_of);
+/* The view dim along which memory is contiguous, -1 none. */
+int unit_dim(const Solve *s, Val *mem);
 /* Dims of a view, fastest memory first: by stride for global, by the alloc's order for shared. */
 void memory_order(const Solve *s, Val *view, int *order);
 /* Elements of one access along `dim` of a global view, for a run of `run` registers: alignment, edges. */
 int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run);
+/* The same along the contiguous dim of a shared view: what divides its rows and starts. */
+int64_t shared_vec(const Solve *s, Val *mem, int64_t run);
 /* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
+
+/* ---- memory.c, ldmatrix.c, shared.c ---------------------------------------------------------------- */
+/* Access instruction of every load, store, copy; address layout of every alloc. */
+bool select_memory(Solve *s);
+/* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */
+const Instr *memory_row(InstrKind kind, int bits, bool trans);
+Pick *pick_new(Solve *s, const Instr *in, int64_t vec);
+/* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices. */
+Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l);
 
 /* One way of touching a shared tile. */
 typedef struct Access {

@@ -11,7 +11,7 @@
 
 static Arena arena;
 static jmp_buf out;
-static Solve solve;
+static Solve search;
 static Kernel kernel;
 static Unit unit;
 
@@ -20,13 +20,13 @@ setup(void)
 {
 	arena_init(&arena, NULL, NULL);
 	arena.fail = &out;
-	memset(&solve, 0, sizeof solve);
+	memset(&search, 0, sizeof search);
 	memset(&kernel, 0, sizeof kernel);
 	unit.arena = &arena;
 	kernel.unit = &unit;
 	kernel.warps = 4;
-	solve.k = &kernel;
-	solve.arena = &arena;
+	search.k = &kernel;
+	search.arena = &arena;
 }
 
 static void
@@ -89,7 +89,7 @@ START_TEST(golden_swizzles)
 	Type t = type_tile(D_f16, S_shared, 2, (int64_t[]){ 128, want[_i].bk });
 	int n = accesses(want[_i].bk, a, map);
 
-	shared_layout(&solve, &t, 1, a, n, &tile, &excess);
+	shared_layout(&search, &t, 1, a, n, &tile, &excess);
 	ck_assert_int_eq(tile.swizzle.bits, want[_i].bits);
 	ck_assert_int_eq(tile.swizzle.base, want[_i].base);
 	ck_assert_int_eq(tile.swizzle.shift, want[_i].shift);

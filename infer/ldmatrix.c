@@ -1,0 +1,141 @@
+/* ldmatrix.c - does a fragment layout consist of 8 x 16-byte matrices, and which lane addresses which row? */
+#include "infer/solve.h"
+
+/* Where an 8 x 16-byte matrix lies in a fragment layout. */
+typedef struct Matrix {
+	bool trans;
+	int unit, row;     /* tile dims: 16-byte runs, matrix rows */
+	int word, lane4, lane8; /* iters: elements of a register, lanes mod 4, lanes div 4; word -1: one element */
+} Matrix;
+
+static bool
+is_iter(const Iter *it, int64_t extent, Axis axis, int64_t stride)
+{
+	return it->extent == extent && it->axis == axis && it->stride == stride;
+}
+
+/* Digits [word][lane4] at the start of dim d. */
+static bool
+fragment_run(const Layout *l, int d, int64_t per_word, int *word, int *lane4)
+{
+	int i = l->first[d];
+
+	*word = -1;
+	if (per_word > 1) {
+		if (i >= l->first[d + 1] || !is_iter(&l->it[i], per_word, AX_reg, 1))
+			return false;
+		*word = i++;
+	}
+	*lane4 = i;
+	return i < l->first[d + 1] && is_iter(&l->it[i], 4, AX_lane, 1);
+}
+
+static bool
+find_matrix(const Layout *l, int unit, int bits, Matrix *m)
+{
+	if (unit < 0 || bits > 32)
+		return false;
+	m->unit = unit;
+	if (fragment_run(l, unit, 32 / bits, &m->word, &m->lane4)) {
+		m->trans = false;
+		for (int d = 0; d < l->ndim; d++)
+			for (int i = l->first[d]; i < l->first[d + 1]; i++)
+				if (d != unit && is_iter(&l->it[i], 8, AX_lane, 4)) {
+					m->row = d;
+					m->lane8 = i;
+					return true;
+				}
+		return false;
+	}
+	if (bits != 16 || l->first[unit] == l->first[unit + 1] ||
+	    !is_iter(&l->it[l->first[unit]], 8, AX_lane, 4))
+		return false;
+	m->trans = true;
+	m->lane8 = l->first[unit];
+	for (int d = 0; d < l->ndim; d++)
+		if (d != unit && fragment_run(l, d, 2, &m->word, &m->lane4)) {
+			m->row = d;
+			return true;
+		}
+	return false;
+}
+
+/* The memory side of a load by ldmatrix: lane 8j + r addresses row r of matrix j; registers count the elements
+ * of a row, then instances. */
+static bool
+matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
+{
+	int64_t run = 128 / bits, stride = 8;
+	int order[ITER_MAX], n = 0, left = nmat;
+	int64_t time[ITER_MAX] = { 0 }, spread[ITER_MAX] = { 0 }, slot[ITER_MAX] = { 0 };
+	int64_t next = run;
+
+	for (int i = 0; i < l->n; i++) /* free register digits, in the order of their numbers */
+		if (l->it[i].axis == AX_reg && i != m->word) {
+			int j = n++;
+			for (; j > 0 && l->it[order[j - 1]].stride > l->it[i].stride; j--)
+				order[j] = order[j - 1];
+			order[j] = i;
+		}
+	for (int j = 0; j < n; j++) {
+		const Iter *it = &l->it[order[j]];
+		int64_t take = it->extent % left == 0 ? left : left % it->extent == 0 ? it->extent : 1;
+		spread[order[j]] = take;
+		slot[order[j]] = stride;
+		stride *= take;
+		left /= (int)take;
+		time[order[j]] = next;
+		next *= it->extent / take;
+	}
+	if (left != 1)
+		return false;
+	layout_init(map, l->ndim);
+	for (int d = 0; d < l->ndim; d++) {
+		if (d == m->unit)
+			layout_push(map, d, run, 1, AX_reg);
+		for (int i = l->first[d]; i < l->first[d + 1]; i++) {
+			const Iter *it = &l->it[i];
+			if (i == m->word && m->trans)
+				layout_push(map, d, it->extent, 1, AX_lane);
+			else if (i == m->lane4 && m->trans)
+				layout_push(map, d, 4, 2, AX_lane);
+			else if (i == m->lane8 && !m->trans)
+				layout_push(map, d, 8, 1, AX_lane);
+			else if (i == m->word || i == m->lane4 || i == m->lane8)
+				continue;
+			else if (it->axis == AX_reg) {
+				layout_push(map, d, spread[i], slot[i], AX_lane);
+				layout_push(map, d, it->extent / spread[i], time[i], AX_reg);
+			} else if (!layout_push(map, d, it->extent, it->stride, (Axis)it->axis)) {
+				return false;
+			}
+		}
+	}
+	for (int i = 0; i < l->nrep; i++)
+		layout_push_rep(map, l->rep[i].extent, l->rep[i].stride, (Axis)l->rep[i].axis);
+	if (nmat < 4)
+		layout_push_rep(map, 4 / nmat, 8 * nmat, AX_lane);
+	return true;
+}
+
+Pick *
+pick_ldmatrix(Solve *s, const Op *o, const Layout *l)
+{
+	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
+	Matrix m;
+
+	if (!find_matrix(l, unit, bits, &m) || shared_vec(s, o->in[0], 128 / bits) * bits < 128)
+		return NULL;
+	for (int nmat = 4; nmat >= 1; nmat /= 2) {
+		const Instr *in = memory_row(IK_ldmatrix, 32 * nmat, m.trans);
+		Layout *map = NEW(s->arena, Layout);
+		Pick *p;
+
+		if (!in || !instr_on(in, s->k->unit->target) || !matrix_map(l, &m, bits, nmat, map))
+			continue;
+		p = pick_new(s, in, 128 / bits);
+		p->map = map;
+		return p;
+	}
+	return NULL;
+}

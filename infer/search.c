@@ -1,0 +1,239 @@
+/* search.c - pass_infer: enumerate plans, solve each, rank the complete solutions, take one.
+ *
+ * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
+ * keeps   what the kernel computes
+ * leaves  layouts on all register and shared tiles, picks, converts; kernel->cands */
+#include "infer/solve.h"
+#include <math.h>
+
+static bool
+same_words(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* Cheapest first; equal prices keep the order of enumeration.  Two that read alike are one. */
+static void
+keep(Solve *s, Cands *c, int *cap, Sol *sol)
+{
+	int at;
+
+	for (int i = 0; i < c->n; i++)
+		if (same_words(c->sol[i]->what, sol->what) && c->sol[i]->cycles <= sol->cycles &&
+		    c->sol[i]->cycles >= sol->cycles)
+			return;
+	VEC_PUSH(s->arena, c->sol, c->n, *cap, sol);
+	for (at = c->n - 1; at > 0 && c->sol[at - 1]->cycles > sol->cycles; at--)
+		c->sol[at] = c->sol[at - 1];
+	c->sol[at] = sol;
+}
+
+static bool
+has_store_choice(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_store && s->order[i]->in[1]->type.space == S_global)
+			return true;
+	return false;
+}
+
+static bool
+has_narrow_load(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_load && s->order[i]->in[0]->type.space == S_shared &&
+		    dtype_info[s->order[i]->out[0]->type.dtype].bits <= 8)
+			return true;
+	return false;
+}
+
+/* The choices of all dots, and what has been kept of the plans tried. */
+typedef struct Search {
+	Solve *s;
+	DotChoice **choice; /* [ndot][nchoice] */
+	int *nchoice;
+	int nstore, nwiden, nspread;
+	Cands *out;
+	int cap;
+} Search;
+
+/* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */
+static double
+try_dots(Search *x, const int *at)
+{
+	const DotChoice **dot = NEWN(x->s->arena, const DotChoice *, x->s->ndot + 1);
+	double best = HUGE_VAL;
+
+	for (int i = 0; i < x->s->ndot; i++)
+		dot[i] = &x->choice[i][at[i]];
+	for (int v = 0; v < x->nstore * x->nwiden * x->nspread; v++) {
+		Plan p = { .dot = dot, .store = v % x->nstore, .widen = v / x->nstore % x->nwiden,
+			   .spread = v / x->nstore / x->nwiden };
+		Sol *sol = solve(x->s, &p);
+
+		if (!sol)
+			continue;
+		if (sol->cycles < best)
+			best = sol->cycles;
+		keep(x->s, x->out, &x->cap, sol);
+	}
+	return best;
+}
+
+/* The choice of dot i with the warp grid of c, or its first. */
+static int
+like(const Search *x, int i, const DotChoice *c)
+{
+	for (int j = 0; j < x->nchoice[i]; j++)
+		if (x->choice[i][j].wm == c->wm && x->choice[i][j].wn == c->wn)
+			return j;
+	return 0;
+}
+
+static void
+all_combinations(Search *x, int *at)
+{
+	bool more = true;
+
+	while (more) {
+		try_dots(x, at);
+		more = false;
+		for (int i = 0; i < x->s->ndot && !more; i++) {
+			more = ++at[i] < x->nchoice[i];
+			if (!more)
+				at[i] = 0;
+		}
+	}
+}
+
+/* Many dots: alike warp grids first, then the best of these with one dot at a time done otherwise. */
+static void
+one_at_a_time(Search *x, int *at)
+{
+	int n = x->s->ndot, base = 0;
+	double best = HUGE_VAL;
+
+	for (int c = 0; c < x->nchoice[0]; c++) {
+		double t;
+		for (int i = 0; i < n; i++)
+			at[i] = i ? like(x, i, &x->choice[0][c]) : c;
+		t = try_dots(x, at);
+		if (t < best) {
+			best = t;
+			base = c;
+		}
+	}
+	for (int i = 0; i < n; i++)
+		at[i] = i ? like(x, i, &x->choice[0][base]) : base;
+	for (int i = 0; i < n; i++) {
+		int keep_at = at[i], good = at[i];
+		for (int c = 0; c < x->nchoice[i]; c++) {
+			double t;
+			if (c == keep_at)
+				continue;
+			at[i] = c;
+			t = try_dots(x, at);
+			if (t < best) {
+				best = t;
+				good = c;
+			}
+		}
+		at[i] = good;
+	}
+}
+
+enum { COMBINATIONS = 64 }; /* of the dots' choices: more are not all tried */
+
+static void
+search(Solve *s, Cands *out)
+{
+	Search x = { .s = s, .out = out, .nstore = has_store_choice(s) ? 2 : 1,
+		     .nwiden = has_narrow_load(s) ? 2 : 1, .nspread = s->ndot ? 1 : 2 };
+	int *at = NEWN(s->arena, int, s->ndot + 1);
+	int64_t combinations = 1;
+
+	x.choice = NEWN(s->arena, DotChoice *, s->ndot + 1);
+	x.nchoice = NEWN(s->arena, int, s->ndot + 1);
+	for (int i = 0; i < s->ndot; i++) {
+		x.nchoice[i] = dot_choices(s, s->dot[i], &x.choice[i]);
+		if (x.nchoice[i] == 0) {
+			s->why = arena_printf(s->arena, "no instruction and warp grid fit this dot");
+			s->why_src = s->dot[i]->src;
+			return;
+		}
+		if (combinations <= COMBINATIONS)
+			combinations *= x.nchoice[i];
+	}
+	if (combinations <= COMBINATIONS)
+		all_combinations(&x, at);
+	else
+		one_at_a_time(&x, at);
+}
+
+static bool
+has_tiles(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		for (int j = 0; j < s->order[i]->nout; j++)
+			if (s->order[i]->out[j]->type.rank > 0)
+				return true;
+	return false;
+}
+
+bool
+pass_infer(Kernel *k)
+{
+	Solve *s = NEW(k->unit->arena, Solve);
+	Cands *c = NEW(k->unit->arena, Cands);
+	uint64_t before = k->unit->arena->steps;
+	int pick = k->unit->candidate;
+
+	split_fills(k);
+	solve_init(s, k);
+	k->cands = c;
+	c->nval = k->nval;
+	search(s, c);
+	c->steps = k->unit->arena->steps - before;
+	if (c->n == 0) {
+		if (!has_tiles(s))
+			return false;
+		diag_fail(k->unit->diag, DC_LAYOUT, s->why_src.line ? s->why_src : k->src, "%s",
+		          s->why ? s->why : "no layout satisfies this program");
+		return false;
+	}
+	if (pick >= c->n) {
+		diag_fail(k->unit->diag, DC_SOURCE, k->src, "candidate %d does not exist: kernel %s has %d, counted "
+		          "from 0", pick, k->name, c->n);
+		return false;
+	}
+	apply(s, c->sol[pick]);
+	return true;
+}
+
+int
+infer_ncand(const Kernel *k)
+{
+	return k->cands ? k->cands->n : 0;
+}
+
+double
+infer_cycles(const Kernel *k, int i)
+{
+	return k->cands->sol[i]->cycles;
+}
+
+const char *
+infer_describe(const Kernel *k, int i)
+{
+	return k->cands->sol[i]->what;
+}
+
+uint64_t
+infer_steps(const Kernel *k)
+{
+	return k->cands ? k->cands->steps : 0;
+}

@@ -1,0 +1,155 @@
+/* view.c - memory as an access sees it: which dim is contiguous, how wide an access may be. */
+#include "infer/solve.h"
+
+int
+bits_of(const Val *v)
+{
+	return dtype_info[v->type.dtype].bits;
+}
+
+Val *
+view_dims(Val *v, int *dim_of)
+{
+	int rank = v->type.rank;
+
+	for (int d = 0; d < rank; d++)
+		dim_of[d] = d;
+	while (v->def && v->def->code == O_view) {
+		const Op *o = v->def;
+		int keep[DIM_MAX], n = 0;
+
+		for (int d = 0; d < o->in[0]->type.rank; d++)
+			if (!(o->imm[0] >> d & 1))
+				keep[n++] = d;
+		for (int d = 0; d < rank; d++)
+			dim_of[d] = keep[dim_of[d]];
+		v = o->in[0];
+	}
+	return v;
+}
+
+int64_t
+reg_run(const Layout *l, int dim)
+{
+	int64_t run = 1;
+
+	for (int i = l->first[dim]; i < l->first[dim + 1]; i++) {
+		if (l->it[i].axis != AX_reg || l->it[i].stride != run)
+			break;
+		run *= l->it[i].extent;
+	}
+	return run & -run;
+}
+
+/* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the tensor
+ * ends at multiples of it. */
+static int64_t
+edge_vec(const Solve *s, const Op *view, int dim, int64_t cap)
+{
+	int dim_of[DIM_MAX];
+	Val *root = view_dims(view->out[0], dim_of);
+	const Param *p = val_param(s->k, root);
+	int rd = dim_of[dim];
+	int64_t size, start;
+
+	if (view_in_bounds(s->k, view, dim))
+		return cap;
+	if (!p || view->in[0] != root)
+		return 1;
+	size = val_fact_at(s->k, view, p->size[rd]).mult;
+	start = val_fact_at(s->k, view, view->in[1 + rd]).mult;
+	while (cap > 1 && (size % cap || start % cap))
+		cap /= 2;
+	return cap;
+}
+
+/* What the facts say of a view of global memory, asked once. */
+static const ViewFact *
+view_fact(const Solve *s, const Op *view)
+{
+	ViewFact *f = &s->view[view->out[0]->id];
+	int64_t cap = 128 / bits_of(view->out[0]);
+
+	if (f->known)
+		return f;
+	f->known = true;
+	f->unit = view_unit_dim(s->k, view);
+	f->vec = 1;
+	if (f->unit >= 0) {
+		f->vec = view_align(s->k, view, cap);
+		cap = edge_vec(s, view, f->unit, cap);
+		if (f->vec > cap)
+			f->vec = cap;
+	}
+	return f;
+}
+
+/* The view dim along which memory is contiguous, -1 none. */
+int
+unit_dim(const Solve *s, Val *mem)
+{
+	int dim_of[DIM_MAX];
+	Val *root;
+
+	if (mem->type.space == S_global)
+		return mem->def ? view_fact(s, mem->def)->unit : mem->type.rank - 1;
+	root = view_dims(mem, dim_of);
+	for (int d = 0; d < mem->type.rank; d++)
+		if (dim_of[d] == s->unit[root->id])
+			return d;
+	return -1;
+}
+
+void
+memory_order(const Solve *s, Val *view, int *order)
+{
+	int n = 0, u = unit_dim(s, view);
+
+	if (u >= 0)
+		order[n++] = u;
+	for (int d = view->type.rank - 1; d >= 0; d--)
+		if (d != u)
+			order[n++] = d;
+}
+
+int64_t
+global_vec(const Solve *s, const Op *view, int dim, int64_t run)
+{
+	int64_t vec = run & -run;
+	const ViewFact *f = view ? view_fact(s, view) : NULL;
+
+	if (!f || f->unit != dim)
+		return 1;
+	return vec < f->vec ? vec : f->vec;
+}
+
+/* Elements that a run along the contiguous dim of a shared view may span: what divides the row, and where
+ * the view starts in it. */
+int64_t
+shared_vec(const Solve *s, Val *mem, int64_t run)
+{
+	int dim_of[DIM_MAX], u = unit_dim(s, mem);
+	Val *root = view_dims(mem, dim_of);
+	int64_t cap = 128 / bits_of(mem), vec = run & -run, row;
+
+	if (u < 0)
+		return 1;
+	row = root->type.shape[s->unit[root->id]];
+	if ((row & -row) < cap)
+		cap = row & -row;
+	for (const Val *v = mem; v->def && v->def->code == O_view; v = v->def->in[0]) {
+		int d = s->unit[root->id]; /* chains keep the contiguous dim's number only when nothing
+		                              before it is dropped: look it up per link */
+		int link[DIM_MAX], inner = -1;
+		view_dims(v->def->in[0], link);
+		for (int i = 0; i < v->def->in[0]->type.rank; i++)
+			if (link[i] == d)
+				inner = i;
+		if (inner >= 0) {
+			int64_t mult = val_fact(s->k, v->def->in[1 + inner]).mult;
+			while (mult && mult % cap)
+				cap /= 2;
+		}
+	}
+	return vec < cap ? vec : cap;
+}
