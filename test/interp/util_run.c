@@ -132,7 +132,7 @@ run_ok(Run *r, const InterpOpt *opt)
 {
 	InterpCode code = interp_run(r->k, r->arg, r->k->nparam, opt);
 
-	ck_assert_msg(code == INTERP_OK, "%s\n%s", ir_diags(r->u), ir_text(r->u, r->k));
+	ck_assert_msg(code == INTERP_OK, "%.1000s\n%.2500s", ir_diags(r->u), ir_text(r->u, r->k));
 }
 
 void
@@ -156,7 +156,7 @@ run_same(Run *a, Run *b, const char *what)
 		for (int64_t j = 0; j < a->arg[i].count; j++) {
 			double x = num_get(d, a->arg[i].data, j), y = num_get(d, b->arg[i].data, j);
 
-			ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "%s: %s[%lld] is %g and %g\n%s", what,
+			ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "%s: %s[%lld] is %g and %g\n%.2500s", what,
 			              p->name, (long long)j, x, y, ir_text(b->u, b->k));
 		}
 	}
