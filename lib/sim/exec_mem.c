@@ -76,8 +76,16 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 		count_access(w, in, acc, good, bytes, true, false);
 	if (w->def)
 		load_checks(w, in, mask, good, acc);
-	FOR_LANES(l, good)
-		load_lane(w, in, l, acc[l].p);
+	FOR_LANES(l, good) {
+		u64 v;
+		if (!(in->flags & F_STRONG) || (bytes != 4 && bytes != 8)) {
+			load_lane(w, in, l, acc[l].p);
+			continue;
+		}
+		v = bytes == 4 ? __atomic_load_n((u32 *)(void *)acc[l].p, __ATOMIC_ACQUIRE)
+		               : __atomic_load_n((u64 *)(void *)acc[l].p, __ATOMIC_ACQUIRE);
+		load_lane(w, in, l, (const u8 *)&v);    /* the host is little-endian, as PTX is */
+	}
 	if (mask != good)
 		FOR_LANES(l, mask & ~good)
 			for (u32 i = 0; i < in->vec; i++)
@@ -138,6 +146,24 @@ store_defs(Warp *w, const Ins *in, u32 good, const Access *acc)
 	}
 }
 
+/* Strong accesses of a word or two are atomic between host threads as well. */
+static void
+strong_store(u8 *p, const u8 *buf, u32 bytes)
+{
+	u32 a;
+	u64 b;
+
+	if (bytes == 4) {
+		memcpy(&a, buf, 4);
+		__atomic_store_n((u32 *)(void *)p, a, __ATOMIC_RELEASE);
+	} else if (bytes == 8) {
+		memcpy(&b, buf, 8);
+		__atomic_store_n((u64 *)(void *)p, b, __ATOMIC_RELEASE);
+	} else {
+		memcpy(p, buf, bytes);
+	}
+}
+
 int
 exec_st(Warp *w, const Ins *in, u32 mask)
 {
@@ -159,13 +185,10 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 			if (in->flags & F_STRONG)
 				check_strong(w, &acc[l], in, false, true);
 		}
-		switch (bytes) {        /* constant sizes: a word appears to other threads at once */
-		case 1: *p = buf[0]; break;
-		case 2: memcpy(p, buf, 2); break;
-		case 4: memcpy(p, buf, 4); break;
-		case 8: memcpy(p, buf, 8); break;
-		default: memcpy(p, buf, bytes); break;
-		}
+		if (in->flags & F_STRONG)
+			strong_store(p, buf, bytes);
+		else
+			memcpy(p, buf, bytes);
 		if (!w->def && acc[l].al && !acc[l].al->full)
 			memset(acc[l].al->init + (acc[l].addr - acc[l].al->base), 1, bytes);
 	}
