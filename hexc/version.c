@@ -5,8 +5,8 @@
  *
  *     if N % 8 == 0 { store in 16-byte accesses } else { store as the facts allow }
  *
- * and inside the branch val_fact_at knows what was asked.  Stores stand in epilogues, so the second form costs
- * code, not time.
+ * and inside the branch val_fact_at knows what was asked.  Stores stand in epilogues, so the second form
+ * costs code, not time.
  *
  * needs   views of global tensors with their sizes and strides
  * keeps   what the kernel computes

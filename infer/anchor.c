@@ -1,5 +1,5 @@
-/* anchor.c - where layouts come from: the fragments of tensor-core instructions tiled over warps, and accesses
- * spread over the threads so that neighbours in memory meet neighbouring lanes. */
+/* anchor.c - where layouts come from: the fragments of tensor-core instructions tiled over warps, and
+ * accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
 #include "infer/solve.h"
 
 static int64_t
@@ -72,7 +72,7 @@ mma_choice(Solve *s, const Op *dot, const Instr *in, int wm, int wn, DotChoice *
 	       tile_fragment(&c->c, &fc, sc, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, left });
 }
 
-/* No tensor core: lanes 4 x 8 over the result, runs of up to 4 columns in registers, all of k in each lane. */
+/* No tensor core: lanes 4 x 8 over the result, runs of up to 4 columns in registers, all k in each lane. */
 static bool
 fma_choice(Solve *s, const Op *dot, const Instr *in, DotChoice *c)
 {

@@ -100,8 +100,8 @@ describe(Solve *s, const Sol *sol)
 
 		if (!p || o->code == O_dot)
 			continue;
-		mem = o->code == O_load ? view_root(o->in[0])
-		    : o->code == O_store || o->code == O_copy ? view_root(o->in[1])
+		mem = o->code == O_load                         ? view_root(o->in[0])
+		      : o->code == O_store || o->code == O_copy ? view_root(o->in[1])
 		                                                : NULL;
 		if (!mem || told(s, i, o, mem))
 			continue;

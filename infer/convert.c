@@ -8,7 +8,10 @@
  *   warp <-> anything else           through shared memory */
 #include "infer/solve.h"
 
-enum { CLASS_RENAME, CLASS_SELECT, CLASS_SHUFFLE, CLASS_SHARED };
+enum { CLASS_RENAME,
+       CLASS_SELECT,
+       CLASS_SHUFFLE,
+       CLASS_SHARED };
 static const char *const class_name[] = { "rename", "select", "shuffle", "shared" };
 
 /* Cut the digits of both layouts at the same places of dim d. */
@@ -83,8 +86,15 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Re
 	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
 	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
 	for (int i = 0; i < 2; i++) {
-		acc[i] = (Access){ .map = i ? to : from, .rank = t->rank, .vec = i ? p->vec2 : p->vec,
-		                   .bits = bits, .lanes = 32, .weight = 1, .write = !i };
+		acc[i] = (Access){
+			.map = i ? to : from,
+			.rank = t->rank,
+			.vec = i ? p->vec2 : p->vec,
+			.bits = bits,
+			.lanes = 32,
+			.weight = 1,
+			.write = !i,
+		};
 		for (int d = 0; d < t->rank; d++)
 			acc[i].dim_of[d] = d;
 	}

@@ -49,7 +49,8 @@ acts(const Layout *l, int64_t lane, int64_t warp)
 {
 	for (int i = 0; i < l->nrep; i++) {
 		const Iter *r = &l->rep[i];
-		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp : 0;
+		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp
+		                                                            : 0;
 		if (at / r->stride % r->extent)
 			return false;
 	}
@@ -103,13 +104,22 @@ static double
 alu_weight(const Op *o)
 {
 	switch (o->code) {
-	case O_exp: case O_exp2: case O_log: case O_sqrt: case O_rsqrt: case O_tanh:
+	case O_exp:
+	case O_exp2:
+	case O_log:
+	case O_sqrt:
+	case O_rsqrt:
+	case O_tanh:
 		return 8; /* special function unit: a quarter of the lanes, and its fix-up */
-	case O_div: case O_mod:
+	case O_div:
+	case O_mod:
 		return 16;
 	case O_cast:
 		return dtype_info[o->in[0]->type.dtype].bits < 8 ? 1.5 : 1;
-	case O_transpose: case O_broadcast: case O_const: case O_splat:
+	case O_transpose:
+	case O_broadcast:
+	case O_const:
+	case O_splat:
 		return 0;
 	default:
 		return 1;
@@ -120,11 +130,12 @@ static void
 price_memory(Solve *s, Op *o, Res *r)
 {
 	const Pick *p = s->sol->pick[o->id];
-	Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0] : o->in[1];
-	const Layout *map = p->map ? p->map
-	                  : o->code == O_load ? (s->sol->loaded[o->id] ? s->sol->loaded[o->id]
-	                                                               : s->sol->val[o->out[0]->id])
-	                                      : operand(s, o, 0);
+	Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
+	                                                            : o->in[1];
+	const Layout *map = p->map              ? p->map
+	                    : o->code == O_load ? (s->sol->loaded[o->id] ? s->sol->loaded[o->id]
+	                                                                 : s->sol->val[o->out[0]->id])
+	                                        : operand(s, o, 0);
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec) * s->k->warps;
 

@@ -1,5 +1,5 @@
-/* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does what,
- * what was tried besides and what it would have cost. */
+/* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
+ * what, what was tried besides and what it would have cost. */
 #include "infer/solve.h"
 
 static const char *
@@ -67,7 +67,8 @@ op_line(Text *t, const Kernel *k, const Op *o)
 {
 	const Pick *p = o->pick;
 	Arena *a = k->unit->arena;
-	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0] : NULL;
+	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
+	                                               : NULL;
 
 	if (!p || !p->inst)
 		return;
@@ -110,8 +111,9 @@ infer_explain(Kernel *k)
 	if (!k->cands || chosen >= k->cands->n)
 		return "";
 	const Sol *sol = k->cands->sol[chosen];
-	text_printf(&t, "kernel %s on %s: %d warps, %.0f cycles predicted for a block, %llu steps of search\n\n"
-	                "tiles\n",
+	text_printf(&t,
+	            "kernel %s on %s: %d warps, %.0f cycles predicted for a block, "
+	            "%llu steps of search\n\ntiles\n",
 	            k->name, k->unit->target->name, k->warps, sol->cycles,
 	            (unsigned long long)k->cands->steps);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {

@@ -3,39 +3,39 @@
 #include <string.h>
 
 const Instr instrs[] = {
-#define INSTR(name_, kind_, bits_, trans_, features_, issue_, done_, text_, cons_)                 \
-	{.name = #name_,                                                                           \
-	 .kind = IK_##kind_,                                                                       \
-	 .bits = (bits_),                                                                          \
-	 .trans = (trans_),                                                                        \
-	 .m = 1,                                                                                   \
-	 .n = 1,                                                                                   \
-	 .k = 1,                                                                                   \
-	 .ab = D_COUNT,                                                                            \
-	 .acc = D_COUNT,                                                                           \
-	 .features = (features_),                                                                  \
-	 .text = (text_),                                                                          \
-	 .cons = (cons_),                                                                          \
-	 .issue = (issue_),                                                                        \
-	 .done = (done_)},
+#define INSTR(name_, kind_, bits_, trans_, features_, issue_, done_, text_, cons_) \
+	{ .name = #name_,                                                          \
+	  .kind = IK_##kind_,                                                      \
+	  .bits = (bits_),                                                         \
+	  .trans = (trans_),                                                       \
+	  .m = 1,                                                                  \
+	  .n = 1,                                                                  \
+	  .k = 1,                                                                  \
+	  .ab = D_COUNT,                                                           \
+	  .acc = D_COUNT,                                                          \
+	  .features = (features_),                                                 \
+	  .text = (text_),                                                         \
+	  .cons = (cons_),                                                         \
+	  .issue = (issue_),                                                       \
+	  .done = (done_) },
 #define INSTR_MMA(name_, m_, n_, k_, ab_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_) \
-	{.name = #name_,                                                                           \
-	 .kind = IK_mma,                                                                           \
-	 .m = (m_),                                                                                \
-	 .n = (n_),                                                                                \
-	 .k = (k_),                                                                                \
-	 .ab = D_##ab_,                                                                            \
-	 .acc = D_##acc_,                                                                          \
-	 .features = (features_),                                                                  \
-	 .text = (text_),                                                                          \
-	 .cons = (cons_),                                                                          \
-	 .issue = (issue_),                                                                        \
-	 .done = (done_),                                                                          \
-	 .a = (a_),                                                                                \
-	 .b = (b_),                                                                                \
-	 .c = (c_)},
+	{ .name = #name_,                                                                           \
+	  .kind = IK_mma,                                                                           \
+	  .m = (m_),                                                                                \
+	  .n = (n_),                                                                                \
+	  .k = (k_),                                                                                \
+	  .ab = D_##ab_,                                                                            \
+	  .acc = D_##acc_,                                                                          \
+	  .features = (features_),                                                                  \
+	  .text = (text_),                                                                          \
+	  .cons = (cons_),                                                                          \
+	  .issue = (issue_),                                                                        \
+	  .done = (done_),                                                                          \
+	  .a = (a_),                                                                                \
+	  .b = (b_),                                                                                \
+	  .c = (c_) },
 #include "infer/instr.def"
-	{.name = NULL},
+	{ .name = NULL },
 };
 
 const Instr *
@@ -56,7 +56,8 @@ instr_on(const Instr *i, const Target *t)
 bool
 instr_fragment(const Instr *i, int operand, Layout *out)
 {
-	const char *s = operand == 0 ? i->a : operand == 1 ? i->b : i->c;
+	const char *s = operand == 0 ? i->a : operand == 1 ? i->b
+	                                                   : i->c;
 	size_t at;
 
 	return s && layout_parse(out, s, strlen(s), &at);

@@ -4,8 +4,9 @@
 /* Where an 8 x 16-byte matrix lies in a fragment layout. */
 typedef struct Matrix {
 	bool trans;
-	int unit, row;     /* tile dims: 16-byte runs, matrix rows */
-	int word, lane4, lane8; /* iters: elements of a register, lanes mod 4, lanes div 4; word -1: one element */
+	int unit, row; /* tile dims: 16-byte runs, matrix rows */
+	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4 */
+	int word, lane4, lane8;
 } Matrix;
 
 static bool
@@ -60,8 +61,8 @@ find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 	return false;
 }
 
-/* The memory side of a load by ldmatrix: lane 8j + r addresses row r of matrix j; registers count the elements
- * of a row, then instances. */
+/* The memory side of a load by ldmatrix: lane 8j + r addresses row r of matrix j; registers count the
+ * elements of a row, then instances. */
 static bool
 matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 {
@@ -79,7 +80,8 @@ matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 		}
 	for (int j = 0; j < n; j++) {
 		const Iter *it = &l->it[order[j]];
-		int64_t take = it->extent % left == 0 ? left : left % it->extent == 0 ? it->extent : 1;
+		int64_t take = it->extent % left == 0 ? left : left % it->extent == 0 ? it->extent
+		                                                                      : 1;
 		spread[order[j]] = take;
 		slot[order[j]] = stride;
 		stride *= take;

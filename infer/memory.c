@@ -105,10 +105,11 @@ load_shared(Solve *s, Op *o)
 		Layout *w = NEW(s->arena, Layout);
 		if (wide * bits >= 32 && widen(w, l, unit, wide) &&
 		    load_price(w, wide, bits) + pick_price(w, l, bits) < load_price(l, vec, bits)) {
-			s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)wide * bits, false), wide);
+			s->sol->pick[o->id] =
+				pick_new(s, memory_row(IK_ld_shared, (int)wide * bits, false), wide);
 			s->sol->loaded[o->id] = w;
 			s->sol->lconv[o->id] = conversion(s, &o->out[0]->type, w, l,
-			                                    &s->sol->res[o->id]);
+			                                  &s->sol->res[o->id]);
 			return;
 		}
 	}
@@ -159,8 +160,9 @@ select_store(Solve *s, Op *o)
 	if (unit >= 0)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
 	if (vec * bits < 8) {
-		s->why = arena_printf(s->arena, "a %s element cannot be stored on its own: rows must start at a "
-		                                "byte boundary and be spread in whole bytes",
+		s->why = arena_printf(s->arena,
+		                      "a %s element cannot be stored on its own: rows must start at a byte "
+		                      "boundary and be spread in whole bytes",
 		                      dtype_info[o->in[0]->type.dtype].name);
 		s->why_src = o->src;
 	}
@@ -211,15 +213,23 @@ select_copy(Solve *s, Op *o)
 static bool
 access_of(const Solve *s, const Op *o, Access *a)
 {
-	Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+	Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1]
+	                                                                                  : NULL;
 	const Pick *p = s->sol->pick[o->id];
 	const Instr *in;
 
 	if (!mem || mem->type.space != S_shared || !p)
 		return false;
 	in = instr_find(p->inst);
-	*a = (Access){ .op = o, .rank = mem->type.rank, .vec = p->vec, .bits = bits_of(mem),
-	               .lanes = 32, .weight = s->weight[o->id], .write = o->code != O_load };
+	*a = (Access){
+		.op = o,
+		.rank = mem->type.rank,
+		.vec = p->vec,
+		.bits = bits_of(mem),
+		.lanes = 32,
+		.weight = s->weight[o->id],
+		.write = o->code != O_load,
+	};
 	view_dims(mem, a->dim_of);
 	if (in && in->kind == IK_ldmatrix)
 		a->lanes = in->bits / 32 * 8;
@@ -242,8 +252,8 @@ select_shared(Solve *s, Op *alloc)
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
-		Val *mem = o->code == O_load ? o->in[0] :
-		           o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+		Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1]
+		                                                                                  : NULL;
 		Access a;
 		int dim_of[DIM_MAX];
 

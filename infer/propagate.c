@@ -119,7 +119,8 @@ biggest_access(const Solve *s)
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
-		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0]
+		                                                                     : NULL;
 		double bytes;
 
 		if (!tile || !is_reg(tile) || s->sol->val[tile->id])

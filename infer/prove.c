@@ -133,14 +133,16 @@ place_all(Prove *p, const Layout *l, const Type *t, Held *h, int64_t e, const in
 	if (rep < l->nrep) {
 		int64_t moved[AX_COUNT];
 		memcpy(moved, at, sizeof moved);
-		for (int64_t i = 0; i < l->rep[rep].extent; i++, moved[l->rep[rep].axis] += l->rep[rep].stride)
+		for (int64_t i = 0; i < l->rep[rep].extent; i++) {
 			if (!place_all(p, l, t, h, e, moved, rep + 1))
 				return false;
+			moved[l->rep[rep].axis] += l->rep[rep].stride;
+		}
 		return true;
 	}
 	if (at[AX_lane] < 0 || at[AX_lane] >= WARP_SIZE || at[AX_warp] < 0 ||
 	    at[AX_warp] * WARP_SIZE >= p->threads || at[AX_reg] < 0 || at[AX_reg] >= h->regs)
-		return wrong(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: outside the block",
+		return wrong(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: outside",
 		             elem_text(p, t, e), (long long)at[AX_lane], (long long)at[AX_warp],
 		             (long long)at[AX_reg]);
 	slot = &h->elem[(at[AX_warp] * WARP_SIZE + at[AX_lane]) * h->regs + at[AX_reg]];
@@ -162,7 +164,8 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 		return NULL;
 	}
 	if (!extents_match(l, t)) {
-		wrong(p, -1, 0, "layout %s is not one of %s", layout_print(p->arena, l), type_print(p->arena, t));
+		wrong(p, -1, 0, "layout %s is not one of %s", layout_print(p->arena, l),
+		      type_print(p->arena, t));
 		return NULL;
 	}
 	h->regs = reg_count(l);
@@ -219,7 +222,8 @@ same(Prove *p, const Val *x, const Val *y)
 	if (!a || !b)
 		return;
 	if (a->regs != b->regs) {
-		wrong(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs, (long long)b->regs);
+		wrong(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs,
+		      (long long)b->regs);
 		return;
 	}
 	for (int64_t i = 0; i < p->threads * a->regs; i++)
@@ -249,18 +253,29 @@ static void
 prove_op(Prove *p, const Op *o)
 {
 	switch (o->code) {
-	case O_for: case O_if: prove_flow(p, o); break;
-	case O_load: if (is_reg(o->out[0])) prove_load(p, o); break;
-	case O_store: if (is_reg(o->in[0])) prove_store(p, o); break;
+	case O_for:
+	case O_if: prove_flow(p, o); break;
+	case O_load:
+		if (is_reg(o->out[0]))
+			prove_load(p, o);
+		break;
+	case O_store:
+		if (is_reg(o->in[0]))
+			prove_store(p, o);
+		break;
 	case O_copy: prove_copy(p, o); break;
 	case O_alloc: prove_alloc(p, o); break;
 	case O_dot: prove_dot(p, o); break;
 	case O_convert: prove_convert(p, o); break;
-	case O_reduce_sum: case O_reduce_max: case O_reduce_min:
+	case O_reduce_sum:
+	case O_reduce_max:
+	case O_reduce_min:
 		if (is_reg(o->out[0]))
 			prove_reduce(p, o);
 		break;
-	case O_transpose: case O_broadcast: case O_reshape:
+	case O_transpose:
+	case O_broadcast:
+	case O_reshape:
 		if (is_reg(o->out[0]))
 			prove_regmap(p, o);
 		break;

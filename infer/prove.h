@@ -11,7 +11,7 @@
 typedef struct Held {
 	int64_t *elem;
 	int64_t regs;
-	bool *acts;        /* [thread] the first of its replicas: the one that stores */
+	bool *acts; /* [thread] the first of its replicas: the one that stores */
 } Held;
 
 typedef struct Prove {

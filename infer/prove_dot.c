@@ -1,4 +1,4 @@
-/* prove_dot.c - products and reductions: every term exactly once, in the registers that the instruction reads.
+/* prove_dot.c - products and reductions: every term once, in the registers that the instruction reads.
  *
  * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m16n8k16 / m16n8k8 / m16n8k32 / m8n8k16".
  * g = lane / 4, q = lane % 4. */
@@ -29,7 +29,9 @@ fragment(const Instr *in, int which, int lane, int i)
 static int
 fragment_size(const Instr *in, int which)
 {
-	return (which == 0 ? in->m * in->k : which == 1 ? in->k * in->n : in->m * in->n) / WARP_SIZE;
+	return (which == 0 ? in->m * in->k : which == 1 ? in->k * in->n
+	                                                : in->m * in->n) /
+	       WARP_SIZE;
 }
 
 /* Registers of one operand for the instance whose first element is (r0, c0) in thread 0; then every lane of
@@ -54,8 +56,8 @@ instance(Prove *p, const Op *o, const Instr *in, int which, int64_t r0, int64_t 
 		if (i % packed == 0)
 			first = reg;
 		if (first % packed || reg != first + i % packed)
-			return wrong(p, 0, reg, "operand %d: element %d of the fragment is not packed with its "
-			             "neighbours", which, i);
+			return wrong(p, 0, reg, "operand %d: element %d of the fragment is not packed",
+			             which, i);
 		used[reg]++;
 		for (int th = 0; th < p->threads; th++) {
 			RowCol f = fragment(in, which, th % WARP_SIZE, i);
@@ -66,8 +68,8 @@ instance(Prove *p, const Op *o, const Instr *in, int which, int64_t r0, int64_t 
 				b[1] = have[1] - f.c;
 			}
 			if (have[0] != b[0] + f.r || have[1] != b[1] + f.c)
-				return wrong(p, th, reg, "operand %d has %s where %s reads (%lld,%lld)", which,
-				             elem_text(p, t, h->elem[th * h->regs + reg]), in->name,
+				return wrong(p, th, reg, "operand %d has %s where %s reads (%lld,%lld)",
+				             which, elem_text(p, t, h->elem[th * h->regs + reg]), in->name,
 				             (long long)(b[0] + f.r), (long long)(b[1] + f.c));
 		}
 	}
@@ -81,8 +83,8 @@ along_k(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int64_t 
 {
 	int64_t k = o->in[0]->type.shape[1];
 	int warps = p->threads / WARP_SIZE;
-	int64_t (*a)[2] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
-	int64_t (*b)[2] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
+	int64_t(*a)[2] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
+	int64_t(*b)[2] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
 
 	if (k % in->k)
 		return wrong(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
@@ -93,7 +95,7 @@ along_k(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int64_t 
 		for (int w = 0; w < warps; w++)
 			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] != b[w][0] || a[w][1] != k0)
 				return wrong(p, w * WARP_SIZE, 0, "a product of A at (%lld,%lld) and B at "
-				             "(%lld,%lld) is added to C at (%lld,%lld)",
+				                                  "(%lld,%lld) is added to C at (%lld,%lld)",
 				             (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
 				             (long long)b[w][1], (long long)c[w][0], (long long)c[w][1]);
 	}
@@ -105,7 +107,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 {
 	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
 	const Type *t = &o->out[0]->type;
-	int64_t (*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
+	int64_t(*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
 
 	if (!hc || !ha || !hb)
@@ -168,8 +170,9 @@ alike(Prove *p, const Val *x, const Val *y)
 {
 	const Held *a = held_of(p, x), *b = held_of(p, y);
 
-	if (a && b && (a->regs != b->regs ||
-	               memcmp(a->elem, b->elem, sizeof *a->elem * (size_t)(p->threads * a->regs))))
+	if (a && b &&
+	    (a->regs != b->regs ||
+	     memcmp(a->elem, b->elem, sizeof *a->elem * (size_t)(p->threads * a->regs))))
 		wrong(p, -1, 0, "the accumulator goes in as %s and comes out as %s",
 		      layout_print(p->arena, x->type.layout), layout_print(p->arena, y->type.layout));
 }
@@ -222,7 +225,8 @@ prove_regmap(Prove *p, const Op *o)
 		for (int t = 0; t < p->threads; t++) {
 			int64_t want = source_elem(o, to->elem[t * to->regs + r]);
 			if (q < 0 || from->elem[t * from->regs + q] != want) {
-				wrong(p, t, r, "the operand's %s is not at hand", elem_text(p, &o->in[0]->type, want));
+				wrong(p, t, r, "the operand's %s is not at hand",
+				      elem_text(p, &o->in[0]->type, want));
 				return;
 			}
 		}

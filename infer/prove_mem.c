@@ -9,8 +9,8 @@ typedef struct Side {
 	const Val *mem;
 	bool shared;
 	const Layout *layout; /* shared: of the alloc */
-	int dim_of[DIM_MAX];  /* view dim -> alloc dim */
-	int unit;             /* global: the contiguous view dim, -1 none */
+	int dim_of[DIM_MAX]; /* view dim -> alloc dim */
+	int unit; /* global: the contiguous view dim, -1 none */
 } Side;
 
 static bool
@@ -68,8 +68,9 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 				ok = ok && (d == s->unit || c[d] == first[d]);
 		}
 		if (!ok)
-			return wrong(p, thread, reg, "an access of %d elements takes %s and %s, which are not "
-			             "neighbours in memory", n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
+			return wrong(p, thread, reg,
+			             "an access of %d elements takes %s and %s, not neighbours in memory",
+			             n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
 	}
 	return true;
 }
@@ -78,7 +79,8 @@ static bool
 vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 {
 	if (vec < 1 || h->regs % vec)
-		return wrong(p, -1, 0, "%lld registers are not whole accesses of %d", (long long)h->regs, vec);
+		return wrong(p, -1, 0, "%lld registers are not whole accesses of %d",
+		             (long long)h->regs, vec);
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < h->regs; r += vec)
 			if ((!write || h->acts[t]) &&
@@ -104,6 +106,31 @@ width(Prove *p, const Op *o, int bits)
 	return true;
 }
 
+/* Matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's first
+ * element on the memory side. */
+static bool
+prove_matrix(Prove *p, const Type *t, bool trans, const Held *h, const Held *m, int w, int64_t row, int j)
+{
+	int per_word = 32 / dtype_info[t->dtype].bits;
+	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
+
+	if (word < 0)
+		return wrong(p, w, 0, "ldmatrix delivers %s, which this lane does not hold",
+		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+	for (int l = 0; l < WARP_SIZE; l++)
+		for (int e = 0; e < per_word; e++) {
+			int r = trans ? 2 * (l % 4) + e : l / 4;
+			int c = trans ? l / 4 : per_word * (l % 4) + e;
+			int64_t got = m->elem[(w + 8 * j + r) * m->regs + row + c];
+			int64_t want = h->elem[(w + l) * h->regs + word + e];
+
+			if (got != want)
+				return wrong(p, w + l, word + e, "ldmatrix delivers %s, the layout says %s",
+				             elem_text(p, t, got), elem_text(p, t, want));
+		}
+	return true;
+}
+
 /* ldmatrix (PTX ISA 9.7.14.5.15): lane 8j + r of matrix j gives the address of its row r, 16 bytes.  Without
  * .trans lane l receives the 32 bits at row l/4, byte 4 (l % 4); with it the two 16-bit elements of rows
  * 2 (l % 4) and the next, column l/4. */
@@ -122,26 +149,9 @@ prove_ldmatrix(Prove *p, const Op *o, const Instr *in, const Side *s)
 		return;
 	for (int w = 0; w < p->threads; w += WARP_SIZE)
 		for (int64_t i = 0; i < m->regs / per_row; i++)
-			for (int j = 0; j < nmat; j++) {
-				int64_t word = -1;
-				for (int l = 0; l < WARP_SIZE; l++)
-					for (int e = 0; e < per_word; e++) {
-						int row = in->trans ? 2 * (l % 4) + e : l / 4;
-						int col = in->trans ? l / 4 : per_word * (l % 4) + e;
-						int64_t got = m->elem[(w + 8 * j + row) * m->regs + i * per_row + col];
-						int64_t reg;
-						if (l == 0 && e == 0)
-							word = reg_of(h, m->elem[(8 * j) * m->regs + i * per_row]);
-						reg = word + e;
-						if (word < 0 || h->elem[(w + l) * h->regs + reg] != got) {
-							wrong(p, w + l, reg, "ldmatrix delivers %s, the layout says %s",
-							      elem_text(p, t, got),
-							      word < 0 ? "elsewhere" : elem_text(p, t,
-							              h->elem[(w + l) * h->regs + reg]));
-							return;
-						}
-					}
-			}
+			for (int j = 0; j < nmat; j++)
+				if (!prove_matrix(p, t, in->trans, h, m, w, i * per_row, j))
+					return;
 	if (m->regs / per_row * nmat * per_word != h->regs)
 		wrong(p, -1, 0, "%lld registers, but the instances deliver %lld", (long long)h->regs,
 		      (long long)(m->regs / per_row * nmat * per_word));
@@ -228,7 +238,8 @@ injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
 			return wrong(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
 			             elem_text(p, t, e), (long long)at);
 		if (taken[at])
-			return wrong(p, -1, 0, "element %s shares its address with another", elem_text(p, t, e));
+			return wrong(p, -1, 0, "element %s shares its address with another",
+			             elem_text(p, t, e));
 		taken[at] = 1;
 	}
 	return true;

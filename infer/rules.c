@@ -243,7 +243,6 @@ rule_if(Solve *s, Op *o)
 	}
 }
 
-
 const RuleFn rule_of[O_COUNT] = {
 #define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = rule_##layout,
 #include "hexc/ops.def"

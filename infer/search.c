@@ -71,8 +71,12 @@ try_dots(Search *x, const int *at)
 	for (int i = 0; i < x->s->ndot; i++)
 		dot[i] = &x->choice[i][at[i]];
 	for (int v = 0; v < x->nstore * x->nwiden * x->nspread; v++) {
-		Plan p = { .dot = dot, .store = v % x->nstore, .widen = v / x->nstore % x->nwiden,
-			   .spread = v / x->nstore / x->nwiden };
+		Plan p = {
+			.dot = dot,
+			.store = v % x->nstore,
+			.widen = v / x->nstore % x->nwiden,
+			.spread = v / x->nstore / x->nwiden,
+		};
 		Sol *sol = solve(x->s, &p);
 
 		if (!sol)
@@ -151,8 +155,13 @@ enum { COMBINATIONS = 64 }; /* of the dots' choices: more are not all tried */
 static void
 search(Solve *s, Cands *out)
 {
-	Search x = { .s = s, .out = out, .nstore = has_store_choice(s) ? 2 : 1,
-		     .nwiden = has_narrow_load(s) ? 2 : 1, .nspread = s->ndot ? 1 : 2 };
+	Search x = {
+		.s = s,
+		.out = out,
+		.nstore = has_store_choice(s) ? 2 : 1,
+		.nwiden = has_narrow_load(s) ? 2 : 1,
+		.nspread = s->ndot ? 1 : 2,
+	};
 	int *at = NEWN(s->arena, int, s->ndot + 1);
 	int64_t combinations = 1;
 
@@ -206,8 +215,9 @@ pass_infer(Kernel *k)
 		return false;
 	}
 	if (pick >= c->n) {
-		diag_fail(k->unit->diag, DC_SOURCE, k->src, "candidate %d does not exist: kernel %s has %d, counted "
-		          "from 0", pick, k->name, c->n);
+		diag_fail(k->unit->diag, DC_SOURCE, k->src,
+		          "candidate %d does not exist: kernel %s has %d, counted from 0", pick, k->name,
+		          c->n);
 		return false;
 	}
 	apply(s, c->sol[pick]);

@@ -4,15 +4,16 @@
 #include "infer/solve.h"
 #include <string.h>
 
-enum { BANKS = 32, BANK_BYTES = 4 };
+enum { BANKS = 32,
+       BANK_BYTES = 4 };
 
 /* Unswizzled offsets of one access by one warp, in units of what a bank group of the phase holds: the
  * access itself, or a 4-byte word when it is smaller. */
 typedef struct Trace {
 	int64_t *off; /* [ninst][lanes], -1: lane takes no part */
 	int ninst, lanes;
-	int nbank;    /* units a wavefront serves; also the lanes of a phase */
-	int unit;     /* log2 of elements in a unit */
+	int nbank; /* units a wavefront serves; also the lanes of a phase */
+	int unit; /* log2 of elements in a unit */
 } Trace;
 
 static int
@@ -40,7 +41,8 @@ first_replica(const Layout *l, int64_t lane, int64_t warp)
 {
 	for (int i = 0; i < l->nrep; i++) {
 		const Iter *r = &l->rep[i];
-		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp : 0;
+		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp
+		                                                            : 0;
 		if (at / r->stride % r->extent)
 			return false;
 	}
@@ -157,7 +159,8 @@ excess_of(const Trace *t, const Access *acc, int n, Swizzle sw, double bound)
 	double sum = 0;
 
 	for (int i = 0; i < n && sum < bound; i++) {
-		int64_t least, waves = trace_waves(&t[i], sw, &least, bound > 1e15 ? INT64_MAX : (int64_t)(bound / acc[i].weight));
+		int64_t most = bound > 1e15 ? INT64_MAX : (int64_t)(bound / acc[i].weight), least;
+		int64_t waves = trace_waves(&t[i], sw, &least, most);
 		sum += (double)(waves - least) * acc[i].weight;
 	}
 	return sum;

@@ -12,39 +12,39 @@
 /* How one dot is done. */
 typedef struct DotChoice {
 	const Instr *inst;
-	int wm, wn;          /* warps along m and n; the rest of the block's warps repeat the work */
+	int wm, wn; /* warps along m and n; the rest of the block's warps repeat the work */
 	Layout a, b, c;
 } DotChoice;
 
 typedef struct Plan {
 	const DotChoice **dot; /* [ndot] by order of appearance */
-	int spread;          /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
-	int store;           /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout */
-	int widen;           /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
+	int spread; /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
+	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout */
+	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
 } Plan;
 
 /* Demands that a value's layout has met: who made it what it is. */
 typedef struct Origin {
-	const Op *op;        /* the op that demanded it, NULL unknown */
+	const Op *op; /* the op that demanded it, NULL unknown */
 } Origin;
 
-typedef struct Res {         /* SM resources, cycles of one block */
+typedef struct Res { /* SM resources, cycles of one block */
 	double mma, smem, gmem, alu, issue, latency;
 } Res;
 
 /* One complete solution (or the attempt at one). */
 typedef struct Sol {
 	Plan plan;
-	const Layout **val;    /* [nval+1] by value id */
-	const Op **origin;     /* [nval+1] the op that demanded val[] */
-	const Layout ***want;  /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
-	Pick ***conv;          /* [nop+1][nin] how */
+	const Layout **val; /* [nval+1] by value id */
+	const Op **origin; /* [nval+1] the op that demanded val[] */
+	const Layout ***want; /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
+	Pick ***conv; /* [nop+1][nin] how */
 	const Layout **loaded; /* [nop+1] loads: the layout the access delivers, NULL: val[] of the result */
-	Pick **lconv;          /* [nop+1] how loaded[] becomes val[] */
-	Pick **pick;           /* [nop+1] */
-	Res *res;              /* [nop+1] what the op costs, all warps, once */
+	Pick **lconv; /* [nop+1] how loaded[] becomes val[] */
+	Pick **pick; /* [nop+1] */
+	Res *res; /* [nop+1] what the op costs, all warps, once */
 	double cycles;
-	const char *what;      /* infer_describe */
+	const char *what; /* infer_describe */
 } Sol;
 
 typedef struct Cands {
@@ -70,23 +70,23 @@ typedef struct ViewFact {
 typedef struct Solve {
 	Kernel *k;
 	Arena *arena;
-	Op **op;               /* [nop+1] by id, NULL holes */
-	Op **order;            /* program order */
+	Op **op; /* [nop+1] by id, NULL holes */
+	Op **order; /* program order */
 	int norder;
-	Val **vals;            /* [nval+1] by id */
-	Use **use;             /* [nval+1] */
+	Val **vals; /* [nval+1] by id */
+	Use **use; /* [nval+1] */
 	int *nuse;
-	double *weight;        /* [nop+1] how often the op runs in a block (trip counts multiplied) */
-	ViewFact *view;        /* [nval+1] views of global memory, filled when asked */
-	int *unit;             /* [nval+1] allocs: the dim whose elements are neighbours in memory */
-	Op **dot;              /* in program order */
-	int *dot_at;           /* [nop+1] which of them an op is */
+	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
+	ViewFact *view; /* [nval+1] views of global memory, filled when asked */
+	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
+	Op **dot; /* in program order */
+	int *dot_at; /* [nop+1] which of them an op is */
 	int ndot;
-	Op **queue;            /* propagate's worklist */
+	Op **queue; /* propagate's worklist */
 	int nqueue, capqueue;
 	bool *queued;
-	Sol *sol;              /* the one being built */
-	const char *why;       /* the last reason a plan failed, in words; arena */
+	Sol *sol; /* the one being built */
+	const char *why; /* the last reason a plan failed, in words; arena */
 	Src why_src;
 } Solve;
 
@@ -147,13 +147,13 @@ Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l);
 /* One way of touching a shared tile. */
 typedef struct Access {
 	const Op *op;
-	const Layout *map;     /* access side: view coordinates -> lane, warp, reg */
+	const Layout *map; /* access side: view coordinates -> lane, warp, reg */
 	int rank;
-	int dim_of[DIM_MAX];   /* view dim -> tile dim */
-	int vec;               /* elements per lane and access */
-	int bits;              /* of an element */
-	int lanes;             /* lanes that give an address: 32, or 8 per matrix of ldmatrix */
-	bool write;            /* only one of several replicas writes */
+	int dim_of[DIM_MAX]; /* view dim -> tile dim */
+	int vec; /* elements per lane and access */
+	int bits; /* of an element */
+	int lanes; /* lanes that give an address: 32, or 8 per matrix of ldmatrix */
+	bool write; /* only one of several replicas writes */
 	double weight;
 } Access;
 /* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances.
@@ -161,7 +161,8 @@ typedef struct Access {
 void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
                    double *excess);
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
-void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves, int64_t *least);
+void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
+                  int64_t *least);
 
 /* ---- convert.c ------------------------------------------------------------------------------------- */
 /* How a tile goes from one layout to another: "rename", "select", "shuffle" or "shared", with the scratch it

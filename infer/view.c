@@ -41,8 +41,8 @@ reg_run(const Layout *l, int dim)
 	return run & -run;
 }
 
-/* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the tensor
- * ends at multiples of it. */
+/* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the
+ * tensor ends at multiples of it. */
 static int64_t
 edge_vec(const Solve *s, const Op *view, int dim, int64_t cap)
 {

@@ -25,8 +25,15 @@ inferred(const char *path, int candidate)
 	fclose(f);
 	source[n] = 0;
 	diag = (Diag){ .arena = &arena };
-	unit = (Unit){ .arena = &arena, .diag = &diag, .target = target_find("sm_80"), .file = path,
-	               .text = source, .len = n, .candidate = candidate };
+	unit = (Unit){
+		.arena = &arena,
+		.diag = &diag,
+		.target = target_find("sm_80"),
+		.file = path,
+		.text = source,
+		.len = n,
+		.candidate = candidate,
+	};
 	ck_assert(unit_parse(&unit, NULL, 0, NULL));
 	k = unit.kernel[0];
 	pass_bounds(k);
@@ -44,7 +51,8 @@ find(Kernel *k, OpCode code, Space memory, int nth)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		Val *mem = code == O_load ? o->in[0] : code == O_store || code == O_copy ? o->in[1] : NULL;
+		Val *mem = code == O_load ? o->in[0] : code == O_store || code == O_copy ? o->in[1]
+		                                                                         : NULL;
 		if (o->code != code || (mem && mem->type.space != memory) ||
 		    (o->nout && o->out[0]->type.space == S_scalar))
 			continue;
@@ -106,25 +114,74 @@ swap_strides(Layout *l, Axis axis)
 	ck_abort_msg("nothing to swap");
 }
 
-static void acc_regs(Kernel *k) { swap_strides(change(find(k, O_dot, 0, 0)->out[0]), AX_reg); }
-static void a_regs(Kernel *k) { swap_strides(change(find(k, O_load, S_shared, 0)->out[0]), AX_reg); }
-static void b_regs(Kernel *k) { swap_strides(change(find(k, O_dot, 0, 0)->in[1]), AX_reg); }
-static void a_lane(Kernel *k) { change(find(k, O_dot, 0, 0)->in[0])->it[0].stride = 1; }
-static void acc_warp(Kernel *k)
+static void
+acc_regs(Kernel *k)
+{
+	swap_strides(change(find(k, O_dot, 0, 0)->out[0]), AX_reg);
+}
+static void
+a_regs(Kernel *k)
+{
+	swap_strides(change(find(k, O_load, S_shared, 0)->out[0]), AX_reg);
+}
+static void
+b_regs(Kernel *k)
+{
+	swap_strides(change(find(k, O_dot, 0, 0)->in[1]), AX_reg);
+}
+static void
+a_lane(Kernel *k)
+{
+	change(find(k, O_dot, 0, 0)->in[0])->it[0].stride = 1;
+}
+static void
+acc_warp(Kernel *k)
 {
 	Layout *l = change(find(k, O_dot, 0, 0)->out[0]);
 	for (int i = 0; i < l->n; i++)
 		if (l->it[i].axis == AX_warp)
 			l->it[i].stride *= 2;
 }
-static void lost_replica(Kernel *k) { change(find(k, O_dot, 0, 0)->in[0])->nrep = 0; }
-static void extent(Kernel *k) { change(find(k, O_dot, 0, 0)->in[0])->it[0].extent = 4; }
-static void no_layout(Kernel *k) { find(k, O_dot, 0, 0)->in[0]->type.layout = NULL; }
-static void other_mma(Kernel *k) { find(k, O_dot, 0, 0)->pick->inst = "mma_m16n8k16_f32_bf16"; }
-static void no_mma(Kernel *k) { find(k, O_dot, 0, 0)->pick->inst = "nosuch"; }
-static void fma_instead(Kernel *k) { find(k, O_dot, 0, 0)->pick->inst = "fma"; }
-static void matrix_x2(Kernel *k) { find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x2"; }
-static void matrix_trans(Kernel *k) { find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x4_trans"; }
+static void
+lost_replica(Kernel *k)
+{
+	change(find(k, O_dot, 0, 0)->in[0])->nrep = 0;
+}
+static void
+extent(Kernel *k)
+{
+	change(find(k, O_dot, 0, 0)->in[0])->it[0].extent = 4;
+}
+static void
+no_layout(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->in[0]->type.layout = NULL;
+}
+static void
+other_mma(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->inst = "mma_m16n8k16_f32_bf16";
+}
+static void
+no_mma(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->inst = "nosuch";
+}
+static void
+fma_instead(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->inst = "fma";
+}
+static void
+matrix_x2(Kernel *k)
+{
+	find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x2";
+}
+static void
+matrix_trans(Kernel *k)
+{
+	find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x4_trans";
+}
 static Layout *
 change_map(Op *o)
 {
@@ -133,34 +190,69 @@ change_map(Op *o)
 	o->pick->map = l;
 	return l;
 }
-static void matrix_rows(Kernel *k)
+static void
+matrix_rows(Kernel *k)
 {
 	Layout *l = change_map(find(k, O_load, S_shared, 0));
 	for (int i = 0; i < l->n; i++)
 		if (l->it[i].axis == AX_lane && l->it[i].stride == 8)
 			l->it[i].stride = 4;
 }
-static void no_map(Kernel *k) { find(k, O_load, S_shared, 0)->pick->map = NULL; }
-static void copy_narrow(Kernel *k) { find(k, O_copy, S_shared, 0)->pick->inst = "cp_async_8"; }
-static void copy_wide(Kernel *k) { find(k, O_copy, S_shared, 0)->pick->vec = 16; }
-static void copy_twice(Kernel *k)
+static void
+no_map(Kernel *k)
+{
+	find(k, O_load, S_shared, 0)->pick->map = NULL;
+}
+static void
+copy_narrow(Kernel *k)
+{
+	find(k, O_copy, S_shared, 0)->pick->inst = "cp_async_8";
+}
+static void
+copy_wide(Kernel *k)
+{
+	find(k, O_copy, S_shared, 0)->pick->vec = 16;
+}
+static void
+copy_twice(Kernel *k)
 {
 	Layout *l = change_map(find(k, O_copy, S_shared, 0));
 	for (int i = 0; i < l->n; i++)
 		if (l->it[i].axis == AX_warp)
 			l->it[i].axis = AX_reg;
 }
-static void copy_no_map(Kernel *k) { find(k, O_copy, S_shared, 0)->pick->map = NULL; }
-static void tile_overlap(Kernel *k) { change(find(k, O_alloc, 0, 0)->out[0])->it[1].stride = 8; }
-static void tile_columns(Kernel *k)
+static void
+copy_no_map(Kernel *k)
+{
+	find(k, O_copy, S_shared, 0)->pick->map = NULL;
+}
+static void
+tile_overlap(Kernel *k)
+{
+	change(find(k, O_alloc, 0, 0)->out[0])->it[1].stride = 8;
+}
+static void
+tile_columns(Kernel *k)
 {
 	Layout *l = change(find(k, O_alloc, 0, 0)->out[0]);
 	l->it[l->n - 1].stride = l->it[l->n - 2].extent;
 	l->it[l->n - 2].stride = 1;
 }
-static void swizzle_fine(Kernel *k) { change(find(k, O_alloc, 0, 0)->out[0])->swizzle.base = 2; }
-static void store_wide(Kernel *k) { find(k, O_store, S_global, 0)->pick->vec *= 2; }
-static void store_inst(Kernel *k) { find(k, O_store, S_global, 0)->pick->inst = "st_global_8"; }
+static void
+swizzle_fine(Kernel *k)
+{
+	change(find(k, O_alloc, 0, 0)->out[0])->swizzle.base = 2;
+}
+static void
+store_wide(Kernel *k)
+{
+	find(k, O_store, S_global, 0)->pick->vec *= 2;
+}
+static void
+store_inst(Kernel *k)
+{
+	find(k, O_store, S_global, 0)->pick->inst = "st_global_8";
+}
 static void
 double_lane(Layout *l)
 {
@@ -170,20 +262,54 @@ double_lane(Layout *l)
 			return;
 		}
 }
-static void store_lanes(Kernel *k) { double_lane(change(find(k, O_store, S_global, 0)->in[0])); }
-static void stage_small(Kernel *k) { find(k, O_convert, 0, 0)->pick->scratch_bytes /= 2; }
-static void stage_vec(Kernel *k) { find(k, O_convert, 0, 0)->pick->vec *= 2; }
-static void stage_none(Kernel *k) { find(k, O_convert, 0, 0)->pick->scratch = NULL; }
-static void as_rename(Kernel *k) { find(k, O_convert, 0, 0)->pick->inst = "rename"; }
-static void as_shuffle(Kernel *k) { find(k, O_convert, 0, 0)->pick->inst = "shuffle"; }
-static void no_way(Kernel *k) { find(k, O_convert, 0, 0)->pick = NULL; }
-static void reduce_in(Kernel *k) { double_lane(change(find(k, O_reduce_sum, 0, 0)->in[0])); }
-static void reduce_out(Kernel *k)
+static void
+store_lanes(Kernel *k)
+{
+	double_lane(change(find(k, O_store, S_global, 0)->in[0]));
+}
+static void
+stage_small(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->scratch_bytes /= 2;
+}
+static void
+stage_vec(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->vec *= 2;
+}
+static void
+stage_none(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->scratch = NULL;
+}
+static void
+as_rename(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->inst = "rename";
+}
+static void
+as_shuffle(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->inst = "shuffle";
+}
+static void
+no_way(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick = NULL;
+}
+static void
+reduce_in(Kernel *k)
+{
+	double_lane(change(find(k, O_reduce_sum, 0, 0)->in[0]));
+}
+static void
+reduce_out(Kernel *k)
 {
 	Layout *l = change(find(k, O_reduce_sum, 0, 0)->out[0]);
 	l->nrep = 0;
 }
-static void elementwise(Kernel *k)
+static void
+elementwise(Kernel *k)
 {
 	Layout *l = change(find(k, O_cast, 0, 0)->out[0]);
 	for (int i = 0; i < l->n; i++)
@@ -200,15 +326,44 @@ static const struct {
 	const char *name, *path;
 	void (*corrupt)(Kernel *);
 } cases[] = {
-#define C(path, fn) { #fn, path, fn }
-	C(GEMM, acc_regs), C(GEMM, a_regs), C(GEMM, b_regs), C(GEMM, a_lane), C(GEMM, acc_warp),
-	C(GEMM, lost_replica), C(GEMM, extent), C(GEMM, no_layout), C(GEMM, other_mma), C(GEMM, no_mma),
-	C(GEMM, fma_instead), C(GEMM, matrix_x2), C(GEMM, matrix_trans), C(GEMM, matrix_rows),
-	C(GEMM, no_map), C(GEMM, copy_narrow), C(GEMM, copy_wide), C(GEMM, copy_twice),
-	C(GEMM, copy_no_map), C(GEMM, tile_overlap), C(GEMM, tile_columns), C(GEMM, swizzle_fine),
-	C(GEMM, store_wide), C(GEMM, store_inst), C(GEMM, store_lanes), C(GEMM, stage_small),
-	C(GEMM, stage_vec), C(GEMM, stage_none), C(GEMM, as_rename), C(GEMM, as_shuffle), C(GEMM, no_way),
-	C(GEMM, elementwise), C(NORM, reduce_in), C(NORM, reduce_out),
+#define C(path, fn)           \
+	{                     \
+#fn, path, fn \
+	}
+	C(GEMM, acc_regs),
+	C(GEMM, a_regs),
+	C(GEMM, b_regs),
+	C(GEMM, a_lane),
+	C(GEMM, acc_warp),
+	C(GEMM, lost_replica),
+	C(GEMM, extent),
+	C(GEMM, no_layout),
+	C(GEMM, other_mma),
+	C(GEMM, no_mma),
+	C(GEMM, fma_instead),
+	C(GEMM, matrix_x2),
+	C(GEMM, matrix_trans),
+	C(GEMM, matrix_rows),
+	C(GEMM, no_map),
+	C(GEMM, copy_narrow),
+	C(GEMM, copy_wide),
+	C(GEMM, copy_twice),
+	C(GEMM, copy_no_map),
+	C(GEMM, tile_overlap),
+	C(GEMM, tile_columns),
+	C(GEMM, swizzle_fine),
+	C(GEMM, store_wide),
+	C(GEMM, store_inst),
+	C(GEMM, store_lanes),
+	C(GEMM, stage_small),
+	C(GEMM, stage_vec),
+	C(GEMM, stage_none),
+	C(GEMM, as_rename),
+	C(GEMM, as_shuffle),
+	C(GEMM, no_way),
+	C(GEMM, elementwise),
+	C(NORM, reduce_in),
+	C(NORM, reduce_out),
 #undef C
 };
 

@@ -52,8 +52,16 @@ accesses(int bk, Access *a, Layout *map)
 	if (bk > 16)
 		layout_push(&map[1], 1, bk / 16, 8, AX_reg);
 	for (int i = 0; i < 2; i++)
-		a[i] = (Access){ .map = &map[i], .rank = 2, .dim_of = { 0, 1 }, .vec = 8, .bits = 16,
-		                 .lanes = 32, .write = i == 0, .weight = 1 };
+		a[i] = (Access){
+			.map = &map[i],
+			.rank = 2,
+			.dim_of = { 0, 1 },
+			.vec = 8,
+			.bits = 16,
+			.lanes = 32,
+			.write = i == 0,
+			.weight = 1,
+		};
 	return 2;
 }
 
@@ -141,8 +149,15 @@ START_TEST(waves_by_hand)
 		tile.swizzle = (Swizzle){ (int8_t)(seed >> 28 & 1), 3, 4 };
 		if (layout_size(&tile) < 512)
 			tile.swizzle.bits = 0;
-		a = (Access){ .map = &map, .rank = 2, .dim_of = { 0, 1 }, .vec = vec, .bits = bits,
-		              .lanes = 32, .weight = 1 };
+		a = (Access){
+			.map = &map,
+			.rank = 2,
+			.dim_of = { 0, 1 },
+			.vec = vec,
+			.bits = bits,
+			.lanes = 32,
+			.weight = 1,
+		};
 		access_waves(&arena, &a, &tile, 1, &waves, &least);
 		int bytes = vec * bits / 8, per = bytes > 4 ? 128 / bytes : 32;
 		for (int64_t i = 0; i < layout_cosize(&map, AX_reg) / vec; i++)
