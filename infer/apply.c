@@ -15,11 +15,11 @@ convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Pick 
 	return o->out[0];
 }
 
-/* A load that delivers another layout than its readers were promised. */
+/* A result that is made in another layout than its readers were promised. */
 static void
-convert_load(Solve *s, const Sol *sol, Op *o)
+convert_result(Solve *s, const Sol *sol, Op *o, int i)
 {
-	Val *v = o->out[0];
+	Val *v = o->out[i];
 	Type t = v->type;
 	Op *c;
 
@@ -27,8 +27,8 @@ convert_load(Solve *s, const Sol *sol, Op *o)
 	val_replace(s->k, v, c->out[0]);
 	c->in[0] = v; /* val_replace has redirected it too */
 	c->out[0]->type.layout = sol->val[v->id];
-	c->pick = sol->lconv[o->id];
-	v->type.layout = sol->loaded[o->id];
+	c->pick = sol->mconv[o->id][i];
+	v->type.layout = sol->made[o->id][i];
 }
 
 static void
@@ -61,8 +61,9 @@ apply(Solve *s, const Sol *sol)
 				                       sol->want[o->id][j], sol->conv[o->id][j]);
 	}
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_load && sol->loaded[s->order[i]->id])
-			convert_load(s, sol, s->order[i]);
+		for (int j = 0; j < s->order[i]->nout; j++)
+			if (sol->made[s->order[i]->id][j])
+				convert_result(s, sol, s->order[i], j);
 }
 
 static const char *
@@ -107,8 +108,8 @@ describe(Solve *s, const Sol *sol)
 			continue;
 		text_printf(&t, "%s%s%s %s", t.n ? "; " : "", o->code == O_load ? "" : "to ",
 		            mem->name ? mem->name : "tile", short_inst(p->inst));
-		if (sol->lconv[o->id])
-			text_printf(&t, "+%s", sol->lconv[o->id]->inst);
+		if (o->code == O_load && sol->mconv[o->id][0])
+			text_printf(&t, "+%s", sol->mconv[o->id][0]->inst);
 		if (o->code == O_store && sol->want[o->id][0])
 			text_printf(&t, " via %s", sol->conv[o->id][0]->inst);
 	}

@@ -132,10 +132,8 @@ price_memory(Solve *s, Op *o, Res *r)
 	const Pick *p = s->sol->pick[o->id];
 	Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
 	                                                            : o->in[1];
-	const Layout *map = p->map              ? p->map
-	                    : o->code == O_load ? (s->sol->loaded[o->id] ? s->sol->loaded[o->id]
-	                                                                 : s->sol->val[o->out[0]->id])
-	                                        : operand(s, o, 0);
+	const Layout *map = p->map ? p->map : o->code == O_load ? result(s, o, 0)
+	                                                        : operand(s, o, 0);
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec) * s->k->warps;
 

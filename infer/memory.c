@@ -107,9 +107,7 @@ load_shared(Solve *s, Op *o)
 		    load_price(w, wide, bits) + pick_price(w, l, bits) < load_price(l, vec, bits)) {
 			s->sol->pick[o->id] =
 				pick_new(s, memory_row(IK_ld_shared, (int)wide * bits, false), wide);
-			s->sol->loaded[o->id] = w;
-			s->sol->lconv[o->id] = conversion(s, &o->out[0]->type, w, l,
-			                                  &s->sol->res[o->id]);
+			s->sol->made[o->id][0] = w;
 			return;
 		}
 	}
@@ -235,7 +233,7 @@ access_of(const Solve *s, const Op *o, Access *a)
 		a->lanes = in->bits / 32 * 8;
 	a->map = p->map;
 	if (!a->map && o->code == O_load)
-		a->map = s->sol->loaded[o->id] ? s->sol->loaded[o->id] : s->sol->val[o->out[0]->id];
+		a->map = result(s, o, 0);
 	if (!a->map)
 		a->map = operand(s, o, 0);
 	return true;

@@ -85,6 +85,31 @@ demand(Solve *s, Op *o, int i, const Layout *l)
 	want[i] = copy;
 }
 
+void
+deliver(Solve *s, Op *o, int i, const Layout *l)
+{
+	const Layout **made = s->sol->made[o->id];
+	Layout *copy;
+
+	if (give(s, o->out[i], l, o)) {
+		made[i] = NULL;
+		return;
+	}
+	if (made[i] && layout_equal(made[i], l))
+		return;
+	copy = NEW(s->arena, Layout);
+	*copy = *l;
+	made[i] = copy;
+}
+
+const Layout *
+result(const Solve *s, const Op *o, int i)
+{
+	const Layout *made = s->sol->made[o->id][i];
+
+	return made ? made : s->sol->val[o->out[i]->id];
+}
+
 const Layout *
 operand(const Solve *s, const Op *o, int i)
 {
@@ -161,27 +186,21 @@ anchor_access(Solve *s, Op *o)
 	return give(s, tile, &l, o);
 }
 
-static bool
+static void
 anchor_dot(Solve *s, Op *o, const DotChoice *c)
 {
 	/* the accumulator first: it lives longest, so others convert to it */
-	if (!give(s, o->out[0], &c->c, o)) {
-		s->why = arena_printf(s->arena, "two dots need their results in different layouts");
-		s->why_src = o->src;
-		return false;
-	}
+	deliver(s, o, 0, &c->c);
 	demand(s, o, 2, &c->c);
 	demand(s, o, 0, &c->a);
 	demand(s, o, 1, &c->b);
-	return true;
 }
 
 bool
 propagate(Solve *s)
 {
 	for (int i = 0; i < s->ndot; i++) {
-		if (!anchor_dot(s, s->dot[i], s->sol->plan.dot[i]))
-			return false;
+		anchor_dot(s, s->dot[i], s->sol->plan.dot[i]);
 		drain(s);
 	}
 	for (Op *o; (o = biggest_access(s)) != NULL; drain(s))

@@ -119,7 +119,7 @@ rule_reduce(Solve *s, Op *o)
 	Layout l;
 
 	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)o->imm[0]))
-		give(s, o->out[0], &l, o);
+		deliver(s, o, 0, &l);
 }
 
 /* Extents of 1 come and go; the others keep their order. */
@@ -217,7 +217,7 @@ rule_for(Solve *s, Op *o)
 		if (!l)
 			continue;
 		give(s, arg, l, o);
-		give(s, o->out[i], l, o);
+		deliver(s, o, i, l);
 		demand(s, o, i + 3, l);
 		demand(s, y, i, l);
 	}

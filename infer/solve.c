@@ -137,14 +137,16 @@ sol_new(Solve *s, const Plan *plan)
 	sol->origin = NEWN(s->arena, const Op *, nv);
 	sol->want = NEWN(s->arena, const Layout **, no);
 	sol->conv = NEWN(s->arena, Pick **, no);
-	sol->loaded = NEWN(s->arena, const Layout *, no);
-	sol->lconv = NEWN(s->arena, Pick *, no);
+	sol->made = NEWN(s->arena, const Layout **, no);
+	sol->mconv = NEWN(s->arena, Pick **, no);
 	sol->pick = NEWN(s->arena, Pick *, no);
 	sol->res = NEWN(s->arena, Res, no);
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 		sol->want[o->id] = NEWN(s->arena, const Layout *, o->nin + 1);
 		sol->conv[o->id] = NEWN(s->arena, Pick *, o->nin + 1);
+		sol->made[o->id] = NEWN(s->arena, const Layout *, o->nout + 1);
+		sol->mconv[o->id] = NEWN(s->arena, Pick *, o->nout + 1);
 	}
 	return sol;
 }
@@ -205,7 +207,7 @@ registers_fit(Solve *s)
 static void
 scratch_of_reduce(Solve *s, Op *o)
 {
-	const Layout *in = operand(s, o, 0), *out = s->sol->val[o->out[0]->id];
+	const Layout *in = operand(s, o, 0), *out = result(s, o, 0);
 	int d = (int)o->imm[0], bits = dtype_info[o->out[0]->type.dtype].bits;
 	int64_t warps = 1;
 	Pick *p = NEW(s->arena, Pick);
@@ -231,6 +233,12 @@ price_conversions(Solve *s)
 					conversion(s, &o->in[j]->type, s->sol->val[o->in[j]->id], to,
 				                   &s->sol->res[o->id]);
 		}
+		for (int j = 0; j < o->nout; j++)
+			if (s->sol->made[o->id][j])
+				s->sol->mconv[o->id][j] = conversion(s, &o->out[j]->type,
+				                                     s->sol->made[o->id][j],
+				                                     s->sol->val[o->out[j]->id],
+				                                     &s->sol->res[o->id]);
 		if (o->code == O_dot) {
 			Pick *p = NEW(s->arena, Pick);
 			p->inst = s->sol->plan.dot[s->dot_at[o->id]]->inst->name;

@@ -39,8 +39,9 @@ typedef struct Sol {
 	const Op **origin; /* [nval+1] the op that demanded val[] */
 	const Layout ***want; /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
 	Pick ***conv; /* [nop+1][nin] how */
-	const Layout **loaded; /* [nop+1] loads: the layout the access delivers, NULL: val[] of the result */
-	Pick **lconv; /* [nop+1] how loaded[] becomes val[] */
+	/* [nop+1][nout] the layout an op makes a result in, where readers see another; NULL: val[] */
+	const Layout ***made;
+	Pick ***mconv; /* [nop+1][nout] how made becomes val[] */
 	Pick **pick; /* [nop+1] */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	double cycles;
@@ -101,6 +102,10 @@ Sol *solve(Solve *s, const Plan *plan);
 bool propagate(Solve *s);
 /* Give a value its layout if it has none; true if that is what it has now (equal), false on conflict. */
 bool give(Solve *s, Val *v, const Layout *l, const Op *who);
+/* o makes result i in layout l: what readers already count on is converted to from there. */
+void deliver(Solve *s, Op *o, int i, const Layout *l);
+/* The layout in which o makes result i. */
+const Layout *result(const Solve *s, const Op *o, int i);
 /* Operand i of o must lie as l: gives it when unknown, else records a conversion on the edge. */
 void demand(Solve *s, Op *o, int i, const Layout *l);
 /* The layout operand i has when o reads it. */
