@@ -4,13 +4,14 @@
  * keeps   everything else; a second run changes nothing
  * gives   an IR whose meaning needs no notion of "outside": clips stand where one is needed
  *
- * A tile read from a slice that reaches past a tensor's end has elements that do not exist.  Along each dim
- * of each register tile we know a bound: elements at that index or above do not exist.  It comes from
- * loads and from copies to shared tiles, of views not proved inside their tensor: size - start.  It is carried
- * along by elementwise ops (the smallest of the operands' bounds), transposes, reshapes, broadcasts along
- * other dims; a reduction drops that of its dim; a dot takes m from a and n from b.  Carried values, results
- * of ifs and shared tiles that are not filled by exactly one copy have no bounds: all their elements
- * exist, and are what was computed from the zeros read outside.
+ * A tile read from a slice that reaches past a tensor's end has elements that do not exist.  Along
+ * each dim of each register tile we know a bound: elements at that index or above do not exist.
+ * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
+ * size - start.  It is carried along by elementwise ops (the smallest of the operands' bounds),
+ * transposes, reshapes, broadcasts along other dims; a reduction drops that of its dim; a dot
+ * takes m from a and n from b.  Carried values, results of ifs and shared tiles that are not
+ * filled by exactly one copy have no bounds: all their elements exist, and are what was computed
+ * from the zeros read outside.
  *
  * A reduction over a bounded dim gets a clip with its identity, a dot whose k is bounded a clip with zero on
  * each operand, unless what lies outside is known to be zero already: loads read zeros, which survive
@@ -80,7 +81,7 @@ edge_set(Bounds *b, const Val *v, const Edge *e)
 	*b->edge[v->id] = *e;
 }
 
-/* ---- where bounds come from ---------------------------------------------------------------------------- */
+/* ---- where bounds come from ------------------------------------------------------------------ */
 
 /* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there. */
 static Val *
@@ -119,7 +120,7 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 	return e;
 }
 
-/* ---- clips --------------------------------------------------------------------------------------------- */
+/* ---- clips ----------------------------------------------------------------------------------- */
 
 static Val *
 clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
@@ -164,7 +165,7 @@ bound_min(Op *o, Val *x, Val *y)
 	return val_same(x, y, SAME_DEPTH) ? x : ir_bin(o->parent, o, O_min, x, y);
 }
 
-/* ---- one op ---------------------------------------------------------------------------------------------- */
+/* ---- one op ---------------------------------------------------------------------------------- */
 
 static void
 bounds_reduce(Bounds *b, Op *o)

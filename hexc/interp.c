@@ -12,7 +12,7 @@ static EvalFn *const eval_fn[O_COUNT] = {
 #include "hexc/ops.def"
 };
 
-/* ---- slots and faults ---------------------------------------------------------------------------- */
+/* ---- slots and faults ------------------------------------------------------------------------ */
 
 static void
 slot_init(Interp *it, Slot *s, const Type *t)
@@ -101,7 +101,7 @@ interp_scalar(Interp *it, const Val *v, int64_t *out)
 	return true;
 }
 
-/* ---- start and end of an interpreter -------------------------------------------------------------- */
+/* ---- start and end of an interpreter --------------------------------------------------------- */
 
 static void
 interp_start(Interp *it, Kernel *k, const InterpArg *arg, const InterpOpt *opt)
@@ -157,7 +157,7 @@ interp_end(Interp *it)
 	return code;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* One launch, seen by all its threads. */
 typedef struct Launch {
@@ -218,7 +218,8 @@ thread_count(const Kernel *k, const InterpOpt *opt, int64_t nblock)
 		if (k->param[i].kind == P_tensor && k->param[i].written &&
 		    dtype_info[k->param[i].val->type.dtype].bits < 8)
 			return 1;
-	n = n < 1 ? 1 : n > 64 ? 64 : n;
+	n = n < 1 ? 1 : n;
+	n = n > 64 ? 64 : n;
 	return (int)(n < nblock ? n : nblock);
 }
 
@@ -259,7 +260,8 @@ prepare(Interp *it, Kernel *k, int narg, bool tensors, int64_t grid[3])
 		return;
 	}
 	if (narg != k->nparam) {
-		interp_fault(it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name, k->nparam, narg);
+		interp_fault(it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name,
+		             k->nparam, narg);
 		return;
 	}
 	interp_setup(it);

@@ -34,9 +34,9 @@ typedef enum InterpCode {
 
 typedef struct InterpOpt {
 	int threads;      /* blocks run at once; 0: one for each core */
-	bool late;        /* async copies land as late as their waits allow; else, and with `races`, at once */
-	bool races;       /* report accesses to memory that lack a barrier between them, shared memory by tile, or
-	                     by byte where pass smem has placed the tiles; a block by itself */
+	bool late;        /* async copies land as late as their waits allow; else, and with `races`, now */
+	bool races;       /* report accesses to memory that lack a barrier between them, shared memory by
+	                     tile, or by byte where pass smem has placed the tiles; each block by itself */
 	bool uninit;      /* reads of shared memory that nothing wrote give NaN or 0, not a fault */
 	uint64_t max_ops; /* ops executed by one thread; 0: no limit */
 } InterpOpt;

@@ -8,8 +8,9 @@ check_number(Interp *it, const Param *p, int64_t x)
 		return interp_fault(it, INTERP_E_ARG, NULL, "%s is %lld: a size cannot be negative", p->name,
 		                    (long long)x);
 	if (p->mult > 1 && x % p->mult != 0)
-		return interp_fault(it, INTERP_E_ARG, NULL, "%s is %lld, but the kernel assumes %s %% %lld == 0",
-		                    p->name, (long long)x, p->name, (long long)p->mult);
+		return interp_fault(it, INTERP_E_ARG, NULL,
+		                    "%s is %lld, but the kernel assumes %s %% %lld == 0", p->name,
+		                    (long long)x, p->name, (long long)p->mult);
 	if (p->lo <= p->hi && (p->lo || p->hi) && (x < p->lo || x > p->hi))
 		return interp_fault(it, INTERP_E_ARG, NULL,
 		                    "%s is %lld, but the kernel assumes %lld <= %s <= %lld", p->name,
@@ -26,8 +27,9 @@ check_tensor(Interp *it, const Param *p, const InterpArg *arg)
 		if (!interp_scalar(it, p->size[d], &size) || !interp_scalar(it, p->stride[d], &stride))
 			return false;
 		if (size < 0 || stride < 0)
-			return interp_fault(it, INTERP_E_ARG, NULL, "%s has size %lld and stride %lld in dim %d",
-			                    p->name, (long long)size, (long long)stride, d);
+			return interp_fault(it, INTERP_E_ARG, NULL,
+			                    "%s has size %lld and stride %lld in dim %d", p->name,
+			                    (long long)size, (long long)stride, d);
 		if (size == 0)
 			return true;
 		if (stride && size - 1 > INT64_MAX / stride)
@@ -76,7 +78,8 @@ interp_check(Interp *it)
 			return false;
 		if (x)
 			continue;
-		interp_fault(it, INTERP_E_ARG, NULL, "the kernel assumes %s", a->text ? a->text : "otherwise");
+		interp_fault(it, INTERP_E_ARG, NULL, "the kernel assumes %s",
+		             a->text ? a->text : "otherwise");
 		it->src = a->src.line ? a->src : it->src;
 		return false;
 	}

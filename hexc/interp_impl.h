@@ -104,7 +104,8 @@ void interp_mem_start(Interp *it);
 
 /* ---- races (interp_race.c) ---- */
 
-/* Op o reads or writes element `at` of a shared tile, element `elt` of its own.  False: a barrier is missing. */
+/* Op o reads or writes element `at` of a shared tile, element `elt` of its own.  False: a barrier is
+ * missing. */
 bool race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async,
                  int64_t elt);
 /* The same for element `at` of a tensor. */

@@ -112,7 +112,8 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 	if (c->owner && c->owner != t->owner)
 		return interp_fault(it, INTERP_E_FAULT, t->o,
 		                    "%s reads shared memory that another tile, written by %s of line %u, "
-		                    "has taken", op_info[t->o->code].name, op_info[c->wop->code].name,
+		                    "has taken",
+		                    op_info[t->o->code].name, op_info[c->wop->code].name,
 		                    c->wop->src.line);
 	return true;
 }
@@ -171,8 +172,8 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 	for (; lo <= hi; lo++) {
 		if (lo >= it->memory_size)
 			return interp_fault(it, INTERP_E_FAULT, o,
-			                    "internal: a shared tile reaches byte %lld of %lld", (long long)lo,
-			                    (long long)it->memory_size);
+			                    "internal: a shared tile reaches byte %lld of %lld",
+			                    (long long)lo, (long long)it->memory_size);
 		if (!touch(it, &it->memory[lo], &t))
 			return false;
 	}

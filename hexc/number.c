@@ -33,7 +33,7 @@ num_is_signed(DType d)
 	return dtype_info[d].kind == K_sint;
 }
 
-/* ---- rounding ----------------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
 enum { D_BIAS = 1023, D_MAN = 52 };
 static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
@@ -70,7 +70,8 @@ grid_round(const Grid *g, double x)
 
 	if (!(a < g->over))
 		return a >= g->over ? bits_double(sign | double_bits(INFINITY)) : x;
-	e = e < g->emin ? g->emin : e > g->emax ? g->emax : e;
+	e = e < g->emin ? g->emin : e;
+	e = e > g->emax ? g->emax : e;
 	magic = bits_double((e + (uint64_t)(D_MAN - g->man)) << D_MAN);
 	return bits_double(double_bits((a + magic) - magic) | sign);
 }
@@ -125,7 +126,7 @@ num_fma(DType d, double a, double b, double c)
 	return d == D_f64 ? fma(a, b, c) : num_round(d, add_to_odd(a * b, c));
 }
 
-/* ---- f16 and bf16 ------------------------------------------------------------------------------- */
+/* ---- f16 and bf16 ---------------------------------------------------------------------------- */
 
 static double
 half_value(uint16_t h, int exp, int man)
@@ -187,7 +188,7 @@ bf16_from_double(double x)
 	return half_code(x, D_bf16);
 }
 
-/* ---- integers ----------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 int64_t
 num_wrap(DType d, int64_t x)

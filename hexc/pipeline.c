@@ -28,7 +28,7 @@
 
 enum { STAGES_MAX = 64 };
 
-/* ---- the slice of the body that an address depends on ------------------------------------------------ */
+/* ---- the slice of the body that an address depends on ---------------------------------------- */
 
 static bool
 inside(const Block *b, const Block *body)
@@ -109,7 +109,7 @@ move_val(Move *m, Val *v)
 	return done.to;
 }
 
-/* ---- what a loop has to offer -------------------------------------------------------------------------- */
+/* ---- what a loop has to offer ---------------------------------------------------------------- */
 
 /* Does every write to the tile come from a copy that can be made ahead, before anything reads it? */
 static bool
@@ -148,15 +148,18 @@ load_ok(const Pipe *p, const Op *o)
 static bool
 check_body(const Pipe *p)
 {
+	const char *what;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
 		if (o->code != O_commit && o->code != O_wait && !(o->code == O_copy && o->imm[0]))
 			continue;
+		what = o->code == O_wait ? "`wait`" : "`commit`";
+		what = o->code == O_copy ? "`async copy`" : what;
 		diag_error(p->k->unit->diag, o->src,
 		           "%s inside a pipeline loop, whose copies the compiler groups itself: "
 		           "use a `for` loop, or copy with `let x: shared = ...`",
-		           o->code == O_copy ? "`async copy`" : o->code == O_wait ? "`wait`" : "`commit`");
+		           what);
 		return false;
 	}
 	return true;
@@ -216,7 +219,7 @@ pass_pipeline(Kernel *k)
 		}
 		changed = true;
 		pipe_loop(k, o);
-		/* the loop may be another op now, and its body has new ops: start again; what is done is plain */
+		/* the loop may be another op now: start again; what is done is plain */
 		o = walk_first(&w, k->body);
 	}
 	return changed;

@@ -133,7 +133,7 @@ issue(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 	sync_new(b, at, O_commit, src, 0);
 }
 
-/* ---- one stage ------------------------------------------------------------------------------------------ */
+/* ---- one stage ------------------------------------------------------------------------------- */
 
 /* Copies first, then the rest as it was.  Behind the wait, and in front of the next copies, pass sync finds
  * the places where barriers are needed. */
@@ -157,7 +157,7 @@ pipe_single(Pipe *p)
 		ring_replace(p, &p->ring[i]);
 }
 
-/* ---- many stages ---------------------------------------------------------------------------------------- */
+/* ---- many stages ----------------------------------------------------------------------------- */
 
 /* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
 static Op *
@@ -314,7 +314,7 @@ pipe_multi(Pipe *p)
 		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
 		sync_new(b, at, O_barrier, p->loop->src, 0);
 		issue(p, b, at, iteration(p, b, at, iv, p->stages - 1), p->fill);
-		/* only empty groups are open behind the loop, but this says so to those who reuse the memory */
+		/* only empty groups are open here, but this says so to those who reuse the memory */
 		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
 	}
 	for (int i = 0; i < p->nahead; i++) {

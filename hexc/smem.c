@@ -55,7 +55,7 @@ smem_has_scratch(const Op *o)
 	return o->pick && o->pick->scratch_bytes > 0;
 }
 
-/* ---- liveness -------------------------------------------------------------------------------------------- */
+/* ---- liveness -------------------------------------------------------------------------------- */
 
 static void
 number_block(Smem *s, Block *b)
@@ -146,7 +146,7 @@ find_liveness(Smem *s)
 	}
 }
 
-/* ---- placement ------------------------------------------------------------------------------------------- */
+/* ---- placement ------------------------------------------------------------------------------- */
 
 static int
 larger_first(const void *x, const void *y)
@@ -247,8 +247,8 @@ too_much(const Smem *s, int64_t need)
 			          v->name ? v->name : "", v->name ? ": " : "",
 			          type_print(k->unit->arena, &v->type));
 		else
-			diag_note(k->unit->diag, it->op->src, "%lld bytes: scratch of %s", (long long)it->bytes,
-			          op_info[it->op->code].name);
+			diag_note(k->unit->diag, it->op->src, "%lld bytes: scratch of %s",
+			          (long long)it->bytes, op_info[it->op->code].name);
 	}
 }
 

@@ -10,10 +10,11 @@
  * settles; a conflict of something inside a loop or if with what came before it gets its barrier in front of
  * that loop or if, once and for all.
  *
- * Async copies.  The order of the copies to a tile and of its reads is the business of who wrote the groups and
- * waits (pass pipeline, or the program): a read is only taken to need a barrier when there was a wait but no
- * barrier behind it.  Other tiles in the same memory must not be touched until a `wait 0` and a barrier.
- * If a program never commits its async copies, commit and wait are put in front of the first access.
+ * Async copies.  The order of the copies to a tile and of its reads is the business of who wrote
+ * the groups and waits (pass pipeline, or the program): a read is only taken to need a barrier
+ * when there was a wait but no barrier behind it.  Other tiles in the same memory must not be
+ * touched until a `wait 0` and a barrier. If a program never commits its async copies, commit and
+ * wait are put in front of the first access.
  *
  * An op with scratch memory has its own barriers, one in front of its first write: that orders all that came
  * before.  It leaves an unfinished read of its scratch behind. */
@@ -71,7 +72,7 @@ step(Sync *s, const Op *o, Set *set)
 	}
 }
 
-/* ---- looking ahead ----------------------------------------------------------------------------------------- */
+/* ---- looking ahead --------------------------------------------------------------------------- */
 
 static void flow_block(Sync *s, const Block *b, Set *set, Hit *hit);
 
@@ -127,7 +128,7 @@ flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
 	}
 }
 
-/* ---- putting barriers in ------------------------------------------------------------------------------------ */
+/* ---- putting barriers in --------------------------------------------------------------------- */
 
 static void sync_block(Sync *s, Block *b, Set *set);
 

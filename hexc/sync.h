@@ -7,7 +7,7 @@ typedef struct Access {
 	const Op *op;
 	const Val *view;  /* what it reads or writes; NULL: scratch */
 	const Val *root;  /* the alloc's result or the parameter; NULL: scratch */
-	int64_t lo, hi;   /* shared memory: bytes of the whole tile or scratch; lo < 0: not placed, or global */
+	int64_t lo, hi;   /* shared: bytes of the whole tile or scratch; lo < 0: not placed, or global */
 	const Op *wrap;   /* it was made before the end of an iteration of this loop, the outermost such */
 	bool write;
 	bool async;       /* a write by an async copy */

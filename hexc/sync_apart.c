@@ -4,12 +4,14 @@
 
 enum { SAME_DEPTH = 12 };
 
-/* ---- one thread's own elements ------------------------------------------------------------------------------ */
+/* ---- one thread's own elements --------------------------------------------------------------- */
 
 static const Type *
 register_side(const Op *o)
 {
-	return o->code == O_load ? &o->out[0]->type : o->code == O_store ? &o->in[0]->type : NULL;
+	if (o->code == O_load)
+		return &o->out[0]->type;
+	return o->code == O_store ? &o->in[0]->type : NULL;
 }
 
 bool
@@ -24,7 +26,7 @@ smem_same_threads(const Op *a, const Op *b)
 	return !(a->pick && a->pick->map) && !(b->pick && b->pick->map) && layout_equal(x->layout, y->layout);
 }
 
-/* ---- where a part of a tile starts ---------------------------------------------------------------------------- */
+/* ---- where a part of a tile starts ----------------------------------------------------------- */
 
 /* v = *base + the result; the base may be NULL for 0. */
 static int64_t

@@ -2,13 +2,14 @@
 #include "hexc/sync.h"
 #include <string.h>
 
-/* ---- sets ------------------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static bool
 access_equal(const Access *a, const Access *b)
 {
 	return a->op == b->op && a->root == b->root && a->wrap == b->wrap && a->write == b->write &&
-	       a->async == b->async && a->waited == b->waited && a->landed == b->landed && a->settled == b->settled;
+	       a->async == b->async && a->waited == b->waited && a->landed == b->landed &&
+	       a->settled == b->settled;
 }
 
 bool
@@ -86,7 +87,7 @@ set_wrap(Set *set, const Op *loop)
 	}
 }
 
-/* ---- accesses --------------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static int
 access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)

@@ -14,10 +14,10 @@ by_definition(DType d, unsigned code)
 {
 	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
 	int e = (int)(code >> man) & ((1 << exp) - 1), m = (int)(code & ((1u << man) - 1));
-	double v = e == (1 << exp) - 1 ? (m ? (double)NAN : (double)INFINITY)
-	           : e ? ldexp((1 << man) + m, e - bias - man)
-	               : ldexp(m, 1 - bias - man);
+	double v = ldexp(e ? (1 << man) + m : m, (e ? e : 1) - bias - man);
 
+	if (e == (1 << exp) - 1)
+		v = m ? (double)NAN : (double)INFINITY;
 	return code & 0x8000 ? -v : v;
 }
 
@@ -85,7 +85,8 @@ START_TEST(round_many_as_one)
 		if (!num_is_float((DType)d))
 			continue;
 		for (int i = 0; i < 64; i++) {
-			x[i] = ldexp((double)(int64_t)run_random(&seed), (int)(run_random(&seed) % 400) - 260);
+			x[i] = ldexp((double)(int64_t)run_random(&seed),
+			             (int)(run_random(&seed) % 400) - 260);
 			y[i] = num_round((DType)d, x[i]);
 		}
 		num_round_n((DType)d, x, 64);
@@ -146,12 +147,14 @@ START_TEST(floats_to_integers)
 		double x;
 		int64_t want;
 	} c[] = {
+		// clang-format off
 		{ D_i8, 3.9, 3 }, { D_i8, -3.9, -3 }, { D_i8, 200, 127 }, { D_i8, -200, -128 },
 		{ D_u8, -1, 0 }, { D_u8, 255.9, 255 }, { D_u8, 1e30, 255 }, { D_i4, 7.5, 7 },
 		{ D_u4, 16, 15 }, { D_i32, 2147483648.0, INT32_MAX }, { D_i64, 1e19, INT64_MAX },
 		{ D_i64, -1e19, INT64_MIN }, { D_u64, 1e19, (int64_t)10000000000000000000u },
 		{ D_u64, 1e20, -1 }, { D_u64, -5, 0 }, { D_bool, 0.25, 1 }, { D_bool, -0.0, 0 },
 		{ D_i32, (double)NAN, 0 }, { D_i64, -(double)INFINITY, INT64_MIN },
+		// clang-format on
 	};
 
 	for (size_t i = 0; i < COUNT_OF(c); i++)

@@ -112,7 +112,7 @@ static int64_t
 shift_i(int64_t a, int64_t b)
 {
 	b &= 15;
-	return (a << b) ^ (a >> b);
+	return (int64_t)((uint64_t)a << b) ^ (a >> b);
 }
 
 START_TEST(divide_and_shift)
@@ -168,14 +168,16 @@ START_TEST(floats)
 
 		want = num_round(d, num_round(d, num_round(d, a + b) * a) / b);
 		want = num_round(d, want - fmax(a, b));
-		ck_assert_msg(got == want || (isnan(got) && isnan(want)), "%g %g: %g, not %g", a, b, got, want);
+		ck_assert_msg(got == want || (isnan(got) && isnan(want)), "%g %g: %g, not %g", a, b,
+		              got, want);
 	}
 }
 END_TEST
 
 START_TEST(functions)
 {
-	go_expr(D_f32, D_f32, "where(a < b, exp(a) + exp2(b), sqrt(abs(a))) + tanh(b) - log(abs(a)) * rsqrt(abs(b))");
+	go_expr(D_f32, D_f32,
+	        "where(a < b, exp(a) + exp2(b), sqrt(abs(a))) + tanh(b) - log(abs(a)) * rsqrt(abs(b))");
 	run_ok(&r, NULL);
 	for (int64_t i = 0; i < 64; i++) {
 		double a = run_get(&r, "A", i), b = run_get(&r, "B", i);
@@ -218,12 +220,13 @@ START_TEST(casts)
 }
 END_TEST
 
-/* ---- faults -------------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static const char copy_src[] =
 	"kernel t(A: f32[M, N], Y: out f32[M, N])\n"
 	"    assume N %% 4 == 0, M <= 100, M + N >= 10\n"
-	"{\n    grid(ceil(M, 4));\n    Y[block.x * 4 :+ 4, 0 :+ 16] = A[block.x * 4 - %d :+ 4, 0 :+ 16];\n}\n";
+	"{\n    grid(ceil(M, 4));\n"
+	"    Y[block.x * 4 :+ 4, 0 :+ 16] = A[block.x * 4 - %d :+ 4, 0 :+ 16];\n}\n";
 
 static void
 go_copy(int back, const char *sizes)

@@ -36,7 +36,7 @@ near(double got, double want, double rel, const char *what, int64_t i)
 	              "%s[%lld] is %.17g, not %.17g", what, (long long)i, got, want);
 }
 
-/* ---- matrix products --------------------------------------------------------------------------------- */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 static const char gemm[] =
 	"kernel gemm(A: f16[M, K], B: f16[N, K], C: out f16[M, N])\n"
@@ -188,7 +188,7 @@ START_TEST(matmul_u4)
 }
 END_TEST
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 START_TEST(softmax)
 {
@@ -243,8 +243,8 @@ START_TEST(layer_norm)
 		for (int64_t j = 0; j < n; j++)
 			var += pow(run_get(&r, "X", i * n + j) - mean, 2) / (double)n;
 		for (int64_t j = 0; j < n; j++) {
-			double want = (run_get(&r, "X", i * n + j) - mean) / sqrt(var + 1) * run_get(&r, "G", j) +
-			              run_get(&r, "B", j);
+			double d = run_get(&r, "X", i * n + j) - mean;
+			double want = d / sqrt(var + 1) * run_get(&r, "G", j) + run_get(&r, "B", j);
 
 			ck_assert(fabs(run_get(&r, "Y", i * n + j) - want) < 1e-6);
 		}
@@ -252,7 +252,7 @@ START_TEST(layer_norm)
 }
 END_TEST
 
-/* ---- shapes -------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 START_TEST(transposes)
 {
@@ -298,12 +298,16 @@ START_TEST(reductions)
 	run_ok(&r, NULL);
 	for (int64_t i = 0; i < t[0] * t[1] * t[2]; i++) {
 		int64_t c[3] = { i / (t[1] * t[2]), i / t[2] % t[1], i % t[2] };
-		double want = o == 0 ? 0 : o == 1 ? -INFINITY : INFINITY;
+		static const double start[] = { 0, -INFINITY, INFINITY };
+		double want = start[o];
 
 		for (c[d] = 0; c[d] < s[d]; c[d]++) {
 			double x = num_round(D_f32, run_get(&r, "X", (c[0] * 7 + c[1]) * 13 + c[2]) - 2);
 
-			want = o == 0 ? want + x : o == 1 ? fmax(want, x) : fmin(want, x);
+			if (o == 0)
+				want += x;
+			else
+				want = o == 1 ? fmax(want, x) : fmin(want, x);
 		}
 		near(run_get(&r, "Y", i), want, 1e-7, "Y", i);
 	}
@@ -368,7 +372,7 @@ START_TEST(loops_and_ifs)
 			else
 				b -= a;
 		}
-		near(run_get(&r, "Y", i), (double)((int32_t)a > (int32_t)b ? (int32_t)a : (int32_t)b), 0, "Y", i);
+		near(run_get(&r, "Y", i), fmax((double)(int32_t)a, (double)(int32_t)b), 0, "Y", i);
 	}
 }
 END_TEST

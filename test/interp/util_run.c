@@ -156,8 +156,9 @@ run_same(Run *a, Run *b, const char *what)
 		for (int64_t j = 0; j < a->arg[i].count; j++) {
 			double x = num_get(d, a->arg[i].data, j), y = num_get(d, b->arg[i].data, j);
 
-			ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "%s: %s[%lld] is %g and %g\n%.2500s", what,
-			              p->name, (long long)j, x, y, ir_text(b->u, b->k));
+			ck_assert_msg(memcmp(&x, &y, sizeof x) == 0,
+			              "%s: %s[%lld] is %g and %g\n%.2500s", what, p->name,
+			              (long long)j, x, y, ir_text(b->u, b->k));
 		}
 	}
 }

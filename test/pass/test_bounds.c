@@ -46,6 +46,7 @@ static const struct {
 	const char *assume, *body;
 	int clips;
 } clipped[] = {
+	// clang-format off
 	/* k proved inside: nothing, however the operands are made */
 	{ "K % 32 == 0", DOT("a", "b"), 0 },
 	{ "K % 32 == 0", DOT("a", "(f16(w.T) - 8) * s"), 0 },
@@ -71,17 +72,20 @@ static const struct {
 	/* a row along the other dim keeps the edge; m is ragged but not reduced */
 	{ "K <= 64", ROW("sum(x * V[0 :+ 64] + 1, 1)"), 1 },
 	/* a carried tile has no outside */
-	{ "K <= 64", "    var x: register f32[16, 64] = 0;\n    for i in 0..2 { x += X[m :+ 16, 0 :+ 64] + 1; }\n"
+	{ "K <= 64", "    var x: register f32[16, 64] = 0;\n"
+	             "    for i in 0..2 { x += X[m :+ 16, 0 :+ 64] + 1; }\n"
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 0 },
 	/* a dot has its rows from a and its columns from b */
 	{ "K == 32", "    let s = dot(A[m :+ 16, 0 :+ 32], B[0 :+ 32, n :+ 16]);\n"
-	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(s, 1);\n    Y[m :+ 1, n :+ 16] = reduce_max(s, 0);\n", 2 },
+	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(s, 1);\n"
+	             "    Y[m :+ 1, n :+ 16] = reduce_max(s, 0);\n", 2 },
 	{ "K == 32, N % 16 == 0", "    let s = dot(A[m :+ 16, 0 :+ 32], B[0 :+ 32, n :+ 16]);\n"
 	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(s, 1);\n", 0 },
 	/* integers: zero times anything is zero, so one side is enough */
 	{ "K % 8 == 0", "    var acc: register i32[16, 16] = 0;\n    for k in 0..K step 32 {\n"
 	                "        acc += dot(I[m :+ 16, k :+ 32] + 1, J[k :+ 32, n :+ 16]);\n    }\n"
 	                "    Q[m :+ 16, n :+ 16] = acc;\n", 0 },
+	// clang-format on
 };
 
 START_TEST(clips)
@@ -125,7 +129,8 @@ START_TEST(identities)
 }
 END_TEST
 
-/* 0 * inf is not 0: where one side is ragged and the other has infinities behind the edge, both are cleared. */
+/* 0 * inf is not 0: where one side is ragged and the other has infinities behind the edge, both are
+ * cleared. */
 START_TEST(infinities)
 {
 	static const char src[] =

@@ -50,7 +50,8 @@ gemm_with(const char *assume, const char *space, int stages)
 	Text t = { u->arena, NULL, 0, 0 };
 	const char *p = strstr(gemm, "%s"), *q = strstr(p + 2, "%s");
 
-	text_printf(&t, "%.*s%s%.*s%s%s", (int)(p - gemm), gemm, assume, (int)(q - p - 2), p + 2, space, q + 2);
+	text_printf(&t, "%.*s%s%.*s%s%s", (int)(p - gemm), gemm, assume, (int)(q - p - 2),
+	            p + 2, space, q + 2);
 	return piped(t.s, arena_printf(u->arena, "STAGES=%d", stages));
 }
 
@@ -184,7 +185,8 @@ START_TEST(one_tile_two_copies)
 		"    %10 = const imm 0 : i64\n    %11 = const imm 128 : i64\n    %12 = const imm 64 : i64\n"
 		"    %13 = const fimm 0 : reg f16[128, 128]\n"
 		"    %14 = block_id imm 0 : i64\n    %15 = mul %14, %11 : i64\n"
-		"    %16 = for %10, %4, %11, %13 imm 1, 3 : reg f16[128, 128] { (%17 : i64, %18 : reg f16[128, 128])\n"
+		"    %16 = for %10, %4, %11, %13 imm 1, 3 : reg f16[128, 128] { "
+		"(%17 : i64, %18 : reg f16[128, 128])\n"
 		"      %20 = alloc imm -1 : shared f16[128, 128]\n"
 		"      %21 = view %20, %10, %10 : shared f16[128, 64]\n"
 		"      %22 = view %20, %10, %12 : shared f16[128, 64]\n"
@@ -212,7 +214,7 @@ START_TEST(one_tile_two_copies)
 }
 END_TEST
 
-/* ---- errors ----------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void
 refused(const char *stmt, const char *words, unsigned line)
@@ -222,7 +224,8 @@ refused(const char *stmt, const char *words, unsigned line)
 	                                    "kernel t(A: f16[M, 32], C: out f16[M, 32])\n{\n    grid(1);\n"
 	                                    "    let s: shared f16[4, 32];\n"
 	                                    "    pipeline i in 0..M step 4 stages 3 {\n        %s\n"
-	                                    "        let a: shared = A[i :+ 4, :];\n        C[i :+ 4, :] = a + 1;\n"
+	                                    "        let a: shared = A[i :+ 4, :];\n"
+	                                    "        C[i :+ 4, :] = a + 1;\n"
 	                                    "    }\n}\n",
 	                                    stmt),
 	                       "");

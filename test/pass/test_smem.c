@@ -1,7 +1,8 @@
 /* test_smem.c - pass smem: tiles that live at the same time do not overlap, others share.
  *
- * Random programs with shared tiles in loops and ifs are placed, given their barriers, and run with every byte of shared
- * memory watched: a tile that another one overwrites, or a barrier that is missing, is a fault. */
+ * Random programs with shared tiles in loops and ifs are placed, given their barriers, and run with every
+ * byte of shared memory watched: a tile that another one overwrites, or a barrier that is missing, is a
+ * fault. */
 #include "test/pass/util_pass.h"
 #include <check.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ teardown(void)
 	ir_unit_free(u);
 }
 
-/* ---- random programs ---------------------------------------------------------------------------------------- */
+/* ---- random programs ------------------------------------------------------------------------- */
 
 enum { TILES = 64, PROGRAMS = 300 };
 
@@ -133,7 +134,7 @@ START_TEST(random_programs)
 }
 END_TEST
 
-/* ---- sharing ------------------------------------------------------------------------------------------------- */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
 static Kernel *
 placed(const char *body)
@@ -150,6 +151,7 @@ placed(const char *body)
 }
 
 #define TILE(name) "    let " name ": shared f32[64];\n    " name "[:] = x;\n"
+#define FILL "    let a: shared f32[64];\n    async copy(A[:], a);\n    commit;\n"
 #define READ(name) "    x += " name ";\n"
 
 static const struct {
@@ -168,10 +170,8 @@ static const struct {
 	/* dead tiles take no room of their own */
 	{ "    let a: shared f32[64];\n" TILE("b") READ("b"), 256 },
 	/* an async copy writes until it is waited for */
-	{ "    let a: shared f32[64];\n    async copy(A[:], a);\n    commit;\n" TILE("b") READ("b")
-	  "    wait 0;\n", 512 },
-	{ "    let a: shared f32[64];\n    async copy(A[:], a);\n    commit;\n    wait 0;\n" TILE("b") READ("b"),
-	  256 },
+	{ FILL TILE("b") READ("b") "    wait 0;\n", 512 },
+	{ FILL "    wait 0;\n" TILE("b") READ("b"), 256 },
 };
 
 START_TEST(sharing)
@@ -185,11 +185,15 @@ END_TEST
 /* Scratch lives during its op only, beside what lives then. */
 START_TEST(scratch)
 {
-	Kernel *k = run_source(u,
-	                       "kernel t(A: f32[64], C: out f32[64])\n{\n    grid(1);\n"
-	                       "    var x: register f32[64] = A[:];\n" TILE("a") "    let s = sum(x, 0);\n" READ("a")
-	                       "    let r = sum(x * 2, 0);\n" TILE("b") READ("b") "    C[:] = x + s + r;\n}\n",
-	                       "");
+	// clang-format off
+	static const char src[] =
+		"kernel t(A: f32[64], C: out f32[64])\n{\n    grid(1);\n"
+		"    var x: register f32[64] = A[:];\n"
+		TILE("a") "    let s = sum(x, 0);\n"
+		READ("a") "    let r = sum(x * 2, 0);\n"
+		TILE("b") READ("b") "    C[:] = x + s + r;\n}\n";
+	// clang-format on
+	Kernel *k = run_source(u, src, "");
 	Pick p = { .inst = "reduce", .scratch_bytes = 100 };
 	Op *one = pass_find(k, O_reduce_sum, 0), *two = pass_find(k, O_reduce_sum, 1);
 
@@ -221,19 +225,22 @@ END_TEST
 
 START_TEST(too_much)
 {
-	Kernel *k = run_source(u,
-	                       "kernel t(A: f16[M, 256], C: out f16[M, 256])\n    tune STAGES = 2..4\n{\n    grid(1);\n"
-	                       "    pipeline m in 0..M step 128 stages STAGES {\n"
-	                       "        let tile: shared = A[m :+ 128, :];\n        C[m :+ 128, :] = tile + 1;\n"
-	                       "    }\n}\n",
-	                       "STAGES=4");
+	static const char src[] =
+		"kernel t(A: f16[M, 256], C: out f16[M, 256])\n    tune STAGES = 2..4\n{\n    grid(1);\n"
+		"    pipeline m in 0..M step 128 stages STAGES {\n"
+		"        let tile: shared = A[m :+ 128, :];\n        C[m :+ 128, :] = tile + 1;\n"
+		"    }\n}\n";
+	Kernel *k = run_source(u, src, "STAGES=4");
+	const char *got;
 
 	pass_pipeline(k);
 	pass_smem(k);
 	ck_assert_int_eq(u->diag->nerror, 1);
-	ck_assert_msg(strstr(ir_diags(u), "needs 262144 bytes of shared memory, a block has 166912 on sm_80: use a "
-	                                  "smaller STAGES (now 4)") != NULL, "%s", ir_diags(u));
-	ck_assert_msg(strstr(ir_diags(u), "262144 bytes: tile: shared f16[4, 128, 256]") != NULL, "%s", ir_diags(u));
+	got = ir_diags(u);
+	ck_assert_msg(strstr(got, "needs 262144 bytes of shared memory, a block has 166912 on sm_80: "
+	                          "use a smaller STAGES (now 4)"),
+	              "%s", got);
+	ck_assert_msg(strstr(got, "262144 bytes: tile: shared f16[4, 128, 256]"), "%s", got);
 	ck_assert_uint_eq(u->diag->msg[0].src.line, 6);
 }
 END_TEST

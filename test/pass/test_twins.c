@@ -1,7 +1,7 @@
 /* test_twins.c - passes keep the meaning: every program gives the same bits before and after each of them.
  *
- * Async copies land as late as the waits allow; after sync, accesses without a barrier in between and tiles that
- * overwrite each other are faults. */
+ * Async copies land as late as the waits allow; after sync, accesses without a barrier in between and
+ * tiles that overwrite each other are faults. */
 #include "test/pass/util_pass.h"
 #include <check.h>
 #include <stdlib.h>

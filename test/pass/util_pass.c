@@ -195,7 +195,6 @@ const Program pass_program[] = {
 	{ NULL, NULL, { NULL } },
 };
 
-
 int
 pass_program_count(void)
 {
