@@ -50,7 +50,7 @@ float_op(OpCode code, int64_t n, double *r, const double *x, const double *y)
 	}
 }
 
-/* ---- integers ------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static int64_t
 div_i(bool big, int64_t a, int64_t b)
@@ -116,7 +116,7 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 	}
 }
 
-/* ---- results that are not of the operands' type ----------------------------------------------------- */
+/* ---- results that are not of the operands' type ---------------------------------------------- */
 
 static bool
 compare(OpCode code, DType d, int64_t n, int64_t *r, const Slot *a, const Slot *b)

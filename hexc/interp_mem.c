@@ -11,7 +11,7 @@ interp_mem_start(Interp *it)
 	race_start(it);
 }
 
-/* ---- shared tiles ----------------------------------------------------------------------------------- */
+/* ---- shared tiles ---------------------------------------------------------------------------- */
 
 bool
 eval_alloc(Interp *it, Op *o)
@@ -63,7 +63,7 @@ eval_view(Interp *it, Op *o)
 	return true;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* A row of a view: its elements along the last dim.  Element j is at + j * stride of the root; those with
  * lo <= j < hi are inside the tensor. */
@@ -154,7 +154,7 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 	return row;
 }
 
-/* ---- reading and writing ------------------------------------------------------------------------------ */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 static bool
 read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val, int64_t at)
@@ -293,7 +293,7 @@ eval_store(Interp *it, Op *o)
 	return mem_write(it, o, slot_of(it, o->in[1])->view, &o->in[1]->type, slot_of(it, o->in[0]), false);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* Make room for one more async copy, reusing the storage of those that have landed. */
 static Pending *

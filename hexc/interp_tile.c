@@ -160,7 +160,7 @@ eval_convert(Interp *it, Op *o)
 	return race_scratch(it, o);
 }
 
-/* ---- reductions ----------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static double
 join_f(OpCode code, double a, double b)
@@ -212,7 +212,7 @@ eval_reduce(Interp *it, Op *o)
 	return race_scratch(it, o);
 }
 
-/* ---- dot ------------------------------------------------------------------------------------------- */
+/* ---- dot ------------------------------------------------------------------------------------- */
 
 /* c += a b; four k at once, so that a row of c is read and written a quarter as often */
 static void

@@ -12,7 +12,7 @@
 bool num_is_float(DType d);
 bool num_is_signed(DType d); /* signed integers; false for floats */
 
-/* ---- formats ----------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 /* Exact. */
 double f16_to_double(uint16_t h);
@@ -21,7 +21,7 @@ double bf16_to_double(uint16_t h);
 uint16_t f16_from_double(double x);
 uint16_t bf16_from_double(double x);
 
-/* ---- rounding and wrapping ---------------------------------------------------------------------- */
+/* ---- rounding and wrapping ------------------------------------------------------------------- */
 
 /* The value of float type d nearest to x, ties to even; subnormals kept, overflow goes to infinity. */
 double num_round(DType d, double x);
@@ -39,7 +39,7 @@ double num_fma(DType d, double a, double b, double c);
 int64_t num_min(DType d);
 int64_t num_max(DType d);
 
-/* ---- storage ------------------------------------------------------------------------------------ */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 /* Bytes that hold `count` elements. */
 size_t num_bytes(DType d, int64_t count);
