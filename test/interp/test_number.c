@@ -1,6 +1,6 @@
 /* test_number.c - element types as numbers: every code of 16 bits, rounding against exact neighbours. */
 #include "hexc/number.h"
-#include "test/interp/util_run.h"
+#include "test/interp/util_interp.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

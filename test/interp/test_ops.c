@@ -1,5 +1,5 @@
 /* test_ops.c - single ops of the tile interpreter against C's arithmetic, and the faults it reports. */
-#include "test/interp/util_run.h"
+#include "test/interp/util_interp.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* test_programs.c - kernels from source through the tile interpreter, against plain C loops. */
-#include "test/interp/util_run.h"
+#include "test/interp/util_interp.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* util_pass.h - programs that tests of passes run. */
 #ifndef TEST_UTIL_PASS_H
 #define TEST_UTIL_PASS_H
-#include "test/interp/util_run.h"
+#include "test/interp/util_interp.h"
 
 enum { PASS_SIZES = 4 };
 

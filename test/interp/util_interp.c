@@ -1,5 +1,5 @@
-/* util_run.c - for tests that run kernels through the tile interpreter. */
-#include "test/interp/util_run.h"
+/* util_interp.c - for tests that run kernels through the tile interpreter. */
+#include "test/interp/util_interp.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* util_run.h - for tests that run kernels through the tile interpreter. */
-#ifndef TEST_UTIL_RUN_H
-#define TEST_UTIL_RUN_H
+/* util_interp.h - for tests that run kernels through the tile interpreter. */
+#ifndef TEST_UTIL_INTERP_H
+#define TEST_UTIL_INTERP_H
 #include "hexc/interp.h"
 #include "hexc/number.h"
 #include "test/ir/util_ir.h"
