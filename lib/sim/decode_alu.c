@@ -197,7 +197,7 @@ dec_setp(Dec *d)
 	Ins *in = d->in;
 	Ref *r = arena_get(&d->m->arena, 2 * sizeof *r);
 	const Opnd *o = d->st->o;
-	bool unsign;
+	bool unsign = false;
 	Type t;
 
 	if (!compare_common(d, &unsign))
@@ -253,7 +253,7 @@ dec_set(Dec *d)
 	Ins *in = d->in;
 	Ref *r = arena_get(&d->m->arena, 3 * sizeof *r);
 	const Opnd *o = d->st->o;
-	bool unsign;
+	bool unsign = false;
 
 	if (!compare_common(d, &unsign))
 		return false;
