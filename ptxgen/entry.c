@@ -162,6 +162,10 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	Gen *g = NEW(u->arena, Gen);
 	LLVMBasicBlockRef entry, body;
 
+	if (strcmp(k->name, "WARP_SZ") == 0) {
+		diag_error(u->diag, k->src, "PTX keeps the name WARP_SZ for itself: call the kernel otherwise");
+		return false;
+	}
 	g->u = u;
 	g->k = k;
 	g->a = u->arena;

@@ -2,7 +2,7 @@
 #include "test/ptxgen/util_ptx.h"
 #include "hexc/number.h"
 #include "ptxgen/ptxgen.h"
-#include "test/interp/util_run.h"
+#include "test/interp/util_interp.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@ const char *ptx_of(Unit *u, const char *ir);
 bool ptx_assembles(Unit *u, const char *ptx);
 /* Both of the above, then run it; fails the test on any fault the simulator reports. */
 void ptx_run(Unit *u, const char *ir, const uint32_t grid[3], PtxArg *arg, int narg, PtxCounts *counts);
-/* Run on random data (test/interp/util_run.h: sizes as "M=100 N=64", seed) both here and through the tile
+/* Run on random data (test/interp/util_interp.h: sizes as "M=100 N=64", seed) both here and through the tile
  * interpreter, and compare every output: equal to the bit if tol is 0; else |x - y| <= tol * max(1, |y|).
  * Every eighth seed (1, 9, ..) goes through ptxas too. */
 void ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double tol);

@@ -1,0 +1,190 @@
+/* test_emit.c - the interface: several kernels in a module, the same bytes each time, errors, and an arena that runs
+ * out at every point. */
+#include "ptxgen/ptxgen.h"
+#include "test/ir/util_ir.h"
+#include "test/ptxgen/util_ptx.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+/* A kernel with shared memory, a loop and a reduction across warps: %s is its name, the element type, an op. */
+static const char *
+kernel_text(const char *name, const char *type, const char *op)
+{
+	static const char text[] =
+		"kernel %s {\n  warps 2\n  smem 256\n"
+		"  param %%1.A tensor A : global %s[?] read size %%3 stride %%7\n"
+		"  param %%2.C tensor C : global %s[?] written size %%8 stride %%7\n"
+		"  param %%3.N size N : i64 mult 4 lo 1 hi 100000\n"
+		"  grid {\n    %%4 = const imm 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
+		"  body {\n    %%7 = const imm 1 : i64\n    %%8 = const imm 1 : i64\n    %%9 = const : i64\n"
+		"    %%10 = const imm 128 : i64\n"
+		"    %%11 = const : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]}\n"
+		"    %%12 = for %%9, %%3, %%10, %%11 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]} { (%%13 : i64, %%14 : "
+		"reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]})\n"
+		"      %%15 = view %%1, %%13 : global %s[128]\n"
+		"      %%16 = load %%15 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))} pick { inst ld_global_64 vec 2 }\n"
+		"      %%17 = %s %%16 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))}\n"
+		"      %%18 = reduce_sum %%17 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]} pick { inst shared bytes 32 }\n"
+		"      %%19 = add %%14, %%18 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]}\n"
+		"      yield %%19\n    }\n"
+		"    %%20 = view %%2, %%9 : global %s[1]\n"
+		"    store %%12, %%20 pick { inst st_global_32 vec 1 }\n    yield\n  }\n}\n";
+	const char *t = type;
+
+	return arena_printf(u->arena, text, name, t, t, t, t, t, t, t, op, t, t, t, t);
+}
+
+START_TEST(two_kernels)
+{
+	Kernel *k[2] = { ir_read(u, kernel_text("first", "f32", "exp")),
+		         ir_read(u, kernel_text("second", "f32", "neg")) };
+	PtxOut one, two;
+
+	u->kernel = k;
+	u->nkernel = 2;
+	ck_assert_msg(ptxgen_emit(u, &one), "%s", ir_diags(u));
+	ck_assert_int_eq(ptx_count(one.text, ".visible .entry"), 2);
+	ck_assert_int_eq(ptx_count(one.text, ".reqntid 64"), 2);
+	ck_assert_int_eq(ptx_count(one.text, ".extern .shared"), 1);
+	ck_assert(one.ms_build >= 0 && one.ms_opt >= 0 && one.ms_emit >= 0);
+	ptx_assembles(u, one.text);
+	ck_assert(ptxgen_emit(u, &two));
+	ck_assert_str_eq(one.text, two.text);
+	ptx_compare(u, kernel_text("run", "f32", "neg"), "N=300", 1, 1e-4);
+}
+END_TEST
+
+/* The arena's end in the middle of emission closes LLVM's session (a leak checker sees it) and lands in the
+ * compilation's setjmp; the next emission works. */
+START_TEST(memory)
+{
+	Kernel *k = ir_read(u, kernel_text("first", "f32", "exp"));
+	jmp_buf *outer = u->arena->fail, here;
+	volatile int failed = 0;
+	volatile bool worked = false;
+	PtxOut out;
+
+	u->kernel = &k;
+	u->nkernel = 1;
+	for (volatile size_t more = 0; !worked; more += 2048) {
+		/* just `more` bytes are left */
+		arena_alloc(u->arena, 1 << 20);
+		u->arena->used -= more;
+		u->arena->limit = u->arena->held;
+		u->arena->fail = &here;
+		if (setjmp(here) == 0) {
+			worked = ptxgen_emit(u, &out);
+		} else {
+			ck_assert_ptr_eq(u->arena->fail, &here);
+			failed++;
+		}
+		u->arena->limit = 0;
+		u->arena->fail = outer;
+		ck_assert_int_lt(failed, 500);
+	}
+	ck_assert_int_gt(failed, 3);
+	ck_assert_int_eq(u->diag->nerror, 0);
+}
+END_TEST
+
+static void
+fails(const char *text, const char *words)
+{
+	Kernel *k = ir_read(u, text);
+	PtxOut out;
+
+	u->kernel = &k;
+	u->nkernel = 1;
+	ck_assert(!ptxgen_emit(u, &out));
+	ck_assert_ptr_null(out.text);
+	ck_assert_msg(strstr(ir_diags(u), words) != NULL, "%s", ir_diags(u));
+}
+
+START_TEST(unsupported)
+{
+	const char *text = kernel_text("t", "f64", "exp");
+	char *at = arena_strndup(u->arena, text, strlen(text));
+
+	/* twice the bits: other accesses */
+	memcpy(strstr(at, "ld_global_64 vec 2"), "ld_global_64 vec 1", 18);
+	fails(at, "exp of f64 cannot be emitted for sm_80");
+}
+END_TEST
+
+START_TEST(reserved_name)
+{
+	fails(kernel_text("WARP_SZ", "f32", "exp"), "PTX keeps the name WARP_SZ");
+}
+END_TEST
+
+START_TEST(old_llvm)
+{
+	Target t = *u->target;
+
+	t.llvm = ptxgen_llvm_major() + 1;
+	u->target = &t;
+	fails(kernel_text("t", "f32", "exp"), "this hexc was built with LLVM");
+}
+END_TEST
+
+/* A pick that names an instruction the target has not is a bug of inference, found before LLVM sees it. */
+START_TEST(wrong_pick)
+{
+	jmp_buf *outer = u->arena->fail, here;
+	const char *text = kernel_text("t", "f32", "exp");
+	char *at = arena_strndup(u->arena, text, strlen(text));
+	Kernel *k;
+	PtxOut out;
+
+	memcpy(strstr(at, "ld_global_64 vec 2"), "st_global_64 vec 2", 18);
+	k = ir_read(u, at);
+	u->kernel = &k;
+	u->nkernel = 1;
+	u->arena->fail = &here;
+	if (setjmp(here) == 0) {
+		ptxgen_emit(u, &out);
+		ck_abort_msg("nothing happened");
+	}
+	u->arena->fail = outer;
+	ck_assert_ptr_nonnull(strstr(u->arena->why, "ptxgen/load.c"));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("ptxgen interface");
+	TCase *tc = tcase_create("emit");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, two_kernels);
+	tcase_add_test(tc, memory);
+	tcase_add_test(tc, unsupported);
+	tcase_add_test(tc, reserved_name);
+	tcase_add_test(tc, old_llvm);
+	tcase_add_test(tc, wrong_pick);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
