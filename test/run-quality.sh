@@ -1,0 +1,65 @@
+#!/bin/sh
+# The quality of the code, without a clock: per example what one simulated launch executes, and what ptxas makes
+# of it where there is one.  Compared with test/quality.tsv: bank conflicts, sectors and spills may not grow at
+# all, instructions and registers not by more than 3 % (LLVM versions differ by a little).
+# UPDATE=1 writes the table anew, so that a change shows in review.
+set -u
+hexc=${HEXC:-build/hexc}
+table=test/quality.tsv
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+fail=0
+
+count() { # NAME FILE: the first number of that name in the statistics
+	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$2" | head -n 1
+}
+
+measure() { # example arguments...
+	name=$1
+	shift
+	if ! "$hexc" run "examples/$name.hexc" --arch sm_80 --exec=sim --check --stats "$tmp/s" "$@" >"$tmp/o" 2>&1; then
+		cat "$tmp/o"
+		fail=1
+		return
+	fi
+	regs=- spills=-
+	if command -v ptxas >/dev/null; then
+		"$hexc" --emit-ptx "examples/$name.hexc" --arch sm_80 -o "$tmp/p" &&
+			ptxas -arch=sm_80 -v "$tmp/p" -o "$tmp/c" >"$tmp/v" 2>&1 || fail=1
+		regs=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$tmp/v")
+		spills=$(sed -n 's/.* \([0-9]*\) bytes spill stores.*/\1/p' "$tmp/v")
+		if grep -q 'C75[0-9][0-9]' "$tmp/v"; then
+			cat "$tmp/v"
+			fail=1
+		fi
+	fi
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$(count warp_instructions "$tmp/s")" \
+		"$(count mma "$tmp/s")" "$(count bank_conflicts "$tmp/s")" "$(count global_sectors_read "$tmp/s")" \
+		"$(count global_sectors_written "$tmp/s")" "$(count barriers "$tmp/s")" "$regs" "$spills" >>"$tmp/new"
+}
+
+head='example	instructions	mma	conflicts	read	written	barriers	registers	spills'
+printf '%s\n' "$head" >"$tmp/new"
+measure vector_add --arg "A=random(1)[5000]" --arg "B=random(2)"
+measure softmax --arg 'X=random(1)[64,512]'
+measure layer_norm --arg 'X=random(1)[64,768]' --arg 'gamma=random(2)' --arg 'beta=random(3)' --arg eps=1e-5
+measure gemm_f16 --arg 'A=random(1)[256,512]' --arg 'B=random(2)[256,512]'
+measure gemm_w4a16 --arg 'A=random(1)[128,512]' --arg 'W=randint(2,0,15)[256,512]' --arg 'S=random(3)' \
+	--arg 'Z=randint(4,0,15)'
+measure gemm_w4a16_sym --arg 'A=random(1)[128,512]' --arg 'W=randint(2,0,15)[256,512]' --arg 'S=random(3)'
+cat "$tmp/new"
+if [ "${UPDATE:-0}" = 1 ]; then
+	cp "$tmp/new" "$table"
+	exit $fail
+fi
+awk -F '\t' -v fail=$fail '
+	NR == 1 { n = split($0, col); next }
+	FNR == NR { for (i = 2; i <= NF; i++) old[$1, i] = $i; next }
+	FNR > 1 { for (i = 2; i <= NF; i++) {
+		was = old[$1, i]
+		if (was == "-" || $i == "-") continue
+		room = (col[i] == "instructions" || col[i] == "registers") ? 1.03 : 1
+		if ($i > was * room) { printf "%s: %s grew from %s to %s\n", $1, col[i], was, $i; fail = 1 }
+		else if ($i < was * 0.97) printf "%s: %s fell from %s to %s: UPDATE=1 keeps it\n", $1, col[i], was, $i
+	} }
+	END { exit fail }' "$table" "$tmp/new"
