@@ -3,8 +3,8 @@
 #define HEXC_PTXGEN_ACCESS_H
 #include "ptxgen/gen.h"
 
-/* How the threads of one access op reach their elements: layout `l` (tile coordinates -> lane, warp, reg) over
- * a view of a tensor or alloc. */
+/* How the threads of one access op reach their elements: layout `l` (tile coordinates -> lane,
+ * warp, reg) over a view of a tensor or alloc. */
 typedef struct Access Access;
 struct Access {
 	Gen *g;
@@ -30,7 +30,7 @@ struct Access {
 	int64_t last_coord[DIM_MAX];
 	LV stride[DIM_MAX];        /* i64, by root dim; NULL: constant cstride */
 	int64_t cstride[DIM_MAX];
-	LV rem[DIM_MAX];           /* i32, by view dim: elements from the start to the tensor's end; NULL: all inside */
+	LV rem[DIM_MAX];           /* i32, by view dim: elements left to the tensor's end; NULL: enough */
 	LV low[DIM_MAX];           /* i32, by view dim: elements before the tensor's start; NULL: none */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
 	/* shared: element offset = uni + sw(lanes ^ constant) */
@@ -55,16 +55,18 @@ Access *access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offse
 /* Byte address (i64 global, i32 shared) of the element at `coord` (of lane 0) for this thread = *base +
  * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
 void access_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
-/* For an op of many instances: compare with the edges where they are needed.  Comparisons that do not change in a
- * loop would all be made before it, and there are but seven predicate registers. */
+/* For an op of many instances: compare with the edges where they are needed.  Comparisons that do
+ * not change in a loop would all be made before it, and there are but seven predicate registers. */
 void access_pin_edges(Access *x, const Op *o);
 /* i1: the element is inside the tensor; NULL: always. */
 LV access_inside(Access *x, const int64_t *coord);
 
-/* ---- between access.c and access_shared.c --------------------------------------------------------- */
+/* ---- between access*.c ---------------------------------------------------- */
 
 LV memo_find(const Access *x, int n, const int64_t *key);
 void memo_add(Access *x, int n, const int64_t *key, LV v);
+void global_new(Access *x);
+void global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
 void shared_new(Access *x);
 void shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
 #endif

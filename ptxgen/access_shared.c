@@ -1,11 +1,12 @@
 /* access_shared.c - addresses in shared memory.
  *
- * The element offset of an instance is sw(uni + lanes + c): uniform starts, this thread's digits, a constant.
- * The swizzle is linear over xor.  So when uni is a multiple of the swizzle's period, and lanes and c
- * have no bit in common,
+ * The element offset of an instance is sw(uni + lanes + c): uniform starts, this thread's digits, a
+ * constant. The swizzle is linear over xor.  So when uni is a multiple of the swizzle's period, and
+ * lanes and c have no bit in common,
  *	sw(uni + lanes + c) = uni + (sw(lanes) ^ sw(c)) = uni + (sw(lanes) ^ low) + high
- * where `high` are the bits of sw(c) that sw(lanes) never has: they go to the immediate, and one base is
- * made for each different `low`.  Otherwise the offset is computed in full, for each instance. */
+ * where `high` are the bits of sw(c) that sw(lanes) never has: they go to the immediate, and one
+ * base is made for each different `low`.  Otherwise the offset is computed in full, for each
+ * instance. */
 #include "ptxgen/access.h"
 
 static bool
@@ -74,7 +75,8 @@ swizzle_code(Gen *g, LLVMBuilderRef b, Swizzle s, LV x)
 	if (s.bits <= 0)
 		return x;
 	y = LLVMBuildAnd(b, x, const_i32(g, (((int64_t)1 << s.bits) - 1) << from), "");
-	y = s.shift < 0 ? LLVMBuildShl(b, y, const_i32(g, by), "") : LLVMBuildLShr(b, y, const_i32(g, by), "");
+	y = s.shift < 0 ? LLVMBuildShl(b, y, const_i32(g, by), "")
+	                : LLVMBuildLShr(b, y, const_i32(g, by), "");
 	return LLVMBuildXor(b, x, y, "");
 }
 
@@ -84,11 +86,11 @@ to_bytes(Access *x, LLVMBuilderRef b, LV elems)
 	int bits = dtype_info[x->dtype].bits;
 
 	if (bits < 8)
-		return LLVMBuildLShr(b, elems, const_i32(x->g, bits == 4 ? 1 : bits == 2 ? 2 : 3), "");
+		return LLVMBuildLShr(b, elems, const_i32(x->g, byte_log2(x->dtype)), "");
 	return LLVMBuildMul(b, elems, const_i32(x->g, bits / 8), "");
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 /* The view dim behind dim rd of the alloc, or -1. */
 static int
@@ -124,8 +126,8 @@ uniform_part(Access *x, int rd, int64_t period)
 	return true;
 }
 
-/* This thread's part of view dim d, and the bits it may have.  False: digits of the memory layout mix it with
- * other parts. */
+/* This thread's part of view dim d, and the bits it may have.  False: digits of the memory layout
+ * mix it with other parts. */
 static bool
 lane_part(Access *x, int d)
 {
@@ -171,7 +173,7 @@ shared_new(Access *x)
 	x->general = x->general || (s.bits > 0 && x->bits == UINT64_MAX);
 }
 
-/* ---- one instance ----------------------------------------------------------------------------------------- */
+/* ---- one instance ---------------------------------------------------------------------------- */
 
 /* Element offset of the instance as code, nothing assumed. */
 static LV
@@ -185,7 +187,8 @@ general_offset(Access *x, const int64_t *coord)
 		LV c = const_i32(g, x->start[rd].add + (d >= 0 ? coord[d] : 0));
 
 		if (x->start[rd].var)
-			c = LLVMBuildAdd(g->b, c, LLVMBuildTrunc(g->b, x->start[rd].var, g->i32, ""), "");
+			c = LLVMBuildAdd(g->b, c,
+			                 LLVMBuildTrunc(g->b, x->start[rd].var, g->i32, ""), "");
 		if (d >= 0)
 			c = LLVMBuildAdd(g->b, c, x->lane[d], "");
 		sum = LLVMBuildAdd(g->b, sum, dim_offset_code(g, g->b, x->mem, rd, c), "");

@@ -1,7 +1,8 @@
 /* asm.c - the one place that makes inline assembly.
  *
- * LLVM checks neither the text nor, before its printer aborts, the operand numbers, so both are checked here
- * against the constraint string, and every row is assembled by ptxas in test/ptxgen/test_asm.c. */
+ * LLVM checks neither the text nor, before its printer aborts, the operand numbers, so both are
+ * checked here against the constraint string, and every row is assembled by ptxas in
+ * test/ptxgen/test_asm.c. */
 #include "ptxgen/gen.h"
 #include <string.h>
 
@@ -124,7 +125,7 @@ asm_op(Gen *g, AsmId id, LV x, LV y, LV z)
 	return out[0];
 }
 
-/* ---- instruction rows ------------------------------------------------------------------------------ */
+/* ---- instruction rows ------------------------------------------------------------------------ */
 
 void
 instr_predicated(Arena *a, const Instr *i, const char **text, const char **cons)

@@ -1,5 +1,6 @@
-/* cast.c - conversions of one element.  Floats to narrower floats and integers to floats round to nearest
- * even, once; floats to integers go toward zero and saturate, NaN gives 0; integers wrap. */
+/* cast.c - conversions of one element.  Floats to narrower floats and integers to floats round to
+ * nearest even, once; floats to integers go toward zero and saturate, NaN gives 0; integers wrap.
+ * */
 #include "ptxgen/elt.h"
 
 static int
@@ -14,7 +15,8 @@ is_sint(DType d)
 	return dtype_info[d].kind == K_sint;
 }
 
-/* f32 that rounds to the same bf16 as x: truncated, and odd if something was cut off.  `exact`: nothing was. */
+/* f32 that rounds to the same bf16 as x: truncated, and odd if something was cut off.  `exact`:
+ * nothing was. */
 static LV
 round_to_odd(Gen *g, LV truncated, LV exact)
 {
@@ -61,16 +63,17 @@ wide_to_bf16(Gen *g, DType from, LV e)
 static LV
 int_to_float(Gen *g, DType to, DType from, LV e)
 {
-	LLVMTypeRef t = to == D_f64 ? g->f64 : to == D_f16 ? g->f16 : g->f32;
+	LLVMTypeRef t = to == D_f64 ? g->f64 : g->f32;
 	LV x;
 
 	if (from == D_bool)
-		return LLVMBuildSelect(g->b, e, LLVMConstReal(to == D_f64 ? g->f64 : g->f32, 1),
-		                       LLVMConstNull(to == D_f64 ? g->f64 : g->f32), "");
+		return LLVMBuildSelect(g->b, e, LLVMConstReal(t, 1), LLVMConstNull(t), "");
 	if (bits_of(from) <= 16 && to != D_f64)
 		return short_to_f32(g, e);
 	if (to == D_bf16)
 		return wide_to_bf16(g, from, e);
+	if (to == D_f16)
+		t = g->f16;
 	x = is_sint(from) ? LLVMBuildSIToFP(g->b, e, t, "") : LLVMBuildUIToFP(g->b, e, t, "");
 	return to == D_f16 ? LLVMBuildFPExt(g->b, x, g->f32, "") : x;
 }
@@ -83,18 +86,22 @@ float_to_int(Gen *g, DType to, DType from, LV e)
 	LV x, lo, hi, nan;
 
 	if (bits == 64) {
-		AsmId id = wide ? (sign ? A_rn_s64_f64 : A_rn_u64_f64) : (sign ? A_rn_s64_f32 : A_rn_u64_f32);
+		AsmId id = wide ? (sign ? A_rn_s64_f64 : A_rn_u64_f64)
+		                : (sign ? A_rn_s64_f32 : A_rn_u64_f32);
 
 		x = asm_op(g, id, e, NULL, NULL);
 		nan = LLVMBuildFCmp(g->b, LLVMRealUNO, e, e, "");
 		return LLVMBuildSelect(g->b, nan, const_i64(g, 0), x, "");
 	}
-	x = asm_op(g, wide ? (sign ? A_rn_s32_f64 : A_rn_u32_f64) : (sign ? A_rn_s32_f32 : A_rn_u32_f32), e,
-	           NULL, NULL);
+	x = asm_op(g,
+	           wide ? (sign ? A_rn_s32_f64 : A_rn_u32_f64)
+	                : (sign ? A_rn_s32_f32 : A_rn_u32_f32),
+	           e, NULL, NULL);
 	if (bits == 32)
 		return x;
 	hi = const_i32(g, ((int64_t)1 << (bits - sign)) - 1);
-	x = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, sign ? LLVMIntSGT : LLVMIntUGT, x, hi, ""), hi, x, "");
+	x = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, sign ? LLVMIntSGT : LLVMIntUGT, x, hi, ""),
+	                    hi, x, "");
 	if (!sign)
 		return x;
 	lo = const_i32(g, -((int64_t)1 << (bits - 1)));

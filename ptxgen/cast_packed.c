@@ -1,10 +1,12 @@
-/* cast_packed.c - narrow integers to f16 and bf16 by bit tricks on whole words: reference/hexcute.md 6.4.
+/* cast_packed.c - narrow integers to f16 and bf16 by bit tricks on whole words:
+ * reference/hexcute.md 6.4.
  *
- * The integer is placed in the mantissa of a float of known exponent (1024 for f16, 128 for bf16) and the
- * float's value is subtracted; both steps are exact.  The order of elements is kept. */
+ * The integer is placed in the mantissa of a float of known exponent (1024 for f16, 128 for bf16)
+ * and the float's value is subtracted; both steps are exact.  The order of elements is kept. */
 #include "ptxgen/elt.h"
 
-/* Nibbles 2j and 2j+1 of x as f16: 1024 + lo and 1024 + 16 hi, then one fma brings both to their value. */
+/* Nibbles 2j and 2j+1 of x as f16: 1024 + lo and 1024 + 16 hi, then one fma brings both to their
+ * value. */
 static LV
 nibbles_to_f16(Gen *g, bool sign, LV x, int j)
 {
@@ -14,7 +16,7 @@ nibbles_to_f16(Gen *g, bool sign, LV x, int j)
 	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, 0x64806408), "")
 	         : LLVMBuildOr(g->b, p, const_i32(g, 0x64006400), "");
 	e[0] = as_h2(g, p);
-	e[1] = as_h2(g, const_i32(g, 0x2c003c00));                       /* 1/16, 1 */
+	e[1] = as_h2(g, const_i32(g, 0x2c003c00)); /* 1/16, 1 */
 	e[2] = as_h2(g, const_i32(g, sign ? 0xd480e408 : 0xd400e400)); /* -72, -1032; -64, -1024 */
 	return from_h2(g, call_fp(g, "llvm.fma", g->h2, e, 3));
 }
@@ -29,7 +31,8 @@ nibbles_to_bf16(Gen *g, bool sign, LV x, int j)
 	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, 0x43084308), "")
 	         : LLVMBuildOr(g->b, p, const_i32(g, 0x43004300), "");
 	/* - 128, - 136 */
-	return asm_op(g, A_fma_bf16x2, p, const_i32(g, 0x3f803f80), const_i32(g, sign ? 0xc308c308 : 0xc300c300));
+	return asm_op(g, A_fma_bf16x2, p, const_i32(g, 0x3f803f80),
+	              const_i32(g, sign ? 0xc308c308 : 0xc300c300));
 }
 
 /* Bytes b and b+1 of x as f16: 1024 + byte. */

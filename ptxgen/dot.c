@@ -1,12 +1,14 @@
 /* dot.c - matrix products: tensor-core instances, or fused multiply-adds.
  *
  * Instances are at multiples of the instruction's tile; those whose first element belongs to lane 0 of
- * warp 0 are this warp's (all warps do the same, elsewhere).  Which words feed an instance follows from the
- * operands' layouts and the instruction's fragments.  The k steps are the outer loop, and the operands of a step
- * are pulled one step ahead, so that loads and dequantization overlap the products.
+ * warp 0 are this warp's (all warps do the same, elsewhere).  Which words feed an instance follows
+ * from the operands' layouts and the instruction's fragments.  The k steps are the outer loop, and
+ * the operands of a step are pulled one step ahead, so that loads and dequantization overlap the
+ * products.
  *
- * The order of k is free as long as A and B agree: Pick.map of a dot, when there is one, is a layout of one
- * dim [K] -> mem that says at which position of the instances' k an index k is taken. */
+ * The order of k is free as long as A and B agree: Pick.map of a dot, when there is one, is a
+ * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
+ * */
 #include "ptxgen/elt.h"
 #include <string.h>
 
@@ -39,8 +41,8 @@ frag_init(Gen *g, Frag *f, const Instr *i, int operand, DType d)
 	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
 }
 
-/* Number of the word of `v` that is word i of the fragment at tile offset (row, col); dim kdim is k, taken in the
- * order k[]. */
+/* Number of the word of `v` that is word i of the fragment at tile offset (row, col); dim kdim is
+ * k, taken in the order k[]. */
 static int
 frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, int kdim, const int64_t *k)
 {
@@ -184,12 +186,12 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 		if (ahead && k + 1 < p.nk)
 			step_pull(g, &p, k + 1);
 		for (int i = 0; i < p.nm; i++)
-			for (int jj = 0; jj < p.nn; jj++) /* back and forth: the last B is used again at once */
+			for (int jj = 0; jj < p.nn; jj++) /* back and forth: reuse the last B */
 				instance(g, &p, i, i % 2 ? p.nn - 1 - jj : jj, k);
 	}
 }
 
-/* ---- without tensor cores ------------------------------------------------------------------------------- */
+/* ---- without tensor cores -------------------------------------------------------------------- */
 
 static LV
 product_add(Gen *g, DType d, LV a, LV b, LV c)
@@ -220,8 +222,10 @@ dot_fma(Gen *g, Op *o)
 			x[0] = c[0];
 			x[1] = y[0] = k;
 			y[1] = c[1];
-			a = cast_number(g, t->dtype, from, elem_get(g, o->in[0], tile_reg(g, o->in[0], x)));
-			b = cast_number(g, t->dtype, from, elem_get(g, o->in[1], tile_reg(g, o->in[1], y)));
+			a = cast_number(g, t->dtype, from,
+			                elem_get(g, o->in[0], tile_reg(g, o->in[0], x)));
+			b = cast_number(g, t->dtype, from,
+			                elem_get(g, o->in[1], tile_reg(g, o->in[1], y)));
 			acc[r] = product_add(g, t->dtype, a, b, acc[r]);
 		}
 	}

@@ -1,8 +1,9 @@
 /* elt.c - elementwise ops, element by element: every type, in the arithmetic of its size.
  *
- * f16 and bf16 are computed in f32 and rounded once when packed.  For + - * / sqrt that gives the correctly
- * rounded result (24 >= 2 * 11 + 2 bits).  The approximate instructions are within 2 ulp of f32; exp is
- * 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4) 2^-24. */
+ * f16 and bf16 are computed in f32 and rounded once when packed.  For + - * / sqrt that gives the
+ * correctly rounded result (24 >= 2 * 11 + 2 bits).  The approximate instructions are within 2 ulp
+ * of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
+ * 2^-24. */
 #include "ptxgen/elt.h"
 #include <string.h>
 
@@ -19,7 +20,7 @@ call_fp(Gen *g, const char *name, LLVMTypeRef type, const LV *arg, int n)
 	return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, in, (unsigned)n, "");
 }
 
-/* ---- floats ------------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
 static LV
 exp2_of(Gen *g, LV x)
@@ -44,11 +45,13 @@ sign_of(Gen *g, LV x, LV y)
 	return as_f32(g, LLVMBuildOr(g->b, as_i32(g, x), sign, ""));
 }
 
-/* Odd polynomial below 0.55 (error 2^-22), else (1 - e) / (1 + e) with e = exp(-2|x|) and the sign of x. */
+/* Odd polynomial below 0.55 (error 2^-22), else (1 - e) / (1 + e) with e = exp(-2|x|) and the sign
+ * of x. */
 static LV
 tanh_f32(Gen *g, LV x)
 {
-	static const double c[] = { -0.333333239, 0.133326466, -0.0538224462, 0.0206026516, -0.00562709944 };
+	static const double c[] = { -0.333333239, 0.133326466, -0.0538224462, 0.0206026516,
+		                    -0.00562709944 };
 	LV a = call_fp(g, "llvm.fabs", g->f32, &x, 1), one = const_f32(g, 1), big, small, x2, e;
 
 	e = exp2_of(g, LLVMBuildFMul(g->b, a, const_f32(g, -2.8853900817779268), ""));
@@ -59,7 +62,8 @@ tanh_f32(Gen *g, LV x)
 	for (int i = 3; i >= 0; i--)
 		small = fma_f32(g, small, x2, const_f32(g, c[i]));
 	small = fma_f32(g, LLVMBuildFMul(g->b, small, x2, ""), x, x);
-	return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, const_f32(g, 0.55), ""), small, big, "");
+	return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, const_f32(g, 0.55), ""),
+	                       small, big, "");
 }
 
 /* What has an instruction for f32 only.  NULL: not one of these. */
@@ -129,7 +133,7 @@ float_number(Gen *g, const Op *o, DType d, const LV *e)
 	return r;
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static bool
 is_signed(DType d)
@@ -233,7 +237,7 @@ elt_number(Gen *g, const Op *o, DType d, const LV *e)
 	return dtype_info[d].kind == K_flt ? float_number(g, o, d, e) : int_number(g, o, d, e);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words ------ */
 
 /* Bits of one operand or the other, per element. */
 static void

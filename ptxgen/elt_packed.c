@@ -42,7 +42,8 @@ half2(Gen *g, OpCode code, const LV *w)
 	}
 }
 
-/* Before sm_90 bf16 has only the fused form; x * 1 + y and x * y - 0 round once, like the plain ones. */
+/* Before sm_90 bf16 has only the fused form; x * 1 + y and x * y - 0 round once, like the plain
+ * ones. */
 static LV
 bfloat2(Gen *g, OpCode code, const LV *w)
 {

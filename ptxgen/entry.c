@@ -45,7 +45,8 @@ read_sreg(Gen *g, const char *name)
 void
 emit_block_id(Gen *g, Op *o)
 {
-	static const char *const name[] = { "llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.nvvm.read.ptx.sreg.ctaid.y",
+	static const char *const name[] = { "llvm.nvvm.read.ptx.sreg.ctaid.x",
+		                            "llvm.nvvm.read.ptx.sreg.ctaid.y",
 		                            "llvm.nvvm.read.ptx.sreg.ctaid.z" };
 	Tile *t = tile_new(g, o->out[0]);
 
@@ -163,7 +164,8 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	LLVMBasicBlockRef entry, body;
 
 	if (strcmp(k->name, "WARP_SZ") == 0) {
-		diag_error(u->diag, k->src, "PTX keeps the name WARP_SZ for itself: call the kernel otherwise");
+		diag_error(u->diag, k->src,
+		           "PTX keeps the name WARP_SZ for itself: call the kernel otherwise");
 		return false;
 	}
 	g->u = u;

@@ -115,7 +115,7 @@ tile_coord(const Tile *t, int64_t reg, int64_t *coord)
 		layout_coord(t->l, &p, coord);
 }
 
-/* ---- what must not be pulled too late -------------------------------------------------------------- */
+/* ---- what must not be pulled too late -------------------------------------------------------- */
 
 void
 gen_reads(Gen *g, Op *o, Val *root)
@@ -160,13 +160,13 @@ gen_enter(Gen *g, Block *b)
 			gen_enter_val(g, o->in[i]);
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 void
 gen_unsupported(Gen *g, const Op *o, const char *what)
 {
-	diag_fail(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s", op_info[o->code].name,
-	          what, g->u->target->name);
+	diag_fail(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
+	          op_info[o->code].name, what, g->u->target->name);
 }
 
 void

@@ -1,19 +1,21 @@
 /* gen.h - one kernel being emitted.
  *
- * Words.  A lane's part of a register tile is an array of SSA values, never memory.  Element r of a type of
- * b < 32 bits lives in word r*b/32, packed little-endian; wider ones and bool take a word each:
+ * Words.  A lane's part of a register tile is an array of SSA values, never memory.  Element r of a
+ * type of b < 32 bits lives in word r*b/32, packed little-endian; wider ones and bool take a word
+ * each:
  *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
  * A scalar is a tile of one register.
  *
  * Pull.  An op without effect is not emitted where it stands: it leaves a Tile with a `pull` rule, and
- * whoever needs word w of its result calls word_get, which emits just the instruction instance that makes
- * that word (and remembers it).  So in a dot, loads, dequantization and mma of a step end up together, and
- * few registers are alive.  Reads of shared memory that nobody has pulled are forced, in program order,
- * before anything that may change what they read (gen_flush) and before a region starts or ends; values
- * used inside a region are forced before it, so every word dominates its uses.
+ * whoever needs word w of its result calls word_get, which emits just the instruction instance that
+ * makes that word (and remembers it).  So in a dot, loads, dequantization and mma of a step end up
+ * together, and few registers are alive.  Reads of shared memory that nobody has pulled are forced,
+ * in program order, before anything that may change what they read (gen_flush) and before a region
+ * starts or ends; values used inside a region are forced before it, so every word dominates its
+ * uses.
  *
- * Control flow is uniform over the block: every place in a kernel is reached by all threads together, so
- * collective instructions may be emitted anywhere. */
+ * Control flow is uniform over the block: every place in a kernel is reached by all threads
+ * together, so collective instructions may be emitted anywhere. */
 #ifndef HEXC_PTXGEN_GEN_H
 #define HEXC_PTXGEN_GEN_H
 #include "infer/instr.h"
@@ -74,7 +76,7 @@ struct Gen {
 	const char *pcons[64];
 };
 
-/* ---- gen.c: tiles and pulling ------------------------------------------------------------------- */
+/* ---- gen.c: tiles and pulling ---------------------------------------------------------------- */
 
 /* Memory of n words. */
 LV *lv_array(Gen *g, int n);
@@ -98,17 +100,18 @@ void gen_unsupported(Gen *g, const Op *o, const char *what);
 #define OP(name, in, out, flags, shape, layout, emit, eval) void emit_##emit(Gen *g, Op *o);
 #include "hexc/ops.def"
 
-/* ---- entry.c ------------------------------------------------------------------------------------ */
+/* ---- entry.c --------------------------------------------------------------------------------- */
 
 bool gen_kernel(Session *s, Unit *u, Kernel *k);
 LV smem_base(Gen *g);
 
-/* ---- asm.c -------------------------------------------------------------------------------------- */
+/* ---- asm.c ----------------------------------------------------------------------------------- */
 
 /* One short sequence; its result or NULL. */
 LV asm_op(Gen *g, AsmId id, LV x, LV y, LV z);
-/* One instance of an instruction row.  `in`: inputs in order of the template; `exec`: i1, lanes that take
- * part, NULL: all.  cp.async: the last input is the number of bytes to read (i32), constant or not. */
+/* One instance of an instruction row.  `in`: inputs in order of the template; `exec`: i1, lanes
+ * that take part, NULL: all.  cp.async: the last input is the number of bytes to read (i32),
+ * constant or not. */
 void asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out);
 /* The predicated form of a row's text and constraints (the predicate is the last operand). */
 void instr_predicated(Arena *a, const Instr *i, const char **text, const char **cons);
@@ -117,9 +120,10 @@ bool cons_count(const char *cons, int *nout, int *nin);
 /* Largest $i in a text, -1 without. */
 int text_operands(const char *text);
 
-/* ---- word.c: types, words, elements -------------------------------------------------------------- */
+/* ---- word.c: types, words, elements ---------------------------------------------------------- */
 
 int word_elems(DType d);                  /* elements per word */
+int byte_log2(DType d);                   /* types under a byte: log2 of the elements in one */
 LLVMTypeRef word_type(Gen *g, DType d);
 LV word_zero(Gen *g, DType d);
 LV const_i32(Gen *g, int64_t x);
@@ -130,8 +134,8 @@ LV as_f32(Gen *g, LV word);
 LV as_h2(Gen *g, LV word);                /* <2 x half> */
 LV from_h2(Gen *g, LV x);
 LV prmt(Gen *g, LV lo, LV hi, unsigned selector);
-/* Numbers.  Elements to compute with: f16, bf16, f32 as float, integers up to 32 bits as i32 holding the
- * value, the rest as its word.  Packing rounds and wraps. */
+/* Numbers.  Elements to compute with: f16, bf16, f32 as float, integers up to 32 bits as i32
+ * holding the value, the rest as its word.  Packing rounds and wraps. */
 LV elem_get(Gen *g, Val *v, int64_t r);
 LV elem_unpack(Gen *g, DType d, LV word, int pos);
 LV elem_pack(Gen *g, DType d, const LV *e, int n);
@@ -142,11 +146,12 @@ LV word_const(Gen *g, DType d, int64_t i, double f); /* every element i (integer
 /* f32 to the nearest bf16, as the low 16 bits of an i32, where the machine has no instruction */
 LV f32_to_bf16_bits(Gen *g, LV x);
 
-/* ---- place.c: layouts as lane arithmetic ---------------------------------------------------------- */
+/* ---- place.c: layouts as lane arithmetic ----------------------------------------------------- */
 
 /* Coordinate d of what this thread's register 0 holds (i32, entry block): lane and warp digits. */
 LV lane_coord(Gen *g, const Layout *l, int d);
-/* The thread's digits of dim d on one axis (lane or warp) alone, as one number from 0 (i32, entry block). */
+/* The thread's digits of dim d on one axis (lane or warp) alone, as one number from 0 (i32, entry
+ * block). */
 LV axis_digits(Gen *g, const Layout *l, int d, Axis axis);
 /* i1: this thread holds the first replica; NULL: there is only one. */
 LV lane_first(Gen *g, const Layout *l);
@@ -156,7 +161,7 @@ bool lane_coord_bits(Gen *g, const Layout *l, int d, uint64_t *bits);
 LV lane_table(Gen *g, const int *value);
 LV lane_mask(Gen *g, uint32_t mask);      /* i1: bit `lane` of the mask */
 
-/* ---- others that several files use ------------------------------------------------------------------ */
+/* ---- others that several files use ----------------------------------------------------------- */
 
 /* The row picked for o, of that kind; on a mismatch a bug. */
 const Instr *pick_instr(Gen *g, const Op *o, InstrKind kind);

@@ -1,21 +1,23 @@
 /* llvm.c - life of an LLVM session.
  *
- * LLVM must not print, exit or abort: the context gets a diagnostic handler, the target and every inline
- * assembly come from tables that were checked, and success is the return code and no diagnostic. */
+ * LLVM must not print, exit or abort: the context gets a diagnostic handler, the target and every
+ * inline assembly come from tables that were checked, and success is the return code and no
+ * diagnostic. */
 #include "ptxgen/llvm.h"
 #include "ptxgen/ptxgen.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What our code needs from LLVM's optimiser, in order: shared subexpressions merged, index arithmetic simplified,
- * loops in the form with the test at the end, what does not change moved out of them.  Our layouts decide
- * unrolling and vector widths.  default<O1> gives the same PTX but for the order of a few index computations
- * and takes five times as long.
+/* What our code needs from LLVM's optimiser, in order: shared subexpressions merged, index
+ * arithmetic simplified, loops in the form with the test at the end, what does not change moved out
+ * of them.  Our layouts decide unrolling and vector widths.  default<O1> gives the same PTX but for
+ * the order of a few index computations and takes five times as long.
  *
  * Code generation itself runs at its lowest level: ptxas allocates and schedules anyway.  Measured on
- * gemm_f16 and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the main loop
- * instead of 179 and 501, in a fifth of the time; NaryReassociate alone took most of the rest. */
+ * gemm_f16 and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the
+ * main loop instead of 179 and 501, in a fifth of the time; NaryReassociate alone took most of the
+ * rest. */
 static const char pipeline[] = "function(simplifycfg,early-cse,instcombine<no-verify-fixpoint>,"
 			       "loop-mssa(loop-rotate,licm),early-cse,simplifycfg)";
 

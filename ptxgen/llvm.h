@@ -12,7 +12,7 @@ typedef struct Session {
 	LLVMBuilderRef b;   /* code where it belongs */
 	LLVMBuilderRef pre; /* what depends on the thread alone: end of the entry block */
 	LLVMMemoryBufferRef ptx;
-	/* First error LLVM reported through the context's handler; no arena: we are inside LLVM then. */
+	/* First error reported through the context's handler; no arena: we are inside LLVM then. */
 	int nerror;
 	char why[400];
 } Session;

@@ -1,4 +1,5 @@
-/* llvm_compat.h - everything of the LLVM C API that hexc uses, and every difference between its versions.
+/* llvm_compat.h - everything of the LLVM C API that hexc uses, and every difference between its
+ * versions.
  *
  * The only file with conditions on LLVM's version.  19 to 22 are supported; what is measured about
  * them is in reference/llvm-c.md. */
@@ -16,7 +17,8 @@
 #error "hexc needs LLVM 19 to 22: set LLVM_CONFIG"
 #endif
 
-/* CallingConv::PTX_Kernel: makes a function an .entry in every version; the annotation "kernel" does not. */
+/* CallingConv::PTX_Kernel: makes a function an .entry in every version; the annotation "kernel"
+ * does not. */
 enum { CALL_PTX_KERNEL = 71 };
 
 /* Where .reqntid comes from: 19 and 20 read module metadata, 21 and later a function attribute. */

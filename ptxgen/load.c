@@ -1,7 +1,8 @@
 /* load.c - global and shared loads, ldmatrix.
  *
- * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of the result
- * is a table made once; words of the result are then put together when they are pulled. */
+ * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of
+ * the result is a table made once; words of the result are then put together when they are pulled.
+ * */
 #include "ptxgen/access.h"
 #include "ptxgen/load.h"
 
@@ -12,7 +13,7 @@ struct LoadPlan {
 	int vec, ninst, nraw; /* elements per instance; instances; raw words of one */
 	bool sub;             /* less than a byte per access: shift it down */
 	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
-	int *from;            /* register of the result -> register of the map; ldmatrix: word -> raw word */
+	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
 };
 
 /* Coordinates of register r of the map in lane `lane` of warp 0. */
@@ -83,7 +84,8 @@ pull_load(Gen *g, Op *o, int w)
 	} else if (bits == 64) {
 		int m = p->from ? p->from[w] : w;
 
-		t->word[w] = join64(g, t->dtype, word[0], p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
+		t->word[w] = join64(g, t->dtype, word[0],
+		                    p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
 	} else if (bits == 32) {
 		t->word[w] = t->dtype == D_f32 ? as_f32(g, word[0]) : word[0];
 	} else {
@@ -91,7 +93,7 @@ pull_load(Gen *g, Op *o, int w)
 	}
 }
 
-/* ---- ldmatrix ------------------------------------------------------------------------------------------ */
+/* ---- ldmatrix -------------------------------------------------------------------------------- */
 
 static void
 ldmatrix_instance(Gen *g, LoadPlan *p, int i)
@@ -140,7 +142,7 @@ ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
 	}
 }
 
-/* ---- the op -------------------------------------------------------------------------------------------- */
+/* ---- the op ---------------------------------------------------------------------------------- */
 
 void
 load_all(Gen *g, Op *o)
@@ -205,7 +207,7 @@ emit_load(Gen *g, Op *o)
 	p->sub = p->vec * bits < 8;
 	BUG_IF(g->a, nreg % p->vec);
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
-	                 !(p->sub && p->inst->bits == 8));
+	                     !(p->sub && p->inst->bits == 8));
 	p->raw = lv_array(g, p->ninst * p->nraw);
 	if (p->inst->kind == IK_ldmatrix) {
 		BUG_IF(g->a, p->vec * bits != 128);

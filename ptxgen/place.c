@@ -46,9 +46,11 @@ pre_digit(Gen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 static LV
 iter_source(Gen *g, const Layout *l, const Iter *it, int64_t *limit)
 {
-	LV x = it->axis == AX_lane ? g->lane : it->axis == AX_warp ? g->warp : NULL;
+	LV x = it->axis == AX_warp ? g->warp : NULL;
 	int64_t offset = l->offset[it->axis];
 
+	if (it->axis == AX_lane)
+		x = g->lane;
 	*limit = it->axis == AX_lane ? WARP_SIZE : g->k->warps;
 	if (!x || it->stride == 0 || it->extent == 1)
 		return NULL;
@@ -135,7 +137,7 @@ lane_first(Gen *g, const Layout *l)
 	return all;
 }
 
-/* ---- functions of the lane given as tables ---------------------------------------------------------------- */
+/* ---- functions of the lane given as tables --------------------------------------------------- */
 
 LV
 lane_mask(Gen *g, uint32_t mask)
@@ -148,7 +150,8 @@ lane_mask(Gen *g, uint32_t mask)
 	return LLVMBuildTrunc(g->pre, x, g->i1, "");
 }
 
-/* Is the table xor-linear: value[l] = value[0] ^ (xor of value[2^b] ^ value[0] over the bits b of l)? */
+/* Is the table xor-linear: value[l] = value[0] ^ (xor of value[2^b] ^ value[0] over the bits b of
+ * l)? */
 static bool
 table_is_linear(const int *value)
 {

@@ -1,8 +1,8 @@
 /* ptxgen.c - from a unit to PTX text.
  *
- * The arena leaves by longjmp when memory or the budget runs out.  All frames between ptxgen_emit and that
- * jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one thing to do on
- * the way is to close the LLVM session. */
+ * The arena leaves by longjmp when memory or the budget runs out.  All frames between ptxgen_emit
+ * and that jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one
+ * thing to do on the way is to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
 #include "ptxgen/gen.h"
 #include <string.h>
@@ -23,7 +23,8 @@ emit_fail(Unit *u, const Session *s)
 	Src nowhere = { 0, 0, 1 };
 
 	if (u->diag->nerror == 0)
-		diag_fail(u->diag, DC_INTERNAL, nowhere, "%s", s->why[0] ? s->why : "code generation failed");
+		diag_fail(u->diag, DC_INTERNAL, nowhere, "%s",
+		          s->why[0] ? s->why : "code generation failed");
 	return false;
 }
 
@@ -64,8 +65,9 @@ ptxgen_emit(Unit *u, PtxOut *out)
 
 	memset(out, 0, sizeof *out);
 	if (u->target->llvm > ptxgen_llvm_major()) {
-		diag_fail(u->diag, DC_ARCH, nowhere, "%s needs LLVM %d, but this hexc was built with LLVM %s",
-		          u->target->name, u->target->llvm, ptxgen_llvm_version());
+		diag_fail(u->diag, DC_ARCH, nowhere,
+		          "%s needs LLVM %d, but this hexc was built with LLVM %s", u->target->name,
+		          u->target->llvm, ptxgen_llvm_version());
 		return false;
 	}
 	s = NEW(u->arena, Session);

@@ -10,8 +10,8 @@ typedef struct PtxOut {
 	double ms_build, ms_opt, ms_emit;
 } PtxOut;
 
-/* Emit every kernel of the unit, which has been through all passes (layouts, picks, shared-memory offsets
- * and barriers are final), for u->target.  False: errors are in u->diag and *out is empty.
+/* Emit every kernel of the unit, which has been through all passes (layouts, picks, shared-memory
+ * offsets and barriers are final), for u->target.  False: errors are in u->diag and *out is empty.
  * Same unit, same LLVM: same bytes.  Thread-safe for different units. */
 bool ptxgen_emit(Unit *u, PtxOut *out);
 /* The LLVM this was built with, as "19.1.7", and its major number; static text. */

@@ -1,9 +1,9 @@
 /* reduce.c - sum, max, min along a dim: over the registers of a lane, the lanes of a warp, the warps.
  *
- * f16 and bf16 are reduced in f32 and rounded once.  Across warps the scratch is an array [warps along the
- * dim][elements of the result, first dim fastest] of partial results, 4 bytes each (8 for 64-bit types).  Each
- * partial result is written once; all threads that want an element add up its partial results in the same
- * order, so the replicas of a result are equal bit for bit. */
+ * f16 and bf16 are reduced in f32 and rounded once.  Across warps the scratch is an array [warps
+ * along the dim][elements of the result, first dim fastest] of partial results, 4 bytes each (8 for
+ * 64-bit types).  Each partial result is written once; all threads that want an element add up its
+ * partial results in the same order, so the replicas of a result are equal bit for bit. */
 #include "ptxgen/elt.h"
 #include "ptxgen/shuffle.h"
 
@@ -21,7 +21,9 @@ combine(Gen *g, const Op *o, LV x, LV y)
 	Op like = *o;
 	LV e[3] = { x, y, NULL };
 
-	like.code = o->code == O_reduce_sum ? O_add : o->code == O_reduce_max ? O_max : O_min;
+	like.code = o->code == O_reduce_max ? O_max : O_min;
+	if (o->code == O_reduce_sum)
+		like.code = O_add;
 	like.nin = 2;
 	return x ? elt_number(g, &like, o->in[0]->type.dtype, e) : y;
 }
@@ -60,7 +62,8 @@ reduce_warp(Gen *g, Op *o, const ReducePlan *p, int64_t r)
 	tile_coord(tile_of(g, o->out[0]), r, coord);
 	base = tile_reg(g, o->in[0], coord);
 	for (int i = 0; i < p->nstep; i++)
-		part[i % PARTIALS] = combine(g, o, part[i % PARTIALS], elem_get(g, o->in[0], base + p->step[i]));
+		part[i % PARTIALS] =
+			combine(g, o, part[i % PARTIALS], elem_get(g, o->in[0], base + p->step[i]));
 	x = part[0];
 	for (int i = 1; i < PARTIALS && part[i]; i++)
 		x = combine(g, o, x, part[i]);
@@ -88,13 +91,14 @@ pull_reduce(Gen *g, Op *o, int w)
 	t->word[w] = elem_pack(g, t->dtype, e, n);
 }
 
-/* ---- across warps ------------------------------------------------------------------------------------- */
+/* ---- across warps ---------------------------------------------------------------------------- */
 
 typedef struct Across {
 	int64_t warps, size; /* warps along the dim; elements of the result */
-	int words;           /* 32-bit words of a partial result */
-	LV mine, group;      /* i32: address of this thread's slot of register 0; the same of warp 0 of the dim */
-	LV exec;             /* lanes that write; NULL: all */
+	int words; /* 32-bit words of a partial result */
+	LV mine,
+		group; /* i32: address of this thread's slot of register 0; the same of warp 0 of the dim */
+	LV exec; /* lanes that write; NULL: all */
 } Across;
 
 static int64_t
@@ -156,7 +160,8 @@ partial_write(Gen *g, const Across *a, int64_t offset, LV x)
 	if (a->words == 2) {
 		i = LLVMBuildBitCast(g->b, x, g->i64, "");
 		in[n++] = LLVMBuildTrunc(g->b, i, g->i32, "");
-		in[n++] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, i, const_i64(g, 32), ""), g->i32, "");
+		in[n++] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, i, const_i64(g, 32), ""), g->i32,
+		                         "");
 	} else {
 		in[n++] = as_i32(g, x);
 	}
@@ -190,7 +195,7 @@ reduce_across(Gen *g, Op *o, Tile *t)
 
 	across_new(g, o, &a, (int)o->imm[0]);
 	BUG_IF(g->a, !o->pick || o->pick->scratch_off < 0 ||
-	                 o->pick->scratch_bytes < a.size * a.warps * 4 * a.words);
+	                     o->pick->scratch_bytes < a.size * a.warps * 4 * a.words);
 	for (int r = 0; r < t->nreg; r++)
 		e[r] = reduce_warp(g, o, t->plan, r);
 	emit_block_barrier(g); /* the scratch may still be read by its last user */

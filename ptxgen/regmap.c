@@ -1,4 +1,5 @@
-/* regmap.c - broadcast, transpose, reshape: registers get other coordinates, nothing moves between lanes. */
+/* regmap.c - broadcast, transpose, reshape: registers get other coordinates, nothing moves between
+ * lanes. */
 #include "ptxgen/gen.h"
 
 /* Coordinates in the operand of the element at `c` of the result. */

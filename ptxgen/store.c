@@ -42,7 +42,8 @@ store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 	return n;
 }
 
-/* One access: registers of the map m.. of the value go to memory; `more` is added to the coordinates. */
+/* One access: registers of the map m.. of the value go to memory; `more` is added to the
+ * coordinates. */
 static void
 store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 {
@@ -127,11 +128,12 @@ emit_store(Gen *g, Op *o)
 		return;
 	}
 	p.inst = scalar && !(o->pick && o->pick->inst)
-	             ? mem_instr(g, global ? IK_st_global : IK_st_shared, bits)
-	             : pick_instr(g, o, global ? IK_st_global : IK_st_shared);
+	                 ? mem_instr(g, global ? IK_st_global : IK_st_shared, bits)
+	                 : pick_instr(g, o, global ? IK_st_global : IK_st_shared);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
 	p.x = access_new(g, p.map, o->in[1]);
 	gen_flush(g, p.x->root);
-	p.exec = scalar ? LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "") : lane_first(g, p.map);
+	p.exec = scalar ? LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "")
+	                : lane_first(g, p.map);
 	store_tile(g, &p);
 }

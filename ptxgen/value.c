@@ -21,7 +21,7 @@ emit_splat(Gen *g, Op *o)
 		t->word[w] = x;
 }
 
-/* ---- iota --------------------------------------------------------------------------------------------- */
+/* ---- iota ------------------------------------------------------------------------------------ */
 
 static void
 pull_iota(Gen *g, Op *o, int w)
@@ -49,12 +49,12 @@ emit_iota(Gen *g, Op *o)
 	t->remat = true;
 }
 
-/* ---- clip --------------------------------------------------------------------------------------------- */
+/* ---- clip ------------------------------------------------------------------------------------ */
 
 typedef struct ClipPlan {
 	int n, dim[DIM_MAX];
 	LV lane[DIM_MAX], bound[DIM_MAX]; /* i32 */
-	LV fill;                          /* a word of it */
+	LV fill; /* a word of it */
 } ClipPlan;
 
 /* i1: the register's element is inside all bounds. */
@@ -116,8 +116,10 @@ clip_bound(Gen *g, LV bound, int64_t extent)
 {
 	LV zero = const_i64(g, 0), most = const_i64(g, extent);
 
-	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, bound, zero, ""), zero, bound, "");
-	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, bound, most, ""), most, bound, "");
+	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, bound, zero, ""), zero, bound,
+	                        "");
+	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, bound, most, ""), most, bound,
+	                        "");
 	return LLVMBuildTrunc(g->b, bound, g->i32, "");
 }
 

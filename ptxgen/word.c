@@ -10,6 +10,16 @@ word_elems(DType d)
 	return d == D_bool || bits >= 32 ? 1 : 32 / bits;
 }
 
+int
+byte_log2(DType d)
+{
+	int n = 0;
+
+	while (dtype_info[d].bits << n < 8)
+		n++;
+	return n;
+}
+
 LLVMTypeRef
 word_type(Gen *g, DType d)
 {
@@ -77,7 +87,7 @@ prmt(Gen *g, LV lo, LV hi, unsigned selector)
 	return asm_op(g, A_prmt, lo, hi, const_i32(g, selector));
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Bits pos*bits.. of an integer word, extended to the value. */
 static LV
@@ -100,7 +110,8 @@ LV
 elem_unpack(Gen *g, DType d, LV word, int pos)
 {
 	if (d == D_f16) {
-		LV h = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, word, const_i32(g, 16 * pos), ""), g->i16, "");
+		LV h = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, word, const_i32(g, 16 * pos), ""),
+		                      g->i16, "");
 
 		return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, h, g->f16, ""), g->f32, "");
 	}
@@ -118,7 +129,8 @@ elem_get(Gen *g, Val *v, int64_t r)
 	return elem_unpack(g, t->dtype, word_get(g, v, (int)r / t->epw), (int)r % t->epw);
 }
 
-/* Nearest, ties to even: add half of the last place kept, less one if that place is even.  A NaN stays one. */
+/* Nearest, ties to even: add half of the last place kept, less one if that place is even.  A NaN
+ * stays one. */
 LV
 f32_to_bf16_bits(Gen *g, LV x)
 {
@@ -169,14 +181,16 @@ pack_ints(Gen *g, int bits, const LV *e, int n)
 			w[i] = LLVMBuildAnd(g->b, w[i * 2], const_i32(g, 15), "");
 			if (i * 2 + 1 < n)
 				w[i] = LLVMBuildOr(
-					g->b, w[i], LLVMBuildShl(g->b, e[i * 2 + 1], const_i32(g, 4), ""), "");
+					g->b, w[i],
+					LLVMBuildShl(g->b, e[i * 2 + 1], const_i32(g, 4), ""), "");
 		}
 		n = i;
 		bits = 8;
 	}
 	if (bits == 8) {
 		for (i = 0; i * 2 < n; i++)
-			w[i] = prmt(g, w[i * 2], i * 2 + 1 < n ? w[i * 2 + 1] : const_i32(g, 0), 0x7640);
+			w[i] = prmt(g, w[i * 2], i * 2 + 1 < n ? w[i * 2 + 1] : const_i32(g, 0),
+			            0x7640);
 		n = i;
 	}
 	return prmt(g, w[0], n > 1 ? w[1] : const_i32(g, 0), 0x5410);
@@ -192,7 +206,7 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 	return pack_ints(g, dtype_info[d].bits, e, n);
 }
 
-/* ---- bits --------------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 LV
 bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)

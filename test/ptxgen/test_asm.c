@@ -1,5 +1,5 @@
-/* test_asm.c - the tables of assembly: operand counts agree, ptxas takes every row for every target that may use
- * it, fragments are what the PTX ISA says. */
+/* test_asm.c - the tables of assembly: operand counts agree, ptxas takes every row for every target
+ * that may use it, fragments are what the PTX ISA says. */
 #include "ptxgen/gen.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
@@ -27,7 +27,8 @@ check_row(const char *name, const char *text, const char *cons)
 	int no, ni;
 
 	ck_assert_msg(cons_count(cons, &no, &ni), "%s: constraints %s", name, cons);
-	ck_assert_msg(text_operands(text) == no + ni - 1, "%s: %d operands for %s", name, no + ni, text);
+	ck_assert_msg(text_operands(text) == no + ni - 1, "%s: %d operands for %s", name, no + ni,
+	              text);
 	for (int i = 0; i < no + ni; i++) {
 		const char *want = arena_printf(u->arena, "$%d", i);
 		const char *at = strstr(text, want);
@@ -89,8 +90,8 @@ plain_text(Text *t, const char *text, const char *cons)
 static void
 text_start(Text *t, const Target *target)
 {
-	text_printf(t, ".version %d.%d\n.target %s\n.address_size 64\n.visible .entry t()\n{\n", target->ptx / 10,
-	            target->ptx % 10, target->name);
+	text_printf(t, ".version %d.%d\n.target %s\n.address_size 64\n.visible .entry t()\n{\n",
+	            target->ptx / 10, target->ptx % 10, target->name);
 	text_printf(t, "\t.reg .pred %%p<20>;\n\t.reg .b32 %%r<20>;\n\t.reg .b16 %%h<20>;\n"
 	               "\t.reg .b64 %%l<20>;\n\t.reg .f32 %%f<20>;\n\t.reg .f64 %%d<20>;\n");
 }
@@ -121,7 +122,7 @@ START_TEST(assembles)
 }
 END_TEST
 
-/* ---- fragments: PTX ISA, "Matrix Fragments for mma..." ---------------------------------------------------- */
+/* ---- fragments: PTX ISA, "Matrix Fragments for mma..." --------------------------------------- */
 
 /* Row and column of element i of lane l. */
 static void

@@ -1,5 +1,6 @@
-/* test_dot.c - every matrix instruction, several instances of it, with and without another order of k; products
- * without tensor cores; loops, conditions, index values.  Simulator against tile interpreter. */
+/* test_dot.c - every matrix instruction, several instances of it, with and without another order of
+ * k; products without tensor cores; loops, conditions, index values.  Simulator against tile
+ * interpreter. */
 #include "infer/instr.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
@@ -26,10 +27,11 @@ text_of(const Layout *l)
 	return layout_print(u->arena, l);
 }
 
-/* A fragment repeated rm x rn times per warp (registers), wm x wn times over warps, warps of the other operand
- * as replicas. */
+/* A fragment repeated rm x rn times per warp (registers), wm x wn times over warps, warps of the
+ * other operand as replicas. */
 static void
-repeat(Layout *l, const int rep[2], const int wrep[2], const int wstride[2], int others, int other_stride)
+repeat(Layout *l, const int rep[2], const int wrep[2], const int wstride[2], int others,
+       int other_stride)
 {
 	int64_t regs = layout_cosize(l, AX_reg);
 
@@ -59,31 +61,37 @@ product_text(const Product *p)
 	            "kernel t {\n  warps 4\n"
 	            "  param %%1.A tensor A : global %s[?, ?] read size %%4, %%6 stride %%6, %%7\n"
 	            "  param %%2.B tensor B : global %s[?, ?] read size %%6, %%5 stride %%5, %%7\n"
-	            "  param %%3.C tensor C : global %s[?, ?] read written size %%4, %%5 stride %%5, %%7\n"
+	            "  param %%3.C tensor C : global %s[?, ?] read written size %%4, %%5 stride "
+	            "%%5, %%7\n"
 	            "  grid {\n    %%8 = const imm 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
 	            "  body {\n    %%4 = const imm %d : i64\n    %%5 = const imm %d : i64\n"
-	            "    %%6 = const imm %d : i64\n    %%7 = const imm 1 : i64\n    %%10 = const : i64\n",
+	            "    %%6 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
+	            "    %%10 = const : i64\n",
 	            p->ab, p->ab, p->acc, p->m, p->n, p->k);
-	text_printf(&t,
-	            "    %%11 = view %%1, %%10, %%10 : global %s[%d, %d]\n"
-	            "    %%12 = view %%2, %%10, %%10 : global %s[%d, %d]\n"
-	            "    %%13 = view %%3, %%10, %%10 : global %s[%d, %d]\n"
-	            "    %%21 = load %%11 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n",
-	            p->ab, p->m, p->k, p->ab, p->k, p->n, p->acc, p->m, p->n, p->ab, p->m, p->k, text_of(&p->a), ab);
+	text_printf(
+		&t,
+		"    %%11 = view %%1, %%10, %%10 : global %s[%d, %d]\n"
+		"    %%12 = view %%2, %%10, %%10 : global %s[%d, %d]\n"
+		"    %%13 = view %%3, %%10, %%10 : global %s[%d, %d]\n"
+		"    %%21 = load %%11 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n",
+		p->ab, p->m, p->k, p->ab, p->k, p->n, p->acc, p->m, p->n, p->ab, p->m, p->k,
+		text_of(&p->a), ab);
 	text_printf(&t,
 	            "    %%22 = load %%12 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n"
 	            "    %%23 = load %%13 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n"
 	            "    %%24 = dot %%21, %%22, %%23 : reg %s[%d, %d] @{%s} pick { inst %s%s }\n"
 	            "    store %%24, %%13 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
-	            p->ab, p->k, p->n, text_of(&p->b), ab, p->acc, p->m, p->n, text_of(&p->c), acc, p->acc, p->m,
-	            p->n, text_of(&p->c), p->name, p->order, acc);
+	            p->ab, p->k, p->n, text_of(&p->b), ab, p->acc, p->m, p->n, text_of(&p->c), acc,
+	            p->acc, p->m, p->n, text_of(&p->c), p->name, p->order, acc);
 	return t.s;
 }
 
 static double
 tolerance(const char *acc)
 {
-	return acc[0] == 'i' ? 0 : strcmp(acc, "f16") == 0 ? 0.02 : 1e-4;
+	if (strcmp(acc, "f16") == 0)
+		return 0.02;
+	return acc[0] == 'i' ? 0 : 1e-4;
 }
 
 static const Instr *
@@ -95,7 +103,8 @@ mma_row(int i)
 	return NULL;
 }
 
-/* Dim d, two steps of k: the digit that tells the steps apart comes behind the four lowest indices, not last. */
+/* Dim d, two steps of k: the digit that tells the steps apart comes behind the four lowest indices,
+ * not last. */
 static void
 interleave(Layout *l, int d, int k)
 {
@@ -127,11 +136,20 @@ START_TEST(mma)
 	static const int rc[2] = { 2, 3 }, ra[2] = { 2, 2 }, rb[2] = { 2, 3 };
 	static const int wc[2] = { 2, 2 }, wa[2] = { 2, 1 }, wb[2] = { 1, 2 }, ws[2] = { 2, 1 };
 	const Instr *in = mma_row(_i / 2);
-	Product p = { in->name, dtype_info[in->ab].name, dtype_info[in->acc].name,
-		      in->m * 4, in->n * 6, in->k * 2, { 0 }, { 0 }, { 0 }, "" };
+	Product p = { in->name,
+		      dtype_info[in->ab].name,
+		      dtype_info[in->acc].name,
+		      in->m * 4,
+		      in->n * 6,
+		      in->k * 2,
+		      { 0 },
+		      { 0 },
+		      { 0 },
+		      "" };
 
 	u->target = target_find(instr_on(in, target_find("sm_75")) ? "sm_75" : "sm_80");
-	ck_assert(instr_fragment(in, 0, &p.a) && instr_fragment(in, 1, &p.b) && instr_fragment(in, 2, &p.c));
+	ck_assert(instr_fragment(in, 0, &p.a) && instr_fragment(in, 1, &p.b) &&
+	          instr_fragment(in, 2, &p.c));
 	repeat(&p.a, ra, wa, ws, 2, 1);
 	repeat(&p.b, rb, wb, ws, 2, 2);
 	repeat(&p.c, rc, wc, ws, 1, 0);
@@ -159,12 +177,13 @@ START_TEST(no_tensor_core)
 	size_t at;
 
 	for (int i = 0; i < 3; i++)
-		ck_assert_msg(layout_parse(l[i], text[i], strlen(text[i]), &at), "%s at %d", text[i], (int)at);
+		ck_assert_msg(layout_parse(l[i], text[i], strlen(text[i]), &at), "%s at %d",
+		              text[i], (int)at);
 	ptx_compare(u, product_text(&p), "", 1, tolerance(p.acc));
 }
 END_TEST
 
-/* ---- control flow and index values ------------------------------------------------------------------------ */
+/* ---- control flow and index values ----------------------------------------------------------- */
 
 #define L "@{((4,32,2)):((1@reg,1@lane,1@warp))}"
 
@@ -176,7 +195,8 @@ START_TEST(flow)
 		"  param %2.C tensor C : global f32[?] written size %3 stride %7\n"
 		"  param %3.N size N : i64 mult 4 lo 1 hi 100000\n"
 		"  param %4.x scalar x : f16\n  param %5.n scalar n : i32\n"
-		"  grid {\n    %6 = const imm 2 : i64\n    %8 = const imm 1 : i64\n    yield %6, %8, %8\n  }\n"
+		"  grid {\n    %6 = const imm 2 : i64\n    %8 = const imm 1 : i64\n"
+		"    yield %6, %8, %8\n  }\n"
 		"  body {\n    %7 = const imm 1 : i64\n    %9 = const : i64\n    %10 = block_id : i64\n"
 		"    %11 = const imm 256 : i64\n    %12 = mul %10, %11 : i64\n"
 		"    %13 = view %1, %12 : global f32[256]\n"
@@ -188,14 +208,16 @@ START_TEST(flow)
 		"    %20 = cast %17 : reg f32[256] " L "\n"
 		"    %21 = const imm 5 : i64\n"
 		/* carried: a tile that starts as an iota, a scalar, one that is swapped with it */
-		"    %30, %31, %32 = for %9, %21, %7, %17, %9, %14 : reg i32[256] " L ", i64, reg f32[256] " L
+		"    %30, %31, %32 = for %9, %21, %7, %17, %9, %14 : reg i32[256] " L ", i64, "
+		"reg f32[256] " L
 		" { (%33 : i64, %34 : reg i32[256] " L ", %35 : i64, %36 : reg f32[256] " L ")\n"
 		"      %37 = add %34, %18 : reg i32[256] " L "\n"
 		"      %38 = mod %33, %41 : i64\n      %39 = eq %38, %9 : bool\n"
 		"      %40 = if %39 : reg f32[256] " L " {\n"
 		"        %42 = mul %36, %16 : reg f32[256] " L "\n        yield %42\n"
 		"      } else {\n"
-		"        %43 = for %9, %41, %7, %36 : reg f32[256] " L " { (%44 : i64, %45 : reg f32[256] " L ")\n"
+		"        %43 = for %9, %41, %7, %36 : reg f32[256] " L " { (%44 : i64, %45 : reg "
+		"f32[256] " L ")\n"
 		"          %46 = add %45, %20 : reg f32[256] " L "\n          yield %46\n        }\n"
 		"        yield %43\n      }\n"
 		"      %47 = add %35, %33 : i64\n"
@@ -208,7 +230,8 @@ START_TEST(flow)
 		"    %57 = view %2, %12 : global f32[256]\n"
 		"    store %56, %57 pick { inst st_global_128 vec 4 }\n    yield\n  }\n}\n";
 	const char *at = strstr(text, "%21 = const imm 5 : i64\n");
-	const char *all = arena_printf(u->arena, "%.*s%%41 = const imm 2 : i64\n    %s", (int)(at - text), text, at);
+	const char *all = arena_printf(u->arena, "%.*s%%41 = const imm 2 : i64\n    %s",
+	                               (int)(at - text), text, at);
 
 	ptx_compare(u, all, "N=300 n=100", 1, 0);
 }
@@ -217,17 +240,21 @@ END_TEST
 /* Values of rank 0, types of every size as parameters, a store that one thread makes. */
 START_TEST(scalars)
 {
-	static const char *const type[] = { "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64" };
+	static const char *const type[] = { "f16", "bf16", "f32", "f64", "i8", "u8",
+		                            "i16", "u16",  "i32", "u32", "i64" };
 	static const char *const text =
 		"kernel t {\n  warps 2\n"
 		"  param %%1.A tensor A : global %s[?] read size %%3 stride %%7\n"
 		"  param %%2.C tensor C : global %s[?] written size %%3 stride %%7\n"
 		"  param %%4.x scalar x : %s\n  param %%5.b scalar b : bool\n"
-		"  grid {\n    %%6 = const imm 4 : i64\n    %%8 = const imm 1 : i64\n    yield %%6, %%8, %%8\n  }\n"
-		"  body {\n    %%3 = const imm 3 : i64\n    %%7 = const imm 1 : i64\n    %%10 = block_id : i64\n"
+		"  grid {\n    %%6 = const imm 4 : i64\n    %%8 = const imm 1 : i64\n"
+		"    yield %%6, %%8, %%8\n  }\n"
+		"  body {\n    %%3 = const imm 3 : i64\n    %%7 = const imm 1 : i64\n"
+		"    %%10 = block_id : i64\n"
 		"    %%13 = view %%1, %%10 imm 1 : global %s[]\n    %%14 = load %%13 : %s\n"
 		"    %%15 = add %%14, %%4 : %s\n    %%16 = select %%5, %%15, %%14 : %s\n"
-		"    %%17 = view %%2, %%10 imm 1 : global %s[]\n    store %%16, %%17\n    yield\n  }\n}\n";
+		"    %%17 = view %%2, %%10 imm 1 : global %s[]\n    store %%16, %%17\n    yield\n"
+		"  }\n}\n";
 	const char *d = type[_i];
 
 	ptx_compare(u, arena_printf(u->arena, text, d, d, d, d, d, d, d, d), "x=3 b=1", 1, 0);

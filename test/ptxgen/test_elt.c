@@ -42,15 +42,18 @@ head(Text *t, const char *in, const char *out, int rows)
 	            "    %%110 = div %%5, %%9 : i64\n    %%111 = add %%110, %%8 : i64\n"
 	            "    yield %%111, %%8, %%8\n  }\n"
 	            "  body {\n    %%6 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
-	            "    %%10 = block_id : i64\n    %%11 = const imm 512 : i64\n    %%12 = mul %%10, %%11 : i64\n",
+	            "    %%10 = block_id : i64\n    %%11 = const imm 512 : i64\n"
+	            "    %%12 = mul %%10, %%11 : i64\n",
 	            in, in, in, out, rows);
 	for (int i = 1; i <= 3; i++) {
 		DType d = dtype_find(in, strlen(in));
 
 		text_printf(t,
 		            "    %%%d = view %%%d, %%12 : global %s[512]\n"
-		            "    %%%d = load %%%d : reg %s[512] " L8 " pick { inst ld_global_%d vec %d }\n",
-		            12 + i, i, in, 20 + i, 12 + i, in, vec_of(d) * dtype_info[d].bits, vec_of(d));
+		            "    %%%d = load %%%d : reg %s[512] " L8
+		            " pick { inst ld_global_%d vec %d }\n",
+		            12 + i, i, in, 20 + i, 12 + i, in, vec_of(d) * dtype_info[d].bits,
+		            vec_of(d));
 	}
 }
 
@@ -64,8 +67,8 @@ put_row(Text *t, int id, const char *out, int row)
 	            "    %%%d = const imm %d : i64\n"
 	            "    %%%d = view %%4, %%%d, %%12 imm 1 : global %s[512]\n"
 	            "    store %%%d, %%%d pick { inst st_global_%d vec %d }\n",
-	            200 + row, row, 300 + row, 200 + row, out, id, 300 + row, vec_of(d) * dtype_info[d].bits,
-	            vec_of(d));
+	            200 + row, row, 300 + row, 200 + row, out, id, 300 + row,
+	            vec_of(d) * dtype_info[d].bits, vec_of(d));
 }
 
 /* One kernel: each op of the list as a row of the result. */
@@ -84,8 +87,9 @@ try_ops(const char *type, const char *out, const char *const *op, int n, double 
 			            "    %%%d = select %%%d, %%22, %%23 : reg %s[512] " L8 "\n",
 			            150 + i, 100 + i + 20, 150 + i, out);
 		else
-			text_printf(&t, "    %%%d = %s %%21%s%s : reg %s[512] " L8 "\n", 100 + i + 20, op[i],
-			            nin > 1 ? ", %22" : "", nin > 2 ? ", %23" : "", out);
+			text_printf(&t, "    %%%d = %s %%21%s%s : reg %s[512] " L8 "\n",
+			            100 + i + 20, op[i], nin > 1 ? ", %22" : "",
+			            nin > 2 ? ", %23" : "", out);
 		put_row(&t, 100 + i + 20, out, i);
 	}
 	text_printf(&t, "    yield\n  }\n}\n");
@@ -95,8 +99,8 @@ try_ops(const char *type, const char *out, const char *const *op, int n, double 
 static const char *const float_exact[] = { "add", "sub", "mul", "div", "min", "max", "neg",
 	                                   "abs", "fma", "sqrt", "select" };
 static const char *const float_near[] = { "exp", "exp2", "log", "rsqrt", "tanh" };
-static const char *const f64_exact[] = { "add", "sub", "mul", "div", "min", "max", "neg", "abs", "fma", "sqrt",
-	                                 "select", "rsqrt" };
+static const char *const f64_exact[] = { "add", "sub", "mul", "div",  "min",    "max",
+	                                 "neg", "abs", "fma", "sqrt", "select", "rsqrt" };
 static const char *const ints[] = { "add", "sub", "mul", "div", "mod", "min", "max", "and", "or",
 	                            "xor", "shl", "shr", "neg", "abs", "not", "fma", "select" };
 static const char *const compares[] = { "lt", "le", "eq", "ne" };
@@ -128,7 +132,8 @@ START_TEST(ops_near)
 {
 	u->target = target_find(archs[_i / 3]);
 	try_ops(types[_i % 3], types[_i % 3], float_near, (int)COUNT_OF(float_near),
-	        _i % 3 == 2 ? 1e-6 : _i % 3 ? 0x1p-7 : 0x1p-10);
+	        _i % 3 == 2 ? 1e-6 : _i % 3 ? 0x1p-7
+	                                    : 0x1p-10);
 }
 END_TEST
 
@@ -170,9 +175,11 @@ START_TEST(partial_words)
 		"  param %%1.A tensor A : global %s[?] read size %%5 stride %%7\n"
 		"  param %%4.C tensor C : global %s[?] written size %%5 stride %%7\n"
 		"  grid {\n    %%8 = const imm 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
-		"  body {\n    %%5 = const imm %d : i64\n    %%7 = const imm 1 : i64\n    %%10 = const : i64\n"
+		"  body {\n    %%5 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
+		"    %%10 = const : i64\n"
 		"    %%13 = view %%1, %%10 : global %s[%d]\n"
-		"    %%14 = load %%13 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))} pick { inst ld_global_%d vec 1 }\n"
+		"    %%14 = load %%13 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))} pick { inst "
+		"ld_global_%d vec 1 }\n"
 		"    %%15 = add %%14, %%14 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))}\n"
 		"    %%16 = view %%4, %%10 : global %s[%d]\n"
 		"    store %%15, %%16 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n";
@@ -182,8 +189,8 @@ START_TEST(partial_words)
 
 	for (int n = 1; n <= 5; n++)
 		ptx_compare(u,
-		            arena_printf(u->arena, text, d, d, 32 * n, d, 32 * n, d, 32 * n, n, bits, d, 32 * n,
-		                         n, d, 32 * n, bits),
+		            arena_printf(u->arena, text, d, d, 32 * n, d, 32 * n, d, 32 * n, n,
+		                         bits, d, 32 * n, n, d, 32 * n, bits),
 		            "", 9, 0);
 }
 END_TEST

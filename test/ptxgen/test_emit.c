@@ -1,5 +1,5 @@
-/* test_emit.c - the interface: several kernels in a module, the same bytes each time, errors, and an arena that runs
- * out at every point. */
+/* test_emit.c - the interface: several kernels in a module, the same bytes each time, errors, and
+ * an arena that runs out at every point. */
 #include "ptxgen/ptxgen.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
@@ -21,7 +21,8 @@ teardown(void)
 	ir_unit_free(u);
 }
 
-/* A kernel with shared memory, a loop and a reduction across warps: %s is its name, the element type, an op. */
+/* A kernel with shared memory, a loop and a reduction across warps: %s is its name, the element
+ * type, an op. */
 static const char *
 kernel_text(const char *name, const char *type, const char *op)
 {
@@ -31,15 +32,19 @@ kernel_text(const char *name, const char *type, const char *op)
 		"  param %%2.C tensor C : global %s[?] written size %%8 stride %%7\n"
 		"  param %%3.N size N : i64 mult 4 lo 1 hi 100000\n"
 		"  grid {\n    %%4 = const imm 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
-		"  body {\n    %%7 = const imm 1 : i64\n    %%8 = const imm 1 : i64\n    %%9 = const : i64\n"
+		"  body {\n    %%7 = const imm 1 : i64\n    %%8 = const imm 1 : i64\n"
+		"    %%9 = const : i64\n"
 		"    %%10 = const imm 128 : i64\n"
 		"    %%11 = const : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]}\n"
-		"    %%12 = for %%9, %%3, %%10, %%11 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]} { (%%13 : i64, %%14 : "
+		"    %%12 = for %%9, %%3, %%10, %%11 : reg %s[1] "
+		"@{(1):(0)+[32:1@lane]+[2:1@warp]} { (%%13 : i64, %%14 : "
 		"reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]})\n"
 		"      %%15 = view %%1, %%13 : global %s[128]\n"
-		"      %%16 = load %%15 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))} pick { inst ld_global_64 vec 2 }\n"
+		"      %%16 = load %%15 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))} pick "
+		"{ inst ld_global_64 vec 2 }\n"
 		"      %%17 = %s %%16 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))}\n"
-		"      %%18 = reduce_sum %%17 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]} pick { inst shared bytes 32 }\n"
+		"      %%18 = reduce_sum %%17 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]} pick "
+		"{ inst shared bytes 32 }\n"
 		"      %%19 = add %%14, %%18 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]}\n"
 		"      yield %%19\n    }\n"
 		"    %%20 = view %%2, %%9 : global %s[1]\n"
@@ -69,8 +74,8 @@ START_TEST(two_kernels)
 }
 END_TEST
 
-/* The arena's end in the middle of emission closes LLVM's session (a leak checker sees it) and lands in the
- * compilation's setjmp; the next emission works. */
+/* The arena's end in the middle of emission closes LLVM's session (a leak checker sees it) and
+ * lands in the compilation's setjmp; the next emission works. */
 START_TEST(memory)
 {
 	Kernel *k = ir_read(u, kernel_text("first", "f32", "exp"));
@@ -142,7 +147,8 @@ START_TEST(old_llvm)
 }
 END_TEST
 
-/* A pick that names an instruction the target has not is a bug of inference, found before LLVM sees it. */
+/* A pick that names an instruction the target has not is a bug of inference, found before LLVM sees
+ * it. */
 START_TEST(wrong_pick)
 {
 	jmp_buf *outer = u->arena->fail, here;

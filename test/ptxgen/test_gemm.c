@@ -1,5 +1,5 @@
-/* test_gemm.c - whole kernels with layouts set by hand: vector add, f16 matrix product with cp.async, ldmatrix
- * and mma, at ragged sizes. */
+/* test_gemm.c - whole kernels with layouts set by hand: vector add, f16 matrix product with
+ * cp.async, ldmatrix and mma, at ragged sizes. */
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>
@@ -21,7 +21,7 @@ teardown(void)
 	ir_unit_free(u);
 }
 
-/* ---- vector add --------------------------------------------------------------------------------------- */
+/* ---- vector add ------------------------------------------------------------------------------ */
 
 #define V "@{((8,32,4)):((1@reg,1@lane,1@warp))}"
 
@@ -64,11 +64,13 @@ START_TEST(vector_add)
 }
 END_TEST
 
-/* ---- matrix product ------------------------------------------------------------------------------------- */
+/* ---- matrix product -------------------------------------------------------------------------- */
 
-/* 128 x 128 x 32 tiles, 4 warps as 2 x 2, ST stages; C = A[M,K] W[N,K]^T.  Registers in the instruction's order. */
+/* 128 x 128 x 32 tiles, 4 warps as 2 x 2, ST stages; C = A[M,K] W[N,K]^T.  Registers in the
+ * instruction's order. */
 #define ACC "@{((8,2,2,4),(2,4,2,8)):((4@lane,2@reg,1@warp,4@reg),(1@reg,1@lane,2@warp,16@reg))}"
-#define LA "@{((8,2,2,4),(2,4,2,2)):((4@lane,2@reg,1@warp,8@reg),(1@reg,1@lane,4@reg,32@reg))+[2:2@warp]}"
+#define LA                                                                                         \
+	"@{((8,2,2,4),(2,4,2,2)):((4@lane,2@reg,1@warp,8@reg),(1@reg,1@lane,4@reg,32@reg))+[2:2@warp]}"
 #define MA "{((8,2,2,4),(8,2,2)):((1@lane,8@lane,1@warp,8@reg),(1@reg,16@lane,32@reg))+[2:2@warp]}"
 #define LW "@{((8,2,8),(2,4,2,2)):((4@lane,2@warp,4@reg),(1@reg,1@lane,2@reg,32@reg))+[2:1@warp]}"
 #define LB "@{((2,4,2,2),(8,2,8)):((1@reg,1@lane,2@reg,32@reg),(4@lane,2@warp,4@reg))+[2:1@warp]}"
@@ -106,8 +108,10 @@ gemm_head(Text *t, int st)
 	            "    %%14 = mul %%11, %%13 : i64\n    %%15 = mul %%12, %%13 : i64\n"
 	            "    %%16 = const : i64\n    %%17 = const imm 32 : i64\n"
 	            "    %%18 = const imm %d : i64\n    %%19 = const imm %d : i64\n"
-	            "    %%20 = alloc imm 0, 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o (%d,128,32):(4096,32,1)}\n"
-	            "    %%21 = alloc imm %d, 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o (%d,128,32):(4096,32,1)}\n",
+	            "    %%20 = alloc imm 0, 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o "
+	            "(%d,128,32):(4096,32,1)}\n"
+	            "    %%21 = alloc imm %d, 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o "
+	            "(%d,128,32):(4096,32,1)}\n",
 	            st * 16384, (st - 1) * 32, st, st, st, st * 8192, st, st);
 }
 
@@ -119,7 +123,8 @@ gemm_prologue(Text *t, int st)
 		const char *k = arena_printf(u->arena, "%%%d", 300 + s), *slot;
 
 		slot = arena_printf(u->arena, "%%%d", 310 + s);
-		text_printf(t, "    %s = const imm %d : i64\n    %s = const imm %d : i64\n", k, s * 32, slot, s);
+		text_printf(t, "    %s = const imm %d : i64\n    %s = const imm %d : i64\n", k,
+		            s * 32, slot, s);
 		text_printf(t, "    %%%d = lt %s, %%6 : bool\n    if %%%d {\n", 320 + s, k, 320 + s);
 		gemm_copies(t, 330 + 10 * s, k, slot);
 		text_printf(t, "    yield\n    } else {\n    yield\n    }\n    commit\n");
@@ -135,8 +140,10 @@ gemm_text(int st)
 	gemm_prologue(&t, st);
 	text_printf(&t,
 	            "    %%50 = const : reg f32[128, 128] " ACC "\n    %%51 = const imm %d : i64\n"
-	            "    %%60, %%61, %%62 = for %%16, %%6, %%17, %%50, %%16, %%51 : reg f32[128, 128] " ACC
-	            ", i64, i64 { (%%63 : i64, %%64 : reg f32[128, 128] " ACC ", %%65 : i64, %%66 : i64)\n"
+	            "    %%60, %%61, %%62 = for %%16, %%6, %%17, %%50, %%16, %%51 : reg f32[128, "
+	            "128] " ACC
+	            ", i64, i64 { (%%63 : i64, %%64 : reg f32[128, 128] " ACC ", %%65 : i64, "
+	            "%%66 : i64)\n"
 	            "    wait imm %d\n    barrier\n"
 	            "    %%67 = add %%63, %%18 : i64\n    %%68 = lt %%67, %%6 : bool\n    if %%68 {\n",
 	            st - 1, st - 2);
@@ -144,9 +151,11 @@ gemm_text(int st)
 	text_printf(&t,
 	            "    yield\n    } else {\n    yield\n    }\n    commit\n"
 	            "    %%80 = view %%20, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    %%81 = load %%80 : reg f16[128, 32] " LA " pick { inst ldmatrix_x4 vec 8 map " MA " }\n"
+	            "    %%81 = load %%80 : reg f16[128, 32] " LA " pick { inst ldmatrix_x4 vec "
+	            "8 map " MA " }\n"
 	            "    %%82 = view %%21, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    %%83 = load %%82 : reg f16[128, 32] " LW " pick { inst ldmatrix_x4 vec 8 map " MW " }\n"
+	            "    %%83 = load %%82 : reg f16[128, 32] " LW " pick { inst ldmatrix_x4 vec "
+	            "8 map " MW " }\n"
 	            "    %%84 = transpose %%83 imm 1, 0 : reg f16[32, 128] " LB "\n"
 	            "    %%85 = dot %%81, %%84, %%64 : reg f32[128, 128] " ACC
 	            " pick { inst mma_m16n8k16_f32_f16 }\n"
@@ -162,8 +171,12 @@ gemm_text(int st)
 }
 
 static const struct { int m, n, k, stages; } sizes[] = {
-	{ 128, 128, 128, 3 }, { 128, 256, 32, 3 }, { 100, 136, 200, 3 },
-	{ 1, 64, 64, 2 },     { 257, 130, 72, 3 }, { 64, 256, 512, 4 },
+	{ 128, 128, 128, 3 },
+	{ 128, 256, 32, 3 },
+	{ 100, 136, 200, 3 },
+	{ 1, 64, 64, 2 },
+	{ 257, 130, 72, 3 },
+	{ 64, 256, 512, 4 },
 };
 
 START_TEST(gemm)
@@ -171,11 +184,12 @@ START_TEST(gemm)
 	int m = sizes[_i].m, n = sizes[_i].n, k = sizes[_i].k;
 	size_t bytes[3] = { (size_t)(m * k) * 2, (size_t)(n * k) * 2, (size_t)(m * n) * 2 };
 	uint16_t *a = malloc(bytes[0]), *w = malloc(bytes[1]), *c = calloc(1, bytes[2]);
-	PtxArg arg[6] = { { a, bytes[0], 0 }, { w, bytes[1], 0 }, { c, bytes[2], 0 },
-		          { NULL, 0, m },     { NULL, 0, n },     { NULL, 0, k } };
+	const PtxArg sizes_in[3] = { { NULL, 0, m }, { NULL, 0, n }, { NULL, 0, k } };
+	PtxArg arg[6] = { { a, bytes[0], 0 }, { w, bytes[1], 0 }, { c, bytes[2], 0 } };
 	uint32_t seed = 7, grid[3] = { (uint32_t)(m + 127) / 128, (uint32_t)(n + 127) / 128, 1 };
 	PtxCounts counts;
 
+	memcpy(&arg[3], sizes_in, sizeof sizes_in);
 	for (int i = 0; i < m * k; i++)
 		a[i] = half_of((double)ptx_random(&seed, 9) - 4);
 	for (int i = 0; i < n * k; i++)

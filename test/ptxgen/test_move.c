@@ -1,5 +1,5 @@
-/* test_move.c - what moves elements about: loads, stores, copies, conversions, reductions, broadcasts and
- * transposes with random layouts, simulator against tile interpreter. */
+/* test_move.c - what moves elements about: loads, stores, copies, conversions, reductions,
+ * broadcasts and transposes with random layouts, simulator against tile interpreter. */
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>
@@ -22,13 +22,14 @@ teardown(void)
 	ir_unit_free(u);
 }
 
-/* ---- random layouts -------------------------------------------------------------------------------------- */
+/* ---- random layouts -------------------------------------------------------------------------- */
 
-/* A tile of 2^r x 2^c elements; each bit of its coordinates is a bit of a register number, a lane or a warp. */
+/* A tile of 2^r x 2^c elements; each bit of its coordinates is a bit of a register number, a lane
+ * or a warp. */
 typedef struct Bits {
-	int n[2];             /* bits of the two dims */
-	uint8_t axis[2][8];   /* Axis */
-	uint8_t bit[2][8];    /* of the place on that axis */
+	int n[2]; /* bits of the two dims */
+	uint8_t axis[2][8]; /* Axis */
+	uint8_t bit[2][8]; /* of the place on that axis */
 	int nreg, nlane, nwarp;
 	uint8_t lane_used[5], warp_used[5];
 } Bits;
@@ -113,9 +114,10 @@ text_of(const Layout *l)
 	return layout_print(u->arena, l);
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------------- */
+/* ---- kernels ------ */
 
-static const char *const types[] = { "f16", "f32", "i8", "u4", "i64", "bf16", "u16", "i32", "f64", "i4" };
+static const char *const types[] = { "f16",  "f32", "i8",  "u4",  "i64",
+	                             "bf16", "u16", "i32", "f64", "i4" };
 
 static int
 bits_of(const char *type)
@@ -123,8 +125,8 @@ bits_of(const char *type)
 	return dtype_info[dtype_find(type, strlen(type))].bits;
 }
 
-/* %1 A [rows, cols] of `in`, %2 C [orows, ocols] of `out`; sizes 1000 rows x 64 columns; %10 is 0, %11 the block's
- * first row. */
+/* %1 A [rows, cols] of `in`, %2 C [orows, ocols] of `out`; sizes 1000 rows x 64 columns; %10 is 0,
+ * %11 the block's first row. */
 static void
 kernel_head(Text *t, const char *in, const char *out, int warps, int rows, int smem)
 {
@@ -133,9 +135,12 @@ kernel_head(Text *t, const char *in, const char *out, int warps, int rows, int s
 	            "  param %%1.A tensor A : global %s[?, ?] read size %%3, %%6 stride %%6, %%7\n"
 	            "  param %%2.C tensor C : global %s[?, ?] written size %%3, %%6 stride %%6, %%7\n"
 	            "  param %%3.M size M : i64 mult 1 lo 1 hi 100000\n"
-	            "  grid {\n    %%4 = const imm 1 : i64\n    %%5 = const imm 2 : i64\n    yield %%5, %%4, %%4\n  }\n"
-	            "  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n    %%8 = block_id : i64\n"
-	            "    %%9 = const imm %d : i64\n    %%10 = const : i64\n    %%11 = mul %%8, %%9 : i64\n",
+	            "  grid {\n    %%4 = const imm 1 : i64\n    %%5 = const imm 2 : i64\n"
+	            "    yield %%5, %%4, %%4\n  }\n"
+	            "  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n"
+	            "    %%8 = block_id : i64\n"
+	            "    %%9 = const imm %d : i64\n    %%10 = const : i64\n"
+	            "    %%11 = mul %%8, %%9 : i64\n",
 	            warps, smem, in, out, rows);
 }
 
@@ -172,7 +177,8 @@ kernel_store(Text *t, const char *type, int id, int r, int c, const char *layout
 static const char *
 stored_type(const char *type)
 {
-	return bits_of(type) >= 8 ? type : type[0] == 'u' ? "u8" : "i8";
+	return bits_of(type) >= 8 ? type : type[0] == 'u' ? "u8"
+	                                                  : "i8";
 }
 
 typedef struct Shape {
@@ -213,8 +219,8 @@ START_TEST(convert_warp)
 	bits_layout(&b, &lb);
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shuffle }\n", s.type, 1 << s.r,
-	            1 << s.c, text_of(&lb));
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shuffle }\n",
+	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
@@ -244,8 +250,10 @@ START_TEST(convert_shared)
 	bits = bits_of(s.type);
 	va = (int)ptx_random(&s.seed, 3);
 	vb = (int)ptx_random(&s.seed, 3);
-	va = bits == 4 ? va + 1 : bits << va > 128 ? 0 : va;
-	vb = bits == 4 ? vb + 1 : bits << vb > 128 ? 0 : vb;
+	va = bits == 4 ? va + 1 : bits << va > 128 ? 0
+	                                           : va;
+	vb = bits == 4 ? vb + 1 : bits << vb > 128 ? 0
+	                                           : vb;
 	if (s.c < 4)
 		s.c = 4;
 	bits_random(&a, &s.seed, s.r, s.c, va, s.w, NULL);
@@ -255,10 +263,13 @@ START_TEST(convert_shared)
 	bytes = (bits << (s.r + s.c)) / 8 + 64;
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, bytes);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t,
-	            "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shared vec %d vec2 %d scratch {%s} "
-	            "bytes %d off 32 }\n",
-	            s.type, 1 << s.r, 1 << s.c, text_of(&lb), 1 << va, 1 << vb, scratch_layout(&s, 3), bytes);
+	text_printf(
+		&t,
+		"    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shared vec %d vec2 "
+		"%d scratch {%s} "
+		"bytes %d off 32 }\n",
+		s.type, 1 << s.r, 1 << s.c, text_of(&lb), 1 << va, 1 << vb, scratch_layout(&s, 3),
+		bytes);
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
@@ -288,16 +299,19 @@ START_TEST(reduce)
 	ck_assert(layout_broadcast_like(&lb, &lr, dim, &la));
 	kernel_head(&t, s.type, s.type, 1 << s.w, r, 64 * 64 * 8);
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
-	text_printf(&t,
-	            "    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared bytes %d }\n"
-	            "    %%22 = broadcast %%21 : reg %s[%d, %d] @{%s}\n"
-	            "    %%23 = convert %%22 : reg %s[%d, %d] @{%s} pick { inst rename }\n"
-	            "    %%24 = add %%20, %%23 : reg %s[%d, %d] @{%s}\n",
-	            op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8, s.type, r, c,
-	            text_of(&lb), s.type, r, c, text_of(&la), s.type, r, c, text_of(&la));
+	text_printf(
+		&t,
+		"    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared bytes %d }\n"
+		"    %%22 = broadcast %%21 : reg %s[%d, %d] @{%s}\n"
+		"    %%23 = convert %%22 : reg %s[%d, %d] @{%s} pick { inst rename }\n"
+		"    %%24 = add %%20, %%23 : reg %s[%d, %d] @{%s}\n",
+		op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8,
+		s.type, r, c, text_of(&lb), s.type, r, c, text_of(&la), s.type, r, c, text_of(&la));
 	kernel_store(&t, s.type, 24, r, c, text_of(&la));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i,
-	            !flt ? 0 : s.type[0] == 'b' ? 0x1p-6 : s.type[1] == '1' ? 0x1p-9 : 1e-5);
+	            !flt ? 0 : s.type[0] == 'b' ? 0x1p-6
+	               : s.type[1] == '1'       ? 0x1p-9
+	                                        : 1e-5);
 }
 END_TEST
 
@@ -321,11 +335,13 @@ START_TEST(reduce_store)
 	layout_permute(&lt, &lr, perm);
 	kernel_head(&t, s.type, s.type, 1 << s.w, r, 64 * 64 * 8);
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
-	text_printf(&t,
-	            "    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared bytes %d }\n"
-	            "    %%22 = transpose %%21 imm 1, 0 : reg %s[%d, %d] @{%s}\n",
-	            dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8, s.type, dim ? 1 : c,
-	            dim ? r : 1, text_of(&lt));
+	text_printf(
+		&t,
+		"    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared "
+		"bytes %d }\n"
+		"    %%22 = transpose %%21 imm 1, 0 : reg %s[%d, %d] @{%s}\n",
+		dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8, s.type,
+		dim ? 1 : c, dim ? r : 1, text_of(&lt));
 	/* at rows of the block, so that blocks do not write the same place */
 	kernel_store(&t, s.type, 22, dim ? 1 : c, dim ? r : 1, text_of(&lt));
 	if (!dim && 2 * c > r)
@@ -337,8 +353,8 @@ END_TEST
 /* Global to shared with every instruction, back with scalar loads from a stage chosen at run time. */
 START_TEST(copy)
 {
-	static const char *const inst[] = { "cp_async_4", "cp_async_8", "cp_async_16", "ld_st_16", "ld_st_32",
-		                            "ld_st_64",   "ld_st_128", "ld_st_8" };
+	static const char *const inst[] = { "cp_async_4", "cp_async_8", "cp_async_16", "ld_st_16",
+		                            "ld_st_32",   "ld_st_64",   "ld_st_128",   "ld_st_8" };
 	static const int size[] = { 32, 64, 128, 16, 32, 64, 128, 8 };
 	Shape s;
 	Bits a, b;
@@ -367,8 +383,11 @@ START_TEST(copy)
 	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
 	            "    %%33 = view %%30, %%32, %%10, %%10 imm 1 : shared %s[%d, %d]\n"
 	            "    copy %%12, %%33 imm %d pick { inst %s vec %d map {%s} }\n",
-	            s.type, r, c, vec + 1 <= s.c && s.r ? arena_printf(u->arena, "Sw<1,%d,%d> o ", vec, s.c - vec) : "",
-	            r, c, r * c, c, s.type, r, c, s.type, r, c, i < 3, inst[i], 1 << vec, text_of(&la));
+	            s.type, r, c,
+	            vec + 1 <= s.c && s.r ? arena_printf(u->arena, "Sw<1,%d,%d> o ", vec, s.c - vec)
+	                                  : "",
+	            r, c, r * c, c, s.type, r, c, s.type, r, c, i < 3, inst[i], 1 << vec,
+	            text_of(&la));
 	text_printf(&t,
 	            "    commit\n    wait\n    barrier\n"
 	            "    %%20 = load %%33 : reg %s[%d, %d] @{%s} pick { inst ld_shared_%d vec 1 }\n",

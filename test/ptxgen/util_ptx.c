@@ -42,7 +42,8 @@ ptx_assembles(Unit *u, const char *ptx)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, ptx, strlen(ptx)), (ssize_t)strlen(ptx));
 	close(fd);
-	snprintf(line, sizeof line, "command -v ptxas >/dev/null || exit 77; ptxas -arch=%s -v -o /dev/null %s 2>&1",
+	snprintf(line, sizeof line,
+	         "command -v ptxas >/dev/null || exit 77; ptxas -arch=%s -v -o /dev/null %s 2>&1",
 	         u->target->name, path);
 	f = popen(line, "r");
 	ck_assert_ptr_nonnull(f);
@@ -73,7 +74,8 @@ report(const sim_result *r, const char *ptx)
 }
 
 static void
-launch(sim *s, const sim_module *m, const Kernel *k, const sim_launch *l, const char *ptx, PtxCounts *counts)
+launch(sim *s, const sim_module *m, const Kernel *k, const sim_launch *l, const char *ptx,
+       PtxCounts *counts)
 {
 	sim_result *r = NULL;
 	int rc = sim_run(s, m, k->name, l, &r);
@@ -194,8 +196,9 @@ ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double to
 	}
 	ck_assert_int_eq(interp_grid(k, r.arg, k->nparam, grid), INTERP_OK);
 	run_ok(&r, NULL);
-	run_kernel(k, ptx, (const uint32_t[3]){ (uint32_t)grid[0], (uint32_t)grid[1], (uint32_t)grid[2] }, arg,
-	           k->nparam, NULL);
+	run_kernel(k, ptx,
+	           (const uint32_t[3]){ (uint32_t)grid[0], (uint32_t)grid[1], (uint32_t)grid[2] },
+	           arg, k->nparam, NULL);
 	for (int i = 0; i < k->nparam; i++)
 		if (k->param[i].written)
 			compare(&k->param[i], arg[i].data, r.arg[i].data, r.arg[i].count, tol, ptx);

@@ -19,13 +19,14 @@ typedef struct PtxCounts {
 
 /* PTX of one kernel given as IR text; fails the test on any diagnostic. */
 const char *ptx_of(Unit *u, const char *ir);
-/* ptxas accepts it for the unit's target, with no spills and no C75xx remark.  False: there is no ptxas. */
+/* ptxas accepts it for the unit's target, with no spills and no C75xx remark.  False: there is no
+ * ptxas. */
 bool ptx_assembles(Unit *u, const char *ptx);
 /* Both of the above, then run it; fails the test on any fault the simulator reports. */
 void ptx_run(Unit *u, const char *ir, const uint32_t grid[3], PtxArg *arg, int narg, PtxCounts *counts);
-/* Run on random data (test/interp/util_interp.h: sizes as "M=100 N=64", seed) both here and through the tile
- * interpreter, and compare every output: equal to the bit if tol is 0; else |x - y| <= tol * max(1, |y|).
- * Every eighth seed (1, 9, ..) goes through ptxas too. */
+/* Run on random data (test/interp/util_interp.h: sizes as "M=100 N=64", seed) both here and through
+ * the tile interpreter, and compare every output: equal to the bit if tol is 0; else |x - y| <= tol
+ * * max(1, |y|). Every eighth seed (1, 9, ..) goes through ptxas too. */
 void ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double tol);
 /* How often a word occurs in a text. */
 int ptx_count(const char *text, const char *word);
