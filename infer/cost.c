@@ -138,6 +138,11 @@ price_memory(Solve *s, Op *o, Res *r)
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec) * s->k->warps;
 
 	r->issue += inst;
+	if (o->code == O_load && p->vec * bits < 32) { /* what is narrower than a word gets packed */
+		double pack = inst * (1 - p->vec * bits / 32.0);
+		r->alu += pack;
+		r->issue += pack;
+	}
 	if (mem->type.space == S_global) {
 		r->gmem += SECTOR_CYCLES *
 		           (double)global_sectors(s, mem->def, map, p->vec, bits, o->code == O_store);

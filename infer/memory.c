@@ -77,14 +77,16 @@ load_price(const Layout *l, int64_t vec, int bits)
 	return n * (bytes > 4 ? bytes / 4 : 1) + 0.25 * n + 0.75 * pack;
 }
 
-/* Steps to pick one's own elements out of whole words: every source word is looked at, the first for
- * nothing. */
+/* Steps to pick one's own elements out of whole words, `vec` neighbours of them at a time: byte permutations
+ * that look at every source word, the first for nothing; less than a byte takes shifts for each element. */
 static double
-pick_price(const Layout *from, const Layout *to, int bits)
+pick_price(const Layout *from, const Layout *to, int64_t vec, int bits)
 {
 	double have = (double)(layout_cosize(from, AX_reg) * bits) / 32;
 	double need = (double)(layout_cosize(to, AX_reg) * bits) / 32;
 
+	if (vec * bits < 8)
+		return 2.0 * (double)layout_cosize(to, AX_reg);
 	return 0.75 * (have - (need < 1 ? 1 : need));
 }
 
@@ -104,7 +106,7 @@ load_shared(Solve *s, Op *o)
 		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
 		Layout *w = NEW(s->arena, Layout);
 		if (wide * bits >= 32 && widen(w, l, unit, wide) &&
-		    load_price(w, wide, bits) + pick_price(w, l, bits) < load_price(l, vec, bits)) {
+		    load_price(w, wide, bits) + pick_price(w, l, vec, bits) < load_price(l, vec, bits)) {
 			s->sol->pick[o->id] =
 				pick_new(s, memory_row(IK_ld_shared, (int)wide * bits, false), wide);
 			s->sol->made[o->id][0] = w;

@@ -1,8 +1,8 @@
 /* convert.c - the same elements in another layout.
  *
- * Without shared memory there is one way: for each register of the result a table over the 32 lanes says
- * which lane has the element, in which register.  If that lane is the lane itself it is a renaming (one
- * register for all lanes) or a choice; else words are shuffled first. */
+ * Without shared memory there is one way: for each register of the result a table over the 32 lanes
+ * says which lane has the element, in which register.  If that lane is the lane itself it is a
+ * renaming (one register for all lanes) or a choice; else words are shuffled first. */
 #include "ptxgen/access.h"
 #include "ptxgen/shuffle.h"
 #include "ptxgen/store.h"
@@ -74,8 +74,8 @@ moved_word(Gen *g, Op *o, ConvertPlan *p, int word, const int *lane)
 	return m.v;
 }
 
-/* Lanes of the mask want the word `word` of lane lane[l]: a table that agrees there with `lane` and elsewhere
- * makes as little difference as possible. */
+/* Lanes of the mask want the word `word` of lane lane[l]: a table that agrees there with `lane` and
+ * elsewhere makes as little difference as possible. */
 static LV
 choose(Gen *g, LV so_far, uint32_t mask, LV v)
 {
@@ -88,13 +88,14 @@ whole_words(const Origin *from, int n, int epw)
 {
 	for (int l = 0; l < WARP_SIZE; l++)
 		for (int k = 0; k < n; k++)
-			if (from[k].lane[l] != from[0].lane[l] || from[k].reg[l] != from[0].reg[l] + k ||
-			    from[0].reg[l] % epw)
+			if (from[k].lane[l] != from[0].lane[l] ||
+			    from[k].reg[l] != from[0].reg[l] + k || from[0].reg[l] % epw)
 				return false;
 	return true;
 }
 
-/* A word, or one element shifted down to place 0 (epw > 1 and `element`), from wherever each lane finds it. */
+/* A word, or one element shifted down to place 0 (epw > 1 and `element`), from wherever each lane
+ * finds it. */
 static LV
 fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
 {
@@ -121,6 +122,36 @@ fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
 	return x;
 }
 
+/* A word of which every byte lies whole in one source word, the same for all lanes, at a place that
+ * depends on the lane: byte permutations whose selector each lane has for itself.  NULL: it is not so. */
+static LV
+gather_bytes(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw)
+{
+	int per = epw / 4, word[4], select[2][WARP_SIZE] = { { 0 } };
+	LV half[2];
+
+	if (epw < 4)
+		return NULL;
+	for (int k = 0; k < 4; k++) {
+		const Origin *f = from + k * per;
+
+		word[k] = f->reg[0] / epw;
+		for (int l = 0; l < WARP_SIZE; l++) {
+			if (f->reg[l] / epw != word[k] || f->reg[l] % per)
+				return NULL;
+			for (int j = 0; j < per; j++)
+				if (f[j].lane[l] != l || f[j].reg[l] != f->reg[l] + j)
+					return NULL;
+			select[k / 2][l] |= (f->reg[l] % epw / per + k % 2 * 4) << (k % 2 * 4);
+		}
+	}
+	for (int h = 0; h < 2; h++)
+		half[h] = asm_op(g, A_prmt_lane, moved_word(g, o, p, word[2 * h], from->lane),
+		                 moved_word(g, o, p, word[2 * h + 1], from->lane),
+		                 lane_table(g, select[h]));
+	return asm_op(g, A_prmt, half[0], half[1], const_i32(g, 0x5410));
+}
+
 static void
 pull_convert(Gen *g, Op *o, int w)
 {
@@ -135,6 +166,8 @@ pull_convert(Gen *g, Op *o, int w)
 		t->word[w] = fetch(g, o, p, from, t->epw, false);
 		return;
 	}
+	if (n == t->epw && (t->word[w] = gather_bytes(g, o, p, from, t->epw)) != NULL)
+		return;
 	for (int k = 0; k < n; k++) {
 		bool fixed = true;
 
@@ -147,7 +180,7 @@ pull_convert(Gen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, e, pos, n);
 }
 
-/* ---- through shared memory ------------------------------------------------------------------------------ */
+/* ---- through shared memory ------------------------------------------------------------------- */
 
 static LV
 from_raw(Gen *g, DType d, const LV *raw, int e)
@@ -156,7 +189,8 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 	LV x;
 
 	if (bits == 64) {
-		x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, raw[e * 2 + 1], g->i64, ""), const_i64(g, 32), "");
+		x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, raw[e * 2 + 1], g->i64, ""),
+		                 const_i64(g, 32), "");
 		x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, raw[e * 2], g->i64, ""), "");
 		return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
 	}
@@ -211,7 +245,8 @@ convert_shared(Gen *g, Op *o)
 	for (int i = 0; i < t->nword; i++) {
 		int n = t->nreg - i * t->epw;
 
-		t->word[i] = bits_gather(g, t->dtype, raw + i * t->epw, pos + i * t->epw, n < t->epw ? n : t->epw);
+		t->word[i] = bits_gather(g, t->dtype, raw + i * t->epw, pos + i * t->epw,
+		                         n < t->epw ? n : t->epw);
 	}
 }
 
