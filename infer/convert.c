@@ -76,7 +76,7 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Re
 	int64_t cap = 128 / bits, row;
 	Layout *scratch = NEW(s->arena, Layout);
 	Access acc[2];
-	double excess;
+	int64_t waves[2];
 
 	for (int d = 0; d < t->rank; d++)
 		if (reg_run(to, d) > reg_run(to, unit))
@@ -98,11 +98,9 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Re
 		for (int d = 0; d < t->rank; d++)
 			acc[i].dim_of[d] = d;
 	}
-	shared_layout(s, t, unit, acc, 2, scratch, &excess);
+	shared_layout(s, t, unit, acc, 2, scratch, waves);
 	for (int i = 0; i < 2; i++) {
-		int64_t waves, least;
-		access_waves(s->arena, &acc[i], scratch, s->k->warps, &waves, &least);
-		res->smem += (double)waves;
+		res->smem += (double)waves[i];
 		res->issue += (double)(layout_cosize(acc[i].map, AX_reg) / acc[i].vec * s->k->warps);
 	}
 	res->latency += 100; /* two barriers and a round trip */

@@ -248,7 +248,7 @@ select_shared(Solve *s, Op *alloc)
 	Access *acc = NULL;
 	int n = 0, cap = 0;
 	Layout *l = NEW(s->arena, Layout);
-	double excess;
+	int64_t *waves;
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
@@ -262,13 +262,11 @@ select_shared(Solve *s, Op *alloc)
 			continue;
 		VEC_PUSH(s->arena, acc, n, cap, a);
 	}
-	shared_layout(s, &tile->type, s->unit[tile->id], acc, n, l, &excess);
+	waves = NEWN(s->arena, int64_t, n + 1);
+	shared_layout(s, &tile->type, s->unit[tile->id], acc, n, l, waves);
 	s->sol->val[tile->id] = l;
-	for (int i = 0; i < n; i++) {
-		int64_t waves, least;
-		access_waves(s->arena, &acc[i], l, s->k->warps, &waves, &least);
-		s->sol->res[acc[i].op->id].smem += (double)waves;
-	}
+	for (int i = 0; i < n; i++)
+		s->sol->res[acc[i].op->id].smem += (double)waves[i];
 }
 
 bool

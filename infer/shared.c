@@ -197,8 +197,9 @@ rows(Layout *l, const Type *t, int unit_dim, int64_t pitch)
 		layout_push(l, d, t->shape[d], stride[d], AX_mem);
 }
 
-void
-shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
+/* The best layout for these accesses, all different; *excess: weighted wavefronts over the least. */
+static void
+search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
               double *excess)
 {
 	int bits = dtype_info[t->dtype].bits, base = 0, top;
@@ -250,4 +251,98 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 		}
 	}
 	out->swizzle = best;
+}
+
+/* ---- what was asked before ------------------------------------------------------------------------ */
+
+static bool
+same_iters(const Iter *a, const Iter *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (a[i].extent != b[i].extent || a[i].stride != b[i].stride || a[i].axis != b[i].axis)
+			return false;
+	return true;
+}
+
+static bool
+same_map(const Layout *a, const Layout *b)
+{
+	if (a->n != b->n || a->ndim != b->ndim || a->nrep != b->nrep)
+		return false;
+	for (int d = 0; d < a->ndim; d++)
+		if (a->first[d + 1] != b->first[d + 1])
+			return false;
+	return same_iters(a->it, b->it, a->n) && same_iters(a->rep, b->rep, a->nrep);
+}
+
+/* The same addresses by the same lanes, however often. */
+static bool
+same_access(const Access *a, const Access *b)
+{
+	if (a->rank != b->rank || a->vec != b->vec || a->bits != b->bits || a->lanes != b->lanes ||
+	    a->write != b->write)
+		return false;
+	for (int d = 0; d < a->rank; d++)
+		if (a->dim_of[d] != b->dim_of[d])
+			return false;
+	return same_map(a->map, b->map);
+}
+
+struct SharedMemo {
+	SharedMemo *next;
+	Type type;
+	int unit_dim, nacc;
+	Access *acc;
+	int64_t *waves;
+	Layout out;
+};
+
+static SharedMemo *
+asked(Solve *s, const Type *t, int unit_dim, const Access *acc, int n)
+{
+	for (SharedMemo *m = s->memo; m; m = m->next) {
+		bool same = m->nacc == n && m->unit_dim == unit_dim && type_same(&m->type, t);
+
+		for (int i = 0; i < n && same; i++)
+			same = acc[i].weight >= m->acc[i].weight && acc[i].weight <= m->acc[i].weight &&
+			       same_access(&acc[i], &m->acc[i]);
+		if (same)
+			return m;
+	}
+	return NULL;
+}
+
+void
+shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
+              int64_t *waves)
+{
+	Access *one = NEWN(s->arena, Access, nacc + 1); /* each kind of access once */
+	int *kind = NEWN(s->arena, int, nacc + 1), n = 0;
+	SharedMemo *m;
+
+	for (int i = 0; i < nacc; i++) {
+		for (kind[i] = 0; kind[i] < n && !same_access(&one[kind[i]], &acc[i]); kind[i]++)
+			;
+		if (kind[i] == n)
+			one[n++] = acc[i];
+		else
+			one[kind[i]].weight += acc[i].weight;
+	}
+	m = asked(s, t, unit_dim, one, n);
+	if (!m) {
+		double excess;
+
+		m = NEW(s->arena, SharedMemo);
+		*m = (SharedMemo){ .next = s->memo, .type = *t, .unit_dim = unit_dim, .nacc = n, .acc = one };
+		m->waves = NEWN(s->arena, int64_t, n + 1);
+		search_layout(s, t, unit_dim, one, n, &m->out, &excess);
+		for (int i = 0; i < n; i++) {
+			int64_t least;
+			access_waves(s->arena, &one[i], &m->out, s->k->warps, &m->waves[i], &least);
+		}
+		s->memo = m;
+	}
+	*out = m->out;
+	for (int i = 0; i < nacc; i++)
+		waves[i] = m->waves[kind[i]];
 }

@@ -67,6 +67,8 @@ typedef struct ViewFact {
 	int64_t vec;
 } ViewFact;
 
+typedef struct SharedMemo SharedMemo; /* shared.c: layouts found before */
+
 /* What the search knows of the kernel: fixed while it runs. */
 typedef struct Solve {
 	Kernel *k;
@@ -86,6 +88,7 @@ typedef struct Solve {
 	Op **queue; /* propagate's worklist */
 	int nqueue, capqueue;
 	bool *queued;
+	SharedMemo *memo;
 	Sol *sol; /* the one being built */
 	const char *why; /* the last reason a plan failed, in words; arena */
 	Src why_src;
@@ -161,10 +164,10 @@ typedef struct Access {
 	bool write; /* only one of several replicas writes */
 	double weight;
 } Access;
-/* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances.
- * ways: the resulting wavefronts over the minimum, weighted. */
+/* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances of
+ * every access.  waves[i]: wavefronts of one execution of access i by all warps.  Asked again, it remembers. */
 void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
-                   double *excess);
+                   int64_t *waves);
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
 void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
