@@ -182,6 +182,19 @@ static const struct {
 	  " (%23 : i64, %24 : i64)\n %90 = view %20, %24, %10 imm 1 : shared f16[64]\n %25 = add %24, %5 : i64\n"
 	  " %26 = eq %25, %21 : bool\n %27 = select %26, %10, %25 : i64\n yield %27 }", { true, true } },
 	{ "%20 = alloc : shared f16[3, 64]\n %90 = view %20, %5, %11 : shared f16[3, 64]", { false, false } },
+	/* an inner view that leaves its operand, although not the tensor */
+	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const imm 16 : i64\n"
+	  " %90 = view %20, %10, %21 : global f16[1, 32]", { true, false } },
+	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const imm 16 : i64\n"
+	  " %90 = view %20, %10, %21 : global f16[1, 16]", { true, true } },
+	/* division rounds toward zero: (K - 255) / 128 is K / 128 - 2 rounded down, but 0 for K = 128 */
+	{ "%20 = const imm 255 : i64\n %21 = sub %4, %20 : i64\n %22 = div %21, %12 : i64\n %23 = add %22, %5 : i64\n"
+	  " %90 = view %15, %23, %10 : global f16[1, 1]", { false, true } },
+	/* x + 64 < K says nothing about x when x + 64 may wrap around */
+	{ "%20 = add %18, %11 : i64\n %21 = lt %20, %4 : bool\n if %21 {\n"
+	  " %90 = view %1, %10, %18 : global f16[1, 1]\n yield } else { yield }", { true, false } },
+	{ "%20 = lt %18, %4 : bool\n if %20 {\n %90 = view %1, %10, %18 : global f16[1, 1]\n yield } else { yield }",
+	  { true, true } },
 	/* a value that may have wrapped around proves nothing */
 	{ "%20 = mul %3, %3 : i64\n %21 = mul %20, %20 : i64\n %90 = view %1, %21, %21 : global f16[1, 1]", { false, false } },
 };
@@ -194,6 +207,7 @@ static const char view_head[] =
 	" param %3 size M : i64 mult 1 lo 1 hi 9223372036854775807\n"
 	" param %4 size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
 	" param %2 size N : i64 mult 128 lo 0 hi 9223372036854775807\n"
+	" param %18 scalar x : i64 mult 1 lo 0 hi 9223372036854775807\n"
 	" grid {\n %6 = const imm 127 : i64\n %7 = const imm 128 : i64\n %8 = add %2, %6 : i64\n %9 = div %8, %7 : i64\n"
 	" %30 = add %3, %6 : i64\n %31 = div %30, %7 : i64\n yield %9, %31, %3\n }\n"
 	" body {\n %5 = const imm 1 : i64\n %10 = const : i64\n %11 = const imm 64 : i64\n %12 = const imm 128 : i64\n"
