@@ -80,7 +80,7 @@ op_line(Text *t, const Kernel *k, const Op *o)
 	if (what)
 		text_printf(t, " %s", name_of(what, a));
 	if (p->vec)
-		text_printf(t, ", %d elements an access", p->vec);
+		text_printf(t, ", %d element%s an access", p->vec, p->vec > 1 ? "s" : "");
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
 	if (p->cost > 0)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The matrix products for awkward sizes and tile shapes: right, or refused with a reason.  By default every
-# 37th combination of tile sizes, stages and warps; FULL=1 tries them all (half an hour).
+# 37th combination of tile sizes, stages and warps; FULL=1 tries them all (some minutes).
 set -u
 hexc=${HEXC:-build/hexc}
 step=37
