@@ -71,7 +71,8 @@ same(const Op *x, const Op *y)
 	for (int i = 0; i < x->nin; i++)
 		if (x->in[i] != y->in[i])
 			return false;
-	return type_same(&x->out[0]->type, &y->out[0]->type) && same_layout(&x->out[0]->type, &y->out[0]->type);
+	return type_same(&x->out[0]->type, &y->out[0]->type) &&
+	       same_layout(&x->out[0]->type, &y->out[0]->type);
 }
 
 /* Operands of commuting ops in order of id, constants last. */

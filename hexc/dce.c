@@ -1,9 +1,9 @@
 /* dce.c - pass dce: drop what nobody uses.
  * needs: valid IR.  keeps: types, order, source places.
  *
- * Live are stores to tensors, synchronization, and what they need, transitively: also through loops, whose carried
- * values are dropped when only they themselves use them, and through shared tiles, which live
- * when something loads from them. */
+ * Live are stores to tensors, synchronization, and what they need, transitively: also through loops,
+ * whose carried values are dropped when only they themselves use them, and through shared tiles,
+ * which live when something loads from them. */
 #include "hexc/ir.h"
 
 typedef struct Dce {
@@ -31,7 +31,8 @@ static void
 mark_op(Dce *d, Op *o)
 {
 	for (; o && !d->op[o->id]; o = o->parent->owner) {
-		int n = o->code == O_for ? 3 : o->code == O_yield ? 0 : o->nin;
+		int n = o->code == O_yield ? 0 : o->nin;
+		n = o->code == O_for ? 3 : n;
 		d->op[o->id] = true;
 		for (int i = 0; i < n; i++)
 			mark(d, o->in[i]);

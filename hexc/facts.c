@@ -1,4 +1,5 @@
-/* facts.c - val_fact: what is known of an index value, by abstract interpretation of the ops that make it.
+/* facts.c - val_fact: what is known of an index value, by abstract interpretation of the ops that
+ * make it.
  *
  * Everything here errs on the side of knowing less: a wrong answer is a fault on the device. */
 #include "hexc/facts.h"
@@ -72,9 +73,13 @@ fact_choice(Asking *a, const Val *cond, const Val *yes, const Val *no)
 	n0 = fact_of(a, no);
 	y = refine(a, cond, true, yes, y0);
 	n = refine(a, cond, false, no, n0);
-	if (y.lo > y.hi || n.lo > n.hi)
-		return y.lo <= y.hi ? y : n.lo <= n.hi ? n : fact_join(y0, n0);
-	return fact_join(y, n);
+	if (y.lo > y.hi && n.lo > n.hi)
+		y = fact_join(y0, n0); /* neither can be */
+	else if (y.lo > y.hi)
+		y = n;
+	else if (n.lo <= n.hi)
+		y = fact_join(y, n);
+	return y;
 }
 
 /* What a region yields as its i-th value; NULL while it is being built. */
@@ -84,9 +89,9 @@ yielded(const Block *b, int i)
 	return b && b->last && b->last->code == O_yield && i < b->last->nin ? b->last->in[i] : NULL;
 }
 
-/* Carried value i of a loop: the least fact that holds of the initial value and is kept by the body, found by
- * climbing; a bound that does not settle is given up.  Carried values that lean on each other are
- * proved together: while one is assumed, the others are proved under that assumption. */
+/* Carried value i of a loop: the least fact that holds of the initial value and is kept by the body,
+ * found by climbing; a bound that does not settle is given up.  Carried values that lean on each
+ * other are proved together: while one is assumed, the others are proved under that assumption. */
 static Fact
 fact_carried(Asking *a, const Op *loop, int i)
 {
@@ -211,7 +216,9 @@ fact_any(Asking *a, const Val *v)
 		return fact_param(&a->k->param[v->index], v->type.dtype);
 	if (v->block->owner == NULL || v->block->owner->code != O_for)
 		return fact_type(v->type.dtype);
-	return v->index == 0 ? fact_counter(a, v->block->owner) : fact_carried(a, v->block->owner, v->index - 1);
+	if (v->index == 0)
+		return fact_counter(a, v->block->owner);
+	return fact_carried(a, v->block->owner, v->index - 1);
 }
 
 Fact

@@ -5,6 +5,18 @@
 #include "hexc/facts.h"
 #include "hexc/number.h"
 
+static int64_t
+min64(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
+static int64_t
+max64(int64_t x, int64_t y)
+{
+	return x > y ? x : y;
+}
+
 Fact
 fact_const(int64_t c)
 {
@@ -46,7 +58,8 @@ fact_type(DType d)
 	return f;
 }
 
-/* The exact result of arithmetic is f (ok), or does not fit 64 bits; the machine keeps the type's low bits. */
+/* The exact result of arithmetic is f (ok), or does not fit 64 bits; the machine keeps the type's
+ * low bits. */
 static Fact
 fact_wrap(DType d, bool ok, Fact f)
 {
@@ -132,8 +145,8 @@ fact_mod(DType d, Fact x, Fact y)
 	f.mult = gcd64(x.mult, y.mult);
 	if (y.lo == y.hi && x.mult % y.lo == 0)
 		return fact_const(0);
-	f.lo = x.lo >= 0 ? 0 : x.lo > -y.hi ? x.lo : 1 - y.hi;
-	f.hi = x.hi <= 0 ? 0 : x.hi < y.hi ? x.hi : y.hi - 1;
+	f.lo = x.lo >= 0 ? 0 : max64(x.lo, 1 - y.hi);
+	f.hi = x.hi <= 0 ? 0 : min64(x.hi, y.hi - 1);
 	return fact_tighten(f);
 }
 
@@ -162,13 +175,13 @@ fact_bits(DType d, OpCode code, Fact x, Fact y)
 	int64_t zx = x.mult ? pow2_part(x.mult) : top, zy = y.mult ? pow2_part(y.mult) : top;
 	Fact f = fact_type(d);
 
-	f.mult = code == O_and ? (zx > zy ? zx : zy) : (zx < zy ? zx : zy);
+	f.mult = code == O_and ? max64(zx, zy) : min64(zx, zy);
 	if (x.lo >= 0 && y.lo >= 0) {
-		int64_t most = x.hi > y.hi ? x.hi : y.hi, all = 0;
+		int64_t most = max64(x.hi, y.hi), all = 0;
 		while (all < most)
 			all = all * 2 + 1;
 		f.lo = 0;
-		f.hi = code != O_and ? all : x.hi < y.hi ? x.hi : y.hi;
+		f.hi = code != O_and ? all : min64(x.hi, y.hi);
 	} else if (code == O_and && (x.lo >= 0 || y.lo >= 0)) {
 		f.lo = 0;
 		f.hi = x.lo >= 0 ? x.hi : y.hi;
@@ -182,9 +195,9 @@ fact_minmax(OpCode code, Fact x, Fact y)
 	Fact f = fact_join(x, y);
 
 	if (code == O_min)
-		f.hi = x.hi < y.hi ? x.hi : y.hi;
+		f.hi = min64(x.hi, y.hi);
 	else
-		f.lo = x.lo > y.lo ? x.lo : y.lo;
+		f.lo = max64(x.lo, y.lo);
 	return fact_tighten(f);
 }
 
@@ -193,10 +206,19 @@ fact_compare(OpCode code, Fact x, Fact y)
 {
 	Fact f = { 1, 0, 1 };
 	bool apart = x.hi < y.lo || y.hi < x.lo, point = x.lo == x.hi && y.lo == y.hi && x.lo == y.lo;
-	bool yes = code == O_lt ? x.hi < y.lo : code == O_le ? x.hi <= y.lo : code == O_eq ? point : apart;
-	bool no = code == O_lt ? x.lo >= y.hi : code == O_le ? x.lo > y.hi : code == O_eq ? apart : point;
+	bool yes = apart, no = point; /* O_ne */
 
-	return yes ? fact_const(1) : no ? fact_const(0) : f;
+	if (code == O_lt) {
+		yes = x.hi < y.lo;
+		no = x.lo >= y.hi;
+	} else if (code == O_le) {
+		yes = x.hi <= y.lo;
+		no = x.lo > y.hi;
+	} else if (code == O_eq) {
+		yes = point;
+		no = apart;
+	}
+	return yes || no ? fact_const(yes) : f;
 }
 
 Fact
@@ -206,8 +228,10 @@ fact_cast(DType to, DType from, Fact x)
 
 	if (dtype_info[from].kind == K_flt || from == D_u64 || to == D_u64)
 		return t;
+	if (to == D_bool && (x.lo > 0 || x.hi < 0))
+		return fact_const(1);
 	if (to == D_bool)
-		return x.lo > 0 || x.hi < 0 ? fact_const(1) : x.mult == 0 ? fact_const(0) : t;
+		return x.mult == 0 ? fact_const(0) : t;
 	return fact_wrap(to, true, x);
 }
 

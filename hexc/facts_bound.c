@@ -1,10 +1,10 @@
 /* facts_bound.c - symbolic bounds: what an index value is at most, in terms of the run-time sizes.
  *
- * The proof of `start + extent <= size` writes the upper bound of start and the lower bound of size as linear forms
- * over parameters, subtracts, and asks whether what is left can be negative.  Counters and
- * block numbers are replaced by their last value, divisions are carried out where the facts say that they
- * are exact, and conditions of enclosing ifs serve as bounds.  Values that may have wrapped
- * around 64 bits are never looked through. */
+ * The proof of `start + extent <= size` writes the upper bound of start and the lower bound of size
+ * as linear forms over parameters, subtracts, and asks whether what is left can be
+ * negative.  Counters and block numbers are replaced by their last value, divisions are carried out
+ * where the facts say that they are exact, and conditions of enclosing ifs serve as bounds.  Values
+ * that may have wrapped around 64 bits are never looked through. */
 #include "hexc/facts_lin.h"
 #include <string.h>
 
@@ -25,7 +25,8 @@ val_same(const Val *x, const Val *y, int depth)
 	if (memcmp(p->imm, q->imm, sizeof p->imm) != 0 || p->nin != q->nin)
 		return false;
 	for (int i = 0; i < p->nin; i++)
-		if (dtype_info[p->in[i]->type.dtype].kind == K_flt || !val_same(p->in[i], q->in[i], depth - 1))
+		if (dtype_info[p->in[i]->type.dtype].kind == K_flt ||
+		    !val_same(p->in[i], q->in[i], depth - 1))
 			return false;
 	return true;
 }
@@ -101,7 +102,8 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
-/* The tighter of two bounds that both must hold (want the larger when dir > 0); an atom when not comparable. */
+/* The tighter of two bounds that both must hold (want the larger when dir > 0); an atom when not
+ * comparable. */
 static Lin
 lin_worse(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
 {
@@ -148,6 +150,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	const Op *o = v->def;
 	Val *x = o->nin > 0 ? o->in[0] : NULL, *y = o->nin > 1 ? o->in[1] : NULL;
 	Fact c = o->nin == 2 ? fact_of(&b->ask, y) : fact_type(D_i64);
+	bool shift = c.lo == c.hi && c.lo >= 0 && c.lo < 62;
 
 	switch ((int)o->code) {
 	case O_const: return lin_const(o->imm[0]);
@@ -155,13 +158,9 @@ lin_op(Bounding *b, const Val *v, int dir)
 	case O_sub: return lin_add(lin_of(b, x, dir), lin_of(b, y, -dir), -1);
 	case O_neg: return lin_scale(lin_of(b, x, -dir), -1, 1);
 	case O_mul: return lin_mul(b, v, x, y, dir);
-	case O_shl:
-		return c.lo == c.hi && c.lo >= 0 && c.lo < 62 ? lin_scale(lin_of(b, x, dir), (int64_t)1 << c.lo, 1)
-		                                              : lin_atom(v);
+	case O_shl: return shift ? lin_scale(lin_of(b, x, dir), (int64_t)1 << c.lo, 1) : lin_atom(v);
 	case O_div: return c.lo == c.hi ? lin_div(b, v, x, c.lo, dir) : lin_atom(v);
-	case O_shr:
-		return c.lo == c.hi && c.lo >= 0 && c.lo < 62 ? lin_div(b, v, x, (int64_t)1 << c.lo, dir)
-		                                              : lin_atom(v);
+	case O_shr: return shift ? lin_div(b, v, x, (int64_t)1 << c.lo, dir) : lin_atom(v);
 	case O_min:
 	case O_max:
 		if (dir == 0)

@@ -57,26 +57,27 @@ view_operand_in_bounds(Kernel *k, const Op *view, int d)
 	Val *start[CHAIN];
 	const Op *o = view;
 	int n = 0;
-	int64_t extent = view_extent(view, d), ext;
+	int64_t extent = view_extent(view, d), end = extent, size;
+	bool fits = true; /* end is an upper bound of the sum of the starts, plus extent */
 	const Param *p;
 
-	/* A view of a view must lie in it; then only the outermost offset counts. */
+	/* A view of a view must lie in it; then only the sum of the starts counts. */
 	for (;;) {
+		Fact f = val_fact(k, o->in[1 + d]);
 		start[n++] = o->in[1 + d];
+		fits = fits && add64(end, f.hi, &end);
+		if (f.lo < 0)
+			return false;
 		if (!o->in[0]->def || o->in[0]->def->code != O_view)
 			break;
-		ext = o->in[0]->type.shape[d];
-		Fact f = val_fact(k, o->in[1 + d]);
-		if (n == CHAIN || f.lo < 0 || f.hi > ext - view_extent(o, d))
+		if (n == CHAIN || f.hi > o->in[0]->type.shape[d] - view_extent(o, d))
 			return false;
 		o = o->in[0]->def;
 		d = view_operand_dim(o, d);
 	}
-	if (val_fact(k, o->in[1 + d]).lo < 0)
-		return false;
 	p = val_param(k, o->in[0]);
-	ext = o->in[0]->type.shape[d];
-	if (n == 1 && ext >= 0 && val_fact(k, start[0]).hi <= ext - extent)
+	size = o->in[0]->type.shape[d];
+	if (fits && size >= 0 && end <= size)
 		return true;
 	if (!p || p->kind != P_tensor || !p->size[d])
 		return false;
@@ -133,8 +134,8 @@ root_to_view(const Op *view, int d)
 	return d < 0 ? d : view_result_dim(view, d);
 }
 
-/* The root's dim of stride 1, or -1.  Of several (extents of 1 make them) one that the view runs along, else the
- * last. */
+/* The root's dim of stride 1, or -1.  Of several (extents of 1 make them) one that the view runs
+ * along, else the last. */
 static int
 root_unit_dim(Kernel *k, const Op *view, const Val *root)
 {
@@ -176,10 +177,33 @@ pow2_of(int64_t mult, int64_t cap)
 	return p < cap ? p : cap;
 }
 
+/* The root's dim under dim d of o's operand. */
+static int
+root_dim(const Op *o, int d)
+{
+	while (o->in[0]->def && o->in[0]->def->code == O_view) {
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+	}
+	return d;
+}
+
+/* What the starts of view o add to the address, as op `at` knows them: start * stride, dim by dim. */
+static int64_t
+align_starts(Kernel *k, const Op *at, const Op *o, const Param *p, int64_t cap)
+{
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		int64_t s = pow2_of(val_fact_at(k, at, p->stride[root_dim(o, d)]).mult, cap);
+		int64_t m = pow2_of(val_fact_at(k, at, o->in[1 + d]).mult, cap);
+		if (m < cap && s < cap / m)
+			cap = s * m;
+	}
+	return cap;
+}
+
 int64_t
 view_align(Kernel *k, const Op *view, int64_t cap)
 {
-	const Op *o = view;
 	const Val *root;
 	const Param *p;
 	int unit;
@@ -188,29 +212,15 @@ view_align(Kernel *k, const Op *view, int64_t cap)
 		return 1;
 	root = view_root(view->in[0]);
 	p = val_param(k, root);
-	unit = root_unit_dim(k, view, root);
-	if (!p || unit < 0)
+	unit = p ? root_unit_dim(k, view, root) : -1;
+	if (unit < 0)
 		return 1;
 	for (int d = 0; d < root->type.rank; d++) {
 		int r = root_to_view(view, d);
-		int64_t m = val_fact_at(k, view, p->stride[d]).mult;
 		if (d != unit && r >= 0 && view->out[0]->type.shape[r] > 1)
-			cap = pow2_of(m, cap);
+			cap = pow2_of(val_fact_at(k, view, p->stride[d]).mult, cap);
 	}
-	for (;; o = o->in[0]->def) {
-		bool last = !o->in[0]->def || o->in[0]->def->code != O_view;
-		for (int d = 0; d < o->in[0]->type.rank; d++) {
-			int rd = d; /* the root's dim */
-			for (const Op *q = o; q->in[0]->def && q->in[0]->def->code == O_view;) {
-				q = q->in[0]->def;
-				rd = view_operand_dim(q, rd);
-			}
-			int64_t s = pow2_of(val_fact_at(k, view, p->stride[rd]).mult, cap);
-			int64_t m = pow2_of(val_fact_at(k, view, o->in[1 + d]).mult, cap);
-			if (m < cap && s < cap / m)
-				cap = s * m;
-		}
-		if (last)
-			return cap;
-	}
+	for (const Op *o = view; o && o->code == O_view; o = o->in[0]->def)
+		cap = align_starts(k, view, o, p, cap);
+	return cap;
 }

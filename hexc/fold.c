@@ -1,7 +1,8 @@
 /* fold.c - pass fold: constants, identities, and structure that constants decide.
  * needs: valid IR.  keeps: types, layouts of what stays, source places.  leaves: dead ops for dce.
  *
- * One walk: an op's operands are replaced by what earlier ops were folded to, then the op itself is tried. */
+ * One walk: an op's operands are replaced by what earlier ops were folded to, then the op itself is
+ * tried. */
 #include "hexc/fold.h"
 #include "hexc/number.h"
 #include <string.h>
@@ -76,7 +77,8 @@ fold_op(Fold *f, Op *o)
 
 /* ---- structure ----------------------------------------------------------------------------------- */
 
-/* Put the ops of b in front of o, o's results being what b yields, and take o away.  Returns where to go on. */
+/* Put the ops of b in front of o, o's results being what b yields, and take o away.  Returns where
+ * to go on. */
 static Op *
 splice(Fold *f, Op *o, Block *b)
 {
@@ -127,7 +129,8 @@ fold_for(Fold *f, Op *o, Op **next)
 		Val *arg = b->arg[1 + i];
 		if (b->last->in[i] != arg || now(f, arg) != arg)
 			continue;
-		if (!type_same(&arg->type, &o->in[3 + i]->type) || arg->type.layout != o->in[3 + i]->type.layout)
+		if (!type_same(&arg->type, &o->in[3 + i]->type) ||
+		    arg->type.layout != o->in[3 + i]->type.layout)
 			continue;
 		becomes(f, arg, o->in[3 + i]);
 		becomes(f, o->out[i], o->in[3 + i]);

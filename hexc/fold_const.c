@@ -91,8 +91,8 @@ eval_fma(DType d, const Konst *x, Konst *r)
 	return i64_eval(O_mul, x[0].i, x[1].i, &r->i) && i64_eval(O_add, r->i, x[2].i, &r->i);
 }
 
-/* eval_float's double result is rounded once more to the type: harmless for + - * / sqrt, since 53 bits are more
- * than twice the 24 of f32. */
+/* eval_float's double result is rounded once more to the type: harmless for + - * / sqrt, since 53
+ * bits are more than twice the 24 of f32. */
 bool
 const_eval(const Op *o, Konst *out)
 {

@@ -88,17 +88,26 @@ fold_right(Op *o, int64_t c)
 
 	switch ((int)o->code) {
 	case O_add:
-	case O_sub: return c == 0 ? x : fold_chain(o, c);
-	case O_mul: return c == 0 ? o->in[1] : c == 1 ? x : fold_chain(o, c);
+	case O_sub:
+	case O_xor: return c == 0 ? x : fold_chain(o, c);
+	case O_mul:
+		if (c == 0)
+			return o->in[1];
+		return c == 1 ? x : fold_chain(o, c);
 	case O_div: return c == 1 ? x : fold_quotient(o, c);
 	case O_mod: return c == 1 ? make_int(o, 0) : NULL;
 	case O_shl:
 	case O_shr: return c == 0 ? x : NULL;
-	case O_and: return c == 0 ? o->in[1] : c == ones ? x : fold_chain(o, c);
-	case O_or: return c == 0 ? x : c == ones ? o->in[1] : fold_chain(o, c);
-	case O_xor: return c == 0 ? x : fold_chain(o, c);
-	case O_eq: return x->type.dtype != D_bool ? NULL : c ? x : make_op(o, O_not, x, NULL);
-	case O_ne: return x->type.dtype != D_bool ? NULL : c ? make_op(o, O_not, x, NULL) : x;
+	case O_and:
+	case O_or:
+		if (c == 0 || c == ones) /* 0 absorbs under and, all ones under or */
+			return (c == 0) == (o->code == O_and) ? o->in[1] : x;
+		return fold_chain(o, c);
+	case O_eq:
+	case O_ne:
+		if (x->type.dtype != D_bool)
+			return NULL;
+		return (c != 0) == (o->code == O_eq) ? x : make_op(o, O_not, x, NULL);
 	default: return NULL;
 	}
 }

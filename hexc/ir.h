@@ -1,7 +1,7 @@
 /* ir.h - the tile IR: SSA values, ops in blocks, structured regions.
  *
- * Naming: O_x op codes, D_x element types, S_x spaces, F_x op flags, T_x target features; object_verb for
- * functions.  Everything lives in the unit's arena.
+ * Naming: O_x op codes, D_x element types, S_x spaces, F_x op flags, T_x target features;
+ * object_verb for functions.  Everything lives in the unit's arena.
  * The text form (print.c, read.c) holds everything here and parses back to the same IR. */
 #ifndef HEXC_IR_H
 #define HEXC_IR_H
@@ -46,8 +46,8 @@ typedef struct Type {
 	Space space;
 	int rank;
 	int64_t shape[DIM_MAX];
-	/* register tile: tile coordinates -> lane, warp, reg;  shared alloc: -> mem (elements, swizzled).
-	 * NULL until inference; `pinned` if the program gave it. */
+	/* register tile: tile coordinates -> lane, warp, reg;  shared alloc: -> mem (elements,
+	 * swizzled). NULL until inference; `pinned` if the program gave it. */
 	const Layout *layout;
 	bool pinned;
 } Type;
@@ -182,20 +182,22 @@ typedef struct Unit {
 Kernel *kernel_new(Unit *u, const char *name);
 Block *block_new(Kernel *k, Op *owner);
 Val *block_arg(Block *b, Type t);
-/* An op at the end of b, or before `at` when at != NULL.  `in` is copied; results get the given types. */
+/* An op at the end of b, or before `at` when at != NULL.  `in` is copied; results get the given
+ * types. */
 Op *op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out);
 void op_unlink(Op *o);                       /* take it out of its block */
 void op_move_before(Op *o, Op *at);
 /* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
-/* A deep copy, regions and pick too.  `map` says what stands for an operand defined outside of o; NULL, or
- * its answer NULL: the operand itself. */
+/* A deep copy, regions and pick too.  `map` says what stands for an operand defined outside of o;
+ * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
 /* Short forms for index arithmetic (ir_index.c); they fold constants at once.  i64 scalars. */
 Val *ir_const(Block *b, Op *at, int64_t x);
 Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
 bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
-/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past 63). */
+/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past
+ * 63). */
 bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 
 Type type_scalar(DType d);
@@ -204,8 +206,8 @@ int64_t type_size(const Type *t);            /* elements */
 bool type_same(const Type *a, const Type *b); /* dtype, space, shape; not layout */
 const char *type_print(Arena *a, const Type *t);
 
-/* Visit every op of b in order of text, an owner before its regions.  The op just returned may be unlinked if it
- * has no regions; ops put in behind it and before its successor are not visited. */
+/* Visit every op of b in order of text, an owner before its regions.  The op just returned may be
+ * unlinked if it has no regions; ops put in behind it and before its successor are not visited. */
 typedef struct OpWalk {
 	Op *next;
 	Block *root;
@@ -232,20 +234,20 @@ typedef struct Fact { int64_t mult, lo, hi; } Fact;
 Fact val_fact(Kernel *k, const Val *v);
 /* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
 Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
-/* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block and iteration
- * in which the op runs?  False: not known.  An alloc is inside itself. */
+/* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block
+ * and iteration in which the op runs?  False: not known.  An alloc is inside itself. */
 bool view_in_bounds(Kernel *k, const Op *view, int d);
-/* The same for dim d of the view's operand, in[1 + d] its start: dropped dims too, which a view that is not
- * in bounds there must be predicated on as a whole. */
+/* The same for dim d of the view's operand, in[1 + d] its start: dropped dims too, which a view that
+ * is not in bounds there must be predicated on as a whole. */
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 int view_operand_dim(const Op *view, int d);      /* of the view's dim d */
 int view_result_dim(const Op *view, int d);       /* of the operand's dim d; -1: dropped */
-/* Largest power of two (elements, <= cap) that divides the address of every row's start in a global view:
- * the starts and, where there is more than one row, the strides of all dims but the contiguous one.
- * 1 where no dim is contiguous and for shared tiles. */
+/* Largest power of two (elements, <= cap) that divides the address of every row's start in a global
+ * view: the starts and, where there is more than one row, the strides of all dims but the contiguous
+ * one. 1 where no dim is contiguous and for shared tiles. */
 int64_t view_align(Kernel *k, const Op *view, int64_t cap);
-/* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none.  Of a shared view or alloc:
- * the last dim of the alloc. */
+/* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none.  Of a shared
+ * view or alloc: the last dim of the alloc. */
 int view_unit_dim(Kernel *k, const Op *view);
 /* The tensor or alloc under a chain of views. */
 Val *view_root(Val *v);

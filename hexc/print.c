@@ -1,5 +1,6 @@
-/* print.c - the IR's text form: everything in a Kernel, read back by read.c to the same bytes.
- * The grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks at. */
+/* print.c - the IR's text form: everything in a Kernel, read back by read.c to the same bytes. The
+ * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
+ * at. */
 #include "hexc/ir_text.h"
 #include <string.h>
 

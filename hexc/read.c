@@ -56,6 +56,7 @@ read_param(Read *r, Header *h)
 	Late late;
 	Type t;
 	Name n;
+	int nlate;
 
 	memset(&p, 0, sizeof p);
 	memset(&late, 0, sizeof late);
@@ -77,7 +78,7 @@ read_param(Read *r, Header *h)
 	p.val = block_arg(k->body, t);
 	if (!read_define(r, n, p.val))
 		return false;
-	int nlate = k->nparam;
+	nlate = k->nparam;
 	VEC_PUSH(r->arena, h->late, nlate, h->clate, late);
 	VEC_PUSH(r->arena, k->param, k->nparam, h->cparam, p);
 	return true;

@@ -17,8 +17,8 @@ typedef struct Read {
 	int depth;
 } Read;
 
-/* Everything below skips blanks and // comments first.  The ones that return bool say whether the thing was there;
- * `want` ones report an error when it is not. */
+/* Everything below skips blanks and // comments first.  The ones that return bool say whether the
+ * thing was there; `want` ones report an error when it is not. */
 
 bool read_fail(Read *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* false */
 bool read_end(Read *r);

@@ -84,8 +84,7 @@ name_length(const Read *r)
 
 	for (; r->at + n < r->n; n++) {
 		char c = r->s[r->at + n];
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		      c == '.'))
+		if (!(c >= '0' && c <= '9') && c != '.' && !text_is_name(&c, 1))
 			break;
 	}
 	return text_is_name(r->s + r->at, n) ? n : 0;
@@ -112,7 +111,9 @@ want_word(Read *r, const char *word)
 static int
 hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 bool
@@ -189,7 +190,9 @@ want_int(Read *r, int64_t lo, int64_t hi, int64_t *out)
 	}
 	if (r->bad || r->at == from)
 		return read_fail(r, "expected an integer");
-	*out = !neg ? (int64_t)x : x > INT64_MAX ? INT64_MIN : -(int64_t)x;
+	*out = x > INT64_MAX ? INT64_MIN : (int64_t)x;
+	if (neg && x <= INT64_MAX)
+		*out = -*out;
 	if (*out >= lo && *out <= hi)
 		return true;
 	r->at = start;
@@ -287,8 +290,13 @@ want_dtype(Read *r, DType *out)
 bool
 want_type(Read *r, Type *out)
 {
-	static const struct { const char *word; Space space; } spaces[] = {
-		{ "reg", S_reg }, { "shared", S_shared }, { "global", S_global },
+	static const struct {
+		const char *word;
+		Space space;
+	} spaces[] = {
+		{ "reg", S_reg },
+		{ "shared", S_shared },
+		{ "global", S_global },
 	};
 	DType d;
 

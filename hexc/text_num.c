@@ -1,8 +1,9 @@
 /* text_num.c - floats as text: exact both ways, the same bytes everywhere.
  *
- * libc's printf and strtod obey the host's locale and their hexadecimal form is not specified to the digit, so
- * neither is used.  Written is, the first that is exact: an integer below 2^53, a decimal m / 10^n with
- * m < 2^53 and n <= 17 (one correctly rounded IEEE division gives it back), else hexadecimal. */
+ * libc's printf and strtod obey the host's locale and their hexadecimal form is not specified to the
+ * digit, so neither is used.  Written is, the first that is exact: an integer below 2^53, a decimal
+ * m / 10^n with m < 2^53 and n <= 17 (one correctly rounded IEEE division gives it back), else
+ * hexadecimal. */
 #include "hexc/ir_text.h"
 #include <math.h>
 #include <string.h>

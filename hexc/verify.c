@@ -1,4 +1,5 @@
-/* verify.c - is the IR whole?  Links, regions, one definition before every use, then each op's shape rule. */
+/* verify.c - is the IR whole?  Links, regions, one definition before every use, then each op's shape
+ * rule. */
 #include "hexc/verify.h"
 
 typedef struct Verify {
@@ -29,16 +30,18 @@ define(Verify *v, const Op *o, const Val *x, const Op *def, const Block *b, int 
 {
 	Arena *a = v->k->unit->arena;
 	const char *bad;
+	unsigned id;
 
 	if (!x)
 		return broken(v, o, "a result or argument is missing");
+	id = x->id;
 	if (x->id == 0 || x->id > v->k->nval || v->used[x->id])
-		return broken(v, o, arena_printf(a, "id %%%u is used twice or out of range", (unsigned)x->id));
+		return broken(v, o, arena_printf(a, "id %%%u is used twice or out of range", id));
 	if (x->def != def || x->block != b || x->index != index)
-		return broken(v, o, arena_printf(a, "value %%%u points to another place", (unsigned)x->id));
+		return broken(v, o, arena_printf(a, "value %%%u points to another place", id));
 	bad = type_check(a, &x->type, v->k->warps);
 	if (bad)
-		return broken(v, o, arena_printf(a, "value %%%u: %s", (unsigned)x->id, bad));
+		return broken(v, o, arena_printf(a, "value %%%u: %s", id, bad));
 	v->used[x->id] = true;
 	v->seen[x->id] = x;
 	return true;
@@ -53,12 +56,13 @@ visible(const Verify *v, const Val *x)
 static bool
 use(Verify *v, const Op *o, const Val *x, const char *what)
 {
+	Arena *a = v->k->unit->arena;
+
 	if (visible(v, x))
 		return true;
 	if (!x)
-		return broken(v, o, arena_printf(v->k->unit->arena, "%s is missing", what));
-	return broken(v, o, arena_printf(v->k->unit->arena, "%s %%%u is not defined before its use", what,
-	                                 (unsigned)x->id));
+		return broken(v, o, arena_printf(a, "%s is missing", what));
+	return broken(v, o, arena_printf(a, "%s %%%u is not defined before its use", what, (unsigned)x->id));
 }
 
 /* ---- ops and blocks ------------------------------------------------------------------------------ */
@@ -68,17 +72,19 @@ static bool verify_block(Verify *v, const Block *b, const Op *owner);
 static bool
 verify_counts(Verify *v, const Op *o)
 {
+	Arena *a = v->k->unit->arena;
 	const OpInfo *info;
-	int nblk;
+	int nblk = 0;
 
 	if (o->code <= O_none || o->code >= O_COUNT)
 		return broken(v, NULL, "an op has no code");
 	info = &op_info[o->code];
-	nblk = o->code == O_for ? 1 : o->code == O_if ? 2 : 0;
+	if (o->code == O_for || o->code == O_if)
+		nblk = o->code == O_for ? 1 : 2;
 	if (o->nin < 0 || o->nout < 0 || (info->nin != V && info->nin != o->nin))
-		return broken(v, o, arena_printf(v->k->unit->arena, "%d operands, not %d", o->nin, info->nin));
+		return broken(v, o, arena_printf(a, "%d operands, not %d", o->nin, info->nin));
 	if (info->nout != V && info->nout != o->nout)
-		return broken(v, o, arena_printf(v->k->unit->arena, "%d results, not %d", o->nout, info->nout));
+		return broken(v, o, arena_printf(a, "%d results, not %d", o->nout, info->nout));
 	for (int r = 0; r < 2; r++) {
 		if ((o->blk[r] != NULL) != (r < nblk))
 			return broken(v, o, "wrong number of regions");

@@ -3,9 +3,9 @@
 #define HEXC_VERIFY_H
 #include "hexc/ir.h"
 
-/* NULL when operand and result types, imm[] and blk[] of o are as IR.md says, else what is wrong: a phrase that
- * goes behind "op NAME: ".  Operand and result counts were checked against ops.def before; operands are
- * not NULL. */
+/* NULL when operand and result types, imm[] and blk[] of o are as IR.md says, else what is wrong: a
+ * phrase that goes behind "op NAME: ".  Operand and result counts were checked against ops.def
+ * before; operands are not NULL. */
 #define OP(name, in, out, flags, shape, layout, emit, eval)                                        \
 	const char *shape_##shape(Arena *a, const Op *o);
 #include "hexc/ops.def"

@@ -273,6 +273,7 @@ shape_dot(Arena *a, const Op *o)
 	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
 	    c->dtype == D_bool || dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
 		return differ(a, "the accumulator's type does not hold the products", x, c);
-	return type_same(c, &o->out[0]->type) ? NULL
-	                                      : differ(a, "result and accumulator differ", c, &o->out[0]->type);
+	if (!type_same(c, &o->out[0]->type))
+		return differ(a, "result and accumulator differ", c, &o->out[0]->type);
+	return NULL;
 }

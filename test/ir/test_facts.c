@@ -55,17 +55,27 @@ static const struct {
 	{ "%10 = const imm 4 : i32 %11 = cast %4 : i32 %20 = mul %11, %10 : i32", 512, MIN, MAX },
 	{ "%10 = cast %3 : i8 %20 = cast %10 : i64", 1, -128, 127 },
 	{ "%10 = const imm 200 : i64 %11 = cast %10 : u8 %20 = cast %11 : i64", 200, 200, 200 },
-	{ "%10 = const : i64 %11 = const imm 64 : i64 %12 = const imm 256 : i64 %20 = for %10, %12, %11, %10 : i64 "
-	  "{ (%21 : i64, %22 : i64) yield %21 }", 64, 0, 192 },
+	{ "%10 = const : i64 %11 = const imm 64 : i64 %12 = const imm 256 : i64"
+	  " %20 = for %10, %12, %11, %10 : i64 "
+	  "{ (%21 : i64, %22 : i64) yield %21 }",
+	  64, 0, 192 },
 	/* a stage counter: 0 1 2 0 1 2 */
-	{ "%10 = const : i64 %11 = const imm 3 : i64 %20 = for %10, %4, %5, %10 : i64 { (%21 : i64, %22 : i64) "
-	  "%23 = add %22, %5 : i64 %24 = eq %23, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }", 1, 0, 2 },
-	{ "%10 = const : i64 %11 = const imm 3 : i64 %20 = for %10, %4, %5, %10 : i64 { (%21 : i64, %22 : i64) "
-	  "%23 = add %22, %5 : i64 %24 = lt %23, %11 : bool %25 = select %24, %23, %10 : i64 yield %25 }", 1, 0, 2 },
+	{ "%10 = const : i64 %11 = const imm 3 : i64 %20 = for %10, %4, %5, %10 : i64"
+	  " { (%21 : i64, %22 : i64) "
+	  "%23 = add %22, %5 : i64 %24 = eq %23, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }",
+	  1, 0, 2 },
+	{ "%10 = const : i64 %11 = const imm 3 : i64 %20 = for %10, %4, %5, %10 : i64"
+	  " { (%21 : i64, %22 : i64) "
+	  "%23 = add %22, %5 : i64 %24 = lt %23, %11 : bool %25 = select %24, %23, %10 : i64 yield %25 }",
+	  1, 0, 2 },
 	/* climbs without end: only the divisor and the lower bound settle... which may wrap */
-	{ "%10 = const imm 8 : i64 %20 = for %5, %4, %5, %10 : i64 { (%21 : i64, %22 : i64) %23 = add %22, %10 : i64 "
-	  "yield %23 }", 8, MIN, MAX },
-	{ "%10 = const imm 8 : i64 %11 = lt %3, %10 : bool %20 = if %11 : i64 { yield %3 } else { yield %10 }", 1, 1, 8 },
+	{ "%10 = const imm 8 : i64 %20 = for %5, %4, %5, %10 : i64"
+	  " { (%21 : i64, %22 : i64) %23 = add %22, %10 : i64 "
+	  "yield %23 }",
+	  8, MIN, MAX },
+	{ "%10 = const imm 8 : i64 %11 = lt %3, %10 : bool"
+	  " %20 = if %11 : i64 { yield %3 } else { yield %10 }",
+	  1, 1, 8 },
 };
 
 START_TEST(facts_are_found)
@@ -85,7 +95,8 @@ END_TEST
 
 START_TEST(counters)
 {
-	Kernel *k = ir_read(u, ir_wrap(u, "%10 = const imm 64 : i64 %11 = const imm 16 : i64 %12 = const imm 999 : i64\n"
+	Kernel *k = ir_read(u, ir_wrap(u, "%10 = const imm 64 : i64 %11 = const imm 16 : i64"
+	                                  " %12 = const imm 999 : i64\n"
 	                                  "for %11, %12, %10 { (%20 : i64) yield }\n"
 	                                  "for %5, %4, %10 { (%21 : i64) yield }\n"
 	                                  "for %5, %4, %3 { (%22 : i64) yield }"));
@@ -113,90 +124,147 @@ static const struct {
 	{ "%90 = view %1, %10, %10 imm 1 : global f16[64]", { true, true } },
 	{ "%90 = view %1, %3, %10 imm 1 : global f16[64]", { false, true } },
 	/* the counter of a loop over K by 64; by 96, which does not divide 128 */
-	{ "for %10, %4, %11 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 64]\n yield }", { true, true } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 65]\n yield }", { true, false } },
-	{ "for %10, %4, %14 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 96]\n yield }", { true, false } },
-	{ "for %10, %4, %14 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 32]\n yield }", { true, true } },
-	{ "for %10, %3, %5 { (%20 : i64)\n %90 = view %1, %20, %10 : global f16[1, 128]\n yield }", { true, true } },
-	{ "for %10, %3, %11 { (%20 : i64)\n %90 = view %1, %20, %10 : global f16[64, 128]\n yield }", { false, true } },
-	/* the second half of a step; one step on, with and without a guard */
-	{ "for %10, %4, %12 { (%20 : i64)\n %21 = add %20, %11 : i64\n %90 = view %1, %10, %21 : global f16[1, 64]\n yield }",
+	{ "for %10, %4, %11 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 64]\n"
+	  " yield }",
 	  { true, true } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %11 : i64\n %90 = view %1, %10, %21 : global f16[1, 64]\n yield }",
+	{ "for %10, %4, %11 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 65]\n"
+	  " yield }",
+	  { true, false } },
+	{ "for %10, %4, %14 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 96]\n"
+	  " yield }",
+	  { true, false } },
+	{ "for %10, %4, %14 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 32]\n"
+	  " yield }",
+	  { true, true } },
+	{ "for %10, %3, %5 { (%20 : i64)\n %90 = view %1, %20, %10 : global f16[1, 128]\n"
+	  " yield }",
+	  { true, true } },
+	{ "for %10, %3, %11 { (%20 : i64)\n %90 = view %1, %20, %10 : global f16[64, 128]\n"
+	  " yield }",
+	  { false, true } },
+	/* the second half of a step; one step on, with and without a guard */
+	{ "for %10, %4, %12 { (%20 : i64)\n %21 = add %20, %11 : i64\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %11 : i64\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield }",
 	  { true, false } },
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
-	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield } else { yield } yield }", { true, true } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 { yield } else {\n"
-	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield } yield }", { true, false } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = le %4, %21 : bool\n if %22 { yield } else {\n"
-	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield } yield }", { true, true } },
+	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield } else { yield } yield }",
+	  { true, true } },
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n"
+	  " if %22 { yield } else {\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield } yield }",
+	  { true, false } },
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = le %4, %21 : bool\n"
+	  " if %22 { yield } else {\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield } yield }",
+	  { true, true } },
 	/* the guard is on an equal expression made anew, and on one a constant away */
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
-	  " %23 = add %12, %20 : i64\n %90 = view %1, %10, %23 : global f16[1, 64]\n yield } else { yield } yield }",
+	  " %23 = add %12, %20 : i64\n %90 = view %1, %10, %23 : global f16[1, 64]\n"
+	  " yield } else { yield } yield }",
 	  { true, true } },
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
-	  " %23 = add %20, %11 : i64\n %90 = view %1, %10, %23 : global f16[1, 128]\n yield } else { yield } yield }",
+	  " %23 = add %20, %11 : i64\n %90 = view %1, %10, %23 : global f16[1, 128]\n"
+	  " yield } else { yield } yield }",
 	  { true, true } },
 	/* a prologue: 64 < K */
-	{ "%20 = lt %12, %4 : bool\n if %20 {\n %90 = view %1, %10, %12 : global f16[1, 64]\n yield } else { yield }",
+	{ "%20 = lt %12, %4 : bool\n if %20 {\n %90 = view %1, %10, %12 : global f16[1, 64]\n"
+	  " yield } else { yield }",
 	  { true, true } },
-	{ "%20 = lt %11, %3 : bool\n if %20 {\n %90 = view %1, %11, %10 : global f16[1, 64]\n yield } else { yield }",
+	{ "%20 = lt %11, %3 : bool\n if %20 {\n %90 = view %1, %11, %10 : global f16[1, 64]\n"
+	  " yield } else { yield }",
 	  { true, true } },
 	/* groups of scales: k / 128 of K / 128, with k by 64; k / 256 is not exact, so not seen */
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %12 : i64\n %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %12 : i64\n"
+	  " %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
 	  { true, true } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %12 : i64\n %90 = view %15, %21, %10 : global f16[2, 2]\n yield }",
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %12 : i64\n"
+	  " %90 = view %15, %21, %10 : global f16[2, 2]\n yield }",
 	  { false, false } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %13 : i64\n %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %13 : i64\n"
+	  " %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
 	  { false, true } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %11 : i64\n %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %11 : i64\n"
+	  " %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
 	  { false, true } },
 	/* the guarded next step of the same */
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
-	  " %23 = div %21, %12 : i64\n %90 = view %15, %23, %10 : global f16[1, 1]\n yield } else { yield } yield }",
+	  " %23 = div %21, %12 : i64\n %90 = view %15, %23, %10 : global f16[1, 1]\n"
+	  " yield } else { yield } yield }",
 	  { true, true } },
 	/* block.x * 128 with grid.x = ceil(N, 128), N a multiple of 128, and of M, which is not */
-	{ "%20 = block_id imm 0 : i64\n %21 = mul %20, %12 : i64\n %90 = view %16, %21, %10 : global f16[128, 1]",
+	{ "%20 = block_id imm 0 : i64\n %21 = mul %20, %12 : i64\n"
+	  " %90 = view %16, %21, %10 : global f16[128, 1]",
 	  { true, true } },
 	{ "%20 = block_id imm 0 : i64\n %21 = mul %12, %20 : i64\n %22 = add %21, %11 : i64\n"
-	  " %90 = view %16, %22, %10 : global f16[64, 1]", { true, true } },
-	{ "%20 = block_id imm 0 : i64\n %21 = mul %20, %12 : i64\n %90 = view %16, %21, %10 : global f16[129, 1]",
+	  " %90 = view %16, %22, %10 : global f16[64, 1]",
+	  { true, true } },
+	{ "%20 = block_id imm 0 : i64\n %21 = mul %20, %12 : i64\n"
+	  " %90 = view %16, %21, %10 : global f16[129, 1]",
 	  { false, true } },
-	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n %90 = view %1, %21, %10 : global f16[128, 1]",
+	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n"
+	  " %90 = view %1, %21, %10 : global f16[128, 1]",
 	  { false, true } },
-	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n %90 = view %1, %21, %10 : global f16[1, 1]",
+	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n"
+	  " %90 = view %1, %21, %10 : global f16[1, 1]",
 	  { true, true } },
 	{ "%20 = block_id imm 2 : i64\n %90 = view %1, %20, %10 : global f16[1, 1]", { true, true } },
 	/* clamped starts */
 	{ "%20 = sub %4, %11 : i64\n %21 = block_id imm 1 : i64\n %22 = min %21, %20 : i64\n"
-	  " %90 = view %1, %10, %22 : global f16[1, 64]", { true, true } },
+	  " %90 = view %1, %10, %22 : global f16[1, 64]",
+	  { true, true } },
 	/* a view of a view */
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 64]\n %22 = const imm 32 : i64\n"
-	  " %90 = view %21, %10, %22 imm 1 : global f16[32]\n yield }", { true, true } },
-	{ "for %10, %4, %11 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 64]\n %22 = const imm 48 : i64\n"
-	  " %90 = view %21, %10, %22 imm 1 : global f16[32]\n yield }", { true, false } },
-	{ "for %10, %4, %12 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 256]\n %22 = const imm 64 : i64\n"
-	  " %90 = view %21, %10, %22 imm 1 : global f16[64]\n yield }", { true, true } },
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 64]\n"
+	  " %22 = const imm 32 : i64\n"
+	  " %90 = view %21, %10, %22 imm 1 : global f16[32]\n yield }",
+	  { true, true } },
+	{ "for %10, %4, %11 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 64]\n"
+	  " %22 = const imm 48 : i64\n"
+	  " %90 = view %21, %10, %22 imm 1 : global f16[32]\n yield }",
+	  { true, false } },
+	{ "for %10, %4, %12 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 256]\n"
+	  " %22 = const imm 64 : i64\n"
+	  " %90 = view %21, %10, %22 imm 1 : global f16[64]\n yield }",
+	  { true, true } },
 	/* shared tiles have extents, stages are counted */
 	{ "%20 = alloc : shared f16[3, 64]\n %21 = const imm 3 : i64\n %22 = for %10, %4, %5, %10 : i64 {"
-	  " (%23 : i64, %24 : i64)\n %90 = view %20, %24, %10 imm 1 : shared f16[64]\n %25 = add %24, %5 : i64\n"
-	  " %26 = eq %25, %21 : bool\n %27 = select %26, %10, %25 : i64\n yield %27 }", { true, true } },
-	{ "%20 = alloc : shared f16[3, 64]\n %90 = view %20, %5, %11 : shared f16[3, 64]", { false, false } },
+	  " (%23 : i64, %24 : i64)\n %90 = view %20, %24, %10 imm 1 : shared f16[64]\n"
+	  " %25 = add %24, %5 : i64\n"
+	  " %26 = eq %25, %21 : bool\n %27 = select %26, %10, %25 : i64\n yield %27 }",
+	  { true, true } },
+	{ "%20 = alloc : shared f16[3, 64]\n %21 = view %20, %5, %10 imm 1 : shared f16[64]\n"
+	  " %22 = const imm 32 : i64\n"
+	  " %23 = view %21, %22 : shared f16[32]\n %90 = view %20, %5, %22 : shared f16[2, 32]",
+	  { true, true } },
+	{ "%20 = alloc : shared f16[3, 64]\n"
+	  " %90 = view %20, %5, %11 : shared f16[3, 64]",
+	  { false, false } },
 	/* an inner view that leaves its operand, although not the tensor */
 	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const imm 16 : i64\n"
-	  " %90 = view %20, %10, %21 : global f16[1, 32]", { true, false } },
+	  " %90 = view %20, %10, %21 : global f16[1, 32]",
+	  { true, false } },
 	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const imm 16 : i64\n"
-	  " %90 = view %20, %10, %21 : global f16[1, 16]", { true, true } },
-	/* division rounds toward zero: (K - 255) / 128 is K / 128 - 2 rounded down, but 0 for K = 128 */
-	{ "%20 = const imm 255 : i64\n %21 = sub %4, %20 : i64\n %22 = div %21, %12 : i64\n %23 = add %22, %5 : i64\n"
-	  " %90 = view %15, %23, %10 : global f16[1, 1]", { false, true } },
+	  " %90 = view %20, %10, %21 : global f16[1, 16]",
+	  { true, true } },
+	/* division rounds toward zero: (K - 255) / 128 is K / 128 - 2 rounded down, but 0 for K =
+	 * 128 */
+	{ "%20 = const imm 255 : i64\n %21 = sub %4, %20 : i64\n %22 = div %21, %12 : i64\n"
+	  " %23 = add %22, %5 : i64\n"
+	  " %90 = view %15, %23, %10 : global f16[1, 1]",
+	  { false, true } },
 	/* x + 64 < K says nothing about x when x + 64 may wrap around */
 	{ "%20 = add %18, %11 : i64\n %21 = lt %20, %4 : bool\n if %21 {\n"
-	  " %90 = view %1, %10, %18 : global f16[1, 1]\n yield } else { yield }", { true, false } },
-	{ "%20 = lt %18, %4 : bool\n if %20 {\n %90 = view %1, %10, %18 : global f16[1, 1]\n yield } else { yield }",
+	  " %90 = view %1, %10, %18 : global f16[1, 1]\n yield } else { yield }",
+	  { true, false } },
+	{ "%20 = lt %18, %4 : bool\n if %20 {\n %90 = view %1, %10, %18 : global f16[1, 1]\n"
+	  " yield } else { yield }",
 	  { true, true } },
 	/* a value that may have wrapped around proves nothing */
-	{ "%20 = mul %3, %3 : i64\n %21 = mul %20, %20 : i64\n %90 = view %1, %21, %21 : global f16[1, 1]", { false, false } },
+	{ "%20 = mul %3, %3 : i64\n %21 = mul %20, %20 : i64\n"
+	  " %90 = view %1, %21, %21 : global f16[1, 1]",
+	  { false, false } },
 };
 
 static const char view_head[] =
@@ -208,21 +276,26 @@ static const char view_head[] =
 	" param %4 size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
 	" param %2 size N : i64 mult 128 lo 0 hi 9223372036854775807\n"
 	" param %18 scalar x : i64 mult 1 lo 0 hi 9223372036854775807\n"
-	" grid {\n %6 = const imm 127 : i64\n %7 = const imm 128 : i64\n %8 = add %2, %6 : i64\n %9 = div %8, %7 : i64\n"
+	" grid {\n %6 = const imm 127 : i64\n %7 = const imm 128 : i64\n %8 = add %2, %6 : i64\n"
+	" %9 = div %8, %7 : i64\n"
 	" %30 = add %3, %6 : i64\n %31 = div %30, %7 : i64\n yield %9, %31, %3\n }\n"
-	" body {\n %5 = const imm 1 : i64\n %10 = const : i64\n %11 = const imm 64 : i64\n %12 = const imm 128 : i64\n"
-	" %13 = const imm 256 : i64\n %14 = const imm 96 : i64\n %17 = div %4, %12 : i64\n %s\n yield\n }\n}\n";
+	" body {\n %5 = const imm 1 : i64\n %10 = const : i64\n %11 = const imm 64 : i64\n"
+	" %12 = const imm 128 : i64\n"
+	" %13 = const imm 256 : i64\n %14 = const imm 96 : i64\n %17 = div %4, %12 : i64\n %s\n"
+	" yield\n }\n}\n";
 
 START_TEST(views_inside)
 {
 	const char *at = strstr(view_head, "%s");
-	const char *text = arena_printf(u->arena, "%.*s%s%s", (int)(at - view_head), view_head, seen[_i].text, at + 2);
+	const char *text = arena_printf(u->arena, "%.*s%s%s",
+	                                (int)(at - view_head), view_head, seen[_i].text, at + 2);
 	Kernel *k = ir_read(u, text);
 	Op *view = ir_val(k, 90)->def;
 
 	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
 	for (int d = 0; d < 2; d++)
-		ck_assert_msg(view_operand_in_bounds(k, view, d) == seen[_i].in[d], "%s: dim %d is %s", seen[_i].text, d,
+		ck_assert_msg(view_operand_in_bounds(k, view, d) == seen[_i].in[d], "%s: dim %d is %s",
+		              seen[_i].text, d,
 		              seen[_i].in[d] ? "inside" : "not known to be inside");
 	for (int d = 0; d < view->out[0]->type.rank; d++)
 		ck_assert(view_in_bounds(k, view, d) == seen[_i].in[view_operand_dim(view, d)]);
@@ -232,14 +305,15 @@ END_TEST
 START_TEST(alignment)
 {
 	Kernel *k = ir_read(u, ir_wrap(u,
-		"%10 = const : i64 %11 = const imm 24 : i64 %12 = const imm 64 : i64\n"
-		"%20 = view %1, %3, %11 : global f16[16, 64]\n"
-		"%21 = view %1, %3, %12 imm 1 : global f16[64]\n"
-		"%22 = view %21, %11 : global f16[8]\n"
-		"%23 = view %1, %3, %3 : global f16[1, 8]\n"
-		"%24 = view %1, %3, %12 imm 2 : global f16[8]\n"
-		"%25 = alloc : shared f16[8, 64]\n"
-		"%26 = view %25, %10, %10 : shared f16[8, 8]\n"));
+	                               "%10 = const : i64 %11 = const imm 24 : i64"
+	                               " %12 = const imm 64 : i64\n"
+	                               "%20 = view %1, %3, %11 : global f16[16, 64]\n"
+	                               "%21 = view %1, %3, %12 imm 1 : global f16[64]\n"
+	                               "%22 = view %21, %11 : global f16[8]\n"
+	                               "%23 = view %1, %3, %3 : global f16[1, 8]\n"
+	                               "%24 = view %1, %3, %12 imm 2 : global f16[8]\n"
+	                               "%25 = alloc : shared f16[8, 64]\n"
+	                               "%26 = view %25, %10, %10 : shared f16[8, 8]\n"));
 
 	ck_assert_int_eq(view_align(k, ir_val(k, 20)->def, 64), 8);
 	ck_assert_int_eq(view_align(k, ir_val(k, 20)->def, 4), 4);
@@ -261,7 +335,7 @@ END_TEST
 
 typedef struct Claims {
 	Kernel *k;
-	Fact *fact;      /* by value id */
+	Fact *fact; /* by value id */
 	char (*inside)[2]; /* by op id: 0 not asked yet, 1 no, 2 yes */
 	long proved, asked, values;
 	const Env *env;
@@ -286,7 +360,8 @@ on_value(void *user, const Val *v, int64_t x)
 	if (x >= f.lo && x <= f.hi && (f.mult == 0 ? x == 0 : x % f.mult == 0))
 		return;
 	say(c);
-	ck_abort_msg("%%%u is %lld, not {%lld, %lld, %lld}", (unsigned)v->id, (long long)x, (long long)f.mult,
+	ck_abort_msg("%%%u is %lld, not {%lld, %lld, %lld}",
+	             (unsigned)v->id, (long long)x, (long long)f.mult,
 	             (long long)f.lo, (long long)f.hi);
 }
 
@@ -305,7 +380,8 @@ on_view(void *user, const Op *o, const int64_t *start, const int64_t *size)
 		if (start[d] >= 0 && start[d] <= size[d] - ext)
 			continue;
 		say(c);
-		ck_abort_msg("%%%u dim %d: %lld + %lld of %lld", (unsigned)o->out[0]->id, d, (long long)start[d],
+		ck_abort_msg("%%%u dim %d: %lld + %lld of %lld",
+		             (unsigned)o->out[0]->id, d, (long long)start[d],
 		             (long long)ext, (long long)size[d]);
 	}
 }
@@ -351,8 +427,10 @@ check_program(uint64_t seed, long *proved, long *asked)
 			continue;
 		/* the first, the last, and one between */
 		for (int j = 0; j < 3; j++) {
-			e.block[0] = j == 0 ? 0 : j == 1 ? grid[0] - 1 : (int64_t)prog_rand(&r, (uint64_t)grid[0]);
-			e.block[1] = j == 0 ? 0 : j == 1 ? grid[1] - 1 : (int64_t)prog_rand(&r, (uint64_t)grid[1]);
+			e.block[0] = j == 0 ? 0 : j == 1 ? grid[0] - 1
+			                                 : (int64_t)prog_rand(&r, (uint64_t)grid[0]);
+			e.block[1] = j == 0 ? 0 : j == 1 ? grid[1] - 1
+			                                 : (int64_t)prog_rand(&r, (uint64_t)grid[1]);
 			if (e.block[0] > 2147483646 || e.block[1] > 65534)
 				continue;
 			c.env = &e;

@@ -1,4 +1,5 @@
-/* test_text.c - the IR's text form: what is printed reads back to the same bytes; garbage gets a diagnostic. */
+/* test_text.c - the IR's text form: what is printed reads back to the same bytes; garbage gets a
+ * diagnostic. */
 #include "hexc/ir_text.h"
 #include "test/ir/util_ir.h"
 #include <check.h>
@@ -55,7 +56,8 @@ static const char whole[] =
 	"      }\n"
 	"      yield %30, %33\n"
 	"    }\n"
-	"    %34 = convert %27 : reg f32[16, 64] pick { inst shared vec 4 vec2 2 scratch {(16,64):(64,1)} bytes 4096 "
+	"    %34 = convert %27 : reg f32[16, 64] pick { inst shared vec 4 vec2 2 scratch {(16,64):(64,1)} "
+	"bytes 4096 "
 	"off 16 }\n"
 	"    barrier pick { }\n"
 	"    commit\n"
@@ -113,9 +115,19 @@ END_TEST
 
 START_TEST(floats_are_readable)
 {
-	static const struct { double x; const char *s; } row[] = {
-		{ 0.0, "0" }, { -0.0, "-0" }, { 1, "1" }, { -2.5, "-2.5" }, { 0.1, "0.1" }, { 1e300 * 1e10, "inf" },
-		{ 1e-6, "0.000001" }, { 1.44269504, "1.44269504" }, { 9007199254740992.0, "0x1p+53" },
+	static const struct {
+		double x;
+		const char *s;
+	} row[] = {
+		{ 0.0, "0" },
+		{ -0.0, "-0" },
+		{ 1, "1" },
+		{ -2.5, "-2.5" },
+		{ 0.1, "0.1" },
+		{ 1e300 * 1e10, "inf" },
+		{ 1e-6, "0.000001" },
+		{ 1.44269504, "1.44269504" },
+		{ 9007199254740992.0, "0x1p+53" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(row); i++) {
@@ -155,7 +167,8 @@ static const struct {
 	{ "kernel k { body { barrier !1:2 yield", "expected '+'" },
 	{ "kernel \"k { body { yield } }", "unclosed string" },
 	{ "kernel \"\\q\" { body { yield } }", "unknown escape" },
-	{ "kernel k { param %1 tensor A : global f16[?] read size %7 stride %8 body { yield } }", "of A is not defined" },
+	{ "kernel k { param %1 tensor A : global f16[?] read size %7 stride %8 body { yield } }",
+	  "of A is not defined" },
 	{ "kernel k { body { yield } param %1 size A : i64 }", "behind the grid" },
 	{ "kernel k { grid { yield } grid { yield } body { yield } }", "expected warps" },
 };
@@ -190,7 +203,8 @@ random_next(uint64_t *s)
 	return *s >> 33;
 }
 
-/* Mutated text: never a crash; what is accepted prints, and what prints reads back to the same bytes. */
+/* Mutated text: never a crash; what is accepted prints, and what prints reads back to the same
+ * bytes. */
 START_TEST(fuzz)
 {
 	uint64_t seed = 12345;
@@ -209,7 +223,10 @@ START_TEST(fuzz)
 			switch (random_next(&seed) % 4) {
 			case 0: s[at] = (char)random_next(&seed); break;
 			case 1: s[at] = whole[from]; break;
-			case 2: memmove(s + at, s + at + 1, len - at); len--; break;
+			case 2:
+				memmove(s + at, s + at + 1, len - at);
+				len--;
+				break;
 			default: len = random_next(&seed) % 8 == 0 ? at + 1 : len; break;
 			}
 		}

@@ -42,7 +42,8 @@ static const char *const good[] = {
 	"copy %16, %15 imm 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
 	"%20 = view %16, %5, %5 imm 1 : global f16[8] %21 = load %20 : reg f16[8]",
 	"%20 = view %16, %5, %5 imm 3 : global f16[] %21 = load %20 : f16",
-	"%20, %21 = for %5, %4, %5, %12, %5 imm 1, 2 : reg f32[16, 8], i64 { (%22 : i64, %23 : reg f32[16, 8], %24 : i64)"
+	"%20, %21 = for %5, %4, %5, %12, %5 imm 1, 2 : reg f32[16, 8], i64"
+	" { (%22 : i64, %23 : reg f32[16, 8], %24 : i64)"
 	" yield %23, %22 }",
 	"%20 = if %13 : i64 { yield %5 } else { yield %4 } %21 = add %20, %5 : i64",
 	"%20 = const : reg f16[16, 32] @{(16,(8,4)):(1@lane,(1@reg,1@warp))+[2:16@lane]}",
@@ -98,8 +99,12 @@ static const struct {
 	{ "%20 = alloc : shared f16[0]", "extent 0 of dim 0" },
 	{ "%20 = alloc : shared f16[1000000000, 1000]", "2^30" },
 	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8] { (%21 : i64) yield %12 }", "differ in number" },
-	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8] { (%21 : i64, %22 : reg f32[16, 8]) yield %10 }", "region yields" },
-	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8] { (%21 : i64, %22 : f32) yield %12 }", "of one type" },
+	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8]"
+	  " { (%21 : i64, %22 : reg f32[16, 8]) yield %10 }",
+	  "region yields" },
+	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8]"
+	  " { (%21 : i64, %22 : f32) yield %12 }",
+	  "of one type" },
 	{ "for %5, %4, %5 imm 1 { (%21 : i64) yield }", "stages" },
 	{ "%20 = const : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
 	{ "for %5, %4, %5 { (%21 : i64) }", "does not end in yield" },
@@ -109,7 +114,9 @@ static const struct {
 	{ "if %13 { yield }", "number of regions" },
 	{ "if %5 { yield } else { yield }", "not a bool scalar" },
 	{ "%20 = if %13 : i64 { yield %5 } else { yield }", "yields 0" },
-	{ "if %13 { %21 = const : i64 yield } else { yield } %20 = add %21, %21 : i64", "%21 is not defined before" },
+	{ "if %13 { %21 = const : i64 yield } else { yield }"
+	  " %20 = add %21, %21 : i64",
+	  "%21 is not defined before" },
 	{ "%20 = add %5, %0 : i64", "operand is missing" },
 	{ "%20 = const : reg f16[16] @{8:1@lane}", "extent 16 of dim 0, but 8" },
 	{ "%20 = const : reg f16[64] @{64:1@lane}", "more than 32 lanes" },
@@ -156,7 +163,10 @@ hurt(Kernel *k, int how)
 	case 14: op_unlink(k->grid->last); break;
 	case 15: k->grid->last->nin = 2; break;
 	case 16: op_new(k->grid, k->grid->last, O_barrier, add->src, 0, NULL, 0, NULL); break;
-	case 17: k->param[2].lo = 5; k->param[2].hi = 4; break;
+	case 17:
+		k->param[2].lo = 5;
+		k->param[2].hi = 4;
+		break;
 	case 18: add->blk[0] = block_new(k, add); break;
 	default: add->in[1] = ir_val(k, 8); break; /* of the grid */
 	}

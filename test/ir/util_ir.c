@@ -39,24 +39,25 @@ ir_unit_free(Unit *u)
 const char *
 ir_wrap(Unit *u, const char *body)
 {
-	return arena_printf(u->arena,
-	                    "kernel t {\n  warps 4\n"
-	                    "  param %%1.A tensor A : global f16[?, ?] read size %%3, %%4 stride %%4, %%5\n"
-	                    "  param %%2.C tensor C : global f16[?, ?] written size %%3, %%4 stride %%4, %%5\n"
-	                    "  param %%3.M size M : i64 mult 1 lo 1 hi 9223372036854775807\n"
-	                    "  param %%4.K size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
-	                    "  grid {\n"
-	                    "    %%6 = const imm 127 : i64\n"
-	                    "    %%7 = const imm 128 : i64\n"
-	                    "    %%8 = add %%3, %%6 : i64\n"
-	                    "    %%9 = div %%8, %%7 : i64\n"
-	                    "    yield %%9, %%9, %%9\n"
-	                    "  }\n"
-	                    "  body {\n"
-	                    "    %%5 = const imm 1 : i64\n"
-	                    "%s\n"
-	                    "    yield\n  }\n}\n",
-	                    body);
+	static const char text[] =
+		"kernel t {\n  warps 4\n"
+		"  param %%1.A tensor A : global f16[?, ?] read size %%3, %%4 stride %%4, %%5\n"
+		"  param %%2.C tensor C : global f16[?, ?] written size %%3, %%4 stride %%4, %%5\n"
+		"  param %%3.M size M : i64 mult 1 lo 1 hi 9223372036854775807\n"
+		"  param %%4.K size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
+		"  grid {\n"
+		"    %%6 = const imm 127 : i64\n"
+		"    %%7 = const imm 128 : i64\n"
+		"    %%8 = add %%3, %%6 : i64\n"
+		"    %%9 = div %%8, %%7 : i64\n"
+		"    yield %%9, %%9, %%9\n"
+		"  }\n"
+		"  body {\n"
+		"    %%5 = const imm 1 : i64\n"
+		"%s\n"
+		"    yield\n  }\n}\n";
+
+	return arena_printf(u->arena, text, body);
 }
 
 const char *

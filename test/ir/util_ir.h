@@ -7,8 +7,10 @@
 Unit *ir_unit(void);
 void ir_unit_free(Unit *u);
 /* A kernel with the usual header in front of the given body lines:
- *   %1 A: global f16[?, ?] read, M x K, row major;  %2 C: global f16[?, ?] written, M x K;  %3 M;  %4 K (multiple of
- *   128, at least 128);  %5 the constant 1;  grid (ceil(M, 128), 1, 1).  Ids from 10 on are free; "yield" is added. */
+ *   %1 A: global f16[?, ?] read, M x K, row major;  %2 C: global f16[?, ?] written, M x K;  %3 M;
+ *     %4 K (multiple of
+ *   128, at least 128);  %5 the constant 1;  grid (ceil(M, 128), 1, 1).  Ids from 10 on are free;
+ *     "yield" is added. */
 const char *ir_wrap(Unit *u, const char *body);
 /* Read it, and require that it parses; NULL text: the diagnostics. */
 Kernel *ir_read(Unit *u, const char *text);

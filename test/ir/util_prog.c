@@ -29,7 +29,8 @@ static Val *
 op2(Block *b, OpCode code, Val *x, Val *y)
 {
 	Val *in[2] = { x, y };
-	Type t = type_scalar(code == O_lt || code == O_le || code == O_eq || code == O_ne ? D_bool : x->type.dtype);
+	bool compare = code == O_lt || code == O_le || code == O_eq || code == O_ne;
+	Type t = type_scalar(compare ? D_bool : x->type.dtype);
 
 	return op_new(b, NULL, code, nowhere, 2, in, 1, &t)->out[0];
 }
@@ -55,7 +56,8 @@ expr(Gen *g, Block *b, int depth)
 	Type t = type_scalar(D_i64);
 
 	if (depth == 0 || prog_rand(&g->seed, 4) == 0)
-		return prog_rand(&g->seed, 3) ? g->pool[prog_rand(&g->seed, (uint64_t)g->npool)] : constant(g, b);
+		return prog_rand(&g->seed, 3) == 0 ? constant(g, b)
+		                                   : g->pool[prog_rand(&g->seed, (uint64_t)g->npool)];
 	x = expr(g, b, depth - 1);
 	if (code == O_neg || code == O_abs)
 		return op_new(b, NULL, code, nowhere, 1, &x, 1, &t)->out[0];
@@ -224,13 +226,14 @@ params(Gen *g)
 	k->param = NEWN(k->unit->arena, Param, 4);
 	for (int i = 0; i < 4; i++) {
 		Param *p = &k->param[i];
-		p->kind = i == 0 ? P_tensor : i == 3 ? P_scalar : P_size;
+		p->kind = i == 0 ? P_tensor : i == 3 ? P_scalar
+		                                     : P_size;
 		p->name = names[i];
 		p->mult = pick(g, mults, 6);
 		p->lo = i == 3 ? -20 : (int64_t)prog_rand(&g->seed, 3);
 		p->hi = prog_rand(&g->seed, 4) == 0 ? INT64_MAX : 40 + (int64_t)prog_rand(&g->seed, 30);
 		p->written = p->read = true;
-		p->val = block_arg(k->body, i == 0 ? type_tile(D_f32, S_global, 2, shape) : type_scalar(D_i64));
+		p->val = block_arg(k->body, i ? type_scalar(D_i64) : type_tile(D_f32, S_global, 2, shape));
 		if (i)
 			add_pool(g, p->val);
 	}

@@ -1,5 +1,5 @@
-/* util_prog.h - random index programs: nested loops, conditions and views over run-time sizes, and a plain executor
- * for them. */
+/* util_prog.h - random index programs: nested loops, conditions and views over run-time sizes, and a
+ * plain executor for them. */
 #ifndef TEST_UTIL_PROG_H
 #define TEST_UTIL_PROG_H
 #include "test/ir/util_ir.h"
@@ -10,7 +10,8 @@ typedef struct Env {
 	int64_t block[3];
 } Env;
 
-/* What the executor tells: each scalar integer as it is computed, each view and each store as it runs. */
+/* What the executor tells: each scalar integer as it is computed, each view and each store as it
+ * runs. */
 typedef struct Watch {
 	void *user;
 	void (*value)(void *user, const Val *v, int64_t x);
