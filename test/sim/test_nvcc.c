@@ -474,8 +474,8 @@ main(void)
 	int have = compile();
 
 	if (have == 0) {
-		puts("SKIP test_nvcc: nvcc is not installed");
-		return 0;
+		puts("nvcc is not installed");
+		return 77;
 	}
 	if (have < 0)
 		return 1;
