@@ -198,6 +198,9 @@ hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why_t
 		if (p->kind == HEXC_SIZE && arg[i].i < 0)
 			return say(&why, "the size %s is %lld; sizes are not negative", p->name,
 			           (long long)arg[i].i);
+		if (p->kind == HEXC_SIZE && arg[i].i > SIZE_LIMIT)
+			return say(&why, "the size %s is %lld; sizes go up to %lld", p->name,
+			           (long long)arg[i].i, (long long)SIZE_LIMIT);
 		if (p->kind == HEXC_SCALAR && !num_is_float(p->dtype) &&
 		    num_wrap(p->dtype, arg[i].i) != arg[i].i)
 			return say(&why, "%s = %lld does not fit %s", p->name, (long long)arg[i].i,
