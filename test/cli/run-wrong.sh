@@ -146,7 +146,7 @@ t 1 'the kernel assumes K % 8 == 0, but K is 12' run "$mm" --exec tile --arg 'A=
 t 1 'W is u4: randint(1,0,17)[8,16] does not fit' run "$mm" --exec tile --arg 'A=zeros[8,16]' --arg 'W=randint(1,0,17)[8,16]' --arg s=1
 t 1 'the size N is -5' run "$add" --exec tile --arg A=zeros --arg B=zeros --arg N=-5
 t 4 'the tensors would take more than 4096 MiB' run "$add" --exec tile --arg 'A=zeros[5000000000]' --arg B=zeros
-t 1 'address space' run "$add" --exec tile --arg 'A=zeros[9000000000000000000]' --arg B=zeros
+t 1 'sizes go up to' run "$add" --exec tile --arg 'A=zeros[9000000000000000000]' --arg B=zeros
 
 echo "$n wrong uses"
 exit $bad
