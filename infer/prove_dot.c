@@ -233,6 +233,29 @@ prove_regmap(Prove *p, const Op *o)
 	}
 }
 
+static bool
+digits_agree(const Iter *it, int x, int y)
+{
+	if ((it->axis != AX_lane && it->axis != AX_warp) || it->stride == 0)
+		return true;
+	x = it->axis == AX_warp ? x / WARP_SIZE : x % WARP_SIZE;
+	y = it->axis == AX_warp ? y / WARP_SIZE : y % WARP_SIZE;
+	return x / it->stride % it->extent == y / it->stride % it->extent;
+}
+
+/* Do threads x and y differ in digits of dim d only? */
+static bool
+meet(const Layout *l, int d, int x, int y)
+{
+	for (int i = 0; i < l->first[l->ndim]; i++)
+		if ((i < l->first[d] || i >= l->first[d + 1]) && !digits_agree(&l->it[i], x, y))
+			return false;
+	for (int i = 0; i < l->nrep; i++)
+		if (!digits_agree(&l->rep[i], x, y))
+			return false;
+	return true;
+}
+
 /* Terms that meet in one result register: own registers first, then lanes that differ only in digits of the
  * reduced dim, then warps.  Together they are the whole row, each term once. */
 void
@@ -242,24 +265,17 @@ prove_reduce(Prove *p, const Op *o)
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
 	const Layout *l = o->in[0]->type.layout;
 	int d = (int)o->imm[0];
-	int64_t mask[2] = { 0, 0 };
 	uint8_t *seen = NEWN(p->arena, uint8_t, t->shape[d]);
 
 	if (!to || !from)
 		return;
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) /* digits that are summed away */
-		if (l->it[i].axis == AX_lane || l->it[i].axis == AX_warp)
-			mask[l->it[i].axis == AX_warp] += (l->it[i].extent - 1) * l->it[i].stride;
 	for (int th = 0; th < p->threads; th++)
 		for (int64_t r = 0; r < to->regs; r++) {
 			int64_t want = to->elem[th * to->regs + r];
 
 			memset(seen, 0, (size_t)t->shape[d]);
 			for (int x = 0; x < p->threads; x++) {
-				int64_t lane = (x ^ th) % WARP_SIZE, warp = x / WARP_SIZE ^ th / WARP_SIZE;
-				if (lane & ~mask[0] || (warp && !mask[1]) ||
-				    to->elem[x * to->regs + r] != want ||
-				    (warp & ~mask[1] && (mask[1] & (mask[1] + 1)) == 0))
+				if (to->elem[x * to->regs + r] != want || !meet(l, d, x, th))
 					continue;
 				for (int64_t q = 0; q < from->regs; q++) {
 					int64_t c[DIM_MAX] = { 0 }, i;
