@@ -337,6 +337,14 @@ op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user)
 	return clone_op(&c, b, at, o);
 }
 
+int
+pick_stage_bits(const Pick *p, DType d)
+{
+	int bits = dtype_info[d].bits;
+
+	return bits < 8 && (p->vec * bits < 8 || p->vec2 * bits < 8) ? 8 : bits;
+}
+
 /* ---- walk ---------------------------------------------------------------------------------------- */
 
 /* The op after o in order of text, or NULL past the end of root. */

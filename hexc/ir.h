@@ -96,6 +96,10 @@ typedef struct Pick {
 	double cost;         /* predicted cycles, for explain */
 } Pick;
 
+/* Bits that an element takes in the staging tile of a convert through shared memory: a byte for smaller types
+ * when one of the sides has single elements, which could not be written without their neighbour's. */
+int pick_stage_bits(const Pick *p, DType d);
+
 struct Op {
 	OpCode code;
 	uint32_t id;

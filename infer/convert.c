@@ -68,23 +68,35 @@ words(const Layout *l, int bits)
 	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
 }
 
+/* Elements of one access of either side along dim `unit`, where elements take so many bits. */
+static void
+stage_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Pick *p)
+{
+	int64_t cap = 128 / bits, row = t->shape[unit] & -t->shape[unit];
+
+	cap = row < cap ? row : cap;
+	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
+	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
+}
+
 /* Staging tile in shared memory: rows along the dim where the reader's registers run. */
 static void
 stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Res *res)
 {
 	int bits = dtype_info[t->dtype].bits, unit = t->rank - 1;
-	int64_t cap = 128 / bits, row;
 	Layout *scratch = NEW(s->arena, Layout);
+	Type staged = *t;
 	Access acc[2];
 	int64_t waves[2];
 
 	for (int d = 0; d < t->rank; d++)
 		if (reg_run(to, d) > reg_run(to, unit))
 			unit = d;
-	row = t->shape[unit] & -t->shape[unit];
-	cap = row < cap ? row : cap;
-	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
-	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
+	stage_vectors(t, from, to, unit, bits, p);
+	if (pick_stage_bits(p, t->dtype) != bits)
+		staged.dtype = D_u8;
+	bits = dtype_info[staged.dtype].bits;
+	stage_vectors(t, from, to, unit, bits, p);
 	for (int i = 0; i < 2; i++) {
 		acc[i] = (Access){
 			.map = i ? to : from,
@@ -98,7 +110,7 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Re
 		for (int d = 0; d < t->rank; d++)
 			acc[i].dim_of[d] = d;
 	}
-	shared_layout(s, t, unit, acc, 2, scratch, waves);
+	shared_layout(s, &staged, unit, acc, 2, scratch, waves);
 	for (int i = 0; i < 2; i++) {
 		res->smem += (double)waves[i];
 		res->issue += (double)(layout_cosize(acc[i].map, AX_reg) / acc[i].vec * s->k->warps);

@@ -264,13 +264,15 @@ prove_staged(Prove *p, const Op *o, const Held *from, const Held *to)
 	Val stage = { .type = *t };
 	Side s = { .mem = &stage, .shared = true, .layout = o->pick->scratch };
 
+	if (pick_stage_bits(o->pick, t->dtype) != dtype_info[t->dtype].bits)
+		stage.type.dtype = D_u8;
 	for (int d = 0; d < t->rank; d++)
 		s.dim_of[d] = d;
 	if (!s.layout) {
 		wrong(p, -1, 0, "no staging tile");
 		return;
 	}
-	if (injective(p, s.layout, t, o->pick->scratch_bytes) && vectors(p, &s, from, o->pick->vec, true) &&
+	if (injective(p, s.layout, &stage.type, o->pick->scratch_bytes) && vectors(p, &s, from, o->pick->vec, true) &&
 	    vectors(p, &s, to, o->pick->vec2, false))
 		once(p, t, from);
 }

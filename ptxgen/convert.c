@@ -203,19 +203,19 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 
 /* Registers [m, m + vec) of the result from one read. */
 static void
-scratch_read(Gen *g, Tile *t, Access *x, const Instr *inst, int m, int vec, LV *raw, int *raw_pos)
+scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 {
 	LV in[2], out[4];
 	int64_t coord[DIM_MAX] = { 0 }, imm;
-	int bits = dtype_info[t->dtype].bits;
+	int bits = dtype_info[t->dtype].bits, each = dtype_info[x->dtype].bits;
 
 	tile_coord(t, m, coord);
 	access_at(x, coord, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
-	asm_instr(g, inst, in, 2, NULL, out);
+	asm_instr(g, mem_instr(g, IK_ld_shared, vec * each), in, 2, NULL, out);
 	for (int e = 0; e < vec; e++) {
-		raw[m + e] = t->epw > 1 ? out[e * bits / 32] : from_raw(g, t->dtype, out, e);
-		raw_pos[m + e] = t->epw > 1 ? e * bits % 32 / bits : 0;
+		raw[m + e] = t->epw > 1 ? out[e * each / 32] : from_raw(g, t->dtype, out, e);
+		raw_pos[m + e] = t->epw > 1 ? e * each % 32 / bits : 0;
 	}
 }
 
@@ -225,23 +225,25 @@ convert_shared(Gen *g, Op *o)
 	Tile *t = tile_new(g, o->out[0]);
 	const Pick *pick = o->pick;
 	const Layout *in = o->in[0]->type.layout;
-	int bits = dtype_info[t->dtype].bits, vec2 = pick->vec2 ? pick->vec2 : 1;
-	StorePlan w = { .v = o->in[0], .map = in, .vec = pick->vec ? pick->vec : 1 };
+	int bits = pick_stage_bits(pick, t->dtype), vec2 = pick->vec2 ? pick->vec2 : 1;
+	bool bytes = bits != dtype_info[t->dtype].bits;
+	DType each = bytes ? D_u8 : t->dtype;
+	StorePlan w = { .v = o->in[0], .map = in, .vec = pick->vec ? pick->vec : 1, .bytes = bytes };
 	LV *raw = lv_array(g, t->nreg);
 	int *pos = arena_alloc(g->a, sizeof *pos * (size_t)t->nreg);
 	Access *x;
 
-	BUG_IF(g->a, !pick->scratch || w.vec * bits < 8 || vec2 * bits < 8 || t->nreg % vec2);
-	w.x = access_scratch(g, in, pick->scratch, pick->scratch_off, t->dtype);
+	BUG_IF(g->a, !pick->scratch || t->nreg % vec2);
+	w.x = access_scratch(g, in, pick->scratch, pick->scratch_off, each);
 	w.inst = mem_instr(g, IK_st_shared, w.vec * bits);
 	w.exec = lane_first(g, in);
 	tile_force(g, o->in[0]);
 	emit_block_barrier(g); /* the scratch may still be read by its last user */
 	store_tile(g, &w);
 	emit_block_barrier(g);
-	x = access_scratch(g, t->l, pick->scratch, pick->scratch_off, t->dtype);
+	x = access_scratch(g, t->l, pick->scratch, pick->scratch_off, each);
 	for (int m = 0; m < t->nreg; m += vec2)
-		scratch_read(g, t, x, mem_instr(g, IK_ld_shared, vec2 * bits), m, vec2, raw, pos);
+		scratch_read(g, t, x, m, vec2, raw, pos);
 	for (int i = 0; i < t->nword; i++) {
 		int n = t->nreg - i * t->epw;
 

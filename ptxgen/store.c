@@ -42,6 +42,29 @@ store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 	return n;
 }
 
+/* As store_words, with a byte for each element; what the upper bits of the byte are is left open. */
+static int
+store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
+{
+	Tile *t = tile_of(g, v);
+	int bits = dtype_info[t->dtype].bits, n = 0;
+
+	for (int e = 0; e < vec; e += 4) {
+		LV word[4];
+		int pos[4] = { 0 }, k = 0;
+
+		for (; k < 4 && e + k < vec; k++) {
+			int at = reg[e + k] % t->epw;
+
+			word[k] = word_get(g, v, reg[e + k] / t->epw);
+			if (at)
+				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, bits * at), "");
+		}
+		out[n++] = bits_gather(g, D_u8, word, pos, k);
+	}
+	return n;
+}
+
 /* One access: registers of the map m.. of the value go to memory; `more` is added to the
  * coordinates. */
 static void
@@ -67,7 +90,7 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 		layout_coord(p->map, &at, coord);
 	for (int d = 0; d < p->x->rank; d++)
 		coord[d] += more[d];
-	n = store_words(g, p->v, reg, p->vec, in);
+	n = (p->bytes ? store_bytes : store_words)(g, p->v, reg, p->vec, in);
 	access_at(p->x, coord, &in[n], &imm, NULL);
 	in[n + 1] = const_i32(g, imm);
 	inside = access_inside(p->x, coord);

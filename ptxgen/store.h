@@ -10,6 +10,7 @@ typedef struct StorePlan {
 	const Layout *map; /* memory side; NULL: a scalar */
 	int vec;           /* elements of one access */
 	LV exec;           /* lanes that store; NULL: all */
+	bool bytes;        /* a type under a byte: each element into a byte of its own, in the low bits */
 } StorePlan;
 
 void store_tile(Gen *g, const StorePlan *p);
