@@ -1,0 +1,225 @@
+/* gen.c - gen SEED: a valid tile program to standard output, the same for the same seed on every machine.
+ * The first line says with which arguments it is to run, the second for which GPU. */
+#include "gen.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+below(Gen *g, int n)
+{
+	uint64_t z = g->rng += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (int)((z ^ z >> 31) % (uint64_t)n);
+}
+
+bool
+chance(Gen *g, int percent)
+{
+	return below(g, 100) < percent;
+}
+
+static void
+vput(Text *t, const char *fmt, va_list ap)
+{
+	int n = vsnprintf(t->s + t->n, (size_t)(TEXT - t->n), fmt, ap);
+
+	if (n < 0 || n >= TEXT - t->n)
+		exit(2);
+	t->n += n;
+}
+
+void
+put(Text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vput(t, fmt, ap);
+	va_end(ap);
+}
+
+void
+line(Gen *g, const char *fmt, ...)
+{
+	va_list ap;
+
+	for (int i = 0; i <= g->depth; i++)
+		put(&g->body, "    ");
+	va_start(ap, fmt);
+	vput(&g->body, fmt, ap);
+	va_end(ap);
+	put(&g->body, "\n");
+}
+
+const char *
+dt_name(Dt t)
+{
+	static const char *const name[NDT] = { "f16", "bf16", "f32", "i8", "u8", "i32", "u4", "i4", "bool" };
+
+	return name[t];
+}
+
+bool
+is_float(Dt t)
+{
+	return t <= F32;
+}
+
+bool
+is_arith(Dt t)
+{
+	return t <= I32;
+}
+
+double
+dt_max(Dt t)
+{
+	static const double max[NDT] = { 20000, 1e6, 1e6, 128, 255, 2147483648.0, 15, 8, 1 };
+
+	return max[t];
+}
+
+double
+dt_whole(Dt t)
+{
+	return t == F16 ? 2048 : t == BF16 ? 256 : t == F32 ? 16777216 : dt_max(t);
+}
+
+Val *
+new_val(Gen *g, Dt t, int rank, const int *e)
+{
+	Val *v = &g->val[g->nval++];
+
+	if (g->nval == MAX_VAL)
+		exit(2);
+	memset(v, 0, sizeof *v);
+	snprintf(v->name, sizeof v->name, "v%d", g->nname++);
+	v->t = t;
+	v->rank = rank;
+	for (int d = 0; d < rank; d++)
+		v->e[d] = e[d];
+	return v;
+}
+
+void
+fit(Val *v)
+{
+	if (!is_float(v->t)) {
+		v->whole = true;
+		if (v->mag > dt_max(v->t))
+			v->mag = dt_max(v->t);
+	} else if (v->mag > dt_whole(v->t)) {
+		v->whole = false;
+	}
+}
+
+int
+elements(const Val *v)
+{
+	int n = 1;
+
+	for (int d = 0; d < v->rank; d++)
+		n *= v->e[d];
+	return n;
+}
+
+int
+extent(Gen *g)
+{
+	static const int some[] = { 1, 2, 4, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 24, 48, 96 };
+
+	return some[below(g, (int)(sizeof some / sizeof some[0]))];
+}
+
+/* Values that nothing reads yet are taken first, mostly: what nothing reads is not compiled. */
+Val *
+pick(Gen *g, bool (*want)(const Val *, const void *), const void *with)
+{
+	Val *found = NULL;
+	int n = 0;
+
+	for (int i = 0; i < g->nval; i++) {
+		Val *v = &g->val[i];
+		if ((v->var && i >= g->busy) || (want && !want(v, with)))
+			continue;
+		n += v->used ? 1 : 10;
+		if (below(g, n) < (v->used ? 1 : 10))
+			found = v;
+	}
+	if (found)
+		found->used = true;
+	return found;
+}
+
+const char *
+dims(const Val *v, char *to)
+{
+	int n = 0;
+
+	for (int d = 0; d < v->rank; d++)
+		n += sprintf(to + n, d ? ", %d" : "%d", v->e[d]);
+	return to;
+}
+
+static void
+statement(Gen *g)
+{
+	int r = below(g, 100);
+
+	if (r < 12)
+		loop(g);
+	else if (r < 17)
+		branch(g);
+	else if (r < 30 && g->nval)
+		store(g, pick(g, NULL, NULL));
+	else
+		operation(g);
+}
+
+/* Of the launch; 64 are possible. */
+static int
+params(const Gen *g)
+{
+	return g->nin + g->nout + g->nsize;
+}
+
+static void
+program(Gen *g)
+{
+	static const int warps[] = { 1, 2, 4, 4, 8, 8, 3, 6 };
+	int n = 2 + below(g, 9);
+
+	g->grid[0] = 1 + below(g, 3);
+	g->grid[1] = chance(g, 40) ? 1 + below(g, 2) : 1;
+	g->busy = MAX_VAL;
+	for (int i = 0; i < n && params(g) < 40; i++)
+		statement(g);
+	for (int i = 0; i < g->nval; i++)
+		if (params(g) < 58 && !g->val[i].used && (chance(g, 80) || g->val[i].var))
+			store(g, &g->val[i]);
+	while (!g->nout)
+		g->nval ? store(g, pick(g, NULL, NULL)) : (void)operation(g);
+	printf("// run:%s\n", g->args.s);
+	printf("// arch: %s\n", (const char *[]){ "sm_75", "sm_80", "sm_90a" }[below(g, 3)]);
+	printf("kernel random(%s)\n", g->params.s + 2);
+	printf("    const WARPS = %d\n%s{\n", warps[below(g, 8)], g->assumes.s);
+	printf("    grid(%d, %d);\n%s}\n", g->grid[0], g->grid[1], g->body.s);
+}
+
+int
+main(int argc, char **argv)
+{
+	static Gen g;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: gen SEED\n");
+		return 2;
+	}
+	g.rng = strtoull(argv[1], NULL, 10) * 0x632be59bd9b4e019;
+	program(&g);
+	return 0;
+}

@@ -1,0 +1,363 @@
+/* gen_ops.c - operations that make values of values. */
+#include "gen.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool
+same_kind(const Val *v, const void *with)
+{
+	const Val *a = with;
+
+	if (v->t != a->t)
+		return false;
+	for (int i = 1; i <= v->rank && i <= a->rank; i++) {
+		int x = v->e[v->rank - i], y = a->e[a->rank - i];
+		if (x != y && x != 1 && y != 1)
+			return false;
+	}
+	return true;
+}
+
+static Val *
+broadcast(Gen *g, const Val *a, const Val *b)
+{
+	int rank = a->rank > b->rank ? a->rank : b->rank, e[3];
+	Val *v;
+
+	for (int i = 1; i <= rank; i++) {
+		int x = i <= a->rank ? a->e[a->rank - i] : 1, y = i <= b->rank ? b->e[b->rank - i] : 1;
+		e[rank - i] = x > y ? x : y;
+	}
+	v = new_val(g, a->t, rank, e);
+	v->loose = a->loose || b->loose;
+	if (elements(v) > 8192) { /* take it back */
+		g->nval--;
+		return NULL;
+	}
+	return v;
+}
+
+Val *
+cast(Gen *g, Val *x, Dt t)
+{
+	Val *v;
+
+	if (!x || (x->loose && !is_float(t)) || (is_float(t) && x->mag > dt_max(t)))
+		return NULL;
+	v = new_val(g, t, x->rank, x->e);
+	v->mag = t == BOOL ? 1 : x->mag;
+	v->whole = x->whole;
+	v->loose = x->loose;
+	fit(v);
+	line(g, "let %s = %s(%s);", v->name, dt_name(t), x->name);
+	return v;
+}
+
+Val *
+arith(Gen *g, Val *x)
+{
+	return !x || is_arith(x->t) ? x : cast(g, x, (Dt[]){ F16, F32, I32, I8 }[below(g, 4)]);
+}
+
+Val *
+unary(Gen *g)
+{
+	static const char *const fn[] = { "-@", "abs(@)", "@ * 2", "@ + 1", "exp(@)", "exp2(@)", "tanh(@)",
+		"log(abs(@) + 1)", "sqrt(abs(@) + 1)", "rsqrt(abs(@) + 1)", "@ * 0.5", "min(@, 1)",
+		"1 / (abs(@) + 1)" };
+	static const char *const in[] = { "-@", "@ + 3", "@ * 3", "@ / 3", "max(@, 2)", "@ << 1", "@ >> 2",
+		"@ & 6", "~@", "@ % 7" };
+	Val *x = arith(g, pick(g, NULL, NULL)), *v;
+	const char *f;
+	int k, n;
+
+	if (!x)
+		return NULL;
+	k = is_float(x->t) ? below(g, 13) : below(g, 10);
+	if (x->t == U8 && k == 0)
+		k = 1;
+	if (is_float(x->t) && (x->mag * 2 + 1 > dt_max(x->t) || ((k == 4 || k == 5) && x->mag > 8)))
+		return NULL;
+	v = new_val(g, x->t, x->rank, x->e);
+	v->loose = x->loose;
+	v->mag = x->mag * 3 + 3;
+	if (is_float(x->t)) {
+		v->mag = k == 2 ? x->mag * 2 : k == 3 ? x->mag + 1 : k == 4 || k == 5 ? exp(x->mag) : x->mag + 1;
+		v->whole = x->whole && k < 4;
+		v->loose = x->loose || (k >= 4 && k <= 9);
+	}
+	fit(v);
+	f = is_float(x->t) ? fn[k] : in[k];
+	n = (int)strcspn(f, "@");
+	line(g, "let %s = %.*s%s%s;", v->name, n, f, x->name, f + n + 1);
+	return v;
+}
+
+Val *
+binary(Gen *g)
+{
+	Val *a = arith(g, pick(g, NULL, NULL)), *b, *v;
+	int k = below(g, 8);
+
+	if (!a)
+		return NULL;
+	b = pick(g, same_kind, a);
+	if (!b || chance(g, 30)) { /* a row or column or the like */
+		int e[3], rank = 1 + below(g, a->rank);
+		for (int d = 0; d < rank; d++)
+			e[d] = chance(g, 30) ? 1 : a->e[a->rank - rank + d];
+		b = load(g, a->t, rank, e);
+	}
+	if (is_float(a->t) && (k < 2 ? a->mag + b->mag : k < 4 ? a->mag * b->mag : 0) > dt_max(a->t))
+		return NULL;
+	if (a->t == BOOL || !(v = broadcast(g, a, b)))
+		return NULL;
+	v->whole = a->whole && b->whole;
+	v->mag = k < 2 ? a->mag + b->mag : k < 4 ? a->mag * b->mag : a->mag > b->mag ? a->mag : b->mag;
+	if (!is_float(v->t))
+		v->mag = dt_max(v->t);
+	fit(v);
+	if (k < 4)
+		line(g, "let %s = %s %c %s;", v->name, a->name, "+-**"[k], b->name);
+	else if (k == 4 && !is_float(v->t))
+		line(g, "let %s = %s ^ %s;", v->name, a->name, b->name);
+	else if (k == 5 && is_float(v->t)) {
+		v->whole = false;
+		line(g, "let %s = %s / (abs(%s) + 1);", v->name, a->name, b->name);
+	} else
+		line(g, "let %s = %s(%s, %s);", v->name, k & 1 ? "max" : "min", a->name, b->name);
+	return v;
+}
+
+/* A comparison or a where with one. */
+Val *
+choose(Gen *g)
+{
+	static const char *const cmp[] = { "<", "<=", ">", ">=", "==", "!=" };
+	Val *a = pick(g, NULL, NULL), *b, *v;
+	const char *op = cmp[below(g, 6)];
+
+	if (a && a->t == BOOL) {
+		b = pick(g, NULL, NULL);
+		if (!b || !is_arith(b->t) || !same_kind(a, &(Val){ .t = BOOL, .rank = b->rank, .e = { b->e[0], b->e[1], b->e[2] } }))
+			return NULL;
+		Val *w = broadcast(g, a, b);
+		if (!w)
+			return NULL;
+		w->t = b->t;
+		w->whole = b->whole;
+		w->mag = b->mag + 1;
+		fit(w);
+		line(g, chance(g, 50) ? "let %s = where(%s, %s, 1);" : "let %s = where(!%s, %s, 0);", w->name, a->name, b->name);
+		return w;
+	}
+	a = arith(g, a);
+	if (!a || a->loose)
+		return NULL;
+	b = pick(g, same_kind, a);
+	if (!b || b->loose || !(v = broadcast(g, a, b)))
+		return NULL;
+	if (chance(g, 40)) {
+		v->t = BOOL;
+		v->mag = 1;
+		fit(v);
+		if (chance(g, 50))
+			line(g, "let %s = %s %s %s;", v->name, a->name, op, b->name);
+		else
+			line(g, "let %s = %s %s 1 && %s > 0;", v->name, a->name, op, b->name);
+		return v;
+	}
+	v->whole = a->whole && b->whole;
+	v->mag = a->mag > b->mag ? a->mag : b->mag;
+	fit(v);
+	line(g, "let %s = where(%s %s %s, %s, %s);", v->name, a->name, op, b->name, b->name, a->name);
+	return v;
+}
+
+Val *
+index_tile(Gen *g)
+{
+	Val *x = pick(g, NULL, NULL), *v;
+	int d;
+	char t[40];
+
+	if (!x || x->rank == 0)
+		return NULL;
+	d = below(g, x->rank);
+	if (chance(g, 50) && is_arith(x->t)) { /* a mask by coordinates */
+		int other = below(g, x->rank);
+		v = new_val(g, x->t, x->rank, x->e);
+		v->mag = x->mag + 1;
+		v->whole = x->whole;
+		v->loose = x->loose;
+		fit(v);
+		line(g, "let %s = where(iota(%d, %s) + i32(block.x) >= iota(%d, %s), %s, %d);", v->name, d, dims(x, t), other, t,
+		     x->name, below(g, 2));
+		return v;
+	}
+	v = new_val(g, I32, x->rank, x->e);
+	v->mag = v->e[d];
+	fit(v);
+	line(g, "let %s = iota(%d, %s);", v->name, d, dims(v, t));
+	return v;
+}
+
+Val *
+rearrange(Gen *g)
+{
+	Val *x = pick(g, NULL, NULL), *v;
+	int e[3], p[3] = { 0, 1, 2 }, rank = 0;
+	char t[60];
+
+	if (!x)
+		return NULL;
+	if (chance(g, 60) && x->rank >= 2) {
+		for (int i = x->rank - 1; i > 0; i--) {
+			int j = below(g, i + 1), w = p[i];
+			p[i] = p[j];
+			p[j] = w;
+		}
+		for (int d = 0; d < x->rank; d++)
+			e[d] = x->e[p[d]];
+		snprintf(t, sizeof t, x->rank == 2 ? "%d, %d" : "%d, %d, %d", p[0], p[1], p[2]);
+		v = new_val(g, x->t, x->rank, e);
+		line(g, "let %s = transpose(%s, %s);", v->name, x->name, t);
+	} else {
+		for (int d = 0; d < x->rank; d++)
+			if (x->e[d] != 1 || chance(g, 50))
+				e[rank++] = x->e[d];
+		if (rank == 0)
+			e[rank++] = 1;
+		if (rank < 3 && chance(g, 60)) {
+			int at = below(g, rank + 1);
+			for (int d = rank++; d > at; d--)
+				e[d] = e[d - 1];
+			e[at] = 1;
+		}
+		v = new_val(g, x->t, rank, e);
+		line(g, "let %s = reshape(%s, %s);", v->name, x->name, dims(v, t));
+	}
+	v->mag = x->mag;
+	v->whole = x->whole;
+	v->loose = x->loose;
+	return v;
+}
+
+Val *
+reduce(Gen *g)
+{
+	static const char *const fn[] = { "sum", "sum", "reduce_max", "reduce_min", "mean" };
+	Val *x = arith(g, pick(g, NULL, NULL)), *v;
+	int d, k;
+
+	if (!x)
+		return NULL;
+	d = below(g, x->rank);
+	k = below(g, is_float(x->t) ? 5 : 4);
+	if (k < 2 && is_float(x->t) && x->mag * x->e[d] > dt_max(x->t))
+		k = 2;
+	v = new_val(g, x->t, x->rank, x->e);
+	v->e[d] = 1;
+	v->loose = x->loose;
+	v->mag = k < 2 ? x->mag * x->e[d] : x->mag;
+	v->whole = x->whole && k < 4;
+	fit(v);
+	/* all outside: the identity comes out of a maximum, so it is kept out of what follows */
+	if (is_float(x->t) && (k == 4 || (k < 2 && !v->whole)))
+		v->loose = true;
+	if (is_float(x->t) && (k == 2 || k == 3)) {
+		line(g, "let %s = max(min(%s(%s, %d), %d), -%d);", v->name, fn[k], x->name, d, (int)v->mag + 1, (int)v->mag + 1);
+		v->mag = (int)v->mag + 1;
+		fit(v);
+	} else {
+		line(g, "let %s = %s(%s, %d);", v->name, fn[k], x->name, d);
+	}
+	return v;
+}
+
+static bool
+multiplies(const Val *v, const void *t)
+{
+	return v->rank == 2 && is_arith(v->t) && (!t || v->t == *(const Dt *)t) && v->e[0] * v->e[1] <= 8192;
+}
+
+typedef struct Right {
+	Dt t;
+	int k, n;
+} Right;
+
+static bool
+right_of(const Val *v, const void *with)
+{
+	const Right *r = with;
+
+	return v->rank == 2 && v->t == r->t && v->e[0] == r->k && (r->n == 0 || v->e[1] == r->n);
+}
+
+static bool
+right_of_turned(const Val *v, const void *with)
+{
+	const Right *r = with;
+
+	return v->rank == 2 && v->t == r->t && v->e[1] == r->k && (r->n == 0 || v->e[0] == r->n);
+}
+
+static Val *
+left_of(Gen *g, const Val *acc, bool *turned)
+{
+	static const int ms[] = { 16, 16, 32, 64, 8, 48 }, ks[] = { 16, 16, 32, 32, 64, 8, 48 };
+	Dt t = (Dt[]){ F16, F16, F16, BF16, F32, I8, U8, I32 }[below(g, 8)];
+	int e[2];
+	Val *a;
+
+	*turned = false;
+	if (acc)
+		t = acc->t == I32 ? (chance(g, 70) ? I8 : I32) : acc->t == F32 && t > F32 ? F16 : acc->t == F16 ? F16 : t;
+	if (!acc && chance(g, 50) && (a = pick(g, multiplies, NULL)))
+		return a;
+	e[0] = acc ? acc->e[0] : ms[below(g, 6)];
+	e[1] = ks[below(g, 7)];
+	if ((*turned = chance(g, 25))) {
+		int w = e[0];
+		e[0] = e[1];
+		e[1] = w;
+	}
+	return load(g, t, 2, e);
+}
+
+Val *
+dot(Gen *g, const Val *acc)
+{
+	static const int ns[] = { 8, 16, 16, 32, 32, 64, 24 };
+	bool at, bt = chance(g, 50), small;
+	Val *a = left_of(g, acc, &at), *b = NULL, *v;
+	int k = a->e[at ? 0 : 1], m = a->e[at ? 1 : 0], e[2];
+	Right r = { a->t, k, acc ? acc->e[1] : 0 };
+	Dt t = is_float(a->t) ? F32 : I32;
+	double mag;
+
+	if (chance(g, 50))
+		b = pick(g, bt ? right_of_turned : right_of, &r);
+	if (!b) {
+		e[bt ? 1 : 0] = k;
+		e[bt ? 0 : 1] = acc ? acc->e[1] : ns[below(g, 7)];
+		b = load(g, a->t, 2, e);
+	}
+	mag = a->mag * b->mag * k;
+	small = a->t == F16 && mag < 2000 && !a->loose && !b->loose && a->whole && b->whole;
+	if (acc ? acc->t == F16 : small && chance(g, 40))
+		t = F16;
+	if ((acc && acc->t != t) || (is_float(t) && mag > dt_max(t)) || (t == F16 && !small))
+		return NULL;
+	e[0] = m;
+	e[1] = b->e[bt ? 0 : 1];
+	v = new_val(g, t, 2, e);
+	v->mag = mag;
+	v->whole = a->whole && b->whole;
+	fit(v);
+	v->loose = a->loose || b->loose || (is_float(t) && !v->whole);
+	line(g, "%s%s %s dot(%s%s, %s%s%s);", acc ? "" : "let ", acc ? acc->name : v->name, acc ? "+=" : "=", a->name,
+	     at ? ".T" : "", b->name, bt ? ".T" : "", t == F16 ? ", f16" : "");
+	return v;
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Random programs: each candidate of each gives on the simulator what the tile interpreter gives, or the program
+# is refused with a reason that says what to do about it.  Programs are those of seeds FIRST (1) and up, 40 of
+# them or as many as NIGHTLY says; of each at most CANDIDATES (6) are run.  Those that fail are kept in KEEP,
+# if that is set: `gen SEED` writes the same program everywhere.
+set -u
+hexc=${HEXC:-build/hexc}
+here=$(dirname "$0")
+first=${FIRST:-1}
+last=$((first + ${NIGHTLY:-40} - 1))
+most=${CANDIDATES:-6}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$tmp/gen" || exit 1
+p=$tmp/p.hexc
+# Reasons that are good ones: the program asks for more than there is, and the message says how much.
+good='registers per lane|shared memory|byte boundary|in whole bytes: assume'
+right=0 refused=0 failed=0 ran=0
+
+bad() { # what
+	echo "seed $seed: $1"
+	head -n 20 "$tmp/out"
+	failed=$((failed + 1))
+	[ -z "${KEEP:-}" ] || cp "$p" "$KEEP/$seed.hexc"
+}
+
+refuse() {
+	refused=$((refused + 1))
+	sed -n 's/.*error: //p' "$tmp/out" | head -n 1 >>"$tmp/reasons"
+}
+
+one() {
+	"$tmp/gen" "$seed" >"$p" || { : >"$tmp/out"; bad "the generator failed"; return; }
+	arch=$(sed -n 's|^// arch: ||p' "$p")
+	args=
+	for a in $(sed -n '1s|^// run: ||p' "$p"); do
+		args="$args --arg $a"
+	done
+	timeout 60 "$hexc" candidates "$p" --arch "$arch" >"$tmp/out" 2>&1
+	rc=$?
+	n=$(grep -c 'cycles' "$tmp/out")
+	if [ $rc = 1 ] && grep -Eq "error: .*($good)" "$tmp/out"; then
+		refuse
+		return
+	elif [ $rc != 0 ]; then
+		bad "candidates, status $rc"
+		return
+	fi
+	[ "$n" -le "$most" ] || n=$most
+	i=0
+	while [ $i -lt "$n" ]; do
+		timeout 60 "$hexc" run "$p" --arch "$arch" --exec=sim --check --prove --candidate $i $args \
+			>"$tmp/out" 2>&1
+		rc=$?
+		if [ $rc = 1 ] && grep -Eq "error: .*($good)" "$tmp/out"; then
+			refuse
+			return
+		fi
+		[ $rc = 0 ] || { bad "candidate $i, status $rc"; return; }
+		ran=$((ran + 1))
+		i=$((i + 1))
+	done
+	right=$((right + 1))
+}
+
+seed=$first
+while [ "$seed" -le "$last" ]; do
+	one
+	seed=$((seed + 1))
+done
+[ ! -s "$tmp/reasons" ] || sed 's/[0-9][0-9]*/N/g' "$tmp/reasons" | sort | uniq -c
+echo "$right programs right with $ran candidates, $refused refused with a reason, $failed wrong"
+[ $failed = 0 ]
