@@ -161,9 +161,10 @@ select_store(Solve *s, Op *o)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
 	if (vec * bits < 8) {
 		s->why = arena_printf(s->arena,
-		                      "a %s element cannot be stored on its own: rows must start at a byte "
-		                      "boundary and be spread in whole bytes",
-		                      dtype_info[o->in[0]->type.dtype].name);
+		                      "%s elements cannot be stored one at a time: assume that the last "
+		                      "dimension written is a multiple of %d, and write slices whose "
+		                      "starts and extents are such too",
+		                      dtype_info[o->in[0]->type.dtype].name, 8 / bits);
 		s->why_src = o->src;
 	}
 	s->sol->pick[o->id] =

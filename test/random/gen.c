@@ -1,5 +1,5 @@
-/* gen.c - gen SEED: a valid tile program to standard output, the same for the same seed on every machine.
- * The first line says with which arguments it is to run, the second for which GPU. */
+/* gen.c - gen SEED: a valid tile program to standard output, the same for the same seed on every
+ * machine.  The first line says with which arguments it is to run, the second for which GPU. */
 #include "gen.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,7 +58,9 @@ line(Gen *g, const char *fmt, ...)
 const char *
 dt_name(Dt t)
 {
-	static const char *const name[NDT] = { "f16", "bf16", "f32", "i8", "u8", "i32", "u4", "i4", "bool" };
+	static const char *const name[NDT] = {
+		"f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u4", "i4", "bool"
+	};
 
 	return name[t];
 }
@@ -66,19 +68,20 @@ dt_name(Dt t)
 bool
 is_float(Dt t)
 {
-	return t <= F32;
+	return t <= F64;
 }
 
 bool
 is_arith(Dt t)
 {
-	return t <= I32;
+	return t <= I64;
 }
 
 double
 dt_max(Dt t)
 {
-	static const double max[NDT] = { 20000, 1e6, 1e6, 128, 255, 2147483648.0, 15, 8, 1 };
+	static const double max[NDT] = { 20000, 1e6, 1e6, 1e6, 128, 255, 32768, 65535, 2147483648.0,
+		                         4294967295.0, 9223372036854775808.0, 15, 8, 1 };
 
 	return max[t];
 }
@@ -86,7 +89,9 @@ dt_max(Dt t)
 double
 dt_whole(Dt t)
 {
-	return t == F16 ? 2048 : t == BF16 ? 256 : t == F32 ? 16777216 : dt_max(t);
+	return t == F16 ? 2048 : t == BF16      ? 256
+	                 : t == F32 || t == F64 ? 16777216
+	                                        : dt_max(t);
 }
 
 Val *
@@ -130,7 +135,13 @@ elements(const Val *v)
 int
 extent(Gen *g)
 {
-	static const int some[] = { 1, 2, 4, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 24, 48, 96 };
+	static const int some[] = {
+		1, 2, 4, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 24, 48, 96, 128
+	};
+	static const int odd[] = { 3, 5, 6, 12, 20, 40 };
+
+	if (chance(g, 4))
+		return odd[below(g, 6)];
 
 	return some[below(g, (int)(sizeof some / sizeof some[0]))];
 }
@@ -170,11 +181,15 @@ statement(Gen *g)
 {
 	int r = below(g, 100);
 
-	if (r < 12)
+	if (r < 3)
+		ring(g);
+	else if (r < 5)
+		ahead(g);
+	else if (r < 15)
 		loop(g);
-	else if (r < 17)
+	else if (r < 20)
 		branch(g);
-	else if (r < 30 && g->nval)
+	else if (r < 32 && g->nval)
 		store(g, pick(g, NULL, NULL));
 	else
 		operation(g);
@@ -190,7 +205,7 @@ params(const Gen *g)
 static void
 program(Gen *g)
 {
-	static const int warps[] = { 1, 2, 4, 4, 8, 8, 3, 6 };
+	static const int warps[] = { 1, 2, 4, 4, 8, 8, 3, 6, 16, 12 };
 	int n = 2 + below(g, 9);
 
 	g->grid[0] = 1 + below(g, 3);
@@ -206,7 +221,7 @@ program(Gen *g)
 	printf("// run:%s\n", g->args.s);
 	printf("// arch: %s\n", (const char *[]){ "sm_75", "sm_80", "sm_90a" }[below(g, 3)]);
 	printf("kernel random(%s)\n", g->params.s + 2);
-	printf("    const WARPS = %d\n%s{\n", warps[below(g, 8)], g->assumes.s);
+	printf("    const WARPS = %d\n%s{\n", warps[below(g, 10)], g->assumes.s);
 	printf("    grid(%d, %d);\n%s}\n", g->grid[0], g->grid[1], g->body.s);
 }
 

@@ -1,27 +1,45 @@
 /* gen.h - writing random tile programs.
  *
- * The generator knows of every value its shape, its type and how large its elements may become, so that a
- * program is valid, does not overflow, and has a result that can be judged: a value whose bits depend on the
- * order of additions or on an approximation is `loose`, and nothing discontinuous (comparisons, casts to
- * integers) is done with it. */
+ * The generator knows of every value its shape, its type and how large its elements may become, so
+ * that a program is valid, does not overflow, and has a result that can be judged: a value whose bits
+ * depend on the order of additions or on an approximation is `loose`, and nothing discontinuous
+ * (comparisons, casts to integers) is done with it.
+ */
 #ifndef GEN_H
 #define GEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum Dt { F16, BF16, F32, I8, U8, I32, U4, I4, BOOL, NDT } Dt;
-enum { MAX_VAL = 200, MAX_TENSOR = 40, MAX_SIZE = 40, TEXT = 1 << 16 };
+typedef enum Dt { F16,
+	          BF16,
+	          F32,
+	          F64,
+	          I8,
+	          U8,
+	          I16,
+	          U16,
+	          I32,
+	          U32,
+	          I64,
+	          U4,
+	          I4,
+	          BOOL,
+	          NDT } Dt;
+enum { MAX_VAL = 200,
+       MAX_TENSOR = 40,
+       MAX_SIZE = 40,
+       TEXT = 1 << 16 };
 
 typedef struct Val {
 	char name[24];
 	Dt t;
 	int rank, e[3];
-	double mag;  /* no element is larger in magnitude */
-	bool whole;  /* floats: integers that the type holds exactly */
-	bool loose;  /* not determined to the bit */
+	double mag; /* no element is larger in magnitude */
+	bool whole; /* floats: integers that the type holds exactly */
+	bool loose; /* not determined to the bit */
 	bool shared; /* a tile in shared memory */
-	bool var;    /* may be assigned */
+	bool var; /* may be assigned */
 	bool used;
 } Val;
 
@@ -45,15 +63,15 @@ typedef struct Gen {
 	Tensor in[MAX_TENSOR];
 	int nin;
 	int grid[2];
-	int depth;    /* of blocks */
-	int busy;     /* vals from here on are not to be read: the vars of the loop being written */
-	char iv[24];  /* loop counter in elements, empty outside of loops */
+	int depth; /* of blocks */
+	int busy; /* vals from here on are not to be read: the vars of the loop being written */
+	char iv[24]; /* loop counter in elements, empty outside of loops */
 	int iv_step, iv_end;
 	bool async; /* directly in the body of a pipeline */
 } Gen;
 
 /* gen.c */
-int below(Gen *g, int n);               /* 0 .. n-1 */
+int below(Gen *g, int n); /* 0 .. n-1 */
 bool chance(Gen *g, int percent);
 void put(Text *t, const char *fmt, ...);
 void line(Gen *g, const char *fmt, ...); /* one indented line of the body */
@@ -71,9 +89,14 @@ const char *dims(const Val *v, char *to); /* "16, 8" */
 
 /* gen_memory.c */
 Val *load(Gen *g, Dt t, int rank, const int *e);
-Val *to_shared(Gen *g);
-Val *buffer(Gen *g);
 void store(Gen *g, Val *v);
+
+/* gen_shared.c */
+Val *to_shared(Gen *g);
+Val *part(Gen *g);
+Val *buffer(Gen *g);
+void ring(Gen *g);
+void ahead(Gen *g);
 
 /* gen_ops.c */
 Val *cast(Gen *g, Val *v, Dt t);

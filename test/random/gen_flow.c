@@ -3,21 +3,31 @@
 #include <stdio.h>
 #include <string.h>
 
+static Val *
+cast_some(Gen *g, Val *x, bool common)
+{
+	static const Dt some[] = { F16, BF16, F32, I8, I32 };
+
+	return cast(g, x, common ? some[below(g, 5)] : (Dt)below(g, NDT));
+}
+
 bool
 operation(Gen *g)
 {
-	int r = below(g, 100), e[3], rank = 1 + (below(g, 10) > 2) + (below(g, 10) > 7);
+	static const int ranks[] = { 1, 1, 1, 2, 2, 2, 2, 2, 3, 3 };
+	int r = below(g, 100), e[3], rank = ranks[below(g, 10)];
 
 	if (g->nval == 0 || r < 14) {
-		static const Dt some[] = { F16, F16, F16, BF16, F32, F32, I8, U8, I32, I32, U4, I4, BOOL };
+		static const Dt some[] = { F16, F16, F16, BF16, F32, F32, I8, U8, I32,
+			                   I32, U4, I4, BOOL, F64, I16, U16, U32, I64 };
 		do
 			for (int d = 0; d < rank; d++)
 				e[d] = extent(g);
 		while ((rank > 1 ? e[0] * e[1] : e[0]) * (rank > 2 ? e[2] : 1) > 4096);
-		return load(g, some[below(g, 13)], rank, e);
+		return load(g, some[below(g, 18)], rank, e);
 	}
 	if (r < 22)
-		return cast(g, pick(g, NULL, NULL), (Dt)below(g, r < 19 ? 6 : NDT));
+		return cast_some(g, pick(g, NULL, NULL), r < 19);
 	if (r < 32)
 		return unary(g);
 	if (r < 46)
@@ -32,8 +42,10 @@ operation(Gen *g)
 		return reduce(g);
 	if (r < 86)
 		return to_shared(g);
-	if (r < 89)
+	if (r < 88)
 		return buffer(g);
+	if (r < 91)
+		return part(g);
 	return dot(g, NULL);
 }
 
@@ -50,12 +62,16 @@ declare_var(Gen *g)
 		v->mag = x->mag;
 		v->loose = x->loose;
 		v->whole = x->whole;
-		line(g, "var %s: register %s[%s] = %s;", v->name, dt_name(v->t), dims(v, t), x->name);
+		line(g, "var %s: register %s[%s] = %s;", v->name, dt_name(v->t), dims(v, t),
+		     x->name);
 	} else {
 		Dt dt = (Dt[]){ F32, F32, F32, I32, F16, BF16 }[below(g, 6)];
-		v = new_val(g, dt, 2, (int[]){ ms[below(g, 6)], ns[below(g, 6)] });
+		int e[2] = { ms[below(g, 6)] };
+		e[1] = ns[below(g, 6)];
+		v = new_val(g, dt, 2, e);
 		v->whole = true;
-		line(g, "var %s: register %s[%s] = %d;", v->name, dt_name(v->t), dims(v, t), below(g, 2));
+		line(g, "var %s: register %s[%s] = %d;", v->name, dt_name(v->t), dims(v, t),
+		     below(g, 2));
 		v->mag = 1;
 	}
 	v->var = true;
@@ -108,7 +124,8 @@ update(Gen *g, Val *v, int times)
 		if (k & 1)
 			line(g, "%s += %s;", v->name, x->name);
 		else
-			line(g, k & 2 ? "%s = max(%s, %s);" : "%s = %s ^ %s;", v->name, v->name, x->name);
+			line(g, k & 2 ? "%s = max(%s, %s);" : "%s = %s ^ %s;", v->name, v->name,
+			     x->name);
 		return;
 	}
 	v->loose |= x->loose;
@@ -132,7 +149,8 @@ update(Gen *g, Val *v, int times)
 static int
 loop_head(Gen *g, bool *pipeline)
 {
-	int step = (int[]){ 16, 16, 32, 8, 64, 1, 48 }[below(g, 7)], trips = below(g, 8) ? 1 + below(g, 4) : 0;
+	int step = (int[]){ 16, 16, 32, 8, 64, 1, 48 }[below(g, 7)];
+	int trips = below(g, 8) ? 1 + below(g, 4) : 0;
 	int end = step * trips, lo = chance(g, 10) ? step : 0;
 	char name[24], hi[24];
 
@@ -151,7 +169,8 @@ loop_head(Gen *g, bool *pipeline)
 	}
 	*pipeline = chance(g, 60);
 	if (*pipeline)
-		line(g, "pipeline %s in %d..%s step %d stages %d {", name, lo, hi, step, 1 + below(g, 4));
+		line(g, "pipeline %s in %d..%s step %d stages %d {", name, lo, hi, step,
+		     1 + below(g, 4));
 	else
 		line(g, "for %s in %d..%s step %d {", name, lo, hi, step);
 	snprintf(g->iv, sizeof g->iv, "%s", name);
@@ -173,11 +192,62 @@ exchange(Gen *g, const Val *a, const Val *b)
 	line(g, "%s = t%d;", b->name, g->nname++);
 }
 
+static bool
+counts(const Val *v, const void *unused)
+{
+	(void)unused;
+	return is_arith(v->t) && !is_float(v->t);
+}
+
+/* A tile for each iteration. */
+static void
+store_iteration(Gen *g, int trips)
+{
+	Val *v = pick(g, NULL, NULL);
+	char t[40];
+
+	if (!v || v->t == U4 || v->t == I4)
+		return;
+	put(&g->params, ", Y%d: out %s[%d, %d, %d, %s]", g->nout, dt_name(v->t), g->grid[0],
+	    g->grid[1], trips + 1, dims(v, t));
+	line(g, "Y%d[block.x, block.y, %s / %d] = %s;", g->nout++, g->iv, g->iv_step, v->name);
+}
+
+static void
+loop_body(Gen *g, int counter, int trips)
+{
+	Val *x;
+
+	for (int i = 0, n = below(g, 4); i < n; i++)
+		operation(g);
+	if (counter >= 0 && (x = pick(g, counts, NULL)) != NULL) {
+		Val *v = new_val(g, x->t, x->rank, x->e);
+		v->mag = dt_max(v->t);
+		fit(v);
+		line(g, "let %s = %s + %s(c%d);", v->name, x->name, dt_name(v->t), counter);
+	}
+	if (counter >= 0) {
+		line(g, "c%d += %d;", counter, 1 + below(g, 3));
+		if (g->nval && chance(g, 30) && g->depth == 1) {
+			line(g, "if c%d %% 2 == 0 {", counter);
+			g->depth++;
+			line(g, "c%d += 1;", counter);
+			g->depth--;
+			line(g, "}");
+		}
+	}
+	if (g->depth == 1 && chance(g, 15))
+		store_iteration(g, trips + 1);
+	if (g->depth < 2 && chance(g, 15))
+		chance(g, 50) ? loop(g) : branch(g);
+}
+
 void
 loop(Gen *g)
 {
 	char iv[24];
-	int first = g->nval, nvar, end = g->iv_end, busy = g->busy, step = g->iv_step, times;
+	int first = g->nval, nvar, end = g->iv_end, busy = g->busy, step = g->iv_step;
+	int counter = -1, times;
 	bool pipeline, async = g->async;
 
 	if (g->depth >= 2 || (g->async && chance(g, 70)))
@@ -188,16 +258,15 @@ loop(Gen *g)
 		declare_var(g);
 	/* declaring one may have cast something before it */
 	first = first < g->nval ? first : g->nval;
+	if (chance(g, 25))
+		line(g, "var c%d = %d;", counter = g->nname++, below(g, 3));
 	times = loop_head(g, &pipeline);
 	int inside = g->nval;
 	g->async = pipeline;
 	if (g->busy > first)
 		g->busy = first;
 	g->depth++;
-	for (int i = 0, n = below(g, 4); i < n; i++)
-		operation(g);
-	if (g->depth < 2 && chance(g, 15))
-		chance(g, 50) ? loop(g) : branch(g);
+	loop_body(g, counter, times);
 	for (int i = first; i < inside; i++)
 		if (g->val[i].var)
 			update(g, &g->val[i], iv[0] ? times * 5 : times);
@@ -216,7 +285,8 @@ loop(Gen *g)
 void
 branch(Gen *g)
 {
-	static const char *const cond[] = { "block.x == 0", "block.x > block.y", "block.x % 2 == 1 || block.y == 0" };
+	static const char *const cond[] = { "block.x == 0", "block.x > block.y",
+		                            "block.x % 2 == 1 || block.y == 0" };
 	int inside, busy = g->busy;
 	Val *v;
 

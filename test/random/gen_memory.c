@@ -2,14 +2,15 @@
 #include "gen.h"
 #include <stdio.h>
 
-/* A dim of a tensor of which a tile of ext elements is taken at each of n places: mostly ragged, as a number, a
- * size or half or twice a size. */
+/* A dim of a tensor of which a tile of ext elements is taken at each of n places: mostly ragged, as a
+ * number, a size or twice a size. */
 static void
 tensor_dim(Gen *g, int ext, int n, bool bytes, char *to, size_t cap)
 {
 	int want = ext * n, slack = below(g, 4), size;
 
-	size = slack == 0 ? want : slack == 1 ? want + 1 + below(g, ext) : want - below(g, ext);
+	size = slack == 0 ? want : slack == 1 ? want + 1 + below(g, ext)
+	                                      : want - below(g, ext);
 	if (size > 8 && chance(g, bytes ? 40 : 90))
 		size = size / 8 * 8;
 	if (chance(g, 25)) {
@@ -68,8 +69,12 @@ declare_in(Gen *g, Dt t, int rank, const char *shape)
 		put(&g->args, " X%d=random(%d)", g->nin - 1, below(g, 1000));
 		n->mag = 1;
 	} else {
-		int lo[NDT] = { -3, -3, -5, -128, 0, -900, 0, -8, 0 }, hi[NDT] = { 3, 3, 5, 127, 255, 900, 15, 7, 1 };
-		put(&g->args, " X%d=randint(%d,%d,%d)", g->nin - 1, below(g, 1000), lo[t], hi[t] + 1);
+		static const int lo[NDT] = { -3, -3, -5, -9, -128, 0, -999,
+			                     0, -900, 0, -999, 0, -8, 0 };
+		static const int hi[NDT] = { 3, 3, 5, 9, 127, 255, 999,
+			                     999, 900, 900, 999, 15, 7, 1 };
+		put(&g->args, " X%d=randint(%d,%d,%d)", g->nin - 1, below(g, 1000), lo[t],
+		    hi[t] + 1);
 		n->mag = -lo[t] > hi[t] ? -lo[t] : hi[t];
 		n->whole = true;
 	}
@@ -92,15 +97,20 @@ new_slice(Gen *g, Val *v, const int *e, char *slice, size_t cap)
 		s = snprintf(slice, cap, "X%d[", g->nin);
 	}
 	for (int d = 0; d < v->rank; d++) {
-		tensor_dim(g, e[d], slice_start(g, e[d], false, start, sizeof start), v->t != U4 && v->t != I4, dim, sizeof dim);
+		int places = slice_start(g, e[d], false, start, sizeof start);
+		tensor_dim(g, e[d], places, v->t != U4 && v->t != I4, dim, sizeof dim);
 		n += snprintf(shape + n, sizeof shape - (size_t)n, d ? ", %s" : "%s", dim);
-		s += snprintf(slice + s, cap - (size_t)s, d ? ", %s :+ %d" : "%s :+ %d", start, e[d]);
+		s += snprintf(slice + s, cap - (size_t)s, d ? ", %s :+ %d" : "%s :+ %d", start,
+		              e[d]);
 	}
 	snprintf(slice + s, cap - (size_t)s, "]");
 	t = declare_in(g, v->t, v->rank + drop, shape);
 	if (v->rank == 2 && !drop && is_arith(v->t) && chance(g, 15)) { /* column-major */
 		put(&g->params, " strides [1, L%d]", g->nsize);
 		put(&g->args, " L%d=%d", g->nsize++, e[0] * 3 + 16);
+	} else if (v->rank == 2 && !drop && is_arith(v->t) && chance(g, 6)) {
+		put(&g->params, " strides [L%d, 2]", g->nsize);
+		put(&g->args, " L%d=%d", g->nsize++, e[1] * 6 + 64 + below(g, 3));
 	}
 	v->mag = t->mag;
 	v->whole = t->whole;
@@ -118,7 +128,8 @@ old_slice(Gen *g, Val *v, const int *e, char *slice, size_t cap)
 	s = snprintf(slice, cap, "X%d[", i);
 	for (int d = 0; d < v->rank; d++) {
 		slice_start(g, e[d], false, start, sizeof start);
-		s += snprintf(slice + s, cap - (size_t)s, d ? ", %s :+ %d" : "%s :+ %d", start, e[d]);
+		s += snprintf(slice + s, cap - (size_t)s, d ? ", %s :+ %d" : "%s :+ %d", start,
+		              e[d]);
 	}
 	snprintf(slice + s, cap - (size_t)s, "]");
 	v->mag = g->in[i].mag;
@@ -139,50 +150,8 @@ load(Gen *g, Dt t, int rank, const int *e)
 	return v;
 }
 
-static bool
-in_registers(const Val *v, const void *unused)
-{
-	(void)unused;
-	return !v->shared;
-}
-
-Val *
-to_shared(Gen *g)
-{
-	Val *x = pick(g, in_registers, NULL), *v;
-
-	if (!x)
-		return NULL;
-	v = new_val(g, x->t, x->rank, x->e);
-	v->mag = x->mag;
-	v->whole = x->whole;
-	v->loose = x->loose;
-	v->shared = true;
-	line(g, "let %s: shared = %s;", v->name, x->name);
-	return v;
-}
-
-/* A value goes through a part of a shared buffer and comes back. */
-Val *
-buffer(Gen *g)
-{
-	Val *x = pick(g, NULL, NULL), *v;
-	int n = 2 + below(g, 2), k = below(g, 2);
-	char d[40];
-
-	if (!x || x->rank > 2)
-		return NULL;
-	v = new_val(g, x->t, x->rank, x->e);
-	v->mag = x->mag;
-	v->whole = x->whole;
-	v->loose = x->loose;
-	line(g, "let b%s: shared %s[%d, %s];", v->name, dt_name(v->t), n, dims(v, d));
-	line(g, "b%s[%d] = %s;", v->name, k, x->name);
-	line(g, "let %s: register = b%s[%d];", v->name, v->name, k);
-	return v;
-}
-
-/* To a tensor of its own, each block to its own place; the dims in any order of the block's coordinates. */
+/* To a tensor of its own, each block to its own place; the dims in any order of the block's
+ * coordinates. */
 void
 store(Gen *g, Val *v)
 {
@@ -208,9 +177,11 @@ store(Gen *g, Val *v)
 		tensor_dim(g, e, by ? g->grid[a] : 1, v->t != U4 && v->t != I4, dim, sizeof dim);
 		used[a] = true;
 		n += snprintf(shape + n, sizeof shape - (size_t)n, d ? ", %s" : "%s", dim);
-		s += by ? snprintf(slice + s, sizeof slice - (size_t)s, d ? ", block.%c * %d :+ %d" : "block.%c * %d :+ %d",
-		                   "xy"[a], e, e)
-		        : snprintf(slice + s, sizeof slice - (size_t)s, d ? ", 0 :+ %d" : "0 :+ %d", e);
+		if (d)
+			s += snprintf(slice + s, sizeof slice - (size_t)s, ", ");
+		if (by)
+			s += snprintf(slice + s, sizeof slice - (size_t)s, "block.%c * ", "xy"[a]);
+		s += snprintf(slice + s, sizeof slice - (size_t)s, by ? "%d :+ %d" : "0 :+ %d", e, e);
 	}
 	if (is_arith(v->t) && !v->loose && chance(g, 15)) {
 		put(&g->params, ", Y%d: inout %s[%s]", g->nout, dt_name(v->t), shape);

@@ -26,7 +26,8 @@ broadcast(Gen *g, const Val *a, const Val *b)
 	Val *v;
 
 	for (int i = 1; i <= rank; i++) {
-		int x = i <= a->rank ? a->e[a->rank - i] : 1, y = i <= b->rank ? b->e[b->rank - i] : 1;
+		int x = i <= a->rank ? a->e[a->rank - i] : 1;
+		int y = i <= b->rank ? b->e[b->rank - i] : 1;
 		e[rank - i] = x > y ? x : y;
 	}
 	v = new_val(g, a->t, rank, e);
@@ -63,11 +64,12 @@ arith(Gen *g, Val *x)
 Val *
 unary(Gen *g)
 {
-	static const char *const fn[] = { "-@", "abs(@)", "@ * 2", "@ + 1", "exp(@)", "exp2(@)", "tanh(@)",
-		"log(abs(@) + 1)", "sqrt(abs(@) + 1)", "rsqrt(abs(@) + 1)", "@ * 0.5", "min(@, 1)",
-		"1 / (abs(@) + 1)" };
-	static const char *const in[] = { "-@", "@ + 3", "@ * 3", "@ / 3", "max(@, 2)", "@ << 1", "@ >> 2",
-		"@ & 6", "~@", "@ % 7" };
+	static const char *const fn[] = {
+		"-@", "abs(@)", "@ * 2", "@ + 1", "exp(@)", "exp2(@)", "tanh(@)", "log(abs(@) + 1)",
+		"sqrt(abs(@) + 1)", "rsqrt(abs(@) + 1)", "@ * 0.5", "min(@, 1)", "1 / (abs(@) + 1)"
+	};
+	static const char *const in[] = { "-@", "@ + 3", "@ * 3", "@ / 3", "max(@, 2)",
+		                          "@ << 1", "@ >> 2", "@ & 6", "~@", "@ % 7" };
 	Val *x = arith(g, pick(g, NULL, NULL)), *v;
 	const char *f;
 	int k, n;
@@ -75,7 +77,7 @@ unary(Gen *g)
 	if (!x)
 		return NULL;
 	k = is_float(x->t) ? below(g, 13) : below(g, 10);
-	if (x->t == U8 && k == 0)
+	if ((x->t == U8 || x->t == U16 || x->t == U32) && k == 0)
 		k = 1;
 	if (is_float(x->t) && (x->mag * 2 + 1 > dt_max(x->t) || ((k == 4 || k == 5) && x->mag > 8)))
 		return NULL;
@@ -83,7 +85,9 @@ unary(Gen *g)
 	v->loose = x->loose;
 	v->mag = x->mag * 3 + 3;
 	if (is_float(x->t)) {
-		v->mag = k == 2 ? x->mag * 2 : k == 3 ? x->mag + 1 : k == 4 || k == 5 ? exp(x->mag) : x->mag + 1;
+		v->mag = k == 2 ? x->mag * 2 : k == 3     ? x->mag + 1
+		                       : k == 4 || k == 5 ? exp(x->mag)
+		                                          : x->mag + 1;
 		v->whole = x->whole && k < 4;
 		v->loose = x->loose || (k >= 4 && k <= 9);
 	}
@@ -109,17 +113,20 @@ binary(Gen *g)
 			e[d] = chance(g, 30) ? 1 : a->e[a->rank - rank + d];
 		b = load(g, a->t, rank, e);
 	}
-	if (is_float(a->t) && (k < 2 ? a->mag + b->mag : k < 4 ? a->mag * b->mag : 0) > dt_max(a->t))
+	if (is_float(a->t) && (k < 2 ? a->mag + b->mag : k < 4 ? a->mag * b->mag
+	                                                       : 0) > dt_max(a->t))
 		return NULL;
 	if (a->t == BOOL || !(v = broadcast(g, a, b)))
 		return NULL;
 	v->whole = a->whole && b->whole;
-	v->mag = k < 2 ? a->mag + b->mag : k < 4 ? a->mag * b->mag : a->mag > b->mag ? a->mag : b->mag;
+	v->mag = k < 2 ? a->mag + b->mag : k < 4     ? a->mag * b->mag
+	                           : a->mag > b->mag ? a->mag
+	                                             : b->mag;
 	if (!is_float(v->t))
 		v->mag = dt_max(v->t);
 	fit(v);
 	if (k < 4)
-		line(g, "let %s = %s %c %s;", v->name, a->name, "+-**"[k], b->name);
+		line(g, "let %s = %s %c %s;", v->name, a->name, "+-**"[k], b -> name);
 	else if (k == 4 && !is_float(v->t))
 		line(g, "let %s = %s ^ %s;", v->name, a->name, b->name);
 	else if (k == 5 && is_float(v->t)) {
@@ -140,7 +147,9 @@ choose(Gen *g)
 
 	if (a && a->t == BOOL) {
 		b = pick(g, NULL, NULL);
-		if (!b || !is_arith(b->t) || !same_kind(a, &(Val){ .t = BOOL, .rank = b->rank, .e = { b->e[0], b->e[1], b->e[2] } }))
+		Val like = b ? *b : *a;
+		like.t = BOOL;
+		if (!b || !is_arith(b->t) || !same_kind(a, &like))
 			return NULL;
 		Val *w = broadcast(g, a, b);
 		if (!w)
@@ -149,7 +158,8 @@ choose(Gen *g)
 		w->whole = b->whole;
 		w->mag = b->mag + 1;
 		fit(w);
-		line(g, chance(g, 50) ? "let %s = where(%s, %s, 1);" : "let %s = where(!%s, %s, 0);", w->name, a->name, b->name);
+		line(g, "let %s = where(%s%s, %s, 1);", w->name, chance(g, 50) ? "!" : "", a->name,
+		     b->name);
 		return w;
 	}
 	a = arith(g, a);
@@ -171,7 +181,8 @@ choose(Gen *g)
 	v->whole = a->whole && b->whole;
 	v->mag = a->mag > b->mag ? a->mag : b->mag;
 	fit(v);
-	line(g, "let %s = where(%s %s %s, %s, %s);", v->name, a->name, op, b->name, b->name, a->name);
+	line(g, "let %s = where(%s %s %s, %s, %s);", v->name, a->name, op, b->name, b->name,
+	     a->name);
 	return v;
 }
 
@@ -192,8 +203,8 @@ index_tile(Gen *g)
 		v->whole = x->whole;
 		v->loose = x->loose;
 		fit(v);
-		line(g, "let %s = where(iota(%d, %s) + i32(block.x) >= iota(%d, %s), %s, %d);", v->name, d, dims(x, t), other, t,
-		     x->name, below(g, 2));
+		line(g, "let %s = where(iota(%d, %s) + i32(block.x) >= iota(%d, %s), %s, %d);",
+		     v->name, d, dims(x, t), other, t, x->name, below(g, 2));
 		return v;
 	}
 	v = new_val(g, I32, x->rank, x->e);
@@ -267,7 +278,8 @@ reduce(Gen *g)
 	if (is_float(x->t) && (k == 4 || (k < 2 && !v->whole)))
 		v->loose = true;
 	if (is_float(x->t) && (k == 2 || k == 3)) {
-		line(g, "let %s = max(min(%s(%s, %d), %d), -%d);", v->name, fn[k], x->name, d, (int)v->mag + 1, (int)v->mag + 1);
+		line(g, "let %s = max(min(%s(%s, %d), %d), -%d);", v->name, fn[k], x->name, d,
+		     (int)v->mag + 1, (int)v->mag + 1);
 		v->mag = (int)v->mag + 1;
 		fit(v);
 	} else {
@@ -277,9 +289,10 @@ reduce(Gen *g)
 }
 
 static bool
-multiplies(const Val *v, const void *t)
+multiplies(const Val *v, const void *unused)
 {
-	return v->rank == 2 && is_arith(v->t) && (!t || v->t == *(const Dt *)t) && v->e[0] * v->e[1] <= 8192;
+	(void)unused;
+	return v->rank == 2 && (v->t <= U8 || v->t == I32) && v->e[0] * v->e[1] <= 8192;
 }
 
 typedef struct Right {
@@ -307,13 +320,16 @@ static Val *
 left_of(Gen *g, const Val *acc, bool *turned)
 {
 	static const int ms[] = { 16, 16, 32, 64, 8, 48 }, ks[] = { 16, 16, 32, 32, 64, 8, 48 };
-	Dt t = (Dt[]){ F16, F16, F16, BF16, F32, I8, U8, I32 }[below(g, 8)];
+	static const Dt some[] = { F16, F16, F16, BF16, F32, I8, U8, I32, F64 };
+	Dt t = some[below(g, chance(g, 90) ? 8 : 9)];
 	int e[2];
 	Val *a;
 
 	*turned = false;
 	if (acc)
-		t = acc->t == I32 ? (chance(g, 70) ? I8 : I32) : acc->t == F32 && t > F32 ? F16 : acc->t == F16 ? F16 : t;
+		t = acc->t == I32                                 ? (chance(g, 70) ? I8 : I32)
+		    : acc->t == F16 || (acc->t == F32 && t > F32) ? F16
+		                                                  : t;
 	if (!acc && chance(g, 50) && (a = pick(g, multiplies, NULL)))
 		return a;
 	e[0] = acc ? acc->e[0] : ms[below(g, 6)];
@@ -334,7 +350,8 @@ dot(Gen *g, const Val *acc)
 	Val *a = left_of(g, acc, &at), *b = NULL, *v;
 	int k = a->e[at ? 0 : 1], m = a->e[at ? 1 : 0], e[2];
 	Right r = { a->t, k, acc ? acc->e[1] : 0 };
-	Dt t = is_float(a->t) ? F32 : I32;
+	Dt t = a->t == F64 ? F64 : is_float(a->t) ? F32
+	                                          : I32;
 	double mag;
 
 	if (chance(g, 50))
@@ -357,7 +374,7 @@ dot(Gen *g, const Val *acc)
 	v->whole = a->whole && b->whole;
 	fit(v);
 	v->loose = a->loose || b->loose || (is_float(t) && !v->whole);
-	line(g, "%s%s %s dot(%s%s, %s%s%s);", acc ? "" : "let ", acc ? acc->name : v->name, acc ? "+=" : "=", a->name,
-	     at ? ".T" : "", b->name, bt ? ".T" : "", t == F16 ? ", f16" : "");
+	line(g, "%s%s %s dot(%s%s, %s%s%s);", acc ? "" : "let ", acc ? acc->name : v->name,
+	     acc ? "+=" : "=", a->name, at ? ".T" : "", b->name, bt ? ".T" : "", t == F16 ? ", f16" : "");
 	return v;
 }
