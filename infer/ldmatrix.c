@@ -34,7 +34,7 @@ fragment_run(const Layout *l, int d, int64_t per_word, int *word, int *lane4)
 static bool
 find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 {
-	if (unit < 0 || bits > 32)
+	if (unit < 0)
 		return false;
 	m->unit = unit;
 	if (fragment_run(l, unit, 32 / bits, &m->word, &m->lane4)) {
@@ -126,6 +126,9 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l)
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
 	Matrix m;
 
+	/* what comes is words of several elements; a bool has a register of its own */
+	if (bits > 16 || o->out[0]->type.dtype == D_bool)
+		return NULL;
 	if (!find_matrix(l, unit, bits, &m) || shared_vec(s, o->in[0], 128 / bits) * bits < 128)
 		return NULL;
 	for (int nmat = 4; nmat >= 1; nmat /= 2) {
