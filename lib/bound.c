@@ -165,14 +165,15 @@ twin_copy(Twin *t, const Op *o)
 
 static void twin_block(Twin *t, const Block *b, const bool *marked);
 
-/* Values that flow in and out of regions carry their bounds along: floats always. */
+/* Values that flow in and out of regions carry their bounds along: floats and tiles always.  Integer scalars
+ * count and address: they have to be exact. */
 static bool
 carries(const Val *v)
 {
-	return !is_memory(v) && dtype_info[v->type.dtype].kind == K_flt;
+	return !is_memory(v) && (v->type.space == S_reg || dtype_info[v->type.dtype].kind == K_flt);
 }
 
-/* The values, then the bounds of the floats among them; returns how many. */
+/* The values, then the bounds of those among them that carry them; returns how many. */
 static int
 with_bounds(Twin *t, Val *const *v, int n, Val **out)
 {
