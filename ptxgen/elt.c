@@ -127,7 +127,10 @@ float_number(Gen *g, const Op *o, DType d, const LV *e)
 		return LLVMBuildFDiv(g->b, LLVMConstReal(t, 1), call_fp(g, "llvm.sqrt", t, e, 1), "");
 	r = d == D_f64 ? NULL : approx_f32(g, o->code, d, e[0]);
 	if (!r) {
-		gen_unsupported(g, o, dtype_info[d].name);
+		const char *name = op_info[o->code].name;
+		diag_fail(g->u->diag, DC_SOURCE, o->src,
+		          "GPUs have no %s for f64: cast to f32 first, as in `f64(%s(f32(x)))`", name,
+		          name);
 		return LLVMConstNull(t);
 	}
 	return r;
