@@ -59,7 +59,8 @@ const char *
 dt_name(Dt t)
 {
 	static const char *const name[NDT] = {
-		"f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u4", "i4", "bool"
+		"f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u4",
+		"i4", "bool"
 	};
 
 	return name[t];

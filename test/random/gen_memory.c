@@ -2,8 +2,8 @@
 #include "gen.h"
 #include <stdio.h>
 
-/* A dim of a tensor of which a tile of ext elements is taken at each of n places: mostly ragged, as a
- * number, a size or twice a size. */
+/* A dim of a tensor of which a tile of ext elements is taken at each of n places: mostly ragged, as
+ * a number, a size or twice a size. */
 static void
 tensor_dim(Gen *g, int ext, int n, bool bytes, char *to, size_t cap)
 {
@@ -181,7 +181,8 @@ store(Gen *g, Val *v)
 			s += snprintf(slice + s, sizeof slice - (size_t)s, ", ");
 		if (by)
 			s += snprintf(slice + s, sizeof slice - (size_t)s, "block.%c * ", "xy"[a]);
-		s += snprintf(slice + s, sizeof slice - (size_t)s, by ? "%d :+ %d" : "0 :+ %d", e, e);
+		s += snprintf(slice + s, sizeof slice - (size_t)s, by ? "%d :+ " : "0 :+ ", e);
+		s += snprintf(slice + s, sizeof slice - (size_t)s, "%d", e);
 	}
 	if (is_arith(v->t) && !v->loose && chance(g, 15)) {
 		put(&g->params, ", Y%d: inout %s[%s]", g->nout, dt_name(v->t), shape);

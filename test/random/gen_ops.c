@@ -375,6 +375,7 @@ dot(Gen *g, const Val *acc)
 	fit(v);
 	v->loose = a->loose || b->loose || (is_float(t) && !v->whole);
 	line(g, "%s%s %s dot(%s%s, %s%s%s);", acc ? "" : "let ", acc ? acc->name : v->name,
-	     acc ? "+=" : "=", a->name, at ? ".T" : "", b->name, bt ? ".T" : "", t == F16 ? ", f16" : "");
+	     acc ? "+=" : "=", a->name, at ? ".T" : "", b->name, bt ? ".T" : "",
+	     t == F16 ? ", f16" : "");
 	return v;
 }

@@ -144,8 +144,8 @@ ahead(Gen *g)
 	line(g, "commit;");
 	line(g, "for k%d in 0..S%d step %d {", id, g->nsize, step);
 	line(g, "    if k%d + %d < S%d {", id, step, g->nsize);
-	line(g, "        async copy(X%d[0 :+ %d, k%d + %d :+ %d], a%d[(k%d / %d + 1) %% 2]);", g->nin,
-	     e[0], id, step, step, id, id, step);
+	line(g, "        async copy(X%d[0 :+ %d, k%d + %d :+ %d], a%d[(k%d / %d + 1) %% 2]);",
+	     g->nin, e[0], id, step, step, id, id, step);
 	line(g, "    }");
 	line(g, "    commit;");
 	line(g, "    wait 1;");

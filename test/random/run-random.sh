@@ -15,8 +15,9 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 ${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$tmp/gen" || exit 1
 p=$tmp/p.hexc
-# Reasons that are good ones: the program asks for more than there is, and the message says what to do.
+# Good reasons: the program asks for more than there is, and the message says what to do.
 good='registers per lane|shared memory|one at a time: assume|in whole bytes: assume'
+good=$good'|cast to f32 first'
 right=0 refused=0 failed=0 ran=0
 
 bad() { # what
@@ -51,8 +52,8 @@ one() {
 	[ "$n" -le "$most" ] || n=$most
 	i=0
 	while [ $i -lt "$n" ]; do
-		timeout 60 "$hexc" run "$p" --arch "$arch" --exec=sim --check --prove --candidate $i \
-			$args >"$tmp/out" 2>&1
+		timeout 60 "$hexc" run "$p" --arch "$arch" --exec=sim --check --prove \
+			--candidate $i $args >"$tmp/out" 2>&1
 		rc=$?
 		if [ $rc = 1 ] && grep -Eq "error: .*($good)" "$tmp/out"; then
 			refuse
