@@ -134,6 +134,62 @@ int sim_symbol(const sim_module *m, const char *name, uint64_t *ptr, size_t *byt
 /* The .target and .version lines: e.g. "sm_80", 80 and 78. */
 const char *sim_target(const sim_module *m);
 
+/* ---- tensor maps ------------------------------------------------------------------
+ *
+ * What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col make, for cp.async.bulk.tensor: where
+ * a tensor lies in global memory and which box of it one instruction copies.  The numbers of
+ * the enumerations are the driver's.  Dimension 0 is the contiguous one. */
+
+/* Element types: identifier, name as in JSON files, bytes.  *_FTZ: subnormals become zero on
+ * the way to shared memory; TF32: f32 in global memory, rounded to tf32 (nearest even) there. */
+#define SIM_TMAP_TYPES(X) \
+	X(U8, u8, 1) X(U16, u16, 2) X(U32, u32, 4) X(S32, s32, 4) X(U64, u64, 8) X(S64, s64, 8) \
+	X(F16, f16, 2) X(F32, f32, 4) X(F64, f64, 8) X(BF16, bf16, 2) X(F32_FTZ, f32.ftz, 4) \
+	X(TF32, tf32, 4) X(TF32_FTZ, tf32.ftz, 4)
+enum {
+#define X(id, name, bytes) SIM_TMAP_##id,
+	SIM_TMAP_TYPES(X)
+#undef X
+	SIM_TMAP_NTYPES
+};
+enum { SIM_INTERLEAVE_NONE, SIM_INTERLEAVE_16B, SIM_INTERLEAVE_32B };
+/* 16-byte pieces are permuted within spans of so many bytes (PTX ISA, "Swizzling Modes"). */
+enum { SIM_SWIZZLE_NONE, SIM_SWIZZLE_32B, SIM_SWIZZLE_64B, SIM_SWIZZLE_128B };
+enum { SIM_L2_NONE, SIM_L2_64B, SIM_L2_128B, SIM_L2_256B };     /* no effect here */
+/* Elements outside of the tensor read as zero, or as a NaN (all bits set but the sign). */
+enum { SIM_FILL_ZERO, SIM_FILL_NAN };
+
+typedef struct sim_tmap_desc {
+	size_t size;                    /* sizeof(sim_tmap_desc); set by SIM_TMAP_INIT */
+	uint32_t im2col;                /* 0 tiled, 1 im2col */
+	uint32_t type;                  /* SIM_TMAP_U8 ... */
+	uint32_t rank;                  /* tiled 1..5, im2col 3..5 */
+	uint64_t address;               /* device address of the element at coordinate 0 */
+	uint64_t dim[5];                /* elements, 1..2^32.  im2col: C, W, (H, (D,)) N */
+	uint64_t stride[4];             /* bytes between neighbours in dimensions 1 .. rank - 1 */
+	uint32_t box[5];                /* tiled: elements, 1..256 */
+	uint32_t element_stride[5];     /* 1..8; that of dimension 0 is ignored */
+	int32_t lower[3], upper[3];     /* im2col: corners of the pixel box in W, H, D */
+	uint32_t channels, pixels;      /* im2col: per pixel 1..256, per column 1..1024 */
+	uint32_t interleave, swizzle, l2_promotion, oob_fill;
+} sim_tmap_desc;
+#define SIM_TMAP_INIT { sizeof(sim_tmap_desc), 0, 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0}, \
+	{0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0 }
+
+/* The map a kernel is given: as a parameter of 128 bytes (.param .align 64 .b8 tm[128]: its
+ * sim_launch.args entry points at one), or written to global memory at a multiple of 64.
+ * Opaque: an encoding of the simulator's own, with a checksum, so that a kernel which damages
+ * it is told. */
+typedef struct sim_tmap { uint64_t opaque[16]; } sim_tmap;
+
+/* Check a description by the driver's rules and encode it.  SIM_E_INVALID: `why` (NULL is
+ * allowed, `n` its size) has one sentence on the rule that is broken, or on what is not
+ * simulated: interleaved layouts, and a swizzle span wider than the rows of the box when it has
+ * several (neither the ISA nor the driver's manual say where the data goes). */
+int sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n);
+/* Back from 128 bytes to the description: SIM_E_INVALID if they are no intact map. */
+int sim_tmap_decode(const void *map, sim_tmap_desc *out);
+
 /* ---- launches --------------------------------------------------------------------- */
 
 typedef struct sim_launch {
