@@ -10,7 +10,9 @@
 /* Deepest nesting of expressions, longest chain of operators; deepest nesting of statements. */
 enum { EXPR_DEPTH_MAX = 200, STMT_DEPTH_MAX = 40 };
 /* Kernels of a file; declared parameters, assumptions, constants and tunables of a kernel. */
-enum { KERNEL_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
+enum { KERNEL_MAX = 1000, FN_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
+/* Values that a function returns; calls of functions within functions. */
+enum { RESULT_MAX = 16, CALL_DEPTH_MAX = 16 };
 
 typedef enum ExprKind {
 	EX_error,
@@ -23,6 +25,7 @@ typedef enum ExprKind {
 	EX_call,   /* name(arg...) */
 	EX_index,  /* arg[0][slice...] */
 	EX_member, /* arg[0].name */
+	EX_tuple,  /* (arg, ...): what an assignment of several values sets */
 } ExprKind;
 
 typedef struct Expr Expr;
@@ -88,7 +91,7 @@ typedef struct Clause {
 
 typedef enum StmtKind {
 	ST_grid,    /* grid(arg...) */
-	ST_let,     /* let/var name: type = value */
+	ST_let,     /* let/var name: type = value;  let/var (part[0], ...) = value */
 	ST_assign,  /* target op value */
 	ST_for,     /* name in lo..hi step by { body }, and pipeline */
 	ST_if, /* value, body, other */
@@ -96,6 +99,9 @@ typedef enum StmtKind {
 	ST_commit,
 	ST_wait, /* value */
 	ST_barrier,
+	ST_call,          /* value; */
+	ST_return,        /* return arg...; */
+	ST_static_assert, /* static_assert(value, text); */
 } StmtKind;
 
 typedef struct Stmt Stmt;
@@ -105,6 +111,12 @@ struct Stmt {
 	Stmt *next;
 	const char *name;
 	Src name_src;
+	struct Part { /* names of a `let (a, b) = ...` */
+		const char *name;
+		Src src;
+	} *part;
+	int npart;
+	const char *text;
 	bool is_var;
 	TypeSpec type;
 	Tok op;
@@ -129,6 +141,29 @@ struct KernelDecl {
 	KernelDecl *next;
 };
 
-/* The kernels of a source file in order; errors go to u->diag.  NULL when there is none. */
-KernelDecl *parse_file(Unit *u);
+typedef struct FnParam {
+	const char *name;
+	Src src;
+} FnParam;
+
+/* fn name(param, ...) { body } */
+typedef struct FnDecl FnDecl;
+struct FnDecl {
+	const char *name;
+	Src src;
+	FnParam *param;
+	int nparam;
+	Stmt *body;
+	Src end;
+	FnDecl *next;
+};
+
+/* Kernels and functions, each in order of the text. */
+typedef struct File {
+	KernelDecl *kernel;
+	FnDecl *fn;
+} File;
+
+/* Parse the source of u; errors go to u->diag. */
+File parse_file(Unit *u);
 #endif

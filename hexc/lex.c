@@ -41,6 +41,7 @@ tok_name(Tok k)
 	case TK_name: return "a name";
 	case TK_int:
 	case TK_float: return "a number";
+	case TK_string: return "a text in quotes";
 	default: break;
 	}
 	return i < (int)COUNT_OF(quoted) ? quoted[i] : punct[i - (int)COUNT_OF(quoted)].quoted;
@@ -230,6 +231,26 @@ lex_number(Lexer *l)
 		t->u.i = i;
 }
 
+/* "text": ends on its line, holds no quotes or escapes. */
+static void
+lex_string(Lexer *l)
+{
+	size_t at = l->at++;
+	const char *text;
+
+	while (peek(l, 0) >= ' ' && peek(l, 0) < 127 && peek(l, 0) != '"')
+		l->at++;
+	text = arena_strndup(l->arena, l->s + at + 1, l->at - at - 1);
+	if (peek(l, 0) != '"') {
+		diag_error(l->diag, src_from(l, at),
+		           "the text does not end: close it with `\"` on its line, after printable ASCII");
+		push(l, TK_bad, at);
+		return;
+	}
+	l->at++;
+	push(l, TK_string, at)->u.name = text;
+}
+
 /* A run of bytes that belong to nothing: one message. */
 static void
 lex_unknown(Lexer *l)
@@ -285,6 +306,8 @@ lex_all(Arena *a, Diag *d, const char *text, size_t len)
 			lex_number(&l);
 		else if (is_name(c))
 			lex_name(&l);
+		else if (c == '"')
+			lex_string(&l);
 		else if (!lex_punct(&l))
 			lex_unknown(&l);
 	}

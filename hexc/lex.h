@@ -6,7 +6,7 @@
 #define KEYWORDS(X)                                                                                \
 	X(kernel) X(assume) X(const) X(tune) X(default) X(grid) X(let) X(var) X(for) X(pipeline)   \
 	X(in) X(step) X(stages) X(if) X(else) X(async) X(commit) X(wait) X(barrier) X(shared)      \
-	X(register) X(out) X(inout) X(strides) X(true) X(false)
+	X(register) X(out) X(inout) X(strides) X(fn) X(return) X(static_assert) X(true) X(false)
 
 /* Where one is a prefix of another, the longer comes first. */
 #define PUNCTUATION(X)                                                                             \
@@ -24,6 +24,7 @@ typedef enum Tok {
 	TK_name,
 	TK_int,
 	TK_float,
+	TK_string,
 #define X(id) TK_##id,
 	KEYWORDS(X)
 #undef X
@@ -37,7 +38,7 @@ typedef struct Token {
 	Src src;
 	uint32_t at; /* byte offset in the source */
 	union {
-		const char *name;
+		const char *name; /* TK_string: its text */
 		int64_t i;
 		double f;
 	} u;

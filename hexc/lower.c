@@ -25,6 +25,8 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
 			diag_note(l->diag, old->src, "`%s` is declared here", name);
 	} else if (dtype_find(name, strlen(name)) != D_COUNT) {
 		diag_error(l->diag, src, "`%s` is an element type: choose another name", name);
+	} else if (lower_find_fn(l, name)) {
+		diag_error(l->diag, src, "`%s` is a function: choose another name", name);
 	} else if (lower_is_builtin(name) || strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
 		diag_error(l->diag, src, "`%s` is built in: choose another name", name);
 	}
@@ -76,10 +78,11 @@ end_blocks(Lower *l)
 }
 
 static Kernel *
-lower_kernel(Unit *u, const KernelDecl *d, const Define *def, int ndef)
+lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, int ndef)
 {
 	Lower l = { .u = u, .arena = u->arena, .diag = u->diag, .decl = d, .def = def, .ndef = ndef };
 
+	l.fns = file->fn;
 	l.k = kernel_new(u, d->name);
 	l.k->src = d->src;
 	lower_consts(&l);
@@ -144,16 +147,19 @@ bool
 unit_parse(Unit *u, const Define *def, int ndef, const char *only)
 {
 	enum { SOURCE_MAX = 1 << 20 };
-	KernelDecl *first;
+	File file;
+	const KernelDecl *first;
 	int cap = 0;
 
 	if (u->len > SOURCE_MAX) {
 		diag_error(u->diag, (Src){ 0 }, "the source is longer than %d bytes", SOURCE_MAX);
 		return false;
 	}
-	first = parse_file(u);
+	file = parse_file(u);
+	first = file.kernel;
 	if (u->diag->nerror)
 		return false;
+	lower_check_fns(u, &file);
 	check_kernels(u, first, only);
 	for (int i = 0; u->diag->nerror == 0 && i < ndef; i++)
 		check_define(u, first, only, def[i].name);
@@ -161,6 +167,6 @@ unit_parse(Unit *u, const Define *def, int ndef, const char *only)
 		return false;
 	for (const KernelDecl *d = first; d; d = d->next)
 		if (wanted(d, only))
-			VEC_PUSH(u->arena, u->kernel, u->nkernel, cap, lower_kernel(u, d, def, ndef));
+			VEC_PUSH(u->arena, u->kernel, u->nkernel, cap, lower_kernel(u, &file, d, def, ndef));
 	return u->diag->nerror == 0;
 }

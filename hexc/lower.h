@@ -37,6 +37,7 @@ typedef struct Value {
 	int64_t i;
 	double f;
 	Val *v;
+	bool single; /* a view of one element, by an index in every dim */
 	const Edge *edge[RANK_MAX]; /* per dim; NULL: whole */
 } Value;
 
@@ -73,11 +74,24 @@ typedef struct Mean {
 	int64_t extent;
 } Mean;
 
+/* A function's body being lowered in place of a call. */
+typedef struct FnCall FnCall;
+struct FnCall {
+	const FnDecl *fn;
+	int depth; /* Lower.depth at the call */
+	Mode mode; /* Lower.mode at the call */
+	int nresult;
+	Value result[RESULT_MAX];
+	FnCall *outer;
+};
+
 typedef struct Lower {
 	Unit *u;
 	Arena *arena;
 	Diag *diag;
 	const KernelDecl *decl;
+	const FnDecl *fns;
+	FnCall *call; /* innermost; NULL: the kernel itself */
 	Kernel *k;
 	Block *b; /* ops go to its end */
 	Sym *scope; /* innermost first */
@@ -149,8 +163,10 @@ Val *put2(Lower *l, OpCode code, Src src, Val *x, Val *y, Type t);
 Val *put_const(Lower *l, const Value *c, Type t, Src src);
 /* Index arithmetic on i64 scalars, folded. */
 Val *put_index(Lower *l, OpCode code, Src src, Val *x, Val *y);
-/* What is in memory is loaded; the rest stays. */
+/* What is in memory is loaded, one element of read-only or shared memory as a scalar; the rest stays. */
 Value lower_load(Lower *l, Operand o);
+/* The same, but one element as a tile of one. */
+Value lower_load_tile(Lower *l, Operand o);
 bool value_is_tile(const Value *v);
 /* A register tile or scalar of exactly this type: constants adapt, smaller shapes are broadcast.
  * NULL after a report. */
@@ -194,6 +210,20 @@ Value lower_reshape(Lower *l, const Expr *e);
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
 bool lower_is_plain_dot(const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
+
+/* ---- lower_fn.c ------------------------------------------------------------------------------ */
+
+/* Names of functions must be new; reports. */
+void lower_check_fns(Unit *u, const File *file);
+const FnDecl *lower_find_fn(const Lower *l, const char *name); /* NULL: none */
+/* The `want` results of f for n arguments, or false after a report; src: the call. */
+bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int want, Value *out);
+bool lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out);
+/* The n values of a call that returns several. */
+bool lower_fn_parts(Lower *l, const Expr *e, int n, Value *out);
+void lower_call_stmt(Lower *l, const Stmt *s);
+void lower_return(Lower *l, const Stmt *s);
+void lower_static_assert(Lower *l, const Stmt *s);
 
 /* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
 

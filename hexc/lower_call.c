@@ -225,6 +225,7 @@ Value
 lower_call(Lower *l, const Expr *e)
 {
 	DType d = dtype_find(e->name, strlen(e->name));
+	const FnDecl *f = lower_find_fn(l, e->name);
 
 	if (d != D_COUNT)
 		return lower_cast(l, e, d);
@@ -239,6 +240,11 @@ lower_call(Lower *l, const Expr *e)
 			return value_none();
 		}
 		return b->fn ? b->fn(l, e) : lower_elementwise(l, e, b->code);
+	}
+	if (f) {
+		Value v;
+		lower_fn_expr(l, f, e, 1, &v);
+		return v;
 	}
 	diag_error(l->diag, e->src, "there is no function `%s`%s", e->name, check_similar(l, e->name));
 	return value_none();

@@ -40,10 +40,11 @@ unknown_name(Lower *l, const Expr *e)
 		diag_error(l->diag, e->src, "`block` is no number: write block.x, block.y or block.z");
 	else if (dtype_find(e->name, strlen(e->name)) != D_COUNT)
 		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
-	else if (lower_is_builtin(e->name))
+	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name))
 		diag_error(l->diag, e->src, "`%s` is a function: call it with `%s(...)`", e->name, e->name);
 	else
-		diag_error(l->diag, e->src, "there is no `%s` here%s", e->name, check_similar(l, e->name));
+		diag_error(l->diag, e->src, "there is no `%s` here%s%s", e->name, check_similar(l, e->name),
+		           l->call ? "; a function sees its parameters only" : "");
 	return value_none();
 }
 
@@ -56,6 +57,8 @@ lower_name(Lower *l, const Expr *e)
 	if (!s)
 		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
 	if (s->val.kind == VK_none || value_is_const(&s->val))
+		return s->val;
+	if (l->call && l->call->mode == l->mode) /* made here, or checked where it was passed */
 		return s->val;
 	if (l->mode == MODE_SHAPE && (s->kind == SY_scalar || s->kind == SY_tensor)) {
 		diag_error(l->diag, e->src,
@@ -252,7 +255,8 @@ Value
 lower_expr(Lower *l, const Expr *e)
 {
 	switch (e->kind) {
-	case EX_error: break;
+	case EX_error:
+	case EX_tuple: break;
 	case EX_int: return value_int(e->i);
 	case EX_float: return value_flt(e->f);
 	case EX_bool: return value_bool(e->i != 0);

@@ -27,6 +27,9 @@ find_assigned(Lower *l, Vars *v, const Stmt *s)
 	for (; s; s = s->next) {
 		if (s->kind == ST_assign && s->target->kind == EX_name)
 			add_var(l, v, s->target->name);
+		if (s->kind == ST_assign && s->target->kind == EX_tuple)
+			for (int i = 0; i < s->target->narg; i++)
+				add_var(l, v, s->target->arg[i]->name);
 		find_assigned(l, v, s->body);
 		find_assigned(l, v, s->other);
 	}

@@ -135,7 +135,7 @@ let_shared(Lower *l, const Stmt *s)
 	}
 	src = lower_operand(l, s->value);
 	if (src.v.kind == VK_view && src.v.v->type.space == S_shared)
-		src.v = lower_load(l, src);
+		src.v = lower_load_tile(l, src);
 	if (src.v.kind == VK_none || (!s->type.shaped && !shared_type(l, s, &src, &t)))
 		return value_none();
 	return fill_shared(l, s, src, t);
@@ -168,7 +168,7 @@ let_register(Lower *l, const Stmt *s)
 	if (s->type.shaped)
 		return spec_type(l, &s->type, &t) ? let_typed(l, s, t) : value_none();
 	src = lower_operand(l, s->value);
-	src.v = lower_load(l, src);
+	src.v = lower_load_tile(l, src);
 	if (src.v.kind == VK_none || value_is_tile(&src.v)) {
 		if (src.v.kind == VK_none || s->type.dtype == D_COUNT ||
 		    s->type.dtype == src.v.v->type.dtype)
@@ -197,8 +197,13 @@ var_number(Lower *l, const Stmt *s, Value v)
 static Value
 let_plain(Lower *l, const Stmt *s)
 {
-	Value v = lower_expr(l, s->value);
+	Value v = lower_expr(l, s->value), one;
 
+	if (v.single) {
+		one = lower_load(l, (Operand){ v, s->value });
+		if (one.kind == VK_none || one.v->type.space == S_scalar)
+			return one;
+	}
 	if (v.kind == VK_view) {
 		diag_error(l->diag, s->value->src,
 		           "say where the tile `%s` lives: `%s: register = ...` or `%s: shared = ...`",
@@ -233,10 +238,35 @@ let_value(Lower *l, const Stmt *s)
 	return let_typed(l, s, type_scalar(t->dtype));
 }
 
+/* let (a, b) = f(x); */
+static void
+let_parts(Lower *l, const Stmt *s)
+{
+	Value v[RESULT_MAX];
+
+	lower_fn_parts(l, s->value, s->npart, v);
+	for (int i = 0; i < s->npart; i++) {
+		const struct Part *p = &s->part[i];
+
+		v[i] = lower_load(l, (Operand){ v[i], s->value });
+		if (s->is_var && value_is_const(&v[i]))
+			v[i] = var_number(l, s, v[i]);
+		if (v[i].kind == VK_val)
+			name_val(v[i].v, p->name);
+		sym_add(l, p->name, s->is_var ? SY_var : SY_let, p->src, v[i]);
+	}
+}
+
 void
 lower_let(Lower *l, const Stmt *s)
 {
-	Value v = let_value(l, s);
+	Value v;
+
+	if (s->npart) {
+		let_parts(l, s);
+		return;
+	}
+	v = let_value(l, s);
 
 	if (v.kind == VK_val)
 		name_val(v.v, s->name);

@@ -126,7 +126,7 @@ lower_slice(Lower *l, const Expr *e)
 	Val *in[RANK_MAX + 1];
 	int64_t shape[RANK_MAX], extent, mask = 0;
 	bool ok = true;
-	int rank = 0;
+	int rank = 0, dropped = 0;
 	Type t;
 
 	if (!find_base(l, e, &base))
@@ -145,6 +145,7 @@ lower_slice(Lower *l, const Expr *e)
 			ok = false;
 			continue;
 		}
+		dropped += drop;
 		/* One element is a tile of one, so the last dim stays. */
 		if (drop && (rank || d + 1 < t.rank)) {
 			mask |= (int64_t)1 << d;
@@ -157,5 +158,6 @@ lower_slice(Lower *l, const Expr *e)
 		return value_none();
 	res.v = put_op(l, O_view, e->src, 1 + t.rank, in, type_tile(t.dtype, t.space, rank, shape));
 	res.v->def->imm[0] = mask;
+	res.single = dropped == t.rank;
 	return res;
 }

@@ -106,19 +106,11 @@ find_var(Lower *l, const Expr *e)
 }
 
 static void
-assign_var(Lower *l, const Stmt *s)
+set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 {
-	Sym *sym = find_var(l, s->target);
 	Value r = { .kind = VK_val };
-	Operand v;
-	Type t;
+	Type t = sym->val.v->type;
 
-	if (!sym || sym->val.kind != VK_val) {
-		lower_expr(l, s->value);
-		return;
-	}
-	t = sym->val.v->type;
-	v = assigned_value(l, s, (Operand){ sym->val, s->target });
 	v.v = lower_load(l, v);
 	if (v.v.kind == VK_none)
 		return;
@@ -129,6 +121,37 @@ assign_var(Lower *l, const Stmt *s)
 	if (!r.v->name)
 		r.v->name = sym->name;
 	sym->val = r;
+}
+
+static void
+assign_var(Lower *l, const Stmt *s)
+{
+	Sym *sym = find_var(l, s->target);
+
+	if (!sym || sym->val.kind != VK_val)
+		lower_expr(l, s->value);
+	else
+		set_var(l, s, sym, assigned_value(l, s, (Operand){ sym->val, s->target }));
+}
+
+/* (a, b) = f(x); */
+static void
+assign_parts(Lower *l, const Stmt *s)
+{
+	const Expr *t = s->target;
+	Value v[RESULT_MAX];
+	Sym *sym;
+
+	if (s->op != TK_assign || t->narg > RESULT_MAX) {
+		diag_error(l->diag, s->src, "up to %d variables together are assigned with `=`", RESULT_MAX);
+		return;
+	}
+	lower_fn_parts(l, s->value, t->narg, v);
+	for (int i = 0; i < t->narg; i++) {
+		sym = find_var(l, t->arg[i]);
+		if (sym && sym->val.kind == VK_val)
+			set_var(l, s, sym, (Operand){ v[i], s->value });
+	}
 }
 
 static const Val *
@@ -188,6 +211,8 @@ lower_assign(Lower *l, const Stmt *s)
 {
 	if (s->target->kind == EX_name)
 		assign_var(l, s);
+	else if (s->target->kind == EX_tuple)
+		assign_parts(l, s);
 	else if (s->target->kind == EX_index)
 		assign_slice(l, s);
 	else if (s->target->kind != EX_error)
@@ -266,6 +291,9 @@ lower_stmts(Lower *l, const Stmt *s)
 		case ST_copy: lower_copy(l, s); break;
 		case ST_commit: op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL); break;
 		case ST_wait: lower_wait(l, s); break;
+		case ST_call: lower_call_stmt(l, s); break;
+		case ST_return: lower_return(l, s); break;
+		case ST_static_assert: lower_static_assert(l, s); break;
 		case ST_barrier: op_new(l->b, NULL, O_barrier, s->src, 0, NULL, 0, NULL); break;
 		}
 	}

@@ -109,8 +109,31 @@ root_param(const Lower *l, const Val *v)
 	return v->def ? NULL : &l->k->param[v->index];
 }
 
+/* One element as a scalar: all threads read the same.  Of a tensor that the kernel writes they might
+ * not, so it stays a tile. */
+static Value
+load_single(Lower *l, Operand o)
+{
+	const Op *view = o.v.v->def;
+	Type t = type_tile(o.v.v->type.dtype, o.v.v->type.space, 0, NULL);
+	Val *v = put_op(l, O_view, o.e->src, view->nin, view->in, t);
+
+	v->def->imm[0] = ((int64_t)1 << (view->nin - 1)) - 1;
+	return value_of(put1(l, O_load, o.e->src, v, type_scalar(t.dtype)));
+}
+
 Value
 lower_load(Lower *l, Operand o)
+{
+	const Param *p = o.v.kind == VK_view && o.v.single ? root_param(l, o.v.v) : NULL;
+
+	if (o.v.kind != VK_view || !o.v.single || (p && (p->written || !p->read)))
+		return lower_load_tile(l, o);
+	return load_single(l, o);
+}
+
+Value
+lower_load_tile(Lower *l, Operand o)
 {
 	const Param *p;
 	Type t;
@@ -299,8 +322,9 @@ lower_index_value(Lower *l, const Expr *e, const char *what)
 		           check_text(l, e, "..."));
 	else if (value_is_tile(&o.v))
 		diag_error(l->diag, e->src,
-		           "%s is a scalar, not a tile %s: numbers in memory cannot steer the program", what,
-		           check_describe(l, &o.v));
+		           "%s is a scalar, not a tile %s: take one element of a tensor that is only "
+		           "read, or of a shared tile, with an index in every dim",
+		           what, check_describe(l, &o.v));
 	else
 		diag_error(l->diag, e->src, "%s is an integer, not %s", what, check_describe(l, &o.v));
 	return NULL;

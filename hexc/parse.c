@@ -15,6 +15,12 @@ parse_is_word(const Parser *p, const char *word)
 	return p->tok->kind == TK_name && strcmp(p->tok->u.name, word) == 0;
 }
 
+bool
+parse_at_top(const Parser *p)
+{
+	return parse_is(p, TK_end) || parse_is(p, TK_kernel) || parse_is(p, TK_fn);
+}
+
 void
 parse_next(Parser *p)
 {
@@ -121,6 +127,7 @@ parse_sync(Parser *p)
 		switch (p->tok->kind) {
 		case TK_end:
 		case TK_kernel:
+		case TK_fn:
 			return;
 		case TK_lbrace: depth++; break;
 		case TK_rbrace:
@@ -147,6 +154,8 @@ parse_sync(Parser *p)
 		case TK_commit:
 		case TK_wait:
 		case TK_barrier:
+		case TK_return:
+		case TK_static_assert:
 			if (depth == 0)
 				return;
 			break;
@@ -166,7 +175,7 @@ parse_kernel(Parser *p)
 	if (!parse_is(p, TK_lbrace)) {
 		/* The header is broken: go on with the body, which may be fine. */
 		p->panic = false;
-		while (!parse_is(p, TK_lbrace) && !parse_is(p, TK_end) && !parse_is(p, TK_kernel))
+		while (!parse_is(p, TK_lbrace) && !parse_at_top(p))
 			parse_next(p);
 	}
 	p->panic = false;
@@ -175,31 +184,71 @@ parse_kernel(Parser *p)
 	return k;
 }
 
-KernelDecl *
+static FnDecl *
+parse_fn(Parser *p)
+{
+	FnDecl *f = NEW(p->arena, FnDecl);
+	int cap = 0;
+
+	parse_next(p);
+	f->name = parse_name(p, "the function", &f->src);
+	if (parse_expect(p, TK_lparen, "after the function's name") && !parse_accept(p, TK_rparen)) {
+		do {
+			FnParam a;
+
+			a.name = parse_name(p, "the parameter", &a.src);
+			if (f->nparam == PARAM_MAX)
+				parse_error(p, a.src, "the function has more than %d parameters", PARAM_MAX);
+			VEC_PUSH(p->arena, f->param, f->nparam, cap, a);
+		} while (!p->panic && parse_accept(p, TK_comma));
+		parse_expect(p, TK_rparen, "after the function's parameters");
+	}
+	if (p->panic || !parse_is(p, TK_lbrace)) {
+		parse_error(p, p->tok->src, "expected the function's body `{ ... }`, but %s", parse_found(p));
+		while (!parse_is(p, TK_lbrace) && !parse_at_top(p))
+			parse_next(p);
+	}
+	p->panic = false;
+	if (parse_accept(p, TK_lbrace))
+		f->body = parse_body(p, &f->end);
+	return f;
+}
+
+File
 parse_file(Unit *u)
 {
 	Parser p = { .arena = u->arena, .diag = u->diag, .text = u->text, .len = u->len };
-	KernelDecl *first = NULL, **link = &first;
-	int n = 0;
+	File file = { NULL, NULL };
+	KernelDecl **kernel = &file.kernel;
+	FnDecl **fn = &file.fn;
+	int n = 0, nfn = 0;
 
 	p.tok = lex_all(u->arena, u->diag, u->text, u->len);
 	while (!parse_is(&p, TK_end)) {
-		if (parse_is(&p, TK_kernel) && n++ == KERNEL_MAX) {
-			diag_error(p.diag, p.tok->src, "the file holds more than %d kernels", KERNEL_MAX);
+		p.panic = false;
+		if (parse_is(&p, TK_kernel) ? n++ == KERNEL_MAX : parse_is(&p, TK_fn) && nfn++ == FN_MAX) {
+			diag_error(p.diag, p.tok->src, "the file holds more than %d kernels or %d functions",
+			           KERNEL_MAX, FN_MAX);
 			break;
 		}
 		if (parse_is(&p, TK_kernel)) {
-			*link = parse_kernel(&p);
-			link = &(*link)->next;
+			*kernel = parse_kernel(&p);
+			kernel = &(*kernel)->next;
 			continue;
 		}
-		p.panic = false;
-		parse_error(&p, p.tok->src, "expected `kernel NAME(...) { ... }`, but %s", parse_found(&p));
-		while (!parse_is(&p, TK_kernel) && !parse_is(&p, TK_end))
+		if (parse_is(&p, TK_fn)) {
+			*fn = parse_fn(&p);
+			fn = &(*fn)->next;
+			continue;
+		}
+		parse_error(&p, p.tok->src,
+		            "expected `kernel NAME(...) { ... }` or `fn NAME(...) { ... }`, but %s",
+		            parse_found(&p));
+		while (!parse_at_top(&p))
 			parse_next(&p);
 	}
-	if (!first && !u->diag->nerror)
+	if (!file.kernel && !u->diag->nerror)
 		diag_error(u->diag, p.tok->src,
 		           "the file holds no kernel: write `kernel NAME(...) { ... }`");
-	return first;
+	return file;
 }

@@ -22,6 +22,8 @@ typedef struct Parser {
 /* ---- parse.c --------------------------------------------------------------------------------- */
 
 bool parse_is(const Parser *p, Tok k);
+/* At the end, or where a kernel or function starts? */
+bool parse_at_top(const Parser *p);
 /* Is the next token this (not reserved) word? */
 bool parse_is_word(const Parser *p, const char *word);
 /* Step over the next token if it is a `k`. */
@@ -43,6 +45,8 @@ void parse_sync(Parser *p);
 /* ---- parse_expr.c, parse_type.c, parse_stmt.c ------------------------------------------------ */
 
 Expr *parse_expr(Parser *p);
+/* An expression, or `(a, b, ...)` on the left of an assignment. */
+Expr *parse_tuple(Parser *p);
 /* Without comparisons and bit operators: what may stand between `|` in a tune clause. */
 Expr *parse_sum(Parser *p);
 /* expr {"," expr} up to `close`; steps over it. */

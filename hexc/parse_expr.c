@@ -271,6 +271,27 @@ parse_expr(Parser *p)
 }
 
 Expr *
+parse_tuple(Parser *p)
+{
+	const Token *from = p->tok;
+	Expr *e, **list, *x;
+	int n;
+
+	if (from->kind != TK_lparen || from[1].kind != TK_name || from[2].kind != TK_comma)
+		return parse_expr(p);
+	parse_next(p);
+	list = parse_list(p, TK_rparen, "after the variables", &n);
+	e = node(p, EX_tuple, from);
+	set_args(p, e, n, list);
+	for (int i = 0; i < n && !p->panic; i++) {
+		x = list[i];
+		if (x->kind != EX_name)
+			parse_error(p, x->src, "only variables can be assigned together: write a name here");
+	}
+	return e;
+}
+
+Expr *
 parse_sum(Parser *p)
 {
 	return parse_binary(p, PREC_SUM);

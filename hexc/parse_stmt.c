@@ -12,6 +12,30 @@ stmt(Parser *p, StmtKind kind)
 	return s;
 }
 
+/* let (a, b) = call(...); the parenthesis is next. */
+static Stmt *
+parse_let_parts(Parser *p, bool is_var)
+{
+	Stmt *s = stmt(p, ST_let);
+	int cap = 0;
+
+	s->is_var = is_var;
+	s->name_src = s->src;
+	parse_next(p);
+	do {
+		struct Part part;
+
+		part.name = parse_name(p, is_var ? "the variable" : "the value", &part.src);
+		if (s->npart == RESULT_MAX)
+			parse_error(p, part.src, "a function returns at most %d values", RESULT_MAX);
+		VEC_PUSH(p->arena, s->part, s->npart, cap, part);
+	} while (!p->panic && parse_accept(p, TK_comma));
+	parse_expect(p, TK_rparen, "after the names");
+	if (parse_expect(p, TK_assign, "after the names"))
+		s->value = parse_expr(p);
+	return s;
+}
+
 /* One `let` or `var` statement gives a chain of declarations. */
 static Stmt *
 parse_let(Parser *p, Stmt **last)
@@ -20,6 +44,11 @@ parse_let(Parser *p, Stmt **last)
 	Stmt *first = NULL, **link = &first;
 
 	parse_next(p);
+	if (parse_is(p, TK_lparen)) {
+		first = *last = parse_let_parts(p, is_var);
+		parse_expect(p, TK_semi, "after the declaration");
+		return first;
+	}
 	do {
 		Stmt *s = stmt(p, ST_let);
 
@@ -155,11 +184,48 @@ parse_simple(Parser *p, StmtKind kind)
 }
 
 static Stmt *
+parse_return(Parser *p)
+{
+	Stmt *s = stmt(p, ST_return);
+
+	parse_next(p);
+	if (!parse_is(p, TK_semi)) {
+		int cap = 0;
+
+		do
+			VEC_PUSH(p->arena, s->arg, s->narg, cap, parse_expr(p));
+		while (!p->panic && parse_accept(p, TK_comma));
+	}
+	if (s->narg > RESULT_MAX)
+		parse_error(p, s->src, "a function returns at most %d values", RESULT_MAX);
+	parse_expect(p, TK_semi, "after the values returned");
+	return s;
+}
+
+static Stmt *
+parse_static_assert(Parser *p)
+{
+	Stmt *s = stmt(p, ST_static_assert);
+
+	parse_next(p);
+	parse_expect(p, TK_lparen, "after `static_assert`");
+	s->value = parse_expr(p);
+	if (!p->panic && parse_accept(p, TK_comma)) {
+		if (parse_is(p, TK_string))
+			s->text = p->tok->u.name;
+		parse_expect(p, TK_string, "that says what is wrong");
+	}
+	parse_expect(p, TK_rparen, "to close the assertion");
+	parse_expect(p, TK_semi, "after the assertion");
+	return s;
+}
+
+static Stmt *
 parse_assign(Parser *p)
 {
 	Stmt *s = stmt(p, ST_assign);
 
-	s->target = parse_expr(p);
+	s->target = parse_tuple(p);
 	s->op = p->tok->kind;
 	switch (s->op) {
 	case TK_assign:
@@ -172,6 +238,11 @@ parse_assign(Parser *p)
 		s->value = parse_expr(p);
 		break;
 	case TK_semi:
+		if (s->target->kind == EX_call) {
+			s->kind = ST_call;
+			s->value = s->target;
+			break;
+		}
 		parse_error(p, s->target->src,
 		            "the value is not used: assign it, or give it a name with `let`");
 		break;
@@ -199,6 +270,8 @@ parse_stmt(Parser *p, Stmt **last)
 	case TK_commit: s = parse_simple(p, ST_commit); break;
 	case TK_wait: s = parse_simple(p, ST_wait); break;
 	case TK_barrier: s = parse_simple(p, ST_barrier); break;
+	case TK_return: s = parse_return(p); break;
+	case TK_static_assert: s = parse_static_assert(p); break;
 	default: s = parse_assign(p); break;
 	}
 	*last = s;
@@ -212,7 +285,7 @@ parse_body(Parser *p, Src *end)
 
 	if (++p->nest > STMT_DEPTH_MAX)
 		parse_too_deep(p, p->last->src);
-	while (!parse_is(p, TK_rbrace) && !parse_is(p, TK_end) && !parse_is(p, TK_kernel) && !p->panic) {
+	while (!parse_is(p, TK_rbrace) && !parse_at_top(p) && !p->panic) {
 		const Token *from = p->tok;
 
 		if (parse_accept(p, TK_semi))

@@ -18,6 +18,7 @@
 #define ISSUE_PER_CYCLE 4.0
 #define BARRIER_CYCLES 25.0
 #define SHARED_LATENCY 30.0
+#define GLOBAL_LATENCY 470.0 /* to DRAM, sm_80 */
 #define UNKNOWN_TRIPS 32.0
 
 void
@@ -183,7 +184,9 @@ price(Solve *s, Op *o)
 	Res *r = &s->sol->res[o->id];
 	double w = s->k->warps;
 
-	if (o->code == O_load || o->code == O_store || o->code == O_copy)
+	if (o->code == O_load && o->out[0]->type.space == S_scalar)
+		r->latency += o->in[0]->type.space == S_global ? GLOBAL_LATENCY : SHARED_LATENCY;
+	else if (o->code == O_load || o->code == O_store || o->code == O_copy)
 		price_memory(s, o, r);
 	else if (o->code == O_dot)
 		price_dot(s, o, r);

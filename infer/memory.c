@@ -277,6 +277,8 @@ select_memory(Solve *s)
 	for (int i = 0; i < s->norder && !s->why; i++) {
 		Op *o = s->order[i];
 
+		if (o->code == O_load && o->out[0]->type.space == S_scalar)
+			continue; /* all threads read one element: nothing to choose */
 		if (o->code == O_load && o->in[0]->type.space == S_shared)
 			load_shared(s, o);
 		else if (o->code == O_load)

@@ -159,7 +159,7 @@ static const char frame[] =
 static void
 check_fragment(const char *s, size_t n)
 {
-	bool whole = strncmp(s, "kernel", 6) == 0 || strncmp(s, "//", 2) == 0;
+	bool whole = !strncmp(s, "kernel ", 7) || !strncmp(s, "fn ", 3) || !strncmp(s, "//", 2);
 	char *text = malloc(sizeof frame + n + 4);
 	Lang l;
 
