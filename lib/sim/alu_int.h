@@ -246,19 +246,35 @@ add_dir(double a, double b, const Ins *in)
 
 	return s == 0 && in->rnd == RM && (signbit(a) || signbit(b)) ? -0.0 : s;
 }
+/* .xorsign.abs: the magnitude chosen as of absolute values, the sign of a * b. */
 static inline float
-fmin32(float a, float b, const Ins *in)
+xorsign(float m, float a, float b)
+{
+	return m != m ? m : copysignf(m, signbit(a) != signbit(b) ? -1.0f : 1.0f);
+}
+static inline float
+min32(float a, float b, const Ins *in)
 {
 	if (a != a || b != b)
 		return in->flags & F_NAN || (a != a && b != b) ? f32_of(0x7fffffffu) : a != a ? b : a;
 	return a < b || (a == b && signbit(a)) ? a : b;
 }
 static inline float
-fmax32(float a, float b, const Ins *in)
+max32(float a, float b, const Ins *in)
 {
 	if (a != a || b != b)
-		return fmin32(a, b, in);
+		return min32(a, b, in);
 	return a > b || (a == b && !signbit(a)) ? a : b;
+}
+static inline float
+fmin32(float a, float b, const Ins *in)
+{
+	return in->flags & F_XOR ? xorsign(min32(fabsf(a), fabsf(b), in), a, b) : min32(a, b, in);
+}
+static inline float
+fmax32(float a, float b, const Ins *in)
+{
+	return in->flags & F_XOR ? xorsign(max32(fabsf(a), fabsf(b), in), a, b) : max32(a, b, in);
 }
 static inline double
 fmin64(double a, double b)

@@ -1,6 +1,7 @@
 /* decode.c - a statement to Ins: finds the row of ptx.def, takes its modifiers, places operands. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "sim_int.h"
 
@@ -267,6 +268,8 @@ dec_src(Dec *d, const Opnd *o, Type t, Ref *out)
 			                type_bits(o->reg->type), bits);
 		if (o->neg)
 			return dec_fail(d, "'!' needs a predicate");
+		if (o->sel || o->minus)
+			return dec_fail(d, "%.60s: no part or sign of a register is possible here", o->reg->name);
 		reg_ref(d, o->reg, out);
 		return true;
 	case O_IMM:
@@ -443,6 +446,25 @@ mem_class(const Dec *d)
 	}
 }
 
+/* The number in ".target sm_90a": 90. */
+static u32
+target_sm(const sim_module *m)
+{
+	return (u32)strtoul(m->target + 3, NULL, 10);
+}
+
+static bool
+exists(Dec *d)
+{
+	u32 sm = target_sm(d->m), need = legal_opcode(d->st->op, sm);
+
+	if (need == LEGAL)
+		return true;
+	if (need == LEGAL_NEVER)
+		return dec_fail(d, "there is no such combination of modifiers and types");
+	return dec_fail(d, "needs a target of sm_%u or newer, this is %s", need, d->m->target);
+}
+
 bool
 dec_stmt(Dec *d)
 {
@@ -456,6 +478,8 @@ dec_stmt(Dec *d)
 	d->in = &in;
 	if (strlen(d->st->op) >= sizeof d->op || !(d->row = find_row(d->st->op)))
 		return dec_fail(d, "unknown instruction");
+	if (!exists(d))
+		return false;
 	strcpy(d->op, d->st->op);
 	split(d);
 	in.id = d->row->id;

@@ -28,7 +28,7 @@ arith_mods(Dec *d, bool *plain)
 	static const char *const rnd[] = { "rn", "rz", "rm", "rp" };
 	static const struct { const char *name; u32 flag; } fl[] = {
 		{ "ftz", F_FTZ }, { "sat", F_SAT }, { "NaN", F_NAN }, { "relu", F_RELU },
-		{ "cc", F_POPC },
+		{ "cc", F_POPC }, { "xorsign", F_XOR }, { "abs", F_ABS },
 	};
 
 	*plain = true;
@@ -92,7 +92,7 @@ dec_alu(Dec *d)
 	Ins *in = d->in;
 	Type t;
 
-	if (d->row->id == OP_addsat || d->row->id == OP_subsat) {
+	if (d->row->id == OP_addsat || d->row->id == OP_subsat || d->row->id == OP_mad24sat) {
 		d->nty = 1;
 		d->ty[0] = T_s32;
 		in->type = T_s32;
@@ -101,7 +101,7 @@ dec_alu(Dec *d)
 		if (!dec_types(d))
 			return false;
 	}
-	if (d->row->id == OP_addsat || d->row->id == OP_subsat)
+	if (d->row->id == OP_addsat || d->row->id == OP_subsat || d->row->id == OP_mad24sat)
 		plain = false;
 	t = d->ty[0];
 	if (t == T_pred && (d->row->id == OP_and || d->row->id == OP_or || d->row->id == OP_xor
@@ -136,13 +136,30 @@ dec_prmt(Dec *d)
 	return dec_types(d) && operands(d);
 }
 
+/* lop3.BoolOp d|p, a, b, c, immLut, q: p = (d != 0) BoolOp q. */
+static bool
+lop3_bool(Dec *d)
+{
+	Opnd *o = d->st->o;
+
+	d->in->exec = exec_lop3p;
+	if (d->st->no != 6 || o[0].kind != O_PAIR)
+		return dec_fail(d, "expected d|p, a, b, c, immLut, q");
+	if (!dec_pdst(d, &o[0].elt[1], &d->in->pd) || !dec_psrc(d, &o[5], &d->in->ps, &d->in->ps_neg))
+		return false;
+	o[0] = o[0].elt[0];
+	d->st->no = 5;
+	return true;
+}
+
 bool
 dec_lop3(Dec *d)
 {
 	u64 lut;
 
 	d->in->alu = alu_find(OP_lop3, T_b32, false);
-	if (!dec_types(d))
+	d->in->boolop = dec_has(d, "and") ? 1 : dec_has(d, "or") ? 2 : 0;
+	if (!dec_types(d) || (d->in->boolop && !lop3_bool(d)))
 		return false;
 	if (d->st->no != 5 || !dec_imm(&d->st->o[4], &lut) || lut > 255)
 		return dec_fail(d, "expected d, a, b, c, immLut");
@@ -209,6 +226,8 @@ dec_setp(Dec *d)
 	if (d->st->no != (in->boolop ? 4u : 3u))
 		return dec_fail(d, "wrong number of operands");
 	if (o[0].kind == O_PAIR) {
+		if (t == T_f16 || t == T_bf16)
+			return dec_fail(d, "two destinations are for two halves");
 		if (!dec_pdst(d, &o[0].elt[0], &in->pd) || !dec_pdst(d, &o[0].elt[1], &in->pd2))
 			return false;
 	} else if (!dec_pdst(d, &o[0], &in->pd)) {
@@ -415,8 +434,6 @@ dec_vec2(Dec *d)
 	Ref *r = arena_get(&d->m->arena, 4 * sizeof *r);
 	Type t = d->ty[0], s = d->ty[1];
 
-	if (d->row->id == OP_cvtpack)
-		return dec_fail(d, "is not supported");
 	if (s != T_f32 || (t != T_f16x2 && t != T_bf16x2 && t != T_e4m3x2 && t != T_e5m2x2))
 		return dec_fail(d, "these types are not supported here");
 	in->d = r;
@@ -424,6 +441,36 @@ dec_vec2(Dec *d)
 	in->s = r + 1;
 	in->ns = 2;
 	return dec_dst(d, &o[0], t, &r[0]) && dec_src(d, &o[1], s, &r[1]) && dec_src(d, &o[2], s, &r[2]);
+}
+
+/* Every value of the integer type s is one of t. */
+static bool
+fits(Type t, Type s)
+{
+	u32 tb = type_bits(t), sb = type_bits(s);
+
+	return type_signed(t) == type_signed(s) ? tb >= sb : type_signed(t) && tb > sb;
+}
+
+/* cvt.pack: integers saturated to narrower ones, two into the low end of d. */
+bool
+dec_cvtpack(Dec *d)
+{
+	Ins *in = d->in;
+	const Opnd *o = d->st->o;
+	Ref *r = arena_get(&d->m->arena, 4 * sizeof *r);
+
+	dec_has(d, "sat");
+	if (!dec_types(d) || d->st->no != d->nty + 1 || d->nty < 2)
+		return dec_fail(d, "expected d, a, b and c if it has a type");
+	in->d = r;
+	in->nd = 1;
+	in->s = r + 1;
+	in->ns = (u8)(d->st->no - 1);
+	for (u32 i = 0; i <= in->ns; i++)
+		if (!(i ? dec_src(d, &o[i], T_b32, &r[i]) : dec_dst(d, &o[i], T_b32, &r[i])))
+			return false;
+	return true;
 }
 
 bool
@@ -456,6 +503,8 @@ dec_cvt(Dec *d)
 		return dec_vec2(d);
 	if (d->st->no != 2)
 		return dec_fail(d, "wrong number of operands");
+	if (in->flags & F_SAT && !type_float(t) && !type_float(s) && fits(t, s))
+		return dec_fail(d, "every .%s is a .%s: there is nothing to saturate", type_name(s), type_name(t));
 	if (t == T_tf32 ? s != T_f32 : s == T_tf32 || type_bits(t) < 8 || type_bits(s) < 8
 	    || t == T_b128 || s == T_b128)
 		return dec_fail(d, "these types are not supported here");

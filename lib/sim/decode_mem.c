@@ -21,7 +21,8 @@ order_mods(Dec *d)
 	u32 *fl = &d->in->flags;
 
 	dec_has(d, "weak");
-	if (dec_has(d, "volatile") || dec_has(d, "relaxed") || dec_has(d, "mmio"))
+	dec_has(d, "mmio");
+	if (dec_has(d, "volatile") || dec_has(d, "relaxed"))
 		*fl |= F_STRONG;
 	if (dec_has(d, "acquire"))
 		*fl |= F_STRONG | F_ACQ;
@@ -178,7 +179,7 @@ dec_atom(Dec *d)
 	t = d->ty[0];
 	if (in->sub == 255)
 		return dec_fail(d, "unknown operation");
-	if (type_bits(t) < 16 || type_bits(t) > 64 || (type_bits(t) == 16 && t != T_f16 && t != T_bf16
+	if (type_bits(t) < 16 || (type_bits(t) == 16 && t != T_f16 && t != T_bf16
 	    && in->sub != AT_CAS) || (type_float(t) && in->sub != AT_ADD
 	    && !(in->sub == AT_MIN || in->sub == AT_MAX)) || (in->vec > 1 && !type_float(t)))
 		return dec_fail(d, "type .%s is not supported here", type_name(t));
@@ -216,6 +217,8 @@ dec_cvta(Dec *d)
 	if (in->space == SIM_SPACE_PARAM && !d->f->entry)
 		in->space = SIM_SPACE_LOCAL;
 	in->sub = d->row->id == OP_cvtato;
+	if (d->st->o[1].kind == O_VAR && d->st->o[1].var->space != in->space)
+		return dec_fail(d, "%.60s is in another space", d->st->o[1].var->name);
 	in->d = r;
 	in->nd = 1;
 	in->s = r + 1;

@@ -39,6 +39,8 @@ dec_shfl(Dec *d)
 			d->in->sub = (u8)i;
 	if (d->in->sub == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || d->st->no != 5)
 		return dec_fail(d, "expected shfl.sync.mode.b32 d, a, b, c, mask");
+	if (o[0].kind == O_PAIR && o[0].elt[0].kind == O_SINK)
+		return dec_fail(d, "d cannot be left out");
 	warp_common(d, 4, &r);          /* mask first: s[0] is always the member mask */
 	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[4], T_u32, &r[1])
 	    && dec_src(d, &o[1], T_b32, &r[2]) && dec_src(d, &o[2], T_u32, &r[3])
@@ -164,7 +166,10 @@ dec_bar(Dec *d)
 	if (!dec_src(d, &o[i], T_u32, &r[1]))
 		return false;
 	if (n - i == 2) {
+		u64 count;
 		in->ns = 2;
+		if (dec_imm(&o[i + 1], &count) && count % WARP)
+			return dec_fail(d, "the number of threads must be a multiple of 32");
 		return dec_src(d, &o[i + 1], T_u32, &r[2]);
 	}
 	return in->sub != 1 || dec_fail(d, "arrive needs a thread count");
@@ -284,6 +289,7 @@ dec_nop(Dec *d)
 		d->in->nd = 1;
 		return d->st->no >= 1 && dec_dst(d, &d->st->o[0], T_b64, r);
 	}
+	dec_has(d, d->row->id == OP_nanosleep ? "u32" : "mask");
 	return true;
 }
 

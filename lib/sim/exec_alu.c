@@ -110,6 +110,25 @@ exec_setp(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
+/* lop3 with a predicate beside the result. */
+int
+exec_lop3p(Warp *w, const Ins *in, u32 mask)
+{
+	u32 c = pred_get(w, in->ps, in->ps_neg), nonzero = 0, def = ALL_LANES, org = 0;
+	Plane t;
+
+	in->alu(&t, src32(w, &in->s[0]), src32(w, &in->s[1]), src32(w, &in->s[2]), NULL, in);
+	for (u32 l = 0; l < WARP; l++)
+		nonzero |= (u32)(t.a[l] != 0) << l;
+	if (w->def) {
+		def = sources_def(w, in, mask, &org) & w->pdef[in->ps];
+		taint_alu(w, in, mask);
+	}
+	store_plane(w, in->d, &t, mask);
+	pred_set(w, in->pd, mask, combine(in->boolop, nonzero, c), def, org);
+	return R_NEXT;
+}
+
 int
 exec_set(Warp *w, const Ins *in, u32 mask)
 {

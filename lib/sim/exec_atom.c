@@ -112,6 +112,24 @@ rmw(u8 *p, u32 bytes, const Ins *in, u64 b, u64 c, bool global)
 	}
 }
 
+/* exch and cas of 16 bytes, under the launch's lock: hosts need not have them. */
+static void
+rmw128(Warp *w, const Ins *in, int l, u8 *p)
+{
+	const u64 *b = src64(w, &in->s[1]), *c = in->sub == AT_CAS ? src64(w, &in->s[2]) : b;
+	u64 old[2], next[2] = { c[l], c[WARP + l] };
+
+	launch_lock(w->blk->l);
+	memcpy(old, p, 16);
+	if (in->sub == AT_EXCH || (old[0] == b[l] && old[1] == b[WARP + l]))
+		memcpy(p, next, 16);
+	launch_unlock(w->blk->l);
+	if (in->nd) {
+		dst64(w, in->d)[l] = old[0];
+		dst64(w, in->d)[WARP + l] = old[1];
+	}
+}
+
 int
 exec_atom(Warp *w, const Ins *in, u32 mask)
 {
@@ -135,7 +153,9 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			if (!check_init(w, l, &acc[l], bytes))
 				undef |= 1u << l;
 		}
-		for (u32 i = 0; i < in->vec; i++) {
+		if (in->ebytes == 16)
+			rmw128(w, in, l, acc[l].p);
+		for (u32 i = 0; i < in->vec && in->ebytes < 16; i++) {
 			u64 b = lane_get(w, &in->s[1 + i], l), c = 0, old;
 			if (in->sub == AT_CAS)
 				c = lane_get(w, &in->s[1 + in->vec], l);

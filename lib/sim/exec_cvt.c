@@ -218,6 +218,32 @@ fp8_pair(u32 v, Type from, const Ins *in)
 	return lo | hi << 16;
 }
 
+static u32
+saturated(s32 v, Type t)
+{
+	u32 bits = type_bits(t);
+	s32 hi = type_signed(t) ? (1 << (bits - 1)) - 1 : (1 << bits) - 1, lo = type_signed(t) ? -hi - 1 : 0;
+
+	return (u32)(v > hi ? hi : v < lo ? lo : v) & ((1u << bits) - 1);
+}
+
+int
+exec_cvtpack(Warp *w, const Ins *in, u32 mask)
+{
+	Type t = (Type)in->type;
+	u32 bits = type_bits(t);
+	int l;
+
+	if (w->def)
+		taint_alu(w, in, mask);
+	FOR_LANES(l, mask) {
+		u32 hi = saturated((s32)src32(w, &in->s[0])[l], t), lo = saturated((s32)src32(w, &in->s[1])[l], t);
+		u32 rest = in->ns > 2 ? src32(w, &in->s[2])[l] << 2 * bits : 0;
+		dst32(w, in->d)[l] = rest | hi << bits | lo;
+	}
+	return R_NEXT;
+}
+
 int
 exec_cvt(Warp *w, const Ins *in, u32 mask)
 {

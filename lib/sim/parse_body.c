@@ -82,6 +82,28 @@ reg_decl(Parser *p)
 
 static bool operand(Parser *p, Opnd *o, int deep);
 
+/* %r1.b2: the register, and which part of it. */
+static bool
+part_of_reg(Parser *p, Opnd *o)
+{
+	Lex *l = &p->l;
+	const char *dot = memchr(l->s, '.', l->n);
+	size_t n = dot ? (size_t)(dot - l->s) : 0;
+	Bucket *b;
+
+	if (!n || (dot[1] != 'b' && dot[1] != 'h'))
+		return false;
+	b = scope_find(p->sc, l->s, n);
+	while (b && (b->what == SYM_RANGE || strncmp(b->name, l->s, n) || b->name[n]))
+		b = b->next;
+	o->reg = b && b->what == SYM_REG ? b->p : b ? NULL : range_reg(p, l->s, n);
+	if (!o->reg)
+		return false;
+	o->kind = O_REG;
+	o->sel = arena_str(&p->m->arena, dot + 1, l->n - n - 1);
+	return true;
+}
+
 /* Name: register, special register, variable (+ offset), function or label. */
 static bool
 name_operand(Parser *p, Opnd *o)
@@ -119,6 +141,8 @@ name_operand(Parser *p, Opnd *o)
 	} else if ((r = range_reg(p, l->s, l->n)) != NULL) {
 		o->kind = O_REG;
 		o->reg = r;
+	} else if (part_of_reg(p, o)) {
+		;
 	} else if (sreg_find(l->s, l->n, &o->sreg)) {
 		o->kind = O_SREG;
 	} else if (*l->s == '%') {
@@ -128,6 +152,11 @@ name_operand(Parser *p, Opnd *o)
 		o->name = arena_str(&p->m->arena, l->s, l->n);
 	}
 	lex_next(l);
+	if (o->kind == O_REG && !o->sel && l->tok == K_ID && l->n >= 3 && l->s[0] == '.'
+	    && (l->s[1] == 'b' || l->s[1] == 'h')) {
+		o->sel = arena_str(&p->m->arena, l->s + 1, l->n - 1);
+		lex_next(l);
+	}
 	return true;
 }
 
@@ -181,6 +210,13 @@ address(Parser *p, Opnd *o, int deep)
 	return true;
 }
 
+/* After a minus: a register, not a number. */
+static bool
+names_follow(const Lex *l)
+{
+	return l->p < l->end && (*l->p == '%' || *l->p == '_' || *l->p == '$' || (*l->p >= 'a' && *l->p <= 'z'));
+}
+
 static bool
 operand(Parser *p, Opnd *o, int deep)
 {
@@ -198,6 +234,10 @@ operand(Parser *p, Opnd *o, int deep)
 		if (p->l.tok != K_ID)
 			return p_fail(p, "expected a predicate after '!'");
 		o->neg = true;
+	}
+	if (lex_is(&p->l, '-') && names_follow(&p->l)) {
+		lex_next(&p->l);
+		o->minus = true;
 	}
 	if (p->l.tok == K_ID && !lex_word(&p->l, "WARP_SZ")) {
 		bool neg = o->neg;

@@ -43,7 +43,7 @@ enum { WARP = 32, FULL_PATHS = 160, MAX_WARPS = 32, NBAR = 16, NO_PC = -1 };
 /* ---- types ---- */
 /*	name   bits */
 #define PTX_TYPES(X) \
-	X(none, 0) X(pred, 1) X(b1, 1) X(u4, 4) X(s4, 4) \
+	X(none, 0) X(pred, 1) X(b1, 1) X(u2, 2) X(s2, 2) X(u4, 4) X(s4, 4) \
 	X(b8, 8) X(u8, 8) X(s8, 8) X(e4m3, 8) X(e5m2, 8) \
 	X(b16, 16) X(u16, 16) X(s16, 16) X(f16, 16) X(bf16, 16) X(e4m3x2, 16) X(e5m2x2, 16) \
 	X(b32, 32) X(u32, 32) X(s32, 32) X(f32, 32) X(tf32, 32) X(f16x2, 32) X(bf16x2, 32) \
@@ -130,6 +130,8 @@ typedef struct Opnd {
 	Var *var;
 	struct Fn *fn;
 	u32 sreg;
+	const char *sel;        /* r.b1, r.h10: the part of a register, for video instructions */
+	bool minus;             /* -r, for vmad */
 	struct Opnd *elt;
 } Opnd;
 
@@ -205,7 +207,7 @@ enum {
 	F_FTZ = 1, F_SAT = 2, F_NAN = 4, F_RELU = 8, F_ABS = 16, F_INT = 32 /* round to integer */,
 	F_SATF = 64, F_XOR = 128, F_HALVES = 256 /* defined-ness by 16-bit halves */,
 	F_STRONG = 512, F_ACQ = 1024, F_REL = 2048, F_TRANS = 4096, F_POPC = 8192,
-	F_ANY = 16384 /* dst always defined */, F_SCALED = 32768
+	F_ANY = 16384 /* dst always defined */, F_SCALED = 32768, F_PLUS_ONE = 65536
 };
 
 /* Instruction rows of ptx.def. */
@@ -304,6 +306,10 @@ Alloc *mem_find(const sim *s, u64 addr);
 Alloc *mem_new(sim *s, u64 bytes, const char *name);
 bool sreg_find(const char *s, size_t n, u32 *out);
 
+/* legal.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
+enum { LEGAL = 0, LEGAL_NEVER = 1 };
+u32 legal_opcode(const char *op, u32 sm);
+
 /* ---- decode helpers (decode.c) used by decode_*.c ---- */
 struct Dec;
 typedef struct Row { const char *name; u8 cls; bool (*dec)(struct Dec *); exec_fn *exec;
@@ -349,7 +355,7 @@ alu_fn *testp_find(Type t, const char *what);
 #define DECODERS(X) X(alu) X(setp) X(set) X(cvt) X(mov) X(ld) X(st) X(atom) X(cvta) X(isspacep) \
 	X(prefetch) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpgroup) X(ldmatrix) X(movmatrix) X(mma) X(bra) X(brx) X(call) \
-	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa)
+	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa) X(video) X(cvtpack)
 DECODERS(D)
 #undef D
 
@@ -633,7 +639,7 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 	X(nop) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) \
 	X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(sreg) X(ldparam) X(pbool) X(slct) X(pack) \
-	X(yield) X(selp) X(mapa) X(carry)
+	X(yield) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p)
 EXECS(E)
 #undef E
 

@@ -1,4 +1,5 @@
 /* sreg.c - special registers: one table of names, one place with their values. */
+#include <stdio.h>
 #include <string.h>
 #include "sim_int.h"
 
@@ -20,7 +21,8 @@
 	X(cid_x, "%clusterid.x") X(cid_y, "%clusterid.y") X(cid_z, "%clusterid.z") \
 	X(nc_x, "%nclusterid.x") X(nc_y, "%nclusterid.y") X(nc_z, "%nclusterid.z") \
 	X(expl, "%is_explicit_cluster") X(res0, "%reserved_smem_offset_begin") \
-	X(env0, "%envreg0") X(env1, "%envreg1") X(env2, "%envreg2")
+	X(res1, "%reserved_smem_offset_end") X(res2, "%reserved_smem_offset_cap") \
+	X(res3, "%reserved_smem_offset_0") X(res4, "%reserved_smem_offset_1") X(graph, "%current_graph_exec")
 
 enum Sreg {
 #define X(id, name) S_##id,
@@ -28,6 +30,26 @@ enum Sreg {
 #undef X
 	S_COUNT
 };
+
+/* %envreg0-31, %pm0-7 and %pm0_64-7_64: read as zero. */
+static bool
+zeros(const char *s, size_t n, u32 *out)
+{
+	char name[16];
+	u32 k, len = 0;
+
+	for (k = 0; k < 48; k++) {
+		if (k < 32)
+			len = (u32)snprintf(name, sizeof name, "%%envreg%u", k);
+		else
+			len = (u32)snprintf(name, sizeof name, k < 40 ? "%%pm%u" : "%%pm%u_64", k % 8);
+		if (len == n && !memcmp(name, s, n)) {
+			*out = S_COUNT;
+			return true;
+		}
+	}
+	return false;
+}
 
 bool
 sreg_find(const char *s, size_t n, u32 *out)
@@ -43,7 +65,7 @@ sreg_find(const char *s, size_t n, u32 *out)
 			*out = i;
 			return true;
 		}
-	return false;
+	return zeros(s, n, out);
 }
 
 static u64
