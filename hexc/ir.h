@@ -27,7 +27,15 @@ extern const DTypeInfo dtype_info[D_COUNT];
 /* The type of that name, or D_COUNT. */
 DType dtype_find(const char *name, size_t n);
 
-enum { T_LDMATRIX = 1, T_CPASYNC = 2, T_MMA16816 = 4, T_BF16 = 8, T_STMATRIX = 16 };
+enum {
+	T_LDMATRIX = 1,     /* and the mma of sm_75 */
+	T_CPASYNC = 2,
+	T_MMA16816 = 4,     /* the mma of sm_80 */
+	T_BF16 = 8,
+	T_STMATRIX = 16,
+	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
+	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
+};
 
 typedef struct Target {
 	const char *name;

@@ -16,20 +16,50 @@ lower_is_plain_dot(const Expr *e)
 	return e->narg == 2 || (e->narg == 3 && named_dtype(e->arg[2]) != D_COUNT);
 }
 
-/* The accumulator's type: by default the widest that the tensor cores have. */
+/* The accumulator's type where the program names none: at least 32 bits, of the tensor cores' kind. */
 static DType
 default_acc(DType d)
 {
-	switch (d) {
-	case D_f16:
-	case D_bf16: return D_f32;
-	case D_i8:
-	case D_u8: return D_i32;
-	case D_f32:
-	case D_f64:
-	case D_i32: return d;
-	default: return D_COUNT;
-	}
+	const DTypeInfo *i = &dtype_info[d];
+
+	if (i->bits >= 32)
+		return d;
+	return i->kind == K_flt ? D_f32 : i->kind == K_pred ? D_COUNT
+	                                                    : D_i32;
+}
+
+/* Others that it may name: f16 for f16, more bits for more range. */
+static bool
+may_accumulate(DType d, DType acc)
+{
+	const DTypeInfo *i = &dtype_info[d], *c = &dtype_info[acc];
+	bool flt = i->kind == K_flt;
+
+	if (acc == default_acc(d) || (d == D_f16 && acc == D_f16))
+		return true;
+	return c->bits >= 32 && c->bits >= i->bits && c->kind != K_pred && flt == (c->kind == K_flt);
+}
+
+/* Two types whose elements `dot` multiplies: one type, or signed and unsigned integers of one size. */
+static bool
+may_multiply(DType a, DType b)
+{
+	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
+	bool ints = (x->kind == K_sint || x->kind == K_uint) && (y->kind == K_sint || y->kind == K_uint);
+
+	return a == b || (ints && x->bits == y->bits);
+}
+
+/* What may be named, for the message. */
+static const char *
+accumulators(Lower *l, DType d)
+{
+	const char *text = dtype_info[default_acc(d)].name;
+
+	for (int i = 0; i < D_COUNT; i++)
+		if ((DType)i != default_acc(d) && may_accumulate(d, (DType)i))
+			text = arena_printf(l->arena, "%s or %s", text, dtype_info[i].name);
+	return text;
 }
 
 static bool
@@ -37,7 +67,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 {
 	DType d = a->v.v->type.dtype, want;
 
-	if (!check_same_dtype(l, e->src, a, b))
+	if (!may_multiply(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
 		return false;
 	*acc = default_acc(d);
 	if (*acc == D_COUNT) {
@@ -47,10 +77,9 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 	}
 	if (e->narg != 3 || (want = named_dtype(e->arg[2])) == D_COUNT)
 		return true;
-	if (want != *acc && !(d == D_f16 && want == D_f16)) {
-		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s%s, not in %s",
-		           dtype_info[d].name, dtype_info[*acc].name, d == D_f16 ? " or f16" : "",
-		           dtype_info[want].name);
+	if (!may_accumulate(d, want)) {
+		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s, not in %s",
+		           dtype_info[d].name, accumulators(l, d), dtype_info[want].name);
 		return false;
 	}
 	*acc = want;

@@ -260,14 +260,25 @@ shape_reduce(Arena *a, const Op *o)
 	return type_same(&r, t) ? NULL : differ(a, "the result's shape does not follow", x, t);
 }
 
+/* May elements of these types be multiplied in a dot?  Signed and unsigned integers of one size may meet. */
+static bool
+multiply(DType x, DType y)
+{
+	const DTypeInfo *a = &dtype_info[x], *b = &dtype_info[y];
+
+	if (x == D_bool || y == D_bool || a->bits != b->bits)
+		return false;
+	return x == y || (a->kind != K_flt && b->kind != K_flt);
+}
+
 const char *
 shape_dot(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *y = &o->in[1]->type, *c = &o->in[2]->type;
 
 	if (x->space != S_reg || y->space != S_reg || c->space != S_reg || x->rank != 2 ||
-	    y->rank != 2 || c->rank != 2 || x->dtype != y->dtype || x->dtype == D_bool)
-		return differ(a, "operands are not matrices of one type in registers", x, y);
+	    y->rank != 2 || c->rank != 2 || !multiply(x->dtype, y->dtype))
+		return differ(a, "operands are not matrices in registers that dot multiplies", x, y);
 	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
 		return differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);
 	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||

@@ -126,8 +126,8 @@ fma_choice(Solve *s, const Op *dot, const Instr *in, DotChoice *c)
 static bool
 fits(const Instr *in, const Op *dot, const Target *t)
 {
-	return in->kind == IK_mma && instr_on(in, t) && in->ab == dot->in[0]->type.dtype &&
-	       in->ab == dot->in[1]->type.dtype && in->acc == dot->out[0]->type.dtype;
+	return in->kind == IK_mma && instr_on(in, t) && in->ta == dot->in[0]->type.dtype &&
+	       in->tb == dot->in[1]->type.dtype && in->acc == dot->out[0]->type.dtype;
 }
 
 /* An instruction of the same kind that does more at once makes this one needless. */
@@ -135,8 +135,10 @@ static bool
 dominated(const Instr *in, const Op *dot, const Target *t)
 {
 	for (const Instr *x = instrs; x->name; x++)
-		if (x != in && fits(x, dot, t) && x->m == in->m && x->n == in->n && x->k > in->k &&
-		    dot->in[0]->type.shape[1] % x->k == 0)
+		if (x != in && fits(x, dot, t) && x->m >= in->m && x->n >= in->n && x->k >= in->k &&
+		    dot->in[0]->type.shape[0] % x->m == 0 && dot->in[0]->type.shape[1] % x->k == 0 &&
+		    dot->in[1]->type.shape[1] % x->n == 0 &&
+		    x->issue * in->m * in->n * in->k <= in->issue * x->m * x->n * x->k)
 			return true;
 	return false;
 }

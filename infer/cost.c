@@ -5,14 +5,14 @@
  * (barriers, the latency of a dependent step).  Loops multiply by their trips.  It ranks; it is not exact.
  *
  * Constants, sm_80 (one table until others are measured):
- *   tensor cores   1024 f16 FMA per SM and cycle (NVIDIA A100 whitepaper), s8 twice that
+ *   tensor cores   a row's issue cycles on each of the four quarters of an SM (infer/instr.def)
  *   shared memory  one wavefront of 128 bytes a cycle
  *   global memory  one 32-byte sector a cycle: 64 bytes a cycle of L2 bandwidth shared by loads and stores
  *   arithmetic     2 warp-instructions a cycle (64 f32 lanes);  issue 4 a cycle
  *   latencies      reference figures of micro-benchmarks as cited in the Hexcute paper */
 #include "infer/solve.h"
 
-#define MMA_PER_CYCLE 1024.0
+#define QUARTERS 4.0
 #define SECTOR_CYCLES 1.0
 #define ALU_PER_CYCLE 2.0
 #define ISSUE_PER_CYCLE 4.0
@@ -166,11 +166,9 @@ price_dot(Solve *s, Op *o, Res *r)
 		copies *= (double)lc->rep[i].extent;
 	work *= copies;
 	if (in && in->kind == IK_mma) {
-		double rate = MMA_PER_CYCLE * (dtype_info[in->ab].bits == 8 ? 2 : 1);
-		if (in->k == 8)
-			rate /= 2; /* half the depth, same slot */
-		r->mma += work / rate;
-		r->issue += work / ((double)in->m * in->n * in->k) * 2;
+		double instances = work / ((double)in->m * in->n * in->k);
+		r->mma += instances * in->issue / QUARTERS;
+		r->issue += instances * 2;
 	} else {
 		r->alu += work / WARP_SIZE;
 		r->issue += work / WARP_SIZE;

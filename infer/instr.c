@@ -11,20 +11,22 @@ const Instr instrs[] = {
 	  .m = 1,                                                                  \
 	  .n = 1,                                                                  \
 	  .k = 1,                                                                  \
-	  .ab = D_COUNT,                                                           \
+	  .ta = D_COUNT,                                                           \
+	  .tb = D_COUNT,                                                           \
 	  .acc = D_COUNT,                                                          \
 	  .features = (features_),                                                 \
 	  .text = (text_),                                                         \
 	  .cons = (cons_),                                                         \
 	  .issue = (issue_),                                                       \
 	  .done = (done_) },
-#define INSTR_MMA(name_, m_, n_, k_, ab_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_) \
+#define INSTR_MMA(name_, m_, n_, k_, ta_, tb_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_) \
 	{ .name = #name_,                                                                           \
 	  .kind = IK_mma,                                                                           \
 	  .m = (m_),                                                                                \
 	  .n = (n_),                                                                                \
 	  .k = (k_),                                                                                \
-	  .ab = D_##ab_,                                                                            \
+	  .ta = D_##ta_,                                                                            \
+	  .tb = D_##tb_,                                                                            \
 	  .acc = D_##acc_,                                                                          \
 	  .features = (features_),                                                                  \
 	  .text = (text_),                                                                          \

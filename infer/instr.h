@@ -28,17 +28,25 @@ typedef struct Instr {
 	int bits;          /* memory instructions: bits per lane, 8..128 */
 	bool trans;        /* ldmatrix: matrices arrive transposed */
 	int m, n, k;       /* mma, fma: tile of one instance */
-	DType ab, acc;     /* mma: element type of A and B, of C and the result; fma: D_COUNT, any */
+	DType ta, tb, acc; /* mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
 	unsigned features; /* T_*: what the target must have */
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
 	const char *text, *cons;
-	int issue, done;   /* cycles of the issue slot; until the result can be used */
+	int issue, done;   /* cycles of the issue slot (mma: of a quarter of an SM's tensor cores);
+	                    * until the result can be used */
 	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg */
 	const char *a, *b, *c;
 } Instr;
 
-extern const Instr instrs[]; /* ends with name == NULL */
+/* rows of the table */
+enum {
+	INSTR_COUNT = 0
+#define INSTR(...) +1
+#define INSTR_MMA(...) +1
+#include "infer/instr.def"
+};
+extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
 
 /* The row of that name; NULL: unknown. */
 const Instr *instr_find(const char *name);

@@ -1,6 +1,6 @@
 /* prove_dot.c - products and reductions: every term once, in the registers that the instruction reads.
  *
- * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m16n8k16 / m16n8k8 / m16n8k32 / m8n8k16".
+ * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m8n8k4 ... mma.m16n8k64".
  * g = lane / 4, q = lane % 4. */
 #include "infer/prove.h"
 #include "infer/instr.h"
@@ -10,20 +10,27 @@ typedef struct RowCol {
 	int r, c;
 } RowCol;
 
+/* Elements of A or B in a register: what 32 bits hold; f64 has registers of its own. */
+static int
+register_elems(DType d)
+{
+	return dtype_info[d].bits > 32 ? 1 : 32 / dtype_info[d].bits;
+}
+
 /* Element i of a lane's fragment: A (which 0) as (m, k), B (1) as (k, n), C (2) as (m, n). */
 static RowCol
 fragment(const Instr *in, int which, int lane, int i)
 {
 	int g = lane / 4, q = lane % 4;
-	int word = in->k == 32 || in->m == 8 ? 4 : 2; /* elements of A and B in a register */
+	int word = register_elems(which == 1 ? in->tb : in->ta);
 
 	if (which == 2)
 		return (RowCol){ g + (i >= 2 ? 8 : 0), 2 * q + i % 2 };
 	if (which == 1)
-		return (RowCol){ q * word + i % word + (i >= word ? 4 * word : 0), g };
+		return (RowCol){ q * word + i % word + i / word * 4 * word, g };
 	/* A: words go rows g, g + 8, then the upper half of k;  m8 has one word */
 	return (RowCol){ g + (i / word % 2 && in->m == 16 ? 8 : 0),
-		         q * word + i % word + (i >= 2 * word ? 4 * word : 0) };
+		         q * word + i % word + i / (2 * word) * 4 * word };
 }
 
 static int
@@ -43,7 +50,7 @@ instance(Prove *p, const Op *o, const Instr *in, int which, int64_t r0, int64_t 
 	const Val *v = which < 2 ? o->in[which] : o->out[0];
 	const Held *h = held_of(p, v);
 	const Type *t = &v->type;
-	int packed = 32 / dtype_info[t->dtype].bits; /* elements of a register, in order */
+	int packed = register_elems(t->dtype);
 	int64_t first = -1;
 
 	for (int i = 0; i < fragment_size(in, which); i++) {
@@ -186,7 +193,7 @@ prove_dot(Prove *p, const Op *o)
 	if (!in)
 		wrong(p, -1, 0, "no instruction was chosen");
 	else if (in->kind == IK_mma &&
-	         (in->ab != o->in[0]->type.dtype || in->ab != o->in[1]->type.dtype ||
+	         (in->ta != o->in[0]->type.dtype || in->tb != o->in[1]->type.dtype ||
 	          in->acc != o->out[0]->type.dtype || !instr_on(in, p->k->unit->target)))
 		wrong(p, -1, 0, "%s does not multiply these types on %s", in->name, p->k->unit->target->name);
 	else if (in->kind == IK_mma)

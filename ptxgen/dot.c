@@ -169,10 +169,11 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	Tile *t = tile_new(g, o->out[0]);
 	bool ahead;
 
-	BUG_IF(g->a, inst->ab != o->in[0]->type.dtype || inst->acc != o->out[0]->type.dtype);
+	BUG_IF(g->a, inst->ta != o->in[0]->type.dtype || inst->tb != o->in[1]->type.dtype ||
+	                     inst->acc != o->out[0]->type.dtype);
 	BUG_IF(g->a, o->in[0]->type.shape[1] % inst->k);
-	frag_init(g, &p.a, inst, 0, inst->ab);
-	frag_init(g, &p.b, inst, 1, inst->ab);
+	frag_init(g, &p.a, inst, 0, inst->ta);
+	frag_init(g, &p.b, inst, 1, inst->tb);
 	frag_init(g, &p.c, inst, 2, inst->acc);
 	p.m = own_offsets(g, o->out[0], 0, inst->m, &p.nm);
 	p.n = own_offsets(g, o->out[0], 1, inst->n, &p.nn);
@@ -207,7 +208,7 @@ static void
 dot_fma(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
-	DType from = o->in[0]->type.dtype;
+	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
 	int64_t nk = o->in[0]->type.shape[1];
 	LV *acc = lv_array(g, t->nreg);
 
@@ -222,9 +223,9 @@ dot_fma(Gen *g, Op *o)
 			x[0] = c[0];
 			x[1] = y[0] = k;
 			y[1] = c[1];
-			a = cast_number(g, t->dtype, from,
+			a = cast_number(g, t->dtype, ta,
 			                elem_get(g, o->in[0], tile_reg(g, o->in[0], x)));
-			b = cast_number(g, t->dtype, from,
+			b = cast_number(g, t->dtype, tb,
 			                elem_get(g, o->in[1], tile_reg(g, o->in[1], y)));
 			acc[r] = product_add(g, t->dtype, a, b, acc[r]);
 		}

@@ -72,8 +72,8 @@ struct Gen {
 		Val *root;
 	} *read;
 	int nread, read_cap;
-	const char *ptext[64]; /* predicated text of instruction rows, made when first used */
-	const char *pcons[64];
+	const char *ptext[INSTR_COUNT]; /* predicated text of instruction rows, made when first used */
+	const char *pcons[INSTR_COUNT];
 };
 
 /* ---- gen.c: tiles and pulling ---------------------------------------------------------------- */

@@ -44,18 +44,25 @@ repeat(Layout *l, const int rep[2], const int wrep[2], const int wstride[2], int
 }
 
 typedef struct Product {
-	const char *name, *ab, *acc;
+	const char *name;
+	DType ta, tb, acc;
 	int m, n, k;
 	Layout a, b, c;
 	const char *order; /* Pick.map, or "" */
 } Product;
 
+/* Of an access to one element. */
+static int
+access_bits(DType d)
+{
+	return dtype_info[d].bits < 8 ? 8 : dtype_info[d].bits;
+}
+
 static const char *
 product_text(const Product *p)
 {
 	Text t = { u->arena, NULL, 0, 0 };
-	int ab = dtype_info[dtype_find(p->ab, strlen(p->ab))].bits;
-	int acc = dtype_info[dtype_find(p->acc, strlen(p->acc))].bits;
+	const char *ta = dtype_info[p->ta].name, *tb = dtype_info[p->tb].name, *acc = dtype_info[p->acc].name;
 
 	text_printf(&t,
 	            "kernel t {\n  warps 4\n"
@@ -67,31 +74,33 @@ product_text(const Product *p)
 	            "  body {\n    %%4 = const imm %d : i64\n    %%5 = const imm %d : i64\n"
 	            "    %%6 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
 	            "    %%10 = const : i64\n",
-	            p->ab, p->ab, p->acc, p->m, p->n, p->k);
+	            ta, tb, acc, p->m, p->n, p->k);
 	text_printf(
 		&t,
 		"    %%11 = view %%1, %%10, %%10 : global %s[%d, %d]\n"
 		"    %%12 = view %%2, %%10, %%10 : global %s[%d, %d]\n"
 		"    %%13 = view %%3, %%10, %%10 : global %s[%d, %d]\n"
 		"    %%21 = load %%11 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n",
-		p->ab, p->m, p->k, p->ab, p->k, p->n, p->acc, p->m, p->n, p->ab, p->m, p->k,
-		text_of(&p->a), ab);
+		ta, p->m, p->k, tb, p->k, p->n, acc, p->m, p->n, ta, p->m, p->k, text_of(&p->a),
+		access_bits(p->ta));
 	text_printf(&t,
 	            "    %%22 = load %%12 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n"
 	            "    %%23 = load %%13 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n"
 	            "    %%24 = dot %%21, %%22, %%23 : reg %s[%d, %d] @{%s} pick { inst %s%s }\n"
 	            "    store %%24, %%13 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
-	            p->ab, p->k, p->n, text_of(&p->b), ab, p->acc, p->m, p->n, text_of(&p->c), acc,
-	            p->acc, p->m, p->n, text_of(&p->c), p->name, p->order, acc);
+	            tb, p->k, p->n, text_of(&p->b), access_bits(p->tb), acc, p->m, p->n, text_of(&p->c),
+	            access_bits(p->acc), acc, p->m, p->n, text_of(&p->c), p->name, p->order,
+	            access_bits(p->acc));
 	return t.s;
 }
 
 static double
-tolerance(const char *acc)
+tolerance(DType acc)
 {
-	if (strcmp(acc, "f16") == 0)
+	if (acc == D_f16)
 		return 0.02;
-	return acc[0] == 'i' ? 0 : 1e-4;
+	return dtype_info[acc].kind != K_flt ? 0 : acc == D_f64 ? 1e-13
+	                                                        : 1e-4;
 }
 
 static const Instr *
@@ -137,8 +146,9 @@ START_TEST(mma)
 	static const int wc[2] = { 2, 2 }, wa[2] = { 2, 1 }, wb[2] = { 1, 2 }, ws[2] = { 2, 1 };
 	const Instr *in = mma_row(_i / 2);
 	Product p = { in->name,
-		      dtype_info[in->ab].name,
-		      dtype_info[in->acc].name,
+		      in->ta,
+		      in->tb,
+		      in->acc,
 		      in->m * 4,
 		      in->n * 6,
 		      in->k * 2,
@@ -147,7 +157,9 @@ START_TEST(mma)
 		      { 0 },
 		      "" };
 
-	u->target = target_find(instr_on(in, target_find("sm_75")) ? "sm_75" : "sm_80");
+	u->target = targets;
+	while (!instr_on(in, u->target))
+		u->target++;
 	ck_assert(instr_fragment(in, 0, &p.a) && instr_fragment(in, 1, &p.b) &&
 	          instr_fragment(in, 2, &p.c));
 	repeat(&p.a, ra, wa, ws, 2, 1);
@@ -162,12 +174,32 @@ START_TEST(mma)
 }
 END_TEST
 
+static const DType without[][3] = {
+	{ D_f32, D_f32, D_f32 },
+	{ D_f16, D_f16, D_f32 },
+	{ D_bf16, D_bf16, D_f32 },
+	{ D_f16, D_f16, D_f16 },
+	{ D_f64, D_f64, D_f64 },
+	{ D_i4, D_i4, D_i32 },
+	{ D_u4, D_i4, D_i32 },
+	{ D_i8, D_i8, D_i32 },
+	{ D_u8, D_u8, D_i32 },
+	{ D_i8, D_u8, D_i32 },
+	{ D_i16, D_i16, D_i32 },
+	{ D_u16, D_i16, D_i64 },
+	{ D_i32, D_i32, D_i32 },
+	{ D_i32, D_u32, D_i64 },
+	{ D_u32, D_u32, D_u32 },
+	{ D_i64, D_i64, D_i64 },
+	{ D_u64, D_u64, D_u64 },
+	{ D_f32, D_f32, D_f64 },
+};
+
 /* Accumulators of 4 warps with a 2 x 2 block of elements per lane; operands hold all of k. */
 START_TEST(no_tensor_core)
 {
-	static const char *const ab[] = { "f32", "f16", "bf16", "i8", "u8", "i32", "f64", "f16" };
-	static const char *const acc[] = { "f32", "f32", "f32", "i32", "i32", "i32", "f64", "f16" };
-	Product p = { "fma", ab[_i], acc[_i], 32, 16, 12, { 0 }, { 0 }, { 0 }, "" };
+	const DType *type = without[_i];
+	Product p = { "fma", type[0], type[1], type[2], 32, 16, 12, { 0 }, { 0 }, { 0 }, "" };
 	static const char *const text[] = {
 		"((4,2,4),12):((4@lane,1@reg,1@warp),2@reg)+[4:1@lane]+[2:16@lane]",
 		"(12,(4,2,2)):(2@reg,(1@lane,1@reg,16@lane))+[4:4@lane]+[4:1@warp]",
@@ -241,7 +273,7 @@ END_TEST
 START_TEST(scalars)
 {
 	static const char *const type[] = { "f16", "bf16", "f32", "f64", "i8", "u8",
-		                            "i16", "u16",  "i32", "u32", "i64" };
+		                            "i16", "u16", "i32", "u32", "i64" };
 	static const char *const text =
 		"kernel t {\n  warps 2\n"
 		"  param %%1.A tensor A : global %s[?] read size %%3 stride %%7\n"
@@ -274,7 +306,7 @@ main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, mma, 0, rows * 2);
-	tcase_add_loop_test(tc, no_tensor_core, 0, 8);
+	tcase_add_loop_test(tc, no_tensor_core, 0, (int)COUNT_OF(without));
 	tcase_add_test(tc, flow);
 	tcase_add_loop_test(tc, scalars, 0, 11);
 	suite_add_tcase(s, tc);
