@@ -1,4 +1,4 @@
-/* bar.c - barriers of a block, numbered 0 to 15, with thread counts and reductions; fences. */
+/* bar.c - barriers of a block, numbered 0 to 15, with thread counts and reductions. */
 #include <string.h>
 #include "sim_int.h"
 
@@ -25,14 +25,6 @@ uniform(Warp *w, const Ins *in, const Ref *r, u32 mask, u32 *out)
 }
 
 static void
-join(u32 *to, const u32 *from)
-{
-	for (u32 i = 0; i < MAX_WARPS; i++)
-		if (from[i] > to[i])
-			to[i] = from[i];
-}
-
-static void
 arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 {
 	if (!bar->open) {
@@ -55,14 +47,8 @@ arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 		bar->all &= p == mask;
 		bar->any |= p != 0;
 	}
-	if (w->def) {
-		join(bar->vc, w->vc);
-		if (bar->vc[w->id] < w->clock)
-			bar->vc[w->id] = w->clock;
-		if (bar->gacq < w->gacq)
-			bar->gacq = w->gacq;
-		w->clock++;
-	}
+	if (w->def)
+		know_release(w, &bar->know);
 }
 
 int
@@ -149,11 +135,8 @@ release(Block *b, u32 n)
 			q->forced = false;
 			q->pc++;
 		}
-		if (w->def) {
-			join(w->vc, bar.vc);
-			if (w->gacq < bar.gacq)
-				w->gacq = bar.gacq;
-		}
+		if (w->def)
+			know_join(&w->know, &bar.know);
 		w->blocked = false;
 	}
 }
@@ -169,14 +152,4 @@ bar_try(Block *b)
 			any = true;
 		}
 	return any;
-}
-
-int
-exec_fence(Warp *w, const Ins *in, u32 mask)
-{
-	(void)in;
-	(void)mask;
-	if (w->def)
-		check_fence(w);
-	return R_NEXT;
 }

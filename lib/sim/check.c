@@ -11,16 +11,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
-
-/* Slot.a: block + 1 : 28, time : 36.  Slot.b: pc 20, clock 27, thread 10, mask 4, kind 3. */
-static inline u32 s_block(const Slot *s) { return (u32)(s->a >> 36); }
-static inline u64 s_time(const Slot *s) { return s->a & 0xfffffffffull; }
-static inline u32 s_kind(const Slot *s) { return s->b & 7; }
-static inline u32 s_mask(const Slot *s) { return s->b >> 3 & 15; }
-static inline u32 s_thread(const Slot *s) { return s->b >> 7 & 1023; }
-static inline u32 s_clock(const Slot *s) { return (u32)(s->b >> 17 & 0x7ffffff); }
-static inline u32 s_pc(const Slot *s) { return (u32)(s->b >> 44); }
+#include "slot_int.h"
 
 typedef struct Now {            /* the present access */
 	Warp *w;
@@ -41,16 +32,20 @@ ordered(const Now *n, const Slot *s)
 	u32 t = s_thread(s), v = t / WARP;
 
 	if (s_block(s) != n->block)
-		return s_time(s) < w->gacq;
+		return s_time(s) < w->know.gacq;
+	if (s_time(s) < w->know.gown)
+		return true;
+	if (s_kind(s) == A_LANDED)
+		return s_clock(s) <= w->know.vc[MAX_WARPS + t];
 	if (v == w->id)
 		return t == n->thread || s_clock(s) < w->clock;
-	return s_clock(s) <= w->vc[v];
+	return s_clock(s) <= w->know.vc[v];
 }
 
 static bool
 writes(u32 kind)
 {
-	return kind == A_WRITE || kind == A_SWRITE || kind == A_ASYNC;
+	return kind == A_WRITE || kind == A_SWRITE || kind == A_ASYNC || kind == A_LANDED;
 }
 
 static bool
@@ -109,6 +104,18 @@ same_value(const Now *n)
 	return n->value && !memcmp(n->acc->p, n->value, n->bytes);
 }
 
+/* Shared memory is used by one block after the other: is this one of the same cluster? */
+static bool
+in_cluster(const Now *n, u32 lin)
+{
+	const Cluster *c = n->w->blk->cl;
+
+	for (u32 i = 0; c->n > 1 && i < c->n; i++)
+		if (c->blk[i]->lin == lin)
+			return true;
+	return false;
+}
+
 /* One word: compare with what is remembered, then remember the present access. */
 static void
 word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
@@ -122,7 +129,8 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		bool ord;
 		if (s->a == n->a && s->b == b)
 			return;
-		if (k == A_NONE || (slots == SHARED_SLOTS && s_block(s) != n->block)) {
+		if (k == A_NONE || (slots == SHARED_SLOTS && s_block(s) != n->block
+		                   && !in_cluster(n, s_block(s) - 1))) {
 			s->a = s->b = 0;
 			spare = (s32)i;
 			continue;
@@ -132,7 +140,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 			return;         /* a lane of this warp has read it just now */
 		ord = ordered(n, s);
 		if (sm & m4) {
-			if (k == A_ASYNC) {
+			if (k == A_ASYNC || (k == A_LANDED && !ord) || (k == A_AREAD && writes(n->kind))) {
 				if (!*told)
 					unfinished(n, s);
 				*told = true;
@@ -145,7 +153,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 				*told = true;
 			}
 		}
-		if (k == A_ASYNC)
+		if (k == A_ASYNC || k == A_AREAD)
 			continue;
 		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k)))
 			spare = (s32)i;
@@ -226,9 +234,27 @@ check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int k
 	n.b = (u64)(in - b->l->m->code) << 44 | (u64)(w->clock & 0x7ffffff) << 17 | (u64)n.thread << 7
 	    | (u32)kind;
 	if (a->space == SIM_SPACE_SHARED)
-		words(&n, b->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes, &told);
+		words(&n, a->blk->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes, &told);
 	else if (a->al && !a->al->readonly)
 		global_words(&n, &told);
+}
+
+void
+check_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 pc, u32 agent,
+             u32 clock)
+{
+	u64 now = (u64)(b->lin + 1) << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
+
+	for (u32 i = addr / 4; i <= (addr + bytes - 1) / 4; i++) {
+		Slot *s = b->shadow + (size_t)i * SHARED_SLOTS;
+		for (u32 k = 0; k < SHARED_SLOTS; k++)
+			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
+			    && s_block(&s[k]) == from->lin + 1) {
+				s[k].a = now;
+				s[k].b = (u64)(u32)pc << 44 | (u64)(clock & 0x7ffffff) << 17 | (u64)agent << 7
+				       | (u64)s_mask(&s[k]) << 3 | A_LANDED;
+			}
+	}
 }
 
 void
@@ -250,7 +276,7 @@ static u8 *
 init_of(const Warp *w, int lane, const Access *a)
 {
 	switch (a->space) {
-	case SIM_SPACE_SHARED: return w->blk->sinit + a->addr;
+	case SIM_SPACE_SHARED: return a->blk->sinit + a->addr;
 	case SIM_SPACE_LOCAL: return w->linit + (size_t)lane * w->blk->l->local + a->addr;
 	default: return a->al && !a->al->full ? a->al->init + (a->addr - a->al->base) : NULL;
 	}

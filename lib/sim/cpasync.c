@@ -100,6 +100,7 @@ land(Warp *w, Copy *c, int l)
 		return;
 	memset(&a, 0, sizeof a);
 	a.space = SIM_SPACE_SHARED;
+	a.blk = w->blk;
 	a.addr = c->dst[l];
 	mark_init(w, l, &a, c->bytes, c->defined[l] != 0);
 	check_async_done(w, l, c->dst[l], c->bytes, c->pc);

@@ -12,6 +12,7 @@ static const Row rows[OP_COUNT] = {
 #define CVT SIM_CLASS_CVT
 #define MMA SIM_CLASS_MMA
 #define LDG SIM_CLASS_LDG
+#define STS SIM_CLASS_STS
 #define ATOM SIM_CLASS_ATOM
 #define SHFL SIM_CLASS_SHFL
 #define BARRIER SIM_CLASS_BARRIER
@@ -86,7 +87,7 @@ dec_space(Dec *d, sim_space *out)
 {
 	static const struct { const char *name; sim_space sp; } t[] = {
 		{ "global", SIM_SPACE_GLOBAL }, { "shared", SIM_SPACE_SHARED },
-		{ "shared::cta", SIM_SPACE_SHARED }, { "shared::cluster", SIM_SPACE_SHARED },
+		{ "shared::cta", SIM_SPACE_SHARED }, { "shared::cluster", SIM_SPACE_CLUSTER },
 		{ "local", SIM_SPACE_LOCAL }, { "param", SIM_SPACE_PARAM },
 		{ "param::entry", SIM_SPACE_PARAM }, { "param::func", SIM_SPACE_PARAM },
 		{ "const", SIM_SPACE_CONST },
@@ -359,7 +360,8 @@ dec_addr(Dec *d, const Opnd *o, Ref *base, s64 *off, sim_space *space)
 			return false;
 		if (*space == SIM_SPACE_NONE)
 			*space = b->var->space;
-		else if (*space != b->var->space)
+		else if (*space != b->var->space
+		         && !(*space == SIM_SPACE_CLUSTER && b->var->space == SIM_SPACE_SHARED))
 			return dec_fail(d, "%.60s is in another space", b->var->name);
 		const_ref(d, v, 64, base);
 		return true;
@@ -440,7 +442,7 @@ mem_class(const Dec *d)
 	bool st = d->row->id == OP_st;
 
 	switch (d->in->space) {
-	case SIM_SPACE_SHARED: return st ? SIM_CLASS_STS : SIM_CLASS_LDS;
+	case SIM_SPACE_SHARED: case SIM_SPACE_CLUSTER: return st ? SIM_CLASS_STS : SIM_CLASS_LDS;
 	case SIM_SPACE_LOCAL: case SIM_SPACE_PARAM: case SIM_SPACE_CONST: return SIM_CLASS_LDL;
 	default: return st ? SIM_CLASS_STG : SIM_CLASS_LDG;
 	}

@@ -227,12 +227,6 @@ dec_cvta(Dec *d)
 }
 
 bool
-dec_mapa(Dec *d)
-{
-	return dec_fail(d, "clusters are not supported yet");
-}
-
-bool
 dec_isspacep(Dec *d)
 {
 	Ins *in = d->in;

@@ -187,18 +187,6 @@ dec_warpbar(Dec *d)
 }
 
 bool
-dec_fence(Dec *d)
-{
-	static const char *const ok[] = { "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel",
-		"acquire", "release", "async", "alias", "global", "async::generic", "proxy",
-		"mbarrier_init", "async.global", "shared::cta", "shared::cluster", "async", "async.shared" };
-
-	for (size_t i = 0; i < sizeof ok / sizeof *ok; i++)
-		dec_has(d, ok[i]);
-	return d->st->no == 0 || dec_fail(d, "is not supported with operands");
-}
-
-bool
 dec_bra(Dec *d)
 {
 	dec_has(d, "uni");

@@ -198,7 +198,7 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 static u64
 window(sim_space sp)
 {
-	return sp == SIM_SPACE_SHARED ? WIN_SHARED : sp == SIM_SPACE_LOCAL ? WIN_LOCAL
+	return sp == SIM_SPACE_SHARED || sp == SIM_SPACE_CLUSTER ? WIN_SHARED : sp == SIM_SPACE_LOCAL ? WIN_LOCAL
 	     : sp == SIM_SPACE_PARAM ? WIN_PARAM : 0;
 }
 
@@ -230,7 +230,11 @@ exec_isspacep(Warp *w, const Ins *in, u32 mask)
 		bool pa = a - WIN_PARAM < WIN_BYTES, is = false;
 		const Alloc *al;
 		switch (in->space) {
-		case SIM_SPACE_SHARED: is = sh; break;
+		case SIM_SPACE_SHARED:
+			is = sh && (a - WIN_SHARED < 1u << RANK_SHIFT
+			            || (a - WIN_SHARED) >> RANK_SHIFT == w->blk->rank + 1);
+			break;
+		case SIM_SPACE_CLUSTER: is = sh; break;
 		case SIM_SPACE_LOCAL: is = lo; break;
 		case SIM_SPACE_PARAM: is = pa; break;
 		case SIM_SPACE_CONST:
@@ -246,11 +250,50 @@ exec_isspacep(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
+/* The rank a shared address, or the shared window of a generic one, names; own: this block's. */
+static u32
+rank_of(const Warp *w, u64 addr, bool *own)
+{
+	*own = !(addr >> RANK_SHIFT);
+	return *own ? w->blk->rank : (u32)(addr >> RANK_SHIFT) - 1;
+}
+
 int
 exec_mapa(Warp *w, const Ins *in, u32 mask)
 {
-	(void)w;
-	(void)in;
-	(void)mask;
+	const u32 *rank = src32(w, &in->s[1]);
+	u64 win = in->space == SIM_SPACE_NONE ? WIN_SHARED : 0;
+	int l;
+
+	if (w->def) {
+		use_check(w, in, &in->s[1], mask, "a rank");
+		taint_list(w, in, mask);
+	}
+	FOR_LANES(l, mask) {
+		u64 a = lane_get(w, in->s, l) - win;
+		if (rank[l] >= w->blk->cl->n)
+			fault_add(w, l, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, a, 0, NULL,
+			          "%.60s: rank %u is not below %u, the blocks of the cluster", in->text, rank[l],
+			          w->blk->cl->n);
+		if (a >= WIN_BYTES)
+			fault_add(w, l, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, a + win, 0, NULL,
+			          "%.60s: 0x%llx is no address of shared memory", in->text,
+			          (unsigned long long)(a + win));
+		lane_set(w, in->d, l, win + cluster_addr(rank[l] % MAX_CLUSTER, (u32)a));
+	}
+	return R_NEXT;
+}
+
+int
+exec_getctarank(Warp *w, const Ins *in, u32 mask)
+{
+	u64 win = in->space == SIM_SPACE_NONE ? WIN_SHARED : 0;
+	bool own;
+	int l;
+
+	if (w->def)
+		taint_list(w, in, mask);
+	FOR_LANES(l, mask)
+		lane_set(w, in->d, l, rank_of(w, lane_get(w, in->s, l) - win, &own));
 	return R_NEXT;
 }

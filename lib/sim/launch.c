@@ -128,15 +128,17 @@ fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 ad
 /* ---- workers ---- */
 
 static void
-finish_block(Worker *k, Block *b, bool ran)
+finish_cluster(Worker *k, Cluster *c, bool ran)
 {
-	k->blocks += ran;
-	k->bsect[0] += b->sect_n[0];
-	k->bsect[1] += b->sect_n[1];
-	for (u32 i = 0; i < b->nwarp; i++)
-		copies_free(&b->warp[i]);
-	b->next = k->free;
-	k->free = b;
+	for (u32 i = 0; i < c->n; i++) {
+		Block *b = c->blk[i];
+		k->blocks += ran;
+		k->bsect[0] += b->sect_n[0];
+		k->bsect[1] += b->sect_n[1];
+		for (u32 w = 0; w < b->nwarp; w++)
+			copies_free(&b->warp[w]);
+	}
+	cluster_drop(c);
 }
 
 static bool
@@ -155,65 +157,63 @@ within_budget(Worker *k)
 	return !__atomic_load_n(&l->stop, __ATOMIC_RELAXED);
 }
 
-static Block *
-next_block(Worker *k)
+static Cluster *
+next_cluster(Worker *k)
 {
 	Launch *l = k->l;
-	u32 lin = __atomic_load_n(&l->next_block, __ATOMIC_RELAXED);
-	Block *b;
+	u32 lin = __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED);
+	Cluster *c;
 
 	do {
-		if (lin >= l->nblock)
+		if (lin >= l->ncluster)
 			return NULL;
-	} while (!__atomic_compare_exchange_n(&l->next_block, &lin, lin + 1, false, __ATOMIC_RELAXED,
+	} while (!__atomic_compare_exchange_n(&l->next_cluster, &lin, lin + 1, false, __ATOMIC_RELAXED,
 	                                      __ATOMIC_RELAXED));
-	b = sim_block_new(k);
-	if (!b) {
+	c = cluster_new(k, lin);
+	if (!c)
 		launch_stop(l, SIM_E_NOMEM, "out of memory");
-		return NULL;
-	}
-	block_start(k, b, lin);
-	return b;
+	return c;
 }
 
-/* Blocks run to their end one after the other.  One that takes very long may be waiting for
- * another: it is put aside and a new one started, as on a device with many processors. */
+/* Clusters (mostly of one block) run to their end one after the other.  One that takes very long
+ * may be waiting for another: it is put aside and a new one started, as on a device with many
+ * processors. */
 static void *
 worker(void *arg)
 {
 	Worker *k = arg;
-	Block *aside = NULL, **end = &aside, *b;
-	u32 naside = 0;
+	Cluster *aside = NULL, **end = &aside, *c;
+	u32 naside = 0, most = MAX_SUSPENDED / (k->l->nblock / k->l->ncluster);
 
 	for (;;) {
-		b = naside < MAX_SUSPENDED ? next_block(k) : NULL;
-		if (!b && aside) {
-			b = aside;
-			aside = b->next;
+		c = naside < most ? next_cluster(k) : NULL;
+		if (!c && aside) {
+			c = aside;
+			aside = c->next;
 			if (!aside)
 				end = &aside;
 			naside--;
 		}
-		if (!b)
+		if (!c)
 			break;
-		int r = block_run(b, BLOCK_SLICE);
+		int r = cluster_run(c, BLOCK_SLICE);
 		if (!within_budget(k))
 			r = r == R_NEXT ? r : R_STOP;
 		if (r == R_BLOCK) {
-			b->next = NULL;
-			*end = b;
-			end = &b->next;
+			c->next = NULL;
+			*end = c;
+			end = &c->next;
 			naside++;
 			continue;
 		}
-		finish_block(k, b, r == R_NEXT);
+		finish_cluster(k, c, r == R_NEXT);
 		if (__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
 			break;
 	}
 	while (aside) {
-		b = aside;
-		aside = b->next;
-		finish_block(k, b, false);
+		c = aside;
+		aside = c->next;
+		finish_cluster(k, c, false);
 	}
 	return NULL;
 }
@@ -316,6 +316,41 @@ host_threads(void)
 	return n < 1 ? 1 : n > 256 ? 256 : (u32)n;
 }
 
+/* The blocks of a cluster: as the launch says, or as the kernel requires. */
+static int
+check_cluster(Launch *l, sim_result *r)
+{
+	const Fn *f = l->f;
+	const u32 *a = l->a.cluster, *need = f->cluster;
+	u32 n = 1;
+
+	l->cexplicit = a[0] || a[1] || a[2] || need[0];
+	l->ncluster = 1;
+	if (f->cexplicit && !l->cexplicit)
+		return refuse(r, "%.80s is .explicitcluster: the launch has to give cluster dimensions",
+		              f->name);
+	for (u32 i = 0; i < 3; i++) {
+		u32 want = a[i] ? a[i] : 1, is = need[i] ? need[i] : 1;
+		if (need[0] && (a[0] || a[1] || a[2]) && want != is)
+			return refuse(r, "%.80s requires clusters of %u x %u x %u blocks", f->name, need[0],
+			              need[1] ? need[1] : 1, need[2] ? need[2] : 1);
+		l->cdim[i] = need[0] ? is : want;
+		if (l->cdim[i] > MAX_CLUSTER || (n *= l->cdim[i]) > MAX_CLUSTER)
+			return refuse(r, "a cluster has more than %u blocks", MAX_CLUSTER);
+		if (l->a.grid[i] % l->cdim[i])
+			return refuse(r, "the grid has %u blocks in direction %c, no multiple of the cluster's %u",
+			              l->a.grid[i], "xyz"[i], l->cdim[i]);
+		l->cgrid[i] = l->a.grid[i] / l->cdim[i];
+		l->ncluster *= l->cgrid[i];
+	}
+	if (f->max_rank && n > f->max_rank)
+		return refuse(r, "%.80s allows clusters of at most %u blocks", f->name, f->max_rank);
+	if (n > 1 && strtoul(l->m->target + 3, NULL, 10) < 90)
+		return refuse(r, "clusters need a module for sm_90 or later, this one is for %.20s",
+		              l->m->target);
+	return SIM_OK;
+}
+
 static int
 check_shape(Launch *l, sim_result *r)
 {
@@ -326,8 +361,6 @@ check_shape(Launch *l, sim_result *r)
 	for (u32 i = 0; i < 3; i++) {
 		if (!l->a.grid[i] || !l->a.block[i])
 			return refuse(r, "a grid or block dimension is 0");
-		if (l->a.cluster[i] > 1)
-			return refuse(r, "clusters are not supported yet");
 		threads *= l->a.block[i];
 		blocks *= l->a.grid[i];
 		if (threads > 1024)
@@ -337,8 +370,6 @@ check_shape(Launch *l, sim_result *r)
 		if (f->reqntid[0] && f->reqntid[i] != l->a.block[i])
 			return refuse(r, "%.80s requires blocks of %u x %u x %u", f->name, f->reqntid[0],
 			              f->reqntid[1], f->reqntid[2]);
-		if (f->cluster[i] > 1)
-			return refuse(r, "clusters are not supported yet");
 	}
 	if (f->maxntid[0] && threads > (u64)f->maxntid[0] * f->maxntid[1] * f->maxntid[2])
 		return refuse(r, "%.80s allows at most %u threads in a block", f->name,
@@ -347,12 +378,14 @@ check_shape(Launch *l, sim_result *r)
 	if (l->smem > limit || l->a.smem > limit)
 		return refuse(r, "%u bytes of shared memory, %u are possible", l->smem, limit);
 	l->nblock = (u32)blocks;
+	if (check_cluster(l, r) != SIM_OK)
+		return SIM_E_INVALID;
 	l->nwarp = ((u32)threads + WARP - 1) / WARP;
 	l->nthread = l->a.threads ? l->a.threads : host_threads();
 	if (l->nthread > 256)
 		l->nthread = 256;
-	if (l->nthread > l->nblock)
-		l->nthread = l->nblock;
+	if (l->nthread > l->ncluster)
+		l->nthread = l->ncluster;
 	return SIM_OK;
 }
 
@@ -535,6 +568,11 @@ execute(Launch *l, sim_result *r)
 			Block *b = k[i].free;
 			k[i].free = b->next;
 			block_free(b);
+		}
+		while (k[i].freec) {
+			Cluster *c = k[i].freec;
+			k[i].freec = c->next;
+			free(c);
 		}
 		free(k[i].n);
 		free(k[i].hint);

@@ -86,14 +86,14 @@ static bool
 bad_bounds(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes)
 {
 	static const char *const names[] = { "generic", "global", "shared", "local", "parameter",
-		"constant", "register" };
+		"constant", "register", "shared::cluster" };
 	char what[120];
 
 	if (sp == SIM_SPACE_GLOBAL || sp == SIM_SPACE_NONE || sp == SIM_SPACE_CONST)
 		describe(w->blk->l->s, addr, what, sizeof what);
 	else
 		snprintf(what, sizeof what, "the space has %u bytes",
-		         sp == SIM_SPACE_SHARED ? w->blk->smem_bytes
+		         sp == SIM_SPACE_SHARED || sp == SIM_SPACE_CLUSTER ? w->blk->smem_bytes
 		         : sp == SIM_SPACE_LOCAL ? w->blk->l->local : w->blk->l->param_bytes);
 	fault_add(w, lane, SIM_FAULT_BOUNDS, in->line, sp, addr, bytes, NULL,
 	          "%.60s: %u bytes at %s address 0x%llx are out of bounds: %s", in->text, bytes,
@@ -143,6 +143,31 @@ space_of(u64 *addr)
 	return SIM_SPACE_GLOBAL;
 }
 
+/* Shared memory of any block of the cluster. */
+static bool
+shared_access(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes, Access *a)
+{
+	u32 off;
+	Block *b = cluster_block(w->blk, addr, &off);
+
+	if (!b) {
+		fault_add(w, lane, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, addr, bytes, NULL,
+		          "%.60s: address 0x%llx is of rank %llu, the cluster has %u blocks", in->text,
+		          (unsigned long long)addr, (unsigned long long)(addr >> RANK_SHIFT) - 1,
+		          w->blk->cl->n);
+		return false;
+	}
+	a->space = SIM_SPACE_SHARED;
+	a->addr = off;
+	a->blk = b;
+	a->p = b->smem + off;
+	if (off + bytes > b->smem_bytes)
+		return bad_bounds(w, in, lane, SIM_SPACE_CLUSTER, addr, bytes);
+	if (off & (bytes - 1))
+		return bad_align(w, in, lane, SIM_SPACE_SHARED, addr, bytes);
+	return b == w->blk || cluster_reach(w, in, lane, b, off, bytes);
+}
+
 bool
 mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, bool write,
            Access *a)
@@ -150,17 +175,23 @@ mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, 
 	Launch *l = w->blk->l;
 	u32 pc = (u32)(in - l->m->code), *hint = &w->blk->k->hint[pc];
 	Alloc *al;
+	bool generic = sp == SIM_SPACE_NONE;
 
-	if (sp == SIM_SPACE_NONE)
+	if (generic)
 		sp = space_of(&addr);
 	a->space = sp;
 	a->addr = addr;
 	a->al = NULL;
 	a->p = NULL;
 	switch (sp) {
+	case SIM_SPACE_CLUSTER:
+		return shared_access(w, in, lane, addr, bytes, a);
 	case SIM_SPACE_SHARED:
+		if (generic && addr >> RANK_SHIFT)
+			return shared_access(w, in, lane, addr, bytes, a);
 		if (addr + bytes > w->blk->smem_bytes || addr > WIN_BYTES)
 			return bad_bounds(w, in, lane, sp, addr, bytes);
+		a->blk = w->blk;
 		a->p = w->blk->smem + addr;
 		break;
 	case SIM_SPACE_LOCAL:

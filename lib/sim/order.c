@@ -10,12 +10,29 @@ check_sync_warp(Warp *w)
 	w->clock++;
 }
 
-static void
-join(u32 *to, const u32 *from)
+void
+know_join(Know *to, const Know *from)
 {
-	for (u32 i = 0; i < MAX_WARPS; i++)
-		if (from[i] > to[i])
-			to[i] = from[i];
+	u32 *t = (u32 *)(void *)to;
+	const u32 *f = (const u32 *)(const void *)from;
+
+	for (size_t i = 0; i < sizeof *to / sizeof *t; i++)
+		t[i] = t[i] < f[i] ? f[i] : t[i];
+}
+
+void
+know_release(Warp *w, Know *to)
+{
+	know_join(to, &w->know);
+	if (to->vc[w->id] < w->clock)
+		to->vc[w->id] = w->clock;
+	w->clock++;
+}
+
+u32
+time_tick(Launch *l)
+{
+	return __atomic_add_fetch(&l->time, 1, __ATOMIC_ACQ_REL);
 }
 
 /* A fence: what was strongly read before it is now acquired; what was done before it will be
@@ -25,13 +42,9 @@ check_fence(Warp *w)
 {
 	Launch *l = w->blk->l;
 
-	join(w->vc, w->acq);
-	if (w->gacq_next > w->gacq)
-		w->gacq = w->gacq_next;
-	memcpy(w->rel, w->vc, sizeof w->rel);
-	w->rel[w->id] = w->clock;
-	w->clock++;
-	w->grel = __atomic_add_fetch(&l->time, 1, __ATOMIC_ACQ_REL);
+	know_join(&w->know, &w->acq);
+	know_release(w, &w->rel);
+	w->grel = time_tick(l);
 	w->blk->fenced = true;
 }
 
@@ -80,7 +93,9 @@ global_sync(Launch *l, u64 addr, bool make)
 		if (!g->addr)
 			break;
 	}
-	g->addr = addr;         /* a full neighbourhood: forget the last, keep its time (ordering) */
+	if (g->addr)            /* a full neighbourhood: forget the last, keep its time (ordering) */
+		g->block = ~0u;
+	g->addr = addr;
 	return g;
 }
 
@@ -90,19 +105,28 @@ between_blocks(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 {
 	Launch *l = w->blk->l;
 	GSync *g;
+	u64 key = a->space == SIM_SPACE_GLOBAL ? a->addr
+	        : 1ull << 63 | (u64)a->blk->lin << 32 | (u32)a->addr;
 
 	launch_lock(l);
-	g = global_sync(l, a->addr, write);
+	g = global_sync(l, key, write);
 	if (g && read) {
-		if (g->time > w->gacq_next)
-			w->gacq_next = g->time;
-		if (in->flags & F_ACQ && g->time > w->gacq)
-			w->gacq = g->time;
+		if (g->time > w->acq.gacq)
+			w->acq.gacq = g->time;
+		if (g->block != w->blk->lin + 1 && g->time > w->acq.gown)
+			w->acq.gown = g->time;
+		if (in->flags & F_ACQ) {
+			if (g->time > w->know.gacq)
+				w->know.gacq = g->time;
+			if (g->block != w->blk->lin + 1 && g->time > w->know.gown)
+				w->know.gown = g->time;
+		}
 	}
 	if (g && write) {
-		u32 t = in->flags & F_REL ? __atomic_add_fetch(&l->time, 1, __ATOMIC_ACQ_REL) : w->grel;
+		u32 t = in->flags & F_REL ? time_tick(l) : w->grel;
 		if (t > g->time)
 			g->time = t;
+		g->block = !g->block || g->block == w->blk->lin + 1 ? w->blk->lin + 1 : ~0u;
 	}
 	launch_unlock(l);
 }
@@ -113,28 +137,24 @@ check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 {
 	Block *b = w->blk;
 	Launch *l = b->l;
-	u32 mine[MAX_WARPS];
 
 	if (a->space == SIM_SPACE_SHARED || a->space == SIM_SPACE_GLOBAL) {
-		SyncVar *v = b->fenced || in->flags & (F_ACQ | F_REL) || b->nsv
+		bool own = a->space == SIM_SPACE_GLOBAL || a->blk == b;
+		SyncVar *v = !own ? NULL : b->fenced || in->flags & (F_ACQ | F_REL) || b->nsv
 		           ? sync_var(b, a->addr, write) : NULL;
 		if (v && read) {
-			join(w->acq, v->vc);
+			know_join(&w->acq, &v->know);
 			if (in->flags & F_ACQ)
-				join(w->vc, v->vc);
+				know_join(&w->know, &v->know);
 		}
 		if (v && write) {
-			if (in->flags & F_REL) {
-				memcpy(mine, w->vc, sizeof mine);
-				mine[w->id] = w->clock;
-				w->clock++;
-				join(v->vc, mine);
-			} else {
-				join(v->vc, w->rel);
-			}
+			if (in->flags & F_REL)
+				know_release(w, &v->know);
+			else
+				know_join(&v->know, &w->rel);
 		}
 	}
-	if (a->space == SIM_SPACE_GLOBAL
+	if ((a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && b->cl->n > 1))
 	    && (__atomic_load_n(&l->cgs, __ATOMIC_RELAXED) || w->grel || in->flags & F_REL))
 		between_blocks(w, a, in, read, write);
 }

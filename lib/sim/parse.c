@@ -193,12 +193,13 @@ static bool
 tuning(Parser *p)
 {
 	Fn *f = p->f;
-	u32 ignored[3];
+	u32 ignored[3], rank[3] = { 0 };
 
 	while (p->l.tok == K_ID && *p->l.s == '.') {
 		u32 *v = lex_word(&p->l, ".reqntid") ? f->reqntid
 		       : lex_word(&p->l, ".maxntid") ? f->maxntid
-		       : lex_word(&p->l, ".reqnctapercluster") ? f->cluster : ignored;
+		       : lex_word(&p->l, ".reqnctapercluster") ? f->cluster
+		       : lex_word(&p->l, ".maxclusterrank") ? rank : ignored;
 		bool flag = lex_word(&p->l, ".noreturn") || lex_word(&p->l, ".explicitcluster")
 		         || lex_word(&p->l, ".blocksareclusters");
 		if (lex_word(&p->l, ".pragma")) {
@@ -206,14 +207,16 @@ tuning(Parser *p)
 				lex_next(&p->l);
 			continue;
 		}
+		f->cexplicit |= lex_word(&p->l, ".explicitcluster");
 		if (v == ignored && !flag && !lex_word(&p->l, ".minnctapersm")
 		    && !lex_word(&p->l, ".maxnreg") && !lex_word(&p->l, ".maxnctapersm")
-		    && !lex_word(&p->l, ".maxclusterrank") && !lex_word(&p->l, ".abi_preserve")
+		    && !lex_word(&p->l, ".abi_preserve")
 		    && !lex_word(&p->l, ".abi_preserve_control"))
 			return p_fail(p, "unknown directive %.*s", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
 		lex_next(&p->l);
 		if (!flag && !triple(p, v))
 			return false;
+		f->max_rank = rank[0];
 	}
 	return true;
 }

@@ -1,5 +1,4 @@
 /* sched.c - blocks and warps: memory of a block, the instruction loop, who runs next. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sim_int.h"
@@ -65,11 +64,12 @@ warp_start(Warp *w, Block *b, u32 id)
 	w->live = w->start = left >= WARP ? ALL_LANES : (1u << left) - 1;
 	w->done = w->blocked = w->told = false;
 	w->clock = 1;
-	memset(w->vc, 0, sizeof w->vc);
-	memset(w->rel, 0, sizeof w->rel);
-	memset(w->acq, 0, sizeof w->acq);
+	memset(&w->know, 0, sizeof w->know);
+	memset(&w->rel, 0, sizeof w->rel);
+	memset(&w->acq, 0, sizeof w->acq);
 	memset(w->ncommit, 0, sizeof w->ncommit);
-	w->gacq = w->gacq_next = w->grel = 0;
+	w->grel = 0;
+	w->carrived = w->cdone = 0;
 	w->copies = NULL;
 	w->copies_end = &w->copies;
 	w->steps = 0;
@@ -124,20 +124,16 @@ sim_block_new(Worker *k)
 	return b;
 }
 
-bool
-block_start(Worker *k, Block *b, u32 lin)
+void
+block_start(Worker *k, Block *b)
 {
 	Launch *l = k->l;
 
 	b->k = k;
 	b->l = l;
-	b->lin = lin;
-	b->id[0] = lin % l->a.grid[0];
-	b->id[1] = lin / l->a.grid[0] % l->a.grid[1];
-	b->id[2] = lin / l->a.grid[0] / l->a.grid[1];
 	b->nwarp = l->nwarp;
 	b->smem_bytes = l->smem;
-	b->dead = b->fenced = false;
+	b->dead = b->fenced = b->ended = b->gone = false;
 	b->next_warp = 0;
 	b->nsv = 0;
 	b->steps = 0;
@@ -149,14 +145,15 @@ block_start(Worker *k, Block *b, u32 lin)
 	memset(b->smem, 0xA5, l->smem);
 	if (l->checks)
 		memset(b->sinit, 0, l->smem + 64);
+	mbar_reset(b);
 	for (u32 i = 0; i < b->nwarp; i++)
 		warp_start(&b->warp[i], b, i);
-	return true;
 }
 
 void
 block_free(Block *b)
 {
+	mbar_free(b);
 	free(b->sv);
 	free(b->sect);
 	free(b->mem);
@@ -238,7 +235,7 @@ resolve_sync(Warp *w)
 			if (p->pc != q->pc || (p->state != P_SYNC && k != i))
 				continue;
 			if (r == R_BLOCK) {
-				p->state = P_BAR;
+				p->state = q->state;
 				p->bar = q->bar;
 			} else if (k != i) {
 				p->state = P_RUN;
@@ -346,48 +343,8 @@ warp_run(Warp *w, u64 *steps)
 
 /* ---- one block ---- */
 
-static void
-tell_deadlock(Block *b)
-{
-	char text[200];
-	size_t at = 0;
-	Warp *first = NULL;
-	u32 line = 0, bar = 0, arrived = 0;
-	int lane = 0;
-
-	for (u32 i = 0; i < b->nwarp && !first; i++)
-		for (u32 k = 0; k < b->warp[i].npath; k++)
-			if (b->warp[i].path[k].state == P_BAR) {
-				first = &b->warp[i];
-				bar = first->path[k].bar;
-				line = b->l->m->code[first->path[k].pc].line;
-				lane = low_lane(first->path[k].mask);
-				break;
-			}
-	if (!first)
-		return;
-	for (u32 i = 0; i < b->nwarp; i++)
-		arrived += popcount(b->bar[bar].arrived[i]);
-	at = (size_t)snprintf(text, sizeof text, "barrier %u has %u threads and waits for ", bar, arrived);
-	if (b->bar[bar].expect)
-		at += (size_t)snprintf(text + at, sizeof text - at, "%u;", b->bar[bar].expect);
-	else
-		at += (size_t)snprintf(text + at, sizeof text - at, "all;");
-	for (u32 i = 0; i < b->nwarp && at < sizeof text - 40; i++)
-		for (u32 k = 0; k < b->warp[i].npath && at < sizeof text - 40; k++)
-			if (b->warp[i].path[k].state == P_BAR)
-				at += (size_t)snprintf(text + at, sizeof text - at, " warp %u in line %u,", i,
-				                       b->l->m->code[b->warp[i].path[k].pc].line);
-			else if (b->warp[i].done && k == 0)
-				at += (size_t)snprintf(text + at, sizeof text - at, " warp %u has ended,", i);
-	fault_add(first, lane, SIM_FAULT_DEADLOCK, line, SIM_SPACE_NONE, 0, 0, NULL, "%s nobody else comes",
-	          text);
-}
-
-/* Nothing moves.  A path that waits for lanes of its warp goes on without them, which is told;
- * otherwise the block is stuck for good. */
-static bool
-unstick(Block *b)
+bool
+block_unstick(Block *b)
 {
 	for (u32 i = 0; i < b->nwarp; i++) {
 		Warp *w = &b->warp[i];
@@ -399,44 +356,25 @@ unstick(Block *b)
 				return true;
 			}
 	}
-	tell_deadlock(b);
-	b->dead = true;
 	return false;
 }
 
-int
-block_run(Block *b, u64 slice)
+bool
+block_round(Block *b, u64 *steps, bool *moved)
 {
-	u64 used = 0;
+	bool alive = false;
 
-	while (used < slice) {
-		bool moved = false, alive = false;
-		for (u32 i = 0; i < b->nwarp; i++) {
-			Warp *w = &b->warp[i];
-			if (w->done || w->blocked) {
-				alive |= !w->done;
-				continue;
-			}
-			moved = true;
-			if (warp_run(w, &used) == R_STOP) {
-				b->k->steps += used;
-				return R_STOP;
-			}
+	for (u32 i = 0; i < b->nwarp; i++) {
+		Warp *w = &b->warp[i];
+		if (w->done || w->blocked) {
 			alive |= !w->done;
-			if (__atomic_load_n(&b->l->stop, __ATOMIC_RELAXED)) {
-				b->k->steps += used;
-				return R_STOP;
-			}
+			continue;
 		}
-		if (!alive) {
-			b->k->steps += used;
-			return R_NEXT;
-		}
-		if (!moved && !bar_try(b) && !unstick(b)) {
-			b->k->steps += used;
-			return R_STOP;
-		}
+		*moved = true;
+		if (warp_run(w, steps) == R_STOP || __atomic_load_n(&b->l->stop, __ATOMIC_RELAXED))
+			return false;
+		alive |= !w->done;
 	}
-	b->k->steps += used;
-	return R_BLOCK;
+	b->ended = !alive;
+	return true;
 }

@@ -264,6 +264,10 @@ const char *sim_result_text(const sim_result *r);
 	X(BARRIER,      "barrier",            "barrier used with impossible counts or number") \
 	X(TRAP,         "trap",               "the kernel executed trap") \
 	X(CALL,         "call",               "call depth or target is impossible") \
+	X(CLUSTER,      "cluster",            "shared memory of a block that is not there, or " \
+	                                      "barrier.cluster used wrongly") \
+	X(MBARRIER,     "mbarrier",           "mbarrier used before its init, with impossible " \
+	                                      "counts, or overwritten") \
 	X(PROXY,        "proxy-fence",        "generic write and async access with no proxy " \
 	                                      "fence between")
 typedef enum sim_fault_kind {
@@ -275,7 +279,8 @@ typedef enum sim_fault_kind {
 
 typedef enum sim_space {
 	SIM_SPACE_NONE, SIM_SPACE_GLOBAL, SIM_SPACE_SHARED, SIM_SPACE_LOCAL, SIM_SPACE_PARAM,
-	SIM_SPACE_CONST, SIM_SPACE_REG
+	SIM_SPACE_CONST, SIM_SPACE_REG,
+	SIM_SPACE_CLUSTER       /* shared::cluster, in instructions; faults say SIM_SPACE_SHARED */
 } sim_space;
 
 typedef struct sim_place {

@@ -37,7 +37,7 @@ enum { WARP = 32, FULL_PATHS = 160, MAX_WARPS = 32, NBAR = 16, NO_PC = -1 };
 #define WIN_SHARED 0x00007f0000000000ull
 #define WIN_LOCAL  0x00007f1000000000ull
 #define WIN_PARAM  0x00007f2000000000ull
-#define WIN_BYTES  0x0000000010000000ull
+#define WIN_BYTES  0x0000000020000000ull
 #define GLOBAL_BASE 0x0000100000000000ull
 
 /* ---- types ---- */
@@ -170,6 +170,8 @@ typedef struct Fn {
 	Label *label;
 	u32 nlabel, clabel;
 	u32 reqntid[3], maxntid[3], cluster[3];
+	u32 max_rank;           /* .maxclusterrank, or 0 */
+	bool cexplicit;         /* .explicitcluster */
 	/* after decode */
 	u32 pc, npc;            /* code range */
 	u32 units, preds;       /* registers, numbered from the frame's base */
@@ -195,6 +197,7 @@ typedef struct Warp Warp;
 typedef struct Block Block;
 typedef struct Worker Worker;
 typedef struct Launch Launch;
+#include "sync_int.h"
 
 /* What an exec function tells the scheduler. */
 enum { R_NEXT, R_JUMP, R_BLOCK, R_AGAIN, R_STOP };
@@ -207,7 +210,8 @@ enum {
 	F_FTZ = 1, F_SAT = 2, F_NAN = 4, F_RELU = 8, F_ABS = 16, F_INT = 32 /* round to integer */,
 	F_SATF = 64, F_XOR = 128, F_HALVES = 256 /* defined-ness by 16-bit halves */,
 	F_STRONG = 512, F_ACQ = 1024, F_REL = 2048, F_TRANS = 4096, F_POPC = 8192,
-	F_ANY = 16384 /* dst always defined */, F_SCALED = 32768, F_PLUS_ONE = 65536
+	F_ANY = 16384 /* dst always defined */, F_SCALED = 32768, F_PLUS_ONE = 65536,
+	F_PARITY = 131072, F_NOCOMPLETE = 262144
 };
 
 /* Instruction rows of ptx.def. */
@@ -355,12 +359,17 @@ alu_fn *testp_find(Type t, const char *what);
 #define DECODERS(X) X(alu) X(setp) X(set) X(cvt) X(mov) X(ld) X(st) X(atom) X(cvta) X(isspacep) \
 	X(prefetch) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpgroup) X(ldmatrix) X(movmatrix) X(mma) X(bra) X(brx) X(call) \
-	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa) X(video) X(cvtpack)
+	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa) X(video) X(cvtpack) \
+	X(getctarank) X(clusterbar) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) X(stasync)
 DECODERS(D)
 #undef D
 
 /* ---- execution ---- */
-typedef enum PathState { P_FREE, P_RUN, P_WAIT, P_SYNC, P_BAR } PathState;
+typedef enum PathState {
+	P_FREE, P_RUN, P_WAIT, P_SYNC, P_BAR,
+	P_CLUSTER,              /* in barrier.cluster.wait */
+	P_MBAR                  /* in a wait for an mbarrier: does it again after a phase of the block */
+} PathState;
 typedef struct Path {
 	s32 pc, rpc;            /* rpc: where it joins its parent; NO_PC: at ret or exit only */
 	u32 mask, arrived;      /* arrived: lanes waiting here for the other children */
@@ -369,7 +378,8 @@ typedef struct Path {
 	u8 state;
 	u8 bar;                 /* P_BAR: which */
 	bool strict;            /* P_WAIT: see Ins.strict */
-	bool forced;            /* run the next .sync instruction with what is there */
+	bool forced;            /* run the next .sync instruction with what is there; P_MBAR: no
+	                         * longer wait, say false */
 	u32 need;               /* P_SYNC: lanes it waits for */
 } Path;
 
@@ -398,9 +408,11 @@ struct Warp {
 	bool done, blocked, told;
 	u8 *local, *linit;
 	u32 clock;                      /* grows at each synchronisation */
-	u32 vc[MAX_WARPS];              /* happens-before: newest known clock of each warp */
-	u32 rel[MAX_WARPS], acq[MAX_WARPS];     /* at the last fence; to take at the next */
-	u32 gacq, gacq_next, grel;      /* the same between blocks, in launch time */
+	Know know;                      /* happens-before */
+	Know rel, acq;                  /* at the last fence; to take at the next */
+	u32 grel;                       /* launch time of the last fence */
+	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose
+	                                 * phase is not, is complete */
 	Copy *copies, **copies_end;
 	u32 ncommit[WARP];
 	u64 steps;
@@ -412,20 +424,22 @@ typedef struct Bar {
 	u32 waiting[MAX_WARPS];         /* of these, lanes that wait */
 	u32 expect;                     /* threads; 0: the whole block */
 	u32 count;                      /* threads arrived, in warps of 32 */
-	u32 gacq;
 	bool open;
 	u32 popc, all, any, lanes;      /* reductions */
-	u32 vc[MAX_WARPS];
+	Know know;
 	u32 line;
 	u64 phase;
 } Bar;
 
-typedef struct SyncVar { u64 addr; u32 vc[MAX_WARPS]; } SyncVar;
+typedef struct SyncVar { u64 addr; Know know; } SyncVar;
 
 struct Block {
 	Worker *k;
 	Launch *l;
+	Cluster *cl;
 	u32 id[3], lin;
+	u32 rank;                       /* in the cluster */
+	MbarTab mb;
 	u32 nwarp, nlive;
 	Warp *warp;
 	u8 *smem, *sinit;
@@ -438,6 +452,7 @@ struct Block {
 	u32 csect, nsect;
 	u64 sect_n[2];
 	bool dead, fenced;
+	bool ended, gone;               /* all its threads have exited; and that has been seen to */
 	u32 next_warp;
 	u64 steps;
 	Block *next;
@@ -454,6 +469,7 @@ struct Worker {
 	u64 bsect[2];
 	u64 steps;
 	Block *free;                    /* a block's memory to use again */
+	Cluster *freec;
 	u64 tick;
 	bool nomem;
 };
@@ -466,7 +482,7 @@ typedef struct FaultRec {
 	struct FaultRec *next;
 } FaultRec;
 
-typedef struct GSync { u64 addr; u32 time; } GSync;
+typedef struct GSync { u64 addr; u32 time; u32 block; } GSync;  /* block + 1 that releases; ~0: several */
 
 struct Launch {
 	sim *s;
@@ -474,13 +490,15 @@ struct Launch {
 	const Fn *f;
 	sim_launch a;
 	u32 nthread, nblock, nwarp;
+	u32 cdim[3], cgrid[3], ncluster;        /* blocks of a cluster; clusters of the grid */
+	bool cexplicit;
 	u32 smem;                       /* static + dynamic */
 	u32 units, preds, local;
 	bool checks, counts, shared_host;
 	const u8 *param;
 	u32 param_bytes;
 	void *sync;                     /* locks; see launch.c */
-	u32 next_block;
+	u32 next_cluster;
 	int stop;                       /* 0 or a SIM_E_ code */
 	char *why;
 	u64 steps, max_steps;
@@ -560,8 +578,10 @@ void place_of(const Block *b, u32 thread, u32 line, sim_place *out);
 void launch_lock(Launch *l);
 void launch_unlock(Launch *l);
 /* sched.c */
-bool block_start(Worker *k, Block *b, u32 lin);
-int block_run(Block *b, u64 slice);             /* R_NEXT done, R_BLOCK not yet, R_STOP */
+void block_start(Worker *k, Block *b);          /* id, lin, rank and cl are set */
+/* Every warp that can gets its turn.  False: the cluster has to stop. */
+bool block_round(Block *b, u64 *steps, bool *moved);
+bool block_unstick(Block *b);                   /* a warp goes on without lanes it waits for */
 void block_free(Block *b);
 Block *sim_block_new(Worker *k);
 /* paths.c */
@@ -589,8 +609,9 @@ enum { ORG_REG = 0, ORG_SHARED = 1u << 28, ORG_GLOBAL = 2u << 28, ORG_LOCAL = 3u
  * address or NULL after reporting. */
 typedef struct Access {
 	sim_space space;
-	u64 addr;               /* in its space */
+	u64 addr;               /* in its space; shared: offset in the block's */
 	Alloc *al;              /* global */
+	Block *blk;             /* shared: the block it is in */
 	u8 *p;
 } Access;
 bool mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, bool write,
@@ -599,11 +620,19 @@ bool mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 by
 u32 mem_resolve(Warp *w, const Ins *in, const Ref *base, s64 off, sim_space sp, u32 mask, u32 bytes,
                 bool write, Access *acc);
 /* check.c */
-enum { A_NONE, A_READ, A_WRITE, A_SREAD, A_SWRITE, A_ASYNC };
+enum {
+	A_NONE, A_READ, A_WRITE, A_SREAD, A_SWRITE,
+	A_ASYNC,                /* written by a copy in flight */
+	A_LANDED,               /* by one that ended on an mbarrier: thread is the agent */
+	A_AREAD                 /* read by a copy in flight */
+};
 void check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
                   const void *value);
 bool check_init(const Warp *w, int lane, const Access *a, u32 bytes);
 void mark_init(Warp *w, int lane, const Access *a, u32 bytes, bool defined);
+/* An async write has landed: slots of `from`'s thread and pc become the agent's at that clock. */
+void check_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 pc, u32 agent,
+                  u32 clock);
 void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
 /* order.c */
 void check_sync_warp(Warp *w);                  /* lanes of a warp ordered */
@@ -639,7 +668,9 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 	X(nop) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) \
 	X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(sreg) X(ldparam) X(pbool) X(slct) X(pack) \
-	X(yield) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p)
+	X(yield) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p) \
+	X(getctarank) X(carrive) X(cwait) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) \
+	X(stasync)
 EXECS(E)
 #undef E
 

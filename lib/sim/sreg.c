@@ -15,9 +15,9 @@
 	X(clock, "%clock") X(clock_hi, "%clock_hi") X(clock64, "%clock64") \
 	X(gt, "%globaltimer") X(gt_lo, "%globaltimer_lo") X(gt_hi, "%globaltimer_hi") \
 	X(dsmem, "%dynamic_smem_size") X(tsmem, "%total_smem_size") X(asmem, "%aggr_smem_size") \
-	X(one_x, "%cluster_nctaid.x") X(one_y, "%cluster_nctaid.y") X(one_z, "%cluster_nctaid.z") \
-	X(one_r, "%cluster_nctarank") X(zero_r, "%cluster_ctarank") \
-	X(zero_x, "%cluster_ctaid.x") X(zero_y, "%cluster_ctaid.y") X(zero_z, "%cluster_ctaid.z") \
+	X(cn_x, "%cluster_nctaid.x") X(cn_y, "%cluster_nctaid.y") X(cn_z, "%cluster_nctaid.z") \
+	X(cn_r, "%cluster_nctarank") X(ci_r, "%cluster_ctarank") \
+	X(ci_x, "%cluster_ctaid.x") X(ci_y, "%cluster_ctaid.y") X(ci_z, "%cluster_ctaid.z") \
 	X(cid_x, "%clusterid.x") X(cid_y, "%clusterid.y") X(cid_z, "%clusterid.z") \
 	X(nc_x, "%nclusterid.x") X(nc_y, "%nclusterid.y") X(nc_z, "%nclusterid.z") \
 	X(expl, "%is_explicit_cluster") X(res0, "%reserved_smem_offset_begin") \
@@ -82,9 +82,14 @@ lane_value(const Warp *w, enum Sreg s, u32 lane)
 	case S_tid_z: return t / a->block[0] / a->block[1];
 	case S_ntid_x: case S_ntid_y: case S_ntid_z: return a->block[s - S_ntid_x];
 	case S_ctaid_x: case S_ctaid_y: case S_ctaid_z: return b->id[s - S_ctaid_x];
-	case S_cid_x: case S_cid_y: case S_cid_z: return b->id[s - S_cid_x];
+	case S_cid_x: case S_cid_y: case S_cid_z: return b->id[s - S_cid_x] / b->l->cdim[s - S_cid_x];
+	case S_ci_x: case S_ci_y: case S_ci_z: return b->id[s - S_ci_x] % b->l->cdim[s - S_ci_x];
+	case S_cn_x: case S_cn_y: case S_cn_z: return b->l->cdim[s - S_cn_x];
+	case S_ci_r: return b->rank;
+	case S_cn_r: return b->cl->n;
+	case S_expl: return b->l->cexplicit;
 	case S_nctaid_x: case S_nctaid_y: case S_nctaid_z: return a->grid[s - S_nctaid_x];
-	case S_nc_x: case S_nc_y: case S_nc_z: return a->grid[s - S_nc_x];
+	case S_nc_x: case S_nc_y: case S_nc_z: return b->l->cgrid[s - S_nc_x];
 	case S_laneid: return lane;
 	case S_warpid: return w->id;
 	case S_nwarpid: return b->nwarp;
@@ -98,7 +103,6 @@ lane_value(const Warp *w, enum Sreg s, u32 lane)
 	case S_clock: case S_clock64: case S_gt: case S_gt_lo: return w->steps;
 	case S_dsmem: return a->smem;
 	case S_tsmem: case S_asmem: return b->smem_bytes;
-	case S_one_x: case S_one_y: case S_one_z: case S_one_r: return 1;
 	default: return 0;
 	}
 }

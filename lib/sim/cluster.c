@@ -1,0 +1,200 @@
+/* cluster.c - the blocks of a cluster, run in turn by one host thread: their start and end, the
+ * queue of operations in flight, reach into each other's shared memory. */
+#include <stdlib.h>
+#include <string.h>
+#include "sim_int.h"
+
+enum { FLIGHT_ROUNDS = 2 };
+
+static bool
+take_blocks(Cluster *c, const u32 *dim)
+{
+	Launch *l = c->l;
+	u32 at[3] = { c->lin % l->cgrid[0] * dim[0], c->lin / l->cgrid[0] % l->cgrid[1] * dim[1],
+		c->lin / l->cgrid[0] / l->cgrid[1] * dim[2] };
+
+	for (u32 n = dim[0] * dim[1] * dim[2]; c->n < n;) {
+		Block *b = sim_block_new(c->k);
+		u32 r = c->n;
+		if (!b)
+			return false;
+		b->rank = r;
+		b->cl = c;
+		b->id[0] = at[0] + r % dim[0];
+		b->id[1] = at[1] + r / dim[0] % dim[1];
+		b->id[2] = at[2] + r / dim[0] / dim[1];
+		b->lin = b->id[0] + l->a.grid[0] * (b->id[1] + l->a.grid[1] * b->id[2]);
+		c->blk[c->n++] = b;
+		block_start(c->k, b);
+	}
+	return true;
+}
+
+Cluster *
+cluster_new(Worker *k, u32 lin)
+{
+	Cluster *c = k->freec;
+
+	if (c)
+		k->freec = c->next;
+	else
+		c = malloc(sizeof *c);
+	if (!c)
+		return NULL;
+	memset(c, 0, sizeof *c);
+	c->k = k;
+	c->l = k->l;
+	c->lin = lin;
+	if (take_blocks(c, k->l->cdim))
+		return c;
+	cluster_drop(c);
+	return NULL;
+}
+
+void
+cluster_drop(Cluster *c)
+{
+	Worker *k = c->k;
+
+	while (c->flights) {
+		Flight *f = c->flights;
+		c->flights = f->next;
+		free(f);
+	}
+	for (u32 i = 0; i < c->n; i++) {
+		c->blk[i]->next = k->free;
+		k->free = c->blk[i];
+	}
+	c->next = k->freec;
+	k->freec = c;
+}
+
+/* ---- operations in flight ---- */
+
+void
+flight_add(Warp *w, const Ins *in, Flight *f)
+{
+	Cluster *c = w->blk->cl;
+
+	f->cl = c;
+	f->round = c->round;
+	f->line = in->line;
+	f->next = c->flights;
+	c->flights = f;
+}
+
+/* Those old enough, or all that are there; true if one has landed. */
+bool
+flights_land(Cluster *c, bool all)
+{
+	Flight **at = &c->flights, *f, *ripe = NULL, **end = &ripe;
+
+	while ((f = *at) != NULL) {
+		if (!all && f->round + FLIGHT_ROUNDS > c->round) {
+			at = &f->next;
+			continue;
+		}
+		*at = f->next;
+		*end = f;
+		end = &f->next;
+	}
+	*end = NULL;
+	if (!ripe)
+		return false;
+	while ((f = ripe) != NULL) {
+		ripe = f->next;
+		f->land(f);
+		c->effects++;
+		free(f);
+	}
+	return true;
+}
+
+/* ---- running ---- */
+
+static bool
+alive(const Cluster *c)
+{
+	for (u32 i = 0; i < c->n; i++)
+		if (!c->blk[i]->ended)
+			return true;
+	return false;
+}
+
+static bool
+unstick(Cluster *c)
+{
+	for (u32 i = 0; i < c->n; i++)
+		if (bar_try(c->blk[i]))
+			return true;
+	if (cluster_bar_try(c))
+		return true;
+	for (u32 i = 0; i < c->n; i++)
+		if (block_unstick(c->blk[i]))
+			return true;
+	return mbar_unstick(c);
+}
+
+int
+cluster_run(Cluster *c, u64 slice)
+{
+	u64 used = 0;
+	int r = R_BLOCK;
+
+	while (r == R_BLOCK && used < slice) {
+		bool moved = false;
+		for (u32 i = 0; i < c->n; i++) {
+			Block *b = c->blk[i];
+			if (!b->ended && !block_round(b, &used, &moved)) {
+				c->k->steps += used;
+				return R_STOP;
+			}
+			if (b->ended && !b->gone)
+				block_end(b);
+		}
+		c->round++;
+		if (flights_land(c, !moved))
+			moved = true;
+		if (!alive(c))
+			r = R_NEXT;
+		else if (!moved && !unstick(c)) {
+			hang_tell(c);
+			r = R_STOP;
+		}
+	}
+	c->k->steps += used;
+	return r;
+}
+
+/* ---- shared memory of other blocks ---- */
+
+Block *
+cluster_block(const Block *own, u64 addr, u32 *off)
+{
+	u64 rank = addr >> RANK_SHIFT;
+
+	*off = (u32)addr & RANK_OFFSET;
+	if (!rank)
+		return own->cl->blk[own->rank];
+	return rank <= own->cl->n ? own->cl->blk[rank - 1] : NULL;
+}
+
+bool
+cluster_reach(Warp *w, const Ins *in, int lane, Block *b, u32 off, u32 bytes)
+{
+	if (b->ended) {
+		fault_add(w, lane, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, off, bytes, NULL,
+		          "%.60s: block %u,%u,%u (rank %u) has exited: its shared memory is gone", in->text,
+		          b->id[0], b->id[1], b->id[2], b->rank);
+		return false;
+	}
+	return true;
+}
+
+/* The last thread of a block has exited. */
+void
+block_end(Block *b)
+{
+	b->gone = true;
+	cluster_bar_try(b->cl);
+}
