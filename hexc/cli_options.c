@@ -96,7 +96,7 @@ take(Cli *c, int n, char **word, int i, int *status)
 		*status = unknown(c->command, word[i]);
 		return -1;
 	}
-	if (opts[id].value && !value) {
+	if (opts[id].value && !value && opts[id].value[0] != '[') {
 		if (i + 1 >= n) {
 			*status = cli_fail(EXIT_USAGE, "%s needs a value: %s", opts[id].text, opts[id].value);
 			return -1;
@@ -163,7 +163,8 @@ help_options(char command)
 		char left[64];
 		if (!strchr(opts[i].where, command))
 			continue;
-		snprintf(left, sizeof left, "%s%s%s", opts[i].text, opts[i].value ? " " : "",
+		snprintf(left, sizeof left, "%s%s%s", opts[i].text,
+		         opts[i].value && opts[i].value[0] != '[' ? " " : "",
 		         opts[i].value ? opts[i].value : "");
 		printf("  %-24s %s\n", left, opts[i].help);
 	}

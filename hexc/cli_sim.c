@@ -52,11 +52,13 @@ load(SimJob *j, const char *path)
 
 	if (!s)
 		return status;
+	j->path = strcmp(path, "-") == 0 ? "<stdin>" : path;
+	j->text = s;
 	code = sim_load(j->device, s, n, &j->module);
 	if (code == SIM_OK)
 		return 0;
 	for (size_t i = 0; sim_message_at(j->device, i, &msg); i++)
-		fprintf(stderr, "%s:%u:1: error: %s\n", path, msg.line, msg.text);
+		fprintf(stderr, "%s:%u:1: error: %s\n", j->path, msg.line, msg.text);
 	return code == SIM_E_SOURCE ? EXIT_INPUT : sim_status(code, NULL);
 }
 
@@ -124,7 +126,7 @@ saves(SimJob *j, bool write)
 }
 
 static int
-run(SimJob *j, const char *path)
+run(SimJob *j)
 {
 	const void **args = cli_alloc(j->c, sizeof *args * (size_t)(j->narg + 1));
 	sim_result *r = NULL;
@@ -135,7 +137,8 @@ run(SimJob *j, const char *path)
 		args[i] = j->arg[i].value;
 	j->launch.args = args;
 	code = sim_run(j->device, j->module, j->entry, &j->launch, &r);
-	if (r && sim_show_faults(path, r))
+	sim_end_trace(j);
+	if (r && sim_show_faults(j->path, r))
 		wrong = EXIT_WRONG;
 	if (code != SIM_E_FAULT)
 		status = sim_status(code, r ? sim_result_text(r) : NULL);
@@ -179,7 +182,9 @@ cli_sim(Cli *c)
 	if (!status)
 		status = saves(&j, false);
 	if (!status)
-		status = run(&j, strcmp(path, "-") == 0 ? "<stdin>" : path);
+		status = sim_read_trace(&j);
+	if (!status)
+		status = run(&j);
 	sim_close(j.device);
 	return status;
 }

@@ -17,6 +17,8 @@ typedef struct SimArg {
 
 typedef struct SimJob {
 	Cli *c;
+	const char *path; /* as messages name it */
+	char *text;       /* the PTX */
 	sim *device;
 	sim_module *module;
 	SimArg *arg;
@@ -29,6 +31,10 @@ typedef struct SimJob {
 /* The --arg options, in parameter order; buffers are allocated and filled.  0, or a status with the reason
  * printed. */
 int sim_read_args(SimJob *j);
+/* --trace, --break and --show: set up j->launch.trace.  0, or a status with the reason printed. */
+int sim_read_trace(SimJob *j);
+/* After the run: say which --break were never reached. */
+void sim_end_trace(const SimJob *j);
 /* Bytes of the argument as the kernel takes it. */
 uint32_t sim_arg_bytes(const SimArg *a);
 #endif

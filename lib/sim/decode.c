@@ -208,6 +208,7 @@ dec_emit(Dec *d)
 	memset(in, 0, sizeof *in);
 	in->line = d->st->line;
 	in->text = d->st->op;
+	in->st = d->st;
 	in->guard = in->pd = in->pd2 = in->ps = -1;
 	in->target = in->rpc = NO_PC;
 	return in;
@@ -477,6 +478,7 @@ dec_stmt(Dec *d)
 	in.target = in.rpc = NO_PC;
 	in.line = d->st->line;
 	in.text = d->st->op;
+	in.st = d->st;
 	d->in = &in;
 	if (strlen(d->st->op) >= sizeof d->op || !(d->row = find_row(d->st->op)))
 		return dec_fail(d, "unknown instruction");

@@ -386,6 +386,8 @@ check_shape(Launch *l, sim_result *r)
 		l->nthread = 256;
 	if (l->nthread > l->ncluster)
 		l->nthread = l->ncluster;
+	if (l->a.trace.hook)
+		l->nthread = 1;
 	return SIM_OK;
 }
 
@@ -550,7 +552,7 @@ execute(Launch *l, sim_result *r)
 		k[i].hint = calloc(l->m->ncode + 1u, sizeof *k[i].hint);
 		ok = k[i].n && k[i].hint;
 	}
-	ok = ok && alloc_begin(l);
+	ok = ok && alloc_begin(l) && view_prepare(l);
 	if (ok) {
 		clock_gettime(CLOCK_MONOTONIC, &t0);
 		run_workers(l, k);
@@ -578,6 +580,7 @@ execute(Launch *l, sim_result *r)
 		free(k[i].hint);
 	}
 	free(k);
+	free(l->shown);
 	free(l->gs);
 	pthread_mutex_destroy(&sync.faults);
 	pthread_mutex_destroy(&sync.sync);

@@ -228,6 +228,8 @@ resolve_sync(Warp *w)
 		if (need & w->live & ~all)
 			continue;
 		w->cur = (s32)i;
+		if (w->blk->l->shown && !view_show(w, in, all, all))
+			return true;
 		r = in->exec(w, in, all);
 		count(w, in, all);
 		for (u32 k = 0; k < w->npath; k++) {
@@ -278,8 +280,8 @@ unblock(Warp *w)
 }
 
 /* Run until the warp ends, waits for others, or its slice is over. */
-static int
-warp_run(Warp *w, u64 *steps)
+static inline __attribute__((always_inline)) int
+run(Warp *w, u64 *steps, const bool traced)
 {
 	Block *b = w->blk;
 	const Ins *code = b->l->m->code;
@@ -311,11 +313,20 @@ warp_run(Warp *w, u64 *steps)
 			if (w->def && mask & ~w->pdef[in->guard])
 				use_pred(w, in, in->guard, mask, "a predicate");
 			mask &= in->guard_neg ? ~w->p[in->guard] : w->p[in->guard];
-			if (!mask) {
+			if (!mask && !traced) {
 				counts[pc].warps++;
 				q->pc++;
 				continue;
 			}
+		}
+		if (traced && !view_show(w, in, q->mask, mask)) {
+			b->dead = true;
+			break;
+		}
+		if (traced && !mask) {
+			counts[pc].warps++;
+			q->pc++;
+			continue;
 		}
 		r = in->exec(w, in, mask);
 		if (r == R_BLOCK && q->state == P_SYNC)
@@ -339,6 +350,12 @@ warp_run(Warp *w, u64 *steps)
 	w->steps += n;
 	*steps += n;
 	return b->dead ? R_STOP : w->done ? R_NEXT : w->blocked ? R_BLOCK : R_AGAIN;
+}
+
+static int
+warp_run(Warp *w, u64 *steps)
+{
+	return w->blk->l->shown ? run(w, steps, true) : run(w, steps, false);
 }
 
 /* ---- one block ---- */

@@ -189,6 +189,53 @@ typedef struct sim_tmap { uint64_t opaque[16]; } sim_tmap;
 int sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n);
 /* Back from 128 bytes to the description: SIM_E_INVALID if they are no intact map. */
 int sim_tmap_decode(const void *map, sim_tmap_desc *out);
+/* ---- debugging -------------------------------------------------------------------- */
+
+/* What a trace hook looks at: a warp about to execute an instruction.  Valid during the call only. */
+typedef struct sim_view {
+	uint32_t line;          /* PTX line */
+	const char *opcode;     /* as written */
+	uint32_t block[3];      /* %ctaid */
+	uint32_t block_index;   /* x + y * grid.x + z * grid.x * grid.y */
+	uint32_t warp;          /* in its block, from 0 */
+	uint32_t here;          /* lanes that are at this instruction together */
+	uint32_t lanes;         /* of these, lanes whose guard is true: they execute it */
+	const void *state[2];   /* for the functions below */
+} sim_view;
+
+/* Looks at instructions while a kernel runs.  Costs nothing when hook is NULL; else the launch uses one
+ * host thread.  An instruction that waits for other lanes of its warp is shown when lanes come to it, and
+ * again when it is executed. */
+typedef struct sim_trace {
+	int (*hook)(void *user, const sim_view *v);     /* nonzero stops the launch: SIM_E_LIMIT */
+	void *user;
+	const uint32_t *lines;  /* PTX lines to look at, nlines of them; NULL: every line */
+	size_t nlines;
+	int64_t block, warp;    /* only this block_index, this warp; -1: all */
+} sim_trace;
+#define SIM_TRACE_INIT { NULL, NULL, NULL, 0, -1, -1 }
+
+typedef struct sim_register {
+	const char *name;       /* as declared, e.g. "%r5"; lives as the module */
+	const char *type;       /* PTX type without the dot: "b32", "f32", "pred" */
+	uint32_t bits;          /* 1 for a predicate, 8 to 128 */
+	int read;               /* 1: the instruction reads it (also as guard or address); 0: writes it */
+} sim_register;
+
+/* The i-th register that the instruction names, guard first, each name once: fills *out and returns 1, or
+ * 0 past the end. */
+int sim_view_register(const sim_view *v, size_t i, sim_register *out);
+/* A register by name, as the instruction would see it (declarations of inner { } first); 0 if there is
+ * none. */
+int sim_view_find(const sim_view *v, const char *name, sim_register *out);
+/* Value of a register in one lane (0 to 31), low 64 bits first.  Returns 1; 0 if there is no such register
+ * or lane; -1 if nobody has written it (known only when the launch has checks on). */
+int sim_view_value(const sim_view *v, const char *name, uint32_t lane, uint64_t value[2]);
+/* Shared memory of the block: copies bytes from `addr`; SIM_E_INVALID if that is not all inside. */
+int sim_view_shared(const sim_view *v, uint32_t addr, void *dst, size_t bytes);
+/* Address and size of a shared variable by name (size 0: .extern, as large as the launch says); 0 if there
+ * is none. */
+int sim_view_symbol(const sim_view *v, const char *name, uint32_t *addr, size_t *bytes);
 
 /* ---- launches --------------------------------------------------------------------- */
 
@@ -216,9 +263,10 @@ typedef struct sim_launch {
 	uint32_t smem_limit;    /* static + dynamic shared memory; 0: 232448 (227 KiB) */
 	int (*cancel)(void *user);      /* polled now and then from any worker; nonzero stops */
 	void *user;
+	sim_trace trace;
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL }
+	1, 1, 0, 0, 0, 0, NULL, NULL, SIM_TRACE_INIT }
 
 /* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong.  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are

@@ -248,6 +248,7 @@ struct Ins {
 	u32 aux, aux2;
 	const u32 *table;       /* brx targets; call copies */
 	const char *text;       /* opcode as written */
+	const Stmt *st;         /* what it was decoded from */
 };
 
 /* ---- memory ---- */
@@ -497,6 +498,7 @@ struct Launch {
 	bool checks, counts, shared_host;
 	const u8 *param;
 	u32 param_bytes;
+	u8 *shown;                      /* by pc: the trace hook looks at it; NULL: nothing is traced */
 	void *sync;                     /* locks; see launch.c */
 	u32 next_cluster;
 	int stop;                       /* 0 or a SIM_E_ code */
@@ -595,6 +597,9 @@ bool sync_lanes(Warp *w, const Ins *in, u32 mask, u32 need);
 bool sync_full(Warp *w, const Ins *in, u32 mask);
 /* bar.c */
 bool bar_try(Block *b);                         /* complete what can be; true if something was */
+/* view.c */
+bool view_prepare(Launch *l);                   /* false: out of memory */
+bool view_show(Warp *w, const Ins *in, u32 here, u32 mask);     /* false: the hook said stop */
 /* taint.c */
 u32 def_of(const Warp *w, const Ref *r);        /* lanes fully defined */
 void def_set(Warp *w, const Ref *r, u32 mask, u32 defined, u32 origin);
