@@ -38,6 +38,37 @@ load_lane(Warp *w, const Ins *in, int l, const u8 *p)
 	}
 }
 
+/* Bytes of an element that chunk k of its register holds: two, but all of them in what is narrower. */
+static u32
+chunk_of(const Ins *in, u32 k, u32 *at)
+{
+	bool wide = in->ebytes > 1 && 2 * k < in->ebytes;
+
+	*at = wide ? 2 * k : 0;
+	return wide ? 2 : in->ebytes;
+}
+
+/* A chunk is defined where any byte of it is: what is copied with padding in it accuses nobody. */
+static void
+load_defs(Warp *w, const Ins *in, int l, const Ref *d, const Access *a)
+{
+	u32 at, n, bit = 1u << l;
+
+	for (u32 k = 0; k < d->chunks; k++) {
+		Access c = *a;
+		bool any = false;
+		n = chunk_of(in, k, &at);
+		for (u32 i = 0; i < n; i++) {
+			c.addr = a->addr + at + i;
+			any |= check_init(w, l, &c, 1);
+		}
+		if (!any) {
+			w->def[d->def + k] &= ~bit;
+			w->org[d->unit] = space_origin(a->space, in->line);
+		}
+	}
+}
+
 static void
 load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
 {
@@ -59,8 +90,7 @@ load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
 		for (u32 i = 0; i < in->vec; i++) {
 			Access a = acc[l];
 			a.addr += i * in->ebytes;
-			if (!check_init(w, l, &a, in->ebytes))
-				def_set(w, &in->d[i], 1u << l, 0, space_origin(a.space, in->line));
+			load_defs(w, in, l, &in->d[i], &a);
 		}
 }
 
@@ -126,22 +156,39 @@ gather(const Warp *w, const Ins *in, int l, u8 *buf)
 	}
 }
 
+static void
+store_chunks(Warp *w, const Ins *in, int l, const Ref *s, const Access *a)
+{
+	u32 at, n;
+
+	for (u32 k = 0; k < s->chunks && (k == 0 || 2 * k < in->ebytes); k++) {
+		Access c = *a;
+		n = chunk_of(in, k, &at);
+		c.addr += at;
+		mark_init(w, l, &c, n, w->def[s->def + k] >> l & 1);
+	}
+}
+
 /* Defined-ness goes with the data to shared and local memory; to global only defined data. */
 static void
 store_defs(Warp *w, const Ins *in, u32 good, const Access *acc)
 {
-	u32 global = 0;
+	u32 global = 0, whole;
 	int l;
 
 	FOR_LANES(l, good)
 		global |= (u32)(acc[l].al != NULL) << l;
 	for (u32 i = 0; i < in->vec; i++) {
-		u32 def = def_of(w, &in->s[1 + i]);
-		use_check(w, in, &in->s[1 + i], global, "data stored to global memory");
+		const Ref *s = &in->s[1 + i];
+		use_check(w, in, s, global, "data stored to global memory");
+		whole = def_of(w, s) | global;
 		FOR_LANES(l, good) {
 			Access a = acc[l];
 			a.addr += i * in->ebytes;
-			mark_init(w, l, &a, in->ebytes, a.al || def >> l & 1);
+			if (whole >> l & 1)
+				mark_init(w, l, &a, in->ebytes, true);
+			else
+				store_chunks(w, in, l, s, &a);
 		}
 	}
 }

@@ -377,6 +377,9 @@ check_shape(Launch *l, sim_result *r)
 	l->smem = l->a.smem ? f->smem_dyn + l->a.smem : f->smem;
 	if (l->smem > limit || l->a.smem > limit)
 		return refuse(r, "%u bytes of shared memory, %u are possible", l->smem, limit);
+	l->smem_user = l->smem;
+	if (l->m->system_smem)
+		l->smem = ((l->smem + 127) & ~127u) + SYSTEM_SMEM;
 	l->nblock = (u32)blocks;
 	if (check_cluster(l, r) != SIM_OK)
 		return SIM_E_INVALID;

@@ -281,25 +281,19 @@ function(Parser *p, bool entry)
 	return ok;
 }
 
+/* .section NAME { ... }: debug information. */
 static void
 skip_section(Parser *p)
 {
 	int deep = 0;
 
+	while (p->l.tok != K_END && !lex_is(&p->l, '{'))
+		lex_next(&p->l);
 	do {
-		if (lex_is(&p->l, '{'))
-			deep++;
-		if (lex_is(&p->l, '}'))
-			deep--;
+		deep += lex_is(&p->l, '{');
+		deep -= lex_is(&p->l, '}');
 		lex_next(&p->l);
-	} while (p->l.tok != K_END && (deep > 0 || !lex_is(&p->l, '.')) && p->l.tok != K_ID);
-	while (deep > 0 && p->l.tok != K_END) {
-		if (lex_is(&p->l, '{'))
-			deep++;
-		if (lex_is(&p->l, '}'))
-			deep--;
-		lex_next(&p->l);
-	}
+	} while (deep > 0 && p->l.tok != K_END);
 }
 
 static void

@@ -145,6 +145,7 @@ name_operand(Parser *p, Opnd *o)
 		;
 	} else if (sreg_find(l->s, l->n, &o->sreg)) {
 		o->kind = O_SREG;
+		p->m->system_smem |= sreg_is_system_smem(o->sreg);
 	} else if (*l->s == '%') {
 		return p_fail(p, "%.*s is not declared", (int)(l->n < 60 ? l->n : 60), l->s);
 	} else {

@@ -146,6 +146,11 @@ block_start(Worker *k, Block *b)
 	if (l->checks)
 		memset(b->sinit, 0, l->smem + 64);
 	mbar_reset(b);
+	if (l->smem > l->smem_user) {
+		memset(b->smem + l->smem - SYSTEM_SMEM, 0, SYSTEM_SMEM);
+		if (l->checks)
+			memset(b->sinit + l->smem - SYSTEM_SMEM, 1, SYSTEM_SMEM);
+	}
 	for (u32 i = 0; i < b->nwarp; i++)
 		warp_start(&b->warp[i], b, i);
 }

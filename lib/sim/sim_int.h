@@ -30,6 +30,8 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 enum { WARP = 32, FULL_PATHS = 160, MAX_WARPS = 32, NBAR = 16, NO_PC = -1 };
+/* Shared memory of the system, which PTX finds with %reserved_smem_offset_*; behind the program's own here. */
+enum { SYSTEM_SMEM = 1024 };
 #define ALL_LANES 0xffffffffu
 
 /* Address map.  Shared, local and parameter addresses are offsets in their own spaces; the
@@ -294,6 +296,7 @@ struct sim_module {
 	u64 *allocs;            /* device addresses of variables */
 	u32 nallocs, callocs;
 	u32 smem;               /* shared variables of more than one user */
+	bool system_smem;       /* something names %reserved_smem_offset_* */
 	u32 nerr;
 };
 
@@ -309,6 +312,7 @@ bool place_vars(sim_module *m);                 /* addresses and initial values 
 Bucket *scope_find(Scope *s, const char *name, size_t n);
 Alloc *mem_find(const sim *s, u64 addr);
 Alloc *mem_new(sim *s, u64 bytes, const char *name);
+bool sreg_is_system_smem(u32 sreg);
 bool sreg_find(const char *s, size_t n, u32 *out);
 
 /* legal.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
@@ -493,7 +497,8 @@ struct Launch {
 	u32 nthread, nblock, nwarp;
 	u32 cdim[3], cgrid[3], ncluster;        /* blocks of a cluster; clusters of the grid */
 	bool cexplicit;
-	u32 smem;                       /* static + dynamic */
+	u32 smem;                       /* all of it */
+	u32 smem_user;                  /* static + dynamic; the rest is the system's */
 	u32 units, preds, local;
 	bool checks, counts, shared_host;
 	const u8 *param;

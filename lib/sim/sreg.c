@@ -20,9 +20,10 @@
 	X(ci_x, "%cluster_ctaid.x") X(ci_y, "%cluster_ctaid.y") X(ci_z, "%cluster_ctaid.z") \
 	X(cid_x, "%clusterid.x") X(cid_y, "%clusterid.y") X(cid_z, "%clusterid.z") \
 	X(nc_x, "%nclusterid.x") X(nc_y, "%nclusterid.y") X(nc_z, "%nclusterid.z") \
-	X(expl, "%is_explicit_cluster") X(res0, "%reserved_smem_offset_begin") \
-	X(res1, "%reserved_smem_offset_end") X(res2, "%reserved_smem_offset_cap") \
-	X(res3, "%reserved_smem_offset_0") X(res4, "%reserved_smem_offset_1") X(graph, "%current_graph_exec")
+	X(expl, "%is_explicit_cluster") X(sys0, "%reserved_smem_offset_begin") \
+	X(sys1, "%reserved_smem_offset_0") X(sys2, "%reserved_smem_offset_1") \
+	X(sys3, "%reserved_smem_offset_end") X(sys4, "%reserved_smem_offset_cap") \
+	X(graph, "%current_graph_exec")
 
 enum Sreg {
 #define X(id, name) S_##id,
@@ -68,6 +69,12 @@ sreg_find(const char *s, size_t n, u32 *out)
 	return zeros(s, n, out);
 }
 
+bool
+sreg_is_system_smem(u32 sreg)
+{
+	return sreg >= S_sys0 && sreg <= S_sys4;
+}
+
 static u64
 lane_value(const Warp *w, enum Sreg s, u32 lane)
 {
@@ -102,7 +109,13 @@ lane_value(const Warp *w, enum Sreg s, u32 lane)
 	case S_lm_gt: return ~(bit | (bit - 1));
 	case S_clock: case S_clock64: case S_gt: case S_gt_lo: return w->steps;
 	case S_dsmem: return a->smem;
-	case S_tsmem: case S_asmem: return b->smem_bytes;
+	case S_tsmem: return b->l->smem_user;
+	case S_asmem: return b->l->smem;
+	case S_sys0: case S_sys1: return b->l->smem - SYSTEM_SMEM;
+	/* the part that cooperative groups use for tiles of several warps */
+	case S_sys2: return b->l->smem - SYSTEM_SMEM / 2;
+	case S_sys3: return b->l->smem;
+	case S_sys4: return SYSTEM_SMEM;
 	default: return 0;
 	}
 }

@@ -4,6 +4,9 @@
  * and remembers the instruction that read the undefined data.  It is an error only to make
  * use of one: as an address, as a predicate, in a store to global memory, in an atomic, as a
  * barrier operand.  So padding lanes and half-filled vectors accuse nobody.
+ *
+ * Bits are not told apart.  What puts the bits of several words together (the store to a bit field
+ * in a word nobody has written yet) counts as defined where one of them is.
  */
 #include "sim_int.h"
 
@@ -47,14 +50,30 @@ first_origin(const Warp *w, const Ins *in, u32 mask)
 	return in->line;
 }
 
+/* How many sources, from the first, an instruction merges bit by bit; 0: it does not. */
+static u32
+merged(const Ins *in)
+{
+	switch (in->id) {
+	case OP_or: case OP_bfi: case OP_prmt: return 2;
+	case OP_lop3: return 3;
+	default: return 0;
+	}
+}
+
 void
 taint_alu(Warp *w, const Ins *in, u32 mask)
 {
-	u32 all = ALL_LANES, *d;
+	u32 all = ALL_LANES, any = 0, *d;
 	u32 org;
 
 	for (u32 i = 0; i < in->ns; i++)
 		all &= def_of(w, &in->s[i]);
+	if (mask & ~all) {
+		for (u32 i = 0; i < merged(in); i++)
+			any |= def_of(w, &in->s[i]);
+		all |= any;
+	}
 	d = w->def + in->d->def;
 	if (!(mask & ~all)) {
 		for (u32 i = 0; i < in->d->chunks; i++)

@@ -73,6 +73,24 @@ static const Case cases[] = {
 	    "st.global.u32 [%d4], %r5; //first\n"),
 	  K(".local .align 8 .b8 loc[16];\nmov.u64 %d9, loc;\nst.local.u32 [%d9], %r1;\n"
 	    "ld.local.u32 %r5, [%d9];\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
+	{ "bit fields of a word",
+	  SIM_FAULT_UNINIT_LOCAL,
+	  K(".local .align 8 .b8 loc[16];\nld.local.u32 %r5, [loc];\nand.b32 %r5, %r5, -65536;\n"
+	    "st.local.u32 [loc], %r5;\nld.local.u32 %r6, [loc]; //here\nst.global.u32 [%d4], %r6; //first\n"),
+	  K(".local .align 8 .b8 loc[16];\nld.local.u32 %r5, [loc];\nand.b32 %r5, %r5, -65536;\n"
+	    "or.b32 %r5, %r5, %r1;\nst.local.u32 [loc], %r5;\nld.local.u32 %r6, [loc];\n"
+	    "bfi.b32 %r6, %r1, %r6, 16, 16;\nst.global.u32 [%d4], %r6;\n"), 32, 1 },
+	{ "half of a copied word", SIM_FAULT_UNINIT_LOCAL,
+	  K(".local .align 8 .b8 loc[16];\nst.local.u32 [loc+4], %r1;\nld.local.u64 %d9, [loc];\n"
+	    "st.local.u64 [loc+8], %d9;\nld.local.u32 %r5, [loc+8]; //here\nst.global.u32 [%d4], %r5; //first\n"),
+	  K(".local .align 8 .b8 loc[16];\nst.local.u32 [loc+4], %r1;\nld.local.u64 %d9, [loc];\n"
+	    "st.local.u64 [loc+8], %d9;\nld.local.u32 %r5, [loc+12];\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
+	{ "shared memory of the system", SIM_FAULT_BOUNDS,
+	  K("mov.u32 %r5, %reserved_smem_offset_end;\nld.shared.u32 %r6, [%r5]; //here\n"),
+	  K("mov.u32 %r5, %reserved_smem_offset_begin;\nmov.u32 %r6, %reserved_smem_offset_end;\n"
+	    "add.s32 %r6, %r6, -4;\nld.shared.u32 %r7, [%r5];\nld.shared.u32 %r8, [%r6];\n"
+	    "add.s32 %r7, %r7, %r8;\nst.global.u32 [%d4], %r7;\n") "\t.section\t.debug_loc\n\t{\n.b64 1\n.b8 2,3\n\t}\n",
+	  32, 1 },
 	{ "read of a shared word another warp wrote", SIM_FAULT_RACE_SHARED,
 	  K("st.shared.u32 [%r4], %r1; //first\nxor.b32 %r5, %r1, 32;\nshl.b32 %r5, %r5, 2;\n"
 	    "add.s32 %r5, %r3, %r5;\nld.shared.u32 %r6, [%r5]; //here\n"),
