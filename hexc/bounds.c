@@ -108,6 +108,10 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 	for (int d = 0; d < v->type.rank; d++) {
 		int rd;
 
+		if (v->def && d == view_gather_dim(v->def)) { /* where the indices end */
+			e.at[d] = edge_of(b, v->def->in[1 + view_operand_dim(v->def, d)])->at[0];
+			continue;
+		}
 		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))
 			continue;
 		if (!p && !edge_of(b, root)->zero)

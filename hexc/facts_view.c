@@ -42,6 +42,23 @@ view_result_dim(const Op *view, int d)
 	return kept;
 }
 
+bool
+view_gathers(const Op *view, int d)
+{
+	return view->in[1 + d]->type.space == S_reg;
+}
+
+int
+view_gather_dim(const Op *view)
+{
+	if (view->code != O_view)
+		return -1;
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (view_gathers(view, d))
+			return view_result_dim(view, d); /* the first one stays */
+	return -1;
+}
+
 /* Elements of the operand's dim d that the view covers. */
 static int64_t
 view_extent(const Op *view, int d)
@@ -61,6 +78,8 @@ view_operand_in_bounds(Kernel *k, const Op *view, int d)
 	bool fits = true; /* end is an upper bound of the sum of the starts, plus extent */
 	const Param *p;
 
+	if (view_gathers(view, d))
+		return true; /* each access looks at its indices */
 	/* A view of a view must lie in it; then only the sum of the starts counts. */
 	for (;;) {
 		Fact f = val_fact(k, o->in[1 + d]);
@@ -165,7 +184,8 @@ view_unit_dim(Kernel *k, const Op *view)
 	if (view->code != O_view)
 		return view->out[0]->type.rank - 1;
 	d = root_unit_dim(k, view, view_root(view->in[0]));
-	return d < 0 ? -1 : root_to_view(view, d);
+	d = d < 0 ? -1 : root_to_view(view, d);
+	return d == view_gather_dim(view) ? -1 : d;
 }
 
 /* Largest power of two, <= cap, that divides every value with this fact. */
@@ -213,7 +233,7 @@ view_align(Kernel *k, const Op *view, int64_t cap)
 	root = view_root(view->in[0]);
 	p = val_param(k, root);
 	unit = p ? root_unit_dim(k, view, root) : -1;
-	if (unit < 0)
+	if (unit < 0 || view_unit_dim(k, view) < 0)
 		return 1;
 	for (int d = 0; d < root->type.rank; d++) {
 		int r = root_to_view(view, d);

@@ -133,6 +133,7 @@ interp_setup(Interp *it)
 		if (s->view) {
 			s->view->param = &k->param[i];
 			s->view->root_rank = s->view->rank = v->type.rank;
+			s->view->gather = -1;
 			for (int d = 0; d < v->type.rank; d++)
 				s->view->dim[d] = d;
 		} else if (num_is_float(v->type.dtype)) {

@@ -26,6 +26,8 @@ typedef struct View {
 	int root_rank, rank;
 	int64_t start[DIM_MAX]; /* in coordinates of the root */
 	int dim[DIM_MAX];       /* view dim -> root dim */
+	const struct Slot *index[DIM_MAX]; /* by root dim: indices along view dim `gather`, or NULL */
+	int gather;
 } View;
 
 /* What a value holds now.  Scalars and register tiles: n elements, row-major. */

@@ -32,6 +32,7 @@ eval_alloc(Interp *it, Op *o)
 		s->init = NEWN(&it->arena, uint8_t, s->n);
 		v->shared = it->shared[o->id] = s;
 		v->rank = v->root_rank = t->rank;
+		v->gather = -1;
 		for (int d = 0; d < t->rank; d++)
 			v->dim[d] = d;
 		race_alloc(it, s);
@@ -55,8 +56,13 @@ eval_view(Interp *it, Op *o)
 
 	*v = *in;
 	v->rank = 0;
+	v->gather = view_gather_dim(o);
 	for (int d = 0; d < in->rank; d++) {
-		v->start[in->dim[d]] += slot_of(it, o->in[d + 1])->i[0];
+		const Slot *start = slot_of(it, o->in[d + 1]);
+
+		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
+		if (!view_gathers(o, d))
+			v->start[in->dim[d]] += start->i[0];
 		if (!(o->imm[0] >> d & 1))
 			v->dim[v->rank++] = in->dim[d];
 	}
@@ -115,40 +121,44 @@ check_view(Interp *it, const Op *o, const View *v, const Root *r)
 	return true;
 }
 
+/* Along indices the rows are single elements. */
 static int64_t
-row_length(const Type *t)
+row_length(const View *v, const Type *t)
 {
-	return t->rank ? t->shape[t->rank - 1] : 1;
+	return t->rank && v->gather != t->rank - 1 ? t->shape[t->rank - 1] : 1;
 }
 
 /* Row number n (row-major) of a view of type t. */
 static Row
 row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
-	int last = v->rank ? v->dim[v->rank - 1] : -1;
-	int64_t coord[DIM_MAX] = { 0 };
+	bool single = v->rank && v->gather == v->rank - 1;
+	int last = v->rank && !single ? v->dim[v->rank - 1] : -1;
+	int64_t coord[DIM_MAX] = { 0 }, along = 0;
+	bool inside = true;
 	Row row = { 0, 1, 0, 1 };
 
-	for (int d = v->rank - 2; d >= 0; d--) {
+	for (int d = v->rank - (single ? 1 : 2); d >= 0; d--) {
 		coord[v->dim[d]] = n % t->shape[d];
 		n /= t->shape[d];
 	}
+	if (v->gather >= 0)
+		along = coord[v->dim[v->gather]];
 	for (int d = 0; d < v->root_rank; d++) {
-		int64_t at = v->start[d] + coord[d];
+		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + coord[d];
 
 		row.at += at * r->stride[d];
 		if (d == last) {
 			row.stride = r->stride[d];
 			row.hi = r->size[d] - at;
-		} else if (at >= r->size[d]) {
-			row.hi = INT64_MIN;
+		} else {
+			inside = inside && at >= 0 && at < r->size[d];
 		}
 	}
-	for (int d = 0; d < v->root_rank; d++) /* an outer dim may have been past the end first */
-		if (d != last && v->start[d] + coord[d] >= r->size[d])
-			row.hi = 0;
-	if (row.hi > row_length(t))
-		row.hi = row_length(t);
+	if (!inside) /* the row does not exist, whatever the last dim says */
+		row.hi = 0;
+	if (row.hi > row_length(v, t))
+		row.hi = row_length(v, t);
 	if (row.hi < 0)
 		row.hi = 0;
 	return row;
@@ -213,7 +223,7 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 static bool
 mem_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
 {
-	int64_t len = row_length(t), size = type_size(t);
+	int64_t len = row_length(v, t), size = type_size(t);
 	Root root;
 
 	it->serial++;
@@ -262,7 +272,7 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 static bool
 mem_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async)
 {
-	int64_t len = row_length(t), size = type_size(t);
+	int64_t len = row_length(v, t), size = type_size(t);
 	Root root;
 
 	it->serial++;

@@ -252,6 +252,10 @@ bool view_in_bounds(Kernel *k, const Op *view, int d);
 /* The same for dim d of the view's operand, in[1 + d] its start: dropped dims too, which a view that
  * is not in bounds there must be predicated on as a whole. */
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
+/* Is dim d of the view's operand addressed by a tile of indices, in[1 + d]? */
+bool view_gathers(const Op *view, int d);
+/* The view's dim along which its indices run; -1: it has none. */
+int view_gather_dim(const Op *view);
 int view_operand_dim(const Op *view, int d);      /* of the view's dim d */
 int view_result_dim(const Op *view, int d);       /* of the operand's dim d; -1: dropped */
 /* Largest power of two (elements, <= cap) that divides the address of every row's start in a global

@@ -179,7 +179,9 @@ bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
 Val *lower_spread(Lower *l, Src src, Value v, Type t);
 /* Edges of the elementwise combination of n operands with result type t. */
 void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
+/* An i64 scalar, or NULL after a report that names `what`. */
 Val *lower_index_value(Lower *l, const Expr *e, const char *what);
+Val *lower_to_index(Lower *l, Operand o, const char *what);
 /* The slice's dimension r of a shape; rank-0 values get rank `rank` by extents of 1 in front. */
 Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
 

@@ -77,8 +77,10 @@ slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, i
 	return true;
 }
 
+/* Dim d; `one`: the value of a single index. */
 static bool
-slice_dim(Lower *l, const Expr *e, int d, const Type *t, Val **start, int64_t *extent, bool *drop)
+slice_dim(Lower *l, const Expr *e, int d, const Value *one, const Type *t, Val **start, int64_t *extent,
+          bool *drop)
 {
 	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
 
@@ -87,7 +89,8 @@ slice_dim(Lower *l, const Expr *e, int d, const Type *t, Val **start, int64_t *e
 		return slice_all(l, e, s ? s->src : e->src, d, t, start, extent);
 	*extent = 1;
 	*drop = s->kind == SL_one;
-	*start = lower_index_value(l, s->at, "the start of a slice");
+	*start = *drop ? lower_to_index(l, (Operand){ *one, s->at }, "the start of a slice")
+	               : lower_index_value(l, s->at, "the start of a slice");
 	if (s->kind == SL_range && (!lower_const_int(l, s->extent, "the extent of a slice", extent) ||
 	                            !check_extent(l, *extent, s->extent->src)))
 		return false;
@@ -119,14 +122,85 @@ edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent)
 	return r;
 }
 
+/* ---- indices ----------------------------------------------------------------------------------- */
+
+/* Indices that do not exist themselves, behind the end of a tensor they were read from, point nowhere. */
+static Val *
+mask_indices(Lower *l, Src src, const Value *v)
+{
+	int64_t n = v->v->type.shape[0];
+	Type t = v->v->type, at = type_tile(D_i32, S_reg, 1, &n), wide = type_tile(D_i64, S_reg, 1, &n);
+	Value none = value_int(-1);
+	Val *r = v->v;
+
+	for (const Edge *e = v->edge[0]; e; e = e->also) {
+		Val *in[3], *i = put_op(l, O_iota, src, 0, NULL, at);
+
+		in[0] = put1(l, O_cast, src, i, wide);
+		in[1] = put1(l, O_splat, src, put_index(l, O_sub, src, e->size, e->start), wide);
+		in[0] = put2(l, O_lt, src, in[0], in[1], type_tile(D_bool, S_reg, 1, &n));
+		in[1] = r;
+		in[2] = put_const(l, &none, t, src);
+		r = put_op(l, O_select, src, 3, in, t);
+	}
+	return r;
+}
+
+/* Is dim d of the slice given by a tile of indices?  *v is what it is given by, if by one value. */
+static bool
+find_indices(Lower *l, const Expr *e, int d, Value *v)
+{
+	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
+
+	*v = value_none();
+	if (!s || s->kind != SL_one)
+		return false;
+	*v = lower_load(l, lower_operand(l, s->at));
+	return value_is_tile(v);
+}
+
+/* `before`: the indices of dim `last`, if there are any (last >= 0). */
+static bool
+check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v, const Value *before,
+              int last)
+{
+	const Type *t = &v->v->type;
+	Src src = e->slice[d].src;
+
+	if (base->v->type.space != S_global) {
+		diag_error(l->diag, src,
+		           "a tile of indices chooses from a tensor, `%s` is %s: choose when it is filled",
+		           tensor_name(e), check_describe(l, base));
+	} else if (t->rank != 1 || (t->dtype != D_i32 && t->dtype != D_i64)) {
+		diag_error(l->diag, src,
+		           "the start of a slice is a scalar, or a tile of i32 or i64 indices with one dim, "
+		           "but `%s` is %s",
+		           check_text(l, e->slice[d].at, "it"), check_describe(l, v));
+	} else if (last >= 0 && last != d - 1) {
+		diag_error(l->diag, src,
+		           "dims of `%s` that tiles of indices address stand side by side: give the dim between "
+		           "them a tile as well",
+		           tensor_name(e));
+	} else if (last >= 0 && before->v->type.shape[0] != t->shape[0]) {
+		diag_error(l->diag, src,
+		           "indices of %s and %s: they go together one by one and need one extent",
+		           check_describe(l, before), check_describe(l, v));
+	} else {
+		return true;
+	}
+	return false;
+}
+
+/* ---- the slice --------------------------------------------------------------------------------- */
+
 Value
 lower_slice(Lower *l, const Expr *e)
 {
-	Value base, res = { .kind = VK_view };
+	Value base, index, first = value_none(), res = { .kind = VK_view };
 	Val *in[RANK_MAX + 1];
 	int64_t shape[RANK_MAX], extent, mask = 0;
 	bool ok = true;
-	int rank = 0, dropped = 0;
+	int rank = 0, dropped = 0, last = -1;
 	Type t;
 
 	if (!find_base(l, e, &base))
@@ -141,7 +215,23 @@ lower_slice(Lower *l, const Expr *e)
 	for (int d = 0; d < t.rank; d++) {
 		bool drop;
 
-		if (!slice_dim(l, e, d, &t, &in[1 + d], &extent, &drop)) {
+		if (find_indices(l, e, d, &index)) {
+			if (!check_indices(l, e, d, &base, &index, &first, last)) {
+				ok = false;
+				continue;
+			}
+			in[1 + d] = mask_indices(l, e->slice[d].src, &index);
+			if (last >= 0) {
+				mask |= (int64_t)1 << d;
+			} else {
+				first = index;
+				res.edge[rank] = index.edge[0];
+				shape[rank++] = index.v->type.shape[0];
+			}
+			last = d;
+			continue;
+		}
+		if (!slice_dim(l, e, d, &index, &t, &in[1 + d], &extent, &drop)) {
 			ok = false;
 			continue;
 		}

@@ -306,7 +306,13 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 Val *
 lower_index_value(Lower *l, const Expr *e, const char *what)
 {
-	Operand o = lower_operand(l, e);
+	return lower_to_index(l, lower_operand(l, e), what);
+}
+
+Val *
+lower_to_index(Lower *l, Operand o, const char *what)
+{
+	const Expr *e = o.e;
 
 	o.v = lower_load(l, o);
 	if (o.v.kind == VK_none)

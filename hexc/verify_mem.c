@@ -8,6 +8,38 @@ is_index(const Val *v)
 }
 
 static bool
+is_indices(const Val *v)
+{
+	return v->type.space == S_reg && v->type.rank == 1 &&
+	       (v->type.dtype == D_i64 || v->type.dtype == D_i32);
+}
+
+/* Dims addressed by indices are neighbours of a tensor; the first stays, as long as the tiles. */
+static const char *
+check_gather(const Op *o)
+{
+	int last = -1;
+
+	if (o->in[0]->def && view_gather_dim(o->in[0]->def) >= 0)
+		return "a part of what indices have chosen";
+
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		bool dropped = o->imm[0] >> d & 1;
+
+		if (!view_gathers(o, d))
+			continue;
+		if (o->in[0]->def || o->in[0]->type.space != S_global)
+			return "indices into what is no tensor";
+		if (last >= 0 ? last != d - 1 || !dropped : dropped)
+			return "dims with indices are not neighbours of which the first stays";
+		last = d;
+		if (o->in[1 + d]->type.shape[0] != o->out[0]->type.shape[view_gather_dim(o)])
+			return "indices of another extent than the result's";
+	}
+	return NULL;
+}
+
+static bool
 is_memory(const Type *t)
 {
 	if (t->space != S_shared && t->space != S_global)
@@ -53,13 +85,15 @@ shape_view(Arena *a, const Op *o)
 	if (o->nin != 1 + x->rank)
 		return arena_printf(a, "%d starts for %d dims", o->nin - 1, x->rank);
 	for (int i = 1; i < o->nin; i++)
-		if (!is_index(o->in[i]))
-			return "a start is not an i64 scalar";
+		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
+			return "a start is neither an i64 scalar nor a tile of indices";
 	if (o->imm[0] < 0 || o->imm[0] >= (int64_t)1 << x->rank)
 		return "drops dims that the operand does not have";
 	for (int d = 0; d < x->rank; d++)
 		kept += !(o->imm[0] >> d & 1);
-	return kept == t->rank ? NULL : arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
+	if (kept != t->rank)
+		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
+	return check_gather(o);
 }
 
 const char *

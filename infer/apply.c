@@ -47,6 +47,21 @@ set_layouts(Solve *s, const Sol *sol, Block *b)
 	}
 }
 
+/* Where operand v of o is converted: before o;  indices do not change in loops around them, and are converted
+ * before those. */
+static Op *
+convert_place(Op *o, const Val *v)
+{
+	Op *at = o;
+
+	if (o->code != O_view)
+		return o;
+	for (const Block *b = o->parent; b != v->block && b->owner && b->owner->code == O_for;
+	     b = b->owner->parent)
+		at = b->owner;
+	return at;
+}
+
 void
 apply(Solve *s, const Sol *sol)
 {
@@ -56,9 +71,11 @@ apply(Solve *s, const Sol *sol)
 
 		o->pick = sol->pick[o->id];
 		for (int j = 0; j < o->nin; j++)
-			if (sol->want[o->id][j] && o->in[j]->type.space == S_reg)
-				o->in[j] = convert_val(s, o->parent, o, o->src, o->in[j],
+			if (sol->want[o->id][j] && o->in[j]->type.space == S_reg) {
+				Op *at = convert_place(o, o->in[j]);
+				o->in[j] = convert_val(s, at->parent, at, o->src, o->in[j],
 				                       sol->want[o->id][j], sol->conv[o->id][j]);
+			}
 	}
 	for (int i = 0; i < s->norder; i++)
 		for (int j = 0; j < s->order[i]->nout; j++)

@@ -123,6 +123,8 @@ load_global(Solve *s, Op *o)
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
 	int64_t vec = unit < 0 ? 1 : global_vec(s, o->in[0]->def, unit, reg_run(l, unit));
 
+	demand_indices(s, o->in[0], l);
+
 	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * bits, false), vec);
 }
 
@@ -156,6 +158,7 @@ select_store(Solve *s, Op *o)
 			l = w;
 		}
 	}
+	demand_indices(s, o->in[1], l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
@@ -171,21 +174,17 @@ select_store(Solve *s, Op *o)
 		pick_new(s, memory_row(global ? IK_st_global : IK_st_shared, (int)vec * bits, false), vec);
 }
 
-static bool
-select_copy(Solve *s, Op *o)
+bool
+copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec)
 {
 	const Type *t = &o->in[1]->type;
 	int bits = bits_of(o->in[1]), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
-	Layout *map = NEW(s->arena, Layout);
-	int64_t vec = 1;
-	const Instr *in = NULL;
-	Pick *p;
 
+	*vec = 1;
 	memory_order(s, o->in[0], order);
 	if (unit == order[0] && t->rank)
-		vec = shared_vec(s, o->in[1],
-		                 global_vec(s, o->in[0]->def, unit, t->shape[unit]));
-	if (vec * bits < 8) {
+		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));
+	if (*vec * bits < 8) {
 		s->why = arena_printf(s->arena,
 		                      "rows of %s cannot be copied in whole bytes: assume that the last "
 		                      "dimension is a multiple of %d",
@@ -193,8 +192,21 @@ select_copy(Solve *s, Op *o)
 		s->why_src = o->src;
 		return false;
 	}
-	if (!coalesced(map, t->rank, t->shape, order, vec, s->k->warps, false))
+	return coalesced(map, t->rank, t->shape, order, *vec, s->k->warps, false);
+}
+
+static bool
+select_copy(Solve *s, Op *o)
+{
+	int bits = bits_of(o->in[1]);
+	Layout *map = NEW(s->arena, Layout);
+	const Instr *in = NULL;
+	int64_t vec;
+	Pick *p;
+
+	if (!copy_map(s, o, map, &vec))
 		return false;
+	demand_indices(s, o->in[0], map);
 	if (o->imm[0]) {
 		in = memory_row(IK_cp_async, (int)vec * bits, false);
 		if (in && (in->bits != (int)vec * bits || !instr_on(in, s->k->unit->target)))

@@ -102,6 +102,24 @@ deliver(Solve *s, Op *o, int i, const Layout *l)
 	made[i] = copy;
 }
 
+void
+demand_indices(Solve *s, Val *mem, const Layout *map)
+{
+	Op *view = mem->def;
+	int dim = view ? view_gather_dim(view) : -1;
+	Layout l;
+
+	if (dim < 0)
+		return;
+	l = *map;
+	for (int d = l.ndim - 1; d >= 0; d--)
+		if (d != dim && !(layout_reduce(&l, &l, d) && layout_drop_dim(&l, &l, d)))
+			return;
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (view_gathers(view, d))
+			demand(s, view, 1 + d, &l);
+}
+
 const Layout *
 result(const Solve *s, const Op *o, int i)
 {
@@ -196,9 +214,28 @@ anchor_dot(Solve *s, Op *o, const DotChoice *c)
 	demand(s, o, 1, &c->b);
 }
 
+/* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices lie
+ * as they want them. */
+static void
+anchor_indices(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+		Layout map;
+		int64_t vec;
+
+		if (o->code != O_copy || !o->in[0]->def || view_gather_dim(o->in[0]->def) < 0 ||
+		    !copy_map(s, o, &map, &vec))
+			continue;
+		demand_indices(s, o->in[0], &map);
+		drain(s);
+	}
+}
+
 bool
 propagate(Solve *s)
 {
+	anchor_indices(s);
 	for (int i = 0; i < s->ndot; i++) {
 		anchor_dot(s, s->dot[i], s->sol->plan.dot[i]);
 		drain(s);

@@ -89,6 +89,41 @@ vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 	return true;
 }
 
+/* Access register r of h, along indices: a thread finds the index in the register where thread 0 has that of
+ * its own element there. */
+static bool
+indices(Prove *p, const Val *mem, const Held *h)
+{
+	const Op *view = mem->def;
+	int dim = view ? view_gather_dim(view) : -1;
+	int64_t c[DIM_MAX] = { 0 };
+
+	for (int d = 0; dim >= 0 && d < view->in[0]->type.rank; d++) {
+		const Held *x = view_gathers(view, d) ? held_of(p, view->in[1 + d]) : NULL;
+
+		if (view_gathers(view, d) && !x)
+			return false;
+		for (int64_t r = 0; x && r < h->regs; r++) {
+			int64_t reg = -1;
+
+			for (int t = 0; t < p->threads; t++) {
+				int64_t e = h->elem[t * h->regs + r];
+
+				if (e < 0)
+					continue;
+				elem_coord(&mem->type, e, c);
+				if (t == 0)
+					reg = reg_of(x, c[dim]);
+				if (reg < 0 || x->elem[t * x->regs + reg] != c[dim])
+					return wrong(p, t, r,
+					             "index %lld is not where the access to %s looks for it",
+					             (long long)c[dim], elem_text(p, &mem->type, e));
+			}
+		}
+	}
+	return true;
+}
+
 /* Bits of an access: what the row's name promises is what vec elements take. */
 static bool
 width(Prove *p, const Op *o, int bits)
@@ -171,8 +206,9 @@ prove_load(Prove *p, const Op *o)
 		return;
 	}
 	h = held_of(p, o->out[0]);
-	if (h && width(p, o, dtype_info[o->out[0]->type.dtype].bits))
-		vectors(p, &s, h, o->pick->vec, false);
+	if (h && width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
+	    vectors(p, &s, h, o->pick->vec, false))
+		indices(p, o->in[0], h);
 }
 
 /* Every element by exactly one acting thread. */
@@ -200,7 +236,7 @@ prove_store(Prove *p, const Op *o)
 	const Held *h = held_of(p, o->in[0]);
 
 	if (!h || !side_of(p, o->in[1], &s) || !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
-	    !vectors(p, &s, h, o->pick->vec, true))
+	    !vectors(p, &s, h, o->pick->vec, true) || !indices(p, o->in[1], h))
 		return;
 	once(p, &o->in[0]->type, h);
 }
@@ -218,7 +254,7 @@ prove_copy(Prove *p, const Op *o)
 	}
 	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
 	    !width(p, o, dtype_info[t->dtype].bits) || !vectors(p, &from, h, o->pick->vec, true) ||
-	    !vectors(p, &to, h, o->pick->vec, true))
+	    !vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))
 		return;
 	once(p, t, h);
 }

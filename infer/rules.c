@@ -172,15 +172,15 @@ rule_dot(Solve *s, Op *o)
 static void
 rule_load(Solve *s, Op *o)
 {
-	(void)s;
-	(void)o;
+	if (o->out[0]->type.space == S_reg && known(s, o->out[0]))
+		demand_indices(s, o->in[0], known(s, o->out[0]));
 }
 
 static void
 rule_store(Solve *s, Op *o)
 {
-	(void)s;
-	(void)o;
+	if (o->in[0]->type.space == S_reg && known(s, o->in[0]))
+		demand_indices(s, o->in[1], known(s, o->in[0]));
 }
 
 static void

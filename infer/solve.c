@@ -3,7 +3,8 @@
 
 /* ---- what does not change while searching --------------------------------------------------------- */
 
-/* A constant tile takes a different layout for each reader at no cost: one op per use. */
+/* A constant tile takes a different layout for each reader at no cost, and a view's indices lie as the access
+ * through it wants them: one op per use. */
 void
 split_fills(Kernel *k)
 {
@@ -12,6 +13,10 @@ split_fills(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; i < o->nin; i++) {
 			Op *def = o->in[i]->def;
+			if (def && view_gather_dim(def) >= 0) { /* its indices lie as the access wants */
+				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
+				continue;
+			}
 			if (!def || o->in[i]->type.space != S_reg ||
 			    (def->code != O_const && def->code != O_splat && def->code != O_iota))
 				continue;

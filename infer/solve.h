@@ -113,6 +113,8 @@ const Layout *result(const Solve *s, const Op *o, int i);
 void demand(Solve *s, Op *o, int i, const Layout *l);
 /* The layout operand i has when o reads it. */
 const Layout *operand(const Solve *s, const Op *o, int i);
+/* An access to mem by `map`: each thread holds the indices of the elements it touches. */
+void demand_indices(Solve *s, Val *mem, const Layout *map);
 
 /* ---- rules.c: one rule per `layout` column of ops.def ------------------------------------------- */
 typedef void (*RuleFn)(Solve *s, Op *o);
@@ -144,6 +146,8 @@ int64_t shared_vec(const Solve *s, Val *mem, int64_t run);
 int64_t reg_run(const Layout *l, int dim);
 
 /* ---- memory.c, ldmatrix.c, shared.c ---------------------------------------------------------------- */
+/* The task mapping of a copy: coalesced where it reads, vec elements an access; false: s->why. */
+bool copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec);
 /* Access instruction of every load, store, copy; address layout of every alloc. */
 bool select_memory(Solve *s);
 /* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */

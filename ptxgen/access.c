@@ -55,13 +55,18 @@ resolve_view(Access *x, Val *view)
 	if (!view->def || view->def->code != O_view) {
 		x->root = view;
 		x->root_rank = x->rank = view->type.rank;
+		x->gather = -1;
 		for (int d = 0; d < x->rank; d++)
 			x->dim[d] = d;
 		return;
 	}
 	resolve_view(x, view->def->in[0]);
+	x->gather = view_gather_dim(view->def);
 	for (int d = 0; d < x->rank; d++) {
-		start_add(x, &x->start[x->dim[d]], view->def->in[1 + d]);
+		if (view_gathers(view->def, d))
+			x->index[x->dim[d]] = view->def->in[1 + d];
+		else
+			start_add(x, &x->start[x->dim[d]], view->def->in[1 + d]);
 		if (!(view->def->imm[0] >> d & 1))
 			dim[n++] = x->dim[d];
 	}
@@ -156,11 +161,74 @@ access_pin_edges(Access *x, const Op *o)
 			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
+/* The index into root dim rd at `coord`, as i64. */
+static LV
+index_at(Access *x, int rd, const int64_t *coord)
+{
+	Gen *g = x->g;
+	Val *v = x->index[rd];
+	LV e = elem_get(g, v, tile_reg(g, v, &coord[x->gather]));
+
+	return v->type.dtype == D_i64 ? e : LLVMBuildSExt(g->b, e, g->i64, "");
+}
+
+LV
+global_index(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	int64_t key[2] = { -2, x->gather < 0 ? 0 : coord[x->gather] };
+	LV sum = NULL;
+
+	if (x->gather < 0 || (sum = memo_find(x, 2, key)))
+		return sum;
+	for (int rd = 0; rd < x->root_rank; rd++) {
+		LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]), part;
+
+		if (!x->index[rd])
+			continue;
+		part = LLVMBuildMul(g->b, index_at(x, rd, coord), s, "");
+		sum = sum ? LLVMBuildAdd(g->b, sum, part, "") : part;
+	}
+	memo_add(x, 2, key, sum);
+	return sum;
+}
+
+/* i1: the indices at `coord` are in the tensor. */
+static LV
+indices_inside(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	const Param *p = val_param(g->k, x->root);
+	int64_t key[2] = { -3, coord[x->gather] };
+	LV all = memo_find(x, 2, key);
+
+	for (int rd = 0; !all && rd < x->root_rank; rd++) {
+		LV in;
+
+		if (!x->index[rd])
+			continue;
+		in = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, rd, coord), scalar_get(g, p->size[rd]), "");
+		for (int next = rd + 1; next < x->root_rank && x->index[next]; next++) {
+			LV more = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, next, coord),
+			                        scalar_get(g, p->size[next]), "");
+			in = LLVMBuildAnd(g->b, in, more, "");
+		}
+		all = in;
+		memo_add(x, 2, key, all);
+	}
+	return all;
+}
+
 LV
 access_inside(Access *x, const int64_t *coord)
 {
 	Gen *g = x->g;
 	LV all = x->inside;
+
+	if (x->gather >= 0) {
+		LV in = indices_inside(x, coord);
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
 
 	for (int d = 0; d < x->rank; d++) {
 		LV at, in, more;
@@ -220,8 +288,8 @@ access_new(Gen *g, const Layout *l, Val *view)
 	x->space = view->type.space;
 	x->dtype = view->type.dtype;
 	resolve_view(x, view);
-	for (int d = 0; d < x->rank; d++)
-		x->lane[d] = l ? lane_coord(g, l, d) : const_i32(g, 0);
+	for (int d = 0; d < x->rank; d++) /* along indices, each thread has its own */
+		x->lane[d] = l && d != x->gather ? lane_coord(g, l, d) : const_i32(g, 0);
 	if (x->space == S_global) {
 		global_new(x);
 		if (view->def && view->def->code == O_view)
@@ -246,6 +314,7 @@ access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType
 	x->space = S_shared;
 	x->dtype = d;
 	x->rank = x->root_rank = l->ndim;
+	x->gather = -1;
 	for (int i = 0; i < x->rank; i++) {
 		x->dim[i] = i;
 		x->lane[i] = lane_coord(g, l, i);

@@ -33,6 +33,8 @@ struct Access {
 	LV rem[DIM_MAX];           /* i32, by view dim: elements left to the tensor's end; NULL: enough */
 	LV low[DIM_MAX];           /* i32, by view dim: elements before the tensor's start; NULL: none */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
+	int gather;                /* view dim along which there are indices, -1 none */
+	Val *index[DIM_MAX];       /* by root dim: their tile, NULL: none */
 	/* shared: element offset = uni + sw(lanes ^ constant) */
 	const Layout *mem;
 	int64_t offset;            /* bytes from the start of the block's shared memory */
@@ -67,6 +69,8 @@ LV memo_find(const Access *x, int n, const int64_t *key);
 void memo_add(Access *x, int n, const int64_t *key, LV v);
 void global_new(Access *x);
 void global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
+/* Address part of the indices at `coord`, in elements; NULL: none. */
+LV global_index(Access *x, const int64_t *coord);
 void shared_new(Access *x);
 void shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
 #endif

@@ -130,7 +130,7 @@ runtime_part(Access *x, const int64_t *coord)
 	LV by;
 
 	for (int d = 0; d < x->rank; d++) {
-		step[d] = coord[d] - x->last_coord[d];
+		step[d] = d == x->gather ? 0 : coord[d] - x->last_coord[d];
 		x->last_coord[d] = coord[d];
 	}
 	by = runtime_step(x, step);
@@ -147,10 +147,12 @@ global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
 	Gen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
 	int64_t fixed = x->fixed;
-	LV e = runtime_part(x, coord);
+	LV e = runtime_part(x, coord), index = global_index(x, coord);
 
+	if (index)
+		e = LLVMBuildAdd(g->b, e, bits < 8 ? index : scaled(x, index), "");
 	for (int d = 0; d < x->rank; d++)
-		if (!x->stride[x->dim[d]])
+		if (!x->stride[x->dim[d]] && d != x->gather)
 			fixed += coord[d] * x->cstride[x->dim[d]];
 	if (bits >= 8) {
 		*base = e;
