@@ -396,6 +396,19 @@ dec_refs(Dec *d, const Opnd *o, Type t, bool dst, u32 want, Ref *out, u32 *n)
 	return true;
 }
 
+bool
+dec_needs(Dec *d, u32 sm, const char *what)
+{
+	const char *t = d->m->target + 3;
+	char *end;
+	u32 have = (u32)strtoul(t, &end, 10), want = sm % 1000;
+
+	if (sm < 1000 ? have >= want : have == want && *end == 'a')
+		return true;
+	return dec_fail(d, "%s%sneeds .target sm_%u%s", what ? what : "", what ? " " : "", want,
+	                sm < 1000 ? " or higher" : "a");
+}
+
 static const Row *
 find_row(const char *op)
 {

@@ -1,5 +1,4 @@
-/* decode_misc.c - decoders of warp-level exchange, barriers, control flow and mma. */
-#include <stdlib.h>
+/* decode_misc.c - decoders of warp-level exchange, barriers, control flow. */
 #include <string.h>
 #include "sim_int.h"
 
@@ -278,82 +277,5 @@ dec_nop(Dec *d)
 		return d->st->no >= 1 && dec_dst(d, &d->st->o[0], T_b64, r);
 	}
 	dec_has(d, d->row->id == OP_nanosleep ? "u32" : "mask");
-	return true;
-}
-
-/* The shapes of mma: types of a and b, accumulators, m, n, k. */
-static const struct Mma { u16 m, n, k; u8 a, c; } shapes[] = {
-	{ 8, 8, 4, T_f64, T_f64 }, { 16, 8, 4, T_f64, T_f64 }, { 16, 8, 8, T_f64, T_f64 },
-	{ 16, 8, 16, T_f64, T_f64 },
-	{ 16, 8, 8, T_f16, T_f32 }, { 16, 8, 16, T_f16, T_f32 }, { 16, 8, 8, T_f16, T_f16 },
-	{ 16, 8, 16, T_f16, T_f16 }, { 16, 8, 8, T_bf16, T_f32 }, { 16, 8, 16, T_bf16, T_f32 },
-	{ 16, 8, 4, T_tf32, T_f32 }, { 16, 8, 8, T_tf32, T_f32 },
-	{ 8, 8, 16, T_s8, T_s32 }, { 16, 8, 16, T_s8, T_s32 }, { 16, 8, 32, T_s8, T_s32 },
-	{ 8, 8, 32, T_s4, T_s32 }, { 16, 8, 32, T_s4, T_s32 }, { 16, 8, 64, T_s4, T_s32 },
-	{ 16, 8, 16, T_e4m3, T_f32 }, { 16, 8, 32, T_e4m3, T_f32 }, { 16, 8, 16, T_e4m3, T_f16 },
-	{ 16, 8, 32, T_e4m3, T_f16 },
-};
-
-static Type
-family(Type t)
-{
-	return t == T_u8 ? T_s8 : t == T_u4 ? T_s4 : t == T_e5m2 ? T_e4m3 : t;
-}
-
-/* aux: m << 16 | n << 8 | k.  type a, type2 b, ebytes the accumulator's type.
- * s: a registers, b registers, c registers; sub and vec: how many of a and b. */
-bool
-dec_mma(Dec *d)
-{
-	Ins *in = d->in;
-	Ref *r = arena_get(&d->m->arena, 40 * sizeof *r);
-	const Opnd *o = d->st->o;
-	const char *sh = dec_prefix(d, "m");
-	u32 m = 0, n = 0, k = 0, na, nb, nc, cnt;
-	Type a, b, c, ot, at;
-	char *e;
-
-	if (sh) {
-		m = (u32)strtoul(sh + 1, &e, 10);
-		n = *e == 'n' ? (u32)strtoul(e + 1, &e, 10) : 0;
-		k = *e == 'k' ? (u32)strtoul(e + 1, &e, 10) : 0;
-	}
-	if (!dec_has(d, "row") || !dec_has(d, "col") || !dec_types(d) || d->nty != 4
-	    || d->st->no != 4)
-		return dec_fail(d, "expected .shape.row.col and four types, four operands");
-	if (dec_has(d, "satfinite"))
-		in->flags |= F_SAT;
-	dec_prefix(d, "kind::f8f6f4");
-	ot = d->ty[0];
-	a = d->ty[1];
-	b = d->ty[2];
-	c = d->ty[3];
-	in->wsync = true;
-	for (size_t i = 0;; i++) {
-		if (i == sizeof shapes / sizeof *shapes)
-			return dec_fail(d, "this shape with these types is not supported");
-		if (shapes[i].m == m && shapes[i].n == n && shapes[i].k == k && family(a) == shapes[i].a
-		    && family(b) == shapes[i].a && c == (Type)shapes[i].c && ot == c)
-			break;
-	}
-	in->type = (u8)a;
-	in->type2 = (u8)b;
-	in->ebytes = (u8)c;
-	in->aux = m << 16 | n << 8 | k;
-	at = a == T_f64 ? T_f64 : T_b32;
-	na = m * k * type_bits(a) / (32 * type_bits(at));
-	nb = n * k * type_bits(b) / (32 * type_bits(at));
-	nc = m * n * type_bits(c) / (c == T_f64 ? 2048 : 1024);
-	in->sub = (u8)na;
-	in->vec = (u8)nb;
-	in->d = r;
-	in->nd = (u8)nc;
-	in->s = r + nc;
-	in->ns = (u8)(na + nb + nc);
-	ot = c == T_f64 ? T_f64 : T_b32;
-	if (!dec_refs(d, &o[0], ot, true, nc, r, &cnt) || !dec_refs(d, &o[1], at, false, na, r + nc, &cnt)
-	    || !dec_refs(d, &o[2], at, false, nb, r + nc + na, &cnt)
-	    || !dec_refs(d, &o[3], ot, false, nc, r + nc + na + nb, &cnt))
-		return false;
 	return true;
 }

@@ -1,202 +1,173 @@
-/* mma.c - mma.sync: fragments to matrices, the product, and back.
+/* mma.c - mma.sync and mma.sp.sync: fragments to matrices, the product, and back.
  *
- * All shapes share one rule (PTX ISA, matrix fragments for mma).  With g = lane / 4,
- * t = lane % 4 and p elements in a register:
+ * All shapes but m8n8k4 of f16 share one rule (PTX ISA, "Matrix Fragments for mma").  With
+ * g = lane / 4, t = lane % 4 and p elements in a register:
  *	A: register r, element e is at row g + 8 (r % 2), column 4 p (r / 2) + p t + e
  *	   (of an m8 shape: row g, column 4 p r + p t + e)
  *	B: register r, element e is at row 4 p r + p t + e, column g
  *	C: element i is at row g + 8 (i / 2), column 2 t + i % 2
- * Float products are exact and summed in double, then rounded once; the hardware's order and
- * intermediate precision are unspecified.  Integer results are exact.
+ * So the lanes of a group have elements side by side.  Float sums are in double and rounded once;
+ * the hardware's order and intermediate precision are unspecified.  Integer results are exact.
  */
-#include <math.h>
 #include <string.h>
-#include "sim_int.h"
+#include "mat.h"
 
-enum { MAXM = 16, MAXN = 8, MAXK = 64 };
-typedef double Two __attribute__((vector_size(16)));     /* gcc and clang: two doubles at once */
+enum { MAXM = 16, MAXN = 8, MAXK = 128 };
 
-typedef struct Shape {
+typedef struct Frag {           /* an mma of doubles */
 	u32 m, n, k, p;         /* p: elements in a register of a and b */
-	bool wide;              /* f64 */
-} Shape;
+	double a[MAXM * MAXK], b[MAXK * MAXN], c[MAXM * MAXN];
+} Frag;
 
-static float
-f32_of(u32 b)
+static void
+shape_of(const Ins *in, Frag *f)
 {
-	float f;
-
-	memcpy(&f, &b, 4);
-	return f;
+	f->m = in->aux >> 20;
+	f->n = in->aux >> 10 & 1023;
+	f->k = in->aux & 1023;
+	f->p = in->type == T_f64 ? 1 : 32 / type_bits((Type)in->type);
 }
 
-/* f16 to double without a branch: the exponent is moved by a multiplication. */
-static inline double
-from_f16(u32 h)
+static const Ref *
+ref_b(const Ins *in)
 {
-	float f = f32_of((h & 0x7fff) << 13) * 0x1p112f;
-	double d = (h & 0x7c00) == 0x7c00 ? (double)f32_of(0x7f800000u | (h & 0x3ff) << 13) : (double)f;
-
-	return h & 0x8000 ? -d : d;
+	return in->s + in->sub;
 }
 
-/* All elements of a register of 32 lanes: out[lane * p + e]. */
+static const Ref *
+ref_c(const Ins *in)
+{
+	return in->s + in->sub + in->vec;
+}
+
+/* A register of 32 lanes, elements side by side. */
 static void
 unpack(const Warp *w, const Ref *r, Type t, double *out)
 {
-	const u32 *v = src32(w, r);
-
-	switch (t) {
-	case T_f64:
+	if (t == T_f64)
 		memcpy(out, src64(w, r), WARP * sizeof *out);
-		return;
-	case T_tf32:            /* the low bits are ignored */
-		for (u32 l = 0; l < WARP; l++)
-			out[l] = (double)f32_of(v[l] & ~0x1fffu);
-		return;
-	case T_f16:
-		for (u32 l = 0; l < WARP; l++) {
-			out[2 * l] = from_f16(v[l] & 0xffff);
-			out[2 * l + 1] = from_f16(v[l] >> 16);
-		}
-		return;
-	case T_bf16:
-		for (u32 l = 0; l < WARP; l++) {
-			out[2 * l] = (double)f32_of(v[l] << 16);
-			out[2 * l + 1] = (double)f32_of(v[l] & 0xffff0000u);
-		}
-		return;
-	case T_s4: case T_u4:
-		for (u32 i = 0; i < 8 * WARP; i++) {
-			u32 x = v[i / 8] >> i % 8 * 4 & 15;
-			out[i] = t == T_u4 || x < 8 ? (double)x : (double)x - 16;
-		}
-		return;
-	default:
-		for (u32 i = 0; i < 4 * WARP; i++) {
-			u32 x = v[i / 4] >> i % 4 * 8 & 255;
-			out[i] = t == T_s8 ? (double)(s8)x : t == T_u8 ? (double)x : fp8_value(x, t == T_e5m2);
-		}
-		return;
-	}
+	else
+		mat_unpack(out, src32(w, r), WARP, t);
 }
 
-/* Where register r of A begins: a row for every g, and there 4 p elements side by side, those
- * of the lanes 4 g to 4 g + 3. */
+/* Where register r of A begins: a row for every g, and there 4 p elements side by side. */
 static void
-place_a(const Shape *s, u32 g, u32 r, u32 *row, u32 *col)
+place_a(u32 m, u32 p, u32 g, u32 r, u32 *row, u32 *col)
 {
-	*row = g + (s->m == 16 ? 8 * (r % 2) : 0);
-	*col = 4 * s->p * (s->m == 16 ? r / 2 : r);
+	*row = g + (m == 16 ? 8 * (r % 2) : 0);
+	*col = 4 * p * (m == 16 ? r / 2 : r);
 }
 
 static void
-load_a(const Warp *w, const Ins *in, const Shape *s, double a[MAXM][MAXK])
+load_a(const Warp *w, const Ins *in, const Frag *f, u32 k, double *a)
 {
 	double e[8 * WARP];
-	u32 row, col;
+	u32 row, col, n = 4 * f->p;
 
 	for (u32 r = 0; r < in->sub; r++) {
 		unpack(w, &in->s[r], (Type)in->type, e);
 		for (u32 g = 0; g < 8; g++) {
-			place_a(s, g, r, &row, &col);
-			for (u32 k = 0; k < 4 * s->p; k++)
-				a[row][col + k] = e[4 * s->p * g + k];
+			place_a(f->m, f->p, g, r, &row, &col);
+			memcpy(a + row * k + col, e + n * g, n * sizeof *a);
 		}
 	}
 }
 
 static void
-load_b(const Warp *w, const Ins *in, const Shape *s, double b[MAXK][MAXN])
+load_b(const Warp *w, const Ins *in, Frag *f)
 {
 	double e[8 * WARP];
-	u32 n = 4 * s->p;
 
 	for (u32 r = 0; r < in->vec; r++) {
-		unpack(w, &in->s[in->sub + r], (Type)in->type2, e);
-		for (u32 k = 0; k < n; k++)
-			for (u32 g = 0; g < 8; g++)
-				b[n * r + k][g] = e[n * g + k];
+		unpack(w, &ref_b(in)[r], (Type)in->type2, e);
+		mat_transpose(f->b + r * 4 * f->p * 8, e, 8, 4 * f->p);
 	}
 }
 
-/* Element i of the accumulator of a lane. */
-static double
-load_c(const Warp *w, const Ins *in, u32 lane, u32 i)
+/* Eight rows of the accumulator have one register of two elements or two of one. */
+static void
+load_c(const Warp *w, const Ins *in, Frag *f)
 {
-	const Ref *c = in->s + in->sub + in->vec;
-	double d;
+	const Ref *c = ref_c(in);
+	Type t = (Type)in->ebytes;
 
-	switch ((Type)in->ebytes) {
-	case T_f16: return (double)f16_value(src32(w, &c[i / 2])[lane] >> 16 * (i % 2) & 0xffff);
-	case T_f32: return (double)f32_of(src32(w, &c[i])[lane]);
-	case T_s32: return (double)(s32)src32(w, &c[i])[lane];
-	default:
-		memcpy(&d, &src64(w, &c[i])[lane], 8);
-		return d;
+	for (u32 h = 0; h < f->m / 8; h++) {
+		const Ref *r = t == T_f16 ? &c[h] : &c[2 * h];
+		double *out = f->c + 64 * h;
+		if (t != T_f64) {
+			mat_load_acc(out, src32(w, r), src32(w, t == T_f16 ? r : r + 1), t);
+			continue;
+		}
+		for (u32 l = 0; l < WARP; l++) {
+			memcpy(&out[2 * l], &src64(w, r)[l], 8);
+			memcpy(&out[2 * l + 1], &src64(w, r + 1)[l], 8);
+		}
 	}
 }
 
 static void
-store_c(Warp *w, const Ins *in, u32 lane, u32 i, double v)
+store_c(Warp *w, const Ins *in, const Frag *f)
 {
-	u32 b, *d;
-	s64 x;
-	float f;
+	Type t = (Type)in->cmp;
 
-	switch ((Type)in->ebytes) {
-	case T_f16:
-		d = dst32(w, &in->d[i / 2]) + lane;
-		b = f16_round(v, RN);
-		*d = i % 2 ? (*d & 0xffff) | b << 16 : (*d & 0xffff0000u) | b;
-		return;
-	case T_f32:
-		f = (float)v;
-		memcpy(&b, &f, 4);
-		dst32(w, &in->d[i])[lane] = f != f ? 0x7fffffffu : b;
-		return;
-	case T_s32:             /* the sum is exact in double: below 2^40 */
-		x = (s64)v;
-		if (in->flags & F_SAT)
-			x = x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : x;
-		dst32(w, &in->d[i])[lane] = (u32)(u64)x;
-		return;
-	default:
-		memcpy(&dst64(w, &in->d[i])[lane], &v, 8);
-		return;
+	for (u32 h = 0; h < f->m / 8; h++) {
+		const Ref *r = t == T_f16 ? &in->d[h] : &in->d[2 * h];
+		const double *v = f->c + 64 * h;
+		if (t != T_f64) {
+			mat_store_acc(v, dst32(w, r), dst32(w, t == T_f16 ? r : r + 1), t, in->flags & F_SAT);
+			continue;
+		}
+		for (u32 l = 0; l < WARP; l++) {
+			memcpy(&dst64(w, r)[l], &v[2 * l], 8);
+			memcpy(&dst64(w, r + 1)[l], &v[2 * l + 1], 8);
+		}
 	}
 }
 
-/* An undefined element of a row of A or a column of B spoils that row or column of D. */
-static void
-taint_mma(Warp *w, const Ins *in, const Shape *s)
-{
-	u32 all = ALL_LANES, rows = 0, cols = 0, row, col, org = 0, n;
+/* ---- undefined data ---- */
 
+/* The usual case: everything is defined.  Else *org is the first culprit. */
+static bool
+all_defined(Warp *w, const Ins *in, u32 *org)
+{
+	u32 all = ALL_LANES;
+
+	*org = 0;
 	for (u32 i = 0; i < in->ns; i++) {
 		u32 d = def_of(w, &in->s[i]);
-		if (~d && !org)
-			org = origin_of(w, in, &in->s[i]);
+		if (~d && !*org)
+			*org = origin_of(w, in, &in->s[i]);
 		all &= d;
 	}
 	for (u32 i = 0; i < in->nd; i++)
 		if (all == ALL_LANES)
 			def_set(w, &in->d[i], ALL_LANES, ALL_LANES, 0);
-	if (all == ALL_LANES)
+	return all == ALL_LANES;
+}
+
+/* An undefined element of a row of A or a column of B spoils that row or column of D. */
+static void
+taint_mma(Warp *w, const Ins *in)
+{
+	Frag s;
+	u32 rows = 0, cols = 0, row, col, org, n;
+
+	if (all_defined(w, in, &org))
 		return;
+	shape_of(in, &s);
 	for (u32 r = 0; r < in->sub; r++)
 		for (u32 l = 0; l < WARP; l++) {
-			place_a(s, l / 4, r, &row, &col);
+			place_a(s.m, s.p, l / 4, r, &row, &col);
 			if (!(def_of(w, &in->s[r]) >> l & 1))
 				rows |= 1u << row;
 		}
 	for (u32 r = 0; r < in->vec; r++)
 		for (u32 l = 0; l < WARP; l++)
-			if (!(def_of(w, &in->s[in->sub + r]) >> l & 1))
+			if (!(def_of(w, &ref_b(in)[r]) >> l & 1))
 				cols |= 1u << l / 4;
 	n = (Type)in->ebytes == T_f16 ? 2 : 1;
 	for (u32 i = 0; i < in->nd; i++) {
-		u32 def = def_of(w, &in->s[in->sub + in->vec + i]);
+		u32 def = def_of(w, &ref_c(in)[i]);
 		for (u32 l = 0; l < WARP; l++)
 			for (u32 k = i * n; k < i * n + n; k++)
 				if (rows >> (l / 4 + 8 * (k / 2)) & 1 || cols >> (2 * (l % 4) + k % 2) & 1)
@@ -205,70 +176,168 @@ taint_mma(Warp *w, const Ins *in, const Shape *s)
 	}
 }
 
-static void
-product(const Shape *s, double a[MAXM][MAXK], double b[MAXK][MAXN], double c[MAXM][MAXN])
+static int
+counted(Warp *w, u64 macs)
 {
-	for (u32 i = 0; i < s->m; i++) {
-		Two v0, v1, v2, v3, b2[4];      /* a row stays in registers */
-		memcpy(&v0, &c[i][0], sizeof v0);
-		memcpy(&v1, &c[i][2], sizeof v1);
-		memcpy(&v2, &c[i][4], sizeof v2);
-		memcpy(&v3, &c[i][6], sizeof v3);
-		for (u32 k = 0; k < s->k; k++) {
-			Two x = { a[i][k], a[i][k] };
-			memcpy(b2, b[k], sizeof b2);
-			v0 += x * b2[0];
-			v1 += x * b2[1];
-			v2 += x * b2[2];
-			v3 += x * b2[3];
-		}
-		memcpy(&c[i][0], &v0, sizeof v0);
-		memcpy(&c[i][2], &v1, sizeof v1);
-		memcpy(&c[i][4], &v2, sizeof v2);
-		memcpy(&c[i][6], &v3, sizeof v3);
-	}
-}
-
-/* f64 is a chain of fused multiply-adds in order of k. */
-static void
-product64(const Shape *s, double a[MAXM][MAXK], double b[MAXK][MAXN], double c[MAXM][MAXN])
-{
-	for (u32 i = 0; i < s->m; i++)
-		for (u32 j = 0; j < s->n; j++)
-			for (u32 k = 0; k < s->k; k++)
-				c[i][j] = fma(a[i][k], b[k][j], c[i][j]);
+	w->blk->k->mma++;
+	w->blk->k->mma_macs += macs;
+	return R_NEXT;
 }
 
 int
 exec_mma(Warp *w, const Ins *in, u32 mask)
 {
-	double a[MAXM][MAXK], b[MAXK][MAXN], c[MAXM][MAXN];
-	Shape s;
-	u32 nc;
+	Frag f;
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
-	s.m = in->aux >> 16;
-	s.n = in->aux >> 8 & 255;
-	s.k = in->aux & 255;
-	s.wide = in->type == T_f64;
-	s.p = s.wide ? 1 : 32 / type_bits((Type)in->type);
-	nc = s.m * s.n / WARP;
-	load_a(w, in, &s, a);
-	load_b(w, in, &s, b);
-	for (u32 l = 0; l < WARP; l++)
-		for (u32 i = 0; i < nc; i++)
-			c[l / 4 + 8 * (i / 2)][2 * (l % 4) + i % 2] = load_c(w, in, l, i);
-	if (s.wide)
-		product64(&s, a, b, c);
-	else
-		product(&s, a, b, c);
+	shape_of(in, &f);
+	load_a(w, in, &f, f.k, f.a);
+	load_b(w, in, &f);
+	load_c(w, in, &f);
 	if (w->def)
-		taint_mma(w, in, &s);
+		taint_mma(w, in);
+	if (in->type == T_f64)
+		mat_product64(f.c, f.a, f.b, f.m, f.n, f.k);
+	else
+		mat_product(f.c, f.a, f.b, f.m, f.n, f.k);
+	store_c(w, in, &f);
+	return counted(w, (u64)f.m * f.n * f.k);
+}
+
+int
+exec_mmasp(Warp *w, const Ins *in, u32 mask)
+{
+	const Ref *meta = &in->s[in->ns - 1];
+	double a[MAXM * MAXK / 2];
+	Frag f;
+	int bad;
+
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	shape_of(in, &f);
+	load_a(w, in, &f, f.k / 2, a);
+	load_b(w, in, &f);
+	load_c(w, in, &f);
+	if (w->def) {
+		use_check(w, in, meta, mat_meta_lanes(f.k, (Type)in->type, in->aux2), "sparsity metadata");
+		def_set(w, meta, ALL_LANES, ALL_LANES, 0);
+		taint_mma(w, in);
+	}
+	bad = mat_expand(f.a, a, f.k, (Type)in->type, src32(w, meta), in->aux2);
+	if (bad >= 0)
+		fault_add(w, bad, SIM_FAULT_METADATA, in->line, SIM_SPACE_REG, 0, 0, NULL,
+		          "%.60s: lane %d has sparsity metadata 0x%08x, which no %smatrix has", in->text, bad,
+		          src32(w, meta)[bad], in->aux2 & 16 ? "ordered " : "");
+	mat_product(f.c, f.a, f.b, f.m, f.n, f.k);
+	store_c(w, in, &f);
+	return counted(w, (u64)f.m * f.n * f.k);
+}
+
+/* Single bits: the product is xor or and, the sum a population count, modulo 2^32. */
+int
+exec_mmab1(Warp *w, const Ins *in, u32 mask)
+{
+	u32 m = in->aux >> 20, d[4][WARP];
+
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	for (u32 i = 0; i < in->nd; i++)
+		for (u32 l = 0; l < WARP; l++) {
+			u32 row = l / 4 + 8 * (i / 2), col = 2 * (l % 4) + i % 2, sum = src32(w, &ref_c(in)[i])[l];
+			for (u32 r = 0; r < in->vec; r++)
+				for (u32 t = 0; t < 4; t++) {
+					u32 a = src32(w, &in->s[m == 16 ? 2 * r + row / 8 : r])[4 * (row % 8) + t];
+					u32 b = src32(w, &ref_b(in)[r])[4 * col + t];
+					sum += popcount(in->rnd ? a & b : a ^ b);
+				}
+			d[i][l] = sum;
+		}
+	if (w->def)
+		taint_mma(w, in);
+	for (u32 i = 0; i < in->nd; i++)
+		memcpy(dst32(w, &in->d[i]), d[i], sizeof d[i]);
+	return counted(w, (u64)m * (in->aux >> 10 & 1023) * (in->aux & 1023));
+}
+
+/* ---- m8n8k4 of f16: lanes 4 q to 4 q + 3 and 16 + 4 q to 19 + 4 q have matrices of their own ---- */
+
+/* A, and B with rows and columns exchanged: element e of a lane at (row, k). */
+static void
+place884(u32 lane, u32 e, bool along_k, u32 *row, u32 *k)
+{
+	u32 low = lane % 4, high = lane / 16 * 4;
+
+	*row = (along_k ? low : e) + high;
+	*k = along_k ? e : low;
+}
+
+/* Accumulators: element i of a lane. */
+static void
+acc884(u32 lane, u32 i, Type t, u32 *row, u32 *col)
+{
+	*row = lane / 16 * 4 + (t == T_f16 ? lane % 4 : (lane & 1) + (i & 2));
+	*col = t == T_f16 ? i : (i & 4) + (lane & 2) + (i & 1);
+}
+
+static u32
+half_of(const Warp *w, const Ref *r, u32 lane, u32 e)
+{
+	return src32(w, &r[e / 2])[lane] >> 16 * (e % 2) & 0xffff;
+}
+
+static void
+taint884(Warp *w, const Ins *in)
+{
+	u32 def = ALL_LANES, org, quads = 0;
+
+	if (all_defined(w, in, &org))
+		return;
+	for (u32 i = 0; i < in->ns; i++)
+		def &= def_of(w, &in->s[i]);
 	for (u32 l = 0; l < WARP; l++)
-		for (u32 i = 0; i < nc; i++)
-			store_c(w, in, l, i, c[l / 4 + 8 * (i / 2)][2 * (l % 4) + i % 2]);
-	w->blk->k->mma++;
-	w->blk->k->mma_macs += (u64)s.m * s.n * s.k;
-	return R_NEXT;
+		if (!(def >> l & 1))
+			quads |= 0x000f000fu << l / 4 % 4 * 4;
+	for (u32 i = 0; i < in->nd; i++)
+		def_set(w, &in->d[i], ALL_LANES, ~quads, org);
+}
+
+int
+exec_mma884(Warp *w, const Ins *in, u32 mask)
+{
+	Type ct = (Type)in->ebytes, dt = (Type)in->cmp;
+	double a[4][8][4], b[4][8][4], c[4][8][8];
+	u32 row, col;
+
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	for (u32 l = 0; l < WARP; l++) {
+		u32 q = l / 4 % 4;
+		for (u32 e = 0; e < 4; e++) {
+			place884(l, e, !(in->boolop & 1), &row, &col);
+			a[q][row][col] = (double)f16_value(half_of(w, in->s, l, e));
+			place884(l, e, !(in->boolop & 2), &row, &col);
+			b[q][row][col] = (double)f16_value(half_of(w, ref_b(in), l, e));
+		}
+		for (u32 i = 0; i < 8; i++) {
+			acc884(l, i, ct, &row, &col);
+			c[q][row][col] = ct == T_f16 ? (double)f16_value(half_of(w, ref_c(in), l, i))
+			               : mat_value(src32(w, &ref_c(in)[i])[l], ct);
+		}
+	}
+	for (u32 q = 0; q < 4; q++)
+		for (u32 i = 0; i < 8; i++)
+			for (u32 j = 0; j < 8; j++)
+				for (u32 k = 0; k < 4; k++)
+					c[q][i][j] += a[q][i][k] * b[q][j][k];
+	if (w->def)
+		taint884(w, in);
+	for (u32 l = 0; l < WARP; l++)
+		for (u32 i = 0; i < 8; i++) {
+			u32 v, *d = dst32(w, &in->d[dt == T_f16 ? i / 2 : i]);
+			acc884(l, i, dt, &row, &col);
+			v = mat_round(c[l / 4 % 4][row][col], dt, false);
+			d[l] = dt == T_f32 ? v : i % 2 ? (d[l] & 0xffff) | v << 16 : v;
+		}
+	return counted(w, 4 * 8 * 8 * 4);
 }

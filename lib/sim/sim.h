@@ -317,7 +317,9 @@ const char *sim_result_text(const sim_result *r);
 	X(MBARRIER,     "mbarrier",           "mbarrier used before its init, with impossible " \
 	                                      "counts, or overwritten") \
 	X(PROXY,        "proxy-fence",        "generic write and async access with no proxy " \
-	                                      "fence between")
+	                                      "fence between") \
+	X(METADATA,     "sparsity-metadata",  "metadata of a sparse matrix are no two different " \
+	                                      "places of four")
 typedef enum sim_fault_kind {
 #define X(id, name, text) SIM_FAULT_##id,
 	SIM_FAULTS(X)

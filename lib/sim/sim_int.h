@@ -354,6 +354,8 @@ bool dec_imm(const Opnd *o, u64 *v);
 bool dec_addr(Dec *d, const Opnd *o, Ref *base, s64 *off, sim_space *space);
 bool dec_refs(Dec *d, const Opnd *o, Type t, bool dst, u32 want, Ref *out, u32 *n);
 bool dec_space(Dec *d, sim_space *out);
+/* The target is sm_`sm` or newer; sm above 1000: sm - 1000 with suffix a.  what: NULL, the instruction. */
+bool dec_needs(Dec *d, u32 sm, const char *what);
 u32 dec_const(Dec *d, u64 v, u32 bits, u64 hi); /* unit of a constant plane */
 bool dec_stmt(Dec *d);                          /* d->m, f and st are set */
 Ins *dec_emit(Dec *d);                          /* a further instruction of this statement */
@@ -368,6 +370,10 @@ alu_fn *testp_find(Type t, const char *what);
 	X(getctarank) X(clusterbar) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) X(stasync)
 DECODERS(D)
 #undef D
+/* decode_mma.c, for the other matrix instructions */
+Type type_family(Type t);                       /* the one that stands for types that may be mixed */
+bool dec_shape(Dec *d, u32 *m, u32 *n, u32 *k);
+bool dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits);
 
 /* ---- execution ---- */
 typedef enum PathState {
@@ -677,6 +683,7 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 #define EXECS(X) X(alu) X(setp) X(set) X(cvt) X(mov) X(ld) X(st) X(atom) X(cvta) X(isspacep) \
 	X(nop) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) \
+	X(mmasp) X(mmab1) X(mma884) \
 	X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(sreg) X(ldparam) X(pbool) X(slct) X(pack) \
 	X(yield) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p) \
 	X(getctarank) X(carrive) X(cwait) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) \

@@ -185,7 +185,7 @@ kernel(const Case *c, char *text, int na, int nb, int nc)
 	regs(rb, pb, nb);
 	regs(rc, pc, nc);
 	regs(rd, pd, nc);
-	sprintf(text, ".version 8.4\n.target sm_89\n.address_size 64\n"
+	sprintf(text, ".version 8.4\n.target sm_90a\n.address_size 64\n"
 	        ".entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{\n"
 	        ".reg .b32 %%ra<8>, %%rb<8>, %%rc<8>, %%rd<8>, %%l;\n"
 	        ".reg .b64 %%da<8>, %%db<8>, %%dc<8>, %%dd<8>, %%p<9>;\nmov.u32 %%l, %%laneid;\n");

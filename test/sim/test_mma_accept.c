@@ -1,0 +1,213 @@
+/* test_mma_accept.c - what the simulator loads of the matrix instructions is what ptxas takes: the
+ * product of all shapes, types and modifiers, for every target.  Skipped without ptxas. */
+#include <stdarg.h>
+#include <unistd.h>
+#include "simtest.h"
+
+static const char *const targets[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a" };
+enum { NTARGET = sizeof targets / sizeof *targets, HEAD_LINES = 7, MAXS = 40000 };
+
+static const char head[] = ".version 9.0\n.target %s\n.address_size 64\n.entry k()\n{\n"
+	".reg .b32 %%r<200>; .reg .f32 %%f<130>; .reg .b64 %%q<8>; .reg .f64 %%d<64>; .reg .pred %%p<4>; "
+	".reg .b16 %%h<8>;\n.shared .align 128 .b8 sm[1024];\n";
+
+typedef struct List { char **s; int n; } List;
+
+static void
+add(List *l, const char *fmt, ...)
+{
+	char buf[3000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, sizeof buf, fmt, ap);
+	va_end(ap);
+	ck_assert_int_lt(l->n, MAXS);
+	l->s[l->n] = malloc(strlen(buf) + 1);
+	strcpy(l->s[l->n++], buf);
+}
+
+static char *
+regs(char *out, char p, int base, int n)
+{
+	char *s = out;
+
+	s += sprintf(s, "{");
+	for (int i = 0; i < n; i++)
+		s += sprintf(s, "%s%%%c%d", i ? "," : "", p, base + i);
+	strcpy(s, "}");
+	return out;
+}
+
+/* ---- mma ---- */
+
+typedef struct Ty { const char *name; int bits; char group; } Ty;
+static const Ty mul[] = { { "f16", 16, 'h' }, { "bf16", 16, 'b' }, { "tf32", 32, 't' }, { "f64", 64, 'd' },
+	{ "s8", 8, 'i' }, { "u8", 8, 'i' }, { "s4", 4, 'n' }, { "u4", 4, 'n' }, { "b1", 1, '1' },
+	{ "e4m3", 8, 'f' }, { "e5m2", 8, 'f' } };
+static const Ty acc[] = { { "f16", 16, 'h' }, { "f32", 32, 's' }, { "s32", 32, 'i' }, { "f64", 64, 'd' } };
+static const int shape[][3] = { { 8, 8, 4 }, { 8, 8, 8 }, { 8, 8, 16 }, { 8, 8, 32 }, { 8, 8, 128 },
+	{ 16, 8, 4 }, { 16, 8, 8 }, { 16, 8, 16 }, { 16, 8, 32 }, { 16, 8, 64 }, { 16, 8, 128 },
+	{ 16, 8, 256 } };
+#define COUNT(v) ((int)(sizeof (v) / sizeof *(v)))
+
+static int
+words(int elements, const Ty *t)
+{
+	int n = elements * t->bits / (t->bits == 64 ? 2048 : 1024);
+
+	return n ? n : 1;
+}
+
+static void
+mma(List *l, const char *sp, const int *s, const Ty *a, const Ty *b, const Ty *c, const Ty *d, int lay,
+    const char *sat, const char *op, int sel)
+{
+	static const char *const layout[] = { "row.col", "row.row", "col.col", "col.row" };
+	int volta = s[2] == 4 && s[0] == 8 && a->group == 'h';
+	int na = volta ? 2 : words(s[0] * s[2] / (*sp ? 2 : 1), a), nb = volta ? 2 : words(s[1] * s[2], b);
+	int nc = words(s[0] * s[1] * (volta ? 4 : 1), c), nd = words(s[0] * s[1] * (volta ? 4 : 1), d);
+	char ra[200], rb[200], rc[200], rd[200], meta[20] = "";
+
+	if (na > 16 || nb > 16)
+		return;
+	if (*sp)
+		sprintf(meta, ", %%r199, %d", sel);
+	add(l, "mma%s.sync.aligned.m%dn%dk%d.%s%s.%s.%s.%s.%s%s %s, %s, %s, %s%s;", sp, s[0], s[1], s[2],
+	    layout[lay], sat, d->name, a->name, b->name, c->name, op,
+	    regs(rd, d->bits == 64 ? 'd' : 'r', 0, nd), regs(ra, a->bits == 64 ? 'd' : 'r', 20, na),
+	    regs(rb, b->bits == 64 ? 'd' : 'r', 40, nb), regs(rc, c->bits == 64 ? 'd' : 'r', 10, nc), meta);
+}
+
+static void
+all_mma(List *l)
+{
+	static const char *const sp[] = { "", ".sp", ".sp::ordered_metadata" };
+	static const char *const ops[] = { "", ".xor.popc", ".and.popc" };
+
+	for (int i = 0; i < COUNT(shape) * COUNT(mul) * COUNT(mul); i++) {
+		const int *s = shape[i / COUNT(mul) / COUNT(mul)];
+		const Ty *a = &mul[i / COUNT(mul) % COUNT(mul)], *b = &mul[i % COUNT(mul)];
+		if (a->group != b->group && i % 7)      /* of what cannot be mixed a sample will do */
+			continue;
+		for (int j = 0; j < COUNT(acc) * COUNT(acc); j++) {
+			const Ty *c = &acc[j / COUNT(acc)], *d = &acc[j % COUNT(acc)];
+			for (int k = 0; k < 3; k++) {
+				mma(l, sp[k], s, a, b, c, d, 0, "", "", 0);
+				if (c == d)
+					mma(l, sp[k], s, a, b, c, d, 0, ".satfinite", "", 0);
+			}
+			for (int k = 1; k < 4; k++)
+				if (a == b)
+					mma(l, "", s, a, b, c, d, k, "", "", 0);
+			for (int k = 1; k < 3; k++)
+				if ((a->bits == 1 || a->bits == 8) && c == d)
+					mma(l, "", s, a, b, c, d, 0, "", ops[k], 0);
+			/* selectors that the ISA has, and one that no shape has: ptxas takes some others */
+			for (int k = 1; k < 5; k++)
+				if (a == b && c == d && (k == 4 || s[2] * a->bits == 256 || (k == 1 && s[2] * a->bits == 512)))
+					mma(l, sp[1 + k % 2], s, a, b, c, d, 0, "", "", k);
+		}
+	}
+}
+
+/* ---- the comparison ---- */
+
+static void
+ptxas(const char *target, const List *l, unsigned char *bad)
+{
+	char dir[] = "/tmp/simacceptXXXXXX", file[100], cmd[400], line[4000];
+	FILE *f;
+	int at, any = 0;
+
+	ck_assert(mkdtemp(dir) != NULL);
+	sprintf(file, "%s/t.ptx", dir);
+	f = fopen(file, "w");
+	ck_assert(f != NULL);
+	fprintf(f, head, target);
+	for (int i = 0; i < l->n; i++)
+		fprintf(f, "%s\n", l->s[i]);
+	fprintf(f, "ret;\n}\n");
+	fclose(f);
+	sprintf(cmd, "ptxas -arch=%s %s -o /dev/null 2>&1", target, file);
+	f = popen(cmd, "r");
+	ck_assert(f != NULL);
+	memset(bad, 0, (size_t)l->n);
+	while (fgets(line, sizeof line, f)) {
+		char *p = strstr(line, ", line ");
+		if (!p || !strstr(line, "error"))
+			continue;
+		at = atoi(p + 7) - HEAD_LINES - 1;
+		ck_assert_msg(at >= 0 && at < l->n, "%s", line);
+		ck_assert_msg(!strstr(line, "syntax error") && !strstr(line, "Parsing"), "%s%s", line, l->s[at]);
+		bad[at] = 1;
+		any = 1;
+	}
+	pclose(f);
+	ck_assert_msg(any, "ptxas found nothing wrong at all");
+	unlink(file);
+	rmdir(dir);
+}
+
+static int
+loads(const char *target, const char *stmt, char *why)
+{
+	char text[4000];
+	sim *s = sim_open();
+	sim_module *m = NULL;
+	sim_message msg;
+	int rc, n = snprintf(text, sizeof text, head, target);
+
+	n += snprintf(text + n, sizeof text - (size_t)n, "%s\nret;\n}\n", stmt);
+	rc = sim_load(s, text, (size_t)n, &m);
+	*why = 0;
+	if (rc != SIM_OK && sim_message_at(s, 0, &msg)) {
+		snprintf(why, 300, "%s", msg.text);
+		ck_assert_msg(msg.line == HEAD_LINES + 1, "%s in line %u", msg.text, msg.line);
+	}
+	sim_close(s);
+	return rc == SIM_OK;
+}
+
+static void (*const families[])(List *) = { all_mma };
+
+START_TEST(accept)
+{
+	List l = { malloc(MAXS * sizeof(char *)), 0 };
+	unsigned char *bad = malloc(MAXS);
+	const char *target = targets[_i % NTARGET];
+	int wrong = 0, taken = 0;
+	char why[300];
+
+	families[_i / NTARGET](&l);
+	ptxas(target, &l, bad);
+	for (int i = 0; i < l.n; i++) {
+		int ok = loads(target, l.s[i], why);
+		taken += ok;
+		if (ok != !bad[i] && wrong++ < 5)
+			fprintf(stderr, "%s: %s: ptxas %s it, the simulator: %s\n", target, l.s[i],
+			        bad[i] ? "refuses" : "takes", ok ? "takes it" : why);
+		free(l.s[i]);
+	}
+	fprintf(stderr, "%s: %d of %d taken, %d differ\n", target, taken, l.n, wrong);
+	ck_assert_int_eq(wrong, 0);
+	free(l.s);
+	free(bad);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("sim matrix instructions against ptxas");
+	TCase *t = tcase_create("accept");
+
+	if (system("command -v ptxas >/dev/null 2>&1") != 0) {
+		puts("no ptxas here");
+		return 77;
+	}
+	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, accept, 0, NTARGET * COUNT(families));
+	suite_add_tcase(suite, t);
+	return run_suite(suite);
+}
