@@ -93,9 +93,11 @@ unfinished(const Now *n, const Slot *s)
 	slot_place(n, s, &other);
 	fault_add(n->w, n->lane, wr ? SIM_FAULT_ASYNC_WRITE : SIM_FAULT_ASYNC_READ, n->in->line,
 	          n->acc->space, n->acc->addr, n->bytes, &other,
-	          "%s of shared memory that the cp.async of line %u (thread %u,%u,%u) has not been "
-	          "waited for", wr ? "write" : "read", other.line, other.thread[0], other.thread[1],
-	          other.thread[2]);
+	          "%s of %s memory that the %.60s of line %u (thread %u,%u,%u) %s: it has not been "
+	          "waited for",
+	          wr ? "write" : "read", n->acc->space == SIM_SPACE_SHARED ? "shared" : "global",
+	          n->w->blk->l->m->code[s_pc(s)].text, other.line, other.thread[0], other.thread[1],
+	          other.thread[2], s_kind(s) == A_AREAD ? "reads" : "writes");
 }
 
 static bool
@@ -270,6 +272,70 @@ check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc)
 				s[k].b = (u64)(u32)pc << 44 | (u64)(w->clock & 0x7ffffff) << 17
 				       | (u64)thread << 7 | 15u << 3 | A_WRITE;
 	}
+}
+
+static void
+copied(Slot *s, u32 n, Warp *w, u64 who, u32 pc, int read)
+{
+	for (u32 i = 0; i < n; i++, s++) {
+		u32 k = s_kind(s);
+		if ((k != A_ASYNC && k != A_AREAD) || s_pc(s) != pc || s_thread(s) != (u32)who
+		    || s_block(s) != w->blk->lin + 1)
+			continue;
+		k = k == A_ASYNC ? A_WRITE : (u32)read;
+		if (k == A_NONE)
+			s->a = 0;
+		s->b = k == A_NONE ? 0 : (u64)pc << 44 | (u64)(w->clock & 0x7ffffff) << 17 | who << 7
+		                       | (u64)s_mask(s) << 3 | k;
+	}
+}
+
+void
+check_copied(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int read)
+{
+	u32 pc = (u32)(in - w->blk->l->m->code), n;
+	u64 who = w->id * WARP + (u32)lane, off, end;
+
+	if (a->space == SIM_SPACE_SHARED) {
+		copied(a->blk->shadow + a->addr / 4 * SHARED_SLOTS,
+		       (u32)((a->addr + bytes + 3) / 4 - a->addr / 4) * SHARED_SLOTS, w, who, pc, read);
+		return;
+	}
+	if (!a->al->page)
+		return;
+	for (off = a->addr - a->al->base, end = off + bytes; off < end; off += n) {
+		u64 page = off / 4 / PAGE_WORDS, next = (page + 1) * PAGE_WORDS * 4;
+		n = (u32)((next < end ? next : end) - off);
+		if (!a->al->page[page])
+			continue;
+		page_lock(w->blk->l, a->al, page);
+		copied(a->al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS,
+		       (u32)((off + n + 3) / 4 - off / 4) * GLOBAL_SLOTS, w, who, pc, read);
+		page_unlock(w->blk->l, a->al, page);
+	}
+}
+
+bool
+check_written(Warp *w, const Access *a, u32 bytes, u64 *time, sim_place *place)
+{
+	const Slot *newest = NULL;
+	u64 off = a->addr - a->al->base;
+	Now n;
+
+	for (u64 i = off / 4; a->al->page && i < (off + bytes + 3) / 4; i++) {
+		const Slot *s = a->al->page[i / PAGE_WORDS];
+		for (u32 k = 0; s && k < GLOBAL_SLOTS; k++) {
+			const Slot *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
+			if (writes(s_kind(c)) && (!newest || s_time(c) > s_time(newest)))
+				newest = c;
+		}
+	}
+	if (!newest)
+		return false;
+	n.w = w;
+	*time = s_time(newest);
+	slot_place(&n, newest, place);
+	return true;
 }
 
 static u8 *

@@ -196,5 +196,6 @@ void
 block_end(Block *b)
 {
 	b->gone = true;
+	bulk_finish(b);
 	cluster_bar_try(b->cl);
 }

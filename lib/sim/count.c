@@ -1,7 +1,7 @@
 /* count.c - memory counts: sectors of global requests, bank wavefronts of shared ones. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "bulk_int.h"
 
 static Count *
 counter(Warp *w, const Ins *in)
@@ -93,6 +93,48 @@ count_sectors(Warp *w, const Ins *in, const Access *acc, u32 mask, const u8 *byt
 		c->srd += n;
 		c->brd += total;
 	}
+}
+
+static int
+by_sector(const void *x, const void *y)
+{
+	const u64 *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* One bulk copy: the different sectors of all its runs.  Runs come in ascending order as a rule. */
+void
+count_runs(Warp *w, const Ins *in, const Run *run, u32 n, bool wr)
+{
+	Count *c = counter(w, in);
+	u64 total = 0, room = 0, *s, ns = 0, different = 0;
+	bool sorted = true;
+
+	for (u32 i = 0; i < n; i++)
+		room += run[i].n / 32 + 2;
+	s = malloc(room * sizeof *s + 1);
+	if (!s) {
+		w->blk->k->nomem = true;
+		return;
+	}
+	for (u32 i = 0; i < n; i++) {
+		total += run[i].n;
+		for (u64 k = run[i].addr / 32; k <= (run[i].addr + run[i].n - 1) / 32; k++) {
+			touch(w->blk, run[i].al, k, wr);
+			if (ns && s[ns - 1] == k)
+				continue;
+			sorted &= !ns || s[ns - 1] < k;
+			s[ns++] = k;
+		}
+	}
+	if (!sorted)
+		qsort(s, ns, sizeof *s, by_sector);
+	for (u64 i = 0; i < ns; i++)
+		different += !i || s[i] != s[i - 1];
+	free(s);
+	*(wr ? &c->swr : &c->srd) += different;
+	*(wr ? &c->bwr : &c->brd) += total;
 }
 
 /* Wavefronts of one phase: lanes from..to-1, `words` words each. */

@@ -102,6 +102,12 @@ dec_space(Dec *d, sim_space *out)
 	return false;
 }
 
+bool
+dec_scope(Dec *d)
+{
+	return dec_has(d, "cta") || dec_has(d, "cluster") || dec_has(d, "gpu") || dec_has(d, "sys");
+}
+
 /* A plane with the same value in all lanes; equal ones of a module are mostly shared. */
 u32
 dec_const(Dec *d, u64 v, u32 bits, u64 hi)

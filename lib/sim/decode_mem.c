@@ -150,8 +150,6 @@ dec_st(Dec *d)
 	return param_space(d, &d->st->o[0]);
 }
 
-enum { AT_AND, AT_OR, AT_XOR, AT_EXCH, AT_ADD, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_CAS };
-
 bool
 dec_atom(Dec *d)
 {
@@ -246,6 +244,11 @@ dec_isspacep(Dec *d)
 bool
 dec_prefetch(Dec *d)
 {
+	for (u32 i = 0; d->row->id == OP_prefetch && i < d->npart; i++)
+		if (!strcmp(d->part[i], "tensormap")) {
+			d->in->exec = exec_tmprefetch;
+			return dec_tmprefetch(d);
+		}
 	d->used = ~0u;
 	return true;
 }

@@ -237,8 +237,6 @@ dec_fence(Dec *d)
 		{ "fence.proxy.async.global", FENCE_ASYNC_GLOBAL, 0, 90 },
 		{ "fence.proxy.async.shared::cta", FENCE_ASYNC_SHARED, 0, 90 },
 		{ "fence.proxy.async.shared::cluster", FENCE_ASYNC_SHARED, 0, 90 },
-		{ "fence.proxy.tensormap::generic.release.{}", FENCE_THREAD, 0, 90 },
-		{ "fence.proxy.tensormap::generic.acquire.{}", FENCE_THREAD, 2, 90 },
 		{ "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD,
 		  0, 90 },
 		{ "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", FENCE_THREAD, 0, 90 },

@@ -2,8 +2,6 @@
 #include <string.h>
 #include "sim_int.h"
 
-enum { AT_AND, AT_OR, AT_XOR, AT_EXCH, AT_ADD, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_CAS };
-
 static float
 f32_of(u32 b)
 {
@@ -85,9 +83,8 @@ combine(const Ins *in, u64 old, u64 b, u64 c, bool global)
 	}
 }
 
-/* One element; returns the old value. */
-static u64
-rmw(u8 *p, u32 bytes, const Ins *in, u64 b, u64 c, bool global)
+u64
+atom_rmw(u8 *p, u32 bytes, const Ins *in, u64 b, u64 c, bool global)
 {
 	if (bytes == 8) {
 		u64 *q = (u64 *)(void *)p, old = __atomic_load_n(q, __ATOMIC_RELAXED);
@@ -159,7 +156,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			u64 b = lane_get(w, &in->s[1 + i], l), c = 0, old;
 			if (in->sub == AT_CAS)
 				c = lane_get(w, &in->s[1 + in->vec], l);
-			old = rmw(acc[l].p + i * in->ebytes, in->ebytes, in, b, c, acc[l].al != NULL);
+			old = atom_rmw(acc[l].p + i * in->ebytes, in->ebytes, in, b, c, acc[l].al != NULL);
 			if (in->nd)
 				lane_set(w, &in->d[i], l, old);
 		}

@@ -135,8 +135,10 @@ finish_cluster(Worker *k, Cluster *c, bool ran)
 		k->blocks += ran;
 		k->bsect[0] += b->sect_n[0];
 		k->bsect[1] += b->sect_n[1];
-		for (u32 w = 0; w < b->nwarp; w++)
+		for (u32 w = 0; w < b->nwarp; w++) {
 			copies_free(&b->warp[w]);
+			bulk_free(&b->warp[w]);
+		}
 	}
 	cluster_drop(c);
 }

@@ -42,7 +42,7 @@ static bool
 bare(const Warp *w, const Slot *s, u32 p)
 {
 	return (s_kind(s) == A_WRITE || s_kind(s) == A_SWRITE) && s_block(s) == w->blk->lin + 1
-	    && w->blk->l->m->code[s_pc(s)].id != OP_cpasync && s_time(s) >= w->know.gown
+	    && w->blk->l->m->code[s_pc(s)].cls != SIM_CLASS_CPASYNC && s_time(s) >= w->know.gown
 	    && s_clock(s) > w->know.pf[p][s_thread(s) / WARP];
 }
 

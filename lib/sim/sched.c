@@ -72,6 +72,9 @@ warp_start(Warp *w, Block *b, u32 id)
 	w->carrived = w->cdone = 0;
 	w->copies = NULL;
 	w->copies_end = &w->copies;
+	w->bulk = NULL;
+	w->bulk_end = &w->bulk;
+	memset(w->nbulk, 0, sizeof w->nbulk);
 	w->steps = 0;
 	w->cc = 0;
 	memset(w->r, 0, (size_t)units * WARP * sizeof(u32));
@@ -136,6 +139,7 @@ block_start(Worker *k, Block *b)
 	b->dead = b->fenced = b->ended = b->gone = false;
 	b->next_warp = 0;
 	b->nsv = 0;
+	b->ntmap = 0;
 	b->steps = 0;
 	b->sect_n[0] = b->sect_n[1] = 0;
 	b->nsect = 0;
@@ -160,6 +164,7 @@ block_free(Block *b)
 {
 	mbar_free(b);
 	free(b->sv);
+	free(b->tmap);
 	free(b->sect);
 	free(b->mem);
 	free(b);

@@ -316,6 +316,9 @@ const char *sim_result_text(const sim_result *r);
 	                                      "barrier.cluster used wrongly") \
 	X(MBARRIER,     "mbarrier",           "mbarrier used before its init, with impossible " \
 	                                      "counts, or overwritten") \
+	X(COPY,         "bulk-copy",          "a bulk copy with an impossible size") \
+	X(TMAP,         "tensor-map",         "a tensor map that is damaged, wrong, or does not fit " \
+	                                      "the instruction") \
 	X(PROXY,        "proxy-fence",        "generic write and async access with no proxy " \
 	                                      "fence between") \
 	X(METADATA,     "sparsity-metadata",  "metadata of a sparse matrix are no two different " \

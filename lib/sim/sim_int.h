@@ -356,6 +356,7 @@ bool dec_refs(Dec *d, const Opnd *o, Type t, bool dst, u32 want, Ref *out, u32 *
 bool dec_space(Dec *d, sim_space *out);
 /* The target is sm_`sm` or newer; sm above 1000: sm - 1000 with suffix a.  what: NULL, the instruction. */
 bool dec_needs(Dec *d, u32 sm, const char *what);
+bool dec_scope(Dec *d);                         /* .cta, .cluster, .gpu or .sys */
 u32 dec_const(Dec *d, u64 v, u32 bits, u64 hi); /* unit of a constant plane */
 bool dec_stmt(Dec *d);                          /* d->m, f and st are set */
 Ins *dec_emit(Dec *d);                          /* a further instruction of this statement */
@@ -367,7 +368,9 @@ alu_fn *testp_find(Type t, const char *what);
 	X(prefetch) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpgroup) X(ldmatrix) X(movmatrix) X(mma) X(bra) X(brx) X(call) \
 	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa) X(video) X(cvtpack) \
-	X(getctarank) X(clusterbar) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) X(stasync)
+	X(getctarank) X(clusterbar) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) X(stasync) \
+	X(bulk) X(bulkpre) X(bulkgroup) X(btensor) X(btensorpre) X(tmprefetch) X(tmreplace) X(tmcopy) \
+	X(tmfence)
 DECODERS(D)
 #undef D
 /* decode_mma.c, for the other matrix instructions */
@@ -425,6 +428,8 @@ struct Warp {
 	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose
 	                                 * phase is not, is complete */
 	Copy *copies, **copies_end;
+	struct Bulk *bulk, **bulk_end;  /* bulk copies to global memory, oldest first */
+	u32 nbulk[WARP];                /* bulk groups committed */
 	u32 ncommit[WARP];
 	u64 steps;
 	Path path[FULL_PATHS];
@@ -442,6 +447,8 @@ typedef struct Bar {
 	u64 phase;
 } Bar;
 
+/* A fence of the tensormap proxy on a map, at that launch time. */
+typedef struct TmapSeen { u64 addr; u64 time; } TmapSeen;
 typedef struct SyncVar { u64 addr; Know know; } SyncVar;
 
 struct Block {
@@ -459,6 +466,8 @@ struct Block {
 	Bar bar[NBAR];
 	SyncVar *sv;
 	u32 nsv, csv;
+	TmapSeen *tmap;
+	u32 ntmap, ctmap;
 	u64 *sect;                      /* hash set of sectors touched */
 	u32 csect, nsect;
 	u64 sect_n[2];
@@ -649,6 +658,11 @@ void mark_init(Warp *w, int lane, const Access *a, u32 bytes, bool defined);
 /* An async write has landed: slots of `from`'s thread and pc become the agent's at that clock. */
 void check_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 pc, u32 agent,
                   u32 clock);
+/* A copy of this lane by instruction `in` is done with memory: what it was writing is written, what
+ * it was reading becomes `read`: A_READ, or A_NONE: forgotten. */
+void check_copied(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int read);
+/* The newest write of this launch to global memory: its launch time and place. */
+bool check_written(Warp *w, const Access *a, u32 bytes, u64 *time, sim_place *place);
 void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
 /* order.c */
 void check_sync_warp(Warp *w);                  /* lanes of a warp ordered */
@@ -657,11 +671,20 @@ void check_fence(Warp *w);
 /* count.c */
 void count_access(Warp *w, const Ins *in, const Access *acc, u32 mask, u32 bytes, bool rd, bool wr);
 void count_sectors(Warp *w, const Ins *in, const Access *acc, u32 mask, const u8 *bytes, bool wr);
+struct Run;
+void count_runs(Warp *w, const Ins *in, const struct Run *run, u32 n, bool wr);
 void count_banks(Warp *w, const Ins *in, const u32 *addr, u32 mask, u32 bytes);
 void count_matrix(Warp *w, const Ins *in, const u32 *rows, u32 nmat);
+/* bulk.c */
+void bulk_finish(Block *b);
+void bulk_free(Warp *w);
 /* cpasync.c */
 void copies_finish(Warp *w, u32 mask, u32 keep, bool all);
 void copies_free(Warp *w);
+
+/* exec_atom.c: one element, as in->sub and in->type say; returns the old value */
+enum { AT_AND, AT_OR, AT_XOR, AT_EXCH, AT_ADD, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_CAS };
+u64 atom_rmw(u8 *p, u32 bytes, const Ins *in, u64 b, u64 c, bool global);
 
 /* num.c */
 float f16_value(u32 h);
@@ -687,7 +710,9 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 	X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(sreg) X(ldparam) X(pbool) X(slct) X(pack) \
 	X(yield) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p) \
 	X(getctarank) X(carrive) X(cwait) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) \
-	X(stasync)
+	X(stasync) \
+	X(bulk) X(bulkpre) X(bulkcommit) X(bulkwait) X(btensor) X(btensorpre) X(tmprefetch) \
+	X(tmreplace) X(tmcopy) X(tmrelease) X(tmacquire)
 EXECS(E)
 #undef E
 

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "tmap.h"
+#include "bulk_int.h"
 
 #define MAGIC 0x70616d7863786568ull     /* "hexcxmap" */
 
@@ -11,6 +11,26 @@ static const struct { const char *name; u8 bytes; bool is_float; } types[SIM_TMA
 	SIM_TMAP_TYPES(X)
 #undef X
 };
+
+Type
+tmap_ptx_type(const sim_tmap_desc *d)
+{
+	static const u8 t[SIM_TMAP_NTYPES] = { T_u8, T_u16, T_u32, T_s32, T_u64, T_s64, T_f16, T_f32, T_f64,
+		T_bf16, T_f32, T_tf32, T_tf32 };
+
+	return (Type)t[d->type];
+}
+
+/* PTX ISA, cp.reduce.async.bulk.tensor: the combinations of the plain form but f64. */
+bool
+tmap_reduces(const sim_tmap_desc *d, u32 op)
+{
+	Type t = tmap_ptx_type(d);
+
+	if (op == AT_AND || op == AT_OR || op == AT_XOR)
+		return !type_float(t) && type_bits(t) >= 32;
+	return t != T_f64 && bulk_reduces(op, t, false);
+}
 
 u32
 tmap_esize(const sim_tmap_desc *d)
@@ -31,10 +51,10 @@ steps(const sim_tmap_desc *d, u32 i)
 	return (d->box[i] + d->element_stride[i] - 1) / d->element_stride[i];
 }
 
-static u32
+static u64
 rows(const sim_tmap_desc *d)
 {
-	u32 n = 1;
+	u64 n = 1;
 
 	if (d->im2col)
 		return d->pixels;
@@ -43,7 +63,7 @@ rows(const sim_tmap_desc *d)
 	return n;
 }
 
-u32
+u64
 tmap_bytes(const sim_tmap_desc *d)
 {
 	return rows(d) * tmap_row(d);
@@ -138,7 +158,8 @@ check_im2col(const sim_tmap_desc *d, const Why *w)
 	if (!d->pixels || d->pixels > 1024)
 		return no(w, "%u pixels per column are not in 1..1024", d->pixels);
 	for (u32 i = 0; i + 2 < d->rank; i++) {
-		if (d->lower[i] < -most - 1 || d->lower[i] > most || d->upper[i] < -most - 1 || d->upper[i] > most)
+		if (d->lower[i] < -most - 1 || d->lower[i] > most || d->upper[i] < -most - 1
+		    || d->upper[i] > most)
 			return no(w, "corners %d and %d in %c are not in %d..%d, as rank %u needs",
 			          d->lower[i], d->upper[i], dhw[i], -most - 1, most, d->rank);
 		if (d->lower[i] > (s64)d->dim[1 + i] - 1 + d->upper[i])
@@ -171,7 +192,8 @@ tmap_check(const sim_tmap_desc *d, char *why, size_t n)
 {
 	Why w = { why, n };
 
-	return check_kind(d, &w) && check_tensor(d, &w) && (d->im2col ? check_im2col(d, &w) : check_tile(d, &w)) && check_row(d, &w);
+	return check_kind(d, &w) && check_tensor(d, &w)
+	    && (d->im2col ? check_im2col(d, &w) : check_tile(d, &w)) && check_row(d, &w);
 }
 
 /* ---- the 128 bytes ---- */

@@ -29,9 +29,19 @@ void tmap_unpack(const TmapBits *b, sim_tmap_desc *d);
 /* The driver's rules.  False with one sentence in `why`. */
 bool tmap_check(const sim_tmap_desc *d, char *why, size_t n);
 
+Type tmap_ptx_type(const sim_tmap_desc *d);     /* of an element, for arithmetic */
+bool tmap_reduces(const sim_tmap_desc *d, u32 op);      /* may its elements be reduced so? */
 u32 tmap_esize(const sim_tmap_desc *d);         /* bytes of an element */
 u32 tmap_row(const sim_tmap_desc *d);           /* bytes of one row of the box in shared memory */
-u32 tmap_bytes(const sim_tmap_desc *d);         /* bytes of the whole box there */
+u64 tmap_bytes(const sim_tmap_desc *d);         /* bytes of the whole box there */
+
+/* Fields of tensormap.replace. */
+enum { TF_ADDRESS, TF_RANK, TF_BOX, TF_DIM, TF_STRIDE, TF_ESTRIDE, TF_TYPE, TF_INTERLEAVE, TF_SWIZZLE,
+	TF_FILL };
+/* bulk_tensor.c: the map at an address, generic or of a space.  False: a fault was told. */
+bool tmap_fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, sim_tmap_desc *d);
+/* tmap_edit.c: the map at global memory `a` is about to be used: was it changed, and fenced? */
+bool tmap_seen(Warp *w, const Ins *in, int lane, const Access *a);
 
 /* A walk through the rows of a box in the order in which they lie in shared memory.  A row is
  * contiguous in both memories; row i starts i * tmap_row() bytes after the box does. */
@@ -41,7 +51,7 @@ typedef struct Box {
 	s64 start[5];
 	u32 off[3];             /* im2col offsets in W, H, D */
 	u32 step[5];            /* tiled: steps done in each dimension */
-	u32 row, rows;
+	u64 row, rows;
 } Box;
 typedef struct BoxRow {
 	u64 addr;               /* global address of element `from` */

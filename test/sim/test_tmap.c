@@ -1,16 +1,7 @@
 /* test_tmap.c - tensor maps: the driver's rules, the 128 bytes, and which element goes to which
  * byte, against a model that works element by element from the ISA's tables. */
 #include "simtest.h"
-#include "lib/sim/tmap.h"
-
-static uint32_t seed = 1;
-
-static uint32_t
-rnd(uint32_t below)
-{
-	seed = seed * 1664525u + 1013904223u;
-	return (seed >> 8) % below;
-}
+#include "tmapmodel.h"
 
 static sim_tmap_desc
 plain(void)
@@ -150,88 +141,11 @@ END_TEST
 
 /* ---- addresses ---- */
 
-/* The tables of "Swizzling Modes", one line of eight 16-byte cells after the other: the cell at
- * (line, place) holds the piece with this number. */
-static const uint8_t cells[4][8][8] = {
-	{ { 0, 1, 2, 3, 4, 5, 6, 7 } },
-	{ { 0, 1, 2, 3, 4, 5, 6, 7 }, { 1, 0, 3, 2, 5, 4, 7, 6 } },
-	{ { 0, 1, 2, 3, 4, 5, 6, 7 }, { 1, 0, 3, 2, 5, 4, 7, 6 }, { 2, 3, 0, 1, 6, 7, 4, 5 },
-	  { 3, 2, 1, 0, 7, 6, 5, 4 } },
-	{ { 0, 1, 2, 3, 4, 5, 6, 7 }, { 1, 0, 3, 2, 5, 4, 7, 6 }, { 2, 3, 0, 1, 6, 7, 4, 5 },
-	  { 3, 2, 1, 0, 7, 6, 5, 4 }, { 4, 5, 6, 7, 0, 1, 2, 3 }, { 5, 4, 7, 6, 1, 0, 3, 2 },
-	  { 6, 7, 4, 5, 2, 3, 0, 1 }, { 7, 6, 5, 4, 3, 2, 1, 0 } },
-};
-static const uint32_t lines[4] = { 1, 2, 4, 8 };
-
-/* Where the byte that lies at `addr` without swizzle lies with it. */
-static uint32_t
-swizzled(uint32_t mode, uint32_t addr)
-{
-	uint32_t line = addr / 128 % lines[mode], piece = addr / 16 % 8, place;
-
-	for (place = 0; cells[mode][line][place] != piece; place++)
-		;
-	return addr / 128 * 128 + place * 16 + addr % 16;
-}
-
-typedef struct Want { bool inside; uint64_t addr; } Want;
-
-static Want
-element(const sim_tmap_desc *d, const int64_t *c)
-{
-	Want w = { true, d->address };
-
-	for (uint32_t i = 0; i < d->rank; i++) {
-		w.inside &= c[i] >= 0 && c[i] < (int64_t)d->dim[i];
-		w.addr += (uint64_t)c[i] * (i ? d->stride[i - 1] : tmap_esize(d));
-	}
-	return w;
-}
-
-/* Element `k` of a tiled box, in shared-memory order. */
-static Want
-tile_element(const sim_tmap_desc *d, const int32_t *start, uint32_t k)
-{
-	int64_t c[5];
-
-	for (uint32_t i = 0; i < d->rank; i++) {
-		uint32_t s = i ? d->element_stride[i] : 1, n = d->box[i] / s + (d->box[i] % s != 0);
-		c[i] = start[i] + (int64_t)(k % n * s);
-		k /= n;
-	}
-	return element(d, c);
-}
-
-/* The r-th position of a walk from `first` in steps of s up to `high`, which starts again at `low`;
- * *turns: how often it did. */
-static int64_t
-walk(int64_t first, int64_t low, int64_t high, int64_t s, int64_t r, int64_t *turns)
-{
-	int64_t n0 = (high - first) / s + 1, n = (high - low) / s + 1;
-
-	*turns = r < n0 ? 0 : 1 + (r - n0) / n;
-	return r < n0 ? first + r * s : low + (r - n0) % n * s;
-}
-
-static Want
-pixel_element(const sim_tmap_desc *d, const int32_t *start, const uint32_t *off, uint32_t k)
-{
-	int64_t c[5], r = k / d->channels;
-	uint32_t i;
-
-	c[0] = start[0] + (int64_t)(k % d->channels);
-	for (i = 1; i + 1 < d->rank; i++)
-		c[i] = off[i - 1] + walk(start[i], d->lower[i - 1], (int64_t)d->dim[i] - 1 + d->upper[i - 1],
-		                         d->element_stride[i], r, &r);
-	c[i] = start[i] + r;
-	return element(d, c);
-}
-
 /* All elements of one box: the walk of the simulator against the model. */
 static void
 compare(const sim_tmap_desc *d, const int32_t *start, const uint32_t *off, uint32_t base)
 {
-	uint32_t e = tmap_esize(d), per = tmap_row(d) / e, k = 0;
+	uint32_t e = esize(d), per = tmap_row(d) / e, k = 0;
 	char why[200];
 	BoxRow row;
 	Box b;
@@ -247,42 +161,6 @@ compare(const sim_tmap_desc *d, const int32_t *start, const uint32_t *off, uint3
 			ck_assert_uint_eq(box_swizzle(d, base + k * e), swizzled(d->swizzle, base + k * e));
 		}
 	ck_assert_uint_eq(k * e, tmap_bytes(d));
-}
-
-static sim_tmap_desc
-random_map(uint32_t rank, bool im2col)
-{
-	sim_tmap_desc d = SIM_TMAP_INIT;
-	uint64_t stride;
-	uint32_t e, inner;
-
-	d.rank = rank;
-	d.im2col = im2col;
-	d.type = rnd(SIM_TMAP_NTYPES);
-	e = tmap_esize(&d);
-	d.swizzle = rnd(4);
-	inner = d.swizzle ? 16u << d.swizzle : 16 * (1 + rnd(8));
-	if (inner / e > 256)
-		inner = 256 * e;
-	if (inner < 16u << d.swizzle && d.swizzle)
-		d.swizzle = 0;
-	d.box[0] = d.channels = inner / e;
-	d.address = 0x100000 + 16 * rnd(100);
-	d.dim[0] = 1 + rnd(2 * inner / e);
-	stride = (d.dim[0] * e + 15) / 16 * 16;
-	for (uint32_t i = 1; i < rank; i++) {
-		d.dim[i] = 1 + rnd(i == 1 ? 20 : 6);
-		d.stride[i - 1] = stride + 16 * rnd(3);
-		stride = d.stride[i - 1] * d.dim[i];
-		d.box[i] = 1 + rnd(i == 1 ? 17 : 5);
-		d.element_stride[i] = rnd(2) ? 1 : 1 + rnd(3);
-		if (i + 1 < rank && i < 4) {
-			d.lower[i - 1] = (int32_t)rnd(4) - 2;
-			d.upper[i - 1] = (int32_t)rnd(4) - 2;
-		}
-	}
-	d.pixels = 1 + rnd(150);
-	return d;
 }
 
 START_TEST(boxes)
@@ -303,15 +181,7 @@ START_TEST(boxes)
 			continue;
 		}
 		ck_assert_int_eq(sim_tmap_decode(&m, &back), SIM_OK);
-		for (uint32_t i = 0; i < rank; i++) {
-			start[i] = (int32_t)rnd((uint32_t)d.dim[i] + 8) - 4;
-			if (im2col && i && i + 1 < rank) {      /* anywhere in the pixel box */
-				int32_t n = (int32_t)d.dim[i] + d.upper[i - 1] - d.lower[i - 1];
-				start[i] = d.lower[i - 1] + (int32_t)rnd((uint32_t)n);
-			}
-		}
-		for (uint32_t i = 0; i < 3; i++)
-			off[i] = rnd(4);
+		random_start(&d, start, off);
 		compare(&back, start, off, 128 * rnd(9));
 		done++;
 	}
