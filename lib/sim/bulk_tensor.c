@@ -37,7 +37,8 @@ fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, TmapBits *b)
 			return false;
 		if (a->space == SIM_SPACE_SHARED || a->space == SIM_SPACE_LOCAL)
 			return bad(w, in, lane, addr,
-			           "the tensor map is in %s memory, not in global, constant or parameter memory",
+			           "the tensor map is in %s memory, not in global, constant or parameter "
+			           "memory",
 			           a->space == SIM_SPACE_SHARED ? "shared" : "local");
 		memcpy((u8 *)b + 64 * i, a->p, 64);
 	}

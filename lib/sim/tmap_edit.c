@@ -182,7 +182,8 @@ copy_lane(Warp *w, const Ins *in, int l, u64 to, u64 from)
 		check_access(w, in, l, &dst, TMAP_BYTES, A_WRITE, NULL);
 		if (memchr(src.blk->sinit + src.addr, 0, TMAP_BYTES))
 			fault_add(w, l, SIM_FAULT_UNINIT_SHARED, in->line, SIM_SPACE_SHARED, src.addr,
-			          TMAP_BYTES, NULL, "%.60s: copies a tensor map that nobody has written", in->text);
+			          TMAP_BYTES, NULL, "%.60s: copies a tensor map that nobody has written",
+			          in->text);
 		mark_init(w, l, &dst, TMAP_BYTES, true);
 	}
 	memcpy(dst.p, src.p, TMAP_BYTES);
