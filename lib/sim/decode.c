@@ -164,7 +164,11 @@ new_reg(Dec *d, Reg *r)
 	if (bits > 32)          /* 64-bit planes start at even units, for their alignment */
 		d->f->units += d->f->units & 1;
 	r->unit = d->f->unit0 + d->f->units;
-	d->f->units += bits <= 32 ? 1 : bits / 32;
+	for (u32 i = 0; i < (bits <= 32 ? 1 : bits / 32); i++) {
+		Fn *f = d->f;
+		f->wide = sim_arena_grow(&d->m->arena, f->wide, f->units + 1, &f->cwide, 1);
+		f->wide[f->units++] = (u8)(bits <= 32 ? 0 : 1 + i % 2);
+	}
 }
 
 static void
@@ -187,6 +191,18 @@ temp_ref(Dec *d, Type t, Ref *out)
 
 	reg_ref(d, &r, out);
 	return true;
+}
+
+bool
+dec_frame(const Dec *d, const Var *v)
+{
+	return !d->f->entry && (v->space == SIM_SPACE_LOCAL || v->space == SIM_SPACE_PARAM);
+}
+
+void
+dec_fp(Dec *d, Ref *out)
+{
+	reg_ref(d, d->f->fp, out);
 }
 
 /* The value of a variable's name: its address in its own space. */
@@ -233,6 +249,27 @@ sreg_value(Dec *d, u32 sreg, Type t, Ref *out)
 	in->type = (u8)t;
 	in->d = r;
 	in->nd = 1;
+	*out = *r;
+	return true;
+}
+
+/* The address of a variable in a frame: an instruction of its own. */
+static bool
+frame_value(Dec *d, u64 off, Type t, Ref *out)
+{
+	Ref *r = arena_get(&d->m->arena, 2 * sizeof *r);
+	Ins *in = dec_emit(d);
+
+	temp_ref(d, t, r);
+	dec_fp(d, &r[1]);
+	in->exec = exec_frame;
+	in->cls = SIM_CLASS_INT;
+	in->aux = (u32)off;
+	in->type = (u8)t;
+	in->d = r;
+	in->nd = 1;
+	in->s = r + 1;
+	in->ns = 1;
 	*out = *r;
 	return true;
 }
@@ -286,10 +323,16 @@ dec_src(Dec *d, const Opnd *o, Type t, Ref *out)
 	case O_VAR:
 		if (!var_value(d, o, &v))
 			return false;
+		if (dec_frame(d, o->var))
+			return frame_value(d, v, t, out);
 		const_ref(d, v, bits, out);
 		return true;
 	case O_FN:
-		return dec_fail(d, "function addresses are not supported");
+		if (o->fn->entry)
+			return dec_fail(d, "%.60s is an entry: only functions can be called", o->fn->name);
+		o->fn->taken = true;
+		const_ref(d, o->fn->addr, bits, out);
+		return true;
 	case O_SREG:
 		return sreg_value(d, o->sreg, t, out);
 	case O_LABEL:
@@ -370,6 +413,11 @@ dec_addr(Dec *d, const Opnd *o, Ref *base, s64 *off, sim_space *space)
 		else if (*space != b->var->space
 		         && !(*space == SIM_SPACE_CLUSTER && b->var->space == SIM_SPACE_SHARED))
 			return dec_fail(d, "%.60s is in another space", b->var->name);
+		if (dec_frame(d, b->var)) {
+			*off += (s64)v;
+			dec_fp(d, base);
+			return true;
+		}
 		const_ref(d, v, 64, base);
 		return true;
 	case O_IMM:

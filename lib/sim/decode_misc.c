@@ -205,55 +205,6 @@ dec_brx(Dec *d)
 	return dec_src(d, &d->st->o[0], T_u32, r);
 }
 
-/* table: pairs of (from, to, bytes) in the local frame: arguments, then results. */
-bool
-dec_call(Dec *d)
-{
-	const Opnd *o = d->st->o;
-	Ins *in = d->in;
-	Fn *f;
-	u32 *t, n = 0;
-
-	dec_has(d, "uni");
-	if (o[1].kind == O_LABEL)
-		return dec_fail(d, "%.60s is not declared", o[1].name);
-	if (o[1].kind != O_FN || o[1].fn->entry)
-		return dec_fail(d, "indirect calls are not supported");
-	f = o[1].fn;
-	if (!f->has_body)
-		return dec_fail(d, "%.60s has no body here", f->name);
-	if (o[0].n != f->nret || o[2].n != f->nparam)
-		return dec_fail(d, "%.60s takes %u arguments and gives %u results", f->name, f->nparam,
-		                f->nret);
-	t = arena_get(&d->m->arena, (o[0].n + o[2].n + 1) * 3 * sizeof *t);
-	for (u32 i = 0; i < o[2].n + o[0].n; i++) {
-		bool res = i >= o[2].n;
-		const Opnd *a = res ? &o[0].elt[i - o[2].n] : &o[2].elt[i];
-		const Var *v = res ? f->ret[i - o[2].n] : f->param[i];
-		u32 here, there = (u32)v->addr;
-		if (a->kind != O_VAR || a->var->space != SIM_SPACE_PARAM || a->var->user != d->f)
-			return dec_fail(d, "arguments must be .param variables of the caller");
-		if (a->var->bytes != v->bytes)
-			return dec_fail(d, "argument %.60s has another size", a->var->name);
-		here = (u32)a->var->addr;
-		t[n++] = res ? there : here;
-		t[n++] = res ? here : there;
-		t[n++] = (u32)v->bytes;
-	}
-	in->table = t;
-	in->aux = o[2].n;
-	in->aux2 = o[0].n;
-	/* Callees are decoded in any order: the Fn holds the code address at run time. */
-	in->d = (const Ref *)(const void *)f;
-	if (d->f->ncallee == 64)
-		return dec_fail(d, "more than 64 calls in one function");
-	for (u32 i = 0; i < d->f->ncallee; i++)
-		if (d->f->callee[i] == f)
-			return true;
-	d->f->callee[d->f->ncallee++] = f;
-	return true;
-}
-
 bool
 dec_ret(Dec *d)
 {

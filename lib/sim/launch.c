@@ -138,6 +138,7 @@ finish_cluster(Worker *k, Cluster *c, bool ran)
 		for (u32 w = 0; w < b->nwarp; w++) {
 			copies_free(&b->warp[w]);
 			bulk_free(&b->warp[w]);
+			saves_free(&b->warp[w]);
 		}
 	}
 	cluster_drop(c);
@@ -485,6 +486,9 @@ mark_fn(const Fn *f, const sim_module *m, u8 *in)
 	memset(in + f->pc, 1, f->npc);
 	for (u32 i = 0; i < f->ncallee; i++)
 		mark_fn(f->callee[i], m, in);
+	for (u32 i = 0; f->indirect && i < m->nfn; i++)
+		if (m->fn[i]->taken && m->fn[i]->has_body)
+			mark_fn(m->fn[i], m, in);
 }
 
 static int
@@ -584,6 +588,8 @@ execute(Launch *l, sim_result *r)
 		free(k[i].n);
 		free(k[i].hint);
 	}
+	if (!output_collect(l, r))
+		code = SIM_E_NOMEM;
 	free(k);
 	free(l->shown);
 	free(l->gs);
@@ -620,7 +626,10 @@ sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch
 	if (code == SIM_OK) {
 		l.units = l.f->unit0 + l.f->units;
 		l.preds = l.f->pred0 + l.f->preds;
-		l.local = (l.f->local0 + l.f->local + 15u) & ~15u;
+		l.frame = l.f->local;
+		l.local = l.frame + (l.f->below == ~0u ? STACK_BYTES : l.f->below);
+		l.paths = l.f->below == ~0u ? DEEP_PATHS : FULL_PATHS;
+		l.out_end = &l.out;
 		l.checks = launch->checks != 0;
 		l.counts = launch->counts != 0;
 		l.max_steps = launch->max_steps ? launch->max_steps : 1ull << 36;

@@ -1,4 +1,4 @@
-/* link.c - functions to code: decodes their statements, resolves labels, refuses recursion. */
+/* link.c - functions to code: decodes their statements, resolves labels, the stack calls need. */
 #include <string.h>
 #include "sim_int.h"
 
@@ -34,6 +34,12 @@ link_branches(Dec *d, u32 from, const u32 *pc)
 		d->st = st;
 		if (pc[i + 1] <= from || pc[i + 1] == pc[i])
 			continue;
+		if (in->id == OP_call) {
+			in->rpc = (s32)pc[i + 1];       /* of calls through pointers that differ */
+			in->strict = true;
+			if (st->no == 4)
+				find_label(d, st->o[3].name, pc, &to, NULL);
+		}
 		if (in->id == OP_bra && !find_label(d, st->o[0].name, pc, &in->target, NULL))
 			continue;
 		if (in->id != OP_brx)
@@ -78,6 +84,13 @@ decode_fn(sim_module *m, Fn *f)
 	Stmt end;
 
 	f->pc = m->ncode;
+	d.m = m;
+	d.f = f;
+	if (!f->entry) {
+		f->fp = arena_get(&m->arena, sizeof *f->fp);
+		*f->fp = (Reg){ "the frame pointer", T_u64, ~0u };
+		dec_fp(&d, &f->fp_ref);
+	}
 	for (u32 i = 0; i < f->nst; i++) {
 		memset(&d, 0, sizeof d);
 		d.m = m;
@@ -109,24 +122,67 @@ decode_fn(sim_module *m, Fn *f)
 	return true;
 }
 
-/* Calls must not form a circle: frames are static. */
-static bool
-acyclic(sim_module *m, Fn *f, int deep)
+/* What f may call: its callees, and if it calls through pointers every function whose address is used. */
+static Fn *
+callee(const sim_module *m, const Fn *f, u32 i)
 {
-	if (f->checked)
-		return true;
-	if (f->on_stack || deep > 64) {
-		sim_error(m->s, f->line, "%.80s calls itself: recursion is not supported", f->name);
-		m->nerr++;
-		return false;
-	}
-	f->on_stack = true;
-	for (u32 i = 0; i < f->ncallee; i++)
-		if (!acyclic(m, f->callee[i], deep + 1))
-			return false;
-	f->on_stack = false;
+	if (i < f->ncallee)
+		return f->callee[i];
+	i -= f->ncallee;
+	return !f->indirect || i >= m->nfn ? NULL : m->fn[i];
+}
+
+/* Is `goal` reachable from f?  Marks what it has seen. */
+static bool
+reaches(const sim_module *m, Fn *f, const Fn *goal, int deep)
+{
+	u32 n = f->ncallee + (f->indirect ? m->nfn : 0);
+
 	f->checked = true;
-	return true;
+	for (u32 i = 0; i < n; i++) {
+		Fn *g = callee(m, f, i);
+		if (i >= f->ncallee && !g->taken)
+			continue;
+		if (g == goal || (!g->checked && (deep > 1000 || reaches(m, g, goal, deep + 1))))
+			return true;
+	}
+	return false;
+}
+
+/* Functions that may be entered again while they are active. */
+static void
+find_recursion(sim_module *m)
+{
+	for (u32 k = 0; k < m->nfn; k++) {
+		for (u32 i = 0; i < m->nfn; i++)
+			m->fn[i]->checked = false;
+		m->fn[k]->again = reaches(m, m->fn[k], m->fn[k], 0);
+	}
+	for (u32 i = 0; i < m->nfn; i++)
+		m->fn[i]->checked = false;
+}
+
+/* Bytes of the frames of everything that f calls, ~0: no bound is known. */
+static u32
+stack_need(sim_module *m, Fn *f)
+{
+	u32 most = 0;
+
+	if (f->again || f->indirect)
+		return ~0u;
+	if (f->checked)
+		return f->below;
+	for (u32 i = 0; i < f->ncallee; i++) {
+		u32 n = stack_need(m, f->callee[i]);
+		if (n == ~0u || n > 1u << 20) {
+			most = ~0u;
+			break;
+		}
+		n += f->callee[i]->local;
+		most = n > most ? n : most;
+	}
+	f->checked = true;
+	return f->below = most;
 }
 
 bool
@@ -147,7 +203,10 @@ decode_module(sim_module *m)
 			if (m->nerr >= 20)
 				return false;
 		}
-	for (u32 i = 0; i < m->nfn && !m->nerr; i++)
-		acyclic(m, m->fn[i], 0);
-	return m->nerr == 0;
+	if (m->nerr)
+		return false;
+	find_recursion(m);
+	for (u32 i = 0; i < m->nfn; i++)
+		m->fn[i]->below = stack_need(m, m->fn[i]);
+	return true;
 }

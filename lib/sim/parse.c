@@ -260,6 +260,7 @@ function(Parser *p, bool entry)
 		return false;
 	}
 	if (old) {              /* a declaration came first: callers already point at it */
+		f->addr = old->addr;
 		*old = *f;
 		f = p->f = old;
 	} else {
@@ -269,6 +270,7 @@ function(Parser *p, bool entry)
 		p->sc = f->scope;
 		p->m->fn = sim_arena_grow(&p->m->arena, p->m->fn, p->m->nfn, &p->m->cfn, sizeof *p->m->fn);
 		p->m->fn[p->m->nfn++] = f;
+		f->addr = WIN_CODE + 16 * p->m->nfn;
 	}
 	if (p_take(p, ';'))
 		ok = true;
@@ -281,19 +283,23 @@ function(Parser *p, bool entry)
 	return ok;
 }
 
-/* .section NAME { ... }: debug information. */
-static void
+/* .section .debug_info { ... }: nothing in it matters here. */
+static bool
 skip_section(Parser *p)
 {
-	int deep = 0;
+	int deep = 1;
 
-	while (p->l.tok != K_END && !lex_is(&p->l, '{'))
+	lex_next(&p->l);
+	if (p->l.tok != K_ID)
+		return p_fail(p, "expected the name of a section");
+	lex_next(&p->l);
+	if (!p_want(p, '{'))
+		return false;
+	while (deep > 0 && p->l.tok != K_END) {
+		deep += lex_is(&p->l, '{') - lex_is(&p->l, '}');
 		lex_next(&p->l);
-	do {
-		deep += lex_is(&p->l, '{');
-		deep -= lex_is(&p->l, '}');
-		lex_next(&p->l);
-	} while (deep > 0 && p->l.tok != K_END);
+	}
+	return deep == 0 || p_fail(p, "the section does not end");
 }
 
 static void
@@ -317,6 +323,23 @@ target(Parser *p)
 	while (p->l.tok != K_END && p->l.tline == line)
 		lex_next(&p->l);
 	return true;
+}
+
+/* .alias declared, defined; */
+static bool
+alias(Parser *p)
+{
+	char *name, *of;
+	Bucket *b;
+
+	lex_next(&p->l);
+	if (!(name = p_name(p)) || !p_want(p, ',') || !(of = p_name(p)))
+		return false;
+	b = scope_find(p->m->scope, name, strlen(name));
+	if (!b || b->what != SYM_FN || ((Fn *)b->p)->entry || ((Fn *)b->p)->has_body)
+		return p_fail(p, "%.80s is no function that has been declared only", name);
+	((Fn *)b->p)->alias = of;
+	return p_want(p, ';');
 }
 
 static bool
@@ -346,14 +369,14 @@ directive(Parser *p)
 		skip_line(p);
 		return true;
 	}
-	if (lex_word(&p->l, ".pragma") || lex_word(&p->l, ".alias")) {
+	if (lex_word(&p->l, ".alias"))
+		return alias(p);
+	if (lex_word(&p->l, ".pragma")) {
 		p_skip(p);
 		return true;
 	}
-	if (lex_word(&p->l, ".section")) {
-		skip_section(p);
-		return true;
-	}
+	if (lex_word(&p->l, ".section"))
+		return skip_section(p);
 	return p_fail(p, "expected a directive, found '%.*s'", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
 }
 

@@ -282,7 +282,7 @@ guard(Parser *p, Stmt *s)
 static bool
 call_operands(Parser *p, Opnd *o, u32 *n)
 {
-	memset(o, 0, 3 * sizeof *o);
+	memset(o, 0, 4 * sizeof *o);
 	o[0].kind = o[2].kind = O_VEC;
 	if (p_take(p, '(')) {
 		if (!list(p, &o[0], ')', 0) || !p_want(p, ','))
@@ -291,17 +291,18 @@ call_operands(Parser *p, Opnd *o, u32 *n)
 	}
 	if (!operand(p, &o[1], 0))
 		return false;
-	if (p_take(p, ',') && p_want(p, '(')) {
+	*n = 3;
+	if (!p_take(p, ','))
+		return true;
+	if (p_take(p, '(')) {
 		if (!list(p, &o[2], ')', 0))
 			return false;
 		o[2].kind = O_VEC;
+		if (!p_take(p, ','))
+			return true;
 	}
-	if (p->bad)
-		return false;
-	if (p_take(p, ','))
-		return p_fail(p, "indirect calls are not supported");
-	*n = 3;
-	return true;
+	*n = 4;                 /* the name of a .callprototype or .calltargets */
+	return operand(p, &o[3], 0);
 }
 
 static bool
@@ -362,7 +363,7 @@ label(Parser *p, const char *name, u32 line)
 	lb->at = f->nst;
 	lb->scope = p->sc;
 	lb->line = line;
-	if (lex_word(&p->l, ".callprototype")) {
+	if (lex_word(&p->l, ".callprototype") || lex_word(&p->l, ".calltargets")) {
 		p_skip(p);
 		return true;
 	}

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "sim_int.h"
 
-static s32
+s32
 path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent)
 {
 	Path *q;
@@ -15,8 +15,9 @@ path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent)
 
 	while (i < w->npath && w->path[i].state != P_FREE)
 		i++;
-	if (i == FULL_PATHS) {
-		w->blk->dead = true;    /* unreachable: a tree of 32 lanes has fewer nodes */
+	if (i == w->blk->l->paths) {    /* only recursion: a tree of 32 lanes has fewer nodes */
+		launch_stop(w->blk->l, SIM_E_FAULT, "calls are nested too deep");
+		w->blk->dead = true;
 		return 0;
 	}
 	if (i == w->npath)
@@ -45,6 +46,7 @@ child_gone(Warp *w, s32 i)
 		q->arrived = 0;
 		if (q->mask && q->pc != NO_PC) {
 			q->state = P_RUN;
+			q->call = NULL;
 			return;
 		}
 		q->state = P_FREE;
@@ -53,7 +55,7 @@ child_gone(Warp *w, s32 i)
 }
 
 /* The current path's lanes go to its parent. */
-static void
+void
 path_join(Warp *w)
 {
 	Path *q = &w->path[w->cur];
@@ -96,8 +98,8 @@ at_exit(const Warp *w, s32 path)
 }
 
 /* Split the current path into the lanes at pc a and those at pc b, to meet at in->rpc. */
-static void
-split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
+void
+path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
 {
 	Path *q = &w->path[w->cur];
 	s32 parent = w->cur, x, y;
@@ -131,7 +133,7 @@ path_branch(Warp *w, const Ins *in, u32 taken, u32 not_taken)
 	else if (!taken)
 		q->pc++;
 	else
-		split(w, in, q->pc + 1, not_taken, in->target, taken);
+		path_split(w, in, q->pc + 1, not_taken, in->target, taken);
 }
 
 int
@@ -161,58 +163,7 @@ exec_brx(Warp *w, const Ins *in, u32 mask)
 	if (same == q->mask)
 		q->pc = (s32)in->table[first];
 	else
-		split(w, in, q->pc, q->mask & ~same, (s32)in->table[first], same);
-	return R_JUMP;
-}
-
-/* Copy parameters between frames in the lanes' local memory. */
-static void
-copy_params(Warp *w, const u32 *t, u32 n, u32 mask)
-{
-	u32 size = w->blk->l->local;
-	int l;
-
-	for (u32 i = 0; i < n; i++, t += 3)
-		FOR_LANES(l, mask) {
-			size_t base = (size_t)l * size;
-			memcpy(w->local + base + t[1], w->local + base + t[0], t[2]);
-			if (w->def)
-				memcpy(w->linit + base + t[1], w->linit + base + t[0], t[2]);
-		}
-}
-
-int
-exec_call(Warp *w, const Ins *in, u32 mask)
-{
-	Path *q = &w->path[w->cur];
-	const Fn *f = (const Fn *)(const void *)in->d;
-
-	copy_params(w, in->table, in->aux, mask);
-	q->pc++;
-	q->state = P_WAIT;
-	q->arrived = q->mask & ~mask;
-	q->kids = 0;
-	q->strict = true;
-	w->cur = path_new(w, (s32)f->pc, NO_PC, mask, w->cur);
-	return R_JUMP;
-}
-
-/* ret of a .func: the path that waits for it is just behind its call. */
-int
-exec_ret(Warp *w, const Ins *in, u32 mask)
-{
-	const Ins *code = w->blk->l->m->code, *call;
-	Path *q = &w->path[w->cur];
-	s32 i = q->parent;
-
-	(void)in;
-	while (i >= 0 && !(w->path[i].pc > 0 && code[w->path[i].pc - 1].exec == exec_call))
-		i = w->path[i].parent;
-	if (i >= 0) {
-		call = &code[w->path[i].pc - 1];
-		copy_params(w, call->table + 3 * call->aux, call->aux2, mask);
-	}
-	path_join(w);
+		path_split(w, in, q->pc, q->mask & ~same, (s32)in->table[first], same);
 	return R_JUMP;
 }
 

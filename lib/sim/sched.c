@@ -38,6 +38,7 @@ lay_out(Block *b, Launch *l, Cut *c)
 		Warp scratch, *w = c->base ? &b->warp[i] : &scratch;
 		w->r = cut(c, (size_t)units * WARP * sizeof(u32));
 		w->p = cut(c, (l->preds + 1) * sizeof(u32));
+		w->path = cut(c, l->paths * sizeof *w->path);
 		w->local = cut(c, (size_t)l->local * WARP + 32);
 		w->def = w->org = w->pdef = w->porg = NULL;
 		w->linit = NULL;
@@ -80,7 +81,11 @@ warp_start(Warp *w, Block *b, u32 id)
 	memset(w->r, 0, (size_t)units * WARP * sizeof(u32));
 	memset(w->p, 0, (l->preds + 1) * sizeof(u32));
 	w->p[0] = ALL_LANES;
-	memset(w->local, 0xA5, (size_t)l->local * WARP);
+	for (u32 i = 0; i < WARP; i++) {
+		memset(w->local + (size_t)i * l->local, 0xA5, l->frame);
+		w->sp[i] = l->frame;
+	}
+	w->saves = NULL;
 	if (l->checks) {
 		memset(w->def, 0xff, 8 * sizeof(u32));
 		memset(w->def + 8, 0, 2 * (size_t)units * sizeof(u32));
@@ -88,7 +93,8 @@ warp_start(Warp *w, Block *b, u32 id)
 		memset(w->pdef, 0, (l->preds + 1) * sizeof(u32));
 		memset(w->porg, 0, (l->preds + 1) * sizeof(u32));
 		w->pdef[0] = ALL_LANES;
-		memset(w->linit, 0, (size_t)l->local * WARP);
+		for (u32 i = 0; i < WARP; i++)
+			memset(w->linit + (size_t)i * l->local, 0, l->frame);
 	}
 	memset(&w->path[0], 0, sizeof w->path[0]);
 	w->npath = 1;

@@ -102,6 +102,7 @@ sim_close(sim *s)
 		free(s->alloc[i]);
 	}
 	free(s->alloc);
+	free(s->heap_block);
 	messages_free(s);
 	free(s->msg);
 	free(s);
@@ -423,6 +424,7 @@ sim_result_free(sim_result *r)
 	}
 	free(r->fault);
 	free(r->line);
+	free(r->out);
 	free(r);
 }
 

@@ -278,6 +278,11 @@ void sim_result_free(sim_result *r);
 /* One sentence on why the launch could not start or was stopped; "" if it ran. */
 const char *sim_result_text(const sim_result *r);
 
+/* What the kernel printed (printf), block after block, in each in the order of execution: *bytes of
+ * text, NUL-terminated; lives as long as r.  At most SIM_OUTPUT_MAX bytes, the rest is lost. */
+enum { SIM_OUTPUT_MAX = 1 << 20 };
+const char *sim_result_output(const sim_result *r, size_t *bytes);
+
 /* ---- faults -----------------------------------------------------------------------
  *
  * What is reported is meant to be wrong for sure; in doubt nothing is said.
@@ -322,7 +327,9 @@ const char *sim_result_text(const sim_result *r);
 	X(PROXY,        "proxy-fence",        "generic write and async access with no proxy " \
 	                                      "fence between") \
 	X(METADATA,     "sparsity-metadata",  "metadata of a sparse matrix are no two different " \
-	                                      "places of four")
+	                                      "places of four") \
+	X(ASSERT,       "assert",             "the kernel called assert with a false condition") \
+	X(HEAP,         "heap",               "free of what malloc has not given")
 typedef enum sim_fault_kind {
 #define X(id, name, text) SIM_FAULT_##id,
 	SIM_FAULTS(X)

@@ -29,7 +29,7 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-enum { WARP = 32, FULL_PATHS = 160, MAX_WARPS = 32, NBAR = 16, NO_PC = -1 };
+enum { WARP = 32, FULL_PATHS = 160, DEEP_PATHS = 2048, STACK_BYTES = 8192, MAX_WARPS = 32, NBAR = 16, NO_PC = -1 };
 /* Shared memory of the system, which PTX finds with %reserved_smem_offset_*; behind the program's own here. */
 enum { SYSTEM_SMEM = 1024 };
 #define ALL_LANES 0xffffffffu
@@ -40,6 +40,7 @@ enum { SYSTEM_SMEM = 1024 };
 #define WIN_LOCAL  0x00007f1000000000ull
 #define WIN_PARAM  0x00007f2000000000ull
 #define WIN_BYTES  0x0000000020000000ull
+#define WIN_CODE   0x00007fc000000000ull      /* addresses of functions, 16 bytes apart */
 #define GLOBAL_BASE 0x0000100000000000ull
 
 /* ---- types ---- */
@@ -157,6 +158,14 @@ typedef struct Scope {
 	Bucket *tab[64];
 } Scope;
 
+typedef struct Ref {            /* where a source or destination lives */
+	u32 unit;
+	u32 def;                /* index of its first chunk mask */
+	u8 base;                /* 0 registers, 1 constants */
+	u8 chunks;              /* 16-bit chunks: 1, 2, 4, 8 */
+	u8 bits;                /* register width */
+} Ref;
+
 typedef struct Fn {
 	const char *name;
 	u32 line;
@@ -177,22 +186,39 @@ typedef struct Fn {
 	/* after decode */
 	u32 pc, npc;            /* code range */
 	u32 units, preds;       /* registers, numbered from the frame's base */
-	u32 unit0, pred0, local0;
+	u32 unit0, pred0;
 	u32 local;              /* bytes of .local, and parameters of calls */
 	u32 smem;               /* static shared, end offset */
 	u32 smem_dyn;           /* where extern shared starts */
 	struct Fn *callee[64];
 	u32 ncallee;
+	u32 below;              /* bytes of the frames it needs below its own; ~0: no bound */
+	u64 addr;               /* for pointers to it */
+	Reg *fp;                /* .func: where the lane's frame starts in its local memory */
+	Ref fp_ref;
+	u8 *wide;               /* by unit: 1 and 2 the first and second of a 64-bit plane, else 0 */
+	u32 cwide;
+	u8 builtin;             /* 1 + number in builtin.c; 0: none */
+	bool taken;             /* its address is used */
+	bool indirect;          /* calls through pointers, or takes stack of its own */
+	bool again;             /* may be entered while active: registers are saved */
+	const char *alias;      /* .alias: the function it stands for */
 } Fn;
 
 /* ---- decoded form ---- */
-typedef struct Ref {            /* where a source or destination lives */
-	u32 unit;
-	u32 def;                /* index of its first chunk mask */
-	u8 base;                /* 0 registers, 1 constants */
-	u8 chunks;              /* 16-bit chunks: 1, 2, 4, 8 */
-	u8 bits;                /* register width */
-} Ref;
+/* A call: arguments, then results.  Ins.table of exec_call and exec_builtin points at one. */
+typedef struct Arg {
+	bool reg;               /* a register or constant, else .param memory of the caller */
+	u32 here, bytes;        /* offset in the caller's frame */
+	Ref ref;
+} Arg;
+typedef struct Call {
+	Fn *fn;                 /* NULL: through `target` */
+	u32 narg, nret;
+	Arg *arg;
+	bool framed;            /* the caller has a frame pointer */
+	Ref fp, target;
+} Call;
 
 typedef struct Ins Ins;
 typedef struct Warp Warp;
@@ -274,6 +300,9 @@ struct sim {
 	u32 nalloc, calloc_;
 	u64 next;
 	sim_module *modules;
+	u64 heap;               /* allocation that malloc of kernels divides, 0: none yet */
+	struct HeapBlock { u32 at, size; } *heap_block;         /* in use, by address */
+	u32 nheap, cheap;
 	struct Msg { u32 line; char *text; } *msg;
 	u32 nmsg, cmsg;
 };
@@ -292,7 +321,7 @@ struct sim_module {
 	u32 ncode, ccode;
 	u32 *konst;             /* constant planes */
 	u32 nkonst, ckonst;     /* units */
-	u32 fn_units, fn_preds, fn_local;       /* frames of all .func */
+	u32 fn_units, fn_preds;                 /* registers of all .func */
 	u64 *allocs;            /* device addresses of variables */
 	u32 nallocs, callocs;
 	u32 smem;               /* shared variables of more than one user */
@@ -359,6 +388,8 @@ bool dec_needs(Dec *d, u32 sm, const char *what);
 bool dec_scope(Dec *d);                         /* .cta, .cluster, .gpu or .sys */
 u32 dec_const(Dec *d, u64 v, u32 bits, u64 hi); /* unit of a constant plane */
 bool dec_stmt(Dec *d);                          /* d->m, f and st are set */
+bool dec_frame(const Dec *d, const Var *v);     /* the variable is in a frame of a .func */
+void dec_fp(Dec *d, Ref *out);                  /* its frame pointer */
 Ins *dec_emit(Dec *d);                          /* a further instruction of this statement */
 alu_fn *alu_find(u32 id, Type t, bool plain);
 alu_fn *rel_find(Type t);                       /* three-way compare: 1 <, 2 =, 4 >, 8 unordered */
@@ -370,7 +401,8 @@ alu_fn *testp_find(Type t, const char *what);
 	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa) X(video) X(cvtpack) \
 	X(getctarank) X(clusterbar) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) X(stasync) \
 	X(bulk) X(bulkpre) X(bulkgroup) X(btensor) X(btensorpre) X(tmprefetch) X(tmreplace) X(tmcopy) \
-	X(tmfence)
+	X(tmfence) \
+	X(alloca)
 DECODERS(D)
 #undef D
 /* decode_mma.c, for the other matrix instructions */
@@ -395,7 +427,17 @@ typedef struct Path {
 	bool forced;            /* run the next .sync instruction with what is there; P_MBAR: no
 	                         * longer wait, say false */
 	u32 need;               /* P_SYNC: lanes it waits for */
+	const Call *call;       /* P_WAIT: for this call ... */
+	const Fn *callee;       /* ... of this function */
+	struct Save *save;
 } Path;
+
+/* Registers of a function that is entered again, to be put back when the call returns. */
+typedef struct Save {
+	struct Save *next;
+	u32 mask;               /* lanes that have not returned */
+	u32 data[];
+} Save;
 
 typedef struct Copy {           /* one warp-level cp.async in flight */
 	struct Copy *next;
@@ -432,7 +474,9 @@ struct Warp {
 	u32 nbulk[WARP];                /* bulk groups committed */
 	u32 ncommit[WARP];
 	u64 steps;
-	Path path[FULL_PATHS];
+	Path *path;                     /* room for Launch.paths */
+	Save *saves;
+	u32 sp[WARP];                   /* end of the lane's frames in its local memory */
 };
 
 typedef struct Bar {
@@ -515,6 +559,9 @@ struct Launch {
 	u32 smem;                       /* all of it */
 	u32 smem_user;                  /* static + dynamic; the rest is the system's */
 	u32 units, preds, local;
+	u32 frame, paths;               /* the entry's own local memory; paths of a warp */
+	struct Out *out, **out_end;     /* what the kernel printed */
+	size_t nout;
 	bool checks, counts, shared_host;
 	const u8 *param;
 	u32 param_bytes;
@@ -539,6 +586,8 @@ struct sim_result {
 	u32 nfault;
 	sim_line *line;
 	u32 nline;
+	char *out;
+	size_t nout;
 };
 
 static inline const u32 *
@@ -608,6 +657,9 @@ void block_free(Block *b);
 Block *sim_block_new(Worker *k);
 /* paths.c */
 void path_branch(Warp *w, const Ins *in, u32 taken, u32 not_taken);
+s32 path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent);
+void path_join(Warp *w);
+void path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb);
 void path_meet(Warp *w);                        /* the current path is at its meeting point */
 bool path_unpark(Warp *w);
 /* exec_warp.c: true if the lanes of `need` are all here; else the path has been blocked, or
@@ -678,6 +730,14 @@ void count_matrix(Warp *w, const Ins *in, const u32 *rows, u32 nmat);
 /* bulk.c */
 void bulk_finish(Block *b);
 void bulk_free(Warp *w);
+/* call.c */
+void saves_free(Warp *w);
+u64 call_arg(const Warp *w, const Call *c, u32 i, int lane);
+void call_result(Warp *w, const Call *c, int lane, u64 v);
+/* builtin.c: functions without a body that the device knows: vprintf, __assertfail, malloc, free */
+u8 builtin_find(const char *name);
+bool builtin_ready(sim *s, const Fn *f);        /* its parameters are right, its heap is there */
+bool output_collect(Launch *l, sim_result *r);
 /* cpasync.c */
 void copies_finish(Warp *w, u32 mask, u32 keep, bool all);
 void copies_free(Warp *w);
@@ -712,7 +772,8 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 	X(getctarank) X(carrive) X(cwait) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) \
 	X(stasync) \
 	X(bulk) X(bulkpre) X(bulkcommit) X(bulkwait) X(btensor) X(btensorpre) X(tmprefetch) \
-	X(tmreplace) X(tmcopy) X(tmrelease) X(tmacquire)
+	X(tmreplace) X(tmcopy) X(tmrelease) X(tmacquire) \
+	X(builtin) X(frame) X(alloca)
 EXECS(E)
 #undef E
 

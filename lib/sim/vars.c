@@ -68,32 +68,28 @@ place_shared(sim_module *m, bool *ok)
 			m->fn[k]->smem_dyn = end;
 }
 
-/* Frames of .func are static: no recursion.  Entries start behind all of them. */
+/* Frames: an entry's at the start of a lane's local memory, a .func's where its frame pointer says. */
 static void
 place_local(sim_module *m, bool *ok)
 {
 	u32 limit = 1u << 20;
 
-	for (u32 pass = 0; pass < 2; pass++)
-		for (u32 k = 0; k < m->nfn; k++) {
-			Fn *f = m->fn[k];
-			u32 at;
-			if (f->entry != (pass == 1) || !f->has_body)
-				continue;
-			at = f->local0 = m->fn_local;
-			for (u32 i = 0; !f->entry && i < f->nparam; i++)
-				at = place(at, f->param[i], limit, ok);
-			for (u32 i = 0; i < f->nret; i++)
-				at = place(at, f->ret[i], limit, ok);
-			for (u32 i = 0; i < m->nvar; i++) {
-				Var *v = m->var[i];
-				if (v->user == f && (v->space == SIM_SPACE_LOCAL || v->space == SIM_SPACE_PARAM))
-					at = place(at, v, limit, ok);
-			}
-			f->local = at - f->local0;
-			if (!f->entry)
-				m->fn_local = (at + 15) & ~15u;
+	for (u32 k = 0; k < m->nfn; k++) {
+		Fn *f = m->fn[k];
+		u32 at = 0;
+		for (u32 i = 0; !f->entry && i < f->nparam; i++)
+			at = place(at, f->param[i], limit, ok);
+		for (u32 i = 0; i < f->nret; i++)
+			at = place(at, f->ret[i], limit, ok);
+		for (u32 i = 0; i < m->nvar; i++) {
+			Var *v = m->var[i];
+			if (v->user == f && (v->space == SIM_SPACE_LOCAL || v->space == SIM_SPACE_PARAM))
+				at = place(at, v, limit, ok);
 		}
+		f->local = (at + 15) & ~15u;
+		if (!f->entry && !f->local)
+			f->local = 16;          /* so that endless recursion comes to an end */
+	}
 }
 
 static bool
@@ -103,6 +99,12 @@ fix_up(sim_module *m, Var *v, Alloc *al)
 		Bucket *b = scope_find(m->scope, x->name, strlen(x->name));
 		const Var *t = b && b->what == SYM_VAR ? b->p : NULL;
 		u64 a;
+		if (b && b->what == SYM_FN && !((Fn *)b->p)->entry) {
+			a = ((Fn *)b->p)->addr + (u64)x->add;
+			((Fn *)b->p)->taken = true;
+			memcpy(al->data + x->at, &a, x->bytes < 8 ? x->bytes : 8);
+			continue;
+		}
 		if (!t || (t->space != SIM_SPACE_GLOBAL && t->space != SIM_SPACE_CONST)) {
 			sim_error(m->s, x->line, "initialiser names %.80s, which is no global variable", x->name);
 			m->nerr++;

@@ -382,7 +382,7 @@ START_TEST(messages)
 		{ HEADER ".entry k() {\n.reg .b32 %r;\nmov.u32 %r, 1\nret;\n}\n", "expected ';'", 7 },
 		{ HEADER ".entry k() {\nret;\n", "does not end", 6 },
 		{ HEADER ".entry k() {\n.reg .b32 %r;\nld.global.u32 %r, %r;\n}\n", "[a]", 6 },
-		{ HEADER ".func f() {\ncall f;\nret;\n}\n", "recursion", 4 },
+		{ HEADER ".func f() {\ncall f, (1);\nret;\n}\n", "takes 0 arguments", 5 },
 		{ "hello", "directive", 1 },
 		{ "", ".target", 1 },
 		{ HEADER ".entry k() {\n.reg .f32 %f<9>;\n.reg .b32 %r<9>;\n"
