@@ -10,7 +10,7 @@
  * size - start.  It is carried along by elementwise ops (the smallest of the operands' bounds),
  * transposes, reshapes, broadcasts along other dims; a reduction drops that of its dim; a dot
  * takes m from a and n from b.  Carried values, results of ifs and shared tiles that are not
- * filled by exactly one copy have no bounds: all their elements exist, and are what was computed
+ * filled by exactly one copy or store have no bounds: all their elements exist, and are what was computed
  * from the zeros read outside.
  *
  * A reduction over a bounded dim gets a clip with its identity, a dot whose k is bounded a clip with zero on
@@ -67,14 +67,19 @@ edge_of(const Bounds *b, const Val *v)
 	return v->id < b->n && b->edge[v->id] ? b->edge[v->id] : &none;
 }
 
+static bool
+edge_known(const Edge *e)
+{
+	for (int d = 0; d < DIM_MAX; d++)
+		if (e->at[d])
+			return true;
+	return false;
+}
+
 static void
 edge_set(Bounds *b, const Val *v, const Edge *e)
 {
-	bool any = false;
-
-	for (int d = 0; d < DIM_MAX; d++)
-		any |= e->at[d] != NULL;
-	if (!any)
+	if (!edge_known(e))
 		return;
 	grow(b, v->id);
 	b->edge[v->id] = NEW(b->k->unit->arena, Edge);
@@ -114,9 +119,11 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 		}
 		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))
 			continue;
-		if (!p && !edge_of(b, root)->zero)
+		if (!p && !edge_known(edge_of(b, root)))
 			continue;
 		start = start_of(v, d, o, &rd);
+		if (!p && !(edge_of(b, root)->zero >> rd & 1))
+			e.zero &= ~(1u << d);
 		size = p ? p->size[rd] : edge_of(b, root)->at[rd];
 		if (size)
 			e.at[d] = start ? ir_bin(o->parent, o, O_sub, size, start) : size;
@@ -305,7 +312,18 @@ bounds_shape(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* A shared tile has the edges of the one copy that fills it. */
+/* A shared tile has the edges of the one store that fills it as a whole ... */
+static void
+bounds_store(Bounds *b, Op *o)
+{
+	Val *tile = o->in[1];
+
+	if (tile->def && tile->def->code == O_alloc && tile->def->parent == o->parent &&
+	    !b->copies[tile->id] && b->stores[tile->id] == 1)
+		edge_set(b, tile, edge_of(b, o->in[0]));
+}
+
+/* ... or the one copy. */
 static void
 bounds_copy(Bounds *b, Op *o)
 {
@@ -334,6 +352,7 @@ bounds_op(Bounds *b, Op *o)
 		edge_set(b, o->out[0], &e);
 		break;
 	case O_copy: bounds_copy(b, o); break;
+	case O_store: bounds_store(b, o); break;
 	case O_clip: bounds_clip(b, o); break;
 	case O_broadcast:
 	case O_transpose:

@@ -203,6 +203,7 @@ bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
 bool lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim);
 Value lower_reduce(Lower *l, const Expr *e, OpCode code);
 Value lower_mean(Lower *l, const Expr *e);
+Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
 /* Give every mean the number of its elements that exist. */
 void lower_means(Lower *l);
 Value lower_transpose(Lower *l, const Expr *e);
@@ -212,6 +213,16 @@ Value lower_reshape(Lower *l, const Expr *e);
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
 bool lower_is_plain_dot(const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
+
+/* ---- lower_part.c ---------------------------------------------------------------------------- */
+
+/* Arguments of concat. */
+enum { CALL_ARG_MAX = 16 };
+/* The same register tile in shared memory, to take parts of; it keeps its edges. */
+Value lower_stage(Lower *l, Src src, const Value *x);
+Value lower_concat(Lower *l, const Expr *e);
+/* Where the largest (O_reduce_max) or smallest element along a dim is. */
+Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 
 /* ---- lower_fn.c ------------------------------------------------------------------------------ */
 

@@ -12,7 +12,7 @@ typedef struct Builtin {
 	const char *usage;
 } Builtin;
 
-static CallFn lower_where, lower_ceil, call_sum, call_max, call_min, call_dot;
+static CallFn lower_where, lower_ceil, call_sum, call_max, call_min, call_argmax, call_argmin, call_dot;
 
 static const Builtin builtin[] = {
 	{ "exp", 1, 1, O_exp, NULL, "exp(x)" },
@@ -31,10 +31,13 @@ static const Builtin builtin[] = {
 	{ "sum", 2, 2, O_none, call_sum, "sum(x, dim)" },
 	{ "reduce_max", 2, 2, O_none, call_max, "reduce_max(x, dim)" },
 	{ "reduce_min", 2, 2, O_none, call_min, "reduce_min(x, dim)" },
+	{ "argmax", 2, 2, O_none, call_argmax, "argmax(x, dim)" },
+	{ "argmin", 2, 2, O_none, call_argmin, "argmin(x, dim)" },
 	{ "mean", 2, 2, O_none, lower_mean, "mean(x, dim)" },
 	{ "dot", 2, 4, O_none, call_dot, "dot(a, b) or dot(a, b, accumulator)" },
 	{ "transpose", 2, 1 + RANK_MAX, O_none, lower_transpose, "transpose(x, dim, dim, ...)" },
 	{ "reshape", 2, 1 + RANK_MAX, O_none, lower_reshape, "reshape(x, extent, extent, ...)" },
+	{ "concat", 3, 1 + CALL_ARG_MAX, O_none, lower_concat, "concat(dim, x, y, ...)" },
 	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
 };
 
@@ -69,6 +72,18 @@ static Value
 call_min(Lower *l, const Expr *e)
 {
 	return lower_reduce(l, e, O_reduce_min);
+}
+
+static Value
+call_argmax(Lower *l, const Expr *e)
+{
+	return lower_arg_extreme(l, e, O_reduce_max);
+}
+
+static Value
+call_argmin(Lower *l, const Expr *e)
+{
+	return lower_arg_extreme(l, e, O_reduce_min);
 }
 
 static Value

@@ -60,7 +60,7 @@ lower_tile_edges(Lower *l, Value *tile, const Value *src)
 static Value
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 {
-	Value r = { .kind = VK_view };
+	Value r = { .kind = VK_view }, edges = value_none();
 	const Type *from = src.v.kind == VK_view ? &src.v.v->type : NULL;
 	Val *in[2];
 
@@ -84,6 +84,8 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		return value_none();
 	in[1] = r.v = alloc(l, s, t);
 	op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);
+	lower_join_edges(l, 1, &src, &t, &edges);
+	lower_tile_edges(l, &r, &edges);
 	return r;
 }
 

@@ -1,14 +1,14 @@
 /* lower_reduce.c - reductions along a dimension, and means over the elements that exist. */
 #include "hexc/lower.h"
 
-static Val *
-put_reduce(Lower *l, const Expr *e, OpCode code, const Operand *x, int dim)
+Val *
+lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 {
-	Type t = x->v.v->type;
+	Type t = x->type;
 	Val *v;
 
 	t.shape[dim] = 1;
-	v = put1(l, code, e->src, x->v.v, t);
+	v = put1(l, code, e->src, x, t);
 	v->def->imm[0] = dim;
 	return v;
 }
@@ -22,7 +22,7 @@ lower_reduce(Lower *l, const Expr *e, OpCode code)
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
 	    !check_dtype(l, O_add, x.v.v->type.dtype, e->src, x.e))
 		return value_none();
-	x.v.v = put_reduce(l, e, code, &x, dim);
+	x.v.v = lower_put_reduce(l, e, code, x.v.v, dim);
 	x.v.edge[dim] = NULL;
 	return x.v;
 }
@@ -49,7 +49,7 @@ lower_mean(Lower *l, const Expr *e)
 	count = value_int(m.extent);
 	if (!check_fits(l, &count, t.dtype, e->src))
 		return value_none();
-	x.v.v = put_reduce(l, e, O_reduce_sum, &x, dim);
+	x.v.v = lower_put_reduce(l, e, O_reduce_sum, x.v.v, dim);
 	t = x.v.v->type;
 	x.v.v = put2(l, O_div, e->src, x.v.v, put_const(l, &count, t, e->src), t);
 	x.v.edge[dim] = NULL;
@@ -61,7 +61,7 @@ lower_mean(Lower *l, const Expr *e)
 
 /* ---- the number of elements ------------------------------------------------------------------ */
 
-/* By id of a value: 1 when one copy and nothing else writes the alloc. */
+/* By id of a value: 1 when one copy or store of the whole tile and nothing else writes the alloc. */
 static uint32_t *
 count_writes(Lower *l)
 {
@@ -69,8 +69,10 @@ count_writes(Lower *l)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, l->k->body); o; o = walk_next(&w)) {
-		if (o->code == O_copy || o->code == O_store)
-			n[view_root(o->in[1])->id] += o->code == O_copy ? 1 : 2;
+		Val *root = o->code == O_copy || o->code == O_store ? view_root(o->in[1]) : NULL;
+
+		if (root)
+			n[root->id] += o->code == O_copy || root == o->in[1] ? 1 : 2;
 	}
 	return n;
 }

@@ -7,14 +7,14 @@ tensor_name(const Expr *e)
 	return e->arg[0]->kind == EX_name ? e->arg[0]->name : "?";
 }
 
-/* What is sliced: memory with a name. */
+/* What is sliced: memory with a name, or a register tile, which is staged in memory. */
 static bool
 find_base(Lower *l, const Expr *e, Value *base)
 {
 	const Expr *x = e->arg[0];
 
 	if (x->kind != EX_name) {
-		diag_error(l->diag, x->src, "only a tensor or shared tile that has a name can be sliced%s",
+		diag_error(l->diag, x->src, "only a tensor or tile that has a name can be sliced%s",
 		           x->kind == EX_index ? ": slice it once" : "");
 		return false;
 	}
@@ -25,14 +25,11 @@ find_base(Lower *l, const Expr *e, Value *base)
 		return false;
 	if (base->kind == VK_view)
 		return true;
-	if (value_is_tile(base))
-		diag_error(l->diag, e->src,
-		           "`%s` is a register tile and cannot be sliced: keep it in shared "
-		           "memory, `let %s: shared = ...`",
-		           x->name, x->name);
-	else
-		diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name,
-		           check_describe(l, base));
+	if (value_is_tile(base)) {
+		*base = lower_stage(l, e->src, base);
+		return true;
+	}
+	diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name, check_describe(l, base));
 	return false;
 }
 
@@ -52,7 +49,7 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 	}
 	if (t->space == S_shared && at > t->shape[d] - extent) {
 		diag_error(l->diag, s->src,
-		           "the slice reaches element %lld of dimension %d, but shared tile "
+		           "the slice reaches element %lld of dimension %d, but "
 		           "`%s` has %lld there",
 		           (long long)(at + extent - 1), d, tensor_name(e),
 		           (long long)t->shape[d]);
@@ -178,8 +175,8 @@ check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v,
 		           check_text(l, e->slice[d].at, "it"), check_describe(l, v));
 	} else if (last >= 0 && last != d - 1) {
 		diag_error(l->diag, src,
-		           "dims of `%s` that tiles of indices address stand side by side: give the dim between "
-		           "them a tile as well",
+		           "dims of `%s` that tiles of indices address stand side by side: give the dim "
+		           "between them a tile as well",
 		           tensor_name(e));
 	} else if (last >= 0 && before->v->type.shape[0] != t->shape[0]) {
 		diag_error(l->diag, src,

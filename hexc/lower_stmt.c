@@ -175,11 +175,20 @@ check_written(Lower *l, const Expr *e, const Val *view)
 static void
 assign_slice(Lower *l, const Stmt *s)
 {
-	Operand dst = lower_operand(l, s->target), src;
+	const Expr *name = s->target->arg[0];
+	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
+	Operand dst = { value_none(), s->target }, src;
 	const char *what;
 	Val *in[2];
 	Type t, g;
 
+	if (sym && value_is_tile(&sym->val))
+		diag_error(l->diag, s->target->src,
+		           "`%s` is a register tile, of which parts cannot be assigned: keep it in shared "
+		           "memory, `let %s: shared = ...`, or assign it whole",
+		           sym->name, sym->name);
+	else
+		dst.v = lower_expr(l, s->target);
 	if (dst.v.kind != VK_view) {
 		lower_expr(l, s->value);
 		return;
