@@ -165,7 +165,8 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED, in->line,
 			          acc[l].space, acc[l].addr, bytes, NULL,
 			          "%.60s: atomic operation on memory nobody has written", in->text);
-		mark_init(w, l, &acc[l], bytes, true);
+		if (w->def || acc[l].al)
+			mark_init(w, l, &acc[l], bytes, true);
 	}
 	return R_NEXT;
 }

@@ -302,25 +302,36 @@ skip_section(Parser *p)
 	return deep == 0 || p_fail(p, "the section does not end");
 }
 
-static void
-skip_line(Parser *p)
+static bool
+number(const Parser *p)
 {
-	u32 line = p->l.tline;
+	return p->l.tok == K_INT || p->l.tok == K_F32 || p->l.tok == K_F64;
+}
 
-	while (p->l.tok != K_END && p->l.tline == line)
+/* Past .version, .address_size, .file or .loc and their operands: line ends are only space.
+ *	.loc file line column [, function_name label [+ offset], inlined_at file line column] */
+void
+p_skip_numbers(Parser *p)
+{
+	lex_next(&p->l);
+	while (number(p) || p->l.tok == K_STR || lex_is(&p->l, ',') || lex_is(&p->l, '+')
+	       || lex_word(&p->l, "inlined_at") || lex_word(&p->l, "function_name")) {
+		bool label = lex_word(&p->l, "function_name");
 		lex_next(&p->l);
+		if (label && p->l.tok == K_ID)
+			lex_next(&p->l);
+	}
 }
 
 static bool
 target(Parser *p)
 {
-	u32 line = p->l.tline;
-
 	lex_next(&p->l);
 	if (p->l.tok != K_ID || p->l.n < 4 || memcmp(p->l.s, "sm_", 3))
 		return p_fail(p, "expected a target such as sm_80");
 	snprintf(p->m->target, sizeof p->m->target, "%.*s", (int)(p->l.n < 15 ? p->l.n : 15), p->l.s);
-	while (p->l.tok != K_END && p->l.tline == line)
+	lex_next(&p->l);
+	while (p_take(p, ','))          /* debug, texmode_unified, further targets */
 		lex_next(&p->l);
 	return true;
 }
@@ -366,7 +377,7 @@ directive(Parser *p)
 		return target(p);
 	if (lex_word(&p->l, ".version") || lex_word(&p->l, ".address_size")
 	    || lex_word(&p->l, ".file") || lex_word(&p->l, ".loc")) {
-		skip_line(p);
+		p_skip_numbers(p);
 		return true;
 	}
 	if (lex_word(&p->l, ".alias"))

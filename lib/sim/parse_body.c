@@ -404,9 +404,7 @@ body_directive(Parser *p)
 	if (lex_word(l, ".const"))
 		return lex_next(l), p_var_list(p, SIM_SPACE_CONST, is_extern);
 	if (lex_word(l, ".loc") || lex_word(l, ".file")) {
-		u32 line = l->tline;
-		while (l->tok != K_END && l->tline == line)
-			lex_next(l);
+		p_skip_numbers(p);
 		return true;
 	}
 	if (lex_word(l, ".pragma")) {

@@ -20,6 +20,7 @@ bool p_want(Parser *p, char c);                 /* take c or fail */
 bool p_take(Parser *p, char c);                 /* take c if it is there */
 char *p_name(Parser *p);                        /* copy of the current identifier; advances */
 void p_skip(Parser *p);                         /* to after the next ';' or before '}' */
+void p_skip_numbers(Parser *p);                 /* .version, .address_size, .file, .loc */
 bool p_const(Parser *p, Opnd *out);             /* constant expression */
 bool p_uint(Parser *p, u32 *out);
 Scope *p_scope(Parser *p, Scope *up);

@@ -1,294 +1,560 @@
-/* test_faults.c - every fault class: a kernel with one planted fault, which must be found at its
- * line, and a clean twin, of which nothing may be said. */
+/* test_faults.c - every fault class: kernels with one planted fault, which must be found at its line,
+ * thread, block and address, and for each a clean twin, of which nothing may be said.
+ *
+ * The kernels are in faults/NAME.ptx; faults/README.md says how they are written.
+ * test_faults --dump DIR writes all texts as DIR/TARGET-NAME-LINE-{bad,good}.ptx, for ptxas. */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
 #include "simtest.h"
 
-#define K(body) HEADER \
-	".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n)\n{\n" \
-	"\t.reg .pred %p<8>;\n\t.reg .b16 %h<8>;\n\t.reg .b32 %r<32>;\n\t.reg .b64 %d<32>;\n" \
-	"\t.reg .f32 %f<32>;\n\t.shared .align 16 .b8 sm[4096];\n" \
-	"\tld.param.u64 %d1, [out];\n\tcvta.to.global.u64 %d1, %d1;\n" \
-	"\tld.param.u64 %d2, [in];\n\tcvta.to.global.u64 %d2, %d2;\n" \
-	"\tld.param.u32 %r31, [n];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r30, %ctaid.x;\n" \
-	"\tmul.wide.u32 %d3, %r1, 4;\n\tadd.s64 %d4, %d1, %d3;\n\tadd.s64 %d5, %d2, %d3;\n" \
-	"\tshl.b32 %r2, %r1, 2;\n\tmov.u32 %r3, sm;\n\tadd.s32 %r4, %r3, %r2;\n" \
-	body "\tret;\n}\n"
+enum { MAX_FILES = 40, MAX_CASES = 400, BUFFER = 4096 };
+
+typedef struct Mark {           /* what is said of one place; text fields are "" if nothing is */
+	unsigned line;
+	char thread[12], block[12], times[12], bytes[12], addr[40];
+} Mark;
+
+typedef struct File { char name[60], target[12]; char *text; } File;
 
 typedef struct Case {
-	const char *name;
-	sim_fault_kind kind;
-	const char *bad, *good;         /* the faulty line ends in //here, the earlier in //first */
-	unsigned threads, blocks;
+	const File *file;
+	char title[100];
+	int kind;
+	unsigned first, last;           /* lines in the file */
+	unsigned threads, blocks, cluster, smem, more;
+	Mark fault, other;
 } Case;
 
-static const Case cases[] = {
-	{ "global load past the end", SIM_FAULT_BOUNDS,
-	  K("ld.global.u32 %r5, [%d5+4096]; //here\nst.global.u32 [%d4], %r5;\n"),
-	  K("ld.global.u32 %r5, [%d5+3840];\nst.global.u32 [%d4], %r5;\n"), 64, 1 },
-	{ "global store before the start", SIM_FAULT_BOUNDS,
-	  K("st.global.u32 [%d4+-4], %r1; //here\n"), K("st.global.u32 [%d4], %r1;\n"), 32, 1 },
-	{ "shared store past the end", SIM_FAULT_BOUNDS,
-	  K("st.shared.u32 [%r4+4092], %r1; //here\n"), K("st.shared.u32 [%r4], %r1;\n"), 32, 1 },
-	{ "vector load past the end", SIM_FAULT_BOUNDS,
-	  K("ld.global.v4.u32 {%r5,%r6,%r7,%r8}, [%d2+4096]; //here\nst.global.u32 [%d4], %r5;\n"),
-	  K("ld.global.v4.u32 {%r5,%r6,%r7,%r8}, [%d2+4080];\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
-	{ "parameter past the end", SIM_FAULT_BOUNDS,
-	  K("ld.param.u32 %r5, [n+16]; //here\n"), K("ld.param.u32 %r5, [n];\n"), 32, 1 },
-	{ "null pointer", SIM_FAULT_BOUNDS,
-	  K("mov.u64 %d9, 0;\nld.u32 %r5, [%d9]; //here\n"), K("ld.u32 %r5, [%d5];\n"), 1, 1 },
-	{ "misaligned global load", SIM_FAULT_ALIGN,
-	  K("ld.global.u32 %r5, [%d5+2]; //here\n"), K("ld.global.u16 %r5, [%d5+2];\n"), 32, 1 },
-	{ "misaligned shared vector", SIM_FAULT_ALIGN,
-	  K("st.shared.v2.u32 [%r4], {%r1,%r1}; //here\n"),
-	  K("shl.b32 %r9, %r1, 3;\nadd.s32 %r9, %r3, %r9;\nst.shared.v2.u32 [%r9], {%r1,%r1};\n"), 32, 1 },
-	{ "store to constant memory", SIM_FAULT_READONLY,
-	  HEADER ".const .u32 c = 5;\n.entry k(.param .u64 out, .param .u64 in, .param .u32 n) {\n"
-	  ".reg .b64 %d<4>; .reg .b32 %r<4>;\nmov.u64 %d1, c;\nmov.u32 %r1, 3;\n"
-	  "st.u32 [%d1], %r1; //here\nret; }\n",
-	  HEADER ".global .u32 c = 5;\n.entry k(.param .u64 out, .param .u64 in, .param .u32 n) {\n"
-	  ".reg .b64 %d<4>; .reg .b32 %r<4>;\nmov.u64 %d1, c;\nmov.u32 %r1, 3;\n"
-	  "st.u32 [%d1], %r1;\nret; }\n", 1, 1 },
-	{ "uninitialised register stored", SIM_FAULT_UNINIT_REG,
-	  K("add.s32 %r6, %r5, 1; //here\nst.global.u32 [%d4], %r6; //first\n"),
-	  K("mov.u32 %r5, 0;\nadd.s32 %r6, %r5, 1;\nst.global.u32 [%d4], %r6;\n"), 32, 1 },
-	{ "uninitialised register as predicate", SIM_FAULT_UNINIT_REG,
-	  K("setp.eq.u32 %p1, %r5, 1; //here\n@%p1 st.global.u32 [%d4], %r1; //first\n"),
-	  K("setp.eq.u32 %p1, %r5, 1;\nselp.b32 %r6, %r5, %r1, %p1;\n"), 32, 1 },
-	{ "defined in one arm only", SIM_FAULT_UNINIT_REG,
-	  K("setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nmov.u32 %r5, 1;\nA:\n"
-	    "st.global.u32 [%d4], %r5; //here\n"),
-	  K("setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r5, 2;\n@%p1 bra A;\nmov.u32 %r5, 1;\nA:\n"
-	    "st.global.u32 [%d4], %r5;\n"), 32, 1 },
-	{ "half of a packed register", SIM_FAULT_UNINIT_REG,
-	  K("mov.u16 %h1, 7;\nmov.b32 %r5, {%h1, %h2}; //here\nst.global.u32 [%d4], %r5; //first\n"),
-	  K("mov.u16 %h1, 7;\nmov.b32 %r5, {%h1, %h2};\nmov.b32 {%h3, %h4}, %r5;\n"
-	    "st.global.u16 [%d4], %h3;\n"), 32, 1 },
-	{ "uninitialised shared memory", SIM_FAULT_UNINIT_SHARED,
-	  K("ld.shared.u32 %r5, [%r4]; //here\nst.global.u32 [%d4], %r5; //first\n"),
-	  K("st.shared.u32 [%r4], %r1;\nld.shared.u32 %r5, [%r4];\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
-	{ "uninitialised global memory", SIM_FAULT_UNINIT_GLOBAL,
-	  K("ld.global.u32 %r5, [%d4]; //here\nadd.s32 %r5, %r5, 1;\nst.global.u32 [%d4], %r5; //first\n"),
-	  K("ld.global.u32 %r5, [%d5];\nadd.s32 %r5, %r5, 1;\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
-	{ "uninitialised local memory", SIM_FAULT_UNINIT_LOCAL,
-	  K(".local .align 8 .b8 loc[16];\nmov.u64 %d9, loc;\nld.local.u32 %r5, [%d9]; //here\n"
-	    "st.global.u32 [%d4], %r5; //first\n"),
-	  K(".local .align 8 .b8 loc[16];\nmov.u64 %d9, loc;\nst.local.u32 [%d9], %r1;\n"
-	    "ld.local.u32 %r5, [%d9];\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
-	{ "bit fields of a word",
-	  SIM_FAULT_UNINIT_LOCAL,
-	  K(".local .align 8 .b8 loc[16];\nld.local.u32 %r5, [loc];\nand.b32 %r5, %r5, -65536;\n"
-	    "st.local.u32 [loc], %r5;\nld.local.u32 %r6, [loc]; //here\nst.global.u32 [%d4], %r6; //first\n"),
-	  K(".local .align 8 .b8 loc[16];\nld.local.u32 %r5, [loc];\nand.b32 %r5, %r5, -65536;\n"
-	    "or.b32 %r5, %r5, %r1;\nst.local.u32 [loc], %r5;\nld.local.u32 %r6, [loc];\n"
-	    "bfi.b32 %r6, %r1, %r6, 16, 16;\nst.global.u32 [%d4], %r6;\n"), 32, 1 },
-	{ "half of a copied word", SIM_FAULT_UNINIT_LOCAL,
-	  K(".local .align 8 .b8 loc[16];\nst.local.u32 [loc+4], %r1;\nld.local.u64 %d9, [loc];\n"
-	    "st.local.u64 [loc+8], %d9;\nld.local.u32 %r5, [loc+8]; //here\nst.global.u32 [%d4], %r5; //first\n"),
-	  K(".local .align 8 .b8 loc[16];\nst.local.u32 [loc+4], %r1;\nld.local.u64 %d9, [loc];\n"
-	    "st.local.u64 [loc+8], %d9;\nld.local.u32 %r5, [loc+12];\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
-	{ "shared memory of the system", SIM_FAULT_BOUNDS,
-	  K("mov.u32 %r5, %reserved_smem_offset_end;\nld.shared.u32 %r6, [%r5]; //here\n"),
-	  K("mov.u32 %r5, %reserved_smem_offset_begin;\nmov.u32 %r6, %reserved_smem_offset_end;\n"
-	    "add.s32 %r6, %r6, -4;\nld.shared.u32 %r7, [%r5];\nld.shared.u32 %r8, [%r6];\n"
-	    "add.s32 %r7, %r7, %r8;\nst.global.u32 [%d4], %r7;\n") "\t.section\t.debug_loc\n\t{\n.b64 1\n.b8 2,3\n\t}\n",
-	  32, 1 },
-	{ "read of a shared word another warp wrote", SIM_FAULT_RACE_SHARED,
-	  K("st.shared.u32 [%r4], %r1; //first\nxor.b32 %r5, %r1, 32;\nshl.b32 %r5, %r5, 2;\n"
-	    "add.s32 %r5, %r3, %r5;\nld.shared.u32 %r6, [%r5]; //here\n"),
-	  K("st.shared.u32 [%r4], %r1;\nxor.b32 %r5, %r1, 32;\nshl.b32 %r5, %r5, 2;\n"
-	    "add.s32 %r5, %r3, %r5;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\nst.global.u32 [%d4], %r6;\n"),
-	  64, 1 },
-	{ "write after read", SIM_FAULT_RACE_SHARED,
-	  K("st.shared.u32 [%r4], %r1;\nxor.b32 %r5, %r1, 32;\nshl.b32 %r5, %r5, 2;\n"
-	    "add.s32 %r5, %r3, %r5;\nbar.sync 0;\nld.shared.u32 %r6, [%r5]; //first\n"
-	    "add.s32 %r6, %r6, 1;\nst.shared.u32 [%r4], %r6; //here\n"),
-	  K("st.shared.u32 [%r4], %r1;\nxor.b32 %r5, %r1, 32;\nshl.b32 %r5, %r5, 2;\n"
-	    "add.s32 %r5, %r3, %r5;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\n"
-	    "add.s32 %r6, %r6, 1;\nbar.sync 0;\nst.shared.u32 [%r4], %r6;\n"), 64, 1 },
-	{ "exchange inside a warp", SIM_FAULT_RACE_SHARED,
-	  K("st.shared.u32 [%r4], %r1; //first\nxor.b32 %r5, %r2, 4;\nadd.s32 %r5, %r3, %r5;\n"
-	    "ld.shared.u32 %r6, [%r5]; //here\nst.global.u32 [%d4], %r6;\n"),
-	  K("st.shared.u32 [%r4], %r1;\nxor.b32 %r5, %r2, 4;\nadd.s32 %r5, %r3, %r5;\n"
-	    "bar.warp.sync 0xffffffff;\nld.shared.u32 %r6, [%r5];\nst.global.u32 [%d4], %r6;\n"),
-	  32, 1 },
-	{ "different values to one word", SIM_FAULT_RACE_SHARED,
-	  K("st.shared.u32 [%r3], %r1; //here\n"), K("st.shared.u32 [%r3], 7;\n"), 32, 1 },
-	{ "named barrier between other warps", SIM_FAULT_RACE_SHARED,
-	  /* warp 0 writes, warp 1 reads; warps 0 and 2 meet, or 0 and 1 */
-	  K("setp.lt.u32 %p1, %r1, 32;\nsetp.ge.u32 %p2, %r1, 64;\nand.b32 %r5, %r2, 127;\n"
-	    "add.s32 %r5, %r5, %r3;\n@%p1 st.shared.u32 [%r5], %r1; //first\n"
-	    "@%p1 bra M;\n@%p2 bra M;\nbra N;\nM: bar.sync 1, 64;\nN:\n@%p1 bra E;\n@%p2 bra E;\n"
-	    "ld.shared.u32 %r6, [%r5]; //here\nst.global.u32 [%d4], %r6;\nE:\n"),
-	  K("setp.lt.u32 %p1, %r1, 32;\nsetp.ge.u32 %p2, %r1, 64;\nand.b32 %r5, %r2, 127;\n"
-	    "add.s32 %r5, %r5, %r3;\n@%p1 st.shared.u32 [%r5], %r1;\n"
-	    "@%p1 bar.arrive 1, 64;\n@%p1 bra E;\n@%p2 bra E;\nbar.sync 1, 64;\n"
-	    "ld.shared.u32 %r6, [%r5];\nst.global.u32 [%d4], %r6;\nE:\n"), 96, 1 },
-	{ "global word of another thread", SIM_FAULT_RACE_GLOBAL,
-	  K("st.global.u32 [%d4], %r1; //first\nxor.b32 %r5, %r1, 32;\nmul.wide.u32 %d6, %r5, 4;\n"
-	    "add.s64 %d6, %d1, %d6;\nld.global.u32 %r6, [%d6]; //here\n"),
-	  K("st.global.u32 [%d4], %r1;\nxor.b32 %r5, %r1, 32;\nmul.wide.u32 %d6, %r5, 4;\n"
-	    "add.s64 %d6, %d1, %d6;\nbar.sync 0;\nld.global.u32 %r6, [%d6];\n"), 64, 1 },
-	{ "two blocks write one word", SIM_FAULT_RACE_GLOBAL,
-	  K("st.global.u32 [%d4], %r30; //here\n"),
-	  K("red.global.add.u32 [%d5], %r30;\n"), 32, 2 },
-	{ "another block's data without a fence", SIM_FAULT_RACE_GLOBAL,
-	  /* block 0 writes and counts; block 1 reads if it counts second */
-	  K("setp.ne.u32 %p1, %r1, 0;\n@%p1 ret;\nst.global.u32 [%d1+256], 7; \n"
-	    "@%p1 ret;\natom.global.add.u32 %r5, [%d2], 1;\nst.global.u32 [%d1+260], %r30; //here\n"),
-	  K("setp.ne.u32 %p1, %r1, 0;\n@%p1 ret;\nsetp.ne.u32 %p2, %r30, 0;\n"
-	    "@!%p2 st.global.u32 [%d1+260], %r30;\nmembar.gl;\natom.global.add.u32 %r5, [%d2], 1;\n"
-	    "membar.gl;\n@%p2 ld.global.u32 %r6, [%d1+260];\n"), 32, 2 },
-	{ "cp.async read before its wait", SIM_FAULT_ASYNC_READ,
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4; //first\ncp.async.commit_group;\n"
-	    "ld.shared.u32 %r5, [%r4]; //here\ncp.async.wait_group 0;\n"),
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4;\ncp.async.commit_group;\n"
-	    "cp.async.wait_group 0;\nld.shared.u32 %r5, [%r4];\nst.global.u32 [%d4], %r5;\n"), 32, 1 },
-	{ "wait leaves one group too many", SIM_FAULT_ASYNC_READ,
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4;\ncp.async.commit_group;\n"
-	    "cp.async.ca.shared.global [%r4+1024], [%d5], 4; //first\ncp.async.commit_group;\n"
-	    "cp.async.wait_group 1;\nld.shared.u32 %r5, [%r4];\nld.shared.u32 %r5, [%r4+1024]; //here\n"),
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4;\ncp.async.commit_group;\n"
-	    "cp.async.ca.shared.global [%r4+1024], [%d5], 4;\ncp.async.commit_group;\n"
-	    "cp.async.wait_group 1;\nld.shared.u32 %r5, [%r4];\ncp.async.wait_all;\n"
-	    "ld.shared.u32 %r5, [%r4+1024];\n"), 32, 1 },
-	{ "cp.async of another thread, waited but no barrier", SIM_FAULT_RACE_SHARED,
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4; //first\ncp.async.commit_group;\n"
-	    "cp.async.wait_group 0;\nxor.b32 %r5, %r2, 128;\nadd.s32 %r5, %r5, %r3;\n"
-	    "ld.shared.u32 %r6, [%r5]; //here\n"),
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4;\ncp.async.commit_group;\n"
-	    "cp.async.wait_group 0;\nxor.b32 %r5, %r2, 128;\nadd.s32 %r5, %r5, %r3;\nbar.sync 0;\n"
-	    "ld.shared.u32 %r6, [%r5];\n"), 64, 1 },
-	{ "write into a copy under way", SIM_FAULT_ASYNC_WRITE,
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4; //first\nst.shared.u32 [%r4], %r1; //here\n"
-	    "cp.async.wait_all;\n"),
-	  K("cp.async.ca.shared.global [%r4], [%d5], 4;\ncp.async.wait_all;\n"
-	    "st.shared.u32 [%r4], %r1;\n"), 32, 1 },
-	{ "barrier in one arm", SIM_FAULT_DIVERGENT_BARRIER,
-	  K("setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nbar.sync 0; //here\nA:\nst.global.u32 [%d4], %r1;\n"),
-	  K("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nA: bar.sync 0;\nst.global.u32 [%d4], %r1;\n"),
-	  64, 1 },
-	{ "barrier under a guard", SIM_FAULT_DIVERGENT_BARRIER,
-	  K("setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.sync 0; //here\n"),
-	  K("setp.lt.u32 %p1, %r1, 64;\n@%p1 bar.sync 0;\n"), 64, 1 },
-	{ "barrier after some lanes left", SIM_FAULT_DEADLOCK,
-	  /* exited threads count as arrived; a count that needs them does not come true */
-	  K("setp.lt.u32 %p1, %r1, 32;\n@%p1 ret;\nbar.sync 0, 64; //here\n"),
-	  K("setp.lt.u32 %p1, %r1, 32;\n@%p1 ret;\nbar.sync 0;\n"), 64, 1 },
-	{ "one warp waits at another barrier", SIM_FAULT_DEADLOCK,
-	  K("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1;\nbra B;\nA: bar.sync 0; //here\nB:\n"),
-	  K("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 0;\nbra B;\nA: bar.sync 0;\nB:\n"), 64, 1 },
-	{ "wrong barrier number", SIM_FAULT_BARRIER,
-	  K("bar.sync %r31; //here\n"), K("bar.sync 15;\n"), 32, 1 },
-	{ "shfl without the lanes it names", SIM_FAULT_ALIGNED,
-	  K("setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nshfl.sync.bfly.b32 %r5, %r1, 1, 31, 0xffffffff; //here\n"
-	    "A:\nst.global.u32 [%d4], %r1;\n"),
-	  K("setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nshfl.sync.bfly.b32 %r5, %r1, 1, 31, 0xffff0000;\nA:\n"
-	    "st.global.u32 [%d4], %r1;\n"),
-	  32, 1 },
-	{ "lane outside its mask", SIM_FAULT_ALIGNED,
-	  K("vote.sync.ballot.b32 %r5, 1, 0x0000ffff; //here\n"),
-	  K("setp.ge.u32 %p1, %r1, 16;\n@%p1 ret;\nvote.sync.ballot.b32 %r5, 1, 0x0000ffff;\n"), 32, 1 },
-	{ "mma by half a warp", SIM_FAULT_ALIGNED,
-	  K("mov.u32 %r5, 0;\nmov.b32 %f1, 0f00000000;\nsetp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\n"
-	    "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r5,%r5}, {%r5}, "
-	    "{%f1,%f1,%f1,%f1}; //here\nA:\n"),
-	  K("mov.u32 %r5, 0;\nmov.b32 %f1, 0f00000000;\nsetp.lt.u32 %p1, %r1, 32;\n@!%p1 bra A;\n"
-	    "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r5,%r5}, {%r5}, "
-	    "{%f1,%f1,%f1,%f1};\nA:\nst.global.f32 [%d4], %f4;\n"), 32, 1 },
-	{ "ldmatrix by a short warp", SIM_FAULT_ALIGNED,
-	  K("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r3]; //here\n"),
-	  K("ld.shared.u32 %r5, [%r3];\n"), 16, 1 },
-	{ "trap", SIM_FAULT_TRAP, K("setp.eq.u32 %p1, %r1, 3;\n@%p1 trap; //here\n"),
-	  K("setp.eq.u32 %p1, %r1, 300;\n@%p1 trap;\n"), 32, 1 },
-};
+static File files[MAX_FILES];
+static Case cases[MAX_CASES];
+static int nfiles, ncases;
+
+/* ---- reading ---- */
+
+static void
+fail_at(const File *f, unsigned line, const char *what)
+{
+	fprintf(stderr, "%s:%u: %s\n", f->name, line, what);
+	exit(1);
+}
 
 static int
-run_case(const char *text, const Case *c, unsigned threads, sim_result **r)
+kind_of(const char *s, size_t n)
+{
+	for (int k = 0; k < SIM_NFAULTS; k++) {
+		const char *name = sim_fault_name((sim_fault_kind)k);
+		if (strlen(name) == n && !memcmp(name, s, n))
+			return k;
+	}
+	return -1;
+}
+
+/* key=value, into buf if the key is `key`. */
+static bool
+value(const char *word, size_t n, const char *key, char *buf, size_t size)
+{
+	size_t k = strlen(key);
+
+	if (n <= k || memcmp(word, key, k) || word[k] != '=' || n - k > size)
+		return false;
+	memcpy(buf, word + k + 1, n - k - 1);
+	buf[n - k - 1] = 0;
+	return true;
+}
+
+static bool
+number(const char *word, size_t n, const char *key, unsigned *out)
+{
+	char buf[12];
+
+	if (!value(word, n, key, buf, sizeof buf))
+		return false;
+	*out = (unsigned)strtoul(buf, NULL, 0);
+	return true;
+}
+
+static const char *
+next_word(const char *p, const char *end, size_t *n)
+{
+	while (p < end && *p == ' ')
+		p++;
+	for (*n = 0; p + *n < end && p[*n] != ' '; ++*n)
+		;
+	return p;
+}
+
+/* "//case KIND key=value...: title" */
+static void
+case_line(const File *f, unsigned line, const char *p, const char *end)
+{
+	const char *colon = memchr(p, ':', (size_t)(end - p));
+	Case *c = &cases[ncases];
+	size_t n;
+
+	if (!colon || ncases == MAX_CASES)
+		fail_at(f, line, "expected //case KIND key=value...: title");
+	p = next_word(p, colon, &n);
+	c->file = f;
+	c->kind = kind_of(p, n);
+	if (c->kind < 0)
+		fail_at(f, line, "no such kind of fault");
+	c->threads = 32;
+	c->blocks = 1;
+	c->first = c->last = line;
+	for (p = next_word(p + n, colon, &n); n; p = next_word(p + n, colon, &n))
+		if (!number(p, n, "threads", &c->threads) && !number(p, n, "blocks", &c->blocks)
+		    && !number(p, n, "cluster", &c->cluster) && !number(p, n, "smem", &c->smem)
+		    && !number(p, n, "more", &c->more))
+			fail_at(f, line, "unknown key");
+	snprintf(c->title, sizeof c->title, "%.*s", (int)(end - colon - 2), colon + 2);
+	ncases++;
+}
+
+/* The comment of a line, "" if it has none: marks are in it. */
+static const char *
+comment(const char *p, const char *end)
+{
+	for (; p + 1 < end; p++)
+		if (p[0] == '/' && p[1] == '/')
+			return p + 2;
+	return end;
+}
+
+static bool
+has_word(const char *p, const char *end, const char *word)
+{
+	size_t n;
+
+	for (p = next_word(p, end, &n); n; p = next_word(p + n, end, &n))
+		if (n == strlen(word) && !memcmp(p, word, n))
+			return true;
+	return false;
+}
+
+static void
+marks(const File *f, Case *c, unsigned line, const char *p, const char *end)
+{
+	Mark *m = NULL;
+	size_t n;
+
+	for (p = next_word(p, end, &n); n; p = next_word(p + n, end, &n)) {
+		if ((n == 5 && !memcmp(p, "fault", 5)) || (n == 5 && !memcmp(p, "other", 5))) {
+			m = *p == 'f' ? &c->fault : &c->other;
+			if (m->line)
+				fail_at(f, line, "a second mark of this kind");
+			m->line = line;
+		} else if (m && !value(p, n, "thread", m->thread, sizeof m->thread)
+		           && !value(p, n, "block", m->block, sizeof m->block)
+		           && !value(p, n, "times", m->times, sizeof m->times)
+		           && !value(p, n, "bytes", m->bytes, sizeof m->bytes)
+		           && !value(p, n, "addr", m->addr, sizeof m->addr)) {
+			fail_at(f, line, "unknown word in a mark");
+		}
+	}
+}
+
+static void
+read_file(const char *dir, const char *name)
+{
+	File *f = &files[nfiles++];
+	char path[400];
+	unsigned line = 1;
+
+	snprintf(path, sizeof path, "%.300s/%.59s", dir, name);
+	snprintf(f->name, sizeof f->name, "%.59s", name);
+	f->text = read_text(path);
+	if (!f->text || sscanf(f->text, "//target %11s", f->target) != 1)
+		fail_at(f, 1, "expected //target sm_XX");
+	for (const char *p = f->text, *end; *p; p = end + 1, line++) {
+		end = strchr(p, '\n');
+		if (!end)
+			fail_at(f, line, "the last line has no end");
+		if (!strncmp(p, "//case ", 7)) {
+			case_line(f, line, p + 7, end);
+		} else if (ncases && cases[ncases - 1].file == f) {
+			cases[ncases - 1].last = line;
+			marks(f, &cases[ncases - 1], line, comment(p, end), end);
+		}
+	}
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void
+read_all(void)
+{
+	static char name[MAX_FILES][60];
+	char dir[500];
+	char *slash;
+	struct dirent *e;
+	int n = 0;
+	DIR *d;
+
+	snprintf(dir, sizeof dir, "%.400s", __FILE__);
+	slash = strrchr(dir, '/');
+	snprintf(slash ? slash + 1 : dir, 20, "faults");
+	d = opendir(dir);
+	while (d && (e = readdir(d)) != NULL && n < MAX_FILES) {
+		size_t len = strlen(e->d_name);
+		if (len > 4 && len < 60 && !strcmp(e->d_name + len - 4, ".ptx"))
+			memcpy(name[n++], e->d_name, len + 1);
+	}
+	if (!n) {
+		fprintf(stderr, "no kernels in %s\n", dir);
+		exit(1);
+	}
+	closedir(d);
+	qsort(name, (size_t)n, sizeof *name, by_name);
+	for (int i = 0; i < n; i++)
+		read_file(dir, name[i]);
+}
+
+/* ---- texts: line N of the text is line N of the file ---- */
+
+static void
+put(char **at, const char *s, size_t n)
+{
+	memcpy(*at, s, n);
+	*at += n;
+	**at = 0;
+}
+
+/* What all kernels have in front, on one line. */
+static void
+prelude(char **at, const Case *c, const char *module, size_t nmodule)
+{
+	static const char regs[] =
+		".reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<64>; .reg .b64 %d<64>; .reg .f32 %f<130>; "
+		".reg .b32 %n, %t, %b, %s, %sa; .reg .b64 %out, %in, %oa, %ia, %tm, %t4; "
+		".shared .align 1024 .b8 sm[4096]; "
+		"ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; "
+		"ld.param.u64 %in, [in]; cvta.to.global.u64 %in, %in; ld.param.u32 %n, [n]; "
+		"mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %s, sm; mul.wide.u32 %t4, %t, 4; "
+		"add.s64 %oa, %out, %t4; add.s64 %ia, %in, %t4; mad.lo.u32 %sa, %t, 4, %s; ";
+	bool hopper = !strncmp(c->file->target, "sm_9", 4);
+	char buf[200];
+	int n;
+
+	n = snprintf(buf, sizeof buf, ".version 8.0 .target %s .address_size 64 ", c->file->target);
+	put(at, buf, (size_t)n);
+	put(at, module, nmodule);
+	n = snprintf(buf, sizeof buf, " .visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n%s) { ",
+	             hopper ? ", .param .align 64 .b8 tm[128]" : "");
+	put(at, buf, (size_t)n);
+	put(at, regs, sizeof regs - 1);
+	if (hopper)
+		put(at, "mov.b64 %tm, tm; cvta.param.u64 %tm, %tm; ", 43);
+}
+
+/* The PTX of a case without the lines of `drop` ("bad" or "good"). */
+static char *
+text_of(const Case *c, const char *drop)
+{
+	char *text = calloc(1, strlen(c->file->text) + 4000), *at = text;
+	const char *p = c->file->text, *end, *module = "";
+	size_t nmodule = 0;
+	unsigned line = 1;
+
+	for (; *p; p = end + 1, line++) {       /* "//module" lines go to module scope */
+		end = strchr(p, '\n');
+		if (line > c->first && line <= c->last && !strncmp(p, "//module ", 9)) {
+			module = p + 9;
+			nmodule = (size_t)(end - module);
+		}
+	}
+	prelude(&at, c, module, nmodule);
+	for (p = c->file->text, line = 1; *p && line <= c->last; p = end + 1, line++) {
+		end = strchr(p, '\n');
+		if (line > c->first && !has_word(comment(p, end), end, drop))
+			put(&at, p, (size_t)(end - p));
+		put(&at, "\n", 1);
+	}
+	put(&at, "ret; }\n", 7);
+	return text;
+}
+
+/* ---- running ---- */
+
+typedef struct Ran { int rc; sim_result *r; uint64_t out, in, c; } Ran;
+
+/* The tensor map of sm_90: 32 x 32 u32 over the whole of `in`, boxes of 8 x 8. */
+static void
+tensor_map(sim_tmap *map, uint64_t in)
+{
+	sim_tmap_desc d = SIM_TMAP_INIT;
+
+	d.type = SIM_TMAP_U32;
+	d.rank = 2;
+	d.address = in;
+	d.dim[0] = d.dim[1] = 32;
+	d.stride[0] = 128;
+	d.box[0] = d.box[1] = 8;
+	ck_assert_int_eq(sim_tmap_encode(map, &d, NULL, 0), SIM_OK);
+}
+
+static Ran
+run(const Case *c, const char *drop, unsigned threads, int checks)
 {
 	sim *s = sim_open();
+	char *text = text_of(c, drop);
 	sim_module *m = must_load(s, text);
-	uint64_t out = sim_alloc(s, 4096, "out"), in = sim_alloc(s, 4096, "in");
+	Ran ran = { 0, NULL, sim_alloc(s, BUFFER, "out"), sim_alloc(s, BUFFER, "in"), 0 };
+	size_t bytes;
+	sim_tmap map;
 	unsigned n = 99;
-	const void *args[] = { &out, &in, &n };
+	const void *args[] = { &ran.out, &ran.in, &n, &map };
 	sim_launch l = SIM_LAUNCH_INIT;
-	int rc;
 
-	sim_fill(s, in, 0, 4096);
+	sim_symbol(m, "c", &ran.c, &bytes);
+	sim_fill(s, ran.in, 0, BUFFER);
+	tensor_map(&map, ran.in);
 	l.args = args;
 	l.block[0] = c->threads;
 	l.grid[0] = c->blocks;
+	l.cluster[0] = c->cluster;
+	l.smem = c->smem;
 	l.threads = threads;
-	rc = sim_run(s, m, "k", &l, r);
+	l.checks = checks;
+	ran.rc = sim_run(s, m, "k", &l, &ran.r);
 	sim_close(s);
-	return rc;
+	free(text);
+	return ran;
 }
 
+/* "out+12" and so on: where it is.  sm is at the start of shared memory. */
+static uint64_t
+address(const Ran *r, const char *s, sim_space *space)
+{
+	size_t n = strcspn(s, "+-");
+	uint64_t base = 0;
+
+	*space = SIM_SPACE_GLOBAL;
+	if (n == 3 && !memcmp(s, "out", 3))
+		base = r->out;
+	else if (n == 2 && !memcmp(s, "in", 2))
+		base = r->in;
+	else if (n == 1 && *s == 'c')
+		base = r->c;
+	else if (n == 2 && !memcmp(s, "sm", 2))
+		*space = SIM_SPACE_SHARED;
+	else if (n == 5 && !memcmp(s, "local", 5))
+		*space = SIM_SPACE_LOCAL;
+	else if (n == 5 && !memcmp(s, "param", 5))
+		*space = SIM_SPACE_PARAM;
+	else
+		n = 0;
+	return base + (uint64_t)strtoll(s + n, NULL, 0);
+}
+
+static bool
+same_place(const Mark *m, const sim_place *p)
+{
+	return p->line == m->line && (!m->thread[0] || strtoul(m->thread, NULL, 0) == p->thread[0])
+	    && (!m->block[0] || strtoul(m->block, NULL, 0) == p->block[0]);
+}
+
+static bool
+as_marked(const Case *c, const Ran *r, const sim_fault *f)
+{
+	const Mark *m = &c->fault;
+	sim_space space;
+
+	if ((int)f->kind != c->kind || !same_place(m, &f->at))
+		return false;
+	if (c->other.line && !same_place(&c->other, &f->other))
+		return false;
+	if (m->times[0] && f->times != strtoull(m->times, NULL, 0))
+		return false;
+	if (m->bytes[0] && f->bytes != strtoul(m->bytes, NULL, 0))
+		return false;
+	return !m->addr[0] || (f->addr == address(r, m->addr, &space) && f->space == space);
+}
+
+static void
+show(const Case *c, const Ran *r)
+{
+	sim_fault f;
+
+	fprintf(stderr, "%s:%u: %s: %s\n", c->file->name, c->first, c->title, sim_result_text(r->r));
+	for (size_t i = 0; sim_fault_at(r->r, i, &f); i++)
+		fprintf(stderr, "  line %u thread %u block %u: %s, space %d addr out%+lld in%+lld or %lld, %u bytes, "
+		        "%llu times, other line %u thread %u block %u\n    %s\n", f.at.line, f.at.thread[0],
+		        f.at.block[0], sim_fault_name(f.kind), (int)f.space, (long long)(f.addr - r->out),
+		        (long long)(f.addr - r->in), (long long)f.addr, f.bytes, (unsigned long long)f.times,
+		        f.other.line, f.other.thread[0], f.other.block[0], f.text);
+}
+
+/* One fault, where it is marked; with more=1 others may follow from it. */
 START_TEST(planted)
 {
 	const Case *c = &cases[_i];
-	sim_result *r;
+	Ran r = run(c, "good", 1, 1);
+	bool good = false;
 	sim_fault f;
-	unsigned line = line_of(c->bad, "//here");
-	int rc = run_case(c->bad, c, 1, &r), found = 0;
+	size_t n;
 
-	ck_assert_msg(rc == SIM_E_FAULT, "%s: not found (%d)", c->name, rc);
-	for (size_t i = 0; sim_fault_at(r, i, &f); i++) {
-		if (f.kind != c->kind || f.at.line != line)
-			continue;
-		found = 1;
-		if (strstr(c->bad, "//first"))
-			ck_assert_uint_eq(f.other.line, line_of(c->bad, "//first"));
-	}
-	if (!found)
-		print_faults(r);
-	ck_assert_msg(found, "%s: no %s in line %u", c->name, sim_fault_name(c->kind), line);
-	ck_assert_msg(!sim_fault_at(r, 1, &f), "%s: more than one fault", c->name);
-	sim_result_free(r);
+	for (n = 0; sim_fault_at(r.r, n, &f); n++)
+		good |= as_marked(c, &r, &f);
+	good &= r.rc == SIM_E_FAULT && (n == 1 || c->more);
+	if (!good)
+		show(c, &r);
+	ck_assert_msg(good, "%s:%u: %s: not what is marked", c->file->name, c->first, c->title);
+	sim_result_free(r.r);
 }
 END_TEST
 
 START_TEST(clean)
 {
 	const Case *c = &cases[_i];
-	sim_result *r;
-	int rc = run_case(c->good, c, 2, &r);
+	Ran r = run(c, "bad", 2, 1);
 
-	if (rc != SIM_OK) {
-		fprintf(stderr, "%s: %s\n", c->name, sim_result_text(r));
-		print_faults(r);
-	}
-	ck_assert_int_eq(rc, SIM_OK);
-	sim_result_free(r);
+	if (r.rc != SIM_OK)
+		show(c, &r);
+	ck_assert_msg(r.rc == SIM_OK, "%s:%u: %s: the clean twin is not", c->file->name, c->first, c->title);
+	sim_result_free(r.r);
 }
 END_TEST
 
-/* The report says who: block, thread, address and buffer. */
-START_TEST(report)
+/* ---- faults do not depend on how the launch was run ---- */
+
+static bool
+equal_place(const sim_place *a, const sim_place *b)
 {
-	const Case *c = &cases[0];
-	sim_result *r;
-	sim_fault f;
+	return !memcmp(a, b, sizeof *a);
+}
 
-	run_case(c->bad, c, 1, &r);
-	ck_assert(sim_fault_at(r, 0, &f));
-	ck_assert_uint_eq(f.at.thread[0], 0);
-	ck_assert_uint_eq(f.times, 64);
-	ck_assert_int_eq(f.space, SIM_SPACE_GLOBAL);
-	ck_assert_uint_eq(f.bytes, 4);
-	ck_assert(strstr(f.text, "buffer in") != NULL);
-	sim_result_free(r);
+/* Of two blocks that race, either may come second when host threads run them at once. */
+static bool
+equal(const sim_fault *a, const sim_fault *b, bool anyway)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (anyway)
+		return (a->at.line == b->at.line && a->other.line == b->other.line)
+		    || (a->at.line == b->other.line && a->other.line == b->at.line);
+	return equal_place(&a->at, &b->at) && equal_place(&a->other, &b->other) && a->space == b->space
+	    && a->addr == b->addr && a->bytes == b->bytes && a->times == b->times && !strcmp(a->text, b->text);
+}
+
+static void
+compare(const Case *c, const Ran *a, const Ran *b, bool anyway)
+{
+	sim_fault x, y;
+	size_t i;
+	bool same = a->rc == b->rc;
+
+	for (i = 0; same && sim_fault_at(a->r, i, &x); i++)
+		same = sim_fault_at(b->r, i, &y) && equal(&x, &y, anyway);
+	same = same && !sim_fault_at(b->r, i, &y);
+	if (!same) {
+		show(c, a);
+		show(c, b);
+	}
+	ck_assert_msg(same, "%s:%u: %s: another run says something else", c->file->name, c->first, c->title);
+	sim_result_free(b->r);
+}
+
+START_TEST(repeatable)
+{
+	const Case *c = &cases[_i];
+	Ran a = run(c, "good", 1, 1), b = run(c, "good", 1, 1);
+	bool cross = c->kind == SIM_FAULT_RACE_GLOBAL && c->blocks > 1;
+
+	compare(c, &a, &b, false);
+	b = run(c, "good", 2, 1);
+	compare(c, &a, &b, cross);
+	b = run(c, "good", 3, 1);
+	compare(c, &a, &b, cross);
+	sim_result_free(a.r);
+	a = run(c, "good", 1, 0);       /* without checks: it ends in some way */
+	sim_result_free(a.r);
 }
 END_TEST
+
+/* ---- what there has to be ---- */
+
+/* Kinds whose place is a whole instruction and no address. */
+static bool
+has_address(int kind)
+{
+	switch (kind) {
+	case SIM_FAULT_UNINIT_REG: case SIM_FAULT_UNINIT_GLOBAL: case SIM_FAULT_UNINIT_SHARED:
+	case SIM_FAULT_UNINIT_LOCAL: case SIM_FAULT_DIVERGENT_BARRIER: case SIM_FAULT_ALIGNED:
+	case SIM_FAULT_DEADLOCK: case SIM_FAULT_BARRIER: case SIM_FAULT_TRAP: case SIM_FAULT_CALL:
+	case SIM_FAULT_CLUSTER:
+		return false;
+	default:
+		return true;
+	}
+}
+
+START_TEST(enough)
+{
+	int n[SIM_NFAULTS] = { 0 }, bad = 0;
+
+	for (int i = 0; i < ncases; i++) {
+		const Case *c = &cases[i];
+		char *x = text_of(c, "good"), *y = text_of(c, "bad");
+		n[c->kind]++;
+		ck_assert_msg(c->fault.line && c->fault.thread[0], "%s:%u: no //fault thread=", c->file->name, c->first);
+		ck_assert_msg(c->fault.addr[0] || !has_address(c->kind), "%s:%u: no addr=", c->file->name, c->first);
+		ck_assert_msg(strcmp(x, y) != 0, "%s:%u: the twins are the same", c->file->name, c->first);
+		free(x);
+		free(y);
+	}
+	for (int k = 0; k < SIM_NFAULTS; k++)
+		if (n[k] < 3 && k != SIM_FAULT_CALL && k != SIM_FAULT_CLUSTER && k != SIM_FAULT_MBARRIER
+		    && k != SIM_FAULT_PROXY) {
+			fprintf(stderr, "%d kernels for %s\n", n[k], sim_fault_name((sim_fault_kind)k));
+			bad = 1;
+		}
+	for (int i = 0; i < nfiles; i++) {
+		int in_file = 0;
+		for (int k = 0; k < ncases; k++)
+			in_file += cases[k].file == &files[i];
+		ck_assert_msg(in_file >= 3, "%s has less than 3 kernels", files[i].name);
+	}
+	ck_assert_msg(!bad, "every kind needs three");
+}
+END_TEST
+
+static int
+dump(const char *dir)
+{
+	for (int i = 0; i < 2 * ncases; i++) {
+		const Case *c = &cases[i / 2];
+		char *text = text_of(c, i % 2 ? "bad" : "good"), path[600];
+		FILE *f;
+		snprintf(path, sizeof path, "%.300s/%s-%.*s-%u-%s.ptx", dir, c->file->target,
+		         (int)strlen(c->file->name) - 4, c->file->name, c->first, i % 2 ? "good" : "bad");
+		f = fopen(path, "w");
+		if (!f)
+			return 1;
+		fputs(text, f);
+		fclose(f);
+		free(text);
+	}
+	return 0;
+}
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	Suite *suite = suite_create("sim faults");
 	TCase *t = tcase_create("faults");
-	int n = (int)(sizeof cases / sizeof *cases);
 
-	tcase_add_loop_test(t, planted, 0, n);
-	tcase_add_loop_test(t, clean, 0, n);
-	tcase_add_test(t, report);
+	read_all();
+	if (argc == 3 && !strcmp(argv[1], "--dump"))
+		return dump(argv[2]);
+	tcase_add_test(t, enough);
+	tcase_add_loop_test(t, planted, 0, ncases);
+	tcase_add_loop_test(t, clean, 0, ncases);
+	tcase_add_loop_test(t, repeatable, 0, ncases);
 	suite_add_tcase(suite, t);
 	return run_suite(suite);
 }

@@ -1,0 +1,19 @@
+#!/bin/sh
+# ptxas accepts every text of faults/, the faulty ones too: what is wrong with them shows only when they run.
+B=${B:-build}
+PATH=$PATH:/usr/local/cuda/bin
+command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
+[ -x "$B/test/sim/test_faults" ] || { echo "no $B/test/sim/test_faults: make check builds it"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+"$B/test/sim/test_faults" --dump "$dir" || exit 1
+bad=0
+for f in "$dir"/*.ptx; do
+	name=${f##*/}
+	ptxas -arch="${name%%-*}" "$f" -o /dev/null >"$dir/log" 2>&1 && continue
+	grep -q 'not defined for option\|Unsupported .version' "$dir/log" && continue # an older ptxas
+	echo "$name: ptxas refuses it"
+	sed -n 1,3p "$dir/log"
+	bad=1
+done
+exit $bad
