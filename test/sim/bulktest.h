@@ -2,6 +2,8 @@
  * kernels as text.  Pieces are formats of printf: % is written twice. */
 #ifndef BULKTEST_H
 #define BULKTEST_H
+#include <stdbool.h>
+#include <unistd.h>
 #include "simtest.h"
 
 enum { BUFFER = 1 << 17 };
@@ -32,6 +34,40 @@ enum { BUFFER = 1 << 17 };
 	"F: shl.b32 %%r21, %%r20, 2;\nsetp.ge.u32 %%p3, %%r21, " bytes ";\n@%%p3 bra G;\n" \
 	"cvt.u64.u32 %%d20, %%r21;\nadd.u64 %%d20, %%d20, %%d2;\nld.global.u32 %%r22, [%%d20+" from "];\n" \
 	"add.u32 %%r21, %%r21, %%r23;\nst.shared.u32 [%%r21], %%r22;\nadd.u32 %%r20, %%r20, %%r2;\nbra F;\nG:\n"
+
+/* %% to %, in place */
+static inline void
+unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++)
+		if (s[0] != '%' || s[1] != '%')
+			*to++ = *s;
+	*to = 0;
+}
+
+static inline bool
+have_ptxas(void)
+{
+	return system("command -v ptxas >/dev/null 2>&1") == 0;
+}
+
+/* Does ptxas take the text? */
+static inline bool
+ptxas(const char *text)
+{
+	char file[] = "/tmp/simbulkXXXXXX", cmd[100];
+	int fd = mkstemp(file);
+	bool ok;
+
+	ck_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	snprintf(cmd, sizeof cmd, "ptxas -arch=sm_90a -o /dev/null %s >/dev/null 2>&1", file);
+	ok = system(cmd) == 0;
+	unlink(file);
+	return ok;
+}
 
 typedef struct Dev {
 	sim *s;
