@@ -140,11 +140,11 @@ check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e)
 	const char *name = dtype_info[d].name, *text = check_text(l, e, "x");
 	unsigned k = kinds(code);
 
-	if (dtype_info[d].bits < 8 && code != O_select)
+	if (dtype_info[d].use != U_any && code != O_select)
 		diag_error(l->diag, src,
 		           "%s is a storage type without arithmetic: cast first, as in "
-		           "`f16(%s)` or `i32(%s)`",
-		           name, text, text);
+		           "`f16(%s)` or `%s(%s)`",
+		           name, text, dtype_info[d].kind == K_flt ? "f32" : "i32", text);
 	else if (k >> dtype_info[d].kind & 1)
 		return true;
 	else if (k == 1u << K_flt)

@@ -78,6 +78,11 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 		           check_describe(l, c), name);
 		return false;
 	}
+	if (flt && dtype_info[d].round == R_sat && fabs(const_double(c)) > num_largest(d)) {
+		diag_error(l->diag, src, "%s does not fit %s, whose largest number is %g",
+		           check_describe(l, c), name, num_largest(d));
+		return false;
+	}
 	if (!flt && (c->i < num_min(d) || (d != D_u64 && c->i > num_max(d)))) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %lld",
 		           check_describe(l, c), name, (long long)num_min(d), (long long)num_max(d));

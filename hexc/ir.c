@@ -3,7 +3,8 @@
 #include <string.h>
 
 const DTypeInfo dtype_info[D_COUNT] = {
-#define DTYPE(name, bits, kind, exp, man) [D_##name] = { #name, bits, K_##kind, exp, man },
+#define DTYPE(name, bits, kind, exp, man, round, use)                                              \
+	[D_##name] = { #name, bits, K_##kind, exp, man, R_##round, U_##use },
 #include "hexc/dtypes.def"
 };
 

@@ -10,18 +10,22 @@
 #include "taskmap/layout.h"
 
 typedef enum DType {
-#define DTYPE(name, bits, kind, exp, man) D_##name,
+#define DTYPE(name, bits, kind, exp, man, round, use) D_##name,
 #include "hexc/dtypes.def"
 	D_COUNT
 } DType;
 
 typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
+typedef enum DRound { R_even, R_sat, R_away } DRound;
+typedef enum DUse { U_any, U_store, U_temp } DUse;
 
 typedef struct DTypeInfo {
 	const char *name;
 	uint8_t bits;
 	uint8_t kind; /* DKind */
 	uint8_t exp, man;
+	uint8_t round; /* DRound */
+	uint8_t use;   /* DUse */
 } DTypeInfo;
 extern const DTypeInfo dtype_info[D_COUNT];
 /* The type of that name, or D_COUNT. */
@@ -36,6 +40,8 @@ enum {
 	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
 	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
 };
+
+enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
 
 typedef struct Target {
 	const char *name;

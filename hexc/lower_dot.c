@@ -22,7 +22,7 @@ default_acc(DType d)
 {
 	const DTypeInfo *i = &dtype_info[d];
 
-	if (i->bits >= 32)
+	if (i->bits >= 32 && d != D_tf32)
 		return d;
 	return i->kind == K_flt ? D_f32 : i->kind == K_pred ? D_COUNT
 	                                                    : D_i32;
@@ -37,17 +37,20 @@ may_accumulate(DType d, DType acc)
 
 	if (acc == default_acc(d) || (d == D_f16 && acc == D_f16))
 		return true;
-	return c->bits >= 32 && c->bits >= i->bits && c->kind != K_pred && flt == (c->kind == K_flt);
+	return c->bits >= 32 && c->bits >= i->bits && c->use == U_any && c->kind != K_pred &&
+	       flt == (c->kind == K_flt);
 }
 
-/* Two types whose elements `dot` multiplies: one type, or signed and unsigned integers of one size. */
+/* Two types whose elements `dot` multiplies: one type, or signed and unsigned integers of one size, or
+ * the two 8-bit floats. */
 static bool
 may_multiply(DType a, DType b)
 {
 	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
 	bool ints = (x->kind == K_sint || x->kind == K_uint) && (y->kind == K_sint || y->kind == K_uint);
+	bool floats = x->kind == K_flt && y->kind == K_flt;
 
-	return a == b || (ints && x->bits == y->bits);
+	return a == b || (ints && x->bits == y->bits) || (floats && x->bits == 8 && y->bits == 8);
 }
 
 /* What may be named, for the message. */
@@ -75,7 +78,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 		           dtype_info[d].name, check_text(l, a->e, "a"));
 		return false;
 	}
-	if (e->narg != 3 || (want = named_dtype(e->arg[2])) == D_COUNT)
+	if (e->narg != 3 || (want = named_dtype(e->arg[2])) == D_COUNT || (want == D_tf32 && d == D_tf32))
 		return true;
 	if (!may_accumulate(d, want)) {
 		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s, not in %s",
@@ -84,6 +87,22 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 	}
 	*acc = want;
 	return true;
+}
+
+/* `dot(a, b, tf32)`: f32 operands, rounded so that the tensor cores take them. */
+static void
+round_operands(Lower *l, const Expr *e, Operand *o)
+{
+	if (e->narg != 3 || named_dtype(e->arg[2]) != D_tf32)
+		return;
+	for (int i = 0; i < 2; i++) {
+		Type t = o[i].v.v->type;
+
+		if (t.dtype != D_f32)
+			continue;
+		t.dtype = D_tf32;
+		o[i].v.v = put1(l, O_cast, e->src, o[i].v.v, t);
+	}
 }
 
 static bool
@@ -175,8 +194,10 @@ lower_dot(Lower *l, const Expr *e, const Operand *acc)
 		return value_none();
 	}
 	if (!lower_tile_arg(l, e, 0, &o[0]) || !lower_tile_arg(l, e, 1, &o[1]) ||
-	    (acc && acc->v.kind == VK_none) || !dot_dtype(l, e, &o[0], &o[1], &d) ||
-	    !dot_shape(l, e, &o[0], &o[1]))
+	    (acc && acc->v.kind == VK_none))
+		return value_none();
+	round_operands(l, e, o);
+	if (!dot_dtype(l, e, &o[0], &o[1], &d) || !dot_shape(l, e, &o[0], &o[1]))
 		return value_none();
 	shape[0] = o[0].v.v->type.shape[0];
 	shape[1] = o[1].v.v->type.shape[1];

@@ -127,12 +127,26 @@ is_size(const Lower *l, const ParamDecl *d)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
+/* Not every type has a form that hosts keep in memory. */
+static void
+check_memory_type(Lower *l, const ParamDecl *d)
+{
+	const char *name = dtype_info[d->type.dtype].name;
+
+	if (dtype_info[d->type.dtype].use == U_temp)
+		diag_error(l->diag, d->src,
+		           "`%s` cannot be %s, which is a type of intermediate values: declare f32 and "
+		           "cast, as in `%s(%s[...])`",
+		           d->name, name, name, d->name);
+}
+
 static Type
 tensor_type(Lower *l, const ParamDecl *d)
 {
 	int64_t shape[RANK_MAX] = { 1 };
 	int rank = d->type.ndim;
 
+	check_memory_type(l, d);
 	if (rank < 1 || rank > RANK_MAX) {
 		diag_error(l->diag, d->type.src, "tensor `%s` has %d dimensions: 1 to %d are possible",
 		           d->name, rank, RANK_MAX);
@@ -178,6 +192,7 @@ declare(Lower *l, const ParamDecl *d)
 		           d->name, d->name, dtype_info[d->type.dtype].name);
 	if (d->nstride)
 		diag_error(l->diag, d->stride_src, "scalar `%s` has no strides", d->name);
+	check_memory_type(l, d);
 	set_arg(l, p, type_scalar(d->type.dtype));
 	sym_add(l, d->name, p->kind == P_size ? SY_size : SY_scalar, d->src, value_of(p->val));
 }

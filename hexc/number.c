@@ -38,24 +38,34 @@ num_is_signed(DType d)
 enum { D_BIAS = 1023, D_MAN = 52 };
 static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
 
-/* Where a float format ends: biased double exponents of its smallest and largest normal binade, and
- * the first magnitude that rounds to infinity. */
+/* Where a float format ends: biased double exponents of its smallest and largest normal binade, its largest
+ * number, and the first magnitude beyond which rounding leaves the format. */
 typedef struct Grid {
 	uint64_t emin, emax;
 	int man;
-	double over;
+	double most, over;
+	DRound round;
 } Grid;
+
+/* Is the largest exponent code one more binade? */
+static bool
+is_finite(DType d)
+{
+	return d == D_e4m3;
+}
 
 static Grid
 grid_of(DType d)
 {
-	int half = 1 << (dtype_info[d].exp - 1);
+	int half = 1 << (dtype_info[d].exp - 1), top = is_finite(d) ? half : half - 1;
 	Grid g;
 
+	g.round = (DRound)dtype_info[d].round;
 	g.man = dtype_info[d].man;
 	g.emin = (uint64_t)(D_BIAS + 2 - half);
-	g.emax = (uint64_t)(D_BIAS + half - 1);
-	g.over = (2 - ldexp(1, -g.man - 1)) * ldexp(1, half - 1);
+	g.emax = (uint64_t)(D_BIAS + top);
+	g.most = (2 - ldexp(is_finite(d) ? 2 : 1, -g.man)) * ldexp(1, top);
+	g.over = g.round == R_sat ? g.most : (2 - ldexp(1, -g.man - 1)) * ldexp(1, top);
 	return g;
 }
 
@@ -66,14 +76,21 @@ static double
 grid_round(const Grid *g, double x)
 {
 	uint64_t u = double_bits(x), sign = u & SIGN_BIT, e = (u ^ sign) >> D_MAN;
-	double a = bits_double(u ^ sign), magic;
+	double a = bits_double(u ^ sign), magic, r;
 
-	if (!(a < g->over))
-		return a >= g->over ? bits_double(sign | double_bits(INFINITY)) : x;
+	if (!(a < g->over)) {
+		if (!(a >= g->over))
+			return x;
+		r = g->round == R_sat ? g->most : (double)INFINITY;
+		return bits_double(sign | double_bits(r));
+	}
 	e = e < g->emin ? g->emin : e;
 	e = e > g->emax ? g->emax : e;
 	magic = bits_double((e + (uint64_t)(D_MAN - g->man)) << D_MAN);
-	return bits_double(double_bits((a + magic) - magic) | sign);
+	r = (a + magic) - magic;
+	if (g->round == R_away && a - r >= (magic * 0x1p-53)) /* a tie that went down to even */
+		r += magic * 0x1p-52;
+	return bits_double(double_bits(r) | sign);
 }
 
 double
@@ -87,6 +104,12 @@ num_round(DType d, double x)
 		return (double)(float)x;
 	g = grid_of(d);
 	return grid_round(&g, x);
+}
+
+double
+num_largest(DType d)
+{
+	return grid_of(d).most;
 }
 
 void
@@ -126,17 +149,21 @@ num_fma(DType d, double a, double b, double c)
 	return d == D_f64 ? fma(a, b, c) : num_round(d, add_to_odd(a * b, c));
 }
 
-/* ---- f16 and bf16 ---------------------------------------------------------------------------- */
+/* ---- codes ----------------------------------------------------------------------------------- */
 
-static double
-half_value(uint16_t h, int exp, int man)
+double
+num_of_code(DType d, unsigned code)
 {
-	int e = h >> man & ((1 << exp) - 1), m = h & ((1 << man) - 1), bias = (1 << (exp - 1)) - 1;
-	uint64_t sign = (uint64_t)(h >> 15) << 63;
+	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
+	int all = (1 << exp) - 1;
+	int e = (int)(code >> man) & all, m = (int)(code & ((1u << man) - 1));
+	uint64_t sign = (uint64_t)(code >> (exp + man) & 1) << 63;
 	double v;
 
-	if (e == (1 << exp) - 1)
+	if (e == all && !is_finite(d))
 		v = m ? (double)NAN : (double)INFINITY;
+	else if (e == all && m == (1 << man) - 1)
+		v = (double)NAN;
 	else if (e)
 		v = bits_double((uint64_t)(e - bias + D_BIAS) << D_MAN | (uint64_t)m << (D_MAN - man));
 	else
@@ -144,48 +171,36 @@ half_value(uint16_t h, int exp, int man)
 	return bits_double(double_bits(v) | sign);
 }
 
-static uint16_t
-half_code(double x, DType d)
+unsigned
+num_code(DType d, double x)
 {
 	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
 	double r = num_round(d, x), a = fabs(r);
 	uint64_t u = double_bits(a);
-	unsigned sign = double_bits(r) >> 63 ? 0x8000 : 0, code;
+	unsigned sign = double_bits(r) >> 63 ? 1u << (exp + man) : 0, code;
 	int e = (int)(u >> D_MAN) - D_BIAS + bias;
 
 	if (isnan(x))
-		return 0x7fff;
+		return (1u << (exp + man)) - 1;
 	if (isinf(r))
 		code = ((1u << exp) - 1) << man;
 	else if (e >= 1)
 		code = (unsigned)e << man | (unsigned)(u >> (D_MAN - man) & ((1u << man) - 1));
 	else
 		code = (unsigned)(a * bits_double((uint64_t)(bias + man - 1 + D_BIAS) << D_MAN));
-	return (uint16_t)(sign | code);
+	return sign | code;
 }
 
 double
 f16_to_double(uint16_t h)
 {
-	return half_value(h, 5, 10);
-}
-
-double
-bf16_to_double(uint16_t h)
-{
-	return half_value(h, 8, 7);
+	return num_of_code(D_f16, h);
 }
 
 uint16_t
 f16_from_double(double x)
 {
-	return half_code(x, D_f16);
-}
-
-uint16_t
-bf16_from_double(double x)
-{
-	return half_code(x, D_bf16);
+	return (uint16_t)num_code(D_f16, x);
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */

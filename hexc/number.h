@@ -14,17 +14,20 @@ bool num_is_signed(DType d); /* signed integers; false for floats */
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-/* Exact. */
+/* The number that a code of a float type of at most 16 bits stands for; exact. */
+double num_of_code(DType d, unsigned code);
+/* The code of x rounded to d; every NaN becomes the one without sign and with all bits set, as the device
+ * writes it. */
+unsigned num_code(DType d, double x);
 double f16_to_double(uint16_t h);
-double bf16_to_double(uint16_t h);
-/* Nearest, ties to even; overflow goes to infinity; every NaN becomes 0x7fff, as the device writes it. */
 uint16_t f16_from_double(double x);
-uint16_t bf16_from_double(double x);
 
 /* ---- rounding and wrapping ------------------------------------------------------------------- */
 
-/* The value of float type d nearest to x, ties to even; subnormals kept, overflow goes to infinity. */
+/* x rounded as float type d rounds (dtypes.def); subnormals are kept. */
 double num_round(DType d, double x);
+/* The largest finite number of a float type. */
+double num_largest(DType d);
 void num_round_n(DType d, double *x, size_t n);
 /* x modulo 2^bits, in d's range.  bool: x != 0. */
 int64_t num_wrap(DType d, int64_t x);

@@ -17,10 +17,13 @@ num_get_f(DType d, const void *buf, int64_t i)
 	double x;
 
 	switch (d) {
+	case D_e4m3:
+	case D_e5m2: return num_of_code(d, *p);
 	case D_f16:
 	case D_bf16:
 		memcpy(&h, p, sizeof h);
-		return d == D_f16 ? f16_to_double(h) : bf16_to_double(h);
+		return num_of_code(d, h);
+	case D_tf32:
 	case D_f32:
 		memcpy(&f, p, sizeof f);
 		return (double)f;
@@ -55,13 +58,16 @@ num_put_f(DType d, void *buf, int64_t i, double x)
 	float f;
 
 	switch (d) {
+	case D_e4m3:
+	case D_e5m2: *p = (unsigned char)num_code(d, x); return;
 	case D_f16:
 	case D_bf16:
-		h = d == D_f16 ? f16_from_double(x) : bf16_from_double(x);
+		h = (uint16_t)num_code(d, x);
 		memcpy(p, &h, sizeof h);
 		return;
+	case D_tf32:
 	case D_f32:
-		f = (float)x;
+		f = (float)num_round(d, x);
 		memcpy(p, &f, sizeof f);
 		return;
 	default:

@@ -124,7 +124,8 @@ shape_same(Arena *a, const Op *o)
 	for (int i = 0; i < o->nin; i++)
 		if (!type_same(&o->in[i]->type, t))
 			return differ(a, "operand and result differ", &o->in[i]->type, t);
-	if (!(kinds(o->code) >> dtype_info[t->dtype].kind & 1))
+	if (!(kinds(o->code) >> dtype_info[t->dtype].kind & 1) ||
+	    (dtype_info[t->dtype].use == U_temp && o->code != O_convert))
 		return arena_printf(a, "not defined on %s", dtype_info[t->dtype].name);
 	return NULL;
 }
@@ -252,7 +253,7 @@ shape_reduce(Arena *a, const Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Type r = *x;
 
-	if (!both_reg(o) || x->dtype == D_bool)
+	if (!both_reg(o) || x->dtype == D_bool || dtype_info[x->dtype].use == U_temp)
 		return differ(a, "not numeric register tiles of one type", x, t);
 	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
 		return "no such dim";
@@ -260,7 +261,8 @@ shape_reduce(Arena *a, const Op *o)
 	return type_same(&r, t) ? NULL : differ(a, "the result's shape does not follow", x, t);
 }
 
-/* May elements of these types be multiplied in a dot?  Signed and unsigned integers of one size may meet. */
+/* May elements of these types be multiplied in a dot?  Signed and unsigned integers of one size may meet, and
+ * the two 8-bit floats. */
 static bool
 multiply(DType x, DType y)
 {
@@ -268,7 +270,8 @@ multiply(DType x, DType y)
 
 	if (x == D_bool || y == D_bool || a->bits != b->bits)
 		return false;
-	return x == y || (a->kind != K_flt && b->kind != K_flt);
+	return x == y || (a->kind != K_flt && b->kind != K_flt) ||
+	       (a->kind == K_flt && b->kind == K_flt && a->bits == 8);
 }
 
 const char *
@@ -282,7 +285,8 @@ shape_dot(Arena *a, const Op *o)
 	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
 		return differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);
 	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
-	    c->dtype == D_bool || dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
+	    c->dtype == D_bool || dtype_info[c->dtype].use != U_any ||
+	    dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
 		return differ(a, "the accumulator's type does not hold the products", x, c);
 	if (!type_same(c, &o->out[0]->type))
 		return differ(a, "result and accumulator differ", c, &o->out[0]->type);

@@ -50,6 +50,8 @@ type_check(Arena *a, const Type *t, int warps)
 
 	if ((int)t->dtype < 0 || t->dtype >= D_COUNT || (int)t->space < 0 || t->space > S_global)
 		return "no such element type or space";
+	if (t->space == S_global && dtype_info[t->dtype].use == U_temp)
+		return "an element type that is not kept in global memory";
 	if (t->rank < 0 || t->rank > DIM_MAX || (t->space == S_scalar && t->rank != 0))
 		return "a rank out of range";
 	for (int d = 0; d < t->rank; d++) {

@@ -130,14 +130,21 @@ fits(const Instr *in, const Op *dot, const Target *t)
 	       in->tb == dot->in[1]->type.dtype && in->acc == dot->out[0]->type.dtype;
 }
 
+bool
+instr_divides(const Instr *i, const Op *dot)
+{
+	const int64_t *a = dot->in[0]->type.shape, *b = dot->in[1]->type.shape;
+
+	return a[0] % i->m == 0 && a[1] % i->k == 0 && b[1] % i->n == 0;
+}
+
 /* An instruction of the same kind that does more at once makes this one needless. */
 static bool
 dominated(const Instr *in, const Op *dot, const Target *t)
 {
 	for (const Instr *x = instrs; x->name; x++)
 		if (x != in && fits(x, dot, t) && x->m >= in->m && x->n >= in->n && x->k >= in->k &&
-		    dot->in[0]->type.shape[0] % x->m == 0 && dot->in[0]->type.shape[1] % x->k == 0 &&
-		    dot->in[1]->type.shape[1] % x->n == 0 &&
+		    instr_divides(x, dot) &&
 		    x->issue * in->m * in->n * in->k <= in->issue * x->m * x->n * x->k)
 			return true;
 	return false;

@@ -126,8 +126,8 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l)
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
 	Matrix m;
 
-	/* what comes is words of several elements; a bool has a register of its own */
-	if (bits > 16 || o->out[0]->type.dtype == D_bool)
+	/* what comes is words of packed elements; a bool has a register of its own */
+	if (bits > 32 || o->out[0]->type.dtype == D_bool)
 		return NULL;
 	if (!find_matrix(l, unit, bits, &m) || shared_vec(s, o->in[0], 128 / bits) * bits < 128)
 		return NULL;

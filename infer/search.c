@@ -202,6 +202,7 @@ pass_infer(Kernel *k)
 	int pick = k->unit->candidate;
 
 	split_fills(k);
+	promote_dots(k);
 	solve_init(s, k);
 	k->cands = c;
 	c->nval = k->nval;

@@ -96,6 +96,8 @@ typedef struct Solve {
 
 /* ---- solve.c ------------------------------------------------------------------------------------ */
 void split_fills(Kernel *k);
+/* Dots of types that the target has no instruction for take their operands through a type that it has. */
+void promote_dots(Kernel *k);
 void solve_init(Solve *s, Kernel *k);
 /* The complete solution under a plan, with its price; NULL: s->why says why there is none. */
 Sol *solve(Solve *s, const Plan *plan);
@@ -121,6 +123,9 @@ typedef void (*RuleFn)(Solve *s, Op *o);
 extern const RuleFn rule_of[O_COUNT];
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
+
+/* Do the tiles of a dot consist of whole instances? */
+bool instr_divides(const Instr *i, const Op *dot);
 
 /* ---- anchor.c ----------------------------------------------------------------------------------- */
 /* Every way to do a dot, best-looking first; n of them in *out (arena). */

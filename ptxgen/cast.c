@@ -15,7 +15,7 @@ is_sint(DType d)
 	return dtype_info[d].kind == K_sint;
 }
 
-/* f32 that rounds to the same bf16 as x: truncated, and odd if something was cut off.  `exact`:
+/* f32 that rounds to the same bf16, fp8 or tf32 as x: truncated, and odd if something was cut off.  `exact`:
  * nothing was. */
 static LV
 round_to_odd(Gen *g, LV truncated, LV exact)
@@ -49,8 +49,21 @@ short_to_f32(Gen *g, LV e)
 	return LLVMBuildFSub(g->b, as_f32(g, x), const_f32(g, 12582912.0), "");
 }
 
+/* To nearest, ties away from zero: half of the last place added to the magnitude, the rest cut off. */
 static LV
-wide_to_bf16(Gen *g, DType from, LV e)
+f32_to_tf32(Gen *g, LV x)
+{
+	LV i;
+
+	if (g->u->target->features & T_BF16)
+		return as_f32(g, asm_op(g, A_tf32_f32, x, NULL, NULL));
+	i = LLVMBuildAdd(g->b, as_i32(g, x), const_i32(g, 0x1000), "");
+	i = LLVMBuildAnd(g->b, i, const_i32(g, 0xffffe000), "");
+	return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, ""), x, as_f32(g, i), "");
+}
+
+static LV
+wide_to_small(Gen *g, DType from, LV e)
 {
 	bool big = bits_of(from) == 64, sign = is_sint(from);
 	AsmId down = big ? (sign ? A_rz_f32_s64 : A_rz_f32_u64) : (sign ? A_rz_f32_s32 : A_rz_f32_u32);
@@ -70,8 +83,8 @@ int_to_float(Gen *g, DType to, DType from, LV e)
 		return LLVMBuildSelect(g->b, e, LLVMConstReal(t, 1), LLVMConstNull(t), "");
 	if (bits_of(from) <= 16 && to != D_f64)
 		return short_to_f32(g, e);
-	if (to == D_bf16)
-		return wide_to_bf16(g, from, e);
+	if (to != D_f16 && to != D_f32 && to != D_f64)
+		return wide_to_small(g, from, e);
 	if (to == D_f16)
 		t = g->f16;
 	x = is_sint(from) ? LLVMBuildSIToFP(g->b, e, t, "") : LLVMBuildUIToFP(g->b, e, t, "");
@@ -122,13 +135,11 @@ int_to_int(Gen *g, DType to, DType from, LV e)
 	return is_sint(from) ? LLVMBuildSExt(g->b, e, g->i64, "") : LLVMBuildZExt(g->b, e, g->i64, "");
 }
 
-LV
-cast_number(Gen *g, DType to, DType from, LV e)
+static LV
+number(Gen *g, DType to, DType from, LV e)
 {
 	bool ff = dtype_info[from].kind == K_flt, tf = dtype_info[to].kind == K_flt;
 
-	if (to == from)
-		return e;
 	if (to == D_bool)
 		return ff ? LLVMBuildFCmp(g->b, LLVMRealUNE, e, LLVMConstNull(LLVMTypeOf(e)), "")
 		          : LLVMBuildICmp(g->b, LLVMIntNE, e, LLVMConstNull(LLVMTypeOf(e)), "");
@@ -139,6 +150,17 @@ cast_number(Gen *g, DType to, DType from, LV e)
 	if (from == D_f64)
 		return f64_to_small(g, to, e);
 	return to == D_f64 ? LLVMBuildFPExt(g->b, e, g->f64, "") : e; /* packing rounds */
+}
+
+LV
+cast_number(Gen *g, DType to, DType from, LV e)
+{
+	if (to == from)
+		return e;
+	if (from == D_tf32) /* what the machine left below its last place does not count */
+		e = as_f32(g, LLVMBuildAnd(g->b, as_i32(g, e), const_i32(g, 0xffffe000), ""));
+	e = number(g, to, from, e);
+	return to == D_tf32 ? f32_to_tf32(g, e) : e;
 }
 
 static void

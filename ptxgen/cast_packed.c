@@ -1,5 +1,5 @@
 /* cast_packed.c - narrow integers to f16 and bf16 by bit tricks on whole words:
- * reference/hexcute.md 6.4.
+ * reference/hexcute.md 6.4; 8-bit floats to and from f16.
  *
  * The integer is placed in the mantissa of a float of known exponent (1024 for f16, 128 for bf16)
  * and the float's value is subtracted; both steps are exact.  The order of elements is kept. */
@@ -48,6 +48,22 @@ bytes_to_f16(Gen *g, bool sign, LV x, int b)
 	return from_h2(g, LLVMBuildFAdd(g->b, as_h2(g, p), minus, ""));
 }
 
+/* Word w of fp8 from two of f16; a last one may stand alone. */
+static LV
+halves_to_fp8(Gen *g, Op *o, int w)
+{
+	DType to = o->out[0]->type.dtype;
+	int nword = tile_of(g, o->in[0])->nword;
+	LV lo;
+
+	if (!(g->u->target->features & T_FP8))
+		return NULL;
+	lo = fp8_from_h2(g, to, word_get(g, o->in[0], 2 * w));
+	if (2 * w + 1 >= nword)
+		return lo;
+	return prmt(g, lo, fp8_from_h2(g, to, word_get(g, o->in[0], 2 * w + 1)), 0x5410);
+}
+
 LV
 cast_word(Gen *g, Op *o, int w)
 {
@@ -55,6 +71,10 @@ cast_word(Gen *g, Op *o, int w)
 	int bits = dtype_info[from].bits, r = w * 2;
 	bool sign = dtype_info[from].kind == K_sint;
 
+	if (to == D_f16 && (from == D_e4m3 || from == D_e5m2))
+		return fp8_to_h2(g, from, word_get(g, o->in[0], r / 4), r % 4 / 2);
+	if (from == D_f16 && (to == D_e4m3 || to == D_e5m2))
+		return halves_to_fp8(g, o, w);
 	if (dtype_info[from].kind == K_flt || from == D_bool)
 		return NULL;
 	if (to == D_f16 && bits == 4)

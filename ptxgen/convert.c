@@ -198,7 +198,7 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 		x = LLVMBuildAnd(g->b, raw[e / 4], const_i32(g, (int64_t)255 << e % 4 * 8), "");
 		return LLVMBuildICmp(g->b, LLVMIntNE, x, const_i32(g, 0), "");
 	}
-	return d == D_f32 ? as_f32(g, raw[e]) : raw[e];
+	return word_type(g, d) == g->f32 ? as_f32(g, raw[e]) : raw[e];
 }
 
 /* Registers [m, m + vec) of the result from one read. */

@@ -66,13 +66,22 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, int kd
 	return (int)(first / f->epw);
 }
 
+/* tf32 goes in as 32 bits. */
+static LV
+operand_word(Gen *g, Val *v, int w)
+{
+	LV x = word_get(g, v, w);
+
+	return v->type.dtype == D_tf32 ? as_i32(g, x) : x;
+}
+
 static void
 pull_a(Gen *g, const DotPlan *p, int64_t m, int64_t k, LV *out)
 {
 	Val *v = p->o->in[0];
 
 	for (int i = 0; i < p->a.nword; i++)
-		out[i] = word_get(g, v, frag_word(g, &p->a, v, i, m, k, 1, p->k));
+		out[i] = operand_word(g, v, frag_word(g, &p->a, v, i, m, k, 1, p->k));
 }
 
 static void
@@ -81,7 +90,7 @@ pull_b(Gen *g, const DotPlan *p, int64_t k, int64_t n, LV *out)
 	Val *v = p->o->in[1];
 
 	for (int i = 0; i < p->b.nword; i++)
-		out[i] = word_get(g, v, frag_word(g, &p->b, v, i, k, n, 0, p->k));
+		out[i] = operand_word(g, v, frag_word(g, &p->b, v, i, k, n, 0, p->k));
 }
 
 static void

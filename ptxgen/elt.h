@@ -9,6 +9,11 @@ LV elt_number(Gen *g, const Op *o, DType d, const LV *e);
 LV elt_word(Gen *g, Op *o, int w);
 /* An overloaded floating-point intrinsic of LLVM. */
 LV call_fp(Gen *g, const char *name, LLVMTypeRef type, const LV *arg, int n);
+/* Elements 2 half and 2 half + 1 of a word of e4m3 or e5m2 (d) as two f16 (fp8.c). */
+LV fp8_to_h2(Gen *g, DType d, LV word, int half);
+/* Two floats or two f16 to codes in the lower half of a word; from f16 only where T_FP8. */
+LV fp8_from_floats(Gen *g, DType d, LV lo, LV hi);
+LV fp8_from_h2(Gen *g, DType d, LV h2);
 /* One element (cast.c). */
 LV cast_number(Gen *g, DType to, DType from, LV e);
 /* Word w of a cast by a short sequence on packed values (cast_packed.c); NULL: there is none. */

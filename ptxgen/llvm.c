@@ -65,7 +65,7 @@ session_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 }
 
 static bool
-session_machine(Session *s, const Target *t)
+session_machine(Session *s, const Target *t, int ptx)
 {
 	char *why = NULL, features[24];
 	LLVMTargetRef target;
@@ -75,14 +75,14 @@ session_machine(Session *s, const Target *t)
 		LLVMDisposeMessage(why);
 		return false;
 	}
-	snprintf(features, sizeof features, "+ptx%d", t->ptx);
+	snprintf(features, sizeof features, "+ptx%d", ptx);
 	s->tm = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", t->name, features,
 	                                LLVMCodeGenLevelNone, LLVMRelocDefault, LLVMCodeModelDefault);
 	return s->tm || session_fail(s, "no target machine", t->name);
 }
 
 bool
-session_open(Session *s, const Target *t, const char *name)
+session_open(Session *s, const Target *t, int ptx, const char *name)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	LLVMTargetDataRef data;
@@ -92,7 +92,7 @@ session_open(Session *s, const Target *t, const char *name)
 	s->ctx = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(s->ctx, session_diagnostic, s);
 	LLVMContextSetDiscardValueNames(s->ctx, 1);
-	if (!session_machine(s, t)) {
+	if (!session_machine(s, t, ptx)) {
 		session_close(s);
 		return false;
 	}

@@ -18,7 +18,7 @@ typedef struct Session {
 } Session;
 
 /* Open for a target of the table.  False: *s is closed and s->why says why. */
-bool session_open(Session *s, const Target *t, const char *name);
+bool session_open(Session *s, const Target *t, int ptx, const char *name);
 /* Structural check of the module.  False: s->why. */
 bool session_verify(Session *s);
 bool session_optimize(Session *s);

@@ -87,7 +87,7 @@ pull_load(Gen *g, Op *o, int w)
 		t->word[w] = join64(g, t->dtype, word[0],
 		                    p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
 	} else if (bits == 32) {
-		t->word[w] = t->dtype == D_f32 ? as_f32(g, word[0]) : word[0];
+		t->word[w] = word_type(g, t->dtype) == g->f32 ? as_f32(g, word[0]) : word[0];
 	} else {
 		t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 	}
@@ -118,6 +118,8 @@ pull_ldmatrix(Gen *g, Op *o, int w)
 	BUG_IF(g->a, p->from[w] < 0);
 	ldmatrix_instance(g, p, p->from[w] / p->nraw);
 	t->word[w] = p->raw[p->from[w]];
+	if (word_type(g, t->dtype) == g->f32)
+		t->word[w] = as_f32(g, t->word[w]);
 }
 
 /* Word j of instance i in lane 0 starts with the element whose row address lane 8j gave. */
@@ -136,7 +138,7 @@ ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
 
 			map_coord(p->map, 8 * j, (int64_t)i * p->vec, coord);
 			r = tile_reg(g, v, coord);
-			BUG_IF(g->a, r % t->epw || t->epw == 1);
+			BUG_IF(g->a, r % t->epw);
 			p->from[r / t->epw] = i * p->nraw + j;
 		}
 	}

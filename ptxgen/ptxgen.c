@@ -28,12 +28,30 @@ emit_fail(Unit *u, const Session *s)
 	return false;
 }
 
+/* The .version that the unit needs: the target's own, so that old drivers take it, or what the 8-bit floats
+ * ask for. */
+static int
+ptx_version(const Unit *u)
+{
+	const Target *t = u->target;
+	OpWalk w;
+
+	if (!(t->features & T_FP8) || t->ptx >= PTX_FP8)
+		return t->ptx;
+	for (int i = 0; i < u->nkernel; i++)
+		for (Op *o = walk_first(&w, u->kernel[i]->body); o; o = walk_next(&w))
+			for (int j = 0; j < o->nout; j++)
+				if (dtype_info[o->out[j]->type.dtype].round == R_sat)
+					return PTX_FP8;
+	return t->ptx;
+}
+
 static bool
 emit_module(Unit *u, Session *s, PtxOut *out)
 {
 	double t0 = now_ms(), t1, t2;
 
-	if (!session_open(s, u->target, u->file ? u->file : "hexc"))
+	if (!session_open(s, u->target, ptx_version(u), u->file ? u->file : "hexc"))
 		return false;
 	for (int i = 0; i < u->nkernel; i++)
 		if (!gen_kernel(s, u, u->kernel[i]))

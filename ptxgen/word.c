@@ -1,6 +1,6 @@
 /* word.c - words of a lane, the elements packed in them, and back. */
 #include "hexc/number.h"
-#include "ptxgen/gen.h"
+#include "ptxgen/elt.h"
 
 int
 word_elems(DType d)
@@ -25,6 +25,7 @@ word_type(Gen *g, DType d)
 {
 	switch (d) {
 	case D_bool: return g->i1;
+	case D_tf32:
 	case D_f32: return g->f32;
 	case D_f64: return g->f64;
 	case D_i64:
@@ -87,6 +88,12 @@ prmt(Gen *g, LV lo, LV hi, unsigned selector)
 	return asm_op(g, A_prmt, lo, hi, const_i32(g, selector));
 }
 
+static bool
+is_fp8(DType d)
+{
+	return d == D_e4m3 || d == D_e5m2;
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Bits pos*bits.. of an integer word, extended to the value. */
@@ -115,6 +122,8 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 
 		return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, h, g->f16, ""), g->f32, "");
 	}
+	if (is_fp8(d))
+		return elem_unpack(g, D_f16, fp8_to_h2(g, d, word, pos / 2), pos % 2);
 	if (d == D_bf16)
 		return as_f32(g, pos ? LLVMBuildAnd(g->b, word, const_i32(g, 0xffff0000), "")
 		                     : LLVMBuildShl(g->b, word, const_i32(g, 16), ""));
@@ -203,6 +212,12 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 		return e[0];
 	if (d == D_f16 || d == D_bf16)
 		return pack_floats(g, d, e[0], n > 1 ? e[1] : const_f32(g, 0));
+	if (is_fp8(d)) {
+		LV zero = const_f32(g, 0), lo = fp8_from_floats(g, d, e[0], n > 1 ? e[1] : zero);
+
+		return n < 3 ? lo
+		             : prmt(g, lo, fp8_from_floats(g, d, e[2], n > 3 ? e[3] : zero), 0x5410);
+	}
 	return pack_ints(g, dtype_info[d].bits, e, n);
 }
 
@@ -252,16 +267,15 @@ word_const(Gen *g, DType d, int64_t i, double f)
 
 	switch (d) {
 	case D_bool: return LLVMConstInt(g->i1, i != 0, 0);
+	case D_tf32:
 	case D_f32: return const_f32(g, f);
 	case D_f64: return LLVMConstReal(g->f64, f);
 	case D_i64:
 	case D_u64: return const_i64(g, i);
 	default: break;
 	}
-	if (d == D_f16)
-		i = f16_from_double(f);
-	else if (d == D_bf16)
-		i = bf16_from_double(f);
+	if (num_is_float(d))
+		i = num_code(d, f);
 	x = bits == 32 ? (uint64_t)i : (uint64_t)i & (((uint64_t)1 << bits) - 1);
 	for (int have = bits; have < 32; have *= 2)
 		x |= x << have;

@@ -8,7 +8,7 @@
 
 enum { CASES = 200000 };
 
-/* Value of a 16-bit float code, from the definition. */
+/* Value of a code of a float type of 8 or 16 bits, from the definition. */
 static double
 by_definition(DType d, unsigned code)
 {
@@ -16,34 +16,32 @@ by_definition(DType d, unsigned code)
 	int e = (int)(code >> man) & ((1 << exp) - 1), m = (int)(code & ((1u << man) - 1));
 	double v = ldexp(e ? (1 << man) + m : m, (e ? e : 1) - bias - man);
 
-	if (e == (1 << exp) - 1)
+	if (d == D_e4m3 ? (code & 0x7f) == 0x7f : e == (1 << exp) - 1)
 		v = m ? (double)NAN : (double)INFINITY;
-	return code & 0x8000 ? -v : v;
+	return code >> (exp + man) & 1 ? -v : v;
 }
 
-static uint16_t
-encode(DType d, double x)
-{
-	return d == D_f16 ? f16_from_double(x) : bf16_from_double(x);
-}
-
-static const DType half_types[] = { D_f16, D_bf16 };
+static const DType small_types[] = { D_f16, D_bf16, D_e4m3, D_e5m2 };
 
 START_TEST(every_code)
 {
-	DType d = half_types[_i];
+	DType d = small_types[_i];
+	unsigned sign = 1u << (dtype_info[d].bits - 1);
 
-	for (unsigned code = 0; code < 65536; code++) {
-		double want = by_definition(d, code);
-		double got = d == D_f16 ? f16_to_double((uint16_t)code) : bf16_to_double((uint16_t)code);
+	for (unsigned code = 0; code < 2 * sign; code++) {
+		double want = by_definition(d, code), got = num_of_code(d, code);
 
 		if (isnan(want)) {
 			ck_assert(isnan(got));
-			ck_assert_uint_eq(encode(d, got), 0x7fff);
+			ck_assert_uint_eq(num_code(d, got), sign - 1);
 			continue;
 		}
 		ck_assert(memcmp(&got, &want, sizeof got) == 0);
-		ck_assert_uint_eq(encode(d, want), code);
+		if (isinf(want) && d == D_e5m2) { /* saturates */
+			ck_assert(fabs(num_round(d, want)) == 57344);
+			continue;
+		}
+		ck_assert_uint_eq(num_code(d, want), code);
 		ck_assert(num_round(d, want) == want);
 	}
 }
@@ -52,27 +50,56 @@ END_TEST
 /* Between two neighbours: below the middle, the middle, above it. */
 START_TEST(every_gap)
 {
-	DType d = half_types[_i];
-	unsigned inf = (unsigned)((1 << dtype_info[d].exp) - 1) << dtype_info[d].man;
+	DType d = small_types[_i];
+	bool sat = dtype_info[d].round == R_sat;
+	unsigned sign = 1u << (dtype_info[d].bits - 1), top = 0, over;
 
-	for (unsigned code = 0; code < inf; code++) {
+	while (isfinite(by_definition(d, top + 1)))
+		top++;
+	over = sat ? top : top + 1; /* where overflow goes */
+	ck_assert(num_largest(d) == by_definition(d, top));
+	for (unsigned code = 0; code <= top; code++) {
 		double a = by_definition(d, code), b = by_definition(d, code + 1), mid;
-		unsigned even = code & 1 ? code + 1 : code;
+		unsigned up = code == top ? over : code + 1, even = code & 1 ? up : code;
 
-		if (code + 1 == inf) /* where the next number would be */
+		if (code == top) /* where the next number would be */
 			b = a + (a - by_definition(d, code - 1));
 		mid = a + (b - a) / 2;
-		ck_assert_uint_eq(encode(d, mid), even);
-		ck_assert_uint_eq(encode(d, nextafter(mid, 0)), code);
-		ck_assert_uint_eq(encode(d, nextafter(mid, INFINITY)), code + 1);
-		ck_assert_uint_eq(encode(d, -mid), even | 0x8000);
+		ck_assert_uint_eq(num_code(d, mid), even);
+		ck_assert_uint_eq(num_code(d, nextafter(mid, 0)), code);
+		ck_assert_uint_eq(num_code(d, nextafter(mid, INFINITY)), up);
+		ck_assert_uint_eq(num_code(d, -mid), even | sign);
 		ck_assert(num_round(d, mid) == by_definition(d, even));
 		ck_assert(num_round(d, -nextafter(mid, 0)) == -a);
 	}
-	ck_assert_uint_eq(encode(d, 1e300), inf);
-	ck_assert_uint_eq(encode(d, -1e300), inf | 0x8000);
-	ck_assert_uint_eq(encode(d, -0.0), 0x8000);
-	ck_assert_uint_eq(encode(d, 5e-324), 0);
+	ck_assert_uint_eq(num_code(d, 1e300), over);
+	ck_assert_uint_eq(num_code(d, -1e300), over | sign);
+	ck_assert_uint_eq(num_code(d, -0.0), sign);
+	ck_assert_uint_eq(num_code(d, 5e-324), 0);
+}
+END_TEST
+
+/* tf32: ties away from zero, at both ends of the range too. */
+START_TEST(tf32)
+{
+	static const double x[][2] = {
+		{ 1 + 0x1p-11, 1 + 0x1p-10 },
+		{ -1 - 0x1p-11, -1 - 0x1p-10 },
+		{ 1 + 0x1p-11 - 0x1p-50, 1 },
+		{ 1 + 3 * 0x1p-11, 1 + 0x1p-9 },
+		{ 0x1p-137, 0x1p-136 },
+		{ 0x1p-137 - 0x1p-180, 0 },
+		{ 3 * 0x1p-137, 0x1p-135 },
+		{ 0x1.ffcp127, 0x1.ffcp127 },
+		{ 0x1.ffep127 - 0x1p100, 0x1.ffcp127 },
+		{ 0x1.ffep127, (double)INFINITY },
+		{ (double)INFINITY, (double)INFINITY },
+	};
+
+	for (int i = 0; i < (int)COUNT_OF(x); i++)
+		ck_assert_msg(num_round(D_tf32, x[i][0]) == x[i][1], "%a: %a", x[i][0],
+		              num_round(D_tf32, x[i][0]));
+	ck_assert(isnan(num_round(D_tf32, (double)NAN)));
 }
 END_TEST
 
@@ -242,8 +269,9 @@ main(void)
 	int failed;
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, every_code, 0, 2);
-	tcase_add_loop_test(t, every_gap, 0, 2);
+	tcase_add_loop_test(t, every_code, 0, (int)COUNT_OF(small_types));
+	tcase_add_loop_test(t, every_gap, 0, (int)COUNT_OF(small_types));
+	tcase_add_test(t, tf32);
 	tcase_add_test(t, round_many_as_one);
 	tcase_add_test(t, fma_rounds_once);
 	tcase_add_test(t, integers_to_floats);

@@ -90,8 +90,10 @@ plain_text(Text *t, const char *text, const char *cons)
 static void
 text_start(Text *t, const Target *target)
 {
+	int ptx = target->features & T_FP8 && target->ptx < PTX_FP8 ? PTX_FP8 : target->ptx;
+
 	text_printf(t, ".version %d.%d\n.target %s\n.address_size 64\n.visible .entry t()\n{\n",
-	            target->ptx / 10, target->ptx % 10, target->name);
+	            ptx / 10, ptx % 10, target->name);
 	text_printf(t, "\t.reg .pred %%p<20>;\n\t.reg .b32 %%r<20>;\n\t.reg .b16 %%h<20>;\n"
 	               "\t.reg .b64 %%l<20>;\n\t.reg .f32 %%f<20>;\n\t.reg .f64 %%d<20>;\n");
 }

@@ -58,11 +58,18 @@ access_bits(DType d)
 	return dtype_info[d].bits < 8 ? 8 : dtype_info[d].bits;
 }
 
+/* The type that global memory has for one: f32 is cast to tf32. */
+static const char *
+in_memory(DType d)
+{
+	return dtype_info[d == D_tf32 ? D_f32 : d].name;
+}
+
 static const char *
 product_text(const Product *p)
 {
 	Text t = { u->arena, NULL, 0, 0 };
-	const char *ta = dtype_info[p->ta].name, *tb = dtype_info[p->tb].name, *acc = dtype_info[p->acc].name;
+	const char *ta = in_memory(p->ta), *tb = in_memory(p->tb), *acc = dtype_info[p->acc].name;
 
 	text_printf(&t,
 	            "kernel t {\n  warps 4\n"
@@ -85,12 +92,19 @@ product_text(const Product *p)
 		access_bits(p->ta));
 	text_printf(&t,
 	            "    %%22 = load %%12 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n"
-	            "    %%23 = load %%13 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n"
-	            "    %%24 = dot %%21, %%22, %%23 : reg %s[%d, %d] @{%s} pick { inst %s%s }\n"
-	            "    store %%24, %%13 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            "    %%23 = load %%13 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n",
 	            tb, p->k, p->n, text_of(&p->b), access_bits(p->tb), acc, p->m, p->n, text_of(&p->c),
-	            access_bits(p->acc), acc, p->m, p->n, text_of(&p->c), p->name, p->order,
 	            access_bits(p->acc));
+	if (p->ta == D_tf32)
+		text_printf(&t,
+		            "    %%31 = cast %%21 : reg tf32[%d, %d] @{%s}\n"
+		            "    %%32 = cast %%22 : reg tf32[%d, %d] @{%s}\n",
+		            p->m, p->k, text_of(&p->a), p->k, p->n, text_of(&p->b));
+	text_printf(&t,
+	            "    %%24 = dot %%%d1, %%%d2, %%23 : reg %s[%d, %d] @{%s} pick { inst %s%s }\n"
+	            "    store %%24, %%13 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            p->ta == D_tf32 ? 3 : 2, p->ta == D_tf32 ? 3 : 2, acc, p->m, p->n, text_of(&p->c),
+	            p->name, p->order, access_bits(p->acc));
 	return t.s;
 }
 
@@ -175,6 +189,8 @@ START_TEST(mma)
 END_TEST
 
 static const DType without[][3] = {
+	{ D_e4m3, D_e4m3, D_f32 },
+	{ D_e5m2, D_e4m3, D_f32 },
 	{ D_f32, D_f32, D_f32 },
 	{ D_f16, D_f16, D_f32 },
 	{ D_bf16, D_bf16, D_f32 },

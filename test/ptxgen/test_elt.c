@@ -105,7 +105,7 @@ static const char *const ints[] = { "add", "sub", "mul", "div", "mod", "min", "m
 	                            "xor", "shl", "shr", "neg", "abs", "not", "fma", "select" };
 static const char *const compares[] = { "lt", "le", "eq", "ne" };
 static const char *const types[] = { "f16", "bf16", "f32", "f64", "i4", "u4", "i8", "u8",
-	                             "i16", "u16", "i32", "u32", "i64", "u64" };
+	                             "i16", "u16", "i32", "u32", "i64", "u64", "e4m3", "e5m2" };
 static const char *const archs[] = { "sm_75", "sm_80", "sm_90a" };
 
 static bool
@@ -146,10 +146,10 @@ END_TEST
 /* From each type to all others; the inputs are first made large, so that conversions overflow. */
 START_TEST(casts)
 {
-	const char *from = types[_i % 14];
+	const char *from = types[_i % 16];
 
-	u->target = target_find(archs[_i / 14]);
-	for (int i = 0; i < 14; i++) {
+	u->target = target_find(archs[_i / 16]);
+	for (int i = 0; i < 16; i++) {
 		Text t = { u->arena, NULL, 0, 0 };
 
 		head(&t, from, types[i], 2);
@@ -208,7 +208,7 @@ main(void)
 	tcase_add_loop_test(tc, ops, 0, 14 * 3);
 	tcase_add_loop_test(tc, ops_near, 0, 3 * 3);
 	tcase_add_loop_test(tc, ops_compare, 0, 14);
-	tcase_add_loop_test(tc, casts, 0, 14 * 3);
+	tcase_add_loop_test(tc, casts, 0, 16 * 3);
 	tcase_add_loop_test(tc, partial_words, 0, 5);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
