@@ -120,10 +120,12 @@ static void
 release(Block *b, u32 n)
 {
 	Bar bar = b->bar[n];
+	bool all = true;                /* every thread of the block has waited here */
 
 	b->bar[n].open = false;
 	for (u32 i = 0; i < b->nwarp; i++) {
 		Warp *w = &b->warp[i];
+		all = all && bar.waiting[i] == w->start;
 		if (!bar.waiting[i])
 			continue;
 		for (u32 k = 0; k < w->npath; k++) {
@@ -139,6 +141,8 @@ release(Block *b, u32 n)
 			know_join(&w->know, &bar.know);
 		w->blocked = false;
 	}
+	if (all)
+		shadow_era(b);
 }
 
 bool

@@ -134,7 +134,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		if (k == A_NONE || (slots == SHARED_SLOTS && s_block(s) != n->block
 		                   && !in_cluster(n, s_block(s) - 1))) {
 			s->a = s->b = 0;
-			spare = (s32)i;
+			spare = spare < 0 ? (s32)i : spare;     /* the first: see seen() */
 			continue;
 		}
 		if (!writes(n->kind) && k == n->kind && !(m4 & ~sm) && s_block(s) == n->block
@@ -197,48 +197,117 @@ page_unlock(Launch *l, Alloc *al, u64 page)
 		__atomic_clear(&al->lock[page], __ATOMIC_RELEASE);
 }
 
+/* A read of a whole word of global memory that needs no further look: the first of all accesses; again by the
+ * same warp; or when all that is remembered are reads of the same time by two blocks, one of which any
+ * write would race with. */
+static inline bool
+seen(const Now *n, Slot *s)
+{
+	const u64 other = 0xfffffull << 44 | 31u << 7;  /* of these two may differ: pc and lane */
+	u64 b = n->b | 15u << 3;
+
+	if (!s[0].b) {
+		s[0].a = n->a;
+		s[0].b = b;
+		return true;
+	}
+	for (u32 i = 0; i < GLOBAL_SLOTS; i++)
+		if (s[i].a == n->a && !((s[i].b ^ b) & ~other))
+			return true;
+	if (s[0].a >> 36 == s[1].a >> 36)
+		return false;
+	for (u32 i = 0; i < GLOBAL_SLOTS; i++)
+		if ((s[i].b & 0x7f) != (b & 0x7f) || (s[i].a ^ n->a) & 0xfffffffffull)
+			return false;
+	return true;
+}
+
 static void
 global_words(const Now *n, bool *told)
 {
 	Alloc *al = n->acc->al;
 	Launch *l = n->w->blk->l;
 	u64 off = n->acc->addr - al->base, page = off / 4 / PAGE_WORDS;
+	Slot *s;
+	u32 bytes = n->bytes;
 
 	if (!al->page)
 		return;
 	page_lock(l, al, page);         /* an access never crosses a page: it is aligned */
 	if (!al->page[page])
 		al->page[page] = calloc((size_t)PAGE_WORDS * GLOBAL_SLOTS, sizeof(Slot));
-	if (al->page[page])
-		words(n, al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS, GLOBAL_SLOTS, off, n->bytes,
-		      told);
+	if (al->page[page]) {
+		s = al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS;
+		if (n->kind == A_READ && bytes % 4 == 0)
+			for (; bytes && seen(n, s); bytes -= 4, off += 4)
+				s += GLOBAL_SLOTS;
+		words(n, s, GLOBAL_SLOTS, off, bytes, told);
+	}
 	page_unlock(l, al, page);
+}
+
+static void
+now(Now *n, Warp *w, const Ins *in, u32 bytes, u32 kind)
+{
+	Block *b = w->blk;
+
+	n->w = w;
+	n->in = in;
+	n->bytes = bytes;
+	n->kind = kind;
+	n->value = NULL;
+	n->block = b->lin + 1;
+	n->a = (u64)n->block << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
+	n->b = (u64)(in - b->l->m->code) << 44 | (u64)(w->clock & 0x7ffffff) << 17 | kind;
+}
+
+static void
+by_lane(Now *n, int lane, const Access *a)
+{
+	n->lane = lane;
+	n->acc = a;
+	n->thread = n->w->id * WARP + (u32)lane;
+	n->b = (n->b & ~(1023ull << 7)) | (u64)n->thread << 7;
 }
 
 void
 check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
              const void *value)
 {
-	Block *b = w->blk;
-	Now n;
 	bool told = false;
+	Now n;
 
-	n.w = w;
-	n.in = in;
-	n.lane = lane;
-	n.acc = a;
-	n.bytes = bytes;
-	n.kind = (u32)kind;
+	if (a->space == SIM_SPACE_SHARED) {
+		if (a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
+			return;
+		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
+			shadow_open(a->blk, (u32)i);
+	}
+	now(&n, w, in, bytes, (u32)kind);
+	by_lane(&n, lane, a);
 	n.value = value;
-	n.block = b->lin + 1;
-	n.thread = w->id * WARP + (u32)lane;
-	n.a = (u64)n.block << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
-	n.b = (u64)(in - b->l->m->code) << 44 | (u64)(w->clock & 0x7ffffff) << 17 | (u64)n.thread << 7
-	    | (u32)kind;
 	if (a->space == SIM_SPACE_SHARED)
 		words(&n, a->blk->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes, &told);
 	else if (a->al && !a->al->readonly)
 		global_words(&n, &told);
+}
+
+void
+check_reads(Warp *w, const Ins *in, u32 mask, const Access *acc, u32 bytes)
+{
+	Now n;
+	int l;
+
+	now(&n, w, in, bytes, A_READ);
+	FOR_LANES(l, mask) {
+		bool told = false;
+		if (acc[l].space == SIM_SPACE_SHARED) {
+			check_access(w, in, l, &acc[l], bytes, A_READ, NULL);
+		} else if (acc[l].al && !acc[l].al->readonly) {
+			by_lane(&n, l, &acc[l]);
+			global_words(&n, &told);
+		}
+	}
 }
 
 void
@@ -249,6 +318,7 @@ check_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 p
 
 	for (u32 i = addr / 4; i <= (addr + bytes - 1) / 4; i++) {
 		Slot *s = b->shadow + (size_t)i * SHARED_SLOTS;
+		shadow_open(b, i);
 		for (u32 k = 0; k < SHARED_SLOTS; k++)
 			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
 			    && s_block(&s[k]) == from->lin + 1) {
@@ -266,6 +336,8 @@ check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc)
 
 	for (u32 i = 0; i < bytes / 4; i++) {
 		Slot *s = w->blk->shadow + (size_t)(dst / 4 + i) * SHARED_SLOTS;
+		if (shadow_done(w, (u32)lane, dst / 4 + i, pc))
+			continue;
 		for (u32 k = 0; k < SHARED_SLOTS; k++)
 			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
 			    && s_block(&s[k]) == w->blk->lin + 1)

@@ -181,6 +181,12 @@ count_banks(Warp *w, const Ins *in, const u32 *addr, u32 mask, u32 bytes)
 	if (!mask)
 		return;
 	c->sreq++;
+	if (mask == ALL_LANES && bytes >= 4 && bytes <= 16
+	    && (side_by_side(addr, bytes) || side_by_side(addr, 0))) {
+		c->wave += words;       /* no phase has a conflict */
+		c->wmin += words;
+		return;
+	}
 	for (u32 f = 0; f < WARP; f += lanes) {
 		u32 part = mask >> f & (lanes == 32 ? ALL_LANES : (1u << lanes) - 1);
 		if (!part)

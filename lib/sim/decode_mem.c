@@ -95,6 +95,17 @@ param_space(Dec *d, const Opnd *addr)
 	return true;
 }
 
+/* Shared memory, not strong, elements as large as their registers: see exec_shared.c. */
+static bool
+plain_shared(const Ins *in, const Ref *r, u32 least)
+{
+	for (u32 i = 0; i < in->vec; i++)
+		if (r[i].bits != 8 * in->ebytes)
+			return false;
+	return in->space == SIM_SPACE_SHARED && !(in->flags & (F_STRONG | F_ACQ | F_REL)) && in->ebytes >= least
+	    && in->ebytes <= 8 && in->ebytes * in->vec <= 16;
+}
+
 bool
 dec_ld(Dec *d)
 {
@@ -122,6 +133,8 @@ dec_ld(Dec *d)
 	param_space(d, &d->st->o[1]);
 	if (in->space == SIM_SPACE_PARAM && r[0].base && !in->guard_neg)
 		in->exec = exec_ldparam;
+	if (plain_shared(in, r + 1, 2))
+		in->exec = exec_lds;
 	return true;
 }
 
@@ -147,6 +160,8 @@ dec_st(Dec *d)
 	in->space = (u8)sp;
 	if (!wide_refs(d, &d->st->o[1], d->ty[0], false, r + 1, in->vec))
 		return false;
+	if (plain_shared(in, r + 1, 4))
+		in->exec = exec_sts;
 	return param_space(d, &d->st->o[0]);
 }
 

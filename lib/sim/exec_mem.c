@@ -73,13 +73,14 @@ static void
 load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
 {
 	u32 bytes = (u32)in->ebytes * in->vec, undef = 0;
-	int l, kind = in->flags & F_STRONG ? A_SREAD : A_READ;
+	int l;
 
+	if (!(in->flags & F_STRONG))
+		check_reads(w, in, good, acc, bytes);
 	FOR_LANES(l, good) {
-		if (acc[l].space == SIM_SPACE_SHARED || acc[l].al) {
-			check_access(w, in, l, &acc[l], bytes, kind, NULL);
-			if (in->flags & F_STRONG)
-				check_strong(w, &acc[l], in, true, false);
+		if (in->flags & F_STRONG && (acc[l].space == SIM_SPACE_SHARED || acc[l].al)) {
+			check_access(w, in, l, &acc[l], bytes, A_SREAD, NULL);
+			check_strong(w, &acc[l], in, true, false);
 		}
 		if (!check_init(w, l, &acc[l], bytes))
 			undef |= 1u << l;

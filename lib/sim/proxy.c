@@ -65,6 +65,8 @@ proxy_read(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes)
 	if (!w->def)
 		return;
 	if (a->space == SIM_SPACE_SHARED) {
+		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4 && a->blk == w->blk; i++)
+			shadow_open(w->blk, (u32)i);
 		if (a->blk == w->blk)
 			scan(w, in, lane, a, bytes, a->blk->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, 0);
 		return;

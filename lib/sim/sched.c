@@ -33,6 +33,10 @@ lay_out(Block *b, Launch *l, Cut *c)
 	if (l->checks) {
 		b->sinit = cut(c, l->smem + 64);
 		b->shadow = cut(c, ((size_t)l->smem / 4 + 16) * SHARED_SLOTS * sizeof(Slot));
+		b->word_state = cut(c, ((size_t)l->smem / 4 + 16) * sizeof *b->word_state);
+		b->word.w = cut(c, ((size_t)l->smem / 4 + 16) * sizeof *b->word.w);
+		for (u32 i = 0; i < 2; i++)
+			b->word.r[i] = cut(c, ((size_t)l->smem / 4 + 16) * sizeof *b->word.w);
 	}
 	for (u32 i = 0; i < l->nwarp; i++) {
 		Warp scratch, *w = c->base ? &b->warp[i] : &scratch;
@@ -155,6 +159,7 @@ block_start(Worker *k, Block *b)
 	memset(b->smem, 0xA5, l->smem);
 	if (l->checks)
 		memset(b->sinit, 0, l->smem + 64);
+	shadow_start(b);
 	mbar_reset(b);
 	if (l->smem > l->smem_user) {
 		memset(b->smem + l->smem - SYSTEM_SMEM, 0, SYSTEM_SMEM);

@@ -281,6 +281,7 @@ struct Ins {
 
 /* ---- memory ---- */
 typedef struct Slot { u64 a, b; } Slot;         /* one remembered access; see check.c */
+typedef struct WordRec { u64 *w, *r[2]; } WordRec;      /* of each shared word; see shadow.c */
 enum { SHARED_SLOTS = 4, GLOBAL_SLOTS = 3, PAGE_WORDS = 1024 };
 
 typedef struct Alloc {
@@ -506,6 +507,11 @@ struct Block {
 	Warp *warp;
 	u8 *smem, *sinit;
 	Slot *shadow;
+	u32 *word_state;                /* see shadow.c */
+	WordRec word;
+	u32 era;                        /* grows when all threads have waited at one barrier */
+	u32 era_time;                   /* launch time at its begin */
+	bool quick;                     /* words are kept in word_state and word when they can */
 	u32 smem_bytes;
 	Bar bar[NBAR];
 	SyncVar *sv;
@@ -705,6 +711,8 @@ enum {
 };
 void check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
                   const void *value);
+/* The same for reads of several lanes that are not strong. */
+void check_reads(Warp *w, const Ins *in, u32 mask, const Access *acc, u32 bytes);
 bool check_init(const Warp *w, int lane, const Access *a, u32 bytes);
 void mark_init(Warp *w, int lane, const Access *a, u32 bytes, bool defined);
 /* An async write has landed: slots of `from`'s thread and pc become the agent's at that clock. */
@@ -716,6 +724,15 @@ void check_copied(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, 
 /* The newest write of this launch to global memory: its launch time and place. */
 bool check_written(Warp *w, const Access *a, u32 bytes, u64 *time, sim_place *place);
 void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
+/* shadow.c: shared memory; i is the number of a word */
+void shadow_start(Block *b);
+void shadow_era(Block *b);                      /* all threads have waited for each other */
+void shadow_open(Block *b, u32 i);              /* the slots are about to be used */
+/* The race check for whole words of the own block: the lanes for which check_access has to do it. */
+u32 shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 kind);
+bool shadow_lane(Warp *w, const Ins *in, u32 lane, u32 addr, u32 bytes, u32 kind);
+bool side_by_side(const u32 *addr, u32 step);           /* the offsets of 32 lanes */
+bool shadow_done(Warp *w, u32 lane, u32 i, s32 pc);     /* a cp.async has written; false: look at the slots */
 /* order.c */
 void check_sync_warp(Warp *w);                  /* lanes of a warp ordered */
 void check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write);
@@ -768,7 +785,7 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 	X(fence) X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) \
 	X(mmasp) X(mmab1) X(mma884) \
 	X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(sreg) X(ldparam) X(pbool) X(slct) X(pack) \
-	X(yield) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p) \
+	X(yield) X(lds) X(sts) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p) \
 	X(getctarank) X(carrive) X(cwait) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) \
 	X(stasync) \
 	X(bulk) X(bulkpre) X(bulkcommit) X(bulkwait) X(btensor) X(btensorpre) X(tmprefetch) \
