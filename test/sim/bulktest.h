@@ -11,12 +11,14 @@ enum { BUFFER = 1 << 17 };
 #define BULK_TARGET ".version 8.8\n.target sm_90a\n.address_size 64\n"
 /* %d1 out, %d2 in, %d3 the map's generic address, %r1 thread, %r2 threads, %r3 block */
 #define BULK_HEAD(smem) BULK_TARGET \
-	".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n, .param .align 64 .b8 tm[128])\n{\n" \
-	".reg .pred %%p<8>;\n.reg .b16 %%h<8>;\n.reg .b32 %%r<32>;\n.reg .b64 %%d<32>;\n.reg .f32 %%f<32>;\n" \
+	".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n, " \
+	".param .align 64 .b8 tm[128])\n{\n.reg .pred %%p<8>;\n.reg .b16 %%h<8>;\n" \
+	".reg .b32 %%r<32>;\n.reg .b64 %%d<32>;\n.reg .f32 %%f<32>;\n" \
 	".shared .align 1024 .b8 sm[" #smem "];\n.shared .align 8 .b64 mb;\n.shared .align 8 .b64 mb2;\n" \
 	"ld.param.u64 %%d1, [out];\ncvta.to.global.u64 %%d1, %%d1;\nld.param.u64 %%d2, [in];\n" \
 	"cvta.to.global.u64 %%d2, %%d2;\nmov.b64 %%d3, tm;\ncvta.param.u64 %%d3, %%d3;\n" \
-	"ld.param.u32 %%r31, [n];\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, %%ntid.x;\nmov.u32 %%r3, %%ctaid.x;\n"
+	"ld.param.u32 %%r31, [n];\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, %%ntid.x;\n" \
+	"mov.u32 %%r3, %%ctaid.x;\n"
 /* An mbarrier of one arrival; %p1: all but thread 0 */
 #define BULK_INIT \
 	"setp.ne.u32 %%p1, %%r1, 0;\n@!%%p1 mbarrier.init.shared.b64 [mb], 1;\n" \
@@ -28,12 +30,14 @@ enum { BUFFER = 1 << 17 };
 	"mov.u32 %%r23, sm;\nadd.u32 %%r23, %%r23, " base ";\nmov.u32 %%r20, %%r1;\n" \
 	"D: shl.b32 %%r21, %%r20, 2;\nsetp.ge.u32 %%p3, %%r21, " bytes ";\n@%%p3 bra E;\n" \
 	"add.u32 %%r22, %%r21, %%r23;\nld.shared.u32 %%r22, [%%r22];\ncvt.u64.u32 %%d20, %%r21;\n" \
-	"add.u64 %%d20, %%d20, %%d1;\nst.global.u32 [%%d20], %%r22;\nadd.u32 %%r20, %%r20, %%r2;\nbra D;\nE:\n"
+	"add.u64 %%d20, %%d20, %%d1;\nst.global.u32 [%%d20], %%r22;\nadd.u32 %%r20, %%r20, %%r2;\n" \
+	"bra D;\nE:\n"
 #define BULK_FILL(from, base, bytes) \
 	"mov.u32 %%r23, sm;\nadd.u32 %%r23, %%r23, " base ";\nmov.u32 %%r20, %%r1;\n" \
 	"F: shl.b32 %%r21, %%r20, 2;\nsetp.ge.u32 %%p3, %%r21, " bytes ";\n@%%p3 bra G;\n" \
 	"cvt.u64.u32 %%d20, %%r21;\nadd.u64 %%d20, %%d20, %%d2;\nld.global.u32 %%r22, [%%d20+" from "];\n" \
-	"add.u32 %%r21, %%r21, %%r23;\nst.shared.u32 [%%r21], %%r22;\nadd.u32 %%r20, %%r20, %%r2;\nbra F;\nG:\n"
+	"add.u32 %%r21, %%r21, %%r23;\nst.shared.u32 [%%r21], %%r22;\nadd.u32 %%r20, %%r20, %%r2;\n" \
+	"bra F;\nG:\n"
 
 /* %% to %, in place */
 static inline void

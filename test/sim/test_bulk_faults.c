@@ -28,8 +28,8 @@
 	"ld.param.v2.u64 {%%d10, %%d11}, [tm+96];\nst.shared.v2.u64 [sm+96], {%%d10, %%d11};\n" \
 	"ld.param.v2.u64 {%%d10, %%d11}, [tm+112];\nst.shared.v2.u64 [sm+112], {%%d10, %%d11};\n"
 #define MAP_TO_GLOBAL \
-	"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
-	    "[%%d1], [sm], 128;"
+	"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned " \
+	"[%%d1], [sm], 128;"
 #define ACQUIRE "fence.proxy.tensormap::generic.acquire.gpu [%%d1], 128;"
 /* one warp: a map in `out` from the one given, changed by `edit` */
 #define EDITED(edit, fence) \
