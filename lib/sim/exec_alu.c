@@ -337,7 +337,11 @@ exec_pack(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* ---- extended precision: the carry flag of each lane is in w->cc ---- */
+/* ---- extended precision: the carry flag of each lane is in w->cc ----
+ *
+ * A difference is the sum a + ~b + 1, and its flag the carry of that: 0 where it borrows.  The ISA document
+ * only says that subc understands what sub.cc leaves; nvcc's division of 128-bit integers reads it with
+ * addc. */
 int
 exec_carry(Warp *w, const Ins *in, u32 mask)
 {
@@ -355,7 +359,7 @@ exec_carry(Warp *w, const Ins *in, u32 mask)
 		taint_alu(w, in, mask);
 	FOR_LANES(l, mask) {
 		u64 a = lane_get(w, &in->s[0], l), b = lane_get(w, &in->s[1], l), x = a, y = b, r;
-		u64 c = uses ? w->cc >> l & 1 : 0, out;
+		u64 c = uses ? w->cc >> l & 1 : sub, t;
 		if (in->ns == 3) {
 			y = lane_get(w, &in->s[2], l);
 			if (bits == 32) {
@@ -369,17 +373,12 @@ exec_carry(Warp *w, const Ins *in, u32 mask)
 					x -= ((s64)a < 0 ? b : 0) + ((s64)b < 0 ? a : 0);
 			}
 		}
-		if (sub) {
-			r = (x - y - c) & top;
-			out = x < y || (x == y && c);
-		} else {
-			u64 t = (x + y) & top;
-			r = (t + c) & top;
-			out = t < x || r < t;
-		}
+		y = sub ? ~y & top : y;
+		t = (x + y) & top;
+		r = (t + c) & top;
 		lane_set(w, in->d, l, r);
 		if (sets)
-			w->cc = (w->cc & ~(1u << l)) | (u32)(out & 1) << l;
+			w->cc = (w->cc & ~(1u << l)) | (u32)(t < x || r < t) << l;
 	}
 	return R_NEXT;
 }

@@ -80,7 +80,8 @@ typedef struct Variant {
 	const char *flags;      /* "-G", "--use_fast_math" ... */
 } Variant;
 
-/* Judge element i of output a: exactly this integer, or within tol of want (NaN is near NaN only). */
+/* Judge element i of output a: exactly this integer, or within tol of want (NaN is near NaN only).
+ * With a tol of 0 the sign of a zero counts too. */
 void same(Run *r, unsigned a, size_t i, int64_t want);
 void near(Run *r, unsigned a, size_t i, double want, double tol);
 /* Element i of what argument a held before, or holds after, as a double. */

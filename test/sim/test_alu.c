@@ -171,6 +171,7 @@ f_add128(u64 a, u64 b, u64 c)
 
 	return (u64)((x + y) >> 64) ^ (u64)((x - y) >> 64);
 }
+static u64 f_no_borrow(u64 a, u64 b, u64 c) { (void)c; return (u32)a >= (u32)b; }
 static u64 f_mad64(u64 a, u64 b, u64 c) { return (u64)(((u128)a * b + c) >> 64); }
 
 typedef struct Row { const char *ptx; char kind; u64 mask; u64 (*f)(u64, u64, u64); } Row;
@@ -240,6 +241,7 @@ static const Row rows[] = {
 	{ "cvt.sat.u32.s64 %ro, %da;", 'r', M32, f_sat_u32s64 },
 	{ "add.cc.u64 %u0, %db, %dc;\naddc.u64 %u1, %da, %db;\nsub.cc.u64 %u0, %db, %dc;\n"
 	  "subc.u64 %u2, %da, %db;\nxor.b64 %do, %u1, %u2;", 'd', M64, f_add128 },
+	{ "sub.cc.u32 %t0, %ra, %rb;\naddc.u32 %ro, 0, 0;", 'r', M32, f_no_borrow },
 	{ "mad.lo.cc.u64 %u0, %da, %db, %dc;\nmadc.hi.u64 %do, %da, %db, 0;", 'd', M64, f_mad64 },
 	{ "mov.b64 {%t0, %t1}, %da;\nmov.b32 {%v0, %v1}, %t0;\nmov.b32 %t0, {%v0, %v1};\n"
 	  "mov.b64 {%v0, %v1, %v2, %v3}, %da;\nmov.b64 %u1, {%v0, %v1, %v2, %v3};\n"

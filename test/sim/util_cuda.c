@@ -171,7 +171,8 @@ near(Run *r, unsigned a, size_t i, double want, double tol)
 	Arg *arg = judge(r, a, i);
 	double got = value(arg, arg->out, i);
 
-	if (got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= tol)
+	if ((isnan(got) && isnan(want)) || (tol > 0 && fabs(got - want) <= tol)
+	    || (got == want && (tol > 0 || signbit(got) == signbit(want))))
 		return;
 	wrong(r, "  argument %u[%zu] is %.17g, should be %.17g within %.3g: off by %.3g\n", a, i, got, want, tol,
 	      fabs(got - want));
