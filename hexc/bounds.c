@@ -357,6 +357,13 @@ bounds_op(Bounds *b, Op *o)
 	case O_broadcast:
 	case O_transpose:
 	case O_reshape: bounds_shape(b, o); break;
+	case O_shift: /* what exists moves up: along that dim nothing is known */
+		e = *edge_of(b, o->in[0]);
+		e.at[o->imm[0]] = NULL;
+		if (num_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : o->imm[2] != 0)
+			e.zero = 0;
+		edge_set(b, o->out[0], &e);
+		break;
 	case O_reduce_sum:
 	case O_reduce_max:
 	case O_reduce_min: bounds_reduce(b, o); break;

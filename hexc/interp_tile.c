@@ -103,6 +103,25 @@ eval_clip(Interp *it, Op *o)
 	return true;
 }
 
+bool
+eval_shift(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t inner = inner_size(t, (int)o->imm[0]), extent = t->shape[o->imm[0]];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		if (j / inner % extent >= o->imm[1])
+			move(r, j, x, j - o->imm[1] * inner);
+		else if (num_is_float(t->dtype))
+			r->f[j] = num_round(t->dtype, o->fimm);
+		else
+			r->i[j] = num_wrap(t->dtype, o->imm[2]);
+	}
+	return true;
+}
+
 /* r[i0,i1,..] = x[sum of i_d * stride[d]] */
 static void
 gather(const Type *t, Slot *r, const Slot *x, const int64_t *stride)

@@ -214,6 +214,13 @@ Value lower_reshape(Lower *l, const Expr *e);
 bool lower_is_plain_dot(const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
 
+/* ---- lower_scan.c ---------------------------------------------------------------------------- */
+
+Value lower_shift(Lower *l, const Expr *e);
+Value lower_cumulative(Lower *l, const Expr *e); /* cumsum, cumprod, cummax, cummin */
+/* scan and reduce with a function of the program: as many values as tiles. */
+bool lower_scan(Lower *l, const Expr *e, int want, Value *out);
+
 /* ---- lower_part.c ---------------------------------------------------------------------------- */
 
 /* Arguments of concat. */
@@ -221,6 +228,8 @@ enum { CALL_ARG_MAX = 16 };
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
 Value lower_concat(Lower *l, const Expr *e);
+/* The last element along dim, which stays with extent 1. */
+Value lower_last(Lower *l, Src src, const Value *x, int dim);
 /* Where the largest (O_reduce_max) or smallest element along a dim is. */
 Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 

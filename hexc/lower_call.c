@@ -12,7 +12,8 @@ typedef struct Builtin {
 	const char *usage;
 } Builtin;
 
-static CallFn lower_where, lower_ceil, call_sum, call_max, call_min, call_argmax, call_argmin, call_dot;
+static CallFn lower_where, lower_ceil, call_sum, call_max, call_min, call_argmax, call_argmin, call_scan,
+	call_dot;
 
 static const Builtin builtin[] = {
 	{ "exp", 1, 1, O_exp, NULL, "exp(x)" },
@@ -37,6 +38,13 @@ static const Builtin builtin[] = {
 	{ "dot", 2, 4, O_none, call_dot, "dot(a, b) or dot(a, b, accumulator)" },
 	{ "transpose", 2, 1 + RANK_MAX, O_none, lower_transpose, "transpose(x, dim, dim, ...)" },
 	{ "reshape", 2, 1 + RANK_MAX, O_none, lower_reshape, "reshape(x, extent, extent, ...)" },
+	{ "shift", 3, 4, O_none, lower_shift, "shift(x, dim, places) or shift(x, dim, places, number)" },
+	{ "cumsum", 2, 2, O_none, lower_cumulative, "cumsum(x, dim)" },
+	{ "cumprod", 2, 2, O_none, lower_cumulative, "cumprod(x, dim)" },
+	{ "cummax", 2, 2, O_none, lower_cumulative, "cummax(x, dim)" },
+	{ "cummin", 2, 2, O_none, lower_cumulative, "cummin(x, dim)" },
+	{ "scan", 3, 2 + RESULT_MAX, O_none, call_scan, "scan(f, dim, x, ...)" },
+	{ "reduce", 3, 2 + RESULT_MAX, O_none, call_scan, "reduce(f, dim, x, ...)" },
 	{ "concat", 3, 1 + CALL_ARG_MAX, O_none, lower_concat, "concat(dim, x, y, ...)" },
 	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
 };
@@ -84,6 +92,15 @@ static Value
 call_argmin(Lower *l, const Expr *e)
 {
 	return lower_arg_extreme(l, e, O_reduce_min);
+}
+
+static Value
+call_scan(Lower *l, const Expr *e)
+{
+	Value v;
+
+	lower_scan(l, e, 1, &v);
+	return v;
 }
 
 static Value

@@ -128,6 +128,8 @@ lower_fn_parts(Lower *l, const Expr *e, int n, Value *out)
 
 	if (f)
 		return lower_fn_expr(l, f, e, n, out);
+	if (e->kind == EX_call && (strcmp(e->name, "scan") == 0 || strcmp(e->name, "reduce") == 0))
+		return lower_scan(l, e, n, out);
 	if (lower_expr(l, e).kind != VK_none)
 		diag_error(l->diag, e->src,
 		           "several values come from a call of a function: `%s` is one value",

@@ -29,6 +29,27 @@ lower_stage(Lower *l, Src src, const Value *x)
 	return r;
 }
 
+Value
+lower_last(Lower *l, Src src, const Value *x, int dim)
+{
+	Type t = x->v->type;
+	Value r = *x;
+	Val *in[RANK_MAX + 1];
+
+	if (t.shape[dim] == 1)
+		return r;
+	in[0] = lower_stage(l, src, x).v;
+	for (int d = 0; d < t.rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, d == dim ? t.shape[d] - 1 : 0);
+	t.shape[dim] = 1;
+	t.space = S_shared;
+	r.v = put_op(l, O_view, src, 1 + t.rank, in, t);
+	t.space = S_reg;
+	r.v = put1(l, O_load, src, r.v, t);
+	r.edge[dim] = NULL;
+	return r;
+}
+
 /* ---- concat ------------------------------------------------------------------------------------ */
 
 /* The type of all parts side by side along dim. */

@@ -248,6 +248,18 @@ shape_reshape(Arena *a, const Op *o)
 }
 
 const char *
+shape_shift(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!both_reg(o) || !type_same(x, t))
+		return differ(a, "not register tiles of one type", x, t);
+	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
+		return "no such dim";
+	return o->imm[1] >= 1 && o->imm[1] < x->shape[o->imm[0]] ? NULL : "moves all elements out, or none";
+}
+
+const char *
 shape_reduce(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;

@@ -273,6 +273,7 @@ prove_op(Prove *p, const Op *o)
 		if (is_reg(o->out[0]))
 			prove_reduce(p, o);
 		break;
+	case O_shift: prove_shift(p, o); break;
 	case O_transpose:
 	case O_broadcast:
 	case O_reshape:

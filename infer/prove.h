@@ -48,5 +48,6 @@ void prove_alloc(Prove *p, const Op *o);
 void prove_dot(Prove *p, const Op *o);
 void prove_convert(Prove *p, const Op *o);
 void prove_reduce(Prove *p, const Op *o);
+void prove_shift(Prove *p, const Op *o);
 void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape */
 #endif

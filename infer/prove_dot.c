@@ -302,3 +302,38 @@ prove_reduce(Prove *p, const Op *o)
 				}
 		}
 }
+
+/* Operand and result lie alike, and what comes to a register is with some lane of the same warp. */
+void
+prove_shift(Prove *p, const Op *o)
+{
+	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
+	const Type *t = &o->in[0]->type;
+	int d = (int)o->imm[0];
+
+	if (!to || !from)
+		return;
+	if (!layout_equal(o->in[0]->type.layout, o->out[0]->type.layout)) {
+		wrong(p, -1, 0, "operand and result lie differently");
+		return;
+	}
+	for (int th = 0; th < p->threads; th++)
+		for (int64_t r = 0; r < to->regs; r++) {
+			int64_t c[DIM_MAX] = { 0 }, want;
+			bool found = false;
+
+			elem_coord(t, to->elem[th * to->regs + r], c);
+			c[d] -= o->imm[1];
+			if (c[d] < 0)
+				continue;
+			want = coord_elem(t, c);
+			for (int x = 0; x < WARP_SIZE && !found; x++)
+				for (int64_t q = 0; !found && q < from->regs; q++)
+					found = from->elem[(th - th % WARP_SIZE + x) * from->regs + q] ==
+					        want;
+			if (!found) {
+				wrong(p, th, r, "%s is with no lane of the warp", elem_text(p, t, want));
+				return;
+			}
+		}
+}

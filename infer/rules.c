@@ -1,6 +1,7 @@
 /* rules.c - what each op says about the layouts of its operands and results, once per `layout` column of
  * hexc/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
  * value it touches has become known. */
+#include "hexc/facts.h"
 #include "infer/solve.h"
 
 static bool
@@ -120,6 +121,86 @@ rule_reduce(Solve *s, Op *o)
 
 	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)o->imm[0]))
 		deliver(s, o, 0, &l);
+}
+
+/* Along dim d: registers of a lane, then lanes in one row, then registers again; what a shift can do with
+ * static registers and one lane distance. */
+static bool
+shiftable(const Layout *l, int d)
+{
+	int64_t lanes = 1, stride = 0;
+	int i = l->first[d], end = l->first[d + 1];
+
+	for (; i < end && (l->it[i].axis == AX_reg || l->it[i].extent == 1); i++)
+		if (l->it[i].extent > 1 && l->it[i].stride == 0)
+			return false;
+	for (; i < end && (l->it[i].axis == AX_lane || l->it[i].extent == 1); i++) {
+		if (l->it[i].extent == 1)
+			continue;
+		if (stride && l->it[i].stride != stride * lanes)
+			return false;
+		stride = stride ? stride : l->it[i].stride;
+		lanes *= l->it[i].extent;
+	}
+	for (; i < end && (l->it[i].axis == AX_reg || l->it[i].extent == 1); i++)
+		if (l->it[i].extent > 1 && l->it[i].stride == 0)
+			return false;
+	return i == end;
+}
+
+/* The tile with dim d within a warp: the other dims take lanes first, then d, in a row over its registers. */
+static bool
+along(Layout *out, const Type *t, int d, int warps)
+{
+	int64_t rest[DIM_MAX], lanes = WARP_SIZE, left = warps, regs = 1, g;
+
+	layout_init(out, t->rank);
+	for (int i = t->rank - 1; i >= 0; i--) {
+		rest[i] = t->shape[i];
+		g = i == d ? 1 : gcd64(lanes, rest[i]);
+		if (!layout_push(out, i, g, WARP_SIZE / lanes, AX_lane))
+			return false;
+		lanes /= g;
+		rest[i] /= g;
+	}
+	g = gcd64(lanes, rest[d]);
+	rest[d] /= g;
+	if (!layout_push(out, d, rest[d], 1, AX_reg) || !layout_push(out, d, g, WARP_SIZE / lanes, AX_lane))
+		return false;
+	lanes /= g;
+	regs = rest[d];
+	for (int i = t->rank - 1; i >= 0; i--) {
+		if (i == d)
+			continue;
+		g = gcd64(left, rest[i]);
+		if (!layout_push(out, i, g, warps / left, AX_warp) ||
+		    !layout_push(out, i, rest[i] / g, regs, AX_reg))
+			return false;
+		left /= g;
+		regs *= rest[i] / g;
+	}
+	return (lanes == 1 || layout_push_rep(out, lanes, WARP_SIZE / lanes, AX_lane)) &&
+	       (left == 1 || layout_push_rep(out, left, warps / left, AX_warp));
+}
+
+static void
+rule_shift(Solve *s, Op *o)
+{
+	const Layout *l = known(s, o->in[0]);
+	int d = (int)o->imm[0];
+	Layout own;
+
+	if (!l)
+		l = known(s, o->out[0]);
+	if (!l)
+		return;
+	if (!shiftable(l, d)) {
+		if (!along(&own, &o->out[0]->type, d, s->k->warps))
+			return;
+		l = &own;
+	}
+	demand(s, o, 0, l);
+	deliver(s, o, 0, l);
 }
 
 /* Extents of 1 come and go; the others keep their order. */
@@ -304,7 +385,7 @@ rule_default(Solve *s, Op *o)
 		return expand(&l, known(s, o->out[0]), d, in->type.shape[d]) && give(s, in, &l, o);
 	}
 	if (o->code == O_const || o->code == O_splat || o->code == O_iota || o->code == O_for ||
-	    o->code == O_if || o->code == O_reduce_sum || o->code == O_reduce_max ||
+	    o->code == O_shift || o->code == O_if || o->code == O_reduce_sum || o->code == O_reduce_max ||
 	    o->code == O_reduce_min || o->code == O_broadcast)
 		for (int i = 0; i < o->nout; i++)
 			if (is_reg(o->out[i]) && !known(s, o->out[i]) &&

@@ -163,6 +163,19 @@ quotient(Twin *t, const Site *s)
 
 /* Something of which only equality is known: no bound once an operand differs. */
 static Val *
+shifted(Twin *t, const Site *s)
+{
+	Val *r;
+
+	if (!s->e[0])
+		return NULL;
+	r = bound_op1(t, O_shift, s->e[0]); /* what comes in is exact */
+	r->def->imm[0] = s->o->imm[0];
+	r->def->imm[1] = s->o->imm[1];
+	return r;
+}
+
+static Val *
 unknown_if_differs(Twin *t, const Site *s)
 {
 	Val *e = NULL;
@@ -346,6 +359,7 @@ bound_rule(Twin *t, const Site *s)
 	case O_convert:
 	case O_clip: return same_move(t, s);
 	case O_reduce_sum: return bound_sum(t, s);
+	case O_shift: return shifted(t, s);
 	case O_reduce_max:
 	case O_reduce_min: return extreme(t, s);
 	case O_dot: return bound_dot(t, s);
