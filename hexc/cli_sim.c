@@ -144,7 +144,7 @@ run(SimJob *j)
 	int code, status = 0, wrong = 0;
 
 	for (int i = 0; i < j->narg; i++)
-		args[i] = j->arg[i].value;
+		args[i] = sim_arg_value(&j->arg[i]);
 	j->launch.args = args;
 	code = sim_run(j->device, j->module, j->entry, &j->launch, &r);
 	sim_end_trace(j);

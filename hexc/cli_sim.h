@@ -9,7 +9,9 @@ typedef struct SimArg {
 	const char *text;
 	sim_type type;           /* of a scalar, or of a buffer's elements */
 	bool buffer;
+	bool tmap;               /* a tensor map; with `buffer`: of a buffer of its own */
 	unsigned char value[8];  /* of the scalar, or the device address */
+	sim_tmap map;
 	Npy npy;                 /* of the buffer: its shape and type for --save */
 	uint64_t bytes;
 	uint64_t ptr;
@@ -35,6 +37,12 @@ int sim_read_args(SimJob *j);
 int sim_read_trace(SimJob *j);
 /* After the run: say which --break were never reached. */
 void sim_end_trace(const SimJob *j);
-/* Bytes of the argument as the kernel takes it. */
+/* Bytes of the argument as the kernel takes it, and where they are. */
 uint32_t sim_arg_bytes(const SimArg *a);
+const void *sim_arg_value(const SimArg *a);
+/* a->text is @FILE.npy or zeros:TYPE:COUNT: allocate and fill the buffer; faults will call it argument
+ * `index`.  Anything else leaves it alone.  0, or a status with the reason printed. */
+int sim_read_buffer(SimJob *j, SimArg *a, int index);
+/* tmap:FILE.json, when all buffers are there (cli_sim_tmap.c). */
+int sim_read_tmap(SimJob *j, SimArg *a);
 #endif

@@ -87,7 +87,7 @@ scalar(SimArg *a, const char *s)
 }
 
 static int
-buffer(SimJob *j, SimArg *a, const unsigned char *data)
+buffer(SimJob *j, SimArg *a, int index, const unsigned char *data)
 {
 	char name[32];
 
@@ -96,7 +96,7 @@ buffer(SimJob *j, SimArg *a, const unsigned char *data)
 		return cli_fail(EXIT_TROUBLE,
 		                "--arg '%s': the buffers would take more than %llu MiB", a->text,
 		                (unsigned long long)(buffer_max >> 20));
-	snprintf(name, sizeof name, "argument %d", (int)(a - j->arg));
+	snprintf(name, sizeof name, "argument %d", index);
 	a->ptr = sim_alloc(j->device, a->bytes, name);
 	if (!a->ptr)
 		return cli_fail(EXIT_TROUBLE, "--arg '%s': out of memory", a->text);
@@ -108,7 +108,7 @@ buffer(SimJob *j, SimArg *a, const unsigned char *data)
 }
 
 static int
-file_arg(SimJob *j, SimArg *a)
+file_arg(SimJob *j, SimArg *a, int index)
 {
 	char why[200];
 	size_t n;
@@ -122,12 +122,12 @@ file_arg(SimJob *j, SimArg *a)
 	if (a->npy.rank > 8)
 		return cli_fail(EXIT_INPUT, "%s: %d dimensions; at most 8", a->text + 1, a->npy.rank);
 	a->bytes = (uint64_t)a->npy.count * (uint64_t)a->npy.size;
-	return buffer(j, a, a->npy.data);
+	return buffer(j, a, index, a->npy.data);
 }
 
 /* zeros:TYPE:COUNT */
 static int
-zeros_arg(SimJob *j, SimArg *a)
+zeros_arg(SimJob *j, SimArg *a, int index)
 {
 	const char *type = a->text + strlen("zeros:");
 	size_t n = strcspn(type, ":");
@@ -144,28 +144,17 @@ zeros_arg(SimJob *j, SimArg *a)
 	a->npy.rank = 1;
 	a->npy.shape[0] = a->npy.count = count;
 	a->bytes = count > INT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * (uint64_t)a->npy.size;
-	return buffer(j, a, NULL);
+	return buffer(j, a, index, NULL);
 }
 
-/* The JSON is looked at, so that a wrong file is told from what cannot be done yet. */
-static int
-tmap_arg(SimJob *j, SimArg *a)
+int
+sim_read_buffer(SimJob *j, SimArg *a, int index)
 {
-	const char *path = a->text + strlen("tmap:");
-	size_t n;
-	int status;
-	char *s = cli_read(j->c, path, 1 << 20, &n, &status);
-	cJSON *root;
-
-	if (!s)
-		return status;
-	root = cJSON_ParseWithLength(s, n);
-	if (!cJSON_IsObject(root)) {
-		cJSON_Delete(root);
-		return cli_fail(EXIT_INPUT, "%s: no JSON object", path);
-	}
-	cJSON_Delete(root);
-	return cli_fail(EXIT_TROUBLE, "--arg '%s': this version cannot simulate tensor maps yet", a->text);
+	if (a->text[0] == '@' && a->text[1])
+		return file_arg(j, a, index);
+	if (strncmp(a->text, "zeros:", 6) == 0)
+		return zeros_arg(j, a, index);
+	return 0;
 }
 
 static int
@@ -173,12 +162,11 @@ read_arg(SimJob *j, SimArg *a)
 {
 	size_t n = strcspn(a->text, ":");
 
-	if (a->text[0] == '@' && a->text[1])
-		return file_arg(j, a);
-	if (strncmp(a->text, "zeros:", 6) == 0)
-		return zeros_arg(j, a);
-	if (strncmp(a->text, "tmap:", 5) == 0)
-		return tmap_arg(j, a);
+	int status = sim_read_buffer(j, a, (int)(a - j->arg));
+
+	a->tmap = strncmp(a->text, "tmap:", 5) == 0;
+	if (status || a->buffer || a->tmap)
+		return status;
 	a->type = type_find(a->text, n);
 	if (a->type == SIM_NTYPES || !a->text[n])
 		return bad_arg(a->text);
@@ -197,11 +185,21 @@ sim_read_args(SimJob *j)
 			a->text = j->c->arg[i].value;
 			status = read_arg(j, a);
 		}
+	for (int i = 0; i < j->narg && !status; i++)
+		if (j->arg[i].tmap)
+			status = sim_read_tmap(j, &j->arg[i]);
 	return status;
 }
 
 uint32_t
 sim_arg_bytes(const SimArg *a)
 {
-	return a->buffer ? 8 : (uint32_t)types[a->type].size;
+	return a->tmap ? sizeof a->map : a->buffer ? 8
+	                                           : (uint32_t)types[a->type].size;
+}
+
+const void *
+sim_arg_value(const SimArg *a)
+{
+	return a->tmap ? (const void *)&a->map : a->value;
 }

@@ -164,7 +164,7 @@ ok 2 sim "$dir/add.ptx" --entry add --grid 1 --block 128 --arg u32:x
 ok 2 sim "$dir/add.ptx" --entry add --grid 1 --block 128 --arg u8:256
 ok 1 sim "$dir/add.hexc" --entry add --grid 1 --block 128
 echo '{}' >"$dir/t.json"
-ok 4 sim "$dir/add.ptx" --entry add --grid 1 --block 128 --arg tmap:"$dir/t.json"
+ok 1 sim "$dir/add.ptx" --entry add --grid 1 --block 128 --arg tmap:"$dir/t.json"
 
 # candidates and explain
 ok 0 candidates "$w"
