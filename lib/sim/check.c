@@ -36,7 +36,7 @@ ordered(const Now *n, const Slot *s)
 	if (s_time(s) < w->know.gown)
 		return true;
 	if (s_kind(s) == A_LANDED)
-		return s_clock(s) <= w->know.vc[MAX_WARPS + t];
+		return s_landed(s) <= w->know.vc[MAX_WARPS + s_agent(s)];
 	if (v == w->id)
 		return t == n->thread || s_clock(s) < w->clock;
 	return s_clock(s) <= w->know.vc[v];
@@ -323,8 +323,9 @@ check_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 p
 			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
 			    && s_block(&s[k]) == from->lin + 1) {
 				s[k].a = now;
-				s[k].b = (u64)(u32)pc << 44 | (u64)(clock & 0x7ffffff) << 17 | (u64)agent << 7
-				       | (u64)s_mask(&s[k]) << 3 | A_LANDED;
+				s[k].b = (u64)(u32)pc << 44
+				       | (u64)(agent << AGENT_SHIFT | (clock & ((1u << AGENT_SHIFT) - 1))) << 17
+				       | (u64)thread << 7 | (u64)s_mask(&s[k]) << 3 | A_LANDED;
 			}
 	}
 }

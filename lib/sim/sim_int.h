@@ -706,7 +706,7 @@ u32 mem_resolve(Warp *w, const Ins *in, const Ref *base, s64 off, sim_space sp, 
 enum {
 	A_NONE, A_READ, A_WRITE, A_SREAD, A_SWRITE,
 	A_ASYNC,                /* written by a copy in flight */
-	A_LANDED,               /* by one that ended on an mbarrier: thread is the agent */
+	A_LANDED,               /* by one that ended on an mbarrier: see slot_int.h */
 	A_AREAD                 /* read by a copy in flight */
 };
 void check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,

@@ -10,5 +10,9 @@ static inline u32 s_kind(const Slot *s) { return s->b & 7; }
 static inline u32 s_mask(const Slot *s) { return s->b >> 3 & 15; }
 static inline u32 s_thread(const Slot *s) { return s->b >> 7 & 1023; }
 static inline u32 s_clock(const Slot *s) { return (u32)(s->b >> 17 & 0x7ffffff); }
+/* A_LANDED: the thread is who issued the copy; the clock is the agent's, 22 bits, below its number. */
+enum { AGENT_SHIFT = 22 };
+static inline u32 s_agent(const Slot *s) { return s_clock(s) >> AGENT_SHIFT; }
+static inline u32 s_landed(const Slot *s) { return s_clock(s) & ((1u << AGENT_SHIFT) - 1); }
 static inline u32 s_pc(const Slot *s) { return (u32)(s->b >> 44); }
 #endif
