@@ -20,6 +20,7 @@ typedef struct Now {            /* the present access */
 	const Access *acc;
 	u32 bytes;
 	u32 kind;
+	bool look;              /* compare only */
 	const u8 *value;
 	u64 a, b;               /* slot without the byte mask */
 	u32 block, thread;
@@ -162,6 +163,8 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		else if (victim < 0 || (writes(s_kind(&cell[victim])) && !writes(k)))
 			victim = (s32)i;
 	}
+	if (n->look)
+		return;
 	if (spare < 0)
 		spare = victim;
 	if (spare >= 0) {
@@ -255,6 +258,7 @@ now(Now *n, Warp *w, const Ins *in, u32 bytes, u32 kind)
 	n->in = in;
 	n->bytes = bytes;
 	n->kind = kind;
+	n->look = false;
 	n->value = NULL;
 	n->block = b->lin + 1;
 	n->a = (u64)n->block << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
@@ -274,17 +278,21 @@ void
 check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
              const void *value)
 {
-	bool told = false;
+	bool told = false, look = kind & A_LOOK;
 	Now n;
 
+	kind &= 7;
 	if (a->space == SIM_SPACE_SHARED) {
-		if (a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
+		if (a->blk->wg && writes((u32)kind))
+			wgmma_written(w, in, lane, a->blk, (u32)a->addr, bytes);
+		if (!look && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
 			return;
 		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
 			shadow_open(a->blk, (u32)i);
 	}
 	now(&n, w, in, bytes, (u32)kind);
 	by_lane(&n, lane, a);
+	n.look = look;
 	n.value = value;
 	if (a->space == SIM_SPACE_SHARED)
 		words(&n, a->blk->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes, &told);

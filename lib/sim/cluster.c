@@ -197,5 +197,7 @@ block_end(Block *b)
 {
 	b->gone = true;
 	bulk_finish(b);
+	if (b->wg)
+		wgmma_end(b);
 	cluster_bar_try(b->cl);
 }

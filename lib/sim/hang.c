@@ -33,8 +33,15 @@ state_name(const Path *q)
 	case P_BAR: return "in a barrier";
 	case P_CLUSTER: return "in barrier.cluster.wait";
 	case P_MBAR: return "waits for an mbarrier";
+	case P_WG: return q->bar ? "waits for registers" : "waits for its warpgroup";
 	default: return "waits for lanes of its warp";
 	}
+}
+
+static bool
+waits(const Path *q)
+{
+	return q->state == P_BAR || q->state == P_CLUSTER || q->state == P_MBAR || q->state == P_WG;
 }
 
 static void
@@ -43,7 +50,7 @@ block_report(const Block *b, char *text, size_t n, size_t *at)
 	for (u32 i = 0; i < b->nwarp && *at < n - 80; i++)
 		for (u32 k = 0; k < b->warp[i].npath && *at < n - 80; k++) {
 			const Path *q = &b->warp[i].path[k];
-			if (q->state == P_BAR || q->state == P_CLUSTER || q->state == P_MBAR)
+			if (waits(q))
 				*at += (size_t)snprintf(text + *at, n - *at, " warp %u %s in line %u,", i,
 				                        state_name(q), b->l->m->code[q->pc].line);
 			else if (b->warp[i].done && k == 0)
@@ -63,7 +70,7 @@ hang_tell(Cluster *c)
 			for (u32 k = 0; k < b->warp[n].npath; k++) {
 				Path *q = &b->warp[n].path[k];
 				u32 arrived = 0;
-				if (q->state != P_BAR && q->state != P_CLUSTER && q->state != P_MBAR)
+				if (!waits(q))
 					continue;
 				if (q->state == P_BAR) {
 					for (u32 v = 0; v < b->nwarp; v++)

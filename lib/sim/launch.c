@@ -139,6 +139,7 @@ finish_cluster(Worker *k, Cluster *c, bool ran)
 			copies_free(&b->warp[w]);
 			bulk_free(&b->warp[w]);
 			saves_free(&b->warp[w]);
+			wgmma_free(&b->warp[w]);
 		}
 	}
 	cluster_drop(c);

@@ -185,6 +185,20 @@ stack_need(sim_module *m, Fn *f)
 	return f->below = most;
 }
 
+/* Is there anything of warpgroups in it? */
+static void
+warpgroups(sim_module *m)
+{
+	u32 units = m->fn_units;
+
+	for (u32 i = 0; i < m->nfn; i++)
+		if (m->fn[i]->has_body && m->fn[i]->unit0 + m->fn[i]->units > units)
+			units = m->fn[i]->unit0 + m->fn[i]->units;
+	m->wgmma = wgmma_mark(m, units);
+	for (u32 pc = 0; pc < m->ncode && !m->wgmma; pc++)
+		m->wgmma = m->code[pc].id >= OP_wgmma && m->code[pc].id <= OP_maxnregdec;
+}
+
 bool
 decode_module(sim_module *m)
 {
@@ -208,5 +222,6 @@ decode_module(sim_module *m)
 	find_recursion(m);
 	for (u32 i = 0; i < m->nfn; i++)
 		m->fn[i]->below = stack_need(m, m->fn[i]);
+	warpgroups(m);
 	return true;
 }

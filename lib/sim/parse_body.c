@@ -2,7 +2,7 @@
 #include <string.h>
 #include "parse_int.h"
 
-enum { MAX_REGS = 1 << 20, MAX_ELT = 64, MAX_OPND = 24 };
+enum { MAX_REGS = 1 << 20, MAX_ELT = 128, MAX_OPND = 24 };
 
 /* %r17 of ".reg .b32 %r<100>": registers of a range come to be when first named. */
 static Reg *

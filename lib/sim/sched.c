@@ -1,7 +1,7 @@
 /* sched.c - blocks and warps: memory of a block, the instruction loop, who runs next. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "wgmma.h"
 
 enum { WARP_SLICE = 1 << 14 };
 
@@ -29,6 +29,7 @@ lay_out(Block *b, Launch *l, Cut *c)
 	u32 units = l->units + 2;
 
 	b->warp = cut(c, l->nwarp * sizeof *b->warp);
+	b->wg = l->m->wgmma ? cut(c, sizeof *b->wg) : NULL;
 	b->smem = cut(c, l->smem + 16);
 	if (l->checks) {
 		b->sinit = cut(c, l->smem + 64);
@@ -38,12 +39,18 @@ lay_out(Block *b, Launch *l, Cut *c)
 		for (u32 i = 0; i < 2; i++)
 			b->word.r[i] = cut(c, ((size_t)l->smem / 4 + 16) * sizeof *b->word.w);
 	}
+	if (l->m->wgmma) {
+		u16 *busy = cut(c, (l->smem / WG_PITCH + 2) * sizeof *busy);
+		if (c->base)
+			b->wg->busy = busy;
+	}
 	for (u32 i = 0; i < l->nwarp; i++) {
 		Warp scratch, *w = c->base ? &b->warp[i] : &scratch;
 		w->r = cut(c, (size_t)units * WARP * sizeof(u32));
 		w->p = cut(c, (l->preds + 1) * sizeof(u32));
 		w->path = cut(c, l->paths * sizeof *w->path);
 		w->local = cut(c, (size_t)l->local * WARP + 32);
+		w->wg = l->m->wgmma ? cut(c, sizeof *w->wg) : NULL;
 		w->def = w->org = w->pdef = w->porg = NULL;
 		w->linit = NULL;
 		if (l->checks) {
@@ -52,6 +59,11 @@ lay_out(Block *b, Launch *l, Cut *c)
 			w->pdef = cut(c, (l->preds + 1) * sizeof(u32));
 			w->porg = cut(c, (l->preds + 1) * sizeof(u32));
 			w->linit = cut(c, (size_t)l->local * WARP + 32);
+		}
+		if (l->m->wgmma) {
+			WgReg *reg = l->checks ? cut(c, units * sizeof *reg) : NULL;
+			if (c->base)
+				w->wg->reg = reg;
 		}
 	}
 }
@@ -168,6 +180,8 @@ block_start(Worker *k, Block *b)
 	}
 	for (u32 i = 0; i < b->nwarp; i++)
 		warp_start(&b->warp[i], b, i);
+	if (b->wg)
+		wgmma_start(b);
 }
 
 void
@@ -251,6 +265,8 @@ resolve_sync(Warp *w)
 		w->cur = (s32)i;
 		if (w->blk->l->shown && !view_show(w, in, all, all))
 			return true;
+		if (in->wg && w->def)
+			wgmma_touch(w, in);
 		r = in->exec(w, in, all);
 		count(w, in, all);
 		for (u32 k = 0; k < w->npath; k++) {
@@ -349,6 +365,8 @@ run(Warp *w, u64 *steps, const bool traced)
 			q->pc++;
 			continue;
 		}
+		if (in->wg && w->def)
+			wgmma_touch(w, in);
 		r = in->exec(w, in, mask);
 		if (r == R_BLOCK && q->state == P_SYNC)
 			continue;               /* not executed yet */

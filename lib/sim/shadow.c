@@ -229,6 +229,9 @@ shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 k
 	u32 left = 0, last = ~0u;
 	int l;
 
+	if (w->blk->wg && kind != A_READ && kind != A_SREAD)
+		FOR_LANES(l, mask)
+			wgmma_written(w, in, l, w->blk, addr[l], bytes);
 	if (!fits(w->blk, bytes, kind))
 		return mask;
 	if (mask == ALL_LANES && side_by_side(addr, bytes)

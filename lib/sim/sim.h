@@ -329,7 +329,10 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
 	X(METADATA,     "sparsity-metadata",  "metadata of a sparse matrix are no two different " \
 	                                      "places of four") \
 	X(ASSERT,       "assert",             "the kernel called assert with a false condition") \
-	X(HEAP,         "heap",               "free of what malloc has not given")
+	X(HEAP,         "heap",               "free of what malloc has not given") \
+	X(WGMMA,        "wgmma",              "a register of a wgmma was touched before its wait, " \
+	                                      "or used by wgmma without a fence") \
+	X(SETMAXNREG,   "setmaxnreg",         "setmaxnreg.inc to fewer or .dec to more registers")
 typedef enum sim_fault_kind {
 #define X(id, name, text) SIM_FAULT_##id,
 	SIM_FAULTS(X)

@@ -265,6 +265,7 @@ struct Ins {
 	u16 id;
 	s32 guard;              /* predicate number, or -1 */
 	bool guard_neg;
+	bool wg;                /* touches registers that a wgmma uses */
 	bool wsync;             /* waits for all lanes it names (warp-level) */
 	bool strict;            /* rpc post-dominates even with every exit counted */
 	s32 pd, pd2, ps;        /* predicate destinations, source; -1 none */
@@ -326,6 +327,7 @@ struct sim_module {
 	u64 *allocs;            /* device addresses of variables */
 	u32 nallocs, callocs;
 	u32 smem;               /* shared variables of more than one user */
+	bool wgmma;             /* has wgmma or setmaxnreg */
 	bool system_smem;       /* something names %reserved_smem_offset_* */
 	u32 nerr;
 };
@@ -398,7 +400,7 @@ alu_fn *testp_find(Type t, const char *what);
 #define D(name) bool dec_##name(Dec *d);
 #define DECODERS(X) X(alu) X(setp) X(set) X(cvt) X(mov) X(ld) X(st) X(atom) X(cvta) X(isspacep) \
 	X(prefetch) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
-	X(fence) X(cpasync) X(cpgroup) X(ldmatrix) X(movmatrix) X(mma) X(bra) X(brx) X(call) \
+	X(fence) X(cpasync) X(cpgroup) X(ldmatrix) X(movmatrix) X(mma) X(wgmma) X(wgsync) X(maxnreg) X(bra) X(brx) X(call) \
 	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa) X(video) X(cvtpack) \
 	X(getctarank) X(clusterbar) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) X(stasync) \
 	X(bulk) X(bulkpre) X(bulkgroup) X(btensor) X(btensorpre) X(tmprefetch) X(tmreplace) X(tmcopy) \
@@ -410,11 +412,13 @@ DECODERS(D)
 Type type_family(Type t);                       /* the one that stands for types that may be mixed */
 bool dec_shape(Dec *d, u32 *m, u32 *n, u32 *k);
 bool dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits);
+bool wgmma_mark(sim_module *m, u32 units);      /* sets Ins.wg; false if there is no wgmma */
 
 /* ---- execution ---- */
 typedef enum PathState {
 	P_FREE, P_RUN, P_WAIT, P_SYNC, P_BAR,
 	P_CLUSTER,              /* in barrier.cluster.wait */
+	P_WG,                   /* waits for its warpgroup, or for registers: does it again */
 	P_MBAR                  /* in a wait for an mbarrier: does it again after a phase of the block */
 } PathState;
 typedef struct Path {
@@ -470,6 +474,7 @@ struct Warp {
 	u32 grel;                       /* launch time of the last fence */
 	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose
 	                                 * phase is not, is complete */
+	struct WgWarp *wg;              /* NULL unless the module has wgmma */
 	Copy *copies, **copies_end;
 	struct Bulk *bulk, **bulk_end;  /* bulk copies to global memory, oldest first */
 	u32 nbulk[WARP];                /* bulk groups committed */
@@ -503,6 +508,7 @@ struct Block {
 	u32 id[3], lin;
 	u32 rank;                       /* in the cluster */
 	MbarTab mb;
+	struct WgBlock *wg;             /* NULL unless the module has wgmma */
 	u32 nwarp, nlive;
 	Warp *warp;
 	u8 *smem, *sinit;
@@ -707,7 +713,8 @@ enum {
 	A_NONE, A_READ, A_WRITE, A_SREAD, A_SWRITE,
 	A_ASYNC,                /* written by a copy in flight */
 	A_LANDED,               /* by one that ended on an mbarrier: see slot_int.h */
-	A_AREAD                 /* read by a copy in flight */
+	A_AREAD,                /* read by a copy in flight */
+	A_LOOK = 8              /* added to one of these: compare, but do not remember */
 };
 void check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
                   const void *value);
@@ -758,6 +765,12 @@ bool output_collect(Launch *l, sim_result *r);
 /* cpasync.c */
 void copies_finish(Warp *w, u32 mask, u32 keep, bool all);
 void copies_free(Warp *w);
+/* wgmma_sync.c */
+void wgmma_start(Block *b);
+void wgmma_end(Block *b);
+void wgmma_free(Warp *w);
+void wgmma_touch(Warp *w, const Ins *in);       /* in->wg */
+void wgmma_written(Warp *w, const Ins *in, int lane, const Block *b, u32 addr, u32 bytes);
 
 /* exec_atom.c: one element, as in->sub and in->type say; returns the old value */
 enum { AT_AND, AT_OR, AT_XOR, AT_EXCH, AT_ADD, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_CAS };
@@ -783,7 +796,8 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 #define EXECS(X) X(alu) X(setp) X(set) X(cvt) X(mov) X(ld) X(st) X(atom) X(cvta) X(isspacep) \
 	X(nop) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) \
-	X(mmasp) X(mmab1) X(mma884) \
+	X(mmasp) X(mmab1) X(mma884) X(wgmma) X(wgfence) X(wgcommit) X(wgwait) \
+	X(maxnreg) \
 	X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(sreg) X(ldparam) X(pbool) X(slct) X(pack) \
 	X(yield) X(lds) X(sts) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p) \
 	X(getctarank) X(carrive) X(cwait) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) \

@@ -16,7 +16,7 @@ typedef struct List { char **s; int n; } List;
 static void
 add(List *l, const char *fmt, ...)
 {
-	char buf[3000];
+	char buf[4000];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -111,12 +111,70 @@ all_mma(List *l)
 	}
 }
 
+/* ---- wgmma ---- */
+
+static void
+wgmma(List *l, int n, int k, const Ty *d, const Ty *a, const Ty *b, const char *sat, const char *op,
+      int areg, const char *meta, const char *tail)
+{
+	char rd[1500], ra[100];
+
+	add(l, "wgmma.mma_async%s.sync.aligned.m64n%dk%d%s.%s.%s.%s%s %s, %s, %%q1%s, %s;", *meta ? ".sp" : "", n, k,
+	    sat, d->name, a->name, b->name, op, regs(rd, 'r', 0, n * d->bits / 64),
+	    areg ? regs(ra, 'r', 150, 4) : "%q0", meta, tail);
+}
+
+static void
+all_wgmma(List *l)
+{
+	static const char *const tails[] = { "%p1", "%p1, 1, 1", "%p1, -1, 1, 0", "%p1, 1, -1, 0, 1", "%p1, 1" };
+	static const char *const odd[] = { "%p1, 2, 1, 0, 0", "%p1, 1, 0, 0, 0", "%p1, 1, 1, 2, 0", "!%p1, 1, 1, 0, 0",
+		"1, 1, 1, 0, 0", "0, 1, 1, 0, 0", "%r5, 1, 1, 0, 0", "%p1, 1, 1, 0, 0, 0" };
+	static const char *const meta[] = { "", ", %r199, 0", ", %r199, 1", ", %r199, 4" };
+	static const int ks[] = { 8, 16, 32, 64, 256 };
+
+	for (int i = 0; i < COUNT(mul) * COUNT(mul); i++)
+		for (int j = 0; j < 3 * COUNT(ks); j++)
+			for (int t = 0; t < COUNT(tails); t++) {
+				const Ty *a = &mul[i / COUNT(mul)], *b = &mul[i % COUNT(mul)], *d = &acc[j / COUNT(ks)];
+				int k = ks[j % COUNT(ks)];
+				const char *op = a->bits == 1 ? ".and.popc" : "";
+				if (a->group != b->group && i % 7)
+					continue;
+				for (int areg = 0; areg < 2; areg++)
+					for (int m = 0; m < COUNT(meta); m++)
+						wgmma(l, 16, k, d, a, b, "", op, areg, meta[m], tails[t]);
+				wgmma(l, 16, k, d, a, b, ".satfinite", op, 0, "", tails[t]);
+				if (a->bits == 1)
+					wgmma(l, 16, k, d, a, b, "", ".xor.popc", 0, "", tails[t]);
+			}
+	for (int n = 4; n <= 264; n += 4)
+		for (int i = 0; i < COUNT(mul); i++)
+			for (int j = 0; j < 3; j++)
+				for (int k = 0; k < COUNT(ks); k++)
+					if ((mul[i].bits * ks[k] == 256) && n * acc[j].bits / 64 <= 128)
+						wgmma(l, n, ks[k], &acc[j], &mul[i], &mul[i], "", mul[i].bits == 1 ? ".and.popc" : "", 0,
+						      "", tails[mul[i].bits == 16 ? 3 : mul[i].group == 't' || mul[i].group == 'f']);
+	for (int t = 0; t < COUNT(odd); t++)
+		wgmma(l, 64, 16, &acc[1], &mul[0], &mul[0], "", "", 0, "", odd[t]);
+	add(l, "wgmma.fence.sync.aligned;");
+	add(l, "wgmma.commit_group.sync.aligned;");
+	add(l, "wgmma.wait_group.sync.aligned 0;");
+	add(l, "wgmma.wait_group.sync.aligned 7;");
+	add(l, "wgmma.wait_group.sync.aligned %%r1;");
+	for (int n = 16; n < 272; n += 4) {
+		add(l, "setmaxnreg.inc.sync.aligned.u32 %d;", n);
+		add(l, "setmaxnreg.dec.sync.aligned.u32 %d;", n);
+	}
+	add(l, "setmaxnreg.dec.sync.aligned.u32 %%r1;");
+}
+
 /* ---- the comparison ---- */
 
 static void
 ptxas(const char *target, const List *l, unsigned char *bad)
 {
-	char dir[] = "/tmp/simacceptXXXXXX", file[100], cmd[400], line[4000];
+	char dir[] = "/tmp/simacceptXXXXXX", file[100], cmd[400], line[5000];
 	FILE *f;
 	int at, any = 0;
 
@@ -152,7 +210,7 @@ ptxas(const char *target, const List *l, unsigned char *bad)
 static int
 loads(const char *target, const char *stmt, char *why)
 {
-	char text[4000];
+	char text[5000];
 	sim *s = sim_open();
 	sim_module *m = NULL;
 	sim_message msg;
@@ -169,7 +227,7 @@ loads(const char *target, const char *stmt, char *why)
 	return rc == SIM_OK;
 }
 
-static void (*const families[])(List *) = { all_mma };
+static void (*const families[])(List *) = { all_mma, all_wgmma };
 
 START_TEST(accept)
 {

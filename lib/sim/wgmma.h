@@ -1,0 +1,53 @@
+/* wgmma.h - what is known of wgmma while it is under way.  For wgmma.c, wgmma_sync.c, maxnreg.c. */
+#ifndef SIM_WGMMA_H
+#define SIM_WGMMA_H
+#include "sim_int.h"
+
+enum { WG_WAITS, WG_REGS };     /* what a path in state P_WG waits for: Path.bar */
+enum { WG_WARPS = 4, WG_RING = 256, WG_PITCH = 16 /* bytes: wgmma reads nothing smaller */ };
+
+/* One register of a warp.  Numbers of wgmma operations of the warp count from 1. */
+typedef struct WgReg {
+	u32 acc, a;             /* newest wgmma that writes it, that reads it as A; 0: none */
+	u32 touched;            /* fences before the last access by another instruction */
+	u32 line;               /* of that access */
+	u32 fences;             /* before the newest wgmma that writes it */
+	u16 shape;              /* of that: n and type */
+} WgReg;
+
+typedef struct WgOp {           /* a wgmma that nobody has waited for: the shared memory it reads */
+	struct WgOp *next;
+	const Ins *in;
+	u32 seq, group, turn;
+	bool landed;            /* a warp of the group has waited for it */
+	u32 n;
+	u32 chunk[];            /* offsets of WG_PITCH bytes */
+} WgOp;
+
+typedef struct WgWarp {
+	u32 seq, done;          /* operations issued, waited for */
+	u32 fences, groups;     /* so far */
+	WgReg *reg;             /* by unit; NULL without checks */
+	WgOp *op, **end;        /* oldest first */
+	u32 turns;              /* instructions of the whole warpgroup so far */
+	u32 maxnreg;            /* registers a thread; 0: as launched */
+} WgWarp;
+
+typedef struct Wgroup {         /* the order in which a warpgroup executes what all its warps must */
+	u32 ring[WG_RING];      /* pc of number i at i % WG_RING */
+	u32 turns;              /* the most any of its warps has executed */
+	u32 clock[WG_WARPS];    /* of each warp when it last was the first to wait */
+} Wgroup;
+
+typedef struct WgBlock {
+	Wgroup group[MAX_WARPS / WG_WARPS];
+	u32 pool;               /* registers that setmaxnreg.dec gave back */
+	u16 *busy;              /* operations in flight that read these WG_PITCH bytes */
+} WgBlock;
+
+/* The whole warpgroup has to execute the same; says so if this warp is out of step. */
+void wgmma_turn(Warp *w, const Ins *in);
+/* Before a wgmma: its registers may be used.  After: they, and what it reads, are in flight. */
+void wgmma_check(Warp *w, const Ins *in);
+void wgmma_issue(Warp *w, const Ins *in, WgOp *op);
+#endif

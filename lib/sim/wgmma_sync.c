@@ -1,0 +1,376 @@
+/* wgmma_sync.c - wgmma is asynchronous: who may touch what before the wait.
+ *
+ * PTX ISA, "Async proxy", "wgmma.fence", "wgmma.wait_group".  Of a warp, for each register:
+ *  - what another instruction accessed may be used by wgmma only after a wgmma.fence; also what an
+ *    earlier wgmma of another shape writes;
+ *  - accumulators and registers of A may not be accessed before the wait.
+ * A plain mov from register to register is taken as a new name: compilers write them anywhere.
+ * Of a warpgroup: shared memory that a wgmma reads may not be written before one of its warps has
+ * waited; what that warp knows then, the others know when they have waited.  A wait ends only when all
+ * warps of the group have issued what is waited for. */
+#include <stdlib.h>
+#include <string.h>
+#include "wgmma.h"
+
+static Wgroup *
+group_of(const Warp *w)
+{
+	return &w->blk->wg->group[w->id / WG_WARPS];
+}
+
+/* Warps of the group that wait for others of it try again. */
+static void
+wake(Block *b, u32 first, u32 n, u8 what)
+{
+	for (u32 i = first; i < first + n && i < b->nwarp; i++)
+		for (u32 k = 0; k < b->warp[i].npath; k++) {
+			Path *q = &b->warp[i].path[k];
+			if (q->state != P_WG || q->bar != what)
+				continue;
+			q->state = P_RUN;
+			b->warp[i].blocked = false;
+		}
+}
+
+static void
+out_of_step(Warp *w, const Ins *in, const char *why, u32 line)
+{
+	sim_place other;
+
+	place_of(w->blk, w->id * WARP, line, &other);
+	fault_add(w, 0, SIM_FAULT_ALIGNED, in->line, SIM_SPACE_NONE, 0, 0, line ? &other : NULL,
+	          "%.60s: warp %u executes it%s", in->text, w->id, why);
+}
+
+void
+wgmma_turn(Warp *w, const Ins *in)
+{
+	Wgroup *g = group_of(w);
+	const Ins *code = w->blk->l->m->code;
+	u32 n = w->wg->turns++, pc = (u32)(in - code);
+
+	if ((w->id / WG_WARPS + 1) * WG_WARPS > w->blk->nwarp)
+		out_of_step(w, in, ", but its warpgroup has fewer than four warps", 0);
+	if (n >= g->turns) {
+		g->ring[n % WG_RING] = pc;
+		g->turns = n + 1;
+	} else if (g->turns - n <= WG_RING && g->ring[n % WG_RING] != pc) {
+		out_of_step(w, in, " where another warp of its warpgroup is in another line",
+		            code[g->ring[n % WG_RING]].line);
+	}
+	wake(w->blk, w->id / WG_WARPS * WG_WARPS, WG_WARPS, WG_WAITS);
+}
+
+/* ---- registers ---- */
+
+static void
+tell(Warp *w, const Ins *in, u32 line, const char *why)
+{
+	sim_place other;
+
+	place_of(w->blk, w->id * WARP, line, &other);
+	fault_add(w, 0, SIM_FAULT_WGMMA, in->line, SIM_SPACE_REG, 0, 0, &other, "%.60s: %s line %u%s", in->text,
+	          why, line, in->id == OP_wgmma || in->id == OP_wgmmasp ? "" : ", which has not been waited for");
+}
+
+/* The line of operation number seq, if it is in flight. */
+static u32
+line_of(const Warp *w, u32 seq)
+{
+	for (const WgOp *op = w->wg->op; op; op = op->next)
+		if (op->seq == seq)
+			return op->in->line;
+	return 0;
+}
+
+static void
+touch(Warp *w, const Ins *in, const Ref *r, bool write)
+{
+	WgReg *g = &w->wg->reg[r->unit];
+
+	if (g->acc > w->wg->done)
+		tell(w, in, line_of(w, g->acc), write ? "writes an accumulator of the wgmma of"
+		                                     : "reads an accumulator of the wgmma of");
+	else if (g->a > w->wg->done)
+		tell(w, in, line_of(w, g->a), write ? "writes a register of A of the wgmma of"
+		                                   : "reads a register of A of the wgmma of");
+	if (g->acc > w->wg->done || g->a > w->wg->done)
+		g->acc = g->a = 0;      /* told once */
+	g->touched = w->wg->fences;
+	g->line = in->line;
+}
+
+void
+wgmma_touch(Warp *w, const Ins *in)
+{
+	if (!w->wg || !w->wg->reg)
+		return;
+	if (in->id == OP_mov && in->nd == 1 && in->ns == 1 && !in->s->base && in->d->chunks == in->s->chunks) {
+		w->wg->reg[in->d->unit] = w->wg->reg[in->s->unit];
+		return;
+	}
+	for (u32 i = 0; i < in->ns; i++)
+		if (!in->s[i].base)
+			touch(w, in, &in->s[i], false);
+	for (u32 i = 0; i < in->nd; i++)
+		touch(w, in, &in->d[i], true);
+}
+
+/* A register that this wgmma uses.  One complaint is enough. */
+static bool
+usable(Warp *w, const Ins *in, const Ref *r, bool acc)
+{
+	const WgReg *g = &w->wg->reg[r->unit];
+	u16 shape = (u16)(in->aux >> 10 << 8 | in->cmp);
+
+	if (r->base)
+		return true;
+	if (!w->wg->fences) {
+		tell(w, in, in->line, "no wgmma.fence before the first wgmma of");
+		return false;
+	}
+	if (g->touched == w->wg->fences) {
+		tell(w, in, g->line, "uses a register, and no wgmma.fence lies between this and its access in");
+		return false;
+	}
+	if (acc ? g->a > w->wg->done : g->acc > w->wg->done) {
+		tell(w, in, line_of(w, acc ? g->a : g->acc), acc
+		     ? "writes what is a register of A in the unfinished wgmma of"
+		     : "has in A what is an accumulator of the unfinished wgmma of");
+		return false;
+	}
+	if (acc && g->acc && g->shape != shape && g->fences == w->wg->fences) {
+		tell(w, in, in->line, "no wgmma.fence after a wgmma of another shape on the same registers, before");
+		return false;
+	}
+	return true;
+}
+
+void
+wgmma_check(Warp *w, const Ins *in)
+{
+	bool ok = true;
+
+	for (u32 i = 0; i < in->sub && ok; i++)
+		ok = usable(w, in, &in->s[i], false);
+	for (u32 i = 0; i < in->nd && ok; i++)
+		ok = usable(w, in, &in->d[i], true);
+}
+
+void
+wgmma_issue(Warp *w, const Ins *in, WgOp *op)
+{
+	WgWarp *g = w->wg;
+	u32 seq = ++g->seq;
+
+	op->seq = seq;
+	op->group = g->groups;
+	op->turn = g->turns - 1;
+	op->next = NULL;
+	*g->end = op;
+	g->end = &op->next;
+	for (u32 i = 0; i < op->n; i++)
+		w->blk->wg->busy[op->chunk[i] / WG_PITCH]++;
+	for (u32 i = 0; g->reg && i < in->sub; i++)
+		if (!in->s[i].base)
+			g->reg[in->s[i].unit].a = seq;
+	for (u32 i = 0; g->reg && i < in->nd; i++) {
+		WgReg *r = &g->reg[in->d[i].unit];
+		r->acc = seq;
+		r->fences = g->fences;
+		r->shape = (u16)(in->aux >> 10 << 8 | in->cmp);
+	}
+}
+
+/* ---- shared memory ---- */
+
+/* Somebody writes shared memory of block b. */
+void
+wgmma_written(Warp *w, const Ins *in, int lane, const Block *b, u32 addr, u32 bytes)
+{
+	u32 at = addr / WG_PITCH, n = (addr + bytes - 1) / WG_PITCH;
+	sim_place other;
+
+	while (at <= n && !b->wg->busy[at])
+		at++;
+	if (at > n)
+		return;
+	for (u32 i = 0; i < b->nwarp; i++)
+		for (const WgOp *op = b->warp[i].wg->op; op; op = op->next)
+			for (u32 k = 0; !op->landed && k < op->n; k++) {
+				if (op->chunk[k] / WG_PITCH != at)
+					continue;
+				place_of(b, i * WARP, op->in->line, &other);
+				fault_add(w, lane, SIM_FAULT_ASYNC_WRITE, in->line, SIM_SPACE_SHARED, addr, bytes, &other,
+				          "write of shared memory that the wgmma of line %u (warp %u) reads and that has "
+				          "not been waited for", op->in->line, i);
+				return;
+			}
+}
+
+/* The group's operations up to `turn` have read what they read: w knows, and has it remembered. */
+static void
+land(Warp *w, u32 turn)
+{
+	Block *b = w->blk;
+	Warp *first = &b->warp[w->id / WG_WARPS * WG_WARPS];
+	bool any = false;
+	Access a;
+
+	memset(&a, 0, sizeof a);
+	a.space = SIM_SPACE_SHARED;
+	a.blk = b;
+	for (u32 i = 0; i < WG_WARPS && first + i < b->warp + b->nwarp; i++)
+		for (WgOp *op = first[i].wg->op; op && op->turn <= turn; op = op->next) {
+			for (u32 k = 0; !op->landed && k < op->n; k++) {
+				b->wg->busy[op->chunk[k] / WG_PITCH]--;
+				a.addr = op->chunk[k];
+				a.p = b->smem + a.addr;
+				check_access(w, op->in, 0, &a, WG_PITCH, A_READ, NULL);
+			}
+			any |= !op->landed;
+			op->landed = true;
+		}
+	if (any && w->def)
+		group_of(w)->clock[w->id % WG_WARPS] = w->clock++;
+	for (u32 i = 0; i < WG_WARPS && first + i < b->warp + b->nwarp; i++)
+		if (w->know.vc[first[i].id] < group_of(w)->clock[i])
+			w->know.vc[first[i].id] = group_of(w)->clock[i];
+}
+
+int
+exec_wgfence(Warp *w, const Ins *in, u32 mask)
+{
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	w->wg->fences++;
+	return R_NEXT;
+}
+
+int
+exec_wgcommit(Warp *w, const Ins *in, u32 mask)
+{
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	w->wg->groups++;
+	return R_NEXT;
+}
+
+int
+exec_wgwait(Warp *w, const Ins *in, u32 mask)
+{
+	WgWarp *g = w->wg;
+	WgOp *op, *last = NULL;
+	Block *b = w->blk;
+	u32 first = w->id / WG_WARPS * WG_WARPS;
+
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	for (op = g->op; op && op->group + in->aux < g->groups; op = op->next)
+		last = op;
+	if (!last)
+		return R_NEXT;
+	for (u32 i = first; i < first + WG_WARPS && i < b->nwarp; i++)
+		if (b->warp[i].wg->turns <= last->turn) {
+			w->path[w->cur].state = P_WG;
+			w->path[w->cur].bar = WG_WAITS;
+			return R_BLOCK;
+		}
+	land(w, last->turn);
+	g->done = last->seq;
+	while ((op = g->op) != NULL && op->seq <= g->done) {
+		g->op = op->next;
+		free(op);
+	}
+	if (!g->op)
+		g->end = &g->op;
+	return R_NEXT;
+}
+
+/* ---- memory and life of a block ---- */
+
+void
+wgmma_start(Block *b)
+{
+	u32 units = b->l->units + 2;
+
+	memset(b->wg->group, 0, sizeof b->wg->group);
+	b->wg->pool = 0;
+	if (b->wg->busy)
+		memset(b->wg->busy, 0, (b->l->smem / WG_PITCH + 2) * sizeof *b->wg->busy);
+	for (u32 i = 0; i < b->nwarp; i++) {
+		WgWarp *g = b->warp[i].wg;
+		WgReg *reg = g->reg;
+		memset(g, 0, sizeof *g);
+		g->reg = reg;
+		g->end = &g->op;
+		if (reg)
+			memset(reg, 0, units * sizeof *reg);
+	}
+}
+
+void
+wgmma_free(Warp *w)
+{
+	WgOp *op;
+
+	while (w->wg && (op = w->wg->op) != NULL) {
+		w->wg->op = op->next;
+		free(op);
+	}
+}
+
+/* The block has come to its end: have all warps of each group executed the same? */
+void
+wgmma_end(Block *b)
+{
+	for (u32 i = 0; i < b->nwarp; i++) {
+		Warp *w = &b->warp[i];
+		const Wgroup *g = group_of(w);
+		u32 n = w->wg->turns;
+		if (n < g->turns && g->turns - n <= WG_RING) {
+			const Ins *in = &b->l->m->code[g->ring[n % WG_RING]];
+			fault_add(w, 0, SIM_FAULT_ALIGNED, in->line, SIM_SPACE_NONE, 0, 0, NULL,
+			          "%.60s: warp %u never executes it, but others of its warpgroup do", in->text, i);
+			return;
+		}
+	}
+}
+
+/* ---- setmaxnreg ---- */
+
+/* Registers a thread has when a block starts: what fills the register file of 64 K. */
+static u32
+launched_with(const Block *b)
+{
+	u32 n = 65536 / (b->nwarp * WARP) & ~7u;
+
+	return n > 256 ? 256 : n;
+}
+
+int
+exec_maxnreg(Warp *w, const Ins *in, u32 mask)
+{
+	WgBlock *b = w->blk->wg;
+	u32 have = w->wg->maxnreg ? w->wg->maxnreg : launched_with(w->blk), n = in->aux;
+	bool inc = in->id == OP_maxnreginc;
+
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	if (inc ? n < have : n > have) {
+		fault_add(w, 0, SIM_FAULT_SETMAXNREG, in->line, SIM_SPACE_NONE, 0, 0, NULL,
+		          "%.60s: warp %u has %u registers a thread, %u is %s", in->text, w->id, have, n,
+		          inc ? "fewer" : "more");
+	} else if (inc && n - have > b->pool) {
+		w->path[w->cur].state = P_WG;
+		w->path[w->cur].bar = WG_REGS;
+		return R_BLOCK;
+	} else {
+		b->pool += have - n;
+	}
+	wgmma_turn(w, in);
+	w->wg->maxnreg = n;
+	if (!inc)
+		wake(w->blk, 0, w->blk->nwarp, WG_REGS);
+	return R_NEXT;
+}
