@@ -15,6 +15,7 @@
  * Shared addresses.  An address of shared::cta is an offset; of shared::cluster the same offset
  * with rank + 1 above RANK_SHIFT, or 0 there for the own block.
  */
+#include "sim_int.h"                    /* for the types above the place where it includes this */
 #ifndef SIM_SYNC_INT_H
 #define SIM_SYNC_INT_H
 
