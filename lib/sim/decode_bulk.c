@@ -288,14 +288,17 @@ dec_tmprefetch(Dec *d)
 
 /* tensormap.replace.tile: sub says which field, aux which element of it, s[0] the address, s[1]
  * the value. */
-static const struct { const char *name; u8 most; bool wide, fixed; } fields[] = {
-	[TF_ADDRESS] = { "global_address", 0, true, false }, [TF_RANK] = { "rank", 0, false, false },
-	[TF_BOX] = { "box_dim", 4, false, false }, [TF_DIM] = { "global_dim", 4, false, false },
-	[TF_STRIDE] = { "global_stride", 4, true, false },
-	[TF_ESTRIDE] = { "element_stride", 4, false, false },
-	[TF_TYPE] = { "elemtype", 0, false, true },
-	[TF_INTERLEAVE] = { "interleave_layout", 0, false, true },
-	[TF_SWIZZLE] = { "swizzle_mode", 0, false, true }, [TF_FILL] = { "fill_mode", 0, false, true },
+static const struct {
+	const char *name;
+	u8 most;                /* ordinal; 0: the field has none */
+	u8 values;              /* of an enumeration on sm_90; 0: any value, in a register too */
+	bool wide;
+} fields[] = {
+	[TF_ADDRESS] = { "global_address", 0, 0, true }, [TF_RANK] = { "rank", 0, 0, false },
+	[TF_BOX] = { "box_dim", 4, 0, false }, [TF_DIM] = { "global_dim", 4, 0, false },
+	[TF_STRIDE] = { "global_stride", 4, 0, true }, [TF_ESTRIDE] = { "element_stride", 4, 0, false },
+	[TF_TYPE] = { "elemtype", 0, 13, false }, [TF_INTERLEAVE] = { "interleave_layout", 0, 3, false },
+	[TF_SWIZZLE] = { "swizzle_mode", 0, 4, false }, [TF_FILL] = { "fill_mode", 0, 2, false },
 };
 
 bool
@@ -305,7 +308,7 @@ dec_tmreplace(Dec *d)
 	Ref *r = arena_get(&d->m->arena, 2 * sizeof *r);
 	const Opnd *o = d->st->o;
 	sim_space sp;
-	u64 ord = 0;
+	u64 ord = 0, v;
 	u32 f = 0, at;
 
 	while (f < sizeof fields / sizeof *fields && !dec_has(d, fields[f].name))
@@ -320,8 +323,8 @@ dec_tmreplace(Dec *d)
 		                at == 2 ? ", ordinal" : "");
 	if (at == 2 && (!dec_imm(&o[1], &ord) || ord > fields[f].most))
 		return dec_fail(d, "the ordinal has to be a number of 0..%u", fields[f].most);
-	if (fields[f].fixed && o[at].kind != O_IMM)
-		return dec_fail(d, "the new value has to be a number");
+	if (fields[f].values && (!dec_imm(&o[at], &v) || v >= fields[f].values))
+		return dec_fail(d, "the new value has to be a number of 0..%u", fields[f].values - 1u);
 	if (sp != SIM_SPACE_NONE && sp != SIM_SPACE_GLOBAL && sp != SIM_SPACE_SHARED)
 		return dec_fail(d, "is for global and shared::cta memory");
 	in->sub = (u8)f;
