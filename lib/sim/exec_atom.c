@@ -111,16 +111,18 @@ atom_rmw(u8 *p, u32 bytes, const Ins *in, u64 b, u64 c, bool global)
 
 /* exch and cas of 16 bytes, under the launch's lock: hosts need not have them. */
 static void
-rmw128(Warp *w, const Ins *in, int l, u8 *p)
+rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 {
 	const u64 *b = src64(w, &in->s[1]), *c = in->sub == AT_CAS ? src64(w, &in->s[2]) : b;
 	u64 old[2], next[2] = { c[l], c[WARP + l] };
 
-	launch_lock(w->blk->l);
+	if (!locked)
+		launch_lock(w->blk->l);
 	memcpy(old, p, 16);
 	if (in->sub == AT_EXCH || (old[0] == b[l] && old[1] == b[WARP + l]))
 		memcpy(p, next, 16);
-	launch_unlock(w->blk->l);
+	if (!locked)
+		launch_unlock(w->blk->l);
 	if (in->nd) {
 		dst64(w, in->d)[l] = old[0];
 		dst64(w, in->d)[WARP + l] = old[1];
@@ -144,14 +146,17 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			def_set(w, &in->d[i], mask, ALL_LANES, 0);
 	}
 	FOR_LANES(l, good) {
+		bool locked = w->def && hands_over(w, &acc[l], in);
 		if (w->def) {
 			check_access(w, in, l, &acc[l], bytes, A_SWRITE, NULL);
-			check_strong(w, &acc[l], in, true, true);
+			if (locked)
+				launch_lock(w->blk->l);
+			check_strong(w, &acc[l], in, true, true, locked);
 			if (!check_init(w, l, &acc[l], bytes))
 				undef |= 1u << l;
 		}
 		if (in->ebytes == 16)
-			rmw128(w, in, l, acc[l].p);
+			rmw128(w, in, l, acc[l].p, locked);
 		for (u32 i = 0; i < in->vec && in->ebytes < 16; i++) {
 			u64 b = lane_get(w, &in->s[1 + i], l), c = 0, old;
 			if (in->sub == AT_CAS)
@@ -160,6 +165,10 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			if (in->nd)
 				lane_set(w, &in->d[i], l, old);
 		}
+		if (locked)
+			launch_unlock(w->blk->l);
+		else if (w->def && acc[l].al)      /* another block may have begun to hand over since */
+			check_strong(w, &acc[l], in, true, false, false);
 		/* an exchange defines the memory; anything else on undefined memory is told once */
 		if (undef >> l & 1 && in->sub != AT_EXCH)
 			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED, in->line,

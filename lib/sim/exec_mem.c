@@ -78,10 +78,8 @@ load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
 	if (!(in->flags & F_STRONG))
 		check_reads(w, in, good, acc, bytes);
 	FOR_LANES(l, good) {
-		if (in->flags & F_STRONG && (acc[l].space == SIM_SPACE_SHARED || acc[l].al)) {
+		if (in->flags & F_STRONG && (acc[l].space == SIM_SPACE_SHARED || acc[l].al))
 			check_access(w, in, l, &acc[l], bytes, A_SREAD, NULL);
-			check_strong(w, &acc[l], in, true, false);
-		}
 		if (!check_init(w, l, &acc[l], bytes))
 			undef |= 1u << l;
 	}
@@ -117,6 +115,10 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 		               : __atomic_load_n((u64 *)(void *)acc[l].p, __ATOMIC_ACQUIRE);
 		load_lane(w, in, l, (const u8 *)&v);    /* the host is little-endian, as PTX is */
 	}
+	if (w->def && in->flags & F_STRONG)
+		FOR_LANES(l, good)
+			if (acc[l].space == SIM_SPACE_SHARED || acc[l].al)
+				check_strong(w, &acc[l], in, true, false, false);
 	if (mask != good)
 		FOR_LANES(l, mask & ~good)
 			for (u32 i = 0; i < in->vec; i++)
@@ -231,7 +233,7 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 		if (w->def && acc[l].space != SIM_SPACE_LOCAL) {
 			check_access(w, in, l, &acc[l], bytes, kind, buf);
 			if (in->flags & F_STRONG)
-				check_strong(w, &acc[l], in, false, true);
+				check_strong(w, &acc[l], in, false, true, false);
 		}
 		if (in->flags & F_STRONG)
 			strong_store(p, buf, bytes);

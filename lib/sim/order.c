@@ -99,7 +99,9 @@ global_sync(Launch *l, u64 addr, bool make)
 	return g;
 }
 
-/* The same between blocks, where a moment of launch time stands for all clocks. */
+/* The same between blocks, where a moment of launch time stands for all clocks.  Host threads run blocks at the
+ * same time: who reads looks here after the read itself, who writes before the write, and an atomic operation
+ * is done under the lock together with this. */
 static void
 between_blocks(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 {
@@ -108,7 +110,6 @@ between_blocks(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 	u64 key = a->space == SIM_SPACE_GLOBAL ? a->addr
 	        : 1ull << 63 | (u64)a->blk->lin << 32 | (u32)a->addr;
 
-	launch_lock(l);
 	g = global_sync(l, key, write);
 	if (g && read) {
 		if (g->time > w->acq.gacq)
@@ -128,15 +129,22 @@ between_blocks(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 			g->time = t;
 		g->block = !g->block || g->block == w->blk->lin + 1 ? w->blk->lin + 1 : ~0u;
 	}
-	launch_unlock(l);
+}
+
+bool
+hands_over(const Warp *w, const Access *a, const Ins *in)
+{
+	const Launch *l = w->blk->l;
+
+	return (a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && w->blk->cl->n > 1))
+	       && (__atomic_load_n(&l->cgs, __ATOMIC_ACQUIRE) || w->grel || in->flags & F_REL);
 }
 
 /* A strong access: relaxed ones work with the fences around them. */
 void
-check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write)
+check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write, bool locked)
 {
 	Block *b = w->blk;
-	Launch *l = b->l;
 
 	if (a->space == SIM_SPACE_SHARED || a->space == SIM_SPACE_GLOBAL) {
 		bool own = a->space == SIM_SPACE_GLOBAL || a->blk == b;
@@ -154,7 +162,11 @@ check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 				know_join(&v->know, &w->rel);
 		}
 	}
-	if ((a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && b->cl->n > 1))
-	    && (__atomic_load_n(&l->cgs, __ATOMIC_RELAXED) || w->grel || in->flags & F_REL))
-		between_blocks(w, a, in, read, write);
+	if (!hands_over(w, a, in))
+		return;
+	if (!locked)
+		launch_lock(b->l);
+	between_blocks(w, a, in, read, write);
+	if (!locked)
+		launch_unlock(b->l);
 }

@@ -742,7 +742,8 @@ bool side_by_side(const u32 *addr, u32 step);           /* the offsets of 32 lan
 bool shadow_done(Warp *w, u32 lane, u32 i, s32 pc);     /* a cp.async has written; false: look at the slots */
 /* order.c */
 void check_sync_warp(Warp *w);                  /* lanes of a warp ordered */
-void check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write);
+bool hands_over(const Warp *w, const Access *a, const Ins *in);  /* between blocks, by a strong access */
+void check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write, bool locked);
 void check_fence(Warp *w);
 /* count.c */
 void count_access(Warp *w, const Ins *in, const Access *acc, u32 mask, u32 bytes, bool rd, bool wr);
