@@ -102,8 +102,10 @@ typedef struct Pick {
 	const char *inst;    /* row of infer/instr.def: "ldmatrix_x4", "cp_async_16", "mma_m16n8k16_f32_f16",
 	                        or of a convert: "rename", "select", "shuffle", "shared" */
 	int vec;             /* elements of one access per lane */
+	bool swap;           /* dot: computed as the transpose of B' A' */
 	int vec2;            /* convert through shared: elements of one read (vec is the write) */
-	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time) */
+	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time);
+	                      * dot: index along k -> its position in the order of the instances */
 	const Layout *scratch; /* convert, reduce: address layout of the staging tile */
 	int64_t scratch_bytes;
 	int64_t scratch_off; /* bytes from the start of the block's shared memory; set by pass smem */

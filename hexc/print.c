@@ -90,6 +90,8 @@ print_pick(Text *t, const Pick *p)
 		text_printf(t, " inst ");
 		print_name(t, p->inst);
 	}
+	if (p->swap)
+		text_printf(t, " swap");
 	print_pick_number(t, "vec", p->vec);
 	print_pick_number(t, "vec2", p->vec2);
 	if (p->map)

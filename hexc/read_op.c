@@ -133,6 +133,8 @@ read_pick(Read *r, Pick **out)
 	while (ok && !read_sign(r, "}")) {
 		if (read_word(r, "inst"))
 			ok = (p->inst = want_name(r)) != NULL;
+		else if (read_word(r, "swap"))
+			p->swap = true;
 		else if (read_word(r, "vec"))
 			ok = want_small(r, &p->vec);
 		else if (read_word(r, "vec2"))

@@ -109,7 +109,10 @@ describe(Solve *s, const Sol *sol)
 	text_printf(&t, "%s", "");
 	for (int i = 0; i < s->ndot; i++) {
 		const DotChoice *c = sol->plan.dot[i];
-		text_printf(&t, "%s%s warps %dx%d", i ? ", " : "", c->inst->name, c->wm, c->wn);
+		text_printf(&t, "%s%s%s warps %dx%d", i ? ", " : "", c->inst->name,
+		            c->swap ? " swapped" : "", c->wm, c->wn);
+		if (c->run)
+			text_printf(&t, " k by %lld", (long long)c->run);
 	}
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];

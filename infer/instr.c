@@ -56,11 +56,19 @@ instr_on(const Instr *i, const Target *t)
 }
 
 bool
-instr_fragment(const Instr *i, int operand, Layout *out)
+instr_fragment(const Instr *i, int operand, bool swap, Layout *out)
 {
-	const char *s = operand == 0 ? i->a : operand == 1 ? i->b
-	                                                   : i->c;
+	static const int turned[2] = { 1, 0 };
+	const char *text[3] = { i->a, i->b, i->c };
+	const char *s = text[swap && operand < 2 ? 1 - operand : operand];
+	Layout l;
 	size_t at;
 
-	return s && layout_parse(out, s, strlen(s), &at);
+	if (!s || !layout_parse(&l, s, strlen(s), &at))
+		return false;
+	if (swap)
+		layout_permute(out, &l, turned);
+	else
+		*out = l;
+	return true;
 }

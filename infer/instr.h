@@ -52,6 +52,7 @@ extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
 const Instr *instr_find(const char *name);
 /* Can the target issue it? */
 bool instr_on(const Instr *i, const Target *t);
-/* Fragment layout of operand 0 (A), 1 (B) or 2 (C); false: the row has none. */
-bool instr_fragment(const Instr *i, int operand, Layout *out);
+/* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is
+ * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
+bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
 #endif

@@ -1,5 +1,5 @@
-/* promote.c - products of types that the target's tensor cores lack, or lack for tiles this small, go through a
- * wider type that has the same numbers: 8-bit floats through f16, 4-bit integers through 8. */
+/* promote.c - products of types that the target's tensor cores lack, or lack for tiles this small, go
+ * through a wider type that has the same numbers: 8-bit floats through f16, 4-bit integers through 8. */
 #include "infer/solve.h"
 
 /* A wider type with all of d's numbers; D_COUNT: none that helps. */
@@ -20,8 +20,9 @@ static bool
 has_mma(const Op *dot, DType a, DType b, const Target *t)
 {
 	for (const Instr *i = instrs; i->name; i++)
-		if (i->kind == IK_mma && instr_on(i, t) && i->ta == a && i->tb == b &&
-		    i->acc == dot->out[0]->type.dtype && instr_divides(i, dot))
+		if (i->kind == IK_mma && instr_on(i, t) && i->acc == dot->out[0]->type.dtype &&
+		    ((i->ta == a && i->tb == b && instr_divides(i, false, dot)) ||
+		     (i->ta == b && i->tb == a && instr_divides(i, true, dot))))
 			return true;
 	return false;
 }

@@ -33,6 +33,18 @@ fragment(const Instr *in, int which, int lane, int i)
 		         q * word + i % word + i / (2 * word) * 4 * word };
 }
 
+/* The instruction as the op uses it: swapped, the op's A is the instruction's B turned, and so on. */
+static RowCol
+part(const Prove *p, const Instr *in, int which, int lane, int i)
+{
+	RowCol z;
+
+	if (!p->op->pick->swap)
+		return fragment(in, which, lane, i);
+	z = fragment(in, which < 2 ? 1 - which : 2, lane, i);
+	return (RowCol){ z.c, z.r };
+}
+
 static int
 fragment_size(const Instr *in, int which)
 {
@@ -41,22 +53,54 @@ fragment_size(const Instr *in, int which)
 	       WARP_SIZE;
 }
 
+/* The order in which the instances take k: at[k] the position of index k, k[position] the index. */
+typedef struct KOrder {
+	int64_t *at, *k;
+} KOrder;
+
+static bool
+k_order(Prove *p, const Op *o, KOrder *out)
+{
+	int64_t n = o->in[0]->type.shape[1];
+	const Layout *map = o->pick->map;
+
+	out->at = arena_alloc(p->arena, sizeof *out->at * (size_t)n);
+	out->k = arena_alloc(p->arena, sizeof *out->k * (size_t)n);
+	for (int64_t i = 0; i < n; i++)
+		out->k[i] = -1;
+	if (map && (map->ndim != 1 || layout_size(map) != n))
+		return wrong(p, -1, 0, "the order of k is not one of %lld indices", (long long)n);
+	for (int64_t i = 0; i < n; i++) {
+		int64_t at = map ? mem_offset(map, &i) : i;
+		if (at < 0 || at >= n || out->k[at] >= 0)
+			return wrong(p, -1, 0, "k = %lld has no position of its own in the order of k",
+			             (long long)i);
+		out->at[i] = at;
+		out->k[at] = i;
+	}
+	return true;
+}
+
 /* Registers of one operand for the instance whose first element is (r0, c0) in thread 0; then every lane of
  * every warp must have the formula's elements there, from a base that is returned per warp. */
 static bool
-instance(Prove *p, const Op *o, const Instr *in, int which, int64_t r0, int64_t c0, int64_t (*base)[2],
-         int64_t *used)
+instance(Prove *p, const Op *o, const Instr *in, int which, const KOrder *order, int64_t r0, int64_t c0,
+         int64_t (*base)[2], int64_t *used)
 {
 	const Val *v = which < 2 ? o->in[which] : o->out[0];
+	int kdim = which == 2 ? -1 : 1 - which;
 	const Held *h = held_of(p, v);
 	const Type *t = &v->type;
 	int packed = register_elems(t->dtype);
 	int64_t first = -1;
 
-	for (int i = 0; i < fragment_size(in, which); i++) {
-		RowCol z = fragment(in, which, 0, i);
+	for (int i = 0; i < fragment_size(in, o->pick->swap && which < 2 ? 1 - which : which); i++) {
+		RowCol z = part(p, in, which, 0, i);
 		int64_t c[2] = { r0 + z.r, c0 + z.c };
-		int64_t reg = reg_of(h, coord_elem(t, c));
+		int64_t reg;
+		if (kdim >= 0)
+			c[kdim] = order->k[c[kdim]];
+		reg = reg_of(h, coord_elem(t, c));
 		if (reg < 0)
 			return wrong(p, 0, 0, "operand %d: %s is not in lane 0", which,
 			             elem_text(p, t, coord_elem(t, c)));
@@ -67,9 +111,11 @@ instance(Prove *p, const Op *o, const Instr *in, int which, int64_t r0, int64_t 
 			             which, i);
 		used[reg]++;
 		for (int th = 0; th < p->threads; th++) {
-			RowCol f = fragment(in, which, th % WARP_SIZE, i);
+			RowCol f = part(p, in, which, th % WARP_SIZE, i);
 			int64_t *b = base[th / WARP_SIZE], have[2];
 			elem_coord(t, h->elem[th * h->regs + reg], have);
+			if (kdim >= 0)
+				have[kdim] = order->at[have[kdim]];
 			if (i == 0 && th % WARP_SIZE == 0) {
 				b[0] = have[0] - f.r;
 				b[1] = have[1] - f.c;
@@ -85,8 +131,8 @@ instance(Prove *p, const Op *o, const Instr *in, int which, int64_t r0, int64_t 
 
 /* All k of one tile of C: bases agree, and k is covered once. */
 static bool
-along_k(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int64_t (*c)[2], int64_t *ua,
-        int64_t *ub)
+along_k(Prove *p, const Op *o, const Instr *in, const KOrder *order, int64_t m0, int64_t n0, int64_t (*c)[2],
+        int64_t *ua, int64_t *ub)
 {
 	int64_t k = o->in[0]->type.shape[1];
 	int warps = p->threads / WARP_SIZE;
@@ -97,7 +143,8 @@ along_k(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int64_t 
 		return wrong(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
 		             (long long)k);
 	for (int64_t k0 = 0; k0 < k; k0 += in->k) {
-		if (!instance(p, o, in, 0, m0, k0, a, ua) || !instance(p, o, in, 1, k0, n0, b, ub))
+		if (!instance(p, o, in, 0, order, m0, k0, a, ua) ||
+		    !instance(p, o, in, 1, order, k0, n0, b, ub))
 			return false;
 		for (int w = 0; w < warps; w++)
 			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] != b[w][0] || a[w][1] != k0)
@@ -116,8 +163,10 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	const Type *t = &o->out[0]->type;
 	int64_t(*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
+	bool swap = o->pick->swap;
+	KOrder order;
 
-	if (!hc || !ha || !hb)
+	if (!hc || !ha || !hb || !k_order(p, o, &order))
 		return;
 	uc = NEWN(p->arena, int64_t, hc->regs);
 	ua = NEWN(p->arena, int64_t, ha->regs);
@@ -125,10 +174,10 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	for (int64_t r = 0; r < hc->regs; r++) {
 		int64_t c[2];
 		elem_coord(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
-		if (c[0] % in->m || c[1] % in->n)
+		if (c[0] % (swap ? in->n : in->m) || c[1] % (swap ? in->m : in->n))
 			continue;
-		if (!instance(p, o, in, 2, c[0], c[1], base, uc) ||
-		    !along_k(p, o, in, c[0], c[1], base, ua, ub))
+		if (!instance(p, o, in, 2, &order, c[0], c[1], base, uc) ||
+		    !along_k(p, o, in, &order, c[0], c[1], base, ua, ub))
 			return;
 	}
 	for (int64_t r = 0; r < hc->regs; r++)
@@ -193,7 +242,7 @@ prove_dot(Prove *p, const Op *o)
 	if (!in)
 		wrong(p, -1, 0, "no instruction was chosen");
 	else if (in->kind == IK_mma &&
-	         (in->ta != o->in[0]->type.dtype || in->tb != o->in[1]->type.dtype ||
+	         (in->ta != o->in[o->pick->swap]->type.dtype || in->tb != o->in[!o->pick->swap]->type.dtype ||
 	          in->acc != o->out[0]->type.dtype || !instr_on(in, p->k->unit->target)))
 		wrong(p, -1, 0, "%s does not multiply these types on %s", in->name, p->k->unit->target->name);
 	else if (in->kind == IK_mma)

@@ -88,7 +88,7 @@ try_dots(Search *x, const int *at)
 	return best;
 }
 
-/* The choice of dot i with the warp grid of c, or its first. */
+/* The choice of dot i with the warp grid of c and k in its own order, or its first. */
 static int
 like(const Search *x, int i, const DotChoice *c)
 {

@@ -182,10 +182,11 @@ registers_fit(Solve *s)
 			carried = sum;
 		if (o->code == O_dot) {
 			int64_t k = o->in[0]->type.shape[1];
-			const Instr *in = s->sol->plan.dot[s->dot_at[o->id]]->inst;
+			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
+			int64_t step = c->run ? 4 * c->run : c->inst->k;
 			int64_t f = words(operand(s, o, 0), o->in[0]->type.dtype) +
 			            words(operand(s, o, 1), o->in[1]->type.dtype);
-			f = f * (in->k > 1 ? in->k : 1) / k;
+			f = f * step / k;
 			frag = f > frag ? f : frag;
 			sum = words(s->sol->val[o->out[0]->id], o->out[0]->type.dtype);
 			if (sum > carried)
@@ -246,7 +247,10 @@ price_conversions(Solve *s)
 				                                     &s->sol->res[o->id]);
 		if (o->code == O_dot) {
 			Pick *p = NEW(s->arena, Pick);
-			p->inst = s->sol->plan.dot[s->dot_at[o->id]]->inst->name;
+			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
+			p->inst = c->inst->name;
+			p->swap = c->swap;
+			p->map = c->order;
 			s->sol->pick[o->id] = p;
 		}
 		if (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min)

@@ -12,7 +12,10 @@
 /* How one dot is done. */
 typedef struct DotChoice {
 	const Instr *inst;
+	bool swap;  /* as the transposed product: the instruction's m is the tile's n */
 	int wm, wn; /* warps along m and n; the rest of the block's warps repeat the work */
+	int64_t run; /* neighbours along k that a lane holds; 0: those of one register, k in its own order */
+	const Layout *order; /* index along k -> position in the instances; NULL: the same */
 	Layout a, b, c;
 } DotChoice;
 
@@ -124,12 +127,13 @@ extern const RuleFn rule_of[O_COUNT];
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
 
+/* ---- dot.c -------------------------------------------------------------------------------------- */
 /* Do the tiles of a dot consist of whole instances? */
-bool instr_divides(const Instr *i, const Op *dot);
-
-/* ---- anchor.c ----------------------------------------------------------------------------------- */
+bool instr_divides(const Instr *i, bool swap, const Op *dot);
 /* Every way to do a dot, best-looking first; n of them in *out (arena). */
 int dot_choices(Solve *s, const Op *dot, DotChoice **out);
+
+/* ---- anchor.c ----------------------------------------------------------------------------------- */
 /* Threads over a tile so that neighbours in memory meet neighbouring lanes.  order[0] = dim that is
  * contiguous; vec elements of it per access.  outer: warps go to the slowest dims. */
 bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
@@ -147,6 +151,9 @@ void memory_order(const Solve *s, Val *view, int *order);
 int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run);
 /* The same along the contiguous dim of a shared view: what divides its rows and starts. */
 int64_t shared_vec(const Solve *s, Val *mem, int64_t run);
+/* Bits of an element where a dot's operand comes from, if wider accesses along its dim k pay there: it is
+ * narrower than what it is made into, or in global memory.  0: they do not. */
+int k_source_bits(const Solve *s, const Val *v, int kdim);
 /* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 

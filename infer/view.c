@@ -153,3 +153,41 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 	}
 	return vec < cap ? vec : cap;
 }
+
+/* Narrowest element of the loads that make v, elementwise, and lie contiguous along kdim; 0 none. */
+static int
+source_bits(const Solve *s, const Val *v, int kdim, int depth, bool *global)
+{
+	const Op *o = v->def;
+	int best = 0;
+
+	if (!o || depth == 0)
+		return 0;
+	if (o->code == O_load) {
+		if (unit_dim(s, o->in[0]) != kdim)
+			return 0;
+		*global = *global || o->in[0]->type.space == S_global;
+		return bits_of(v);
+	}
+	if (o->code == O_transpose)
+		return source_bits(s, o->in[0], (int)o->imm[kdim], depth - 1, global);
+	if (o->code != O_clip && !(op_info[o->code].flags & F_ELT))
+		return 0;
+	for (int i = 0; i < o->nin; i++) {
+		const Type *t = &o->in[i]->type;
+		int bits = t->space == S_reg && t->rank == v->type.rank
+		                   ? source_bits(s, o->in[i], kdim, depth - 1, global)
+		                   : 0;
+		best = bits && (!best || bits < best) ? bits : best;
+	}
+	return best;
+}
+
+int
+k_source_bits(const Solve *s, const Val *v, int kdim)
+{
+	bool global = false;
+	int bits = source_bits(s, v, kdim, 8, &global);
+
+	return global || bits < bits_of(v) ? bits : 0;
+}

@@ -23,6 +23,7 @@ typedef struct Frag { /* one operand of the instruction */
 typedef struct DotPlan {
 	Op *o;
 	const Instr *inst;
+	bool swap;       /* the instruction makes the transpose */
 	Frag a, b, c;
 	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
 	int64_t *m, *n;  /* tile offsets of these instances */
@@ -31,9 +32,9 @@ typedef struct DotPlan {
 } DotPlan;
 
 static void
-frag_init(Gen *g, Frag *f, const Instr *i, int operand, DType d)
+frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
 {
-	bool ok = instr_fragment(i, operand, &f->l);
+	bool ok = instr_fragment(p->inst, operand, p->swap, &f->l);
 
 	BUG_IF(g->a, !ok);
 	f->epw = word_elems(d);
@@ -150,8 +151,8 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
 	int64_t at = (int64_t)k * p->inst->k;
 
-	pull_a(g, p, p->m[i], at, in);
-	pull_b(g, p, at, p->n[j], in + p->a.nword);
+	pull_a(g, p, p->m[i], at, p->swap ? in + p->b.nword : in);
+	pull_b(g, p, at, p->n[j], p->swap ? in : in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
 		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], -1, NULL);
 		in[n + c] = p->acc[word[c]];
@@ -174,18 +175,19 @@ acc_init(Gen *g, DotPlan *p, Tile *t)
 static void
 dot_mma(Gen *g, Op *o, const Instr *inst)
 {
-	DotPlan p = { .o = o, .inst = inst };
+	DotPlan p = { .o = o, .inst = inst, .swap = o->pick->swap };
+	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
 	Tile *t = tile_new(g, o->out[0]);
 	bool ahead;
 
-	BUG_IF(g->a, inst->ta != o->in[0]->type.dtype || inst->tb != o->in[1]->type.dtype ||
+	BUG_IF(g->a, inst->ta != (p.swap ? tb : ta) || inst->tb != (p.swap ? ta : tb) ||
 	                     inst->acc != o->out[0]->type.dtype);
 	BUG_IF(g->a, o->in[0]->type.shape[1] % inst->k);
-	frag_init(g, &p.a, inst, 0, inst->ta);
-	frag_init(g, &p.b, inst, 1, inst->tb);
-	frag_init(g, &p.c, inst, 2, inst->acc);
-	p.m = own_offsets(g, o->out[0], 0, inst->m, &p.nm);
-	p.n = own_offsets(g, o->out[0], 1, inst->n, &p.nn);
+	frag_init(g, &p.a, &p, 0, ta);
+	frag_init(g, &p.b, &p, 1, tb);
+	frag_init(g, &p.c, &p, 2, inst->acc);
+	p.m = own_offsets(g, o->out[0], 0, p.swap ? inst->n : inst->m, &p.nm);
+	p.n = own_offsets(g, o->out[0], 1, p.swap ? inst->m : inst->n, &p.nn);
 	p.nk = (int)(o->in[0]->type.shape[1] / inst->k);
 	k_order(g, &p);
 	acc_init(g, &p, t);

@@ -172,6 +172,32 @@ fma_instead(Kernel *k)
 {
 	find(k, O_dot, 0, 0)->pick->inst = "fma";
 }
+static Layout *change_map(Op *o);
+static void
+k_wrong(Kernel *k)
+{
+	swap_strides(change_map(find(k, O_dot, 0, 0)), AX_mem);
+}
+static void
+k_short(Kernel *k)
+{
+	change_map(find(k, O_dot, 0, 0))->it[0].extent /= 2;
+}
+static void
+k_none(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->map = NULL;
+}
+static void
+not_turned(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->swap = false;
+}
+static void
+turned(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->swap = true;
+}
 static void
 matrix_x2(Kernel *k)
 {
@@ -322,6 +348,7 @@ elementwise(Kernel *k)
 
 #define GEMM "examples/gemm_f16.hexc"
 #define NORM "examples/layer_norm.hexc"
+#define SKINNY "test/infer/programs/skinny_w4.hexc"
 static const struct {
 	const char *name, *path;
 	void (*corrupt)(Kernel *);
@@ -338,6 +365,11 @@ static const struct {
 	C(GEMM, lost_replica),
 	C(GEMM, extent),
 	C(GEMM, no_layout),
+	C(SKINNY, k_wrong),
+	C(SKINNY, k_short),
+	C(SKINNY, k_none),
+	C(SKINNY, not_turned),
+	C(GEMM, turned),
 	C(GEMM, other_mma),
 	C(GEMM, no_mma),
 	C(GEMM, fma_instead),

@@ -183,7 +183,7 @@ check_fragment(const Instr *in, int operand, int rows, int cols,
 	Layout l;
 	int n = rows * cols / WARP_SIZE;
 
-	ck_assert_msg(instr_fragment(in, operand, &l), "%s operand %d", in->name, operand);
+	ck_assert_msg(instr_fragment(in, operand, false, &l), "%s operand %d", in->name, operand);
 	ck_assert_int_eq(layout_extent(&l, 0), rows);
 	ck_assert_int_eq(layout_extent(&l, 1), cols);
 	ck_assert_int_eq(layout_cosize(&l, AX_reg), n);

@@ -153,36 +153,45 @@ interleave(Layout *l, int d, int k)
 	*l = out;
 }
 
-/* 2 x 2 warps, 2 x 3 x 2 instances each. */
+/* 2 x 2 warps, 2 x 3 x 2 instances each; k in two orders, the product and its transpose. */
 START_TEST(mma)
 {
 	static const int rc[2] = { 2, 3 }, ra[2] = { 2, 2 }, rb[2] = { 2, 3 };
 	static const int wc[2] = { 2, 2 }, wa[2] = { 2, 1 }, wb[2] = { 1, 2 }, ws[2] = { 2, 1 };
-	const Instr *in = mma_row(_i / 2);
-	Product p = { in->name,
-		      in->ta,
-		      in->tb,
-		      in->acc,
-		      in->m * 4,
-		      in->n * 6,
-		      in->k * 2,
-		      { 0 },
-		      { 0 },
-		      { 0 },
-		      "" };
+	const Instr *in = mma_row(_i / 4);
+	bool swap = _i % 4 / 2;
+	Product p = {
+		.name = in->name,
+		.ta = in->ta,
+		.tb = in->tb,
+		.acc = in->acc,
+		.m = in->m * 4,
+		.n = in->n * 6,
+		.k = in->k * 2,
+		.order = "",
+	};
+
+	if (swap) {
+		p.ta = in->tb;
+		p.tb = in->ta;
+		p.m = in->n * 4;
+		p.n = in->m * 6;
+		p.order = " swap";
+	}
 
 	u->target = targets;
 	while (!instr_on(in, u->target))
 		u->target++;
-	ck_assert(instr_fragment(in, 0, &p.a) && instr_fragment(in, 1, &p.b) &&
-	          instr_fragment(in, 2, &p.c));
+	ck_assert(instr_fragment(in, 0, swap, &p.a) && instr_fragment(in, 1, swap, &p.b) &&
+	          instr_fragment(in, 2, swap, &p.c));
 	repeat(&p.a, ra, wa, ws, 2, 1);
 	repeat(&p.b, rb, wb, ws, 2, 2);
 	repeat(&p.c, rc, wc, ws, 1, 0);
 	if (_i % 2) { /* the two k steps take every other group of four indices */
 		interleave(&p.a, 1, in->k);
 		interleave(&p.b, 0, in->k);
-		p.order = arena_printf(u->arena, " map {((4,2,%d)):((1,%d,4))}", in->k / 4, in->k);
+		p.order = arena_printf(u->arena, "%s map {((4,2,%d)):((1,%d,4))}", p.order, in->k / 4,
+		                       in->k);
 	}
 	ptx_compare(u, product_text(&p), "", (uint64_t)_i, tolerance(p.acc));
 }
@@ -321,7 +330,7 @@ main(void)
 		rows++;
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, mma, 0, rows * 2);
+	tcase_add_loop_test(tc, mma, 0, rows * 4);
 	tcase_add_loop_test(tc, no_tensor_core, 0, (int)COUNT_OF(without));
 	tcase_add_test(tc, flow);
 	tcase_add_loop_test(tc, scalars, 0, 11);
