@@ -158,7 +158,9 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		}
 		if (k == A_ASYNC || k == A_AREAD)
 			continue;
-		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k)))
+		/* a strong write after a weak one: who knows only of it races with the weak one */
+		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k))
+		    && !(strong(n->kind) && writes(k) && !strong(k)))
 			spare = (s32)i;
 		else if (victim < 0 || (writes(s_kind(&cell[victim])) && !writes(k)))
 			victim = (s32)i;
@@ -278,14 +280,16 @@ void
 check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
              const void *value)
 {
-	bool told = false, look = kind & A_LOOK;
+	bool told = false, look = kind & A_LOOK, mbar = kind & A_MBAR;
 	Now n;
 
 	kind &= 7;
 	if (a->space == SIM_SPACE_SHARED) {
+		if (a->addr < a->blk->mb.hi && !mbar && writes((u32)kind))
+			mbar_overwrite(w, in, lane, a->blk, (u32)a->addr, bytes);
 		if (a->blk->wg && writes((u32)kind))
 			wgmma_written(w, in, lane, a->blk, (u32)a->addr, bytes);
-		if (!look && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
+		if (!look && !mbar && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
 			return;
 		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
 			shadow_open(a->blk, (u32)i);

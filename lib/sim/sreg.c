@@ -125,6 +125,8 @@ exec_sreg(Warp *w, const Ins *in, u32 mask)
 {
 	int l;
 
+	if (in->aux >= S_clock && in->aux <= S_gt_hi)
+		w->blk->cl->reads++;
 	FOR_LANES(l, mask)
 		lane_set(w, in->d, l, lane_value(w, (enum Sreg)in->aux, (u32)l));
 	if (w->def)
