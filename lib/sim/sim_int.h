@@ -346,6 +346,7 @@ Alloc *mem_find(const sim *s, u64 addr);
 Alloc *mem_new(sim *s, u64 bytes, const char *name);
 bool sreg_is_system_smem(u32 sreg);
 bool sreg_find(const char *s, size_t n, u32 *out);
+bool sreg_is_pred(u32 sreg);
 
 /* legal.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
 enum { LEGAL = 0, LEGAL_NEVER = 1 };

@@ -9,7 +9,7 @@
 #define SM90 ".version 8.7\n.target sm_90\n.address_size 64\n"
 /* %r1 tid, %r2 4 * tid, %r3 sm, %r4 sm + 4 * tid, %r30 ctaid, %r28 thread of the grid, %d1 out,
  * %d4 out of the thread; the mbarriers live at mb, apart from the data at sm. */
-#define BODY(head, body) head \
+#define HEAD(module) module \
 	".visible .entry k(.param .u64 out, .param .u32 n)\n{\n" \
 	"\t.reg .pred %p<16>;\n\t.reg .b32 %r<64>;\n\t.reg .b64 %d<64>;\n\t.reg .f32 %f<8>;\n" \
 	"\t.shared .align 16 .b8 sm[2048];\n\t.shared .align 8 .b64 mb[16];\n" \
@@ -17,13 +17,14 @@
 	"\tld.param.u32 %r31, [n];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r30, %ctaid.x;\n" \
 	"\tmov.u32 %r29, %ntid.x;\n\tmad.lo.s32 %r28, %r30, %r29, %r1;\n" \
 	"\tmul.wide.u32 %d3, %r28, 4;\n\tadd.s64 %d4, %d1, %d3;\n" \
-	"\tshl.b32 %r2, %r1, 2;\n\tmov.u32 %r3, sm;\n\tadd.s32 %r4, %r3, %r2;\n" \
-	body "\tret;\n}\n"
-#define K80(body) BODY(SM80, body)
-#define K90(body) BODY(SM90, body)
+	"\tshl.b32 %r2, %r1, 2;\n\tmov.u32 %r3, sm;\n\tadd.s32 %r4, %r3, %r2;\n"
+#define TAIL "\tret;\n}\n"
+#define K80(body) HEAD(SM80) body TAIL
+#define K90(body) HEAD(SM90) body TAIL
 /* with %r5 the rank, %r6 the blocks of the cluster, %r7 the next rank, %r8 its sm + 4 * tid */
-#define KC(body) K90("mov.u32 %r5, %cluster_ctarank;\nmov.u32 %r6, %cluster_nctarank;\n" \
-	"add.s32 %r7, %r5, 1;\nrem.u32 %r7, %r7, %r6;\nmapa.shared::cluster.u32 %r8, %r4, %r7;\n" body)
+#define HEADC HEAD(SM90) "mov.u32 %r5, %cluster_ctarank;\nmov.u32 %r6, %cluster_nctarank;\n" \
+	"add.s32 %r7, %r5, 1;\nrem.u32 %r7, %r7, %r6;\nmapa.shared::cluster.u32 %r8, %r4, %r7;\n"
+#define KC(body) HEADC body TAIL
 #define MEET "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
 
 typedef struct Case {
@@ -127,7 +128,8 @@ must_assemble(const char *text, const char *arch)
 	ck_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
 	snprintf(cmd, sizeof cmd,
-	         "PATH=$PATH:/usr/local/cuda/bin timeout 60 ptxas -arch=%s %s -o /dev/null >&2", arch, path);
+	         "PATH=$PATH:/usr/local/cuda/bin timeout 60 ptxas -arch=%s %s -o /dev/null >&2", arch,
+	           path);
 	ck_assert_msg(system(cmd) == 0, "ptxas refuses\n%s", text);
 	unlink(path);
 }

@@ -113,7 +113,7 @@ step(Model *m, unsigned *seed, char *op, size_t size, unsigned *before)
 }
 
 #define SAY "selp.b32 %%r10, 1, 0, %%p1;\nst.global.u32 [%%d1+%u], %%r10;\n"
-#define HEAD SM90 ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<4>;\n" \
+#define START SM90 ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<4>;\n" \
 	".reg .b32 %r<16>;\n.reg .b64 %d<16>;\n.shared .align 8 .b64 mb[1];\nld.param.u64 %d1, [out];\n"
 
 START_TEST(sequences)
@@ -140,7 +140,7 @@ START_TEST(sequences)
 		want[3 * i + 1] = m.phase & 1;
 		want[3 * i + 2] = !(m.phase & 1);
 	}
-	sprintf(text, "%s%s%s", HEAD, body, "ret;\n}\n");
+	sprintf(text, "%s%s%s", START, body, "ret;\n}\n");
 	must_run(text, 1, 1, 0, out, 3 * STEPS);
 	for (unsigned i = 0; i < 3 * STEPS; i++)
 		ck_assert_msg(out[i] == want[i], "sequence %d step %u value %u: %u, wanted %u\n%s",
