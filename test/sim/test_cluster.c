@@ -395,11 +395,11 @@ static const Case cases[] = {
 	      "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n"
 	      "mbarrier.arrive.shared::cluster.b64 _, [%r9];\nE:\n" MEET),
 	  1, 2, 2 },
-	{ "st.async read before the wait", SIM_FAULT_ASYNC_READ,      /* rank 0 stores into rank 1 */
-	  KC(READY("0", "128") "setp.ne.u32 %p5, %r5, 0;\n"
+	{ "st.async read before the wait", SIM_FAULT_ASYNC_READ,      /* rank 1 stores into rank 0, which runs later */
+	  KC(READY("0", "128") "setp.eq.u32 %p5, %r5, 0;\n"
 	      "@!%p5 st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9]; //first\n"
 	      "@%p5 ld.shared.u32 %r10, [%r4]; //here\n@!%p5 bra E;\n" AWAIT "E:\n" MEET),
-	  KC(READY("0", "128") "setp.ne.u32 %p5, %r5, 0;\n"
+	  KC(READY("0", "128") "setp.eq.u32 %p5, %r5, 0;\n"
 	      "@!%p5 st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9];\n"
 	      "@!%p5 bra E;\n" AWAIT "ld.shared.u32 %r10, [%r4];\nE:\n" MEET),
 	  32, 2, 2 },
@@ -413,11 +413,11 @@ static const Case cases[] = {
 	  KC(READY("0", "256") "st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9];\n" AWAIT
 	      "ld.shared.u32 %r10, [%r4];\n" MEET),
 	  64, 2, 2 },
-	{ "st.async over what is being read", SIM_FAULT_RACE_SHARED,  /* rank 1 stores into rank 0 */
-	  KC(READY("0", "128") "setp.ne.u32 %p5, %r5, 0;\n@!%p5 ld.shared.u32 %r10, [%r4]; //first\n"
+	{ "st.async over what is being read", SIM_FAULT_RACE_SHARED,  /* rank 0 stores into rank 1, which runs first */
+	  KC(READY("0", "128") "setp.eq.u32 %p5, %r5, 0;\n@!%p5 ld.shared.u32 %r10, [%r4]; //first\n"
 	      "@%p5 st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9]; //here\n@%p5 bra E;\n"
 	       AWAIT "E:\n" MEET),
-	  KC(READY("0", "128") "setp.ne.u32 %p5, %r5, 0;\n@!%p5 ld.shared.u32 %r10, [%r4];\n" MEET
+	  KC(READY("0", "128") "setp.eq.u32 %p5, %r5, 0;\n@!%p5 ld.shared.u32 %r10, [%r4];\n" MEET
 	      "@%p5 st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9];\n@%p5 bra E;\n" AWAIT
 	      "E:\n" MEET),
 	  32, 2, 2 },
