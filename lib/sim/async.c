@@ -167,6 +167,7 @@ exec_stasync(Warp *w, const Ins *in, u32 mask)
 		}
 		s->mask |= 1u << l;
 		s->mbar[l] = (u32)bar[l].addr;
+		s->f.dst = s->at[l].blk;
 	}
 	take_values(s);
 	flight_add(w, in, &s->f);

@@ -119,6 +119,13 @@ in_cluster(const Now *n, u32 lin)
 	return false;
 }
 
+/* What is forgotten first when a word has no room left. */
+static u32
+worth(u32 kind)
+{
+	return !writes(kind) ? 0 : strong(kind) ? 1 : 2;
+}
+
 /* One word: compare with what is remembered, then remember the present access. */
 static void
 word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
@@ -162,7 +169,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k))
 		    && !(strong(n->kind) && writes(k) && !strong(k)))
 			spare = (s32)i;
-		else if (victim < 0 || (writes(s_kind(&cell[victim])) && !writes(k)))
+		else if (victim < 0 || worth(k) < worth(s_kind(&cell[victim])))
 			victim = (s32)i;
 	}
 	if (n->look)

@@ -172,10 +172,9 @@ cluster_run(Cluster *c, u64 slice)
 		c->round++;
 		if (flights_land(c, !moved))
 			moved = true;
-		if (!alive(c)) {
-			flights_land(c, true);
+		if (!alive(c))
 			r = R_NEXT;
-		} else if (!moved && !unstick(c, &used)) {
+		else if (!moved && !unstick(c, &used)) {
 			hang_tell(c);
 			r = R_STOP;
 		}

@@ -243,10 +243,9 @@ tell(Warp *w, const Path *q)
 	for (u32 i = 0; i < b->nwarp; i++)
 		arrived += popcount(bar->arrived[i]);
 	if (m)
-		snprintf(what, sizeof what,
-		    "mbarrier 0x%x (init in line %u) is in phase %u and lacks %u of %u "
-		                            "arrivals, tx-count %d;",
-		         m->addr, m->line, m->phase, m->pending, m->expected, m->tx);
+		snprintf(what, sizeof what, "mbarrier 0x%x (init in line %u) is in phase %u and lacks %u "
+		         "of %u arrivals, tx-count %d;", m->addr, m->line, m->phase, m->pending, m->expected,
+		         m->tx);
 	else if (q->state == P_CLUSTER)
 		snprintf(what, sizeof what, "barrier.cluster waits for threads of the cluster;");
 	else if (q->state == P_WG)
@@ -255,25 +254,41 @@ tell(Warp *w, const Path *q)
 		snprintf(what, sizeof what, "barrier %u has %u threads and waits for %u;", q->bar, arrived,
 		         bar->expect);
 	else
-		snprintf(what, sizeof what, "barrier %u has %u threads and waits for all;", q->bar,
-		    arrived);
+		snprintf(what, sizeof what, "barrier %u has %u threads and waits for all;", q->bar, arrived);
 	fault_add(w, low_lane(q->mask), SIM_FAULT_DEADLOCK, b->l->m->code[q->pc].line, SIM_SPACE_NONE, 0,
 	          0, NULL, "%s%s nobody else comes", what, rest);
 }
 
-/* The first path that waits speaks for the cluster: at a barrier rather than for an mbarrier. */
+/* The first path that waits speaks for the cluster: at a barrier rather than for an mbarrier, and that rather
+ * than for lanes of its warp. */
+static u32
+rank(const Path *q)
+{
+	switch (q->state) {
+	case P_BAR: case P_CLUSTER: case P_WG: return 3;
+	case P_MBAR: return 2;
+	case P_SYNC: case P_WAIT: return 1;
+	default: return 0;
+	}
+}
+
 void
 hang_tell(Cluster *c)
 {
-	for (u32 state = P_BAR; state <= P_WG; state++)
-		for (u32 i = 0; i < c->n; i++)
-			for (u32 n = 0; n < c->blk[i]->nwarp; n++) {
-				Warp *w = &c->blk[i]->warp[n];
-				for (u32 k = 0; k < w->npath; k++)
-					if (w->path[k].state == state) {
-						tell(w, &w->path[k]);
-						launch_hang(c->l, hang_report(c));
-						return;
-					}
-			}
+	const Path *first = NULL;
+	Warp *who = NULL;
+
+	for (u32 i = 0; i < c->n; i++)
+		for (u32 n = 0; n < c->blk[i]->nwarp; n++) {
+			Warp *w = &c->blk[i]->warp[n];
+			for (u32 k = 0; k < w->npath; k++)
+				if (rank(&w->path[k]) > (first ? rank(first) : 0)) {
+					first = &w->path[k];
+					who = w;
+				}
+		}
+	if (!first)
+		return;
+	tell(who, first);
+	launch_hang(c->l, hang_report(c));
 }

@@ -381,7 +381,7 @@ static const Case cases[] = {
 	  32, 2, 2 },
 	{ "a warp that never comes", SIM_FAULT_DEADLOCK,
 	  KC("setp.lt.u32 %p1, %r28, 96;\n@!%p1 bra B;\nbarrier.cluster.arrive.aligned;\n"
-	      "barrier.cluster.wait.aligned;\nB:\nbar.sync 0; //here\n"),
+	      "barrier.cluster.wait.aligned; //here\nB:\nbar.sync 0;\n"),
 	  KC("setp.lt.u32 %p1, %r28, 96;\n@!%p1 bra B;\n" MEET "bra E;\nB:\n" MEET "E:\n"
 	      "bar.sync 0;\n"),
 	  64, 2, 2 },
