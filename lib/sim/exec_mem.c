@@ -75,10 +75,10 @@ load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
 	u32 bytes = (u32)in->ebytes * in->vec, undef = 0;
 	int l;
 
-	if (!(in->flags & F_STRONG))
+	if (!(in->flags & (F_STRONG | F_GUESS)))
 		check_reads(w, in, good, acc, bytes);
 	FOR_LANES(l, good) {
-		if (in->flags & F_STRONG && (acc[l].space == SIM_SPACE_SHARED || acc[l].al))
+		if (in->flags & (F_STRONG | F_GUESS) && (acc[l].space == SIM_SPACE_SHARED || acc[l].al))
 			check_access(w, in, l, &acc[l], bytes, A_SREAD, NULL);
 		if (!check_init(w, l, &acc[l], bytes))
 			undef |= 1u << l;

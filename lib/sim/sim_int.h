@@ -239,7 +239,8 @@ enum {
 	F_SATF = 64, F_XOR = 128, F_HALVES = 256 /* defined-ness by 16-bit halves */,
 	F_STRONG = 512, F_ACQ = 1024, F_REL = 2048, F_TRANS = 4096, F_POPC = 8192,
 	F_ANY = 16384 /* dst always defined */, F_SCALED = 32768, F_PLUS_ONE = 65536,
-	F_PARITY = 131072, F_NOCOMPLETE = 262144
+	F_PARITY = 131072, F_NOCOMPLETE = 262144,
+	F_GUESS = 524288 /* a weak load whose value compare-and-swap will judge */
 };
 
 /* Instruction rows of ptx.def. */
