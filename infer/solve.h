@@ -14,7 +14,9 @@ typedef struct DotChoice {
 	const Instr *inst;
 	bool swap;  /* as the transposed product: the instruction's m is the tile's n */
 	int wm, wn; /* warps along m and n; the rest of the block's warps repeat the work */
-	int64_t run; /* neighbours along k that a lane holds; 0: those of one register, k in its own order */
+	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order.
+	 * fma: 1, a lane's registers run along k where memory does; 0, they do not */
+	int64_t run;
 	const Layout *order; /* index along k -> position in the instances; NULL: the same */
 	Layout a, b, c;
 } DotChoice;
@@ -154,6 +156,8 @@ int64_t shared_vec(const Solve *s, Val *mem, int64_t run);
 /* Bits of an element where a dot's operand comes from, if wider accesses along its dim k pay there: it is
  * narrower than what it is made into, or in global memory.  0: they do not. */
 int k_source_bits(const Solve *s, const Val *v, int kdim);
+/* The dim of a dot's operand that is contiguous where it comes from, -1 unknown. */
+int source_unit(const Solve *s, const Val *v);
 /* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 
