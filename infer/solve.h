@@ -25,6 +25,7 @@ typedef struct Plan {
 	const DotChoice **dot; /* [ndot] by order of appearance */
 	int spread; /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
 	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout */
+	int scan; /* shifts: 0 lay their tile out first, 1 take it as it lies */
 	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
 } Plan;
 
@@ -126,6 +127,8 @@ void demand_indices(Solve *s, Val *mem, const Layout *map);
 /* ---- rules.c: one rule per `layout` column of ops.def ------------------------------------------- */
 typedef void (*RuleFn)(Solve *s, Op *o);
 extern const RuleFn rule_of[O_COUNT];
+/* Lay the tile of shift o out so that its line along the shift's dim is within a warp. */
+void anchor_shift(Solve *s, Op *o);
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
 
