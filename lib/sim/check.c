@@ -119,13 +119,6 @@ in_cluster(const Now *n, u32 lin)
 	return false;
 }
 
-/* What is forgotten first when a word has no room left. */
-static u32
-worth(u32 kind)
-{
-	return !writes(kind) ? 0 : strong(kind) ? 1 : 2;
-}
-
 /* One word: compare with what is remembered, then remember the present access. */
 static void
 word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
@@ -165,11 +158,9 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		}
 		if (k == A_ASYNC || k == A_AREAD)
 			continue;
-		/* a strong write after a weak one: who knows only of it races with the weak one */
-		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k))
-		    && !(strong(n->kind) && writes(k) && !strong(k)))
+		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k)))
 			spare = (s32)i;
-		else if (victim < 0 || worth(k) < worth(s_kind(&cell[victim])))
+		else if (victim < 0 || (writes(s_kind(&cell[victim])) && !writes(k)))
 			victim = (s32)i;
 	}
 	if (n->look)
@@ -287,16 +278,14 @@ void
 check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
              const void *value)
 {
-	bool told = false, look = kind & A_LOOK, mbar = kind & A_MBAR;
+	bool told = false, look = kind & A_LOOK;
 	Now n;
 
 	kind &= 7;
 	if (a->space == SIM_SPACE_SHARED) {
-		if (a->addr < a->blk->mb.hi && !mbar && writes((u32)kind))
-			mbar_overwrite(w, in, lane, a->blk, (u32)a->addr, bytes);
 		if (a->blk->wg && writes((u32)kind))
 			wgmma_written(w, in, lane, a->blk, (u32)a->addr, bytes);
-		if (!look && !mbar && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
+		if (!look && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
 			return;
 		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
 			shadow_open(a->blk, (u32)i);
@@ -434,8 +423,8 @@ static u8 *
 init_of(const Warp *w, int lane, const Access *a)
 {
 	switch (a->space) {
-	case SIM_SPACE_SHARED: return a->blk->sinit + a->addr;
-	case SIM_SPACE_LOCAL: return w->linit + (size_t)lane * w->blk->l->local + a->addr;
+	case SIM_SPACE_SHARED: return a->blk->sinit ? a->blk->sinit + a->addr : NULL;
+	case SIM_SPACE_LOCAL: return !w->linit ? NULL : w->linit + (size_t)lane * w->blk->l->local + a->addr;
 	default: return a->al && !a->al->full ? a->al->init + (a->addr - a->al->base) : NULL;
 	}
 }

@@ -43,20 +43,6 @@ launch_stop(Launch *l, int code, const char *why)
 }
 
 void
-launch_hang(Launch *l, char *report)
-{
-	Sync *s = l->sync;
-
-	pthread_mutex_lock(&s->faults);
-	if (!l->hang) {
-		l->hang = report;
-		report = NULL;
-	}
-	pthread_mutex_unlock(&s->faults);
-	free(report);
-}
-
-void
 place_of(const Block *b, u32 thread, u32 line, sim_place *out)
 {
 	const sim_launch *a = &b->l->a;
@@ -214,7 +200,7 @@ worker(void *arg)
 		}
 		if (!c)
 			break;
-		int r = cluster_run(c, BLOCK_SLICE);
+		int r = cluster_run(c, k->l->max_steps < BLOCK_SLICE ? k->l->max_steps + 1 : BLOCK_SLICE);
 		if (!within_budget(k))
 			r = r == R_NEXT ? r : R_STOP;
 		if (r == R_BLOCK) {
@@ -463,7 +449,6 @@ collect_faults(Launch *l, sim_result *r)
 	u32 n = 0;
 
 	r->recs = l->faults;
-	r->hang = l->hang;
 	if (!l->nfault)
 		return SIM_OK;
 	v = malloc(l->nfault * sizeof *v);

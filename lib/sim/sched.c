@@ -88,7 +88,6 @@ warp_start(Warp *w, Block *b, u32 id)
 	w->grel = 0;
 	w->carrived = w->cdone = 0;
 	w->copies = NULL;
-	w->ncopies = 0;
 	w->copies_end = &w->copies;
 	w->bulk = NULL;
 	w->bulk_end = &w->bulk;
@@ -157,7 +156,6 @@ block_start(Worker *k, Block *b)
 
 	b->k = k;
 	b->l = l;
-	memset(&b->reach, 0, sizeof b->reach);
 	b->nwarp = l->nwarp;
 	b->smem_bytes = l->smem;
 	b->dead = b->fenced = b->ended = b->gone = false;
@@ -325,10 +323,10 @@ run(Warp *w, u64 *steps, const bool traced)
 	Block *b = w->blk;
 	const Ins *code = b->l->m->code;
 	Count *counts = b->k->n;
-	u64 n = 0;
+	u64 n = 0, slice = b->l->max_steps < WARP_SLICE ? b->l->max_steps + 1 : WARP_SLICE;
 	int r;
 
-	while (n < WARP_SLICE) {
+	while (n < slice) {
 		Path *q;
 		const Ins *in;
 		u32 mask;

@@ -204,7 +204,10 @@ operate(const Ins *in, const Video *v, s64 a, s64 b)
 	case V_SET: return (in->cmp & (a < b ? 1 : a == b ? 2 : 4)) != 0;
 	default:
 		b = v->clamp ? b > 32 ? 32 : b : b & 31;
-		return v->op == V_SHL ? (s64)((u64)a << b) : a >> b;
+		if (v->op == V_SHR)
+			return a >> b;
+		/* too large for 64 bits: as large as possible, with the same low word */
+		return b == 32 && a > INT32_MAX ? INT64_MAX & ~0xffffffffll : (s64)((u64)a << b);
 	}
 }
 
