@@ -57,13 +57,15 @@ bits_of(float f)
 	return b;
 }
 
-/* A narrow float whose magnitude has been shifted to stand where f32 has its own: the exponent is
- * moved by a multiplication, `inf` and above are infinity and NaN. */
+/* A narrow float whose magnitude has been shifted to stand where f32 has its own: the exponent grows
+ * by `up`; `inf` and above are infinity and NaN.  Subnormals of f32 would be slow, so none appear. */
 INLINE double
-narrow(u32 magnitude, u32 inf, float scale, u32 sign)
+narrow(u32 magnitude, u32 inf, u32 up, u32 sign)
 {
-	u32 b = bits_of(f32_of(magnitude) * scale);
+	u32 b = magnitude + (up << 23);
+	float sub = (float)(s32)magnitude * f32_of((up - 22) << 23);    /* 2^(up - 149) */
 
+	b = magnitude < 1u << 23 ? bits_of(sub) : b;
 	b = magnitude >= inf ? 0x7f800000u | (magnitude & 0x7fffffu) : b;
 	return (double)f32_of(b | sign);
 }
@@ -85,7 +87,7 @@ mat_unpack_body(double *restrict out, const u32 *restrict v, u32 n, Type t, u32 
 		return;
 	case T_f16:
 		for (u32 i = 0; i < 2 * n; i++)
-			out[i] = narrow((h[i] & 0x7fffu) << 13, 0x1fu << 23, 0x1p112f, (h[i] & 0x8000u) << 16);
+			out[i] = narrow((h[i] & 0x7fffu) << 13, 0x1fu << 23, 112, (h[i] & 0x8000u) << 16);
 		return;
 	case T_bf16:
 		for (u32 i = 0; i < 2 * n; i++)
@@ -93,11 +95,11 @@ mat_unpack_body(double *restrict out, const u32 *restrict v, u32 n, Type t, u32 
 		return;
 	case T_e5m2:
 		for (u32 i = 0; i < 4 * n; i++)
-			out[i] = narrow((b[i] & 0x7fu) << 21, 0x1fu << 23, 0x1p112f, (b[i] & 0x80u) << 24);
+			out[i] = narrow((b[i] & 0x7fu) << 21, 0x1fu << 23, 112, (b[i] & 0x80u) << 24);
 		return;
 	case T_e4m3:            /* no infinity, and one NaN */
 		for (u32 i = 0; i < 4 * n; i++)
-			out[i] = narrow((b[i] & 0x7fu) << 20, 0x7fu << 20, 0x1p120f, (b[i] & 0x80u) << 24);
+			out[i] = narrow((b[i] & 0x7fu) << 20, 0x7fu << 20, 120, (b[i] & 0x80u) << 24);
 		return;
 	case T_s8:
 		for (u32 i = 0; i < 4 * n; i++)
@@ -123,13 +125,55 @@ mat_unpack_body(double *restrict out, const u32 *restrict v, u32 n, Type t, u32 
 }
 LEVELS(mat_unpack, (double *out, const u32 *words, u32 n, Type t), out, words, n, t)
 
-void
-mat_transpose(double *out, const double *in, u32 rows, u32 cols)
+/* One element of a word, the lowest. */
+INLINE double
+element(u32 x, Type t)
 {
-	for (u32 r = 0; r < rows; r++)
-		for (u32 c = 0; c < cols; c++)
-			out[c * rows + r] = in[r * cols + c];
+	switch (t) {
+	case T_tf32: return (double)f32_of(x & ~0x1fffu);
+	case T_f16: return narrow((x & 0x7fffu) << 13, 0x1fu << 23, 112, (x & 0x8000u) << 16);
+	case T_bf16: return (double)f32_of(x << 16);
+	case T_e5m2: return narrow((x & 0x7fu) << 21, 0x1fu << 23, 112, (x & 0x80u) << 24);
+	case T_e4m3: return narrow((x & 0x7fu) << 20, 0x7fu << 20, 120, (x & 0x80u) << 24);
+	case T_s8: return (double)(s32)(s8)(u8)x;
+	case T_u8: return (double)(s32)(x & 255);
+	case T_s4: return (double)((s32)((x & 15) ^ 8) - 8);
+	default: return (double)(s32)(x & 15);
+	}
 }
+
+/* The words of a row of b stand side by side first. */
+INLINE void
+columns(double *restrict out, const u32 *restrict v, u32 n, Type t, u32 bits)
+{
+	for (u32 i = 0; i < n; i++) {
+		u32 row[8];
+		for (u32 g = 0; g < 8; g++)
+			row[g] = v[g * n + i];
+		for (u32 e = 0; e < 32 / bits; e++)
+			for (u32 g = 0; g < 8; g++)
+				*out++ = element(row[g] >> (e * bits & 31), t);
+	}
+}
+
+INLINE void
+mat_unpack_cols_body(double *out, const u32 *v, u32 n, Type t, u32 rows, bool fused)
+{
+	(void)rows;
+	(void)fused;
+	switch (t) {
+	case T_tf32: columns(out, v, n, T_tf32, 32); return;
+	case T_f16: columns(out, v, n, T_f16, 16); return;
+	case T_bf16: columns(out, v, n, T_bf16, 16); return;
+	case T_e5m2: columns(out, v, n, T_e5m2, 8); return;
+	case T_e4m3: columns(out, v, n, T_e4m3, 8); return;
+	case T_s8: columns(out, v, n, T_s8, 8); return;
+	case T_u8: columns(out, v, n, T_u8, 8); return;
+	case T_s4: columns(out, v, n, T_s4, 4); return;
+	default: columns(out, v, n, T_u4, 4); return;
+	}
+}
+LEVELS(mat_unpack_cols, (double *out, const u32 *words, u32 n, Type t), out, words, n, t)
 
 /* ---- accumulators ---- */
 
@@ -168,6 +212,17 @@ mat_load_acc_body(double *restrict out, const u32 *r0, const u32 *r1, Type t, u3
 }
 LEVELS(mat_load_acc, (double *out, const u32 *r0, const u32 *r1, Type t), out, r0, r1, t)
 
+/* f16_from_f32 of num.c without a branch. */
+INLINE u32
+half(u32 b)
+{
+	u32 a = b & 0x7fffffffu, s = b >> 16 & 0x8000u, r = (a + 0xfffu + (a >> 13 & 1) - 0x38000000u) >> 13;
+
+	r = a < 0x38800000u ? bits_of(f32_of(a) + 0.5f) - 0x3f000000u : r;
+	r = a >= 0x47800000u ? 0x7c00 : r;
+	return a > 0x7f800000u ? 0x7fff : s | r;
+}
+
 /* Nearest even, once: to f32 with an odd last bit where inexact, which keeps what f16 needs. */
 INLINE u32
 f16_of(double v)
@@ -177,7 +232,7 @@ f16_of(double v)
 
 	odd = (b - (fabs((double)f) > fabs(v))) | 1;
 	b = (double)f == v || v != v ? b : odd;
-	return f16_from_f32(f32_of(b));
+	return half(b);
 }
 
 INLINE u32
@@ -243,27 +298,33 @@ typedef struct Eight { double v[8]; } Eight;
 
 /* `rows` rows of eight columns stay in registers. */
 INLINE void
+block(double *restrict c, const double *restrict a, const double *restrict b, size_t n, size_t k, u32 rows)
+{
+	Eight acc[8], y;
+
+	for (u32 r = 0; r < rows; r++)
+		memcpy(&acc[r], c + r * n, sizeof y);
+	for (size_t q = 0; q < k; q++, a++, b += n) {
+		memcpy(&y, b, sizeof y);
+		for (u32 r = 0; r < rows; r++)
+#if defined(__GNUC__)
+			acc[r] += y * a[r * k];
+#else
+			for (u32 e = 0; e < 8; e++)
+				acc[r].v[e] += y.v[e] * a[r * k];
+#endif
+	}
+	for (u32 r = 0; r < rows; r++)
+		memcpy(c + r * n, &acc[r], sizeof y);
+}
+
+INLINE void
 mat_product_body(double *c, const double *a, const double *b, u32 m, u32 n, u32 k, u32 rows, bool fused)
 {
 	(void)fused;
 	for (u32 j = 0; j < n; j += 8)
-		for (u32 i = 0; i < m; i += rows) {
-			Eight acc[8], y;
-			for (u32 r = 0; r < rows; r++)
-				memcpy(&acc[r], c + (i + r) * n + j, sizeof y);
-			for (u32 q = 0; q < k; q++) {
-				memcpy(&y, b + q * n + j, sizeof y);
-				for (u32 r = 0; r < rows; r++)
-#if defined(__GNUC__)
-					acc[r] += y * a[(i + r) * k + q];
-#else
-					for (u32 e = 0; e < 8; e++)
-						acc[r].v[e] += y.v[e] * a[(i + r) * k + q];
-#endif
-			}
-			for (u32 r = 0; r < rows; r++)
-				memcpy(c + (i + r) * n + j, &acc[r], sizeof y);
-		}
+		for (u32 i = 0; i < m; i += rows)
+			block(c + (size_t)i * n + j, a + (size_t)i * k, b + j, n, k, rows);
 }
 LEVELS(mat_product, (double *c, const double *a, const double *b, u32 m, u32 n, u32 k), c, a, b, m, n, k)
 

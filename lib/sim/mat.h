@@ -20,8 +20,8 @@ void mat_store_acc(const double *v, u32 *r0, u32 *r1, Type t, bool sat);
 void mat_product(double *c, const double *a, const double *b, u32 m, u32 n, u32 k);
 /* The same in f64: a chain of fused multiply-adds in order of k. */
 void mat_product64(double *c, const double *a, const double *b, u32 m, u32 n, u32 k);
-/* b[k][n] of n columns that are side by side: col[n][k]. */
-void mat_transpose(double *out, const double *in, u32 rows, u32 cols);
+/* Eight columns of B, each `n` words of elements that follow each other along k: out[k][8]. */
+void mat_unpack_cols(double *out, const u32 *words, u32 n, Type t);
 /* One number rounded to the accumulator's type (sat: integers are clamped), and its value. */
 u32 mat_round(double v, Type t, bool sat);
 double mat_value(u32 bits, Type t);

@@ -76,12 +76,14 @@ load_a(const Warp *w, const Ins *in, const Frag *f, u32 k, double *a)
 static void
 load_b(const Warp *w, const Ins *in, Frag *f)
 {
-	double e[8 * WARP];
+	const Ref *r = ref_b(in);
 
-	for (u32 r = 0; r < in->vec; r++) {
-		unpack(w, &ref_b(in)[r], (Type)in->type2, e);
-		mat_transpose(f->b + r * 4 * f->p * 8, e, 8, 4 * f->p);
-	}
+	for (u32 i = 0; i < in->vec; i++)
+		if (in->type2 != T_f64)
+			mat_unpack_cols(f->b + i * 4 * f->p * 8, src32(w, &r[i]), 4, (Type)in->type2);
+		else
+			for (u32 l = 0; l < WARP; l++)
+				memcpy(&f->b[(4 * i + l % 4) * 8 + l / 4], &src64(w, &r[i])[l], 8);
 }
 
 /* Eight rows of the accumulator have one register of two elements or two of one. */

@@ -197,17 +197,15 @@ static bool
 load_b(Wg *g, u32 j, double *b)
 {
 	Type t = (Type)g->in->type2;
-	u32 words[64 * 4], chunks = g->k * type_bits(t) / 128;
-	double rows[8 * 64];
+	u32 words[64 * 4], chunks = g->k * type_bits(t) / 128, bad;
 
 	if (g->b.mn) {
 		bool ok = gather_mn(g, &g->b, j, 1, g->k, words);
 		mat_unpack(b, words, g->k * 4, t);
 		return ok;
 	}
-	u32 bad = gather_k(g, &g->b, 8 * j, 8, chunks, words);
-	mat_unpack(rows, words, 8 * chunks * 4, t);
-	mat_transpose(b, rows, 8, g->k);
+	bad = gather_k(g, &g->b, 8 * j, 8, chunks, words);
+	mat_unpack_cols(b, words, chunks * 4, t);
 	return !bad;
 }
 

@@ -93,6 +93,64 @@ START_TEST(speed)
 }
 END_TEST
 
+/* wgmma: multiply-accumulates a second. */
+START_TEST(wgmma)
+{
+	static const struct { const char *name, *kind, *tail; } t[] = {
+		{ "f16", "k16.f32.f16.f16", ", 1, 1, 0, 0" }, { "f16 by column", "k16.f32.f16.f16", ", 1, 1, 0, 1" },
+		{ "e4m3", "k32.f32.e4m3.e4m3", ", 1, 1" }, { "s8", "k32.s32.s8.s8", "" },
+	};
+	static char text[8192];
+	double rate[2] = { 0 };
+	char *p = text;
+
+	p += sprintf(p, ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k()\n{\n.reg .b32 %%c<64>, %%i, %%s;\n"
+	             ".reg .b64 %%d0, %%d1;\n.reg .pred %%q, %%l;\n.shared .align 1024 .b8 sm[32768];\n"
+	             "mov.u32 %%i, %%tid.x;\nshl.b32 %%i, %%i, 4;\nmov.u32 %%s, sm;\nadd.u32 %%s, %%s, %%i;\n"
+	             "mov.u32 %%i, 0;\nF:\nst.shared.v4.b32 [%%s], {%%i,%%i,%%i,%%i};\nadd.u32 %%s, %%s, 2048;\n"
+	             "add.u32 %%i, %%i, 1;\nsetp.lt.u32 %%l, %%i, 16;\n@%%l bra F;\nfence.proxy.async;\nbar.sync 0;\n"
+	             "setp.eq.u32 %%q, 0, 0;\nmov.b64 %%d0, 0x4000004000010000;\nmov.b64 %%d1, 0x4000004000010400;\n"
+	             "mov.u32 %%i, 0;\n");
+	for (int i = 0; i < 64; i++)
+		p += sprintf(p, "mov.b32 %%c%d, 0;\n", i);
+	p += sprintf(p, "wgmma.fence.sync.aligned;\nL:\n");
+	for (int k = 0; k < 4; k++) {
+		p += sprintf(p, "wgmma.mma_async.sync.aligned.m64n128%s {", t[_i].kind);
+		for (int i = 0; i < 64; i++)
+			p += sprintf(p, "%s%%c%d", i ? "," : "", i);
+		p += sprintf(p, "}, %%d0, %%d1, %%q%s;\n", t[_i].tail);
+	}
+	sprintf(p, "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nadd.u32 %%i, %%i, 1;\n"
+	        "setp.lt.u32 %%l, %%i, 20;\n@%%l bra L;\nret;\n}\n");
+	for (int checks = 0; checks < 2; checks++) {
+		sim *s = sim_open();
+		sim_module *m = must_load(s, text);
+		sim_launch l = SIM_LAUNCH_INIT;
+		l.grid[0] = 2;
+		l.block[0] = 128;
+		l.threads = 1;
+		l.checks = checks;
+		for (int i = 0; i < 3; i++) {
+			sim_result *r;
+			clock_t c = clock();
+			int rc = sim_run(s, m, "k", &l, &r);
+			double secs = (double)(clock() - c) / CLOCKS_PER_SEC;
+			double v = (double)sim_stats_of(r)->mma_macs / (secs > 0 ? secs : 1e-6) / 1e9;
+			print_faults(r);
+			ck_assert_int_eq(rc, SIM_OK);
+			rate[checks] = v > rate[checks] ? v : rate[checks];
+			sim_result_free(r);
+		}
+		sim_close(s);
+	}
+	printf("wgmma %-13s %5.2f G multiply-accumulates/s, %5.2f with checks (1/%.1f)\n", t[_i].name, rate[0], rate[1],
+	       rate[0] / rate[1]);
+	fflush(stdout);
+	ck_assert_double_gt(rate[0], getenv("SIM_SPEED") ? 1.0 : 0.1);
+	ck_assert_double_gt(rate[1], rate[0] / 20);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -105,6 +163,7 @@ main(void)
 #endif
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, speed, 0, (int)(sizeof kernels / sizeof *kernels));
+	tcase_add_loop_test(t, wgmma, 0, 4);
 	suite_add_tcase(suite, t);
 	return run_suite(suite);
 }
