@@ -36,6 +36,8 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 			        f.other.block[2], f.other.thread[0], f.other.thread[1],
 			        f.other.thread[2]);
 	}
+	if (*sim_result_hang(r))
+		fprintf(stderr, "who waits for what:\n%s", sim_result_hang(r));
 	return n;
 }
 
@@ -56,7 +58,7 @@ static cJSON *
 faults(const sim_result *r)
 {
 	static const char *const space[] = { "none",  "global", "shared",  "local",
-		                             "param", "const",  "register" };
+		                             "param", "const",  "register", "shared" };
 	cJSON *list = cJSON_CreateArray();
 	sim_fault f;
 

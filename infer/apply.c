@@ -111,7 +111,7 @@ describe(Solve *s, const Sol *sol)
 		const DotChoice *c = sol->plan.dot[i];
 		text_printf(&t, "%s%s%s warps %dx%d", i ? ", " : "", c->inst->name,
 		            c->swap ? " swapped" : "", c->wm, c->wn);
-		if (c->run)
+		if (c->order)
 			text_printf(&t, " k by %lld", (long long)c->run);
 	}
 	for (int i = 0; i < s->norder; i++) {

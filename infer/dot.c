@@ -136,53 +136,70 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	return gather_k(&c->a, 1, c->run) && gather_k(&c->b, 0, c->run);
 }
 
-/* No tensor core: lanes 4 x 8 over the result, runs of up to 4 columns in registers, all k in each lane. */
+/* ---- without tensor cores --------------------------------------------------------------------------- */
+
+/* How one dim of the result is spread: runs in registers, then lanes, registers again, warps. */
+typedef struct Spread {
+	int64_t vec, lanes, regs, warps;
+	int lane, warp; /* strides of lanes and warps */
+} Spread;
+
+/* A dim of the result that the operand does not have is repeated over its lanes and warps. */
+static void
+push_spread(Layout *l, int d, const Spread *x, int64_t vec, int64_t regs)
+{
+	layout_push(l, d, x->vec, vec, AX_reg);
+	layout_push(l, d, x->lanes, x->lane, AX_lane);
+	layout_push(l, d, x->regs, regs, AX_reg);
+	layout_push(l, d, x->warps, x->warp, AX_warp);
+}
+
+/* An operand with dim d of the result and all of k; `runs`: a lane's registers run along k first. */
+static void
+fma_operand(Layout *l, int d, const Spread *own, const Spread *other, int64_t k, bool runs)
+{
+	int64_t vec = runs ? k : 1, kstride = runs ? 1 : own->vec;
+
+	layout_init(l, 2);
+	layout_push(l, 1 - d, k, kstride, AX_reg);
+	push_spread(l, d, own, vec, own->vec * k);
+	layout_push_rep(l, other->lanes, other->lane, AX_lane);
+	layout_push_rep(l, other->warps, other->warp, AX_warp);
+}
+
+/* Every lane multiplies and adds for a block of the result, runs of up to 4 columns and, where A is
+ * contiguous along them, of 4 rows; it has all of k. */
 static bool
-fma_choice(Solve *s, const Op *dot, const Instr *in, DotChoice *c)
+fma_choice(Solve *s, const Op *dot, DotChoice *c)
 {
 	const Type *t = &dot->out[0]->type;
-	int64_t k = dot->in[0]->type.shape[1], m = t->shape[0], n = t->shape[1];
-	int64_t vec = gcd(n, 4), ln = gcd(n / vec, 8), lm = gcd(m, 32 / ln);
-	int64_t wm = gcd(m / lm, s->k->warps), wn = gcd(n / vec / ln, s->k->warps / wm);
-	int64_t rn = n / vec / ln / wn, rm = m / lm / wm, lrep = 32 / (lm * ln);
-	Layout *l[3] = { &c->a, &c->b, &c->c };
+	int64_t k = dot->in[0]->type.shape[1], rows = t->shape[0], cols = t->shape[1];
+	int unit[2] = { source_unit(s, dot->in[0]), source_unit(s, dot->in[1]) };
+	Spread m = { .vec = unit[0] == 0 ? gcd(rows, 4) : 1 }, n = { .vec = gcd(cols, 4) };
+	int left;
 
-	c->inst = in;
-	c->wm = (int)wm;
-	c->wn = (int)wn;
+	n.lanes = gcd(cols / n.vec, 8);
+	m.lanes = gcd(rows / m.vec, 32 / n.lanes);
+	m.warps = c->wm;
+	n.warps = c->wn;
+	if (rows % (m.vec * m.lanes * m.warps) || cols % (n.vec * n.lanes * n.warps))
+		return false;
+	m.regs = rows / m.vec / m.lanes / m.warps;
+	n.regs = cols / n.vec / n.lanes / n.warps;
+	n.lane = m.warp = 1;
+	m.lane = (int)n.lanes;
+	n.warp = c->wm;
+	left = s->k->warps / (c->wm * c->wn);
+	fma_operand(&c->a, 0, &m, &n, k, c->run && unit[0] == 1);
+	fma_operand(&c->b, 1, &n, &m, k, c->run && unit[1] == 0);
+	layout_init(&c->c, 2);
+	push_spread(&c->c, 1, &n, 1, n.vec);
+	push_spread(&c->c, 0, &m, n.vec * n.regs, n.vec * n.regs * m.vec);
 	for (int i = 0; i < 3; i++) {
-		bool has_m = i != 1, has_n = i != 0;
-		int dm = 0, dn = 1, dk = i == 0 ? 1 : 0;
-		int64_t regs = 1;
-
-		layout_init(l[i], 2);
-		if (has_n) {
-			layout_push(l[i], dn, vec, regs, AX_reg);
-			regs *= vec;
-		}
-		if (!has_m || !has_n) {
-			layout_push(l[i], dk, k, regs, AX_reg);
-			regs *= k;
-		}
-		if (has_n) {
-			layout_push(l[i], dn, ln, 1, AX_lane);
-			layout_push(l[i], dn, rn, regs, AX_reg);
-			layout_push(l[i], dn, wn, wm, AX_warp);
-			regs *= rn;
-		} else {
-			layout_push_rep(l[i], ln, 1, AX_lane);
-			layout_push_rep(l[i], wn, wm, AX_warp);
-		}
-		if (has_m) {
-			layout_push(l[i], dm, lm, ln, AX_lane);
-			layout_push(l[i], dm, rm, regs, AX_reg);
-			layout_push(l[i], dm, wm, 1, AX_warp);
-		} else {
-			layout_push_rep(l[i], lm, ln, AX_lane);
-			layout_push_rep(l[i], wm, 1, AX_warp);
-		}
-		layout_push_rep(l[i], lrep, lm * ln, AX_lane);
-		layout_push_rep(l[i], s->k->warps / (wm * wn), wm * wn, AX_warp);
+		Layout *l = i == 0 ? &c->a : i == 1 ? &c->b
+		                                    : &c->c;
+		layout_push_rep(l, 32 / (m.lanes * n.lanes), m.lanes * n.lanes, AX_lane);
+		layout_push_rep(l, left, c->wm * c->wn, AX_warp);
 	}
 	return true;
 }
@@ -258,9 +275,9 @@ enum { RUNS_MAX = 5 };
 static void
 grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int *n, int *cap)
 {
-	int64_t run[RUNS_MAX];
-	int nrun = k_runs(s, dot, in, run);
-	bool some = false;
+	int64_t run[RUNS_MAX] = { 1, 0 };
+	bool some = false, fma = in->kind == IK_fma;
+	int nrun = fma ? 2 : k_runs(s, dot, in, run);
 
 	for (int use = s->k->warps; use >= 1 && !some; use--) {
 		if (s->k->warps % use)
@@ -274,7 +291,7 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 					.wn = use / wm,
 					.run = run[r],
 				};
-				if (!mma_choice(s, dot, &c))
+				if (!(fma ? fma_choice : mma_choice)(s, dot, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, *n, *cap, c);
 				some = true;
@@ -294,10 +311,7 @@ dot_choices(Solve *s, const Op *dot, DotChoice **out)
 			if (fits(in, swap, dot, t) && instr_divides(in, swap, dot) &&
 			    !dominated(in, swap, dot, t))
 				grids(s, dot, in, swap, out, &n, &cap);
-	if (n == 0) {
-		DotChoice c = { .inst = instr_find("fma") };
-		if (fma_choice(s, dot, c.inst, &c))
-			VEC_PUSH(s->arena, *out, n, cap, c);
-	}
+	if (n == 0)
+		grids(s, dot, instr_find("fma"), false, out, &n, &cap);
 	return n;
 }

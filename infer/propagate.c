@@ -240,6 +240,11 @@ propagate(Solve *s)
 		anchor_dot(s, s->dot[i], s->sol->plan.dot[i]);
 		drain(s);
 	}
+	for (int i = 0; i < s->norder && !s->sol->plan.scan; i++)
+		if (s->order[i]->code == O_shift) {
+			anchor_shift(s, s->order[i]);
+			drain(s);
+		}
 	for (Op *o; (o = biggest_access(s)) != NULL; drain(s))
 		if (!anchor_access(s, o)) {
 			s->why = arena_printf(s->arena, "the tile cannot be spread over %d warps",

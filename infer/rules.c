@@ -183,6 +183,16 @@ along(Layout *out, const Type *t, int d, int warps)
 	       (left == 1 || layout_push_rep(out, left, warps / left, AX_warp));
 }
 
+void
+anchor_shift(Solve *s, Op *o)
+{
+	Layout l;
+
+	if (!known(s, o->in[0]) && !known(s, o->out[0]) &&
+	    along(&l, &o->out[0]->type, (int)o->imm[0], s->k->warps))
+		give(s, o->in[0], &l, o);
+}
+
 static void
 rule_shift(Solve *s, Op *o)
 {

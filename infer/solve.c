@@ -164,6 +164,17 @@ words(const Layout *l, DType t)
 	return (layout_cosize(l, AX_reg) * dtype_info[t].bits + 31) / 32;
 }
 
+/* Indices of k whose fragments are in registers together. */
+static int64_t
+k_step(const Op *dot, const DotChoice *c)
+{
+	int64_t vec = 128 / bits_of(dot->in[0]), k = dot->in[0]->type.shape[1];
+
+	if (c->inst->kind == IK_mma)
+		return c->run ? 4 * c->run : c->inst->k;
+	return c->run && vec < k ? vec : 1;
+}
+
 /* Registers that must live at once whatever the schedule: what loops carry, and one step of each dot's
  * fragments.  False when a lane cannot hold it. */
 static bool
@@ -183,7 +194,7 @@ registers_fit(Solve *s)
 		if (o->code == O_dot) {
 			int64_t k = o->in[0]->type.shape[1];
 			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
-			int64_t step = c->run ? 4 * c->run : c->inst->k;
+			int64_t step = k_step(o, c);
 			int64_t f = words(operand(s, o, 0), o->in[0]->type.dtype) +
 			            words(operand(s, o, 1), o->in[1]->type.dtype);
 			f = f * step / k;

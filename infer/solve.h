@@ -14,7 +14,9 @@ typedef struct DotChoice {
 	const Instr *inst;
 	bool swap;  /* as the transposed product: the instruction's m is the tile's n */
 	int wm, wn; /* warps along m and n; the rest of the block's warps repeat the work */
-	int64_t run; /* neighbours along k that a lane holds; 0: those of one register, k in its own order */
+	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order.
+	 * fma: 1, a lane's registers run along k where memory does; 0, they do not */
+	int64_t run;
 	const Layout *order; /* index along k -> position in the instances; NULL: the same */
 	Layout a, b, c;
 } DotChoice;
@@ -23,6 +25,7 @@ typedef struct Plan {
 	const DotChoice **dot; /* [ndot] by order of appearance */
 	int spread; /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
 	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout */
+	int scan; /* shifts: 0 lay their tile out first, 1 take it as it lies */
 	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
 } Plan;
 
@@ -124,6 +127,8 @@ void demand_indices(Solve *s, Val *mem, const Layout *map);
 /* ---- rules.c: one rule per `layout` column of ops.def ------------------------------------------- */
 typedef void (*RuleFn)(Solve *s, Op *o);
 extern const RuleFn rule_of[O_COUNT];
+/* Lay the tile of shift o out so that its line along the shift's dim is within a warp. */
+void anchor_shift(Solve *s, Op *o);
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
 
@@ -154,6 +159,8 @@ int64_t shared_vec(const Solve *s, Val *mem, int64_t run);
 /* Bits of an element where a dot's operand comes from, if wider accesses along its dim k pay there: it is
  * narrower than what it is made into, or in global memory.  0: they do not. */
 int k_source_bits(const Solve *s, const Val *v, int kdim);
+/* The dim of a dot's operand that is contiguous where it comes from, -1 unknown. */
+int source_unit(const Solve *s, const Val *v);
 /* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 

@@ -154,40 +154,61 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 	return vec < cap ? vec : cap;
 }
 
-/* Narrowest element of the loads that make v, elementwise, and lie contiguous along kdim; 0 none. */
-static int
-source_bits(const Solve *s, const Val *v, int kdim, int depth, bool *global)
+/* Of the loads that make v, elementwise, the one of the narrowest elements: their bits, the dim of v that is
+ * contiguous in its memory, and whether that is global. */
+typedef struct Source {
+	int bits; /* 0: none */
+	int unit;
+	bool global;
+} Source;
+
+static Source
+source_of(const Solve *s, const Val *v, int depth)
 {
+	Source best = { 0 };
 	const Op *o = v->def;
-	int best = 0;
 
 	if (!o || depth == 0)
-		return 0;
-	if (o->code == O_load) {
-		if (unit_dim(s, o->in[0]) != kdim)
-			return 0;
-		*global = *global || o->in[0]->type.space == S_global;
-		return bits_of(v);
+		return best;
+	if (o->code == O_load)
+		return (Source){ bits_of(v), unit_dim(s, o->in[0]), o->in[0]->type.space == S_global };
+	if (o->code == O_transpose) {
+		best = source_of(s, o->in[0], depth - 1);
+		for (int d = 0; d < v->type.rank; d++)
+			if (best.bits && o->imm[d] == best.unit) {
+				best.unit = d;
+				break;
+			}
+		return best;
 	}
-	if (o->code == O_transpose)
-		return source_bits(s, o->in[0], (int)o->imm[kdim], depth - 1, global);
 	if (o->code != O_clip && !(op_info[o->code].flags & F_ELT))
-		return 0;
+		return best;
 	for (int i = 0; i < o->nin; i++) {
 		const Type *t = &o->in[i]->type;
-		int bits = t->space == S_reg && t->rank == v->type.rank
-		                   ? source_bits(s, o->in[i], kdim, depth - 1, global)
-		                   : 0;
-		best = bits && (!best || bits < best) ? bits : best;
+		Source x = { 0 };
+
+		if (t->space == S_reg && t->rank == v->type.rank)
+			x = source_of(s, o->in[i], depth - 1);
+		if (x.bits && (!best.bits || x.bits < best.bits))
+			best = x;
 	}
 	return best;
 }
 
+enum { SOURCE_DEPTH = 8 };
+
 int
 k_source_bits(const Solve *s, const Val *v, int kdim)
 {
-	bool global = false;
-	int bits = source_bits(s, v, kdim, 8, &global);
+	Source x = source_of(s, v, SOURCE_DEPTH);
 
-	return global || bits < bits_of(v) ? bits : 0;
+	return x.unit == kdim && (x.global || x.bits < bits_of(v)) ? x.bits : 0;
+}
+
+int
+source_unit(const Solve *s, const Val *v)
+{
+	Source x = source_of(s, v, SOURCE_DEPTH);
+
+	return x.bits ? x.unit : -1;
 }

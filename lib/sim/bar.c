@@ -36,6 +36,7 @@ arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 	} else if (bar->expect != expect) {
 		bad(w, in, mask, "threads of one phase give different counts: here", expect);
 	}
+	w->blk->cl->effects++;
 	bar->arrived[w->id] |= mask;
 	bar->count += mask == w->live ? WARP : popcount(mask);
 	if (in->sub != 1)

@@ -90,7 +90,8 @@ exec_carrive(Warp *w, const Ins *in, u32 mask)
 		return r;
 	w->blk->k->barriers++;
 	if (mask & (w->carrived | w->cdone)) {
-		misuse(w, in, mask & (w->carrived | w->cdone), "the thread has arrived before and not waited");
+		misuse(w, in, mask & (w->carrived | w->cdone),
+		    "the thread has arrived before and not waited");
 		mask &= ~(w->carrived | w->cdone);
 	}
 	w->carrived |= mask;

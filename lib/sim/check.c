@@ -119,6 +119,13 @@ in_cluster(const Now *n, u32 lin)
 	return false;
 }
 
+/* What is forgotten first when a word has no room left. */
+static u32
+worth(u32 kind)
+{
+	return !writes(kind) ? 0 : strong(kind) ? 1 : 2;
+}
+
 /* One word: compare with what is remembered, then remember the present access. */
 static void
 word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
@@ -158,9 +165,11 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		}
 		if (k == A_ASYNC || k == A_AREAD)
 			continue;
-		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k)))
+		/* a strong write after a weak one: who knows only of it races with the weak one */
+		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k))
+		    && !(strong(n->kind) && writes(k) && !strong(k)))
 			spare = (s32)i;
-		else if (victim < 0 || (writes(s_kind(&cell[victim])) && !writes(k)))
+		else if (victim < 0 || worth(k) < worth(s_kind(&cell[victim])))
 			victim = (s32)i;
 	}
 	if (n->look)
@@ -278,14 +287,16 @@ void
 check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
              const void *value)
 {
-	bool told = false, look = kind & A_LOOK;
+	bool told = false, look = kind & A_LOOK, mbar = kind & A_MBAR;
 	Now n;
 
 	kind &= 7;
 	if (a->space == SIM_SPACE_SHARED) {
+		if (a->addr < a->blk->mb.hi && !mbar && writes((u32)kind))
+			mbar_overwrite(w, in, lane, a->blk, (u32)a->addr, bytes);
 		if (a->blk->wg && writes((u32)kind))
 			wgmma_written(w, in, lane, a->blk, (u32)a->addr, bytes);
-		if (!look && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
+		if (!look && !mbar && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
 			return;
 		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
 			shadow_open(a->blk, (u32)i);

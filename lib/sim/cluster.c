@@ -11,7 +11,7 @@ take_blocks(Cluster *c, const u32 *dim)
 {
 	Launch *l = c->l;
 	u32 at[3] = { c->lin % l->cgrid[0] * dim[0], c->lin / l->cgrid[0] % l->cgrid[1] * dim[1],
-		c->lin / l->cgrid[0] / l->cgrid[1] * dim[2] };
+		      c->lin / l->cgrid[0] / l->cgrid[1] * dim[2] };
 
 	for (u32 n = dim[0] * dim[1] * dim[2]; c->n < n;) {
 		Block *b = sim_block_new(c->k);
@@ -79,6 +79,8 @@ flight_add(Warp *w, const Ins *in, Flight *f)
 	f->cl = c;
 	f->round = c->round;
 	f->line = in->line;
+	f->from = w->blk;
+	c->effects++;
 	f->next = c->flights;
 	c->flights = f;
 }
@@ -122,17 +124,32 @@ alive(const Cluster *c)
 }
 
 static bool
-unstick(Cluster *c)
+has_state(const Cluster *c, u32 state)
+{
+	for (u32 i = 0; i < c->n; i++)
+		for (u32 n = 0; n < c->blk[i]->nwarp; n++)
+			for (u32 k = 0; k < c->blk[i]->warp[n].npath; k++)
+				if (c->blk[i]->warp[n].path[k].state == state)
+					return true;
+	return false;
+}
+
+/* Nothing moves: complete what can be, let waits for mbarriers time out, and last let paths go on
+ * without the lanes of their warp that they wait for, which is told.  False: for good. */
+static bool
+unstick(Cluster *c, u64 *steps)
 {
 	for (u32 i = 0; i < c->n; i++)
 		if (bar_try(c->blk[i]))
 			return true;
 	if (cluster_bar_try(c))
 		return true;
+	if (has_state(c, P_MBAR))
+		return mbar_unstick(c, steps);
 	for (u32 i = 0; i < c->n; i++)
 		if (block_unstick(c->blk[i]))
 			return true;
-	return mbar_unstick(c);
+	return false;
 }
 
 int
@@ -157,7 +174,7 @@ cluster_run(Cluster *c, u64 slice)
 			moved = true;
 		if (!alive(c))
 			r = R_NEXT;
-		else if (!moved && !unstick(c)) {
+		else if (!moved && !unstick(c, &used)) {
 			hang_tell(c);
 			r = R_STOP;
 		}
@@ -188,14 +205,52 @@ cluster_reach(Warp *w, const Ins *in, int lane, Block *b, u32 off, u32 bytes)
 		          b->id[0], b->id[1], b->id[2], b->rank);
 		return false;
 	}
+	if (w->def && !(in->flags & F_STRONG) && (in->id == OP_ld || in->id == OP_st)) {
+		b->reach.w = w;
+		b->reach.lane = lane;
+		b->reach.in = in;
+		b->reach.off = off;
+		b->reach.bytes = bytes;
+		b->reach.phase = b->cl->phase;
+		b->reach.time = __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
+	}
 	return true;
 }
 
-/* The last thread of a block has exited. */
+/* Another block's last access has to be ordered before the end of this one, by a barrier of the
+ * cluster or by whatever this block has waited for. */
+static void
+check_reach(Block *b)
+{
+	const Reach *r = &b->reach;
+	u32 known = 0;
+
+	if (!r->w || b->cl->phase > r->phase)
+		return;
+	for (u32 i = 0; i < b->nwarp; i++) {
+		const Warp *w = &b->warp[i];
+		known = w->know.gacq > known ? w->know.gacq : known;
+		known = w->acq.gacq > known ? w->acq.gacq : known;
+	}
+	if (known > r->time)
+		return;
+	fault_add(r->w, r->lane, SIM_FAULT_CLUSTER, r->in->line, SIM_SPACE_SHARED, r->off, r->bytes, NULL,
+	          "%.60s: block %u,%u,%u (rank %u) does not wait for this access before it exits",
+	          r->in->text, b->id[0], b->id[1], b->id[2], b->rank);
+}
+
 void
 block_end(Block *b)
 {
 	b->gone = true;
+	for (Flight *f = b->cl->flights; b->l->checks && f; f = f->next)
+		if (f->dst == b)
+			fault_add(&b->warp[0], 0, SIM_FAULT_CLUSTER, f->line, SIM_SPACE_SHARED, 0, 0, NULL,
+			          "block %u,%u,%u exits while the asynchronous operation of line %u, by block "
+			          "%u,%u,%u, still writes to its shared memory",
+			          b->id[0], b->id[1], b->id[2],
+			          f->line, f->from->id[0], f->from->id[1], f->from->id[2]);
+	check_reach(b);
 	bulk_finish(b);
 	if (b->wg)
 		wgmma_end(b);

@@ -49,6 +49,7 @@ exec_cpasync(Warp *w, const Ins *in, u32 mask)
 	Copy *c;
 	int l;
 
+	w->blk->cl->effects++;
 	sizes(w, in, mask, n);
 	use_check(w, in, &in->s[1], mask, "an address");
 	good = mem_resolve(w, in, &in->s[0], in->off, SIM_SPACE_SHARED, mask, in->aux, true, dst);
@@ -84,6 +85,7 @@ exec_cpasync(Warp *w, const Ins *in, u32 mask)
 	c->mask = good;
 	c->bytes = (u8)in->aux;
 	c->line = in->line;
+	c->seq = w->ncopies++;
 	c->pc = (s32)(in - w->blk->l->m->code);
 	*w->copies_end = c;
 	w->copies_end = &c->next;
@@ -119,6 +121,28 @@ copies_finish(Warp *w, u32 mask, u32 keep, bool all)
 				land(w, c, l);
 				c->mask &= ~(1u << l);
 			}
+		if (c->mask) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		free(c);
+	}
+	w->copies_end = at;
+}
+
+void
+copies_before(Warp *w, u32 mask, u32 seq)
+{
+	Copy **at = &w->copies, *c;
+	int l;
+
+	while ((c = *at) != NULL) {
+		if (c->seq < seq) {
+			FOR_LANES(l, c->mask & mask)
+				land(w, c, l);
+			c->mask &= ~mask;
+		}
 		if (c->mask) {
 			at = &c->next;
 			continue;

@@ -361,6 +361,15 @@ dec_psrc(Dec *d, const Opnd *o, s32 *p, bool *neg)
 		*neg = o->neg;
 		return true;
 	}
+	if (o->kind == O_SREG && sreg_is_pred(o->sreg)) {
+		Ins *in = dec_emit(d);
+		in->exec = exec_sreg;
+		in->cls = SIM_CLASS_INT;
+		in->aux = o->sreg;
+		in->pd = *p = (s32)(d->f->pred0 + d->f->preds++);
+		*neg = o->neg;
+		return true;
+	}
 	if (o->kind == O_IMM && !o->flt) {      /* predicate 0 is always true */
 		*p = 0;
 		*neg = (o->imm != 0) == o->neg;

@@ -31,8 +31,8 @@ shared_space(Dec *d, bool cluster)
 
 	dec_space(d, &sp);
 	d->in->space = (u8)sp;
-	return sp == SIM_SPACE_NONE || sp == SIM_SPACE_SHARED || (cluster && sp == SIM_SPACE_CLUSTER)
-	    || dec_fail(d, "is for shared memory");
+	return sp == SIM_SPACE_NONE || sp == SIM_SPACE_SHARED
+	    || (cluster && sp == SIM_SPACE_CLUSTER) || dec_fail(d, "is for shared memory");
 }
 
 static bool
@@ -211,24 +211,63 @@ dec_getctarank(Dec *d)
 	return dec_dst(d, &o[0], T_u32, &r[0]) && dec_src(d, &o[1], d->ty[0], &r[1]);
 }
 
-/* st.async and red.async come in a later change. */
+/* st.async and red.async of shared memory: [a], b or {b, ...}, [mbar].  off and aux2: the offsets
+ * of a and mbar. */
 bool
 dec_stasync(Dec *d)
 {
-	return dec_fail(d, "is not supported yet");
+	static const char *const ops[] = { "and", "or", "xor", "exch", "add", "min", "max", "inc", "dec" };
+	Ins *in = d->in;
+	const Opnd *o = d->st->o;
+	Ref *r;
+	sim_space sp;
+	s64 off;
+	u32 n;
+
+	in->vec = dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : 1;
+	r = refs(d, 0, in->vec + 2u);
+	(void)dec_has(d, "weak");
+	(void)dec_has(d, "relaxed");
+	(void)dec_has(d, "cluster");
+	in->sub = AT_EXCH;
+	for (u32 i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (d->row->id == OP_redasync && dec_has(d, ops[i]))
+			in->sub = (u8)i;
+	if (!needs(d, 90) || !shared_space(d, true) || !dec_types(d))
+		return false;
+	if (!dec_has(d, "mbarrier::complete_tx::bytes") || d->st->no != 3)
+		return dec_fail(d, "expected .mbarrier::complete_tx::bytes and [a], b, [mbar]");
+	in->ebytes = (u8)(type_bits(d->ty[0]) / 8);
+	if (in->ebytes < 4 || in->ebytes * in->vec > 16)
+		return dec_fail(d, "type .%s is not possible here", type_name(d->ty[0]));
+	if (!mbar_addr(d, &o[0], &r[0]) || !dec_refs(d, &o[1], d->ty[0], false, in->vec, r + 1, &n))
+		return false;
+	sp = (sim_space)in->space;
+	if (!dec_addr(d, &o[2], &r[1 + in->vec], &off, &sp))
+		return false;
+	in->aux2 = (u32)off;
+	return off == (s32)in->aux2 || dec_fail(d, "offset is too large");
 }
 
 /* fence and membar: each form in full, as the ISA lists them.  {} around a scope: any. */
 bool
 dec_fence(Dec *d)
 {
-	static const struct { const char *form; u8 kind; u8 operands; u8 sm; } forms[] = {
-		{ "membar.cta", FENCE_THREAD, 0, 0 }, { "membar.gl", FENCE_THREAD, 0, 0 },
+	static const struct {
+		const char *form;
+		u8 kind;
+		u8 operands;
+		u8 sm;
+	} forms[] = {
+		{ "membar.cta", FENCE_THREAD, 0, 0 },
+		{ "membar.gl", FENCE_THREAD, 0, 0 },
 		{ "membar.sys", FENCE_THREAD, 0, 0 },
 		{ "membar.proxy.alias", FENCE_OTHER, 0, 70 },
-		{ "fence.{}", FENCE_THREAD, 0, 70 }, { "fence.sc.{}", FENCE_THREAD, 0, 70 },
+		{ "fence.{}", FENCE_THREAD, 0, 70 },
+		{ "fence.sc.{}", FENCE_THREAD, 0, 70 },
 		{ "fence.acq_rel.{}", FENCE_THREAD, 0, 70 },
-		{ "fence.acquire.{}", FENCE_THREAD, 0, 90 }, { "fence.release.{}", FENCE_THREAD, 0, 90 },
+		{ "fence.acquire.{}", FENCE_THREAD, 0, 90 },
+		{ "fence.release.{}", FENCE_THREAD, 0, 90 },
 		{ "fence.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD, 0, 90 },
 		{ "fence.release.sync_restrict::shared::cta.cluster", FENCE_THREAD, 0, 90 },
 		{ "fence.mbarrier_init.release.cluster", FENCE_MBAR_INIT, 0, 90 },
@@ -239,7 +278,8 @@ dec_fence(Dec *d)
 		{ "fence.proxy.async.shared::cluster", FENCE_ASYNC_SHARED, 0, 90 },
 		{ "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD,
 		  0, 90 },
-		{ "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", FENCE_THREAD, 0, 90 },
+		{ "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
+		    FENCE_THREAD, 0, 90 },
 	};
 	static const char *const scopes[] = { "cta", "cluster", "gpu", "sys" };
 	const char *op = d->st->op;

@@ -137,6 +137,8 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
+	w->blk->cl->effects++;
+	w->blk->cl->reads++;
 	if (w->blk->l->counts)
 		count_access(w, in, acc, good, bytes, true, true);
 	if (w->def) {

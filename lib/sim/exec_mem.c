@@ -75,10 +75,10 @@ load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
 	u32 bytes = (u32)in->ebytes * in->vec, undef = 0;
 	int l;
 
-	if (!(in->flags & F_STRONG))
+	if (!(in->flags & (F_STRONG | F_GUESS)))
 		check_reads(w, in, good, acc, bytes);
 	FOR_LANES(l, good) {
-		if (in->flags & F_STRONG && (acc[l].space == SIM_SPACE_SHARED || acc[l].al))
+		if (in->flags & (F_STRONG | F_GUESS) && (acc[l].space == SIM_SPACE_SHARED || acc[l].al))
 			check_access(w, in, l, &acc[l], bytes, A_SREAD, NULL);
 		if (!check_init(w, l, &acc[l], bytes))
 			undef |= 1u << l;
@@ -101,6 +101,7 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, false, acc);
+	w->blk->cl->reads += in->space != SIM_SPACE_SHARED && in->space != SIM_SPACE_LOCAL;
 	if (w->blk->l->counts)
 		count_access(w, in, acc, good, bytes, true, false);
 	if (w->def)
@@ -223,6 +224,7 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 	int l, kind = in->flags & F_STRONG ? A_SWRITE : A_WRITE;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
+	w->blk->cl->effects += in->space != SIM_SPACE_LOCAL;
 	if (w->blk->l->counts)
 		count_access(w, in, acc, good, bytes, false, true);
 	if (w->def)

@@ -147,6 +147,19 @@ exec_lds(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
+/* Is there an mbarrier somewhere about?  exec_st looks closer. */
+static bool
+near_mbars(const Block *b, u32 mask, const u32 *addr, u32 bytes)
+{
+	int l;
+
+	if (b->mb.hi)
+		FOR_LANES(l, mask)
+			if (addr[l] < b->mb.hi && addr[l] + bytes > b->mb.lo)
+				return true;
+	return false;
+}
+
 /* Lanes that write one word race with each other unless they write the same: exec_st looks at the values. */
 int
 exec_sts(Warp *w, const Ins *in, u32 mask)
@@ -154,9 +167,10 @@ exec_sts(Warp *w, const Ins *in, u32 mask)
 	u32 addr[WARP], bytes = (u32)in->ebytes * in->vec, size = in->ebytes;
 	int l;
 
-	if (!offsets(w, in, mask, bytes, addr)
+	if (!offsets(w, in, mask, bytes, addr) || near_mbars(w->blk, mask, addr, bytes)
 	    || (w->def && shadow_lanes(w, in, mask, addr, bytes, A_WRITE)))
 		return exec_st(w, in, mask);
+	w->blk->cl->effects++;
 	if (w->blk->l->counts)
 		count_banks(w, in, addr, mask, bytes);
 	for (u32 i = 0; i < in->vec; i++) {

@@ -43,6 +43,20 @@ launch_stop(Launch *l, int code, const char *why)
 }
 
 void
+launch_hang(Launch *l, char *report)
+{
+	Sync *s = l->sync;
+
+	pthread_mutex_lock(&s->faults);
+	if (!l->hang) {
+		l->hang = report;
+		report = NULL;
+	}
+	pthread_mutex_unlock(&s->faults);
+	free(report);
+}
+
+void
 place_of(const Block *b, u32 thread, u32 line, sim_place *out)
 {
 	const sim_launch *a = &b->l->a;
@@ -449,6 +463,7 @@ collect_faults(Launch *l, sim_result *r)
 	u32 n = 0;
 
 	r->recs = l->faults;
+	r->hang = l->hang;
 	if (!l->nfault)
 		return SIM_OK;
 	v = malloc(l->nfault * sizeof *v);

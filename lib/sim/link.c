@@ -76,6 +76,30 @@ one_ret(sim_module *m, Fn *f)
 	}
 }
 
+/* The loop "old = *p; do old = atomicCAS(p, ...) until it fits" may read anything at first: its load is no
+ * race.  It is known by the address, which is in the same register. */
+static void
+find_guesses(sim_module *m, const Fn *f)
+{
+	const Ins *cas[32];
+	u32 n = 0;
+
+	for (u32 i = 0; i < f->npc && n < 32; i++) {
+		const Ins *in = &m->code[f->pc + i];
+		if (in->id == OP_atom && in->sub == AT_CAS)
+			cas[n++] = in;
+	}
+	for (u32 i = 0; n && i < f->npc; i++) {
+		Ins *in = &m->code[f->pc + i];
+		for (u32 k = 0; k < n && in->id == OP_ld; k++)
+			if (in->s[0].unit == cas[k]->s[0].unit && in->s[0].base == cas[k]->s[0].base
+			    && in->off == cas[k]->off && in->ebytes * in->vec == cas[k]->ebytes) {
+				in->flags |= F_GUESS;
+				in->exec = exec_ld;
+			}
+	}
+}
+
 static bool
 decode_fn(sim_module *m, Fn *f)
 {
@@ -116,6 +140,7 @@ decode_fn(sim_module *m, Fn *f)
 	d.f = f;
 	if (m->nerr || !link_branches(&d, f->pc, pc))
 		return false;
+	find_guesses(m, f);
 	if (!f->entry)
 		one_ret(m, f);
 	cfg_reconverge(m, f);

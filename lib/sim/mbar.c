@@ -12,11 +12,6 @@
 
 enum { COUNT_MAX = (1 << 20) - 1, PHASE_MASK = (1 << 24) - 1 };
 
-#if defined(__GNUC__)
-static bool bad(Warp *w, const Ins *in, int lane, u32 addr, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
-#endif
-
 /* ---- the table ---- */
 
 static u32
@@ -148,8 +143,8 @@ settle(Block *b, Mbar *m)
 	keep(b, m);
 }
 
-static bool
-bad(Warp *w, const Ins *in, int lane, u32 addr, const char *fmt, ...)
+bool
+mbar_bad(Warp *w, const Ins *in, int lane, u32 addr, const char *fmt, ...)
 {
 	char text[160];
 	va_list ap;
@@ -188,8 +183,9 @@ static bool
 add_tx(Warp *w, const Ins *in, int lane, Mbar *m, s64 tx)
 {
 	if (tx < -COUNT_MAX || tx > COUNT_MAX || m->tx + tx > COUNT_MAX || m->tx + tx < -COUNT_MAX)
-		return bad(w, in, lane, m->addr, "tx-count %d + %lld is out of range: at most 2^20-1", m->tx,
-		           (long long)tx);
+		return mbar_bad(w, in, lane, m->addr,
+		    "tx-count %d + %lld is out of range: at most 2^20-1", m->tx,
+		                (long long)tx);
 	m->tx += (s32)tx;
 	return true;
 }
@@ -198,10 +194,12 @@ static bool
 add_arrivals(Warp *w, const Ins *in, int lane, Mbar *m, u32 count)
 {
 	if (count > m->pending)
-		return bad(w, in, lane, m->addr, "%u arrivals, but only %u of %u are pending in this phase",
-		           count, m->pending, m->expected);
+		return mbar_bad(w, in, lane, m->addr,
+		    "%u arrivals, but only %u of %u are pending in this phase",
+		                count, m->pending, m->expected);
 	if (in->flags & F_NOCOMPLETE && count == m->pending && !m->tx)
-		return bad(w, in, lane, m->addr, ".noComplete with the last %u arrivals of the phase", count);
+		return mbar_bad(w, in, lane, m->addr,
+		    ".noComplete with the last %u arrivals of the phase", count);
 	m->pending -= count;
 	return true;
 }
@@ -212,7 +210,7 @@ live_at(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 	Mbar *m = mbar_find(b, addr);
 
 	if (!m)
-		bad(w, in, lane, addr, "no mbarrier has been initialised there");
+		mbar_bad(w, in, lane, addr, "no mbarrier has been initialised there");
 	return m;
 }
 
@@ -240,13 +238,13 @@ mbar_complete_tx(const Flight *f, Block *b, u32 addr, u32 bytes)
 		settle(b, m);
 		return true;
 	}
-	memset(&in, 0, sizeof in);      /* told at thread 0 of the block: the issuer may be gone */
+	memset(&in, 0, sizeof in); /* told at thread 0 of the block: the issuer may be gone */
 	in.line = f->line;
 	in.text = "complete_tx of an asynchronous operation";
 	if (!m)
-		return bad(&b->warp[0], &in, 0, addr, "no mbarrier has been initialised there");
-	return bad(&b->warp[0], &in, 0, addr, "tx-count %d - %u is out of range: at least -(2^20-1)",
-	           m->tx, bytes);
+		return mbar_bad(&b->warp[0], &in, 0, addr, "no mbarrier has been initialised there");
+	return mbar_bad(&b->warp[0], &in, 0, addr, "tx-count %d - %u is out of range: at least -(2^20-1)",
+	                m->tx, bytes);
 }
 
 void
@@ -266,6 +264,43 @@ mbar_fence(Warp *w)
 }
 
 bool
+mbar_more(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
+{
+	Mbar *m = live_at(w, in, lane, b, addr);
+
+	if (!m)
+		return false;
+	if (m->pending == COUNT_MAX)
+		return mbar_bad(w, in, lane, addr, "the pending count is 2^20-1 already");
+	m->pending++;
+	keep(b, m);
+	return true;
+}
+
+void
+mbar_copies_arrive(Warp *w, const Ins *in, int lane, u32 addr)
+{
+	Mbar *m = live_at(w, in, lane, w->blk, addr);
+
+	if (!m || !add_arrivals(w, in, lane, m, 1))
+		return;
+	if (w->def && m->next.vc[w->id] < w->clock)
+		m->next.vc[w->id] = w->clock;
+	settle(w->blk, m);
+}
+
+void
+mbar_time(Block *b, u32 addr, u32 time)
+{
+	Mbar *m = mbar_find(b, addr);
+
+	if (m && m->next.gacq < time)
+		m->next.gacq = time;
+	if (m && m->next.gown < time)
+		m->next.gown = time;
+}
+
+bool
 mbar_async_use(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 {
 	Mbar *m = live_at(w, in, lane, b, addr);
@@ -273,11 +308,12 @@ mbar_async_use(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 	if (!m)
 		return false;
 	if (w->def && !m->fenced) {
-		m->fenced = true;       /* tell it once */
+		m->fenced = true; /* tell it once */
 		b->mb.nunfenced--;
 		fault_add(w, lane, SIM_FAULT_PROXY, in->line, SIM_SPACE_SHARED, addr, 8, NULL,
 		          "%.60s: the mbarrier's init in line %u is not visible to the async proxy: no "
-		          "fence.mbarrier_init or fence.proxy.async after it", in->text, m->line);
+		          "fence.mbarrier_init or fence.proxy.async after it",
+		          in->text, m->line);
 	}
 	return true;
 }
@@ -291,21 +327,34 @@ mbar_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 pc
 		check_landed(b, addr, bytes, from, thread, pc, m->agent, b->mb.agent_clock[m->agent] + 1);
 }
 
+/* Data is written where mbarriers may be. */
+void
+mbar_overwrite(Warp *w, const Ins *in, int lane, Block *b, u32 addr, u32 bytes)
+{
+	for (u32 at = addr & ~7u; at < addr + bytes; at += 8) {
+		const Mbar *m = at >= b->mb.lo && at < b->mb.hi ? mbar_find(b, at) : NULL;
+		if (m)
+			mbar_bad(w, in, lane, at,
+			    "overwrites the mbarrier that line %u has initialised", m->line);
+	}
+}
+
 /* ---- instructions ---- */
 
 /* The mbarrier's place for each lane; the access is remembered for races. */
-static u32
-places(Warp *w, const Ins *in, u32 mask, bool write, int kind, Access *acc)
+u32
+mbar_places(Warp *w, const Ins *in, const Ref *base, s64 off, u32 mask, int kind, Access *acc)
 {
-	u32 good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, 8, write, acc);
+	u32 good = mem_resolve(w, in, base, off, (sim_space)in->space, mask, 8, kind != A_SREAD, acc);
 	int l;
 
-	FOR_LANES(l, good) {
+	FOR_LANES(l, good)
+	{
 		if (acc[l].space != SIM_SPACE_SHARED) {
-			bad(w, in, l, (u32)acc[l].addr, "the address is not in shared memory");
+			mbar_bad(w, in, l, (u32)acc[l].addr, "the address is not in shared memory");
 			good &= ~(1u << l);
 		} else if (w->def) {
-			check_access(w, in, l, &acc[l], 8, kind, NULL);
+			check_access(w, in, l, &acc[l], 8, kind | A_MBAR, NULL);
 		}
 	}
 	return good;
@@ -321,14 +370,15 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 
 	if (in->ns > 1)
 		use_check(w, in, &in->s[1], mask, "a count of an mbarrier");
-	FOR_LANES(l, places(w, in, mask, true, A_WRITE, acc)) {
+	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_WRITE, acc))
+	{
 		Block *b = acc[l].blk;
 		u32 addr = (u32)acc[l].addr, n;
 		Mbar *m = mbar_find(b, addr);
 		b->cl->effects++;
 		if (in->sub == MB_INVAL) {
 			if (!m)
-				bad(w, in, l, addr, "no mbarrier has been initialised there");
+				mbar_bad(w, in, l, addr, "no mbarrier has been initialised there");
 			else {
 				b->mb.nunfenced -= !m->fenced;
 				m->live = false;
@@ -337,9 +387,9 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 		}
 		n = src32(w, &in->s[1])[l];
 		if (m)
-			bad(w, in, l, addr, "there is a live mbarrier already, of line %u", m->line);
+			mbar_bad(w, in, l, addr, "there is a live mbarrier already, of line %u", m->line);
 		if (!n || n > COUNT_MAX) {
-			bad(w, in, l, addr, "count %u is not in 1..2^20-1", n);
+			mbar_bad(w, in, l, addr, "count %u is not in 1..2^20-1", n);
 			continue;
 		}
 		b->mb.nunfenced -= m && !m->fenced;
@@ -380,18 +430,21 @@ arrive_lane(Warp *w, const Ins *in, int l, const Access *a)
 		return;
 	}
 	if (!tx && (!v || v > COUNT_MAX)) {
-		bad(w, in, l, addr, "count %u is not in 1..2^20-1", v);
+		mbar_bad(w, in, l, addr, "count %u is not in 1..2^20-1", v);
 		return;
 	}
 	if (in->sub == MB_DROP) {
 		u32 n = tx ? 1 : v;
 		if (n > m->expected || n > m->pending) {
-			bad(w, in, l, addr, "drops %u of %u expected, %u pending", n, m->expected, m->pending);
+			mbar_bad(w, in, l, addr, "drops %u of %u expected, %u pending", n,
+			    m->expected, m->pending);
 			return;
 		}
 		m->expected -= n;
 	}
-	mbar_arrive(w, in, l, b, addr, in->sub == MB_EXPECT ? 0 : tx ? 1 : v, tx ? v : 0);
+	mbar_arrive(w, in, l, b, addr, in->sub == MB_EXPECT ? 0 : tx ? 1
+	                                                             : v,
+	            tx ? v : 0);
 }
 
 int
@@ -402,8 +455,8 @@ exec_mbar(Warp *w, const Ins *in, u32 mask)
 
 	if (in->ns > 1)
 		use_check(w, in, &in->s[1], mask, "a count of an mbarrier");
-	FOR_LANES(l, places(w, in, mask, true, A_SWRITE, acc))
-		arrive_lane(w, in, l, &acc[l]);
+	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_SWRITE, acc))
+	arrive_lane(w, in, l, &acc[l]);
 	if (w->def && in->nd)
 		def_set(w, in->d, mask, ALL_LANES, 0);
 	return R_NEXT;
@@ -417,13 +470,16 @@ phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
 
 	if (in->flags & F_PARITY) {
 		if (v > 1)
-			bad(w, in, l, m->addr, "phase parity %llu is neither 0 nor 1", (unsigned long long)v);
+			mbar_bad(w, in, l, m->addr, "phase parity %llu is neither 0 nor 1",
+			    (unsigned long long)v);
 		return (m->phase & 1) != (v & 1);
 	}
 	ago = (m->phase - (u32)(v >> 40)) & PHASE_MASK;
 	if (ago > 1)
-		bad(w, in, l, m->addr, "the state is of phase %u, the mbarrier is in phase %u: it has to be "
-		    "the current or the last one", (u32)(v >> 40), m->phase & PHASE_MASK);
+		mbar_bad(w, in, l, m->addr,
+		    "the state is of phase %u, the mbarrier is in phase %u: it has to be "
+		                            "the current or the last one",
+		         (u32)(v >> 40), m->phase & PHASE_MASK);
 	return ago != 0;
 }
 
@@ -439,15 +495,17 @@ exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 
 	for (u32 i = 1; i < in->ns; i++)
 		use_check(w, in, &in->s[i], mask, "an operand of an mbarrier wait");
-	good = places(w, in, mask, false, A_SREAD, acc);
-	FOR_LANES(l, good) {
+	good = mbar_places(w, in, &in->s[0], in->off, mask, A_SREAD, acc);
+	FOR_LANES(l, good)
+	{
 		Mbar *m = live_at(w, in, l, acc[l].blk, (u32)acc[l].addr);
 		if (!m) {
-			over |= 1u << l;        /* told; do not hang too */
+			over |= 1u << l; /* told; do not hang too */
 			continue;
 		}
 		if (acc[l].blk != w->blk)
-			bad(w, in, l, m->addr, "only threads of the mbarrier's own block may wait for it");
+			mbar_bad(w, in, l, m->addr,
+			    "only threads of the mbarrier's own block may wait for it");
 		if (!phase_over(w, in, l, m, lane_get(w, &in->s[1], l)))
 			continue;
 		over |= 1u << l;
@@ -457,6 +515,7 @@ exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 	over |= mask & ~good;
 	if (!over && !q->forced) {
 		q->state = P_MBAR;
+		q->need = (u32)acc[low_lane(good)].addr;
 		return R_BLOCK;
 	}
 	if (in->pd >= 0) {
@@ -475,24 +534,6 @@ exec_mbarpend(Warp *w, const Ins *in, u32 mask)
 	if (w->def)
 		taint_list(w, in, mask);
 	FOR_LANES(l, mask)
-		lane_set(w, in->d, l, lane_get(w, in->s, l) >> 20 & COUNT_MAX);
-	return R_NEXT;
-}
-
-int
-exec_cpmbar(Warp *w, const Ins *in, u32 mask)
-{
-	(void)w;
-	(void)in;
-	(void)mask;
-	return R_NEXT;
-}
-
-int
-exec_stasync(Warp *w, const Ins *in, u32 mask)
-{
-	(void)w;
-	(void)in;
-	(void)mask;
+	lane_set(w, in->d, l, lane_get(w, in->s, l) >> 20 & COUNT_MAX);
 	return R_NEXT;
 }

@@ -174,6 +174,7 @@ exec_exit(Warp *w, const Ins *in, u32 mask)
 
 	(void)in;
 	w->live &= ~mask;
+	w->blk->cl->effects++;
 	copies_finish(w, mask, 0, true);
 	q->mask &= ~mask;
 	if (q->mask) {

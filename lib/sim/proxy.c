@@ -68,7 +68,8 @@ proxy_read(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes)
 		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4 && a->blk == w->blk; i++)
 			shadow_open(w->blk, (u32)i);
 		if (a->blk == w->blk)
-			scan(w, in, lane, a, bytes, a->blk->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, 0);
+			scan(w, in, lane, a, bytes, a->blk->shadow + a->addr / 4 * SHARED_SLOTS,
+			    SHARED_SLOTS, 0);
 		return;
 	}
 	if (!a->al || !a->al->page)
@@ -79,7 +80,9 @@ proxy_read(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes)
 		const Slot *s = a->al->page[page];
 		Access part = *a;
 		part.addr = a->al->base + off;
-		if (s && scan(w, in, lane, &part, n, s + off / 4 % PAGE_WORDS * GLOBAL_SLOTS, GLOBAL_SLOTS, 1))
+		if (s)
+			s += off / 4 % PAGE_WORDS * GLOBAL_SLOTS;
+		if (scan(w, in, lane, &part, n, s, GLOBAL_SLOTS, 1))
 			return;
 		off += n;
 	}

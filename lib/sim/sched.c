@@ -88,6 +88,7 @@ warp_start(Warp *w, Block *b, u32 id)
 	w->grel = 0;
 	w->carrived = w->cdone = 0;
 	w->copies = NULL;
+	w->ncopies = 0;
 	w->copies_end = &w->copies;
 	w->bulk = NULL;
 	w->bulk_end = &w->bulk;
@@ -156,6 +157,7 @@ block_start(Worker *k, Block *b)
 
 	b->k = k;
 	b->l = l;
+	memset(&b->reach, 0, sizeof b->reach);
 	b->nwarp = l->nwarp;
 	b->smem_bytes = l->smem;
 	b->dead = b->fenced = b->ended = b->gone = false;

@@ -143,15 +143,17 @@ word_write(Block *b, u32 i, u64 rec)
 	return true;
 }
 
+/* All n words or none: a copy that is partly here and partly in the slots would meet itself there. */
 static inline bool
-word_async(Block *b, u32 i, u64 rec)
+words_async(Block *b, u32 i, u32 n, u64 rec)
 {
-	u32 s = b->word_state[i];
-
-	if (s >= b->era << ERA || !fresh(b, i, s))
-		return false;
-	b->word_state[i] = b->era << ERA | S_PENDING;
-	b->word.w[i] = rec;
+	for (u32 k = i; k < i + n; k++)
+		if (b->word_state[k] >= b->era << ERA || !fresh(b, k, b->word_state[k]))
+			return false;
+	for (u32 k = i; k < i + n; k++) {
+		b->word_state[k] = b->era << ERA | S_PENDING;
+		b->word.w[k] = rec;
+	}
 	return true;
 }
 
@@ -174,8 +176,7 @@ lane_words(Block *b, u32 i, u32 n, u64 rec, u32 kind)
 		while (k < n && word_write(b, i + k, rec))
 			k++;
 	else
-		while (k < n && word_async(b, i + k, rec))
-			k++;
+		return words_async(b, i, n, rec);
 	return k == n;
 }
 

@@ -423,6 +423,7 @@ sim_result_free(sim_result *r)
 		free(f);
 	}
 	free(r->fault);
+	free(r->hang);
 	free(r->line);
 	free(r->out);
 	free(r);
@@ -432,6 +433,12 @@ const char *
 sim_result_text(const sim_result *r)
 {
 	return r->text;
+}
+
+const char *
+sim_result_hang(const sim_result *r)
+{
+	return r->hang ? r->hang : "";
 }
 
 int

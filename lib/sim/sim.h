@@ -368,6 +368,10 @@ typedef struct sim_fault {
 
 /* The i-th fault, ordered by block, then line: fills *out and returns 1, or 0. */
 int sim_fault_at(const sim_result *r, size_t i, sim_fault *out);
+/* If blocks hung (a deadlock fault): lines of text that say of every warp of the first cluster that
+ * did where its lanes are and what they wait for, and of every barrier and mbarrier who is missing.
+ * "" if nothing hung.  Lives as long as r. */
+const char *sim_result_hang(const sim_result *r);
 /* "race-shared", and one sentence on what it means; never NULL. */
 const char *sim_fault_name(sim_fault_kind kind);
 const char *sim_fault_help(sim_fault_kind kind);

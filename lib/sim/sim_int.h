@@ -239,7 +239,8 @@ enum {
 	F_SATF = 64, F_XOR = 128, F_HALVES = 256 /* defined-ness by 16-bit halves */,
 	F_STRONG = 512, F_ACQ = 1024, F_REL = 2048, F_TRANS = 4096, F_POPC = 8192,
 	F_ANY = 16384 /* dst always defined */, F_SCALED = 32768, F_PLUS_ONE = 65536,
-	F_PARITY = 131072, F_NOCOMPLETE = 262144
+	F_PARITY = 131072, F_NOCOMPLETE = 262144,
+	F_GUESS = 524288 /* a weak load whose value compare-and-swap will judge */
 };
 
 /* Instruction rows of ptx.def. */
@@ -346,6 +347,7 @@ Alloc *mem_find(const sim *s, u64 addr);
 Alloc *mem_new(sim *s, u64 bytes, const char *name);
 bool sreg_is_system_smem(u32 sreg);
 bool sreg_find(const char *s, size_t n, u32 *out);
+bool sreg_is_pred(u32 sreg);
 
 /* legal.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
 enum { LEGAL = 0, LEGAL_NEVER = 1 };
@@ -431,7 +433,7 @@ typedef struct Path {
 	bool strict;            /* P_WAIT: see Ins.strict */
 	bool forced;            /* run the next .sync instruction with what is there; P_MBAR: no
 	                         * longer wait, say false */
-	u32 need;               /* P_SYNC: lanes it waits for */
+	u32 need;               /* P_SYNC: lanes it waits for; P_MBAR: the mbarrier's address */
 	const Call *call;       /* P_WAIT: for this call ... */
 	const Fn *callee;       /* ... of this function */
 	struct Save *save;
@@ -449,6 +451,7 @@ typedef struct Copy {           /* one warp-level cp.async in flight */
 	u32 mask;               /* lanes not completed */
 	u32 line;
 	s32 pc;
+	u32 seq;                /* number among the copies of its warp */
 	u8 bytes;               /* written per lane */
 	u32 group[WARP];
 	u32 dst[WARP];
@@ -478,6 +481,7 @@ struct Warp {
 	Copy *copies, **copies_end;
 	struct Bulk *bulk, **bulk_end;  /* bulk copies to global memory, oldest first */
 	u32 nbulk[WARP];                /* bulk groups committed */
+	u32 ncopies;                    /* issued so far */
 	u32 ncommit[WARP];
 	u64 steps;
 	Path *path;                     /* room for Launch.paths */
@@ -501,12 +505,21 @@ typedef struct Bar {
 typedef struct TmapSeen { u64 addr; u64 time; } TmapSeen;
 typedef struct SyncVar { u64 addr; Know know; } SyncVar;
 
+typedef struct Reach {          /* newest access to a block's shared memory by another block */
+	Warp *w;
+	int lane;
+	const Ins *in;
+	u32 off, bytes, time;
+	u64 phase;                      /* of barrier.cluster */
+} Reach;
+
 struct Block {
 	Worker *k;
 	Launch *l;
 	Cluster *cl;
 	u32 id[3], lin;
 	u32 rank;                       /* in the cluster */
+	Reach reach;
 	MbarTab mb;
 	struct WgBlock *wg;             /* NULL unless the module has wgmma */
 	u32 nwarp, nlive;
@@ -585,6 +598,7 @@ struct Launch {
 	u64 steps, max_steps;
 	FaultRec *faults;
 	u32 nfault, max_fault;
+	char *hang;                     /* the first report of a hang */
 	u32 time;                       /* launch time of the happens-before between blocks */
 	GSync *gs;
 	u32 ngs, cgs;
@@ -596,6 +610,7 @@ struct sim_result {
 	sim_fault *fault;
 	FaultRec *recs;
 	u32 nfault;
+	char *hang;
 	sim_line *line;
 	u32 nline;
 	char *out;
@@ -656,6 +671,7 @@ void fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u
 	__attribute__((format(printf, 9, 10)))
 #endif
 	;
+void launch_hang(Launch *l, char *report);      /* takes it over */
 void launch_stop(Launch *l, int code, const char *why);
 void place_of(const Block *b, u32 thread, u32 line, sim_place *out);
 void launch_lock(Launch *l);
@@ -714,7 +730,8 @@ enum {
 	A_ASYNC,                /* written by a copy in flight */
 	A_LANDED,               /* by one that ended on an mbarrier: see slot_int.h */
 	A_AREAD,                /* read by a copy in flight */
-	A_LOOK = 8              /* added to one of these: compare, but do not remember */
+	A_LOOK = 8,             /* added to one of these: compare, but do not remember */
+	A_MBAR = 16             /* added: by an mbarrier operation, the only ones that may */
 };
 void check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int kind,
                   const void *value);
@@ -765,6 +782,7 @@ bool builtin_ready(sim *s, const Fn *f);        /* its parameters are right, its
 bool output_collect(Launch *l, sim_result *r);
 /* cpasync.c */
 void copies_finish(Warp *w, u32 mask, u32 keep, bool all);
+void copies_before(Warp *w, u32 mask, u32 seq);         /* complete those older than seq */
 void copies_free(Warp *w);
 /* wgmma_sync.c */
 void wgmma_start(Block *b);

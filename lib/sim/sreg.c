@@ -120,11 +120,25 @@ lane_value(const Warp *w, enum Sreg s, u32 lane)
 	}
 }
 
+bool
+sreg_is_pred(u32 sreg)
+{
+	return sreg == S_expl;
+}
+
 int
 exec_sreg(Warp *w, const Ins *in, u32 mask)
 {
 	int l;
 
+	if (in->aux >= S_clock && in->aux <= S_gt_hi)
+		w->blk->cl->reads++;
+	if (in->pd >= 0) {
+		w->p[in->pd] = lane_value(w, (enum Sreg)in->aux, 0) ? ALL_LANES : 0;
+		if (w->def)
+			w->pdef[in->pd] = ALL_LANES;
+		return R_NEXT;
+	}
 	FOR_LANES(l, mask)
 		lane_set(w, in->d, l, lane_value(w, (enum Sreg)in->aux, (u32)l));
 	if (w->def)

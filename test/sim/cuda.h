@@ -96,10 +96,10 @@ void put(Run *r, unsigned a, size_t i, double v);
  * 8: bf16), not below the smallest subnormal of f32 (f64 for 53). */
 double ulp(double x, int p);
 /* Numbers of fewer bits: value of a pattern, and the nearest pattern (ties to even; overflow to Inf). */
-double half_value(uint16_t h);
-uint16_t half_of(double v);
-double bfloat_value(uint16_t h);
-uint16_t bfloat_of(double v);
+double value_f16(uint16_t h);
+uint16_t nearest_f16(double v);
+double value_bf16(uint16_t h);
+uint16_t nearest_bf16(double v);
 /* A repeatable random word. */
 uint32_t mix(uint64_t x);
 

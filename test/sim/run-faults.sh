@@ -1,12 +1,15 @@
 #!/bin/sh
 # ptxas accepts every text of faults/, the faulty ones too: what is wrong with them shows only when they run.
+# And the random kernels of test_sync.
 B=${B:-build}
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
-[ -x "$B/test/sim/test_faults" ] || { echo "no $B/test/sim/test_faults: make check builds it"; exit 77; }
+for t in faults sync; do
+	[ -x "$B/test/sim/test_$t" ] || { echo "no $B/test/sim/test_$t: make check builds it"; exit 77; }
+done
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-"$B/test/sim/test_faults" --dump "$dir" || exit 1
+"$B/test/sim/test_faults" --dump "$dir" && "$B/test/sim/test_sync" --dump "$dir" || exit 1
 bad=0
 for f in "$dir"/*.ptx; do
 	name=${f##*/}

@@ -59,10 +59,10 @@ small_of(double v, int m, int b, int width)
 	return sign | (n >= top ? top : (unsigned)n);
 }
 
-double half_value(uint16_t h) { return small_value(h, 10, 15, 16); }
-uint16_t half_of(double v) { return (uint16_t)small_of(v, 10, 15, 16); }
-double bfloat_value(uint16_t h) { return small_value(h, 7, 127, 16); }
-uint16_t bfloat_of(double v) { return (uint16_t)small_of(v, 7, 127, 16); }
+double value_f16(uint16_t h) { return small_value(h, 10, 15, 16); }
+uint16_t nearest_f16(double v) { return (uint16_t)small_of(v, 10, 15, 16); }
+double value_bf16(uint16_t h) { return small_value(h, 7, 127, 16); }
+uint16_t nearest_bf16(double v) { return (uint16_t)small_of(v, 7, 127, 16); }
 
 double
 ulp(double x, int p)
@@ -84,8 +84,8 @@ value(const Arg *a, Data d, size_t i)
 	case 'u': return d.u[i];
 	case 'l': return (double)d.l[i];
 	case 'q': return (double)d.q[i];
-	case 'h': return half_value(d.w[i]);
-	case 'g': return bfloat_value(d.w[i]);
+	case 'h': return value_f16(d.w[i]);
+	case 'g': return value_bf16(d.w[i]);
 	case 'f': return (double)d.f[i];
 	case 'd': return d.d[i];
 	default: return d.b[i];
@@ -117,8 +117,8 @@ set(const Arg *a, size_t i, double v)
 	case 'u': a->in.u[i] = (uint32_t)v; break;
 	case 'l': a->in.l[i] = (int64_t)v; break;
 	case 'q': a->in.q[i] = (uint64_t)v; break;
-	case 'h': a->in.w[i] = half_of(v); break;
-	case 'g': a->in.w[i] = bfloat_of(v); break;
+	case 'h': a->in.w[i] = nearest_f16(v); break;
+	case 'g': a->in.w[i] = nearest_bf16(v); break;
 	case 'f': a->in.f[i] = (float)v; break;
 	case 'd': a->in.d[i] = v; break;
 	default: a->in.b[i] = (uint8_t)v; break;

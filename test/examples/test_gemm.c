@@ -1,0 +1,311 @@
+/* test_gemm.c - the products of examples/ against sums in double: epilogues, split K, LoRA, int8, fp8, experts,
+ * convolutions. */
+#include "test/examples/util_case.h"
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const all_archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", NULL };
+
+typedef struct Size {
+	int m, n, k, x;
+} Size;
+typedef void Fn(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand);
+
+/* Sums that f32 tensor cores and f32 adders make of k terms whose magnitudes add up to `mag`, in any order. */
+static double
+sum_error(double mag, int64_t k)
+{
+	return mag * (double)(k + 2) * U32;
+}
+
+typedef struct Sum {
+	double x, mag;
+} Sum;
+
+static Sum
+dot(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k)
+{
+	Sum s = { 0, 0 };
+
+	for (int64_t i = 0; i < k; i++) {
+		double p = a->v[ia + i] * b->v[ib + i];
+		s.x += p;
+		s.mag += fabs(p);
+	}
+	return s;
+}
+
+static double
+gelu(double x)
+{
+	return 0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x * x * x)));
+}
+
+static void
+epilogue(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	case_start(&c, 1);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
+	Buf *bias = case_in(&c, "BIAS", "f16", -1, 1, s->n, 0), *r = case_in(&c, "R", "f16", -1, 1, s->m, s->n, 0);
+	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			Sum d = dot(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
+			int64_t at = (int64_t)i * s->n + j;
+			double x = d.x + bias->v[j], e = sum_error(d.mag + 1, s->k);
+
+			o->v[at] = gelu(x) + r->v[at];
+			/* gelu is at most 1.13 steep; tanh.approx is good to 2^-10.987 of its value (PTX ISA), and
+			 * the rest are ten f32 roundings of numbers up to |x| */
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.13 * e + fabs(x) * (0.5 * 0x1p-10 + 16 * U32);
+		}
+	*ncand = case_run(&c, "gemm_epilogue", NULL, arch, cand);
+	case_end(&c);
+}
+
+static void
+split_k(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	case_start(&c, 2);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
+	Buf *p = case_out(&c, "P", "f32", s->x, s->m, s->n, 0), *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+
+	for (int64_t i = 0; i < p->n; i++)
+		p->allow[i] = -1; /* what a part is, is nobody's business */
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			Sum d = dot(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
+			int64_t at = (int64_t)i * s->n + j;
+
+			o->v[at] = d.x;
+			o->allow[at] = ulp2(o->type, d.x) + 1.001 * sum_error(d.mag, s->k + s->x);
+		}
+	*ncand = case_run(&c, "split_k", "partial", arch, cand);
+	case_run(&c, "split_k", "join", arch, 0);
+	case_end(&c);
+}
+
+static void
+lora(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	int rank = 16;
+	case_start(&c, 3);
+	Buf *x = case_in(&c, "X", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "f16", -1, 1, s->n, s->k, 0);
+	Buf *u = case_in(&c, "U", "f16", -1, 1, rank, s->k, 0), *v = case_in(&c, "V", "f16", -1, 1, s->n, rank, 0);
+	Buf *o = case_out(&c, "Y", "f16", s->m, s->n, 0);
+
+	case_num(&c, "scale", 0.25);
+	for (int i = 0; i < s->m; i++) {
+		double low[16], err[16];
+
+		for (int q = 0; q < rank; q++) {
+			Sum d = dot(x, (int64_t)i * s->k, u, (int64_t)q * s->k, s->k);
+			low[q] = 0.25 * d.x;
+			err[q] = 0.25 * sum_error(d.mag, s->k) + U16 * fabs(low[q]) * 1.01 + 0x1p-25;
+		}
+		for (int j = 0; j < s->n; j++) {
+			Sum d = dot(x, (int64_t)i * s->k, w, (int64_t)j * s->k, s->k);
+			int64_t at = (int64_t)i * s->n + j;
+			double e = 0;
+
+			for (int q = 0; q < rank; q++) {
+				double p = low[q] * v->v[j * rank + q];
+				d.x += p;
+				d.mag += fabs(p);
+				e += err[q] * fabs(v->v[j * rank + q]);
+			}
+			o->v[at] = d.x;
+			o->allow[at] = ulp2(o->type, d.x) + 1.001 * (e + sum_error(d.mag + e, s->k + rank));
+		}
+	}
+	*ncand = case_run(&c, "lora", NULL, arch, cand);
+	case_end(&c);
+}
+
+static void
+int8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	case_start(&c, 4);
+	Buf *a = case_in(&c, "A", "i8", -128, 127, s->m, s->k, 0), *b = case_in(&c, "B", "i8", -128, 127, s->n, s->k, 0);
+	Buf *sa = case_in(&c, "SA", "f32", 0.001, 0.01, s->m, 0), *sb = case_in(&c, "SB", "f32", 0.001, 0.01, s->n, 0);
+	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			Sum d = dot(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
+			int64_t at = (int64_t)i * s->n + j;
+
+			o->v[at] = d.x * sa->v[i] * sb->v[j];
+			o->allow[at] = 1.001 * ulp2(o->type, o->v[at]) + 4 * U32 * fabs(o->v[at]);
+		}
+	*ncand = case_run(&c, "gemm_int8", NULL, arch, cand);
+	case_end(&c);
+}
+
+static void
+fp8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	int kb = s->k / 128, nb = s->n / 128;
+	case_start(&c, 5);
+	Buf *a = case_in(&c, "A", "e4m3", -4, 4, s->m, s->k, 0), *b = case_in(&c, "B", "e4m3", -4, 4, s->n, s->k, 0);
+	Buf *sa = case_in(&c, "SA", "f32", 0.1, 1, s->m, kb, 0), *sb = case_in(&c, "SB", "f32", 0.1, 1, nb, kb, 0);
+	Buf *o = case_out(&c, "C", "bf16", s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double mag = 0;
+
+			for (int q = 0; q < kb; q++) {
+				Sum d = dot(a, (int64_t)i * s->k + 128 * q, b, (int64_t)j * s->k + 128 * q, 128);
+				double f = sa->v[i * kb + q] * sb->v[j / 128 * kb + q];
+				o->v[at] += d.x * f;
+				mag += d.mag * f;
+			}
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.001 * sum_error(mag, 128 + 4 * kb);
+		}
+	*ncand = case_run(&c, "gemm_fp8", NULL, arch, cand);
+	case_end(&c);
+}
+
+/* Rows of tokens sorted by expert, each expert's padded to blocks of 16. */
+static void
+experts(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	enum { G = 64,
+	       BM = 16 };
+	Case c;
+	int e = s->x, groups = s->k / G, row[4096], expert[256], rows = 0;
+
+	for (int x = 0; x < e; x++) {
+		int first = rows / BM;
+
+		for (int t = 0; t < s->m; t++)
+			if ((t * 7 + x) % e < 2)
+				row[rows++] = t;
+		while (rows % BM)
+			row[rows++] = -1;
+		for (int i = first; i < rows / BM; i++)
+			expert[i] = x;
+	}
+	case_start(&c, 6);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, e, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, e, s->n, groups, 0), *tok = case_in(&c, "TOK", "i32", 0, 0, rows, 0);
+	Buf *ex = case_in(&c, "EX", "i32", 0, 0, rows / BM, 0), *o = case_out(&c, "Y", "f16", rows, s->n, 0);
+
+	for (int i = 0; i < rows; i++)
+		buf_set(tok, i, row[i]);
+	for (int i = 0; i < rows / BM; i++)
+		buf_set(ex, i, expert[i]);
+	for (int i = 0; i < rows; i++)
+		for (int j = 0; j < s->n && row[i] >= 0; j++) {
+			int64_t at = (int64_t)i * s->n + j, wrow = (int64_t)expert[i / BM] * s->n + j;
+			double mag = 0;
+
+			for (int q = 0; q < s->k; q++) {
+				double f = (w->v[wrow * s->k + q] - 8) * sc->v[wrow * groups + q / G];
+				double p = a->v[(int64_t)row[i] * s->k + q] * f;
+				o->v[at] += p;
+				mag += fabs(p);
+			}
+			/* the weight is rounded to f16 once */
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (U16 * mag + sum_error(mag, s->k));
+		}
+	*ncand = case_run(&c, "moe", NULL, arch, cand);
+	case_end(&c);
+}
+
+/* m: batch, n: filters, k: channels, x: height; width is x + 2, 3 x 3 filters. */
+static void
+convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	int h = s->x, w = s->x + 2, stride = 1 + s->x % 2, p = (h - 1) / stride + 1, q = (w - 1) / stride + 1;
+	case_start(&c, 7);
+	case_def(&c, "STRIDE", stride);
+	Buf *x = case_in(&c, "X", "f16", -1, 1, s->m, h, w, s->k, 0), *f = case_in(&c, "F", "f16", -1, 1, s->n, 3, 3, s->k, 0);
+	Buf *o = case_out(&c, "Y", "f16", s->m, p, q, s->n, 0);
+
+	for (int64_t at = 0; at < o->n; at++) {
+		int n = (int)(at % s->n), j = (int)(at / s->n % q), i = (int)(at / s->n / q % p);
+		int b = (int)(at / s->n / q / p);
+		double mag = 0;
+
+		for (int r = 0; r < 9; r++) {
+			int y = i * stride + r / 3 - 1, z = j * stride + r % 3 - 1;
+			Sum d;
+			if (y < 0 || y >= h || z < 0 || z >= w)
+				continue;
+			d = dot(x, (((int64_t)b * h + y) * w + z) * s->k, f, ((int64_t)n * 9 + r) * s->k, s->k);
+			o->v[at] += d.x;
+			mag += d.mag;
+		}
+		o->allow[at] = ulp2(o->type, o->v[at]) + 1.001 * sum_error(mag, 9 * s->k);
+	}
+	*ncand = case_run(&c, "conv", NULL, arch, cand);
+	case_end(&c);
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------------- */
+
+static const struct { Fn *fn; const char *first; Size size[8]; } example[] = {
+	{ epilogue, "sm_75", { { 64, 64, 64, 0 }, { 1, 8, 8, 0 }, { 70, 88, 40, 0 }, { 128, 136, 96, 0 }, { 65, 72, 136, 0 }, { 33, 200, 72, 0 }, { 16, 64, 200, 0 }, { 130, 16, 24, 0 } } },
+	{ split_k, "sm_75", { { 64, 64, 256, 4 }, { 1, 8, 8, 3 }, { 70, 90, 200, 3 }, { 33, 17, 136, 2 }, { 65, 72, 320, 5 }, { 16, 130, 64, 1 }, { 128, 64, 96, 7 }, { 5, 5, 168, 2 } } },
+	{ lora, "sm_75", { { 64, 64, 64, 0 }, { 1, 8, 8, 0 }, { 70, 88, 40, 0 }, { 128, 136, 96, 0 }, { 65, 72, 136, 0 }, { 33, 200, 72, 0 }, { 16, 64, 200, 0 }, { 130, 16, 24, 0 } } },
+	{ int8, "sm_75", { { 64, 64, 64, 0 }, { 1, 8, 16, 0 }, { 70, 88, 80, 0 }, { 128, 136, 96, 0 }, { 65, 72, 144, 0 }, { 33, 200, 208, 0 }, { 16, 64, 400, 0 }, { 130, 16, 32, 0 } } },
+	{ fp8, "sm_75", { { 64, 128, 128, 0 }, { 1, 128, 128, 0 }, { 70, 128, 256, 0 }, { 128, 256, 128, 0 }, { 65, 128, 384, 0 }, { 33, 256, 256, 0 }, { 16, 128, 512, 0 }, { 130, 128, 128, 0 } } },
+	{ experts, "sm_75", { { 40, 64, 64, 4 }, { 5, 8, 64, 2 }, { 33, 72, 128, 3 }, { 64, 128, 192, 4 }, { 17, 16, 64, 5 }, { 50, 136, 128, 6 }, { 21, 40, 256, 2 }, { 96, 64, 64, 8 } } },
+	{ convolution, "sm_75", { { 1, 64, 64, 8 }, { 2, 24, 40, 9 }, { 1, 8, 8, 5 }, { 3, 16, 72, 4 }, { 1, 72, 16, 11 }, { 2, 64, 32, 7 }, { 1, 136, 24, 6 }, { 4, 8, 64, 3 } } },
+};
+
+/* All sizes with the best candidate, for all targets in turn; FULL=1: for every target. */
+START_TEST(sizes)
+{
+	bool full = getenv("FULL") != NULL;
+	uint32_t n;
+
+	for (int i = 0; i < 8; i++)
+		for (int a = 0; all_archs[a]; a++)
+			if (full || a == i % 5)
+				example[_i].fn(&example[_i].size[i], all_archs[a], &n, 0);
+}
+END_TEST
+
+/* All candidates of the default configuration; FULL=1: for every target. */
+START_TEST(candidates)
+{
+	bool full = getenv("FULL") != NULL;
+	uint32_t n = 1;
+
+	for (int a = 0; all_archs[a]; a++)
+		for (uint32_t k = 0; (full || a == 1) && k < n; k++)
+			example[_i].fn(&example[_i].size[2], all_archs[a], &n, k);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("examples: products");
+	TCase *t = tcase_create("all");
+	SRunner *r;
+	int failed, n = (int)(sizeof example / sizeof *example);
+
+	tcase_set_timeout(t, 3600);
+	tcase_add_loop_test(t, sizes, 0, n);
+	tcase_add_loop_test(t, candidates, 0, n);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

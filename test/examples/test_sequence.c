@@ -1,0 +1,278 @@
+/* test_sequence.c - attention, selective scan and long softmax of examples/ against their formulas in double. */
+#include "test/examples/util_case.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const all_archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", NULL };
+
+typedef struct Size {
+	int b, m, n, h, hk, d, x;
+} Size;
+typedef void Fn(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand);
+
+/* ---- attention ------------------------------------------------------------------------------------ */
+
+/* One row of attention: n keys at k[j * step], as many values at v; `o` gets d numbers, `allow` how far off a
+ * kernel may be that multiplies f16 in f32, rounds probabilities to f16 and uses ex2.approx. */
+static void
+attend(const double *q, const double *k, const double *v, int64_t step, int n, int d, double scale, double *o,
+       double *allow)
+{
+	double *p = calloc((size_t)n + 1, sizeof *p), top = -INFINITY, sum = 0, err = 0;
+
+	for (int j = 0; j < n; j++) {
+		double mag = 0;
+
+		for (int i = 0; i < d; i++) {
+			p[j] += q[i] * k[j * step + i];
+			mag += fabs(q[i] * k[j * step + i]);
+		}
+		/* error of the exponent: the sum's, and three roundings of a number of this size */
+		err = fmax(err, fabs(scale) * mag * (d + 6) * U32);
+		p[j] *= scale;
+		top = fmax(top, p[j]);
+	}
+	for (int j = 0; j < n; j++)
+		sum += p[j] = exp(p[j] - top);
+	/* 2^-22 for ex2.approx (PTX ISA); a running sum is scaled and added to n times */
+	err = 2 * expm1(err * 2) + 0x1p-21 + 4.0 * (n + d) * U32;
+	for (int i = 0; i < d; i++) {
+		double x = 0, mag = 0;
+
+		for (int j = 0; j < n; j++) {
+			x += p[j] / sum * v[j * step + i];
+			mag += p[j] / sum * fabs(v[j * step + i]);
+		}
+		o[i] = x;
+		allow[i] = mag * (err + U16 * 1.01) + 0x1p-25 * n;
+	}
+	free(p);
+}
+
+static void
+attention(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	int seen, causal = s->x;
+	double scale = (float)(1 / sqrt(s->d));
+
+	case_start(&c, 1);
+	case_def(&c, "D", s->d);
+	case_def(&c, "CAUSAL", causal);
+	if (s->d == 256) {
+		bool small = !strcmp(arch, "sm_75"); /* 64 KiB of shared memory */
+
+		case_def(&c, "BN", small ? 16 : 32);
+		case_def(&c, "BM", small ? 32 : 64);
+	}
+	case_num(&c, "scale", scale);
+	Buf *q = case_in(&c, "Q", "f16", -2, 2, s->b, s->m, s->h, s->d, 0);
+	Buf *k = case_in(&c, "K", "f16", -2, 2, s->b, s->n, s->hk, s->d, 0);
+	Buf *v = case_in(&c, "V", "f16", -2, 2, s->b, s->n, s->hk, s->d, 0);
+	Buf *o = case_out(&c, "O", "f16", s->b, s->m, s->h, s->d, 0);
+
+	for (int b = 0; b < s->b; b++)
+		for (int i = 0; i < s->m; i++)
+			for (int h = 0; h < s->h; h++) {
+				int64_t at = (((int64_t)b * s->m + i) * s->h + h) * s->d;
+				int64_t kv = ((int64_t)b * s->n * s->hk + h / (s->h / s->hk)) * s->d;
+
+				seen = causal && i + s->n - s->m + 1 < s->n ? i + s->n - s->m + 1 : s->n;
+				if (seen > 0)
+					attend(q->v + at, k->v + kv, v->v + kv, (int64_t)s->hk * s->d, seen, s->d, scale,
+					       o->v + at, o->allow + at);
+				for (int e = 0; e < s->d; e++)
+					o->allow[at + e] += ulp2(o->type, o->v[at + e]);
+			}
+	*ncand = case_run(&c, "attention", NULL, arch, cand);
+	case_end(&c);
+}
+
+/* n: positions of the longest sequence; x: pages of a block. */
+static void
+paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	enum { PAGE = 64 };
+	Case c;
+	int pages = (s->n + PAGE - 1) / PAGE, parts = (pages + s->x - 1) / s->x, all = s->b * pages + 3;
+	int row = s->hk * s->d;
+	double scale = (float)(1 / sqrt(s->d)), *seq;
+
+	case_start(&c, 2);
+	case_def(&c, "D", s->d);
+	case_def(&c, "G", s->h / s->hk);
+	case_def(&c, "SPLIT", s->x);
+	case_num(&c, "scale", scale);
+	Buf *q = case_in(&c, "Q", "f16", -2, 2, s->b, s->h, s->d, 0);
+	Buf *k = case_in(&c, "K", "f16", -2, 2, all, PAGE, s->hk, s->d, 0);
+	Buf *v = case_in(&c, "V", "f16", -2, 2, all, PAGE, s->hk, s->d, 0);
+	Buf *t = case_in(&c, "T", "i32", 0, 0, s->b, pages, 0), *len = case_in(&c, "L", "i32", 0, 0, s->b, 0);
+	Buf *a = case_out(&c, "A", "f32", s->b, parts, s->h, s->d, 0), *w = case_out(&c, "W", "f32", s->b, parts, s->h, 2, 0);
+	Buf *o = case_out(&c, "O", "f16", s->b, s->h, s->d, 0);
+
+	seq = calloc(2 * (size_t)pages * PAGE * (size_t)row, sizeof *seq);
+	for (int64_t i = 0; i < a->n; i++)
+		a->allow[i] = -1;
+	for (int64_t i = 0; i < w->n; i++)
+		w->allow[i] = -1;
+	for (int b = 0; b < s->b; b++) {
+		double *sk = seq, *sv = seq + (size_t)pages * PAGE * (size_t)row;
+		int n = b == 0 ? s->n : 1 + (b * 37) % s->n;
+
+		buf_set(len, b, n);
+		for (int p = 0; p < pages; p++) {
+			int from = (b + p * s->b) * 7 % all; /* 7 and the count of pages have no common factor */
+
+			buf_set(t, b * pages + p, from);
+			for (int i = 0; i < PAGE * row; i++) {
+				sk[p * PAGE * row + i] = k->v[(int64_t)from * PAGE * row + i];
+				sv[p * PAGE * row + i] = v->v[(int64_t)from * PAGE * row + i];
+			}
+		}
+		for (int h = 0; h < s->h; h++) {
+			int64_t at = ((int64_t)b * s->h + h) * s->d, kv = (int64_t)(h / (s->h / s->hk)) * s->d;
+
+			attend(q->v + at, sk + kv, sv + kv, row, n, s->d, scale, o->v + at, o->allow + at);
+			for (int e = 0; e < s->d; e++)
+				o->allow[at + e] += ulp2(o->type, o->v[at + e]);
+		}
+	}
+	free(seq);
+	*ncand = case_run(&c, "paged_attention", "decode", arch, cand);
+	c.ndef = 1; /* `combine` knows D only */
+	case_run(&c, "paged_attention", "combine", arch, 0);
+	case_end(&c);
+}
+
+/* ---- selective scan: b sequences, m steps, n channels ------------------------------------------------ */
+
+static void
+scan(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	enum { N = 16 };
+	Case c;
+	int T = s->m, C = s->n;
+
+	case_start(&c, 3);
+	Buf *x = case_in(&c, "X", "f16", -1, 1, s->b, T, C, 0), *dt = case_in(&c, "DT", "f16", -2, 2, s->b, T, C, 0);
+	Buf *a = case_in(&c, "A", "f32", -2, -0.1, C, N, 0), *bm = case_in(&c, "BM", "f16", -1, 1, s->b, T, N, 0);
+	Buf *cm = case_in(&c, "CM", "f16", -1, 1, s->b, T, N, 0), *skip = case_in(&c, "SKIP", "f32", -1, 1, C, 0);
+	Buf *z = case_in(&c, "Z", "f16", -3, 3, s->b, T, C, 0), *bias = case_in(&c, "BIAS", "f32", -1, 1, C, 0);
+	Buf *y = case_out(&c, "Y", "f16", s->b, T, C, 0), *last = case_out(&c, "LAST", "f32", s->b, C, N, 0);
+
+	for (int b = 0; b < s->b; b++)
+		for (int ch = 0; ch < C; ch++) {
+			double h[N] = { 0 }, err[N] = { 0 };
+
+			for (int t = 0; t < T; t++) {
+				int64_t at = ((int64_t)b * T + t) * C + ch, st = ((int64_t)b * T + t) * N;
+				double d = log1p(exp(dt->v[at] + bias->v[ch])), sum = 0, mag = 0, e = 0, g;
+				/* log(1 + exp(x)) in f32 is off by some 2^-22 absolutely, then the product's rounding */
+				double ed = 0x1p-21 + 4 * U32 * d;
+
+				for (int i = 0; i < N; i++) {
+					double f = exp(d * a->v[ch * N + i]), in = d * x->v[at] * bm->v[st + i];
+
+					/* relative error of the decay: of its exponent, and of ex2.approx (2^-22, PTX ISA);
+					 * a scan multiplies and adds at most log2(16) + 2 times to get here */
+					err[i] = f * err[i] + fabs(h[i]) * f * (ed * fabs(a->v[ch * N + i]) * 1.5 + 0x1p-21 + 12 * U32) + fabs(in) * (ed / d + 12 * U32);
+					h[i] = f * h[i] + in;
+					err[i] += 8 * U32 * fabs(h[i]);
+					sum += h[i] * cm->v[st + i];
+					mag += fabs(h[i] * cm->v[st + i]);
+					e += err[i] * fabs(cm->v[st + i]);
+				}
+				g = z->v[at] / (1 + exp(-z->v[at]));
+				sum += skip->v[ch] * x->v[at];
+				y->v[at] = sum * g;
+				y->allow[at] = ulp2(y->type, y->v[at]) +
+				               1.01 * fabs(g) * (e + (mag + 1) * 24 * U32 + fabs(sum) * 0x1p-19);
+			}
+			for (int i = 0; i < N; i++) {
+				last->v[((int64_t)b * C + ch) * N + i] = h[i];
+				last->allow[((int64_t)b * C + ch) * N + i] = 1.01 * err[i];
+			}
+		}
+	*ncand = case_run(&c, "selective_scan", NULL, arch, cand);
+	case_end(&c);
+}
+
+/* ---- softmax ------------------------------------------------------------------------------------------ */
+
+static void
+softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+
+	case_start(&c, 4);
+	Buf *x = case_in(&c, "X", "f32", -8, 8, s->m, s->n, 0), *y = case_out(&c, "Y", "f32", s->m, s->n, 0);
+	for (int i = 0; i < s->m; i++) {
+		double top = -INFINITY, sum = 0;
+
+		for (int j = 0; j < s->n; j++)
+			top = fmax(top, x->v[(int64_t)i * s->n + j]);
+		for (int j = 0; j < s->n; j++)
+			sum += exp(x->v[(int64_t)i * s->n + j] - top);
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+
+			y->v[at] = exp(x->v[at] - top) / sum;
+			/* exp(d) as ex2.approx(d * log2 e): the product is off by U32 |d| log2 e, twice for the constant;
+			 * sums of n terms in trees and chains of at most n */
+			y->allow[at] = y->v[at] * (2.0 * 16 * 1.45 * U32 * 2 + 0x1p-20 + (s->n / 32.0 + 64) * U32) + 0x1p-140;
+		}
+	}
+	*ncand = case_run(&c, "softmax_long", NULL, arch, cand);
+	case_end(&c);
+}
+
+static const struct { Fn *fn; Size size[8]; } example[] = {
+	{ attention, { { 1, 64, 64, 1, 1, 64, 0 }, { 2, 33, 100, 4, 2, 64, 1 }, { 1, 70, 70, 2, 1, 128, 1 }, { 1, 1, 130, 2, 2, 128, 0 }, { 1, 65, 65, 1, 1, 256, 1 }, { 2, 17, 40, 2, 1, 256, 0 }, { 1, 130, 130, 1, 1, 64, 1 }, { 1, 40, 17, 3, 1, 64, 0 } } },
+	{ paged, { { 2, 0, 128, 8, 1, 128, 1 }, { 3, 0, 400, 16, 2, 128, 2 }, { 1, 0, 65, 8, 2, 64, 4 }, { 4, 0, 200, 4, 4, 64, 2 }, { 1, 0, 1000, 8, 1, 64, 4 }, { 2, 0, 63, 8, 2, 128, 1 }, { 5, 0, 129, 8, 8, 64, 16 }, { 1, 0, 1, 16, 1, 64, 1 } } },
+	{ scan, { { 1, 16, 16, 0, 0, 0, 0 }, { 2, 37, 40, 0, 0, 0, 0 }, { 1, 1, 8, 0, 0, 0, 0 }, { 1, 100, 24, 0, 0, 0, 0 }, { 3, 17, 16, 0, 0, 0, 0 }, { 1, 64, 33, 0, 0, 0, 0 }, { 2, 33, 72, 0, 0, 0, 0 }, { 1, 5, 100, 0, 0, 0, 0 } } },
+	{ softmax, { { 0, 1, 2048, 0, 0, 0, 0 }, { 0, 3, 5000, 0, 0, 0, 0 }, { 0, 2, 1, 0, 0, 0, 0 }, { 0, 5, 100, 0, 0, 0, 0 }, { 0, 1, 40000, 0, 0, 0, 0 }, { 0, 4, 2049, 0, 0, 0, 0 }, { 0, 2, 8192, 0, 0, 0, 0 }, { 0, 7, 333, 0, 0, 0, 0 } } },
+};
+
+START_TEST(sizes)
+{
+	bool full = getenv("FULL") != NULL;
+	uint32_t n;
+
+	for (int i = 0; i < 8; i++)
+		for (int a = 0; all_archs[a]; a++)
+			if (full || a == i % 5)
+				example[_i].fn(&example[_i].size[i], all_archs[a], &n, 0);
+}
+END_TEST
+
+START_TEST(candidates)
+{
+	bool full = getenv("FULL") != NULL;
+	uint32_t n = 1;
+
+	for (int a = 0; all_archs[a]; a++)
+		for (uint32_t k = 0; (full || a == 1) && k < n; k++)
+			example[_i].fn(&example[_i].size[1], all_archs[a], &n, k);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("examples: sequences");
+	TCase *t = tcase_create("all");
+	SRunner *r;
+	int failed, n = (int)(sizeof example / sizeof *example);
+
+	tcase_set_timeout(t, 3600);
+	tcase_add_loop_test(t, sizes, 0, n);
+	tcase_add_loop_test(t, candidates, 0, n);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

@@ -1,0 +1,307 @@
+/* util_case.c - data of an example, a launch on the simulator, the comparison. */
+#include "test/examples/util_case.h"
+#include "lib/sim/sim.h"
+#include <check.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double
+uniform(Case *c)
+{
+	uint64_t x = c->seed += 0x9e3779b97f4a7c15ull; /* splitmix64 */
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
+}
+
+void
+case_start(Case *c, uint64_t seed)
+{
+	memset(c, 0, sizeof *c);
+	c->seed = seed;
+	c->sim = sim_open();
+	ck_assert_ptr_nonnull(c->sim);
+}
+
+void
+case_end(Case *c)
+{
+	for (int i = 0; i < c->nbuf; i++) {
+		free(c->buf[i].v);
+		free(c->buf[i].allow);
+		free(c->buf[i].mem);
+	}
+	sim_close(c->sim);
+}
+
+static Buf *
+buf_new(Case *c, const char *name, const char *type, va_list ap)
+{
+	Buf *b = &c->buf[c->nbuf++];
+	int64_t d;
+
+	ck_assert_int_le(c->nbuf, BUF_MAX);
+	b->name = name;
+	b->type = hexc_dtype_find(type);
+	ck_assert_msg(b->type != NULL, "no type %s", type);
+	b->n = 1;
+	while ((d = va_arg(ap, int)) != 0) {
+		b->dim[b->rank++] = d;
+		b->n *= d;
+	}
+	b->bytes = ((uint64_t)b->n * b->type->bits + 7) / 8;
+	b->v = calloc((size_t)b->n, sizeof *b->v);
+	b->mem = calloc(1, b->bytes + 8);
+	ck_assert(b->v && b->mem);
+	b->dev = sim_alloc(c->sim, b->bytes, name);
+	ck_assert_uint_ne(b->dev, 0);
+	return b;
+}
+
+void
+buf_set(Buf *b, int64_t i, double x)
+{
+	hexc_put(b->type, b->mem, (uint64_t)i, x);
+	b->v[i] = hexc_get(b->type, b->mem, (uint64_t)i);
+}
+
+Buf *
+case_in(Case *c, const char *name, const char *type, double lo, double hi, ...)
+{
+	va_list ap;
+	Buf *b;
+
+	va_start(ap, hi);
+	b = buf_new(c, name, type, ap);
+	va_end(ap);
+	for (int64_t i = 0; i < b->n; i++) {
+		double x = uniform(c);
+		buf_set(b, i, b->type->kind == 'f' ? lo + x * (hi - lo) : floor(lo + x * (hi - lo + 1)));
+	}
+	return b;
+}
+
+Buf *
+case_out(Case *c, const char *name, const char *type, ...)
+{
+	va_list ap;
+	Buf *b;
+
+	va_start(ap, type);
+	b = buf_new(c, name, type, ap);
+	va_end(ap);
+	b->out = true;
+	b->allow = calloc((size_t)b->n, sizeof *b->allow);
+	ck_assert_ptr_nonnull(b->allow);
+	return b;
+}
+
+void
+case_num(Case *c, const char *name, double x)
+{
+	ck_assert_int_lt(c->nnum, NUM_MAX);
+	c->num[c->nnum].name = name;
+	c->num[c->nnum++].f = x;
+}
+
+void
+case_def(Case *c, const char *name, int64_t x)
+{
+	ck_assert_int_lt(c->ndef, DEF_MAX);
+	c->def[c->ndef++] = (hexc_define){ name, x };
+}
+
+double
+ulp2(const hexc_dtype *t, double x)
+{
+	int man = t->bits == 64 ? 52 : t->bits == 32     ? 23
+	                       : !strcmp(t->name, "f16") ? 10
+	                                                 : 7;
+	int least = t->bits == 16 && man == 10 ? -14 : -126, e;
+
+	if (t->kind != 'f')
+		return 0;
+	frexp(x, &e);
+	return ldexp(0.5, (e - 1 < least ? least : e - 1) - man);
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static hexc_module *
+compile(const Case *c, const char *path, const char *kernel, const char *arch, uint32_t candidate)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_ctx *ctx;
+	hexc_module *m = NULL;
+	hexc_diag_info d = { 0 };
+	FILE *f = fopen(path, "rb");
+	static char src[1 << 16];
+	size_t n;
+	int rc;
+
+	ck_assert_msg(f != NULL, "cannot read %s", path);
+	n = fread(src, 1, sizeof src, f);
+	fclose(f);
+	o.arch = arch;
+	o.kernel = kernel;
+	o.define = c->def;
+	o.ndefine = (size_t)c->ndef;
+	o.candidate = candidate;
+	o.flags = HEXC_PROVE;
+	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
+	rc = hexc_compile(&m, ctx, path, src, n);
+	if (rc != HEXC_OK)
+		hexc_diag(ctx, 0, &d);
+	ck_assert_msg(rc == HEXC_OK, "%s for %s, candidate %u: %s", path, arch, candidate, d.text);
+	hexc_close(ctx);
+	return m;
+}
+
+static Buf *
+find_buf(Case *c, const char *name)
+{
+	for (int i = 0; i < c->nbuf; i++)
+		if (!strcmp(c->buf[i].name, name))
+			return &c->buf[i];
+	return NULL;
+}
+
+/* A size by name, or from the shape of a tensor that has it as a dim. */
+static bool
+find_size(Case *c, const hexc_module *m, const char *name, int64_t *out)
+{
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+
+	for (int i = 0; i < c->nnum; i++)
+		if (!strcmp(c->num[i].name, name)) {
+			*out = (int64_t)c->num[i].f;
+			return true;
+		}
+	for (size_t i = 0; hexc_param(m, 0, i, &p); i++) {
+		const Buf *b = p.kind == HEXC_POINTER ? find_buf(c, p.name) : NULL;
+
+		for (uint32_t d = 0; b && d < p.rank; d++)
+			if (!strcmp(p.dim[d], name)) {
+				*out = b->dim[d];
+				return true;
+			}
+	}
+	return false;
+}
+
+static void
+set_arg(Case *c, const hexc_module *m, const hexc_param_info *p, hexc_arg *arg, uint64_t *value)
+{
+	Buf *b = p->kind == HEXC_POINTER ? find_buf(c, p->name) : NULL;
+	float f;
+
+	memset(arg, 0, sizeof *arg);
+	if (p->kind == HEXC_POINTER) {
+		ck_assert_msg(b != NULL, "no data for %s", p->name);
+		ck_assert_msg(!strcmp(b->type->name, p->dtype) && (uint32_t)b->rank == p->rank,
+		              "%s is %s of rank %u", p->name, p->dtype, p->rank);
+		arg->ptr = (void *)(uintptr_t)b->dev;
+		arg->bytes = b->bytes;
+		*value = b->dev;
+		if (!b->out)
+			ck_assert_int_eq(sim_write(c->sim, b->dev, b->mem, b->bytes), SIM_OK);
+		return;
+	}
+	for (int i = 0; i < c->nnum; i++)
+		if (p->kind == HEXC_SCALAR && !strcmp(c->num[i].name, p->name)) {
+			arg->f = c->num[i].f;
+			f = (float)arg->f;
+			memcpy(value, &f, sizeof f);
+			return;
+		}
+	ck_assert_msg(p->kind == HEXC_SIZE && find_size(c, m, p->name, &arg->i), "no value for %s", p->name);
+	*value = (uint64_t)arg->i;
+}
+
+static void
+compare(Case *c, const hexc_module *m, const char *what)
+{
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+
+	for (size_t j = 0; hexc_param(m, 0, j, &p); j++) {
+		Buf *b = p.written ? find_buf(c, p.name) : NULL;
+
+		if (!b)
+			continue;
+		ck_assert_int_eq(sim_read(c->sim, b->dev, b->mem, b->bytes), SIM_OK);
+		for (int64_t i = 0; i < b->n; i++) {
+			double is = hexc_get(b->type, b->mem, (uint64_t)i);
+
+			if (b->allow[i] < 0 || fabs(is - b->v[i]) <= b->allow[i])
+				continue;
+			ck_abort_msg("%s: %s[%lld] is %.9g, not %.9g within %.3g", what, b->name, (long long)i, is,
+			             b->v[i], b->allow[i]);
+		}
+	}
+}
+
+/* Wavefronts above the least, in lines that some warp executed more than once. */
+static uint64_t
+loop_conflicts(const sim_result *r, uint64_t warps, uint32_t *line)
+{
+	uint64_t sum = 0;
+	sim_line l;
+
+	for (size_t i = 0; sim_line_at(r, i, &l); i++)
+		if (l.n.warps > warps && l.n.shared_wavefronts > l.n.shared_min) {
+			sum += l.n.shared_wavefronts - l.n.shared_min;
+			*line = l.line;
+		}
+	return sum;
+}
+
+uint32_t
+case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate)
+{
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+	sim_launch l = SIM_LAUNCH_INIT;
+	hexc_arg arg[24];
+	uint64_t value[24], conflicts;
+	const void *ptr[24];
+	char path[120], what[200], why[200] = "";
+	sim_module *sm = NULL;
+	sim_result *r = NULL;
+	sim_fault fault = { 0 };
+	hexc_module *m;
+	uint32_t line = 0;
+	int rc;
+
+	snprintf(path, sizeof path, "examples/%s.hexc", file);
+	snprintf(what, sizeof what, "%s %s, candidate %u", path, arch, candidate);
+	m = compile(c, path, kernel, arch, candidate);
+	ck_assert(hexc_kernel(m, 0, &k));
+	ck_assert_uint_le(k.nparam, 24);
+	for (uint32_t i = 0; i < k.nparam; i++) {
+		hexc_param(m, 0, i, &p);
+		ptr[i] = &value[i];
+		set_arg(c, m, &p, &arg[i], &value[i]);
+	}
+	ck_assert_msg(hexc_check_args(m, 0, arg, why, sizeof why) == HEXC_OK, "%s: %s", what, why);
+	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
+	ck_assert_int_eq(sim_load(c->sim, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm), SIM_OK);
+	memcpy(l.block, k.block, sizeof l.block);
+	l.smem = k.smem;
+	l.args = ptr;
+	rc = sim_run(c->sim, sm, k.name, &l, &r);
+	if (rc != SIM_OK && r)
+		sim_fault_at(r, 0, &fault);
+	ck_assert_msg(rc == SIM_OK, "%s: %s %s", what, r ? sim_result_text(r) : "", fault.text ? fault.text : "");
+	conflicts = loop_conflicts(r, (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ((k.block[0] + 31) / 32), &line);
+	ck_assert_msg(candidate || !conflicts, "%s: %llu bank conflicts in loops, as in line %u of the PTX", what,
+	              (unsigned long long)conflicts, line);
+	compare(c, m, what);
+	sim_result_free(r);
+	sim_unload(c->sim, sm);
+	hexc_module_free(m);
+	return k.ncandidate;
+}

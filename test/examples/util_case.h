@@ -1,0 +1,60 @@
+/* util_case.h - an example's data and what is right, run on the simulator.
+ *
+ * References are written here from the operators' formulas, in double; nothing of the compiler is used for
+ * them but the conversion of single numbers (hexc_put, hexc_get). */
+#ifndef UTIL_CASE_H
+#define UTIL_CASE_H
+#include "lib/hexc.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BUF_MAX = 16, NUM_MAX = 12, DEF_MAX = 8 };
+
+typedef struct Buf {
+	const char *name;
+	const hexc_dtype *type;
+	int rank;
+	int64_t dim[6], n;
+	bool out;
+	double *v; /* inputs: the values as stored.  Outputs: what is right */
+	double *allow; /* outputs: how far from v a right result may be; < 0: anything */
+	void *mem;
+	uint64_t bytes, dev;
+} Buf;
+
+typedef struct Case {
+	Buf buf[BUF_MAX];
+	int nbuf;
+	struct {
+		const char *name;
+		double f;
+	} num[NUM_MAX]; /* scalars, and sizes that no shape gives */
+	int nnum;
+	hexc_define def[DEF_MAX];
+	int ndef;
+	uint64_t seed;
+	struct sim *sim;
+} Case;
+
+/* All of these end the test on failure. */
+void case_start(Case *c, uint64_t seed);
+void case_end(Case *c);
+/* An input of values lo..hi, evenly; of integer types whole ones.  dims end with 0. */
+Buf *case_in(Case *c, const char *name, const char *type, double lo, double hi, ...);
+/* An output: fill v and allow. */
+Buf *case_out(Case *c, const char *name, const char *type, ...);
+/* Set element i of an input. */
+void buf_set(Buf *b, int64_t i, double x);
+void case_num(Case *c, const char *name, double x);
+void case_def(Case *c, const char *name, int64_t x);
+
+/* Compile `kernel` of examples/FILE.hexc for arch (or the file's only one), run it on the simulator with all
+ * checks, and compare its outputs.  Returns how many candidates there are. */
+uint32_t case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate);
+
+/* Half the distance between neighbouring numbers of this type at x: a rounding's error.  0 for integers. */
+double ulp2(const hexc_dtype *t, double x);
+/* Unit roundoff of f32, f16. */
+#define U32 0x1p-24
+#define U16 0x1p-11
+#endif
