@@ -324,6 +324,7 @@ forget(Alloc *al, u32 at, u32 size)
 		if (al->page[i / PAGE_WORDS])
 			memset(al->page[i / PAGE_WORDS] + (size_t)(i % PAGE_WORDS) * GLOBAL_SLOTS, 0,
 			       GLOBAL_SLOTS * sizeof(Slot));
+	granule_forget(al, at, size);
 }
 
 /* Under the launch's lock. */

@@ -246,8 +246,14 @@ global_words(const Now *n, bool *told)
 	if (!al->page)
 		return;
 	page_lock(l, al, page);         /* an access never crosses a page: it is aligned */
-	if (!al->page[page])
+	if (n->kind == A_READ && granule_read(al, page, off, bytes, n->a, n->b)) {
+		page_unlock(l, al, page);
+		return;
+	}
+	if (!al->page[page]) {
 		al->page[page] = calloc((size_t)PAGE_WORDS * GLOBAL_SLOTS, sizeof(Slot));
+		granule_spread(al, page);
+	}
 	if (al->page[page]) {
 		s = al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS;
 		if (n->kind == A_READ && bytes % 4 == 0)

@@ -58,6 +58,18 @@ touch(Block *b, const Alloc *al, u64 sector, bool write)
 		__atomic_fetch_or(&al->sect[write][i / 8], bit, __ATOMIC_RELAXED);
 }
 
+/* All lanes touch as many bytes side by side of one buffer. */
+static bool
+in_row(const Access *acc, const u8 *bytes)
+{
+	u64 odd = !bytes[0] || (acc[0].space != SIM_SPACE_GLOBAL && acc[0].space != SIM_SPACE_CONST);
+
+	for (u32 l = 1; l < WARP; l++)
+		odd |= (acc[l].addr ^ (acc[0].addr + (u64)l * bytes[0])) | (u64)(bytes[l] ^ bytes[0])
+		     | (u64)(acc[l].space != acc[0].space) | (u64)(acc[l].al != acc[0].al);
+	return !odd;
+}
+
 /* Different sectors of a request.  bytes[l] is what lane l touches (0: nothing). */
 void
 count_sectors(Warp *w, const Ins *in, const Access *acc, u32 mask, const u8 *bytes, bool wr)
@@ -68,6 +80,14 @@ count_sectors(Warp *w, const Ins *in, const Access *acc, u32 mask, const u8 *byt
 	u64 total = 0;
 	int l;
 
+	if (mask == ALL_LANES && in_row(acc, bytes)) {
+		u64 s = acc[0].addr / 32, e = (acc[0].addr + 32ull * bytes[0] - 1) / 32;
+		n = (u32)(e - s + 1);
+		total = 32u * bytes[0];
+		for (; s <= e; s++)
+			touch(w->blk, acc[0].al, s, wr);
+		mask = 0;
+	}
 	FOR_LANES(l, mask) {
 		u64 s, e;
 		if (acc[l].space != SIM_SPACE_GLOBAL && acc[l].space != SIM_SPACE_CONST)
@@ -137,37 +157,31 @@ count_runs(Warp *w, const Ins *in, const Run *run, u32 n, bool wr)
 	*(wr ? &c->bwr : &c->brd) += total;
 }
 
-/* Wavefronts of one phase: lanes from..to-1, `words` words each. */
+/* Wavefronts of one phase: lanes from..to-1, `words` words each.  Of each bank a chain of the different
+ * words in it; the longest counts. */
 static u32
 phase(const u32 *addr, u32 mask, u32 from, u32 to, u32 words)
 {
-	u32 first[32], used = 0, most = 1;
-	u32 all[WARP * 4], n = 0, depth[32];
-	bool clash = false;
+	u32 word[WARP * 4], n = 0, most = 1;
+	u8 head[32], depth[32], next[WARP * 4];
 
+	memset(head, 255, sizeof head);
+	memset(depth, 0, sizeof depth);
 	for (u32 l = from; l < to; l++) {
 		if (!(mask >> l & 1))
 			continue;
 		for (u32 k = 0; k < words; k++) {
-			u32 x = addr[l] / 4 + k, bank = x & 31;
-			all[n++] = x;
-			if (!(used >> bank & 1)) {
-				used |= 1u << bank;
-				first[bank] = x;
-			} else if (first[bank] != x) {
-				clash = true;
-			}
+			u32 x = addr[l] / 4 + k, bank = x & 31, i = head[bank];
+			while (i != 255 && word[i] != x)
+				i = next[i];
+			if (i != 255)
+				continue;
+			word[n] = x;
+			next[n] = head[bank];
+			head[bank] = (u8)n++;
+			if (++depth[bank] > most)
+				most = depth[bank];
 		}
-	}
-	if (!clash)
-		return 1;
-	memset(depth, 0, sizeof depth);
-	for (u32 i = 0; i < n; i++) {
-		u32 k = 0;
-		while (k < i && all[k] != all[i])
-			k++;
-		if (k == i && ++depth[all[i] & 31] > most)
-			most = depth[all[i] & 31];
 	}
 	return most;
 }

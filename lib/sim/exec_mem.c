@@ -69,6 +69,19 @@ load_defs(Warp *w, const Ins *in, int l, const Ref *d, const Access *a)
 	}
 }
 
+/* Elements of a word each: register by register. */
+static void
+load_words(Warp *w, const Ins *in, u32 mask, const Access *acc)
+{
+	int l;
+
+	for (u32 i = 0; i < in->vec; i++) {
+		u32 *o = dst32(w, &in->d[i]);
+		FOR_LANES(l, mask)
+			memcpy(&o[l], acc[l].p + 4 * i, 4);
+	}
+}
+
 static void
 load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const Access *acc)
 {
@@ -106,6 +119,9 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 		count_access(w, in, acc, good, bytes, true, false);
 	if (w->def)
 		load_checks(w, in, mask, good, acc);
+	if (in->ebytes == 4 && !(in->flags & F_STRONG) && in->d[0].chunks == 2)
+		load_words(w, in, good, acc);
+	else
 	FOR_LANES(l, good) {
 		u64 v;
 		if (!(in->flags & F_STRONG) || (bytes != 4 && bytes != 8)) {

@@ -160,6 +160,29 @@ near_mbars(const Block *b, u32 mask, const u32 *addr, u32 bytes)
 	return false;
 }
 
+/* What is stored is as initialised as the registers are. */
+static void
+mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
+{
+	u8 *init = w->blk->sinit;
+	u32 all = mask;
+	int l;
+
+	for (u32 i = 0; i < in->vec; i++)
+		all &= def_of(w, &in->s[1 + i]);
+	if (all == ALL_LANES && side_by_side(addr, bytes)) {
+		memset(init + addr[0], 1, WARP * (size_t)bytes);
+		return;
+	}
+	FOR_LANES(l, all)
+		memset(init + addr[l], 1, bytes);
+	for (u32 i = 0; i < in->vec && all != mask; i++) {
+		u32 def = def_of(w, &in->s[1 + i]);
+		FOR_LANES(l, mask & ~all)
+			memset(init + addr[l] + i * in->ebytes, (int)(def >> l & 1), in->ebytes);
+	}
+}
+
 /* Lanes that write one word race with each other unless they write the same: exec_st looks at the values. */
 int
 exec_sts(Warp *w, const Ins *in, u32 mask)
@@ -183,12 +206,8 @@ exec_sts(Warp *w, const Ins *in, u32 mask)
 		else
 			FOR_LANES(l, mask)
 				memcpy(p + addr[l], &s2[l], 8);
-		if (w->def) {
-			u32 def = def_of(w, &in->s[1 + i]);
-			p = w->blk->sinit + size * i;
-			FOR_LANES(l, mask)
-				memset(p + addr[l], (int)(def >> l & 1), size);
-		}
 	}
+	if (w->def)
+		mark_stored(w, in, mask, addr, bytes);
 	return R_NEXT;
 }

@@ -264,8 +264,9 @@ alloc_begin(Launch *l)
 			al->full = !al->size || !memchr(al->init, 0, al->size);
 		if (l->checks && !al->readonly) {
 			al->page = calloc(pages, sizeof *al->page);
+			al->granule = calloc(pages, sizeof *al->granule);
 			al->lock = calloc(pages, 1);
-			if (!al->page || !al->lock)
+			if (!al->page || !al->granule || !al->lock)
 				return false;
 		}
 		if (l->counts) {
@@ -297,13 +298,16 @@ alloc_end(Launch *l, sim_stats *st)
 			st->grid_sectors_read += count_bits(al->sect[0], al->size / 256 + 2);
 			st->grid_sectors_written += count_bits(al->sect[1], al->size / 256 + 2);
 		}
-		for (u64 p = 0; al->page && p < al->size / 4 / PAGE_WORDS + 1; p++)
-			free(al->page[p]);
+		for (u64 p = 0; p < al->size / 4 / PAGE_WORDS + 1; p++) {
+			free(al->page ? al->page[p] : NULL);
+			free(al->granule ? al->granule[p] : NULL);
+		}
 		free(al->page);
+		free(al->granule);
 		free(al->lock);
 		free(al->sect[0]);
 		free(al->sect[1]);
-		al->page = NULL;
+		al->page = al->granule = NULL;
 		al->lock = NULL;
 		al->sect[0] = al->sect[1] = NULL;
 	}

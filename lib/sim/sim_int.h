@@ -294,6 +294,7 @@ typedef struct Alloc {
 	bool full;              /* all bytes written: init need not be looked at */
 	char name[48];
 	Slot **page;            /* race shadow of a launch */
+	Slot **granule;         /* the same for pages that are only read, by 16 bytes */
 	u8 *sect[2];            /* sectors touched in a launch: read, written; one bit each */
 	u8 *lock;               /* one per page */
 } Alloc;
@@ -748,6 +749,10 @@ void check_copied(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, 
 /* The newest write of this launch to global memory: its launch time and place. */
 bool check_written(Warp *w, const Access *a, u32 bytes, u64 *time, sim_place *place);
 void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
+/* granule.c: a page of global memory, locked */
+bool granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b);       /* false: use the slots */
+void granule_spread(Alloc *al, u64 page);
+void granule_forget(Alloc *al, u64 off, u64 bytes);
 /* shadow.c: shared memory; i is the number of a word */
 void shadow_start(Block *b);
 void shadow_era(Block *b);                      /* all threads have waited for each other */

@@ -1,7 +1,7 @@
-/* test_shadow.c - races in shared memory: random kernels of loads, stores and atomics of 2 to 16
+/* test_shadow.c - races in shared and global memory: random kernels of loads, stores and atomics of 2 to 16
  * bytes by some warps, with and without barriers, against a list of who touched which byte between
- * them.  Each runs as a block of its own and, where the simulator remembers accesses in another
- * way, in a cluster. */
+ * them.  Each runs on shared memory of a block, on that of a block in a cluster, where the simulator
+ * remembers accesses in another way, and on global memory. */
 #include <stdbool.h>
 #include <stdint.h>
 #include "simtest.h"
@@ -115,65 +115,79 @@ expected(const Step *step, int n)
 
 /* ---- the kernel ------------------------------------------------------------------------------- */
 
+typedef enum Where { BLOCK, CLUSTER, GLOBAL, NWHERE } Where;
+
 static char *
-emit_access(char *p, const Step *s, int i)
+emit_access(char *p, const Step *s, int i, Where where)
 {
+	const char *space = where == GLOBAL ? "global" : "shared";
 	static const char *const type[] = { [2] = "b16", [4] = "b32", [8] = "v2.b32", [16] = "v4.b32" };
-	static const char *const regs[] = { [2] = "%h", [4] = "%v0", [8] = "{%v0,%v1}",
-		                            [16] = "{%v0,%v1,%v2,%v3}" };
+	static const char *const vec4 = "{%v0,%v1,%v2,%v3}";
+	const char *regs = s->bytes == 2 ? "%h" : s->bytes == 4 ? "%v0"
+	                                  : s->bytes == 8       ? "{%v0,%v1}"
+	                                                        : vec4;
 	int values = i * 1000;
 
 	p += sprintf(p, "and.b32 %%r1, %%w, %u;\nsetp.ne.u32 %%p, %%r1, 0;\n", s->warps);
 	p += sprintf(p, "setp.lt.and.u32 %%p, %%l, %u, %%p;\n", s->lanes);
 	p += sprintf(p, "mad.lo.u32 %%r2, %%t, %u, %u;\nmul.lo.u32 %%r2, %%r2, %u;\nand.b32 %%r2, %%r2, %d;\n"
-	                "add.u32 %%r2, %%r2, %%sm;\n",
+	                "cvt.u64.u32 %%d, %%r2;\nadd.u64 %%d, %%d, %%base;\n",
 	             s->mul, s->add, s->bytes, BYTES - 1);
 	for (int k = 0; k < 4; k++)
 		p += sprintf(p, "mad.lo.u32 %%v%d, %%t, 4, %d;\n", k, values + k);
 	p += sprintf(p, "cvt.u16.u32 %%h, %%v0;\n");
 	if (s->kind == ATOM)
-		return p + sprintf(p, "@%%p atom.shared.add.u32 %%v1, [%%r2], %%v0;\n");
+		return p + sprintf(p, "@%%p atom.%s.add.u32 %%v1, [%%d], %%v0;\n", space);
 	if (s->kind == LOAD)
-		return p + sprintf(p, "@%%p ld.shared.%s %s, [%%r2];\n", type[s->bytes], regs[s->bytes]);
-	return p + sprintf(p, "@%%p st.shared.%s [%%r2], %s;\n", type[s->bytes], regs[s->bytes]);
+		return p + sprintf(p, "@%%p ld.%s.%s %s, [%%d];\n", space, type[s->bytes], regs);
+	return p + sprintf(p, "@%%p st.%s.%s [%%d], %s;\n", space, type[s->bytes], regs);
 }
 
 static void
-emit(char *p, const Step *step, int n, bool cluster)
+emit(char *p, const Step *step, int n, Where where)
 {
-	p += sprintf(p, ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n%s{\n.reg .pred %%p;\n"
-	                ".reg .b16 %%h;\n.reg .b32 %%r<4>, %%v<4>, %%t, %%w, %%l, %%sm;\n"
-	                ".shared .align 16 .b8 pad[64];\n.shared .align 16 .b8 sm[%d];\n"
-	                "mov.u32 %%t, %%tid.x;\nmov.u32 %%l, %%laneid;\nshr.u32 %%w, %%t, 5;\n"
-	                "shl.b32 %%w, 1, %%w;\nmov.u32 %%sm, sm;\nmul.lo.u32 %%r1, %%t, 4;\n"
-	                "add.u32 %%r1, %%r1, %%sm;\nst.shared.b32 [%%r1], 0;\nbar.sync 0;\n",
-	             cluster ? ".reqnctapercluster 2, 1, 1\n" : "", BYTES);
+	p += sprintf(p, ".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 a)\n%s{\n",
+	             where == CLUSTER ? ".reqnctapercluster 2, 1, 1\n" : "");
+	p += sprintf(p, ".reg .pred %%p;\n.reg .b16 %%h;\n.reg .b64 %%d, %%base;\n"
+	                ".reg .b32 %%r<4>, %%v<4>, %%t, %%w, %%l;\n.shared .align 16 .b8 pad[64];\n"
+	                ".shared .align 16 .b8 sm[%d];\nmov.u32 %%t, %%tid.x;\nmov.u32 %%l, %%laneid;\n"
+	                "shr.u32 %%w, %%t, 5;\nshl.b32 %%w, 1, %%w;\nmov.u64 %%base, sm;\n"
+	                "mul.wide.u32 %%d, %%t, 4;\nadd.u64 %%d, %%d, %%base;\nst.shared.b32 [%%d], 0;\n"
+	                "bar.sync 0;\n",
+	             BYTES);
+	if (where == GLOBAL)
+		p += sprintf(p, "ld.param.u64 %%base, [a];\n");
 	for (int i = 0; i < n; i++)
 		if (step[i].kind == BARRIER)
 			p += sprintf(p, "bar.sync 0;\n");
 		else
-			p = emit_access(p, &step[i], i + 1);
-	sprintf(p, "%sret;\n}\n", cluster ? "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" : "");
+			p = emit_access(p, &step[i], i + 1, where);
+	sprintf(p, "%sret;\n}\n", where == CLUSTER ? "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" : "");
 }
 
 static int
-run(const char *text, unsigned blocks)
+run(const char *text, Where where, unsigned blocks, unsigned threads)
 {
+	sim_fault_kind kind = where == GLOBAL ? SIM_FAULT_RACE_GLOBAL : SIM_FAULT_RACE_SHARED;
 	sim *s = sim_open();
 	sim_module *m = must_load(s, text);
 	sim_launch l = SIM_LAUNCH_INIT;
 	sim_result *r;
+	uint64_t a = sim_alloc(s, BYTES, "a");
+	const void *args[] = { &a };
 	sim_fault f;
 	int rc;
 
 	l.grid[0] = blocks;
-	l.cluster[0] = blocks;
-	l.block[0] = THREADS;
+	l.cluster[0] = where == CLUSTER ? blocks : 1;
+	l.args = args;
+	sim_fill(s, a, 0, BYTES);
+	l.block[0] = threads;
 	l.threads = 1;
 	rc = sim_run(s, m, "k", &l, &r);
 	ck_assert_msg(rc == SIM_OK || rc == SIM_E_FAULT, "%s", sim_result_text(r));
 	for (size_t i = 0; sim_fault_at(r, i, &f); i++)
-		ck_assert_msg(f.kind == SIM_FAULT_RACE_SHARED, "line %u: %s", f.at.line, f.text);
+		ck_assert_msg(f.kind == kind, "line %u: %s", f.at.line, f.text);
 	sim_result_free(r);
 	sim_close(s);
 	return rc;
@@ -193,12 +207,12 @@ START_TEST(random_kernels)
 		for (int k = 0; k < n; k++)
 			step[k] = random_step();
 		want = expected(step, n);
-		for (int cluster = 0; cluster < 2; cluster++) {
+		for (Where where = BLOCK; where < NWHERE; where++) {
 			int rc;
-			if (cluster && i % 4)
+			if (where == CLUSTER && i % 4)
 				continue;
-			emit(text, step, n, cluster);
-			rc = run(text, cluster ? 2 : 1);
+			emit(text, step, n, where);
+			rc = run(text, where, where == CLUSTER ? 2 : 1, THREADS);
 			ck_assert_msg(!(want & 2) || rc == SIM_E_FAULT, "missed a race, seed %u:\n%s", i,
 			              text);
 			ck_assert_msg(want || rc == SIM_OK, "a race that is none, seed %u:\n%s", i, text);
@@ -211,6 +225,33 @@ START_TEST(random_kernels)
 }
 END_TEST
 
+/* Threads 0 and 32 of each block read - nanosleep lets the other warp go on -, then one of them writes. */
+START_TEST(readers)
+{
+	static const char *const text[] = {
+		"ld.global.b32 %v0, [%d];", "ld.global.v4.b32 {%v0,%v1,%v2,%v3}, [%d];"
+	};
+	char kernel[1500];
+
+	for (int i = 0; i < 40; i++) {
+		int writer = i / 4, wide = i / 2 % 2, size = i % 2;
+		char *p = kernel;
+
+		p += sprintf(p, HEADER ".entry k(.param .u64 a)\n{\n.reg .pred %%p;\n"
+		                       ".reg .b32 %%v<4>, %%t, %%b;\n.reg .b64 %%d;\n"
+		                       "ld.param.u64 %%d, [a];\nmov.u32 %%t, %%tid.x;\n");
+		p += sprintf(p, "mov.u32 %%b, %%ctaid.x;\nand.b32 %%v1, %%t, 31;\n"
+		                "setp.ne.u32 %%p, %%v1, 0;\n@%%p ret;\n%s\nnanosleep.u32 9;\n",
+		             text[size]);
+		sprintf(p, "shl.b32 %%b, %%b, 1;\nshr.u32 %%t, %%t, 5;\nadd.u32 %%b, %%b, %%t;\n"
+		           "setp.eq.u32 %%p, %%b, %d;\n@%%p st.global.b%d [%%d], 7;\nret;\n}\n",
+		        writer, wide ? 32 : 8);
+		ck_assert_msg(run(kernel, GLOBAL, writer < 2 ? 1 : 5, 64) == SIM_E_FAULT,
+		              "writer %d, size %d, wide %d", writer, size, wide);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -219,6 +260,7 @@ main(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, random_kernels);
+	tcase_add_test(t, readers);
 	suite_add_tcase(suite, t);
 	return run_suite(suite);
 }
