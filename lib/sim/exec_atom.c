@@ -137,7 +137,6 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
-	w->blk->cl->effects++;
 	w->blk->cl->reads++;
 	if (w->blk->l->counts)
 		count_access(w, in, acc, good, bytes, true, true);
@@ -157,6 +156,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			if (!check_init(w, l, &acc[l], bytes))
 				undef |= 1u << l;
 		}
+		w->blk->cl->effects += in->ebytes == 16;
 		if (in->ebytes == 16)
 			rmw128(w, in, l, acc[l].p, locked);
 		for (u32 i = 0; i < in->vec && in->ebytes < 16; i++) {
@@ -164,6 +164,9 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			if (in->sub == AT_CAS)
 				c = lane_get(w, &in->s[1 + in->vec], l);
 			old = atom_rmw(acc[l].p + i * in->ebytes, in->ebytes, in, b, c, acc[l].al != NULL);
+			/* a comparison that fails, or 0 added, is a read: loops wait so */
+			w->blk->cl->effects += in->sub == AT_CAS ? old == b
+			                     : !((in->sub == AT_ADD || in->sub == AT_OR) && !b);
 			if (in->nd)
 				lane_set(w, &in->d[i], l, old);
 		}

@@ -72,18 +72,17 @@ time_out(Block *b)
 bool
 mbar_unstick(Cluster *c, u64 *steps)
 {
-	u64 h = state_of(c);
+	u64 h = state_of(c), seen[3] = { c->effects, c->reads, c->clocks };
 	bool any = false;
 
-	if (c->timed_out && h == c->state && c->effects == c->seen_effects && c->reads == c->seen_reads)
+	if (c->timed_out && h == c->state && !memcmp(seen, c->seen, sizeof seen))
 		return false;
 	c->timed_out = true;
 	c->state = h;
-	c->seen_effects = c->effects;
-	c->seen_reads = c->reads;
+	memcpy(c->seen, seen, sizeof seen);
 	for (u32 i = 0; i < c->n; i++)
 		any |= time_out(c->blk[i]);
-	*steps += TIMEOUT_STEPS; /* time passes: others get their turn, the budget its end */
+	*steps += TIMEOUT_STEPS;        /* time passes: others get their turn, the budget its end */
 	return any;
 }
 
@@ -248,6 +247,8 @@ tell(Warp *w, const Path *q)
 		         m->tx);
 	else if (q->state == P_CLUSTER)
 		snprintf(what, sizeof what, "barrier.cluster waits for threads of the cluster;");
+	else if (q->state == P_RUN)
+		snprintf(what, sizeof what, "a loop reads what no one will ever write;");
 	else if (q->state == P_WG)
 		snprintf(what, sizeof what, "a warp waits for %s;", q->bar ? "registers" : "its warpgroup");
 	else if (bar->expect)
@@ -267,7 +268,7 @@ rank(const Path *q)
 	switch (q->state) {
 	case P_BAR: case P_CLUSTER: case P_WG: return 3;
 	case P_MBAR: return 2;
-	case P_SYNC: case P_WAIT: return 1;
+	case P_SYNC: case P_RUN: return 1;
 	default: return 0;
 	}
 }

@@ -175,6 +175,49 @@ within_budget(Worker *k)
 	return !__atomic_load_n(&l->stop, __ATOMIC_RELAXED);
 }
 
+/* ---- is anything left that could move? ---- */
+
+static void
+epoch_ends(Launch *l, int started)
+{
+	Sync *s = l->sync;
+
+	pthread_mutex_lock(&s->faults);
+	l->running += (u32)started;
+	l->epoch++;
+	l->spinning = 0;
+	pthread_mutex_unlock(&s->faults);
+}
+
+/* A cluster has had a slice without an effect.  True if that will be so of all, for ever. */
+static bool
+all_spin(Worker *k, Cluster *c)
+{
+	Launch *l = k->l;
+	Sync *s = l->sync;
+	u64 effects = c->effects, epoch, steps = 0;
+	bool proven, all = false;
+
+	pthread_mutex_lock(&s->faults);
+	epoch = l->epoch;
+	pthread_mutex_unlock(&s->faults);
+	proven = spin_proven(c, &steps);
+	k->steps += steps;
+	if (c->effects != effects) {
+		epoch_ends(l, 0);
+		return false;
+	}
+	pthread_mutex_lock(&s->faults);
+	if (proven && l->epoch == epoch && c->epoch != epoch + 1) {
+		c->epoch = epoch + 1;
+		l->spinning++;
+		all = l->spinning == l->running
+		   && __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->ncluster;
+	}
+	pthread_mutex_unlock(&s->faults);
+	return all;
+}
+
 static Cluster *
 next_cluster(Worker *k)
 {
@@ -187,6 +230,7 @@ next_cluster(Worker *k)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(&l->next_cluster, &lin, lin + 1, false, __ATOMIC_RELAXED,
 	                                      __ATOMIC_RELAXED));
+	epoch_ends(l, 1);
 	c = cluster_new(k, lin);
 	if (!c)
 		launch_stop(l, SIM_E_NOMEM, "out of memory");
@@ -214,9 +258,17 @@ worker(void *arg)
 		}
 		if (!c)
 			break;
+		u64 effects = c->effects;
 		int r = cluster_run(c, k->l->max_steps < BLOCK_SLICE ? k->l->max_steps + 1 : BLOCK_SLICE);
 		if (!within_budget(k))
 			r = r == R_NEXT ? r : R_STOP;
+		if (r != R_BLOCK || c->effects != effects) {
+			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
+		} else if (all_spin(k, c)) {
+			hang_tell(c);
+			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
+			r = R_STOP;
+		}
 		if (r == R_BLOCK) {
 			c->next = NULL;
 			*end = c;

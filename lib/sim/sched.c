@@ -320,12 +320,12 @@ unblock(Warp *w)
 
 /* Run until the warp ends, waits for others, or its slice is over. */
 static inline __attribute__((always_inline)) int
-run(Warp *w, u64 *steps, const bool traced)
+run(Warp *w, u64 *steps, const bool traced, const u64 most)
 {
 	Block *b = w->blk;
 	const Ins *code = b->l->m->code;
 	Count *counts = b->k->n;
-	u64 n = 0, slice = b->l->max_steps < WARP_SLICE ? b->l->max_steps + 1 : WARP_SLICE;
+	u64 n = 0, slice = b->l->max_steps < most ? b->l->max_steps + 1 : most;
 	int r;
 
 	while (n < slice) {
@@ -396,7 +396,13 @@ run(Warp *w, u64 *steps, const bool traced)
 static int
 warp_run(Warp *w, u64 *steps)
 {
-	return w->blk->l->shown ? run(w, steps, true) : run(w, steps, false);
+	return w->blk->l->shown ? run(w, steps, true, WARP_SLICE) : run(w, steps, false, WARP_SLICE);
+}
+
+int
+warp_step(Warp *w, u64 *steps)
+{
+	return run(w, steps, false, 1);
 }
 
 /* ---- one block ---- */

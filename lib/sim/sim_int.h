@@ -600,6 +600,8 @@ struct Launch {
 	FaultRec *faults;
 	u32 nfault, max_fault;
 	char *hang;                     /* the first report of a hang */
+	u32 running, spinning;          /* clusters started and not ended; proven to spin in ... */
+	u64 epoch;                      /* ... this time without writes */
 	u32 time;                       /* launch time of the happens-before between blocks */
 	GSync *gs;
 	u32 ngs, cgs;
@@ -681,6 +683,7 @@ void launch_unlock(Launch *l);
 void block_start(Worker *k, Block *b);          /* id, lin, rank and cl are set */
 /* Every warp that can gets its turn.  False: the cluster has to stop. */
 bool block_round(Block *b, u64 *steps, bool *moved);
+int warp_step(Warp *w, u64 *steps);             /* one instruction: R_ as of a slice */
 bool block_unstick(Block *b);                   /* a warp goes on without lanes it waits for */
 void block_free(Block *b);
 Block *sim_block_new(Worker *k);

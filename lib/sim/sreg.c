@@ -132,7 +132,7 @@ exec_sreg(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	if (in->aux >= S_clock && in->aux <= S_gt_hi)
-		w->blk->cl->reads++;
+		w->blk->cl->clocks++;
 	if (in->pd >= 0) {
 		w->p[in->pd] = lane_value(w, (enum Sreg)in->aux, 0) ? ALL_LANES : 0;
 		if (w->def)

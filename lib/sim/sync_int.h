@@ -80,8 +80,10 @@ typedef struct Cluster {
 	u64 round;
 	u64 effects; /* grows with each thing another warp could notice, ... */
 	u64 reads; /* ... and with each that other clusters may have changed */
+	u64 clocks;                     /* reads of clocks */
+	u64 epoch;                      /* of the launch, + 1, when last proven to spin */
 	bool timed_out; /* mbarrier waits have, with this state: */
-	u64 state, seen_effects, seen_reads;
+	u64 state, seen[3];             /* effects, reads, clocks */
 	u32 gacq; /* barrier.cluster: time of the releases so far, ... */
 	u32 gdone; /* ... of the last phase that completed */
 	u64 phase; /* barrier.cluster phases completed */
@@ -108,6 +110,8 @@ void block_end(Block *b);
 /* hang.c */
 bool mbar_unstick(Cluster *c, u64 *steps); /* waits that nobody ends answer false */
 void hang_tell(Cluster *c); /* nothing moves: one fault and the long report */
+/* spin.c: every warp goes round without an effect, or waits for others of the cluster */
+bool spin_proven(Cluster *c, u64 *steps);
 char *hang_report(const Cluster *c); /* malloc'd; NULL: no memory */
 
 /* proxy.c.  The async proxy reads what a good access names (bulk copies, wgmma): every generic
