@@ -516,7 +516,7 @@ arith_class(Type t)
 static u8
 mem_class(const Dec *d)
 {
-	bool st = d->row->id == OP_st;
+	bool st = d->row->id == OP_wmmastore || d->row->id == OP_st;
 
 	switch (d->in->space) {
 	case SIM_SPACE_SHARED: case SIM_SPACE_CLUSTER: return st ? SIM_CLASS_STS : SIM_CLASS_LDS;

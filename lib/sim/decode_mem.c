@@ -338,7 +338,9 @@ dec_ldmatrix(Dec *d)
 	u32 n;
 
 	if (!dec_has(d, "m8n8"))
-		return dec_fail(d, "only shape .m8n8 is supported");
+		return dec_fail(d, "the shapes besides .m8n8 need .target sm_100a or later, which is not supported");
+	if (!dec_needs(d, st ? 90 : 75, NULL))
+		return false;
 	in->vec = dec_has(d, "x1") ? 1 : dec_has(d, "x2") ? 2 : dec_has(d, "x4") ? 4 : 0;
 	if (dec_has(d, "trans"))
 		in->flags |= F_TRANS;

@@ -20,7 +20,14 @@ rows_of(Warp *w, const Ins *in, bool write, Access *acc)
 	u32 lanes = in->vec == 4 ? ALL_LANES : (1u << 8 * in->vec) - 1, good, addr[WARP];
 	int l;
 
-	good = mem_resolve(w, in, &in->s[0], in->off, SIM_SPACE_SHARED, lanes, 16, write, acc);
+	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, lanes, 16, write, acc);
+	FOR_LANES(l, good)
+		if (acc[l].space != SIM_SPACE_SHARED) {
+			fault_add(w, l, SIM_FAULT_BOUNDS, in->line, acc[l].space, acc[l].addr, 16, NULL,
+			          "%.60s: generic address 0x%llx is not in shared memory", in->text,
+			          (unsigned long long)acc[l].addr);
+			good &= ~(1u << l);
+		}
 	if (w->blk->l->counts && good == lanes) {
 		FOR_LANES(l, good)
 			addr[l] = (u32)acc[l].addr;

@@ -403,7 +403,7 @@ alu_fn *testp_find(Type t, const char *what);
 #define D(name) bool dec_##name(Dec *d);
 #define DECODERS(X) X(alu) X(setp) X(set) X(cvt) X(mov) X(ld) X(st) X(atom) X(cvta) X(isspacep) \
 	X(prefetch) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
-	X(fence) X(cpasync) X(cpgroup) X(ldmatrix) X(movmatrix) X(mma) X(wgmma) X(wgsync) X(maxnreg) X(bra) X(brx) X(call) \
+	X(fence) X(cpasync) X(cpgroup) X(ldmatrix) X(movmatrix) X(mma) X(wgmma) X(wgsync) X(maxnreg) X(wmma) X(wmmamem) X(bra) X(brx) X(call) \
 	X(ret) X(nop) X(slct) X(lop3) X(prmt) X(testp) X(pbool) X(vec2) X(mapa) X(video) X(cvtpack) \
 	X(getctarank) X(clusterbar) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) X(stasync) \
 	X(bulk) X(bulkpre) X(bulkgroup) X(btensor) X(btensorpre) X(tmprefetch) X(tmreplace) X(tmcopy) \
@@ -824,7 +824,7 @@ double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any ro
 	X(nop) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(bar) X(warpbar) \
 	X(fence) X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) \
 	X(mmasp) X(mmab1) X(mma884) X(wgmma) X(wgfence) X(wgcommit) X(wgwait) \
-	X(maxnreg) \
+	X(maxnreg) X(wmma) X(wmmamem) \
 	X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(sreg) X(ldparam) X(pbool) X(slct) X(pack) \
 	X(yield) X(lds) X(sts) X(selp) X(mapa) X(carry) X(video) X(cvtpack) X(lop3p) \
 	X(getctarank) X(carrive) X(cwait) X(mbarset) X(mbar) X(mbarwait) X(mbarpend) X(cpmbar) \

@@ -314,7 +314,7 @@ END_TEST
 /* ldmatrix, stmatrix and movmatrix: element (row, col) of matrix i has the value 100 i + 10 row + col. */
 START_TEST(matrices)
 {
-	static const char head[] = HEADER ".entry k(.param .u64 in, .param .u64 out)\n{\n"
+	static const char head[] = ".version 8.4\n.target sm_90\n.address_size 64\n.entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .b32 %r<20>;\n.reg .b64 %d<10>;\n.shared .align 16 .b8 sm[1024];\n"
 		"mov.u32 %r1, %laneid;\nmov.u32 %r2, sm;\nld.param.u64 %d1, [in];\nld.param.u64 %d2, [out];\n"
 		"shl.b32 %r3, %r1, 4;\nadd.s32 %r4, %r2, %r3;\nmul.wide.u32 %d3, %r1, 16;\n"

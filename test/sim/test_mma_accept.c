@@ -169,6 +169,80 @@ all_wgmma(List *l)
 	add(l, "setmaxnreg.dec.sync.aligned.u32 %%r1;");
 }
 
+/* ---- wmma, ldmatrix and its kin ---- */
+
+static void
+all_wmma(List *l)
+{
+	static const int sh[][3] = { { 16, 16, 16 }, { 8, 32, 16 }, { 32, 8, 16 }, { 16, 16, 8 }, { 8, 8, 4 }, { 8, 8, 32 },
+		{ 8, 8, 128 } };
+	static const char *const lay[] = { "row", "col" }, *const tails[] = { "", ".satfinite", ".rn" };
+	static const char *const ops[] = { "", ".xor.popc", ".and.popc" };
+	char ra[200], rb[200], rc[200], rd[200];
+
+	for (int i = 0; i < COUNT(sh); i++)
+		for (int j = 0; j < COUNT(mul); j++) {
+			const Ty *t = &mul[j];
+			int m = sh[i][0], n = sh[i][1], k = sh[i][2];
+			int na = t->group == 'h' ? 8 : words(m * k, t), nb = t->group == 'h' ? 8 : words(k * n, t);
+			char p = t->bits == 64 ? 'd' : 'r';
+			if (t->bits == 64 && k > 4)     /* ptxas takes some that the ISA does not have */
+				continue;
+			for (int y = 0; y < 2; y++) {
+				add(l, "wmma.load.a.sync.aligned.%s.m%dn%dk%d.%s %s, [%%q1], 16;", lay[y], m, n, k, t->name,
+				    regs(ra, p, 0, na));
+				add(l, "wmma.load.b.sync.aligned.%s.m%dn%dk%d.shared.%s %s, [%%q1];", lay[y], m, n, k, t->name,
+				    regs(ra, p, 0, nb));
+			}
+			/* ptxas takes wmma.mma of shapes that nothing can be loaded for */
+			if (t->bits != 16 && t->bits != 8 ? k * t->bits != (t->bits == 1 ? 128 : t->bits == 4 ? 128 : 256) || i < 3
+			    : i > 2 || t->group == 'f')
+				continue;
+			for (int x = 0; x < COUNT(acc) * COUNT(acc) * 4 * 9; x++) {
+				const Ty *c = &acc[x % 4], *d = &acc[x / 4 % 4];
+				char q = c->bits == 64 ? 'd' : 'r';
+				if ((c->bits == 64) != (d->bits == 64))
+					continue;
+				regs(rd, q, 0, words(m * n, d));
+				regs(ra, p, 20, na);
+				regs(rb, p, 30, nb);
+				regs(rc, q, 10, words(m * n, c));
+				if (t->group == 'h')
+					add(l, "wmma.mma.sync.aligned.%s.%s.m%dn%dk%d.%s.%s %s, %s, %s, %s;", lay[x / 16 % 2],
+					    lay[x / 32 % 2], m, n, k, d->name, c->name, rd, ra, rb, rc);
+				else if (t->bits > 1 || x / 64 % 3 == 0)
+					add(l, "wmma.mma%s.sync.aligned.%s.%s.m%dn%dk%d.%s.%s.%s.%s%s %s, %s, %s, %s;",
+					    t->bits == 1 ? ops[x / 192] : "", lay[x / 16 % 2], lay[x / 32 % 2], m, n, k, d->name, t->name,
+					    t->name, c->name, t->bits > 1 ? tails[x / 64 % 3] : "", rd, ra, rb, rc);
+			}
+		}
+}
+
+static void
+all_ldmatrix(List *l)
+{
+	static const char *const shp[] = { "m8n8", "m16n16", "m8n16", "m16n8" };
+	static const char *const num[] = { "x1", "x2", "x4" }, *const tr[] = { "", ".trans" };
+	static const char *const sp[] = { ".shared", ".shared::cta" };
+	static const char *const ty[] = { "b16", "b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64", "b32" };
+	char r[100];
+
+	for (int i = 0; i < 4 * 3 * 2 * 2 * 5; i++) {
+		const char *s = shp[i % 4], *n = num[i / 4 % 3], *t = tr[i / 12 % 2], *p = sp[i / 24 % 2], *y = ty[i / 48];
+		int nr = atoi(n + 1) * (i % 4 == 1 ? 2 : 1);
+		add(l, "ldmatrix.sync.aligned.%s.%s%s%s.%s %s, [%%r100];", s, n, t, p, y, regs(r, 'r', 0, nr));
+		if (!strchr(y, 'x'))
+			add(l, "stmatrix.sync.aligned.%s.%s%s%s.%s [%%r100], %s;", s, n, t, p, y, regs(r, 'r', 0, atoi(n + 1)));
+	}
+	add(l, "ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%%r0,%%r1,%%r2}, [%%r100];");
+	add(l, "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%%r0,%%r1,%%r2}, [%%r100];");
+	add(l, "ldmatrix.sync.aligned.m8n8.x4.global.b16 {%%r0,%%r1,%%r2,%%r3}, [%%q1];");
+	add(l, "ldmatrix.sync.aligned.m8n8.x1.b16 {%%r0}, [%%q1];");
+	add(l, "movmatrix.sync.aligned.m8n8.trans.b16 %%r0, %%r1;");
+	add(l, "movmatrix.sync.aligned.m8n8.b16 %%r0, %%r1;");
+	add(l, "movmatrix.sync.aligned.m8n8.trans.b32 %%r0, %%r1;");
+}
+
 /* ---- the comparison ---- */
 
 static void
@@ -227,7 +301,7 @@ loads(const char *target, const char *stmt, char *why)
 	return rc == SIM_OK;
 }
 
-static void (*const families[])(List *) = { all_mma, all_wgmma };
+static void (*const families[])(List *) = { all_mma, all_wgmma, all_wmma, all_ldmatrix };
 
 START_TEST(accept)
 {
