@@ -48,6 +48,19 @@ measure gemm_f16 --arg 'A=random(1)[256,512]' --arg 'B=random(2)[256,512]'
 measure gemm_w4a16 --arg 'A=random(1)[128,512]' --arg 'W=randint(2,0,15)[256,512]' --arg 'S=random(3)' \
 	--arg 'Z=randint(4,0,15)'
 measure gemm_w4a16_sym --arg 'A=random(1)[128,512]' --arg 'W=randint(2,0,15)[256,512]' --arg 'S=random(3)'
+measure gemm_epilogue --arg 'A=random(1)[256,512]' --arg 'B=random(2)[256,512]' --arg 'BIAS=random(3)' \
+	--arg 'R=random(4)'
+measure gemm_int8 --arg 'A=randint(1,-128,127)[256,512]' --arg 'B=randint(2,-128,127)[256,512]' \
+	--arg 'SA=random(3)' --arg 'SB=random(4)'
+measure lora --arg 'X=random(1)[256,512]' --arg 'W=random(2)[256,512]' --arg 'U=random(3)' --arg 'V=random(4)' \
+	--arg scale=0.5
+measure conv --arg 'X=random(1)[2,16,16,64]' --arg 'F=random(2)[64,3,3,64]' --arg 'Y=zeros[2,8,8,64]'
+measure moe --arg 'A=random(1)[64,256]' --arg 'W=randint(2,0,15)[4,128,256]' --arg 'S=random(3)' \
+	--arg 'TOK=randint(4,0,63)[128]' --arg 'EX=randint(5,0,3)[8]'
+measure attention --arg 'Q=random(1)[1,128,2,64]' --arg 'K=random(2)[1,256,1,64]' --arg 'V=random(3)' --arg scale=0.125
+measure selective_scan --arg 'X=random(1)[1,64,64]' --arg 'DT=random(2)' --arg 'A=randint(3,-2,-1)[64,16]' \
+	--arg 'BM=random(4)' --arg 'CM=random(5)' --arg 'SKIP=random(6)' --arg 'Z=random(7)' --arg 'BIAS=random(8)'
+measure softmax_long --arg 'X=random(1)[4,20000]'
 cat "$tmp/new"
 if [ "${UPDATE:-0}" = 1 ]; then
 	cp "$tmp/new" "$table"
