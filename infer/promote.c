@@ -1,5 +1,5 @@
 /* promote.c - products of types that the target's tensor cores lack, or lack for tiles this small, go
- * through a wider type that has the same numbers: 8-bit floats through f16, 4-bit integers through 8. */
+ * through a wider type that has the same numbers: 8-bit floats through f16, integers of 1 to 4 bits through 8. */
 #include "infer/solve.h"
 
 /* A wider type with all of d's numbers; D_COUNT: none that helps. */
@@ -9,7 +9,11 @@ wider(DType d)
 	switch (d) {
 	case D_e4m3:
 	case D_e5m2: return D_f16;
+	case D_i1:
+	case D_i2:
 	case D_i4: return D_i8;
+	case D_u1:
+	case D_u2:
 	case D_u4: return D_u8;
 	default: return D_COUNT;
 	}

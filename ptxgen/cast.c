@@ -168,7 +168,7 @@ pull_cast(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	DType from = o->in[0]->type.dtype;
-	LV r[8];
+	LV r[WORD_ELEMS];
 	int n = 0;
 
 	t->word[w] = cast_word(g, o, w);

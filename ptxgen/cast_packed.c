@@ -5,34 +5,53 @@
  * and the float's value is subtracted; both steps are exact.  The order of elements is kept. */
 #include "ptxgen/elt.h"
 
-/* Nibbles 2j and 2j+1 of x as f16: 1024 + lo and 1024 + 16 hi, then one fma brings both to their
- * value. */
-static LV
-nibbles_to_f16(Gen *g, bool sign, LV x, int j)
+/* 2^-s as f16. */
+static unsigned
+half_pow2(int s)
 {
-	LV p = prmt(g, x, const_i32(g, 0), 0x4040u + 0x0101u * (unsigned)j), e[3];
+	return (unsigned)(15 - s) << 10;
+}
 
-	p = LLVMBuildAnd(g->b, p, const_i32(g, 0xfff0ff0f), "");
-	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, 0x64806408), "")
-	         : LLVMBuildOr(g->b, p, const_i32(g, 0x64006400), "");
+/* -(1024 / 2^s + less) as f16: a power of two and a smaller one. */
+static unsigned
+half_minus(int s, int less)
+{
+	return 0x8000u | (unsigned)(25 - s) << 10 | (unsigned)less << s;
+}
+
+/* Elements 2j and 2j+1 of x, of 1, 2 or 4 bits, as f16: 1024 + 2^s times the element, where s is its place in
+ * the byte, then one fma brings both to their value. */
+static LV
+fields_to_f16(Gen *g, int bits, bool sign, LV x, int j)
+{
+	int byte = 2 * j * bits / 8, lo = 2 * j * bits % 8, hi = lo + bits, half = sign ? 1 << (bits - 1) : 0;
+	unsigned field = (1u << bits) - 1, keep = field << lo | field << hi << 16;
+	LV p = prmt(g, x, const_i32(g, 0), 0x4040u + 0x0101u * (unsigned)byte), e[3];
+
+	p = LLVMBuildAnd(g->b, p, const_i32(g, (int64_t)(keep | 0xff00ff00u)), "");
+	keep = 0x64006400u | (unsigned)half << lo | (unsigned)half << hi << 16;
+	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, keep), "") : LLVMBuildOr(g->b, p, const_i32(g, keep), "");
 	e[0] = as_h2(g, p);
-	e[1] = as_h2(g, const_i32(g, 0x2c003c00)); /* 1/16, 1 */
-	e[2] = as_h2(g, const_i32(g, sign ? 0xd480e408 : 0xd400e400)); /* -72, -1032; -64, -1024 */
+	e[1] = as_h2(g, const_i32(g, half_pow2(lo) | half_pow2(hi) << 16));
+	e[2] = as_h2(g, const_i32(g, half_minus(lo, half) | half_minus(hi, half) << 16));
 	return from_h2(g, call_fp(g, "llvm.fma", g->h2, e, 3));
 }
 
+/* As bf16, which has 7 bits of mantissa: both elements go to the bottom, 128 is added and taken off. */
 static LV
-nibbles_to_bf16(Gen *g, bool sign, LV x, int j)
+fields_to_bf16(Gen *g, int bits, bool sign, LV x, int j)
 {
-	LV high = LLVMBuildLShr(g->b, x, const_i32(g, 4), "");
-	LV p = prmt(g, x, high, 0xf4f0u + 0x0101u * (unsigned)j);
+	int byte = 2 * j * bits / 8, lo = 2 * j * bits % 8, half = sign ? 1 << (bits - 1) : 0;
+	unsigned pair = 0x00010001u, field = ((1u << bits) - 1) * pair, magic = 0x43004300u | (unsigned)half * pair;
+	LV low = lo ? LLVMBuildLShr(g->b, x, const_i32(g, lo), "") : x;
+	LV high = LLVMBuildLShr(g->b, x, const_i32(g, lo + bits), "");
+	LV p = prmt(g, low, high, 0xf4f0u + 0x0101u * (unsigned)byte);
 
-	p = LLVMBuildAnd(g->b, p, const_i32(g, 0x000f000f), "");
-	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, 0x43084308), "")
-	         : LLVMBuildOr(g->b, p, const_i32(g, 0x43004300), "");
-	/* - 128, - 136 */
+	p = LLVMBuildAnd(g->b, p, const_i32(g, field), "");
+	p = sign ? LLVMBuildXor(g->b, p, const_i32(g, magic), "") : LLVMBuildOr(g->b, p, const_i32(g, magic), "");
+	/* - 128 - half */
 	return asm_op(g, A_fma_bf16x2, p, const_i32(g, 0x3f803f80),
-	              const_i32(g, sign ? 0xc308c308 : 0xc300c300));
+	              const_i32(g, (0xc300u | (unsigned)half) * pair));
 }
 
 /* Bytes b and b+1 of x as f16: 1024 + byte. */
@@ -77,11 +96,12 @@ cast_word(Gen *g, Op *o, int w)
 		return halves_to_fp8(g, o, w);
 	if (dtype_info[from].kind == K_flt || from == D_bool)
 		return NULL;
-	if (to == D_f16 && bits == 4)
-		return nibbles_to_f16(g, sign, word_get(g, o->in[0], r / 8), r % 8 / 2);
+	if (to == D_f16 && bits < 8)
+		return fields_to_f16(g, bits, sign, word_get(g, o->in[0], r / (32 / bits)), r % (32 / bits) / 2);
 	if (to == D_f16 && bits == 8)
 		return bytes_to_f16(g, sign, word_get(g, o->in[0], r / 4), r % 4);
-	if (to == D_bf16 && bits == 4 && g->u->target->features & T_BF16)
-		return nibbles_to_bf16(g, sign, word_get(g, o->in[0], r / 8), r % 8 / 2);
+	if (to == D_bf16 && bits < 8 && g->u->target->features & T_BF16)
+		return fields_to_bf16(g, bits, sign, word_get(g, o->in[0], r / (32 / bits)),
+		                      r % (32 / bits) / 2);
 	return NULL;
 }

@@ -158,8 +158,8 @@ pull_convert(Gen *g, Op *o, int w)
 	Tile *t = tile_of(g, o->out[0]);
 	ConvertPlan *p = t->plan;
 	const Origin *from = p->from + w * t->epw;
-	int n = t->nreg - w * t->epw, pos[8] = { 0 };
-	LV e[8];
+	int n = t->nreg - w * t->epw, pos[WORD_ELEMS] = { 0 };
+	LV e[WORD_ELEMS];
 
 	n = n < t->epw ? n : t->epw;
 	if (whole_words(from, n, t->epw)) {

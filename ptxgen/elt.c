@@ -247,8 +247,8 @@ static void
 pull_select(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV x = word_get(g, o->in[1], w), y = word_get(g, o->in[2], w), one[8];
-	int pos[8], n = 0;
+	LV x = word_get(g, o->in[1], w), y = word_get(g, o->in[2], w), one[WORD_ELEMS];
+	int pos[WORD_ELEMS], n = 0;
 
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
 		LV c = word_get(g, o->in[0], w * t->epw + n);
@@ -263,7 +263,7 @@ static void
 pull_elt(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV r[8], e[3] = { NULL };
+	LV r[WORD_ELEMS], e[3] = { NULL };
 	int n = 0;
 
 	t->word[w] = elt_word(g, o, w);

@@ -120,6 +120,9 @@ bool cons_count(const char *cons, int *nout, int *nin);
 /* Largest $i in a text, -1 without. */
 int text_operands(const char *text);
 
+/* Most elements of a word. */
+enum { WORD_ELEMS = 32 };
+
 /* ---- word.c: types, words, elements ---------------------------------------------------------- */
 
 int word_elems(DType d);                  /* elements per word */

@@ -72,8 +72,8 @@ pull_load(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	LoadPlan *p = t->plan;
-	int pos[8], n = 0, bits = dtype_info[t->dtype].bits;
-	LV word[8];
+	int pos[WORD_ELEMS], n = 0, bits = dtype_info[t->dtype].bits;
+	LV word[WORD_ELEMS];
 
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
 		word[n] = raw_of(g, p, t->dtype, w * t->epw + n, &pos[n]);

@@ -83,7 +83,7 @@ static void
 pull_reduce(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV e[8];
+	LV e[WORD_ELEMS];
 	int n = 0;
 
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++)

@@ -34,8 +34,8 @@ static void
 pull_regmap(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV word[8];
-	int pos[8], n = 0;
+	LV word[WORD_ELEMS];
+	int pos[WORD_ELEMS], n = 0;
 
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
 		int64_t c[DIM_MAX], in[DIM_MAX], r;

@@ -2,13 +2,15 @@
 #include "ptxgen/access.h"
 #include "ptxgen/store.h"
 
+enum { ACCESS_ELEMS = 128 }; /* of one access: 16 bytes of bits */
+
 /* Word of the instance that starts at element e: elements e.. of registers reg[]. */
 static LV
 raw_word(Gen *g, Val *v, const int *reg, int e, int n)
 {
 	Tile *t = tile_of(g, v);
-	int bits = dtype_info[t->dtype].bits, pos[8];
-	LV word[8];
+	int bits = dtype_info[t->dtype].bits, pos[WORD_ELEMS];
+	LV word[WORD_ELEMS];
 
 	for (int i = 0; i < n; i++) {
 		word[i] = word_get(g, v, reg[e + i] / t->epw);
@@ -72,7 +74,7 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 {
 	Place at = { { 0 } };
 	int64_t coord[DIM_MAX] = { 0 }, imm;
-	int reg[32];
+	int reg[ACCESS_ELEMS];
 	LV in[8], inside, exec = p->exec;
 	int n;
 
@@ -121,7 +123,7 @@ store_tile(Gen *g, const StorePlan *p)
 	}
 	if (l)
 		nreg = (int)layout_cosize(l, AX_reg);
-	BUG_IF(g->a, nreg % p->vec || p->vec > 32);
+	BUG_IF(g->a, nreg % p->vec || p->vec > ACCESS_ELEMS);
 	do {
 		for (int m = 0; m < nreg; m += p->vec)
 			store_instance(g, p, m, more);

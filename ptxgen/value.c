@@ -27,7 +27,7 @@ static void
 pull_iota(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV lane = t->plan, e[8];
+	LV lane = t->plan, e[WORD_ELEMS];
 	int64_t c[DIM_MAX];
 	int n = 0;
 
@@ -93,8 +93,8 @@ pull_clip(Gen *g, Op *o, int w)
 	Tile *t = tile_of(g, o->out[0]);
 	const ClipPlan *p = t->plan;
 	int64_t r = (int64_t)w * t->epw;
-	LV x = word_get(g, o->in[0], w), one[8];
-	int pos[8], n = 0;
+	LV x = word_get(g, o->in[0], w), one[WORD_ELEMS];
+	int pos[WORD_ELEMS], n = 0;
 	bool same = true;
 
 	for (; n < t->epw && r + n < t->nreg; n++)

@@ -175,26 +175,26 @@ pack_floats(Gen *g, DType d, LV lo, LV hi)
 	return LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, hi, const_i32(g, 16), ""), "");
 }
 
-/* Low bits of up to 8 values side by side; bits above an element may hold anything. */
+/* Low bits of values side by side; bits above an element may hold anything. */
 static LV
 pack_ints(Gen *g, int bits, const LV *e, int n)
 {
-	LV w[8];
+	LV w[WORD_ELEMS];
 	int i;
 
 	for (i = 0; i < n; i++)
 		w[i] = e[i];
-	/* pairs of nibbles first: then bytes and halves go by prmt */
-	if (bits == 4) {
+	/* pairs up to bytes first: then bytes and halves go by prmt */
+	for (; bits < 8; bits *= 2) {
 		for (i = 0; i * 2 < n; i++) {
-			w[i] = LLVMBuildAnd(g->b, w[i * 2], const_i32(g, 15), "");
-			if (i * 2 + 1 < n)
-				w[i] = LLVMBuildOr(
-					g->b, w[i],
-					LLVMBuildShl(g->b, e[i * 2 + 1], const_i32(g, 4), ""), "");
+			LV hi = i * 2 + 1 < n ? w[i * 2 + 1] : NULL;
+
+			w[i] = LLVMBuildAnd(g->b, w[i * 2], const_i32(g, (1 << bits) - 1), "");
+			if (hi)
+				w[i] = LLVMBuildOr(g->b, w[i],
+				                   LLVMBuildShl(g->b, hi, const_i32(g, bits), ""), "");
 		}
 		n = i;
-		bits = 8;
 	}
 	if (bits == 8) {
 		for (i = 0; i * 2 < n; i++)
@@ -228,7 +228,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 {
 	int bits = dtype_info[d].bits;
 	bool same = true;
-	LV e[8];
+	LV e[WORD_ELEMS];
 
 	if (word_elems(d) == 1)
 		return word[0];
@@ -251,11 +251,10 @@ word_splat(Gen *g, DType d, LV word)
 
 	if (word_elems(d) == 1)
 		return word;
-	if (bits == 4) {
-		LV lo = LLVMBuildAnd(g->b, word, const_i32(g, 15), "");
-
-		word = LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, lo, const_i32(g, 4), ""), "");
-	}
+	if (bits < 8)
+		word = LLVMBuildAnd(g->b, word, const_i32(g, (1 << bits) - 1), "");
+	for (int have = bits; have < 8; have *= 2)
+		word = LLVMBuildOr(g->b, word, LLVMBuildShl(g->b, word, const_i32(g, have), ""), "");
 	return prmt(g, word, word, bits == 16 ? 0x1010u : 0u);
 }
 

@@ -225,17 +225,20 @@ START_TEST(storage)
 		unsigned char buf[64];
 		double want[8];
 		uint64_t seed = 9;
+		/* what the type holds, up to 8 numbers */
+		int64_t lo = dtype_info[d].bits < 8 ? num_min(d) : 0;
+		int64_t n = dtype_info[d].bits < 8 ? num_max(d) - lo + 1 : d == D_bool ? 2 : 8;
 
 		memset(buf, 0xff, sizeof buf);
 		ck_assert_uint_eq(num_bytes(d, 7), ((size_t)dtype_info[d].bits * 7 + 7) / 8);
 		for (int i = 6; i >= 0; i--) {
-			want[i] = d == D_bool ? i % 2 : (double)(run_random(&seed) % 8);
+			want[i] = (double)(lo + (int64_t)(run_random(&seed) % (uint64_t)n));
 			num_put(d, buf, i, want[i]);
 		}
 		for (int i = 0; i < 7; i++)
 			ck_assert(num_get(d, buf, i) == want[i]);
-		num_put(d, buf, 3, d == D_bool ? 1 : 5);
-		want[3] = d == D_bool ? 1 : 5;
+		want[3] = (double)(lo + n - 1);
+		num_put(d, buf, 3, want[3]);
 		for (int i = 0; i < 7; i++)
 			ck_assert(num_get(d, buf, i) == want[i]);
 		ck_assert_uint_eq(buf[num_bytes(d, 7)], 0xff);
