@@ -95,14 +95,15 @@ source_hash(const char *dir, const char *file)
 static int
 compile_one(const char *dir, const char *file, const Variant *v, const char *path)
 {
-	char cmd[2400], tmp[700];
+	char cmd[6000], tmp[700];
 
 	snprintf(tmp, sizeof tmp, "%s.%d.tmp", path, (int)getpid());
 	snprintf(cmd, sizeof cmd,
 	         "nvcc -std=c++17 -Wno-deprecated-gpu-targets -ptx -arch=%s %s -o %s %s/%s"
-	         " && { ! command -v ptxas >/dev/null || ptxas -O0 -arch=%s %s -c -o /dev/null %s; }",
+	         " && { ! command -v ptxas >/dev/null || ptxas -O0 -arch=%s %s -c -o /dev/null %s"
+	         " 2>%s.log || { cat %s.log; false; }; }; rc=$?; rm -f %s.log; exit $rc",
 	         sm_name(v->sm), v->flags, tmp, dir, file, sm_name(v->sm),
-	         strstr(v->flags, "-G") ? "-g" : "", tmp);
+	         strstr(v->flags, "-G") ? "-g" : "", tmp, tmp, tmp, tmp);
 	if (system(cmd) != 0 || rename(tmp, path) != 0) {
 		unlink(tmp);
 		return 1;
