@@ -7,7 +7,12 @@
 #include <string.h>
 #include "bulk_int.h"
 
-enum { PAGE_BYTES = PAGE_WORDS * 4 };
+enum {
+	PAGE_BYTES = PAGE_WORDS * 4,
+	STORES_MAX = 256,       /* of a warp in flight: the oldest then complete by themselves */
+	LOADS_MAX = 4096        /* bytes of an instruction; above it others get their turn, so that what is
+	                         * in flight stays bounded */
+};
 
 u64
 bulk_value(const Warp *w, const BulkAddr *a, int lane)
@@ -451,7 +456,34 @@ land(Flight *f)
 	}
 }
 
+/* A store is done: out of the list *at. */
+static void
+complete(Warp *w, Bulk **at)
+{
+	Bulk *k = *at;
+
+	read_source(k);
+	if (!k->idle)
+		write_global(k);
+	w->blk->cl->effects++;
+	w->nstore--;
+	*at = k->next;
+	if (!*at)
+		w->bulk_end = at;
+	free(k);
+}
+
 /* ---- issue ---- */
+
+/* After an instruction that issued copies. */
+int
+bulk_issued(Warp *w)
+{
+	bool many = w->issued > LOADS_MAX;
+
+	w->issued = 0;
+	return many ? R_AGAIN : R_NEXT;
+}
 
 static void
 count(const Bulk *k)
@@ -480,8 +512,11 @@ bulk_issue(Bulk *k)
 		k->group = w->nbulk[k->lane];
 		*w->bulk_end = k;
 		w->bulk_end = &k->next;
+		if (++w->nstore > STORES_MAX)
+			complete(w, &w->bulk);
 		return;
 	}
+	w->issued += k->bytes;
 	k->f.land = land;
 	flight_add(w, k->in, &k->f);
 }
@@ -549,7 +584,7 @@ exec_bulk(Warp *w, const Ins *in, u32 mask)
 	FOR_LANES(l, mask)
 		if (!plain(w, in, l))
 			return R_STOP;
-	return R_NEXT;
+	return bulk_issued(w);
 }
 
 int
@@ -591,17 +626,11 @@ finish(Warp *w, u32 mask, u32 keep, bool read_only, bool all)
 			continue;
 		}
 		read_source(k);
-		if (read_only) {
+		if (read_only)
 			at = &k->next;
-			continue;
-		}
-		if (!k->idle)
-			write_global(k);
-		w->blk->cl->effects++;
-		*at = k->next;
-		free(k);
+		else
+			complete(w, at);
 	}
-	w->bulk_end = at;
 }
 
 int

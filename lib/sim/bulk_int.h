@@ -67,6 +67,7 @@ bool bulk_reduces(u32 op, Type t, bool shared);
 Bulk *bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_tmap_desc *d);
 /* All operands but the data are known: check the accesses, count them, and let it go. */
 void bulk_issue(Bulk *k);
+int bulk_issued(Warp *w);                       /* what the instruction returns after that */
 /* Shared memory [addr, addr + bytes) of any block of the cluster, aligned to `align`. */
 bool bulk_shared(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes, u32 align, Access *a);
 /* Destination blocks and mbarrier of a copy that has one. */

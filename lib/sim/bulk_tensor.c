@@ -184,7 +184,7 @@ exec_btensor(Warp *w, const Ins *in, u32 mask)
 	FOR_LANES(l, mask)
 		if (!tensor(w, in, l))
 			return R_STOP;
-	return R_NEXT;
+	return bulk_issued(w);
 }
 
 /* A hint, but its map and coordinates have to make sense. */

@@ -172,9 +172,10 @@ cluster_run(Cluster *c, u64 slice)
 		c->round++;
 		if (flights_land(c, !moved))
 			moved = true;
-		if (!alive(c))
+		if (!alive(c)) {
+			flights_land(c, true);  /* into the memory of blocks that are gone: told */
 			r = R_NEXT;
-		else if (!moved && !unstick(c, &used)) {
+		} else if (!moved && !unstick(c, &used)) {
 			hang_tell(c);
 			r = R_STOP;
 		}

@@ -93,6 +93,7 @@ warp_start(Warp *w, Block *b, u32 id)
 	w->bulk = NULL;
 	w->bulk_end = &w->bulk;
 	memset(w->nbulk, 0, sizeof w->nbulk);
+	w->nstore = w->issued = 0;
 	w->steps = 0;
 	w->cc = 0;
 	memset(w->r, 0, (size_t)units * WARP * sizeof(u32));

@@ -307,7 +307,7 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
 	X(RACE_GLOBAL,  "race-global",        "two threads, one writing, no order between") \
 	X(ASYNC_READ,   "async-read",         "destination of an asynchronous copy was read " \
 	                                      "before its wait") \
-	X(ASYNC_WRITE,  "async-write",        "destination of an asynchronous copy was written " \
+	X(ASYNC_WRITE,  "async-write",        "source or destination of an asynchronous copy was written " \
 	                                      "before its wait") \
 	X(DIVERGENT_BARRIER, "divergent-barrier", "an aligned barrier was executed by part of " \
 	                                      "a warp") \
@@ -407,7 +407,9 @@ typedef enum sim_class {
 } sim_class;
 
 /* Memory counts.  A request is one warp instruction with at least one active lane.  Sectors
- * are 32 bytes; a request counts each different sector once.  cp.async is included: bytes it
+ * are 32 bytes; a request counts each different sector once.  A bulk copy is one request for
+ * each warp that issues some, each copy counts its sectors, one with multicast once; the shared
+ * side is not counted, it has no conflicts.  cp.async is included: bytes it
  * fills with zeros read nothing.
  * A wavefront is one pass over the 32 banks of 4 bytes.  Accesses of up to 4 bytes a lane
  * take the full warp in one phase, 8 bytes half a warp, 16 bytes a quarter; within a phase

@@ -483,6 +483,7 @@ struct Warp {
 	struct Bulk *bulk, **bulk_end;  /* bulk copies to global memory, oldest first */
 	u32 nbulk[WARP];                /* bulk groups committed */
 	u32 ncopies;                    /* issued so far */
+	u32 nstore, issued;             /* copies in the list; bytes of copies this instruction issued */
 	u32 ncommit[WARP];
 	u64 steps;
 	Path *path;                     /* room for Launch.paths */

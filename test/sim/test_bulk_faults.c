@@ -117,12 +117,13 @@ static const Case cases[] = {
 	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(64) LOAD("sm", "%%d2", 64) "\nW:\n" WAIT USE), 64, 1, 0 },
 	{ "another warp reads a tensor load that it has not waited for", SIM_FAULT_ASYNC_READ,
 	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(1024) TLOAD("sm") " //first\nW: bar.sync 0;\n"
-	    "setp.lt.u32 %%p4, %%r1, 32;\n@%%p4 ret;\nld.shared.u32 %%r9, [sm]; //here\n"),
+	    "setp.lt.u32 %%p4, %%r1, 32;\n@%%p4 bra V;\nld.shared.u32 %%r9, [sm]; //here\nV:\n" WAIT),
 	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(1024) TLOAD("sm") "\nW:\n" WAIT USE), 64, 1, 0 },
 	{ "wait for the phase before", SIM_FAULT_ASYNC_READ,
 	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(64) LOAD("sm", "%%d2", 64) "\n" WAIT EXPECT(64)
 	    LOAD("sm+64", "%%d2", 64) " //first\nld.shared.u32 %%r8, [sm];\n"
-	    "ld.shared.u32 %%r9, [sm+64]; //here\nW:\n"),
+	    "ld.shared.u32 %%r9, [sm+64]; //here\n" BULK_WAIT("1")
+	    "W:\n"),
 	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(64) LOAD("sm", "%%d2", 64) "\n" WAIT EXPECT(64)
 	    LOAD("sm+64", "%%d2", 64) "\nld.shared.u32 %%r8, [sm];\n" BULK_WAIT("1")
 	    "ld.shared.u32 %%r9, [sm+64];\nW:\n"), 64, 1, 0 },
@@ -132,6 +133,9 @@ static const Case cases[] = {
 	  K(FILL FENCE ONE STORE("%%d1", "sm", 64) "\n" COMMIT
 	    "cp.async.bulk.wait_group 0;\nld.global.u32 %%r9, [%%d1];\nst.global.u32 [%%d2], %%r9;\n"),
 	  64, 1, 0 },
+	{ "exit while a load is under way", SIM_FAULT_CLUSTER,
+	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(64) LOAD("sm", "%%d2", 64) " //here\nW:\n"),
+	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(64) LOAD("sm", "%%d2", 64) "\n" WAIT "W:\n"), 64, 1, 0 },
 	/* memory of a copy written */
 	{ "source overwritten before wait_group.read", SIM_FAULT_ASYNC_WRITE,
 	  K(FILL FENCE ONE STORE("%%d1", "sm", 64) " //first\n" COMMIT
