@@ -145,11 +145,14 @@ bulk_run(Bulk *k, u64 addr, u32 at, u32 n)
 		last->n += n;
 		return;
 	}
-	if (!mem_access(k->w, k->in, k->lane, SIM_SPACE_GLOBAL, addr, 1, write, &a))
+	if (!mem_access(k->w, k->in, k->lane, SIM_SPACE_GLOBAL, addr, 1, write, &a)) {
+		k->told = true;
 		return;
+	}
 	if (addr + n > a.al->base + a.al->size) {       /* gaps follow: this one fails, and says so */
 		mem_access(k->w, k->in, k->lane, SIM_SPACE_GLOBAL, a.al->base + a.al->size, 1, write, &end);
 		n = (u32)(a.al->base + a.al->size - addr);
+		k->told = true;
 	}
 	k->run[k->nrun].al = a.al;
 	k->run[k->nrun].addr = addr;
@@ -448,7 +451,7 @@ land(Flight *f)
 	read_source(k);
 	FOR_LANES(r, k->ranks) {
 		Block *b = c->blk[r];
-		if (!cluster_reach(k->w, k->in, k->lane, b, k->sh, k->bytes))
+		if (k->idle || k->told ? b->ended : !cluster_reach(k->w, k->in, k->lane, b, k->sh, k->bytes))
 			continue;
 		if (!k->idle)
 			write_shared(k, b, arg->dir == B_SEND ? k->to : k->sh);

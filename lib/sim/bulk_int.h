@@ -50,6 +50,7 @@ typedef struct Bulk {
 	u32 group;              /* B_STORE: bulk group of the lane */
 	bool have;              /* the source has been read */
 	bool idle;              /* nothing moves: a fault was told.  It only completes */
+	bool told;              /* part of its global memory is not there, which was told */
 	u32 sh;                 /* shared address: of the source, or in every destination block */
 	u32 to;                 /* B_SEND: address in the destination block */
 	u32 mbar;

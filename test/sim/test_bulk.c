@@ -110,7 +110,8 @@ enum { NGOOD = sizeof good / sizeof *good, NBAD = sizeof bad / sizeof *bad };
 
 #define FORM_HEAD BULK_TARGET \
 	".visible .entry k(.param .u64 a, .param .align 64 .b8 tm[128]) {\n" \
-	".reg .b64 %d<9>; .reg .b32 %r<9>; .reg .b16 %h<9>;\n.shared .align 1024 .b8 sm[4096]; .shared .align 8 .b64 mb;\n" \
+	".reg .b64 %d<9>; .reg .b32 %r<9>; .reg .b16 %h<9>;\n" \
+	".shared .align 1024 .b8 sm[4096]; .shared .align 8 .b64 mb;\n" \
 	"mov.b64 %d1, 0; mov.b32 %r1, 0; mov.b16 %h1, 0; mov.b64 %d2, tm; mov.b32 %r2, 16; mov.b32 %r3, mb;\n"
 
 static int
