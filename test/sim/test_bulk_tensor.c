@@ -307,10 +307,12 @@ replaces(char *text, size_t n, const sim_tmap_desc *d)
 
 #define R(field, bits, ord, v) \
 	at += (size_t)snprintf(text + at, n - at, \
-	                       "tensormap.replace.tile." field ".shared::cta.b1024.b" bits " [sm], " ord "%llu;\n", (unsigned long long)(v))
+	                       "tensormap.replace.tile." field ".shared::cta.b1024.b" bits " [sm], " \
+	                       ord "%llu;\n", (unsigned long long)(v))
 #define RI(field, bits, v) \
 	at += (size_t)snprintf(text + at, n - at, \
-	                       "tensormap.replace.tile." field ".shared::cta.b1024.b" bits " [sm], %u, %llu;\n", i, (unsigned long long)(v))
+	                       "tensormap.replace.tile." field ".shared::cta.b1024.b" bits " [sm], " \
+	                       "%u, %llu;\n", i, (unsigned long long)(v))
 	R("global_address", "64", "", d->address);
 	R("rank", "32", "", d->rank - 1);
 	for (uint32_t i = 0; i < d->rank; i++) {
