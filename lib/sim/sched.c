@@ -24,6 +24,21 @@ cut(Cut *c, size_t n)
 }
 
 static void
+wgmma_lay_out(WgBlock *out, const Launch *l, Cut *c)
+{
+	WgBlock scratch, *g = c->base ? out : &scratch;
+	u32 n = g->nchunk = l->smem / WG_PITCH + 2;
+
+	g->busy = NULL;
+	if (!l->checks)
+		return;
+	g->busy = cut(c, n * sizeof *g->busy);
+	g->wrote = cut(c, n * sizeof *g->wrote);
+	g->seen = cut(c, (size_t)n * l->nwarp * sizeof *g->seen);
+	g->read = cut(c, (size_t)n * (l->nwarp / WG_WARPS + 1) * sizeof *g->read);
+}
+
+static void
 lay_out(Block *b, Launch *l, Cut *c)
 {
 	u32 units = l->units + 2;
@@ -39,11 +54,8 @@ lay_out(Block *b, Launch *l, Cut *c)
 		for (u32 i = 0; i < 2; i++)
 			b->word.r[i] = cut(c, ((size_t)l->smem / 4 + 16) * sizeof *b->word.w);
 	}
-	if (l->m->wgmma) {
-		u16 *busy = cut(c, (l->smem / WG_PITCH + 2) * sizeof *busy);
-		if (c->base)
-			b->wg->busy = busy;
-	}
+	if (l->m->wgmma)
+		wgmma_lay_out(b->wg, l, c);
 	for (u32 i = 0; i < l->nwarp; i++) {
 		Warp scratch, *w = c->base ? &b->warp[i] : &scratch;
 		w->r = cut(c, (size_t)units * WARP * sizeof(u32));

@@ -83,16 +83,21 @@ read_chunk(Wg *g, const Desc *d, u32 row, u32 c, u32 *out)
 	memcpy(out, w->blk->smem + at, CHUNK);
 	if (!w->def)
 		return true;
+	if (g->nused < MAX_CHUNKS)
+		g->used[g->nused++] = at;
+	if (wgmma_seen(w, at))
+		return true;
 	memset(&a, 0, sizeof a);
 	a.space = SIM_SPACE_SHARED;
 	a.addr = at;
 	a.blk = w->blk;
 	a.p = w->blk->smem + at;
-	if (g->nused < MAX_CHUNKS)
-		g->used[g->nused++] = at;
 	proxy_read(w, g->in, 0, &a, CHUNK);
 	check_access(w, g->in, 0, &a, CHUNK, A_READ | A_LOOK, NULL);
-	return check_init(w, 0, &a, CHUNK);
+	if (!check_init(w, 0, &a, CHUNK))
+		return false;
+	wgmma_see(w, at);
+	return true;
 }
 
 /* A operand rows r0 to r0 + n - 1 along m or n, `chunks` chunks of k: words of k by row.  Undefined

@@ -39,15 +39,24 @@ typedef struct Wgroup {         /* the order in which a warpgroup executes what 
 	u32 clock[WG_WARPS];    /* of each warp when it last was the first to wait */
 } Wgroup;
 
+typedef struct WgRead { u32 clock, time, line; u8 warp; } WgRead;       /* clock 0: none */
+
 typedef struct WgBlock {
 	Wgroup group[MAX_WARPS / WG_WARPS];
 	u32 pool;               /* registers that setmaxnreg.dec gave back */
-	u16 *busy;              /* operations in flight that read these WG_PITCH bytes */
+	u32 nchunk, epoch;      /* pieces of WG_PITCH bytes; writes and looks so far */
+	/* Of each piece, with checks: */
+	u16 *busy;              /* operations in flight that read it */
+	u32 *wrote;             /* epoch of the last write */
+	u32 *seen;              /* of each warp: epoch when it last found nothing wrong with reading it */
+	WgRead *read;           /* of each group: the last read by a wgmma that was waited for */
 } WgBlock;
 
 /* The whole warpgroup has to execute the same; says so if this warp is out of step. */
 void wgmma_turn(Warp *w, const Ins *in);
 /* Before a wgmma: its registers may be used.  After: they, and what it reads, are in flight. */
 void wgmma_check(Warp *w, const Ins *in);
+bool wgmma_seen(const Warp *w, u32 addr);        /* nothing is wrong with its reading this piece */
+void wgmma_see(Warp *w, u32 addr);
 void wgmma_issue(Warp *w, const Ins *in, WgOp *op);
 #endif

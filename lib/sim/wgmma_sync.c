@@ -184,17 +184,12 @@ wgmma_issue(Warp *w, const Ins *in, WgOp *op)
 
 /* ---- shared memory ---- */
 
-/* Somebody writes shared memory of block b. */
-void
-wgmma_written(Warp *w, const Ins *in, int lane, const Block *b, u32 addr, u32 bytes)
+/* Piece `at` is written while an operation reads it. */
+static void
+tell_busy(Warp *w, const Ins *in, int lane, const Block *b, u32 at, u32 addr, u32 bytes)
 {
-	u32 at = addr / WG_PITCH, n = (addr + bytes - 1) / WG_PITCH;
 	sim_place other;
 
-	while (at <= n && !b->wg->busy[at])
-		at++;
-	if (at > n)
-		return;
 	for (u32 i = 0; i < b->nwarp; i++)
 		for (const WgOp *op = b->warp[i].wg->op; op; op = op->next)
 			for (u32 k = 0; !op->landed && k < op->n; k++) {
@@ -208,34 +203,82 @@ wgmma_written(Warp *w, const Ins *in, int lane, const Block *b, u32 addr, u32 by
 			}
 }
 
-/* The group's operations up to `turn` have read what they read: w knows, and has it remembered. */
+/* Is the end of the wgmma that read it ordered before us? */
+static void
+after_read(Warp *w, const Ins *in, int lane, const Block *b, WgRead *r, u32 addr, u32 bytes)
+{
+	sim_place other;
+
+	if (!r->clock || w->blk != b || r->warp == w->id || r->clock <= w->know.vc[r->warp]
+	    || r->time < w->know.gown)
+		return;
+	place_of(b, r->warp * WARP, r->line, &other);
+	fault_add(w, lane, SIM_FAULT_RACE_SHARED, in->line, SIM_SPACE_SHARED, addr, bytes, &other,
+	          "write of shared memory not ordered with the read by the wgmma of line %u (warp %u)", r->line,
+	          r->warp);
+	r->clock = 0;
+}
+
+/* Somebody writes shared memory of block b. */
+void
+wgmma_written(Warp *w, const Ins *in, int lane, const Block *b, u32 addr, u32 bytes)
+{
+	WgBlock *g = b->wg;
+
+	for (u32 at = addr / WG_PITCH; at <= (addr + bytes - 1) / WG_PITCH && at < g->nchunk; at++) {
+		g->wrote[at] = ++g->epoch;
+		if (g->busy[at])
+			tell_busy(w, in, lane, b, at, addr, bytes);
+		for (u32 i = 0; i < b->nwarp / WG_WARPS; i++)
+			after_read(w, in, lane, b, &g->read[i * g->nchunk + at], addr, bytes);
+	}
+}
+
+/* What a warp knows only grows: once it may read a piece, it may until somebody writes there. */
+bool
+wgmma_seen(const Warp *w, u32 addr)
+{
+	const WgBlock *g = w->blk->wg;
+
+	return g->seen[w->id * g->nchunk + addr / WG_PITCH] > g->wrote[addr / WG_PITCH];
+}
+
+void
+wgmma_see(Warp *w, u32 addr)
+{
+	WgBlock *g = w->blk->wg;
+
+	g->seen[w->id * g->nchunk + addr / WG_PITCH] = ++g->epoch;
+}
+
+/* The group's operations up to `turn` have read what they read: w knows, and it is remembered. */
 static void
 land(Warp *w, u32 turn)
 {
 	Block *b = w->blk;
-	Warp *first = &b->warp[w->id / WG_WARPS * WG_WARPS];
+	u32 group = w->id / WG_WARPS, first = group * WG_WARPS, last = first + WG_WARPS;
+	WgRead r = { w->clock, __atomic_load_n(&b->l->time, __ATOMIC_RELAXED), 0, (u8)w->id };
 	bool any = false;
-	Access a;
 
-	memset(&a, 0, sizeof a);
-	a.space = SIM_SPACE_SHARED;
-	a.blk = b;
-	for (u32 i = 0; i < WG_WARPS && first + i < b->warp + b->nwarp; i++)
-		for (WgOp *op = first[i].wg->op; op && op->turn <= turn; op = op->next) {
+	if (last > b->nwarp)
+		last = b->nwarp;
+	for (u32 i = first; i < last; i++)
+		for (WgOp *op = b->warp[i].wg->op; op && op->turn <= turn; op = op->next) {
+			r.line = op->in->line;
 			for (u32 k = 0; !op->landed && k < op->n; k++) {
-				b->wg->busy[op->chunk[k] / WG_PITCH]--;
-				a.addr = op->chunk[k];
-				a.p = b->smem + a.addr;
-				check_access(w, op->in, 0, &a, WG_PITCH, A_READ, NULL);
+				u32 at = op->chunk[k] / WG_PITCH;
+				b->wg->busy[at]--;
+				if (last == first + WG_WARPS)
+					b->wg->read[group * b->wg->nchunk + at] = r;
 			}
 			any |= !op->landed;
 			op->landed = true;
 		}
 	if (any && w->def)
 		group_of(w)->clock[w->id % WG_WARPS] = w->clock++;
-	for (u32 i = 0; i < WG_WARPS && first + i < b->warp + b->nwarp; i++)
-		if (w->know.vc[first[i].id] < group_of(w)->clock[i])
-			w->know.vc[first[i].id] = group_of(w)->clock[i];
+	for (u32 i = first; i < last; i++)
+		if (w->know.vc[i] < group_of(w)->clock[i - first])
+			w->know.vc[i] = group_of(w)->clock[i - first];
 }
 
 int
@@ -296,8 +339,14 @@ wgmma_start(Block *b)
 
 	memset(b->wg->group, 0, sizeof b->wg->group);
 	b->wg->pool = 0;
-	if (b->wg->busy)
-		memset(b->wg->busy, 0, (b->l->smem / WG_PITCH + 2) * sizeof *b->wg->busy);
+	b->wg->epoch = 1;
+	if (b->wg->busy) {
+		u32 n = b->wg->nchunk;
+		memset(b->wg->busy, 0, n * sizeof *b->wg->busy);
+		memset(b->wg->wrote, 0, n * sizeof *b->wg->wrote);
+		memset(b->wg->seen, 0, (size_t)n * b->nwarp * sizeof *b->wg->seen);
+		memset(b->wg->read, 0, (size_t)n * (b->nwarp / WG_WARPS + 1) * sizeof *b->wg->read);
+	}
 	for (u32 i = 0; i < b->nwarp; i++) {
 		WgWarp *g = b->warp[i].wg;
 		WgReg *reg = g->reg;
