@@ -307,7 +307,9 @@ mbar_async_use(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 
 	if (!m)
 		return false;
-	if (w->def && !m->fenced) {
+	/* After a barrier of the whole block nothing is said: Triton writes bar.sync and no fence, and that
+	 * works. */
+	if (w->def && !m->fenced && m->init_era == b->era) {
 		m->fenced = true; /* tell it once */
 		b->mb.nunfenced--;
 		fault_add(w, lane, SIM_FAULT_PROXY, in->line, SIM_SPACE_SHARED, addr, 8, NULL,
@@ -403,6 +405,7 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 		m->line = in->line;
 		m->init_warp = w->id;
 		m->init_clock = w->clock;
+		m->init_era = b->era;
 		b->mb.nunfenced++;
 		keep(b, m);
 		if (w->def)

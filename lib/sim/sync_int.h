@@ -59,7 +59,7 @@ typedef struct Mbar { /* one mbarrier object */
 	bool fenced; /* the init is known to the async proxy */
 	u8 agent;
 	u32 line; /* of its init */
-	u32 init_warp, init_clock;
+	u32 init_warp, init_clock, init_era;
 	Know next, done; /* handed over by arrivals; to who sees the phase end */
 } Mbar;
 

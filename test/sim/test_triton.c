@@ -18,7 +18,8 @@ typedef struct Run {
 	unsigned scratch; /* bytes a block */
 	const void *arg[24];
 	uint64_t value[24];
-	int n;
+	sim_tmap map[3];
+	int n, nmap;
 } Run;
 
 /* PTX of triton/NAME_ARCH.ptx; the launch is set up from its first line. */
@@ -267,6 +268,80 @@ START_TEST(matmul_w4)
 	check_matmul(&r, pc, a, d, M, N, K);
 	free(a);
 	free(s);
+	free(d);
+}
+END_TEST
+
+/* A descriptor made by the host: the map of an f16 matrix with boxes of 64 x 64 in rows of 128 bytes, sizes,
+ * strides in elements. */
+static void
+descriptor(Run *r, uint64_t p, int rows, int cols)
+{
+	sim_tmap_desc d = SIM_TMAP_INIT;
+	char why[200];
+	int64_t stride[2] = { cols, 1 };
+
+	d.type = SIM_TMAP_F16;
+	d.rank = 2;
+	d.address = p;
+	d.dim[0] = (uint64_t)cols;
+	d.dim[1] = (uint64_t)rows;
+	d.stride[0] = 2 * (uint64_t)cols;
+	d.box[0] = d.box[1] = 64;
+	d.swizzle = SIM_SWIZZLE_128B;
+	ck_assert_msg(sim_tmap_encode(&r->map[r->nmap], &d, why, sizeof why) == SIM_OK, "%s", why);
+	r->arg[r->n++] = &r->map[r->nmap++];
+	INTS(r, rows, cols);
+	number(r, &stride[0], sizeof stride[0]);
+	number(r, &stride[1], sizeof stride[1]);
+}
+
+/* Tiles at the edges are partly outside: the copies read zeros there and write nothing.  Three blocks walk
+ * over six tiles. */
+START_TEST(matmul_tma)
+{
+	enum { M = 120,
+	       N = 136,
+	       K = 200 };
+	Run r = start("matmul_tma", "sm_90a");
+	uint16_t *a = halves(M * K), *b = halves(K * N);
+	double *d = as_doubles(b, K, N, false);
+	uint64_t pa = sim_alloc(r.s, 2 * M * K, "a"), pb = sim_alloc(r.s, 2 * K * N, "b");
+	uint64_t pc = sim_alloc(r.s, 2 * M * N, "c");
+
+	sim_write(r.s, pa, a, 2 * M * K);
+	sim_write(r.s, pb, b, 2 * K * N);
+	descriptor(&r, pa, M, K);
+	descriptor(&r, pb, K, N);
+	descriptor(&r, pc, M, N);
+	INTS(&r, M, N, K);
+	go(&r, "matmul_tma", 3, 1);
+	check_matmul(&r, pc, a, d, M, N, K);
+	free(a);
+	free(b);
+	free(d);
+}
+END_TEST
+
+/* Descriptors made by the kernel; b is n by k. */
+START_TEST(matmul_desc)
+{
+	enum { M = 100,
+	       N = 128,
+	       K = 112 };
+	Run r = start("matmul_desc", "sm_90a");
+	uint16_t *a = halves(M * K), *b = halves(K * N);
+	double *d = as_doubles(b, K, N, true);
+	uint64_t pc;
+
+	buffer(&r, a, 2 * M * K, "a");
+	buffer(&r, b, 2 * K * N, "b");
+	pc = buffer(&r, NULL, 2 * M * N, "c");
+	INTS(&r, M, N, K);
+	go(&r, "matmul_desc", 2, 2);
+	check_matmul(&r, pc, a, d, M, N, K);
+	free(a);
+	free(b);
 	free(d);
 }
 END_TEST
@@ -559,13 +634,15 @@ main(void)
 	TCase *t = tcase_create("triton");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, matmul, 0, 1);
+	tcase_add_loop_test(t, matmul, 0, 2);
 	tcase_add_loop_test(t, matmul_ragged, 0, 1);
-	tcase_add_loop_test(t, matmul_w4, 0, 1);
+	tcase_add_loop_test(t, matmul_w4, 0, 2);
+	tcase_add_test(t, matmul_tma);
+	tcase_add_test(t, matmul_desc);
 	tcase_add_loop_test(t, softmax, 0, 2);
 	tcase_add_loop_test(t, layer_norm, 0, 2);
-	tcase_add_loop_test(t, attention, 0, 1);
-	tcase_add_loop_test(t, attention_causal, 0, 1);
+	tcase_add_loop_test(t, attention, 0, 2);
+	tcase_add_loop_test(t, attention_causal, 0, 2);
 	tcase_add_loop_test(t, scans, 0, 2);
 	tcase_add_loop_test(t, dropout, 0, 2);
 	suite_add_tcase(suite, t);
