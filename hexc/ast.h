@@ -58,7 +58,9 @@ struct Expr {
 typedef struct TypeSpec {
 	bool given;
 	Space space; /* S_scalar: none was named */
-	DType dtype; /* D_COUNT: none was named */
+	DType dtype; /* D_COUNT: none was named, or by `name` */
+	const char *name; /* of a constant that is an element type; NULL */
+	Src name_src;
 	bool shaped;
 	Expr **dim;
 	int ndim;

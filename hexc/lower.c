@@ -82,10 +82,20 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 {
 	Lower l = { .u = u, .arena = u->arena, .diag = u->diag, .decl = d, .def = def, .ndef = ndef };
 
+	KernelDecl own = *d; /* with types for the names of types */
+
 	l.fns = file->fn;
 	l.k = kernel_new(u, d->name);
 	l.k->src = d->src;
 	lower_consts(&l);
+	own.param = NEWN(u->arena, ParamDecl, d->nparam + 1);
+	for (int i = 0; i < d->nparam; i++) {
+		own.param[i] = d->param[i];
+		own.param[i].type.dtype = lower_dtype(&l, &d->param[i].type);
+		if (own.param[i].type.dtype == D_COUNT)
+			own.param[i].type.dtype = D_i32; /* reported: go on */
+	}
+	l.decl = &own;
 	lower_params(&l);
 	lower_assumes(&l);
 	l.mode = MODE_BODY;

@@ -28,6 +28,7 @@ typedef enum ValueKind {
 	VK_int,  /* numbers known at compile time: they take the type of what they meet */
 	VK_flt,
 	VK_bool,
+	VK_type, /* an element type, i: a name of it, nothing to compute with */
 	VK_val,  /* scalar or register tile */
 	VK_view, /* memory: a tensor, an alloc, or a view of one */
 } ValueKind;
@@ -117,6 +118,10 @@ void lower_stmts(Lower *l, const Stmt *s);
 void lower_consts(Lower *l);
 void lower_params(Lower *l);
 void lower_assumes(Lower *l);
+/* The element type of that name, or of the constant of that name; D_COUNT: none. */
+DType lower_find_dtype(const Lower *l, const char *name);
+/* The element type that a declaration names; D_COUNT: none, or none of that name, which is reported. */
+DType lower_dtype(Lower *l, const TypeSpec *t);
 /* Does it use constants only? */
 bool lower_is_const(const Lower *l, const Expr *e);
 
@@ -211,7 +216,7 @@ Value lower_swap(Lower *l, const Expr *e); /* x.T */
 Value lower_iota(Lower *l, const Expr *e);
 Value lower_reshape(Lower *l, const Expr *e);
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
-bool lower_is_plain_dot(const Expr *e);
+bool lower_is_plain_dot(const Lower *l, const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
 
 /* ---- lower_scan.c ---------------------------------------------------------------------------- */

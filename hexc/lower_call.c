@@ -256,7 +256,7 @@ lower_ceil(Lower *l, const Expr *e)
 Value
 lower_call(Lower *l, const Expr *e)
 {
-	DType d = dtype_find(e->name, strlen(e->name));
+	DType d = lower_find_dtype(l, e->name);
 	const FnDecl *f = lower_find_fn(l, e->name);
 
 	if (d != D_COUNT)

@@ -56,6 +56,10 @@ lower_name(Lower *l, const Expr *e)
 
 	if (!s)
 		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
+	if (s->val.kind == VK_type) {
+		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
+		return value_none();
+	}
 	if (s->val.kind == VK_none || value_is_const(&s->val))
 		return s->val;
 	if (l->call && l->call->mode == l->mode) /* made here, or checked where it was passed */
@@ -214,11 +218,11 @@ lower_binary(Lower *l, const Expr *e)
 	Operand x, y;
 
 	/* x + dot(a, b) accumulates onto x. */
-	if (e->op == TK_plus && lower_is_plain_dot(e->arg[1])) {
+	if (e->op == TK_plus && lower_is_plain_dot(l, e->arg[1])) {
 		x = lower_operand(l, e->arg[0]);
 		return lower_dot(l, e->arg[1], &x);
 	}
-	if (e->op == TK_plus && lower_is_plain_dot(e->arg[0])) {
+	if (e->op == TK_plus && lower_is_plain_dot(l, e->arg[0])) {
 		y = lower_operand(l, e->arg[1]);
 		return lower_dot(l, e->arg[0], &y);
 	}

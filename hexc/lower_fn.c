@@ -116,8 +116,12 @@ lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out)
 {
 	Value *arg = NEWN(l->arena, Value, e->narg + 1);
 
-	for (int i = 0; i < e->narg; i++)
-		arg[i] = handed(l, lower_operand(l, e->arg[i]));
+	for (int i = 0; i < e->narg; i++) {
+		const Expr *x = e->arg[i];
+		DType d = x->kind == EX_name ? lower_find_dtype(l, x->name) : D_COUNT;
+
+		arg[i] = d == D_COUNT ? handed(l, lower_operand(l, x)) : (Value){ .kind = VK_type, .i = (int64_t)d };
+	}
 	return lower_fn_call(l, f, e->src, e->narg, arg, want, out);
 }
 

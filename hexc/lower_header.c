@@ -42,6 +42,83 @@ too_many(Lower *l, const Clause *c)
 	diag_error(l->diag, c->src, "tunable `%s` lists more than %d values", c->name, CHOICE_MAX);
 }
 
+/* ---- element types ----------------------------------------------------------------------------- */
+
+DType
+lower_find_dtype(const Lower *l, const char *name)
+{
+	DType d = dtype_find(name, strlen(name));
+	const Sym *s = d == D_COUNT ? sym_find(l, name) : NULL;
+
+	return s && s->val.kind == VK_type ? (DType)s->val.i : d;
+}
+
+DType
+lower_dtype(Lower *l, const TypeSpec *t)
+{
+	DType d = t->name ? lower_find_dtype(l, t->name) : t->dtype;
+
+	const Sym *s = t->name ? sym_find(l, t->name) : NULL;
+
+	if (t->name && d == D_COUNT && !(s && s->val.kind == VK_none))
+		diag_error(l->diag, t->name_src,
+		           "`%.40s` is not an element type: write f16, bf16, f32, i8, u8, i32, u32, i4, u4, bool "
+		           "or the like",
+		           t->name);
+	return d;
+}
+
+/* A constant or tunable whose first value is the name of an element type: D_COUNT if it is none. */
+static DType
+type_of_clause(const Lower *l, const Expr *e)
+{
+	return e && e->kind == EX_name ? lower_find_dtype(l, e->name) : D_COUNT;
+}
+
+static const char *
+types_text(Lower *l, const Clause *c)
+{
+	Text t = { .arena = l->arena };
+
+	for (int i = 0; i < c->nrange; i++)
+		text_printf(&t, "%s%s", i ? ", " : "", c->range[i].lo->name);
+	return t.s;
+}
+
+/* `const W = u4`, `tune W = u4|u2`: -D gives the place of the type in hexc_dtype_at(). */
+static Value
+clause_type(Lower *l, const Clause *c, DType d)
+{
+	const Define *def = find_define(l, c->name);
+	bool listed = c->kind == CL_const;
+	DType x;
+
+	for (int i = 0; i < c->nrange; i++) {
+		x = type_of_clause(l, c->range[i].lo);
+		if (x == D_COUNT || c->range[i].hi) {
+			diag_error(l->diag, c->range[i].lo->src,
+			           "the values of tunable `%s` are element types: this is none", c->name);
+			return value_none();
+		}
+		listed |= def && (int64_t)x == def->value;
+	}
+	if (c->kind == CL_tune && c->value && (d = type_of_clause(l, c->value)) == D_COUNT) {
+		diag_error(l->diag, c->value->src, "the default of tunable `%s` is an element type, one of %s",
+		           c->name, types_text(l, c));
+		return value_none();
+	}
+	if (def && (def->value < 0 || def->value >= D_COUNT || !listed)) {
+		diag_error(l->diag, c->src, "%s is not admitted: `%s` is an element type%s%s",
+		           def->value >= 0 && def->value < D_COUNT ? dtype_info[def->value].name : "the number",
+		           c->name, c->kind == CL_tune ? ", one of " : "",
+		           c->kind == CL_tune ? types_text(l, c) : "");
+		return value_none();
+	}
+	return (Value){ .kind = VK_type, .i = def ? def->value : (int64_t)d };
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
 static bool
 add_range(Lower *l, const Clause *cl, Choices *c, const Range *r)
 {
@@ -120,8 +197,11 @@ static Value
 clause_value(Lower *l, const Clause *c)
 {
 	const Define *d = find_define(l, c->name);
+	DType t = type_of_clause(l, c->kind == CL_tune ? c->range[0].lo : c->value);
 	int64_t x;
 
+	if (t != D_COUNT)
+		return clause_type(l, c, t);
 	if (c->kind == CL_tune)
 		return tune_value(l, c, &x) ? value_int(x) : value_none();
 	if (!lower_const_int(l, c->value, "a constant", &x))
@@ -157,7 +237,7 @@ lower_consts(Lower *l)
 			continue;
 		v = clause_value(l, c);
 		sym_add(l, c->name, SY_const, c->src, v);
-		if (v.kind == VK_int)
+		if (v.kind == VK_int || v.kind == VK_type)
 			VEC_PUSH(l->arena, list, n, cap, ((Define){ c->name, v.i }));
 	}
 	l->k->konst = list;

@@ -262,13 +262,15 @@ let_parts(Lower *l, const Stmt *s)
 void
 lower_let(Lower *l, const Stmt *s)
 {
+	Stmt own = *s;
 	Value v;
 
 	if (s->npart) {
 		let_parts(l, s);
 		return;
 	}
-	v = let_value(l, s);
+	own.type.dtype = lower_dtype(l, &s->type);
+	v = let_value(l, &own);
 
 	if (v.kind == VK_val)
 		name_val(v.v, s->name);

@@ -76,7 +76,7 @@ assigned_value(Lower *l, const Stmt *s, Operand old)
 
 	if (op == TK_assign)
 		r.v = lower_expr(l, s->value);
-	else if (op == TK_plus && lower_is_plain_dot(s->value))
+	else if (op == TK_plus && lower_is_plain_dot(l, s->value))
 		r.v = lower_dot(l, s->value, &old);
 	else
 		r.v = lower_op2(l, op, s->src, old, lower_operand(l, s->value));

@@ -16,11 +16,8 @@ parse_type(Parser *p)
 		const char *name = p->tok->u.name;
 
 		t.dtype = dtype_find(name, strlen(name));
-		if (t.dtype == D_COUNT)
-			parse_error(p, p->tok->src,
-			            "`%.40s` is not an element type: write f16, bf16, f32, "
-			            "i8, u8, i32, u32, i4, u4, bool or the like",
-			            name);
+		t.name = t.dtype == D_COUNT ? name : NULL;
+		t.name_src = p->tok->src;
 		parse_next(p);
 		if (parse_accept(p, TK_lbrack)) {
 			t.shaped = true;

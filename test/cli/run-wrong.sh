@@ -85,7 +85,7 @@ t 2 '-o is given twice' --emit-ptx "$add" -o a -o b
 t 2 '--time takes no value' --emit-ptx "$add" --time=3
 t 2 "unknown arch 'sm_99'; known are sm_75, sm_80" --emit-ptx "$add" --arch sm_99
 t 2 "-D wants NAME=VALUE, not 'BN'" --emit-ptx "$add" -D BN
-t 2 "'big' is not an integer" --emit-ptx "$add" -DBN=big
+t 2 "'big' is neither an integer nor an element type" --emit-ptx "$add" -DBN=big
 t 2 '-D BN is given twice' --emit-ptx "$add" -D BN=128 -D BN=256
 t 2 "no pass 'nosuch'; there are parse, bounds" --emit-ptx "$add" --dump nosuch
 t 2 "no pass 'all'" --emit-ptx "$add" --stop=all

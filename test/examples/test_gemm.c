@@ -37,6 +37,17 @@ dot(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k)
 	return s;
 }
 
+/* What -D gives for an element type: its place in the library's list. */
+static int64_t
+type_place(const char *name)
+{
+	int64_t i = 0;
+
+	while (hexc_dtype_at((size_t)i) != hexc_dtype_find(name))
+		i++;
+	return i;
+}
+
 static double
 gelu(double x)
 {
@@ -223,6 +234,47 @@ experts(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_end(&c);
 }
 
+/* x: the type of the weights; activations are f16 and bf16 in turn. */
+static void
+narrow(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	static const struct { const char *name; double lo, hi, zero; } type[] = {
+		{ "u1", 0, 1, 1 }, { "i1", -1, 0, 0 }, { "u2", 0, 3, 2 }, { "i2", -2, 1, 0 }, { "u4", 0, 15, 8 },
+		{ "i4", -8, 7, 0 }, { "u8", 0, 255, 128 }, { "i8", -128, 127, 0 }, { "e4m3", -4, 4, 0 },
+		{ "e5m2", -4, 4, 0 },
+	};
+	enum { G = 128 };
+	const char *act = s->x % 2 ? "bf16" : "f16";
+	double u = s->x % 2 ? 0x1p-8 : U16;
+	int groups = s->k / G;
+	Case c;
+
+	case_start(&c, 8);
+	case_def(&c, "WEIGHT", type_place(type[s->x].name));
+	case_def(&c, "ACT", type_place(act));
+	case_def(&c, "ZERO", (int64_t)type[s->x].zero);
+	Buf *a = case_in(&c, "A", act, -1, 1, s->m, s->k, 0);
+	Buf *w = case_in(&c, "W", type[s->x].name, type[s->x].lo, type[s->x].hi, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "S", act, 0.01, 0.1, groups, s->n, 0), *o = case_out(&c, "C", act, s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double mag = 0;
+
+			for (int q = 0; q < s->k; q++) {
+				double p = a->v[(int64_t)i * s->k + q] * (w->v[(int64_t)j * s->k + q] - type[s->x].zero) *
+				           sc->v[q / G * s->n + j];
+				o->v[at] += p;
+				mag += fabs(p);
+			}
+			/* w - zero is exact but for e4m3's smallest; the product with the scale is rounded once */
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (2 * u * mag + sum_error(mag, s->k));
+		}
+	*ncand = case_run(&c, "gemm_wNa16", NULL, arch, cand);
+	case_end(&c);
+}
+
 /* m: batch, n: filters, k: channels, x: height; width is x + 2, 3 x 3 filters. */
 static void
 convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
@@ -263,6 +315,8 @@ static const struct { Fn *fn; const char *first; Size size[8]; } example[] = {
 	{ int8, "sm_75", { { 64, 64, 64, 0 }, { 1, 8, 16, 0 }, { 70, 88, 80, 0 }, { 128, 136, 96, 0 }, { 65, 72, 144, 0 }, { 33, 200, 208, 0 }, { 16, 64, 400, 0 }, { 130, 16, 32, 0 } } },
 	{ fp8, "sm_75", { { 64, 128, 128, 0 }, { 1, 128, 128, 0 }, { 70, 128, 256, 0 }, { 128, 256, 128, 0 }, { 65, 128, 384, 0 }, { 33, 256, 256, 0 }, { 16, 128, 512, 0 }, { 130, 128, 128, 0 } } },
 	{ experts, "sm_75", { { 40, 64, 64, 4 }, { 5, 8, 64, 2 }, { 33, 72, 128, 3 }, { 64, 128, 192, 4 }, { 17, 16, 64, 5 }, { 50, 136, 128, 6 }, { 21, 40, 256, 2 }, { 96, 64, 64, 8 } } },
+	{ narrow, "sm_75", { { 40, 136, 256, 0 }, { 1, 128, 128, 1 }, { 70, 88, 256, 2 }, { 16, 160, 384, 3 }, { 33, 128, 128, 4 },
+	                    { 64, 72, 256, 5 }, { 5, 8, 384, 6 }, { 17, 200, 128, 8 } } },
 	{ convolution, "sm_75", { { 1, 64, 64, 8 }, { 2, 24, 40, 9 }, { 1, 8, 8, 5 }, { 3, 16, 72, 4 }, { 1, 72, 16, 11 }, { 2, 64, 32, 7 }, { 1, 136, 24, 6 }, { 4, 8, 64, 3 } } },
 };
 
