@@ -12,6 +12,7 @@ enum { BANKS = 32,
 typedef struct Trace {
 	int64_t *off; /* [ninst][lanes], -1: lane takes no part */
 	int ninst, lanes;
+	int times; /* instances for which each of these stands */
 	int nbank; /* units a wavefront serves; also the lanes of a phase */
 	int unit; /* log2 of elements in a unit */
 } Trace;
@@ -66,28 +67,39 @@ offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64
 }
 
 /* `tile` without its swizzle is linear in the coordinates, and these are sums of what lane, warp and register
- * contribute: offsets add. */
+ * contribute: offsets add.  Where lanes and instances differ in other bits adding is xoring, and so is
+ * swizzling: then all instances use the banks alike, but for their order, and one stands for all. */
 static Trace
 trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 {
 	Trace t = { .lanes = a->lanes, .unit = unit_of(a) };
 	Layout plain = *tile;
-	int64_t lane_off[WARP_SIZE];
+	int64_t lane_off[WARP_SIZE], *inst_off, lane_bits = 0, inst_bits = 0;
 
 	plain.swizzle = (Swizzle){ 0, 0, 0 };
 	t.ninst = (int)(layout_cosize(a->map, AX_reg) / a->vec);
 	t.nbank = BANKS * BANK_BYTES * 8 / a->bits >> t.unit;
-	t.off = NEWN(arena, int64_t, (size_t)t.ninst * (size_t)t.lanes);
-	for (int lane = 0; lane < t.lanes; lane++)
+	t.times = 1;
+	for (int lane = 0; lane < t.lanes; lane++) {
 		lane_off[lane] = a->write && !first_replica(a->map, lane, warp)
 		                         ? -1
 		                         : offset_at(a, &plain, lane, warp, 0);
+		lane_bits |= lane_off[lane] < 0 ? 0 : lane_off[lane];
+	}
+	inst_off = NEWN(arena, int64_t, t.ninst);
 	for (int i = 0; i < t.ninst; i++) {
-		int64_t inst = offset_at(a, &plain, 0, 0, (int64_t)i * a->vec);
+		inst_off[i] = offset_at(a, &plain, 0, 0, (int64_t)i * a->vec);
+		inst_bits |= inst_off[i];
+	}
+	if ((lane_bits & inst_bits) == 0) {
+		t.times = t.ninst;
+		t.ninst = 1;
+	}
+	t.off = NEWN(arena, int64_t, (size_t)t.ninst * (size_t)t.lanes);
+	for (int i = 0; i < t.ninst; i++)
 		for (int lane = 0; lane < t.lanes; lane++)
 			t.off[i * t.lanes + lane] =
-				lane_off[lane] < 0 ? -1 : (lane_off[lane] + inst) >> t.unit;
-	}
+				lane_off[lane] < 0 ? -1 : (lane_off[lane] + inst_off[i]) >> t.unit;
 	return t;
 }
 
@@ -134,8 +146,8 @@ trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
 	for (int i = 0; i < t->ninst && waves - *least <= bound; i++)
 		for (int lo = 0; lo < t->lanes; lo += t->nbank) {
 			int n = lo + t->nbank < t->lanes ? t->nbank : t->lanes - lo, distinct;
-			waves += phase_waves(t, t->off + i * t->lanes + lo, n, sw, &distinct);
-			*least += (distinct + t->nbank - 1) / t->nbank;
+			waves += t->times * phase_waves(t, t->off + i * t->lanes + lo, n, sw, &distinct);
+			*least += t->times * ((distinct + t->nbank - 1) / t->nbank);
 		}
 	return waves;
 }
