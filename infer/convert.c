@@ -4,8 +4,9 @@
  *
  *   register -> register             a renaming, free
  *   register -> lane                 every lane has it: each picks its own, dynamically
- *   lane -> another lane or register another lane of the warp has it: a shuffle
+ *   lane -> another lane or register another lane of the warp has it: a shuffle, or butterflies (exchange.c)
  *   warp <-> anything else           through shared memory */
+#include "infer/exchange.h"
 #include "infer/solve.h"
 
 enum { CLASS_RENAME,
@@ -126,6 +127,7 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 	Pick *p = NEW(s->arena, Pick);
 	int bits = dtype_info[t->dtype].bits, c = classify(from, to);
 	double w = (double)s->k->warps;
+	Exchange x;
 
 	p->inst = class_name[c];
 	switch (c) {
@@ -133,6 +135,14 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		res->alu += w * (double)words(to, bits) * 3;
 		break;
 	case CLASS_SHUFFLE:
+		if (exchange_find(from, to, bits < 32 && t->dtype != D_bool ? 32 / bits : 1, &x)) {
+			/* for every two words one shuffle and three choices */
+			res->smem += w * (double)words(to, bits) * x.n / 2;
+			res->alu += w * (double)words(to, bits) * x.n * 1.5;
+			res->issue += w * (double)words(to, bits) * x.n * 2;
+			res->latency += 30;
+			break;
+		}
 		res->smem += w * (double)words(to, bits) * 2;
 		res->issue += w * (double)words(to, bits) * 4;
 		res->latency += 30;

@@ -143,6 +143,55 @@ store_layout(Solve *s, Op *o, Layout *l)
 	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
+/* A register digit of dim d behind digit `after`, whose first f can be had as a digit of its own; -1 none. */
+static int
+free_digit(Layout *l, int d, int after, int64_t f)
+{
+	int64_t weight = 1;
+
+	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
+		const Iter *it = &l->it[i];
+
+		if (i > after && it->axis == AX_reg && it->stride != 0 && it->extent % f == 0)
+			return layout_split(l, d, weight * f) ? i : -1;
+		weight *= it->extent;
+	}
+	return -1;
+}
+
+/* l with runs of `vec` along `unit`: lanes that hold neighbours trade them, and what they give instead is the
+ * next register digit, of this dim if it can be. */
+static bool
+traded(Layout *out, const Layout *l, int unit, int64_t vec)
+{
+	int64_t have = reg_run(l, unit), f = have ? vec / have : 0;
+	int order[DIM_MAX], lane, reg;
+
+	*out = *l;
+	if (f < 2 || f > 4 || !layout_split(out, unit, have) || !layout_split(out, unit, have * f))
+		return false;
+	lane = out->first[unit] + (have > 1);
+	if (lane >= out->first[unit + 1] || out->it[lane].axis != AX_lane || out->it[lane].extent != f)
+		return false;
+	reg = free_digit(out, unit, lane, f);
+	for (int d = out->ndim - 1; d > unit && reg < 0; d--)
+		reg = free_digit(out, d, -1, f);
+	for (int d = 0; d < unit && reg < 0; d++) {
+		int before = out->n;
+		reg = free_digit(out, d, -1, f);
+		lane += out->n - before;
+	}
+	if (reg < 0)
+		return false;
+	out->it[reg].axis = AX_lane;
+	out->it[reg].stride = out->it[lane].stride;
+	out->it[lane].axis = AX_reg;
+	for (int i = 0; i < out->ndim; i++)
+		order[i] = (unit + i) % out->ndim;
+	layout_compact_regs(out, order);
+	return true;
+}
+
 static void
 select_store(Solve *s, Op *o)
 {
@@ -153,7 +202,9 @@ select_store(Solve *s, Op *o)
 
 	if (global && s->sol->plan.store && s->sol->want[o->id][0] == NULL) {
 		Layout *w = NEW(s->arena, Layout);
-		if (store_layout(s, o, w) && !layout_equal(w, l)) {
+		bool trade = s->sol->plan.store == 2;
+		if (trade ? unit >= 0 && traded(w, l, unit, global_vec(s, o->in[1]->def, unit, 128 / bits))
+		          : store_layout(s, o, w) && !layout_equal(w, l)) {
 			s->sol->want[o->id][0] = w;
 			l = w;
 		}

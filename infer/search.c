@@ -168,7 +168,7 @@ search(Solve *s, Cands *out)
 	Search x = {
 		.s = s,
 		.out = out,
-		.nstore = has_store_choice(s) ? 2 : 1,
+		.nstore = has_store_choice(s) ? 3 : 1,
 		.nwiden = has_narrow_load(s) ? 2 : 1,
 		.nscan = has_shift(s) ? 2 : 1,
 		.nspread = s->ndot ? 1 : 2,

@@ -24,7 +24,8 @@ typedef struct DotChoice {
 typedef struct Plan {
 	const DotChoice **dot; /* [ndot] by order of appearance */
 	int spread; /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
-	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout */
+	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout,
+	            * 2 lanes trade neighbours for wider accesses */
 	int scan; /* shifts: 0 lay their tile out first, 1 take it as it lies */
 	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
 } Plan;

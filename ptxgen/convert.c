@@ -1,8 +1,9 @@
 /* convert.c - the same elements in another layout.
  *
- * Without shared memory there is one way: for each register of the result a table over the 32 lanes
- * says which lane has the element, in which register.  If that lane is the lane itself it is a
- * renaming (one register for all lanes) or a choice; else words are shuffled first. */
+ * Without shared memory, and where no butterflies do it (exchange.c), there is one way: for each
+ * register of the result a table over the 32 lanes says which lane has the element, in which
+ * register.  If that lane is the lane itself it is a renaming (one register for all lanes) or a
+ * choice; else words are shuffled first. */
 #include "ptxgen/access.h"
 #include "ptxgen/shuffle.h"
 #include "ptxgen/store.h"
@@ -263,6 +264,8 @@ emit_convert(Gen *g, Op *o)
 		convert_shared(g, o);
 		return;
 	}
+	if (convert_exchange(g, o))
+		return;
 	p = NEW(g->a, ConvertPlan);
 	t = tile_lazy(g, o, pull_convert, p);
 	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);

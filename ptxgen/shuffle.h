@@ -7,4 +7,6 @@
 LV shuffle_xor(Gen *g, LV x, int delta);
 /* The word that lane `lane` (i32) has. */
 LV shuffle_from(Gen *g, LV x, LV lane);
+/* A convert by butterflies (exchange.c); false: it is none. */
+bool convert_exchange(Gen *g, Op *o);
 #endif

@@ -1,5 +1,6 @@
 /* test_move.c - what moves elements about: loads, stores, copies, conversions, reductions,
  * broadcasts and transposes with random layouts, simulator against tile interpreter. */
+#include "infer/exchange.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>
@@ -226,6 +227,45 @@ START_TEST(convert_warp)
 }
 END_TEST
 
+/* Up to three bits of the lane number traded for bits of the register number: butterflies. */
+START_TEST(convert_trade)
+{
+	Shape s;
+	Bits a;
+	Layout la, lb;
+	Exchange x;
+	Text t = { u->arena, NULL, 0, 0 };
+	int elems, n = 0;
+
+	shape_random(&s, _i);
+	elems = bits_of(s.type) < 32 && strcmp(s.type, "bool") ? 32 / bits_of(s.type) : 1;
+	bits_random(&a, &s.seed, s.r, s.c, 0, s.w, NULL);
+	bits_layout(&a, &la);
+	lb = la;
+	for (int i = 0; i < lb.n && n < 3; i++)
+		for (int j = 0; j < lb.n; j++) {
+			Iter lane = lb.it[i], reg = lb.it[j];
+
+			if (la.it[i].axis != AX_lane || la.it[j].axis != AX_reg || lane.axis != AX_lane ||
+			    reg.axis != AX_reg || reg.stride < elems || lane.extent != 2 || reg.extent != 2)
+				continue;
+			lb.it[i].axis = AX_reg;
+			lb.it[i].stride = reg.stride;
+			lb.it[j].axis = AX_lane;
+			lb.it[j].stride = lane.stride;
+			n++;
+			break;
+		}
+	ck_assert(exchange_find(&la, &lb, elems, &x) == (n > 0));
+	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
+	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shuffle }\n",
+	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
+	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+END_TEST
+
 /* A staging layout: row-major, with a random swizzle that keeps 16 bytes together. */
 static const char *
 scratch_layout(Shape *s, int keep)
@@ -408,6 +448,7 @@ main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, convert_warp, 0, ROUNDS);
+	tcase_add_loop_test(tc, convert_trade, 0, ROUNDS);
 	tcase_add_loop_test(tc, convert_shared, 0, ROUNDS);
 	tcase_add_loop_test(tc, reduce, 0, ROUNDS);
 	tcase_add_loop_test(tc, reduce_store, 0, ROUNDS);
