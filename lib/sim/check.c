@@ -1,8 +1,8 @@
 /* check.c - races, unfinished copies and initialised bytes of shared and global memory.
  *
  * Each 4-byte word remembers its last few accesses.  A remembered access is ordered before the
- * present one if it is by the same thread; or by the same warp before a warp-level
- * synchronisation; or by a warp of the block whose clock at that time is known here (vector
+ * present one if it is by the same thread; or by another lane of the warp before a bar.warp.sync
+ * of both; or by a warp of the block whose clock at that time is known here (vector
  * clocks, handed over by barriers, fences with strong accesses, acquire and release); or by
  * another block before a point in launch time that was handed over.
  * Two unordered accesses race if one writes, unless both are strong (atomic, volatile,
@@ -38,8 +38,9 @@ ordered(const Now *n, const Slot *s)
 		return true;
 	if (s_kind(s) == A_LANDED)
 		return s_landed(s) <= w->know.vc[MAX_WARPS + s_agent(s)];
-	if (v == w->id)
-		return t == n->thread || s_clock(s) < w->clock;
+	if (v == w->id && (t == n->thread || s_clock(s) < w->met
+	                   || (w->paired && s_clock(s) <= w->pair[n->lane][t % WARP])))
+		return true;
 	return s_clock(s) <= w->know.vc[v];
 }
 
@@ -132,6 +133,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 {
 	u64 b = n->b | (u64)m4 << 3;
 	s32 spare = -1, victim = -1;
+	u32 lanes = 0;
 
 	for (u32 i = 0; i < slots; i++) {
 		Slot *s = &cell[i];
@@ -146,8 +148,9 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 			continue;
 		}
 		if (!writes(n->kind) && k == n->kind && !(m4 & ~sm) && s_block(s) == n->block
-		    && s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock)
-			return;         /* a lane of this warp has read it just now */
+		    && s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock
+		    && (s_thread(s) == n->thread || ++lanes == 2))
+			return;         /* two lanes of this warp have read it just now */
 		ord = ordered(n, s);
 		if (sm & m4) {
 			if (k == A_ASYNC || (k == A_LANDED && !ord) || (k == A_AREAD && writes(n->kind))) {

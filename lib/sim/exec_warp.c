@@ -1,4 +1,6 @@
-/* exec_warp.c - exchange between the lanes of a warp: shfl, vote, match, redux, elect. */
+/* exec_warp.c - exchange between the lanes of a warp: shfl, vote, match, redux, elect.
+ * Of these only bar.warp.sync orders memory (PTX ISA, "bar.warp.sync"): nothing of the kind is said of
+ * the others. */
 #include <string.h>
 #include "sim_int.h"
 
@@ -88,13 +90,6 @@ set_pred(Warp *w, s32 p, u32 mask, u32 v, u32 defined, u32 line)
 	}
 }
 
-static void
-done(Warp *w)
-{
-	if (w->def)
-		check_sync_warp(w);
-}
-
 /* Source lane of shfl, after the ISA's own pseudo-code; *in_range is its predicate. */
 static u32
 shfl_source(u32 mode, u32 lane, u32 b, u32 c, bool *in_range)
@@ -149,7 +144,6 @@ exec_shfl(Warp *w, const Ins *in, u32 mask)
 		def_set(w, in->d, mask, def, off ? in->line : org);
 	}
 	set_pred(w, in->pd, mask, p, ALL_LANES, in->line);
-	done(w);
 	return R_NEXT;
 }
 
@@ -176,7 +170,6 @@ exec_vote(Warp *w, const Ins *in, u32 mask)
 		r = in->sub == 0 ? (v & g) == g : in->sub == 1 ? (v & g) != 0 : !(v & g) || (v & g) == g;
 		set_pred(w, in->pd, g, r ? ALL_LANES : 0, def, org);
 	}
-	done(w);
 	return R_NEXT;
 }
 
@@ -208,7 +201,6 @@ exec_match(Warp *w, const Ins *in, u32 mask)
 	if (w->def)
 		def_set(w, in->d, mask, ALL_LANES, 0);
 	set_pred(w, in->pd, mask, p, ALL_LANES, in->line);
-	done(w);
 	return R_NEXT;
 }
 
@@ -242,7 +234,6 @@ exec_redux(Warp *w, const Ins *in, u32 mask)
 		FOR_LANES(l, g)
 			d[l] = r;
 	}
-	done(w);
 	return R_NEXT;
 }
 
@@ -277,16 +268,22 @@ exec_elect(Warp *w, const Ins *in, u32 mask)
 	}
 	if (w->def)
 		def_set(w, in->d, mask, ALL_LANES, 0);
-	done(w);
 	return R_NEXT;
 }
 
 int
 exec_warpbar(Warp *w, const Ins *in, u32 mask)
 {
+	u32 todo = mask;
+
 	if (!members(w, in, mask))
 		return R_BLOCK;
-	done(w);
+	if (w->def)
+		while (todo) {
+			u32 g = group(w, in, todo);
+			todo &= ~g;
+			check_sync_warp(w, g);
+		}
 	return R_NEXT;
 }
 

@@ -4,9 +4,28 @@
 #include <string.h>
 #include "sim_int.h"
 
+/* Of a whole warp one clock says it all; of a part, the matrix: each lane learns what any of them knows. */
 void
-check_sync_warp(Warp *w)
+check_sync_warp(Warp *w, u32 lanes)
 {
+	u32 known[WARP] = { 0 };
+	int l;
+
+	if (!(w->live & ~lanes)) {
+		w->met = ++w->clock;
+		w->paired = false;
+		return;
+	}
+	if (!w->paired)
+		memset(w->pair, 0, sizeof w->pair);
+	w->paired = true;
+	FOR_LANES(l, lanes)
+		for (u32 j = 0; j < WARP; j++)
+			known[j] = known[j] < w->pair[l][j] ? w->pair[l][j] : known[j];
+	FOR_LANES(l, lanes)
+		known[l] = w->clock;
+	FOR_LANES(l, lanes)
+		memcpy(w->pair[l], known, sizeof known);
 	w->clock++;
 }
 

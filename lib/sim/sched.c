@@ -93,6 +93,8 @@ warp_start(Warp *w, Block *b, u32 id)
 	w->live = w->start = left >= WARP ? ALL_LANES : (1u << left) - 1;
 	w->done = w->blocked = w->told = false;
 	w->clock = 1;
+	w->met = 0;
+	w->paired = false;
 	memset(&w->know, 0, sizeof w->know);
 	memset(&w->rel, 0, sizeof w->rel);
 	memset(&w->acq, 0, sizeof w->acq);

@@ -4,8 +4,8 @@
  * When every thread of a block has waited at one barrier, all that was done before is ordered before all
  * that follows: a new era begins.  The first access to a word in an era needs no look at what was there.
  * So a word has a state, with the era it is of, and three records in the form of Slot.b: the last write,
- * which stays for the proxy check, and in this era two readers of different warps.  With two of them a
- * further one adds nothing: any write would race with one of the two.  What does not fit - a word
+ * which stays for the proxy check, and in this era two readers, best of different warps.  With two of them
+ * a further one adds nothing: any write would race with one of the two.  What does not fit - a word
  * read by one thread and written by another within an era, parts of words, strong accesses - goes to
  * the slots of check.c: shadow_open moves the records there, and the first access of a later era takes the
  * word back.
@@ -15,7 +15,7 @@
 #include "sim_int.h"
 
 enum {
-	S_READ, S_READ2,                /* by one warp, by two or more */
+	S_READ, S_LANES, S_READ2,       /* by one thread, by lanes of a warp, by two warps or more */
 	S_WRITTEN, S_PENDING,           /* by a thread; will be, by a copy in flight */
 	S_SLOTS, ERA = 3                /* the era begins at this bit */
 };
@@ -69,7 +69,7 @@ shadow_open(Block *b, u32 i)
 		slot[n++] = (Slot){ a, b->word.w[i] };
 	if ((s & 7) <= S_READ2)
 		slot[n++] = (Slot){ a, b->word.r[0][i] };
-	if ((s & 7) == S_READ2)
+	if ((s & 7) == S_LANES || (s & 7) == S_READ2)
 		slot[n] = (Slot){ a, b->word.r[1][i] };
 }
 
@@ -110,12 +110,16 @@ word_read(Block *b, u32 i, u64 rec)
 
 	if (s == (now | S_READ2))
 		return true;
-	if (s == (now | S_READ)) {
+	if (s == (now | S_READ) || s == (now | S_LANES)) {
 		if (!same_warp(*r, rec)) {
 			b->word.r[1][i] = rec;
 			b->word_state[i] = now | S_READ2;
 		} else if ((*r ^ rec) >> 17 & 0x7ffffff) {
-			*r = rec;               /* after a synchronisation of the warp */
+			*r = rec;               /* later: what orders this read orders the former */
+			b->word_state[i] = now | S_READ;
+		} else if (!same_thread(*r, rec) && s == (now | S_READ)) {
+			b->word.r[1][i] = rec;
+			b->word_state[i] = now | S_LANES;
 		}
 		return true;
 	}

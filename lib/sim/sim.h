@@ -290,8 +290,8 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
  * predicate or guard, a barrier or copy operand, in an atomic, or to store it to global memory.
  * Races: two accesses of one word with no order between, one of them a write, unless both are
  * strong (atomic, volatile, relaxed ...) or both write the same value.  Order comes from program
- * order, barriers, warp-level synchronisation (it counts for the whole warp), acquire and
- * release, and fences with strong accesses.  A word remembers its last few accesses, so one
+ * order, barriers, bar.warp.sync (of the lanes it names; shuffles and votes order nothing), acquire
+ * and release, and fences with strong accesses (these count for the whole warp).  A word remembers its last few accesses, so one
  * race may hide another.
  * Lanes that only return early do not make a barrier divergent. */
 

@@ -473,6 +473,9 @@ struct Warp {
 	bool done, blocked, told;
 	u8 *local, *linit;
 	u32 clock;                      /* grows at each synchronisation */
+	u32 met;                        /* what lanes did before this clock is ordered between all of them */
+	bool paired;                    /* some lanes have met since: */
+	u32 pair[WARP][WARP];           /* what lane j did up to this clock is ordered before lane i */
 	Know know;                      /* happens-before */
 	Know rel, acq;                  /* at the last fence; to take at the next */
 	u32 grel;                       /* launch time of the last fence */
@@ -767,7 +770,7 @@ bool shadow_lane(Warp *w, const Ins *in, u32 lane, u32 addr, u32 bytes, u32 kind
 bool side_by_side(const u32 *addr, u32 step);           /* the offsets of 32 lanes */
 bool shadow_done(Warp *w, u32 lane, u32 i, s32 pc);     /* a cp.async has written; false: look at the slots */
 /* order.c */
-void check_sync_warp(Warp *w);                  /* lanes of a warp ordered */
+void check_sync_warp(Warp *w, u32 lanes);       /* these lanes of a warp are ordered */
 bool hands_over(const Warp *w, const Access *a, const Ins *in);  /* between blocks, by a strong access */
 void check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write, bool locked);
 void check_fence(Warp *w);

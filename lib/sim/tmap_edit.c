@@ -211,7 +211,7 @@ exec_tmcopy(Warp *w, const Ins *in, u32 mask)
 		from = f;
 	}
 	if (w->def) {
-		check_sync_warp(w);
+		check_sync_warp(w, mask);
 		check_fence(w);
 	}
 	return R_NEXT;
