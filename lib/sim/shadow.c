@@ -231,7 +231,7 @@ u32
 shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 kind)
 {
 	u64 rec = record(w, in, kind);
-	u32 left = 0, last = ~0u;
+	u32 left = 0, last = ~0u, again = 0;
 	int l;
 
 	if (w->blk->wg && kind != A_READ && kind != A_SREAD)
@@ -243,7 +243,8 @@ shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 k
 	    && row(w->blk, addr[0] / 4, 8 * bytes, bytes / 8, rec, kind))
 		return 0;
 	FOR_LANES(l, mask) {
-		if (kind == A_READ && addr[l] == last)  /* the same for many lanes: once is enough */
+		again = addr[l] == last ? again + 1 : 0;
+		if (kind == A_READ && again > 1)        /* the same for many lanes: two are enough */
 			continue;
 		if (lane_words(w->blk, addr[l] / 4, bytes / 4, rec | (u64)l << 7, kind))
 			last = addr[l];

@@ -27,7 +27,7 @@ struct SgModel {
 	Know know[SG_THREADS];
 	uint32_t clock[SG_THREADS], acc[SG_THREADS];
 	uint32_t commits[SG_WARPS];
-	Know bar[NBARS];                /* what arrivals have brought */
+	Know bar[2][NBARS];             /* of a block: what arrivals have brought */
 	Know *flag[SG_FLAGS];           /* by flag value */
 	Know *phase[SG_MBARS];          /* what the arrivals of each phase have brought */
 	uint32_t nphase[SG_MBARS];
@@ -486,9 +486,9 @@ sg_apply(SgModel *m, const SgOp *ops, unsigned at, bool missing)
 	case SG_BAR: case SG_BARRED: case SG_CLUSTERBAR: barrier(m, op, &none, missing); break;
 	case SG_ARRIVE:
 		for (unsigned l = 0; l < 32; l++)
-			release(m, 32u * op->warp + l, &m->bar[op->id]);
+			release(m, 32u * op->warp + l, &m->bar[op->warp / m->s.warps][op->id]);
 		break;
-	case SG_BARWAIT: barrier(m, op, &m->bar[op->id], missing); break;
+	case SG_BARWAIT: barrier(m, op, &m->bar[op->warp / m->s.warps][op->id], missing); break;
 	case SG_COMMIT: m->commits[op->warp]++; break;
 	case SG_RELEASE: flag_release(m, op); break;
 	case SG_MARRIVE: case SG_BULKLOAD: mbar_arrive(m, op); break;
