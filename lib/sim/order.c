@@ -118,9 +118,9 @@ global_sync(Launch *l, u64 addr, bool make)
 	return g;
 }
 
-/* The same between blocks, where a moment of launch time stands for all clocks.  Host threads run blocks at the
- * same time: who reads looks here after the read itself, who writes before the write, and an atomic operation
- * is done under the lock together with this. */
+/* The same between blocks, where a moment of launch time stands for all clocks.  Host threads run blocks at
+ * the same time: who reads looks here after the read itself, who writes before the write, and an atomic
+ * operation is done under the lock together with this. */
 static void
 between_blocks(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 {

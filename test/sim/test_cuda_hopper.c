@@ -1,4 +1,4 @@
-/* test_cuda_hopper.c - clusters, transaction barriers, tensor copies and wgmma of sm_90a, written in CUDA C. */
+/* test_cuda_hopper.c - clusters, transaction barriers, tensor copies and wgmma of sm_90a, in CUDA C. */
 #include "product.h"
 
 static void
@@ -234,7 +234,8 @@ static const Case cases[] = {
 	KX(tma_reduce, 90, 3, 64, "=s128 +i504:-99,99", reduce_map, 0, 0),
 	K1(wgmma_plain, 90, 1, 128, "<h2048 <h1024 >f2048 >f2048"),
 	K1(wgmma_s8, 90, 1, 128, "<b2048 <b1024 >i2048"),
-	{ "gemm_specialised", 90, { 2, 1, 1 }, { 384, 1, 1 }, GEMM, gemm_specialised, tall_maps, 3 * 24576, 0 },
+	{ "gemm_specialised", 90, { 2, 1, 1 }, { 384, 1, 1 }, GEMM, gemm_specialised, tall_maps,
+	  3 * 24576, 0 },
 	{ "gemm_cluster", 90, { 2, 2, 1 }, { 256, 1, 1 }, GEMM, gemm_cluster, half_maps, 3 * 16384, 2 },
 	K1(elect_one, 90, 2, 64, "<i128:0,99 >i128"),
 };

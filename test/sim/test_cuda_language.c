@@ -114,8 +114,8 @@ jump_table(Run *r)
 		int32_t v = r->a[1].in.i[i], op = r->a[0].in.i[i];
 		uint32_t u = (uint32_t)v;
 		int64_t want[10] = {
-			u + 5, u * 3, 0 - u, (u ^ 0x55) << 2, u << 2, v > 0 ? v / 7 : v % 5, __builtin_popcount(u),
-			u * u, u * 32 + 26, 12345,
+			u + 5, u * 3, 0 - u, (u ^ 0x55) << 2, u << 2, v > 0 ? v / 7 : v % 5,
+			__builtin_popcount(u), u * u, u * 32 + 26, 12345,
 		};
 		same(r, 2, i, op < 10 ? want[op] : -1);
 	}
@@ -197,7 +197,8 @@ widths(Run *r)
 		const uint8_t *p = r->a[0].in.b + 7 * i;
 		uint8_t a = (uint8_t)(p[0] + 1);
 		uint16_t b = (uint16_t)((p[1] | p[2] << 8) * 3);
-		uint32_t c = (uint32_t)p[3] | (uint32_t)p[4] << 8 | (uint32_t)p[5] << 16 | (uint32_t)p[6] << 24;
+		uint32_t c;
+		memcpy(&c, p + 3, 4);
 		c ^= 0xffu << (i & 3) * 8;
 		same(r, 1, 7 * i, a);
 		for (unsigned k = 0; k < 2; k++)
@@ -228,6 +229,8 @@ static const Case cases[] = {
 	K1(widths, 75, 1, 64, "<b448 >b448 >w256 >l128"),
 };
 
-static const Variant variants[] = { { 80, "-G" }, { 90, "-Xcicc -O0" }, { 75, "-rdc=true" }, { 89, "-lineinfo" } };
+static const Variant variants[] = {
+	{ 80, "-G" }, { 90, "-Xcicc -O0" }, { 75, "-rdc=true" }, { 89, "-lineinfo" },
+};
 
 CUDA_MAIN("language.cu", 75)

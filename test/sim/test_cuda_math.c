@@ -47,7 +47,8 @@ arguments(Run *r)
 {
 	for (unsigned f = 0; f < FUNCTIONS; f++)
 		for (unsigned i = 0; i < N; i++) {
-			double low = function[f].low, high = function[f].high, u = mix(f * N + i) / 4294967296.0;
+			double low = function[f].low, high = function[f].high;
+			double u = mix(f * N + i) / 4294967296.0;
 			if (r->a[0].type == 'f' && high > 80 && high < 1000)    /* stay inside of f32 */
 				low *= 0.03, high *= 0.03;
 			put(r, 0, f * N + i, i < SPECIAL ? special[i] : low + u * (high - low));
@@ -90,11 +91,13 @@ math_two(Run *r)
 			v[5] = fdiml(la, lb);
 			v[6] = t ? (long double)nextafterf(fa, fb) : (long double)nextafter(a, b);
 			v[7] = copysignl(la, lb);
-			v[8] = t ? (long double)ldexpf(fa, (int)(fb * 40)) : (long double)ldexp(a, (int)(b * 300));
+			v[8] = t ? (long double)ldexpf(fa, (int)(fb * 40))
+			         : (long double)ldexp(a, (int)(b * 300));
 			v[9] = t ? (long double)fmaf(fa, fb, -fa) : (long double)fma(a, b, -a);
 			for (unsigned k = 0; k < 10; k++) {
 				double want = t ? (double)(float)v[k] : (double)v[k];
-				near(r, 2 + t, k * N + i, want, k < 3 ? ulps[t][k] * ulp(want, t ? 24 : 53) : 0);
+				near(r, 2 + t, k * N + i, want,
+				     k < 3 ? ulps[t][k] * ulp(want, t ? 24 : 53) : 0);
 			}
 		}
 }
@@ -103,7 +106,8 @@ static void
 math_parts(Run *r)
 {
 	for (unsigned i = 0; i < N; i++) {
-		double x = before(r, 0, i), whole, s = (double)sinl((long double)x), c = (double)cosl((long double)x);
+		double x = before(r, 0, i), whole;
+		double s = (double)sinl((long double)x), c = (double)cosl((long double)x);
 		int e, q;
 		near(r, 1, i, frexp(x, &e), 0);
 		near(r, 1, N + i, modf(x, &whole), 0);
@@ -231,7 +235,8 @@ to_integers(Run *r)
 				size_t at = (4 * t + m) * N + i;
 				same(r, 1, at, v < -0x1p31 ? INT_MIN : v >= 0x1p31 ? INT_MAX : (int64_t)v);
 				same(r, 2, at, v < 0 ? 0 : v >= 0x1p32 ? UINT_MAX : (int64_t)v);
-				same(r, 3, at, v < -0x1p63 ? INT64_MIN : v >= 0x1p63 ? INT64_MAX : (int64_t)v);
+				same(r, 3, at,
+				     v < -0x1p63 ? INT64_MIN : v >= 0x1p63 ? INT64_MAX : (int64_t)v);
 				same(r, 4, at, v < 0 ? 0 : v >= 0x1p64 ? -1 : (int64_t)(uint64_t)v);
 			}
 }
@@ -243,7 +248,8 @@ finite(Run *r)          /* as doubles in range of f32, they are converted too */
 		if (i % 2)
 			r->a[0].in.l[i] >>= mix(i) % 63;
 		else
-			r->a[0].in.q[i] = (r->a[0].in.q[i] & 0x800fffffffffffffu) | (uint64_t)(900 + mix(i) % 250) << 52;
+			r->a[0].in.q[i] = (r->a[0].in.q[i] & 0x800fffffffffffffu)
+			                | (uint64_t)(900 + mix(i) % 250) << 52;
 }
 
 static void
@@ -299,7 +305,8 @@ wide_integers(Run *r)
 		same(r, 2, 8 * n + i, (int64_t)((uwide)w % uy));
 		same(r, 2, 9 * n + i, x >> (y & 63));
 		same(r, 2, 10 * n + i, (int64_t)(ux << (y & 63)));
-		same(r, 2, 11 * n + i, (int64_t)((x < 0 ? -ux : ux) + (uint64_t)(x < y ? x : y) + (ux > uy ? ux : uy)));
+		same(r, 2, 11 * n + i,
+		     (int64_t)((x < 0 ? -ux : ux) + (uint64_t)(x < y ? x : y) + (ux > uy ? ux : uy)));
 		same(r, 2, 12 * n + i, (int32_t)x / ((int32_t)y | 1));
 		same(r, 2, 13 * n + i, (uint32_t)x % ((uint32_t)y | 1));
 		same(r, 2, 14 * n + i, (int16_t)x / (int8_t)(y | 1));
@@ -343,7 +350,8 @@ dot(uint32_t x, uint32_t y, uint32_t c, bool sign)
 	return c;
 }
 
-/* Bits from `at`, `len` of them; the sign is the field's last bit, or the word's where the field ends beyond. */
+/* Bits from `at`, `len` of them; the sign is the field's last bit, or the word's where the field ends
+ * beyond. */
 static uint32_t
 field(uint32_t x, uint32_t at, uint32_t len, bool sign)
 {
@@ -374,7 +382,7 @@ bits(Run *r)
 		for (unsigned k = 0; k < 4; k++)
 			perm |= (uint32_t)(yx >> (i * 0x1357 >> 4 * k & 7) * 8 & 255) << 8 * k;
 		for (unsigned k = 0; k < 32; k += 16)
-			half |= (uint32_t)((int16_t)(x >> k) > (int16_t)(y >> k) ? x >> k & 0xffff : y >> k & 0xffff) << k;
+			half |= ((int16_t)(x >> k) > (int16_t)(y >> k) ? x : y) & 0xffffu << k;
 		for (unsigned k = 0; k < (y & 31) && (x & 31) + k < 32; k++)
 			mask |= 1u << ((x & 31) + k);
 		const uint32_t want[27] = {
@@ -385,13 +393,15 @@ bits(Run *r)
 			(uint32_t)(yx << s >> 32), (uint32_t)(yx >> s),
 			min32(i, 32) == 32 ? x : (uint32_t)(yx << i >> 32), (uint32_t)(yx >> min32(i, 32)),
 			(uint32_t)((uint64_t)x * y >> 32) ^ (uint32_t)((int64_t)ix * iy >> 32),
-			(x & 0xffffff) * (y & 0xffffff) + (uint32_t)((ix << 8 >> 8) * (int64_t)(iy << 8 >> 8)),
+			(x & 0xffffff) * (y & 0xffffff)
+				+ (uint32_t)((ix << 8 >> 8) * (int64_t)(iy << 8 >> 8)),
 			(x > y ? x - y : y - x) + 5 + (ix > iy ? x - y : y - x) + 7,
 			(uint32_t)(((int64_t)ix + iy) >> 1),
 			(uint32_t)(((uint64_t)x + y) >> 1) ^ (uint32_t)(((uint64_t)x + y + 1) >> 1),
-			by_bytes(x, y, '+'), by_bytes(x, y, '-'), half ^ by_bytes(x, y, '<'), dot(x, y, 11, true),
-			dot(x, y, 13, false),
-			(3 + (uint32_t)((int16_t)x * (int8_t)y) + (uint32_t)((int16_t)(x >> 16) * (int8_t)(y >> 8)))
+			by_bytes(x, y, '+'), by_bytes(x, y, '-'), half ^ by_bytes(x, y, '<'),
+			dot(x, y, 11, true), dot(x, y, 13, false),
+			(3 + (uint32_t)((int16_t)x * (int8_t)y)
+			 + (uint32_t)((int16_t)(x >> 16) * (int8_t)(y >> 8)))
 			^ (4 + (x & 0xffff) * (y >> 16 & 255) + (x >> 16) * (y >> 24)),
 			by_bytes(x, y, '>') + by_bytes(x, y, 'v'),
 			field(x, y & 31, y >> 5 & 31, false) ^ field(x, y & 31, y >> 5 & 31, true) << 1,

@@ -23,7 +23,8 @@ judge_arithmetic(Run *r, bool bf)
 		};
 		/* the quotient and the root pass through f32, and may be one unit off */
 		for (unsigned k = 0; k < 15; k++)
-			near(r, 2, k * N + i, rounded(v[k], bf), k == 8 || k == 14 ? ulp(v[k], bf ? 8 : 11) : 0x1p-30);
+			near(r, 2, k * N + i, rounded(v[k], bf),
+			     k == 8 || k == 14 ? ulp(v[k], bf ? 8 : 11) : 0x1p-30);
 	}
 }
 static void half_arithmetic(Run *r) { judge_arithmetic(r, false); }
@@ -66,7 +67,8 @@ half_functions(Run *r)
 		double x = before(r, 0, i), m = fabs(x);
 		double v[8] = { exp(x), exp2(x), log(m), log2(m), sin(x), cos(x), 1 / x, 1 / sqrt(m) };
 		for (unsigned k = 0; k < 8; k++)
-			near(r, 1, k * N + i, v[k], 2 * ulp(v[k], 11) + (k == 4 || k == 5 ? 0x1p-10 : 0x1p-24));
+			near(r, 1, k * N + i, v[k],
+			     2 * ulp(v[k], 11) + (k == 4 || k == 5 ? 0x1p-10 : 0x1p-24));
 	}
 }
 
@@ -81,7 +83,8 @@ directed(double v, int p, int low, unsigned mode)
 		return v;
 	frexp(v, &e);
 	s = ldexp(1, e - p < low ? low : e - p);
-	return s * (mode == 0 ? nearbyint(v / s) : mode == 1 ? trunc(v / s) : mode == 2 ? ceil(v / s) : floor(v / s));
+	v /= s;
+	return s * (mode == 0 ? nearbyint(v) : mode == 1 ? trunc(v) : mode == 2 ? ceil(v) : floor(v));
 }
 
 static void
@@ -128,7 +131,8 @@ small_wholes(Run *r)
 static double
 fp8_value(unsigned b, bool e5)
 {
-	int m = e5 ? 2 : 3, bias = e5 ? 15 : 7, e = (int)(b >> m) & (e5 ? 31 : 15), f = (int)b & ((1 << m) - 1);
+	int m = e5 ? 2 : 3, bias = e5 ? 15 : 7;
+	int e = (int)(b >> m) & (e5 ? 31 : 15), f = (int)b & ((1 << m) - 1);
 	double v = e ? ldexp((1 << m) + f, e - bias - m) : ldexp(f, 1 - bias - m);
 
 	if (e5 ? e == 31 : (b & 127) == 127)
@@ -210,7 +214,8 @@ fp8_dot(Run *r)
 	for (unsigned i = 0; i < 32; i++) {
 		double sum = 0, mag = 0;
 		for (unsigned k = 0; k < K; k++) {
-			double v = fp8_value(r->a[0].in.b[i * K + k], false) * fp8_value(r->a[1].in.b[k], false);
+			double v = fp8_value(r->a[0].in.b[i * K + k], false);
+			v *= fp8_value(r->a[1].in.b[k], false);
 			sum += v;
 			mag += fabs(v);
 		}
@@ -236,7 +241,8 @@ int4_unpack(Run *r)
 {
 	for (unsigned i = 0; i < 32; i++)
 		for (unsigned k = 0; k < 8; k++)
-			near(r, 1, i * 8 + k, (double)(r->a[0].in.u[i] >> (k / 2 * 4 + k % 2 * 16) & 15) - 8, 0x1p-30);
+			near(r, 1, i * 8 + k,
+			     (double)(r->a[0].in.u[i] >> (k / 2 * 4 + k % 2 * 16) & 15) - 8, 0x1p-30);
 }
 
 static const Case cases[] = {
@@ -253,7 +259,8 @@ static const Case cases[] = {
 	K1(int4_unpack, 75, 1, 32, "<u32 >h256"),
 };
 
-/* Not -G: there atomicCAS is a function of its own, and the load before a loop of it a race to the simulator. */
+/* Not -G: there atomicCAS is a function of its own, and the load before a loop of it a race to the
+ * simulator. */
 static const Variant variants[] = { { 80, "-lineinfo" }, { 90, "--use_fast_math" } };
 
 CUDA_MAIN("narrow.cu", 75)

@@ -9,14 +9,16 @@ mma_f16(Run *r)
 	ck_assert_uint_eq(r->st->mma_macs, 16 * 8 * 48);
 }
 
-/* Lane l holds row l / 4, columns l % 4 * 2 and the next of each 8 x 8 matrix; turned, the other way round. */
+/* Lane l holds row l / 4, columns l % 4 * 2 and the next of each 8 x 8 matrix; turned, the other way
+ * round. */
 static void
 turn_matrix(Run *r)
 {
 	for (unsigned m = 0; m < 4; m++)
 		for (unsigned i = 0; i < 64; i++) {
 			unsigned row = i / 8, col = i % 8;
-			near(r, 1, m * 64 + i, before(r, 0, m * 64 + (m == 3 ? row * 8 + col : col * 8 + row)), 0);
+			size_t from = m * 64 + (m == 3 ? row * 8 + col : col * 8 + row);
+			near(r, 1, m * 64 + i, before(r, 0, from), 0);
 		}
 }
 
@@ -179,8 +181,8 @@ static const Case cases[] = {
 	K1(copy_block_pipeline, 80, 1, 128, "<i1536 >i128 =i6"),
 	K1(copy_thread_pipeline, 80, 1, 128, "<f384 >f128"),
 	K1(copy_groups, 80, 2, 64, "<i600 >i600 =i300"),
-	{ "gemm_stages", 80, { 2, 2, 1 }, { 128, 1, 1 }, "<h20480 <h20480 >f16384 =i128 =i160", gemm_stages, NULL,
-	  3 * 2 * 4096, 0 },
+	{ "gemm_stages", 80, { 2, 2, 1 }, { 128, 1, 1 }, "<h20480 <h20480 >f16384 =i128 =i160", gemm_stages,
+	  NULL, 3 * 2 * 4096, 0 },
 };
 
 static const Variant variants[] = { { 80, "-G" }, { 90, "-lineinfo" } };

@@ -1,4 +1,4 @@
-/* test_cuda_wmma.c - nvcuda::wmma: fragments of the compiler's own, by whatever layout the simulator gives them. */
+/* test_cuda_wmma.c - nvcuda::wmma, whose fragments have whatever layout the simulator gives them. */
 #include "product.h"
 
 static void

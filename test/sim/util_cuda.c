@@ -174,8 +174,8 @@ near(Run *r, unsigned a, size_t i, double want, double tol)
 	if ((isnan(got) && isnan(want)) || (tol > 0 && fabs(got - want) <= tol)
 	    || (got == want && (tol > 0 || signbit(got) == signbit(want))))
 		return;
-	wrong(r, "  argument %u[%zu] is %.17g, should be %.17g within %.3g: off by %.3g\n", a, i, got, want, tol,
-	      fabs(got - want));
+	wrong(r, "  argument %u[%zu] is %.17g, should be %.17g within %.3g: off by %.3g\n", a, i, got, want,
+	      tol, fabs(got - want));
 }
 
 /* ---- arguments and launch --------------------------------------------------------- */
