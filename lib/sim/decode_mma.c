@@ -1,7 +1,7 @@
 /* decode_mma.c - mma and mma.sp: which shapes and types there are, and where their registers go.
  *
  * The table is that of the PTX ISA ("Multiply-and-Accumulate Instruction: mma", "mma.sp") as far
- * as sm_90a has it; test/sim/run-mma-accept.sh compares it with ptxas. */
+ * as sm_90a has it; test/sim/test_mma_accept.c compares it with ptxas. */
 #include <stdlib.h>
 #include <string.h>
 #include "sim_int.h"
@@ -123,8 +123,8 @@ find_shape(Dec *d, u32 m, u32 n, u32 k, bool sparse)
 		}
 		return s;
 	}
-	dec_fail(d, other ? "there is no m%un%uk%u of .%s and .%s" : "m%un%uk%u of .%s and .%s is not supported",
-	         m, n, k, type_name(a), type_name(b));
+	dec_fail(d, "there is no m%un%uk%u of .%s and .%s%s", m, n, k, type_name(a), type_name(b),
+	         other ? "" : ", nor any other shape");
 	return NULL;
 }
 

@@ -123,7 +123,7 @@ dec_wgsync(Dec *d)
 	d->in->wsync = true;
 	if (d->st->no != (d->row->id == OP_wgwait ? 1u : 0u)
 	    || (d->st->no && (!dec_imm(&d->st->o[0], &n) || n > 1u << 20)))
-		return dec_fail(d, d->st->no ? "expected the number of groups, an immediate" : "takes other operands");
+		return dec_fail(d, "only wait_group has an operand, the number of groups, an immediate");
 	d->in->aux = (u32)n;
 	return dec_needs(d, 1090, NULL);
 }

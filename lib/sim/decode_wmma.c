@@ -52,7 +52,8 @@ dec_wmmamem(Dec *d)
 	bool store = d->row->id == OP_wmmastore, col, found = false;
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
-	u32 m, n, k, which = d->row->id == OP_wmmaloada ? 0 : d->row->id == OP_wmmaloadb ? 1 : 2, sm = 0, nreg, c;
+	u32 m, n, k, sm = 0, nreg, c;
+	u32 which = d->row->id == OP_wmmaloada ? 0 : d->row->id == OP_wmmaloadb ? 1 : 2;
 	sim_space sp;
 	Type t;
 	Ref *r;

@@ -246,10 +246,12 @@ exec_mmab1(Warp *w, const Ins *in, u32 mask)
 		return R_BLOCK;
 	for (u32 i = 0; i < in->nd; i++)
 		for (u32 l = 0; l < WARP; l++) {
-			u32 row = l / 4 + 8 * (i / 2), col = 2 * (l % 4) + i % 2, sum = src32(w, &ref_c(in)[i])[l];
+			u32 row = l / 4 + 8 * (i / 2), col = 2 * (l % 4) + i % 2;
+			u32 sum = src32(w, &ref_c(in)[i])[l];
 			for (u32 r = 0; r < in->vec; r++)
 				for (u32 t = 0; t < 4; t++) {
-					u32 a = src32(w, &in->s[m == 16 ? 2 * r + row / 8 : r])[4 * (row % 8) + t];
+					u32 half = m == 16 ? 2 * r + row / 8 : r;
+					u32 a = src32(w, &in->s[half])[4 * (row % 8) + t];
 					u32 b = src32(w, &ref_b(in)[r])[4 * col + t];
 					sum += popcount(in->rnd ? a & b : a ^ b);
 				}

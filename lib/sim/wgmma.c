@@ -59,7 +59,7 @@ chunk_at(const Desc *d, u32 row, u32 c)
 	u32 at = d->start + CHUNK * d->width * (row % 8);
 
 	if (d->width == 1)
-		return at + (d->mn ? d->lead * (row / 8) + d->stride * c : d->stride * (row / 8) + d->lead * c);
+		return at + (d->mn ? d->lead : d->stride) * (row / 8) + (d->mn ? d->stride : d->lead) * c;
 	at += d->stride * (row / 8) + CHUNK * (c % d->width) + d->lead * (c / d->width);
 	return at ^ (((at >> 7) - d->base) & (d->width - 1)) << 4;
 }
@@ -188,8 +188,8 @@ load_a(Wg *g, double *a)
 		bad = mat_expand(a, packed, g->k, t, src32(g->w, meta), sel);
 		if (bad >= 0)
 			fault_add(g->w, bad, SIM_FAULT_METADATA, g->in->line, SIM_SPACE_REG, 0, 0, NULL,
-			          "%.60s: lane %d has sparsity metadata 0x%08x, which no matrix has", g->in->text, bad,
-			          src32(g->w, meta)[bad]);
+			          "%.60s: lane %d has sparsity metadata 0x%08x, which no matrix has",
+			          g->in->text, bad, src32(g->w, meta)[bad]);
 		e *= 2;
 	}
 	for (u32 i = 0; g->in->boolop & 4 && i < e; i++)
@@ -236,7 +236,8 @@ store_c(const Wg *g, u32 j, const double *c)
 
 	for (u32 h = 0; h < 2; h++) {
 		const Ref *r = &in->d[t == T_f16 ? 2 * j + h : 4 * j + 2 * h];
-		mat_store_acc(c + 64 * h, dst32(w, r), dst32(w, t == T_f16 ? r : r + 1), t, in->flags & F_SAT);
+		mat_store_acc(c + 64 * h, dst32(w, r), dst32(w, t == T_f16 ? r : r + 1), t,
+		              in->flags & F_SAT);
 	}
 }
 
@@ -282,7 +283,8 @@ same_desc(Warp *w, const Ins *in, const Ref *r, u64 *v)
 	for (u32 l = 1; l < WARP; l++)
 		if (s[l] != s[0]) {
 			fault_add(w, (int)l, SIM_FAULT_ALIGNED, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-			          "%.60s: lanes of warp %u have different matrix descriptors", in->text, w->id);
+			          "%.60s: lanes of warp %u have different matrix descriptors", in->text,
+			          w->id);
 			return false;
 		}
 	return true;

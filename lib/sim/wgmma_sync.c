@@ -69,8 +69,9 @@ tell(Warp *w, const Ins *in, u32 line, const char *why)
 	sim_place other;
 
 	place_of(w->blk, w->id * WARP, line, &other);
-	fault_add(w, 0, SIM_FAULT_WGMMA, in->line, SIM_SPACE_REG, 0, 0, &other, "%.60s: %s line %u%s", in->text,
-	          why, line, in->id == OP_wgmma || in->id == OP_wgmmasp ? "" : ", which has not been waited for");
+	fault_add(w, 0, SIM_FAULT_WGMMA, in->line, SIM_SPACE_REG, 0, 0, &other, "%.60s: %s line %u%s",
+	          in->text, why, line,
+	          in->id == OP_wgmma || in->id == OP_wgmmasp ? "" : ", which has not been waited for");
 }
 
 /* The line of operation number seq, if it is in flight. */
@@ -105,7 +106,8 @@ wgmma_touch(Warp *w, const Ins *in)
 {
 	if (!w->wg || !w->wg->reg)
 		return;
-	if (in->id == OP_mov && in->nd == 1 && in->ns == 1 && !in->s->base && in->d->chunks == in->s->chunks) {
+	if (in->id == OP_mov && in->nd == 1 && in->ns == 1 && !in->s->base
+	    && in->d->chunks == in->s->chunks) {
 		w->wg->reg[in->d->unit] = w->wg->reg[in->s->unit];
 		return;
 	}
@@ -130,7 +132,8 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 		return false;
 	}
 	if (g->touched == w->wg->fences) {
-		tell(w, in, g->line, "uses a register, and no wgmma.fence lies between this and its access in");
+		tell(w, in, g->line, "uses a register, and no wgmma.fence lies between this and its access "
+		     "in");
 		return false;
 	}
 	if (acc ? g->a > w->wg->done : g->acc > w->wg->done) {
@@ -140,7 +143,8 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 		return false;
 	}
 	if (acc && g->acc && g->shape != shape && g->fences == w->wg->fences) {
-		tell(w, in, in->line, "no wgmma.fence after a wgmma of another shape on the same registers, before");
+		tell(w, in, in->line, "no wgmma.fence after a wgmma of another shape on the same registers, "
+		     "before");
 		return false;
 	}
 	return true;
@@ -184,6 +188,15 @@ wgmma_issue(Warp *w, const Ins *in, WgOp *op)
 
 /* ---- shared memory ---- */
 
+static bool
+reads(const WgOp *op, u32 at)
+{
+	for (u32 k = 0; !op->landed && k < op->n; k++)
+		if (op->chunk[k] / WG_PITCH == at)
+			return true;
+	return false;
+}
+
 /* Piece `at` is written while an operation reads it. */
 static void
 tell_busy(Warp *w, const Ins *in, int lane, const Block *b, u32 at, u32 addr, u32 bytes)
@@ -191,16 +204,15 @@ tell_busy(Warp *w, const Ins *in, int lane, const Block *b, u32 at, u32 addr, u3
 	sim_place other;
 
 	for (u32 i = 0; i < b->nwarp; i++)
-		for (const WgOp *op = b->warp[i].wg->op; op; op = op->next)
-			for (u32 k = 0; !op->landed && k < op->n; k++) {
-				if (op->chunk[k] / WG_PITCH != at)
-					continue;
-				place_of(b, i * WARP, op->in->line, &other);
-				fault_add(w, lane, SIM_FAULT_ASYNC_WRITE, in->line, SIM_SPACE_SHARED, addr, bytes, &other,
-				          "write of shared memory that the wgmma of line %u (warp %u) reads and that has "
-				          "not been waited for", op->in->line, i);
-				return;
-			}
+		for (const WgOp *op = b->warp[i].wg->op; op; op = op->next) {
+			if (!reads(op, at))
+				continue;
+			place_of(b, i * WARP, op->in->line, &other);
+			fault_add(w, lane, SIM_FAULT_ASYNC_WRITE, in->line, SIM_SPACE_SHARED, addr, bytes,
+			          &other, "write of shared memory that the wgmma of line %u (warp %u) reads "
+			          "and that has not been waited for", op->in->line, i);
+			return;
+		}
 }
 
 /* Is the end of the wgmma that read it ordered before us? */
@@ -214,8 +226,8 @@ after_read(Warp *w, const Ins *in, int lane, const Block *b, WgRead *r, u32 addr
 		return;
 	place_of(b, r->warp * WARP, r->line, &other);
 	fault_add(w, lane, SIM_FAULT_RACE_SHARED, in->line, SIM_SPACE_SHARED, addr, bytes, &other,
-	          "write of shared memory not ordered with the read by the wgmma of line %u (warp %u)", r->line,
-	          r->warp);
+	          "write of shared memory not ordered with the read by the wgmma of line %u (warp %u)",
+	          r->line, r->warp);
 	r->clock = 0;
 }
 
@@ -380,7 +392,8 @@ wgmma_end(Block *b)
 		if (n < g->turns && g->turns - n <= WG_RING) {
 			const Ins *in = &b->l->m->code[g->ring[n % WG_RING]];
 			fault_add(w, 0, SIM_FAULT_ALIGNED, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-			          "%.60s: warp %u never executes it, but others of its warpgroup do", in->text, i);
+			          "%.60s: warp %u never executes it, but others of its warpgroup do", in->text,
+			          i);
 			return;
 		}
 	}

@@ -136,7 +136,8 @@ exec_wmmamem(Warp *w, const Ins *in, u32 mask)
 {
 	bool write = in->nd == 0;
 	u32 size = type_bits((Type)in->type), n = (in->aux >> 16) * (in->aux & 0xffff), each = n / WARP;
-	u32 ldm[WARP], run = in->sub == 2 && in->boolop ? 1 : each, bytes, nreg, def = ALL_LANES, org = 0, word;
+	u32 ldm[WARP], bytes, nreg, def = ALL_LANES, org = 0, word;
+	u32 run = in->sub == 2 && in->boolop ? 1 : each;        /* elements side by side in memory */
 	const Ref *reg = write ? in->s + 1 + in->vec : in->d;
 	u8 v[WARP][64];
 	Access acc[WARP];
@@ -165,7 +166,8 @@ exec_wmmamem(Warp *w, const Ins *in, u32 mask)
 		FOR_LANES(l, good) {
 			u8 *p = v[l] + at * size / 8;
 			if (w->def)
-				check_access(w, in, l, &acc[l], bytes, write ? A_WRITE : A_READ, write ? p : NULL);
+				check_access(w, in, l, &acc[l], bytes, write ? A_WRITE : A_READ,
+				             write ? p : NULL);
 			if (w->def && !write && !check_init(w, l, &acc[l], bytes)) {
 				def &= ~(1u << l);
 				org = (acc[l].space == SIM_SPACE_SHARED ? ORG_SHARED : ORG_GLOBAL) | in->line;
@@ -175,7 +177,8 @@ exec_wmmamem(Warp *w, const Ins *in, u32 mask)
 				for (u32 i = 0; i < nreg; i++)
 					use_check(w, in, &reg[i], 1u << l, "data for global memory");
 			if (w->def && write)
-				mark_init(w, l, &acc[l], bytes, def_of(w, &reg[at * size / (8 * word)]) >> l & 1);
+				mark_init(w, l, &acc[l], bytes,
+				          def_of(w, &reg[at * size / (8 * word)]) >> l & 1);
 		}
 	}
 	for (u32 i = 0; !write && i < nreg; i++) {

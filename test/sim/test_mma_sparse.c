@@ -336,6 +336,47 @@ START_TEST(random_floats)
 }
 END_TEST
 
+/* Every finite code of the narrow formats, in A and in B, times one. */
+START_TEST(codes)
+{
+	static const struct { const char *name; int bits, exp, man, k; uint32_t one; } f[] = {
+		{ "f16", 16, 5, 10, 16, 0x3c00 }, { "bf16", 16, 8, 7, 16, 0x3f80 }, { "e4m3", 8, 4, 3, 32, 0x38 },
+		{ "e5m2", 8, 5, 2, 32, 0x3c },
+	};
+	int bits = f[_i / 2].bits, man = f[_i / 2].man, exp = f[_i / 2].exp, in_b = _i % 2, per = 32 / bits;
+	int bias = (1 << (exp - 1)) - 1, top = (1 << exp) - 1;
+	char text[300];
+
+	sprintf(text, "mma.sync.aligned.m16n8k%d.row.col.f32.%s.%s.f32 {%%o0,%%o1,%%o2,%%o3}, {%%i0,%%i1,%%i2,"
+	        "%%i3}, {%%i4,%%i5}, {%%i6,%%i6,%%i6,%%i6};", f[_i / 2].k, f[_i / 2].name, f[_i / 2].name);
+	for (uint32_t from = 0; from < 1u << bits; from += 64) {
+		WarpOp w = { 0 };
+		for (uint32_t i = 0; i < 64; i++) {     /* an 8x8 corner of codes, against a diagonal of ones */
+			uint32_t c = from + i;
+			int e = (int)(c >> man) & top, finite = bits == 8 && exp == 4 ? (c & 0x7f) != 0x7f : e != top;
+			int lane = (int)i / 8 * 4 + (int)i % 8 / per, diag = (int)i / 8 * 4 + (int)i / 8 / per;
+			put(&w.in[lane][in_b ? 4 : 0], (int)i % 8 % per, bits, finite ? c : 0);
+			if (i % 8 == 0)
+				put(&w.in[diag][in_b ? 0 : 4], (int)i / 8 % per, bits, f[_i / 2].one);
+		}
+		warp_op(&w, "sm_89", text, 7, 4);
+		ck_assert_uint_eq(w.faults, 0);
+		for (uint32_t i = 0; i < 64; i++) {
+			uint32_t c = from + i, m = c & ((1u << man) - 1);
+			int e = (int)(c >> man) & top, finite = bits == 8 && exp == 4 ? (c & 0x7f) != 0x7f : e != top;
+			int row = (int)(in_b ? i % 8 : i / 8), col = (int)(in_b ? i / 8 : i % 8);
+			double want = e ? ldexp((1 << man) + (int)m, e - bias - man) : ldexp((int)m, 1 - bias - man);
+			float got;
+			if (!finite)
+				continue;
+			memcpy(&got, &w.out[row * 4 + col / 2][col % 2], 4);
+			ck_assert_msg((double)got == (c >> (bits - 1) ? -want : want), "%s code %x: %g, not %g",
+			              f[_i / 2].name, c, (double)got, want);
+		}
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -347,6 +388,7 @@ main(void)
 	tcase_add_loop_test(t, bad_metadata, 0, 10);
 	tcase_add_loop_test(t, bits, 0, 6);
 	tcase_add_loop_test(t, volta, 0, 12);
+	tcase_add_loop_test(t, codes, 0, 8);
 	tcase_add_test(t, edges);
 	tcase_add_test(t, random_floats);
 	suite_add_tcase(suite, t);
