@@ -299,7 +299,7 @@ fma_odd32(float a, float b, float c)
 static inline float
 hclamp(float v, const Ins *in)
 {
-	if (in->flags & F_RELU && v < 0)
+	if (in->flags & F_RELU && v <= 0)       /* -0 too */
 		v = 0;
 	if (in->flags & F_SAT)
 		v = v > 0 ? v < 1 ? v : 1 : 0;
@@ -311,7 +311,7 @@ hz16(u32 h, const Ins *in)
 	return in->flags & F_FTZ && !(h & 0x7c00) ? h & 0x8000u : h;
 }
 static inline u32 in_f16(u32 h, const Ins *in) { return bits_of(f16_value(hz16(h, in))); }
-static inline u32 in_bf16(u32 h, const Ins *in) { (void)in; return h << 16; }
+static inline u32 in_bf16(u32 h, const Ins *in) { return fzbits(h << 16, in); }
 static inline u32 out_f16(float v, const Ins *in) { return hz16(f16_from_f32(hclamp(v, in)), in); }
 static inline u32
 out_bf16(float v, const Ins *in)
@@ -320,7 +320,7 @@ out_bf16(float v, const Ins *in)
 
 	if ((b & 0x7fffffffu) > 0x7f800000u)
 		return 0x7fff;
-	return (b + 0x7fff + (b >> 16 & 1)) >> 16;
+	return fzbits((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u, in) >> 16;
 }
 /* ftz of abs and neg: one or two f16 values */
 static inline u32

@@ -5,7 +5,7 @@
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>
-#include "simtest.h"
+#include "cases.h"
 
 typedef struct In { uint64_t a, b, c; } In;
 typedef uint64_t model(const In *v);
@@ -58,6 +58,8 @@ many_open(const Op *op, unsigned nop, unsigned n)
 		                       op[k].ptx, op[k].kind == 'r' ? "cvt.u64.u32 %do, %ro;\n"
 		                       : op[k].kind == 'h' ? "cvt.u64.u16 %do, %ho;\n" : "");
 	snprintf(text + at, ROOM - at, "ret;\n}\n");
+	if (have_ptxas())
+		must_assemble(text, "sm_90");
 	e.m = must_load(e.s, text);
 	free(text);
 	return e;
