@@ -1,0 +1,217 @@
+/* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
+ * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
+#include "infer/solve.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Arena arena;
+static jmp_buf fail;
+static Diag diag;
+static Unit unit;
+
+static void
+setup(void)
+{
+	arena_init(&arena, NULL, NULL);
+	arena.fail = &fail;
+	ck_assert_int_eq(setjmp(fail), 0);
+}
+
+static void
+teardown(void)
+{
+	arena_free(&arena);
+}
+
+static Kernel *
+inferred(const char *source)
+{
+	Kernel *k;
+
+	diag = (Diag){ .arena = &arena };
+	unit = (Unit){
+		.arena = &arena,
+		.diag = &diag,
+		.target = target_find("sm_80"),
+		.file = "golden.hexc",
+		.text = source,
+		.len = strlen(source),
+	};
+	ck_assert(unit_parse(&unit, NULL, 0, NULL));
+	k = unit.kernel[0];
+	pass_bounds(k);
+	pass_fold(k);
+	pass_pipeline(k);
+	pass_tidy(k);
+	pass_infer(k);
+	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
+	return k;
+}
+
+/* A and B contiguous along k (`a`, `b` as the program names their tiles), or A along m. */
+static const char *
+gemm(bool k_major)
+{
+	return arena_printf(&arena,
+	                    "kernel gemm(A: f16[%s], B: f16[N, K], C: out f32[M, N])\n"
+	                    "    assume K %% 32 == 0, M %% 8 == 0\n    const WARPS = 4\n{\n"
+	                    "    grid(ceil(M, 128), ceil(N, 128));\n"
+	                    "    let m = block.x * 128, n = block.y * 128;\n"
+	                    "    var acc: register f32[128, 128] = 0;\n"
+	                    "    pipeline k in 0..K step 32 stages 3 {\n"
+	                    "        let a: shared = A[%s];\n        let b: shared = B[n :+ 128, k :+ 32];\n"
+	                    "        acc += dot(a%s, b.T);\n    }\n"
+	                    "    C[m :+ 128, n :+ 128] = acc;\n}\n",
+	                    k_major ? "M, K" : "K, M", k_major ? "m :+ 128, k :+ 32" : "k :+ 32, m :+ 128",
+	                    k_major ? "" : ".T");
+}
+
+/* reference/hexcute.md 10, tests 12, 14 and 16. */
+START_TEST(pipeline)
+{
+	Kernel *k = inferred(gemm(true));
+	int load = 0, copy = 0, dot = 0, tile = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code == O_load) { /* 64 x 32 a warp: 4 instances for every 16 of k */
+			ck_assert_str_eq(o->pick->inst, "ldmatrix_x4");
+			ck_assert_int_eq(layout_cosize(o->pick->map, AX_reg) / o->pick->vec, 8);
+			load++;
+		} else if (o->code == O_copy) {
+			ck_assert_str_eq(o->pick->inst, "cp_async_16");
+			copy++;
+		} else if (o->code == O_dot) {
+			ck_assert_str_eq(o->pick->inst, "mma_m16n8k16_f32_f16");
+			ck_assert_int_eq(layout_cosize(o->out[0]->type.layout, AX_reg), 128);
+			ck_assert_int_eq(layout_cosize(o->out[0]->type.layout, AX_warp), 4);
+			dot++;
+		} else if (o->code == O_alloc) { /* stages of 128 rows of 32, (128,32,ST):(32,1,4096) */
+			const Layout *l = o->out[0]->type.layout;
+			int64_t stage[3] = { 1, 0, 0 }, row[3] = { 0, 1, 0 }, col[3] = { 0, 0, 1 };
+			Layout plain = *l;
+
+			plain.swizzle = (Swizzle){ 0, 0, 0 };
+			ck_assert_int_eq(layout_at(&plain, stage).at[AX_mem], 4096);
+			ck_assert_int_eq(layout_at(&plain, row).at[AX_mem], 32);
+			ck_assert_int_eq(layout_at(&plain, col).at[AX_mem], 1);
+			ck_assert(l->swizzle.bits == 2 && l->swizzle.base == 3 && l->swizzle.shift == 3);
+			tile++;
+		}
+	}
+	ck_assert(load >= 2 && copy >= 2 && dot >= 1 && tile == 2);
+	ck_assert_ptr_nonnull(strstr(infer_describe(k, 0), "warps 2x2"));
+}
+END_TEST
+
+/* Test 12: transposing ldmatrix wants the other dim contiguous than 16-byte copies of k-major data give. */
+START_TEST(transposed)
+{
+	for (int k_major = 0; k_major < 2; k_major++) {
+		Kernel *k = inferred(gemm(k_major));
+
+		for (int i = 0; i < infer_ncand(k); i++) {
+			const char *what = infer_describe(k, i);
+			ck_assert(strstr(what, "; b ldmatrix_x4"));
+			ck_assert((strstr(what, "; a ldmatrix_x4_trans") != NULL) == !k_major);
+			ck_assert(!strstr(what, "; b ldmatrix_x4_trans"));
+		}
+	}
+}
+END_TEST
+
+static const char c_16x8[] = "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))";
+
+static Layout
+parsed(const char *text)
+{
+	Layout l;
+	size_t at;
+
+	ck_assert(layout_parse(&l, text, strlen(text), &at));
+	return l;
+}
+
+/* Test 17, small: the fragment to rows read 16 bytes a lane, in one round of 128 elements. */
+START_TEST(rearrange)
+{
+	static const int64_t shape[2] = { 16, 8 };
+	static const int order[2] = { 1, 0 };
+	Kernel *k = inferred(gemm(true));
+	Solve s = { .k = k, .arena = &arena };
+	Type t = type_tile(D_f32, S_reg, 2, shape);
+	Layout from = parsed(c_16x8), to, want = parsed("(16,(4,2)):(2@lane,(1@reg,1@lane))");
+	Res res = { 0 };
+	Pick *p;
+
+	k->warps = 1;
+	ck_assert(coalesced(&to, 2, shape, order, 4, 1, false));
+	ck_assert(layout_equal(&to, &want));
+	p = conversion(&s, &t, &from, &to, &res);
+	/* all in one warp: no staging is needed here, which is better than published */
+	ck_assert_str_eq(p->inst, "shuffle");
+	ck_assert_int_eq(p->scratch_bytes, 0);
+}
+END_TEST
+
+/* The same over four warps: rows of 128, written by pairs and read 16 bytes a lane, without conflicts. */
+START_TEST(rearrange_block)
+{
+	static const int64_t shape[2] = { 128, 128 };
+	static const int order[2] = { 1, 0 };
+	Kernel *k = inferred(gemm(true));
+	Solve s = { .k = k, .arena = &arena };
+	Type t = type_tile(D_f16, S_reg, 2, shape);
+	Layout to;
+	Res res = { 0 };
+	Pick *p;
+	OpWalk w;
+	const Layout *from = NULL;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		from = o->code == O_dot ? o->out[0]->type.layout : from;
+	ck_assert(coalesced(&to, 2, shape, order, 8, k->warps, false));
+	p = conversion(&s, &t, from, &to, &res);
+	ck_assert_str_eq(p->inst, "shared");
+	ck_assert(p->vec == 2 && p->vec2 == 8);
+	ck_assert_int_eq(p->scratch_bytes, 128 * 128 * 2);
+	/* 64 writes of 4 bytes and 16 reads of 16 bytes a lane, 4 warps: no wavefront more than these need */
+	ck_assert(res.smem <= 4 * (64 + 16 * 4) && res.smem >= 4 * (64 + 16 * 4));
+}
+END_TEST
+
+/* Test 18: along the columns within 4 lanes, along the rows within 8. */
+START_TEST(reduce)
+{
+	static const char *const want[2] = { "(1,(2,4)):(0,(1@reg,1@lane))+[8:4@lane]",
+		                             "((8,2),1):((4@lane,1@reg),0)+[4:1@lane]" };
+	Layout c = parsed(c_16x8), r, w = parsed(want[_i]);
+
+	ck_assert(layout_reduce(&r, &c, _i));
+	ck_assert_msg(layout_equal(&r, &w), "%s", layout_print(&arena, &r));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("infer/golden");
+	TCase *tc = tcase_create("golden");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, pipeline);
+	tcase_add_test(tc, transposed);
+	tcase_add_test(tc, rearrange);
+	tcase_add_test(tc, rearrange_block);
+	tcase_add_loop_test(tc, reduce, 0, 2);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
