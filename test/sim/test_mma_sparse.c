@@ -131,7 +131,7 @@ END_TEST
 
 /* ---- single bits ---- */
 
-START_TEST(bits)
+START_TEST(single_bits)
 {
 	static const struct { int m, k; const char *op; } t[] = {
 		{ 8, 128, "xor" }, { 8, 128, "and" }, { 16, 128, "xor" }, { 16, 128, "and" }, { 16, 256, "xor" },
@@ -386,7 +386,7 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, sparse_products, 0, (int)(sizeof sparse / sizeof *sparse));
 	tcase_add_loop_test(t, bad_metadata, 0, 10);
-	tcase_add_loop_test(t, bits, 0, 6);
+	tcase_add_loop_test(t, single_bits, 0, 6);
 	tcase_add_loop_test(t, volta, 0, 12);
 	tcase_add_loop_test(t, codes, 0, 8);
 	tcase_add_test(t, edges);
