@@ -9,7 +9,7 @@ tensor_name(const Expr *e)
 
 /* What is sliced: memory with a name, or a register tile, which is staged in memory. */
 static bool
-find_base(Lower *l, const Expr *e, Value *base)
+find_base(Lower *l, const Expr *e, Value *base, bool *staged)
 {
 	const Expr *x = e->arg[0];
 
@@ -27,6 +27,7 @@ find_base(Lower *l, const Expr *e, Value *base)
 		return true;
 	if (value_is_tile(base)) {
 		*base = lower_stage(l, e->src, base);
+		*staged = true;
 		return true;
 	}
 	diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name, check_describe(l, base));
@@ -196,11 +197,11 @@ lower_slice(Lower *l, const Expr *e)
 	Value base, index, first = value_none(), res = { .kind = VK_view };
 	Val *in[RANK_MAX + 1];
 	int64_t shape[RANK_MAX], extent, mask = 0;
-	bool ok = true;
+	bool ok = true, staged = false;
 	int rank = 0, dropped = 0, last = -1;
 	Type t;
 
-	if (!find_base(l, e, &base))
+	if (!find_base(l, e, &base, &staged))
 		return value_none();
 	t = base.v->type;
 	if (e->nslice > t.rank) {
@@ -246,5 +247,5 @@ lower_slice(Lower *l, const Expr *e)
 	res.v = put_op(l, O_view, e->src, 1 + t.rank, in, type_tile(t.dtype, t.space, rank, shape));
 	res.v->def->imm[0] = mask;
 	res.single = dropped == t.rank;
-	return res;
+	return staged ? lower_load(l, (Operand){ res, e }) : res; /* nobody else sees that memory */
 }

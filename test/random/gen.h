@@ -109,6 +109,9 @@ Val *rearrange(Gen *g);
 Val *reduce(Gen *g);
 Val *dot(Gen *g, const Val *acc); /* a fresh product, or a nameless one that acc += it */
 
+/* gen_parts.c */
+Val *parts(Gen *g); /* scans, extremes, slices, joins, chosen rows */
+
 /* gen_flow.c */
 void loop(Gen *g);
 void branch(Gen *g);

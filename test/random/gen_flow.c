@@ -26,6 +26,8 @@ operation(Gen *g)
 		while ((rank > 1 ? e[0] * e[1] : e[0]) * (rank > 2 ? e[2] : 1) > 4096);
 		return load(g, some[below(g, 18)], rank, e);
 	}
+	if (chance(g, 18))
+		return parts(g);
 	if (r < 22)
 		return cast_some(g, pick(g, NULL, NULL), r < 19);
 	if (r < 32)
