@@ -291,6 +291,35 @@ syncwarp_exchange(Run *r)
 }
 
 static void
+wide_tiles(Run *r)
+{
+	const int32_t *v = r->a[0].in.i;
+
+	for (unsigned t = 0; t < 256; t++) {
+		int sum = 0;
+		for (unsigned k = 0; k < 64; k++)
+			sum += v[t / 64 * 64 + k];
+		same(r, 1, t, sum);
+		same(r, 2, t, (int)(t / 64) * 1000000 + v[t / 64 * 64 + 37] * 100 + (int)(t % 64));
+	}
+}
+
+static void
+barrier_phases(Run *r)
+{
+	uint32_t v[96], box[96];
+
+	memcpy(v, r->a[0].in.u, sizeof v);
+	for (unsigned k = 0; k < 7; k++) {
+		memcpy(box, v, sizeof v);
+		for (unsigned t = 0; t < 96; t++)
+			v[t] = v[t] * 5 + k + box[(t + 32 + k) % 96];
+	}
+	for (unsigned t = 0; t < 96; t++)
+		same(r, 1, t, v[t] + v[95]);
+}
+
+static void
 cache_hints(Run *r)
 {
 	enum { N = 150 };
@@ -320,6 +349,8 @@ static const Case cases[] = {
 	KX(persistent_queue, 75, 5, 64, "+i3:0 <i99:-1 +i99:0 +i1:0", one_item, 0, 0),
 	K1(grid_barrier, 75, 4, 64, "+i1280 =i256 =i4"),
 	K1(syncwarp_exchange, 75, 1, 128, "<i128 >i128"),
+	K1(wide_tiles, 75, 1, 256, "<i256:0,99 >i256 >i256"),
+	K1(barrier_phases, 75, 1, 96, "<i96 >i96 =i7"),
 	K1(cache_hints, 75, 2, 96, "<f150 >f600 =i150"),
 };
 

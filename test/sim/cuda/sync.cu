@@ -1,6 +1,9 @@
 // sync.cu - threads that wait for each other: warps, barriers, atomics, locks, queues.
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/latch>
 #include <stdint.h>
 namespace cg = cooperative_groups;
 #define KERNEL extern "C" __global__ void
@@ -311,6 +314,53 @@ KERNEL syncwarp_exchange(const int *in, int *out)
 	s[t] = v;
 	__syncwarp();
 	out[t] = s[(t & ~31) | (lane * 5 & 31)];
+}
+
+// Tiles of two warps: from sm_80 on their scratch is the system's shared memory.
+KERNEL wide_tiles(const int *in, int *sum, int *ranks)
+{
+	__shared__ cg::block_tile_memory<256> scratch;
+	auto block = cg::this_thread_block(scratch);
+	auto tile = cg::tiled_partition<64>(block);
+	int i = block.thread_rank();
+	sum[i] = cg::reduce(tile, in[i], cg::plus<int>());
+	int next = tile.shfl(in[i], 37);        // the same source for all: the tile is wider than a warp
+	tile.sync();
+	ranks[i] = tile.meta_group_rank() * 1000000 + next * 100 + tile.thread_rank();
+}
+
+// cuda::barrier in halves over several phases, a thread that drops out, and a latch at the end.
+KERNEL barrier_phases(const int *in, int *out, int rounds)
+{
+	using barrier = cuda::barrier<cuda::thread_scope_block>;
+#pragma nv_diag_suppress static_var_with_dynamic_init
+	__shared__ barrier bar;
+	using latch = cuda::latch<cuda::thread_scope_block>;
+	__shared__ __align__(16) char room[sizeof(latch)];
+	latch &finished = *(latch *)room;
+	__shared__ int box[2][96], last;
+	int t = threadIdx.x, v = in[t];
+	if (t == 0) {
+		init(&bar, 96);
+		new (room) latch(96);
+		last = 0;
+	}
+	__syncthreads();
+	for (int k = 0; k < rounds; k++) {
+		box[k % 2][t] = v;
+		barrier::arrival_token token = bar.arrive();
+		v = v * 5 + k;
+		bar.wait(std::move(token));
+		v += box[k % 2][(t + 32 + k) % 96];
+	}
+	if (t == 95) {
+		last = v;
+		bar.arrive_and_drop();
+	} else {
+		bar.arrive_and_wait();
+	}
+	finished.arrive_and_wait();
+	out[t] = v + last;
 }
 
 // Loads and stores with cache hints, and prefetches.
