@@ -116,6 +116,10 @@ cli_run(Cli *c)
 
 	if (!status && exec == EXEC_TILE && cli_has(c, CLI_stats))
 		status = cli_fail(EXIT_USAGE, "--stats are the simulator's: they need --exec sim");
+	if (!status && exec == EXEC_TILE && cli_has(c, CLI_roofline))
+		status = cli_fail(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
+	if (!status)
+		status = sim_check_roofline(c);
 	if (!status) /* the interpreter needs no layouts */
 		status = cli_compile(c, 0, exec == EXEC_TILE ? "parse" : NULL, &m);
 	if (!status)

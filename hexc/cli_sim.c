@@ -180,6 +180,8 @@ cli_sim(Cli *c)
 	memset(&j, 0, sizeof j);
 	j.c = c;
 	status = read_launch(&j);
+	if (!status)
+		status = sim_check_roofline(c);
 	if (status)
 		return status;
 	j.device = sim_open();

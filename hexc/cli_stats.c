@@ -41,6 +41,44 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 	return n;
 }
 
+/* ---- roofline --------------------------------------------------------------------------------- */
+
+int
+sim_check_roofline(const Cli *c)
+{
+	const char *name = cli_get(c, CLI_roofline);
+	sim_gpu g;
+
+	if (!name || sim_gpu_find(name, &g))
+		return 0;
+	fprintf(stderr, "hexc: error: --roofline knows no GPU '%s'; it knows\n", name);
+	for (size_t i = 0; sim_gpu_at(i, &g); i++)
+		fprintf(stderr, "  %-16s%s\n", g.name, g.source);
+	return EXIT_USAGE;
+}
+
+static void
+show_roofline(const Cli *c, const SimReport *p)
+{
+	const char *name = cli_get(c, CLI_roofline);
+	sim_roof r;
+	sim_gpu g;
+
+	if (!name || !p->result || !sim_gpu_find(name, &g))
+		return;
+	if (sim_roofline(p->result, name, &r) != SIM_OK) {
+		fprintf(stderr, "hexc: warning: %s has no tensor cores for this kernel's types\n", g.name);
+		return;
+	}
+	printf("%s on %s: at least %.3f us, limited by %s\n", p->entry, g.name, 1e6 * r.bound,
+	       sim_limit_name(r.limiter));
+	for (int i = 0; i < SIM_NLIMITS; i++)
+		if (r.seconds[i] > 0)
+			printf("  %-7s %10.3f us %4.0f %%  %s\n", sim_limit_name((sim_limit)i),
+			       1e6 * r.seconds[i], 100 * r.seconds[i] / r.bound,
+			       sim_limit_text((sim_limit)i));
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
 static cJSON *
@@ -57,8 +95,8 @@ place(const sim_place *p)
 static cJSON *
 faults(const sim_result *r)
 {
-	static const char *const space[] = { "none",  "global", "shared",  "local",
-		                             "param", "const",  "register", "shared" };
+	static const char *const space[] = { "none", "global", "shared", "local",
+		                             "param", "const", "register", "shared" };
 	cJSON *list = cJSON_CreateArray();
 	sim_fault f;
 
@@ -101,9 +139,27 @@ lines(const sim_result *r)
 	return list;
 }
 
+static cJSON *
+roofline(const Cli *c, const sim_result *result)
+{
+	const char *name = cli_get(c, CLI_roofline);
+	cJSON *o = cJSON_CreateObject(), *by = cJSON_CreateObject();
+	sim_roof r;
+
+	if (name && result && sim_roofline(result, name, &r) == SIM_OK) {
+		cJSON_AddStringToObject(o, "gpu", name);
+		cJSON_AddNumberToObject(o, "seconds", r.bound);
+		cJSON_AddStringToObject(o, "limiter", sim_limit_name(r.limiter));
+		for (int i = 0; i < SIM_NLIMITS; i++)
+			cJSON_AddNumberToObject(by, sim_limit_name((sim_limit)i), r.seconds[i]);
+	}
+	cJSON_AddItemToObject(o, "limits", by);
+	return o;
+}
+
 /* The minimum of the sectors is per block: a block must read at least the different sectors it touches. */
 static cJSON *
-stats(const SimReport *p)
+stats(const Cli *c, const SimReport *p)
 {
 	static const sim_stats nothing;
 	const sim_stats *s = p->result ? sim_stats_of(p->result) : &nothing;
@@ -131,6 +187,8 @@ stats(const SimReport *p)
 	json_uint(o, "barriers", s->barriers);
 	json_uint(o, "blocks", s->blocks);
 	cJSON_AddNumberToObject(o, "seconds", s->seconds);
+	if (cli_get(c, CLI_roofline))
+		cJSON_AddItemToObject(o, "roofline", roofline(c, p->result));
 	cJSON_AddItemToObject(o, "faults", faults(p->result));
 	cJSON_AddItemToObject(o, "lines", lines(p->result));
 	return o;
@@ -141,5 +199,6 @@ sim_write_stats(const Cli *c, const SimReport *p)
 {
 	const char *path = cli_get(c, CLI_stats);
 
-	return path ? json_write(path, stats(p)) : 0;
+	show_roofline(c, p);
+	return path ? json_write(path, stats(c, p)) : 0;
 }

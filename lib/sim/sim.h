@@ -463,6 +463,57 @@ int sim_line_at(const sim_result *r, size_t i, sim_line *out);
 
 const char *sim_class_name(sim_class c);
 
+/* ---- roofline ---------------------------------------------------------------------
+ *
+ * How long a launch takes at least on a GPU, from its counts and what the datasheets say.  The limits of
+ * memory and tensor cores are bounds.  Those of instructions count PTX without mov and ld.param; what ptxas
+ * folds besides is not known here, so they may be somewhat above the truth. */
+#define SIM_LIMITS(X) \
+	X(DRAM,   dram,   "different sectors of the whole grid, each once") \
+	X(L2,     l2,     "different sectors of each block") \
+	X(SHARED, shared, "wavefronts of shared memory, one a clock") \
+	X(LSU,    lsu,    "load, store, exchange and atomic instructions") \
+	X(MMA,    mma,    "multiply-accumulates of tensor cores, by type") \
+	X(INT,    int,    "integer instructions") \
+	X(F32,    f32,    "f32 instructions") \
+	X(F16,    f16,    "16-bit float instructions") \
+	X(F64,    f64,    "f64 instructions") \
+	X(MUFU,   mufu,   "reciprocals, roots, exponentials, ...") \
+	X(CVT,    cvt,    "conversions") \
+	X(ISSUE,  issue,  "all instructions, four a clock")
+typedef enum sim_limit {
+#define X(id, name, text) SIM_LIMIT_##id,
+	SIM_LIMITS(X)
+#undef X
+	SIM_NLIMITS
+} sim_limit;
+
+typedef struct sim_gpu {
+	const char *name;       /* "H200" */
+	uint32_t cc;            /* compute capability: 90 */
+	uint32_t sms, mhz;      /* multiprocessors; boost clock */
+	double dram_gbs;        /* GB/s, 10^9 */
+	uint32_t l2_bytes;      /* a clock; 0: not published, no such limit */
+	uint32_t mma_macs;      /* f16 with f32 sums, a clock and SM */
+	const char *source;     /* datasheet */
+} sim_gpu;
+/* The i-th known GPU: fills *out and returns 1, or 0 past the end. */
+int sim_gpu_at(size_t i, sim_gpu *out);
+/* By name, in upper or lower case; 0 if there is none. */
+int sim_gpu_find(const char *name, sim_gpu *out);
+
+typedef struct sim_roof {
+	double seconds[SIM_NLIMITS];    /* what each limit alone would take; 0: it has nothing to do */
+	double bound;                   /* the largest of them */
+	sim_limit limiter;              /* whose it is */
+} sim_roof;
+/* SIM_E_INVALID: no such GPU, or one without the tensor-core type that
+ * the kernel uses.  At most as many SMs work as the launch has blocks. */
+int sim_roofline(const sim_result *r, const char *gpu, sim_roof *out);
+/* "dram", and what it counts. */
+const char *sim_limit_name(sim_limit l);
+const char *sim_limit_text(sim_limit l);
+
 #ifdef __cplusplus
 }
 #endif

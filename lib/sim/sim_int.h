@@ -3,7 +3,7 @@
  * Pipeline of a load:  text -> lex.c -> parse*.c (Fn, Stmt, Opnd) -> vars.c -> decode*.c,
  * link.c (Ins) -> cfg.c (where lanes meet again).  Pipeline of a launch:  launch.c -> sched.c,
  * paths.c (blocks, warps, divergence) -> alu.c and exec_*.c (one Ins for 32 lanes) -> mem.c,
- * check.c, order.c, taint.c, count.c.
+ * check.c (shadow.c, granule.c), order.c, taint.c, count.c -> roofline.c.  view.c looks on.
  *
  * Registers.  A warp's register file is an array of planes of 32 lanes.  A plane of a type
  * of up to 32 bits is uint32_t[32] (narrow values zero-extended), one unit; 64-bit registers

@@ -1,5 +1,5 @@
 #!/bin/sh
-# hexc sim --trace, --break and --show: what is printed, for whom, and what is refused.
+# hexc sim --trace, --break, --show and --roofline: what is printed, for whom, and what is refused.
 HEXC=${HEXC:-build/hexc}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -96,4 +96,12 @@ has 'the file has 24 lines'
 sim 2 --break 14:x
 sim 2 --trace=-1
 sim 2 --show %r1
+
+# The roofline is printed and is in the counts; three blocks store 5 words of one sector, a block each.
+sim 2 --roofline Z80
+has 'H200'
+"$HEXC" sim "$dir/k.ptx" --entry k --grid 3 --block 48 --arg zeros:f32:64 --roofline h200 --stats "$dir/s.json" >"$dir/err" || bad=1
+has 'k on H200: at least 0.0'
+has ' issue '
+grep -q '"limiter":.*"[a-z]*"' "$dir/s.json" || { echo 'no roofline in the counts'; bad=1; }
 exit $bad
