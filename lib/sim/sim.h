@@ -243,7 +243,8 @@ typedef struct sim_launch {
 	size_t size;            /* sizeof(sim_launch); set by SIM_LAUNCH_INIT */
 	uint32_t grid[3];       /* blocks, each >= 1 */
 	uint32_t block[3];      /* threads, each >= 1, product <= 1024 */
-	uint32_t cluster[3];    /* blocks per cluster; 0 or 1: none */
+	uint32_t cluster[3];    /* blocks per cluster, at most 16 in all; 0 0 0: as the kernel requires,
+	                         * or none */
 	uint32_t smem;          /* dynamic shared memory, bytes */
 	/* Arguments, one of two ways.  `args`: for each parameter the address of its value
 	 * (as cuLaunchKernel takes them).  `params`: the parameter block itself. */
