@@ -15,7 +15,8 @@ typedef struct BarId {          /* a named barrier of a block */
 typedef struct MbarState {
 	uint32_t arrived;       /* warps, in this phase */
 	uint32_t phase;
-	uint32_t waited;        /* warps that have waited for the phase that ended last */
+	uint32_t waited;        /* warps that have waited for the phase that ended last: all who arrive in the
+	                         * next one have to know of that */
 	uint32_t clock[SG_THREADS];
 	bool ended;             /* all have arrived: it may be waited for */
 } MbarState;
@@ -256,6 +257,10 @@ mbar_wait(Gen *g, unsigned id, unsigned warp)
 
 	if (!s->ended)
 		return false;
+	/* parity: who does not know that the phase before is over may see the end of the one before that */
+	for (unsigned l = 0; l < 32; l++)
+		if (s->phase > 1 && !sg_knows_at(g->m, 32 * warp + l, SG_THREADS + id, s->phase - 1))
+			return false;
 	op.kind = SG_MWAIT;
 	op.warp = (uint8_t)warp;
 	op.id = (uint8_t)id;
@@ -283,7 +288,7 @@ mbar_op(Gen *g, unsigned warp)
 		return mbar_wait(g, id, warp);
 	if (!(who >> warp & 1) || s->arrived >> warp & 1 || (s->ended && !s->waited))
 		return false;
-	for (unsigned l = 0; l < (bulk ? 1u : 32u); l++)
+	for (unsigned l = 0; l < 32; l++)
 		if (!phase_known(g, s, 32 * warp + l))
 			return false;
 	op.kind = bulk ? SG_BULKLOAD : SG_MARRIVE;
@@ -295,13 +300,10 @@ mbar_op(Gen *g, unsigned warp)
 	if (bulk && !sg_legal(g->m, &op))
 		return false;
 	emit(g, &op);
-	if (s->ended) {
-		s->ended = false;
-		s->waited = 0;
-	}
+	s->ended = false;
 	s->arrived |= 1u << warp;
 	if (s->arrived == who) {
-		s->arrived = 0;
+		s->arrived = s->waited = 0;
 		s->phase++;
 		s->ended = true;
 	}
