@@ -99,15 +99,15 @@ to_int(double v, Type t, const Ins *in)
 		return 0;
 	r = round_int(v, in->rnd);
 	if (type_signed(t)) {
-		lo = -ldexp(1, (int)bits - 1);
-		hi = ldexp(1, (int)bits - 1);
+		hi = (double)(1ull << (bits - 1));
+		lo = -hi;
 		if (r < lo)
 			r = lo;
 		if (r >= hi)
 			return (1ull << (bits - 1)) - 1;
 		return (u64)(s64)r;
 	}
-	hi = ldexp(1, (int)bits);
+	hi = 2 * (double)(1ull << (bits - 1));
 	if (r <= 0)
 		return 0;
 	if (r >= hi)
@@ -164,6 +164,8 @@ int_to_float(u64 v, Type to, Type from, const Ins *in)
 	if (to == T_f64) {
 		u64 r;
 		d = neg ? dir64('-', -hi, lo, 0, in->rnd) : dir64('+', hi, lo, 0, in->rnd);
+		if (in->flags & F_SAT)
+			d = d > 0 ? d < 1 ? d : 1 : 0;
 		memcpy(&r, &d, 8);
 		return r;
 	}

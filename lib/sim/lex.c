@@ -24,7 +24,7 @@ type_name(Type t)
 bool
 type_signed(Type t)
 {
-	return t == T_s8 || t == T_s16 || t == T_s32 || t == T_s64 || t == T_s4;
+	return t == T_s8 || t == T_s16 || t == T_s32 || t == T_s64 || t == T_s4 || t == T_s2;
 }
 
 bool

@@ -31,17 +31,14 @@ typedef struct Many {
 	uint64_t *out;          /* out[k * n + i]: op k of operand i */
 } Many;
 
-static inline Many
-many_open(const Op *op, unsigned nop, unsigned n)
+/* The text of a kernel k(p, q, n) that does all ops; free it. */
+static inline char *
+many_text(const Op *op, unsigned nop)
 {
-	enum { ROOM = 16384 };
-	Many e = { op, nop, n, sim_open(), NULL, 0, 0, malloc(sizeof(uint64_t) * n * nop) };
-	char *text = malloc(ROOM);
-	size_t at;
+	size_t room = 2000 + 600 * (size_t)nop, at;
+	char *text = malloc(room);
 
-	e.p = sim_alloc(e.s, sizeof(In) * n, "operands");
-	e.q = sim_alloc(e.s, sizeof(uint64_t) * n * nop, "results");
-	at = (size_t)snprintf(text, ROOM,
+	at = (size_t)snprintf(text, room,
 	         ".version 8.4\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n"
 	         "{\n.reg .pred %%p<8>;\n.reg .b16 %%ha, %%hb, %%hc, %%ho, %%v<8>;\n"
 	         ".reg .b32 %%ra, %%rb, %%rc, %%ro, %%i<5>, %%t<8>;\n"
@@ -54,12 +51,32 @@ many_open(const Op *op, unsigned nop, unsigned n)
 	         "cvt.u32.u64 %%ra, %%da;\ncvt.u32.u64 %%rb, %%db;\ncvt.u32.u64 %%rc, %%dc;\n"
 	         "cvt.u16.u64 %%ha, %%da;\ncvt.u16.u64 %%hb, %%db;\ncvt.u16.u64 %%hc, %%dc;\n");
 	for (unsigned k = 0; k < nop; k++)
-		at += (size_t)snprintf(text + at, ROOM - at, "%s\n%sst.global.u64 [%%q2], %%do;\nadd.u64 %%q2, %%q2, %%q3;\n",
+		at += (size_t)snprintf(text + at, room - at, "%s\n%sst.global.u64 [%%q2], %%do;\nadd.u64 %%q2, %%q2, %%q3;\n",
 		                       op[k].ptx, op[k].kind == 'r' ? "cvt.u64.u32 %do, %ro;\n"
 		                       : op[k].kind == 'h' ? "cvt.u64.u16 %do, %ho;\n" : "");
-	snprintf(text + at, ROOM - at, "ret;\n}\n");
+	snprintf(text + at, room - at, "ret;\n}\n");
+	return text;
+}
+
+/* ptxas takes them all, where there is a ptxas. */
+static inline void
+many_assemble(const Op *op, unsigned nop)
+{
+	char *text = many_text(op, nop);
+
 	if (have_ptxas())
 		must_assemble(text, "sm_90");
+	free(text);
+}
+
+static inline Many
+many_open(const Op *op, unsigned nop, unsigned n)
+{
+	Many e = { op, nop, n, sim_open(), NULL, 0, 0, malloc(sizeof(uint64_t) * n * nop) };
+	char *text = many_text(op, nop);
+
+	e.p = sim_alloc(e.s, sizeof(In) * n, "operands");
+	e.q = sim_alloc(e.s, sizeof(uint64_t) * n * nop, "results");
 	e.m = must_load(e.s, text);
 	free(text);
 	return e;

@@ -222,7 +222,7 @@ same(const Op *op, uint64_t got, uint64_t want)
 	return got >> 32 == 0;
 }
 
-/* Register names of the width of the operands. */
+/* With register names of the width of the operands.  It lives as long as the process: Check's child of one round. */
 static char *
 spelt(const char *ptx, char width)
 {
@@ -236,6 +236,12 @@ spelt(const char *ptx, char width)
 	return s;
 }
 
+static Op
+spelt_op(const Op *op)
+{
+	return (Op){ spelt(op->ptx, op->kind), op->kind, op->want };
+}
+
 static void
 run(const Op *table, size_t count, int round, long times)
 {
@@ -243,14 +249,11 @@ run(const Op *table, size_t count, int round, long times)
 	static In v[N];
 	const char *env = getenv("MILLIONS");
 	unsigned from = (unsigned)round * MANY_OPS, n = count - from < MANY_OPS ? (unsigned)count - from : MANY_OPS;
-	char *text[MANY_OPS];
 	Op ops[MANY_OPS];
 	Many e;
 
-	for (unsigned k = 0; k < n; k++) {
-		ops[k] = table[from + k];
-		ops[k].ptx = text[k] = spelt(ops[k].ptx, ops[k].kind);
-	}
+	for (unsigned k = 0; k < n; k++)
+		ops[k] = spelt_op(&table[from + k]);
 	e = many_open(ops, n, N);
 	state = 0x9e3779b97f4a7c15ull + (unsigned)round;
 	times *= env ? atol(env) : 1;
@@ -271,9 +274,19 @@ run(const Op *table, size_t count, int round, long times)
 			}
 	}
 	many_close(&e);
-	for (unsigned k = 0; k < n; k++)
-		free(text[k]);
 }
+
+START_TEST(assembles)
+{
+	const Op *table = _i ? paired : single;
+	unsigned n = _i ? sizeof paired / sizeof *paired : sizeof single / sizeof *single;
+	Op all[sizeof paired / sizeof *paired + sizeof single / sizeof *single];
+
+	for (unsigned k = 0; k < n; k++)
+		all[k] = spelt_op(&table[k]);
+	many_assemble(all, n);
+}
+END_TEST
 
 START_TEST(alone)
 {
@@ -294,6 +307,7 @@ main(void)
 	TCase *t = tcase_create("exact");
 
 	tcase_set_timeout(t, 600);
+	tcase_add_loop_test(t, assembles, 0, 2);
 	tcase_add_loop_test(t, alone, 0, ROUNDS1);
 	tcase_add_loop_test(t, pairs, 0, ROUNDS2);
 	suite_add_tcase(suite, t);
