@@ -112,6 +112,14 @@ many_run(Many *e, const In *v)
 	sim_read(e->s, e->q, e->out, sizeof *e->out * e->n * e->nop);
 }
 
+static inline void
+many_differ(const Op *op, const In *v, uint64_t got, uint64_t want)
+{
+	ck_abort_msg("%s\na %llx b %llx c %llx: %llx, not %llx", op->ptx, (unsigned long long)v->a,
+	             (unsigned long long)v->b, (unsigned long long)v->c, (unsigned long long)got,
+	             (unsigned long long)want);
+}
+
 /* The same, compared with the models; stops at the first that differs. */
 static inline void
 many_compare(Many *e, const In *v)
@@ -119,11 +127,10 @@ many_compare(Many *e, const In *v)
 	many_run(e, v);
 	for (unsigned k = 0; k < e->nop; k++)
 		for (unsigned i = 0; i < e->n; i++) {
-			uint64_t want = e->op[k].want(&v[i]) & width_mask(e->op[k].kind), got = e->out[(size_t)k * e->n + i];
+			uint64_t got = e->out[(size_t)k * e->n + i];
+			uint64_t want = e->op[k].want(&v[i]) & width_mask(e->op[k].kind);
 			if (got != want)
-				ck_abort_msg("%s\na %llx b %llx c %llx: %llx, not %llx", e->op[k].ptx, (unsigned long long)v[i].a,
-				             (unsigned long long)v[i].b, (unsigned long long)v[i].c, (unsigned long long)got,
-				             (unsigned long long)want);
+				many_differ(&e->op[k], &v[i], got, want);
 		}
 }
 #endif

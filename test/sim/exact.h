@@ -13,8 +13,8 @@ typedef struct Num { Kind kind; bool neg; Mag mag; int exp; } Num;     /* mag * 
 typedef struct Fmt { int exp, man; bool inf; uint64_t max, nan; } Fmt;
 
 static const Fmt f16 = { 5, 10, true, 0x7bff, 0x7fff }, bf16 = { 8, 7, true, 0x7f7f, 0x7fff },
-	f32 = { 8, 23, true, 0x7f7fffff, 0x7fffffff }, f64 = { 11, 52, true, 0x7fefffffffffffff, 0x7fffffffffffffff },
-	tf32 = { 8, 10, true, 0x3fbff, 0x3ffff }, e4m3 = { 4, 3, false, 0x7e, 0x7f }, e5m2 = { 5, 2, true, 0x7b, 0x7f };
+		 f32 = { 8, 23, true, 0x7f7fffff, 0x7fffffff }, f64 = { 11, 52, true, 0x7fefffffffffffff, 0x7fffffffffffffff },
+		 tf32 = { 8, 10, true, 0x3fbff, 0x3ffff }, e4m3 = { 4, 3, false, 0x7e, 0x7f }, e5m2 = { 5, 2, true, 0x7b, 0x7f };
 
 static inline int
 fmt_bits(const Fmt *f)
@@ -75,7 +75,8 @@ length(Mag m)
 {
 	uint64_t hi = (uint64_t)(m >> 64), lo = (uint64_t)m;
 
-	return hi ? 128 - __builtin_clzll(hi) : lo ? 64 - __builtin_clzll(lo) : 0;
+	return hi ? 128 - __builtin_clzll(hi) : lo ? 64 - __builtin_clzll(lo)
+	                                           : 0;
 }
 
 /* The code of a number; beyond the largest finite one it is infinity, or that one if the rounding goes there. */
@@ -94,7 +95,7 @@ pack(const Fmt *f, Num n, Round r)
 		return sign;
 	if (place < least)
 		place = least;
-	if (place - least > 1 << f->exp)        /* far beyond */
+	if (place - least > 1 << f->exp) /* far beyond */
 		code = f->max + 1;
 	else
 		code = ((uint64_t)(place - least) << f->man) + (uint64_t)round_at(n, place, r, &inexact);
@@ -124,7 +125,7 @@ add(Num a, Num b, Round r)
 		b = t;
 	}
 	d = a.exp - b.exp;
-	if (d > 70) {           /* b is far below the last place of a: its being there is all that counts */
+	if (d > 70) { /* b is far below the last place of a: its being there is all that counts */
 		b.mag = 1;
 		b.exp = a.exp - 70;
 		d = 70;
@@ -169,6 +170,7 @@ order(Num a, Num b)
 		return x < y ? -1 : x > y;
 	}
 	d = add(a, negated(b), R_NEAREST);
-	return !d.mag ? 0 : d.neg ? -1 : 1;
+	return !d.mag ? 0 : d.neg ? -1
+	                          : 1;
 }
 #endif

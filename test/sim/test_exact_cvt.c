@@ -6,9 +6,18 @@
 typedef struct Ty { const char *name; char reg; int bits; bool sign; const Fmt *f; } Ty;
 enum { U8, S8, U16, S16, U32, S32, U64, S64, F16, BF16, F32, F64, TF32, NTY };
 static const Ty ty[NTY] = {
-	{ "u8", 'h', 8, 0, NULL }, { "s8", 'h', 8, 1, NULL }, { "u16", 'h', 16, 0, NULL }, { "s16", 'h', 16, 1, NULL },
-	{ "u32", 'r', 32, 0, NULL }, { "s32", 'r', 32, 1, NULL }, { "u64", 'd', 64, 0, NULL }, { "s64", 'd', 64, 1, NULL },
-	{ "f16", 'h', 16, 1, &f16 }, { "bf16", 'h', 16, 1, &bf16 }, { "f32", 'r', 32, 1, &f32 }, { "f64", 'd', 64, 1, &f64 },
+	{ "u8", 'h', 8, 0, NULL },
+	{ "s8", 'h', 8, 1, NULL },
+	{ "u16", 'h', 16, 0, NULL },
+	{ "s16", 'h', 16, 1, NULL },
+	{ "u32", 'r', 32, 0, NULL },
+	{ "s32", 'r', 32, 1, NULL },
+	{ "u64", 'd', 64, 0, NULL },
+	{ "s64", 'd', 64, 1, NULL },
+	{ "f16", 'h', 16, 1, &f16 },
+	{ "bf16", 'h', 16, 1, &bf16 },
+	{ "f32", 'r', 32, 1, &f32 },
+	{ "f64", 'd', 64, 1, &f64 },
 	{ "tf32", 'r', 32, 1, &tf32 },
 };
 enum { FTZ = 1, SAT = 2, RELU = 4, FIN = 8, INT = 16, NOROUND = 32 };
@@ -21,7 +30,7 @@ typedef struct Conv {
 	/* pairs: destination and source formats of the halves; elements from two registers or one */
 	const Fmt *pto, *pfrom;
 	bool two;
-	int pack;               /* cvt.pack: bits of an element, and has a third operand */
+	int pack; /* cvt.pack: bits of an element, and has a third operand */
 } Conv;
 static Conv conv[800];
 static unsigned nconv;
@@ -45,7 +54,8 @@ integer(uint64_t v, int bits, bool sign)
 static uint64_t
 clamped(Num n, int bits, bool sign)
 {
-	Mag top = sign ? ((Mag)1 << (bits - 1)) - !n.neg : n.neg ? 0 : mask(bits);
+	Mag top = sign ? ((Mag)1 << (bits - 1)) - !n.neg : n.neg ? 0
+	                                                         : mask(bits);
 
 	if (n.kind == NOT_A_NUMBER)
 		return 0;
@@ -62,7 +72,7 @@ whole(Num n, Round r)
 	if (n.kind == FINITE && n.exp < 0)
 		n = (Num){ FINITE, n.neg, round_at(n, 0, r, &inexact), 0 };
 	else if (n.kind == FINITE && n.mag && n.exp > 64)
-		n.kind = INFINITE;      /* for integers that is the same */
+		n.kind = INFINITE; /* for integers that is the same */
 	else if (n.kind == FINITE && n.mag)
 		n = (Num){ FINITE, n.neg, n.mag << n.exp, 0 };
 	return n;
@@ -83,7 +93,8 @@ to_float(Num n, const Fmt *f, Round r, int how)
 		return 0;
 	v = pack(f, n, r);
 	if (how & SAT)
-		return n.kind == NOT_A_NUMBER || n.neg ? 0 : v > one ? one : v;
+		return n.kind == NOT_A_NUMBER || n.neg ? 0 : v > one ? one
+		                                                     : v;
 	if (how & FIN && f->inf && (v & ~sign) == f->max + 1)
 		v--;
 	if (how & FTZ && f == &f32)
@@ -106,8 +117,8 @@ scalar(const Conv *c, uint64_t a)
 		if (s->f)
 			n = whole(n, c->round);
 		v = s->f || c->how & SAT ? clamped(n, t->bits, t->sign)
-		  : (n.neg ? 0 - (uint64_t)n.mag : (uint64_t)n.mag) & mask(t->bits);
-		return t->bits == 8 && t->sign && v & 0x80 ? v | 0xff00 : v;    /* in a register of 16 bits */
+		                         : (n.neg ? 0 - (uint64_t)n.mag : (uint64_t)n.mag) & mask(t->bits);
+		return t->bits == 8 && t->sign && v & 0x80 ? v | 0xff00 : v; /* in a register of 16 bits */
 	}
 	if (c->how & INT && n.kind == FINITE && n.exp < 0)
 		n = whole(n, c->round);
@@ -135,14 +146,16 @@ expected(const Conv *c, const In *v)
 	in = fmt_bits(c->pfrom);
 	hi = c->two ? v->a & mask(32) : v->a >> in & mask(in);
 	lo = c->two ? v->b & mask(32) : v->a & mask(in);
-	return to_float(unpack(c->pfrom, hi), c->pto, c->round, c->how) << out
-	     | to_float(unpack(c->pfrom, lo), c->pto, c->round, c->how);
+	return to_float(unpack(c->pfrom, hi), c->pto, c->round, c->how) << out | to_float(unpack(c->pfrom, lo), c->pto, c->round, c->how);
 }
 
 /* ---- the list ---- */
 
 static const struct { const char *f, *i; Round r; } rounding[] = {
-	{ ".rn", ".rni", R_NEAREST }, { ".rz", ".rzi", R_ZERO }, { ".rm", ".rmi", R_DOWN }, { ".rp", ".rpi", R_UP },
+	{ ".rn", ".rni", R_NEAREST },
+	{ ".rz", ".rzi", R_ZERO },
+	{ ".rm", ".rmi", R_DOWN },
+	{ ".rp", ".rpi", R_UP },
 	{ ".rna", "", R_AWAY },
 };
 
@@ -153,7 +166,9 @@ one(int to, int from, int r, int how)
 
 	*c = (Conv){ .kind = ty[to].reg, .to = to, .from = from, .how = how, .round = r < 0 ? R_NEAREST : rounding[r].r };
 	snprintf(c->ptx, sizeof c->ptx, "cvt%s%s%s%s%s.%s.%s %%%co, %%%ca;",
-	         r < 0 ? "" : how & INT ? rounding[r].i : rounding[r].f, how & FTZ ? ".ftz" : "", how & SAT ? ".sat" : "",
+	         r < 0 ? "" : how & INT ? rounding[r].i
+	                                : rounding[r].f,
+	         how & FTZ ? ".ftz" : "", how & SAT ? ".sat" : "",
 	         how & RELU ? ".relu" : "", how & FIN ? ".satfinite" : "", ty[to].name, ty[from].name, ty[to].reg, ty[from].reg);
 }
 
@@ -164,8 +179,7 @@ pairs(const Fmt *to, const char *tname, const Fmt *from, const char *fname, int 
 	char t = fmt_bits(to) == 8 ? 'h' : 'r', s = fmt_bits(from) == 8 ? 'h' : 'r';
 	bool two = from == &f32;
 
-	*c = (Conv){ .kind = t, .how = how, .round = rounding[r].r, .pto = to, .pfrom = from, .two = two,
-	             .from = s == 'h' ? U16 : U32 };
+	*c = (Conv){ .kind = t, .how = how, .round = rounding[r].r, .pto = to, .pfrom = from, .two = two, .from = s == 'h' ? U16 : U32 };
 	snprintf(c->ptx, sizeof c->ptx, "cvt%s%s%s.%s.%s %%%co, %%%ca%s;", rounding[r].f, how & FIN ? ".satfinite" : "",
 	         how & RELU ? ".relu" : "", tname, fname, t, s, two ? ", %rb" : "");
 }
@@ -217,20 +231,51 @@ integers(void)
 static void
 floats(void)
 {
-	static const struct { int to, from, how; } plain[] = {
-		{ F32, F16, 0 }, { F32, F16, FTZ }, { F32, F16, SAT }, { F64, F16, 0 }, { F64, F16, SAT }, { F64, F32, 0 },
-		{ F64, F32, FTZ }, { F64, F32, SAT }, { F32, BF16, 0 }, { F32, BF16, FTZ }, { F64, BF16, 0 },
-		{ F32, F32, SAT }, { F32, F32, FTZ | SAT }, { F16, F16, SAT }, { F64, F64, SAT },
+	static const struct {
+		int to, from, how;
+	} plain[] = {
+		{ F32, F16, 0 },
+		{ F32, F16, FTZ },
+		{ F32, F16, SAT },
+		{ F64, F16, 0 },
+		{ F64, F16, SAT },
+		{ F64, F32, 0 },
+		{ F64, F32, FTZ },
+		{ F64, F32, SAT },
+		{ F32, BF16, 0 },
+		{ F32, BF16, FTZ },
+		{ F64, BF16, 0 },
+		{ F32, F32, SAT },
+		{ F32, F32, FTZ | SAT },
+		{ F16, F16, SAT },
+		{ F64, F64, SAT },
 	};
 
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
 		one(plain[i].to, plain[i].from, -1, plain[i].how);
 	for (int r = 0; r < 4; r++) {
-		static const struct { int to, from, how; } rounded[] = {
-			{ F16, F32, 0 }, { F16, F32, FTZ }, { F16, F32, SAT }, { F16, F64, 0 }, { F16, F64, SAT }, { F32, F64, 0 },
-			{ F32, F64, FTZ }, { F32, F64, SAT }, { BF16, F32, 0 }, { BF16, F64, 0 }, { BF16, F16, 0 }, { F16, BF16, 0 },
-			{ F16, F16, INT }, { F16, F16, INT | SAT }, { F32, F32, INT }, { F32, F32, INT | FTZ },
-			{ F64, F64, INT }, { F64, F64, INT | SAT }, { BF16, BF16, INT },
+		static const struct {
+			int to, from, how;
+		} rounded[] = {
+			{ F16, F32, 0 },
+			{ F16, F32, FTZ },
+			{ F16, F32, SAT },
+			{ F16, F64, 0 },
+			{ F16, F64, SAT },
+			{ F32, F64, 0 },
+			{ F32, F64, FTZ },
+			{ F32, F64, SAT },
+			{ BF16, F32, 0 },
+			{ BF16, F64, 0 },
+			{ BF16, F16, 0 },
+			{ F16, BF16, 0 },
+			{ F16, F16, INT },
+			{ F16, F16, INT | SAT },
+			{ F32, F32, INT },
+			{ F32, F32, INT | FTZ },
+			{ F64, F64, INT },
+			{ F64, F64, INT | SAT },
+			{ BF16, BF16, INT },
 		};
 		for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++)
 			one(rounded[i].to, rounded[i].from, r, rounded[i].how);
@@ -309,14 +354,17 @@ floating(const Fmt *f)
 	switch (r % 10) {
 	case 0: e = 0; break;
 	case 1: e = top - 1; break;
-	case 2: e = top; m = r >> 8 & 1 ? m : 0; break;
+	case 2:
+		e = top;
+		m = r >> 8 & 1 ? m : 0;
+		break;
 	case 3: e = (r >> 8) % top; break;
-	case 4: e = mid - 127 + (r >> 8) % 4 - (f == &f64 ? 8 : 0) + (r >> 16) % 9; break;     /* least of f32 and bf16 */
-	case 5: e = mid - 26 + (r >> 8) % 44; break;                                           /* f16, fp8 */
+	case 4: e = mid - 127 + (r >> 8) % 4 - (f == &f64 ? 8 : 0) + (r >> 16) % 9; break; /* least of f32 and bf16 */
+	case 5: e = mid - 26 + (r >> 8) % 44; break; /* f16, fp8 */
 	case 6: e = mid + 1 - (r >> 8) % 4; break;
-	default: e = mid - 2 + (r >> 8) % 70; break;                                           /* integers */
+	default: e = mid - 2 + (r >> 8) % 70; break; /* integers */
 	}
-	e = e > top ? (r >> 16) % 3 : e;        /* below 0 */
+	e = e > top ? (r >> 16) % 3 : e; /* below 0 */
 	return (r >> 40 & 1) << (f->exp + f->man) | e << f->man | m;
 }
 
@@ -347,8 +395,7 @@ narrow(const Conv *c)
 static bool
 same(const Conv *c, uint64_t got, uint64_t want)
 {
-	return got == want || (c->to == F64 && !c->pto && !c->pack && unpack(&f64, got).kind == NOT_A_NUMBER
-	                       && unpack(&f64, want).kind == NOT_A_NUMBER);
+	return got == want || (c->to == F64 && !c->pto && !c->pack && unpack(&f64, got).kind == NOT_A_NUMBER && unpack(&f64, want).kind == NOT_A_NUMBER);
 }
 
 static void
@@ -373,9 +420,7 @@ compare(const Conv *const *c, unsigned n, long times, bool all)
 			for (unsigned i = 0; i < N; i++) {
 				uint64_t got = e.out[(size_t)k * N + i], want = expected(c[k], &v[i]);
 				if (!same(c[k], got, want))
-					ck_abort_msg("%s\na %llx b %llx c %llx: %llx, not %llx", c[k]->ptx, (unsigned long long)v[i].a,
-					             (unsigned long long)v[i].b, (unsigned long long)v[i].c, (unsigned long long)got,
-					             (unsigned long long)want);
+					many_differ(&ops[k], &v[i], got, want);
 			}
 	}
 	many_close(&e);

@@ -157,9 +157,7 @@ START_TEST(exact)
 				const Op *op = &ops[from + k];
 				uint64_t got = e.out[(size_t)k * N + i], want = op->want(&v[i]);
 				if (!same(op, got, want))
-					ck_abort_msg("%s\na %llx b %llx c %llx: %llx, not %llx", op->ptx, (unsigned long long)v[i].a,
-					             (unsigned long long)v[i].b, (unsigned long long)v[i].c, (unsigned long long)got,
-					             (unsigned long long)want);
+					many_differ(op, &v[i], got, want);
 			}
 	}
 	many_close(&e);

@@ -30,7 +30,9 @@ extreme(const Fmt *f, Do what, int how, uint64_t a, uint64_t b)
 	if ((an && bn) || (how & NANS && (an || bn)))
 		return f->nan;
 	less = order(unpack(f, a), unpack(f, b)) < 0 || (!(a & 0x7fff) && !(b & 0x7fff) && a > b);
-	r = an ? b : bn ? a : less == (what == MIN) ? a : b;
+	r = an ? b : bn              ? a
+	     : less == (what == MIN) ? a
+	                             : b;
 	return how & XOR ? r | sign : r;
 }
 
@@ -50,7 +52,8 @@ half(const Fmt *f, Do what, int how, uint64_t a, uint64_t b, uint64_t c)
 	case SUB: r = pack(f, add(x, negated(y), R_NEAREST), R_NEAREST); break;
 	case MUL: r = pack(f, mul(x, y), R_NEAREST); break;
 	case FMA: r = pack(f, add(mul(x, y), unpack(f, c), R_NEAREST), R_NEAREST); break;
-	case MIN: case MAX: return extreme(f, what, how, a, b);
+	case MIN:
+	case MAX: return extreme(f, what, how, a, b);
 	case ABS: return a & 0x7fff;
 	default: return a ^ 0x8000;
 	}
@@ -58,7 +61,8 @@ half(const Fmt *f, Do what, int how, uint64_t a, uint64_t b, uint64_t c)
 	x = unpack(f, r);
 	if (how & SAT) {
 		uint64_t one = (uint64_t)((1u << (f->exp - 1)) - 1) << f->man;
-		r = x.kind == NOT_A_NUMBER || r & 0x8000 ? 0 : r > one ? one : r;
+		r = x.kind == NOT_A_NUMBER || r & 0x8000 ? 0 : r > one ? one
+		                                                       : r;
 	}
 	return how & RELU && x.kind != NOT_A_NUMBER && r & 0x8000 ? 0 : r;
 }
@@ -112,7 +116,8 @@ holds2(const Fmt *f, unsigned set, int how, const In *v)
 #define Y(F, id, what, how, op, args) \
 static uint64_t one_##F##id(const In *v) { return half(&F, what, how, v->a, v->b, v->c); } \
 static uint64_t two_##F##id(const In *v) { return both(&F, what, how, v); }
-F16(Y) BF16(Y)
+F16(Y)
+BF16(Y)
 #undef Y
 #define R(name, set) \
 static uint64_t f16_##name(const In *v) { return holds(&f16, set, 0, v->a, v->b); } \
@@ -120,12 +125,27 @@ static uint64_t bf16_##name(const In *v) { return holds(&bf16, set, 0, v->a, v->
 static uint64_t f16z_##name(const In *v) { return holds(&f16, set, FTZ, v->a, v->b) & (v->c >> 3); } \
 static uint64_t f16x2_##name(const In *v) { return holds2(&f16, set, FTZ, v); } \
 static uint64_t bf16x2_##name(const In *v) { return holds2(&bf16, set, 0, v); }
-RELATIONS(R)
+	RELATIONS(R)
 #undef R
-static uint64_t s_ones(const In *v) { return holds(&f16, 9, 0, v->a, v->b) ? 0xffff : 0; }
-static uint64_t s_word(const In *v) { return holds(&bf16, 6, 0, v->a, v->b) ? UINT32_MAX : 0; }
-static uint64_t s_f16(const In *v) { return holds(&f16, 4, FTZ, v->a, v->b) ? 0x3c00 : 0; }
-static uint64_t s_bf16(const In *v) { return holds(&bf16, 5, 0, v->a, v->b) || v->c & 8 ? 0x3f80 : 0; }
+	static uint64_t s_ones(const In *v)
+{
+	return holds(&f16, 9, 0, v->a, v->b) ? 0xffff : 0;
+}
+static uint64_t
+s_word(const In *v)
+{
+	return holds(&bf16, 6, 0, v->a, v->b) ? UINT32_MAX : 0;
+}
+static uint64_t
+s_f16(const In *v)
+{
+	return holds(&f16, 4, FTZ, v->a, v->b) ? 0x3c00 : 0;
+}
+static uint64_t
+s_bf16(const In *v)
+{
+	return holds(&bf16, 5, 0, v->a, v->b) || v->c & 8 ? 0x3f80 : 0;
+}
 static uint64_t
 s_two(const In *v)
 {
@@ -162,19 +182,22 @@ static const Op single[] = {
 	{ SETPAND("f16", name), 'r', f16z_##name },
 	RELATIONS(R)
 #undef R
-	{ "set.ltu.u16.f16 %ho, %ha, %hb;", 'h', s_ones }, { "set.ge.s32.bf16 %ro, %ha, %hb;", 'r', s_word },
+	{ "set.ltu.u16.f16 %ho, %ha, %hb;", 'h', s_ones },
+	{ "set.ge.s32.bf16 %ro, %ha, %hb;", 'r', s_word },
 	{ "set.gt.ftz.f16.f16 %ho, %ha, %hb;", 'h', s_f16 },
 	{ "and.b32 %t0, %rc, 8;\nsetp.ne.u32 %p2, %t0, 0;\nset.ne.or.bf16.bf16 %ho, %ha, %hb, %p2;", 'h', s_bf16 },
-}, paired[] = {
+},
+		paired[] = {
 #define Y(F, id, what, how, op, args) { op "." #F "x2 %o" args ";", 'r', two_##F##id },
-	F16(Y) BF16(Y)
+			F16(Y) BF16(Y)
 #undef Y
 #define R(name, set) { SETP2("ftz.f16x2", name), 'r', f16x2_##name }, { SETP2("bf16x2", name), 'r', bf16x2_##name },
-	RELATIONS(R)
+			RELATIONS(R)
 #undef R
-	{ "set.gtu.f16x2.f16x2 %ro, %ra, %rb;", 'r', s_two }, { "set.num.bf16x2.bf16x2 %ro, %ra, %rb;", 'r', s_twob },
-	{ "set.lt.u32.bf16x2 %ro, %ra, %rb;", 'r', s_mask },
-};
+			{ "set.gtu.f16x2.f16x2 %ro, %ra, %rb;", 'r', s_two },
+			{ "set.num.bf16x2.bf16x2 %ro, %ra, %rb;", 'r', s_twob },
+			{ "set.lt.u32.bf16x2 %ro, %ra, %rb;", 'r', s_mask },
+		};
 enum { ROUNDS1 = (sizeof single / sizeof *single + MANY_OPS - 1) / MANY_OPS,
        ROUNDS2 = (sizeof paired / sizeof *paired + MANY_OPS - 1) / MANY_OPS };
 
@@ -193,7 +216,7 @@ static uint64_t
 partner(uint64_t a)
 {
 	static const uint16_t edge[] = { 0, 1, 2, 0x7f, 0x80, 0x3ff, 0x400, 0x401, 0x3c00, 0x3c01, 0x3f80, 0x7bff, 0x7c00, 0x7c01,
-		0x7f7f, 0x7f80, 0x7f81, 0x7fff, 0x1400, 0x0c00 };
+		                         0x7f7f, 0x7f80, 0x7f81, 0x7fff, 0x1400, 0x0c00 };
 	uint64_t r = rnd();
 
 	switch (r % 6) {
@@ -268,9 +291,7 @@ run(const Op *table, size_t count, int round, long times)
 			for (unsigned i = 0; i < N; i++) {
 				uint64_t got = e.out[(size_t)k * N + i], want = ops[k].want(&v[i]);
 				if (!same(&ops[k], got, want))
-					ck_abort_msg("%s\na %llx b %llx c %llx: %llx, not %llx", ops[k].ptx, (unsigned long long)v[i].a,
-					             (unsigned long long)v[i].b, (unsigned long long)v[i].c, (unsigned long long)got,
-					             (unsigned long long)want);
+					many_differ(&ops[k], &v[i], got, want);
 			}
 	}
 	many_close(&e);

@@ -31,7 +31,9 @@ flush(uint64_t v)
 static unsigned
 relation(double a, double b)
 {
-	return isnan(a) || isnan(b) ? 8 : a < b ? 1 : a > b ? 4 : 2;
+	return isnan(a) || isnan(b) ? 8 : a < b ? 1
+	                          : a > b       ? 4
+	                                        : 2;
 }
 static unsigned
 rel32(uint64_t a, uint64_t b)
@@ -59,10 +61,13 @@ extreme(uint64_t a, uint64_t b, int bits, bool max, bool nan, bool xorsign)
 	an = (a & ~top) > inf;
 	bn = (b & ~top) > inf;
 	if ((an && bn) || (nan && (an || bn)))
-		return bits == 32 ? 0x7fffffff : 0;     /* NO_NAN */
+		return bits == 32 ? 0x7fffffff : 0; /* NO_NAN */
 	/* numbers of one sign are in the order of their bits */
-	less = (a & top) != (b & top) ? (a & top) != 0 : a & top ? a > b : a < b;
-	r = an ? b : bn ? a : less != max ? a : b;
+	less = (a & top) != (b & top) ? (a & top) != 0 : a & top ? a > b
+	                                                         : a < b;
+	r = an ? b : bn    ? a
+	     : less != max ? a
+	                   : b;
 	return xorsign ? r | sign : r;
 }
 #define A32 (v->a & UINT32_MAX)
@@ -158,8 +163,14 @@ number(int exp, int man)
 	switch (r % 8) {
 	case 0: e = 0; break;
 	case 1: m = r >> 8 & 1 ? m : 0; break;
-	case 2: e = r >> 8 & 1 ? 0 : e - 1; m = 0; break;
-	case 3: e = e / 2; m = r >> 8 & 1; break;
+	case 2:
+		e = r >> 8 & 1 ? 0 : e - 1;
+		m = 0;
+		break;
+	case 3:
+		e = e / 2;
+		m = r >> 8 & 1;
+		break;
 	default: e = (r >> 8) % e; break;
 	}
 	return (r >> 40 & 1) << (exp + man) | e << man | m;
@@ -176,7 +187,7 @@ START_TEST(exact)
 
 	state = 0x9e3779b97f4a7c15ull + (unsigned)_i;
 	for (long t = 0; t < times; t++) {
-		for (unsigned i = 0; i < N; i++) {      /* half of them as f32, half as f64 */
+		for (unsigned i = 0; i < N; i++) { /* half of them as f32, half as f64 */
 			int exp = i & 1 ? 8 : 11, man = i & 1 ? 23 : 52;
 			uint64_t r = rnd();
 			v[i] = (In){ number(exp, man), number(exp, man), number(8, 23) };
