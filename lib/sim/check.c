@@ -41,6 +41,9 @@ ordered(const Now *n, const Slot *s)
 	if (v == w->id && (t == n->thread || s_clock(s) < w->met
 	                   || (w->paired && s_clock(s) <= w->pair[n->lane][t % WARP])))
 		return true;
+	/* cuda::pipeline ends its mbarriers behind a match.sync: lanes of a warp that have met are done */
+	if (v == w->id && n->in->id == OP_mbinval)
+		return true;
 	return s_clock(s) <= w->know.vc[v];
 }
 

@@ -152,6 +152,7 @@ KERNEL solve16(const double *a, const double *b, double *x)
 				at = oat;
 			}
 		}
+		__syncwarp();           // shuffles order no memory: the column has been read
 		if (lane <= 16 && at != k) {
 			double t = m[w][k][lane];
 			m[w][k][lane] = m[w][at][lane];
