@@ -209,9 +209,21 @@ work(void *user)
 	}
 }
 
-/* Blocks that store elements of less than a byte may share bytes: they run one after the other. */
+static bool
+has_atomics(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_store && o->imm[0])
+			return true;
+	return false;
+}
+
+/* Blocks that store elements of less than a byte may share bytes, and blocks that update elements share those:
+ * they run one after the other. */
 static int
-thread_count(const Kernel *k, const InterpOpt *opt, int64_t nblock)
+thread_count(Kernel *k, const InterpOpt *opt, int64_t nblock)
 {
 	long n = opt && opt->threads > 0 ? opt->threads : sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -219,6 +231,8 @@ thread_count(const Kernel *k, const InterpOpt *opt, int64_t nblock)
 		if (k->param[i].kind == P_tensor && k->param[i].written &&
 		    dtype_info[k->param[i].val->type.dtype].bits < 8)
 			return 1;
+	if (has_atomics(k))
+		return 1;
 	n = n < 1 ? 1 : n;
 	n = n > 64 ? 64 : n;
 	return (int)(n < nblock ? n : nblock);

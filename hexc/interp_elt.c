@@ -116,6 +116,24 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 	}
 }
 
+void
+interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j)
+{
+	static const OpCode code[STORE_KINDS] = { O_none, O_add, O_max, O_min };
+	double f, was_f;
+	int64_t i, was_i;
+
+	if (num_is_float(d)) {
+		was_f = num_get_f(d, buf, at);
+		float_op(code[kind], 1, &f, &was_f, x->f + j);
+		num_put_f(d, buf, at, f);
+	} else {
+		was_i = num_get_i(d, buf, at);
+		int_op(code[kind], d, 1, &i, &was_i, x->i + j);
+		num_put_i(d, buf, at, i);
+	}
+}
+
 /* ---- results that are not of the operands' type ---------------------------------------------- */
 
 static bool

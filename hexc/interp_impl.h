@@ -94,6 +94,8 @@ Slot *slot_of(Interp *it, const Val *v);
 bool interp_fault(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Run the ops of a block; false on a fault. */
 bool interp_block(Interp *it, Block *b);
+/* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
+void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
 /* Copy the value of `from` into the slot of `to`. */
 void slot_copy(Interp *it, const Val *to, const Val *from);
 /* Evaluate a scalar that depends on parameters only. */

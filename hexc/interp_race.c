@@ -93,7 +93,7 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 	bool own = c->wop && (c->serial == it->serial ||
 	                      (!c->group && c->welt == t->elt && smem_same_threads(c->wop, t->o)));
 
-	if (write_open(it, c) && !own)
+	if (write_open(it, c) && !own && !smem_same_update(c->wop, t->o))
 		return missing(it, t->o, "writes", c->wop, "writes,");
 	own = c->rop && c->relt == t->elt && smem_same_threads(c->rop, t->o);
 	if (c->repoch == it->epoch && c->repoch >= 0 && !own)

@@ -39,6 +39,7 @@ enum {
 	T_STMATRIX = 16,
 	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
 	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
+	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory */
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
@@ -163,6 +164,9 @@ typedef struct Assume {
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
+/* imm[0] of a store: what becomes of the element that is there.  All but PLAIN are one step that no other
+ * thread sees the middle of. */
+typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {

@@ -207,6 +207,9 @@ bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
 /* Argument i as a dimension of a tile of that rank; -1 is the last. */
 bool lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim);
 Value lower_reduce(Lower *l, const Expr *e, OpCode code);
+/* A statement atomic_add(T[slice], x) or such; false: it is none. */
+bool lower_atomic(Lower *l, const Expr *e);
+Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 Value lower_mean(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
 /* Give every mean the number of its elements that exist. */

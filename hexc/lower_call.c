@@ -46,6 +46,9 @@ static const Builtin builtin[] = {
 	{ "scan", 3, 2 + RESULT_MAX, O_none, call_scan, "scan(f, dim, x, ...)" },
 	{ "reduce", 3, 2 + RESULT_MAX, O_none, call_scan, "reduce(f, dim, x, ...)" },
 	{ "concat", 3, 1 + CALL_ARG_MAX, O_none, lower_concat, "concat(dim, x, y, ...)" },
+	{ "atomic_add", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_add(T[slice], x);" },
+	{ "atomic_max", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_max(T[slice], x);" },
+	{ "atomic_min", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_min(T[slice], x);" },
 	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
 };
 

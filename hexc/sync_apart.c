@@ -15,13 +15,26 @@ register_side(const Op *o)
 }
 
 bool
+smem_same_update(const Op *a, const Op *b)
+{
+	return a->code == O_store && b->code == O_store && a->imm[0] && a->imm[0] == b->imm[0];
+}
+
+/* Through equal indices the threads of an update meet in one element, so none of it is a thread's own. */
+static bool
+is_update(const Op *o)
+{
+	return o->code == O_store && o->imm[0];
+}
+
+bool
 smem_same_threads(const Op *a, const Op *b)
 {
 	const Type *x = register_side(a), *y = register_side(b);
 
 	if (a == b)
 		return true;
-	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep)
+	if (is_update(a) || is_update(b) || !x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep)
 		return false;
 	return !(a->pick && a->pick->map) && !(b->pick && b->pick->map) && layout_equal(x->layout, y->layout);
 }

@@ -179,6 +179,8 @@ access_conflict(Sync *s, const Access *then, const Access *now)
 {
 	if ((!then->write && !now->write) || !same_place(s, then, now))
 		return false;
+	if (then->write && now->write && smem_same_update(then->op, now->op))
+		return false;
 	if (then->view && now->view && access_apart(s, then, now))
 		return false;
 	if (!then->async || then->root != now->root)

@@ -113,6 +113,10 @@ shape_store(Arena *a, const Op *o)
 
 	if (!is_memory(t) || (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
+	if (o->imm[0] < STORE_PLAIN || o->imm[0] >= STORE_KINDS)
+		return "imm is no kind of store";
+	if (o->imm[0] && (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
+		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
 	return NULL;
 }
 

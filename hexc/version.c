@@ -8,6 +8,8 @@
  * and inside the branch val_fact_at knows what was asked.  Stores stand in epilogues, so the second form
  * costs code, not time.
  *
+ * Atomic updates are no wider than an element or two and stay as they are.
+ *
  * needs   views of global tensors with their sizes and strides
  * keeps   what the kernel computes
  * leaves  a view and a store in each branch */
@@ -96,7 +98,7 @@ pass_version(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body), *next; o; o = next) {
-		const Op *view = o->code == O_store ? o->in[1]->def : NULL;
+		const Op *view = o->code == O_store && !o->imm[0] ? o->in[1]->def : NULL;
 		Limits l = { .n = 0 };
 		int unit;
 		int64_t vec;

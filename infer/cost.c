@@ -14,6 +14,7 @@
 
 #define QUARTERS 4.0
 #define SECTOR_CYCLES 1.0
+#define UPDATE_SECTORS 2.0 /* an update at L2 reads and writes */
 #define ALU_PER_CYCLE 2.0
 #define ISSUE_PER_CYCLE 4.0
 #define BARRIER_CYCLES 25.0
@@ -145,7 +146,9 @@ price_memory(Solve *s, Op *o, Res *r)
 		r->issue += pack;
 	}
 	if (mem->type.space == S_global) {
-		r->gmem += SECTOR_CYCLES *
+		double times = o->code == O_store && o->imm[0] ? UPDATE_SECTORS : 1;
+
+		r->gmem += times * SECTOR_CYCLES *
 		           (double)global_sectors(s, mem->def, map, p->vec, bits, o->code == O_store);
 		r->smem += inst; /* the load-store unit takes one request a cycle */
 		r->latency += o->code == O_load ? 100 : 0;

@@ -19,6 +19,19 @@ const Instr instrs[] = {
 	  .cons = (cons_),                                                         \
 	  .issue = (issue_),                                                       \
 	  .done = (done_) },
+#define INSTR_RED(op_, name_, atom_, type_, bits_, features_, text_, cons_) \
+	{ .name = "red_" #op_ "_" #name_,                                   \
+	  .kind = IK_red,                                                   \
+	  .bits = (bits_),                                                  \
+	  .atom = STORE_##atom_,                                            \
+	  .ta = D_##type_,                                                  \
+	  .tb = D_COUNT,                                                    \
+	  .acc = D_COUNT,                                                   \
+	  .features = (features_),                                          \
+	  .text = (text_),                                                  \
+	  .cons = (cons_),                                                  \
+	  .issue = 2,                                                       \
+	  .done = 280 },
 #define INSTR_MMA(name_, m_, n_, k_, ta_, tb_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_) \
 	{ .name = #name_,                                                                           \
 	  .kind = IK_mma,                                                                           \

@@ -7,6 +7,7 @@
 #define INSTR_KINDS(X)                                                                             \
 	X(ld_global, "each lane loads `bits` from global memory")                                  \
 	X(st_global, "each lane stores `bits` to global memory")                                   \
+	X(red, "each lane combines `bits` with what global memory holds")                          \
 	X(ld_shared, "each lane loads `bits` from shared memory")                                  \
 	X(st_shared, "each lane stores `bits` to shared memory")                                   \
 	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
@@ -28,7 +29,8 @@ typedef struct Instr {
 	int bits;          /* memory instructions: bits per lane, 8..128 */
 	bool trans;        /* ldmatrix: matrices arrive transposed */
 	int m, n, k;       /* mma, fma: tile of one instance */
-	DType ta, tb, acc; /* mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
+	StoreKind atom;    /* red: how */
+	DType ta, tb, acc; /* red: ta, of the elements; mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
 	unsigned features; /* T_*: what the target must have */
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
@@ -43,6 +45,7 @@ typedef struct Instr {
 enum {
 	INSTR_COUNT = 0
 #define INSTR(...) +1
+#define INSTR_RED(...) +1
 #define INSTR_MMA(...) +1
 #include "infer/instr.def"
 };

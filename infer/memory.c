@@ -128,6 +128,43 @@ load_global(Solve *s, Op *o)
 	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * bits, false), vec);
 }
 
+/* ---- atomic updates ----------------------------------------------------------------------------------- */
+
+static const Instr *
+red_row(const Solve *s, const Op *o, int64_t vec)
+{
+	const Type *t = &o->in[0]->type;
+	int bits = (int)vec * dtype_info[t->dtype].bits;
+
+	for (const Instr *i = instrs; i->name; i++)
+		if (i->kind == IK_red && (int64_t)i->atom == o->imm[0] && i->ta == t->dtype && i->bits == bits &&
+		    instr_on(i, s->k->unit->target))
+			return i;
+	return NULL;
+}
+
+/* Elements that one update may take: those of a row that exists. */
+static int64_t
+red_vec(const Solve *s, const Op *o, int64_t vec)
+{
+	while (vec > 1 && !red_row(s, o, vec))
+		vec /= 2;
+	return vec;
+}
+
+static void
+no_red(Solve *s, const Op *o)
+{
+	static const char *const name[STORE_KINDS] = { "", "atomic_add", "atomic_max", "atomic_min" };
+	DType d = o->in[0]->type.dtype;
+	bool flt = dtype_info[d].kind == K_flt;
+
+	s->why = arena_printf(s->arena, "%s has no %s of %s: keep that tensor in %s, and cast it in a kernel of its own",
+	                      s->k->unit->target->name, name[o->imm[0]], dtype_info[d].name,
+	                      flt ? "f32" : dtype_info[d].kind == K_sint ? "i32" : "u32");
+	s->why_src = o->src;
+}
+
 /* ---- stores and copies ------------------------------------------------------------------------------ */
 
 /* The widest coalesced layout for a store to global memory. */
@@ -140,6 +177,8 @@ store_layout(Solve *s, Op *o, Layout *l)
 
 	memory_order(s, o->in[1], order);
 	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]]);
+	if (o->imm[0])
+		vec = red_vec(s, o, vec);
 	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
@@ -196,14 +235,18 @@ static void
 select_store(Solve *s, Op *o)
 {
 	int bits = bits_of(o->in[0]), unit = unit_dim(s, o->in[1]);
-	bool global = o->in[1]->type.space == S_global;
+	bool global = o->in[1]->type.space == S_global, red = o->imm[0] != STORE_PLAIN;
 	const Layout *l = operand(s, o, 0);
 	int64_t vec;
 
+	if (red && !red_row(s, o, 1)) {
+		no_red(s, o);
+		return;
+	}
 	if (global && s->sol->plan.store && s->sol->want[o->id][0] == NULL) {
 		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == 2;
-		if (trade ? unit >= 0 && traded(w, l, unit, global_vec(s, o->in[1]->def, unit, 128 / bits))
+		if (trade ? unit >= 0 && !red && traded(w, l, unit, global_vec(s, o->in[1]->def, unit, 128 / bits))
 		          : store_layout(s, o, w) && !layout_equal(w, l)) {
 			s->sol->want[o->id][0] = w;
 			l = w;
@@ -221,8 +264,10 @@ select_store(Solve *s, Op *o)
 		                      dtype_info[o->in[0]->type.dtype].name, 8 / bits);
 		s->why_src = o->src;
 	}
+	if (red)
+		vec = red_vec(s, o, vec);
 	s->sol->pick[o->id] =
-		pick_new(s, memory_row(global ? IK_st_global : IK_st_shared, (int)vec * bits, false), vec);
+		pick_new(s, red ? red_row(s, o, vec) : memory_row(global ? IK_st_global : IK_st_shared, (int)vec * bits, false), vec);
 }
 
 bool

@@ -129,13 +129,30 @@ twin_load(Twin *t, const Op *o)
 		t->err[o->out[0]->id] = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
 }
 
+/* Atomic updates.  Largest and smallest are exact, in any order: as far off as the furthest of what met there.
+ * Sums of integers are exact too.  Sums of floats are rounded in an order that nobody knows, as many times as
+ * updates meet in the element: no bound.  True: a plain store. */
+static bool
+update_bound(Twin *t, const Op *o)
+{
+	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
+
+	if (!o->imm[0])
+		return true;
+	if (o->imm[0] == STORE_ADD)
+		t->failed = t->failed || in[0] || bound_is_float(o->in[0]);
+	else if (in[0])
+		op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL)->imm[0] = STORE_MAX;
+	return false;
+}
+
 static void
 twin_store(Twin *t, const Op *o)
 {
 	Val *in[2] = { NULL, t->err[o->in[1]->id] };
 
 	copy_op(t, o);
-	if (!in[1])
+	if (!in[1] || !update_bound(t, o))
 		return;
 	in[0] = err_or_zero(t, o->in[0]);
 	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);

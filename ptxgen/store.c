@@ -98,7 +98,10 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 	inside = access_inside(p->x, coord);
 	if (inside)
 		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
-	asm_instr(g, p->inst, in, n + 2, exec, NULL);
+	if (p->inst->kind == IK_red)
+		emit_update(g, p->inst, in, in[n], in[n + 1], exec);
+	else
+		asm_instr(g, p->inst, in, n + 2, exec, NULL);
 }
 
 /* Registers that serve several positions (iters of stride 0) are stored to each of them. */
@@ -141,7 +144,8 @@ void
 emit_store(Gen *g, Op *o)
 {
 	Val *v = o->in[0];
-	bool global = o->in[1]->type.space == S_global, scalar = v->type.space == S_scalar;
+	InstrKind kind = o->in[1]->type.space != S_global ? IK_st_shared : o->imm[0] ? IK_red : IK_st_global;
+	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_info[v->type.dtype].bits;
 	StorePlan p = { 0 };
 
@@ -152,9 +156,8 @@ emit_store(Gen *g, Op *o)
 		gen_unsupported(g, o, "elements that share a byte with another thread's");
 		return;
 	}
-	p.inst = scalar && !(o->pick && o->pick->inst)
-	                 ? mem_instr(g, global ? IK_st_global : IK_st_shared, bits)
-	                 : pick_instr(g, o, global ? IK_st_global : IK_st_shared);
+	p.inst = scalar && !(o->pick && o->pick->inst) && kind != IK_red ? mem_instr(g, kind, bits)
+	                                                                 : pick_instr(g, o, kind);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
 	p.x = access_new(g, p.map, o->in[1]);
 	gen_flush(g, p.x->root);
