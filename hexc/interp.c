@@ -220,8 +220,8 @@ has_atomics(Kernel *k)
 	return false;
 }
 
-/* Blocks that store elements of less than a byte may share bytes, and blocks that update elements share those:
- * they run one after the other. */
+/* Blocks that store elements of less than a byte may share bytes, and blocks that update elements share
+ * those: they run one after the other. */
 static int
 thread_count(Kernel *k, const InterpOpt *opt, int64_t nblock)
 {

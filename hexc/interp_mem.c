@@ -262,7 +262,8 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 
 	for (int64_t j = 0; j < row->hi; j++) {
 		if (o->code == O_store && o->imm[0])
-			interp_update((StoreKind)o->imm[0], d, arg->data, row->at + j * row->stride, val, at + j);
+			interp_update((StoreKind)o->imm[0], d, arg->data, row->at + j * row->stride, val,
+			              at + j);
 		else if (num_is_float(d))
 			num_put_f(d, arg->data, row->at + j * row->stride, val->f[at + j]);
 		else

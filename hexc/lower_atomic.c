@@ -45,13 +45,14 @@ check_target(Lower *l, const Expr *e, const Value *v)
 	}
 	p = val_param(l->k, view_root(v->v));
 	if (!p->written || !p->read) {
-		diag_error(l->diag, e->arg[0]->src, "`%s` reads and writes: declare tensor `%s` `inout`", e->name,
-		           name);
+		diag_error(l->diag, e->arg[0]->src, "`%s` reads and writes: declare tensor `%s` `inout`",
+		           e->name, name);
 		return false;
 	}
 	if (v->v->type.dtype != D_bool && dtype_info[v->v->type.dtype].use == U_any)
 		return true;
-	diag_error(l->diag, e->arg[0]->src, "`%s` of %s: it has no arithmetic, keep `%s` in i32 or f32", e->name,
+	diag_error(l->diag, e->arg[0]->src,
+	           "`%s` of %s: it has no arithmetic, keep `%s` in i32 or f32", e->name,
 	           dtype_info[v->v->type.dtype].name, name);
 	return false;
 }

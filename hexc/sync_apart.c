@@ -34,7 +34,9 @@ smem_same_threads(const Op *a, const Op *b)
 
 	if (a == b)
 		return true;
-	if (is_update(a) || is_update(b) || !x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep)
+	if (is_update(a) || is_update(b))
+		return false;
+	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep)
 		return false;
 	return !(a->pick && a->pick->map) && !(b->pick && b->pick->map) && layout_equal(x->layout, y->layout);
 }

@@ -30,7 +30,8 @@ typedef struct Instr {
 	bool trans;        /* ldmatrix: matrices arrive transposed */
 	int m, n, k;       /* mma, fma: tile of one instance */
 	StoreKind atom;    /* red: how */
-	DType ta, tb, acc; /* red: ta, of the elements; mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
+	DType ta, tb, acc; /* red: ta, of the elements;
+	                    * mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
 	unsigned features; /* T_*: what the target must have */
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */

@@ -137,8 +137,8 @@ red_row(const Solve *s, const Op *o, int64_t vec)
 	int bits = (int)vec * dtype_info[t->dtype].bits;
 
 	for (const Instr *i = instrs; i->name; i++)
-		if (i->kind == IK_red && (int64_t)i->atom == o->imm[0] && i->ta == t->dtype && i->bits == bits &&
-		    instr_on(i, s->k->unit->target))
+		if (i->kind == IK_red && (int64_t)i->atom == o->imm[0] && i->ta == t->dtype &&
+		    i->bits == bits && instr_on(i, s->k->unit->target))
 			return i;
 	return NULL;
 }
@@ -159,9 +159,12 @@ no_red(Solve *s, const Op *o)
 	DType d = o->in[0]->type.dtype;
 	bool flt = dtype_info[d].kind == K_flt;
 
-	s->why = arena_printf(s->arena, "%s has no %s of %s: keep that tensor in %s, and cast it in a kernel of its own",
+	s->why = arena_printf(s->arena,
+	                      "%s has no %s of %s: keep that tensor in %s, and cast it in a kernel of its own",
 	                      s->k->unit->target->name, name[o->imm[0]], dtype_info[d].name,
-	                      flt ? "f32" : dtype_info[d].kind == K_sint ? "i32" : "u32");
+	                      flt                              ? "f32"
+	                      : dtype_info[d].kind == K_sint ? "i32"
+	                                                       : "u32");
 	s->why_src = o->src;
 }
 
@@ -237,6 +240,7 @@ select_store(Solve *s, Op *o)
 	int bits = bits_of(o->in[0]), unit = unit_dim(s, o->in[1]);
 	bool global = o->in[1]->type.space == S_global, red = o->imm[0] != STORE_PLAIN;
 	const Layout *l = operand(s, o, 0);
+	const Instr *in;
 	int64_t vec;
 
 	if (red && !red_row(s, o, 1)) {
@@ -246,7 +250,8 @@ select_store(Solve *s, Op *o)
 	if (global && s->sol->plan.store && s->sol->want[o->id][0] == NULL) {
 		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == 2;
-		if (trade ? unit >= 0 && !red && traded(w, l, unit, global_vec(s, o->in[1]->def, unit, 128 / bits))
+		if (trade ? unit >= 0 && !red &&
+		                    traded(w, l, unit, global_vec(s, o->in[1]->def, unit, 128 / bits))
 		          : store_layout(s, o, w) && !layout_equal(w, l)) {
 			s->sol->want[o->id][0] = w;
 			l = w;
@@ -266,8 +271,9 @@ select_store(Solve *s, Op *o)
 	}
 	if (red)
 		vec = red_vec(s, o, vec);
-	s->sol->pick[o->id] =
-		pick_new(s, red ? red_row(s, o, vec) : memory_row(global ? IK_st_global : IK_st_shared, (int)vec * bits, false), vec);
+	in = red ? red_row(s, o, vec)
+	         : memory_row(global ? IK_st_global : IK_st_shared, (int)vec * bits, false);
+	s->sol->pick[o->id] = pick_new(s, in, vec);
 }
 
 bool

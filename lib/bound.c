@@ -129,8 +129,8 @@ twin_load(Twin *t, const Op *o)
 		t->err[o->out[0]->id] = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
 }
 
-/* Atomic updates.  Largest and smallest are exact, in any order: as far off as the furthest of what met there.
- * Sums of integers are exact too.  Sums of floats are rounded in an order that nobody knows, as many times as
+/* Atomic updates.  Largest and smallest are exact, in any order: as far off as the furthest of what met
+ * there.  Sums of integers are exact too.  Sums of floats are rounded in an order that nobody knows, as many times as
  * updates meet in the element: no bound.  True: a plain store. */
 static bool
 update_bound(Twin *t, const Op *o)

@@ -156,7 +156,7 @@ emit_store(Gen *g, Op *o)
 		gen_unsupported(g, o, "elements that share a byte with another thread's");
 		return;
 	}
-	p.inst = scalar && !(o->pick && o->pick->inst) && kind != IK_red ? mem_instr(g, kind, bits)
+	p.inst = scalar && kind != IK_red && !(o->pick && o->pick->inst) ? mem_instr(g, kind, bits)
 	                                                                 : pick_instr(g, o, kind);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
 	p.x = access_new(g, p.map, o->in[1]);
