@@ -284,6 +284,31 @@ fmin64(double a, double b)
 	return a < b || (a == b && signbit(a)) ? a : b;
 }
 
+/* The upper 32 bits of an f64, 1.11.20, which is all that rcp and rsqrt .approx.ftz.f64 read and write; subnormals
+ * are zeros. */
+static inline double
+high64(double v, u64 round)
+{
+	u64 b = bits64_of(v), e = b >> 52 & 0x7ff;
+
+	if (!e || e == 0x7ff)
+		return e && v != v ? f64_of(0x7fffffffull << 32) : f64_of(b & (e ? ~0ull : 1ull << 63));
+	return f64_of((b + round) & ~0xffffffffull);
+}
+static inline double
+rough64(double v, double (*of)(double))
+{
+	return high64(of(high64(v, 0)), 0x80000000u);
+}
+static inline double rcp64(double v) { return 1 / v; }
+static inline double rsqrt64(double v) { return 1 / sqrt(v); }
+/* div.approx multiplies with a reciprocal, and that of a divisor above 2^126 is 0 (PTX ISA, "div"). */
+static inline double
+div_fast(double a, double b)
+{
+	return fabs(b) > 0x1p126 ? a * copysign(0, b) : a / b;
+}
+
 /* ---- 16-bit floats ---- */
 /* a * b + c as f32 rounded to odd, so that a second rounding to 16 bits is exact. */
 static inline float

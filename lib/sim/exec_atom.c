@@ -36,10 +36,12 @@ half_op(u32 sub, Type t, u32 a, u32 b)
 	bool h = t == T_f16 || t == T_f16x2;
 	float x = h ? f16_value(a) : bf16_value(a), y = h ? f16_value(b) : bf16_value(b), r;
 
-	if (sub == AT_MIN)
-		return x != x ? b : y != y || x <= y ? a : b;
-	if (sub == AT_MAX)
-		return x != x ? b : y != y || x >= y ? a : b;
+	if (sub == AT_MIN || sub == AT_MAX) {           /* as min and max: -0 is less than +0 */
+		bool less = x < y || (x == y && a > b);
+		if (x != x || y != y)
+			return x == x ? a : y == y ? b : 0x7fff;
+		return less == (sub == AT_MIN) ? a : b;
+	}
 	r = x + y;
 	return h ? f16_from_f32(r) : bf16_round((double)r, RN);
 }

@@ -1,7 +1,7 @@
 /* evalmany.h - many PTX fragments for many operands in one kernel, against functions in C.
  *
  * A fragment sees %da/%ra/%ha (64, 32, 16 bits of operand a), likewise b and c, and gives %do, %ro or %ho; it may
- * use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64), %v0..%v7 (b16). */
+ * use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64), %v0..%v7 (b16), and place[%tid.x] in shared memory. */
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>
@@ -43,7 +43,7 @@ many_text(const Op *op, unsigned nop)
 	         "{\n.reg .pred %%p<8>;\n.reg .b16 %%ha, %%hb, %%hc, %%ho, %%v<8>;\n"
 	         ".reg .b32 %%ra, %%rb, %%rc, %%ro, %%i<5>, %%t<8>;\n"
 	         ".reg .b64 %%da, %%db, %%dc, %%do, %%q<6>, %%u<8>;\n"
-	         "mov.u32 %%i1, %%tid.x;\nmov.u32 %%i2, %%ctaid.x;\nmad.lo.u32 %%i1, %%i2, 256, %%i1;\n"
+	         ".shared .align 8 .b64 place[256];\nmov.u32 %%i1, %%tid.x;\nmov.u32 %%i2, %%ctaid.x;\nmad.lo.u32 %%i1, %%i2, 256, %%i1;\n"
 	         "ld.param.u32 %%i3, [n];\nsetp.ge.u32 %%p0, %%i1, %%i3;\n@%%p0 ret;\n"
 	         "ld.param.u64 %%q1, [p];\nmad.wide.u32 %%q1, %%i1, 24, %%q1;\n"
 	         "ld.param.u64 %%q2, [q];\nmad.wide.u32 %%q2, %%i1, 8, %%q2;\nmul.wide.u32 %%q3, %%i3, 8;\n"
