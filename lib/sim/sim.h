@@ -14,7 +14,7 @@
  * Numbers: integer and IEEE results are exact and rounded as the instruction says.
  * Approximate instructions (ex2, lg2, sin, cos, tanh, rcp, rsqrt, sqrt .approx) are
  * computed in double and rounded once to nearest, so they are at least as accurate as
- * any hardware.  A matrix multiply-accumulate is summed in double and rounded once.
+ * any hardware; rcp and rsqrt .approx.ftz.f64 read and give 32 bits, as the ISA says.  A matrix multiply-accumulate is summed in double and rounded once.
  */
 #ifndef HEXC_SIM_H
 #define HEXC_SIM_H

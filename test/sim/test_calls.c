@@ -1,7 +1,7 @@
 /* test_calls.c - calls: CUDA C by nvcc plain, with line information and for debugging; and PTX by hand. */
 #include <stdint.h>
 #include <unistd.h>
-#include "simtest.h"
+#include "cases.h"
 
 enum { LANES = 40 };
 static const char *const options[] = { "-arch=sm_75", "-arch=sm_80 -lineinfo", "-arch=sm_80 -G", "-arch=sm_90a" };
@@ -171,7 +171,7 @@ static int gauss(int t) { return t * (t + 1) / 2; }
 static int either(int t) { return t & 1 ? t + 1 : 2 * t; }
 
 static const struct { const char *text; int (*host)(int); int threads; } hand[] = {
-	{ START ".func (.param .b32 z) t2(.param .b32 a);\n.alias t2, twice;\n" TWICE
+	{ START ".func (.param .b32 z) t2(.param .b32 a);\n" TWICE ".alias t2, twice;\n"
 	  ENTRY("{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\ncall (y), t2, (x);\n"
 	        "ld.param.b32 %r2, [y];\n}\n"), twice, 33 },
 	{ START SUM ENTRY("{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\ncall.uni (y), sum, (x);\n"
@@ -196,6 +196,8 @@ START_TEST(by_hand)
 
 	for (int i = 0; i < LANES; i++)
 		want[i] = hand[_i].host(i);
+	if (have_ptxas())
+		must_assemble(hand[_i].text, "sm_80");
 	values(hand[_i].text, "k", hand[_i].threads, want);
 }
 END_TEST
@@ -218,6 +220,8 @@ START_TEST(faults)
 	sim_result *r;
 	sim_fault f;
 
+	if (have_ptxas())
+		must_assemble(wrong[_i].text, "sm_80");
 	ck_assert_int_eq(run(s, wrong[_i].text, "k", 1, 32, &p, &r), SIM_E_FAULT);
 	ck_assert(sim_fault_at(r, 0, &f));
 	ck_assert_int_eq(f.kind, SIM_FAULT_CALL);
