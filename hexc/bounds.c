@@ -245,7 +245,7 @@ bounds_dot(Bounds *b, Op *o)
 static bool
 keeps_zero(OpCode code)
 {
-	return code == O_cast || code == O_neg || code == O_abs || code == O_convert;
+	return code == O_cast || code == O_bitcast || code == O_neg || code == O_abs || code == O_convert;
 }
 
 static void

@@ -195,6 +195,25 @@ cast_n(DType to, DType from, const Slot *r, const Slot *a)
 	}
 }
 
+/* Through the storage format. */
+static void
+bitcast_n(DType to, DType from, const Slot *r, const Slot *a)
+{
+	uint64_t bits;
+
+	for (int64_t j = 0; j < r->n; j++) {
+		bits = 0;
+		if (num_is_float(from))
+			num_put_f(from, &bits, 0, a->f[j]);
+		else
+			num_put_i(from, &bits, 0, a->i[j]);
+		if (num_is_float(to))
+			r->f[j] = num_get_f(to, &bits, 0);
+		else
+			r->i[j] = num_get_i(to, &bits, 0);
+	}
+}
+
 static bool
 fma_n(DType d, const Slot *r, const Slot *a, const Slot *b, const Slot *c)
 {
@@ -232,6 +251,9 @@ eval_elt(Interp *it, Op *o)
 		return true;
 	case O_cast:
 		cast_n(d, from, r, in[0]);
+		return true;
+	case O_bitcast:
+		bitcast_n(d, from, r, in[0]);
 		return true;
 	case O_fma:
 		return fma_n(d, r, in[0], in[1], in[2]);

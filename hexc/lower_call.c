@@ -12,8 +12,8 @@ typedef struct Builtin {
 	const char *usage;
 } Builtin;
 
-static CallFn lower_where, lower_ceil, call_sum, call_max, call_min, call_argmax, call_argmin, call_scan,
-	call_dot;
+static CallFn lower_where, lower_bitcast, lower_ceil, call_sum, call_max, call_min, call_argmax, call_argmin,
+	call_scan, call_dot;
 
 static const Builtin builtin[] = {
 	{ "exp", 1, 1, O_exp, NULL, "exp(x)" },
@@ -26,6 +26,7 @@ static const Builtin builtin[] = {
 	{ "max", 2, 2, O_max, NULL, "max(a, b); along a dimension: reduce_max(x, dim)" },
 	{ "min", 2, 2, O_min, NULL, "min(a, b); along a dimension: reduce_min(x, dim)" },
 	{ "fma", 3, 3, O_fma, NULL, "fma(a, b, c)" },
+	{ "bitcast", 2, 2, O_bitcast, lower_bitcast, "bitcast(x, TYPE)" },
 	{ "where", 3, 3, O_select, lower_where, "where(condition, a, b)" },
 	{ "ceil", 2, 2, O_none, lower_ceil, "ceil(a, b): a / b rounded up" },
 	{ "cdiv", 2, 2, O_none, lower_ceil, "cdiv(a, b): a / b rounded up" },
@@ -142,6 +143,42 @@ lower_cast(Lower *l, const Expr *e, DType d)
 		return x.v;
 	t.dtype = d;
 	x.v.v = put1(l, O_cast, e->src, x.v.v, t);
+	return x.v;
+}
+
+static Value
+lower_bitcast(Lower *l, const Expr *e)
+{
+	Operand x = lower_operand(l, e->arg[0]);
+	DType d = e->arg[1]->kind == EX_name ? lower_find_dtype(l, e->arg[1]->name) : D_COUNT;
+	Type t;
+
+	x.v = lower_load(l, x);
+	if (x.v.kind == VK_none || !check_mode(l, MODE_BODY, e->src, "a bitcast"))
+		return value_none();
+	if (d == D_COUNT) {
+		diag_error(l->diag, e->arg[1]->src, "the second argument of `bitcast` is an element type: "
+		                                    "bitcast(x, i32)");
+		return value_none();
+	}
+	if (value_is_const(&x.v)) {
+		diag_error(l->diag, e->src, "%s has no type and so no bits: give it one, as in f32(%s)",
+		           check_describe(l, &x.v), check_text(l, x.e, "1"));
+		return value_none();
+	}
+	t = x.v.v->type;
+	if (t.dtype == d)
+		return x.v;
+	if (t.dtype == D_bool || d == D_bool || t.dtype == D_tf32 || d == D_tf32 ||
+	    dtype_info[t.dtype].bits != dtype_info[d].bits) {
+		diag_error(l->diag, e->src, "`bitcast` from %s to %s: their bits differ in number or "
+		                            "meaning, choose a type of %d bits or write the cast `%s(x)`",
+		           dtype_info[t.dtype].name, dtype_info[d].name, dtype_info[t.dtype].bits,
+		           dtype_info[d].name);
+		return value_none();
+	}
+	t.dtype = d;
+	x.v.v = put1(l, O_bitcast, e->src, x.v.v, t);
 	return x.v;
 }
 

@@ -164,6 +164,17 @@ shape_cast(Arena *a, const Op *o)
 }
 
 const char *
+shape_bitcast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (x->dtype == D_bool || t->dtype == D_bool || x->dtype == D_tf32 || t->dtype == D_tf32 ||
+	    dtype_info[x->dtype].bits != dtype_info[t->dtype].bits)
+		return differ(a, "not types of equally many bits", x, t);
+	return shape_cast(a, o);
+}
+
+const char *
 shape_clip(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;

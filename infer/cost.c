@@ -120,6 +120,7 @@ alu_weight(const Op *o)
 		return dtype_info[o->in[0]->type.dtype].bits < 8 ? 1.5 : 1;
 	case O_transpose:
 	case O_broadcast:
+	case O_bitcast:
 	case O_const:
 	case O_splat:
 		return 0;

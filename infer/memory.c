@@ -157,14 +157,14 @@ no_red(Solve *s, const Op *o)
 {
 	static const char *const name[STORE_KINDS] = { "", "atomic_add", "atomic_max", "atomic_min" };
 	DType d = o->in[0]->type.dtype;
-	bool flt = dtype_info[d].kind == K_flt;
+	int kind = dtype_info[d].kind;
+	const char *use = "f32";
 
+	if (kind != K_flt)
+		use = kind == K_sint ? "i32" : "u32";
 	s->why = arena_printf(s->arena,
-	                      "%s has no %s of %s: keep that tensor in %s, and cast it in a kernel of its own",
-	                      s->k->unit->target->name, name[o->imm[0]], dtype_info[d].name,
-	                      flt                              ? "f32"
-	                      : dtype_info[d].kind == K_sint ? "i32"
-	                                                       : "u32");
+	                      "%s has no %s of %s: keep that tensor in %s, and cast it in another kernel",
+	                      s->k->unit->target->name, name[o->imm[0]], dtype_info[d].name, use);
 	s->why_src = o->src;
 }
 

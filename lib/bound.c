@@ -130,8 +130,8 @@ twin_load(Twin *t, const Op *o)
 }
 
 /* Atomic updates.  Largest and smallest are exact, in any order: as far off as the furthest of what met
- * there.  Sums of integers are exact too.  Sums of floats are rounded in an order that nobody knows, as many times as
- * updates meet in the element: no bound.  True: a plain store. */
+ * there.  Sums of integers are exact too.  Sums of floats are rounded in an order that nobody knows, as many
+ * times as updates meet in the element: no bound.  True: a plain store. */
 static bool
 update_bound(Twin *t, const Op *o)
 {

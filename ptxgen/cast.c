@@ -179,6 +179,21 @@ pull_cast(Gen *g, Op *o, int w)
 	t->word[w] = elem_pack(g, t->dtype, r, n);
 }
 
+/* Words hold the same elements, whatever these are called. */
+static void
+pull_bitcast(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+
+	t->word[w] = LLVMBuildBitCast(g->b, word_get(g, o->in[0], w), word_type(g, t->dtype), "");
+}
+
+void
+emit_bitcast(Gen *g, Op *o)
+{
+	tile_lazy(g, o, pull_bitcast, NULL);
+}
+
 void
 emit_cast(Gen *g, Op *o)
 {

@@ -144,7 +144,8 @@ void
 emit_store(Gen *g, Op *o)
 {
 	Val *v = o->in[0];
-	InstrKind kind = o->in[1]->type.space != S_global ? IK_st_shared : o->imm[0] ? IK_red : IK_st_global;
+	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
+	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
 	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_info[v->type.dtype].bits;
 	StorePlan p = { 0 };
@@ -156,8 +157,10 @@ emit_store(Gen *g, Op *o)
 		gen_unsupported(g, o, "elements that share a byte with another thread's");
 		return;
 	}
-	p.inst = scalar && kind != IK_red && !(o->pick && o->pick->inst) ? mem_instr(g, kind, bits)
-	                                                                 : pick_instr(g, o, kind);
+	if (scalar && kind != IK_red && !(o->pick && o->pick->inst))
+		p.inst = mem_instr(g, kind, bits);
+	else
+		p.inst = pick_instr(g, o, kind);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
 	p.x = access_new(g, p.map, o->in[1]);
 	gen_flush(g, p.x->root);

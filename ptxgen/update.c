@@ -32,12 +32,15 @@ float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
 	LV inf = wide ? const_i64(g, 0x7ffll << 52) : const_i32(g, 0x7f800000);
 	LV neg = LLVMBuildICmp(g->b, LLVMIntSLT, in[0], zero, "");
 	LV number = LLVMBuildICmp(g->b, LLVMIntULE, LLVMBuildAnd(g->b, in[0], mag, ""), inf, "");
-	const char *up = wide ? max ? "red_max_i64" : "red_min_i64" : max ? "red_max_i32" : "red_min_i32";
-	const char *down = wide ? max ? "red_min_u64" : "red_max_u64" : max ? "red_min_u32" : "red_max_u32";
+	static const char *const row[2][2][2] = { /* wide, max, negative */
+		{ { "red_min_i32", "red_max_u32" }, { "red_max_i32", "red_min_u32" } },
+		{ { "red_min_i64", "red_max_u64" }, { "red_max_i64", "red_min_u64" } },
+	};
+	const char *const *r = row[wide][max];
 
 	exec = both(g, exec, number);
-	asm_instr(g, instr_find(up), in, 3, both(g, exec, LLVMBuildNot(g->b, neg, "")), NULL);
-	asm_instr(g, instr_find(down), in, 3, both(g, exec, neg), NULL);
+	asm_instr(g, instr_find(r[0]), in, 3, both(g, exec, LLVMBuildNot(g->b, neg, "")), NULL);
+	asm_instr(g, instr_find(r[1]), in, 3, both(g, exec, neg), NULL);
 }
 
 void
