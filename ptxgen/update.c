@@ -26,16 +26,16 @@ both(Gen *g, LV x, LV y)
 static void
 float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
 {
+	static const char *const row[2][2][2] = { /* wide, max, negative */
+		{ { "red_min_i32", "red_max_u32" }, { "red_max_i32", "red_min_u32" } },
+		{ { "red_min_i64", "red_max_u64" }, { "red_max_i64", "red_min_u64" } },
+	};
 	bool wide = i->bits == 64, max = i->atom == STORE_MAX;
 	LV zero = wide ? const_i64(g, 0) : const_i32(g, 0);
 	LV mag = wide ? const_i64(g, INT64_MAX) : const_i32(g, INT32_MAX);
 	LV inf = wide ? const_i64(g, 0x7ffll << 52) : const_i32(g, 0x7f800000);
 	LV neg = LLVMBuildICmp(g->b, LLVMIntSLT, in[0], zero, "");
 	LV number = LLVMBuildICmp(g->b, LLVMIntULE, LLVMBuildAnd(g->b, in[0], mag, ""), inf, "");
-	static const char *const row[2][2][2] = { /* wide, max, negative */
-		{ { "red_min_i32", "red_max_u32" }, { "red_max_i32", "red_min_u32" } },
-		{ { "red_min_i64", "red_max_u64" }, { "red_max_i64", "red_min_u64" } },
-	};
 	const char *const *r = row[wide][max];
 
 	exec = both(g, exec, number);
