@@ -275,6 +275,37 @@ narrow(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_end(&c);
 }
 
+/* Codes of e2m1 by the table of the OCP specification, scales 2^-7 .. 2^1. */
+static void
+mxfp4(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	static const double e2m1[8] = { 0, 0.5, 1, 1.5, 2, 3, 4, 6 };
+	Case c;
+
+	case_start(&c, 9);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "S", "u8", 120, 128, s->k / 32, s->n, 0);
+	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double mag = 0;
+
+			for (int q = 0; q < s->k; q++) {
+				int code = (int)w->v[(int64_t)j * s->k + q];
+				double x = (code & 8 ? -1 : 1) * e2m1[code & 7];
+				double p = a->v[(int64_t)i * s->k + q] * ldexp(x, (int)sc->v[q / 32 * s->n + j] - 127);
+
+				o->v[at] += p;
+				mag += fabs(p);
+			}
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.001 * sum_error(mag, s->k + s->k / 32);
+		}
+	*ncand = case_run(&c, "gemm_mxfp4", NULL, arch, cand);
+	case_end(&c);
+}
+
 /* m: batch, n: filters, k: channels, x: height; width is x + 2, 3 x 3 filters. */
 static void
 convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
@@ -317,6 +348,8 @@ static const struct { Fn *fn; const char *first; Size size[8]; } example[] = {
 	{ experts, "sm_75", { { 40, 64, 64, 4 }, { 5, 8, 64, 2 }, { 33, 72, 128, 3 }, { 64, 128, 192, 4 }, { 17, 16, 64, 5 }, { 50, 136, 128, 6 }, { 21, 40, 256, 2 }, { 96, 64, 64, 8 } } },
 	{ narrow, "sm_75", { { 40, 136, 256, 0 }, { 1, 128, 128, 1 }, { 70, 88, 256, 2 }, { 16, 160, 384, 3 }, { 33, 128, 128, 4 },
 	                    { 64, 72, 256, 5 }, { 5, 8, 384, 6 }, { 17, 200, 128, 8 } } },
+	{ mxfp4, "sm_75", { { 64, 64, 64, 0 }, { 1, 16, 32, 0 }, { 70, 96, 96, 0 }, { 128, 144, 128, 0 }, { 65, 80, 160, 0 },
+	                   { 33, 208, 64, 0 }, { 16, 64, 256, 0 }, { 130, 16, 32, 0 } } },
 	{ convolution, "sm_75", { { 1, 64, 64, 8 }, { 2, 24, 40, 9 }, { 1, 8, 8, 5 }, { 3, 16, 72, 4 }, { 1, 72, 16, 11 }, { 2, 64, 32, 7 }, { 1, 136, 24, 6 }, { 4, 8, 64, 3 } } },
 };
 
