@@ -61,11 +61,11 @@ attention(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_start(&c, 1);
 	case_def(&c, "D", s->d);
 	case_def(&c, "CAUSAL", causal);
-	if (s->d == 256) {
-		bool small = !strcmp(arch, "sm_75"); /* 64 KiB of shared memory */
-
-		case_def(&c, "BN", small ? 16 : 32);
-		case_def(&c, "BM", small ? 32 : 64);
+	if (s->d > 64 && !strcmp(arch, "sm_75")) { /* 64 KiB of shared memory */
+		case_def(&c, "BN", s->d == 256 ? 16 : 32);
+		case_def(&c, "BM", s->d == 256 ? 32 : 64);
+	} else if (s->d == 256) {
+		case_def(&c, "BN", 32);
 	}
 	case_num(&c, "scale", scale);
 	Buf *q = case_in(&c, "Q", "f16", -2, 2, s->b, s->m, s->h, s->d, 0);
