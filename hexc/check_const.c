@@ -84,8 +84,9 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 		return false;
 	}
 	if (!flt && (c->i < num_min(d) || (d != D_u64 && c->i > num_max(d)))) {
-		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %lld",
-		           check_describe(l, c), name, (long long)num_min(d), (long long)num_max(d));
+		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
+		           name, (long long)num_min(d),
+		           d == D_u64 ? "18446744073709551615" : arena_printf(l->arena, "%lld", (long long)num_max(d)));
 		return false;
 	}
 	return true;
