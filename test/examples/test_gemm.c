@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const all_archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", NULL };
-
-typedef struct Size {
-	int m, n, k, x;
-} Size;
-typedef void Fn(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand);
-
 /* Sums that f32 tensor cores and f32 adders make of k terms whose magnitudes add up to `mag`, in any order. */
 static double
 sum_error(double mag, int64_t k)
@@ -339,60 +332,39 @@ convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 /* ---- sizes ----------------------------------------------------------------------------------------- */
 
-static const struct { Fn *fn; const char *first; Size size[8]; } example[] = {
-	{ epilogue, "sm_75", { { 64, 64, 64, 0 }, { 1, 8, 8, 0 }, { 70, 88, 40, 0 }, { 128, 136, 96, 0 }, { 65, 72, 136, 0 }, { 33, 200, 72, 0 }, { 16, 64, 200, 0 }, { 130, 16, 24, 0 } } },
-	{ split_k, "sm_75", { { 64, 64, 256, 4 }, { 1, 8, 8, 3 }, { 70, 90, 200, 3 }, { 33, 17, 136, 2 }, { 65, 72, 320, 5 }, { 16, 130, 64, 1 }, { 128, 64, 96, 7 }, { 5, 5, 168, 2 } } },
-	{ lora, "sm_75", { { 64, 64, 64, 0 }, { 1, 8, 8, 0 }, { 70, 88, 40, 0 }, { 128, 136, 96, 0 }, { 65, 72, 136, 0 }, { 33, 200, 72, 0 }, { 16, 64, 200, 0 }, { 130, 16, 24, 0 } } },
-	{ int8, "sm_75", { { 64, 64, 64, 0 }, { 1, 8, 16, 0 }, { 70, 88, 80, 0 }, { 128, 136, 96, 0 }, { 65, 72, 144, 0 }, { 33, 200, 208, 0 }, { 16, 64, 400, 0 }, { 130, 16, 32, 0 } } },
-	{ fp8, "sm_75", { { 64, 128, 128, 0 }, { 1, 128, 128, 0 }, { 70, 128, 256, 0 }, { 128, 256, 128, 0 }, { 65, 128, 384, 0 }, { 33, 256, 256, 0 }, { 16, 128, 512, 0 }, { 130, 128, 128, 0 } } },
-	{ experts, "sm_75", { { 40, 64, 64, 4 }, { 5, 8, 64, 2 }, { 33, 72, 128, 3 }, { 64, 128, 192, 4 }, { 17, 16, 64, 5 }, { 50, 136, 128, 6 }, { 21, 40, 256, 2 }, { 96, 64, 64, 8 } } },
-	{ narrow, "sm_75", { { 40, 136, 256, 0 }, { 1, 128, 128, 1 }, { 70, 88, 256, 2 }, { 16, 160, 384, 3 }, { 33, 128, 128, 4 },
-	                    { 64, 72, 256, 5 }, { 5, 8, 384, 6 }, { 17, 200, 128, 8 } } },
-	{ mxfp4, "sm_75", { { 64, 64, 64, 0 }, { 1, 16, 32, 0 }, { 70, 96, 96, 0 }, { 128, 144, 128, 0 }, { 65, 80, 160, 0 },
-	                   { 33, 208, 64, 0 }, { 16, 64, 256, 0 }, { 130, 16, 32, 0 } } },
-	{ convolution, "sm_75", { { 1, 64, 64, 8 }, { 2, 24, 40, 9 }, { 1, 8, 8, 5 }, { 3, 16, 72, 4 }, { 1, 72, 16, 11 }, { 2, 64, 32, 7 }, { 1, 136, 24, 6 }, { 4, 8, 64, 3 } } },
+#define S(m_, n_, k_, x_) { .m = m_, .n = n_, .k = k_, .x = x_ }
+static const Example example[] = {
+	{ epilogue,
+	  { S(64, 64, 64, 0), S(1, 8, 8, 0), S(70, 88, 40, 0), S(128, 136, 96, 0), S(65, 72, 136, 0),
+	    S(33, 200, 72, 0), S(16, 64, 200, 0), S(130, 16, 24, 0) } },
+	{ split_k,
+	  { S(64, 64, 256, 4), S(1, 8, 8, 3), S(70, 90, 200, 3), S(33, 17, 136, 2), S(65, 72, 320, 5),
+	    S(16, 130, 64, 1), S(128, 64, 96, 7), S(5, 5, 168, 2) } },
+	{ lora,
+	  { S(64, 64, 64, 0), S(1, 8, 8, 0), S(70, 88, 40, 0), S(128, 136, 96, 0), S(65, 72, 136, 0),
+	    S(33, 200, 72, 0), S(16, 64, 200, 0), S(130, 16, 24, 0) } },
+	{ int8,
+	  { S(64, 64, 64, 0), S(1, 8, 16, 0), S(70, 88, 80, 0), S(128, 136, 96, 0), S(65, 72, 144, 0),
+	    S(33, 200, 208, 0), S(16, 64, 400, 0), S(130, 16, 32, 0) } },
+	{ fp8,
+	  { S(64, 128, 128, 0), S(1, 128, 128, 0), S(70, 128, 256, 0), S(128, 256, 128, 0),
+	    S(65, 128, 384, 0), S(33, 256, 256, 0), S(16, 128, 512, 0), S(130, 128, 128, 0) } },
+	{ experts,
+	  { S(40, 64, 64, 4), S(5, 8, 64, 2), S(33, 72, 128, 3), S(64, 128, 192, 4), S(17, 16, 64, 5),
+	    S(50, 136, 128, 6), S(21, 40, 256, 2), S(96, 64, 64, 8) } },
+	{ narrow,
+	  { S(40, 136, 256, 0), S(1, 128, 128, 1), S(70, 88, 256, 2), S(16, 160, 384, 3),
+	    S(33, 128, 128, 4), S(64, 72, 256, 5), S(5, 8, 384, 6), S(17, 200, 128, 8) } },
+	{ mxfp4,
+	  { S(64, 64, 64, 0), S(1, 16, 32, 0), S(70, 96, 96, 0), S(128, 144, 128, 0),
+	    S(65, 80, 160, 0), S(33, 208, 64, 0), S(16, 64, 256, 0), S(130, 16, 32, 0) } },
+	{ convolution,
+	  { S(1, 64, 64, 8), S(2, 24, 40, 9), S(1, 8, 8, 5), S(3, 16, 72, 4), S(1, 72, 16, 11),
+	    S(2, 64, 32, 7), S(1, 136, 24, 6), S(4, 8, 64, 3) } },
 };
-
-/* All sizes with the best candidate, for all targets in turn; FULL=1: for every target. */
-START_TEST(sizes)
-{
-	bool full = getenv("FULL") != NULL;
-	uint32_t n;
-
-	for (int i = 0; i < 8; i++)
-		for (int a = 0; all_archs[a]; a++)
-			if (full || a == i % 5)
-				example[_i].fn(&example[_i].size[i], all_archs[a], &n, 0);
-}
-END_TEST
-
-/* All candidates of the default configuration; FULL=1: for every target. */
-START_TEST(candidates)
-{
-	bool full = getenv("FULL") != NULL;
-	uint32_t n = 1;
-
-	for (int a = 0; all_archs[a]; a++)
-		for (uint32_t k = 0; (full || a == 1) && k < n; k++)
-			example[_i].fn(&example[_i].size[2], all_archs[a], &n, k);
-}
-END_TEST
 
 int
 main(void)
 {
-	Suite *s = suite_create("examples: products");
-	TCase *t = tcase_create("all");
-	SRunner *r;
-	int failed, n = (int)(sizeof example / sizeof *example);
-
-	tcase_set_timeout(t, 3600);
-	tcase_add_loop_test(t, sizes, 0, n);
-	tcase_add_loop_test(t, candidates, 0, n);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return case_main("examples: products", example, (int)(sizeof example / sizeof *example));
 }

@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const all_archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", NULL };
-
-typedef struct Size {
-	int b, m, n, h, hk, d, x;
-} Size;
-typedef void Fn(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand);
-
 /* ---- attention ------------------------------------------------------------------------------------ */
 
 /* One row of attention: n keys at k[j * step], as many values at v; `o` gets d numbers, `allow` how far off a
@@ -228,51 +221,29 @@ softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_end(&c);
 }
 
-static const struct { Fn *fn; Size size[8]; } example[] = {
-	{ attention, { { 1, 64, 64, 1, 1, 64, 0 }, { 2, 33, 100, 4, 2, 64, 1 }, { 1, 70, 70, 2, 1, 128, 1 }, { 1, 1, 130, 2, 2, 128, 0 }, { 1, 65, 65, 1, 1, 256, 1 }, { 2, 17, 40, 2, 1, 256, 0 }, { 1, 130, 130, 1, 1, 64, 1 }, { 1, 40, 17, 3, 1, 64, 0 } } },
-	{ paged, { { 2, 0, 128, 8, 1, 128, 1 }, { 3, 0, 400, 16, 2, 128, 2 }, { 1, 0, 65, 8, 2, 64, 4 }, { 4, 0, 200, 4, 4, 64, 2 }, { 1, 0, 1000, 8, 1, 64, 4 }, { 2, 0, 63, 8, 2, 128, 1 }, { 5, 0, 129, 8, 8, 64, 16 }, { 1, 0, 1, 16, 1, 64, 1 } } },
-	{ scan, { { 1, 16, 16, 0, 0, 0, 0 }, { 2, 37, 40, 0, 0, 0, 0 }, { 1, 1, 8, 0, 0, 0, 0 }, { 1, 100, 24, 0, 0, 0, 0 }, { 3, 17, 16, 0, 0, 0, 0 }, { 1, 64, 33, 0, 0, 0, 0 }, { 2, 33, 72, 0, 0, 0, 0 }, { 1, 5, 100, 0, 0, 0, 0 } } },
-	{ softmax, { { 0, 1, 2048, 0, 0, 0, 0 }, { 0, 3, 5000, 0, 0, 0, 0 }, { 0, 2, 1, 0, 0, 0, 0 }, { 0, 5, 100, 0, 0, 0, 0 }, { 0, 1, 40000, 0, 0, 0, 0 }, { 0, 4, 2049, 0, 0, 0, 0 }, { 0, 2, 8192, 0, 0, 0, 0 }, { 0, 7, 333, 0, 0, 0, 0 } } },
+#define S(b_, m_, n_, h_, hk_, d_, x_) \
+	{ .b = b_, .m = m_, .n = n_, .h = h_, .hk = hk_, .d = d_, .x = x_ }
+static const Example example[] = {
+	{ attention,
+	  { S(1, 64, 64, 1, 1, 64, 0), S(1, 70, 70, 2, 1, 128, 1), S(2, 33, 100, 4, 2, 64, 1),
+	    S(1, 1, 130, 2, 2, 128, 0), S(1, 65, 65, 1, 1, 256, 1), S(2, 17, 40, 2, 1, 256, 0),
+	    S(1, 130, 130, 1, 1, 64, 1), S(1, 40, 17, 3, 1, 64, 0) } },
+	{ paged,
+	  { S(2, 0, 128, 8, 1, 128, 1), S(1, 0, 65, 8, 2, 64, 4), S(3, 0, 400, 16, 2, 128, 2),
+	    S(4, 0, 200, 4, 4, 64, 2), S(1, 0, 1000, 8, 1, 64, 4), S(2, 0, 63, 8, 2, 128, 1),
+	    S(5, 0, 129, 8, 8, 64, 16), S(1, 0, 1, 16, 1, 64, 1) } },
+	{ scan,
+	  { S(1, 16, 16, 0, 0, 0, 0), S(1, 1, 8, 0, 0, 0, 0), S(2, 37, 40, 0, 0, 0, 0),
+	    S(1, 100, 24, 0, 0, 0, 0), S(3, 17, 16, 0, 0, 0, 0), S(1, 64, 33, 0, 0, 0, 0),
+	    S(2, 33, 72, 0, 0, 0, 0), S(1, 5, 100, 0, 0, 0, 0) } },
+	{ softmax,
+	  { S(0, 1, 2048, 0, 0, 0, 0), S(0, 2, 1, 0, 0, 0, 0), S(0, 3, 5000, 0, 0, 0, 0),
+	    S(0, 5, 100, 0, 0, 0, 0), S(0, 1, 40000, 0, 0, 0, 0), S(0, 4, 2049, 0, 0, 0, 0),
+	    S(0, 2, 8192, 0, 0, 0, 0), S(0, 7, 333, 0, 0, 0, 0) } },
 };
-
-START_TEST(sizes)
-{
-	bool full = getenv("FULL") != NULL;
-	uint32_t n;
-
-	for (int i = 0; i < 8; i++)
-		for (int a = 0; all_archs[a]; a++)
-			if (full || a == i % 5)
-				example[_i].fn(&example[_i].size[i], all_archs[a], &n, 0);
-}
-END_TEST
-
-START_TEST(candidates)
-{
-	bool full = getenv("FULL") != NULL;
-	uint32_t n = 1;
-
-	for (int a = 0; all_archs[a]; a++)
-		for (uint32_t k = 0; (full || a == 1) && k < n; k++)
-			example[_i].fn(&example[_i].size[1], all_archs[a], &n, k);
-}
-END_TEST
 
 int
 main(void)
 {
-	Suite *s = suite_create("examples: sequences");
-	TCase *t = tcase_create("all");
-	SRunner *r;
-	int failed, n = (int)(sizeof example / sizeof *example);
-
-	tcase_set_timeout(t, 3600);
-	tcase_add_loop_test(t, sizes, 0, n);
-	tcase_add_loop_test(t, candidates, 0, n);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return case_main("examples: sequences", example, (int)(sizeof example / sizeof *example));
 }

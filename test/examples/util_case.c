@@ -305,3 +305,54 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	hexc_module_free(m);
 	return k.ncandidate;
 }
+
+/* ---- the test program ------------------------------------------------------------------------------ */
+
+static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
+enum { NARCH = sizeof archs / sizeof *archs, SM_80 = 1, RAGGED = 2 };
+static const Example *examples; /* of this process: Check hands a test its number only */
+
+START_TEST(sizes)
+{
+	const Example *e = &examples[_i];
+	uint32_t n;
+
+	for (int i = 0; i < 8; i++)
+		for (int a = 0; a < NARCH; a++)
+			if (getenv("FULL") || a == i % NARCH)
+				e->fn(&e->size[i], archs[a], &n, 0);
+}
+END_TEST
+
+START_TEST(candidates)
+{
+	const Example *e = &examples[_i];
+
+	for (int a = 0; a < NARCH; a++) {
+		uint32_t n = 1;
+
+		for (uint32_t k = 0; (getenv("FULL") || a == SM_80) && k < n; k++)
+			e->fn(&e->size[RAGGED], archs[a], &n, k);
+	}
+}
+END_TEST
+
+int
+case_main(const char *name, const Example *e, int n)
+{
+	Suite *s = suite_create(name);
+	TCase *t = tcase_create("all");
+	SRunner *r;
+	int failed;
+
+	examples = e;
+	tcase_set_timeout(t, 3600);
+	tcase_add_loop_test(t, sizes, 0, n);
+	tcase_add_loop_test(t, candidates, 0, n);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

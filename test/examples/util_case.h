@@ -52,6 +52,20 @@ void case_def(Case *c, const char *name, int64_t x);
  * checks, and compare its outputs.  Returns how many candidates there are. */
 uint32_t case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate);
 
+/* Sizes of one run; what they mean is the example's. */
+typedef struct Size {
+	int b, m, n, k, h, hk, d, x;
+} Size;
+/* Run an example of a size for arch with one candidate; *ncand: how many there are. */
+typedef void ExampleFn(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand);
+typedef struct Example {
+	ExampleFn *fn;
+	Size size[8];
+} Example;
+/* The whole test program: all sizes with the best candidate, the targets in turn, and all candidates of one ragged
+ * size for sm_80.  FULL=1 in the environment: both for every target. */
+int case_main(const char *name, const Example *e, int n);
+
 /* Half the distance between neighbouring numbers of this type at x: a rounding's error.  0 for integers. */
 double ulp2(const hexc_dtype *t, double x);
 /* Unit roundoff of f32, f16. */
