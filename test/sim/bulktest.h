@@ -2,8 +2,7 @@
  * kernels as text.  Pieces are formats of printf: % is written twice. */
 #ifndef BULKTEST_H
 #define BULKTEST_H
-#include <stdbool.h>
-#include <unistd.h>
+#include "ptxas.h"
 #include "simtest.h"
 
 enum { BUFFER = 1 << 17 };
@@ -51,26 +50,11 @@ unescape(char *s)
 	*to = 0;
 }
 
-static inline bool
-have_ptxas(void)
-{
-	return system("command -v ptxas >/dev/null 2>&1") == 0;
-}
-
 /* Does ptxas take the text? */
 static inline bool
 ptxas(const char *text)
 {
-	char file[] = "/tmp/simbulkXXXXXX", cmd[100];
-	int fd = mkstemp(file);
-	bool ok;
-
-	ck_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	snprintf(cmd, sizeof cmd, "ptxas -arch=sm_90a -o /dev/null %s >/dev/null 2>&1", file);
-	ok = system(cmd) == 0;
-	unlink(file);
-	return ok;
+	return ptxas_takes("sm_90a", text, false);
 }
 
 typedef struct Dev {

@@ -2,7 +2,7 @@
  * planted faults with clean twins, and ptxas' word on every text. */
 #ifndef SIM_CASES_H
 #define SIM_CASES_H
-#include <unistd.h>
+#include "ptxas.h"
 #include "simtest.h"
 
 #define SM80 ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -113,25 +113,10 @@ check_clean(const Case *c)
 	must_run(c->good, c->threads, c->blocks, c->cluster, out, 1 << 16);
 }
 
-static inline int
-have_ptxas(void)
-{
-	return system("PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null") == 0;
-}
-
 static inline void
 must_assemble(const char *text, const char *arch)
 {
-	char path[] = "/tmp/hexc-ptx-XXXXXX", cmd[300];
-	int fd = mkstemp(path);
-
-	ck_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	snprintf(cmd, sizeof cmd,
-	         "PATH=$PATH:/usr/local/cuda/bin timeout 60 ptxas -arch=%s %s -o /dev/null >&2", arch,
-	           path);
-	ck_assert_msg(system(cmd) == 0, "ptxas refuses\n%s", text);
-	unlink(path);
+	ck_assert_msg(ptxas_takes(arch, text, true), "ptxas refuses\n%s", text);
 }
 
 static inline void

@@ -365,21 +365,4 @@ START_TEST(exact)
 }
 END_TEST
 
-START_TEST(assembles)
-{
-	many_assemble(ops, NOPS);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("sim exact integers");
-	TCase *t = tcase_create("exact");
-
-	tcase_set_timeout(t, 600);
-	tcase_add_test(t, assembles);
-	tcase_add_loop_test(t, exact, 0, ROUNDS);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+MANY_MAIN("sim exact integers")

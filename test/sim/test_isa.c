@@ -4,6 +4,7 @@
  * ISA_VERBOSE=1 prints every disagreement. */
 #include <unistd.h>
 #include "isatable.h"
+#include "ptxas.h"
 #include "simtest.h"
 
 static const char *const archs[] = { "sm_75", "sm_80", "sm_89", "sm_90a" };
@@ -45,7 +46,7 @@ ptxas_says(const char *arch, const List *ins, bool *ok)
 	ck_assert(mkdtemp(dir) != NULL);
 	snprintf(path, sizeof path, "%s/k.ptx", dir);
 	snprintf(cmd, sizeof cmd,
-	         "PATH=$PATH:/usr/local/cuda/bin timeout 60 ptxas -arch=%s %s -o /dev/null 2>&1",
+	         PTXAS " -arch=%s %s -o /dev/null 2>&1",
 	         arch, path);
 	for (size_t i = 0; i < ins->n; i++)
 		ok[i] = true;
@@ -154,7 +155,7 @@ main(void)
 	Suite *suite = suite_create("sim isa");
 	TCase *t = tcase_create("isa");
 
-	if (system("PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null") != 0) {
+	if (!have_ptxas()) {
 		puts("no ptxas");
 		return 77;
 	}

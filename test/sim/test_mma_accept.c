@@ -2,6 +2,7 @@
  * product of all shapes, types and modifiers, for every target.  Skipped without ptxas. */
 #include <stdarg.h>
 #include <unistd.h>
+#include "ptxas.h"
 #include "simtest.h"
 
 static const char *const targets[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a" };
@@ -261,7 +262,7 @@ ptxas(const char *target, const List *l, unsigned char *bad)
 		fprintf(f, "%s\n", l->s[i]);
 	fprintf(f, "ret;\n}\n");
 	fclose(f);
-	sprintf(cmd, "ptxas -arch=%s %s -o /dev/null 2>&1", target, file);
+	sprintf(cmd, PTXAS " -arch=%s %s -o /dev/null 2>&1", target, file);
 	f = popen(cmd, "r");
 	ck_assert(f != NULL);
 	memset(bad, 0, (size_t)l->n);
@@ -334,7 +335,7 @@ main(void)
 	Suite *suite = suite_create("sim matrix instructions against ptxas");
 	TCase *t = tcase_create("accept");
 
-	if (system("command -v ptxas >/dev/null 2>&1") != 0) {
+	if (!have_ptxas()) {
 		puts("no ptxas here");
 		return 77;
 	}

@@ -1,4 +1,5 @@
 /* test_wgmma_faults.c - planted faults around wgmma and setmaxnreg, and clean twins of each. */
+#include "ptxas.h"
 #include "simtest.h"
 
 /* Shared memory and accumulators are set, fenced for the async proxy; two warpgroups if `threads` is 256. */
@@ -164,16 +165,7 @@ END_TEST
 /* All of them are PTX that ptxas takes. */
 START_TEST(legal)
 {
-	char file[] = "/tmp/simwgXXXXXX", cmd[200];
-	int fd = mkstemp(file), rc;
-	FILE *f = fdopen(fd, "w");
-
-	fputs(t[_i].text, f);
-	fclose(f);
-	snprintf(cmd, sizeof cmd, "ptxas -arch=sm_90a %s -o /dev/null >/dev/null 2>&1", file);
-	rc = system(cmd);
-	remove(file);
-	ck_assert_msg(rc == 0, "%s", t[_i].name);
+	ck_assert_msg(ptxas_takes("sm_90a", t[_i].text, true), "%s", t[_i].name);
 }
 END_TEST
 
@@ -185,7 +177,7 @@ main(void)
 
 	tcase_set_timeout(c, 60);
 	tcase_add_loop_test(c, planted, 0, (int)(sizeof t / sizeof *t));
-	if (system("command -v ptxas >/dev/null 2>&1") == 0)
+	if (have_ptxas())
 		tcase_add_loop_test(c, legal, 0, (int)(sizeof t / sizeof *t));
 	else
 		puts("no ptxas here: whether it takes the texts is not looked at");

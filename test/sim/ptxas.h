@@ -1,0 +1,33 @@
+/* ptxas.h - what ptxas says of a text, where there is one: on PATH or where CUDA installs it. */
+#ifndef PTXAS_H
+#define PTXAS_H
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PTXAS "PATH=$PATH:/usr/local/cuda/bin; timeout 60 ptxas"
+
+static inline bool
+have_ptxas(void)
+{
+	return system("PATH=$PATH:/usr/local/cuda/bin; command -v ptxas >/dev/null") == 0;
+}
+
+/* Does ptxas take the text for arch?  What it has against it goes to standard error if `tell`. */
+static inline bool
+ptxas_takes(const char *arch, const char *text, bool tell)
+{
+	char path[] = "/tmp/hexc-ptx-XXXXXX", cmd[200];
+	int fd = mkstemp(path);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	snprintf(cmd, sizeof cmd, PTXAS " -arch=%s %s -o /dev/null >%s 2>&1", arch, path, tell ? "&2" : "/dev/null");
+	ok = ok && system(cmd) == 0;
+	unlink(path);
+	return ok;
+}
+#endif
