@@ -14,6 +14,7 @@
  */
 #ifndef SIM_INT_H
 #define SIM_INT_H
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -596,7 +597,7 @@ struct Launch {
 	const u8 *param;
 	u32 param_bytes;
 	u8 *shown;                      /* by pc: the trace hook looks at it; NULL: nothing is traced */
-	void *sync;                     /* locks; see launch.c */
+	void *sync;                     /* locks: a Sync */
 	u32 next_cluster;
 	int stop;                       /* 0 or a SIM_E_ code */
 	char *why;
@@ -671,6 +672,15 @@ low_lane(u32 x)
 #define FOR_LANES(l, mask) \
 	for (u32 rest_ = (mask); rest_ && ((l) = low_lane(rest_), 1); rest_ &= rest_ - 1)
 
+/* What Launch.sync points to. */
+typedef struct Sync {
+	pthread_mutex_t faults, sync;
+} Sync;
+/* workers.c */
+void run_workers(Launch *l, Worker *k);         /* one of `k` for each of l->nthread */
+/* result.c: SIM_OK or SIM_E_NOMEM */
+int collect_faults(Launch *l, sim_result *r);
+int collect_counts(Launch *l, sim_result *r, const Worker *k);
 /* launch.c */
 void fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
                const sim_place *other, const char *fmt, ...)
