@@ -1,0 +1,118 @@
+/* test_spread.c - the orders of narrow elements in words, against a picture of them: the words are filled bit
+ * by bit in the order in which the design describes them. */
+#include "hexc/spread.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 32 * 8 };
+
+/* who[place] = element * 8 + bit.  Written from the places' side: each lane of H bits is filled from its
+ * bottom, whole elements first, and what is then free in a lane is filled in the order of the words. */
+static void
+picture(int bits, int spread, int *who)
+{
+	int lanes = spread ? 32 / spread : 0, next[4] = { 0 };
+
+	memset(who, -1, sizeof *who * SLOTS);
+	for (int at = 0; at < 32 * bits && spread == 0; at++)
+		who[at] = at / bits * 8 + at % bits;
+	for (int word = 0; word < bits; word++)
+		for (int lane = 0; lane < lanes; lane++)
+			for (int i = 0; i + bits <= spread; i += bits, next[lane]++)
+				for (int b = 0; b < bits; b++)
+					who[word * 32 + lane * spread + i + b] =
+						(next[lane] * lanes + lane) * 8 + b;
+	for (int lane = 0; lane < lanes; lane++) {
+		int done = 0;
+
+		for (int word = 0; word < bits; word++)
+			for (int i = 0; i < spread; i++) {
+				int *slot = &who[word * 32 + lane * spread + i];
+
+				if (*slot >= 0)
+					continue;
+				*slot = ((next[lane] + done / bits) * lanes + lane) * 8 + done % bits;
+				done++;
+			}
+	}
+}
+
+static const int orders[] = { 0, 8, 16 };
+
+START_TEST(all_places)
+{
+	int bits = _i / 3 + 1, spread = orders[_i % 3], who[SLOTS];
+
+	picture(bits, spread, who);
+	for (int e = 0; e < SPREAD_GROUP; e++)
+		for (int b = 0; b < bits; b++) {
+			int at = spread_bit(bits, spread, e, b);
+
+			ck_assert_int_ge(at, 0);
+			ck_assert_int_lt(at, 32 * bits);
+			ck_assert_msg(who[at] == e * 8 + b, "u%d spread %d: bit %d of element %d at %d",
+			              bits, spread, b, e, at);
+			who[at] = -2; /* no two in one place */
+		}
+	for (int at = 0; at < 32 * bits; at++)
+		ck_assert_int_eq(who[at], -2);
+}
+END_TEST
+
+/* The first unit's elements fill the first words, and no smaller power of two of them do. */
+START_TEST(units)
+{
+	int bits = _i / 3 + 1, spread = orders[_i % 3], least = 0;
+
+	for (int n = 32; n >= 1; n /= 2) {
+		int most = 0;
+
+		for (int e = 0; e < n; e++)
+			for (int b = 0; b < bits; b++) {
+				int at = spread_bit(bits, spread, e, b);
+
+				most = at > most ? at : most;
+			}
+		if (n * bits % 32 == 0 && most < n * bits)
+			least = n;
+	}
+	ck_assert_int_eq(spread_unit(bits, spread), least);
+}
+END_TEST
+
+START_TEST(known)
+{
+	/* u4 for 16-bit types: a word has 0 2 4 6 below and 1 3 5 7 above, as dequantization likes them */
+	static const int nibble[] = { 0, 16, 4, 20, 8, 24, 12, 28 };
+
+	for (int e = 0; e < 8; e++)
+		ck_assert_int_eq(spread_bit(4, 16, e, 0), nibble[e]);
+	/* u3: pair 15 is in the top bits of the three words' halves */
+	for (int b = 0; b < 3; b++) {
+		ck_assert_int_eq(spread_bit(3, 16, 30, b), 32 * b + 15);
+		ck_assert_int_eq(spread_bit(3, 16, 31, b), 32 * b + 31);
+	}
+	ck_assert(spread_valid(0) && spread_valid(8) && spread_valid(16));
+	ck_assert(!spread_valid(4) && !spread_valid(-8) && !spread_valid(32));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("spread");
+	TCase *t = tcase_create("spread");
+	SRunner *r;
+	int failed;
+
+	tcase_add_loop_test(t, all_places, 0, 24);
+	tcase_add_loop_test(t, units, 0, 24);
+	tcase_add_test(t, known);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
