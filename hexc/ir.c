@@ -86,7 +86,7 @@ type_size(const Type *t)
 bool
 type_same(const Type *a, const Type *b)
 {
-	if (a->dtype != b->dtype || a->space != b->space || a->rank != b->rank)
+	if (a->dtype != b->dtype || a->space != b->space || a->rank != b->rank || a->spread != b->spread)
 		return false;
 	for (int i = 0; i < a->rank; i++)
 		if (a->shape[i] != b->shape[i])
@@ -112,6 +112,8 @@ type_print(Arena *a, const Type *t)
 			text_printf(&s, "%lld", (long long)t->shape[i]);
 	}
 	text_printf(&s, "]");
+	if (t->spread)
+		text_printf(&s, " spread %d", t->spread);
 	return s.s;
 }
 

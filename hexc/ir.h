@@ -65,6 +65,9 @@ typedef struct Type {
 	 * swizzled). NULL until inference; `pinned` if the program gave it. */
 	const Layout *layout;
 	bool pinned;
+	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/spread.h): 0, 8
+	 * or 16 */
+	int spread;
 } Type;
 
 typedef enum OpCode {
@@ -74,7 +77,7 @@ typedef enum OpCode {
 	O_COUNT
 } OpCode;
 
-enum { F_PURE = 1, F_ELT = 2, F_COMM = 4, F_MEM = 8, F_SYNC = 16, F_TERM = 32 };
+enum { F_PURE = 1, F_ELT = 2, F_COMM = 4, F_MEM = 8, F_SYNC = 16, F_TERM = 32, F_SPREAD = 64 };
 enum { V = -1 }; /* "any number" in ops.def */
 
 typedef struct OpInfo {
@@ -227,7 +230,7 @@ bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 Type type_scalar(DType d);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
 int64_t type_size(const Type *t);            /* elements */
-bool type_same(const Type *a, const Type *b); /* dtype, space, shape; not layout */
+bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
 const char *type_print(Arena *a, const Type *t);
 
 /* Visit every op of b in order of text, an owner before its regions.  The op just returned may be

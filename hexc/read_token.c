@@ -322,6 +322,13 @@ want_type(Read *r, Type *out)
 			return false;
 		out->rank++;
 	}
+	if (read_word(r, "spread")) {
+		int64_t spread;
+
+		if (!want_int(r, 1, 32, &spread))
+			return false;
+		out->spread = (int)spread;
+	}
 	if (!read_sign(r, "@"))
 		return !r->bad;
 	out->pinned = read_word(r, "pin");

@@ -107,6 +107,18 @@ verify_written(Verify *v, const Op *o)
 }
 
 static bool
+has_spread(const Op *o)
+{
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.spread)
+			return true;
+	for (int i = 0; i < o->nout; i++)
+		if (o->out[i]->type.spread)
+			return true;
+	return false;
+}
+
+static bool
 verify_op(Verify *v, const Op *o)
 {
 	static const struct {
@@ -132,6 +144,8 @@ verify_op(Verify *v, const Op *o)
 	for (int r = 0; r < 2; r++)
 		if (o->blk[r] && !verify_block(v, o->blk[r], o))
 			return false;
+	if (!(op_info[o->code].flags & F_SPREAD) && has_spread(o))
+		return broken(v, o, "it takes tiles in natural order only");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (bad)
 		return broken(v, o, bad);

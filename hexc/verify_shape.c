@@ -25,6 +25,7 @@ same_shape(const Type *x, const Type *y)
 	Type t = *x;
 
 	t.dtype = y->dtype;
+	t.spread = y->spread;
 	return type_same(&t, y);
 }
 
@@ -160,6 +161,8 @@ shape_cast(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 
+	if (t->spread)
+		return "a result that is not in natural order";
 	return is_value(t) && same_shape(x, t) ? NULL : differ(a, "shapes differ", x, t);
 }
 
@@ -202,7 +205,7 @@ static bool
 both_reg(const Op *o)
 {
 	return o->in[0]->type.space == S_reg && o->out[0]->type.space == S_reg &&
-	       o->in[0]->type.dtype == o->out[0]->type.dtype;
+	       o->in[0]->type.dtype == o->out[0]->type.dtype && o->in[0]->type.spread == o->out[0]->type.spread;
 }
 
 const char *

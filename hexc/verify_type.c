@@ -1,4 +1,5 @@
 /* verify_type.c - what a type must be by itself: extents in range, a layout that fits them. */
+#include "hexc/spread.h"
 #include "hexc/verify.h"
 
 enum { EXTENT_MAX = 1 << 30 };
@@ -43,10 +44,29 @@ check_layout(Arena *a, const Type *t, int warps)
 	return check_axes(a, t, warps);
 }
 
+/* Only narrow numbers in registers have an order other than the natural one; it fills whole words. */
+static const char *
+check_spread(Arena *a, const Type *t)
+{
+	int bits = dtype_info[t->dtype].bits;
+	int64_t regs;
+
+	if (!spread_valid(t->spread))
+		return arena_printf(a, "spread %d", t->spread);
+	if (t->space != S_reg || bits > 8 || t->dtype == D_bool)
+		return "a spread of other than a register tile of at most 8 bits";
+	regs = t->layout ? layout_cosize(t->layout, AX_reg) : 0;
+	if (regs % spread_unit(bits, t->spread))
+		return arena_printf(a, "%lld elements of a lane, not whole words in spread %d", (long long)regs,
+		                    t->spread);
+	return NULL;
+}
+
 const char *
 type_check(Arena *a, const Type *t, int warps)
 {
 	int64_t size = 1;
+	const char *bad;
 
 	if ((int)t->dtype < 0 || t->dtype >= D_COUNT || (int)t->space < 0 || t->space > S_global)
 		return "no such element type or space";
@@ -67,5 +87,6 @@ type_check(Arena *a, const Type *t, int warps)
 	}
 	if (t->pinned && !t->layout)
 		return "pinned without a layout";
-	return t->layout ? check_layout(a, t, warps) : NULL;
+	bad = t->layout ? check_layout(a, t, warps) : NULL;
+	return bad || t->spread == 0 ? bad : check_spread(a, t);
 }

@@ -62,6 +62,7 @@ static const char whole[] =
 	"    barrier pick { }\n"
 	"    commit\n"
 	"    %35 = const : i64\n"
+	"    %36 = transpose %26 : reg u4[64] spread 16 @{64:1@reg}\n"
 	"    yield\n"
 	"  }\n"
 	"}\n";
@@ -71,7 +72,7 @@ START_TEST(everything_round_trips)
 	Kernel *k = ir_read(u, whole);
 
 	ck_assert_str_eq(ir_text(u, k), whole);
-	ck_assert_uint_eq(k->nval, 35);
+	ck_assert_uint_eq(k->nval, 36);
 	ck_assert_int_eq(k->warps, 8);
 	ck_assert(ir_val(k, 24)->type.pinned);
 	ck_assert_int_eq(ir_val(k, 24)->type.layout->swizzle.bits, 3);
