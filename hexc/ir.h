@@ -91,6 +91,7 @@ OpCode op_find(const char *name, size_t n); /* O_none: unknown */
 typedef struct Op Op;
 typedef struct Block Block;
 typedef struct Kernel Kernel;
+typedef struct Pack Pack; /* hexc/pack.h */
 
 typedef struct Val {
 	Type type;
