@@ -101,7 +101,7 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 	l.mode = MODE_BODY;
 	l.b = l.k->body;
 	lower_stmts(&l, d->body);
-	lower_means(&l);
+	lower_counts(&l);
 	end_blocks(&l);
 	return l.k;
 }

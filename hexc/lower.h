@@ -15,7 +15,8 @@ enum { TILE_MAX = 1 << 20 };
 
 /* Elements with index >= size - start along a dim lie outside the tensor the value was read from, and
  * outside of everything in `also`.  Read through a shared tile, that holds only if one copy alone fills
- * the tile.  Pass bounds follows the same rules on the IR; here they serve `mean` only. */
+ * the tile.  Pass bounds follows the same rules on the IR; here they serve what counts elements: `mean`, and
+ * what takes the last one. */
 typedef struct Edge Edge;
 struct Edge {
 	Val *size, *start;
@@ -68,12 +69,15 @@ typedef enum Mode {
 	MODE_BODY,
 } Mode;
 
-/* A mean whose number of elements is put in when the whole kernel is known. */
-typedef struct Mean {
-	Op *div; /* by the number of elements */
+/* An operand that is the number of elements inside along a dim, or the index of the last of them (0 if there
+ * is none): put in when the whole kernel is known. */
+typedef struct Count {
+	Op *op;
+	int operand;
+	bool last;
 	const Edge *edge;
 	int64_t extent;
-} Mean;
+} Count;
 
 /* A function's body being lowered in place of a call. */
 typedef struct FnCall FnCall;
@@ -102,8 +106,8 @@ typedef struct Lower {
 	int depth; /* of loops and conditions */
 	const Define *def;
 	int ndef;
-	Mean *mean;
-	int nmean, mean_cap, assume_cap;
+	Count *count;
+	int ncount, count_cap, assume_cap;
 } Lower;
 
 /* ---- lower.c: scopes and blocks -------------------------------------------------------------- */
@@ -212,8 +216,10 @@ bool lower_atomic(Lower *l, const Expr *e);
 Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 Value lower_mean(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
-/* Give every mean the number of its elements that exist. */
-void lower_means(Lower *l);
+/* Operand i of o is a count, see Count, of a dim with these edges. */
+void lower_count(Lower *l, Op *o, int i, bool last, const Edge *edge, int64_t extent);
+/* Put the counts in. */
+void lower_counts(Lower *l);
 Value lower_transpose(Lower *l, const Expr *e);
 Value lower_swap(Lower *l, const Expr *e); /* x.T */
 Value lower_iota(Lower *l, const Expr *e);
@@ -236,8 +242,9 @@ enum { CALL_ARG_MAX = 16 };
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
 Value lower_concat(Lower *l, const Expr *e);
-/* The last element along dim, which stays with extent 1. */
+/* The last element inside along dim, which stays with extent 1. */
 Value lower_last(Lower *l, Src src, const Value *x, int dim);
+Value lower_reduce_last(Lower *l, const Expr *e);
 /* Where the largest (O_reduce_max) or smallest element along a dim is. */
 Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 

@@ -33,6 +33,7 @@ static const Builtin builtin[] = {
 	{ "sum", 2, 2, O_none, call_sum, "sum(x, dim)" },
 	{ "reduce_max", 2, 2, O_none, call_max, "reduce_max(x, dim)" },
 	{ "reduce_min", 2, 2, O_none, call_min, "reduce_min(x, dim)" },
+	{ "reduce_last", 2, 2, O_none, lower_reduce_last, "reduce_last(x, dim)" },
 	{ "argmax", 2, 2, O_none, call_argmax, "argmax(x, dim)" },
 	{ "argmin", 2, 2, O_none, call_argmin, "argmin(x, dim)" },
 	{ "mean", 2, 2, O_none, lower_mean, "mean(x, dim)" },

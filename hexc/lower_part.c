@@ -44,10 +44,22 @@ lower_last(Lower *l, Src src, const Value *x, int dim)
 	t.shape[dim] = 1;
 	t.space = S_shared;
 	r.v = put_op(l, O_view, src, 1 + t.rank, in, t);
+	lower_count(l, r.v->def, 1 + dim, true, x->edge[dim], x->v->type.shape[dim]);
 	t.space = S_reg;
 	r.v = put1(l, O_load, src, r.v, t);
 	r.edge[dim] = NULL;
 	return r;
+}
+
+Value
+lower_reduce_last(Lower *l, const Expr *e)
+{
+	Operand x;
+	int dim;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim))
+		return value_none();
+	return lower_last(l, e->src, &x.v, dim);
 }
 
 /* ---- concat ------------------------------------------------------------------------------------ */

@@ -30,9 +30,10 @@ lower_reduce(Lower *l, const Expr *e, OpCode code)
 Value
 lower_mean(Lower *l, const Expr *e)
 {
+	const Edge *edge;
 	Operand x;
 	Value count;
-	Mean m;
+	int64_t extent;
 	Type t;
 	int dim;
 
@@ -44,22 +45,29 @@ lower_mean(Lower *l, const Expr *e)
 		           dtype_info[t.dtype].name, check_text(l, x.e, "x"));
 		return value_none();
 	}
-	m.extent = t.shape[dim];
-	m.edge = x.v.edge[dim];
-	count = value_int(m.extent);
+	extent = t.shape[dim];
+	edge = x.v.edge[dim];
+	count = value_int(extent);
 	if (!check_fits(l, &count, t.dtype, e->src))
 		return value_none();
 	x.v.v = lower_put_reduce(l, e, O_reduce_sum, x.v.v, dim);
 	t = x.v.v->type;
 	x.v.v = put2(l, O_div, e->src, x.v.v, put_const(l, &count, t, e->src), t);
 	x.v.edge[dim] = NULL;
-	m.div = x.v.v->def;
-	if (m.edge)
-		VEC_PUSH(l->arena, l->mean, l->nmean, l->mean_cap, m);
+	lower_count(l, x.v.v->def, 1, false, edge, extent);
 	return x.v;
 }
 
 /* ---- the number of elements ------------------------------------------------------------------ */
+
+void
+lower_count(Lower *l, Op *o, int i, bool last, const Edge *edge, int64_t extent)
+{
+	Count c = { o, i, last, edge, extent };
+
+	if (edge)
+		VEC_PUSH(l->arena, l->count, l->ncount, l->count_cap, c);
+}
 
 /* By id of a value: 1 when one copy or store of the whole tile and nothing else writes the alloc. */
 static uint32_t *
@@ -77,27 +85,42 @@ count_writes(Lower *l)
 	return n;
 }
 
-void
-lower_means(Lower *l)
+/* A number in place of an operand: a scalar as it is, a tile of it in another type. */
+static void
+put_count(const Count *c, Val *n)
 {
-	const uint32_t *writes = l->nmean ? count_writes(l) : NULL;
+	Op *at = c->op;
+	Type t = at->in[c->operand]->type, s = type_scalar(t.dtype);
 
-	for (int i = 0; i < l->nmean; i++) {
-		const Mean *m = &l->mean[i];
-		Op *at = m->div;
+	if (t.space == S_reg) {
+		n = op_new(at->parent, at, O_cast, at->src, 1, &n, 1, &s)->out[0];
+		n = op_new(at->parent, at, O_splat, at->src, 1, &n, 1, &t)->out[0];
+	}
+	at->in[c->operand] = n;
+}
+
+void
+lower_counts(Lower *l)
+{
+	const uint32_t *writes = l->ncount ? count_writes(l) : NULL;
+
+	for (int i = 0; i < l->ncount; i++) {
+		const Count *c = &l->count[i];
+		Op *at = c->op;
 		Block *b = at->parent;
-		Type t = at->out[0]->type, s = type_scalar(t.dtype);
-		Val *n = NULL, *one;
+		Val *n = NULL;
 
-		for (const Edge *e = m->edge; e; e = e->also) {
+		for (const Edge *e = c->edge; e; e = e->also) {
 			if (e->tile && writes[e->tile->id] != 1)
 				continue;
-			n = n ? n : ir_const(b, at, m->extent);
+			n = n ? n : ir_const(b, at, c->extent);
 			n = ir_bin(b, at, O_min, n, ir_bin(b, at, O_sub, e->size, e->start));
 		}
-		if (!n)
-			continue;
-		one = op_new(b, at, O_cast, at->src, 1, &n, 1, &s)->out[0];
-		at->in[1] = op_new(b, at, O_splat, at->src, 1, &one, 1, &t)->out[0];
+		if (n && c->last) {
+			n = ir_bin(b, at, O_sub, n, ir_const(b, at, 1));
+			n = ir_bin(b, at, O_max, n, ir_const(b, at, 0));
+		}
+		if (n)
+			put_count(c, n);
 	}
 }

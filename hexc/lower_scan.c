@@ -110,6 +110,8 @@ static bool
 read_scan(Lower *l, const Expr *e, Scan *s)
 {
 	const Type *t = NULL;
+	Operand x[RESULT_MAX];
+	Value all = value_none();
 
 	s->e = e;
 	s->n = e->narg - 2;
@@ -127,22 +129,25 @@ read_scan(Lower *l, const Expr *e, Scan *s)
 		return false;
 	}
 	for (int i = 0; i < s->n; i++) {
-		Operand x;
-
-		if (!lower_tile_arg(l, e, 2 + i, &x))
+		if (!lower_tile_arg(l, e, 2 + i, &x[i]))
 			return false;
-		s->v[i] = x.v;
+		s->v[i] = x[i].v;
 		if (!t) {
 			t = &s->v[0].v->type;
 			continue;
 		}
-		for (int d = 0; d < t->rank || d < x.v.v->type.rank; d++)
-			if (t->rank != x.v.v->type.rank || t->shape[d] != x.v.v->type.shape[d]) {
-				diag_error(l->diag, x.e->src, "%s and %s: tiles of one scan have one shape",
-				           check_describe(l, &s->v[0]), check_describe(l, &x.v));
+		for (int d = 0; d < t->rank || d < x[i].v.v->type.rank; d++)
+			if (t->rank != x[i].v.v->type.rank || t->shape[d] != x[i].v.v->type.shape[d]) {
+				diag_error(l->diag, x[i].e->src,
+				           "%s and %s: tiles of one scan have one shape",
+				           check_describe(l, &s->v[0]), check_describe(l, &x[i].v));
 				return false;
 			}
 	}
+	/* what one of them lacks the function does not see of any */
+	lower_join_edges(l, s->n, x, t, &all);
+	for (int i = 0; i < s->n; i++)
+		memcpy(s->v[i].edge, all.edge, sizeof all.edge);
 	return lower_dim_arg(l, e, 1, t->rank, &s->dim);
 }
 
