@@ -29,6 +29,11 @@ convert_result(Solve *s, const Sol *sol, Op *o, int i)
 	c->out[0]->type.layout = sol->val[v->id];
 	c->pick = sol->mconv[o->id][i];
 	v->type.layout = sol->made[o->id][i];
+	for (int u = 0; u < s->nuse[v->id]; u++) { /* who wants it as it was made */
+		const Use *use = &s->use[v->id][u];
+		if (sol->want[use->op->id][use->i] && !sol->conv[use->op->id][use->i])
+			use->op->in[use->i] = v;
+	}
 }
 
 static void
@@ -71,7 +76,7 @@ apply(Solve *s, const Sol *sol)
 
 		o->pick = sol->pick[o->id];
 		for (int j = 0; j < o->nin; j++)
-			if (sol->want[o->id][j] && o->in[j]->type.space == S_reg) {
+			if (sol->conv[o->id][j] && o->in[j]->type.space == S_reg) {
 				Op *at = convert_place(o, o->in[j]);
 				o->in[j] = convert_val(s, at->parent, at, o->src, o->in[j],
 				                       sol->want[o->id][j], sol->conv[o->id][j]);
@@ -130,7 +135,7 @@ describe(Solve *s, const Sol *sol)
 		            mem->name ? mem->name : "tile", short_inst(p->inst));
 		if (o->code == O_load && sol->mconv[o->id][0])
 			text_printf(&t, "+%s", sol->mconv[o->id][0]->inst);
-		if (o->code == O_store && sol->want[o->id][0])
+		if (o->code == O_store && sol->conv[o->id][0])
 			text_printf(&t, " via %s", sol->conv[o->id][0]->inst);
 	}
 	for (int i = 0; i < s->norder; i++)

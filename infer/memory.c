@@ -116,15 +116,59 @@ load_shared(Solve *s, Op *o)
 	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)vec * bits, false), vec);
 }
 
+/* Elements of one access when a global tile is loaded into l. */
+static int64_t
+load_vec(const Solve *s, const Op *o, const Layout *l)
+{
+	int unit = unit_dim(s, o->in[0]);
+
+	return unit < 0 ? 1 : global_vec(s, o->in[0]->def, unit, reg_run(l, unit));
+}
+
+/* Requests and sectors of loading a global tile into l, once: warps that load the same meet in the cache. */
+static double
+load_traffic(const Solve *s, const Op *o, const Layout *l)
+{
+	int64_t vec = load_vec(s, o, l), copies = 1;
+	double n = (double)(layout_cosize(l, AX_reg) / vec * s->k->warps) +
+	           (double)global_sectors(s, o->in[0]->def, l, (int)vec, bits_of(o->out[0]), false);
+
+	for (int i = 0; i < l->nrep; i++)
+		if (l->rep[i].axis == AX_warp)
+			copies *= l->rep[i].extent;
+	return n / (double)copies;
+}
+
+/* The widest coalesced layout for a load from global memory, if it moves less than l does. */
+static bool
+load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
+{
+	const Type *t = &o->out[0]->type;
+	int order[DIM_MAX];
+
+	if (t->rank == 0)
+		return false;
+	memory_order(s, o->in[0], order);
+	return coalesced(out, t->rank, t->shape, order,
+	                 global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false) &&
+	       load_traffic(s, o, out) < load_traffic(s, o, l);
+}
+
 static void
 load_global(Solve *s, Op *o)
 {
 	const Layout *l = s->sol->val[o->out[0]->id];
-	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
-	int64_t vec = unit < 0 ? 1 : global_vec(s, o->in[0]->def, unit, reg_run(l, unit));
+	Layout *w = NEW(s->arena, Layout);
+	int bits = bits_of(o->out[0]);
+	int64_t vec;
 
+	if (load_layout(s, o, l, w)) {
+		s->load_matters = true;
+		if (s->sol->plan.load)
+			s->sol->made[o->id][0] = l = w;
+	}
 	demand_indices(s, o->in[0], l);
-
+	vec = load_vec(s, o, l);
 	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * bits, false), vec);
 }
 

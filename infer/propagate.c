@@ -128,6 +128,16 @@ result(const Solve *s, const Op *o, int i)
 	return made ? made : s->sol->val[o->out[i]->id];
 }
 
+bool
+wanted_as_made(const Solve *s, const Op *o, int i)
+{
+	const Val *v = o->in[i];
+	const Layout *want = s->sol->want[o->id][i];
+	const Layout *made = v->def ? s->sol->made[v->def->id][v->index] : NULL;
+
+	return want && made && layout_equal(want, made);
+}
+
 const Layout *
 operand(const Solve *s, const Op *o, int i)
 {

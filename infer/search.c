@@ -78,13 +78,18 @@ try_dots(Search *x, const int *at)
 			.scan = v / x->nstore / x->nwiden % x->nscan,
 			.spread = v / x->nstore / x->nwiden / x->nscan,
 		};
-		Sol *sol = solve(x->s, &p);
+		bool more;
 
-		if (!sol)
-			continue;
-		if (sol->cycles < best)
-			best = sol->cycles;
-		keep(x->s, x->out, &x->cap, sol);
+		do {
+			Sol *sol = solve(x->s, &p);
+
+			more = x->s->load_matters && !p.load++;
+			if (!sol)
+				continue;
+			if (sol->cycles < best)
+				best = sol->cycles;
+			keep(x->s, x->out, &x->cap, sol);
+		} while (more);
 	}
 	return best;
 }

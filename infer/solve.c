@@ -245,7 +245,7 @@ price_conversions(Solve *s)
 		Op *o = s->order[i];
 		for (int j = 0; j < o->nin; j++) {
 			const Layout *to = s->sol->want[o->id][j];
-			if (to)
+			if (to && !wanted_as_made(s, o, j))
 				s->sol->conv[o->id][j] =
 					conversion(s, &o->in[j]->type, s->sol->val[o->in[j]->id], to,
 				                   &s->sol->res[o->id]);
@@ -274,6 +274,7 @@ solve(Solve *s, const Plan *plan)
 {
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
+	s->load_matters = false;
 	if (!propagate(s) || !registers_fit(s) || !select_memory(s))
 		return NULL;
 	price_conversions(s);

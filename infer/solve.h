@@ -26,6 +26,7 @@ typedef struct Plan {
 	int spread; /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
 	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout,
 	            * 2 lanes trade neighbours for wider accesses */
+	int load; /* loads of global tiles: 0 as they are wanted, 1 coalesced where that moves less, then converted */
 	int scan; /* shifts: 0 lay their tile out first, 1 take it as it lies */
 	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
 } Plan;
@@ -97,6 +98,7 @@ typedef struct Solve {
 	bool *queued;
 	SharedMemo *memo;
 	Sol *sol; /* the one being built */
+	bool load_matters; /* the last plan has a load that the other choice of Plan.load would do otherwise */
 	const char *why; /* the last reason a plan failed, in words; arena */
 	Src why_src;
 } Solve;
@@ -116,6 +118,8 @@ bool propagate(Solve *s);
 bool give(Solve *s, Val *v, const Layout *l, const Op *who);
 /* o makes result i in layout l: what readers already count on is converted to from there. */
 void deliver(Solve *s, Op *o, int i, const Layout *l);
+/* Is operand i of o wanted just as its maker made it, before the conversion for the others? */
+bool wanted_as_made(const Solve *s, const Op *o, int i);
 /* The layout in which o makes result i. */
 const Layout *result(const Solve *s, const Op *o, int i);
 /* Operand i of o must lie as l: gives it when unknown, else records a conversion on the edge. */

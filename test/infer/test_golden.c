@@ -122,6 +122,32 @@ START_TEST(transposed)
 }
 END_TEST
 
+/* A tile that its readers want across memory is loaded along it and turned while it is narrow; a reader that
+ * wants it as it was loaded gets that. */
+START_TEST(turned)
+{
+	Kernel *k = inferred("kernel turned(X: u8[M, N], Y: out f32[N, M], Z: out u8[M, N])\n"
+	                     "    assume N % 16 == 0, M % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
+	                     "    let m = block.x * 64, n = block.y * 64;\n"
+	                     "    let x: register = X[m :+ 64, n :+ 64];\n"
+	                     "    Z[m :+ 64, n :+ 64] = x;\n    Y[n :+ 64, m :+ 64] = f32(x).T;\n}\n");
+	int converts = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code == O_load)
+			ck_assert_str_eq(o->pick->inst, "ld_global_128");
+		if (o->code == O_store)
+			ck_assert_str_eq(o->pick->inst, "st_global_128");
+		if (o->code == O_convert) {
+			ck_assert_int_eq(o->in[0]->type.dtype, D_u8);
+			converts++;
+		}
+	}
+	ck_assert_int_eq(converts, 1);
+}
+END_TEST
+
 static const char c_16x8[] = "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))";
 
 static Layout
@@ -205,6 +231,7 @@ main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, pipeline);
 	tcase_add_test(tc, transposed);
+	tcase_add_test(tc, turned);
 	tcase_add_test(tc, rearrange);
 	tcase_add_test(tc, rearrange_block);
 	tcase_add_loop_test(tc, reduce, 0, 2);
