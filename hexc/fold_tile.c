@@ -2,12 +2,25 @@
 #include "hexc/facts.h"
 #include "hexc/fold.h"
 #include "hexc/number.h"
+#include <math.h>
 #include <string.h>
 
 static bool
 type_equal(const Type *x, const Type *y)
 {
 	return type_same(x, y) && x->layout == y->layout && x->pinned == y->pinned;
+}
+
+/* Does float type `mid` hold every value of float type `from` exactly, NaNs and infinities too? */
+static bool
+holds_float(DType mid, DType from)
+{
+	const DTypeInfo *m = &dtype_info[mid], *f = &dtype_info[from];
+
+	if (f->codes == C_table) /* numbers of f32 */
+		return m->exp >= 8 && m->man >= 23;
+	return m->exp >= f->exp && m->man >= f->man && num_largest(mid) >= num_largest(from) &&
+	       (m->codes == C_ieee || f->codes == C_none || (m->codes != C_none && f->codes != C_ieee));
 }
 
 /* Does `mid` hold every value of `from` exactly? */
@@ -17,9 +30,9 @@ holds(DType mid, DType from)
 	const DTypeInfo *m = &dtype_info[mid], *f = &dtype_info[from];
 
 	if (num_is_float(from))
-		return num_is_float(mid) && m->exp >= f->exp && m->man >= f->man;
+		return num_is_float(mid) && holds_float(mid, from);
 	if (num_is_float(mid))
-		return f->bits <= m->man;
+		return f->bits <= m->man && num_largest(mid) >= ldexp(1, f->bits);
 	return mid != D_bool && m->bits >= f->bits; /* the low bits come back */
 }
 

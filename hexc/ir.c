@@ -3,8 +3,8 @@
 #include <string.h>
 
 const DTypeInfo dtype_info[D_COUNT] = {
-#define DTYPE(name, bits, kind, exp, man, round, use)                                              \
-	[D_##name] = { #name, bits, K_##kind, exp, man, R_##round, U_##use },
+#define DTYPE(name, bits, kind, exp, man, round, codes, use)                                              \
+	[D_##name] = { #name, bits, K_##kind, exp, man, R_##round, C_##codes, U_##use },
 #include "hexc/dtypes.def"
 };
 

@@ -10,13 +10,14 @@
 #include "taskmap/layout.h"
 
 typedef enum DType {
-#define DTYPE(name, bits, kind, exp, man, round, use) D_##name,
+#define DTYPE(name, bits, kind, exp, man, round, codes, use) D_##name,
 #include "hexc/dtypes.def"
 	D_COUNT
 } DType;
 
 typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
 typedef enum DRound { R_even, R_sat, R_away } DRound;
+typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
 typedef enum DUse { U_any, U_store, U_temp } DUse;
 
 typedef struct DTypeInfo {
@@ -25,6 +26,7 @@ typedef struct DTypeInfo {
 	uint8_t kind; /* DKind */
 	uint8_t exp, man;
 	uint8_t round; /* DRound */
+	uint8_t codes; /* DCodes */
 	uint8_t use;   /* DUse */
 } DTypeInfo;
 extern const DTypeInfo dtype_info[D_COUNT];

@@ -43,29 +43,24 @@ static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
 typedef struct Grid {
 	uint64_t emin, emax;
 	int man;
-	double most, over;
+	double most, over, nan;
 	DRound round;
 } Grid;
-
-/* Is the largest exponent code one more binade? */
-static bool
-is_finite(DType d)
-{
-	return d == D_e4m3;
-}
 
 static Grid
 grid_of(DType d)
 {
-	int half = 1 << (dtype_info[d].exp - 1), top = is_finite(d) ? half : half - 1;
+	const DTypeInfo *t = &dtype_info[d];
+	int half = 1 << (t->exp - 1), top = t->codes == C_ieee ? half - 1 : half;
 	Grid g;
 
-	g.round = (DRound)dtype_info[d].round;
-	g.man = dtype_info[d].man;
+	g.round = (DRound)t->round;
+	g.man = t->man;
 	g.emin = (uint64_t)(D_BIAS + 2 - half);
 	g.emax = (uint64_t)(D_BIAS + top);
-	g.most = (2 - ldexp(is_finite(d) ? 2 : 1, -g.man)) * ldexp(1, top);
+	g.most = (2 - ldexp(t->codes == C_nan ? 2 : 1, -g.man)) * ldexp(1, top);
 	g.over = g.round == R_sat ? g.most : (2 - ldexp(1, -g.man - 1)) * ldexp(1, top);
+	g.nan = t->codes == C_none ? g.most : (double)NAN;
 	return g;
 }
 
@@ -80,7 +75,7 @@ grid_round(const Grid *g, double x)
 
 	if (!(a < g->over)) {
 		if (!(a >= g->over))
-			return x;
+			return g->nan;
 		r = g->round == R_sat ? g->most : (double)INFINITY;
 		return bits_double(sign | double_bits(r));
 	}
@@ -102,6 +97,8 @@ num_round(DType d, double x)
 		return x;
 	if (d == D_f32)
 		return (double)(float)x;
+	if (!num_is_grid(d))
+		return num_table_value(d, num_table_code(d, x));
 	g = grid_of(d);
 	return grid_round(&g, x);
 }
@@ -109,7 +106,7 @@ num_round(DType d, double x)
 double
 num_largest(DType d)
 {
-	return grid_of(d).most;
+	return num_is_grid(d) ? grid_of(d).most : num_table_value(d, d == D_nf4 ? 15 : 254);
 }
 
 void
@@ -122,6 +119,11 @@ num_round_n(DType d, double *x, size_t n)
 	if (d == D_f32) {
 		for (size_t i = 0; i < n; i++)
 			x[i] = (double)(float)x[i];
+		return;
+	}
+	if (!num_is_grid(d)) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = num_round(d, x[i]);
 		return;
 	}
 	g = grid_of(d);
@@ -151,18 +153,19 @@ num_fma(DType d, double a, double b, double c)
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
-double
-num_of_code(DType d, unsigned code)
+static double
+grid_of_code(DType d, unsigned code)
 {
 	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
 	int all = (1 << exp) - 1;
 	int e = (int)(code >> man) & all, m = (int)(code & ((1u << man) - 1));
 	uint64_t sign = (uint64_t)(code >> (exp + man) & 1) << 63;
+	DCodes codes = (DCodes)dtype_info[d].codes;
 	double v;
 
-	if (e == all && !is_finite(d))
+	if (e == all && codes == C_ieee)
 		v = m ? (double)NAN : (double)INFINITY;
-	else if (e == all && m == (1 << man) - 1)
+	else if (e == all && codes == C_nan && m == (1 << man) - 1)
 		v = (double)NAN;
 	else if (e)
 		v = bits_double((uint64_t)(e - bias + D_BIAS) << D_MAN | (uint64_t)m << (D_MAN - man));
@@ -171,8 +174,14 @@ num_of_code(DType d, unsigned code)
 	return bits_double(double_bits(v) | sign);
 }
 
-unsigned
-num_code(DType d, double x)
+double
+num_of_code(DType d, unsigned code)
+{
+	return num_is_grid(d) ? grid_of_code(d, code) : num_table_value(d, code);
+}
+
+static unsigned
+grid_code(DType d, double x)
 {
 	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
 	double r = num_round(d, x), a = fabs(r);
@@ -189,6 +198,12 @@ num_code(DType d, double x)
 	else
 		code = (unsigned)(a * bits_double((uint64_t)(bias + man - 1 + D_BIAS) << D_MAN));
 	return sign | code;
+}
+
+unsigned
+num_code(DType d, double x)
+{
+	return num_is_grid(d) ? grid_code(d, x) : num_table_code(d, x);
 }
 
 double

@@ -8,91 +8,88 @@ num_bytes(DType d, int64_t count)
 	return count <= 0 ? 0 : ((size_t)count * dtype_info[d].bits + 7) / 8;
 }
 
+/* The `bits` bits of element i, which may lie in two bytes when they are less than 8. */
+static uint64_t
+load_bits(const void *buf, int64_t i, int bits)
+{
+	const unsigned char *p = (const unsigned char *)buf + i * bits / 8;
+	int at = (int)(i * bits % 8);
+	uint64_t u = 0;
+
+	for (int k = 0; k * 8 < at + bits; k++)
+		u |= (uint64_t)p[k] << (8 * k);
+	return bits < 8 ? u >> at & ((1u << bits) - 1) : u;
+}
+
+static void
+store_bits(void *buf, int64_t i, int bits, uint64_t u)
+{
+	unsigned char *p = (unsigned char *)buf + i * bits / 8;
+	int at = (int)(i * bits % 8);
+	unsigned mask = bits < 8 ? ((1u << bits) - 1) << at : 0;
+
+	if (bits < 8) {
+		u = u << at & mask;
+		p[0] = (unsigned char)((p[0] & ~mask) | u);
+		if (mask >> 8)
+			p[1] = (unsigned char)((p[1] & ~(mask >> 8)) | u >> 8);
+		return;
+	}
+	for (int k = 0; k < bits / 8; k++)
+		p[k] = (unsigned char)(u >> (8 * k));
+}
+
 double
 num_get_f(DType d, const void *buf, int64_t i)
 {
-	const unsigned char *p = (const unsigned char *)buf + i * (dtype_info[d].bits / 8);
-	uint16_t h;
-	float f;
+	uint64_t u = load_bits(buf, i, dtype_info[d].bits);
+	uint32_t w = (uint32_t)u;
 	double x;
+	float f;
 
 	switch (d) {
-	case D_e4m3:
-	case D_e5m2: return num_of_code(d, *p);
-	case D_f16:
-	case D_bf16:
-		memcpy(&h, p, sizeof h);
-		return num_of_code(d, h);
 	case D_tf32:
 	case D_f32:
-		memcpy(&f, p, sizeof f);
+		memcpy(&f, &w, sizeof f);
 		return (double)f;
-	default:
-		memcpy(&x, p, sizeof x);
+	case D_f64:
+		memcpy(&x, &u, sizeof x);
 		return x;
+	default:
+		return num_of_code(d, w);
 	}
 }
 
 int64_t
 num_get_i(DType d, const void *buf, int64_t i)
 {
-	const unsigned char *p = buf;
-	int bits = dtype_info[d].bits;
-	uint64_t u = 0;
-
-	if (bits < 8) {
-		u = (uint64_t)(p[i * bits / 8] >> (i * bits % 8));
-	} else {
-		p += i * (bits / 8);
-		for (int k = 0; k < bits / 8; k++)
-			u |= (uint64_t)p[k] << (8 * k);
-	}
-	return num_wrap(d, (int64_t)u);
+	return num_wrap(d, (int64_t)load_bits(buf, i, dtype_info[d].bits));
 }
 
 void
 num_put_f(DType d, void *buf, int64_t i, double x)
 {
-	unsigned char *p = (unsigned char *)buf + i * (dtype_info[d].bits / 8);
-	uint16_t h;
+	uint64_t u;
+	uint32_t w;
 	float f;
 
 	switch (d) {
-	case D_e4m3:
-	case D_e5m2: *p = (unsigned char)num_code(d, x); return;
-	case D_f16:
-	case D_bf16:
-		h = (uint16_t)num_code(d, x);
-		memcpy(p, &h, sizeof h);
-		return;
 	case D_tf32:
 	case D_f32:
 		f = (float)num_round(d, x);
-		memcpy(p, &f, sizeof f);
-		return;
-	default:
-		memcpy(p, &x, sizeof x);
+		memcpy(&w, &f, sizeof w);
+		u = w;
+		break;
+	case D_f64: memcpy(&u, &x, sizeof u); break;
+	default: u = num_code(d, x); break;
 	}
+	store_bits(buf, i, dtype_info[d].bits, u);
 }
 
 void
 num_put_i(DType d, void *buf, int64_t i, int64_t x)
 {
-	unsigned char *p = buf;
-	int bits = dtype_info[d].bits;
-	uint64_t u = (uint64_t)num_wrap(d, x);
-
-	if (bits < 8) {
-		int at = (int)(i * bits % 8);
-		unsigned mask = ((1u << bits) - 1) << at;
-
-		p += i * bits / 8;
-		*p = (unsigned char)((*p & ~mask) | ((unsigned)(u << at) & mask));
-		return;
-	}
-	p += i * (bits / 8);
-	for (int k = 0; k < bits / 8; k++)
-		p[k] = (unsigned char)(u >> (8 * k));
+	store_bits(buf, i, dtype_info[d].bits, (uint64_t)num_wrap(d, x));
 }
 
 double

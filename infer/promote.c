@@ -1,22 +1,20 @@
 /* promote.c - products of types that the target's tensor cores lack, or lack for tiles this small, go
- * through a wider type that has the same numbers: 8-bit floats through f16, integers of 1 to 4 bits through 8. */
+ * through a wider type that has the same numbers: floats of up to 8 bits through f16 or bf16, integers of
+ * less than 8 bits through 8. */
+#include "hexc/number.h"
 #include "infer/solve.h"
 
 /* A wider type with all of d's numbers; D_COUNT: none that helps. */
 static DType
 wider(DType d)
 {
-	switch (d) {
-	case D_e4m3:
-	case D_e5m2: return D_f16;
-	case D_i1:
-	case D_i2:
-	case D_i4: return D_i8;
-	case D_u1:
-	case D_u2:
-	case D_u4: return D_u8;
-	default: return D_COUNT;
-	}
+	const DTypeInfo *t = &dtype_info[d];
+
+	if (t->bits > 8 || t->kind == K_pred || t->codes == C_table || d == D_i8 || d == D_u8)
+		return D_COUNT;
+	if (t->kind != K_flt)
+		return t->kind == K_sint ? D_i8 : D_u8;
+	return num_largest(d) < num_largest(D_f16) ? D_f16 : D_bf16;
 }
 
 /* Is there an instruction for operands of these types and the dot's shape? */

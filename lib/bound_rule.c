@@ -1,5 +1,6 @@
 /* bound_rule.c - the bound of one op's result from its operands and their bounds.
  * Names: x, y operands; ex, ey their bounds; r the result; e its bound.  All arithmetic is in f64. */
+#include "hexc/number.h"
 #include "lib/bound_impl.h"
 #include <math.h>
 #include <string.h>
@@ -82,11 +83,16 @@ bound_roundoff(DType d)
 	return ldexp(1, -(dtype_info[d].man + 1));
 }
 
-/* Smallest positive number, and smallest normal one: approximations may flush what is below. */
+/* Smallest positive number, and smallest normal one: approximations may flush what is below.  Of a table the
+ * widest gap, which is nowhere wider than at its end. */
 double
 bound_smallest(DType d, bool normal)
 {
-	int bias = (1 << (dtype_info[d].exp - 1)) - 1;
+	int bias;
+
+	if (dtype_info[d].codes == C_table)
+		return num_of_code(d, 15) - num_of_code(d, 14);
+	bias = (1 << (dtype_info[d].exp - 1)) - 1;
 
 	return ldexp(1, normal ? 1 - bias : 1 - bias - dtype_info[d].man);
 }

@@ -268,7 +268,7 @@ HEXC_API int hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg,
 
 typedef struct hexc_dtype {
 	const char *name;       /* "f16", "bf16", "u4", "bool", ... */
-	uint32_t bits;          /* in a buffer; below 8: packed, least significant bits first */
+	uint32_t bits;          /* in a buffer; below 8: one stream, least significant bits first */
 	uint32_t kind;          /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
 } hexc_dtype;
 

@@ -32,7 +32,7 @@ arg_count(const ModParam *p, const hexc_arg *arg)
 {
 	uint64_t bits = dtype_info[p->dtype].bits;
 
-	return (int64_t)(bits < 8 ? arg->bytes * (8 / bits) : arg->bytes / (bits / 8));
+	return (int64_t)(arg->bytes / bits * 8 + arg->bytes % bits * 8 / bits);
 }
 
 /* No bound is known for this kernel. */

@@ -8,7 +8,7 @@
 
 enum { CASES = 200000 };
 
-/* Value of a code of a float type of 8 or 16 bits, from the definition. */
+/* Value of a code of a float type of up to 16 bits, from the definition. */
 static double
 by_definition(DType d, unsigned code)
 {
@@ -16,12 +16,19 @@ by_definition(DType d, unsigned code)
 	int e = (int)(code >> man) & ((1 << exp) - 1), m = (int)(code & ((1u << man) - 1));
 	double v = ldexp(e ? (1 << man) + m : m, (e ? e : 1) - bias - man);
 
-	if (d == D_e4m3 ? (code & 0x7f) == 0x7f : e == (1 << exp) - 1)
+	if (d == D_e4m3 && (code & 0x7f) == 0x7f)
+		v = (double)NAN;
+	if ((d == D_e5m2 || d == D_f16 || d == D_bf16) && e == (1 << exp) - 1)
 		v = m ? (double)NAN : (double)INFINITY;
 	return code >> (exp + man) & 1 ? -v : v;
 }
 
-static const DType small_types[] = { D_f16, D_bf16, D_e4m3, D_e5m2 };
+static const DType small_types[] = {
+	// clang-format off
+	D_f16, D_bf16, D_e1m1, D_e1m2, D_e2m1, D_e1m3, D_e2m2, D_e3m1, D_e1m4, D_e2m3, D_e3m2, D_e4m1, D_e1m5,
+	D_e2m4, D_e3m3, D_e4m2, D_e5m1, D_e1m6, D_e2m5, D_e3m4, D_e4m3, D_e5m2, D_e6m1,
+	// clang-format on
+};
 
 START_TEST(every_code)
 {
@@ -54,7 +61,7 @@ START_TEST(every_gap)
 	bool sat = dtype_info[d].round == R_sat;
 	unsigned sign = 1u << (dtype_info[d].bits - 1), top = 0, over;
 
-	while (isfinite(by_definition(d, top + 1)))
+	while (top + 1 < sign && isfinite(by_definition(d, top + 1)))
 		top++;
 	over = sat ? top : top + 1; /* where overflow goes */
 	ck_assert(num_largest(d) == by_definition(d, top));
@@ -76,6 +83,74 @@ START_TEST(every_gap)
 	ck_assert_uint_eq(num_code(d, -1e300), over | sign);
 	ck_assert_uint_eq(num_code(d, -0.0), sign);
 	ck_assert_uint_eq(num_code(d, 5e-324), 0);
+	ck_assert_uint_eq(num_code(d, (double)NAN), sign - 1);
+	if (top + 1 == sign) /* no NaN: the largest number */
+		ck_assert(num_round(d, (double)NAN) == by_definition(d, top));
+	else
+		ck_assert(isnan(num_round(d, (double)NAN)));
+}
+END_TEST
+
+/* The tables of the OCP Microscaling Formats Specification 1.0, 5.3: largest and smallest numbers. */
+START_TEST(ocp_formats)
+{
+	ck_assert(num_of_code(D_e3m2, 0x1f) == 28 && num_of_code(D_e3m2, 1) == 0.0625);
+	ck_assert(num_of_code(D_e2m3, 0x1f) == 7.5 && num_of_code(D_e2m3, 1) == 0.125);
+	ck_assert(num_of_code(D_e2m1, 7) == 6 && num_of_code(D_e2m1, 1) == 0.5);
+	ck_assert(num_of_code(D_e2m1, 15) == -6);
+	ck_assert(num_of_code(D_e4m3, 0x7e) == 448 && num_of_code(D_e5m2, 0x7b) == 57344);
+	ck_assert(num_of_code(D_e1m1, 3) == 3 && num_of_code(D_e1m1, 5) == -1);
+}
+END_TEST
+
+/* Powers of two, from the definition: the nearest, the larger one in the middle, without sign. */
+START_TEST(scales)
+{
+	for (unsigned code = 0; code < 255; code++) {
+		double x = ldexp(1, (int)code - 127), mid = x * 1.5;
+		unsigned up = code < 254 ? code + 1 : 254;
+
+		ck_assert(num_of_code(D_e8m0, code) == x);
+		ck_assert_uint_eq(num_code(D_e8m0, x), code);
+		ck_assert_uint_eq(num_code(D_e8m0, -x), code);
+		ck_assert_uint_eq(num_code(D_e8m0, nextafter(mid, 0)), code);
+		ck_assert_uint_eq(num_code(D_e8m0, mid), up);
+		ck_assert(num_round(D_e8m0, mid) == ldexp(1, (int)up - 127));
+	}
+	ck_assert(isnan(num_of_code(D_e8m0, 255)) && isnan(num_round(D_e8m0, (double)NAN)));
+	ck_assert_uint_eq(num_code(D_e8m0, (double)NAN), 255);
+	ck_assert_uint_eq(num_code(D_e8m0, (double)INFINITY), 254);
+	ck_assert_uint_eq(num_code(D_e8m0, 0), 0);
+	ck_assert_uint_eq(num_code(D_e8m0, 0x1p-140), 0);
+	ck_assert(num_largest(D_e8m0) == 0x1p127);
+}
+END_TEST
+
+/* Quantiles: QLoRA's construction has 8 of the positive and 9 of the negative half of the normal distribution,
+ * evenly spaced in probability up to 1 - (1/30 + 1/32) / 2, scaled to 1. */
+START_TEST(normal_floats)
+{
+	double offset = 1 - (1.0 / 30 + 1.0 / 32) / 2;
+
+	for (unsigned code = 0; code < 16; code++) {
+		/* code 7 is 0; 8 steps up and 7 steps down from probability 1/2 */
+		double x = num_of_code(D_nf4, code), steps = code > 7 ? 8 : 7;
+		double p = 0.5 + (offset - 0.5) * fabs((double)code - 7) / steps;
+		double top = 1.8481308237203835; /* the quantile of `offset`, from tables */
+
+		ck_assert(fabs(0.5 * erfc(-fabs(x) * top / sqrt(2)) - p) < 2e-6);
+		ck_assert(code == 0 || x > num_of_code(D_nf4, code - 1));
+		ck_assert_uint_eq(num_code(D_nf4, x), code);
+		if (code < 15) {
+			double mid = (x + num_of_code(D_nf4, code + 1)) / 2;
+
+			ck_assert_uint_eq(num_code(D_nf4, mid), code);
+			ck_assert_uint_eq(num_code(D_nf4, nextafter(mid, 2)), code + 1);
+		}
+	}
+	ck_assert(num_of_code(D_nf4, 0) == -1 && num_of_code(D_nf4, 7) == 0 && num_of_code(D_nf4, 15) == 1);
+	ck_assert(num_round(D_nf4, 7) == 1 && num_round(D_nf4, -(double)INFINITY) == -1);
+	ck_assert(num_round(D_nf4, (double)NAN) == 0);
 }
 END_TEST
 
@@ -226,18 +301,22 @@ START_TEST(storage)
 		double want[8];
 		uint64_t seed = 9;
 		/* what the type holds, up to 8 numbers */
-		int64_t lo = dtype_info[d].bits < 8 ? num_min(d) : 0;
-		int64_t n = dtype_info[d].bits < 8 ? num_max(d) - lo + 1 : d == D_bool ? 2 : 8;
+		bool small = dtype_info[d].bits < 8 && !num_is_float(d);
+		int64_t lo = small ? num_min(d) : 0;
+		int64_t n = small ? num_max(d) - lo + 1 : d == D_bool ? 2
+		                                                      : 8;
 
 		memset(buf, 0xff, sizeof buf);
 		ck_assert_uint_eq(num_bytes(d, 7), ((size_t)dtype_info[d].bits * 7 + 7) / 8);
 		for (int i = 6; i >= 0; i--) {
 			want[i] = (double)(lo + (int64_t)(run_random(&seed) % (uint64_t)n));
+			if (num_is_float(d))
+				want[i] = num_round(d, want[i]);
 			num_put(d, buf, i, want[i]);
 		}
 		for (int i = 0; i < 7; i++)
 			ck_assert(num_get(d, buf, i) == want[i]);
-		want[3] = (double)(lo + n - 1);
+		want[3] = num_is_float(d) ? num_largest(d) : (double)(lo + n - 1);
 		num_put(d, buf, 3, want[3]);
 		for (int i = 0; i < 7; i++)
 			ck_assert(num_get(d, buf, i) == want[i]);
@@ -254,6 +333,9 @@ START_TEST(storage_order)
 	num_put_i(D_u4, buf, 0, 3);
 	num_put_i(D_u4, buf, 1, 10);
 	ck_assert_uint_eq(buf[0], 0xa3);
+	for (int i = 0; i < 8; i++)
+		num_put_i(D_u3, buf, i, i);
+	ck_assert(buf[0] == 0x88 && buf[1] == 0xc6 && buf[2] == 0xfa); /* 0, 1, 2 ... : octal 76543210 */
 	num_put_i(D_i32, buf, 1, 0x01020304);
 	ck_assert_uint_eq(buf[4], 4);
 	ck_assert_uint_eq(buf[7], 1);
@@ -274,6 +356,9 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, every_code, 0, (int)COUNT_OF(small_types));
 	tcase_add_loop_test(t, every_gap, 0, (int)COUNT_OF(small_types));
+	tcase_add_test(t, ocp_formats);
+	tcase_add_test(t, scales);
+	tcase_add_test(t, normal_floats);
 	tcase_add_test(t, tf32);
 	tcase_add_test(t, round_many_as_one);
 	tcase_add_test(t, fma_rounds_once);

@@ -40,10 +40,12 @@ START_TEST(dtypes)
 	for (; hexc_dtype_at(n); n++) {
 		const hexc_dtype *t = hexc_dtype_at(n);
 		ck_assert_ptr_eq(hexc_dtype_find(t->name), t);
+		if (strcmp(t->name, "e8m0") == 0) /* has no 0 */
+			continue;
 		for (uint64_t i = 0; i < 4; i++)
 			hexc_put_int(t, buf, i, (int64_t)(i & 1));
 		for (uint64_t i = 0; i < 4; i++) {
-			int64_t x = strcmp(t->name, "i1") ? (int64_t)(i & 1) : -(int64_t)(i & 1); /* 0 and -1 */
+			int64_t bit = (int64_t)(i & 1), x = strcmp(t->name, "i1") ? bit : -bit; /* 0 and -1 */
 
 			ck_assert_int_eq(hexc_get_int(t, buf, i), x);
 			ck_assert(hexc_get(t, buf, i) == (double)x);
