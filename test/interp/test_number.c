@@ -126,8 +126,8 @@ START_TEST(scales)
 }
 END_TEST
 
-/* Quantiles: QLoRA's construction has 8 of the positive and 9 of the negative half of the normal distribution,
- * evenly spaced in probability up to 1 - (1/30 + 1/32) / 2, scaled to 1. */
+/* QLoRA's construction: quantiles of both halves of the normal distribution, evenly spaced in probability up
+ * to 1 - (1/30 + 1/32) / 2, scaled to 1. */
 START_TEST(normal_floats)
 {
 	double offset = 1 - (1.0 / 30 + 1.0 / 32) / 2;
