@@ -81,6 +81,25 @@ eval_cast(DType to, DType from, Konst x, Konst *r)
 		r->i = num_is_float(from) ? num_from_float(to, x.f) : num_wrap(to, x.i);
 }
 
+/* The bits of a NaN are not defined, so they stay what the device makes of them. */
+static bool
+eval_bitcast(DType to, DType from, Konst x, Konst *r)
+{
+	uint64_t bits[2] = { 0, 0 };
+
+	if (num_is_float(from) && isnan(x.f))
+		return false;
+	if (num_is_float(from))
+		num_put_f(from, bits, 0, x.f);
+	else
+		num_put_i(from, bits, 0, x.i);
+	if (num_is_float(to))
+		r->f = num_get_f(to, bits, 0);
+	else
+		r->i = num_get_i(to, bits, 0);
+	return true;
+}
+
 static bool
 eval_fma(DType d, const Konst *x, Konst *r)
 {
@@ -110,6 +129,7 @@ const_eval(const Op *o, Konst *out)
 	switch ((int)o->code) {
 	case O_select: *out = x[0].i ? x[1] : x[2]; return true;
 	case O_cast: eval_cast(d, from, x[0], out); return true;
+	case O_bitcast: return eval_bitcast(d, from, x[0], out);
 	case O_fma: ok = eval_fma(d, x, out); break;
 	case O_lt:
 	case O_le:

@@ -50,6 +50,22 @@ fold_cast(Op *o)
 	return NULL;
 }
 
+/* Bits read twice are read once: as the last type has them. */
+static Val *
+fold_bitcast(Op *o)
+{
+	Val *x = o->in[0];
+	Op *p = x->def;
+
+	if (x->type.dtype == o->out[0]->type.dtype)
+		return x;
+	if (!p || p->code != O_bitcast)
+		return NULL;
+	if (p->in[0]->type.dtype == o->out[0]->type.dtype)
+		return p->in[0];
+	return op_new(o->parent, o, O_bitcast, o->src, 1, p->in, 1, &o->out[0]->type)->out[0];
+}
+
 static Val *
 fold_select(Op *o)
 {
@@ -179,6 +195,7 @@ fold_splats(Op *o)
 Val *
 fold_tile(Op *o)
 {
+	Val *r;
 	Konst c;
 
 	switch ((int)o->code) {
@@ -195,14 +212,17 @@ fold_tile(Op *o)
 	case O_reduce_min: return fold_reduce(o);
 	case O_clip: return fold_clip(o);
 	case O_cast:
-		if (fold_cast(o))
-			return fold_cast(o);
+		r = fold_cast(o);
+		break;
+	case O_bitcast:
+		r = fold_bitcast(o);
 		break;
 	case O_select:
-		if (fold_select(o))
-			return fold_select(o);
+		r = fold_select(o);
 		break;
-	default: break;
+	default:
+		r = NULL;
+		break;
 	}
-	return fold_splats(o);
+	return r ? r : fold_splats(o);
 }

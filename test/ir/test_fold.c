@@ -1,6 +1,7 @@
 /* test_fold.c - fold, cse, dce, tidy: what becomes of small programs, and that random ones keep
  * their meaning. */
 #include "hexc/fold.h"
+#include "hexc/number.h"
 #include "test/ir/util_prog.h"
 #include <check.h>
 #include <math.h>
@@ -113,6 +114,19 @@ static const struct {
 	{ "%20 = const imm 300 : i32 %90 = cast %20 : u8", "const imm 44" },
 	{ "%20 = const imm 16777217 : i32 %90 = cast %20 : f32", "const fimm 16777216" },
 	{ "%20 = const imm 5 : i32 %90 = cast %20 : bool", "const imm 1" },
+	/* bits */
+	{ "%20 = const fimm 1 : f32 %90 = bitcast %20 : i32", "const imm 1065353216" },
+	{ "%20 = const fimm -0 : f32 %90 = bitcast %20 : u32", "const imm 2147483648" },
+	{ "%20 = const fimm -0 : f64 %90 = bitcast %20 : i64", "const imm -9223372036854775808" },
+	{ "%20 = const imm 15360 : reg i16[4, 8] %90 = bitcast %20 : " T, "const fimm 1 : " T },
+	{ "%20 = const fimm 1 : " T " %90 = bitcast %20 : reg bf16[4, 8]", "const fimm 0.0078125 :" },
+	{ "%20 = const imm -1 : i8 %90 = bitcast %20 : u8", "const imm 255" },
+	{ "%20 = const fimm nan : f32 %90 = bitcast %20 : i32", "bitcast %20" },
+	{ "%20 = bitcast %12 : reg i16[4, 8] %90 = bitcast %20 : " T, "cast %11" },
+	{ "%20 = bitcast %12 : reg i16[4, 8] %90 = bitcast %20 : reg bf16[4, 8]", "bitcast %12" },
+	{ "%20 = bitcast %10 : f64 %21 = splat %20 : reg f64[4, 8]"
+	  " %90 = bitcast %21 : reg u64[4, 8]",
+	  "splat" },
 	{ "%20 = const fimm 3 : f32 %21 = const fimm 2 : f32"
 	  " %90 = fma %20, %21, %20 : f32",
 	  "const fimm 9 :" },
@@ -235,6 +249,36 @@ START_TEST(fold_reaches_sizes_and_assumptions)
 	ck_assert(val_is_const(k->param[0].stride[0], &one) && one == 1);
 	ck_assert(val_is_const(k->assume[0].cond, &one) && one == 1);
 	ck_assert(!pass_tidy(k));
+}
+END_TEST
+
+/* All codes of the small floats to numbers and back; those of NaN are not folded. */
+START_TEST(bits_of_constants)
+{
+	static const DType flt[] = { D_f16, D_bf16, D_e4m3, D_e5m2 }, num[] = { D_u16, D_u16, D_u8, D_u8 };
+	Kernel *k = kernel_new(u, "t");
+	Val *in = ir_const(k->body, NULL, 0);
+
+	for (int d = 0; d < (int)COUNT_OF(flt); d++) {
+		Type f = type_scalar(flt[d]), n = type_scalar(num[d]);
+
+		for (unsigned code = 0; code < 1u << dtype_info[num[d]].bits; code++) {
+			double x = num_of_code(flt[d], code);
+			Konst c;
+			Op *o;
+
+			in->type = n;
+			in->def->imm[0] = code;
+			o = op_new(k->body, NULL, O_bitcast, k->src, 1, &in, 1, &f);
+			ck_assert(const_eval(o, &c));
+			ck_assert(isnan(x) ? isnan(c.f) : c.f == x && !signbit(c.f) == !signbit(x));
+			in->type = f;
+			in->def->fimm = x;
+			o = op_new(k->body, NULL, O_bitcast, k->src, 1, &in, 1, &n);
+			ck_assert(const_eval(o, &c) == !isnan(x));
+			ck_assert(isnan(x) || c.i == code);
+		}
+	}
 }
 END_TEST
 
@@ -462,6 +506,7 @@ main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, folds, 0, (int)COUNT_OF(fold));
+	tcase_add_test(t, bits_of_constants);
 	tcase_add_test(t, float_constants_are_rounded_once);
 	tcase_add_test(t, fold_reaches_sizes_and_assumptions);
 	tcase_add_loop_test(t, merged_and_dropped, 0, (int)COUNT_OF(count));
