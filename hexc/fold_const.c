@@ -81,23 +81,24 @@ eval_cast(DType to, DType from, Konst x, Konst *r)
 		r->i = num_is_float(from) ? num_from_float(to, x.f) : num_wrap(to, x.i);
 }
 
-/* The bits of a NaN are not defined, so they stay what the device makes of them. */
+/* The bits of a NaN are not defined, so they stay what the device makes of them; and a constant is rounded to
+ * its type, which some infinities do not outlive. */
 static bool
 eval_bitcast(DType to, DType from, Konst x, Konst *r)
 {
-	uint64_t bits[2] = { 0, 0 };
+	uint64_t bits = 0;
 
 	if (num_is_float(from) && isnan(x.f))
 		return false;
 	if (num_is_float(from))
-		num_put_f(from, bits, 0, x.f);
+		bits = num_bits(from, x.f);
 	else
-		num_put_i(from, bits, 0, x.i);
+		num_put_i(from, &bits, 0, x.i);
 	if (num_is_float(to))
-		r->f = num_get_f(to, bits, 0);
+		r->f = num_get_f(to, &bits, 0);
 	else
-		r->i = num_get_i(to, bits, 0);
-	return true;
+		r->i = num_get_i(to, &bits, 0);
+	return !isinf(r->f) || isinf(num_round(to, r->f));
 }
 
 static bool

@@ -204,7 +204,7 @@ bitcast_n(DType to, DType from, const Slot *r, const Slot *a)
 	for (int64_t j = 0; j < r->n; j++) {
 		bits = 0;
 		if (num_is_float(from))
-			num_put_f(from, &bits, 0, a->f[j]);
+			bits = num_bits(from, a->f[j]);
 		else
 			num_put_i(from, &bits, 0, a->i[j]);
 		if (num_is_float(to))

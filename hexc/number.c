@@ -180,16 +180,17 @@ num_of_code(DType d, unsigned code)
 	return num_is_grid(d) ? grid_of_code(d, code) : num_table_value(d, code);
 }
 
+/* Of r, a value of d. */
 static unsigned
-grid_code(DType d, double x)
+grid_code(DType d, double r)
 {
 	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
-	double r = num_round(d, x), a = fabs(r);
+	double a = fabs(r);
 	uint64_t u = double_bits(a);
 	unsigned sign = double_bits(r) >> 63 ? 1u << (exp + man) : 0, code;
 	int e = (int)(u >> D_MAN) - D_BIAS + bias;
 
-	if (isnan(x))
+	if (isnan(r))
 		return (1u << (exp + man)) - 1;
 	if (isinf(r))
 		code = ((1u << exp) - 1) << man;
@@ -203,7 +204,21 @@ grid_code(DType d, double x)
 unsigned
 num_code(DType d, double x)
 {
-	return num_is_grid(d) ? grid_code(d, x) : num_table_code(d, x);
+	return num_is_grid(d) ? grid_code(d, num_round(d, x)) : num_table_code(d, x);
+}
+
+uint64_t
+num_bits(DType d, double x)
+{
+	float f = (float)x;
+	uint32_t u;
+
+	if (dtype_info[d].bits <= 16)
+		return num_is_grid(d) ? grid_code(d, x) : num_table_code(d, x);
+	if (dtype_info[d].bits == 64)
+		return double_bits(x);
+	memcpy(&u, &f, sizeof u);
+	return u;
 }
 
 double

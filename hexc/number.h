@@ -19,6 +19,8 @@ double num_of_code(DType d, unsigned code);
 /* The code of x rounded to d; every NaN becomes the one without sign and with all other bits set, as the device
  * writes it (where the type has no NaN that is its largest number). */
 unsigned num_code(DType d, double x);
+/* The bits of x, a value of float type d: nothing is rounded, infinities stay. */
+uint64_t num_bits(DType d, double x);
 /* Is d a float of sign, exponent and mantissa?  The others (number_table.c) go through their codes: e8m0 to the
  * nearest power of two, the larger one in the middle, whatever the sign; nf4 to the nearest number, the smaller
  * one in the middle, NaN as 0. */

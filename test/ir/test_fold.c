@@ -252,7 +252,8 @@ START_TEST(fold_reaches_sizes_and_assumptions)
 }
 END_TEST
 
-/* All codes of the small floats to numbers and back; those of NaN are not folded. */
+/* All codes of the small floats to numbers and back; not those of NaN, nor the infinities of a type that rounds
+ * to finite numbers. */
 START_TEST(bits_of_constants)
 {
 	static const DType flt[] = { D_f16, D_bf16, D_e4m3, D_e5m2 }, num[] = { D_u16, D_u16, D_u8, D_u8 };
@@ -270,7 +271,7 @@ START_TEST(bits_of_constants)
 			in->type = n;
 			in->def->imm[0] = code;
 			o = op_new(k->body, NULL, O_bitcast, k->src, 1, &in, 1, &f);
-			ck_assert(const_eval(o, &c));
+			ck_assert(const_eval(o, &c) == !(isinf(x) && flt[d] == D_e5m2));
 			ck_assert(isnan(x) ? isnan(c.f) : c.f == x && !signbit(c.f) == !signbit(x));
 			in->type = f;
 			in->def->fimm = x;
