@@ -2,30 +2,10 @@
 #include "lib/bound_impl.h"
 #include <string.h>
 
-static Val *
-val_of(Twin *t, const Val *v)
-{
-	Val *r = t->val[v->id];
-
-	BUG_IF(t->a, !r);
-	return r;
-}
-
 static bool
 is_memory(const Val *v)
 {
 	return v->type.space == S_shared || v->type.space == S_global;
-}
-
-static Type
-f64_like(const Type *t)
-{
-	Type r = *t;
-
-	r.dtype = D_f64;
-	r.layout = NULL;
-	r.pinned = false;
-	return r;
 }
 
 static void
@@ -43,7 +23,7 @@ copy_op(Twin *t, const Op *o)
 	Op *c;
 
 	for (int i = 0; i < o->nin; i++)
-		in[i] = val_of(t, o->in[i]);
+		in[i] = bound_val(t, o->in[i]);
 	for (int i = 0; i < o->nout; i++)
 		out[i] = o->out[i]->type;
 	c = op_new(t->at, NULL, o->code, o->src, o->nin, in, o->nout, out);
@@ -59,7 +39,7 @@ err_or_zero(Twin *t, const Val *v)
 {
 	Val *e = t->err[v->id];
 
-	return e ? e : bound_const(t, val_of(t, v), 0);
+	return e ? e : bound_const(t, bound_val(t, v), 0);
 }
 
 /* ---- memory ----------------------------------------------------------------------------------- */
@@ -90,11 +70,26 @@ mark_memory(Twin *t, bool *marked)
 static void
 twin_alloc(Twin *t, const Op *o, const bool *marked)
 {
-	Type type = f64_like(&o->out[0]->type);
+	Type type = bound_type(&o->out[0]->type);
 
 	copy_op(t, o);
 	if (marked[o->out[0]->id])
 		t->err[o->out[0]->id] = op_new(t->at, NULL, O_alloc, o->src, 0, NULL, 1, &type)->out[0];
+}
+
+/* The part of f64 memory that view c has of its own. */
+static Val *
+view_like(Twin *t, const Op *c, Val *mem)
+{
+	Type type = bound_type(&c->out[0]->type);
+	Val **in = NEWN(t->a, Val *, c->nin);
+	Op *e;
+
+	memcpy(in, c->in, sizeof *in * (size_t)c->nin);
+	in[0] = mem;
+	e = op_new(t->at, NULL, O_view, c->src, c->nin, in, 1, &type);
+	memcpy(e->imm, c->imm, sizeof e->imm);
+	return e->out[0];
 }
 
 static void
@@ -102,48 +97,30 @@ twin_view(Twin *t, const Op *o)
 {
 	const Op *c = copy_op(t, o);
 	Val *mem = t->err[o->in[0]->id];
-	Val *in[DIM_MAX + 1];
-	Type type = f64_like(&o->out[0]->type);
-	Op *e;
+	const BoundSums *sums = t->sums[o->in[0]->id];
+	BoundSums *of_view;
 
 	for (int i = 1; i < o->nin; i++)
 		t->failed = t->failed || t->err[o->in[i]->id];
-	if (!mem || o->nin > DIM_MAX + 1)
+	if (mem)
+		t->err[o->out[0]->id] = view_like(t, c, mem);
+	if (!sums)
 		return;
-	in[0] = mem;
-	for (int i = 1; i < o->nin; i++)
-		in[i] = c->in[i];
-	e = op_new(t->at, NULL, O_view, o->src, o->nin, in, 1, &type);
-	memcpy(e->imm, o->imm, sizeof e->imm);
-	t->err[o->out[0]->id] = e->out[0];
+	of_view = t->sums[o->out[0]->id] = NEW(t->a, BoundSums);
+	for (int i = 0; i < BOUND_SUMS; i++)
+		of_view->at[i] = view_like(t, c, sums->at[i]);
 }
 
 static void
 twin_load(Twin *t, const Op *o)
 {
 	Val *mem = t->err[o->in[0]->id];
-	Type type = f64_like(&o->out[0]->type);
+	Type type = bound_type(&o->out[0]->type);
 
 	copy_op(t, o);
+	t->failed = t->failed || t->sums[o->in[0]->id]; /* of what is there now nothing is known */
 	if (mem)
 		t->err[o->out[0]->id] = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
-}
-
-/* Atomic updates.  Largest and smallest are exact, in any order: as far off as the furthest of what met
- * there.  Sums of integers are exact too.  Sums of floats are rounded in an order that nobody knows, as many
- * times as updates meet in the element: no bound.  True: a plain store. */
-static bool
-update_bound(Twin *t, const Op *o)
-{
-	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
-
-	if (!o->imm[0])
-		return true;
-	if (o->imm[0] == STORE_ADD)
-		t->failed = t->failed || in[0] || bound_is_float(o->in[0]);
-	else if (in[0])
-		op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL)->imm[0] = STORE_MAX;
-	return false;
 }
 
 static void
@@ -152,7 +129,7 @@ twin_store(Twin *t, const Op *o)
 	Val *in[2] = { NULL, t->err[o->in[1]->id] };
 
 	copy_op(t, o);
-	if (!in[1] || !update_bound(t, o))
+	if (!in[1] || !bound_update(t, o))
 		return;
 	in[0] = err_or_zero(t, o->in[0]);
 	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
@@ -162,10 +139,11 @@ static void
 twin_copy(Twin *t, const Op *o)
 {
 	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
-	Type type = f64_like(&o->in[1]->type);
+	Type type = bound_type(&o->in[1]->type);
 	Op *zero;
 
 	copy_op(t, o);
+	t->failed = t->failed || t->sums[o->in[0]->id];
 	if (!in[1])
 		return;
 	if (in[0]) {
@@ -197,7 +175,7 @@ with_bounds(Twin *t, Val *const *v, int n, Val **out)
 	int m = n;
 
 	for (int i = 0; i < n; i++) {
-		out[i] = val_of(t, v[i]);
+		out[i] = bound_val(t, v[i]);
 		if (carries(v[i]))
 			out[m++] = err_or_zero(t, v[i]);
 		else
@@ -214,7 +192,7 @@ types_with_bounds(Val *const *v, int n, Type *out)
 	for (int i = 0; i < n; i++) {
 		out[i] = v[i]->type;
 		if (carries(v[i]))
-			out[m++] = f64_like(&v[i]->type);
+			out[m++] = bound_type(&v[i]->type);
 	}
 	return m;
 }
@@ -262,7 +240,7 @@ twin_for(Twin *t, const Op *o, const bool *marked)
 	Op *f;
 
 	for (int i = 0; i < 3; i++) {
-		in[i] = val_of(t, o->in[i]);
+		in[i] = bound_val(t, o->in[i]);
 		t->failed = t->failed || t->err[o->in[i]->id];
 	}
 	f = op_new(t->at, NULL, O_for, o->src, nin, in, nout, out);
@@ -281,7 +259,7 @@ twin_if(Twin *t, const Op *o, const bool *marked)
 {
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	int nout = types_with_bounds(o->out, o->nout, out);
-	Val *cond = val_of(t, o->in[0]);
+	Val *cond = bound_val(t, o->in[0]);
 	Op *f;
 
 	t->failed = t->failed || t->err[o->in[0]->id];
@@ -343,6 +321,19 @@ twin_block(Twin *t, const Block *b, const bool *marked)
 
 /* ---- the kernel ------------------------------------------------------------------------------- */
 
+/* Parameter n: a tensor of f64 beside p, of its sizes and strides. */
+static Val *
+beside(Twin *t, const Param *p, const char *what, int n)
+{
+	Param *own = &t->to->param[n];
+
+	*own = *p;
+	own->read = own->written = true;
+	own->name = arena_printf(t->a, "%s of %s", what, p->name);
+	own->val = block_arg(t->to->body, bound_type(&p->val->type));
+	return own->val;
+}
+
 static void
 twin_params(Twin *t, bool *marked)
 {
@@ -350,7 +341,7 @@ twin_params(Twin *t, bool *marked)
 	const Kernel *from = t->from;
 	int n = from->nparam;
 
-	k->param = NEWN(t->a, Param, 2 * from->nparam);
+	k->param = NEWN(t->a, Param, (2 + BOUND_SUMS) * from->nparam);
 	for (int i = 0; i < from->nparam; i++) {
 		Val *old = from->body->arg[i];
 		k->param[i] = from->param[i];
@@ -362,11 +353,12 @@ twin_params(Twin *t, bool *marked)
 		if (p->kind != P_tensor || !p->written)
 			continue;
 		marked[old->id] = true;
-		k->param[n] = *p;
-		k->param[n].read = true;
-		k->param[n].name = arena_printf(t->a, "the bounds of %s", p->name);
-		k->param[n].val = t->err[old->id] = block_arg(k->body, f64_like(&old->type));
-		n++;
+		t->err[old->id] = beside(t, p, "the bounds", n++);
+		if (!bound_has_sums(from, old))
+			continue;
+		t->sums[old->id] = NEW(t->a, BoundSums);
+		for (int s = 0; s < BOUND_SUMS; s++)
+			t->sums[old->id]->at[s] = beside(t, p, "sums", n++);
 	}
 	k->nparam = n;
 }
@@ -378,8 +370,8 @@ twin_sizes(Twin *t)
 	for (int i = 0; i < t->to->nparam; i++) {
 		Param *p = &t->to->param[i];
 		for (int d = 0; d < DIM_MAX; d++) {
-			p->size[d] = p->size[d] ? val_of(t, p->size[d]) : NULL;
-			p->stride[d] = p->stride[d] ? val_of(t, p->stride[d]) : NULL;
+			p->size[d] = p->size[d] ? bound_val(t, p->size[d]) : NULL;
+			p->stride[d] = p->stride[d] ? bound_val(t, p->stride[d]) : NULL;
 		}
 	}
 }
@@ -398,6 +390,7 @@ bound_kernel(Kernel *k)
 	t.to->src = k->src;
 	t.val = NEWN(t.a, Val *, k->nval + 1);
 	t.err = NEWN(t.a, Val *, k->nval + 1);
+	t.sums = NEWN(t.a, BoundSums *, k->nval + 1);
 	marked = NEWN(t.a, bool, k->nval + 1);
 	twin_params(&t, marked);
 	mark_memory(&t, marked);

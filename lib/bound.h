@@ -12,6 +12,8 @@
  *	                  term is an integer and the magnitudes sum to what the type holds exactly
  *	exp exp2 log      the accuracy that the PTX ISA states for the .approx forms, see approx()
  *	rsqrt tanh
+ *	atomic_add        what bound_of_sum says, from counts and magnitudes that the rewritten kernel adds
+ *	                  up by element, for updates in any order
  * Everything else is rounded once by IEEE rules: on equal operands the results are equal, on operands that
  * differ the difference is carried through (first a Lipschitz bound, then one rounding of each side).
  * A comparison whose operands may come out either way makes its selects differ by the distance of the sides.
@@ -20,8 +22,18 @@
 #define HEXC_BOUND_H
 #include "hexc/ir.h"
 
+/* By element of a tensor that floats are added to atomically: what was there (the host puts that in before
+ * the run), and of the updates the sum of magnitudes, the number, the largest distance from an integer (0
+ * before the run). */
+enum { BOUND_START, BOUND_SIZE, BOUND_COUNT, BOUND_FRACTION, BOUND_SUMS };
+/* Does k do so with tensor parameter `tensor`? */
+bool bound_has_sums(const Kernel *k, const Val *tensor);
+/* The bound of a sum of type d: e is the sum of its terms' own bounds. */
+double bound_of_sum(DType d, double e, const double sum[BOUND_SUMS]);
+
 /* The kernel with bounds, in k's unit: its parameters are those of k, then for each written tensor of k, in
- * order, one of f64 with the same sizes and strides that holds the bounds.  k is as pass bounds left it.
+ * order, one of f64 with the same sizes and strides that holds the bounds, and if bound_has_sums BOUND_SUMS
+ * more, of which bound_of_sum makes the bound.  k is as pass bounds left it.
  * NULL: k does something no bound is known for (control flow or addresses that depend on rounded data). */
 Kernel *bound_kernel(Kernel *k);
 #endif

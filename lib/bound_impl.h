@@ -3,6 +3,11 @@
 #define HEXC_BOUND_IMPL_H
 #include "lib/bound.h"
 
+/* Of memory that floats are added to: memory that holds its BOUND_* by element. */
+typedef struct BoundSums {
+	Val *at[BOUND_SUMS];
+} BoundSums;
+
 /* The rewriting of one kernel. */
 typedef struct Twin {
 	Kernel *from, *to;
@@ -10,6 +15,7 @@ typedef struct Twin {
 	Block *at;   /* where ops are added */
 	Val **val;   /* by id of a value of `from`: its copy */
 	Val **err;   /* likewise: its bound; NULL: exact.  Of memory: the memory that holds the bounds */
+	BoundSums **sums; /* likewise, of such memory and views of it */
 	bool failed; /* no bound is known */
 } Twin;
 
@@ -22,6 +28,13 @@ typedef struct Site {
 /* A bound for the result of a float, integer or bool op whose operands and result are scalars or register
  * tiles; NULL: exact. */
 Val *bound_rule(Twin *t, const Site *s);
+
+Val *bound_val(const Twin *t, const Val *v); /* its copy */
+Type bound_type(const Type *t);              /* the same of f64, with no layout */
+
+/* Atomic updates (bound_atomic.c): the bounds of what store o updates.  True: a plain store, whose bounds are
+ * yet to be stored. */
+bool bound_update(Twin *t, const Op *o);
 
 /* f64 arithmetic at t->at, on tiles or scalars of one shape */
 Val *bound_op1(Twin *t, OpCode code, Val *x);
@@ -42,6 +55,7 @@ double bound_roundoff(DType d); /* unit roundoff of a float type */
 double bound_smallest(DType d, bool normal); /* smallest positive number, smallest normal one */
 
 /* Sums (bound_sum.c) */
+Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
 Val *bound_sum(Twin *t, const Site *s);
 Val *bound_dot(Twin *t, const Site *s);
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */

@@ -6,6 +6,26 @@
 #include <string.h>
 
 Val *
+bound_val(const Twin *t, const Val *v)
+{
+	Val *r = t->val[v->id];
+
+	BUG_IF(t->a, !r);
+	return r;
+}
+
+Type
+bound_type(const Type *t)
+{
+	Type r = *t;
+
+	r.dtype = D_f64;
+	r.layout = NULL;
+	r.pinned = false;
+	return r;
+}
+
+Val *
 bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d)
 {
 	Type type = in[nin - 1]->type;

@@ -2,9 +2,8 @@
 #include "lib/bound_impl.h"
 #include <math.h>
 
-/* How far x is from an integer. */
-static Val *
-fraction(Twin *t, Val *x)
+Val *
+bound_fraction(Twin *t, Val *x)
 {
 	Val *f = bound_f64(t, x), *whole;
 
@@ -62,7 +61,7 @@ bound_sum(Twin *t, const Site *s)
 	if (!bound_is_float(s->r))
 		return ex;
 	size = bound_reduce(t, O_reduce_sum, ABS(bound_f64(t, s->x[0])), dim);
-	frac = bound_reduce(t, O_reduce_max, fraction(t, s->x[0]), dim);
+	frac = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), dim);
 	if (ex) {
 		size = ADD(size, ex);
 		frac = ADD(frac, ex);
@@ -92,8 +91,8 @@ bound_dot(Twin *t, const Site *s)
 	if (!bound_is_float(s->r))
 		return e;
 	size = bound_add(t, dot64(t, a, b, c), e);
-	frac = spread(t, bound_reduce(t, O_reduce_max, fraction(t, s->x[0]), 1), s->r);
-	frac = ADD(frac, spread(t, bound_reduce(t, O_reduce_max, fraction(t, s->x[1]), 0), s->r));
-	frac = bound_add(t, ADD(frac, fraction(t, s->x[2])), e);
+	frac = spread(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), 1), s->r);
+	frac = ADD(frac, spread(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), 0), s->r));
+	frac = bound_add(t, ADD(frac, bound_fraction(t, s->x[2])), e);
 	return bound_rounded(t, s, bound_add(t, e, order(t, s, s->r->type.dtype, size, frac, terms)));
 }

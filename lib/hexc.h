@@ -257,7 +257,8 @@ typedef struct hexc_run_opts {
  * Where arg[i].bound is set, it gets for each element a bound on |x - t|, x being the result of
  * any correct execution of the kernel (any order of sums, any hardware's accurate-enough exp) and
  * t the result here.  0: every correct execution gives exactly t.  Elements the kernel does not
- * write keep what bound held.  INFINITY: no bound is known.
+ * write keep what bound held; those that it updates atomically count that as the bound of what was there.
+ * INFINITY: no bound is known.
  *
  * Returns HEXC_OK, E_ARGS, E_LIMIT, E_NOMEM, E_INVALID, or E_SOURCE when the program itself goes
  * wrong on these arguments (an index before the start of a tensor, ...); the sentence is in why. */

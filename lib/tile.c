@@ -1,5 +1,6 @@
 /* tile.c - hexc_run_tile: the tile interpreter on a host's buffers. */
 #include "hexc/interp.h"
+#include "hexc/number.h"
 #include "lib/bound.h"
 #include "lib/lib.h"
 #include <math.h>
@@ -71,12 +72,47 @@ interp_result(InterpCode c)
 	return HEXC_E_INTERNAL;
 }
 
-/* The arguments, and behind them the bounds of each written tensor. */
+/* What tensor argument i holds now, and 0 for the other sums. */
+static void
+start_sums(TileJob *j, int i, InterpArg *sum, int64_t n)
+{
+	double *x = NEWN(&j->arena, double, n * BOUND_SUMS);
+
+	for (int64_t e = 0; e < n; e++)
+		x[e] = num_get(j->mk->param[i].dtype, j->arg[i].ptr, e);
+	for (int s = 0; s < BOUND_SUMS; s++)
+		sum[s] = (InterpArg){ x + s * n, n, 0, 0 };
+}
+
+/* Bounds of the elements that floats were added to. */
+static void
+end_sums(const TileJob *j, const Kernel *k, const InterpArg *arg)
+{
+	int n = j->mk->nparam;
+
+	for (int i = 0; i < j->mk->nparam; i++) {
+		double sum[BOUND_SUMS], *bound = arg[n].data;
+
+		if (!j->mk->param[i].written)
+			continue;
+		n++;
+		if (!bound_has_sums(k, k->param[i].val))
+			continue;
+		for (int64_t e = 0; e < arg[n].count; e++) {
+			for (int s = 0; s < BOUND_SUMS; s++)
+				sum[s] = ((const double *)arg[n + s].data)[e];
+			bound[e] = bound_of_sum(j->mk->param[i].dtype, bound[e], sum);
+		}
+		n += BOUND_SUMS;
+	}
+}
+
+/* The arguments, and behind them what bound_kernel adds for each written tensor. */
 static InterpArg *
-interp_args(TileJob *j, int *n)
+interp_args(TileJob *j, const Kernel *k, int *n)
 {
 	const ModKernel *mk = j->mk;
-	InterpArg *a = NEWN(&j->arena, InterpArg, 2 * mk->nparam + 1);
+	InterpArg *a = NEWN(&j->arena, InterpArg, (2 + BOUND_SUMS) * mk->nparam + 1);
 
 	*n = mk->nparam;
 	for (int i = 0; i < mk->nparam; i++) {
@@ -88,6 +124,10 @@ interp_args(TileJob *j, int *n)
 			void *bound = j->arg[i].bound ? (void *)j->arg[i].bound
 			                              : NEWN(&j->arena, double, a[i].count);
 			a[(*n)++] = (InterpArg){ bound, a[i].count, 0, 0 };
+			if (!bound_has_sums(k, k->param[i].val))
+				continue;
+			start_sums(j, i, a + *n, a[i].count);
+			*n += BOUND_SUMS;
 		}
 	}
 	return a;
@@ -113,9 +153,11 @@ run_tile(void *user)
 		if (!twin)
 			bounds_unknown(j);
 	}
-	args = interp_args(j, &n);
+	args = interp_args(j, k, &n);
 	j->code = interp_result(twin ? interp_run(twin, args, n, &opt)
 	                             : interp_run(k, args, j->mk->nparam, &opt));
+	if (twin && j->code == HEXC_OK)
+		end_sums(j, k, args);
 }
 
 /* The sentence in o->why. */

@@ -252,8 +252,8 @@ START_TEST(fold_reaches_sizes_and_assumptions)
 }
 END_TEST
 
-/* All codes of the small floats to numbers and back; not those of NaN, nor the infinities of a type that rounds
- * to finite numbers. */
+/* All codes of the small floats to numbers and back; not those of NaN, nor the infinities of a type that
+ * rounds to finite numbers. */
 START_TEST(bits_of_constants)
 {
 	static const DType flt[] = { D_f16, D_bf16, D_e4m3, D_e5m2 }, num[] = { D_u16, D_u16, D_u8, D_u8 };

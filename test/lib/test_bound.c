@@ -59,16 +59,16 @@ run_gemm(const hexc_module *m, uint16_t *a, uint16_t *b, void *c, size_t bytes, 
 }
 
 static const char f32_gemm[] = "kernel gemm(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
-                               "    tune BK = 16|32|128\n"
-                               "{\n"
-                               "    grid(ceil(M, 16), ceil(N, 16));\n"
-                               "    let m = block.x * 16, n = block.y * 16;\n"
-                               "    var acc: register f32[16, 16] = 0;\n"
-                               "    for k in 0..K step BK {\n"
-                               "        acc += dot(A[m :+ 16, k :+ BK], B[n :+ 16, k :+ BK].T);\n"
-                               "    }\n"
-                               "    C[m :+ 16, n :+ 16] = acc;\n"
-                               "}\n";
+			       "    tune BK = 16|32|128\n"
+			       "{\n"
+			       "    grid(ceil(M, 16), ceil(N, 16));\n"
+			       "    let m = block.x * 16, n = block.y * 16;\n"
+			       "    var acc: register f32[16, 16] = 0;\n"
+			       "    for k in 0..K step BK {\n"
+			       "        acc += dot(A[m :+ 16, k :+ BK], B[n :+ 16, k :+ BK].T);\n"
+			       "    }\n"
+			       "    C[m :+ 16, n :+ 16] = acc;\n"
+			       "}\n";
 
 START_TEST(orders)
 {
@@ -141,8 +141,8 @@ END_TEST
 /* Programs of one input and one output of f32[16, 64]; and what the bound may be at most. */
 static const struct {
 	const char *body;
-	double most;  /* relative to 1 + |result| */
-	bool exact;   /* every bound is 0 */
+	double most; /* relative to 1 + |result| */
+	bool exact; /* every bound is 0 */
 } chain[] = {
 	{ "C[0 :+ 16, 0 :+ 64] = X[0 :+ 16, 0 :+ 64] * 3.0 + 1.0;", 0, true },
 	{ "C[0 :+ 16, 0 :+ 64] = sqrt(abs(X[0 :+ 16, 0 :+ 64])) / 7.0;", 0, true },
@@ -212,6 +212,187 @@ START_TEST(choices)
 }
 END_TEST
 
+/* ---- atomic additions ------------------------------------------------------------------------------ */
+
+enum { ADDS = 600, BINS = 16 };
+
+/* Blocks of 32 add to 16 elements chosen by the data: about 37 meet in each. */
+static const char adds[] = "kernel k(X: f32[N], I: i32[N], F: inout f32[B], H: inout f16[B],\n"
+			   "    D: inout f64[B], C: inout f32[B], E: inout f32[B])\n"
+			   "{\n"
+			   "    grid(ceil(N, 32));\n"
+			   "    let i = block.x * 32;\n"
+			   "    let x: register = X[i :+ 32], at: register = I[i :+ 32];\n"
+			   "    atomic_add(F[at], x);\n"
+			   "    atomic_add(H[at], f16(x));\n"
+			   "    atomic_add(D[at], f64(x));\n"
+			   "    atomic_add(C[at], 1);\n"
+			   "    atomic_add(E[at], exp(x));\n"
+			   "}\n";
+
+typedef struct Adds {
+	float x[ADDS];
+	int32_t at[ADDS];
+	float f[BINS], c[BINS], e[BINS];
+	uint16_t h[BINS];
+	double d[BINS], bound[5][BINS];
+} Adds;
+
+static void
+run_adds(const hexc_module *m, Adds *a, bool bounds)
+{
+	void *p[7] = { a->x, a->at, a->f, a->h, a->d, a->c, a->e };
+	size_t bytes[7] = { sizeof a->x, sizeof a->at, sizeof a->f, sizeof a->h,
+		            sizeof a->d, sizeof a->c,  sizeof a->e };
+	hexc_arg arg[9] = { [7].i = ADDS, [8].i = BINS };
+
+	memset(a->bound, 0, sizeof a->bound);
+	for (int i = 0; i < 7; i++)
+		arg[i] = (hexc_arg){ p[i], bounds && i >= 2 ? a->bound[i - 2] : NULL, bytes[i], 0, 0 };
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+}
+
+static void
+fill_adds(Adds *a, uint64_t seed)
+{
+	memset(a, 0, sizeof *a);
+	for (int i = 0; i < ADDS; i++) {
+		a->x[i] = (float)next(&seed) / 0x40000000 - 1;
+		a->at[i] = (int32_t)(next(&seed) % BINS);
+	}
+	for (int i = 0; i < BINS; i += 3) {
+		a->f[i] = (float)i - 4;
+		hexc_put(hexc_dtype_find("f16"), a->h, (uint64_t)i, 0.1);
+		a->c[i] = (float)i;
+		a->d[i] = -0.3;
+	}
+}
+
+/* The updates come in any order: each bin of each tensor is within its bound.  Returns how many differ. */
+static int
+within(const Adds *a, const Adds *b, int *outside)
+{
+	const hexc_dtype *f16 = hexc_dtype_find("f16");
+	int differ = 0;
+
+	*outside = 0;
+	for (uint64_t i = 0; i < BINS; i++) {
+		double err[5] = { fabs((double)a->f[i] - b->f[i]),
+			          fabs(hexc_get(f16, a->h, i) - hexc_get(f16, b->h, i)),
+			          fabs(a->d[i] - b->d[i]), fabs((double)a->c[i] - b->c[i]),
+			          fabs((double)a->e[i] - b->e[i]) };
+
+		for (int t = 0; t < 5; t++) {
+			differ += err[t] > 0;
+			*outside += err[t] > a->bound[t][i];
+		}
+	}
+	return differ;
+}
+
+START_TEST(atomics)
+{
+	static Adds a, b;
+	hexc_opts o = HEXC_OPTS_INIT;
+	uint64_t seed = (uint64_t)_i;
+	hexc_module *m;
+	int outside;
+
+	o.stop = "bounds";
+	m = lib_must(adds, &o);
+	fill_adds(&a, (uint64_t)_i + 10);
+	b = a;
+	run_adds(m, &a, true);
+	for (int i = ADDS - 1; i > 0; i--) { /* another order */
+		int j = (int)(next(&seed) % (uint64_t)(i + 1)), at = b.at[i];
+		float x = b.x[i];
+
+		b.x[i] = b.x[j];
+		b.at[i] = b.at[j];
+		b.x[j] = x;
+		b.at[j] = at;
+	}
+	run_adds(m, &b, false);
+	ck_assert_int_gt(within(&a, &b, &outside), 10);
+	ck_assert_int_eq(outside, 0);
+	for (int i = 0; i < BINS; i++) {
+		ck_assert(a.bound[0][i] > 0 && a.bound[0][i] < 1e-3);
+		ck_assert(a.bound[1][i] > 0 && a.bound[1][i] < 2);
+		ck_assert(a.bound[2][i] > 0 && a.bound[2][i] < 1e-11);
+		ck_assert(a.bound[3][i] == 0); /* counts are exact */
+		ck_assert(a.bound[4][i] > 0 && a.bound[4][i] < 1e-2);
+	}
+	hexc_module_free(m);
+}
+END_TEST
+
+/* An update that is lost, or comes twice, or is off by more than rounding, is told. */
+START_TEST(wrong_atomics)
+{
+	static Adds a, b;
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	int outside;
+
+	o.stop = "bounds";
+	m = lib_must(adds, &o);
+	fill_adds(&a, 77);
+	a.x[100] = 0.5;
+	b = a;
+	run_adds(m, &a, true);
+	switch (_i) {
+	case 0: b.at[100] = -1; break;
+	case 1: b.x[100] = 1; break;
+	default: b.x[100] = 0.499f; break;
+	}
+	run_adds(m, &b, false);
+	within(&a, &b, &outside);
+	ck_assert_int_ge(outside, _i == 0 ? 4 : 2);
+	hexc_module_free(m);
+}
+END_TEST
+
+/* What is stored before counts as a term; nothing is known of what is read back. */
+START_TEST(store_then_add)
+{
+	static const char src[] = "kernel k(X: f32[16], F: inout f32[16], Y: out f32[16])\n{\n"
+				  "    grid(1);\n"
+				  "    F[0 :+ 16] = X[0 :+ 16];\n"
+				  "    atomic_add(F[0 :+ 16], X[0 :+ 16]);\n"
+				  "    %s\n"
+				  "    Y[0 :+ 16] = %s;\n}\n";
+	float x[16], f[16], y[16];
+	double bf[16], by[16];
+	hexc_arg arg[3] = { { x, NULL, sizeof x, 0, 0 },
+		            { f, bf, sizeof f, 0, 0 },
+		            { y, by, sizeof y, 0, 0 } };
+	hexc_opts o = HEXC_OPTS_INIT;
+	char text[400];
+	hexc_module *m;
+
+	o.stop = "bounds";
+	snprintf(text, sizeof text, src, _i ? "atomic_add(F[0 :+ 16], X[0 :+ 16]);" : "",
+	         _i == 2 ? "F[0 :+ 16]" : "X[0 :+ 16]");
+	m = lib_must(text, &o);
+	for (int i = 0; i < 16; i++) {
+		x[i] = 0.1f + (float)i / 7;
+		f[i] = 1e30f; /* in nothing */
+		bf[i] = by[i] = 0;
+	}
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+	for (int i = 0; i < 16; i++) {
+		if (_i == 2) {
+			ck_assert(isinf(bf[i]) && isinf(by[i]));
+			continue;
+		}
+		/* two terms have one sum, but for subnormal ones; three have several */
+		ck_assert(_i ? bf[i] > 0 && bf[i] < 1e-5 : bf[i] < 1e-36);
+		ck_assert(by[i] == 0);
+	}
+	hexc_module_free(m);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -224,6 +405,9 @@ main(void)
 	tcase_add_test(t, rounding);
 	tcase_add_loop_test(t, chains, 0, (int)(sizeof chain / sizeof chain[0]));
 	tcase_add_test(t, choices);
+	tcase_add_loop_test(t, atomics, 0, 5);
+	tcase_add_loop_test(t, wrong_atomics, 0, 3);
+	tcase_add_loop_test(t, store_then_add, 0, 3);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
