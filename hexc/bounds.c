@@ -9,7 +9,7 @@
  * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
  * size - start.  It is carried along by elementwise ops (the smallest of the operands' bounds),
  * transposes, reshapes, broadcasts along other dims; a reduction drops that of its dim; a dot
- * takes m from a and n from b.  Carried values, results of ifs and shared tiles that are not
+ * takes m from a and n from b, a slice what is left.  Carried values, results of ifs, concats and shared tiles that are not
  * filled by exactly one copy or store have no bounds: all their elements exist, and are what was computed
  * from the zeros read outside.
  *
@@ -362,6 +362,13 @@ bounds_op(Bounds *b, Op *o)
 		e.at[o->imm[0]] = NULL;
 		if (num_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : o->imm[2] != 0)
 			e.zero = 0;
+		edge_set(b, o->out[0], &e);
+		break;
+	case O_slice:
+		e = *edge_of(b, o->in[0]);
+		if (e.at[o->imm[0]] && o->imm[1])
+			e.at[o->imm[0]] = ir_bin(o->parent, o, O_sub, e.at[o->imm[0]],
+			                         ir_const(o->parent, o, o->imm[1]));
 		edge_set(b, o->out[0], &e);
 		break;
 	case O_reduce_sum:

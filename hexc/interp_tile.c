@@ -122,6 +122,39 @@ eval_shift(Interp *it, Op *o)
 	return true;
 }
 
+/* Lines of `n` neighbours: one for each index of the dims up to d. */
+bool
+eval_slice(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int d = (int)o->imm[0];
+	int64_t inner = inner_size(t, d), line = inner * t->shape[d];
+
+	for (int64_t j = 0; j < r->n; j++)
+		move(r, j, x, j / line * inner * u->shape[d] + o->imm[1] * inner + j % line);
+	return true;
+}
+
+bool
+eval_concat(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Slot *r = slot_of(it, o->out[0]);
+	int d = (int)o->imm[0];
+	int64_t inner = inner_size(t, d), line = inner * t->shape[d], first = inner * o->in[0]->type.shape[d];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t at = j % line;
+		bool second = at >= first;
+
+		move(r, j, slot_of(it, o->in[second]),
+		     second ? j / line * (line - first) + at - first : j / line * first + at);
+	}
+	return true;
+}
+
 /* r[i0,i1,..] = x[sum of i_d * stride[d]] */
 static void
 gather(const Type *t, Slot *r, const Slot *x, const int64_t *stride)

@@ -239,6 +239,10 @@ bool lower_scan(Lower *l, const Expr *e, int want, Value *out);
 
 /* Arguments of concat. */
 enum { CALL_ARG_MAX = 16 };
+/* Is a tile of `whole` elements along a dim, and its part of `extent` at `start`, made of a few pieces? */
+bool lower_few_pieces(int64_t whole, int64_t start, int64_t extent);
+/* That part of register tile x. */
+Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
 Value lower_concat(Lower *l, const Expr *e);

@@ -1,5 +1,7 @@
-/* lower_part.c - parts of register tiles, and tiles made of parts: through shared memory, where every element
- * has an address. */
+/* lower_part.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few pieces, of
+ * which the part has some, it is a matter of registers; else it goes through shared memory, where every
+ * element has an address. */
+#include "hexc/facts.h"
 #include "hexc/lower.h"
 
 /* A new shared tile like t, with no name. */
@@ -27,6 +29,46 @@ lower_stage(Lower *l, Src src, const Value *x)
 	r.v = stage_alloc(l, src, x->v->type);
 	put_store(l, src, x->v, r.v);
 	return r;
+}
+
+enum { PIECES_MAX = 8 }; /* along one dim, each in registers of its own */
+
+bool
+lower_few_pieces(int64_t whole, int64_t start, int64_t extent)
+{
+	int64_t g = gcd64(gcd64(whole, extent), start);
+
+	return whole / g <= PIECES_MAX;
+}
+
+Val *
+lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent)
+{
+	Type t = x->type;
+
+	if (start == 0 && extent == t.shape[dim])
+		return x;
+	t.shape[dim] = extent;
+	x = put1(l, O_slice, src, x, t);
+	x->def->imm[0] = dim;
+	x->def->imm[1] = start;
+	return x;
+}
+
+/* The parts side by side, without a trip through memory. */
+static Value
+joined(Lower *l, Src src, int n, const Operand *part, int dim)
+{
+	Val *v = part[0].v.v;
+
+	for (int i = 1; i < n; i++) {
+		Type t = v->type;
+
+		t.shape[dim] += part[i].v.v->type.shape[dim];
+		v = put2(l, O_concat, src, v, part[i].v.v, t);
+		v->def->imm[0] = dim;
+	}
+	return value_of(v);
 }
 
 Value
@@ -94,7 +136,7 @@ lower_concat(Lower *l, const Expr *e)
 {
 	Operand part[CALL_ARG_MAX];
 	int n = e->narg - 1, dim;
-	int64_t at = 0;
+	int64_t at = 0, piece = 0;
 	Val *tile;
 	Type t;
 
@@ -103,6 +145,10 @@ lower_concat(Lower *l, const Expr *e)
 			return value_none();
 	if (!lower_dim_arg(l, e, 0, part[0].v.v->type.rank, &dim) || !joined_type(l, e, n, part, dim, &t))
 		return value_none();
+	for (int i = 0; i < n; i++)
+		piece = gcd64(piece, part[i].v.v->type.shape[dim]);
+	if (t.shape[dim] / piece <= PIECES_MAX)
+		return joined(l, e->src, n, part, dim);
 	tile = stage_alloc(l, e->src, t);
 	for (int i = 0; i < n; i++) {
 		Type p = part[i].v.v->type;

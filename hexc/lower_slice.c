@@ -7,9 +7,9 @@ tensor_name(const Expr *e)
 	return e->arg[0]->kind == EX_name ? e->arg[0]->name : "?";
 }
 
-/* What is sliced: memory with a name, or a register tile, which is staged in memory. */
+/* What is sliced: memory with a name, or a register tile. */
 static bool
-find_base(Lower *l, const Expr *e, Value *base, bool *staged)
+find_base(Lower *l, const Expr *e, Value *base)
 {
 	const Expr *x = e->arg[0];
 
@@ -23,13 +23,8 @@ find_base(Lower *l, const Expr *e, Value *base, bool *staged)
 	*base = lower_expr(l, x);
 	if (base->kind == VK_none)
 		return false;
-	if (base->kind == VK_view)
+	if (base->kind == VK_view || value_is_tile(base))
 		return true;
-	if (value_is_tile(base)) {
-		*base = lower_stage(l, e->src, base);
-		*staged = true;
-		return true;
-	}
 	diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name, check_describe(l, base));
 	return false;
 }
@@ -48,7 +43,7 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 		           tensor_name(e), (long long)at);
 		return false;
 	}
-	if (t->space == S_shared && at > t->shape[d] - extent) {
+	if (t->space != S_global && at > t->shape[d] - extent) {
 		diag_error(l->diag, s->src,
 		           "the slice reaches element %lld of dimension %d, but "
 		           "`%s` has %lld there",
@@ -189,6 +184,24 @@ check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v,
 	return false;
 }
 
+/* ---- parts of register tiles ------------------------------------------------------------------- */
+
+/* The part [start, start + extent) of each dim, of type r, where registers suffice; NULL: they do not. */
+static Val *
+slice_registers(Lower *l, Src src, const Value *x, Val *const *start, const int64_t *extent, Type r)
+{
+	const Type *t = &x->v->type;
+	int64_t at[DIM_MAX];
+	Val *v = x->v;
+
+	for (int d = 0; d < t->rank; d++)
+		if (!val_is_const(start[d], &at[d]) || !lower_few_pieces(t->shape[d], at[d], extent[d]))
+			return NULL;
+	for (int d = 0; d < t->rank; d++)
+		v = lower_put_slice(l, src, v, d, at[d], extent[d]);
+	return v->type.rank == r.rank ? v : put1(l, O_reshape, src, v, r);
+}
+
 /* ---- the slice --------------------------------------------------------------------------------- */
 
 Value
@@ -196,13 +209,14 @@ lower_slice(Lower *l, const Expr *e)
 {
 	Value base, index, first = value_none(), res = { .kind = VK_view };
 	Val *in[RANK_MAX + 1];
-	int64_t shape[RANK_MAX], extent, mask = 0;
-	bool ok = true, staged = false;
+	int64_t shape[RANK_MAX], extents[RANK_MAX], extent, mask = 0;
+	bool ok = true, staged;
 	int rank = 0, dropped = 0, last = -1;
 	Type t;
 
-	if (!find_base(l, e, &base, &staged))
+	if (!find_base(l, e, &base))
 		return value_none();
+	staged = base.kind != VK_view;
 	t = base.v->type;
 	if (e->nslice > t.rank) {
 		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", e->nslice,
@@ -233,6 +247,7 @@ lower_slice(Lower *l, const Expr *e)
 			ok = false;
 			continue;
 		}
+		extents[d] = extent;
 		dropped += drop;
 		/* One element is a tile of one, so the last dim stays. */
 		if (drop && (rank || d + 1 < t.rank)) {
@@ -244,6 +259,18 @@ lower_slice(Lower *l, const Expr *e)
 	}
 	if (!ok || !check_shape(l, rank, shape, e->src))
 		return value_none();
+	if (staged) {
+		Type r = type_tile(t.dtype, S_reg, rank, shape);
+
+		res.single = dropped == t.rank;
+		res.v = res.single ? NULL : slice_registers(l, e->src, &base, in + 1, extents, r);
+		if (res.v) {
+			res.kind = VK_val;
+			return res;
+		}
+		in[0] = lower_stage(l, e->src, &base).v;
+		t.space = S_shared;
+	}
 	res.v = put_op(l, O_view, e->src, 1 + t.rank, in, type_tile(t.dtype, t.space, rank, shape));
 	res.v->def->imm[0] = mask;
 	res.single = dropped == t.rank;

@@ -274,6 +274,41 @@ shape_shift(Arena *a, const Op *o)
 }
 
 const char *
+shape_slice(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	int64_t d = o->imm[0];
+	Type r = *x;
+
+	if (!both_reg(o))
+		return differ(a, "not register tiles of one type", x, t);
+	if (d < 0 || d >= x->rank || d >= t->rank)
+		return "no such dim";
+	r.shape[d] = t->shape[d];
+	if (!same_shape(&r, t))
+		return differ(a, "another dim changes", x, t);
+	return o->imm[1] >= 0 && o->imm[1] <= x->shape[d] - t->shape[d] ? NULL : "reaches outside the tile";
+}
+
+const char *
+shape_concat(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *y = &o->in[1]->type, *t = &o->out[0]->type;
+	int64_t d = o->imm[0];
+	Type r = *x;
+
+	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->spread || y->spread)
+		return differ(a, "not register tiles of one type", x, y);
+	if (d < 0 || d >= x->rank || d >= y->rank)
+		return "no such dim";
+	r.shape[d] = y->shape[d];
+	if (!same_shape(&r, y))
+		return differ(a, "other extents differ", x, y);
+	r.shape[d] = x->shape[d] + y->shape[d];
+	return same_shape(&r, t) ? NULL : differ(a, "the result is not as long as both", x, t);
+}
+
+const char *
 shape_reduce(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;

@@ -67,20 +67,46 @@ convert_place(Op *o, const Val *v)
 	return at;
 }
 
+/* Conversions in place, of one value. */
+typedef struct Placed {
+	const Pick *how;
+	Val *v;
+	const struct Placed *next;
+} Placed;
+
+/* Operand j of o in the layout that o wants. */
+static Val *
+converted(Solve *s, const Sol *sol, const Placed **placed, Op *o, int j)
+{
+	Val *v = o->in[j];
+	Pick *how = sol->conv[o->id][j];
+	Placed *new;
+	Op *at;
+
+	for (const Placed *p = placed[v->id]; p; p = p->next)
+		if (p->how == how)
+			return p->v;
+	at = convert_place(o, v);
+	new = NEW(s->arena, Placed);
+	*new = (Placed){ how, convert_val(s, at->parent, at, o->src, v, sol->want[o->id][j], how),
+		         placed[v->id] };
+	placed[v->id] = new;
+	return new->v;
+}
+
 void
 apply(Solve *s, const Sol *sol)
 {
+	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
+
 	set_layouts(s, sol, s->k->body);
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
 
 		o->pick = sol->pick[o->id];
 		for (int j = 0; j < o->nin; j++)
-			if (sol->conv[o->id][j] && o->in[j]->type.space == S_reg) {
-				Op *at = convert_place(o, o->in[j]);
-				o->in[j] = convert_val(s, at->parent, at, o->src, o->in[j],
-				                       sol->want[o->id][j], sol->conv[o->id][j]);
-			}
+			if (sol->conv[o->id][j] && o->in[j]->type.space == S_reg)
+				o->in[j] = converted(s, sol, placed, o, j);
 	}
 	for (int i = 0; i < s->norder; i++)
 		for (int j = 0; j < s->order[i]->nout; j++)

@@ -119,6 +119,8 @@ alu_weight(const Op *o)
 	case O_cast:
 		return dtype_info[o->in[0]->type.dtype].bits < 8 ? 1.5 : 1;
 	case O_transpose:
+	case O_slice:
+	case O_concat:
 	case O_broadcast:
 	case O_bitcast:
 	case O_const:

@@ -125,9 +125,9 @@ load_vec(const Solve *s, const Op *o, const Layout *l)
 	return unit < 0 ? 1 : global_vec(s, o->in[0]->def, unit, reg_run(l, unit));
 }
 
-/* Requests and sectors of loading a global tile into l, once: warps that load the same meet in the cache. */
+/* Cycles of loading a global tile into l, once: warps that load the same meet in the cache. */
 static double
-load_traffic(const Solve *s, const Op *o, const Layout *l)
+load_cycles(const Solve *s, const Op *o, const Layout *l)
 {
 	int64_t vec = load_vec(s, o, l), copies = 1;
 	double n = (double)(layout_cosize(l, AX_reg) / vec * s->k->warps) +
@@ -139,34 +139,61 @@ load_traffic(const Solve *s, const Op *o, const Layout *l)
 	return n / (double)copies;
 }
 
-/* The widest coalesced layout for a load from global memory, if it moves less than l does. */
+/* The widest coalesced layout for a load from global memory, if that and a conversion take less than loading
+ * into l. */
 static bool
 load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
 {
 	const Type *t = &o->out[0]->type;
+	double direct = load_cycles(s, o, l), staged;
 	int order[DIM_MAX];
+	Res res = { 0 };
 
 	if (t->rank == 0)
 		return false;
 	memory_order(s, o->in[0], order);
-	return coalesced(out, t->rank, t->shape, order,
-	                 global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false) &&
-	       load_traffic(s, o, out) < load_traffic(s, o, l);
+	if (!coalesced(out, t->rank, t->shape, order,
+	               global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
+		return false;
+	staged = load_cycles(s, o, out);
+	if (staged >= direct)
+		return false;
+	conversion(s, t, out, l, &res);
+	return staged + res_cycles(&res) < direct;
+}
+
+/* l with its registers numbered along `unit` first, if that makes longer runs of whole words. */
+static const Layout *
+along_memory(Solve *s, const Layout *l, int unit, int bits)
+{
+	Layout *out = NEW(s->arena, Layout);
+	int order[DIM_MAX];
+
+	if (unit < 0 || reg_run(l, unit) * bits < 32)
+		return l;
+	*out = *l;
+	for (int i = 0; i < l->ndim; i++)
+		order[i] = (unit + i) % l->ndim;
+	layout_compact_regs(out, order);
+	return reg_run(out, unit) > reg_run(l, unit) ? out : l;
 }
 
 static void
 load_global(Solve *s, Op *o)
 {
-	const Layout *l = s->sol->val[o->out[0]->id];
-	Layout *w = NEW(s->arena, Layout);
+	const Layout *val = s->sol->val[o->out[0]->id], *l;
 	int bits = bits_of(o->out[0]);
+	Layout *w = NEW(s->arena, Layout);
 	int64_t vec;
 
+	l = along_memory(s, val, unit_dim(s, o->in[0]), bits);
 	if (load_layout(s, o, l, w)) {
 		s->load_matters = true;
 		if (s->sol->plan.load)
-			s->sol->made[o->id][0] = l = w;
+			l = w;
 	}
+	if (l != val)
+		s->sol->made[o->id][0] = l;
 	demand_indices(s, o->in[0], l);
 	vec = load_vec(s, o, l);
 	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * bits, false), vec);
@@ -301,6 +328,8 @@ select_store(Solve *s, Op *o)
 			l = w;
 		}
 	}
+	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, bits) != l)
+		s->sol->want[o->id][0] = l = along_memory(s, l, unit, bits);
 	demand_indices(s, o->in[1], l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)

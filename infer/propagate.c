@@ -250,9 +250,15 @@ propagate(Solve *s)
 		anchor_dot(s, s->dot[i], s->sol->plan.dot[i]);
 		drain(s);
 	}
-	for (int i = 0; i < s->norder && !s->sol->plan.scan; i++)
-		if (s->order[i]->code == O_shift) {
-			anchor_shift(s, s->order[i]);
+	for (int pass = 0; pass < 2 && !s->sol->plan.line; pass++)
+		for (int i = 0; i < s->norder; i++) {
+			Op *o = s->order[i];
+
+			if (pass == 0 && o->code == O_shift)
+				anchor_shift(s, o);
+			else if (pass == 1 && (o->code == O_slice || o->code == O_concat) &&
+			         !s->sol->val[o->in[0]->id] && !s->sol->val[o->out[0]->id])
+				anchor_pieces(s, o);
 			drain(s);
 		}
 	for (Op *o; (o = biggest_access(s)) != NULL; drain(s))

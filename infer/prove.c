@@ -277,6 +277,8 @@ prove_op(Prove *p, const Op *o)
 	case O_transpose:
 	case O_broadcast:
 	case O_reshape:
+	case O_slice:
+	case O_concat:
 		if (is_reg(o->out[0]))
 			prove_regmap(p, o);
 		break;

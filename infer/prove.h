@@ -49,5 +49,5 @@ void prove_dot(Prove *p, const Op *o);
 void prove_convert(Prove *p, const Op *o);
 void prove_reduce(Prove *p, const Op *o);
 void prove_shift(Prove *p, const Op *o);
-void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape */
+void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape, slice, concat */
 #endif

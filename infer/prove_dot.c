@@ -251,38 +251,54 @@ prove_dot(Prove *p, const Op *o)
 		prove_fma(p, o);
 }
 
-/* Transposes and broadcasts rename registers: the register that is right for lane 0 is right for all. */
+/* Transposes, broadcasts, slices and concats rename registers: the register that is right for lane 0 is right
+ * for all.  The element of operand *i that element `elem` of the result is. */
 static int64_t
-source_elem(const Op *o, int64_t elem)
+source_elem(const Op *o, int64_t elem, int *i)
 {
 	const Type *to = &o->out[0]->type, *from = &o->in[0]->type;
 	int64_t c[DIM_MAX] = { 0 }, s[DIM_MAX] = { 0 };
 
+	*i = 0;
 	if (o->code == O_reshape)
 		return elem; /* extents of 1 come and go: row-major numbers stay */
 	elem_coord(to, elem, c);
 	for (int d = 0; d < to->rank; d++)
 		if (o->code == O_transpose)
 			s[o->imm[d]] = c[d];
+		else if (o->code == O_slice)
+			s[d] = d == o->imm[0] ? c[d] + o->imm[1] : c[d];
+		else if (o->code == O_concat)
+			s[d] = c[d];
 		else
 			s[d] = from->shape[d] == 1 ? 0 : c[d];
-	return coord_elem(from, s);
+	if (o->code == O_concat && s[o->imm[0]] >= from->shape[o->imm[0]]) {
+		s[o->imm[0]] -= from->shape[o->imm[0]];
+		*i = 1;
+	}
+	return coord_elem(&o->in[*i]->type, s);
 }
 
 void
 prove_regmap(Prove *p, const Op *o)
 {
-	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
+	const Held *to = held_of(p, o->out[0]), *from[2] = { NULL };
 
-	if (!to || !from)
+	for (int i = 0; i < o->nin; i++)
+		if (!(from[i] = held_of(p, o->in[i])))
+			return;
+	if (!to)
 		return;
 	for (int64_t r = 0; r < to->regs; r++) {
-		int64_t q = reg_of(from, source_elem(o, to->elem[r]));
+		int i, j;
+		int64_t q = source_elem(o, to->elem[r], &i);
+
+		q = reg_of(from[i], q);
 		for (int t = 0; t < p->threads; t++) {
-			int64_t want = source_elem(o, to->elem[t * to->regs + r]);
-			if (q < 0 || from->elem[t * from->regs + q] != want) {
+			int64_t want = source_elem(o, to->elem[t * to->regs + r], &j);
+			if (q < 0 || i != j || from[i]->elem[t * from[i]->regs + q] != want) {
 				wrong(p, t, r, "the operand's %s is not at hand",
-				      elem_text(p, &o->in[0]->type, want));
+				      elem_text(p, &o->in[j]->type, want));
 				return;
 			}
 		}

@@ -213,6 +213,119 @@ rule_shift(Solve *s, Op *o)
 	deliver(s, o, 0, l);
 }
 
+/* ---- slice, concat ---------------------------------------------------------------------------------- */
+
+/* The longest pieces of dim d that the operands and the result of a slice or concat consist of. */
+static int64_t
+piece_of(const Op *o)
+{
+	int d = (int)o->imm[0];
+	int64_t g = gcd64(o->in[0]->type.shape[d], o->out[0]->type.shape[d]);
+
+	return o->code == O_slice ? gcd64(g, o->imm[1]) : g;
+}
+
+/* The layout of one piece of g along d, if those of l lie in registers behind each other. */
+static bool
+piece_layout(Layout *out, const Layout *l, int d, int64_t g)
+{
+	int64_t weight = 1;
+
+	*out = *l;
+	if (!layout_split(out, d, g))
+		return false;
+	for (int i = out->first[d]; i < out->first[d + 1]; i++) {
+		Iter *it = &out->it[i];
+
+		if (weight >= g && it->extent > 1) {
+			if (it->axis != AX_reg || it->stride == 0)
+				return false;
+			it->extent = 1;
+		} else {
+			weight *= it->extent;
+		}
+	}
+	layout_squeeze_regs(out);
+	layout_canon(out);
+	return true;
+}
+
+/* n pieces, each in registers of its own. */
+static bool
+pieces_layout(Layout *out, const Layout *piece, int d, int64_t n)
+{
+	*out = *piece;
+	return layout_push(out, d, n, layout_cosize(piece, AX_reg), AX_reg);
+}
+
+/* Pieces spread over all threads, as wide as memory may take them. */
+static bool
+new_piece(Layout *out, const Solve *s, const Type *t, int d, int64_t g)
+{
+	int64_t shape[DIM_MAX], size = 1, vec = 1;
+	int order[DIM_MAX], n = 0;
+
+	for (int i = 0; i < t->rank; i++) {
+		shape[i] = i == d ? g : t->shape[i];
+		size *= shape[i];
+	}
+	for (int single = 0; single < 2; single++) /* last dims first, those of one element behind them */
+		for (int i = t->rank - 1; i >= 0; i--)
+			if ((shape[i] == 1) == single)
+				order[n++] = i;
+	while (vec * dtype_info[t->dtype].bits < 128 && shape[order[0]] % (2 * vec) == 0 &&
+	       2 * vec * WARP_SIZE * s->k->warps <= size)
+		vec *= 2;
+	return coalesced(out, t->rank, shape, order, vec, s->k->warps, false);
+}
+
+/* All tiles consist of the pieces, one behind the other in registers. */
+static void
+spread_pieces(Solve *s, Op *o, const Layout *piece)
+{
+	int d = (int)o->imm[0];
+	int64_t g = piece_of(o);
+	Layout l;
+
+	if (pieces_layout(&l, piece, d, o->out[0]->type.shape[d] / g))
+		deliver(s, o, 0, &l);
+	for (int i = 0; i < o->nin; i++)
+		if (pieces_layout(&l, piece, d, o->in[i]->type.shape[d] / g))
+			demand(s, o, i, &l);
+}
+
+static void
+rule_pieces(Solve *s, Op *o)
+{
+	int d = (int)o->imm[0];
+	int64_t g = piece_of(o);
+	bool any = known(s, o->out[0]);
+	Layout piece;
+
+	if (known(s, o->out[0]) && piece_layout(&piece, known(s, o->out[0]), d, g)) {
+		spread_pieces(s, o, &piece);
+		return;
+	}
+	for (int i = 0; i < o->nin; i++) {
+		any = any || known(s, o->in[i]);
+		if (known(s, o->in[i]) && piece_layout(&piece, known(s, o->in[i]), d, g)) {
+			spread_pieces(s, o, &piece);
+			return;
+		}
+	}
+	if (any && new_piece(&piece, s, &o->out[0]->type, d, g))
+		spread_pieces(s, o, &piece);
+}
+
+void
+anchor_pieces(Solve *s, Op *o)
+{
+	Layout piece;
+
+	if (new_piece(&piece, s, &o->out[0]->type, (int)o->imm[0], piece_of(o)))
+		spread_pieces(s, o, &piece);
+}
+
 /* Extents of 1 come and go; the others keep their order. */
 static bool
 reshaped(Layout *out, const Layout *l, const Type *from, const Type *to)
@@ -375,6 +488,15 @@ expand(Layout *out, const Layout *small, int dim, int64_t extent)
 	return true;
 }
 
+/* Ops whose results nothing may have asked for. */
+static bool
+takes_any(OpCode c)
+{
+	return c == O_const || c == O_splat || c == O_iota || c == O_for || c == O_if || c == O_shift ||
+	       c == O_slice || c == O_concat || c == O_reduce_sum || c == O_reduce_max ||
+	       c == O_reduce_min || c == O_broadcast;
+}
+
 bool
 rule_default(Solve *s, Op *o)
 {
@@ -394,9 +516,7 @@ rule_default(Solve *s, Op *o)
 		int d = (int)o->imm[0];
 		return expand(&l, known(s, o->out[0]), d, in->type.shape[d]) && give(s, in, &l, o);
 	}
-	if (o->code == O_const || o->code == O_splat || o->code == O_iota || o->code == O_for ||
-	    o->code == O_shift || o->code == O_if || o->code == O_reduce_sum || o->code == O_reduce_max ||
-	    o->code == O_reduce_min || o->code == O_broadcast)
+	if (takes_any(o->code))
 		for (int i = 0; i < o->nout; i++)
 			if (is_reg(o->out[i]) && !known(s, o->out[i]) &&
 			    anyhow(s, &o->out[i]->type, &l)) {

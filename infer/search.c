@@ -56,7 +56,7 @@ typedef struct Search {
 	Solve *s;
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
-	int nstore, nwiden, nscan, nspread;
+	int nstore, nwiden, nline, nspread;
 	Cands *out;
 	int cap;
 } Search;
@@ -70,13 +70,13 @@ try_dots(Search *x, const int *at)
 
 	for (int i = 0; i < x->s->ndot; i++)
 		dot[i] = &x->choice[i][at[i]];
-	for (int v = 0; v < x->nstore * x->nwiden * x->nscan * x->nspread; v++) {
+	for (int v = 0; v < x->nstore * x->nwiden * x->nline * x->nspread; v++) {
 		Plan p = {
 			.dot = dot,
 			.store = v % x->nstore,
 			.widen = v / x->nstore % x->nwiden,
-			.scan = v / x->nstore / x->nwiden % x->nscan,
-			.spread = v / x->nstore / x->nwiden / x->nscan,
+			.line = v / x->nstore / x->nwiden % x->nline,
+			.spread = v / x->nstore / x->nwiden / x->nline,
 		};
 		bool more;
 
@@ -157,11 +157,13 @@ one_at_a_time(Search *x, int *at)
 }
 
 static bool
-has_shift(const Solve *s)
+has_line(const Solve *s)
 {
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_shift)
+	for (int i = 0; i < s->norder; i++) {
+		OpCode c = s->order[i]->code;
+		if (c == O_shift || c == O_slice || c == O_concat)
 			return true;
+	}
 	return false;
 }
 
@@ -175,7 +177,7 @@ search(Solve *s, Cands *out)
 		.out = out,
 		.nstore = has_store_choice(s) ? 3 : 1,
 		.nwiden = has_narrow_load(s) ? 2 : 1,
-		.nscan = has_shift(s) ? 2 : 1,
+		.nline = has_line(s) ? 2 : 1,
 		.nspread = s->ndot ? 1 : 2,
 	};
 	int *at = NEWN(s->arena, int, s->ndot + 1);

@@ -238,17 +238,42 @@ scratch_of_reduce(Solve *s, Op *o)
 	s->sol->pick[o->id] = p;
 }
 
+static bool
+inside(const Block *b, const Block *outer)
+{
+	while (b && b != outer)
+		b = b->owner ? b->owner->parent : NULL;
+	return b != NULL;
+}
+
+/* How operand j of o is converted; what an earlier op wanted alike is there already. */
+static Pick *
+convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
+{
+	const Val *v = o->in[j];
+	const Layout *to = s->sol->want[o->id][j];
+	Conversion *c;
+
+	for (const Conversion *x = done[v->id]; x; x = x->next)
+		if (inside(o->parent, x->b) && layout_equal(x->to, to))
+			return x->how;
+	c = NEW(s->arena, Conversion);
+	*c = (Conversion){ to, o->parent, NULL, done[v->id] };
+	c->how = conversion(s, &v->type, s->sol->val[v->id], to, &s->sol->res[o->id]);
+	done[v->id] = c;
+	return c->how;
+}
+
 static void
 price_conversions(Solve *s)
 {
+	const Conversion **done = NEWN(s->arena, const Conversion *, s->k->nval + 1);
+
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
 		for (int j = 0; j < o->nin; j++) {
-			const Layout *to = s->sol->want[o->id][j];
-			if (to && !wanted_as_made(s, o, j))
-				s->sol->conv[o->id][j] =
-					conversion(s, &o->in[j]->type, s->sol->val[o->in[j]->id], to,
-				                   &s->sol->res[o->id]);
+			if (s->sol->want[o->id][j] && !wanted_as_made(s, o, j))
+				s->sol->conv[o->id][j] = convert_operand(s, done, o, j);
 		}
 		for (int j = 0; j < o->nout; j++)
 			if (s->sol->made[o->id][j])

@@ -27,7 +27,7 @@ typedef struct Plan {
 	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout,
 	            * 2 lanes trade neighbours for wider accesses */
 	int load; /* loads of global tiles: 0 as they are wanted, 1 coalesced where that moves less, then converted */
-	int scan; /* shifts: 0 lay their tile out first, 1 take it as it lies */
+	int line; /* shifts, slices, concats: 0 lay their tiles out first, 1 take them as they lie */
 	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
 } Plan;
 
@@ -40,13 +40,21 @@ typedef struct Res { /* SM resources, cycles of one block */
 	double mma, smem, gmem, alu, issue, latency;
 } Res;
 
+/* A conversion that has been decided on: operands in b and in blocks inside it share it. */
+typedef struct Conversion {
+	const Layout *to;
+	const Block *b;
+	Pick *how;
+	const struct Conversion *next; /* of the same value */
+} Conversion;
+
 /* One complete solution (or the attempt at one). */
 typedef struct Sol {
 	Plan plan;
 	const Layout **val; /* [nval+1] by value id */
 	const Op **origin; /* [nval+1] the op that demanded val[] */
 	const Layout ***want; /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
-	Pick ***conv; /* [nop+1][nin] how */
+	Pick ***conv; /* [nop+1][nin] how; operands with one Pick share the conversion */
 	/* [nop+1][nout] the layout an op makes a result in, where readers see another; NULL: val[] */
 	const Layout ***made;
 	Pick ***mconv; /* [nop+1][nout] how made becomes val[] */
@@ -134,6 +142,8 @@ typedef void (*RuleFn)(Solve *s, Op *o);
 extern const RuleFn rule_of[O_COUNT];
 /* Lay the tile of shift o out so that its line along the shift's dim is within a warp. */
 void anchor_shift(Solve *s, Op *o);
+/* Lay the tiles of slice or concat o out so that its pieces are in registers of their own. */
+void anchor_pieces(Solve *s, Op *o);
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
 

@@ -335,6 +335,25 @@ same_move(Twin *t, const Site *s)
 	return o->out[0];
 }
 
+/* Side by side as the tiles are. */
+static Val *
+joined(Twin *t, const Site *s)
+{
+	Type type = s->r->type;
+	Val *in[2];
+	Op *o;
+
+	if (!s->e[0] && !s->e[1])
+		return NULL;
+	type.dtype = D_f64;
+	type.layout = NULL;
+	for (int i = 0; i < 2; i++)
+		in[i] = s->e[i] ? s->e[i] : bound_const(t, s->x[i], 0);
+	o = op_new(t->at, NULL, O_concat, s->o->src, 2, in, 1, &type);
+	o->imm[0] = s->o->imm[0];
+	return o->out[0];
+}
+
 static Val *
 extreme(Twin *t, const Site *s)
 {
@@ -382,8 +401,10 @@ bound_rule(Twin *t, const Site *s)
 	case O_broadcast:
 	case O_transpose:
 	case O_reshape:
+	case O_slice:
 	case O_convert:
 	case O_clip: return same_move(t, s);
+	case O_concat: return joined(t, s);
 	case O_reduce_sum: return bound_sum(t, s);
 	case O_shift: return shifted(t, s);
 	case O_reduce_max:

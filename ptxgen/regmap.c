@@ -1,10 +1,10 @@
-/* regmap.c - broadcast, transpose, reshape: registers get other coordinates, nothing moves between
- * lanes. */
+/* regmap.c - broadcast, transpose, reshape, slice, concat: registers get other coordinates, nothing moves
+ * between lanes. */
 #include "ptxgen/gen.h"
 
-/* Coordinates in the operand of the element at `c` of the result. */
-static void
-operand_coord(const Op *o, const int64_t *c, int64_t *in)
+/* The operand that has the element at `c` of the result, and its coordinates there. */
+static Val *
+source_coord(const Op *o, const int64_t *c, int64_t *in)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	int j = 0;
@@ -13,11 +13,22 @@ operand_coord(const Op *o, const int64_t *c, int64_t *in)
 	case O_broadcast:
 		for (int d = 0; d < t->rank; d++)
 			in[d] = x->shape[d] == 1 ? 0 : c[d];
-		return;
+		break;
 	case O_transpose:
 		for (int d = 0; d < t->rank; d++)
 			in[o->imm[d]] = c[d];
-		return;
+		break;
+	case O_slice:
+	case O_concat:
+		for (int d = 0; d < t->rank; d++)
+			in[d] = c[d];
+		if (o->code == O_slice) {
+			in[o->imm[0]] += o->imm[1];
+		} else if (c[o->imm[0]] >= x->shape[o->imm[0]]) {
+			in[o->imm[0]] -= x->shape[o->imm[0]];
+			return o->in[1];
+		}
+		break;
 	default: /* reshape: extents of 1 come and go */
 		for (int d = 0; d < x->rank; d++) {
 			in[d] = 0;
@@ -28,6 +39,7 @@ operand_coord(const Op *o, const int64_t *c, int64_t *in)
 			in[d] = c[j++];
 		}
 	}
+	return o->in[0];
 }
 
 static void
@@ -39,11 +51,12 @@ pull_regmap(Gen *g, Op *o, int w)
 
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
 		int64_t c[DIM_MAX], in[DIM_MAX], r;
+		Val *x;
 
 		tile_coord(t, w * t->epw + n, c);
-		operand_coord(o, c, in);
-		r = tile_reg(g, o->in[0], in);
-		word[n] = word_get(g, o->in[0], (int)r / t->epw);
+		x = source_coord(o, c, in);
+		r = tile_reg(g, x, in);
+		word[n] = word_get(g, x, (int)r / t->epw);
 		pos[n] = (int)r % t->epw;
 	}
 	t->word[w] = bits_gather(g, t->dtype, word, pos, n);
