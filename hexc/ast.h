@@ -70,6 +70,9 @@ typedef struct TypeSpec {
 typedef struct ParamDecl {
 	const char *name;
 	bool in, out;
+	bool packed;
+	const char *pack; /* how, as a text; NULL: as inference finds best */
+	Src pack_src;
 	TypeSpec type;
 	Expr **stride;
 	int nstride; /* 0: row-major */

@@ -1,5 +1,6 @@
 /* interp_tile.c - the tile interpreter's ops that make and rearrange whole tiles. */
 #include "hexc/interp_impl.h"
+#include "hexc/pack.h"
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +23,45 @@ bool
 eval_const(Interp *it, Op *o)
 {
 	fill(slot_of(it, o->out[0]), o->out[0]->type.dtype, o->fimm, o->imm[0]);
+	return true;
+}
+
+/* The bits of an element, wherever they are among the words of its block. */
+static unsigned
+code_of(const Pack *p, const int64_t *words, int64_t row, int64_t column)
+{
+	unsigned code = 0;
+
+	for (int i = 0; i < dtype_info[p->dtype].bits; i++) {
+		int64_t at = pack_bit(p, row, column, i);
+
+		code |= ((unsigned)(words[at / 32] >> at % 32) & 1) << i;
+	}
+	return code;
+}
+
+bool
+eval_unpack(Interp *it, Op *o)
+{
+	const Pack *p = val_param(it->k, o->in[1])->pack;
+	const Type *t = &o->out[0]->type, *w = &o->in[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t rows = t->shape[t->rank - 2], columns = t->shape[t->rank - 1];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t c = j % columns, n = j / columns % rows;
+		int64_t block = j / columns / rows * w->shape[w->rank - 3] + n / p->block[0];
+		unsigned char code[8] = { 0 };
+
+		block = block * w->shape[w->rank - 2] + c / p->block[1];
+		code[0] = (unsigned char)code_of(p, x->i + block * w->shape[w->rank - 1], n % p->block[0],
+		                                 c % p->block[1]);
+		if (num_is_float(t->dtype))
+			r->f[j] = num_get_f(t->dtype, code, 0);
+		else
+			r->i[j] = num_get_i(t->dtype, code, 0);
+	}
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* lower_param.c - parameters: declared ones, then the run-time sizes that shapes and strides name. */
 #include "hexc/lower.h"
+#include "hexc/pack.h"
 #include <string.h>
 
 bool
@@ -169,6 +170,36 @@ tensor_type(Lower *l, const ParamDecl *d)
 	return type_tile(d->type.dtype, S_global, rank, shape);
 }
 
+/* What the program says of the pack; the rest is left to inference. */
+static const Pack *
+declared_pack(Lower *l, const ParamDecl *d)
+{
+	const char *name = dtype_info[d->type.dtype].name, *why;
+	Pack *p = NEW(l->arena, Pack);
+
+	p->dtype = d->type.dtype;
+	if (dtype_info[p->dtype].bits > 8 || p->dtype == D_bool)
+		diag_error(l->diag, d->pack_src, "`%s` is %s: elements of 1 to 8 bits can be packed", d->name, name);
+	else if (!d->type.shaped || d->type.ndim < 2)
+		diag_error(l->diag, d->pack_src, "`%s` has no rows and columns to pack: tensors of two or more "
+		           "dimensions can be packed", d->name);
+	else if (d->out)
+		diag_error(l->diag, d->pack_src, "`%s` is packed and cannot be written: write it in its natural form, "
+		           "and pack that with hexc_pack()", d->name);
+	else if (d->nstride)
+		diag_error(l->diag, d->stride_src, "`%s` is packed: it has no strides", d->name);
+	else if (!d->pack)
+		return p;
+	else if (!pack_parse(l->arena, d->pack, strlen(d->pack), p, &why))
+		diag_error(l->diag, d->pack_src, "this describes no pack: %s", why);
+	else if (p->dtype != d->type.dtype)
+		diag_error(l->diag, d->pack_src, "this is a pack of %s, but `%s` is %s", dtype_info[p->dtype].name,
+		           d->name, name);
+	else
+		return p;
+	return NULL;
+}
+
 static void
 declare(Lower *l, const ParamDecl *d)
 {
@@ -180,6 +211,7 @@ declare(Lower *l, const ParamDecl *d)
 
 	p->read = d->in;
 	p->written = d->out;
+	p->pack = d->packed ? declared_pack(l, d) : NULL;
 	if (p->kind == P_tensor) {
 		set_arg(l, p, tensor_type(l, d));
 		v.v = p->val;

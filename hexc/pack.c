@@ -8,8 +8,15 @@
 const char *
 pack_text(Arena *a, const Pack *p)
 {
-	Layout place = *p->place;
+	Layout place;
 
+	if (p->block[0] == 0)
+		return arena_printf(a, "hexc-pack %d %s", PACK_VERSION, dtype_info[p->dtype].name);
+	if (!p->place)
+		return arena_printf(a, "hexc-pack %d %s block %lldx%lld", PACK_VERSION,
+		                    dtype_info[p->dtype].name, (long long)p->block[0],
+		                    (long long)p->block[1]);
+	place = *p->place;
 	layout_canon(&place);
 	return arena_printf(a, "hexc-pack %d %s block %lldx%lld spread %d streams %lld place %s",
 	                    PACK_VERSION, dtype_info[p->dtype].name, (long long)p->block[0],
@@ -81,41 +88,76 @@ refuse(const char **why, const char *text)
 	return false;
 }
 
-bool
-pack_parse(Arena *a, const char *s, size_t n, Pack *out, const char **why)
+/* Version, element type. */
+static bool
+parse_head(Arena *a, Reader *r, Pack *p, const char **why)
 {
-	Reader r = { s, s + n };
-	Pack p = { .dtype = D_COUNT };
-	int64_t version, spread;
-	Layout *place = NEW(a, Layout);
-	size_t at;
+	int64_t version;
 
-	if (!take_word(&r, "hexc-pack"))
+	if (!take_word(r, "hexc-pack"))
 		return refuse(why, "it does not begin with `hexc-pack`");
-	if (!take_number(&r, ' ', &version))
+	if (!take_number(r, ' ', &version))
 		return refuse(why, "a number of the version is missing behind `hexc-pack`");
 	if (version != PACK_VERSION)
 		return refuse(why, arena_printf(a, "it is of version %lld, and %d is known",
 		                                (long long)version, PACK_VERSION));
-	p.dtype = dtype_find(r.s, word_length(&r));
-	if (p.dtype == D_COUNT)
+	p->dtype = dtype_find(r->s, word_length(r));
+	if (p->dtype == D_COUNT)
 		return refuse(why, "an element type is missing behind the version");
-	skip(&r, word_length(&r));
-	if (!take_word(&r, "block") || !take_number(&r, 'x', &p.block[0]) ||
-	    !take_number(&r, ' ', &p.block[1]))
-		return refuse(why, "`block ROWSxCOLUMNS` is missing behind the element type");
-	if (!take_word(&r, "spread") || !take_number(&r, ' ', &spread))
+	skip(r, word_length(r));
+	return true;
+}
+
+/* What follows the block. */
+static bool
+parse_place(Arena *a, Reader *r, Pack *p, const char **why)
+{
+	Layout *place = NEW(a, Layout);
+	int64_t spread;
+	size_t at;
+
+	if (!take_word(r, "spread") || !take_number(r, ' ', &spread))
 		return refuse(why, "`spread N` is missing behind the block");
-	if (!take_word(&r, "streams") || !take_number(&r, ' ', &p.streams))
+	if (!take_word(r, "streams") || !take_number(r, ' ', &p->streams))
 		return refuse(why, "`streams N` is missing behind the spread");
-	if (!take_word(&r, "place") || !layout_parse(place, r.s, (size_t)(r.end - r.s), &at))
+	if (!take_word(r, "place") || !layout_parse(place, r->s, (size_t)(r->end - r->s), &at))
 		return refuse(why, "`place LAYOUT` is missing behind the streams");
-	p.spread = spread > 16 ? 1 : (int)spread;
-	p.place = place;
-	if (!pack_check(a, &p, why))
+	p->spread = spread > 16 ? 1 : (int)spread;
+	p->place = place;
+	return true;
+}
+
+static bool
+parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char **why)
+{
+	Reader r = { s, s + n };
+	Pack p = { .streams = 1 };
+
+	if (!parse_head(a, &r, &p, why))
+		return false;
+	if (!open || r.s < r.end) {
+		if (!take_word(&r, "block") || !take_number(&r, 'x', &p.block[0]) ||
+		    !take_number(&r, ' ', &p.block[1]))
+			return refuse(why, "`block ROWSxCOLUMNS` is missing behind the element type");
+		if ((!open || r.s < r.end) && !parse_place(a, &r, &p, why))
+			return false;
+	}
+	if (p.place && !pack_check(a, &p, why))
 		return false;
 	*out = p;
 	return true;
+}
+
+bool
+pack_parse(Arena *a, const char *s, size_t n, Pack *out, const char **why)
+{
+	return parse_some(a, s, n, false, out, why);
+}
+
+bool
+pack_parse_open(Arena *a, const char *s, size_t n, Pack *out, const char **why)
+{
+	return parse_some(a, s, n, true, out, why);
 }
 
 bool
@@ -188,7 +230,8 @@ pack_natural(Arena *a, Pack *p, DType dtype, int64_t rows, int64_t columns)
 int64_t
 pack_position(const Pack *p, int64_t row, int64_t column)
 {
-	return layout_at(p->place, (int64_t[2]){ row, column }).at[AX_mem];
+	return !p->place ? row * p->block[1] + column
+	                 : layout_at(p->place, (int64_t[2]){ row, column }).at[AX_mem];
 }
 
 int64_t

@@ -22,13 +22,16 @@ struct Pack {
 	int spread;          /* 0, 8 or 16 */
 	int64_t streams;     /* above 1: each is a multiple of 16 bytes */
 	const Layout *place; /* [rows, columns] -> mem, a bijection to 0 .. rows * columns - 1;
-	                      * NULL: not known yet */
+	                      * NULL: not known yet, and row by row until then */
 };
 
 /* "hexc-pack 1 u3 block 32x128 spread 16 streams 32 place (..):(..)": equal packs have equal texts. */
 const char *pack_text(Arena *a, const Pack *p);
 /* Reads what pack_text wrote; false: *why says what is wrong, in words (static or in the arena). */
 bool pack_parse(Arena *a, const char *s, size_t n, Pack *out, const char **why);
+/* The same, but the text may end behind the element type or behind the block: what is known of a pack while
+ * a kernel is compiled.  Of such packs only pack_text wants to know. */
+bool pack_parse_open(Arena *a, const char *s, size_t n, Pack *out, const char **why);
 /* Does the pack say where each element of a block is, no two in one place?  False: *why. */
 bool pack_check(Arena *a, const Pack *p, const char **why);
 bool pack_same(const Pack *a, const Pack *b);

@@ -31,6 +31,26 @@ parse_type(Parser *p)
 	return t;
 }
 
+/* `packed`, which is no reserved word: a type or `("description")` follows. */
+static void
+parse_packed(Parser *p, ParamDecl *d)
+{
+	Tok next = p->tok->kind == TK_end ? TK_end : p->tok[1].kind;
+
+	if (!parse_is_word(p, "packed") || (next != TK_name && next != TK_lparen))
+		return;
+	d->packed = true;
+	d->pack_src = p->tok->src;
+	parse_next(p);
+	if (!parse_accept(p, TK_lparen))
+		return;
+	d->pack_src = p->tok->src;
+	if (parse_is(p, TK_string))
+		d->pack = p->tok->u.name;
+	if (parse_expect(p, TK_string, "that describes the pack"))
+		parse_expect(p, TK_rparen, "after the pack");
+}
+
 static ParamDecl
 parse_param(Parser *p)
 {
@@ -45,6 +65,8 @@ parse_param(Parser *p)
 		d.out = true;
 	}
 	d.type.dtype = D_COUNT;
+	if (!p->panic)
+		parse_packed(p, &d);
 	if (!p->panic)
 		d.type = parse_type(p);
 	if (!p->panic && d.type.space != S_scalar)

@@ -2,6 +2,7 @@
  * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
  * at. */
 #include "hexc/ir_text.h"
+#include "hexc/pack.h"
 #include <string.h>
 
 bool
@@ -184,6 +185,10 @@ print_param(Text *t, const Param *p)
 	if (p->mult || p->lo || p->hi)
 		text_printf(t, " mult %lld lo %lld hi %lld", (long long)p->mult, (long long)p->lo,
 		            (long long)p->hi);
+	if (p->pack) {
+		text_printf(t, " pack ");
+		text_quote(t, pack_text(t->arena, p->pack));
+	}
 	print_src(t, p->src);
 	text_printf(t, "\n");
 }

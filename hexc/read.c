@@ -1,5 +1,6 @@
 /* read.c - kernel_read: the printer's text back to a Kernel.  The grammar is in IR.md.
  * Input may be anything: what does not parse gets a diagnostic with its place in the text. */
+#include "hexc/pack.h"
 #include "hexc/read.h"
 #include <string.h>
 
@@ -48,6 +49,24 @@ read_kind(Read *r, ParamKind *kind)
 	return true;
 }
 
+/* pack "description" */
+static bool
+read_pack(Read *r, Param *p)
+{
+	const char *text, *why;
+	Pack *pack;
+
+	if (p->kind != P_tensor || !read_word(r, "pack"))
+		return true;
+	if (!want_quoted(r, &text))
+		return false;
+	pack = NEW(r->arena, Pack);
+	if (!pack_parse_open(r->arena, text, strlen(text), pack, &why))
+		return read_fail(r, "the pack of %.40s: %s", p->name, why);
+	p->pack = pack;
+	return true;
+}
+
 static bool
 read_param(Read *r, Header *h)
 {
@@ -73,7 +92,7 @@ read_param(Read *r, Header *h)
 	     !want_int(r, INT64_MIN, INT64_MAX, &p.lo) || !want_word(r, "hi") ||
 	     !want_int(r, INT64_MIN, INT64_MAX, &p.hi)))
 		return false;
-	if (!read_source(r, &p.src))
+	if (!read_pack(r, &p) || !read_source(r, &p.src))
 		return false;
 	p.val = block_arg(k->body, t);
 	if (!read_define(r, n, p.val))

@@ -1,4 +1,5 @@
 /* verify_mem.c - the shape rules of ops.def for memory and structure. */
+#include "hexc/pack.h"
 #include "hexc/verify.h"
 
 static bool
@@ -117,6 +118,28 @@ shape_store(Arena *a, const Op *o)
 		return "imm is no kind of store";
 	if (o->imm[0] && (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
+	return NULL;
+}
+
+const char *
+shape_unpack(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Param *p = val_param(o->parent->kernel, o->in[1]);
+	const Pack *pack = p ? p->pack : NULL;
+
+	if (!pack || o->in[1]->type.dtype != D_u32 || !pack->block[0])
+		return "not of a packed tensor, or of one whose blocks are not chosen";
+	if (x->space != S_reg || t->space != S_reg || x->dtype != D_u32 || t->dtype != pack->dtype ||
+	    t->rank < 2 || x->rank != t->rank + 1 || x->shape[t->rank] != pack_block_words(pack))
+		return arena_printf(a, "%s does not unpack to %s", type_print(a, x), type_print(a, t));
+	for (int d = 0; d < t->rank; d++) {
+		int64_t each = d < t->rank - 2 ? 1 : pack->block[d - t->rank + 2];
+
+		if (t->shape[d] != x->shape[d] * each)
+			return arena_printf(a, "%s is not the blocks of %s", type_print(a, x),
+			                    type_print(a, t));
+	}
 	return NULL;
 }
 
