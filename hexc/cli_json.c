@@ -43,7 +43,7 @@ texts(const char *const *s, uint32_t n)
 }
 
 static cJSON *
-param(const hexc_param_info *p)
+param(const hexc_param_info *p, const char *pack)
 {
 	static const char *const kind[HEXC_NKINDS] = {
 #define X(id, name, text) [HEXC_##id] = #name,
@@ -64,6 +64,8 @@ param(const hexc_param_info *p)
 	cJSON_AddBoolToObject(o, "written", p->written != 0);
 	cJSON_AddItemToObject(o, "shape", texts(p->dim, p->rank));
 	cJSON_AddItemToObject(o, "strides", texts(p->stride, p->rank));
+	if (pack)
+		cJSON_AddStringToObject(o, "pack", pack);
 	return o;
 }
 
@@ -81,7 +83,7 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 	json_uint(o, "smem", info->smem);
 	list = cJSON_AddArrayToObject(o, "params");
 	for (size_t i = 0; hexc_param(m, k, i, &p); i++, p.size = sizeof p)
-		cJSON_AddItemToArray(list, param(&p));
+		cJSON_AddItemToArray(list, param(&p, hexc_module_pack(m, k, i)));
 	list = cJSON_AddArrayToObject(o, "assume");
 	for (size_t i = 0; hexc_assume(m, k, i); i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(hexc_assume(m, k, i)));

@@ -29,16 +29,46 @@ load_ptx(Launch *l, const hexc_module *m)
 	return cli_fail(EXIT_TROUBLE, "the simulator cannot run this PTX: %s", sim_strerror(code));
 }
 
+/* The bytes that go to the device: of a packed tensor another form of those that we have. */
+static int
+device_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *bytes)
+{
+	const Tensor *t = &a->t[i];
+	const char *pack = hexc_module_pack(a->m, a->kernel, (size_t)i);
+	char why[300] = "";
+	unsigned char *to;
+
+	*data = t->start;
+	*bytes = t->bytes;
+	if (!pack)
+		return 0;
+	if (hexc_pack_bytes(pack, t->info.rank, t->dim, bytes, why, sizeof why) != HEXC_OK)
+		return cli_fail(EXIT_INPUT, "%s cannot be packed: %s", t->info.name, why);
+	*data = to = cli_try_alloc(c, *bytes);
+	if (!to)
+		return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+	if (hexc_pack(pack, t->info.rank, t->dim, t->start, to, 0, why, sizeof why) != HEXC_OK)
+		return cli_fail(EXIT_TROUBLE, "%s cannot be packed: %s", t->info.name, why);
+	return 0;
+}
+
 /* Outputs that no --arg filled count as not written yet. */
 static int
-send_tensors(Launch *l, const Args *a)
+send_tensors(Cli *c, Launch *l, const Args *a)
 {
 	for (int i = 0; i < a->n; i++) {
 		const Tensor *t = &a->t[i];
+		const unsigned char *data;
+		uint64_t bytes;
+		int status;
+
 		if (t->info.kind != HEXC_POINTER)
 			continue;
-		l->ptr[i] = sim_alloc(l->device, t->bytes, t->info.name);
-		if (!l->ptr[i] || (t->bytes && sim_write(l->device, l->ptr[i], t->start, t->bytes) != SIM_OK))
+		status = device_form(c, a, i, &data, &bytes);
+		if (status)
+			return status;
+		l->ptr[i] = sim_alloc(l->device, bytes, t->info.name);
+		if (!l->ptr[i] || (bytes && sim_write(l->device, l->ptr[i], data, bytes) != SIM_OK))
 			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
 		if (t->value.kind == V_NONE && t->bytes)
 			sim_mark(l->device, l->ptr[i], t->bytes, 0);
@@ -76,7 +106,7 @@ receive_tensors(Cli *c, Launch *l, Args *a)
 		t->sim = tensor_copy(c, t);
 		if (!t->sim)
 			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
-		if (t->bytes && sim_read(l->device, l->ptr[i], t->sim, t->bytes) != SIM_OK)
+		if (t->bytes && t->info.written && sim_read(l->device, l->ptr[i], t->sim, t->bytes) != SIM_OK)
 			return cli_fail(EXIT_TROUBLE, "%s cannot be read back", t->info.name);
 	}
 	return 0;
@@ -145,7 +175,7 @@ run_sim(Cli *c, Args *a)
 		return cli_fail(EXIT_TROUBLE, "out of memory");
 	status = load_ptx(&l, a->m);
 	if (!status)
-		status = send_tensors(&l, a);
+		status = send_tensors(c, &l, a);
 	if (!status) {
 		set_args(&l, a);
 		status = set_launch(&l, a);

@@ -179,13 +179,18 @@ declared_pack(Lower *l, const ParamDecl *d)
 
 	p->dtype = d->type.dtype;
 	if (dtype_info[p->dtype].bits > 8 || p->dtype == D_bool)
-		diag_error(l->diag, d->pack_src, "`%s` is %s: elements of 1 to 8 bits can be packed", d->name, name);
+		diag_error(l->diag, d->pack_src, "`%s` is %s: elements of 1 to 8 bits can be packed", d->name,
+		           name);
 	else if (!d->type.shaped || d->type.ndim < 2)
-		diag_error(l->diag, d->pack_src, "`%s` has no rows and columns to pack: tensors of two or more "
-		           "dimensions can be packed", d->name);
+		diag_error(l->diag, d->pack_src,
+		           "`%s` has no rows and columns to pack: tensors of two or more dimensions can be "
+		           "packed",
+		           d->name);
 	else if (d->out)
-		diag_error(l->diag, d->pack_src, "`%s` is packed and cannot be written: write it in its natural form, "
-		           "and pack that with hexc_pack()", d->name);
+		diag_error(l->diag, d->pack_src,
+		           "`%s` is packed and cannot be written: write it in its natural form, and pack "
+		           "that with hexc_pack()",
+		           d->name);
 	else if (d->nstride)
 		diag_error(l->diag, d->stride_src, "`%s` is packed: it has no strides", d->name);
 	else if (!d->pack)
@@ -193,8 +198,8 @@ declared_pack(Lower *l, const ParamDecl *d)
 	else if (!pack_parse(l->arena, d->pack, strlen(d->pack), p, &why))
 		diag_error(l->diag, d->pack_src, "this describes no pack: %s", why);
 	else if (p->dtype != d->type.dtype)
-		diag_error(l->diag, d->pack_src, "this is a pack of %s, but `%s` is %s", dtype_info[p->dtype].name,
-		           d->name, name);
+		diag_error(l->diag, d->pack_src, "this is a pack of %s, but `%s` is %s",
+		           dtype_info[p->dtype].name, d->name, name);
 	else
 		return p;
 	return NULL;

@@ -18,8 +18,8 @@ typedef struct Packed {
 	Kernel *k;
 	Param *param; /* the tensor at hand */
 	Pack *pack;
-	Val **words;  /* [nval + 1] what stands for memory of elements: allocs, views */
-	bool *ours;   /* [nval + 1] is the root, or a shared tile that the tensor is copied to */
+	Val **words; /* [nval + 1] what stands for memory of elements: allocs, views */
+	bool *ours; /* [nval + 1] is the root, or a shared tile that the tensor is copied to */
 	Val *root;
 	uint32_t n;
 } Packed;

@@ -12,8 +12,8 @@ typedef struct Slices {
 
 /* Rows and columns of a block for elements of so many bits; false: no block divides the slices. */
 bool packed_block(int bits, const Slices *s, int64_t block[2]);
-/* The dot that a tile ends up in, through ops that keep its elements apart: its operand number, the tile's dim
- * along k and the bits of an element there.  False: none. */
+/* The dot that a tile ends up in, through ops that keep its elements apart: its operand number, the
+ * tile's dim along k and the bits of an element there.  False: none. */
 typedef struct DotUse {
 	int operand, k, bits;
 } DotUse;

@@ -44,6 +44,8 @@ set_layouts(Solve *s, const Sol *sol, Block *b)
 			b->arg[i]->type.layout = sol->val[b->arg[i]->id];
 	for (Op *o = b->first; o; o = o->next) {
 		for (int i = 0; i < o->nout; i++)
+			o->out[i]->type.spread = sol->spread[o->out[i]->id];
+		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg || o->code == O_alloc)
 				o->out[i]->type.layout = sol->val[o->out[i]->id];
 		for (int i = 0; i < 2; i++)
@@ -100,6 +102,9 @@ apply(Solve *s, const Sol *sol)
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
 	set_layouts(s, sol, s->k->body);
+	for (int i = 0; i < s->k->nparam; i++)
+		if (sol->pack[i])
+			s->k->param[i].pack = sol->pack[i];
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
 

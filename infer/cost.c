@@ -118,6 +118,7 @@ alu_weight(const Op *o)
 		return 16;
 	case O_cast:
 		return dtype_info[o->in[0]->type.dtype].bits < 8 ? 1.5 : 1;
+	case O_unpack:
 	case O_transpose:
 	case O_slice:
 	case O_concat:

@@ -131,7 +131,7 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	    !tile_fragment(&c->c, &fc, sc, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, left }))
 		return false;
 	if (!c->run)
-		return true;
+		return suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b);
 	c->order = k_positions(s, c->inst, w, c->run, am[1]);
 	return gather_k(&c->a, 1, c->run) && gather_k(&c->b, 0, c->run);
 }
@@ -201,7 +201,7 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 		layout_push_rep(l, 32 / (m.lanes * n.lanes), m.lanes * n.lanes, AX_lane);
 		layout_push_rep(l, left, c->wm * c->wn, AX_warp);
 	}
-	return true;
+	return suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b);
 }
 
 /* ---- which ------------------------------------------------------------------------------------------ */
@@ -252,6 +252,8 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 	int n = 0;
 
 	run[n++] = 0;
+	if (is_unpacked(dot->in[0]) || is_unpacked(dot->in[1]))
+		return n; /* packs depend on as little as possible, and need no runs */
 	for (int i = 0; i < 2; i++) {
 		int bits = k_source_bits(s, dot->in[i], 1 - i);
 		for (int64_t access = 32; bits && access <= 128; access *= 4) {

@@ -1,5 +1,6 @@
 /* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
+#include "hexc/pack.h"
 #include "infer/solve.h"
 
 static const char *
@@ -60,6 +61,31 @@ tile_lines(Text *t, const Kernel *k, const Sol *sol, const Val *v)
 	if (who && who->src.line)
 		text_printf(t, "\n      demanded by %s, line %u", op_info[who->code].name, who->src.line);
 	text_printf(t, "\n");
+}
+
+/* How packed tensors lie, and what asked for it. */
+static void
+pack_lines(Text *t, const Kernel *k, const Sol *sol)
+{
+	const char *head = "\npacks\n";
+
+	for (int i = 0; i < k->nparam; i++) {
+		const Param *p = &k->param[i];
+		const Op *who = NULL;
+		OpWalk w;
+
+		if (!p->pack || !p->pack->place)
+			continue;
+		for (Op *o = walk_first(&w, k->body); o && !who; o = walk_next(&w))
+			if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= k->cands->nval)
+				who = sol->origin[o->out[0]->id];
+		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));
+		if (who && who->src.line)
+			text_printf(t, "\n      demanded by %s, line %u", op_info[who->code].name,
+			            who->src.line);
+		text_printf(t, "\n");
+		head = "";
+	}
 }
 
 static void
@@ -123,6 +149,7 @@ infer_explain(Kernel *k)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, k, sol, o->blk[b]->arg[i]);
 	}
+	pack_lines(&t, k, sol);
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		op_line(&t, k, o);

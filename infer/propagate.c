@@ -261,6 +261,18 @@ propagate(Solve *s)
 				anchor_pieces(s, o);
 			drain(s);
 		}
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_unpack && !s->sol->val[s->order[i]->out[0]->id]) {
+			if (!anchor_unpack(s, s->order[i]))
+				s->unpackable = s->order[i];
+			drain(s);
+		}
+	if (s->unpackable) {
+		s->why = arena_printf(s->arena, "the blocks of `%s` cannot be spread over %d warps",
+		                      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+		s->why_src = s->unpackable->src;
+		return false;
+	}
 	for (Op *o; (o = biggest_access(s)) != NULL; drain(s))
 		if (!anchor_access(s, o)) {
 			s->why = arena_printf(s->arena, "the tile cannot be spread over %d warps",

@@ -145,6 +145,8 @@ sol_new(Solve *s, const Plan *plan)
 	sol->made = NEWN(s->arena, const Layout **, no);
 	sol->mconv = NEWN(s->arena, Pick **, no);
 	sol->pick = NEWN(s->arena, Pick *, no);
+	sol->spread = NEWN(s->arena, int, nv);
+	sol->pack = NEWN(s->arena, const Pack *, s->k->nparam + 1);
 	sol->res = NEWN(s->arena, Res, no);
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
@@ -300,8 +302,10 @@ solve(Solve *s, const Plan *plan)
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
 	s->load_matters = false;
+	s->unpackable = NULL;
 	if (!propagate(s) || !registers_fit(s) || !select_memory(s))
 		return NULL;
+	settle_packs(s);
 	price_conversions(s);
 	cost_of(s);
 	for (int i = 0; i < s->norder; i++)

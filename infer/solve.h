@@ -59,6 +59,8 @@ typedef struct Sol {
 	const Layout ***made;
 	Pick ***mconv; /* [nop+1][nout] how made becomes val[] */
 	Pick **pick; /* [nop+1] */
+	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
+	int *spread; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	double cycles;
 	const char *what; /* infer_describe */
@@ -107,6 +109,7 @@ typedef struct Solve {
 	SharedMemo *memo;
 	Sol *sol; /* the one being built */
 	bool load_matters; /* the last plan has a load that the other choice of Plan.load would do otherwise */
+	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
 	const char *why; /* the last reason a plan failed, in words; arena */
 	Src why_src;
 } Solve;
@@ -146,6 +149,17 @@ void anchor_shift(Solve *s, Op *o);
 void anchor_pieces(Solve *s, Op *o);
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
+
+/* ---- packed.c ----------------------------------------------------------------------------------- */
+void rule_unpack(Solve *s, Op *o);
+/* A layout for an unpacked tile that nothing asks anything of. */
+bool anchor_unpack(Solve *s, Op *o);
+/* Does v, a dot's operand, come from a packed tensor? */
+bool is_unpacked(const Val *v);
+/* If so, number the registers of l, its layout, block by block; false: blocks cannot be read like that. */
+bool suit_pack(const Solve *s, const Val *v, Layout *l);
+/* The order of bits in all packs, once layouts and conversions are known. */
+void settle_packs(Solve *s);
 
 /* ---- dot.c -------------------------------------------------------------------------------------- */
 /* Do the tiles of a dot consist of whole instances? */

@@ -3,6 +3,7 @@
  *	unit_parse -> each kernel through hexc/passes.def, the IR verified after each pass -> ptxgen_emit
  *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
+#include "hexc/pack.h"
 #include "infer/infer.h"
 #include "lib/lib.h"
 #include "ptxgen/ptxgen.h"
@@ -130,6 +131,20 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	}
 }
 
+/* How packed tensors lie, once inference has said so. */
+static void
+keep_packs(Job *j, ModKernel *mk, const Kernel *k)
+{
+	for (int i = 0; i < k->nparam; i++) {
+		const Pack *p = k->param[i].pack;
+
+		if (p && p->place) {
+			const char *text = pack_text(&j->arena, p);
+			mk->param[i].pack = arena_strndup(&j->m->arena, text, strlen(text));
+		}
+	}
+}
+
 static bool
 pass_wanted(const Job *j, const char *name)
 {
@@ -154,8 +169,10 @@ run_passes(Job *j, int i)
 			module_time(j->m, name, now_ms() - t);
 			if (d->nerror != errors)
 				return;
-			if (strcmp(name, "infer") == 0)
+			if (strcmp(name, "infer") == 0) {
 				keep_candidates(j, &j->m->kernel[i], k);
+				keep_packs(j, &j->m->kernel[i], k);
+			}
 			if (!after_pass(j, i, name))
 				return;
 		}

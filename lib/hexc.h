@@ -265,6 +265,29 @@ typedef struct hexc_run_opts {
 HEXC_API int hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg,
                            const hexc_run_opts *opts);
 
+/* ---- packed tensors --------------------------------------------------------------- */
+
+/* A tensor declared `packed` lies in device memory as the kernel reads it best.  How, says its pack: a
+ * line of text, "hexc-pack 1 u3 block 32x128 spread 16 streams 32 place (..):(..)", that stands next to
+ * packed weights; they fit a kernel exactly when the texts are equal.  hexc_run_tile and hexc_check_args
+ * take such tensors in their natural form: row-major, elements of less than 8 bits as a bit stream. */
+
+/* The pack of tensor parameter i of kernel k; NULL: it is not declared `packed`, or there is no such
+ * parameter, or the options said to stop before it was found.  Lives as long as m. */
+HEXC_API const char *hexc_module_pack(const hexc_module *m, size_t k, size_t i);
+/* Bytes of a packed tensor of this shape (rank 2 .. HEXC_MAX_RANK).  Those that blocks of the pack fill
+ * up are among them.  HEXC_OK, or E_ARGS and one sentence in why[0..n) (n may be 0), or E_NOMEM,
+ * E_INVALID. */
+HEXC_API int hexc_pack_bytes(const char *pack, uint32_t rank, const int64_t *dim, uint64_t *bytes, char *why,
+                             size_t n);
+/* From the natural form to the packed one, and back.  `from` and `to` do not overlap; the packed side is
+ * aligned to 4 bytes and has hexc_pack_bytes of them, the natural one (elements * bits + 7) / 8. 
+ * threads: how many of them; 0: one for each core.  Results as above. */
+HEXC_API int hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
+                       uint32_t threads, char *why, size_t n);
+HEXC_API int hexc_unpack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
+                         uint32_t threads, char *why, size_t n);
+
 /* ---- element types ---------------------------------------------------------------- */
 
 typedef struct hexc_dtype {

@@ -54,6 +54,7 @@ typedef struct ModParam {
 	hexc_kind kind;
 	int rank;
 	bool read, written;
+	const char *pack; /* NULL: not packed, or not known yet */
 	ExprRef dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
 	const char *dim_text[HEXC_MAX_RANK], *stride_text[HEXC_MAX_RANK];
 	int64_t mult, lo, hi; /* of a size or scalar: value % mult == 0, lo <= value <= hi */

@@ -89,6 +89,14 @@ hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out)
 }
 
 const char *
+hexc_module_pack(const hexc_module *m, size_t k, size_t i)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk && i < (size_t)mk->nparam ? mk->param[i].pack : NULL;
+}
+
+const char *
 hexc_assume(const hexc_module *m, size_t k, size_t i)
 {
 	const ModKernel *mk = kernel_at(m, k);

@@ -45,6 +45,8 @@ ir_wrap(Unit *u, const char *body)
 		"  param %%2.C tensor C : global f16[?, ?] written size %%3, %%4 stride %%4, %%5\n"
 		"  param %%3.M size M : i64 mult 1 lo 1 hi 9223372036854775807\n"
 		"  param %%4.K size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
+		"  param %%100.W tensor W : global u32[?, ?, 128] read size %%3, %%4, %%101 "
+		"stride %%4, %%101, %%5 pack \"hexc-pack 1 u4 block 16x64\"\n"
 		"  grid {\n"
 		"    %%6 = const imm 127 : i64\n"
 		"    %%7 = const imm 128 : i64\n"
@@ -54,6 +56,7 @@ ir_wrap(Unit *u, const char *body)
 		"  }\n"
 		"  body {\n"
 		"    %%5 = const imm 1 : i64\n"
+		"    %%101 = const imm 128 : i64\n"
 		"%s\n"
 		"    yield\n  }\n}\n";
 

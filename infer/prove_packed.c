@@ -1,0 +1,81 @@
+/* prove_packed.c - unpack: every element's bits lie in the words that its thread holds, where the words
+ * of the result have them.  The arrangement of a block is spelled out here once more, from its description in
+ * hexc/pack.h and hexc/spread.h. */
+#include "hexc/pack.h"
+#include "infer/prove.h"
+#include <string.h>
+
+/* The place of a bit of element e of a stream, in bits from the stream's start, by the words of spread.h:
+ * lanes of H bits filled with whole elements from below, leftovers of all words on top. */
+static int64_t
+bit_in_stream(int bits, int spread, int64_t e, int bit)
+{
+	int64_t group = e / 32 * 32 * bits, tuples, row, lane, whole, rest, left;
+
+	if (!spread)
+		return e * bits + bit;
+	e %= 32;
+	lane = e % (32 / spread);
+	row = e / (32 / spread);
+	whole = spread / bits;
+	tuples = (int64_t)bits * whole;
+	if (row < tuples)
+		return group + row / whole * 32 + lane * spread + row % whole * bits + bit;
+	left = spread % bits;
+	rest = (row - tuples) * bits + bit;
+	return group + rest / left * 32 + lane * spread + whole * bits + rest % left;
+}
+
+/* Word of the block that is word w of a stream. */
+static int64_t
+word_in_block(const Pack *p, int64_t stream, int64_t w)
+{
+	return p->streams == 1 ? w : w % 4 + 4 * (stream + p->streams * (w / 4));
+}
+
+static bool
+element(Prove *p, const Op *o, const Pack *k, int thread, int64_t reg, const Held *words, int64_t e)
+{
+	const Type *t = &o->out[0]->type, *wt = &o->in[0]->type;
+	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, place;
+	int bits = dtype_info[k->dtype].bits, rank = t->rank;
+
+	elem_coord(t, e, c);
+	for (int i = 0; i < 2; i++) {
+		at[i] = c[rank - 2 + i] % k->block[i];
+		c[rank - 2 + i] /= k->block[i];
+	}
+	place = mem_offset(k->place, at);
+	for (int b = 0; b < bits; b++) {
+		int64_t bit = bit_in_stream(bits, k->spread, place % each, b);
+		int64_t mine = bit_in_stream(bits, k->spread, reg, b), have;
+
+		c[rank] = word_in_block(k, place / each, bit / 32);
+		have = mine / 32 < words->regs ? words->elem[thread * words->regs + mine / 32] : -1;
+		if (have != coord_elem(wt, c) || bit % 32 != mine % 32)
+			return wrong(p, thread, reg,
+			             "bit %d of element %s is bit %lld of word %s, not of word %s", b,
+			             elem_text(p, t, e), (long long)(bit % 32),
+			             elem_text(p, wt, coord_elem(wt, c)), elem_text(p, wt, have));
+	}
+	return true;
+}
+
+void
+prove_unpack(Prove *p, const Op *o)
+{
+	const Pack *k = val_param(p->k, o->in[1])->pack;
+	const Held *words = held_of(p, o->in[0]), *elems = held_of(p, o->out[0]);
+	const char *why;
+
+	if (!words || !elems)
+		return;
+	if (!k->place || !pack_check(p->arena, k, &why) || k->spread != o->out[0]->type.spread) {
+		wrong(p, -1, 0, "the tensor has no pack, or one in another order than the tile");
+		return;
+	}
+	for (int t = 0; t < p->threads; t++)
+		for (int64_t r = 0; r < elems->regs; r++)
+			if (!element(p, o, k, t, r, words, elems->elem[t * elems->regs + r]))
+				return;
+}
