@@ -64,7 +64,8 @@ typedef struct TypeSpec {
 	bool shaped;
 	Expr **dim;
 	int ndim;
-	Src src;
+	const char *layout; /* as the program pins it; NULL: inferred */
+	Src src, layout_src;
 } TypeSpec;
 
 typedef struct ParamDecl {

@@ -137,7 +137,7 @@ static Val *
 clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 {
 	Val *in[2] = { x, bound };
-	Type t = x->type;
+	Type t = type_free(x->type);
 	Op *c = op_new(o->parent, o, O_clip, o->src, 2, in, 1, &t);
 
 	c->imm[0] = (int64_t)1 << d;
@@ -245,7 +245,8 @@ bounds_dot(Bounds *b, Op *o)
 static bool
 keeps_zero(OpCode code)
 {
-	return code == O_cast || code == O_bitcast || code == O_neg || code == O_abs || code == O_convert;
+	return code == O_cast || code == O_bitcast || code == O_neg || code == O_abs || code == O_convert ||
+	       code == O_hold || code == O_relayout;
 }
 
 static void
@@ -341,8 +342,9 @@ static void
 bounds_op(Bounds *b, Op *o)
 {
 	Edge e;
+	bool elt = op_info[o->code].flags & F_ELT || o->code == O_hold || o->code == O_relayout;
 
-	if (o->nout == 1 && o->out[0]->type.space == S_reg && (op_info[o->code].flags & F_ELT)) {
+	if (o->nout == 1 && o->out[0]->type.space == S_reg && elt) {
 		bounds_elt(b, o);
 		return;
 	}

@@ -31,6 +31,27 @@ quoted(const Lower *l, const Operand *o, const char *other)
 	return s ? arena_printf(l->arena, "`%s`", s) : other;
 }
 
+/* The name that an expression is about: x of x.T, x[...], f16(x). */
+static const Sym *
+named(const Lower *l, const Expr *e)
+{
+	while (e && e->kind != EX_name && e->narg >= 1 &&
+	       (e->kind == EX_index || e->kind == EX_member || (e->kind == EX_call && e->narg == 1)))
+		e = e->arg[0];
+	return e && e->kind == EX_name ? sym_find(l, e->name) : NULL;
+}
+
+void
+check_declared(Lower *l, Src error, int n, const Operand *o)
+{
+	for (int i = 0; i < n; i++) {
+		const Sym *s = named(l, o[i].e);
+
+		if (s && s->src.line && s->src.line != error.line && s->val.kind != VK_none)
+			diag_note(l->diag, s->src, "`%s` is %s", s->name, check_describe(l, &s->val));
+	}
+}
+
 const char *
 check_describe(const Lower *l, const Value *v)
 {
@@ -186,6 +207,8 @@ check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y)
 	diag_error(l->diag, src, "%s is %s but %s is %s: write `%s(%s)`",
 	           quoted(l, x, "the left side"), dtype_info[dx].name, quoted(l, y, "the right side"),
 	           dtype_info[dy].name, dtype_info[to].name, check_text(l, weak->e, "..."));
+	check_declared(l, src, 1, x);
+	check_declared(l, src, 1, y);
 }
 
 bool

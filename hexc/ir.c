@@ -73,6 +73,14 @@ type_tile(DType d, Space s, int rank, const int64_t *shape)
 	return t;
 }
 
+Type
+type_free(Type t)
+{
+	t.layout = NULL;
+	t.pinned = false;
+	return t;
+}
+
 int64_t
 type_size(const Type *t)
 {

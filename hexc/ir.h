@@ -235,6 +235,7 @@ bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 
 Type type_scalar(DType d);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
+Type type_free(Type t);                      /* the same, in whatever layout */
 int64_t type_size(const Type *t);            /* elements */
 bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
 const char *type_print(Arena *a, const Type *t);

@@ -57,6 +57,7 @@ struct Sym {
 	SymKind kind;
 	Src src;
 	Value val;
+	const Layout *pin; /* of a var: what is assigned lies so; NULL: as inferred */
 	int depth; /* names visible with this one */
 	Sym *next; /* declared before */
 };
@@ -133,6 +134,8 @@ bool lower_is_const(const Lower *l, const Expr *e);
 
 /* The source text of an expression if it is short, else `other`. */
 const char *check_text(const Lower *l, const Expr *e, const char *other);
+/* Notes where the names in these operands were declared, behind an error about them. */
+void check_declared(Lower *l, Src error, int n, const Operand *o);
 /* "f16[64, 32]", "the number 3": what a value is. */
 const char *check_describe(const Lower *l, const Value *v);
 /* The visible or built-in name that looks most like this one: ", did you mean `acc`?" or "". */
@@ -270,6 +273,14 @@ void lower_static_assert(Lower *l, const Stmt *s);
 
 void lower_let(Lower *l, const Stmt *s);
 /* A copy from global memory fills a shared tile: it has the source's edges. */
+/* ---- lower_pin.c: layouts that the program gives --------------------------------------------- */
+
+/* The layout written in `spec` for a tile of type t (S_reg or S_shared); NULL after a report. */
+const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name);
+/* v, lying so. */
+Val *lower_hold(Lower *l, Src src, Val *v, const Layout *layout);
+Value lower_relayout(Lower *l, const Expr *e);
+
 void lower_tile_edges(Lower *l, Value *tile, const Value *src);
 void lower_for(Lower *l, const Stmt *s);
 void lower_if(Lower *l, const Stmt *s);

@@ -51,6 +51,7 @@ static const Builtin builtin[] = {
 	{ "atomic_add", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_add(T[slice], x);" },
 	{ "atomic_max", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_max(T[slice], x);" },
 	{ "atomic_min", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_min(T[slice], x);" },
+	{ "relayout", 1, 1, O_none, lower_relayout, "relayout(x)" },
 	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
 };
 
@@ -176,6 +177,7 @@ lower_bitcast(Lower *l, const Expr *e)
 		                            "meaning, choose a type of %d bits or write the cast `%s(x)`",
 		           dtype_info[t.dtype].name, dtype_info[d].name, dtype_info[t.dtype].bits,
 		           dtype_info[d].name);
+		check_declared(l, e->src, 1, &x);
 		return value_none();
 	}
 	t.dtype = d;

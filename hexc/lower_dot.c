@@ -125,6 +125,8 @@ dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 	diag_error(l->diag, e->src, "`dot` of %s and %s: the left has %lld columns, the right %lld rows%s",
 	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[1],
 	           (long long)tb->shape[0], mend);
+	check_declared(l, e->src, 1, a);
+	check_declared(l, e->src, 1, b);
 	return false;
 }
 
@@ -151,6 +153,7 @@ dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
 		                   ? "`dot(a, b, f16)`, or make it f32"
 		                   : arena_printf(l->arena, "`%s(%s)`", dtype_info[t.dtype].name,
 		                                  check_text(l, given.e, "...")));
+		check_declared(l, e->src, 1, &given);
 		return NULL;
 	}
 	return lower_to_type(l, given, t, e->src, "the accumulator of `dot`");

@@ -96,7 +96,7 @@ lower_body(Lower *l, const Stmt *s, Op *o, const Vars *v)
 	iv->name = s->name;
 	sym_add(l, s->name, SY_let, s->name_src, value_of(iv));
 	for (int i = 0; i < v->n; i++)
-		set_var(v->sym[i], block_arg(l->b, v->sym[i]->val.v->type));
+		set_var(v->sym[i], block_arg(l->b, type_free(v->sym[i]->val.v->type)));
 	l->depth++;
 	lower_stmts(l, s->body);
 	l->depth--;
@@ -126,7 +126,7 @@ lower_for(Lower *l, const Stmt *s)
 		in[i] = ok ? in[i] : ir_const(l->b, NULL, 1);
 	for (int i = 0; i < v.n; i++) {
 		in[3 + i] = v.sym[i]->val.v;
-		out[i] = in[3 + i]->type;
+		out[i] = type_free(in[3 + i]->type);
 	}
 	o = op_new(l->b, NULL, O_for, s->src, 3 + v.n, in, v.n, out);
 	o->imm[0] = s->pipeline ? FOR_PIPELINE : FOR_PLAIN;
@@ -186,7 +186,7 @@ lower_if(Lower *l, const Stmt *s)
 	out = NEWN(l->arena, Type, v.n + 1);
 	for (int i = 0; i < v.n; i++) {
 		before[i] = v.sym[i]->val;
-		out[i] = before[i].v->type;
+		out[i] = type_free(before[i].v->type);
 	}
 	o = op_new(l->b, NULL, O_if, s->src, 1, &c.v.v, v.n, out);
 	lower_branch(l, s, s->body, o, 0, &v);

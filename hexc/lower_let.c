@@ -35,7 +35,12 @@ alloc(Lower *l, const Stmt *s, Type t)
 {
 	Val *v;
 
+	t = type_free(t);
 	t.space = S_shared;
+	if (s->type.layout) {
+		t.layout = lower_layout(l, &s->type, &t, s->name);
+		t.pinned = t.layout != NULL;
+	}
 	v = put_op(l, O_alloc, s->src, 0, NULL, t);
 	v->name = s->name;
 	return v;
@@ -162,7 +167,7 @@ let_typed(Lower *l, const Stmt *s, Type t)
 }
 
 static Value
-let_register(Lower *l, const Stmt *s)
+register_tile(Lower *l, const Stmt *s)
 {
 	Operand src = { .e = s->value };
 	Type t;
@@ -183,6 +188,19 @@ let_register(Lower *l, const Stmt *s)
 	           "register tile `%s` has no shape: write `%s: register f32[64, 64]`",
 	           s->name, s->name);
 	return value_none();
+}
+
+static Value
+let_register(Lower *l, const Stmt *s, const Layout **pin)
+{
+	Value v = register_tile(l, s);
+
+	if (!s->type.layout || v.kind != VK_val)
+		return v;
+	*pin = lower_layout(l, &s->type, &v.v->type, s->name);
+	if (*pin)
+		v.v = lower_hold(l, s->src, v.v, *pin);
+	return v;
 }
 
 /* A variable needs a run-time value of some type. */
@@ -216,7 +234,7 @@ let_plain(Lower *l, const Stmt *s)
 }
 
 static Value
-let_value(Lower *l, const Stmt *s)
+let_value(Lower *l, const Stmt *s, const Layout **pin)
 {
 	const TypeSpec *t = &s->type;
 
@@ -228,7 +246,7 @@ let_value(Lower *l, const Stmt *s)
 		return value_none();
 	}
 	if (t->space == S_reg)
-		return let_register(l, s);
+		return let_register(l, s, pin);
 	if (!t->given)
 		return let_plain(l, s);
 	if (t->shaped) {
@@ -263,6 +281,7 @@ void
 lower_let(Lower *l, const Stmt *s)
 {
 	Stmt own = *s;
+	const Layout *pin = NULL;
 	Value v;
 
 	if (s->npart) {
@@ -270,9 +289,9 @@ lower_let(Lower *l, const Stmt *s)
 		return;
 	}
 	own.type.dtype = lower_dtype(l, &s->type);
-	v = let_value(l, &own);
+	v = let_value(l, &own, &pin);
 
 	if (v.kind == VK_val)
 		name_val(v.v, s->name);
-	sym_add(l, s->name, s->is_var ? SY_var : SY_let, s->src, v);
+	sym_add(l, s->name, s->is_var ? SY_var : SY_let, s->src, v)->pin = pin;
 }

@@ -8,6 +8,7 @@
 static Val *
 stage_alloc(Lower *l, Src src, Type t)
 {
+	t = type_free(t);
 	t.space = S_shared;
 	return put_op(l, O_alloc, src, 0, NULL, t);
 }
@@ -124,6 +125,7 @@ joined_type(Lower *l, const Expr *e, int n, const Operand *part, int dim, Type *
 			           "%s and %s side by side along dimension %d: the other extents must be "
 			           "equal",
 			           check_describe(l, &part[0].v), check_describe(l, &part[i].v), dim);
+			check_declared(l, e->src, n, part);
 			return false;
 		}
 		t->shape[dim] += x->shape[dim];

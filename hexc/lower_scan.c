@@ -36,6 +36,7 @@ lower_shift(Lower *l, const Expr *e)
 	if (n < 0 || n >= x.v.v->type.shape[dim]) {
 		diag_error(l->diag, e->arg[2]->src, "a shift by %lld places: 0 to %lld are possible",
 		           (long long)n, (long long)x.v.v->type.shape[dim] - 1);
+		check_declared(l, e->arg[2]->src, 1, &x);
 		return value_none();
 	}
 	if (e->narg == 4) {
@@ -141,6 +142,8 @@ read_scan(Lower *l, const Expr *e, Scan *s)
 				diag_error(l->diag, x[i].e->src,
 				           "%s and %s: tiles of one scan have one shape",
 				           check_describe(l, &s->v[0]), check_describe(l, &x[i].v));
+				check_declared(l, x[i].e->src, 1, &(Operand){ s->v[0], e->arg[2] });
+				check_declared(l, x[i].e->src, 1, &x[i]);
 				return false;
 			}
 	}

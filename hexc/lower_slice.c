@@ -46,9 +46,10 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 	if (t->space != S_global && at > t->shape[d] - extent) {
 		diag_error(l->diag, s->src,
 		           "the slice reaches element %lld of dimension %d, but "
-		           "`%s` has %lld there",
-		           (long long)(at + extent - 1), d, tensor_name(e),
-		           (long long)t->shape[d]);
+		           "`%s` has %lld there: start at %lld or lower, or take fewer",
+		           (long long)(at + extent - 1), d, tensor_name(e), (long long)t->shape[d],
+		           (long long)(t->shape[d] - extent < 0 ? 0 : t->shape[d] - extent));
+		check_declared(l, s->src, 1, &(Operand){ value_none(), e->arg[0] });
 		return false;
 	}
 	return true;
@@ -164,11 +165,13 @@ check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v,
 		diag_error(l->diag, src,
 		           "a tile of indices chooses from a tensor, `%s` is %s: choose when it is filled",
 		           tensor_name(e), check_describe(l, base));
+		check_declared(l, src, 1, &(Operand){ *base, e->arg[0] });
 	} else if (t->rank != 1 || (t->dtype != D_i32 && t->dtype != D_i64)) {
 		diag_error(l->diag, src,
 		           "the start of a slice is a scalar, or a tile of i32 or i64 indices with one dim, "
 		           "but `%s` is %s",
 		           check_text(l, e->slice[d].at, "it"), check_describe(l, v));
+		check_declared(l, src, 1, &(Operand){ *v, e->slice[d].at });
 	} else if (last >= 0 && last != d - 1) {
 		diag_error(l->diag, src,
 		           "dims of `%s` that tiles of indices address stand side by side: give the dim "
@@ -178,6 +181,8 @@ check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v,
 		diag_error(l->diag, src,
 		           "indices of %s and %s: they go together one by one and need one extent",
 		           check_describe(l, before), check_describe(l, v));
+		check_declared(l, src, 1, &(Operand){ *before, e->slice[d - 1].at });
+		check_declared(l, src, 1, &(Operand){ *v, e->slice[d].at });
 	} else {
 		return true;
 	}

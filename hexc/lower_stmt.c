@@ -115,9 +115,13 @@ set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 	if (v.v.kind == VK_none)
 		return;
 	r.v = lower_to_type(l, v, t, s->src, arena_printf(l->arena, "`%s`", sym->name));
-	if (!r.v)
+	if (!r.v) {
+		diag_note(l->diag, sym->src, "`%s` is %s", sym->name, check_describe(l, &sym->val));
 		return;
+	}
 	lower_join_edges(l, 1, &v, &t, &r);
+	if (sym->pin)
+		r.v = lower_hold(l, sym->src, r.v, sym->pin);
 	if (!r.v->name)
 		r.v->name = sym->name;
 	sym->val = r;
@@ -247,6 +251,8 @@ lower_copy(Lower *l, const Stmt *s)
 		           "async copy goes from a slice of a tensor to a shared tile, not from "
 		           "%s to %s",
 		           check_describe(l, &src.v), check_describe(l, &dst.v));
+		check_declared(l, s->src, 1, &src);
+		check_declared(l, s->src, 1, &dst);
 		return;
 	}
 	a = &src.v.v->type;
@@ -257,6 +263,8 @@ lower_copy(Lower *l, const Stmt *s)
 		diag_error(l->diag, s->src,
 		           "async copy from %s to %s: element types and shapes must be equal",
 		           check_describe(l, &src.v), check_describe(l, &dst.v));
+		check_declared(l, s->src, 1, &src);
+		check_declared(l, s->src, 1, &dst);
 		return;
 	}
 	if (!l->k->param[root_of(src.v.v)->index].read) {

@@ -14,6 +14,8 @@ Val *
 put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t)
 {
 	BUG_IF(l->arena, l->mode == MODE_CONST || !l->b);
+	if (code != O_hold && code != O_alloc)
+		t = type_free(t);
 	return op_new(l->b, NULL, code, src, nin, in, 1, &t)->out[0];
 }
 
@@ -205,6 +207,8 @@ shape_error(Lower *l, Src src, const Operand *x, const Operand *y)
 	diag_error(l->diag, src, "shapes %s (%s) and %s (%s) do not fit: extents must be equal or 1%s",
 	           check_describe(l, &x->v), check_text(l, x->e, "left"), check_describe(l, &y->v),
 	           check_text(l, y->e, "right"), mend);
+	check_declared(l, src, 1, x);
+	check_declared(l, src, 1, y);
 	return false;
 }
 
@@ -284,6 +288,7 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 		           dtype_info[t.dtype].name, check_text(l, o.e, "the value"),
 		           dtype_info[got.dtype].name, dtype_info[t.dtype].name,
 		           check_text(l, o.e, "..."));
+		check_declared(l, o.e->src, 1, &o);
 		return NULL;
 	}
 	fit = got.rank <= t.rank && (t.space == S_reg || got.space == S_scalar);
@@ -298,6 +303,7 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 		           check_describe(l, &o.v),
 		           got.rank > t.rank && t.space == S_reg ? ", drop dimensions with reshape(x, ...)"
 		                                                 : "");
+		check_declared(l, o.e->src, 1, &o);
 		return NULL;
 	}
 	return lower_spread(l, src, o.v, t);

@@ -2,6 +2,14 @@
 #include "hexc/parse.h"
 #include <string.h>
 
+/* `layout "text"`: the word is no reserved one. */
+static bool
+parse_is_layout(const Parser *p)
+{
+	return p->tok->kind == TK_name && strcmp(p->tok->u.name, "layout") == 0 &&
+	       p->tok[1].kind == TK_string;
+}
+
 TypeSpec
 parse_type(Parser *p)
 {
@@ -12,7 +20,7 @@ parse_type(Parser *p)
 		t.space = S_shared;
 	else if (parse_accept(p, TK_register))
 		t.space = S_reg;
-	if (parse_is(p, TK_name)) {
+	if (parse_is(p, TK_name) && !parse_is_layout(p)) {
 		const char *name = p->tok->u.name;
 
 		t.dtype = dtype_find(name, strlen(name));
@@ -28,6 +36,12 @@ parse_type(Parser *p)
 		            parse_found(p));
 	}
 	t.src = parse_span(p, from, p->last && p->last >= from ? p->last : from);
+	if (t.space != S_scalar && parse_is_layout(p)) {
+		parse_next(p);
+		t.layout = p->tok->u.name;
+		t.layout_src = p->tok->src;
+		parse_next(p);
+	}
 	return t;
 }
 

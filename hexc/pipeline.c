@@ -160,6 +160,8 @@ check_body(const Pipe *p)
 		           "%s inside a pipeline loop, whose copies the compiler groups itself: "
 		           "use a `for` loop, or copy with `let x: shared = ...`",
 		           what);
+		diag_note(p->k->unit->diag, p->loop->src, "the pipeline loop, of %lld stages",
+		          (long long)p->stages);
 		return false;
 	}
 	return true;

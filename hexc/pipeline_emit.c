@@ -31,6 +31,26 @@ stage_view(Block *b, Op *at, const Ring *r, Val *stage)
 	return o->out[0];
 }
 
+/* Buffers of a tile whose layout the program gave: one behind the other, each swizzled alike. */
+static const Layout *
+staged_layout(Arena *a, const Type *t, int64_t stages)
+{
+	Layout *l = NEW(a, Layout);
+	const Layout *one = t->layout;
+	int far = one->swizzle.shift < 0 ? -one->swizzle.shift : one->swizzle.shift;
+	int64_t unit = one->swizzle.bits ? (int64_t)1 << (one->swizzle.base + far + one->swizzle.bits) : 1;
+
+	if (unit < 1024 / dtype_info[t->dtype].bits)
+		unit = 1024 / dtype_info[t->dtype].bits;
+	layout_init(l, one->ndim + 1);
+	layout_push(l, 0, stages, (layout_cosize(one, AX_mem) + unit - 1) / unit * unit, AX_mem);
+	for (int d = 0; d < one->ndim; d++)
+		for (int i = one->first[d]; i < one->first[d + 1]; i++)
+			layout_push(l, d + 1, one->it[i].extent, one->it[i].stride, AX_mem);
+	l->swizzle = one->swizzle;
+	return l;
+}
+
 static void
 ring_alloc(const Pipe *p, Ring *r)
 {
@@ -43,6 +63,10 @@ ring_alloc(const Pipe *p, Ring *r)
 	for (int d = 0; d < t->rank; d++)
 		shape[d + 1] = t->shape[d];
 	all = type_tile(t->dtype, S_shared, t->rank + 1, shape);
+	if (t->pinned) {
+		all.layout = staged_layout(p->k->unit->arena, t, p->stages);
+		all.pinned = true;
+	}
 	o = op_new(p->loop->parent, p->loop, O_alloc, r->alloc->src, 0, NULL, 1, &all);
 	o->imm[1] = r->alloc->imm[1];
 	o->out[0]->name = r->alloc->out[0]->name;

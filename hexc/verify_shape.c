@@ -132,6 +132,22 @@ shape_same(Arena *a, const Op *o)
 }
 
 const char *
+shape_relayout(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (t->space != S_reg || !type_same(&o->in[0]->type, t))
+		return differ(a, "not one register tile", &o->in[0]->type, t);
+	return NULL;
+}
+
+const char *
+shape_hold(Arena *a, const Op *o)
+{
+	return o->out[0]->type.pinned ? shape_relayout(a, o) : "the result has no pinned layout";
+}
+
+const char *
 shape_compare(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;

@@ -126,6 +126,8 @@ alu_weight(const Op *o)
 	case O_bitcast:
 	case O_const:
 	case O_splat:
+	case O_hold:
+	case O_relayout:
 		return 0;
 	default:
 		return 1;

@@ -223,22 +223,6 @@ red_vec(const Solve *s, const Op *o, int64_t vec)
 	return vec;
 }
 
-static void
-no_red(Solve *s, const Op *o)
-{
-	static const char *const name[STORE_KINDS] = { "", "atomic_add", "atomic_max", "atomic_min" };
-	DType d = o->in[0]->type.dtype;
-	int kind = dtype_info[d].kind;
-	const char *use = "f32";
-
-	if (kind != K_flt)
-		use = kind == K_sint ? "i32" : "u32";
-	s->why = arena_printf(s->arena,
-	                      "%s has no %s of %s: keep that tensor in %s, and cast it in another kernel",
-	                      s->k->unit->target->name, name[o->imm[0]], dtype_info[d].name, use);
-	s->why_src = o->src;
-}
-
 /* ---- stores and copies ------------------------------------------------------------------------------ */
 
 /* The widest coalesced layout for a store to global memory. */
@@ -315,10 +299,10 @@ select_store(Solve *s, Op *o)
 	int64_t vec;
 
 	if (red && !red_row(s, o, 1)) {
-		no_red(s, o);
+		fails_no_red(s, o);
 		return;
 	}
-	if (global && s->sol->plan.store && s->sol->want[o->id][0] == NULL) {
+	if (global && s->sol->plan.store && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0])) {
 		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == 2;
 		if (trade ? unit >= 0 && !red &&
@@ -335,12 +319,7 @@ select_store(Solve *s, Op *o)
 	if (unit >= 0)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
 	if (vec * bits < 8) {
-		s->why = arena_printf(s->arena,
-		                      "%s elements cannot be stored one at a time: assume that the last "
-		                      "dimension written is a multiple of %d, and write slices whose "
-		                      "starts and extents are such too",
-		                      dtype_info[o->in[0]->type.dtype].name, 8 / bits);
-		s->why_src = o->src;
+		fails_half_bytes(s, o, l, unit);
 	}
 	if (red)
 		vec = red_vec(s, o, vec);
@@ -360,11 +339,12 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec)
 	if (unit == order[0] && t->rank)
 		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));
 	if (*vec * bits < 8) {
-		s->why = arena_printf(s->arena,
-		                      "rows of %s cannot be copied in whole bytes: assume that the last "
-		                      "dimension is a multiple of %d",
-		                      dtype_info[t->dtype].name, 8 / bits);
-		s->why_src = o->src;
+		fails(s, o->src,
+		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which "
+		      "lane 0 "
+		      "of warp 0 cannot copy alone: assume that the last dimension is a multiple of %d",
+		      dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / bits);
+		fails_note_tensor(s, o->in[0]);
 		return false;
 	}
 	return coalesced(map, t->rank, t->shape, order, *vec, s->k->warps, false);
@@ -451,7 +431,15 @@ select_shared(Solve *s, Op *alloc)
 		VEC_PUSH(s->arena, acc, n, cap, a);
 	}
 	waves = NEWN(s->arena, int64_t, n + 1);
-	shared_layout(s, &tile->type, s->unit[tile->id], acc, n, l, waves);
+	if (tile->type.pinned) {
+		*l = *tile->type.layout;
+		for (int i = 0; i < n; i++) {
+			int64_t least;
+			access_waves(s->arena, &acc[i], l, s->k->warps, &waves[i], &least);
+		}
+	} else {
+		shared_layout(s, &tile->type, s->unit[tile->id], acc, n, l, waves);
+	}
 	s->sol->val[tile->id] = l;
 	for (int i = 0; i < n; i++)
 		s->sol->res[acc[i].op->id].smem += (double)waves[i];
@@ -460,8 +448,7 @@ select_shared(Solve *s, Op *alloc)
 bool
 select_memory(Solve *s)
 {
-	s->why = NULL;
-	for (int i = 0; i < s->norder && !s->why; i++) {
+	for (int i = 0; i < s->norder && !s->why.text; i++) {
 		Op *o = s->order[i];
 
 		if (o->code == O_load && o->out[0]->type.space == S_scalar)
@@ -472,10 +459,10 @@ select_memory(Solve *s)
 			load_global(s, o);
 		else if (o->code == O_store)
 			select_store(s, o);
-		else if (o->code == O_copy && !select_copy(s, o) && !s->why)
-			s->why = "the copy cannot be spread over the threads";
+		else if (o->code == O_copy && !select_copy(s, o) && !s->why.text)
+			fails(s, o->src, "the copy cannot be spread over the threads");
 	}
-	if (s->why)
+	if (s->why.text)
 		return false;
 	for (int i = 0; i < s->norder; i++)
 		if (s->order[i]->code == O_alloc)

@@ -28,14 +28,14 @@ wake(Solve *s, Val *v)
 	}
 }
 
-/* Whose demand does `who` pass on?  Dots and accesses speak for themselves, other ops for a value they
+/* Whose demand does `who` pass on?  Dots, accesses and pins speak for themselves, other ops for a value they
  * touch. */
-static const Op *
+const Op *
 first_cause(const Solve *s, const Op *who)
 {
 	const Block *body = who->blk[0];
 
-	if (who->code == O_dot || who->code == O_load || who->code == O_store)
+	if (who->code == O_dot || who->code == O_load || who->code == O_store || who->code == O_hold)
 		return who;
 	for (int i = 0; i < who->nout; i++)
 		if (s->sol->origin[who->out[i]->id])
@@ -146,6 +146,15 @@ operand(const Solve *s, const Op *o, int i)
 	return want ? want : s->sol->val[o->in[i]->id];
 }
 
+/* Layouts that the program gives come first. */
+static void
+anchor_pins(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_hold)
+			give(s, s->order[i]->out[0], s->order[i]->out[0]->type.layout, s->order[i]);
+}
+
 static void
 drain(Solve *s)
 {
@@ -245,6 +254,8 @@ anchor_indices(Solve *s)
 bool
 propagate(Solve *s)
 {
+	anchor_pins(s);
+	drain(s);
 	anchor_indices(s);
 	for (int i = 0; i < s->ndot; i++) {
 		anchor_dot(s, s->dot[i], s->sol->plan.dot[i]);
@@ -268,16 +279,13 @@ propagate(Solve *s)
 			drain(s);
 		}
 	if (s->unpackable) {
-		s->why = arena_printf(s->arena, "the blocks of `%s` cannot be spread over %d warps",
+		fails(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
 		                      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
-		s->why_src = s->unpackable->src;
 		return false;
 	}
 	for (Op *o; (o = biggest_access(s)) != NULL; drain(s))
 		if (!anchor_access(s, o)) {
-			s->why = arena_printf(s->arena, "the tile cannot be spread over %d warps",
-			                      s->k->warps);
-			s->why_src = o->src;
+			fails(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
 			return false;
 		}
 	/* what nothing demands: reductions of reductions, constants, carried values nobody reads */
@@ -288,8 +296,7 @@ propagate(Solve *s)
 		for (int j = 0; j < s->order[i]->nout; j++) {
 			const Val *v = s->order[i]->out[j];
 			if (is_reg(v) && !s->sol->val[v->id]) {
-				s->why = arena_printf(s->arena, "no layout found for this tile");
-				s->why_src = s->order[i]->src;
+				fails(s, s->order[i]->src, "no layout found for this tile");
 				return false;
 			}
 		}

@@ -283,6 +283,8 @@ prove_op(Prove *p, const Op *o)
 		if (is_reg(o->out[0]))
 			prove_regmap(p, o);
 		break;
+	case O_hold:
+	case O_relayout:
 	case O_clip: same(p, o->in[0], o->out[0]); break;
 	default:
 		for (int i = 0; i < o->nin && o->nout == 1; i++)

@@ -73,6 +73,20 @@ rule_clip(Solve *s, Op *o)
 }
 
 static void
+rule_hold(Solve *s, Op *o)
+{
+	demand(s, o, 0, o->out[0]->type.layout);
+}
+
+/* The cut: operand and result have nothing to do with each other. */
+static void
+rule_relayout(Solve *s, Op *o)
+{
+	if (known(s, o->in[0]) && known(s, o->out[0]))
+		demand(s, o, 0, known(s, o->out[0]));
+}
+
+static void
 rule_transpose(Solve *s, Op *o)
 {
 	int perm[DIM_MAX], back[DIM_MAX];
@@ -494,7 +508,7 @@ takes_any(OpCode c)
 {
 	return c == O_const || c == O_splat || c == O_iota || c == O_for || c == O_if || c == O_shift ||
 	       c == O_slice || c == O_concat || c == O_reduce_sum || c == O_reduce_max ||
-	       c == O_reduce_min || c == O_broadcast;
+	       c == O_reduce_min || c == O_broadcast || c == O_relayout;
 }
 
 bool
@@ -511,6 +525,9 @@ rule_default(Solve *s, Op *o)
 				return false;
 		return give(s, o->out[0], &l, o);
 	}
+	if (o->code == O_relayout && !known(s, in) != !known(s, o->out[0]))
+		return known(s, in) ? give(s, o->out[0], known(s, in), o)
+		                    : give(s, in, known(s, o->out[0]), o);
 	if ((o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
 	    !known(s, in) && known(s, o->out[0])) {
 		int d = (int)o->imm[0];

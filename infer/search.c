@@ -57,6 +57,7 @@ typedef struct Search {
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
 	int nstore, nwiden, nline, nspread;
+	Why first; /* of the plans that failed: the best-looking one's reason */
 	Cands *out;
 	int cap;
 } Search;
@@ -84,6 +85,8 @@ try_dots(Search *x, const int *at)
 			Sol *sol = solve(x->s, &p);
 
 			more = x->s->load_matters && !p.load++;
+			if (!sol && !x->first.text)
+				x->first = x->s->why;
 			if (!sol)
 				continue;
 			if (sol->cycles < best)
@@ -188,8 +191,7 @@ search(Solve *s, Cands *out)
 	for (int i = 0; i < s->ndot; i++) {
 		x.nchoice[i] = dot_choices(s, s->dot[i], &x.choice[i]);
 		if (x.nchoice[i] == 0) {
-			s->why = arena_printf(s->arena, "no instruction and warp grid fit this dot");
-			s->why_src = s->dot[i]->src;
+			fails(s, s->dot[i]->src, "no instruction and warp grid fit this dot");
 			return;
 		}
 		if (combinations <= COMBINATIONS)
@@ -199,6 +201,7 @@ search(Solve *s, Cands *out)
 		all_combinations(&x, at);
 	else
 		one_at_a_time(&x, at);
+	s->why = x.first;
 }
 
 static bool
@@ -209,6 +212,17 @@ has_tiles(const Solve *s)
 			if (s->order[i]->out[j]->type.rank > 0)
 				return true;
 	return false;
+}
+
+static void
+why_not(Kernel *k, const Why *w)
+{
+	Diag *d = k->unit->diag;
+
+	diag_fail(d, DC_LAYOUT, w->src.line ? w->src : k->src, "%s",
+	          w->text ? w->text : "no layout satisfies this program");
+	if (w->note)
+		diag_note(d, w->note_src, "%s", w->note);
 }
 
 /* Types that only the tile interpreter has yet. */
@@ -253,8 +267,7 @@ pass_infer(Kernel *k)
 	if (c->n == 0) {
 		if (!has_tiles(s))
 			return false;
-		diag_fail(k->unit->diag, DC_LAYOUT, s->why_src.line ? s->why_src : k->src, "%s",
-		          s->why ? s->why : "no layout satisfies this program");
+		why_not(k, &s->why);
 		return false;
 	}
 	if (pick >= c->n) {

@@ -86,6 +86,17 @@ find_uses(Solve *s)
 		}
 }
 
+/* The dim of a tile whose layout is given along which it is contiguous; else the last. */
+static int
+pinned_unit(const Type *t)
+{
+	for (int d = 0; t->pinned && d < t->rank; d++)
+		if (t->layout->first[d] < t->layout->first[d + 1] &&
+		    t->layout->it[t->layout->first[d]].stride == 1)
+			return d;
+	return t->rank - 1;
+}
+
 /* The dim of a shared tile whose elements become neighbours: the one that is contiguous where its data comes
  * from, else the last. */
 static void
@@ -93,7 +104,7 @@ find_units(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++)
 		if (s->order[i]->code == O_alloc)
-			s->unit[s->order[i]->out[0]->id] = s->order[i]->out[0]->type.rank - 1;
+			s->unit[s->order[i]->out[0]->id] = pinned_unit(&s->order[i]->out[0]->type);
 	for (int i = s->norder - 1; i >= 0; i--) {
 		Op *o = s->order[i];
 		int src, dim_of[DIM_MAX];
@@ -102,6 +113,8 @@ find_units(Solve *s)
 		if (o->code != O_copy)
 			continue;
 		root = view_dims(o->in[1], dim_of);
+		if (root->type.pinned)
+			continue;
 		src = o->in[0]->def ? view_unit_dim(s->k, o->in[0]->def) : o->in[0]->type.rank - 1;
 		if (src >= 0)
 			s->unit[root->id] = dim_of[src];
@@ -159,69 +172,6 @@ sol_new(Solve *s, const Plan *plan)
 }
 
 /* ---- one plan ------------------------------------------------------------------------------------- */
-
-static int64_t
-words(const Layout *l, DType t)
-{
-	return (layout_cosize(l, AX_reg) * dtype_info[t].bits + 31) / 32;
-}
-
-/* Indices of k whose fragments are in registers together. */
-static int64_t
-k_step(const Op *dot, const DotChoice *c)
-{
-	int64_t vec = 128 / bits_of(dot->in[0]), k = dot->in[0]->type.shape[1];
-
-	if (c->inst->kind == IK_mma)
-		return c->run ? 4 * c->run : c->inst->k;
-	return c->run && vec < k ? vec : 1;
-}
-
-/* Registers that must live at once whatever the schedule: what loops carry, and one step of each dot's
- * fragments.  False when a lane cannot hold it. */
-static bool
-registers_fit(Solve *s)
-{
-	int64_t carried = 0, frag = 0;
-
-	for (int i = 0; i < s->norder; i++) {
-		const Op *o = s->order[i];
-		int64_t sum = 0;
-
-		for (int j = 0; o->code == O_for && j < o->nout; j++)
-			if (o->out[j]->type.space == S_reg)
-				sum += words(s->sol->val[o->out[j]->id], o->out[j]->type.dtype);
-		if (sum > carried)
-			carried = sum;
-		if (o->code == O_dot) {
-			int64_t k = o->in[0]->type.shape[1];
-			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
-			int64_t step = k_step(o, c);
-			int64_t f = words(operand(s, o, 0), o->in[0]->type.dtype) +
-			            words(operand(s, o, 1), o->in[1]->type.dtype);
-			f = f * step / k;
-			frag = f > frag ? f : frag;
-			sum = words(s->sol->val[o->out[0]->id], o->out[0]->type.dtype);
-			if (sum > carried)
-				carried = sum;
-		}
-		for (int j = 0; j < o->nout; j++)
-			if (o->out[j]->type.space == S_reg && o->code == O_load &&
-			    o->in[0]->type.space == S_global) {
-				sum = words(s->sol->val[o->out[j]->id], o->out[j]->type.dtype);
-				if (sum > carried)
-					carried = sum;
-			}
-	}
-	if (carried + frag + 24 <= 255)
-		return true;
-	s->why = arena_printf(s->arena,
-	                      "the tiles need %lld registers per lane and a lane has 255: use more WARPS or "
-	                      "smaller tiles",
-	                      (long long)(carried + frag + 24));
-	s->why_src = s->ndot ? s->dot[0]->src : s->k->src;
-	return false;
-}
 
 static void
 scratch_of_reduce(Solve *s, Op *o)
@@ -301,9 +251,10 @@ solve(Solve *s, const Plan *plan)
 {
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
+	s->why = (Why){ .text = NULL };
 	s->load_matters = false;
 	s->unpackable = NULL;
-	if (!propagate(s) || !registers_fit(s) || !select_memory(s))
+	if (!propagate(s) || !pins_hold(s) || !registers_fit(s) || !select_memory(s) || !pins_hold(s))
 		return NULL;
 	settle_packs(s);
 	price_conversions(s);

@@ -85,6 +85,14 @@ typedef struct ViewFact {
 	int64_t vec;
 } ViewFact;
 
+/* Why a plan has no solution, as the program's author is told.  text NULL: it has one. */
+typedef struct Why {
+	const char *text; /* both demands, where they meet, the mend; arena */
+	Src src;
+	const char *note; /* the other demand at its own line; NULL: there is none */
+	Src note_src;
+} Why;
+
 typedef struct SharedMemo SharedMemo; /* shared.c: layouts found before */
 
 /* What the search knows of the kernel: fixed while it runs. */
@@ -110,9 +118,21 @@ typedef struct Solve {
 	Sol *sol; /* the one being built */
 	bool load_matters; /* the last plan has a load that the other choice of Plan.load would do otherwise */
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
-	const char *why; /* the last reason a plan failed, in words; arena */
-	Src why_src;
+	Why why; /* why the last plan failed */
 } Solve;
+
+/* ---- why.c ---------------------------------------------------------------------------------------- */
+/* The plan has no solution: s->why.text, printed, at src. */
+void fails(Solve *s, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The other demand, for a note there. */
+void fails_note(Solve *s, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Coordinates of a row-major number. */
+void elem_at(const Type *t, int64_t elem, int64_t *c);
+const char *elem_words(Solve *s, const Type *t, int64_t elem); /* "(3, 5)", of a row-major number */
+/* Where layout l has that element: "register 2 of lane 5 of warp 0"; `l` of a register tile. */
+const char *place_words(Solve *s, const Layout *l, const Type *t, int64_t elem);
+/* "tile `acc`" or "the tile f32[64, 64]", of a value. */
+const char *tile_words(Solve *s, const Val *v);
 
 /* ---- solve.c ------------------------------------------------------------------------------------ */
 void split_fills(Kernel *k);
@@ -121,6 +141,23 @@ void promote_dots(Kernel *k);
 void solve_init(Solve *s, Kernel *k);
 /* The complete solution under a plan, with its price; NULL: s->why says why there is none. */
 Sol *solve(Solve *s, const Plan *plan);
+
+/* The other side of a demand on an access: the tensor, as the program declares it. */
+void fails_note_tensor(Solve *s, Val *mem);
+/* A store of elements smaller than a byte, as l, whose neighbours along `unit` are not at hand. */
+void fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit);
+/* An atomic update of a type for which the target has no instruction. */
+void fails_no_red(Solve *s, const Op *o);
+
+/* ---- pin.c ---------------------------------------------------------------------------------------- */
+/* Is no demand of another op in the way of a layout that the program gave?  s->why. */
+bool pins_hold(Solve *s);
+/* Does the layout of v come from one of them? */
+bool pinned(const Solve *s, const Val *v);
+
+/* ---- registers.c --------------------------------------------------------------------------------- */
+/* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->why. */
+bool registers_fit(Solve *s);
 
 /* ---- propagate.c -------------------------------------------------------------------------------- */
 /* Layouts for every register value under s->sol->plan.  False: s->why says why not. */
@@ -131,6 +168,8 @@ bool give(Solve *s, Val *v, const Layout *l, const Op *who);
 void deliver(Solve *s, Op *o, int i, const Layout *l);
 /* Is operand i of o wanted just as its maker made it, before the conversion for the others? */
 bool wanted_as_made(const Solve *s, const Op *o, int i);
+/* Whose demand does `who` pass on? */
+const Op *first_cause(const Solve *s, const Op *who);
 /* The layout in which o makes result i. */
 const Layout *result(const Solve *s, const Op *o, int i);
 /* Operand i of o must lie as l: gives it when unknown, else records a conversion on the edge. */
@@ -217,7 +256,8 @@ typedef struct Access {
 	double weight;
 } Access;
 /* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances of
- * every access.  waves[i]: wavefronts of one execution of access i by all warps.  Asked again, it remembers. */
+ * every access.  waves[i]: wavefronts of one execution of access i by all warps.  Asked again, it
+ * remembers. */
 void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
                    int64_t *waves);
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */

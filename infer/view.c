@@ -123,6 +123,24 @@ global_vec(const Solve *s, const Op *view, int dim, int64_t run)
 	return vec < f->vec ? vec : f->vec;
 }
 
+/* Of a layout that the program gave: the power of two of neighbours along dim d that every run has. */
+static int64_t
+pinned_run(const Layout *l, int d)
+{
+	int64_t run = 1, vec;
+	int i = l->first[d];
+
+	for (; i < l->first[d + 1] && l->it[i].stride == run; i++)
+		run *= l->it[i].extent;
+	vec = run & -run;
+	for (int j = 0; j < l->n; j++)
+		while ((j < l->first[d] || j >= i) && l->it[j].stride % vec)
+			vec /= 2;
+	while (l->swizzle.bits && vec > (int64_t)1 << l->swizzle.base)
+		vec /= 2;
+	return vec;
+}
+
 /* Elements that a run along the contiguous dim of a shared view may span: what divides the row, and where
  * the view starts in it. */
 int64_t
@@ -137,6 +155,8 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 	row = root->type.shape[s->unit[root->id]];
 	if ((row & -row) < cap)
 		cap = row & -row;
+	if (root->type.pinned && pinned_run(root->type.layout, s->unit[root->id]) < cap)
+		cap = pinned_run(root->type.layout, s->unit[root->id]);
 	for (const Val *v = mem; v->def && v->def->code == O_view; v = v->def->in[0]) {
 		int d = s->unit[root->id]; /* chains keep the contiguous dim's number only when nothing
 		                              before it is dropped: look it up per link */
@@ -181,7 +201,7 @@ source_of(const Solve *s, const Val *v, int depth)
 			}
 		return best;
 	}
-	if (o->code != O_clip && !(op_info[o->code].flags & F_ELT))
+	if (o->code != O_clip && o->code != O_hold && !(op_info[o->code].flags & F_ELT))
 		return best;
 	for (int i = 0; i < o->nin; i++) {
 		const Type *t = &o->in[i]->type;

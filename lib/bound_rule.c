@@ -403,6 +403,8 @@ bound_rule(Twin *t, const Site *s)
 	case O_reshape:
 	case O_slice:
 	case O_convert:
+	case O_hold:
+	case O_relayout:
 	case O_clip: return same_move(t, s);
 	case O_concat: return joined(t, s);
 	case O_reduce_sum: return bound_sum(t, s);

@@ -15,7 +15,7 @@ try() {
 	rc=$?
 	if [ $rc = 0 ]; then
 		ok=$((ok + 1))
-	elif [ $rc = 1 ] && grep -Eq 'error: .*(registers per lane|shared memory|do not satisfy|divide)' "$tmp"; then
+	elif [ $rc = 1 ] && grep -Eq 'error: .*(registers of a lane|shared memory|do not satisfy|divide)' "$tmp"; then
 		refused=$((refused + 1))
 	else
 		echo "status $rc: $*"
