@@ -20,6 +20,7 @@ typedef enum ExprKind {
 	EX_float,  /* f */
 	EX_bool,   /* i */
 	EX_name,   /* name */
+	EX_text,   /* name: what stands between quotes */
 	EX_unary,  /* op arg[0] */
 	EX_binary, /* arg[0] op arg[1] */
 	EX_call,   /* name(arg...) */

@@ -148,6 +148,7 @@ launch(Cli *c, Launch *l, Args *a)
 	if (g[0] && g[1] && g[2]) {
 		code = sim_run(l->device, l->module, l->report.entry, &l->launch, &l->result);
 		l->report.result = l->result;
+		sim_show_output(l->result);
 		if (l->result && sim_show_faults("<ptx>", l->result))
 			wrong = EXIT_WRONG;
 		if (code != SIM_E_FAULT)

@@ -26,10 +26,36 @@ read_exec(const Cli *c, Exec *out)
 
 /* ---- tile ------------------------------------------------------------------------------------- */
 
+/* What the program printed. */
+typedef struct Said {
+	Cli *c;
+	char *s;
+	size_t n, cap;
+} Said;
+
+static void
+collect(void *user, const char *text, size_t n)
+{
+	Said *said = user;
+
+	if (n > said->cap - said->n) {
+		size_t cap = 2 * (said->n + n) + 1000;
+		char *s = cli_alloc(said->c, cap);
+
+		memcpy(s, said->s ? said->s : "", said->n);
+		said->s = s;
+		said->cap = cap;
+	}
+	memcpy(said->s + said->n, text, n);
+	said->n += n;
+}
+
+/* `print`: show what the program says; otherwise only where it ends in an error. */
 int
-run_tile(Cli *c, Args *a, bool bounds)
+run_tile(Cli *c, Args *a, bool bounds, bool print)
 {
 	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
+	Said said = { c, NULL, 0, 0 };
 	char why[400] = "";
 	int code;
 
@@ -48,7 +74,11 @@ run_tile(Cli *c, Args *a, bool bounds)
 	}
 	o.why = why;
 	o.why_size = sizeof why;
+	o.print = collect;
+	o.user = &said;
 	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
+	if (said.n && (print || code))
+		fwrite(said.s, 1, said.n, stdout);
 	return code ? cli_fail(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
 }
 
@@ -90,7 +120,7 @@ execute(Cli *c, const hexc_module *m, Exec exec)
 	if (!status)
 		status = saves(c, &a, exec, false);
 	if (!status && (exec == EXEC_TILE || check))
-		status = run_tile(c, &a, check);
+		status = run_tile(c, &a, check, exec == EXEC_TILE);
 	if (!status && exec == EXEC_SIM) {
 		status = run_sim(c, &a);
 		if (status == EXIT_WRONG) {

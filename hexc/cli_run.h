@@ -12,14 +12,17 @@ typedef struct SimReport {
 	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
 } SimReport;
 
-/* Interpret into t->tile, with bounds when asked.  0, or a status with the reason printed. */
-int run_tile(Cli *c, Args *a, bool bounds);
+/* Interpret into t->tile, with bounds when asked; what the program prints is shown if `print`, or on
+ * failure.  0, or a status with the reason printed. */
+int run_tile(Cli *c, Args *a, bool bounds, bool print);
 /* Simulate into t->sim; --stats is written.  EXIT_WRONG, the report printed, when the kernel has faults. */
 int run_sim(Cli *c, Args *a);
 /* Compare t->sim (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or
  * EXIT_WRONG. */
 int run_check(const Args *a, bool simulated);
 
+/* What the kernel printed, on standard output. */
+void sim_show_output(const sim_result *r);
 /* Show the faults of a run on standard error; how many there were. */
 size_t sim_show_faults(const char *ptx_name, const sim_result *r);
 /* --roofline names a GPU that is known, or is not given: 0; else a status with the names printed. */

@@ -125,9 +125,8 @@ saves(SimJob *j, bool write)
 	return status;
 }
 
-/* What the kernel printed. */
-static void
-show_output(const sim_result *r)
+void
+sim_show_output(const sim_result *r)
 {
 	size_t n = 0;
 	const char *text = r ? sim_result_output(r, &n) : "";
@@ -148,7 +147,7 @@ run(SimJob *j)
 	j->launch.args = args;
 	code = sim_run(j->device, j->module, j->entry, &j->launch, &r);
 	sim_end_trace(j);
-	show_output(r);
+	sim_show_output(r);
 	if (r && sim_show_faults(j->path, r))
 		wrong = EXIT_WRONG;
 	if (code != SIM_E_FAULT)

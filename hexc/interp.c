@@ -210,18 +210,18 @@ work(void *user)
 }
 
 static bool
-has_atomics(Kernel *k)
+needs_order(Kernel *k)
 {
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_store && o->imm[0])
+		if ((o->code == O_store && o->imm[0]) || o->code == O_print)
 			return true;
 	return false;
 }
 
-/* Blocks that store elements of less than a byte may share bytes, and blocks that update elements share
- * those: they run one after the other. */
+/* Blocks that store elements of less than a byte may share bytes, blocks that update elements share those,
+ * and what blocks print has an order: they run one after the other. */
 static int
 thread_count(Kernel *k, const InterpOpt *opt, int64_t nblock)
 {
@@ -231,7 +231,7 @@ thread_count(Kernel *k, const InterpOpt *opt, int64_t nblock)
 		if (k->param[i].kind == P_tensor && k->param[i].written &&
 		    dtype_info[k->param[i].val->type.dtype].bits < 8)
 			return 1;
-	if (has_atomics(k))
+	if (needs_order(k))
 		return 1;
 	n = n < 1 ? 1 : n;
 	n = n > 64 ? 64 : n;

@@ -16,6 +16,8 @@
 #define HEXC_INTERP_H
 #include "hexc/ir.h"
 
+enum { INTERP_PRINT_MAX = 1 << 20 };
+
 /* One launch argument; Kernel.param[i] says which fields count. */
 typedef struct InterpArg {
 	void *data;    /* P_tensor: elements in the storage format of number.h */
@@ -39,6 +41,10 @@ typedef struct InterpOpt {
 	                     tile, or by byte where pass smem has placed the tiles; each block by itself */
 	bool uninit;      /* reads of shared memory that nothing wrote give NaN or 0, not a fault */
 	uint64_t max_ops; /* ops executed by one thread; 0: no limit */
+	/* What the kernel prints, in pieces, block after block, in each in the order of the program; from the
+	 * thread that called.  NULL: it is dropped.  After INTERP_PRINT_MAX bytes nothing more comes. */
+	void (*print)(void *user, const char *text, size_t n);
+	void *user;
 } InterpOpt;
 
 /* Run all blocks of the grid.  arg[i] is parameter i, narg must be k->nparam.  `opt` may be NULL.

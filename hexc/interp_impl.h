@@ -74,6 +74,7 @@ typedef struct Interp {
 	struct Shadow *memory;  /* by byte, when tiles are placed */
 	int64_t memory_size;
 	struct Shadow **global; /* by parameter, by element; NULL: not accessed yet */
+	size_t printed; /* bytes */
 	/* the first fault */
 	InterpCode code;
 	Src src;

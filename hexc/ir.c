@@ -319,6 +319,7 @@ clone_op(Cloner *c, Block *b, Op *at, const Op *o)
 	clone_out(c, o->out, n->out, o->nout);
 	memcpy(n->imm, o->imm, sizeof n->imm);
 	n->fimm = o->fimm;
+	n->text = o->text;
 	if (o->pick) {
 		n->pick = NEW(a, Pick);
 		*n->pick = *o->pick;

@@ -79,7 +79,16 @@ typedef enum OpCode {
 	O_COUNT
 } OpCode;
 
-enum { F_PURE = 1, F_ELT = 2, F_COMM = 4, F_MEM = 8, F_SYNC = 16, F_TERM = 32, F_SPREAD = 64 };
+enum {
+	F_PURE = 1,
+	F_ELT = 2,
+	F_COMM = 4,
+	F_MEM = 8,
+	F_SYNC = 16,
+	F_TERM = 32,
+	F_SPREAD = 64,
+	F_EFFECT = 128,
+};
 enum { V = -1 }; /* "any number" in ops.def */
 
 typedef struct OpInfo {
@@ -131,6 +140,7 @@ struct Op {
 	Val **in, **out;
 	int64_t imm[DIM_MAX]; /* see IR.md */
 	double fimm;
+	const char *text;     /* print, assert: what they say; else NULL */
 	Block *blk[2];        /* for: body;  if: then, else */
 	Pick *pick;
 	Op *prev, *next;
@@ -248,6 +258,20 @@ typedef struct OpWalk {
 } OpWalk;
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
+
+/* ---- what a kernel says (say.c) ------------------------------------------------------------------- */
+
+/* The pieces of a print's text: literal characters, and `{}` in place of operands.  {{ and }} are braces. */
+typedef struct Piece {
+	const char *text; /* NULL: an operand */
+	size_t n;
+} Piece;
+/* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
+bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
+int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
+/* How printf writes an operand, so that digits tell numbers of the type apart: "%d", "%.9g". */
+const char *say_format(DType d);
+bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 
 /* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
 

@@ -217,6 +217,9 @@ Value lower_reduce(Lower *l, const Expr *e, OpCode code);
 /* A statement atomic_add(T[slice], x) or such; false: it is none. */
 bool lower_atomic(Lower *l, const Expr *e);
 Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+/* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
+bool lower_say(Lower *l, const Expr *e);
+Value lower_say_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 Value lower_mean(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
 /* Operand i of o is a count, see Count, of a dim with these edges. */

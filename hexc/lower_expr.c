@@ -265,6 +265,10 @@ lower_expr(Lower *l, const Expr *e)
 	case EX_float: return value_flt(e->f);
 	case EX_bool: return value_bool(e->i != 0);
 	case EX_name: return lower_name(l, e);
+	case EX_text:
+		diag_error(l->diag, e->src, "a text is no value: it stands in `print`, `assert` and "
+		                            "`static_assert`");
+		break;
 	case EX_unary: return lower_unary(l, e);
 	case EX_binary: return lower_binary(l, e);
 	case EX_call: return lower_call(l, e);

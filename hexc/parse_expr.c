@@ -184,6 +184,9 @@ parse_primary(Parser *p)
 		parse_next(p);
 		e = node(p, EX_bool, from);
 		e->i = from->kind == TK_true;
+	} else if (parse_accept(p, TK_string)) {
+		e = node(p, EX_text, from);
+		e->name = from->u.name;
 	} else if (parse_accept(p, TK_lparen)) {
 		e = parse_expr(p);
 		parse_expect(p, TK_rparen, "to close the parenthesis");

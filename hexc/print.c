@@ -149,6 +149,10 @@ op_print(Text *t, const Op *o, int indent)
 	text_printf(t, "%s%s", o->nout ? " = " : "", o->code < O_COUNT ? op_info[o->code].name : "?");
 	print_vals(t, " ", o->in, o->nin);
 	print_imm(t, o);
+	if (o->text) {
+		text_printf(t, " ");
+		text_quote(t, o->text);
+	}
 	for (int i = 0; i < o->nout; i++) {
 		text_printf(t, i ? ", " : " : ");
 		print_type(t, &o->out[i]->type);

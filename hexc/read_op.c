@@ -11,6 +11,7 @@ typedef struct Line {
 	int nout, cout, nin, cin, ntype, ctype;
 	int64_t imm[DIM_MAX];
 	double fimm;
+	const char *text;
 	Pick *pick;
 	Src src;
 } Line;
@@ -88,8 +89,10 @@ read_imm(Read *r, Line *l)
 				return false;
 		} while (read_sign(r, ","));
 	}
-	if (read_word(r, "fimm"))
-		return want_float(r, &l->fimm);
+	if (read_word(r, "fimm") && !want_float(r, &l->fimm))
+		return false;
+	if (!read_end(r) && r->s[r->at] == '"')
+		return want_quoted(r, &l->text);
 	return !r->bad;
 }
 
@@ -192,6 +195,7 @@ read_op(Read *r, Block *b)
 	o = op_new(b, NULL, l.code, l.src, l.nin, l.in, l.nout, l.type);
 	memcpy(o->imm, l.imm, sizeof o->imm);
 	o->fimm = l.fimm;
+	o->text = l.text;
 	o->pick = l.pick;
 	if (!read_end(r) && r->s[r->at] == '{') {
 		if (!read_region(r, o, 0))

@@ -161,6 +161,29 @@ shape_none(Arena *a, const Op *o)
 	return o->imm[0] < 0 ? "a negative number of groups" : NULL;
 }
 
+/* ---- what a kernel says -------------------------------------------------------------------------- */
+
+const char *
+shape_print(Arena *a, const Op *o)
+{
+	if (!o->text || say_operands(o->text) != o->nin)
+		return arena_printf(a, "%d operands, but not as many {} in the text", o->nin);
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space != S_scalar || !say_takes(o->in[i]->type.dtype))
+			return arena_printf(a, "%s cannot be printed", type_print(a, &o->in[i]->type));
+	return NULL;
+}
+
+const char *
+shape_assert(Arena *a, const Op *o)
+{
+	const Type *t = &o->in[0]->type;
+
+	if (t->space != S_scalar || t->dtype != D_bool)
+		return arena_printf(a, "%s is no bool scalar", type_print(a, t));
+	return o->text ? NULL : "no text";
+}
+
 /* ---- structure ----------------------------------------------------------------------------------- */
 
 static bool

@@ -29,6 +29,7 @@ copy_op(Twin *t, const Op *o)
 	c = op_new(t->at, NULL, o->code, o->src, o->nin, in, o->nout, out);
 	memcpy(c->imm, o->imm, sizeof c->imm);
 	c->fimm = o->fimm;
+	c->text = o->text;
 	set_results(t, o, c);
 	return c;
 }
@@ -44,36 +45,13 @@ err_or_zero(Twin *t, const Val *v)
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-/* Which allocs need bounds: those that a store fills, or a copy from memory with bounds. */
 static void
-mark_memory(Twin *t, bool *marked)
-{
-	bool more = true;
-	OpWalk w;
-
-	while (more) {
-		more = false;
-		for (Op *o = walk_first(&w, t->from->body); o; o = walk_next(&w)) {
-			const Val *src, *dst;
-			if (o->code != O_store && o->code != O_copy)
-				continue;
-			dst = view_root(o->in[1]);
-			src = view_root(o->in[0]);
-			if (o->code == O_copy && !marked[src->id])
-				continue;
-			more = more || !marked[dst->id];
-			marked[dst->id] = true;
-		}
-	}
-}
-
-static void
-twin_alloc(Twin *t, const Op *o, const bool *marked)
+twin_alloc(Twin *t, const Op *o)
 {
 	Type type = bound_type(&o->out[0]->type);
 
 	copy_op(t, o);
-	if (marked[o->out[0]->id])
+	if (t->marked[o->out[0]->id])
 		t->err[o->out[0]->id] = op_new(t->at, NULL, O_alloc, o->src, 0, NULL, 1, &type)->out[0];
 }
 
@@ -123,12 +101,22 @@ twin_load(Twin *t, const Op *o)
 		t->err[o->out[0]->id] = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
 }
 
+/* Something with a bound goes where no bounds are kept: the next try keeps them there. */
+static void
+miss(Twin *t, const Op *o)
+{
+	t->missed = true;
+	t->marked[view_root(o->in[1])->id] = true;
+}
+
 static void
 twin_store(Twin *t, const Op *o)
 {
-	Val *in[2] = { NULL, t->err[o->in[1]->id] };
+	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
 
 	copy_op(t, o);
+	if (in[0] && !in[1])
+		miss(t, o);
 	if (!in[1] || !bound_update(t, o))
 		return;
 	in[0] = err_or_zero(t, o->in[0]);
@@ -144,6 +132,8 @@ twin_copy(Twin *t, const Op *o)
 
 	copy_op(t, o);
 	t->failed = t->failed || t->sums[o->in[0]->id];
+	if (in[0] && !in[1])
+		miss(t, o);
 	if (!in[1])
 		return;
 	if (in[0]) {
@@ -158,7 +148,7 @@ twin_copy(Twin *t, const Op *o)
 
 /* ---- structure -------------------------------------------------------------------------------- */
 
-static void twin_block(Twin *t, const Block *b, const bool *marked);
+static void twin_block(Twin *t, const Block *b);
 
 /* Values that flow in and out of regions carry their bounds along: floats and tiles always.  Integer scalars
  * count and address: they have to be exact. */
@@ -220,17 +210,17 @@ twin_yield(Twin *t, const Op *o)
 }
 
 static void
-twin_region(Twin *t, Op *owner, int r, const Block *b, const bool *marked)
+twin_region(Twin *t, Op *owner, int r, const Block *b)
 {
 	Block *outer = t->at;
 
 	t->at = owner->blk[r];
-	twin_block(t, b, marked);
+	twin_block(t, b);
 	t->at = outer;
 }
 
 static void
-twin_for(Twin *t, const Op *o, const bool *marked)
+twin_for(Twin *t, const Op *o)
 {
 	Val **in = NEWN(t->a, Val *, 3 + 2 * o->nin);
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
@@ -250,25 +240,36 @@ twin_for(Twin *t, const Op *o, const bool *marked)
 	for (int i = 0; i < nout; i++)
 		block_arg(f->blk[0], out[i]);
 	bind_with_bounds(t, body->arg + 1, body->narg - 1, f->blk[0]->arg + 1);
-	twin_region(t, f, 0, body, marked);
+	twin_region(t, f, 0, body);
 	bind_with_bounds(t, o->out, o->nout, f->out);
 }
 
+/* Does it do no more than print? */
+static bool
+only_says(const Op *o)
+{
+	for (int r = 0; r < 2; r++)
+		for (const Op *x = o->blk[r] ? o->blk[r]->first : NULL; x; x = x->next)
+			if (x->code != O_print && x->code != O_yield && !(op_info[x->code].flags & F_PURE))
+				return false;
+	return o->nout == 0;
+}
+
 static void
-twin_if(Twin *t, const Op *o, const bool *marked)
+twin_if(Twin *t, const Op *o)
 {
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	int nout = types_with_bounds(o->out, o->nout, out);
 	Val *cond = bound_val(t, o->in[0]);
 	Op *f;
 
-	t->failed = t->failed || t->err[o->in[0]->id];
+	t->failed = t->failed || (t->err[o->in[0]->id] && !only_says(o));
 	f = op_new(t->at, NULL, O_if, o->src, 1, &cond, nout, out);
 	for (int r = 0; r < 2; r++) {
 		if (!o->blk[r])
 			continue;
 		f->blk[r] = block_new(t->to, f);
-		twin_region(t, f, r, o->blk[r], marked);
+		twin_region(t, f, r, o->blk[r]);
 	}
 	bind_with_bounds(t, o->out, o->nout, f->out);
 }
@@ -296,27 +297,27 @@ twin_value(Twin *t, const Op *o)
 }
 
 static void
-twin_op(Twin *t, const Op *o, const bool *marked)
+twin_op(Twin *t, const Op *o)
 {
 	arena_step(t->a);
 	switch ((int)o->code) {
-	case O_alloc: twin_alloc(t, o, marked); break;
+	case O_alloc: twin_alloc(t, o); break;
 	case O_view: twin_view(t, o); break;
 	case O_load: twin_load(t, o); break;
 	case O_store: twin_store(t, o); break;
 	case O_copy: twin_copy(t, o); break;
-	case O_for: twin_for(t, o, marked); break;
-	case O_if: twin_if(t, o, marked); break;
+	case O_for: twin_for(t, o); break;
+	case O_if: twin_if(t, o); break;
 	case O_yield: twin_yield(t, o); break;
 	default: twin_value(t, o); break;
 	}
 }
 
 static void
-twin_block(Twin *t, const Block *b, const bool *marked)
+twin_block(Twin *t, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next)
-		twin_op(t, o, marked);
+		twin_op(t, o);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------- */
@@ -335,7 +336,7 @@ beside(Twin *t, const Param *p, const char *what, int n)
 }
 
 static void
-twin_params(Twin *t, bool *marked)
+twin_params(Twin *t)
 {
 	Kernel *k = t->to;
 	const Kernel *from = t->from;
@@ -352,7 +353,6 @@ twin_params(Twin *t, bool *marked)
 		Val *old = from->body->arg[i];
 		if (p->kind != P_tensor || !p->written)
 			continue;
-		marked[old->id] = true;
 		t->err[old->id] = beside(t, p, "the bounds", n++);
 		if (!bound_has_sums(from, old))
 			continue;
@@ -376,28 +376,46 @@ twin_sizes(Twin *t)
 	}
 }
 
+static void
+twin_kernel(Twin *t)
+{
+	Kernel *k = t->from;
+
+	t->to = kernel_new(k->unit, k->name);
+	t->to->warps = k->warps;
+	t->to->src = k->src;
+	t->val = NEWN(t->a, Val *, k->nval + 1);
+	t->err = NEWN(t->a, Val *, k->nval + 1);
+	t->sums = NEWN(t->a, BoundSums *, k->nval + 1);
+	t->missed = false;
+	twin_params(t);
+	t->at = t->to->grid;
+	twin_block(t, k->grid);
+	t->at = t->to->body;
+	twin_block(t, k->body);
+	twin_sizes(t);
+}
+
+/* Which shared tiles need bounds shows when something with a bound is stored there: so it takes some tries,
+ * the last with bounds for all. */
 Kernel *
 bound_kernel(Kernel *k)
 {
+	enum { TRIES = 8 };
 	Twin t;
-	bool *marked;
 
 	memset(&t, 0, sizeof t);
 	t.from = k;
 	t.a = k->unit->arena;
-	t.to = kernel_new(k->unit, k->name);
-	t.to->warps = k->warps;
-	t.to->src = k->src;
-	t.val = NEWN(t.a, Val *, k->nval + 1);
-	t.err = NEWN(t.a, Val *, k->nval + 1);
-	t.sums = NEWN(t.a, BoundSums *, k->nval + 1);
-	marked = NEWN(t.a, bool, k->nval + 1);
-	twin_params(&t, marked);
-	mark_memory(&t, marked);
-	t.at = t.to->grid;
-	twin_block(&t, k->grid, marked);
-	t.at = t.to->body;
-	twin_block(&t, k->body, marked);
-	twin_sizes(&t);
-	return t.failed ? NULL : t.to;
+	t.marked = NEWN(t.a, bool, k->nval + 1);
+	for (int i = 1; i <= TRIES; i++) {
+		if (i == TRIES)
+			memset(t.marked, true, k->nval + 1);
+		twin_kernel(&t);
+		if (t.failed)
+			return NULL;
+		if (!t.missed)
+			break;
+	}
+	return t.to;
 }

@@ -246,10 +246,12 @@ typedef struct hexc_run_opts {
 	int (*cancel)(void *user);
 	void *(*realloc)(void *user, void *p, size_t n); /* as in hexc_opts */
 	void *user;
+	void (*print)(void *user, const char *text, size_t n); /* what `print` of the program says, in
+	                         * pieces, block after block; at most 1 MiB; NULL: dropped */
 	char *why;              /* why_size bytes for one sentence on a failure; NULL is allowed */
 	size_t why_size;
 } hexc_run_opts;
-#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, 0 }
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
  * layouts, threads or instructions.  Written tensors are changed in place.

@@ -12,6 +12,8 @@ typedef struct TileJob {
 	const ModKernel *mk;
 	const hexc_arg *arg;
 	uint64_t max_steps;
+	void (*print)(void *, const char *, size_t);
+	void *user;
 	Arena arena;
 	Diag diag;
 	Unit unit;
@@ -145,6 +147,8 @@ run_tile(void *user)
 
 	memset(&opt, 0, sizeof opt);
 	opt.max_ops = j->max_steps;
+	opt.print = j->print;
+	opt.user = j->user;
 	j->code = HEXC_E_INTERNAL;
 	if (!k)
 		return;
@@ -213,6 +217,8 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	j.mk = &m->kernel[k];
 	j.arg = arg;
 	j.max_steps = o.max_steps;
+	j.print = o.print;
+	j.user = o.user;
 	arena_init(&j.arena, o.realloc, o.user);
 	j.arena.cancel = o.cancel;
 	j.arena.limit = o.max_memory;
