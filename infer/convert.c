@@ -69,56 +69,16 @@ words(const Layout *l, int bits)
 	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
 }
 
-/* Elements of one access of either side along dim `unit`, where elements take so many bits. */
 static void
-stage_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Pick *p)
+through_shared(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Res *res)
 {
-	int64_t cap = 128 / bits, row = t->shape[unit] & -t->shape[unit];
-
-	cap = row < cap ? row : cap;
-	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
-	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
-}
-
-/* Staging tile in shared memory: rows along the dim where the reader's registers run. */
-static void
-stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Res *res)
-{
-	int bits = dtype_info[t->dtype].bits, unit = t->rank - 1;
-	Layout *scratch = NEW(s->arena, Layout);
-	Type staged = *t;
-	Access acc[2];
 	int64_t waves[2];
 
-	for (int d = 0; d < t->rank; d++)
-		if (reg_run(to, d) > reg_run(to, unit))
-			unit = d;
-	stage_vectors(t, from, to, unit, bits, p);
-	if (pick_stage_bits(p, t->dtype) != bits)
-		staged.dtype = D_u8;
-	bits = dtype_info[staged.dtype].bits;
-	stage_vectors(t, from, to, unit, bits, p);
-	for (int i = 0; i < 2; i++) {
-		acc[i] = (Access){
-			.map = i ? to : from,
-			.rank = t->rank,
-			.vec = i ? p->vec2 : p->vec,
-			.bits = bits,
-			.lanes = 32,
-			.weight = 1,
-			.write = !i,
-		};
-		for (int d = 0; d < t->rank; d++)
-			acc[i].dim_of[d] = d;
-	}
-	shared_layout(s, &staged, unit, acc, 2, scratch, waves);
-	for (int i = 0; i < 2; i++) {
-		res->smem += (double)waves[i];
-		res->issue += (double)(layout_cosize(acc[i].map, AX_reg) / acc[i].vec * s->k->warps);
-	}
+	stage(s, t, from, to, p, waves);
+	res->smem += (double)(waves[0] + waves[1]);
+	res->issue += (double)(layout_cosize(from, AX_reg) / p->vec * s->k->warps);
+	res->issue += (double)(layout_cosize(to, AX_reg) / p->vec2 * s->k->warps);
 	res->latency += 100; /* two barriers and a round trip */
-	p->scratch = scratch;
-	p->scratch_bytes = (layout_cosize(scratch, AX_mem) * bits / 8 + 15) / 16 * 16;
 }
 
 Pick *
@@ -148,7 +108,7 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		res->latency += 30;
 		break;
 	case CLASS_SHARED:
-		stage(s, t, from, to, p, res);
+		through_shared(s, t, from, to, p, res);
 		break;
 	default:
 		break;

@@ -1,9 +1,8 @@
 /* exchange.c - which bits of lane and register number a conversion trades. */
 #include "infer/exchange.h"
 
-/* Cut the digits of both layouts at the same places of dim d, and those of power-of-two extents to bits. */
-static bool
-cut_bits(Layout *a, Layout *b, int d)
+bool
+layouts_cut(Layout *a, Layout *b, int d)
 {
 	int64_t w = 1, extent = layout_extent(a, d);
 
@@ -68,7 +67,7 @@ exchange_find(const Layout *from, const Layout *to, int elems, Exchange *x)
 	x->mid = *from;
 	x->n = 0;
 	for (int d = 0; d < from->ndim; d++)
-		if (!cut_bits(&x->mid, &b, d))
+		if (!layouts_cut(&x->mid, &b, d))
 			return false;
 	for (int i = 0; i < x->mid.n; i++)
 		if (!sort_digit(&x->mid.it[i], &b.it[i], elems, &m))

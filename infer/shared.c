@@ -209,60 +209,75 @@ rows(Layout *l, const Type *t, int unit_dim, int64_t pitch)
 		layout_push(l, d, t->shape[d], stride[d], AX_mem);
 }
 
-/* The best layout for these accesses, all different; *excess: weighted wavefronts over the least. */
-static void
-search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
-              double *excess)
+/* The best swizzle of l for these accesses; weighted wavefronts over the least. */
+static double
+search_swizzle(Solve *s, Layout *l, const Access *acc, int nacc)
 {
-	int bits = dtype_info[t->dtype].bits, base = 0, top;
-	int64_t row = t->rank ? t->shape[unit_dim] : 1, pad = 128 / bits;
 	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
 	Swizzle best = { 0, 0, 0 };
+	int base = 0, top = log2_floor(layout_cosize(l, AX_mem));
 	int64_t vary;
+	double excess;
 
-	rows(out, t, unit_dim, row);
 	for (int i = 0; i < nacc; i++) {
-		tr[i] = trace(s->arena, &acc[i], out, 0);
+		tr[i] = trace(s->arena, &acc[i], l, 0);
 		if (tr[i].unit > base)
 			base = tr[i].unit;
 	}
-	*excess = excess_of(tr, acc, nacc, best, 1e300);
-	top = log2_floor(layout_cosize(out, AX_mem));
+	excess = excess_of(tr, acc, nacc, best, 1e300);
 	vary = phase_bits(tr, nacc);
 	/* only whole powers of two stay inside the tile when bits are xored */
-	for (int b = 1; b <= 3 && *excess > 0; b++)
-		for (int lo = base; lo + b <= top && *excess > 0 && lo < base + 4; lo++)
-			for (int shift = b; lo + shift + b <= top && *excess > 0; shift++) {
+	for (int b = 1; b <= 5 && excess > 0; b++)
+		for (int lo = base; lo + b <= top && excess > 0 && lo < base + 4; lo++)
+			for (int shift = b; lo + shift + b <= top && excess > 0; shift++) {
 				Swizzle sw = { (int8_t)b, (int8_t)lo, (int8_t)shift };
+				int64_t mask = ((int64_t)1 << b) - 1;
 				double e;
 
-				int64_t mask = ((int64_t)1 << b) - 1;
-
-				if (layout_cosize(out, AX_mem) % ((int64_t)1 << (lo + b)) ||
+				if (layout_cosize(l, AX_mem) % ((int64_t)1 << (lo + b)) ||
 				    (vary >> (lo + shift) & mask) != mask)
 					continue;
 				arena_step(s->arena);
-				e = excess_of(tr, acc, nacc, sw, *excess);
-				if (e < *excess) {
-					*excess = e;
+				e = excess_of(tr, acc, nacc, sw, excess);
+				if (e < excess) {
+					excess = e;
 					best = sw;
 				}
 			}
-	if (*excess > 0 && t->rank > 1) { /* padding, where it is cleaner */
+	l->swizzle = best;
+	return excess;
+}
+
+/* The best layout for these accesses, all different. */
+static void
+search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out)
+{
+	int64_t row = t->rank ? t->shape[unit_dim] : 1, pad = 128 / dtype_info[t->dtype].bits;
+	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
+	double excess;
+
+	rows(out, t, unit_dim, row);
+	excess = search_swizzle(s, out, acc, nacc);
+	if (excess > 0 && t->rank > 1) { /* padding, where it is cleaner */
 		Layout padded;
-		double e;
 
 		rows(&padded, t, unit_dim, row + pad);
 		for (int i = 0; i < nacc; i++)
 			tr[i] = trace(s->arena, &acc[i], &padded, 0);
-		e = excess_of(tr, acc, nacc, (Swizzle){ 0, 0, 0 }, *excess);
-		if (e < *excess) {
-			*excess = e;
+		if (excess_of(tr, acc, nacc, (Swizzle){ 0, 0, 0 }, excess) < excess)
 			*out = padded;
-			return;
-		}
 	}
-	out->swizzle = best;
+}
+
+void
+shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves)
+{
+	search_swizzle(s, l, acc, nacc);
+	for (int i = 0; i < nacc; i++) {
+		int64_t least;
+
+		access_waves(s->arena, &acc[i], l, s->k->warps, &waves[i], &least);
+	}
 }
 
 /* ---- what was asked before ------------------------------------------------------------------------ */
@@ -276,8 +291,8 @@ same_iters(const Iter *a, const Iter *b, int n)
 	return true;
 }
 
-static bool
-same_map(const Layout *a, const Layout *b)
+bool
+layout_same(const Layout *a, const Layout *b)
 {
 	if (a->n != b->n || a->ndim != b->ndim || a->nrep != b->nrep)
 		return false;
@@ -297,7 +312,7 @@ same_access(const Access *a, const Access *b)
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim_of[d] != b->dim_of[d])
 			return false;
-	return same_map(a->map, b->map);
+	return layout_same(a->map, b->map);
 }
 
 struct SharedMemo {
@@ -342,12 +357,10 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	}
 	m = asked(s, t, unit_dim, one, n);
 	if (!m) {
-		double excess;
-
 		m = NEW(s->arena, SharedMemo);
 		*m = (SharedMemo){ .next = s->memo, .type = *t, .unit_dim = unit_dim, .nacc = n, .acc = one };
 		m->waves = NEWN(s->arena, int64_t, n + 1);
-		search_layout(s, t, unit_dim, one, n, &m->out, &excess);
+		search_layout(s, t, unit_dim, one, n, &m->out);
 		for (int i = 0; i < n; i++) {
 			int64_t least;
 			access_waves(s->arena, &one[i], &m->out, s->k->warps, &m->waves[i], &least);

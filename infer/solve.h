@@ -94,6 +94,7 @@ typedef struct Why {
 } Why;
 
 typedef struct SharedMemo SharedMemo; /* shared.c: layouts found before */
+typedef struct StageMemo StageMemo; /* stage.c: the same */
 
 /* What the search knows of the kernel: fixed while it runs. */
 typedef struct Solve {
@@ -115,6 +116,7 @@ typedef struct Solve {
 	int nqueue, capqueue;
 	bool *queued;
 	SharedMemo *memo;
+	StageMemo *stages;
 	Sol *sol; /* the one being built */
 	bool load_matters; /* the last plan has a load that the other choice of Plan.load would do otherwise */
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
@@ -263,6 +265,16 @@ void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
 void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
+
+/* The best swizzle of l, which has none, for these accesses, and what they are then. */
+void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves);
+/* Written alike: the same iters. */
+bool layout_same(const Layout *a, const Layout *b);
+
+/* ---- stage.c --------------------------------------------------------------------------------------- */
+/* Through shared memory from one layout to another: sets vec, vec2 and the scratch of *p.
+ * waves[2]: wavefronts of writing and reading by all warps. */
+void stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, int64_t *waves);
 
 /* ---- convert.c ------------------------------------------------------------------------------------- */
 /* How a tile goes from one layout to another: "rename", "select", "shuffle" or "shared", with the scratch it

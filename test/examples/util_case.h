@@ -63,7 +63,8 @@ typedef struct Example {
 	Size size[8];
 } Example;
 /* The whole test program: all sizes with the best candidate, the targets in turn, and all candidates of one ragged
- * size for sm_80.  FULL=1 in the environment: both for every target. */
+ * size for every target.  No lines in loops may have bank conflicts.  FULL=1 in the environment: all candidates
+ * of all sizes for every target. */
 int case_main(const char *name, const Example *e, int n);
 
 /* Half the distance between neighbouring numbers of this type at x: a rounding's error.  0 for integers. */

@@ -1,0 +1,186 @@
+/* test_demo.c - the examples that `make demo` shows on real data, here on more sizes, targets and candidates: plain
+ * and w4a16 products, softmax, layer normalization, an elementwise sum. */
+#include "test/examples/util_case.h"
+#include <math.h>
+
+static void
+gemm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	case_start(&c, 1);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
+	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double mag = 0;
+
+			for (int q = 0; q < s->k; q++) {
+				double p = a->v[(int64_t)i * s->k + q] * b->v[(int64_t)j * s->k + q];
+
+				o->v[at] += p;
+				mag += fabs(p);
+			}
+			o->allow[at] = 1.001 * (ulp2(o->type, o->v[at]) + mag * (s->k + 2) * U32);
+		}
+	*ncand = case_run(&c, "gemm_f16", NULL, arch, cand);
+	case_end(&c);
+}
+
+/* A 4-bit weight product; zero points from a tensor or, symmetric, all 8.  The weight, less its zero point exact
+ * in f16, is rounded once when it is scaled. */
+static void
+w4a16(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, bool zeros)
+{
+	enum { G = 128 };
+	int groups = s->k / G;
+	Case c;
+
+	case_start(&c, 2);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, groups, s->n, 0);
+	Buf *z = zeros ? case_in(&c, "Z", "u4", 0, 15, groups, s->n, 0) : NULL;
+	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double mag = 0;
+
+			for (int q = 0; q < s->k; q++) {
+				int64_t g = q / G * s->n + j;
+				double x = w->v[(int64_t)j * s->k + q] - (z ? z->v[g] : 8);
+				double p = a->v[(int64_t)i * s->k + q] * x * sc->v[g];
+
+				o->v[at] += p;
+				mag += fabs(p);
+			}
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * mag * (U16 + (s->k + 2) * U32);
+		}
+	*ncand = case_run(&c, zeros ? "gemm_w4a16" : "gemm_w4a16_sym", NULL, arch, cand);
+	case_end(&c);
+}
+
+static void
+w4a16_zeros(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	w4a16(s, arch, ncand, cand, true);
+}
+
+static void
+w4a16_sym(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	w4a16(s, arch, ncand, cand, false);
+}
+
+static void
+softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+
+	case_start(&c, 3);
+	Buf *x = case_in(&c, "X", "f32", -8, 8, s->m, s->n, 0), *y = case_out(&c, "Y", "f32", s->m, s->n, 0);
+	for (int i = 0; i < s->m; i++) {
+		double top = -INFINITY, sum = 0;
+
+		for (int j = 0; j < s->n; j++)
+			top = fmax(top, x->v[(int64_t)i * s->n + j]);
+		for (int j = 0; j < s->n; j++)
+			sum += exp(x->v[(int64_t)i * s->n + j] - top);
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+
+			y->v[at] = exp(x->v[at] - top) / sum;
+			/* exp(d) as ex2.approx(d * log2 e), off by 2^-22 (PTX ISA); the exponent, up to 16 * 1.45, has
+			 * two roundings, in the sum as in the numerator; the sum is scaled and added to n / 256 times */
+			y->allow[at] = y->v[at] * (2 * 16 * 1.45 * U32 * 2 + 0x1p-20 + (s->n / 32.0 + 64) * U32) + 0x1p-140;
+		}
+	}
+	*ncand = case_run(&c, "softmax", NULL, arch, cand);
+	case_end(&c);
+}
+
+static void
+layer_norm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	double eps = (float)1e-5;
+	Case c;
+
+	case_start(&c, 4);
+	case_num(&c, "eps", eps);
+	Buf *x = case_in(&c, "X", "f32", -2, 2, s->m, s->n, 0), *g = case_in(&c, "gamma", "f32", 0.5, 1.5, s->n, 0);
+	Buf *b = case_in(&c, "beta", "f32", -1, 1, s->n, 0), *y = case_out(&c, "Y", "f32", s->m, s->n, 0);
+
+	for (int i = 0; i < s->m; i++) {
+		const double *r = x->v + (int64_t)i * s->n;
+		double mean = 0, mag = 0, var = 0, e, scale;
+
+		for (int j = 0; j < s->n; j++) {
+			mean += r[j] / s->n;
+			mag += fabs(r[j]) / s->n;
+		}
+		for (int j = 0; j < s->n; j++)
+			var += (r[j] - mean) * (r[j] - mean) / s->n;
+		scale = 1 / sqrt(var + eps);
+		/* sums of n terms in f32 in any order */
+		e = 1.01 * U32 * (s->n + 2);
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double d = r[j] - mean, ed = mag * e + U32 * fabs(d);
+			/* relative: the variance's error halves in the root; each d is off by mag * e, which to first
+			 * order cancels in the sum of squares and to second adds its square; rsqrt.approx is good
+			 * to 2^-22.9 (PTX ISA) */
+			double es = 0.5 * ((e + 4 * U32) * var + mag * mag * e * e + 2 * mag * e * sqrt(var)) / (var + eps) + 0x1p-22;
+
+			y->v[at] = d * scale * g->v[j] + b->v[j];
+			y->allow[at] = 1.01 * scale * g->v[j] * (ed + fabs(d) * (es + 2 * U32)) +
+			               2 * U32 * (fabs(y->v[at]) + fabs(b->v[j]));
+		}
+	}
+	*ncand = case_run(&c, "layer_norm", NULL, arch, cand);
+	case_end(&c);
+}
+
+static void
+vector_add(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+
+	case_start(&c, 5);
+	Buf *a = case_in(&c, "A", "f32", -1, 1, s->n, 0), *b = case_in(&c, "B", "f32", -1, 1, s->n, 0);
+	Buf *o = case_out(&c, "C", "f32", s->n, 0);
+
+	for (int i = 0; i < s->n; i++)
+		o->v[i] = (float)(a->v[i] + b->v[i]); /* one rounding: f64 holds the exact sum of such f32 */
+	*ncand = case_run(&c, "vector_add", NULL, arch, cand);
+	case_end(&c);
+}
+
+#define S(m_, n_, k_) { .m = m_, .n = n_, .k = k_ }
+static const Example example[] = {
+	{ gemm,
+	  { S(128, 128, 64), S(1, 8, 8), S(70, 88, 104), S(130, 136, 96), S(65, 72, 136), S(33, 200, 72),
+	    S(16, 64, 200), S(140, 16, 24) } },
+	{ w4a16_zeros,
+	  { S(64, 128, 128), S(1, 32, 128), S(70, 160, 256), S(33, 96, 384), S(16, 64, 128), S(5, 192, 256),
+	    S(65, 32, 128), S(17, 128, 256) } },
+	{ w4a16_sym,
+	  { S(64, 128, 128), S(1, 32, 128), S(70, 160, 256), S(33, 96, 384), S(16, 64, 128), S(5, 192, 256),
+	    S(65, 32, 128), S(17, 128, 256) } },
+	{ softmax,
+	  { S(4, 256, 0), S(1, 1, 0), S(7, 333, 0), S(5, 100, 0), S(2, 2048, 0), S(9, 257, 0), S(3, 1000, 0),
+	    S(64, 32, 0) } },
+	{ layer_norm,
+	  { S(4, 1024, 0), S(1, 8, 0), S(7, 333, 0), S(5, 100, 0), S(2, 768, 0), S(9, 257, 0), S(3, 1000, 0),
+	    S(64, 32, 0) } },
+	{ vector_add,
+	  { S(0, 1024, 0), S(0, 1, 0), S(0, 1333, 0), S(0, 100, 0), S(0, 2048, 0), S(0, 4097, 0), S(0, 1000, 0),
+	    S(0, 32, 0) } },
+};
+
+int
+main(void)
+{
+	return case_main("examples: those of the demo", example, (int)(sizeof example / sizeof *example));
+}
