@@ -69,49 +69,32 @@ words(const Layout *l, int bits)
 	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
 }
 
-static void
-through_shared(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, Res *res)
-{
-	int64_t waves[2];
-
-	stage(s, t, from, to, p, waves);
-	res->smem += (double)(waves[0] + waves[1]);
-	res->issue += (double)(layout_cosize(from, AX_reg) / p->vec * s->k->warps);
-	res->issue += (double)(layout_cosize(to, AX_reg) / p->vec2 * s->k->warps);
-	res->latency += 100; /* two barriers and a round trip */
-}
-
 Pick *
 conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
 {
 	Pick *p = NEW(s->arena, Pick);
 	int bits = dtype_info[t->dtype].bits, c = classify(from, to);
-	double w = (double)s->k->warps;
+	double n = (double)s->k->warps * (double)words(to, bits), shuffles = 0, steps = 0, accesses = 0;
+	int64_t waves[2] = { 0 };
 	Exchange x;
+	Res own = { 0 };
 
 	p->inst = class_name[c];
-	switch (c) {
-	case CLASS_SELECT:
-		res->alu += w * (double)words(to, bits) * 3;
-		break;
-	case CLASS_SHUFFLE:
-		if (exchange_find(from, to, bits < 32 && t->dtype != D_bool ? 32 / bits : 1, &x)) {
-			/* for every two words one shuffle and three choices */
-			res->smem += w * (double)words(to, bits) * x.n / 2;
-			res->alu += w * (double)words(to, bits) * x.n * 1.5;
-			res->issue += w * (double)words(to, bits) * x.n * 2;
-			res->latency += 30;
-			break;
-		}
-		res->smem += w * (double)words(to, bits) * 2;
-		res->issue += w * (double)words(to, bits) * 4;
-		res->latency += 30;
-		break;
-	case CLASS_SHARED:
-		through_shared(s, t, from, to, p, res);
-		break;
-	default:
-		break;
+	if (c == CLASS_SELECT) {
+		steps = 3 * n;
+	} else if (c == CLASS_SHUFFLE) {
+		/* butterflies: for every two words one shuffle and three choices */
+		bool trade = exchange_find(from, to, bits < 32 && t->dtype != D_bool ? 32 / bits : 1, &x);
+
+		shuffles = trade ? n * x.n / 2 : 2 * n;
+		steps = trade ? n * x.n * 1.5 : 2 * n;
+	} else if (c == CLASS_SHARED) {
+		stage(s, t, from, to, p, waves);
+		accesses = (double)(layout_cosize(from, AX_reg) / p->vec + layout_cosize(to, AX_reg) / p->vec2);
+		accesses *= s->k->warps;
 	}
+	price_conversion(s, p, shuffles, steps, waves, accesses, &own);
+	p->cost = res_cycles(&own);
+	res_add(res, &own, 1);
 	return p;
 }

@@ -4,6 +4,7 @@
  * Fragments tile over the warps.  The order of k is free as long as both operands agree: a lane's elements of
  * several instances may be neighbours along k, so that it reads them with one access.  That pays where the
  * data is narrower in memory than in the product, or comes straight from global memory. */
+#include "infer/rates.h"
 #include "infer/solve.h"
 
 static int64_t
@@ -232,11 +233,13 @@ work(const Instr *in)
 static bool
 dominated(const Instr *in, bool swap, const Op *dot, const Target *t)
 {
+	const Rates *r = rates_of(t);
+
 	for (const Instr *x = instrs; x->name; x++)
 		for (int way = 0; way < 2; way++) {
 			if (!fits(x, way, dot, t) || !instr_divides(x, way, dot) ||
 			    x->m * x->n < in->m * in->n || x->k < in->k ||
-			    x->issue * work(in) > in->issue * work(x))
+			    mma_clocks(r, x) * (double)work(in) > mma_clocks(r, in) * (double)work(x))
 				continue;
 			if (work(x) > work(in) || (way < swap && work(x) == work(in)))
 				return true;

@@ -88,6 +88,17 @@ pack_lines(Text *t, const Kernel *k, const Sol *sol)
 	}
 }
 
+/* What has no instruction of its own to choose. */
+static void
+arithmetic_line(Text *t, const Kernel *k, const Op *o)
+{
+	double cycles = infer_op_cycles(k, o);
+
+	if (cycles >= 1)
+		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line, op_info[o->code].name, "",
+		            o->nout ? name_of(o->out[0], k->unit->arena) : "", cycles);
+}
+
 static void
 op_line(Text *t, const Kernel *k, const Op *o)
 {
@@ -96,8 +107,10 @@ op_line(Text *t, const Kernel *k, const Op *o)
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
 
-	if (!p || !p->inst)
+	if (!p || !p->inst) {
+		arithmetic_line(t, k, o);
 		return;
+	}
 	text_printf(t, "  line %-4u %-10s %-22s", o->src.line, op_info[o->code].name, p->inst);
 	if (o->code == O_copy)
 		what = view_root(o->in[1]);
@@ -109,9 +122,24 @@ op_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, ", %d element%s an access", p->vec, p->vec > 1 ? "s" : "");
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
-	if (p->cost > 0)
-		text_printf(t, ", %.0f cycles", p->cost);
+	if (infer_op_cycles(k, o) > 0)
+		text_printf(t, ", %.0f cycles", infer_op_cycles(k, o));
 	text_printf(t, "\n");
+}
+
+/* Where the cycles of a block go. */
+static void
+unit_lines(Text *t, const Sol *sol)
+{
+	const char *sep = "\n  ";
+
+	for (int i = 0; i < RES_UNITS; i++)
+		if (sol->total.unit[i] >= 1) {
+			text_printf(t, "%s%s %.0f", sep, res_unit[i], sol->total.unit[i]);
+			sep = ", ";
+		}
+	text_printf(t, "\n  alone on an SM %.0f; %d block%s fit%s there together\n", sol->alone, sol->blocks,
+	            sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s");
 }
 
 /* What the other solutions would have cost: the runner-up of every choice is among them. */
@@ -139,9 +167,11 @@ infer_explain(Kernel *k)
 	const Sol *sol = k->cands->sol[chosen];
 	text_printf(&t,
 	            "kernel %s on %s: %d warps, %.0f cycles predicted for a block, "
-	            "%llu steps of search\n\ntiles\n",
+	            "%llu steps of search",
 	            k->name, k->unit->target->name, k->warps, sol->cycles,
 	            (unsigned long long)k->cands->steps);
+	unit_lines(&t, sol);
+	text_printf(&t, "\ntiles\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
 			tile_lines(&t, k, sol, o->out[i]);

@@ -11,6 +11,8 @@
 int infer_ncand(const Kernel *k);
 /* Predicted cycles of one block on one SM, from the cost model in infer/cost.c.  It ranks. */
 double infer_cycles(const Kernel *k, int i);
+/* Of one op, once, in the solution taken: all its warps, alone on the SM; 0 for what takes nothing. */
+double infer_op_cycles(const Kernel *k, const Op *o);
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Kernel *k, int i);
 /* Steps of search the pass has counted. */

@@ -442,7 +442,7 @@ select_shared(Solve *s, Op *alloc)
 	}
 	s->sol->val[tile->id] = l;
 	for (int i = 0; i < n; i++)
-		s->sol->res[acc[i].op->id].smem += (double)waves[i];
+		s->sol->res[acc[i].op->id].unit[R_smem] += (double)waves[i];
 }
 
 bool

@@ -128,6 +128,7 @@ registers_fit(Solve *s)
 		if (o->code == O_load && o->in[0]->type.space == S_global)
 			need_tiles(s, &n, o, 1, o->out);
 	}
+	s->sol->registers = n.tiles + n.fragments;
 	if (n.tiles + n.fragments + OVERHEAD <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);

@@ -262,6 +262,7 @@ pass_infer(Kernel *k)
 	solve_init(s, k);
 	k->cands = c;
 	c->nval = k->nval;
+	c->nop = k->nop;
 	search(s, c);
 	c->steps = k->unit->arena->steps - before;
 	if (c->n == 0) {
@@ -290,6 +291,17 @@ double
 infer_cycles(const Kernel *k, int i)
 {
 	return k->cands->sol[i]->cycles;
+}
+
+double
+infer_op_cycles(const Kernel *k, const Op *o)
+{
+	const Cands *c = k->cands;
+	int chosen = k->unit->candidate;
+
+	if (o->pick && (o->pick->cost > 0 || o->code == O_convert))
+		return o->pick->cost;
+	return c && chosen < c->n && o->id <= c->nop ? res_cycles(&c->sol[chosen]->res[o->id]) : 0;
 }
 
 const char *

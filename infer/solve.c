@@ -1,4 +1,5 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
+#include "infer/rates.h"
 #include "infer/solve.h"
 
 /* ---- what does not change while searching --------------------------------------------------------- */
@@ -128,6 +129,7 @@ solve_init(Solve *s, Kernel *k)
 
 	s->k = k;
 	s->arena = k->unit->arena;
+	s->rates = rates_of(k->unit->target);
 	s->op = NEWN(s->arena, Op *, no);
 	s->order = NEWN(s->arena, Op *, no);
 	s->vals = NEWN(s->arena, Val *, nv);

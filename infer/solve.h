@@ -12,7 +12,7 @@
 /* How one dot is done. */
 typedef struct DotChoice {
 	const Instr *inst;
-	bool swap;  /* as the transposed product: the instruction's m is the tile's n */
+	bool swap; /* as the transposed product: the instruction's m is the tile's n */
 	int wm, wn; /* warps along m and n; the rest of the block's warps repeat the work */
 	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order.
 	 * fma: 1, a lane's registers run along k where memory does; 0, they do not */
@@ -36,8 +36,28 @@ typedef struct Origin {
 	const Op *op; /* the op that demanded it, NULL unknown */
 } Origin;
 
-typedef struct Res { /* SM resources, cycles of one block */
-	double mma, smem, gmem, alu, issue, latency;
+/* units of an SM that work side by side, in words */
+#define RES_LIST(X)                                                                                          \
+	X(mma, "tensor cores")                                                                               \
+	X(smem, "load-store unit")                                                                           \
+	X(gmem, "global memory")                                                                             \
+	X(alu, "arithmetic")                                                                                 \
+	X(mufu, "special functions")                                                                         \
+	X(issue, "issue")
+enum {
+#define X(name, words) R_##name,
+	RES_LIST(X)
+#undef X
+	RES_UNITS
+};
+extern const char *const res_unit[RES_UNITS]; /* words */
+
+/* What an op or a piece of code takes of an SM, clocks. */
+typedef struct Res {
+	double unit[RES_UNITS];
+	double latency; /* steps that need each other */
+	double wait; /* for memory, of which several overlap */
+	bool barrier; /* what follows does not overlap with it */
 } Res;
 
 /* A conversion that has been decided on: operands in b and in blocks inside it share it. */
@@ -62,14 +82,18 @@ typedef struct Sol {
 	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
 	int *spread; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
-	double cycles;
+	int64_t registers; /* that a lane holds at once, at least */
+	double cycles; /* of a block, with others beside it */
+	double alone; /* of a block alone on an SM */
+	int blocks; /* that an SM holds */
+	Res total; /* all that a block does */
 	const char *what; /* infer_describe */
 } Sol;
 
 typedef struct Cands {
 	Sol **sol;
 	int n;
-	uint32_t nval; /* values when the search ran: the length of Sol's arrays */
+	uint32_t nval, nop; /* values and ops when the search ran: the length of Sol's arrays */
 	uint64_t steps;
 } Cands;
 
@@ -99,6 +123,7 @@ typedef struct StageMemo StageMemo; /* stage.c: the same */
 /* What the search knows of the kernel: fixed while it runs. */
 typedef struct Solve {
 	Kernel *k;
+	const struct Rates *rates; /* of the target */
 	Arena *arena;
 	Op **op; /* [nop+1] by id, NULL holes */
 	Op **order; /* program order */
@@ -281,13 +306,20 @@ void stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *
  * needs.  Adds the price to *res. */
 Pick *conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res);
 
-/* ---- cost.c ------------------------------------------------------------------------------------------ */
-void cost_of(Solve *s); /* fills sol->res, sol->cycles from the picks */
-double res_cycles(const Res *r);
-void res_add(Res *r, const Res *x, double times);
+/* ---- price.c ----------------------------------------------------------------------------------------- */
+void price(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
+/* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and accesses. */
+void price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
+                      double accesses, Res *r);
 /* 32-byte sectors that one execution of a global access by all warps touches. */
 int64_t global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits,
                        bool write);
+
+/* ---- cost.c ------------------------------------------------------------------------------------------ */
+void cost_of(Solve *s); /* prices all ops; fills sol->cycles and what belongs to it */
+double res_busy(const Res *r); /* its busiest unit */
+double res_cycles(const Res *r); /* .. and waits */
+void res_add(Res *r, const Res *x, double times);
 
 /* ---- apply.c ----------------------------------------------------------------------------------------- */
 void apply(Solve *s, const Sol *sol); /* into the IR */

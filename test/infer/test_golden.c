@@ -1,5 +1,6 @@
 /* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
  * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
+#include "infer/rates.h"
 #include "infer/solve.h"
 #include <check.h>
 #include <stdio.h>
@@ -166,7 +167,7 @@ START_TEST(rearrange)
 	static const int64_t shape[2] = { 16, 8 };
 	static const int order[2] = { 1, 0 };
 	Kernel *k = inferred(gemm(true));
-	Solve s = { .k = k, .arena = &arena };
+	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
 	Type t = type_tile(D_f32, S_reg, 2, shape);
 	Layout from = parsed(c_16x8), to, want = parsed("(16,(4,2)):(2@lane,(1@reg,1@lane))");
 	Res res = { 0 };
@@ -188,7 +189,7 @@ START_TEST(rearrange_block)
 	static const int64_t shape[2] = { 128, 128 };
 	static const int order[2] = { 1, 0 };
 	Kernel *k = inferred(gemm(true));
-	Solve s = { .k = k, .arena = &arena };
+	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
 	Type t = type_tile(D_f16, S_reg, 2, shape);
 	Layout to;
 	Res res = { 0 };
@@ -204,7 +205,7 @@ START_TEST(rearrange_block)
 	ck_assert(p->vec == 2 && p->vec2 == 8);
 	ck_assert_int_eq(p->scratch_bytes, 128 * 128 * 2);
 	/* 64 writes of 4 bytes and 16 reads of 16 bytes a lane, 4 warps: no wavefront more than these need */
-	ck_assert(res.smem <= 4 * (64 + 16 * 4) && res.smem >= 4 * (64 + 16 * 4));
+	ck_assert(res.unit[R_smem] <= 4 * (64 + 16 * 4) && res.unit[R_smem] >= 4 * (64 + 16 * 4));
 }
 END_TEST
 
