@@ -36,7 +36,7 @@ typedef struct Instr {
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
 	const char *text, *cons;
-	int issue, done;   /* cycles of the issue slot (mma: of a quarter of an SM's tensor cores);
+	int issue, done;   /* sm_80 cycles of the issue slot (mma: of a quarter of an SM's tensor cores);
 	                    * until the result can be used */
 	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg */
 	const char *a, *b, *c;

@@ -1,0 +1,305 @@
+/* test_cost.c - the cost model: its table against the simulator's, which was written separately; its ranking where
+ * there is no doubt which way it goes. */
+#include "infer/rates.h"
+#include "infer/solve.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Arena arena;
+static jmp_buf fail;
+static Diag diag;
+static Unit unit;
+
+static void
+setup(void)
+{
+	arena_init(&arena, NULL, NULL);
+	arena.fail = &fail;
+	ck_assert_int_eq(setjmp(fail), 0);
+}
+
+static void
+teardown(void)
+{
+	arena_free(&arena);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
+static const struct {
+	int sm, i32, f32, f16, f64, mufu, cvt, lsu, f64mma;
+} lanes[] = {
+#define RATE(...) { __VA_ARGS__ },
+#include "lib/sim/rates.def"
+};
+
+static const struct {
+	const char *name;
+	int cc, sms, mhz, dram, l2, mma;
+	const char *source;
+} gpus[] = {
+#define GPU(...) { __VA_ARGS__ },
+#include "lib/sim/gpus.def"
+};
+
+START_TEST(tables)
+{
+	int n = 0;
+
+	for (const Target *t = targets; t->name; t++) {
+		const Rates *r = rates_of(t);
+		bool gpu = false, rate = false;
+
+		ck_assert_int_eq(r->sm, t->sm);
+		for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+			if (lanes[i].sm == r->sm) {
+				ck_assert_int_eq(lanes[i].i32, r->i32);
+				ck_assert_int_eq(lanes[i].f32, r->f32);
+				ck_assert_int_eq(lanes[i].f16, r->f16);
+				ck_assert_int_eq(lanes[i].f64, r->f64);
+				ck_assert_int_eq(lanes[i].mufu, r->mufu);
+				ck_assert_int_eq(lanes[i].cvt, r->cvt);
+				/* without such tensor cores the rate is the ordinary units' */
+				if (lanes[i].f64mma)
+					ck_assert_int_eq(lanes[i].f64mma, r->mma_f64);
+				else
+					ck_assert_int_le(r->mma_f64, r->f64);
+				rate = true;
+			}
+		for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+			if (!strcmp(gpus[i].name, r->gpu)) {
+				ck_assert_int_eq(gpus[i].cc, r->sm);
+				ck_assert_int_eq(gpus[i].sms, r->sms);
+				ck_assert_int_eq(gpus[i].mhz, r->mhz);
+				ck_assert_int_eq(gpus[i].dram, r->dram);
+				ck_assert_int_eq(gpus[i].mma, r->mma_f16);
+				if (gpus[i].l2)
+					ck_assert_int_eq(gpus[i].l2, r->l2);
+				gpu = true;
+			}
+		ck_assert_msg(gpu && rate, "%s: the simulator knows no %s", t->name, r->gpu);
+		/* narrower operands are no slower where there are tensor cores for them; memory is slower than cache */
+		ck_assert(!r->mma_tf32 || 2 * r->mma_tf32 <= r->mma_f16);
+		ck_assert_int_ge(r->mma_i8, r->mma_f16);
+		ck_assert(dram_bytes(r) < l2_bytes(r));
+		ck_assert(r->shared_wait < r->l2_wait && r->l2_wait < r->dram_wait);
+		n++;
+	}
+	ck_assert_int_eq(n, 5);
+}
+END_TEST
+
+/* Blocks on an SM, by hand: NVIDIA's occupancy rules. */
+START_TEST(resident)
+{
+	static const struct {
+		const char *target;
+		int warps;
+		int64_t regs, shared;
+		int blocks;
+	} want[] = {
+		{ "sm_80", 4, 32, 0, 16 },         /* 64 warps */
+		{ "sm_80", 1, 32, 0, 32 },         /* 32 blocks */
+		{ "sm_75", 1, 32, 0, 16 },         /* 16 blocks */
+		{ "sm_86", 8, 32, 0, 6 },          /* 48 warps */
+		{ "sm_80", 4, 255, 0, 2 },         /* 8192 registers a warp: 8 warps */
+		{ "sm_80", 4, 128, 0, 4 },         /* 4096: 16 warps */
+		{ "sm_80", 4, 129, 0, 3 },         /* 4352 with the grain: 15 warps */
+		{ "sm_80", 4, 64, 49152, 3 },      /* 167936 / 50176 */
+		{ "sm_90a", 4, 64, 49152, 4 },     /* 233472 / 50176 */
+		{ "sm_75", 4, 64, 32768, 2 },      /* 65536 / 32768 */
+		{ "sm_80", 32, 255, 166912, 1 },   /* at least the one that the program asks for */
+	};
+
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		const Target *t = target_find(want[i].target);
+
+		ck_assert_msg(occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared) == want[i].blocks,
+		              "row %zu: %d", i, occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared));
+	}
+}
+END_TEST
+
+/* Clocks of an instance: A100 makes 1024 f16 products a clock; Turing half as many; fp8 on Ada twice those of f16. */
+START_TEST(tensor_cores)
+{
+	const Rates *t75 = rates_of(target_find("sm_75")), *t80 = rates_of(target_find("sm_80"));
+	const Rates *t89 = rates_of(target_find("sm_89")), *t90 = rates_of(target_find("sm_90a"));
+	const Instr *f16 = instr_find("mma_m16n8k16_f32_f16"), *f8 = instr_find("mma_m16n8k32_f32_e4m3");
+	const Instr *half = instr_find("mma_m16n8k8_f32_f16");
+
+	ck_assert(fabs(mma_clocks(t80, f16) - 2) < 1e-9);
+	ck_assert(fabs(mma_clocks(t75, half) - 2) < 1e-9);
+	ck_assert(fabs(mma_clocks(t89, f8) - mma_clocks(t89, f16)) < 1e-9); /* twice the depth */
+	ck_assert(mma_clocks(t90, f16) < mma_clocks(t80, f16) && mma_clocks(t80, f16) < mma_clocks(t89, f16));
+	/* the rows' own numbers are those of sm_80, of a quarter of its tensor cores */
+	for (const Instr *in = instrs; in->name; in++)
+		if (in->kind == IK_mma && instr_on(in, target_find("sm_80")))
+			ck_assert_msg(4 * mma_clocks(t80, in) <= in->issue, "%s: %g, issue %d", in->name,
+			              4 * mma_clocks(t80, in), in->issue);
+}
+END_TEST
+
+/* ---- rankings -------------------------------------------------------------------------------------------- */
+
+static Kernel *
+inferred(const char *source, const char *target)
+{
+	Kernel *k;
+
+	diag = (Diag){ .arena = &arena };
+	unit = (Unit){
+		.arena = &arena,
+		.diag = &diag,
+		.target = target_find(target),
+		.file = "cost.hexc",
+		.text = source,
+		.len = strlen(source),
+	};
+	ck_assert_msg(unit_parse(&unit, NULL, 0, NULL), "%s", diag.n ? diag.msg[0].text : "");
+	k = unit.kernel[0];
+	pass_bounds(k);
+	pass_fold(k);
+	pass_pipeline(k);
+	pass_tidy(k);
+	pass_infer(k);
+	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
+	return k;
+}
+
+static const char *
+product(const char *type, int tile, int stages)
+{
+	return arena_printf(&arena,
+	                    "kernel p(A: %s[M, K], B: %s[N, K], C: out f32[M, N])\n"
+	                    "    const T = %d, WARPS = 4\n    assume K %% 64 == 0\n{\n"
+	                    "    grid(ceil(M, T), ceil(N, T));\n    let m = block.x * T, n = block.y * T;\n"
+	                    "    var acc: register f32[T, T] = 0;\n"
+	                    "    pipeline k in 0..K step T stages %d {\n"
+	                    "        let a: shared = A[m :+ T, k :+ T], b: shared = B[n :+ T, k :+ T];\n"
+	                    "        acc += dot(a, b.T);\n    }\n    C[m :+ T, n :+ T] = acc;\n}\n",
+	                    type, type, tile, stages);
+}
+
+static const Sol *
+best(const char *source, const char *target)
+{
+	return inferred(source, target)->cands->sol[0];
+}
+
+/* More stages wait less for memory.  Iterations of a small tile are shorter than the way to memory and back, so
+ * a block alone gains by the third stage; the fourth then finds nothing to hide, and has its own prologue. */
+START_TEST(stages_hide_latency)
+{
+	for (const Target *t = target_find("sm_80"); t->name; t++) {
+		double was = HUGE_VAL;
+
+		for (int stages = 2; stages <= 4; stages++) {
+			const Sol *s = best(product("f16", 32, stages), t->name);
+
+			ck_assert_msg(s->alone < was, "%s, %d stages: %g, before %g", t->name, stages, s->alone, was);
+			was = s->alone * (stages == 2 ? 0.95 : 1.02);
+		}
+	}
+}
+END_TEST
+
+/* The same product in a type that the tensor cores do faster, and on a target that has more of them. */
+START_TEST(faster_products)
+{
+	const Sol *f16 = best(product("f16", 64, 3), "sm_89"), *f8 = best(product("e4m3", 64, 3), "sm_89");
+	const Sol *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
+	                      "    assume K % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
+	                      "    let m = block.x * 64, n = block.y * 64;\n    var acc: register f64[64, 64] = 0;\n"
+	                      "    pipeline k in 0..K step 16 stages 3 {\n"
+	                      "        let a: shared = A[m :+ 64, k :+ 16], b: shared = B[n :+ 64, k :+ 16];\n"
+	                      "        acc += dot(a, b.T);\n    }\n    C[m :+ 64, n :+ 64] = acc;\n}\n",
+	                      "sm_80");
+
+	ck_assert(f8->cycles < f16->cycles);
+	ck_assert(fabs(f8->total.unit[R_mma] * 2 - f16->total.unit[R_mma]) < 1);
+	ck_assert(f64->total.unit[R_mma] > best(product("f16", 64, 3), "sm_80")->total.unit[R_mma] / 4 * 15);
+	ck_assert(best(product("f16", 64, 3), "sm_90a")->total.unit[R_mma] <
+	          best(product("f16", 64, 3), "sm_80")->total.unit[R_mma]);
+}
+END_TEST
+
+/* Every way of doing a product that has the same instructions but more wavefronts costs more. */
+START_TEST(more_costs_more)
+{
+	Res a = { .unit = { 10, 20, 30, 5, 1, 8 }, .latency = 7, .wait = 100 };
+	double was = res_cycles(&a);
+
+	for (int i = 0; i < RES_UNITS; i++) {
+		Res b = a;
+
+		b.unit[i] += 1;
+		ck_assert(res_cycles(&b) > was && res_busy(&b) > res_busy(&a));
+	}
+	a.latency += 1;
+	ck_assert(res_cycles(&a) > was);
+}
+END_TEST
+
+/* A tile read across its rows: without a swizzle its accesses conflict, and the price says so. */
+START_TEST(conflicts_cost)
+{
+	static const int64_t shape[2] = { 64, 64 };
+	static const int order[2] = { 1, 0 };
+	Kernel *k = inferred(product("f16", 64, 3), "sm_80");
+	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
+	Layout rows, frag, plain, *scratch;
+	Type t = type_tile(D_f32, S_reg, 2, shape);
+	Access a[2];
+	int64_t waves[2], least[2], conflicting;
+
+	ck_assert(coalesced(&rows, 2, shape, order, 4, k->warps, false));
+	layout_permute(&frag, &rows, (const int[]){ 1, 0 });
+	Pick p = { 0 };
+	stage(&s, &t, &rows, &frag, &p, waves);
+	scratch = NEW(&arena, Layout);
+	*scratch = *p.scratch;
+	for (int i = 0; i < 2; i++)
+		a[i] = (Access){ .map = i ? &frag : &rows, .rank = 2, .dim_of = { 0, 1 }, .vec = i ? p.vec2 : p.vec,
+			         .bits = 32, .lanes = 32, .weight = 1, .write = !i };
+	for (int i = 0; i < 2; i++) {
+		access_waves(&arena, &a[i], scratch, k->warps, &waves[i], &least[i]);
+		ck_assert_int_eq(waves[i], least[i]);
+	}
+	layout_row_major(&plain, 2, shape);
+	a[1].vec = 1;
+	access_waves(&arena, &a[1], &plain, k->warps, &conflicting, &least[1]);
+	ck_assert_int_gt(conflicting, least[1]);
+	Res clean = { 0 }, dirty = { 0 };
+	int64_t bad[2] = { waves[0], conflicting };
+	price_conversion(&s, &p, 0, 0, waves, 64, &clean);
+	price_conversion(&s, &p, 0, 0, bad, 64, &dirty);
+	ck_assert(res_cycles(&dirty) > res_cycles(&clean));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("infer/cost");
+	TCase *c = tcase_create("cost");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(c, setup, teardown);
+	tcase_add_test(c, tables);
+	tcase_add_test(c, resident);
+	tcase_add_test(c, tensor_cores);
+	tcase_add_test(c, stages_hide_latency);
+	tcase_add_test(c, faster_products);
+	tcase_add_test(c, more_costs_more);
+	tcase_add_test(c, conflicts_cost);
+	suite_add_tcase(s, c);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
