@@ -217,6 +217,7 @@ install: all $B/install/libhexc.a
 	install -d $D/bin $D/include $D/share/man/man1 $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 755 $B/hexc $D/bin/hexc
 	install -m 644 lib/hexc.h $D/include/hexc.h
+	sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_weights.h > $D/include/hexc_weights.h
 	install -m 644 hexc/hexc.1 $D/share/man/man1/hexc.1
 	install -m 644 $B/install/libhexc.a $(DESTDIR)$(LIBDIR)/libhexc.a
 	install -m 755 $(LIBSO) $(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)

@@ -38,7 +38,7 @@ struct CliBlock;
 
 /* One command line, and the memory that lives as long as it. */
 typedef struct Cli {
-	char command;      /* E, R, S, C, X or T: as in cli_options.def */
+	char command;      /* E, R, S, C, X, W or T: as in cli_options.def */
 	CliArg *arg;
 	int narg;
 	const char **file; /* the words that are no options */
@@ -110,4 +110,5 @@ int cli_run(Cli *c);
 int cli_sim(Cli *c);
 int cli_candidates(Cli *c);
 int cli_explain(Cli *c);
+int cli_weights(Cli *c);
 #endif

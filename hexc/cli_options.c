@@ -153,6 +153,8 @@ static const struct {
 	  "List the solutions of the layout search, best first." },
 	{ 'X', "hexc explain PROG.hexc [options]",
 	  "Show every layout, instruction and conversion, and why." },
+	{ 'W', "hexc weights FILE [options]",
+	  "List the quantized weights and tensors of a safetensors or GGUF file, or write them as .npy." },
 	{ 'T', "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 

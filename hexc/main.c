@@ -24,6 +24,7 @@ dispatch(Cli *c)
 	case 'S': return cli_sim(c);
 	case 'C': return cli_candidates(c);
 	case 'X': return cli_explain(c);
+	case 'W': return cli_weights(c);
 	case 'T':
 		if (c->nfile)
 			return cli_fail(EXIT_USAGE, "no command '%s'; see hexc --help", c->file[0]);
@@ -45,7 +46,8 @@ command_of(int n, char **word)
 	static const struct {
 		const char *name;
 		char command;
-	} names[] = { { "run", 'R' }, { "sim", 'S' }, { "candidates", 'C' }, { "explain", 'X' } };
+	} names[] = { { "run", 'R' }, { "sim", 'S' }, { "candidates", 'C' }, { "explain", 'X' },
+		      { "weights", 'W' } };
 
 	for (size_t i = 0; n > 0 && i < CLI_COUNT(names); i++)
 		if (strcmp(word[0], names[i].name) == 0)

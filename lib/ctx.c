@@ -98,17 +98,6 @@ hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 	return 1;
 }
 
-const char *
-hexc_strerror(int code)
-{
-	switch (code) {
-#define X(name, value, text) case value: return text;
-		HEXC_ERRORS(X)
-#undef X
-	default: return "unknown result code";
-	}
-}
-
 int
 hexc_version(void)
 {

@@ -1,0 +1,74 @@
+/* file.h - an open file of tensors, and what its readers share. */
+#ifndef HEXC_FILE_H
+#define HEXC_FILE_H
+#include "lib/hexc_weights.h"
+#include "taskmap/base.h"
+
+/* A type of elements or of blocks that a container knows. */
+typedef struct FileType {
+	const char *name;    /* as the container spells it */
+	const char *dtype;   /* ours; NULL: none */
+	int id;              /* GGUF's number */
+	int elements, bytes; /* of a block along the last dim; of safetensors' small types: of whole bytes */
+} FileType;
+
+typedef struct FileTensor {
+	const char *name, *type;
+	const FileType *known; /* NULL: the container's type is new to us */
+	uint32_t rank;
+	int64_t dim[HEXC_MAX_RANK];
+	uint64_t begin, bytes; /* in the container's data */
+} FileTensor;
+
+typedef struct FileMeta {
+	const char *key, *value;
+} FileMeta;
+
+/* A quantized weight that the file holds. */
+typedef struct FileWeight {
+	const char *name;
+	const struct Format *format;
+} FileWeight;
+
+struct hexc_file {
+	Arena arena;
+	const char *kind;
+	const unsigned char *data; /* the whole file */
+	uint64_t bytes;
+	bool mapped;
+	uint64_t start, room;      /* where the tensors' data begin in it, and how many bytes they have */
+	FileTensor *tensor;        /* in the file's order */
+	FileTensor **by_name;
+	size_t ntensor, tensor_cap;
+	FileMeta *meta;
+	size_t nmeta, meta_cap;
+	FileWeight *weight;
+	size_t nweight, weight_cap;
+	char *why;
+	size_t nwhy;
+};
+
+/* Write the sentence; returns false. */
+bool file_fail(hexc_file *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Bytes from here on, at most 60, for a sentence: what is no printable ASCII becomes '?'. */
+const char *file_quote(hexc_file *f, const char *s, size_t n);
+/* Bytes of a tensor of this type and shape; false, with the sentence written, when they are too many or
+ * when its
+ * rows are no whole blocks. */
+bool file_tensor_bytes(hexc_file *f, const FileTensor *t, uint64_t *out);
+/* Once all tensors are there: sort them by name, look at what overlaps.  `dense`: no byte may be left
+ * over. */
+bool file_finish(hexc_file *f, bool dense);
+
+/* The readers: fill f from f->data, or write the sentence. */
+bool safetensors_read(hexc_file *f);
+bool gguf_read(hexc_file *f);
+/* Once it is read: what weights there are (weight_load.c). */
+void file_weights(hexc_file *f);
+/* A type of a container by its name or, of a list NAME|NAME, the first of that dtype (NULL: any); never
+ * NULL for the
+ * rows of formats.def. */
+const FileType *file_type(const char *container, const char *names, const char *dtype);
+const FileType *safetensors_type(const char *name, size_t n);
+const FileType *gguf_type(const char *name, size_t n);
+#endif

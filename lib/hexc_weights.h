@@ -1,0 +1,153 @@
+/* hexc_weights.h - quantized weights: files, formats, packs.
+ *
+ * Beside hexc.h; the same rules hold.  Nothing here needs a context, prints or keeps state.
+ *
+ *	hexc_file_open -> { hexc_file_weight, hexc_weight_load } -> hexc_file_close
+ *	hexc_weight:  hexc_weight_float, hexc_pack -> what a kernel takes as `packed`
+ *
+ * A **weight** is a matrix W[N, K] of N outputs and K inputs, made of codes of few bits and of scales.  Files
+ * hold it in many ways (hexc_format_at lists them); here all of them become one: planes in row-major order,
+ * with which every format says
+ *
+ *	W[n,k] = scale2 * scale * (code[n,k] - bias - zero) + offset2 * offset
+ *
+ * where scale, zero and offset are planes [K / group, N] (neighbours along N lie side by side: so kernels
+ * read them), scale2 and offset2 planes of coarser groups, bias a whole number, and what a format lacks is 1
+ * or 0.  Each operation is one of f32.
+ *
+ * Every file may be hostile: sizes are checked before they are believed, and what does not fit is refused
+ * with a sentence that names the thing and the mend. */
+#ifndef HEXC_WEIGHTS_H
+#define HEXC_WEIGHTS_H
+#include "lib/hexc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- files: safetensors and GGUF ------------------------------------------------------------------- */
+
+typedef struct hexc_file hexc_file; /* an open file; any number of threads may read one */
+
+/* Open a file by its name (it is mapped into memory, not read) or from `bytes` bytes that stay where they are
+ * until hexc_file_close.  Which format it is, it says itself.
+ * HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and one sentence in why[0..n) (n may
+ * be 0). */
+HEXC_API int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
+HEXC_API int hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, size_t n);
+HEXC_API void hexc_file_close(hexc_file *f); /* NULL is allowed */
+
+typedef struct hexc_file_tensor {
+	size_t size;            /* bytes of this struct that are filled */
+	const char *name;
+	const char *type;       /* as the file spells it: "F16", "Q4_K", "I32" */
+	const char *dtype;      /* the element type of hexc.h; NULL: blocks, or none of ours */
+	uint32_t rank;          /* up to HEXC_MAX_RANK */
+	int64_t dim[HEXC_MAX_RANK]; /* row-major, the last dim contiguous (GGUF counts from the other end) */
+	const void *data;       /* in the file, with no alignment promised */
+	uint64_t bytes;
+} hexc_file_tensor;
+#define HEXC_FILE_TENSOR_INIT { sizeof(hexc_file_tensor), NULL, NULL, NULL, 0, \
+	{0, 0, 0, 0, 0, 0, 0, 0}, NULL, 0 }
+
+/* The container: "safetensors" or "gguf". */
+HEXC_API const char *hexc_file_kind(const hexc_file *f);
+/* The i-th tensor in the file's order, or the one of that name: 1 and *out, or 0. */
+HEXC_API int hexc_file_tensor_at(const hexc_file *f, size_t i, hexc_file_tensor *out);
+HEXC_API int hexc_file_find(const hexc_file *f, const char *name, hexc_file_tensor *out);
+/* The i-th entry of the file's metadata: 1 and its key and value as text, or 0.  Values that are lists are
+ * described ("i32[151936]").  Strings live as long as f. */
+HEXC_API int hexc_file_meta(const hexc_file *f, size_t i, const char **key, const char **value);
+
+/* ---- formats ----------------------------------------------------------------------------------------- */
+
+typedef struct hexc_format {
+	size_t size;            /* bytes of this struct that are filled */
+	const char *name;       /* "Q4_K", "GPTQ-4", "AWQ-4", "Marlin-4", "MXFP4-blocks", ... */
+	const char *container;  /* "gguf" or "safetensors" */
+	const char *code;       /* element type of the codes */
+	int64_t group;          /* inputs that share a scale; 0: files differ; -1: all of them */
+	const char *what;       /* a few words */
+} hexc_format;
+#define HEXC_FORMAT_INIT { sizeof(hexc_format), NULL, NULL, NULL, 0, NULL }
+
+/* The i-th format: 1 and *out, or 0. */
+HEXC_API int hexc_format_at(size_t i, hexc_format *out);
+
+/* ---- weights ----------------------------------------------------------------------------------------- */
+
+#define HEXC_PLANES(X) \
+	X(CODE,    code,    "the codes, [N, K]") \
+	X(SCALE,   scale,   "multiplies code - bias - zero, [K / group, N]") \
+	X(SCALE2,  scale2,  "multiplies the scale, [K / group, N], or [1, 1]: one for the matrix") \
+	X(ZERO,    zero,    "subtracted from the code, [K / group, N]") \
+	X(OFFSET,  offset,  "added to the product, [K / group, N]") \
+	X(OFFSET2, offset2, "multiplies the offset, [K / group, N]") \
+	X(INDEX,   index,   "which group an input belongs to, [K, 1]; without it, input k to group k / group")
+typedef enum hexc_plane_id {
+#define X(id, name, text) HEXC_PLANE_##id,
+	HEXC_PLANES(X)
+#undef X
+	HEXC_NPLANE
+} hexc_plane_id;
+
+/* Numbers in row-major order, as a kernel's tensor of this type and shape takes them. */
+typedef struct hexc_plane {
+	const char *dtype;      /* NULL: the weight has no such plane */
+	int64_t rows, cols;
+	int64_t group;          /* inputs that share a number */
+	void *data;             /* types of less than 8 bits are a bit stream, rows not padded */
+	uint64_t bytes;
+} hexc_plane;
+
+typedef struct hexc_weight {
+	size_t size;            /* bytes of this struct */
+	const char *name;       /* in the file; NULL where there is none */
+	const char *format;
+	int64_t n, k;           /* outputs, inputs; of more than two dims all but the last make N */
+	int64_t bias;
+	uint64_t bytes;         /* that it takes in the file: bits per weight are 8 * bytes / (n * k) */
+	hexc_plane plane[HEXC_NPLANE]; /* data is NULL where the weight is only described */
+} hexc_weight;
+#define HEXC_WEIGHT_INIT { sizeof(hexc_weight), NULL, NULL, 0, 0, 0, 0, \
+	{{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
+	{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
+	{NULL, 0, 0, 0, NULL, 0}}}
+
+/* The i-th quantized weight of a file, described without its data: 1 and *out, or 0.  Its name is what its
+ * tensors have in common ("model.layers.0.mlp.up_proj"). */
+HEXC_API int hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out);
+
+/* Load a weight by that name, its planes in one block of memory.  threads: how many of them; 0: one for each
+ * core.  HEXC_OK and *out (free with hexc_weight_free), or E_FILE, E_NOMEM, E_INVALID and one sentence in
+ * why[0..n). */
+HEXC_API int hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads,
+                              char *why, size_t n);
+HEXC_API void hexc_weight_free(hexc_weight *w); /* NULL is allowed */
+
+/* W as f32, row-major, n * k numbers; each operation of the formula is rounded to f32.  HEXC_OK, or
+ * E_INVALID and
+ * a sentence when w's planes do not fit together. */
+HEXC_API int hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why, size_t n);
+
+/* Round x[n, k] to a format: each group's range decides its scale (and zero or offset), second-level
+ * scales are
+ * the largest of theirs, every number goes to the nearest code that the rounded scales allow.  group:
+ * for formats
+ * that leave it to the file (0: 128, or k where that does not divide).  As hexc_weight_load; E_INVALID
+ * when n and k do not
+ * fit the format. */
+HEXC_API int hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
+                                  int64_t group, char *why, size_t nwhy);
+
+/* The tensors that a weight has in its format, as its container holds them: tensor i's suffix, type, shape
+ * and, when data is not NULL, its bytes (at most `bytes` of them are written).  The inverse of
+ * hexc_weight_load.  1, or
+ * 0 past the last; `out->name` is the suffix. */
+HEXC_API int hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *data,
+                                uint64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

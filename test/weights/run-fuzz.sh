@@ -1,0 +1,33 @@
+#!/bin/sh
+# The readers and decoders, built with ASan and UBSan, against mutated files: each is refused with a sentence or
+# read within its bounds.  FUZZ=N mutations of each file (1000), SEED=N.
+N=${FUZZ:-1000}
+SEED=${SEED:-1}
+CC=${CC:-cc}
+B=${B:-build}
+out=$B/fuzz-weights
+mkdir -p "$out" || exit 1
+printf 'int main(void) { return 0; }\n' >"$out/try.c"
+$CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out/try" || {
+	echo "$CC has no sanitizers here"
+	exit 77
+}
+
+# Objects are kept between runs; dependencies are those of the compiler.
+cat >"$out/Makefile" <<END
+SRC := \$(wildcard lib/file*.c lib/format*.c lib/weight*.c taskmap/*.c hexc/number*.c) lib/parallel.c lib/protect.c \
+	lib/error.c hexc/ir.c test/weights/test_hostile.c
+OBJ := \$(SRC:%.c=$out/%.o)
+$out/fuzz: \$(OBJ)
+	@$CC -pthread -fsanitize=address,undefined \$^ -lcheck -lsubunit -lcjson -lm -lrt -o \$@
+$out/%.o: %.c
+	@mkdir -p \$(@D)
+	@$CC -std=c11 -D_POSIX_C_SOURCE=200809L -I. -O1 -g1 -pthread -MMD -MP -fno-omit-frame-pointer \
+		-fsanitize=address,undefined -fno-sanitize-recover=all -c \$< -o \$@
+-include \$(OBJ:.o=.d)
+END
+unset MAKEFLAGS MAKELEVEL
+make -s -j2 -f "$out/Makefile" "$out/fuzz" || exit 1
+export ASAN_OPTIONS=detect_leaks=1:max_allocation_size_mb=256:allocator_may_return_null=1:malloc_context_size=3
+export UBSAN_OPTIONS=print_stacktrace=1
+"$out/fuzz" "$N" "$SEED" test/weights/fixtures/*.gguf test/weights/fixtures/*.safetensors

@@ -1,0 +1,168 @@
+/* test_files.c - files that the packages of the formats wrote (reference.py), and what their decoders
+ * say of them. */
+#include "lib/hexc_weights.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t
+crc32(const void *data, size_t n)
+{
+	const unsigned char *p = data;
+	uint32_t c = 0xffffffff;
+
+	while (n--) {
+		c ^= *p++;
+		for (int i = 0; i < 8; i++)
+			c = c >> 1 ^ (c & 1 ? 0xedb88320 : 0);
+	}
+	return ~c;
+}
+
+/* Load the weight, turn it to f32, compare; then back to the file's bytes. */
+static void
+one(const char *dir, const char *file, const char *name, const char *format, long rows, long cols,
+    unsigned long crc, unsigned threads)
+{
+	char path[600], why[400] = "";
+	hexc_file *f;
+	hexc_weight *w;
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT, in = HEXC_FILE_TENSOR_INIT;
+	float *x;
+
+	snprintf(path, sizeof path, "%s/%s", dir, file);
+	ck_assert_msg(hexc_file_open(&f, path, why, sizeof why) == HEXC_OK, "%s: %s", path, why);
+	ck_assert_msg(hexc_weight_load(&w, f, name, threads, why, sizeof why) == HEXC_OK, "%s %s: %s",
+	              path, name, why);
+	ck_assert_str_eq(w->format, format);
+	ck_assert_int_eq(w->n, rows);
+	ck_assert_int_eq(w->k, cols);
+	x = malloc((size_t)(rows * cols) * sizeof *x);
+	ck_assert_int_eq(hexc_weight_float(w, x, threads, why, sizeof why), HEXC_OK);
+	for (long i = 0; i < rows * cols; i++)
+		x[i] += 0.0f; /* -0 */
+	ck_assert_msg(crc32(x, (size_t)(rows * cols) * sizeof *x) == crc, "%s %s: %g %g %g ...", file,
+	              name, (double)x[0], (double)x[1], (double)x[2]);
+	for (size_t i = 0; hexc_weight_tensor(w, i, &t, NULL, 0); i++, t.size = sizeof t) {
+		char part[300];
+		unsigned char *bytes = malloc(t.bytes);
+
+		snprintf(part, sizeof part, "%s%s", name, t.name);
+		ck_assert_int_eq(hexc_weight_tensor(w, i, &t, bytes, t.bytes), 1);
+		ck_assert_ptr_eq(t.data, bytes);
+		ck_assert_int_eq(hexc_file_find(f, part, &in), 1);
+		ck_assert_str_eq(t.type, in.type);
+		ck_assert_uint_eq(t.rank, in.rank);
+		ck_assert_mem_eq(t.dim, in.dim, sizeof t.dim);
+		ck_assert_uint_eq(t.bytes, in.bytes);
+		ck_assert_msg(memcmp(bytes, in.data, t.bytes) == 0, "%s %s: the bytes differ", file, part);
+		free(bytes);
+	}
+	free(x);
+	hexc_weight_free(w);
+	hexc_file_close(f);
+}
+
+static int
+all(const char *dir, unsigned threads)
+{
+	char path[600], line[600], file[100], name[100], format[40];
+	FILE *list;
+	int n = 0;
+
+	snprintf(path, sizeof path, "%s/expected.tsv", dir);
+	list = fopen(path, "r");
+	ck_assert_msg(list != NULL, "no %s", path);
+	for (; fgets(line, sizeof line, list); n++) {
+		long rows, cols;
+		unsigned long crc;
+
+		ck_assert_int_eq(sscanf(line, "%99s %99s %39s %ld %ld %lx", file, name, format, &rows,
+		                        &cols, &crc),
+		                 6);
+		one(dir, file, name, format, rows, cols, crc, threads);
+	}
+	fclose(list);
+	return n;
+}
+
+START_TEST(fixtures)
+{
+	ck_assert_int_ge(all("test/weights/fixtures", 1), 25);
+	ck_assert_int_ge(all("test/weights/fixtures", 0), 25);
+}
+END_TEST
+
+/* Files made just now (run-reference.sh). */
+START_TEST(elsewhere)
+{
+	const char *dir = getenv("REFERENCE");
+
+	if (dir)
+		ck_assert_int_ge(all(dir, 0), 14);
+}
+END_TEST
+
+START_TEST(listing)
+{
+	hexc_file *f;
+	hexc_weight w = HEXC_WEIGHT_INIT;
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	const char *key, *value;
+	size_t n = 0;
+
+	ck_assert_int_eq(hexc_file_open(&f, "test/weights/fixtures/gptq4-order.safetensors", NULL, 0),
+	                 HEXC_OK);
+	ck_assert_str_eq(hexc_file_kind(f), "safetensors");
+	ck_assert_int_eq(hexc_file_weight(f, 0, &w), 1);
+	ck_assert_int_eq(hexc_file_weight(f, 1, &w), 0);
+	ck_assert_str_eq(w.name, "l.0");
+	ck_assert_str_eq(w.format, "GPTQ-4");
+	ck_assert_ptr_null(w.plane[HEXC_PLANE_CODE].data);
+	ck_assert_int_eq(w.plane[HEXC_PLANE_SCALE].rows, 2);
+	ck_assert_int_eq(w.plane[HEXC_PLANE_SCALE].cols, 32);
+	ck_assert_str_eq(w.plane[HEXC_PLANE_INDEX].dtype, "i32");
+	ck_assert_int_eq(hexc_file_meta(f, 0, &key, &value), 1);
+	ck_assert_str_eq(key, "format");
+	ck_assert_str_eq(value, "pt");
+	ck_assert_int_eq(hexc_file_meta(f, 1, &key, &value), 0);
+	for (; hexc_file_tensor_at(f, n, &t); t.size = sizeof t)
+		n++;
+	ck_assert_uint_eq(n, 4);
+	hexc_file_close(f);
+
+	ck_assert_int_eq(hexc_file_open(&f, "test/weights/fixtures/blocks.gguf", NULL, 0), HEXC_OK);
+	for (n = 0; hexc_file_meta(f, n, &key, &value); n++) {
+		if (strcmp(key, "test.list") == 0)
+			ck_assert_str_eq(value, "string[2]");
+		if (strcmp(key, "test.number") == 0)
+			ck_assert_str_eq(value, "7");
+	}
+	ck_assert_uint_ge(n, 3);
+	ck_assert_int_eq(hexc_file_find(f, "norm", &t), 1);
+	ck_assert_str_eq(t.dtype, "f32");
+	ck_assert_int_eq(t.dim[0], 8);
+	ck_assert_int_eq(hexc_file_find(f, "nor", &t), 0);
+	hexc_file_close(f);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("weight files");
+	TCase *tc = tcase_create("files");
+	SRunner *r;
+	int bad;
+
+	tcase_add_test(tc, fixtures);
+	tcase_add_test(tc, elsewhere);
+	tcase_add_test(tc, listing);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	bad = srunner_ntests_failed(r);
+	srunner_free(r);
+	return bad != 0;
+}

@@ -1,0 +1,440 @@
+/* test_hostile.c - files that lie: each gets a sentence that names the thing, none is read past its end.
+ * With arguments: mutations of the files named (run-fuzz.sh runs that under the sanitizers). */
+#include "lib/hexc_weights.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char why[400];
+
+/* In memory of exactly the size, so that a sanitizer sees what lies behind. */
+static int
+open_copy(hexc_file **f, void **copy, const void *data, size_t n)
+{
+	*copy = malloc(n ? n : 1);
+	memcpy(*copy, data, n);
+	return hexc_file_memory(f, *copy, n, why, sizeof why);
+}
+
+/* ---- safetensors
+ * ----------------------------------------------------------------------------------------- */
+
+static void
+refused(const void *data, size_t n, const char *says)
+{
+	hexc_file *f;
+	void *copy;
+	int code = open_copy(&f, &copy, data, n);
+
+	ck_assert_msg(code == HEXC_E_FILE, "accepted, where '%s' was wanted", says);
+	ck_assert_ptr_null(f);
+	ck_assert_msg(strstr(why, says) != NULL, "'%s' does not say '%s'", why, says);
+	free(copy);
+}
+
+/* Header and `data` bytes behind it; `claim` for the header's length, or -1: the true one. */
+static size_t
+safetensors(unsigned char *out, const char *header, long claim, size_t data)
+{
+	uint64_t n = claim < 0 ? strlen(header) : (uint64_t)claim;
+
+	memcpy(out, &n, 8);
+	memcpy(out + 8, header, strlen(header));
+	memset(out + 8 + strlen(header), 1, data);
+	return 8 + strlen(header) + data;
+}
+
+START_TEST(safetensors_lies)
+{
+	static const struct {
+		const char *header;
+		long claim;
+		size_t data;
+		const char *says;
+	} cases[] = {
+		{ "{}", 1000, 0, "the file is truncated" },
+		{ "{}", 200000000, 0, "more than the 100000000 that safetensors allows" },
+		{ "{\"a\":", -1, 0, "no valid JSON" },
+		{ "{\"a\":1}", -1, 0, "tensor a has no dtype" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 2,
+		  "tensor a: its data end at byte" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 6,
+		  "6 bytes of data, its tensors 4" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,4]}}", -1, 4,
+		  "its shape of F16 needs 6" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[-1],\"data_offsets\":[0,4]}}", -1, 4,
+		  "dim 0 is no whole number" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", -1, 4,
+		  "dim 0 is no whole number" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[1048576,4294967296,65536,9],\"data_offsets\":[0,4]}}",
+		  -1, 4, "more elements than a machine addresses" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,4]}}", -1,
+		  4, "more than 8 dims" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[4,0]}}", -1, 4,
+		  "not [begin, end]" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]},"
+		  "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[2,6]}}",
+		  -1, 6, "a and b overlap" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]},"
+		  "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[6,10]}}",
+		  -1, 10, "belong to no tensor" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]},"
+		  "\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[4,8]}}",
+		  -1, 8, "two tensors are called a" },
+		{ "{\"__metadata__\":{\"x\":1}}", -1, 0, "__metadata__ x is no string" },
+		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", -1, 1,
+		  "no whole number of F4 blocks" },
+	};
+	unsigned char file[1000];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t n = safetensors(file, cases[i].header, cases[i].claim, cases[i].data);
+		refused(file, n, cases[i].says);
+	}
+	refused("", 0, "too short");
+	refused("PK\3\4 this is a zip file", 22, "neither a safetensors file");
+}
+END_TEST
+
+/* A file may hold a type that is new to us, and tensors without elements. */
+START_TEST(safetensors_unknown)
+{
+	unsigned char file[400];
+	hexc_file *f;
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	void *copy;
+	size_t n = safetensors(file,
+	                       "{\"a\":{\"dtype\":\"F3\",\"shape\":[8],\"data_offsets\":[0,3]},"
+	                       "\"b\":{\"dtype\":\"F16\",\"shape\":[0,4],\"data_offsets\":[3,3]}}  ",
+	                       -1, 3);
+
+	ck_assert_int_eq(open_copy(&f, &copy, file, n), HEXC_OK);
+	ck_assert_int_eq(hexc_file_find(f, "a", &t), 1);
+	ck_assert_str_eq(t.type, "F3");
+	ck_assert_ptr_null(t.dtype);
+	ck_assert_int_eq(hexc_file_find(f, "b", &t), 1);
+	ck_assert_uint_eq(t.bytes, 0);
+	hexc_file_close(f);
+	free(copy);
+}
+END_TEST
+
+/* GPTQ whose tensors do not go together: loading says which. */
+static void
+gptq(const char *scales_shape, int scales_bytes, const char *zeros_shape, int zeros_bytes, int group,
+     const char *says)
+{
+	static unsigned char file[20000];
+	char header[1000];
+	hexc_file *f;
+	hexc_weight *w;
+	void *copy;
+	size_t n;
+	int at = 8 * 32 * 4, code;
+
+	snprintf(header, sizeof header,
+	         "{\"l.qweight\":{\"dtype\":\"I32\",\"shape\":[8,32],\"data_offsets\":[0,%d]},"
+	         "\"l.scales\":{\"dtype\":\"F16\",\"shape\":%s,\"data_offsets\":[%d,%d]},"
+	         "\"l.qzeros\":{\"dtype\":\"I32\",\"shape\":%s,\"data_offsets\":[%d,%d]},"
+	         "\"l.g_idx\":{\"dtype\":\"I32\",\"shape\":[64],\"data_offsets\":[%d,%d]}}",
+	         at, scales_shape, at, at + scales_bytes, zeros_shape, at + scales_bytes,
+	         at + scales_bytes + zeros_bytes, at + scales_bytes + zeros_bytes,
+	         at + scales_bytes + zeros_bytes + 256);
+	n = safetensors(file, header, -1, (size_t)(at + scales_bytes + zeros_bytes + 256));
+	for (int i = 0; i < 64; i++)
+		memcpy(file + n - 256 + 4 * i, &group, 4);
+	ck_assert_int_eq(open_copy(&f, &copy, file, n), HEXC_OK);
+	code = hexc_weight_load(&w, f, "l", 1, why, sizeof why);
+	if (says) {
+		ck_assert_int_eq(code, HEXC_E_FILE);
+		ck_assert_ptr_null(w);
+		ck_assert_msg(strstr(why, says) != NULL, "'%s' does not say '%s'", why, says);
+	} else {
+		ck_assert_msg(code == HEXC_OK, "%s", why);
+	}
+	hexc_weight_free(w);
+	hexc_file_close(f);
+	free(copy);
+}
+
+START_TEST(wrong_shapes)
+{
+	gptq("[2,32]", 128, "[2,4]", 32, 1, NULL);
+	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, and there are 2");
+	gptq("[2,32]", 128, "[2,4]", 32, -1, "input 0 belongs to group -1");
+	gptq("[3,32]", 192, "[3,4]", 48, 0, "groups of 0");
+	gptq("[2,16]", 64, "[2,4]", 32, 0, "the shape of l.scales does not go with W[");
+	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not go with W[");
+}
+END_TEST
+
+/* ---- GGUF
+ * ------------------------------------------------------------------------------------------------- */
+
+typedef struct Gguf {
+	unsigned char at[4000];
+	size_t n;
+} Gguf;
+
+static void
+put(Gguf *g, uint64_t x, size_t n)
+{
+	memcpy(g->at + g->n, &x, n);
+	g->n += n;
+}
+
+static void
+string(Gguf *g, const char *s)
+{
+	put(g, strlen(s), 8);
+	memcpy(g->at + g->n, s, strlen(s));
+	g->n += strlen(s);
+}
+
+static void
+head(Gguf *g, uint32_t version, uint64_t tensors, uint64_t meta)
+{
+	memset(g, 0, sizeof *g);
+	memcpy(g->at, "GGUF", 4);
+	g->n = 4;
+	put(g, version, 4);
+	put(g, tensors, 8);
+	put(g, meta, 8);
+}
+
+static void
+tensor(Gguf *g, const char *name, uint64_t dim, uint64_t type, uint64_t offset)
+{
+	string(g, name);
+	put(g, 1, 4);
+	put(g, dim, 8);
+	put(g, type, 4);
+	put(g, offset, 8);
+}
+
+static void
+data(Gguf *g, size_t n)
+{
+	g->n = (g->n + 31) / 32 * 32 + n;
+}
+
+START_TEST(gguf_lies)
+{
+	Gguf g;
+
+	head(&g, 1, 0, 0);
+	refused(g.at, g.n, "GGUF version 1 is not read");
+	head(&g, 0x03000000, 0, 0);
+	refused(g.at, g.n, "big-endian");
+	head(&g, 77, 0, 0);
+	refused(g.at, g.n, "GGUF version 77 is not known");
+	head(&g, 3, 0, 0);
+	refused(g.at, g.n - 1, "the file ends inside its head");
+	head(&g, 3, UINT64_MAX, 1);
+	refused(g.at, g.n, "more than its 24 bytes can hold");
+	head(&g, 3, 0, 1);
+	put(&g, UINT64_MAX, 8);
+	put(&g, 0, 8);
+	refused(g.at, g.n, "the file ends inside the metadata");
+	head(&g, 3, 0, 1);
+	string(&g, "key");
+	put(&g, 99, 4);
+	refused(g.at, g.n, "metadata key has type 99");
+	head(&g, 3, 0, 1);
+	string(&g, "key");
+	put(&g, 9, 4);
+	put(&g, 6, 4);
+	put(&g, UINT64_MAX / 2, 8);
+	refused(g.at, g.n, "the file ends inside the metadata");
+	head(&g, 3, 0, 1);
+	string(&g, "general.alignment");
+	put(&g, 4, 4);
+	put(&g, 0, 4);
+	refused(g.at, g.n, "general.alignment is 0");
+	head(&g, 3, 1, 0);
+	tensor(&g, "a", 32, 2, 8);
+	data(&g, 64);
+	refused(g.at, g.n, "tensor a begins at byte 8 of the data, which is no multiple");
+	head(&g, 3, 1, 0);
+	tensor(&g, "a", 33, 2, 0);
+	data(&g, 64);
+	refused(g.at, g.n, "tensor a: 33 elements are no whole number of Q4_0 blocks of 32");
+	head(&g, 3, 1, 0);
+	tensor(&g, "a", (uint64_t)1 << 62, 28, 0);
+	data(&g, 64);
+	refused(g.at, g.n, "more elements than a machine addresses");
+	head(&g, 3, 1, 0);
+	tensor(&g, "a", 64, 2, 0);
+	data(&g, 35);
+	refused(g.at, g.n, "tensor a: its data end at byte");
+	head(&g, 3, 2, 0);
+	tensor(&g, "a", 64, 2, 0);
+	tensor(&g, "b", 64, 2, 32);
+	data(&g, 100);
+	refused(g.at, g.n, "a and b overlap");
+	head(&g, 3, 2, 0);
+	tensor(&g, "a", 32, 2, 0);
+	tensor(&g, "a", 32, 2, 32);
+	data(&g, 100);
+	refused(g.at, g.n, "two tensors are called a");
+	head(&g, 3, 1, 0);
+	string(&g, "a");
+	put(&g, 9, 4);
+	data(&g, 100);
+	refused(g.at, g.n, "tensor a has 9 dims");
+	head(&g, 3, 1, 0);
+	tensor(&g, "a\nb", 32, 2, 0);
+	data(&g, 100);
+	refused(g.at, g.n, "has a control character");
+}
+END_TEST
+
+START_TEST(gguf_unknown)
+{
+	Gguf g;
+	hexc_file *f;
+	hexc_weight *w;
+	void *copy;
+
+	head(&g, 3, 2, 0);
+	tensor(&g, "a", 32, 99, 0);
+	tensor(&g, "b", 256, 19, 0);
+	data(&g, 100);
+	ck_assert_int_eq(open_copy(&f, &copy, g.at, g.n), HEXC_OK);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "a", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_str_eq(why, "tensor a is type 99, which is no format of quantized weights that hexc knows");
+	ck_assert_int_eq(hexc_weight_load(&w, f, "b", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S"));
+	ck_assert_int_eq(hexc_weight_load(&w, f, "c", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_ptr_nonnull(strstr(why, "there is no weight c"));
+	hexc_file_close(f);
+	free(copy);
+}
+END_TEST
+
+START_TEST(no_file)
+{
+	hexc_file *f;
+
+	ck_assert_int_eq(hexc_file_open(&f, "test/no such file", why, sizeof why), HEXC_E_FILE);
+	ck_assert_str_eq(why, "No such file or directory");
+	ck_assert_int_eq(hexc_file_open(&f, "test", why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_file_open(&f, "/dev/null", why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_file_open(NULL, "test", NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_file_memory(&f, NULL, 10, NULL, 0), HEXC_E_INVALID);
+}
+END_TEST
+
+/* ---- mutations
+ * -------------------------------------------------------------------------------------------- */
+
+static uint64_t
+next(uint64_t *s)
+{
+	*s = *s * 6364136223846793005u + 1442695040888963407u;
+	return *s >> 33;
+}
+
+/* Whatever it is, look at all of it. */
+static void
+use(const void *bytes, size_t n)
+{
+	hexc_file *f;
+	hexc_weight info = HEXC_WEIGHT_INIT, *w;
+	void *copy;
+
+	if (open_copy(&f, &copy, bytes, n) == HEXC_OK) {
+		for (size_t i = 0; hexc_file_weight(f, i, &info); i++, info.size = sizeof info) {
+			float *x;
+
+			if (info.n * info.k > 1 << 20)
+				continue; /* within the file, since it was accepted: only slow */
+			if (hexc_weight_load(&w, f, info.name, 1, why, sizeof why) != HEXC_OK)
+				continue;
+			x = malloc((size_t)(w->n * w->k) * sizeof *x);
+			hexc_weight_float(w, x, 1, why, sizeof why);
+			free(x);
+			hexc_weight_free(w);
+		}
+		hexc_file_close(f);
+	} else if (!why[0]) {
+		fputs("refused without a sentence\n", stderr);
+		abort();
+	}
+	free(copy);
+}
+
+static void
+mutate(const char *path, long n, uint64_t seed)
+{
+	static const uint64_t numbers[] = { 0, 1, 0xff, 0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX };
+	FILE *in = fopen(path, "rb");
+	size_t bytes, meta;
+	unsigned char *file = malloc(1 << 20), *bad = malloc(1 << 20);
+
+	if (!in) {
+		perror(path);
+		exit(1);
+	}
+	bytes = fread(file, 1, 1 << 20, in);
+	fclose(in);
+	meta = bytes < 2000 ? bytes : 2000; /* what is believed stands at the front */
+	for (long i = 0; i < n; i++) {
+		size_t m = next(&seed) % 8 ? bytes : next(&seed) % bytes;
+
+		memcpy(bad, file, bytes);
+		for (uint64_t j = next(&seed) % 3 + 1; j--;) {
+			size_t at = next(&seed) % (next(&seed) % 8 ? meta : bytes);
+			uint64_t x = numbers[next(&seed) % 7];
+
+			switch (next(&seed) % 4) {
+			case 0: bad[at] ^= (unsigned char)(1u << next(&seed) % 8); break;
+			case 1: bad[at] = (unsigned char)next(&seed); break;
+			case 2: bad[at] = (unsigned char)"0123456789[]{},:\""[next(&seed) % 17]; break;
+			default: memcpy(bad + at, &x, at + 8 <= bytes ? 8 : bytes - at);
+			}
+		}
+		use(bad, m);
+	}
+	free(file);
+	free(bad);
+}
+
+START_TEST(mutations)
+{
+	mutate("test/weights/fixtures/blocks.gguf", 2000, 1);
+	mutate("test/weights/fixtures/gptq3-order.safetensors", 2000, 2);
+	mutate("test/weights/fixtures/marlin.safetensors", 1000, 3);
+}
+END_TEST
+
+int
+main(int argc, char **argv)
+{
+	Suite *s;
+	TCase *tc;
+	SRunner *r;
+	int bad;
+
+	if (argc > 3) { /* COUNT SEED FILE... */
+		for (int i = 3; i < argc; i++)
+			mutate(argv[i], atol(argv[1]), (uint64_t)atol(argv[2]) + (uint64_t)i);
+		return 0;
+	}
+	s = suite_create("hostile weight files");
+	tc = tcase_create("files");
+	tcase_add_test(tc, safetensors_lies);
+	tcase_add_test(tc, safetensors_unknown);
+	tcase_add_test(tc, wrong_shapes);
+	tcase_add_test(tc, gguf_lies);
+	tcase_add_test(tc, gguf_unknown);
+	tcase_add_test(tc, no_file);
+	tcase_add_test(tc, mutations);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	bad = srunner_ntests_failed(r);
+	srunner_free(r);
+	return bad != 0;
+}
