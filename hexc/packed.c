@@ -131,9 +131,8 @@ find_block(Packed *p)
 		for (int i = 0; i < 2; i++)
 			s.step[i] = step_of(p, o, s.step[i], o->in[0]->type.rank - 2 + i);
 	}
-	if (!p->pack->block[0]) /* without a slice: the whole of it */
-		for (int i = 0; i < 2; i++)
-			s.step[i] = gcd64(s.step[i], p->root->type.shape[p->root->type.rank - 2 + i]);
+	for (int i = 0; i < 2 && s.step[i] == 0; i++) /* without a slice: the whole of it */
+		s.step[i] = p->root->type.shape[p->root->type.rank - 2 + i];
 	if (!p->pack->block[0])
 		packed_block(dtype_info[p->pack->dtype].bits, &s, p->pack->block);
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w))

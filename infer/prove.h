@@ -51,5 +51,4 @@ void prove_reduce(Prove *p, const Op *o);
 void prove_shift(Prove *p, const Op *o);
 void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape, slice, concat */
 void prove_unpack(Prove *p, const Op *o);
-void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape */
 #endif
