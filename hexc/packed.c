@@ -80,7 +80,7 @@ step_of(Packed *p, const Op *o, int64_t step, int d)
 	return view_gathers(o, d) ? 1 : gcd64(step, val_fact_at(p->k, o, o->in[1 + d]).mult);
 }
 
-/* What a tile that was loaded ends up in. */
+/* What a tile that was loaded ends up in; the first that ends in a dot says which way k goes. */
 static void
 note_dot(Packed *p, const Val *tile, Slices *s)
 {
@@ -89,7 +89,8 @@ note_dot(Packed *p, const Val *tile, Slices *s)
 
 	if (rank < 2 || !packed_dot(p->k, tile, &use) || use.k < rank - 2)
 		return;
-	s->k = use.k - (rank - 2);
+	if (s->k_least == 1)
+		s->k = use.k - (rank - 2);
 	if (256 / use.bits > s->k_least)
 		s->k_least = 256 / use.bits;
 }

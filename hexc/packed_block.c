@@ -7,7 +7,7 @@
  * one is taken. */
 #include "hexc/packed.h"
 
-enum { ROWS = 16, K_MOST = 128, DEPTH = 24 };
+enum { ROWS = 16, K_MOST = 64, DEPTH = 24 };
 
 static bool
 takes(const Slices *s, int64_t n, int64_t k, int64_t block[2])
@@ -26,7 +26,7 @@ packed_block(int bits, const Slices *s, int64_t block[2])
 		lane /= 2;
 	n = lane * WARP_SIZE;
 	most = n / ROWS < K_MOST ? n / ROWS : K_MOST;
-	/* long along k: decoding has few rows for each warp */
+	/* as many elements along k as every loop takes at once: packs serve loops of longer steps too */
 	for (int64_t k = most; k >= 1; k /= 2)
 		if (takes(s, n, k, block))
 			return true;
