@@ -193,8 +193,28 @@ find_size(Case *c, const hexc_module *m, const char *name, int64_t *out)
 	return false;
 }
 
+/* A device address with the input as the kernel's pack has it. */
+static uint64_t
+packed(Case *c, const Buf *b, const char *pack)
+{
+	char why[200] = "";
+	uint64_t bytes, dev;
+	void *to;
+
+	ck_assert_msg(hexc_pack_bytes(pack, (uint32_t)b->rank, b->dim, &bytes, why, sizeof why) == HEXC_OK,
+	              "%s: %s", b->name, why);
+	to = calloc(1, bytes + 1);
+	dev = sim_alloc(c->sim, bytes, b->name);
+	ck_assert(to && dev);
+	ck_assert_msg(hexc_pack(pack, (uint32_t)b->rank, b->dim, b->mem, to, 1, why, sizeof why) == HEXC_OK,
+	              "%s: %s", b->name, why);
+	ck_assert_int_eq(sim_write(c->sim, dev, to, bytes), SIM_OK);
+	free(to);
+	return dev;
+}
+
 static void
-set_arg(Case *c, const hexc_module *m, const hexc_param_info *p, hexc_arg *arg, uint64_t *value)
+set_arg(Case *c, const hexc_module *m, uint32_t nth, const hexc_param_info *p, hexc_arg *arg, uint64_t *value)
 {
 	Buf *b = p->kind == HEXC_POINTER ? find_buf(c, p->name) : NULL;
 	float f;
@@ -207,7 +227,9 @@ set_arg(Case *c, const hexc_module *m, const hexc_param_info *p, hexc_arg *arg, 
 		arg->ptr = (void *)(uintptr_t)b->dev;
 		arg->bytes = b->bytes;
 		*value = b->dev;
-		if (!b->out)
+		if (hexc_module_pack(m, 0, nth))
+			*value = packed(c, b, hexc_module_pack(m, 0, nth));
+		else if (!b->out)
 			ck_assert_int_eq(sim_write(c->sim, b->dev, b->mem, b->bytes), SIM_OK);
 		return;
 	}
@@ -295,6 +317,27 @@ loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line)
 	return sum;
 }
 
+/* Packed tensors are read from shared memory by 16 bytes of each lane, by one warp or by some that share the
+ * work, and nothing narrower is stored there in a loop. */
+static void
+by_16_bytes(const Case *c, const sim_result *r, uint64_t warps, const char *what)
+{
+	uint64_t sum = 0;
+	sim_line l;
+
+	for (size_t i = 0; sim_line_at(r, i, &l); i++) {
+		if (!strncmp(l.opcode, "ld.shared.v4", 12))
+			sum += l.n.warps * 512;
+		if (!strncmp(l.opcode, "st.shared", 9) && l.n.warps > warps)
+			ck_assert_msg(strstr(l.opcode, ".v4"), "%s: %s in a loop", what, l.opcode);
+	}
+	for (uint64_t copies = 1; copies <= 8; copies *= 2)
+		if (sum == copies * c->by16)
+			return;
+	ck_abort_msg("%s: %llu bytes by ld.shared.v4, the tiles of weights have %llu", what,
+	             (unsigned long long)sum, (unsigned long long)c->by16);
+}
+
 uint32_t
 case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate)
 {
@@ -320,7 +363,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	for (uint32_t i = 0; i < k.nparam; i++) {
 		hexc_param(m, 0, i, &p);
 		ptr[i] = &value[i];
-		set_arg(c, m, &p, &arg[i], &value[i]);
+		set_arg(c, m, i, &p, &arg[i], &value[i]);
 	}
 	ck_assert_msg(hexc_check_args(m, 0, arg, why, sizeof why) == HEXC_OK, "%s: %s", what, why);
 	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
@@ -335,6 +378,11 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	conflicts = loop_conflicts(r, hexc_ptx(m, NULL), &line);
 	ck_assert_msg(!conflicts, "%s: %llu bank conflicts in loops, as in line %u of the PTX", what,
 	              (unsigned long long)conflicts, line);
+	if (c->by16 && !candidate)
+		by_16_bytes(c, r, (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ((k.block[0] + 31) / 32), what);
+	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
+		if (hexc_module_pack(m, 0, i))
+			sim_free(c->sim, value[i]);
 	compare(c, m, what);
 	sim_result_free(r);
 	sim_unload(c->sim, sm);

@@ -33,6 +33,7 @@ typedef struct Case {
 	hexc_define def[DEF_MAX];
 	int ndef;
 	uint64_t seed;
+	uint64_t by16; /* bytes of packed tiles that warps read from shared memory, each once; 0: nobody asks */
 	struct sim *sim;
 } Case;
 

@@ -1,0 +1,152 @@
+/* test_packed.c - one pack of weights serves a program in all its configurations, on all targets; what blocks
+ * cannot serve is refused with the block. */
+#include "lib/hexc.h"
+#include "taskmap/base.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char source[1 << 14];
+
+static void
+read_source(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+
+	ck_assert_msg(f != NULL, "cannot read %s", path);
+	source[fread(source, 1, sizeof source - 1, f)] = 0;
+	fclose(f);
+}
+
+/* The pack of W, or "" and the first message in `why`. */
+static char *
+pack_of(const char *arch, const hexc_define *def, size_t ndef, char *out, size_t n, char *why, size_t nwhy)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+	hexc_diag_info d = { 0 };
+	hexc_ctx *ctx;
+	hexc_module *m = NULL;
+
+	o.arch = arch;
+	o.define = def;
+	o.ndefine = ndef;
+	o.flags = HEXC_PROVE | HEXC_NO_EMIT;
+	out[0] = why[0] = 0;
+	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
+	if (hexc_compile(&m, ctx, "test", source, strlen(source)) != HEXC_OK) {
+		hexc_diag(ctx, 0, &d);
+		snprintf(why, nwhy, "%s", d.text);
+	}
+	for (size_t i = 0; m && hexc_param(m, 0, i, &p); i++)
+		if (!strcmp(p.name, "W"))
+			snprintf(out, n, "%s", hexc_module_pack(m, 0, i));
+	hexc_module_free(m);
+	hexc_close(ctx);
+	return out;
+}
+
+static int64_t
+type_place(const char *name)
+{
+	int64_t i = 0;
+
+	while (hexc_dtype_at((size_t)i) != hexc_dtype_find(name))
+		i++;
+	return i;
+}
+
+static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
+/* from decoding few rows to prefilling many */
+static const int config[][5] = { /* BM BN BK STAGES WARPS */
+	{ 64, 128, 64, 3, 4 }, { 16, 256, 64, 4, 4 }, { 16, 128, 128, 2, 2 }, { 128, 256, 64, 3, 8 },
+	{ 32, 256, 128, 2, 4 }, { 128, 128, 128, 2, 4 },
+};
+static const char *const types[] = { "u1", "i2", "u3", "u4", "i5", "u6", "i7", "i8", "e2m1", "e4m3" };
+
+START_TEST(one_pack_for_all)
+{
+	char first[400] = "", text[400], why[400];
+	static const char *const name[5] = { "BM", "BN", "BK", "STAGES", "WARPS" };
+
+	read_source("examples/gemm_wNa16.hexc");
+	for (size_t a = 0; a < COUNT_OF(archs); a++)
+		for (size_t i = 0; i < COUNT_OF(config); i++) {
+			hexc_define def[6] = { { "WEIGHT", type_place(types[_i]) } };
+
+			for (int j = 0; j < 5; j++)
+				def[1 + j] = (hexc_define){ name[j], config[i][j] };
+			pack_of(archs[a], def, 6, text, sizeof text, why, sizeof why);
+			if (strstr(why, "not compiled yet"))
+				return;
+			if (!text[0]) { /* sm_75 has less shared memory */
+				ck_assert_msg(strstr(why, "shared memory"), "%s, config %d: %s", archs[a],
+				              (int)i, why);
+				continue;
+			}
+			if (!first[0])
+				snprintf(first, sizeof first, "%s", text);
+			ck_assert_str_eq(text, first);
+		}
+	ck_assert(first[0]);
+}
+END_TEST
+
+/* Decoding with the operands swapped, straight from global memory, reads what prefilling reads. */
+START_TEST(decode_and_prefill)
+{
+	char one[400], two[400], why[400];
+
+	read_source("examples/gemm_wNa16.hexc");
+	pack_of("sm_80", NULL, 0, one, sizeof one, why, sizeof why);
+	read_source("test/infer/programs/packed_direct.hexc");
+	pack_of("sm_80", NULL, 0, two, sizeof two, why, sizeof why);
+	ck_assert_str_eq(one, two);
+	ck_assert(one[0]);
+}
+END_TEST
+
+START_TEST(blocks_that_do_not_fit)
+{
+	hexc_define def = { "T", type_place(_i ? "u4" : "u3") };
+	char text[400], why[400];
+
+	snprintf(source, sizeof source,
+	         "kernel k(A: f16[M, K], W: packed T[N, K], C: out f32[M, N])\n"
+	         "    const T = u4\n"
+	         "{\n"
+	         "    grid(ceil(N, 32));\n"
+	         "    let n = block.x * 32;\n"
+	         "    var acc: register f32[16, 32] = 0;\n"
+	         "    for k in 0..K step %d {\n"
+	         "        acc += dot(A[0 :+ 16, k :+ %d], f16(W[n :+ 32, k :+ %d]).T);\n"
+	         "    }\n"
+	         "    C[0 :+ 16, n :+ 32] = acc;\n"
+	         "}\n",
+	         _i ? 16 : 64, _i ? 16 : 64, _i ? 16 : 64);
+	pack_of("sm_80", &def, 1, text, sizeof text, why, sizeof why);
+	ck_assert_str_eq(text, "");
+	ck_assert_msg(strstr(why, "packed in blocks of") && strstr(why, "multiples of"), "%s", why);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("infer/packed");
+	TCase *t = tcase_create("packed");
+	SRunner *r;
+	int failed;
+
+	tcase_set_timeout(t, 600);
+	tcase_add_loop_test(t, one_pack_for_all, 0, (int)COUNT_OF(types));
+	tcase_add_test(t, decode_and_prefill);
+	tcase_add_loop_test(t, blocks_that_do_not_fit, 0, 2);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
