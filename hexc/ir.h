@@ -122,6 +122,7 @@ typedef struct Pick {
 	int vec2;            /* convert through shared: elements of one read (vec is the write) */
 	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time);
 	                      * dot: index along k -> its position in the order of the instances */
+	const Layout *rows, *cols; /* dot: likewise for the indices along m and n; NULL: their own order */
 	const Layout *scratch; /* convert, reduce: address layout of the staging tile */
 	int64_t scratch_bytes;
 	int64_t scratch_off; /* bytes from the start of the block's shared memory; set by pass smem */

@@ -97,6 +97,10 @@ print_pick(Text *t, const Pick *p)
 	print_pick_number(t, "vec2", p->vec2);
 	if (p->map)
 		text_printf(t, " map {%s}", layout_print(t->arena, p->map));
+	if (p->rows)
+		text_printf(t, " rows {%s}", layout_print(t->arena, p->rows));
+	if (p->cols)
+		text_printf(t, " cols {%s}", layout_print(t->arena, p->cols));
 	if (p->scratch)
 		text_printf(t, " scratch {%s}", layout_print(t->arena, p->scratch));
 	print_pick_number(t, "bytes", p->scratch_bytes);

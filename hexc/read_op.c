@@ -144,6 +144,10 @@ read_pick(Read *r, Pick **out)
 			ok = want_small(r, &p->vec2);
 		else if (read_word(r, "map"))
 			ok = want_layout(r, &p->map);
+		else if (read_word(r, "rows"))
+			ok = want_layout(r, &p->rows);
+		else if (read_word(r, "cols"))
+			ok = want_layout(r, &p->cols);
 		else if (read_word(r, "scratch"))
 			ok = want_layout(r, &p->scratch);
 		else if (read_word(r, "bytes"))

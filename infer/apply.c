@@ -149,6 +149,9 @@ describe(Solve *s, const Sol *sol)
 		            c->swap ? " swapped" : "", c->wm, c->wn);
 		if (c->order)
 			text_printf(&t, " k by %lld", (long long)c->run);
+		for (int side = 0; side < 2; side++)
+			if (c->side[side])
+				text_printf(&t, " %c by %lld", "mn"[side], (long long)c->mix[side]);
 	}
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];

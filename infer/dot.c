@@ -3,7 +3,9 @@
  *
  * Fragments tile over the warps.  The order of k is free as long as both operands agree: a lane's elements of
  * several instances may be neighbours along k, so that it reads them with one access.  That pays where the
- * data is narrower in memory than in the product, or comes straight from global memory. */
+ * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
+ * and of n, which only the result shows: where narrow data lies along one of them, ldmatrix.trans turns 16 bits
+ * of neighbours as one, and these go to instances next to each other. */
 #include "infer/rates.h"
 #include "infer/solve.h"
 
@@ -104,6 +106,46 @@ k_positions(Solve *s, const Instr *in, int64_t w, int64_t run, int64_t k)
 	return l;
 }
 
+/* Along dim d, which instances of q tile, e of these next to each other take turns: the digits q, e become e, q.
+ * What is in registers stays there. */
+static bool
+take_turns(Layout *l, int d, int64_t q, int64_t e)
+{
+	Iter turned[ITER_MAX];
+	int first = l->first[d], last = l->first[d + 1], i = first, j, n = 0;
+	int64_t have = 1;
+
+	if (!layout_split(l, d, q) || !layout_split(l, d, q * e))
+		return false;
+	last = l->first[d + 1];
+	for (; i < last && have < q; i++)
+		have *= l->it[i].extent;
+	for (j = i; j < last && have < q * e; j++) {
+		if (l->it[j].axis != AX_reg)
+			return false;
+		have *= l->it[j].extent;
+		turned[n++] = l->it[j];
+	}
+	for (int x = first; x < i; x++)
+		turned[n++] = l->it[x];
+	for (int x = 0; x < n; x++)
+		l->it[first + x] = turned[x];
+	return have == q * e;
+}
+
+/* Positions of n indices in that order. */
+static const Layout *
+turn_positions(Solve *s, int64_t n, int64_t q, int64_t e)
+{
+	Layout *l = NEW(s->arena, Layout);
+
+	layout_init(l, 1);
+	layout_push(l, 0, e, q, AX_mem);
+	layout_push(l, 0, q, 1, AX_mem);
+	layout_push(l, 0, n / (q * e), q * e, AX_mem);
+	return l;
+}
+
 /* Elements of A and B in a register of the instruction. */
 static int64_t
 register_elems(const Instr *in)
@@ -131,6 +173,18 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	    !tile_fragment(&c->b, &fb, sb, (WarpDim[2]){ one, n }, 0, (WarpDim[2]){ m, left }) ||
 	    !tile_fragment(&c->c, &fc, sc, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, left }))
 		return false;
+	for (int side = 0; side < 2; side++) {
+		int64_t q = (side == 0) == c->swap ? c->inst->n : c->inst->m;
+
+		if (c->mix[side] < 2)
+			continue;
+		if (!take_turns(side ? &c->b : &c->a, side, q, c->mix[side]) ||
+		    !take_turns(&c->c, side, q, c->mix[side]))
+			return false;
+		c->side[side] = turn_positions(s, sc[side], q, c->mix[side]);
+		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
+			layout_compact_regs(&c->c, (int[2]){ side, 1 - side });
+	}
 	if (!c->run)
 		return suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b);
 	c->order = k_positions(s, c->inst, w, c->run, am[1]);
@@ -274,7 +328,16 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 	return n;
 }
 
-enum { RUNS_MAX = 5 };
+/* Neighbours of what operand `side` comes from that ldmatrix.trans turns as one. */
+static int64_t
+turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
+{
+	int bits = side_source_bits(s, dot->in[side], side);
+
+	return bits && 16 % bits == 0 && register_elems(in) == 2 ? 16 / bits : 1;
+}
+
+enum { RUNS_MAX = 6 };
 
 /* All warp grids of an instruction; those that give every warp its own work are preferred. */
 static void
@@ -283,6 +346,12 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 	int64_t run[RUNS_MAX] = { 1, 0 };
 	bool some = false, fma = in->kind == IK_fma;
 	int nrun = fma ? 2 : k_runs(s, dot, in, run);
+	int64_t mix[2] = { 1, 1 };
+
+	for (int side = 0; side < 2 && !fma; side++)
+		mix[side] = turned_as_one(s, dot, in, side);
+	if (mix[0] * mix[1] > 1)
+		run[nrun++] = -1; /* k in its own order, m or n not */
 
 	for (int use = s->k->warps; use >= 1 && !some; use--) {
 		if (s->k->warps % use)
@@ -294,7 +363,8 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 					.swap = swap,
 					.wm = wm,
 					.wn = use / wm,
-					.run = run[r],
+					.run = run[r] < 0 ? 0 : run[r],
+					.mix = { run[r] < 0 ? mix[0] : 1, run[r] < 0 ? mix[1] : 1 },
 				};
 				if (!(fma ? fma_choice : mma_choice)(s, dot, &c))
 					continue;

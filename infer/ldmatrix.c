@@ -5,8 +5,9 @@
 typedef struct Matrix {
 	bool trans;
 	int unit, row; /* tile dims: 16-byte runs, matrix rows */
-	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4 */
-	int word, lane4, lane8;
+	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4, elements of 16 bits that are
+	 * turned as one (-1: one) */
+	int word, lane4, lane8, pack;
 } Matrix;
 
 static bool
@@ -15,15 +16,15 @@ is_iter(const Iter *it, int64_t extent, Axis axis, int64_t stride)
 	return it->extent == extent && it->axis == axis && it->stride == stride;
 }
 
-/* Digits [word][lane4] at the start of dim d. */
+/* Digits [word][lane4] at the start of dim d, the word's registers `stride` apart. */
 static bool
-fragment_run(const Layout *l, int d, int64_t per_word, int *word, int *lane4)
+fragment_run(const Layout *l, int d, int64_t per_word, int64_t stride, int *word, int *lane4)
 {
 	int i = l->first[d];
 
 	*word = -1;
 	if (per_word > 1) {
-		if (i >= l->first[d + 1] || !is_iter(&l->it[i], per_word, AX_reg, 1))
+		if (i >= l->first[d + 1] || !is_iter(&l->it[i], per_word, AX_reg, stride))
 			return false;
 		*word = i++;
 	}
@@ -34,10 +35,13 @@ fragment_run(const Layout *l, int d, int64_t per_word, int *word, int *lane4)
 static bool
 find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 {
+	int first;
+
 	if (unit < 0)
 		return false;
 	m->unit = unit;
-	if (fragment_run(l, unit, 32 / bits, &m->word, &m->lane4)) {
+	m->pack = -1;
+	if (fragment_run(l, unit, 32 / bits, 1, &m->word, &m->lane4)) {
 		m->trans = false;
 		for (int d = 0; d < l->ndim; d++)
 			for (int i = l->first[d]; i < l->first[d + 1]; i++)
@@ -48,13 +52,17 @@ find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 				}
 		return false;
 	}
-	if (bits != 16 || l->first[unit] == l->first[unit + 1] ||
-	    !is_iter(&l->it[l->first[unit]], 8, AX_lane, 4))
+	if (bits > 16 || 16 % bits)
+		return false;
+	first = l->first[unit];
+	if (bits < 16 && first < l->first[unit + 1] && is_iter(&l->it[first], 16 / bits, AX_reg, 1))
+		m->pack = first++;
+	if ((bits < 16 && m->pack < 0) || first == l->first[unit + 1] || !is_iter(&l->it[first], 8, AX_lane, 4))
 		return false;
 	m->trans = true;
-	m->lane8 = l->first[unit];
+	m->lane8 = first;
 	for (int d = 0; d < l->ndim; d++)
-		if (d != unit && fragment_run(l, d, 2, &m->word, &m->lane4)) {
+		if (d != unit && fragment_run(l, d, 2, 16 / bits, &m->word, &m->lane4)) {
 			m->row = d;
 			return true;
 		}
@@ -72,7 +80,7 @@ matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 	int64_t next = run;
 
 	for (int i = 0; i < l->n; i++) /* free register digits, in the order of their numbers */
-		if (l->it[i].axis == AX_reg && i != m->word) {
+		if (l->it[i].axis == AX_reg && i != m->word && i != m->pack) {
 			int j = n++;
 			for (; j > 0 && l->it[order[j - 1]].stride > l->it[i].stride; j--)
 				order[j] = order[j - 1];
@@ -103,7 +111,7 @@ matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 				layout_push(map, d, 4, 2, AX_lane);
 			else if (i == m->lane8 && !m->trans)
 				layout_push(map, d, 8, 1, AX_lane);
-			else if (i == m->word || i == m->lane4 || i == m->lane8)
+			else if (i == m->word || i == m->lane4 || i == m->lane8 || i == m->pack)
 				continue;
 			else if (it->axis == AX_reg) {
 				layout_push(map, d, spread[i], slot[i], AX_lane);
@@ -120,8 +128,38 @@ matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 	return true;
 }
 
+/* l with the registers numbered as .trans delivers narrow elements, 16 bits of neighbours along `unit` first;
+ * NULL: they do not come so. */
+static const Layout *
+turned_words(Solve *s, const Layout *l, int unit, int bits)
+{
+	Layout *out = NEW(s->arena, Layout);
+	int64_t e = bits < 16 && 16 % bits == 0 ? 16 / bits : 0;
+
+	*out = *l;
+	if (!e || unit < 0 || l->first[unit] == l->first[unit + 1] ||
+	    l->it[l->first[unit]].axis != AX_reg || !layout_split(out, unit, e))
+		return NULL;
+	for (int d = 0; d < out->ndim; d++) {
+		int word = out->first[d];
+
+		if (d == unit || word == out->first[d + 1] || out->it[word].axis != AX_reg ||
+		    out->it[word].extent != 2)
+			continue;
+		/* these two first, the others in the order they have */
+		for (int i = 0; i < out->n; i++)
+			if (out->it[i].axis == AX_reg)
+				out->it[i].stride *= 2 * e;
+		out->it[out->first[unit]].stride = 1;
+		out->it[word].stride = e;
+		layout_squeeze_regs(out);
+		return out;
+	}
+	return NULL;
+}
+
 Pick *
-pick_ldmatrix(Solve *s, const Op *o, const Layout *l)
+pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 {
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
 	Matrix m;
@@ -129,7 +167,13 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l)
 	/* what comes is words of packed elements; a bool has a register of its own */
 	if (bits > 32 || o->out[0]->type.dtype == D_bool)
 		return NULL;
-	if (!find_matrix(l, unit, bits, &m) || shared_vec(s, o->in[0], 128 / bits) * bits < 128)
+	if (!find_matrix(l, unit, bits, &m)) {
+		l = turned_words(s, l, unit, bits);
+		if (!l || !find_matrix(l, unit, bits, &m))
+			return NULL;
+		*made = l;
+	}
+	if (shared_vec(s, o->in[0], 128 / bits) * bits < 128)
 		return NULL;
 	for (int nmat = 4; nmat >= 1; nmat /= 2) {
 		const Instr *in = memory_row(IK_ldmatrix, 32 * nmat, m.trans);

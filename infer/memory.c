@@ -96,9 +96,12 @@ load_shared(Solve *s, Op *o)
 	const Layout *l = s->sol->val[o->out[0]->id];
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
 	int64_t vec = unit < 0 ? 1 : shared_vec(s, o->in[0], reg_run(l, unit));
-	Pick *p = pick_ldmatrix(s, o, l);
+	const Layout *made = NULL;
+	Pick *p = pick_ldmatrix(s, o, l, &made);
 
 	if (p) {
+		if (made)
+			s->sol->made[o->id][0] = made;
 		s->sol->pick[o->id] = p;
 		return;
 	}

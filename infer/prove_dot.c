@@ -53,42 +53,52 @@ fragment_size(const Instr *in, int which)
 	       WARP_SIZE;
 }
 
-/* The order in which the instances take k: at[k] the position of index k, k[position] the index. */
-typedef struct KOrder {
-	int64_t *at, *k;
-} KOrder;
+/* The order in which the instances take the indices of m, n or k: at[index] its position, by[position] the
+ * index. */
+typedef struct Order {
+	int64_t *at, *by;
+} Order;
+
+enum { M, N, K };
 
 static bool
-k_order(Prove *p, const Op *o, KOrder *out)
+read_order(Prove *p, const char *name, int64_t n, const Layout *map, Order *out)
 {
-	int64_t n = o->in[0]->type.shape[1];
-	const Layout *map = o->pick->map;
-
 	out->at = arena_alloc(p->arena, sizeof *out->at * (size_t)n);
-	out->k = arena_alloc(p->arena, sizeof *out->k * (size_t)n);
+	out->by = arena_alloc(p->arena, sizeof *out->by * (size_t)n);
 	for (int64_t i = 0; i < n; i++)
-		out->k[i] = -1;
+		out->by[i] = -1;
 	if (map && (map->ndim != 1 || layout_size(map) != n))
-		return wrong(p, -1, 0, "the order of k is not one of %lld indices", (long long)n);
+		return wrong(p, -1, 0, "the order of %s is not one of %lld indices", name, (long long)n);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at = map ? mem_offset(map, &i) : i;
-		if (at < 0 || at >= n || out->k[at] >= 0)
-			return wrong(p, -1, 0, "k = %lld has no position of its own in the order of k",
-			             (long long)i);
+		if (at < 0 || at >= n || out->by[at] >= 0)
+			return wrong(p, -1, 0, "%s = %lld has no position of its own in the order of %s", name,
+			             (long long)i, name);
 		out->at[i] = at;
-		out->k[at] = i;
+		out->by[at] = i;
 	}
 	return true;
 }
 
-/* Registers of one operand for the instance whose first element is (r0, c0) in thread 0; then every lane of
+static bool
+read_orders(Prove *p, const Op *o, Order *out)
+{
+	const int64_t *c = o->out[0]->type.shape;
+
+	return read_order(p, "m", c[0], o->pick->rows, &out[M]) &&
+	       read_order(p, "n", c[1], o->pick->cols, &out[N]) &&
+	       read_order(p, "k", o->in[0]->type.shape[1], o->pick->map, &out[K]);
+}
+
+/* Registers of one operand for the instance at position (r0, c0) in thread 0; then every lane of
  * every warp must have the formula's elements there, from a base that is returned per warp. */
 static bool
-instance(Prove *p, const Op *o, const Instr *in, int which, const KOrder *order, int64_t r0, int64_t c0,
+instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, int64_t r0, int64_t c0,
          int64_t (*base)[2], int64_t *used)
 {
 	const Val *v = which < 2 ? o->in[which] : o->out[0];
-	int kdim = which == 2 ? -1 : 1 - which;
+	const Order *row = &order[which == 1 ? K : M], *col = &order[which == 0 ? K : N];
 	const Held *h = held_of(p, v);
 	const Type *t = &v->type;
 	int packed = register_elems(t->dtype);
@@ -96,11 +106,9 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const KOrder *order,
 
 	for (int i = 0; i < fragment_size(in, o->pick->swap && which < 2 ? 1 - which : which); i++) {
 		RowCol z = part(p, in, which, 0, i);
-		int64_t c[2] = { r0 + z.r, c0 + z.c };
-		int64_t reg;
-		if (kdim >= 0)
-			c[kdim] = order->k[c[kdim]];
-		reg = reg_of(h, coord_elem(t, c));
+		int64_t c[2] = { row->by[r0 + z.r], col->by[c0 + z.c] };
+		int64_t reg = reg_of(h, coord_elem(t, c));
+
 		if (reg < 0)
 			return wrong(p, 0, 0, "operand %d: %s is not in lane 0", which,
 			             elem_text(p, t, coord_elem(t, c)));
@@ -114,8 +122,8 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const KOrder *order,
 			RowCol f = part(p, in, which, th % WARP_SIZE, i);
 			int64_t *b = base[th / WARP_SIZE], have[2];
 			elem_coord(t, h->elem[th * h->regs + reg], have);
-			if (kdim >= 0)
-				have[kdim] = order->at[have[kdim]];
+			have[0] = row->at[have[0]];
+			have[1] = col->at[have[1]];
 			if (i == 0 && th % WARP_SIZE == 0) {
 				b[0] = have[0] - f.r;
 				b[1] = have[1] - f.c;
@@ -131,7 +139,7 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const KOrder *order,
 
 /* All k of one tile of C: bases agree, and k is covered once. */
 static bool
-along_k(Prove *p, const Op *o, const Instr *in, const KOrder *order, int64_t m0, int64_t n0, int64_t (*c)[2],
+along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, int64_t n0, int64_t (*c)[2],
         int64_t *ua, int64_t *ub)
 {
 	int64_t k = o->in[0]->type.shape[1];
@@ -164,9 +172,9 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	int64_t(*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
 	bool swap = o->pick->swap;
-	KOrder order;
+	Order order[3];
 
-	if (!hc || !ha || !hb || !k_order(p, o, &order))
+	if (!hc || !ha || !hb || !read_orders(p, o, order))
 		return;
 	uc = NEWN(p->arena, int64_t, hc->regs);
 	ua = NEWN(p->arena, int64_t, ha->regs);
@@ -174,10 +182,12 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	for (int64_t r = 0; r < hc->regs; r++) {
 		int64_t c[2];
 		elem_coord(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
+		c[0] = order[M].at[c[0]];
+		c[1] = order[N].at[c[1]];
 		if (c[0] % (swap ? in->n : in->m) || c[1] % (swap ? in->m : in->n))
 			continue;
-		if (!instance(p, o, in, 2, &order, c[0], c[1], base, uc) ||
-		    !along_k(p, o, in, &order, c[0], c[1], base, ua, ub))
+		if (!instance(p, o, in, 2, order, c[0], c[1], base, uc) ||
+		    !along_k(p, o, in, order, c[0], c[1], base, ua, ub))
 			return;
 	}
 	for (int64_t r = 0; r < hc->regs; r++)

@@ -146,7 +146,7 @@ width(Prove *p, const Op *o, int bits)
 static bool
 prove_matrix(Prove *p, const Type *t, bool trans, const Held *h, const Held *m, int w, int64_t row, int j)
 {
-	int per_word = 32 / dtype_info[t->dtype].bits;
+	int per_word = 32 / dtype_info[t->dtype].bits, half = per_word / 2; /* elements of 16 bits */
 	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
 
 	if (word < 0)
@@ -154,8 +154,8 @@ prove_matrix(Prove *p, const Type *t, bool trans, const Held *h, const Held *m, 
 		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	for (int l = 0; l < WARP_SIZE; l++)
 		for (int e = 0; e < per_word; e++) {
-			int r = trans ? 2 * (l % 4) + e : l / 4;
-			int c = trans ? l / 4 : per_word * (l % 4) + e;
+			int r = trans ? 2 * (l % 4) + e / half : l / 4;
+			int c = trans ? l / 4 * half + e % half : per_word * (l % 4) + e;
 			int64_t got = m->elem[(w + 8 * j + r) * m->regs + row + c];
 			int64_t want = h->elem[(w + l) * h->regs + word + e];
 

@@ -241,6 +241,8 @@ price_conversions(Solve *s)
 			p->inst = c->inst->name;
 			p->swap = c->swap;
 			p->map = c->order;
+			p->rows = c->side[0];
+			p->cols = c->side[1];
 			s->sol->pick[o->id] = p;
 		}
 		if (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min)

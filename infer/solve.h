@@ -17,7 +17,10 @@ typedef struct DotChoice {
 	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order.
 	 * fma: 1, a lane's registers run along k where memory does; 0, they do not */
 	int64_t run;
+	/* neighbours along m and n that a lane holds, of instances next to each other; 1: as the instances have it */
+	int64_t mix[2];
 	const Layout *order; /* index along k -> position in the instances; NULL: the same */
+	const Layout *side[2]; /* likewise along m and n */
 	Layout a, b, c;
 } DotChoice;
 
@@ -254,6 +257,9 @@ int64_t shared_vec(const Solve *s, Val *mem, int64_t run);
 /* Bits of an element where a dot's operand comes from, if wider accesses along its dim k pay there: it is
  * narrower than what it is made into, or in global memory.  0: they do not. */
 int k_source_bits(const Solve *s, const Val *v, int kdim);
+/* Bits of an element of the shared tile that a dot's operand comes from, if it is contiguous along the
+ * operand's dim `side`, which is not k, and narrower than what it is made into; else 0. */
+int side_source_bits(const Solve *s, const Val *v, int side);
 /* The dim of a dot's operand that is contiguous where it comes from, -1 unknown. */
 int source_unit(const Solve *s, const Val *v);
 /* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
@@ -267,8 +273,9 @@ bool select_memory(Solve *s);
 /* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */
 const Instr *memory_row(InstrKind kind, int bits, bool trans);
 Pick *pick_new(Solve *s, const Instr *in, int64_t vec);
-/* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices. */
-Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l);
+/* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the layout
+ * it comes in where registers have other numbers. */
+Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
 
 /* One way of touching a shared tile. */
 typedef struct Access {

@@ -226,6 +226,14 @@ k_source_bits(const Solve *s, const Val *v, int kdim)
 }
 
 int
+side_source_bits(const Solve *s, const Val *v, int side)
+{
+	Source x = source_of(s, v, SOURCE_DEPTH);
+
+	return x.unit == side && !x.global && x.bits < bits_of(v) ? x.bits : 0;
+}
+
+int
 source_unit(const Solve *s, const Val *v)
 {
 	Source x = source_of(s, v, SOURCE_DEPTH);

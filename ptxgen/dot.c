@@ -8,7 +8,8 @@
  *
  * The order of k is free as long as A and B agree: Pick.map of a dot, when there is one, is a
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
- * */
+ * Likewise Pick.rows for m, of A and C, and Pick.cols for n, of B and C.  Instances are counted by
+ * positions. */
 #include "ptxgen/elt.h"
 #include <string.h>
 
@@ -26,8 +27,8 @@ typedef struct DotPlan {
 	bool swap;       /* the instruction makes the transpose */
 	Frag a, b, c;
 	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
-	int64_t *m, *n;  /* tile offsets of these instances */
-	int64_t *k;      /* index along k by position */
+	int64_t *m, *n;  /* positions of these instances */
+	int64_t *row, *col, *k; /* index along m, n, k by position */
 	LV *acc;         /* words of the result, register order */
 } DotPlan;
 
@@ -42,10 +43,10 @@ frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
 	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
 }
 
-/* Number of the word of `v` that is word i of the fragment at tile offset (row, col); dim kdim is
- * k, taken in the order k[]. */
+/* Number of the word of `v` that is word i of the fragment at position (row, col); by0[] and by1[]: the
+ * indices of both dims by position. */
 static int
-frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, int kdim, const int64_t *k)
+frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const int64_t *by0, const int64_t *by1)
 {
 	Place p = { { 0 } };
 	int64_t at[DIM_MAX] = { 0 };
@@ -56,10 +57,8 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, int kd
 
 		p.at[AX_reg] = (int64_t)i * f->epw + e;
 		layout_coord(&f->l, &p, at);
-		at[0] += row;
-		at[1] += col;
-		if (kdim >= 0)
-			at[kdim] = k[at[kdim]];
+		at[0] = by0[at[0] + row];
+		at[1] = by1[at[1] + col];
 		r = tile_reg(g, v, at);
 		first = e == 0 ? r : first;
 		BUG_IF(g->a, r != first + e || first % f->epw);
@@ -82,7 +81,7 @@ pull_a(Gen *g, const DotPlan *p, int64_t m, int64_t k, LV *out)
 	Val *v = p->o->in[0];
 
 	for (int i = 0; i < p->a.nword; i++)
-		out[i] = operand_word(g, v, frag_word(g, &p->a, v, i, m, k, 1, p->k));
+		out[i] = operand_word(g, v, frag_word(g, &p->a, v, i, m, k, p->row, p->k));
 }
 
 static void
@@ -91,28 +90,28 @@ pull_b(Gen *g, const DotPlan *p, int64_t k, int64_t n, LV *out)
 	Val *v = p->o->in[1];
 
 	for (int i = 0; i < p->b.nword; i++)
-		out[i] = operand_word(g, v, frag_word(g, &p->b, v, i, k, n, 0, p->k));
+		out[i] = operand_word(g, v, frag_word(g, &p->b, v, i, k, n, p->k, p->col));
 }
 
-static void
-k_order(Gen *g, DotPlan *p)
+/* The n indices of a dim by the positions that map gives them. */
+static int64_t *
+by_position(Gen *g, int64_t n, const Layout *map)
 {
-	int64_t n = p->o->in[0]->type.shape[1];
-	const Layout *map = p->o->pick->map;
+	int64_t *by = arena_alloc(g->a, sizeof *by * (size_t)n);
 
-	p->k = arena_alloc(g->a, sizeof *p->k * (size_t)n);
 	BUG_IF(g->a, map && layout_size(map) != n);
-	for (int64_t k = 0; k < n; k++) {
-		int64_t at = map ? layout_at_index(map, k).at[AX_mem] : k;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t at = map ? layout_at_index(map, i).at[AX_mem] : i;
 
 		BUG_IF(g->a, at < 0 || at >= n);
-		p->k[at] = k;
+		by[at] = i;
 	}
+	return by;
 }
 
-/* Offsets of this warp's instances along dim d of the accumulator. */
+/* Positions of this warp's instances along dim d of the accumulator. */
 static int64_t *
-own_offsets(Gen *g, const Val *acc, int d, int step, int *count)
+own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *count)
 {
 	int64_t n = acc->type.shape[d] / step, c[DIM_MAX] = { 0 };
 	int64_t *at = arena_alloc(g->a, sizeof *at * (size_t)(n + 1));
@@ -122,7 +121,7 @@ own_offsets(Gen *g, const Val *acc, int d, int step, int *count)
 	for (int64_t i = 0; i < n; i++) {
 		Place p;
 
-		c[d] = i * step;
+		c[d] = by[i * step];
 		p = layout_at(acc->type.layout, c);
 		if (p.at[AX_lane] == 0 && p.at[AX_warp] == 0)
 			at[(*count)++] = i * step;
@@ -154,7 +153,7 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 	pull_a(g, p, p->m[i], at, p->swap ? in + p->b.nword : in);
 	pull_b(g, p, at, p->n[j], p->swap ? in : in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
-		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], -1, NULL);
+		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], p->row, p->col);
 		in[n + c] = p->acc[word[c]];
 	}
 	asm_instr(g, p->inst, in, n + p->c.nword, NULL, out);
@@ -186,10 +185,12 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	frag_init(g, &p.a, &p, 0, ta);
 	frag_init(g, &p.b, &p, 1, tb);
 	frag_init(g, &p.c, &p, 2, inst->acc);
-	p.m = own_offsets(g, o->out[0], 0, p.swap ? inst->n : inst->m, &p.nm);
-	p.n = own_offsets(g, o->out[0], 1, p.swap ? inst->m : inst->n, &p.nn);
+	p.row = by_position(g, o->out[0]->type.shape[0], o->pick->rows);
+	p.col = by_position(g, o->out[0]->type.shape[1], o->pick->cols);
+	p.k = by_position(g, o->in[0]->type.shape[1], o->pick->map);
+	p.m = own_positions(g, o->out[0], 0, p.row, p.swap ? inst->n : inst->m, &p.nm);
+	p.n = own_positions(g, o->out[0], 1, p.col, p.swap ? inst->m : inst->n, &p.nn);
 	p.nk = (int)(o->in[0]->type.shape[1] / inst->k);
-	k_order(g, &p);
 	acc_init(g, &p, t);
 	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= REGISTER_BUDGET;
 	for (int k = 0; k < p.nk; k++) {
