@@ -1,7 +1,7 @@
 /* cast.c - conversions of one element.  Floats to narrower floats and integers to floats round to
  * nearest even, once; floats to integers go toward zero and saturate, NaN gives 0; integers wrap.
  * */
-#include "ptxgen/elt.h"
+#include "ptxgen/dequant.h"
 
 static int
 bits_of(DType d)
@@ -171,7 +171,7 @@ pull_cast(Gen *g, Op *o, int w)
 	LV r[WORD_ELEMS];
 	int n = 0;
 
-	t->word[w] = cast_word(g, o, w);
+	t->word[w] = t->plan ? dequant_word(g, t->plan, o->in[0], w) : cast_word(g, o, w);
 	if (t->word[w])
 		return;
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
@@ -197,5 +197,5 @@ emit_bitcast(Gen *g, Op *o)
 void
 emit_cast(Gen *g, Op *o)
 {
-	tile_lazy(g, o, pull_cast, NULL);
+	tile_lazy(g, o, pull_cast, dequant_plan(g, o));
 }

@@ -24,6 +24,8 @@ tile_new(Gen *g, Val *v)
 	BUG_IF(g->a, t->nreg < 1 || t->nreg > 1 << 16);
 	t->epw = word_elems(t->dtype);
 	t->nword = (t->nreg + t->epw - 1) / t->epw;
+	if (v->type.spread)
+		t->nword = t->nreg * dtype_info[t->dtype].bits / 32;
 	t->word = lv_array(g, t->nword);
 	BUG_IF(g->a, v->id > g->k->nval || g->tile[v->id]);
 	g->tile[v->id] = t;

@@ -4,7 +4,7 @@
  * type of b < 32 bits lives in word r*b/32, packed little-endian; wider ones and bool take a word
  * each:
  *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
- * A scalar is a tile of one register.
+ * A scalar is a tile of one register.  A tile in a spread order (hexc/spread.h) has its groups' words.
  *
  * Pull.  An op without effect is not emitted where it stands: it leaves a Tile with a `pull` rule, and
  * whoever needs word w of its result calls word_get, which emits just the instruction instance that

@@ -62,8 +62,23 @@ pull_regmap(Gen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 }
 
+/* Words of a spread order are not taken apart: transposed or not, each is what it was. */
+static void
+pull_same(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	int64_t c[DIM_MAX], in[DIM_MAX];
+
+	for (int r = 0; w == 0 && r < t->nreg; r++) {
+		tile_coord(t, r, c);
+		operand_coord(o, c, in);
+		BUG_IF(g->a, tile_reg(g, o->in[0], in) != r);
+	}
+	t->word[w] = word_get(g, o->in[0], w);
+}
+
 void
 emit_regmap(Gen *g, Op *o)
 {
-	tile_lazy(g, o, pull_regmap, NULL);
+	tile_lazy(g, o, o->out[0]->type.spread ? pull_same : pull_regmap, NULL);
 }

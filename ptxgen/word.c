@@ -1,5 +1,6 @@
 /* word.c - words of a lane, the elements packed in them, and back. */
 #include "hexc/number.h"
+#include "hexc/spread.h"
 #include "ptxgen/elt.h"
 
 int
@@ -130,11 +131,37 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 	return word_elems(d) > 1 ? unpack_int(g, d, word, pos) : word;
 }
 
+/* The code of element r of a tile in a spread order, bit by bit where it is cut up; above it anything. */
+static LV
+spread_code(Gen *g, Val *v, int r)
+{
+	int bits = dtype_info[v->type.dtype].bits, spread = v->type.spread, done = 0;
+	int group = r / SPREAD_GROUP * bits, e = r % SPREAD_GROUP;
+	LV code = NULL;
+
+	while (done < bits) {
+		int at = spread_bit(bits, spread, e, done), n = 1, shift = at % 32 - done;
+		LV x = word_get(g, v, group + at / 32);
+
+		while (done + n < bits && spread_bit(bits, spread, e, done + n) == at + n)
+			n++;
+		x = shift > 0 ? LLVMBuildLShr(g->b, x, const_i32(g, shift), "")
+		              : LLVMBuildShl(g->b, x, const_i32(g, -shift), "");
+		if (n < bits)
+			x = LLVMBuildAnd(g->b, x, const_i32(g, ((1 << n) - 1) << done), "");
+		code = code ? LLVMBuildOr(g->b, code, x, "") : x;
+		done += n;
+	}
+	return code;
+}
+
 LV
 elem_get(Gen *g, Val *v, int64_t r)
 {
 	const Tile *t = tile_of(g, v);
 
+	if (v->type.spread)
+		return elem_unpack(g, t->dtype, spread_code(g, v, (int)r), 0);
 	return elem_unpack(g, t->dtype, word_get(g, v, (int)r / t->epw), (int)r % t->epw);
 }
 

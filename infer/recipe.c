@@ -1,0 +1,353 @@
+/* recipe.c - programs for casts of narrow elements. */
+#include "hexc/number.h"
+#include "infer/recipe_impl.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- the program --------------------------------------------------------------------------------- */
+
+int
+recipe_step(Make *k, StepOp op, int x, int y, int n, uint32_t m, uint32_t c)
+{
+	RecipeStep s;
+	Recipe *r = k->r;
+
+	memset(&s, 0, sizeof s);
+	s.op = (uint8_t)op;
+	s.n = (int8_t)n;
+	s.x = (int16_t)x;
+	s.y = (int16_t)y;
+	s.m = m;
+	s.c = c;
+	for (int i = 0; i < r->nstep; i++)
+		if (memcmp(&r->step[i], &s, sizeof s) == 0)
+			return VAL_STEP + i;
+	if (r->nstep < RECIPE_STEPS)
+		r->step[r->nstep++] = s;
+	return VAL_STEP + r->nstep - 1;
+}
+
+static int
+shifted(Make *k, int word, int n)
+{
+	return n == 0 ? word : recipe_step(k, ST_shift, word, VAL_NONE, n, 0, 0);
+}
+
+uint32_t
+recipe_lanes(const Make *k, uint32_t x)
+{
+	uint32_t all = 0;
+
+	for (int i = 0; i < 32; i += k->lane)
+		all |= x << i;
+	return all;
+}
+
+uint32_t
+recipe_code(const Make *k, double x)
+{
+	float f = (float)x;
+	uint32_t bits;
+
+	if (k->lane == 16)
+		return num_code(k->r->to, x);
+	memcpy(&bits, &f, sizeof bits);
+	return bits;
+}
+
+/* ---- parts --------------------------------------------------------------------------------------- */
+
+int
+recipe_bit(const Make *k, int e, int b)
+{
+	return k->r->spread ? spread_bit(k->bits, k->r->spread, e, b) : e * k->place + b;
+}
+
+/* Where bit b of an element goes in its lane: an integer's field to `place`, a float's sign to the top. */
+static int
+goal(const Make *k, int b, int place)
+{
+	return k->flt && b == k->bits - 1 ? k->lane - 1 : place + b;
+}
+
+int
+recipe_parts(const Make *k, int j, int place, Part *part)
+{
+	int n = 0;
+
+	for (int i = 0; i < k->lanes; i++)
+		for (int b = 0; b < k->bits; b++) {
+			int from = recipe_bit(k, j * k->lanes + i, b), p = 0;
+			int to = i * k->lane + goal(k, b, place), shift = from % 32 - to;
+
+			while (p < n && (part[p].word != from / 32 || part[p].shift != shift))
+				p++;
+			if (p == PARTS)
+				return PARTS + 1;
+			if (p == n)
+				part[n++] = (Part){ from / 32, shift, 0 };
+			part[p].mask |= 1u << to;
+		}
+	return n;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------- */
+
+/* magic ^ the parts' bits */
+static int
+mixed(Make *k, const Part *part, int n, uint32_t magic)
+{
+	int v = VAL_NONE;
+
+	for (int i = 0; i < n; i++) {
+		int x = shifted(k, part[i].word, part[i].shift);
+
+		v = recipe_step(k, ST_mix, x, v, 0, part[i].mask, i == 0 ? magic : 0);
+	}
+	return v;
+}
+
+int
+recipe_half(const Make *k)
+{
+	return k->sint ? 1 << (k->bits - 1) : 0;
+}
+
+void
+recipe_finish(Make *k, int j, int value, const int place[2])
+{
+	RecipeOut *o = &k->r->out[j];
+
+	o->value = (int16_t)value;
+	o->moved = true;
+	for (int i = 0; i < k->lanes; i++) {
+		o->less[i] = (1 << (k->man - place[i])) + recipe_half(k);
+		o->scaled = o->scaled || place[i];
+		o->mul |= recipe_code(k, ldexp(1, -place[i])) << i * k->lane;
+		o->add |= recipe_code(k, -o->less[i]) << i * k->lane;
+	}
+	if (k->lanes == 1)
+		o->less[1] = o->less[0];
+}
+
+static void
+int_to_float(Make *k, int j, int place)
+{
+	Part part[PARTS + 1];
+	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man | (uint32_t)recipe_half(k) << place;
+	int n = recipe_parts(k, j, place, part), both[2] = { place, place };
+
+	recipe_finish(k, j, mixed(k, part, n, recipe_lanes(k, magic)), both);
+}
+
+/* The sign and the rest of the code. */
+static void
+float_to_float(Make *k, int j)
+{
+	Part part[PARTS + 1];
+	RecipeOut *o = &k->r->out[j];
+	const DTypeInfo *d = &dtype_info[k->r->from];
+	int n = recipe_parts(k, j, k->man - d->man, part), scale = k->bias - ((1 << (d->exp - 1)) - 1);
+
+	o->value = (int16_t)mixed(k, part, n, 0);
+	o->scaled = scale != 0;
+	o->moved = false;
+	o->mul = recipe_lanes(k, recipe_code(k, ldexp(1, scale)));
+	o->add = recipe_lanes(k, 1u << (k->lane - 1)); /* -0 */
+}
+
+/* Bytes. */
+static void
+int_to_byte(Make *k, int j)
+{
+	Part part[PARTS + 1];
+	int n = recipe_parts(k, j, 0, part), v;
+	uint32_t half = recipe_lanes(k, (uint32_t)recipe_half(k)), top = recipe_lanes(k, 0x80);
+
+	k->r->out[j].second = VAL_NONE;
+	if (k->sint && n == 1 && k->r->spread == 8 && part[0].shift + k->bits == 8) {
+		/* its sign is its byte's */
+		v = recipe_step(k, ST_pick, part[0].word, part[0].word, 0, 0xba98, 0);
+		v = recipe_step(k, ST_choose, shifted(k, part[0].word, part[0].shift), v, 0, part[0].mask, 0);
+	} else if (k->sint) {
+		v = mixed(k, part, n, top | half);
+		v = recipe_step(k, ST_add, v, VAL_NONE, 0, 0, 0u - half);
+		v = recipe_step(k, ST_mix, v, VAL_NONE, 0, 0xffffffff, top);
+	} else {
+		v = mixed(k, part, n, 0);
+	}
+	k->r->out[j].value = (int16_t)v;
+}
+
+/* Elements of 8 bits are bytes: prmt puts each under the bytes of the magic number. */
+static void
+byte_to_float(Make *k, int j)
+{
+	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man, sel = 0;
+	int word = 0, top = k->lane / 8 - 1, bottom[2] = { 0, 0 };
+
+	for (int i = 0; i < k->lanes; i++) {
+		int from = recipe_bit(k, j * k->lanes + i, 0);
+
+		word = from / 32;
+		/* f16: byte, 64;  f32: byte, 00, 00, 4b */
+		sel |= (uint32_t)(from % 32 / 8) << 8 * top * i;
+		for (int b = 1; b <= top; b++)
+			sel |= (b == top ? 7u : 4u) << 4 * (i * (top + 1) + b);
+	}
+	if (k->sint)
+		word = recipe_step(k, ST_mix, word, VAL_NONE, 0, 0xffffffff, 0x80808080);
+	/* the magic number's bytes are at the top of prmt's second word */
+	magic = k->lane == 16 ? magic << 16 : magic;
+	recipe_finish(k, j, recipe_step(k, ST_pick, word, VAL_NONE, 0, sel, magic), bottom);
+}
+
+/* A byte has one place more than the mantissa of bf16: it goes in two parts, 128 + the low seven bits and
+ * 128 + the high one.  The second less a constant, then the sum: both exact. */
+static void
+byte_to_bf16(Make *k, int j)
+{
+	RecipeOut *o = &k->r->out[j];
+	uint32_t magic = recipe_lanes(k, 0x4300), top = recipe_lanes(k, 0x80);
+	int lo = recipe_bit(k, 2 * j, 0), hi = recipe_bit(k, 2 * j + 1, 0), x = lo / 32;
+
+	lo = lo % 32 / 8;
+	hi = hi % 32 / 8;
+	if (lo != 0 || hi != 2)
+		x = recipe_step(k, ST_pick, x, x, 0, (uint32_t)(lo * 0x11 | hi * 0x1100), 0);
+	o->value = (int16_t)recipe_step(k, ST_mix, x, VAL_NONE, 0, recipe_lanes(k, 0x7f), magic);
+	o->second = (int16_t)recipe_step(k, ST_mix, x, VAL_NONE, 0, top, k->sint ? magic ^ top : magic);
+	o->scaled = false;
+	o->moved = true;
+	o->mul = recipe_lanes(k, recipe_code(k, 1));
+	o->add = recipe_lanes(k, recipe_code(k, -256 - recipe_half(k)));
+}
+
+/* ---- all outputs --------------------------------------------------------------------------------- */
+
+static void
+ints_to_floats(Make *k)
+{
+	int place[RECIPE_OUT] = { 0 };
+
+	recipe_places(k, place);
+	for (int j = 0; j < k->r->nout; j++)
+		int_to_float(k, j, place[j]);
+}
+
+/* Do the codes of the one float type stand for the same in the other's exponent and mantissa, but for the
+ * exponent's bias?  Infinities and NaNs do where the exponents are equally long. */
+static bool
+fits(DType from, DType to)
+{
+	const DTypeInfo *d = &dtype_info[from], *t = &dtype_info[to];
+
+	if (d->man > t->man || (d->codes != C_none && d->codes != C_ieee))
+		return false;
+	return d->codes == C_none ? d->exp < t->exp : d->exp == t->exp;
+}
+
+/* Of an element in natural order: a power of two. */
+static int
+place_bits(int bits)
+{
+	if (bits > 4)
+		return 8;
+	return bits == 3 ? 4 : bits;
+}
+
+static void
+make_init(Make *k, Recipe *r, DType from, int spread, DType to)
+{
+	const DTypeInfo *d = &dtype_info[from], *t = &dtype_info[to];
+
+	memset(k, 0, sizeof *k);
+	memset(r, 0, sizeof *r);
+	r->from = from;
+	r->to = to;
+	r->spread = spread;
+	k->r = r;
+	k->bits = d->bits;
+	k->place = place_bits(d->bits);
+	k->sint = d->kind == K_sint;
+	k->flt = d->kind == K_flt;
+	k->lane = t->bits;
+	k->lanes = 32 / t->bits;
+	k->man = t->man;
+	k->bias = (1 << (t->exp - 1)) - 1;
+	k->room = t->man - d->bits;
+	r->nout = SPREAD_GROUP / k->lanes;
+	for (int j = 0; j < r->nout; j++)
+		r->out[j].second = VAL_NONE;
+}
+
+bool
+recipe_make(Recipe *r, DType from, int spread, DType to)
+{
+	const DTypeInfo *d = &dtype_info[from];
+	bool flt = to == D_f16 || to == D_bf16 || to == D_f32, byte = to == D_i8 || to == D_u8;
+	Part part[PARTS + 1];
+	Make k;
+
+	if (d->bits > 8 || from == D_bool || to == D_bool || (!flt && !byte) || (byte && d->bits == 8))
+		return false;
+	if (d->kind == K_flt && (byte || !fits(from, to)))
+		return false;
+	make_init(&k, r, from, spread, to);
+	for (int j = 0; j < r->nout; j++)
+		if (recipe_parts(&k, j, 0, part) > PARTS)
+			return false;
+	if (byte)
+		for (int j = 0; j < r->nout; j++)
+			int_to_byte(&k, j);
+	else if (k.flt)
+		for (int j = 0; j < r->nout; j++)
+			float_to_float(&k, j);
+	else if (k.bits == 8 && k.room >= 0)
+		for (int j = 0; j < r->nout; j++)
+			byte_to_float(&k, j);
+	else if (k.room < 0)
+		for (int j = 0; j < r->nout; j++)
+			byte_to_bf16(&k, j);
+	else if (spread == 0 && k.lane == 16)
+		recipe_natural(&k);
+	else
+		ints_to_floats(&k);
+	return r->nstep < RECIPE_STEPS;
+}
+
+int
+recipe_instructions(const Recipe *r)
+{
+	int n = r->nstep;
+
+	for (int j = 0; j < r->nout; j++)
+		n += (r->out[j].scaled || r->out[j].moved) + (r->out[j].second != VAL_NONE);
+	return n;
+}
+
+bool
+recipe_takes(const Recipe *r, int64_t lo, int64_t hi)
+{
+	/* all whole numbers up to the limit are numbers of the type */
+	int64_t limit = (int64_t)1 << (dtype_info[r->to].man + 1);
+
+	if (lo > hi || lo < -limit || hi > limit)
+		return false;
+	for (int j = 0; j < r->nout; j++)
+		for (int i = 0; i < 2; i++) {
+			int64_t less = r->out[j].less[i];
+
+			if (less <= 0 || less + hi > limit || less + lo < -limit)
+				return false;
+		}
+	return true;
+}
+
+int
+recipe_words(DType from, int spread)
+{
+	int bits = dtype_info[from].bits;
+
+	return spread ? bits : place_bits(bits);
+}

@@ -1,0 +1,134 @@
+/* dequant.c - casts of narrow elements by their recipes (infer/recipe.h). */
+#include "ptxgen/dequant.h"
+#include "infer/recipe.h"
+
+/* A cast whose source has a recipe: the values of its steps, group by group, as they are asked for. */
+struct Dequant {
+	Recipe recipe;
+	int words, ngroup;
+	LV *value; /* [ngroup][nstep] */
+};
+
+static LV group_value(Gen *g, Dequant *d, Val *from, int group, int i);
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+static LV
+mix(Gen *g, LV x, LV y, const RecipeStep *s)
+{
+	LV m = const_i32(g, s->m), c = const_i32(g, s->c);
+
+	if (y)
+		return asm_op(g, A_mix, x, m, y);
+	if (s->m == 0xffffffff)
+		return LLVMBuildXor(g->b, x, c, "");
+	return s->c ? asm_op(g, A_mix_const, x, m, c) : LLVMBuildAnd(g->b, x, m, "");
+}
+
+static LV
+step_value(Gen *g, Dequant *d, Val *from, int group, const RecipeStep *s)
+{
+	LV x = group_value(g, d, from, group, s->x);
+	LV y = s->y == VAL_NONE ? NULL : group_value(g, d, from, group, s->y);
+
+	switch ((StepOp)s->op) {
+	case ST_shift:
+		return s->n > 0 ? LLVMBuildLShr(g->b, x, const_i32(g, s->n), "")
+		                : LLVMBuildShl(g->b, x, const_i32(g, -s->n), "");
+	case ST_funnel: return asm_op(g, A_funnel, x, y, const_i32(g, s->n));
+	case ST_mix: return mix(g, x, y, s);
+	case ST_pick: return prmt(g, x, y ? y : const_i32(g, s->c), s->m);
+	case ST_choose: return asm_op(g, A_choose, x, const_i32(g, s->m), y);
+	case ST_add: return LLVMBuildAdd(g->b, x, const_i32(g, s->c), "");
+	}
+	return x;
+}
+
+/* Word or step i of a group.  A last group that is not whole has no words behind its elements, and nobody
+ * asks for what would come of them. */
+static LV
+group_value(Gen *g, Dequant *d, Val *from, int group, int i)
+{
+	LV *v;
+
+	if (i < VAL_STEP) {
+		int w = group * d->words + i;
+
+		return w < tile_of(g, from)->nword ? as_i32(g, word_get(g, from, w)) : const_i32(g, 0);
+	}
+	v = &d->value[group * d->recipe.nstep + i - VAL_STEP];
+	if (!*v)
+		*v = step_value(g, d, from, group, &d->recipe.step[i - VAL_STEP]);
+	return *v;
+}
+
+/* ---- the last step ------------------------------------------------------------------------------- */
+
+static LV
+fma_word(Gen *g, DType to, LV x, LV y, LV z)
+{
+	LV e[3] = { x, y, z };
+
+	if (to == D_bf16)
+		return asm_op(g, A_fma_bf16x2, x, y, z);
+	return call_fp(g, "llvm.fma", to == D_f16 ? g->h2 : g->f32, e, 3);
+}
+
+static LV
+as_numbers(Gen *g, DType to, LV bits)
+{
+	if (to == D_f32)
+		return as_f32(g, bits);
+	return to == D_f16 ? as_h2(g, bits) : bits;
+}
+
+/* x + y, bf16 in its only form. */
+static LV
+add_word(Gen *g, DType to, LV x, LV y)
+{
+	return to == D_bf16 ? asm_op(g, A_fma_bf16x2, x, const_i32(g, 0x3f803f80), y)
+	                    : LLVMBuildFAdd(g->b, x, y, "");
+}
+
+/* value * mul + add, or what is left of it. */
+static LV
+finish(Gen *g, Dequant *d, Val *from, int group, const RecipeOut *o)
+{
+	DType to = d->recipe.to;
+	LV x = as_numbers(g, to, group_value(g, d, from, group, o->value));
+	LV mul = as_numbers(g, to, const_i32(g, o->mul)), add = as_numbers(g, to, const_i32(g, o->add));
+
+	if (o->second != VAL_NONE)
+		add = add_word(g, to, as_numbers(g, to, group_value(g, d, from, group, o->second)), add);
+	if (o->scaled && (o->moved || to == D_bf16))
+		return fma_word(g, to, x, mul, add);
+	if (o->scaled)
+		return LLVMBuildFMul(g->b, x, mul, "");
+	return o->moved ? add_word(g, to, x, add) : x;
+}
+
+Dequant *
+dequant_plan(Gen *g, const Op *o)
+{
+	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	Dequant *d;
+
+	if (from->space != S_reg || (to->dtype == D_bf16 && !(g->u->target->features & T_BF16)))
+		return NULL;
+	d = NEW(g->a, Dequant);
+	if (!recipe_make(&d->recipe, from->dtype, from->spread, to->dtype))
+		return NULL;
+	d->words = recipe_words(from->dtype, from->spread);
+	d->ngroup = (tile_of(g, o->in[0])->nreg + SPREAD_GROUP - 1) / SPREAD_GROUP;
+	d->value = lv_array(g, d->ngroup * d->recipe.nstep);
+	return d;
+}
+
+LV
+dequant_word(Gen *g, Dequant *d, Val *from, int w)
+{
+	int group = w / d->recipe.nout;
+	LV x = finish(g, d, from, group, &d->recipe.out[w % d->recipe.nout]);
+
+	return d->recipe.to == D_f16 ? from_h2(g, x) : x;
+}

@@ -1,0 +1,225 @@
+/* test_recipe.c - the recipes of casts, step by step in C: every code of every type in every element of a
+ * group, beside random neighbours, against what the formats say. */
+#include "infer/recipe.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the instructions do --------------------------------------------------------------------- */
+
+static uint32_t
+prmt(uint32_t x, uint32_t y, uint32_t sel)
+{
+	uint32_t out = 0;
+
+	for (int i = 0; i < 4; i++) {
+		uint32_t s = sel >> 4 * i & 15, b = (s & 4 ? y >> 8 * (s & 3) : x >> 8 * (s & 3)) & 0xff;
+
+		out |= (s & 8 ? (b & 0x80 ? 0xffu : 0u) : b) << 8 * i;
+	}
+	return out;
+}
+
+static uint32_t
+run_step(const RecipeStep *s, uint32_t x, uint32_t y)
+{
+	switch (s->op) {
+	case ST_shift: return s->n > 0 ? x >> s->n : x << -s->n;
+	case ST_funnel: return (uint32_t)(((uint64_t)y << 32 | x) >> s->n);
+	case ST_mix: return (x & s->m) ^ y;
+	case ST_pick: return prmt(x, y, s->m);
+	case ST_choose: return (x & s->m) | (y & ~s->m);
+	default: return x + s->c;
+	}
+}
+
+/* ---- what the formats say ------------------------------------------------------------------------- */
+
+/* A float of so many exponent and mantissa bits, with infinities and NaNs or without. */
+static double
+float_value(unsigned code, int exp, int man, bool special)
+{
+	int e = (int)(code >> man & ((1u << exp) - 1)), bias = (1 << (exp - 1)) - 1;
+	double m = (double)(code & ((1u << man) - 1)), x;
+
+	if (special && e == (1 << exp) - 1)
+		x = m > 0 ? (double)NAN : (double)INFINITY;
+	else
+		x = e ? ldexp(ldexp(1, man) + m, e - bias - man) : ldexp(m, 1 - bias - man);
+	return code >> (exp + man) & 1 ? -x : x;
+}
+
+static double
+wide_value(DType d, uint32_t bits)
+{
+	if (d == D_f16)
+		return float_value(bits, 5, 10, true);
+	return d == D_bf16 ? float_value(bits, 8, 7, true) : float_value(bits, 8, 23, true);
+}
+
+static double
+narrow_value(DType d, unsigned code)
+{
+	const DTypeInfo *t = &dtype_info[d];
+
+	if (t->kind == K_flt)
+		return float_value(code, t->exp, t->man, t->codes == C_ieee);
+	if (t->kind == K_sint && code >> (t->bits - 1))
+		return (double)code - (double)(1 << t->bits);
+	return (double)code;
+}
+
+/* ---- a group ------------------------------------------------------------------------------------- */
+
+static int
+place_of(int bits, int spread, int e, int b)
+{
+	static const int place[] = { 0, 1, 2, 4, 4, 8, 8, 8, 8 };
+
+	return spread ? spread_bit(bits, spread, e, b) : e * place[bits] + b;
+}
+
+static void
+run(const Recipe *r, const uint32_t *word, uint32_t *value)
+{
+	for (int i = 0; i < r->nstep; i++) {
+		const RecipeStep *s = &r->step[i];
+		uint32_t x = s->x < VAL_STEP ? word[s->x] : value[s->x - VAL_STEP], y = s->c;
+
+		ck_assert_int_lt(s->x, VAL_STEP + i);
+		ck_assert_int_lt(s->y, VAL_STEP + i);
+		if (s->y != VAL_NONE)
+			y = s->y < VAL_STEP ? word[s->y] : value[s->y - VAL_STEP];
+		value[i] = run_step(s, x, y);
+	}
+}
+
+static uint32_t
+value_of(const uint32_t *word, const uint32_t *value, int i)
+{
+	return i < VAL_STEP ? word[i] : value[i - VAL_STEP];
+}
+
+static void
+check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int e, unsigned code)
+{
+	int lane = dtype_info[r->to].bits, lanes = 32 / lane, at = e % lanes * lane;
+	uint32_t mask = lane == 32 ? 0xffffffff : (1u << lane) - 1;
+	const RecipeOut *o = &r->out[e / lanes];
+	uint32_t v = value_of(word, value, o->value) >> at & mask;
+	double x, want = narrow_value(r->from, code);
+
+	if (lane == 8) {
+		ck_assert_msg(v == ((uint32_t)(int)want & 0xff), "%s spread %d to %s: code %x of %d gives %x",
+		              dtype_info[r->from].name, r->spread, dtype_info[r->to].name, code, e, v);
+		return;
+	}
+	x = wide_value(r->to, v);
+	if (o->scaled)
+		x *= wide_value(r->to, o->mul >> at & mask);
+	if (o->second != VAL_NONE) {
+		double y = wide_value(r->to, value_of(word, value, o->second) >> at & mask);
+
+		y += wide_value(r->to, o->add >> at & mask);
+		ck_assert(fabs(y) <= 256); /* is a number of bf16 */
+		x += y;
+	} else if (o->moved) {
+		x += wide_value(r->to, o->add >> at & mask);
+	}
+	ck_assert_msg(x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want),
+	              "%s spread %d to %s: code %x of element %d gives %g, not %g", dtype_info[r->from].name,
+	              r->spread, dtype_info[r->to].name, code, e, x, want);
+}
+
+static void
+check_recipe(const Recipe *r)
+{
+	uint32_t word[8], value[RECIPE_STEPS], seed = 1;
+	int bits = dtype_info[r->from].bits;
+
+	for (int e = 0; e < SPREAD_GROUP; e++)
+		for (unsigned code = 0; code < 1u << bits; code++) {
+			for (int w = 0; w < 8; w++)
+				word[w] = seed = seed * 1664525u + 1013904223u;
+			for (int w = 0; w < 8; w++)
+				word[w] ^= word[w] >> 15;
+			for (int b = 0; b < bits; b++) {
+				int at = place_of(bits, r->spread, e, b);
+
+				word[at / 32] &= ~(1u << at % 32);
+				word[at / 32] |= (uint32_t)(code >> b & 1) << at % 32;
+			}
+			run(r, word, value);
+			check_element(r, word, value, e, code);
+		}
+}
+
+START_TEST(all_codes)
+{
+	static const int orders[] = { 0, 8, 16 };
+	static const DType to[] = { D_f16, D_bf16, D_f32, D_u8, D_i8 };
+	DType from = (DType)_i;
+	int bits = dtype_info[from].bits, n = 0;
+	static Recipe r;
+
+	for (size_t s = 0; s < COUNT_OF(orders); s++)
+		for (size_t t = 0; t < COUNT_OF(to); t++)
+			if (recipe_make(&r, from, orders[s], to[t])) {
+				ck_assert_int_eq(recipe_words(from, orders[s]) * 32,
+				                 orders[s] ? 32 * bits : 32 * place_of(bits, 0, 1, 0));
+				check_recipe(&r);
+				n++;
+			}
+	if (dtype_info[from].kind == K_sint || dtype_info[from].kind == K_uint)
+		ck_assert_int_eq(n, (bits < 8) * 15 + (bits == 8) * 9);
+}
+END_TEST
+
+/* What a machine spends on 32 elements.  The figures may only fall. */
+static const struct {
+	DType from, to;
+	int spread, most;
+} price[] = {
+	{ D_u1, D_f16, 16, 33 },
+	{ D_u2, D_f16, 16, 34 },
+	{ D_u3, D_f16, 16, 37 },
+	{ D_u4, D_f16, 16, 36 },
+	{ D_i4, D_f16, 16, 36 },
+	{ D_u5, D_f16, 16, 41 },
+	{ D_u6, D_f16, 16, 46 },
+	{ D_u7, D_f16, 16, 50 },
+	{ D_u8, D_f16, 16, 32 },
+	{ D_u4, D_bf16, 16, 44 },
+	{ D_u4, D_u8, 8, 12 },
+	{ D_i4, D_i8, 8, 24 },
+	{ D_u4, D_f16, 0, 48 },
+};
+
+START_TEST(prices)
+{
+	static Recipe r;
+
+	ck_assert(recipe_make(&r, price[_i].from, price[_i].spread, price[_i].to));
+	ck_assert_int_le(recipe_instructions(&r), price[_i].most);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("recipe");
+	TCase *t = tcase_create("recipe");
+	SRunner *r;
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, all_codes, 0, D_COUNT);
+	tcase_add_loop_test(t, prices, 0, (int)COUNT_OF(price));
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
