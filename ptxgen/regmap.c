@@ -71,8 +71,7 @@ pull_same(Gen *g, Op *o, int w)
 
 	for (int r = 0; w == 0 && r < t->nreg; r++) {
 		tile_coord(t, r, c);
-		operand_coord(o, c, in);
-		BUG_IF(g->a, tile_reg(g, o->in[0], in) != r);
+		BUG_IF(g->a, tile_reg(g, source_coord(o, c, in), in) != r);
 	}
 	t->word[w] = word_get(g, o->in[0], w);
 }
