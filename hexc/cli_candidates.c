@@ -1,5 +1,9 @@
 /* cli_candidates.c - hexc candidates and hexc explain. */
 #include "hexc/cli_json.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 static int
 print_json(const hexc_module *m)
@@ -46,29 +50,61 @@ explain_json(const hexc_module *m, const char *path)
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 
 	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
-		cJSON *o = cJSON_CreateObject();
+		cJSON *o = cJSON_CreateObject(), *facts = cJSON_Parse(hexc_explain_json(m, k));
+
 		cJSON_AddStringToObject(o, "entry", info.name);
 		json_uint(o, "candidate", info.candidate);
-		cJSON_AddStringToObject(o, "text", hexc_explain(m, k));
+		while (facts && facts->child) {
+			cJSON *x = cJSON_DetachItemViaPointer(facts, facts->child);
+			cJSON_AddItemToObject(o, x->string, x);
+		}
+		if (!facts) /* no memory: shows when printing */
+			cJSON_AddItemToObject(o, "tiles", NULL);
+		cJSON_Delete(facts);
 		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k));
+		cJSON_AddStringToObject(o, "text", hexc_explain(m, k));
 		cJSON_AddItemToArray(root, o);
 	}
 	return json_write(path, root);
 }
 
+/* DIR/KERNEL.WHAT.svg for each picture. */
+static int
+draw(const hexc_module *m, const char *dir)
+{
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	int status = 0;
+
+	if (mkdir(dir, 0777) && errno != EEXIST)
+		return cli_fail(EXIT_TROUBLE, "%s: %s", dir, strerror(errno));
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
+		const char *name, *svg;
+
+		for (size_t i = 0; !status && (svg = hexc_drawing(m, k, i, &name)) != NULL; i++) {
+			size_t n = strlen(dir) + strlen(info.name) + strlen(name) + 8;
+			char *path = malloc(n);
+
+			if (!path)
+				return cli_fail(EXIT_TROUBLE, "out of memory");
+			snprintf(path, n, "%s/%s.%s.svg", dir, info.name, name);
+			status = cli_write(path, svg, strlen(svg));
+			free(path);
+		}
+	}
+	return status;
+}
+
 int
 cli_explain(Cli *c)
 {
-	const char *json = cli_get(c, CLI_json);
+	const char *json = cli_get(c, CLI_json), *svg = cli_get(c, CLI_svg);
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 	hexc_module *m;
 	int status;
 
-	if (cli_has(c, CLI_svg))
-		return cli_fail(
-			EXIT_TROUBLE,
-			"--svg: this version cannot draw yet; explain without it prints the layouts");
-	status = cli_compile(c, HEXC_EXPLAIN | HEXC_NO_EMIT, NULL, &m);
+	status = cli_compile(c, HEXC_EXPLAIN | HEXC_NO_EMIT | (svg ? HEXC_DRAW : 0), NULL, &m);
+	if (!status && svg)
+		status = draw(m, svg);
 	if (!status && json)
 		status = explain_json(m, json);
 	if (!status && !(json && json[0] == '-' && !json[1])) {

@@ -1,13 +1,7 @@
 /* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
 #include "hexc/pack.h"
-#include "infer/solve.h"
-
-static const char *
-name_of(const Val *v, Arena *a)
-{
-	return v->name ? v->name : arena_printf(a, "%%%u", v->id);
-}
+#include "infer/explain.h"
 
 /* "8 lanes, 2 registers, 2 warps", fastest first */
 static void
@@ -48,18 +42,18 @@ layout_words(Text *t, const Layout *l)
 }
 
 static void
-tile_lines(Text *t, const Kernel *k, const Sol *sol, const Val *v)
+tile_lines(Text *t, const Kernel *k, const Val *v)
 {
 	Arena *a = k->unit->arena;
-	const Op *who = v->id <= k->cands->nval ? sol->origin[v->id] : NULL;
+	const Op *who = explain_origin(k, v);
 
 	if (!v->type.layout || v->type.rank == 0)
 		return;
-	text_printf(t, "  %s  %s\n    %s", type_print(a, &v->type), name_of(v, a),
+	text_printf(t, "  %s  %s\n    %s", type_print(a, &v->type), explain_name(v, a),
 	            layout_print(a, v->type.layout));
 	layout_words(t, v->type.layout);
 	if (who && who->src.line)
-		text_printf(t, "\n      demanded by %s, line %u", op_info[who->code].name, who->src.line);
+		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
 	text_printf(t, "\n");
 }
 
@@ -81,8 +75,7 @@ pack_lines(Text *t, const Kernel *k, const Sol *sol)
 				who = sol->origin[o->out[0]->id];
 		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));
 		if (who && who->src.line)
-			text_printf(t, "\n      demanded by %s, line %u", op_info[who->code].name,
-			            who->src.line);
+			text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
 		text_printf(t, "\n");
 		head = "";
 	}
@@ -96,7 +89,7 @@ arithmetic_line(Text *t, const Kernel *k, const Op *o)
 
 	if (cycles >= 1)
 		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line, op_info[o->code].name, "",
-		            o->nout ? name_of(o->out[0], k->unit->arena) : "", cycles);
+		            o->nout ? explain_name(o->out[0], k->unit->arena) : "", cycles);
 }
 
 static void
@@ -117,7 +110,7 @@ op_line(Text *t, const Kernel *k, const Op *o)
 	if (o->code == O_load)
 		what = view_root(o->in[0]);
 	if (what)
-		text_printf(t, " %s", name_of(what, a));
+		text_printf(t, " %s", explain_name(what, a));
 	if (p->vec)
 		text_printf(t, ", %d element%s an access", p->vec, p->vec > 1 ? "s" : "");
 	if (p->scratch_bytes)
@@ -174,10 +167,10 @@ infer_explain(Kernel *k)
 	text_printf(&t, "\ntiles\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
-			tile_lines(&t, k, sol, o->out[i]);
+			tile_lines(&t, k, o->out[i]);
 		for (int b = 0; b < 2; b++)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
-				tile_lines(&t, k, sol, o->blk[b]->arg[i]);
+				tile_lines(&t, k, o->blk[b]->arg[i]);
 	}
 	pack_lines(&t, k, sol);
 	text_printf(&t, "\ninstructions\n");

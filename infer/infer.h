@@ -20,4 +20,15 @@ uint64_t infer_steps(const Kernel *k);
 /* The chosen solution in words: each tile with its layout, who demanded it, each op with its instruction, the
  * runner-up and why it lost.  Text in the unit's arena; infer/explain.c. */
 const char *infer_explain(Kernel *k);
+/* The same for programs: one JSON object, whose fields hexc.1 lists; infer/explain_json.c.  Where shared
+ * tiles lie is in it once pass smem has run. */
+const char *infer_explain_json(Kernel *k);
+/* The same as pictures, SVG documents: register tiles with the owner of every element, shared tiles with
+ * their banks, pipelines in time; infer/draw*.c.  Sets *out to an array in the unit's arena,
+ * returns how many. */
+typedef struct Drawing {
+	const char *name; /* what is drawn, of letters, digits, - and . */
+	const char *svg;
+} Drawing;
+int infer_draw(Kernel *k, const Drawing **out);
 #endif

@@ -263,6 +263,7 @@ pass_infer(Kernel *k)
 	k->cands = c;
 	c->nval = k->nval;
 	c->nop = k->nop;
+	c->weight = s->weight;
 	search(s, c);
 	c->steps = k->unit->arena->steps - before;
 	if (c->n == 0) {

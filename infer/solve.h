@@ -97,6 +97,7 @@ typedef struct Cands {
 	Sol **sol;
 	int n;
 	uint32_t nval, nop; /* values and ops when the search ran: the length of Sol's arrays */
+	const double *weight; /* [nop+1] how often an op runs in a block */
 	uint64_t steps;
 } Cands;
 

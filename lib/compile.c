@@ -145,6 +145,28 @@ keep_packs(Job *j, ModKernel *mk, const Kernel *k)
 	}
 }
 
+/* What is explained of a kernel when all is known, the places of shared tiles too. */
+static void
+keep_pictures(Job *j, ModKernel *mk, Kernel *k)
+{
+	Arena *a = &j->m->arena;
+	unsigned flags = j->ctx->opt.o.flags;
+	const Drawing *d;
+
+	if (flags & HEXC_EXPLAIN) {
+		const char *json = infer_explain_json(k);
+		mk->json = arena_strndup(a, json, strlen(json));
+	}
+	if (!(flags & HEXC_DRAW))
+		return;
+	mk->ndrawing = infer_draw(k, &d);
+	mk->drawing = NEWN(a, struct ModDrawing, mk->ndrawing);
+	for (int i = 0; i < mk->ndrawing; i++) {
+		mk->drawing[i].name = arena_strndup(a, d[i].name, strlen(d[i].name));
+		mk->drawing[i].svg = arena_strndup(a, d[i].svg, strlen(d[i].svg));
+	}
+}
+
 static bool
 pass_wanted(const Job *j, const char *name)
 {
@@ -180,6 +202,7 @@ run_passes(Job *j, int i)
 			return;
 	}
 	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
+	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */

@@ -98,7 +98,8 @@ enum {
 	HEXC_PARANOID = 2,      /* after every pass print the IR, read it back and go on with the
 	                         * copy; verify it.  Slow; the PTX is the same */
 	HEXC_NO_EMIT = 4,       /* layouts, candidates and explanations, but no PTX */
-	HEXC_EXPLAIN = 8        /* keep what hexc_explain() says; costs time */
+	HEXC_EXPLAIN = 8,       /* keep what hexc_explain() says; costs time */
+	HEXC_DRAW = 16          /* keep what hexc_drawing() gives; costs more */
 };
 
 /* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.
@@ -213,6 +214,13 @@ typedef struct hexc_candidate_info {
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);
 /* Every layout, instruction and conversion of kernel k in words; "" without HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain(const hexc_module *m, size_t k);
+/* The same for programs: a JSON object, whose fields are in the manual page under explain; "{}" without
+ * HEXC_EXPLAIN. */
+HEXC_API const char *hexc_explain_json(const hexc_module *m, size_t k);
+/* The i-th picture of kernel k, an SVG document: register tiles with the owner of each element, shared
+ * tiles with their banks, pipelines in time.  *name (may be NULL) says of what, fit for a file: letters,
+ * digits, - . _.  NULL past the end, and without HEXC_DRAW. */
+HEXC_API const char *hexc_drawing(const hexc_module *m, size_t k, size_t i, const char **name);
 
 /* ---- launching -------------------------------------------------------------------- */
 

@@ -87,7 +87,11 @@ typedef struct ModKernel {
 	int ncand, candidate;
 	int warps;
 	int64_t smem;
-	const char *explain;
+	const char *explain, *json;
+	struct ModDrawing {
+		const char *name, *svg;
+	} *drawing;
+	int ndrawing;
 } ModKernel;
 
 typedef struct ModTime {

@@ -171,6 +171,7 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 	}
 	mk->warps = k->warps;
 	mk->explain = "";
+	mk->json = "{}";
 }
 
 /* ---- what the passes found -------------------------------------------------------------------- */

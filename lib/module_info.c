@@ -135,3 +135,23 @@ hexc_explain(const hexc_module *m, size_t k)
 
 	return mk ? mk->explain : "";
 }
+
+const char *
+hexc_explain_json(const hexc_module *m, size_t k)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk ? mk->json : "{}";
+}
+
+const char *
+hexc_drawing(const hexc_module *m, size_t k, size_t i, const char **name)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	if (!mk || i >= (size_t)mk->ndrawing)
+		return NULL;
+	if (name)
+		*name = mk->drawing[i].name;
+	return mk->drawing[i].svg;
+}

@@ -2,6 +2,8 @@
 #include "lib/lib.h"
 #include <string.h>
 
+enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW };
+
 static const struct {
 	const char *name, *help;
 } passes[] = {
@@ -111,8 +113,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	memset(out, 0, sizeof *out);
 	if (!opts_read(&o, in) || !defines_ok(&o))
 		return HEXC_E_INVALID;
-	if ((o.flags & ~(uint32_t)(HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN)) ||
-	    o.candidate > INT32_MAX)
+	if ((o.flags & ~(uint32_t)ALL_FLAGS) || o.candidate > INT32_MAX)
 		return HEXC_E_INVALID;
 	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
 		return HEXC_E_INVALID;

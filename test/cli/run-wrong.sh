@@ -125,7 +125,7 @@ t 1 'truncated: 399 bytes of data where the header promises 400' run "$add" --ex
 t 1 'is f32, which is kept as float32 in .npy; the file has float64' run "$add" --exec tile --arg A=@"$dir/f8.npy"
 t 1 'element 127 is 17, which is no code of u4' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg W=@"$dir/wbad.npy" --arg s=1
 t 4 '--exec gpu: this version of hexc cannot launch kernels yet' run "$add" --exec=gpu --arg A=@"$dir/a.npy" --arg B=zeros
-t 4 '--svg: this version cannot draw yet' explain "$add" --svg "$dir"
+t 4 'No such file or directory' explain "$add" --svg "$dir/none/svg"
 t 4 'cannot write' --emit-ptx "$add" -o /dev/full
 t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
 

@@ -1,0 +1,107 @@
+/* explain_facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
+#include "infer/explain.h"
+#include <string.h>
+
+const Sol *
+explain_sol(const Kernel *k)
+{
+	int i = k->unit->candidate;
+
+	return k->cands && i < k->cands->n ? k->cands->sol[i] : NULL;
+}
+
+const char *
+explain_name(const Val *v, Arena *a)
+{
+	return v->name ? v->name : arena_printf(a, "%%%u", v->id);
+}
+
+const Op *
+explain_origin(const Kernel *k, const Val *v)
+{
+	return v->id <= k->cands->nval ? explain_sol(k)->origin[v->id] : NULL;
+}
+
+const char *
+explain_demand(const Op *who)
+{
+	return who->code == O_hold ? "the pin" : op_info[who->code].name;
+}
+
+bool
+explain_res(const Kernel *k, const Op *o, Res *out)
+{
+	if (o->id > k->cands->nop || !explain_sol(k)->res)
+		return false;
+	*out = explain_sol(k)->res[o->id];
+	return res_cycles(out) > 0;
+}
+
+double
+explain_runs(const Kernel *k, const Op *o)
+{
+	const Op *in = o;
+
+	/* what was put in later runs as often as the next thing there that is known */
+	while (in && in->id > k->cands->nop)
+		in = in->next;
+	return in ? k->cands->weight[in->id] : 0;
+}
+
+int
+explain_other_pick(const Kernel *k, const Op *o)
+{
+	const Pick *p = o->pick;
+
+	if (!p || !p->inst || o->id > k->cands->nop)
+		return -1;
+	for (int i = 0; i < k->cands->n; i++) {
+		const Pick *q = k->cands->sol[i]->pick[o->id];
+
+		if (i != k->unit->candidate && q && q->inst &&
+		    (strcmp(q->inst, p->inst) != 0 || q->vec != p->vec || q->swap != p->swap))
+			return i;
+	}
+	return -1;
+}
+
+int
+explain_other_layout(const Kernel *k, const Val *v)
+{
+	if (v->id > k->cands->nval || !explain_sol(k)->val[v->id])
+		return -1;
+	for (int i = 0; i < k->cands->n; i++) {
+		const Layout *l = k->cands->sol[i]->val[v->id];
+
+		if (i != k->unit->candidate && l && !layout_equal(l, explain_sol(k)->val[v->id]))
+			return i;
+	}
+	return -1;
+}
+
+bool
+explain_access(const Op *o, Val **root, Access *a)
+{
+	bool load = o->code == O_load, store = o->code == O_store || o->code == O_copy;
+	Val *mem = load ? o->in[0] : store ? o->in[1]
+	                                   : NULL;
+	const Instr *in;
+
+	if (!mem || mem->type.space != S_shared || !o->pick || !o->pick->inst || o->pick->vec < 1)
+		return false;
+	in = instr_find(o->pick->inst);
+	*a = (Access){
+		.op = o,
+		.rank = mem->type.rank,
+		.vec = o->pick->vec,
+		.bits = bits_of(mem),
+		.lanes = in && in->kind == IK_ldmatrix ? in->bits / 32 * 8 : WARP_SIZE,
+		.weight = 1,
+		.write = !load,
+		.map = o->pick->map,
+	};
+	if (!a->map)
+		a->map = load ? o->out[0]->type.layout : o->in[0]->type.layout;
+	*root = view_dims(mem, a->dim_of);
+	return a->map && (*root)->type.layout;
+}
