@@ -21,6 +21,34 @@ const Target targets[] = {
 	{ NULL, 0, 0, 0, 0, 0, 0 },
 };
 
+int
+dtype_grain(DType d)
+{
+	return dtype_info[d].bits & -dtype_info[d].bits;
+}
+
+int
+dtype_pieces(DType d)
+{
+	return dtype_info[d].bits / dtype_grain(d);
+}
+
+int
+dtype_most(DType d)
+{
+	return 128 / dtype_grain(d);
+}
+
+int
+dtype_place(DType d)
+{
+	int place = 1;
+
+	while (place < dtype_info[d].bits)
+		place *= 2;
+	return place;
+}
+
 DType
 dtype_find(const char *name, size_t n)
 {
@@ -354,6 +382,8 @@ pick_stage_bits(const Pick *p, DType d)
 {
 	int bits = dtype_info[d].bits;
 
+	if (dtype_pieces(d) > 1)
+		return 8;
 	return bits < 8 && (p->vec * bits < 8 || p->vec2 * bits < 8) ? 8 : bits;
 }
 

@@ -32,6 +32,15 @@ typedef struct DTypeInfo {
 extern const DTypeInfo dtype_info[D_COUNT];
 /* The type of that name, or D_COUNT. */
 DType dtype_find(const char *name, size_t n);
+/* Elements in memory: n of them, a power of two, that start at a multiple of n are moved by dtype_pieces
+ * instructions of n * dtype_grain bits each: one, but 3, 5 or 7 for types of 3, 5, 6 and 7 bits. */
+int dtype_grain(DType d);
+int dtype_pieces(DType d);
+/* Elements of the widest access, whose pieces have 16 bytes. */
+int dtype_most(DType d);
+/* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
+ * own are is left open. */
+int dtype_place(DType d);
 
 enum {
 	T_LDMATRIX = 1,     /* and the mma of sm_75 */
@@ -129,8 +138,9 @@ typedef struct Pick {
 	double cost;         /* predicted cycles, for explain */
 } Pick;
 
-/* Bits that an element takes in the staging tile of a convert through shared memory: a byte for smaller types
- * when one of the sides has single elements, which could not be written without their neighbour's. */
+/* Bits that an element takes in the staging tile of a convert through shared memory: a byte for types whose
+ * elements lie across bytes, and for smaller ones when one of the sides has single elements, which could
+ * not be written without their neighbour's. */
 int pick_stage_bits(const Pick *p, DType d);
 
 struct Op {

@@ -111,8 +111,8 @@ pass_version(Kernel *k)
 		if (unit < 0)
 			continue;
 		vec = o->in[1]->type.shape[unit] & -o->in[1]->type.shape[unit];
-		if (vec > 128 / dtype_info[o->in[0]->type.dtype].bits)
-			vec = 128 / dtype_info[o->in[0]->type.dtype].bits;
+		if (vec > dtype_most(o->in[0]->type.dtype))
+			vec = dtype_most(o->in[0]->type.dtype);
 		if (vec == 1 || !find_limits(k, view, unit, vec, &l) || l.n == 0)
 			continue;
 		split(k, o, view, &l, vec);

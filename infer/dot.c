@@ -313,6 +313,8 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 		return n; /* packs depend on as little as possible, and need no runs */
 	for (int i = 0; i < 2; i++) {
 		int bits = k_source_bits(s, dot->in[i], 1 - i);
+
+		bits &= -bits; /* of types that lie across bytes an access has several pieces */
 		for (int64_t access = 32; bits && access <= 128; access *= 4) {
 			int64_t r = access / bits;
 			bool known = false;

@@ -165,7 +165,7 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	Matrix m;
 
 	/* what comes is words of packed elements; a bool has a register of its own */
-	if (bits > 32 || o->out[0]->type.dtype == D_bool)
+	if (bits > 32 || dtype_pieces(o->out[0]->type.dtype) > 1 || o->out[0]->type.dtype == D_bool)
 		return NULL;
 	if (!find_matrix(l, unit, bits, &m)) {
 		l = turned_words(s, l, unit, bits);

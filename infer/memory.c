@@ -69,9 +69,10 @@ widen(Layout *out, const Layout *l, int dim, int64_t run)
 /* What a lane spends on loading l by accesses of vec: wavefronts, instructions, and half as much for each
  * step of packing what is narrower than a word. */
 static double
-load_price(const Layout *l, int64_t vec, int bits)
+load_price(const Layout *l, int64_t vec, DType d)
 {
-	double n = (double)(layout_cosize(l, AX_reg) / vec), bytes = (double)(vec * bits) / 8;
+	double n = (double)(layout_cosize(l, AX_reg) / vec * dtype_pieces(d));
+	double bytes = (double)(vec * dtype_grain(d)) / 8;
 	double pack = bytes < 4 ? n - n * bytes / 4 : 0;
 
 	return n * (bytes > 4 ? bytes / 4 : 1) + 0.25 * n + 0.75 * pack;
@@ -80,8 +81,9 @@ load_price(const Layout *l, int64_t vec, int bits)
 /* Steps to pick one's own elements out of whole words, `vec` neighbours of them at a time: byte permutations
  * that look at every source word, the first for nothing; less than a byte takes shifts for each element. */
 static double
-pick_price(const Layout *from, const Layout *to, int64_t vec, int bits)
+pick_price(const Layout *from, const Layout *to, int64_t vec, DType d)
 {
+	int bits = dtype_place(d);
 	double have = (double)(layout_cosize(from, AX_reg) * bits) / 32;
 	double need = (double)(layout_cosize(to, AX_reg) * bits) / 32;
 
@@ -90,12 +92,20 @@ pick_price(const Layout *from, const Layout *to, int64_t vec, int bits)
 	return 0.75 * (have - (need < 1 ? 1 : need));
 }
 
+/* Elements that lie across bytes are loaded in runs of whole bytes or one by one. */
+static int64_t
+whole_bytes(DType d, int64_t vec)
+{
+	return dtype_pieces(d) > 1 && vec * dtype_grain(d) < 8 ? 1 : vec;
+}
+
 static void
 load_shared(Solve *s, Op *o)
 {
 	const Layout *l = s->sol->val[o->out[0]->id];
-	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
-	int64_t vec = unit < 0 ? 1 : shared_vec(s, o->in[0], reg_run(l, unit));
+	DType d = o->out[0]->type.dtype;
+	int grain = dtype_grain(d), unit = unit_dim(s, o->in[0]);
+	int64_t vec = unit < 0 ? 1 : whole_bytes(d, shared_vec(s, o->in[0], reg_run(l, unit)));
 	const Layout *made = NULL;
 	Pick *p = pick_ldmatrix(s, o, l, &made);
 
@@ -105,18 +115,18 @@ load_shared(Solve *s, Op *o)
 		s->sol->pick[o->id] = p;
 		return;
 	}
-	if (s->sol->plan.widen && unit >= 0 && vec * bits < 32) {
+	if (s->sol->plan.widen && unit >= 0 && vec * grain < 32) {
 		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
 		Layout *w = NEW(s->arena, Layout);
-		if (wide * bits >= 32 && widen(w, l, unit, wide) &&
-		    load_price(w, wide, bits) + pick_price(w, l, vec, bits) < load_price(l, vec, bits)) {
+		if (wide * grain >= 32 && widen(w, l, unit, wide) &&
+		    load_price(w, wide, d) + pick_price(w, l, vec, d) < load_price(l, vec, d)) {
 			s->sol->pick[o->id] =
-				pick_new(s, memory_row(IK_ld_shared, (int)wide * bits, false), wide);
+				pick_new(s, memory_row(IK_ld_shared, (int)wide * grain, false), wide);
 			s->sol->made[o->id][0] = w;
 			return;
 		}
 	}
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)vec * bits, false), vec);
+	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
 }
 
 /* Elements of one access when a global tile is loaded into l. */
@@ -125,7 +135,9 @@ load_vec(const Solve *s, const Op *o, const Layout *l)
 {
 	int unit = unit_dim(s, o->in[0]);
 
-	return unit < 0 ? 1 : global_vec(s, o->in[0]->def, unit, reg_run(l, unit));
+	return unit < 0 ? 1
+	                : whole_bytes(o->out[0]->type.dtype,
+	                              global_vec(s, o->in[0]->def, unit, reg_run(l, unit)));
 }
 
 /* Cycles of loading a global tile into l, once: warps that load the same meet in the cache. */
@@ -167,12 +179,12 @@ load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
 
 /* l with its registers numbered along `unit` first, if that makes longer runs of whole words. */
 static const Layout *
-along_memory(Solve *s, const Layout *l, int unit, int bits)
+along_memory(Solve *s, const Layout *l, int unit, int grain)
 {
 	Layout *out = NEW(s->arena, Layout);
 	int order[DIM_MAX];
 
-	if (unit < 0 || reg_run(l, unit) * bits < 32)
+	if (unit < 0 || reg_run(l, unit) * grain < 32)
 		return l;
 	*out = *l;
 	for (int i = 0; i < l->ndim; i++)
@@ -185,11 +197,11 @@ static void
 load_global(Solve *s, Op *o)
 {
 	const Layout *val = s->sol->val[o->out[0]->id], *l;
-	int bits = bits_of(o->out[0]);
+	int grain = dtype_grain(o->out[0]->type.dtype);
 	Layout *w = NEW(s->arena, Layout);
 	int64_t vec;
 
-	l = along_memory(s, val, unit_dim(s, o->in[0]), bits);
+	l = along_memory(s, val, unit_dim(s, o->in[0]), grain);
 	if (load_layout(s, o, l, w)) {
 		s->load_matters = true;
 		if (s->sol->plan.load)
@@ -199,7 +211,7 @@ load_global(Solve *s, Op *o)
 		s->sol->made[o->id][0] = l;
 	demand_indices(s, o->in[0], l);
 	vec = load_vec(s, o, l);
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * bits, false), vec);
+	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * grain, false), vec);
 }
 
 /* ---- atomic updates ----------------------------------------------------------------------------------- */
@@ -295,7 +307,8 @@ traded(Layout *out, const Layout *l, int unit, int64_t vec)
 static void
 select_store(Solve *s, Op *o)
 {
-	int bits = bits_of(o->in[0]), unit = unit_dim(s, o->in[1]);
+	DType d = o->in[0]->type.dtype;
+	int grain = dtype_grain(d), unit = unit_dim(s, o->in[1]);
 	bool global = o->in[1]->type.space == S_global, red = o->imm[0] != STORE_PLAIN;
 	const Layout *l = operand(s, o, 0);
 	const Instr *in;
@@ -309,25 +322,25 @@ select_store(Solve *s, Op *o)
 		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == 2;
 		if (trade ? unit >= 0 && !red &&
-		                    traded(w, l, unit, global_vec(s, o->in[1]->def, unit, 128 / bits))
+		                    traded(w, l, unit, global_vec(s, o->in[1]->def, unit, dtype_most(d)))
 		          : store_layout(s, o, w) && !layout_equal(w, l)) {
 			s->sol->want[o->id][0] = w;
 			l = w;
 		}
 	}
-	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, bits) != l)
-		s->sol->want[o->id][0] = l = along_memory(s, l, unit, bits);
+	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, grain) != l)
+		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);
 	demand_indices(s, o->in[1], l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
-	if (vec * bits < 8) {
+	if (vec * grain < 8) {
 		fails_half_bytes(s, o, l, unit);
 	}
 	if (red)
 		vec = red_vec(s, o, vec);
 	in = red ? red_row(s, o, vec)
-	         : memory_row(global ? IK_st_global : IK_st_shared, (int)vec * bits, false);
+	         : memory_row(global ? IK_st_global : IK_st_shared, (int)vec * grain, false);
 	s->sol->pick[o->id] = pick_new(s, in, vec);
 }
 
@@ -335,18 +348,18 @@ bool
 copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec)
 {
 	const Type *t = &o->in[1]->type;
-	int bits = bits_of(o->in[1]), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
+	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
 
 	*vec = 1;
 	memory_order(s, o->in[0], order);
 	if (unit == order[0] && t->rank)
 		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));
-	if (*vec * bits < 8) {
+	if (*vec * grain < 8) {
 		fails(s, o->src,
 		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which "
 		      "lane 0 "
 		      "of warp 0 cannot copy alone: assume that the last dimension is a multiple of %d",
-		      dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / bits);
+		      dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
 		fails_note_tensor(s, o->in[0]);
 		return false;
 	}
@@ -356,7 +369,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec)
 static bool
 select_copy(Solve *s, Op *o)
 {
-	int bits = bits_of(o->in[1]);
+	int grain = dtype_grain(o->in[1]->type.dtype);
 	Layout *map = NEW(s->arena, Layout);
 	const Instr *in = NULL;
 	int64_t vec;
@@ -366,12 +379,12 @@ select_copy(Solve *s, Op *o)
 		return false;
 	demand_indices(s, o->in[0], map);
 	if (o->imm[0]) {
-		in = memory_row(IK_cp_async, (int)vec * bits, false);
-		if (in && (in->bits != (int)vec * bits || !instr_on(in, s->k->unit->target)))
+		in = memory_row(IK_cp_async, (int)vec * grain, false);
+		if (in && (in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target)))
 			in = NULL;
 	}
 	if (!in)
-		in = memory_row(IK_ld_st, (int)vec * bits, false);
+		in = memory_row(IK_ld_st, (int)vec * grain, false);
 	p = pick_new(s, in, vec);
 	p->map = map;
 	s->sol->pick[o->id] = p;

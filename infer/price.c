@@ -132,7 +132,7 @@ static void
 price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Pick *p, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
-	double inst = (double)(layout_cosize(map, AX_reg) / p->vec) * s->k->warps;
+	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) * s->k->warps;
 	double asked = (double)global_sectors(s, mem->def, map, p->vec, bits, o->code == O_store), moved = asked;
 	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
 
@@ -159,12 +159,14 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	const Layout *map = p->map ? p->map : o->code == O_load ? result(s, o, 0)
 	                                                        : operand(s, o, 0);
 	const Instr *in = instr_find(p->inst);
-	int bits = dtype_info[mem->type.dtype].bits;
-	double inst = (double)(layout_cosize(map, AX_reg) / p->vec) * s->k->warps;
+	int bits = dtype_info[mem->type.dtype].bits, pieces = dtype_pieces(mem->type.dtype);
+	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * s->k->warps;
 
 	memory_instructions(r, in && in->kind == IK_ld_st ? 2 * inst : inst);
 	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
+	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their places, or back */
+		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
 	if (mem->type.space == S_global)
 		price_global(s, o, mem, map, p, r);
 	else
@@ -243,12 +245,12 @@ price_elements(const Solve *s, const Op *o, Res *r)
 	double n = s->k->warps, elems = n * (double)layout_cosize(l, AX_reg);
 
 	if (o->code == O_cast && dtype_info[o->in[0]->type.dtype].bits > 8 && d != D_bool) {
-		double words = n * (double)words_of(l, dtype_info[d].bits);
+		double words = n * (double)words_of(l, dtype_place(d));
 		r->unit[R_alu] += words * WARP_SIZE / s->rates->cvt;
 		r->unit[R_issue] += words / ISSUE_RATE;
 		return;
 	}
-	arithmetic(s, r, o->code == O_cast ? D_i32 : d, n * (double)words_of(l, dtype_info[d].bits) * alu_weight(o));
+	arithmetic(s, r, o->code == O_cast ? D_i32 : d, n * (double)words_of(l, dtype_place(d)) * alu_weight(o));
 	r->unit[R_mufu] += elems * mufu_weight(o) * WARP_SIZE / s->rates->mufu;
 	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
 }

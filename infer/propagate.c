@@ -207,7 +207,7 @@ anchor_access(Solve *s, Op *o)
 	Val *mem = o->code == O_load ? o->in[0] : o->in[1];
 	const Type *t = &tile->type;
 	int order[DIM_MAX];
-	int bits = dtype_info[t->dtype].bits;
+	int grain = dtype_grain(t->dtype);
 	Layout l;
 	int64_t vec;
 
@@ -216,7 +216,7 @@ anchor_access(Solve *s, Op *o)
 	if (mem->type.space == S_global)
 		vec = global_vec(s, mem->def, order[0], vec);
 	else
-		while (vec * bits > 128 || (vec & (vec - 1)))
+		while (vec * grain > 128 || (vec & (vec - 1)))
 			vec = vec % 2 ? 1 : vec / 2;
 	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps, s->sol->plan.spread != 0))
 		return false;

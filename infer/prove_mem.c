@@ -124,12 +124,18 @@ indices(Prove *p, const Val *mem, const Held *h)
 	return true;
 }
 
-/* Bits of an access: what the row's name promises is what vec elements take. */
+/* Bits of an access: what the row's name promises is what vec elements take; of elements that lie across
+ * bytes, an odd part of it, so that 3, 5 or 7 such instructions are the access. */
 static bool
 width(Prove *p, const Op *o, int bits)
 {
 	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
 	int want = o->pick ? o->pick->vec * bits : 0;
+	int odd = bits;
+
+	while (odd % 2 == 0)
+		odd /= 2;
+	want /= odd;
 
 	if (!in)
 		return wrong(p, -1, 0, "no instruction was chosen");

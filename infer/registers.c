@@ -18,7 +18,7 @@ typedef struct Need {
 static int64_t
 words(const Layout *l, DType t)
 {
-	return (layout_cosize(l, AX_reg) * dtype_info[t].bits + 31) / 32;
+	return (layout_cosize(l, AX_reg) * dtype_place(t) + 31) / 32;
 }
 
 static int64_t
@@ -31,7 +31,7 @@ words_of(const Solve *s, const Val *v)
 static int64_t
 k_step(const Op *dot, const DotChoice *c)
 {
-	int64_t vec = 128 / bits_of(dot->in[0]), k = dot->in[0]->type.shape[1];
+	int64_t vec = dtype_most(dot->in[0]->type.dtype), k = dot->in[0]->type.shape[1];
 
 	if (c->inst->kind == IK_mma)
 		return c->run ? 4 * c->run : c->inst->k;

@@ -225,29 +225,6 @@ why_not(Kernel *k, const Why *w)
 		diag_note(d, w->note_src, "%s", w->note);
 }
 
-/* Types that only the tile interpreter has yet. */
-static bool
-is_ready(DType d)
-{
-	const DTypeInfo *t = &dtype_info[d];
-
-	return (t->bits & (t->bits - 1)) == 0 &&
-	       (t->kind != K_flt || t->bits > 8 || d == D_e4m3 || d == D_e5m2);
-}
-
-static void
-refuse_unready(Kernel *k)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		for (int i = 0; i < o->nin; i++)
-			if (!is_ready(o->in[i]->type.dtype))
-				diag_fail(k->unit->diag, DC_LAYOUT, o->src,
-				          "%s is not compiled yet: `run --exec=tile` has it",
-				          dtype_info[o->in[i]->type.dtype].name);
-}
-
 bool
 pass_infer(Kernel *k)
 {
@@ -256,7 +233,6 @@ pass_infer(Kernel *k)
 	uint64_t before = k->unit->arena->steps;
 	int pick = k->unit->candidate;
 
-	refuse_unready(k);
 	split_fills(k);
 	promote_dots(k);
 	solve_init(s, k);

@@ -15,6 +15,9 @@ typedef struct Trace {
 	int times; /* instances for which each of these stands */
 	int nbank; /* units a wavefront serves; also the lanes of a phase */
 	int unit; /* log2 of elements in a unit */
+	/* elements that lie across bytes: a unit is an access of so many instructions, each of which moves a
+	 * 2^-part-th of what a bank group holds */
+	int pieces, part;
 } Trace;
 
 static int
@@ -29,11 +32,18 @@ log2_floor(int64_t x)
 	return n;
 }
 
+/* Instructions of one access (dtype_pieces). */
+static int
+pieces_of(const Access *a)
+{
+	return a->bits / (a->bits & -a->bits);
+}
+
 /* log2 of the elements that any swizzle must keep together for this access */
 static int
 unit_of(const Access *a)
 {
-	return log2_floor(a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
+	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
 }
 
 /* Is this lane (of this warp) the one of its replicas that acts? */
@@ -72,13 +82,15 @@ offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64
 static Trace
 trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 {
-	Trace t = { .lanes = a->lanes, .unit = unit_of(a) };
+	Trace t = { .lanes = a->lanes, .unit = unit_of(a), .pieces = pieces_of(a) };
+	int width = a->bits / t.pieces << t.unit;
 	Layout plain = *tile;
 	int64_t lane_off[WARP_SIZE], *inst_off, lane_bits = 0, inst_bits = 0;
 
 	plain.swizzle = (Swizzle){ 0, 0, 0 };
 	t.ninst = (int)(layout_cosize(a->map, AX_reg) / a->vec);
-	t.nbank = BANKS * BANK_BYTES * 8 / a->bits >> t.unit;
+	t.part = width < 32 ? log2_floor(32 / width) : 0;
+	t.nbank = BANKS * BANK_BYTES * 8 / (width << t.part);
 	t.times = 1;
 	for (int lane = 0; lane < t.lanes; lane++) {
 		lane_off[lane] = a->write && !first_replica(a->map, lane, warp)
@@ -91,7 +103,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 		inst_off[i] = offset_at(a, &plain, 0, 0, (int64_t)i * a->vec);
 		inst_bits |= inst_off[i];
 	}
-	if ((lane_bits & inst_bits) == 0) {
+	if ((lane_bits & inst_bits) == 0 && t.pieces == 1) {
 		t.times = t.ninst;
 		t.ninst = 1;
 	}
@@ -103,9 +115,10 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	return t;
 }
 
-/* Wavefronts of one phase: lanes [lo, hi) at once; the busiest bank decides.  *distinct counts units. */
+/* Wavefronts of one phase of a piece: lanes [lo, hi) at once; the busiest bank decides.  *distinct counts
+ * units. */
 static int
-phase_waves(const Trace *t, const int64_t *off, int n, Swizzle sw, int *distinct)
+phase_waves(const Trace *t, const int64_t *off, int n, int piece, Swizzle sw, int *distinct)
 {
 	int worst = 0, total = 0;
 	uint8_t count[BANKS] = { 0 };
@@ -117,7 +130,7 @@ phase_waves(const Trace *t, const int64_t *off, int n, Swizzle sw, int *distinct
 
 		if (off[l] < 0)
 			continue;
-		u = swizzle_apply(sw, off[l]);
+		u = (swizzle_apply(sw, off[l]) * t->pieces + piece) >> t->part;
 		b = (int)(u & (t->nbank - 1));
 		c = count[b];
 		for (j = 0; j < c && seen[b][j] != u; j++)
@@ -143,10 +156,11 @@ trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
 
 	sw.base = (int8_t)(sw.base - t->unit);
 	*least = 0;
-	for (int i = 0; i < t->ninst && waves - *least <= bound; i++)
+	for (int i = 0; i < t->ninst * t->pieces && waves - *least <= bound; i++)
 		for (int lo = 0; lo < t->lanes; lo += t->nbank) {
+			const int64_t *off = t->off + i / t->pieces * t->lanes + lo;
 			int n = lo + t->nbank < t->lanes ? t->nbank : t->lanes - lo, distinct;
-			waves += t->times * phase_waves(t, t->off + i * t->lanes + lo, n, sw, &distinct);
+			waves += t->times * phase_waves(t, off, n, i % t->pieces, sw, &distinct);
 			*least += t->times * ((distinct + t->nbank - 1) / t->nbank);
 		}
 	return waves;
@@ -252,12 +266,14 @@ search_swizzle(Solve *s, Layout *l, const Access *acc, int nacc)
 static void
 search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out)
 {
-	int64_t row = t->rank ? t->shape[unit_dim] : 1, pad = 128 / dtype_info[t->dtype].bits;
+	int64_t row = t->rank ? t->shape[unit_dim] : 1, pad = dtype_most(t->dtype);
 	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
 	double excess;
 
 	rows(out, t, unit_dim, row);
 	excess = search_swizzle(s, out, acc, nacc);
+	for (int i = 0; dtype_pieces(t->dtype) > 1 && i < nacc; i++) /* 16 bytes are no whole elements */
+		pad = i == 0 || acc[i].vec > pad ? acc[i].vec : pad;
 	if (excess > 0 && t->rank > 1) { /* padding, where it is cleaner */
 		Layout padded;
 

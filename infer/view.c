@@ -68,7 +68,7 @@ static const ViewFact *
 view_fact(const Solve *s, const Op *view)
 {
 	ViewFact *f = &s->view[view->out[0]->id];
-	int64_t cap = 128 / bits_of(view->out[0]);
+	int64_t cap = dtype_most(view->out[0]->type.dtype);
 
 	if (f->known)
 		return f;
@@ -148,7 +148,7 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 {
 	int dim_of[DIM_MAX], u = unit_dim(s, mem);
 	Val *root = view_dims(mem, dim_of);
-	int64_t cap = 128 / bits_of(mem), vec = run & -run, row;
+	int64_t cap = dtype_most(mem->type.dtype), vec = run & -run, row;
 
 	if (u < 0)
 		return 1;

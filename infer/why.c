@@ -100,7 +100,7 @@ fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 	      "starts and "
 	      "extents are such too",
 	      dtype_info[t->dtype].name, elem_words(s, t, 0), place_words(s, l, t, 0), elem_words(s, t, next),
-	      place_words(s, l, t, next), 8 / bits_of(o->in[0]));
+	      place_words(s, l, t, next), 8 / dtype_grain(t->dtype));
 	fails_note_tensor(s, o->in[1]);
 }
 

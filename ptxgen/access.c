@@ -277,6 +277,34 @@ memo_add(Access *x, int n, const int64_t *key, LV v)
 	VEC_PUSH(x->g->a, x->memo, x->nmemo, x->memo_cap, m);
 }
 
+/* A constant of v's type. */
+static LV
+like(LV v, int64_t c)
+{
+	return LLVMConstInt(LLVMTypeOf(v), (unsigned long long)c, 0);
+}
+
+LV
+access_bytes(Access *x, LLVMBuilderRef b, LV elems)
+{
+	int grain = dtype_grain(x->dtype), down = 0;
+
+	if (dtype_pieces(x->dtype) > 1)
+		elems = LLVMBuildMul(b, elems, like(elems, dtype_pieces(x->dtype)), "");
+	if (grain > 8)
+		return LLVMBuildMul(b, elems, like(elems, grain / 8), "");
+	while (grain << down < 8)
+		down++;
+	return LLVMBuildLShr(b, elems, like(elems, down), "");
+}
+
+LV
+access_bit(Access *x, LLVMBuilderRef b, LV elems)
+{
+	elems = LLVMBuildMul(b, elems, like(elems, dtype_info[x->dtype].bits), "");
+	return LLVMBuildAnd(b, elems, like(elems, 7), "");
+}
+
 Access *
 access_new(Gen *g, const Layout *l, Val *view)
 {

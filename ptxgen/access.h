@@ -67,6 +67,9 @@ LV access_inside(Access *x, const int64_t *coord);
 
 LV memo_find(const Access *x, int n, const int64_t *key);
 void memo_add(Access *x, int n, const int64_t *key, LV v);
+/* Elements (i32 or i64) to whole bytes, where they are such; to the first bit in the byte. */
+LV access_bytes(Access *x, LLVMBuilderRef b, LV elems);
+LV access_bit(Access *x, LLVMBuilderRef b, LV elems);
 void global_new(Access *x);
 void global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
 /* Address part of the indices at `coord`, in elements; NULL: none. */

@@ -19,7 +19,7 @@ scaled(Access *x, LV elems)
 {
 	int bits = dtype_info[x->dtype].bits;
 
-	return bits <= 8 ? elems : LLVMBuildMul(x->g->b, elems, const_i64(x->g, bits / 8), "");
+	return bits < 8 ? elems : access_bytes(x, x->g->b, elems);
 }
 
 /* An offset that changes in a loop, hidden from LLVM's loop strength reduction: that would make a
@@ -159,16 +159,12 @@ global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
 		*imm = fixed * (bits / 8);
 		return;
 	}
-	if (shift && fixed % (8 / bits)) {
+	if (fixed * bits % 8) {
 		e = LLVMBuildAdd(g->b, e, const_i64(g, fixed), "");
 		fixed = 0;
 	}
 	*imm = fixed * bits / 8;
-	*base = LLVMBuildLShr(g->b, e, const_i64(g, byte_log2(x->dtype)), "");
-	*base = LLVMBuildAdd(g->b, x->base, *base, "");
-	if (shift) {
-		e = LLVMBuildAnd(g->b, LLVMBuildTrunc(g->b, e, g->i32, ""),
-		                 const_i32(g, 8 / bits - 1), "");
-		*shift = LLVMBuildMul(g->b, e, const_i32(g, bits), "");
-	}
+	*base = LLVMBuildAdd(g->b, x->base, access_bytes(x, g->b, e), "");
+	if (shift)
+		*shift = access_bit(x, g->b, LLVMBuildTrunc(g->b, e, g->i32, ""));
 }

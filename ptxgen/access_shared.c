@@ -80,16 +80,6 @@ swizzle_code(Gen *g, LLVMBuilderRef b, Swizzle s, LV x)
 	return LLVMBuildXor(b, x, y, "");
 }
 
-static LV
-to_bytes(Access *x, LLVMBuilderRef b, LV elems)
-{
-	int bits = dtype_info[x->dtype].bits;
-
-	if (bits < 8)
-		return LLVMBuildLShr(b, elems, const_i32(x->g, byte_log2(x->dtype)), "");
-	return LLVMBuildMul(b, elems, const_i32(x->g, bits / 8), "");
-}
-
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* The view dim behind dim rd of the alloc, or -1. */
@@ -254,11 +244,11 @@ shared_base(Access *x, int64_t low)
 
 	if (v)
 		return v;
-	v = to_bytes(x, g->pre, lane_elems(x, low));
+	v = access_bytes(x, g->pre, lane_elems(x, low));
 	v = LLVMBuildAdd(g->pre, v, const_i32(g, x->offset), "");
 	v = LLVMBuildAdd(g->pre, v, smem_base(g), "");
 	if (x->uni)
-		v = LLVMBuildAdd(g->b, v, to_bytes(x, g->b, x->uni), "");
+		v = LLVMBuildAdd(g->b, v, access_bytes(x, g->b, x->uni), "");
 	memo_add(x, 1, &low, v);
 	return v;
 }
@@ -269,12 +259,10 @@ from_elems(Access *x, LV e, LV *shift)
 {
 	Gen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
-	LV v = to_bytes(x, g->b, e);
+	LV v = access_bytes(x, g->b, e);
 
-	if (shift && bits < 8) {
-		e = LLVMBuildAnd(g->b, e, const_i32(g, 8 / bits - 1), "");
-		*shift = LLVMBuildMul(g->b, e, const_i32(g, bits), "");
-	}
+	if (shift && bits < 8)
+		*shift = access_bit(x, g->b, e);
 	v = LLVMBuildAdd(g->b, v, const_i32(g, x->offset), "");
 	return LLVMBuildAdd(g->b, v, smem_base(g), "");
 }
@@ -295,16 +283,14 @@ shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
 	sc = swizzle_apply(x->mem->swizzle, c);
 	may = x->mem->swizzle.bits > 0 ? swizzled_bits(x) : 0;
 	low = sc & (int64_t)may;
-	if (shift && bits < 8 && (x->split || (sc - low) % (8 / bits))) {
+	if (shift && bits < 8 && (x->split || (sc - low) * bits % 8)) {
 		LV e = LLVMBuildAdd(g->b, lane_elems(x, low), const_i32(g, sc - low), "");
 
 		*base = from_elems(x, x->uni ? LLVMBuildAdd(g->b, e, x->uni, "") : e, shift);
 		return;
 	}
-	if (shift && bits < 8) {
-		*shift = LLVMBuildAnd(g->pre, lane_elems(x, low), const_i32(g, 8 / bits - 1), "");
-		*shift = LLVMBuildMul(g->pre, *shift, const_i32(g, bits), "");
-	}
+	if (shift && bits < 8)
+		*shift = access_bit(x, g->pre, lane_elems(x, low));
 	*base = shared_base(x, low);
 	*imm = (sc - low) * bits / 8;
 }

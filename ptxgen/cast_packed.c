@@ -1,4 +1,4 @@
-/* cast_packed.c - 8-bit floats to and from f16, words at once. */
+/* cast_packed.c - 8-bit floats to and from f16 and what has no recipe, words at once. */
 #include "ptxgen/elt.h"
 
 /* Word w of fp8 from two of f16; a last one may stand alone. */
@@ -21,11 +21,13 @@ LV
 cast_word(Gen *g, Op *o, int w)
 {
 	DType to = o->out[0]->type.dtype, from = o->in[0]->type.dtype;
-	int r = w * 2;
+	int r = w * 2, per = word_elems(from);
 
 	if (to == D_f16 && (from == D_e4m3 || from == D_e5m2))
 		return fp8_to_h2(g, from, word_get(g, o->in[0], r / 4), r % 4 / 2);
 	if (from == D_f16 && (to == D_e4m3 || to == D_e5m2))
 		return halves_to_fp8(g, o, w);
+	if (is_small_float(from) && !o->in[0]->type.spread && (to == D_f16 || to == D_bf16))
+		return small_to_pair(g, from, to, word_get(g, o->in[0], r / per), r % per / 2);
 	return NULL;
 }

@@ -208,7 +208,7 @@ scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 {
 	LV in[2], out[4];
 	int64_t coord[DIM_MAX] = { 0 }, imm;
-	int bits = dtype_info[t->dtype].bits, each = dtype_info[x->dtype].bits;
+	int place = dtype_place(t->dtype), each = dtype_info[x->dtype].bits;
 
 	tile_coord(t, m, coord);
 	access_at(x, coord, &in[0], &imm, NULL);
@@ -216,7 +216,7 @@ scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 	asm_instr(g, mem_instr(g, IK_ld_shared, vec * each), in, 2, NULL, out);
 	for (int e = 0; e < vec; e++) {
 		raw[m + e] = t->epw > 1 ? out[e * each / 32] : from_raw(g, t->dtype, out, e);
-		raw_pos[m + e] = t->epw > 1 ? e * each % 32 / bits : 0;
+		raw_pos[m + e] = t->epw > 1 ? e * each % 32 / place : 0;
 	}
 }
 

@@ -6,9 +6,17 @@ enum { BATCH = 8 }; /* loads in flight before their stores */
 typedef struct CopyPlan {
 	Access *src, *dst;
 	const Layout *map;
-	int vec, bits;     /* of one access */
+	int vec, bits;     /* elements of one access; bits of each of its pieces */
+	int pieces;        /* dtype_pieces */
 	LV exec;           /* lanes that copy; NULL: all */
 } CopyPlan;
+
+/* Words of a piece. */
+static int
+words_of(const CopyPlan *p)
+{
+	return p->bits <= 32 ? 1 : p->bits / 32;
+}
 
 static void
 copy_coord(const CopyPlan *p, int i, int64_t *coord)
@@ -22,17 +30,19 @@ copy_coord(const CopyPlan *p, int i, int64_t *coord)
 static void
 copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
 {
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t coord[DIM_MAX] = { 0 }, to, from;
 	LV in[5], inside, bytes = const_i32(g, p->bits / 8);
 
 	copy_coord(p, i, coord);
-	access_at(p->dst, coord, &in[0], &imm, NULL);
-	in[1] = const_i32(g, imm);
-	access_at(p->src, coord, &in[2], &imm, NULL);
-	in[3] = const_i32(g, imm);
+	access_at(p->dst, coord, &in[0], &to, NULL);
+	access_at(p->src, coord, &in[2], &from, NULL);
 	inside = access_inside(p->src, coord);
 	in[4] = inside ? LLVMBuildSelect(g->b, inside, bytes, const_i32(g, 0), "") : bytes;
-	asm_instr(g, inst, in, 5, p->exec, NULL);
+	for (int k = 0; k < p->pieces; k++) {
+		in[1] = const_i32(g, to + (int64_t)k * p->bits / 8);
+		in[3] = const_i32(g, from + (int64_t)k * p->bits / 8);
+		asm_instr(g, inst, in, 5, p->exec, NULL);
+	}
 }
 
 static void
@@ -43,30 +53,34 @@ copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
 
 	copy_coord(p, i, coord);
 	access_at(p->src, coord, &in[0], &imm, NULL);
-	in[1] = const_i32(g, imm);
 	inside = access_inside(p->src, coord);
-	asm_instr(g, mem_instr(g, IK_ld_global, p->bits), in, 2, inside, word);
+	for (int k = 0; k < p->pieces; k++) {
+		in[1] = const_i32(g, imm + (int64_t)k * p->bits / 8);
+		asm_instr(g, mem_instr(g, IK_ld_global, p->bits), in, 2, inside, word + k * words_of(p));
+	}
 }
 
 static void
 copy_store(Gen *g, const CopyPlan *p, int i, const LV *word)
 {
 	int64_t coord[DIM_MAX] = { 0 }, imm;
-	int n = p->bits <= 32 ? 1 : p->bits / 32;
+	int n = words_of(p);
 	LV in[6];
 
 	copy_coord(p, i, coord);
-	for (int k = 0; k < n; k++)
-		in[k] = word[k];
 	access_at(p->dst, coord, &in[n], &imm, NULL);
-	in[n + 1] = const_i32(g, imm);
-	asm_instr(g, mem_instr(g, IK_st_shared, p->bits), in, n + 2, p->exec, NULL);
+	for (int k = 0; k < p->pieces; k++) {
+		for (int w = 0; w < n; w++)
+			in[w] = word[k * n + w];
+		in[n + 1] = const_i32(g, imm + (int64_t)k * p->bits / 8);
+		asm_instr(g, mem_instr(g, IK_st_shared, p->bits), in, n + 2, p->exec, NULL);
+	}
 }
 
 static void
 copy_registers(Gen *g, const CopyPlan *p, int n)
 {
-	LV word[BATCH][4];
+	LV word[BATCH][PIECES_MAX * 4];
 
 	for (int i = 0; i < n; i += BATCH) {
 		for (int j = 0; j < BATCH && i + j < n; j++)
@@ -80,14 +94,15 @@ void
 emit_copy(Gen *g, Op *o)
 {
 	const Instr *inst = o->pick ? instr_find(o->pick->inst) : NULL;
-	int bits = dtype_info[o->in[0]->type.dtype].bits, n;
-	CopyPlan p = { 0 };
+	DType d = o->in[0]->type.dtype;
+	CopyPlan p = { .pieces = dtype_pieces(d) };
+	int n;
 
 	BUG_IF(g->a, !inst || !o->pick->map || (inst->kind != IK_cp_async && inst->kind != IK_ld_st));
 	p.map = o->pick->map;
 	p.vec = o->pick->vec ? o->pick->vec : 1;
 	p.bits = inst->bits;
-	BUG_IF(g->a, p.vec * bits != p.bits);
+	BUG_IF(g->a, p.vec * dtype_grain(d) != p.bits);
 	n = (int)layout_cosize(p.map, AX_reg);
 	BUG_IF(g->a, n % p.vec);
 	n /= p.vec;

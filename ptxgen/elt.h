@@ -14,6 +14,17 @@ LV fp8_to_h2(Gen *g, DType d, LV word, int half);
 /* Two floats or two f16 to codes in the lower half of a word; from f16 only where T_FP8. */
 LV fp8_from_floats(Gen *g, DType d, LV lo, LV hi);
 LV fp8_from_h2(Gen *g, DType d, LV h2);
+/* Floats of up to 8 bits by their codes (small_float.c).  The element at a place of a word, of types other
+ * than e4m3 and e5m2, as f32; the elements at places 2 pair and 2 pair + 1 as f16 or bf16, NULL: there is
+ * no short way; f32 to a code, any type. */
+bool is_small_float(DType d);
+LV small_to_f32(Gen *g, DType d, LV word, int pos);
+LV small_to_pair(Gen *g, DType d, DType to, LV word, int pair);
+LV small_from_f32(Gen *g, DType d, LV x);
+/* The same for nf4 (table.c). */
+LV nf4_to_f32(Gen *g, LV word, int pos);
+LV nf4_to_pair(Gen *g, DType to, LV word, int pair);
+LV nf4_code(Gen *g, LV x);
 /* One element (cast.c). */
 LV cast_number(Gen *g, DType to, DType from, LV e);
 /* Word w of a cast by a short sequence on packed values (cast_packed.c); NULL: there is none. */

@@ -1,8 +1,6 @@
 /* fp8.c - e4m3 and e5m2: two at a time to f16 and from f32, by cvt on targets that have it, else by
  * arithmetic on their codes.  Every number of both types is one of f16. */
-#include "hexc/number.h"
 #include "ptxgen/elt.h"
-#include <math.h>
 
 static bool
 has_cvt(const Gen *g)
@@ -45,41 +43,14 @@ fp8_to_h2(Gen *g, DType d, LV word, int half)
 
 /* ---- from f32 -------------------------------------------------------------------------------- */
 
-/* The code of a float as i32: rounded by adding a power of two whose last place weighs as much as the type's,
- * then the exponent's bias moved by a multiplication, which also denormalizes. */
-static LV
-code_of(Gen *g, DType d, LV x)
-{
-	int man = dtype_info[d].man, bias = (1 << (dtype_info[d].exp - 1)) - 1;
-	LV bits = LLVMBuildBitCast(g->b, x, g->i32, ""), a, e, magic, r, low, nan;
-	LV least = const_i32(g, (int64_t)(127 + 1 - bias) << 23);
-	LV most = const_f32(g, num_largest(d));
-
-	a = LLVMBuildAnd(g->b, bits, const_i32(g, 0x7fffffff), "");
-	nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
-	a = LLVMBuildBitCast(g->b, a, g->f32, "");
-	a = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, most, ""), a, most, "");
-	e = LLVMBuildAnd(g->b, LLVMBuildBitCast(g->b, a, g->i32, ""), const_i32(g, 0x7f800000), "");
-	e = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntUGT, e, least, ""), e, least, "");
-	magic = LLVMBuildAdd(g->b, e, const_i32(g, (int64_t)(23 - man) << 23), "");
-	magic = LLVMBuildBitCast(g->b, magic, g->f32, "");
-	r = LLVMBuildFSub(g->b, LLVMBuildFAdd(g->b, a, magic, ""), magic, "");
-	r = LLVMBuildFMul(g->b, r, const_f32(g, ldexp(1, bias - 127)), "");
-	low = LLVMBuildLShr(g->b, LLVMBuildBitCast(g->b, r, g->i32, ""), const_i32(g, 23 - man), "");
-	low = LLVMBuildSelect(g->b, nan, const_i32(g, 0x7f), low, "");
-	bits = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, const_i32(g, 24), ""), const_i32(g, 0x80), "");
-	bits = LLVMBuildSelect(g->b, nan, const_i32(g, 0), bits, "");
-	return LLVMBuildOr(g->b, low, bits, "");
-}
-
 LV
 fp8_from_floats(Gen *g, DType d, LV lo, LV hi)
 {
 	LV x;
 
 	if (!has_cvt(g)) {
-		x = LLVMBuildShl(g->b, code_of(g, d, hi), const_i32(g, 8), "");
-		return LLVMBuildOr(g->b, code_of(g, d, lo), x, "");
+		x = LLVMBuildShl(g->b, small_from_f32(g, d, hi), const_i32(g, 8), "");
+		return LLVMBuildOr(g->b, small_from_f32(g, d, lo), x, "");
 	}
 	x = asm_op(g, d == D_e4m3 ? A_e4m3x2_f32 : A_e5m2x2_f32, hi, lo, NULL);
 	return LLVMBuildZExt(g->b, x, g->i32, "");

@@ -1,8 +1,9 @@
 /* gen.h - one kernel being emitted.
  *
  * Words.  A lane's part of a register tile is an array of SSA values, never memory.  Element r of a
- * type of b < 32 bits lives in word r*b/32, packed little-endian; wider ones and bool take a word
- * each:
+ * type of b < 32 bits lives in word r*b/32, packed little-endian, where b is a power of two: types of 3
+ * bits have places of 4, those of 5, 6 and 7 places of 8 (dtype_place), what is above the element being
+ * open.  Wider ones and bool take a word each:
  *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
  * A scalar is a tile of one register.  A tile in a spread order (hexc/spread.h) has its groups' words.
  *
@@ -126,7 +127,6 @@ enum { WORD_ELEMS = 32 };
 /* ---- word.c: types, words, elements ---------------------------------------------------------- */
 
 int word_elems(DType d);                  /* elements per word */
-int byte_log2(DType d);                   /* types under a byte: log2 of the elements in one */
 LLVMTypeRef word_type(Gen *g, DType d);
 LV word_zero(Gen *g, DType d);
 LV const_i32(Gen *g, int64_t x);
@@ -146,6 +146,19 @@ LV elem_pack(Gen *g, DType d, const LV *e, int n);
 LV bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n);
 LV word_splat(Gen *g, DType d, LV word);  /* element 0 in every place */
 LV word_const(Gen *g, DType d, int64_t i, double f); /* every element i (integers) or f (floats) */
+/* ---- stream.c: elements that lie across bytes ------------------------------------------------ */
+
+enum { PIECES_MAX = 7 }; /* instructions of one access: dtype_pieces */
+/* As many elements as a word has places, each in its place, from bit `at` of two words of a stream on; the
+ * second may be NULL where the stream ends. */
+LV stream_places(Gen *g, DType d, const LV *two, int at);
+/* `count` elements, packed in words by places, as a stream of words; their number. */
+int stream_pack(Gen *g, DType d, const LV *word, int count, LV *out);
+/* Parts of `bits` (8 or 16), each in the low bits of its own value, as words; their number. */
+int stream_join(Gen *g, int bits, const LV *part, int n, LV *out);
+/* Part i of so many bits of a stream of words. */
+LV stream_part(Gen *g, int bits, const LV *stream, int i);
+
 /* f32 to the nearest bf16, as the low 16 bits of an i32, where the machine has no instruction */
 LV f32_to_bf16_bits(Gen *g, LV x);
 

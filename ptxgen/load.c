@@ -2,7 +2,8 @@
  *
  * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of
  * the result is a table made once; words of the result are then put together when they are pulled.
- * */
+ * Elements that lie across bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
+ * put into places when it is asked for. */
 #include "ptxgen/access.h"
 #include "ptxgen/load.h"
 
@@ -13,6 +14,8 @@ struct LoadPlan {
 	int vec, ninst, nraw; /* elements per instance; instances; raw words of one */
 	bool sub;             /* less than a byte per access: shift it down */
 	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
+	int pieces, nplaced;  /* instructions of an instance; words of places, 0: as they come */
+	LV *placed;           /* [ninst * nplaced] */
 	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
 };
 
@@ -29,21 +32,71 @@ map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *coord)
 	layout_coord(map, &p, coord);
 }
 
+/* The bits of an element that may lie in two bytes: both, from the first one's on. */
+static LV
+across_bytes(Gen *g, LoadPlan *p, LV *in, LV inside, LV first, LV shift)
+{
+	int bits = dtype_info[p->x->dtype].bits;
+	LV by = LLVMBuildAdd(g->b, shift, const_i32(g, bits - 1), ""), second;
+
+	by = LLVMBuildLShr(g->b, by, const_i32(g, 3), "");
+	if (LLVMTypeOf(in[0]) == g->i64)
+		by = LLVMBuildZExt(g->b, by, g->i64, "");
+	in[0] = LLVMBuildAdd(g->b, in[0], by, "");
+	asm_instr(g, p->inst, in, 2, inside, &second);
+	return LLVMBuildOr(g->b, first, LLVMBuildShl(g->b, second, const_i32(g, 8), ""), "");
+}
+
+/* All instructions of an instance, as a stream of words. */
+static void
+load_pieces(Gen *g, LoadPlan *p, LV *in, int64_t imm, LV inside, LV *stream)
+{
+	LV part[PIECES_MAX] = { NULL };
+	int bits = p->inst->bits;
+
+	for (int k = 0; k < p->pieces; k++) {
+		in[1] = const_i32(g, imm + (int64_t)k * bits / 8);
+		asm_instr(g, p->inst, in, 2, inside, bits < 32 ? &part[k] : &stream[k * bits / 32]);
+	}
+	if (bits < 32)
+		stream_join(g, bits, part, p->pieces, stream);
+}
+
 static void
 load_instance(Gen *g, LoadPlan *p, int i)
 {
-	LV in[3], base, shift = NULL;
+	LV in[3], inside, shift = NULL, *raw = &p->raw[i * p->nraw];
 	int64_t coord[DIM_MAX] = { 0 }, imm;
 
-	if (p->raw[i * p->nraw])
+	if (raw[0])
 		return;
 	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
-	access_at(p->x, coord, &base, &imm, p->sub ? &shift : NULL);
-	in[0] = base;
+	access_at(p->x, coord, &in[0], &imm, p->sub ? &shift : NULL);
 	in[1] = const_i32(g, imm);
-	asm_instr(g, p->inst, in, 2, access_inside(p->x, coord), &p->raw[i * p->nraw]);
+	inside = access_inside(p->x, coord);
+	if (p->pieces > 1 && !p->sub) {
+		load_pieces(g, p, in, imm, inside, raw);
+		return;
+	}
+	asm_instr(g, p->inst, in, 2, inside, raw);
+	if (shift && p->pieces > 1)
+		raw[0] = across_bytes(g, p, in, inside, raw[0], shift);
 	if (shift)
-		p->raw[i * p->nraw] = LLVMBuildLShr(g->b, p->raw[i * p->nraw], shift, "");
+		raw[0] = LLVMBuildLShr(g->b, raw[0], shift, "");
+}
+
+/* Word w of instance i's elements in their places. */
+static LV
+placed_word(Gen *g, LoadPlan *p, DType d, int i, int w)
+{
+	LV *to = &p->placed[i * p->nplaced + w], two[2] = { NULL };
+	int at = w * word_elems(d) * dtype_info[d].bits;
+
+	for (int k = 0; k < 2 && at / 32 + k < p->nraw; k++)
+		two[k] = p->raw[i * p->nraw + at / 32 + k];
+	if (!*to)
+		*to = stream_places(g, d, two, at % 32);
+	return *to;
 }
 
 /* The raw word and the element in it that register r of the result comes from, loaded. */
@@ -54,6 +107,10 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 	int bits = dtype_info[d].bits;
 
 	load_instance(g, p, i);
+	if (p->nplaced) {
+		*pos = e % word_elems(d);
+		return placed_word(g, p, d, i, e / word_elems(d));
+	}
 	*pos = e * bits % 32 / bits;
 	return p->raw[i * p->nraw + e * bits / 32];
 }
@@ -195,7 +252,8 @@ emit_load(Gen *g, Op *o)
 {
 	Val *v = o->out[0];
 	bool global = o->in[0]->type.space == S_global;
-	int bits = dtype_info[v->type.dtype].bits;
+	DType d = v->type.dtype;
+	int bits = dtype_grain(d); /* of each piece of an element */
 	LoadPlan *p = NEW(g->a, LoadPlan);
 	int nreg;
 
@@ -205,9 +263,12 @@ emit_load(Gen *g, Op *o)
 	p->x = access_new(g, p->map, o->in[0]);
 	nreg = p->map ? (int)layout_cosize(p->map, AX_reg) : 1;
 	p->ninst = nreg / p->vec;
-	p->nraw = p->inst->bits <= 32 ? 1 : p->inst->bits / 32;
+	p->pieces = dtype_pieces(d);
 	p->sub = p->vec * bits < 8;
-	BUG_IF(g->a, nreg % p->vec);
+	p->nraw = p->sub ? 1 : (p->inst->bits * p->pieces + 31) / 32;
+	p->nplaced = p->pieces > 1 ? (p->vec + word_elems(d) - 1) / word_elems(d) : 0;
+	p->placed = lv_array(g, p->ninst * p->nplaced);
+	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
 	                     !(p->sub && p->inst->bits == 8));
 	p->raw = lv_array(g, p->ninst * p->nraw);

@@ -2,7 +2,8 @@
 #include "ptxgen/access.h"
 #include "ptxgen/store.h"
 
-enum { ACCESS_ELEMS = 128 }; /* of one access: 16 bytes of bits */
+/* Of one access: 16 bytes of bits, or so many for each piece. */
+enum { ACCESS_ELEMS = 128, ACCESS_WORDS = 4 * PIECES_MAX };
 
 /* Word of the instance that starts at element e: elements e.. of registers reg[]. */
 static LV
@@ -23,6 +24,18 @@ raw_word(Gen *g, Val *v, const int *reg, int e, int n)
 	return bits_gather(g, t->dtype == D_bool ? D_u8 : t->dtype, word, pos, n);
 }
 
+/* Elements that lie across bytes: gathered in their places, then as a stream. */
+static int
+store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
+{
+	int epw = tile_of(g, v)->epw;
+	LV word[ACCESS_ELEMS / 4];
+
+	for (int e = 0; e < vec; e += epw)
+		word[e / epw] = raw_word(g, v, reg, e, epw < vec - e ? epw : vec - e);
+	return stream_pack(g, v->type.dtype, word, vec, out);
+}
+
 int
 store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
@@ -30,6 +43,8 @@ store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 	int bits = dtype_info[t->dtype].bits, n = 0;
 	int step = bits >= 32 ? 1 : 32 / bits;
 
+	if (dtype_pieces(t->dtype) > 1)
+		return store_stream(g, v, reg, vec, out);
 	for (int e = 0; e < vec; e += step) {
 		if (bits == 64) {
 			LV x = LLVMBuildBitCast(g->b, word_get(g, v, reg[e]), g->i64, "");
@@ -49,7 +64,7 @@ static int
 store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	Tile *t = tile_of(g, v);
-	int bits = dtype_info[t->dtype].bits, n = 0;
+	int place = dtype_place(t->dtype), n = 0;
 
 	for (int e = 0; e < vec; e += 4) {
 		LV word[4];
@@ -60,11 +75,28 @@ store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 
 			word[k] = word_get(g, v, reg[e + k] / t->epw);
 			if (at)
-				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, bits * at), "");
+				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, place * at), "");
 		}
 		out[n++] = bits_gather(g, D_u8, word, pos, k);
 	}
 	return n;
+}
+
+/* The instructions of an access of elements that lie across bytes: parts of the stream of n words, the
+ * address behind it. */
+static void
+store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
+{
+	int bits = p->inst->bits, each = bits <= 32 ? 1 : bits / 32;
+	LV one[6], base = in[n];
+
+	for (int k = 0; k < dtype_pieces(p->x->dtype); k++) {
+		for (int w = 0; w < each; w++)
+			one[w] = bits < 32 ? stream_part(g, bits, in, k) : in[k * each + w];
+		one[each] = base;
+		one[each + 1] = const_i32(g, imm + (int64_t)k * bits / 8);
+		asm_instr(g, p->inst, one, each + 2, exec, NULL);
+	}
 }
 
 /* One access: registers of the map m.. of the value go to memory; `more` is added to the
@@ -75,7 +107,7 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 	Place at = { { 0 } };
 	int64_t coord[DIM_MAX] = { 0 }, imm;
 	int reg[ACCESS_ELEMS];
-	LV in[8], inside, exec = p->exec;
+	LV in[ACCESS_WORDS + 2], inside, exec = p->exec;
 	int n;
 
 	for (int e = 0; e < p->vec; e++) {
@@ -100,6 +132,8 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
 	if (p->inst->kind == IK_red)
 		emit_update(g, p->inst, in, in[n], in[n + 1], exec);
+	else if (dtype_pieces(p->x->dtype) > 1)
+		store_pieces(g, p, in, n, imm, exec);
 	else
 		asm_instr(g, p->inst, in, n + 2, exec, NULL);
 }
@@ -147,7 +181,7 @@ emit_store(Gen *g, Op *o)
 	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
 	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
 	bool scalar = v->type.space == S_scalar;
-	int bits = dtype_info[v->type.dtype].bits;
+	int bits = dtype_grain(v->type.dtype);
 	StorePlan p = { 0 };
 
 	p.v = v;

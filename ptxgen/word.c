@@ -6,19 +6,9 @@
 int
 word_elems(DType d)
 {
-	int bits = dtype_info[d].bits;
+	int place = dtype_place(d);
 
-	return d == D_bool || bits >= 32 ? 1 : 32 / bits;
-}
-
-int
-byte_log2(DType d)
-{
-	int n = 0;
-
-	while (dtype_info[d].bits << n < 8)
-		n++;
-	return n;
+	return d == D_bool || place >= 32 ? 1 : 32 / place;
 }
 
 LLVMTypeRef
@@ -97,11 +87,11 @@ is_fp8(DType d)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Bits pos*bits.. of an integer word, extended to the value. */
+/* The integer at a place of a word, extended to the value. */
 static LV
 unpack_int(Gen *g, DType d, LV word, int pos)
 {
-	int bits = dtype_info[d].bits, left = 32 - bits * (pos + 1);
+	int bits = dtype_info[d].bits, place = dtype_place(d), left = 32 - bits - place * pos;
 	bool sign = dtype_info[d].kind == K_sint;
 
 	if (bits == 32)
@@ -110,7 +100,7 @@ unpack_int(Gen *g, DType d, LV word, int pos)
 		word = LLVMBuildShl(g->b, word, const_i32(g, left), "");
 		return LLVMBuildAShr(g->b, word, const_i32(g, 32 - bits), "");
 	}
-	word = LLVMBuildLShr(g->b, word, const_i32(g, bits * pos), "");
+	word = LLVMBuildLShr(g->b, word, const_i32(g, place * pos), "");
 	return left ? LLVMBuildAnd(g->b, word, const_i32(g, ((int64_t)1 << bits) - 1), "") : word;
 }
 
@@ -125,6 +115,8 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 	}
 	if (is_fp8(d))
 		return elem_unpack(g, D_f16, fp8_to_h2(g, d, word, pos / 2), pos % 2);
+	if (is_small_float(d))
+		return small_to_f32(g, d, word, pos);
 	if (d == D_bf16)
 		return as_f32(g, pos ? LLVMBuildAnd(g->b, word, const_i32(g, 0xffff0000), "")
 		                     : LLVMBuildShl(g->b, word, const_i32(g, 16), ""));
@@ -235,6 +227,8 @@ pack_ints(Gen *g, int bits, const LV *e, int n)
 LV
 elem_pack(Gen *g, DType d, const LV *e, int n)
 {
+	LV code[WORD_ELEMS];
+
 	if (word_elems(d) == 1)
 		return e[0];
 	if (d == D_f16 || d == D_bf16)
@@ -245,7 +239,12 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 		return n < 3 ? lo
 		             : prmt(g, lo, fp8_from_floats(g, d, e[2], n > 3 ? e[3] : zero), 0x5410);
 	}
-	return pack_ints(g, dtype_info[d].bits, e, n);
+	if (is_small_float(d)) {
+		for (int i = 0; i < n; i++)
+			code[i] = small_from_f32(g, d, e[i]);
+		e = code;
+	}
+	return pack_ints(g, dtype_place(d), e, n);
 }
 
 /* ---- bits ------------------------------------------------------------------------------------ */
@@ -253,7 +252,7 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 LV
 bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 {
-	int bits = dtype_info[d].bits;
+	int bits = dtype_place(d);
 	bool same = true;
 	LV e[WORD_ELEMS];
 
@@ -274,7 +273,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 LV
 word_splat(Gen *g, DType d, LV word)
 {
-	int bits = dtype_info[d].bits;
+	int bits = dtype_place(d);
 
 	if (word_elems(d) == 1)
 		return word;
@@ -303,7 +302,7 @@ word_const(Gen *g, DType d, int64_t i, double f)
 	if (num_is_float(d))
 		i = num_code(d, f);
 	x = bits == 32 ? (uint64_t)i : (uint64_t)i & (((uint64_t)1 << bits) - 1);
-	for (int have = bits; have < 32; have *= 2)
+	for (int have = dtype_place(d); have < 32; have *= 2)
 		x |= x << have;
 	return const_i32(g, (int64_t)x);
 }

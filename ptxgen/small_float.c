@@ -1,0 +1,156 @@
+/* small_float.c - floats of up to 8 bits by arithmetic on their codes: to f32, and two at a time to f16 and
+ * bf16; from f32.  What the machine has instructions for is in fp8.c.
+ *
+ * A code's exponent and mantissa, put where the wider type has them, stand for the number but for a power
+ * of two, the difference of the biases; subnormal numbers too.  So a shift, a mask and a multiplication are
+ * exact. */
+#include "hexc/number.h"
+#include "ptxgen/elt.h"
+#include <math.h>
+
+bool
+is_small_float(DType d)
+{
+	return dtype_info[d].kind == K_flt && dtype_info[d].bits <= 8;
+}
+
+static int
+bias_of(DType d)
+{
+	return (1 << (dtype_info[d].exp - 1)) - 1;
+}
+
+/* Mask of exponent and mantissa of d in the place of a type with `man` bits of mantissa. */
+static int64_t
+magnitude_mask(DType d, int man)
+{
+	return (((int64_t)1 << (dtype_info[d].bits - 1)) - 1) << (man - dtype_info[d].man);
+}
+
+/* ---- to wider floats ------------------------------------------------------------------------- */
+
+/* 2^(code - 127): the code is f32's exponent, but for the smallest, which is subnormal there, and NaN. */
+static LV
+scale_to_f32(Gen *g, LV code)
+{
+	LV x = LLVMBuildShl(g->b, code, const_i32(g, 23), "");
+	LV low = LLVMBuildICmp(g->b, LLVMIntEQ, code, const_i32(g, 0), "");
+	LV nan = LLVMBuildICmp(g->b, LLVMIntEQ, code, const_i32(g, 255), "");
+
+	x = LLVMBuildSelect(g->b, low, const_i32(g, 0x00400000), x, "");
+	return as_f32(g, LLVMBuildSelect(g->b, nan, const_i32(g, 0x7fc00000), x, ""));
+}
+
+LV
+small_to_f32(Gen *g, DType d, LV word, int pos)
+{
+	const DTypeInfo *t = &dtype_info[d];
+	int up = 32 - t->bits - dtype_place(d) * pos;
+	LV x, sign;
+
+	if (t->codes == C_table)
+		return nf4_to_f32(g, word, pos);
+	if (t->codes == C_scale) {
+		x = LLVMBuildLShr(g->b, word, const_i32(g, 8 * pos), "");
+		return scale_to_f32(g, LLVMBuildAnd(g->b, x, const_i32(g, 255), ""));
+	}
+	x = up ? LLVMBuildShl(g->b, word, const_i32(g, up), "") : word; /* the sign is in bit 31 */
+	sign = LLVMBuildAnd(g->b, x, const_i32(g, 0x80000000), "");
+	x = LLVMBuildLShr(g->b, x, const_i32(g, 8 - t->exp), "");
+	x = LLVMBuildAnd(g->b, x, const_i32(g, magnitude_mask(d, 23)), "");
+	x = as_f32(g, LLVMBuildOr(g->b, sign, x, ""));
+	return LLVMBuildFMul(g->b, x, const_f32(g, ldexp(1, 127 - bias_of(d))), "");
+}
+
+/* The elements at places 2 pair and 2 pair + 1, each at the top of a half; what is below it is open. */
+static LV
+top_of_halves(Gen *g, DType d, LV word, int pair)
+{
+	int place = dtype_place(d), up = place - dtype_info[d].bits;
+	LV x = up ? LLVMBuildShl(g->b, word, const_i32(g, up), "") : word;
+	unsigned p = (unsigned)pair;
+
+	if (place == 8)
+		return prmt(g, x, x, 0x1000u * (2 * p + 1) | 0x0010u * (2 * p));
+	return prmt(g, LLVMBuildShl(g->b, x, const_i32(g, 4), ""), x, 0x1000u * (4 + p) | 0x0010u * p);
+}
+
+LV
+small_to_pair(Gen *g, DType d, DType to, LV word, int pair)
+{
+	const DTypeInfo *t = &dtype_info[d], *w = &dtype_info[to];
+	bool bf16 = to == D_bf16;
+	int64_t two = 0x00010001;
+	LV x, sign, e[2];
+
+	if (t->codes == C_table)
+		return nf4_to_pair(g, to, word, pair);
+	if (t->codes != C_none || t->exp >= w->exp || (bf16 && !(g->u->target->features & T_BF16)))
+		return NULL;
+	x = top_of_halves(g, d, word, pair);
+	sign = LLVMBuildAnd(g->b, x, const_i32(g, 0x80008000), "");
+	x = LLVMBuildLShr(g->b, x, const_i32(g, w->exp - t->exp), "");
+	x = LLVMBuildAnd(g->b, x, const_i32(g, two * magnitude_mask(d, w->man)), "");
+	x = LLVMBuildOr(g->b, sign, x, "");
+	e[1] = const_i32(g, two * ((int64_t)(2 * bias_of(to) - bias_of(d)) << w->man));
+	if (bf16)
+		return asm_op(g, A_fma_bf16x2, x, e[1], const_i32(g, 0x80008000));
+	return from_h2(g, LLVMBuildFMul(g->b, as_h2(g, x), as_h2(g, e[1]), ""));
+}
+
+/* ---- from f32 -------------------------------------------------------------------------------- */
+
+/* The nearest power of two, the larger one in the middle, of the magnitude. */
+static LV
+scale_code(Gen *g, LV x)
+{
+	LV i = LLVMBuildAnd(g->b, as_i32(g, x), const_i32(g, 0x7fffffff), ""), r, small, large;
+	LV nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, ""), most = const_i32(g, 254);
+
+	r = LLVMBuildAdd(g->b, i, const_i32(g, 0x00400000), "");
+	r = LLVMBuildLShr(g->b, r, const_i32(g, 23), "");
+	/* 2^-127 is in the middle of f32's subnormal numbers: 3/2 of it is where 2^-126 begins */
+	small = LLVMBuildICmp(g->b, LLVMIntULT, i, const_i32(g, 0x00600000), "");
+	r = LLVMBuildSelect(g->b, small, const_i32(g, 0), r, "");
+	large = LLVMBuildICmp(g->b, LLVMIntUGT, r, most, "");
+	r = LLVMBuildSelect(g->b, large, most, r, "");
+	return LLVMBuildSelect(g->b, nan, const_i32(g, 255), r, "");
+}
+
+/* Rounded by adding a power of two whose last place weighs as much as the type's, then the exponent's bias
+ * moved by a multiplication, which also denormalizes. */
+static LV
+grid_code(Gen *g, DType d, LV x)
+{
+	int man = dtype_info[d].man, bias = bias_of(d), top = dtype_info[d].bits - 1;
+	LV bits = LLVMBuildBitCast(g->b, x, g->i32, ""), a, e, magic, r, low, nan;
+	LV least = const_i32(g, (int64_t)(127 + 1 - bias) << 23);
+	LV most = const_f32(g, num_largest(d));
+
+	a = LLVMBuildAnd(g->b, bits, const_i32(g, 0x7fffffff), "");
+	nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
+	a = LLVMBuildBitCast(g->b, a, g->f32, "");
+	a = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, most, ""), a, most, "");
+	e = LLVMBuildAnd(g->b, LLVMBuildBitCast(g->b, a, g->i32, ""), const_i32(g, 0x7f800000), "");
+	e = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntUGT, e, least, ""), e, least, "");
+	magic = LLVMBuildAdd(g->b, e, const_i32(g, (int64_t)(23 - man) << 23), "");
+	magic = LLVMBuildBitCast(g->b, magic, g->f32, "");
+	r = LLVMBuildFSub(g->b, LLVMBuildFAdd(g->b, a, magic, ""), magic, "");
+	r = LLVMBuildFMul(g->b, r, const_f32(g, ldexp(1, bias - 127)), "");
+	low = LLVMBuildLShr(g->b, LLVMBuildBitCast(g->b, r, g->i32, ""), const_i32(g, 23 - man), "");
+	low = LLVMBuildSelect(g->b, nan, const_i32(g, ((int64_t)1 << top) - 1), low, "");
+	bits = LLVMBuildLShr(g->b, bits, const_i32(g, 31 - top), "");
+	bits = LLVMBuildAnd(g->b, bits, const_i32(g, (int64_t)1 << top), "");
+	bits = LLVMBuildSelect(g->b, nan, const_i32(g, 0), bits, "");
+	return LLVMBuildOr(g->b, low, bits, "");
+}
+
+LV
+small_from_f32(Gen *g, DType d, LV x)
+{
+	switch ((DCodes)dtype_info[d].codes) {
+	case C_scale: return scale_code(g, x);
+	case C_table: return nf4_code(g, x);
+	default: return grid_code(g, d, x);
+	}
+}
