@@ -338,10 +338,10 @@ static const struct {
 	{ pass_cse, "%20 = sub %3, %4 : i64 %21 = sub %4, %3 : i64", O_sub, 2 },
 	{ pass_cse, "%20 = const fimm -0 : f32 %21 = const : f32 %22 = const fimm nan : f32"
 	            " %23 = const fimm nan : f32",
-	  O_const, 4 },
+	  O_const, 5 }, /* and two of the kernel around it */
 	{ pass_cse, "%20 = const imm 4 : i64 %21 = const imm 4 : i32"
 	            " %22 = const imm 4 : reg i32[4]",
-	  O_const, 4 },
+	  O_const, 5 }, /* and two of the kernel around it */
 	{ pass_cse, "%20 = iota imm 0 : reg i32[4, 4] %21 = iota imm 1 : reg i32[4, 4]", O_iota, 2 },
 	{ pass_cse, "%20 = iota : reg i32[4] %21 = iota : reg i32[4] @{4:1@lane}", O_iota, 2 },
 	{ pass_cse, "%20 = iota : reg i32[4] @{4:1@lane} %21 = iota : reg i32[4] @{4:1@lane}", O_iota, 1 },
