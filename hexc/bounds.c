@@ -20,6 +20,7 @@
  * may be anything, and zeros serve later sums and products. */
 #include "hexc/facts.h"
 #include "hexc/number.h"
+#include "hexc/sparse.h"
 #include <math.h>
 #include <string.h>
 
@@ -44,8 +45,6 @@ typedef struct Bounds {
 	int nundo, undo_cap;
 	bool changed;
 } Bounds;
-
-enum { SAME_DEPTH = 12 };
 
 static void
 grow(Bounds *b, uint32_t id)
@@ -173,7 +172,7 @@ bound_min(Op *o, Val *x, Val *y)
 {
 	if (!x || !y)
 		return x ? x : y;
-	return val_same(x, y, SAME_DEPTH) ? x : ir_bin(o->parent, o, O_min, x, y);
+	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, O_min, x, y);
 }
 
 /* ---- one op ---------------------------------------------------------------------------------- */
@@ -228,7 +227,7 @@ bounds_dot(Bounds *b, Op *o)
 	bool zero[2], flt = num_is_float(o->in[0]->type.dtype);
 
 	zero[0] = own[0] && own[0] == k && (ea.zero >> 1 & 1);
-	zero[1] = own[1] && val_same(own[1], k, SAME_DEPTH) && (eb.zero & 1);
+	zero[1] = own[1] && index_equal(o, own[1], k) && (eb.zero & 1);
 	for (int i = 0; i < 2 && k; i++) {
 		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
 
@@ -239,6 +238,30 @@ bounds_dot(Bounds *b, Op *o)
 	}
 	e.at[0] = ea.at[0];
 	e.at[1] = eb.at[1];
+	edge_set(b, o->out[0], &e);
+}
+
+/* Values and positions end together.  Half a group would have positions that do not rise, and outside the
+ * values' end there shall be zeros. */
+static void
+bounds_expand(Bounds *b, Op *o)
+{
+	int d = (int)o->imm[0];
+	Val *end = edge_of(b, o->in[1])->at[d], *own;
+	Edge e;
+	Sparse s;
+
+	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.places)
+		diag_error(b->k->unit->diag, o->src,
+		           "the end of the positions may lie within a group of %d: assume that their last "
+		           "dimension is a multiple of %d",
+		           s.places, s.places);
+	own = edge_of(b, o->in[0])->at[d];
+	if (own && !(edge_of(b, o->in[0])->zero >> d & 1))
+		o->in[0] = clip_zero(b, o, o->in[0], d, own);
+	e = *edge_of(b, o->in[0]);
+	if (own)
+		e.at[d] = ir_bin(o->parent, o, O_mul, own, ir_const(o->parent, o, 2));
 	edge_set(b, o->out[0], &e);
 }
 
@@ -377,6 +400,7 @@ bounds_op(Bounds *b, Op *o)
 	case O_reduce_max:
 	case O_reduce_min: bounds_reduce(b, o); break;
 	case O_dot: bounds_dot(b, o); break;
+	case O_expand: bounds_expand(b, o); break;
 	default: break;
 	}
 }

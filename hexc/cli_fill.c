@@ -3,6 +3,8 @@
  * random(SEED) is uniform in [-1, 1) for floats, rounded to the type; every bit pattern alike for integers.
  * randint(SEED,LO,HI) is uniform in LO <= x < HI (LO where both are equal).  Element i (row-major) depends
  * on SEED and i only: splitmix64's output function on SEED and i, so it is the same on every machine.
+ * positions(SEED) is for the second operand of `sparse`: each pair of neighbours of a u2 are two different places of
+ * four, rising, all six alike; u1 are bits.
  * arange is 0, 1, 2, ... in row-major order; integers wrap. */
 #include "hexc/cli_tensor.h"
 #include <math.h>
@@ -228,6 +230,12 @@ put_value(Tensor *t, uint64_t at, uint64_t n)
 		hexc_put_int(t->type, t->start, at, signed_of(x));
 		break;
 	}
+	case V_POSITIONS: {
+		static const unsigned char pair[6] = { 0x4, 0x8, 0x9, 0xc, 0xd, 0xe };
+		uint64_t x = t->type->bits == 1 ? r >> 63 : pair[scale(random_bits(v->seed, n / 2), 6)];
+		hexc_put_int(t->type, t->start, at, signed_of(t->type->bits == 2 && n % 2 ? x >> 2 : x & 3));
+		break;
+	}
 	case V_ARANGE: hexc_put_int(t->type, t->start, at, (int64_t)n); break;
 	case V_NUMBER:
 		if (v->is_int)
@@ -252,6 +260,10 @@ check_range(const Tensor *t)
 		ok = is_value(t->type, v->lo) && is_value(t->type, v->hi > v->lo ? v->hi - 1 : v->hi);
 	if (v->kind == V_NUMBER && t->type->kind != 'f')
 		ok = v->is_int && is_value(t->type, v->i);
+	if (v->kind == V_POSITIONS &&
+	    (t->type->kind != 'u' || t->type->bits > 2 || t->info.rank == 0 ||
+	     (t->type->bits == 2 && t->dim[t->info.rank - 1] % 2)))
+		return cli_fail(EXIT_INPUT, "%s: positions are u2 in rows of even length, or u1", t->info.name);
 	return ok ? 0
 	          : cli_fail(EXIT_INPUT, "%s is %s: %s does not fit", t->info.name, t->type->name,
 	                     v->text);

@@ -4,7 +4,16 @@
 #include "hexc/cli.h"
 #include "hexc/cli_npy.h"
 
-typedef enum ValueKind { V_NONE, V_FILE, V_NUMBER, V_RANDOM, V_RANDINT, V_ZEROS, V_ARANGE } ValueKind;
+typedef enum ValueKind {
+	V_NONE,
+	V_FILE,
+	V_NUMBER,
+	V_RANDOM,
+	V_RANDINT,
+	V_POSITIONS,
+	V_ZEROS,
+	V_ARANGE,
+} ValueKind;
 
 /* What stands behind NAME= of an --arg. */
 typedef struct Value {

@@ -8,7 +8,7 @@ bad(const char *name, const char *text)
 	return cli_fail(
 		EXIT_USAGE,
 		"--arg %s: '%s' is none of @FILE.npy, a number, random(SEED), randint(SEED,LO,HI), "
-		"zeros, arange; each may have a [shape] behind it",
+		"positions(SEED), zeros, arange; each may have a [shape] behind it",
 		name, text);
 }
 
@@ -80,6 +80,8 @@ value_parse(Cli *c, const char *name, const char *text, Value *v)
 		v->kind = V_ARANGE;
 	} else if (call(word, "random", 1, random)) {
 		v->kind = V_RANDOM;
+	} else if (call(word, "positions", 1, random)) {
+		v->kind = V_POSITIONS;
 	} else if (call(word, "randint", 3, randint)) {
 		v->kind = V_RANDINT;
 		if (v->lo > v->hi)

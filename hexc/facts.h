@@ -33,6 +33,8 @@ int64_t pow2_part(int64_t x);             /* largest power of two dividing x > 0
 int64_t floor_div(int64_t x, int64_t c);  /* c > 0 */
 /* Are both the same expression over the same values?  Only pure index arithmetic is compared. */
 bool val_same(const Val *x, const Val *y, int depth);
+/* Are these i64 scalars equal whenever op `at` runs?  False: not known. */
+bool index_equal(const Op *at, const Val *x, const Val *y);
 /* start[0] + .. + start[n-1] + extent <= size whenever op `at` runs? */
 bool prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size);
 #endif

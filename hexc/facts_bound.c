@@ -8,7 +8,7 @@
 #include "hexc/facts_lin.h"
 #include <string.h>
 
-enum { DEPTH = 24, CHOICES = 64 };
+enum { DEPTH = 24, CHOICES = 64, SAME_DEPTH = 12 };
 
 bool
 val_same(const Val *x, const Val *y, int depth)
@@ -237,4 +237,16 @@ prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, 
 			return false;
 	}
 	return false;
+}
+
+bool
+index_equal(const Op *at, const Val *x, const Val *y)
+{
+	Bounding b = { .ask = fact_asking(at->parent->kernel), .at = at };
+	Lin gap;
+
+	if (val_same(x, y, SAME_DEPTH))
+		return true;
+	gap = lin_add(lin_of(&b, x, 0), lin_of(&b, y, 0), -1);
+	return gap.ok && gap.n == 0 && gap.c == 0;
 }

@@ -36,6 +36,7 @@ typedef struct Slot {
 	double *f;  /* float dtypes */
 	int64_t *i; /* the others; same memory */
 	void *spare; /* as large, for parallel copies into loop arguments */
+	void *whole; /* twice as large, for the tile that a dot makes of values and their positions */
 	View *view; /* tensors, shared tiles and views */
 } Slot;
 
@@ -97,6 +98,9 @@ bool interp_fault(Interp *it, InterpCode code, const Op *o, const char *fmt, ...
 bool interp_block(Interp *it, Block *b);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
 void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
+/* The tile that values and positions make along dim, into r; a place for it when no op has it as a result. */
+Slot interp_whole(Interp *it, const Val *values);
+bool interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r);
 /* Copy the value of `from` into the slot of `to`. */
 void slot_copy(Interp *it, const Val *to, const Val *from);
 /* Evaluate a scalar that depends on parameters only. */

@@ -1,6 +1,7 @@
 /* interp_tile.c - the tile interpreter's ops that make and rearrange whole tiles. */
 #include "hexc/interp_impl.h"
 #include "hexc/pack.h"
+#include "hexc/sparse.h"
 #include <math.h>
 #include <string.h>
 
@@ -339,17 +340,26 @@ dot_i(int64_t m, int64_t n, int64_t k, int64_t *c, const int64_t *a, const int64
 bool
 eval_dot(Interp *it, Op *o)
 {
-	const int64_t *sa = o->in[0]->type.shape, *sc = o->out[0]->type.shape;
+	const int64_t *sc = o->out[0]->type.shape;
 	const Slot *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
 	DType d = o->out[0]->type.dtype;
-	Slot *r = slot_of(it, o->out[0]);
+	Slot *r = slot_of(it, o->out[0]), whole;
+	int64_t k = dot_k(o);
 
+	if (dot_is_sparse(o)) {
+		int side = dot_side(o);
+
+		whole = interp_whole(it, o->in[side]);
+		if (!interp_expand(it, o, o->in[side], o->in[3], 1 - side, &whole))
+			return false;
+		*(side ? &b : &a) = &whole;
+	}
 	slot_copy(it, o->out[0], o->in[2]);
 	if (num_is_float(d)) {
-		dot_f(sc[0], sc[1], sa[1], r->f, a->f, b->f);
+		dot_f(sc[0], sc[1], k, r->f, a->f, b->f);
 		num_round_n(d, r->f, (size_t)r->n);
 	} else {
-		dot_i(sc[0], sc[1], sa[1], r->i, a->i, b->i);
+		dot_i(sc[0], sc[1], k, r->i, a->i, b->i);
 		num_wrap_n(d, r->i, (size_t)r->n);
 	}
 	return true;

@@ -54,6 +54,7 @@ enum {
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
+enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 
 typedef struct Target {
 	const char *name;

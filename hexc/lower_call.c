@@ -38,6 +38,7 @@ static const Builtin builtin[] = {
 	{ "argmin", 2, 2, O_none, call_argmin, "argmin(x, dim)" },
 	{ "mean", 2, 2, O_none, lower_mean, "mean(x, dim)" },
 	{ "dot", 2, 4, O_none, call_dot, "dot(a, b) or dot(a, b, accumulator)" },
+	{ "sparse", 2, 2, O_none, lower_sparse, "sparse(values, positions)" },
 	{ "transpose", 2, 1 + RANK_MAX, O_none, lower_transpose, "transpose(x, dim, dim, ...)" },
 	{ "reshape", 2, 1 + RANK_MAX, O_none, lower_reshape, "reshape(x, extent, extent, ...)" },
 	{ "shift", 3, 4, O_none, lower_shift, "shift(x, dim, places) or shift(x, dim, places, number)" },

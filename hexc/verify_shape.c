@@ -1,4 +1,5 @@
 /* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
+#include "hexc/sparse.h"
 #include "hexc/verify.h"
 
 static const char *
@@ -351,11 +352,64 @@ multiply(DType x, DType y)
 	       (a->kind == K_flt && b->kind == K_flt && a->bits == 8);
 }
 
+/* The type of the tile that values and positions make along dim; NULL: they make none. */
+static const char *
+expanded(Arena *a, const Type *v, const Type *p, int64_t dim, Type *out)
+{
+	Sparse s;
+
+	*out = *v;
+	if (v->space != S_reg || p->space != S_reg || v->rank != p->rank || v->dtype == D_bool)
+		return differ(a, "not register tiles of values and positions", v, p);
+	if (dim < 0 || dim >= v->rank)
+		return "no such dim";
+	for (int d = 0; d < v->rank; d++)
+		if (d != dim && v->shape[d] != p->shape[d])
+			return differ(a, "values and positions differ in shape", v, p);
+	if (!sparse_of(v, p, (int)dim, &s))
+		return differ(a, "these positions do not say where these values stand", v, p);
+	out->shape[dim] *= 2;
+	return NULL;
+}
+
+const char *
+shape_expand(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Type want;
+	const char *bad = expanded(a, &o->in[0]->type, &o->in[1]->type, o->imm[0], &want);
+
+	if (bad)
+		return bad;
+	return type_same(&want, t) ? NULL : differ(a, "the result's type does not follow", &want, t);
+}
+
+/* Operand i of a dot as the matrix that is multiplied. */
+static const char *
+dot_operand(Arena *a, const Op *o, int i, Type *out)
+{
+	*out = o->in[i]->type;
+	if (!dot_is_sparse(o) || i != dot_side(o) || out->rank != 2)
+		return NULL;
+	return expanded(a, &o->in[i]->type, &o->in[3]->type, 1 - i, out);
+}
+
 const char *
 shape_dot(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *y = &o->in[1]->type, *c = &o->in[2]->type;
+	const Type *c;
+	Type tx, ty, *x = &tx, *y = &ty;
+	const char *bad;
 
+	if (o->nin != 3 && o->nin != 4)
+		return "not two factors, an accumulator, and positions or none";
+	if (o->imm[0] < 0 || o->imm[0] > 1)
+		return "no such factor";
+	bad = dot_operand(a, o, 0, x);
+	bad = bad ? bad : dot_operand(a, o, 1, y);
+	if (bad)
+		return bad;
+	c = &o->in[2]->type;
 	if (x->space != S_reg || y->space != S_reg || c->space != S_reg || x->rank != 2 ||
 	    y->rank != 2 || c->rank != 2 || !multiply(x->dtype, y->dtype))
 		return differ(a, "operands are not matrices in registers that dot multiplies", x, y);

@@ -157,6 +157,26 @@ register_elems(const Instr *in)
 
 /* ---- one way --------------------------------------------------------------------------------------- */
 
+/* Where the positions of a sparse operand lie: as many instances along k as the tile has share a group of four
+ * lanes; warps that share the operand share them. */
+static bool
+positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
+{
+	const int64_t *shape = dot->in[3]->type.shape;
+	int side = dot_side(dot), k = 1 - side;
+	int steps = (int)gcd(dot_k(dot) / c->inst->k, instr_selectors(c->inst));
+	WarpDim one = { 1, 0 }, own[2] = { side ? one : m, side ? n : one };
+	Layout e;
+
+	if (!instr_positions(c->inst, steps, c->swap, &e) ||
+	    !tile_fragment(&c->e, &e, shape, own, k, (WarpDim[2]){ side ? m : n, left }))
+		return false;
+	for (int i = 0; i < e.nrep; i++)
+		if (!layout_push_rep(&c->e, e.rep[i].extent, e.rep[i].stride, (Axis)e.rep[i].axis))
+			return false;
+	return true;
+}
+
 static bool
 mma_choice(Solve *s, const Op *dot, DotChoice *c)
 {
@@ -167,6 +187,8 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	int64_t w = register_elems(c->inst);
 	Layout fa, fb, fc;
 
+	if (dot_is_sparse(dot) && !positions(c, dot, m, n, left))
+		return false;
 	if (!instr_fragment(c->inst, 0, c->swap, &fa) || !instr_fragment(c->inst, 1, c->swap, &fb) ||
 	    !instr_fragment(c->inst, 2, c->swap, &fc) ||
 	    !tile_fragment(&c->a, &fa, sa, (WarpDim[2]){ m, one }, 1, (WarpDim[2]){ n, left }) ||
@@ -264,9 +286,25 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 static bool
 fits(const Instr *in, bool swap, const Op *dot, const Target *t)
 {
-	return in->kind == IK_mma && instr_on(in, t) && in->acc == dot->out[0]->type.dtype &&
+	if (dot_is_sparse(dot) ? in->kind != IK_mma_sp || swap != (dot_side(dot) == 1) || !instr_takes(in, dot)
+	                       : in->kind != IK_mma)
+		return false;
+	return instr_on(in, t) && in->acc == dot->out[0]->type.dtype &&
 	       (swap ? in->tb : in->ta) == dot->in[0]->type.dtype &&
 	       (swap ? in->ta : in->tb) == dot->in[1]->type.dtype;
+}
+
+bool
+instr_takes(const Instr *in, const Op *dot)
+{
+	const Type *p = &dot->in[3]->type;
+	int64_t places = dot_k(dot) / p->shape[1 - dot_side(dot)];
+
+	switch (dtype_info[in->ta].bits) {
+	case 32: return p->dtype == D_u1;
+	case 4: return p->dtype == D_u2 && places == 4;
+	default: return p->dtype == D_u2 && places == 2;
+	}
 }
 
 bool
@@ -274,7 +312,7 @@ instr_divides(const Instr *i, bool swap, const Op *dot)
 {
 	const int64_t *a = dot->in[0]->type.shape, *b = dot->in[1]->type.shape;
 
-	return a[0] % (swap ? i->n : i->m) == 0 && a[1] % i->k == 0 && b[1] % (swap ? i->m : i->n) == 0;
+	return a[0] % (swap ? i->n : i->m) == 0 && dot_k(dot) % i->k == 0 && b[1] % (swap ? i->m : i->n) == 0;
 }
 
 static int64_t
@@ -309,6 +347,8 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 	int n = 0;
 
 	run[n++] = 0;
+	if (dot_is_sparse(dot))
+		return n; /* positions are those of k in its own order */
 	if (is_unpacked(dot->in[0]) || is_unpacked(dot->in[1]))
 		return n; /* packs depend on as little as possible, and need no runs */
 	for (int i = 0; i < 2; i++) {
@@ -351,7 +391,8 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 	int64_t mix[2] = { 1, 1 };
 
 	for (int side = 0; side < 2 && !fma; side++)
-		mix[side] = turned_as_one(s, dot, in, side);
+		if (!dot_is_sparse(dot) || side != dot_side(dot)) /* positions are those of rows in their order */
+			mix[side] = turned_as_one(s, dot, in, side);
 	if (mix[0] * mix[1] > 1)
 		run[nrun++] = -1; /* k in its own order, m or n not */
 

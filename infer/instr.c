@@ -49,6 +49,24 @@ const Instr instrs[] = {
 	  .a = (a_),                                                                                \
 	  .b = (b_),                                                                                \
 	  .c = (c_) },
+#define INSTR_SP(name_, m_, n_, k_, ta_, tb_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_, e_) \
+	{ .name = #name_,                                                                              \
+	  .kind = IK_mma_sp,                                                                           \
+	  .m = (m_),                                                                                   \
+	  .n = (n_),                                                                                   \
+	  .k = (k_),                                                                                   \
+	  .ta = D_##ta_,                                                                               \
+	  .tb = D_##tb_,                                                                               \
+	  .acc = D_##acc_,                                                                             \
+	  .features = (features_),                                                                     \
+	  .text = (text_),                                                                             \
+	  .cons = (cons_),                                                                             \
+	  .issue = (issue_),                                                                           \
+	  .done = (done_),                                                                             \
+	  .a = (a_),                                                                                   \
+	  .b = (b_),                                                                                   \
+	  .c = (c_),                                                                                   \
+	  .e = (e_) },
 #include "infer/instr.def"
 	{ .name = NULL },
 };
@@ -83,5 +101,47 @@ instr_fragment(const Instr *i, int operand, bool swap, Layout *out)
 		layout_permute(out, &l, turned);
 	else
 		*out = l;
+	return true;
+}
+
+/* Lanes of a group of four that hold positions for one instance. */
+static int
+position_lanes(const Layout *e)
+{
+	int n = 1;
+
+	for (int i = 0; i < e->n; i++)
+		if (e->it[i].axis == AX_lane && e->it[i].stride < 4)
+			n *= (int)e->it[i].extent;
+	return n;
+}
+
+int
+instr_selectors(const Instr *i)
+{
+	Layout e;
+	size_t at;
+
+	return i->e && layout_parse(&e, i->e, strlen(i->e), &at) ? 4 / position_lanes(&e) : 0;
+}
+
+bool
+instr_positions(const Instr *i, int steps, bool swap, Layout *out)
+{
+	static const int turned[2] = { 1, 0 };
+	Layout e;
+	size_t at;
+	int lanes;
+
+	if (!i->e || !layout_parse(&e, i->e, strlen(i->e), &at))
+		return false;
+	lanes = position_lanes(&e);
+	if (steps < 1 || steps > 4 / lanes || !layout_push(&e, 1, steps, lanes, AX_lane) ||
+	    !layout_push_rep(&e, 4 / (lanes * steps), lanes * steps, AX_lane))
+		return false;
+	if (swap)
+		layout_permute(out, &e, turned);
+	else
+		*out = e;
 	return true;
 }

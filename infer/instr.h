@@ -14,6 +14,7 @@
 	X(cp_async, "each lane copies `bits` from global to shared memory, asynchronously")        \
 	X(ldmatrix, "a warp loads bits/32 matrices of 8 rows of 16 bytes; a lane gets `bits`")     \
 	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
+	X(mma_sp, "a warp multiplies fragments A[m,k], of which half is kept, * B[k,n] + C[m,n]")  \
 	X(fma, "each lane multiplies and adds elements that it holds itself")
 
 typedef enum InstrKind {
@@ -38,8 +39,9 @@ typedef struct Instr {
 	const char *text, *cons;
 	int issue, done;   /* sm_80 cycles of the issue slot (mma: of a quarter of an SM's tensor cores);
 	                    * until the result can be used */
-	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg */
-	const char *a, *b, *c;
+	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
+	 * mma_sp: A is of values [M,K/2], e of their positions [M,P] in the first lanes of each group of four */
+	const char *a, *b, *c, *e;
 } Instr;
 
 /* rows of the table */
@@ -48,6 +50,7 @@ enum {
 #define INSTR(...) +1
 #define INSTR_RED(...) +1
 #define INSTR_MMA(...) +1
+#define INSTR_SP(...) +1
 #include "infer/instr.def"
 };
 extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
@@ -59,4 +62,9 @@ bool instr_on(const Instr *i, const Target *t);
 /* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is
  * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
 bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
+/* mma_sp: the fragment of the positions of `steps` instances one after the other along k, which take them from
+ * the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold copies. */
+bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
+/* How many instances can have their positions in one group of four lanes. */
+int instr_selectors(const Instr *i);
 #endif

@@ -6,6 +6,8 @@
 #define UPDATE_SECTORS 2.0 /* an update at L2 reads and writes */
 #define BARRIER_CLOCKS 25.0
 #define SHUFFLE_CLOCKS 24.0 /* from the instruction to its result */
+#define ORDER_STEPS 2 /* on a word of positions: what is not there made to rise (ptxgen/sparse.c) */
+#define SPREAD_STEPS 32 /* one bit of a position to four: 8 steps for each quarter of a word */
 #define SECTOR_BYTES 32
 #define REQUEST_SECTORS 4 /* that the first-level cache serves in a clock: 128 bytes */
 
@@ -194,6 +196,8 @@ alu_weight(const Op *o)
 		return 22;
 	case O_cast:
 		return 3; /* of narrow elements: take the bits, put them into place, subtract a bias */
+	case O_expand:
+		return 10; /* per element two comparisons, two choices and a sum */
 	case O_unpack:
 	case O_hold:
 	case O_relayout:
@@ -259,14 +263,19 @@ static void
 price_dot(const Solve *s, const Op *o, Res *r)
 {
 	const Instr *in = s->sol->pick[o->id] ? instr_find(s->sol->pick[o->id]->inst) : NULL;
-	const int64_t *a = o->in[0]->type.shape, *c = o->out[0]->type.shape;
+	const int64_t *c = o->out[0]->type.shape;
 	const Layout *lc = s->sol->val[o->out[0]->id];
-	double work = (double)c[0] * (double)c[1] * (double)a[1], copies = 1;
+	double work = (double)c[0] * (double)c[1] * (double)dot_k(o), copies = 1;
 
 	for (int i = 0; i < lc->nrep; i++) /* warps that repeat the work */
 		copies *= (double)lc->rep[i].extent;
 	work *= copies;
-	if (in && in->kind == IK_mma) {
+	if (dot_is_sparse(o)) {
+		bool one = o->in[3]->type.dtype == D_u1;
+		int64_t words = words_of(operand(s, o, 3), bits_of(o->in[3]));
+		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? SPREAD_STEPS : ORDER_STEPS));
+	}
+	if (in && in->kind != IK_fma) {
 		double instances = work / ((double)in->m * in->n * in->k);
 		r->unit[R_mma] += instances * mma_clocks(s->rates, in);
 		r->unit[R_issue] += instances * 2 / ISSUE_RATE;

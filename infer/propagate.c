@@ -231,6 +231,8 @@ anchor_dot(Solve *s, Op *o, const DotChoice *c)
 	demand(s, o, 2, &c->c);
 	demand(s, o, 0, &c->a);
 	demand(s, o, 1, &c->b);
+	if (dot_is_sparse(o))
+		demand(s, o, 3, &c->e);
 }
 
 /* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices lie

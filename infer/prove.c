@@ -266,6 +266,7 @@ prove_op(Prove *p, const Op *o)
 	case O_copy: prove_copy(p, o); break;
 	case O_alloc: prove_alloc(p, o); break;
 	case O_dot: prove_dot(p, o); break;
+	case O_expand: prove_expand(p, o); break;
 	case O_convert: prove_convert(p, o); break;
 	case O_reduce_sum:
 	case O_reduce_max:

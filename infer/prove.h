@@ -6,6 +6,7 @@
 #ifndef HEXC_PROVE_H
 #define HEXC_PROVE_H
 #include "hexc/ir.h"
+#include "infer/instr.h"
 
 /* Who holds what of a register tile: elem[thread * regs + register], row-major element number, or -1. */
 typedef struct Held {
@@ -45,6 +46,10 @@ void prove_load(Prove *p, const Op *o);
 void prove_store(Prove *p, const Op *o);
 void prove_copy(Prove *p, const Op *o);
 void prove_alloc(Prove *p, const Op *o);
+/* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
+ * that the instruction reads those of the rows from c[warp]. */
+bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
+void prove_expand(Prove *p, const Op *o);
 void prove_dot(Prove *p, const Op *o);
 void prove_convert(Prove *p, const Op *o);
 void prove_reduce(Prove *p, const Op *o);

@@ -3,6 +3,7 @@
  * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m8n8k4 ... mma.m16n8k64".
  * g = lane / 4, q = lane % 4. */
 #include "infer/prove.h"
+#include "hexc/sparse.h"
 #include "infer/instr.h"
 #include <string.h>
 
@@ -48,8 +49,10 @@ part(const Prove *p, const Instr *in, int which, int lane, int i)
 static int
 fragment_size(const Instr *in, int which)
 {
-	return (which == 0 ? in->m * in->k : which == 1 ? in->k * in->n
-	                                                : in->m * in->n) /
+	int k = which == 0 && in->kind == IK_mma_sp ? in->k / 2 : in->k;
+
+	return (which == 0 ? in->m * k : which == 1 ? k * in->n
+	                                            : in->m * in->n) /
 	       WARP_SIZE;
 }
 
@@ -86,9 +89,11 @@ read_orders(Prove *p, const Op *o, Order *out)
 {
 	const int64_t *c = o->out[0]->type.shape;
 
+	if (dot_is_sparse(o) && (o->pick->map || (dot_side(o) ? o->pick->cols : o->pick->rows)))
+		return wrong(p, -1, 0, "the positions of a sparse operand are those of its own order");
 	return read_order(p, "m", c[0], o->pick->rows, &out[M]) &&
 	       read_order(p, "n", c[1], o->pick->cols, &out[N]) &&
-	       read_order(p, "k", o->in[0]->type.shape[1], o->pick->map, &out[K]);
+	       read_order(p, "k", dot_k(o), o->pick->map, &out[K]);
 }
 
 /* Registers of one operand for the instance at position (r0, c0) in thread 0; then every lane of
@@ -142,7 +147,7 @@ static bool
 along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, int64_t n0, int64_t (*c)[2],
         int64_t *ua, int64_t *ub)
 {
-	int64_t k = o->in[0]->type.shape[1];
+	int64_t k = dot_k(o), half[2] = { 1, 1 }; /* of which a sparse operand holds one in two */
 	int warps = p->threads / WARP_SIZE;
 	int64_t(*a)[2] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
 	int64_t(*b)[2] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
@@ -150,12 +155,16 @@ along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, 
 	if (k % in->k)
 		return wrong(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
 		             (long long)k);
+	if (dot_is_sparse(o))
+		half[dot_side(o)] = 2;
 	for (int64_t k0 = 0; k0 < k; k0 += in->k) {
-		if (!instance(p, o, in, 0, order, m0, k0, a, ua) ||
-		    !instance(p, o, in, 1, order, k0, n0, b, ub))
+		if (!instance(p, o, in, 0, order, m0, k0 / half[0], a, ua) ||
+		    !instance(p, o, in, 1, order, k0 / half[1], n0, b, ub) ||
+		    (dot_is_sparse(o) && !prove_positions(p, o, in, dot_side(o) ? n0 : m0, k0, c)))
 			return false;
 		for (int w = 0; w < warps; w++)
-			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] != b[w][0] || a[w][1] != k0)
+			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] * half[0] != k0 ||
+			    b[w][0] * half[1] != k0)
 				return wrong(p, w * WARP_SIZE, 0, "a product of A at (%lld,%lld) and B at "
 				                                  "(%lld,%lld) is added to C at (%lld,%lld)",
 				             (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
@@ -251,11 +260,14 @@ prove_dot(Prove *p, const Op *o)
 	alike(p, o->in[2], o->out[0]);
 	if (!in)
 		wrong(p, -1, 0, "no instruction was chosen");
-	else if (in->kind == IK_mma &&
+	else if ((in->kind == IK_mma_sp) != dot_is_sparse(o) ||
+	         (dot_is_sparse(o) && o->pick->swap != (dot_side(o) == 1)))
+		wrong(p, -1, 0, "%s does not multiply such operands", in->name);
+	else if (in->kind != IK_fma &&
 	         (in->ta != o->in[o->pick->swap]->type.dtype || in->tb != o->in[!o->pick->swap]->type.dtype ||
 	          in->acc != o->out[0]->type.dtype || !instr_on(in, p->k->unit->target)))
 		wrong(p, -1, 0, "%s does not multiply these types on %s", in->name, p->k->unit->target->name);
-	else if (in->kind == IK_mma)
+	else if (in->kind != IK_fma)
 		prove_mma(p, o, in);
 	else
 		prove_fma(p, o);

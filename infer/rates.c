@@ -37,7 +37,11 @@ mma_rate(const Rates *r, DType a)
 double
 mma_clocks(const Rates *r, const Instr *in)
 {
-	return (double)in->m * in->n * in->k / (mma_rate(r, in->ta) * r->sync);
+	double work = (double)in->m * in->n * in->k;
+
+	if (in->kind == IK_mma_sp) /* the zeros take no time */
+		work /= 2;
+	return work / (mma_rate(r, in->ta) * r->sync);
 }
 
 double

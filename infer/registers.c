@@ -33,7 +33,7 @@ k_step(const Op *dot, const DotChoice *c)
 {
 	int64_t vec = dtype_most(dot->in[0]->type.dtype), k = dot->in[0]->type.shape[1];
 
-	if (c->inst->kind == IK_mma)
+	if (c->inst->kind != IK_fma)
 		return c->run ? 4 * c->run : c->inst->k;
 	return c->run && vec < k ? vec : 1;
 }
@@ -63,7 +63,7 @@ need_fragments(Solve *s, Need *n, Op *dot)
 	int64_t f = words(operand(s, dot, 0), dot->in[0]->type.dtype) +
 	            words(operand(s, dot, 1), dot->in[1]->type.dtype);
 
-	f = f * k_step(dot, c) / dot->in[0]->type.shape[1];
+	f = f * k_step(dot, c) / dot_k(dot);
 	if (f < n->fragments)
 		return;
 	n->fragments = f;

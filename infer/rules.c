@@ -378,6 +378,60 @@ rule_reshape(Solve *s, Op *o)
 	}
 }
 
+/* Half of the result: each lane holds the groups of which it has any element, whole.  A group's digits leave
+ * the layout of the result, `kept` registers or `places` come in. */
+static bool
+halved(Layout *out, const Layout *l, int d, int group, int keep)
+{
+	Layout from = *l;
+	int64_t done = 1;
+	int order[DIM_MAX] = { d }, n = 1;
+
+	if (!layout_split(&from, d, group))
+		return false;
+	layout_init(out, from.ndim);
+	for (int i = 0; i < from.nrep; i++)
+		if (!layout_push_rep(out, from.rep[i].extent, from.rep[i].stride, (Axis)from.rep[i].axis))
+			return false;
+	if (!layout_push(out, d, keep, 1, AX_reg))
+		return false;
+	for (int e = 0; e < from.ndim; e++) {
+		for (int i = from.first[e]; i < from.first[e + 1]; i++) {
+			const Iter *it = &from.it[i];
+			bool inner = e == d && done < group;
+
+			if (e == d)
+				done *= it->extent;
+			if (!inner && !layout_push(out, e, it->extent, it->stride * (it->axis == AX_reg ? keep : 1),
+			                           (Axis)it->axis))
+				return false;
+			if (inner && it->axis != AX_reg &&
+			    !layout_push_rep(out, it->extent, it->stride, (Axis)it->axis))
+				return false;
+		}
+		if (e != d)
+			order[n++] = e;
+	}
+	layout_compact_regs(out, order);
+	return true;
+}
+
+/* Values and positions of what the result's lanes hold; without one who asks, of what the values' lanes do. */
+static void
+rule_expand(Solve *s, Op *o)
+{
+	const Layout *l = known(s, o->out[0]);
+	int d = (int)o->imm[0];
+	Layout v, p;
+	Sparse x;
+
+	if (l && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &x) && halved(&v, l, d, x.group, x.kept) &&
+	    halved(&p, l, d, x.group, x.places)) {
+		demand(s, o, 0, &v);
+		demand(s, o, 1, &p);
+	}
+}
+
 /* The anchors know what a dot wants; see anchor_dot in propagate.c. */
 static void
 rule_dot(Solve *s, Op *o)

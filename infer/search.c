@@ -235,6 +235,7 @@ pass_infer(Kernel *k)
 
 	split_fills(k);
 	promote_dots(k);
+	fuse_sparse(k);
 	solve_init(s, k);
 	k->cands = c;
 	c->nval = k->nval;

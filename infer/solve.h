@@ -6,6 +6,7 @@
  * writes into a Sol, never into the IR; apply() does that once, for the solution taken. */
 #ifndef HEXC_SOLVE_H
 #define HEXC_SOLVE_H
+#include "hexc/sparse.h"
 #include "infer/infer.h"
 #include "infer/instr.h"
 
@@ -21,7 +22,7 @@ typedef struct DotChoice {
 	int64_t mix[2];
 	const Layout *order; /* index along k -> position in the instances; NULL: the same */
 	const Layout *side[2]; /* likewise along m and n */
-	Layout a, b, c;
+	Layout a, b, c, e; /* e: positions of a sparse operand */
 } DotChoice;
 
 typedef struct Plan {
@@ -169,6 +170,8 @@ const char *tile_words(Solve *s, const Val *v);
 void split_fills(Kernel *k);
 /* Dots of types that the target has no instruction for take their operands through a type that it has. */
 void promote_dots(Kernel *k);
+/* Dots of a sparse tile take its values and positions where the target has an instruction for them. */
+void fuse_sparse(Kernel *k);
 void solve_init(Solve *s, Kernel *k);
 /* The complete solution under a plan, with its price; NULL: s->why says why there is none. */
 Sol *solve(Solve *s, const Plan *plan);
@@ -232,6 +235,8 @@ bool suit_pack(const Solve *s, const Val *v, Layout *l);
 void settle_packs(Solve *s);
 
 /* ---- dot.c -------------------------------------------------------------------------------------- */
+/* Are a sparse dot's positions such as the instruction's (mma_sp)? */
+bool instr_takes(const Instr *in, const Op *dot);
 /* Do the tiles of a dot consist of whole instances? */
 bool instr_divides(const Instr *i, bool swap, const Op *dot);
 /* Every way to do a dot, best-looking first; n of them in *out (arena). */

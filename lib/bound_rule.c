@@ -328,7 +328,7 @@ same_move(Twin *t, const Site *s)
 	type.dtype = D_f64;
 	type.layout = NULL;
 	in[0] = s->e[0];
-	for (int i = 1; i < s->o->nin; i++) /* bounds of a clip */
+	for (int i = 1; i < s->o->nin; i++) /* bounds of a clip, positions */
 		in[i] = t->val[s->o->in[i]->id];
 	o = op_new(t->at, NULL, s->o->code, s->o->src, s->o->nin, in, 1, &type);
 	memcpy(o->imm, s->o->imm, sizeof o->imm);
@@ -405,6 +405,7 @@ bound_rule(Twin *t, const Site *s)
 	case O_convert:
 	case O_hold:
 	case O_relayout:
+	case O_expand:
 	case O_clip: return same_move(t, s);
 	case O_concat: return joined(t, s);
 	case O_reduce_sum: return bound_sum(t, s);

@@ -10,7 +10,9 @@
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
  * Likewise Pick.rows for m, of A and C, and Pick.cols for n, of B and C.  Instances are counted by
  * positions. */
+#include "hexc/sparse.h"
 #include "ptxgen/elt.h"
+#include "ptxgen/sparse.h"
 #include <string.h>
 
 enum { FRAG_MAX = 8, REGISTER_BUDGET = 200 };
@@ -29,6 +31,9 @@ typedef struct DotPlan {
 	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
 	int64_t *m, *n;  /* positions of these instances */
 	int64_t *row, *col, *k; /* index along m, n, k by position */
+	/* a sparse operand: metadata by instance and group of steps, NULL not made yet; steps of a group */
+	LV *meta;
+	int turns;
 	LV *acc;         /* words of the result, register order */
 } DotPlan;
 
@@ -75,10 +80,19 @@ operand_word(Gen *g, Val *v, int w)
 	return v->type.dtype == D_tf32 ? as_i32(g, x) : x;
 }
 
+/* Where index k of the product lies in operand i: a sparse one has half of them. */
+static int64_t
+operand_k(const DotPlan *p, int i, int64_t k)
+{
+	return dot_is_sparse(p->o) && dot_side(p->o) == i ? k / 2 : k;
+}
+
 static void
 pull_a(Gen *g, const DotPlan *p, int64_t m, int64_t k, LV *out)
 {
 	Val *v = p->o->in[0];
+
+	k = operand_k(p, 0, k);
 
 	for (int i = 0; i < p->a.nword; i++)
 		out[i] = operand_word(g, v, frag_word(g, &p->a, v, i, m, k, p->row, p->k));
@@ -88,6 +102,8 @@ static void
 pull_b(Gen *g, const DotPlan *p, int64_t k, int64_t n, LV *out)
 {
 	Val *v = p->o->in[1];
+
+	k = operand_k(p, 1, k);
 
 	for (int i = 0; i < p->b.nword; i++)
 		out[i] = operand_word(g, v, frag_word(g, &p->b, v, i, k, n, p->k, p->col));
@@ -130,6 +146,32 @@ own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *c
 	return at;
 }
 
+/* The metadata of instance i (of those along the sparse dim) and step k: that of a group of steps. */
+static LV
+metadata(Gen *g, const DotPlan *p, int i, int k)
+{
+	Val *v = p->o->in[3];
+	int side = dot_side(p->o), group = k / p->turns;
+	LV *meta = &p->meta[i * p->nk / p->turns + group];
+	int64_t at[DIM_MAX] = { 0 };
+
+	if (*meta)
+		return *meta;
+	at[side] = side ? p->n[i] : p->m[i];
+	at[1 - side] = v->type.shape[1 - side] / p->nk * group * p->turns;
+	return *meta = sparse_metadata(g, v, tile_reg(g, v, at));
+}
+
+static void
+sparse_init(Gen *g, DotPlan *p)
+{
+	int all = instr_selectors(p->inst);
+
+	for (p->turns = 1; p->turns * 2 <= all && p->nk % (p->turns * 2) == 0;)
+		p->turns *= 2;
+	p->meta = lv_array(g, (dot_side(p->o) ? p->nn : p->nm) * p->nk);
+}
+
 /* Pull the operands of step k. */
 static void
 step_pull(Gen *g, const DotPlan *p, int k)
@@ -141,12 +183,14 @@ step_pull(Gen *g, const DotPlan *p, int k)
 		pull_a(g, p, p->m[i], at, out);
 	for (int j = 0; j < p->nn; j++)
 		pull_b(g, p, at, p->n[j], out);
+	for (int i = 0; p->meta && i < (dot_side(p->o) ? p->nn : p->nm); i++)
+		metadata(g, p, i, k);
 }
 
 static void
 instance(Gen *g, DotPlan *p, int i, int j, int k)
 {
-	LV in[3 * FRAG_MAX], out[FRAG_MAX];
+	LV in[3 * FRAG_MAX + 2], out[FRAG_MAX];
 	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
 	int64_t at = (int64_t)k * p->inst->k;
 
@@ -156,7 +200,12 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], p->row, p->col);
 		in[n + c] = p->acc[word[c]];
 	}
-	asm_instr(g, p->inst, in, n + p->c.nword, NULL, out);
+	n += p->c.nword;
+	if (p->meta) {
+		in[n++] = metadata(g, p, dot_side(p->o) ? j : i, k);
+		in[n++] = const_i32(g, k % p->turns);
+	}
+	asm_instr(g, p->inst, in, n, NULL, out);
 	for (int c = 0; c < p->c.nword; c++)
 		p->acc[word[c]] = out[c];
 }
@@ -181,16 +230,18 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 
 	BUG_IF(g->a, inst->ta != (p.swap ? tb : ta) || inst->tb != (p.swap ? ta : tb) ||
 	                     inst->acc != o->out[0]->type.dtype);
-	BUG_IF(g->a, o->in[0]->type.shape[1] % inst->k);
+	BUG_IF(g->a, dot_k(o) % inst->k || (inst->kind == IK_mma_sp) != dot_is_sparse(o));
 	frag_init(g, &p.a, &p, 0, ta);
 	frag_init(g, &p.b, &p, 1, tb);
 	frag_init(g, &p.c, &p, 2, inst->acc);
 	p.row = by_position(g, o->out[0]->type.shape[0], o->pick->rows);
 	p.col = by_position(g, o->out[0]->type.shape[1], o->pick->cols);
-	p.k = by_position(g, o->in[0]->type.shape[1], o->pick->map);
+	p.k = by_position(g, dot_k(o), o->pick->map);
 	p.m = own_positions(g, o->out[0], 0, p.row, p.swap ? inst->n : inst->m, &p.nm);
 	p.n = own_positions(g, o->out[0], 1, p.col, p.swap ? inst->m : inst->n, &p.nn);
-	p.nk = (int)(o->in[0]->type.shape[1] / inst->k);
+	p.nk = (int)(dot_k(o) / inst->k);
+	if (dot_is_sparse(o))
+		sparse_init(g, &p);
 	acc_init(g, &p, t);
 	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= REGISTER_BUDGET;
 	for (int k = 0; k < p.nk; k++) {
@@ -254,8 +305,8 @@ emit_dot(Gen *g, Op *o)
 {
 	const Instr *inst = o->pick ? instr_find(o->pick->inst) : NULL;
 
-	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_fma));
-	if (inst->kind == IK_mma)
+	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_mma_sp && inst->kind != IK_fma));
+	if (inst->kind != IK_fma)
 		dot_mma(g, o, inst);
 	else
 		dot_fma(g, o);

@@ -4,6 +4,7 @@
  * and that jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one
  * thing to do on the way is to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
+#include "hexc/sparse.h"
 #include "ptxgen/gen.h"
 #include <string.h>
 #include <time.h>
@@ -28,22 +29,30 @@ emit_fail(Unit *u, const Session *s)
 	return false;
 }
 
-/* The .version that the unit needs: the target's own, so that old drivers take it, or what the 8-bit floats
- * ask for. */
+/* The .version that an op needs; 0: any. */
+static int
+op_version(const Op *o, const Target *t)
+{
+	if (o->code == O_dot && dot_is_sparse(o))
+		return PTX_SPARSE;
+	for (int j = 0; j < o->nout && t->features & T_FP8; j++)
+		if (dtype_info[o->out[j]->type.dtype].round == R_sat)
+			return PTX_FP8;
+	return 0;
+}
+
+/* The .version that the unit needs: the target's own, so that old drivers take it, or what an op asks for. */
 static int
 ptx_version(const Unit *u)
 {
-	const Target *t = u->target;
+	int need = u->target->ptx, op;
 	OpWalk w;
 
-	if (!(t->features & T_FP8) || t->ptx >= PTX_FP8)
-		return t->ptx;
 	for (int i = 0; i < u->nkernel; i++)
 		for (Op *o = walk_first(&w, u->kernel[i]->body); o; o = walk_next(&w))
-			for (int j = 0; j < o->nout; j++)
-				if (dtype_info[o->out[j]->type.dtype].round == R_sat)
-					return PTX_FP8;
-	return t->ptx;
+			if ((op = op_version(o, u->target)) > need)
+				need = op;
+	return need;
 }
 
 static bool

@@ -1,0 +1,134 @@
+/* sparse.c - positions as metadata for tensor cores, and sparse tiles written out without them. */
+#include "hexc/sparse.h"
+#include "hexc/number.h"
+#include "ptxgen/sparse.h"
+#include <string.h>
+
+/* ---- metadata -------------------------------------------------------------------------------- */
+
+/* Two of four: positions of a group rise, so the upper one is never 0.  Where it is, the group was read from
+ * outside of a tensor, all zeros: it gets 0 and 1, as the instruction wants them to differ. */
+static LV
+make_rising(Gen *g, LV x)
+{
+	LV some = LLVMBuildOr(g->b, x, LLVMBuildLShr(g->b, x, const_i32(g, 1), ""), "");
+	LV none = LLVMBuildAnd(g->b, LLVMBuildNot(g->b, some, ""), const_i32(g, 0x44444444), "");
+
+	return LLVMBuildOr(g->b, x, none, "");
+}
+
+/* One of two, as tensor cores have it: 0 is 0b0100 and 1 is 0b1110.  Bits move to the nibbles in steps of 12, 6
+ * and 3; then 0 * 10 + 4 and 1 * 10 + 4. */
+static LV
+spread_bits(Gen *g, LV x)
+{
+	static const struct {
+		int shift;
+		uint32_t mask;
+	} step[3] = { { 12, 0x000f000f }, { 6, 0x03030303 }, { 3, 0x11111111 } };
+
+	x = LLVMBuildAnd(g->b, x, const_i32(g, 0xff), "");
+	for (int i = 0; i < 3; i++) {
+		x = LLVMBuildOr(g->b, x, LLVMBuildShl(g->b, x, const_i32(g, step[i].shift), ""), "");
+		x = LLVMBuildAnd(g->b, x, const_i32(g, step[i].mask), "");
+	}
+	return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, x, const_i32(g, 10), ""), const_i32(g, 0x44444444), "");
+}
+
+LV
+sparse_metadata(Gen *g, Val *v, int64_t reg)
+{
+	bool one = v->type.dtype == D_u1;
+	int epw = word_elems(v->type.dtype), each = one ? 8 : 16;
+	LV x;
+
+	BUG_IF(g->a, reg % each);
+	x = word_get(g, v, (int)(reg / epw));
+	if (reg % epw)
+		x = LLVMBuildLShr(g->b, x, const_i32(g, reg % epw * dtype_info[v->type.dtype].bits), "");
+	return one ? spread_bits(g, x) : make_rising(g, x);
+}
+
+/* ---- without tensor cores for it --------------------------------------------------------------- */
+
+typedef struct ExpandPlan {
+	Sparse s;
+	int dim;
+	LV lane; /* i32: this lane's index along the dim, of its register 0 */
+} ExpandPlan;
+
+static LV
+zero_of(Gen *g, DType d)
+{
+	return LLVMConstNull(dtype_info[d].kind == K_flt && d != D_f64 ? g->f32 : word_type(g, d));
+}
+
+static LV
+sum_of(Gen *g, DType d, LV x, LV y)
+{
+	return dtype_info[d].kind == K_flt ? LLVMBuildFAdd(g->b, x, y, "") : LLVMBuildAdd(g->b, x, y, "");
+}
+
+/* i1: value j of the group stands at index `at` of it. */
+static LV
+stands(Gen *g, const ExpandPlan *p, const LV *place, int j, LV at)
+{
+	LV to = place[j / p->s.unit];
+
+	if (p->s.unit > 1)
+		to = LLVMBuildAdd(g->b, LLVMBuildMul(g->b, to, const_i32(g, p->s.unit), ""),
+		                  const_i32(g, j % p->s.unit), "");
+	return LLVMBuildICmp(g->b, LLVMIntEQ, to, at, "");
+}
+
+static LV
+expand_element(Gen *g, Op *o, const ExpandPlan *p, int64_t r)
+{
+	const Tile *t = tile_of(g, o->out[0]);
+	DType d = t->dtype;
+	LV place[2], at, sum = NULL;
+	int64_t c[DIM_MAX], here;
+
+	tile_coord(t, r, c);
+	here = c[p->dim];
+	at = LLVMBuildAdd(g->b, p->lane, const_i32(g, here % p->s.group), "");
+	at = LLVMBuildAnd(g->b, at, const_i32(g, p->s.group - 1), "");
+	for (int q = 0; q < p->s.places; q++) {
+		c[p->dim] = here / p->s.group * p->s.places + q;
+		place[q] = elem_get(g, o->in[1], tile_reg(g, o->in[1], c));
+	}
+	for (int j = 0; j < p->s.kept; j++) {
+		LV x;
+
+		c[p->dim] = here / p->s.group * p->s.kept + j;
+		x = elem_get(g, o->in[0], tile_reg(g, o->in[0], c));
+		x = LLVMBuildSelect(g->b, stands(g, p, place, j, at), x, zero_of(g, d), "");
+		sum = sum ? sum_of(g, d, sum, x) : x;
+	}
+	return sum;
+}
+
+static void
+pull_expand(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LV e[WORD_ELEMS];
+	int n = 0;
+
+	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
+		e[n] = expand_element(g, o, t->plan, w * t->epw + n);
+	t->word[w] = elem_pack(g, t->dtype, e, n);
+}
+
+void
+emit_expand(Gen *g, Op *o)
+{
+	ExpandPlan *p = NEW(g->a, ExpandPlan);
+	bool ok;
+
+	p->dim = (int)o->imm[0];
+	ok = sparse_of(&o->in[0]->type, &o->in[1]->type, p->dim, &p->s);
+	BUG_IF(g->a, !ok);
+	p->lane = lane_coord(g, o->out[0]->type.layout, p->dim);
+	tile_lazy(g, o, pull_expand, p);
+}
