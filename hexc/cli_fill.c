@@ -3,8 +3,8 @@
  * random(SEED) is uniform in [-1, 1) for floats, rounded to the type; every bit pattern alike for integers.
  * randint(SEED,LO,HI) is uniform in LO <= x < HI (LO where both are equal).  Element i (row-major) depends
  * on SEED and i only: splitmix64's output function on SEED and i, so it is the same on every machine.
- * positions(SEED) is for the second operand of `sparse`: each pair of neighbours of a u2 are two different places of
- * four, rising, all six alike; u1 are bits.
+ * positions(SEED) is for the second operand of `sparse`: each pair of neighbours of a u2 are two different
+ * places of four, rising, all six alike; u1 are bits.
  * arange is 0, 1, 2, ... in row-major order; integers wrap. */
 #include "hexc/cli_tensor.h"
 #include <math.h>
@@ -263,7 +263,8 @@ check_range(const Tensor *t)
 	if (v->kind == V_POSITIONS &&
 	    (t->type->kind != 'u' || t->type->bits > 2 || t->info.rank == 0 ||
 	     (t->type->bits == 2 && t->dim[t->info.rank - 1] % 2)))
-		return cli_fail(EXIT_INPUT, "%s: positions are u2 in rows of even length, or u1", t->info.name);
+		return cli_fail(EXIT_INPUT, "%s: positions are u2 in rows of even length, or u1",
+		                t->info.name);
 	return ok ? 0
 	          : cli_fail(EXIT_INPUT, "%s is %s: %s does not fit", t->info.name, t->type->name,
 	                     v->text);

@@ -1,5 +1,4 @@
-/* lower_sparse.c - sparse(values, positions): the matrix of which a quarter of the bits says where half of the
- * elements stand. */
+/* lower_sparse.c - sparse(values, positions): the tile that kept elements and their places make. */
 #include "hexc/lower.h"
 #include "hexc/sparse.h"
 
@@ -13,7 +12,8 @@ check_positions(Lower *l, const Expr *e, const Operand *v, const Operand *p)
 
 	if (b->dtype != D_u2 && b->dtype != D_u1) {
 		diag_error(l->diag, p->e->src,
-		           "positions are u2 (two of four are kept) or u1 (one of two), not %s: declare %s so",
+		           "positions are u2 (two of four are kept) or u1 (one of two), not %s: declare "
+		           "%s so",
 		           dtype_info[b->dtype].name, check_text(l, p->e, "them"));
 		return false;
 	}

@@ -30,5 +30,7 @@ dot_side(const Op *dot)
 int64_t
 dot_k(const Op *dot)
 {
-	return dot_is_sparse(dot) && dot_side(dot) == 0 ? dot->in[1]->type.shape[0] : dot->in[0]->type.shape[1];
+	bool first = dot_is_sparse(dot) && dot_side(dot) == 0;
+
+	return first ? dot->in[1]->type.shape[0] : dot->in[0]->type.shape[1];
 }

@@ -157,8 +157,8 @@ register_elems(const Instr *in)
 
 /* ---- one way --------------------------------------------------------------------------------------- */
 
-/* Where the positions of a sparse operand lie: as many instances along k as the tile has share a group of four
- * lanes; warps that share the operand share them. */
+/* Where the positions of a sparse operand lie: as many instances along k as the tile has share a group of
+ * four lanes; warps that share the operand share them. */
 static bool
 positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 {
@@ -286,8 +286,10 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 static bool
 fits(const Instr *in, bool swap, const Op *dot, const Target *t)
 {
-	if (dot_is_sparse(dot) ? in->kind != IK_mma_sp || swap != (dot_side(dot) == 1) || !instr_takes(in, dot)
-	                       : in->kind != IK_mma)
+	bool sparse = dot_is_sparse(dot);
+
+	if (in->kind != (sparse ? IK_mma_sp : IK_mma) ||
+	    (sparse && (swap != (dot_side(dot) == 1) || !instr_takes(in, dot))))
 		return false;
 	return instr_on(in, t) && in->acc == dot->out[0]->type.dtype &&
 	       (swap ? in->tb : in->ta) == dot->in[0]->type.dtype &&

@@ -40,7 +40,7 @@ typedef struct Instr {
 	int issue, done;   /* sm_80 cycles of the issue slot (mma: of a quarter of an SM's tensor cores);
 	                    * until the result can be used */
 	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
-	 * mma_sp: A is of values [M,K/2], e of their positions [M,P] in the first lanes of each group of four */
+	 * mma_sp: A is of values [M,K/2], e of positions [M,P] in the first lanes of each group of four */
 	const char *a, *b, *c, *e;
 } Instr;
 
@@ -62,8 +62,8 @@ bool instr_on(const Instr *i, const Target *t);
 /* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is
  * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
 bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
-/* mma_sp: the fragment of the positions of `steps` instances one after the other along k, which take them from
- * the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold copies. */
+/* mma_sp: the fragment of the positions of `steps` instances one after the other along k, which take them
+ * from the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold copies. */
 bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
 /* How many instances can have their positions in one group of four lanes. */
 int instr_selectors(const Instr *i);

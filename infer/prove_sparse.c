@@ -1,9 +1,9 @@
 /* prove_sparse.c - positions of what a sparse operand keeps: in the bits and lanes that mma.sp reads.
  *
- * PTX ISA, "Matrix fragments for multiply-accumulate operation with sparse matrix A", figures of the metadata:
- * of 16 and 32 bits Ti has bits 0..15 for row g and 16..31 for row g + 8, of the columns of its turn; of 8
- * and 4 bits Ti has the row g (i even) or g + 8 (i odd), the columns by pairs of lanes.  Which lanes these are
- * says the selector; instances take turns, as IR.md says. */
+ * PTX ISA, "Matrix fragments for multiply-accumulate operation with sparse matrix A", figures of the
+ * metadata: of 16 and 32 bits Ti has bits 0..15 for row g and 16..31 for row g + 8, of the columns of its
+ * turn; of 8 and 4 bits Ti has the row g (i even) or g + 8 (i odd), the columns by pairs of lanes.  Which
+ * lanes these are says the selector; instances take turns, as IR.md says. */
 #include "infer/prove.h"
 #include "hexc/sparse.h"
 #include "infer/instr.h"
@@ -80,7 +80,7 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 	return true;
 }
 
-/* Element j of the group of the values (or positions) `t` from which element `of` of the whole tile is made. */
+/* Element j of the group of the values (or positions) `t` that makes element `of` of the whole tile. */
 static int64_t
 group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int each, int j)
 {

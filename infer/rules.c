@@ -399,11 +399,11 @@ halved(Layout *out, const Layout *l, int d, int group, int keep)
 		for (int i = from.first[e]; i < from.first[e + 1]; i++) {
 			const Iter *it = &from.it[i];
 			bool inner = e == d && done < group;
+			int64_t stride = it->stride * (it->axis == AX_reg ? keep : 1);
 
 			if (e == d)
 				done *= it->extent;
-			if (!inner && !layout_push(out, e, it->extent, it->stride * (it->axis == AX_reg ? keep : 1),
-			                           (Axis)it->axis))
+			if (!inner && !layout_push(out, e, it->extent, stride, (Axis)it->axis))
 				return false;
 			if (inner && it->axis != AX_reg &&
 			    !layout_push_rep(out, it->extent, it->stride, (Axis)it->axis))
@@ -416,7 +416,7 @@ halved(Layout *out, const Layout *l, int d, int group, int keep)
 	return true;
 }
 
-/* Values and positions of what the result's lanes hold; without one who asks, of what the values' lanes do. */
+/* Values and positions of what the result's lanes hold. */
 static void
 rule_expand(Solve *s, Op *o)
 {

@@ -17,8 +17,8 @@ make_rising(Gen *g, LV x)
 	return LLVMBuildOr(g->b, x, none, "");
 }
 
-/* One of two, as tensor cores have it: 0 is 0b0100 and 1 is 0b1110.  Bits move to the nibbles in steps of 12, 6
- * and 3; then 0 * 10 + 4 and 1 * 10 + 4. */
+/* One of two, as tensor cores have it: 0 is 0b0100 and 1 is 0b1110.  Bits move to the nibbles in steps of
+ * 12, 6 and 3; then 0 * 10 + 4 and 1 * 10 + 4. */
 static LV
 spread_bits(Gen *g, LV x)
 {

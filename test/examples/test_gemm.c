@@ -132,6 +132,41 @@ lora(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_end(&c);
 }
 
+/* Two of four kept: the whole of A is written out here. */
+static void
+sparse(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	static const int pair[6][2] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 2 }, { 1, 3 }, { 2, 3 } };
+	Case c;
+	int half = s->k / 2;
+	case_start(&c, 31);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, half, 0), *p = case_in(&c, "P", "u2", 0, 3, s->m, half, 0);
+	Buf *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0), *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+
+	for (int64_t g = 0; g < p->n / 2; g++) {
+		const int *at = pair[(g * 7 + (int64_t)(p->v[2 * g] * 4 + p->v[2 * g + 1])) % 6];
+
+		buf_set(p, 2 * g, at[0]);
+		buf_set(p, 2 * g + 1, at[1]);
+	}
+	for (int i = 0; i < s->m; i++)
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double mag = 0;
+
+			for (int q = 0; q < half; q++) {
+				int col = q / 2 * 4 + (int)p->v[i * half + q];
+				double x = a->v[i * half + q] * b->v[(int64_t)j * s->k + col];
+
+				o->v[at] += x;
+				mag += fabs(x);
+			}
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.001 * sum_error(mag, s->k);
+		}
+	*ncand = case_run(&c, "gemm_sparse", NULL, arch, cand);
+	case_end(&c);
+}
+
 static void
 int8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
@@ -367,6 +402,9 @@ static const Example example[] = {
 	{ int8,
 	  { S(64, 64, 64, 0), S(1, 8, 16, 0), S(70, 88, 80, 0), S(128, 136, 96, 0), S(65, 72, 144, 0),
 	    S(33, 200, 208, 0), S(16, 64, 400, 0), S(130, 16, 32, 0) } },
+	{ sparse,
+	  { S(64, 64, 64, 0), S(1, 8, 64, 0), S(70, 88, 192, 0), S(128, 136, 128, 0), S(65, 72, 320, 0),
+	    S(33, 200, 256, 0), S(16, 64, 512, 0), S(130, 16, 64, 0) } },
 	{ fp8,
 	  { S(64, 128, 128, 0), S(1, 128, 128, 0), S(70, 128, 256, 0), S(128, 256, 128, 0),
 	    S(65, 128, 384, 0), S(33, 256, 256, 0), S(16, 128, 512, 0), S(130, 128, 128, 0) } },

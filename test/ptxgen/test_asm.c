@@ -58,9 +58,9 @@ START_TEST(counts)
 }
 END_TEST
 
-/* Write a row with registers in place of its operands. */
+/* Write a row with registers in place of its operands, and `number` for constants. */
 static void
-plain_text(Text *t, const char *text, const char *cons)
+plain_text(Text *t, const char *text, const char *cons, int number)
 {
 	char letter[24];
 	int n = 0;
@@ -80,7 +80,7 @@ plain_text(Text *t, const char *text, const char *cons)
 			i = i * 10 + (*++c - '0');
 		ck_assert_int_lt(i, n);
 		if (letter[i] == 'n')
-			text_printf(t, "%d", strstr(text, "cp.async") ? 0 : 1);
+			text_printf(t, "%d", number);
 		else
 			text_printf(t, "%%%c%d", letter[i] == 'b' ? 'p' : letter[i], i);
 	}
@@ -90,7 +90,7 @@ plain_text(Text *t, const char *text, const char *cons)
 static void
 text_start(Text *t, const Target *target)
 {
-	int ptx = target->features & T_FP8 && target->ptx < PTX_FP8 ? PTX_FP8 : target->ptx;
+	int ptx = target->features & T_MMA16816 && target->ptx < PTX_SPARSE ? PTX_SPARSE : target->ptx;
 
 	text_printf(t, ".version %d.%d\n.target %s\n.address_size 64\n.visible .entry t()\n{\n",
 	            ptx / 10, ptx % 10, target->name);
@@ -109,15 +109,17 @@ START_TEST(assembles)
 	for (const Instr *i = instrs; i->name; i++) {
 		if (!i->text || !instr_on(i, target))
 			continue;
-		plain_text(&t, i->text, i->cons);
-		if (i->kind == IK_mma || i->kind == IK_ldmatrix)
+		plain_text(&t, i->text, i->cons, i->kind == IK_cp_async || i->kind == IK_mma_sp ? 0 : 1);
+		for (int s = 1; s < instr_selectors(i); s++)
+			plain_text(&t, i->text, i->cons, s);
+		if (i->kind == IK_mma || i->kind == IK_mma_sp || i->kind == IK_ldmatrix)
 			continue;
 		instr_predicated(u->arena, i, &text, &cons);
-		plain_text(&t, text, cons);
+		plain_text(&t, text, cons, i->kind == IK_cp_async ? 0 : 1);
 	}
 	for (int i = 0; i < A_COUNT; i++)
 		if ((asm_info[i].features & ~target->features) == 0)
-			plain_text(&t, asm_info[i].text, asm_info[i].cons);
+			plain_text(&t, asm_info[i].text, asm_info[i].cons, 1);
 	text_printf(&t, "\tret;\n}\n");
 	if (!ptx_assembles(u, t.s))
 		fprintf(stderr, "no ptxas for %s: its templates were not assembled\n", target->name);
@@ -161,9 +163,10 @@ isa_b(const Instr *in, int l, int i, int *row, int *col)
 
 	*col = g;
 	switch (dtype_info[in->tb].bits) {
-	case 4: *row = q * 8 + (i & 7) + (i >= 8 ? 32 : 0); break;
-	case 8: *row = q * 4 + (i & 3) + (i >= 4 ? 16 : 0); break;
-	case 16: *row = q * 2 + (i & 1) + (i >= 2 ? 8 : 0); break;
+	/* sparse products read up to four registers of B, dense ones two */
+	case 4: *row = q * 8 + (i & 7) + i / 8 * 32; break;
+	case 8: *row = q * 4 + (i & 3) + i / 4 * 16; break;
+	case 16: *row = q * 2 + (i & 1) + i / 2 * 8; break;
 	default: *row = q + 4 * i; break;
 	}
 }
@@ -174,6 +177,62 @@ isa_c(const Instr *in, int l, int i, int *row, int *col)
 	(void)in;
 	*row = (l >> 2) + (i >= 2 ? 8 : 0);
 	*col = (l & 3) * 2 + (i & 1);
+}
+
+/* Row and position of bits of lane l's metadata, position i from below, for the first selector: figures of
+ * "Matrix fragments for multiply-accumulate operation with sparse matrix A". */
+static bool
+isa_e(const Instr *in, int l, int i, int *row, int *place)
+{
+	int g = l >> 2, q = l & 3;
+
+	switch (dtype_info[in->ta].bits) {
+	case 4:
+	case 8: /* lanes 0 and 2 the row g, 1 and 3 the row g + 8; 2 and 3 for the longer k only */
+		*row = q & 1 ? g + 8 : g;
+		*place = i + (q >= 2 ? 16 : 0);
+		return q < 2 || in->k * dtype_info[in->ta].bits == 512;
+	case 16: /* 8 positions of row g, then of g + 8 */
+		*row = i >= 8 ? g + 8 : g;
+		*place = q * 8 + (i & 7);
+		return q < (in->k == 32 ? 2 : 1);
+	default: /* tf32: one position for 4 bits */
+		*row = i >= 4 ? g + 8 : g;
+		*place = q * 4 + (i & 3);
+		return q < (in->k == 16 ? 2 : 1);
+	}
+}
+
+static void
+check_positions(const Instr *in)
+{
+	int n = in->ta == D_tf32 ? 8 : 16, lanes = 4 / instr_selectors(in);
+
+	for (int steps = 1; steps <= instr_selectors(in); steps *= 2) {
+		Layout l;
+
+		ck_assert_msg(instr_positions(in, steps, false, &l), "%s", in->name);
+		ck_assert_int_eq(layout_extent(&l, 0), 16);
+		ck_assert_int_eq(layout_cosize(&l, AX_reg), n);
+		for (int s = 0; s < steps; s++)
+			for (int lane = 0; lane < WARP_SIZE; lane++)
+				for (int i = 0; i < n; i++) {
+					int64_t c[2];
+					Place p;
+					int row, place;
+
+					if (!isa_e(in, lane, i, &row, &place)) {
+						ck_assert_int_ge(lane % 4, lanes);
+						continue;
+					}
+					c[0] = row;
+					c[1] = place + layout_extent(&l, 1) / steps * s;
+					p = layout_at(&l, c);
+					ck_assert_msg(p.at[AX_lane] == lane + s * lanes && p.at[AX_reg] == i,
+					              "%s position (%d, %d) of step %d", in->name, row, place,
+					              s);
+				}
+	}
 }
 
 static void
@@ -206,9 +265,11 @@ check_fragment(const Instr *in, int operand, int rows, int cols,
 START_TEST(fragments)
 {
 	for (const Instr *i = instrs; i->name; i++) {
-		if (i->kind != IK_mma)
+		if (i->kind != IK_mma && i->kind != IK_mma_sp)
 			continue;
-		check_fragment(i, 0, i->m, i->k, isa_a);
+		if (i->kind == IK_mma_sp)
+			check_positions(i);
+		check_fragment(i, 0, i->m, i->kind == IK_mma_sp ? i->k / 2 : i->k, isa_a);
 		check_fragment(i, 1, i->k, i->n, isa_b);
 		check_fragment(i, 2, i->m, i->n, isa_c);
 	}
