@@ -249,12 +249,46 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
+/* A word of whole bytes of others: those of two by one permutation, one more for each other.  NULL: some byte
+ * has elements of several places. */
+static LV
+bytes_gather(Gen *g, int bits, const LV *word, const int *pos)
+{
+	int per = 8 / bits, nfrom = 0, of[4];
+	LV from[4], x;
+
+	for (int i = 0; i < 4 * per; i++) {
+		int first = i / per * per;
+		if (pos[first] % per || pos[i] != pos[first] + i % per || word[i] != word[first])
+			return NULL;
+	}
+	for (int b = 0; b < 4; b++) {
+		for (of[b] = 0; of[b] < nfrom && from[of[b]] != word[b * per];)
+			of[b]++;
+		if (of[b] == nfrom)
+			from[nfrom++] = word[b * per];
+	}
+	x = from[0];
+	for (int s = 1; s == 1 || s < nfrom; s++) {
+		unsigned sel = 0;
+
+		for (int b = 0; b < 4; b++) {
+			unsigned at = (unsigned)(pos[b * per] / per);
+			/* what earlier steps have placed stays */
+			sel |= (of[b] == s ? at + 4 : s > 1 ? (unsigned)b
+			                                    : at) << 4 * b;
+		}
+		x = prmt(g, x, s < nfrom ? from[s] : x, sel);
+	}
+	return x;
+}
+
 LV
 bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 {
 	int bits = dtype_place(d);
 	bool same = true;
-	LV e[WORD_ELEMS];
+	LV e[WORD_ELEMS], bytes;
 
 	if (word_elems(d) == 1)
 		return word[0];
@@ -265,6 +299,8 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 	if (bits == 16)
 		return prmt(g, word[0], n > 1 ? word[1] : word[0],
 		            (pos[0] ? 0x32u : 0x10u) | (n > 1 && pos[1] ? 0x7600u : 0x5400u));
+	if (8 % bits == 0 && n == word_elems(d) && (bytes = bytes_gather(g, bits, word, pos)) != NULL)
+		return bytes;
 	for (int i = 0; i < n; i++)
 		e[i] = pos[i] ? LLVMBuildLShr(g->b, word[i], const_i32(g, bits * pos[i]), "") : word[i];
 	return pack_ints(g, bits, e, n);

@@ -50,6 +50,7 @@ measure gemm_w4a16 --arg 'A=random(1)[128,512]' --arg 'W=randint(2,0,15)[256,512
 measure gemm_w4a16_sym --arg 'A=random(1)[128,512]' --arg 'W=randint(2,0,15)[256,512]' --arg 'S=random(3)'
 measure gemm_epilogue --arg 'A=random(1)[256,512]' --arg 'B=random(2)[256,512]' --arg 'BIAS=random(3)' \
 	--arg 'R=random(4)'
+measure gemm_sparse --arg 'A=random(1)[256,256]' --arg 'P=positions(2)' --arg 'B=random(3)[256,512]'
 measure gemm_int8 --arg 'A=randint(1,-128,127)[256,512]' --arg 'B=randint(2,-128,127)[256,512]' \
 	--arg 'SA=random(3)' --arg 'SB=random(4)'
 measure lora --arg 'X=random(1)[256,512]' --arg 'W=random(2)[256,512]' --arg 'U=random(3)' --arg 'V=random(4)' \
