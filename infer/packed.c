@@ -10,11 +10,11 @@
 #include "hexc/facts.h"
 #include "hexc/pack.h"
 #include "hexc/spread.h"
+#include "infer/recipe.h"
 #include "infer/solve.h"
 
 enum { DEPTH = 24,
-       ACCESS_BITS = 128,
-       SPREADS = 0 }; /* casts of tiles in spread order do not exist yet */
+       ACCESS_BITS = 128 };
 
 /* A digit of a layout of elements. */
 typedef struct Digit {
@@ -406,8 +406,17 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 	return true;
 }
 
-/* ---- the order of bits
- * ----------------------------------------------------------------------------------- */
+/* ---- the order of bits --------------------------------------------------------------------------- */
+
+/* The order from which a cast is cheapest: that of its result's lanes, if there is a recipe. */
+static int
+cast_likes(DType from, DType to)
+{
+	int lane = dtype_info[to].bits;
+	Recipe r;
+
+	return (lane == 8 || lane == 16) && recipe_make(&r, from, lane, to) ? lane : 0;
+}
 
 /* The spread that all readers of a narrow tile like, -1 not asked yet. */
 static int
@@ -422,8 +431,7 @@ liked(const Solve *s, const Val *v, int depth, int so_far)
 		if (u->op->code == O_transpose || u->op->code == O_reshape)
 			one = liked(s, u->op->out[0], depth - 1, so_far);
 		else if (u->op->code == O_cast)
-			one = bits_of(u->op->out[0]) == 16 ? 16 : bits_of(u->op->out[0]) == 8 ? 8
-			                                                                      : 0;
+			one = cast_likes(v->type.dtype, u->op->out[0]->type.dtype);
 		if (so_far >= 0 && one != so_far)
 			return 0;
 		so_far = one;
@@ -464,8 +472,8 @@ settle_packs(Solve *s)
 		if (!s->sol->pack[i])
 			continue;
 		*p = *s->sol->pack[i];
-		p->spread = asked->place ? asked->spread : SPREADS && spread[i] > 0 ? spread[i]
-		                                                                    : 0;
+		p->spread = asked->place ? asked->spread : spread[i] > 0 ? spread[i]
+		                                                         : 0;
 		if (dtype_info[p->dtype].bits >= p->spread ||
 		    p->block[0] * p->block[1] / p->streams %
 		            spread_unit(dtype_info[p->dtype].bits, p->spread))
