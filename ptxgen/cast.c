@@ -173,7 +173,10 @@ pull_cast(Gen *g, Op *o, int w)
 	LV r[WORD_ELEMS];
 	int n = 0;
 
-	t->word[w] = t->plan ? dequant_word(g, t->plan, o->in[0], w) : cast_word(g, o, w);
+	if (t->plan)
+		t->word[w] = dequant_word(g, t->plan, o->in[0], w);
+	else if (!o->in[0]->type.spread)
+		t->word[w] = cast_word(g, o, w);
 	if (t->word[w])
 		return;
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++)

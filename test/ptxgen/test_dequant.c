@@ -1,0 +1,256 @@
+/* test_dequant.c - casts of tiles of narrow elements on the simulator, as packs bring them: every code of
+ * every type in every element of a group, in every order, to every type, against what the formats say. */
+#include "hexc/spread.h"
+#include "infer/recipe.h"
+#include "test/ir/util_ir.h"
+#include "test/ptxgen/util_ptx.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 256, GROUP = 32 };
+
+static Unit *u;
+
+static void
+setup(void)
+{
+	u = ir_unit();
+}
+
+static void
+teardown(void)
+{
+	ir_unit_free(u);
+}
+
+/* ---- the kernel: a row of 32 elements a lane ------------------------------------------------------- */
+
+static const char *
+kernel_text(DType from, int spread, DType to, int bits)
+{
+	const char *in = dtype_info[from].name, *out = dtype_info[to].name;
+	int each = 128 / dtype_info[to].bits;
+
+	return arena_printf(
+		u->arena,
+		"kernel t {\n  warps 1\n"
+		"  param %%1.A tensor A : global u32[?, ?, ?] read size %%4.M, %%6, %%7 stride %%7, %%7, %%6"
+		" pack \"hexc-pack 1 %s block 1x32 spread %d streams 1 place (1,32):(0,1)\"\n"
+		"  param %%2.C tensor C : global %s[?, ?] written size %%4.M, %%9 stride %%9, %%6\n"
+		"  param %%4.M size M : i64 read mult 32 lo 32 hi 100000\n"
+		"  grid {\n    %%100 = const imm 1 : i64\n    yield %%4.M, %%100, %%100\n  }\n"
+		"  body {\n    %%6 = const imm 1 : i64\n    %%7 = const imm %d : i64\n"
+		"    %%9 = const imm 32 : i64\n    %%10 = block_id : i64\n    %%12 = mul %%10, %%9 : i64\n"
+		"    %%13 = const imm 0 : i64\n"
+		"    %%14 = view %%1.A, %%12, %%13, %%13 : global u32[32, 1, %d]\n"
+		"    %%15 = load %%14 : reg u32[32, 1, %d] @{(32,1,%d):(1@lane,0,1@reg)}"
+		" pick { inst ld_global_32 vec 1 }\n"
+		"    %%16 = unpack %%15, %%1.A : reg %s[32, 32]%s @{(32,32):(1@lane,1@reg)}\n"
+		"    %%17 = cast %%16 : reg %s[32, 32] @{(32,32):(1@lane,1@reg)}\n"
+		"    %%18 = view %%2.C, %%12, %%13 : global %s[32, 32]\n"
+		"    store %%17, %%18 pick { inst st_global_128 vec %d }\n"
+		"    yield\n  }\n}\n",
+		in, spread, out, bits, bits, bits, bits, in,
+		spread ? arena_printf(u->arena, " spread %d", spread) : "", out, out, each);
+}
+
+/* ---- what the formats say: every number of a narrow type, exactly ---------------------------------- */
+
+static double
+float_value(unsigned code, int exp, int man, bool special)
+{
+	int e = (int)(code >> man & ((1u << exp) - 1)), bias = (1 << (exp - 1)) - 1;
+	double m = (double)(code & ((1u << man) - 1)), x;
+
+	if (special && e == (1 << exp) - 1)
+		x = m > 0 ? (double)NAN : (double)INFINITY;
+	else
+		x = e ? ldexp(ldexp(1, man) + m, e - bias - man) : ldexp(m, 1 - bias - man);
+	return code >> (exp + man) & 1 ? -x : x;
+}
+
+static double
+narrow_value(DType d, unsigned code)
+{
+	const DTypeInfo *t = &dtype_info[d];
+
+	if (t->kind == K_sint && code >> (t->bits - 1))
+		return (double)code - (double)(1 << t->bits);
+	if (t->kind != K_flt)
+		return (double)code;
+	if (t->codes == C_nan && (code & 0x7f) == 0x7f)
+		return (double)NAN;
+	return float_value(code, t->exp, t->man, t->codes == C_ieee);
+}
+
+static double
+result_value(DType d, const void *p, int i)
+{
+	const uint8_t *byte = p;
+	uint16_t h;
+	float f;
+
+	if (d == D_i8)
+		return (double)(int8_t)byte[i];
+	if (d == D_u8)
+		return (double)byte[i];
+	memcpy(&h, byte + 2 * i, 2);
+	if (d == D_f16)
+		return float_value(h, 5, 10, true);
+	if (d == D_bf16)
+		return float_value(h, 8, 7, true);
+	memcpy(&f, byte + 4 * i, 4);
+	return (double)f;
+}
+
+/* Low bits of negative numbers, as integers wrap. */
+static double
+as_type(DType d, double x)
+{
+	if (d == D_u8 && x < 0)
+		return x + 256;
+	return d == D_i8 && x > 127 ? x - 256 : x;
+}
+
+/* ---- one combination ------------------------------------------------------------------------------- */
+
+static unsigned
+code_at(int row, int e, int bits)
+{
+	return (unsigned)(row + 37 * e) & ((1u << bits) - 1);
+}
+
+static void
+try_cast(DType from, int spread, DType to)
+{
+	static uint32_t word[ROWS * 8];
+	static uint8_t out[ROWS * GROUP * 4];
+	int bits = dtype_info[from].bits;
+	const uint32_t grid[3] = { ROWS / 32, 1, 1 };
+	PtxArg arg[3] = { { word, sizeof word, 0 }, { out, sizeof out, 0 }, { NULL, 0, ROWS } };
+
+	memset(word, 0, sizeof word);
+	for (int r = 0; r < ROWS; r++)
+		for (int e = 0; e < GROUP; e++)
+			for (int b = 0; b < bits; b++) {
+				int at = spread_bit(bits, spread, e, b);
+
+				word[r * bits + at / 32] |= (uint32_t)(code_at(r, e, bits) >> b & 1)
+				                            << at % 32;
+			}
+	ptx_run(u, kernel_text(from, spread, to, bits), grid, arg, 3, NULL);
+	for (int r = 0; r < ROWS; r++)
+		for (int e = 0; e < GROUP; e++) {
+			double x = result_value(to, out, r * GROUP + e);
+			double want = as_type(to, narrow_value(from, code_at(r, e, bits)));
+			bool same = x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want);
+
+			ck_assert_msg(same, "%s, spread %d to %s: code %x of element %d gives %g, not %g",
+			              dtype_info[from].name, spread, dtype_info[to].name,
+			              code_at(r, e, bits), e, x, want);
+		}
+}
+
+/* Is every number of the narrow type one of `to`? */
+static bool
+all_fit(DType from, DType to)
+{
+	const DTypeInfo *d = &dtype_info[from], *t = &dtype_info[to];
+
+	if (t->kind != K_flt)
+		return d->kind != K_flt && d->bits < 8;
+	if (d->kind != K_flt)
+		return true;
+	return d->codes != C_table && d->codes != C_scale && d->exp <= t->exp - (d->codes == C_none);
+}
+
+static const int orders[] = { 0, 8, 16 };
+static const DType targets_of[] = { D_f16, D_bf16, D_f32, D_u8, D_i8 };
+
+static void
+try_type(DType from)
+{
+	bool place = dtype_info[from].bits == 3 || (dtype_info[from].bits > 4 && dtype_info[from].bits < 8);
+
+	for (size_t s = 0; s < COUNT_OF(orders); s++)
+		for (size_t t = 0; t < COUNT_OF(targets_of); t++) {
+			if (!all_fit(from, targets_of[t]) || (orders[s] == 0 && place))
+				continue;
+			try_cast(from, orders[s], targets_of[t]);
+			ir_unit_free(u);
+			u = ir_unit();
+		}
+}
+
+START_TEST(every_code)
+{
+	if (dtype_info[_i].bits <= 8 && _i != D_bool)
+		try_type((DType)_i);
+}
+END_TEST
+
+/* A machine without arithmetic on bf16, and one with everything. */
+START_TEST(other_targets)
+{
+	static const char *const arch[] = { "sm_75", "sm_90a" };
+
+	u->target = target_find(arch[_i]);
+	try_cast(D_u4, 16, D_f16);
+	u->target = target_find(arch[_i]);
+	try_cast(D_i5, 16, D_bf16);
+	try_cast(D_i3, 8, D_i8);
+	try_cast(D_e4m3, 16, D_f16);
+}
+END_TEST
+
+/* What is written is what the recipe counts: LLVM takes no step apart and undoes none. */
+START_TEST(instructions)
+{
+	static const char *const word[] = {
+		"\tlop3.b32", "\tprmt.b32", "\tshr.u32", "\tshl.b32", "\tshf.r.wrap.", "\tand.b32", "\tor.b32",
+		"\txor.b32", "\tadd.s32", "\tadd.rn.f16x2", "\tfma.rn.f16x2", "\tmul.rn.f16x2",
+		"\tfma.rn.bf16x2",
+	};
+	static const DType to[] = { D_f16, D_bf16, D_u8 };
+	DType from = (DType)_i;
+	Recipe r;
+
+	if (dtype_info[from].bits > 8 || from == D_bool)
+		return;
+	for (size_t t = 0; t < COUNT_OF(to); t++) {
+		int spread = dtype_info[to[t]].bits, n = 0;
+		const char *ptx;
+
+		if (!recipe_make(&r, from, spread, to[t]))
+			continue;
+		ptx = strstr(ptx_of(u, kernel_text(from, spread, to[t], dtype_info[from].bits)), "ld.global");
+		for (size_t i = 0; i < COUNT_OF(word); i++)
+			n += ptx_count(ptx, word[i]);
+		ck_assert_msg(n <= recipe_instructions(&r), "%s to %s: %d instructions, not %d\n%s",
+		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r), ptx);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("dequantization");
+	TCase *t = tcase_create("dequantization");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, every_code, 0, D_COUNT);
+	tcase_add_loop_test(t, other_targets, 0, 2);
+	tcase_add_loop_test(t, instructions, 0, D_COUNT);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
