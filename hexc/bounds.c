@@ -8,7 +8,7 @@
  * each dim of each register tile we know a bound: elements at that index or above do not exist.
  * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
  * size - start.  It is carried along by elementwise ops (the smallest of the operands' bounds),
- * transposes, reshapes, broadcasts along other dims; a reduction drops that of its dim; a dot
+ * transposes, reshapes that leave the dim whole, broadcasts along other dims; a reduction drops that of its dim; a dot
  * takes m from a and n from b, a slice what is left.  Carried values, results of ifs, concats and shared tiles that are not
  * filled by exactly one copy or store have no bounds: all their elements exist, and are what was computed
  * from the zeros read outside.
@@ -323,15 +323,11 @@ bounds_shape(Bounds *b, Op *o)
 			from = d;
 			if (x->shape[d] != t->shape[d])
 				continue;
-		} else { /* reshape: dims of extent 1 come and go */
-			if (t->shape[d] == 1)
-				continue;
-			while (x->shape[from] == 1)
-				from++;
+		} else if ((from = reshape_source(x, t, d)) < 0) {
+			continue;
 		}
 		e.at[d] = f->at[from];
 		e.zero |= (f->zero >> from & 1) << d;
-		from += o->code == O_reshape;
 	}
 	edge_set(b, o->out[0], &e);
 }

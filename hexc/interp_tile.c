@@ -238,7 +238,7 @@ eval_transpose(Interp *it, Op *o)
 	return true;
 }
 
-/* Dims of extent 1 come and go: the elements lie as they lay. */
+/* The elements lie as they lay. */
 bool
 eval_reshape(Interp *it, Op *o)
 {

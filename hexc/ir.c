@@ -78,6 +78,21 @@ target_find(const char *name)
 
 /* ---- types --------------------------------------------------------------------------------------- */
 
+int
+reshape_source(const Type *x, const Type *y, int d)
+{
+	int64_t inner = 1, size = 1;
+
+	for (int i = d + 1; i < y->rank; i++)
+		inner *= y->shape[i];
+	for (int i = x->rank - 1; i >= 0 && y->shape[d] > 1; i--) {
+		if (size == inner && x->shape[i] == y->shape[d])
+			return i;
+		size *= x->shape[i];
+	}
+	return -1;
+}
+
 Type
 type_scalar(DType d)
 {

@@ -255,6 +255,10 @@ bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constan
  * 63). */
 bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 
+/* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
+ * made of several, or has extent 1. */
+int reshape_source(const Type *x, const Type *y, int d);
+
 Type type_scalar(DType d);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
 Type type_free(Type t);                      /* the same, in whatever layout */

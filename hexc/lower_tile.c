@@ -111,27 +111,24 @@ lower_reshape(Lower *l, const Expr *e)
 {
 	int64_t shape[RANK_MAX];
 	Value r = { .kind = VK_val };
-	int rank = e->narg - 1, i = 0, j = 0;
-	const Type *t;
+	int rank = e->narg - 1;
 	Operand x;
+	Type t;
 
 	if (!lower_tile_arg(l, e, 0, &x) || !shape_args(l, e, shape))
 		return value_none();
-	t = &x.v.v->type;
-	for (;; i++, j++) {
-		while (i < t->rank && t->shape[i] == 1)
-			i++;
-		while (j < rank && shape[j] == 1)
-			j++;
-		if (i >= t->rank || j >= rank || t->shape[i] != shape[j])
-			break;
-		r.edge[j] = x.v.edge[i];
-	}
-	if (i < t->rank || j < rank) {
+	t = type_tile(x.v.v->type.dtype, S_reg, rank, shape);
+	if (type_size(&t) != type_size(&x.v.v->type)) {
 		diag_error(l->diag, e->src,
-		           "`reshape` only adds and removes dimensions of extent 1, but `%s` is %s",
-		           check_text(l, x.e, "the operand"), check_describe(l, &x.v));
+		           "`reshape` keeps all elements, but `%s` is %s: that is %lld, not %lld",
+		           check_text(l, x.e, "the operand"), check_describe(l, &x.v),
+		           (long long)type_size(&x.v.v->type), (long long)type_size(&t));
 		return value_none();
+	}
+	for (int d = 0; d < rank; d++) {
+		int from = reshape_source(&x.v.v->type, &t, d);
+
+		r.edge[d] = from >= 0 ? x.v.edge[from] : NULL;
 	}
 	r.v = put_reshape(l, e->src, x.v.v, rank, shape);
 	return r;

@@ -283,7 +283,7 @@ source_elem(const Op *o, int64_t elem, int *i)
 
 	*i = 0;
 	if (o->code == O_reshape)
-		return elem; /* extents of 1 come and go: row-major numbers stay */
+		return elem; /* row-major numbers stay */
 	elem_coord(to, elem, c);
 	for (int d = 0; d < to->rank; d++)
 		if (o->code == O_transpose)

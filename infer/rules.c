@@ -340,42 +340,26 @@ anchor_pieces(Solve *s, Op *o)
 		spread_pieces(s, o, &piece);
 }
 
-/* Extents of 1 come and go; the others keep their order. */
-static bool
-reshaped(Layout *out, const Layout *l, const Type *from, const Type *to)
-{
-	int i = 0, j = 0;
-
-	*out = *l;
-	for (int d = 0; d < from->rank;) /* squeeze */
-		if (from->shape[d] == 1) {
-			if (!layout_drop_dim(out, out, d - i))
-				return false;
-			i++;
-			d++;
-		} else {
-			d++;
-		}
-	for (j = 0; j < to->rank; j++)
-		if (to->shape[j] == 1 && !layout_insert_dim(out, out, j))
-			return false;
-	return out->ndim == to->rank;
-}
-
+/* Operand and result lie alike by the numbers of their elements, or both are converted. */
 static void
 rule_reshape(Solve *s, Op *o)
 {
-	Layout l;
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	Layout l, to;
 
-	if (!is_reg(o->out[0]))
+	if (!is_reg(o->out[0]) || (!known(s, o->out[0]) && !known(s, o->in[0])))
 		return;
-	if (known(s, o->out[0])) {
-		if (reshaped(&l, known(s, o->out[0]), &o->out[0]->type, &o->in[0]->type))
-			demand(s, o, 0, &l);
-	} else if (known(s, o->in[0])) {
-		if (reshaped(&l, known(s, o->in[0]), &o->in[0]->type, &o->out[0]->type))
-			give(s, o->out[0], &l, o);
+	if (known(s, o->out[0]) && layout_reshape(&l, known(s, o->out[0]), x->rank, x->shape)) {
+		demand(s, o, 0, &l);
+		return;
 	}
+	if (known(s, o->in[0]))
+		l = *known(s, o->in[0]);
+	if ((!known(s, o->in[0]) || !layout_reshape(&to, &l, t->rank, t->shape)) &&
+	    (!reshape_layout(s, x, t, &l) || !layout_reshape(&to, &l, t->rank, t->shape)))
+		return;
+	demand(s, o, 0, &l);
+	deliver(s, o, 0, &to);
 }
 
 /* Half of the result: each lane holds the groups of which it has any element, whole.  A group's digits leave

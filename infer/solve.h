@@ -248,6 +248,10 @@ int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
                bool outer);
 
+/* ---- reshape.c ----------------------------------------------------------------------------------- */
+/* A layout for x that is one for y too, a type of as many elements; false: the shapes have too many dims. */
+bool reshape_layout(const Solve *s, const Type *x, const Type *y, Layout *out);
+
 /* ---- view.c --------------------------------------------------------------------------------------- */
 int bits_of(const Val *v); /* of an element */
 /* Where a view's dims lie in its alloc or tensor: dim_of[view dim] = root dim.  Returns the root. */

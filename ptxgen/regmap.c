@@ -7,7 +7,7 @@ static Val *
 source_coord(const Op *o, const int64_t *c, int64_t *in)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
-	int j = 0;
+	int64_t number = 0;
 
 	switch ((int)o->code) {
 	case O_broadcast:
@@ -29,14 +29,12 @@ source_coord(const Op *o, const int64_t *c, int64_t *in)
 			return o->in[1];
 		}
 		break;
-	default: /* reshape: extents of 1 come and go */
-		for (int d = 0; d < x->rank; d++) {
-			in[d] = 0;
-			if (x->shape[d] == 1)
-				continue;
-			while (t->shape[j] == 1)
-				j++;
-			in[d] = c[j++];
+	default: /* reshape: row-major numbers stay */
+		for (int d = 0; d < t->rank; d++)
+			number = number * t->shape[d] + c[d];
+		for (int d = x->rank - 1; d >= 0; d--) {
+			in[d] = number % x->shape[d];
+			number /= x->shape[d];
 		}
 	}
 	return o->in[0];

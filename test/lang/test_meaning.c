@@ -104,6 +104,63 @@ START_TEST(mean_of_ragged)
 }
 END_TEST
 
+/* ---- shapes --------------------------------------------------------------------------------------- */
+
+/* Row-major numbers stay; so do edges along dims that stay whole, others are zeros. */
+static const char reshaped[] =
+	"kernel shapes(A: f32[M, N], B: out f32[4, 6, 10], C: out f32[3, 80], D: out f32[12, 10],\n"
+	"    E: out f32[8], F: out f32[8, 5])\n"
+	"    assume M <= 8, N <= 30\n"
+	"{\n"
+	"    grid(1);\n"
+	"    let a: register = A[0 :+ 8, 0 :+ 30];\n"
+	"    B[0 :+ 4, 0 :+ 6, 0 :+ 10] = reshape(a, 4, 6, 10);\n"
+	"    C[0 :+ 3, 0 :+ 80] = reshape(a, 3, 80);\n"
+	"    let turned = transpose(reshape(a, 2, 12, 10), 1, 2, 0);\n"
+	"    D[0 :+ 12, 0 :+ 10] = reshape(turned[:, :, 1 :+ 1], 12, 10);\n"
+	"    E[0 :+ 8] = reshape(reduce_max(reshape(-1 - abs(a), 8, 1, 30), 2), 8);\n"
+	"    F[0 :+ 8, 0 :+ 5] = reshape(reduce_min(reshape(a + 3, 8, 5, 6), 2), 8, 5);\n"
+	"}\n";
+
+static void
+check_reshaped(int64_t m, int64_t n, const char *sizes)
+{
+	float a[8 * 30] = { 0 };
+	Run r;
+	Unit *u = run(&r, reshaped, "", sizes);
+
+	for (int64_t i = 0; i < m * n; i++)
+		a[i / n * 30 + i % n] = (float)run_get(&r, "A", i);
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 8 * 30; i++) {
+		ck_assert(run_get(&r, "B", i) == a[i] && run_get(&r, "C", i) == a[i]);
+		ck_assert(i < 120 || run_get(&r, "D", i - 120) == a[i]);
+	}
+	for (int64_t i = 0; i < m; i++) {
+		double top = -2;
+
+		for (int64_t j = 0; j < n; j++)
+			top = fmax(top, (float)(-1 - fabs(a[i * 30 + j])));
+		ck_assert(run_get(&r, "E", i) == top);
+		for (int64_t j = 0; j < 5; j++) {
+			double low = 9;
+
+			for (int64_t k = 0; k < 6; k++)
+				low = fmin(low, a[i * 30 + j * 6 + k] + 3.0f);
+			ck_assert(run_get(&r, "F", i * 5 + j) == low);
+		}
+	}
+	ir_unit_free(u);
+}
+
+START_TEST(reshapes)
+{
+	check_reshaped(8, 30, "M=8 N=30");
+	check_reshaped(7, 29, "M=7 N=29");
+	check_reshaped(1, 2, "M=1 N=2");
+}
+END_TEST
+
 /* ---- control flow ------------------------------------------------------------------------------- */
 
 /* Longest chain of n -> n / 2 or 3 n + 1 below N, and its start. */
@@ -302,6 +359,7 @@ main(void)
 	int failed;
 
 	tcase_add_test(t, mean_of_ragged);
+	tcase_add_test(t, reshapes);
 	tcase_add_test(t, control_flow);
 	tcase_add_test(t, shapes_and_strides);
 	tcase_add_test(t, explicit_pipeline);

@@ -29,12 +29,13 @@ typedef enum Dt { F16,
 enum { MAX_VAL = 200,
        MAX_TENSOR = 40,
        MAX_SIZE = 40,
+       RANKS = 4,
        TEXT = 1 << 16 };
 
 typedef struct Val {
 	char name[24];
 	Dt t;
-	int rank, e[3];
+	int rank, e[RANKS];
 	double mag; /* no element is larger in magnitude */
 	bool whole; /* floats: integers that the type holds exactly */
 	bool loose; /* not determined to the bit */

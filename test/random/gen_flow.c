@@ -14,16 +14,19 @@ cast_some(Gen *g, Val *x, bool common)
 bool
 operation(Gen *g)
 {
-	static const int ranks[] = { 1, 1, 1, 2, 2, 2, 2, 2, 3, 3 };
-	int r = below(g, 100), e[3], rank = ranks[below(g, 10)];
+	static const int ranks[] = { 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 4 };
+	int r = below(g, 100), e[RANKS], n, rank = ranks[below(g, 12)];
 
 	if (g->nval == 0 || r < 14) {
 		static const Dt some[] = { F16, F16, F16, BF16, F32, F32, I8, U8, I32,
 			                   I32, U4, I4, BOOL, F64, I16, U16, U32, I64 };
-		do
-			for (int d = 0; d < rank; d++)
+		do {
+			n = 1;
+			for (int d = 0; d < rank; d++) {
 				e[d] = extent(g);
-		while ((rank > 1 ? e[0] * e[1] : e[0]) * (rank > 2 ? e[2] : 1) > 4096);
+				n *= e[d];
+			}
+		} while (n > 4096);
 		return load(g, some[below(g, 18)], rank, e);
 	}
 	if (chance(g, 18))
@@ -208,7 +211,7 @@ store_iteration(Gen *g, int trips)
 	Val *v = pick(g, NULL, NULL);
 	char t[40];
 
-	if (!v || v->t == U4 || v->t == I4)
+	if (!v || v->t == U4 || v->t == I4 || v->rank > 3) /* tensors have 6 dims */
 		return;
 	put(&g->params, ", Y%d: out %s[%d, %d, %d, %s]", g->nout, dt_name(v->t), g->grid[0],
 	    g->grid[1], trips + 1, dims(v, t));

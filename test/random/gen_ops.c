@@ -22,7 +22,7 @@ same_kind(const Val *v, const void *with)
 static Val *
 broadcast(Gen *g, const Val *a, const Val *b)
 {
-	int rank = a->rank > b->rank ? a->rank : b->rank, e[3];
+	int rank = a->rank > b->rank ? a->rank : b->rank, e[RANKS];
 	Val *v;
 
 	for (int i = 1; i <= rank; i++) {
@@ -108,7 +108,7 @@ binary(Gen *g)
 		return NULL;
 	b = pick(g, same_kind, a);
 	if (!b || chance(g, 30)) { /* a row or column or the like */
-		int e[3], rank = 1 + below(g, a->rank);
+		int e[RANKS], rank = 1 + below(g, a->rank);
 		for (int d = 0; d < rank; d++)
 			e[d] = chance(g, 30) ? 1 : a->e[a->rank - rank + d];
 		b = load(g, a->t, rank, e);
@@ -214,41 +214,77 @@ index_tile(Gen *g)
 	return v;
 }
 
+static int
+permute(Gen *g, const Val *x, int *e, char *t, size_t n)
+{
+	int p[RANKS] = { 0, 1, 2, 3 }, s = 0;
+
+	for (int i = x->rank - 1; i > 0; i--) {
+		int j = below(g, i + 1), w = p[i];
+		p[i] = p[j];
+		p[j] = w;
+	}
+	for (int d = 0; d < x->rank; d++) {
+		e[d] = x->e[p[d]];
+		s += snprintf(t + s, n - (size_t)s, d ? ", %d" : "%d", p[d]);
+	}
+	return x->rank;
+}
+
+static int
+insert(int *e, int rank, int at, int extent)
+{
+	for (int d = rank; d > at; d--)
+		e[d] = e[d - 1];
+	e[at] = extent;
+	return rank + 1;
+}
+
+/* Another shape of the same elements: extents of 1 come and go; neighbours become one dim, and a dim two. */
+static int
+reshape(Gen *g, const Val *x, int *e)
+{
+	int rank = 0, at, by;
+
+	for (int d = 0; d < x->rank; d++)
+		if (x->e[d] != 1 || chance(g, 50))
+			e[rank++] = x->e[d];
+	for (int i = below(g, 5); i > 0; i--) {
+		at = rank ? below(g, rank) : 0;
+		if (rank < RANKS && (rank == 0 || chance(g, 30))) {
+			rank = insert(e, rank, at, 1);
+		} else if (at + 1 < rank && chance(g, 50)) {
+			e[at] *= e[at + 1];
+			for (int d = at + 1; d + 1 < rank; d++)
+				e[d] = e[d + 1];
+			rank--;
+		} else if (rank < RANKS && e[at] > 1) {
+			do
+				by = 1 + below(g, e[at]);
+			while (e[at] % by);
+			e[at] /= by;
+			rank = insert(e, rank, at + below(g, 2), by);
+		}
+	}
+	return rank ? rank : insert(e, 0, 0, 1);
+}
+
 Val *
 rearrange(Gen *g)
 {
 	Val *x = pick(g, NULL, NULL), *v;
-	int e[3], p[3] = { 0, 1, 2 }, rank = 0;
+	bool turn = x && x->rank >= 2 && chance(g, 50);
+	int e[RANKS + 1], rank;
 	char t[60];
 
 	if (!x)
 		return NULL;
-	if (chance(g, 60) && x->rank >= 2) {
-		for (int i = x->rank - 1; i > 0; i--) {
-			int j = below(g, i + 1), w = p[i];
-			p[i] = p[j];
-			p[j] = w;
-		}
-		for (int d = 0; d < x->rank; d++)
-			e[d] = x->e[p[d]];
-		snprintf(t, sizeof t, x->rank == 2 ? "%d, %d" : "%d, %d, %d", p[0], p[1], p[2]);
-		v = new_val(g, x->t, x->rank, e);
+	rank = turn ? permute(g, x, e, t, sizeof t) : reshape(g, x, e);
+	v = new_val(g, x->t, rank, e);
+	if (turn)
 		line(g, "let %s = transpose(%s, %s);", v->name, x->name, t);
-	} else {
-		for (int d = 0; d < x->rank; d++)
-			if (x->e[d] != 1 || chance(g, 50))
-				e[rank++] = x->e[d];
-		if (rank == 0)
-			e[rank++] = 1;
-		if (rank < 3 && chance(g, 60)) {
-			int at = below(g, rank + 1);
-			for (int d = rank++; d > at; d--)
-				e[d] = e[d - 1];
-			e[at] = 1;
-		}
-		v = new_val(g, x->t, rank, e);
+	else
 		line(g, "let %s = reshape(%s, %s);", v->name, x->name, dims(v, t));
-	}
 	v->mag = x->mag;
 	v->whole = x->whole;
 	v->loose = x->loose;

@@ -40,29 +40,46 @@ extreme(Gen *g, Val *x, int d)
 	return v;
 }
 
+/* The only dim in which they may differ; 0 where they do not, -1: there are several. */
+static int
+join_dim(const Val *v, const Val *a)
+{
+	int dim = 0, n = 0;
+
+	for (int d = 0; d < v->rank; d++)
+		if (v->e[d] != a->e[d]) {
+			dim = d;
+			n++;
+		}
+	return n > 1 ? -1 : dim;
+}
+
 static bool
 joins(const Val *v, const void *with)
 {
 	const Val *a = with;
 
-	return v->t == a->t && v->rank == a->rank && v->rank == 2 && v->e[0] == a->e[0] && !v->shared;
+	return v->t == a->t && v->rank == a->rank && !v->shared && join_dim(v, a) >= 0;
 }
 
 static Val *
 concat(Gen *g, Val *x)
 {
 	Val *y, *v;
-	int e[2];
+	int e[RANKS], dim;
 
-	if (x->rank != 2 || x->shared || !(y = pick(g, joins, x)))
+	if (x->shared || !(y = pick(g, joins, x)))
 		return NULL;
-	e[0] = x->e[0];
-	e[1] = x->e[1] + y->e[1];
-	v = new_val(g, x->t, 2, e);
+	dim = join_dim(x, y);
+	if (x->e[dim] == y->e[dim])
+		dim = below(g, x->rank);
+	for (int d = 0; d < x->rank; d++)
+		e[d] = d == dim ? x->e[d] + y->e[d] : x->e[d];
+	v = new_val(g, x->t, x->rank, e);
 	v->loose = x->loose || y->loose;
 	v->whole = x->whole && y->whole;
 	v->mag = x->mag > y->mag ? x->mag : y->mag;
-	line(g, "let %s = concat(1, %s, %s);", v->name, x->name, y->name);
+	line(g, "let %s = concat(%d, %s, %s);", v->name, dim, x->name, y->name);
 	return v;
 }
 
@@ -71,7 +88,7 @@ static Val *
 slice(Gen *g, Val *x)
 {
 	char text[120];
-	int n = 0, at[3], e[3];
+	int n = 0, at[RANKS], e[RANKS];
 	Val *v;
 
 	if (x->shared)

@@ -95,6 +95,70 @@ START_TEST(compact_regs)
 }
 END_TEST
 
+/* Another shape of as many elements: of random neighbours merged and extents split. */
+static int
+rnd_shape(const int64_t *from, int n, int64_t *to)
+{
+	int m = 0;
+
+	for (int d = 0; d < n; d++) {
+		int64_t x = from[d], by = rnd_in(1, x);
+
+		if (m && rnd_in(0, 2) == 0) {
+			to[m - 1] *= x;
+			continue;
+		}
+		to[m++] = x;
+		if (m < DIM_MAX && x % by == 0 && rnd_in(0, 1)) {
+			to[m - 1] = by;
+			to[m++] = x / by;
+		}
+	}
+	return m;
+}
+
+START_TEST(reshape)
+{
+	int done = 0;
+
+	tm_seed = 31;
+	for (int k = 0; k < TRIALS; k++) {
+		int ndim = (int)rnd_in(1, 3), m;
+		Layout l = rnd_tile(ndim), q, back;
+		int64_t shape[DIM_MAX], other[DIM_MAX], c[DIM_MAX], p[DIM_MAX], size = layout_size(&l);
+
+		for (int d = 0; d < ndim; d++)
+			shape[d] = layout_extent(&l, d);
+		m = rnd_shape(shape, ndim, other);
+		if (!layout_reshape(&q, &l, m, other))
+			continue;
+		done++;
+		TM_INT(q.ndim, ==, m);
+		for (int64_t i = 0; i < size; i++) { /* row-major */
+			int64_t x = i, y = i;
+			Place a, b;
+
+			for (int d = ndim - 1; d >= 0; d--) {
+				c[d] = x % shape[d];
+				x /= shape[d];
+			}
+			for (int d = m - 1; d >= 0; d--) {
+				p[d] = y % other[d];
+				y /= other[d];
+			}
+			a = layout_at(&l, c);
+			b = layout_at(&q, p);
+			TM(same_place(&a, &b));
+		}
+		TM(layout_reshape(&back, &q, ndim, shape));
+		TM(layout_equal(&back, &l));
+		other[0]++;
+		TM(!layout_reshape(&q, &l, m, other));
+	}
+	TM_INT(done, >, TRIALS / 4);
+}
+END_TEST
+
 START_TEST(permute_insert_drop_concat)
 {
 	tm_seed = 30;
@@ -315,6 +379,7 @@ main(void)
 
 	tcase_add_test(c, split);
 	tcase_add_test(c, compact_regs);
+	tcase_add_test(c, reshape);
 	tcase_add_test(c, permute_insert_drop_concat);
 	tcase_add_test(c, reduce_broadcast);
 	tcase_add_test(c, slice);
