@@ -107,7 +107,7 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 {
 	Val *root = view_root(v), *start, *size;
 	const Param *p = val_param(b->k, root);
-	Edge e = { { NULL }, ~0u };
+	Edge e = { { NULL }, fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
 
 	for (int d = 0; d < v->type.rank; d++) {
 		int rd;

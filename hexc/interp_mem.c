@@ -212,7 +212,7 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 		num_get_in(d, arg->data, row->at, row->stride, (size_t)row->hi, val->i + at);
 	for (int64_t j = row->hi; j < n; j++) {
 		if (flt)
-			val->f[at + j] = 0;
+			val->f[at + j] = num_outside(d);
 		else
 			val->i[at + j] = 0;
 	}

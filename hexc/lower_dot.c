@@ -48,9 +48,9 @@ may_multiply(DType a, DType b)
 {
 	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
 	bool ints = (x->kind == K_sint || x->kind == K_uint) && (y->kind == K_sint || y->kind == K_uint);
-	bool floats = x->kind == K_flt && y->kind == K_flt;
+	bool fp8 = (a == D_e4m3 || a == D_e5m2) && (b == D_e4m3 || b == D_e5m2);
 
-	return a == b || (ints && x->bits == y->bits) || (floats && x->bits == 8 && y->bits == 8);
+	return a == b || (ints && x->bits == y->bits) || fp8;
 }
 
 /* What may be named, for the message. */

@@ -181,6 +181,12 @@ num_of_code(DType d, unsigned code)
 }
 
 /* Of r, a value of d. */
+double
+num_outside(DType d)
+{
+	return num_is_float(d) && !num_is_grid(d) ? num_of_code(d, 0) : 0;
+}
+
 static unsigned
 grid_code(DType d, double r)
 {

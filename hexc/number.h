@@ -1,10 +1,11 @@
 /* number.h - element types as numbers: rounding, wrapping, storage in host memory.
  *
- * Values of float types travel as double, of integer types and bool as int64_t.  u64 is the one type
- * whose values do not all fit: it travels as its bit pattern.
+ * Values of float types travel as double, of integer types and bool as int64_t.  u64 is the one type whose
+ * values do not all fit: it travels as its bit pattern.
  *
  * Storage format of a buffer of dtype d: elements one after the other, little-endian, as on the device;
- * types under 8 bits are packed, least significant bits first, whatever borders of bytes they cross; bool takes a byte and is 0 or 1. */
+ * types under 8 bits are packed, least significant bits first, whatever borders of bytes they cross; bool
+ * takes a byte and is 0 or 1. */
 #ifndef HEXC_NUMBER_H
 #define HEXC_NUMBER_H
 #include "hexc/ir.h"
@@ -16,14 +17,17 @@ bool num_is_signed(DType d); /* signed integers; false for floats */
 
 /* The number that a code of a float type of at most 16 bits stands for; exact. */
 double num_of_code(DType d, unsigned code);
-/* The code of x rounded to d; every NaN becomes the one without sign and with all other bits set, as the device
- * writes it (where the type has no NaN that is its largest number). */
+/* What elements outside of a tensor read as: the number of code 0, which is 0 but for types that have no such
+ * code for it: -1 of nf4, 2^-127 of e8m0. */
+double num_outside(DType d);
+/* The code of x rounded to d; every NaN becomes the one without sign and with all other bits set, as the
+ * device writes it (where the type has no NaN that is its largest number). */
 unsigned num_code(DType d, double x);
 /* The bits of x, a value of float type d: nothing is rounded, infinities stay. */
 uint64_t num_bits(DType d, double x);
-/* Is d a float of sign, exponent and mantissa?  The others (number_table.c) go through their codes: e8m0 to the
- * nearest power of two, the larger one in the middle, whatever the sign; nf4 to the nearest number, the smaller
- * one in the middle, NaN as 0. */
+/* Is d a float of sign, exponent and mantissa?  The others (number_table.c) go through their codes: e8m0 to
+ * the nearest power of two, the larger one in the middle, whatever the sign; nf4 to the nearest number, the
+ * smaller one in the middle, NaN as 0. */
 bool num_is_grid(DType d);
 double num_table_value(DType d, unsigned code);
 unsigned num_table_code(DType d, double x);

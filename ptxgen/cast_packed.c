@@ -27,7 +27,7 @@ cast_word(Gen *g, Op *o, int w)
 		return fp8_to_h2(g, from, word_get(g, o->in[0], r / 4), r % 4 / 2);
 	if (from == D_f16 && (to == D_e4m3 || to == D_e5m2))
 		return halves_to_fp8(g, o, w);
-	if (is_small_float(from) && !o->in[0]->type.spread && (to == D_f16 || to == D_bf16))
-		return small_to_pair(g, from, to, word_get(g, o->in[0], r / per), r % per / 2);
+	if (from == D_nf4 && !o->in[0]->type.spread && (to == D_f16 || to == D_bf16))
+		return nf4_to_pair(g, to, word_get(g, o->in[0], r / per), r % per / 2);
 	return NULL;
 }

@@ -15,13 +15,11 @@ LV fp8_to_h2(Gen *g, DType d, LV word, int half);
 LV fp8_from_floats(Gen *g, DType d, LV lo, LV hi);
 LV fp8_from_h2(Gen *g, DType d, LV h2);
 /* Floats of up to 8 bits by their codes (small_float.c).  The element at a place of a word, of types other
- * than e4m3 and e5m2, as f32; the elements at places 2 pair and 2 pair + 1 as f16 or bf16, NULL: there is
- * no short way; f32 to a code, any type. */
+ * than e4m3 and e5m2, as f32; f32 to a code, any type. */
 bool is_small_float(DType d);
 LV small_to_f32(Gen *g, DType d, LV word, int pos);
-LV small_to_pair(Gen *g, DType d, DType to, LV word, int pair);
 LV small_from_f32(Gen *g, DType d, LV x);
-/* The same for nf4 (table.c). */
+/* The same for nf4, and the elements at places 2 pair and 2 pair + 1 as f16 or bf16 (table.c). */
 LV nf4_to_f32(Gen *g, LV word, int pos);
 LV nf4_to_pair(Gen *g, DType to, LV word, int pair);
 LV nf4_code(Gen *g, LV x);

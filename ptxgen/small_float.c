@@ -1,5 +1,5 @@
-/* small_float.c - floats of up to 8 bits by arithmetic on their codes: to f32, and two at a time to f16 and
- * bf16; from f32.  What the machine has instructions for is in fp8.c.
+/* small_float.c - floats of up to 8 bits by arithmetic on their codes, one at a time: to f32 and from it.
+ * What the machine has instructions for is in fp8.c, what goes by words in dequant.c.
  *
  * A code's exponent and mantissa, put where the wider type has them, stand for the number but for a power
  * of two, the difference of the biases; subnormal numbers too.  So a shift, a mask and a multiplication are
@@ -60,42 +60,6 @@ small_to_f32(Gen *g, DType d, LV word, int pos)
 	x = LLVMBuildAnd(g->b, x, const_i32(g, magnitude_mask(d, 23)), "");
 	x = as_f32(g, LLVMBuildOr(g->b, sign, x, ""));
 	return LLVMBuildFMul(g->b, x, const_f32(g, ldexp(1, 127 - bias_of(d))), "");
-}
-
-/* The elements at places 2 pair and 2 pair + 1, each at the top of a half; what is below it is open. */
-static LV
-top_of_halves(Gen *g, DType d, LV word, int pair)
-{
-	int place = dtype_place(d), up = place - dtype_info[d].bits;
-	LV x = up ? LLVMBuildShl(g->b, word, const_i32(g, up), "") : word;
-	unsigned p = (unsigned)pair;
-
-	if (place == 8)
-		return prmt(g, x, x, 0x1000u * (2 * p + 1) | 0x0010u * (2 * p));
-	return prmt(g, LLVMBuildShl(g->b, x, const_i32(g, 4), ""), x, 0x1000u * (4 + p) | 0x0010u * p);
-}
-
-LV
-small_to_pair(Gen *g, DType d, DType to, LV word, int pair)
-{
-	const DTypeInfo *t = &dtype_info[d], *w = &dtype_info[to];
-	bool bf16 = to == D_bf16;
-	int64_t two = 0x00010001;
-	LV x, sign, e[2];
-
-	if (t->codes == C_table)
-		return nf4_to_pair(g, to, word, pair);
-	if (t->codes != C_none || t->exp >= w->exp || (bf16 && !(g->u->target->features & T_BF16)))
-		return NULL;
-	x = top_of_halves(g, d, word, pair);
-	sign = LLVMBuildAnd(g->b, x, const_i32(g, 0x80008000), "");
-	x = LLVMBuildLShr(g->b, x, const_i32(g, w->exp - t->exp), "");
-	x = LLVMBuildAnd(g->b, x, const_i32(g, two * magnitude_mask(d, w->man)), "");
-	x = LLVMBuildOr(g->b, sign, x, "");
-	e[1] = const_i32(g, two * ((int64_t)(2 * bias_of(to) - bias_of(d)) << w->man));
-	if (bf16)
-		return asm_op(g, A_fma_bf16x2, x, e[1], const_i32(g, 0x80008000));
-	return from_h2(g, LLVMBuildFMul(g->b, as_h2(g, x), as_h2(g, e[1]), ""));
 }
 
 /* ---- from f32 -------------------------------------------------------------------------------- */

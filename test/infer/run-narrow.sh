@@ -1,0 +1,32 @@
+#!/bin/sh
+# Types of up to 8 bits in memory as rows of bits: test/infer/narrow.hexc for ragged shapes gives what the tile
+# interpreter gives.  By default one type of each width and kind on one target; FULL=1: all types on all targets.
+set -u
+hexc=${HEXC:-build/hexc}
+here=$(dirname "$0")
+some='u1 i2 u3 i4 u5 i6 u7 e1m1 e2m1 nf4 e2m2 e3m2 e4m2 e3m4 e8m0'
+all=$(sed -n '/^kernel turned/,/^{/p' "$here/narrow.hexc" | tr -d '\n ' | sed 's/.*tuneT=//; s/[{].*//; s/|/ /g')
+archs=sm_80
+[ "${FULL:-0}" = 1 ] && some=$all archs='sm_75 sm_80 sm_89 sm_90a'
+ran=0 fail=0
+
+try() { # kernel, type, arguments...
+	kernel=$1 type=$2
+	shift 2
+	for arch in $archs; do
+		out=$("$hexc" run "$here/narrow.hexc" --kernel "$kernel" -D "T=$type" --arch "$arch" --exec=sim --check \
+			--prove "$@" 2>&1) || { echo "$kernel of $type on $arch, $*: $out"; fail=1; }
+		ran=$((ran + 1))
+	done
+}
+
+for t in $some; do
+	x='random(1)'
+	[ "$t" = e8m0 ] && x='arange' # random numbers below 1 have no spread there
+	try moved "$t" --arg "X=${x}[37,88]"
+	try turned "$t" --arg "X=${x}[21,61]"
+	try made "$t" --arg 'X=random(3)[19,96]' --arg "Z=$x"
+	[ "$t" = e8m0 ] || try product "$t" --arg 'A=random(1)[40,72]' --arg "W=${x}[56,72]" --arg 'V=random(4)'
+done
+echo "$ran kernels run"
+exit $fail
