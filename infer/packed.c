@@ -13,8 +13,7 @@
 #include "infer/recipe.h"
 #include "infer/solve.h"
 
-enum { DEPTH = 24,
-       ACCESS_BITS = 128 };
+enum { DEPTH = 24, ACCESS_BITS = 128 };
 
 /* A digit of a layout of elements. */
 typedef struct Digit {
@@ -408,14 +407,21 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 
 /* ---- the order of bits --------------------------------------------------------------------------- */
 
-/* The order from which a cast is cheapest: that of its result's lanes, if there is a recipe. */
+/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be.  Natural
+ * order will do for what lies in whole words as it is. */
 static int
-cast_likes(DType from, DType to)
+cast_spread(const Solve *s, DType from, DType to)
 {
-	int lane = dtype_info[to].bits;
-	Recipe r;
+	bool known = to != D_bf16 || s->k->unit->target->features & T_BF16;
+	int bits = dtype_info[from].bits, best = dtype_info[to].bits <= 8 ? 8 : 16;
+	Recipe *r = NEW(s->arena, Recipe);
 
-	return (lane == 8 || lane == 16) && recipe_make(&r, from, lane, to) ? lane : 0;
+	if (dtype_info[to].bits > 16 && (bits & (bits - 1)) == 0)
+		return 0;
+	for (int i = 0; known && i < 2; i++, best = 24 - best)
+		if (bits < best && recipe_make(r, from, best, to))
+			return best;
+	return 0;
 }
 
 /* The spread that all readers of a narrow tile like, -1 not asked yet. */
@@ -431,7 +437,7 @@ liked(const Solve *s, const Val *v, int depth, int so_far)
 		if (u->op->code == O_transpose || u->op->code == O_reshape)
 			one = liked(s, u->op->out[0], depth - 1, so_far);
 		else if (u->op->code == O_cast)
-			one = cast_likes(v->type.dtype, u->op->out[0]->type.dtype);
+			one = cast_spread(s, v->type.dtype, u->op->out[0]->type.dtype);
 		if (so_far >= 0 && one != so_far)
 			return 0;
 		so_far = one;
@@ -480,7 +486,11 @@ settle_packs(Solve *s)
 			p->spread = 0;
 		s->sol->pack[i] = p;
 	}
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_unpack)
-			spread_tile(s, s->order[i]->out[0], s->sol->pack[s->order[i]->in[1]->index]->spread);
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
+
+		if (p)
+			spread_tile(s, o->out[0], p->spread);
+	}
 }

@@ -305,7 +305,7 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 			/* w - zero is exact but for e4m3's smallest; the product with the scale is rounded once */
 			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (2 * u * mag + sum_error(mag, s->k));
 		}
-	if (packed && (s->x % 2 == 0 || strcmp(arch, "sm_75")))
+	if (packed && s->k > BK && (s->x % 2 == 0 || strcmp(arch, "sm_75")))
 		c.by16 = (uint64_t)((s->m + BM - 1) / BM) * (uint64_t)((s->n + BN - 1) / BN) *
 		         (uint64_t)((s->k + BK - 1) / BK) * BN * BK * w->type->bits / 8;
 	*ncand = case_run(&c, file, NULL, arch, cand);
@@ -415,8 +415,11 @@ static const Example example[] = {
 	  { S(40, 136, 256, 0), S(1, 128, 128, 1), S(70, 88, 256, 2), S(16, 160, 384, 3),
 	    S(33, 128, 128, 6), S(64, 72, 256, 7), S(5, 8, 384, 14), S(17, 200, 128, 20) } },
 	{ narrow_packed,
-	  { S(40, 136, 264, 0), S(1, 128, 128, 1), S(70, 88, 200, 2), S(16, 160, 392, 3),
+	  { S(40, 136, 264, 0), S(1, 128, 128, 1), S(70, 88, 200, 4), S(16, 160, 392, 3),
 	    S(33, 128, 120, 6), S(64, 72, 256, 7), S(5, 8, 328, 14), S(17, 200, 136, 20) } },
+	{ narrow_packed,
+	  { S(33, 72, 136, 8), S(17, 96, 200, 11), S(40, 8, 264, 12), S(5, 136, 72, 15),
+	    S(64, 40, 128, 16), S(9, 64, 64, 18), S(1, 104, 328, 17), S(20, 88, 192, 21) } },
 	{ mxfp4,
 	  { S(64, 64, 64, 0), S(1, 16, 32, 0), S(70, 96, 96, 0), S(128, 144, 128, 0),
 	    S(65, 80, 160, 0), S(33, 208, 64, 0), S(16, 64, 256, 0), S(130, 16, 32, 0) } },

@@ -317,8 +317,8 @@ loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line)
 	return sum;
 }
 
-/* Packed tensors are read from shared memory by 16 bytes of each lane, by one warp or by some that share the
- * work, and nothing narrower is stored there in a loop. */
+/* In loops packed tensors are read from shared memory by 16 bytes of each lane, by one warp or by some that
+ * share the work, and nothing narrower is stored there. */
 static void
 by_16_bytes(const Case *c, const sim_result *r, uint64_t warps, const char *what)
 {
@@ -326,7 +326,7 @@ by_16_bytes(const Case *c, const sim_result *r, uint64_t warps, const char *what
 	sim_line l;
 
 	for (size_t i = 0; sim_line_at(r, i, &l); i++) {
-		if (!strncmp(l.opcode, "ld.shared.v4", 12))
+		if (!strncmp(l.opcode, "ld.shared.v4", 12) && l.n.warps > warps)
 			sum += l.n.warps * 512;
 		if (!strncmp(l.opcode, "st.shared", 9) && l.n.warps > warps)
 			ck_assert_msg(strstr(l.opcode, ".v4"), "%s: %s in a loop", what, l.opcode);

@@ -78,8 +78,8 @@ START_TEST(one_pack_for_all)
 			for (int j = 0; j < 5; j++)
 				def[1 + j] = (hexc_define){ name[j], config[i][j] };
 			pack_of(archs[a], def, 6, text, sizeof text, why, sizeof why);
-			if (strstr(why, "not compiled yet"))
-				return;
+			if (strstr(why, "not compiled yet")) /* odd widths as bf16, for which sm_75 has no recipe */
+				continue;
 			if (!text[0]) { /* sm_75 has less shared memory */
 				ck_assert_msg(strstr(why, "shared memory"), "%s, config %d: %s", archs[a],
 				              (int)i, why);
