@@ -4,14 +4,19 @@
 
 /* The bits of a word whose address has bit p clear. */
 static const uint64_t clear[6] = {
-	0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f,
-	0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff,
+	0x5555555555555555,
+	0x3333333333333333,
+	0x0f0f0f0f0f0f0f0f,
+	0x00ff00ff00ff00ff,
+	0x0000ffff0000ffff,
+	0x00000000ffffffff,
 };
 
 bool
 bitperm_make(BitPerm *p, int m, const uint8_t *to)
 {
-	int from[BITPERM_MAX], at[BITPERM_MAX]; /* source bit of a result's bit; source bit at a place of the buffer */
+	int from[BITPERM_MAX],
+		at[BITPERM_MAX]; /* source bit of a result's bit; source bit at a place of the buffer */
 	int nword = m - 6, low = 0;
 	bool seen[BITPERM_MAX] = { false };
 
@@ -29,7 +34,8 @@ bitperm_make(BitPerm *p, int m, const uint8_t *to)
 		at[i] = i;
 		p->nx += from[i] >= 6;
 	}
-	for (int i = 6, x = 0; i < m; i++) { /* those that must come inside are on top of the words' numbers */
+	for (int i = 6, x = 0; i < m;
+	     i++) { /* those that must come inside are on top of the words' numbers */
 		int place = to[i] < 6 ? nword - p->nx + x++ : low++;
 
 		p->load[i - 6] = (uint8_t)place;
@@ -96,52 +102,61 @@ typedef uint64_t Words;
 enum { WORDS = sizeof(Words) / 8 };
 
 /* One body for words and for vectors of them: all nx exchanges of 2^nx values, then the swaps of each. */
-#define BODY(Value)                                                                                             \
-	for (size_t i = 0; i < inner; i++) {                                                                    \
-		Value v[1 << 3];                                                                                \
-		for (int j = 0; j < 1 << nx; j++)                                                               \
-			v[j] = ((const Value *)(const void *)buffer)[(size_t)j * inner + i];                    \
-		for (int e = 0; e < nx; e++) {                                                                  \
-			int s = 1 << p->x[e];                                                                   \
-			uint64_t mask = clear[p->x[e]];                                                         \
-			for (int j = 0; j < 1 << nx; j++)                                                       \
-				if (!(j >> e & 1)) {                                                            \
-					Value t = ((v[j] >> s) ^ v[j | 1 << e]) & mask;                         \
-					v[j | 1 << e] ^= t;                                                     \
-					v[j] ^= t << s;                                                         \
-				}                                                                               \
-		}                                                                                               \
-		for (int e = 0; e < p->ns; e++) {                                                               \
-			int lo = p->swap[e][0], hi = p->swap[e][1], s = (1 << hi) - (1 << lo);                  \
-			uint64_t mask = ~clear[lo] & clear[hi];                                                 \
-			for (int j = 0; j < 1 << nx; j++) {                                                     \
-				Value t = ((v[j] >> s) ^ v[j]) & mask;                                          \
-				v[j] ^= t ^ (t << s);                                                           \
-			}                                                                                       \
-		}                                                                                               \
-		for (int j = 0; j < 1 << nx; j++)                                                               \
-			((Value *)(void *)buffer)[(size_t)j * inner + i] = v[j];                                \
+#if defined(__GNUC__)
+#define UNROLL _Pragma("GCC unroll 8")
+#else
+#define UNROLL
+#endif
+#define BODY(Value)											\
+	for (size_t i = 0; i < inner; i++) {								\
+		Value v[1 << 3];									\
+		UNROLL											\
+		for (int j = 0; j < 1 << nx; j++)							\
+			v[j] = ((const Value *)(const void *)buffer)[(size_t)j * inner + i];		\
+		UNROLL											\
+		for (int e = 0; e < nx; e++) {								\
+			int s = 1 << p->x[e];								\
+			uint64_t mask = clear[p->x[e]];							\
+			UNROLL										\
+			for (int j = 0; j < 1 << nx; j++)						\
+				if (!(j >> e & 1)) {							\
+					Value t = ((v[j] >> s) ^ v[j | 1 << e]) & mask;			\
+					v[j | 1 << e] ^= t;						\
+					v[j] ^= t << s;							\
+				}									\
+		}											\
+		UNROLL											\
+		for (int e = 0; e < p->ns; e++) {							\
+			int lo = p->swap[e][0], hi = p->swap[e][1], s = (1 << hi) - (1 << lo);		\
+			uint64_t mask = ~clear[lo] & clear[hi];						\
+			UNROLL										\
+			for (int j = 0; j < 1 << nx; j++) {						\
+				Value t = ((v[j] >> s) ^ v[j]) & mask;					\
+				v[j] ^= t ^ (t << s);							\
+			}										\
+		}											\
+		UNROLL											\
+		for (int j = 0; j < 1 << nx; j++)							\
+			((Value *)(void *)buffer)[(size_t)j * inner + i] = v[j];			\
 	}
 
 INLINE void
-vectors(const BitPerm *p, uint64_t *buffer, size_t inner, int nx)
-{
+vectors(const BitPerm *p, uint64_t *buffer, size_t inner, int nx){
 	BODY(Words)
 }
 
-INLINE void
-words(const BitPerm *p, uint64_t *buffer, size_t inner, int nx)
+INLINE void words(const BitPerm *p, uint64_t *buffer, size_t inner, int nx)
 {
 	BODY(uint64_t)
 }
 
 /* The number of exchanges is a constant in each case, so that values stay in registers. */
-#define CASES(fn)                                                                                               \
-	switch (p->nx) {                                                                                        \
-	case 0: fn(p, buffer, inner, 0); break;                                                                 \
-	case 1: fn(p, buffer, inner, 1); break;                                                                 \
-	case 2: fn(p, buffer, inner, 2); break;                                                                 \
-	default: fn(p, buffer, inner, 3); break;                                                                \
+#define CASES(fn)                                                                                       \
+	switch (p->nx) {                                                                                \
+	case 0: fn(p, buffer, inner, 0); break;                                                         \
+	case 1: fn(p, buffer, inner, 1); break;                                                         \
+	case 2: fn(p, buffer, inner, 2); break;                                                         \
+	default: fn(p, buffer, inner, 3); break;                                                        \
 	}
 
 static void

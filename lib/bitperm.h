@@ -16,9 +16,10 @@ enum { BITPERM_MIN = 6, BITPERM_MAX = 23 };
 typedef struct BitPerm {
 	int m;
 	int nx, ns;
-	uint8_t x[6];          /* exchanges: bit x[i] inside with bit m - 6 - nx + i of the words' numbers */
-	uint8_t swap[5][2];    /* then bits swap[i][0] < swap[i][1] inside */
-	uint8_t load[BITPERM_MAX], store[BITPERM_MAX]; /* bit i of a word's number in the source becomes bit load[i] of
+	uint8_t x[6]; /* exchanges: bit x[i] inside with bit m - 6 - nx + i of the words' numbers */
+	uint8_t swap[5][2]; /* then bits swap[i][0] < swap[i][1] inside */
+	uint8_t load[BITPERM_MAX],
+		store[BITPERM_MAX]; /* bit i of a word's number in the source becomes bit load[i] of
 	                                                * the buffer's; bit i of that store[i] of the result's */
 } BitPerm;
 

@@ -107,14 +107,14 @@ typedef struct PackWork {
 	unsigned char *packed;
 	bool back;
 	int64_t dim[2], blocks[2]; /* rows, columns; blocks along them */
-	bool bytes;                /* rows and blocks begin at bytes */
+	bool bytes; /* rows and blocks begin at bytes */
 	int nomem;
 } PackWork;
 
 /* A block that sticks out, or begins inside a byte: by way of `whole`, one of its own. */
 static void
-odd_block(const PackWork *w, uint64_t matrix, int64_t row, int64_t col, unsigned char *packed, unsigned char *whole,
-          void *scratch)
+odd_block(const PackWork *w, uint64_t matrix, int64_t row, int64_t col, unsigned char *packed,
+          unsigned char *whole, void *scratch)
 {
 	const PackPlan *p = w->plan;
 	int64_t rows = w->dim[0] - row < p->rows ? w->dim[0] - row : p->rows;
@@ -157,7 +157,8 @@ row_of_blocks(const PackWork *w, int64_t index, void *scratch, unsigned char *wh
 			n = 1;
 			odd_block(w, matrix, row, col, packed, whole, scratch);
 		} else if (w->back) {
-			unpack_blocks(p, packed, (unsigned char *)(uintptr_t)w->natural + at, stride, n, scratch);
+			unpack_blocks(p, packed, (unsigned char *)(uintptr_t)w->natural + at, stride, n,
+			              scratch);
 		} else {
 			pack_blocks(p, w->natural + at, stride, packed, n, scratch);
 		}

@@ -47,7 +47,8 @@ segments(PackPlan *p)
 			int at = spread_bit(p->bits, p->pack->spread, e, b);
 
 			for (n = 1; b + n < p->bits && (at + n) % 32 != 0 &&
-			            spread_bit(p->bits, p->pack->spread, e, b + n) == at + n; n++)
+			            spread_bit(p->bits, p->pack->spread, e, b + n) == at + n;
+			     n++)
 				;
 			p->seg[p->nseg++] = (PackSeg){ (uint8_t)e, (uint8_t)b, (uint8_t)n, (uint8_t)(at / 32),
 				                       (uint8_t)(at % 32) };
@@ -170,7 +171,9 @@ load64(const void *p)
 /* Hints for what is read next; past the end they do nothing. */
 #if defined(__GNUC__)
 #define PREFETCH(p) __builtin_prefetch(p)
+#define UNROLL _Pragma("GCC unroll 4")
 #else
+#define UNROLL
 #define PREFETCH(p) ((void)(p))
 #endif
 enum { AHEAD = 2048 };
@@ -178,8 +181,8 @@ enum { AHEAD = 2048 };
 /* The words of `blocks` blocks side by side: row by row, so that memory is walked in long pieces; then all are
  * rearranged, by which time what was stored has arrived. */
 static void
-pack_fast(const PackPlan *p, const unsigned char *natural, size_t stride, unsigned char *packed, int64_t blocks,
-          uint64_t *buffer)
+pack_fast(const PackPlan *p, const unsigned char *natural, size_t stride, unsigned char *packed,
+          int64_t blocks, uint64_t *buffer)
 {
 	size_t row = (size_t)(p->cols * p->bits / 8), n = p->words / 2;
 	const uint32_t *load = p->load[0], *store = p->store[0];
@@ -197,19 +200,19 @@ pack_fast(const PackPlan *p, const unsigned char *natural, size_t stride, unsign
 
 		PREFETCH(in + 8 * stride);
 		for (int64_t j = 0; j < blocks; j++, in += row)
-			for (size_t at = 0; at < row / 8; at++)
+			UNROLL for (size_t at = 0; at < row / 8; at++)
 				buffer[(size_t)j * n + load[at]] = load64(in + at * 8);
 	}
 	for (int64_t j = 0; j < blocks; j++)
 		bitperm_run(&p->to, buffer + (size_t)j * n, false);
 	for (int64_t j = 0; j < blocks; j++, buffer += n)
-		for (size_t w = 0; w < n; w++, packed += 8)
+		UNROLL for (size_t w = 0; w < n; w++, packed += 8)
 			memcpy(packed, &buffer[store[w]], 8);
 }
 
 static void
-unpack_fast(const PackPlan *p, const unsigned char *packed, unsigned char *natural, size_t stride, int64_t blocks,
-            uint64_t *buffer)
+unpack_fast(const PackPlan *p, const unsigned char *packed, unsigned char *natural, size_t stride,
+            int64_t blocks, uint64_t *buffer)
 {
 	size_t row = (size_t)(p->cols * p->bits / 8), n = p->words / 2;
 	const uint32_t *load = p->load[1], *store = p->store[1];
@@ -235,7 +238,7 @@ unpack_fast(const PackPlan *p, const unsigned char *packed, unsigned char *natur
 		unsigned char *out = natural + (size_t)i * stride;
 
 		for (int64_t j = 0; j < blocks; j++, out += row)
-			for (size_t at = 0; at < row / 8; at++)
+			UNROLL for (size_t at = 0; at < row / 8; at++)
 				memcpy(out + at * 8, &buffer[(size_t)j * n + store[at]], 8);
 	}
 }
@@ -294,12 +297,14 @@ encode(const PackPlan *p, const uint8_t *code, uint32_t *packed)
 
 	for (size_t s = 0; s < (size_t)p->pack->streams; s++, code += each) {
 		for (size_t g = 0; g < each; g += SPREAD_GROUP) {
-			size_t left = each - g < SPREAD_GROUP ? each - g : SPREAD_GROUP, at = g / 32 * (size_t)p->bits;
+			size_t left = each - g < SPREAD_GROUP ? each - g : SPREAD_GROUP,
+			       at = g / 32 * (size_t)p->bits;
 			uint32_t word[8] = { 0 };
 
 			for (const PackSeg *q = p->seg; q < p->seg + p->nseg && q->element < left; q++)
-				word[q->word] |= (uint32_t)(code[g + q->element] >> q->shift & ((1u << q->bits) - 1))
-				              << q->at;
+				word[q->word] |= (uint32_t)(code[g + q->element] >> q->shift &
+				                            ((1u << q->bits) - 1))
+				                 << q->at;
 			for (size_t w = 0; w < left * (size_t)p->bits / 32; w++)
 				packed[word_at(p, s, at + w)] = word[w];
 		}
@@ -313,7 +318,8 @@ decode(const PackPlan *p, const uint32_t *packed, uint8_t *code)
 
 	for (size_t s = 0; s < (size_t)p->pack->streams; s++, code += each) {
 		for (size_t g = 0; g < each; g += SPREAD_GROUP) {
-			size_t left = each - g < SPREAD_GROUP ? each - g : SPREAD_GROUP, at = g / 32 * (size_t)p->bits;
+			size_t left = each - g < SPREAD_GROUP ? each - g : SPREAD_GROUP,
+			       at = g / 32 * (size_t)p->bits;
 			uint32_t word[8] = { 0 };
 
 			for (size_t w = 0; w < left * (size_t)p->bits / 32; w++)
@@ -321,7 +327,8 @@ decode(const PackPlan *p, const uint32_t *packed, uint8_t *code)
 			memset(code + g, 0, left);
 			for (const PackSeg *q = p->seg; q < p->seg + p->nseg && q->element < left; q++)
 				code[g + q->element] |=
-					(uint8_t)((word[q->word] >> q->at & ((1u << q->bits) - 1)) << q->shift);
+					(uint8_t)((word[q->word] >> q->at & ((1u << q->bits) - 1))
+				                  << q->shift);
 		}
 	}
 }

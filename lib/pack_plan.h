@@ -12,13 +12,13 @@ typedef struct PackSeg {
 typedef struct PackPlan {
 	const Pack *pack;
 	int bits;
-	int64_t rows, cols, n;      /* of a block; its elements */
-	size_t natural, words;      /* bytes of a block in natural form; 32-bit words of a packed one */
-	bool fast;                  /* a permutation of address bits: */
+	int64_t rows, cols, n; /* of a block; its elements */
+	size_t natural, words; /* bytes of a block in natural form; 32-bit words of a packed one */
+	bool fast; /* a permutation of address bits: */
 	BitPerm to, back;
 	uint32_t *load[2], *store[2]; /* words of the buffer, of `to` and of `back` */
-	int32_t *position;          /* else: of element row * cols + col */
-	PackSeg seg[32 * 8];        /* of a group of 32 elements */
+	int32_t *position; /* else: of element row * cols + col */
+	PackSeg seg[32 * 8]; /* of a group of 32 elements */
 	int nseg;
 } PackPlan;
 
@@ -30,6 +30,6 @@ void pack_plan(Arena *a, PackPlan *out, const Pack *pack);
  * is aligned to 4 bytes. */
 void pack_blocks(const PackPlan *p, const unsigned char *natural, size_t stride, void *packed, int64_t blocks,
                  void *scratch);
-void unpack_blocks(const PackPlan *p, const void *packed, unsigned char *natural, size_t stride, int64_t blocks,
-                   void *scratch);
+void unpack_blocks(const PackPlan *p, const void *packed, unsigned char *natural, size_t stride,
+                   int64_t blocks, void *scratch);
 #endif

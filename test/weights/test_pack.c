@@ -122,11 +122,12 @@ compare(Arena *a, const Pack *p, uint32_t rank, const int64_t *dim)
 	for (unsigned threads = 0; threads < 2; threads++) {
 		memset(got, 0xaa, (size_t)words * 4 + 4);
 		got[words] = 0x12345678;
-		ck_assert_msg(hexc_pack(text, rank, dim, from, got, threads, why, sizeof why) == HEXC_OK, "%s", why);
+		ck_assert_msg(hexc_pack(text, rank, dim, from, got, threads, why, sizeof why) == HEXC_OK,
+		              "%s", why);
 		ck_assert_uint_eq(got[words], 0x12345678);
 		for (int64_t i = 0; i < words; i++)
-			ck_assert_msg(got[i] == want[i], "%s: word %lld is %08x, not %08x", text, (long long)i, got[i],
-			              want[i]);
+			ck_assert_msg(got[i] == want[i], "%s: word %lld is %08x, not %08x", text,
+			              (long long)i, got[i], want[i]);
 		memset(again, 0, natural);
 		again[natural] = 0x5a;
 		ck_assert_int_eq(hexc_unpack(text, rank, dim, got, again, threads, why, sizeof why), HEXC_OK);
@@ -180,11 +181,13 @@ END_TEST
 /* The pack of 4-bit weights for f16 tensor cores: a lane of an mma has rows g and g + 8, and 2t, 2t + 1, 2t + 8,
  * 2t + 9 of 16 columns; two such squares side by side, two below each other. */
 static const char mma[] = "hexc-pack 1 u4 block 32x64 spread 16 streams 32 "
-                          "place ((8,2,2),(2,4,2,4)):((256,4,32),(1,64,2,8))";
+			  "place ((8,2,2),(2,4,2,4)):((256,4,32),(1,64,2,8))";
 
 START_TEST(fragments)
 {
-	static const int64_t shapes[][3] = { { 1, 64, 256 }, { 2, 65, 250 }, { 1, 1, 1 }, { 1, 31, 63 }, { 3, 32, 64 } };
+	static const int64_t shapes[][3] = {
+		{ 1, 64, 256 }, { 2, 65, 250 }, { 1, 1, 1 }, { 1, 31, 63 }, { 3, 32, 64 }
+	};
 	Arena a;
 	Pack p;
 	const char *why = "";
@@ -200,7 +203,8 @@ END_TEST
 /* Vectors and plain words agree with the definition, for permutations of all sizes. */
 START_TEST(bit_permutations)
 {
-	static uint64_t in[1 << 10], buffer[1 << 10] __attribute__((aligned(64))), want[1 << 10], out[1 << 10];
+	static uint64_t in[1 << 10], buffer[1 << 10] __attribute__((aligned(64))), want[1 << 10],
+		out[1 << 10];
 
 	for (int i = 0; i < 400; i++) {
 		int m = BITPERM_MIN + (int)below(11);
@@ -220,7 +224,8 @@ START_TEST(bit_permutations)
 		ck_assert(bitperm_make(&p, m, to));
 		memset(want, 0, sizeof want);
 		for (size_t w = 0; w < n; w++)
-			in[w] = (uint64_t)below(INT32_MAX) << 33 ^ (uint64_t)below(INT32_MAX) << 16 ^ (uint64_t)below(1 << 20);
+			in[w] = (uint64_t)below(INT32_MAX) << 33 ^ (uint64_t)below(INT32_MAX) << 16 ^
+			        (uint64_t)below(1 << 20);
 		for (size_t b = 0; b < n * 64; b++) {
 			size_t at = 0;
 
@@ -298,7 +303,8 @@ speed(const char *pack, int64_t rows, int64_t cols)
 			hexc_unpack(pack, 2, dim, b, a, many ? 0 : 1, NULL, 0);
 			t[3] = now();
 			for (int i = 0; i < 3; i++)
-				best[many][i] = t[i + 1] - t[i] < best[many][i] ? t[i + 1] - t[i] : best[many][i];
+				best[many][i] = t[i + 1] - t[i] < best[many][i] ? t[i + 1] - t[i]
+				                                                : best[many][i];
 		}
 	}
 	for (int many = 0; many < 2; many++)
@@ -320,7 +326,8 @@ main(int argc, char **argv)
 	int bad;
 
 	if (argc > 1 && strcmp(argv[1], "speed") == 0)
-		return speed(argc > 2 ? argv[2] : mma, argc > 4 ? atol(argv[3]) : 8192, argc > 4 ? atol(argv[4]) : 8192);
+		return speed(argc > 2 ? argv[2] : mma, argc > 4 ? atol(argv[3]) : 8192,
+		             argc > 4 ? atol(argv[4]) : 8192);
 	s = suite_create("pack");
 	tc = tcase_create("pack");
 	tcase_add_test(tc, powers_of_two);
