@@ -10,7 +10,6 @@
 #include "hexc/facts.h"
 #include "hexc/pack.h"
 #include "hexc/spread.h"
-#include "infer/recipe.h"
 #include "infer/solve.h"
 
 enum { DEPTH = 24, ACCESS_BITS = 128 };
@@ -410,16 +409,15 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 /* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be.  Natural
  * order will do for what lies in whole words as it is. */
 static int
-cast_spread(const Solve *s, DType from, DType to)
+cast_likes(const Solve *s, const Op *o)
 {
-	bool known = to != D_bf16 || s->k->unit->target->features & T_BF16;
-	int bits = dtype_info[from].bits, best = dtype_info[to].bits <= 8 ? 8 : 16;
-	Recipe *r = NEW(s->arena, Recipe);
+	bool known = o->out[0]->type.dtype != D_bf16 || s->k->unit->target->features & T_BF16;
+	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), best = lane <= 8 ? 8 : 16;
 
-	if (dtype_info[to].bits > 16 && (bits & (bits - 1)) == 0)
+	if (lane > 16 && (bits & (bits - 1)) == 0)
 		return 0;
 	for (int i = 0; known && i < 2; i++, best = 24 - best)
-		if (bits < best && recipe_make(r, from, best, to))
+		if (bits < best && cast_price(s, o, best)->any)
 			return best;
 	return 0;
 }
@@ -437,7 +435,7 @@ liked(const Solve *s, const Val *v, int depth, int so_far)
 		if (u->op->code == O_transpose || u->op->code == O_reshape)
 			one = liked(s, u->op->out[0], depth - 1, so_far);
 		else if (u->op->code == O_cast)
-			one = cast_spread(s, v->type.dtype, u->op->out[0]->type.dtype);
+			one = cast_likes(s, u->op);
 		if (so_far >= 0 && one != so_far)
 			return 0;
 		so_far = one;

@@ -1,5 +1,6 @@
 /* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each unit.
  * The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op is. */
+#include "hexc/spread.h"
 #include "infer/rates.h"
 #include "infer/solve.h"
 
@@ -8,6 +9,7 @@
 #define SHUFFLE_CLOCKS 24.0 /* from the instruction to its result */
 #define ORDER_STEPS 2 /* on a word of positions: what is not there made to rise (ptxgen/sparse.c) */
 #define SPREAD_STEPS 32 /* one bit of a position to four: 8 steps for each quarter of a word */
+#define ELEMENT_CAST 3 /* of one element: take its bits, convert, put the result into its word */
 #define SECTOR_BYTES 32
 #define REQUEST_SECTORS 4 /* that the first-level cache serves in a clock: 128 bytes */
 
@@ -194,8 +196,6 @@ alu_weight(const Op *o)
 		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 8 : 20;
 	case O_mod:
 		return 22;
-	case O_cast:
-		return 3; /* of narrow elements: take the bits, put them into place, subtract a bias */
 	case O_expand:
 		return 10; /* per element two comparisons, two choices and a sum */
 	case O_unpack:
@@ -241,6 +241,30 @@ is_reduce(const Op *o)
 	return o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min;
 }
 
+/* Casts: from narrow types by their recipe, or element by element; others have an instruction. */
+static void
+price_cast(const Solve *s, const Op *o, Res *r)
+{
+	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
+	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
+	double n = s->k->warps, words = n * (double)((regs * dtype_place(to) + 31) / 32);
+	const CastPrice *p;
+
+	if (dtype_info[from].bits > 8 && to != D_bool) {
+		r->unit[R_alu] += words * WARP_SIZE / s->rates->cvt;
+		r->unit[R_issue] += words / ISSUE_RATE;
+		return;
+	}
+	p = cast_price(s, o, s->sol->spread[o->in[0]->id]);
+	if (p->any) {
+		double groups = n * (double)regs / SPREAD_GROUP;
+		arithmetic(s, r, D_i32, groups * p->steps);
+		arithmetic(s, r, to, groups * p->last);
+		return;
+	}
+	arithmetic(s, r, D_i32, ELEMENT_CAST * n * (double)regs);
+}
+
 static void
 price_elements(const Solve *s, const Op *o, Res *r)
 {
@@ -248,13 +272,11 @@ price_elements(const Solve *s, const Op *o, Res *r)
 	DType d = o->out[0]->type.dtype;
 	double n = s->k->warps, elems = n * (double)layout_cosize(l, AX_reg);
 
-	if (o->code == O_cast && dtype_info[o->in[0]->type.dtype].bits > 8 && d != D_bool) {
-		double words = n * (double)words_of(l, dtype_place(d));
-		r->unit[R_alu] += words * WARP_SIZE / s->rates->cvt;
-		r->unit[R_issue] += words / ISSUE_RATE;
+	if (o->code == O_cast) {
+		price_cast(s, o, r);
 		return;
 	}
-	arithmetic(s, r, o->code == O_cast ? D_i32 : d, n * (double)words_of(l, dtype_place(d)) * alu_weight(o));
+	arithmetic(s, r, d, n * (double)words_of(l, dtype_place(d)) * alu_weight(o));
 	r->unit[R_mufu] += elems * mufu_weight(o) * WARP_SIZE / s->rates->mufu;
 	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
 }

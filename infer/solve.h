@@ -145,6 +145,7 @@ typedef struct Solve {
 	Op **queue; /* propagate's worklist */
 	int nqueue, capqueue;
 	bool *queued;
+	struct CastPrice *cast; /* [nop+1][3] of casts, by the order of their source; filled when asked */
 	SharedMemo *memo;
 	StageMemo *stages;
 	Sol *sol; /* the one being built */
@@ -152,6 +153,15 @@ typedef struct Solve {
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
 	Why why; /* why the last plan failed */
 } Solve;
+
+/* ---- recipe_price.c ------------------------------------------------------------------------------- */
+/* What a cast from a narrow type takes. */
+typedef struct CastPrice {
+	bool known, any; /* is there a recipe? */
+	int steps, last; /* instructions for 32 elements: of integers, of the result's type */
+} CastPrice;
+/* Of cast o if its operand's words are in that order (hexc/spread.h). */
+const CastPrice *cast_price(const Solve *s, const Op *o, int spread);
 
 /* ---- why.c ---------------------------------------------------------------------------------------- */
 /* The plan has no solution: s->why.text, printed, at src. */

@@ -1,5 +1,5 @@
 /* unpack.c - words of a packed tensor are words of its elements: nothing is done, but that elements which lie
- * across words go to their places. */
+ * across words in natural order go to their places. */
 #include "ptxgen/gen.h"
 
 static void
@@ -9,7 +9,7 @@ pull_unpack(Gen *g, Op *o, int w)
 	int at = w * t->epw * dtype_info[t->dtype].bits, n = tile_of(g, o->in[0])->nword;
 	LV two[2] = { NULL };
 
-	if (dtype_pieces(t->dtype) == 1) {
+	if (dtype_pieces(t->dtype) == 1 || o->out[0]->type.spread) {
 		t->word[w] = word_get(g, o->in[0], w);
 		return;
 	}
