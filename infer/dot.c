@@ -133,6 +133,20 @@ take_turns(Layout *l, int d, int64_t q, int64_t e)
 	return have == q * e;
 }
 
+/* The registers of an operand that takes turns: pairs along k, the turns, the others in the order they have:
+ * words of narrow elements in the order of spread 16. */
+static void
+number_turns(Layout *l, int side, int kdim, int64_t e)
+{
+	Iter *turn = &l->it[l->first[side]], *pair = &l->it[l->first[kdim]];
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_reg && &l->it[i] != pair)
+			l->it[i].stride *= 2 * e;
+	turn->stride = 2;
+	layout_squeeze_regs(l);
+}
+
 /* Positions of n indices in that order. */
 static const Layout *
 turn_positions(Solve *s, int64_t n, int64_t q, int64_t e)
@@ -203,6 +217,7 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 		if (!take_turns(side ? &c->b : &c->a, side, q, c->mix[side]) ||
 		    !take_turns(&c->c, side, q, c->mix[side]))
 			return false;
+		number_turns(side ? &c->b : &c->a, side, 1 - side, c->mix[side]);
 		c->side[side] = turn_positions(s, sc[side], q, c->mix[side]);
 		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
 			layout_compact_regs(&c->c, (int[2]){ side, 1 - side });

@@ -4,6 +4,7 @@
 /* Where an 8 x 16-byte matrix lies in a fragment layout. */
 typedef struct Matrix {
 	bool trans;
+	bool spread; /* narrow elements in the order of spread 16: pairs of rows 16 bits apart */
 	int unit, row; /* tile dims: 16-byte runs, matrix rows */
 	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4, elements of 16 bits that are
 	 * turned as one (-1: one) */
@@ -32,15 +33,43 @@ fragment_run(const Layout *l, int d, int64_t per_word, int64_t stride, int *word
 	return i < l->first[d + 1] && is_iter(&l->it[i], 4, AX_lane, 1);
 }
 
+/* With .trans a register has 16 bits of one row, then of the next.  Narrow elements are numbered so, or as in
+ * spread 16: by pairs of rows. */
+static bool
+find_turned(const Layout *l, int unit, int bits, Matrix *m)
+{
+	int first = l->first[unit], end = l->first[unit + 1];
+	int64_t stride = 1;
+
+	if (bits > 16 || 16 % bits)
+		return false;
+	if (bits < 16) {
+		m->spread = first < end && is_iter(&l->it[first], 16 / bits, AX_reg, 2);
+		if (!m->spread && (first == end || !is_iter(&l->it[first], 16 / bits, AX_reg, 1)))
+			return false;
+		stride = m->spread ? 1 : 16 / bits;
+		m->pack = first++;
+	}
+	if (first == end || !is_iter(&l->it[first], 8, AX_lane, 4))
+		return false;
+	m->trans = true;
+	m->lane8 = first;
+	for (int d = 0; d < l->ndim; d++)
+		if (d != unit && fragment_run(l, d, 2, stride, &m->word, &m->lane4)) {
+			m->row = d;
+			return true;
+		}
+	return false;
+}
+
 static bool
 find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 {
-	int first;
-
 	if (unit < 0)
 		return false;
 	m->unit = unit;
 	m->pack = -1;
+	m->spread = false;
 	if (fragment_run(l, unit, 32 / bits, 1, &m->word, &m->lane4)) {
 		m->trans = false;
 		for (int d = 0; d < l->ndim; d++)
@@ -52,21 +81,7 @@ find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 				}
 		return false;
 	}
-	if (bits > 16 || 16 % bits)
-		return false;
-	first = l->first[unit];
-	if (bits < 16 && first < l->first[unit + 1] && is_iter(&l->it[first], 16 / bits, AX_reg, 1))
-		m->pack = first++;
-	if ((bits < 16 && m->pack < 0) || first == l->first[unit + 1] || !is_iter(&l->it[first], 8, AX_lane, 4))
-		return false;
-	m->trans = true;
-	m->lane8 = first;
-	for (int d = 0; d < l->ndim; d++)
-		if (d != unit && fragment_run(l, d, 2, 16 / bits, &m->word, &m->lane4)) {
-			m->row = d;
-			return true;
-		}
-	return false;
+	return find_turned(l, unit, bits, m);
 }
 
 /* The memory side of a load by ldmatrix: lane 8j + r addresses row r of matrix j; registers count the
@@ -167,7 +182,7 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	/* what comes is words of packed elements; a bool has a register of its own */
 	if (bits > 32 || dtype_pieces(o->out[0]->type.dtype) > 1 || o->out[0]->type.dtype == D_bool)
 		return NULL;
-	if (!find_matrix(l, unit, bits, &m)) {
+	if (!find_matrix(l, unit, bits, &m) || (m.spread && spread_liked(s, o->out[0]) != 16)) {
 		l = turned_words(s, l, unit, bits);
 		if (!l || !find_matrix(l, unit, bits, &m))
 			return NULL;
@@ -184,6 +199,8 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 			continue;
 		p = pick_new(s, in, 128 / bits);
 		p->map = map;
+		if (m.spread)
+			spread_tile(s, o->out[0], 16);
 		return p;
 	}
 	return NULL;

@@ -10,6 +10,7 @@
 #include "hexc/facts.h"
 #include "hexc/pack.h"
 #include "hexc/spread.h"
+#include "infer/recipe.h"
 #include "infer/solve.h"
 
 enum { DEPTH = 24, ACCESS_BITS = 128 };
@@ -443,7 +444,17 @@ liked(const Solve *s, const Val *v, int depth, int so_far)
 	return so_far;
 }
 
-static void
+int
+spread_liked(const Solve *s, const Val *v)
+{
+	int spread = liked(s, v, DEPTH, -1);
+	Recipe *r = NEW(s->arena, Recipe);
+	DType to = spread == 16 ? D_f16 : D_i8;
+
+	return spread > 0 && recipe_make(r, v->type.dtype, spread, to) ? spread : 0;
+}
+
+void
 spread_tile(Solve *s, const Val *v, int spread)
 {
 	s->sol->spread[v->id] = spread;

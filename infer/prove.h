@@ -42,6 +42,8 @@ int64_t reg_of(const Held *h, int64_t elem);
 /* Address of an element of a memory layout, swizzled, in elements. */
 int64_t mem_offset(const Layout *l, const int64_t *c);
 
+/* Where a bit of element e of a lane's narrow elements is: word * 32 + bit of the word (prove_packed.c). */
+int64_t bit_in_stream(int bits, int spread, int64_t e, int bit);
 void prove_load(Prove *p, const Op *o);
 void prove_store(Prove *p, const Op *o);
 void prove_copy(Prove *p, const Op *o);

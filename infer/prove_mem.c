@@ -152,21 +152,25 @@ width(Prove *p, const Op *o, int bits)
 static bool
 prove_matrix(Prove *p, const Type *t, bool trans, const Held *h, const Held *m, int w, int64_t row, int j)
 {
-	int per_word = 32 / dtype_info[t->dtype].bits, half = per_word / 2; /* elements of 16 bits */
+	int bits = dtype_info[t->dtype].bits;
+	int per_word = 32 / bits, half = per_word / 2; /* elements of 16 bits */
 	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
 
 	if (word < 0)
 		return wrong(p, w, 0, "ldmatrix delivers %s, which this lane does not hold",
 		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	for (int l = 0; l < WARP_SIZE; l++)
-		for (int e = 0; e < per_word; e++) {
+		for (int i = 0; i < per_word; i++) {
+			int64_t bit = bit_in_stream(bits, t->spread, word + i, 0) - word * bits;
+			int e = (int)(bit / bits); /* as the word has them */
 			int r = trans ? 2 * (l % 4) + e / half : l / 4;
 			int c = trans ? l / 4 * half + e % half : per_word * (l % 4) + e;
-			int64_t got = m->elem[(w + 8 * j + r) * m->regs + row + c];
-			int64_t want = h->elem[(w + l) * h->regs + word + e];
+			int64_t want = h->elem[(w + l) * h->regs + word + i], got = -1;
 
+			if (bit >= 0 && bit < 32)
+				got = m->elem[(w + 8 * j + r) * m->regs + row + c];
 			if (got != want)
-				return wrong(p, w + l, word + e, "ldmatrix delivers %s, the layout says %s",
+				return wrong(p, w + l, word + i, "ldmatrix delivers %s, the layout says %s",
 				             elem_text(p, t, got), elem_text(p, t, want));
 		}
 	return true;
@@ -212,6 +216,8 @@ prove_load(Prove *p, const Op *o)
 		return;
 	}
 	h = held_of(p, o->out[0]);
+	if (o->out[0]->type.spread)
+		wrong(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
 	if (h && width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
 	    vectors(p, &s, h, o->pick->vec, false))
 		indices(p, o->in[0], h);

@@ -7,7 +7,7 @@
 
 /* The place of a bit of element e of a stream, in bits from the stream's start, by the words of spread.h:
  * lanes of H bits filled with whole elements from below, leftovers of all words on top. */
-static int64_t
+int64_t
 bit_in_stream(int bits, int spread, int64_t e, int bit)
 {
 	int64_t group = e / 32 * 32 * bits, tuples, row, lane, whole, rest, left;

@@ -243,6 +243,10 @@ bool is_unpacked(const Val *v);
 bool suit_pack(const Solve *s, const Val *v, Layout *l);
 /* The order of bits in all packs, once layouts and conversions are known. */
 void settle_packs(Solve *s);
+/* The order of bits (hexc/spread.h) that all readers of narrow tile v like: casts that have recipes for it. */
+int spread_liked(const Solve *s, const Val *v);
+/* v, and what only rearranges it, lies in that order. */
+void spread_tile(Solve *s, const Val *v, int spread);
 
 /* ---- dot.c -------------------------------------------------------------------------------------- */
 /* Are a sparse dot's positions such as the instruction's (mma_sp)? */

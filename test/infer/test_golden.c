@@ -149,6 +149,36 @@ START_TEST(turned)
 }
 END_TEST
 
+/* Weights of 4 bits as [K, N], neighbours along n: ldmatrix.trans brings 4 columns of two rows in a word, these
+ * go to four instances, and nothing is converted between memory and the product, nor before 16-byte stores. */
+START_TEST(narrow_along_n)
+{
+	Kernel *k = inferred("kernel g(A: f16[M, K], W: u4[K, N], C: out f16[M, N])\n"
+	                     "    assume K % 64 == 0, N % 32 == 0\n    const WARPS = 4\n{\n"
+	                     "    grid(ceil(M, 64), ceil(N, 128));\n"
+	                     "    let m = block.x * 64, n = block.y * 128;\n"
+	                     "    var acc: register f32[64, 128] = 0;\n"
+	                     "    pipeline k in 0..K step 64 stages 3 {\n"
+	                     "        let a: shared = A[m :+ 64, k :+ 64], w: shared = W[k :+ 64, n :+ 128];\n"
+	                     "        acc += dot(a, f16(w) - 8);\n    }\n"
+	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n");
+	int turned = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		ck_assert(o->code != O_convert);
+		if (o->code == O_store)
+			ck_assert_str_eq(o->pick->inst, "st_global_128");
+		if (o->code == O_load && o->out[0]->type.dtype == D_u4) {
+			ck_assert_str_eq(o->pick->inst, "ldmatrix_x4_trans");
+			ck_assert_int_eq(o->out[0]->type.spread, 16);
+			turned++;
+		}
+	}
+	ck_assert(turned > 0);
+}
+END_TEST
+
 static const char c_16x8[] = "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))";
 
 static Layout
@@ -233,6 +263,7 @@ main(void)
 	tcase_add_test(tc, pipeline);
 	tcase_add_test(tc, transposed);
 	tcase_add_test(tc, turned);
+	tcase_add_test(tc, narrow_along_n);
 	tcase_add_test(tc, rearrange);
 	tcase_add_test(tc, rearrange_block);
 	tcase_add_loop_test(tc, reduce, 0, 2);
