@@ -290,9 +290,13 @@ propagate(Solve *s)
 			fails(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
 			return false;
 		}
+	/* from results of reductions back to what is reduced, the last ones first */
+	for (int i = s->norder - 1; i >= 0; i--)
+		if (rule_backward(s, s->order[i]))
+			drain(s);
 	/* what nothing demands: reductions of reductions, constants, carried values nobody reads */
 	for (int i = 0; i < s->norder; i++)
-		if (rule_default(s, s->order[i]))
+		if (rule_backward(s, s->order[i]) || rule_default(s, s->order[i]))
 			drain(s);
 	for (int i = 0; i < s->norder; i++)
 		for (int j = 0; j < s->order[i]->nout; j++) {

@@ -550,6 +550,17 @@ takes_any(OpCode c)
 }
 
 bool
+rule_backward(Solve *s, Op *o)
+{
+	int d = (int)o->imm[0];
+	Layout l;
+
+	return (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
+	       is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
+	       expand(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
+}
+
+bool
 rule_default(Solve *s, Op *o)
 {
 	Val *in = o->nin ? o->in[0] : NULL;
@@ -566,11 +577,6 @@ rule_default(Solve *s, Op *o)
 	if (o->code == O_relayout && !known(s, in) != !known(s, o->out[0]))
 		return known(s, in) ? give(s, o->out[0], known(s, in), o)
 		                    : give(s, in, known(s, o->out[0]), o);
-	if ((o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
-	    !known(s, in) && known(s, o->out[0])) {
-		int d = (int)o->imm[0];
-		return expand(&l, known(s, o->out[0]), d, in->type.shape[d]) && give(s, in, &l, o);
-	}
 	if (takes_any(o->code))
 		for (int i = 0; i < o->nout; i++)
 			if (is_reg(o->out[i]) && !known(s, o->out[i]) &&

@@ -232,6 +232,8 @@ void anchor_shift(Solve *s, Op *o);
 void anchor_pieces(Solve *s, Op *o);
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
+/* The operand of reduction o lies so that reducing it gives the result as it lies.  False: not mine. */
+bool rule_backward(Solve *s, Op *o);
 
 /* ---- packed.c ----------------------------------------------------------------------------------- */
 void rule_unpack(Solve *s, Op *o);

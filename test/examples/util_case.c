@@ -258,7 +258,9 @@ compare(Case *c, const hexc_module *m, const char *what)
 		for (int64_t i = 0; i < b->n; i++) {
 			double is = hexc_get(b->type, b->mem, (uint64_t)i);
 
-			if (b->allow[i] < 0 || fabs(is - b->v[i]) <= b->allow[i])
+			/* equal infinities are no distance apart */
+			if (b->allow[i] < 0 || fabs(is - b->v[i]) <= b->allow[i] ||
+			    (isinf(is) && isinf(b->v[i]) && signbit(is) == signbit(b->v[i])))
 				continue;
 			ck_abort_msg("%s: %s[%lld] is %.9g, not %.9g within %.3g", what, b->name, (long long)i, is,
 			             b->v[i], b->allow[i]);
