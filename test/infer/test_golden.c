@@ -162,7 +162,7 @@ START_TEST(narrow_along_n)
 	                     "        let a: shared = A[m :+ 64, k :+ 64], w: shared = W[k :+ 64, n :+ 128];\n"
 	                     "        acc += dot(a, f16(w) - 8);\n    }\n"
 	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n");
-	int turned = 0;
+	int words = 0;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
@@ -172,10 +172,10 @@ START_TEST(narrow_along_n)
 		if (o->code == O_load && o->out[0]->type.dtype == D_u4) {
 			ck_assert_str_eq(o->pick->inst, "ldmatrix_x4_trans");
 			ck_assert_int_eq(o->out[0]->type.spread, 16);
-			turned++;
+			words++;
 		}
 	}
-	ck_assert(turned > 0);
+	ck_assert(words > 0);
 }
 END_TEST
 
