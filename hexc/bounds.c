@@ -265,6 +265,17 @@ bounds_expand(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
+/* The result ends where the indices do; index 0, which is outside, may name any number. */
+static void
+bounds_lookup(Bounds *b, Op *o)
+{
+	Edge e = *edge_of(b, o->in[1]);
+
+	e.zero = 0;
+	edge_set(b, o->out[0], &e);
+}
+
+/* Type by type: bits of zero that are read as nf4 are none. */
 static bool
 keeps_zero(OpCode code)
 {
@@ -282,7 +293,7 @@ bounds_elt(Bounds *b, Op *o)
 
 		for (int d = 0; d < o->out[0]->type.rank; d++)
 			e.at[d] = bound_min(o, e.at[d], x->at[d]);
-		if (keeps_zero(o->code))
+		if (keeps_zero(o->code) && !(fabs(num_outside(o->out[0]->type.dtype)) > 0))
 			e.zero = x->zero;
 	}
 	edge_set(b, o->out[0], &e);
@@ -397,6 +408,7 @@ bounds_op(Bounds *b, Op *o)
 	case O_reduce_min: bounds_reduce(b, o); break;
 	case O_dot: bounds_dot(b, o); break;
 	case O_expand: bounds_expand(b, o); break;
+	case O_lookup: bounds_lookup(b, o); break;
 	default: break;
 	}
 }

@@ -364,3 +364,31 @@ eval_dot(Interp *it, Op *o)
 	}
 	return true;
 }
+
+bool
+eval_lookup(Interp *it, Op *o)
+{
+	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;
+	const Slot *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
+	Slot *r = slot_of(it, o->out[0]);
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t rest = j, from = 0, weight = t->shape[t->rank - 1];
+
+		for (int d = x->rank - 1; d >= 0; d--) {
+			int64_t c = rest % x->shape[d];
+
+			rest /= x->shape[d];
+			if (t->rank == 1 || d == x->rank - 1 || t->shape[d] == 1)
+				continue;
+			from += c * weight;
+			weight *= t->shape[d];
+		}
+		from += index->i[j];
+		if (num_is_float(t->dtype))
+			r->f[j] = table->f[from];
+		else
+			r->i[j] = table->i[from];
+	}
+	return true;
+}

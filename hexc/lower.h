@@ -231,6 +231,7 @@ Value lower_swap(Lower *l, const Expr *e); /* x.T */
 Value lower_iota(Lower *l, const Expr *e);
 Value lower_reshape(Lower *l, const Expr *e);
 Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
+Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
 bool lower_is_plain_dot(const Lower *l, const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);

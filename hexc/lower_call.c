@@ -28,6 +28,7 @@ static const Builtin builtin[] = {
 	{ "fma", 3, 3, O_fma, NULL, "fma(a, b, c)" },
 	{ "bitcast", 2, 2, O_bitcast, lower_bitcast, "bitcast(x, TYPE)" },
 	{ "where", 3, 3, O_select, lower_where, "where(condition, a, b)" },
+	{ "lookup", 2, 2, O_none, lower_lookup, "lookup(table, indices)" },
 	{ "ceil", 2, 2, O_none, lower_ceil, "ceil(a, b): a / b rounded up" },
 	{ "cdiv", 2, 2, O_none, lower_ceil, "cdiv(a, b): a / b rounded up" },
 	{ "sum", 2, 2, O_none, call_sum, "sum(x, dim)" },

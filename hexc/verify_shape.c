@@ -174,6 +174,27 @@ shape_select(Arena *a, const Op *o)
 }
 
 const char *
+shape_lookup(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *i = &o->in[1]->type, *t = &o->out[0]->type;
+
+	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
+		return "operands or results that are no register tiles";
+	if (!same_shape(i, t) || x->dtype != t->dtype)
+		return differ(a, "the result has the shape of the indices and the type of the table", i, t);
+	if (dtype_info[i->dtype].kind != K_uint || dtype_info[i->dtype].bits > 4 || x->dtype == D_bool ||
+	    dtype_info[x->dtype].bits < 8)
+		return differ(a, "indices are u1 to u4, the table's elements numbers of whole bytes", x, i);
+	if ((x->rank != 1 && x->rank != i->rank) ||
+	    x->shape[x->rank - 1] != (int64_t)1 << dtype_info[i->dtype].bits)
+		return differ(a, "the table has an element for each index", x, i);
+	for (int d = 0; d + 1 < x->rank; d++)
+		if (x->shape[d] != 1 && x->shape[d] != i->shape[d])
+			return differ(a, "the tables are not those of the rows", x, i);
+	return NULL;
+}
+
+const char *
 shape_cast(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;

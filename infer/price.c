@@ -196,6 +196,8 @@ alu_weight(const Op *o)
 		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 8 : 20;
 	case O_mod:
 		return 22;
+	case O_lookup:
+		return 5; /* of 16 halves: 3 byte permutations for 4 bytes, 1 to join 2 elements */
 	case O_expand:
 		return 10; /* per element two comparisons, two choices and a sum */
 	case O_unpack:

@@ -267,6 +267,7 @@ prove_op(Prove *p, const Op *o)
 	case O_alloc: prove_alloc(p, o); break;
 	case O_dot: prove_dot(p, o); break;
 	case O_expand: prove_expand(p, o); break;
+	case O_lookup: prove_lookup(p, o); break;
 	case O_convert: prove_convert(p, o); break;
 	case O_reduce_sum:
 	case O_reduce_max:

@@ -52,6 +52,7 @@ void prove_alloc(Prove *p, const Op *o);
  * that the instruction reads those of the rows from c[warp]. */
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
 void prove_expand(Prove *p, const Op *o);
+void prove_lookup(Prove *p, const Op *o);
 void prove_dot(Prove *p, const Op *o);
 void prove_convert(Prove *p, const Op *o);
 void prove_reduce(Prove *p, const Op *o);

@@ -63,6 +63,48 @@ rule_same(Solve *s, Op *o)
 			demand(s, o, i, l);
 }
 
+/* Where the table of a lookup lies, by indices that lie as l: a lane has all of each table that it needs. */
+static bool
+table_layout(Layout *out, const Layout *l, const Type *index, const Type *table)
+{
+	Layout rows = *l;
+	int64_t n = table->shape[table->rank - 1];
+
+	for (int d = 0; d < index->rank; d++)
+		if ((table->rank == 1 || d == index->rank - 1 || table->shape[d] == 1) &&
+		    index->shape[d] > 1 && !layout_reduce(&rows, &rows, d))
+			return false;
+	layout_init(out, table->rank);
+	layout_push(out, table->rank - 1, n, 1, AX_reg);
+	for (int d = 0; d + 1 < table->rank; d++)
+		for (int i = rows.first[d]; i < rows.first[d + 1]; i++) {
+			const Iter *it = &rows.it[i];
+			int64_t stride = it->axis == AX_reg ? it->stride * n : it->stride;
+
+			if (!layout_push(out, d, it->extent, stride, (Axis)it->axis))
+				return false;
+		}
+	for (int i = 0; i < rows.nrep; i++)
+		if (rows.rep[i].axis != AX_reg &&
+		    !layout_push_rep(out, rows.rep[i].extent, rows.rep[i].stride, (Axis)rows.rep[i].axis))
+			return false;
+	return true;
+}
+
+static void
+rule_lookup(Solve *s, Op *o)
+{
+	const Layout *l = known(s, o->out[0]) ? known(s, o->out[0]) : known(s, o->in[1]);
+	Layout table;
+
+	if (!l)
+		return;
+	give(s, o->out[0], l, o);
+	demand(s, o, 1, l);
+	if (table_layout(&table, l, &o->in[1]->type, &o->in[0]->type))
+		demand(s, o, 0, &table);
+}
+
 static void
 rule_clip(Solve *s, Op *o)
 {

@@ -201,6 +201,8 @@ source_of(const Solve *s, const Val *v, int depth)
 			}
 		return best;
 	}
+	if (o->code == O_lookup)
+		return source_of(s, o->in[1], depth - 1);
 	if (o->code != O_clip && o->code != O_hold && !(op_info[o->code].flags & F_ELT))
 		return best;
 	for (int i = 0; i < o->nin; i++) {

@@ -315,6 +315,20 @@ cast(Twin *t, const Site *s)
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
+/* The bound of the entry, nothing known where the index may be another. */
+static Val *
+looked_up(Twin *t, const Site *s)
+{
+	Val *in[2] = { s->e[0], t->val[s->o->in[1]->id] }, *e = NULL;
+	Type type = s->r->type;
+
+	type.dtype = D_f64;
+	type.layout = NULL;
+	if (in[0])
+		e = op_new(t->at, NULL, O_lookup, s->o->src, 2, in, 1, &type)->out[0];
+	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
+}
+
 /* The same rearrangement of the bounds. */
 static Val *
 same_move(Twin *t, const Site *s)
@@ -408,6 +422,7 @@ bound_rule(Twin *t, const Site *s)
 	case O_expand:
 	case O_clip: return same_move(t, s);
 	case O_concat: return joined(t, s);
+	case O_lookup: return looked_up(t, s);
 	case O_reduce_sum: return bound_sum(t, s);
 	case O_shift: return shifted(t, s);
 	case O_reduce_max:

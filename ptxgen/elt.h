@@ -23,6 +23,9 @@ LV small_from_f32(Gen *g, DType d, LV x);
 LV nf4_to_f32(Gen *g, LV word, int pos);
 LV nf4_to_pair(Gen *g, DType to, LV word, int pair);
 LV nf4_code(Gen *g, LV x);
+/* The bytes that four codes, in four bits each of the lower half of `code`, choose from a plane: a byte of
+ * each of 2, 4, 8 or 16 entries, four in a word (table.c). */
+LV table_bytes(Gen *g, const LV *plane, int entries, LV code);
 /* One element (cast.c). */
 LV cast_number(Gen *g, DType to, DType from, LV e);
 /* Word w of a cast by a short sequence on packed values (cast_packed.c); NULL: there is none. */

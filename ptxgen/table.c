@@ -27,13 +27,18 @@ selectors(Gen *g, LV code, LV *low, LV *upper)
 	*upper = LLVMBuildOr(g->b, x, const_i32(g, 0x3210), "");
 }
 
-/* The bytes of a plane of 16 that four codes choose. */
-static LV
-plane_bytes(Gen *g, const LV *plane, LV low, LV upper)
+LV
+table_bytes(Gen *g, const LV *plane, int entries, LV code)
 {
-	LV x = asm_op(g, A_prmt_lane, plane[0], plane[1], low);
-	LV y = asm_op(g, A_prmt_lane, plane[2], plane[3], low);
+	LV low, upper, x, y;
 
+	if (entries <= 8) {
+		low = LLVMBuildAnd(g->b, code, const_i32(g, 0x1111 * (entries - 1)), "");
+		return asm_op(g, A_prmt_lane, plane[0], entries == 8 ? plane[1] : const_i32(g, 0), low);
+	}
+	selectors(g, code, &low, &upper);
+	x = asm_op(g, A_prmt_lane, plane[0], plane[1], low);
+	y = asm_op(g, A_prmt_lane, plane[2], plane[3], low);
 	return asm_op(g, A_prmt_lane, x, y, upper);
 }
 
@@ -42,7 +47,7 @@ static LV
 nf4_bytes(Gen *g, DType d, LV word, int pos, int byte)
 {
 	uint32_t entry[16] = { 0 };
-	LV plane[4], low, upper;
+	LV plane[4];
 
 	for (unsigned i = 0; i < 16; i++) {
 		double x = num_of_code(D_nf4, i);
@@ -56,8 +61,7 @@ nf4_bytes(Gen *g, DType d, LV word, int pos, int byte)
 		plane[w] = plane_word(g, entry, byte, w);
 	if (pos)
 		word = LLVMBuildLShr(g->b, word, const_i32(g, 4 * pos), "");
-	selectors(g, word, &low, &upper);
-	return plane_bytes(g, plane, low, upper);
+	return table_bytes(g, plane, 16, word);
 }
 
 LV
