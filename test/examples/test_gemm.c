@@ -305,6 +305,8 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 			/* w - zero is exact but for e4m3's smallest; the product with the scale is rounded once */
 			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (2 * u * mag + sum_error(mag, s->k));
 		}
+	if (packed)
+		case_def(&c, "KMULT", s->k % BK ? 8 : BK);
 	if (packed && s->k > BK && (s->x % 2 == 0 || strcmp(arch, "sm_75")))
 		c.by16 = (uint64_t)((s->m + BM - 1) / BM) * (uint64_t)((s->n + BN - 1) / BN) *
 		         (uint64_t)((s->k + BK - 1) / BK) * BN * BK * w->type->bits / 8;
