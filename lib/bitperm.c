@@ -89,7 +89,8 @@ bitperm_store(const BitPerm *p, uint32_t w)
 	return moved(p->store, p->m - 6, w);
 }
 
-/* ---- running --------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))

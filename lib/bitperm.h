@@ -1,10 +1,10 @@
 /* bitperm.h - blocks of 2^m bits, rearranged by a permutation of their address bits.
  *
- * Where a bit goes is said by m numbers: bit i of its address becomes bit to[i].  All packs of 1, 2, 4 and 8 bit
- * elements whose extents are powers of two are of this kind.  The address bits above 5 count words of 64 bits, and
- * moving words is free when they are loaded and stored; what is left are exchanges of an address bit inside of
- * words with one of the words' numbers (both as in a bit-matrix transpose), and of two inside of words (delta
- * swaps): some logical instructions each, for a whole vector of words. */
+ * Where a bit goes is said by m numbers: bit i of its address becomes bit to[i].  All packs of 1, 2, 4
+ * and 8 bit elements whose extents are powers of two are of this kind.  The address bits above 5 count
+ * words of 64 bits, and moving words is free when they are loaded and stored; what is left are exchanges
+ * of an address bit inside of words with one of the words' numbers (both as in a bit-matrix transpose),
+ * and of two inside of words (delta swaps): some logical instructions each, for a whole vector of words. */
 #ifndef HEXC_BITPERM_H
 #define HEXC_BITPERM_H
 #include <stdbool.h>
@@ -20,7 +20,8 @@ typedef struct BitPerm {
 	uint8_t swap[5][2]; /* then bits swap[i][0] < swap[i][1] inside */
 	uint8_t load[BITPERM_MAX],
 		store[BITPERM_MAX]; /* bit i of a word's number in the source becomes bit load[i] of
-	                                                * the buffer's; bit i of that store[i] of the result's */
+	                                                * the buffer's; bit i of that store[i] of the
+	                                                * result's */
 } BitPerm;
 
 /* to[0..m) is a permutation, m in BITPERM_MIN .. BITPERM_MAX; else false. */

@@ -53,8 +53,7 @@ bool file_fail(hexc_file *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Bytes from here on, at most 60, for a sentence: what is no printable ASCII becomes '?'. */
 const char *file_quote(hexc_file *f, const char *s, size_t n);
 /* Bytes of a tensor of this type and shape; false, with the sentence written, when they are too many or
- * when its
- * rows are no whole blocks. */
+ * when its rows are no whole blocks. */
 bool file_tensor_bytes(hexc_file *f, const FileTensor *t, uint64_t *out);
 /* Once all tensors are there: sort them by name, look at what overlaps.  `dense`: no byte may be left
  * over. */
@@ -66,8 +65,7 @@ bool gguf_read(hexc_file *f);
 /* Once it is read: what weights there are (weight_load.c). */
 void file_weights(hexc_file *f);
 /* A type of a container by its name or, of a list NAME|NAME, the first of that dtype (NULL: any); never
- * NULL for the
- * rows of formats.def. */
+ * NULL for the rows of formats.def. */
 const FileType *file_type(const char *container, const char *names, const char *dtype);
 const FileType *safetensors_type(const char *name, size_t n);
 const FileType *gguf_type(const char *name, size_t n);

@@ -1,8 +1,7 @@
 /* file_gguf.c - the GGUF container, versions 2 and 3, little-endian: "GGUF", version, number of tensors
- * and of
- * metadata entries; the entries (key, type, value); for each tensor its name, dims (the contiguous one
- * first),
- * type and offset; then, aligned to general.alignment bytes (32 if not given), the data. */
+ * and of metadata entries; the entries (key, type, value); for each tensor its name, dims (the
+ * contiguous one first), type and offset; then, aligned to general.alignment bytes (32 if not given),
+ * the data. */
 #include "lib/file.h"
 #include <string.h>
 

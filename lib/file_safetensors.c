@@ -1,7 +1,6 @@
 /* file_safetensors.c - the safetensors container: 8 bytes with the length of a header, little-endian;
- * the header,
- * one JSON object from tensor names to {dtype, shape, data_offsets} and "__metadata__" with strings; then the
- * data, which the tensors fill without gaps and overlaps. */
+ * the header, one JSON object from tensor names to {dtype, shape, data_offsets} and "__metadata__" with
+ * strings; then the data, which the tensors fill without gaps and overlaps. */
 #include "lib/file.h"
 #include <cjson/cJSON.h>
 #include <string.h>

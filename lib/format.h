@@ -68,13 +68,11 @@ typedef struct Fit {
 } Fit;
 
 /* w's planes for n, k and group (0: of the format), types that the file decides as in `types` (by part;
- * D_COUNT:
- * f16), and the parts' maps, without data.  False with a sentence when n and k do not fit. */
+ * D_COUNT: f16), and the parts' maps, without data.  False with a sentence when n and k do not fit. */
 bool fit_sizes(Fit *fit, const Format *format, int64_t n, int64_t k, int64_t group, const DType *types,
                char *why, size_t nwhy);
 /* Is a weight in this format there under this name (its first part's, without the suffix)?  0: no; 1:
- * yes; -1: a
- * tensor is called so, but it or its companions do not fit, as why says. */
+ * yes; -1: a tensor is called so, but it or its companions do not fit, as why says. */
 int fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, char *why, size_t nwhy);
 /* The numbers of a plane in one tile of the part, along k and n. */
 void fit_counts(const Fit *fit, const PartMap *p, hexc_plane_id plane, int64_t *nk, int64_t *nn);

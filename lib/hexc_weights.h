@@ -29,10 +29,9 @@ extern "C" {
 
 typedef struct hexc_file hexc_file; /* an open file; any number of threads may read one */
 
-/* Open a file by its name (it is mapped into memory, not read) or from `bytes` bytes that stay where they are
- * until hexc_file_close.  Which format it is, it says itself.
- * HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and one sentence in why[0..n) (n may
- * be 0). */
+/* Open a file by its name (it is mapped into memory, not read) or from `bytes` bytes that stay where
+ * they are until hexc_file_close.  Which format it is, it says itself. HEXC_OK and *out, or E_FILE,
+ * E_NOMEM, E_INVALID with *out = NULL and one sentence in why[0..n) (n may be 0). */
 HEXC_API int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
 HEXC_API int hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, size_t n);
 HEXC_API void hexc_file_close(hexc_file *f); /* NULL is allowed */
@@ -126,24 +125,19 @@ HEXC_API int hexc_weight_load(hexc_weight **out, const hexc_file *f, const char 
 HEXC_API void hexc_weight_free(hexc_weight *w); /* NULL is allowed */
 
 /* W as f32, row-major, n * k numbers; each operation of the formula is rounded to f32.  HEXC_OK, or
- * E_INVALID and
- * a sentence when w's planes do not fit together. */
+ * E_INVALID and a sentence when w's planes do not fit together. */
 HEXC_API int hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why, size_t n);
 
 /* Round x[n, k] to a format: each group's range decides its scale (and zero or offset), second-level
- * scales are
- * the largest of theirs, every number goes to the nearest code that the rounded scales allow.  group:
- * for formats
- * that leave it to the file (0: 128, or k where that does not divide).  As hexc_weight_load; E_INVALID
- * when n and k do not
- * fit the format. */
+ * scales are the largest of theirs, every number goes to the nearest code that the rounded scales allow.
+ * group: for formats that leave it to the file (0: 128, or k where that does not divide).  As
+ * hexc_weight_load; E_INVALID when n and k do not fit the format. */
 HEXC_API int hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
                                   int64_t group, char *why, size_t nwhy);
 
-/* The tensors that a weight has in its format, as its container holds them: tensor i's suffix, type, shape
- * and, when data is not NULL, its bytes (at most `bytes` of them are written).  The inverse of
- * hexc_weight_load.  1, or
- * 0 past the last; `out->name` is the suffix. */
+/* The tensors that a weight has in its format, as its container holds them: tensor i's suffix, type,
+ * shape and, when data is not NULL, its bytes (at most `bytes` of them are written).  The inverse of
+ * hexc_weight_load.  1, or 0 past the last; `out->name` is the suffix. */
 HEXC_API int hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *data,
                                 uint64_t bytes);
 

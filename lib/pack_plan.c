@@ -19,7 +19,8 @@ log2_of(int64_t x)
 	return n;
 }
 
-/* ---- the plan -------------------------------------------------------------------------------------------- */
+/* ---- the plan
+ * -------------------------------------------------------------------------------------------- */
 
 /* Positions: the place has no swizzle, so they are sums of what row and column say. */
 static void
@@ -68,7 +69,8 @@ bit_of(const PackPlan *p, int64_t position)
 	return word * 32 + in_group % 32;
 }
 
-/* Where each word of the source goes, and where each of the result comes from: both sides are walked in order. */
+/* Where each word of the source goes, and where each of the result comes from: both sides are walked in
+ * order. */
 static void
 numbers(Arena *a, const BitPerm *p, uint32_t **load, uint32_t **store)
 {
@@ -157,7 +159,8 @@ pack_scratch(const PackPlan *p)
 	return ((codes > blocks ? codes : blocks) + 63) / 64 * 64;
 }
 
-/* ---- permutations ---------------------------------------------------------------------------------------- */
+/* ---- permutations
+ * ---------------------------------------------------------------------------------------- */
 
 static inline uint64_t
 load64(const void *p)
@@ -178,8 +181,8 @@ load64(const void *p)
 #endif
 enum { AHEAD = 2048 };
 
-/* The words of `blocks` blocks side by side: row by row, so that memory is walked in long pieces; then all are
- * rearranged, by which time what was stored has arrived. */
+/* The words of `blocks` blocks side by side: row by row, so that memory is walked in long pieces; then
+ * all are rearranged, by which time what was stored has arrived. */
 static void
 pack_fast(const PackPlan *p, const unsigned char *natural, size_t stride, unsigned char *packed,
           int64_t blocks, uint64_t *buffer)
@@ -243,7 +246,8 @@ unpack_fast(const PackPlan *p, const unsigned char *packed, unsigned char *natur
 	}
 }
 
-/* ---- code by code ------------------------------------------------------------------------------------------ */
+/* ---- code by code
+ * ------------------------------------------------------------------------------------------ */
 
 /* n codes from a bit stream that begins at a byte, to a byte each; and back. */
 static void
@@ -357,7 +361,8 @@ unpack_slowly(const PackPlan *p, const void *packed, unsigned char *natural, siz
 		squeeze(code + i * p->cols, p->cols, p->bits, natural + (size_t)i * stride);
 }
 
-/* ---- either ------------------------------------------------------------------------------------------------ */
+/* ---- either
+ * ------------------------------------------------------------------------------------------------ */
 
 void
 pack_blocks(const PackPlan *p, const unsigned char *natural, size_t stride, void *packed, int64_t blocks,

@@ -26,8 +26,8 @@ typedef struct PackPlan {
 int64_t pack_side(const PackPlan *p);
 size_t pack_scratch(const PackPlan *p);
 void pack_plan(Arena *a, PackPlan *out, const Pack *pack);
-/* 1 .. pack_side() whole blocks side by side.  Rows of the natural side begin at bytes, `stride` apart; `packed`
- * is aligned to 4 bytes. */
+/* 1 .. pack_side() whole blocks side by side.  Rows of the natural side begin at bytes, `stride` apart;
+ * `packed` is aligned to 4 bytes. */
 void pack_blocks(const PackPlan *p, const unsigned char *natural, size_t stride, void *packed, int64_t blocks,
                  void *scratch);
 void unpack_blocks(const PackPlan *p, const void *packed, unsigned char *natural, size_t stride,

@@ -1,5 +1,5 @@
-/* test_pack.c - hexc_pack and hexc_unpack against hexc/pack.c's own statement of where a code is, for random packs
- * of every kind; how fast they are beside memcpy. */
+/* test_pack.c - hexc_pack and hexc_unpack against hexc/pack.c's own statement of where a code is, for
+ * random packs of every kind; how fast they are beside memcpy. */
 #include "hexc/pack.h"
 #include "lib/bitperm.h"
 #include "lib/hexc.h"
@@ -83,7 +83,8 @@ random_pack(Arena *a, Pack *p, bool odd)
 	return pack_check(a, p, &why);
 }
 
-/* ---- the property --------------------------------------------------------------------------------------- */
+/* ---- the property
+ * --------------------------------------------------------------------------------------- */
 
 static void
 compare(Arena *a, const Pack *p, uint32_t rank, const int64_t *dim)
@@ -178,8 +179,8 @@ START_TEST(other_extents)
 }
 END_TEST
 
-/* The pack of 4-bit weights for f16 tensor cores: a lane of an mma has rows g and g + 8, and 2t, 2t + 1, 2t + 8,
- * 2t + 9 of 16 columns; two such squares side by side, two below each other. */
+/* The pack of 4-bit weights for f16 tensor cores: a lane of an mma has rows g and g + 8, and 2t, 2t + 1,
+ * 2t + 8, 2t + 9 of 16 columns; two such squares side by side, two below each other. */
 static const char mma[] = "hexc-pack 1 u4 block 32x64 spread 16 streams 32 "
 			  "place ((8,2,2),(2,4,2,4)):((256,4,32),(1,64,2,8))";
 
@@ -263,7 +264,8 @@ START_TEST(refusals)
 }
 END_TEST
 
-/* ---- speed ---------------------------------------------------------------------------------------------- */
+/* ---- speed
+ * ---------------------------------------------------------------------------------------------- */
 
 static double
 now(void)
