@@ -47,7 +47,7 @@ def make_gguf(out, rng):
     for t in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "MXFP4", "TQ2_0"):
         if t not in known.__members__:
             continue
-        x = rng.standard_normal((3, 256)).astype(np.float32)
+        x = rng.standard_normal((16, 256)).astype(np.float32)
         put("blk.0." + t.lower(), known[t], quantize(x, known[t]))
     # ... and only decodes these: random blocks, with f16 scales that are numbers
     halves = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "NVFP4": (), "Q4_0": (0,)}
@@ -55,12 +55,12 @@ def make_gguf(out, rng):
         if t not in known.__members__:
             continue
         size, bytes_ = gguf.GGML_QUANT_SIZES[known[t]]
-        d = rng.integers(0, 256, (2, 512 // size, bytes_), dtype=np.uint8)
+        d = rng.integers(0, 256, (16, 256 // size, bytes_), dtype=np.uint8)
         for i in at:
-            d[:, :, i : i + 2] = rng.standard_normal((2, 512 // size, 1)).astype(np.float16).view(np.uint8)
+            d[:, :, i : i + 2] = rng.standard_normal((16, 256 // size, 1)).astype(np.float16).view(np.uint8)
         if t == "NVFP4":
             d[:, :, :4] %= 0x7F  # scales have no sign, and 0x7f is no number
-        put("blk.1." + t.lower(), known[t], d.reshape(2, -1))
+        put("blk.1." + t.lower(), known[t], d.reshape(16, -1))
     w.add_tensor("norm", rng.standard_normal(8).astype(np.float32))
     w.write_header_to_file()
     w.write_kv_data_to_file()
