@@ -117,7 +117,8 @@ expect(Case *c, Buf *a, Buf *o, const hexc_weight *w, const char *act, int64_t m
 
 				sum += a->v[i * w->k + k] * v;
 				mag += b * fabs(v);
-				err += b * (u * (2 * fabs(v - f) + fabs(f) + fabs(v)) * (1 + 4 * u) + 3 * 0x1p-25);
+				err += b * (u * (2 * fabs(v - f) + fabs(f) + fabs(v)) * (1 + 4 * u) +
+				            3 * 0x1p-25);
 			}
 			o->v[i * w->n + j] = sum;
 			err += (mag + err) * (double)(w->k + 4) * 0x1p-24;

@@ -48,10 +48,12 @@ write_safetensors(const hexc_weight *w, unsigned char **file, size_t *n)
 	uint64_t len;
 
 	for (size_t i = 0; hexc_weight_tensor(w, i, &t, NULL, 0); i++, t.size = sizeof t) {
-		at += (size_t)sprintf(head + at, "%s\"w%s\":{\"dtype\":\"%s\",\"shape\":[", i ? "," : "", t.name, t.type);
+		at += (size_t)sprintf(head + at, "%s\"w%s\":{\"dtype\":\"%s\",\"shape\":[", i ? "," : "",
+		                      t.name, t.type);
 		for (uint32_t d = 0; d < t.rank; d++)
 			at += (size_t)sprintf(head + at, "%s%lld", d ? "," : "", (long long)t.dim[d]);
-		at += (size_t)sprintf(head + at, "],\"data_offsets\":[%zu,%zu]}", data, data + (size_t)t.bytes);
+		at += (size_t)sprintf(head + at, "],\"data_offsets\":[%zu,%zu]}", data,
+		                      data + (size_t)t.bytes);
 		data += (size_t)t.bytes;
 	}
 	at += (size_t)sprintf(head + at, "}");
@@ -100,24 +102,28 @@ write_gguf(const hexc_weight *w, unsigned char **file, size_t *n)
 }
 
 /* How far rounding to b bits of a normal distribution's groups is from it, with room: half a step uniformly, the
- * step being the group's range (some 5.5 sigma for 128 of them) by the number of codes. */
+ * step being the group's range by the number of codes.  The range of a normal group is from tables of order
+ * statistics, twice the largest magnitude's where codes are symmetric a little more. */
 static double
 may_be(const hexc_format *f, const hexc_weight *w)
 {
 	int bits = (int)hexc_dtype_find(f->code)->bits;
 	bool two = w->plane[HEXC_PLANE_SCALE2].dtype && strcmp(w->plane[HEXC_PLANE_SCALE].dtype, "e4m3") != 0;
-	double range = w->plane[HEXC_PLANE_SCALE].group > 128 ? 8 : 6.2;
+	int64_t group = w->plane[HEXC_PLANE_SCALE].group;
+	double range = group <= 16 ? 4.1 : group <= 32 ? 4.6
+	                           : group <= 128      ? 5.8
+	                                               : 6.6;
 
 	if (strcmp(f->name, "TQ2_0") == 0)
-		return 0.75; /* three values for 256 numbers */
+		return 0.85; /* three values for 256 numbers, by the largest */
 	if (strcmp(f->code, "e2m1") == 0)
 		return 0.17;
 	if (strcmp(f->code, "e4m3") == 0)
 		return 0.04;
-	return range / ((1 << bits) - 1) / sqrt(12) * (two ? 1.25 : 1.05) + (two ? 0.012 : 0);
+	return range / ((1 << bits) - 1) / sqrt(12) * (two ? 1.1 : 1.05) + (two ? 0.006 : 0);
 }
 
-START_TEST(formats)
+START_TEST(all_formats)
 {
 	hexc_format f = HEXC_FORMAT_INIT;
 	char why[300];
@@ -131,20 +137,26 @@ START_TEST(formats)
 		size_t n;
 		double e;
 
-		ck_assert_msg(hexc_weight_quantize(&w, f.name, x, N, K, 0, why, sizeof why) == HEXC_OK, "%s: %s", f.name, why);
+		ck_assert_msg(hexc_weight_quantize(&w, f.name, x, N, K, 0, why, sizeof why) == HEXC_OK,
+		              "%s: %s", f.name, why);
 		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_OK);
 		e = error(back);
 		if (getenv("SHOW"))
-			printf("%-16s %6.3f bits %8.5f (%.5f)\n", f.name, 8 * (double)w->bytes / (N * K), e, may_be(&f, w));
+			printf("%-16s %6.3f bits %8.5f (%.5f)\n", f.name, 8 * (double)w->bytes / (N * K),
+			       e, may_be(&f, w));
 		ck_assert_msg(e < may_be(&f, w), "%s: error %g, not %g", f.name, e, may_be(&f, w));
 		(strcmp(f.container, "gguf") == 0 ? write_gguf : write_safetensors)(w, &bytes, &n);
-		ck_assert_msg(hexc_file_memory(&file, bytes, n, why, sizeof why) == HEXC_OK, "%s: %s", f.name, why);
+		ck_assert_msg(hexc_file_memory(&file, bytes, n, why, sizeof why) == HEXC_OK, "%s: %s",
+		              f.name, why);
 		ck_assert_msg(hexc_file_weight(file, 0, &info) == 1, "%s is not found in its file", f.name);
-		if (strncmp(f.name, "packed-", 7) != 0 || strcmp(f.name, "packed-4") == 0) { /* shapes do not tell the width */
-			ck_assert_msg(strcmp(info.format, f.name) == 0, "%s is taken for %s", f.name, info.format);
+		if (strncmp(f.name, "packed-", 7) != 0 ||
+		    strcmp(f.name, "packed-4") == 0) { /* shapes do not tell the width */
+			ck_assert_msg(strcmp(info.format, f.name) == 0, "%s is taken for %s", f.name,
+			              info.format);
 			ck_assert_int_eq(hexc_weight_load(&v, file, "w", 1, why, sizeof why), HEXC_OK);
 			ck_assert_int_eq(hexc_weight_float(v, again, 1, why, sizeof why), HEXC_OK);
-			ck_assert_msg(memcmp(back, again, sizeof back) == 0, "%s: the file has other weights", f.name);
+			ck_assert_msg(memcmp(back, again, sizeof back) == 0,
+			              "%s: the file has other weights", f.name);
 			hexc_weight_free(v);
 		}
 		hexc_file_close(file);
@@ -158,7 +170,7 @@ END_TEST
 /* What a format can hold exactly stays as it is. */
 START_TEST(exact)
 {
-	static const char *const names[] = { "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "GPTQ-4", "AWQ-4", "Marlin-4" };
+	static const char *const names[] = { "Q4_0", "Q4_1", "GPTQ-4", "AWQ-4", "Marlin-4", "packed-4" };
 	char why[300];
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -166,12 +178,11 @@ START_TEST(exact)
 
 		for (int j = 0; j < N * K; j++)
 			x[j] = (float)(j % 16 - 8) * 0.25f; /* each group has all of -2 .. 1.75 */
-		if (strcmp(names[i], "Q5_0") == 0 || strcmp(names[i], "Q8_0") == 0 || strcmp(names[i], "Q5_1") == 0)
-			continue;
 		ck_assert_int_eq(hexc_weight_quantize(&w, names[i], x, N, K, 128, why, sizeof why), HEXC_OK);
 		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_OK);
 		for (int j = 0; j < N * K; j++)
-			ck_assert_msg(back[j] == x[j], "%s: %g for %g", names[i], (double)back[j], (double)x[j]);
+			ck_assert_msg(back[j] == x[j], "%s: %g for %g", names[i], (double)back[j],
+			              (double)x[j]);
 		hexc_weight_free(w);
 	}
 }
@@ -196,10 +207,12 @@ START_TEST(refusals)
 	for (int i = 0; i < N * K; i++) /* nothing to find a scale in */
 		x[i] = 0;
 	for (size_t i = 0; i < nformats; i++) {
-		ck_assert_int_eq(hexc_weight_quantize(&w, formats[i].name, x, N, K, 0, why, sizeof why), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_quantize(&w, formats[i].name, x, N, K, 0, why, sizeof why),
+		                 HEXC_OK);
 		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_OK);
 		for (int j = 0; j < N * K; j++)
-			ck_assert_msg(fabsf(back[j]) < 1e-30f, "%s: %g for 0", formats[i].name, (double)back[j]);
+			ck_assert_msg(fabsf(back[j]) < 1e-30f, "%s: %g for 0", formats[i].name,
+			              (double)back[j]);
 		w->plane[HEXC_PLANE_SCALE].rows++;
 		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_E_INVALID);
 		ck_assert_ptr_nonnull(strstr(why, "the plane scale is"));
@@ -216,7 +229,7 @@ main(void)
 	SRunner *r;
 	int bad;
 
-	tcase_add_test(tc, formats);
+	tcase_add_test(tc, all_formats);
 	tcase_add_test(tc, exact);
 	tcase_add_test(tc, refusals);
 	suite_add_tcase(s, tc);
