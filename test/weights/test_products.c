@@ -1,6 +1,6 @@
-/* test_products.c - from a file of weights to a product: load, pack, the kernel of its scheme on the simulator,
- * compared with sums in double of what the format's own decoder says the weights are (test_files.c compares
- * hexc_weight_float with that). */
+/* test_products.c - from a file of weights to a product: load, pack, the kernel of its scheme on the
+ * simulator, compared with sums in double of what the format's own decoder says the weights are
+ * (test_files.c compares hexc_weight_float with that). */
 #include "lib/hexc_weights.h"
 #include "test/examples/util_case.h"
 #include <check.h>
@@ -98,8 +98,9 @@ scheme(Case *c, const hexc_weight *w, const char *act)
 	return "gemm_scale";
 }
 
-/* What is right, and how far from it a right result may be: in the type of the activations, unit roundoff u, the scale
- * (where it is a product), its product with the code and the sum with the offset are rounded once each. */
+/* What is right, and how far from it a right result may be: in the type of the activations, unit
+ * roundoff u, the scale (where it is a product), its product with the code and the sum with the offset
+ * are rounded once each. */
 static void
 expect(Case *c, Buf *a, Buf *o, const hexc_weight *w, const char *act, int64_t m)
 {

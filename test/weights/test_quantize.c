@@ -1,4 +1,5 @@
-/* test_quantize.c - rounding a matrix to every format: back from its own file's form, and as near as the scheme allows. */
+/* test_quantize.c - rounding a matrix to every format: back from its own file's form, and as near as
+ * the scheme allows. */
 #include "lib/format.h"
 #include "lib/hexc_weights.h"
 #include <check.h>
@@ -101,9 +102,10 @@ write_gguf(const hexc_weight *w, unsigned char **file, size_t *n)
 	*n = at + (size_t)t.bytes;
 }
 
-/* How far rounding to b bits of a normal distribution's groups is from it, with room: half a step uniformly, the
- * step being the group's range by the number of codes.  The range of a normal group is from tables of order
- * statistics, twice the largest magnitude's where codes are symmetric a little more. */
+/* How far rounding to b bits of a normal distribution's groups is from it, with room: half a step
+ * uniformly, the step being the group's range by the number of codes.  The range of a normal group is
+ * from tables of order statistics, twice the largest magnitude's where codes are symmetric a little
+ * more. */
 static double
 may_be(const hexc_format *f, const hexc_weight *w)
 {
