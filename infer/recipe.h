@@ -66,4 +66,7 @@ int recipe_instructions(const Recipe *r);
 /* May an integer y, from lo to hi, that is to be taken off the results be taken off their `add` instead, and
  * all bits be the same?  It may where all those differences are numbers of the type. */
 bool recipe_takes(const Recipe *r, int64_t lo, int64_t hi);
+/* The cast from which o (x - y, x + y or y + x) takes a whole number, its operand `number`; what is taken off
+ * is from *lo to *hi.  NULL: o is nothing like that. */
+const Op *recipe_offset(const Op *o, int *number, int64_t *lo, int64_t *hi);
 #endif

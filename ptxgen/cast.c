@@ -199,6 +199,12 @@ emit_bitcast(Gen *g, Op *o)
 	tile_lazy(g, o, pull_bitcast, NULL);
 }
 
+Dequant *
+cast_plan(const Tile *t)
+{
+	return t->pull == pull_cast ? t->plan : NULL;
+}
+
 void
 emit_cast(Gen *g, Op *o)
 {

@@ -1,6 +1,8 @@
 /* dequant.c - casts of narrow elements by their recipes (infer/recipe.h). */
 #include "ptxgen/dequant.h"
+#include "hexc/number.h"
 #include "infer/recipe.h"
+#include <string.h>
 
 /* A cast whose source has a recipe: the values of its steps, group by group, as they are asked for. */
 struct Dequant {
@@ -90,21 +92,23 @@ add_word(Gen *g, DType to, LV x, LV y)
 	                    : LLVMBuildFAdd(g->b, x, y, "");
 }
 
-/* value * mul + add, or what is left of it. */
+/* value * mul + add, or what is left of it.  `add` is o's, or that less a number. */
 static LV
-finish(Gen *g, Dequant *d, Val *from, int group, const RecipeOut *o)
+finish(Gen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 {
 	DType to = d->recipe.to;
 	LV x = as_numbers(g, to, group_value(g, d, from, group, o->value));
-	LV mul = as_numbers(g, to, const_i32(g, o->mul)), add = as_numbers(g, to, const_i32(g, o->add));
+	LV mul = as_numbers(g, to, const_i32(g, o->mul));
 
 	if (o->second != VAL_NONE)
 		add = add_word(g, to, as_numbers(g, to, group_value(g, d, from, group, o->second)), add);
 	if (o->scaled && (o->moved || to == D_bf16))
-		return fma_word(g, to, x, mul, add);
-	if (o->scaled)
-		return LLVMBuildFMul(g->b, x, mul, "");
-	return o->moved ? add_word(g, to, x, add) : x;
+		x = fma_word(g, to, x, mul, add);
+	else if (o->scaled)
+		x = LLVMBuildFMul(g->b, x, mul, "");
+	else if (o->moved)
+		x = add_word(g, to, x, add);
+	return to == D_f16 ? from_h2(g, x) : x;
 }
 
 Dequant *
@@ -127,8 +131,70 @@ dequant_plan(Gen *g, const Op *o)
 LV
 dequant_word(Gen *g, Dequant *d, Val *from, int w)
 {
-	int group = w / d->recipe.nout;
-	LV x = finish(g, d, from, group, &d->recipe.out[w % d->recipe.nout]);
+	const RecipeOut *o = &d->recipe.out[w % d->recipe.nout];
 
-	return d->recipe.to == D_f16 ? from_h2(g, x) : x;
+	return finish(g, d, from, w / d->recipe.nout, o, as_numbers(g, d->recipe.to, const_i32(g, o->add)));
+}
+
+/* ---- less a number ------------------------------------------------------------------------------- */
+
+typedef struct Offset {
+	Dequant *d;
+	Val *from;
+	int number; /* operand of the op */
+	bool constant;
+	double value;
+} Offset;
+
+/* -(less + y) of both lanes, at once for a constant. */
+static LV
+constant_add(Gen *g, const Recipe *r, const RecipeOut *o, double y)
+{
+	uint32_t bits = 0;
+	float f = (float)(-o->less[0] - y);
+
+	if (r->to == D_f32)
+		memcpy(&bits, &f, sizeof bits);
+	for (int i = 0; i < 2 && r->to != D_f32; i++)
+		bits |= num_code(r->to, -o->less[i] - y) << 16 * i;
+	return as_numbers(g, r->to, const_i32(g, bits));
+}
+
+void
+offset_pull(Gen *g, Op *op, int w)
+{
+	Tile *t = tile_of(g, op->out[0]);
+	const Offset *z = t->plan;
+	const RecipeOut *o = &z->d->recipe.out[w % z->d->recipe.nout];
+	DType to = t->dtype;
+	LV add = as_numbers(g, to, const_i32(g, o->add)), y;
+
+	if (z->constant) {
+		add = constant_add(g, &z->d->recipe, o, z->value);
+	} else {
+		y = as_numbers(g, to, word_get(g, op->in[z->number], w));
+		if (op->code == O_add)
+			add = add_word(g, to, y, add);
+		else if (to == D_bf16)
+			add = asm_op(g, A_fma_bf16x2, y, const_i32(g, 0xbf80bf80), add);
+		else
+			add = LLVMBuildFSub(g->b, add, y, "");
+	}
+	t->word[w] = finish(g, z->d, z->from, w / z->d->recipe.nout, o, add);
+}
+
+void *
+offset_plan(Gen *g, Op *o)
+{
+	int number;
+	int64_t lo, hi;
+	const Op *cast = recipe_offset(o, &number, &lo, &hi);
+	Dequant *d = cast ? cast_plan(tile_of(g, cast->out[0])) : NULL;
+	Offset *z;
+
+	if (!d || !recipe_takes(&d->recipe, lo, hi))
+		return NULL;
+	z = NEW(g->a, Offset);
+	*z = (Offset){ d, cast->in[0], number, lo == hi, (double)lo };
+	return z;
 }

@@ -4,7 +4,7 @@
  * correctly rounded result (24 >= 2 * 11 + 2 bits).  The approximate instructions are within 2 ulp
  * of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
  * 2^-24. */
-#include "ptxgen/elt.h"
+#include "ptxgen/dequant.h"
 #include <string.h>
 
 LV
@@ -280,6 +280,11 @@ pull_elt(Gen *g, Op *o, int w)
 void
 emit_elt(Gen *g, Op *o)
 {
+	void *offset = offset_plan(g, o);
+
 	BUG_IF(g->a, o->nin > 3);
-	tile_lazy(g, o, o->code == O_select ? pull_select : pull_elt, NULL);
+	if (offset)
+		tile_lazy(g, o, offset_pull, offset);
+	else
+		tile_lazy(g, o, o->code == O_select ? pull_select : pull_elt, NULL);
 }

@@ -11,6 +11,8 @@
 
 enum { ROWS = 256, GROUP = 32 };
 
+#define LAYOUT "@{(32,32):(1@lane,1@reg)}"
+
 static Unit *u;
 
 static void
@@ -27,11 +29,46 @@ teardown(void)
 
 /* ---- the kernel: a row of 32 elements a lane ------------------------------------------------------- */
 
+/* What is done to the cast %17, elementwise, in its type: what it is less or plus, as IR and in C. */
+enum { CHANGES = 5 };
+
 static const char *
-kernel_text(DType from, int spread, DType to, int bits)
+change_text(int change, const char *type)
+{
+	static const char *const number[CHANGES] = { "", "const fimm 8", "const fimm -3", "cast %21",
+		                                     "cast %21" };
+	static const char *const op[CHANGES] = { "", "sub %17, %20", "add %20, %17", "sub %17, %20",
+		                                 "add %17, %20" };
+
+	if (!change)
+		return "";
+	return arena_printf(u->arena,
+	                    "    %%21 = iota imm 1 : reg %s[32, 32] " LAYOUT "\n"
+	                    "    %%20 = %s : reg %s[32, 32] " LAYOUT "\n"
+	                    "    %%19 = %s : reg %s[32, 32] " LAYOUT "\n",
+	                    change == 3 ? "u4" : "i4", number[change], type, op[change], type);
+}
+
+static double
+changed(int change, double x, int e)
+{
+	static const int sign4[] = { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 };
+
+	switch (change) {
+	case 1: return x - 8;
+	case 2: return x - 3;
+	case 3: return x - e % 16;
+	case 4: return x + sign4[e % 16];
+	default: return x;
+	}
+}
+
+static const char *
+kernel_text(DType from, int spread, DType to, int change)
 {
 	const char *in = dtype_info[from].name, *out = dtype_info[to].name;
-	int each = 128 / dtype_info[to].bits;
+	int bits = dtype_info[from].bits, each = 128 / dtype_info[to].bits;
+	const char *more = change_text(change, out);
 
 	return arena_printf(
 		u->arena,
@@ -47,13 +84,14 @@ kernel_text(DType from, int spread, DType to, int bits)
 		"    %%14 = view %%1.A, %%12, %%13, %%13 : global u32[32, 1, %d]\n"
 		"    %%15 = load %%14 : reg u32[32, 1, %d] @{(32,1,%d):(1@lane,0,1@reg)}"
 		" pick { inst ld_global_32 vec 1 }\n"
-		"    %%16 = unpack %%15, %%1.A : reg %s[32, 32]%s @{(32,32):(1@lane,1@reg)}\n"
-		"    %%17 = cast %%16 : reg %s[32, 32] @{(32,32):(1@lane,1@reg)}\n"
+		"    %%16 = unpack %%15, %%1.A : reg %s[32, 32]%s " LAYOUT "\n"
+		"    %%17 = cast %%16 : reg %s[32, 32] " LAYOUT "\n%s"
 		"    %%18 = view %%2.C, %%12, %%13 : global %s[32, 32]\n"
-		"    store %%17, %%18 pick { inst st_global_128 vec %d }\n"
+		"    store %%%d, %%18 pick { inst st_global_128 vec %d }\n"
 		"    yield\n  }\n}\n",
 		in, spread, out, bits, bits, bits, bits, in,
-		spread ? arena_printf(u->arena, " spread %d", spread) : "", out, out, each);
+		spread ? arena_printf(u->arena, " spread %d", spread) : "", out, more, out,
+		change ? 19 : 17, each);
 }
 
 /* ---- what the formats say: every number of a narrow type, exactly ---------------------------------- */
@@ -123,7 +161,7 @@ code_at(int row, int e, int bits)
 }
 
 static void
-try_cast(DType from, int spread, DType to)
+try_cast(DType from, int spread, DType to, int change)
 {
 	static uint32_t word[ROWS * 8];
 	static uint8_t out[ROWS * GROUP * 4];
@@ -140,15 +178,16 @@ try_cast(DType from, int spread, DType to)
 				word[r * bits + at / 32] |= (uint32_t)(code_at(r, e, bits) >> b & 1)
 				                            << at % 32;
 			}
-	ptx_run(u, kernel_text(from, spread, to, bits), grid, arg, 3, NULL);
+	ptx_run(u, kernel_text(from, spread, to, change), grid, arg, 3, NULL);
 	for (int r = 0; r < ROWS; r++)
 		for (int e = 0; e < GROUP; e++) {
 			double x = result_value(to, out, r * GROUP + e);
-			double want = as_type(to, narrow_value(from, code_at(r, e, bits)));
+			double v = narrow_value(from, code_at(r, e, bits));
+			double want = as_type(to, changed(change, v, e));
 			bool same = x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want);
 
-			ck_assert_msg(same, "%s, spread %d to %s: code %x of element %d gives %g, not %g",
-			              dtype_info[from].name, spread, dtype_info[to].name,
+			ck_assert_msg(same, "%s, spread %d to %s, change %d: code %x of %d gives %g, not %g",
+			              dtype_info[from].name, spread, dtype_info[to].name, change,
 			              code_at(r, e, bits), e, x, want);
 		}
 }
@@ -176,7 +215,7 @@ try_type(DType from)
 		for (size_t t = 0; t < COUNT_OF(targets_of); t++) {
 			if (!all_fit(from, targets_of[t]))
 				continue;
-			try_cast(from, orders[s], targets_of[t]);
+			try_cast(from, orders[s], targets_of[t], 0);
 			ir_unit_free(u);
 			u = ir_unit();
 		}
@@ -189,17 +228,35 @@ START_TEST(every_code)
 }
 END_TEST
 
+/* Whole numbers taken off and added, by a constant and by a tile of narrow integers, whether or not the cast
+ * can do it (f16 of i7: 1024 - 64 + .. can, bf16 of u7 less 8: 128 + 8 can, bf16 of u8 cannot). */
+START_TEST(offsets)
+{
+	static const DType from[] = { D_u1, D_i2, D_u3, D_i4, D_u4, D_i5, D_u6, D_i7, D_u7, D_u8, D_e2m1 };
+	static const DType to[] = { D_f16, D_bf16, D_f32 };
+
+	for (int change = 1; change < CHANGES; change++)
+		for (size_t t = 0; t < COUNT_OF(to); t++) {
+			if (from[_i] == D_u8 && to[t] == D_bf16 && change == 4)
+				continue; /* 255 + 7 is rounded */
+			try_cast(from[_i], 16, to[t], change);
+			ir_unit_free(u);
+			u = ir_unit();
+		}
+}
+END_TEST
+
 /* A machine without arithmetic on bf16, and one with everything. */
 START_TEST(other_targets)
 {
 	static const char *const arch[] = { "sm_75", "sm_90a" };
 
 	u->target = target_find(arch[_i]);
-	try_cast(D_u4, 16, D_f16);
+	try_cast(D_u4, 16, D_f16, 0);
 	u->target = target_find(arch[_i]);
-	try_cast(D_i5, 16, D_bf16);
-	try_cast(D_i3, 8, D_i8);
-	try_cast(D_e4m3, 16, D_f16);
+	try_cast(D_i5, 16, D_bf16, 0);
+	try_cast(D_i3, 8, D_i8, 0);
+	try_cast(D_e4m3, 16, D_f16, 0);
 }
 END_TEST
 
@@ -221,7 +278,9 @@ START_TEST(instructions)
 
 		if (!recipe_make(&r, from, spread, to[t]))
 			continue;
-		ptx = strstr(ptx_of(u, kernel_text(from, spread, to[t], dtype_info[from].bits)), "ld.global");
+		/* to bf16 from u8 nothing more can be taken off; floats are not moved at all */
+		ptx = ptx_of(u, kernel_text(from, spread, to[t], recipe_takes(&r, 8, 8)));
+		ptx = strstr(ptx, "ld.global");
 		for (size_t i = 0; i < COUNT_OF(word); i++)
 			n += ptx_count(ptx, word[i]);
 		ck_assert_msg(n <= recipe_instructions(&r), "%s to %s: %d instructions, not %d\n%s",
@@ -241,6 +300,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, every_code, 0, D_COUNT);
+	tcase_add_loop_test(t, offsets, 0, 11);
 	tcase_add_loop_test(t, other_targets, 0, 2);
 	tcase_add_loop_test(t, instructions, 0, D_COUNT);
 	suite_add_tcase(s, t);
