@@ -117,6 +117,87 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	return x == y && ea == eb ? SAME : UNKNOWN;
 }
 
+/* ---- element by element ------------------------------------------------------------------------ */
+
+enum { ELEMENTS_MAX = 1 << 16 };
+
+/* Start of an access in dim d of the tile, of which it is all or a part. */
+static int64_t
+start(const Access *x, int d, const Val **base)
+{
+	const Op *o = x->view->def;
+
+	*base = NULL;
+	return o->code == O_alloc ? 0 : peel(o->in[1 + d], base);
+}
+
+/* Where dim d of the tile is in the view; -1: the view has one element of it. */
+static int
+dim_in(const Access *x, int d)
+{
+	return x->view->def->code == O_alloc ? d : view_result_dim(x->view->def, d);
+}
+
+/* The thread that holds the element of the tile at c[] less the view's start; -1: the view has not got it. */
+static int64_t
+thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
+{
+	int64_t at[DIM_MAX] = { 0 };
+	Place p;
+
+	for (int d = 0; d < rank; d++) {
+		int r = dim_in(x, d);
+
+		if (c[d] < 0 || c[d] >= (r < 0 ? 1 : x->view->type.shape[r]))
+			return -1;
+		if (r >= 0)
+			at[r] = c[d];
+	}
+	p = layout_at(l, at);
+	return p.at[AX_warp] * WARP_SIZE + p.at[AX_lane];
+}
+
+/* Is every element that both accesses touch in the hands of one thread, the same for both? */
+static bool
+own_elements(const Access *then, const Access *now)
+{
+	const Type *x = register_side(then->op), *y = register_side(now->op);
+	int64_t shift[DIM_MAX] = { 0 }, n = type_size(&then->view->type);
+	int rank = then->root->type.rank;
+
+	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep || n > ELEMENTS_MAX ||
+	    (then->op->pick && then->op->pick->map) || (now->op->pick && now->op->pick->map) ||
+	    is_update(then->op) || is_update(now->op) || dtype_info[x->dtype].bits < 8)
+		return false;
+	for (int d = 0; d < rank; d++) {
+		const Val *base[2];
+
+		shift[d] = start(then, d, &base[0]) - start(now, d, &base[1]);
+		if (base[0] != base[1] && !(base[0] && base[1] && val_same(base[0], base[1], SAME_DEPTH)))
+			return false;
+		if (then->wrap && base[0] && block_encloses(then->wrap->blk[0], base[0]->block))
+			return false;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c[DIM_MAX] = { 0 }, left = i, mine, other;
+
+		for (int d = rank - 1; d >= 0; d--) {
+			int r = dim_in(then, d);
+			int64_t extent = r < 0 ? 1 : then->view->type.shape[r];
+
+			c[d] = left % extent;
+			left /= extent;
+		}
+		mine = thread_of(then, x->layout, c, rank);
+		for (int d = 0; d < rank; d++)
+			c[d] += shift[d];
+		other = thread_of(now, y->layout, c, rank);
+		if (other >= 0 && other != mine)
+			return false;
+	}
+	return true;
+}
+
 bool
 access_apart(Sync *s, const Access *then, const Access *now)
 {
@@ -125,6 +206,10 @@ access_apart(Sync *s, const Access *then, const Access *now)
 
 	if (!a || !b || then->async)
 		return false;
+	if (then->root == now->root && then->root->type.space == S_shared &&
+	    (a->code == O_alloc || a->in[0] == then->root) && (b->code == O_alloc || b->in[0] == then->root) &&
+	    own_elements(then, now))
+		return true;
 	if (a == b && a->code == O_alloc)
 		return smem_same_threads(then->op, now->op);
 	if (a->code != O_view || b->code != O_view || a->in[0] != then->root || b->in[0] != then->root)

@@ -1,6 +1,6 @@
 /* util_case.c - data of an example, a launch on the simulator, the comparison. */
 #include "test/examples/util_case.h"
-#include "lib/sim/sim.h"
+#include "test/examples/util_launch.h"
 #include <check.h>
 #include <math.h>
 #include <stdarg.h>
@@ -161,6 +161,8 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	return m;
 }
 
+static bool removing; /* barriers, of kernels that ran */
+
 static Buf *
 find_buf(Case *c, const char *name)
 {
@@ -268,57 +270,6 @@ compare(Case *c, const hexc_module *m, const char *what)
 	}
 }
 
-/* Which lines of a PTX text are in loops: between a label and a branch back to it.  loop[1..lines]. */
-static void
-mark_loops(const char *ptx, bool *loop, uint32_t lines)
-{
-	enum { LABELS = 4096 };
-	static struct {
-		const char *name;
-		size_t n;
-		uint32_t line;
-	} label[LABELS];
-	uint32_t nlabel = 0;
-
-	for (uint32_t at = 1; at <= lines; at++, ptx = strchr(ptx, '\n') + 1) {
-		const char *end = strchr(ptx, '\n'), *dollar = memchr(ptx, '$', (size_t)(end - ptx));
-		size_t n = dollar ? strspn(dollar, "$_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") : 0;
-
-		if (dollar == ptx && n && dollar[n] == ':') {
-			ck_assert_uint_lt(nlabel, LABELS);
-			label[nlabel].name = dollar;
-			label[nlabel].n = n;
-			label[nlabel++].line = at;
-		}
-		for (uint32_t i = 0; n && dollar != ptx && i < nlabel; i++)
-			if (label[i].n == n && !memcmp(label[i].name, dollar, n))
-				memset(loop + label[i].line, 1, at - label[i].line + 1);
-	}
-}
-
-/* Wavefronts above the least, in lines of loops. */
-static uint64_t
-loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line)
-{
-	uint64_t sum = 0;
-	uint32_t lines = 0;
-	bool *loop;
-	sim_line l;
-
-	for (const char *p = ptx; (p = strchr(p, '\n')) != NULL; p++)
-		lines++;
-	loop = calloc(lines + 2, sizeof *loop);
-	ck_assert_ptr_nonnull(loop);
-	mark_loops(ptx, loop, lines);
-	for (size_t i = 0; sim_line_at(r, i, &l); i++)
-		if (loop[l.line] && l.n.shared_wavefronts > l.n.shared_min) {
-			sum += l.n.shared_wavefronts - l.n.shared_min;
-			*line = l.line;
-		}
-	free(loop);
-	return sum;
-}
-
 /* In loops packed tensors are read from shared memory by 16 bytes of each lane, by one warp or by some that
  * share the work, and nothing narrower is stored there. */
 static void
@@ -382,10 +333,12 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	              (unsigned long long)conflicts, line);
 	if (c->by16 && !candidate)
 		by_16_bytes(c, r, (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ((k.block[0] + 31) / 32), what);
+	compare(c, m, what);
+	if (removing)
+		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
 		if (hexc_module_pack(m, 0, i))
 			sim_free(c->sim, value[i]);
-	compare(c, m, what);
 	sim_result_free(r);
 	sim_unload(c->sim, sm);
 	hexc_module_free(m);
@@ -395,7 +348,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 /* ---- the test program ------------------------------------------------------------------------------ */
 
 static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
-enum { NARCH = sizeof archs / sizeof *archs, RAGGED = 2 };
+enum { NARCH = sizeof archs / sizeof *archs, SM_80 = 1, RAGGED = 2 };
 static const Example *examples; /* of this process: Check hands a test its number only */
 
 START_TEST(sizes)
@@ -425,6 +378,27 @@ START_TEST(candidates)
 }
 END_TEST
 
+/* Without any one barrier a kernel is wrong: at some size, since which of a pipeline's buffers an epilogue meets
+ * depends on how many iterations there were. */
+START_TEST(barriers)
+{
+	const Example *e = &examples[_i];
+	const char *what = NULL;
+	uint32_t line = 0;
+
+	removing = true; /* each test has a process of its own */
+	for (int a = 0; a < NARCH; a++) {
+		uint32_t n = 1;
+
+		for (uint32_t k = 0; k < n && (getenv("FULL") || (a == SM_80 && k == 0)); k++)
+			for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line)); i++)
+				e->fn(&e->size[(RAGGED + i) % 8], archs[a], &n, k);
+	}
+	what = needless_barrier(&line);
+	ck_assert_msg(!what, "%s: without the barrier in line %u of the PTX nothing is wrong", what, line);
+}
+END_TEST
+
 int
 case_main(const char *name, const Example *e, int n)
 {
@@ -437,6 +411,7 @@ case_main(const char *name, const Example *e, int n)
 	tcase_set_timeout(t, 3600);
 	tcase_add_loop_test(t, sizes, 0, n);
 	tcase_add_loop_test(t, candidates, 0, n);
+	tcase_add_loop_test(t, barriers, 0, n);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -137,6 +137,39 @@ START_TEST(counts)
 }
 END_TEST
 
+/* With layouts: each thread reads what it wrote, of the whole tile or of a part of it that begins where its next
+ * row does; or another thread's. */
+static const struct {
+	const char *body;
+	int barriers;
+} owned[] = {
+	{ "Y[0 :+ 16, :] = s[0 :+ 16, :] + 1;\n", 0 },
+	{ "Y[0 :+ 8, :] = s[8 :+ 8, :] + 1;\n", 0 },
+	{ "Y[0 :+ 8, :] = s[4 :+ 8, :] + 1;\n", 1 },
+	{ "Y[0 :+ 8, :] = s[8 :+ 8, :].T.T + s[4 :+ 8, :];\n", 1 },
+	{ "for i in 0..2 { Y[i * 8 :+ 8, :] = s[i * 8 :+ 8, :] + 1; }\n", 1 }, /* i is not known: taken for another's */
+};
+
+START_TEST(own_elements)
+{
+	Kernel *k = run_source(u,
+	                       arena_printf(u->arena,
+	                                    "kernel t(X: f32[M, 64], Y: out f32[M, 64])\n assume M %% 16 == 0\n{\n"
+	                                    " grid(1);\n let s: shared f32[16, 64];\n"
+	                                    " s[:, :] = X[0 :+ 16, :] * 2;\n%s}\n",
+	                                    owned[_i].body),
+	                       "");
+
+	u->target = target_find("sm_80");
+	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "infer", pass_infer);
+	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "sync", pass_sync);
+	ck_assert_msg(ir_count(k, O_barrier) == owned[_i].barriers, "%d, not %d:\n%s", ir_count(k, O_barrier),
+	              owned[_i].barriers, ir_text(u, k));
+}
+END_TEST
+
 /* ---- async copies ---------------------------------------------------------------------------- */
 
 static const char group[] =
@@ -230,6 +263,7 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, every_barrier_is_needed, 0, pass_program_count() * 3);
 	tcase_add_loop_test(t, counts, 0, (int)COUNT_OF(counted));
+	tcase_add_loop_test(t, own_elements, 0, (int)COUNT_OF(owned));
 	tcase_add_test(t, async_without_commit);
 	tcase_add_test(t, async_waited_without_barrier);
 	tcase_add_test(t, async_complete);

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Random programs: each candidate of each gives on the simulator what the tile interpreter gives, or
 # the program is refused with a reason that says what to do about it.  Programs are those of seeds
-# FIRST (1) and up, 40 of them or as many as NIGHTLY says; of each at most CANDIDATES (6) are run.
+# FIRST (1) and up, 200 of them or as many as NIGHTLY says; of each at most CANDIDATES (6) are run.
 # Those that fail are kept in the directory KEEP, if that is set: `gen SEED` writes the same program
 # everywhere.
 set -u
 hexc=${HEXC:-build/hexc}
 here=$(dirname "$0")
 first=${FIRST:-1}
-last=$((first + ${NIGHTLY:-40} - 1))
+last=$((first + ${NIGHTLY:-200} - 1))
 most=${CANDIDATES:-6}
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT

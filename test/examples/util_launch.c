@@ -1,0 +1,155 @@
+/* util_launch.c - loops and barriers of a PTX text. */
+#include "test/examples/util_launch.h"
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which lines of a PTX text are in loops: between a label and a branch back to it.  loop[1..lines]. */
+static void
+mark_loops(const char *ptx, bool *loop, uint32_t lines)
+{
+	enum { LABELS = 4096 };
+	static struct {
+		const char *name;
+		size_t n;
+		uint32_t line;
+	} label[LABELS];
+	uint32_t nlabel = 0;
+
+	for (uint32_t at = 1; at <= lines; at++, ptx = strchr(ptx, '\n') + 1) {
+		const char *end = strchr(ptx, '\n'), *dollar = memchr(ptx, '$', (size_t)(end - ptx));
+		size_t n = dollar ? strspn(dollar, "$_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") : 0;
+
+		if (dollar == ptx && n && dollar[n] == ':') {
+			ck_assert_uint_lt(nlabel, LABELS);
+			label[nlabel].name = dollar;
+			label[nlabel].n = n;
+			label[nlabel++].line = at;
+		}
+		for (uint32_t i = 0; n && dollar != ptx && i < nlabel; i++)
+			if (label[i].n == n && !memcmp(label[i].name, dollar, n))
+				memset(loop + label[i].line, 1, at - label[i].line + 1);
+	}
+}
+
+uint64_t
+loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line)
+{
+	uint64_t sum = 0;
+	uint32_t lines = 0;
+	bool *loop;
+	sim_line l;
+
+	for (const char *p = ptx; (p = strchr(p, '\n')) != NULL; p++)
+		lines++;
+	loop = calloc(lines + 2, sizeof *loop);
+	ck_assert_ptr_nonnull(loop);
+	mark_loops(ptx, loop, lines);
+	for (size_t i = 0; sim_line_at(r, i, &l); i++)
+		if (loop[l.line] && l.n.shared_wavefronts > l.n.shared_min) {
+			sum += l.n.shared_wavefronts - l.n.shared_min;
+			*line = l.line;
+		}
+	free(loop);
+	return sum;
+}
+
+static bool
+executed(const sim_result *r, uint32_t line)
+{
+	sim_line l;
+
+	for (size_t i = 0; sim_line_at(r, i, &l); i++)
+		if (l.line == line)
+			return l.n.warps > 0;
+	return false;
+}
+
+/* Barriers of the kernels tried so far. */
+static struct {
+	uint64_t text; /* hash */
+	uint32_t line;
+	bool needed;
+	char what[200];
+} barrier[4096];
+static int nbarrier;
+
+static uint64_t
+hash(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325; /* FNV-1a */
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * 0x100000001b3;
+	return h;
+}
+
+/* Its place in the table. */
+static int
+place_of(uint64_t text, uint32_t line, const char *what)
+{
+	int i = 0;
+
+	while (i < nbarrier && (barrier[i].text != text || barrier[i].line != line))
+		i++;
+	if (i < nbarrier)
+		return i;
+	ck_assert_int_lt(nbarrier, (int)(sizeof barrier / sizeof *barrier));
+	barrier[nbarrier].text = text;
+	barrier[nbarrier].line = line;
+	snprintf(barrier[nbarrier].what, sizeof barrier->what, "%s", what);
+	return nbarrier++;
+}
+
+/* Does the kernel still run without faults when line `at` of its text is blank? */
+static bool
+runs_without(sim *s, const char *ptx, const char *at, const char *kernel, const sim_launch *l)
+{
+	size_t n = strlen(ptx);
+	char *text = malloc(n + 1);
+	sim_module *m = NULL;
+	sim_result *r = NULL;
+	int rc;
+
+	ck_assert_ptr_nonnull(text);
+	memcpy(text, ptx, n + 1);
+	memset(text + (at - ptx), ' ', strcspn(at, "\n"));
+	ck_assert_int_eq(sim_load(s, text, n, &m), SIM_OK);
+	rc = sim_run(s, m, kernel, l, &r);
+	sim_result_free(r);
+	sim_unload(s, m);
+	free(text);
+	return rc != SIM_E_FAULT;
+}
+
+void
+try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
+             const char *what)
+{
+	uint64_t text = hash(ptx);
+	uint32_t line = 1;
+
+	for (const char *p = ptx; *p; p = strchr(p, '\n') + 1, line++) {
+		const char *word = p + strspn(p, " \t");
+		int i;
+
+		if ((strncmp(word, "bar.sync", 8) && strncmp(word, "barrier.sync", 12)) || !executed(clean, line))
+			continue;
+		i = place_of(text, line, what);
+		barrier[i].needed = barrier[i].needed || !runs_without(s, ptx, p, kernel, l);
+	}
+	runs_without(s, ptx, ptx + strcspn(ptx, "\n"), kernel, l); /* what others go on with is right again */
+}
+
+const char *
+needless_barrier(uint32_t *line)
+{
+	for (int i = 0; i < nbarrier; i++)
+		if (!barrier[i].needed) {
+			*line = barrier[i].line;
+			return barrier[i].what;
+		}
+	return NULL;
+}
