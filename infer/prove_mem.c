@@ -147,6 +147,21 @@ width(Prove *p, const Op *o, int bits)
 	return true;
 }
 
+/* The instruction does what the op means: kinds that may stand for it, and of updates the same one. */
+static bool
+does(Prove *p, const Op *o, unsigned kinds)
+{
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+
+	if (!in)
+		return wrong(p, -1, 0, "no instruction was chosen");
+	if (!(kinds >> in->kind & 1))
+		return wrong(p, -1, 0, "%s does something else", in->name);
+	if (in->kind == IK_red && (in->atom != o->imm[0] || in->ta != o->in[0]->type.dtype))
+		return wrong(p, -1, 0, "%s updates otherwise, or another type", in->name);
+	return true;
+}
+
 /* Matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's first
  * element on the memory side. */
 static bool
@@ -218,7 +233,8 @@ prove_load(Prove *p, const Op *o)
 	h = held_of(p, o->out[0]);
 	if (o->out[0]->type.spread)
 		wrong(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
-	if (h && width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
+	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
+	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
 	    vectors(p, &s, h, o->pick->vec, false))
 		indices(p, o->in[0], h);
 }
@@ -245,9 +261,11 @@ void
 prove_store(Prove *p, const Op *o)
 {
 	Side s;
+	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
 	const Held *h = held_of(p, o->in[0]);
 
-	if (!h || !side_of(p, o->in[1], &s) || !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
+	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
+	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
 	    !vectors(p, &s, h, o->pick->vec, true) || !indices(p, o->in[1], h))
 		return;
 	once(p, &o->in[0]->type, h);
@@ -265,6 +283,7 @@ prove_copy(Prove *p, const Op *o)
 		return;
 	}
 	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
+	    !does(p, o, 1u << IK_ld_st | (o->imm[0] ? 1u << IK_cp_async : 0)) ||
 	    !width(p, o, dtype_info[t->dtype].bits) || !vectors(p, &from, h, o->pick->vec, true) ||
 	    !vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))
 		return;

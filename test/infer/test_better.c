@@ -46,9 +46,8 @@ product(int warps, int bm, int bn, int bk, const char *ta, const char *tb, const
 	         "    %s k in 0..K step %d %s {\n        let a: %s = A[m :+ %d, k :+ %d];\n"
 	         "        let b: %s = B[n :+ %d, k :+ %d];\n        acc += %s;\n    }\n"
 	         "    C[m :+ %d, n :+ %d] = acc;\n}\n",
-	         ta, tb, tc, warps, bk, bm, bn, bm, bn, tc, bm, bn,
-	         *where == 's' ? "pipeline" : "for", bk, *where == 's' ? "stages 3" : "", where, bm, bk, where, bn,
-	         bk, dot, bm, bn);
+	         ta, tb, tc, warps, bk, bm, bn, bm, bn, tc, bm, bn, *where == 's' ? "pipeline" : "for", bk,
+	         *where == 's' ? "stages 3" : "", where, bm, bk, where, bn, bk, dot, bm, bn);
 	return s;
 }
 
@@ -195,7 +194,8 @@ START_TEST(backward_reduce)
 	             "kernel p(X: f32[M], Y: out f32[M, 1])\n    const WARPS = 2\n{\n    grid(ceil(M, 64));\n"
 	             "    let s = sum(f32(iota(1, 64, 32)) * 2, 1);\n"
 	             "    let t: register f32[64, 1] "
-	             "layout \"((4,8,2),1):((1@reg,4@lane,1@warp),0)+[4:1@lane]\" = s;\n    Y[block.x * 64 :+ 64, 0 :+ 1] = t;\n}\n",
+	             "layout \"((4,8,2),1):((1@reg,4@lane,1@warp),0)+[4:1@lane]\" = s;\n"
+	             "    Y[block.x * 64 :+ 64, 0 :+ 1] = t;\n}\n",
 	             "sm_80", 0, false);
 	o = infer_op(&x, O_reduce_sum, 0);
 	ck_assert_ptr_nonnull(o);
