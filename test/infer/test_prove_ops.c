@@ -17,37 +17,42 @@ static Inferred x;
 	"    assume N % 64 == 0, M % 16 == 0\n{\n"
 
 // clang-format off
-static const char scan[] = HEAD("X: f32[M, N], Y: out f32[M, N]", "2") "    grid(ceil(M, "
-	"8));\n    let m = block.x * 8;\n"
+static const char scan[] =
+	HEAD("X: f32[M, N], Y: out f32[M, N]", "2")
+	"    grid(ceil(M, 8));\n    let m = block.x * 8;\n"
 	"    Y[m :+ 8, 0 :+ 64] = cumsum(X[m :+ 8, 0 :+ 64], 1);\n}\n";
 
-static const char gather[] = HEAD("X: f16[K, N], L: i32[M], Y: out f16[K, N]", "2") "    "
-	"grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
+static const char gather[] =
+	HEAD("X: f16[K, N], L: i32[M], Y: out f16[K, N]", "2")
+	"    grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
 	"    let x: register = X[rows, 0 :+ 64];\n    Y[rows, 0 :+ 64] = x + 1;\n}\n";
 
-static const char gather_copy[] = HEAD("X: f16[K, N], L: i32[M], Y: out f16[M, N]", "2") "  "
-	"  grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
+static const char gather_copy[] =
+	HEAD("X: f16[K, N], L: i32[M], Y: out f16[M, N]", "2")
+	"    grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
 	"    let x: shared = X[rows, 0 :+ 64];\n    Y[m :+ 32, 0 :+ 64] = x + 1;\n}\n";
 
-static const char atomics[] = HEAD("X: f16[M, N], S: inout f32[M, N], H: inout f16[M, N], "
-	"T: inout i32[M, "
-	"N]",
-	"2") "    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+static const char atomics[] =
+	HEAD("X: f16[M, N], S: inout f32[M, N], H: inout f16[M, N], T: inout i32[M, N]", "2")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
 	"    atomic_add(S[m :+ 16, 0 :+ 64], f32(X[m :+ 16, 0 :+ 64]));\n"
 	"    atomic_add(H[m :+ 16, 0 :+ 64], X[m :+ 16, 0 :+ 64]);\n"
 	"    atomic_max(T[m :+ 16, 0 :+ 64], i32(X[m :+ 16, 0 :+ 64]));\n}\n";
 
-static const char pieces[] = HEAD("X: f32[M, N], Y: out f32[M, N]", "2") "    grid(ceil(M, "
-	"16));\n    let m = block.x * 16;\n    let x: register = X[m :+ 16, 0 :+ 64];\n"
+static const char pieces[] =
+	HEAD("X: f32[M, N], Y: out f32[M, N]", "2")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n    let x: register = X[m :+ 16, 0 :+ 64];\n"
 	"    Y[m :+ 16, 0 :+ 64] = concat(1, -x[:, 32 :+ 32], x[:, 0 :+ 32]);\n}\n";
 
-static const char product[] = HEAD("A: f16[M, N], B: f16[M, N], C: out f32[M, M]", "1") "   "
-	" grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
+static const char product[] =
+	HEAD("A: f16[M, N], B: f16[M, N], C: out f32[M, M]", "1")
+	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
 	"    let a: shared = A[m :+ 16, 0 :+ 64], b: shared = B[n :+ 16, 0 :+ 64];\n"
 	"    C[m :+ 16, n :+ 16] = dot(a, b.T);\n}\n";
 
-static const char pins[] = HEAD("X: f32[M, N], Y: out f32[M, N]", "1") "    grid(ceil(M, "
-	"8));\n    let m = block.x * 8;\n"
+static const char pins[] =
+	HEAD("X: f32[M, N], Y: out f32[M, N]", "1")
+	"    grid(ceil(M, 8));\n    let m = block.x * 8;\n"
 	"    let x: register f32[8, 32] layout \"((4,2),(8,4)):((8@lane,4@reg),(1@lane,1@reg))\" =\n"
 	"        X[m :+ 8, 0 :+ 32];\n"
 	"    let y: register f32[8, 32] layout \"(8,(4,8)):(4@lane,(1@lane,1@reg))\" = relayout(x) * 2;\n"
