@@ -330,7 +330,7 @@ narrow_packed(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	narrow_product(s, arch, ncand, cand, "gemm_wNa16", true);
 }
 
-/* Codes of e2m1 by the table of the OCP specification, scales 2^-7 .. 2^1. */
+/* Numbers of e2m1 by the table of the OCP specification, scales 2^-7 .. 2^1. */
 static void
 mxfp4(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
@@ -338,19 +338,28 @@ mxfp4(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 
 	case_start(&c, 9);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
-	Buf *sc = case_in(&c, "S", "u8", 120, 128, s->k / 32, s->n, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "e2m1", 0, 0, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "S", "e8m0", 1, 1, s->k / 32, s->n, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 
+	for (int64_t i = 0; i < w->n; i++) {
+		double x = (i * 11 & 8 ? -1 : 1) * e2m1[i * 5 % 8 ^ i / 64 % 8];
+
+		buf_set(w, i, x);
+		ck_assert(w->v[i] == x);
+	}
+	for (int64_t i = 0; i < sc->n; i++) {
+		buf_set(sc, i, ldexp(1, (int)(i * 7 % 9) - 7));
+		ck_assert(sc->v[i] == ldexp(1, (int)(i * 7 % 9) - 7));
+	}
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
 			int64_t at = (int64_t)i * s->n + j;
 			double mag = 0;
 
 			for (int q = 0; q < s->k; q++) {
-				int code = (int)w->v[(int64_t)j * s->k + q];
-				double x = (code & 8 ? -1 : 1) * e2m1[code & 7];
-				double p = a->v[(int64_t)i * s->k + q] * ldexp(x, (int)sc->v[q / 32 * s->n + j] - 127);
+				double p = a->v[(int64_t)i * s->k + q] * w->v[(int64_t)j * s->k + q] *
+				           sc->v[q / 32 * s->n + j];
 
 				o->v[at] += p;
 				mag += fabs(p);
