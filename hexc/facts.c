@@ -221,19 +221,68 @@ fact_any(Asking *a, const Val *v)
 	return fact_carried(a, v->block->owner, v->index - 1);
 }
 
+/* ---- answers remembered -------------------------------------------------------------------------- */
+
+struct FactMemo {
+	Fact *of; /* by id */
+	bool *known;
+	uint32_t n;
+	int nest;
+};
+
+void
+facts_keep(Kernel *k)
+{
+	if (!k->facts)
+		k->facts = NEW(k->unit->arena, struct FactMemo);
+	k->facts->nest++;
+}
+
+void
+facts_drop(Kernel *k)
+{
+	if (--k->facts->nest == 0)
+		k->facts = NULL;
+}
+
+/* What was found with no assumption, before the steps were spent. */
+static void
+remember(const Asking *a, const Val *v, Fact f)
+{
+	struct FactMemo *m = a->k->facts;
+	Arena *arena = a->k->unit->arena;
+
+	if (!m || a->nassumed || a->steps <= 0)
+		return;
+	if (v->id >= m->n) {
+		uint32_t n = v->id + v->id / 2 + 64;
+
+		m->of = arena_grow(arena, m->of, m->n, n, sizeof *m->of);
+		m->known = arena_grow(arena, m->known, m->n, n, sizeof *m->known);
+		m->n = n;
+	}
+	m->of[v->id] = f;
+	m->known[v->id] = true;
+}
+
 Fact
 fact_of(Asking *a, const Val *v)
 {
+	const struct FactMemo *m = a->k->facts;
 	DType d = v->type.dtype;
 	Fact f;
 
 	if (v->type.space != S_scalar || dtype_info[d].kind == K_flt || d == D_u64 || a->steps-- <= 0)
 		return fact_type(d);
+	if (m && v->id < m->n && m->known[v->id])
+		return m->of[v->id];
 	for (int i = 0; i < a->nassumed; i++)
 		if (a->assumed[i] == v)
 			return a->as[i];
 	f = fact_any(a, v);
-	return f.lo <= f.hi ? f : fact_type(d); /* facts that contradict each other say nothing */
+	f = f.lo <= f.hi ? f : fact_type(d); /* facts that contradict each other say nothing */
+	remember(a, v, f);
+	return f;
 }
 
 Fact

@@ -162,6 +162,7 @@ pass_fold(Kernel *k)
 	Fold f = { k, NULL, k->nval + 1, false };
 
 	f.to = NEWN(k->unit->arena, Val *, f.n);
+	facts_keep(k);
 	if (k->grid)
 		fold_block(&f, k->grid);
 	fold_block(&f, k->body);
@@ -173,5 +174,6 @@ pass_fold(Kernel *k)
 			k->param[i].stride[d] = now(&f, k->param[i].stride[d]);
 		}
 	}
+	facts_drop(k);
 	return f.changed;
 }

@@ -212,6 +212,7 @@ struct Kernel {
 	int warps;        /* warps per block */
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
 	uint32_t nval, nop; /* ids handed out */
+	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
 	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;
@@ -306,6 +307,10 @@ bool kernel_verify(Kernel *k, const char *after);
 /* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
 typedef struct Fact { int64_t mult, lo, hi; } Fact;
 Fact val_fact(Kernel *k, const Val *v);
+/* From facts_keep to facts_drop answers are remembered: values keep their meaning, whatever becomes of the ops.
+ * Pairs may nest. */
+void facts_keep(Kernel *k);
+void facts_drop(Kernel *k);
 /* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
 Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 /* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block

@@ -4,13 +4,50 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+static unsigned
+hash_of(const char *name)
+{
+	unsigned h = 2166136261u; /* FNV-1a */
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h ^ h >> 15;
+}
+
 Sym *
 sym_find(const Lower *l, const char *name)
 {
-	for (Sym *s = l->scope; s; s = s->next)
-		if (strcmp(s->name, name) == 0)
+	unsigned h = hash_of(name);
+
+	for (Sym *s = l->bucket[h % SYM_BUCKETS]; s; s = s->chain)
+		if (s->hash == h && s->frame == l->frame && strcmp(s->name, name) == 0)
 			return s;
 	return NULL;
+}
+
+void
+scope_leave(Lower *l, Sym *scope)
+{
+	for (; l->scope != scope; l->scope = l->scope->next)
+		l->bucket[l->scope->hash % SYM_BUCKETS] = l->scope->chain;
+}
+
+Outside
+scope_enter_call(Lower *l)
+{
+	Outside o = { l->scope, l->frame };
+
+	l->scope = NULL;
+	l->frame = ++l->nframe;
+	return o;
+}
+
+void
+scope_leave_call(Lower *l, Outside o)
+{
+	scope_leave(l, NULL);
+	l->scope = o.scope;
+	l->frame = o.frame;
 }
 
 Sym *
@@ -41,6 +78,10 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
 	s->val = v;
 	s->next = l->scope;
 	l->scope = s;
+	s->hash = hash_of(name);
+	s->frame = l->frame;
+	s->chain = l->bucket[s->hash % SYM_BUCKETS];
+	l->bucket[s->hash % SYM_BUCKETS] = s;
 	return s;
 }
 
@@ -81,9 +122,9 @@ static Kernel *
 lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, int ndef)
 {
 	Lower l = { .u = u, .arena = u->arena, .diag = u->diag, .decl = d, .def = def, .ndef = ndef };
-
 	KernelDecl own = *d; /* with types for the names of types */
 
+	l.bucket = NEWN(u->arena, Sym *, SYM_BUCKETS);
 	l.fns = file->fn;
 	l.k = kernel_new(u, d->name);
 	l.k->src = d->src;

@@ -8,7 +8,7 @@
 
 /* Largest rank of tensors and tiles: the passes add dimensions of their own (stages). */
 enum { RANK_MAX = 6 };
-/* Names visible at once: they are searched one after the other. */
+/* Names visible at once. */
 enum { NAMES_MAX = 4096 };
 /* Largest extent, and most elements, of a tile. */
 enum { TILE_MAX = 1 << 20 };
@@ -60,7 +60,12 @@ struct Sym {
 	const Layout *pin; /* of a var: what is assigned lies so; NULL: as inferred */
 	int depth; /* names visible with this one */
 	Sym *next; /* declared before */
+	unsigned hash;
+	int frame; /* Lower.frame of its function */
+	Sym *chain; /* of the same bucket, declared before */
 };
+
+enum { SYM_BUCKETS = 512 };
 
 /* What the expression at hand may use. */
 typedef enum Mode {
@@ -100,7 +105,9 @@ typedef struct Lower {
 	FnCall *call; /* innermost; NULL: the kernel itself */
 	Kernel *k;
 	Block *b; /* ops go to its end */
-	Sym *scope; /* innermost first */
+	Sym *scope; /* innermost first; set by scope_leave and scope_enter_call alone */
+	Sym **bucket; /* all declared names by hash, newest first */
+	int frame, nframe; /* the function being lowered, and how many there were */
 	Mode mode;
 	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
 	bool has_grid;
@@ -116,6 +123,15 @@ typedef struct Lower {
 Sym *sym_find(const Lower *l, const char *name);
 /* Declare; a second declaration of a visible name or a reserved one is reported (and still made). */
 Sym *sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v);
+/* The names declared since are gone. */
+void scope_leave(Lower *l, Sym *scope);
+/* A function sees no names but its own until scope_leave_call, which gets what this returns. */
+typedef struct Outside {
+	Sym *scope;
+	int frame;
+} Outside;
+Outside scope_enter_call(Lower *l);
+void scope_leave_call(Lower *l, Outside o);
 void lower_stmts(Lower *l, const Stmt *s);
 
 /* ---- lower_header.c, lower_param.c, lower_assume.c ------------------------------------------- */

@@ -102,7 +102,7 @@ lower_body(Lower *l, const Stmt *s, Op *o, const Vars *v)
 	l->depth--;
 	end_region(l, v, s->src);
 	l->b = outer;
-	l->scope = scope;
+	scope_leave(l, scope);
 }
 
 void

@@ -63,16 +63,15 @@ static bool
 call(Lower *l, const FnDecl *f, Src src, const Value *arg, int want, Value *out)
 {
 	FnCall frame = { .fn = f, .depth = l->depth, .mode = l->mode, .outer = l->call };
-	Sym *scope = l->scope;
+	Outside outside = scope_enter_call(l);
 	int errors = l->diag->nerror;
 
 	l->call = &frame;
-	l->scope = NULL;
 	for (int i = 0; i < f->nparam; i++)
 		sym_add(l, f->param[i].name, SY_let, f->param[i].src, arg[i]);
 	if (check_body(l, f, f->body))
 		lower_stmts(l, f->body);
-	l->scope = scope;
+	scope_leave_call(l, outside);
 	l->call = frame.outer;
 	if (l->diag->nerror != errors) {
 		diag_note(l->diag, src, "in this call of `%s`", f->name);

@@ -314,5 +314,5 @@ lower_stmts(Lower *l, const Stmt *s)
 		case ST_barrier: op_new(l->b, NULL, O_barrier, s->src, 0, NULL, 0, NULL); break;
 		}
 	}
-	l->scope = scope;
+	scope_leave(l, scope);
 }

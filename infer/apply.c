@@ -125,21 +125,11 @@ short_inst(const char *name)
 	return name ? name : "-";
 }
 
-/* Has an earlier op done the same to the same tile?  Prologues repeat what the loop does. */
-static bool
-told(const Solve *s, int n, const Op *o, Val *mem)
-{
-	for (int i = 0; i < n; i++) {
-		const Op *x = s->order[i];
-		if (x->code == o->code && view_root(x->code == O_load ? x->in[0] : x->in[1]) == mem)
-			return true;
-	}
-	return false;
-}
-
 const char *
 describe(Solve *s, const Sol *sol)
 {
+	/* by id of memory, a bit for each kind of access: prologues repeat what the loop does */
+	uint8_t *told = NEWN(s->arena, uint8_t, s->k->nval + 1);
 	Text t = { .arena = s->arena };
 
 	text_printf(&t, "%s", "");
@@ -156,14 +146,13 @@ describe(Solve *s, const Sol *sol)
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 		const Pick *p = sol->pick[o->id];
-		Val *mem;
+		int kind = o->code == O_load ? 1 : o->code == O_store ? 2 : o->code == O_copy ? 4 : 0;
+		Val *mem = kind ? view_root(kind == 1 ? o->in[0] : o->in[1]) : NULL;
+		bool again = mem && told[mem->id] & kind;
 
-		if (!p || o->code == O_dot)
-			continue;
-		mem = o->code == O_load                         ? view_root(o->in[0])
-		      : o->code == O_store || o->code == O_copy ? view_root(o->in[1])
-		                                                : NULL;
-		if (!mem || told(s, i, o, mem))
+		if (mem)
+			told[mem->id] |= (uint8_t)kind;
+		if (!mem || !p || again)
 			continue;
 		text_printf(&t, "%s%s%s %s", t.n ? "; " : "", o->code == O_load ? "" : "to ",
 		            mem->name ? mem->name : "tile", short_inst(p->inst));

@@ -397,12 +397,11 @@ select_copy(Solve *s, Op *o)
 static bool
 access_of(const Solve *s, const Op *o, Access *a)
 {
-	Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1]
-	                                                                                  : NULL;
+	Val *mem = shared_operand(o);
 	const Pick *p = s->sol->pick[o->id];
 	const Instr *in;
 
-	if (!mem || mem->type.space != S_shared || !p)
+	if (!mem || !p)
 		return false;
 	in = instr_find(p->inst);
 	*a = (Access){
@@ -434,17 +433,11 @@ select_shared(Solve *s, Op *alloc)
 	Layout *l = NEW(s->arena, Layout);
 	int64_t *waves;
 
-	for (int i = 0; i < s->norder; i++) {
-		Op *o = s->order[i];
-		Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1]
-		                                                                                  : NULL;
+	for (int i = 0; i < s->ntouch[tile->id]; i++) {
 		Access a;
-		int dim_of[DIM_MAX];
 
-		if (!mem || mem->type.space != S_shared || view_dims(mem, dim_of) != tile ||
-		    !access_of(s, o, &a))
-			continue;
-		VEC_PUSH(s->arena, acc, n, cap, a);
+		if (access_of(s, s->touch[tile->id][i], &a))
+			VEC_PUSH(s->arena, acc, n, cap, a);
 	}
 	waves = NEWN(s->arena, int64_t, n + 1);
 	if (tile->type.pinned) {

@@ -172,32 +172,17 @@ is_reg(const Val *v)
 	return v->type.space == S_reg;
 }
 
-/* The access that moves most bytes among those whose tile has no layout yet. */
+/* The access that moves most bytes among those whose tile has no layout yet; those before *from have. */
 static Op *
-biggest_access(const Solve *s)
+biggest_access(const Solve *s, int *from)
 {
-	Op *best = NULL;
-	double most = 0;
+	for (; *from < s->naccess; (*from)++) {
+		Op *o = s->access[*from];
 
-	for (int i = 0; i < s->norder; i++) {
-		Op *o = s->order[i];
-		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0]
-		                                                                     : NULL;
-		double bytes;
-
-		if (!tile || !is_reg(tile) || s->sol->val[tile->id])
-			continue;
-		bytes = (double)type_size(&tile->type) * dtype_info[tile->type.dtype].bits *
-		        s->weight[o->id];
-		/* global memory is what must be met in its own order */
-		if ((o->code == O_load ? o->in[0] : o->in[1])->type.space == S_global)
-			bytes *= 16;
-		if (bytes > most) {
-			most = bytes;
-			best = o;
-		}
+		if (!s->sol->val[(o->code == O_load ? o->out[0] : o->in[0])->id])
+			return o;
 	}
-	return best;
+	return NULL;
 }
 
 static bool
@@ -256,6 +241,8 @@ anchor_indices(Solve *s)
 bool
 propagate(Solve *s)
 {
+	int next = 0;
+
 	anchor_pins(s);
 	drain(s);
 	anchor_indices(s);
@@ -285,7 +272,7 @@ propagate(Solve *s)
 		                      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
 		return false;
 	}
-	for (Op *o; (o = biggest_access(s)) != NULL; drain(s))
+	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))
 		if (!anchor_access(s, o)) {
 			fails(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
 			return false;

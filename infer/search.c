@@ -241,7 +241,9 @@ pass_infer(Kernel *k)
 	c->nval = k->nval;
 	c->nop = k->nop;
 	c->weight = s->weight;
+	facts_keep(k);
 	search(s, c);
+	facts_drop(k);
 	c->steps = k->unit->arena->steps - before;
 	if (c->n == 0) {
 		if (!has_tiles(s))

@@ -145,6 +145,7 @@ solve_init(Solve *s, Kernel *k)
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_units(s);
+	find_accesses(s);
 }
 
 static Sol *

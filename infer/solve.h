@@ -139,6 +139,10 @@ typedef struct Solve {
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	ViewFact *view; /* [nval+1] views of global memory, filled when asked */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
+	Op **access; /* loads and stores of register tiles, those that move most bytes first */
+	int naccess;
+	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
+	int *ntouch;
 	Op **dot; /* in program order */
 	int *dot_at; /* [nop+1] which of them an op is */
 	int ndot;
@@ -267,6 +271,10 @@ bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, in
 /* ---- reshape.c ----------------------------------------------------------------------------------- */
 /* A layout for x that is one for y too, a type of as many elements; false: the shapes have too many dims. */
 bool reshape_layout(const Solve *s, const Type *x, const Type *y, Layout *out);
+
+/* ---- access.c ------------------------------------------------------------------------------------ */
+void find_accesses(Solve *s);
+Val *shared_operand(const Op *o); /* the shared memory that a load reads, a store or copy writes; NULL: none */
 
 /* ---- view.c --------------------------------------------------------------------------------------- */
 int bits_of(const Val *v); /* of an element */
