@@ -451,6 +451,8 @@ pass_bounds(Kernel *k)
 		else if (o->code == O_store)
 			b.stores[view_root(o->in[1])->id]++;
 	}
+	facts_keep(k);
 	bounds_block(&b, k->body);
+	facts_drop(k);
 	return b.changed;
 }

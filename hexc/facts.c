@@ -274,6 +274,7 @@ fact_of(Asking *a, const Val *v)
 
 	if (v->type.space != S_scalar || dtype_info[d].kind == K_flt || d == D_u64 || a->steps-- <= 0)
 		return fact_type(d);
+	a->k->nfact++;
 	if (m && v->id < m->n && m->known[v->id])
 		return m->of[v->id];
 	for (int i = 0; i < a->nassumed; i++)

@@ -213,6 +213,7 @@ struct Kernel {
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
+	uint64_t nfact; /* values that val_fact looked at so far */
 	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
 	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;

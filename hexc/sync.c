@@ -195,6 +195,8 @@ pass_sync(Kernel *k)
 		commit |= o->code == O_commit;
 	}
 	s.uncommitted = async && !commit;
+	facts_keep(k);
 	sync_block(&s, k->body, &set);
+	facts_drop(k);
 	return s.changed;
 }

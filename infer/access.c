@@ -18,8 +18,8 @@ bigger_first(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Loads and stores of register tiles by the bytes they move.  Global memory counts more: it is what must be met
- * in its own order. */
+/* Loads and stores of register tiles by the bytes they move.  Global memory counts more: it is what must be
+ * met in its own order. */
 static void
 sort_accesses(Solve *s)
 {
@@ -28,7 +28,8 @@ sort_accesses(Solve *s)
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
-		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0]
+		                                                                     : NULL;
 
 		if (!tile || tile->type.space != S_reg)
 			continue;
@@ -47,7 +48,8 @@ sort_accesses(Solve *s)
 Val *
 shared_operand(const Op *o)
 {
-	Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+	Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1]
+	                                                                                  : NULL;
 
 	return mem && mem->type.space == S_shared ? mem : NULL;
 }

@@ -236,12 +236,12 @@ pass_infer(Kernel *k)
 	split_fills(k);
 	promote_dots(k);
 	fuse_sparse(k);
+	facts_keep(k);
 	solve_init(s, k);
 	k->cands = c;
 	c->nval = k->nval;
 	c->nop = k->nop;
 	c->weight = s->weight;
-	facts_keep(k);
 	search(s, c);
 	facts_drop(k);
 	c->steps = k->unit->arena->steps - before;

@@ -103,8 +103,7 @@ after_pass(Job *j, int i, const char *pass)
 		k = j->unit.kernel[i] = reread(j, k, pass);
 	dump(j, pass, k);
 	module_time(j->m, "verify", now_ms() - t);
-	if (j->arena.cancel && j->arena.cancel(j->arena.user))
-		arena_fail(&j->arena, ARENA_LIMIT, "cancelled");
+	arena_poll(&j->arena);
 	return j->unit.diag->nerror == errors;
 }
 

@@ -62,14 +62,17 @@ emit_module(Unit *u, Session *s, PtxOut *out)
 
 	if (!session_open(s, u->target, ptx_version(u), u->file ? u->file : "hexc"))
 		return false;
-	for (int i = 0; i < u->nkernel; i++)
+	for (int i = 0; i < u->nkernel; i++) {
 		if (!gen_kernel(s, u, u->kernel[i]))
 			return false;
+		arena_poll(u->arena);
+	}
 	if (!session_verify(s))
 		return false;
 	t1 = now_ms();
 	if (!session_optimize(s))
 		return false;
+	arena_poll(u->arena);
 	t2 = now_ms();
 	if (!session_emit(s))
 		return false;

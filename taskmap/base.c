@@ -158,7 +158,14 @@ arena_step(Arena *a)
 	a->steps++;
 	if (a->max_steps && a->steps > a->max_steps)
 		arena_fail(a, ARENA_LIMIT, "max_steps");
-	if (a->cancel && a->steps % 1024 == 0 && a->cancel(a->user))
+	if (a->steps % 1024 == 0)
+		arena_poll(a);
+}
+
+void
+arena_poll(Arena *a)
+{
+	if (a->cancel && a->cancel(a->user))
 		arena_fail(a, ARENA_LIMIT, "cancelled");
 }
 

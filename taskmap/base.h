@@ -56,6 +56,8 @@ void *arena_grow(Arena *a, const void *old, size_t old_n, size_t n, size_t size)
 char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_printf(Arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 NORETURN void arena_fail(Arena *a, ArenaFail code, const char *why);
+/* Leaves with ARENA_LIMIT when cancel() says so. */
+void arena_poll(Arena *a);
 /* Count one step of a search; leaves with ARENA_LIMIT when the budget is spent or cancel() says so. */
 void arena_step(Arena *a);
 

@@ -358,6 +358,7 @@ main(void)
 	SRunner *r = srunner_create(s);
 	int failed;
 
+	tcase_set_timeout(t, 60);
 	tcase_add_test(t, mean_of_ragged);
 	tcase_add_test(t, reshapes);
 	tcase_add_test(t, control_flow);
