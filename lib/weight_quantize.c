@@ -135,8 +135,8 @@ two_levels(const Quantizing *z, hexc_plane_id fine, hexc_plane_id coarse, int64_
 	for (int64_t i = 0; i < count; i++)
 		far = fabs(ideals[i]) > fabs(far) ? ideals[i] : far;
 	/* unsigned fine numbers leave the sign to the coarse one */
-	unit = c->cols == 1 ? z->top / most : far / most;
-	unit = put(c, c->cols == 1 ? 0 : g * f->group / c->group * c->cols + n, unit);
+	unit = c->cols == 1 && c->rows == 1 ? num_get(plane_type(c), c->data, 0) /* threads only read it */
+	                                    : put(c, g * f->group / c->group * c->cols + n, far / most);
 	for (int64_t i = 0; i < count; i++)
 		real[i] = unit * put(f, (g + i) * f->cols + n, unit != 0 ? ideals[i] / unit : 0);
 }
@@ -213,6 +213,7 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 {
 	const Format *f = format_find(format);
 	Quantizing z = { 0 };
+	const hexc_plane *coarse;
 	Range range;
 	Fit fit;
 
@@ -240,7 +241,10 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 				(int32_t)(i / z.w->plane[HEXC_PLANE_SCALE].group);
 	for (int64_t i = 0; i < n * k; i++)
 		z.top = fmax(z.top, fabs((double)x[i]) / range.hi);
-	quantize_rows(&z, 0, n);
+	coarse = &z.w->plane[HEXC_PLANE_SCALE2];
+	if (coarse->dtype && coarse->rows == 1 && coarse->cols == 1) /* one for the matrix */
+		put(coarse, 0, z.top / largest(f, HEXC_PLANE_SCALE));
+	parallel_for(0, n, 64, quantize_rows, &z);
 	*out = z.w;
 	return HEXC_OK;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_TENSORS = 6, MAX_SIZES = 4 };
+enum { MAX_TENSORS = 8, MAX_SIZES = 4 };
 enum { ROWS = 256, COLS = 384 };  /* of the real activations; the weights are COLS x COLS */
 enum { GROUP = 128, GROUPS = COLS / GROUP };
 
@@ -80,4 +80,8 @@ double *dequantized(const Tensor *q, const Tensor *s, const Tensor *z);
 hexc_module *compile(const char *arch, const char *file, const char *src, Row *row);
 /* Run the first kernel on the simulator, with all its checks, and compare.  False: see the row. */
 bool simulate(const hexc_module *m, Case *c, Row *row);
+
+/* ---- layer.c */
+/* A layer in ten formats, with the kernels of examples/gemm_schemes.hexc; returns how many are wrong. */
+int layer_in_formats(const char *arch, const char *src);
 #endif

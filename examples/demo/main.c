@@ -75,6 +75,21 @@ quantization(double kernel_err)
 	case_free(&c);
 }
 
+static int
+formats_of_a_layer(const char *arch)
+{
+	int lines, bad;
+	char *src = read_source("examples/gemm_schemes.hexc", &lines);
+
+	if (!src) {
+		printf("no examples/gemm_schemes.hexc\n");
+		return 1;
+	}
+	bad = layer_in_formats(arch, src);
+	free(src);
+	return bad;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -112,6 +127,8 @@ main(int argc, char **argv)
 	}
 	if (isfinite(kernel_err))
 		quantization(kernel_err);
+	if (argc > 1)
+		bad += formats_of_a_layer(argv[1]);
 	printf("\nlines: without blanks and comments.  compile: source to PTX in a running process.\n"
 	       "sectors: global memory traffic over the least possible for the tiles.\n"
 	       "error: largest absolute, against float64.  No GPU was used.\n");
