@@ -83,6 +83,10 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 		           check_describe(l, c), name, num_largest(d));
 		return false;
 	}
+	if (dtype_info[d].codes == C_scale && const_double(c) < 0) {
+		diag_error(l->diag, src, "%s does not fit %s, which has no sign", check_describe(l, c), name);
+		return false;
+	}
 	if (!flt && (c->i < num_min(d) || (d != D_u64 && c->i > num_max(d)))) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
 		           name, (long long)num_min(d),

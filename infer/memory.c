@@ -304,6 +304,22 @@ traded(Layout *out, const Layout *l, int unit, int64_t vec)
 	return true;
 }
 
+/* For a tile of elements that share bytes: a layout in which a lane has whole bytes of shared memory. */
+static bool
+byte_layout(Solve *s, const Op *o, int unit, Layout *l)
+{
+	const Type *t = &o->in[0]->type;
+	int64_t vec = shared_vec(s, o->in[1], t->shape[unit]);
+	int order[DIM_MAX], n = 1;
+
+	order[0] = unit;
+	for (int d = t->rank - 1; d >= 0; d--)
+		if (d != unit)
+			order[n++] = d;
+	return vec * dtype_grain(t->dtype) >= 8 &&
+	       coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
+}
+
 static void
 select_store(Solve *s, Op *o)
 {
@@ -327,6 +343,13 @@ select_store(Solve *s, Op *o)
 			s->sol->want[o->id][0] = w;
 			l = w;
 		}
+	}
+	if (!global && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0]) && unit >= 0 &&
+	    shared_vec(s, o->in[1], reg_run(l, unit)) * grain < 8) {
+		Layout *w = NEW(s->arena, Layout);
+
+		if (byte_layout(s, o, unit, w))
+			s->sol->want[o->id][0] = l = w;
 	}
 	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, grain) != l)
 		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);

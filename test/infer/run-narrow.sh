@@ -25,6 +25,7 @@ for t in $some; do
 	[ "$t" = e8m0 ] && x='arange' # random numbers below 1 have no spread there
 	try moved "$t" --arg "X=${x}[37,88]"
 	try turned "$t" --arg "X=${x}[21,61]"
+	try mixed "$t" --arg "X=${x}[37,72]" --arg 'F=random(2)'
 	try made "$t" --arg 'X=random(3)[19,96]' --arg "Z=$x"
 	[ "$t" = e8m0 ] || try product "$t" --arg 'A=random(1)[40,72]' --arg "W=${x}[56,72]" --arg 'V=random(4)'
 done
