@@ -150,53 +150,60 @@ twin_copy(Twin *t, const Op *o)
 
 static void twin_block(Twin *t, const Block *b);
 
-/* Values that flow in and out of regions carry their bounds along: floats and tiles always.  Integer scalars
- * count and address: they have to be exact. */
+/* Values that flow in and out of regions carry their bounds along: floats always, tiles of integers once it shows
+ * that they are not exact, since exact ones may be indices.  Integer scalars count and address: they have to be
+ * exact.  Result i of a loop or if, NULL for the grid's. */
 static bool
-carries(const Val *v)
+carries(const Twin *t, const Op *owner, int i)
 {
-	return !is_memory(v) && (v->type.space == S_reg || dtype_info[v->type.dtype].kind == K_flt);
+	const Val *v = owner ? owner->out[i] : NULL;
+
+	if (!v || is_memory(v))
+		return false;
+	return dtype_info[v->type.dtype].kind == K_flt || (v->type.space == S_reg && t->marked[v->id]);
 }
 
 /* The values, then the bounds of those among them that carry them; returns how many. */
 static int
-with_bounds(Twin *t, Val *const *v, int n, Val **out)
+with_bounds(Twin *t, const Op *owner, Val *const *v, int n, Val **out)
 {
 	int m = n;
 
 	for (int i = 0; i < n; i++) {
 		out[i] = bound_val(t, v[i]);
-		if (carries(v[i]))
+		if (carries(t, owner, i)) {
 			out[m++] = err_or_zero(t, v[i]);
-		else
+		} else if (t->err[v[i]->id] && owner && v[i]->type.space == S_reg) {
+			t->missed = t->marked[owner->out[i]->id] = true;
+		} else {
 			t->failed = t->failed || t->err[v[i]->id];
+		}
 	}
 	return m;
 }
 
 static int
-types_with_bounds(Val *const *v, int n, Type *out)
+types_with_bounds(const Twin *t, const Op *owner, Type *out)
 {
-	int m = n;
+	int m = owner->nout;
 
-	for (int i = 0; i < n; i++) {
-		out[i] = v[i]->type;
-		if (carries(v[i]))
-			out[m++] = bound_type(&v[i]->type);
+	for (int i = 0; i < owner->nout; i++) {
+		out[i] = owner->out[i]->type;
+		if (carries(t, owner, i))
+			out[m++] = bound_type(&out[i]);
 	}
 	return m;
 }
 
-/* `got` holds the copies of v[0..n), then the bounds. */
+/* `got` holds the copies of v[0..), which are the owner's results or stand for them, then the bounds. */
 static void
-bind_with_bounds(Twin *t, Val *const *v, int n, Val *const *got)
+bind_with_bounds(Twin *t, const Op *owner, Val *const *v, Val *const *got)
 {
-	int m = n;
+	int m = owner->nout;
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < owner->nout; i++) {
 		t->val[v[i]->id] = got[i];
-		if (carries(v[i]))
-			t->err[v[i]->id] = got[m++];
+		t->err[v[i]->id] = carries(t, owner, i) ? got[m++] : NULL;
 	}
 }
 
@@ -204,7 +211,7 @@ static void
 twin_yield(Twin *t, const Op *o)
 {
 	Val **in = NEWN(t->a, Val *, 2 * o->nin);
-	int n = with_bounds(t, o->in, o->nin, in);
+	int n = with_bounds(t, o->parent->owner, o->in, o->nin, in);
 
 	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
 }
@@ -225,8 +232,8 @@ twin_for(Twin *t, const Op *o)
 	Val **in = NEWN(t->a, Val *, 3 + 2 * o->nin);
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	const Block *body = o->blk[0];
-	int nin = 3 + with_bounds(t, o->in + 3, o->nin - 3, in + 3);
-	int nout = types_with_bounds(o->out, o->nout, out);
+	int nin = 3 + with_bounds(t, o, o->in + 3, o->nin - 3, in + 3);
+	int nout = types_with_bounds(t, o, out);
 	Op *f;
 
 	for (int i = 0; i < 3; i++) {
@@ -239,9 +246,9 @@ twin_for(Twin *t, const Op *o)
 	t->val[body->arg[0]->id] = block_arg(f->blk[0], body->arg[0]->type);
 	for (int i = 0; i < nout; i++)
 		block_arg(f->blk[0], out[i]);
-	bind_with_bounds(t, body->arg + 1, body->narg - 1, f->blk[0]->arg + 1);
+	bind_with_bounds(t, o, body->arg + 1, f->blk[0]->arg + 1);
 	twin_region(t, f, 0, body);
-	bind_with_bounds(t, o->out, o->nout, f->out);
+	bind_with_bounds(t, o, o->out, f->out);
 }
 
 /* Does it do no more than print? */
@@ -259,7 +266,7 @@ static void
 twin_if(Twin *t, const Op *o)
 {
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
-	int nout = types_with_bounds(o->out, o->nout, out);
+	int nout = types_with_bounds(t, o, out);
 	Val *cond = bound_val(t, o->in[0]);
 	Op *f;
 
@@ -271,7 +278,7 @@ twin_if(Twin *t, const Op *o)
 		f->blk[r] = block_new(t->to, f);
 		twin_region(t, f, r, o->blk[r]);
 	}
-	bind_with_bounds(t, o->out, o->nout, f->out);
+	bind_with_bounds(t, o, o->out, f->out);
 }
 
 static void
@@ -396,8 +403,8 @@ twin_kernel(Twin *t)
 	twin_sizes(t);
 }
 
-/* Which shared tiles need bounds shows when something with a bound is stored there: so it takes some tries,
- * the last with bounds for all. */
+/* Which shared tiles need bounds shows when something with a bound is stored there, which tiles of integers when a
+ * loop or if gives them one: so it takes some tries, the last with bounds for all. */
 Kernel *
 bound_kernel(Kernel *k)
 {

@@ -16,7 +16,7 @@ typedef struct Twin {
 	Val **val;   /* by id of a value of `from`: its copy */
 	Val **err;   /* likewise: its bound; NULL: exact.  Of memory: the memory that holds the bounds */
 	BoundSums **sums; /* likewise, of such memory and views of it */
-	bool *marked; /* by id of a shared tile: its bounds are kept */
+	bool *marked; /* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept */
 	bool missed;  /* one that is not marked should be */
 	bool failed; /* no bound is known */
 } Twin;
