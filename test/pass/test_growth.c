@@ -1,9 +1,12 @@
 /* test_growth.c - what compiling costs as programs grow from 100 to 1,000 to 4,000 ops: memory taken, values
- * that facts are asked of, steps of the search, and, loosely, time.  Straight-line programs of each kind. */
+ * that facts are asked of, steps of the search, and, loosely, time.  Straight-line programs of each kind.
+ * And how long the complete lists of two examples take. */
 #include "infer/infer.h"
 #include "test/interp/util_interp.h"
+#include "test/lang/util_lang.h"
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -165,7 +168,7 @@ cost_of(int i, int n)
 static void
 near_linear(const char *name, const char *what, double small, double large, double times)
 {
-	ck_assert_msg(large <= small * times * 1.25, "%s: %s grow from %.0f to %.0f, more than %g times", name,
+	ck_assert_msg(large <= small * times * 1.25, "%s: %s grow from %.0f to %.0f, over %g times", name,
 	              what, small, large, times);
 }
 
@@ -189,6 +192,56 @@ START_TEST(growth)
 }
 END_TEST
 
+/* ---- the complete list of an example's solutions ------------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__
+enum { TIMED = 0 };
+#else
+enum { TIMED = 1 };
+#endif
+
+static const struct {
+	const char *path;
+	double ms, steps; /* at most */
+} list[] = {
+	{ "examples/gemm_f16.hexc", 2, 1000 },
+	{ "examples/attention.hexc", 20, 10000 },
+};
+
+/* The best of some runs: others use the machine too. */
+START_TEST(lists)
+{
+	double best = 1e9, steps = 0;
+	int n = 0;
+	size_t len;
+	char *src = lang_read(list[_i].path, &len);
+
+	for (int i = 0; i < 10; i++) {
+		Unit *u = ir_unit();
+		Kernel *k = run_source(u, src, "");
+		clock_t t;
+		double ms;
+
+#define PASS(name, help)                                                                                   \
+	t = clock();                                                                                       \
+	pass_##name(k);                                                                                    \
+	ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;                                                \
+	if (strcmp(#name, "infer") == 0)                                                                   \
+		best = ms < best ? ms : best;
+#include "hexc/passes.def"
+		n = infer_ncand(k);
+		steps = (double)infer_steps(k);
+		u->text = NULL;
+		ir_unit_free(u);
+	}
+	free(src);
+	printf("%s: a list of %d in %.2f ms, %.0f steps\n", list[_i].path, n, best, steps);
+	ck_assert_int_gt(n, 1);
+	ck_assert_msg(steps > 0 && steps <= list[_i].steps, "%.0f steps, over %.0f", steps, list[_i].steps);
+	ck_assert_msg(!TIMED || best < list[_i].ms, "%.2f ms, more than %.0f", best, list[_i].ms);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -199,6 +252,7 @@ main(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, growth, 0, (int)COUNT_OF(kind));
+	tcase_add_loop_test(t, lists, 0, (int)COUNT_OF(list));
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
