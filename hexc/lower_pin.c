@@ -89,8 +89,7 @@ right_axes(const Pin *p)
 	for (int a = 0; a < AX_COUNT; a++)
 		if (l->offset[a])
 			return refuse(p, "it starts at %lld on axis %s: places count from 0, leave the "
-			                 "offset "
-			                 "out",
+			                 "offset out",
 			              (long long)l->offset[a], axis_name((Axis)a));
 	return true;
 }
@@ -132,8 +131,7 @@ held_twice(const Pin *p, int64_t slot, int64_t elem, int64_t copies, int64_t reg
 		for (int64_t c = 0; c < copies; c++)
 			if (thread_slot(p, e, c, regs) == slot && e != elem)
 				return refuse(p, "elements %s and %s both lie in %s: give one of their "
-				                 "digits "
-				                 "another stride",
+				                 "digits another stride",
 				              coord_text(p, e), coord_text(p, elem),
 				              slot_text(p, slot, regs));
 	return refuse(p, "element %s lies in %s twice: leave out a copy", coord_text(p, elem),
@@ -167,10 +165,9 @@ register_places(const Pin *p)
 
 	if (lanes > WARP_SIZE || warps > have)
 		return refuse(p, "it reaches lane %lld of warp %lld, but a block has WARPS = %lld warps of "
-		                 "32 "
-		                 "lanes: make strides or extents smaller, or WARPS larger",
+		                 "32 lanes: make strides or extents smaller, or WARPS larger",
 		              (long long)lanes - 1, (long long)warps - 1, (long long)have);
-	if (regs * dtype_info[p->t->dtype].bits > 255 * 32)
+	if (regs > 255 * 32 / dtype_info[p->t->dtype].bits)
 		return refuse(p, "register %lld of a lane: a lane has 255 of 32 bits, spread the tile over "
 		                 "more lanes and warps",
 		              (long long)regs - 1);
@@ -199,17 +196,22 @@ memory_places(const Pin *p)
 {
 	const Layout *l = p->layout;
 	Swizzle s = l->swizzle;
-	int64_t n = type_size(p->t), *owner;
+	int64_t n = type_size(p->t), room, *owner;
+	int far = s.shift < 0 ? -s.shift : s.shift;
 
-	if (s.bits < 0 || s.base < 0 || s.base + s.bits + (s.shift < 0 ? -s.shift : s.shift) > SWIZZLE_MAX)
+	if (s.bits < 0 || s.base < 0 || s.base + s.bits + far > SWIZZLE_MAX)
 		return refuse(p, "Sw<%d,%d,%d> moves bits beyond the %d lowest of an address", s.bits, s.base,
 		              s.shift, SWIZZLE_MAX);
+	if (s.bits > 0 && s.shift < s.bits)
+		return refuse(p, "Sw<%d,%d,%d>: the bits that are xored in stand above the others, make "
+		                 "the third number %d or more",
+		              s.bits, s.base, s.shift, s.bits);
 	if (layout_cosize(l, AX_mem) > PLACES_MAX)
 		return refuse(p, "element %s lies at element %lld of memory, which no block has: make "
-		                 "strides "
-		                 "smaller",
+		                 "strides smaller",
 		              coord_text(p, n - 1), (long long)layout_cosize(l, AX_mem) - 1);
-	owner = NEWN(p->l->arena, int64_t, layout_cosize(l, AX_mem) + ((int64_t)1 << (s.base + s.bits)));
+	room = layout_cosize(l, AX_mem) + ((int64_t)1 << (s.base + s.bits + far));
+	owner = NEWN(p->l->arena, int64_t, room);
 	for (int64_t e = 0; e < n; e++) {
 		int64_t c[DIM_MAX] = { 0 }, x = e, at;
 
@@ -258,8 +260,7 @@ lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name)
 
 	if (!layout_parse(layout, spec->layout, strlen(spec->layout), &at)) {
 		refuse(&p, "byte %zu of the text cannot be read: write extents and strides of each "
-		           "dimension, "
-		           "as in %s",
+		           "dimension, as in %s",
 		       at + 1, t->space == S_reg ? in_threads : in_memory);
 		return NULL;
 	}

@@ -109,8 +109,8 @@ draw_pipeline(const Kernel *k, const Op *loop)
 	                     (long long)loop->imm[1], n);
 	about = arena_printf(a,
 	                     "predicted cycles of one block: an iteration computes %.0f, its copies take "
-	                     "%.0f to "
-	                     "issue and %.0f to land; once it runs, computing waits %.0f an iteration",
+	                     "%.0f to issue and %.0f to land; once it runs, computing waits %.0f an "
+	                     "iteration",
 	                     beat.compute, beat.issue, beat.moved, idle > 0.5 ? idle : 0);
 	svg_start(&t, LEFT + WIDTH + 40, TOP + (stages + 1) * ROW_H + 56, title, about);
 	svg_text(&t, 16, 44, "note", "%s", about);
@@ -123,15 +123,14 @@ draw_pipeline(const Kernel *k, const Op *loop)
 	for (int i = 0; i < n; i++) {
 		const char *deep = svg_colour(a, i % 8, 8, 45), *pale = svg_colour(a, i % 8, 8, 78);
 		const char *label = arena_printf(a, "%d", i);
+		const char *use = arena_printf(a, "use %d", i);
 		double before = i ? start[i - 1] + beat.compute : 0;
 
 		if (start[i] > before + 0.5)
 			bar(&c, 0, before, start[i], "#f2f2f2", "waits");
 		bar(&c, 0, start[i], start[i] + beat.compute, deep, label);
 		bar(&c, 1 + i % stages, issued[i], landed[i], pale, arena_printf(a, "copy %d", i));
-		bar(&c, 1 + i % stages, start[i], start[i] + beat.compute, deep, arena_printf(a, "use "
-		                                                                                 "%d",
-		                                                                              i));
+		bar(&c, 1 + i % stages, start[i], start[i] + beat.compute, deep, use);
 	}
 	svg_rect(&t, LEFT, TOP, WIDTH, (stages + 1) * ROW_H, "edge", NULL);
 	svg_text(&t, 16, TOP + (stages + 1) * ROW_H + 28, "note",

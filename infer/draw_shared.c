@@ -1,7 +1,6 @@
 /* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element lies in which,
  * and what every access to it costs in wavefronts. */
 #include "infer/explain.h"
-#include <string.h>
 
 enum {
 	BANKS = 32,
@@ -84,39 +83,6 @@ draw_lines(Text *t, const Kernel *k, const Val *v, int lines)
 	svg_rect(t, LEFT, TOP, BANKS * CELL_W, lines * CELL_H, "edge", NULL);
 }
 
-/* One line for each kind of access: what it costs against the least.  The lines, n of them. */
-static const char **
-access_lines(const Kernel *k, const Val *v, int *n)
-{
-	const char **line = NULL;
-	int cap = 0;
-	OpWalk w;
-
-	*n = 0;
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		Val *root;
-		Access a;
-		int64_t waves, least;
-		const char *s;
-		bool known = false;
-
-		if (!explain_access(o, &root, &a) || root != v)
-			continue;
-		access_waves(k->unit->arena, &a, v->type.layout, k->warps, &waves, &least);
-		s = arena_printf(k->unit->arena,
-		                 "line %u: %s by %s, %d element%s an access: %lld wavefronts, %lld are the "
-		                 "least%s",
-		                 o->src.line, op_info[o->code].name, o->pick->inst, o->pick->vec,
-		                 o->pick->vec > 1 ? "s" : "", (long long)waves, (long long)least,
-		                 waves > least ? " - bank conflicts" : ", no conflicts");
-		for (int i = 0; i < *n; i++) /* prologues repeat what the loop does */
-			known = known || strcmp(line[i], s) == 0;
-		if (!known)
-			VEC_PUSH(k->unit->arena, line, *n, cap, s);
-	}
-	return line;
-}
-
 /* The first load of the tile; NULL: there is none. */
 static const Op *
 first_load(const Kernel *k, const Val *v, Access *a)
@@ -172,14 +138,13 @@ draw_shared(const Kernel *k, const Op *alloc)
 	int64_t all = (bytes + LINE_BYTES - 1) / LINE_BYTES;
 	int lines = all < LINES_MAX ? (int)all : LINES_MAX;
 	int n, phase, bottom = TOP + lines * CELL_H;
-	const char **access = access_lines(k, v, &n);
+	const char **access = explain_accesses(k, v, &n);
 	const char *title = arena_printf(a, "%s: %s", explain_name(v, a), type_print(a, &v->type));
 	const char *about = arena_printf(a,
 	                                 "%lld bytes at offset %lld of the block's shared memory; the "
-	                                 "first %d of %lld "
-	                                 "lines of 32 banks; a cell names the first element of its 4 bytes "
-	                                 "(last "
-	                                 "two dims), hue: row, lightness: 16 bytes of a row",
+	                                 "first %d of %lld lines of 32 banks; a cell names the first "
+	                                 "element of its 4 bytes (last two dims), hue: row, lightness: 16 "
+	                                 "bytes of a row",
 	                                 (long long)bytes, (long long)(alloc->imm[0] < 0 ? 0 : alloc->imm[0]),
 	                                 lines, (long long)all);
 

@@ -110,8 +110,7 @@ draw_tile(const Kernel *k, const Val *v, const char *title)
 	window(&w, &v->type);
 	if (who && who->src.line)
 		demand = arena_printf(a, "demanded by %s, line %u; ", explain_demand(who), who->src.line);
-	about = arena_printf(a, "%s%s; W: warp, L: lane, R: register, counted in "
-	                        "elements%s",
+	about = arena_printf(a, "%s%s; W: warp, L: lane, R: register, counted in elements%s",
 	                     demand, cut_words(&w, a),
 	                     l->nrep ? "; other lanes or warps hold copies" : "");
 	width = longest(LEFT + w.c * CELL_W + 20, about);

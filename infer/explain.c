@@ -41,11 +41,20 @@ layout_words(Text *t, const Layout *l)
 		            l->swizzle.bits, l->swizzle.base, l->swizzle.shift);
 }
 
+/* What another solution costs more than the one taken, in percent. */
+static double
+above(const Kernel *k, int i)
+{
+	return 100 * (k->cands->sol[i]->cycles / explain_sol(k)->cycles - 1);
+}
+
 static void
 tile_lines(Text *t, const Kernel *k, const Val *v)
 {
 	Arena *a = k->unit->arena;
 	const Op *who = explain_origin(k, v);
+	int other = explain_other_layout(k, v), n = 0;
+	const char **access = NULL;
 
 	if (!v->type.layout || v->type.rank == 0)
 		return;
@@ -54,6 +63,13 @@ tile_lines(Text *t, const Kernel *k, const Val *v)
 	layout_words(t, v->type.layout);
 	if (who && who->src.line)
 		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
+	if (other >= 0)
+		text_printf(t, "\n      else %s: candidate %d, %+.1f %%",
+		            layout_print(a, k->cands->sol[other]->val[v->id]), other, above(k, other));
+	if (v->def && v->def->code == O_alloc)
+		access = explain_accesses(k, v, &n);
+	for (int i = 0; i < n; i++)
+		text_printf(t, "\n      %s", access[i]);
 	text_printf(t, "\n");
 }
 
@@ -88,8 +104,9 @@ arithmetic_line(Text *t, const Kernel *k, const Op *o)
 	double cycles = infer_op_cycles(k, o);
 
 	if (cycles >= 1)
-		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line, op_info[o->code].name, "",
-		            o->nout ? explain_name(o->out[0], k->unit->arena) : "", cycles);
+		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
+		            op_info[o->code].name, "", o->nout ? explain_name(o->out[0], k->unit->arena) : "",
+		            cycles);
 }
 
 static void
@@ -99,6 +116,7 @@ op_line(Text *t, const Kernel *k, const Op *o)
 	Arena *a = k->unit->arena;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
+	int other = explain_other_pick(k, o);
 
 	if (!p || !p->inst) {
 		arithmetic_line(t, k, o);
@@ -117,6 +135,9 @@ op_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
 	if (infer_op_cycles(k, o) > 0)
 		text_printf(t, ", %.0f cycles", infer_op_cycles(k, o));
+	if (other >= 0)
+		text_printf(t, "; else %s: candidate %d, %+.1f %%",
+		            k->cands->sol[other]->pick[o->id]->inst, other, above(k, other));
 	text_printf(t, "\n");
 }
 
@@ -159,8 +180,7 @@ infer_explain(Kernel *k)
 		return "";
 	const Sol *sol = k->cands->sol[chosen];
 	text_printf(&t,
-	            "kernel %s on %s: %d warps, %.0f cycles predicted for a block, "
-	            "%llu steps of search",
+	            "kernel %s on %s: %d warps, %.0f cycles predicted for a block, %llu steps of search",
 	            k->name, k->unit->target->name, k->warps, sol->cycles,
 	            (unsigned long long)k->cands->steps);
 	unit_lines(&t, sol);

@@ -23,6 +23,9 @@ int explain_other_layout(const Kernel *k, const Val *v);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
 
+/* In words, what each kind of access to shared tile v costs against the least: n lines. */
+const char **explain_accesses(const Kernel *k, const Val *v, int *n);
+
 /* ---- draw.c: SVG ------------------------------------------------------------------------------------ */
 
 /* Begin a picture of that size in pixels: title and description for readers who cannot see it, white ground,

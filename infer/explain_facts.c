@@ -105,3 +105,35 @@ explain_access(const Op *o, Val **root, Access *a)
 	*root = view_dims(mem, a->dim_of);
 	return a->map && (*root)->type.layout;
 }
+
+const char **
+explain_accesses(const Kernel *k, const Val *v, int *n)
+{
+	const char **line = NULL;
+	int cap = 0;
+	OpWalk w;
+
+	*n = 0;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		Val *root;
+		Access a;
+		int64_t waves, least;
+		const char *s;
+		bool known = false;
+
+		if (!explain_access(o, &root, &a) || root != v)
+			continue;
+		access_waves(k->unit->arena, &a, v->type.layout, k->warps, &waves, &least);
+		s = arena_printf(k->unit->arena,
+		                 "line %u: %s by %s, %d element%s an access: %lld wavefronts, %lld are the "
+		                 "least%s",
+		                 o->src.line, op_info[o->code].name, o->pick->inst, o->pick->vec,
+		                 o->pick->vec > 1 ? "s" : "", (long long)waves, (long long)least,
+		                 waves > least ? " - bank conflicts" : ", no conflicts");
+		for (int i = 0; i < *n; i++) /* prologues repeat what the loop does */
+			known = known || strcmp(line[i], s) == 0;
+		if (!known)
+			VEC_PUSH(k->unit->arena, line, *n, cap, s);
+	}
+	return line;
+}

@@ -379,8 +379,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec)
 		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));
 	if (*vec * grain < 8) {
 		fails(s, o->src,
-		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which "
-		      "lane 0 "
+		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which lane 0 "
 		      "of warp 0 cannot copy alone: assume that the last dimension is a multiple of %d",
 		      dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
 		fails_note_tensor(s, o->in[0]);

@@ -70,8 +70,7 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 	if (e < 0)
 		fails(s, pin->src,
 		      "%s is pinned, and that makes %s lie as %s, but %s wants other copies: %s, leave the "
-		      "pin "
-		      "out, or %s",
+		      "pin out, or %s",
 		      name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
 	else
 		fails(s, pin->src,

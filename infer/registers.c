@@ -95,10 +95,8 @@ too_many(Solve *s, const Need *n)
 
 	fails(s, n->where->src,
 	      "the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
-	      "lane "
-	      "has; %s alone, %s, takes %lld in lane 0 of warp 0, from element %s to %s: use more WARPS "
-	      "(now %d) "
-	      "or smaller tiles",
+	      "lane has; %s alone, %s, takes %lld in lane 0 of warp 0, from element %s to %s: use more "
+	      "WARPS (now %d) or smaller tiles",
 	      (long long)n->tiles, frag, OVERHEAD, LANE_REGISTERS, tile_words(s, v),
 	      type_print(s->arena, &v->type), (long long)words_of(s, v), elem_words(s, &v->type, 0),
 	      elem_words(s, &v->type, last_element(l, &v->type)), s->k->warps);

@@ -95,10 +95,8 @@ fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 		next = 0;
 	fails(s, o->src,
 	      "%s elements cannot be stored one at a time: element %s, in %s, shares a byte with element "
-	      "%s, in "
-	      "%s: assume that the last dimension written is a multiple of %d, and write slices whose "
-	      "starts and "
-	      "extents are such too",
+	      "%s, in %s: assume that the last dimension written is a multiple of %d, and write slices "
+	      "whose starts and extents are such too",
 	      dtype_info[t->dtype].name, elem_words(s, t, 0), place_words(s, l, t, 0), elem_words(s, t, next),
 	      place_words(s, l, t, next), 8 / dtype_grain(t->dtype));
 	fails_note_tensor(s, o->in[1]);
