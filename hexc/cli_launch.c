@@ -70,8 +70,8 @@ send_tensors(Cli *c, Launch *l, const Args *a)
 		l->ptr[i] = sim_alloc(l->device, bytes, t->info.name);
 		if (!l->ptr[i] || (bytes && sim_write(l->device, l->ptr[i], data, bytes) != SIM_OK))
 			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
-		if (t->value.kind == V_NONE && t->bytes)
-			sim_mark(l->device, l->ptr[i], t->bytes, 0);
+		if (t->value.kind == V_NONE && bytes)
+			sim_mark(l->device, l->ptr[i], bytes, 0);
 	}
 	return 0;
 }
@@ -96,6 +96,29 @@ set_args(Launch *l, const Args *a)
 	}
 }
 
+/* An output in its natural form. */
+static int
+receive(Cli *c, Launch *l, const Args *a, int i)
+{
+	const Tensor *t = &a->t[i];
+	const char *pack = hexc_module_pack(a->m, a->kernel, (size_t)i);
+	char why[300] = "";
+	uint64_t bytes = t->bytes;
+	void *data = t->sim;
+
+	if (pack) {
+		hexc_pack_bytes(pack, t->info.rank, t->dim, &bytes, why, sizeof why);
+		data = cli_try_alloc(c, bytes);
+	}
+	if (!data)
+		return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+	if (bytes && sim_read(l->device, l->ptr[i], data, bytes) != SIM_OK)
+		return cli_fail(EXIT_TROUBLE, "%s cannot be read back", t->info.name);
+	if (pack && hexc_unpack(pack, t->info.rank, t->dim, data, t->sim, 0, why, sizeof why) != HEXC_OK)
+		return cli_fail(EXIT_TROUBLE, "%s cannot be unpacked: %s", t->info.name, why);
+	return 0;
+}
+
 static int
 receive_tensors(Cli *c, Launch *l, Args *a)
 {
@@ -106,8 +129,12 @@ receive_tensors(Cli *c, Launch *l, Args *a)
 		t->sim = tensor_copy(c, t);
 		if (!t->sim)
 			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
-		if (t->bytes && t->info.written && sim_read(l->device, l->ptr[i], t->sim, t->bytes) != SIM_OK)
-			return cli_fail(EXIT_TROUBLE, "%s cannot be read back", t->info.name);
+		if (t->bytes && t->info.written) {
+			int status = receive(c, l, a, i);
+
+			if (status)
+				return status;
+		}
 	}
 	return 0;
 }

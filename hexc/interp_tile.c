@@ -27,41 +27,70 @@ eval_const(Interp *it, Op *o)
 	return true;
 }
 
-/* The bits of an element, wherever they are among the words of its block. */
-static unsigned
-code_of(const Pack *p, const int64_t *words, int64_t row, int64_t column)
+/* The first word of element j's block in a tile of words w, and where in the block the element is. */
+static int64_t
+block_of(const Pack *p, const Type *t, const Type *w, int64_t j, int64_t at[2])
 {
-	unsigned code = 0;
+	int64_t rows = t->shape[t->rank - 2], columns = t->shape[t->rank - 1], block;
 
-	for (int i = 0; i < dtype_info[p->dtype].bits; i++) {
-		int64_t at = pack_bit(p, row, column, i);
-
-		code |= ((unsigned)(words[at / 32] >> at % 32) & 1) << i;
-	}
-	return code;
+	at[0] = j / columns % rows;
+	at[1] = j % columns;
+	block = j / columns / rows * w->shape[w->rank - 3] + at[0] / p->block[0];
+	block = block * w->shape[w->rank - 2] + at[1] / p->block[1];
+	at[0] %= p->block[0];
+	at[1] %= p->block[1];
+	return block * w->shape[w->rank - 1];
 }
 
 bool
 eval_unpack(Interp *it, Op *o)
 {
 	const Pack *p = val_param(it->k, o->in[1])->pack;
-	const Type *t = &o->out[0]->type, *w = &o->in[0]->type;
+	const Type *t = &o->out[0]->type;
 	const Slot *x = slot_of(it, o->in[0]);
 	Slot *r = slot_of(it, o->out[0]);
-	int64_t rows = t->shape[t->rank - 2], columns = t->shape[t->rank - 1];
+	int64_t at[2];
 
 	for (int64_t j = 0; j < r->n; j++) {
-		int64_t c = j % columns, n = j / columns % rows;
-		int64_t block = j / columns / rows * w->shape[w->rank - 3] + n / p->block[0];
+		const int64_t *words = x->i + block_of(p, t, &o->in[0]->type, j, at);
 		unsigned char code[8] = { 0 };
 
-		block = block * w->shape[w->rank - 2] + c / p->block[1];
-		code[0] = (unsigned char)code_of(p, x->i + block * w->shape[w->rank - 1], n % p->block[0],
-		                                 c % p->block[1]);
+		for (int b = 0; b < dtype_info[t->dtype].bits; b++) {
+			int64_t bit = pack_bit(p, at[0], at[1], b);
+
+			code[0] |= (unsigned char)((words[bit / 32] >> bit % 32 & 1) << b);
+		}
 		if (num_is_float(t->dtype))
 			r->f[j] = num_get_f(t->dtype, code, 0);
 		else
 			r->i[j] = num_get_i(t->dtype, code, 0);
+	}
+	return true;
+}
+
+bool
+eval_pack(Interp *it, Op *o)
+{
+	const Pack *p = val_param(it->k, o->in[1])->pack;
+	const Type *t = &o->in[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t at[2];
+
+	memset(r->i, 0, sizeof *r->i * (size_t)r->n);
+	for (int64_t j = 0; j < x->n; j++) {
+		int64_t *words = r->i + block_of(p, t, &o->out[0]->type, j, at);
+		unsigned char code[8] = { 0 };
+
+		if (num_is_float(t->dtype))
+			num_put_f(t->dtype, code, 0, x->f[j]);
+		else
+			num_put_i(t->dtype, code, 0, x->i[j]);
+		for (int b = 0; b < dtype_info[t->dtype].bits; b++) {
+			int64_t bit = pack_bit(p, at[0], at[1], b);
+
+			words[bit / 32] |= (int64_t)(code[0] >> b & 1) << bit % 32;
+		}
 	}
 	return true;
 }

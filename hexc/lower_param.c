@@ -186,10 +186,10 @@ declared_pack(Lower *l, const ParamDecl *d)
 		           "`%s` has no rows and columns to pack: tensors of two or more dimensions can be "
 		           "packed",
 		           d->name);
-	else if (d->out)
+	else if (d->out && (d->in || !d->pack))
 		diag_error(l->diag, d->pack_src,
-		           "`%s` is packed and cannot be written: write it in its natural form, and pack "
-		           "that with hexc_pack()",
+		           "`%s` is packed and written: declare it `out packed(\"..\")` with a pack that is "
+		           "known, or write it in its natural form and call hexc_pack()",
 		           d->name);
 	else if (d->nstride)
 		diag_error(l->diag, d->stride_src, "`%s` is packed: it has no strides", d->name);

@@ -5,6 +5,8 @@
  *     copy W[n :+ 64, k :+ 128] to w   =>    copy W[n / 16 :+ 4, k / 64 :+ 2, 0 :+ 128] to w
  *     t = load w                             t = unpack (load w)
  *
+ * and what stores to one packs:  store t, W[..]  =>  store (pack t), W[..]
+ *
  * A block of elements is one row of words.  Everything that moves them sees plain words; only `unpack` knows
  * that they stand for elements, and what becomes of it decides where in the block each of them is.
  *
@@ -62,7 +64,9 @@ find_tiles(Packed *p)
 
 		if (o->code == O_load && o->out[0]->type.space == S_scalar && is_ours(p, view_root(o->in[0])))
 			return fail(p, o->src, "single elements cannot be read, only whole blocks");
-		if (to && is_ours(p, view_root(to)) &&
+		if (to && view_root(to) == p->root && (o->code != O_store || o->imm[0]))
+			return fail(p, o->src, "it is written by whole blocks, not updated");
+		if (to && to != p->root && is_ours(p, view_root(to)) && view_root(to) != p->root &&
 		    (o->code != O_copy || view_root(o->in[0]) != p->root))
 			return fail(p, o->src, "the shared tile that it is copied to holds nothing else");
 	}
@@ -255,6 +259,46 @@ rewrite(Packed *p, Op *o)
 	            op_new(o->parent, o, O_unpack, o->src, 2, in, 1, &o->out[0]->type)->out[0]);
 }
 
+/* What lies behind the tensor's ends has code 0. */
+static Val *
+cleared(Packed *p, Op *o, Val *tile)
+{
+	const Op *v = o->in[1]->def;
+	int rank = tile->type.rank, n = 1;
+	Val *in[1 + DIM_MAX] = { tile };
+	int64_t dims = 0;
+	Op *clip;
+
+	for (int d = rank - 2; v && v->code == O_view && d < rank; d++) {
+		int rd = view_operand_dim(v, d);
+
+		if (view_in_bounds(p->k, v, d))
+			continue;
+		in[n++] = ir_bin(o->parent, o, O_sub, p->param->size[rd], v->in[1 + rd]);
+		dims |= (int64_t)1 << d;
+	}
+	if (!dims)
+		return tile;
+	clip = op_new(o->parent, o, O_clip, o->src, n, in, 1, &tile->type);
+	clip->imm[0] = dims;
+	return clip->out[0];
+}
+
+/* A store of elements packs them and stores words. */
+static void
+rewrite_store(Packed *p, Op *o)
+{
+	Val *in[2], *words = whole(p, o, o->in[1]);
+	Type t = words->type;
+
+	t.space = S_reg;
+	in[0] = cleared(p, o, o->in[0]);
+	in[1] = p->root;
+	in[0] = op_new(o->parent, o, O_pack, o->src, 2, in, 1, &t)->out[0];
+	in[1] = words;
+	op_new(o->parent, o, O_store, o->src, 2, in, 0, NULL);
+}
+
 /* The first op of the body behind those that make the tensor's sizes. */
 static Op *
 behind_sizes(const Packed *p)
@@ -314,6 +358,9 @@ lower_one(Packed *p)
 			rewrite(p, o);
 			if (load)
 				op_unlink(o);
+		} else if (o->code == O_store && view_root(o->in[1]) == p->root) {
+			rewrite_store(p, o);
+			op_unlink(o);
 		}
 	}
 	retype(p, &words);

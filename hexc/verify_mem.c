@@ -123,10 +123,10 @@ shape_store(Arena *a, const Op *o)
 	return NULL;
 }
 
-const char *
-shape_unpack(Arena *a, const Op *o)
+/* Words x of the tensor o->in[1] and elements t are the same blocks. */
+static const char *
+check_blocks(Arena *a, const Op *o, const Type *x, const Type *t)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	const Param *p = val_param(o->parent->kernel, o->in[1]);
 	const Pack *pack = p ? p->pack : NULL;
 
@@ -134,7 +134,7 @@ shape_unpack(Arena *a, const Op *o)
 		return "not of a packed tensor, or of one whose blocks are not chosen";
 	if (x->space != S_reg || t->space != S_reg || x->dtype != D_u32 || t->dtype != pack->dtype ||
 	    t->rank < 2 || x->rank != t->rank + 1 || x->shape[t->rank] != pack_block_words(pack))
-		return arena_printf(a, "%s does not unpack to %s", type_print(a, x), type_print(a, t));
+		return arena_printf(a, "%s are no words of %s", type_print(a, x), type_print(a, t));
 	for (int d = 0; d < t->rank; d++) {
 		int64_t each = d < t->rank - 2 ? 1 : pack->block[d - t->rank + 2];
 
@@ -143,6 +143,18 @@ shape_unpack(Arena *a, const Op *o)
 			                    type_print(a, t));
 	}
 	return NULL;
+}
+
+const char *
+shape_unpack(Arena *a, const Op *o)
+{
+	return check_blocks(a, o, &o->in[0]->type, &o->out[0]->type);
+}
+
+const char *
+shape_pack(Arena *a, const Op *o)
+{
+	return check_blocks(a, o, &o->out[0]->type, &o->in[0]->type);
 }
 
 const char *

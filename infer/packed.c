@@ -300,10 +300,10 @@ keep_pack(Solve *s, const Op *o, const Pack *p)
 
 /* The tile as the pack that is chosen has it, or as a default one. */
 static bool
-own_layout(Solve *s, const Op *o, Pack *p, Layout *l)
+own_layout(Solve *s, const Op *o, const Type *t, Pack *p, Layout *l)
 {
 	*p = *pack_of(s, o);
-	return (p->place || default_pack(s, p)) && layout_of_pack(s, &o->out[0]->type, p, l);
+	return (p->place || default_pack(s, p)) && layout_of_pack(s, t, p, l);
 }
 
 /* Does l, arranged, have the elements where the tensor's pack has them?  Without a pack, it has one now. */
@@ -330,7 +330,8 @@ rule_unpack(Solve *s, Op *o)
 	if (!known)
 		return;
 	l = *known;
-	if ((!agrees(s, o, &l, &p) && !own_layout(s, o, &p, &l)) || !words_layout(&words, &l, &p)) {
+	if ((!agrees(s, o, &l, &p) && !own_layout(s, o, &o->out[0]->type, &p, &l)) ||
+	    !words_layout(&words, &l, &p)) {
 		s->unpackable = o;
 		return;
 	}
@@ -342,10 +343,32 @@ rule_unpack(Solve *s, Op *o)
 bool
 anchor_unpack(Solve *s, Op *o)
 {
+	Val *tile = o->code == O_pack ? o->in[0] : o->out[0];
 	Layout l;
 	Pack p;
 
-	return own_layout(s, o, &p, &l) && give(s, o->out[0], &l, o);
+	return own_layout(s, o, &tile->type, &p, &l) && give(s, tile, &l, o);
+}
+
+/* The pack is known: the tile is wanted as it has it. */
+void
+rule_pack(Solve *s, Op *o)
+{
+	const Layout *known = s->sol->val[o->in[0]->id];
+	Layout l, words;
+	Pack p;
+
+	if (!known)
+		return;
+	l = *known;
+	if ((!agrees(s, o, &l, &p) && !own_layout(s, o, &o->in[0]->type, &p, &l)) ||
+	    !words_layout(&words, &l, &p)) {
+		s->unpackable = o;
+		return;
+	}
+	keep_pack(s, o, &p);
+	demand(s, o, 0, &l);
+	deliver(s, o, 0, &words);
 }
 
 /* ---- dots ---------------------------------------------------------------------------------------------- */
@@ -407,8 +430,8 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 
 /* ---- the order of bits --------------------------------------------------------------------------- */
 
-/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be.  Natural
- * order will do for what lies in whole words as it is. */
+/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be. 
+ * Natural order will do for what lies in whole words as it is. */
 static int
 cast_likes(const Solve *s, const Op *o)
 {
@@ -489,9 +512,11 @@ settle_packs(Solve *s)
 		*p = *s->sol->pack[i];
 		p->spread = asked->place ? asked->spread : spread[i] > 0 ? spread[i]
 		                                                         : 0;
-		if (dtype_info[p->dtype].bits >= p->spread ||
-		    p->block[0] * p->block[1] / p->streams %
-		            spread_unit(dtype_info[p->dtype].bits, p->spread))
+		if (asked->place)
+			;
+		else if (dtype_info[p->dtype].bits >= p->spread ||
+		         p->block[0] * p->block[1] / p->streams %
+		                 spread_unit(dtype_info[p->dtype].bits, p->spread))
 			p->spread = 0;
 		s->sol->pack[i] = p;
 	}
@@ -499,7 +524,8 @@ settle_packs(Solve *s)
 		const Op *o = s->order[i];
 		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
 
-		if (p)
+		/* who cannot read that order has the bits put in natural order */
+		if (p && p->spread && !s->sol->made[o->id][0] && liked(s, o->out[0], DEPTH, -1) == p->spread)
 			spread_tile(s, o->out[0], p->spread);
 	}
 }

@@ -262,7 +262,8 @@ propagate(Solve *s)
 			drain(s);
 		}
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_unpack && !s->sol->val[s->order[i]->out[0]->id]) {
+		if ((s->order[i]->code == O_unpack && !s->sol->val[s->order[i]->out[0]->id]) ||
+		    (s->order[i]->code == O_pack && !s->sol->val[s->order[i]->in[0]->id])) {
 			if (!anchor_unpack(s, s->order[i]))
 				s->unpackable = s->order[i];
 			drain(s);

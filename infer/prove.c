@@ -277,6 +277,7 @@ prove_op(Prove *p, const Op *o)
 		break;
 	case O_shift: prove_shift(p, o); break;
 	case O_unpack: prove_unpack(p, o); break;
+	case O_pack: prove_pack(p, o); break;
 	case O_transpose:
 	case O_broadcast:
 	case O_reshape:

@@ -59,4 +59,5 @@ void prove_reduce(Prove *p, const Op *o);
 void prove_shift(Prove *p, const Op *o);
 void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape, slice, concat */
 void prove_unpack(Prove *p, const Op *o);
+void prove_pack(Prove *p, const Op *o);
 #endif

@@ -34,9 +34,9 @@ word_in_block(const Pack *p, int64_t stream, int64_t w)
 }
 
 static bool
-element(Prove *p, const Op *o, const Pack *k, int thread, int64_t reg, const Held *words, int64_t e)
+element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg, const Held *words,
+        int64_t e)
 {
-	const Type *t = &o->out[0]->type, *wt = &o->in[0]->type;
 	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, place;
 	int bits = dtype_info[k->dtype].bits, rank = t->rank;
 
@@ -61,21 +61,35 @@ element(Prove *p, const Op *o, const Pack *k, int thread, int64_t reg, const Hel
 	return true;
 }
 
-void
-prove_unpack(Prove *p, const Op *o)
+/* Words and elements of a tile hold the same, thread by thread: element number r of a lane's streams is its
+ * register r. */
+static void
+blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 {
 	const Pack *k = val_param(p->k, o->in[1])->pack;
-	const Held *words = held_of(p, o->in[0]), *elems = held_of(p, o->out[0]);
+	const Held *words = held_of(p, w), *elems = held_of(p, e);
 	const char *why;
 
 	if (!words || !elems)
 		return;
-	if (!k->place || !pack_check(p->arena, k, &why) || k->spread != o->out[0]->type.spread) {
+	if (!k->place || !pack_check(p->arena, k, &why) || (e->type.spread && k->spread != e->type.spread)) {
 		wrong(p, -1, 0, "the tensor has no pack, or one in another order than the tile");
 		return;
 	}
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < elems->regs; r++)
-			if (!element(p, o, k, t, r, words, elems->elem[t * elems->regs + r]))
+			if (!element(p, &e->type, &w->type, k, t, r, words, elems->elem[t * elems->regs + r]))
 				return;
+}
+
+void
+prove_unpack(Prove *p, const Op *o)
+{
+	blocks(p, o, o->in[0], o->out[0]);
+}
+
+void
+prove_pack(Prove *p, const Op *o)
+{
+	blocks(p, o, o->out[0], o->in[0]);
 }

@@ -241,7 +241,8 @@ bool rule_backward(Solve *s, Op *o);
 
 /* ---- packed.c ----------------------------------------------------------------------------------- */
 void rule_unpack(Solve *s, Op *o);
-/* A layout for an unpacked tile that nothing asks anything of. */
+void rule_pack(Solve *s, Op *o);
+/* A layout for a tile, unpacked or to be packed, that nothing asks anything of. */
 bool anchor_unpack(Solve *s, Op *o);
 /* Does v, a dot's operand, come from a packed tensor? */
 bool is_unpacked(const Val *v);

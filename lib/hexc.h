@@ -299,6 +299,12 @@ HEXC_API int hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, cons
 HEXC_API int hexc_unpack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
                          uint32_t threads, char *why, size_t n);
 
+/* The source of a tile program that does the same on the device, for hexc_compile: kernel `pack` with
+ * tensors W and P, the packed one, both [N, K]; or `unpack` with P and W, where K is a multiple of 8 if
+ * elements have less than 8 bits.  Writes at most n bytes, a NUL among them, and returns how many there
+ * are; 0: the text is no pack. */
+HEXC_API size_t hexc_pack_program(const char *pack, int unpack, char *out, size_t n);
+
 /* ---- element types ---------------------------------------------------------------- */
 
 typedef struct hexc_dtype {

@@ -1,6 +1,7 @@
 /* test_packed.c - one pack of weights serves a program in all its configurations, on all targets; what blocks
  * cannot serve is refused with the block. */
 #include "lib/hexc.h"
+#include "lib/sim/sim.h"
 #include "taskmap/base.h"
 #include <check.h>
 #include <stdio.h>
@@ -131,6 +132,84 @@ START_TEST(blocks_that_do_not_fit)
 }
 END_TEST
 
+/* From the natural form to the packed one and back, on the device. */
+static void
+run_program(sim *device, const char *text, int unpack, const char *arch, int64_t rows, int64_t columns,
+            uint64_t from, uint64_t to)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_arg arg[4] = { { .ptr = (void *)(uintptr_t)from }, { .ptr = (void *)(uintptr_t)to }, { .i = rows },
+		            { .i = columns } };
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	sim_launch l = SIM_LAUNCH_INIT;
+	const void *args[4] = { &from, &to, &rows, &columns };
+	hexc_diag_info d = { 0 };
+	hexc_ctx *ctx;
+	hexc_module *m = NULL;
+	sim_module *sm;
+	sim_result *r = NULL;
+	size_t n = hexc_pack_program(text, unpack, source, sizeof source);
+
+	ck_assert(n > 1 && n <= sizeof source && strlen(source) == n - 1);
+	o.arch = arch;
+	o.flags = HEXC_PROVE;
+	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
+	if (hexc_compile(&m, ctx, "pack", source, n - 1) != HEXC_OK)
+		hexc_diag(ctx, 0, &d);
+	ck_assert_msg(m != NULL, "%s: %s", text, d.text);
+	ck_assert(hexc_kernel(m, 0, &k));
+	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
+	ck_assert_int_eq(sim_load(device, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm), SIM_OK);
+	memcpy(l.block, k.block, sizeof l.block);
+	l.smem = k.smem;
+	l.args = args;
+	ck_assert_msg(sim_run(device, sm, k.name, &l, &r) == SIM_OK, "%s", r ? sim_result_text(r) : "");
+	sim_result_free(r);
+	sim_unload(device, sm);
+	hexc_module_free(m);
+	hexc_close(ctx);
+}
+
+START_TEST(packed_on_the_device)
+{
+	enum { N = 100, K = 168 };
+	hexc_define def = { "WEIGHT", type_place(types[_i]) };
+	const char *arch = archs[_i % (int)COUNT_OF(archs)];
+	int64_t dim[2] = { N, K };
+	static unsigned char natural[N * K], back[N * K], device_form[1 << 17], host_form[1 << 17];
+	char text[400], why[400];
+	uint64_t bytes, size = (uint64_t)N * K * hexc_dtype_find(types[_i])->bits / 8, w, p, u;
+	sim *device = sim_open();
+
+	read_source("examples/gemm_wNa16.hexc");
+	pack_of("sm_80", &def, 1, text, sizeof text, why, sizeof why);
+	ck_assert_msg(text[0], "%s", why);
+	ck_assert_int_eq(hexc_pack_bytes(text, 2, dim, &bytes, why, sizeof why), HEXC_OK);
+	ck_assert_uint_le(bytes, sizeof host_form);
+	for (uint64_t i = 0; i < size; i++)
+		natural[i] = (unsigned char)(i * 2654435761u >> 11);
+	ck_assert_int_eq(hexc_pack(text, 2, dim, natural, host_form, 1, why, sizeof why), HEXC_OK);
+	w = sim_alloc(device, size, "W");
+	p = sim_alloc(device, bytes, "P");
+	u = sim_alloc(device, size, "U");
+	ck_assert_int_eq(sim_write(device, w, natural, size), SIM_OK);
+	run_program(device, text, 0, arch, N, K, w, p);
+	ck_assert_int_eq(sim_read(device, p, device_form, bytes), SIM_OK);
+	ck_assert_msg(!memcmp(device_form, host_form, bytes), "%s: host and device disagree", text);
+	run_program(device, text, 1, arch, N, K, p, u);
+	ck_assert_int_eq(sim_read(device, u, back, size), SIM_OK);
+	ck_assert_msg(!memcmp(back, natural, size), "%s does not come back", text);
+	sim_close(device);
+}
+END_TEST
+
+START_TEST(no_program)
+{
+	ck_assert_uint_eq(hexc_pack_program("hexc-pack 1 u4", 0, NULL, 0), 0);
+	ck_assert_uint_eq(hexc_pack_program(NULL, 0, NULL, 0), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -143,6 +222,8 @@ main(void)
 	tcase_add_loop_test(t, one_pack_for_all, 0, (int)COUNT_OF(types));
 	tcase_add_test(t, decode_and_prefill);
 	tcase_add_loop_test(t, blocks_that_do_not_fit, 0, 2);
+	tcase_add_loop_test(t, packed_on_the_device, 0, (int)COUNT_OF(types));
+	tcase_add_test(t, no_program);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
