@@ -4,6 +4,7 @@
 enum {
 	LANE_REGISTERS = 255,
 	OVERHEAD = 24, /* addresses, counters, predicates */
+	WARPS_MAX = 32,
 };
 
 /* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
@@ -92,14 +93,18 @@ too_many(Solve *s, const Need *n)
 	const char *frag = n->dot ? arena_printf(s->arena, "one step of the dot in line %u takes %lld, ",
 	                                         n->dot->src.line, (long long)n->fragments)
 	                          : "";
+	const char *named = tile_words(s, v);
+	const char *mend = "use smaller tiles, or keep what is read in shared memory";
 
+	if (v->name)
+		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
+	if (s->k->warps < WARPS_MAX)
+		mend = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
 	fails(s, n->where->src,
 	      "the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
-	      "lane has; %s alone, %s, takes %lld in lane 0 of warp 0, from element %s to %s: use more "
-	      "WARPS (now %d) or smaller tiles",
-	      (long long)n->tiles, frag, OVERHEAD, LANE_REGISTERS, tile_words(s, v),
-	      type_print(s->arena, &v->type), (long long)words_of(s, v), elem_words(s, &v->type, 0),
-	      elem_words(s, &v->type, last_element(l, &v->type)), s->k->warps);
+	      "lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
+	      (long long)n->tiles, frag, OVERHEAD, LANE_REGISTERS, named, (long long)words_of(s, v),
+	      elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
 	if (n->dot)
 		fails_note(s, n->dot->src,
 		           "%s on %dx%d warps: the result takes %lld registers of a lane, fragments %lld",
