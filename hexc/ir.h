@@ -130,6 +130,8 @@ typedef struct Pick {
 	int vec;             /* elements of one access per lane */
 	bool swap;           /* dot: computed as the transpose of B' A' */
 	int vec2;            /* convert through shared: elements of one read (vec is the write) */
+	const char *wr, *rd; /* convert through shared: rows of its write and read; NULL: plain accesses */
+	const Layout *map2;  /* convert through shared by ldmatrix: of the read (map is the write) */
 	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time);
 	                      * dot: index along k -> its position in the order of the instances */
 	const Layout *rows, *cols; /* dot: likewise for the indices along m and n; NULL: their own order */

@@ -95,8 +95,18 @@ print_pick(Text *t, const Pick *p)
 		text_printf(t, " swap");
 	print_pick_number(t, "vec", p->vec);
 	print_pick_number(t, "vec2", p->vec2);
+	if (p->wr) {
+		text_printf(t, " wr ");
+		print_name(t, p->wr);
+	}
+	if (p->rd) {
+		text_printf(t, " rd ");
+		print_name(t, p->rd);
+	}
 	if (p->map)
 		text_printf(t, " map {%s}", layout_print(t->arena, p->map));
+	if (p->map2)
+		text_printf(t, " map2 {%s}", layout_print(t->arena, p->map2));
 	if (p->rows)
 		text_printf(t, " rows {%s}", layout_print(t->arena, p->rows));
 	if (p->cols)

@@ -142,6 +142,12 @@ read_pick(Read *r, Pick **out)
 			ok = want_small(r, &p->vec);
 		else if (read_word(r, "vec2"))
 			ok = want_small(r, &p->vec2);
+		else if (read_word(r, "wr"))
+			ok = (p->wr = want_name(r)) != NULL;
+		else if (read_word(r, "rd"))
+			ok = (p->rd = want_name(r)) != NULL;
+		else if (read_word(r, "map2"))
+			ok = want_layout(r, &p->map2);
 		else if (read_word(r, "map"))
 			ok = want_layout(r, &p->map);
 		else if (read_word(r, "rows"))

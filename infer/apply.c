@@ -125,6 +125,16 @@ short_inst(const char *name)
 	return name ? name : "-";
 }
 
+/* What a conversion is, with the rows by which a staging tile is written and read. */
+static const char *
+conversion_words(const Solve *s, const Pick *p)
+{
+	if (!p->wr && !p->rd)
+		return p->inst;
+	return arena_printf(s->arena, "%s (%s%s%s)", p->inst, p->wr ? p->wr : "", p->wr && p->rd ? ", " : "",
+	                    p->rd ? p->rd : "");
+}
+
 const char *
 describe(Solve *s, const Sol *sol)
 {
@@ -157,9 +167,9 @@ describe(Solve *s, const Sol *sol)
 		text_printf(&t, "%s%s%s %s", t.n ? "; " : "", o->code == O_load ? "" : "to ",
 		            mem->name ? mem->name : "tile", short_inst(p->inst));
 		if (o->code == O_load && sol->mconv[o->id][0])
-			text_printf(&t, "+%s", sol->mconv[o->id][0]->inst);
+			text_printf(&t, "+%s", conversion_words(s, sol->mconv[o->id][0]));
 		if (o->code == O_store && sol->conv[o->id][0])
-			text_printf(&t, " via %s", sol->conv[o->id][0]->inst);
+			text_printf(&t, " via %s", conversion_words(s, sol->conv[o->id][0]));
 	}
 	for (int i = 0; i < s->norder; i++)
 		if (s->order[i]->code == O_alloc && sol->val[s->order[i]->out[0]->id]) {

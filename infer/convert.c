@@ -91,7 +91,8 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		steps = trade ? n * x.n * 1.5 : 2 * n;
 	} else if (c == CLASS_SHARED) {
 		stage(s, t, from, to, p, waves);
-		accesses = (double)(layout_cosize(from, AX_reg) / p->vec + layout_cosize(to, AX_reg) / p->vec2);
+		accesses = (double)(layout_cosize(p->map ? p->map : from, AX_reg) / p->vec +
+		                    layout_cosize(p->map2 ? p->map2 : to, AX_reg) / p->vec2);
 		accesses *= s->k->warps;
 	}
 	price_conversion(s, p, shuffles, steps, waves, accesses, &own);

@@ -131,6 +131,10 @@ op_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, " %s", explain_name(what, a));
 	if (p->vec)
 		text_printf(t, ", %d element%s an access", p->vec, p->vec > 1 ? "s" : "");
+	if (p->wr)
+		text_printf(t, ", written by %s", p->wr);
+	if (p->rd)
+		text_printf(t, ", read by %s", p->rd);
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
 	if (infer_op_cycles(k, o) > 0)

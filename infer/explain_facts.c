@@ -95,7 +95,7 @@ explain_access(const Op *o, Val **root, Access *a)
 		.rank = mem->type.rank,
 		.vec = o->pick->vec,
 		.bits = bits_of(mem),
-		.lanes = in && in->kind == IK_ldmatrix ? in->bits / 32 * 8 : WARP_SIZE,
+		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 * 8 : WARP_SIZE,
 		.weight = 1,
 		.write = !load,
 		.map = o->pick->map,

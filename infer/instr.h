@@ -13,6 +13,7 @@
 	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
 	X(cp_async, "each lane copies `bits` from global to shared memory, asynchronously")        \
 	X(ldmatrix, "a warp loads bits/32 matrices of 8 rows of 16 bytes; a lane gets `bits`")     \
+	X(stmatrix, "a warp stores bits/32 matrices of 8 rows of 16 bytes; a lane gives `bits`")   \
 	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
 	X(mma_sp, "a warp multiplies fragments A[m,k], of which half is kept, * B[k,n] + C[m,n]")  \
 	X(fma, "each lane multiplies and adds elements that it holds itself")
@@ -28,7 +29,7 @@ typedef struct Instr {
 	const char *name;
 	InstrKind kind;
 	int bits;          /* memory instructions: bits per lane, 8..128 */
-	bool trans;        /* ldmatrix: matrices arrive transposed */
+	bool trans;        /* ldmatrix, stmatrix: matrices are transposed on the way */
 	int m, n, k;       /* mma, fma: tile of one instance */
 	StoreKind atom;    /* red: how */
 	DType ta, tb, acc; /* red: ta, of the elements;

@@ -1,4 +1,5 @@
-/* ldmatrix.c - does a fragment layout consist of 8 x 16-byte matrices, and which lane addresses which row? */
+/* ldmatrix.c - ldmatrix and stmatrix: does a fragment layout consist of 8 x 16-byte matrices, and which lane
+ * addresses which row? */
 #include "infer/solve.h"
 
 /* Where an 8 x 16-byte matrix lies in a fragment layout. */
@@ -173,14 +174,39 @@ turned_words(Solve *s, const Layout *l, int unit, int bits)
 	return NULL;
 }
 
+/* What moves is words of packed elements; a bool has a register of its own. */
+static bool
+has_matrices(DType d)
+{
+	return dtype_info[d].bits <= 32 && dtype_pieces(d) == 1 && d != D_bool;
+}
+
+/* The instruction of the target for most matrices at once, with the lanes' addresses; NULL: it has none. */
+static const Instr *
+matrix_row(Solve *s, InstrKind kind, const Layout *l, const Matrix *m, int bits, const Layout **map)
+{
+	Layout *to = NEW(s->arena, Layout);
+
+	*map = to;
+	for (int nmat = 4; nmat >= 1; nmat /= 2) {
+		const Instr *in = memory_row(kind, 32 * nmat, m->trans);
+
+		if (in && instr_on(in, s->k->unit->target) && matrix_map(l, m, bits, nmat, to))
+			return in;
+	}
+	return NULL;
+}
+
 Pick *
 pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 {
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
+	const Layout *map;
+	const Instr *in;
 	Matrix m;
+	Pick *p;
 
-	/* what comes is words of packed elements; a bool has a register of its own */
-	if (bits > 32 || dtype_pieces(o->out[0]->type.dtype) > 1 || o->out[0]->type.dtype == D_bool)
+	if (!has_matrices(o->out[0]->type.dtype))
 		return NULL;
 	if (!find_matrix(l, unit, bits, &m) || (m.spread && spread_liked(s, o->out[0]) != 16)) {
 		l = turned_words(s, l, unit, bits);
@@ -190,18 +216,39 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	}
 	if (shared_vec(s, o->in[0], 128 / bits) * bits < 128)
 		return NULL;
-	for (int nmat = 4; nmat >= 1; nmat /= 2) {
-		const Instr *in = memory_row(IK_ldmatrix, 32 * nmat, m.trans);
-		Layout *map = NEW(s->arena, Layout);
-		Pick *p;
+	in = matrix_row(s, IK_ldmatrix, l, &m, bits, &map);
+	if (!in)
+		return NULL;
+	p = pick_new(s, in, 128 / bits);
+	p->map = map;
+	if (m.spread)
+		spread_tile(s, o->out[0], 16);
+	return p;
+}
 
-		if (!in || !instr_on(in, s->k->unit->target) || !matrix_map(l, &m, bits, nmat, map))
-			continue;
-		p = pick_new(s, in, 128 / bits);
-		p->map = map;
-		if (m.spread)
-			spread_tile(s, o->out[0], 16);
-		return p;
-	}
-	return NULL;
+bool
+matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, MatrixSide *out)
+{
+	int bits = dtype_info[d].bits;
+	Matrix m;
+
+	if (!has_matrices(d) || !find_matrix(l, unit, bits, &m) || m.spread)
+		return false;
+	out->in = matrix_row(s, kind, l, &m, bits, &out->map);
+	return out->in != NULL;
+}
+
+Pick *
+pick_stmatrix(Solve *s, const Op *o, const Layout *l)
+{
+	DType d = o->in[0]->type.dtype;
+	int unit = unit_dim(s, o->in[1]), run = 128 / dtype_info[d].bits;
+	MatrixSide side;
+	Pick *p;
+
+	if (unit < 0 || !matrix_side(s, IK_stmatrix, d, l, unit, &side) || shared_vec(s, o->in[1], run) < run)
+		return NULL;
+	p = pick_new(s, side.in, run);
+	p->map = side.map;
+	return p;
 }

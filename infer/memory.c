@@ -353,6 +353,8 @@ select_store(Solve *s, Op *o)
 	}
 	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, grain) != l)
 		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);
+	if (!global && !red && (s->sol->pick[o->id] = pick_stmatrix(s, o, l)) != NULL)
+		return;
 	demand_indices(s, o->in[1], l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)
@@ -436,7 +438,7 @@ access_of(const Solve *s, const Op *o, Access *a)
 		.write = o->code != O_load,
 	};
 	view_dims(mem, a->dim_of);
-	if (in && in->kind == IK_ldmatrix)
+	if (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix))
 		a->lanes = in->bits / 32 * 8;
 	a->map = p->map;
 	if (!a->map && o->code == O_load)

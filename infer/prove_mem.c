@@ -163,17 +163,24 @@ does(Prove *p, const Op *o, unsigned kinds)
 }
 
 /* Matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's first
- * element on the memory side. */
+ * element on the memory side.  used[] counts by register what thread 0 has in matrices. */
 static bool
-prove_matrix(Prove *p, const Type *t, bool trans, const Held *h, const Held *m, int w, int64_t row, int j)
+prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held *m, int w, int64_t row,
+             int j, int64_t *used)
 {
+	bool trans = in->trans;
 	int bits = dtype_info[t->dtype].bits;
 	int per_word = 32 / bits, half = per_word / 2; /* elements of 16 bits */
 	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
 
 	if (word < 0)
-		return wrong(p, w, 0, "ldmatrix delivers %s, which this lane does not hold",
+		return wrong(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
 		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+	if (word % per_word)
+		return wrong(p, w, word, "%s moves words, and %s begins none", in->name,
+		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+	for (int e = 0; w == 0 && e < per_word; e++)
+		used[word + e]++;
 	for (int l = 0; l < WARP_SIZE; l++)
 		for (int i = 0; i < per_word; i++) {
 			int64_t bit = bit_in_stream(bits, t->spread, word + i, 0) - word * bits;
@@ -185,7 +192,7 @@ prove_matrix(Prove *p, const Type *t, bool trans, const Held *h, const Held *m, 
 			if (bit >= 0 && bit < 32)
 				got = m->elem[(w + 8 * j + r) * m->regs + row + c];
 			if (got != want)
-				return wrong(p, w + l, word + i, "ldmatrix delivers %s, the layout says %s",
+				return wrong(p, w + l, word + i, "%s moves %s, the layout says %s", in->name,
 				             elem_text(p, t, got), elem_text(p, t, want));
 		}
 	return true;
@@ -193,28 +200,31 @@ prove_matrix(Prove *p, const Type *t, bool trans, const Held *h, const Held *m, 
 
 /* ldmatrix (PTX ISA 9.7.14.5.15): lane 8j + r of matrix j gives the address of its row r, 16 bytes.  Without
  * .trans lane l receives the 32 bits at row l/4, byte 4 (l % 4); with it the two 16-bit elements of rows
- * 2 (l % 4) and the next, column l/4. */
-static void
-prove_ldmatrix(Prove *p, const Op *o, const Instr *in, const Side *s)
+ * 2 (l % 4) and the next, column l/4.  stmatrix (9.7.14.5.16) moves the same the other way.  Every register
+ * that holds the tile takes part once. */
+static bool
+prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const Layout *map, const Side *s)
 {
-	const Type *t = &o->out[0]->type;
-	int bits = dtype_info[t->dtype].bits, per_row = 128 / bits, per_word = 32 / bits;
-	const Held *h = held_of(p, o->out[0]);
-	const Held *m = o->pick->map ? spell(p, o->pick->map, t, false) : NULL;
-	int nmat = in->bits / 32;
+	int per_row = 128 / dtype_info[t->dtype].bits;
+	const Held *m = map ? spell(p, map, t, false) : NULL;
+	int64_t *used = NEWN(p->arena, int64_t, h ? h->regs : 1);
 
-	if (!o->pick->map)
-		wrong(p, -1, 0, "nothing says which lane addresses which row");
+	if (!map)
+		return wrong(p, -1, 0, "nothing says which lane addresses which row");
+	if (!instr_on(in, p->k->unit->target))
+		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
 	if (!h || !m || !vectors(p, s, m, per_row, false))
-		return;
+		return false;
 	for (int w = 0; w < p->threads; w += WARP_SIZE)
 		for (int64_t i = 0; i < m->regs / per_row; i++)
-			for (int j = 0; j < nmat; j++)
-				if (!prove_matrix(p, t, in->trans, h, m, w, i * per_row, j))
-					return;
-	if (m->regs / per_row * nmat * per_word != h->regs)
-		wrong(p, -1, 0, "%lld registers, but the instances deliver %lld", (long long)h->regs,
-		      (long long)(m->regs / per_row * nmat * per_word));
+			for (int j = 0; j < in->bits / 32; j++)
+				if (!prove_matrix(p, t, in, h, m, w, i * per_row, j, used))
+					return false;
+	for (int64_t r = 0; r < h->regs; r++)
+		if (used[r] != 1)
+			return wrong(p, 0, r, "%s moves this register %lld times", in->name,
+			             (long long)used[r]);
+	return true;
 }
 
 void
@@ -227,7 +237,7 @@ prove_load(Prove *p, const Op *o)
 	if (!side_of(p, o->in[0], &s))
 		return;
 	if (in && in->kind == IK_ldmatrix) {
-		prove_ldmatrix(p, o, in, &s);
+		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), o->pick->map, &s);
 		return;
 	}
 	h = held_of(p, o->out[0]);
@@ -263,7 +273,14 @@ prove_store(Prove *p, const Op *o)
 	Side s;
 	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
 	const Held *h = held_of(p, o->in[0]);
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Type *t = &o->in[0]->type;
 
+	if (h && in && in->kind == IK_stmatrix) {
+		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, o->pick->map, &s))
+			once(p, t, h);
+		return;
+	}
 	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
 	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
 	    !vectors(p, &s, h, o->pick->vec, true) || !indices(p, o->in[1], h))
@@ -323,6 +340,20 @@ prove_alloc(Prove *p, const Op *o)
 		wrong(p, -1, 0, "the shared tile has no layout");
 }
 
+/* One side of a staging tile: plain accesses, or matrices. */
+static bool
+staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layout *map, const Held *h,
+            int vec)
+{
+	const Instr *in = instr_find(row);
+
+	if (!row)
+		return vectors(p, s, h, vec, kind == IK_stmatrix);
+	if (!in || in->kind != kind)
+		return wrong(p, -1, 0, "%s is no way to touch a staging tile", row);
+	return prove_matrices(p, &s->mem->type, in, h, map, s);
+}
+
 /* Through shared memory: both sides touch the staging tile in whole accesses. */
 static void
 prove_staged(Prove *p, const Op *o, const Held *from, const Held *to)
@@ -339,9 +370,11 @@ prove_staged(Prove *p, const Op *o, const Held *from, const Held *to)
 		wrong(p, -1, 0, "no staging tile");
 		return;
 	}
-	if (injective(p, s.layout, &stage.type, o->pick->scratch_bytes) && vectors(p, &s, from, o->pick->vec, true) &&
-	    vectors(p, &s, to, o->pick->vec2, false))
-		once(p, t, from);
+	if (!injective(p, s.layout, &stage.type, o->pick->scratch_bytes) ||
+	    !staged_side(p, &s, IK_stmatrix, o->pick->wr, o->pick->map, from, o->pick->vec) ||
+	    !staged_side(p, &s, IK_ldmatrix, o->pick->rd, o->pick->map2, to, o->pick->vec2))
+		return;
+	once(p, t, from);
 }
 
 void

@@ -311,6 +311,15 @@ Pick *pick_new(Solve *s, const Instr *in, int64_t vec);
 /* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the layout
  * it comes in where registers have other numbers. */
 Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
+/* stmatrix for a store to a shared tile of what lies as l; NULL likewise. */
+Pick *pick_stmatrix(Solve *s, const Op *o, const Layout *l);
+/* A row of kind ldmatrix or stmatrix for a tile that lies as l in registers and has runs along `unit` in shared
+ * memory, and which lane addresses what (128 bits of elements an access).  False: there is none. */
+typedef struct MatrixSide {
+	const Instr *in;
+	const Layout *map;
+} MatrixSide;
+bool matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, MatrixSide *out);
 
 /* One way of touching a shared tile. */
 typedef struct Access {

@@ -6,7 +6,9 @@
  * lowest: what an access takes at once, lanes of both, lanes of the reader alone, of the writer alone, the rest;
  * a swizzle xors the writer's lanes onto the reader's.  For accesses of one width that is free of conflicts;
  * else the widths are a choice too, since the elements of a wide access take fixed banks, which the lanes of a
- * narrow one then cannot spread over. */
+ * narrow one then cannot spread over.
+ *
+ * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over rows. */
 #include "infer/exchange.h"
 #include "infer/solve.h"
 
@@ -150,11 +152,18 @@ deal(const Stage *g, const int64_t vec[2], Layout *out)
 	return true;
 }
 
+/* Instructions of one side. */
+static int64_t
+accesses(const Layout *l, const Layout *map, int vec)
+{
+	return layout_cosize(map ? map : l, AX_reg) / vec;
+}
+
 /* Wavefronts, and a little for each instruction. */
 static double
 stage_price(const Solve *s, const Layout *from, const Layout *to, const Pick *p, const int64_t *waves)
 {
-	int64_t inst = layout_cosize(from, AX_reg) / p->vec + layout_cosize(to, AX_reg) / p->vec2;
+	int64_t inst = accesses(from, p->map, p->vec) + accesses(to, p->map2, p->vec2);
 
 	return (double)(waves[0] + waves[1]) + 0.25 * (double)(inst * s->k->warps);
 }
@@ -191,6 +200,62 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 				waves[1] = n[1];
 			}
 		}
+}
+
+/* ---- matrices --------------------------------------------------------------------------------------- */
+
+/* Rows along dim `unit`, which the writer fills by stmatrix or the reader empties by ldmatrix, or both: each way
+ * that is cheaper than what p has. */
+static void
+stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, int unit, Pick *p,
+               int64_t *waves)
+{
+	DType d = g->type.dtype;
+	const Layout *side[2] = { from, to };
+	int run = 128 / g->bits;
+	MatrixSide m[2] = { { NULL, NULL }, { NULL, NULL } };
+
+	if (g->type.shape[unit] % run)
+		return;
+	matrix_side(s, IK_stmatrix, d, from, unit, &m[0]);
+	matrix_side(s, IK_ldmatrix, d, to, unit, &m[1]);
+	for (int way = 1; way < 4; way++) {
+		Layout *scratch = NEW(s->arena, Layout);
+		Pick q = { .scratch = scratch };
+		Access acc[2];
+		int64_t n[2];
+		int vec[2];
+
+		if ((way & 1 && !m[0].in) || (way & 2 && !m[1].in))
+			continue;
+		for (int i = 0; i < 2; i++) {
+			bool by = way >> i & 1;
+			int64_t plain = reg_run(side[i], unit) < run ? reg_run(side[i], unit) : run;
+
+			vec[i] = by ? run : (int)plain;
+			acc[i] = stage_access(g, by ? m[i].map : side[i], vec[i], i == 0);
+			if (by)
+				acc[i].lanes = m[i].in->bits / 32 * 8;
+		}
+		if (vec[0] * g->bits < 8 || vec[1] * g->bits < 8)
+			continue;
+		shared_layout(s, &g->type, unit, acc, 2, scratch, n);
+		q.vec = vec[0];
+		q.vec2 = vec[1];
+		if (way & 1) {
+			q.wr = m[0].in->name;
+			q.map = m[0].map;
+		}
+		if (way & 2) {
+			q.rd = m[1].in->name;
+			q.map2 = m[1].map;
+		}
+		if (stage_price(s, from, to, &q, n) < stage_price(s, from, to, p, waves)) {
+			*p = q;
+			waves[0] = n[0];
+			waves[1] = n[1];
+		}
+	}
 }
 
 /* ---- both ----------------------------------------------------------------------------------------------- */
@@ -232,13 +297,13 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, in
 		stage_rows(s, t, &g, from, to, &m->pick, m->waves);
 		if (!conflict_free(s, &g, from, to, &m->pick, m->waves))
 			stage_digits(s, &g, from, to, &m->pick, m->waves);
+		for (int d = 0; d < t->rank && g.type.dtype == t->dtype; d++)
+			stage_matrices(s, &g, from, to, d, &m->pick, m->waves);
 		m->pick.scratch_bytes = (layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8 + 15) / 16 * 16;
 		s->stages = m;
 	}
-	p->vec = m->pick.vec;
-	p->vec2 = m->pick.vec2;
-	p->scratch = m->pick.scratch;
-	p->scratch_bytes = m->pick.scratch_bytes;
+	m->pick.inst = p->inst;
+	*p = m->pick;
 	waves[0] = m->waves[0];
 	waves[1] = m->waves[1];
 }

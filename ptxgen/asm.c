@@ -147,6 +147,7 @@ instr_flags(const Instr *i)
 	switch (i->kind) {
 	case IK_mma:
 	case IK_mma_sp: return AF_WARP;
+	case IK_stmatrix:
 	case IK_ldmatrix: return AF_MEM | AF_WARP;
 	default: return AF_MEM;
 	}

@@ -5,6 +5,7 @@
  * register.  If that lane is the lane itself it is a renaming (one register for all lanes) or a
  * choice; else words are shuffled first. */
 #include "ptxgen/access.h"
+#include "ptxgen/matrix.h"
 #include "ptxgen/shuffle.h"
 #include "ptxgen/store.h"
 #include <string.h>
@@ -235,13 +236,23 @@ convert_shared(Gen *g, Op *o)
 	Access *x;
 
 	BUG_IF(g->a, !pick->scratch || t->nreg % vec2);
-	w.x = access_scratch(g, in, pick->scratch, pick->scratch_off, each);
-	w.inst = mem_instr(g, IK_st_shared, w.vec * bits);
 	w.exec = lane_first(g, in);
 	tile_force(g, o->in[0]);
 	emit_block_barrier(g); /* the scratch may still be read by its last user */
-	store_tile(g, &w);
+	if (pick->wr) {
+		w.x = access_scratch(g, pick->map, pick->scratch, pick->scratch_off, each);
+		matrix_store(g, instr_find(pick->wr), w.v, pick->map, w.x, w.exec);
+	} else {
+		w.x = access_scratch(g, in, pick->scratch, pick->scratch_off, each);
+		w.inst = mem_instr(g, IK_st_shared, w.vec * bits);
+		store_tile(g, &w);
+	}
 	emit_block_barrier(g);
+	if (pick->rd) {
+		x = access_scratch(g, pick->map2, pick->scratch, pick->scratch_off, each);
+		matrix_load(g, instr_find(pick->rd), o->out[0], pick->map2, x);
+		return;
+	}
 	x = access_scratch(g, t->l, pick->scratch, pick->scratch_off, each);
 	for (int m = 0; m < t->nreg; m += vec2)
 		scratch_read(g, t, x, m, vec2, raw, pos);

@@ -6,6 +6,7 @@
  * put into places when it is asked for. */
 #include "ptxgen/access.h"
 #include "ptxgen/load.h"
+#include "ptxgen/matrix.h"
 
 struct LoadPlan {
 	Access *x;
@@ -179,26 +180,13 @@ pull_ldmatrix(Gen *g, Op *o, int w)
 		t->word[w] = as_f32(g, t->word[w]);
 }
 
-/* Word j of instance i in lane 0 starts with the element whose row address lane 8j gave. */
 static void
 ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
 {
 	const Tile *t = tile_of(g, v);
-	int64_t coord[DIM_MAX] = { 0 };
 
 	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nword);
-	for (int w = 0; w < t->nword; w++)
-		p->from[w] = -1;
-	for (int i = 0; i < p->ninst; i++) {
-		for (int j = 0; j < p->nraw; j++) {
-			int64_t r;
-
-			map_coord(p->map, 8 * j, (int64_t)i * p->vec, coord);
-			r = tile_reg(g, v, coord);
-			BUG_IF(g->a, r % t->epw);
-			p->from[r / t->epw] = i * p->nraw + j;
-		}
-	}
+	matrix_words(g, v, p->map, p->nraw, p->from);
 }
 
 /* ---- the op ---------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* store.c - stores from registers to global and shared memory. */
 #include "ptxgen/access.h"
+#include "ptxgen/matrix.h"
 #include "ptxgen/store.h"
 
 /* Of one access: 16 bytes of bits, or so many for each piece. */
@@ -189,6 +190,11 @@ emit_store(Gen *g, Op *o)
 	p.vec = o->pick && o->pick->vec ? o->pick->vec : 1;
 	if (p.vec * bits < 8) {
 		gen_unsupported(g, o, "elements that share a byte with another thread's");
+		return;
+	}
+	if (o->pick && o->pick->inst && instr_find(o->pick->inst)->kind == IK_stmatrix) {
+		matrix_store(g, instr_find(o->pick->inst), v, p.map, access_new(g, p.map, o->in[1]),
+		             lane_first(g, v->type.layout));
 		return;
 	}
 	if (scalar && kind != IK_red && !(o->pick && o->pick->inst))
