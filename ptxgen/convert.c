@@ -235,7 +235,7 @@ convert_shared(Gen *g, Op *o)
 	int *pos = arena_alloc(g->a, sizeof *pos * (size_t)t->nreg);
 	Access *x;
 
-	BUG_IF(g->a, !pick->scratch || t->nreg % vec2);
+	BUG_IF(g->a, !pick->scratch || (!pick->rd && t->nreg % vec2));
 	w.exec = lane_first(g, in);
 	tile_force(g, o->in[0]);
 	emit_block_barrier(g); /* the scratch may still be read by its last user */
