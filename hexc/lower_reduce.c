@@ -93,7 +93,8 @@ put_count(const Count *c, Val *n)
 	Type t = at->in[c->operand]->type, s = type_scalar(t.dtype);
 
 	if (t.space == S_reg) {
-		n = op_new(at->parent, at, O_cast, at->src, 1, &n, 1, &s)->out[0];
+		if (t.dtype != D_i64)
+			n = op_new(at->parent, at, O_cast, at->src, 1, &n, 1, &s)->out[0];
 		n = op_new(at->parent, at, O_splat, at->src, 1, &n, 1, &t)->out[0];
 	}
 	at->in[c->operand] = n;

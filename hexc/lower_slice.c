@@ -124,20 +124,18 @@ mask_indices(Lower *l, Src src, const Value *v)
 {
 	int64_t n = v->v->type.shape[0];
 	Type t = v->v->type, at = type_tile(D_i32, S_reg, 1, &n), wide = type_tile(D_i64, S_reg, 1, &n);
-	Value none = value_int(-1);
-	Val *r = v->v;
+	Value none = value_int(-1), all = value_int(n);
+	Val *in[3];
 
-	for (const Edge *e = v->edge[0]; e; e = e->also) {
-		Val *in[3], *i = put_op(l, O_iota, src, 0, NULL, at);
-
-		in[0] = put1(l, O_cast, src, i, wide);
-		in[1] = put1(l, O_splat, src, put_index(l, O_sub, src, e->size, e->start), wide);
-		in[0] = put2(l, O_lt, src, in[0], in[1], type_tile(D_bool, S_reg, 1, &n));
-		in[1] = r;
-		in[2] = put_const(l, &none, t, src);
-		r = put_op(l, O_select, src, 3, in, t);
-	}
-	return r;
+	if (!v->edge[0])
+		return v->v;
+	in[0] = put1(l, O_cast, src, put_op(l, O_iota, src, 0, NULL, at), wide);
+	in[1] = put_const(l, &all, wide, src);
+	in[0] = put2(l, O_lt, src, in[0], in[1], type_tile(D_bool, S_reg, 1, &n));
+	lower_count(l, in[0]->def, 1, false, v->edge[0], n);
+	in[1] = v->v;
+	in[2] = put_const(l, &none, t, src);
+	return put_op(l, O_select, src, 3, in, t);
 }
 
 /* Is dim d of the slice given by a tile of indices?  *v is what it is given by, if by one value. */

@@ -161,6 +161,43 @@ START_TEST(reshapes)
 }
 END_TEST
 
+/* ---- tiles of indices ------------------------------------------------------------------------------ */
+
+/* Indices read from behind the end of a tensor point nowhere, but not those of a shared tile that a second
+ * statement writes. */
+static const char chosen[] =
+	"kernel chosen(L: i32[N], X: f32[64], Y: out f32[16], Z: out f32[16])\n"
+	"    assume N <= 16\n"
+	"{\n"
+	"    grid(1);\n"
+	"    let s: shared = L[0 :+ 16], t: shared = L[0 :+ 16];\n"
+	"    t[8 :+ 8] = iota(0, 8) + 40;\n"
+	"    let a: register = s[:], b: register = t[:];\n"
+	"    Y[0 :+ 16] = X[a & 7];\n"
+	"    Z[0 :+ 16] = X[b & 63];\n"
+	"}\n";
+
+START_TEST(indices)
+{
+	for (int64_t n = 8; n <= 16; n += 3) {
+		char sizes[20];
+		Run r;
+		Unit *u;
+
+		snprintf(sizes, sizeof sizes, "N=%d", (int)n);
+		u = run(&r, chosen, "", sizes);
+		run_ok(&r, NULL);
+		for (int64_t i = 0; i < 16; i++) {
+			int64_t at = i < n ? (int64_t)run_get(&r, "L", i) : 0;
+
+			ck_assert(run_get(&r, "Y", i) == (i < n ? run_get(&r, "X", at & 7) : 0));
+			ck_assert(run_get(&r, "Z", i) == run_get(&r, "X", i < 8 ? at & 63 : i + 32));
+		}
+		ir_unit_free(u);
+	}
+}
+END_TEST
+
 /* ---- control flow ------------------------------------------------------------------------------- */
 
 /* Longest chain of n -> n / 2 or 3 n + 1 below N, and its start. */
@@ -361,6 +398,7 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, mean_of_ragged);
 	tcase_add_test(t, reshapes);
+	tcase_add_test(t, indices);
 	tcase_add_test(t, control_flow);
 	tcase_add_test(t, shapes_and_strides);
 	tcase_add_test(t, explicit_pipeline);
