@@ -38,7 +38,7 @@ struct CliBlock;
 
 /* One command line, and the memory that lives as long as it. */
 typedef struct Cli {
-	char command;      /* E, R, S, C, X, W or T: as in cli_options.def */
+	char command;      /* E, R, S, C, X, W, P, U or T: as in cli_options.def */
 	CliArg *arg;
 	int narg;
 	const char **file; /* the words that are no options */
@@ -111,4 +111,6 @@ int cli_sim(Cli *c);
 int cli_candidates(Cli *c);
 int cli_explain(Cli *c);
 int cli_weights(Cli *c);
+int cli_pack(Cli *c);
+int cli_unpack(Cli *c);
 #endif

@@ -155,6 +155,10 @@ static const struct {
 	  "Show every layout, instruction and conversion, and why." },
 	{ 'W', "hexc weights FILE [options]",
 	  "List the quantized weights and tensors of a safetensors or GGUF file, or write them as .npy." },
+	{ 'P', "hexc pack PROG.hexc --arg NAME=@FILE ... -o FILE.safetensors [options]",
+	  "Write weights in the order in which a kernel reads its packed tensors." },
+	{ 'U', "hexc unpack FILE.safetensors --save NAME=FILE.npy ...",
+	  "Write what hexc pack wrote in its natural order." },
 	{ 'T', "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 

@@ -25,6 +25,8 @@ dispatch(Cli *c)
 	case 'C': return cli_candidates(c);
 	case 'X': return cli_explain(c);
 	case 'W': return cli_weights(c);
+	case 'P': return cli_pack(c);
+	case 'U': return cli_unpack(c);
 	case 'T':
 		if (c->nfile)
 			return cli_fail(EXIT_USAGE, "no command '%s'; see hexc --help", c->file[0]);
@@ -47,7 +49,8 @@ command_of(int n, char **word)
 		const char *name;
 		char command;
 	} names[] = { { "run", 'R' }, { "sim", 'S' }, { "candidates", 'C' }, { "explain", 'X' },
-		      { "weights", 'W' } };
+		      { "weights", 'W' },
+		      { "pack", 'P' }, { "unpack", 'U' } };
 
 	for (size_t i = 0; n > 0 && i < CLI_COUNT(names); i++)
 		if (strcmp(word[0], names[i].name) == 0)
