@@ -191,8 +191,8 @@ cli_pack(Cli *c)
 		return cli_fail(EXIT_USAGE,
 		                "-o FILE.safetensors is missing: where do the packed weights go?");
 	status = cli_compile(c, HEXC_NO_EMIT, NULL, &m);
-	if (!status && (status = cli_one_kernel(m)) >= 0)
-		status = 0;
+	if (!status)
+		status = cli_one_kernel(m);
 	for (int i = 0; i < c->narg && !status; i++)
 		if (c->arg[i].opt == CLI_pack_arg)
 			status = read_natural(c, m, c->arg[i].value, &t[n++]);

@@ -51,6 +51,7 @@ says 1 'has codes of type u4, and W is packed as u5: compile the kernel for u4' 
 says 1 'A is not declared `packed`' pack $p --kernel gemm_offset --arg "A=@$dir/a.npy" -o "$dir/c.safetensors"
 says 2 'the kernel has no parameter X' pack $p --kernel gemm_offset --arg "X=@$dir/a.npy" -o "$dir/c.safetensors"
 says 2 'nothing to pack' pack $p --kernel gemm_offset -o "$dir/c.safetensors"
+says 2 'choose one with --kernel' pack $p --arg "W=@$dir/a.npy" -o "$dir/c.safetensors"
 says 2 '-o FILE.safetensors is missing' pack $p --kernel gemm_offset
 says 1 'has no packed tensor V' unpack "$dir/b.safetensors" --save "V=$dir/a.npy"
 says 1 'has no packed tensor a' unpack $f/awq.safetensors --save "a=$dir/a.npy"
