@@ -242,14 +242,14 @@ search_swizzle(Solve *s, Layout *l, const Access *acc, int nacc)
 	vary = phase_bits(tr, nacc);
 	/* only whole powers of two stay inside the tile when bits are xored */
 	for (int b = 1; b <= 5 && excess > 0; b++)
-		for (int lo = base; lo + b <= top && excess > 0 && lo < base + 4; lo++)
+		for (int lo = base; lo + b <= top && excess > 0 && lo < base + 5; lo++)
 			for (int shift = b; lo + shift + b <= top && excess > 0; shift++) {
 				Swizzle sw = { (int8_t)b, (int8_t)lo, (int8_t)shift };
-				int64_t mask = ((int64_t)1 << b) - 1;
+				int64_t ends = ((int64_t)1 << (b - 1)) | 1; /* without these fewer bits do the same */
 				double e;
 
 				if (layout_cosize(l, AX_mem) % ((int64_t)1 << (lo + b)) ||
-				    (vary >> (lo + shift) & mask) != mask)
+				    (vary >> (lo + shift) & ends) != ends)
 					continue;
 				arena_step(s->arena);
 				e = excess_of(tr, acc, nacc, sw, excess);

@@ -4,6 +4,7 @@
  * elements contiguous, 128 threads writing by cp.async of 16 bytes, ldmatrix reading): row 16 -> (1,3,3),
  * 32 -> (2,3,3), 64 -> (3,3,3), 128 -> (3,3,4); ways before 2, 4, 8, 8.  Wavefronts are also counted here a
  * second time, plainly, from the bank rule: 32 banks of 4 bytes, 128 bytes a phase. */
+#include "infer/rates.h"
 #include "infer/solve.h"
 #include <check.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ setup(void)
 	kernel.warps = 4;
 	search.k = &kernel;
 	search.arena = &arena;
+	search.rates = rates_of(target_find("sm_80"));
 }
 
 static void
@@ -188,6 +190,134 @@ START_TEST(waves_by_hand)
 }
 END_TEST
 
+static uint64_t
+random_below(uint64_t *seed, uint64_t n)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return (*seed >> 16) % n;
+}
+
+/* A register layout of a tile of 2^bits elements: its coordinate bits dealt to lanes, warps and registers at random,
+ * neighbours of dim 1 often to the first registers. */
+static void
+random_layout(uint64_t *seed, Layout *l, const int *bits)
+{
+	enum { LANE_BITS = 5, WARP_BITS = 2 };
+	int total = bits[0] + bits[1], place[16], run = (int)random_below(seed, 3);
+	int64_t regs = 1;
+
+	for (int i = 0; i < total; i++) /* which bit of the thread and register number */
+		place[i] = i;
+	for (int i = total - 1; i > 0; i--) {
+		int j = (int)random_below(seed, (uint64_t)i + 1), t = place[i];
+		place[i] = place[j];
+		place[j] = t;
+	}
+	for (int i = 0; i < run && i < bits[1]; i++) /* the low bits of dim 1 to registers: swap with who has them */
+		for (int j = 0; j < total; j++)
+			if (place[j] == LANE_BITS + WARP_BITS + i) {
+				place[j] = place[bits[0] + i];
+				place[bits[0] + i] = LANE_BITS + WARP_BITS + i;
+				break;
+			}
+	layout_init(l, 2);
+	for (int i = 0; i < total; i++) {
+		int at = place[i];
+		Axis axis = at < LANE_BITS ? AX_lane : at < LANE_BITS + WARP_BITS ? AX_warp
+		                                                                  : AX_reg;
+		int low = at < LANE_BITS ? at : at < LANE_BITS + WARP_BITS ? at - LANE_BITS
+		                                                           : at - LANE_BITS - WARP_BITS;
+		layout_push(l, i >= bits[0], 2, (int64_t)1 << low, axis);
+	}
+	layout_canon(l);
+	regs = (int64_t)1 << (total - LANE_BITS - WARP_BITS);
+	ck_assert_int_eq(layout_cosize(l, AX_reg), regs);
+}
+
+/* Between any two layouts of words there is a staging tile without conflicts: the proof is that one is found. */
+START_TEST(staging_is_free)
+{
+	uint64_t seed = 0x9e3779b97f4a7c15;
+
+	for (int round = 0; round < 200; round++) {
+		int bits[2] = { 3 + (int)random_below(&seed, 4), 0 };
+		Layout *from = NEW(&arena, Layout), *to = NEW(&arena, Layout); /* remembered */
+		int64_t waves[2];
+		Pick p = { 0 };
+
+		bits[1] = 8 + (int)random_below(&seed, 3) - bits[0] + 2;
+		random_layout(&seed, from, bits);
+		random_layout(&seed, to, bits);
+		Type t = type_tile(D_f32, S_reg, 2, (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
+		stage(&search, &t, from, to, &p, waves);
+		for (int i = 0; i < 2; i++) {
+			int64_t all, least;
+			Access a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 }, .vec = i ? p.vec2 : p.vec,
+				     .bits = 32, .lanes = 32, .weight = 1, .write = !i };
+
+			access_waves(&arena, &a, p.scratch, 4, &all, &least);
+			ck_assert_msg(all == least, "round %d, %s: %lld wavefronts, not %lld: %s to %s by %d, %d; %s", round,
+			              i ? "read" : "written", (long long)all, (long long)least,
+			              layout_print(&arena, from), layout_print(&arena, to), p.vec, p.vec2,
+			              layout_print(&arena, p.scratch));
+		}
+	}
+}
+END_TEST
+
+/* No swizzle of rows is better than the one found: all there are, tried one by one. */
+START_TEST(no_better_swizzle)
+{
+	uint64_t seed = 0x2545f4914f6cdd1d;
+	int conflicting = 0;
+
+	for (int round = 0; round < 60; round++) {
+		int bits[2] = { 3 + (int)random_below(&seed, 4), 0 }, elem = 8 << random_below(&seed, 3);
+		int64_t waves[3], found = 0, best;
+		Layout *map = NEWN(&arena, Layout, 3), tile;
+		Access a[3];
+
+		bits[1] = 10 - bits[0];
+		Type t = type_tile(elem == 8 ? D_u8 : elem == 16 ? D_f16 : D_f32, S_shared, 2,
+		                   (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
+		for (int i = 0; i < 3; i++) {
+			random_layout(&seed, &map[i], bits);
+			a[i] = (Access){ .map = &map[i], .rank = 2, .dim_of = { 0, 1 }, .vec = (int)reg_run(&map[i], 1),
+				         .bits = elem, .lanes = 32, .weight = 1, .write = i == 0 };
+		}
+		shared_layout(&search, &t, 1, a, 3, &tile, waves);
+		for (int i = 0; i < 3; i++)
+			found += waves[i];
+		best = found;
+		for (int b = 0; b <= 5; b++)
+			for (int base = 0; base + b <= 10; base++)
+				for (int shift = b; base + shift + b <= 10; shift++) {
+					int64_t sum = 0, all, least;
+					Layout l;
+					bool whole = true;
+
+					layout_row_major(&l, 2, t.shape);
+					l.swizzle = (Swizzle){ (int8_t)b, (int8_t)base, (int8_t)shift };
+					for (int i = 0; i < 3; i++) {
+						/* what an access takes at once stays together */
+						whole = whole && (b == 0 || 1 << base >= a[i].vec);
+						whole = whole && (b == 0 || elem << base >= 32);
+						access_waves(&arena, &a[i], &l, 4, &all, &least);
+						sum += all;
+					}
+					if (whole && sum < best)
+						best = sum;
+				}
+		conflicting += waves[0] + waves[1] + waves[2] > 0;
+		ck_assert_msg(found == best, "round %d: %lld wavefronts, %lld would do", round, (long long)found,
+		              (long long)best);
+	}
+	ck_assert_int_gt(conflicting, 0);
+}
+END_TEST
+
 /* Golden result 13: coalesced schedules of 128 threads, as (thread, value) layouts. */
 START_TEST(golden_coalesced)
 {
@@ -228,6 +358,9 @@ main(void)
 	tcase_add_loop_test(c, golden_swizzles, 0, 4);
 	tcase_add_test(c, waves_by_hand);
 	tcase_add_loop_test(c, golden_coalesced, 0, 4);
+	tcase_add_test(c, staging_is_free);
+	tcase_add_test(c, no_better_swizzle);
+	tcase_set_timeout(c, 60);
 	suite_add_tcase(s, c);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
