@@ -129,7 +129,10 @@ explain_accesses(const Kernel *k, const Val *v, int *n)
 		                 "least%s",
 		                 o->src.line, op_info[o->code].name, o->pick->inst, o->pick->vec,
 		                 o->pick->vec > 1 ? "s" : "", (long long)waves, (long long)least,
-		                 waves > least ? " - bank conflicts" : ", no conflicts");
+		                 waves <= least      ? ", no conflicts"
+		                 : v->type.pinned ? " - bank conflicts of the layout given"
+		                                  : " - bank conflicts: of all swizzles of its rows, and padding, "
+		                                    "none has fewer");
 		for (int i = 0; i < *n; i++) /* prologues repeat what the loop does */
 			known = known || strcmp(line[i], s) == 0;
 		if (!known)
