@@ -96,9 +96,19 @@ packed_code(const Tensor *t, int64_t row, int64_t row_bytes, int64_t i)
 	return (int64_t)(x >> bit % 8 & ((1u << t->type->bits) - 1));
 }
 
+/* Codes of less than 8 bits are integers, whatever the type makes of them. */
+static const hexc_dtype *
+code_type(const hexc_dtype *t)
+{
+	const char name[] = { 'u', (char)('0' + t->bits), 0 };
+
+	return t->bits < 8 ? hexc_dtype_find(name) : t;
+}
+
 static int
 fill_codes(Tensor *t)
 {
+	const hexc_dtype *code = code_type(t->type);
 	int64_t last = t->info.rank ? t->dim[t->info.rank - 1] : 1;
 	int64_t row_bytes = (int64_t)(((uint64_t)last * t->type->bits + 7) / 8), n = 0;
 	int64_t most = t->type->kind == 'b' ? 1 : ((int64_t)1 << t->type->bits) - 1;
@@ -119,7 +129,7 @@ fill_codes(Tensor *t)
 			                t->info.name, t->value.text, (long long)n, (long long)x,
 			                t->type->name);
 		}
-		hexc_put_int(t->type, t->start, w.at, x);
+		hexc_put_int(code, t->start, w.at, x);
 	}
 	return 0;
 }
@@ -146,7 +156,7 @@ int
 tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path)
 {
 	size_t size = t->type->bits < 8 ? 1 : t->type->bits / 8, head, n = 0;
-	unsigned mask = t->type->bits < 8 ? (1u << t->type->bits) - 1 : 0;
+	const hexc_dtype *code = code_type(t->type);
 	uint64_t count = 1;
 	char *out;
 	Each w;
@@ -158,8 +168,8 @@ tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path
 		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
 	head = npy_header(out, npy_kind(t->type), (int)size, (int)t->info.rank, t->dim);
 	for (each_start(&w, t); !w.done; each_next(&w), n++) {
-		if (mask)
-			out[head + n] = (char)((unsigned)hexc_get_int(t->type, data, w.at) & mask);
+		if (code->bits < 8)
+			out[head + n] = (char)hexc_get_int(code, data, w.at);
 		else
 			memcpy(out + head + n * size, data + w.at * size, size);
 	}

@@ -29,5 +29,18 @@ for t in $some; do
 	try made "$t" --arg 'X=random(3)[19,96]' --arg "Z=$x"
 	[ "$t" = e8m0 ] || try product "$t" --arg 'A=random(1)[40,72]' --arg "W=${x}[56,72]" --arg 'V=random(4)'
 done
+# files hold codes: what was saved reads as what it was
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+for t in e2m1 e3m2 nf4 i3; do
+	for run in "moved --arg X=random(1)[16,64] --save Y=$tmp/moved.npy" \
+		"turned --arg X=random(1)[16,64] --save Y=$tmp/want.npy" \
+		"turned --arg X=@$tmp/moved.npy --arg N=64 --save Y=$tmp/got.npy"; do
+		# shellcheck disable=SC2086 # words without blanks
+		"$hexc" run "$here/narrow.hexc" -D "T=$t" --exec=tile --kernel $run >"$tmp/out" 2>&1 ||
+			{ cat "$tmp/out"; fail=1; }
+	done
+	cmp "$tmp/want.npy" "$tmp/got.npy" || { echo "$t: not what was saved"; fail=1; }
+done
 echo "$ran kernels run"
 exit $fail
