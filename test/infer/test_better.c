@@ -8,6 +8,7 @@
  *   backward_reduce          backward reduce
  *   every_phase, charged     conflicts counted over every phase and charged
  *   scratch_swizzled         scratch swizzled
+ *   stores_matrices          stmatrix
  *   ldmatrix_of_bytes        ldmatrix for 8-bit
  *   costs                    costs async waits, dtype-dependent tensor cores, ldmatrix width
  *   more_than_four           no limit of four candidates
@@ -278,6 +279,26 @@ START_TEST(scratch_swizzled)
 }
 END_TEST
 
+/* A fragment goes to shared memory in one instruction where the target has it. */
+START_TEST(stores_matrices)
+{
+	static const char *const arch[] = { "sm_80", "sm_90a" };
+
+	for (int i = 0; i < 2; i++) {
+		infer_source(&x,
+		             "kernel p(A: f16[M, 16], B: f16[N, 16], C: out f16[M, N])\n    const WARPS = 1\n"
+		             "    assume N % 16 == 0\n{\n    grid(ceil(M, 16), ceil(N, 16));\n"
+		             "    let m = block.x * 16, n = block.y * 16;\n"
+		             "    let a: shared = A[m :+ 16, :], b: shared = B[n :+ 16, :];\n"
+		             "    let c: shared = f16(dot(a, b.T));\n    C[m :+ 16, n :+ 16] = c;\n}\n",
+		             arch[i], 0, false);
+		ck_assert_int_eq(infer_any(&x, "to c stmatrix_x4"), i);
+		ck_assert_int_eq(infer_violations(&x), 0);
+		infer_free(&x);
+	}
+}
+END_TEST
+
 START_TEST(ldmatrix_of_bytes)
 {
 	infer_source(&x, product(4, 64, 64, 64, "i8", "i8", "i32", "shared", "dot(a, b.T)"), "sm_80", 0,
@@ -536,6 +557,7 @@ main(void)
 	T(every_phase);
 	T(charged);
 	T(scratch_swizzled);
+	T(stores_matrices);
 	T(ldmatrix_of_bytes);
 	T(costs);
 	T(more_than_four);

@@ -1,6 +1,6 @@
 /* test_prove_ops.c - the independent checker rejects solutions of which one decision is corrupted, for the
  * ops beside products (test_prove.c): scans, tiles of indices, atomic updates, pieces of register tiles,
- * butterflies, pins.  SAY=1 prints what it says. */
+ * butterflies, pins, stores of matrices.  SAY=1 prints what it says. */
 #include "infer/instr.h"
 #include "test/infer/util_infer.h"
 #include <check.h>
@@ -58,6 +58,12 @@ static const char pins[] =
 	"    let y: register f32[8, 32] layout \"(8,(4,8)):(4@lane,(1@lane,1@reg))\" = relayout(x) * 2;\n"
 	"    let s: shared f32[8, 32] layout \"(8,32):(36,1)\" = y;\n"
 	"    Y[m :+ 8, 0 :+ 32] = s + y;\n}\n";
+
+static const char stored[] =
+	HEAD("A: f16[M, N], B: f16[M, N], C: out f16[M, M]", "1")
+	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
+	"    let a: shared = A[m :+ 16, 0 :+ 64], b: shared = B[n :+ 16, 0 :+ 64];\n"
+	"    let c: shared = f16(dot(a, b.T));\n    C[m :+ 16, n :+ 16] = c;\n}\n";
 // clang-format on
 
 /* ---- corruptions --------------------------------------------------------------------------------------- */
@@ -281,6 +287,35 @@ concat_lost(void)
 	op(O_concat, 0)->out[0]->type.layout = op(O_concat, 0)->in[0]->type.layout;
 }
 static Op *
+by_matrices(void)
+{
+	for (int i = 0; infer_op(&x, O_store, i); i++)
+		if (strncmp(infer_op(&x, O_store, i)->pick->inst, "stmatrix", 8) == 0)
+			return infer_op(&x, O_store, i);
+	ck_abort_msg("no stmatrix");
+	return NULL;
+}
+static void
+matrices_fewer(void)
+{
+	by_matrices()->pick->inst = "stmatrix_x2";
+}
+static void
+matrices_turned(void)
+{
+	by_matrices()->pick->inst = "stmatrix_x4_trans";
+}
+static void
+matrices_rows(void)
+{
+	renumber(own_map(by_matrices()), AX_lane);
+}
+static void
+matrices_by_words(void)
+{
+	by_matrices()->pick->inst = "st_shared_128";
+}
+static Op *
 by_shuffle(void)
 {
 	for (int i = 0; infer_op(&x, O_convert, i); i++)
@@ -365,6 +400,10 @@ static const struct {
 	C(pieces, 0, slice_registers),
 	C(pieces, 0, concat_order),
 	C(pieces, 0, concat_lost),
+	C(stored, 0, matrices_fewer),
+	C(stored, 0, matrices_turned),
+	C(stored, 0, matrices_rows),
+	C(stored, 0, matrices_by_words),
 	C(product, 1, butterfly_as_select),
 	C(product, 1, butterfly_as_rename),
 	C(product, 1, butterfly_result),
@@ -378,7 +417,9 @@ static const struct {
 
 START_TEST(rejects)
 {
-	infer_source(&x, cases[_i].source, "sm_80", cases[_i].candidate, false);
+	const char *arch = cases[_i].source == stored ? "sm_90a" : "sm_80";
+
+	infer_source(&x, cases[_i].source, arch, cases[_i].candidate, false);
 	ck_assert_msg(infer_violations(&x) == 0, "%s: not clean before: %s", cases[_i].name,
 	              x.diag.n ? x.diag.msg[0].text : "");
 	cases[_i].corrupt();
