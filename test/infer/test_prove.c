@@ -1,6 +1,6 @@
 /* test_prove.c - the independent checker accepts what inference makes of real programs and rejects the same
  * solutions once any one decision is corrupted. */
-#include "hexc/ir.h"
+#include "hexc/pack.h"
 #include "infer/instr.h"
 #include <check.h>
 #include <stdio.h>
@@ -38,6 +38,7 @@ inferred(const char *path, int candidate)
 	k = unit.kernel[0];
 	pass_bounds(k);
 	pass_fold(k);
+	pass_packed(k);
 	pass_pipeline(k);
 	pass_tidy(k);
 	pass_infer(k);
@@ -346,6 +347,54 @@ elementwise(Kernel *k)
 		}
 }
 
+/* Of the packed tensor: W is parameter 1. */
+static Pack *
+other_pack(Kernel *k)
+{
+	Pack *p = NEW(&arena, Pack);
+
+	*p = *k->param[1].pack;
+	k->param[1].pack = p;
+	return p;
+}
+static void
+pack_place_turned(Kernel *k)
+{
+	Pack *p = other_pack(k);
+	Layout *l = copy_layout(p->place);
+	int64_t stride = l->it[0].stride;
+
+	l->it[0].stride = l->it[l->n - 1].stride;
+	l->it[l->n - 1].stride = stride;
+	p->place = l;
+}
+static void
+pack_spread(Kernel *k)
+{
+	other_pack(k)->spread = 8;
+}
+static void
+pack_streams(Kernel *k)
+{
+	other_pack(k)->streams = 2;
+}
+static void
+unpacked_regs(Kernel *k)
+{
+	Layout *l = change(find(k, O_unpack, 0, 0)->out[0]);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_reg)
+			l->it[i].stride = l->it[i].stride == 1 ? 2 : l->it[i].stride == 2 ? 1
+			                                                                : l->it[i].stride;
+}
+static void
+words_lane(Kernel *k)
+{
+	double_lane(change(find(k, O_unpack, 0, 0)->in[0]));
+}
+
+#define PACKED "examples/gemm_wNa16.hexc"
 #define GEMM "examples/gemm_f16.hexc"
 #define NORM "examples/layer_norm.hexc"
 #define SKINNY "test/infer/programs/skinny_w4.hexc"
@@ -394,6 +443,11 @@ static const struct {
 	C(GEMM, as_shuffle),
 	C(GEMM, no_way),
 	C(GEMM, elementwise),
+	C(PACKED, pack_place_turned),
+	C(PACKED, pack_spread),
+	C(PACKED, pack_streams),
+	C(PACKED, unpacked_regs),
+	C(PACKED, words_lane),
 	C(NORM, reduce_in),
 	C(NORM, reduce_out),
 #undef C
