@@ -6,6 +6,7 @@
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,35 +64,38 @@ changed(int change, double x, int e)
 	}
 }
 
+/* A lane casts so many groups of 32 elements; only of one is the result changed. */
 static const char *
-kernel_text(DType from, int spread, DType to, int change)
+kernel_text(DType from, int spread, DType to, int change, int groups)
 {
 	const char *in = dtype_info[from].name, *out = dtype_info[to].name;
-	int bits = dtype_info[from].bits, each = 128 / dtype_info[to].bits;
-	const char *more = change_text(change, out);
+	int words = dtype_info[from].bits * groups, each = 128 / dtype_info[to].bits, n = GROUP * groups;
+	const char *more = change_text(change, out), *order = "", *lay;
 
+	if (spread)
+		order = arena_printf(u->arena, " spread %d", spread);
+	lay = arena_printf(u->arena, "@{(32,%d):(1@lane,1@reg)}", n);
 	return arena_printf(
 		u->arena,
 		"kernel t {\n  warps 1\n"
 		"  param %%1.A tensor A : global u32[?, ?, ?] read size %%4.M, %%6, %%7 stride %%7, %%7, %%6"
-		" pack \"hexc-pack 1 %s block 1x32 spread %d streams 1 place (1,32):(0,1)\"\n"
+		" pack \"hexc-pack 1 %s block 1x%d spread %d streams 1 place (1,%d):(0,1)\"\n"
 		"  param %%2.C tensor C : global %s[?, ?] written size %%4.M, %%9 stride %%9, %%6\n"
 		"  param %%4.M size M : i64 read mult 32 lo 32 hi 100000\n"
 		"  grid {\n    %%100 = const imm 1 : i64\n    yield %%4.M, %%100, %%100\n  }\n"
 		"  body {\n    %%6 = const imm 1 : i64\n    %%7 = const imm %d : i64\n"
-		"    %%9 = const imm 32 : i64\n    %%10 = block_id : i64\n    %%12 = mul %%10, %%9 : i64\n"
-		"    %%13 = const imm 0 : i64\n"
+		"    %%9 = const imm %d : i64\n    %%10 = block_id : i64\n    %%11 = const imm 32 : i64\n"
+		"    %%12 = mul %%10, %%11 : i64\n    %%13 = const imm 0 : i64\n"
 		"    %%14 = view %%1.A, %%12, %%13, %%13 : global u32[32, 1, %d]\n"
 		"    %%15 = load %%14 : reg u32[32, 1, %d] @{(32,1,%d):(1@lane,0,1@reg)}"
 		" pick { inst ld_global_32 vec 1 }\n"
-		"    %%16 = unpack %%15, %%1.A : reg %s[32, 32]%s " LAYOUT "\n"
-		"    %%17 = cast %%16 : reg %s[32, 32] " LAYOUT "\n%s"
-		"    %%18 = view %%2.C, %%12, %%13 : global %s[32, 32]\n"
+		"    %%16 = unpack %%15, %%1.A : reg %s[32, %d]%s %s\n"
+		"    %%17 = cast %%16 : reg %s[32, %d] %s\n%s"
+		"    %%18 = view %%2.C, %%12, %%13 : global %s[32, %d]\n"
 		"    store %%%d, %%18 pick { inst st_global_128 vec %d }\n"
 		"    yield\n  }\n}\n",
-		in, spread, out, bits, bits, bits, bits, in,
-		spread ? arena_printf(u->arena, " spread %d", spread) : "", out, more, out,
-		change ? 19 : 17, each);
+		in, n, spread, n, out, words, n, words, words, words, in, n, order, lay, out, n, lay, more,
+		out, n, change ? 19 : 17, each);
 }
 
 /* ---- what the formats say: every number of a narrow type, exactly ---------------------------------- */
@@ -178,7 +182,7 @@ try_cast(DType from, int spread, DType to, int change)
 				word[r * bits + at / 32] |= (uint32_t)(code_at(r, e, bits) >> b & 1)
 				                            << at % 32;
 			}
-	ptx_run(u, kernel_text(from, spread, to, change), grid, arg, 3, NULL);
+	ptx_run(u, kernel_text(from, spread, to, change, 1), grid, arg, 3, NULL);
 	for (int r = 0; r < ROWS; r++)
 		for (int e = 0; e < GROUP; e++) {
 			double x = result_value(to, out, r * GROUP + e);
@@ -279,12 +283,66 @@ START_TEST(instructions)
 		if (!recipe_make(&r, from, spread, to[t]))
 			continue;
 		/* to bf16 from u8 nothing more can be taken off; floats are not moved at all */
-		ptx = ptx_of(u, kernel_text(from, spread, to[t], recipe_takes(&r, 8, 8)));
+		ptx = ptx_of(u, kernel_text(from, spread, to[t], recipe_takes(&r, 8, 8), 1));
 		ptx = strstr(ptx, "ld.global");
 		for (size_t i = 0; i < COUNT_OF(word); i++)
 			n += ptx_count(ptx, word[i]);
 		ck_assert_msg(n <= recipe_instructions(&r), "%s to %s: %d instructions, not %d\n%s",
 		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r), ptx);
+	}
+}
+END_TEST
+
+/* ---- the machine's own instructions: NVDISASM=path of nvdisasm, and ptxas ---------------------------- */
+
+/* Instructions on data in the machine code of a kernel; what addresses take (sums with their carries) is not
+ * counted. */
+static int
+machine_instructions(const char *ptx)
+{
+	char dir[] = "/tmp/hexc-test-XXXXXX", path[64], line[1200];
+	int n = -1;
+	FILE *f;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/p", dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(ptx, f);
+	fclose(f);
+	snprintf(line, sizeof line,
+	         "cd %s && ptxas -arch=%s p -o c && $NVDISASM -c c | awk '"
+	         "$1 !~ \"^/[*][0-9a-f]+[*]/$\" { next }"
+	         "{ whole = $2 ~ /^@/ ? $3 : $2; sub(/;$/, \"\", whole); op = whole; sub(/[.].*/, \"\", op) }"
+	         "op ~ /^(LOP3|PRMT|SHF|HFMA2|HADD2|HMUL2|FADD|FMUL|FFMA|I2F|F2F|SEL|SGXT|IADD3)$/ { n++ }"
+	         "whole ~ /^IMAD[.](SHL|U32|IADD)/ { n++ } whole == \"IMAD.X\" { n-- } END { print n + 0 }';"
+	         "rm -r %s",
+	         dir, u->target->name, dir);
+	f = popen(line, "r");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fscanf(f, "%d", &n), 1);
+	ck_assert_int_eq(pclose(f), 0);
+	return n;
+}
+
+/* Two further groups cost the machine what the recipe says, or less; but for two constants. */
+START_TEST(machine_code)
+{
+	static const DType to[] = { D_f16, D_bf16, D_i8 };
+	DType from = (DType)_i;
+	Recipe r;
+
+	if (dtype_info[from].bits > 8 || from == D_bool || !getenv("NVDISASM"))
+		return;
+	for (size_t t = 0; t < COUNT_OF(to); t++) {
+		int spread = dtype_info[to[t]].bits, n;
+
+		if (!recipe_make(&r, from, spread, to[t]))
+			continue;
+		n = machine_instructions(ptx_of(u, kernel_text(from, spread, to[t], 0, 4)));
+		n -= machine_instructions(ptx_of(u, kernel_text(from, spread, to[t], 0, 2)));
+		ck_assert_msg(n <= 2 * recipe_instructions(&r) + 2, "%s to %s: %d instructions, not 2 * %d",
+		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r));
 	}
 }
 END_TEST
@@ -303,6 +361,7 @@ main(void)
 	tcase_add_loop_test(t, offsets, 0, 11);
 	tcase_add_loop_test(t, other_targets, 0, 2);
 	tcase_add_loop_test(t, instructions, 0, D_COUNT);
+	tcase_add_loop_test(t, machine_code, 0, D_COUNT);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
