@@ -82,7 +82,7 @@ static const struct {
 	{ "%20 = broadcast %10 : reg f16[16, 64]", "not 1 changes" },
 	{ "%20 = transpose %10 imm 1, 1 : reg f16[32, 32]", "permutation" },
 	{ "%20 = transpose %10 imm 1, 0 : reg f16[16, 32]", "permutation" },
-	{ "%20 = reshape %10 : reg f16[32, 16]", "extent 1 change" },
+	{ "%20 = reshape %10 : reg f16[32, 15]", "as many elements" },
 	{ "%20 = slice %10 imm 2, 0 : reg f16[16, 32]", "no such dim" },
 	{ "%20 = slice %10 imm 0, 0 : reg f16[8, 16]", "another dim" },
 	{ "%20 = slice %10 imm 1, 20 : reg f16[16, 13]", "outside" },
