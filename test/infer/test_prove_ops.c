@@ -1,6 +1,6 @@
 /* test_prove_ops.c - the independent checker rejects solutions of which one decision is corrupted, for the
  * ops beside products (test_prove.c): scans, tiles of indices, atomic updates, pieces of register tiles,
- * butterflies, pins, stores of matrices.  SAY=1 prints what it says. */
+ * butterflies, sparse tiles, pins, stores of matrices.  SAY=1 prints what it says. */
 #include "infer/instr.h"
 #include "test/infer/util_infer.h"
 #include <check.h>
@@ -49,6 +49,20 @@ static const char product[] =
 	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
 	"    let a: shared = A[m :+ 16, 0 :+ 64], b: shared = B[n :+ 16, 0 :+ 64];\n"
 	"    C[m :+ 16, n :+ 16] = dot(a, b.T);\n}\n";
+
+/* mma.sp, and what no mma.sp takes */
+static const char half[] =
+	HEAD("A: f16[M, N], P: u2[M, N], B: f16[M, 2 * N], C: out f32[M, M]", "1")
+	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
+	"    let a: shared = A[m :+ 16, 0 :+ 32], p: shared = P[m :+ 16, 0 :+ 32];\n"
+	"    let b: shared = B[n :+ 16, 0 :+ 64];\n"
+	"    C[m :+ 16, n :+ 16] = dot(sparse(a, p), b.T);\n}\n";
+
+static const char whole[] =
+	HEAD("A: f16[M, N], P: u2[M, N], C: out f16[M, 2 * N]", "1")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+	"    let a: register = A[m :+ 16, 0 :+ 32], p: register = P[m :+ 16, 0 :+ 32];\n"
+	"    C[m :+ 16, 0 :+ 64] = sparse(a, p);\n}\n";
 
 static const char pins[] =
 	HEAD("X: f32[M, N], Y: out f32[M, N]", "1")
@@ -373,6 +387,95 @@ store_misaligned(void)
 			l->it[i].stride = 33;
 }
 
+/* Two digits of an axis change places. */
+static void
+exchange(Layout *l, Axis axis)
+{
+	Iter *it[ITER_MAX + REP_MAX];
+	int n = on_axis(l, axis, it);
+	int64_t stride;
+
+	ck_assert_int_ge(n, 2);
+	stride = it[0]->stride;
+	it[0]->stride = it[1]->stride;
+	it[1]->stride = stride;
+}
+
+static void
+half_dense_row(void)
+{
+	op(O_dot, 0)->pick->inst = "mma_m16n8k16_f32_f16";
+}
+
+static void
+half_other_type(void)
+{
+	op(O_dot, 0)->pick->inst = "mma_sp_m16n8k32_f32_bf16";
+}
+
+static void
+half_swapped(void)
+{
+	op(O_dot, 0)->pick->swap = true;
+}
+
+static void
+half_order(void)
+{
+	Layout *l = NEW(&x.arena, Layout);
+
+	layout_init(l, 1);
+	layout_push(l, 0, 64, 1, AX_mem);
+	op(O_dot, 0)->pick->map = l;
+}
+
+static void
+positions_as(const char *text)
+{
+	Layout *l = own(op(O_dot, 0)->in[3]);
+	size_t at;
+
+	ck_assert(layout_parse(l, text, strlen(text), &at));
+}
+
+/* Lanes 1 and 2 of each group have the columns of the other. */
+static void
+positions_lanes(void)
+{
+	positions_as("((8,2),(8,2,2)):((4@lane,8@reg),(1@reg,2@lane,1@lane))");
+}
+
+/* A lane has neighbouring rows, not g and g + 8. */
+static void
+positions_rows(void)
+{
+	positions_as("((2,8),(8,4)):((8@reg,4@lane),(1@reg,1@lane))");
+}
+
+static void
+positions_b(void)
+{
+	exchange(own(op(O_dot, 0)->in[1]), AX_lane);
+}
+
+static void
+expand_values(void)
+{
+	exchange(own(op(O_expand, 0)->in[0]), AX_lane);
+}
+
+static void
+expand_positions(void)
+{
+	exchange(own(op(O_expand, 0)->in[1]), AX_lane);
+}
+
+static void
+expand_whole(void)
+{
+	exchange(own(op(O_expand, 0)->out[0]), AX_lane);
+}
+
 static const struct {
 	const char *name, *source;
 	int candidate;
@@ -408,6 +511,16 @@ static const struct {
 	C(product, 1, butterfly_as_rename),
 	C(product, 1, butterfly_result),
 	C(product, 1, butterfly_no_way),
+	C(half, 0, half_dense_row),
+	C(half, 0, half_other_type),
+	C(half, 0, half_swapped),
+	C(half, 0, half_order),
+	C(half, 0, positions_lanes),
+	C(half, 0, positions_rows),
+	C(half, 0, positions_b),
+	C(whole, 0, expand_values),
+	C(whole, 0, expand_positions),
+	C(whole, 0, expand_whole),
 	C(pins, 0, hold_result),
 	C(pins, 0, relayout_operand),
 	C(pins, 0, pinned_row),
