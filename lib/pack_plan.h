@@ -18,6 +18,7 @@ typedef struct PackPlan {
 	BitPerm to, back;
 	uint32_t *load[2], *store[2]; /* words of the buffer, of `to` and of `back` */
 	int32_t *position; /* else: of element row * cols + col */
+	bool lanes; /* and then groups lie side by side */
 	PackSeg seg[32 * 8]; /* of a group of 32 elements */
 	int nseg;
 } PackPlan;

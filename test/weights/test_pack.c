@@ -201,6 +201,31 @@ START_TEST(fragments)
 }
 END_TEST
 
+/* The same for every width, in each order; blocks large enough for groups side by side. */
+START_TEST(widths)
+{
+	static const int64_t dim[2] = { 130, 200 };
+	Arena a;
+
+	arena_init(&a, NULL, NULL);
+	for (int bits = 1; bits <= 8; bits++) {
+		for (int spread = 0; spread <= 16; spread += 8) {
+			const char *why = "",
+				   *text = arena_printf(
+					   &a,
+					   "hexc-pack 1 u%d block 64x64 spread %d streams %d place "
+					   "((8,2,4),(2,4,2,4)):((512,4,32),(1,128,2,8))",
+					   bits, spread, spread ? 32 : 1);
+			Pack p;
+
+			ck_assert_msg(pack_parse(&a, text, strlen(text), &p, &why), "%s: %s", text, why);
+			compare(&a, &p, 2, dim);
+		}
+	}
+	arena_free(&a);
+}
+END_TEST
+
 /* Vectors and plain words agree with the definition, for permutations of all sizes. */
 START_TEST(bit_permutations)
 {
@@ -335,6 +360,7 @@ main(int argc, char **argv)
 	tcase_add_test(tc, powers_of_two);
 	tcase_add_test(tc, other_extents);
 	tcase_add_test(tc, fragments);
+	tcase_add_test(tc, widths);
 	tcase_add_test(tc, bit_permutations);
 	tcase_add_test(tc, refusals);
 	suite_add_tcase(s, tc);
