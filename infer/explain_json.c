@@ -1,4 +1,5 @@
 /* explain_json.c - the chosen solution as one JSON object; hexc.1 lists its fields. */
+#include "hexc/pack.h"
 #include "infer/explain.h"
 
 /* ---- writing -------------------------------------------------------------------------------------- */
@@ -286,6 +287,24 @@ put_op(Text *t, const Kernel *k, const Op *o)
 	text_add(t, "}", 1);
 }
 
+/* How packed tensors lie. */
+static void
+put_packs(Text *t, const Kernel *k)
+{
+	open_member(t, "packs", "[");
+	for (int i = 0; i < k->nparam; i++) {
+		const Pack *p = k->param[i].pack;
+
+		if (!p || !p->place)
+			continue;
+		open_member(t, NULL, "{");
+		put_text(t, "name", k->param[i].name);
+		put_text(t, "pack", pack_text(t->arena, p));
+		text_add(t, "}", 1);
+	}
+	text_add(t, "]", 1);
+}
+
 const char *
 infer_explain_json(Kernel *k)
 {
@@ -309,6 +328,7 @@ infer_explain_json(Kernel *k)
 				put_tile(&t, k, o->blk[b]->arg[i]);
 	}
 	text_add(&t, "]", 1);
+	put_packs(&t, k);
 	open_member(&t, "ops", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		put_op(&t, k, o);
