@@ -33,4 +33,10 @@ void pack_blocks(const PackPlan *p, const unsigned char *natural, size_t stride,
                  void *scratch);
 void unpack_blocks(const PackPlan *p, const void *packed, unsigned char *natural, size_t stride,
                    int64_t blocks, void *scratch);
+
+/* One block by way of its codes (pack_code.c). */
+enum { PACK_LANES = 16 }; /* groups that are done at once */
+void pack_slowly(const PackPlan *p, const unsigned char *natural, size_t stride, void *packed, void *scratch);
+void unpack_slowly(const PackPlan *p, const void *packed, unsigned char *natural, size_t stride,
+                   void *scratch);
 #endif
