@@ -115,8 +115,8 @@ tensors(Case *c, const hexc_module *m, const hexc_weight *w)
 	return true;
 }
 
-/* The products with the weights as they are now, and how far from them the kernel may be: f16 scales, products with
- * them and sums with offsets are rounded once each, sums in f32 are in any order. */
+/* The products with the weights as they are now, and how far from them the kernel may be: f16 scales,
+ * products with them and sums with offsets are rounded once each, sums in f32 are in any order. */
 static void
 reference(Case *c, const float *x, const float *wide)
 {
@@ -221,7 +221,8 @@ layer_in_formats(const char *arch, const char *src)
 		w[i] = (float)(0.02 * normal.v[i]);
 	free(normal.v);
 	free(normal.mem);
-	printf("\nA layer of %d x %d normal weights, rounded to ten formats of checkpoints, times %d rows; %s.\n"
+	printf("\nA layer of %d x %d normal weights, rounded to ten formats of checkpoints, "
+	       "times %d rows; %s.\n"
 	       "%-10s %6s %13s %13s %9s %8s  %-7s %s\n",
 	       N, K, M, arch, "format", "bits", "rounding", "kernel error", "conflicts", "sectors",
 	       "verdict", "kernel of gemm_schemes");
