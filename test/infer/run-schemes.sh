@@ -30,12 +30,12 @@ for w in $some; do
 		done
 		try gemm_schemes.hexc gemm_scale "$@" -D SCALE=e8m0 -D G=128 --arg 'S=randint(3,1,2)' --arg factor=2
 		for g in 16 48 100; do
-			try gemm_schemes.hexc gemm_any_group "$@" -D "G=$g" --arg 'S=random(3)'
+			try gemm_schemes.hexc gemm_any_group "$@" -D BN=64 -D "G=$g" --arg 'S=random(3)'
 		done
 		set -- -D "WEIGHT=$w" -D "ACT=$act" --arg 'A=random(1)[20,200]' --arg 'W=random(2)[160,200]'
 		for zero in u4 f16; do
 			try gemm_schemes.hexc gemm_zero "$@" -D "ZEROS=$zero" --arg 'S=random(3)' --arg 'Z=random(4)'
-			try gemm_schemes.hexc gemm_ordered "$@" -D "ZEROS=$zero" --arg 'S=random(3)[4,160]' \
+			try gemm_schemes.hexc gemm_ordered "$@" -D BN=64 -D "ZEROS=$zero" --arg 'S=random(3)[4,160]' \
 				--arg 'Z=random(4)' --arg 'I=randint(5,0,3)'
 		done
 		try gemm_schemes.hexc gemm_offset "$@" --arg 'S=random(3)' --arg 'O=random(4)'
