@@ -227,7 +227,7 @@ const Layout *operand(const Solve *s, const Op *o, int i);
 /* An access to mem by `map`: each thread holds the indices of the elements it touches. */
 void demand_indices(Solve *s, Val *mem, const Layout *map);
 
-/* ---- rules.c: one rule per `layout` column of ops.def ------------------------------------------- */
+/* ---- rules.c, rules_line.c, rules_default.c: one rule per `layout` column of ops.def ------------ */
 typedef void (*RuleFn)(Solve *s, Op *o);
 extern const RuleFn rule_of[O_COUNT];
 /* Lay the tile of shift o out so that its line along the shift's dim is within a warp. */
@@ -300,7 +300,12 @@ int source_unit(const Solve *s, const Val *v);
 /* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 
-/* ---- memory.c, ldmatrix.c, shared.c ---------------------------------------------------------------- */
+/* ---- memory.c, load.c, ldmatrix.c, shared.c ---------------------------------------------------- */
+/* Access instruction of a load of a tile, and the layout it comes in where that is another than its value's. */
+void load_shared(Solve *s, Op *o);
+void load_global(Solve *s, Op *o);
+/* l with its registers numbered along dim `unit` first, if that makes longer runs in memory; else l. */
+const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
 /* The task mapping of a copy: coalesced where it reads, vec elements an access; false: s->why. */
 bool copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec);
 /* Access instruction of every load, store, copy; address layout of every alloc. */

@@ -1,0 +1,88 @@
+/* rules_default.c - layouts for what no reader and no memory asks about: backwards through reductions, forwards
+ * through broadcasts, anything for the rest. */
+#include "infer/rules.h"
+
+/* Nothing asks for more than one copy: dims from the last, registers in between. */
+static bool
+anyhow(Solve *s, const Type *t, Layout *l)
+{
+	int order[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++)
+		order[d] = t->rank - 1 - d;
+	return coalesced(l, t->rank, t->shape, order, 1, s->k->warps, true);
+}
+
+/* `in` lies so that reducing gives `small` on dim d: the replicas of small take the digits of d, the rest of
+ * d goes to registers.  The backward direction of reduce and the forward one of broadcast. */
+static bool
+expand(Layout *out, const Layout *small, int dim, int64_t extent)
+{
+	Layout l = *small;
+	int64_t regs = layout_cosize(small, AX_reg), rest = extent;
+
+	l.nrep = 0;
+	for (int i = 0; i < small->nrep; i++) {
+		const Iter *r = &small->rep[i];
+		if (rest % r->extent == 0) {
+			rest /= r->extent;
+			if (!layout_push(&l, dim, r->extent, r->stride, (Axis)r->axis))
+				return false;
+		} else if (!layout_push_rep(&l, r->extent, r->stride, (Axis)r->axis)) {
+			return false;
+		}
+	}
+	if (rest > 1 && !layout_push(&l, dim, rest, regs, AX_reg))
+		return false;
+	*out = l;
+	return true;
+}
+
+/* Ops whose results nothing may have asked for. */
+static bool
+takes_any(OpCode c)
+{
+	return c == O_const || c == O_splat || c == O_iota || c == O_for || c == O_if || c == O_shift ||
+	       c == O_slice || c == O_concat || c == O_reduce_sum || c == O_reduce_max ||
+	       c == O_reduce_min || c == O_broadcast || c == O_relayout;
+}
+
+bool
+rule_backward(Solve *s, Op *o)
+{
+	int d = (int)o->imm[0];
+	Layout l;
+
+	return (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
+	       is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
+	       expand(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
+}
+
+bool
+rule_default(Solve *s, Op *o)
+{
+	Val *in = o->nin ? o->in[0] : NULL;
+	Layout l;
+
+	if (o->code == O_broadcast && !known(s, o->out[0]) && is_reg(in) && known(s, in)) {
+		l = *known(s, in);
+		for (int d = 0; d < in->type.rank; d++)
+			if (in->type.shape[d] == 1 && o->out[0]->type.shape[d] > 1 &&
+			    !expand(&l, &l, d, o->out[0]->type.shape[d]))
+				return false;
+		return give(s, o->out[0], &l, o);
+	}
+	if (o->code == O_relayout && !known(s, in) != !known(s, o->out[0]))
+		return known(s, in) ? give(s, o->out[0], known(s, in), o)
+		                    : give(s, in, known(s, o->out[0]), o);
+	if (takes_any(o->code))
+		for (int i = 0; i < o->nout; i++)
+			if (is_reg(o->out[i]) && !known(s, o->out[i]) &&
+			    anyhow(s, &o->out[i]->type, &l)) {
+				give(s, o->out[i], &l, o);
+				if (o->code == O_for)
+					rule_for(s, o);
+				return true;
+			}
+	return false;
+}
