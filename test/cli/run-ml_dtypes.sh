@@ -1,21 +1,12 @@
 #!/bin/sh
 # Narrow floats against the Python package ml_dtypes: the number of every code, and the code of numbers inside the
-# range (beyond it that package has other rules).  The package comes with pip into a folder of the build.
-# PYTHON=python3 of a place that has the packages.
+# range (beyond it that package has other rules).
 B=${B:-build}
 hexc=${HEXC:-$B/hexc}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-python=${PYTHON:-$B/reference/bin/python}
-command -v python3 >/dev/null || { echo "no python3"; exit 77; }
-has() { "$1" -c 'import numpy, ml_dtypes' 2>/dev/null; }
-if ! has "$python"; then
-	[ -x "$B/reference/bin/pip" ] || python3 -m venv "$B/reference" >"$dir/log" 2>&1
-	timeout 100 "$B/reference/bin/pip" install -q --retries 0 --timeout 10 --disable-pip-version-check \
-		numpy==2.4.6 ml_dtypes==0.6.0 >>"$dir/log" 2>&1
-	python=$B/reference/bin/python
-	has "$python" || { tail -3 "$dir/log"; echo "the Python packages numpy and ml_dtypes are not here and cannot be had"; exit 77; }
-fi
+. test/python.sh
+need_python ml_dtypes
 cat >"$dir/cast.hexc" <<'END'
 kernel widen(X: T[N], Y: out f32[N])
     tune T = e2m1|e2m3|e3m2|e4m3|e5m2|e8m0

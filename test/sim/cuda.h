@@ -117,8 +117,6 @@ int cuda_main(int argc, char **argv, const char *file, int from, const Case *cas
 
 /* util_nvcc.c: the PTX of test/sim/cuda/FILE, kept in the build folder by a hash of all it depends on.
  * `text` gets n texts, in the order of `targets`; false when nvcc refused one. */
-bool nvcc_here(void);
-bool nvcc_knows(int sm);
 bool nvcc_compile(const char *file, const Variant *targets, unsigned n, char **text);
 const char *sm_name(int sm);
 #endif

@@ -2,6 +2,7 @@
  * synchronisations forgotten. */
 #include <math.h>
 #include "cuda.h"
+#include "nvcc.h"
 
 enum { M = 100, N = 72, K = 400, SMEM = 7 * 64 * 64 * 2 };         /* seven steps, the last of 16 columns */
 

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <unistd.h>
 #include "cases.h"
+#include "nvcc.h"
 
 enum { LANES = 40 };
 static const char *const options[] = { "-arch=sm_75", "-arch=sm_80 -lineinfo", "-arch=sm_80 -G", "-arch=sm_90a" };
@@ -13,7 +14,7 @@ compile(void)
 {
 	char dir[] = "/tmp/simcallsXXXXXX", cmd[600], file[100];
 
-	if (system("command -v nvcc >/dev/null 2>&1") != 0 || !mkdtemp(dir))
+	if (!nvcc_here() || !mkdtemp(dir))
 		return 0;
 	for (int i = 0; i < NOPTION; i++) {
 		snprintf(file, sizeof file, "%s/k.ptx", dir);

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/hexc.h"
+#include "nvcc.h"
 #include "simtest.h"
 
 #define HEAD ".version 8.4\n.target sm_89\n.address_size 64\n" \
@@ -155,7 +156,7 @@ nvcc_ptx(void)
 {
 	char dir[] = "/tmp/simspeedXXXXXX", path[600], out[40], cmd[800], *ptx;
 
-	if (system("command -v nvcc >/dev/null 2>&1") != 0 || !mkdtemp(dir))
+	if (!nvcc_here() || !mkdtemp(dir))
 		return NULL;
 	snprintf(out, sizeof out, "%s/k.ptx", dir);
 	snprintf(cmd, sizeof cmd, "nvcc -ptx -arch=sm_80 -o %s %s", out, beside(path, sizeof path, "speed.cu"));

@@ -1,6 +1,7 @@
 /* util_cuda.c - run a table of CUDA kernels: arguments from their description, launch, judgement. */
 #include <stdarg.h>
 #include "cuda.h"
+#include "nvcc.h"
 
 static const struct Type { char name; unsigned bytes; bool real; } types[] = {
 	{ 'b', 1, false }, { 'w', 2, false }, { 'i', 4, false }, { 'u', 4, false }, { 'l', 8, false },

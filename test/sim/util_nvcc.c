@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cuda.h"
+#include "nvcc.h"
 
 static const char *
 build_dir(void)
@@ -33,7 +34,7 @@ output_of(const char *cmd, char *out, size_t size)
 bool
 nvcc_here(void)
 {
-	return system("command -v nvcc >/dev/null 2>&1") == 0;
+	return system("nvcc -x cu -E /dev/null >/dev/null 2>&1") == 0;
 }
 
 const char *
