@@ -123,10 +123,65 @@ all_combinations(Search *x, int *at)
 	}
 }
 
-/* Many dots: alike warp grids first, then the best of these with one dot at a time done otherwise. */
+enum { GROUPS = 8 }; /* of dots done otherwise than the rest: longer programs take no more plans */
+
+/* Dots that change together: in a program of many, those of the same types. */
+static bool
+together(const Search *x, int i, int j)
+{
+	const Op *p = x->s->dot[i], *q = x->s->dot[j];
+
+	return i == j || (x->s->ndot > GROUPS && x->nchoice[i] == x->nchoice[j] &&
+	                  type_same(&p->in[0]->type, &q->in[0]->type) &&
+	                  type_same(&p->in[1]->type, &q->in[1]->type) &&
+	                  type_same(&p->out[0]->type, &q->out[0]->type));
+}
+
+/* The first dot of each group in program order; of too many groups, those that multiply most. */
+static int
+leaders(const Search *x, int *lead)
+{
+	double *work = NEWN(x->s->arena, double, x->s->ndot + 1);
+	int n = 0;
+
+	for (int i = 0; i < x->s->ndot; i++) {
+		const Op *o = x->s->dot[i];
+		double mnk = sqrt((double)type_size(&o->in[0]->type) * (double)type_size(&o->in[1]->type) *
+		                  (double)type_size(&o->out[0]->type));
+		int g = 0;
+
+		while (g < n && !together(x, lead[g], i))
+			g++;
+		if (g == n)
+			lead[n++] = i;
+		work[lead[g]] += mnk * x->s->weight[o->id];
+	}
+	while (n > GROUPS) {
+		int least = 0;
+
+		for (int g = 1; g < n; g++)
+			if (work[lead[g]] <= work[lead[least]])
+				least = g;
+		n--;
+		for (int g = least; g < n; g++)
+			lead[g] = lead[g + 1];
+	}
+	return n;
+}
+
+static void
+set_group(const Search *x, int lead, int c, int *at)
+{
+	for (int i = lead; i < x->s->ndot; i++)
+		if (together(x, lead, i))
+			at[i] = c;
+}
+
+/* Many dots: alike warp grids first, then the best of these with one dot or group at a time done otherwise. */
 static void
 one_at_a_time(Search *x, int *at)
 {
+	int *lead = NEWN(x->s->arena, int, x->s->ndot + 1), nlead = leaders(x, lead);
 	int n = x->s->ndot, base = 0;
 	double best = HUGE_VAL;
 
@@ -142,20 +197,20 @@ one_at_a_time(Search *x, int *at)
 	}
 	for (int i = 0; i < n; i++)
 		at[i] = i ? like(x, i, &x->choice[0][base]) : base;
-	for (int i = 0; i < n; i++) {
-		int keep_at = at[i], good = at[i];
-		for (int c = 0; c < x->nchoice[i]; c++) {
+	for (int g = 0; g < nlead; g++) {
+		int kept = at[lead[g]], good = kept;
+		for (int c = 0; c < x->nchoice[lead[g]]; c++) {
 			double t;
-			if (c == keep_at)
+			if (c == kept)
 				continue;
-			at[i] = c;
+			set_group(x, lead[g], c, at);
 			t = try_dots(x, at);
 			if (t < best) {
 				best = t;
 				good = c;
 			}
 		}
-		at[i] = good;
+		set_group(x, lead[g], good, at);
 	}
 }
 

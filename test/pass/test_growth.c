@@ -77,7 +77,7 @@ reductions(Text *t, int n)
 static void
 products(Text *t, int n)
 {
-	text_printf(t, "kernel k(X: f16[M, 32], Y: out f16[M, 32])\n const WARPS = 1\n{\n"
+	text_printf(t, "kernel k(X: f16[M, 32], Y: out f16[M, 32])\n{\n"
 	               " grid(ceil(M, 32));\n"
 	               " let m = block.x * 32;\n let v0: register = X[m :+ 32, :];\n");
 	for (int j = 1; j < n / 3; j++)
