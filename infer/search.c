@@ -177,7 +177,7 @@ set_group(const Search *x, int lead, int c, int *at)
 			at[i] = c;
 }
 
-/* Many dots: alike warp grids first, then the best of these with one dot or group at a time done otherwise. */
+/* Many dots: alike warp grids first, then the best of these with one group at a time done otherwise. */
 static void
 one_at_a_time(Search *x, int *at)
 {

@@ -22,6 +22,7 @@ bool session_open(Session *s, const Target *t, int ptx, const char *name);
 /* Structural check of the module.  False: s->why. */
 bool session_verify(Session *s);
 bool session_optimize(Session *s);
+void session_split(Session *s); /* split.c: what optimising made longer than code generation likes */
 /* s->ptx becomes the text. */
 bool session_emit(Session *s);
 /* Dispose of what is there; twice is allowed. */

@@ -72,6 +72,7 @@ emit_module(Unit *u, Session *s, PtxOut *out)
 	t1 = now_ms();
 	if (!session_optimize(s))
 		return false;
+	session_split(s);
 	arena_poll(u->arena);
 	t2 = now_ms();
 	if (!session_emit(s))
