@@ -28,19 +28,35 @@ shiftable(const Layout *l, int d)
 	return i == end;
 }
 
+/* How many lanes the dims but d may take so that enough is left of them for all warps: what warps do not share
+ * each of them does again. */
+static int64_t
+lanes_beside(const Type *t, int d, int warps)
+{
+	int64_t others = 1, lanes = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		others *= i == d ? 1 : t->shape[i];
+	others /= gcd64(others, warps);
+	while (lanes < WARP_SIZE && 2 * lanes <= others)
+		lanes *= 2;
+	return lanes;
+}
+
 /* The tile with dim d within a warp: the other dims take lanes first, then d, in a row over its registers. */
 static bool
 along(Layout *out, const Type *t, int d, int warps)
 {
-	int64_t rest[DIM_MAX], lanes = WARP_SIZE, left = warps, regs = 1, g;
+	int64_t rest[DIM_MAX], beside = lanes_beside(t, d, warps), lanes = WARP_SIZE, left = warps, regs = 1, g;
 
 	layout_init(out, t->rank);
 	for (int i = t->rank - 1; i >= 0; i--) {
 		rest[i] = t->shape[i];
-		g = i == d ? 1 : gcd64(lanes, rest[i]);
+		g = i == d ? 1 : gcd64(beside, rest[i]);
 		if (!layout_push(out, i, g, WARP_SIZE / lanes, AX_lane))
 			return false;
 		lanes /= g;
+		beside /= g;
 		rest[i] /= g;
 	}
 	g = gcd64(lanes, rest[d]);

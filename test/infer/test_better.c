@@ -13,7 +13,7 @@
  *   costs                    costs async waits, dtype-dependent tensor cores, ldmatrix width
  *   more_than_four           no limit of four candidates
  *   every_mma                every dtype of mma
- *   any_scan                 scans of any length
+ *   any_scan, shared_scan    scans of any length, a part of them for every warp
  *   any_rank                 n-dimensional conversions
  *   mean_divides             mean divides
  *   max_of_infinity          -inf safe max
@@ -433,6 +433,29 @@ START_TEST(any_scan)
 }
 END_TEST
 
+/* Columns fewer than threads: warps share them, and lanes what is left of them, so that none scans what another
+ * does. */
+START_TEST(shared_scan)
+{
+	static const int warps[] = { 1, 2, 8, 32 };
+
+	for (int i = 0; i < (int)COUNT_OF(warps); i++) {
+		char source[400];
+		Op *o;
+
+		snprintf(source, sizeof source,
+		         "kernel s(X: f32[M, N], Y: out f32[M, N])\n    const WARPS = %d\n{\n"
+		         "    grid(1);\n    Y[0 :+ 128, 0 :+ 32] = cumsum(X[0 :+ 128, 0 :+ 32], 0);\n}\n",
+		         warps[i]);
+		infer_source(&x, source, "sm_80", 0, false);
+		ck_assert_ptr_nonnull(infer_op(&x, O_shift, 0));
+		for (int n = 0; (o = infer_op(&x, O_shift, n)); n++)
+			ck_assert_int_eq(o->out[0]->type.layout->nrep, 0);
+		infer_free(&x);
+	}
+}
+END_TEST
+
 START_TEST(any_rank)
 {
 	const int a = 6, b = 20, d = 36;
@@ -563,6 +586,7 @@ main(void)
 	T(more_than_four);
 	T(every_mma);
 	T(any_scan);
+	T(shared_scan);
 	T(any_rank);
 	T(mean_divides);
 	T(max_of_infinity);
