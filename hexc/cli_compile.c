@@ -66,20 +66,6 @@ show_diag(const hexc_ctx *ctx, const char *src, size_t n)
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
-/* The place of an element type in the library's list, which is its value as a constant. */
-static bool
-dtype_place(const char *name, int64_t *out)
-{
-	const hexc_dtype *t;
-
-	for (size_t i = 0; (t = hexc_dtype_at(i)); i++)
-		if (strcmp(t->name, name) == 0) {
-			*out = (int64_t)i;
-			return true;
-		}
-	return false;
-}
-
 static int
 read_defines(Cli *c, hexc_opts *o)
 {
@@ -94,9 +80,9 @@ read_defines(Cli *c, hexc_opts *o)
 		eq = strchr(v, '=');
 		if (!eq || eq == v)
 			return cli_fail(EXIT_USAGE, "-D wants NAME=VALUE, not '%s'", v);
-		if (!cli_int(eq + 1, &d->value) && !dtype_place(eq + 1, &d->value))
-			return cli_fail(EXIT_USAGE, "-D %s: '%s' is neither an integer nor an element type", v,
-			                eq + 1);
+		if (!cli_int(eq + 1, &d->value) && (d->value = hexc_type_value(eq + 1)) == 0)
+			return cli_fail(EXIT_USAGE, "-D %s: '%s' is neither an integer nor an element type",
+			                v, eq + 1);
 		d->name = cli_strndup(c, v, (size_t)(eq - v));
 		for (size_t j = 0; j < o->ndefine; j++)
 			if (strcmp(def[j].name, d->name) == 0)

@@ -89,7 +89,10 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 		cJSON_AddItemToArray(list, cJSON_CreateString(hexc_assume(m, k, i)));
 	list = cJSON_AddObjectToObject(o, "constants");
 	for (size_t i = 0; hexc_const(m, k, i, &d); i++)
-		json_int(list, d.name, d.value);
+		if (hexc_value_type(d.value))
+			cJSON_AddStringToObject(list, d.name, hexc_value_type(d.value)->name);
+		else
+			json_int(list, d.name, d.value);
 	json_uint(o, "candidate", info->candidate);
 	json_uint(o, "candidates", info->ncandidate);
 	return o;

@@ -39,7 +39,9 @@ check_tensor(Interp *it, const Param *p, const InterpArg *arg)
 			return interp_fault(it, INTERP_E_ARG, NULL, "%s is too large", p->name);
 		last += span;
 	}
-	if (last >= arg->count || !arg->data)
+	if (!arg->data)
+		return interp_fault(it, INTERP_E_ARG, NULL, "%s is NULL, and has elements", p->name);
+	if (last >= arg->count)
 		return interp_fault(it, INTERP_E_ARG, NULL, "%s needs %lld elements, its buffer holds %lld",
 		                    p->name, (long long)last + 1, (long long)arg->count);
 	return true;

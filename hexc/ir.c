@@ -49,6 +49,18 @@ dtype_place(DType d)
 	return place;
 }
 
+int64_t
+type_value(DType d)
+{
+	return INT64_MIN + (int64_t)d;
+}
+
+DType
+value_type(int64_t x)
+{
+	return x < INT64_MIN + D_COUNT ? (DType)(x - INT64_MIN) : D_COUNT;
+}
+
 DType
 dtype_find(const char *name, size_t n)
 {

@@ -343,8 +343,11 @@ const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a paramet
 
 typedef struct Define {
 	const char *name;
-	int64_t value;
+	int64_t value; /* a number, or type_value() */
 } Define;
+/* How an element type stands among numbers: far below all that a program counts with. */
+int64_t type_value(DType d);
+DType value_type(int64_t x); /* D_COUNT: it is a number */
 /* Source to IR: parse, check, instantiate with the given constants, lower.  Fills u->kernel; errors in
  * u->diag.  `only`: just the kernel of that name, NULL: all. */
 bool unit_parse(Unit *u, const Define *def, int ndef, const char *only);

@@ -133,8 +133,10 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 	for (int i = 0; i < d->nparam; i++) {
 		own.param[i] = d->param[i];
 		own.param[i].type.dtype = lower_dtype(&l, &d->param[i].type);
-		if (own.param[i].type.dtype == D_COUNT)
-			own.param[i].type.dtype = D_i32; /* reported: go on */
+		if (own.param[i].type.dtype == D_COUNT) { /* reported: go on */
+			own.param[i].type.dtype = D_i32;
+			own.param[i].packed = false;
+		}
 	}
 	l.decl = &own;
 	lower_params(&l);

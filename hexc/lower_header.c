@@ -85,7 +85,14 @@ types_text(Lower *l, const Clause *c)
 	return t.s;
 }
 
-/* `const W = u4`, `tune W = u4|u2`: -D gives the place of the type in hexc_dtype_at(). */
+static const char *
+value_text(Lower *l, int64_t x)
+{
+	return value_type(x) < D_COUNT ? dtype_info[value_type(x)].name
+	                               : arena_printf(l->arena, "%lld", (long long)x);
+}
+
+/* `const W = u4`, `tune W = u4|u2` */
 static Value
 clause_type(Lower *l, const Clause *c, DType d)
 {
@@ -100,21 +107,21 @@ clause_type(Lower *l, const Clause *c, DType d)
 			           "the values of tunable `%s` are element types: this is none", c->name);
 			return value_none();
 		}
-		listed |= def && (int64_t)x == def->value;
+		listed |= def && type_value(x) == def->value;
 	}
 	if (c->kind == CL_tune && c->value && (d = type_of_clause(l, c->value)) == D_COUNT) {
 		diag_error(l->diag, c->value->src, "the default of tunable `%s` is an element type, one of %s",
 		           c->name, types_text(l, c));
 		return value_none();
 	}
-	if (def && (def->value < 0 || def->value >= D_COUNT || !listed)) {
-		diag_error(l->diag, c->src, "%s is not admitted: `%s` is an element type%s%s",
-		           def->value >= 0 && def->value < D_COUNT ? dtype_info[def->value].name : "the number",
-		           c->name, c->kind == CL_tune ? ", one of " : "",
+	if (def && (value_type(def->value) == D_COUNT || !listed)) {
+		diag_error(l->diag, c->src, "%s=%s is not admitted: `%s` is an element type%s%s",
+		           c->name, value_text(l, def->value), c->name,
+		           c->kind == CL_tune ? ", one of " : ", as f16 is",
 		           c->kind == CL_tune ? types_text(l, c) : "");
 		return value_none();
 	}
-	return (Value){ .kind = VK_type, .i = def ? def->value : (int64_t)d };
+	return (Value){ .kind = VK_type, .i = def ? (int64_t)value_type(def->value) : (int64_t)d };
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
@@ -184,8 +191,8 @@ tune_value(Lower *l, const Clause *c, int64_t *out)
 		return false;
 	}
 	if (d && !has(&list, d->value)) {
-		diag_error(l->diag, c->src, "%s=%lld is not admitted: tunable `%s` may be %s", c->name,
-		           (long long)d->value, c->name, choices_text(l, &list));
+		diag_error(l->diag, c->src, "%s=%s is not admitted: tunable `%s` may be %s", c->name,
+		           value_text(l, d->value), c->name, choices_text(l, &list));
 		return false;
 	}
 	if (d)
@@ -206,6 +213,11 @@ clause_value(Lower *l, const Clause *c)
 		return tune_value(l, c, &x) ? value_int(x) : value_none();
 	if (!lower_const_int(l, c->value, "a constant", &x))
 		return value_none();
+	if (d && value_type(d->value) < D_COUNT) {
+		diag_error(l->diag, c->src, "%s=%s is not admitted: `%s` is a number, %lld by default",
+		           c->name, value_text(l, d->value), c->name, (long long)x);
+		return value_none();
+	}
 	return value_int(d ? d->value : x);
 }
 
@@ -238,7 +250,8 @@ lower_consts(Lower *l)
 		v = clause_value(l, c);
 		sym_add(l, c->name, SY_const, c->src, v);
 		if (v.kind == VK_int || v.kind == VK_type)
-			VEC_PUSH(l->arena, list, n, cap, ((Define){ c->name, v.i }));
+			VEC_PUSH(l->arena, list, n, cap,
+			         ((Define){ c->name, v.kind == VK_type ? type_value((DType)v.i) : v.i }));
 	}
 	l->k->konst = list;
 	l->k->nkonst = n;

@@ -223,7 +223,10 @@ kernel_print(Text *t, const Kernel *k)
 	for (int i = 0; i < k->nkonst; i++) {
 		text_printf(t, "  const ");
 		print_name(t, k->konst[i].name);
-		text_printf(t, " = %lld\n", (long long)k->konst[i].value);
+		if (value_type(k->konst[i].value) < D_COUNT)
+			text_printf(t, " = %s\n", dtype_info[value_type(k->konst[i].value)].name);
+		else
+			text_printf(t, " = %lld\n", (long long)k->konst[i].value);
 	}
 	for (int i = 0; i < k->nparam; i++)
 		print_param(t, &k->param[i]);

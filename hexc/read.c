@@ -109,7 +109,7 @@ read_konst(Read *r, Header *h)
 	Define d;
 
 	d.name = want_name(r);
-	if (!d.name || !want_sign(r, "=") || !want_int(r, INT64_MIN, INT64_MAX, &d.value))
+	if (!d.name || !want_sign(r, "=") || !want_value(r, &d.value))
 		return false;
 	VEC_PUSH(r->arena, h->konst, r->k->nkonst, h->ckonst, d);
 	r->k->konst = h->konst;

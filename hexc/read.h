@@ -30,6 +30,7 @@ bool want_word(Read *r, const char *word);
 const char *want_name(Read *r);
 bool want_quoted(Read *r, const char **out);
 bool want_int(Read *r, int64_t lo, int64_t hi, int64_t *out);
+bool want_value(Read *r, int64_t *out);           /* of a constant: a number, or an element type */
 bool want_float(Read *r, double *out);
 bool read_source(Read *r, Src *out);              /* optional; false only after an error */
 bool want_type(Read *r, Type *out);

@@ -288,6 +288,20 @@ want_dtype(Read *r, DType *out)
 }
 
 bool
+want_value(Read *r, int64_t *out)
+{
+	DType d;
+
+	blanks(r);
+	if (name_length(r) == 0)
+		return want_int(r, INT64_MIN, INT64_MAX, out);
+	if (!want_dtype(r, &d))
+		return false;
+	*out = type_value(d);
+	return true;
+}
+
+bool
 want_type(Read *r, Type *out)
 {
 	static const struct {

@@ -27,6 +27,20 @@ hexc_dtype_at(size_t i)
 	return i < D_COUNT ? &dtypes[i] : NULL;
 }
 
+int64_t
+hexc_type_value(const char *name)
+{
+	const hexc_dtype *t = hexc_dtype_find(name);
+
+	return t ? type_value((DType)(t - dtypes)) : 0;
+}
+
+const hexc_dtype *
+hexc_value_type(int64_t value)
+{
+	return hexc_dtype_at(value_type(value));
+}
+
 static DType
 id(const hexc_dtype *t)
 {

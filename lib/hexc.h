@@ -67,7 +67,7 @@ enum {
  * values that a `tune` does not list, are errors of the program (E_SOURCE). */
 typedef struct hexc_define {
 	const char *name;
-	int64_t value;
+	int64_t value;          /* a number; for an element type hexc_type_value("u4") */
 } hexc_define;
 
 typedef struct hexc_opts {
@@ -316,6 +316,10 @@ typedef struct hexc_dtype {
 /* By name, or the i-th; NULL: none. */
 HEXC_API const hexc_dtype *hexc_dtype_find(const char *name);
 HEXC_API const hexc_dtype *hexc_dtype_at(size_t i);
+/* The value of a constant that is the element type of this name (far below all numbers that programs have;
+ * 0: there is no such type), and the type that such a value stands for (NULL: the value is a number). */
+HEXC_API int64_t hexc_type_value(const char *name);
+HEXC_API const hexc_dtype *hexc_value_type(int64_t value);
 /* Element i of a buffer in device format, t from the two functions above.  The double forms round to
  * nearest even (integers: toward zero, saturating), the int64 forms wrap; u64 travels as its bits. */
 HEXC_API double hexc_get(const hexc_dtype *t, const void *buf, uint64_t i);

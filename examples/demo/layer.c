@@ -10,17 +10,6 @@
 /* A projection of a model of 7 billion weights; a few tokens, as in decoding. */
 enum { M = 4, N = 4096, K = 4096 };
 
-/* What -D gives for an element type: its place in the library's list. */
-static int64_t
-type_place(const char *name)
-{
-	int64_t i = 0;
-
-	while (hexc_dtype_at((size_t)i) != hexc_dtype_find(name))
-		i++;
-	return i;
-}
-
 /* Which kernel of examples/gemm_schemes.hexc, with which constants. */
 typedef struct Choice {
 	const char *kernel;
@@ -47,12 +36,12 @@ choose(const hexc_weight *w)
 		     { { NULL, 0 } },
 		     0 };
 
-	define(&c, "WEIGHT", type_place(p[HEXC_PLANE_CODE].dtype));
+	define(&c, "WEIGHT", hexc_type_value(p[HEXC_PLANE_CODE].dtype));
 	define(&c, "G", p[HEXC_PLANE_SCALE].group);
 	if (!(coarse && offset))
-		define(&c, "SCALE", type_place(p[HEXC_PLANE_SCALE].dtype));
+		define(&c, "SCALE", hexc_type_value(p[HEXC_PLANE_SCALE].dtype));
 	if (zero)
-		define(&c, "ZEROS", type_place(p[HEXC_PLANE_ZERO].dtype));
+		define(&c, "ZEROS", hexc_type_value(p[HEXC_PLANE_ZERO].dtype));
 	if (!zero && !offset)
 		define(&c, "ZERO", w->bias);
 	define(&c, "BM", 16);

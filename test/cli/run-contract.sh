@@ -101,6 +101,10 @@ for want in '"entry":"w"' '"grid":["ceil(M,16)","ceil(N,16)","1"]' '"block":[128
 	grep -qF -- "$want" "$dir/m" || fail "manifest: no $want"
 done
 grep -q '"smem":[0-9]' "$dir/m" || fail 'manifest: no smem'
+# constants by name and value, those that are element types too
+sed 's/^{/    const T = f32, G = 8\n{/; s/f32\[N\]/T[N]/g; s/alpha: f32/alpha: T/' "$add" >"$dir/typed.hexc"
+ok 0 --emit-ptx "$dir/typed.hexc" -D T=f16 -D G=-3 --manifest "$dir/m.json" -o "$dir/typed.ptx"
+tr -d ' \t\n' <"$dir/m.json" | grep -qF '"constants":{"BN":128,"T":"f16","G":-3}' || fail 'manifest: constants'
 
 # run: every form of a value; sizes from tensors, by hand, from scalars
 for exec in tile sim; do

@@ -131,6 +131,7 @@ t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
 
 # programs and choices
 t 1 'BN' --emit-ptx "$add" -D BN=77
+t 1 'BN=f16 is not admitted: tunable `BN` may be 128, 256' --emit-ptx "$add" -D BN=f16
 t 1 'XX' --emit-ptx "$add" -D XX=1
 t 1 'nosuch' --emit-ptx "$add" --kernel nosuch
 t 1 'candidate 9999 does not exist: kernel add has' --emit-ptx "$add" --candidate 9999

@@ -30,17 +30,6 @@ dot(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k)
 	return s;
 }
 
-/* What -D gives for an element type: its place in the library's list. */
-static int64_t
-type_place(const char *name)
-{
-	int64_t i = 0;
-
-	while (hexc_dtype_at((size_t)i) != hexc_dtype_find(name))
-		i++;
-	return i;
-}
-
 static double
 gelu(double x)
 {
@@ -288,8 +277,8 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 	Case c;
 
 	case_start(&c, 8);
-	case_def(&c, "WEIGHT", type_place(t->name));
-	case_def(&c, "ACT", type_place(act));
+	case_def(&c, "WEIGHT", hexc_type_value(t->name));
+	case_def(&c, "ACT", hexc_type_value(act));
 	case_def(&c, "ZERO", (int64_t)t->zero);
 	Buf *a = case_in(&c, "A", act, -1, 1, s->m, s->k, 0);
 	Buf *w = case_in(&c, "W", t->name, t->lo, t->hi, s->n, s->k, 0);

@@ -13,16 +13,6 @@ sum_error(double mag, int64_t k)
 	return mag * (double)(k + 2) * U32;
 }
 
-static int64_t
-type_place(const char *name)
-{
-	int64_t i = 0;
-
-	while (hexc_dtype_at((size_t)i) != hexc_dtype_find(name))
-		i++;
-	return i;
-}
-
 typedef struct WeightType { const char *name; double lo, hi; int zero; } WeightType;
 
 /* x: the type of the weights; b: parts of K. */
@@ -38,7 +28,7 @@ decode(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 
 	case_start(&c, 21);
-	case_def(&c, "WEIGHT", type_place(t->name));
+	case_def(&c, "WEIGHT", hexc_type_value(t->name));
 	case_def(&c, "ZERO", t->zero);
 	case_def(&c, "KMULT", s->k % 64 ? 8 : 64);
 	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0);
@@ -85,8 +75,8 @@ act8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 
 	case_start(&c, 22);
-	case_def(&c, "WEIGHT", type_place(t->name));
-	case_def(&c, "ACT", type_place(act));
+	case_def(&c, "WEIGHT", hexc_type_value(t->name));
+	case_def(&c, "ACT", hexc_type_value(act));
 	if (!strcmp(arch, "sm_75")) /* three stages are more than its shared memory */
 		case_def(&c, "STAGES", 2);
 	Buf *a = case_in(&c, "A", act, -most, most, s->m, s->k, 0), *sa = case_in(&c, "SA", "f32", 0.01, 0.1, s->m, 0);

@@ -48,16 +48,6 @@ pack_of(const char *arch, const hexc_define *def, size_t ndef, char *out, size_t
 	return out;
 }
 
-static int64_t
-type_place(const char *name)
-{
-	int64_t i = 0;
-
-	while (hexc_dtype_at((size_t)i) != hexc_dtype_find(name))
-		i++;
-	return i;
-}
-
 static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
 /* from decoding few rows to prefilling many */
 static const int config[][5] = { /* BM BN BK STAGES WARPS */
@@ -74,7 +64,7 @@ START_TEST(one_pack_for_all)
 	read_source("examples/gemm_wNa16.hexc");
 	for (size_t a = 0; a < COUNT_OF(archs); a++)
 		for (size_t i = 0; i < COUNT_OF(config); i++) {
-			hexc_define def[6] = { { "WEIGHT", type_place(types[_i]) } };
+			hexc_define def[6] = { { "WEIGHT", hexc_type_value(types[_i]) } };
 
 			for (int j = 0; j < 5; j++)
 				def[1 + j] = (hexc_define){ name[j], config[i][j] };
@@ -110,7 +100,7 @@ END_TEST
 
 START_TEST(blocks_that_do_not_fit)
 {
-	hexc_define def = { "T", type_place(_i ? "u4" : "u3") };
+	hexc_define def = { "T", hexc_type_value(_i ? "u4" : "u3") };
 	char text[400], why[400];
 
 	snprintf(source, sizeof source,
@@ -173,7 +163,7 @@ run_program(sim *device, const char *text, int unpack, const char *arch, int64_t
 START_TEST(packed_on_the_device)
 {
 	enum { N = 100, K = 168 };
-	hexc_define def = { "WEIGHT", type_place(types[_i]) };
+	hexc_define def = { "WEIGHT", hexc_type_value(types[_i]) };
 	const char *arch = archs[_i % (int)COUNT_OF(archs)];
 	int64_t dim[2] = { N, K };
 	static unsigned char natural[N * K], back[N * K], device_form[1 << 17], host_form[1 << 17];

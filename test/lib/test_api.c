@@ -195,6 +195,60 @@ START_TEST(messages)
 }
 END_TEST
 
+/* Constants that are element types: told apart from numbers, in both directions. */
+START_TEST(type_constants)
+{
+	static const char src[] = "kernel k(X: T[N], Y: out U[N])\n"
+				  "    const T = u4, G = 8\n"
+				  "    tune U = f32|f16\n"
+				  "{\n"
+				  "    grid(ceil(N, 64));\n"
+				  "    Y[block.x * 64 :+ 64] = U(X[block.x * 64 :+ 64]);\n"
+				  "}\n";
+	static const struct {
+		const char *name, *type;
+		int64_t number;
+		int code;
+		const char *text;
+	} row[] = {
+		{ "T", "u3", 0, HEXC_OK, "" },
+		{ "U", "f16", 0, HEXC_OK, "" },
+		{ "T", NULL, 5, HEXC_E_SOURCE, "2:11: T=5 is not admitted: `T` is an element type" },
+		{ "G", "f16", 0, HEXC_E_SOURCE, "2:19: G=f16 is not admitted: `G` is a number, 8 by" },
+		{ "U", "u4", 0, HEXC_E_SOURCE, "`U` is an element type, one of f32, f16" },
+		{ "U", NULL, 2, HEXC_E_SOURCE, "U=2 is not admitted" },
+	};
+	char why[300];
+
+	ck_assert_int_eq(hexc_type_value("f17"), 0);
+	ck_assert_int_eq(hexc_type_value(NULL), 0);
+	for (size_t i = 0; hexc_dtype_at(i); i++)
+		ck_assert_ptr_eq(hexc_value_type(hexc_type_value(hexc_dtype_at(i)->name)), hexc_dtype_at(i));
+	for (int64_t x = -100; x < 100; x++)
+		ck_assert_ptr_null(hexc_value_type(x));
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		hexc_define d = { row[i].name, row[i].number }, got;
+		hexc_opts o = HEXC_OPTS_INIT;
+		hexc_module *m;
+		int code;
+
+		if (row[i].type)
+			d.value = hexc_type_value(row[i].type);
+		o.define = &d;
+		o.ndefine = 1;
+		o.flags = HEXC_PARANOID | HEXC_NO_EMIT;
+		m = lib_compile(src, &o, &code, why, sizeof why);
+		ck_assert_msg(code == row[i].code && strstr(why, row[i].text), "%zu: %d %s", i, code, why);
+		if (m) {
+			ck_assert_int_eq(hexc_const(m, 0, row[i].name[0] == 'T' ? 0 : 2, &got), 1);
+			ck_assert_str_eq(got.name, row[i].name);
+			ck_assert_int_eq(got.value, d.value);
+		}
+		hexc_module_free(m);
+	}
+}
+END_TEST
+
 /* What -D and its kin may ask for, and how it is refused. */
 START_TEST(choices)
 {
@@ -449,6 +503,7 @@ main(void)
 	tcase_add_test(t, options);
 	tcase_add_test(t, configure);
 	tcase_add_test(t, messages);
+	tcase_add_test(t, type_constants);
 	tcase_add_test(t, choices);
 	tcase_add_test(t, kernels_and_candidates);
 	tcase_add_test(t, facts);

@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t
-type_place(const char *name)
-{
-	int64_t i = 0;
-
-	while (hexc_dtype_at((size_t)i) != hexc_dtype_find(name))
-		i++;
-	return i;
-}
-
 /* A plane as the kernel's parameter of this name; rows of one number become dims of one. */
 static void
 plane(Case *c, const char *name, const hexc_plane *p)
@@ -65,17 +55,17 @@ scheme(Case *c, const hexc_weight *w, const char *act)
 	const hexc_plane *p = w->plane;
 	bool coarse = p[HEXC_PLANE_SCALE2].dtype && p[HEXC_PLANE_SCALE2].cols > 1;
 
-	case_def(c, "WEIGHT", type_place(p[HEXC_PLANE_CODE].dtype));
-	case_def(c, "ACT", type_place(act));
+	case_def(c, "WEIGHT", hexc_type_value(p[HEXC_PLANE_CODE].dtype));
+	case_def(c, "ACT", hexc_type_value(act));
 	plane(c, "W", &p[HEXC_PLANE_CODE]);
 	plane(c, "S", &p[HEXC_PLANE_SCALE]);
 	if (!p[HEXC_PLANE_INDEX].dtype)
 		case_def(c, "G", p[HEXC_PLANE_SCALE].group);
 	if (!p[HEXC_PLANE_OFFSET2].dtype)
-		case_def(c, "SCALE", type_place(p[HEXC_PLANE_SCALE].dtype));
+		case_def(c, "SCALE", hexc_type_value(p[HEXC_PLANE_SCALE].dtype));
 	if (p[HEXC_PLANE_ZERO].dtype) {
 		plane(c, "Z", &p[HEXC_PLANE_ZERO]);
-		case_def(c, "ZEROS", type_place(p[HEXC_PLANE_ZERO].dtype));
+		case_def(c, "ZEROS", hexc_type_value(p[HEXC_PLANE_ZERO].dtype));
 		if (!p[HEXC_PLANE_INDEX].dtype)
 			return "gemm_zero";
 		plane(c, "I", &p[HEXC_PLANE_INDEX]);
