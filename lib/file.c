@@ -280,7 +280,7 @@ hexc_file_close(hexc_file *f)
 const char *
 hexc_file_kind(const hexc_file *f)
 {
-	return f->kind;
+	return f ? f->kind : "";
 }
 
 static int
@@ -288,7 +288,6 @@ tell(const hexc_file *f, const FileTensor *t, hexc_file_tensor *out)
 {
 	hexc_file_tensor full = HEXC_FILE_TENSOR_INIT;
 
-	full.size = out->size < sizeof full ? out->size : sizeof full;
 	full.name = t->name;
 	full.type = t->type;
 	full.dtype = t->known ? t->known->dtype : NULL;
@@ -296,20 +295,19 @@ tell(const hexc_file *f, const FileTensor *t, hexc_file_tensor *out)
 	full.data = f->data + f->start + t->begin;
 	full.bytes = t->bytes;
 	memcpy(full.dim, t->dim, sizeof full.dim);
-	memcpy(out, &full, full.size);
-	return 1;
+	return hand_out(out, out->size, &full, sizeof full);
 }
 
 int
 hexc_file_tensor_at(const hexc_file *f, size_t i, hexc_file_tensor *out)
 {
-	return i < f->ntensor ? tell(f, &f->tensor[i], out) : 0;
+	return f && out && i < f->ntensor ? tell(f, &f->tensor[i], out) : 0;
 }
 
 int
 hexc_file_find(const hexc_file *f, const char *name, hexc_file_tensor *out)
 {
-	size_t lo = 0, hi = f->ntensor;
+	size_t lo = 0, hi = f && name && out ? f->ntensor : 0;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -328,9 +326,11 @@ hexc_file_find(const hexc_file *f, const char *name, hexc_file_tensor *out)
 int
 hexc_file_meta(const hexc_file *f, size_t i, const char **key, const char **value)
 {
-	if (i >= f->nmeta)
+	if (!f || i >= f->nmeta)
 		return 0;
-	*key = f->meta[i].key;
-	*value = f->meta[i].value;
+	if (key)
+		*key = f->meta[i].key;
+	if (value)
+		*value = f->meta[i].value;
 	return 1;
 }

@@ -1,5 +1,6 @@
 /* format_table.c - formats.def as a table. */
 #include "lib/format.h"
+#include "lib/lib.h"
 #include <string.h>
 
 const Format formats[] = {
@@ -38,10 +39,9 @@ hexc_format_at(size_t i, hexc_format *out)
 {
 	hexc_format full;
 
-	if (i >= nformats)
+	if (!out || i >= nformats)
 		return 0;
-	full = (hexc_format){ out->size < sizeof full ? out->size : sizeof full, formats[i].name,
-		              formats[i].container, formats[i].code, formats[i].group, formats[i].what };
-	memcpy(out, &full, full.size);
-	return 1;
+	full = (hexc_format){ sizeof full, formats[i].name, formats[i].container, formats[i].code,
+		              formats[i].group, formats[i].what };
+	return hand_out(out, out->size, &full, sizeof full);
 }

@@ -26,9 +26,8 @@ kernel_at(const hexc_module *m, size_t i)
 	return m && i < (size_t)m->nkernel ? &m->kernel[i] : NULL;
 }
 
-/* Hand out as much of `full` as the caller's struct has room for. */
-static int
-give(void *out, size_t room, const void *full, size_t n)
+int
+hand_out(void *out, size_t room, const void *full, size_t n)
 {
 	size_t size = room < n ? room : n;
 
@@ -59,7 +58,7 @@ hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
 	info.nconst = (uint32_t)k->nkonst;
 	info.ncandidate = (uint32_t)k->ncand;
 	info.candidate = (uint32_t)k->candidate;
-	return give(out, out->size, &info, sizeof info);
+	return hand_out(out, out->size, &info, sizeof info);
 }
 
 int
@@ -85,7 +84,7 @@ hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out)
 		info.dim[d] = p->dim_text[d];
 		info.stride[d] = p->stride_text[d];
 	}
-	return give(out, out->size, &info, sizeof info);
+	return hand_out(out, out->size, &info, sizeof info);
 }
 
 const char *
@@ -125,7 +124,7 @@ hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *ou
 		return 0;
 	info.cycles = mk->cand[i].cycles;
 	info.text = mk->cand[i].text;
-	return give(out, out->size, &info, sizeof info);
+	return hand_out(out, out->size, &info, sizeof info);
 }
 
 const char *

@@ -190,6 +190,22 @@ make_plan(void *user)
 	pack_plan(&j->arena, &j->plan, &j->pack);
 }
 
+/* What is wrong with the buffers; NULL: nothing. */
+static const char *
+wrong_buffers(const PackJob *j, const void *natural, const void *packed)
+{
+	uintptr_t n = (uintptr_t)natural, p = (uintptr_t)packed;
+	uint64_t bytes = ((uint64_t)j->count * dtype_info[j->pack.dtype].bits + 7) / 8;
+
+	if (!natural || !packed)
+		return "a buffer is NULL";
+	if (p % 4)
+		return "the packed side is not aligned to 4 bytes";
+	if (n < p ? bytes > p - n : (uint64_t)j->words * 4 > n - p)
+		return "the buffers overlap";
+	return NULL;
+}
+
 static int
 run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, void *packed, bool back,
     uint32_t threads, char *why, size_t n)
@@ -199,9 +215,10 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 	int code = job_open(&j, pack, rank, dim, why, n);
 	PackWork w = { .plan = &j.plan, .natural = natural, .packed = packed, .back = back };
 	int64_t pieces = 1;
+	const char *wrong;
 
-	if (!code && j.count && (!natural || !packed))
-		code = HEXC_E_INVALID;
+	if (!code && j.count && (wrong = wrong_buffers(&j, natural, packed)) != NULL)
+		code = weights_fail(HEXC_E_INVALID, why, n, "%s", wrong);
 	if (!code && j.count) {
 		code = arena_protect(arenas, 1, make_plan, &j);
 		for (uint32_t d = 0; d < 2; d++) {
@@ -216,7 +233,8 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 		w.bytes = w.dim[1] * j.plan.bits % 8 == 0 && j.plan.cols * j.plan.bits % 8 == 0;
 		/* blocks that share bytes of the natural side are not written at the same time */
 		parallel_for(back && !w.bytes ? 1 : threads, pieces, 1, rows_of_blocks, &w);
-		code = w.nomem ? HEXC_E_NOMEM : HEXC_OK;
+		if (w.nomem)
+			code = weights_fail(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
 	}
 	arena_free(&j.arena);
 	return code;

@@ -39,15 +39,13 @@ file_weights(hexc_file *f)
 int
 hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out)
 {
-	size_t size = out->size < sizeof *out ? out->size : sizeof *out;
 	Fit fit;
 
-	if (i >= f->nweight || fit_file(&fit, f->weight[i].format, f, f->weight[i].name, NULL, 0) != 1)
+	if (!f || !out || i >= f->nweight ||
+	    fit_file(&fit, f->weight[i].format, f, f->weight[i].name, NULL, 0) != 1)
 		return 0;
-	fit.w.size = size;
 	fit.w.name = f->weight[i].name;
-	memcpy(out, &fit.w, size);
-	return 1;
+	return hand_out(out, out->size, &fit.w, sizeof fit.w);
 }
 
 /* The format a weight of this name is in.  False with the sentence of the one that came closest. */
@@ -61,6 +59,8 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 		int found = fit_file(fit, &formats[j], f, name, why, closest ? n : 0);
 
 		if (found == 1) {
+			if (n)
+				why[0] = 0;
 			free(closest);
 			return HEXC_OK;
 		}
@@ -267,15 +267,16 @@ encode(void *user)
 int
 hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *data, uint64_t bytes)
 {
-	const Format *format = format_find(w->format);
+	const Format *format = w ? format_find(w->format) : NULL;
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
-	DType types[FORMAT_PARTS], scale = plane_type(&w->plane[HEXC_PLANE_SCALE]);
+	DType types[FORMAT_PARTS], scale = w ? plane_type(&w->plane[HEXC_PLANE_SCALE]) : D_COUNT;
 	Encoding e = { .w = w, .data = data };
 	Arena *arena = &e.arena;
 	FileType type;
 	Fit fit;
 
-	if (!format || i >= FORMAT_PARTS || !format->part[i].types)
+	if (!out || !format || i >= FORMAT_PARTS || !format->part[i].types || scale == D_COUNT ||
+	    (data && weight_check(w, NULL, 0) != HEXC_OK))
 		return 0;
 	for (int j = 0; j < FORMAT_PARTS; j++)
 		types[j] = scale;
@@ -300,7 +301,5 @@ hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *
 			t.data = data;
 		arena_free(arena);
 	}
-	t.size = out->size < sizeof t ? out->size : sizeof t;
-	memcpy(out, &t, t.size);
-	return 1;
+	return hand_out(out, out->size, &t, sizeof t);
 }

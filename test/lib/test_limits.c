@@ -190,6 +190,10 @@ START_TEST(tile_limits)
 		ck_assert_int_eq(code, HEXC_E_NOMEM);
 	}
 	ck_assert(n > 1 && n < 1000);
+	o.realloc = NULL;
+	arg[1].ptr = NULL;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "B is NULL, and has elements"));
 	o.size = 3;
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_INVALID);
 	hexc_module_free(m);

@@ -326,6 +326,65 @@ START_TEST(no_file)
 }
 END_TEST
 
+static const char gptq4[] = "test/weights/fixtures/gptq4.safetensors";
+
+/* Arguments that are NULL, and structs of a caller that knows less or nothing of them. */
+START_TEST(nothing_given)
+{
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	hexc_weight info = HEXC_WEIGHT_INIT, *w;
+	hexc_format format = HEXC_FORMAT_INIT;
+	const char *key;
+	hexc_file *f;
+	float x = 0;
+
+	ck_assert_int_eq(hexc_file_open(&f, gptq4, why, sizeof why), HEXC_OK);
+	ck_assert_str_eq(hexc_file_kind(NULL), "");
+	ck_assert(!hexc_file_tensor_at(NULL, 0, &t) && !hexc_file_tensor_at(f, 0, NULL));
+	ck_assert(!hexc_file_find(NULL, "x", &t) && !hexc_file_find(f, NULL, &t));
+	ck_assert_int_eq(hexc_file_tensor_at(f, 0, &t), 1);
+	ck_assert_int_eq(hexc_file_find(f, t.name, NULL), 0);
+	ck_assert(!hexc_file_meta(NULL, 0, &key, &key) && hexc_file_meta(f, 0, &key, NULL));
+	ck_assert(!hexc_file_weight(NULL, 0, &info) && !hexc_file_weight(f, 0, NULL));
+	ck_assert(!hexc_format_at(0, NULL));
+	t.size = info.size = format.size = sizeof(size_t) - 1;
+	ck_assert(!hexc_file_tensor_at(f, 0, &t) && !hexc_file_weight(f, 0, &info));
+	ck_assert(!hexc_format_at(0, &format));
+	info.size = sizeof(size_t) + sizeof(char *);
+	info.format = "untouched";
+	ck_assert_int_eq(hexc_file_weight(f, 0, &info), 1);
+	ck_assert_str_eq(info.format, "untouched");
+	ck_assert_int_eq(hexc_weight_load(NULL, f, info.name, 1, NULL, 0), HEXC_E_INVALID);
+	strcpy(why, "old");
+	ck_assert_int_eq(hexc_weight_load(&w, f, info.name, 1, why, sizeof why), HEXC_OK);
+	ck_assert_str_eq(why, "");
+	ck_assert_int_eq(hexc_weight_float(w, NULL, 1, NULL, 0), HEXC_E_INVALID);
+	hexc_weight_free(w);
+	ck_assert_int_eq(hexc_weight_quantize(&w, NULL, &x, 1, 1, 0, NULL, 0), HEXC_E_INVALID);
+	hexc_file_close(f);
+}
+END_TEST
+
+/* What only describes a weight has no bytes to write. */
+START_TEST(described_only)
+{
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	hexc_weight info = HEXC_WEIGHT_INIT;
+	static char bytes[1 << 16];
+	hexc_file *f;
+
+	ck_assert_int_eq(hexc_weight_tensor(NULL, 0, &t, NULL, 0), 0);
+	ck_assert_int_eq(hexc_weight_tensor(&info, 0, &t, NULL, 0), 0);
+	ck_assert_int_eq(hexc_file_open(&f, gptq4, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_file_weight(f, 0, &info), 1);
+	ck_assert_int_eq(hexc_weight_tensor(&info, 0, NULL, NULL, 0), 0);
+	ck_assert_int_eq(hexc_weight_tensor(&info, 0, &t, NULL, 0), 1);
+	ck_assert(t.bytes <= sizeof bytes);
+	ck_assert_int_eq(hexc_weight_tensor(&info, 0, &t, bytes, sizeof bytes), 0);
+	hexc_file_close(f);
+}
+END_TEST
+
 /* ---- mutations
  * -------------------------------------------------------------------------------------------- */
 
@@ -430,6 +489,8 @@ main(int argc, char **argv)
 	tcase_add_test(tc, gguf_lies);
 	tcase_add_test(tc, gguf_unknown);
 	tcase_add_test(tc, no_file);
+	tcase_add_test(tc, nothing_given);
+	tcase_add_test(tc, described_only);
 	tcase_add_test(tc, mutations);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);

@@ -276,6 +276,7 @@ END_TEST
 START_TEST(refusals)
 {
 	int64_t dim[2] = { 64, 64 }, bad[2] = { -1, 64 };
+	static _Alignas(8) char buffer[4096];
 	uint64_t bytes;
 	char why[200];
 
@@ -284,6 +285,18 @@ START_TEST(refusals)
 	ck_assert_int_eq(hexc_pack_bytes(mma, 1, dim, &bytes, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_pack_bytes(mma, 2, bad, &bytes, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_pack(mma, 2, dim, NULL, &bytes, 1, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_str_eq(why, "a buffer is NULL");
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2050, 1, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_str_eq(why, "the packed side is not aligned to 4 bytes");
+	for (int at = 0; at < 2048; at += 4) { /* either side has 2048 bytes */
+		ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + at, 1, why, sizeof why),
+		                 HEXC_E_INVALID);
+		ck_assert_str_eq(why, "the buffers overlap");
+		ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer, buffer + at, 1, why, sizeof why),
+		                 HEXC_E_INVALID);
+	}
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2048, 1, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer + 2048, buffer, 1, why, sizeof why), HEXC_OK);
 	ck_assert_int_eq(hexc_pack("nonsense", 2, dim, dim, dim, 1, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "it does not begin with `hexc-pack`");
 }
