@@ -126,12 +126,13 @@ typedef struct Val {
 /* What inference decided for one op; NULL fields where they mean nothing. */
 typedef struct Pick {
 	const char *inst;    /* row of infer/instr.def: "ldmatrix_x4", "cp_async_16", "mma_m16n8k16_f32_f16",
-	                        or of a convert: "rename", "select", "shuffle", "shared" */
+	                        or of a convert: "rename", "select", "shuffle", "shared",
+	                        of a reduction: "reduce_shuffle", "reduce_shared" */
 	int vec;             /* elements of one access per lane */
 	bool swap;           /* dot: computed as the transpose of B' A' */
-	int vec2;            /* convert through shared: elements of one read (vec is the write) */
+	int vec2;            /* through shared: elements of one read (vec is the write) */
 	const char *wr, *rd; /* convert through shared: rows of its write and read; NULL: plain accesses */
-	const Layout *map2;  /* convert through shared by ldmatrix: of the read (map is the write) */
+	const Layout *map2;  /* convert by ldmatrix, reduction across warps: of the read (map is the write) */
 	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time);
 	                      * dot: index along k -> its position in the order of the instances */
 	const Layout *rows, *cols; /* dot: likewise for the indices along m and n; NULL: their own order */

@@ -90,7 +90,7 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		shuffles = trade ? n * x.n / 2 : 2 * n;
 		steps = trade ? n * x.n * 1.5 : 2 * n;
 	} else if (c == CLASS_SHARED) {
-		stage(s, t, from, to, p, waves);
+		stage(s, t, from, to, true, p, waves);
 		accesses = (double)(layout_cosize(p->map ? p->map : from, AX_reg) / p->vec +
 		                    layout_cosize(p->map2 ? p->map2 : to, AX_reg) / p->vec2);
 		accesses *= s->k->warps;

@@ -135,8 +135,12 @@ op_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, ", written by %s", p->wr);
 	if (p->rd)
 		text_printf(t, ", read by %s", p->rd);
+	if (p->vec2)
+		text_printf(t, ", %d a read", p->vec2);
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
+	if (p->scratch)
+		text_printf(t, ", staged as %s", layout_print(a, p->scratch));
 	if (infer_op_cycles(k, o) > 0)
 		text_printf(t, ", %.0f cycles", infer_op_cycles(k, o));
 	if (other >= 0)

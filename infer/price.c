@@ -328,10 +328,7 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 				r->latency += SHUFFLE_CLOCKS;
 			}
 		} else if (it->axis == AX_warp) {
-			r->unit[R_smem] += words * (1 + (double)it->extent);
-			memory_instructions(r, words * (1 + (double)it->extent));
-			r->latency += 2 * BARRIER_CLOCKS + s->rates->shared_wait;
-			r->barrier = true;
+			arithmetic(s, r, o->out[0]->type.dtype, words * (double)it->extent); /* parts: across.c */
 		}
 	}
 }

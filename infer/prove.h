@@ -54,6 +54,9 @@ bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t
 void prove_expand(Prove *p, const Op *o);
 void prove_lookup(Prove *p, const Op *o);
 void prove_dot(Prove *p, const Op *o);
+/* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
+ * address of its own. */
+bool prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to);
 void prove_convert(Prove *p, const Op *o);
 void prove_reduce(Prove *p, const Op *o);
 void prove_shift(Prove *p, const Op *o);

@@ -1,4 +1,4 @@
-/* prove_dot.c - products and reductions: every term once, in the registers that the instruction reads.
+/* prove_dot.c - products: every term once, in the registers that the instruction reads.
  *
  * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m8n8k4 ... mma.m16n8k64".
  * g = lane / 4, q = lane % 4. */
@@ -325,69 +325,6 @@ prove_regmap(Prove *p, const Op *o)
 			}
 		}
 	}
-}
-
-static bool
-digits_agree(const Iter *it, int x, int y)
-{
-	if ((it->axis != AX_lane && it->axis != AX_warp) || it->stride == 0)
-		return true;
-	x = it->axis == AX_warp ? x / WARP_SIZE : x % WARP_SIZE;
-	y = it->axis == AX_warp ? y / WARP_SIZE : y % WARP_SIZE;
-	return x / it->stride % it->extent == y / it->stride % it->extent;
-}
-
-/* Do threads x and y differ in digits of dim d only? */
-static bool
-meet(const Layout *l, int d, int x, int y)
-{
-	for (int i = 0; i < l->first[l->ndim]; i++)
-		if ((i < l->first[d] || i >= l->first[d + 1]) && !digits_agree(&l->it[i], x, y))
-			return false;
-	for (int i = 0; i < l->nrep; i++)
-		if (!digits_agree(&l->rep[i], x, y))
-			return false;
-	return true;
-}
-
-/* Terms that meet in one result register: own registers first, then lanes that differ only in digits of the
- * reduced dim, then warps.  Together they are the whole row, each term once. */
-void
-prove_reduce(Prove *p, const Op *o)
-{
-	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
-	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
-	const Layout *l = o->in[0]->type.layout;
-	int d = (int)o->imm[0];
-	uint8_t *seen = NEWN(p->arena, uint8_t, t->shape[d]);
-
-	if (!to || !from)
-		return;
-	for (int th = 0; th < p->threads; th++)
-		for (int64_t r = 0; r < to->regs; r++) {
-			int64_t want = to->elem[th * to->regs + r];
-
-			memset(seen, 0, (size_t)t->shape[d]);
-			for (int x = 0; x < p->threads; x++) {
-				if (to->elem[x * to->regs + r] != want || !meet(l, d, x, th))
-					continue;
-				for (int64_t q = 0; q < from->regs; q++) {
-					int64_t c[DIM_MAX] = { 0 }, i;
-					elem_coord(t, from->elem[x * from->regs + q], c);
-					i = c[d];
-					c[d] = 0;
-					if (coord_elem(rt, c) != want)
-						continue;
-					seen[i]++;
-				}
-			}
-			for (int64_t i = 0; i < t->shape[d]; i++)
-				if (seen[i] != 1) {
-					wrong(p, th, r, "term %lld of result %s comes %d times", (long long)i,
-					      elem_text(p, rt, want), seen[i]);
-					return;
-				}
-		}
 }
 
 /* Operand and result lie alike, and what comes to a register is with some lane of the same warp. */

@@ -354,27 +354,22 @@ staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layo
 	return prove_matrices(p, &s->mem->type, in, h, map, s);
 }
 
-/* Through shared memory: both sides touch the staging tile in whole accesses. */
-static void
-prove_staged(Prove *p, const Op *o, const Held *from, const Held *to)
+bool
+prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to)
 {
-	const Type *t = &o->out[0]->type;
 	Val stage = { .type = *t };
-	Side s = { .mem = &stage, .shared = true, .layout = o->pick->scratch };
+	Side s = { .mem = &stage, .shared = true, .layout = how->scratch };
 
-	if (pick_stage_bits(o->pick, t->dtype) != dtype_info[t->dtype].bits)
-		stage.type.dtype = D_u8;
 	for (int d = 0; d < t->rank; d++)
 		s.dim_of[d] = d;
-	if (!s.layout) {
-		wrong(p, -1, 0, "no staging tile");
-		return;
-	}
-	if (!injective(p, s.layout, &stage.type, o->pick->scratch_bytes) ||
-	    !staged_side(p, &s, IK_stmatrix, o->pick->wr, o->pick->map, from, o->pick->vec) ||
-	    !staged_side(p, &s, IK_ldmatrix, o->pick->rd, o->pick->map2, to, o->pick->vec2))
-		return;
+	if (!s.layout)
+		return wrong(p, -1, 0, "no staging tile");
+	if (!injective(p, s.layout, t, how->scratch_bytes) ||
+	    !staged_side(p, &s, IK_stmatrix, how->wr, how->map, from, how->vec) ||
+	    !staged_side(p, &s, IK_ldmatrix, how->rd, how->map2, to, how->vec2))
+		return false;
 	once(p, t, from);
+	return p->ok;
 }
 
 void
@@ -391,7 +386,11 @@ prove_convert(Prove *p, const Op *o)
 		return;
 	}
 	if (!strcmp(how, "shared")) {
-		prove_staged(p, o, from, to);
+		Type staged = *t;
+
+		if (pick_stage_bits(o->pick, t->dtype) != dtype_info[t->dtype].bits)
+			staged.dtype = D_u8;
+		prove_staging(p, &staged, o->pick, from, to);
 		return;
 	}
 	for (int64_t r = 0; r < to->regs; r++) {

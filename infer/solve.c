@@ -177,23 +177,6 @@ sol_new(Solve *s, const Plan *plan)
 
 /* ---- one plan ------------------------------------------------------------------------------------- */
 
-static void
-scratch_of_reduce(Solve *s, Op *o)
-{
-	const Layout *in = operand(s, o, 0), *out = result(s, o, 0);
-	int d = (int)o->imm[0], bits = dtype_info[o->out[0]->type.dtype].bits;
-	int64_t warps = 1;
-	Pick *p = NEW(s->arena, Pick);
-
-	for (int i = in->first[d]; i < in->first[d + 1]; i++)
-		if (in->it[i].axis == AX_warp)
-			warps *= in->it[i].extent;
-	p->inst = warps > 1 ? "reduce_shared" : "reduce_shuffle";
-	if (warps > 1) /* one row of the result for each warp that holds a part */
-		p->scratch_bytes = (layout_size(out) * warps * (bits < 32 ? 32 : bits) / 8 + 15) / 16 * 16;
-	s->sol->pick[o->id] = p;
-}
-
 static bool
 inside(const Block *b, const Block *outer)
 {
@@ -248,7 +231,7 @@ price_conversions(Solve *s)
 			s->sol->pick[o->id] = p;
 		}
 		if (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min)
-			scratch_of_reduce(s, o);
+			s->sol->pick[o->id] = reduction(s, o, &s->sol->res[o->id]);
 	}
 }
 

@@ -23,6 +23,7 @@ struct StageMemo {
 	StageMemo *next;
 	DType dtype;
 	Layout from, to;
+	bool matrices;
 	Pick pick; /* vec, vec2, scratch, scratch_bytes */
 	int64_t waves[2];
 };
@@ -261,10 +262,10 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 /* ---- both ----------------------------------------------------------------------------------------------- */
 
 static StageMemo *
-asked(const Solve *s, const Type *t, const Layout *from, const Layout *to)
+asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices)
 {
 	for (StageMemo *m = s->stages; m; m = m->next)
-		if (m->dtype == t->dtype && layout_same(&m->from, from) && layout_same(&m->to, to))
+		if (m->dtype == t->dtype && m->matrices == matrices && layout_same(&m->from, from) && layout_same(&m->to, to))
 			return m;
 	return NULL;
 }
@@ -285,19 +286,21 @@ conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, co
 }
 
 void
-stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Pick *p, int64_t *waves)
+stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Pick *p, int64_t *waves)
 {
-	StageMemo *m = asked(s, t, from, to);
+	StageMemo *m = asked(s, t, from, to, matrices);
 
 	if (!m) {
 		Stage g = { .type = *t };
 
 		m = NEW(s->arena, StageMemo);
-		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to };
+		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to,
+			          .matrices = matrices };
 		stage_rows(s, t, &g, from, to, &m->pick, m->waves);
-		if (!conflict_free(s, &g, from, to, &m->pick, m->waves))
+		/* parts of a reduction are few, and wider accesses pay */
+		if (!matrices || !conflict_free(s, &g, from, to, &m->pick, m->waves))
 			stage_digits(s, &g, from, to, &m->pick, m->waves);
-		for (int d = 0; d < t->rank && g.type.dtype == t->dtype; d++)
+		for (int d = 0; matrices && d < t->rank && g.type.dtype == t->dtype; d++)
 			stage_matrices(s, &g, from, to, d, &m->pick, m->waves);
 		m->pick.scratch_bytes = (layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8 + 15) / 16 * 16;
 		s->stages = m;

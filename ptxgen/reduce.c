@@ -1,11 +1,13 @@
 /* reduce.c - sum, max, min along a dim: over the registers of a lane, the lanes of a warp, the warps.
  *
- * f16 and bf16 are reduced in f32 and rounded once.  Across warps the scratch is an array [warps
- * along the dim][elements of the result, first dim fastest] of partial results, 4 bytes each (8 for
- * 64-bit types).  Each partial result is written once; all threads that want an element add up its
- * partial results in the same order, so the replicas of a result are equal bit for bit. */
+ * f16 and bf16 are reduced in f32 and rounded once.  Across warps a staging tile takes the parts of each
+ * result, one for each warp along the dim.  pick.map says who writes which part, pick.map2 who reads which,
+ * pick.scratch where it lies; a part is written once, and all threads that want a result add its parts up in
+ * the same order, so the replicas of a result are equal bit for bit. */
+#include "ptxgen/access.h"
 #include "ptxgen/elt.h"
 #include "ptxgen/shuffle.h"
+#include <string.h>
 
 enum { PARTIALS = 4 }; /* independent chains within a lane */
 
@@ -91,15 +93,16 @@ pull_reduce(Gen *g, Op *o, int w)
 	t->word[w] = elem_pack(g, t->dtype, e, n);
 }
 
-/* ---- across warps ---------------------------------------------------------------------------- */
+/* ---- across warps (infer/across.c) ----------------------------------------------------------- */
 
-typedef struct Across {
-	int64_t warps, size; /* warps along the dim; elements of the result */
-	int words; /* 32-bit words of a partial result */
-	LV mine,
-		group; /* i32: address of this thread's slot of register 0; the same of warp 0 of the dim */
-	LV exec; /* lanes that write; NULL: all */
-} Across;
+/* A part of a result as the staging tile has it: f32, i32 or 64 bits. */
+static DType
+part_dtype(DType d)
+{
+	if (dtype_info[d].bits == 64)
+		return d;
+	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
+}
 
 static int64_t
 warps_along(const Layout *l, int dim)
@@ -112,107 +115,110 @@ warps_along(const Layout *l, int dim)
 	return n;
 }
 
-/* Byte offset of the slot of the element at `coord` of lane 0. */
-static int64_t
-slot_offset(const Op *o, const Across *a, const int64_t *coord)
+/* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
+static int
+part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *coord)
 {
-	int64_t at = 0, weight = 4 * a->words;
+	Place p = { { 0 } };
+	int64_t c[DIM_MAX];
 
-	for (int d = 0; d < o->out[0]->type.rank; d++) {
-		at += coord[d] * weight;
-		weight *= o->out[0]->type.shape[d];
-	}
-	return at;
+	p.at[AX_reg] = reg;
+	layout_coord(map, &p, coord);
+	memcpy(c, coord, sizeof c);
+	c[o->imm[0]] = 0;
+	return (int)tile_reg(g, o->out[0], c);
 }
 
-static void
-across_new(Gen *g, const Op *o, Across *a, int dim)
+static int
+part_words(Gen *g, DType d, LV x, LV *out)
 {
-	const Layout *in = o->in[0]->type.layout, *out = o->out[0]->type.layout;
-	int64_t weight = 4;
-	LV at, lanes;
-
-	a->words = dtype_info[o->in[0]->type.dtype].bits == 64 ? 2 : 1;
-	a->warps = warps_along(in, dim);
-	a->size = type_size(&o->out[0]->type);
-	weight *= a->words;
-	at = LLVMBuildAdd(g->pre, smem_base(g), const_i32(g, o->pick->scratch_off), "");
-	for (int d = 0; d < out->ndim; d++) {
-		LV c = LLVMBuildMul(g->pre, lane_coord(g, out, d), const_i32(g, weight), "");
-
-		at = LLVMBuildAdd(g->pre, at, c, "");
-		weight *= o->out[0]->type.shape[d];
+	if (dtype_info[d].bits < 64) {
+		out[0] = as_i32(g, x);
+		return 1;
 	}
-	a->group = at;
-	at = LLVMBuildMul(g->pre, axis_digits(g, in, dim, AX_warp), const_i32(g, weight), "");
-	a->mine = LLVMBuildAdd(g->pre, a->group, at, "");
-	lanes = LLVMBuildICmp(g->pre, LLVMIntEQ, axis_digits(g, in, dim, AX_lane), const_i32(g, 0), "");
-	a->exec = lane_first(g, in);
-	a->exec = a->exec ? LLVMBuildAnd(g->pre, a->exec, lanes, "") : lanes;
-}
-
-static void
-partial_write(Gen *g, const Across *a, int64_t offset, LV x)
-{
-	LV in[4], i;
-	int n = 0;
-
-	if (a->words == 2) {
-		i = LLVMBuildBitCast(g->b, x, g->i64, "");
-		in[n++] = LLVMBuildTrunc(g->b, i, g->i32, "");
-		in[n++] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, i, const_i64(g, 32), ""), g->i32,
-		                         "");
-	} else {
-		in[n++] = as_i32(g, x);
-	}
-	in[n++] = a->mine;
-	in[n++] = const_i32(g, offset);
-	asm_instr(g, mem_instr(g, IK_st_shared, 32 * a->words), in, n, a->exec, NULL);
+	x = LLVMBuildBitCast(g->b, x, g->i64, "");
+	out[0] = LLVMBuildTrunc(g->b, x, g->i32, "");
+	out[1] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, x, const_i64(g, 32), ""), g->i32, "");
+	return 2;
 }
 
 static LV
-partial_read(Gen *g, const Op *o, const Across *a, int64_t offset)
+part_number(Gen *g, DType d, const LV *word)
 {
-	LV in[2], out[2], x;
-	DType d = o->in[0]->type.dtype;
+	LV x;
 
-	in[0] = a->group;
-	in[1] = const_i32(g, offset);
-	asm_instr(g, mem_instr(g, IK_ld_shared, 32 * a->words), in, 2, NULL, out);
-	if (a->words == 1)
-		return dtype_info[d].kind == K_flt ? as_f32(g, out[0]) : out[0];
-	x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, out[1], g->i64, ""), const_i64(g, 32), "");
-	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, out[0], g->i64, ""), "");
+	if (dtype_info[d].bits < 64)
+		return d == D_f32 ? as_f32(g, word[0]) : word[0];
+	x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, word[1], g->i64, ""), const_i64(g, 32), "");
+	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, word[0], g->i64, ""), "");
 	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+}
+
+static void
+parts_write(Gen *g, const Op *o, DType d, const LV *e)
+{
+	const Pick *p = o->pick;
+	Access *x = access_scratch(g, p->map, p->scratch, p->scratch_off, d);
+	LV exec = lane_first(g, p->map);
+	int nreg = (int)layout_cosize(p->map, AX_reg);
+
+	for (int m = 0; m < nreg; m += p->vec) {
+		int64_t coord[DIM_MAX] = { 0 }, imm;
+		LV in[6];
+		int n = 0;
+
+		for (int i = 0; i < p->vec; i++)
+			n += part_words(g, d, e[part_at(g, o, p->map, m + i, coord)], in + n);
+		part_at(g, o, p->map, m, coord);
+		access_at(x, coord, &in[n], &imm, NULL);
+		in[n + 1] = const_i32(g, imm);
+		asm_instr(g, mem_instr(g, IK_st_shared, p->vec * dtype_info[d].bits), in, n + 2, exec, NULL);
+	}
+}
+
+/* All parts of all results of this thread, access by access, added to e[], which is empty. */
+static void
+parts_read(Gen *g, const Op *o, DType d, LV *e)
+{
+	const Pick *p = o->pick;
+	Access *x = access_scratch(g, p->map2, p->scratch, p->scratch_off, d);
+	int nreg = (int)layout_cosize(p->map2, AX_reg), bits = dtype_info[d].bits;
+
+	for (int m = 0; m < nreg; m += p->vec2) {
+		int64_t coord[DIM_MAX] = { 0 }, imm;
+		LV in[2], out[4];
+
+		part_at(g, o, p->map2, m, coord);
+		access_at(x, coord, &in[0], &imm, NULL);
+		in[1] = const_i32(g, imm);
+		asm_instr(g, mem_instr(g, IK_ld_shared, p->vec2 * bits), in, 2, NULL, out);
+		for (int i = 0; i < p->vec2; i++) {
+			int r = part_at(g, o, p->map2, m + i, coord);
+
+			e[r] = combine(g, o, e[r], part_number(g, d, out + i * bits / 32));
+		}
+	}
 }
 
 static void
 reduce_across(Gen *g, Op *o, Tile *t)
 {
-	Across a = { 0 };
+	const Pick *p = o->pick;
+	DType d = part_dtype(t->dtype);
 	LV *e = lv_array(g, t->nreg);
-	int64_t coord[DIM_MAX] = { 0 };
 
-	across_new(g, o, &a, (int)o->imm[0]);
-	BUG_IF(g->a, !o->pick || o->pick->scratch_off < 0 ||
-	                     o->pick->scratch_bytes < a.size * a.warps * 4 * a.words);
+	BUG_IF(g->a, !p || !p->map || !p->map2 || !p->scratch || p->vec < 1 || p->vec2 < 1 ||
+	                     layout_cosize(p->map, AX_reg) % p->vec ||
+	                     layout_cosize(p->map2, AX_reg) % p->vec2 ||
+	                     p->vec * dtype_info[d].bits > 128 || p->vec2 * dtype_info[d].bits > 128);
 	for (int r = 0; r < t->nreg; r++)
 		e[r] = reduce_warp(g, o, t->plan, r);
 	emit_block_barrier(g); /* the scratch may still be read by its last user */
-	for (int r = 0; r < t->nreg; r++) {
-		tile_coord(t, r, coord);
-		partial_write(g, &a, slot_offset(o, &a, coord), e[r]);
-	}
+	parts_write(g, o, d, e);
 	emit_block_barrier(g);
-	for (int r = 0; r < t->nreg; r++) {
+	for (int r = 0; r < t->nreg; r++)
 		e[r] = NULL;
-		tile_coord(t, r, coord);
-		for (int64_t i = 0; i < a.warps; i++) {
-			int64_t at = slot_offset(o, &a, coord) + i * a.size * 4 * a.words;
-
-			e[r] = combine(g, o, e[r], partial_read(g, o, &a, at));
-		}
-	}
+	parts_read(g, o, d, e);
 	for (int w = 0; w < t->nword; w++) {
 		int left = t->nreg - w * t->epw;
 

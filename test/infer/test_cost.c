@@ -258,7 +258,7 @@ START_TEST(conflicts_cost)
 	ck_assert(coalesced(&rows, 2, shape, order, 4, k->warps, false));
 	layout_permute(&frag, &rows, (const int[]){ 1, 0 });
 	Pick p = { 0 };
-	stage(&s, &t, &rows, &frag, &p, waves);
+	stage(&s, &t, &rows, &frag, true, &p, waves);
 	scratch = NEW(&arena, Layout);
 	*scratch = *p.scratch;
 	for (int i = 0; i < 2; i++)

@@ -335,6 +335,61 @@ reduce_out(Kernel *k)
 	Layout *l = change(find(k, O_reduce_sum, 0, 0)->out[0]);
 	l->nrep = 0;
 }
+/* A reduction along warps and some of the lanes: who writes and who reads which part, and where it lies. */
+static Op *
+across(Kernel *k)
+{
+	return find(k, O_reduce_sum, 0, 1);
+}
+static Layout *
+part_map(const Layout **map)
+{
+	Layout *l = copy_layout(*map);
+
+	*map = l;
+	return l;
+}
+static void
+parts_written_twice(Kernel *k)
+{
+	part_map(&across(k)->pick->map)->nrep = 0;
+}
+static void
+parts_other_rows(Kernel *k)
+{
+	swap_strides(part_map(&across(k)->pick->map), AX_lane);
+}
+static void
+parts_read_elsewhere(Kernel *k)
+{
+	swap_strides(part_map(&across(k)->pick->map2), AX_lane);
+}
+static void
+parts_not_all_read(Kernel *k)
+{
+	Layout *l = part_map(&across(k)->pick->map2);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_reg)
+			l->it[i].stride = 0;
+}
+static void
+parts_overlap(Kernel *k)
+{
+	Layout *l = part_map(&across(k)->pick->scratch);
+
+	l->it[0].stride = l->it[1].stride;
+}
+static void
+parts_small(Kernel *k)
+{
+	across(k)->pick->scratch_bytes /= 2;
+}
+static void
+parts_by_shuffle(Kernel *k)
+{
+	across(k)->pick->inst = "reduce_shuffle";
+}
 static void
 elementwise(Kernel *k)
 {
@@ -397,6 +452,7 @@ words_lane(Kernel *k)
 #define PACKED "examples/gemm_wNa16.hexc"
 #define GEMM "examples/gemm_f16.hexc"
 #define NORM "examples/layer_norm.hexc"
+#define PINNED "test/infer/reductions/pinned.hexc"
 #define SKINNY "test/infer/programs/skinny_w4.hexc"
 static const struct {
 	const char *name, *path;
@@ -450,6 +506,13 @@ static const struct {
 	C(PACKED, words_lane),
 	C(NORM, reduce_in),
 	C(NORM, reduce_out),
+	C(PINNED, parts_written_twice),
+	C(PINNED, parts_other_rows),
+	C(PINNED, parts_read_elsewhere),
+	C(PINNED, parts_not_all_read),
+	C(PINNED, parts_overlap),
+	C(PINNED, parts_small),
+	C(PINNED, parts_by_shuffle),
 #undef C
 };
 

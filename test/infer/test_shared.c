@@ -251,7 +251,7 @@ START_TEST(staging_is_free)
 		random_layout(&seed, from, bits);
 		random_layout(&seed, to, bits);
 		Type t = type_tile(D_f32, S_reg, 2, (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
-		stage(&search, &t, from, to, &p, waves);
+		stage(&search, &t, from, to, true, &p, waves);
 		for (int i = 0; i < 2; i++) {
 			int64_t all, least;
 			Access a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 }, .vec = i ? p.vec2 : p.vec,

@@ -315,6 +315,52 @@ START_TEST(convert_shared)
 }
 END_TEST
 
+/* How la is reduced along dim to lr: the parts of several warps through rows of shared memory, by the warp
+ * or by the result. */
+static const char *
+parts_pick(Shape *s, const Layout *la, const Layout *lr, int dim, DType d)
+{
+	bool by_result = ptx_random(&s->seed, 2);
+	int64_t warps = 1, regs = layout_cosize(lr, AX_reg), size = 1LL << (dim ? s->r : s->c);
+	int vec = 1;
+	Layout w, r, at;
+
+	layout_init(&w, 2);
+	layout_init(&r, 2);
+	for (int i = la->first[dim]; i < la->first[dim + 1]; i++)
+		if (la->it[i].axis == AX_warp) {
+			layout_push(&w, dim, la->it[i].extent, la->it[i].stride, AX_warp);
+			warps *= la->it[i].extent;
+		} else if (la->it[i].axis == AX_lane) {
+			layout_push_rep(&w, la->it[i].extent, la->it[i].stride, AX_lane);
+		}
+	if (warps == 1)
+		return "{ inst reduce_shuffle }";
+	for (int i = lr->first[1 - dim]; i < lr->first[2 - dim]; i++) {
+		const Iter *it = &lr->it[i];
+		int64_t times = by_result && it->axis == AX_reg ? warps : 1;
+
+		layout_push(&w, 1 - dim, it->extent, it->stride, (Axis)it->axis);
+		layout_push(&r, 1 - dim, it->extent, it->stride * times, (Axis)it->axis);
+	}
+	layout_push(&r, dim, warps, by_result ? 1 : regs, AX_reg);
+	for (int i = 0; i < la->nrep; i++)
+		layout_push_rep(&w, la->rep[i].extent, la->rep[i].stride, (Axis)la->rep[i].axis);
+	for (int i = 0; i < lr->nrep; i++)
+		layout_push_rep(&r, lr->rep[i].extent, lr->rep[i].stride, (Axis)lr->rep[i].axis);
+	if (by_result && warps % 2 == 0)
+		vec = dtype_info[d].bits < 64 && warps % 4 == 0 ? 4 : 2;
+	/* rows of the parts of one result, or of one warp */
+	layout_init(&at, 2);
+	layout_push(&at, 1 - dim, size, by_result ? warps : 1, AX_mem);
+	layout_push(&at, dim, warps, by_result ? 1 : size, AX_mem);
+	return arena_printf(u->arena,
+	                    "{ inst reduce_shared vec 1 vec2 %d map {%s} map2 {%s} scratch {%s} "
+	                    "bytes %d }",
+	                    vec,
+	                    text_of(&w), text_of(&r), text_of(&at), 64 * 64 * 8);
+}
+
 /* sum, max and min along either dim; the result is broadcast back and combined with the operand. */
 START_TEST(reduce)
 {
@@ -341,11 +387,12 @@ START_TEST(reduce)
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared bytes %d }\n"
+		"    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} pick %s\n"
 		"    %%22 = broadcast %%21 : reg %s[%d, %d] @{%s}\n"
 		"    %%23 = convert %%22 : reg %s[%d, %d] @{%s} pick { inst rename }\n"
 		"    %%24 = add %%20, %%23 : reg %s[%d, %d] @{%s}\n",
-		op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8,
+		op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr),
+		parts_pick(&s, &la, &lr, dim, dtype_find(s.type, strlen(s.type))),
 		s.type, r, c, text_of(&lb), s.type, r, c, text_of(&la), s.type, r, c, text_of(&la));
 	kernel_store(&t, s.type, 24, r, c, text_of(&la));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i,
@@ -377,10 +424,10 @@ START_TEST(reduce_store)
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} pick { inst shared "
-		"bytes %d }\n"
+		"    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} pick %s\n"
 		"    %%22 = transpose %%21 imm 1, 0 : reg %s[%d, %d] @{%s}\n",
-		dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr), 64 * 64 * 8, s.type,
+		dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr),
+		parts_pick(&s, &la, &lr, dim, dtype_find(s.type, strlen(s.type))), s.type,
 		dim ? 1 : c, dim ? r : 1, text_of(&lt));
 	/* at rows of the block, so that blocks do not write the same place */
 	kernel_store(&t, s.type, 22, dim ? 1 : c, dim ? r : 1, text_of(&lt));
