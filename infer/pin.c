@@ -34,6 +34,27 @@ first_difference(const Layout *a, const Layout *b, const Type *t)
 	return -1;
 }
 
+/* How different they are, of 2048: elements in other threads count twice those in other registers. */
+static int64_t
+distance(const Layout *a, const Layout *b, const Type *t)
+{
+	int64_t n = type_size(t), tried = n < 1024 ? n : 1024, sum = 0;
+
+	for (int64_t i = 0; i < tried; i++) {
+		int64_t c[DIM_MAX] = { 0 };
+		Place p, q;
+
+		elem_at(t, i * n / tried, c);
+		p = layout_at(a, c);
+		q = layout_at(b, c);
+		if (p.at[AX_lane] != q.at[AX_lane] || p.at[AX_warp] != q.at[AX_warp])
+			sum += 2;
+		else if (p.at[AX_reg] != q.at[AX_reg])
+			sum++;
+	}
+	return sum * 1024 / tried;
+}
+
 /* What op `who` wants, as the subject of "... has it in register 0 of lane 1". */
 static const char *
 demand_words(Solve *s, const Op *who)
@@ -80,6 +101,7 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 		      place_words(s, theirs, t, e), pin_it, cut);
 	fails_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
 	           layout_print(s->arena, theirs));
+	s->why.excess = distance(ours, theirs, t);
 }
 
 /* Who made the operands of o lie so: a pin if there is one. */

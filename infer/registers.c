@@ -135,5 +135,6 @@ registers_fit(Solve *s)
 	if (n.tiles + n.fragments + OVERHEAD <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);
+	s->why.excess = n.tiles + n.fragments;
 	return false;
 }

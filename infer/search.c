@@ -57,10 +57,22 @@ typedef struct Search {
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
 	int nstore, nwiden, nline, nspread;
-	Why first; /* of the plans that failed: the best-looking one's reason */
+	Why nearest; /* of the plans that failed, the reason of the one that came farthest */
+	int tried;
 	Cands *out;
 	int cap;
 } Search;
+
+/* Which failure to tell of when all plans fail: the one at the latest stage of solve(); there the one that
+ * missed by the least, of registers needed or elements that lie otherwise than pinned; of several the first. */
+static void
+note_failure(Search *x)
+{
+	const Why *w = &x->s->why, *n = &x->nearest;
+
+	if (!n->text || w->stage > n->stage || (w->stage == n->stage && w->excess < n->excess))
+		x->nearest = *w;
+}
 
 /* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */
 static double
@@ -85,10 +97,11 @@ try_dots(Search *x, const int *at)
 			Sol *sol = solve(x->s, &p);
 
 			more = x->s->load_matters && !p.load++;
-			if (!sol && !x->first.text)
-				x->first = x->s->why;
-			if (!sol)
+			x->tried++;
+			if (!sol) {
+				note_failure(x);
 				continue;
+			}
 			if (sol->cycles < best)
 				best = sol->cycles;
 			keep(x->s, x->out, &x->cap, sol);
@@ -256,7 +269,10 @@ search(Solve *s, Cands *out)
 		all_combinations(&x, at);
 	else
 		one_at_a_time(&x, at);
-	s->why = x.first;
+	s->why = x.nearest;
+	if (x.nearest.text && x.tried > 1)
+		s->why.text = arena_printf(s->arena, "%s (the nearest of %d plans tried)", s->why.text,
+		                           x.tried);
 }
 
 /* Solutions whose staging does not fit beside the tiles go, unless there are no others: those may still be

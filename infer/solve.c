@@ -238,13 +238,18 @@ price_conversions(Solve *s)
 Sol *
 solve(Solve *s, const Plan *plan)
 {
+	bool (*const stage[])(Solve *) = { propagate, pins_hold, registers_fit, select_memory, pins_hold };
+
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
 	s->why = (Why){ .text = NULL };
 	s->load_matters = false;
 	s->unpackable = NULL;
-	if (!propagate(s) || !pins_hold(s) || !registers_fit(s) || !select_memory(s) || !pins_hold(s))
-		return NULL;
+	for (size_t i = 0; i < COUNT_OF(stage); i++)
+		if (!stage[i](s)) {
+			s->why.stage = (int)i;
+			return NULL;
+		}
 	settle_packs(s);
 	price_conversions(s);
 	cost_of(s);

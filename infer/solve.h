@@ -121,6 +121,8 @@ typedef struct Why {
 	Src src;
 	const char *note; /* the other demand at its own line; NULL: there is none */
 	Src note_src;
+	int stage; /* of solve(), which the plan came to */
+	int64_t excess; /* by how much it missed there: registers needed, elements elsewhere; 0 where that is not told */
 } Why;
 
 typedef struct SharedMemo SharedMemo; /* shared.c: layouts found before */
