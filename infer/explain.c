@@ -75,20 +75,17 @@ tile_lines(Text *t, const Kernel *k, const Val *v)
 
 /* How packed tensors lie, and what asked for it. */
 static void
-pack_lines(Text *t, const Kernel *k, const Sol *sol)
+pack_lines(Text *t, const Kernel *k)
 {
 	const char *head = "\npacks\n";
 
 	for (int i = 0; i < k->nparam; i++) {
 		const Param *p = &k->param[i];
-		const Op *who = NULL;
-		OpWalk w;
+		const Op *who;
 
 		if (!p->pack || !p->pack->place)
 			continue;
-		for (Op *o = walk_first(&w, k->body); o && !who; o = walk_next(&w))
-			if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= k->cands->nval)
-				who = sol->origin[o->out[0]->id];
+		who = explain_pack_origin(k, p);
 		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));
 		if (who && who->src.line)
 			text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
@@ -107,6 +104,22 @@ arithmetic_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
 		            op_info[o->code].name, "", o->nout ? explain_name(o->out[0], k->unit->arena) : "",
 		            cycles);
+}
+
+/* Where a staging tile lies, and what both sides take of it. */
+static void
+staging_words(Text *t, const Kernel *k, const Op *o)
+{
+	Arena *a = k->unit->arena;
+	Access side[2];
+	int64_t waves[2], least[2];
+
+	if (!explain_staging(o, side))
+		return;
+	for (int i = 0; i < 2; i++)
+		access_waves(a, &side[i], o->pick->scratch, k->warps, &waves[i], &least[i]);
+	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
+	            layout_print(a, o->pick->scratch), (long long)(waves[0] + waves[1]), (long long)(least[0] + least[1]));
 }
 
 static void
@@ -139,8 +152,7 @@ op_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, ", %d a read", p->vec2);
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
-	if (p->scratch)
-		text_printf(t, ", staged as %s", layout_print(a, p->scratch));
+	staging_words(t, k, o);
 	if (infer_op_cycles(k, o) > 0)
 		text_printf(t, ", %.0f cycles", infer_op_cycles(k, o));
 	if (other >= 0)
@@ -200,7 +212,7 @@ infer_explain(Kernel *k)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, k, o->blk[b]->arg[i]);
 	}
-	pack_lines(&t, k, sol);
+	pack_lines(&t, k);
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		op_line(&t, k, o);

@@ -10,6 +10,8 @@ const Sol *explain_sol(const Kernel *k);
 const char *explain_name(const Val *v, Arena *a);
 /* The op that demanded v's layout, NULL: unknown, or v was made later. */
 const Op *explain_origin(const Kernel *k, const Val *v);
+/* The op that demanded how packed tensor p lies, NULL: unknown. */
+const Op *explain_pack_origin(const Kernel *k, const Param *p);
 /* What it is called: "dot", "the pin" of a layout that the program gave. */
 const char *explain_demand(const Op *who);
 /* What the op costs, all warps, once; false: it was made later or costs nothing. */
@@ -22,6 +24,9 @@ int explain_other_pick(const Kernel *k, const Op *o);
 int explain_other_layout(const Kernel *k, const Val *v);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
+
+/* How o fills (a[0]) and empties (a[1]) its staging tile, o->pick->scratch; false: it has none. */
+bool explain_staging(const Op *o, Access a[2]);
 
 /* In words, what each kind of access to shared tile v costs against the least: n lines. */
 const char **explain_accesses(const Kernel *k, const Val *v, int *n);

@@ -22,6 +22,18 @@ explain_origin(const Kernel *k, const Val *v)
 	return v->id <= k->cands->nval ? explain_sol(k)->origin[v->id] : NULL;
 }
 
+const Op *
+explain_pack_origin(const Kernel *k, const Param *p)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= k->cands->nval &&
+		    explain_sol(k)->origin[o->out[0]->id])
+			return explain_sol(k)->origin[o->out[0]->id];
+	return NULL;
+}
+
 const char *
 explain_demand(const Op *who)
 {
@@ -104,6 +116,42 @@ explain_access(const Op *o, Val **root, Access *a)
 		a->map = load ? o->out[0]->type.layout : o->in[0]->type.layout;
 	*root = view_dims(mem, a->dim_of);
 	return a->map && (*root)->type.layout;
+}
+
+bool
+explain_staging(const Op *o, Access a[2])
+{
+	const Pick *p = o->pick;
+	DType d;
+
+	if (!p || !p->scratch)
+		return false;
+	d = o->out[0]->type.dtype;
+	for (int i = 0; i < 2; i++) {
+		const char *row = i ? p->rd : p->wr;
+		const Instr *in = row ? instr_find(row) : NULL;
+		int bits = o->code == O_convert           ? pick_stage_bits(p, d)
+		           : dtype_info[d].bits == 64 ? 64
+		                                      : 32; /* parts of a reduction */
+
+		a[i] = (Access){
+			.op = o,
+			.rank = p->scratch->ndim,
+			.vec = i ? p->vec2 : p->vec,
+			.bits = bits,
+			.lanes = in ? in->bits / 32 * 8 : WARP_SIZE,
+			.weight = 1,
+			.write = i == 0,
+			.map = i ? p->map2 : p->map,
+		};
+		if (!a[i].map)
+			a[i].map = i ? o->out[0]->type.layout : o->in[0]->type.layout;
+		for (int j = 0; j < a[i].rank; j++)
+			a[i].dim_of[j] = j;
+		if (!a[i].map || a[i].vec < 1)
+			return false;
+	}
+	return true;
 }
 
 const char **

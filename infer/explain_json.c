@@ -90,10 +90,8 @@ put_layout(Text *t, const Kernel *k, const char *name, const Layout *l)
 }
 
 static void
-put_demand(Text *t, const Kernel *k, const Val *v)
+put_demand(Text *t, const Op *who)
 {
-	const Op *who = explain_origin(k, v);
-
 	if (!who)
 		return;
 	open_member(t, "demanded_by", "{");
@@ -174,7 +172,7 @@ put_tile(Text *t, const Kernel *k, const Val *v)
 	if (y->space == S_reg)
 		put_int(t, "registers",
 		        (layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits + 31) / 32);
-	put_demand(t, k, v);
+	put_demand(t, explain_origin(k, v));
 	put_other_layout(t, k, v);
 	if (y->space == S_shared && v->def && v->def->code == O_alloc)
 		put_shared(t, k, v);
@@ -182,6 +180,32 @@ put_tile(Text *t, const Kernel *k, const Val *v)
 }
 
 /* ---- ops ------------------------------------------------------------------------------------------ */
+
+/* A staging tile: where it lies, and what writing and reading take. */
+static void
+put_scratch(Text *t, const Kernel *k, const Op *o)
+{
+	const Pick *p = o->pick;
+	Access side[2];
+
+	if (!p->scratch_bytes)
+		return;
+	open_member(t, "scratch", "{");
+	put_int(t, "offset", p->scratch_off);
+	put_int(t, "bytes", p->scratch_bytes);
+	put_layout(t, k, "layout", p->scratch);
+	for (int i = 0; i < 2 && explain_staging(o, side); i++) {
+		int64_t waves, least;
+
+		access_waves(k->unit->arena, &side[i], p->scratch, k->warps, &waves, &least);
+		open_member(t, i ? "reads" : "writes", "{");
+		put_int(t, "wavefronts", waves);
+		put_int(t, "wavefronts_least", least);
+		put_int(t, "conflicts", waves - least);
+		text_add(t, "}", 1);
+	}
+	text_add(t, "}", 1);
+}
 
 static void
 put_pick(Text *t, const Kernel *k, const Op *o)
@@ -199,14 +223,25 @@ put_pick(Text *t, const Kernel *k, const Op *o)
 		key(t, "swapped");
 		text_printf(t, "true");
 	}
+	if (p->wr)
+		put_text(t, "written_by", p->wr);
+	if (p->rd)
+		put_text(t, "read_by", p->rd);
 	put_layout(t, k, o->code == O_dot ? "order_of_k" : "mapping", p->map);
-	if (p->scratch_bytes) {
-		open_member(t, "scratch", "{");
-		put_int(t, "offset", p->scratch_off);
-		put_int(t, "bytes", p->scratch_bytes);
-		put_layout(t, k, "layout", p->scratch);
-		text_add(t, "}", 1);
-	}
+	put_layout(t, k, "read_mapping", p->map2);
+	put_layout(t, k, "order_of_m", p->rows);
+	put_layout(t, k, "order_of_n", p->cols);
+	put_scratch(t, k, o);
+}
+
+/* Opens an object. */
+static void
+put_units(Text *t, const char *name, const Res *r)
+{
+	open_member(t, name, "{");
+#define X(unit_name, words) put_real(t, words, r->unit[R_##unit_name]);
+	RES_LIST(X)
+#undef X
 }
 
 static void
@@ -216,10 +251,7 @@ put_cost(Text *t, const Kernel *k, const Op *o)
 
 	if (explain_res(k, o, &r)) {
 		put_real(t, "cycles", res_cycles(&r));
-		open_member(t, "resources", "{");
-#define X(name, words) put_real(t, words, r.unit[R_##name]);
-		RES_LIST(X)
-#undef X
+		put_units(t, "resources", &r);
 		put_real(t, "latency", r.latency);
 		put_real(t, "wait", r.wait);
 		text_add(t, "}", 1);
@@ -300,6 +332,7 @@ put_packs(Text *t, const Kernel *k)
 		open_member(t, NULL, "{");
 		put_text(t, "name", k->param[i].name);
 		put_text(t, "pack", pack_text(t->arena, p));
+		put_demand(t, explain_pack_origin(k, &k->param[i]));
 		text_add(t, "}", 1);
 	}
 	text_add(t, "]", 1);
@@ -319,6 +352,10 @@ infer_explain_json(Kernel *k)
 	put_real(&t, "cycles", explain_sol(k)->cycles);
 	put_int(&t, "steps", (int64_t)k->cands->steps);
 	put_int(&t, "shared_bytes", k->smem);
+	put_real(&t, "alone", explain_sol(k)->alone);
+	put_int(&t, "blocks_together", explain_sol(k)->blocks);
+	put_units(&t, "total", &explain_sol(k)->total);
+	text_add(&t, "}", 1);
 	open_member(&t, "tiles", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)

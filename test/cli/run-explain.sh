@@ -43,6 +43,94 @@ def fail(*what):
     ok = False
     print(*what)
 
+def near(told, x): # told without decimals
+    return abs(float(told) - x) <= 0.51
+
+# Whatever the text tells, a field has too.
+def complete(path, k):
+    head, *sections = re.split(r'\n\n(?=tiles|packs|instructions|solutions)', k['text'])
+    part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
+    m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) cycles predicted for a block, (\d+) steps', head)
+    if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
+            not near(m[4], k['cycles']):
+        fail(path, 'says otherwise than its text', m[0])
+    m = re.search(r'alone on an SM (\d+); (\d+) block', head)
+    if not near(m[1], k['alone']) or int(m[2]) != k['blocks_together']:
+        fail(path, 'says otherwise than its text', m[0])
+    for unit, clocks in re.findall(r'(?:^  |, )([a-z -]+) (\d+)', head.split('\n')[1]):
+        if not near(clocks, k['total'][unit]):
+            fail(path, unit, clocks, k['total'])
+    # tiles: a type and a name, then what is told of it
+    told = re.split(r'\n(?=  \S)', part['tiles'])
+    if len(told) != len(k['tiles']):
+        fail(path, len(told), 'tiles in words,', len(k['tiles']), 'in JSON')
+    for words, t in zip(told, k['tiles']):
+        lines = words.split('\n')
+        if lines[0].split()[-1] != t['name'] or lines[1].strip() != t['layout'] or t['dtype'] not in lines[0]:
+            fail(path, lines[:2], t)
+        seen = set()
+        for l in lines[2:]:
+            if m := re.match(r' *demanded by (?:the )?(\S+), line (\d+)', l):
+                if (t['demanded_by']['op'], t['demanded_by']['line']) != (m[1], int(m[2])):
+                    fail(path, l, t)
+            elif m := re.match(r' *else (.*): candidate (\d+)', l):
+                if (t['runner_up']['layout'], t['runner_up']['candidate']) != (m[1], int(m[2])):
+                    fail(path, l, t)
+            elif m := re.match(r' *line (\d+): (\S+) by (\S+), (\d+) elements? an access: (\d+) wavefronts, (\d+)', l):
+                want = (int(m[1]), m[3], int(m[5]), int(m[6]))
+                if want not in [(a['line'], a['instruction'], a['wavefronts'], a['wavefronts_least'])
+                                for a in t['accesses']]:
+                    fail(path, l, t)
+            elif m := re.match(r' *swizzled: (\d+) address bits from bit (\d+) xor those (\d+)', l):
+                if t.get('swizzle') != [int(x) for x in m.groups()]:
+                    fail(path, l, t)
+            elif not re.match(r' *(dim \d|the same in)', l): # of the layout
+                fail(path, 'does not know', l)
+    for l in [l for l in part.get('packs', '').split('\n') if l.startswith('  ') and l[2] != ' ']:
+        if l.split(None, 1) not in [[p['name'], p['pack']] for p in k['packs']]:
+            fail(path, l)
+    # instructions: op by op
+    told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
+    ops = iter([o for o in k['ops'] if 'instruction' in o or o['cycles'] >= 1])
+    for l in told:
+        words = l.split()
+        o = next(ops, {})
+        if (o.get('op'), o.get('line', 0)) != (words[2], int(words[1])):
+            fail(path, l, 'is op', o)
+            break
+        fact = {}
+        if 'instruction' in o:
+            fact[o['instruction']] = True
+        for field, form in (('elements_an_access', ', %d element%s an access'), ('elements_a_read', ', %d a read'),
+                            ('written_by', ', written by %s'), ('read_by', ', read by %s')):
+            if field in o:
+                x = o[field]
+                fact[form % ((x, 's' if x > 1 else '') if form.count('%') > 1 else x)] = True
+        if 'scratch' in o:
+            x = o['scratch']
+            fact[', %d bytes of scratch' % x['bytes']] = True
+            if 'layout' in x:
+                w = [x['writes'], x['reads']]
+                fact[', staged as %s: %d wavefronts, %d are the least' % (
+                    x['layout'], sum(a['wavefronts'] for a in w), sum(a['wavefronts_least'] for a in w))] = True
+        if 'runner_up' in o:
+            fact['; else %s: candidate %d' % (o['runner_up']['instruction'], o['runner_up']['candidate'])] = True
+        for f in fact:
+            if f not in l:
+                fail(path, 'says', f, 'but in words', l)
+        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and nothing else is told
+        for f in sorted(fact, key=len, reverse=True):
+            rest = rest.replace(f, '', 1)
+        if re.search(r'[,;]', rest):
+            fail(path, 'lacks', rest, 'of', l)
+        m = re.search(r', (\d+) cycles', l)
+        if m and not near(m[1], o['cycles']):
+            fail(path, l, o['cycles'])
+    if any('instruction' in o for o in ops):
+        fail(path, 'has instructions that its text lacks')
+    if len(part['solutions'].split('\n')) != len(k['candidates']):
+        fail(path, 'solutions', len(k['candidates']))
+
 tiles = ops = 0
 for path in sorted(glob.glob(tmp + '/*.1.json')):
     for k in json.load(open(path)):
@@ -77,6 +165,7 @@ for path in sorted(glob.glob(tmp + '/*.1.json')):
                     fail(path, 'op', o['id'], 'names tile', v, 'which is not listed')
             if 'runner_up' in o and not 0 <= o['runner_up']['candidate'] < len(k['candidates']):
                 fail(path, o)
+        complete(path, k)
         if len({t['name'] for t in k['tiles'] if 'demanded_by' in t}) == 0:
             fail(path, 'says of no tile who demanded it')
 
