@@ -78,8 +78,7 @@ twin_view(Twin *t, const Op *o)
 	const BoundSums *sums = t->sums[o->in[0]->id];
 	BoundSums *of_view;
 
-	for (int i = 1; i < o->nin; i++)
-		t->failed = t->failed || t->err[o->in[i]->id];
+	bound_unsure(t, o);
 	if (mem)
 		t->err[o->out[0]->id] = view_like(t, c, mem);
 	if (!sums)
@@ -98,7 +97,8 @@ twin_load(Twin *t, const Op *o)
 	copy_op(t, o);
 	t->failed = t->failed || t->sums[o->in[0]->id]; /* of what is there now nothing is known */
 	if (mem)
-		t->err[o->out[0]->id] = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
+		mem = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
+	t->err[o->out[0]->id] = bound_add(t, mem, t->unsure[o->in[0]->id]);
 }
 
 /* Something with a bound goes where no bounds are kept: the next try keeps them there. */
@@ -115,6 +115,7 @@ twin_store(Twin *t, const Op *o)
 	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
 
 	copy_op(t, o);
+	bound_doubt(t, t->unsure[o->in[1]->id]);
 	if (in[0] && !in[1])
 		miss(t, o);
 	if (!in[1] || !bound_update(t, o))
@@ -132,6 +133,7 @@ twin_copy(Twin *t, const Op *o)
 
 	copy_op(t, o);
 	t->failed = t->failed || t->sums[o->in[0]->id];
+	bound_doubt(t, t->unsure[o->in[0]->id]);
 	if (in[0] && !in[1])
 		miss(t, o);
 	if (!in[1])
@@ -176,7 +178,7 @@ with_bounds(Twin *t, const Op *owner, Val *const *v, int n, Val **out)
 		} else if (t->err[v[i]->id] && owner && v[i]->type.space == S_reg) {
 			t->missed = t->marked[owner->out[i]->id] = true;
 		} else {
-			t->failed = t->failed || t->err[v[i]->id];
+			bound_doubt(t, t->err[v[i]->id]);
 		}
 	}
 	return m;
@@ -238,7 +240,7 @@ twin_for(Twin *t, const Op *o)
 
 	for (int i = 0; i < 3; i++) {
 		in[i] = bound_val(t, o->in[i]);
-		t->failed = t->failed || t->err[o->in[i]->id];
+		bound_doubt(t, t->err[o->in[i]->id]);
 	}
 	f = op_new(t->at, NULL, O_for, o->src, nin, in, nout, out);
 	memcpy(f->imm, o->imm, sizeof f->imm);
@@ -270,7 +272,8 @@ twin_if(Twin *t, const Op *o)
 	Val *cond = bound_val(t, o->in[0]);
 	Op *f;
 
-	t->failed = t->failed || (t->err[o->in[0]->id] && !only_says(o));
+	if (!only_says(o))
+		bound_doubt(t, t->err[o->in[0]->id]);
 	f = op_new(t->at, NULL, O_if, o->src, 1, &cond, nout, out);
 	for (int r = 0; r < 2; r++) {
 		if (!o->blk[r])
@@ -294,7 +297,7 @@ twin_value(Twin *t, const Op *o)
 	s.r = c->out[0];
 	for (int i = 0; i < o->nin; i++) {
 		if (i >= 3) { /* bounds of a clip */
-			t->failed = t->failed || t->err[o->in[i]->id];
+			bound_doubt(t, t->err[o->in[i]->id]);
 			continue;
 		}
 		s.x[i] = c->in[i];
@@ -349,7 +352,7 @@ twin_params(Twin *t)
 	const Kernel *from = t->from;
 	int n = from->nparam;
 
-	k->param = NEWN(t->a, Param, (2 + BOUND_SUMS) * from->nparam);
+	k->param = NEWN(t->a, Param, (2 + BOUND_SUMS) * from->nparam + 1);
 	for (int i = 0; i < from->nparam; i++) {
 		Val *old = from->body->arg[i];
 		k->param[i] = from->param[i];
@@ -367,14 +370,15 @@ twin_params(Twin *t)
 		for (int s = 0; s < BOUND_SUMS; s++)
 			t->sums[old->id]->at[s] = beside(t, p, "sums", n++);
 	}
-	k->nparam = n;
+	bound_doubt_param(t, &k->param[n]);
+	k->nparam = n + 1;
 }
 
 /* Sizes and strides are values of the body: known once it is copied. */
 static void
 twin_sizes(Twin *t)
 {
-	for (int i = 0; i < t->to->nparam; i++) {
+	for (int i = 0; i < t->to->nparam - 1; i++) {
 		Param *p = &t->to->param[i];
 		for (int d = 0; d < DIM_MAX; d++) {
 			p->size[d] = p->size[d] ? bound_val(t, p->size[d]) : NULL;
@@ -393,12 +397,14 @@ twin_kernel(Twin *t)
 	t->to->src = k->src;
 	t->val = NEWN(t->a, Val *, k->nval + 1);
 	t->err = NEWN(t->a, Val *, k->nval + 1);
+	t->unsure = NEWN(t->a, Val *, k->nval + 1);
 	t->sums = NEWN(t->a, BoundSums *, k->nval + 1);
 	t->missed = false;
 	twin_params(t);
 	t->at = t->to->grid;
 	twin_block(t, k->grid);
 	t->at = t->to->body;
+	bound_doubt_size(t);
 	twin_block(t, k->body);
 	twin_sizes(t);
 }

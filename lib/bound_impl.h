@@ -15,7 +15,9 @@ typedef struct Twin {
 	Block *at;   /* where ops are added */
 	Val **val;   /* by id of a value of `from`: its copy */
 	Val **err;   /* likewise: its bound; NULL: exact.  Of memory: the memory that holds the bounds */
+	Val **unsure; /* likewise, of views: infinite where they may be of another element; NULL: nowhere */
 	BoundSums **sums; /* likewise, of such memory and views of it */
+	Val *doubt, *zero; /* the cell of BOUND_DOUBT, and its start */
 	bool *marked; /* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept */
 	bool missed;  /* one that is not marked should be */
 	bool failed; /* no bound is known */
@@ -37,6 +39,15 @@ Type bound_type(const Type *t);              /* the same of f64, with no layout 
 /* Atomic updates (bound_atomic.c): the bounds of what store o updates.  True: a plain store, whose bounds are
  * yet to be stored. */
 bool bound_update(Twin *t, const Op *o);
+
+/* Where the program goes, or which element it means, depends on rounded data (bound_doubt.c).  When e > 0 that may
+ * be another: then no bound of this run counts.  e NULL: it is exact. */
+void bound_doubt(Twin *t, Val *e);
+void bound_doubt_param(Twin *t, Param *p); /* the cell that says so */
+void bound_doubt_size(Twin *t);            /* its size, at t->at: the start of the body */
+void bound_unsure(Twin *t, const Op *view); /* t->unsure of a view */
+/* Is s the place of a largest or smallest element?  Its bound: how far away others may be as good. */
+bool bound_arg(Twin *t, const Site *s, Val **e);
 
 /* f64 arithmetic at t->at, on tiles or scalars of one shape */
 Val *bound_op1(Twin *t, OpCode code, Val *x);
@@ -61,6 +72,7 @@ Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
 Val *bound_sum(Twin *t, const Site *s);
 Val *bound_dot(Twin *t, const Site *s);
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */
+Val *bound_spread(Twin *t, Val *x, const Val *like);      /* x broadcast to the shape of `like` */
 
 /* Formulas, in functions that have a Twin *t and a Site *s. */
 #define ADD(x, y) bound_op2(t, O_add, x, y)

@@ -308,8 +308,13 @@ cast(Twin *t, const Site *s)
 			t, ex,
 			bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1),
 		                    NUM(0)));
-	if (from->kind == K_flt)
-		return bound_if_positive(t, ex, ADD(ex, NUM(1)));
+	if (from->kind == K_flt) { /* toward zero: rises with x */
+		Val *x = bound_f64(t, s->x[0]), *high = ADD(x, ex), *low = SUB(x, ex);
+
+		high = bound_opn(t, O_cast, 1, &high, s->r->type.dtype);
+		low = bound_opn(t, O_cast, 1, &low, s->r->type.dtype);
+		return SUB(bound_f64(t, high), bound_f64(t, low));
+	}
 	return to->bits > from->bits ? ex : unknown_if_differs(t, s);
 }
 
@@ -371,6 +376,10 @@ joined(Twin *t, const Site *s)
 static Val *
 extreme(Twin *t, const Site *s)
 {
+	Val *e;
+
+	if (bound_arg(t, s, &e))
+		return e;
 	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)s->o->imm[0]) : NULL;
 }
 

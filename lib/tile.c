@@ -17,6 +17,7 @@ typedef struct TileJob {
 	Arena arena;
 	Diag diag;
 	Unit unit;
+	double doubt; /* > 0: no bound counts */
 	int code;
 } TileJob;
 
@@ -132,6 +133,7 @@ interp_args(TileJob *j, const Kernel *k, int *n)
 			*n += BOUND_SUMS;
 		}
 	}
+	a[(*n)++] = (InterpArg){ &j->doubt, 1, 0, 0 };
 	return a;
 }
 
@@ -162,6 +164,8 @@ run_tile(void *user)
 	                             : interp_run(k, args, j->mk->nparam, &opt));
 	if (twin && j->code == HEXC_OK)
 		end_sums(j, k, args);
+	if (j->doubt > 0)
+		bounds_unknown(j);
 }
 
 /* The sentence in o->why. */

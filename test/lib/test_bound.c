@@ -212,6 +212,77 @@ START_TEST(choices)
 }
 END_TEST
 
+/* The place of a largest element is certain where no other comes near; what is read there is known then.  Row 3
+ * has equal ones at 2 and 9. */
+START_TEST(places)
+{
+	static const char src[] =
+		"kernel k(X: f32[16, 16], T: f32[16, 8], I: out i32[16], Y: out f32[16, 8])\n{\ngrid(1);\n"
+		"let i = reshape(argmax(exp(X[0 :+ 16, 0 :+ 16]), 1), 16);\n"
+		"I[0 :+ 16] = i;\nY[0 :+ 16, 0 :+ 8] = T[i, 0 :+ 8];\n}\n";
+	static float x[256], t[128], y[128];
+	static double far[16], bound[128];
+	int32_t at[16];
+	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0 },
+		            { t, NULL, sizeof t, 0, 0 },
+		            { at, far, sizeof at, 0, 0 },
+		            { y, bound, sizeof y, 0, 0 } };
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+
+	o.stop = "bounds";
+	m = lib_must(src, &o);
+	for (int i = 0; i < 256; i++)
+		x[i] = (float)(i * 7 % 16) / 8;
+	x[3 * 16 + 2] = x[3 * 16 + 9] = 3;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+	for (int i = 0; i < 16; i++) {
+		ck_assert_int_eq((int)far[i], i == 3 ? 7 : 0);
+		for (int j = 0; j < 8; j++)
+			ck_assert(i == 3 ? isinf(bound[i * 8 + j]) : bound[i * 8 + j] <= 0);
+	}
+	hexc_module_free(m);
+}
+END_TEST
+
+/* Where rounding turns a condition, moves a store or a loop's end, no bound counts; where it cannot, all do. */
+START_TEST(doubts)
+{
+	static const char *const body[] = {
+		"if s[0, 0] > 1 { C[0 :+ 16] = reshape(sum(s, 1), 16); }",
+		"C[i] = reshape(sum(s, 1), 16);",
+		"for j in 0..i64(s[0, 0]) { C[j :+ 1] = 1; }",
+		"var n: i32 = 0;\nfor j in 0..3 { n = i32(s[0, 0]) + 1; }\nC[i64(n) :+ 1] = 1;",
+	};
+	static float x[256], c[16];
+	static double bound[16];
+	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0 }, { c, bound, sizeof c, 0, 0 } };
+
+	for (int i = 0; i < (int)(sizeof body / sizeof *body); i++)
+		for (int near = 0; near < 2; near++) {
+			char src[500];
+			hexc_opts o = HEXC_OPTS_INIT;
+			hexc_module *m;
+
+			snprintf(src, sizeof src,
+			         "kernel k(X: f32[16, 16], C: out f32[16])\n{\ngrid(1);\n"
+			         "let s: shared = exp(X[0 :+ 16, 0 :+ 16]);\n"
+			         "let i = reshape(argmax(s, 1), 16);\n%s\n}\n",
+			         body[i]);
+			o.stop = "bounds";
+			m = lib_must(src, &o);
+			memset(bound, 0, sizeof bound);
+			for (int j = 0; j < 256; j++)
+				x[j] = near ? 0 : 0.25f + (float)(j % 16) / 8;
+			ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+			for (int j = 0; j < 16; j++)
+				ck_assert_msg(near ? isinf(bound[j]) : bound[j] < 0.001, "%s: %g",
+				              body[i], bound[j]);
+			hexc_module_free(m);
+		}
+}
+END_TEST
+
 /* ---- atomic additions ------------------------------------------------------------------------------ */
 
 enum { ADDS = 600, BINS = 16 };
@@ -243,7 +314,7 @@ run_adds(const hexc_module *m, Adds *a, bool bounds)
 {
 	void *p[7] = { a->x, a->at, a->f, a->h, a->d, a->c, a->e };
 	size_t bytes[7] = { sizeof a->x, sizeof a->at, sizeof a->f, sizeof a->h,
-		            sizeof a->d, sizeof a->c,  sizeof a->e };
+		            sizeof a->d, sizeof a->c, sizeof a->e };
 	hexc_arg arg[9] = { [7].i = ADDS, [8].i = BINS };
 
 	memset(a->bound, 0, sizeof a->bound);
@@ -405,6 +476,8 @@ main(void)
 	tcase_add_test(t, rounding);
 	tcase_add_loop_test(t, chains, 0, (int)(sizeof chain / sizeof chain[0]));
 	tcase_add_test(t, choices);
+	tcase_add_test(t, places);
+	tcase_add_test(t, doubts);
 	tcase_add_loop_test(t, atomics, 0, 5);
 	tcase_add_loop_test(t, wrong_atomics, 0, 3);
 	tcase_add_loop_test(t, store_then_add, 0, 3);
