@@ -15,6 +15,7 @@ typedef struct PackJob {
 	const int64_t *dim;
 	Pack pack;
 	PackPlan plan;
+	bool back;
 	int64_t count, words; /* elements; words of the packed form */
 	int code;
 } PackJob;
@@ -81,17 +82,24 @@ hexc_pack_bytes(const char *pack, uint32_t rank, const int64_t *dim, uint64_t *b
 
 /* ---- bits that begin anywhere ---- */
 
+/* n bits; none of the others of `to` changes, and no byte beyond either's last is touched. */
 static void
 copy_bits(unsigned char *to, uint64_t to_bit, const unsigned char *from, uint64_t from_bit, uint64_t n)
 {
 	while (n) {
 		unsigned in = (unsigned)(from_bit % 8), out = (unsigned)(to_bit % 8);
-		unsigned take = 8 - (in > out ? in : out), mask;
+		unsigned more = in > out ? in : out;
+		unsigned char *t = to + to_bit / 8;
+		const unsigned char *f = from + from_bit / 8;
+		size_t word = n + more >= 64 ? 8 : 1; /* bytes at once */
+		uint64_t x = 0, old = 0, take = 8 * word - more, mask;
 
-		take = n < take ? (unsigned)n : take;
-		mask = ((1u << take) - 1) << out;
-		to[to_bit / 8] = (unsigned char)((to[to_bit / 8] & ~mask) |
-		                                 ((unsigned)(from[from_bit / 8] >> in << out) & mask));
+		take = n < take ? n : take;
+		mask = (~(uint64_t)0 >> (64 - take)) << out;
+		memcpy(&x, f, word);
+		memcpy(&old, t, word);
+		x = (old & ~mask) | (x >> in << out & mask);
+		memcpy(t, &x, word);
 		from_bit += take;
 		to_bit += take;
 		n -= take;
@@ -100,94 +108,144 @@ copy_bits(unsigned char *to, uint64_t to_bit, const unsigned char *from, uint64_
 
 /* ---- blocks ---- */
 
-/* What all workers share.  A piece of work is a row of blocks of one matrix. */
+/* What all workers share.  A piece of work is MOVE_LANES blocks, in the order of the packed ones. */
 typedef struct PackWork {
 	const PackPlan *plan;
-	const unsigned char *natural;
-	unsigned char *packed;
+	unsigned char *natural, *packed; /* one of them is only read */
 	bool back;
-	int64_t dim[2], blocks[2]; /* rows, columns; blocks along them */
+	int64_t dim[2], blocks[2], n; /* rows, columns; blocks along them; of all matrices */
+	int64_t next; /* piece that nobody has begun */
 	bool bytes; /* rows and blocks begin at bytes */
 	int nomem;
 } PackWork;
 
-/* A block that sticks out, or begins inside a byte: by way of `whole`, one of its own. */
-static void
-odd_block(const PackWork *w, uint64_t matrix, int64_t row, int64_t col, unsigned char *packed,
-          unsigned char *whole, void *scratch)
+/* A block of the tensor: its matrix and where in it, how much of it there is. */
+typedef struct BlockAt {
+	int64_t matrix, row, col, rows, cols; /* matrix: its first element */
+	bool whole; /* as it lies in the tensor */
+} BlockAt;
+
+static BlockAt
+block_at(const PackWork *w, int64_t block)
 {
 	const PackPlan *p = w->plan;
-	int64_t rows = w->dim[0] - row < p->rows ? w->dim[0] - row : p->rows;
-	int64_t cols = w->dim[1] - col < p->cols ? w->dim[1] - col : p->cols;
-	size_t stride = p->natural / (size_t)p->rows;
-	unsigned char *natural = (unsigned char *)(uintptr_t)w->natural;
+	int64_t in_matrix = block % (w->blocks[0] * w->blocks[1]);
+	BlockAt at = { .matrix = block / (w->blocks[0] * w->blocks[1]) * w->dim[0] * w->dim[1],
+		       .row = in_matrix / w->blocks[1] * p->rows,
+		       .col = in_matrix % w->blocks[1] * p->cols };
 
-	if (w->back)
-		unpack_blocks(p, packed, whole, stride, 1, scratch);
-	else
-		memset(whole, 0, p->natural);
-	for (int64_t i = 0; i < rows; i++) {
-		uint64_t at = (matrix + (uint64_t)((row + i) * w->dim[1] + col)) * (uint64_t)p->bits;
-		uint64_t n = (uint64_t)cols * (uint64_t)p->bits;
+	at.rows = w->dim[0] - at.row < p->rows ? w->dim[0] - at.row : p->rows;
+	at.cols = w->dim[1] - at.col < p->cols ? w->dim[1] - at.col : p->cols;
+	at.whole = w->bytes && at.rows == p->rows && at.cols == p->cols;
+	return at;
+}
 
+static uint64_t
+natural_bit(const PackWork *w, const BlockAt *at, int64_t row)
+{
+	return (uint64_t)(at->matrix + (at->row + row) * w->dim[1] + at->col) * (uint64_t)w->plan->bits;
+}
+
+/* Between the tensor and a block of its own, for one that sticks out, or begins inside a byte. */
+static void
+copy_block(const PackWork *w, const BlockAt *at, unsigned char *block)
+{
+	const PackPlan *p = w->plan;
+	uint64_t n = (uint64_t)(at->cols * p->bits);
+
+	for (int64_t i = 0; i < at->rows; i++, block += p->stride) {
 		if (w->back)
-			copy_bits(natural, at, whole, (uint64_t)i * stride * 8, n);
+			copy_bits(w->natural, natural_bit(w, at, i), block, 0, n);
 		else
-			copy_bits(whole, (uint64_t)i * stride * 8, natural, at, n);
+			copy_bits(block, 0, w->natural, natural_bit(w, at, i), n);
 	}
-	if (!w->back)
-		pack_blocks(p, whole, stride, packed, 1, scratch);
 }
 
+/* Blocks [lo, hi); spare: as many natural ones. */
 static void
-row_of_blocks(const PackWork *w, int64_t index, void *scratch, unsigned char *whole)
+move_blocks(const PackWork *w, int64_t lo, int64_t hi, unsigned char *spare, void *scratch)
 {
 	const PackPlan *p = w->plan;
-	uint64_t matrix = (uint64_t)(index / w->blocks[0]) * (uint64_t)(w->dim[0] * w->dim[1]);
-	int64_t row = index % w->blocks[0] * p->rows, most = pack_side(p);
-	size_t stride = (size_t)(w->dim[1] * p->bits) / 8;
-	unsigned char *packed = w->packed + (size_t)(index * w->blocks[1]) * p->words * 4;
+	size_t each = p->stride * (size_t)p->rows;
+	MoveBlock block[MOVE_LANES] = { { NULL, NULL, 0, 0 } };
+	BlockAt at[MOVE_LANES];
 
-	for (int64_t j = 0, n; j < w->blocks[1]; j += n, packed += (size_t)n * p->words * 4) {
-		int64_t col = j * p->cols, whole_ones = (w->dim[1] - col) / p->cols;
-		uint64_t at = (matrix + (uint64_t)(row * w->dim[1] + col)) * (uint64_t)p->bits / 8;
+	for (int64_t i = lo; i < hi; i++) {
+		BlockAt *q = &at[i - lo];
+		MoveBlock *b = &block[i - lo];
+		unsigned char *packed = w->packed + (size_t)i * p->bytes;
+		unsigned char *own = spare + (size_t)(i - lo) * each;
 
-		n = whole_ones < most ? whole_ones : most;
-		if (!w->bytes || row + p->rows > w->dim[0] || n == 0) {
-			n = 1;
-			odd_block(w, matrix, row, col, packed, whole, scratch);
-		} else if (w->back) {
-			unpack_blocks(p, packed, (unsigned char *)(uintptr_t)w->natural + at, stride, n,
-			              scratch);
-		} else {
-			pack_blocks(p, w->natural + at, stride, packed, n, scratch);
+		*q = block_at(w, i);
+		if (!q->whole && !w->back) {
+			memset(own, 0, each);
+			copy_block(w, q, own);
 		}
+		own = q->whole ? w->natural + natural_bit(w, q, 0) / 8 : own;
+		b->from = w->back ? packed : own;
+		b->to = w->back ? own : packed;
+		b->from_stride = b->to_stride = q->whole ? (size_t)(w->dim[1] * p->bits) / 8 : p->stride;
 	}
+	bitmove_run(&p->move, block, (size_t)(hi - lo), scratch, false);
+	for (int64_t i = lo; i < hi && w->back; i++)
+		if (!at[i - lo].whole)
+			copy_block(w, &at[i - lo], block[i - lo].to);
 }
 
+static size_t
+spare_bytes(const PackPlan *p)
+{
+	return p->stride * (size_t)p->rows * MOVE_LANES;
+}
+
+/* One worker: pieces as long as there are some, with memory of its own. */
 static void
-rows_of_blocks(void *user, int64_t lo, int64_t hi)
+move_pieces(void *user, int64_t worker, int64_t unused)
 {
 	PackWork *w = user;
-	const PackPlan *p = w->plan;
-	size_t n = pack_scratch(p);
-	unsigned char *scratch = aligned_alloc(64, n + (p->natural + 63) / 64 * 64);
+	size_t scratch = bitmove_scratch(&w->plan->move);
+	unsigned char *memory = NULL;
 
-	if (!scratch) {
-		__atomic_store_n(&w->nomem, 1, __ATOMIC_RELAXED);
-		return;
+	(void)worker, (void)unused;
+	for (;;) {
+		int64_t lo = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED) * MOVE_LANES;
+
+		if (lo >= w->n)
+			break;
+		if (!memory)
+			memory = aligned_alloc(64, scratch + spare_bytes(w->plan));
+		if (!memory) {
+			__atomic_store_n(&w->nomem, 1, __ATOMIC_RELAXED);
+			break;
+		}
+		move_blocks(w, lo, lo + MOVE_LANES < w->n ? lo + MOVE_LANES : w->n, memory + scratch, memory);
 	}
-	for (int64_t i = lo; i < hi; i++)
-		row_of_blocks(w, i, scratch, scratch + n);
-	free(scratch);
+	free(memory);
 }
+
+/* Their memory together. */
+static const size_t memory_most = (size_t)256 << 20;
+
+static int
+move_all(PackWork *w, uint32_t threads)
+{
+	int64_t pieces = (w->n + MOVE_LANES - 1) / MOVE_LANES;
+	size_t most = memory_most / (bitmove_scratch(&w->plan->move) + spare_bytes(w->plan)) + 1;
+
+	if (w->back && !w->bytes) /* blocks that share bytes are not written at the same time */
+		most = 1;
+	parallel_for(threads, pieces < (int64_t)most ? pieces : (int64_t)most, 1, move_pieces, w);
+	return w->nomem ? HEXC_E_NOMEM : HEXC_OK;
+}
+
+/* ---- tensors ---- */
 
 static void
 make_plan(void *user)
 {
 	PackJob *j = user;
 
-	pack_plan(&j->arena, &j->plan, &j->pack);
+	pack_plan(&j->arena, &j->plan, &j->pack, j->back);
 }
 
 /* What is wrong with the buffers; NULL: nothing. */
@@ -213,28 +271,33 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 	PackJob j;
 	Arena *arenas[1] = { &j.arena };
 	int code = job_open(&j, pack, rank, dim, why, n);
-	PackWork w = { .plan = &j.plan, .natural = natural, .packed = packed, .back = back };
-	int64_t pieces = 1;
+	PackWork w = { .plan = &j.plan,
+		       .natural = (unsigned char *)(uintptr_t)natural,
+		       .packed = packed,
+		       .back = back,
+		       .n = 1 };
 	const char *wrong;
 
 	if (!code && j.count && (wrong = wrong_buffers(&j, natural, packed)) != NULL)
 		code = weights_fail(HEXC_E_INVALID, why, n, "%s", wrong);
 	if (!code && j.count) {
+		j.back = back;
 		code = arena_protect(arenas, 1, make_plan, &j);
+		if (code)
+			weights_fail(code, why, n, "%s", hexc_strerror(code));
+	}
+	if (!code && j.count) {
 		for (uint32_t d = 0; d < 2; d++) {
 			w.dim[d] = dim[rank - 2 + d];
 			w.blocks[d] = (w.dim[d] + j.pack.block[d] - 1) / j.pack.block[d];
+			w.n *= w.blocks[d];
 		}
 		for (uint32_t d = 0; d + 2 < rank; d++)
-			pieces *= dim[d];
-		pieces *= w.blocks[0];
-	}
-	if (!code && j.count) {
+			w.n *= dim[d];
 		w.bytes = w.dim[1] * j.plan.bits % 8 == 0 && j.plan.cols * j.plan.bits % 8 == 0;
-		/* blocks that share bytes of the natural side are not written at the same time */
-		parallel_for(back && !w.bytes ? 1 : threads, pieces, 1, rows_of_blocks, &w);
-		if (w.nomem)
-			code = weights_fail(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
+		code = move_all(&w, threads);
+		if (code)
+			weights_fail(code, why, n, "%s", hexc_strerror(code));
 	}
 	arena_free(&j.arena);
 	return code;

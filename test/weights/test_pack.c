@@ -1,13 +1,15 @@
 /* test_pack.c - hexc_pack and hexc_unpack against hexc/pack.c's own statement of where a code is, for
  * random packs of every kind; how fast they are beside memcpy. */
 #include "hexc/pack.h"
-#include "lib/bitperm.h"
+#include "lib/bitmove.h"
+#include "lib/format.h"
 #include "lib/hexc.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t seed = 1;
 
@@ -226,50 +228,70 @@ START_TEST(widths)
 }
 END_TEST
 
-/* Vectors and plain words agree with the definition, for permutations of all sizes. */
-START_TEST(bit_permutations)
+/* Bits of a moved block that are wrong, and bytes of `size` that should not have been written: 0x5a. */
+static int
+differences(const size_t rows[2], const size_t row[2], const size_t stride[2], const int32_t *of,
+            const unsigned char *from, unsigned char *to, size_t size)
 {
-	static uint64_t in[1 << 10], buffer[1 << 10] __attribute__((aligned(64))), want[1 << 10],
-		out[1 << 10];
+	int wrong = 0;
 
-	for (int i = 0; i < 400; i++) {
-		int m = BITPERM_MIN + (int)below(11);
-		size_t n = (size_t)1 << (m - 6);
-		uint8_t to[BITPERM_MAX];
-		BitPerm p;
+	for (size_t r = 0; r < rows[1]; r++)
+		for (size_t j = 0; j < row[1] * 8; j++) {
+			int32_t f = of[r * row[1] * 8 + j];
+			size_t at = f < 0 ? 0 : (size_t)f / 8;
+			int want = f >= 0 && from[at / row[0] * stride[0] + at % row[0]] >> f % 8 & 1;
+			unsigned char *byte = &to[r * stride[1] + j / 8];
 
-		for (int j = 0; j < m; j++)
-			to[j] = (uint8_t)j;
-		for (int j = m - 1; j > 0; j--) {
-			int k = (int)below(j + 1);
-			uint8_t t = to[j];
-
-			to[j] = to[k];
-			to[k] = t;
+			wrong += (*byte >> j % 8 & 1) != want;
+			if (j % 8 == 7)
+				*byte = 0x5a;
 		}
-		ck_assert(bitperm_make(&p, m, to));
-		memset(want, 0, sizeof want);
-		for (size_t w = 0; w < n; w++)
-			in[w] = (uint64_t)below(INT32_MAX) << 33 ^ (uint64_t)below(INT32_MAX) << 16 ^
-			        (uint64_t)below(1 << 20);
-		for (size_t b = 0; b < n * 64; b++) {
-			size_t at = 0;
+	for (size_t j = 0; j < size; j++)
+		wrong += to[j] != 0x5a;
+	return wrong;
+}
 
-			for (int j = 0; j < m; j++)
-				at |= (b >> j & 1) << to[j];
-			want[at / 64] |= (in[b / 64] >> b % 64 & 1) << at % 64;
+/* Vectors and plain words agree with the definition, for any movement between rows of any lengths. */
+START_TEST(bit_movements)
+{
+	enum { MOST = 4 * 150,
+	       BLOCKS = MOVE_LANES };
+	static unsigned char from[BLOCKS][MOST + 9], to[BLOCKS][MOST + 9];
+	static int32_t of[MOST * 8];
+	Arena a;
+
+	arena_init(&a, NULL, NULL);
+	for (int i = 0; i < 200; i++) {
+		size_t rows[2], row[2], stride[2], n = (size_t)below(BLOCKS) + 1;
+		MoveBlock block[BLOCKS];
+		void *scratch;
+		int wrong = 0;
+		BitMove m;
+
+		for (int s = 0; s < 2; s++) {
+			rows[s] = (size_t)below(4) + 1;
+			row[s] = (size_t)below(i % 2 ? 12 : 150) + 1;
+			stride[s] = row[s] + (size_t)below((int64_t)(MOST / rows[s] - row[s] + 1));
 		}
+		for (size_t b = 0; b < rows[1] * row[1] * 8; b++)
+			of[b] = below(8) ? (int32_t)below((int64_t)(rows[0] * row[0] * 8)) : -1;
+		for (size_t b = 0; b < n; b++) {
+			for (size_t j = 0; j < sizeof from[b]; j++)
+				from[b][j] = (unsigned char)below(256);
+			block[b] = (MoveBlock){ from[b], to[b], stride[0], stride[1] };
+		}
+		bitmove_make(&a, &m, rows[0], row[0], rows[1], row[1], of);
+		scratch = aligned_alloc(64, bitmove_scratch(&m));
 		for (int plain = 0; plain < 2; plain++) {
-			for (uint32_t w = 0; w < n; w++)
-				buffer[bitperm_load(&p, w)] = in[w];
-			bitperm_run(&p, buffer, plain);
-			for (uint32_t w = 0; w < n; w++)
-				out[bitperm_store(&p, w)] = buffer[w];
-			ck_assert_mem_eq(out, want, n * 8);
+			memset(to, 0x5a, sizeof to);
+			bitmove_run(&m, block, n, scratch, plain);
+			for (size_t b = 0; b < n; b++)
+				wrong += differences(rows, row, stride, of, from[b], to[b], sizeof to[b]);
+			ck_assert_int_eq(wrong, 0);
 		}
+		free(scratch);
 	}
-	ck_assert(!bitperm_make(&(BitPerm){ 0 }, 6, (const uint8_t[]){ 0, 1, 2, 3, 4, 4 }));
-	ck_assert(!bitperm_make(&(BitPerm){ 0 }, 5, (const uint8_t[]){ 0, 1, 2, 3, 4 }));
+	arena_free(&a);
 }
 END_TEST
 
@@ -305,56 +327,100 @@ END_TEST
 /* ---- speed
  * ---------------------------------------------------------------------------------------------- */
 
+enum { ROUNDS = 11, SIDE = 8192 };
+
+/* CPU time of one thread, for the machine may have other things to do; of several the time that passes. */
 static double
-now(void)
+now(unsigned threads)
 {
 	struct timespec t;
 
-	clock_gettime(getenv("CPU") ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+	clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* pack-speed [PACK [ROWS COLS]]: the least times of some rounds. */
-static int
-speed(const char *pack, int64_t rows, int64_t cols)
-{
-	int64_t dim[2] = { rows, cols };
-	uint64_t bytes;
-	char why[200];
-	unsigned char *a, *b;
-	double best[2][3] = { { 1e9, 1e9, 1e9 }, { 1e9, 1e9, 1e9 } };
+typedef struct Copy {
+	unsigned char *to;
+	const unsigned char *from;
+} Copy;
 
-	if (hexc_pack_bytes(pack, 2, dim, &bytes, why, sizeof why)) {
+static void
+copy_part(void *user, int64_t lo, int64_t hi)
+{
+	const Copy *c = user;
+
+	memcpy(c->to + lo, c->from + lo, (size_t)(hi - lo));
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median times of memcpy, pack and unpack, in turns: as many threads and bytes for each. */
+static void
+measure(const char *pack, unsigned threads, const int64_t dim[2], Copy c, int64_t bytes, double median[3])
+{
+	double t[3][ROUNDS];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		double at[4] = { now(threads) };
+
+		parallel_for(threads, bytes, (bytes + threads - 1) / threads, copy_part, &c);
+		at[1] = now(threads);
+		hexc_pack(pack, 2, dim, c.from, c.to, threads, NULL, 0);
+		at[2] = now(threads);
+		hexc_unpack(pack, 2, dim, c.to, (unsigned char *)(uintptr_t)c.from, threads, NULL, 0);
+		at[3] = now(threads);
+		for (int i = 0; i < 3; i++)
+			t[i][round] = at[i + 1] - at[i];
+	}
+	for (int i = 0; i < 3; i++) {
+		qsort(t[i], ROUNDS, sizeof *t[i], by_size);
+		median[i] = t[i][ROUNDS / 2];
+	}
+}
+
+/* test_pack speed PACK=LIMIT ...: 1 when one thread takes more than LIMIT times as long as memcpy. */
+static int
+speed(char *spec)
+{
+	int64_t dim[2] = { SIDE, SIDE };
+	unsigned all = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	char *limit = strrchr(spec, '='), dtype[8] = "", why[200];
+	uint64_t bytes;
+	double worst = 0;
+	Copy c;
+
+	if (limit)
+		*limit++ = 0;
+	if (hexc_pack_bytes(spec, 2, dim, &bytes, why, sizeof why)) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
-	a = calloc(bytes, 1);
-	b = calloc(bytes, 1);
-	memset(a, 7, bytes);
-	memset(b, 7, bytes);
-	for (int round = 0; round < 12; round++) {
-		for (int many = 0; many < 2; many++) {
-			double t[4] = { now() };
+	sscanf(spec, "hexc-pack %*d %7s", dtype);
+	c = (Copy){ calloc(bytes, 1), calloc(bytes, 1) };
+	memset(c.to, 7, bytes);
+	memset((unsigned char *)(uintptr_t)c.from, 7, bytes);
+	for (unsigned threads = 1;; threads = all) {
+		double m[3];
 
-			memcpy(b, a, bytes);
-			t[1] = now();
-			hexc_pack(pack, 2, dim, a, b, many ? 0 : 1, NULL, 0);
-			t[2] = now();
-			hexc_unpack(pack, 2, dim, b, a, many ? 0 : 1, NULL, 0);
-			t[3] = now();
-			for (int i = 0; i < 3; i++)
-				best[many][i] = t[i + 1] - t[i] < best[many][i] ? t[i + 1] - t[i]
-				                                                : best[many][i];
-		}
+		measure(spec, threads, dim, c, (int64_t)bytes, m);
+		printf("%s %2u thread%s: memcpy %5.2f GB/s, pack %.2f (%.2f of its time), "
+		       "unpack %.2f (%.2f)\n",
+		       dtype, threads, threads > 1 ? "s" : " ", (double)bytes / m[0] / 1e9,
+		       (double)bytes / m[1] / 1e9, m[1] / m[0], (double)bytes / m[2] / 1e9, m[2] / m[0]);
+		if (threads == 1)
+			worst = (m[1] > m[2] ? m[1] : m[2]) / m[0];
+		if (threads == all)
+			break;
 	}
-	for (int many = 0; many < 2; many++)
-		printf("%s: memcpy %.2f GB/s, pack %.2f (%.2f of its time), unpack %.2f (%.2f)\n",
-		       many ? "all cores (memcpy: one)" : "one thread", (double)bytes / best[many][0] / 1e9,
-		       (double)bytes / best[many][1] / 1e9, best[many][1] / best[many][0],
-		       (double)bytes / best[many][2] / 1e9, best[many][2] / best[many][0]);
-	free(a);
-	free(b);
-	return best[0][1] > 4 * best[0][0] || best[0][2] > 4 * best[0][0];
+	free(c.to);
+	free((unsigned char *)(uintptr_t)c.from);
+	return limit && worst > atof(limit);
 }
 
 int
@@ -365,16 +431,19 @@ main(int argc, char **argv)
 	SRunner *r;
 	int bad;
 
-	if (argc > 1 && strcmp(argv[1], "speed") == 0)
-		return speed(argc > 2 ? argv[2] : mma, argc > 4 ? atol(argv[3]) : 8192,
-		             argc > 4 ? atol(argv[4]) : 8192);
+	if (argc > 1 && strcmp(argv[1], "speed") == 0) {
+		bad = 0;
+		for (int i = 2; i < argc; i++)
+			bad |= speed(argv[i]);
+		return bad;
+	}
 	s = suite_create("pack");
 	tc = tcase_create("pack");
 	tcase_add_test(tc, powers_of_two);
 	tcase_add_test(tc, other_extents);
 	tcase_add_test(tc, fragments);
 	tcase_add_test(tc, widths);
-	tcase_add_test(tc, bit_permutations);
+	tcase_add_test(tc, bit_movements);
 	tcase_add_test(tc, refusals);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
