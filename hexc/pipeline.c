@@ -19,7 +19,7 @@
  * With one stage: copies, commit, wait 0, compute; both barriers are left to pass sync.
  *
  * Loads from global memory to registers whose address depends likewise on the counter only are made one
- * iteration ahead when there are two stages or more: their tile is carried.
+ * iteration ahead when there are two stages or more: their tile is carried (pipeline_ahead.c).
  *
  * What does not fit (an address that depends on a carried value, a tensor that the loop writes) stays in
  * place, synchronous, and is ordered by pass sync. */

@@ -47,6 +47,22 @@ typedef struct Move {
 
 /* v for another iteration: its slice of the body, cloned. */
 Val *move_val(Move *m, Val *v);
+Move move_start(const Pipe *p, Block *b, Op *at, Val *iv, Val *tile, Val *buffer);
 void pipe_single(Pipe *p);
 void pipe_multi(Pipe *p);
+
+/* Is the counter value iv below the loop's end for certain (1), certainly not (0), or only known when it
+ * runs (-1)? */
+int pipe_inside(const Pipe *p, Val *iv);
+/* from + ahead * step, in front of `at`. */
+Val *pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead);
+/* The loop carries another value, `first` at first: what the body sees; and that of the next iteration. */
+Val *pipe_carry(Pipe *p, Val *first);
+void pipe_carry_next(Pipe *p, Val *next);
+
+/* pipeline_ahead.c: the loads of the first iteration, in front of the loop; those of the next, in front of
+ * `start` or where their tiles are needed no more; the loads themselves go. */
+void ahead_first(Pipe *p);
+void ahead_carry(Pipe *p, Op *start);
+void ahead_replace(Pipe *p);
 #endif

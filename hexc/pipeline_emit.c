@@ -73,7 +73,7 @@ ring_alloc(const Pipe *p, Ring *r)
 	r->memory = o->out[0];
 }
 
-static Move
+Move
 move_start(const Pipe *p, Block *b, Op *at, Val *iv, Val *tile, Val *buffer)
 {
 	Move m = { .pipe = p, .block = b, .at = at, .iv = iv, .tile = tile, .buffer = buffer };
@@ -128,10 +128,8 @@ guard_new(Block *b, Op *at, Src src, Val *cond, Op **then)
 	return o;
 }
 
-/* Is the counter value iv below the loop's end for certain (1), certainly not (0), or only known when it
- * runs (-1)? */
-static int
-known_inside(const Pipe *p, Val *iv)
+int
+pipe_inside(const Pipe *p, Val *iv)
 {
 	const Val *hi = p->loop->in[1];
 
@@ -145,7 +143,7 @@ static void
 issue(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 {
 	Src src = p->loop->src;
-	int sure = known_inside(p, iv);
+	int sure = pipe_inside(p, iv);
 	Block *into = b;
 	Op *before = at;
 
@@ -211,15 +209,15 @@ loop_widen(Kernel *k, Op *o, Val *first)
 }
 
 /* A value that the loop carries from now on: its argument in the body. */
-static Val *
-carry(Pipe *p, Val *first)
+Val *
+pipe_carry(Pipe *p, Val *first)
 {
 	p->loop = loop_widen(p->k, p->loop, first);
 	return block_arg(p->body, first->type);
 }
 
-static void
-carry_next(Pipe *p, Val *next)
+void
+pipe_carry_next(Pipe *p, Val *next)
 {
 	Op *y = p->body->last;
 
@@ -243,68 +241,22 @@ carry_slots(Pipe *p, Op *at)
 	Block *b = p->body, *out = p->loop->parent;
 	Val *s, *last, *one, *zero, *next;
 
-	s = p->slot = carry(p, ir_const(out, p->loop, 0));
+	s = p->slot = pipe_carry(p, ir_const(out, p->loop, 0));
 	one = ir_const(b, at, 1);
 	if (p->stages == 2) {
 		p->fill = ir_bin(b, at, O_sub, one, s);
-		carry_next(p, p->fill);
+		pipe_carry_next(p, p->fill);
 		return;
 	}
 	last = ir_const(b, at, p->stages - 1);
 	zero = ir_const(b, at, 0);
 	p->fill = select_new(b, at, ir_bin(b, at, O_eq, s, zero), last, ir_bin(b, at, O_sub, s, one));
 	next = select_new(b, at, ir_bin(b, at, O_eq, s, last), zero, ir_bin(b, at, O_add, s, one));
-	carry_next(p, next);
+	pipe_carry_next(p, next);
 }
 
-/* The tile of zeros that stands for a load behind the last iteration. */
-static Val *
-zero_tile(Block *b, Op *at, const Type *t, Src src)
-{
-	Type r = *t;
-
-	r.layout = NULL;
-	return op_new(b, at, O_const, src, 0, NULL, 1, &r)->out[0];
-}
-
-/* The load for counter value iv, if it is below the loop's end, else zeros. */
-static Val *
-load_ahead(const Pipe *p, const Ahead *h, Block *b, Op *at, Val *iv)
-{
-	Src src = h->load->src;
-	const Type *t = &h->load->out[0]->type;
-	int sure = known_inside(p, iv);
-	Val *cond, *view;
-	Op *o;
-
-	if (sure == 0)
-		return zero_tile(b, at, t, src);
-	if (sure > 0) {
-		Move m = move_start(p, b, at, iv, NULL, NULL);
-
-		view = move_val(&m, h->load->in[0]);
-		return op_new(b, at, O_load, src, 1, &view, 1, t)->out[0];
-	}
-	cond = ir_bin(b, at, O_lt, iv, p->loop->in[1]);
-	o = op_new(b, at, O_if, src, 1, &cond, 1, t);
-	for (int r = 0; r < 2; r++) {
-		Block *then = o->blk[r] = block_new(p->k, o);
-		Move m = move_start(p, then, NULL, iv, NULL, NULL);
-		Val *v;
-
-		if (r == 0) {
-			view = move_val(&m, h->load->in[0]);
-			v = op_new(then, NULL, O_load, src, 1, &view, 1, t)->out[0];
-		} else {
-			v = zero_tile(then, NULL, t, src);
-		}
-		op_new(then, NULL, O_yield, src, 1, &v, 0, NULL);
-	}
-	return o->out[0];
-}
-
-static Val *
-iteration(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead)
+Val *
+pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead)
 {
 	return ir_bin(b, at, O_add, from,
 	              ir_bin(b, at, O_mul, p->loop->in[2], ir_const(b, at, ahead)));
@@ -318,9 +270,7 @@ prologue(Pipe *p)
 	Op *at = p->loop;
 
 	for (int64_t j = 0; j < p->stages - 1 && p->nring; j++)
-		issue(p, b, at, iteration(p, b, at, p->loop->in[0], j), ir_const(b, at, j));
-	for (int i = 0; i < p->nahead; i++)
-		p->ahead[i].first = load_ahead(p, &p->ahead[i], b, at, p->loop->in[0]);
+		issue(p, b, at, pipe_counter(p, b, at, p->loop->in[0], j), ir_const(b, at, j));
 }
 
 void
@@ -333,25 +283,20 @@ pipe_multi(Pipe *p)
 	for (int i = 0; i < p->nring; i++)
 		ring_alloc(p, &p->ring[i]);
 	prologue(p);
+	ahead_first(p);
 	if (p->nring) {
 		carry_slots(p, at);
 		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
 		sync_new(b, at, O_barrier, p->loop->src, 0);
-		issue(p, b, at, iteration(p, b, at, iv, p->stages - 1), p->fill);
+		issue(p, b, at, pipe_counter(p, b, at, iv, p->stages - 1), p->fill);
 		/* only empty groups are open here, but this says so to those who reuse the memory */
 		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
 	}
-	for (int i = 0; i < p->nahead; i++) {
-		p->ahead[i].now = carry(p, p->ahead[i].first);
-		carry_next(p, load_ahead(p, &p->ahead[i], b, at, iteration(p, b, at, iv, 1)));
-	}
+	ahead_carry(p, at);
 	for (int i = 0; i < p->nring; i++)
 		p->ring[i].now = stage_view(b, at, &p->ring[i], p->slot);
 	/* only now: what the copies' and loads' slices were cloned from is no longer needed */
 	for (int i = 0; i < p->nring; i++)
 		ring_replace(p, &p->ring[i]);
-	for (int i = 0; i < p->nahead; i++) {
-		val_replace(p->k, p->ahead[i].load->out[0], p->ahead[i].now);
-		op_unlink(p->ahead[i].load);
-	}
+	ahead_replace(p);
 }

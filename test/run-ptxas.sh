@@ -1,13 +1,14 @@
 #!/bin/sh
-# ptxas accepts the PTX of every example for every arch it knows, without spills and without warnings about
-# tensor cores (C75xx).  Prints registers, a line for each kernel.
+# ptxas accepts the PTX of every example, and of attention backward, which needs almost all registers, for every
+# arch it knows, without spills and without warnings about tensor cores (C75xx).  Prints registers, a line for
+# each kernel.
 HEXC=${HEXC:-build/hexc}
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 bad=0
-for src in examples/*.hexc; do
+for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
 	for arch in $("$HEXC" --list-archs | awk '{ print $1 }'); do
 		"$HEXC" --emit-ptx "$src" --arch "$arch" -o "$dir/k.ptx" || { bad=1; continue; }
 		if ! ptxas -arch="$arch" -v "$dir/k.ptx" -o /dev/null >"$dir/log" 2>&1; then
@@ -21,7 +22,7 @@ for src in examples/*.hexc; do
 			echo "$src $arch: spills or a warning"
 			bad=1
 		fi
-		printf '%-28s %-7s %s\n' "${src#examples/}" "$arch" "$(sed -n 's/.*Used \([0-9]* registers\).*/\1/p' "$dir/log" | tr '\n' ' ')"
+		printf '%-28s %-7s %s\n' "$(basename "$src")" "$arch" "$(sed -n 's/.*Used \([0-9]* registers\).*/\1/p' "$dir/log" | tr '\n' ' ')"
 	done
 done
 # What the matrix products must be made of.  With 4-bit weights k runs in the order in which a lane's weights lie, so

@@ -159,6 +159,38 @@ START_TEST(loads_ahead)
 }
 END_TEST
 
+/* Where most products lie outside of the time in which a tile is needed, the next one is loaded behind it, so
+ * that a lane never has both: of the statistic l behind the second product, the first that needs it, though
+ * its difference from the first product stands in front.  What most products need is loaded first of all. */
+START_TEST(loads_late)
+{
+	static const char src[] =
+		"kernel t(A: f16[M, 64], L: f32[M], X: f32[M, 64], C: out f32[64, 64])\n"
+		"    assume M % 64 == 0\n{\n    grid(1);\n    var acc: register f32[64, 64] = 0;\n"
+		"    pipeline m in 0..M step 64 stages 2 {\n"
+		"        let a: shared = A[m :+ 64, :];\n"
+		"        let l: register = L[m :+ 64], x: register = X[m :+ 64, :];\n"
+		"        let s = dot(a, a.T) - l;\n"
+		"        acc += dot(f16(s + x), a);\n"
+		"        acc += dot(f16(acc), a);\n"
+		"        acc += dot(f16(acc + x), a);\n"
+		"    }\n    C[:, :] = acc;\n}\n";
+	Op *loop = pass_find(piped(src, ""), O_for, 0);
+	int dots = 0, at[2] = { -1, -1 }, n = 0;
+
+	for (Op *o = loop->blk[0]->first; o; o = o->next) {
+		dots += o->code == O_dot;
+		if (o->code == O_if && o->nout == 1)
+			at[n++] = dots;
+		ck_assert_int_le(n, 2);
+	}
+	ck_assert_int_eq(dots, 4);
+	ck_assert_int_eq(n, 2);
+	ck_assert_int_eq(at[0], 0); /* x, from the second product to the last */
+	ck_assert_int_eq(at[1], 2); /* l */
+}
+END_TEST
+
 /* A wait that allows one group more lets a copy land too late. */
 START_TEST(waits_are_needed)
 {
@@ -269,6 +301,7 @@ main(void)
 	tcase_add_test(t, guards);
 	tcase_add_loop_test(t, views_stay_inside, 0, 2);
 	tcase_add_test(t, loads_ahead);
+	tcase_add_test(t, loads_late);
 	tcase_add_test(t, waits_are_needed);
 	tcase_add_test(t, one_tile_two_copies);
 	tcase_add_test(t, own_wait);
