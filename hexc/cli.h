@@ -42,6 +42,7 @@ typedef struct Cli {
 	CliArg *arg;
 	int narg;
 	const char **file; /* the words that are no options */
+	const char *arch;  /* what --arch is where it is not given; NULL: the library's own */
 	int nfile;
 	struct CliBlock *block;
 } Cli;

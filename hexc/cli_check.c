@@ -106,7 +106,7 @@ report(const Tensor *t, const Verdict *v)
 }
 
 int
-run_check(const Args *a, bool simulated)
+run_check(const Args *a, bool device)
 {
 	int status = 0;
 
@@ -117,7 +117,7 @@ run_check(const Args *a, bool simulated)
 		if (t->info.kind != HEXC_POINTER || !t->info.written)
 			continue;
 		for (each_start(&w, t); !w.done; each_next(&w))
-			judge(&v, t, simulated ? t->sim : t->tile, &w);
+			judge(&v, t, device ? t->device : t->tile, &w);
 		if (report(t, &v))
 			status = EXIT_WRONG;
 	}

@@ -135,7 +135,7 @@ read_options(Cli *c, hexc_opts *o)
 	int64_t k = 0;
 	int status;
 
-	o->arch = cli_get(c, CLI_arch);
+	o->arch = cli_has(c, CLI_arch) ? cli_get(c, CLI_arch) : c->arch;
 	o->kernel = cli_get(c, CLI_kernel);
 	o->dump = cli_get(c, CLI_dump);
 	if (!o->stop)

@@ -3,6 +3,7 @@
 #define HEXC_CLI_RUN_H
 #include "hexc/cli_json.h"
 #include "hexc/cli_tensor.h"
+#include "lib/hexc_gpu.h"
 #include "lib/sim/sim.h"
 
 /* What the simulator said, for --stats. */
@@ -15,11 +16,23 @@ typedef struct SimReport {
 /* Interpret into t->tile, with bounds when asked; what the program prints is shown if `print`, or on
  * failure.  0, or a status with the reason printed. */
 int run_tile(Cli *c, Args *a, bool bounds, bool print);
-/* Simulate into t->sim; --stats is written.  EXIT_WRONG, the report printed, when the kernel has faults. */
+/* Simulate into t->device; --stats is written.  EXIT_WRONG, with the report printed, when the
+ * kernel has faults. */
 int run_sim(Cli *c, Args *a);
-/* Compare t->sim (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or
+/* Launch on g into t->device, --repeat included; --stats is written.  EXIT_WRONG when the kernel has a
+ * fault. */
+int run_gpu(Cli *c, Args *a, hexc_gpu *g);
+/* Compare t->device (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or
  * EXIT_WRONG. */
-int run_check(const Args *a, bool simulated);
+int run_check(const Args *a, bool device);
+
+/* What of a launch is the same on every device (cli_launch.c).  The bytes that tensor i starts with there,
+ * of a packed one another form of those that we have.  0, or a status with the reason printed. */
+int launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *bytes);
+/* Fetch what was written into t->device: `read` gets tensor i's bytes.  0, or a status with the reason
+ * printed, as `read` has it too. */
+typedef int LaunchRead(void *user, int i, void *to, uint64_t bytes);
+int launch_results(Cli *c, Args *a, LaunchRead *read, void *user);
 
 /* What the kernel printed, on standard output. */
 void sim_show_output(const sim_result *r);

@@ -43,7 +43,7 @@ typedef struct Tensor {
 	uint64_t span, bytes; /* elements and bytes from the first to the last element */
 	unsigned char *start; /* contents before the run, in device format */
 	unsigned char *tile;  /* after --exec=tile; NULL: not run */
-	unsigned char *sim;   /* after --exec=sim */
+	unsigned char *device; /* after --exec=sim or gpu */
 	double *bound;        /* of tile, for each element of the span; NULL: not asked for */
 } Tensor;
 

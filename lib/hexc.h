@@ -53,7 +53,9 @@ typedef struct hexc_module hexc_module; /* the result of one compilation; never 
 	X(E_NOMEM,     -6, "out of memory") \
 	X(E_INTERNAL,  -7, "bug in hexc; please report hexc_diag(ctx, 0)") \
 	X(E_ARGS,      -8, "the arguments of a launch do not fit the kernel") \
-	X(E_FILE,      -9, "a file cannot be read, or is not what its format demands")
+	X(E_FILE,      -9, "a file cannot be read, or is not what its format demands") \
+	X(E_DEVICE,   -10, "there is no GPU, or its driver failed") \
+	X(E_FAULT,    -11, "a kernel did something wrong on the GPU")
 enum {
 #define X(name, value, text) HEXC_##name = value,
 	HEXC_ERRORS(X)

@@ -21,7 +21,7 @@ BEGIN { n = split("taskmap hexc infer ptxgen lib", order); for (i = 1; i <= n; i
 	to = inc; sub(/\/[^\/]*$/, "", to)
 	client = file ~ /^hexc\/(main|cli(_[^\/]*)?)\.[ch]$/ || from ~ /^examples/
 	if (client) {
-		if (inc !~ /^lib\/hexc(_weights)?\.h$|^lib\/sim\/sim\.h$|^hexc\/cli[^\/]*\.(h|def)$|^examples\//)
+		if (inc !~ /^lib\/hexc(_weights|_gpu)?\.h$|^lib\/sim\/sim\.h$|^hexc\/cli[^\/]*\.(h|def)$|^examples\//)
 			fail("a client of the library includes " inc)
 	} else if (from == "lib/sim") {
 		if (to != "lib/sim" && inc != "taskmap/base.h")

@@ -6,12 +6,13 @@ set -e
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
-for f in bin/hexc include/hexc.h include/hexc_weights.h lib/libhexc.a lib/libhexc.so share/man/man1/hexc.1; do
+for f in bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so share/man/man1/hexc.1; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
 done
 cat >"$dir/host.c" <<'END'
 #include <hexc.h>
 #include <hexc_weights.h>
+#include <hexc_gpu.h>
 #include <stdio.h>
 #include <string.h>
 int main(void)

@@ -91,7 +91,7 @@ t 2 "no pass 'nosuch'; there are parse, bounds" --emit-ptx "$add" --dump nosuch
 t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
 t 2 "--candidate wants a number from 0, not '-1'" --emit-ptx "$add" --candidate=-1
 t 2 "--exec is tile, sim, gpu or auto, not 'cpu'" run "$add" --exec cpu
-t 2 'they need --exec sim' run "$add" --exec tile --stats x.json
+t 2 '--stats tells of the PTX: it needs --exec sim or gpu' run "$add" --exec tile --stats x.json
 t 2 "choose one with --kernel: a b" run "$dir/two.hexc" --exec tile
 t 2 "--arg wants NAME=VALUE, not 'A'" run "$add" --exec tile --arg A
 t 2 "no parameter 'X'; it has A, B, C, N" run "$add" --exec tile --arg X=1
@@ -124,7 +124,6 @@ t 1 'Fortran order; save numpy.ascontiguousarray(a)' run "$mm" --exec tile --arg
 t 1 'truncated: 399 bytes of data where the header promises 400' run "$add" --exec tile --arg A=@"$dir/short.npy"
 t 1 'is f32, which is kept as float32 in .npy; the file has float64' run "$add" --exec tile --arg A=@"$dir/f8.npy"
 t 1 'element 127 is 17, which is no code of u4' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg W=@"$dir/wbad.npy" --arg s=1
-t 4 '--exec gpu: this version of hexc cannot launch kernels yet' run "$add" --exec=gpu --arg A=@"$dir/a.npy" --arg B=zeros
 t 4 'No such file or directory' explain "$add" --svg "$dir/none/svg"
 t 4 'cannot write' --emit-ptx "$add" -o /dev/full
 t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"

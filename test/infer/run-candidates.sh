@@ -19,7 +19,7 @@ try() { # file arguments...
 	done
 	i=0
 	while [ "$i" -lt "$n" ]; do
-		if ! out=$("$hexc" run "$file" --exec=sim --check --prove --candidate "$i" $args "$@" 2>&1); then
+		if ! out=$("$hexc" run "$file" --exec="${EXEC:-sim}" --check --prove --candidate "$i" $args "$@" 2>&1); then
 			echo "$file candidate $i $*: $out"
 			fail=1
 		elif [ -n "$exact" ] && ! echo "$out" | grep -q "$exact"; then

@@ -52,7 +52,7 @@ try() { # arch want a b acc third bm bn bk
 	k=$(($7 < 16 ? 32 : $7 + 16))
 	i=0
 	while [ $i -lt "$n" ]; do
-		"$hexc" run "$p" --arch "$arch" --exec=sim --check --prove --candidate $i \
+		"$hexc" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove --candidate $i \
 			--arg "A=$(values "$1" 1)[$(($5 + 5)),$k]" \
 			--arg "B=$(values "$2" 2)[$(($6 + 6)),$k]" >"$dir/o" 2>&1 &&
 			grep -q 'largest absolute error 0,' "$dir/o" ||

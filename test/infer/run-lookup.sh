@@ -17,7 +17,7 @@ try() { # kernel, index, entries, type, arguments...
 	for arch in $archs; do
 		[ "$arch$type" = sm_75bf16 ] && continue
 		out=$("$hexc" run "$file" --kernel "$kernel" -D "I=$index" -D "ENTRIES=$n" -D "E=$type" --arch "$arch" \
-			--exec=sim --check --prove "$@" 2>&1) ||
+			--exec="${EXEC:-sim}" --check --prove "$@" 2>&1) ||
 			{ echo "$kernel by $index to $type on $arch: $out"; fail=1; }
 		ran=$((ran + 1))
 	done
@@ -35,7 +35,7 @@ for in in u1:2 u2:4 u3:8 u4:16; do
 				--arg 'A=random(3)[40,96]' ;;
 		esac
 	done
-	"$hexc" run "$file" --kernel whole -D "I=$index" -D "ENTRIES=$n" -D E=u8 --exec=sim --arg T=arange \
+	"$hexc" run "$file" --kernel whole -D "I=$index" -D "ENTRIES=$n" -D E=u8 --exec="${EXEC:-sim}" --arg T=arange \
 		--arg 'W=arange[16,64]' --save "Y=$tmp/y.npy" >"$tmp/out" 2>&1 || { cat "$tmp/out"; fail=1; }
 	tail -c 1024 "$tmp/y.npy" | od -An -v -tu1 -w1 | awk -v n="$n" '$1 != (NR - 1) % n { bad++ } END { exit bad > 0 || NR != 1024 }' ||
 		{ echo "entry i of u8 by $index is not i"; fail=1; }

@@ -14,7 +14,7 @@ try() { # kernel, type, arguments...
 	kernel=$1 type=$2
 	shift 2
 	for arch in $archs; do
-		out=$("$hexc" run "$here/narrow.hexc" --kernel "$kernel" -D "T=$type" --arch "$arch" --exec=sim --check \
+		out=$("$hexc" run "$here/narrow.hexc" --kernel "$kernel" -D "T=$type" --arch "$arch" --exec="${EXEC:-sim}" --check \
 			--prove "$@" 2>&1) || { echo "$kernel of $type on $arch, $*: $out"; fail=1; }
 		ran=$((ran + 1))
 	done

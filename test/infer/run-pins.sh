@@ -7,7 +7,7 @@ command -v python3 >/dev/null || { echo "no python3 here to read JSON"; exit 77;
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 python3 - "$HEXC" "$tmp" <<'PY'
-import json, re, subprocess, sys
+import json, os, re, subprocess, sys
 
 hexc, tmp = sys.argv[1:]
 ok, n = True, 0
@@ -49,7 +49,7 @@ for c in range(len(first['candidates'])):
     if conversions(p) > conversions(k) or not tile(p, 'acc', 'register')['pinned']:
         ok = False
         print('candidate', c, 'has', conversions(p), 'conversions once pinned, not', conversions(k))
-    r = subprocess.run([hexc, 'run', file, '--exec=sim', '--check', '--prove', '--arg', 'A=random(1)[140,72]',
+    r = subprocess.run([hexc, 'run', file, '--exec=' + os.environ.get('EXEC', 'sim'), '--check', '--prove', '--arg', 'A=random(1)[140,72]',
                         '--arg', 'B=random(2)[136,72]'], capture_output=True, text=True, timeout=60)
     if r.returncode:
         ok = False

@@ -18,7 +18,7 @@ try() { # file, kernel, arguments...
 	for arch in $archs; do
 		# without tensor cores for bf16 a lane multiplies all of k: gathered scales would fill its registers
 		case "$arch $*" in "sm_75 "*ACT=bf16*BN=64*) continue ;; esac
-		out=$("$hexc" run "$examples/$file" --kernel "$kernel" --arch "$arch" --exec=sim --check --prove \
+		out=$("$hexc" run "$examples/$file" --kernel "$kernel" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
 			-D BM=32 -D BK=64 "$@" 2>&1) || { echo "$kernel on $arch, $*: $out"; fail=1; }
 		ran=$((ran + 1))
 	done

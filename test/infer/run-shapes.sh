@@ -11,7 +11,7 @@ trap 'rm -f "$tmp"' EXIT
 
 # what arguments...: must end right, or with status 1 and a reason
 try() {
-	"$hexc" run "$@" --exec=sim --check >"$tmp" 2>&1
+	"$hexc" run "$@" --exec="${EXEC:-sim}" --check >"$tmp" 2>&1
 	rc=$?
 	if [ $rc = 0 ]; then
 		ok=$((ok + 1))

@@ -59,7 +59,7 @@ try() { # arch want a b acc third positions per where bm bn bk
 	i=0
 	while [ $i -lt "$n" ]; do
 		k=$(((${10} + 47) / assume * assume)) # ragged in k too where the tile is larger
-		"$hexc" run "$p" --arch "$arch" --exec=sim --check --prove --candidate $i \
+		"$hexc" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove --candidate $i \
 			--arg "A=$(values "$1" 1)[$(($8 + 6)),$((k / 2))]" \
 			--arg "E=$([ "$5" = u8 ] && echo 'random(3)' || echo 'positions(3)')[$(($8 + 6)),$((k / $6))]" \
 			--arg "B=$(values "$2" 2)[$(($9 + 6)),$k]" >"$dir/o" 2>&1 &&

@@ -39,7 +39,7 @@ if command -v ptxas >/dev/null; then
 	ptxas -arch=sm_80 "$dir/long.ptx" -o "$dir/long.cubin" || exit 1
 fi
 for n in 0 1 3; do
-	"$hexc" run "$dir/long.hexc" --exec=sim --check --arch sm_80 --arg A='random(1)[32,32]' --arg B='random(2)[32,32]' \
+	"$hexc" run "$dir/long.hexc" --exec="${EXEC:-sim}" --check --arch sm_80 --arg A='random(1)[32,32]' --arg B='random(2)[32,32]' \
 		--arg n=$n >"$dir/out" 2>&1 || { echo "FAIL: n = $n"; cat "$dir/out"; exit 1; }
 done
 echo "$(wc -l <"$dir/long.ptx") lines of PTX in $blocks blocks"

@@ -52,7 +52,7 @@ one() {
 	[ "$n" -le "$most" ] || n=$most
 	i=0
 	while [ $i -lt "$n" ]; do
-		timeout 60 "$hexc" run "$p" --arch "$arch" --exec=sim --check --prove \
+		timeout 60 "$hexc" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
 			--candidate $i $args >"$tmp/out" 2>&1
 		rc=$?
 		if [ $rc = 1 -o $rc = 4 ] && grep -Eq "error: .*($good)" "$tmp/out"; then

@@ -1,0 +1,77 @@
+/* driver.h - the CUDA driver's functions that we call, found at run time.
+ *
+ * Names, signatures and numbers are those of the CUDA Driver API reference; cuda.h itself need not be there.
+ * test/gpu/run-abi.sh compares the two where it is. */
+#ifndef HEXC_DRIVER_H
+#define HEXC_DRIVER_H
+#include <stdbool.h>
+#include <stddef.h>
+
+/* X(name, parameters) of functions that return a result, 0 on success. */
+#define DRIVER_CALLS(X)                                                                                      \
+	X(cuInit, (unsigned flags))                                                                          \
+	X(cuDriverGetVersion, (int *version))                                                                \
+	X(cuGetErrorName, (int result, const char **text))                                                   \
+	X(cuGetErrorString, (int result, const char **text))                                                 \
+	X(cuDeviceGetCount, (int *count))                                                                    \
+	X(cuDeviceGet, (int *device, int ordinal))                                                           \
+	X(cuDeviceGetName, (char *name, int len, int device))                                                \
+	X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                     \
+	X(cuDeviceTotalMem_v2, (size_t * bytes, int device))                                                 \
+	X(cuDevicePrimaryCtxRetain, (void **context, int device))                                            \
+	X(cuDevicePrimaryCtxRelease_v2, (int device))                                                        \
+	X(cuCtxPushCurrent_v2, (void *context))                                                              \
+	X(cuCtxPopCurrent_v2, (void **context))                                                              \
+	X(cuCtxSynchronize, (void))                                                                          \
+	X(cuMemAlloc_v2, (unsigned long long *ptr, size_t bytes))                                            \
+	X(cuMemFree_v2, (unsigned long long ptr))                                                            \
+	X(cuMemcpyHtoD_v2, (unsigned long long to, const void *from, size_t bytes))                          \
+	X(cuMemcpyDtoH_v2, (void *to, unsigned long long from, size_t bytes))                                \
+	X(cuMemsetD8Async, (unsigned long long ptr, unsigned char value, size_t bytes, void *stream))        \
+	X(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *option, void **value))     \
+	X(cuModuleUnload, (void *module))                                                                    \
+	X(cuModuleGetFunction, (void **function, void *module, const char *name))                            \
+	X(cuFuncSetAttribute, (void *function, int attribute, int value))                                    \
+	X(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,  \
+	                   unsigned bz, unsigned shared, void *stream, void **args, void **extra))           \
+	X(cuEventCreate, (void **event, unsigned flags))                                                     \
+	X(cuEventRecord, (void *event, void *stream))                                                        \
+	X(cuEventSynchronize, (void *event))                                                                 \
+	X(cuEventElapsedTime, (float *ms, void *from, void *to))                                             \
+	X(cuEventDestroy_v2, (void *event))
+
+/* X(name, value): of cuda.h */
+#define DRIVER_NUMBERS(X)                                                                                    \
+	X(CUDA_ERROR_OUT_OF_MEMORY, 2)                                                                       \
+	X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                                                   \
+	X(CUDA_ERROR_LAUNCH_TIMEOUT, 702)                                                                    \
+	X(CUDA_ERROR_ASSERT, 710)                                                                            \
+	X(CUDA_ERROR_HARDWARE_STACK_ERROR, 714)                                                              \
+	X(CUDA_ERROR_ILLEGAL_INSTRUCTION, 715)                                                               \
+	X(CUDA_ERROR_MISALIGNED_ADDRESS, 716)                                                                \
+	X(CUDA_ERROR_INVALID_ADDRESS_SPACE, 717)                                                             \
+	X(CUDA_ERROR_INVALID_PC, 718)                                                                        \
+	X(CUDA_ERROR_LAUNCH_FAILED, 719)                                                                     \
+	X(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                                      \
+	X(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                                             \
+	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                  \
+	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                  \
+	X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                \
+	X(CU_JIT_ERROR_LOG_BUFFER, 5)                                                                        \
+	X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)
+enum {
+#define X(name, value) DRV_##name = value,
+	DRIVER_NUMBERS(X)
+#undef X
+};
+
+typedef struct Driver {
+#define X(name, parameters) int(*name) parameters;
+	DRIVER_CALLS(X)
+#undef X
+} Driver;
+
+/* Open libcuda.so.1 and find all of them.  False, with one sentence in why[0..n), where there is none or it
+ * lacks one. */
+bool driver_open(Driver *d, char *why, size_t n);
+#endif

@@ -1,0 +1,96 @@
+#!/bin/sh
+# --exec=gpu with a driver whose GPU is the simulator (driver.c here): kernels get their arguments, packed tensors and
+# shared memory as cuLaunchKernel takes them, every function of the driver may fail, faults are told, nothing is
+# left behind.
+B=${B:-build}
+hexc=${HEXC:-$B/hexc}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail=0
+[ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
+"${CC:-cc}" -shared -fPIC -O1 -I. -fvisibility=hidden test/gpu/driver.c "-Wl,--exclude-libs,ALL" "$B/libhexc.a" -lm -pthread \
+	-o "$dir/libcuda.so.1" || exit 1
+
+gpu() { # what is to be set in the environment, as words; then the arguments of hexc
+	set="$1"
+	shift
+	# shellcheck disable=SC2086 # a list of words
+	env LD_LIBRARY_PATH="$dir" $set timeout 60 "$hexc" "$@" >"$dir/out" 2>"$dir/err"
+}
+t() { # exit status, a part of what is said, the environment, arguments
+	want=$1 says=$2 set=$3
+	shift 3
+	gpu "$set" "$@"
+	status=$?
+	if [ $status != "$want" ] || ! cat "$dir/out" "$dir/err" | grep -qF -e "$says" || grep -q 'left behind' "$dir/err"; then
+		echo "FAIL: $set hexc $*: exit $status, not $want; or does not say '$says':"
+		cat "$dir/out" "$dir/err"
+		fail=1
+	fi
+}
+
+add="run examples/vector_add.hexc --exec=gpu --arg A=random(1)[1000] --arg B=random(2)[1000]"
+gemm="run examples/gemm_f16.hexc --arg A=random(1)[100,72] --arg B=random(2)[136,72]"
+# shellcheck disable=SC2086
+{
+	for k in 0 1 2; do
+		t 0 ': right' '' $gemm --exec=gpu --check --candidate $k
+	done
+	# 96 KB of shared memory; a packed tensor; scalars, sizes, an output of narrow elements; several types
+	t 0 ': right' '' $gemm --exec gpu --check -D BM=128 -D BN=128 -D BK=64 -D STAGES=3
+	t 0 ': right' '' run examples/gemm_wNa16.hexc --exec=gpu --check -D WEIGHT=u3 --kernel gemm_wNa16 \
+		--arg 'A=random(1)[33,256]' --arg 'W=randint(2,0,7)[136,256]' --arg 'S=random(3)'
+	cat >"$dir/scalars.hexc" <<'END'
+kernel scalars(X: f32[M, N], Y: inout i8[M, N], Z: out u4[M, N], a: f32, b: i32, c: bf16, d: bool, e: f64)
+    assume N % 32 == 0
+{
+    grid(ceil(M, 8));
+    let m = block.x * 8;
+    let x: register = X[m :+ 8, 0 :+ 32] * a + f32(b) + f32(c) + f32(e);
+    Y[m :+ 8, 0 :+ 32] = Y[m :+ 8, 0 :+ 32] + i8(x) + where(d, i8(1), i8(0));
+    Z[m :+ 8, 0 :+ 32] = u4(abs(x));
+}
+END
+	t 0 'Z u4[20,32]: largest absolute error 0' '' run "$dir/scalars.hexc" --exec=gpu --check --arg 'X=random(1)[20,32]' \
+		--arg 'Y=randint(1,-9,9)' --arg a=2.5 --arg b=-3 --arg c=1.5 --arg d=1 --arg e=0.25
+	# nothing to launch; times; what auto is
+	t 0 'right' '' run examples/vector_add.hexc --exec=gpu --check --arg 'A=zeros[0]' --arg 'B=zeros[0]'
+	t 0 'time: median 1000.00 us, 1000.00 to 1000.00, of 7 launches' '' $add --repeat 7
+	t 0 '"median_us":	1000' '' $add --repeat 3 --stats -
+	t 0 '"gpu":	"simulated GPU 0"' '' $add --stats -
+	t 0 'time: median' '' $gemm --repeat 2
+	t 2 '--repeat measures time: it needs --exec gpu' FAKE_CUDA_DEVICES=0 $gemm --repeat 2
+	t 0 '"warp_instructions"' '' $gemm --stats - # only the simulator counts
+	t 2 "--repeat wants a number from 1 to 1000000, not '0'" '' $add --repeat 0
+	t 2 "--roofline is the simulator's" '' $add --roofline H200
+	# archs
+	t 0 ': right' FAKE_CUDA_SM=75 $gemm --exec=gpu --check # a default of its own
+	t 4 'does not run PTX for sm_90a; it runs that for sm_86' FAKE_CUDA_SM=87 $add --arch sm_90a
+	t 4 'is older than every arch hexc compiles for' FAKE_CUDA_SM=70 $add
+	t 2 "unknown arch 'sm_1'" '' $add --arch sm_1
+	# what goes wrong
+	mv "$dir/libcuda.so.1" "$dir/away"
+	if ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
+		t 4 'there is no CUDA driver here' '' $add
+	fi
+	mv "$dir/away" "$dir/libcuda.so.1"
+	t 4 'the CUDA driver finds no GPU' FAKE_CUDA_DEVICES=0 $add
+	for f in $(grep -o '^	X(cu[A-Za-z0-9_]*' lib/driver.h | sed 's/.*(//'); do
+		case $f in
+		cuGetError*) continue ;; # cannot fail as others do
+		cuMemFree_v2 | cuModuleUnload | cuEventDestroy_v2 | cuDevicePrimaryCtxRelease_v2 | cuCtxPopCurrent_v2) ;;
+		*) t 4 "$f: unknown error (unknown, 999)" FAKE_CUDA_FAIL=$f $gemm --exec=gpu --repeat 2 --check ;;
+		esac
+	done
+	t 4 'cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY, 2)' 'FAKE_CUDA_FAIL=cuMemAlloc_v2 FAKE_CUDA_CODE=2' $add
+	cat >"$dir/assert.hexc" <<'END'
+kernel assert(X: f32[N])
+{
+    grid(1);
+    let x: register = X[0 :+ 64];
+    assert(x < 1.0, "too large");
+}
+END
+	t 3 'the kernel failed on the GPU: cu' '' run "$dir/assert.hexc" --exec=gpu --arg 'X=arange[64]'
+}
+exit $fail
