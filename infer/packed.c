@@ -163,19 +163,23 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 
 /* ---- the order of bits --------------------------------------------------------------------------- */
 
-/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be. 
- * Natural order will do for what lies in whole words as it is. */
+/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be.
+ * Natural order is as good for what lies in whole words as it is, if its recipe is no longer. */
 static int
 cast_likes(const Solve *s, const Op *o)
 {
-	bool known = o->out[0]->type.dtype != D_bf16 || s->k->unit->target->features & T_BF16;
 	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), best = lane <= 8 ? 8 : 16;
+	bool whole = (bits & (bits - 1)) == 0;
+	const CastPrice *natural = cast_price(s, o, 0), *p;
 
-	if (lane > 16 && (bits & (bits - 1)) == 0)
+	if (lane > 16 && whole)
 		return 0;
-	for (int i = 0; known && i < 2; i++, best = 24 - best)
-		if (bits < best && cast_price(s, o, best)->any)
+	for (int i = 0; i < 2; i++, best = 24 - best) {
+		p = cast_price(s, o, best);
+		if (bits < best && p->any &&
+		    !(whole && natural->any && natural->steps + natural->last <= p->steps + p->last))
 			return best;
+	}
 	return 0;
 }
 
@@ -206,8 +210,9 @@ spread_liked(const Solve *s, const Val *v)
 	int spread = liked(s, v, DEPTH, -1);
 	Recipe *r = NEW(s->arena, Recipe);
 	DType to = spread == 16 ? D_f16 : D_i8;
+	unsigned have = s->k->unit->target->features;
 
-	return spread > 0 && recipe_make(r, v->type.dtype, spread, to) ? spread : 0;
+	return spread > 0 && recipe_make(r, v->type.dtype, spread, to, have) ? spread : 0;
 }
 
 void

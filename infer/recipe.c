@@ -6,31 +6,52 @@
 
 /* ---- the program --------------------------------------------------------------------------------- */
 
+static int
+keep_step(Make *k, const RecipeStep *s)
+{
+	Recipe *r = k->r;
+
+	for (int i = 0; i < r->nstep; i++)
+		if (memcmp(&r->step[i], s, sizeof *s) == 0)
+			return VAL_STEP + i;
+	if (r->nstep < RECIPE_STEPS)
+		r->step[r->nstep++] = *s;
+	return VAL_STEP + r->nstep - 1;
+}
+
 int
 recipe_step(Make *k, StepOp op, int x, int y, int n, uint32_t m, uint32_t c)
 {
 	RecipeStep s;
-	Recipe *r = k->r;
 
 	memset(&s, 0, sizeof s);
 	s.op = (uint8_t)op;
 	s.n = (int8_t)n;
 	s.x = (int16_t)x;
 	s.y = (int16_t)y;
+	s.z = VAL_NONE;
 	s.m = m;
 	s.c = c;
-	for (int i = 0; i < r->nstep; i++)
-		if (memcmp(&r->step[i], &s, sizeof s) == 0)
-			return VAL_STEP + i;
-	if (r->nstep < RECIPE_STEPS)
-		r->step[r->nstep++] = s;
-	return VAL_STEP + r->nstep - 1;
+	return keep_step(k, &s);
 }
 
-static int
-shifted(Make *k, int word, int n)
+int
+recipe_take(Make *k, int x, int y, int z)
 {
-	return n == 0 ? word : recipe_step(k, ST_shift, word, VAL_NONE, n, 0, 0);
+	RecipeStep s;
+
+	memset(&s, 0, sizeof s);
+	s.op = ST_take;
+	s.x = (int16_t)x;
+	s.y = (int16_t)y;
+	s.z = (int16_t)z;
+	return keep_step(k, &s);
+}
+
+int
+recipe_shifted(Make *k, int x, int n)
+{
+	return n == 0 ? x : recipe_step(k, ST_shift, x, VAL_NONE, n, 0, 0);
 }
 
 uint32_t
@@ -41,6 +62,14 @@ recipe_lanes(const Make *k, uint32_t x)
 	for (int i = 0; i < 32; i += k->lane)
 		all |= x << i;
 	return all;
+}
+
+int
+recipe_pair(Make *k, int lo, int hi, int second)
+{
+	if (lo == VAL_NONE)
+		return recipe_step(k, ST_pick, hi, VAL_NONE, 0, second ? 0x3424 : 0x1404, 0);
+	return recipe_step(k, ST_pick, lo, hi, 0, second ? 0x7362 : 0x5140, 0);
 }
 
 uint32_t
@@ -93,14 +122,13 @@ recipe_parts(const Make *k, int j, int place, Part *part)
 
 /* ---- outputs ------------------------------------------------------------------------------------- */
 
-/* magic ^ the parts' bits */
-static int
-mixed(Make *k, const Part *part, int n, uint32_t magic)
+int
+recipe_mixed(Make *k, const Part *part, int n, uint32_t magic)
 {
 	int v = VAL_NONE;
 
 	for (int i = 0; i < n; i++) {
-		int x = shifted(k, part[i].word, part[i].shift);
+		int x = recipe_shifted(k, part[i].word, part[i].shift);
 
 		v = recipe_step(k, ST_mix, x, v, 0, part[i].mask, i == 0 ? magic : 0);
 	}
@@ -137,23 +165,7 @@ int_to_float(Make *k, int j, int place)
 	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man | (uint32_t)recipe_half(k) << place;
 	int n = recipe_parts(k, j, place, part), both[2] = { place, place };
 
-	recipe_finish(k, j, mixed(k, part, n, recipe_lanes(k, magic)), both);
-}
-
-/* The sign and the rest of the code. */
-static void
-float_to_float(Make *k, int j)
-{
-	Part part[PARTS + 1];
-	RecipeOut *o = &k->r->out[j];
-	const DTypeInfo *d = &dtype_info[k->r->from];
-	int n = recipe_parts(k, j, k->man - d->man, part), scale = k->bias - ((1 << (d->exp - 1)) - 1);
-
-	o->value = (int16_t)mixed(k, part, n, 0);
-	o->scaled = scale != 0;
-	o->moved = false;
-	o->mul = recipe_lanes(k, recipe_code(k, ldexp(1, scale)));
-	o->add = recipe_lanes(k, 1u << (k->lane - 1)); /* -0 */
+	recipe_finish(k, j, recipe_mixed(k, part, n, recipe_lanes(k, magic)), both);
 }
 
 /* Bytes. */
@@ -161,20 +173,21 @@ static void
 int_to_byte(Make *k, int j)
 {
 	Part part[PARTS + 1];
-	int n = recipe_parts(k, j, 0, part), v;
+	int n = recipe_parts(k, j, 0, part), v, x;
 	uint32_t half = recipe_lanes(k, (uint32_t)recipe_half(k)), top = recipe_lanes(k, 0x80);
 
 	k->r->out[j].second = VAL_NONE;
 	if (k->sint && n == 1 && k->r->spread == 8 && part[0].shift + k->bits == 8) {
 		/* its sign is its byte's */
 		v = recipe_step(k, ST_pick, part[0].word, part[0].word, 0, 0xba98, 0);
-		v = recipe_step(k, ST_choose, shifted(k, part[0].word, part[0].shift), v, 0, part[0].mask, 0);
+		x = recipe_shifted(k, part[0].word, part[0].shift);
+		v = recipe_step(k, ST_choose, x, v, 0, part[0].mask, 0);
 	} else if (k->sint) {
-		v = mixed(k, part, n, top | half);
+		v = recipe_mixed(k, part, n, top | half);
 		v = recipe_step(k, ST_add, v, VAL_NONE, 0, 0, 0u - half);
 		v = recipe_step(k, ST_mix, v, VAL_NONE, 0, 0xffffffff, top);
 	} else {
-		v = mixed(k, part, n, 0);
+		v = recipe_mixed(k, part, n, 0);
 	}
 	k->r->out[j].value = (int16_t)v;
 }
@@ -235,18 +248,6 @@ ints_to_floats(Make *k)
 		int_to_float(k, j, place[j]);
 }
 
-/* Do the codes of the one float type stand for the same in the other's exponent and mantissa, but for the
- * exponent's bias?  Infinities and NaNs do where the exponents are equally long. */
-static bool
-fits(DType from, DType to)
-{
-	const DTypeInfo *d = &dtype_info[from], *t = &dtype_info[to];
-
-	if (d->man > t->man || (d->codes != C_none && d->codes != C_ieee))
-		return false;
-	return d->codes == C_none ? d->exp < t->exp : d->exp == t->exp;
-}
-
 /* Of an element in natural order: a power of two. */
 static int
 place_bits(int bits)
@@ -265,6 +266,7 @@ make_init(Make *k, Recipe *r, DType from, int spread, DType to)
 	memset(r, 0, sizeof *r);
 	r->from = from;
 	r->to = to;
+	r->via = to;
 	r->spread = spread;
 	k->r = r;
 	k->bits = d->bits;
@@ -281,49 +283,121 @@ make_init(Make *k, Recipe *r, DType from, int spread, DType to)
 		r->out[j].second = VAL_NONE;
 }
 
-bool
-recipe_make(Recipe *r, DType from, int spread, DType to)
-{
-	const DTypeInfo *d = &dtype_info[from];
-	bool flt = to == D_f16 || to == D_bf16 || to == D_f32, byte = to == D_i8 || to == D_u8;
-	Part part[PARTS + 1];
-	Make k;
+/* ---- the cheapest ------------------------------------------------------------------------------------ */
 
-	if (d->bits > 8 || from == D_bool || to == D_bool || (!flt && !byte) || (byte && d->bits == 8))
+static bool
+ints(Make *k)
+{
+	bool byte = k->lane == 8;
+	Part part[PARTS + 1];
+
+	if (k->flt || (byte && k->bits == 8))
 		return false;
-	if (d->kind == K_flt && (byte || !fits(from, to)))
-		return false;
-	make_init(&k, r, from, spread, to);
-	for (int j = 0; j < r->nout; j++)
-		if (recipe_parts(&k, j, 0, part) > PARTS)
+	for (int j = 0; j < k->r->nout; j++)
+		if (recipe_parts(k, j, 0, part) > PARTS)
 			return false;
 	if (byte)
-		for (int j = 0; j < r->nout; j++)
-			int_to_byte(&k, j);
-	else if (k.flt)
-		for (int j = 0; j < r->nout; j++)
-			float_to_float(&k, j);
-	else if (k.bits == 8 && k.room >= 0)
-		for (int j = 0; j < r->nout; j++)
-			byte_to_float(&k, j);
-	else if (k.room < 0)
-		for (int j = 0; j < r->nout; j++)
-			byte_to_bf16(&k, j);
-	else if (spread == 0 && k.lane == 16)
-		recipe_natural(&k);
+		for (int j = 0; j < k->r->nout; j++)
+			int_to_byte(k, j);
+	else if (k->bits == 8 && k->room >= 0)
+		for (int j = 0; j < k->r->nout; j++)
+			byte_to_float(k, j);
+	else if (k->room < 0)
+		for (int j = 0; j < k->r->nout; j++)
+			byte_to_bf16(k, j);
+	else if (k->r->spread == 0 && k->lane == 16)
+		recipe_natural(k);
 	else
-		ints_to_floats(&k);
-	return r->nstep < RECIPE_STEPS;
+		ints_to_floats(k);
+	return true;
+}
+
+/* The ways to make a recipe: whichever gives the shortest one is taken, of equal ones the first. */
+static bool (*const makers[])(Make *k) = { ints,          recipe_table, recipe_bytes,
+	                                   recipe_fields, recipe_scale, recipe_cvt };
+
+static bool
+has_arithmetic(const Recipe *r)
+{
+	for (int j = 0; j < r->nout; j++)
+		if (r->out[j].scaled || r->out[j].moved || r->out[j].second != VAL_NONE)
+			return true;
+	return false;
+}
+
+static bool
+make_direct(Recipe *best, DType from, int spread, DType to, unsigned features)
+{
+	bool any = false;
+	Recipe r;
+	Make k;
+
+	for (size_t i = 0; i < COUNT_OF(makers); i++) {
+		make_init(&k, &r, from, spread, to);
+		k.features = features;
+		if (!makers[i](&k) || r.nstep >= RECIPE_STEPS)
+			continue;
+		if (to == D_bf16 && !(features & T_BF16) && has_arithmetic(&r))
+			continue;
+		if (!any || recipe_instructions(&r) < recipe_instructions(best))
+			*best = r;
+		any = true;
+	}
+	return any;
+}
+
+bool
+recipe_make(Recipe *r, DType from, int spread, DType to, unsigned features)
+{
+	static const struct {
+		DType to, via;
+	} way[] = { { D_f32, D_bf16 }, { D_f32, D_f16 }, { D_bf16, D_f16 }, { D_f16, D_f32 } };
+	bool flt = to == D_f16 || to == D_bf16 || to == D_f32, any;
+	Recipe half;
+
+	if (dtype_info[from].bits > 8 || from == D_bool || (!flt && to != D_i8 && to != D_u8))
+		return false;
+	any = make_direct(r, from, spread, to, features);
+	if (dtype_info[from].kind != K_flt)
+		return any;
+	for (size_t i = 0; i < COUNT_OF(way); i++) {
+		if (way[i].to != to || !recipe_exact(from, way[i].via) ||
+		    !make_direct(&half, from, spread, way[i].via, features))
+			continue;
+		half.to = to;
+		if (!any || recipe_instructions(&half) < recipe_instructions(r))
+			*r = half;
+		any = true;
+	}
+	return any;
+}
+
+/* From the outputs to the result: to f32 an instruction for each element, from it one for a pair. */
+static int
+conversions(const Recipe *r)
+{
+	if (r->via == r->to)
+		return 0;
+	return (r->via == D_f32 ? 0 : SPREAD_GROUP) + (r->to == D_f32 ? 0 : SPREAD_GROUP / 2);
+}
+
+int
+recipe_arithmetic(const Recipe *r)
+{
+	int n = conversions(r);
+
+	for (int j = 0; j < r->nout; j++) {
+		const RecipeOut *o = &r->out[j];
+
+		n += (o->scaled || o->moved) + (o->second != VAL_NONE && o->moved);
+	}
+	return n;
 }
 
 int
 recipe_instructions(const Recipe *r)
 {
-	int n = r->nstep;
-
-	for (int j = 0; j < r->nout; j++)
-		n += (r->out[j].scaled || r->out[j].moved) + (r->out[j].second != VAL_NONE);
-	return n;
+	return r->nstep + recipe_arithmetic(r);
 }
 
 bool

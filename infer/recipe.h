@@ -9,7 +9,11 @@
  * exact.
  *
  * Floats to floats.  Exponent and mantissa go to those of the result, the sign to its sign, and a product
- * corrects the exponent's bias; subnormals come right by themselves.  Exact.
+ * corrects the exponent's bias; subnormals come right by themselves.  Exact.  Where elements lie in bytes,
+ * four at a time are parted into their upper and lower bytes of 16-bit halves, and those joined (prmt).
+ *
+ * Codes of up to 4 bits in places of 4 bits: prmt takes bytes of a table by three bits of each of four codes;
+ * so many tables as a result has bytes that are not 0, and twice as many for 16 numbers.
  *
  * Integers to bytes: the fields by themselves; signed ones are extended through 128 + v, which never carries
  * from a byte to the next. */
@@ -26,6 +30,9 @@ typedef enum StepOp {
 	ST_pick,   /* bytes of x and y by the selector m, as prmt chooses; y may be the constant c */
 	ST_choose, /* (x & m) | (y & ~m) */
 	ST_add,    /* x + c */
+	ST_look,   /* bytes of the constants m and c by the selectors x, as prmt chooses */
+	ST_take,   /* bytes of x and y by the selectors z */
+	ST_half,   /* bytes n and n + 1 of x, 8-bit floats, as two f16 */
 } StepOp;
 
 /* Values: 0 .. 7 the words of the group, VAL_STEP + i the result of step i. */
@@ -34,12 +41,13 @@ enum { VAL_NONE = -1, VAL_STEP = 8, RECIPE_STEPS = 192, RECIPE_OUT = 32 };
 typedef struct RecipeStep {
 	uint8_t op; /* StepOp */
 	int8_t n;
-	int16_t x, y; /* y VAL_NONE: c */
+	int16_t x, y, z; /* y VAL_NONE: c */
 	uint32_t m, c;
 } RecipeStep;
 
 /* One word of the result: value * mul + add in arithmetic of the result's type, all lanes; with a second
- * value, value * mul + (second + add).  Integer results are `value` itself. */
+ * value, value * mul + (second + add).  Integer results are `value` itself, and what is neither scaled nor
+ * moved. */
 typedef struct RecipeOut {
 	int16_t value, second; /* second: VAL_NONE mostly */
 	uint32_t mul, add;     /* words of the result's type: the same in all lanes or not */
@@ -50,6 +58,7 @@ typedef struct RecipeOut {
 /* A group of 32 elements. */
 typedef struct Recipe {
 	DType from, to;
+	DType via; /* of the outputs, which the machine then converts to `to`; mostly `to` itself */
 	int spread;
 	int nstep, nout;
 	RecipeStep step[RECIPE_STEPS];
@@ -58,10 +67,12 @@ typedef struct Recipe {
 
 /* Words of a group: in a spread order `bits`; in natural order elements have places of 1, 2, 4 or 8 bits. */
 int recipe_words(DType from, int spread);
-/* The recipe for casting elements of `from` (at most 8 bits) in that order to `to`; false: there is none,
- * and elements are converted one by one. */
-bool recipe_make(Recipe *r, DType from, int spread, DType to);
-/* Machine instructions of a whole group: what the casts of its 32 elements take. */
+/* The cheapest recipe for casting elements of `from` (at most 8 bits) in that order to `to` on a target with
+ * these features (T_*); false: there is none, and elements are converted one by one. */
+bool recipe_make(Recipe *r, DType from, int spread, DType to, unsigned features);
+/* Machine instructions of a whole group: what the casts of its 32 elements take.  The first form counts those
+ * behind the steps: arithmetic and conversions of the outputs. */
+int recipe_arithmetic(const Recipe *r);
 int recipe_instructions(const Recipe *r);
 /* May an integer y, from lo to hi, that is to be taken off the results be taken off their `add` instead, and
  * all bits be the same?  It may where all those differences are numbers of the type. */

@@ -15,6 +15,7 @@ typedef struct Make {
 	int lanes;      /* results in a word */
 	int man, bias;  /* of a float result */
 	int room;       /* an integer's field may lie at places 0 .. room of the result */
+	unsigned features; /* of the target */
 	uint64_t forced[8];    /* a set of shifts, bit 32 + s each, that outputs of several parts need */
 	uint64_t wants[8][32]; /* of each output of one part, any of which will do */
 	int nwant[8];
@@ -28,8 +29,15 @@ typedef struct Part {
 
 /* A step's value; equal steps are one. */
 int recipe_step(Make *k, StepOp op, int x, int y, int n, uint32_t m, uint32_t c);
+int recipe_take(Make *k, int x, int y, int z);
+/* x >> n, or x << -n. */
+int recipe_shifted(Make *k, int x, int n);
+/* magic ^ the parts' bits. */
+int recipe_mixed(Make *k, const Part *part, int n, uint32_t magic);
 /* x in every lane of a word. */
 uint32_t recipe_lanes(const Make *k, uint32_t x);
+/* The first or second two of four 16-bit elements, of their lower (VAL_NONE: all 0) and upper bytes. */
+int recipe_pair(Make *k, int lo, int hi, int second);
 /* The bits of a number of the result's type. */
 uint32_t recipe_code(const Make *k, double x);
 /* 2^(bits - 1) of signed integers, 0 of others. */
@@ -45,4 +53,15 @@ void recipe_finish(Make *k, int j, int value, const int place[2]);
 void recipe_places(Make *k, int *place);
 /* Words in natural order to lanes of 16 bits (recipe_natural.c). */
 void recipe_natural(Make *k);
+/* Is every number of the one type one of the other? */
+bool recipe_exact(DType from, DType to);
+/* Ways to make a whole recipe; false: they are none for these types and this order.
+ * Of floats to floats (recipe_float.c): all fields of a word's lanes at once; by bytes; by cvt. */
+bool recipe_fields(Make *k);
+bool recipe_bytes(Make *k);
+bool recipe_cvt(Make *k);
+/* Of e8m0. */
+bool recipe_scale(Make *k);
+/* Of codes of up to 4 bits by tables (recipe_table.c). */
+bool recipe_table(Make *k);
 #endif

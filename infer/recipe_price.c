@@ -11,10 +11,11 @@ cast_price(const Solve *s, const Op *o, int spread)
 	if (p->known)
 		return p;
 	p->known = true;
-	p->any = recipe_make(&r, o->in[0]->type.dtype, spread, o->out[0]->type.dtype);
+	p->any = recipe_make(&r, o->in[0]->type.dtype, spread, o->out[0]->type.dtype,
+	                     s->k->unit->target->features);
 	if (p->any) {
 		p->steps = r.nstep;
-		p->last = recipe_instructions(&r) - r.nstep;
+		p->last = recipe_arithmetic(&r);
 	}
 	return p;
 }

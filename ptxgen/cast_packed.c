@@ -1,4 +1,4 @@
-/* cast_packed.c - 8-bit floats to and from f16 and what has no recipe, words at once. */
+/* cast_packed.c - f16 to 8-bit floats, words at once. */
 #include "ptxgen/elt.h"
 
 /* Word w of fp8 from two of f16; a last one may stand alone. */
@@ -21,13 +21,8 @@ LV
 cast_word(Gen *g, Op *o, int w)
 {
 	DType to = o->out[0]->type.dtype, from = o->in[0]->type.dtype;
-	int r = w * 2, per = word_elems(from);
 
-	if (to == D_f16 && (from == D_e4m3 || from == D_e5m2))
-		return fp8_to_h2(g, from, word_get(g, o->in[0], r / 4), r % 4 / 2);
 	if (from == D_f16 && (to == D_e4m3 || to == D_e5m2))
 		return halves_to_fp8(g, o, w);
-	if (from == D_nf4 && !o->in[0]->type.spread && (to == D_f16 || to == D_bf16))
-		return nf4_to_pair(g, to, word_get(g, o->in[0], r / per), r % per / 2);
 	return NULL;
 }

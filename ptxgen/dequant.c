@@ -9,6 +9,7 @@ struct Dequant {
 	Recipe recipe;
 	int words, ngroup;
 	LV *value; /* [ngroup][nstep] */
+	LV *word; /* [ngroup][nout]: outputs that are on the way only */
 };
 
 static LV group_value(Gen *g, Dequant *d, Val *from, int group, int i);
@@ -32,6 +33,7 @@ step_value(Gen *g, Dequant *d, Val *from, int group, const RecipeStep *s)
 {
 	LV x = group_value(g, d, from, group, s->x);
 	LV y = s->y == VAL_NONE ? NULL : group_value(g, d, from, group, s->y);
+	LV m = const_i32(g, s->m), c = const_i32(g, s->c);
 
 	switch ((StepOp)s->op) {
 	case ST_shift:
@@ -39,9 +41,12 @@ step_value(Gen *g, Dequant *d, Val *from, int group, const RecipeStep *s)
 		                : LLVMBuildShl(g->b, x, const_i32(g, -s->n), "");
 	case ST_funnel: return asm_op(g, A_funnel, x, y, const_i32(g, s->n));
 	case ST_mix: return mix(g, x, y, s);
-	case ST_pick: return prmt(g, x, y ? y : const_i32(g, s->c), s->m);
-	case ST_choose: return asm_op(g, A_choose, x, const_i32(g, s->m), y);
-	case ST_add: return LLVMBuildAdd(g->b, x, const_i32(g, s->c), "");
+	case ST_pick: return prmt(g, x, y ? y : c, s->m);
+	case ST_choose: return asm_op(g, A_choose, x, m, y);
+	case ST_add: return LLVMBuildAdd(g->b, x, c, "");
+	case ST_look: return asm_op(g, A_prmt_lane, m, c, x);
+	case ST_take: return asm_op(g, A_prmt_lane, x, y, group_value(g, d, from, group, s->z));
+	case ST_half: return fp8_to_h2(g, d->recipe.from, x, s->n / 2);
 	}
 	return x;
 }
@@ -96,13 +101,16 @@ add_word(Gen *g, DType to, LV x, LV y)
 static LV
 finish(Gen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 {
-	DType to = d->recipe.to;
+	DType to = d->recipe.via;
 	LV x = as_numbers(g, to, group_value(g, d, from, group, o->value));
 	LV mul = as_numbers(g, to, const_i32(g, o->mul));
 
-	if (o->second != VAL_NONE)
-		add = add_word(g, to, as_numbers(g, to, group_value(g, d, from, group, o->second)), add);
-	if (o->scaled && (o->moved || to == D_bf16))
+	if (o->second != VAL_NONE) {
+		LV second = as_numbers(g, to, group_value(g, d, from, group, o->second));
+
+		add = o->moved ? add_word(g, to, second, add) : second;
+	}
+	if (o->scaled && (o->moved || o->second != VAL_NONE || to == D_bf16))
 		x = fma_word(g, to, x, mul, add);
 	else if (o->scaled)
 		x = LLVMBuildFMul(g->b, x, mul, "");
@@ -117,23 +125,45 @@ dequant_plan(Gen *g, const Op *o)
 	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
 	Dequant *d;
 
-	if (from->space != S_reg || (to->dtype == D_bf16 && !(g->u->target->features & T_BF16)))
+	if (from->space != S_reg)
 		return NULL;
 	d = NEW(g->a, Dequant);
-	if (!recipe_make(&d->recipe, from->dtype, from->spread, to->dtype))
+	if (!recipe_make(&d->recipe, from->dtype, from->spread, to->dtype, g->u->target->features))
 		return NULL;
 	d->words = recipe_words(from->dtype, from->spread);
 	d->ngroup = (tile_of(g, o->in[0])->nreg + SPREAD_GROUP - 1) / SPREAD_GROUP;
 	d->value = lv_array(g, d->ngroup * d->recipe.nstep);
+	d->word = lv_array(g, d->ngroup * d->recipe.nout);
 	return d;
+}
+
+/* Word w of the outputs. */
+static LV
+output(Gen *g, Dequant *d, Val *from, int w)
+{
+	const RecipeOut *o = &d->recipe.out[w % d->recipe.nout];
+
+	if (!d->word[w])
+		d->word[w] = finish(g, d, from, w / d->recipe.nout, o,
+		                    as_numbers(g, d->recipe.via, const_i32(g, o->add)));
+	return d->word[w];
 }
 
 LV
 dequant_word(Gen *g, Dequant *d, Val *from, int w)
 {
-	const RecipeOut *o = &d->recipe.out[w % d->recipe.nout];
+	DType to = d->recipe.to, via = d->recipe.via;
+	int each = 32 / dtype_info[via].bits, n = 32 / dtype_info[to].bits;
+	LV e[2];
 
-	return finish(g, d, from, w / d->recipe.nout, o, as_numbers(g, d->recipe.to, const_i32(g, o->add)));
+	if (via == to)
+		return output(g, d, from, w);
+	for (int i = 0; i < n; i++) {
+		int r = w * n + i;
+
+		e[i] = elem_unpack(g, via, output(g, d, from, r / each), r % each);
+	}
+	return elem_pack(g, to, e, n);
 }
 
 /* ---- less a number ------------------------------------------------------------------------------- */

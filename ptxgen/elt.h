@@ -19,9 +19,8 @@ LV fp8_from_h2(Gen *g, DType d, LV h2);
 bool is_small_float(DType d);
 LV small_to_f32(Gen *g, DType d, LV word, int pos);
 LV small_from_f32(Gen *g, DType d, LV x);
-/* The same for nf4, and the elements at places 2 pair and 2 pair + 1 as f16 or bf16 (table.c). */
+/* The same for nf4 (table.c). */
 LV nf4_to_f32(Gen *g, LV word, int pos);
-LV nf4_to_pair(Gen *g, DType to, LV word, int pair);
 LV nf4_code(Gen *g, LV x);
 /* The bytes that four codes, in four bits each of the lower half of `code`, choose from a plane: a byte of
  * each of 2, 4, 8 or 16 entries, four in a word (table.c). */

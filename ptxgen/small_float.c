@@ -29,16 +29,19 @@ magnitude_mask(DType d, int man)
 
 /* ---- to wider floats ------------------------------------------------------------------------- */
 
-/* 2^(code - 127): the code is f32's exponent, but for the smallest, which is subnormal there, and NaN. */
+/* 2^(code - 127), as recipes do it (infer/recipe_float.c): 3/2 of the power of two less half of it. */
 static LV
-scale_to_f32(Gen *g, LV code)
+scale_to_f32(Gen *g, LV word, int pos)
 {
-	LV x = LLVMBuildShl(g->b, code, const_i32(g, 23), "");
-	LV low = LLVMBuildICmp(g->b, LLVMIntEQ, code, const_i32(g, 0), "");
-	LV nan = LLVMBuildICmp(g->b, LLVMIntEQ, code, const_i32(g, 255), "");
+	int up = 23 - 8 * pos;
+	LV x = up > 0 ? LLVMBuildShl(g->b, word, const_i32(g, up), "")
+	              : LLVMBuildLShr(g->b, word, const_i32(g, -up), "");
+	LV e[3] = { NULL, const_f32(g, -0.5), NULL };
 
-	x = LLVMBuildSelect(g->b, low, const_i32(g, 0x00400000), x, "");
-	return as_f32(g, LLVMBuildSelect(g->b, nan, const_i32(g, 0x7fc00000), x, ""));
+	x = LLVMBuildAnd(g->b, x, const_i32(g, 0x7f800000), "");
+	e[0] = as_f32(g, x);
+	e[2] = as_f32(g, LLVMBuildOr(g->b, x, const_i32(g, 0x00400000), ""));
+	return call_fp(g, "llvm.fma", g->f32, e, 3);
 }
 
 LV
@@ -50,10 +53,8 @@ small_to_f32(Gen *g, DType d, LV word, int pos)
 
 	if (t->codes == C_table)
 		return nf4_to_f32(g, word, pos);
-	if (t->codes == C_scale) {
-		x = LLVMBuildLShr(g->b, word, const_i32(g, 8 * pos), "");
-		return scale_to_f32(g, LLVMBuildAnd(g->b, x, const_i32(g, 255), ""));
-	}
+	if (t->codes == C_scale)
+		return scale_to_f32(g, word, pos);
 	x = up ? LLVMBuildShl(g->b, word, const_i32(g, up), "") : word; /* the sign is in bit 31 */
 	sign = LLVMBuildAnd(g->b, x, const_i32(g, 0x80000000), "");
 	x = LLVMBuildLShr(g->b, x, const_i32(g, 8 - t->exp), "");

@@ -75,15 +75,6 @@ nf4_to_f32(Gen *g, LV word, int pos)
 	return as_f32(g, prmt(g, lo, hi, 0x5410));
 }
 
-LV
-nf4_to_pair(Gen *g, DType to, LV word, int pair)
-{
-	int from = pair / 2 * 4;
-	unsigned pick = pair % 2 ? 0x7362u : 0x5140u;
-
-	return prmt(g, nf4_bytes(g, to, word, from, 0), nf4_bytes(g, to, word, from, 1), pick);
-}
-
 /* The middle of numbers i and i + 1, for floats the largest one not above it: a float is above the one if and
  * only if it is above the other. */
 static LV

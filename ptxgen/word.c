@@ -108,10 +108,9 @@ LV
 elem_unpack(Gen *g, DType d, LV word, int pos)
 {
 	if (d == D_f16) {
-		LV h = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, word, const_i32(g, 16 * pos), ""),
-		                      g->i16, "");
+		LV h = LLVMBuildExtractElement(g->b, as_h2(g, word), const_i32(g, pos), "");
 
-		return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, h, g->f16, ""), g->f32, "");
+		return LLVMBuildFPExt(g->b, h, g->f32, "");
 	}
 	if (is_fp8(d))
 		return elem_unpack(g, D_f16, fp8_to_h2(g, d, word, pos / 2), pos % 2);

@@ -22,8 +22,26 @@ prmt(uint32_t x, uint32_t y, uint32_t sel)
 	return out;
 }
 
+/* cvt.rn.f16x2.e4m3x2 and e5m2x2: every code's number as f16. */
 static uint32_t
-run_step(const RecipeStep *s, uint32_t x, uint32_t y)
+half_of(DType d, uint32_t code)
+{
+	int man = dtype_info[d].man, shift = 10 - man, e;
+	uint32_t sign = (code & 0x80) << 8, m = code & 0x7f;
+
+	if (d == D_e5m2)
+		return code << 8;
+	if (m == 0x7f)
+		return 0x7fff;
+	if (m >> man)
+		return sign | ((m << shift) + (8u << 10));
+	for (e = 8; m && !(m >> man); e--)
+		m <<= 1;
+	return m ? sign | (uint32_t)(e + 1) << 10 | (m & ((1u << man) - 1)) << shift : sign;
+}
+
+static uint32_t
+run_step(const Recipe *r, const RecipeStep *s, uint32_t x, uint32_t y, uint32_t z)
 {
 	switch (s->op) {
 	case ST_shift: return s->n > 0 ? x >> s->n : x << -s->n;
@@ -31,6 +49,11 @@ run_step(const RecipeStep *s, uint32_t x, uint32_t y)
 	case ST_mix: return (x & s->m) ^ y;
 	case ST_pick: return prmt(x, y, s->m);
 	case ST_choose: return (x & s->m) | (y & ~s->m);
+	case ST_look: return prmt(s->m, s->c, x);
+	case ST_take: return prmt(x, y, z);
+	case ST_half:
+		x >>= 8 * s->n;
+		return half_of(r->from, x & 255) | half_of(r->from, x >> 8 & 255) << 16;
 	default: return x + s->c;
 	}
 }
@@ -62,13 +85,35 @@ wide_value(DType d, uint32_t bits)
 static double
 narrow_value(DType d, unsigned code)
 {
+	/* Dettmers et al., QLoRA, appendix E */
+	static const double nf4[] = { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
+		                      -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
+		                      0.07958029955625534, 0.16093020141124725, 0.24611230194568634,
+		                      0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
+		                      0.7229568362236023, 1 };
 	const DTypeInfo *t = &dtype_info[d];
 
+	if (d == D_nf4)
+		return nf4[code];
+	if (d == D_e8m0)
+		return code == 255 ? (double)NAN : ldexp(1, (int)code - 127);
+	if (d == D_e4m3 && (code & 0x7f) == 0x7f)
+		return (double)NAN;
 	if (t->kind == K_flt)
 		return float_value(code, t->exp, t->man, t->codes == C_ieee);
 	if (t->kind == K_sint && code >> (t->bits - 1))
 		return (double)code - (double)(1 << t->bits);
 	return (double)code;
+}
+
+/* Rounded to nearest, ties to even, to so many bits of mantissa. */
+static double
+rounded(double x, int man)
+{
+	int e;
+
+	frexp(x, &e);
+	return x == 0 || isnan(x) ? x : ldexp(nearbyint(ldexp(x, man + 1 - e)), e - man - 1);
 }
 
 /* ---- a group ------------------------------------------------------------------------------------- */
@@ -81,18 +126,31 @@ place_of(int bits, int spread, int e, int b)
 	return spread ? spread_bit(bits, spread, e, b) : e * place[bits] + b;
 }
 
+/* Steps take what is there before them. */
+static void
+check_order(const Recipe *r)
+{
+	for (int i = 0; i < r->nstep; i++) {
+		const RecipeStep *s = &r->step[i];
+
+		ck_assert_int_lt(s->x, VAL_STEP + i);
+		ck_assert_int_lt(s->y, VAL_STEP + i);
+		ck_assert(s->op == ST_take ? s->z >= VAL_STEP && s->z < VAL_STEP + i : s->z == VAL_NONE);
+	}
+}
+
 static void
 run(const Recipe *r, const uint32_t *word, uint32_t *value)
 {
 	for (int i = 0; i < r->nstep; i++) {
 		const RecipeStep *s = &r->step[i];
-		uint32_t x = s->x < VAL_STEP ? word[s->x] : value[s->x - VAL_STEP], y = s->c;
+		uint32_t x = s->x < VAL_STEP ? word[s->x] : value[s->x - VAL_STEP], y = s->c, z = 0;
 
-		ck_assert_int_lt(s->x, VAL_STEP + i);
-		ck_assert_int_lt(s->y, VAL_STEP + i);
 		if (s->y != VAL_NONE)
 			y = s->y < VAL_STEP ? word[s->y] : value[s->y - VAL_STEP];
-		value[i] = run_step(s, x, y);
+		if (s->z != VAL_NONE)
+			z = value[s->z - VAL_STEP];
+		value[i] = run_step(r, s, x, y, z);
 	}
 }
 
@@ -105,32 +163,33 @@ value_of(const uint32_t *word, const uint32_t *value, int i)
 static void
 check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int e, unsigned code)
 {
-	int lane = dtype_info[r->to].bits, lanes = 32 / lane, at = e % lanes * lane;
+	int lane = dtype_info[r->via].bits, lanes = 32 / lane, at = e % lanes * lane;
 	uint32_t mask = lane == 32 ? 0xffffffff : (1u << lane) - 1;
 	const RecipeOut *o = &r->out[e / lanes];
 	uint32_t v = value_of(word, value, o->value) >> at & mask;
-	double x, want = narrow_value(r->from, code);
+	double x, want = narrow_value(r->from, code), y = 0;
 
 	if (lane == 8) {
-		ck_assert_msg(v == ((uint32_t)(int)want & 0xff), "%s spread %d to %s: code %x of %d gives %x",
-		              dtype_info[r->from].name, r->spread, dtype_info[r->to].name, code, e, v);
+		if (v != ((uint32_t)(int)want & 0xff))
+			ck_abort_msg("%s spread %d to %s: code %x of %d gives %x",
+			             dtype_info[r->from].name, r->spread, dtype_info[r->to].name, code, e, v);
 		return;
 	}
-	x = wide_value(r->to, v);
+	want = rounded(want, dtype_info[r->via].man);
+	x = wide_value(r->via, v);
 	if (o->scaled)
-		x *= wide_value(r->to, o->mul >> at & mask);
-	if (o->second != VAL_NONE) {
-		double y = wide_value(r->to, value_of(word, value, o->second) >> at & mask);
-
-		y += wide_value(r->to, o->add >> at & mask);
-		ck_assert(fabs(y) <= 256); /* is a number of bf16 */
+		x *= wide_value(r->via, o->mul >> at & mask);
+	if (o->second != VAL_NONE)
+		y = wide_value(r->via, value_of(word, value, o->second) >> at & mask);
+	if (o->moved)
+		y += wide_value(r->via, o->add >> at & mask);
+	if (o->second != VAL_NONE && o->moved && fabs(y) > 256) /* is no number of bf16 */
+		ck_abort_msg("%s: a rounded constant", dtype_info[r->from].name);
+	if (o->second != VAL_NONE || o->moved)
 		x += y;
-	} else if (o->moved) {
-		x += wide_value(r->to, o->add >> at & mask);
-	}
-	ck_assert_msg(x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want),
-	              "%s spread %d to %s: code %x of element %d gives %g, not %g", dtype_info[r->from].name,
-	              r->spread, dtype_info[r->to].name, code, e, x, want);
+	if (x == want ? !signbit(x) != !signbit(want) : !isnan(x) || !isnan(want))
+		ck_abort_msg("%s spread %d to %s: code %x of element %d gives %g, not %g",
+		             dtype_info[r->from].name, r->spread, dtype_info[r->to].name, code, e, x, want);
 }
 
 static void
@@ -139,6 +198,7 @@ check_recipe(const Recipe *r)
 	uint32_t word[8], value[RECIPE_STEPS], seed = 1;
 	int bits = dtype_info[r->from].bits;
 
+	check_order(r);
 	for (int e = 0; e < SPREAD_GROUP; e++)
 		for (unsigned code = 0; code < 1u << bits; code++) {
 			for (int w = 0; w < 8; w++)
@@ -158,6 +218,7 @@ check_recipe(const Recipe *r)
 
 START_TEST(all_codes)
 {
+	static const char *const archs[] = { "sm_75", "sm_80", "sm_89" };
 	static const int orders[] = { 0, 8, 16 };
 	static const DType to[] = { D_f16, D_bf16, D_f32, D_u8, D_i8 };
 	DType from = (DType)_i;
@@ -165,15 +226,20 @@ START_TEST(all_codes)
 	static Recipe r;
 
 	for (size_t s = 0; s < COUNT_OF(orders); s++)
-		for (size_t t = 0; t < COUNT_OF(to); t++)
-			if (recipe_make(&r, from, orders[s], to[t])) {
-				ck_assert_int_eq(recipe_words(from, orders[s]) * 32,
-				                 orders[s] ? 32 * bits : 32 * place_of(bits, 0, 1, 0));
-				check_recipe(&r);
-				n++;
-			}
-	if (dtype_info[from].kind == K_sint || dtype_info[from].kind == K_uint)
-		ck_assert_int_eq(n, (bits < 8) * 15 + (bits == 8) * 9);
+		for (size_t i = 0; i < COUNT_OF(to) * COUNT_OF(archs); i++) {
+			unsigned features = target_find(archs[i % COUNT_OF(archs)])->features;
+			int place = orders[s] ? bits : place_of(bits, 0, 1, 0);
+
+			if (!recipe_make(&r, from, orders[s], to[i / COUNT_OF(archs)], features))
+				continue;
+			ck_assert_int_eq(recipe_words(from, orders[s]), place);
+			check_recipe(&r);
+			n++;
+		}
+	if (dtype_info[from].kind == K_sint || dtype_info[from].kind == K_uint) /* sm_75: not to bf16 */
+		ck_assert_int_eq(n, (bits < 8) * 42 + (bits == 8) * 24);
+	else if (from != D_bool && bits <= 8 && from != D_nf4) /* all to f32, and to one of f16 and bf16 */
+		ck_assert_int_ge(n, from == D_e4m3 || from == D_e5m2 ? 12 : 24);
 }
 END_TEST
 
@@ -183,22 +249,28 @@ static const struct {
 	const char *name;
 	DType to;
 	int spread;
+	const char *arch;
 } column[] = {
-	{ "f16", D_f16, 16 },
-	{ "bf16", D_bf16, 16 },
-	{ "byte", D_i8, 8 },
-	{ "natural f16", D_f16, 0 },
-	{ "natural bf16", D_bf16, 0 },
-	{ "natural f32", D_f32, 0 },
+	{ "f16", D_f16, 16, "sm_80" },
+	{ "bf16", D_bf16, 16, "sm_80" },
+	{ "byte", D_i8, 8, "sm_80" },
+	{ "natural f16", D_f16, 0, "sm_80" },
+	{ "natural bf16", D_bf16, 0, "sm_80" },
+	{ "natural f32", D_f32, 0, "sm_80" },
+	{ "sm_75 natural f32", D_f32, 0, "sm_75" },
+	{ "sm_89 natural f16", D_f16, 0, "sm_89" },
+	{ "sm_89 natural bf16", D_bf16, 0, "sm_89" },
+	{ "sm_89 natural f32", D_f32, 0, "sm_89" },
 };
 
 /* Machine instructions of 32 elements, 0 without a recipe. */
 static int
 price_of(DType from, size_t c)
 {
+	unsigned features = target_find(column[c].arch)->features;
 	static Recipe r;
 
-	return recipe_make(&r, from, column[c].spread, column[c].to) ? recipe_instructions(&r) : 0;
+	return recipe_make(&r, from, column[c].spread, column[c].to, features) ? recipe_instructions(&r) : 0;
 }
 
 static void
