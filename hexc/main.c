@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int
 list_archs(void)
@@ -61,13 +62,24 @@ command_of(int n, char **word)
 	return 'T';
 }
 
+/* LLVM aborts when it gets no memory, and has said so. */
+static void
+aborted(int sig)
+{
+	(void)sig;
+	_exit(EXIT_TROUBLE);
+}
+
 int
 main(int argc, char **argv)
 {
 	Cli c;
 	int skip, status;
 
-	signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of writing, not a signal */
+	/* a reader that left and a file that may not grow are errors of writing, not signals */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGABRT, aborted);
 	memset(&c, 0, sizeof c);
 	if (argc < 1)
 		return EXIT_USAGE;

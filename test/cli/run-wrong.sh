@@ -56,6 +56,7 @@ END
 printf 'kernel a(C: out f32[N]) { grid(1); C[0 :+ 8] = 1.0; }\nkernel b(C: out f32[N]) { grid(1); C[0 :+ 8] = 1.0; }\n' >"$dir/two.hexc"
 printf 'kernel k(C: out f32[N]) {\n    grid(1);\n    C[0 :+ 8] = nosuch;\n}\n' >"$dir/wrong.hexc"
 : >"$dir/empty.hexc"
+mkfifo "$dir/never"
 add=$dir/add.hexc mm=$dir/mm.hexc
 npy "$dir/a.npy" '<f4' '(100,)' 400
 npy "$dir/b.npy" '<f4' '(101,)' 404
@@ -127,6 +128,23 @@ t 1 'element 127 is 17, which is no code of u4' run "$mm" --exec tile --arg A=@"
 t 4 'No such file or directory' explain "$add" --svg "$dir/none/svg"
 t 4 'cannot write' --emit-ptx "$add" -o /dev/full
 t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
+# files that may not grow, and memory that LLVM does not get: no signal ends hexc
+for to in "-o $dir/none.ptx" "--manifest $dir/none.json"; do
+	# shellcheck disable=SC2086 # words
+	err=$(ulimit -f 0 && exec "$hexc" --emit-ptx "$add" $to 2>&1 >/dev/null)
+	case "$? $err" in 4*'File too large') ;; *) echo "$to without room: $err"; bad=1 ;; esac
+done
+"$hexc" --emit-ptx - <"$dir/never" 2>/dev/null &
+pid=$!
+exec 3>"$dir/never"
+for _ in 1 2 3 4 5 6 7 8 9 10; do # until hexc is at work
+	grep -q '^SigCgt:.*[2367abef].$' /proc/$pid/status && break
+	sleep 1
+done
+kill -ABRT $pid
+wait $pid
+[ $? = 4 ] || { echo 'an abort in LLVM is no status 4'; bad=1; }
+exec 3>&-
 
 # programs and choices
 t 1 'BN' --emit-ptx "$add" -D BN=77
