@@ -75,6 +75,7 @@ int cli_write(const char *path, const void *data, size_t n);
 int cli_flush(void);
 /* A whole word as a number; false: it is none, or out of range. */
 bool cli_int(const char *s, int64_t *out);   /* decimal or 0x; with sign */
+bool cli_u64(const char *s, int64_t *out);   /* also the upper half of u64; its bits */
 bool cli_float(const char *s, double *out);  /* decimal; inf and nan too */
 /* X[,Y[,Z]] with every number in 1..most; missing ones are 1. */
 bool cli_dims(const char *s, uint32_t most, uint32_t out[3]);

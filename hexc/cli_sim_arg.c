@@ -78,7 +78,7 @@ scalar(SimArg *a, const char *s)
 		hexc_put(d, a->value, 0, f);
 		return 0;
 	}
-	if (!cli_int(s, &i))
+	if (!(types[a->type].size == 8 && types[a->type].name[0] != 's' ? cli_u64(s, &i) : cli_int(s, &i)))
 		return cli_fail(EXIT_USAGE, "--arg '%s': '%s' is no integer of 64 bits", a->text, s);
 	if (!fits(a->type, i))
 		return cli_fail(EXIT_USAGE, "--arg '%s': the number does not fit", a->text);

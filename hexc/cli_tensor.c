@@ -59,13 +59,13 @@ read_number(Tensor *t, hexc_arg *arg)
 	if (v->kind != V_NUMBER || v->shaped)
 		return cli_fail(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name,
 		                t->info.name, t->info.kind == HEXC_SIZE ? "size" : "scalar");
-	if (integer && !v->is_int)
+	arg->i = v->i;
+	if (integer && !v->is_int && !(strcmp(t->info.dtype, "u64") == 0 && cli_u64(v->text, &arg->i)))
 		return cli_fail(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name,
 		                t->info.name, t->info.dtype, v->text);
 	if (t->info.kind == HEXC_SIZE && v->i < 0)
 		return cli_fail(EXIT_INPUT, "the size %s is %lld; sizes are not negative",
 		                t->info.name, (long long)v->i);
-	arg->i = v->i;
 	arg->f = v->f;
 	return 0;
 }

@@ -195,6 +195,20 @@ cli_int(const char *s, int64_t *out)
 }
 
 bool
+cli_u64(const char *s, int64_t *out)
+{
+	char *end;
+
+	if (cli_int(s, out))
+		return true;
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*out = (int64_t)strtoull(s, &end, s[1] == 'x' || s[1] == 'X' ? 16 : 10);
+	return errno == 0 && *end == 0;
+}
+
+bool
 cli_float(const char *s, double *out)
 {
 	const char *digits = s + (*s == '-' || *s == '+');

@@ -89,7 +89,7 @@ value_parse(Cli *c, const char *name, const char *text, Value *v)
 				EXIT_USAGE,
 				"--arg %s: randint(SEED,LO,HI) gives LO <= x < HI, but %lld > %lld",
 				name, (long long)v->lo, (long long)v->hi);
-	} else if (cli_float(word, &v->f) || cli_int(word, &v->i)) {
+	} else if (cli_float(word, &v->f) || cli_u64(word, &v->i)) {
 		v->kind = V_NUMBER;
 		v->is_int = cli_int(word, &v->i);
 		if (v->is_int)

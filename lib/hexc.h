@@ -170,7 +170,7 @@ typedef struct hexc_kernel_info {
 #define HEXC_KINDS(X) \
 	X(POINTER, pointer, "device address of a tensor, 8 bytes") \
 	X(SIZE,    size,    "run-time size, 8 bytes, signed") \
-	X(SCALAR,  scalar,  "a number of the dtype")
+	X(SCALAR,  scalar,  "a number of the dtype; of less than 8 bits its code, in a byte")
 typedef enum hexc_kind {
 #define X(id, name, text) HEXC_##id,
 	HEXC_KINDS(X)

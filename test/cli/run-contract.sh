@@ -122,6 +122,18 @@ ok 0 run "$add" --arg 'A=random(1)[0]' --arg B=zeros --arg alpha=1 --check
 od -An -tx1 -j 128 -N 8 "$dir/a.npy" | tr -d ' \n' >"$dir/hex"
 grep -qx '0352693fbaa6fe3e' "$dir/hex" || fail "random(1) begins with $(cat "$dir/hex")"
 
+# scalars of 64 bits without a sign
+sed 's/alpha: f32/alpha: u64/; s/\* alpha/+ f32(alpha >> 63)/' "$add" >"$dir/u64.hexc"
+for big in 18446744073709551615 0xffffffffffffffff 9223372036854775808; do
+	ok 0 run "$dir/u64.hexc" --arg A=zeros --arg B=zeros --arg N=1 --arg alpha=$big --save C="$dir/c1.npy"
+	[ "$(od -An -tf4 -j 128 "$dir/c1.npy" | tr -d ' ')" = 1 ] || fail "alpha=$big"
+	ok 0 --emit-ptx "$dir/u64.hexc" -o "$dir/u64.ptx"
+	ok 0 sim "$dir/u64.ptx" --entry add --grid 1 --block=128 --arg zeros:f32:1 --arg zeros:f32:1 --arg u64:$big \
+		--arg zeros:f32:1 --arg s64:1 --save 3="$dir/c3.npy"
+	same "$dir/c1.npy" "$dir/c3.npy"
+done
+ok 2 run "$dir/u64.hexc" --arg A=zeros --arg B=zeros --arg N=1 --arg alpha=18446744073709551616
+
 # 4-bit codes in a byte each, or packed, are the same weights
 ok 0 run "$w" --exec tile --arg 'A=randint(1,-4,5)[5,64]' --arg 'W=random(3)[9,64]' --save W="$dir/codes.npy" --save A="$dir/wa.npy" --save C="$dir/wc.npy"
 ok 0 run "$w" --arg A=@"$dir/wa.npy" --arg W=@"$dir/codes.npy" --check
