@@ -8,8 +8,8 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 fail=0
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
-"${CC:-cc}" -shared -fPIC -O1 -I. -fvisibility=hidden test/gpu/driver.c "-Wl,--exclude-libs,ALL" "$B/libhexc.a" -lm -pthread \
-	-o "$dir/libcuda.so.1" || exit 1
+. test/gpu/fake.sh
+make_driver "$dir" || exit 1
 
 gpu() { # what is to be set in the environment, as words; then the arguments of hexc
 	set="$1"

@@ -1,0 +1,5 @@
+# fake.sh - sourced: make_driver DIR puts a libcuda.so.1 there whose GPU is the simulator (driver.c).
+make_driver() {
+	"${CC:-cc}" -shared -fPIC -O1 -I. -fvisibility=hidden test/gpu/driver.c "-Wl,--exclude-libs,ALL" "$B/libhexc.a" \
+		-lm -pthread -o "$1/libcuda.so.1"
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# scripts/tune sweeps tunables and candidates, on the simulated driver and the simulator, and keeps what it tried.
+B=${B:-build}
+HEXC=${HEXC:-$B/hexc}
+export HEXC
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+[ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
+. test/gpu/fake.sh
+make_driver "$dir" || exit 1
+fail=0
+args="--arg A=random(1)[64,64] --arg B=random(2)[64,64] -D BM=32,64,7 -D BN=64"
+
+t() { # exit status, a part of what is said, arguments
+	want=$1 says=$2
+	shift 2
+	LD_LIBRARY_PATH=$dir timeout 120 scripts/tune "$@" >"$dir/out" 2>&1
+	status=$?
+	if [ $status != "$want" ] || ! grep -qF -e "$says" "$dir/out"; then
+		echo "FAIL: tune $*: exit $status, not $want; or does not say '$says':"
+		cat "$dir/out"
+		fail=1
+	fi
+}
+# shellcheck disable=SC2086
+{
+	t 0 'the fastest is among the first five in 2 of 2 lists' examples/gemm_f16.hexc $args --repeat 3 -o "$dir/gpu.json"
+	grep -qF 'left out: BM=7 BN=64: examples/gemm_f16.hexc:4:10: error: BM=7 is not admitted' "$dir/out" ||
+		{ echo "FAIL: nothing is said of BM=7"; fail=1; }
+	t 0 'best: -D BM=64 -D BN=64 --candidate 0' examples/gemm_f16.hexc $args --exec sim --within 1 -o "$dir/sim.json"
+	t 1 "--exec is gpu or sim, not 'tile'" examples/gemm_f16.hexc --exec tile
+	t 1 'choose one with --kernel: decode join' examples/decode_wNa16.hexc
+	t 1 'which program?' -D BM=1
+	t 1 'nothing could be run' examples/gemm_f16.hexc --arg 'A=random(1)[64,60]' --arg 'B=random(2)[64,64]'
+}
+python3 - "$dir" <<'END' || fail=1
+import json, sys
+for name, has in ("gpu", "median_us"), ("sim", "warp_instructions"):
+    d = json.load(open(f"{sys.argv[1]}/{name}.json"))
+    assert {e["define"][0] for e in d["tried"]} == {"BM=32", "BM=64"}, d["tried"]
+    assert all(has in e and e["block"] == [128, 1, 1] for e in d["tried"])
+    assert [e["define"] for e in d["refused"]] == [["BM=7", "BN=64"]], d["refused"]
+    # the best of each list is there, and none that is predicted to take longer than was said
+    most = 1.25 if name == "gpu" else 1
+    for bm in "BM=32", "BM=64":
+        cycles = [e["cycles"] for e in d["tried"] if e["define"][0] == bm]
+        assert max(cycles) <= most * min(cycles), cycles
+END
+exit $fail
