@@ -203,6 +203,9 @@ anchor_access(Solve *s, Op *o)
 	else
 		while (vec * grain > 128 || (vec & (vec - 1)))
 			vec = vec % 2 ? 1 : vec / 2;
+	/* wider than for every lane to have a part: lanes would do again what others do */
+	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
+		vec /= 2;
 	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps, s->sol->plan.spread != 0))
 		return false;
 	return give(s, tile, &l, o);

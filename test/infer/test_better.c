@@ -14,6 +14,7 @@
  *   more_than_four           no limit of four candidates
  *   every_mma                every dtype of mma
  *   any_scan, shared_scan    scans of any length, a part of them for every warp
+ *   small_tiles              wide accesses only where every lane has a part
  *   any_rank                 n-dimensional conversions
  *   mean_divides             mean divides
  *   max_of_infinity          -inf safe max
@@ -456,6 +457,28 @@ START_TEST(shared_scan)
 }
 END_TEST
 
+/* Small tiles: accesses are as wide as leaves every lane a part. */
+START_TEST(small_tiles)
+{
+	static const int cols[] = { 16, 32, 64, 128, 1024 }, vec[] = { 1, 2, 4, 8, 8 };
+
+	for (int i = 0; i < (int)COUNT_OF(cols); i++) {
+		char source[400];
+		const Op *load;
+
+		snprintf(source, sizeof source,
+		         "kernel s(X: f16[M, N], Y: out f16[M, N])\n    const WARPS = 4\n    assume N %% 8 == 0\n"
+		         "{\n    grid(1);\n    Y[0 :+ 8, 0 :+ %d] = X[0 :+ 8, 0 :+ %d] * 2;\n}\n",
+		         cols[i], cols[i]);
+		infer_source(&x, source, "sm_80", 0, false);
+		load = infer_op(&x, O_load, 0);
+		ck_assert_int_eq(load->out[0]->type.layout->nrep, 0);
+		ck_assert_int_eq(load->pick->vec, vec[i]);
+		infer_free(&x);
+	}
+}
+END_TEST
+
 START_TEST(any_rank)
 {
 	const int a = 6, b = 20, d = 36;
@@ -587,6 +610,7 @@ main(void)
 	T(every_mma);
 	T(any_scan);
 	T(shared_scan);
+	T(small_tiles);
 	T(any_rank);
 	T(mean_divides);
 	T(max_of_infinity);
