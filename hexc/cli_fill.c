@@ -59,8 +59,19 @@ npy_kind(const hexc_dtype *t)
 	return (char)t->kind;
 }
 
+static const char *
+kind_name(char kind)
+{
+	switch (kind) {
+	case 'f': return "float";
+	case 'u': return "uint";
+	case 'i': return "int";
+	default: return "bool";
+	}
+}
+
 int
-tensor_check_type(const Tensor *t)
+tensor_check_type(const Tensor *t, const char *what)
 {
 	char want = npy_kind(t->type), kind = t->npy.kind;
 	int size = t->type->bits < 8 ? 1 : (int)t->type->bits / 8;
@@ -68,19 +79,12 @@ tensor_check_type(const Tensor *t)
 
 	if (t->npy.size == size && (kind == want || (want == 'b' && kind == 'u') || codes))
 		return 0;
-	return cli_fail(EXIT_INPUT,
-	                "%s (%s) is %s, which is kept as %s%d in .npy; the file has %s%d",
-	                t->info.name, t->value.text, t->type->name,
-	                want == 'f'   ? "float"
-	                : want == 'u' ? "uint"
-	                : want == 'i' ? "int"
-	                              : "bool",
-	                size * 8,
-	                kind == 'f'   ? "float"
-	                : kind == 'u' ? "uint"
-	                : kind == 'i' ? "int"
-	                              : "bool",
-	                t->npy.size * 8);
+	if (what)
+		return cli_fail(EXIT_INPUT, "%s is %s, but %s has %s: declare %s so, or name another tensor",
+		                t->info.name, t->type->name, t->value.text, what, t->info.name);
+	return cli_fail(EXIT_INPUT, "%s (%s) is %s, which is kept as %s%d in .npy; the file has %s%d",
+	                t->info.name, t->value.text, t->type->name, kind_name(want), size * 8,
+	                kind_name(kind), t->npy.size * 8);
 }
 
 /* One code of element `i` of row `row` of a packed file. */
@@ -134,6 +138,18 @@ fill_codes(Tensor *t)
 	return 0;
 }
 
+/* Elements of the type itself, one after the other. */
+static void
+fill_natural(Tensor *t)
+{
+	const hexc_dtype *code = code_type(t->type);
+	uint64_t n = 0;
+	Each w;
+
+	for (each_start(&w, t); !w.done; each_next(&w), n++)
+		hexc_put_int(code, t->start, w.at, hexc_get_int(code, t->npy.data, n));
+}
+
 static int
 fill_file(Tensor *t)
 {
@@ -141,6 +157,10 @@ fill_file(Tensor *t)
 	const unsigned char *from = t->npy.data;
 	Each w;
 
+	if (t->natural && t->type->bits < 8) {
+		fill_natural(t);
+		return 0;
+	}
 	if (t->type->bits < 8 || t->type->kind == 'b')
 		return fill_codes(t);
 	if (is_dense(t)) {

@@ -1,8 +1,7 @@
 /* cli_pack.c - hexc pack and hexc unpack: weights in the order that a kernel reads them, in a safetensors
  * file whose metadata say which order that is. */
-#include "hexc/cli.h"
+#include "hexc/cli_held.h"
 #include "hexc/cli_npy.h"
-#include "lib/hexc_weights.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,51 +17,26 @@ typedef struct Natural {
 	const unsigned char *data;
 } Natural;
 
-static int64_t
-elements(const Natural *t)
-{
-	int64_t n = 1;
-
-	for (uint32_t i = 0; i < t->rank; i++)
-		n *= t->dim[i];
-	return n;
-}
-
 /* ---- what is packed ------------------------------------------------------------------------------------ */
 
-/* Codes of a weight in a safetensors or GGUF file. */
+/* A tensor of a safetensors or GGUF file: codes of a weight, most often. */
 static int
-from_weights(Cli *c, const char *path, const char *name, Natural *t)
+from_file(Cli *c, const char *path, const char *name, Natural *t)
 {
-	char why[400];
-	hexc_file *f;
-	hexc_weight *w = NULL;
-	const hexc_plane *p;
-	int code = hexc_file_open(&f, path, why, sizeof why), status = 0;
-	unsigned char *copy;
+	Held held;
+	int status = held_read(c, path, name, &held);
 
-	if (code != HEXC_OK)
-		return cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
-	code = hexc_weight_load(&w, f, name, 0, why, sizeof why);
-	hexc_file_close(f);
-	if (code != HEXC_OK)
-		return cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
-	p = &w->plane[HEXC_PLANE_CODE];
-	copy = cli_try_alloc(c, (size_t)p->bytes + 1);
-	if (strcmp(p->dtype, t->type->name) != 0)
-		status = cli_fail(
+	if (status)
+		return status;
+	if (held.type != t->type)
+		return cli_fail(
 			EXIT_INPUT,
 			"%s has codes of type %s, and %s is packed as %s: compile the kernel for %s",
-			name, p->dtype, t->name, t->type->name, p->dtype);
-	else if (!copy)
-		status = cli_fail(EXIT_TROUBLE, "%s: out of memory", name);
-	else
-		t->data = memcpy(copy, p->data, (size_t)p->bytes);
-	t->rank = 2;
-	t->dim[0] = p->rows;
-	t->dim[1] = p->cols;
-	hexc_weight_free(w);
-	return status;
+			name, held.type->name, t->name, t->type->name, held.type->name);
+	t->rank = held.rank;
+	memcpy(t->dim, held.dim, sizeof t->dim);
+	t->data = held.data;
+	return 0;
 }
 
 /* A .npy file with a code in each element. */
@@ -107,7 +81,7 @@ from_npy(Cli *c, const char *path, Natural *t)
 static int
 read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 {
-	const char *eq = strchr(spec, '='), *colon;
+	const char *eq = strchr(spec, '='), *path, *name;
 	hexc_param_info info = HEXC_PARAM_INFO_INIT;
 	size_t i;
 
@@ -123,9 +97,7 @@ read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 	if (!t->pack)
 		return cli_fail(EXIT_INPUT, "%s is not declared `packed`: it is taken as it is", t->name);
 	t->type = hexc_dtype_find(info.dtype);
-	colon = strrchr(eq, ':');
-	return colon ? from_weights(c, cli_strndup(c, eq + 2, (size_t)(colon - eq - 2)), colon + 1, t)
-	             : from_npy(c, eq + 2, t);
+	return held_split(c, eq + 2, &path, &name) ? from_file(c, path, name, t) : from_npy(c, eq + 2, t);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
@@ -207,33 +179,6 @@ cli_pack(Cli *c)
 
 /* ---- and back ------------------------------------------------------------------------------------------ */
 
-static const char *
-metadata(Cli *c, const hexc_file *f, const char *name, const char *what)
-{
-	const char *key, *value, *want = cli_printf(c, "%s.%s", name, what);
-
-	for (size_t i = 0; hexc_file_meta(f, i, &key, &value); i++)
-		if (strcmp(key, want) == 0)
-			return value;
-	return NULL;
-}
-
-/* "4,8" */
-static bool
-read_shape(Cli *c, const char *s, Natural *t)
-{
-	while (t->rank < HEXC_MAX_RANK) {
-		size_t n = strcspn(s, ",");
-
-		if (!cli_int(cli_strndup(c, s, n), &t->dim[t->rank++]) || t->dim[t->rank - 1] < 0)
-			return false;
-		if (!s[n])
-			return t->rank >= 2;
-		s += n + 1;
-	}
-	return false;
-}
-
 /* Element i of a bit stream, as a code. */
 static unsigned char
 code_of(const unsigned char *s, int64_t i, uint32_t bits)
@@ -251,52 +196,30 @@ code_of(const unsigned char *s, int64_t i, uint32_t bits)
 static int
 unpack_one(Cli *c, const hexc_file *f, const char *spec)
 {
-	const char *eq = strrchr(spec, '='), *shape, *type;
-	hexc_file_tensor in = HEXC_FILE_TENSOR_INIT;
-	Natural t = { NULL, NULL, NULL, 0, { 0 }, NULL };
-	char why[300], head[NPY_HEADER_MAX];
-	unsigned char *natural, *out;
-	uint64_t bytes;
+	const char *eq = strrchr(spec, '=');
+	char head[NPY_HEADER_MAX];
+	unsigned char *out;
+	int64_t count = 1;
+	Held t;
 	size_t n;
-	int64_t count;
+	int status;
 
 	if (!eq || eq == spec || !eq[1])
 		return cli_fail(EXIT_USAGE, "--save %s: NAME=FILE.npy is wanted", spec);
-	t.name = cli_strndup(c, spec, (size_t)(eq - spec));
-	t.pack = metadata(c, f, t.name, "pack");
-	shape = metadata(c, f, t.name, "shape");
-	if (!t.pack || !shape || !hexc_file_find(f, t.name, &in))
-		return cli_fail(EXIT_INPUT, "the file has no packed tensor %s: hexc pack writes such",
-		                t.name);
-	type = strchr(t.pack, ' '); /* hexc-pack 1 TYPE */
-	type = type ? strchr(type + 1, ' ') : NULL;
-	t.type = type ? hexc_dtype_find(cli_strndup(c, type + 1, strcspn(type + 1, " "))) : NULL;
-	if (!t.type || !read_shape(c, shape, &t) ||
-	    hexc_pack_bytes(t.pack, t.rank, t.dim, &bytes, why, sizeof why) != HEXC_OK)
-		return cli_fail(EXIT_INPUT,
-		                "%s: its pack or its shape in the metadata is damaged: '%s', [%s]",
-		                t.name, t.pack, shape);
-	if (bytes != in.bytes)
-		return cli_fail(EXIT_INPUT, "%s: %" PRIu64 " bytes do not go with [%s] in '%s'", t.name,
-		                in.bytes, shape, t.pack);
-	count = elements(&t);
-	natural = cli_try_alloc(c, (size_t)count + 8); /* codes are at most a byte */
+	status = held_packed(c, f, cli_strndup(c, spec, (size_t)(eq - spec)), &t);
+	if (status)
+		return status;
+	for (uint32_t d = 0; d < t.rank; d++)
+		count *= t.dim[d];
 	n = npy_header(head, t.type->kind == 'i' ? 'i' : 'u', 1, (int)t.rank, t.dim);
-	out = cli_try_alloc(c, n + (size_t)count + (size_t)in.bytes + 16);
-	if (!natural || !out)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", t.name);
-	{
-		unsigned char *aligned = out + (16 - (uintptr_t)out % 16) % 16; /* the file's need not be */
-
-		memcpy(aligned, in.data, (size_t)in.bytes);
-		if (hexc_unpack(t.pack, t.rank, t.dim, aligned, natural, 0, why, sizeof why) != HEXC_OK)
-			return cli_fail(EXIT_TROUBLE, "%s: %s", t.name, why);
-	}
+	out = cli_try_alloc(c, n + (size_t)count);
+	if (!out)
+		return cli_fail(EXIT_TROUBLE, "%s: out of memory", spec);
 	memcpy(out, head, n);
 	for (int64_t i = 0; i < count; i++)
 		out[n + (size_t)i] = t.type->kind == 'f'
-		                             ? code_of(natural, i, t.type->bits)
-		                             : (unsigned char)hexc_get_int(t.type, natural, (uint64_t)i);
+		                             ? code_of(t.data, i, t.type->bits)
+		                             : (unsigned char)hexc_get_int(t.type, t.data, (uint64_t)i);
 	return cli_write(eq + 1, out, n + (size_t)count);
 }
 
@@ -304,15 +227,14 @@ int
 cli_unpack(Cli *c)
 {
 	const char *path = cli_file(c, "file of packed weights");
-	char why[400];
 	hexc_file *f;
-	int code, status = 0, n = 0;
+	int status, n = 0;
 
 	if (!path)
 		return EXIT_USAGE;
-	code = hexc_file_open(&f, path, why, sizeof why);
-	if (code != HEXC_OK)
-		return cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
+	status = held_open(path, &f);
+	if (status)
+		return status;
 	for (int i = 0; i < c->narg && !status; i++)
 		if (c->arg[i].opt == CLI_unpack_save) {
 			status = unpack_one(c, f, c->arg[i].value);

@@ -33,7 +33,7 @@ given_shape(const Tensor *t, int *rank)
 static bool
 may_be_packed(const Tensor *t)
 {
-	return t->value.kind == V_FILE && t->type->bits < 8 && t->npy.kind == 'u';
+	return t->value.kind == V_FILE && !t->natural && t->type->bits < 8 && t->npy.kind == 'u';
 }
 
 static int

@@ -34,28 +34,80 @@ no_parameter(const Args *a, const char *name, int n)
 	return EXIT_USAGE;
 }
 
+/* A tensor of a file of tensors, as if it were a .npy: of the parameter's type, or of one that .npy files have
+ * for it. */
+static int
+read_held(Cli *c, Tensor *t)
+{
+	Held held;
+	int status = held_read(c, t->value.path, t->value.held, &held);
+
+	if (status)
+		return status;
+	t->natural = held.type == t->type;
+	t->npy = (Npy){ .kind = (char)held.type->kind,
+		        .size = (int)held.type->bits / 8, /* 0: as no .npy has it */
+		        .rank = (int)held.rank,
+		        .count = 1,
+		        .data = held.data };
+	for (uint32_t d = 0; d < held.rank; d++) {
+		t->npy.shape[d] = held.dim[d];
+		t->npy.count *= held.dim[d];
+	}
+	return t->natural ? 0 : tensor_check_type(t, cli_printf(c, "%s (%s)", held.type->name, held.what));
+}
+
 static int
 read_file(Cli *c, Tensor *t)
 {
 	char why[200];
 	size_t n;
 	int status;
-	char *s = cli_read(c, t->value.path, memory_max, &n, &status);
+	char *s;
 
+	if (t->value.held)
+		return read_held(c, t);
+	s = cli_read(c, t->value.path, memory_max, &n, &status);
 	if (!s)
 		return status;
 	if (!npy_parse(&t->npy, s, n, why, sizeof why))
-		return cli_fail(EXIT_INPUT, "%s: %s", t->value.path, why);
-	return tensor_check_type(t);
+		return cli_fail(EXIT_INPUT, "%s: %s%s", t->value.path, why,
+		                held_file(t->value.path) ? "; one of its tensors is @FILE:TENSOR" : "");
+	return tensor_check_type(t, NULL);
+}
+
+/* A scalar from a tensor of one number: a factor of a whole matrix, say. */
+static int
+read_scalar(Cli *c, const Tensor *t, hexc_arg *arg)
+{
+	Held held;
+	int64_t count = 1;
+	int status = held_read(c, t->value.path, t->value.held, &held);
+
+	if (status)
+		return status;
+	for (uint32_t d = 0; d < held.rank; d++)
+		count *= held.dim[d];
+	if (count != 1)
+		return cli_fail(EXIT_INPUT, "%s is a scalar, but %s has %lld elements", t->info.name,
+		                t->value.text, (long long)count);
+	if ((held.type->kind == 'f') != (t->type->kind == 'f'))
+		return cli_fail(EXIT_INPUT, "%s is %s, but %s is %s (%s)", t->info.name, t->type->name,
+		                t->value.text, held.type->name, held.what);
+	arg->f = hexc_get(held.type, held.data, 0);
+	arg->i = held.type->kind == 'f' ? 0 : hexc_get_int(held.type, held.data, 0);
+	return 0;
 }
 
 /* Sizes and scalars take a number only. */
 static int
-read_number(Tensor *t, hexc_arg *arg)
+read_number(Cli *c, Tensor *t, hexc_arg *arg)
 {
 	const Value *v = &t->value;
 	bool integer = t->info.kind == HEXC_SIZE || t->type->kind != 'f';
 
+	if (v->held && t->info.kind == HEXC_SCALAR)
+		return read_scalar(c, t, arg);
 	if (v->kind != V_NUMBER || v->shaped)
 		return cli_fail(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name,
 		                t->info.name, t->info.kind == HEXC_SIZE ? "size" : "scalar");
@@ -88,7 +140,7 @@ read_arg(Cli *c, Args *a, const char *text)
 	if (status)
 		return status;
 	if (t->info.kind != HEXC_POINTER)
-		return read_number(t, &a->arg[t - a->t]);
+		return read_number(c, t, &a->arg[t - a->t]);
 	return t->value.kind == V_FILE ? read_file(c, t) : 0;
 }
 

@@ -1,7 +1,7 @@
 /* cli_tensor.h - arguments of `hexc run`: from words to buffers in device format, and back to files. */
 #ifndef HEXC_CLI_TENSOR_H
 #define HEXC_CLI_TENSOR_H
-#include "hexc/cli.h"
+#include "hexc/cli_held.h"
 #include "hexc/cli_npy.h"
 
 typedef enum ValueKind {
@@ -20,6 +20,7 @@ typedef struct Value {
 	ValueKind kind;
 	const char *text;   /* as written */
 	const char *path;   /* V_FILE */
+	const char *held;   /* V_FILE: what of it, NAME or NAME:PLANE; NULL: it is a .npy */
 	bool is_int;        /* V_NUMBER: `i` has it exactly */
 	int64_t i;
 	double f;
@@ -39,6 +40,7 @@ typedef struct Tensor {
 	Value value;
 	Npy npy;              /* V_FILE */
 	bool packed;          /* npy holds several codes in a byte */
+	bool natural;         /* npy.data are elements of the type, without gaps between them */
 	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
 	uint64_t span, bytes; /* elements and bytes from the first to the last element */
 	unsigned char *start; /* contents before the run, in device format */
@@ -65,8 +67,9 @@ Tensor *args_find(const Args *a, const char *name, size_t n);
 /* A copy of the start contents; NULL when out of memory. */
 unsigned char *tensor_copy(Cli *c, const Tensor *t);
 
-/* Does the type go with the file's?  0, or EXIT_INPUT with the reason printed. */
-int tensor_check_type(const Tensor *t);
+/* Does the type go with the file's?  `what`: what is read, NULL for a .npy.  0, or EXIT_INPUT with the reason
+ * printed. */
+int tensor_check_type(const Tensor *t, const char *what);
 /* Fill t->start from its value. */
 int tensor_fill(Tensor *t);
 /* Write contents (in device format) as .npy. */

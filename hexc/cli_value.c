@@ -7,8 +7,8 @@ bad(const char *name, const char *text)
 {
 	return cli_fail(
 		EXIT_USAGE,
-		"--arg %s: '%s' is none of @FILE.npy, a number, random(SEED), randint(SEED,LO,HI), "
-		"positions(SEED), zeros, arange; each may have a [shape] behind it",
+		"--arg %s: '%s' is none of @FILE.npy, @FILE:TENSOR, a number, random(SEED), "
+		"randint(SEED,LO,HI), positions(SEED), zeros, arange; each may have a [shape] behind it",
 		name, text);
 }
 
@@ -71,7 +71,8 @@ value_parse(Cli *c, const char *name, const char *text, Value *v)
 	v->text = text;
 	if (word[0] == '@') {
 		v->kind = V_FILE;
-		v->path = word + 1;
+		if (!held_split(c, word + 1, &v->path, &v->held))
+			v->path = word + 1;
 		if (!v->path[0])
 			return bad(name, text);
 	} else if (strcmp(word, "zeros") == 0) {

@@ -1,27 +1,10 @@
 /* cli_weights.c - hexc weights: what a safetensors or GGUF file holds, and its planes as .npy. */
+#include "hexc/cli_held.h"
 #include "hexc/cli_json.h"
 #include "hexc/cli_npy.h"
-#include "lib/hexc_weights.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const planes[] = {
-#define X(id, name, text) #name,
-	HEXC_PLANES(X)
-#undef X
-};
-
-static int
-open_file(const char *path, hexc_file **out)
-{
-	char why[400];
-	int code = hexc_file_open(out, path, why, sizeof why);
-
-	return code == HEXC_OK
-	               ? 0
-	               : cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
-}
 
 /* ---- listing ------------------------------------------------------------------------------------------- */
 
@@ -51,7 +34,7 @@ scheme(Cli *c, const hexc_weight *w)
 			            ? cli_printf(c, "%s * %s", s, p->dtype)
 			            : cli_printf(c, "%s * %s of %" PRId64, s, p->dtype, p->group);
 		else
-			s = cli_printf(c, "%s, %s %s of %" PRId64, s, planes[i], p->dtype, p->group);
+			s = cli_printf(c, "%s, %s %s of %" PRId64, s, held_planes[i], p->dtype, p->group);
 		if (i == HEXC_PLANE_SCALE && w->plane[HEXC_PLANE_SCALE2].dtype)
 			continue;
 	}
@@ -135,7 +118,7 @@ list_json(const hexc_file *f)
 		json_uint(o, "bytes", w.bytes);
 		for (int p = 0; p < HEXC_NPLANE; p++)
 			if (w.plane[p].dtype)
-				cJSON_AddItemToObject(o, planes[p], json_plane(&w.plane[p]));
+				cJSON_AddItemToObject(o, held_planes[p], json_plane(&w.plane[p]));
 		cJSON_AddItemToArray(a, o);
 	}
 	a = cJSON_AddArrayToObject(root, "tensors");
@@ -191,27 +174,22 @@ save_plane(Cli *c, const hexc_plane *p, const char *path)
 static int
 save(Cli *c, const hexc_file *f, const char *spec)
 {
-	const char *eq = strrchr(spec, '='), *colon = NULL;
+	const char *eq = strrchr(spec, '=');
 	char why[400], *name;
 	hexc_weight *w = NULL;
-	int plane = -1, code, status;
+	int plane, code, status;
 
 	if (!eq || eq == spec || !eq[1])
 		return cli_fail(EXIT_USAGE, "--save %s: NAME=FILE.npy or NAME:PLANE=FILE.npy is wanted",
 		                spec);
 	name = cli_strndup(c, spec, (size_t)(eq - spec));
-	colon = strrchr(name, ':');
-	for (int i = 0; colon && i < HEXC_NPLANE; i++)
-		if (strcmp(colon + 1, planes[i]) == 0)
-			plane = i;
-	if (plane >= 0)
-		name[colon - name] = 0;
+	plane = held_plane(name);
 	code = hexc_weight_load(&w, f, name, 0, why, sizeof why);
 	if (code != HEXC_OK)
 		return cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s", why);
 	if (plane >= 0 && !w->plane[plane].dtype) {
 		status = cli_fail(EXIT_INPUT, "%s is %s, which has no plane %s", name, w->format,
-		                  planes[plane]);
+		                  held_planes[plane]);
 	} else if (plane >= 0) {
 		status = save_plane(c, &w->plane[plane], eq + 1);
 	} else {
@@ -240,7 +218,7 @@ cli_weights(Cli *c)
 
 	if (!path)
 		return EXIT_USAGE;
-	status = open_file(path, &f);
+	status = held_open(path, &f);
 	if (status)
 		return status;
 	for (int i = 0; i < c->narg && !status; i++)

@@ -52,6 +52,8 @@ struct hexc_file {
 bool file_fail(hexc_file *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Bytes from here on, at most 60, for a sentence: what is no printable ASCII becomes '?'. */
 const char *file_quote(hexc_file *f, const char *s, size_t n);
+/* The names of its weights and tensors that are most like `name`, "a, b, c", to out[0..n), n > 0. */
+void file_nearest(const hexc_file *f, const char *name, char *out, size_t n);
 /* Bytes of a tensor of this type and shape; false, with the sentence written, when they are too many or
  * when its rows are no whole blocks. */
 bool file_tensor_bytes(hexc_file *f, const FileTensor *t, uint64_t *out);

@@ -54,6 +54,7 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 {
 	char *closest = n ? calloc(1, n) : NULL;
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	char like[240];
 
 	for (size_t j = 0; j < nformats; j++) {
 		int found = fit_file(fit, &formats[j], f, name, why, closest ? n : 0);
@@ -73,9 +74,13 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 		weights_fail(0, why, n,
 		             "tensor %s is %s, which is no format of quantized weights that hexc knows",
 		             name, t.type);
-	else
+	else if (n) {
+		file_nearest(f, name, like, sizeof like);
 		weights_fail(0, why, n,
-		             "there is no weight %s in the file; hexc weights FILE lists them", name);
+		             "there is no weight %s in the file; names like it: %s; hexc weights FILE "
+		             "lists all",
+		             name, like[0] ? like : "none, for it is empty");
+	}
 	free(closest);
 	return HEXC_E_FILE;
 }
