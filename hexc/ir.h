@@ -77,8 +77,7 @@ typedef struct Type {
 	 * swizzled). NULL until inference; `pinned` if the program gave it. */
 	const Layout *layout;
 	bool pinned;
-	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/spread.h): 0, 8
-	 * or 16 */
+	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/spread.h) */
 	int spread;
 } Type;
 

@@ -122,7 +122,7 @@ parse_place(Arena *a, Reader *r, Pack *p, const char **why)
 		return refuse(why, "`streams N` is missing behind the spread");
 	if (!take_word(r, "place") || !layout_parse(place, r->s, (size_t)(r->end - r->s), &at))
 		return refuse(why, "`place LAYOUT` is missing behind the streams");
-	p->spread = spread > 16 ? 1 : (int)spread;
+	p->spread = spread > 99 ? 1 : (int)spread; /* no order */
 	p->place = place;
 	return true;
 }
@@ -199,8 +199,8 @@ pack_check(Arena *a, const Pack *p, const char **why)
 	n = p->block[0] * p->block[1];
 	if (n * bits % 32)
 		return refuse(why, "a block is not a whole number of 32-bit words");
-	if (!spread_valid(p->spread))
-		return refuse(why, "the spread is 0, 8 or 16");
+	if (!spread_valid((int)bits, p->spread))
+		return refuse(why, "the spread is 0, 8, 16, or an order for halves, 33 to 41");
 	if (p->streams < 1 || n % p->streams)
 		return refuse(why, "the streams do not share a block equally");
 	each = n / p->streams;

@@ -19,7 +19,7 @@ enum { PACK_BLOCK_MAX = 1 << 20, PACK_VERSION = 1 };
 struct Pack {
 	DType dtype;         /* 1 to 8 bits */
 	int64_t block[2];    /* rows, columns of a block; 0, 0: not chosen yet */
-	int spread;          /* 0, 8 or 16 */
+	int spread;          /* the order of a stream's elements: spread.h */
 	int64_t streams;     /* above 1: each is a multiple of 16 bytes */
 	const Layout *place; /* [rows, columns] -> mem, a bijection to 0 .. rows * columns - 1;
 	                      * NULL: not known yet, and row by row until then */

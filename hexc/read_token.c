@@ -339,7 +339,7 @@ want_type(Read *r, Type *out)
 	if (read_word(r, "spread")) {
 		int64_t spread;
 
-		if (!want_int(r, 1, 32, &spread))
+		if (!want_int(r, 1, 99, &spread))
 			return false;
 		out->spread = (int)spread;
 	}

@@ -7,15 +7,22 @@
  *
  * A lane of H bits (a half or a byte of a word) has q = H / bits whole elements, one after the other from its
  * bottom.  The r = H - q * bits bits above them are the leftover of the lane: in the order of the words they
- * are a stream, into which the group's last r pairs or quads are cut. */
+ * are a stream, into which the group's last r pairs or quads are cut.
+ *
+ * Spread SPREAD_HALF + g, g from 1 to 9, is made for floats whose fields go to places g, g + 1 .. of a float
+ * of 16 bits, the sign to place 15.  Elements are in bytes, four in a word.  Bits for the upper byte of a
+ * half are in their byte where they are to be there; those for the lower one lie one place lower.  The
+ * 8 - bits free bits of each byte are a stream in the order of the words, into which the bits of the last
+ * 8 - bits quads are cut, from the lowest place on. */
 #ifndef HEXC_SPREAD_H
 #define HEXC_SPREAD_H
 #include <stdbool.h>
 
-enum { SPREAD_GROUP = 32 }; /* elements of a group, of any width */
+enum { SPREAD_GROUP = 32, /* elements of a group, of any width */
+       SPREAD_HALF = 32 };
 
-/* Is it one of the orders: 0, 8 or 16? */
-bool spread_valid(int spread);
+/* Is it an order of elements of 1 to 8 bits: 0, 8, 16 or SPREAD_HALF + g?  g + bits is at most 16. */
+bool spread_valid(int bits, int spread);
 /* Where bit `bit` of element `element` (0 .. 31) is: word * 32 + bit of the word, below 32 * bits.
  * bits is 1 .. 8, spread valid. */
 int spread_bit(int bits, int spread, int element, int bit);

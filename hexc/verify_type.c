@@ -51,10 +51,10 @@ check_spread(Arena *a, const Type *t)
 	int bits = dtype_info[t->dtype].bits;
 	int64_t regs;
 
-	if (!spread_valid(t->spread))
-		return arena_printf(a, "spread %d", t->spread);
 	if (t->space != S_reg || bits > 8 || t->dtype == D_bool)
 		return "a spread of other than a register tile of at most 8 bits";
+	if (!spread_valid(bits, t->spread))
+		return arena_printf(a, "spread %d", t->spread);
 	regs = t->layout ? layout_cosize(t->layout, AX_reg) : 0;
 	if (regs % spread_unit(bits, t->spread))
 		return arena_printf(a, "%lld elements of a lane, not whole words in spread %d", (long long)regs,

@@ -163,29 +163,39 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 
 /* ---- the order of bits --------------------------------------------------------------------------- */
 
-/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be.
- * Natural order is as good for what lies in whole words as it is, if its recipe is no longer. */
+/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be, of
+ * packed floats the one that is made for them.  Natural order is as good for what lies in whole words as it
+ * is, if its recipe is no longer. */
 static int
-cast_likes(const Solve *s, const Op *o)
+cast_likes(const Solve *s, const Op *o, bool packed)
 {
-	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), best = lane <= 8 ? 8 : 16;
-	bool whole = (bits & (bits - 1)) == 0;
-	const CastPrice *natural = cast_price(s, o, 0), *p;
+	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), wide = lane <= 8 ? 8 : 16, best = 0;
+	const DTypeInfo *from = &dtype_info[o->in[0]->type.dtype], *to = &dtype_info[o->out[0]->type.dtype];
+	int order[3] = { wide, 24 - wide, SPREAD_HALF + to->man - from->man };
+	bool whole = (bits & (bits - 1)) == 0, half = packed && lane == 16 && from->kind == K_flt;
+	double least = 1e9;
 
+	if (whole && cast_price(s, o, 0)->any)
+		least = cast_price(s, o, 0)->steps + cast_price(s, o, 0)->last;
 	if (lane > 16 && whole)
 		return 0;
-	for (int i = 0; i < 2; i++, best = 24 - best) {
-		p = cast_price(s, o, best);
-		if (bits < best && p->any &&
-		    !(whole && natural->any && natural->steps + natural->last <= p->steps + p->last))
-			return best;
+	for (int i = 0; i < (half && spread_valid(bits, order[2]) ? 3 : 2); i++) {
+		const CastPrice *p = cast_price(s, o, order[i]);
+
+		/* of 8 and 16 the first that will do */
+		if (i == 1 && best)
+			continue;
+		if (bits < order[i] && p->any && p->steps + p->last < least) {
+			least = p->steps + p->last;
+			best = order[i];
+		}
 	}
-	return 0;
+	return best;
 }
 
-/* The spread that all readers of a narrow tile like, -1 not asked yet. */
+/* The spread that all readers of a narrow tile like, packed or not; -1 not asked yet. */
 static int
-liked(const Solve *s, const Val *v, int depth, int so_far)
+liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 {
 	for (int i = 0; i < s->nuse[v->id]; i++) {
 		const Use *u = &s->use[v->id][i];
@@ -194,9 +204,9 @@ liked(const Solve *s, const Val *v, int depth, int so_far)
 		if (s->sol->want[u->op->id][u->i] || depth == 0)
 			return 0; /* a conversion stands in between */
 		if (u->op->code == O_transpose || u->op->code == O_reshape)
-			one = liked(s, u->op->out[0], depth - 1, so_far);
+			one = liked(s, u->op->out[0], depth - 1, so_far, packed);
 		else if (u->op->code == O_cast)
-			one = cast_likes(s, u->op);
+			one = cast_likes(s, u->op, packed);
 		if (so_far >= 0 && one != so_far)
 			return 0;
 		so_far = one;
@@ -207,7 +217,7 @@ liked(const Solve *s, const Val *v, int depth, int so_far)
 int
 spread_liked(const Solve *s, const Val *v)
 {
-	int spread = liked(s, v, DEPTH, -1);
+	int spread = liked(s, v, DEPTH, -1, false);
 	Recipe *r = NEW(s->arena, Recipe);
 	DType to = spread == 16 ? D_f16 : D_i8;
 	unsigned have = s->k->unit->target->features;
@@ -239,7 +249,7 @@ settle_packs(Solve *s)
 		int *one = o->code == O_unpack ? &spread[o->in[1]->index] : NULL;
 
 		if (one)
-			*one = s->sol->made[o->id][0] ? 0 : liked(s, o->out[0], DEPTH, *one);
+			*one = s->sol->made[o->id][0] ? 0 : liked(s, o->out[0], DEPTH, *one, true);
 	}
 	for (int i = 0; i < s->k->nparam; i++) {
 		const Pack *asked = s->k->param[i].pack;
@@ -263,7 +273,8 @@ settle_packs(Solve *s)
 		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
 
 		/* who cannot read that order has the bits put in natural order */
-		if (p && p->spread && !s->sol->made[o->id][0] && liked(s, o->out[0], DEPTH, -1) == p->spread)
+		if (p && p->spread && !s->sol->made[o->id][0] &&
+		    liked(s, o->out[0], DEPTH, -1, true) == p->spread)
 			spread_tile(s, o->out[0], p->spread);
 	}
 }

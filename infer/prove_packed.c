@@ -2,8 +2,41 @@
  * of the result have them.  The arrangement of a block is spelled out here once more, from its description in
  * hexc/pack.h and hexc/spread.h. */
 #include "hexc/pack.h"
+#include "hexc/spread.h"
 #include "infer/prove.h"
 #include <string.h>
+
+/* Orders for halves: a byte's bits from below are those of the upper byte of a half, then nothing, then those
+ * of the lower byte, the sign on top. */
+static int64_t
+bit_for_half(int bits, int first, int64_t e, int bit)
+{
+	int gap = first > 8 ? first - 8 : 0, low = first < 8 ? 8 - first : 0, high, at, nth;
+	int taken[8], ntaken = 0, left[8], nleft = 0;
+	int64_t quad = e / 4, word;
+
+	if (low > bits - 1)
+		low = bits - 1;
+	high = bits - 1 - low;
+	for (int i = 0; i < 8; i++) {
+		bool upper = i >= gap && i < gap + high;
+		bool lower = i >= first - 1 && i < first - 1 + low;
+
+		if (upper || lower || i == 7)
+			taken[ntaken++] = i;
+		else
+			left[nleft++] = i;
+	}
+	/* the magnitude's lower bits are above its upper ones */
+	nth = bit == bits - 1 ? bit : bit < low ? high + bit
+	                                        : bit - low;
+	if (quad < bits)
+		return quad * 32 + e % 4 * 8 + taken[nth];
+	nth += (int)(quad - bits) * bits;
+	word = nth / nleft;
+	at = left[nth % nleft];
+	return word * 32 + e % 4 * 8 + at;
+}
 
 /* The place of a bit of element e of a stream, in bits from the stream's start, by the words of spread.h:
  * lanes of H bits filled with whole elements from below, leftovers of all words on top. */
@@ -15,6 +48,8 @@ bit_in_stream(int bits, int spread, int64_t e, int bit)
 	if (!spread)
 		return e * bits + bit;
 	e %= 32;
+	if (spread > SPREAD_HALF)
+		return group + bit_for_half(bits, spread - SPREAD_HALF, e, bit);
 	lane = e % (32 / spread);
 	row = e / (32 / spread);
 	whole = spread / bits;

@@ -291,7 +291,7 @@ ints(Make *k)
 	bool byte = k->lane == 8;
 	Part part[PARTS + 1];
 
-	if (k->flt || (byte && k->bits == 8))
+	if (k->flt || (k->bits == 8 && (byte || k->r->spread > SPREAD_HALF)))
 		return false;
 	for (int j = 0; j < k->r->nout; j++)
 		if (recipe_parts(k, j, 0, part) > PARTS)

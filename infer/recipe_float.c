@@ -19,6 +19,13 @@ has_fields(const DTypeInfo *d)
 	return d->kind == K_flt && d->codes != C_scale && d->codes != C_table;
 }
 
+/* Are codes bytes, one behind the other? */
+static bool
+in_bytes(const Make *k)
+{
+	return k->bits == 8 && (k->r->spread == 0 || k->r->spread == 8);
+}
+
 bool
 recipe_exact(DType from, DType to)
 {
@@ -141,7 +148,7 @@ recipe_bytes(Make *k)
 
 	if (k->lane != 16 || !has_fields(d) || !recipe_exact(k->r->from, k->r->to))
 		return false;
-	if ((k->r->spread == 0 && k->place < 8) || (special && (k->r->spread == 16 || k->bits < 8)))
+	if ((k->r->spread == 0 && k->place < 8) || (special && !in_bytes(k)))
 		return false;
 	for (int q = 0; q < SPREAD_GROUP / QUAD; q++) {
 		int hi, lo;
@@ -165,7 +172,7 @@ recipe_cvt(Make *k)
 
 	if (!(k->features & T_FP8) || (from != D_e4m3 && from != D_e5m2) || k->r->to != D_f16)
 		return false;
-	if (k->r->spread == 16) /* no two neighbours are a pair */
+	if (!in_bytes(k))
 		return false;
 	for (int j = 0; j < k->r->nout; j++)
 		k->r->out[j].value = (int16_t)recipe_step(k, ST_half, j / 2, VAL_NONE, j % 2 * 2, 0, 0);
@@ -201,7 +208,8 @@ exponents(Make *k, int j, uint32_t more)
 bool
 recipe_scale(Make *k)
 {
-	if (source(k)->codes != C_scale || k->lane < 16 || dtype_info[k->r->to].exp != 8)
+	if (source(k)->codes != C_scale || k->lane < 16 || dtype_info[k->r->to].exp != 8 ||
+	    k->r->spread > SPREAD_HALF)
 		return false;
 	for (int j = 0; j < k->r->nout; j++) {
 		RecipeOut *o = &k->r->out[j];

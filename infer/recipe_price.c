@@ -5,12 +5,13 @@
 const CastPrice *
 cast_price(const Solve *s, const Op *o, int spread)
 {
-	CastPrice *p = &s->cast[3 * o->id + (uint32_t)spread / 8];
+	CastPrice *p = &s->cast[CAST_ORDERS * o->id + (uint32_t)(spread <= 16 ? spread / 8 : 3)];
 	Recipe r;
 
-	if (p->known)
+	if (p->known && p->spread == spread)
 		return p;
 	p->known = true;
+	p->spread = spread;
 	p->any = recipe_make(&r, o->in[0]->type.dtype, spread, o->out[0]->type.dtype,
 	                     s->k->unit->target->features);
 	if (p->any) {

@@ -141,7 +141,7 @@ solve_init(Solve *s, Kernel *k)
 	s->dot = NEWN(s->arena, Op *, no);
 	s->dot_at = NEWN(s->arena, int, no);
 	s->queued = NEWN(s->arena, bool, no);
-	s->cast = NEWN(s->arena, CastPrice, 3 * no);
+	s->cast = NEWN(s->arena, CastPrice, CAST_ORDERS * no);
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_units(s);

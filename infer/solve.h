@@ -152,7 +152,7 @@ typedef struct Solve {
 	Op **queue; /* propagate's worklist */
 	int nqueue, capqueue;
 	bool *queued;
-	struct CastPrice *cast; /* [nop+1][3] of casts, by the order of their source; filled when asked */
+	struct CastPrice *cast; /* [nop+1][CAST_ORDERS] of casts, by their source's order; filled when asked */
 	SharedMemo *memo;
 	StageMemo *stages;
 	Sol *sol; /* the one being built */
@@ -163,8 +163,10 @@ typedef struct Solve {
 
 /* ---- recipe_price.c ------------------------------------------------------------------------------- */
 /* What a cast from a narrow type takes. */
+enum { CAST_ORDERS = 4 }; /* 0, 8, 16, and the last that was asked for of the others */
 typedef struct CastPrice {
 	bool known, any; /* is there a recipe? */
+	int spread;
 	int steps, last; /* instructions for 32 elements: of integers, of the result's type */
 } CastPrice;
 /* Of cast o if its operand's words are in that order (hexc/spread.h). */

@@ -53,7 +53,7 @@ static const struct {
 	{ "hexc-pack 1 u4 block 0x64 spread 0 streams 1 place (16,64):(64,1)", "elements" },
 	{ "hexc-pack 1 u4 block 99999999999999999999x64 spread 0 streams 1 place (16,64):(64,1)", "block" },
 	{ "hexc-pack 1 u4 block 1048576x1048576 spread 0 streams 1 place (16,64):(64,1)", "elements" },
-	{ "hexc-pack 1 u4 block 16x64 spread 4 streams 1 place (16,64):(64,1)", "spread" },
+	{ "hexc-pack 1 u4 block 16x64 spread 32 streams 1 place (16,64):(64,1)", "spread" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 0 place (16,64):(64,1)", "share" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 3 place (16,64):(64,1)", "share" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 64 place (16,64):(64,1)", "16 bytes" },
@@ -81,11 +81,11 @@ START_TEST(bits_are_apart)
 {
 	static const DType type[] = { D_u1, D_u2, D_u4, D_u8 };
 	DType d = type[_i % 4];
-	const int spreads[] = { 0, 8, 16 };
+	const int spreads[] = { 0, 8, 16, 33, 40 };
 	int64_t bits = dtype_info[d].bits, dim[3] = { 2, 70, 260 }, each = 16384 / bits / 32;
 	Layout place;
 
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 5; k++) {
 		Pack p = { d, { 64, 8 * each }, spreads[k], 32, &place };
 		uint32_t *w;
 		int64_t n;

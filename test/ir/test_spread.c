@@ -7,6 +7,40 @@
 
 enum { SLOTS = 32 * 8 };
 
+/* Elements whose bits go to places g .. g + bits - 2 and 15 of a half. */
+static void
+picture_half(int bits, int g, int *who)
+{
+	int order[8], n = 0, in_byte[8];
+
+	memset(in_byte, -1, sizeof in_byte);
+	for (int place = 0; place < 16; place++) {
+		int bit = place == 15 ? bits - 1 : place - g;
+
+		if (bit >= 0 && (bit < bits - 1 || place == 15))
+			in_byte[place >= 8 ? place - 8 : place - 1] = bit;
+	}
+	for (int i = 0; i < 8; i++)
+		if (in_byte[i] >= 0)
+			order[n++] = in_byte[i];
+	ck_assert_int_eq(n, bits);
+	for (int lane = 0; lane < 4; lane++) {
+		int done = 0;
+
+		for (int word = 0; word < bits; word++)
+			for (int i = 0; i < 8; i++) {
+				int *slot = &who[word * 32 + lane * 8 + i];
+
+				if (in_byte[i] >= 0) {
+					*slot = (word * 4 + lane) * 8 + in_byte[i];
+					continue;
+				}
+				*slot = ((bits + done / bits) * 4 + lane) * 8 + order[done % bits];
+				done++;
+			}
+	}
+}
+
 /* who[place] = element * 8 + bit.  Written from the places' side: each lane of H bits is filled from its
  * bottom, whole elements first, and what is then free in a lane is filled in the order of the words. */
 static void
@@ -15,6 +49,10 @@ picture(int bits, int spread, int *who)
 	int lanes = spread ? 32 / spread : 0, next[4] = { 0 };
 
 	memset(who, -1, sizeof *who * SLOTS);
+	if (spread > SPREAD_HALF) {
+		picture_half(bits, spread - SPREAD_HALF, who);
+		return;
+	}
 	for (int at = 0; at < 32 * bits && spread == 0; at++)
 		who[at] = at / bits * 8 + at % bits;
 	for (int word = 0; word < bits; word++)
@@ -38,12 +76,15 @@ picture(int bits, int spread, int *who)
 	}
 }
 
-static const int orders[] = { 0, 8, 16 };
+static const int orders[] = { 0, 8, 16, 33, 34, 35, 36, 37, 38, 39, 40, 41 };
+enum { ORDERS = sizeof orders / sizeof *orders };
 
 START_TEST(all_places)
 {
-	int bits = _i / 3 + 1, spread = orders[_i % 3], who[SLOTS];
+	int bits = _i / ORDERS + 1, spread = orders[_i % ORDERS], who[SLOTS];
 
+	if (!spread_valid(bits, spread))
+		return;
 	picture(bits, spread, who);
 	for (int e = 0; e < SPREAD_GROUP; e++)
 		for (int b = 0; b < bits; b++) {
@@ -63,8 +104,10 @@ END_TEST
 /* The first unit's elements fill the first words, and no smaller power of two of them do. */
 START_TEST(units)
 {
-	int bits = _i / 3 + 1, spread = orders[_i % 3], least = 0;
+	int bits = _i / ORDERS + 1, spread = orders[_i % ORDERS], least = 0;
 
+	if (!spread_valid(bits, spread))
+		return;
 	for (int n = 32; n >= 1; n /= 2) {
 		int most = 0;
 
@@ -93,8 +136,14 @@ START_TEST(known)
 		ck_assert_int_eq(spread_bit(3, 16, 30, b), 32 * b + 15);
 		ck_assert_int_eq(spread_bit(3, 16, 31, b), 32 * b + 31);
 	}
-	ck_assert(spread_valid(0) && spread_valid(8) && spread_valid(16));
-	ck_assert(!spread_valid(4) && !spread_valid(-8) && !spread_valid(32));
+	/* e2m3 to f16: the sign above, the upper four bits below, the last one at place 7 of a half */
+	for (int b = 0; b < 4; b++)
+		ck_assert_int_eq(spread_bit(6, SPREAD_HALF + 7, 5, 1 + b), 32 + 8 + b);
+	ck_assert_int_eq(spread_bit(6, SPREAD_HALF + 7, 5, 0), 32 + 8 + 6);
+	ck_assert_int_eq(spread_bit(6, SPREAD_HALF + 7, 5, 5), 32 + 8 + 7);
+	ck_assert(spread_valid(4, 0) && spread_valid(4, 8) && spread_valid(4, 16) && spread_valid(7, 41));
+	ck_assert(!spread_valid(4, 4) && !spread_valid(4, -8) && !spread_valid(4, 32));
+	ck_assert(!spread_valid(8, 41) && !spread_valid(3, 42));
 }
 END_TEST
 
@@ -106,8 +155,8 @@ main(void)
 	SRunner *r;
 	int failed;
 
-	tcase_add_loop_test(t, all_places, 0, 24);
-	tcase_add_loop_test(t, units, 0, 24);
+	tcase_add_loop_test(t, all_places, 0, 8 * ORDERS);
+	tcase_add_loop_test(t, units, 0, 8 * ORDERS);
 	tcase_add_test(t, known);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
