@@ -84,7 +84,8 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	return sectors * ninst;
 }
 
-/* Sectors of the tile itself: what comes from L2 however often the block asks for it. */
+/* Sectors of the tile itself: what comes from L2 however often the warps of a block ask for it, at about the
+ * same time; the first-level cache has it from the first of them. */
 static double
 tile_sectors(const Solve *s, const Op *view, const Type *t)
 {

@@ -226,6 +226,38 @@ START_TEST(faster_products)
 }
 END_TEST
 
+/* A row that four warps read, each for a row of its own: sectors are asked for four times, which the load-store
+ * unit sees, but come from L2 once, since the first-level cache has them then.  It gives 128 bytes a clock, as
+ * shared memory does: to keep the row there costs its copy and a barrier more, and to spread each row over all
+ * warps, so that nothing is asked for twice, costs the reductions' barriers.  So layer_norm reads gamma and beta
+ * again in each warp; 18432 sectors in test/quality-*.tsv, where 9216 would do. */
+START_TEST(rereading)
+{
+	static const char norm[] =
+		"kernel p(X: f32[M, N], G: f32[N], Y: out f32[M, N])\n    const WARPS = %d\n"
+		"    assume N <= 1024, N %% 4 == 0\n{\n    grid(ceil(M, 4));\n    let m = block.x * 4;\n"
+		"    let g: %s = G[0 :+ 1024];\n    let x: register = X[m :+ 4, 0 :+ 1024];\n"
+		"    Y[m :+ 4, 0 :+ 1024] = x * rsqrt(mean(x * x, 1)) * g;\n}\n";
+
+	for (const Target *t = target_find("sm_75"); t->name; t++) {
+		Kernel *k = inferred(arena_printf(&arena, norm, 4, "register"), t->name);
+		const Sol *here = k->cands->sol[0];
+		const Op *g = NULL, *x = NULL;
+		OpWalk w;
+
+		for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+			if (o->code == O_load)
+				*(o->in[0]->type.rank == 1 ? &g : &x) = o;
+		ck_assert(g && x);
+		/* as many instructions of each warp for g as for x: one row */
+		ck_assert(fabs(here->res[g->id].unit[R_smem] - here->res[x->id].unit[R_smem]) < 1e-9);
+		/* 128 sectors of 32 bytes from L2, once for all four warps */
+		ck_assert(fabs(here->res[g->id].unit[R_gmem] * l2_bytes(rates_of(t)) - 4096) < 1e-6);
+		ck_assert(here->cycles < best(arena_printf(&arena, norm, 4, "shared"), t->name)->cycles);
+	}
+}
+END_TEST
+
 /* Every way of doing a product that has the same instructions but more wavefronts costs more. */
 START_TEST(more_costs_more)
 {
@@ -296,6 +328,7 @@ main(void)
 	tcase_add_test(c, faster_products);
 	tcase_add_test(c, more_costs_more);
 	tcase_add_test(c, conflicts_cost);
+	tcase_add_test(c, rereading);
 	suite_add_tcase(s, c);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
