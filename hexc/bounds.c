@@ -101,6 +101,15 @@ start_of(const Val *v, int d, Op *at, int *root_dim)
 	return sum;
 }
 
+/* The dim of the root that dim rd of v's base is, where that is a reshape of a shared tile; -1: none. */
+static int
+alias_dim(const Val *v, int rd)
+{
+	for (v = view_base(v); rd >= 0 && val_is_alias(v); v = v->def->in[0])
+		rd = reshape_source(&v->def->in[0]->type, &v->type, rd);
+	return rd;
+}
+
 /* The edges of what is read from memory value v by op o. */
 static Edge
 edges_of_memory(Bounds *b, Op *o, Val *v)
@@ -121,6 +130,9 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 		if (!p && !edge_known(edge_of(b, root)))
 			continue;
 		start = start_of(v, d, o, &rd);
+		rd = alias_dim(v, rd);
+		if (rd < 0)
+			continue;
 		if (!p && !(edge_of(b, root)->zero >> rd & 1))
 			e.zero &= ~(1u << d);
 		size = p ? p->size[rd] : edge_of(b, root)->at[rd];
@@ -388,7 +400,10 @@ bounds_op(Bounds *b, Op *o)
 	case O_clip: bounds_clip(b, o); break;
 	case O_broadcast:
 	case O_transpose:
-	case O_reshape: bounds_shape(b, o); break;
+	case O_reshape:
+		if (o->out[0]->type.space == S_reg)
+			bounds_shape(b, o);
+		break;
 	case O_shift: /* what exists moves up: along that dim nothing is known */
 		e = *edge_of(b, o->in[0]);
 		e.at[o->imm[0]] = NULL;

@@ -6,9 +6,23 @@ enum { CHAIN = 8 };
 Val *
 view_root(Val *v)
 {
+	while (v->def && (v->def->code == O_view || val_is_alias(v)))
+		v = v->def->in[0];
+	return v;
+}
+
+const Val *
+view_base(const Val *v)
+{
 	while (v->def && v->def->code == O_view)
 		v = v->def->in[0];
 	return v;
+}
+
+bool
+val_is_alias(const Val *v)
+{
+	return v->def && v->def->code == O_reshape && v->type.space == S_shared;
 }
 
 const Param *

@@ -23,6 +23,7 @@ typedef struct Shared {
 typedef struct View {
 	const Param *param; /* global */
 	Shared *shared;     /* shared; exactly one of the two is set */
+	const int64_t *shape;   /* shared: of the root, which is the tile or a reshape of it */
 	int root_rank, rank;
 	int64_t start[DIM_MAX]; /* in coordinates of the root */
 	int dim[DIM_MAX];       /* view dim -> root dim */

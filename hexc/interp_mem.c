@@ -31,6 +31,7 @@ eval_alloc(Interp *it, Op *o)
 		s->i = (void *)s->f;
 		s->init = NEWN(&it->arena, uint8_t, s->n);
 		v->shared = it->shared[o->id] = s;
+		v->shape = t->shape;
 		v->rank = v->root_rank = t->rank;
 		v->gather = -1;
 		for (int d = 0; d < t->rank; d++)
@@ -45,6 +46,29 @@ eval_alloc(Interp *it, Op *o)
 		else
 			s->i[j] = 0;
 	}
+	return true;
+}
+
+/* Another shape of a shared tile: the same elements, row-major. */
+static void
+alias(View *v, const View *of, const Type *t)
+{
+	*v = *of;
+	v->shape = t->shape;
+	v->rank = v->root_rank = t->rank;
+	for (int d = 0; d < t->rank; d++) {
+		v->dim[d] = d;
+		v->start[d] = 0;
+	}
+}
+
+bool
+eval_reshape(Interp *it, Op *o)
+{
+	if (val_is_alias(o->out[0]))
+		alias(slot_of(it, o->out[0])->view, slot_of(it, o->in[0])->view, &o->out[0]->type);
+	else /* the elements lie as they lay */
+		slot_copy(it, o->out[0], o->in[0]);
 	return true;
 }
 
@@ -94,7 +118,7 @@ root_of(Interp *it, const View *v, const Type *t, Root *r)
 			r->size[d] = slot_of(it, v->param->size[d])->i[0];
 			r->stride[d] = slot_of(it, v->param->stride[d])->i[0];
 		} else {
-			r->size[d] = v->shared->shape[d];
+			r->size[d] = v->shape[d];
 			r->stride[d] = dense;
 			dense *= r->size[d];
 		}

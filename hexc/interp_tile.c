@@ -267,14 +267,6 @@ eval_transpose(Interp *it, Op *o)
 	return true;
 }
 
-/* The elements lie as they lay. */
-bool
-eval_reshape(Interp *it, Op *o)
-{
-	slot_copy(it, o->out[0], o->in[0]);
-	return true;
-}
-
 bool
 eval_convert(Interp *it, Op *o)
 {

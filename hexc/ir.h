@@ -335,8 +335,12 @@ int64_t view_align(Kernel *k, const Op *view, int64_t cap);
 /* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none.  Of a shared
  * view or alloc: the last dim of the alloc. */
 int view_unit_dim(Kernel *k, const Op *view);
-/* The tensor or alloc under a chain of views. */
+/* The tensor or alloc under a chain of views and reshapes. */
 Val *view_root(Val *v);
+/* Another shape of a shared tile (a reshape of it): dims and starts of views of it count there. */
+bool val_is_alias(const Val *v);
+/* What v's dims and starts count in: the tensor, the alloc, or an alias of it. */
+const Val *view_base(const Val *v);
 const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a parameter */
 
 /* ---- the front end (parse.c .. lower.c) ---------------------------------------------------------- */

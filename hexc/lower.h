@@ -246,6 +246,8 @@ Value lower_transpose(Lower *l, const Expr *e);
 Value lower_swap(Lower *l, const Expr *e); /* x.T */
 Value lower_iota(Lower *l, const Expr *e);
 Value lower_reshape(Lower *l, const Expr *e);
+/* reshape(x, ...) that is sliced: of a shared tile memory, not what is in it. */
+Value lower_alias(Lower *l, const Expr *e);
 Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
 Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */

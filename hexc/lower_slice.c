@@ -1,10 +1,15 @@
 /* lower_slice.c - T[start :+ extent, :, index]: a view of memory. */
 #include "hexc/lower.h"
+#include <string.h>
 
 static const char *
 tensor_name(const Expr *e)
 {
-	return e->arg[0]->kind == EX_name ? e->arg[0]->name : "?";
+	const Expr *x = e->arg[0];
+
+	while (x->kind == EX_index || x->kind == EX_call)
+		x = x->arg[0];
+	return x->kind == EX_name ? x->name : "?";
 }
 
 /* What is sliced: memory with a name, or a register tile. */
@@ -13,6 +18,12 @@ find_base(Lower *l, const Expr *e, Value *base)
 {
 	const Expr *x = e->arg[0];
 
+	if (x->kind == EX_call && strcmp(x->name, "reshape") == 0 && x->narg >= 2) {
+		if (!check_mode(l, MODE_BODY, e->src, "a slice"))
+			return false;
+		*base = lower_alias(l, x);
+		return base->kind == VK_view || value_is_tile(base);
+	}
 	if (x->kind != EX_name) {
 		diag_error(l->diag, x->src, "only a tensor or tile that has a name can be sliced%s",
 		           x->kind == EX_index ? ": slice it once" : "");

@@ -193,6 +193,11 @@ assign_slice(Lower *l, const Stmt *s)
 		           sym->name, sym->name);
 	else
 		dst.v = lower_expr(l, s->target);
+	if (dst.v.kind == VK_val)
+		diag_error(l->diag, s->target->src,
+		           "what is assigned under another shape is a whole shared tile, or what leading "
+		           "indices choose of one: `%s` is a register tile here",
+		           check_text(l, name, "the reshaped tile"));
 	if (dst.v.kind != VK_view) {
 		lower_expr(l, s->value);
 		return;
@@ -212,7 +217,7 @@ assign_slice(Lower *l, const Stmt *s)
 		return;
 	}
 	t.space = S_reg;
-	what = arena_printf(l->arena, "the slice of `%s`", s->target->arg[0]->name);
+	what = arena_printf(l->arena, "the slice of `%s`", name->name);
 	in[0] = lower_to_type(l, src, t, s->src, what);
 	in[1] = dst.v.v;
 	if (in[0])

@@ -1,4 +1,5 @@
-/* lower_tile.c - rearranging whole tiles: transposes, reshape, iota; their arguments. */
+/* lower_tile.c - rearranging whole tiles: transposes, reshape, iota; their arguments; shared tiles under
+ * another shape. */
 #include "hexc/lower.h"
 
 bool
@@ -106,32 +107,103 @@ shape_args(Lower *l, const Expr *e, int64_t *shape)
 	return check_shape(l, e->narg - 1, shape, e->src);
 }
 
+/* The type that reshape call e gives x, and the edges of what it gives.  False after a report. */
+static bool
+reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, Value *r)
+{
+	int64_t shape[RANK_MAX];
+
+	if (!shape_args(l, e, shape))
+		return false;
+	*t = type_tile(x->v.v->type.dtype, x->v.v->type.space, e->narg - 1, shape);
+	if (type_size(t) != type_size(&x->v.v->type)) {
+		diag_error(l->diag, e->src,
+		           "`reshape` keeps all elements, but `%s` is %s: that is %lld, not %lld",
+		           check_text(l, x->e, "the operand"), check_describe(l, &x->v),
+		           (long long)type_size(&x->v.v->type), (long long)type_size(t));
+		return false;
+	}
+	for (int d = 0; d < t->rank; d++) {
+		int from = reshape_source(&x->v.v->type, t, d);
+
+		r->edge[d] = from >= 0 ? x->v.edge[from] : NULL;
+	}
+	return true;
+}
+
 Value
 lower_reshape(Lower *l, const Expr *e)
 {
-	int64_t shape[RANK_MAX];
 	Value r = { .kind = VK_val };
-	int rank = e->narg - 1;
 	Operand x;
 	Type t;
 
-	if (!lower_tile_arg(l, e, 0, &x) || !shape_args(l, e, shape))
+	if (!lower_tile_arg(l, e, 0, &x) || !reshaped(l, e, &x, &t, &r))
 		return value_none();
-	t = type_tile(x.v.v->type.dtype, S_reg, rank, shape);
-	if (type_size(&t) != type_size(&x.v.v->type)) {
-		diag_error(l->diag, e->src,
-		           "`reshape` keeps all elements, but `%s` is %s: that is %lld, not %lld",
-		           check_text(l, x.e, "the operand"), check_describe(l, &x.v),
-		           (long long)type_size(&x.v.v->type), (long long)type_size(&t));
-		return value_none();
-	}
-	for (int d = 0; d < rank; d++) {
-		int from = reshape_source(&x.v.v->type, &t, d);
-
-		r.edge[d] = from >= 0 ? x.v.edge[from] : NULL;
-	}
-	r.v = put_reshape(l, e->src, x.v.v, rank, shape);
+	r.v = put_reshape(l, e->src, x.v.v, t.rank, t.shape);
 	return r;
+}
+
+/* How many leading dims of its operand the view drops, when it has the others whole; else -1. */
+static int
+leading(const Op *view)
+{
+	const Type *t = &view->in[0]->type;
+	int n = 0;
+
+	while (n < t->rank && view->imm[0] >> n & 1)
+		n++;
+	for (int d = n; d < t->rank; d++) {
+		int64_t at;
+
+		if (view->imm[0] >> d & 1 || view->out[0]->type.shape[d - n] != t->shape[d] ||
+		    !val_is_const(view->in[1 + d], &at) || at != 0)
+			return -1;
+	}
+	return n;
+}
+
+/* Shared memory v under the shape of t: of a whole tile, or of what leading indices choose of it, in which
+ * case they go on choosing.  NULL: it is neither. */
+static Val *
+put_alias(Lower *l, Src src, Val *v, const Type *t)
+{
+	const Op *view = v->def->code == O_view ? v->def : NULL;
+	int n = view ? leading(view) : 0;
+	Type all = *t;
+	Val *in[DIM_MAX + 1];
+
+	if (n < 0 || n + t->rank > RANK_MAX || (view && view->in[0]->def->code == O_view))
+		return NULL;
+	all.rank = n + t->rank;
+	for (int d = 0; d < all.rank; d++) {
+		all.shape[d] = d < n ? view->in[0]->type.shape[d] : t->shape[d - n];
+		in[1 + d] = d < n ? view->in[1 + d] : ir_const(l->b, NULL, 0);
+	}
+	in[0] = put_op(l, O_reshape, src, 1, view ? view->in : &v, all);
+	if (n == 0)
+		return in[0];
+	v = put_op(l, O_view, src, 1 + all.rank, in, *t);
+	v->def->imm[0] = ((int64_t)1 << n) - 1;
+	return v;
+}
+
+Value
+lower_alias(Lower *l, const Expr *e)
+{
+	const Expr *name = e->arg[0]->kind == EX_index ? e->arg[0]->arg[0] : e->arg[0];
+	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
+	Value r = { .kind = VK_view };
+	Operand x;
+	Type t;
+
+	if (!sym || sym->val.kind != VK_view || sym->val.v->type.space != S_shared)
+		return lower_expr(l, e);
+	x = lower_operand(l, e->arg[0]);
+	if (x.v.kind != VK_view || !reshaped(l, e, &x, &t, &r))
+		return value_none();
+	r.v = put_alias(l, e->src, x.v.v, &t);
+	return r.v ? r : lower_expr(l, e);
 }
 
 Value

@@ -129,6 +129,8 @@ find_block(Packed *p)
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w)) {
 		if (o->code == O_load && is_ours(p, view_root(o->in[0])))
 			note_dot(p, o->out[0], &s);
+		if (o->nout == 1 && val_is_alias(o->out[0]) && is_ours(p, view_root(o->in[0])))
+			return fail(p, o->src, "a slice of another shape of it is of a register tile");
 		if (o->code != O_view || !is_ours(p, view_root(o->in[0])))
 			continue;
 		if (o->in[0] != p->root && o->in[0]->def->code == O_view && view_root(o->in[0]) == p->root)

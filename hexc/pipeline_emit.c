@@ -99,6 +99,34 @@ issue_ring(const Pipe *p, const Ring *r, Block *b, Op *at, Val *iv, Val *buffer)
 	}
 }
 
+/* Other shapes of the body's tile: of all buffers in front of the loop, with the buffer in front, of which
+ * `slot` is taken. */
+static void
+ring_reshapes(const Pipe *p, const Ring *r)
+{
+	Op **found = NULL;
+	int n = 0, cap = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
+		if (o->nout == 1 && val_is_alias(o->out[0]) && view_root(o->out[0]) == r->alloc->out[0])
+			VEC_PUSH(p->k->unit->arena, found, n, cap, o);
+	for (int i = 0; i < n; i++) {
+		Op *o = found[i];
+		Ring like = { o, NULL, NULL };
+		Type t = o->out[0]->type;
+		Val *memory = r->memory;
+
+		for (int d = t.rank++; d > 0; d--)
+			t.shape[d] = t.shape[d - 1];
+		t.shape[0] = p->stages;
+		like.memory = op_new(p->loop->parent, p->loop, O_reshape, o->src, 1, &memory, 1, &t)->out[0];
+		val_replace(p->k, o->out[0], stage_view(o->parent, o, &like, p->slot));
+	}
+	while (n--)
+		op_unlink(found[n]);
+}
+
 /* The body's own tile and the copies to it go: `now` is read instead. */
 static void
 ring_replace(const Pipe *p, const Ring *r)
@@ -110,6 +138,8 @@ ring_replace(const Pipe *p, const Ring *r)
 		if (o->code == O_copy && view_root(o->in[1]) == tile)
 			op_unlink(o);
 	}
+	if (p->stages > 1)
+		ring_reshapes(p, r);
 	val_replace(p->k, tile, r->now);
 	op_unlink(r->alloc);
 }

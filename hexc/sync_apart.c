@@ -207,7 +207,8 @@ access_apart(Sync *s, const Access *then, const Access *now)
 	if (!a || !b || then->async)
 		return false;
 	if (then->root == now->root && then->root->type.space == S_shared &&
-	    (a->code == O_alloc || a->in[0] == then->root) && (b->code == O_alloc || b->in[0] == then->root) &&
+	    (a->code == O_alloc || (a->code == O_view && a->in[0] == then->root)) &&
+	    (b->code == O_alloc || (b->code == O_view && b->in[0] == then->root)) &&
 	    own_elements(then, now))
 		return true;
 	if (a == b && a->code == O_alloc)

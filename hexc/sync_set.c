@@ -143,6 +143,11 @@ touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 	Fact f;
 	int r;
 
+	if (val_is_alias(view_base(v))) { /* in other coordinates */
+		*lo = 0;
+		*hi = INT64_MAX;
+		return;
+	}
 	/* a view of a view starts in the other's coordinates: the outermost says enough */
 	while (v->def && v->def->code == O_view && v->def->in[0]->def && v->def->in[0]->def->code == O_view)
 		v = v->def->in[0];

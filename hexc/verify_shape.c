@@ -281,9 +281,14 @@ const char *
 shape_reshape(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Op *memory = o->in[0]->def;
 
-	if (!both_reg(o))
+	if (x->space == S_shared && t->space == S_shared) {
+		if (x->dtype != t->dtype || !memory || (memory->code != O_alloc && memory->code != O_reshape))
+			return "not a whole shared tile under another shape";
+	} else if (!both_reg(o)) {
 		return differ(a, "not register tiles of one type", x, t);
+	}
 	return type_size(x) == type_size(t) ? NULL : differ(a, "not as many elements", x, t);
 }
 

@@ -36,6 +36,16 @@ convert_result(Solve *s, const Sol *sol, Op *o, int i)
 	}
 }
 
+/* The tile's layout under another shape.  NULL: nothing touches it so. */
+static const Layout *
+alias_layout(Solve *s, Val *v)
+{
+	Layout *l = NEW(s->arena, Layout);
+	const Layout *of = view_root(v)->type.layout;
+
+	return of && layout_reshape(l, of, v->type.rank, v->type.shape) ? l : NULL;
+}
+
 static void
 set_layouts(Solve *s, const Sol *sol, Block *b)
 {
@@ -48,6 +58,8 @@ set_layouts(Solve *s, const Sol *sol, Block *b)
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg || o->code == O_alloc)
 				o->out[i]->type.layout = sol->val[o->out[i]->id];
+		if (o->nout == 1 && val_is_alias(o->out[0]))
+			o->out[0]->type.layout = alias_layout(s, o->out[0]);
 		for (int i = 0; i < 2; i++)
 			if (o->blk[i])
 				set_layouts(s, sol, o->blk[i]);

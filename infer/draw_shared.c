@@ -103,9 +103,10 @@ static int
 draw_phase(Text *t, const Kernel *k, const Val *v, int lines)
 {
 	int bits = dtype_info[v->type.dtype].bits, bytes, n;
+	Layout mem = *v->type.layout;
 	Access a;
 
-	if (!first_load(k, v, &a))
+	if (!first_load(k, v, &a) || (a.as && !layout_reshape(&mem, v->type.layout, a.as->rank, a.as->shape)))
 		return 0;
 	bytes = a.vec * bits / 8;
 	n = bytes < 4 ? WARP_SIZE : LINE_BYTES / bytes;
@@ -118,7 +119,7 @@ draw_phase(Text *t, const Kernel *k, const Val *v, int lines)
 		layout_coord(a.map, &p, c);
 		for (int d = 0; d < a.rank; d++)
 			tile[a.dim_of[d]] = c[d];
-		word = layout_at(v->type.layout, tile).at[AX_mem] * bits / 32;
+		word = layout_at(&mem, tile).at[AX_mem] * bits / 32;
 		if (word / BANKS < lines)
 			svg_rect(t, LEFT + (int)(word % BANKS) * CELL_W + 1,
 			         TOP + (int)(word / BANKS) * CELL_H + 1,

@@ -114,7 +114,9 @@ explain_access(const Op *o, Val **root, Access *a)
 	};
 	if (!a->map)
 		a->map = load ? o->out[0]->type.layout : o->in[0]->type.layout;
-	*root = view_dims(mem, a->dim_of);
+	mem = view_dims(mem, a->dim_of);
+	a->as = val_is_alias(mem) ? &mem->type : NULL;
+	*root = view_root(mem);
 	return a->map && (*root)->type.layout;
 }
 

@@ -245,7 +245,8 @@ access_of(const Solve *s, const Op *o, Access *a)
 		.weight = s->weight[o->id],
 		.write = o->code != O_load,
 	};
-	view_dims(mem, a->dim_of);
+	mem = view_dims(mem, a->dim_of);
+	a->as = val_is_alias(mem) ? &mem->type : NULL;
 	if (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix))
 		a->lanes = in->bits / 32 * 8;
 	a->map = p->map;
@@ -254,6 +255,20 @@ access_of(const Solve *s, const Op *o, Access *a)
 	if (!a->map)
 		a->map = operand(s, o, 0);
 	return true;
+}
+
+/* Op o reads or writes the tile under another shape, of which a dim would have no strides of its own. */
+static void
+cannot_reshape(Solve *s, const Op *o, const Val *tile, const Layout *l)
+{
+	const Op *as = view_base(shared_operand(o))->def;
+
+	fails(s, as->src,
+	      "%s lies in memory as %s%s, of which no dims of %s can be made: declare it in that shape, or "
+	      "load it whole and reshape what is loaded",
+	      tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
+	      type_print(s->arena, &as->out[0]->type));
+	fails_note(s, tile->def->src, "%s is %s", tile_words(s, tile), type_print(s->arena, &tile->type));
 }
 
 static void
@@ -282,6 +297,14 @@ select_shared(Solve *s, Op *alloc)
 		shared_layout(s, &tile->type, s->unit[tile->id], acc, n, l, waves);
 	}
 	s->sol->val[tile->id] = l;
+	for (int i = 0; i < n; i++) {
+		Layout other;
+
+		if (acc[i].as && !layout_reshape(&other, l, acc[i].as->rank, acc[i].as->shape)) {
+			cannot_reshape(s, acc[i].op, tile, l);
+			return;
+		}
+	}
 	for (int i = 0; i < n; i++)
 		s->sol->res[acc[i].op->id].unit[R_smem] += (double)waves[i];
 }
@@ -306,7 +329,7 @@ select_memory(Solve *s)
 	if (s->why.text)
 		return false;
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_alloc)
+		if (s->order[i]->code == O_alloc && !s->why.text)
 			select_shared(s, s->order[i]);
-	return true;
+	return s->why.text == NULL;
 }

@@ -285,6 +285,8 @@ prove_op(Prove *p, const Op *o)
 	case O_concat:
 		if (is_reg(o->out[0]))
 			prove_regmap(p, o);
+		else
+			prove_alias(p, o);
 		break;
 	case O_hold:
 	case O_relayout:

@@ -48,6 +48,7 @@ void prove_load(Prove *p, const Op *o);
 void prove_store(Prove *p, const Op *o);
 void prove_copy(Prove *p, const Op *o);
 void prove_alloc(Prove *p, const Op *o);
+void prove_alias(Prove *p, const Op *o); /* reshape of a shared tile */
 /* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
  * that the instruction reads those of the rows from c[warp]. */
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);

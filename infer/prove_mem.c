@@ -340,6 +340,25 @@ prove_alloc(Prove *p, const Op *o)
 		wrong(p, -1, 0, "the shared tile has no layout");
 }
 
+/* Another shape of a shared tile: every element lies where it lies in the tile. */
+void
+prove_alias(Prove *p, const Op *o)
+{
+	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
+
+	for (int64_t e = 0; r->layout && e < type_size(r); e++) {
+		int64_t c[DIM_MAX] = { 0 }, d[DIM_MAX] = { 0 };
+
+		elem_coord(t, e, c);
+		elem_coord(r, e, d);
+		if (!t->layout || mem_offset(t->layout, c) != mem_offset(r->layout, d)) {
+			wrong(p, -1, 0, "element %s is not where element %s of the tile is",
+			      elem_text(p, r, e), elem_text(p, t, e));
+			return;
+		}
+	}
+}
+
 /* One side of a staging tile: plain accesses, or matrices. */
 static bool
 staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layout *map, const Held *h,

@@ -15,6 +15,7 @@ typedef struct Trace {
 	int times; /* instances for which each of these stands */
 	int nbank; /* units a wavefront serves; also the lanes of a phase */
 	int unit; /* log2 of elements in a unit */
+	bool none; /* the tile cannot be addressed under the shape that the access has it in */
 	/* elements that lie across bytes: a unit is an access of so many instructions, each of which moves a
 	 * 2^-part-th of what a bank group holds */
 	int pieces, part;
@@ -87,7 +88,11 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	Layout plain = *tile;
 	int64_t lane_off[WARP_SIZE], *inst_off, lane_bits = 0, inst_bits = 0;
 
+	if (a->as && !layout_reshape(&plain, tile, a->as->rank, a->as->shape))
+		t.none = true;
 	plain.swizzle = (Swizzle){ 0, 0, 0 };
+	if (t.none)
+		return t;
 	t.ninst = (int)(layout_cosize(a->map, AX_reg) / a->vec);
 	t.part = width < 32 ? log2_floor(32 / width) : 0;
 	t.nbank = BANKS * BANK_BYTES * 8 / (width << t.part);
@@ -178,12 +183,17 @@ access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64
 	}
 }
 
+#define NOT_POSSIBLE 1e299
+
 /* Wavefronts over the least, weighted; gives up beyond `bound`. */
 static double
 excess_of(const Trace *t, const Access *acc, int n, Swizzle sw, double bound)
 {
 	double sum = 0;
 
+	for (int i = 0; i < n; i++)
+		if (t[i].none)
+			return NOT_POSSIBLE;
 	for (int i = 0; i < n && sum < bound; i++) {
 		int64_t most = bound > 1e15 ? INT64_MAX : (int64_t)(bound / acc[i].weight), least;
 		int64_t waves = trace_waves(&t[i], sw, &least, most);
@@ -323,7 +333,7 @@ static bool
 same_access(const Access *a, const Access *b)
 {
 	if (a->rank != b->rank || a->vec != b->vec || a->bits != b->bits || a->lanes != b->lanes ||
-	    a->write != b->write)
+	    a->write != b->write || !a->as != !b->as || (a->as && !type_same(a->as, b->as)))
 		return false;
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim_of[d] != b->dim_of[d])

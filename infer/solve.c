@@ -98,6 +98,25 @@ pinned_unit(const Type *t)
 	return t->rank - 1;
 }
 
+/* The dim of a reshaped tile whose elements are as far apart, in row-major order, as those of the dim of the
+ * tile that becomes contiguous; -1: none. */
+static int
+alias_unit(const Solve *s, const Op *o)
+{
+	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
+	int unit = s->unit[o->in[0]->id];
+	int64_t weight = 1, at = 1;
+
+	for (int d = t->rank - 1; d > unit; d--)
+		weight *= t->shape[d];
+	for (int d = r->rank - 1; d >= 0 && unit >= 0; d--) {
+		if (at == weight && r->shape[d] > 1)
+			return d;
+		at *= r->shape[d];
+	}
+	return -1;
+}
+
 /* The dim of a shared tile whose elements become neighbours: the one that is contiguous where its data comes
  * from, else the last. */
 static void
@@ -114,12 +133,15 @@ find_units(Solve *s)
 		if (o->code != O_copy)
 			continue;
 		root = view_dims(o->in[1], dim_of);
-		if (root->type.pinned)
+		if (root->type.pinned || val_is_alias(root))
 			continue;
 		src = o->in[0]->def ? view_unit_dim(s->k, o->in[0]->def) : o->in[0]->type.rank - 1;
 		if (src >= 0)
 			s->unit[root->id] = dim_of[src];
 	}
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->nout == 1 && val_is_alias(s->order[i]->out[0]))
+			s->unit[s->order[i]->out[0]->id] = alias_unit(s, s->order[i]);
 }
 
 void

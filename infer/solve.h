@@ -284,7 +284,7 @@ Val *shared_operand(const Op *o); /* the shared memory that a load reads, a stor
 
 /* ---- view.c --------------------------------------------------------------------------------------- */
 int bits_of(const Val *v); /* of an element */
-/* Where a view's dims lie in its alloc or tensor: dim_of[view dim] = root dim.  Returns the root. */
+/* Where a view's dims lie in its base (view_base): dim_of[view dim] = dim there.  Returns the base. */
 Val *view_dims(Val *v, int *dim_of);
 /* The view dim along which memory is contiguous, -1 none. */
 int unit_dim(const Solve *s, Val *mem);
@@ -337,6 +337,7 @@ typedef struct Access {
 	const Layout *map; /* access side: view coordinates -> lane, warp, reg */
 	int rank;
 	int dim_of[DIM_MAX]; /* view dim -> tile dim */
+	const Type *as; /* dims are those of the tile under this shape; NULL: under its own */
 	int vec; /* elements per lane and access */
 	int bits; /* of an element */
 	int lanes; /* lanes that give an address: 32, or 8 per matrix of ldmatrix */

@@ -152,11 +152,13 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 
 	if (u < 0)
 		return 1;
-	row = root->type.shape[s->unit[root->id]];
-	if ((row & -row) < cap)
-		cap = row & -row;
-	if (root->type.pinned && pinned_run(root->type.layout, s->unit[root->id]) < cap)
-		cap = pinned_run(root->type.layout, s->unit[root->id]);
+	for (const Val *v = root; v; v = val_is_alias(v) ? v->def->in[0] : NULL) {
+		row = s->unit[v->id] < 0 ? 1 : v->type.shape[s->unit[v->id]];
+		if ((row & -row) < cap)
+			cap = row & -row;
+		if (v->type.pinned && pinned_run(v->type.layout, s->unit[v->id]) < cap)
+			cap = pinned_run(v->type.layout, s->unit[v->id]);
+	}
 	for (const Val *v = mem; v->def && v->def->code == O_view; v = v->def->in[0]) {
 		int d = s->unit[root->id]; /* chains keep the contiguous dim's number only when nothing
 		                              before it is dropped: look it up per link */

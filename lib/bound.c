@@ -65,7 +65,7 @@ view_like(Twin *t, const Op *c, Val *mem)
 
 	memcpy(in, c->in, sizeof *in * (size_t)c->nin);
 	in[0] = mem;
-	e = op_new(t->at, NULL, O_view, c->src, c->nin, in, 1, &type);
+	e = op_new(t->at, NULL, c->code, c->src, c->nin, in, 1, &type);
 	memcpy(e->imm, c->imm, sizeof e->imm);
 	return e->out[0];
 }
@@ -313,6 +313,12 @@ twin_op(Twin *t, const Op *o)
 	switch ((int)o->code) {
 	case O_alloc: twin_alloc(t, o); break;
 	case O_view: twin_view(t, o); break;
+	case O_reshape:
+		if (val_is_alias(o->out[0]))
+			twin_view(t, o);
+		else
+			twin_value(t, o);
+		break;
 	case O_load: twin_load(t, o); break;
 	case O_store: twin_store(t, o); break;
 	case O_copy: twin_copy(t, o); break;

@@ -53,7 +53,8 @@ resolve_view(Access *x, Val *view)
 	int dim[DIM_MAX], n = 0;
 
 	if (!view->def || view->def->code != O_view) {
-		x->root = view;
+		x->root = view_root(view);
+		x->mem = view->type.layout;
 		x->root_rank = x->rank = view->type.rank;
 		x->gather = -1;
 		for (int d = 0; d < x->rank; d++)
@@ -325,7 +326,6 @@ access_new(Gen *g, const Layout *l, Val *view)
 		return x;
 	}
 	BUG_IF(g->a, !x->root->def || x->root->def->code != O_alloc || x->root->def->imm[0] < 0);
-	x->mem = x->root->type.layout;
 	x->offset = x->root->def->imm[0];
 	shared_new(x);
 	return x;

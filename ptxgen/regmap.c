@@ -77,5 +77,7 @@ pull_same(Gen *g, Op *o, int w)
 void
 emit_regmap(Gen *g, Op *o)
 {
+	if (o->out[0]->type.space != S_reg)
+		return; /* another shape of a shared tile: its accesses know */
 	tile_lazy(g, o, o->out[0]->type.spread ? pull_same : pull_regmap, NULL);
 }

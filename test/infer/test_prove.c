@@ -271,6 +271,15 @@ swizzle_fine(Kernel *k)
 	change(find(k, O_alloc, 0, 0)->out[0])->swizzle.base = 2;
 }
 static void
+other_shape(Kernel *k) /* of a shared tile: its rows change places */
+{
+	Layout *l = change(find(k, O_reshape, 0, 0)->out[0]);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].stride > 64)
+			l->it[i].stride ^= 64;
+}
+static void
 store_wide(Kernel *k)
 {
 	find(k, O_store, S_global, 0)->pick->vec *= 2;
@@ -452,6 +461,7 @@ words_lane(Kernel *k)
 #define PACKED "examples/gemm_wNa16.hexc"
 #define GEMM "examples/gemm_f16.hexc"
 #define NORM "examples/layer_norm.hexc"
+#define SHAPES "test/infer/programs/shared_shapes.hexc"
 #define PINNED "test/infer/reductions/pinned.hexc"
 #define SKINNY "test/infer/programs/skinny_w4.hexc"
 static const struct {
@@ -504,6 +514,7 @@ static const struct {
 	C(PACKED, pack_streams),
 	C(PACKED, unpacked_regs),
 	C(PACKED, words_lane),
+	C(SHAPES, other_shape),
 	C(NORM, reduce_in),
 	C(NORM, reduce_out),
 	C(PINNED, parts_written_twice),

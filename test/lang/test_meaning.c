@@ -177,6 +177,61 @@ static const char chosen[] =
 	"    Z[0 :+ 16] = X[b & 63];\n"
 	"}\n";
 
+/* Shared tiles under another shape, read and written: against the row-major numbers of their elements. */
+static const char aliases[] =
+	"kernel aliases(X: f32[24, 32], J: i64, Y: out f32[6, 32], Z: out f32[24, 32], P: out f32[12, 32],\n"
+	"    E: out f32[1])\n"
+	"    assume J >= 0, J < 4\n"
+	"{\n"
+	"    grid(1);\n"
+	"    let x: shared = X[:, :];\n"
+	"    Y[:, :] = reshape(x, 6, 4, 32)[:, J, :];\n"
+	"    let s: shared f32[24, 32];\n"
+	"    for i in 0..4 { reshape(s, 4, 6, 32)[i] = reshape(x, 6, 4, 32)[:, i]; }\n"
+	"    Z[:, :] = s;\n"
+	"    let t: shared f32[2, 12, 32];\n"
+	"    t[0] = x[0 :+ 12];\n"
+	"    t[1] = x[12 :+ 12];\n"
+	"    reshape(t[J / 2], 4, 3, 2, 16)[J, :, 1, :] = -1;\n"
+	"    P[:, :] = t[J / 2];\n"
+	"    E[0 :+ 1] = sum(reshape(x, 768)[J * 100 :+ 64], 0);\n"
+	"}\n";
+
+START_TEST(shared_reshapes)
+{
+	for (int64_t j = 0; j < 4; j++) {
+		Run r;
+		char sizes[32];
+		double sum = 0;
+		Unit *u;
+
+		snprintf(sizes, sizeof sizes, "J=%d", (int)j);
+		u = run(&r, aliases, "", sizes);
+		run_ok(&r, NULL);
+		for (int64_t i = 0; i < 6 * 32; i++) {
+			int64_t from = (i / 32 * 4 + j) * 32 + i % 32;
+
+			close_to(run_get(&r, "Y", i), run_get(&r, "X", from), 0, "Y", i);
+		}
+		for (int64_t i = 0; i < 24 * 32; i++) { /* row 6 a + b of s is row 4 b + a of x */
+			int64_t row = i / 32, from = (row % 6 * 4 + row / 6) * 32 + i % 32;
+
+			close_to(run_get(&r, "Z", i), run_get(&r, "X", from), 0, "Z", i);
+		}
+		for (int64_t i = 0; i < 12 * 32; i++) {
+			bool over = i / (3 * 32) == j && i / 16 % 2 == 1;
+
+			close_to(run_get(&r, "P", i), over ? -1 : run_get(&r, "X", j / 2 * 12 * 32 + i), 0,
+			         "P", i);
+		}
+		for (int64_t i = 0; i < 64; i++)
+			sum += run_get(&r, "X", j * 100 + i);
+		close_to(run_get(&r, "E", 0), sum, 1e-5, "E", 0);
+		ir_unit_free(u);
+	}
+}
+END_TEST
+
 START_TEST(indices)
 {
 	for (int64_t n = 8; n <= 16; n += 3) {
@@ -398,6 +453,7 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, mean_of_ragged);
 	tcase_add_test(t, reshapes);
+	tcase_add_test(t, shared_reshapes);
 	tcase_add_test(t, indices);
 	tcase_add_test(t, control_flow);
 	tcase_add_test(t, shapes_and_strides);
