@@ -1,4 +1,4 @@
-/* ir.c - tables of types, ops and targets; making, cloning, replacing and walking the IR. */
+/* ir.c - tables of types, ops and targets; making, replacing and walking the IR. */
 #include "hexc/ir.h"
 #include <string.h>
 
@@ -326,82 +326,6 @@ val_replace(Kernel *k, Val *old, Val *new_val)
 				p->stride[d] = new_val;
 		}
 	}
-}
-
-/* ---- clone --------------------------------------------------------------------------------------- */
-
-typedef struct Cloner {
-	Val *(*map)(void *, Val *);
-	void *user;
-	Val **inner; /* by id of the old value: its copy, for values defined inside the cloned op */
-	uint32_t ninner;
-} Cloner;
-
-static Val *
-clone_val(const Cloner *c, Val *v)
-{
-	Val *r;
-
-	if (v->id < c->ninner && c->inner[v->id])
-		return c->inner[v->id];
-	r = c->map ? c->map(c->user, v) : NULL;
-	return r ? r : v;
-}
-
-static void
-clone_out(Cloner *c, Val *const *from, Val **to, int n)
-{
-	for (int i = 0; i < n; i++) {
-		to[i]->name = from[i]->name;
-		if (from[i]->id < c->ninner)
-			c->inner[from[i]->id] = to[i];
-	}
-}
-
-static Op *
-clone_op(Cloner *c, Block *b, Op *at, const Op *o)
-{
-	Arena *a = b->kernel->unit->arena;
-	Val **in = NEWN(a, Val *, o->nin);
-	Type *out = NEWN(a, Type, o->nout);
-	Op *n;
-
-	for (int i = 0; i < o->nin; i++)
-		in[i] = clone_val(c, o->in[i]);
-	for (int i = 0; i < o->nout; i++)
-		out[i] = o->out[i]->type;
-	n = op_new(b, at, o->code, o->src, o->nin, in, o->nout, out);
-	clone_out(c, o->out, n->out, o->nout);
-	memcpy(n->imm, o->imm, sizeof n->imm);
-	n->fimm = o->fimm;
-	n->text = o->text;
-	if (o->pick) {
-		n->pick = NEW(a, Pick);
-		*n->pick = *o->pick;
-	}
-	for (int r = 0; r < 2; r++) {
-		if (!o->blk[r])
-			continue;
-		n->blk[r] = block_new(b->kernel, n);
-		for (int i = 0; i < o->blk[r]->narg; i++)
-			block_arg(n->blk[r], o->blk[r]->arg[i]->type);
-		clone_out(c, o->blk[r]->arg, n->blk[r]->arg, o->blk[r]->narg);
-		for (const Op *x = o->blk[r]->first; x; x = x->next)
-			clone_op(c, n->blk[r], NULL, x);
-	}
-	return n;
-}
-
-Op *
-op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user)
-{
-	Cloner c = { map, user, NULL, 0 };
-
-	if (o->blk[0] || o->blk[1]) {
-		c.ninner = b->kernel->nval + 1;
-		c.inner = NEWN(b->kernel->unit->arena, Val *, c.ninner);
-	}
-	return clone_op(&c, b, at, o);
 }
 
 int

@@ -216,6 +216,8 @@ struct Kernel {
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
+	const struct FreeTile *place; /* tiles whose place was free, and what it is (hexc/place.h) */
+	int nplace;
 	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
 	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;
@@ -235,7 +237,7 @@ typedef struct Unit {
 	int nkernel;
 } Unit;
 
-/* ---- build (ir.c) ------------------------------------------------------------------------------- */
+/* ---- build (ir.c, clone.c) ------------------------------------------------------------------------------- */
 
 /* An empty kernel: body and grid blocks without ops, 4 warps.  Not entered in u->kernel. */
 Kernel *kernel_new(Unit *u, const char *name);
@@ -251,6 +253,9 @@ void val_replace(Kernel *k, Val *old, Val *new_val);
 /* A deep copy, regions and pick too.  `map` says what stands for an operand defined outside of o;
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
+/* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
+ * entered in unit->kernel, and without candidates. */
+Kernel *kernel_copy(const Kernel *k);
 /* Short forms for index arithmetic (ir_index.c); they fold constants at once.  i64 scalars. */
 Val *ir_const(Block *b, Op *at, int64_t x);
 Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */

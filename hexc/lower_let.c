@@ -224,11 +224,19 @@ let_plain(Lower *l, const Stmt *s)
 		if (one.kind == VK_none || one.v->type.space == S_scalar)
 			return one;
 	}
-	if (v.kind == VK_view) {
-		diag_error(l->diag, s->value->src,
-		           "say where the tile `%s` lives: `%s: register = ...` or `%s: shared = ...`",
-		           s->name, s->name, s->name);
+	if (v.kind == VK_view && (s->is_var || v.v->type.space == S_shared)) {
+		const char *other =
+			s->is_var ? "" : arena_printf(l->arena, " or `%s: shared = ...`", s->name);
+
+		diag_error(l->diag, s->value->src, "say where the tile `%s` lives: `%s: register = ...`%s",
+		           s->name, s->name, other);
 		return value_none();
+	}
+	if (v.kind == VK_view) {
+		v = lower_load_tile(l, (Operand){ v, s->value });
+		if (v.kind == VK_val)
+			v.v->def->imm[0] = 1; /* in registers or in shared memory: see hexc/place.h */
+		return v;
 	}
 	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;
 }

@@ -1,5 +1,6 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, picks onto ops, converts where an
  * operand is wanted in another layout than its value has. */
+#include "hexc/place.h"
 #include "infer/solve.h"
 
 static Val *
@@ -155,9 +156,14 @@ describe(Solve *s, const Sol *sol)
 	Text t = { .arena = s->arena };
 
 	text_printf(&t, "%s", "");
+	for (int i = 0; i < s->k->nplace; i++) {
+		const FreeTile *p = &s->k->place[i];
+		text_printf(&t, "%s%s %s", i ? ", " : "", p->name ? p->name : "tile",
+		            p->registers ? "registers" : "shared");
+	}
 	for (int i = 0; i < s->ndot; i++) {
 		const DotChoice *c = sol->plan.dot[i];
-		text_printf(&t, "%s%s%s warps %dx%d", i ? ", " : "", c->inst->name,
+		text_printf(&t, "%s%s%s warps %dx%d", i ? ", " : t.n ? "; " : "", c->inst->name,
 		            c->swap ? " swapped" : "", c->wm, c->wn);
 		if (c->order)
 			text_printf(&t, " k by %lld", (long long)c->run);

@@ -3,8 +3,9 @@
  * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts), global
  * memory (bytes), arithmetic, special functions, issue slots (price.c).  A straight piece of code, up to the next
  * barrier, takes as long as its busiest unit, and then for what cannot overlap: the longest wait for memory, steps
- * that need each other.  Loops multiply by their trips.  A wait for async copies is as long as the copy, less the
- * iterations that have passed since it was issued: deeper pipelines wait less.
+ * that need each other.  Loops multiply by their trips.  A wait for async copies, or for loads made an
+ * iteration ahead, is as long as the copy, less the iterations that have passed since it was issued: deeper
+ * pipelines wait less.
  *
  * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster: the
  * time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it is not
@@ -15,6 +16,7 @@
 #define RARELY 0.5 /* the other branch: ours are fast ways first, and guards are mostly taken */
 #define IN_THE_WAY 0.1 /* of each unit's time: what is not the bottleneck still gets in its way a little */
 #define SPARE_REGISTERS 32 /* addresses, counters */
+#define LANE_REGISTERS 255
 
 const char *const res_unit[RES_UNITS] = {
 #define X(name, words) words,
@@ -56,6 +58,7 @@ typedef struct Sum {
 	Res piece; /* since the last barrier */
 	Res all; /* of everything, loops multiplied */
 	double time; /* pieces that are over, loops inside */
+	bool loops;
 } Sum;
 
 static void
@@ -67,17 +70,41 @@ end_piece(Sum *x)
 
 static Sum sum_block(const Solve *s, const Block *b);
 
-/* Async copies of n iterations back are waited for: how long, when an iteration takes `body`. */
-static double
-async_wait(const Solve *s, const Block *b, double body)
+/* Are there loads for the next iteration? */
+static bool
+loads_ahead(const Solve *s, const Block *b)
 {
-	for (const Op *o = b->first; o; o = o->next)
-		if (o->code == O_wait) {
-			double left = s->rates->dram_wait - body * (double)(o->imm[0] + 1);
+	for (const Op *o = b->first; o; o = o->next) {
+		if (o->code == O_load && made_ahead(s, o))
+			return true;
+		for (int i = 0; i < 2 && o->code == O_if; i++)
+			if (loads_ahead(s, o->blk[i]))
+				return true;
+	}
+	return false;
+}
 
-			return left > 0 ? left : 0;
-		}
-	return 0;
+/* The first wait for async copies of a loop's body, NULL: it has none. */
+static const Op *
+copies_wait(const Block *b)
+{
+	const Op *o = b->first;
+
+	while (o && o->code != O_wait)
+		o = o->next;
+	return o;
+}
+
+/* How long an iteration, which takes `body`, waits for what earlier ones have asked for. */
+static double
+wait_ahead(const Solve *s, const Block *b, double body)
+{
+	const Op *wait = copies_wait(b);
+	bool loads = loads_ahead(s, b);
+	double since = body * (wait && !loads ? (double)(wait->imm[0] + 1) : 1);
+	double left = s->rates->dram_wait - since;
+
+	return (wait || loads) && left > 0 ? left : 0;
 }
 
 static void
@@ -87,7 +114,10 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	Sum body = sum_block(s, o->blk[0]);
 
 	end_piece(x);
-	x->time += trips * (body.time + async_wait(s, o->blk[0], body.time));
+	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
+		x->time += s->rates->l2_wait;
+	x->loops = true;
+	x->time += trips * (body.time + wait_ahead(s, o->blk[0], body.time));
 	res_add(&x->all, &body.all, trips);
 }
 
@@ -104,8 +134,12 @@ sum_block(const Solve *s, const Block *b)
 		for (int i = 0; o->code == O_if && i < 2; i++) {
 			Sum branch = sum_block(s, o->blk[i]);
 
-			x.time += (i ? RARELY : 1) * branch.time;
+			x.loops = x.loops || branch.loops;
 			res_add(&x.all, &branch.all, i ? RARELY : 1);
+			if (branch.loops || branch.all.barrier)
+				x.time += (i ? RARELY : 1) * branch.time;
+			else
+				res_add(&x.piece, &branch.all, i ? RARELY : 1);
 		}
 		if (o->code == O_wait && !b->owner)
 			x.piece.wait = s->rates->dram_wait;
@@ -156,6 +190,20 @@ shared_bytes(const Solve *s)
 	return tiles > scratch[0] ? tiles : scratch[0];
 }
 
+/* What does not fit into registers goes to memory and back in every iteration of the loop that runs most:
+ * clocks. */
+static double
+spilled(const Solve *s)
+{
+	int64_t over = s->sol->registers + SPARE_REGISTERS - LANE_REGISTERS;
+	double runs = 1;
+
+	for (int i = 0; i < s->norder && over > 0; i++)
+		if (s->order[i]->code == O_for && s->weight[s->order[i]->blk[0]->last->id] > runs)
+			runs = s->weight[s->order[i]->blk[0]->last->id];
+	return over > 0 ? 2.0 * (double)over * s->k->warps * runs : 0;
+}
+
 void
 cost_of(Solve *s)
 {
@@ -166,6 +214,8 @@ cost_of(Solve *s)
 	for (int i = 0; i < s->norder; i++)
 		price(s, s->order[i]);
 	top = sum_block(s, s->k->body);
+	top.all.unit[R_smem] += spilled(s);
+	top.time += spilled(s);
 	busy = res_busy(&top.all);
 	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
 	sol->alone = top.time;

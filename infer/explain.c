@@ -1,6 +1,7 @@
 /* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
 #include "hexc/pack.h"
+#include "hexc/place.h"
 #include "infer/explain.h"
 
 /* "8 lanes, 2 registers, 2 warps", fastest first */
@@ -91,6 +92,23 @@ pack_lines(Text *t, const Kernel *k)
 			text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
 		text_printf(t, "\n");
 		head = "";
+	}
+}
+
+/* Tiles of which the program does not say where they live. */
+static void
+place_lines(Text *t, const Kernel *k)
+{
+	for (int i = 0; i < k->nplace; i++) {
+		const FreeTile *p = &k->place[i];
+		int other = explain_other_place(k, i);
+
+		text_printf(t, "%s  %s, line %u: %s", i ? "" : "\nplaces\n", p->name ? p->name : "tile",
+		            p->src.line, p->registers ? "registers" : "shared");
+		if (other >= 0)
+			text_printf(t, "; else %s: candidate %d, %+.1f %%",
+			            p->registers ? "shared" : "registers", other, above(k, other));
+		text_printf(t, "\n");
 	}
 }
 
@@ -212,6 +230,7 @@ infer_explain(Kernel *k)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, k, o->blk[b]->arg[i]);
 	}
+	place_lines(&t, k);
 	pack_lines(&t, k);
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

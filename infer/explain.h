@@ -22,6 +22,8 @@ double explain_runs(const Kernel *k, const Op *o);
 int explain_other_pick(const Kernel *k, const Op *o);
 /* The cheapest other candidate with another layout of v, -1: none. */
 int explain_other_layout(const Kernel *k, const Val *v);
+/* The cheapest candidate of those for which tile i of k->place lives elsewhere, -1: there is none. */
+int explain_other_place(const Kernel *k, int i);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
 

@@ -1,4 +1,5 @@
 /* explain_facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
+#include "hexc/place.h"
 #include "infer/explain.h"
 #include <string.h>
 
@@ -68,7 +69,8 @@ explain_other_pick(const Kernel *k, const Op *o)
 	if (!p || !p->inst || o->id > k->cands->nop)
 		return -1;
 	for (int i = 0; i < k->cands->n; i++) {
-		const Pick *q = k->cands->sol[i]->pick[o->id];
+		const Sol *s = k->cands->sol[i];
+		const Pick *q = s->k == explain_sol(k)->k ? s->pick[o->id] : NULL;
 
 		if (i != k->unit->candidate && q && q->inst &&
 		    (strcmp(q->inst, p->inst) != 0 || q->vec != p->vec || q->swap != p->swap))
@@ -83,11 +85,21 @@ explain_other_layout(const Kernel *k, const Val *v)
 	if (v->id > k->cands->nval || !explain_sol(k)->val[v->id])
 		return -1;
 	for (int i = 0; i < k->cands->n; i++) {
-		const Layout *l = k->cands->sol[i]->val[v->id];
+		const Sol *s = k->cands->sol[i];
+		const Layout *l = s->k == explain_sol(k)->k ? s->val[v->id] : NULL;
 
 		if (i != k->unit->candidate && l && !layout_equal(l, explain_sol(k)->val[v->id]))
 			return i;
 	}
+	return -1;
+}
+
+int
+explain_other_place(const Kernel *k, int i)
+{
+	for (int c = 0; c < k->cands->n; c++)
+		if (k->cands->sol[c]->k->place[i].registers != k->place[i].registers)
+			return c;
 	return -1;
 }
 

@@ -1,5 +1,6 @@
 /* explain_json.c - the chosen solution as one JSON object; hexc.1 lists its fields. */
 #include "hexc/pack.h"
+#include "hexc/place.h"
 #include "infer/explain.h"
 
 /* ---- writing -------------------------------------------------------------------------------------- */
@@ -338,6 +339,30 @@ put_packs(Text *t, const Kernel *k)
 	text_add(t, "]", 1);
 }
 
+/* Tiles of which the program does not say where they live. */
+static void
+put_places(Text *t, const Kernel *k)
+{
+	open_member(t, "places", "[");
+	for (int i = 0; i < k->nplace; i++) {
+		const FreeTile *p = &k->place[i];
+		int other = explain_other_place(k, i);
+
+		open_member(t, NULL, "{");
+		put_text(t, "name", p->name ? p->name : "tile");
+		put_place(t, p->src);
+		put_text(t, "space", p->registers ? "register" : "shared");
+		if (other >= 0) {
+			open_member(t, "runner_up", "{");
+			put_int(t, "candidate", other);
+			put_real(t, "cycles", k->cands->sol[other]->cycles);
+			text_add(t, "}", 1);
+		}
+		text_add(t, "}", 1);
+	}
+	text_add(t, "]", 1);
+}
+
 const char *
 infer_explain_json(Kernel *k)
 {
@@ -365,6 +390,7 @@ infer_explain_json(Kernel *k)
 				put_tile(&t, k, o->blk[b]->arg[i]);
 	}
 	text_add(&t, "]", 1);
+	put_places(&t, k);
 	put_packs(&t, k);
 	open_member(&t, "ops", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

@@ -7,6 +7,16 @@
 #define HEXC_INFER_H
 #include "hexc/ir.h"
 
+/* The search alone: fills k->cands, perhaps with nothing.  `like`: a kernel that was searched, whose
+ * layouts of shared memory need not be found again; or NULL. */
+void infer_find(Kernel *k, const Kernel *like);
+/* Predicted cycles of the best that it found; infinity: there is none that fits. */
+double infer_best(const Kernel *k);
+/* Of n kernels that were searched, which differ in where tiles live (hexc/place.h): the one with the
+ * solution that unit->candidate asks for, counted through all; its list is that of all then, and pass_infer
+ * takes it.  -1: an error. */
+int infer_join(Kernel *const *k, int n);
+
 /* Complete solutions of a kernel, cheapest first; at least 1 after a successful pass_infer. */
 int infer_ncand(const Kernel *k);
 /* Predicted cycles of one block on one SM, from the cost model in infer/cost.c.  It ranks. */

@@ -4,6 +4,8 @@
 #include "infer/rates.h"
 #include "infer/solve.h"
 
+#define ADDRESS_STEPS 1 /* of a global access */
+#define EDGE_STEPS 2 /* is it inside, and what it is if not */
 #define UPDATE_SECTORS 2.0 /* an update at L2 reads and writes */
 #define BARRIER_CLOCKS 25.0
 #define SHUFFLE_CLOCKS 24.0 /* from the instruction to its result */
@@ -31,6 +33,12 @@ static int64_t
 words_of(const Layout *l, int bits)
 {
 	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+}
+
+bool
+made_ahead(const Solve *s, const Op *o)
+{
+	return s->ahead[o->id] && !s->sol->made[o->id][0];
 }
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
@@ -151,7 +159,7 @@ price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, con
 		rate = l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
 	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
-	if (o->code != O_store && !(o->code == O_copy && o->imm[0]))
+	if (o->code != O_store && !(o->code == O_copy && o->imm[0]) && !made_ahead(s, o))
 		r->wait = s->rates->l2_wait;
 }
 
@@ -172,10 +180,12 @@ price_memory(const Solve *s, const Op *o, Res *r)
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
 	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their places, or back */
 		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
-	if (mem->type.space == S_global)
+	if (mem->type.space == S_global) {
+		arithmetic(s, r, D_i32, (ADDRESS_STEPS + (view_inside(s, mem) ? 0 : EDGE_STEPS)) * inst);
 		price_global(s, o, mem, map, p, r);
-	else
+	} else {
 		r->latency += s->rates->shared_wait / 4.0;
+	}
 }
 
 /* ---- arithmetic ---------------------------------------------------------------------------------------- */

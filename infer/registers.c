@@ -14,6 +14,7 @@ typedef struct Need {
 	const Val *largest; /* of the tiles */
 	const Op *where; /* the loop that carries them, or what makes the one */
 	const Op *dot;
+	int64_t held; /* in a loop: what it carries, what it reads from in front of it, and what is new */
 } Need;
 
 static int64_t
@@ -114,6 +115,38 @@ too_many(Solve *s, const Need *n)
 		           (long long)words_of(s, n->dot->out[0]), (long long)n->fragments);
 }
 
+/* The largest result of a dot in there that does not take the place of what is carried, and what is loaded
+ * for the next iteration while this one still needs its own: in front of all products
+ * (hexc/pipeline_ahead.c). */
+static int64_t
+fresh_results(const Solve *s, const Op *loop)
+{
+	int64_t most = 0, ahead = 0;
+	bool first = true;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w)) {
+		if (o->code == O_dot && o->in[2]->def && words_of(s, o->out[0]) > most)
+			most = words_of(s, o->out[0]);
+		first = first && o->code != O_dot;
+		if (first && o->code == O_load && s->ahead[o->id])
+			ahead += words_of(s, o->out[0]);
+	}
+	return most + ahead;
+}
+
+static void
+need_held(const Solve *s, Need *n, const Op *loop)
+{
+	int64_t sum = fresh_results(s, loop);
+
+	for (int j = 0; j < loop->nout; j++)
+		sum += words_of(s, loop->out[j]);
+	for (Val **v = s->through[loop->id]; *v; v++)
+		sum += words_of(s, *v);
+	n->held = sum > n->held ? sum : n->held;
+}
+
 bool
 registers_fit(Solve *s)
 {
@@ -124,6 +157,8 @@ registers_fit(Solve *s)
 
 		if (o->code == O_for)
 			need_tiles(s, &n, o, o->nout, o->out);
+		if (o->code == O_for)
+			need_held(s, &n, o);
 		if (o->code == O_dot) {
 			need_tiles(s, &n, o, 1, o->out);
 			need_fragments(s, &n, o);
@@ -131,7 +166,7 @@ registers_fit(Solve *s)
 		if (o->code == O_load && o->in[0]->type.space == S_global)
 			need_tiles(s, &n, o, 1, o->out);
 	}
-	s->sol->registers = n.tiles + n.fragments;
+	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments;
 	if (n.tiles + n.fragments + OVERHEAD <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);

@@ -1,36 +1,6 @@
-/* search.c - pass_infer: enumerate plans, solve each, rank the complete solutions, take one.
- *
- * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
- * keeps   what the kernel computes
- * leaves  layouts on all register and shared tiles, picks, converts; kernel->cands */
+/* search.c - enumerate plans, solve each, rank the complete solutions. */
 #include "infer/solve.h"
 #include <math.h>
-
-static bool
-same_words(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
-/* Cheapest first; equal prices keep the order of enumeration.  Two that read alike are one. */
-static void
-keep(Solve *s, Cands *c, int *cap, Sol *sol)
-{
-	int at;
-
-	for (int i = 0; i < c->n; i++)
-		if (same_words(c->sol[i]->what, sol->what) && c->sol[i]->cycles <= sol->cycles &&
-		    c->sol[i]->cycles >= sol->cycles)
-			return;
-	VEC_PUSH(s->arena, c->sol, c->n, *cap, sol);
-	for (at = c->n - 1; at > 0 && c->sol[at - 1]->cycles > sol->cycles; at--)
-		c->sol[at] = c->sol[at - 1];
-	c->sol[at] = sol;
-}
 
 static bool
 has_store_choice(const Solve *s)
@@ -60,7 +30,6 @@ typedef struct Search {
 	Why nearest; /* of the plans that failed, the reason of the one that came farthest */
 	int tried;
 	Cands *out;
-	int cap;
 } Search;
 
 /* Which failure to tell of when all plans fail: the one at the latest stage of solve(); there the one that
@@ -104,7 +73,7 @@ try_dots(Search *x, const int *at)
 			}
 			if (sol->cycles < best)
 				best = sol->cycles;
-			keep(x->s, x->out, &x->cap, sol);
+			cands_add(x->s, x->out, sol);
 		} while (more);
 	}
 	return best;
@@ -275,19 +244,6 @@ search(Solve *s, Cands *out)
 		                           x.tried);
 }
 
-/* Solutions whose staging does not fit beside the tiles go, unless there are no others: those may still be
- * placed over each other. */
-static void
-drop_crowded(Cands *c)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->n; i++)
-		if (!c->sol[i]->crowded)
-			c->sol[n++] = c->sol[i];
-	c->n = n ? n : c->n;
-}
-
 static bool
 has_tiles(const Solve *s)
 {
@@ -298,85 +254,30 @@ has_tiles(const Solve *s)
 	return false;
 }
 
-static void
-why_not(Kernel *k, const Why *w)
-{
-	Diag *d = k->unit->diag;
-
-	diag_fail(d, DC_LAYOUT, w->src.line ? w->src : k->src, "%s",
-	          w->text ? w->text : "no layout satisfies this program");
-	if (w->note)
-		diag_note(d, w->note_src, "%s", w->note);
-}
-
-bool
-pass_infer(Kernel *k)
+void
+infer_find(Kernel *k, const Kernel *like)
 {
 	Solve *s = NEW(k->unit->arena, Solve);
 	Cands *c = NEW(k->unit->arena, Cands);
 	uint64_t before = k->unit->arena->steps;
-	int pick = k->unit->candidate;
 
 	split_fills(k);
 	promote_dots(k);
 	fuse_sparse(k);
 	facts_keep(k);
 	solve_init(s, k);
+	if (like) {
+		s->memo = like->cands->solve->memo;
+		s->stages = like->cands->solve->stages;
+	}
 	k->cands = c;
 	c->nval = k->nval;
 	c->nop = k->nop;
 	c->weight = s->weight;
+	c->solve = s;
 	search(s, c);
-	drop_crowded(c);
 	facts_drop(k);
+	c->tiles = has_tiles(s);
+	c->why = s->why;
 	c->steps = k->unit->arena->steps - before;
-	if (c->n == 0) {
-		if (!has_tiles(s))
-			return false;
-		why_not(k, &s->why);
-		return false;
-	}
-	if (pick >= c->n) {
-		diag_fail(k->unit->diag, DC_SOURCE, k->src,
-		          "candidate %d does not exist: kernel %s has %d, counted from 0", pick, k->name,
-		          c->n);
-		return false;
-	}
-	apply(s, c->sol[pick]);
-	return true;
-}
-
-int
-infer_ncand(const Kernel *k)
-{
-	return k->cands ? k->cands->n : 0;
-}
-
-double
-infer_cycles(const Kernel *k, int i)
-{
-	return k->cands->sol[i]->cycles;
-}
-
-double
-infer_op_cycles(const Kernel *k, const Op *o)
-{
-	const Cands *c = k->cands;
-	int chosen = k->unit->candidate;
-
-	if (o->pick && (o->pick->cost > 0 || o->code == O_convert))
-		return o->pick->cost;
-	return c && chosen < c->n && o->id <= c->nop ? res_cycles(&c->sol[chosen]->res[o->id]) : 0;
-}
-
-const char *
-infer_describe(const Kernel *k, int i)
-{
-	return k->cands->sol[i]->what;
-}
-
-uint64_t
-infer_steps(const Kernel *k)
-{
-	return k->cands ? k->cands->steps : 0;
 }

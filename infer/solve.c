@@ -144,6 +144,68 @@ find_units(Solve *s)
 			s->unit[s->order[i]->out[0]->id] = alias_unit(s, s->order[i]);
 }
 
+/* Does v go to the next iteration of a loop, and nowhere else? */
+static bool
+only_carried(const Solve *s, const Val *v)
+{
+	for (int i = 0; i < s->nuse[v->id]; i++) {
+		const Use *u = &s->use[v->id][i];
+		const Op *owner = u->op->parent->owner;
+
+		if (u->op->code != O_yield || !owner ||
+		    (owner->code != O_for && !only_carried(s, owner->out[u->i])))
+			return false;
+	}
+	return s->nuse[v->id] > 0;
+}
+
+/* Constants are made anew where they are read. */
+static bool
+is_kept(const Val *v)
+{
+	return v->type.space == S_reg &&
+	       !(v->def && (v->def->code == O_const || v->def->code == O_splat || v->def->code == O_iota));
+}
+
+static void
+find_through(Solve *s)
+{
+	int *n = NEWN(s->arena, int, s->k->nop + 1);
+	int *cap = NEWN(s->arena, int, s->k->nop + 1);
+	const Val **last = NEWN(s->arena, const Val *, s->k->nop + 1);
+
+	for (uint32_t id = 1; id <= s->k->nval; id++) {
+		Val *v = s->vals[id];
+
+		for (int i = 0; v && is_kept(v) && i < s->nuse[id]; i++)
+			for (const Block *b = s->use[id][i].op->parent; b != v->block && b->owner;
+			     b = b->owner->parent) {
+				uint32_t loop = b->owner->id;
+
+				if (b->owner->code != O_for || last[loop] == v)
+					continue;
+				last[loop] = v;
+				VEC_PUSH(s->arena, s->through[loop], n[loop], cap[loop], v);
+			}
+	}
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_for) {
+			uint32_t loop = s->order[i]->id;
+			VEC_PUSH(s->arena, s->through[loop], n[loop], cap[loop], NULL);
+		}
+}
+
+static void
+find_ahead(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+
+		if (o->code == O_load && o->in[0]->type.space == S_global)
+			s->ahead[o->id] = only_carried(s, o->out[0]);
+	}
+}
+
 void
 solve_init(Solve *s, Kernel *k)
 {
@@ -158,6 +220,8 @@ solve_init(Solve *s, Kernel *k)
 	s->use = NEWN(s->arena, Use *, nv);
 	s->nuse = NEWN(s->arena, int, nv);
 	s->weight = NEWN(s->arena, double, no);
+	s->through = NEWN(s->arena, Val **, no);
+	s->ahead = NEWN(s->arena, bool, no);
 	s->unit = NEWN(s->arena, int, nv);
 	s->view = NEWN(s->arena, ViewFact, nv);
 	s->dot = NEWN(s->arena, Op *, no);
@@ -166,6 +230,8 @@ solve_init(Solve *s, Kernel *k)
 	s->cast = NEWN(s->arena, CastPrice, CAST_ORDERS * no);
 	walk_block(s, k->body, 1);
 	find_uses(s);
+	find_through(s);
+	find_ahead(s);
 	find_units(s);
 	find_accesses(s);
 }
@@ -176,6 +242,7 @@ sol_new(Solve *s, const Plan *plan)
 	size_t nv = s->k->nval + 1, no = s->k->nop + 1;
 	Sol *sol = NEW(s->arena, Sol);
 
+	sol->k = s->k;
 	sol->plan = *plan;
 	sol->val = NEWN(s->arena, const Layout *, nv);
 	sol->origin = NEWN(s->arena, const Op *, nv);

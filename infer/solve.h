@@ -86,34 +86,15 @@ typedef struct Sol {
 	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
 	int *spread; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
-	int64_t registers; /* that a lane holds at once, at least */
+	int64_t registers; /* that a lane holds at once, about */
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */
 	double alone; /* of a block alone on an SM */
 	int blocks; /* that an SM holds */
 	Res total; /* all that a block does */
 	const char *what; /* infer_describe */
+	const Kernel *k; /* of which this is a solution */
 } Sol;
-
-typedef struct Cands {
-	Sol **sol;
-	int n;
-	uint32_t nval, nop; /* values and ops when the search ran: the length of Sol's arrays */
-	const double *weight; /* [nop+1] how often an op runs in a block */
-	uint64_t steps;
-} Cands;
-
-typedef struct Use {
-	Op *op;
-	int i;
-} Use;
-
-/* Of a view of global memory: its contiguous dim (-1 none) and the widest access there. */
-typedef struct ViewFact {
-	bool known;
-	int unit;
-	int64_t vec;
-} ViewFact;
 
 /* Why a plan has no solution, as the program's author is told.  text NULL: it has one. */
 typedef struct Why {
@@ -124,6 +105,31 @@ typedef struct Why {
 	int stage; /* of solve(), which the plan came to */
 	int64_t excess; /* by how much it missed there: registers needed, elements elsewhere; 0 where that is not told */
 } Why;
+
+/* Solutions, cheapest first; equal prices keep the order of enumeration. */
+typedef struct Cands {
+	Sol **sol;
+	int n, cap;
+	uint32_t nval, nop; /* values and ops when the search ran: the length of Sol's arrays */
+	const double *weight; /* [nop+1] how often an op runs in a block */
+	uint64_t steps;
+	struct Solve *solve; /* what the search knew of the kernel */
+	bool tiles; /* there was something to solve */
+	Why why; /* why the best-looking plan has no solution */
+} Cands;
+
+typedef struct Use {
+	Op *op;
+	int i;
+} Use;
+
+/* Of a view of global memory: its contiguous dim (-1 none) and the widest access there. */
+typedef struct ViewFact {
+	bool known;
+	bool inside; /* its tensor, in all dims */
+	int unit;
+	int64_t vec;
+} ViewFact;
 
 typedef struct SharedMemo SharedMemo; /* shared.c: layouts found before */
 typedef struct StageMemo StageMemo; /* stage.c: the same */
@@ -141,6 +147,8 @@ typedef struct Solve {
 	int *nuse;
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	ViewFact *view; /* [nval+1] views of global memory, filled when asked */
+	Val ***through; /* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
+	bool *ahead; /* [nop+1] loads of what only the next iteration of a loop reads */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
 	int naccess;
@@ -290,6 +298,7 @@ Val *view_dims(Val *v, int *dim_of);
 int unit_dim(const Solve *s, Val *mem);
 /* Dims of a view, fastest memory first: by stride for global, by the alloc's order for shared. */
 void memory_order(const Solve *s, Val *view, int *order);
+bool view_inside(const Solve *s, const Val *mem); /* is all of a view of global memory in its tensor? */
 /* Elements of one access along `dim` of a global view, for a run of `run` registers: alignment, edges. */
 int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run);
 /* The same along the contiguous dim of a shared view: what divides its rows and starts. */
@@ -375,6 +384,8 @@ Pick *conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, 
 
 /* ---- price.c ----------------------------------------------------------------------------------------- */
 void price(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
+/* Does nothing wait for load o before the next iteration?  A conversion would. */
+bool made_ahead(const Solve *s, const Op *o);
 /* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and accesses. */
 void price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
                       double accesses, Res *r);
@@ -387,6 +398,10 @@ void cost_of(Solve *s); /* prices all ops; fills sol->cycles and what belongs to
 double res_busy(const Res *r); /* its busiest unit */
 double res_cycles(const Res *r); /* .. and waits */
 void res_add(Res *r, const Res *x, double times);
+
+/* ---- cands.c ----------------------------------------------------------------------------------------- */
+/* In its place among the others; of two that read alike and cost the same the first stays. */
+void cands_add(Solve *s, Cands *c, Sol *sol);
 
 /* ---- apply.c ----------------------------------------------------------------------------------------- */
 void apply(Solve *s, const Sol *sol); /* into the IR */

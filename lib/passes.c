@@ -1,0 +1,206 @@
+/* passes.c - a kernel through hexc/passes.def, the IR verified after each pass. */
+#include "hexc/pack.h"
+#include "hexc/place.h"
+#include "infer/infer.h"
+#include "lib/passes.h"
+#include <string.h>
+#include <time.h>
+
+static const struct {
+	const char *name;
+	bool (*run)(Kernel *);
+} passes[] = {
+#define PASS(name, help) { #name, pass_##name },
+#include "hexc/passes.def"
+};
+
+double
+passes_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- between passes --------------------------------------------------------------------------- */
+
+static void
+dump(Job *j, const char *pass, const Kernel *k)
+{
+	const hexc_opts *o = &j->ctx->opt.o;
+	Text t = { &j->arena, NULL, 0, 0 };
+
+	if (!o->text || !o->dump || (strcmp(o->dump, pass) != 0 && strcmp(o->dump, "all") != 0))
+		return;
+	kernel_print(&t, k);
+	o->text(o->user, pass, k->name, t.s);
+}
+
+static bool
+stop_here(Job *j, const char *pass)
+{
+	const char *stop = j->ctx->opt.o.stop;
+
+	if (!stop || strcmp(stop, pass) != 0)
+		return false;
+	j->stopped = true;
+	return true;
+}
+
+/* Print, read back, go on with the copy: what the text does not hold is lost or moved over here. */
+static Kernel *
+reread(Job *j, Kernel *k, const char *pass)
+{
+	Text one = { &j->arena, NULL, 0, 0 }, two = { &j->arena, NULL, 0, 0 };
+	Kernel *copy;
+
+	kernel_print(&one, k);
+	copy = kernel_read(&j->unit, one.s, one.n);
+	if (!copy) {
+		diag_fail(j->unit.diag, DC_INTERNAL, k->src,
+		          "internal: after %s: the IR of %s cannot be read back", pass, k->name);
+		return k;
+	}
+	kernel_print(&two, copy);
+	if (one.n != two.n || memcmp(one.s, two.s, one.n) != 0) {
+		diag_fail(j->unit.diag, DC_INTERNAL, k->src,
+		          "internal: after %s: the IR of %s reads back differently", pass, k->name);
+		return k;
+	}
+	copy->place = k->place;
+	copy->nplace = k->nplace;
+	copy->cands = k->cands;
+	return copy;
+}
+
+/* Check, show if `aloud`, and copy after a pass; false: do not go on with this kernel. */
+static bool
+after_pass(Job *j, int i, const char *pass, bool aloud)
+{
+	Kernel *k = j->unit.kernel[i];
+	double t = passes_clock();
+	int errors = j->unit.diag->nerror;
+
+	kernel_verify(k, pass);
+	if ((j->ctx->opt.o.flags & HEXC_PARANOID) && j->unit.diag->nerror == errors)
+		k = j->unit.kernel[i] = reread(j, k, pass);
+	if (aloud)
+		dump(j, pass, k);
+	module_time(j->m, "verify", passes_clock() - t);
+	arena_poll(&j->arena);
+	return j->unit.diag->nerror == errors;
+}
+
+/* ---- passes ----------------------------------------------------------------------------------- */
+
+/* What the layout search found, while it is at hand. */
+static void
+keep_candidates(Job *j, ModKernel *mk, Kernel *k)
+{
+	hexc_module *m = j->m;
+
+	mk->ncand = infer_ncand(k);
+	mk->cand = NEWN(&m->arena, ModCand, mk->ncand);
+	for (int i = 0; i < mk->ncand; i++) {
+		const char *text = infer_describe(k, i);
+		mk->cand[i].cycles = infer_cycles(k, i);
+		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
+	}
+	mk->candidate = j->unit.candidate;
+	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
+	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
+		const char *text = infer_explain(k);
+		mk->explain = arena_strndup(&m->arena, text, strlen(text));
+	}
+}
+
+/* How packed tensors lie, once inference has said so. */
+static void
+keep_packs(Job *j, ModKernel *mk, const Kernel *k)
+{
+	for (int i = 0; i < k->nparam; i++) {
+		const Pack *p = k->param[i].pack;
+
+		if (p && p->place) {
+			const char *text = pack_text(&j->arena, p);
+			mk->param[i].pack = arena_strndup(&j->m->arena, text, strlen(text));
+		}
+	}
+}
+
+/* What is explained of a kernel when all is known, the places of shared tiles too. */
+static void
+keep_pictures(Job *j, ModKernel *mk, Kernel *k)
+{
+	Arena *a = &j->m->arena;
+	unsigned flags = j->ctx->opt.o.flags;
+	const Drawing *d;
+
+	if (flags & HEXC_EXPLAIN) {
+		const char *json = infer_explain_json(k);
+		mk->json = arena_strndup(a, json, strlen(json));
+	}
+	if (!(flags & HEXC_DRAW))
+		return;
+	mk->ndrawing = infer_draw(k, &d);
+	mk->drawing = NEWN(a, struct ModDrawing, mk->ndrawing);
+	for (int i = 0; i < mk->ndrawing; i++) {
+		mk->drawing[i].name = arena_strndup(a, d[i].name, strlen(d[i].name));
+		mk->drawing[i].svg = arena_strndup(a, d[i].svg, strlen(d[i].svg));
+	}
+}
+
+static bool
+pass_wanted(const Job *j, const char *name)
+{
+	return strcmp(name, "prove") != 0 || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
+}
+
+bool
+passes_some(Job *j, int i, int from, int to, bool aloud)
+{
+	Diag *d = j->unit.diag;
+	int errors = d->nerror;
+
+	for (int p = from; p < to; p++) {
+		const char *name = passes[p].name;
+		double t = passes_clock();
+
+		if (pass_wanted(j, name)) {
+			passes[p].run(j->unit.kernel[i]);
+			module_time(j->m, name, passes_clock() - t);
+			if (d->nerror != errors)
+				return false;
+			if (p == PASS_infer) {
+				keep_candidates(j, &j->m->kernel[i], j->unit.kernel[i]);
+				keep_packs(j, &j->m->kernel[i], j->unit.kernel[i]);
+			}
+			if (!after_pass(j, i, name, aloud))
+				return false;
+		}
+		if (aloud && stop_here(j, name))
+			return false;
+	}
+	return true;
+}
+
+/* The passes up to infer, once, or for each choice of places there is. */
+static bool
+to_infer(Job *j, int i)
+{
+	if (!passes_some(j, i, 0, PASS_place, true))
+		return false;
+	place_find(j->unit.kernel[i]);
+	return j->unit.kernel[i]->nplace ? places_choose(j, i) : passes_some(j, i, PASS_place, PASS_infer, true);
+}
+
+void
+passes_run(Job *j, int i)
+{
+	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") || !to_infer(j, i) ||
+	    !passes_some(j, i, PASS_infer, PASS_COUNT, true))
+		return;
+	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
+	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
+}
