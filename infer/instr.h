@@ -11,6 +11,7 @@
 	X(ld_shared, "each lane loads `bits` from shared memory")                                  \
 	X(st_shared, "each lane stores `bits` to shared memory")                                   \
 	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
+	X(ld_bits, "copy of `bits` per lane through registers: a load for each element, a store")  \
 	X(cp_async, "each lane copies `bits` from global to shared memory, asynchronously")        \
 	X(ldmatrix, "a warp loads bits/32 matrices of 8 rows of 16 bytes; a lane gets `bits`")     \
 	X(stmatrix, "a warp stores bits/32 matrices of 8 rows of 16 bytes; a lane gives `bits`")   \

@@ -177,20 +177,43 @@ select_store(Solve *s, Op *o)
 	s->sol->pick[o->id] = pick_new(s, in, vec);
 }
 
+/* Elements that begin at any bit in global memory are fetched one by one, and stored to shared memory so many
+ * at a time: whole bytes, up to a word while all lanes have some.  0: the tile's rows have no whole bytes. */
+static int64_t
+single_vec(const Solve *s, Val *tile, int unit)
+{
+	const Type *t = &tile->type;
+	int grain = dtype_grain(t->dtype);
+	int64_t most = unit < 0 ? 1 : shared_vec(s, tile, t->shape[unit]), vec = 8 / grain;
+
+	while (vec * grain < 32 && type_size(t) >= 2 * vec * s->k->warps * WARP_SIZE)
+		vec *= 2;
+	while (vec > most)
+		vec /= 2;
+	return vec * grain < 8 ? 0 : vec;
+}
+
 bool
-copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec)
+copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 {
 	const Type *t = &o->in[1]->type;
 	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
 
 	*vec = 1;
+	*kind = o->imm[0] ? IK_cp_async : IK_ld_st;
 	memory_order(s, o->in[0], order);
 	if (unit == order[0] && t->rank)
 		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));
 	if (*vec * grain < 8) {
+		*kind = IK_ld_bits;
+		*vec = single_vec(s, o->in[1], unit);
+		memory_order(s, o->in[1], order);
+	}
+	if (*vec == 0) {
 		fails(s, o->src,
-		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which lane 0 "
-		      "of warp 0 cannot copy alone: assume that the last dimension is a multiple of %d",
+		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which "
+		      "lane 0 of warp 0 cannot copy alone: the rows of the shared tile, and what is "
+		      "copied of them, must be multiples of %d",
 		      dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
 		fails_note_tensor(s, o->in[0]);
 		return false;
@@ -203,19 +226,16 @@ select_copy(Solve *s, Op *o)
 {
 	int grain = dtype_grain(o->in[1]->type.dtype);
 	Layout *map = NEW(s->arena, Layout);
-	const Instr *in = NULL;
+	const Instr *in;
+	InstrKind kind;
 	int64_t vec;
 	Pick *p;
 
-	if (!copy_map(s, o, map, &vec))
+	if (!copy_map(s, o, map, &vec, &kind))
 		return false;
 	demand_indices(s, o->in[0], map);
-	if (o->imm[0]) {
-		in = memory_row(IK_cp_async, (int)vec * grain, false);
-		if (in && (in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target)))
-			in = NULL;
-	}
-	if (!in)
+	in = memory_row(kind, (int)vec * grain, false);
+	if (!in || in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target))
 		in = memory_row(IK_ld_st, (int)vec * grain, false);
 	p = pick_new(s, in, vec);
 	p->map = map;

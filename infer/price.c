@@ -176,6 +176,11 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * s->k->warps;
 
 	memory_instructions(r, in && in->kind == IK_ld_st ? 2 * inst : inst);
+	if (in && in->kind == IK_ld_bits) {
+		double one = (double)layout_cosize(map, AX_reg) * (pieces > 1 ? 2 : 1) * s->k->warps;
+		memory_instructions(r, one);
+		arithmetic(s, r, D_i32, 4 * one);
+	}
 	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
 	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their places, or back */

@@ -230,11 +230,12 @@ anchor_indices(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
+		InstrKind kind;
 		Layout map;
 		int64_t vec;
 
 		if (o->code != O_copy || !o->in[0]->def || view_gather_dim(o->in[0]->def) < 0 ||
-		    !copy_map(s, o, &map, &vec))
+		    !copy_map(s, o, &map, &vec, &kind))
 			continue;
 		demand_indices(s, o->in[0], &map);
 		drain(s);

@@ -294,14 +294,18 @@ prove_copy(Prove *p, const Op *o)
 	Side from, to;
 	const Type *t = &o->in[1]->type;
 	const Held *h = o->pick && o->pick->map ? spell(p, o->pick->map, t, false) : NULL;
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	bool single = in && in->kind == IK_ld_bits && dtype_info[t->dtype].bits < 8;
 
 	if (!h) {
 		wrong(p, -1, 0, "the copy has no task mapping");
 		return;
 	}
 	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
-	    !does(p, o, 1u << IK_ld_st | (o->imm[0] ? 1u << IK_cp_async : 0)) ||
-	    !width(p, o, dtype_info[t->dtype].bits) || !vectors(p, &from, h, o->pick->vec, true) ||
+	    !does(p, o,
+	          1u << IK_ld_st | (o->imm[0] ? 1u << IK_cp_async : 0) | (single ? 1u << IK_ld_bits : 0)) ||
+	    !width(p, o, dtype_info[t->dtype].bits) ||
+	    !vectors(p, &from, h, single ? 1 : o->pick->vec, true) ||
 	    !vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))
 		return;
 	once(p, t, h);

@@ -320,8 +320,9 @@ void load_shared(Solve *s, Op *o);
 void load_global(Solve *s, Op *o);
 /* l with its registers numbered along dim `unit` first, if that makes longer runs in memory; else l. */
 const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
-/* The task mapping of a copy: coalesced where it reads, vec elements an access; false: s->why. */
-bool copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec);
+/* The task mapping of a copy: coalesced where it reads, vec elements an access, by instructions of that kind
+ * if there are such; false: s->why. */
+bool copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind);
 /* Access instruction of every load, store, copy; address layout of every alloc. */
 bool select_memory(Solve *s);
 /* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */

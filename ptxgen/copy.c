@@ -1,5 +1,6 @@
 /* copy.c - global to shared memory: cp.async, or through registers. */
 #include "ptxgen/access.h"
+#include "ptxgen/load.h"
 
 enum { BATCH = 8 }; /* loads in flight before their stores */
 
@@ -8,6 +9,7 @@ typedef struct CopyPlan {
 	const Layout *map;
 	int vec, bits;     /* elements of one access; bits of each of its pieces */
 	int pieces;        /* dtype_pieces */
+	bool single;       /* elements come one by one */
 	LV exec;           /* lanes that copy; NULL: all */
 } CopyPlan;
 
@@ -45,12 +47,43 @@ copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
 	}
 }
 
+/* The elements of access i, each from its own bits, as a stream of words. */
+static void
+copy_single(Gen *g, const CopyPlan *p, int i, LV *stream)
+{
+	const Instr *byte = mem_instr(g, IK_ld_global, 8);
+	int bits = dtype_info[p->src->dtype].bits;
+
+	for (int w = 0; w * 32 < p->vec * bits; w++)
+		stream[w] = const_i32(g, 0);
+	for (int e = 0; e < p->vec; e++) {
+		int64_t coord[DIM_MAX] = { 0 };
+		Place from = { { 0 } };
+		int at = e * bits % 32;
+		LV *to = &stream[e * bits / 32], x;
+
+		from.at[AX_reg] = (int64_t)i * p->vec + e;
+		layout_coord(p->map, &from, coord);
+		x = load_bits(g, p->src, byte, coord);
+		x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << bits) - 1), "");
+		if (at + bits > 32)
+			to[1] = LLVMBuildLShr(g->b, x, const_i32(g, 32 - at), "");
+		to[0] = LLVMBuildOr(g->b, to[0], LLVMBuildShl(g->b, x, const_i32(g, at), ""), "");
+	}
+}
+
 static void
 copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
 {
 	int64_t coord[DIM_MAX] = { 0 }, imm;
-	LV in[2], inside;
+	LV in[2], inside, stream[PIECES_MAX];
 
+	if (p->single) {
+		copy_single(g, p, i, stream);
+		for (int k = 0; k < p->pieces; k++)
+			word[k] = stream_part(g, p->bits, stream, k);
+		return;
+	}
 	copy_coord(p, i, coord);
 	access_at(p->src, coord, &in[0], &imm, NULL);
 	inside = access_inside(p->src, coord);
@@ -98,7 +131,9 @@ emit_copy(Gen *g, Op *o)
 	CopyPlan p = { .pieces = dtype_pieces(d) };
 	int n;
 
-	BUG_IF(g->a, !inst || !o->pick->map || (inst->kind != IK_cp_async && inst->kind != IK_ld_st));
+	BUG_IF(g->a, !inst || !o->pick->map);
+	BUG_IF(g->a, inst->kind != IK_cp_async && inst->kind != IK_ld_st && inst->kind != IK_ld_bits);
+	p.single = inst->kind == IK_ld_bits;
 	p.map = o->pick->map;
 	p.vec = o->pick->vec ? o->pick->vec : 1;
 	p.bits = inst->bits;
@@ -112,7 +147,7 @@ emit_copy(Gen *g, Op *o)
 	if (n > 4)
 		access_pin_edges(p.src, o);
 	gen_flush(g, p.dst->root);
-	if (inst->kind == IK_ld_st) {
+	if (inst->kind != IK_cp_async) {
 		copy_registers(g, &p, n);
 		return;
 	}

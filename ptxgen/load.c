@@ -35,17 +35,32 @@ map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *coord)
 
 /* The bits of an element that may lie in two bytes: both, from the first one's on. */
 static LV
-across_bytes(Gen *g, LoadPlan *p, LV *in, LV inside, LV first, LV shift)
+across_bytes(Gen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV first, LV shift)
 {
-	int bits = dtype_info[p->x->dtype].bits;
+	int bits = dtype_info[x->dtype].bits;
 	LV by = LLVMBuildAdd(g->b, shift, const_i32(g, bits - 1), ""), second;
 
 	by = LLVMBuildLShr(g->b, by, const_i32(g, 3), "");
 	if (LLVMTypeOf(in[0]) == g->i64)
 		by = LLVMBuildZExt(g->b, by, g->i64, "");
 	in[0] = LLVMBuildAdd(g->b, in[0], by, "");
-	asm_instr(g, p->inst, in, 2, inside, &second);
+	asm_instr(g, byte, in, 2, inside, &second);
 	return LLVMBuildOr(g->b, first, LLVMBuildShl(g->b, second, const_i32(g, 8), ""), "");
+}
+
+LV
+load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *coord)
+{
+	LV in[2], inside, shift = NULL, first;
+	int64_t imm;
+
+	access_at(x, coord, &in[0], &imm, &shift);
+	in[1] = const_i32(g, imm);
+	inside = access_inside(x, coord);
+	asm_instr(g, byte, in, 2, inside, &first);
+	if (shift && dtype_pieces(x->dtype) > 1)
+		first = across_bytes(g, x, byte, in, inside, first, shift);
+	return shift ? LLVMBuildLShr(g->b, first, shift, "") : first;
 }
 
 /* All instructions of an instance, as a stream of words. */
@@ -66,24 +81,23 @@ load_pieces(Gen *g, LoadPlan *p, LV *in, int64_t imm, LV inside, LV *stream)
 static void
 load_instance(Gen *g, LoadPlan *p, int i)
 {
-	LV in[3], inside, shift = NULL, *raw = &p->raw[i * p->nraw];
+	LV in[2], inside, *raw = &p->raw[i * p->nraw];
 	int64_t coord[DIM_MAX] = { 0 }, imm;
 
 	if (raw[0])
 		return;
 	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
-	access_at(p->x, coord, &in[0], &imm, p->sub ? &shift : NULL);
-	in[1] = const_i32(g, imm);
-	inside = access_inside(p->x, coord);
-	if (p->pieces > 1 && !p->sub) {
-		load_pieces(g, p, in, imm, inside, raw);
+	if (p->sub) {
+		raw[0] = load_bits(g, p->x, p->inst, coord);
 		return;
 	}
-	asm_instr(g, p->inst, in, 2, inside, raw);
-	if (shift && p->pieces > 1)
-		raw[0] = across_bytes(g, p, in, inside, raw[0], shift);
-	if (shift)
-		raw[0] = LLVMBuildLShr(g->b, raw[0], shift, "");
+	access_at(p->x, coord, &in[0], &imm, NULL);
+	in[1] = const_i32(g, imm);
+	inside = access_inside(p->x, coord);
+	if (p->pieces > 1)
+		load_pieces(g, p, in, imm, inside, raw);
+	else
+		asm_instr(g, p->inst, in, 2, inside, raw);
 }
 
 /* Word w of instance i's elements in their places. */

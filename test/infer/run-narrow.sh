@@ -27,6 +27,8 @@ for t in $some; do
 	try turned "$t" --arg "X=${x}[21,61]"
 	try mixed "$t" --arg "X=${x}[37,72]" --arg 'F=random(2)'
 	try made "$t" --arg 'X=random(3)[19,96]' --arg "Z=$x"
+	[ "$t" = e8m0 ] || try anywhere "$t" --arg 'A=random(1)[20,37]' --arg "W=${x}[35,37]" --arg 'V=random(4)' \
+		--arg ld=41 --arg 'U=random(5)' --arg 'P=randint(6,-1,38)'
 	[ "$t" = e8m0 ] || try product "$t" --arg 'A=random(1)[40,72]' --arg "W=${x}[56,72]" --arg 'V=random(4)'
 done
 # files hold codes: what was saved reads as what it was
