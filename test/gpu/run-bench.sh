@@ -1,0 +1,33 @@
+#!/bin/sh
+# scripts/bench finds its programs, arguments and tunables, and keeps what it measured; on the simulated driver, small.
+B=${B:-build}
+HEXC=${HEXC:-$B/hexc}
+export HEXC
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+[ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
+. test/python.sh
+need_python
+. test/gpu/fake.sh
+make_driver "$dir" || exit 1
+LD_LIBRARY_PATH=$dir timeout 300 "$python" scripts/bench --shrink 64 --repeat 1 --top 1 -o "$dir/all.json" >"$dir/out" 2>&1 || {
+	echo "FAIL: exit $?"
+	cat "$dir/out"
+	exit 1
+}
+"$python" - "$dir/all.json" <<'END' || { cat "$dir/out"; exit 1; }
+import json, sys
+r = json.load(open(sys.argv[1]))["results"]
+names = {e["name"] for e in r}
+want = {f"w{b}a16" for b in range(1, 9)} | {"gemm f16", "softmax", "layer norm", "attention", "attention causal"}
+assert names == want, names ^ want
+assert all(e["us"] > 0 and e["bytes"] > 0 and e["kernels"][0]["gpu"] == "simulated GPU 0" for e in r)
+# f16 read twice and written once; a product counts multiplications and additions
+e = next(e for e in r if e["name"] == "gemm f16")
+assert e["shape"] == "64 x 64 x 64" and e["flops"] == 2 * 64**3 and e["bytes"] == 3 * 2 * 64**2, e
+# 8 KiB of weights of 4 bits, 128 scales of f16, one row of activations and one of results
+e = next(e for e in r if e["name"] == "w4a16")
+assert e["bytes"] == 8192 + 2 * (128 + 128 + 128), e
+END
+LD_LIBRARY_PATH=$dir "$python" scripts/bench --suite none >"$dir/out" 2>&1
+grep -qF "no suite 'none'; there are weights, gemm, rows, attention" "$dir/out" || { echo "FAIL:"; cat "$dir/out"; exit 1; }
