@@ -40,6 +40,7 @@ typedef struct Value {
 	double f;
 	Val *v;
 	bool single; /* a view of one element, by an index in every dim */
+	const struct Plain *plain; /* a choice of numbers takes the type of what it meets; NULL: others */
 	const Edge *edge[RANK_MAX]; /* per dim; NULL: whole */
 } Value;
 
@@ -48,6 +49,13 @@ typedef struct Operand {
 	Value v;
 	const Expr *e;
 } Operand;
+
+/* where(condition, number, number), the numbers maybe such choices again: it can be made in any type. */
+typedef struct Plain {
+	const Expr *e;
+	Operand o[3];
+	bool flt; /* one of the numbers has a fraction */
+} Plain;
 
 typedef enum SymKind { SY_const, SY_size, SY_scalar, SY_tensor, SY_let, SY_var } SymKind;
 
@@ -201,6 +209,8 @@ bool value_is_tile(const Value *v);
 Val *lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what);
 /* Load all, give all one element type and, by broadcasting, one shape: that of the result. */
 bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
+/* A choice of numbers in type d; false: one does not fit. */
+bool lower_plain(Lower *l, Operand *o, DType d);
 /* Only the shape: rank and extents of `t`, whose dtype is left alone. */
 bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
 /* Spread a value of the right element type to the shape of t. */

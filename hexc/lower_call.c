@@ -228,35 +228,71 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 	return r;
 }
 
-/* The element type of where's choices. */
+/* ---- choices ------------------------------------------------------------------------------------ */
+
 static bool
-choice_dtype(Lower *l, const Expr *e, Operand *o, DType *d)
+is_firm(const Operand *o)
 {
+	return o->v.kind == VK_val && !o->v.plain;
+}
+
+/* The choice of o[1] and o[2] by condition o[0], in type d. */
+static bool
+choose(Lower *l, const Expr *e, Operand *o, DType d, Value *r)
+{
+	Val *in[3];
+	Type t, tc;
+
 	for (int i = 1; i < 3; i++)
-		if (o[i].v.kind == VK_val)
-			*d = o[i].v.v->type.dtype;
-	if (o[1].v.kind == VK_val && o[2].v.kind == VK_val)
-		return check_same_dtype(l, e->src, &o[1], &o[2]);
-	if (*d == D_COUNT) {
-		diag_error(l->diag, e->src,
-		           "both choices of `where` are plain numbers: give one a type, as in f32(%s)",
-		           check_text(l, o[1].e, "1"));
-		return false;
-	}
-	for (int i = 1; i < 3; i++)
-		if (value_is_const(&o[i].v) && !check_fits(l, &o[i].v, *d, o[i].e->src))
+		if (!lower_plain(l, &o[i], d) ||
+		    (value_is_const(&o[i].v) && !check_fits(l, &o[i].v, d, o[i].e->src)))
 			return false;
+	if (!lower_join_shape(l, e->src, 3, o, &t))
+		return false;
+	t = t.space == S_reg ? type_tile(d, S_reg, t.rank, t.shape) : type_scalar(d);
+	tc = t;
+	tc.dtype = D_bool;
+	for (int i = 0; i < 3; i++)
+		in[i] = lower_spread(l, e->src, o[i].v, i ? t : tc);
+	*r = (Value){ .kind = VK_val, .v = put_op(l, O_select, e->src, 3, in, t) };
+	lower_join_edges(l, 3, o, &t, r);
 	return true;
+}
+
+bool
+lower_plain(Lower *l, Operand *o, DType d)
+{
+	Plain p;
+
+	if (!o->v.plain || o->v.v->type.dtype == d)
+		return true;
+	p = *o->v.plain;
+	return choose(l, p.e, p.o, d, &o->v);
+}
+
+/* A choice of numbers: f32 or an integer as indices are, until it meets another type. */
+static Value
+plain_choice(Lower *l, const Expr *e, const Operand *o)
+{
+	Plain *p = NEW(l->arena, Plain);
+	Operand own[3] = { o[0], o[1], o[2] };
+	DType d = value_is_tile(&o[0].v) ? D_i32 : D_i64;
+	Value r = value_none();
+
+	p->e = e;
+	memcpy(p->o, o, sizeof p->o);
+	for (int i = 1; i < 3; i++)
+		p->flt |= o[i].v.plain ? o[i].v.plain->flt : o[i].v.kind == VK_flt;
+	if (choose(l, e, own, p->flt ? D_f32 : d, &r))
+		r.plain = p;
+	return r;
 }
 
 static Value
 lower_where(Lower *l, const Expr *e)
 {
 	Operand o[3];
-	Value r = { .kind = VK_val };
-	DType d = D_COUNT;
-	Val *in[3];
-	Type t, tc;
+	Value r = value_none();
 
 	for (int i = 0; i < 3; i++) {
 		o[i] = lower_operand(l, e->arg[i]);
@@ -271,15 +307,14 @@ lower_where(Lower *l, const Expr *e)
 		           check_describe(l, &o[0].v));
 		return value_none();
 	}
-	if (!choice_dtype(l, e, o, &d) || !lower_join_shape(l, e->src, 3, o, &t))
-		return value_none();
-	t = t.space == S_reg ? type_tile(d, S_reg, t.rank, t.shape) : type_scalar(d);
-	tc = t;
-	tc.dtype = D_bool;
-	for (int i = 0; i < 3; i++)
-		in[i] = lower_spread(l, e->src, o[i].v, i ? t : tc);
-	r.v = put_op(l, O_select, e->src, 3, in, t);
-	lower_join_edges(l, 3, o, &t, &r);
+	if (o[1].v.kind == VK_bool || o[2].v.kind == VK_bool) {
+		choose(l, e, o, D_bool, &r);
+		return r;
+	}
+	if (!is_firm(&o[1]) && !is_firm(&o[2]))
+		return plain_choice(l, e, o);
+	if (!is_firm(&o[1]) || !is_firm(&o[2]) || check_same_dtype(l, e->src, &o[1], &o[2]))
+		choose(l, e, o, o[is_firm(&o[1]) ? 1 : 2].v.v->type.dtype, &r);
 	return r;
 }
 

@@ -250,21 +250,29 @@ lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t)
 bool
 lower_join(Lower *l, Src src, int n, Operand *o, Type *t)
 {
-	const Operand *first = NULL;
+	const Operand *first = NULL, *plain = NULL;
+	bool flt = false;
 
 	for (int i = 0; i < n; i++) {
 		o[i].v = lower_load(l, o[i]);
 		if (o[i].v.kind == VK_none)
 			return false;
+		flt |= o[i].v.plain ? o[i].v.plain->flt : o[i].v.kind == VK_flt;
 		if (o[i].v.kind != VK_val)
 			continue;
-		if (!first)
+		if (o[i].v.plain)
+			plain = plain ? plain : &o[i];
+		else if (!first)
 			first = &o[i];
 		else if (!check_same_dtype(l, src, first, &o[i]))
 			return false;
 	}
-	BUG_IF(l->arena, !first);
-	*t = type_scalar(first->v.v->type.dtype);
+	BUG_IF(l->arena, !first && !plain);
+	*t = type_scalar(first ? first->v.v->type.dtype : flt ? D_f32
+	                                                      : plain->v.v->type.dtype);
+	for (int i = 0; i < n; i++)
+		if (!lower_plain(l, &o[i], t->dtype))
+			return false;
 	for (int i = 0; i < n; i++)
 		if (value_is_const(&o[i].v) && !check_fits(l, &o[i].v, t->dtype, o[i].e->src))
 			return false;
@@ -282,6 +290,8 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 		return NULL;
 	if (value_is_const(&o.v))
 		return check_fits(l, &o.v, t.dtype, o.e->src) ? put_const(l, &o.v, t, src) : NULL;
+	if (!lower_plain(l, &o, t.dtype))
+		return NULL;
 	got = o.v.v->type;
 	if (got.dtype != t.dtype) {
 		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s: write `%s(%s)`", what,
