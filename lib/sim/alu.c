@@ -2,7 +2,9 @@
  *
  * Each is a plain loop over planes with no aliasing, so that the compiler can use vector
  * instructions.  Inactive lanes are computed too and then not stored. */
-#include "alu_int.h"
+#include <string.h>
+#include "alu.h"
+#include "decode.h"
 
 #define LANES for (u32 l = 0; l < WARP; l++)
 /* lane type: how it is stored, how it is read, how it is written */

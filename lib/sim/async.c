@@ -2,7 +2,8 @@
  * and the arrival that waits for a thread's cp.async. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
 
 /* ---- cp.async.mbarrier.arrive ---- */
 

@@ -1,6 +1,8 @@
 /* bar.c - barriers of a block, numbered 0 to 15, with thread counts and reductions. */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
+#include "sched.h"
 
 static bool
 bad(Warp *w, const Ins *in, u32 mask, const char *text, u32 v)

@@ -1,5 +1,6 @@
 /* barcluster.c - barrier.cluster.arrive and .wait. */
-#include "sim_int.h"
+#include "fault.h"
+#include "sched.h"
 
 static void
 misuse(Warp *w, const Ins *in, u32 mask, const char *what)

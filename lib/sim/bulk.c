@@ -1,14 +1,15 @@
-/* bulk.c - bulk copies and reductions: how one is issued, read and written, and their groups.
+/* bulk.c - bulk copies and reductions: how one is issued, and their groups; bulk_data.c moves the bytes.
  *
  * PTX ISA, "Asynchronous data copy": cp.async.bulk, cp.reduce.async.bulk.  A copy reads its
  * source and writes its destination as late as it may: when its flight lands, or when the thread
  * waits for its group.  So code that does not wait reads stale data, and is told. */
 #include <stdlib.h>
 #include <string.h>
-#include "bulk_int.h"
+#include "bulk.h"
+#include "check.h"
+#include "fault.h"
 
 enum {
-	PAGE_BYTES = PAGE_WORDS * 4,
 	STORES_MAX = 256,       /* of a warp in flight: the oldest then complete by themselves */
 	LOADS_MAX = 4096        /* bytes of an instruction; above it others get their turn, so that what is
 	                         * in flight stays bounded */
@@ -161,284 +162,6 @@ bulk_run(Bulk *k, u64 addr, u32 at, u32 n)
 	k->nrun++;
 }
 
-/* ---- what the checks are told ---- */
-
-static Access
-global_access(const Run *r, u64 off)
-{
-	Access a;
-
-	memset(&a, 0, sizeof a);
-	a.space = SIM_SPACE_GLOBAL;
-	a.addr = r->addr + off;
-	a.al = r->al;
-	a.p = r->al->data + (a.addr - r->al->base);
-	return a;
-}
-
-static Access
-shared_access(Block *b, u32 addr)
-{
-	Access a;
-
-	memset(&a, 0, sizeof a);
-	a.space = SIM_SPACE_SHARED;
-	a.addr = addr;
-	a.blk = b;
-	a.p = b->smem + addr;
-	return a;
-}
-
-/* Pieces of shared memory that hold bytes [at, ...) of the data, contiguous: all of it, or what
- * one swizzled 16-byte piece is. */
-static u32
-piece(const Bulk *k, u32 base, u32 at, u32 *addr)
-{
-	*addr = base + at;
-	if (!k->d || !k->d->swizzle)
-		return k->bytes - at;
-	*addr = box_swizzle(k->d, base + at);
-	return 16 - at % 16;
-}
-
-/* The same for checks, which do not care for the order within: whole lines stay whole lines. */
-static u32
-area(const Bulk *k, u32 base, u32 at, u32 *addr)
-{
-	if (k->bytes % 128)
-		return piece(k, base, at, addr);
-	*addr = base + at;
-	return k->bytes - at;
-}
-
-static void
-check_global(const Bulk *k, int kind)
-{
-	Warp *w = k->w;
-
-	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
-		for (u64 off = 0, n; off < r->n; off += n) {
-			Access a = global_access(r, off);
-			n = PAGE_BYTES - (a.addr - r->al->base) % PAGE_BYTES;
-			if (n > r->n - off)
-				n = r->n - off;
-			check_access(w, k->in, k->lane, &a, (u32)n, kind, NULL);
-		}
-	}
-}
-
-static void
-check_shared(const Bulk *k, Block *b, u32 base, int kind)
-{
-	for (u32 at = 0, n; at < k->bytes; at += n) {
-		u32 addr;
-		Access a;
-		n = area(k, base, at, &addr);
-		a = shared_access(b, addr);
-		check_access(k->w, k->in, k->lane, &a, n, kind, NULL);
-	}
-}
-
-/* Shared data that goes to global memory has to be there.  Elements outside of the tensor do not
- * go anywhere. */
-static void
-check_source(const Bulk *k, Block *b)
-{
-	for (u32 i = 0; i < k->nrun; i++)
-		for (u32 off = 0, n; off < k->run[i].n; off += n) {
-			u32 at = k->run[i].at + off, addr;
-			const u8 *bad;
-			n = piece(k, k->sh, at, &addr);
-			if (n > k->run[i].n - off)
-				n = k->run[i].n - off;
-			bad = memchr(b->sinit + addr, 0, n);
-			if (!bad)
-				continue;
-			addr = (u32)(bad - b->sinit);
-			fault_add(k->w, k->lane, SIM_FAULT_UNINIT_SHARED, k->in->line, SIM_SPACE_SHARED,
-			          addr, 1, NULL, "%.60s: shared memory at 0x%x, which nobody has written, "
-			          "goes to global memory", k->in->text, addr);
-			return;
-		}
-}
-
-/* A reduction reads its destination. */
-static void
-check_reduced(const Bulk *k)
-{
-	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
-		u64 off = r->addr - r->al->base;
-		if (r->al->full || !memchr(r->al->init + off, 0, r->n))
-			continue;
-		fault_add(k->w, k->lane, SIM_FAULT_UNINIT_GLOBAL, k->in->line, SIM_SPACE_GLOBAL, r->addr,
-		          r->n, NULL, "%.60s: reduction into global memory nobody has written", k->in->text);
-		return;
-	}
-}
-
-static void
-check_operands(const Bulk *k)
-{
-	const BulkArg *arg = bulk_arg(k->in);
-	Block *own = k->w->blk;
-	Access a;
-	int r;
-
-	if (arg->dir == B_LOAD) {
-		for (u32 i = 0; i < k->nrun; i++) {
-			a = global_access(&k->run[i], 0);
-			proxy_read(k->w, k->in, k->lane, &a, k->run[i].n);
-		}
-		check_global(k, A_AREAD);
-	} else {
-		for (u32 at = 0, n; at < k->bytes; at += n) {
-			u32 addr;
-			n = area(k, k->sh, at, &addr);
-			a = shared_access(own, addr);
-			proxy_read(k->w, k->in, k->lane, &a, n);
-		}
-		check_shared(k, own, k->sh, A_AREAD);
-	}
-	if (arg->dir == B_STORE) {
-		check_source(k, own);
-		check_global(k, arg->reduce ? A_SWRITE : A_ASYNC);
-		if (arg->reduce)
-			check_reduced(k);
-		return;
-	}
-	/* Reductions into shared memory may meet each other in flight: they are not remembered. */
-	FOR_LANES(r, arg->reduce ? 0 : k->ranks)
-		check_shared(k, own->cl->blk[r], arg->dir == B_SEND ? k->to : k->sh, A_ASYNC);
-}
-
-/* ---- data ---- */
-
-static void
-read_global(Bulk *k)
-{
-	u32 e = k->d ? tmap_esize(k->d) : 0;
-
-	if (k->d) {
-		u64 v = box_fill(k->d);
-		for (u32 at = 0; at < k->bytes; at += e)
-			memcpy(k->data + at, &v, e);
-	}
-	memset(k->def, 1, k->bytes);
-	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
-		u64 off = r->addr - r->al->base;
-		memcpy(k->data + r->at, r->al->data + off, r->n);
-		if (!r->al->full)
-			memcpy(k->def + r->at, r->al->init + off, r->n);
-		if (k->d)
-			box_convert(k->d, k->data + r->at, r->n);
-	}
-}
-
-static void
-read_shared(Bulk *k)
-{
-	const Block *b = k->w->blk;
-
-	for (u32 at = 0, n; at < k->bytes; at += n) {
-		u32 addr;
-		n = piece(k, k->sh, at, &addr);
-		memcpy(k->data + at, b->smem + addr, n);
-		if (b->l->checks)
-			memcpy(k->def + at, b->sinit + addr, n);
-	}
-}
-
-static void
-read_source(Bulk *k)
-{
-	const BulkArg *arg = bulk_arg(k->in);
-
-	if (k->have || k->idle)
-		return;
-	k->have = true;
-	if (arg->dir == B_LOAD)
-		read_global(k);
-	else
-		read_shared(k);
-	if (!k->w->def)
-		return;
-	for (u32 i = 0; arg->dir == B_LOAD && i < k->nrun; i++) {
-		Access a = global_access(&k->run[i], 0);
-		check_copied(k->w, k->in, k->lane, &a, k->run[i].n, A_NONE);
-	}
-	for (u32 at = 0, n; arg->dir != B_LOAD && at < k->bytes; at += n) {
-		u32 addr;
-		Access a;
-		n = area(k, k->sh, at, &addr);
-		a = shared_access(k->w->blk, addr);
-		check_copied(k->w, k->in, k->lane, &a, n, arg->dir == B_STORE ? A_READ : A_NONE);
-	}
-}
-
-/* The operation of a reduction as atom has it. */
-static void
-reduce(const Bulk *k, u8 *to, const u8 *data, u32 n, bool global)
-{
-	Ins op = *k->in;
-	u32 e;
-
-	if (k->d)
-		op.type = (u8)tmap_ptx_type(k->d);
-	e = type_bits((Type)op.type) / 8;
-	for (u32 i = 0; i + e <= n; i += e) {
-		u64 v = 0;
-		memcpy(&v, data + i, e);
-		atom_rmw(to + i, e, &op, v, 0, global);
-	}
-}
-
-static void
-write_global(Bulk *k)
-{
-	const BulkArg *arg = bulk_arg(k->in);
-
-	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
-		Access a = global_access(r, 0);
-		if (arg->reduce)
-			reduce(k, a.p, k->data + r->at, r->n, true);
-		else
-			memcpy(a.p, k->data + r->at, r->n);
-		if (!r->al->full)
-			memset(r->al->init + (r->addr - r->al->base), 1, r->n);
-		if (k->w->def && !arg->reduce)
-			check_copied(k->w, k->in, k->lane, &a, r->n, A_WRITE);
-	}
-}
-
-static void
-write_shared(Bulk *k, Block *b, u32 base)
-{
-	bool red = bulk_arg(k->in)->reduce;
-
-	for (u32 at = 0, n; at < k->bytes; at += n) {
-		u32 addr;
-		n = piece(k, base, at, &addr);
-		if (red)
-			reduce(k, b->smem + addr, k->data + at, n, false);
-		else
-			memcpy(b->smem + addr, k->data + at, n);
-		if (!b->l->checks)
-			continue;
-		for (u32 i = 0; i < n; i++)     /* what is reduced into stays undefined if it was */
-			b->sinit[addr + i] = red ? b->sinit[addr + i] & k->def[at + i] : k->def[at + i];
-	}
-	for (u32 at = 0, n; !red && at < k->bytes; at += n) {
-		u32 addr;
-		n = area(k, base, at, &addr);
-		mbar_landed(b, addr, n, k->w->blk, k->w->id * WARP + (u32)k->lane,
-		            (s32)(k->in - b->l->m->code), k->mbar);
-	}
-}
-
 /* A copy that signals an mbarrier. */
 static void
 land(Flight *f)
@@ -448,13 +171,13 @@ land(Flight *f)
 	const BulkArg *arg = bulk_arg(k->in);
 	int r;
 
-	read_source(k);
+	bulk_read(k);
 	FOR_LANES(r, k->ranks) {
 		Block *b = c->blk[r];
 		if (k->idle || k->told ? b->ended : !cluster_reach(k->w, k->in, k->lane, b, k->sh, k->bytes))
 			continue;
 		if (!k->idle)
-			write_shared(k, b, arg->dir == B_SEND ? k->to : k->sh);
+			bulk_write_shared(k, b, arg->dir == B_SEND ? k->to : k->sh);
 		mbar_complete_tx(f, b, k->mbar, k->bytes);
 	}
 }
@@ -465,9 +188,9 @@ complete(Warp *w, Bulk **at)
 {
 	Bulk *k = *at;
 
-	read_source(k);
+	bulk_read(k);
 	if (!k->idle)
-		write_global(k);
+		bulk_write_global(k);
 	w->blk->cl->effects++;
 	w->nstore--;
 	*at = k->next;
@@ -508,7 +231,7 @@ bulk_issue(Bulk *k)
 
 	if (!k->idle) {
 		if (w->def)
-			check_operands(k);
+			bulk_check(k);
 		count(k);
 	}
 	if (bulk_arg(k->in)->dir == B_STORE) {
@@ -628,7 +351,7 @@ finish(Warp *w, u32 mask, u32 keep, bool read_only, bool all)
 			at = &k->next;
 			continue;
 		}
-		read_source(k);
+		bulk_read(k);
 		if (read_only)
 			at = &k->next;
 		else

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bulk_int.h"
+#include "bulk.h"
+#include "check.h"
+#include "fault.h"
 
 #if defined(__GNUC__)
 static bool bad(Warp *w, const Ins *in, int lane, u64 addr, const char *fmt, ...)

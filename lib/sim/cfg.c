@@ -6,7 +6,7 @@
  * meeting point also holds with every edge counted.
  */
 #include <string.h>
-#include "sim_int.h"
+#include "module.h"
 
 typedef struct Blk {
 	u32 first, last;                /* code range, last included */

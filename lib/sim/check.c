@@ -11,7 +11,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "slot_int.h"
+#include "fault.h"
+#include "slot.h"
+#include "wgmma.h"
 
 typedef struct Now {            /* the present access */
 	Warp *w;
@@ -200,21 +202,6 @@ words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *told)
 	}
 }
 
-static void
-page_lock(Launch *l, Alloc *al, u64 page)
-{
-	if (l->nthread > 1)
-		while (__atomic_test_and_set(&al->lock[page], __ATOMIC_ACQUIRE))
-			;
-}
-
-static void
-page_unlock(Launch *l, Alloc *al, u64 page)
-{
-	if (l->nthread > 1)
-		__atomic_clear(&al->lock[page], __ATOMIC_RELEASE);
-}
-
 /* A read of a whole word of global memory that needs no further look: the first of all accesses; again by the
  * same warp; or when all that is remembered are reads of the same time by two blocks, one of which any
  * write would race with. */
@@ -341,84 +328,6 @@ check_reads(Warp *w, const Ins *in, u32 mask, const Access *acc, u32 bytes)
 	}
 }
 
-void
-check_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 pc, u32 agent,
-             u32 clock)
-{
-	u64 now = (u64)(b->lin + 1) << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
-
-	for (u32 i = addr / 4; i <= (addr + bytes - 1) / 4; i++) {
-		Slot *s = b->shadow + (size_t)i * SHARED_SLOTS;
-		shadow_open(b, i);
-		for (u32 k = 0; k < SHARED_SLOTS; k++)
-			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
-			    && s_block(&s[k]) == from->lin + 1) {
-				s[k].a = now;
-				s[k].b = (u64)(u32)pc << 44
-				       | (u64)(agent << AGENT_SHIFT | (clock & ((1u << AGENT_SHIFT) - 1))) << 17
-				       | (u64)thread << 7 | (u64)s_mask(&s[k]) << 3 | A_LANDED;
-			}
-	}
-}
-
-void
-check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc)
-{
-	u32 thread = w->id * WARP + (u32)lane;
-
-	for (u32 i = 0; i < bytes / 4; i++) {
-		Slot *s = w->blk->shadow + (size_t)(dst / 4 + i) * SHARED_SLOTS;
-		if (shadow_done(w, (u32)lane, dst / 4 + i, pc))
-			continue;
-		for (u32 k = 0; k < SHARED_SLOTS; k++)
-			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
-			    && s_block(&s[k]) == w->blk->lin + 1)
-				s[k].b = (u64)(u32)pc << 44 | (u64)(w->clock & 0x7ffffff) << 17
-				       | (u64)thread << 7 | 15u << 3 | A_WRITE;
-	}
-}
-
-static void
-copied(Slot *s, u32 n, Warp *w, u64 who, u32 pc, int read)
-{
-	for (u32 i = 0; i < n; i++, s++) {
-		u32 k = s_kind(s);
-		if ((k != A_ASYNC && k != A_AREAD) || s_pc(s) != pc || s_thread(s) != (u32)who
-		    || s_block(s) != w->blk->lin + 1)
-			continue;
-		k = k == A_ASYNC ? A_WRITE : (u32)read;
-		if (k == A_NONE)
-			s->a = 0;
-		s->b = k == A_NONE ? 0 : (u64)pc << 44 | (u64)(w->clock & 0x7ffffff) << 17 | who << 7
-		                       | (u64)s_mask(s) << 3 | k;
-	}
-}
-
-void
-check_copied(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int read)
-{
-	u32 pc = (u32)(in - w->blk->l->m->code), n;
-	u64 who = w->id * WARP + (u32)lane, off, end;
-
-	if (a->space == SIM_SPACE_SHARED) {
-		copied(a->blk->shadow + a->addr / 4 * SHARED_SLOTS,
-		       (u32)((a->addr + bytes + 3) / 4 - a->addr / 4) * SHARED_SLOTS, w, who, pc, read);
-		return;
-	}
-	if (!a->al->page)
-		return;
-	for (off = a->addr - a->al->base, end = off + bytes; off < end; off += n) {
-		u64 page = off / 4 / PAGE_WORDS, next = (page + 1) * PAGE_WORDS * 4;
-		n = (u32)((next < end ? next : end) - off);
-		if (!a->al->page[page])
-			continue;
-		page_lock(w->blk->l, a->al, page);
-		copied(a->al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS,
-		       (u32)((off + n + 3) / 4 - off / 4) * GLOBAL_SLOTS, w, who, pc, read);
-		page_unlock(w->blk->l, a->al, page);
-	}
-}
-
 bool
 check_written(Warp *w, const Access *a, u32 bytes, u64 *time, sim_place *place)
 {
@@ -440,33 +349,4 @@ check_written(Warp *w, const Access *a, u32 bytes, u64 *time, sim_place *place)
 	*time = s_time(newest);
 	slot_place(&n, newest, place);
 	return true;
-}
-
-static u8 *
-init_of(const Warp *w, int lane, const Access *a)
-{
-	switch (a->space) {
-	case SIM_SPACE_SHARED: return a->blk->sinit ? a->blk->sinit + a->addr : NULL;
-	case SIM_SPACE_LOCAL: return !w->linit ? NULL : w->linit + (size_t)lane * w->blk->l->local + a->addr;
-	default: return a->al && !a->al->full ? a->al->init + (a->addr - a->al->base) : NULL;
-	}
-}
-
-bool
-check_init(const Warp *w, int lane, const Access *a, u32 bytes)
-{
-	static const u8 ones[32] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-		1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-	const u8 *p = init_of(w, lane, a);
-
-	return !p || !memcmp(p, ones, bytes);
-}
-
-void
-mark_init(Warp *w, int lane, const Access *a, u32 bytes, bool defined)
-{
-	u8 *p = init_of(w, lane, a);
-
-	if (p)
-		memset(p, defined, bytes);
 }

@@ -2,7 +2,10 @@
  * queue of operations in flight, reach into each other's shared memory. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "bulk.h"
+#include "fault.h"
+#include "sched.h"
+#include "wgmma.h"
 
 enum { FLIGHT_ROUNDS = 2 };
 

@@ -1,7 +1,8 @@
 /* count.c - memory counts: sectors of global requests, bank wavefronts of shared ones. */
 #include <stdlib.h>
 #include <string.h>
-#include "bulk_int.h"
+#include "bulk.h"
+#include "check.h"
 
 static Count *
 counter(Warp *w, const Ins *in)

@@ -4,7 +4,7 @@
  * allows, when the thread waits for the group.  So a missing wait shows in the results too. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
 
 /* Source bytes each lane reads; the rest is filled with zeros. */
 static void

@@ -1,6 +1,7 @@
 /* decode_bulk.c - decoders of bulk copies, tensor copies and tensor maps. */
 #include <string.h>
-#include "bulk_int.h"
+#include "bulk.h"
+#include "decode.h"
 
 static BulkArg *
 new_arg(Dec *d)

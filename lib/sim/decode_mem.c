@@ -1,7 +1,6 @@
 /* decode_mem.c - decoders of loads, stores, atomics, address conversion, matrix loads, copies. */
-#include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "decode.h"
 
 static void
 cache_mods(Dec *d)

@@ -1,6 +1,6 @@
 /* decode_misc.c - decoders of warp-level exchange, barriers, control flow. */
 #include <string.h>
-#include "sim_int.h"
+#include "decode.h"
 
 static bool
 warp_common(Dec *d, u32 nsrc, Ref **out)

@@ -4,7 +4,7 @@
  * as sm_90a has it; test/sim/test_mma_accept.c compares it with ptxas. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "decode.h"
 
 enum { F16C = 1, F32C = 2, S32C = 4, F64C = 8, DENSE = 16, SPARSE = 32, A_ = 1000 };
 

@@ -1,7 +1,8 @@
 /* decode_sync.c - decoders of clusters, mbarriers and fences. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "decode.h"
+#include "sync.h"
 
 /* The module's .target has to be at least this. */
 static bool

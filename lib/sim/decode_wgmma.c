@@ -1,7 +1,6 @@
 /* decode_wgmma.c - wgmma, its fence and groups, setmaxnreg; and which instructions touch the registers
  * of a wgmma.  PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions". */
-#include <string.h>
-#include "sim_int.h"
+#include "decode.h"
 
 enum { F16C = 1, F32C = 2, S32C = 4 };
 static const struct { u8 type, k, how; bool trans, scale, fine; } kinds[] = {

@@ -1,7 +1,7 @@
 /* decode_wmma.c - wmma.load, wmma.store and wmma.mma.  PTX ISA, "Matrix multiply-accumulate operation
  * using wmma instructions". */
 #include <string.h>
-#include "sim_int.h"
+#include "decode.h"
 
 /* m, n, k, type of a and b, first target; the layouts of 4 and 1 bits are fixed */
 static const struct Shape { u8 m, n, k, type, sm; } shapes[] = {

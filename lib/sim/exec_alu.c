@@ -1,6 +1,6 @@
 /* exec_alu.c - arithmetic, compares, selects, predicates, moves, special registers. */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
 
 typedef union Plane { u32 a[WARP]; u64 b[WARP]; } Plane;
 

@@ -1,15 +1,8 @@
 /* exec_atom.c - atom and red: read-modify-write of global and shared memory. */
 #include <string.h>
-#include "sim_int.h"
-
-static float
-f32_of(u32 b)
-{
-	float f;
-
-	memcpy(&f, &b, 4);
-	return f;
-}
+#include "check.h"
+#include "fault.h"
+#include "num.h"
 
 static u32
 add_f32(u32 a, u32 b, bool ftz)
@@ -22,7 +15,7 @@ add_f32(u32 a, u32 b, bool ftz)
 		b = b & 0x7f800000u ? b : b & 0x80000000u;
 	}
 	f = f32_of(a) + f32_of(b);
-	memcpy(&r, &f, 4);
+	r = bits_of(f);
 	if (f != f)
 		r = 0x7fffffffu;
 	if (ftz && !(r & 0x7f800000u))
@@ -50,17 +43,11 @@ static u64
 combine(const Ins *in, u64 old, u64 b, u64 c, bool global)
 {
 	Type t = (Type)in->type;
-	double x, y;
 
 	if (type_float(t) && in->sub != AT_EXCH && in->sub != AT_CAS) {
 		switch (t) {
 		case T_f32: return add_f32((u32)old, (u32)b, global);
-		case T_f64:
-			memcpy(&x, &old, 8);
-			memcpy(&y, &b, 8);
-			x += y;
-			memcpy(&old, &x, 8);
-			return old;
+		case T_f64: return bits64_of(f64_of(old) + f64_of(b));
 		case T_f16: case T_bf16:
 			return half_op(in->sub, t, (u32)old & 0xffff, (u32)b & 0xffff);
 		default:

@@ -3,25 +3,22 @@
  * Integers go through 64 bits, floats through double, which holds every format exactly; the
  * destination's rounding is applied once. */
 #include <math.h>
-#include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "num.h"
 
 static double
 float_in(u64 v, Type t, u32 flags)
 {
-	float f;
-	double d;
 	u32 b = (u32)v;
 
 	switch (t) {
 	case T_f16: return (double)f16_value(b & 0xffff);
 	case T_bf16: return (double)bf16_value(b & 0xffff);
-	case T_f64: memcpy(&d, &v, 8); return d;
+	case T_f64: return f64_of(v);
 	default:
 		if (flags & F_FTZ && !(b & 0x7f800000u))
 			b &= 0x80000000u;
-		memcpy(&f, &b, 4);
-		return (double)f;
+		return (double)f32_of(b);
 	}
 }
 
@@ -47,8 +44,6 @@ float_out(double v, Type t, const Ins *in)
 {
 	int rnd = in->flags & F_INT ? RN : in->rnd;
 	u32 flags = in->flags, b;
-	float f;
-	u64 r;
 
 	if (flags & F_INT)
 		v = round_int(v, in->rnd);
@@ -68,18 +63,14 @@ float_out(double v, Type t, const Ins *in)
 			b--;
 		return b;
 	case T_tf32:
-		f = (float)v;
-		memcpy(&b, &f, 4);
-		b = tf32_round(b, rnd);
+		b = tf32_round(bits_of((float)v), rnd);
 		if (flags & F_SATF && (b & 0x7fffffffu) == 0x7f800000u)
 			b -= 0x2000;
 		return b;
 	case T_f64:
-		memcpy(&r, &v, 8);
-		return r;
+		return bits64_of(v);
 	default:
-		f = f32_round(v, rnd);
-		memcpy(&b, &f, 4);
+		b = bits_of(f32_round(v, rnd));
 		if (isnan(v))
 			b = 0x7fffffffu;
 		if (flags & F_FTZ && !(b & 0x7f800000u))
@@ -162,12 +153,10 @@ int_to_float(u64 v, Type to, Type from, const Ins *in)
 	double hi = (double)(m >> 32) * 0x1p32, lo = (double)(m & 0xffffffffu), d;
 
 	if (to == T_f64) {
-		u64 r;
 		d = neg ? dir64('-', -hi, lo, 0, in->rnd) : dir64('+', hi, lo, 0, in->rnd);
 		if (in->flags & F_SAT)
 			d = d > 0 ? d < 1 ? d : 1 : 0;
-		memcpy(&r, &d, 8);
-		return r;
+		return bits64_of(d);
 	}
 	d = odd_add(hi, lo);
 	return float_out(neg ? -d : d, to, in);
@@ -178,15 +167,13 @@ convert(u64 v, Type to, Type from, const Ins *in)
 {
 	if (type_float(from)) {
 		double d = float_in(v, from, in->flags);
-		u64 r;
 		if (type_float(to)) {
 			/* a value of a narrower format is kept as it is when it fits */
 			if (to == T_f64 && from == T_f64 && !(in->flags & (F_INT | F_SAT)))
 				return v;
 			return float_out(d, to, in);
 		}
-		r = to_int(d, to, in);
-		return r;
+		return to_int(d, to, in);
 	}
 	if (type_float(to))
 		return int_to_float(v, to, from, in);

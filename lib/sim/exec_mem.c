@@ -1,6 +1,7 @@
 /* exec_mem.c - loads and stores of every space, address conversion. */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
 
 static u32
 space_origin(sim_space sp, u32 line)

@@ -2,7 +2,7 @@
  * address in range and aligned, all data initialised.  What is odd goes the general way, in exec_mem.c.
  * dec_ld and dec_st choose these for plain accesses whose elements have the size of their registers. */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
 
 /* Offsets of all lanes; false if an active one is out of range, misaligned or undefined. */
 static bool

@@ -1,8 +1,9 @@
 /* exec_warp.c - exchange between the lanes of a warp: shfl, vote, match, redux, elect.
  * Of these only bar.warp.sync orders memory (PTX ISA, "bar.warp.sync"): nothing of the kind is said of
  * the others. */
-#include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
+#include "sched.h"
 
 static void
 tell_partial(Warp *w, const Ins *in, u32 mask, u32 missing)

@@ -5,7 +5,7 @@
  * spreads them over the words' slots of check.c, and they stay there until the launch ends. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
 
 enum { GRANULES = PAGE_WORDS / 4 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "fault.h"
 
 enum { TIMEOUT_STEPS = 1 << 16, REPORT_MAX = 1 << 18 };
 

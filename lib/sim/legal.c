@@ -1,7 +1,6 @@
 /* legal.c - is there such an opcode?  The rows of legal.def against the parts of one. */
-#include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "module.h"
 
 static const struct Form { u8 sm; const char *name, *parts; } forms[] = {
 #define L(sm, name, parts) { sm, name, parts },

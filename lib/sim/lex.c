@@ -1,7 +1,7 @@
 /* lex.c - tokens of PTX text, the arena, and the table of types. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "lex.h"
 
 static const struct { const char *name; u32 bits; } types[T_COUNT] = {
 #define X(n, b) [T_##n] = { #n, b },

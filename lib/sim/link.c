@@ -1,6 +1,6 @@
 /* link.c - functions to code: decodes their statements, resolves labels, the stack calls need. */
 #include <string.h>
-#include "sim_int.h"
+#include "decode.h"
 
 /* Labels have been numbered by statement; here they become code addresses. */
 static bool

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "mat.h"
+#include "num.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LEVEL4 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")))
@@ -38,24 +39,6 @@
 		else \
 			name##_2(__VA_ARGS__); \
 	}
-
-INLINE float
-f32_of(u32 b)
-{
-	float f;
-
-	memcpy(&f, &b, 4);
-	return f;
-}
-
-INLINE u32
-bits_of(float f)
-{
-	u32 b;
-
-	memcpy(&b, &f, 4);
-	return b;
-}
 
 /* A narrow float whose magnitude has been shifted to stand where f32 has its own: the exponent grows
  * by `up`; `inf` and above are infinity and NaN.  Subnormals of f32 would be slow, so none appear. */

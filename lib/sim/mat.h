@@ -6,7 +6,7 @@
  * Matrices are row-major without gaps. */
 #ifndef SIM_MAT_H
 #define SIM_MAT_H
-#include "sim_int.h"
+#include "base.h"
 
 enum { MAT_K = 256 };           /* the deepest k, of single bits */
 

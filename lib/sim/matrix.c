@@ -3,7 +3,9 @@
  * Lane 8 i + r gives the address of row r of matrix i.  Lane l holds, of each matrix, the
  * elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans, of column l / 4. */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
+#include "sched.h"
 
 static void
 element_of(u32 lane, u32 half, bool trans, u32 *row, u32 *col)

@@ -1,4 +1,5 @@
-/* mbar.c - mbarrier objects: their table, arrivals, transactions, phases, waits.
+/* mbar.c - mbarrier objects: arrivals, transactions, phases.  mbar_tab.c has their table, exec_mbar.c the
+ * instructions.
  *
  * PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".  A phase is
  * complete when no arrival is pending and the tx-count is zero; then the expected count is
@@ -6,110 +7,21 @@
  * phase 24 bits, pending arrivals 20, expected arrivals 20.  The rest is in the block's table. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
+#include "mbar.h"
 
-enum { COUNT_MAX = (1 << 20) - 1, PHASE_MASK = (1 << 24) - 1 };
-
-/* ---- the table ---- */
-
-static u32
-slot_of(const MbarTab *t, u32 addr)
-{
-	u32 h = (addr >> 3) * 0x9e3779b1u >> 7;
-
-	for (;; h++) {
-		const Mbar *m = t->slot[h & (t->cap - 1)];
-		if (!m || m->addr == addr)
-			return h & (t->cap - 1);
-	}
-}
-
-Mbar *
-mbar_find(const Block *b, u32 addr)
-{
-	Mbar *m = b->mb.cap ? b->mb.slot[slot_of(&b->mb, addr)] : NULL;
-
-	return m && m->live ? m : NULL;
-}
-
-static bool
-grow(MbarTab *t)
-{
-	MbarTab n = *t;
-
-	n.cap = t->cap ? 2 * t->cap : 16;
-	n.slot = calloc(n.cap, sizeof *n.slot);
-	if (!n.slot)
-		return false;
-	for (u32 i = 0; i < t->cap; i++)
-		if (t->slot[i])
-			n.slot[slot_of(&n, t->slot[i]->addr)] = t->slot[i];
-	free(t->slot);
-	*t = n;
-	return true;
-}
-
-static Mbar *
-make(Block *b, u32 addr)
-{
-	MbarTab *t = &b->mb;
-	Mbar **at;
-
-	if (2 * t->n >= t->cap && !grow(t))
-		return NULL;
-	at = &t->slot[slot_of(t, addr)];
-	if (!*at) {
-		*at = malloc(sizeof **at);
-		if (!*at)
-			return NULL;
-		t->n++;
-	}
-	memset(*at, 0, sizeof **at);
-	(*at)->addr = addr;
-	(*at)->agent = (u8)(t->made++ % NAGENT);
-	if (t->hi <= t->lo) {
-		t->lo = addr;
-		t->hi = addr + 8;
-	}
-	t->lo = addr < t->lo ? addr : t->lo;
-	t->hi = addr + 8 > t->hi ? addr + 8 : t->hi;
-	return *at;
-}
-
-void
-mbar_reset(Block *b)
-{
-	MbarTab *t = &b->mb;
-
-	for (u32 i = 0; i < t->cap; i++)
-		if (t->slot[i])
-			t->slot[i]->live = false;
-	t->lo = t->hi = t->nunfenced = t->made = 0;
-	memset(t->agent_clock, 0, sizeof t->agent_clock);
-}
-
-void
-mbar_free(Block *b)
-{
-	for (u32 i = 0; i < b->mb.cap; i++)
-		free(b->mb.slot[i]);
-	free(b->mb.slot);
-}
-
-/* ---- phases ---- */
-
-static u64
-state_of(const Mbar *m)
+u64
+mbar_state(const Mbar *m)
 {
 	return (u64)(m->phase & PHASE_MASK) << 40 | (u64)m->pending << 20 | m->expected;
 }
 
-static void
-keep(Block *b, const Mbar *m)
+void
+mbar_keep(Block *b, const Mbar *m)
 {
-	u64 v = state_of(m);
+	u64 v = mbar_state(m);
 
 	memcpy(b->smem + m->addr, &v, 8);
 }
@@ -140,7 +52,7 @@ settle(Block *b, Mbar *m)
 		m->done = m->next;
 		wake(b);
 	}
-	keep(b, m);
+	mbar_keep(b, m);
 }
 
 bool
@@ -204,8 +116,8 @@ add_arrivals(Warp *w, const Ins *in, int lane, Mbar *m, u32 count)
 	return true;
 }
 
-static Mbar *
-live_at(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
+Mbar *
+mbar_live(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 {
 	Mbar *m = mbar_find(b, addr);
 
@@ -217,7 +129,7 @@ live_at(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 bool
 mbar_arrive(Warp *w, const Ins *in, int lane, Block *b, u32 addr, u32 count, s64 tx)
 {
-	Mbar *m = live_at(w, in, lane, b, addr);
+	Mbar *m = mbar_live(w, in, lane, b, addr);
 
 	if (!m || (tx && !add_tx(w, in, lane, m, tx)) || (count && !add_arrivals(w, in, lane, m, count)))
 		return false;
@@ -266,21 +178,21 @@ mbar_fence(Warp *w)
 bool
 mbar_more(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 {
-	Mbar *m = live_at(w, in, lane, b, addr);
+	Mbar *m = mbar_live(w, in, lane, b, addr);
 
 	if (!m)
 		return false;
 	if (m->pending == COUNT_MAX)
 		return mbar_bad(w, in, lane, addr, "the pending count is 2^20-1 already");
 	m->pending++;
-	keep(b, m);
+	mbar_keep(b, m);
 	return true;
 }
 
 void
 mbar_copies_arrive(Warp *w, const Ins *in, int lane, u32 addr)
 {
-	Mbar *m = live_at(w, in, lane, w->blk, addr);
+	Mbar *m = mbar_live(w, in, lane, w->blk, addr);
 
 	if (!m || !add_arrivals(w, in, lane, m, 1))
 		return;
@@ -303,7 +215,7 @@ mbar_time(Block *b, u32 addr, u32 time)
 bool
 mbar_async_use(Warp *w, const Ins *in, int lane, Block *b, u32 addr)
 {
-	Mbar *m = live_at(w, in, lane, b, addr);
+	Mbar *m = mbar_live(w, in, lane, b, addr);
 
 	if (!m)
 		return false;
@@ -339,204 +251,4 @@ mbar_overwrite(Warp *w, const Ins *in, int lane, Block *b, u32 addr, u32 bytes)
 			mbar_bad(w, in, lane, at,
 			    "overwrites the mbarrier that line %u has initialised", m->line);
 	}
-}
-
-/* ---- instructions ---- */
-
-/* The mbarrier's place for each lane; the access is remembered for races. */
-u32
-mbar_places(Warp *w, const Ins *in, const Ref *base, s64 off, u32 mask, int kind, Access *acc)
-{
-	u32 good = mem_resolve(w, in, base, off, (sim_space)in->space, mask, 8, kind != A_SREAD, acc);
-	int l;
-
-	FOR_LANES(l, good)
-	{
-		if (acc[l].space != SIM_SPACE_SHARED) {
-			mbar_bad(w, in, l, (u32)acc[l].addr, "the address is not in shared memory");
-			good &= ~(1u << l);
-		} else if (w->def) {
-			check_access(w, in, l, &acc[l], 8, kind | A_MBAR, NULL);
-		}
-	}
-	return good;
-}
-
-enum { MB_INIT, MB_INVAL };
-
-int
-exec_mbarset(Warp *w, const Ins *in, u32 mask)
-{
-	Access acc[WARP];
-	int l;
-
-	if (in->ns > 1)
-		use_check(w, in, &in->s[1], mask, "a count of an mbarrier");
-	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_WRITE, acc))
-	{
-		Block *b = acc[l].blk;
-		u32 addr = (u32)acc[l].addr, n;
-		Mbar *m = mbar_find(b, addr);
-		b->cl->effects++;
-		if (in->sub == MB_INVAL) {
-			if (!m)
-				mbar_bad(w, in, l, addr, "no mbarrier has been initialised there");
-			else {
-				b->mb.nunfenced -= !m->fenced;
-				m->live = false;
-			}
-			continue;
-		}
-		n = src32(w, &in->s[1])[l];
-		if (m)
-			mbar_bad(w, in, l, addr, "there is a live mbarrier already, of line %u", m->line);
-		if (!n || n > COUNT_MAX) {
-			mbar_bad(w, in, l, addr, "count %u is not in 1..2^20-1", n);
-			continue;
-		}
-		b->mb.nunfenced -= m && !m->fenced;
-		m = make(b, addr);
-		if (!m) {
-			w->blk->k->nomem = true;
-			return R_STOP;
-		}
-		m->live = true;
-		m->expected = m->pending = n;
-		m->line = in->line;
-		m->init_warp = w->id;
-		m->init_clock = w->clock;
-		m->init_era = b->era;
-		b->mb.nunfenced++;
-		keep(b, m);
-		if (w->def)
-			mark_init(w, l, &acc[l], 8, true);
-	}
-	return R_NEXT;
-}
-
-enum { MB_ARRIVE, MB_DROP, MB_EXPECT, MB_COMPLETE };
-
-static void
-arrive_lane(Warp *w, const Ins *in, int l, const Access *a)
-{
-	Block *b = a->blk;
-	u32 addr = (u32)a->addr, v = in->ns > 1 ? src32(w, &in->s[1])[l] : 1;
-	Mbar *m = live_at(w, in, l, b, addr);
-	bool tx = in->aux;
-
-	if (!m)
-		return;
-	if (in->nd)
-		lane_set(w, in->d, l, state_of(m));
-	if (in->sub == MB_COMPLETE) {
-		mbar_arrive(w, in, l, b, addr, 0, -(s64)v);
-		return;
-	}
-	if (!tx && (!v || v > COUNT_MAX)) {
-		mbar_bad(w, in, l, addr, "count %u is not in 1..2^20-1", v);
-		return;
-	}
-	if (in->sub == MB_DROP) {
-		u32 n = tx ? 1 : v;
-		if (n > m->expected || n > m->pending) {
-			mbar_bad(w, in, l, addr, "drops %u of %u expected, %u pending", n,
-			    m->expected, m->pending);
-			return;
-		}
-		m->expected -= n;
-	}
-	mbar_arrive(w, in, l, b, addr, in->sub == MB_EXPECT ? 0 : tx ? 1
-	                                                             : v,
-	            tx ? v : 0);
-}
-
-int
-exec_mbar(Warp *w, const Ins *in, u32 mask)
-{
-	Access acc[WARP];
-	int l;
-
-	if (in->ns > 1)
-		use_check(w, in, &in->s[1], mask, "a count of an mbarrier");
-	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_SWRITE, acc))
-	arrive_lane(w, in, l, &acc[l]);
-	if (w->def && in->nd)
-		def_set(w, in->d, mask, ALL_LANES, 0);
-	return R_NEXT;
-}
-
-/* Has the phase that operand v names ended? */
-static bool
-phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
-{
-	u32 ago;
-
-	if (in->flags & F_PARITY) {
-		if (v > 1)
-			mbar_bad(w, in, l, m->addr, "phase parity %llu is neither 0 nor 1",
-			    (unsigned long long)v);
-		return (m->phase & 1) != (v & 1);
-	}
-	ago = (m->phase - (u32)(v >> 40)) & PHASE_MASK;
-	if (ago > 1)
-		mbar_bad(w, in, l, m->addr,
-		    "the state is of phase %u, the mbarrier is in phase %u: it has to be "
-		                            "the current or the last one",
-		         (u32)(v >> 40), m->phase & PHASE_MASK);
-	return ago != 0;
-}
-
-/* A wait that fails puts its path to sleep until a phase of the block ends or nothing else can
- * move: both instructions may take their time, and so a loop around them costs nothing. */
-int
-exec_mbarwait(Warp *w, const Ins *in, u32 mask)
-{
-	Path *q = &w->path[w->cur];
-	Access acc[WARP];
-	u32 over = 0, good;
-	int l;
-
-	for (u32 i = 1; i < in->ns; i++)
-		use_check(w, in, &in->s[i], mask, "an operand of an mbarrier wait");
-	good = mbar_places(w, in, &in->s[0], in->off, mask, A_SREAD, acc);
-	FOR_LANES(l, good)
-	{
-		Mbar *m = live_at(w, in, l, acc[l].blk, (u32)acc[l].addr);
-		if (!m) {
-			over |= 1u << l; /* told; do not hang too */
-			continue;
-		}
-		if (acc[l].blk != w->blk)
-			mbar_bad(w, in, l, m->addr,
-			    "only threads of the mbarrier's own block may wait for it");
-		if (!phase_over(w, in, l, m, lane_get(w, &in->s[1], l)))
-			continue;
-		over |= 1u << l;
-		if (w->def)
-			know_join(in->flags & F_ACQ ? &w->know : &w->acq, &m->done);
-	}
-	over |= mask & ~good;
-	if (!over && !q->forced) {
-		q->state = P_MBAR;
-		q->need = (u32)acc[low_lane(good)].addr;
-		return R_BLOCK;
-	}
-	if (in->pd >= 0) {
-		w->p[in->pd] = (w->p[in->pd] & ~mask) | over;
-		if (w->def)
-			w->pdef[in->pd] |= mask;
-	}
-	return R_NEXT;
-}
-
-int
-exec_mbarpend(Warp *w, const Ins *in, u32 mask)
-{
-	int l;
-
-	if (w->def)
-		taint_list(w, in, mask);
-	FOR_LANES(l, mask)
-	lane_set(w, in->d, l, lane_get(w, in->s, l) >> 20 & COUNT_MAX);
-	return R_NEXT;
 }

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
 
 enum { GUARD = 4096 };
 
@@ -56,6 +57,15 @@ mem_new(sim *s, u64 bytes, const char *name)
 	snprintf(al->name, sizeof al->name, "%s", name ? name : "");
 	s->alloc[s->nalloc++] = al;
 	return al;
+}
+
+void
+mem_drop(Alloc *al)
+{
+	free(al->data);
+	free(al->init);
+	al->data = al->init = NULL;
+	al->freed = true;
 }
 
 /* Words for a report: what is near this global address. */
@@ -270,4 +280,33 @@ mem_resolve(Warp *w, const Ins *in, const Ref *base, s64 off, sim_space sp, u32 
 		if (mem_access(w, in, l, sp, addr[l], bytes, write, &acc[l]))
 			good |= 1u << l;
 	return good;
+}
+
+static u8 *
+init_of(const Warp *w, int lane, const Access *a)
+{
+	switch (a->space) {
+	case SIM_SPACE_SHARED: return a->blk->sinit ? a->blk->sinit + a->addr : NULL;
+	case SIM_SPACE_LOCAL: return !w->linit ? NULL : w->linit + (size_t)lane * w->blk->l->local + a->addr;
+	default: return a->al && !a->al->full ? a->al->init + (a->addr - a->al->base) : NULL;
+	}
+}
+
+bool
+check_init(const Warp *w, int lane, const Access *a, u32 bytes)
+{
+	static const u8 ones[32] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+		1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	const u8 *p = init_of(w, lane, a);
+
+	return !p || !memcmp(p, ones, bytes);
+}
+
+void
+mark_init(Warp *w, int lane, const Access *a, u32 bytes, bool defined)
+{
+	u8 *p = init_of(w, lane, a);
+
+	if (p)
+		memset(p, defined, bytes);
 }

@@ -10,7 +10,11 @@
  * the hardware's order and intermediate precision are unspecified.  Integer results are exact.
  */
 #include <string.h>
+#include "check.h"
+#include "fault.h"
 #include "mat.h"
+#include "num.h"
+#include "sched.h"
 
 enum { MAXM = 16, MAXN = 8, MAXK = 128 };
 

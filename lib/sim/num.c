@@ -1,25 +1,6 @@
 /* num.c - number formats: exact values and correct roundings of f16, bf16, tf32, f32, fp8. */
 #include <math.h>
-#include <string.h>
-#include "sim_int.h"
-
-static float
-f32_of(u32 bits)
-{
-	float f;
-
-	memcpy(&f, &bits, 4);
-	return f;
-}
-
-static u32
-bits_of(float f)
-{
-	u32 b;
-
-	memcpy(&b, &f, 4);
-	return b;
-}
+#include "num.h"
 
 float
 f16_value(u32 h)
@@ -44,11 +25,10 @@ bf16_value(u32 h)
 static u64
 magnitude(double v, int p, int emin, int rnd)
 {
-	u64 b, m, n, rest, half;
+	u64 b = bits64_of(v), m, n, rest, half;
 	int e, shift;
 	bool neg, up;
 
-	memcpy(&b, &v, 8);
 	neg = b >> 63;
 	e = (int)(b >> 52 & 0x7ff);
 	m = b & ((1ull << 52) - 1);
@@ -191,15 +171,13 @@ fp8_value(u32 b, bool e5m2)
 static double
 to_odd(double s, double err)
 {
-	u64 b;
+	u64 b = bits64_of(s);
 
 	if (err == 0 || isnan(err) || isinf(s))
 		return s;
-	memcpy(&b, &s, 8);
 	if (!(b & 1))
 		b = (err > 0) == (s > 0) ? b + 1 : b - 1;
-	memcpy(&s, &b, 8);
-	return s;
+	return f64_of(b);
 }
 
 double

@@ -4,7 +4,7 @@
  * that change the mode, whatever the compiler thinks of them. */
 #include <fenv.h>
 #include <math.h>
-#include "sim_int.h"
+#include "num.h"
 
 double
 dir64(int op, double a, double b, double c, int rnd)

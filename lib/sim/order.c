@@ -2,7 +2,8 @@
  * check.c asks, bar.c hands clocks over at barriers. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
 
 /* Of a whole warp one clock says it all; of a part, the matrix: each lane learns what any of them knows. */
 void

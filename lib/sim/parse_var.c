@@ -1,6 +1,6 @@
 /* parse_var.c - constant expressions and variable declarations with initialisers. */
 #include <string.h>
-#include "parse_int.h"
+#include "parse.h"
 
 static bool expr(Parser *p, int level, int deep, Opnd *out);
 

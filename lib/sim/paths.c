@@ -5,7 +5,9 @@
  * A call is a path that waits for one child.  So paths form a tree whose leaves run.
  */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
+#include "sched.h"
 
 s32
 path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent)

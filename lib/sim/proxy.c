@@ -4,7 +4,8 @@
  * the generic one.  A generic write is seen by the async proxy if a proxy fence lies on the way
  * from the write to the read in causality order, in whichever thread: Know.pf follows that.
  * cp.async writes are not judged: code in wide use has no fence between them and wgmma. */
-#include "slot_int.h"
+#include "fault.h"
+#include "slot.h"
 
 /* What w knows of is behind a proxy fence now. */
 static void

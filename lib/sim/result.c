@@ -1,7 +1,7 @@
 /* result.c - what a launch did: its faults in order, its counts by line and class. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "result.h"
 
 static int
 by_place(const void *x, const void *y)
@@ -117,4 +117,58 @@ collect_counts(Launch *l, sim_result *r, const Worker *k)
 	}
 	free(in);
 	return SIM_OK;
+}
+
+void
+sim_result_free(sim_result *r)
+{
+	FaultRec *f, *next;
+
+	if (!r)
+		return;
+	for (f = r->recs; f; f = next) {
+		next = f->next;
+		free(f);
+	}
+	free(r->fault);
+	free(r->hang);
+	free(r->line);
+	free(r->out);
+	free(r);
+}
+
+const char *
+sim_result_text(const sim_result *r)
+{
+	return r->text;
+}
+
+const char *
+sim_result_hang(const sim_result *r)
+{
+	return r->hang ? r->hang : "";
+}
+
+int
+sim_fault_at(const sim_result *r, size_t i, sim_fault *out)
+{
+	if (i >= r->nfault)
+		return 0;
+	*out = r->fault[i];
+	return 1;
+}
+
+const sim_stats *
+sim_stats_of(const sim_result *r)
+{
+	return &r->st;
+}
+
+int
+sim_line_at(const sim_result *r, size_t i, sim_line *out)
+{
+	if (i >= r->nline)
+		return 0;
+	*out = r->line[i];
+	return 1;
 }

@@ -1,8 +1,8 @@
 /* roofline.c - a lower bound on the time of a launch on a GPU, from its counts. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "alu.h"
+#include "result.h"
 
 typedef struct Rate { u32 cc, in, f32, f16, f64, mufu, cvt, lsu, f64mma; } Rate;
 

@@ -12,7 +12,8 @@
  * Blocks of clusters use the slots alone: others may access their memory.
  */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "wgmma.h"
 
 enum {
 	S_READ, S_LANES, S_READ2,       /* by one thread, by lanes of a warp, by two warps or more */

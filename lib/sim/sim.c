@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "module.h"
 
 const char *
 sim_strerror(int code)
@@ -21,11 +21,13 @@ static const char *const fault_names[SIM_NFAULTS] = {
 	SIM_FAULTS(X)
 #undef X
 };
+
 static const char *const fault_helps[SIM_NFAULTS] = {
 #define X(id, name, text) text,
 	SIM_FAULTS(X)
 #undef X
 };
+
 static const char *const class_names[SIM_NCLASSES] = {
 #define X(id, name, text) #name,
 	SIM_CLASSES(X)
@@ -63,15 +65,6 @@ sim_open(void)
 }
 
 static void
-alloc_drop(Alloc *al)
-{
-	free(al->data);
-	free(al->init);
-	al->data = al->init = NULL;
-	al->freed = true;
-}
-
-static void
 messages_free(sim *s)
 {
 	for (u32 i = 0; i < s->nmsg; i++)
@@ -98,7 +91,7 @@ sim_close(sim *s)
 		module_free(m);
 	}
 	for (u32 i = 0; i < s->nalloc; i++) {
-		alloc_drop(s->alloc[i]);
+		mem_drop(s->alloc[i]);
 		free(s->alloc[i]);
 	}
 	free(s->alloc);
@@ -106,105 +99,6 @@ sim_close(sim *s)
 	messages_free(s);
 	free(s->msg);
 	free(s);
-}
-
-uint64_t
-sim_alloc(sim *s, size_t bytes, const char *name)
-{
-	Alloc *al = mem_new(s, bytes, name);
-
-	return al ? al->base : 0;
-}
-
-int
-sim_free(sim *s, uint64_t ptr)
-{
-	if (!ptr)
-		return SIM_OK;
-	for (u32 i = 0; i < s->nalloc; i++)
-		if (s->alloc[i]->base == ptr && !s->alloc[i]->freed) {
-			alloc_drop(s->alloc[i]);
-			return SIM_OK;
-		}
-	return SIM_E_INVALID;
-}
-
-static Alloc *
-range(const sim *s, u64 ptr, size_t bytes)
-{
-	Alloc *al = mem_find(s, ptr);
-
-	return al && bytes <= al->size && ptr - al->base <= al->size - bytes ? al : NULL;
-}
-
-int
-sim_write(sim *s, uint64_t ptr, const void *src, size_t bytes)
-{
-	Alloc *al = range(s, ptr, bytes);
-
-	if (!bytes)
-		return SIM_OK;
-	if (!al)
-		return SIM_E_INVALID;
-	memcpy(al->data + (ptr - al->base), src, bytes);
-	memset(al->init + (ptr - al->base), 1, bytes);
-	return SIM_OK;
-}
-
-int
-sim_read(sim *s, uint64_t ptr, void *dst, size_t bytes)
-{
-	const Alloc *al = range(s, ptr, bytes);
-
-	if (!bytes)
-		return SIM_OK;
-	if (!al)
-		return SIM_E_INVALID;
-	memcpy(dst, al->data + (ptr - al->base), bytes);
-	return SIM_OK;
-}
-
-int
-sim_fill(sim *s, uint64_t ptr, int byte, size_t bytes)
-{
-	Alloc *al = range(s, ptr, bytes);
-
-	if (!bytes)
-		return SIM_OK;
-	if (!al)
-		return SIM_E_INVALID;
-	memset(al->data + (ptr - al->base), byte, bytes);
-	memset(al->init + (ptr - al->base), 1, bytes);
-	return SIM_OK;
-}
-
-int
-sim_mark(sim *s, uint64_t ptr, size_t bytes, int initialised)
-{
-	Alloc *al = range(s, ptr, bytes);
-
-	if (!bytes)
-		return SIM_OK;
-	if (!al)
-		return SIM_E_INVALID;
-	memset(al->init + (ptr - al->base), initialised != 0, bytes);
-	al->full = al->full && initialised;
-	return SIM_OK;
-}
-
-int
-sim_uninitialised(sim *s, uint64_t ptr, size_t bytes, size_t *count)
-{
-	const Alloc *al = range(s, ptr, bytes);
-
-	*count = 0;
-	if (!bytes)
-		return SIM_OK;
-	if (!al)
-		return SIM_E_INVALID;
-	for (size_t i = 0; !al->full && i < bytes; i++)
-		*count += !al->init[ptr - al->base + i];
-	return SIM_OK;
 }
 
 /* ---- modules ---- */
@@ -407,60 +301,4 @@ const char *
 sim_target(const sim_module *m)
 {
 	return m->target;
-}
-
-/* ---- results ---- */
-
-void
-sim_result_free(sim_result *r)
-{
-	FaultRec *f, *next;
-
-	if (!r)
-		return;
-	for (f = r->recs; f; f = next) {
-		next = f->next;
-		free(f);
-	}
-	free(r->fault);
-	free(r->hang);
-	free(r->line);
-	free(r->out);
-	free(r);
-}
-
-const char *
-sim_result_text(const sim_result *r)
-{
-	return r->text;
-}
-
-const char *
-sim_result_hang(const sim_result *r)
-{
-	return r->hang ? r->hang : "";
-}
-
-int
-sim_fault_at(const sim_result *r, size_t i, sim_fault *out)
-{
-	if (i >= r->nfault)
-		return 0;
-	*out = r->fault[i];
-	return 1;
-}
-
-const sim_stats *
-sim_stats_of(const sim_result *r)
-{
-	return &r->st;
-}
-
-int
-sim_line_at(const sim_result *r, size_t i, sim_line *out)
-{
-	if (i >= r->nline)
-		return 0;
-	*out = r->line[i];
-	return 1;
 }

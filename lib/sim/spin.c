@@ -7,7 +7,7 @@
  * writes ends the epoch, and with it all that was proven. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "sched.h"
 
 enum { MOST_STEPS = 1 << 16 };
 

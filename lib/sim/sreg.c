@@ -1,7 +1,7 @@
 /* sreg.c - special registers: one table of names, one place with their values. */
 #include <stdio.h>
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
 
 #define SREGS(X) \
 	X(tid_x, "%tid.x") X(tid_y, "%tid.y") X(tid_z, "%tid.z") \

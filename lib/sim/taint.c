@@ -8,7 +8,8 @@
  * Bits are not told apart.  What puts the bits of several words together (the store to a bit field
  * in a word nobody has written yet) counts as defined where one of them is.
  */
-#include "sim_int.h"
+#include "check.h"
+#include "fault.h"
 
 u32
 def_of(const Warp *w, const Ref *r)

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "bulk_int.h"
+#include "bulk.h"
 
 #define MAGIC 0x70616d7863786568ull     /* "hexcxmap" */
 

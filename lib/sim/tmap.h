@@ -4,7 +4,7 @@
  * tmap_edit.c is tensormap.replace. */
 #ifndef SIM_TMAP_H
 #define SIM_TMAP_H
-#include "sim_int.h"
+#include "access.h"
 
 enum { TMAP_BYTES = 128, TMAP_ALIGN = 64 };
 

@@ -5,7 +5,10 @@
  * written there is seen after fence.proxy.tensormap::generic.acquire on the map's address. */
 #include <stdlib.h>
 #include <string.h>
-#include "bulk_int.h"
+#include "bulk.h"
+#include "check.h"
+#include "fault.h"
+#include "sched.h"
 
 enum { SEEN_MAX = 4096 };
 

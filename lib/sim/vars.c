@@ -1,8 +1,7 @@
 /* vars.c - places of variables: device memory for .global and .const, offsets for .shared,
  * .local and the parameters of calls; addresses inside initialisers. */
-#include <stdio.h>
 #include <string.h>
-#include "sim_int.h"
+#include "module.h"
 
 static void
 mark_operand(Fn *f, const Opnd *o, int deep)

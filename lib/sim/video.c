@@ -5,7 +5,8 @@
  * which each come from any place of the pair (a, b).
  */
 #include <string.h>
-#include "sim_int.h"
+#include "check.h"
+#include "decode.h"
 
 enum { V_ADD, V_SUB, V_ABSDIFF, V_MIN, V_MAX, V_SHL, V_SHR, V_MAD, V_SET, V_AVRG };
 enum { SEC_NONE, SEC_ADD, SEC_MIN, SEC_MAX };

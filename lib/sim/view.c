@@ -1,7 +1,8 @@
 /* view.c - debugging: the trace hook, and the registers and shared memory that it may look at. */
 #include <stdlib.h>
 #include <string.h>
-#include "sim_int.h"
+#include "fault.h"
+#include "sched.h"
 
 enum { MAX_NAMED = 80 };        /* wgmma names 128 and some: the rest is not listed */
 

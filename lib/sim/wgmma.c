@@ -17,7 +17,10 @@
  * count from where the descriptor's base offset says that the pattern begins. */
 #include <stdlib.h>
 #include <string.h>
+#include "check.h"
+#include "fault.h"
 #include "mat.h"
+#include "sched.h"
 #include "wgmma.h"
 
 enum { MAXN = 256, CHUNK = 16, MAX_CHUNKS = 64 + 4 * MAXN };

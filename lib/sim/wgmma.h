@@ -1,7 +1,7 @@
 /* wgmma.h - what is known of wgmma while it is under way.  For wgmma.c, wgmma_sync.c, maxnreg.c. */
 #ifndef SIM_WGMMA_H
 #define SIM_WGMMA_H
-#include "sim_int.h"
+#include "machine.h"
 
 enum { WG_WAITS, WG_REGS };     /* what a path in state P_WG waits for: Path.bar */
 enum { WG_WARPS = 4, WG_RING = 256, WG_PITCH = 16 /* bytes: wgmma reads nothing smaller */ };
@@ -59,4 +59,12 @@ void wgmma_check(Warp *w, const Ins *in);
 bool wgmma_seen(const Warp *w, u32 addr);        /* nothing is wrong with its reading this piece */
 void wgmma_see(Warp *w, u32 addr);
 void wgmma_issue(Warp *w, const Ins *in, WgOp *op);
+/* wgmma_sync.c */
+/* Paths of these warps that wait for `what`, WG_WAITS or WG_REGS, try again. */
+void wgmma_wake(Block *b, u32 first, u32 n, u8 what);
+void wgmma_start(Block *b);
+void wgmma_end(Block *b);
+void wgmma_free(Warp *w);
+void wgmma_touch(Warp *w, const Ins *in);       /* in->wg */
+void wgmma_written(Warp *w, const Ins *in, int lane, const Block *b, u32 addr, u32 bytes);
 #endif

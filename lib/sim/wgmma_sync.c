@@ -10,6 +10,8 @@
  * warps of the group have issued what is waited for. */
 #include <stdlib.h>
 #include <string.h>
+#include "fault.h"
+#include "sched.h"
 #include "wgmma.h"
 
 static Wgroup *
@@ -19,8 +21,8 @@ group_of(const Warp *w)
 }
 
 /* Warps of the group that wait for others of it try again. */
-static void
-wake(Block *b, u32 first, u32 n, u8 what)
+void
+wgmma_wake(Block *b, u32 first, u32 n, u8 what)
 {
 	for (u32 i = first; i < first + n && i < b->nwarp; i++)
 		for (u32 k = 0; k < b->warp[i].npath; k++) {
@@ -58,7 +60,7 @@ wgmma_turn(Warp *w, const Ins *in)
 		out_of_step(w, in, " where another warp of its warpgroup is in another line",
 		            code[g->ring[n % WG_RING]].line);
 	}
-	wake(w->blk, w->id / WG_WARPS * WG_WARPS, WG_WARPS, WG_WAITS);
+	wgmma_wake(w->blk, w->id / WG_WARPS * WG_WARPS, WG_WARPS, WG_WAITS);
 }
 
 /* ---- registers ---- */
@@ -397,42 +399,4 @@ wgmma_end(Block *b)
 			return;
 		}
 	}
-}
-
-/* ---- setmaxnreg ---- */
-
-/* Registers a thread has when a block starts: what fills the register file of 64 K. */
-static u32
-launched_with(const Block *b)
-{
-	u32 n = 65536 / (b->nwarp * WARP) & ~7u;
-
-	return n > 256 ? 256 : n;
-}
-
-int
-exec_maxnreg(Warp *w, const Ins *in, u32 mask)
-{
-	WgBlock *b = w->blk->wg;
-	u32 have = w->wg->maxnreg ? w->wg->maxnreg : launched_with(w->blk), n = in->aux;
-	bool inc = in->id == OP_maxnreginc;
-
-	if (!sync_full(w, in, mask))
-		return R_BLOCK;
-	if (inc ? n < have : n > have) {
-		fault_add(w, 0, SIM_FAULT_SETMAXNREG, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-		          "%.60s: warp %u has %u registers a thread, %u is %s", in->text, w->id, have, n,
-		          inc ? "fewer" : "more");
-	} else if (inc && n - have > b->pool) {
-		w->path[w->cur].state = P_WG;
-		w->path[w->cur].bar = WG_REGS;
-		return R_BLOCK;
-	} else {
-		b->pool += have - n;
-	}
-	wgmma_turn(w, in);
-	w->wg->maxnreg = n;
-	if (!inc)
-		wake(w->blk, 0, w->blk->nwarp, WG_REGS);
-	return R_NEXT;
 }

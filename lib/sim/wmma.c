@@ -4,7 +4,9 @@
  * holds a 32nd of them, in order, packed into its registers.  What is left of the registers repeats
  * that, so that code that changes every element of a fragment alike does what it means. */
 #include <string.h>
+#include "check.h"
 #include "mat.h"
+#include "sched.h"
 
 enum { MAXE = 32 * 32 };
 

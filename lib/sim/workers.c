@@ -1,9 +1,10 @@
 /* workers.c - host threads over the clusters of a launch. */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "sim_int.h"
+#include "bulk.h"
+#include "calls.h"
+#include "fault.h"
+#include "sched.h"
+#include "wgmma.h"
 
 enum { MAX_SUSPENDED = 256 };
 #define BLOCK_SLICE (1ull << 20)

@@ -1,7 +1,8 @@
-/* parse_int.h - the parser's own state, shared by parse.c, parse_body.c and parse_var.c. */
-#ifndef SIM_PARSE_INT_H
-#define SIM_PARSE_INT_H
-#include "sim_int.h"
+/* parse.h - the parser's own state, shared by the files parse*.c and scope.c. */
+#ifndef SIM_PARSE_H
+#define SIM_PARSE_H
+#include "lex.h"
+#include "module.h"
 
 typedef struct Parser {
 	sim_module *m;
@@ -16,18 +17,25 @@ bool p_fail(Parser *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)))
 #endif
 	;
+/* parse.c: tokens */
 bool p_want(Parser *p, char c);                 /* take c or fail */
 bool p_take(Parser *p, char c);                 /* take c if it is there */
 char *p_name(Parser *p);                        /* copy of the current identifier; advances */
+bool p_uint(Parser *p, u32 *out);
 void p_skip(Parser *p);                         /* to after the next ';' or before '}' */
 void p_skip_numbers(Parser *p);                 /* .version, .address_size, .file, .loc */
-bool p_const(Parser *p, Opnd *out);             /* constant expression */
-bool p_uint(Parser *p, u32 *out);
+/* scope.c */
 Scope *p_scope(Parser *p, Scope *up);
 bool p_define(Parser *p, const char *name, int what, void *thing);
-/* A variable declaration after its space directive, up to its ',' or ';' or ')'. */
+/* parse_var.c: a variable declaration after its space directive, up to its ',' or ';' or ')'. */
 Var *p_var(Parser *p, sim_space space, bool is_extern);
 bool p_var_list(Parser *p, sim_space space, bool is_extern);
+bool p_const(Parser *p, Opnd *out);             /* constant expression */
+/* parse_opnd.c; deep: brackets around it */
+bool p_operand(Parser *p, Opnd *o, int deep);
+bool p_name_operand(Parser *p, Opnd *o);
+bool p_list(Parser *p, Opnd *o, char close, int deep);  /* a, b, ... and what closes it */
+/* parse_body.c */
 bool p_body(Parser *p);
 enum { SYM_RANGE = 9 };
 typedef struct Range { Type type; u32 count; } Range;

@@ -1,5 +1,4 @@
-/* sync_int.h - what warps know of each other, clusters, mbarriers, operations in flight.
- * Part of sim_int.h: included there, nowhere else.
+/* sync.h - what warps know of each other, clusters, mbarriers, operations in flight.
  *
  * Happens-before.  A warp's knowledge (Know) is the newest clock it knows of each warp of its
  * block and of each agent, and one moment of launch time.  Knowledge is handed over by barriers,
@@ -15,9 +14,13 @@
  * Shared addresses.  An address of shared::cta is an offset; of shared::cluster the same offset
  * with rank + 1 above RANK_SHIFT, or 0 there for the own block.
  */
-#include "sim_int.h"                    /* for the types above the place where it includes this */
-#ifndef SIM_SYNC_INT_H
-#define SIM_SYNC_INT_H
+#ifndef SIM_SYNC_H
+#define SIM_SYNC_H
+#include "ins.h"
+
+typedef struct Block Block;
+typedef struct Worker Worker;
+typedef struct Launch Launch;
 
 enum { NAGENT = 32, NCLOCK = MAX_WARPS + NAGENT, MAX_CLUSTER = 16, RANK_SHIFT = 24,
 	RANK_BITS = 5 };
@@ -155,4 +158,8 @@ bool mbar_async_use(Warp *w, const Ins *in, int lane, Block *b, u32 addr);
  * landed in b.  Whoever sees the phase of the mbarrier end may use the data.  Call it before
  * mbar_complete_tx. */
 void mbar_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 pc, u32 mbar);
+/* cpasync.c */
+void copies_finish(Warp *w, u32 mask, u32 keep, bool all);
+void copies_before(Warp *w, u32 mask, u32 seq);         /* complete those older than seq */
+void copies_free(Warp *w);
 #endif

@@ -1,42 +1,9 @@
-/* alu_int.h - the functions the values of ptx.def are written with.  For alu.c only. */
-#ifndef SIM_ALU_INT_H
-#define SIM_ALU_INT_H
+/* alu.h - the functions the values of ptx.def are written with.  For alu.c only. */
+#ifndef SIM_ALU_H
+#define SIM_ALU_H
 #include <math.h>
-#include <string.h>
-#include "sim_int.h"
-
-static inline float
-f32_of(u32 bits)
-{
-	float f;
-
-	memcpy(&f, &bits, 4);
-	return f;
-}
-static inline u32
-bits_of(float f)
-{
-	u32 b;
-
-	memcpy(&b, &f, 4);
-	return b;
-}
-static inline double
-f64_of(u64 bits)
-{
-	double f;
-
-	memcpy(&f, &bits, 8);
-	return f;
-}
-static inline u64
-bits64_of(double f)
-{
-	u64 b;
-
-	memcpy(&b, &f, 8);
-	return b;
-}
+#include "ins.h"
+#include "num.h"
 
 /* ---- integers ---- */
 static inline u16 mul_u16(u16 a, u16 b) { return (u16)((u32)a * b); }

@@ -1,6 +1,6 @@
-/* bulk_int.h - bulk copies: what their decoder and the files that run them share. */
-#ifndef SIM_BULK_INT_H
-#define SIM_BULK_INT_H
+/* bulk.h - bulk copies: what their decoder and the files that run them share. */
+#ifndef SIM_BULK_H
+#define SIM_BULK_H
 #include "tmap.h"
 
 typedef enum BulkDir {
@@ -65,6 +65,8 @@ typedef struct Bulk {
 /* decode_bulk.c: has a reduction this type? */
 bool bulk_reduces(u32 op, Type t, bool shared);
 /* bulk.c */
+void bulk_finish(Block *b);
+void bulk_free(Warp *w);
 Bulk *bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_tmap_desc *d);
 /* All operands but the data are known: check the accesses, count them, and let it go. */
 void bulk_issue(Bulk *k);
@@ -78,4 +80,9 @@ bool bulk_target(Bulk *k, const Access *dst);
 void bulk_run(Bulk *k, u64 addr, u32 at, u32 n);
 u64 bulk_value(const Warp *w, const BulkAddr *a, int lane);
 void bulk_use_addr(Warp *w, const Ins *in, const BulkAddr *a, u32 mask, const char *what);
+/* bulk_data.c */
+void bulk_check(const Bulk *k);                 /* what it will read and write, when it is issued */
+void bulk_read(Bulk *k);                        /* stages the source, once; an idle copy reads nothing */
+void bulk_write_global(Bulk *k);
+void bulk_write_shared(Bulk *k, Block *b, u32 base);    /* at `base` of b's shared memory */
 #endif

@@ -1,7 +1,7 @@
-/* slot_int.h - what is in a Slot, one remembered access of a word.  For check.c and proxy.c. */
-#ifndef SIM_SLOT_INT_H
-#define SIM_SLOT_INT_H
-#include "sim_int.h"
+/* slot.h - what is in a Slot, one remembered access of a word.  For check.c and proxy.c. */
+#ifndef SIM_SLOT_H
+#define SIM_SLOT_H
+#include "check.h"
 
 /* Slot.a: block + 1 : 28, time : 36.  Slot.b: pc 20, clock 27, thread 10, mask 4, kind 3. */
 static inline u32 s_block(const Slot *s) { return (u32)(s->a >> 36); }
@@ -15,4 +15,19 @@ enum { AGENT_SHIFT = 22 };
 static inline u32 s_agent(const Slot *s) { return s_clock(s) >> AGENT_SHIFT; }
 static inline u32 s_landed(const Slot *s) { return s_clock(s) & ((1u << AGENT_SHIFT) - 1); }
 static inline u32 s_pc(const Slot *s) { return (u32)(s->b >> 44); }
+
+/* The slots of a page of global memory may be used by one host thread at a time. */
+static inline void
+page_lock(Launch *l, Alloc *al, u64 page)
+{
+	if (l->nthread > 1)
+		while (__atomic_test_and_set(&al->lock[page], __ATOMIC_ACQUIRE))
+			;
+}
+static inline void
+page_unlock(Launch *l, Alloc *al, u64 page)
+{
+	if (l->nthread > 1)
+		__atomic_clear(&al->lock[page], __ATOMIC_RELEASE);
+}
 #endif
