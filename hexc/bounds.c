@@ -8,10 +8,10 @@
  * each dim of each register tile we know a bound: elements at that index or above do not exist.
  * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
  * size - start.  It is carried along by elementwise ops (the smallest of the operands' bounds),
- * transposes, reshapes that leave the dim whole, broadcasts along other dims; a reduction drops that of its dim; a dot
- * takes m from a and n from b, a slice what is left.  Carried values, results of ifs, concats and shared tiles that are not
- * filled by exactly one copy or store have no bounds: all their elements exist, and are what was computed
- * from the zeros read outside.
+ * transposes, reshapes that leave the dim whole, broadcasts along other dims; a reduction drops that of its
+ * dim; a dot takes m from a and n from b, a slice what is left.  Carried values, results of ifs, concats
+ * and shared tiles that are not filled by exactly one copy or store have no bounds: all their elements
+ * exist, and are what was computed from the zeros read outside.
  *
  * A reduction over a bounded dim gets a clip with its identity, a dot whose k is bounded a clip with zero on
  * each operand, unless what lies outside is known to be zero already: loads read zeros, which survive

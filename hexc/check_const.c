@@ -90,7 +90,8 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 	if (!flt && (c->i < num_min(d) || (d != D_u64 && c->i > num_max(d)))) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
 		           name, (long long)num_min(d),
-		           d == D_u64 ? "18446744073709551615" : arena_printf(l->arena, "%lld", (long long)num_max(d)));
+		           d == D_u64 ? "18446744073709551615"
+		                      : arena_printf(l->arena, "%lld", (long long)num_max(d)));
 		return false;
 	}
 	return true;
@@ -190,7 +191,7 @@ order(const Value *x, const Value *y)
 		return (x->i > y->i) - (x->i < y->i);
 	return a < b ? -1 : a > b ? 1
 	            : a == b      ? 0
-	                          : 2;
+	                     : 2;
 }
 
 Value

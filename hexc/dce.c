@@ -1,9 +1,9 @@
 /* dce.c - pass dce: drop what nobody uses.
  * needs: valid IR.  keeps: types, order, source places.
  *
- * Live are stores to tensors, synchronization, what is printed and asserted, and what they need, transitively: also through loops,
- * whose carried values are dropped when only they themselves use them, and through shared tiles,
- * which live when something loads from them. */
+ * Live are stores to tensors, synchronization, what is printed and asserted, and what they need,
+ * transitively: also through loops, whose carried values are dropped when only they themselves use them,
+ * and through shared tiles, which live when something loads from them. */
 #include "hexc/ir.h"
 
 typedef struct Dce {
@@ -80,7 +80,8 @@ roots(Dce *d, Block *b)
 		bool shared = (o->code == O_store || o->code == O_copy) && view_root(o->in[1])->def;
 		if (shared)
 			VEC_PUSH(d->k->unit->arena, d->fill, d->nfill, d->cfill, o);
-		else if (o->code == O_store || o->code == O_copy || (op_info[o->code].flags & (F_SYNC | F_EFFECT)))
+		else if (o->code == O_store || o->code == O_copy ||
+		         (op_info[o->code].flags & (F_SYNC | F_EFFECT)))
 			mark_op(d, o);
 	}
 	mark_op(d, b->last);

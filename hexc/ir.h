@@ -315,8 +315,8 @@ bool kernel_verify(Kernel *k, const char *after);
 /* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
 typedef struct Fact { int64_t mult, lo, hi; } Fact;
 Fact val_fact(Kernel *k, const Val *v);
-/* From facts_keep to facts_drop answers are remembered: values keep their meaning, whatever becomes of the ops.
- * Pairs may nest. */
+/* From facts_keep to facts_drop answers are remembered: values keep their meaning, whatever becomes of the
+ * ops. Pairs may nest. */
 void facts_keep(Kernel *k);
 void facts_drop(Kernel *k);
 /* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */

@@ -119,7 +119,8 @@ lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out)
 		const Expr *x = e->arg[i];
 		DType d = x->kind == EX_name ? lower_find_dtype(l, x->name) : D_COUNT;
 
-		arg[i] = d == D_COUNT ? handed(l, lower_operand(l, x)) : (Value){ .kind = VK_type, .i = (int64_t)d };
+		arg[i] = d == D_COUNT ? handed(l, lower_operand(l, x))
+		                      : (Value){ .kind = VK_type, .i = (int64_t)d };
 	}
 	return lower_fn_call(l, f, e->src, e->narg, arg, want, out);
 }

@@ -62,8 +62,8 @@ lower_dtype(Lower *l, const TypeSpec *t)
 
 	if (t->name && d == D_COUNT && !(s && s->val.kind == VK_none))
 		diag_error(l->diag, t->name_src,
-		           "`%.40s` is not an element type: write f16, bf16, f32, i8, u8, i32, u32, i4, u4, bool "
-		           "or the like",
+		           "`%.40s` is not an element type: write f16, bf16, f32, i8, u8, i32, u32, i4, u4, "
+		           "bool or the like",
 		           t->name);
 	return d;
 }
@@ -110,7 +110,8 @@ clause_type(Lower *l, const Clause *c, DType d)
 		listed |= def && type_value(x) == def->value;
 	}
 	if (c->kind == CL_tune && c->value && (d = type_of_clause(l, c->value)) == D_COUNT) {
-		diag_error(l->diag, c->value->src, "the default of tunable `%s` is an element type, one of %s",
+		diag_error(l->diag, c->value->src,
+		           "the default of tunable `%s` is an element type, one of %s",
 		           c->name, types_text(l, c));
 		return value_none();
 	}

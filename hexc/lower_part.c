@@ -1,6 +1,6 @@
-/* lower_part.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few pieces, of
- * which the part has some, it is a matter of registers; else it goes through shared memory, where every
- * element has an address. */
+/* lower_part.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few
+ * pieces, of which the part has some, it is a matter of registers; else it goes through shared memory,
+ * where every element has an address. */
 #include "hexc/facts.h"
 #include "hexc/lower.h"
 

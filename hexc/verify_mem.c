@@ -104,7 +104,8 @@ shape_load(Arena *a, const Op *o)
 	Type natural = *t;
 
 	natural.spread = 0; /* what an instruction makes of it is the matter of pass prove */
-	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) || !same_tile(x, &natural))
+	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
+	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
 	if (o->imm[0] && (o->imm[0] != 1 || t->space != S_reg || x->space != S_global))
 		return "imm is 0, or 1 where a tile of a tensor is loaded";

@@ -243,7 +243,8 @@ static bool
 both_reg(const Op *o)
 {
 	return o->in[0]->type.space == S_reg && o->out[0]->type.space == S_reg &&
-	       o->in[0]->type.dtype == o->out[0]->type.dtype && o->in[0]->type.spread == o->out[0]->type.spread;
+	       o->in[0]->type.dtype == o->out[0]->type.dtype &&
+	       o->in[0]->type.spread == o->out[0]->type.spread;
 }
 
 const char *

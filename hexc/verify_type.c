@@ -57,7 +57,8 @@ check_spread(Arena *a, const Type *t)
 		return arena_printf(a, "spread %d", t->spread);
 	regs = t->layout ? layout_cosize(t->layout, AX_reg) : 0;
 	if (regs % spread_unit(bits, t->spread))
-		return arena_printf(a, "%lld elements of a lane, not whole words in spread %d", (long long)regs,
+		return arena_printf(a, "%lld elements of a lane, not whole words in spread %d",
+		                    (long long)regs,
 		                    t->spread);
 	return NULL;
 }

@@ -4,8 +4,8 @@
  * Fragments tile over the warps.  The order of k is free as long as both operands agree: a lane's elements of
  * several instances may be neighbours along k, so that it reads them with one access.  That pays where the
  * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
- * and of n, which only the result shows: where narrow data lies along one of them, ldmatrix.trans turns 16 bits
- * of neighbours as one, and these go to instances next to each other. */
+ * and of n, which only the result shows: where narrow data lies along one of them, ldmatrix.trans turns 16
+ * bits of neighbours as one, and these go to instances next to each other. */
 #include "infer/rates.h"
 #include "infer/solve.h"
 
@@ -106,8 +106,8 @@ k_positions(Solve *s, const Instr *in, int64_t w, int64_t run, int64_t k)
 	return l;
 }
 
-/* Along dim d, which instances of q tile, e of these next to each other take turns: the digits q, e become e, q.
- * What is in registers stays there. */
+/* Along dim d, which instances of q tile, e of these next to each other take turns: the digits q, e become
+ * e, q. What is in registers stays there. */
 static bool
 take_turns(Layout *l, int d, int64_t q, int64_t e)
 {
@@ -408,7 +408,8 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 	int64_t mix[2] = { 1, 1 };
 
 	for (int side = 0; side < 2 && !fma; side++)
-		if (!dot_is_sparse(dot) || side != dot_side(dot)) /* positions are those of rows in their order */
+		/* positions are those of rows in their order */
+		if (!dot_is_sparse(dot) || side != dot_side(dot))
 			mix[side] = turned_as_one(s, dot, in, side);
 	if (mix[0] * mix[1] > 1)
 		run[nrun++] = -1; /* k in its own order, m or n not */

@@ -137,7 +137,8 @@ staging_words(Text *t, const Kernel *k, const Op *o)
 	for (int i = 0; i < 2; i++)
 		access_waves(a, &side[i], o->pick->scratch, k->warps, &waves[i], &least[i]);
 	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
-	            layout_print(a, o->pick->scratch), (long long)(waves[0] + waves[1]), (long long)(least[0] + least[1]));
+	            layout_print(a, o->pick->scratch), (long long)(waves[0] + waves[1]),
+	            (long long)(least[0] + least[1]));
 }
 
 static void

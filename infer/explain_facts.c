@@ -119,7 +119,9 @@ explain_access(const Op *o, Val **root, Access *a)
 		.rank = mem->type.rank,
 		.vec = o->pick->vec,
 		.bits = bits_of(mem),
-		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 * 8 : WARP_SIZE,
+		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 *
+		                                                                              8
+		                                                                    : WARP_SIZE,
 		.weight = 1,
 		.write = !load,
 		.map = o->pick->map,
@@ -193,7 +195,8 @@ explain_accesses(const Kernel *k, const Val *v, int *n)
 		                 o->pick->vec > 1 ? "s" : "", (long long)waves, (long long)least,
 		                 waves <= least      ? ", no conflicts"
 		                 : v->type.pinned ? " - bank conflicts of the layout given"
-		                                  : " - bank conflicts: of all swizzles of its rows, and padding, "
+		                                  : " - bank conflicts: of all swizzles of its rows, and "
+		                                    "padding, "
 		                                    "none has fewer");
 		for (int i = 0; i < *n; i++) /* prologues repeat what the loop does */
 			known = known || strcmp(line[i], s) == 0;

@@ -65,7 +65,8 @@ bool instr_on(const Instr *i, const Target *t);
  * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
 bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
 /* mma_sp: the fragment of the positions of `steps` instances one after the other along k, which take them
- * from the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold copies. */
+ * from the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold
+ * copies. */
 bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
 /* How many instances can have their positions in one group of four lanes. */
 int instr_selectors(const Instr *i);

@@ -7,8 +7,8 @@ typedef struct Matrix {
 	bool trans;
 	bool spread; /* narrow elements in the order of spread 16: pairs of rows 16 bits apart */
 	int unit, row; /* tile dims: 16-byte runs, matrix rows */
-	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4, elements of 16 bits that are
-	 * turned as one (-1: one) */
+	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4, elements of 16 bits
+	 * that are turned as one (-1: one) */
 	int word, lane4, lane8, pack;
 } Matrix;
 

@@ -1,5 +1,6 @@
-/* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each unit.
- * The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op is. */
+/* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each
+ * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
+ * is. */
 #include "hexc/spread.h"
 #include "infer/rates.h"
 #include "infer/solve.h"
@@ -145,8 +146,10 @@ static void
 price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Pick *p, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
-	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) * s->k->warps;
-	double asked = (double)global_sectors(s, mem->def, map, p->vec, bits, o->code == O_store), moved = asked;
+	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) *
+	              s->k->warps;
+	double asked = (double)global_sectors(s, mem->def, map, p->vec, bits, o->code == O_store),
+	       moved = asked;
 	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
 
 	if (o->code != O_store) {
@@ -325,7 +328,7 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	r->latency += 16;
 }
 
-/* ---- between lanes and warps ------------------------------------------------------------------------------ */
+/* ---- between lanes and warps ----------------------------------------------------------------- */
 
 static void
 price_reduce(const Solve *s, const Op *o, Res *r)
@@ -344,7 +347,8 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 				r->latency += SHUFFLE_CLOCKS;
 			}
 		} else if (it->axis == AX_warp) {
-			arithmetic(s, r, o->out[0]->type.dtype, words * (double)it->extent); /* parts: across.c */
+			/* parts: across.c */
+			arithmetic(s, r, o->out[0]->type.dtype, words * (double)it->extent);
 		}
 	}
 }
@@ -374,7 +378,8 @@ price_shift(const Solve *s, const Op *o, Res *r)
 }
 
 void
-price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves, double accesses,
+price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
+                 double accesses,
                  Res *r)
 {
 	arithmetic(s, r, D_i32, steps);

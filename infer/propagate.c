@@ -274,7 +274,7 @@ propagate(Solve *s)
 		}
 	if (s->unpackable) {
 		fails(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
-		                      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+		      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
 		return false;
 	}
 	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))

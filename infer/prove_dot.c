@@ -76,7 +76,8 @@ read_order(Prove *p, const char *name, int64_t n, const Layout *map, Order *out)
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at = map ? mem_offset(map, &i) : i;
 		if (at < 0 || at >= n || out->by[at] >= 0)
-			return wrong(p, -1, 0, "%s = %lld has no position of its own in the order of %s", name,
+			return wrong(p, -1, 0, "%s = %lld has no position of its own in the order of %s",
+			             name,
 			             (long long)i, name);
 		out->at[i] = at;
 		out->by[at] = i;

@@ -17,7 +17,8 @@ rates_of(const Target *t)
 	return best;
 }
 
-/* Multiply-accumulates a clock for products of this type; types without a tensor core go to ordinary lanes. */
+/* Multiply-accumulates a clock for products of this type; types without a tensor core go to ordinary
+ * lanes. */
 static int
 mma_rate(const Rates *r, DType a)
 {
@@ -73,7 +74,8 @@ alu_clocks(const Rates *r, DType d)
 int
 occupancy(const Rates *r, const Target *t, int warps, int64_t registers, int64_t shared)
 {
-	int64_t per_warp = (registers * WARP_SIZE + REGISTER_GRAIN - 1) / REGISTER_GRAIN * REGISTER_GRAIN, n = r->blocks;
+	int64_t per_warp = (registers * WARP_SIZE + REGISTER_GRAIN - 1) / REGISTER_GRAIN * REGISTER_GRAIN,
+	        n = r->blocks;
 	int64_t bytes = shared + (r->sm >= 80 ? BLOCK_RESERVE : 0);
 
 	if (r->warps / warps < n)

@@ -28,8 +28,8 @@ shiftable(const Layout *l, int d)
 	return i == end;
 }
 
-/* How many lanes the dims but d may take so that enough is left of them for all warps: what warps do not share
- * each of them does again. */
+/* How many lanes the dims but d may take so that enough is left of them for all warps: what warps do not
+ * share each of them does again. */
 static int64_t
 lanes_beside(const Type *t, int d, int warps)
 {
@@ -47,7 +47,8 @@ lanes_beside(const Type *t, int d, int warps)
 static bool
 along(Layout *out, const Type *t, int d, int warps)
 {
-	int64_t rest[DIM_MAX], beside = lanes_beside(t, d, warps), lanes = WARP_SIZE, left = warps, regs = 1, g;
+	int64_t rest[DIM_MAX], beside = lanes_beside(t, d, warps), lanes = WARP_SIZE, left = warps;
+	int64_t regs = 1, g;
 
 	layout_init(out, t->rank);
 	for (int i = t->rank - 1; i >= 0; i--) {

@@ -255,7 +255,8 @@ search_swizzle(Solve *s, Layout *l, const Access *acc, int nacc)
 		for (int lo = base; lo + b <= top && excess > 0 && lo < base + 5; lo++)
 			for (int shift = b; lo + shift + b <= top && excess > 0; shift++) {
 				Swizzle sw = { (int8_t)b, (int8_t)lo, (int8_t)shift };
-				int64_t ends = ((int64_t)1 << (b - 1)) | 1; /* without these fewer bits do the same */
+				/* without these fewer bits do the same */
+				int64_t ends = ((int64_t)1 << (b - 1)) | 1;
 				double e;
 
 				if (layout_cosize(l, AX_mem) % ((int64_t)1 << (lo + b)) ||

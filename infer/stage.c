@@ -1,14 +1,15 @@
-/* stage.c - the staging tile of a conversion through shared memory: accesses of both sides and an address layout
- * without bank conflicts, where there is one.
+/* stage.c - the staging tile of a conversion through shared memory: accesses of both sides and an address
+ * layout without bank conflicts, where there is one.
  *
- * Plain rows with a swizzle are tried first.  Where lanes of writer and reader run along different digits of the
- * tile that is not enough: then the address bits are dealt out by what the digits are to both sides.  From the
- * lowest: what an access takes at once, lanes of both, lanes of the reader alone, of the writer alone, the rest;
- * a swizzle xors the writer's lanes onto the reader's.  For accesses of one width that is free of conflicts;
- * else the widths are a choice too, since the elements of a wide access take fixed banks, which the lanes of a
- * narrow one then cannot spread over.
+ * Plain rows with a swizzle are tried first.  Where lanes of writer and reader run along different digits
+ * of the tile that is not enough: then the address bits are dealt out by what the digits are to both sides.
+ * From the lowest: what an access takes at once, lanes of both, lanes of the reader alone, of the writer
+ * alone, the rest; a swizzle xors the writer's lanes onto the reader's.  For accesses of one width that is
+ * free of conflicts; else the widths are a choice too, since the elements of a wide access take fixed
+ * banks, which the lanes of a narrow one then cannot spread over.
  *
- * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over rows. */
+ * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over
+ * rows. */
 #include "infer/exchange.h"
 #include "infer/solve.h"
 
@@ -31,7 +32,8 @@ struct StageMemo {
 static Access
 stage_access(const Stage *g, const Layout *map, int vec, bool write)
 {
-	Access a = { .map = map, .rank = g->type.rank, .vec = vec, .bits = g->bits, .lanes = WARP_SIZE, .weight = 1, .write = write };
+	Access a = { .map = map, .rank = g->type.rank, .vec = vec, .bits = g->bits, .lanes = WARP_SIZE,
+	        .weight = 1, .write = write };
 
 	for (int d = 0; d < a.rank; d++)
 		a.dim_of[d] = d;
@@ -190,7 +192,8 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 				          stage_access(g, to, q.vec2, false) };
 			int64_t n[2];
 
-			if ((!bytes && (vec[0] * g->bits < 8 || vec[1] * g->bits < 8)) || !deal(g, vec, scratch))
+			if ((!bytes && (vec[0] * g->bits < 8 || vec[1] * g->bits < 8)) ||
+			    !deal(g, vec, scratch))
 				continue;
 			shared_swizzle(s, scratch, acc, 2, n);
 			if (stage_price(s, from, to, &q, n) < stage_price(s, from, to, p, waves)) {
@@ -205,8 +208,8 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 
 /* ---- matrices --------------------------------------------------------------------------------------- */
 
-/* Rows along dim `unit`, which the writer fills by stmatrix or the reader empties by ldmatrix, or both: each way
- * that is cheaper than what p has. */
+/* Rows along dim `unit`, which the writer fills by stmatrix or the reader empties by ldmatrix, or both:
+ * each way that is cheaper than what p has. */
 static void
 stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, int unit, Pick *p,
                int64_t *waves)
@@ -259,20 +262,22 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 	}
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static StageMemo *
 asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices)
 {
 	for (StageMemo *m = s->stages; m; m = m->next)
-		if (m->dtype == t->dtype && m->matrices == matrices && layout_same(&m->from, from) && layout_same(&m->to, to))
+		if (m->dtype == t->dtype && m->matrices == matrices && layout_same(&m->from, from) &&
+		    layout_same(&m->to, to))
 			return m;
 	return NULL;
 }
 
 /* Wavefronts of both sides if nothing had to wait: what each moves, 128 bytes at a time. */
 static bool
-conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, const Pick *p, const int64_t *waves)
+conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, const Pick *p,
+              const int64_t *waves)
 {
 	for (int i = 0; i < 2; i++) {
 		Access a = stage_access(g, i ? to : from, i ? p->vec2 : p->vec, !i);
@@ -294,8 +299,8 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matric
 		Stage g = { .type = *t };
 
 		m = NEW(s->arena, StageMemo);
-		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to,
-			          .matrices = matrices };
+		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to };
+		m->matrices = matrices;
 		stage_rows(s, t, &g, from, to, &m->pick, m->waves);
 		/* parts of a reduction are few, and wider accesses pay */
 		if (!matrices || !conflict_free(s, &g, from, to, &m->pick, m->waves))

@@ -152,9 +152,9 @@ twin_copy(Twin *t, const Op *o)
 
 static void twin_block(Twin *t, const Block *b);
 
-/* Values that flow in and out of regions carry their bounds along: floats always, tiles of integers once it shows
- * that they are not exact, since exact ones may be indices.  Integer scalars count and address: they have to be
- * exact.  Result i of a loop or if, NULL for the grid's. */
+/* Values that flow in and out of regions carry their bounds along: floats always, tiles of integers once it
+ * shows that they are not exact, since exact ones may be indices.  Integer scalars count and address: they
+ * have to be exact.  Result i of a loop or if, NULL for the grid's. */
 static bool
 carries(const Twin *t, const Op *owner, int i)
 {
@@ -415,8 +415,8 @@ twin_kernel(Twin *t)
 	twin_sizes(t);
 }
 
-/* Which shared tiles need bounds shows when something with a bound is stored there, which tiles of integers when a
- * loop or if gives them one: so it takes some tries, the last with bounds for all. */
+/* Which shared tiles need bounds shows when something with a bound is stored there, which tiles of integers
+ * when a loop or if gives them one: so it takes some tries, the last with bounds for all. */
 Kernel *
 bound_kernel(Kernel *k)
 {

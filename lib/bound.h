@@ -18,8 +18,8 @@
  * Everything else is rounded once by IEEE rules: on equal operands the results are equal, on operands that
  * differ the difference is carried through (first a Lipschitz bound, then one rounding of each side).
  * A comparison whose operands may come out either way makes its selects differ by the distance of the sides.
- * What is read at an index that may be another one is unknown; where a condition may be the other or a store go
- * elsewhere, all is.
+ * What is read at an index that may be another one is unknown; where a condition may be the other or a
+ * store go elsewhere, all is.
  * The bounds' own roundings in f64 are covered by a factor 1 + 2^-40 on each. */
 #ifndef HEXC_BOUND_H
 #define HEXC_BOUND_H
@@ -36,8 +36,8 @@ double bound_of_sum(DType d, double e, const double sum[BOUND_SUMS]);
 
 /* The kernel with bounds, in k's unit: its parameters are those of k, then for each written tensor of k, in
  * order, one of f64 with the same sizes and strides that holds the bounds, and if bound_has_sums BOUND_SUMS
- * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of one element, 0 before the run:
- * behind it more than 0 where control flow or addresses depended on rounded data; then no bound counts.
+ * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of one element, 0 before the
+ * run: behind it more than 0 where control flow or addresses depended on rounded data; then no bound counts.
  * k is as pass bounds left it.  NULL: no bound is known for any run. */
 Kernel *bound_kernel(Kernel *k);
 #endif

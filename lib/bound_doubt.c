@@ -106,7 +106,8 @@ behind_clip(const Val *v)
 	return v->def;
 }
 
-/* The extreme, if o is the lowest index of an element equal to that of a tile, as argmax and argmin are made. */
+/* The extreme, if o is the lowest index of an element equal to that of a tile, as argmax and argmin are
+ * made. */
 static const Op *
 extreme_of(const Op *o)
 {

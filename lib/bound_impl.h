@@ -18,7 +18,8 @@ typedef struct Twin {
 	Val **unsure; /* likewise, of views: infinite where they may be of another element; NULL: nowhere */
 	BoundSums **sums; /* likewise, of such memory and views of it */
 	Val *doubt, *zero; /* the cell of BOUND_DOUBT, and its start */
-	bool *marked; /* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept */
+	/* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept */
+	bool *marked;
 	bool missed;  /* one that is not marked should be */
 	bool failed; /* no bound is known */
 } Twin;
@@ -40,8 +41,8 @@ Type bound_type(const Type *t);              /* the same of f64, with no layout 
  * yet to be stored. */
 bool bound_update(Twin *t, const Op *o);
 
-/* Where the program goes, or which element it means, depends on rounded data (bound_doubt.c).  When e > 0 that may
- * be another: then no bound of this run counts.  e NULL: it is exact. */
+/* Where the program goes, or which element it means, depends on rounded data (bound_doubt.c).  When e > 0
+ * that may be another: then no bound of this run counts.  e NULL: it is exact. */
 void bound_doubt(Twin *t, Val *e);
 void bound_doubt_param(Twin *t, Param *p); /* the cell that says so */
 void bound_doubt_size(Twin *t);            /* its size, at t->at: the start of the body */

@@ -51,7 +51,8 @@ frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
 /* Number of the word of `v` that is word i of the fragment at position (row, col); by0[] and by1[]: the
  * indices of both dims by position. */
 static int
-frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const int64_t *by0, const int64_t *by1)
+frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const int64_t *by0,
+          const int64_t *by1)
 {
 	Place p = { { 0 } };
 	int64_t at[DIM_MAX] = { 0 };

@@ -275,7 +275,8 @@ bytes_gather(Gen *g, int bits, const LV *word, const int *pos)
 			unsigned at = (unsigned)(pos[b * per] / per);
 			/* what earlier steps have placed stays */
 			sel |= (of[b] == s ? at + 4 : s > 1 ? (unsigned)b
-			                                    : at) << 4 * b;
+			                                    : at)
+			       << 4 * b;
 		}
 		x = prmt(g, x, s < nfrom ? from[s] : x, sel);
 	}

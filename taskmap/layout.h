@@ -146,8 +146,8 @@ bool layout_broadcast(Layout *out, const Layout *small, int dim, int64_t extent)
 bool layout_broadcast_like(Layout *out, const Layout *small, int dim, const Layout *big);
 bool layout_drop_dim(Layout *out, const Layout *l, int dim);            /* extent must be 1 */
 bool layout_insert_dim(Layout *out, const Layout *l, int dim);          /* new dim of extent 1 */
-/* The same elements in row-major order under another shape; false where an iter would straddle a new dim that it
- * does not divide, or the sizes differ. */
+/* The same elements in row-major order under another shape; false where an iter would straddle a new dim
+ * that it does not divide, or the sizes differ. */
 bool layout_reshape(Layout *out, const Layout *l, int ndim, const int64_t *shape);
 bool layout_concat_dims(Layout *out, const Layout *a, const Layout *b); /* dims of a, then of b */
 /* Keep [lo, lo+extent) of a dim held wholly in registers; false otherwise, or when the range is no

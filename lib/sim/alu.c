@@ -112,8 +112,7 @@ F2(rel_f64, u32, f64, f64, REL(a, b))
 F2(rel_f16, u32, u32, u32, REL(H(f16, a, 0), H(f16, b, 0)))
 F2(rel_bf16, u32, u32, u32, REL(H(bf16, a, 0), H(bf16, b, 0)))
 F2(rel_f16x2, u32, u32, u32, REL(H(f16, a, 0), H(f16, b, 0)) | REL(H(f16, a, 16), H(f16, b, 16)) << 4)
-F2(rel_bf16x2, u32, u32, u32, REL(H(bf16, a, 0), H(bf16, b, 0))
-   | REL(H(bf16, a, 16), H(bf16, b, 16)) << 4)
+F2(rel_bf16x2, u32, u32, u32, REL(H(bf16, a, 0), H(bf16, b, 0)) | REL(H(bf16, a, 16), H(bf16, b, 16)) << 4)
 
 alu_fn *
 rel_find(Type t)

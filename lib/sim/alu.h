@@ -251,8 +251,8 @@ fmin64(double a, double b)
 	return a < b || (a == b && signbit(a)) ? a : b;
 }
 
-/* The upper 32 bits of an f64, 1.11.20, which is all that rcp and rsqrt .approx.ftz.f64 read and write; subnormals
- * are zeros. */
+/* The upper 32 bits of an f64, 1.11.20, which is all that rcp and rsqrt .approx.ftz.f64 read and write;
+ * subnormals are zeros. */
 static inline double
 high64(double v, u64 round)
 {

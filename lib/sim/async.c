@@ -23,7 +23,7 @@ land_arrival(Flight *f)
 
 	copies_before(a->w, a->mask, a->before);
 	FOR_LANES(l, a->mask)
-	mbar_copies_arrive(a->w, a->in, l, a->addr[l]);
+		mbar_copies_arrive(a->w, a->in, l, a->addr[l]);
 	a->w->clock++; /* what the warp does from now on is not known by it */
 }
 
@@ -42,8 +42,7 @@ exec_cpmbar(Warp *w, const Ins *in, u32 mask)
 	a->w = w;
 	a->in = in;
 	a->before = w->ncopies;
-	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_SWRITE, acc))
-	{
+	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_SWRITE, acc)) {
 		a->addr[l] = (u32)acc[l].addr;
 		if (acc[l].blk != w->blk)
 			mbar_bad(w, in, l, a->addr[l], "the mbarrier has to be in the thread's own block");
@@ -101,10 +100,10 @@ land_store(Flight *f)
 	int l;
 
 	FOR_LANES(l, s->mask)
-	if (s->at[l].blk->ended)
-		cluster_reach(s->w, s->in, l, s->at[l].blk, (u32)s->at[l].addr, s->in->ebytes);
-	else
-		land_lane(s, l);
+		if (s->at[l].blk->ended)
+			cluster_reach(s->w, s->in, l, s->at[l].blk, (u32)s->at[l].addr, s->in->ebytes);
+		else
+			land_lane(s, l);
 }
 
 static void
@@ -122,14 +121,12 @@ take_values(Store *s)
 			use_check(w, in, &in->s[1 + i], s->mask, "an operand of an atomic operation");
 		if (w->def)
 			s->defined &= def_of(w, &in->s[1 + i]);
-		FOR_LANES(l, s->mask)
-		{
+		FOR_LANES(l, s->mask) {
 			u64 v = lane_get(w, &in->s[1 + i], l);
 			memcpy(s->data[l] + i * in->ebytes, &v, in->ebytes);
 		}
 	}
-	FOR_LANES(l, s->mask)
-	{
+	FOR_LANES(l, s->mask) {
 		if (w->def && !red)
 			check_access(w, in, l, &s->at[l], bytes, A_ASYNC, NULL);
 		if (w->def && red && !check_init(w, l, &s->at[l], bytes))
@@ -158,8 +155,7 @@ exec_stasync(Warp *w, const Ins *in, u32 mask)
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask,
 	                   (u32)in->ebytes * in->vec, true, s->at);
 	good &= mbar_places(w, in, mb, (s64)(s32)in->aux2, good, A_SWRITE, bar);
-	FOR_LANES(l, good)
-	{
+	FOR_LANES(l, good) {
 		if (s->at[l].space != SIM_SPACE_SHARED || s->at[l].blk != bar[l].blk) {
 			mbar_bad(w, in, l, (u32)bar[l].addr,
 			    "destination and mbarrier are not in one block's "

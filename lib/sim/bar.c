@@ -68,8 +68,8 @@ exec_bar(Warp *w, const Ins *in, u32 mask)
 		return R_STOP;
 	}
 	w->blk->k->barriers++;
-	if (!uniform(w, in, &in->s[0], mask, &n)
-	    || (in->ns > 1 && !uniform(w, in, &in->s[1], mask, &expect)))
+	if (!uniform(w, in, &in->s[0], mask, &n) ||
+	    (in->ns > 1 && !uniform(w, in, &in->s[1], mask, &expect)))
 		return R_NEXT;
 	if (n >= NBAR) {
 		bad(w, in, mask, "barrier number is not below 16:", n);

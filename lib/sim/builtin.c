@@ -30,9 +30,9 @@ fail_assert(Warp *w, const Ins *in, const Call *c, int lane)
 {
 	char what[100], file[80], fn[60];
 
-	if (!print_string(w, in, lane, call_arg(w, c, 0, lane), what, sizeof what)
-	    || !print_string(w, in, lane, call_arg(w, c, 1, lane), file, sizeof file)
-	    || !print_string(w, in, lane, call_arg(w, c, 3, lane), fn, sizeof fn))
+	if (!print_string(w, in, lane, call_arg(w, c, 0, lane), what, sizeof what) ||
+	    !print_string(w, in, lane, call_arg(w, c, 1, lane), file, sizeof file) ||
+	    !print_string(w, in, lane, call_arg(w, c, 3, lane), fn, sizeof fn))
 		return R_STOP;
 	fault_add(w, lane, SIM_FAULT_ASSERT, in->line, SIM_SPACE_NONE, 0, 0, NULL,
 	          "%s:%u: %s: assertion `%s' failed", file, (u32)call_arg(w, c, 2, lane), fn, what);

@@ -73,8 +73,8 @@ bulk_shared(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes, u32 align, Ac
 	if (!mem_access(w, in, lane, SIM_SPACE_CLUSTER, addr, 1, true, a))
 		return false;
 	/* the first byte behind the block's memory: it fails, and says so */
-	return a->addr + bytes <= a->blk->smem_bytes
-	    || mem_access(w, in, lane, SIM_SPACE_CLUSTER, addr - a->addr + a->blk->smem_bytes, 1, true,
+	return a->addr + bytes <= a->blk->smem_bytes ||
+	       mem_access(w, in, lane, SIM_SPACE_CLUSTER, addr - a->addr + a->blk->smem_bytes, 1, true,
 	                  &last);
 }
 
@@ -116,8 +116,8 @@ bulk_target(Bulk *k, const Access *dst)
 	int r;
 
 	bulk_use_addr(k->w, k->in, &arg->mbar, 1u << k->lane, "the address of an mbarrier");
-	if (!mem_access(k->w, k->in, k->lane, SIM_SPACE_CLUSTER, mbar, 8, true, &mb)
-	    || !target_ranks(k, dst->blk))
+	if (!mem_access(k->w, k->in, k->lane, SIM_SPACE_CLUSTER, mbar, 8, true, &mb) ||
+	    !target_ranks(k, dst->blk))
 		return false;
 	if (!arg->multicast && mb.blk != dst->blk)
 		return wrong_block(k, "the destination is in another block than the mbarrier, which is in",
@@ -128,8 +128,8 @@ bulk_target(Bulk *k, const Access *dst)
 		return wrong_block(k, "the destination has to be in another block than its own,", dst->blk);
 	k->mbar = (u32)mb.addr;
 	FOR_LANES(r, k->ranks)
-		ok &= cluster_reach(k->w, k->in, k->lane, c->blk[r], k->mbar, 8)
-		   && mbar_async_use(k->w, k->in, k->lane, c->blk[r], k->mbar);
+		ok &= cluster_reach(k->w, k->in, k->lane, c->blk[r], k->mbar, 8) &&
+		      mbar_async_use(k->w, k->in, k->lane, c->blk[r], k->mbar);
 	return ok;
 }
 
@@ -141,8 +141,8 @@ bulk_run(Bulk *k, u64 addr, u32 at, u32 n)
 	bool write = arg->dir == B_STORE;
 	Access a, end;
 
-	if (last && last->addr + last->n == addr && last->at + last->n == at
-	    && addr + n <= last->al->base + last->al->size) {
+	if (last && last->addr + last->n == addr && last->at + last->n == at &&
+	    addr + n <= last->al->base + last->al->size) {
 		last->n += n;
 		return;
 	}

@@ -190,7 +190,8 @@ call_arg(const Warp *w, const Call *c, u32 i, int l)
 
 	if (a->reg)
 		return lane_get(w, &a->ref, l);
-	memcpy(&v, w->local + (size_t)l * w->blk->l->local + frame_of(w, c, l) + a->here, a->bytes < 8 ? a->bytes : 8);
+	memcpy(&v, w->local + (size_t)l * w->blk->l->local + frame_of(w, c, l) + a->here,
+	       a->bytes < 8 ? a->bytes : 8);
 	return v;
 }
 
@@ -318,7 +319,8 @@ exec_ret(Warp *w, const Ins *in, u32 mask)
 			restore(w, q, f, mask);
 		FOR_LANES(l, mask)
 			for (u32 k = 0; k < c->nret; k++)
-				pass(w, &c->arg[c->narg + k], frame_of(w, c, l), frame[l] + f->ret[k]->addr, l, true);
+				pass(w, &c->arg[c->narg + k], frame_of(w, c, l), frame[l] + f->ret[k]->addr,
+				     l, true);
 	}
 	path_join(w);
 	return R_JUMP;

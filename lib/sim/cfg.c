@@ -141,13 +141,13 @@ rank_sinks(Cfg *g)
 	many = nsink > 64;              /* then reach is not worth its time */
 	for (u32 i = 0; i < g->n; i++)
 		if (g->b[i].sink)
-			g->b[i].reach = (many ? 1 : mark(g, i, 0))
-			              + (g->m->code[g->b[i].last].id == OP_trap ? 0 : 1u << 30);
+			g->b[i].reach = (many ? 1 : mark(g, i, 0)) +
+			                (g->m->code[g->b[i].last].id == OP_trap ? 0 : 1u << 30);
 	while (nsink--) {
 		s32 best = -1;
 		for (u32 i = 0; i < g->n; i++)
-			if (g->b[i].sink && g->b[i].reach
-			    && (best < 0 || g->b[i].reach >= g->b[best].reach))
+			if (g->b[i].sink && g->b[i].reach &&
+			    (best < 0 || g->b[i].reach >= g->b[best].reach))
 				best = (s32)i;
 		if (best < 0 || rank > 256)
 			return;

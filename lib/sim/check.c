@@ -40,8 +40,8 @@ ordered(const Now *n, const Slot *s)
 		return true;
 	if (s_kind(s) == A_LANDED)
 		return s_landed(s) <= w->know.vc[MAX_WARPS + s_agent(s)];
-	if (v == w->id && (t == n->thread || s_clock(s) < w->met
-	                   || (w->paired && s_clock(s) <= w->pair[n->lane][t % WARP])))
+	if (v == w->id && (t == n->thread || s_clock(s) < w->met ||
+	                   (w->paired && s_clock(s) <= w->pair[n->lane][t % WARP])))
 		return true;
 	/* cuda::pipeline ends its mbarriers behind a match.sync: lanes of a warp that have met are done */
 	if (v == w->id && n->in->id == OP_mbinval)
@@ -146,15 +146,15 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		bool ord;
 		if (s->a == n->a && s->b == b)
 			return;
-		if (k == A_NONE || (slots == SHARED_SLOTS && s_block(s) != n->block
-		                   && !in_cluster(n, s_block(s) - 1))) {
+		if (k == A_NONE || (slots == SHARED_SLOTS && s_block(s) != n->block &&
+		                    !in_cluster(n, s_block(s) - 1))) {
 			s->a = s->b = 0;
 			spare = spare < 0 ? (s32)i : spare;     /* the first: see seen() */
 			continue;
 		}
-		if (!writes(n->kind) && k == n->kind && !(m4 & ~sm) && s_block(s) == n->block
-		    && s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock
-		    && (s_thread(s) == n->thread || ++lanes == 2))
+		if (!writes(n->kind) && k == n->kind && !(m4 & ~sm) && s_block(s) == n->block &&
+		    s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock &&
+		    (s_thread(s) == n->thread || ++lanes == 2))
 			return;         /* two lanes of this warp have read it just now */
 		ord = ordered(n, s);
 		if (sm & m4) {
@@ -164,8 +164,8 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 				*told = true;
 				continue;
 			}
-			if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind))
-			    && !(writes(k) && writes(n->kind) && same_value(n))) {
+			if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind)) &&
+			    !(writes(k) && writes(n->kind) && same_value(n))) {
 				if (!*told)
 					race(n, s);
 				*told = true;
@@ -174,8 +174,8 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		if (k == A_ASYNC || k == A_AREAD)
 			continue;
 		/* a strong write after a weak one: who knows only of it races with the weak one */
-		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k))
-		    && !(strong(n->kind) && writes(k) && !strong(k)))
+		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k)) &&
+		    !(strong(n->kind) && writes(k) && !strong(k)))
 			spare = (s32)i;
 		else if (victim < 0 || worth(k) < worth(s_kind(&cell[victim])))
 			victim = (s32)i;
@@ -295,7 +295,8 @@ check_access(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, int k
 			mbar_overwrite(w, in, lane, a->blk, (u32)a->addr, bytes);
 		if (a->blk->wg && writes((u32)kind))
 			wgmma_written(w, in, lane, a->blk, (u32)a->addr, bytes);
-		if (!look && !mbar && a->blk == w->blk && shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
+		if (!look && !mbar && a->blk == w->blk &&
+		    shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
 			return;
 		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
 			shadow_open(a->blk, (u32)i);

@@ -11,12 +11,12 @@ check_landed(Block *b, u32 addr, u32 bytes, const Block *from, u32 thread, s32 p
 		Slot *s = b->shadow + (size_t)i * SHARED_SLOTS;
 		shadow_open(b, i);
 		for (u32 k = 0; k < SHARED_SLOTS; k++)
-			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
-			    && s_block(&s[k]) == from->lin + 1) {
+			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc &&
+			    s_block(&s[k]) == from->lin + 1) {
 				s[k].a = now;
-				s[k].b = (u64)(u32)pc << 44
-				       | (u64)(agent << AGENT_SHIFT | (clock & ((1u << AGENT_SHIFT) - 1))) << 17
-				       | (u64)thread << 7 | (u64)s_mask(&s[k]) << 3 | A_LANDED;
+				s[k].b = slot_b((u32)pc,
+				                agent << AGENT_SHIFT | (clock & ((1u << AGENT_SHIFT) - 1)),
+				                thread, s_mask(&s[k]), A_LANDED);
 			}
 	}
 }
@@ -31,10 +31,9 @@ check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc)
 		if (shadow_done(w, (u32)lane, dst / 4 + i, pc))
 			continue;
 		for (u32 k = 0; k < SHARED_SLOTS; k++)
-			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc
-			    && s_block(&s[k]) == w->blk->lin + 1)
-				s[k].b = (u64)(u32)pc << 44 | (u64)(w->clock & 0x7ffffff) << 17
-				       | (u64)thread << 7 | 15u << 3 | A_WRITE;
+			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc &&
+			    s_block(&s[k]) == w->blk->lin + 1)
+				s[k].b = slot_b((u32)pc, w->clock, thread, 15, A_WRITE);
 	}
 }
 
@@ -43,14 +42,13 @@ copied(Slot *s, u32 n, Warp *w, u64 who, u32 pc, int read)
 {
 	for (u32 i = 0; i < n; i++, s++) {
 		u32 k = s_kind(s);
-		if ((k != A_ASYNC && k != A_AREAD) || s_pc(s) != pc || s_thread(s) != (u32)who
-		    || s_block(s) != w->blk->lin + 1)
+		if ((k != A_ASYNC && k != A_AREAD) || s_pc(s) != pc || s_thread(s) != (u32)who ||
+		    s_block(s) != w->blk->lin + 1)
 			continue;
 		k = k == A_ASYNC ? A_WRITE : (u32)read;
 		if (k == A_NONE)
 			s->a = 0;
-		s->b = k == A_NONE ? 0 : (u64)pc << 44 | (u64)(w->clock & 0x7ffffff) << 17 | who << 7
-		                       | (u64)s_mask(s) << 3 | k;
+		s->b = k == A_NONE ? 0 : slot_b(pc, w->clock, (u32)who, s_mask(s), k);
 	}
 }
 

@@ -66,8 +66,8 @@ in_row(const Access *acc, const u8 *bytes)
 	u64 odd = !bytes[0] || (acc[0].space != SIM_SPACE_GLOBAL && acc[0].space != SIM_SPACE_CONST);
 
 	for (u32 l = 1; l < WARP; l++)
-		odd |= (acc[l].addr ^ (acc[0].addr + (u64)l * bytes[0])) | (u64)(bytes[l] ^ bytes[0])
-		     | (u64)(acc[l].space != acc[0].space) | (u64)(acc[l].al != acc[0].al);
+		odd |= (acc[l].addr ^ (acc[0].addr + (u64)l * bytes[0])) | (u64)(bytes[l] ^ bytes[0]) |
+		       (u64)(acc[l].space != acc[0].space) | (u64)(acc[l].al != acc[0].al);
 	return !odd;
 }
 
@@ -196,8 +196,8 @@ count_banks(Warp *w, const Ins *in, const u32 *addr, u32 mask, u32 bytes)
 	if (!mask)
 		return;
 	c->sreq++;
-	if (mask == ALL_LANES && bytes >= 4 && bytes <= 16
-	    && (side_by_side(addr, bytes) || side_by_side(addr, 0))) {
+	if (mask == ALL_LANES && bytes >= 4 && bytes <= 16 &&
+	    (side_by_side(addr, bytes) || side_by_side(addr, 0))) {
 		c->wave += words;       /* no phase has a conflict */
 		c->wmin += words;
 		return;

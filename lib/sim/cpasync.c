@@ -36,8 +36,8 @@ source(Warp *w, const Ins *in, int l, u64 addr, u32 n, Access *a)
 		return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, in->aux, false, a);
 	if (n == in->aux)
 		return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, n, false, a);
-	return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, 1, false, a)
-	    && mem_access(w, in, l, SIM_SPACE_GLOBAL, addr + n - 1, 1, false, &last);
+	return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, 1, false, a) &&
+	       mem_access(w, in, l, SIM_SPACE_GLOBAL, addr + n - 1, 1, false, &last);
 }
 
 int

@@ -71,8 +71,8 @@ dec_types(Dec *d)
 	Type t;
 
 	for (u32 i = 0; i < d->npart; i++)
-		if (!(d->used >> i & 1) && d->nty < 6
-		    && type_find(d->part[i], strlen(d->part[i]), &t)) {
+		if (!(d->used >> i & 1) && d->nty < 6 &&
+		    type_find(d->part[i], strlen(d->part[i]), &t)) {
 			d->used |= 1u << i;
 			d->ty[d->nty++] = t;
 		}

@@ -4,8 +4,14 @@
 #include "module.h"
 
 struct Dec;
-typedef struct Row { const char *name; u8 cls; bool (*dec)(struct Dec *); exec_fn *exec;
-	const char *pat, *mods; u16 id; } Row;
+typedef struct Row {
+	const char *name;
+	u8 cls;
+	bool (*dec)(struct Dec *);
+	exec_fn *exec;
+	const char *pat, *mods;
+	u16 id;
+} Row;
 typedef struct Dec {
 	sim_module *m;
 	Fn *f;

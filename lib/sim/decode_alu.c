@@ -103,8 +103,8 @@ dec_alu(Dec *d)
 	if (d->row->id == OP_addsat || d->row->id == OP_subsat || d->row->id == OP_mad24sat)
 		plain = false;
 	t = d->ty[0];
-	if (t == T_pred && (d->row->id == OP_and || d->row->id == OP_or || d->row->id == OP_xor
-	    || d->row->id == OP_not))
+	if (t == T_pred && (d->row->id == OP_and || d->row->id == OP_or || d->row->id == OP_xor ||
+	                    d->row->id == OP_not))
 		return dec_pbool(d);
 	if (in->exec == exec_alu) {
 		if (plain)

@@ -100,8 +100,8 @@ reduction_type(Dec *d, const BulkArg *a)
 	half = d->ty[0] == T_f16 || d->ty[0] == T_bf16;
 	if (noftz != (half && d->in->sub == AT_ADD))
 		return dec_fail(d, ".noftz goes with .add of .f16 and .bf16, and only there");
-	return bulk_reduces(d->in->sub, d->ty[0], a->dir == B_SEND)
-	    || dec_fail(d, "type .%s is not possible here", type_name(d->ty[0]));
+	return bulk_reduces(d->in->sub, d->ty[0], a->dir == B_SEND) ||
+	       dec_fail(d, "type .%s is not possible here", type_name(d->ty[0]));
 }
 
 /* ---- operands ---- */
@@ -118,8 +118,8 @@ tail(Dec *d, BulkArg *a, u32 at)
 		return dec_fail(d, "takes no cache hint");
 	if (d->st->no != at + a->multicast + hint)
 		return dec_fail(d, "expected %u operands, found %u", at + a->multicast + hint, d->st->no);
-	return (!a->multicast || dec_src(d, &o[at], T_b16, &a->mask))
-	    && (!hint || dec_src(d, &o[at + a->multicast], T_b64, &policy));
+	return (!a->multicast || dec_src(d, &o[at], T_b16, &a->mask)) &&
+	       (!hint || dec_src(d, &o[at + a->multicast], T_b64, &policy));
 }
 
 /* cp.async.bulk and cp.reduce.async.bulk */
@@ -139,10 +139,10 @@ dec_bulk(Dec *d)
 	a->multicast = a->dir == B_LOAD && !a->own && !a->reduce && dec_has(d, "multicast::cluster");
 	if (d->st->no < 3u + !store)
 		return dec_fail(d, "expected [dst], [src], size%s", store ? "" : ", [mbar]");
-	return (store ? global_addr : shared_addr)(d, &o[0], &a->dst)
-	    && (a->dir == B_LOAD ? global_addr : shared_addr)(d, &o[1], &a->src)
-	    && dec_src(d, &o[2], T_u32, &a->size) && (store || shared_addr(d, &o[3], &a->mbar))
-	    && tail(d, a, 3u + !store);
+	return (store ? global_addr : shared_addr)(d, &o[0], &a->dst) &&
+	       (a->dir == B_LOAD ? global_addr : shared_addr)(d, &o[1], &a->src) &&
+	       dec_src(d, &o[2], T_u32, &a->size) && (store || shared_addr(d, &o[3], &a->mbar)) &&
+	       tail(d, a, 3u + !store);
 }
 
 bool
@@ -247,11 +247,11 @@ dec_btensor(Dec *d)
 	a->multicast = !store && !a->own && dec_has(d, "multicast::cluster");
 	if (d->st->no < 2u + !store)
 		return dec_fail(d, store ? "expected [map, {...}], [src]"
-		                : "expected [dst], [map, {...}], [mbar]");
+		                         : "expected [dst], [map, {...}], [mbar]");
 	if (store)
 		return map_operand(d, &o[0], a, &a->dst) && shared_addr(d, &o[1], &a->src) && tail(d, a, 2);
-	return shared_addr(d, &o[0], &a->dst) && map_operand(d, &o[1], a, &a->src)
-	    && shared_addr(d, &o[2], &a->mbar) && pixel_offsets(d, 3, a) && tail(d, a, 3u + a->offsets);
+	return shared_addr(d, &o[0], &a->dst) && map_operand(d, &o[1], a, &a->src) &&
+	       shared_addr(d, &o[2], &a->mbar) && pixel_offsets(d, 3, a) && tail(d, a, 3u + a->offsets);
 }
 
 bool
@@ -264,8 +264,8 @@ dec_btensorpre(Dec *d)
 		return false;
 	if (!dec_has(d, "L2") || !dec_has(d, "global") || !d->st->no)
 		return dec_fail(d, "expected .L2.global [map, {...}]");
-	return map_operand(d, &d->st->o[0], a, &a->src) && pixel_offsets(d, 1, a)
-	    && tail(d, a, 1u + a->offsets);
+	return map_operand(d, &d->st->o[0], a, &a->src) && pixel_offsets(d, 1, a) &&
+	       tail(d, a, 1u + a->offsets);
 }
 
 /* ---- tensor maps ---- */
@@ -278,8 +278,8 @@ dec_tmprefetch(Dec *d)
 	sim_space sp;
 
 	dec_space(d, &sp);
-	if (!dec_has(d, "tensormap") || d->st->no != 1
-	    || (sp != SIM_SPACE_NONE && sp != SIM_SPACE_PARAM && sp != SIM_SPACE_CONST))
+	if (!dec_has(d, "tensormap") || d->st->no != 1 ||
+	    (sp != SIM_SPACE_NONE && sp != SIM_SPACE_PARAM && sp != SIM_SPACE_CONST))
 		return dec_fail(d, "expected prefetch{.param,.const}.tensormap [a]");
 	if (!dec_needs(d, 90, NULL) || !dec_addr(d, &d->st->o[0], &a->src.base, &a->src.off, &sp))
 		return false;
@@ -318,8 +318,8 @@ dec_tmreplace(Dec *d)
 		return dec_fail(d, "unknown field, or not one of sm_90");
 	dec_space(d, &sp);
 	at = 1 + (fields[f].most != 0);
-	if (!dec_has(d, "b1024") || !dec_types(d) || d->nty != 1
-	    || d->ty[0] != (fields[f].wide ? T_b64 : T_b32) || d->st->no != at + 1)
+	if (!dec_has(d, "b1024") || !dec_types(d) || d->nty != 1 ||
+	    d->ty[0] != (fields[f].wide ? T_b64 : T_b32) || d->st->no != at + 1)
 		return dec_fail(d, "expected .b1024.%s [a]%s, value", fields[f].wide ? "b64" : "b32",
 		                at == 2 ? ", ordinal" : "");
 	if (at == 2 && (!dec_imm(&o[1], &ord) || ord > fields[f].most))
@@ -346,8 +346,8 @@ dec_tmcopy(Dec *d)
 	const Opnd *o = d->st->o;
 	u64 size;
 
-	if (!dec_scope(d) || !dec_has(d, "sync") || !dec_has(d, "aligned") || d->st->no != 3
-	    || !dec_imm(&o[2], &size) || size != TMAP_BYTES)
+	if (!dec_scope(d) || !dec_has(d, "sync") || !dec_has(d, "aligned") || d->st->no != 3 ||
+	    !dec_imm(&o[2], &size) || size != TMAP_BYTES)
 		return dec_fail(d, "expected .scope.sync.aligned [dst], [src], 128");
 	d->in->wsync = true;
 	return dec_needs(d, 90, NULL) && global_addr(d, &o[0], &a->dst) && shared_addr(d, &o[1], &a->src);

@@ -6,8 +6,8 @@
 static bool
 argument(Dec *d, const Opnd *o, const Var *formal, bool result, Arg *a)
 {
-	if (o->kind == O_VAR && o->var->space == SIM_SPACE_PARAM && !o->imm
-	    && (o->var->user == d->f || dec_frame(d, o->var))) {
+	if (o->kind == O_VAR && o->var->space == SIM_SPACE_PARAM && !o->imm &&
+	    (o->var->user == d->f || dec_frame(d, o->var))) {
 		a->here = (u32)o->var->addr;
 		a->bytes = (u32)o->var->bytes;
 		if (formal && formal->bytes != a->bytes)
@@ -50,13 +50,15 @@ direct(Dec *d, Call *c)
 	if (!f->has_body && !(f->builtin = builtin_find(f->name)))
 		return dec_fail(d, "%.60s has no body here", f->name);
 	if (c->nret != f->nret || c->narg != f->nparam)
-		return dec_fail(d, "%.60s takes %u arguments and gives %u results", f->name, f->nparam, f->nret);
+		return dec_fail(d, "%.60s takes %u arguments and gives %u results", f->name, f->nparam,
+		                f->nret);
 	if (d->st->no > 3)
 		return dec_fail(d, "a prototype is for calls through pointers");
 	c->fn = f;
 	if (f->builtin) {
 		d->in->exec = exec_builtin;
-		return builtin_ready(d->m->s, f) || dec_fail(d, "%.60s: out of memory, or with other parameters", f->name);
+		return builtin_ready(d->m->s, f) ||
+		       dec_fail(d, "%.60s: out of memory, or with other parameters", f->name);
 	}
 	for (u32 i = 0; i < d->f->ncallee; i++)
 		if (d->f->callee[i] == f)
@@ -117,7 +119,8 @@ dec_alloca(Dec *d)
 	d->f->indirect = true;          /* no bound on the stack */
 	if (!dec_types(d) || d->st->no < 1u + !in->sub || d->st->no > (in->sub ? 1u : 3u))
 		return dec_fail(d, "wrong number of operands");
-	if (!in->sub && d->st->no == 3 && (!dec_imm(&o[2], &align) || !align || align > 4096 || align & (align - 1)))
+	if (!in->sub && d->st->no == 3 &&
+	    (!dec_imm(&o[2], &align) || !align || align > 4096 || align & (align - 1)))
 		return dec_fail(d, "alignment must be a power of two up to 4096");
 	in->aux = (u32)align;
 	in->s = r;

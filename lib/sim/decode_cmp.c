@@ -123,8 +123,8 @@ dec_set(Dec *d)
 	in->nd = 1;
 	in->s = r + 1;
 	in->ns = 2;
-	return dec_dst(d, &o[0], d->ty[0], &r[0]) && dec_src(d, &o[1], d->ty[1], &r[1])
-	    && dec_src(d, &o[2], d->ty[1], &r[2]);
+	return dec_dst(d, &o[0], d->ty[0], &r[0]) && dec_src(d, &o[1], d->ty[1], &r[1]) &&
+	       dec_src(d, &o[2], d->ty[1], &r[2]);
 }
 
 /* selp and slct: choose a or b, by a predicate or by the sign of c. */
@@ -146,8 +146,8 @@ dec_slct(Dec *d)
 	in->nd = 1;
 	in->s = r + 1;
 	in->ns = selp ? 2 : 3;
-	if (!dec_dst(d, &o[0], d->ty[0], &r[0]) || !dec_src(d, &o[1], d->ty[0], &r[1])
-	    || !dec_src(d, &o[2], d->ty[0], &r[2]))
+	if (!dec_dst(d, &o[0], d->ty[0], &r[0]) || !dec_src(d, &o[1], d->ty[0], &r[1]) ||
+	    !dec_src(d, &o[2], d->ty[0], &r[2]))
 		return false;
 	return selp ? dec_psrc(d, &o[3], &in->ps, &in->ps_neg) : dec_src(d, &o[3], d->ty[1], &r[3]);
 }

@@ -56,7 +56,8 @@ wide_refs(Dec *d, const Opnd *o, Type t, bool dst, Ref *out, u32 n)
 		if (e[i].kind == O_REG && e[i].reg->type != T_pred) {
 			rt = e[i].reg->type;
 			if (type_bits(rt) < type_bits(t))
-				return dec_fail(d, "%.60s is too narrow for .%s", e[i].reg->name, type_name(t));
+				return dec_fail(d, "%.60s is too narrow for .%s", e[i].reg->name,
+				                type_name(t));
 		}
 		if (!(dst ? dec_dst(d, &e[i], rt, &out[i]) : dec_src(d, &e[i], rt, &out[i])))
 			return false;
@@ -101,8 +102,9 @@ plain_shared(const Ins *in, const Ref *r, u32 least)
 	for (u32 i = 0; i < in->vec; i++)
 		if (r[i].bits != 8 * in->ebytes)
 			return false;
-	return in->space == SIM_SPACE_SHARED && !(in->flags & (F_STRONG | F_ACQ | F_REL)) && in->ebytes >= least
-	    && in->ebytes <= 8 && in->ebytes * in->vec <= 16;
+	return in->space == SIM_SPACE_SHARED && !(in->flags & (F_STRONG | F_ACQ | F_REL)) &&
+	       in->ebytes >= least &&
+	       in->ebytes <= 8 && in->ebytes * in->vec <= 16;
 }
 
 bool
@@ -191,9 +193,9 @@ dec_atom(Dec *d)
 	t = d->ty[0];
 	if (in->sub == 255)
 		return dec_fail(d, "unknown operation");
-	if (type_bits(t) < 16 || (type_bits(t) == 16 && t != T_f16 && t != T_bf16
-	    && in->sub != AT_CAS) || (type_float(t) && in->sub != AT_ADD
-	    && !(in->sub == AT_MIN || in->sub == AT_MAX)) || (in->vec > 1 && !type_float(t)))
+	if (type_bits(t) < 16 || (type_bits(t) == 16 && t != T_f16 && t != T_bf16 && in->sub != AT_CAS) ||
+	    (type_float(t) && in->sub != AT_ADD && !(in->sub == AT_MIN || in->sub == AT_MAX)) ||
+	    (in->vec > 1 && !type_float(t)))
 		return dec_fail(d, "type .%s is not supported here", type_name(t));
 	n = (u32)atom + 2u + (in->sub == AT_CAS);
 	extra = d->st->no - n;
@@ -205,8 +207,8 @@ dec_atom(Dec *d)
 	in->space = (u8)sp;
 	in->s = r;
 	in->ns = (u8)(1 + in->vec + (in->sub == AT_CAS));
-	if (!dec_refs(d, &o[1], t, false, in->vec, r + 1, &n)
-	    || (in->sub == AT_CAS && !dec_src(d, &o[2], t, &r[1 + in->vec])))
+	if (!dec_refs(d, &o[1], t, false, in->vec, r + 1, &n) ||
+	    (in->sub == AT_CAS && !dec_src(d, &o[2], t, &r[1 + in->vec])))
 		return false;
 	if (atom) {
 		in->d = r + 10;
@@ -250,8 +252,8 @@ dec_isspacep(Dec *d)
 		return dec_fail(d, "expected isspacep.space p, a");
 	in->s = r;
 	in->ns = 1;
-	return dec_pdst(d, &o[0], &in->pd)
-	    && dec_src(d, &o[1], o[1].kind == O_REG ? o[1].reg->type : T_u64, r);
+	return dec_pdst(d, &o[0], &in->pd) &&
+	       dec_src(d, &o[1], o[1].kind == O_REG ? o[1].reg->type : T_u64, r);
 }
 
 /* Hints: nothing to simulate. */
@@ -337,7 +339,9 @@ dec_ldmatrix(Dec *d)
 	u32 n;
 
 	if (!dec_has(d, "m8n8"))
-		return dec_fail(d, "the shapes besides .m8n8 need .target sm_100a or later, which is not supported");
+		return dec_fail(d,
+		                "the shapes besides .m8n8 need .target sm_100a or later, which is not "
+		                "supported");
 	if (!dec_needs(d, st ? 90 : 75, NULL))
 		return false;
 	in->vec = dec_has(d, "x1") ? 1 : dec_has(d, "x2") ? 2 : dec_has(d, "x4") ? 4 : 0;
@@ -366,8 +370,8 @@ dec_movmatrix(Dec *d)
 	Ins *in = d->in;
 	Ref *r = arena_get(&d->m->arena, 2 * sizeof *r);
 
-	if (!dec_has(d, "m8n8") || !dec_has(d, "trans") || !dec_types(d) || d->ty[0] != T_b16
-	    || d->st->no != 2)
+	if (!dec_has(d, "m8n8") || !dec_has(d, "trans") || !dec_types(d) || d->ty[0] != T_b16 ||
+	    d->st->no != 2)
 		return dec_fail(d, "expected .m8n8.trans.b16 d, a");
 	in->wsync = true;
 	in->d = r;

@@ -41,9 +41,9 @@ dec_shfl(Dec *d)
 	if (o[0].kind == O_PAIR && o[0].elt[0].kind == O_SINK)
 		return dec_fail(d, "d cannot be left out");
 	warp_common(d, 4, &r);          /* mask first: s[0] is always the member mask */
-	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[4], T_u32, &r[1])
-	    && dec_src(d, &o[1], T_b32, &r[2]) && dec_src(d, &o[2], T_u32, &r[3])
-	    && dec_src(d, &o[3], T_u32, &r[4]);
+	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[4], T_u32, &r[1]) &&
+	       dec_src(d, &o[1], T_b32, &r[2]) && dec_src(d, &o[2], T_u32, &r[3]) &&
+	       dec_src(d, &o[3], T_u32, &r[4]);
 }
 
 bool
@@ -57,8 +57,8 @@ dec_vote(Dec *d)
 	for (u32 i = 0; i < 4; i++)
 		if (dec_has(d, mode[i]))
 			d->in->sub = (u8)i;
-	if (d->in->sub == 255 || !dec_types(d) || d->st->no != 3
-	    || d->ty[0] != (d->in->sub == 3 ? T_b32 : T_pred))
+	if (d->in->sub == 255 || !dec_types(d) || d->st->no != 3 ||
+	    d->ty[0] != (d->in->sub == 3 ? T_b32 : T_pred))
 		return dec_fail(d, "expected vote.sync.mode.type d, p, mask");
 	warp_common(d, 1, &r);
 	if (d->in->sub == 3) {
@@ -81,8 +81,8 @@ dec_match(Dec *d)
 		return dec_fail(d, "expected match.mode.sync.type d, a, mask");
 	d->in->sub = d->row->id == OP_matchall;
 	warp_common(d, 2, &r);
-	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[2], T_u32, &r[1])
-	    && dec_src(d, &o[1], d->ty[0], &r[2]);
+	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[2], T_u32, &r[1]) &&
+	       dec_src(d, &o[1], d->ty[0], &r[2]);
 }
 
 bool
@@ -96,13 +96,13 @@ dec_redux(Dec *d)
 	for (u32 i = 0; i < 6; i++)
 		if (dec_has(d, op[i]))
 			d->in->sub = (u8)i;
-	if (d->in->sub == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || type_float(d->ty[0])
-	    || d->st->no != 3)
+	if (d->in->sub == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || type_float(d->ty[0]) ||
+	    d->st->no != 3)
 		return dec_fail(d, "expected redux.sync.op.type d, a, mask");
 	warp_common(d, 2, &r);
 	d->in->nd = 1;
-	return dec_dst(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[2], T_u32, &r[1])
-	    && dec_src(d, &o[1], T_b32, &r[2]);
+	return dec_dst(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[2], T_u32, &r[1]) &&
+	       dec_src(d, &o[1], T_b32, &r[2]);
 }
 
 bool

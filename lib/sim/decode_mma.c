@@ -110,14 +110,14 @@ find_shape(Dec *d, u32 m, u32 n, u32 k, bool sparse)
 
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
 		const struct Shape *s = &shapes[i];
-		if (s->type != type_family(a) || s->type != type_family(b)
-		    || !(s->how & (sparse ? SPARSE : DENSE)))
+		if (s->type != type_family(a) || s->type != type_family(b) ||
+		    !(s->how & (sparse ? SPARSE : DENSE)))
 			continue;
 		other = true;
 		if (s->m != m || s->n != n || s->k != k)
 			continue;
-		if (!(s->how & acc_bit(dt)) || !(s->how & acc_bit(c))
-		    || (dt != c && !(m == 8 && dt == T_f32))) {
+		if (!(s->how & acc_bit(dt)) || !(s->how & acc_bit(c)) ||
+		    (dt != c && !(m == 8 && dt == T_f32))) {
 			dec_fail(d, "these accumulator types do not go with .%s", type_name(a));
 			return NULL;
 		}
@@ -152,8 +152,8 @@ dec_mma(Dec *d)
 		return false;
 	if (d->nty != 4)
 		return dec_fail(d, "expected four types, of D, A, B and C");
-	if (!(s = find_shape(d, m, n, k, sparse)) || !dec_needs(d, s->sm, NULL)
-	    || !layouts(d, s->type == T_f16 && m == 8) || !bit_op(d, s->type == T_b1))
+	if (!(s = find_shape(d, m, n, k, sparse)) || !dec_needs(d, s->sm, NULL) ||
+	    !layouts(d, s->type == T_f16 && m == 8) || !bit_op(d, s->type == T_b1))
 		return false;
 	if (dec_has(d, "satfinite")) {
 		if (s->type != T_s8 && s->type != T_s4)
@@ -189,10 +189,10 @@ dec_mma(Dec *d)
 	in->ns = (u8)(na + nb + nc);
 	in->sub = (u8)na;
 	in->vec = (u8)nb;
-	if (!dec_refs(d, &o[0], ct, true, nd, r, &cnt)
-	    || !dec_refs(d, &o[1], at, false, na, r + nd, &cnt)
-	    || !dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt)
-	    || !dec_refs(d, &o[3], ct, false, nc, r + nd + na + nb, &cnt))
+	if (!dec_refs(d, &o[0], ct, true, nd, r, &cnt) ||
+	    !dec_refs(d, &o[1], at, false, na, r + nd, &cnt) ||
+	    !dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt) ||
+	    !dec_refs(d, &o[3], ct, false, nc, r + nd + na + nb, &cnt))
 		return false;
 	return !sparse || dec_metadata(d, &o[4], r + nd + na + nb + nc, k, type_bits(d->ty[1]));
 }

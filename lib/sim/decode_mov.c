@@ -21,8 +21,8 @@ mov_vector(Dec *d, Type t)
 	}
 	if (o[0].kind == O_VEC && o[1].kind == O_VEC)
 		return dec_fail(d, "both sides are vectors");
-	if (!dec_refs(d, &o[0], o[0].kind == O_VEC ? part : t, true, 0, r, &nd)
-	    || !dec_refs(d, &o[1], o[1].kind == O_VEC ? part : t, false, 0, r + nd, &ns))
+	if (!dec_refs(d, &o[0], o[0].kind == O_VEC ? part : t, true, 0, r, &nd) ||
+	    !dec_refs(d, &o[1], o[1].kind == O_VEC ? part : t, false, 0, r + nd, &ns))
 		return false;
 	d->in->exec = exec_pack;
 	d->in->d = r;
@@ -73,8 +73,8 @@ loose(Dec *d, const Opnd *o, Type t, bool dst, Ref *out)
 
 	if (o->kind == O_REG && o->reg->type != T_pred) {
 		rt = o->reg->type;
-		if (type_bits(rt) < type_bits(t) || (type_float(t) && type_bits(rt) != type_bits(t)
-		    && type_bits(t) > 8))
+		if (type_bits(rt) < type_bits(t) || (type_float(t) && type_bits(rt) != type_bits(t) &&
+		                                     type_bits(t) > 8))
 			return dec_fail(d, "%.60s is too narrow for .%s", o->reg->name, type_name(t));
 	} else if (o->kind == O_SINK && type_bits(t) < 16) {
 		rt = T_b16;
@@ -161,12 +161,13 @@ dec_cvt(Dec *d)
 	if (d->st->no != 2)
 		return dec_fail(d, "wrong number of operands");
 	if (in->flags & F_SAT && !type_float(t) && !type_float(s) && fits(t, s))
-		return dec_fail(d, "every .%s is a .%s: there is nothing to saturate", type_name(s), type_name(t));
-	if (t == T_tf32 ? s != T_f32 : s == T_tf32 || type_bits(t) < 8 || type_bits(s) < 8
-	    || t == T_b128 || s == T_b128)
+		return dec_fail(d, "every .%s is a .%s: there is nothing to saturate", type_name(s),
+		                type_name(t));
+	if (t == T_tf32 ? s != T_f32
+	                : s == T_tf32 || type_bits(t) < 8 || type_bits(s) < 8 || t == T_b128 || s == T_b128)
 		return dec_fail(d, "these types are not supported here");
-	if ((s == T_e4m3x2 || s == T_e5m2x2) != (t == T_f16x2) || t == T_bf16x2 || s == T_f16x2
-	    || s == T_bf16x2 || t == T_e4m3x2 || t == T_e5m2x2)
+	if ((s == T_e4m3x2 || s == T_e5m2x2) != (t == T_f16x2) || t == T_bf16x2 || s == T_f16x2 ||
+	    s == T_bf16x2 || t == T_e4m3x2 || t == T_e5m2x2)
 		if (!(s == T_f16x2 && (t == T_e4m3x2 || t == T_e5m2x2)))
 			return dec_fail(d, "these types are not supported here");
 	in->d = r;

@@ -15,8 +15,8 @@ dec_const(Dec *d, u64 v, u32 bits, u64 hi)
 		v &= (1ull << bits) - 1;
 	if (bits <= 32)
 		for (u = from; u < m->nkonst; u++)
-			if (m->konst[u * WARP] == v && m->konst[u * WARP + 1] == v
-			    && m->konst[u * WARP + WARP - 1] == v)
+			if (m->konst[u * WARP] == v && m->konst[u * WARP + 1] == v &&
+			    m->konst[u * WARP + WARP - 1] == v)
 				return u;
 	m->konst = sim_arena_grow(&m->arena, m->konst, m->nkonst + 4, &m->ckonst, WARP * sizeof(u32));
 	u = m->nkonst;
@@ -187,7 +187,8 @@ dec_src(Dec *d, const Opnd *o, Type t, Ref *out)
 		if (o->neg)
 			return dec_fail(d, "'!' needs a predicate");
 		if (o->sel || o->minus)
-			return dec_fail(d, "%.60s: no part or sign of a register is possible here", o->reg->name);
+			return dec_fail(d, "%.60s: no part or sign of a register is possible here",
+			                o->reg->name);
 		reg_ref(d, o->reg, out);
 		return true;
 	case O_IMM:
@@ -292,8 +293,8 @@ dec_addr(Dec *d, const Opnd *o, Ref *base, s64 *off, sim_space *space)
 			return false;
 		if (*space == SIM_SPACE_NONE)
 			*space = b->var->space;
-		else if (*space != b->var->space
-		         && !(*space == SIM_SPACE_CLUSTER && b->var->space == SIM_SPACE_SHARED))
+		else if (*space != b->var->space &&
+		         !(*space == SIM_SPACE_CLUSTER && b->var->space == SIM_SPACE_SHARED))
 			return dec_fail(d, "%.60s is in another space", b->var->name);
 		if (dec_frame(d, b->var)) {
 			*off += (s64)v;

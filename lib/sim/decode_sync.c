@@ -8,8 +8,8 @@
 static bool
 needs(Dec *d, u32 sm)
 {
-	return strtoul(d->m->target + 3, NULL, 10) >= sm
-	    || dec_fail(d, "needs sm_%u, the module is for %.20s", sm, d->m->target);
+	return strtoul(d->m->target + 3, NULL, 10) >= sm ||
+	       dec_fail(d, "needs sm_%u, the module is for %.20s", sm, d->m->target);
 }
 
 static Ref *
@@ -32,8 +32,8 @@ shared_space(Dec *d, bool cluster)
 
 	dec_space(d, &sp);
 	d->in->space = (u8)sp;
-	return sp == SIM_SPACE_NONE || sp == SIM_SPACE_SHARED
-	    || (cluster && sp == SIM_SPACE_CLUSTER) || dec_fail(d, "is for shared memory");
+	return sp == SIM_SPACE_NONE || sp == SIM_SPACE_SHARED ||
+	       (cluster && sp == SIM_SPACE_CLUSTER) || dec_fail(d, "is for shared memory");
 }
 
 static bool
@@ -99,8 +99,8 @@ dec_mbar(Dec *d)
 		return false;
 	if (dst && n && o[0].kind == O_ADDR)
 		return dec_fail(d, "expected a state register or _ first");
-	if (n < dst + 1 || n > dst + 2 || (in->aux && n != dst + 2)
-	    || (in->flags & F_NOCOMPLETE && n != dst + 2))
+	if (n < dst + 1 || n > dst + 2 || (in->aux && n != dst + 2) ||
+	    (in->flags & F_NOCOMPLETE && n != dst + 2))
 		return dec_fail(d, "wrong number of operands");
 	if (dst && o[0].kind != O_SINK) {
 		if (in->space == SIM_SPACE_CLUSTER)
@@ -131,9 +131,9 @@ dec_mbarwait(Dec *d)
 	if (n < 3 || n > (try ? 4u : 3u))
 		return dec_fail(d, "wrong number of operands");
 	in->ns = (u8)(n - 1);
-	return dec_pdst(d, &o[0], &in->pd) && mbar_addr(d, &o[1], &r[0])
-	    && dec_src(d, &o[2], in->flags & F_PARITY ? T_u32 : T_b64, &r[1])
-	    && (n < 4 || dec_src(d, &o[3], T_u32, &r[2]));
+	return dec_pdst(d, &o[0], &in->pd) && mbar_addr(d, &o[1], &r[0]) &&
+	       dec_src(d, &o[2], in->flags & F_PARITY ? T_u32 : T_b64, &r[1]) &&
+	       (n < 4 || dec_src(d, &o[3], T_u32, &r[2]));
 }
 
 bool
@@ -186,13 +186,13 @@ dec_mapa(Dec *d)
 	d->in->space = (u8)sp;
 	if (!needs(d, 90) || !dec_types(d))
 		return false;
-	if ((d->ty[0] != T_u32 && d->ty[0] != T_u64) || d->st->no != 3
-	    || (sp != SIM_SPACE_NONE && sp != SIM_SPACE_CLUSTER))
+	if ((d->ty[0] != T_u32 && d->ty[0] != T_u64) || d->st->no != 3 ||
+	    (sp != SIM_SPACE_NONE && sp != SIM_SPACE_CLUSTER))
 		return dec_fail(d, "expected mapa{.shared::cluster}.{u32,u64} d, a, rank");
 	if (o[1].kind == O_VAR && (o[1].var->space != SIM_SPACE_SHARED || sp != SIM_SPACE_CLUSTER))
 		return dec_fail(d, "a variable has to be shared, with .shared::cluster");
-	return dec_dst(d, &o[0], d->ty[0], &r[0]) && dec_src(d, &o[1], d->ty[0], &r[1])
-	    && dec_src(d, &o[2], T_u32, &r[2]);
+	return dec_dst(d, &o[0], d->ty[0], &r[0]) && dec_src(d, &o[1], d->ty[0], &r[1]) &&
+	       dec_src(d, &o[2], T_u32, &r[2]);
 }
 
 bool
@@ -206,8 +206,8 @@ dec_getctarank(Dec *d)
 	d->in->space = (u8)sp;
 	if (!needs(d, 90) || !dec_types(d))
 		return false;
-	if ((d->ty[0] != T_u32 && d->ty[0] != T_u64) || d->st->no != 2
-	    || (sp != SIM_SPACE_NONE && sp != SIM_SPACE_CLUSTER))
+	if ((d->ty[0] != T_u32 && d->ty[0] != T_u64) || d->st->no != 2 ||
+	    (sp != SIM_SPACE_NONE && sp != SIM_SPACE_CLUSTER))
 		return dec_fail(d, "expected getctarank{.shared::cluster}.{u32,u64} d, a");
 	return dec_dst(d, &o[0], T_u32, &r[0]) && dec_src(d, &o[1], d->ty[0], &r[1]);
 }
@@ -295,8 +295,8 @@ dec_fence(Dec *d)
 		if (!is)
 			continue;
 		d->in->sub = forms[i].kind;
-		return needs(d, forms[i].sm)
-		    && (d->st->no == forms[i].operands || dec_fail(d, "wrong number of operands"));
+		return needs(d, forms[i].sm) &&
+		       (d->st->no == forms[i].operands || dec_fail(d, "wrong number of operands"));
 	}
 	return dec_fail(d, "no such fence");
 }

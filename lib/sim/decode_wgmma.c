@@ -27,11 +27,11 @@ immediates(Dec *d, const Opnd *o, u32 n, u32 kind, bool areg)
 
 	if (n != want)
 		return dec_fail(d, "expected %u immediates after scale-d, found %u", want, n);
-	if (kinds[kind].scale && (!imm_of(d, &o[0], "imm-scale-a", ~0ull, &v[0])
-	    || !imm_of(d, &o[1], "imm-scale-b", ~0ull, &v[1])))
+	if (kinds[kind].scale && (!imm_of(d, &o[0], "imm-scale-a", ~0ull, &v[0]) ||
+	                          !imm_of(d, &o[1], "imm-scale-b", ~0ull, &v[1])))
 		return false;
-	if (kinds[kind].trans && ((!areg && !imm_of(d, &o[i++], "imm-trans-a", 0, &t[0]))
-	    || !imm_of(d, &o[i], "imm-trans-b", 0, &t[1])))
+	if (kinds[kind].trans && ((!areg && !imm_of(d, &o[i++], "imm-trans-a", 0, &t[0])) ||
+	                          !imm_of(d, &o[i], "imm-trans-b", 0, &t[1])))
 		return false;
 	d->in->boolop = (u8)((t[0] ? 1 : 0) | (t[1] ? 2 : 0) | (v[0] != v[1] ? 4 : 0));
 	return true;
@@ -51,8 +51,8 @@ find_kind(Dec *d, bool sparse, u32 *kind)
 	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (kinds[i].type == type_family(d->ty[1]))
 			break;
-	if (i == sizeof kinds / sizeof *kinds || kinds[i].type != type_family(d->ty[2])
-	    || !(kinds[i].how & acc))
+	if (i == sizeof kinds / sizeof *kinds || kinds[i].type != type_family(d->ty[2]) ||
+	    !(kinds[i].how & acc))
 		return dec_fail(d, "there is no wgmma of these types");
 	if (m != 64 || k != kinds[i].k * 8u * (sparse ? 2 : 1) || (sparse && d->ty[1] == T_b1))
 		return dec_fail(d, "there is no m%un%uk%u of these types", m, n, k);
@@ -99,9 +99,9 @@ dec_wgmma(Dec *d)
 	in->s = r + nd;
 	in->sub = (u8)na;
 	in->ns = (u8)(na ? na + 1 : 2);
-	if (!dec_refs(d, &o[0], T_b32, true, nd, r, &cnt)
-	    || !(na ? dec_refs(d, &o[1], T_b32, false, 4, r + nd, &cnt) : dec_src(d, &o[1], T_b64, r + nd))
-	    || !dec_src(d, &o[2], T_b64, r + nd + in->ns - 1))
+	if (!dec_refs(d, &o[0], T_b32, true, nd, r, &cnt) ||
+	    !(na ? dec_refs(d, &o[1], T_b32, false, 4, r + nd, &cnt) : dec_src(d, &o[1], T_b64, r + nd)) ||
+	    !dec_src(d, &o[2], T_b64, r + nd + in->ns - 1))
 		return false;
 	if (sparse) {
 		if (!dec_metadata(d, &o[3], r + nd + in->ns, k, type_bits(d->ty[1])))
@@ -109,8 +109,8 @@ dec_wgmma(Dec *d)
 		in->aux2++;
 		i += 2;
 	}
-	return dec_psrc(d, &o[i], &in->ps, &in->ps_neg)
-	    && immediates(d, o + i + 1, d->st->no - i - 1, kind, na != 0);
+	return dec_psrc(d, &o[i], &in->ps, &in->ps_neg) &&
+	       immediates(d, o + i + 1, d->st->no - i - 1, kind, na != 0);
 }
 
 /* fence, commit_group, wait_group (aux: how many newest groups may be unfinished) */
@@ -120,8 +120,8 @@ dec_wgsync(Dec *d)
 	u64 n = 0;
 
 	d->in->wsync = true;
-	if (d->st->no != (d->row->id == OP_wgwait ? 1u : 0u)
-	    || (d->st->no && (!dec_imm(&d->st->o[0], &n) || n > 1u << 20)))
+	if (d->st->no != (d->row->id == OP_wgwait ? 1u : 0u) ||
+	    (d->st->no && (!dec_imm(&d->st->o[0], &n) || n > 1u << 20)))
 		return dec_fail(d, "only wait_group has an operand, the number of groups, an immediate");
 	d->in->aux = (u32)n;
 	return dec_needs(d, 1090, NULL);

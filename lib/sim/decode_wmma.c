@@ -63,8 +63,8 @@ dec_wmmamem(Dec *d)
 		return false;
 	t = d->ty[0];
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !found; i++)
-		if (is_shape(&shapes[i], m, n, k)
-		    && (which == 2 ? goes_with((Type)shapes[i].type, t) : shapes[i].type == type_family(t))) {
+		if (is_shape(&shapes[i], m, n, k) &&
+		    (which == 2 ? goes_with((Type)shapes[i].type, t) : shapes[i].type == type_family(t))) {
 			found = true;
 			sm = shapes[i].sm;
 		}
@@ -88,8 +88,8 @@ dec_wmmamem(Dec *d)
 	in->ns = (u8)(1 + in->vec + (store ? nreg : 0));
 	in->d = r + 1 + in->vec;
 	in->nd = (u8)(store ? 0 : nreg);
-	if (!dec_addr(d, &o[!store], &r[0], &in->off, &sp)
-	    || (in->vec && !dec_src(d, &o[2], T_u32, &r[1])))
+	if (!dec_addr(d, &o[!store], &r[0], &in->off, &sp) ||
+	    (in->vec && !dec_src(d, &o[2], T_u32, &r[1])))
 		return false;
 	in->space = (u8)sp;
 	return dec_refs(d, &o[store], t == T_f64 ? T_f64 : T_b32, !store, nreg, r + 1 + in->vec, &c);
@@ -123,8 +123,8 @@ dec_wmma(Dec *d)
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (is_shape(&shapes[i], m, n, k) && shapes[i].type == type_family(a))
 			s = &shapes[i];
-	if (!s || a != b || !goes_with((Type)s->type, c) || !goes_with((Type)s->type, dt)
-	    || (a == T_f16 && d->nty == 4))
+	if (!s || a != b || !goes_with((Type)s->type, c) || !goes_with((Type)s->type, dt) ||
+	    (a == T_f16 && d->nty == 4))
 		return dec_fail(d, "there is no m%un%uk%u of these types", m, n, k);
 	if (type_bits(a) < 8 && lay != 2)
 		return dec_fail(d, "this shape is .row.col only");
@@ -164,8 +164,8 @@ dec_wmma(Dec *d)
 	in->ns = (u8)(na + nb + nc);
 	in->sub = (u8)na;
 	in->vec = (u8)nb;
-	return (d->st->no == 4 || dec_fail(d, "expected four fragments"))
-	    && dec_refs(d, &o[0], ct, true, nd, r, &cnt) && dec_refs(d, &o[1], at, false, na, r + nd, &cnt)
-	    && dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt)
-	    && dec_refs(d, &o[3], ct, false, nc, r + nd + na + nb, &cnt);
+	return (d->st->no == 4 || dec_fail(d, "expected four fragments")) &&
+	       dec_refs(d, &o[0], ct, true, nd, r, &cnt) && dec_refs(d, &o[1], at, false, na, r + nd, &cnt) &&
+	       dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt) &&
+	       dec_refs(d, &o[3], ct, false, nc, r + nd + na + nb, &cnt);
 }

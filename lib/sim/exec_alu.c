@@ -181,7 +181,7 @@ choose(Warp *w, const Ins *in, u32 mask, u32 take, u32 cdef, u32 corg)
 		u32 da = def_of(w, &in->s[0]), db = def_of(w, &in->s[1]);
 		u32 d = ((take & da) | (~take & db)) & cdef;
 		u32 org = mask & ~cdef ? corg : mask & take & ~da ? origin_of(w, in, &in->s[0])
-		        : origin_of(w, in, &in->s[1]);
+		                                                  : origin_of(w, in, &in->s[1]);
 		def_set(w, in->d, mask, d, org);
 	}
 }
@@ -348,8 +348,8 @@ exec_carry(Warp *w, const Ins *in, u32 mask)
 	u32 id = in->id, bits = type_bits((Type)in->type);
 	bool sign = type_signed((Type)in->type);
 	bool uses = id == OP_addc || id == OP_subc || id == OP_madclo || id == OP_madchi;
-	bool sets = in->flags & F_POPC || id == OP_addcc || id == OP_subcc || id == OP_madlocc
-	         || id == OP_madhicc;
+	bool sets = in->flags & F_POPC || id == OP_addcc || id == OP_subcc || id == OP_madlocc ||
+	            id == OP_madhicc;
 	bool sub = id == OP_subcc || id == OP_subc;
 	bool hi = id == OP_madhicc || id == OP_madchi;
 	u64 top = bits == 64 ? ~0ull : 0xffffffffull;

@@ -50,9 +50,12 @@ combine(const Ins *in, u64 old, u64 b, u64 c, bool global)
 		case T_f64: return bits64_of(f64_of(old) + f64_of(b));
 		case T_f16: case T_bf16:
 			return half_op(in->sub, t, (u32)old & 0xffff, (u32)b & 0xffff);
-		default:
-			return half_op(in->sub, t, (u32)old & 0xffff, (u32)b & 0xffff)
-			     | (u64)half_op(in->sub, t, (u32)(old >> 16) & 0xffff, (u32)(b >> 16) & 0xffff) << 16;
+		default: {
+			u32 low = half_op(in->sub, t, (u32)old & 0xffff, (u32)b & 0xffff);
+			u32 high = half_op(in->sub, t, (u32)(old >> 16) & 0xffff, (u32)(b >> 16) & 0xffff);
+
+			return low | (u64)high << 16;
+		}
 		}
 	}
 	switch (in->sub) {
@@ -155,7 +158,9 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			old = atom_rmw(acc[l].p + i * in->ebytes, in->ebytes, in, b, c, acc[l].al != NULL);
 			/* a comparison that fails, or 0 added, is a read: loops wait so */
 			w->blk->cl->effects += in->sub == AT_CAS ? old == b
-			                     : !((in->sub == AT_ADD || in->sub == AT_OR) && !b);
+			                                         : !((in->sub == AT_ADD ||
+			                                              in->sub == AT_OR) &&
+			                                             !b);
 			if (in->nd)
 				lane_set(w, &in->d[i], l, old);
 		}
@@ -165,7 +170,8 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			check_strong(w, &acc[l], in, true, false, false);
 		/* an exchange defines the memory; anything else on undefined memory is told once */
 		if (undef >> l & 1 && in->sub != AT_EXCH)
-			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED, in->line,
+			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED,
+			          in->line,
 			          acc[l].space, acc[l].addr, bytes, NULL,
 			          "%.60s: atomic operation on memory nobody has written", in->text);
 		if (w->def || acc[l].al)

@@ -226,7 +226,8 @@ exec_cvtpack(Warp *w, const Ins *in, u32 mask)
 	if (w->def)
 		taint_alu(w, in, mask);
 	FOR_LANES(l, mask) {
-		u32 hi = saturated((s32)src32(w, &in->s[0])[l], t), lo = saturated((s32)src32(w, &in->s[1])[l], t);
+		u32 hi = saturated((s32)src32(w, &in->s[0])[l], t),
+		    lo = saturated((s32)src32(w, &in->s[1])[l], t);
 		u32 rest = in->ns > 2 ? src32(w, &in->s[2])[l] << 2 * bits : 0;
 		dst32(w, in->d)[l] = rest | hi << bits | lo;
 	}
@@ -254,8 +255,8 @@ exec_cvt(Warp *w, const Ins *in, u32 mask)
 			v = fp8_pair((u32)v, from, in);
 		} else if (from == T_f16x2) {
 			bool e5 = to == T_e5m2x2, relu = in->flags & F_RELU;
-			v = fp8_round((double)f16_value(v >> 16 & 0xffff), e5, relu) << 8
-			  | fp8_round((double)f16_value(v & 0xffff), e5, relu);
+			v = fp8_round((double)f16_value(v >> 16 & 0xffff), e5, relu) << 8 |
+			    fp8_round((double)f16_value(v & 0xffff), e5, relu);
 		} else {
 			v = convert(v, to, from, in);
 		}

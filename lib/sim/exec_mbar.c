@@ -9,8 +9,7 @@ mbar_places(Warp *w, const Ins *in, const Ref *base, s64 off, u32 mask, int kind
 	u32 good = mem_resolve(w, in, base, off, (sim_space)in->space, mask, 8, kind != A_SREAD, acc);
 	int l;
 
-	FOR_LANES(l, good)
-	{
+	FOR_LANES(l, good) {
 		if (acc[l].space != SIM_SPACE_SHARED) {
 			mbar_bad(w, in, l, (u32)acc[l].addr, "the address is not in shared memory");
 			good &= ~(1u << l);
@@ -31,8 +30,7 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 
 	if (in->ns > 1)
 		use_check(w, in, &in->s[1], mask, "a count of an mbarrier");
-	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_WRITE, acc))
-	{
+	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_WRITE, acc)) {
 		Block *b = acc[l].blk;
 		u32 addr = (u32)acc[l].addr, n;
 		Mbar *m = mbar_find(b, addr);
@@ -99,7 +97,7 @@ arrive_lane(Warp *w, const Ins *in, int l, const Access *a)
 		u32 n = tx ? 1 : v;
 		if (n > m->expected || n > m->pending) {
 			mbar_bad(w, in, l, addr, "drops %u of %u expected, %u pending", n,
-			    m->expected, m->pending);
+			         m->expected, m->pending);
 			return;
 		}
 		m->expected -= n;
@@ -118,7 +116,7 @@ exec_mbar(Warp *w, const Ins *in, u32 mask)
 	if (in->ns > 1)
 		use_check(w, in, &in->s[1], mask, "a count of an mbarrier");
 	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_SWRITE, acc))
-	arrive_lane(w, in, l, &acc[l]);
+		arrive_lane(w, in, l, &acc[l]);
 	if (w->def && in->nd)
 		def_set(w, in->d, mask, ALL_LANES, 0);
 	return R_NEXT;
@@ -133,7 +131,7 @@ phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
 	if (in->flags & F_PARITY) {
 		if (v > 1)
 			mbar_bad(w, in, l, m->addr, "phase parity %llu is neither 0 nor 1",
-			    (unsigned long long)v);
+			         (unsigned long long)v);
 		return (m->phase & 1) != (v & 1);
 	}
 	ago = (m->phase - (u32)(v >> 40)) & PHASE_MASK;
@@ -158,8 +156,7 @@ exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 	for (u32 i = 1; i < in->ns; i++)
 		use_check(w, in, &in->s[i], mask, "an operand of an mbarrier wait");
 	good = mbar_places(w, in, &in->s[0], in->off, mask, A_SREAD, acc);
-	FOR_LANES(l, good)
-	{
+	FOR_LANES(l, good) {
 		Mbar *m = mbar_live(w, in, l, acc[l].blk, (u32)acc[l].addr);
 		if (!m) {
 			over |= 1u << l; /* told; do not hang too */
@@ -196,6 +193,6 @@ exec_mbarpend(Warp *w, const Ins *in, u32 mask)
 	if (w->def)
 		taint_list(w, in, mask);
 	FOR_LANES(l, mask)
-	lane_set(w, in->d, l, lane_get(w, in->s, l) >> 20 & COUNT_MAX);
+		lane_set(w, in->d, l, lane_get(w, in->s, l) >> 20 & COUNT_MAX);
 	return R_NEXT;
 }

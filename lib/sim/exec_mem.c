@@ -123,16 +123,16 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 	if (in->ebytes == 4 && !(in->flags & F_STRONG) && in->d[0].chunks == 2)
 		load_words(w, in, good, acc);
 	else
-	FOR_LANES(l, good) {
-		u64 v;
-		if (!(in->flags & F_STRONG) || (bytes != 4 && bytes != 8)) {
-			load_lane(w, in, l, acc[l].p);
-			continue;
+		FOR_LANES(l, good) {
+			u64 v;
+			if (!(in->flags & F_STRONG) || (bytes != 4 && bytes != 8)) {
+				load_lane(w, in, l, acc[l].p);
+				continue;
+			}
+			v = bytes == 4 ? __atomic_load_n((u32 *)(void *)acc[l].p, __ATOMIC_ACQUIRE)
+			               : __atomic_load_n((u64 *)(void *)acc[l].p, __ATOMIC_ACQUIRE);
+			load_lane(w, in, l, (const u8 *)&v); /* the host is little-endian, as PTX is */
 		}
-		v = bytes == 4 ? __atomic_load_n((u32 *)(void *)acc[l].p, __ATOMIC_ACQUIRE)
-		               : __atomic_load_n((u64 *)(void *)acc[l].p, __ATOMIC_ACQUIRE);
-		load_lane(w, in, l, (const u8 *)&v);    /* the host is little-endian, as PTX is */
-	}
 	if (w->def && in->flags & F_STRONG)
 		FOR_LANES(l, good)
 			if (acc[l].space == SIM_SPACE_SHARED || acc[l].al)
@@ -267,8 +267,12 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 static u64
 window(sim_space sp)
 {
-	return sp == SIM_SPACE_SHARED || sp == SIM_SPACE_CLUSTER ? WIN_SHARED : sp == SIM_SPACE_LOCAL ? WIN_LOCAL
-	     : sp == SIM_SPACE_PARAM ? WIN_PARAM : 0;
+	switch (sp) {
+	case SIM_SPACE_SHARED: case SIM_SPACE_CLUSTER: return WIN_SHARED;
+	case SIM_SPACE_LOCAL: return WIN_LOCAL;
+	case SIM_SPACE_PARAM: return WIN_PARAM;
+	default: return 0;
+	}
 }
 
 int
@@ -300,8 +304,8 @@ exec_isspacep(Warp *w, const Ins *in, u32 mask)
 		const Alloc *al;
 		switch (in->space) {
 		case SIM_SPACE_SHARED:
-			is = sh && (a - WIN_SHARED < 1u << RANK_SHIFT
-			            || (a - WIN_SHARED) >> RANK_SHIFT == w->blk->rank + 1);
+			is = sh && (a - WIN_SHARED < 1u << RANK_SHIFT ||
+			            (a - WIN_SHARED) >> RANK_SHIFT == w->blk->rank + 1);
 			break;
 		case SIM_SPACE_CLUSTER: is = sh; break;
 		case SIM_SPACE_LOCAL: is = lo; break;
@@ -342,7 +346,8 @@ exec_mapa(Warp *w, const Ins *in, u32 mask)
 		u64 a = lane_get(w, in->s, l) - win;
 		if (rank[l] >= w->blk->cl->n)
 			fault_add(w, l, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, a, 0, NULL,
-			          "%.60s: rank %u is not below %u, the blocks of the cluster", in->text, rank[l],
+			          "%.60s: rank %u is not below %u, the blocks of the cluster", in->text,
+			          rank[l],
 			          w->blk->cl->n);
 		if (a >= WIN_BYTES)
 			fault_add(w, l, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, a + win, 0, NULL,

@@ -190,8 +190,8 @@ exec_sts(Warp *w, const Ins *in, u32 mask)
 	u32 addr[WARP], bytes = (u32)in->ebytes * in->vec, size = in->ebytes;
 	int l;
 
-	if (!offsets(w, in, mask, bytes, addr) || near_mbars(w->blk, mask, addr, bytes)
-	    || (w->def && shadow_lanes(w, in, mask, addr, bytes, A_WRITE)))
+	if (!offsets(w, in, mask, bytes, addr) || near_mbars(w->blk, mask, addr, bytes) ||
+	    (w->def && shadow_lanes(w, in, mask, addr, bytes, A_WRITE)))
 		return exec_st(w, in, mask);
 	w->blk->cl->effects++;
 	if (w->blk->l->counts)

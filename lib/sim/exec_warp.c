@@ -9,7 +9,8 @@ static void
 tell_partial(Warp *w, const Ins *in, u32 mask, u32 missing)
 {
 	sim_fault_kind k = in->cls == SIM_CLASS_BARRIER && in->id != OP_warpbar
-	                 ? SIM_FAULT_DIVERGENT_BARRIER : SIM_FAULT_ALIGNED;
+	                           ? SIM_FAULT_DIVERGENT_BARRIER
+	                           : SIM_FAULT_ALIGNED;
 
 	w->told = true;
 	fault_add(w, low_lane(mask), k, in->line, SIM_SPACE_NONE, 0, 0, NULL,

@@ -124,7 +124,9 @@ check_cluster(Launch *l, sim_result *r)
 		if (l->cdim[i] > MAX_CLUSTER || (n *= l->cdim[i]) > MAX_CLUSTER)
 			return refuse(r, "a cluster has more than %u blocks", MAX_CLUSTER);
 		if (l->a.grid[i] % l->cdim[i])
-			return refuse(r, "the grid has %u blocks in direction %c, no multiple of the cluster's %u",
+			return refuse(r,
+			              "the grid has %u blocks in direction %c, no multiple of the cluster's "
+			              "%u",
 			              l->a.grid[i], "xyz"[i], l->cdim[i]);
 		l->cgrid[i] = l->a.grid[i] / l->cdim[i];
 		l->ncluster *= l->cgrid[i];

@@ -61,9 +61,9 @@ matches(const char *parts, const Op *o, u32 used, u32 from)
 	end = parts + strcspn(parts, " ");
 	optional = end[-1] == '?';
 	for (u32 i = 0; i < o->n; i++)
-		if (!(used >> i & 1) && (!o->type[i] || i >= from)
-		    && chosen(parts, end - optional, o->part[i], o->len[i])
-		    && matches(end, o, used | 1u << i, o->type[i] ? i + 1 : from))
+		if (!(used >> i & 1) && (!o->type[i] || i >= from) &&
+		    chosen(parts, end - optional, o->part[i], o->len[i]) &&
+		    matches(end, o, used | 1u << i, o->type[i] ? i + 1 : from))
 			return true;
 	return optional && matches(end, o, used, from);
 }

@@ -190,9 +190,10 @@ lex_decimal(Lex *l)
 	size_t n = 0;
 	double v;
 
-	while (n < sizeof buf - 1 && (digit(at(l, n)) || at(l, n) == '.' || at(l, n) == 'e'
-	       || at(l, n) == 'E' || (n && (at(l, n) == '-' || at(l, n) == '+')
-	                              && (buf[n - 1] == 'e' || buf[n - 1] == 'E')))) {
+	while (n < sizeof buf - 1 && (digit(at(l, n)) || at(l, n) == '.' || at(l, n) == 'e' ||
+	                              at(l, n) == 'E' ||
+	                              (n && (at(l, n) == '-' || at(l, n) == '+') &&
+	                               (buf[n - 1] == 'e' || buf[n - 1] == 'E')))) {
 		buf[n] = l->p[n];
 		n++;
 	}
@@ -230,8 +231,9 @@ lex_number(Lex *l)
 	if (base == 10) {
 		while (digit(at(l, n)))
 			n++;
-		if (at(l, n) == '.' || ((at(l, n) == 'e' || at(l, n) == 'E')
-		    && (digit(at(l, n + 1)) || at(l, n + 1) == '-' || at(l, n + 1) == '+'))) {
+		if (at(l, n) == '.' || ((at(l, n) == 'e' || at(l, n) == 'E') &&
+		                        (digit(at(l, n + 1)) || at(l, n + 1) == '-' ||
+		                         at(l, n + 1) == '+'))) {
 			lex_decimal(l);
 			return;
 		}
@@ -266,10 +268,10 @@ lex_next(Lex *l)
 	if (id_start(c) || (c == '.' && id_start(at(l, 1)))) {
 		l->tok = K_ID;
 		l->p++;
-		while (id_start(at(l, 0)) || digit(at(l, 0))
-		       || (*l->s == '%' && at(l, 0) == '.' && id_start(at(l, 1)))
-		       || (*l->s == '.' && at(l, 0) == ':' && at(l, 1) == ':')
-		       || (*l->s == '.' && at(l, 0) == ':' && l->p[-1] == ':'))
+		while (id_start(at(l, 0)) || digit(at(l, 0)) ||
+		       (*l->s == '%' && at(l, 0) == '.' && id_start(at(l, 1))) ||
+		       (*l->s == '.' && at(l, 0) == ':' && at(l, 1) == ':') ||
+		       (*l->s == '.' && at(l, 0) == ':' && l->p[-1] == ':'))
 			l->p++;
 	} else if (digit(c)) {
 		lex_number(l);
@@ -295,8 +297,8 @@ void
 lex_opcode(Lex *l)
 {
 	l->p = l->s;
-	while (id_start(at(l, 0)) || digit(at(l, 0)) || at(l, 0) == '.'
-	       || (at(l, 0) == ':' && (at(l, 1) == ':' || l->p[-1] == ':')))
+	while (id_start(at(l, 0)) || digit(at(l, 0)) || at(l, 0) == '.' ||
+	       (at(l, 0) == ':' && (at(l, 1) == ':' || l->p[-1] == ':')))
 		l->p++;
 	l->n = (size_t)(l->p - l->s);
 }

@@ -92,8 +92,8 @@ find_guesses(sim_module *m, const Fn *f)
 	for (u32 i = 0; n && i < f->npc; i++) {
 		Ins *in = &m->code[f->pc + i];
 		for (u32 k = 0; k < n && in->id == OP_ld; k++)
-			if (in->s[0].unit == cas[k]->s[0].unit && in->s[0].base == cas[k]->s[0].base
-			    && in->off == cas[k]->off && in->ebytes * in->vec == cas[k]->ebytes) {
+			if (in->s[0].unit == cas[k]->s[0].unit && in->s[0].base == cas[k]->s[0].base &&
+			    in->off == cas[k]->off && in->ebytes * in->vec == cas[k]->ebytes) {
 				in->flags |= F_GUESS;
 				in->exec = exec_ld;
 			}

@@ -14,7 +14,8 @@
 #include "sync.h"
 
 enum { NBAR = 16 };             /* barriers of a block */
-/* Shared memory of the system, which PTX finds with %reserved_smem_offset_*; behind the program's own here. */
+/* Shared memory of the system, which PTX finds with %reserved_smem_offset_*; behind the program's own
+ * here. */
 enum { SYSTEM_SMEM = 1024 };
 
 typedef enum PathState {

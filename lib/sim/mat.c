@@ -11,8 +11,8 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LEVEL4 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")))
 #define LEVEL3 __attribute__((target("avx2,fma")))
-#define HAS4 (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") \
-	&& __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+#define HAS4 (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
+	__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
 #define HAS3 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #else
 #define LEVEL4

@@ -104,7 +104,8 @@ bad_bounds(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes)
 	else
 		snprintf(what, sizeof what, "the space has %u bytes",
 		         sp == SIM_SPACE_SHARED || sp == SIM_SPACE_CLUSTER ? w->blk->smem_bytes
-		         : sp == SIM_SPACE_LOCAL ? w->blk->l->local : w->blk->l->param_bytes);
+		         : sp == SIM_SPACE_LOCAL                           ? w->blk->l->local
+		                                                           : w->blk->l->param_bytes);
 	fault_add(w, lane, SIM_FAULT_BOUNDS, in->line, sp, addr, bytes, NULL,
 	          "%.60s: %u bytes at %s address 0x%llx are out of bounds: %s", in->text, bytes,
 	          names[sp], (unsigned long long)addr, what);

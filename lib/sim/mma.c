@@ -330,7 +330,7 @@ exec_mma884(Warp *w, const Ins *in, u32 mask)
 		for (u32 i = 0; i < 8; i++) {
 			acc884(l, i, ct, &row, &col);
 			c[q][row][col] = ct == T_f16 ? (double)f16_value(half_of(w, ref_c(in), l, i))
-			               : mat_value(src32(w, &ref_c(in)[i])[l], ct);
+			                             : mat_value(src32(w, &ref_c(in)[i])[l], ct);
 		}
 	}
 	for (u32 q = 0; q < 4; q++)

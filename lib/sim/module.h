@@ -36,9 +36,14 @@ struct sim {
 	u64 next;
 	sim_module *modules;
 	u64 heap;               /* allocation that malloc of kernels divides, 0: none yet */
-	struct HeapBlock { u32 at, size; } *heap_block;         /* in use, by address */
+	struct HeapBlock {
+		u32 at, size;
+	} * heap_block; /* in use, by address */
 	u32 nheap, cheap;
-	struct Msg { u32 line; char *text; } *msg;
+	struct Msg {
+		u32 line;
+		char *text;
+	} * msg;
 	u32 nmsg, cmsg;
 };
 

@@ -128,7 +128,7 @@ between_blocks(Warp *w, const Access *a, const Ins *in, bool read, bool write)
 	Launch *l = w->blk->l;
 	GSync *g;
 	u64 key = a->space == SIM_SPACE_GLOBAL ? a->addr
-	        : 1ull << 63 | (u64)a->blk->lin << 32 | (u32)a->addr;
+	                                       : 1ull << 63 | (u64)a->blk->lin << 32 | (u32)a->addr;
 
 	g = global_sync(l, key, write);
 	if (g && read) {
@@ -156,8 +156,8 @@ hands_over(const Warp *w, const Access *a, const Ins *in)
 {
 	const Launch *l = w->blk->l;
 
-	return (a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && w->blk->cl->n > 1))
-	       && (__atomic_load_n(&l->cgs, __ATOMIC_ACQUIRE) || w->grel || in->flags & F_REL);
+	return (a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && w->blk->cl->n > 1)) &&
+	       (__atomic_load_n(&l->cgs, __ATOMIC_ACQUIRE) || w->grel || in->flags & F_REL);
 }
 
 /* A strong access: relaxed ones work with the fences around them. */
@@ -168,8 +168,8 @@ check_strong(Warp *w, const Access *a, const Ins *in, bool read, bool write, boo
 
 	if (a->space == SIM_SPACE_SHARED || a->space == SIM_SPACE_GLOBAL) {
 		bool own = a->space == SIM_SPACE_GLOBAL || a->blk == b;
-		SyncVar *v = !own ? NULL : b->fenced || in->flags & (F_ACQ | F_REL) || b->nsv
-		           ? sync_var(b, a->addr, write) : NULL;
+		bool matters = own && (b->fenced || in->flags & (F_ACQ | F_REL) || b->nsv);
+		SyncVar *v = matters ? sync_var(b, a->addr, write) : NULL;
 		if (v && read) {
 			know_join(&w->acq, &v->know);
 			if (in->flags & F_ACQ)

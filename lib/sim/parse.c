@@ -147,21 +147,22 @@ tuning(Parser *p)
 
 	while (p->l.tok == K_ID && *p->l.s == '.') {
 		u32 *v = lex_word(&p->l, ".reqntid") ? f->reqntid
-		       : lex_word(&p->l, ".maxntid") ? f->maxntid
-		       : lex_word(&p->l, ".reqnctapercluster") ? f->cluster
-		       : lex_word(&p->l, ".maxclusterrank") ? rank : ignored;
-		bool flag = lex_word(&p->l, ".noreturn") || lex_word(&p->l, ".explicitcluster")
-		         || lex_word(&p->l, ".blocksareclusters");
+		         : lex_word(&p->l, ".maxntid")           ? f->maxntid
+		         : lex_word(&p->l, ".reqnctapercluster") ? f->cluster
+		         : lex_word(&p->l, ".maxclusterrank")    ? rank
+		                                                 : ignored;
+		bool flag = lex_word(&p->l, ".noreturn") || lex_word(&p->l, ".explicitcluster") ||
+		            lex_word(&p->l, ".blocksareclusters");
 		if (lex_word(&p->l, ".pragma")) {
 			while (p->l.tok != K_END && !p_take(p, ';'))
 				lex_next(&p->l);
 			continue;
 		}
 		f->cexplicit |= lex_word(&p->l, ".explicitcluster");
-		if (v == ignored && !flag && !lex_word(&p->l, ".minnctapersm")
-		    && !lex_word(&p->l, ".maxnreg") && !lex_word(&p->l, ".maxnctapersm")
-		    && !lex_word(&p->l, ".abi_preserve")
-		    && !lex_word(&p->l, ".abi_preserve_control"))
+		if (v == ignored && !flag && !lex_word(&p->l, ".minnctapersm") &&
+		    !lex_word(&p->l, ".maxnreg") && !lex_word(&p->l, ".maxnctapersm") &&
+		    !lex_word(&p->l, ".abi_preserve") &&
+		    !lex_word(&p->l, ".abi_preserve_control"))
 			return p_fail(p, "unknown directive %.*s", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
 		lex_next(&p->l);
 		if (!flag && !triple(p, v))
@@ -202,8 +203,8 @@ function(Parser *p, bool entry)
 	}
 	ok = entry || params(p, &f->ret, &f->nret, &f->cret);
 	if (ok)
-		ok = (f->name = p_name(p)) != NULL && params(p, &f->param, &f->nparam, &f->cparam)
-		  && tuning(p) && same_fn(p, f->name, &old);
+		ok = (f->name = p_name(p)) != NULL && params(p, &f->param, &f->nparam, &f->cparam) &&
+		     tuning(p) && same_fn(p, f->name, &old);
 	if (!ok) {
 		p->f = NULL;
 		p->sc = p->m->scope;
@@ -264,8 +265,8 @@ void
 p_skip_numbers(Parser *p)
 {
 	lex_next(&p->l);
-	while (number(p) || p->l.tok == K_STR || lex_is(&p->l, ',') || lex_is(&p->l, '+')
-	       || lex_word(&p->l, "inlined_at") || lex_word(&p->l, "function_name")) {
+	while (number(p) || p->l.tok == K_STR || lex_is(&p->l, ',') || lex_is(&p->l, '+') ||
+	       lex_word(&p->l, "inlined_at") || lex_word(&p->l, "function_name")) {
 		bool label = lex_word(&p->l, "function_name");
 		lex_next(&p->l);
 		if (label && p->l.tok == K_ID)
@@ -308,8 +309,8 @@ directive(Parser *p)
 {
 	bool is_extern = false;
 
-	while (lex_word(&p->l, ".visible") || lex_word(&p->l, ".extern") || lex_word(&p->l, ".weak")
-	       || lex_word(&p->l, ".common")) {
+	while (lex_word(&p->l, ".visible") || lex_word(&p->l, ".extern") || lex_word(&p->l, ".weak") ||
+	       lex_word(&p->l, ".common")) {
 		is_extern |= lex_word(&p->l, ".extern");
 		lex_next(&p->l);
 	}
@@ -325,8 +326,8 @@ directive(Parser *p)
 		return lex_next(&p->l), p_var_list(p, SIM_SPACE_SHARED, is_extern);
 	if (lex_word(&p->l, ".target"))
 		return target(p);
-	if (lex_word(&p->l, ".version") || lex_word(&p->l, ".address_size")
-	    || lex_word(&p->l, ".file") || lex_word(&p->l, ".loc")) {
+	if (lex_word(&p->l, ".version") || lex_word(&p->l, ".address_size") ||
+	    lex_word(&p->l, ".file") || lex_word(&p->l, ".loc")) {
 		p_skip_numbers(p);
 		return true;
 	}

@@ -153,7 +153,7 @@ label(Parser *p, const char *name, u32 line)
 		if (!t)
 			return false;
 		lb->targets = sim_arena_grow(&p->m->arena, lb->targets, lb->ntargets, &cap,
-		                         sizeof *lb->targets);
+		                             sizeof *lb->targets);
 		lb->targets[lb->ntargets++] = t;
 	} while (p_take(p, ','));
 	return p_want(p, ';');

@@ -115,8 +115,8 @@ p_name_operand(Parser *p, Opnd *o)
 		o->name = arena_str(&p->m->arena, l->s, l->n);
 	}
 	lex_next(l);
-	if (o->kind == O_REG && !o->sel && l->tok == K_ID && l->n >= 3 && l->s[0] == '.'
-	    && (l->s[1] == 'b' || l->s[1] == 'h')) {
+	if (o->kind == O_REG && !o->sel && l->tok == K_ID && l->n >= 3 && l->s[0] == '.' &&
+	    (l->s[1] == 'b' || l->s[1] == 'h')) {
 		o->sel = arena_str(&p->m->arena, l->s + 1, l->n - 1);
 		lex_next(l);
 	}
@@ -177,7 +177,8 @@ address(Parser *p, Opnd *o, int deep)
 static bool
 names_follow(const Lex *l)
 {
-	return l->p < l->end && (*l->p == '%' || *l->p == '_' || *l->p == '$' || (*l->p >= 'a' && *l->p <= 'z'));
+	return l->p < l->end &&
+	       (*l->p == '%' || *l->p == '_' || *l->p == '$' || (*l->p >= 'a' && *l->p <= 'z'));
 }
 
 bool

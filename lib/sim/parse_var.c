@@ -270,11 +270,11 @@ attributes(Parser *p, Var *v, u32 *vec)
 			*vec = 4;
 		else if (lex_word(&p->l, ".v8"))
 			*vec = 8;
-		else if (v->is_ptr && (lex_word(&p->l, ".global") || lex_word(&p->l, ".const")
-		         || lex_word(&p->l, ".shared") || lex_word(&p->l, ".local")))
+		else if (v->is_ptr && (lex_word(&p->l, ".global") || lex_word(&p->l, ".const") ||
+		                       lex_word(&p->l, ".shared") || lex_word(&p->l, ".local")))
 			;
-		else if (lex_word(&p->l, ".texref") || lex_word(&p->l, ".samplerref")
-		         || lex_word(&p->l, ".surfref"))
+		else if (lex_word(&p->l, ".texref") || lex_word(&p->l, ".samplerref") ||
+		         lex_word(&p->l, ".surfref"))
 			return p_fail(p, "textures and surfaces are not supported");
 		else if (!type_find(p->l.s + 1, p->l.n - 1, &v->type))
 			return p_fail(p, "unknown type %.*s", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
@@ -341,7 +341,7 @@ p_var_list(Parser *p, sim_space space, bool is_extern)
 		if (!finish_var(p, v, vec))
 			return false;
 		p->m->var = sim_arena_grow(&p->m->arena, p->m->var, p->m->nvar, &p->m->cvar,
-		                       sizeof *p->m->var);
+		                           sizeof *p->m->var);
 		p->m->var[p->m->nvar++] = v;
 		v->user = p->f;
 	} while (p_take(p, ','));

@@ -76,7 +76,8 @@ convert(Warp *w, const Ins *in, int lane, Text *t, char *spec, size_t n, u32 siz
 			len = snprintf(piece, sizeof piece, spec, (int)(unsigned char)v);
 		} else if (c == 'd' || c == 'i') {
 			strcpy(spec + n, "lld");
-			len = snprintf(piece, sizeof piece, spec, size == 8 ? (long long)v : (long long)(s32)v);
+			len = snprintf(piece, sizeof piece, spec,
+			               size == 8 ? (long long)v : (long long)(s32)v);
 		} else {
 			sprintf(spec + n, "ll%c", c);
 			len = snprintf(piece, sizeof piece, spec, (unsigned long long)v);

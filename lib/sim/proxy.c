@@ -42,9 +42,9 @@ tell(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes, const Slot *s
 static bool
 bare(const Warp *w, const Slot *s, u32 p)
 {
-	return (s_kind(s) == A_WRITE || s_kind(s) == A_SWRITE) && s_block(s) == w->blk->lin + 1
-	    && w->blk->l->m->code[s_pc(s)].cls != SIM_CLASS_CPASYNC && s_time(s) >= w->know.gown
-	    && s_clock(s) > w->know.pf[p][s_thread(s) / WARP];
+	return (s_kind(s) == A_WRITE || s_kind(s) == A_SWRITE) && s_block(s) == w->blk->lin + 1 &&
+	       w->blk->l->m->code[s_pc(s)].cls != SIM_CLASS_CPASYNC && s_time(s) >= w->know.gown &&
+	       s_clock(s) > w->know.pf[p][s_thread(s) / WARP];
 }
 
 static bool
@@ -70,7 +70,7 @@ proxy_read(Warp *w, const Ins *in, int lane, const Access *a, u32 bytes)
 			shadow_open(w->blk, (u32)i);
 		if (a->blk == w->blk)
 			scan(w, in, lane, a, bytes, a->blk->shadow + a->addr / 4 * SHARED_SLOTS,
-			    SHARED_SLOTS, 0);
+			     SHARED_SLOTS, 0);
 		return;
 	}
 	if (!a->al || !a->al->page)

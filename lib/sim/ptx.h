@@ -16,8 +16,15 @@ typedef struct Var {
 	u8 *init;               /* initial bytes or NULL */
 	struct Fix *fix;        /* addresses of other symbols inside init */
 } Var;
-typedef struct Fix { struct Fix *next; u64 at; const char *name; s64 add; u32 bytes; u32 line;
-	bool generic; } Fix;
+typedef struct Fix {
+	struct Fix *next;
+	u64 at;
+	const char *name;
+	s64 add;
+	u32 bytes;
+	u32 line;
+	bool generic;
+} Fix;
 
 typedef struct Reg {
 	const char *name;
@@ -53,8 +60,14 @@ typedef struct Stmt {
 	struct Scope *scope;    /* for labels */
 } Stmt;
 
-typedef struct Label { const char *name; u32 at; struct Scope *scope; u32 line;
-	const char **targets; u32 ntargets; } Label;
+typedef struct Label {
+	const char *name;
+	u32 at;
+	struct Scope *scope;
+	u32 line;
+	const char **targets;
+	u32 ntargets;
+} Label;
 
 typedef struct Bucket { struct Bucket *next; const char *name; int what; void *p; } Bucket;
 enum { SYM_REG = 1, SYM_VAR, SYM_FN, SYM_LABEL };

@@ -95,7 +95,8 @@ collect_counts(Launch *l, sim_result *r, const Worker *k)
 			continue;
 		for (u32 t = 0; t < l->nthread; t++) {
 			const Count *c = &k[t].n[pc];
-			sim_counts n = { c->threads, c->warps, c->req, c->srd, c->swr, c->brd, c->bwr, c->sreq,
+			sim_counts n = { c->threads, c->warps, c->req, c->srd, c->swr, c->brd, c->bwr,
+			        c->sreq,
 				c->wave, c->wmin };
 			add_counts(&o->n, &n);
 		}

@@ -159,14 +159,17 @@ sim_roofline(const sim_result *r, const char *name, sim_roof *out)
 			out->seconds[pipe] += (double)l->n.warps * clocks(pipe, rate) / (sms * hz);
 		out->seconds[SIM_LIMIT_ISSUE] += (double)l->n.warps * 0.25 / (sms * hz);
 		if (l->cls == SIM_CLASS_MMA)
-			out->seconds[SIM_LIMIT_MMA] += mma_work(l, g, rate, &known) / (sms * g->mma_macs * hz);
+			out->seconds[SIM_LIMIT_MMA] += mma_work(l, g, rate,
+			                                        &known) /
+			                               (sms * g->mma_macs * hz);
 	}
 	out->seconds[SIM_LIMIT_SHARED] = (double)r->st.all.shared_wavefronts / (sms * hz);
-	out->seconds[SIM_LIMIT_DRAM] = 32.0 * (double)(r->st.grid_sectors_read + r->st.grid_sectors_written)
-	                             / (1e9 * g->dram_gbs);
+	out->seconds[SIM_LIMIT_DRAM] = 32.0 * (double)(r->st.grid_sectors_read + r->st.grid_sectors_written) /
+	                               (1e9 * g->dram_gbs);
 	if (g->l2_bytes)
-		out->seconds[SIM_LIMIT_L2] = 32.0 * (double)(r->st.block_sectors_read + r->st.block_sectors_written)
-		                           / (g->l2_bytes * hz);
+		out->seconds[SIM_LIMIT_L2] =
+		        32.0 * (double)(r->st.block_sectors_read + r->st.block_sectors_written) /
+			(g->l2_bytes * hz);
 	for (u32 i = 0; i < SIM_NLIMITS; i++)
 		if (out->seconds[i] > out->bound) {
 			out->bound = out->seconds[i];

@@ -165,8 +165,8 @@ words_async(Block *b, u32 i, u32 n, u64 rec)
 static inline u64
 record(const Warp *w, const Ins *in, u32 kind)
 {
-	return (u64)(in - w->blk->l->m->code) << 44 | (u64)(w->clock & 0x7ffffff) << 17
-	     | (u64)w->id << 12 | 15u << 3 | kind;
+	return (u64)(in - w->blk->l->m->code) << 44 | (u64)(w->clock & 0x7ffffff) << 17 |
+	       (u64)w->id << 12 | 15u << 3 | kind;
 }
 
 static inline bool
@@ -240,8 +240,8 @@ shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 k
 			wgmma_written(w, in, l, w->blk, addr[l], bytes);
 	if (!fits(w->blk, bytes, kind))
 		return mask;
-	if (mask == ALL_LANES && side_by_side(addr, bytes)
-	    && row(w->blk, addr[0] / 4, 8 * bytes, bytes / 8, rec, kind))
+	if (mask == ALL_LANES && side_by_side(addr, bytes) &&
+	    row(w->blk, addr[0] / 4, 8 * bytes, bytes / 8, rec, kind))
 		return 0;
 	FOR_LANES(l, mask) {
 		again = addr[l] == last ? again + 1 : 0;
@@ -258,8 +258,8 @@ shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 k
 bool
 shadow_lane(Warp *w, const Ins *in, u32 lane, u32 addr, u32 bytes, u32 kind)
 {
-	return fits(w->blk, bytes, kind)
-	    && lane_words(w->blk, addr / 4, bytes / 4, record(w, in, kind) | (u64)lane << 7, kind);
+	return fits(w->blk, bytes, kind) &&
+	       lane_words(w->blk, addr / 4, bytes / 4, record(w, in, kind) | (u64)lane << 7, kind);
 }
 
 bool

@@ -10,7 +10,7 @@ sim_strerror(int code)
 {
 	switch (code) {
 #define X(name, value, text) case SIM_##name: return text;
-	SIM_ERRORS(X)
+		SIM_ERRORS(X)
 #undef X
 	default: return "unknown code";
 	}
@@ -255,11 +255,12 @@ public_type(Type t)
 {
 	switch (t) {
 #define X(id, suffix, bytes) case T_##suffix: return SIM_##id;
-	SIM_PARAM_TYPES(X)
+		SIM_PARAM_TYPES(X)
 #undef X
 	default:
 		return type_bits(t) == 64 ? SIM_B64 : type_bits(t) == 32 ? SIM_B32
-		     : type_bits(t) == 16 ? SIM_B16 : SIM_B8;
+		                              : type_bits(t) == 16 ? SIM_B16
+		                                                   : SIM_B8;
 	}
 }
 
@@ -287,8 +288,8 @@ sim_symbol(const sim_module *m, const char *name, uint64_t *ptr, size_t *bytes)
 {
 	for (u32 i = 0; i < m->nvar; i++) {
 		const Var *v = m->var[i];
-		if ((v->space == SIM_SPACE_GLOBAL || v->space == SIM_SPACE_CONST) && !v->is_extern
-		    && !strcmp(v->name, name)) {
+		if ((v->space == SIM_SPACE_GLOBAL || v->space == SIM_SPACE_CONST) && !v->is_extern &&
+		    !strcmp(v->name, name)) {
 			*ptr = v->addr;
 			*bytes = v->bytes;
 			return 1;

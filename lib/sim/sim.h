@@ -14,7 +14,8 @@
  * Numbers: integer and IEEE results are exact and rounded as the instruction says.
  * Approximate instructions (ex2, lg2, sin, cos, tanh, rcp, rsqrt, sqrt .approx) are
  * computed in double and rounded once to nearest, so they are at least as accurate as
- * any hardware; rcp and rsqrt .approx.ftz.f64 read and give 32 bits, as the ISA says.  A matrix multiply-accumulate is summed in double and rounded once.
+ * any hardware; rcp and rsqrt .approx.ftz.f64 read and give 32 bits, as the ISA says.  A matrix
+ * multiply-accumulate is summed in double and rounded once.
  */
 #ifndef HEXC_SIM_H
 #define HEXC_SIM_H
@@ -292,8 +293,8 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
  * Races: two accesses of one word with no order between, one of them a write, unless both are
  * strong (atomic, volatile, relaxed ...) or both write the same value.  Order comes from program
  * order, barriers, bar.warp.sync (of the lanes it names; shuffles and votes order nothing), acquire
- * and release, and fences with strong accesses (these count for the whole warp).  A word remembers its last few accesses, so one
- * race may hide another.
+ * and release, and fences with strong accesses (these count for the whole warp).  A word remembers its last
+ * few accesses, so one race may hide another.
  * Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \

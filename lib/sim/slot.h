@@ -15,6 +15,11 @@ enum { AGENT_SHIFT = 22 };
 static inline u32 s_agent(const Slot *s) { return s_clock(s) >> AGENT_SHIFT; }
 static inline u32 s_landed(const Slot *s) { return s_clock(s) & ((1u << AGENT_SHIFT) - 1); }
 static inline u32 s_pc(const Slot *s) { return (u32)(s->b >> 44); }
+static inline u64
+slot_b(u32 pc, u32 clock, u32 thread, u32 mask, u32 kind)
+{
+	return (u64)pc << 44 | (u64)(clock & 0x7ffffff) << 17 | thread << 7 | mask << 3 | kind;
+}
 
 /* The slots of a page of global memory may be used by one host thread at a time. */
 static inline void

@@ -60,12 +60,13 @@ same(const State *s, const Warp *w)
 		return false;
 	for (u32 i = 0; i < w->npath; i++) {
 		const Path *a = &s->path[i], *b = &w->path[i];
-		if (a->state != b->state || a->pc != b->pc || a->mask != b->mask || a->arrived != b->arrived
-		    || a->parent != b->parent || a->call != b->call)
+		if (a->state != b->state || a->pc != b->pc || a->mask != b->mask ||
+		    a->arrived != b->arrived ||
+		    a->parent != b->parent || a->call != b->call)
 			return false;
 	}
-	return !memcmp(s->r, w->r, s->nr) && !memcmp(s->p, w->p, s->np)
-	    && !memcmp(s->sp, w->sp, sizeof s->sp) && !memcmp(s->local, w->local, s->nlocal);
+	return !memcmp(s->r, w->r, s->nr) && !memcmp(s->p, w->p, s->np) &&
+	       !memcmp(s->sp, w->sp, sizeof s->sp) && !memcmp(s->local, w->local, s->nlocal);
 }
 
 /* A wait for an mbarrier that sleeps is asked once more: it says false and is reached again. */

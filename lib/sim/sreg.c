@@ -112,7 +112,7 @@ lane_value(const Warp *w, enum Sreg s, u32 lane)
 	case S_tsmem: return b->l->smem_user;
 	case S_asmem: return b->l->smem;
 	case S_sys0: case S_sys1: return b->l->smem - SYSTEM_SMEM;
-	/* the part that cooperative groups use for tiles of several warps */
+		/* the part that cooperative groups use for tiles of several warps */
 	case S_sys2: return b->l->smem - SYSTEM_SMEM / 2;
 	case S_sys3: return b->l->smem;
 	case S_sys4: return SYSTEM_SMEM;

@@ -92,8 +92,9 @@ static bool
 check_kind(const sim_tmap_desc *d, const Why *w)
 {
 	if (d->type >= SIM_TMAP_NTYPES)
-		return no(w, "data type %u is unknown%s", d->type, d->type <= SIM_TMAP_NTYPES + 2
-		          ? " on sm_90: packed 4- and 6-bit types need sm_100" : "");
+		return no(w, "data type %u is unknown%s", d->type,
+		          d->type <= SIM_TMAP_NTYPES + 2 ? " on sm_90: packed 4- and 6-bit types need sm_100"
+		                                         : "");
 	if (d->rank < (d->im2col ? 3u : 1u) || d->rank > 5)
 		return no(w, "rank %u is not in %u..5", d->rank, d->im2col ? 3 : 1);
 	if (d->interleave > SIM_INTERLEAVE_32B)
@@ -158,8 +159,8 @@ check_im2col(const sim_tmap_desc *d, const Why *w)
 	if (!d->pixels || d->pixels > 1024)
 		return no(w, "%u pixels per column are not in 1..1024", d->pixels);
 	for (u32 i = 0; i + 2 < d->rank; i++) {
-		if (d->lower[i] < -most - 1 || d->lower[i] > most || d->upper[i] < -most - 1
-		    || d->upper[i] > most)
+		if (d->lower[i] < -most - 1 || d->lower[i] > most || d->upper[i] < -most - 1 ||
+		    d->upper[i] > most)
 			return no(w, "corners %d and %d in %c are not in %d..%d, as rank %u needs",
 			          d->lower[i], d->upper[i], dhw[i], -most - 1, most, d->rank);
 		if (d->lower[i] > (s64)d->dim[1 + i] - 1 + d->upper[i])
@@ -192,8 +193,8 @@ tmap_check(const sim_tmap_desc *d, char *why, size_t n)
 {
 	Why w = { why, n };
 
-	return check_kind(d, &w) && check_tensor(d, &w)
-	    && (d->im2col ? check_im2col(d, &w) : check_tile(d, &w)) && check_row(d, &w);
+	return check_kind(d, &w) && check_tensor(d, &w) &&
+	       (d->im2col ? check_im2col(d, &w) : check_tile(d, &w)) && check_row(d, &w);
 }
 
 /* ---- the 128 bytes ---- */

@@ -109,7 +109,9 @@ replace(TmapBits *b, u32 field, u32 i, u64 v)
 {
 	switch (field) {
 	case TF_ADDRESS: b->address = v; break;
-	case TF_RANK: b->rank = byte(v + 1); break;     /* zero-based, says the ISA */
+	case TF_RANK:
+		b->rank = byte(v + 1);
+		break; /* zero-based, says the ISA */
 	case TF_BOX: b->box[i] = (u32)v; break;
 	case TF_DIM:
 		b->dim[i] = (u32)v;
@@ -177,8 +179,8 @@ copy_lane(Warp *w, const Ins *in, int l, u64 to, u64 from)
 {
 	Access dst, src;
 
-	if (!mem_access(w, in, l, SIM_SPACE_SHARED, from, TMAP_BYTES, false, &src)
-	    || !mem_access(w, in, l, SIM_SPACE_GLOBAL, to, TMAP_BYTES, true, &dst))
+	if (!mem_access(w, in, l, SIM_SPACE_SHARED, from, TMAP_BYTES, false, &src) ||
+	    !mem_access(w, in, l, SIM_SPACE_GLOBAL, to, TMAP_BYTES, true, &dst))
 		return;
 	if (w->def) {
 		check_access(w, in, l, &src, TMAP_BYTES, A_READ, NULL);

@@ -105,7 +105,8 @@ fix_up(sim_module *m, Var *v, Alloc *al)
 			continue;
 		}
 		if (!t || (t->space != SIM_SPACE_GLOBAL && t->space != SIM_SPACE_CONST)) {
-			sim_error(m->s, x->line, "initialiser names %.80s, which is no global variable", x->name);
+			sim_error(m->s, x->line, "initialiser names %.80s, which is no global variable",
+			          x->name);
 			m->nerr++;
 			return false;
 		}
@@ -143,8 +144,8 @@ place_global(sim_module *m)
 			memcpy(al->data, v->init, v->bytes);
 	}
 	for (u32 i = 0; i < m->nvar; i++)
-		if (m->var[i]->fix && m->var[i]->init
-		    && !fix_up(m, m->var[i], mem_find(m->s, m->var[i]->addr)))
+		if (m->var[i]->fix && m->var[i]->init &&
+		    !fix_up(m, m->var[i], mem_find(m->s, m->var[i]->addr)))
 			return false;
 	return true;
 }

@@ -87,7 +87,8 @@ static bool
 set_op(Dec *d, Video *v)
 {
 	static const struct { const char *name; u8 set; } rel[] = {
-		{ "eq", 2 }, { "ne", 5 }, { "lt", 1 }, { "lo", 1 }, { "le", 3 }, { "ls", 3 }, { "gt", 4 }, { "hi", 4 },
+		{ "eq", 2 }, { "ne", 5 }, { "lt", 1 }, { "lo", 1 }, { "le", 3 }, { "ls", 3 }, { "gt", 4 },
+		        { "hi", 4 },
 		{ "ge", 6 }, { "hs", 6 },
 	};
 	const char *name = d->row->name;
@@ -108,7 +109,8 @@ set_op(Dec *d, Video *v)
 	v->plus_one = dec_has(d, "po");
 	v->shift = dec_has(d, "shr7") ? 7 : dec_has(d, "shr15") ? 15 : 0;
 	/* a secondary operation comes last: vmin.u32.u32.u32.min has its name apart */
-	v->sec = dec_has(d, "add") ? SEC_ADD : dec_has(d, "min") ? SEC_MIN : dec_has(d, "max") ? SEC_MAX : SEC_NONE;
+	v->sec = dec_has(d, "add") ? SEC_ADD : dec_has(d, "min") ? SEC_MIN : dec_has(d, "max") ? SEC_MAX
+	                                                   : SEC_NONE;
 	return dec_types(d);
 }
 
@@ -145,13 +147,15 @@ dec_video(Dec *d)
 		v->pick[0][i] = (u8)i;
 		v->pick[1][i] = (u8)(v->lanes + i);
 	}
-	if (v->lanes == 1 ? !scalar_part(d, &o[0], &v->d) || !scalar_part(d, &o[1], &v->a)
-	                    || !scalar_part(d, &o[2], &v->b)
-	    : !simd_mask(d, &o[0], v) || !simd_part(d, &o[1], v, v->pick[0], (char)('0' + 2 * v->lanes - 1))
-	      || !simd_part(d, &o[2], v, v->pick[1], (char)('0' + 2 * v->lanes - 1)))
+	if (v->lanes == 1 ? !scalar_part(d, &o[0], &v->d) || !scalar_part(d, &o[1], &v->a) ||
+	                            !scalar_part(d, &o[2], &v->b)
+	                  : !simd_mask(d, &o[0], v) ||
+	                            !simd_part(d, &o[1], v, v->pick[0], (char)('0' + 2 * v->lanes - 1)) ||
+	                            !simd_part(d, &o[2], v, v->pick[1], (char)('0' + 2 * v->lanes - 1)))
 		return false;
 	if (d->st->no != 3u + (v->lanes > 1 || v->sec || v->d.bits < 32 || v->op == V_MAD))
-		return dec_fail(d, "c is for a second operation, a part of d, and SIMD forms, and then needed");
+		return dec_fail(d,
+		                "c is for a second operation, a part of d, and SIMD forms, and then needed");
 	if (v->lanes == 1 && v->d.bits < 32 && v->sec)
 		return dec_fail(d, "a second operation and a part of d exclude each other");
 	if (v->op == V_MAD) {
@@ -232,7 +236,8 @@ multiply_add(const Video *v, s64 a, s64 b, u32 c)
 static u32
 scalar(const Ins *in, const Video *v, u32 a, u32 b, u32 c)
 {
-	s64 x = widen(a >> v->a.shift, v->a.bits, v->asign), y = widen(b >> v->b.shift, v->b.bits, v->bsign), t, k;
+	s64 x = widen(a >> v->a.shift, v->a.bits, v->asign), y = widen(b >> v->b.shift, v->b.bits, v->bsign),
+	    t, k;
 
 	if (v->op == V_MAD)
 		return multiply_add(v, x, y, c);
@@ -278,7 +283,8 @@ int
 exec_video(Warp *w, const Ins *in, u32 mask)
 {
 	const Video *v = (const Video *)(const void *)in->table;
-	const u32 *a = src32(w, &in->s[0]), *b = src32(w, &in->s[1]), *c = src32(w, &in->s[in->ns > 2 ? 2 : 1]);
+	const u32 *a = src32(w, &in->s[0]), *b = src32(w, &in->s[1]),
+	        *c = src32(w, &in->s[in->ns > 2 ? 2 : 1]);
 	u32 *d = dst32(w, in->d);
 	int l;
 

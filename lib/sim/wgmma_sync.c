@@ -92,11 +92,13 @@ touch(Warp *w, const Ins *in, const Ref *r, bool write)
 	WgReg *g = &w->wg->reg[r->unit];
 
 	if (g->acc > w->wg->done)
-		tell(w, in, line_of(w, g->acc), write ? "writes an accumulator of the wgmma of"
-		                                     : "reads an accumulator of the wgmma of");
+		tell(w, in, line_of(w, g->acc),
+		     write ? "writes an accumulator of the wgmma of"
+		           : "reads an accumulator of the wgmma of");
 	else if (g->a > w->wg->done)
-		tell(w, in, line_of(w, g->a), write ? "writes a register of A of the wgmma of"
-		                                   : "reads a register of A of the wgmma of");
+		tell(w, in, line_of(w, g->a),
+		     write ? "writes a register of A of the wgmma of"
+		           : "reads a register of A of the wgmma of");
 	if (g->acc > w->wg->done || g->a > w->wg->done)
 		g->acc = g->a = 0;      /* told once */
 	g->touched = w->wg->fences;
@@ -108,8 +110,8 @@ wgmma_touch(Warp *w, const Ins *in)
 {
 	if (!w->wg || !w->wg->reg)
 		return;
-	if (in->id == OP_mov && in->nd == 1 && in->ns == 1 && !in->s->base
-	    && in->d->chunks == in->s->chunks) {
+	if (in->id == OP_mov && in->nd == 1 && in->ns == 1 && !in->s->base &&
+	    in->d->chunks == in->s->chunks) {
 		w->wg->reg[in->d->unit] = w->wg->reg[in->s->unit];
 		return;
 	}
@@ -139,9 +141,9 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 		return false;
 	}
 	if (acc ? g->a > w->wg->done : g->acc > w->wg->done) {
-		tell(w, in, line_of(w, acc ? g->a : g->acc), acc
-		     ? "writes what is a register of A in the unfinished wgmma of"
-		     : "has in A what is an accumulator of the unfinished wgmma of");
+		tell(w, in, line_of(w, acc ? g->a : g->acc),
+		     acc ? "writes what is a register of A in the unfinished wgmma of"
+		         : "has in A what is an accumulator of the unfinished wgmma of");
 		return false;
 	}
 	if (acc && g->acc && g->shape != shape && g->fences == w->wg->fences) {
@@ -223,8 +225,8 @@ after_read(Warp *w, const Ins *in, int lane, const Block *b, WgRead *r, u32 addr
 {
 	sim_place other;
 
-	if (!r->clock || w->blk != b || r->warp == w->id || r->clock <= w->know.vc[r->warp]
-	    || r->time < w->know.gown)
+	if (!r->clock || w->blk != b || r->warp == w->id || r->clock <= w->know.vc[r->warp] ||
+	    r->time < w->know.gown)
 		return;
 	place_of(b, r->warp * WARP, r->line, &other);
 	fault_add(w, lane, SIM_FAULT_RACE_SHARED, in->line, SIM_SPACE_SHARED, addr, bytes, &other,
@@ -394,7 +396,8 @@ wgmma_end(Block *b)
 		if (n < g->turns && g->turns - n <= WG_RING) {
 			const Ins *in = &b->l->m->code[g->ring[n % WG_RING]];
 			fault_add(w, 0, SIM_FAULT_ALIGNED, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-			          "%.60s: warp %u never executes it, but others of its warpgroup do", in->text,
+			          "%.60s: warp %u never executes it, but others of its warpgroup do",
+			          in->text,
 			          i);
 			return;
 		}

@@ -121,8 +121,8 @@ piece(Warp *w, const Ins *in, u32 at, u32 bytes, u32 each, const u32 *ldm, bool 
 	u32 good = 0, size = type_bits((Type)in->type);
 
 	for (int l = 0; l < WARP; l++) {
-		u64 a = lane_get(w, &in->s[0], l) + (u64)in->off
-		      + bit_of(in, (u32)l * each + at, ldm[l], size) / 8;
+		u64 a = lane_get(w, &in->s[0], l) + (u64)in->off +
+		        bit_of(in, (u32)l * each + at, ldm[l], size) / 8;
 		if (in->s[0].chunks < 4)
 			a = (u32)a;
 		if (mem_access(w, in, l, (sim_space)in->space, a, bytes, write, &acc[l]))

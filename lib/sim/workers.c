@@ -79,8 +79,8 @@ all_spin(Worker *k, Cluster *c)
 	if (proven && l->epoch == epoch && c->epoch != epoch + 1) {
 		c->epoch = epoch + 1;
 		l->spinning++;
-		all = l->spinning == l->running
-		   && __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->ncluster;
+		all = l->spinning == l->running &&
+		      __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->ncluster;
 	}
 	pthread_mutex_unlock(&s->faults);
 	return all;

@@ -1,5 +1,5 @@
-/* test_demo.c - the examples that `make demo` shows on real data, here on more sizes, targets and candidates: plain
- * and w4a16 products, softmax, layer normalization, an elementwise sum. */
+/* test_demo.c - the examples that `make demo` shows on real data, here on more sizes, targets and
+ * candidates: plain and w4a16 products, softmax, layer normalization, an elementwise sum. */
 #include "test/examples/util_case.h"
 #include <math.h>
 
@@ -8,7 +8,8 @@ gemm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
 	Case c;
 	case_start(&c, 1);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 
 	for (int i = 0; i < s->m; i++)
@@ -28,8 +29,8 @@ gemm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_end(&c);
 }
 
-/* A 4-bit weight product; zero points from a tensor or, symmetric, all 8.  The weight, less its zero point exact
- * in f16, is rounded once when it is scaled. */
+/* A 4-bit weight product; zero points from a tensor or, symmetric, all 8.  The weight, less its zero point
+ * exact in f16, is rounded once when it is scaled. */
 static void
 w4a16(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, bool zeros)
 {
@@ -38,7 +39,8 @@ w4a16(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, bool zero
 	Case c;
 
 	case_start(&c, 2);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
 	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, groups, s->n, 0);
 	Buf *z = zeros ? case_in(&c, "Z", "u4", 0, 15, groups, s->n, 0) : NULL;
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
@@ -92,9 +94,12 @@ softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			int64_t at = (int64_t)i * s->n + j;
 
 			y->v[at] = exp(x->v[at] - top) / sum;
-			/* exp(d) as ex2.approx(d * log2 e), off by 2^-22 (PTX ISA); the exponent, up to 16 * 1.45, has
-			 * two roundings, in the sum as in the numerator; the sum is scaled and added to n / 256 times */
-			y->allow[at] = y->v[at] * (2 * 16 * 1.45 * U32 * 2 + 0x1p-20 + (s->n / 32.0 + 64) * U32) + 0x1p-140;
+			/* exp(d) as ex2.approx(d * log2 e), off by 2^-22 (PTX ISA); the exponent, up to 16
+			 * * 1.45, has two roundings, in the sum as in the numerator; the sum is scaled and
+			 * added to n / 256 times */
+			y->allow[at] = y->v[at] *
+			               (2 * 16 * 1.45 * U32 * 2 + 0x1p-20 + (s->n / 32.0 + 64) * U32);
+			y->allow[at] += 0x1p-140;
 		}
 	}
 	*ncand = case_run(&c, "softmax", NULL, arch, cand);
@@ -109,7 +114,8 @@ layer_norm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 	case_start(&c, 4);
 	case_num(&c, "eps", eps);
-	Buf *x = case_in(&c, "X", "f32", -2, 2, s->m, s->n, 0), *g = case_in(&c, "gamma", "f32", 0.5, 1.5, s->n, 0);
+	Buf *x = case_in(&c, "X", "f32", -2, 2, s->m, s->n, 0),
+	        *g = case_in(&c, "gamma", "f32", 0.5, 1.5, s->n, 0);
 	Buf *b = case_in(&c, "beta", "f32", -1, 1, s->n, 0), *y = case_out(&c, "Y", "f32", s->m, s->n, 0);
 
 	for (int i = 0; i < s->m; i++) {
@@ -128,10 +134,11 @@ layer_norm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 		for (int j = 0; j < s->n; j++) {
 			int64_t at = (int64_t)i * s->n + j;
 			double d = r[j] - mean, ed = mag * e + U32 * fabs(d);
-			/* relative: the variance's error halves in the root; each d is off by mag * e, which to first
-			 * order cancels in the sum of squares and to second adds its square; rsqrt.approx is good
-			 * to 2^-22.9 (PTX ISA) */
-			double es = 0.5 * ((e + 4 * U32) * var + mag * mag * e * e + 2 * mag * e * sqrt(var)) / (var + eps) + 0x1p-22;
+			/* relative: the variance's error halves in the root; each d is off by mag * e,
+			 * which to first order cancels in the sum of squares and to second adds its square;
+			 * rsqrt.approx is good to 2^-22.9 (PTX ISA) */
+			double square = (e + 4 * U32) * var + mag * mag * e * e + 2 * mag * e * sqrt(var);
+			double es = 0.5 * square / (var + eps) + 0x1p-22;
 
 			y->v[at] = d * scale * g->v[j] + b->v[j];
 			y->allow[at] = 1.01 * scale * g->v[j] * (ed + fabs(d) * (es + 2 * U32)) +
@@ -175,7 +182,8 @@ static const Example example[] = {
 	  { S(4, 1024, 0), S(1, 8, 0), S(7, 333, 0), S(5, 100, 0), S(2, 768, 0), S(9, 257, 0), S(3, 1000, 0),
 	    S(64, 32, 0) } },
 	{ vector_add,
-	  { S(0, 1024, 0), S(0, 1, 0), S(0, 1333, 0), S(0, 100, 0), S(0, 2048, 0), S(0, 4097, 0), S(0, 1000, 0),
+	  { S(0, 1024, 0), S(0, 1, 0), S(0, 1333, 0), S(0, 100, 0), S(0, 2048, 0), S(0, 4097, 0),
+	    S(0, 1000, 0),
 	    S(0, 32, 0) } },
 };
 

@@ -1,12 +1,13 @@
-/* test_gemm.c - the products of examples/ against sums in double: epilogues, split K, LoRA, int8, fp8, experts,
- * convolutions. */
+/* test_gemm.c - the products of examples/ against sums in double: epilogues, split K, LoRA, int8, fp8,
+ * experts, convolutions. */
 #include "test/examples/util_case.h"
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sums that f32 tensor cores and f32 adders make of k terms whose magnitudes add up to `mag`, in any order. */
+/* Sums that f32 tensor cores and f32 adders make of k terms whose magnitudes add up to `mag`, in any
+ * order. */
 static double
 sum_error(double mag, int64_t k)
 {
@@ -41,8 +42,10 @@ epilogue(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
 	Case c;
 	case_start(&c, 1);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
-	Buf *bias = case_in(&c, "BIAS", "f16", -1, 1, s->n, 0), *r = case_in(&c, "R", "f16", -1, 1, s->m, s->n, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
+	Buf *bias = case_in(&c, "BIAS", "f16", -1, 1, s->n, 0),
+	        *r = case_in(&c, "R", "f16", -1, 1, s->m, s->n, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 
 	for (int i = 0; i < s->m; i++)
@@ -52,9 +55,10 @@ epilogue(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			double x = d.x + bias->v[j], e = sum_error(d.mag + 1, s->k);
 
 			o->v[at] = gelu(x) + r->v[at];
-			/* gelu is at most 1.13 steep; tanh.approx is good to 2^-10.987 of its value (PTX ISA), and
-			 * the rest are ten f32 roundings of numbers up to |x| */
-			o->allow[at] = ulp2(o->type, o->v[at]) + 1.13 * e + fabs(x) * (0.5 * 0x1p-10 + 16 * U32);
+			/* gelu is at most 1.13 steep; tanh.approx is good to 2^-10.987 of its value (PTX
+			 * ISA), and the rest are ten f32 roundings of numbers up to |x| */
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.13 * e +
+			               fabs(x) * (0.5 * 0x1p-10 + 16 * U32);
 		}
 	*ncand = case_run(&c, "gemm_epilogue", NULL, arch, cand);
 	case_end(&c);
@@ -65,7 +69,8 @@ split_k(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
 	Case c;
 	case_start(&c, 2);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
 	Buf *p = case_out(&c, "P", "f32", s->x, s->m, s->n, 0), *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 
 	for (int64_t i = 0; i < p->n; i++)
@@ -89,8 +94,10 @@ lora(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 	int rank = 16;
 	case_start(&c, 3);
-	Buf *x = case_in(&c, "X", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "f16", -1, 1, s->n, s->k, 0);
-	Buf *u = case_in(&c, "U", "f16", -1, 1, rank, s->k, 0), *v = case_in(&c, "V", "f16", -1, 1, s->n, rank, 0);
+	Buf *x = case_in(&c, "X", "f16", -1, 1, s->m, s->k, 0),
+	        *w = case_in(&c, "W", "f16", -1, 1, s->n, s->k, 0);
+	Buf *u = case_in(&c, "U", "f16", -1, 1, rank, s->k, 0),
+	        *v = case_in(&c, "V", "f16", -1, 1, s->n, rank, 0);
 	Buf *o = case_out(&c, "Y", "f16", s->m, s->n, 0);
 
 	case_num(&c, "scale", 0.25);
@@ -129,7 +136,8 @@ sparse(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 	int half = s->k / 2;
 	case_start(&c, 31);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, half, 0), *p = case_in(&c, "P", "u2", 0, 3, s->m, half, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, half, 0),
+	        *p = case_in(&c, "P", "u2", 0, 3, s->m, half, 0);
 	Buf *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0), *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 
 	for (int64_t g = 0; g < p->n / 2; g++) {
@@ -161,8 +169,10 @@ int8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
 	Case c;
 	case_start(&c, 4);
-	Buf *a = case_in(&c, "A", "i8", -128, 127, s->m, s->k, 0), *b = case_in(&c, "B", "i8", -128, 127, s->n, s->k, 0);
-	Buf *sa = case_in(&c, "SA", "f32", 0.001, 0.01, s->m, 0), *sb = case_in(&c, "SB", "f32", 0.001, 0.01, s->n, 0);
+	Buf *a = case_in(&c, "A", "i8", -128, 127, s->m, s->k, 0),
+	        *b = case_in(&c, "B", "i8", -128, 127, s->n, s->k, 0);
+	Buf *sa = case_in(&c, "SA", "f32", 0.001, 0.01, s->m, 0),
+	        *sb = case_in(&c, "SB", "f32", 0.001, 0.01, s->n, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 
 	for (int i = 0; i < s->m; i++)
@@ -183,8 +193,10 @@ fp8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 	int kb = s->k / 128, nb = s->n / 128;
 	case_start(&c, 5);
-	Buf *a = case_in(&c, "A", "e4m3", -4, 4, s->m, s->k, 0), *b = case_in(&c, "B", "e4m3", -4, 4, s->n, s->k, 0);
-	Buf *sa = case_in(&c, "SA", "f32", 0.1, 1, s->m, kb, 0), *sb = case_in(&c, "SB", "f32", 0.1, 1, nb, kb, 0);
+	Buf *a = case_in(&c, "A", "e4m3", -4, 4, s->m, s->k, 0),
+	        *b = case_in(&c, "B", "e4m3", -4, 4, s->n, s->k, 0);
+	Buf *sa = case_in(&c, "SA", "f32", 0.1, 1, s->m, kb, 0),
+	        *sb = case_in(&c, "SB", "f32", 0.1, 1, nb, kb, 0);
 	Buf *o = case_out(&c, "C", "bf16", s->m, s->n, 0);
 
 	for (int i = 0; i < s->m; i++)
@@ -193,7 +205,8 @@ fp8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			double mag = 0;
 
 			for (int q = 0; q < kb; q++) {
-				Sum d = dot(a, (int64_t)i * s->k + 128 * q, b, (int64_t)j * s->k + 128 * q, 128);
+				Sum d = dot(a, (int64_t)i * s->k + 128 * q, b, (int64_t)j * s->k + 128 * q,
+				            128);
 				double f = sa->v[i * kb + q] * sb->v[j / 128 * kb + q];
 				o->v[at] += d.x * f;
 				mag += d.mag * f;
@@ -225,8 +238,10 @@ experts(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			expert[i] = x;
 	}
 	case_start(&c, 6);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, e, s->n, s->k, 0);
-	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, e, s->n, groups, 0), *tok = case_in(&c, "TOK", "i32", 0, 0, rows, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *w = case_in(&c, "W", "u4", 0, 15, e, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, e, s->n, groups, 0),
+	        *tok = case_in(&c, "TOK", "i32", 0, 0, rows, 0);
 	Buf *ex = case_in(&c, "EX", "i32", 0, 0, rows / BM, 0), *o = case_out(&c, "Y", "f16", rows, s->n, 0);
 
 	for (int i = 0; i < rows; i++)
@@ -282,7 +297,8 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 	case_def(&c, "ZERO", (int64_t)t->zero);
 	Buf *a = case_in(&c, "A", act, -1, 1, s->m, s->k, 0);
 	Buf *w = case_in(&c, "W", t->name, t->lo, t->hi, s->n, s->k, 0);
-	Buf *sc = case_in(&c, "S", act, 0.01, 0.1, groups, s->n, 0), *o = case_out(&c, "C", act, s->m, s->n, 0);
+	Buf *sc = case_in(&c, "S", act, 0.01, 0.1, groups, s->n, 0),
+	        *o = case_out(&c, "C", act, s->m, s->n, 0);
 
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
@@ -290,12 +306,14 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 			double mag = 0;
 
 			for (int q = 0; q < s->k; q++) {
-				double p = a->v[(int64_t)i * s->k + q] * (w->v[(int64_t)j * s->k + q] - t->zero) *
+				double p = a->v[(int64_t)i * s->k + q] *
+				           (w->v[(int64_t)j * s->k + q] - t->zero) *
 				           sc->v[q / G * s->n + j];
 				o->v[at] += p;
 				mag += fabs(p);
 			}
-			/* w - zero is exact but for e4m3's smallest; the product with the scale is rounded once */
+			/* w - zero is exact but for e4m3's smallest; the product with the scale is rounded
+			 * once */
 			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (2 * u * mag + sum_error(mag, s->k));
 		}
 	if (packed)
@@ -327,7 +345,8 @@ mxfp4(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 
 	case_start(&c, 9);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "e2m1", 0, 0, s->n, s->k, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *w = case_in(&c, "W", "e2m1", 0, 0, s->n, s->k, 0);
 	Buf *sc = case_in(&c, "S", "e8m0", 1, 1, s->k / 32, s->n, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 
@@ -367,7 +386,8 @@ convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	int h = s->x, w = s->x + 2, stride = 1 + s->x % 2, p = (h - 1) / stride + 1, q = (w - 1) / stride + 1;
 	case_start(&c, 7);
 	case_def(&c, "STRIDE", stride);
-	Buf *x = case_in(&c, "X", "f16", -1, 1, s->m, h, w, s->k, 0), *f = case_in(&c, "F", "f16", -1, 1, s->n, 3, 3, s->k, 0);
+	Buf *x = case_in(&c, "X", "f16", -1, 1, s->m, h, w, s->k, 0),
+	        *f = case_in(&c, "F", "f16", -1, 1, s->n, 3, 3, s->k, 0);
 	Buf *o = case_out(&c, "Y", "f16", s->m, p, q, s->n, 0);
 
 	for (int64_t at = 0; at < o->n; at++) {
@@ -380,7 +400,8 @@ convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			Sum d;
 			if (y < 0 || y >= h || z < 0 || z >= w)
 				continue;
-			d = dot(x, (((int64_t)b * h + y) * w + z) * s->k, f, ((int64_t)n * 9 + r) * s->k, s->k);
+			d = dot(x, (((int64_t)b * h + y) * w + z) * s->k, f, ((int64_t)n * 9 + r) * s->k,
+			        s->k);
 			o->v[at] += d.x;
 			mag += d.mag;
 		}

@@ -1,5 +1,5 @@
-/* test_packed.c - packed weights in examples/ against sums in double: decoding with K in parts, 8-bit activations,
- * two levels of scales, activation order. */
+/* test_packed.c - packed weights in examples/ against sums in double: decoding with K in parts, 8-bit
+ * activations, two levels of scales, activation order. */
 #include "test/examples/util_case.h"
 #include <check.h>
 #include <math.h>
@@ -20,7 +20,8 @@ static void
 decode(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
 	static const WeightType type[] = {
-		{ "u1", 0, 1, 1 }, { "i2", -2, 1, 0 }, { "u3", 0, 7, 4 }, { "u4", 0, 15, 8 }, { "i5", -16, 15, 0 },
+		{ "u1", 0, 1, 1 }, { "i2", -2, 1, 0 }, { "u3", 0, 7, 4 }, { "u4", 0, 15, 8 },
+		        { "i5", -16, 15, 0 },
 		{ "u6", 0, 63, 32 }, { "i7", -64, 63, 0 }, { "i8", -128, 127, 0 }, { "e2m1", -6, 6, 0 },
 	};
 	enum { G = 128 };
@@ -44,7 +45,8 @@ decode(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			double mag = 0;
 
 			for (int q = 0; q < s->k; q++) {
-				double x = a->v[(int64_t)i * s->k + q] * (w->v[(int64_t)j * s->k + q] - t->zero) *
+				double x = a->v[(int64_t)i * s->k + q] *
+				           (w->v[(int64_t)j * s->k + q] - t->zero) *
 				           sc->v[q / G * s->n + j];
 				o->v[at] += x;
 				mag += fabs(x);
@@ -64,7 +66,8 @@ static void
 act8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 {
 	static const WeightType type[] = {
-		{ "i4", -8, 7, 0 }, { "i2", -2, 1, 0 }, { "i3", -4, 3, 0 }, { "i5", -16, 15, 0 }, { "i6", -32, 31, 0 },
+		{ "i4", -8, 7, 0 }, { "i2", -2, 1, 0 }, { "i3", -4, 3, 0 }, { "i5", -16, 15, 0 },
+		        { "i6", -32, 31, 0 },
 		{ "i8", -128, 127, 0 }, { "e2m1", -6, 6, 0 }, { "e2m3", -7, 7, 0 }, { "e3m2", -28, 28, 0 },
 		{ "e4m3", -4, 4, 0 },
 	};
@@ -79,7 +82,8 @@ act8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_def(&c, "ACT", hexc_type_value(act));
 	if (!strcmp(arch, "sm_75")) /* three stages are more than its shared memory */
 		case_def(&c, "STAGES", 2);
-	Buf *a = case_in(&c, "A", act, -most, most, s->m, s->k, 0), *sa = case_in(&c, "SA", "f32", 0.01, 0.1, s->m, 0);
+	Buf *a = case_in(&c, "A", act, -most, most, s->m, s->k, 0),
+	        *sa = case_in(&c, "SA", "f32", 0.01, 0.1, s->m, 0);
 	Buf *w = case_in(&c, "W", t->name, t->lo, t->hi, s->n, s->k, 0);
 	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, (s->k + BK - 1) / BK, s->n, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
@@ -110,8 +114,10 @@ q4k(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 
 	case_start(&c, 23);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
-	Buf *sc = case_in(&c, "SC", "u6", 0, 63, s->k / 32, s->n, 0), *mn = case_in(&c, "MN", "u6", 0, 63, s->k / 32, s->n, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "SC", "u6", 0, 63, s->k / 32, s->n, 0),
+	        *mn = case_in(&c, "MN", "u6", 0, 63, s->k / 32, s->n, 0);
 	Buf *d = case_in(&c, "D", "f16", 0.0001, 0.001, s->k / 256, s->n, 0);
 	Buf *dm = case_in(&c, "DMIN", "f16", 0.0001, 0.001, s->k / 256, s->n, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
@@ -129,10 +135,11 @@ q4k(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 				o->v[at] += x * (scale * w->v[(int64_t)j * s->k + q] - least);
 				mag += fabs(x) * (scale * w->v[(int64_t)j * s->k + q] + least);
 			}
-			/* roundings to f16: of the scale, its product with the code, the minimum, the difference; where
-			 * those are subnormal, half of the least such number */
-			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (4 * U16 * mag + sum_error(mag, s->k)) +
-			               4 * 0x1p-25 * 16 * s->k;
+			/* roundings to f16: of the scale, its product with the code, the minimum, the
+			 * difference; where those are subnormal, half of the least such number */
+			o->allow[at] = ulp2(o->type, o->v[at]);
+			o->allow[at] += 1.01 * (4 * U16 * mag + sum_error(mag, s->k));
+			o->allow[at] += 4 * 0x1p-25 * 16 * s->k;
 		}
 	*ncand = case_run(&c, "gemm_q4k", NULL, arch, cand);
 	case_end(&c);
@@ -145,8 +152,10 @@ act_order(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Case c;
 
 	case_start(&c, 24);
-	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0), *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
-	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, (s->k + G - 1) / G, s->n, 0), *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
+	        *w = case_in(&c, "W", "u4", 0, 15, s->n, s->k, 0);
+	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, (s->k + G - 1) / G, s->n, 0),
+	        *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 	Buf *perm = case_in(&c, "PERM", "i32", 0, 0, s->k, 0);
 
 	for (int q = 0; q < s->k; q++) /* 1021 is a prime and divides no K */

@@ -1,4 +1,5 @@
-/* test_sequence.c - attention, selective scan and long softmax of examples/ against their formulas in double. */
+/* test_sequence.c - attention, selective scan and long softmax of examples/ against their formulas in
+ * double. */
 #include "test/examples/util_case.h"
 #include <check.h>
 #include <math.h>
@@ -74,7 +75,8 @@ attention(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 				seen = causal && i + s->n - s->m + 1 < s->n ? i + s->n - s->m + 1 : s->n;
 				if (seen > 0)
-					attend(q->v + at, k->v + kv, v->v + kv, (int64_t)s->hk * s->d, seen, s->d, scale,
+					attend(q->v + at, k->v + kv, v->v + kv, (int64_t)s->hk * s->d, seen,
+					       s->d, scale,
 					       o->v + at, o->allow + at);
 				for (int e = 0; e < s->d; e++)
 					o->allow[at + e] += ulp2(o->type, o->v[at + e]);
@@ -102,7 +104,8 @@ paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	Buf *k = case_in(&c, "K", "f16", -2, 2, all, PAGE, s->hk, s->d, 0);
 	Buf *v = case_in(&c, "V", "f16", -2, 2, all, PAGE, s->hk, s->d, 0);
 	Buf *t = case_in(&c, "T", "i32", 0, 0, s->b, pages, 0), *len = case_in(&c, "L", "i32", 0, 0, s->b, 0);
-	Buf *a = case_out(&c, "A", "f32", s->b, parts, s->h, s->d, 0), *w = case_out(&c, "W", "f32", s->b, parts, s->h, 2, 0);
+	Buf *a = case_out(&c, "A", "f32", s->b, parts, s->h, s->d, 0),
+	        *w = case_out(&c, "W", "f32", s->b, parts, s->h, 2, 0);
 	Buf *o = case_out(&c, "O", "f16", s->b, s->h, s->d, 0);
 
 	seq = calloc(2 * (size_t)pages * PAGE * (size_t)row, sizeof *seq);
@@ -116,7 +119,8 @@ paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 		buf_set(len, b, n);
 		for (int p = 0; p < pages; p++) {
-			int from = (b + p * s->b) * 7 % all; /* 7 and the count of pages have no common factor */
+			/* 7 and the count of pages have no common factor */
+			int from = (b + p * s->b) * 7 % all;
 
 			buf_set(t, b * pages + p, from);
 			for (int i = 0; i < PAGE * row; i++) {
@@ -125,7 +129,8 @@ paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			}
 		}
 		for (int h = 0; h < s->h; h++) {
-			int64_t at = ((int64_t)b * s->h + h) * s->d, kv = (int64_t)(h / (s->h / s->hk)) * s->d;
+			int64_t at = ((int64_t)b * s->h + h) * s->d, kv = (int64_t)(h / (s->h / s->hk)) *
+			                                                  s->d;
 
 			attend(q->v + at, sk + kv, sv + kv, row, n, s->d, scale, o->v + at, o->allow + at);
 			for (int e = 0; e < s->d; e++)
@@ -149,10 +154,14 @@ scan(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	int T = s->m, C = s->n;
 
 	case_start(&c, 3);
-	Buf *x = case_in(&c, "X", "f16", -1, 1, s->b, T, C, 0), *dt = case_in(&c, "DT", "f16", -2, 2, s->b, T, C, 0);
-	Buf *a = case_in(&c, "A", "f32", -2, -0.1, C, N, 0), *bm = case_in(&c, "BM", "f16", -1, 1, s->b, T, N, 0);
-	Buf *cm = case_in(&c, "CM", "f16", -1, 1, s->b, T, N, 0), *skip = case_in(&c, "SKIP", "f32", -1, 1, C, 0);
-	Buf *z = case_in(&c, "Z", "f16", -3, 3, s->b, T, C, 0), *bias = case_in(&c, "BIAS", "f32", -1, 1, C, 0);
+	Buf *x = case_in(&c, "X", "f16", -1, 1, s->b, T, C, 0),
+	        *dt = case_in(&c, "DT", "f16", -2, 2, s->b, T, C, 0);
+	Buf *a = case_in(&c, "A", "f32", -2, -0.1, C, N, 0),
+	        *bm = case_in(&c, "BM", "f16", -1, 1, s->b, T, N, 0);
+	Buf *cm = case_in(&c, "CM", "f16", -1, 1, s->b, T, N, 0),
+	        *skip = case_in(&c, "SKIP", "f32", -1, 1, C, 0);
+	Buf *z = case_in(&c, "Z", "f16", -3, 3, s->b, T, C, 0),
+	        *bias = case_in(&c, "BIAS", "f32", -1, 1, C, 0);
 	Buf *y = case_out(&c, "Y", "f16", s->b, T, C, 0), *last = case_out(&c, "LAST", "f32", s->b, C, N, 0);
 
 	for (int b = 0; b < s->b; b++)
@@ -162,15 +171,21 @@ scan(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			for (int t = 0; t < T; t++) {
 				int64_t at = ((int64_t)b * T + t) * C + ch, st = ((int64_t)b * T + t) * N;
 				double d = log1p(exp(dt->v[at] + bias->v[ch])), sum = 0, mag = 0, e = 0, g;
-				/* log(1 + exp(x)) in f32 is off by some 2^-22 absolutely, then the product's rounding */
+				/* log(1 + exp(x)) in f32 is off by some 2^-22 absolutely, then the
+				 * product's rounding */
 				double ed = 0x1p-21 + 4 * U32 * d;
 
 				for (int i = 0; i < N; i++) {
-					double f = exp(d * a->v[ch * N + i]), in = d * x->v[at] * bm->v[st + i];
+					double f = exp(d * a->v[ch * N + i]),
+					       in = d * x->v[at] * bm->v[st + i];
 
-					/* relative error of the decay: of its exponent, and of ex2.approx (2^-22, PTX ISA);
-					 * a scan multiplies and adds at most log2(16) + 2 times to get here */
-					err[i] = f * err[i] + fabs(h[i]) * f * (ed * fabs(a->v[ch * N + i]) * 1.5 + 0x1p-21 + 12 * U32) + fabs(in) * (ed / d + 12 * U32);
+					/* relative error of the decay: of its exponent, and of ex2.approx
+					 * (2^-22, PTX ISA); a scan multiplies and adds at most log2(16) + 2
+					 * times to get here */
+					double steps = ed * fabs(a->v[ch * N + i]) * 1.5 + 0x1p-21 + 12 * U32;
+
+					err[i] = f * err[i] + fabs(h[i]) * f * steps;
+					err[i] += fabs(in) * (ed / d + 12 * U32);
 					h[i] = f * h[i] + in;
 					err[i] += 8 * U32 * fabs(h[i]);
 					sum += h[i] * cm->v[st + i];
@@ -181,7 +196,8 @@ scan(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 				sum += skip->v[ch] * x->v[at];
 				y->v[at] = sum * g;
 				y->allow[at] = ulp2(y->type, y->v[at]) +
-				               1.01 * fabs(g) * (e + (mag + 1) * 24 * U32 + fabs(sum) * 0x1p-19);
+				               1.01 * fabs(g) *
+				                       (e + (mag + 1) * 24 * U32 + fabs(sum) * 0x1p-19);
 			}
 			for (int i = 0; i < N; i++) {
 				last->v[((int64_t)b * C + ch) * N + i] = h[i];
@@ -212,9 +228,11 @@ softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			int64_t at = (int64_t)i * s->n + j;
 
 			y->v[at] = exp(x->v[at] - top) / sum;
-			/* exp(d) as ex2.approx(d * log2 e): the product is off by U32 |d| log2 e, twice for the constant;
-			 * sums of n terms in trees and chains of at most n */
-			y->allow[at] = y->v[at] * (2.0 * 16 * 1.45 * U32 * 2 + 0x1p-20 + (s->n / 32.0 + 64) * U32) + 0x1p-140;
+			/* exp(d) as ex2.approx(d * log2 e): the product is off by U32 |d| log2 e, twice for
+			 * the constant; sums of n terms in trees and chains of at most n */
+			y->allow[at] = y->v[at] *
+			               (2 * 16 * 1.45 * U32 * 2 + 0x1p-20 + (s->n / 32.0 + 64) * U32);
+			y->allow[at] += 0x1p-140;
 		}
 	}
 	*ncand = case_run(&c, "softmax_long", NULL, arch, cand);

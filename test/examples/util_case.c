@@ -264,7 +264,8 @@ compare(Case *c, const hexc_module *m, const char *what)
 			if (b->allow[i] < 0 || fabs(is - b->v[i]) <= b->allow[i] ||
 			    (isinf(is) && isinf(b->v[i]) && signbit(is) == signbit(b->v[i])))
 				continue;
-			ck_abort_msg("%s: %s[%lld] is %.9g, not %.9g within %.3g", what, b->name, (long long)i, is,
+			ck_abort_msg("%s: %s[%lld] is %.9g, not %.9g within %.3g", what, b->name,
+			             (long long)i, is,
 			             b->v[i], b->allow[i]);
 		}
 	}
@@ -327,12 +328,14 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	rc = sim_run(c->sim, sm, k.name, &l, &r);
 	if (rc != SIM_OK && r)
 		sim_fault_at(r, 0, &fault);
-	ck_assert_msg(rc == SIM_OK, "%s: %s %s", what, r ? sim_result_text(r) : "", fault.text ? fault.text : "");
+	ck_assert_msg(rc == SIM_OK, "%s: %s %s", what, r ? sim_result_text(r) : "",
+	              fault.text ? fault.text : "");
 	conflicts = loop_conflicts(r, hexc_ptx(m, NULL), &line);
 	ck_assert_msg(!conflicts, "%s: %llu bank conflicts in loops, as in line %u of the PTX", what,
 	              (unsigned long long)conflicts, line);
 	if (c->by16 && !candidate)
-		by_16_bytes(c, r, (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ((k.block[0] + 31) / 32), what);
+		by_16_bytes(c, r, (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ((k.block[0] + 31) / 32),
+		            what);
 	compare(c, m, what);
 	if (removing)
 		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
@@ -378,8 +381,8 @@ START_TEST(candidates)
 }
 END_TEST
 
-/* Without any one barrier the best kernel is wrong: at some size, since which of a pipeline's buffers an epilogue meets
- * depends on how many iterations there were. */
+/* Without any one barrier the best kernel is wrong: at some size, since which of a pipeline's buffers an
+ * epilogue meets depends on how many iterations there were. */
 START_TEST(barriers)
 {
 	const Example *e = &examples[_i];

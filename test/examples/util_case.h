@@ -33,7 +33,8 @@ typedef struct Case {
 	hexc_define def[DEF_MAX];
 	int ndef;
 	uint64_t seed;
-	uint64_t by16; /* bytes of packed tiles that warps read from shared memory, each once; 0: nobody asks */
+	/* bytes of packed tiles that warps read from shared memory, each once; 0: nobody asks */
+	uint64_t by16;
 	struct sim *sim;
 } Case;
 
@@ -63,9 +64,9 @@ typedef struct Example {
 	ExampleFn *fn;
 	Size size[8];
 } Example;
-/* The whole test program: all sizes with the best candidate, the targets in turn, and all candidates of one ragged
- * size for every target.  No lines in loops may have bank conflicts.  FULL=1 in the environment: all candidates
- * of all sizes for every target. */
+/* The whole test program: all sizes with the best candidate, the targets in turn, and all candidates of one
+ * ragged size for every target.  No lines in loops may have bank conflicts.  FULL=1 in the environment: all
+ * candidates of all sizes for every target. */
 int case_main(const char *name, const Example *e, int n);
 
 /* Half the distance between neighbouring numbers of this type at x: a rounding's error.  0 for integers. */

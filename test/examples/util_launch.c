@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_CHARS "$_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
 /* Which lines of a PTX text are in loops: between a label and a branch back to it.  loop[1..lines]. */
 static void
 mark_loops(const char *ptx, bool *loop, uint32_t lines)
@@ -20,7 +22,7 @@ mark_loops(const char *ptx, bool *loop, uint32_t lines)
 
 	for (uint32_t at = 1; at <= lines; at++, ptx = strchr(ptx, '\n') + 1) {
 		const char *end = strchr(ptx, '\n'), *dollar = memchr(ptx, '$', (size_t)(end - ptx));
-		size_t n = dollar ? strspn(dollar, "$_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") : 0;
+		size_t n = dollar ? strspn(dollar, NAME_CHARS) : 0;
 
 		if (dollar == ptx && n && dollar[n] == ':') {
 			ck_assert_uint_lt(nlabel, LABELS);
@@ -135,7 +137,8 @@ try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, c
 		const char *word = p + strspn(p, " \t");
 		int i;
 
-		if ((strncmp(word, "bar.sync", 8) && strncmp(word, "barrier.sync", 12)) || !executed(clean, line))
+		if ((strncmp(word, "bar.sync", 8) && strncmp(word, "barrier.sync", 12)) ||
+		    !executed(clean, line))
 			continue;
 		i = place_of(text, line, what);
 		barrier[i].needed = barrier[i].needed || !runs_without(s, ptx, p, kernel, l);

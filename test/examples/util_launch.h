@@ -1,5 +1,5 @@
-/* util_launch.h - what is asked of a PTX text beside right results: bank conflicts in its loops, barriers that it
- * could do without. */
+/* util_launch.h - what is asked of a PTX text beside right results: bank conflicts in its loops, barriers
+ * that it could do without. */
 #ifndef UTIL_LAUNCH_H
 #define UTIL_LAUNCH_H
 #include "lib/sim/sim.h"
@@ -7,10 +7,11 @@
 
 /* Wavefronts of shared memory above the least, in lines of loops; *line: the last of them. */
 uint64_t loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line);
-/* The kernel has run without faults as *l says, with this result; `what` names it.  Run it again without each of
- * the barriers that it came to, in turn, and note which of them make a fault by their absence. */
+/* The kernel has run without faults as *l says, with this result; `what` names it.  Run it again without
+ * each of the barriers that it came to, in turn, and note which of them make a fault by their absence. */
 void try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
                   const char *what);
-/* A barrier of all kernels tried that no run needed: its line, and what the kernel was called.  NULL: none. */
+/* A barrier of all kernels tried that no run needed: its line, and what the kernel was called.  NULL:
+ * none. */
 const char *needless_barrier(uint32_t *line);
 #endif

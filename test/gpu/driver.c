@@ -173,7 +173,8 @@ cuDevicePrimaryCtxRelease_v2(int device)
 	if (!fake.retained--)
 		return INVALID_CONTEXT;
 	if (fake.allocs || fake.modules || fake.events || fake.pushed)
-		fprintf(stderr, "fake driver: left behind: %d allocations, %d modules, %d events, %d contexts\n",
+		fprintf(stderr,
+		        "fake driver: left behind: %d allocations, %d modules, %d events, %d contexts\n",
 		        fake.allocs, fake.modules, fake.events, fake.pushed);
 	return 0;
 }

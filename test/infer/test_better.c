@@ -434,8 +434,8 @@ START_TEST(any_scan)
 }
 END_TEST
 
-/* Columns fewer than threads: warps share them, and lanes what is left of them, so that none scans what another
- * does. */
+/* Columns fewer than threads: warps share them, and lanes what is left of them, so that none scans what
+ * another does. */
 START_TEST(shared_scan)
 {
 	static const int warps[] = { 1, 2, 8, 32 };

@@ -1,5 +1,5 @@
-/* test_cost.c - the cost model: its table against the simulator's, which was written separately; its ranking where
- * there is no doubt which way it goes. */
+/* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
+ * ranking where there is no doubt which way it goes. */
 #include "infer/rates.h"
 #include "infer/solve.h"
 #include <check.h>
@@ -26,7 +26,7 @@ teardown(void)
 	arena_free(&arena);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
 	int sm, i32, f32, f16, f64, mufu, cvt, lsu, f64mma;
@@ -80,7 +80,8 @@ START_TEST(tables)
 				gpu = true;
 			}
 		ck_assert_msg(gpu && rate, "%s: the simulator knows no %s", t->name, r->gpu);
-		/* narrower operands are no slower where there are tensor cores for them; memory is slower than cache */
+		/* narrower operands are no slower where there are tensor cores for them; memory is slower
+		 * than cache */
 		ck_assert(!r->mma_tf32 || 2 * r->mma_tf32 <= r->mma_f16);
 		ck_assert_int_ge(r->mma_i8, r->mma_f16);
 		ck_assert(dram_bytes(r) < l2_bytes(r));
@@ -116,13 +117,16 @@ START_TEST(resident)
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		const Target *t = target_find(want[i].target);
 
-		ck_assert_msg(occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared) == want[i].blocks,
-		              "row %zu: %d", i, occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared));
+		ck_assert_msg(occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared) ==
+		                      want[i].blocks,
+		              "row %zu: %d", i,
+		              occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared));
 	}
 }
 END_TEST
 
-/* Clocks of an instance: A100 makes 1024 f16 products a clock; Turing half as many; fp8 on Ada twice those of f16. */
+/* Clocks of an instance: A100 makes 1024 f16 products a clock; Turing half as many; fp8 on Ada twice those
+ * of f16. */
 START_TEST(tensor_cores)
 {
 	const Rates *t75 = rates_of(target_find("sm_75")), *t80 = rates_of(target_find("sm_80"));
@@ -142,7 +146,7 @@ START_TEST(tensor_cores)
 }
 END_TEST
 
-/* ---- rankings -------------------------------------------------------------------------------------------- */
+/* ---- rankings -------------------------------------------------------------------------------- */
 
 static Kernel *
 inferred(const char *source, const char *target)
@@ -189,8 +193,9 @@ best(const char *source, const char *target)
 	return inferred(source, target)->cands->sol[0];
 }
 
-/* More stages wait less for memory.  Iterations of a small tile are shorter than the way to memory and back, so
- * a block alone gains by the third stage; the fourth then finds nothing to hide, and has its own prologue. */
+/* More stages wait less for memory.  Iterations of a small tile are shorter than the way to memory and
+ * back, so a block alone gains by the third stage; the fourth then finds nothing to hide, and has its own
+ * prologue. */
 START_TEST(stages_hide_latency)
 {
 	for (const Target *t = target_find("sm_80"); t->name; t++) {
@@ -199,7 +204,8 @@ START_TEST(stages_hide_latency)
 		for (int stages = 2; stages <= 4; stages++) {
 			const Sol *s = best(product("f16", 32, stages), t->name);
 
-			ck_assert_msg(s->alone < was, "%s, %d stages: %g, before %g", t->name, stages, s->alone, was);
+			ck_assert_msg(s->alone < was, "%s, %d stages: %g, before %g", t->name, stages,
+			              s->alone, was);
 			was = s->alone * (stages == 2 ? 0.95 : 1.02);
 		}
 	}
@@ -212,9 +218,11 @@ START_TEST(faster_products)
 	const Sol *f16 = best(product("f16", 64, 3), "sm_89"), *f8 = best(product("e4m3", 64, 3), "sm_89");
 	const Sol *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
 	                      "    assume K % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
-	                      "    let m = block.x * 64, n = block.y * 64;\n    var acc: register f64[64, 64] = 0;\n"
+	                      "    let m = block.x * 64, n = block.y * 64;\n"
+	                      "    var acc: register f64[64, 64] = 0;\n"
 	                      "    pipeline k in 0..K step 16 stages 3 {\n"
-	                      "        let a: shared = A[m :+ 64, k :+ 16], b: shared = B[n :+ 64, k :+ 16];\n"
+	                      "        let a: shared = A[m :+ 64, k :+ 16], b: shared = B[n :+ 64, k :+ "
+	                      "16];\n"
 	                      "        acc += dot(a, b.T);\n    }\n    C[m :+ 64, n :+ 64] = acc;\n}\n",
 	                      "sm_80");
 
@@ -294,7 +302,8 @@ START_TEST(conflicts_cost)
 	scratch = NEW(&arena, Layout);
 	*scratch = *p.scratch;
 	for (int i = 0; i < 2; i++)
-		a[i] = (Access){ .map = i ? &frag : &rows, .rank = 2, .dim_of = { 0, 1 }, .vec = i ? p.vec2 : p.vec,
+		a[i] = (Access){ .map = i ? &frag : &rows, .rank = 2, .dim_of = { 0, 1 },
+		        .vec = i ? p.vec2 : p.vec,
 			         .bits = 32, .lanes = 32, .weight = 1, .write = !i };
 	for (int i = 0; i < 2; i++) {
 		access_waves(&arena, &a[i], scratch, k->warps, &waves[i], &least[i]);

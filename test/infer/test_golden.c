@@ -149,8 +149,9 @@ START_TEST(turned)
 }
 END_TEST
 
-/* Weights of 4 bits as [K, N], neighbours along n: ldmatrix.trans brings 4 columns of two rows in a word, these
- * go to four instances, and nothing is converted between memory and the product, nor before 16-byte stores. */
+/* Weights of 4 bits as [K, N], neighbours along n: ldmatrix.trans brings 4 columns of two rows in a word,
+ * these go to four instances, and nothing is converted between memory and the product, nor before 16-byte
+ * stores. */
 START_TEST(narrow_along_n)
 {
 	Kernel *k = inferred("kernel g(A: f16[M, K], W: u4[K, N], C: out f16[M, N])\n"
@@ -159,7 +160,8 @@ START_TEST(narrow_along_n)
 	                     "    let m = block.x * 64, n = block.y * 128;\n"
 	                     "    var acc: register f32[64, 128] = 0;\n"
 	                     "    pipeline k in 0..K step 64 stages 3 {\n"
-	                     "        let a: shared = A[m :+ 64, k :+ 64], w: shared = W[k :+ 64, n :+ 128];\n"
+	                     "        let a: shared = A[m :+ 64, k :+ 64], w: shared = W[k :+ 64, n :+ "
+	                     "128];\n"
 	                     "        acc += dot(a, f16(w) - 8);\n    }\n"
 	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n");
 	int words = 0;

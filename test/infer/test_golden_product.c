@@ -90,10 +90,8 @@ START_TEST(best_of_the_table)
 		const char *load;
 		int elements, copy; /* of a lane and load; bytes of the widest copy */
 	} published[] = {
-		/* clang-format off */
 		{ "lds.128", 8, 4 }, { "ldmatrix.x4", 8, 16 }, { "lds.64", 4, 4 },
 		{ "ldmatrix.x2", 4, 16 }, { "lds.32", 2, 16 }, { "ldmatrix.x1", 2, 16 }, { "lds.16", 1, 16 },
-		/* clang-format on */
 	};
 	const char *s = text_of("golden/product");
 	int n;

@@ -69,7 +69,8 @@ START_TEST(one_pack_for_all)
 			for (int j = 0; j < 5; j++)
 				def[1 + j] = (hexc_define){ name[j], config[i][j] };
 			pack_of(archs[a], def, 6, text, sizeof text, why, sizeof why);
-			if (strstr(why, "not compiled yet")) /* odd widths as bf16, for which sm_75 has no recipe */
+			/* odd widths as bf16, for which sm_75 has no recipe */
+			if (strstr(why, "not compiled yet"))
 				continue;
 			if (!text[0]) { /* sm_75 has less shared memory */
 				ck_assert_msg(strstr(why, "shared memory"), "%s, config %d: %s", archs[a],
@@ -128,7 +129,8 @@ run_program(sim *device, const char *text, int unpack, const char *arch, int64_t
             uint64_t from, uint64_t to)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
-	hexc_arg arg[4] = { { .ptr = (void *)(uintptr_t)from }, { .ptr = (void *)(uintptr_t)to }, { .i = rows },
+	hexc_arg arg[4] = { { .ptr = (void *)(uintptr_t)from }, { .ptr = (void *)(uintptr_t)to },
+	        { .i = rows },
 		            { .i = columns } };
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	sim_launch l = SIM_LAUNCH_INIT;

@@ -450,7 +450,7 @@ unpacked_regs(Kernel *k)
 	for (int i = 0; i < l->n; i++)
 		if (l->it[i].axis == AX_reg)
 			l->it[i].stride = l->it[i].stride == 1 ? 2 : l->it[i].stride == 2 ? 1
-			                                                                : l->it[i].stride;
+			                                                                  : l->it[i].stride;
 }
 static void
 words_lane(Kernel *k)

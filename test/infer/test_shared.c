@@ -199,8 +199,8 @@ random_below(uint64_t *seed, uint64_t n)
 	return (*seed >> 16) % n;
 }
 
-/* A register layout of a tile of 2^bits elements: its coordinate bits dealt to lanes, warps and registers at random,
- * neighbours of dim 1 often to the first registers. */
+/* A register layout of a tile of 2^bits elements: its coordinate bits dealt to lanes, warps and registers
+ * at random, neighbours of dim 1 often to the first registers. */
 static void
 random_layout(uint64_t *seed, Layout *l, const int *bits)
 {
@@ -215,7 +215,8 @@ random_layout(uint64_t *seed, Layout *l, const int *bits)
 		place[i] = place[j];
 		place[j] = t;
 	}
-	for (int i = 0; i < run && i < bits[1]; i++) /* the low bits of dim 1 to registers: swap with who has them */
+	/* the low bits of dim 1 to registers: swap with who has them */
+	for (int i = 0; i < run && i < bits[1]; i++)
 		for (int j = 0; j < total; j++)
 			if (place[j] == LANE_BITS + WARP_BITS + i) {
 				place[j] = place[bits[0] + i];
@@ -236,7 +237,8 @@ random_layout(uint64_t *seed, Layout *l, const int *bits)
 	ck_assert_int_eq(layout_cosize(l, AX_reg), regs);
 }
 
-/* Between any two layouts of words there is a staging tile without conflicts: the proof is that one is found. */
+/* Between any two layouts of words there is a staging tile without conflicts: the proof is that one is
+ * found. */
 START_TEST(staging_is_free)
 {
 	uint64_t seed = 0x9e3779b97f4a7c15;
@@ -250,15 +252,19 @@ START_TEST(staging_is_free)
 		bits[1] = 8 + (int)random_below(&seed, 3) - bits[0] + 2;
 		random_layout(&seed, from, bits);
 		random_layout(&seed, to, bits);
-		Type t = type_tile(D_f32, S_reg, 2, (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
+		Type t = type_tile(D_f32, S_reg, 2,
+		                   (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
 		stage(&search, &t, from, to, true, &p, waves);
 		for (int i = 0; i < 2; i++) {
 			int64_t all, least;
-			Access a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 }, .vec = i ? p.vec2 : p.vec,
+			Access a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 },
+			        .vec = i ? p.vec2 : p.vec,
 				     .bits = 32, .lanes = 32, .weight = 1, .write = !i };
 
 			access_waves(&arena, &a, p.scratch, 4, &all, &least);
-			ck_assert_msg(all == least, "round %d, %s: %lld wavefronts, not %lld: %s to %s by %d, %d; %s", round,
+			ck_assert_msg(all == least,
+			              "round %d, %s: %lld wavefronts, not %lld: %s to %s by %d, %d; %s",
+			              round,
 			              i ? "read" : "written", (long long)all, (long long)least,
 			              layout_print(&arena, from), layout_print(&arena, to), p.vec, p.vec2,
 			              layout_print(&arena, p.scratch));
@@ -284,7 +290,8 @@ START_TEST(no_better_swizzle)
 		                   (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
 		for (int i = 0; i < 3; i++) {
 			random_layout(&seed, &map[i], bits);
-			a[i] = (Access){ .map = &map[i], .rank = 2, .dim_of = { 0, 1 }, .vec = (int)reg_run(&map[i], 1),
+			a[i] = (Access){ .map = &map[i], .rank = 2, .dim_of = { 0, 1 },
+			        .vec = (int)reg_run(&map[i], 1),
 				         .bits = elem, .lanes = 32, .weight = 1, .write = i == 0 };
 		}
 		shared_layout(&search, &t, 1, a, 3, &tile, waves);
@@ -311,7 +318,8 @@ START_TEST(no_better_swizzle)
 						best = sum;
 				}
 		conflicting += waves[0] + waves[1] + waves[2] > 0;
-		ck_assert_msg(found == best, "round %d: %lld wavefronts, %lld would do", round, (long long)found,
+		ck_assert_msg(found == best, "round %d: %lld wavefronts, %lld would do", round,
+		              (long long)found,
 		              (long long)best);
 	}
 	ck_assert_int_gt(conflicting, 0);

@@ -212,8 +212,8 @@ START_TEST(choices)
 }
 END_TEST
 
-/* The place of a largest element is certain where no other comes near; what is read there is known then.  Row 3
- * has equal ones at 2 and 9. */
+/* The place of a largest element is certain where no other comes near; what is read there is known then.
+ * Row 3 has equal ones at 2 and 9. */
 START_TEST(places)
 {
 	static const char src[] =
@@ -245,7 +245,8 @@ START_TEST(places)
 }
 END_TEST
 
-/* Where rounding turns a condition, moves a store or a loop's end, no bound counts; where it cannot, all do. */
+/* Where rounding turns a condition, moves a store or a loop's end, no bound counts; where it cannot, all
+ * do. */
 START_TEST(doubts)
 {
 	static const char *const body[] = {

@@ -137,8 +137,8 @@ START_TEST(counts)
 }
 END_TEST
 
-/* With layouts: each thread reads what it wrote, of the whole tile or of a part of it that begins where its next
- * row does; or another thread's. */
+/* With layouts: each thread reads what it wrote, of the whole tile or of a part of it that begins where its
+ * next row does; or another thread's. */
 static const struct {
 	const char *body;
 	int barriers;
@@ -147,14 +147,16 @@ static const struct {
 	{ "Y[0 :+ 8, :] = s[8 :+ 8, :] + 1;\n", 0 },
 	{ "Y[0 :+ 8, :] = s[4 :+ 8, :] + 1;\n", 1 },
 	{ "Y[0 :+ 8, :] = s[8 :+ 8, :].T.T + s[4 :+ 8, :];\n", 1 },
-	{ "for i in 0..2 { Y[i * 8 :+ 8, :] = s[i * 8 :+ 8, :] + 1; }\n", 1 }, /* i is not known: taken for another's */
+	{ "for i in 0..2 { Y[i * 8 :+ 8, :] = s[i * 8 :+ 8, :] + 1; }\n", 1 },
+	        /* i is not known: taken for another's */
 };
 
 START_TEST(own_elements)
 {
 	Kernel *k = run_source(u,
 	                       arena_printf(u->arena,
-	                                    "kernel t(X: f32[M, 64], Y: out f32[M, 64])\n assume M %% 16 == 0\n{\n"
+	                                    "kernel t(X: f32[M, 64], Y: out f32[M, 64])\n"
+	                                    " assume M %% 16 == 0\n{\n"
 	                                    " grid(1);\n let s: shared f32[16, 64];\n"
 	                                    " s[:, :] = X[0 :+ 16, :] * 2;\n%s}\n",
 	                                    owned[_i].body),

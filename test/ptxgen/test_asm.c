@@ -151,7 +151,7 @@ isa_a(const Instr *in, int l, int i, int *row, int *col)
 		*row = in->m == 8 || i % 2 == 0 ? g : g + 8;
 		*col = q + (i >= 6 ? 12 : i >= 4 ? 8
 		                  : i >= 2       ? 4
-		                                 : 0);
+		                           : 0);
 		break;
 	}
 }
@@ -163,7 +163,7 @@ isa_b(const Instr *in, int l, int i, int *row, int *col)
 
 	*col = g;
 	switch (dtype_info[in->tb].bits) {
-	/* sparse products read up to four registers of B, dense ones two */
+		/* sparse products read up to four registers of B, dense ones two */
 	case 4: *row = q * 8 + (i & 7) + i / 8 * 32; break;
 	case 8: *row = q * 4 + (i & 3) + i / 4 * 16; break;
 	case 16: *row = q * 2 + (i & 1) + i / 2 * 8; break;

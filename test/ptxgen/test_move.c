@@ -398,7 +398,7 @@ START_TEST(reduce)
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i,
 	            !flt ? 0 : s.type[0] == 'b' ? 0x1p-6
 	               : s.type[1] == '1'       ? 0x1p-9
-	                                        : 1e-5);
+	                                  : 1e-5);
 }
 END_TEST
 

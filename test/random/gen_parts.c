@@ -140,7 +140,8 @@ rows(Gen *g)
 		put(&g->params, ", X%d: %s[%d]", n, dt_name(t), 3 + below(g, 60));
 		line(g, "let %s: register = X%d[%s & 63];", v->name, n, from);
 	} else {
-		put(&g->params, ", X%d: %s[%d, %d]", n, dt_name(t), 3 + below(g, 20), e[1] - below(g, 3) % e[1]);
+		put(&g->params, ", X%d: %s[%d, %d]", n, dt_name(t), 3 + below(g, 20),
+		    e[1] - below(g, 3) % e[1]);
 		line(g, "let %s: %s = X%d[%s & 31, 0 :+ %d];", v->name,
 		     "register", n, from, e[1]);
 	}

@@ -1,7 +1,7 @@
 /* evalmany.h - many PTX fragments for many operands in one kernel, against functions in C.
  *
- * A fragment sees %da/%ra/%ha (64, 32, 16 bits of operand a), likewise b and c, and gives %do, %ro or %ho; it may
- * use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64), %v0..%v7 (b16), and place[%tid.x] in shared memory. */
+ * A fragment sees %da/%ra/%ha (64, 32, 16 bits of operand a), likewise b and c, and gives %do, %ro or %ho;
+ * it may use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64), %v0..%v7 (b16), and place[%tid.x] in shared memory. */
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>
@@ -39,21 +39,29 @@ many_text(const Op *op, unsigned nop)
 	char *text = malloc(room);
 
 	at = (size_t)snprintf(text, room,
-	         ".version 8.4\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n"
+	         ".version 8.4\n.target sm_90\n.address_size 64\n"
+	         ".entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n"
 	         "{\n.reg .pred %%p<8>;\n.reg .b16 %%ha, %%hb, %%hc, %%ho, %%v<8>;\n"
 	         ".reg .b32 %%ra, %%rb, %%rc, %%ro, %%i<5>, %%t<8>;\n"
 	         ".reg .b64 %%da, %%db, %%dc, %%do, %%q<6>, %%u<8>;\n"
-	         ".shared .align 8 .b64 place[256];\nmov.u32 %%i1, %%tid.x;\nmov.u32 %%i2, %%ctaid.x;\nmad.lo.u32 %%i1, %%i2, 256, %%i1;\n"
+	         ".shared .align 8 .b64 place[256];\nmov.u32 %%i1, %%tid.x;\nmov.u32 %%i2, %%ctaid.x;\n"
+	         "mad.lo.u32 %%i1, %%i2, 256, %%i1;\n"
 	         "ld.param.u32 %%i3, [n];\nsetp.ge.u32 %%p0, %%i1, %%i3;\n@%%p0 ret;\n"
 	         "ld.param.u64 %%q1, [p];\nmad.wide.u32 %%q1, %%i1, 24, %%q1;\n"
 	         "ld.param.u64 %%q2, [q];\nmad.wide.u32 %%q2, %%i1, 8, %%q2;\nmul.wide.u32 %%q3, %%i3, 8;\n"
-	         "ld.global.u64 %%da, [%%q1];\nld.global.u64 %%db, [%%q1+8];\nld.global.u64 %%dc, [%%q1+16];\n"
+	         "ld.global.u64 %%da, [%%q1];\nld.global.u64 %%db, [%%q1+8];\n"
+	         "ld.global.u64 %%dc, [%%q1+16];\n"
 	         "cvt.u32.u64 %%ra, %%da;\ncvt.u32.u64 %%rb, %%db;\ncvt.u32.u64 %%rc, %%dc;\n"
 	         "cvt.u16.u64 %%ha, %%da;\ncvt.u16.u64 %%hb, %%db;\ncvt.u16.u64 %%hc, %%dc;\n");
-	for (unsigned k = 0; k < nop; k++)
-		at += (size_t)snprintf(text + at, room - at, "%s\n%sst.global.u64 [%%q2], %%do;\nadd.u64 %%q2, %%q2, %%q3;\n",
-		                       op[k].ptx, op[k].kind == 'r' ? "cvt.u64.u32 %do, %ro;\n"
-		                       : op[k].kind == 'h' ? "cvt.u64.u16 %do, %ho;\n" : "");
+	for (unsigned k = 0; k < nop; k++) {
+		const char *widen = op[k].kind == 'r'   ? "cvt.u64.u32 %do, %ro;\n"
+		                    : op[k].kind == 'h' ? "cvt.u64.u16 %do, %ho;\n"
+		                                        : "";
+		at += (size_t)snprintf(text + at, room - at,
+			"%s\n%sst.global.u64 [%%q2], %%do;\nadd.u64 %%q2, %%q2, %%q3;\n",
+		                       op[k].ptx,
+		                       widen);
+	}
 	snprintf(text + at, room - at, "ret;\n}\n");
 	return text;
 }
@@ -69,7 +77,8 @@ many_assemble(const Op *op, unsigned nop)
 	free(text);
 }
 
-/* The test program of a table `ops`: all of it through ptxas in one text, then ROUNDS times the test `exact`. */
+/* The test program of a table `ops`: all of it through ptxas in one text, then ROUNDS times the test
+ * `exact`. */
 #define MANY_MAIN(name)                                                                            \
 	START_TEST(assembles)                                                                      \
 	{                                                                                          \

@@ -1,5 +1,5 @@
-/* exact.h - floating-point formats of 4 to 64 bits in integers: numbers are sign, magnitude and a power of two,
- * and rounding happens once, bit by bit.  The model that the simulator's arithmetic is compared with. */
+/* exact.h - floating-point formats of 4 to 64 bits in integers: numbers are sign, magnitude and a power of
+ * two, and rounding happens once, bit by bit.  The model that the simulator's arithmetic is compared with. */
 #ifndef SIMTEST_EXACT_H
 #define SIMTEST_EXACT_H
 #include <stdbool.h>
@@ -9,12 +9,15 @@ __extension__ typedef unsigned __int128 Mag;
 typedef enum Round { R_NEAREST, R_ZERO, R_DOWN, R_UP, R_AWAY } Round;  /* R_AWAY: nearest, ties away from 0 */
 typedef enum Kind { FINITE, INFINITE, NOT_A_NUMBER } Kind;
 typedef struct Num { Kind kind; bool neg; Mag mag; int exp; } Num;     /* mag * 2^exp; below 2^120 */
-/* `max`: code of the largest finite magnitude.  With `inf` the next code is infinity and all above are NaN. */
+/* `max`: code of the largest finite magnitude.  With `inf` the next code is infinity and all above are
+ * NaN. */
 typedef struct Fmt { int exp, man; bool inf; uint64_t max, nan; } Fmt;
 
 static const Fmt f16 = { 5, 10, true, 0x7bff, 0x7fff }, bf16 = { 8, 7, true, 0x7f7f, 0x7fff },
-		 f32 = { 8, 23, true, 0x7f7fffff, 0x7fffffff }, f64 = { 11, 52, true, 0x7fefffffffffffff, 0x7fffffffffffffff },
-		 tf32 = { 8, 10, true, 0x3fbff, 0x3ffff }, e4m3 = { 4, 3, false, 0x7e, 0x7f }, e5m2 = { 5, 2, true, 0x7b, 0x7f };
+		 f32 = { 8, 23, true, 0x7f7fffff, 0x7fffffff },
+		         f64 = { 11, 52, true, 0x7fefffffffffffff, 0x7fffffffffffffff },
+		 tf32 = { 8, 10, true, 0x3fbff, 0x3ffff }, e4m3 = { 4, 3, false, 0x7e, 0x7f },
+		         e5m2 = { 5, 2, true, 0x7b, 0x7f };
 
 static inline int
 fmt_bits(const Fmt *f)
@@ -31,7 +34,8 @@ fmt_least(const Fmt *f)
 static inline Num
 unpack(const Fmt *f, uint64_t code)
 {
-	uint64_t sign = 1ull << (f->exp + f->man), c = code & (sign - 1), e = c >> f->man, m = c & ((1ull << f->man) - 1);
+	uint64_t sign = 1ull << (f->exp + f->man), c = code & (sign - 1), e = c >> f->man,
+		 m = c & ((1ull << f->man) - 1);
 	Num n = { FINITE, (code & sign) != 0, m, fmt_least(f) };
 
 	if (c > f->max)
@@ -79,7 +83,8 @@ length(Mag m)
 	                                           : 0;
 }
 
-/* The code of a number; beyond the largest finite one it is infinity, or that one if the rounding goes there. */
+/* The code of a number; beyond the largest finite one it is infinity, or that one if the rounding goes
+ * there. */
 static inline uint64_t
 pack(const Fmt *f, Num n, Round r)
 {
@@ -100,7 +105,10 @@ pack(const Fmt *f, Num n, Round r)
 	else
 		code = ((uint64_t)(place - least) << f->man) + (uint64_t)round_at(n, place, r, &inexact);
 	if (code > f->max)
-		code = !f->inf || r == R_ZERO || (r == R_DOWN && !n.neg) || (r == R_UP && n.neg) ? f->max : f->max + 1;
+		code = !f->inf || r == R_ZERO || (r == R_DOWN && !n.neg) ||
+		                       (r == R_UP && n.neg)
+		               ? f->max
+		               : f->max + 1;
 	return sign | code;
 }
 
@@ -111,7 +119,8 @@ add(Num a, Num b, Round r)
 	Num t;
 	int d;
 
-	if (a.kind == NOT_A_NUMBER || b.kind == NOT_A_NUMBER || (a.kind == INFINITE && b.kind == INFINITE && a.neg != b.neg))
+	if (a.kind == NOT_A_NUMBER || b.kind == NOT_A_NUMBER ||
+	    (a.kind == INFINITE && b.kind == INFINITE && a.neg != b.neg))
 		return (Num){ NOT_A_NUMBER, false, 0, 0 };
 	if (a.kind == INFINITE || b.kind == INFINITE)
 		return a.kind == INFINITE ? a : b;
@@ -135,7 +144,9 @@ add(Num a, Num b, Round r)
 		return (Num){ FINITE, a.neg, a.mag + b.mag, b.exp };
 	if (a.mag == b.mag)
 		return (Num){ FINITE, r == R_DOWN, 0, 0 };
-	return a.mag > b.mag ? (Num){ FINITE, a.neg, a.mag - b.mag, b.exp } : (Num){ FINITE, b.neg, b.mag - a.mag, b.exp };
+	if (a.mag > b.mag)
+		return (Num){ FINITE, a.neg, a.mag - b.mag, b.exp };
+	return (Num){ FINITE, b.neg, b.mag - a.mag, b.exp };
 }
 
 static inline Num
@@ -146,7 +157,11 @@ mul(Num a, Num b)
 	if (a.kind == NOT_A_NUMBER || b.kind == NOT_A_NUMBER)
 		return (Num){ NOT_A_NUMBER, false, 0, 0 };
 	if (a.kind == INFINITE || b.kind == INFINITE)
-		return (Num){ (a.kind == FINITE && !a.mag) || (b.kind == FINITE && !b.mag) ? NOT_A_NUMBER : INFINITE, neg, 0, 0 };
+		return (Num){ (a.kind == FINITE && !a.mag) ||
+			                      (b.kind == FINITE && !b.mag)
+			              ? NOT_A_NUMBER
+			              : INFINITE,
+			      neg, 0, 0 };
 	return (Num){ FINITE, neg, a.mag * b.mag, a.exp + b.exp };
 }
 

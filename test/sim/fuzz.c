@@ -1,5 +1,5 @@
-/* fuzz.c - a program for run-fuzz.sh, built with sanitizers: mutated PTX is refused with a line, or it runs, and
- * ends.
+/* fuzz.c - a program for run-fuzz.sh, built with sanitizers: mutated PTX is refused with a line, or it
+ * runs, and ends.
  *
  *	fuzz SEED COUNT FILE...     COUNT mutations of the texts and of kernels made from isa.txt
  *	fuzz SEED -INDEX FILE...    print mutation INDEX, to look at it
@@ -93,9 +93,11 @@ loads(const char *s)
 static void
 add_table(void)
 {
-	static const char prologue[] = "mov.u64 %d1, G;\nmov.u64 %d2, 3;\nmov.b64 %d3, %d1;\nmov.b32 %r1, %tid.x;\n"
+	static const char prologue[] = "mov.u64 %d1, G;\nmov.u64 %d2, 3;\nmov.b64 %d3, %d1;\n"
+	                               "mov.b32 %r1, %tid.x;\n"
 		"mov.b32 %r2, 64;\nmov.b32 %r3, 0;\nmov.b32 %r4, -1;\nmov.b16 %h1, 5;\nmov.b16 %h2, 0x3c00;\n"
-		"mov.b128 %q1, {%d1, %d2};\nsetp.eq.u32 %p1, %r1, 3;\nsetp.ne.u32 %p2, %r1, 3;\nmov.pred %p3, %p1;\n"
+		"mov.b128 %q1, {%d1, %d2};\nsetp.eq.u32 %p1, %r1, 3;\nsetp.ne.u32 %p2, %r1, 3;\n"
+		"mov.pred %p3, %p1;\n"
 		"st.shared.v4.u32 [S], {%r1, %r2, %r3, %r4};\n";
 	List ins = { 0 }, good = { 0 };
 	char buf[ROOM];
@@ -156,8 +158,9 @@ bytes(void)
 static bool
 word_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '%'
-	    || c == '$';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+	       c == '%' ||
+	       c == '$';
 }
 
 /* The word that starts at or after `from`. */
@@ -219,7 +222,8 @@ static void
 join(void)
 {
 	const char *other = corpus.v[below(corpus.n)];
-	size_t a = line_start(text, below(strlen(text))), b = line_start(other, below(strlen(other))), n = 0, cut = 0;
+	size_t a = line_start(text, below(strlen(text))), b = line_start(other, below(strlen(other))), n = 0,
+	       cut = 0;
 	size_t k = 1 + below(12), j = below(12);
 
 	while (k-- && other[b + n])
@@ -232,8 +236,10 @@ join(void)
 static void
 number(void)
 {
-	static const char *const odd[] = { "0", "1", "-1", "2", "3", "31", "32", "33", "63", "64", "127", "128", "255",
-		"256", "4096", "65535", "65536", "2147483647", "2147483648", "-2147483648", "4294967295", "4294967296",
+	static const char *const odd[] = { "0", "1", "-1", "2", "3", "31", "32", "33", "63", "64", "127",
+	        "128", "255",
+		"256", "4096", "65535", "65536", "2147483647", "2147483648", "-2147483648", "4294967295",
+		        "4294967296",
 		"9223372036854775807", "18446744073709551615", "0x7fffffffffffffff", "1000000", "0f7fc00000",
 		"0d7ff8000000000000", "1e400", "268435456", "1048576" };
 	size_t len = strlen(text), from = below(len), n = 0;
@@ -254,7 +260,8 @@ mutate(long index)
 	static void (*const how[])(void) = { bytes, token, token, line, line, join, number, number };
 	size_t n;
 
-	state = 88172645463325252ull ^ (uint64_t)seed * 0x9e3779b97f4a7c15ull ^ (uint64_t)index * 0xd1342543de82ef95ull;
+	state = 88172645463325252ull ^ (uint64_t)seed * 0x9e3779b97f4a7c15ull ^
+	        (uint64_t)index * 0xd1342543de82ef95ull;
 	for (int i = 0; i < 4; i++)
 		rnd();
 	strcpy(text, corpus.v[rnd() % 3 ? below(corpus.n) : below(nfile)]);
@@ -387,7 +394,8 @@ main(int argc, char **argv)
 		try(&t);
 		alarm(0);
 	}
-	printf("%ld mutations of %zu texts: %ld refused, %ld ran well, %ld with faults, %ld to their limit, %ld not "
+	printf("%ld mutations of %zu texts: %ld refused, %ld ran well, %ld with faults, %ld to their limit, "
+	       "%ld not "
 	       "launched\n", count, corpus.n, t.refused, t.ok, t.fault, t.limit, t.invalid);
 	drop(&corpus);
 	drop(&words);

@@ -32,8 +32,8 @@ float_bits(int v, int e, int m)
 	while (a >> (x + 1))
 		x++;
 	ck_assert(x <= m || !(a & ((1 << (x - m)) - 1)));
-	return (uint32_t)(v < 0) << (e + m) | (uint32_t)(x + bias) << m
-	     | ((uint32_t)(x <= m ? a << (m - x) : a >> (x - m)) & ((1u << m) - 1));
+	return (uint32_t)(v < 0) << (e + m) | (uint32_t)(x + bias) << m |
+	       ((uint32_t)(x <= m ? a << (m - x) : a >> (x - m)) & ((1u << m) - 1));
 }
 
 static inline uint32_t

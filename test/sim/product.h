@@ -19,8 +19,8 @@ product(Run *r, Product p)
 		for (unsigned j = 0; j < p.n; j++) {
 			double sum = p.start, mag = fabs(p.start), want;
 			for (unsigned k = 0; k < p.k; k++) {
-				double v = (p.va ? p.va : before)(r, p.a, i * p.am + k * p.ak)
-				         * (p.vb ? p.vb : before)(r, p.b, j * p.bn + k * p.bk);
+				double v = (p.va ? p.va : before)(r, p.a, i * p.am + k * p.ak) *
+				           (p.vb ? p.vb : before)(r, p.b, j * p.bn + k * p.bk);
 				sum += v;
 				mag += fabs(v);
 			}

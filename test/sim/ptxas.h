@@ -25,7 +25,8 @@ ptxas_takes(const char *arch, const char *text, bool tell)
 
 	if (fd >= 0)
 		close(fd);
-	snprintf(cmd, sizeof cmd, PTXAS " -arch=%s %s -o /dev/null >%s 2>&1", arch, path, tell ? "&2" : "/dev/null");
+	snprintf(cmd, sizeof cmd, PTXAS " -arch=%s %s -o /dev/null >%s 2>&1", arch, path,
+	         tell ? "&2" : "/dev/null");
 	ok = ok && system(cmd) == 0;
 	unlink(path);
 	return ok;

@@ -41,7 +41,8 @@ print_faults(const sim_result *r)
 	sim_fault f;
 
 	for (size_t i = 0; sim_fault_at(r, i, &f); i++)
-		fprintf(stderr, "line %u thread %u: %s: %s (other line %u)\n", f.at.line, f.at.thread[0], sim_fault_name(f.kind),
+		fprintf(stderr, "line %u thread %u: %s: %s (other line %u)\n", f.at.line, f.at.thread[0],
+		        sim_fault_name(f.kind),
 		        f.text, f.other.line);
 }
 

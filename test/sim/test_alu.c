@@ -42,8 +42,8 @@ F(f_sad_u32, c + ((u32)a < (u32)b ? (u32)b - (u32)a : (u32)a - (u32)b))
 F(f_sad_s32, c + ((s32)a < (s32)b ? (u32)b - (u32)a : (u32)a - (u32)b))
 F(f_slct, (s32)c >= 0 ? a : b) F(f_mul24, (a & 0xffffff) * (b & 0xffffff))
 
-static s64
-clamp(s64 v, s64 lo, s64 hi)
+	static s64
+	clamp(s64 v, s64 lo, s64 hi)
 {
 	return v < lo ? lo : v > hi ? hi : v;
 }
@@ -54,9 +54,9 @@ F(f_sat_s8, clamp((s32)a, -128, 127)) F(f_sat_u8, clamp((s32)a, 0, 255))
 F(f_sat_u16, clamp((s64)a, 0, 65535)) F(f_s8, (s32)(int8_t)a) F(f_sext16, (s64)(s16)a)
 F(f_sat_u32s64, clamp((s64)a, 0, UINT32_MAX))
 
-/* After the pseudo-code of the ISA. */
-static u64
-f_bfe(u64 a, u64 b, u64 c, int bits, int sign)
+	/* After the pseudo-code of the ISA. */
+	static u64
+	f_bfe(u64 a, u64 b, u64 c, int bits, int sign)
 {
 	int pos = (int)(b & 255), len = (int)(c & 255), msb = bits - 1, sbit;
 	u64 d = 0;
@@ -186,9 +186,12 @@ static const Row rows[] = {
 	{ "mad.lo.s32 %ro, %ra, %rb, %rc;", 'r', M32, f_mad },
 	{ "mad.lo.u64 %do, %da, %db, %dc;", 'd', M64, f_mad },
 	{ "mad.lo.s16 %ho, %ha, %hb, %hc;", 'h', M16, f_mad },
-	{ "mul.hi.u32 %ro, %ra, %rb;", 'r', M32, f_hi_u32 }, { "mul.hi.s32 %ro, %ra, %rb;", 'r', M32, f_hi_s32 },
-	{ "mul.hi.u64 %do, %da, %db;", 'd', M64, f_hi_u64 }, { "mul.hi.s64 %do, %da, %db;", 'd', M64, f_hi_s64 },
-	{ "mul.hi.u16 %ho, %ha, %hb;", 'h', M16, f_hi_u16 }, { "mul.hi.s16 %ho, %ha, %hb;", 'h', M16, f_hi_s16 },
+	{ "mul.hi.u32 %ro, %ra, %rb;", 'r', M32, f_hi_u32 },
+	        { "mul.hi.s32 %ro, %ra, %rb;", 'r', M32, f_hi_s32 },
+	{ "mul.hi.u64 %do, %da, %db;", 'd', M64, f_hi_u64 },
+	        { "mul.hi.s64 %do, %da, %db;", 'd', M64, f_hi_s64 },
+	{ "mul.hi.u16 %ho, %ha, %hb;", 'h', M16, f_hi_u16 },
+	        { "mul.hi.s16 %ho, %ha, %hb;", 'h', M16, f_hi_s16 },
 	{ "mul.wide.u16 %ro, %ha, %hb;", 'r', M32, f_wide_u16 },
 	{ "mul.wide.s16 %ro, %ha, %hb;", 'r', M32, f_wide_s16 },
 	{ "mul.wide.u32 %do, %ra, %rb;", 'd', M64, f_wide_u32 },
@@ -197,7 +200,8 @@ static const Row rows[] = {
 	{ "mad.hi.s32 %ro, %ra, %rb, %rc;", 'r', M32, f_madhi },
 	{ "mad.hi.sat.s32 %ro, %ra, %rb, %rc;", 'r', M32, f_madsat },
 	{ "mul24.lo.u32 %ro, %ra, %rb;", 'r', M32, f_mul24 },
-	{ "add.sat.s32 %ro, %ra, %rb;", 'r', M32, f_addsat }, { "sub.sat.s32 %ro, %ra, %rb;", 'r', M32, f_subsat },
+	{ "add.sat.s32 %ro, %ra, %rb;", 'r', M32, f_addsat },
+	        { "sub.sat.s32 %ro, %ra, %rb;", 'r', M32, f_subsat },
 	{ "div.u32 %ro, %ra, %rb;", 'r', M32, f_div_u32 }, { "div.s32 %ro, %ra, %rb;", 'r', M32, f_div_s32 },
 	{ "rem.s32 %ro, %ra, %rb;", 'r', M32, f_rem_s32 }, { "div.s64 %do, %da, %db;", 'd', M64, f_div_s64 },
 	{ "rem.u64 %do, %da, %db;", 'd', M64, f_rem_u64 }, { "div.s16 %ho, %ha, %hb;", 'h', M16, f_div_s16 },
@@ -221,21 +225,27 @@ static const Row rows[] = {
 	{ "sad.u32 %ro, %ra, %rb, %rc;", 'r', M32, f_sad_u32 },
 	{ "sad.s32 %ro, %ra, %rb, %rc;", 'r', M32, f_sad_s32 },
 	{ "slct.b64.s32 %do, %da, %db, %rc;", 'd', M64, f_slct },
-	{ "bfe.u32 %ro, %ra, %rb, %rc;", 'r', M32, f_bfe_u32 }, { "bfe.s32 %ro, %ra, %rb, %rc;", 'r', M32, f_bfe_s32 },
-	{ "bfe.u64 %do, %da, %rb, %rc;", 'd', M64, f_bfe_u64 }, { "bfe.s64 %do, %da, %rb, %rc;", 'd', M64, f_bfe_s64 },
+	{ "bfe.u32 %ro, %ra, %rb, %rc;", 'r', M32, f_bfe_u32 },
+	        { "bfe.s32 %ro, %ra, %rb, %rc;", 'r', M32, f_bfe_s32 },
+	{ "bfe.u64 %do, %da, %rb, %rc;", 'd', M64, f_bfe_u64 },
+	        { "bfe.s64 %do, %da, %rb, %rc;", 'd', M64, f_bfe_s64 },
 	{ "shr.u32 %t0, %rc, 8;\nbfi.b32 %ro, %ra, %rb, %rc, %t0;", 'r', M32, f_bfi },
 	{ "bfind.u32 %ro, %ra;", 'r', M32, f_bfind_u32 }, { "bfind.s32 %ro, %ra;", 'r', M32, f_bfind_s32 },
 	{ "bfind.s64 %ro, %da;", 'r', M32, f_bfind_s64 },
 	{ "bfind.shiftamt.u32 %ro, %ra;", 'r', M32, f_bfindsh },
 	{ "brev.b32 %ro, %ra;", 'r', M32, f_brev32 }, { "brev.b64 %do, %da;", 'd', M64, f_brev64 },
-	{ "prmt.b32 %ro, %ra, %rb, %rc;", 'r', M32, f_prmt }, { "prmt.b32.f4e %ro, %ra, %rb, %rc;", 'r', M32, f_f4e },
-	{ "prmt.b32.b4e %ro, %ra, %rb, %rc;", 'r', M32, f_b4e }, { "prmt.b32.rc8 %ro, %ra, %rb, %rc;", 'r', M32, f_rc8 },
-	{ "prmt.b32.ecl %ro, %ra, %rb, %rc;", 'r', M32, f_ecl }, { "prmt.b32.ecr %ro, %ra, %rb, %rc;", 'r', M32, f_ecr },
+	{ "prmt.b32 %ro, %ra, %rb, %rc;", 'r', M32, f_prmt },
+	        { "prmt.b32.f4e %ro, %ra, %rb, %rc;", 'r', M32, f_f4e },
+	{ "prmt.b32.b4e %ro, %ra, %rb, %rc;", 'r', M32, f_b4e },
+	        { "prmt.b32.rc8 %ro, %ra, %rb, %rc;", 'r', M32, f_rc8 },
+	{ "prmt.b32.ecl %ro, %ra, %rb, %rc;", 'r', M32, f_ecl },
+	        { "prmt.b32.ecr %ro, %ra, %rb, %rc;", 'r', M32, f_ecr },
 	{ "prmt.b32.rc16 %ro, %ra, %rb, %rc;", 'r', M32, f_rc16 },
 	{ "lop3.b32 %ro, %ra, %rb, %rc, 0xd4;", 'r', M32, f_lop3 },
 	{ "dp4a.s32.u32 %ro, %ra, %rb, %rc;", 'r', M32, f_dp4a },
 	{ "dp2a.hi.s32.s32 %ro, %ra, %rb, %rc;", 'r', M32, f_dp2a },
-	{ "cvt.sat.s8.s32 %ro, %ra;", 'r', M32, f_sat_s8 }, { "cvt.sat.u8.s32 %ro, %ra;", 'r', M32, f_sat_u8 },
+	{ "cvt.sat.s8.s32 %ro, %ra;", 'r', M32, f_sat_s8 },
+	        { "cvt.sat.u8.s32 %ro, %ra;", 'r', M32, f_sat_u8 },
 	{ "cvt.sat.u16.s64 %ho, %da;", 'h', M16, f_sat_u16 }, { "cvt.s8.s32 %ro, %ra;", 'r', M32, f_s8 },
 	{ "cvt.s32.s8 %ro, %ra;", 'r', M32, f_s8 }, { "cvt.s64.s16 %do, %ha;", 'd', M64, f_sext16 },
 	{ "cvt.sat.u32.s64 %ro, %da;", 'r', M32, f_sat_u32s64 },
@@ -251,7 +261,8 @@ static const Row rows[] = {
 START_TEST(ints)
 {
 	static const u64 special[] = { 0, 1, 2, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff,
-		0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000, ~0ull,
+		0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
+		        ~0ull,
 		0x0123456789abcdef };
 	enum { NS = sizeof special / sizeof *special, N = NS * NS * 3 };
 	static Eval v[N];
@@ -274,10 +285,10 @@ START_TEST(ints)
 	for (unsigned i = 0; i < n; i++) {
 		u64 want = (r->f ? r->f : f_shflc)(v[i].a, v[i].b, v[i].c) & r->mask;
 		if (!r->f)      /* shf.l: the high word of b:a shifted left; clamp at 32 gives a */
-			want = (u32)v[i].c > 31 ? (u32)v[i].a
-			     : (u32)(((v[i].b << 32 | (u32)v[i].a) << (v[i].c & 31)) >> 32);
+			want = (u32)v[i].c > 31 ? (u32)v[i].a : f_shflw(v[i].a, v[i].b, v[i].c);
 		ck_assert_msg(v[i].out == want, "%s a %llx b %llx c %llx: %llx, not %llx", r->ptx,
-		              (unsigned long long)v[i].a, (unsigned long long)v[i].b, (unsigned long long)v[i].c,
+		              (unsigned long long)v[i].a, (unsigned long long)v[i].b,
+		              (unsigned long long)v[i].c,
 		              (unsigned long long)v[i].out, (unsigned long long)want);
 	}
 }
@@ -300,7 +311,8 @@ START_TEST(compares)
 		if (i % 3 == 0)
 			v[i].a = 0 - v[i].a;
 	}
-	snprintf(text, sizeof text, "setp.ne.u32 %%p1, %%rc, 0;\nsetp.%s.%s.s32 %%p2|%%p3, %%ra, %%rb, %%p1;\n"
+	snprintf(text, sizeof text,
+	         "setp.ne.u32 %%p1, %%rc, 0;\nsetp.%s.%s.s32 %%p2|%%p3, %%ra, %%rb, %%p1;\n"
 	         "selp.b32 %%t0, 1, 0, %%p2;\nselp.b32 %%t1, 2, 0, %%p3;\nset.%s.u32.s32 %%t2, %%ra, %%rb;\n"
 	         "and.b32 %%t2, %%t2, 4;\nor.b32 %%t0, %%t0, %%t1;\nor.b32 %%ro, %%t0, %%t2;\n", ops[_i % 6],
 	         comb[_i / 6], ops[_i % 6]);

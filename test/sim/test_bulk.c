@@ -217,8 +217,9 @@ number(int type, int i, int which)
 {
 	if (types[type].kind == 'f')
 		return float_bits(type, which ? (i * 7) % 23 - 11 : (i * 5) % 31 - 15);
-	return (uint64_t)(unsigned)(i + 1) * (which ? 0x9e3779b97f4a7c15ull : 0xc2b2ae3d27d4eb4full) >> (i %
-	    3 * 8);
+	uint64_t odd = which ? 0x9e3779b97f4a7c15ull : 0xc2b2ae3d27d4eb4full;
+
+	return (uint64_t)(unsigned)(i + 1) * odd >> (i % 3 * 8);
 }
 
 static uint64_t
@@ -313,7 +314,7 @@ START_TEST(reductions)
 			uint64_t w = expected(op, type, i), g = 0;
 			memcpy(&g, got + b * 4096 + i * e, (size_t)e);
 			ck_assert_msg(g == w, "%s.%s element %d: %llx, not %llx", ops[op], types[type].name,
-			    i,
+			              i,
 			              (unsigned long long)g, (unsigned long long)w);
 		}
 	dev_close(&v);
@@ -358,7 +359,7 @@ START_TEST(multicast)
 	         BULK_HEAD(4096) "mov.u32 %%r20, %%r1;\nmov.u32 %%r5, 7;\nmov.u32 %%r6, sm;\n"
 	    "shl.b32 %%r7, %%r1, 4;\n"
 	         "add.u32 %%r6, %%r6, %%r7;\nst.shared.v4.u32 [%%r6+1024], {%%r5, %%r5, %%r5, %%r5};\n"
-	    BULK_INIT
+	         BULK_INIT
 	         "shr.u32 %%r9, %u, %%r3;\nand.b32 %%r9, %%r9, 1;\nsetp.eq.u32 %%p4, %%r9, 0;\n"
 	         "mov.u32 %%r8, 1024;\nselp.b32 %%r8, 0, %%r8, %%p4;\nmov.u16 %%h1, %u;\n"
 	         "@!%%p1 mbarrier.arrive.expect_tx.shared.b64 _, [mb], %%r8;\n"

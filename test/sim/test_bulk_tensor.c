@@ -139,8 +139,8 @@ map_for(uint64_t buffer, bool im2col)
 		end = d.address + d.dim[0] * esize(&d);
 		for (uint32_t i = 1; i < d.rank; i++)
 			end += (d.dim[i] - 1) * d.stride[i - 1];
-	} while (sim_tmap_encode(&m, &d, why, sizeof why) != SIM_OK || end > buffer + TENSOR
-	         || box_elements(&d) * esize(&d) > SMEM - 2048);
+	} while (sim_tmap_encode(&m, &d, why, sizeof why) != SIM_OK || end > buffer + TENSOR ||
+	         box_elements(&d) * esize(&d) > SMEM - 2048);
 	return d;
 }
 
@@ -230,13 +230,13 @@ has(uint32_t op, uint32_t type)
 static uint64_t
 reduced(uint32_t op, uint32_t type, uint32_t i, uint32_t j)
 {
-	uint64_t m = type == SIM_TMAP_U64 || type == SIM_TMAP_S64 ? ~0ull : 0xffffffff, x = small(i), y =
-	    small(j);
+	uint64_t m = type == SIM_TMAP_U64 || type == SIM_TMAP_S64 ? ~0ull : 0xffffffff, x = small(i),
+		 y = small(j);
 	uint64_t flip = type == SIM_TMAP_S64 ? 1ull << 63 : type == SIM_TMAP_S32 ? 1ull << 31 : 0;
 
 	if (type >= SIM_TMAP_F16)
 		return float_bits(type, (uint32_t)(op == 0 ? x + y : op == 1 ? (x < y ? x : y) : x < y ? y :
-		    x));
+		                                                     x));
 	x = sample(type, i) & m;
 	y = sample(type, j) & m;
 	switch (op) {
@@ -346,7 +346,7 @@ made_kernel(const sim_tmap_desc *d, uint32_t base, uint32_t bytes)
 	    "mov.b32 %%r22, 0;\n"
 	         "st.shared.u32 [%%r23], %%r22;\nbar.warp.sync 0xffffffff;\n@%%p1 bra V;\n%s"
 	         "V: add.u64 %%d3, %%d1, 65536;\nbar.warp.sync 0xffffffff;\n"
-	        
+
 	    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%%d3], "
 	         "[sm], 128;\nfence.proxy.tensormap::generic.acquire.gpu [%%d3], 128;\n"
 	         "fence.proxy.async;\nbar.warp.sync 0xffffffff;\n@%%p1 bra W;\n"

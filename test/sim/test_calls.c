@@ -5,7 +5,8 @@
 #include "nvcc.h"
 
 enum { LANES = 40 };
-static const char *const options[] = { "-arch=sm_75", "-arch=sm_80 -lineinfo", "-arch=sm_80 -G", "-arch=sm_90a" };
+static const char *const options[] = { "-arch=sm_75", "-arch=sm_80 -lineinfo", "-arch=sm_80 -G",
+        "-arch=sm_90a" };
 enum { NOPTION = sizeof options / sizeof *options };
 static char *ptx[NOPTION];
 
@@ -18,7 +19,8 @@ compile(void)
 		return 0;
 	for (int i = 0; i < NOPTION; i++) {
 		snprintf(file, sizeof file, "%s/k.ptx", dir);
-		snprintf(cmd, sizeof cmd, "nvcc -Wno-deprecated-gpu-targets %s -ptx -o %s test/sim/calls.cu", options[i],
+		snprintf(cmd, sizeof cmd, "nvcc -Wno-deprecated-gpu-targets %s -ptx -o %s test/sim/calls.cu",
+		         options[i],
 		         file);
 		if (system(cmd) != 0)
 			return 0;
@@ -116,7 +118,8 @@ START_TEST(printing)
 	for (int b = 0; b < 3; b++)
 		for (int t = 0; t < 2; t++)
 			at += (size_t)snprintf(want + at, sizeof want - at,
-			                       "block %d thread %d text|%5.2f|%-6d|%06x|%c|%lld|%e|%*d%%\n", b, t, 1.5 * t, n,
+			                       "block %d thread %d text|%5.2f|%-6d|%06x|%c|%lld|%e|%*d%%\n",
+			                       b, t, 1.5 * t, n,
 			                       (unsigned)n, 'A' + t, 123456789012ll, 0.001, 4, 7);
 	ck_assert_int_eq(run(s, ptx[_i], "k_printf", 3, 64, &n, &r), SIM_OK);
 	ck_assert_str_eq(sim_result_output(r, &len), want);
@@ -137,7 +140,8 @@ START_TEST(failing)
 	ck_assert(sim_fault_at(r, 0, &f));
 	ck_assert_int_eq(f.kind, SIM_FAULT_ASSERT);
 	ck_assert_uint_eq(f.at.thread[0], 3);
-	ck_assert_msg(strstr(f.text, "calls.cu:") && strstr(f.text, "k_assert") && strstr(f.text, "threadIdx.x < 3"),
+	ck_assert_msg(strstr(f.text, "calls.cu:") && strstr(f.text, "k_assert") &&
+	                      strstr(f.text, "threadIdx.x < 3"),
 	              "%s", f.text);
 	sim_result_free(r);
 	ck_assert_int_eq(run(s, ptx[_i], "k_twice", 1, 1, &p, &r), SIM_E_FAULT);
@@ -151,8 +155,9 @@ END_TEST
 /* ---- by hand ---- */
 #define REGS ".reg .pred %p<4>;\n.reg .b32 %r<20>;\n.reg .b64 %d<20>;\n"
 #define START HEADER
-#define ENTRY(body) ".visible .entry k(.param .u64 o)\n{\n" REGS "ld.param.u64 %d1, [o];\nmov.u32 %r1, %tid.x;\n" \
-	"mul.wide.u32 %d2, %r1, 4;\nadd.s64 %d2, %d1, %d2;\n" body "st.global.u32 [%d2], %r2;\nret;\n}\n"
+#define ENTRY(body) ".visible .entry k(.param .u64 o)\n{\n" REGS "ld.param.u64 %d1, [o];\n" \
+	"mov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.s64 %d2, %d1, %d2;\n" body \
+	"st.global.u32 [%d2], %r2;\nret;\n}\n"
 #define TWICE ".func (.param .b32 z) twice(.param .b32 a)\n{\n" REGS \
 	"ld.param.u32 %r1, [a];\nadd.u32 %r1, %r1, %r1;\nst.param.b32 [z], %r1;\nret;\n}\n"
 #define PLUS1 ".func (.param .b32 z) plus1(.param .b32 a)\n{\n" REGS \
@@ -160,11 +165,13 @@ END_TEST
 #define SUM ".func (.param .b32 z) sum(.param .b32 a)\n{\n" REGS \
 	".local .b32 here;\nld.param.u32 %r1, [a];\nst.local.u32 [here], %r1;\nsetp.eq.u32 %p1, %r1, 0;\n" \
 	"@%p1 bra END;\nsub.u32 %r2, %r1, 1;\n{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r2;\n" \
-	"call (y), sum, (x);\nld.param.b32 %r3, [y];\n}\nld.local.u32 %r4, [here];\nadd.u32 %r1, %r3, %r4;\n" \
+	"call (y), sum, (x);\nld.param.b32 %r3, [y];\n}\nld.local.u32 %r4, [here];\n" \
+	"add.u32 %r1, %r3, %r4;\n" \
 	"END:\nst.param.b32 [z], %r1;\nret;\n}\n"
 #define ALLOCA ".func (.param .b32 z) stack(.param .b32 a)\n{\n" REGS \
 	"ld.param.u32 %r1, [a];\nstacksave.u64 %d9;\nmul.wide.u32 %d1, %r1, 4;\nadd.u64 %d1, %d1, 4;\n" \
-	"alloca.u64 %d2, %d1, 16;\nmul.wide.u32 %d3, %r1, 4;\nadd.u64 %d3, %d3, %d2;\nst.local.u32 [%d3], %r1;\n" \
+	"alloca.u64 %d2, %d1, 16;\nmul.wide.u32 %d3, %r1, 4;\nadd.u64 %d3, %d3, %d2;\n" \
+	"st.local.u32 [%d3], %r1;\n" \
 	"ld.local.u32 %r2, [%d3];\nstackrestore.u64 %d9;\nst.param.b32 [z], %r2;\nret;\n}\n"
 static int id(int t) { return t; }
 static int twice(int t) { return 2 * t; }
@@ -175,17 +182,21 @@ static const struct { const char *text; int (*host)(int); int threads; } hand[] 
 	{ START ".func (.param .b32 z) t2(.param .b32 a);\n" TWICE ".alias t2, twice;\n"
 	  ENTRY("{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\ncall (y), t2, (x);\n"
 	        "ld.param.b32 %r2, [y];\n}\n"), twice, 33 },
-	{ START SUM ENTRY("{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\ncall.uni (y), sum, (x);\n"
+	{ START SUM ENTRY("{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\n"
+	                  "call.uni (y), sum, (x);\n"
 	                  "ld.param.b32 %r2, [y];\n}\n"), gauss, 33 },
-	{ START ALLOCA ENTRY("{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\ncall (y), stack, (x);\n"
+	{ START ALLOCA ENTRY("{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\n"
+	                     "call (y), stack, (x);\n"
 	                     "ld.param.b32 %r2, [y];\n}\n"), id, 33 },
 	{ START TWICE PLUS1
-	  ENTRY("F: .callprototype (.param .b32 _) _ (.param .b32 _);\nand.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 1;\n"
+	  ENTRY("F: .callprototype (.param .b32 _) _ (.param .b32 _);\nand.b32 %r3, %r1, 1;\n"
+	        "setp.eq.u32 %p1, %r3, 1;\n"
 	        "mov.u64 %d5, twice;\nmov.u64 %d6, plus1;\nselp.b64 %d5, %d6, %d5, %p1;\n"
 	        "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\ncall (y), %d5, (x), F;\n"
 	        "ld.param.b32 %r2, [y];\n}\n"), either, 40 },
 	{ START TWICE PLUS1 ".global .align 8 .u64 tab[2] = { twice, plus1 };\n"
-	  ENTRY("T: .calltargets twice, plus1;\nand.b32 %r3, %r1, 1;\nmul.wide.u32 %d5, %r3, 8;\nmov.u64 %d6, tab;\n"
+	  ENTRY("T: .calltargets twice, plus1;\nand.b32 %r3, %r1, 1;\nmul.wide.u32 %d5, %r3, 8;\n"
+	        "mov.u64 %d6, tab;\n"
 	        "add.u64 %d5, %d5, %d6;\nld.global.u64 %d5, [%d5];\n{\n.param .b32 x;\n.param .b32 y;\n"
 	        "st.param.b32 [x], %r1;\ncall (y), %d5, (x), T;\nld.param.b32 %r2, [y];\n}\n"), either, 40 },
 };
@@ -204,13 +215,16 @@ START_TEST(by_hand)
 END_TEST
 
 /* Faults: the word the text must have. */
-#define VIA(what) ENTRY("F: .callprototype (.param .b32 _) _ (.param .b32 _);\n{\n.param .b32 x;\n.param .b32 y;\n" \
+#define VIA(what) ENTRY("F: .callprototype (.param .b32 _) _ (.param .b32 _);\n{\n.param .b32 x;\n" \
+                        ".param .b32 y;\n" \
 	"st.param.b32 [x], %r1;\n" what "\ncall (y), %d5, (x), F; //here\nld.param.b32 %r2, [y];\n}\n")
 static const struct { const char *text, *word; } wrong[] = {
 	{ START TWICE VIA("mov.u64 %d5, 64;"), "is no function" },
 	{ START TWICE ".func none()\n{\nret;\n}\n" VIA("mov.u64 %d5, none;"), "takes other arguments" },
-	{ START ".func (.param .b64 z) wide(.param .b64 a)\n{\nret;\n}\n" VIA("mov.u64 %d5, wide;"), "other sizes" },
-	{ START ".func down()\n{\ncall down; //here\nret;\n}\n" ENTRY("mov.u32 %r2, 1;\ncall down;\n"), "is used up" },
+	{ START ".func (.param .b64 z) wide(.param .b64 a)\n{\nret;\n}\n" VIA("mov.u64 %d5, wide;"),
+	  "other sizes" },
+	{ START ".func down()\n{\ncall down; //here\nret;\n}\n" ENTRY("mov.u32 %r2, 1;\ncall down;\n"),
+	  "is used up" },
 };
 enum { NWRONG = sizeof wrong / sizeof *wrong };
 
@@ -239,7 +253,8 @@ static const struct { const char *text, *word; } refused[] = {
 	{ START TWICE ENTRY("call twice; //here\n"), "takes 1 arguments" },
 	{ START ENTRY("mov.u32 %r2, 1;\ncall %d1, (%r2); //here\n"), "callprototype" },
 	{ START ENTRY("mov.u64 %d4, k; //here\n"), "is an entry" },
-	{ START ".func a();\n.func b();\n.alias a, b;\n.alias b, a;\n" ENTRY("call a; //here\n"), "no function" },
+	{ START ".func a();\n.func b();\n.alias a, b;\n.alias b, a;\n" ENTRY("call a; //here\n"),
+	  "no function" },
 };
 enum { NREFUSED = sizeof refused / sizeof *refused };
 

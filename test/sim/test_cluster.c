@@ -80,10 +80,12 @@ START_TEST(sregs)
 		"mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ctaid.y;\nmov.u32 %r3, %nctaid.x;\n"
 		"mad.lo.s32 %r1, %r2, %r3, %r1;\nmul.wide.u32 %d5, %r1, 64;\nadd.s64 %d5, %d1, %d5;\n"
 		SREG("%clusterid.x", 0) SREG("%clusterid.y", 4) SREG("%clusterid.z", 8)
-		SREG("%nclusterid.x", 12) SREG("%nclusterid.y", 16) SREG("%nclusterid.z", 20)
-		SREG("%cluster_ctaid.x", 24) SREG("%cluster_ctaid.y", 28) SREG("%cluster_ctaid.z", 32)
-		SREG("%cluster_nctaid.x", 36) SREG("%cluster_nctaid.y", 40) SREG("%cluster_nctaid.z", 44)
-		SREG("%cluster_ctarank", 48) SREG("%cluster_nctarank", 52)
+			SREG("%nclusterid.x", 12) SREG("%nclusterid.y", 16) SREG("%nclusterid.z", 20)
+				SREG("%cluster_ctaid.x", 24) SREG("%cluster_ctaid.y",
+				                                  28) SREG("%cluster_ctaid.z", 32)
+					SREG("%cluster_nctaid.x", 36) SREG("%cluster_nctaid.y",
+					                                   40) SREG("%cluster_nctaid.z", 44)
+						SREG("%cluster_ctarank", 48) SREG("%cluster_nctarank", 52)
 		"mov.pred %p1, %is_explicit_cluster;\nselp.u32 %r9, 1, 0, %p1;\n"
 		  "st.global.u32 [%d5+56], %r9;\n"
 		"ret;\n}\n";
@@ -395,7 +397,8 @@ static const Case cases[] = {
 	      "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n"
 	      "mbarrier.arrive.shared::cluster.b64 _, [%r9];\nE:\n" MEET),
 	  1, 2, 2 },
-	{ "st.async read before the wait", SIM_FAULT_ASYNC_READ,      /* rank 1 stores into rank 0, which runs later */
+	{ "st.async read before the wait", SIM_FAULT_ASYNC_READ,
+	       /* rank 1 stores into rank 0, which runs later */
 	  KC(READY("0", "128") "setp.eq.u32 %p5, %r5, 0;\n"
 	      "@!%p5 st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9]; //first\n"
 	      "@%p5 ld.shared.u32 %r10, [%r4]; //here\n@!%p5 bra E;\n" AWAIT "E:\n" MEET),
@@ -413,7 +416,8 @@ static const Case cases[] = {
 	  KC(READY("0", "256") "st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9];\n" AWAIT
 	      "ld.shared.u32 %r10, [%r4];\n" MEET),
 	  64, 2, 2 },
-	{ "st.async over what is being read", SIM_FAULT_RACE_SHARED,  /* rank 0 stores into rank 1, which runs first */
+	{ "st.async over what is being read", SIM_FAULT_RACE_SHARED,
+	   /* rank 0 stores into rank 1, which runs first */
 	  KC(READY("0", "128") "setp.eq.u32 %p5, %r5, 0;\n@!%p5 ld.shared.u32 %r10, [%r4]; //first\n"
 	      "@%p5 st.async.shared::cluster." TXB ".u32 [%r8], %r12, [%r9]; //here\n@%p5 bra E;\n"
 	       AWAIT "E:\n" MEET),

@@ -47,11 +47,11 @@ sha_block(uint32_t h[8], const uint8_t *p, const uint32_t *k)
 	uint32_t w[64], a[8];
 
 	for (int i = 0; i < 16; i++)
-		w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8
-		     | p[4 * i + 3];
+		w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8 |
+		       p[4 * i + 3];
 	for (int i = 16; i < 64; i++)
-		w[i] = w[i - 16] + w[i - 7] + (right(w[i - 15], 7) ^ right(w[i - 15], 18) ^ w[i - 15] >> 3)
-		     + (right(w[i - 2], 17) ^ right(w[i - 2], 19) ^ w[i - 2] >> 10);
+		w[i] = w[i - 16] + w[i - 7] + (right(w[i - 15], 7) ^ right(w[i - 15], 18) ^ w[i - 15] >> 3) +
+		       (right(w[i - 2], 17) ^ right(w[i - 2], 19) ^ w[i - 2] >> 10);
 	memcpy(a, h, sizeof a);
 	for (int i = 0; i < 64; i++) {
 		uint32_t s1 = right(a[4], 6) ^ right(a[4], 11) ^ right(a[4], 25), s0 = right(a[0], 2);
@@ -329,8 +329,8 @@ k_means(Run *r)
 		double d[10], best = INFINITY;
 		int32_t at = r->a[2].out.i[i];
 		for (unsigned k = 0; k < 10; k++) {
-			d[k] = pow(before(r, 0, 2 * i) - before(r, 1, 2 * k), 2)
-			     + pow(before(r, 0, 2 * i + 1) - before(r, 1, 2 * k + 1), 2);
+			d[k] = pow(before(r, 0, 2 * i) - before(r, 1, 2 * k), 2) +
+			       pow(before(r, 0, 2 * i + 1) - before(r, 1, 2 * k + 1), 2);
 			best = fmin(best, d[k]);
 		}
 		ck_assert_msg(at >= 0 && at < 10 && d[at] <= best + 64 * EPS, "point %u: %d", i, at);

@@ -77,8 +77,10 @@ memories(Run *r)
 	for (unsigned i = 0; i < 96; i++) {
 		unsigned j = (i + 5) % 96;
 		near(r, 2, i, (double)(r->a[1].in.f[j] * c[j & 15] * c[(i + 3) & 15]), 0);
-		same(r, 3, i, -7 * (int)(32 - i % 33) + 10 + 10 * (int)(i % 3) + "constant text"[i % 13]
-		              + 100 + 100 * (int)(i & 3));
+		int many = 10 + 10 * (int)(i % 3), letter = "constant text"[i % 13];
+		int times = 100 + 100 * (int)(i & 3);
+
+		same(r, 3, i, -7 * (int)(32 - i % 33) + many + letter + times);
 	}
 }
 

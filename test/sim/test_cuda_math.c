@@ -248,8 +248,8 @@ finite(Run *r)          /* as doubles in range of f32, they are converted too */
 		if (i % 2)
 			r->a[0].in.l[i] >>= mix(i) % 63;
 		else
-			r->a[0].in.q[i] = (r->a[0].in.q[i] & 0x800fffffffffffffu)
-			                | (uint64_t)(900 + mix(i) % 250) << 52;
+			r->a[0].in.q[i] = (r->a[0].in.q[i] & 0x800fffffffffffffu) |
+			                  (uint64_t)(900 + mix(i) % 250) << 52;
 }
 
 static void
@@ -393,16 +393,16 @@ bits(Run *r)
 			(uint32_t)(yx << s >> 32), (uint32_t)(yx >> s),
 			min32(i, 32) == 32 ? x : (uint32_t)(yx << i >> 32), (uint32_t)(yx >> min32(i, 32)),
 			(uint32_t)((uint64_t)x * y >> 32) ^ (uint32_t)((int64_t)ix * iy >> 32),
-			(x & 0xffffff) * (y & 0xffffff)
-				+ (uint32_t)((ix << 8 >> 8) * (int64_t)(iy << 8 >> 8)),
+			(x & 0xffffff) * (y & 0xffffff) +
+				(uint32_t)((ix << 8 >> 8) * (int64_t)(iy << 8 >> 8)),
 			(x > y ? x - y : y - x) + 5 + (ix > iy ? x - y : y - x) + 7,
 			(uint32_t)(((int64_t)ix + iy) >> 1),
 			(uint32_t)(((uint64_t)x + y) >> 1) ^ (uint32_t)(((uint64_t)x + y + 1) >> 1),
 			by_bytes(x, y, '+'), by_bytes(x, y, '-'), half ^ by_bytes(x, y, '<'),
 			dot(x, y, 11, true), dot(x, y, 13, false),
-			(3 + (uint32_t)((int16_t)x * (int8_t)y)
-			 + (uint32_t)((int16_t)(x >> 16) * (int8_t)(y >> 8)))
-			^ (4 + (x & 0xffff) * (y >> 16 & 255) + (x >> 16) * (y >> 24)),
+			(3 + (uint32_t)((int16_t)x * (int8_t)y) +
+			 (uint32_t)((int16_t)(x >> 16) * (int8_t)(y >> 8))) ^
+			(4 + (x & 0xffff) * (y >> 16 & 255) + (x >> 16) * (y >> 24)),
 			by_bytes(x, y, '>') + by_bytes(x, y, 'v'),
 			field(x, y & 31, y >> 5 & 31, false) ^ field(x, y & 31, y >> 5 & 31, true) << 1,
 			(y & ~mask) | (x << (x & 31) & mask), x ^ y ^ x >> 3, (x & y) | (~x & (y >> 1)),

@@ -1,8 +1,11 @@
-/* test_exact_approx.c - approximate instructions against the largest errors that the PTX ISA states for them: a
- * million operands each, halves at every value.  MILLIONS=N makes it N millions. */
+/* test_exact_approx.c - approximate instructions against the largest errors that the PTX ISA states for
+ * them: a million operands each, halves at every value.  MILLIONS=N makes it N millions. */
 #include <math.h>
 #include <stdbool.h>
 #include "evalmany.h"
+
+/* Rows of tables and functions of a line: they are laid out by hand. */
+// clang-format off
 
 static const double pi = 3.14159265358979323846;
 

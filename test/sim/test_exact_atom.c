@@ -1,7 +1,10 @@
-/* test_exact_atom.c - what atomic operations compute, in global and shared memory: a million operands each, against
- * integers (exact.h).  MILLIONS=N makes it N millions. */
+/* test_exact_atom.c - what atomic operations compute, in global and shared memory: a million operands
+ * each, against integers (exact.h).  MILLIONS=N makes it N millions. */
 #include "evalmany.h"
 #include "exact.h"
+
+/* Rows of tables and functions of a line: they are laid out by hand. */
+// clang-format off
 
 typedef uint32_t u32;
 typedef uint64_t u64;

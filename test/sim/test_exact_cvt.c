@@ -1,7 +1,10 @@
-/* test_exact_cvt.c - every conversion of numbers: sources of 8 and 16 bits at every value, wider ones at a million,
- * against arithmetic in integers (exact.h).  MILLIONS=N makes it N millions. */
+/* test_exact_cvt.c - every conversion of numbers: sources of 8 and 16 bits at every value, wider ones at a
+ * million, against arithmetic in integers (exact.h).  MILLIONS=N makes it N millions. */
 #include "evalmany.h"
 #include "exact.h"
+
+/* Rows of tables and functions of a line: they are laid out by hand. */
+// clang-format off
 
 typedef struct Ty { const char *name; char reg; int bits; bool sign; const Fmt *f; } Ty;
 enum { U8, S8, U16, S16, U32, S32, U64, S64, F16, BF16, F32, F64, TF32, NTY };

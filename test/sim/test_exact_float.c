@@ -1,9 +1,12 @@
-/* test_exact_float.c - f32 and f64 arithmetic in every rounding and modifier, a million operands each, against
- * the host's arithmetic under its rounding modes.  MILLIONS=N makes it N millions. */
+/* test_exact_float.c - f32 and f64 arithmetic in every rounding and modifier, a million operands each,
+ * against the host's arithmetic under its rounding modes.  MILLIONS=N makes it N millions. */
 #include <fenv.h>
 #include <math.h>
 #include <stdbool.h>
 #include "evalmany.h"
+
+/* Rows of tables and functions of a line: they are laid out by hand. */
+// clang-format off
 
 static float
 f32(uint64_t v)

@@ -1,8 +1,11 @@
-/* test_exact_half.c - f16 and bf16 arithmetic and comparisons, alone and in pairs: every first operand with sixteen
- * others, a million pairs for each instruction, against arithmetic in integers (exact.h).  MILLIONS=N makes it N
- * millions. */
+/* test_exact_half.c - f16 and bf16 arithmetic and comparisons, alone and in pairs: every first operand
+ * with sixteen others, a million pairs for each instruction, against arithmetic in integers (exact.h).
+ * MILLIONS=N makes it N millions. */
 #include "evalmany.h"
 #include "exact.h"
+
+/* Rows of tables and functions of a line: they are laid out by hand. */
+// clang-format off
 
 typedef enum Do { ADD, SUB, MUL, FMA, MIN, MAX, ABS, NEG } Do;
 enum { FTZ = 1, SAT = 2, RELU = 4, NANS = 8, XOR = 16 };

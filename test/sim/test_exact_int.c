@@ -1,6 +1,9 @@
-/* test_exact_int.c - every integer, bit and video instruction: a million random operands and a grid of special ones
- * against C; the first operand takes every 16-bit number.  MILLIONS=N makes it N millions. */
+/* test_exact_int.c - every integer, bit and video instruction: a million random operands and a grid of
+ * special ones against C; the first operand takes every 16-bit number.  MILLIONS=N makes it N millions. */
 #include "evalmany.h"
+
+/* Rows of tables and functions of a line: they are laid out by hand. */
+// clang-format off
 
 __extension__ typedef __int128 s128;
 __extension__ typedef unsigned __int128 u128;

@@ -1,8 +1,11 @@
-/* test_exact_select.c - minimum, maximum, comparison, selection and sign of f32, f64 and integers, a million operands
- * each, against the words of the PTX ISA in C.  MILLIONS=N makes it N millions. */
+/* test_exact_select.c - minimum, maximum, comparison, selection and sign of f32, f64 and integers, a
+ * million operands each, against the words of the PTX ISA in C.  MILLIONS=N makes it N millions. */
 #include <math.h>
 #include <stdbool.h>
 #include "evalmany.h"
+
+/* Rows of tables and functions of a line: they are laid out by hand. */
+// clang-format off
 
 static float
 f32_of(uint64_t v)

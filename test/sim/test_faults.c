@@ -102,9 +102,9 @@ case_line(const File *f, unsigned line, const char *p, const char *end)
 	c->blocks = 1;
 	c->first = c->last = line;
 	for (p = next_word(p + n, colon, &n); n; p = next_word(p + n, colon, &n))
-		if (!number(p, n, "threads", &c->threads) && !number(p, n, "blocks", &c->blocks)
-		    && !number(p, n, "cluster", &c->cluster) && !number(p, n, "smem", &c->smem)
-		    && !number(p, n, "more", &c->more))
+		if (!number(p, n, "threads", &c->threads) && !number(p, n, "blocks", &c->blocks) &&
+		    !number(p, n, "cluster", &c->cluster) && !number(p, n, "smem", &c->smem) &&
+		    !number(p, n, "more", &c->more))
 			fail_at(f, line, "unknown key");
 	snprintf(c->title, sizeof c->title, "%.*s", (int)(end - colon - 2), colon + 2);
 	ncases++;
@@ -143,11 +143,11 @@ marks(const File *f, Case *c, unsigned line, const char *p, const char *end)
 			if (m->line)
 				fail_at(f, line, "a second mark of this kind");
 			m->line = line;
-		} else if (m && !value(p, n, "thread", m->thread, sizeof m->thread)
-		           && !value(p, n, "block", m->block, sizeof m->block)
-		           && !value(p, n, "times", m->times, sizeof m->times)
-		           && !value(p, n, "bytes", m->bytes, sizeof m->bytes)
-		           && !value(p, n, "addr", m->addr, sizeof m->addr)) {
+		} else if (m && !value(p, n, "thread", m->thread, sizeof m->thread) &&
+		           !value(p, n, "block", m->block, sizeof m->block) &&
+		           !value(p, n, "times", m->times, sizeof m->times) &&
+		           !value(p, n, "bytes", m->bytes, sizeof m->bytes) &&
+		           !value(p, n, "addr", m->addr, sizeof m->addr)) {
 			fail_at(f, line, "unknown word in a mark");
 		}
 	}
@@ -359,8 +359,8 @@ address(const Ran *r, const char *s, sim_space *space)
 static bool
 same_place(const Mark *m, const sim_place *p)
 {
-	return p->line == m->line && (!m->thread[0] || strtoul(m->thread, NULL, 0) == p->thread[0])
-	    && (!m->block[0] || strtoul(m->block, NULL, 0) == p->block[0]);
+	return p->line == m->line && (!m->thread[0] || strtoul(m->thread, NULL, 0) == p->thread[0]) &&
+	       (!m->block[0] || strtoul(m->block, NULL, 0) == p->block[0]);
 }
 
 static bool
@@ -389,7 +389,8 @@ show(const Case *c, const Ran *r)
 
 	fprintf(stderr, "%s:%u: %s: %s\n", c->file->name, c->first, c->title, sim_result_text(r->r));
 	for (size_t i = 0; sim_fault_at(r->r, i, &f); i++)
-		fprintf(stderr, "  line %u thread %u block %u: %s, space %d addr out%+lld in%+lld or %lld, %u bytes, "
+		fprintf(stderr,
+		        "  line %u thread %u block %u: %s, space %d addr out%+lld in%+lld or %lld, %u bytes, "
 		        "%llu times, other line %u thread %u block %u\n    %s\n", f.at.line, f.at.thread[0],
 		        f.at.block[0], sim_fault_name(f.kind), (int)f.space, (long long)(f.addr - r->out),
 		        (long long)(f.addr - r->in), (long long)f.addr, f.bytes, (unsigned long long)f.times,
@@ -438,8 +439,10 @@ equal_place(const sim_place *a, const sim_place *b)
 static bool
 equal(const sim_fault *a, const sim_fault *b)
 {
-	return a->kind == b->kind && equal_place(&a->at, &b->at) && equal_place(&a->other, &b->other) && a->space == b->space
-	    && a->addr == b->addr && a->bytes == b->bytes && a->times == b->times && !strcmp(a->text, b->text);
+	return a->kind == b->kind && equal_place(&a->at, &b->at) && equal_place(&a->other, &b->other) &&
+	       a->space == b->space &&
+	       a->addr == b->addr && a->bytes == b->bytes && a->times == b->times &&
+	       !strcmp(a->text, b->text);
 }
 
 static void
@@ -489,7 +492,8 @@ has_address(int kind)
 	case SIM_FAULT_UNINIT_REG: case SIM_FAULT_UNINIT_GLOBAL: case SIM_FAULT_UNINIT_SHARED:
 	case SIM_FAULT_UNINIT_LOCAL: case SIM_FAULT_DIVERGENT_BARRIER: case SIM_FAULT_ALIGNED:
 	case SIM_FAULT_DEADLOCK: case SIM_FAULT_BARRIER: case SIM_FAULT_TRAP: case SIM_FAULT_CALL:
-	case SIM_FAULT_WGMMA: case SIM_FAULT_SETMAXNREG: case SIM_FAULT_CLUSTER: case SIM_FAULT_COPY: case SIM_FAULT_METADATA: case SIM_FAULT_ASSERT:
+	case SIM_FAULT_WGMMA: case SIM_FAULT_SETMAXNREG: case SIM_FAULT_CLUSTER: case SIM_FAULT_COPY:
+	case SIM_FAULT_METADATA: case SIM_FAULT_ASSERT:
 		return false;
 	default:
 		return true;
@@ -504,8 +508,10 @@ START_TEST(enough)
 		const Case *c = &cases[i];
 		char *x = text_of(c, "good"), *y = text_of(c, "bad");
 		n[c->kind]++;
-		ck_assert_msg(c->fault.line && c->fault.thread[0], "%s:%u: no //fault thread=", c->file->name, c->first);
-		ck_assert_msg(c->fault.addr[0] || !has_address(c->kind), "%s:%u: no addr=", c->file->name, c->first);
+		ck_assert_msg(c->fault.line && c->fault.thread[0], "%s:%u: no //fault thread=", c->file->name,
+		              c->first);
+		ck_assert_msg(c->fault.addr[0] || !has_address(c->kind), "%s:%u: no addr=", c->file->name,
+		              c->first);
 		ck_assert_msg(strcmp(x, y) != 0, "%s:%u: the twins are the same", c->file->name, c->first);
 		free(x);
 		free(y);

@@ -89,13 +89,14 @@ START_TEST(planted)
 
 	for (unsigned host = 1; host <= 2; host++) {
 		ck_assert_int_eq(run_on(c->bad, c->threads, c->blocks, c->cluster, host, out, 256,
-		  &r), SIM_E_FAULT);
+		                        &r),
+		                 SIM_E_FAULT);
 		print_faults(r);
 		ck_assert(!sim_fault_at(r, 1, &f) && sim_fault_at(r, 0, &f));
 		ck_assert_int_eq(f.kind, SIM_FAULT_DEADLOCK);
 		/* a loop is told at one of its instructions */
 		ck_assert_msg(f.at.line < line + 4 && f.at.line + 4 > line, "%s: line %u, not %u",
-		  c->name, f.at.line, line);
+		              c->name, f.at.line, line);
 		ck_assert(*sim_result_hang(r));
 		sim_result_free(r);
 	}
@@ -125,7 +126,8 @@ START_TEST(report)
 		"barrier 5, first reached in line %u: 32 threads have arrived of 96@bar",
 		"phase 0, 2 of 3 arrivals missing, tx-count 48",
 		  "barrier.cluster: phase 0, 64 threads have arrived of 192",
-		"lanes 0xffffffff, line %u, mbarrier.try_wait.parity.shared::cta.b64: wait for the mbarrier at@wait",
+		"lanes 0xffffffff, line %u, mbarrier.try_wait.parity.shared::cta.b64: wait for the mbarrier "
+		"at@wait",
 		"lanes 0xffffffff, line %u, bar.sync: wait in barrier 5@bar",
 		"lanes 0xffffffff, line %u, barrier.cluster.wait: wait for the cluster@cluster",
 	};
@@ -147,7 +149,7 @@ START_TEST(report)
 			strcpy(want, form);
 		}
 		ck_assert_msg(strstr(sim_result_hang(r), want) != NULL, "no \"%s\" in\n%s", want,
-		  sim_result_hang(r));
+		              sim_result_hang(r));
 	}
 	sim_result_free(r);
 	if (have_ptxas())

@@ -144,7 +144,7 @@ START_TEST(sequences)
 	must_run(text, 1, 1, 0, out, 3 * STEPS);
 	for (unsigned i = 0; i < 3 * STEPS; i++)
 		ck_assert_msg(out[i] == want[i], "sequence %d step %u value %u: %u, wanted %u\n%s",
-		_i, i / 3, i % 3,
+		              _i, i / 3, i % 3,
 		              out[i], want[i], body);
 	if (_i == 0 && have_ptxas())
 		must_assemble(text, "sm_90");

@@ -303,7 +303,8 @@ START_TEST(shapes)
 				want = cc[row * c->n + col];
 				for (int k = 0; k < c->k; k++)
 					want += a[row * c->k + k] * b[k * c->n + col];
-				ck_assert_msg(got == want, "m%dn%dk%d %s: row %d col %d: %g, not %g", c->m, c->n,
+				ck_assert_msg(got == want, "m%dn%dk%d %s: row %d col %d: %g, not %g", c->m,
+				              c->n,
 				              c->k, nums[c->a].name, row, col, got, want);
 			}
 	}
@@ -314,7 +315,8 @@ END_TEST
 /* ldmatrix, stmatrix and movmatrix: element (row, col) of matrix i has the value 100 i + 10 row + col. */
 START_TEST(matrices)
 {
-	static const char head[] = ".version 8.4\n.target sm_90\n.address_size 64\n.entry k(.param .u64 in, .param .u64 out)\n{\n"
+	static const char head[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
+	                           ".entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .b32 %r<20>;\n.reg .b64 %d<10>;\n.shared .align 16 .b8 sm[1024];\n"
 		"mov.u32 %r1, %laneid;\nmov.u32 %r2, sm;\nld.param.u64 %d1, [in];\nld.param.u64 %d2, [out];\n"
 		"shl.b32 %r3, %r1, 4;\nadd.s32 %r4, %r2, %r3;\nmul.wide.u32 %d3, %r1, 16;\n"
@@ -325,11 +327,14 @@ START_TEST(matrices)
 		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5,%r6,%r7,%r8}, [%r4];\n",
 		"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r5,%r6,%r7,%r8}, [%r4];\n",
 		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5,%r6,%r7,%r8}, [%r4];\n"
-		"movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r5;\nmovmatrix.sync.aligned.m8n8.trans.b16 %r6, %r6;\n"
-		"movmatrix.sync.aligned.m8n8.trans.b16 %r7, %r7;\nmovmatrix.sync.aligned.m8n8.trans.b16 %r8, %r8;\n",
+		"movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r5;\n"
+		"movmatrix.sync.aligned.m8n8.trans.b16 %r6, %r6;\n"
+		"movmatrix.sync.aligned.m8n8.trans.b16 %r7, %r7;\n"
+		"movmatrix.sync.aligned.m8n8.trans.b16 %r8, %r8;\n",
 		/* stored transposed and loaded transposed: as the first */
 		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5,%r6,%r7,%r8}, [%r4];\nbar.warp.sync -1;\n"
-		"stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%r4], {%r5,%r6,%r7,%r8};\nbar.warp.sync -1;\n"
+		"stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%r4], {%r5,%r6,%r7,%r8};\n"
+		"bar.warp.sync -1;\n"
 		"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r5,%r6,%r7,%r8}, [%r4];\n",
 	};
 	uint16_t in[4][8][8], out[32][4][2];
@@ -356,7 +361,8 @@ START_TEST(matrices)
 		for (int i = 0; i < 4; i++)
 			for (int h = 0; h < 2; h++) {
 				int row = lane / 4, col = lane % 4 * 2 + h;
-				ck_assert_int_eq(out[lane][i][h], i * 100 + (trans ? col : row) * 10 + (trans ? row : col));
+				ck_assert_int_eq(out[lane][i][h], i * 100 + (trans ? col : row) * 10 +
+				                                          (trans ? row : col));
 			}
 	/* rows of 16 bytes side by side: no conflicts */
 	ck_assert_uint_eq(sim_stats_of(r)->all.shared_wavefronts, sim_stats_of(r)->all.shared_min);

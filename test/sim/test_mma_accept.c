@@ -106,7 +106,8 @@ all_mma(List *l)
 					mma(l, "", s, a, b, c, d, 0, "", ops[k], 0);
 			/* selectors that the ISA has, and one that no shape has: ptxas takes some others */
 			for (int k = 1; k < 5; k++)
-				if (a == b && c == d && (k == 4 || s[2] * a->bits == 256 || (k == 1 && s[2] * a->bits == 512)))
+				if (a == b && c == d &&
+				    (k == 4 || s[2] * a->bits == 256 || (k == 1 && s[2] * a->bits == 512)))
 					mma(l, sp[1 + k % 2], s, a, b, c, d, 0, "", "", k);
 		}
 	}
@@ -120,7 +121,8 @@ wgmma(List *l, int n, int k, const Ty *d, const Ty *a, const Ty *b, const char *
 {
 	char rd[1500], ra[100];
 
-	add(l, "wgmma.mma_async%s.sync.aligned.m64n%dk%d%s.%s.%s.%s%s %s, %s, %%q1%s, %s;", *meta ? ".sp" : "", n, k,
+	add(l, "wgmma.mma_async%s.sync.aligned.m64n%dk%d%s.%s.%s.%s%s %s, %s, %%q1%s, %s;",
+	    *meta ? ".sp" : "", n, k,
 	    sat, d->name, a->name, b->name, op, regs(rd, 'r', 0, n * d->bits / 64),
 	    areg ? regs(ra, 'r', 150, 4) : "%q0", meta, tail);
 }
@@ -128,8 +130,10 @@ wgmma(List *l, int n, int k, const Ty *d, const Ty *a, const Ty *b, const char *
 static void
 all_wgmma(List *l)
 {
-	static const char *const tails[] = { "%p1", "%p1, 1, 1", "%p1, -1, 1, 0", "%p1, 1, -1, 0, 1", "%p1, 1" };
-	static const char *const odd[] = { "%p1, 2, 1, 0, 0", "%p1, 1, 0, 0, 0", "%p1, 1, 1, 2, 0", "!%p1, 1, 1, 0, 0",
+	static const char *const tails[] = { "%p1", "%p1, 1, 1", "%p1, -1, 1, 0", "%p1, 1, -1, 0, 1",
+	        "%p1, 1" };
+	static const char *const odd[] = { "%p1, 2, 1, 0, 0", "%p1, 1, 0, 0, 0", "%p1, 1, 1, 2, 0",
+	        "!%p1, 1, 1, 0, 0",
 		"1, 1, 1, 0, 0", "0, 1, 1, 0, 0", "%r5, 1, 1, 0, 0", "%p1, 1, 1, 0, 0, 0" };
 	static const char *const meta[] = { "", ", %r199, 0", ", %r199, 1", ", %r199, 4" };
 	static const int ks[] = { 8, 16, 32, 64, 256 };
@@ -137,7 +141,8 @@ all_wgmma(List *l)
 	for (int i = 0; i < COUNT(mul) * COUNT(mul); i++)
 		for (int j = 0; j < 3 * COUNT(ks); j++)
 			for (int t = 0; t < COUNT(tails); t++) {
-				const Ty *a = &mul[i / COUNT(mul)], *b = &mul[i % COUNT(mul)], *d = &acc[j / COUNT(ks)];
+				const Ty *a = &mul[i / COUNT(mul)], *b = &mul[i % COUNT(mul)],
+				        *d = &acc[j / COUNT(ks)];
 				int k = ks[j % COUNT(ks)];
 				const char *op = a->bits == 1 ? ".and.popc" : "";
 				if (a->group != b->group && i % 7)
@@ -152,10 +157,14 @@ all_wgmma(List *l)
 	for (int n = 4; n <= 264; n += 4)
 		for (int i = 0; i < COUNT(mul); i++)
 			for (int j = 0; j < 3; j++)
-				for (int k = 0; k < COUNT(ks); k++)
-					if ((mul[i].bits * ks[k] == 256) && n * acc[j].bits / 64 <= 128)
-						wgmma(l, n, ks[k], &acc[j], &mul[i], &mul[i], "", mul[i].bits == 1 ? ".and.popc" : "", 0,
-						      "", tails[mul[i].bits == 16 ? 3 : mul[i].group == 't' || mul[i].group == 'f']);
+				for (int k = 0; k < COUNT(ks); k++) {
+					const Ty *e = &mul[i];
+					int tail = e->bits == 16 ? 3 : e->group == 't' || e->group == 'f';
+
+					if (e->bits * ks[k] == 256 && n * acc[j].bits / 64 <= 128)
+						wgmma(l, n, ks[k], &acc[j], e, e, "",
+						      e->bits == 1 ? ".and.popc" : "", 0, "", tails[tail]);
+				}
 	for (int t = 0; t < COUNT(odd); t++)
 		wgmma(l, 64, 16, &acc[1], &mul[0], &mul[0], "", "", 0, "", odd[t]);
 	add(l, "wgmma.fence.sync.aligned;");
@@ -175,7 +184,8 @@ all_wgmma(List *l)
 static void
 all_wmma(List *l)
 {
-	static const int sh[][3] = { { 16, 16, 16 }, { 8, 32, 16 }, { 32, 8, 16 }, { 16, 16, 8 }, { 8, 8, 4 }, { 8, 8, 32 },
+	static const int sh[][3] = { { 16, 16, 16 }, { 8, 32, 16 }, { 32, 8, 16 }, { 16, 16, 8 }, { 8, 8, 4 },
+	        { 8, 8, 32 },
 		{ 8, 8, 128 } };
 	static const char *const lay[] = { "row", "col" }, *const tails[] = { "", ".satfinite", ".rn" };
 	static const char *const ops[] = { "", ".xor.popc", ".and.popc" };
@@ -185,19 +195,24 @@ all_wmma(List *l)
 		for (int j = 0; j < COUNT(mul); j++) {
 			const Ty *t = &mul[j];
 			int m = sh[i][0], n = sh[i][1], k = sh[i][2];
-			int na = t->group == 'h' ? 8 : words(m * k, t), nb = t->group == 'h' ? 8 : words(k * n, t);
+			int na = t->group == 'h' ? 8 : words(m * k, t),
+			    nb = t->group == 'h' ? 8 : words(k * n, t);
 			char p = t->bits == 64 ? 'd' : 'r';
 			if (t->bits == 64 && k > 4)     /* ptxas takes some that the ISA does not have */
 				continue;
 			for (int y = 0; y < 2; y++) {
-				add(l, "wmma.load.a.sync.aligned.%s.m%dn%dk%d.%s %s, [%%q1], 16;", lay[y], m, n, k, t->name,
+				add(l, "wmma.load.a.sync.aligned.%s.m%dn%dk%d.%s %s, [%%q1], 16;", lay[y], m,
+				    n, k, t->name,
 				    regs(ra, p, 0, na));
-				add(l, "wmma.load.b.sync.aligned.%s.m%dn%dk%d.shared.%s %s, [%%q1];", lay[y], m, n, k, t->name,
+				add(l, "wmma.load.b.sync.aligned.%s.m%dn%dk%d.shared.%s %s, [%%q1];", lay[y],
+				    m, n, k, t->name,
 				    regs(ra, p, 0, nb));
 			}
 			/* ptxas takes wmma.mma of shapes that nothing can be loaded for */
-			if (t->bits != 16 && t->bits != 8 ? k * t->bits != (t->bits == 1 ? 128 : t->bits == 4 ? 128 : 256) || i < 3
-			    : i > 2 || t->group == 'f')
+			if (t->bits != 16 &&
+			    t->bits != 8 ? k * t->bits != (t->bits == 1 ? 128 : t->bits == 4 ? 128 : 256) ||
+			                      i < 3
+			            : i > 2 || t->group == 'f')
 				continue;
 			for (int x = 0; x < COUNT(acc) * COUNT(acc) * 4 * 9; x++) {
 				const Ty *c = &acc[x % 4], *d = &acc[x / 4 % 4];
@@ -209,12 +224,16 @@ all_wmma(List *l)
 				regs(rb, p, 30, nb);
 				regs(rc, q, 10, words(m * n, c));
 				if (t->group == 'h')
-					add(l, "wmma.mma.sync.aligned.%s.%s.m%dn%dk%d.%s.%s %s, %s, %s, %s;", lay[x / 16 % 2],
+					add(l, "wmma.mma.sync.aligned.%s.%s.m%dn%dk%d.%s.%s %s, %s, %s, %s;",
+					    lay[x / 16 % 2],
 					    lay[x / 32 % 2], m, n, k, d->name, c->name, rd, ra, rb, rc);
 				else if (t->bits > 1 || x / 64 % 3 == 0)
-					add(l, "wmma.mma%s.sync.aligned.%s.%s.m%dn%dk%d.%s.%s.%s.%s%s %s, %s, %s, %s;",
-					    t->bits == 1 ? ops[x / 192] : "", lay[x / 16 % 2], lay[x / 32 % 2], m, n, k, d->name, t->name,
-					    t->name, c->name, t->bits > 1 ? tails[x / 64 % 3] : "", rd, ra, rb, rc);
+					add(l, "wmma.mma%s.sync.aligned.%s.%s.m%dn%dk%d.%s.%s.%s.%s%s %s, "
+					       "%s, %s, %s;",
+					    t->bits == 1 ? ops[x / 192] : "", lay[x / 16 % 2],
+					    lay[x / 32 % 2], m, n, k, d->name, t->name,
+					    t->name, c->name, t->bits > 1 ? tails[x / 64 % 3] : "", rd, ra,
+					    rb, rc);
 			}
 		}
 }
@@ -229,11 +248,14 @@ all_ldmatrix(List *l)
 	char r[100];
 
 	for (int i = 0; i < 4 * 3 * 2 * 2 * 5; i++) {
-		const char *s = shp[i % 4], *n = num[i / 4 % 3], *t = tr[i / 12 % 2], *p = sp[i / 24 % 2], *y = ty[i / 48];
+		const char *s = shp[i % 4], *n = num[i / 4 % 3], *t = tr[i / 12 % 2], *p = sp[i / 24 % 2],
+		        *y = ty[i / 48];
 		int nr = atoi(n + 1) * (i % 4 == 1 ? 2 : 1);
-		add(l, "ldmatrix.sync.aligned.%s.%s%s%s.%s %s, [%%r100];", s, n, t, p, y, regs(r, 'r', 0, nr));
+		add(l, "ldmatrix.sync.aligned.%s.%s%s%s.%s %s, [%%r100];", s, n, t, p, y,
+		    regs(r, 'r', 0, nr));
 		if (!strchr(y, 'x'))
-			add(l, "stmatrix.sync.aligned.%s.%s%s%s.%s [%%r100], %s;", s, n, t, p, y, regs(r, 'r', 0, atoi(n + 1)));
+			add(l, "stmatrix.sync.aligned.%s.%s%s%s.%s [%%r100], %s;", s, n, t, p, y,
+			    regs(r, 'r', 0, atoi(n + 1)));
 	}
 	add(l, "ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%%r0,%%r1,%%r2}, [%%r100];");
 	add(l, "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%%r0,%%r1,%%r2}, [%%r100];");
@@ -272,7 +294,8 @@ ptxas(const char *target, const List *l, unsigned char *bad)
 			continue;
 		at = atoi(p + 7) - HEAD_LINES - 1;
 		ck_assert_msg(at >= 0 && at < l->n, "%s", line);
-		ck_assert_msg(!strstr(line, "syntax error") && !strstr(line, "Parsing"), "%s%s", line, l->s[at]);
+		ck_assert_msg(!strstr(line, "syntax error") && !strstr(line, "Parsing"), "%s%s", line,
+		              l->s[at]);
 		bad[at] = 1;
 		any = 1;
 	}

@@ -67,12 +67,17 @@ START_TEST(sparse_products)
 				meta_place(bits, row, q, &t, &bit);
 				lane = row % 8 * 4 + sel * lanes + t;
 				nib = (uint32_t)(p0 | p1 << 2);
-				w.in[lane][na + nb + nc] = (w.in[lane][na + nb + nc] & ~(15u << bit)) | nib << bit;
+				w.in[lane][na + nb + nc] &= ~(15u << bit);
+				w.in[lane][na + nb + nc] |= nib << bit;
 				for (int e = 0; e < chunk / 2; e++) {
 					int v = c == F16 ? rnd(7) - 3 : value(a), at, g = row % 8;
-					int col = bits == 32 ? p0 / 2 : bits == 4 ? (e < 2 ? p0 : p1) * 2 + e % 2 : e ? p1 : p0;
+					int col = bits == 32 ? p0 / 2 : bits == 4 ? (e < 2 ? p0 : p1) * 2 +
+					                                                    e % 2
+					                        : e ? p1
+					                            : p0;
 					A[row][q * chunk + col] = v;
-					/* the packed matrix has the fragment of a dense one of half the width */
+					/* the packed matrix has the fragment of a dense one of half the
+					 * width */
 					at = packed + e;
 					int reg = at / (4 * per) * 2 + row / 8, thread = at / per % 4;
 					if (half <= 4 * per)
@@ -82,13 +87,16 @@ START_TEST(sparse_products)
 			}
 		for (int i = 0; i < k; i++)
 			for (int j = 0; j < 8; j++)
-				put(&w.in[j * 4 + i / per % 4][na + i / (4 * per)], i % per, bits, encode(B[i][j], b));
+				put(&w.in[j * 4 + i / per % 4][na + i / (4 * per)], i % per, bits,
+				    encode(B[i][j], b));
 		for (int l = 0; l < 32; l++)
 			for (int i = 0; i < 4; i++)
-				put(&w.in[l][na + nb], i, nums[c].bits, encode(C[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2], c));
+				put(&w.in[l][na + nb], i, nums[c].bits,
+				    encode(C[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2], c));
 		sprintf(text, "mma.sp%s.sync.aligned.m16n8k%d.row.col.%s.%s.%s.%s %s, %s, %s, %s, %%i%d, %d;",
 		        ordered ? "::ordered_metadata" : "", k, nums[c].name, nums[a].name, nums[b].name,
-		        nums[c].name, list_of(rd, 'o', 0, nc), list_of(ra, 'i', 0, na), list_of(rb, 'i', na, nb),
+		        nums[c].name, list_of(rd, 'o', 0, nc), list_of(ra, 'i', 0, na),
+		        list_of(rb, 'i', na, nb),
 		        list_of(rc, 'i', na + nb, nc), na + nb + nc, sel);
 		warp_op(&w, "sm_90a", text, na + nb + nc + 1, nc);
 		ck_assert_uint_eq(w.faults, 0);
@@ -100,7 +108,8 @@ START_TEST(sparse_products)
 					sum += A[row][q] * B[q][col];
 				want = encode(sum, c);
 				got = c == F16 ? w.out[l][i / 2] >> i % 2 * 16 & 0xffff : w.out[l][i];
-				ck_assert_msg(got == want, "%s row %d col %d: %x, not %x", text, row, col, got, want);
+				ck_assert_msg(got == want, "%s row %d col %d: %x, not %x", text, row, col,
+				              got, want);
 			}
 	}
 }
@@ -120,7 +129,8 @@ START_TEST(bad_metadata)
 
 	for (int l = 0; l < 32; l++)
 		w.in[l][8] = l == 5 ? t[_i].meta : l % 4 == 1 ? 0x44444444 : 0;
-	sprintf(text, "mma.sp%s.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%%o0,%%o1,%%o2,%%o3}, {%%i0,%%i1}, "
+	sprintf(text,
+	        "mma.sp%s.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%%o0,%%o1,%%o2,%%o3}, {%%i0,%%i1}, "
 	        "{%%i2,%%i3}, {%%i4,%%i5,%%i6,%%i7}, %%i8, 1;", t[_i].sp);
 	warp_op(&w, "sm_80", text, 9, 4);
 	ck_assert_uint_eq(w.faults, (unsigned)t[_i].bad);
@@ -134,7 +144,8 @@ END_TEST
 START_TEST(single_bits)
 {
 	static const struct { int m, k; const char *op; } t[] = {
-		{ 8, 128, "xor" }, { 8, 128, "and" }, { 16, 128, "xor" }, { 16, 128, "and" }, { 16, 256, "xor" },
+		{ 8, 128, "xor" }, { 8, 128, "and" }, { 16, 128, "xor" }, { 16, 128, "and" },
+		        { 16, 256, "xor" },
 		{ 16, 256, "and" },
 	};
 	int m = t[_i].m, k = t[_i].k, na = m * k / 1024, nb = k / 128, nc = m / 4;
@@ -148,8 +159,10 @@ START_TEST(single_bits)
 		B[i / 8][i % 8] = (unsigned char)(rnd(2));
 	for (int l = 0; l < 32; l++) {
 		int g = l / 4, th = l % 4;
-		for (int i = 0; i < 32 * na; i++) {     /* m16n8k256: "row = groupID for i < 32 and 64 <= i < 96" */
-			int row = m == 8 || i / 32 % 2 == 0 ? g : g + 8, col = th * 32 + i % 32 + (i < 64 ? 0 : 128);
+		for (int i = 0; i < 32 * na;
+		     i++) {     /* m16n8k256: "row = groupID for i < 32 and 64 <= i < 96" */
+			int row = m == 8 || i / 32 % 2 == 0 ? g : g + 8,
+			    col = th * 32 + i % 32 + (i < 64 ? 0 : 128);
 			put(w.in[l], i, 1, A[row][col]);
 		}
 		for (int i = 0; i < 32 * nb; i++)
@@ -158,7 +171,8 @@ START_TEST(single_bits)
 			w.in[l][na + nb + i] = (uint32_t)(l * 100 + i);
 	}
 	w.in[31][na + nb + nc - 1] = 0xfffffff0u;       /* the sum is modulo 2^32 */
-	sprintf(text, "mma.sync.aligned.m%dn8k%d.row.col.s32.b1.b1.s32.%s.popc %s, %s, %s, %s;", m, k, t[_i].op,
+	sprintf(text, "mma.sync.aligned.m%dn8k%d.row.col.s32.b1.b1.s32.%s.popc %s, %s, %s, %s;", m, k,
+	        t[_i].op,
 	        list_of(rd, 'o', 0, nc), list_of(ra, 'i', 0, na), list_of(rb, 'i', na, nb),
 	        list_of(rc, 'i', na + nb, nc));
 	warp_op(&w, "sm_80", text, na + nb + nc, nc);
@@ -191,12 +205,16 @@ START_TEST(volta)
 	for (int l = 0; l < 32; l++) {
 		int q = l / 4 % 4, hi = l < 16 ? 0 : 4;
 		for (int i = 0; i < 4; i++) {
-			put(w.in[l], i, 16, encode(acol ? A[q][i % 4 + hi][l % 4] : A[q][l % 4 + hi][i], F16));
-			put(&w.in[l][2], i, 16, encode(brow ? B[q][l % 4][i + hi] : B[q][i][l % 4 + hi], F16));
+			put(w.in[l], i, 16, 
+			    encode(acol ? A[q][i % 4 + hi][l % 4] : A[q][l % 4 + hi][i], F16));
+			put(&w.in[l][2], i, 16,
+			    encode(brow ? B[q][l % 4][i + hi] : B[q][i][l % 4 + hi], F16));
 		}
 		for (int i = 0; i < 8; i++)
 			if (c32)
-				w.in[l][4 + i] = encode(C[q][(l & 1) + (i & 2) + hi][(i & 4) + (l & 2) + (i & 1)], F32);
+				w.in[l][4 + i] = encode(C[q][(l & 1) + (i & 2) + hi][(i & 4) + (l & 2) +
+				                                                     (i & 1)],
+				                        F32);
 			else
 				put(&w.in[l][4], i, 16, encode(C[q][l % 4 + hi][i], F16));
 	}
@@ -207,12 +225,14 @@ START_TEST(volta)
 	ck_assert_uint_eq(w.faults, 0);
 	for (int l = 0; l < 32; l++)
 		for (int i = 0; i < 8; i++) {
-			int q = l / 4 % 4, hi = l < 16 ? 0 : 4, row = d32 ? (l & 1) + (i & 2) + hi : l % 4 + hi;
+			int q = l / 4 % 4, hi = l < 16 ? 0 : 4;
+			int row = d32 ? (l & 1) + (i & 2) + hi : l % 4 + hi;
 			int col = d32 ? (i & 4) + (l & 2) + (i & 1) : i, sum = C[q][row][col];
 			uint32_t got = d32 ? w.out[l][i] : w.out[l][i / 2] >> i % 2 * 16 & 0xffff;
 			for (int k = 0; k < 4; k++)
 				sum += A[q][row][k] * B[q][k][col];
-			ck_assert_msg(got == encode(sum, d32 ? F32 : F16), "%s matrix %d row %d col %d: %x", text, q, row,
+			ck_assert_msg(got == encode(sum, d32 ? F32 : F16), "%s matrix %d row %d col %d: %x",
+			              text, q, row,
 			              col, got);
 		}
 }
@@ -240,10 +260,14 @@ one(const char *kind, uint32_t a, uint32_t b, uint32_t c, int na, int nb, int nc
 
 START_TEST(edges)
 {
-	static const char f32[] = "m16n8k16.row.col.f32.f16.f16.f32", f16[] = "m16n8k16.row.col.f16.f16.f16.f16";
-	static const char bf[] = "m16n8k16.row.col.f32.bf16.bf16.f32", s8[] = "m16n8k32.row.col.s32.s8.s8.s32";
-	static const char sat[] = "m16n8k32.row.col.satfinite.s32.s8.s8.s32", tf[] = "m16n8k8.row.col.f32.tf32.tf32.f32";
-	static const char e4[] = "m16n8k32.row.col.f32.e4m3.e4m3.f32", e5[] = "m16n8k32.row.col.f32.e5m2.e5m2.f32";
+	static const char f32[] = "m16n8k16.row.col.f32.f16.f16.f32",
+			  f16[] = "m16n8k16.row.col.f16.f16.f16.f16";
+	static const char bf[] = "m16n8k16.row.col.f32.bf16.bf16.f32",
+			  s8[] = "m16n8k32.row.col.s32.s8.s8.s32";
+	static const char sat[] = "m16n8k32.row.col.satfinite.s32.s8.s8.s32",
+			  tf[] = "m16n8k8.row.col.f32.tf32.tf32.f32";
+	static const char e4[] = "m16n8k32.row.col.f32.e4m3.e4m3.f32",
+			  e5[] = "m16n8k32.row.col.f32.e5m2.e5m2.f32";
 
 	/* inf, NaN and inf * 0 */
 	ck_assert_uint_eq(one(f32, 0x7c00, 0x3c00, 0, 4, 2, 4), 0x7f800000);
@@ -256,7 +280,8 @@ START_TEST(edges)
 	/* 65504 * 65504 = 2^32 - 2^22 + 2^10 fits f32; beyond the range of f16 it is infinite */
 	ck_assert_uint_eq(one(f32, 0x7bff, 0x7bff, 0, 4, 2, 4), 0x4f7fc004);
 	ck_assert_uint_eq(one(f16, 0x7bff, 0x7bff, 0, 4, 2, 2) & 0xffff, 0x7c00);
-	ck_assert_uint_eq(one(f16, 0x7bff, 0x3c00, 0x4c00, 4, 2, 2) & 0xffff, 0x7c00);     /* 65504 + 16: tie, up */
+	/* 65504 + 16: tie, up */
+	ck_assert_uint_eq(one(f16, 0x7bff, 0x3c00, 0x4c00, 4, 2, 2) & 0xffff, 0x7c00);
 	ck_assert_uint_eq(one(f16, 0x7bff, 0x3c00, 0x4bff, 4, 2, 2) & 0xffff, 0x7bff);
 	ck_assert_uint_eq(one(f16, 0x7e00, 0x3c00, 0, 4, 2, 2) & 0xffff, 0x7fff);
 	/* rounded once: 1 + 2^-11 is a tie, and 1 + 2^-11 + 2^-24 * 2^-14 is just above it */
@@ -305,16 +330,20 @@ START_TEST(random_floats)
 				double v = A[g + (i / 2 % 2) * 8][t * 2 + i % 2 + i / 4 * 8];
 				int e;
 				double m = frexp(fabs(v), &e);
-				uint32_t h = v == 0 ? 0 : e - 1 < -14 ? (uint32_t)ldexp(fabs(v), 24)
-				           : (uint32_t)(e - 1 + 15) << 10 | ((uint32_t)(m * 2048) & 1023);
+				uint32_t h = v == 0       ? 0
+				             : e - 1 < -14 ? (uint32_t)ldexp(fabs(v), 24)
+				                           : (uint32_t)(e - 1 + 15) << 10 |
+				                                     ((uint32_t)(m * 2048) & 1023);
 				put(w.in[l], i, 16, h | (v < 0 ? 0x8000 : 0));
 			}
 			for (int i = 0; i < 4; i++) {
 				double v = B[t * 2 + i % 2 + i / 2 * 8][g];
 				int e;
 				double m = frexp(fabs(v), &e);
-				uint32_t h = v == 0 ? 0 : e - 1 < -14 ? (uint32_t)ldexp(fabs(v), 24)
-				           : (uint32_t)(e - 1 + 15) << 10 | ((uint32_t)(m * 2048) & 1023);
+				uint32_t h = v == 0       ? 0
+				             : e - 1 < -14 ? (uint32_t)ldexp(fabs(v), 24)
+				                           : (uint32_t)(e - 1 + 15) << 10 |
+				                                     ((uint32_t)(m * 2048) & 1023);
 				float c = (float)C[g + i / 2 * 8][t * 2 + i % 2];
 				put(&w.in[l][4], i, 16, h | (v < 0 ? 0x8000 : 0));
 				memcpy(&w.in[l][6 + i], &c, 4);
@@ -327,10 +356,12 @@ START_TEST(random_floats)
 				int row = l / 4 + i / 2 * 8, col = l % 4 * 2 + i % 2;
 				long double sum = C[row][col];
 				float got;
-				for (int k = 0; k < 16; k++)    /* 22-bit products over less than 64 places: exact */
+				/* 22-bit products over less than 64 places: exact */
+				for (int k = 0; k < 16; k++)
 					sum += (long double)A[row][k] * B[k][col];
 				memcpy(&got, &w.out[l][i], 4);
-				ck_assert_double_le(fabs((double)got - (double)sum), ldexp(fabs((double)sum), -24) * 1.000001);
+				ck_assert_double_le(fabs((double)got - (double)sum),
+				                    ldexp(fabs((double)sum), -24) * 1.000001);
 			}
 	}
 }
@@ -340,21 +371,28 @@ END_TEST
 START_TEST(codes)
 {
 	static const struct { const char *name; int bits, exp, man, k; uint32_t one; } f[] = {
-		{ "f16", 16, 5, 10, 16, 0x3c00 }, { "bf16", 16, 8, 7, 16, 0x3f80 }, { "e4m3", 8, 4, 3, 32, 0x38 },
+		{ "f16", 16, 5, 10, 16, 0x3c00 }, { "bf16", 16, 8, 7, 16, 0x3f80 },
+		        { "e4m3", 8, 4, 3, 32, 0x38 },
 		{ "e5m2", 8, 5, 2, 32, 0x3c },
 	};
 	int bits = f[_i / 2].bits, man = f[_i / 2].man, exp = f[_i / 2].exp, in_b = _i % 2, per = 32 / bits;
 	int bias = (1 << (exp - 1)) - 1, top = (1 << exp) - 1;
 	char text[300];
 
-	sprintf(text, "mma.sync.aligned.m16n8k%d.row.col.f32.%s.%s.f32 {%%o0,%%o1,%%o2,%%o3}, {%%i0,%%i1,%%i2,"
+	sprintf(text,
+	        "mma.sync.aligned.m16n8k%d.row.col.f32.%s.%s.f32 {%%o0,%%o1,%%o2,%%o3}, {%%i0,%%i1,%%i2,"
 	        "%%i3}, {%%i4,%%i5}, {%%i6,%%i6,%%i6,%%i6};", f[_i / 2].k, f[_i / 2].name, f[_i / 2].name);
 	for (uint32_t from = 0; from < 1u << bits; from += 64) {
 		WarpOp w = { 0 };
-		for (uint32_t i = 0; i < 64; i++) {     /* an 8x8 corner of codes, against a diagonal of ones */
+		/* an 8x8 corner of codes, against a diagonal of ones */
+		for (uint32_t i = 0; i < 64; i++) {
 			uint32_t c = from + i;
-			int e = (int)(c >> man) & top, finite = bits == 8 && exp == 4 ? (c & 0x7f) != 0x7f : e != top;
-			int lane = (int)i / 8 * 4 + (int)i % 8 / per, diag = (int)i / 8 * 4 + (int)i / 8 / per;
+			int e = (int)(c >> man) & top, finite = bits == 8 &&
+			                                                        exp == 4
+			                                                ? (c & 0x7f) != 0x7f
+			                                                : e != top;
+			int lane = (int)i / 8 * 4 + (int)i % 8 / per,
+			    diag = (int)i / 8 * 4 + (int)i / 8 / per;
 			put(&w.in[lane][in_b ? 4 : 0], (int)i % 8 % per, bits, finite ? c : 0);
 			if (i % 8 == 0)
 				put(&w.in[diag][in_b ? 0 : 4], (int)i / 8 % per, bits, f[_i / 2].one);
@@ -363,14 +401,19 @@ START_TEST(codes)
 		ck_assert_uint_eq(w.faults, 0);
 		for (uint32_t i = 0; i < 64; i++) {
 			uint32_t c = from + i, m = c & ((1u << man) - 1);
-			int e = (int)(c >> man) & top, finite = bits == 8 && exp == 4 ? (c & 0x7f) != 0x7f : e != top;
+			int e = (int)(c >> man) & top, finite = bits == 8 &&
+			                                                        exp == 4
+			                                                ? (c & 0x7f) != 0x7f
+			                                                : e != top;
 			int row = (int)(in_b ? i % 8 : i / 8), col = (int)(in_b ? i / 8 : i % 8);
-			double want = e ? ldexp((1 << man) + (int)m, e - bias - man) : ldexp((int)m, 1 - bias - man);
+			double want = e ? ldexp((1 << man) + (int)m, e - bias - man)
+			                : ldexp((int)m, 1 - bias - man);
 			float got;
 			if (!finite)
 				continue;
 			memcpy(&got, &w.out[row * 4 + col / 2][col % 2], 4);
-			ck_assert_msg((double)got == (c >> (bits - 1) ? -want : want), "%s code %x: %g, not %g",
+			ck_assert_msg((double)got == (c >> (bits - 1) ? -want : want),
+			              "%s code %x: %g, not %g",
 			              f[_i / 2].name, c, (double)got, want);
 		}
 	}

@@ -99,14 +99,16 @@ START_TEST(from_f32)
 	static const struct { const char *ptx; char kind; int fmt, mode; } t[] = {
 		{ "cvt.rn.f16.f32 %ho, %ra;", 'h', 0, NEAREST }, { "cvt.rz.f16.f32 %ho, %ra;", 'h', 0, ZERO },
 		{ "cvt.rm.f16.f32 %ho, %ra;", 'h', 0, DOWN }, { "cvt.rp.f16.f32 %ho, %ra;", 'h', 0, UP },
-		{ "cvt.rn.bf16.f32 %ho, %ra;", 'h', 1, NEAREST }, { "cvt.rz.bf16.f32 %ho, %ra;", 'h', 1, ZERO },
-		{ "cvt.rna.tf32.f32 %ro, %ra;", 'r', 2, AWAY }, { "cvt.rn.tf32.f32 %ro, %ra;", 'r', 2, NEAREST },
+		{ "cvt.rn.bf16.f32 %ho, %ra;", 'h', 1, NEAREST },
+		        { "cvt.rz.bf16.f32 %ho, %ra;", 'h', 1, ZERO },
+		{ "cvt.rna.tf32.f32 %ro, %ra;", 'r', 2, AWAY },
+		        { "cvt.rn.tf32.f32 %ro, %ra;", 'r', 2, NEAREST },
 		{ "cvt.rn.satfinite.e4m3x2.f32 %ho, 0f00000000, %ra;", 'h', 3, NEAREST },
 		{ "cvt.rn.satfinite.e5m2x2.f32 %ho, 0f00000000, %ra;", 'h', 4, NEAREST },
 	};
 	Format f = t[_i].fmt == 0 ? format(5, 10, 0x7c00) : t[_i].fmt == 1 ? format(8, 7, 0x7f80)
 	         : t[_i].fmt == 2 ? format(8, 10, 0x3fc00) : t[_i].fmt == 3 ? format(4, 3, 0x7f)
-	         : format(5, 2, 0x7c);
+	                                                             : format(5, 2, 0x7c);
 	int total = 1 + f.exp + f.man, shift = t[_i].fmt == 2 ? 13 : 0, sat = t[_i].fmt >= 3;
 	Eval *v;
 	unsigned n = boundaries(&f, &v);
@@ -135,7 +137,8 @@ START_TEST(to_f32)
 	};
 	int k = t[_i].fmt;
 	Format f = k == 0 ? format(5, 10, 0x7c00) : k == 1 ? format(8, 7, 0x7f80)
-	         : k == 3 ? format(4, 3, 0x7f) : format(5, 2, 0x7c);
+	                                    : k == 3 ? format(4, 3, 0x7f)
+	                                             : format(5, 2, 0x7c);
 	int sign = f.exp + f.man;
 	unsigned n = 1u << (sign + 1);
 	Eval *v = calloc(n, sizeof *v);
@@ -226,7 +229,8 @@ START_TEST(f32_arith)
 		if (isnan(r))
 			ck_assert_uint_eq(v[i].out, 0x7fffffff);
 		else
-			ck_assert_msg(bits(got) == bits(r), "%s: %a %a %a: %a, not %a", text, (double)a, (double)b,
+			ck_assert_msg(bits(got) == bits(r), "%s: %a %a %a: %a, not %a", text, (double)a,
+			              (double)b,
 			              (double)c, (double)got, (double)r);
 	}
 }
@@ -288,7 +292,8 @@ START_TEST(half_arith)
 		uint64_t s = rnd();
 		unsigned e0 = bf ? 120 : 1, span = bf ? 14 : 29;
 		for (int k = 0; k < 3; k++) {
-			uint64_t x = (s >> k & 1) << 15 | (e0 + rnd() % span) << man | (rnd() & ((1u << man) - 1));
+			uint64_t x = (s >> k & 1) << 15 | (e0 + rnd() % span) << man |
+			             (rnd() & ((1u << man) - 1));
 			if (!bf && rnd() % 10 == 0)
 				x &= 0x83ff;
 			*(k == 0 ? &v[i].a : k == 1 ? &v[i].b : &v[i].c) = x;
@@ -306,7 +311,8 @@ START_TEST(half_arith)
 			x[k] = f.mag[c[k] & 0x7fff];
 			x[k] = c[k] & 0x8000 ? -x[k] : x[k];
 		}
-		r = op == 0 ? x[0] + x[1] : op == 1 ? x[0] - x[1] : op == 2 ? x[0] * x[1] : x[0] * x[1] + x[2];
+		r = op == 0 ? x[0] + x[1] : op == 1 ? x[0] - x[1] : op == 2 ? x[0] * x[1] : x[0] * x[1] +
+		                                        x[2];
 		d = (double)r;          /* keep what the conversion loses as a nudge */
 		err = (double)(r - d);
 		if (err != 0)
@@ -316,7 +322,8 @@ START_TEST(half_arith)
 			ck_assert_uint_eq(v[i].out & 0x7fff, 0);
 		else
 			ck_assert_msg(v[i].out == want, "%s: %llx %llx %llx: %llx, not %x", text,
-			              (unsigned long long)c[0], (unsigned long long)c[1], (unsigned long long)c[2],
+			              (unsigned long long)c[0], (unsigned long long)c[1],
+			              (unsigned long long)c[2],
 			              (unsigned long long)v[i].out, want);
 	}
 	free(f.mag);
@@ -425,7 +432,8 @@ START_TEST(specials)
 	Eval v = { special[_i].a, special[_i].b, 0, 0 };
 
 	eval(special[_i].ptx, 'r', &v, 1);
-	ck_assert_msg(v.out == special[_i].want, "%s: %llx, not %x", special[_i].ptx, (unsigned long long)v.out,
+	ck_assert_msg(v.out == special[_i].want, "%s: %llx, not %x", special[_i].ptx,
+	              (unsigned long long)v.out,
 	              special[_i].want);
 }
 END_TEST

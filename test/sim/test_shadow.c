@@ -38,7 +38,7 @@ random_step(void)
 
 	s.kind = rnd(3) == 0 ? BARRIER : rnd(2) ? LOAD
 	                         : rnd(6)       ? STORE
-	                                        : ATOM;
+	                                  : ATOM;
 	s.warps = rnd(3) ? 1u << rnd(WARPS) : rnd(1u << WARPS);
 	s.lanes = rnd(3) ? 32 : 1 + rnd(32);
 	s.bytes = s.kind == ATOM ? 4 : sizes[rnd(6)];
@@ -125,7 +125,7 @@ emit_access(char *p, const Step *s, int i, Where where)
 	static const char *const vec4 = "{%v0,%v1,%v2,%v3}";
 	const char *regs = s->bytes == 2 ? "%h" : s->bytes == 4 ? "%v0"
 	                                  : s->bytes == 8       ? "{%v0,%v1}"
-	                                                        : vec4;
+	                                                  : vec4;
 	int values = i * 1000;
 
 	p += sprintf(p, "and.b32 %%r1, %%w, %u;\nsetp.ne.u32 %%p, %%r1, 0;\n", s->warps);

@@ -27,7 +27,8 @@
 	MMA(kind, acc) MMA(kind, acc) MMA(kind, acc)
 
 static const struct { const char *name, *text; } kernels[] = {
-	{ "arithmetic", HEAD "L:\n" "fma.rn.f32 %f2, %f2, %f1, %f1;\nmad.lo.u32 %r5, %r5, 1664525, 1013904223;\n"
+	{ "arithmetic", HEAD "L:\n" "fma.rn.f32 %f2, %f2, %f1, %f1;\n"
+	                            "mad.lo.u32 %r5, %r5, 1664525, 1013904223;\n"
 	  "and.b32 %r6, %r5, 7;\nsetp.gt.u32 %p2, %r6, 3;\nselp.b32 %r7, %r5, %r6, %p2;\n"
 	  "xor.b32 %r5, %r5, %r7;\nshr.u32 %r8, %r5, 3;\nadd.u32 %r5, %r5, %r8;\n" TAIL(100) },
 	{ "divergence", HEAD "L:\n" "mad.lo.u32 %r5, %r5, 1664525, 1013904223;\nshr.u32 %r6, %r5, 20;\n"
@@ -42,12 +43,17 @@ static const struct { const char *name, *text; } kernels[] = {
 	  "{%r6,%r7}, {%f1,%f1,%f1,%f1};\nadd.u32 %r5, %r5, 1;\nxor.b32 %r11, %r5, %r4;\n"
 	  "add.u32 %r5, %r5, %r11;\nadd.u32 %r12, %r5, %r11;\n" TAIL(40) },
 	/* eight of ten instructions are mma */
-	{ "mma f16", HEAD LOAD "L:\n" MMA8("m16n8k16.row.col.f32.f16.f16.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
-	{ "mma bf16", HEAD LOAD "L:\n" MMA8("m16n8k16.row.col.f32.bf16.bf16.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
+	{ "mma f16", HEAD LOAD "L:\n"
+	  MMA8("m16n8k16.row.col.f32.f16.f16.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
+	{ "mma bf16", HEAD LOAD "L:\n"
+	  MMA8("m16n8k16.row.col.f32.bf16.bf16.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
 	{ "mma f16 acc", HEAD LOAD "L:\n" MMA8("m16n8k16.row.col.f16.f16.f16.f16", "{%r12,%r13}") TAIL(40) },
-	{ "mma s8", HEAD LOAD "L:\n" MMA8("m16n8k32.row.col.s32.s8.s8.s32", "{%r12,%r13,%r14,%r15}") TAIL(40) },
-	{ "mma e4m3", HEAD LOAD "L:\n" MMA8("m16n8k32.row.col.f32.e4m3.e4m3.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
-	{ "mma tf32", HEAD LOAD "L:\n" MMA8("m16n8k8.row.col.f32.tf32.tf32.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
+	{ "mma s8", HEAD LOAD "L:\n"
+	  MMA8("m16n8k32.row.col.s32.s8.s8.s32", "{%r12,%r13,%r14,%r15}") TAIL(40) },
+	{ "mma e4m3", HEAD LOAD "L:\n"
+	  MMA8("m16n8k32.row.col.f32.e4m3.e4m3.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
+	{ "mma tf32", HEAD LOAD "L:\n"
+	  MMA8("m16n8k8.row.col.f32.tf32.tf32.f32", "{%f4,%f5,%f6,%f7}") TAIL(40) },
 };
 
 /* Million thread instructions a second of processor time, of the fastest of five runs. */
@@ -159,7 +165,8 @@ nvcc_ptx(void)
 	if (!nvcc_here() || !mkdtemp(dir))
 		return NULL;
 	snprintf(out, sizeof out, "%s/k.ptx", dir);
-	snprintf(cmd, sizeof cmd, "nvcc -ptx -arch=sm_80 -o %s %s", out, beside(path, sizeof path, "speed.cu"));
+	snprintf(cmd, sizeof cmd, "nvcc -ptx -arch=sm_80 -o %s %s", out,
+	         beside(path, sizeof path, "speed.cu"));
 	ck_assert_int_eq(system(cmd), 0);
 	ptx = read_text(out);
 	unlink(out);
@@ -183,7 +190,8 @@ static double
 product(int which, int n, uint32_t threads, double *on)
 {
 	sim *s = sim_open();
-	uint64_t a = sim_alloc(s, (size_t)n * (size_t)n * 4, "a"), b = sim_alloc(s, (size_t)n * (size_t)n * 4, "b");
+	uint64_t a = sim_alloc(s, (size_t)n * (size_t)n * 4, "a"),
+		 b = sim_alloc(s, (size_t)n * (size_t)n * 4, "b");
 	uint64_t c = sim_alloc(s, (size_t)n * (size_t)n * 4, "c"), none = 0;
 	int64_t n64 = n;
 	const void *ours[] = { &a, &b, &c, &n64, &n64, &n64 }, *nvcc[] = { &a, &b, &c, &n };
@@ -259,19 +267,24 @@ END_TEST
 START_TEST(wgmma)
 {
 	static const struct { const char *name, *kind, *tail; } t[] = {
-		{ "f16", "k16.f32.f16.f16", ", 1, 1, 0, 0" }, { "f16 by column", "k16.f32.f16.f16", ", 1, 1, 0, 1" },
+		{ "f16", "k16.f32.f16.f16", ", 1, 1, 0, 0" },
+		        { "f16 by column", "k16.f32.f16.f16", ", 1, 1, 0, 1" },
 		{ "e4m3", "k32.f32.e4m3.e4m3", ", 1, 1" }, { "s8", "k32.s32.s8.s8", "" },
 	};
 	static char text[8192];
 	double rate[2] = { 0 };
 	char *p = text;
 
-	p += sprintf(p, ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k()\n{\n.reg .b32 %%c<64>, %%i, %%s;\n"
+	p += sprintf(p, ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k()\n{\n"
+	                ".reg .b32 %%c<64>, %%i, %%s;\n"
 	             ".reg .b64 %%d0, %%d1;\n.reg .pred %%q, %%l;\n.shared .align 1024 .b8 sm[32768];\n"
 	             "mov.u32 %%i, %%tid.x;\nshl.b32 %%i, %%i, 4;\nmov.u32 %%s, sm;\nadd.u32 %%s, %%s, %%i;\n"
-	             "mov.u32 %%i, 0;\nF:\nst.shared.v4.b32 [%%s], {%%i,%%i,%%i,%%i};\nadd.u32 %%s, %%s, 2048;\n"
-	             "add.u32 %%i, %%i, 1;\nsetp.lt.u32 %%l, %%i, 16;\n@%%l bra F;\nfence.proxy.async;\nbar.sync 0;\n"
-	             "setp.eq.u32 %%q, 0, 0;\nmov.b64 %%d0, 0x4000004000010000;\nmov.b64 %%d1, 0x4000004000010400;\n"
+	             "mov.u32 %%i, 0;\nF:\nst.shared.v4.b32 [%%s], {%%i,%%i,%%i,%%i};\n"
+	             "add.u32 %%s, %%s, 2048;\n"
+	             "add.u32 %%i, %%i, 1;\nsetp.lt.u32 %%l, %%i, 16;\n@%%l bra F;\nfence.proxy.async;\n"
+	             "bar.sync 0;\n"
+	             "setp.eq.u32 %%q, 0, 0;\nmov.b64 %%d0, 0x4000004000010000;\n"
+	             "mov.b64 %%d1, 0x4000004000010400;\n"
 	             "mov.u32 %%i, 0;\n");
 	for (int i = 0; i < 64; i++)
 		p += sprintf(p, "mov.b32 %%c%d, 0;\n", i);
@@ -282,7 +295,8 @@ START_TEST(wgmma)
 			p += sprintf(p, "%s%%c%d", i ? "," : "", i);
 		p += sprintf(p, "}, %%d0, %%d1, %%q%s;\n", t[_i].tail);
 	}
-	sprintf(p, "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nadd.u32 %%i, %%i, 1;\n"
+	sprintf(p, "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
+	           "add.u32 %%i, %%i, 1;\n"
 	        "setp.lt.u32 %%l, %%i, 20;\n@%%l bra L;\nret;\n}\n");
 	for (int checks = 0; checks < 2; checks++) {
 		sim *s = sim_open();
@@ -305,7 +319,8 @@ START_TEST(wgmma)
 		}
 		sim_close(s);
 	}
-	printf("wgmma %-13s %5.2f G multiply-accumulates/s, %5.2f with checks (1/%.1f)\n", t[_i].name, rate[0], rate[1],
+	printf("wgmma %-13s %5.2f G multiply-accumulates/s, %5.2f with checks (1/%.1f)\n", t[_i].name,
+	       rate[0], rate[1],
 	       rate[0] / rate[1]);
 	fflush(stdout);
 	ck_assert_double_gt(rate[0], getenv("SIM_SPEED") ? 1.0 : 0.1);

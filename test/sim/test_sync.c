@@ -3,8 +3,9 @@
  * conflict certainly exists: that has to be told, at the places where the model has it.
  *
  * SYNC_KERNELS=N runs N small kernels instead of a few; SYNC_SEED=N starts at another seed; SYNC_OPS=N makes
- * the large ones larger, SYNC_LARGE=N runs fewer of them; SYNC_VERBOSE=1 lists what was not found and leaves the last such text in /tmp/sync.ptx.
- * test_sync --dump DIR writes a kernel of each shape as DIR/TARGET-sync-N.ptx, for ptxas. */
+ * the large ones larger, SYNC_LARGE=N runs fewer of them; SYNC_VERBOSE=1 lists what was not found and
+ * leaves the last such text in /tmp/sync.ptx. test_sync --dump DIR writes a kernel of each shape as
+ * DIR/TARGET-sync-N.ptx, for ptxas. */
 #include "simtest.h"
 #include "syncgen.h"
 
@@ -43,7 +44,8 @@ run(SgList *l, int missing, unsigned threads)
 	sim *s = sim_open();
 	char *text = sg_text(l, missing);
 	sim_module *m = must_load(s, text);
-	uint64_t din = sim_alloc(s, sizeof in, "in"), dg = sim_alloc(s, sizeof g, "g"), out = sim_alloc(s, 4 * nt, "out");
+	uint64_t din = sim_alloc(s, sizeof in, "in"), dg = sim_alloc(s, sizeof g, "g"),
+		 out = sim_alloc(s, 4 * nt, "out");
 	const void *args[] = { &din, &dg, &out };
 	sim_launch a = SIM_LAUNCH_INIT;
 	Ran ran = { 0, NULL, calloc(nt, 4), calloc(SG_GLOBAL, 128) };
@@ -159,9 +161,9 @@ END_TEST
 
 /* ---- one synchronisation is missing ----
  *
- * Some of these are not told (about one in fifty), because the simulator knows less than the model: a fence, an
- * acquire or an arrival of one lane counts for its whole warp; ldmatrix reads for the lanes that name rows only,
- * here for all lanes; a word remembers two readers. */
+ * Some of these are not told (about one in fifty), because the simulator knows less than the model: a
+ * fence, an acquire or an arrival of one lane counts for its whole warp; ldmatrix reads for the lanes that
+ * name rows only, here for all lanes; a word remembers two readers. */
 
 typedef struct Tally { unsigned tried, caught, placed; } Tally;
 
@@ -183,8 +185,8 @@ in_place(const SgList *l, const Ran *r, const SgConflict *c, unsigned n)
 	for (size_t i = 0; sim_fault_at(r->r, i, &f); i++)
 		for (unsigned k = 0; k < n; k++) {
 			const SgOp *a = &l->op[c[k].first], *b = &l->op[c[k].second];
-			if ((line_is(a, f.at.line) && line_is(b, f.other.line))
-			    || (line_is(b, f.at.line) && line_is(a, f.other.line)))
+			if ((line_is(a, f.at.line) && line_is(b, f.other.line)) ||
+			    (line_is(b, f.at.line) && line_is(a, f.other.line)))
 				return true;
 		}
 	return false;
@@ -205,10 +207,14 @@ try_without(SgList *l, unsigned missing, Tally *t)
 		t->placed += in_place(l, &r, c, n);
 		if (getenv("SYNC_VERBOSE") && !in_place(l, &r, c, n)) {
 			const SgOp *a = &l->op[c[0].first], *b = &l->op[c[0].second];
-			fprintf(stderr, "seed %llu without op %u %s: %u conflicts, first op %u %s (warp %u line %u) and op %u %s "
+			fprintf(stderr,
+			        "seed %llu without op %u %s: %u conflicts, first op %u %s (warp %u line %u) "
+			        "and op %u %s "
 			        "(warp %u line %u)%s\n", (unsigned long long)l->s.seed, missing,
-			        sg_kind_name[l->op[missing].kind], n, c[0].first, sg_kind_name[a->kind], a->warp,
-			        a->line[a->warp], c[0].second, sg_kind_name[b->kind], b->warp, b->line[b->warp],
+			        sg_kind_name[l->op[missing].kind], n, c[0].first, sg_kind_name[a->kind],
+			        a->warp,
+			        a->line[a->warp], c[0].second, sg_kind_name[b->kind], b->warp,
+			        b->line[b->warp],
 			        r.rc == SIM_OK ? " NOT CAUGHT" : "");
 			print_faults(r.r);
 			if (r.rc == SIM_OK)
@@ -234,7 +240,9 @@ START_TEST(mutated)
 	}
 	for (int k = 0; k < SG_NKINDS; k++) {
 		if (t[k].tried)
-			fprintf(stderr, "without %-10s %4u conflicts, %4u told, %4u of them where the model has one\n",
+			fprintf(stderr,
+			        "without %-10s %4u conflicts, %4u told, %4u of them where the model has "
+			        "one\n",
 			        sg_kind_name[k], t[k].tried, t[k].caught, t[k].placed);
 		all.tried += t[k].tried;
 		all.caught += t[k].caught;

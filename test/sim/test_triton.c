@@ -422,7 +422,9 @@ START_TEST(layer_norm)
 		for (size_t j = 0; j < COLS; j++) {
 			double v = half_value(x[i * STRIDE + j]) - mu, g = (double)w[j], h = (double)b[j];
 			double want = v * rs * g + h;
-			double err = fabs(g) * (dmu * rs + fabs(v) * drs) + 4 * U * (fabs(v * rs * g) + fabs(h));
+			double err = fabs(g) * (dmu * rs + fabs(v) * drs) + 4 * U *
+			                                                            (fabs(v * rs * g) +
+			                                                             fabs(h));
 			near(half_value(y[i * STRIDE + j]), want, err * (1 + H) + H * fabs(want) + TINY, "y",
 			     i * STRIDE + j);
 		}

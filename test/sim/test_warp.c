@@ -67,7 +67,8 @@ START_TEST(shuffles)
 	Result r;
 
 	snprintf(body, sizeof body, "mul.lo.u32 %%r10, %%r1, 100;\n"
-	         "shfl.sync.%s.b32 %%r11|%%p1, %%r10, %d, 0x%x, 0xffffffff;\nselp.b32 %%r12, 10000, 0, %%p1;\n"
+	         "shfl.sync.%s.b32 %%r11|%%p1, %%r10, %d, 0x%x, 0xffffffff;\n"
+	         "selp.b32 %%r12, 10000, 0, %%p1;\n"
 	         "add.s32 %%r0, %%r11, %%r12;", mode[m], b, c);
 	snprintf(text, sizeof text, "%s", BODY("@@"));
 	char *at = strstr(text, "@@"), tail[400];
@@ -127,8 +128,9 @@ START_TEST(early_exit)
 		"and.b32 %r10, %r1, 1;\nsetp.eq.u32 %p2, %r10, 1;\n@!%p2 bra A;\n"
 		"st.global.u32 [%d4], 77;\nret;\n"
 		"A: add.s32 %r0, %r0, 5;\n"
-		"B: add.s32 %r0, %r0, 1;\nbar.sync 0;\nbar.red.popc.u32 %r11, 0, 1;\nadd.s32 %r0, %r0, %r11;"),
-		1, 64);
+		"B: add.s32 %r0, %r0, 1;\nbar.sync 0;\nbar.red.popc.u32 %r11, 0, 1;\n"
+		"add.s32 %r0, %r0, %r11;"),
+	               1, 64);
 
 	for (unsigned t = 0; t < 64; t++)
 		ck_assert_uint_eq(r.out[t], t < 40 ? t & 1 ? 77 : 6 + 44 : 1 + 44);
@@ -139,8 +141,9 @@ START_TEST(table_branch)
 {
 	Result r = run(BODY("and.b32 %r10, %r1, 3;\nT: .branchtargets A, B, C, B;\nbrx.idx %r10, T;\n"
 		"A: add.s32 %r0, %r0, 1;\nB: add.s32 %r0, %r0, 10;\nbra D;\nC: mov.u32 %r0, 7;\n"
-		"D: vote.sync.ballot.b32 %r11, 1, 0xffffffff;\npopc.b32 %r11, %r11;\nadd.s32 %r0, %r0, %r11;"),
-		1, 32);
+		"D: vote.sync.ballot.b32 %r11, 1, 0xffffffff;\npopc.b32 %r11, %r11;\n"
+		"add.s32 %r0, %r0, %r11;"),
+	               1, 32);
 	static const unsigned want[] = { 11, 10, 7, 10 };
 
 	for (unsigned t = 0; t < 32; t++)
@@ -153,7 +156,8 @@ START_TEST(calls)
 	static const char text[] = HEADER
 		".func (.param .b32 r) fact(.param .b32 n);\n"
 		".func (.param .align 8 .b8 r[8]) swap(.param .align 8 .b8 p[8])\n{\n.reg .b32 %r<4>;\n"
-		"ld.param.v2.b32 {%r1, %r2}, [p];\nst.param.b32 [r], %r2;\nst.param.b32 [r+4], %r1;\nret;\n}\n"
+		"ld.param.v2.b32 {%r1, %r2}, [p];\nst.param.b32 [r], %r2;\nst.param.b32 [r+4], %r1;\nret;\n"
+		"}\n"
 		".func (.param .b32 r) fact(.param .b32 n)\n{\n.reg .b32 %r<4>;\n.reg .pred %p<2>;\n"
 		"ld.param.b32 %r1, [n];\nmov.u32 %r2, 1;\nL: setp.le.u32 %p1, %r1, 1;\n@%p1 bra E;\n"
 		"mul.lo.u32 %r2, %r2, %r1;\nsub.u32 %r1, %r1, 1;\nsetp.eq.u32 %p1, %r1, 3;\n@!%p1 bra L;\n"
@@ -198,7 +202,8 @@ END_TEST
 START_TEST(vectors)
 {
 	Result r = run(BODY(
-		".reg .b128 %q<2>;\nand.b32 %r10, %r1, 7;\nmul.wide.u32 %d6, %r10, 16;\nadd.s64 %d6, %d2, %d6;\n"
+		".reg .b128 %q<2>;\nand.b32 %r10, %r1, 7;\nmul.wide.u32 %d6, %r10, 16;\n"
+		"add.s64 %d6, %d2, %d6;\n"
 		"ld.global.b128 %q1, [%d6];\nmov.b128 {%d7, %d8}, %q1;\nmov.b128 %q0, {%d8, %d7};\n"
 		"shl.b32 %r11, %r1, 4;\nadd.s32 %r11, %r11, %r5;\nst.shared.b128 [%r11], %q0;\n"
 		"ld.shared.v4.u32 {%r12, %r13, %r14, %r15}, [%r11];\nld.shared.v2.b64 {%d9, %d10}, [%r11];\n"
@@ -220,10 +225,12 @@ START_TEST(atomics)
 		"@%p1 st.shared.v4.u32 [%r5+16], {%r0, %r0, %r0, %r0};\nbar.sync 0;\n"
 		"atom.shared.add.u32 %r10, [%r5], %r1;\nred.shared.max.s32 [%r5+4], %r1;\n"
 		"red.shared.or.b32 [%r5+8], %r1;\natom.shared.inc.u32 %r11, [%r5+12], 9;\n"
-		"red.shared.add.f32 [%r5+16], 0f3f000000;\nmov.u64 %d6, 3;\nred.shared.add.u64 [%r5+24], %d6;\n"
+		"red.shared.add.f32 [%r5+16], 0f3f000000;\nmov.u64 %d6, 3;\n"
+		"red.shared.add.u64 [%r5+24], %d6;\n"
 		"mov.b32 %r12, 0x3c003800;\nred.shared.add.noftz.f16x2 [%r5+20], %r12;\nbar.sync 0;\n"
-		"and.b32 %r13, %r1, 7;\nshl.b32 %r13, %r13, 2;\nadd.s32 %r13, %r13, %r5;\nld.shared.u32 %r0, [%r13];"),
-		1, 64);
+		"and.b32 %r13, %r1, 7;\nshl.b32 %r13, %r13, 2;\nadd.s32 %r13, %r13, %r5;\n"
+		"ld.shared.u32 %r0, [%r13];"),
+	               1, 64);
 	static const uint32_t want[8] = { 2016, 63, 63, 4, 0x42000000, 0x54005000, 192, 0 };
 
 	for (unsigned t = 0; t < 64; t++)
@@ -237,7 +244,8 @@ START_TEST(grid_atomics)
 	Result r = run_text(HEADER
 		".visible .entry k(.param .u64 out, .param .u64 in)\n{\n.reg .b32 %r<9>;\n.reg .b64 %d<5>;\n"
 		".reg .pred %p<2>;\nld.param.u64 %d1, [out];\nL: ld.relaxed.gpu.global.u32 %r1, [%d1];\n"
-		"add.u32 %r2, %r1, 1;\natom.global.cas.b32 %r3, [%d1], %r1, %r2;\nsetp.ne.u32 %p1, %r3, %r1;\n"
+		"add.u32 %r2, %r1, 1;\natom.global.cas.b32 %r3, [%d1], %r1, %r2;\n"
+		"setp.ne.u32 %p1, %r3, %r1;\n"
 		"@%p1 bra L;\nred.global.add.u64 [%d1+8], 5;\nret;\n}\n", 50, 64, 2, 0);
 
 	ck_assert_int_eq(r.rc, SIM_OK);
@@ -275,9 +283,12 @@ START_TEST(named_barriers)
 	Result r = run(BODY(
 		"setp.ge.u32 %p1, %r1, 32;\n@%p1 bra USE;\nmov.u32 %r10, 0;\n"
 		"P: bar.sync 2, 96;\nmad.lo.u32 %r11, %r10, 100, %r1;\nst.shared.u32 [%r6], %r11;\n"
-		"bar.arrive 1, 96;\nadd.u32 %r10, %r10, 1;\nsetp.lt.u32 %p2, %r10, 4;\n@%p2 bra P;\nbra END;\n"
-		"USE: mov.u32 %r10, 0;\nand.b32 %r12, %r1, 31;\nshl.b32 %r12, %r12, 2;\nadd.s32 %r12, %r12, %r5;\n"
-		"Q: bar.arrive 2, 96;\nbar.sync 1, 96;\nld.shared.u32 %r13, [%r12];\nadd.u32 %r0, %r0, %r13;\n"
+		"bar.arrive 1, 96;\nadd.u32 %r10, %r10, 1;\nsetp.lt.u32 %p2, %r10, 4;\n@%p2 bra P;\n"
+		"bra END;\n"
+		"USE: mov.u32 %r10, 0;\nand.b32 %r12, %r1, 31;\nshl.b32 %r12, %r12, 2;\n"
+		"add.s32 %r12, %r12, %r5;\n"
+		"Q: bar.arrive 2, 96;\nbar.sync 1, 96;\nld.shared.u32 %r13, [%r12];\n"
+		"add.u32 %r0, %r0, %r13;\n"
 		"add.u32 %r10, %r10, 1;\nsetp.lt.u32 %p2, %r10, 4;\n@%p2 bra Q;\nEND:"), 1, 96);
 
 	for (unsigned t = 32; t < 96; t++)
@@ -317,7 +328,8 @@ START_TEST(banks)
 {
 	static const struct { const char *op; int stride, bytes; unsigned wave, min; } t[] = {
 		{ "st.shared.u32 [%r10], %r1;", 4, 4, 1, 1 }, { "st.shared.u32 [%r10], %r1;", 8, 4, 2, 1 },
-		{ "st.shared.u32 [%r10], %r1;", 128, 4, 32, 1 }, { "st.shared.u32 [%r10], %r1;", 132, 4, 1, 1 },
+		{ "st.shared.u32 [%r10], %r1;", 128, 4, 32, 1 },
+		        { "st.shared.u32 [%r10], %r1;", 132, 4, 1, 1 },
 		{ "st.shared.u8 [%r10], %h1;", 1, 1, 1, 1 }, { "st.shared.u16 [%r10], %h1;", 2, 2, 1, 1 },
 		{ "st.shared.u64 [%r10], %d1;", 8, 8, 2, 2 }, { "st.shared.u64 [%r10], %d1;", 16, 8, 4, 2 },
 		{ "st.shared.v4.u32 [%r10], {%r1,%r1,%r1,%r1};", 16, 16, 4, 4 },
@@ -328,7 +340,8 @@ START_TEST(banks)
 	char text[4000], body[300], tail[300], *at;
 	Result r;
 
-	snprintf(body, sizeof body, "cvt.u16.u32 %%h1, 0;\nmad.lo.u32 %%r10, %%r1, %d, %%r5;\n%s", t[_i].stride,
+	snprintf(body, sizeof body, "cvt.u16.u32 %%h1, 0;\nmad.lo.u32 %%r10, %%r1, %d, %%r5;\n%s",
+	         t[_i].stride,
 	         t[_i].op);
 	snprintf(text, sizeof text, "%s", BODY("@@"));
 	at = strstr(text, "@@");
@@ -345,8 +358,10 @@ END_TEST
 START_TEST(exact_counts)
 {
 	static const char text[] = BODY(
-		"mov.u32 %r10, 0;\nL: ld.global.u32 %r11, [%d5];\nadd.u32 %r0, %r0, %r11;\nadd.u32 %r10, %r10, 1;\n"
-		"setp.lt.u32 %p1, %r10, 3;\n@%p1 bra L;\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 add.u32 %r0, %r0, 1;\n"
+		"mov.u32 %r10, 0;\nL: ld.global.u32 %r11, [%d5];\nadd.u32 %r0, %r0, %r11;\n"
+		"add.u32 %r10, %r10, 1;\n"
+		"setp.lt.u32 %p1, %r10, 3;\n@%p1 bra L;\nsetp.lt.u32 %p2, %r1, 8;\n"
+		"@%p2 add.u32 %r0, %r0, 1;\n"
 		"cvt.rn.f32.u32 %r12, %r0;\nmul.f32 %r12, %r12, %r12;\n");
 	Result a = run_text(text, 5, 48, 1, 0), b = run_text(text, 5, 48, 2, 0);
 
@@ -377,7 +392,8 @@ START_TEST(messages)
 		{ HEADER ".entry k() {\n.reg .b32 %r<3>;\nadd.f33 %r1, %r1, %r2;\n}\n", "add.f33", 6 },
 		{ HEADER ".entry k() {\n.reg .b32 %r<3>;\nadd.u32.wide %r1, %r1, %r2;\n}\n", ".wide", 6 },
 		{ HEADER ".entry k() {\n.reg .b32 %r<3>;\nadd.u32 %r1, %r1, %r7;\n}\n", "%r7", 6 },
-		{ HEADER ".entry k() {\n.reg .b32 %r<3>;\n.reg .b64 %d;\nadd.u32 %r1, %r1, %d;\n}\n", "64 bits", 7 },
+		{ HEADER ".entry k() {\n.reg .b32 %r<3>;\n.reg .b64 %d;\nadd.u32 %r1, %r1, %d;\n}\n",
+		  "64 bits", 7 },
 		{ HEADER ".entry k() {\nbra NOWHERE;\n}\n", "NOWHERE", 5 },
 		{ HEADER ".entry k() {\n.reg .b32 %r;\nmov.u32 %r, 1\nret;\n}\n", "expected ';'", 7 },
 		{ HEADER ".entry k() {\nret;\n", "does not end", 6 },
@@ -386,7 +402,8 @@ START_TEST(messages)
 		{ "hello", "directive", 1 },
 		{ "", ".target", 1 },
 		{ HEADER ".entry k() {\n.reg .f32 %f<9>;\n.reg .b32 %r<9>;\n"
-		  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+		  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, "
+		  "{%r5,%r6}, "
 		  "{%f1,%f2,%f3,%f4};\n}\n", "4 registers", 7 },
 	};
 	sim *s = sim_open();
@@ -396,7 +413,8 @@ START_TEST(messages)
 	ck_assert_int_eq(sim_load(s, t[_i].text, strlen(t[_i].text), &m), SIM_E_SOURCE);
 	ck_assert(m == NULL);
 	ck_assert(sim_message_at(s, 0, &msg));
-	ck_assert_msg(strstr(msg.text, t[_i].word) && msg.line == t[_i].line, "line %u: %s", msg.line, msg.text);
+	ck_assert_msg(strstr(msg.text, t[_i].word) && msg.line == t[_i].line, "line %u: %s", msg.line,
+	              msg.text);
 	/* the device still works */
 	must_load(s, HEADER ".entry k() { ret; }\n");
 	sim_close(s);
@@ -441,7 +459,8 @@ START_TEST(interface)
 {
 	sim *s = sim_open();
 	sim_module *m = must_load(s, HEADER ".global .align 8 .u32 tab[3] = {7, 8, 9};\n"
-		".global .u64 where = tab+4;\n.entry one(.param .u64 .ptr .global .align 16 p, .param .f32 x, "
+		".global .u64 where = tab+4;\n"
+		".entry one(.param .u64 .ptr .global .align 16 p, .param .f32 x, "
 		".param .align 4 .b8 st[12])\n.reqntid 32\n{ ret; }\n.entry two() { ret; }\n");
 	sim_entry_info e;
 	sim_param_info p;

@@ -70,7 +70,8 @@ descriptor(int at, int w, int lead, int stride)
 {
 	static const uint64_t mode[] = { 0, 0, 3, 0, 2, 0, 0, 0, 1 };
 
-	return (uint64_t)at >> 4 | (uint64_t)(lead >> 4) << 16 | (uint64_t)(stride >> 4) << 32 | mode[w] << 62;
+	return (uint64_t)at >> 4 | (uint64_t)(lead >> 4) << 16 | (uint64_t)(stride >> 4) << 32 |
+	       mode[w] << 62;
 }
 
 static uint32_t
@@ -129,7 +130,8 @@ fill(const Case *c, uint64_t *da, uint64_t *db)
 	*da = descriptor(A_AT + first * bits / 8, c->swa ? c->swa : 1, lead, stride);
 	for (int i = 0; i < 64 * ka; i++) {     /* each warp has 16 rows, as in mma */
 		int m = i / ka, q = i % ka;
-		put(&regs_a[m / 16 * 32 + m % 8 * 4 + q / per % 4][q / (4 * per) * 2 + m % 16 / 8], q % per, bits,
+		put(&regs_a[m / 16 * 32 + m % 8 * 4 + q / per % 4][q / (4 * per) * 2 + m % 16 / 8], q % per,
+		    bits,
 		    bits_of(P[m][q], c->a));
 	}
 	first = c->tb ? 0 : c->step * k;
@@ -146,14 +148,18 @@ kernel(const Case *c, char *p)
 {
 	int nd = c->n * nums[c->c].bits / 64, k = depth(c);
 
-	p += sprintf(p, ".version 8.4\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 sm[];\n"
+	p += sprintf(p, ".version 8.4\n.target sm_90a\n.address_size 64\n"
+	                ".extern .shared .align 1024 .b8 sm[];\n"
 	             ".entry k(.param .u64 io, .param .u64 img, .param .u64 da, .param .u64 db)\n{\n"
-	             ".reg .b32 %%c<128>, %%a<4>, %%t<4>, %%i, %%s, %%m, %%v<4>;\n.reg .b64 %%io, %%p, %%d<2>;\n"
+	             ".reg .b32 %%c<128>, %%a<4>, %%t<4>, %%i, %%s, %%m, %%v<4>;\n"
+	             ".reg .b64 %%io, %%p, %%d<2>;\n"
 	             ".reg .pred %%q, %%l;\nmov.u32 %%t0, %%tid.x;\nld.param.u64 %%io, [io];\n"
-	             "mad.wide.u32 %%io, %%t0, %d, %%io;\nld.param.u64 %%p, [img];\nmad.wide.u32 %%p, %%t0, 16, %%p;\n"
+	             "mad.wide.u32 %%io, %%t0, %d, %%io;\nld.param.u64 %%p, [img];\n"
+	             "mad.wide.u32 %%p, %%t0, 16, %%p;\n"
 	             "ld.param.u64 %%d0, [da];\nld.param.u64 %%d1, [db];\nmov.u32 %%i, 0;\nmov.u32 %%s, sm;\n"
 	             "mad.lo.u32 %%s, %%t0, 16, %%s;\nL:\nld.global.v4.b32 {%%v0,%%v1,%%v2,%%v3}, [%%p];\n"
-	             "st.shared.v4.b32 [%%s], {%%v0,%%v1,%%v2,%%v3};\nadd.u32 %%s, %%s, 2048;\nadd.u64 %%p, %%p, 2048;\n"
+	             "st.shared.v4.b32 [%%s], {%%v0,%%v1,%%v2,%%v3};\nadd.u32 %%s, %%s, 2048;\n"
+	             "add.u64 %%p, %%p, 2048;\n"
 	             "add.u32 %%i, %%i, 1;\nsetp.lt.u32 %%l, %%i, %d;\n@%%l bra L;\n"
 	             "fence.proxy.async;\nbar.sync 0;\n", 136 * 4, SMEM / 2048);
 	for (int i = 0; i < nd; i++)
@@ -161,8 +167,10 @@ kernel(const Case *c, char *p)
 	for (int i = 0; i < 4; i++)
 		p += sprintf(p, "ld.global.b32 %%a%d, [%%io+%d];\n", i, 512 + 4 * i);
 	p += sprintf(p, "ld.global.b32 %%m, [%%io+528];\nsetp.ne.u32 %%q, 0, %d;\nwgmma.fence.sync.aligned;\n"
-	             "wgmma.mma_async%s.sync.aligned.m64n%dk%d.%s.%s.%s%s {", c->acc, c->sparse ? ".sp" : "", c->n, k,
-	             nums[c->c].name, nums[c->a].name, nums[c->b].name, nums[c->a].bits == 1 ? ".and.popc" : "");
+	             "wgmma.mma_async%s.sync.aligned.m64n%dk%d.%s.%s.%s%s {", c->acc, c->sparse ? ".sp" : "",
+	             c->n, k,
+	             nums[c->c].name, nums[c->a].name, nums[c->b].name,
+	             nums[c->a].bits == 1 ? ".and.popc" : "");
 	for (int i = 0; i < nd; i++)
 		p += sprintf(p, "%s%%c%d", i ? "," : "", i);
 	p += sprintf(p, "}, %s, %%d1", c->swa ? "%d0" : "{%a0,%a1,%a2,%a3}");
@@ -198,8 +206,10 @@ try(const Case *c)
 	m = must_load(s, text);
 	memset(io, 0, sizeof io);
 	for (int t = 0; t < 128; t++) {
-		for (int i = 0; i < c->n / 2; i++) {    /* "row = 16 (warp) + group + 8 if i & 2; col = i / 4 * 8 ..." */
-			int row = t / 32 * 16 + t % 32 / 4 + (i & 2 ? 8 : 0), col = i / 4 * 8 + t % 4 * 2 + (i & 1);
+		for (int i = 0; i < c->n / 2;
+		     i++) {    /* "row = 16 (warp) + group + 8 if i & 2; col = i / 4 * 8 ..." */
+			int row = t / 32 * 16 + t % 32 / 4 + (i & 2 ? 8 : 0),
+			    col = i / 4 * 8 + t % 4 * 2 + (i & 1);
 			put(io[t], i, cb, encode(C[row][col], c->c));
 		}
 		memcpy(io[t] + 128, regs_a[t], 16);
@@ -219,7 +229,8 @@ try(const Case *c)
 	sim_read(s, pio, io, sizeof io);
 	for (int t = 0; t < 128; t++)
 		for (int i = 0; i < c->n / 2; i++) {
-			int row = t / 32 * 16 + t % 32 / 4 + (i & 2 ? 8 : 0), col = i / 4 * 8 + t % 4 * 2 + (i & 1);
+			int row = t / 32 * 16 + t % 32 / 4 + (i & 2 ? 8 : 0),
+			    col = i / 4 * 8 + t % 4 * 2 + (i & 1);
 			int sum = c->acc ? C[row][col] : 0;
 			uint32_t got = io[t][i * cb / 32] >> i * cb % 32 & (cb == 16 ? 0xffff : ~0u), want;
 			for (int q = 0; q < k; q++)
@@ -227,8 +238,11 @@ try(const Case *c)
 			want = encode(sum, c->c);
 			if (sum == 0)   /* of either sign */
 				got &= cb == 16 ? 0x7fff : 0x7fffffff;
-			ck_assert_msg(got == want, "n %d %s swizzle %d %d along %d %d step %d: row %d col %d: %x, not %x", c->n,
-			              nums[c->a].name, c->swa, c->swb, c->ta, c->tb, c->step, row, col, got, want);
+			ck_assert_msg(got == want,
+			              "n %d %s swizzle %d %d along %d %d step %d: row %d col %d: %x, not %x",
+			              c->n,
+			              nums[c->a].name, c->swa, c->swb, c->ta, c->tb, c->step, row, col, got,
+			              want);
 		}
 	sim_close(s);
 }
@@ -262,7 +276,8 @@ START_TEST(layouts)
 	for (int i = 0; i < 5; i++)
 		for (int j = 1; j < 5; j++)
 			for (int tr = 0; tr < 4; tr++) {
-				Case c = { n, n, n == S8 || n == U8 ? S32 : F32, 32 + 8 * (_i / 7 * 8 + j), w[i], w[j], tr & 1, tr >> 1,
+				Case c = { n, n, n == S8 || n == U8 ? S32 : F32, 32 + 8 * (_i / 7 * 8 + j),
+				        w[i], w[j], tr & 1, tr >> 1,
 					(i + j + tr) % 4, tr != 2, 0, 0, 0 };
 				if (tr && nums[n].bits != 16)
 					continue;
@@ -273,7 +288,8 @@ START_TEST(layouts)
 				if (c.ta && !c.swa)
 					continue;
 				try(&c);
-				for (c.step = 1; tr == 0 && c.step < (w[i] && w[i] < w[j] ? w[i] : w[j]) / 2; c.step++)
+				for (c.step = 1; tr == 0 && c.step < (w[i] && w[i] < w[j] ? w[i] : w[j]) / 2;
+				     c.step++)
 					try(&c);
 			}
 }
@@ -281,7 +297,8 @@ END_TEST
 
 START_TEST(mixed)
 {
-	static const Num t[][3] = { { E4M3, E5M2, F32 }, { E5M2, E4M3, F32 }, { E4M3, E4M3, F16 }, { E5M2, E5M2, F16 },
+	static const Num t[][3] = { { E4M3, E5M2, F32 }, { E5M2, E4M3, F32 }, { E4M3, E4M3, F16 },
+	        { E5M2, E5M2, F16 },
 		{ S8, U8, S32 }, { U8, S8, S32 } };
 	Case c = { t[_i][0], t[_i][1], t[_i][2], 48, _i % 2 ? 8 : 0, 8, 0, 0, 0, 1, _i % 2, 0, 0 };
 
@@ -291,14 +308,16 @@ END_TEST
 
 START_TEST(sparse)
 {
-	static const Num t[][3] = { { F16, F16, F32 }, { BF16, BF16, F32 }, { TF32, TF32, F32 }, { E4M3, E5M2, F32 },
+	static const Num t[][3] = { { F16, F16, F32 }, { BF16, BF16, F32 }, { TF32, TF32, F32 },
+	        { E4M3, E5M2, F32 },
 		{ S8, S8, S32 }, { U8, S8, S32 }, { F16, F16, F16 }, { E5M2, E4M3, F16 } };
 
 	for (int sel = 0; sel < (nums[t[_i][0]].bits >= 16 ? 2 : 1); sel++)
 		for (int swa = 0; swa < 9; swa = swa ? 2 * swa : 1)
 			for (int swb = 1; swb < 9; swb *= 2)
 				for (int tr = 0; tr < (nums[t[_i][0]].bits == 16 ? 2 : 1); tr++) {
-					Case c = { t[_i][0], t[_i][1], t[_i][2], 8 + 16 * swb % 40, swa, swb, 0, tr, 0, 1, 0, 1, sel };
+					Case c = { t[_i][0], t[_i][1], t[_i][2], 8 + 16 * swb % 40, swa, swb,
+					        0, tr, 0, 1, 0, 1, sel };
 					if (c.c == S32)
 						c.n = 32;
 					try(&c);

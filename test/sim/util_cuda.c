@@ -172,8 +172,8 @@ near(Run *r, unsigned a, size_t i, double want, double tol)
 	Arg *arg = judge(r, a, i);
 	double got = value(arg, arg->out, i);
 
-	if ((isnan(got) && isnan(want)) || (tol > 0 && fabs(got - want) <= tol)
-	    || (got == want && (tol > 0 || signbit(got) == signbit(want))))
+	if ((isnan(got) && isnan(want)) || (tol > 0 && fabs(got - want) <= tol) ||
+	    (got == want && (tol > 0 || signbit(got) == signbit(want))))
 		return;
 	wrong(r, "  argument %u[%zu] is %.17g, should be %.17g within %.3g: off by %.3g\n", a, i, got, want,
 	      tol, fabs(got - want));
@@ -382,8 +382,8 @@ cuda_main(int argc, char **argv, const char *file, int from, const Case *cases, 
 		char *name = target_name[ntargets];
 
 		snprintf(name, sizeof *target_name, "%s%s%s", sm_name(v.sm), *v.flags ? " " : "", v.flags);
-		if (v.sm >= from && nvcc_knows(v.sm) && ntargets < MAXTARGETS
-		    && asked(argc, argv, name, true))
+		if (v.sm >= from && nvcc_knows(v.sm) && ntargets < MAXTARGETS &&
+		    asked(argc, argv, name, true))
 			target[ntargets++] = v;
 	}
 	if (!nvcc_compile(file, target, ntargets, ptx))

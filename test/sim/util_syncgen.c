@@ -227,8 +227,8 @@ flag_op(Gen *g, unsigned warp)
 		op.kind = SG_RELEASE;
 		op.n = ++g->flag[f];
 	} else {        /* blocks of a grid wait only for those before them: they may not run together */
-		bool reach = block_of(g, owner) == b
-		           || (global && (g->l->s.cluster || block_of(g, owner) < b));
+		bool reach = block_of(g, owner) == b ||
+		             (global && (g->l->s.cluster || block_of(g, owner) < b));
 		if (!reach || !g->flag[f])
 			return false;
 		op.kind = SG_ACQUIRE;

@@ -1,4 +1,5 @@
-/* util_syncmodel.c - the model of syncgen.h: vector clocks of threads, words with their last accesses, values.
+/* util_syncmodel.c - the model of syncgen.h: vector clocks of threads, words with their last accesses,
+ * values.
  *
  * Clock c of thread u is known to t if vc[t][u] >= c.  Copies that end on mbarrier m are one more "thread",
  * SG_THREADS + m, whose clock is the number of phases. */
@@ -293,8 +294,8 @@ note(SgModel *m, int first, unsigned second)
 {
 	if (first < 0 || m->nconflict == MAX_CONFLICTS)
 		return;
-	if (m->nconflict && m->conflict[m->nconflict - 1].first == (unsigned)first
-	    && m->conflict[m->nconflict - 1].second == second)
+	if (m->nconflict && m->conflict[m->nconflict - 1].first == (unsigned)first &&
+	    m->conflict[m->nconflict - 1].second == second)
 		return;
 	m->conflict[m->nconflict++] = (SgConflict){ (unsigned)first, second };
 }
@@ -419,7 +420,8 @@ wait_group(SgModel *m, const SgOp *op)
 	for (unsigned r = 0; r < SG_REGIONS; r++)
 		for (unsigned i = 0; i < 32; i++) {
 			Word *w = &m->word[r][i];
-			if (w->copier < 0 || w->copier / 32 != op->warp || w->group + op->n >= m->commits[op->warp])
+			if (w->copier < 0 || w->copier / 32 != op->warp ||
+			    w->group + op->n >= m->commits[op->warp])
 				continue;
 			w->wclock = m->clock[w->copier];
 			w->copier = -1;

@@ -122,7 +122,8 @@ store(Out *o, SgOp *op)
 	const char *space;
 	char addr[40];
 
-	put(b, "add.u32 %%v, %%acc, %u; add.u32 %%v1, %%v, 1; add.u32 %%v2, %%v, 2; add.u32 %%v3, %%v, 3;", op->n);
+	put(b, "add.u32 %%v, %%acc, %u; add.u32 %%v1, %%v, 1; add.u32 %%v2, %%v, 2; add.u32 %%v3, %%v, 3;",
+	    op->n);
 	space = place(o, op, addr);
 	here(o, op);
 	if (op->wide)
@@ -168,7 +169,8 @@ matrix(Out *o, SgOp *op)
 
 	/* lanes 0-7 name the rows of the first matrix, 8-15 of the second */
 	put(b, "and.b32 %%a, %%lane, 7; shl.b32 %%a, %%a, 4; add.u32 %%a, %%a, %%sm;");
-	put(b, "and.b32 %%v, %%lane, 8; setp.ne.u32 %%q, %%v, 0; selp.u32 %%v, %u, %u, %%q; add.u32 %%a, %%a, %%v;",
+	put(b, "and.b32 %%v, %%lane, 8; setp.ne.u32 %%q, %%v, 0; selp.u32 %%v, %u, %u, %%q; add.u32 %%a, "
+	       "%%a, %%v;",
 	    op->form ? c : a, a);
 	here(o, op);
 	if (op->form)
@@ -200,13 +202,15 @@ barrier(Out *o, SgOp *op)
 
 	if (op->kind == SG_BARRED)
 		snprintf(text, sizeof text, "and.b32 %%v, %%acc, 1; setp.ne.u32 %%q, %%v, 0; "
-		         "bar.red.popc.u32 %%v, %u, %u, %%q; mad.lo.u32 %%acc, %%acc, 5, %%v;", op->id, count);
+		         "bar.red.popc.u32 %%v, %u, %u, %%q; mad.lo.u32 %%acc, %%acc, 5, %%v;", op->id,
+		         count);
 	else if (op->kind == SG_ARRIVE)
 		snprintf(text, sizeof text, "bar.arrive %u, %u;", op->id, count);
 	else if (!op->id && op->form)
 		snprintf(text, sizeof text, "bar.sync 0;");
 	else
-		snprintf(text, sizeof text, "%s %u, %u;", op->form ? "barrier.sync.aligned" : "bar.sync", op->id, count);
+		snprintf(text, sizeof text, "%s %u, %u;", op->form ? "barrier.sync.aligned" : "bar.sync",
+		         op->id, count);
 	for_warps(o, op, op->kind == SG_ARRIVE ? 1u << op->warp : op->warps, text);
 }
 
@@ -284,7 +288,8 @@ mbar(Out *o, SgOp *op)
 		put(b, "add.u32 %%a, %%sm, %u; add.u32 %%v, %%mb, %u;", 128 * (op->region % SG_SHARED), at);
 		put(b, "add.s64 %%d, %%in, %u;", 4 * op->n);
 		here(o, op);
-		put(b, "@%%m4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%a], [%%d], 128, "
+		put(b, "@%%m4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%a], "
+		       "[%%d], 128, "
 		    "[%%v];");
 		break;
 	}
@@ -325,7 +330,8 @@ one(Out *o, SgOp *op)
 		if (op->form)
 			put(b, "redux.sync.add.u32 %%v, %%acc, -1;");
 		else
-			put(b, "and.b32 %%v, %%acc, 1; setp.ne.u32 %%q, %%v, 0; vote.sync.ballot.b32 %%v, %%q, -1;");
+			put(b, "and.b32 %%v, %%acc, 1; setp.ne.u32 %%q, %%v, 0; vote.sync.ballot.b32 %%v, "
+			       "%%q, -1;");
 		put(b, "mad.lo.u32 %%acc, %%acc, 5, %%v;");
 		break;
 	case SG_BAR: case SG_BARRED: case SG_ARRIVE: case SG_BARWAIT: barrier(o, op); break;
@@ -343,8 +349,9 @@ one(Out *o, SgOp *op)
 	case SG_MARRIVE: case SG_MWAIT: case SG_BULKLOAD: mbar(o, op); break;
 	case SG_BULKSTORE: bulk_store(o, op); break;
 	case SG_CLUSTERBAR:
-		for_warps(o, op, op->warps, op->form ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
-		          : "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;");
+		for_warps(o, op, op->warps,
+		          op->form ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+		                   : "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;");
 		break;
 	case SG_NKINDS: break;
 	}
@@ -358,23 +365,30 @@ head(Out *o)
 	const SgShape *s = &o->l->s;
 	Buf *b = &o->head;
 
-	put(b, ".version %s .target %s .address_size 64", s->hopper ? "8.0" : "7.4", s->hopper ? "sm_90a" : "sm_80");
+	put(b, ".version %s .target %s .address_size 64", s->hopper ? "8.0" : "7.4",
+	    s->hopper ? "sm_90a" : "sm_80");
 	put(b, ".visible .entry k(.param .u64 in, .param .u64 g, .param .u64 out) {");
 	put(b, ".reg .pred %%q, %%p8, %%m<6>; .reg .b64 %%d, %%g, %%in, %%out, %%fg, %%st;");
-	put(b, ".reg .b32 %%acc, %%v, %%v1, %%v2, %%v3, %%a, %%lane, %%l4, %%sm, %%peer, %%fs, %%mb, %%t, %%w;");
+	put(b, ".reg .b32 %%acc, %%v, %%v1, %%v2, %%v3, %%a, %%lane, %%l4, %%sm, %%peer, %%fs, %%mb, %%t, "
+	       "%%w;");
 	put(b, ".shared .align 128 .b8 sm[%u]; .shared .align 8 .b64 mb[%u]; .shared .align 4 .b32 fl[%u];",
 	    128 * SG_SHARED, SG_MBARS, SG_FLAGS);
 	put(b, "ld.param.u64 %%in, [in]; ld.param.u64 %%g, [g]; ld.param.u64 %%out, [out];");
-	put(b, "cvta.to.global.u64 %%in, %%in; cvta.to.global.u64 %%g, %%g; cvta.to.global.u64 %%out, %%out;");
-	put(b, "add.s64 %%fg, %%g, %u; mov.u32 %%sm, sm; mov.u32 %%mb, mb; mov.u32 %%fs, fl;", 128 * SG_GLOBAL);
+	put(b, "cvta.to.global.u64 %%in, %%in; cvta.to.global.u64 %%g, %%g; cvta.to.global.u64 %%out, "
+	       "%%out;");
+	put(b, "add.s64 %%fg, %%g, %u; mov.u32 %%sm, sm; mov.u32 %%mb, mb; mov.u32 %%fs, fl;",
+	    128 * SG_GLOBAL);
 	put(b, "mov.u32 %%t, %%tid.x; and.b32 %%lane, %%t, 31; shl.b32 %%l4, %%lane, 2;");
-	put(b, "mov.u32 %%w, %%ctaid.x; mad.lo.u32 %%acc, %%w, %u, %%t; shr.u32 %%w, %%acc, 5;", 32 * s->warps);
+	put(b, "mov.u32 %%w, %%ctaid.x; mad.lo.u32 %%acc, %%w, %u, %%t; shr.u32 %%w, %%acc, 5;",
+	    32 * s->warps);
 	put(b, "mul.wide.u32 %%d, %%acc, 4; add.s64 %%out, %%out, %%d; setp.lt.u32 %%p8, %%lane, 8;");
 	for (unsigned i = 1; i < SG_MASKS; i++)
-		put(b, "mov.u32 %%v, %u; shr.u32 %%v, %%v, %%lane; and.b32 %%v, %%v, 1; setp.ne.u32 %%m%u, %%v, 0;",
+		put(b, "mov.u32 %%v, %u; shr.u32 %%v, %%v, %%lane; and.b32 %%v, %%v, 1; setp.ne.u32 %%m%u, "
+		       "%%v, 0;",
 		    sg_mask[i], i);
 	if (s->cluster)
-		put(b, "mov.u32 %%a, %%cluster_ctarank; xor.b32 %%a, %%a, 1; mapa.shared::cluster.u32 %%peer, %%sm, %%a;");
+		put(b, "mov.u32 %%a, %%cluster_ctarank; xor.b32 %%a, %%a, 1; mapa.shared::cluster.u32 "
+		       "%%peer, %%sm, %%a;");
 	put(b, "setp.ne.u32 %%q, %%t, 0;");
 	put(b, "@%%q bra START;");
 	for (unsigned i = 0; i < SG_MBARS; i++) {
@@ -417,12 +431,12 @@ left_out(const SgList *l, unsigned i, int missing)
 		return false;
 	if (i == at)
 		return true;
-	if (l->op[at].kind != SG_BARWAIT || l->op[i].kind != SG_ARRIVE || l->op[i].id != l->op[at].id
-	    || l->op[i].warp / l->s.warps != l->op[at].warp / l->s.warps)
+	if (l->op[at].kind != SG_BARWAIT || l->op[i].kind != SG_ARRIVE || l->op[i].id != l->op[at].id ||
+	    l->op[i].warp / l->s.warps != l->op[at].warp / l->s.warps)
 		return false;
 	for (unsigned k = i; k < at; k++)       /* is it of an earlier phase? */
-		if (l->op[k].kind == SG_BARWAIT && l->op[k].id == l->op[at].id
-		    && l->op[k].warp / l->s.warps == l->op[at].warp / l->s.warps)
+		if (l->op[k].kind == SG_BARWAIT && l->op[k].id == l->op[at].id &&
+		    l->op[k].warp / l->s.warps == l->op[at].warp / l->s.warps)
 			return false;
 	return true;
 }
@@ -451,7 +465,8 @@ sg_text(SgList *l, int missing)
 	}
 	put(&o.head, "END:");
 	put(&o.head, "cp.async.wait_all; st.global.u32 [%%out], %%acc;");
-	put(&o.head, l->s.cluster ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" : "bar.sync 0;");
+	put(&o.head, l->s.cluster ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+	                          : "bar.sync 0;");
 	put(&o.head, "ret; }");
 	return o.head.s;
 }

@@ -28,7 +28,8 @@ warp_op(WarpOp *w, const char *target, const char *text, int nin, int nout)
 	sim_module *m;
 	int rc;
 
-	p += sprintf(p, ".version 9.0\n.target %s\n.address_size 64\n.entry k(.param .u64 a, .param .u64 b)\n{\n"
+	p += sprintf(p, ".version 9.0\n.target %s\n.address_size 64\n"
+	                ".entry k(.param .u64 a, .param .u64 b)\n{\n"
 	             ".reg .b32 %%i<%d>, %%o<%d>, %%l; .reg .b64 %%p<4>, %%d<32>; .reg .pred %%q<2>;\n"
 	             "mov.u32 %%l, %%laneid;\nld.param.u64 %%p0, [a];\nld.param.u64 %%p1, [b];\n"
 	             "mad.wide.u32 %%p0, %%l, %d, %%p0;\nmad.wide.u32 %%p1, %%l, %d, %%p1;\n",

@@ -114,7 +114,7 @@ may_be(const hexc_format *f, const hexc_weight *w)
 	int64_t group = w->plane[HEXC_PLANE_SCALE].group;
 	double range = group <= 16 ? 4.1 : group <= 32 ? 4.6
 	                           : group <= 128      ? 5.8
-	                                               : 6.6;
+	                                          : 6.6;
 
 	if (strcmp(f->name, "TQ2_0") == 0)
 		return 0.85; /* three values for 256 numbers, by the largest */
