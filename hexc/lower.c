@@ -62,9 +62,7 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
 			diag_note(l->diag, old->src, "`%s` is declared here", name);
 	} else if (dtype_find(name, strlen(name)) != D_COUNT) {
 		diag_error(l->diag, src, "`%s` is an element type: choose another name", name);
-	} else if (lower_find_fn(l, name)) {
-		diag_error(l->diag, src, "`%s` is a function: choose another name", name);
-	} else if (lower_is_builtin(name) || strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
+	} else if (strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
 		diag_error(l->diag, src, "`%s` is built in: choose another name", name);
 	}
 	s->depth = l->scope ? l->scope->depth + 1 : 1;
