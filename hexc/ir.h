@@ -218,6 +218,7 @@ struct Kernel {
 	uint64_t nfact; /* values that val_fact looked at so far */
 	const struct FreeTile *place; /* tiles whose place was free, and what it is (hexc/place.h) */
 	int nplace;
+	bool dense; /* products of sparse tiles are those of what the tiles stand for, zeros and all */
 	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
 	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;

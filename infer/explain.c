@@ -112,6 +112,18 @@ place_lines(Text *t, const Kernel *k)
 	}
 }
 
+/* Products of sparse tiles, where there is a choice. */
+static void
+sparse_line(Text *t, const Kernel *k)
+{
+	int other = explain_other_sparse(k);
+
+	if (other >= 0)
+		text_printf(t, "\nsparse\n  zeros %s; else %s: candidate %d, %+.1f %%\n",
+		            k->dense ? "multiplied" : "skipped", k->dense ? "skipped" : "multiplied", other,
+		            above(k, other));
+}
+
 /* What has no instruction of its own to choose. */
 static void
 arithmetic_line(Text *t, const Kernel *k, const Op *o)
@@ -232,6 +244,7 @@ infer_explain(Kernel *k)
 				tile_lines(&t, k, o->blk[b]->arg[i]);
 	}
 	place_lines(&t, k);
+	sparse_line(&t, k);
 	pack_lines(&t, k);
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

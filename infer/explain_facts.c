@@ -103,6 +103,15 @@ explain_other_place(const Kernel *k, int i)
 	return -1;
 }
 
+int
+explain_other_sparse(const Kernel *k)
+{
+	for (int c = 0; c < k->cands->n; c++)
+		if (k->cands->sol[c]->k->dense != k->dense)
+			return c;
+	return -1;
+}
+
 bool
 explain_access(const Op *o, Val **root, Access *a)
 {

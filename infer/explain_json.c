@@ -363,6 +363,22 @@ put_places(Text *t, const Kernel *k)
 	text_add(t, "]", 1);
 }
 
+/* Products of sparse tiles, where there is a choice. */
+static void
+put_sparse(Text *t, const Kernel *k)
+{
+	int other = explain_other_sparse(k);
+
+	if (other < 0)
+		return;
+	open_member(t, "sparse", "{");
+	put_text(t, "zeros", k->dense ? "multiplied" : "skipped");
+	open_member(t, "runner_up", "{");
+	put_int(t, "candidate", other);
+	put_real(t, "cycles", k->cands->sol[other]->cycles);
+	text_add(t, "}}", 2);
+}
+
 const char *
 infer_explain_json(Kernel *k)
 {
@@ -391,6 +407,7 @@ infer_explain_json(Kernel *k)
 	}
 	text_add(&t, "]", 1);
 	put_places(&t, k);
+	put_sparse(&t, k);
 	put_packs(&t, k);
 	open_member(&t, "ops", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

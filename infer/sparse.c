@@ -94,9 +94,22 @@ fuse_sparse(Kernel *k)
 	bool any = false;
 	OpWalk w;
 
+	if (k->dense)
+		return;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_dot && !dot_is_sparse(o))
 			any |= fuse(k, o, 0) || fuse(k, o, 1);
 	if (any)
 		pass_dce(k);
+}
+
+bool
+infer_skips_zeros(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot && dot_is_sparse(o))
+			return true;
+	return false;
 }

@@ -70,6 +70,7 @@ reread(Job *j, Kernel *k, const char *pass)
 	}
 	copy->place = k->place;
 	copy->nplace = k->nplace;
+	copy->dense = k->dense;
 	copy->cands = k->cands;
 	return copy;
 }
@@ -185,14 +186,27 @@ passes_some(Job *j, int i, int from, int to, bool aloud)
 	return true;
 }
 
-/* The passes up to infer, once, or for each choice of places there is. */
+static bool
+has_sparse(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_expand)
+			return true;
+	return false;
+}
+
+/* The passes up to infer, once, or for each choice there is of places and of sparse products. */
 static bool
 to_infer(Job *j, int i)
 {
 	if (!passes_some(j, i, 0, PASS_place, true))
 		return false;
 	place_find(j->unit.kernel[i]);
-	return j->unit.kernel[i]->nplace ? places_choose(j, i) : passes_some(j, i, PASS_place, PASS_infer, true);
+	if (j->unit.kernel[i]->nplace || has_sparse(j->unit.kernel[i]))
+		return places_choose(j, i);
+	return passes_some(j, i, PASS_place, PASS_infer, true);
 }
 
 void

@@ -1,5 +1,6 @@
 /* places.c - tiles whose place is free: shared memory and registers are both tried, and the search ranks
- * what it finds of every choice in one list.
+ * what it finds of every choice in one list.  Where it finds instructions that skip the zeros of sparse
+ * tiles, products without them are tried as well.
  *
  * Up to FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of these
  * with one tile at a time changed, largest first; a change that pays stays. */
@@ -14,20 +15,21 @@ typedef struct Places {
 	Job *j;
 	int i; /* the unit's kernel */
 	const Kernel *base;
-	Kernel *tried[TRIED];
+	Kernel *tried[2 * TRIED];
 	int n;
 	int best; /* of those tried */
 } Places;
 
 /* In front of pass infer, with its solutions; false: an error. */
 static bool
-try(Places *p, const bool *registers)
+try_one(Places *p, const bool *registers, bool dense)
 {
 	Job *j = p->j;
 	Kernel *k = kernel_copy(p->base);
 	double t;
 
 	place_decide(k, registers);
+	k->dense = dense;
 	j->unit.kernel[p->i] = k;
 	if (!passes_some(j, p->i, PASS_place, PASS_infer, false))
 		return false;
@@ -40,6 +42,13 @@ try(Places *p, const bool *registers)
 		p->best = p->n;
 	p->n++;
 	return true;
+}
+
+static bool
+try(Places *p, const bool *registers)
+{
+	return try_one(p, registers, false) &&
+	       (!infer_skips_zeros(p->tried[p->n - 1]) || try_one(p, registers, true));
 }
 
 static void
@@ -118,6 +127,7 @@ show(Places *p, const Kernel *chosen, bool *registers)
 
 	places_of(chosen, registers);
 	place_decide(k, registers);
+	k->dense = chosen->dense;
 	p->j->unit.kernel[p->i] = k;
 	return passes_some(p->j, p->i, PASS_place, PASS_infer, true);
 }

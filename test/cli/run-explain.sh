@@ -48,7 +48,7 @@ def near(told, x): # told without decimals
 
 # Whatever the text tells, a field has too.
 def complete(path, k):
-    head, *sections = re.split(r'\n\n(?=tiles|packs|instructions|solutions)', k['text'])
+    head, *sections = re.split(r'\n\n(?=tiles|places|sparse|packs|instructions|solutions)', k['text'])
     part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
     m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) cycles predicted for a block, (\d+) steps', head)
     if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
@@ -89,6 +89,15 @@ def complete(path, k):
     for l in [l for l in part.get('packs', '').split('\n') if l.startswith('  ') and l[2] != ' ']:
         if l.split(None, 1) not in [[p['name'], p['pack']] for p in k['packs']]:
             fail(path, l)
+    for l, p in zip(part.get('places', '').split('\n'), k['places']):
+        m = re.match(r' *(\S+), line (\d+): (shared|register)s?(?:; else \S+ candidate (\d+))?', l)
+        if (m[1], int(m[2]), m[3]) != (p['name'], p['line'], p['space']) or \
+                (m[4] and int(m[4]) != p['runner_up']['candidate']):
+            fail(path, l, p)
+    if 'sparse' in part:
+        m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
+        if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
+            fail(path, part['sparse'])
     # instructions: op by op
     told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
     ops = iter([o for o in k['ops'] if 'instruction' in o or o['cycles'] >= 1])
