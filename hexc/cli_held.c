@@ -176,8 +176,8 @@ dims_of(const hexc_file *f, const char *name, const hexc_weight *w, int plane, H
 {
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 
-	out->rank = plane == HEXC_PLANE_INDEX ? 1 : 2;
-	out->dim[0] = w->plane[plane].rows;
+	out->rank = plane == HEXC_PLANE_INDEX || plane == HEXC_PLANE_TABLE ? 1 : 2;
+	out->dim[0] = plane == HEXC_PLANE_TABLE ? w->plane[plane].cols : w->plane[plane].rows;
 	out->dim[1] = w->plane[plane].cols;
 	if (plane == HEXC_PLANE_CODE && hexc_file_find(f, name, &t) && !t.dtype && t.rank > 2) {
 		out->rank = t.rank;

@@ -34,7 +34,7 @@ no_parameter(const Args *a, const char *name, int n)
 	return EXIT_USAGE;
 }
 
-/* A tensor of a file of tensors, as if it were a .npy: of the parameter's type, or of one that .npy files have
+/* A tensor of a file of tensors, as if it were a .npy: of the type, or of one that .npy files have
  * for it. */
 static int
 read_held(Cli *c, Tensor *t)

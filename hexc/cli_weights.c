@@ -27,7 +27,9 @@ scheme(Cli *c, const hexc_weight *w)
 
 		if (!p->dtype)
 			continue;
-		if (i == HEXC_PLANE_INDEX)
+		if (i == HEXC_PLANE_TABLE)
+			s = cli_printf(c, "%s, by a table of %" PRId64 " %s", s, p->cols, p->dtype);
+		else if (i == HEXC_PLANE_INDEX)
 			s = cli_printf(c, "%s, in order of an index", s);
 		else if (i == HEXC_PLANE_SCALE2 || i == HEXC_PLANE_OFFSET2)
 			s = p->cols == 1 && w->n > 1

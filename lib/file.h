@@ -71,4 +71,6 @@ void file_weights(hexc_file *f);
 const FileType *file_type(const char *container, const char *names, const char *dtype);
 const FileType *safetensors_type(const char *name, size_t n);
 const FileType *gguf_type(const char *name, size_t n);
+/* What blocks of GGUF are of which formats.def has none; NULL: nothing to say. */
+const char *gguf_other(const char *type);
 #endif

@@ -40,6 +40,7 @@ static const FileType types[] = {
 	{ "TQ2_0", NULL, 35, 256, 66 },
 	{ "MXFP4", NULL, 39, 32, 17 },
 	{ "NVFP4", NULL, 40, 64, 36 },
+	{ "Q1_0", NULL, 41, 128, 18 },
 };
 
 /* Types of metadata values; their bytes, 0: a string or a list. */
@@ -232,6 +233,24 @@ gguf_type(const char *name, size_t n)
 	for (size_t i = 0; i < COUNT_OF(types); i++)
 		if (strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
 			return &types[i];
+	return NULL;
+}
+
+const char *
+gguf_other(const char *type)
+{
+	static const struct {
+		const char *begins, *text;
+	} other[] = {
+		{ "IQ", "has codes that name points of a codebook, which kernels here do not look up" },
+		{ "TQ1_0", "has five codes in a byte as digits of base 3" },
+		{ "Q8_1", "is made for activations on their way into a product" },
+		{ "Q8_K", "is made for activations on their way into a product" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(other); i++)
+		if (strncmp(type, other[i].begins, strlen(other[i].begins)) == 0)
+			return other[i].text;
 	return NULL;
 }
 

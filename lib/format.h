@@ -38,6 +38,8 @@ typedef struct Format {
 	const char *name, *container, *code;
 	int bias, group;
 	const char *what;
+	const char *table_type; /* NULL: codes are numbers */
+	int table[16];          /* what each code stands for */
 	FormatPlane plane[HEXC_NPLANE];
 	FormatPart part[FORMAT_PARTS];
 } Format;
@@ -112,8 +114,8 @@ void encode_part(const Fit *fit, const hexc_weight *w, const PartMap *p, hexc_pl
 
 /* ---- weights in memory (weight_load.c) ------------------------------------------------------------- */
 
-/* A weight with zeroed planes of these sizes; NULL: no memory. */
-hexc_weight *weight_new(const hexc_weight *like);
+/* A weight of these sizes; planes are zero but for the table.  NULL: no memory. */
+hexc_weight *weight_new(const Fit *fit);
 
 /* ---- small things ------------------------------------------------------------------------------------ */
 

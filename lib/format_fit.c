@@ -129,6 +129,12 @@ fit_sizes(Fit *fit, const Format *format, int64_t n, int64_t k, int64_t group, c
 	for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
 		if (!plane_sizes(fit, (hexc_plane_id)id, group, types, why, nwhy))
 			return false;
+	if (format->table_type) {
+		hexc_plane *p = &fit->w.plane[HEXC_PLANE_TABLE];
+
+		*p = (hexc_plane){ format->table_type, 1, 1 << dtype_info[code].bits, k, NULL, 0 };
+		p->bytes = num_bytes(plane_type(p), p->cols);
+	}
 	for (int i = 0; i < FORMAT_PARTS && format->part[i].types; i++) {
 		if (!part_sizes(fit, i, group, types ? types[i] : D_COUNT, why, nwhy))
 			return false;

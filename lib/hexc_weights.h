@@ -11,6 +11,7 @@
  *
  *	W[n,k] = scale2 * scale * (code[n,k] - bias - zero) + offset2 * offset
  *
+ * (with a table, table[code[n,k]] in place of the code)
  * where scale, zero and offset are planes [K / group, N] (neighbours along N lie side by side: so kernels
  * read them), scale2 and offset2 planes of coarser groups, bias a whole number, and what a format lacks is 1
  * or 0.  Each operation is one of f32.
@@ -82,7 +83,8 @@ HEXC_API int hexc_format_at(size_t i, hexc_format *out);
 	X(ZERO,    zero,    "subtracted from the code, [K / group, N]") \
 	X(OFFSET,  offset,  "added to the product, [K / group, N]") \
 	X(OFFSET2, offset2, "multiplies the offset, [K / group, N]") \
-	X(INDEX,   index,   "which group an input belongs to, [K, 1]; without it, input k to group k / group")
+	X(INDEX,   index,   "which group an input belongs to, [K, 1]; without it, k / group") \
+	X(TABLE,   table,   "what a code stands for, [1, numbers]; without it, for itself")
 typedef enum hexc_plane_id {
 #define X(id, name, text) HEXC_PLANE_##id,
 	HEXC_PLANES(X)
@@ -111,7 +113,7 @@ typedef struct hexc_weight {
 #define HEXC_WEIGHT_INIT { sizeof(hexc_weight), NULL, NULL, 0, 0, 0, 0, \
 	{{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
 	{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
-	{NULL, 0, 0, 0, NULL, 0}}}
+	{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}}}
 
 /* The i-th quantized weight of a file, described without its data: 1 and *out, or 0.  Its name is what its
  * tensors have in common ("model.layers.0.mlp.up_proj"). */

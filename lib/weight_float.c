@@ -4,19 +4,27 @@
 
 /* Codes of up to 8 bits as numbers. */
 static void
-code_values(DType type, float value[256])
+code_values(const hexc_weight *w, float value[256])
 {
+	const hexc_plane *table = &w->plane[HEXC_PLANE_TABLE];
+	DType type = plane_type(&w->plane[HEXC_PLANE_CODE]);
+
 	for (unsigned code = 0; code < 1u << dtype_info[type].bits; code++)
-		value[code] = num_is_float(type) ? (float)num_of_code(type, code)
-		                                 : (float)num_wrap(type, (int64_t)code);
+		value[code] = table->dtype         ? (float)num_get(plane_type(table), table->data, code)
+		              : num_is_float(type) ? (float)num_of_code(type, code)
+		                                   : (float)num_wrap(type, (int64_t)code);
 }
 
 int
 weight_check(const hexc_weight *w, char *why, size_t n)
 {
+	int64_t codes = 0; /* different ones */
+
 	if (w->n < 1 || w->k < 1 || w->n > INT64_MAX / 64 / w->k)
 		return weights_fail(HEXC_E_INVALID, why, n, "W[%lld, %lld] is no matrix", (long long)w->n,
 		                    (long long)w->k);
+	if (plane_type(&w->plane[HEXC_PLANE_CODE]) != D_COUNT)
+		codes = (int64_t)1 << dtype_info[plane_type(&w->plane[HEXC_PLANE_CODE])].bits;
 	for (int id = 0; id < HEXC_NPLANE; id++) {
 		static const char *const name[] = {
 #define X(id, name, text) #name,
@@ -26,6 +34,7 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 		const hexc_plane *p = &w->plane[id];
 		DType d = plane_type(p);
 		bool index = id == HEXC_PLANE_INDEX, code = id == HEXC_PLANE_CODE;
+		bool table = id == HEXC_PLANE_TABLE;
 
 		if (!p->dtype && id > HEXC_PLANE_SCALE)
 			continue;
@@ -34,8 +43,13 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 			                    "the plane %s has no data, or a type that it "
 			                    "cannot have",
 			                    name[id]);
-		if (!code && (p->group < 1 || w->k % p->group || p->rows != w->k / p->group ||
-		              (p->cols != 1 && p->cols != w->n)))
+		if (table && (p->rows != 1 || p->cols != codes))
+			return weights_fail(HEXC_E_INVALID, why, n,
+			                    "the table is %lld x %lld, and not a number for each code",
+			                    (long long)p->rows, (long long)p->cols);
+		if (!code && !table &&
+		    (p->group < 1 || w->k % p->group || p->rows != w->k / p->group ||
+		     (p->cols != 1 && p->cols != w->n)))
 			return weights_fail(HEXC_E_INVALID, why, n,
 			                    "the plane %s is %lld x %lld for groups of %lld, which "
 			                    "does not go with W[%lld, %lld]",
@@ -128,7 +142,7 @@ hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why,
 	code = weight_check(w, why, n);
 	if (code != HEXC_OK)
 		return code;
-	code_values(plane_type(&w->plane[HEXC_PLANE_CODE]), f.value);
+	code_values(w, f.value);
 	parallel_for(threads, w->n, 16, rows, &f);
 	return HEXC_OK;
 }

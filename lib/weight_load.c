@@ -70,6 +70,11 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 	}
 	if (closest && closest[0])
 		memcpy(why, closest, n);
+	else if (hexc_file_find(f, name, &t) && gguf_other(t.type))
+		weights_fail(0, why, n,
+		             "tensor %s is %s, which %s: quantize it to IQ4_XS, Q4_K or another format "
+		             "that hexc reads",
+		             name, t.type, gguf_other(t.type));
 	else if (hexc_file_find(f, name, &t))
 		weights_fail(0, why, n,
 		             "tensor %s is %s, which is no format of quantized weights that hexc knows",
@@ -89,8 +94,10 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 
 /* One block for the struct and the planes, each aligned to 64 bytes; NULL: no memory. */
 hexc_weight *
-weight_new(const hexc_weight *like)
+weight_new(const Fit *fit)
 {
+	const hexc_weight *like = &fit->w;
+	const hexc_plane *table;
 	size_t size = (sizeof *like + 63) / 64 * 64, at = size, len = like->name ? strlen(like->name) + 1 : 0;
 	hexc_weight *w;
 	char *block;
@@ -113,6 +120,9 @@ weight_new(const hexc_weight *like)
 		memset(w->plane[i].data, 0, (size_t)w->plane[i].bytes);
 		size += (size_t)(w->plane[i].bytes + 63 + 8) / 64 * 64;
 	}
+	table = &w->plane[HEXC_PLANE_TABLE];
+	for (int64_t i = 0; table->dtype && i < table->cols; i++)
+		num_put_i(plane_type(table), table->data, i, fit->format->table[i]);
 	if (len)
 		w->name = memcpy(block + at, like->name, len);
 	return w;
@@ -193,7 +203,7 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsign
 	if (code != HEXC_OK)
 		return code;
 	fit.w.name = name;
-	w = weight_new(&fit.w);
+	w = weight_new(&fit);
 	if (!w)
 		return weights_fail(HEXC_E_NOMEM, why, n, "%s: no memory for its planes", name);
 	memset(&l, 0, sizeof l);

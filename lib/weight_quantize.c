@@ -21,8 +21,9 @@ code_range(Range *r, const Format *format)
 	r->lo = INFINITY;
 	r->hi = -INFINITY;
 	for (int i = 0; i < r->n; i++) {
-		r->table[i] = num_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
-		                                    : (double)(num_wrap(r->code, i) - format->bias);
+		r->table[i] = format->table_type      ? format->table[i]
+		              : num_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
+		                                      : (double)(num_wrap(r->code, i) - format->bias);
 		if (isfinite(r->table[i])) {
 			r->lo = fmin(r->lo, r->table[i]);
 			r->hi = fmax(r->hi, r->table[i]);
@@ -42,7 +43,7 @@ nearest(const Range *r, double x)
 	int best = 0;
 
 	x = fmin(fmax(x, r->lo), r->hi);
-	if (!num_is_float(r->code))
+	if (!num_is_float(r->code) && !r->format->table_type)
 		return (unsigned)num_wrap(r->code, (int64_t)nearbyint(x) + r->format->bias) &
 		       (unsigned)(r->n - 1);
 	for (int i = 1; i < r->n; i++) {
@@ -232,7 +233,7 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 			return weights_fail(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is no finite number",
 			                    (long long)(i / k), (long long)(i % k));
 	code_range(&range, f);
-	z = (Quantizing){ &range, weight_new(&fit.w), x, 0 };
+	z = (Quantizing){ &range, weight_new(&fit), x, 0 };
 	if (!z.w)
 		return weights_fail(HEXC_E_NOMEM, why, nwhy, "no memory for the planes");
 	if (z.w->plane[HEXC_PLANE_INDEX].dtype)

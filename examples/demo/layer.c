@@ -29,7 +29,9 @@ choose(const hexc_weight *w)
 	const hexc_plane *p = w->plane;
 	bool zero = p[HEXC_PLANE_ZERO].dtype != NULL, offset = p[HEXC_PLANE_OFFSET].dtype != NULL;
 	bool coarse = p[HEXC_PLANE_SCALE2].dtype && p[HEXC_PLANE_SCALE2].cols > 1;
+	bool table = p[HEXC_PLANE_TABLE].dtype != NULL;
 	Choice c = { zero     ? "gemm_zero"
+		     : table  ? coarse ? "gemm_table_two_level" : "gemm_table"
 		     : coarse ? offset ? "gemm_two_level_offset" : "gemm_two_level"
 		     : offset ? "gemm_offset"
 		              : "gemm_scale",
@@ -38,11 +40,11 @@ choose(const hexc_weight *w)
 
 	define(&c, "WEIGHT", hexc_type_value(p[HEXC_PLANE_CODE].dtype));
 	define(&c, "G", p[HEXC_PLANE_SCALE].group);
-	if (!(coarse && offset))
+	if (!(coarse && (offset || table)))
 		define(&c, "SCALE", hexc_type_value(p[HEXC_PLANE_SCALE].dtype));
 	if (zero)
 		define(&c, "ZEROS", hexc_type_value(p[HEXC_PLANE_ZERO].dtype));
-	if (!zero && !offset)
+	if (!zero && !offset && !table)
 		define(&c, "ZERO", w->bias);
 	define(&c, "BM", 16);
 	return c;
@@ -72,7 +74,7 @@ build(const char *arch, const char *src, const Choice *c, Row *row)
 static bool
 tensors(Case *c, const hexc_module *m, const hexc_weight *w)
 {
-	static const char *const names[HEXC_NPLANE] = { "W", "S", "S2", "Z", "O", "O2", "I" };
+	static const char *const names[HEXC_NPLANE] = { "W", "S", "S2", "Z", "O", "O2", "I", "T" };
 	hexc_param_info info = HEXC_PARAM_INFO_INIT;
 	int64_t dim[2] = { w->n, w->k };
 

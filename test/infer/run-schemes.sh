@@ -44,6 +44,14 @@ for w in $some; do
 		try gemm_schemes.hexc gemm_two_level "$@" --arg 'S=random(3)' --arg 'S2=random(4)'
 		try gemm_schemes.hexc gemm_two_level_offset "$@" --arg 'S=random(3)' --arg 'S2=random(4)' \
 			--arg 'O=random(5)' --arg 'O2=random(6)'
+		case $w in # tables of numbers for codes of up to 4 bits
+		u[1-4])
+			for kernel in 'gemm_table --arg S=random(3)' 'gemm_table_two_level --arg S=random(3) --arg S2=random(4)'; do
+				# shellcheck disable=SC2086 # words
+				try gemm_schemes.hexc $kernel "$@" -D "TABLE=$((1 << ${w#u}))" --arg 'T=random(5)'
+			done
+			;;
+		esac
 	done
 done
 for pair in i2:i8 i3:i8 i4:i8 i5:i8 i6:i8 i8:i8 e2m1:e4m3 e2m3:e4m3 e3m2:e4m3 e4m3:e4m3; do

@@ -68,6 +68,26 @@ def make_gguf(out, rng):
     w.close()
 
 
+def make_tables(out, rng):
+    """Formats whose codes name numbers of a table: random blocks, which the package decodes."""
+    import gguf
+    from gguf.quants import dequantize
+
+    w = gguf.GGUFWriter(os.path.join(out, "tables.gguf"), "test")
+    for t in ("IQ4_NL", "IQ4_XS"):
+        kind = gguf.GGMLQuantizationType[t]
+        size, bytes_ = gguf.GGML_QUANT_SIZES[kind]
+        d = rng.integers(0, 256, (16, 256 // size, bytes_), dtype=np.uint8)
+        d[:, :, :2] = rng.standard_normal((16, 256 // size, 1)).astype(np.float16).view(np.uint8)
+        d = d.reshape(16, -1)
+        w.add_tensor(t.lower(), d, raw_dtype=kind)
+        expect("tables.gguf", t.lower(), t, dequantize(d, kind))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
 def module(path, name):
     spec = importlib.util.spec_from_file_location(name, path)
     m = importlib.util.module_from_spec(spec)
@@ -183,7 +203,8 @@ def main():
             del args[i : i + 2]
     if not 1 <= len(args) <= 2:
         sys.exit(__doc__)
-    out, rng = args[0], np.random.default_rng(int(args[1]) if len(args) > 1 else 1)
+    seed = int(args[1]) if len(args) > 1 else 1
+    out, rng = args[0], np.random.default_rng(seed)
     os.makedirs(out, exist_ok=True)
     make_gguf(out, rng)
     if src:
@@ -193,6 +214,7 @@ def main():
         make_marlin(out, src["--gptq"], rng, torch)
     if "--awq" in src:
         make_awq(out, src["--awq"], rng, torch)
+    make_tables(out, np.random.default_rng(seed + 100))  # with or without the others
     with open(os.path.join(out, "expected.tsv"), "w") as f:
         f.write("\n".join(lines) + "\n")
 

@@ -92,6 +92,8 @@ both gemm_offset "$a -D WEIGHT=u5" blocks.gguf blk.0.q5_1 W=code S=scale O=offse
 both gemm_two_level "$a" blocks.gguf blk.1.q6_k W=code S=scale S2=scale2
 both gemm_two_level_offset "$a" blocks.gguf blk.1.q4_k W=code S=scale S2=scale2 O=offset O2=offset2
 both gemm_zero '--arg A=random(1)[16,64] -D G=32' gptq4.safetensors l.0 W=code S=scale Z=zero
+both gemm_table "$a --arg T=@$f/tables.gguf:iq4_nl:table" tables.gguf iq4_nl W=code S=scale
+both gemm_table_two_level "$a --arg T=@$f/tables.gguf:iq4_xs:table" tables.gguf iq4_xs W=code S=scale S2=scale2
 # the order of activations is a row of numbers, and hexc weights writes it as a column
 says 0 right run examples/gemm_schemes.hexc --kernel gemm_ordered --exec=sim --check --arg 'A=random(1)[16,64]' \
 	--arg "W=@$f/gptq4-order.safetensors:l.0" --arg "S=@$f/gptq4-order.safetensors:l.0:scale" \

@@ -445,6 +445,7 @@ main(int argc, char **argv)
 	tcase_add_test(tc, widths);
 	tcase_add_test(tc, bit_movements);
 	tcase_add_test(tc, refusals);
+	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -61,7 +61,7 @@ scheme(Case *c, const hexc_weight *w, const char *act)
 	plane(c, "S", &p[HEXC_PLANE_SCALE]);
 	if (!p[HEXC_PLANE_INDEX].dtype)
 		case_def(c, "G", p[HEXC_PLANE_SCALE].group);
-	if (!p[HEXC_PLANE_OFFSET2].dtype)
+	if (!p[HEXC_PLANE_OFFSET2].dtype && !(coarse && p[HEXC_PLANE_TABLE].dtype))
 		case_def(c, "SCALE", hexc_type_value(p[HEXC_PLANE_SCALE].dtype));
 	if (p[HEXC_PLANE_ZERO].dtype) {
 		plane(c, "Z", &p[HEXC_PLANE_ZERO]);
@@ -81,6 +81,12 @@ scheme(Case *c, const hexc_weight *w, const char *act)
 	}
 	if (p[HEXC_PLANE_OFFSET].dtype)
 		return "gemm_offset";
+	if (p[HEXC_PLANE_TABLE].dtype) {
+		Buf *b = case_in(c, "T", p[HEXC_PLANE_TABLE].dtype, 0, 0, (int)p[HEXC_PLANE_TABLE].cols, 0);
+
+		memcpy(b->mem, p[HEXC_PLANE_TABLE].data, b->bytes);
+		return coarse ? "gemm_table_two_level" : "gemm_table";
+	}
 	case_def(c, "ZERO", w->bias);
 	if (coarse)
 		return "gemm_two_level";
@@ -160,7 +166,7 @@ START_TEST(files)
 		product(file, name, n);
 	}
 	fclose(list);
-	ck_assert_int_ge(n, 25);
+	ck_assert_int_ge(n, 27);
 }
 END_TEST
 

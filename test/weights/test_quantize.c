@@ -234,6 +234,7 @@ main(void)
 	tcase_add_test(tc, all_formats);
 	tcase_add_test(tc, exact);
 	tcase_add_test(tc, refusals);
+	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
