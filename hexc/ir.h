@@ -243,6 +243,7 @@ typedef struct Unit {
 /* An empty kernel: body and grid blocks without ops, 4 warps.  Not entered in u->kernel. */
 Kernel *kernel_new(Unit *u, const char *name);
 Block *block_new(Kernel *k, Op *owner);
+bool block_inside(const Block *b, const Block *outer); /* at any depth, or the same */
 Val *block_arg(Block *b, Type t);
 /* An op at the end of b, or before `at` when at != NULL.  `in` is copied; results get the given
  * types. */

@@ -1,5 +1,6 @@
 /* lower_assume.c - what the program promises about its parameters. */
 #include "hexc/lower.h"
+#include "hexc/facts.h"
 #include <string.h>
 
 /* `mult` numbers beyond this are kept as general conditions. */
@@ -18,17 +19,6 @@ int_param(Lower *l, const Expr *e)
 			return p;
 	}
 	return NULL;
-}
-
-static int64_t
-gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t t = a % b;
-		a = b;
-		b = t;
-	}
-	return a;
 }
 
 /* NAME % c == 0 */
@@ -50,7 +40,7 @@ take_multiple(Lower *l, const Expr *x, const Expr *zero)
 		diag_error(l->diag, x->arg[1]->src, "division by zero in an assumption");
 		return true;
 	}
-	m = c / gcd(p->mult, c);
+	m = c / gcd64(p->mult, c);
 	if (m > MULT_MAX / p->mult)
 		return false;
 	p->mult *= m;

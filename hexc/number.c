@@ -3,24 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t
-double_bits(double x)
-{
-	uint64_t u;
-
-	memcpy(&u, &x, sizeof u);
-	return u;
-}
-
-static double
-bits_double(uint64_t u)
-{
-	double x;
-
-	memcpy(&x, &u, sizeof x);
-	return x;
-}
-
 bool
 num_is_float(DType d)
 {
@@ -36,6 +18,7 @@ num_is_signed(DType d)
 /* ---- rounding -------------------------------------------------------------------------------- */
 
 enum { D_BIAS = 1023, D_MAN = 52 };
+
 static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
 
 /* Where a float format ends: biased double exponents of its smallest and largest normal binade, its largest

@@ -9,6 +9,24 @@
 #ifndef HEXC_NUMBER_H
 #define HEXC_NUMBER_H
 #include "hexc/ir.h"
+#include <string.h>
+
+static inline uint64_t
+double_bits(double x)
+{
+	uint64_t u;
+
+	memcpy(&u, &x, sizeof u);
+	return u;
+}
+static inline double
+bits_double(uint64_t u)
+{
+	double x;
+
+	memcpy(&x, &u, sizeof x);
+	return x;
+}
 
 bool num_is_float(DType d);
 bool num_is_signed(DType d); /* signed integers; false for floats */

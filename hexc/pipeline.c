@@ -31,15 +31,6 @@ enum { STAGES_MAX = 64 };
 /* ---- the slice of the body that an address depends on ---------------------------------------- */
 
 static bool
-inside(const Block *b, const Block *body)
-{
-	for (; b; b = b->owner ? b->owner->parent : NULL)
-		if (b == body)
-			return true;
-	return false;
-}
-
-static bool
 written_in(const Pipe *p, const Val *tile)
 {
 	const Param *par = val_param(p->k, tile);
@@ -62,7 +53,7 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 
 	if (v == p->body->arg[0] || v == tile)
 		return true;
-	if (!inside(v->block, p->body))
+	if (!block_inside(v->block, p->body))
 		return true;
 	if (!o || o->parent != p->body)
 		return false;
@@ -90,7 +81,7 @@ move_val(Move *m, Val *v)
 		return m->iv;
 	if (v == m->tile)
 		return m->buffer;
-	if (!inside(v->block, m->pipe->body))
+	if (!block_inside(v->block, m->pipe->body))
 		return v;
 	for (int i = 0; i < m->n; i++)
 		if (m->done[i].from == v)

@@ -5,28 +5,11 @@
  * m / 10^n with m < 2^53 and n <= 17 (one correctly rounded IEEE division gives it back), else
  * hexadecimal. */
 #include "hexc/ir_text.h"
+#include "hexc/number.h"
 #include <math.h>
 #include <string.h>
 
 #define EXACT 9007199254740992.0 /* 2^53: integers up to here are doubles */
-
-static uint64_t
-bits_of(double x)
-{
-	uint64_t u;
-
-	memcpy(&u, &x, sizeof u);
-	return u;
-}
-
-static double
-of_bits(uint64_t u)
-{
-	double x;
-
-	memcpy(&x, &u, sizeof x);
-	return x;
-}
 
 /* 10^n, exact for 0 <= n <= 22 */
 static double
@@ -69,8 +52,8 @@ print_decimal(Text *t, uint64_t m, int n)
 void
 text_float(Text *t, double x)
 {
-	uint64_t u = bits_of(x);
-	double a = of_bits(u & 0x7fffffffffffffffu);
+	uint64_t u = double_bits(x);
+	double a = bits_double(u & 0x7fffffffffffffffu);
 
 	if (x != x) {
 		if (u == 0x7ff8000000000000u)
@@ -81,7 +64,7 @@ text_float(Text *t, double x)
 	}
 	if (u >> 63)
 		text_printf(t, "-");
-	if (a == of_bits(0x7ff0000000000000u)) {
+	if (a == bits_double(0x7ff0000000000000u)) {
 		text_printf(t, "inf");
 		return;
 	}
@@ -144,7 +127,7 @@ read_hex(const char *s, size_t n, double *out)
 	exp = neg ? -exp : exp;
 	if (s[2] == '0' ? exp != -1022 : exp < -1022 || exp > 1023)
 		return 0;
-	*out = of_bits((s[2] == '0' ? 0 : (uint64_t)(exp + 1023) << 52) | man);
+	*out = bits_double((s[2] == '0' ? 0 : (uint64_t)(exp + 1023) << 52) | man);
 	return i;
 }
 
@@ -182,15 +165,15 @@ text_read_float(const char *s, size_t n, double *out)
 	s += neg;
 	n -= neg;
 	if (n >= 3 && memcmp(s, "nan", 3) == 0) {
-		*out = of_bits(0x7ff8000000000000u);
+		*out = bits_double(0x7ff8000000000000u);
 		if (n > 5 && memcmp(s + 3, "0x", 2) == 0 && (i = read_hex64(s + 5, n - 5, &u))) {
-			*out = of_bits(u);
+			*out = bits_double(u);
 			return *out != *out ? neg + 5 + i : 0;
 		}
 		return neg ? 0 : 3;
 	}
 	if (n >= 3 && memcmp(s, "inf", 3) == 0) {
-		*out = of_bits(0x7ff0000000000000u);
+		*out = bits_double(0x7ff0000000000000u);
 		i = 3;
 	} else if (n >= 2 && memcmp(s, "0x", 2) == 0) {
 		i = read_hex(s, n, out);

@@ -10,6 +10,9 @@
 	const char *shape_##shape(Arena *a, const Op *o);
 #include "hexc/ops.def"
 
+/* For the rules: "what: x and y"; are x and y the same but for the type of elements? */
+const char *types_differ(Arena *a, const char *what, const Type *x, const Type *y);
+bool same_shape(const Type *x, const Type *y);
 /* What is wrong with a type on its own (extents, layout); NULL: nothing. */
 const char *type_check(Arena *a, const Type *t, int warps);
 #endif

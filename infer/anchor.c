@@ -1,16 +1,6 @@
 /* anchor.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
+#include "hexc/facts.h"
 #include "infer/solve.h"
-
-static int64_t
-gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t t = a % b;
-		a = b;
-		b = t;
-	}
-	return a;
-}
 
 bool
 coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps, bool outer)
@@ -28,7 +18,7 @@ coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t
 		rest[order[0]] /= vec;
 	}
 	for (int i = 0; i < rank; i++) {
-		int64_t g = gcd(lanes, rest[order[i]]);
+		int64_t g = gcd64(lanes, rest[order[i]]);
 		if (!layout_push(out, order[i], g, 32 / lanes, AX_lane))
 			return false;
 		lanes /= g;
@@ -36,7 +26,7 @@ coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t
 	}
 	for (int i = 0; i < rank; i++) {
 		int d = order[outer ? rank - 1 - i : i];
-		int64_t g = gcd(left, rest[d]);
+		int64_t g = gcd64(left, rest[d]);
 		warp_of[d] = g;
 		left /= g;
 		rest[d] /= g;

@@ -6,19 +6,9 @@
  * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
  * and of n, which only the result shows: where narrow data lies along one of them, ldmatrix.trans turns 16
  * bits of neighbours as one, and these go to instances next to each other. */
+#include "hexc/facts.h"
 #include "infer/rates.h"
 #include "infer/solve.h"
-
-static int64_t
-gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t t = a % b;
-		a = b;
-		b = t;
-	}
-	return a;
-}
 
 /* ---- fragments over warps ------------------------------------------------------------------------ */
 
@@ -178,7 +168,7 @@ positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 {
 	const int64_t *shape = dot->in[3]->type.shape;
 	int side = dot_side(dot), k = 1 - side;
-	int steps = (int)gcd(dot_k(dot) / c->inst->k, instr_selectors(c->inst));
+	int steps = (int)gcd64(dot_k(dot) / c->inst->k, instr_selectors(c->inst));
 	WarpDim one = { 1, 0 }, own[2] = { side ? one : m, side ? n : one };
 	Layout e;
 
@@ -267,11 +257,11 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	const Type *t = &dot->out[0]->type;
 	int64_t k = dot->in[0]->type.shape[1], rows = t->shape[0], cols = t->shape[1];
 	int unit[2] = { source_unit(s, dot->in[0]), source_unit(s, dot->in[1]) };
-	Spread m = { .vec = unit[0] == 0 ? gcd(rows, 4) : 1 }, n = { .vec = gcd(cols, 4) };
+	Spread m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
 	int left;
 
-	n.lanes = gcd(cols / n.vec, 8);
-	m.lanes = gcd(rows / m.vec, 32 / n.lanes);
+	n.lanes = gcd64(cols / n.vec, 8);
+	m.lanes = gcd64(rows / m.vec, 32 / n.lanes);
 	m.warps = c->wm;
 	n.warps = c->wn;
 	if (rows % (m.vec * m.lanes * m.warps) || cols % (n.vec * n.lanes * n.warps))
@@ -297,64 +287,6 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 }
 
 /* ---- which ------------------------------------------------------------------------------------------ */
-
-static bool
-fits(const Instr *in, bool swap, const Op *dot, const Target *t)
-{
-	bool sparse = dot_is_sparse(dot);
-
-	if (in->kind != (sparse ? IK_mma_sp : IK_mma) ||
-	    (sparse && (swap != (dot_side(dot) == 1) || !instr_takes(in, dot))))
-		return false;
-	return instr_on(in, t) && in->acc == dot->out[0]->type.dtype &&
-	       (swap ? in->tb : in->ta) == dot->in[0]->type.dtype &&
-	       (swap ? in->ta : in->tb) == dot->in[1]->type.dtype;
-}
-
-bool
-instr_takes(const Instr *in, const Op *dot)
-{
-	const Type *p = &dot->in[3]->type;
-	int64_t places = dot_k(dot) / p->shape[1 - dot_side(dot)];
-
-	switch (dtype_info[in->ta].bits) {
-	case 32: return p->dtype == D_u1;
-	case 4: return p->dtype == D_u2 && places == 4;
-	default: return p->dtype == D_u2 && places == 2;
-	}
-}
-
-bool
-instr_divides(const Instr *i, bool swap, const Op *dot)
-{
-	const int64_t *a = dot->in[0]->type.shape, *b = dot->in[1]->type.shape;
-
-	return a[0] % (swap ? i->n : i->m) == 0 && dot_k(dot) % i->k == 0 && b[1] % (swap ? i->m : i->n) == 0;
-}
-
-static int64_t
-work(const Instr *in)
-{
-	return (int64_t)in->m * in->n * in->k;
-}
-
-/* Another instruction, or this one the other way round, does more at once and no slower. */
-static bool
-dominated(const Instr *in, bool swap, const Op *dot, const Target *t)
-{
-	const Rates *r = rates_of(t);
-
-	for (const Instr *x = instrs; x->name; x++)
-		for (int way = 0; way < 2; way++) {
-			if (!fits(x, way, dot, t) || !instr_divides(x, way, dot) ||
-			    x->m * x->n < in->m * in->n || x->k < in->k ||
-			    mma_clocks(r, x) * (double)work(in) > mma_clocks(r, in) * (double)work(x))
-				continue;
-			if (work(x) > work(in) || (way < swap && work(x) == work(in)))
-				return true;
-		}
-	return false;
-}
 
 /* Runs along k worth trying: what makes 32 and 128 bits of what an operand comes from. */
 static int
@@ -444,8 +376,8 @@ dot_choices(Solve *s, const Op *dot, DotChoice **out)
 	*out = NULL;
 	for (const Instr *in = instrs; in->name; in++)
 		for (int swap = 0; swap < 2; swap++)
-			if (fits(in, swap, dot, t) && instr_divides(in, swap, dot) &&
-			    !dominated(in, swap, dot, t))
+			if (instr_fits(in, swap, dot, t) && instr_divides(in, swap, dot) &&
+			    !instr_dominated(in, swap, dot, t))
 				grids(s, dot, in, swap, out, &n, &cap);
 	if (n == 0)
 		grids(s, dot, instr_find("fma"), false, out, &n, &cap);

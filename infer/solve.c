@@ -266,14 +266,6 @@ sol_new(Solve *s, const Plan *plan)
 
 /* ---- one plan ------------------------------------------------------------------------------------- */
 
-static bool
-inside(const Block *b, const Block *outer)
-{
-	while (b && b != outer)
-		b = b->owner ? b->owner->parent : NULL;
-	return b != NULL;
-}
-
 /* How operand j of o is converted; what an earlier op wanted alike is there already. */
 static Pick *
 convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
@@ -283,7 +275,7 @@ convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 	Conversion *c;
 
 	for (const Conversion *x = done[v->id]; x; x = x->next)
-		if (inside(o->parent, x->b) && layout_equal(x->to, to))
+		if (block_inside(o->parent, x->b) && layout_equal(x->to, to))
 			return x->how;
 	c = NEW(s->arena, Conversion);
 	*c = (Conversion){ to, o->parent, NULL, done[v->id] };

@@ -268,11 +268,17 @@ int spread_liked(const Solve *s, const Val *v);
 /* v, and what only rearranges it, lies in that order. */
 void spread_tile(Solve *s, const Val *v, int spread);
 
-/* ---- dot.c -------------------------------------------------------------------------------------- */
+/* ---- dot_instr.c --------------------------------------------------------------------------------- */
+/* Has the target the instruction, and is it for the types of this dot; swap: with its operands exchanged? */
+bool instr_fits(const Instr *in, bool swap, const Op *dot, const Target *t);
+/* Another that fits, or this one the other way round, does more at once and no slower. */
+bool instr_dominated(const Instr *in, bool swap, const Op *dot, const Target *t);
 /* Are a sparse dot's positions such as the instruction's (mma_sp)? */
 bool instr_takes(const Instr *in, const Op *dot);
 /* Do the tiles of a dot consist of whole instances? */
 bool instr_divides(const Instr *i, bool swap, const Op *dot);
+
+/* ---- dot.c -------------------------------------------------------------------------------------- */
 /* Every way to do a dot, best-looking first; n of them in *out (arena). */
 int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 

@@ -1,5 +1,6 @@
 /* access.c - views resolved, edges of tensors. */
 #include "ptxgen/access.h"
+#include "hexc/facts.h"
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
@@ -11,18 +12,6 @@ loop_depth(const Block *b)
 	for (; b->owner; b = b->owner->parent)
 		depth += b->owner->code == O_for;
 	return depth;
-}
-
-static int64_t
-gcd(int64_t x, int64_t y)
-{
-	while (y) {
-		int64_t r = x % y;
-
-		x = y;
-		y = r;
-	}
-	return x;
 }
 
 static void
@@ -41,7 +30,7 @@ start_add(Access *x, struct Start *s, Val *v)
 	var = scalar_get(g, v);
 	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
 	s->var = s->var ? LLVMBuildAdd(g->b, s->var, var, "") : var;
-	s->mult = gcd(s->mult, f.mult);
+	s->mult = gcd64(s->mult, f.mult);
 	if (loop_depth(v->block) > s->depth)
 		s->depth = loop_depth(v->block);
 }
