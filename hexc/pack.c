@@ -200,7 +200,7 @@ pack_check(Arena *a, const Pack *p, const char **why)
 	if (n * bits % 32)
 		return refuse(why, "a block is not a whole number of 32-bit words");
 	if (!spread_valid((int)bits, p->spread))
-		return refuse(why, "the spread is 0, 8, 16, or an order for halves, 33 to 41");
+		return refuse(why, "the spread is 0, 4, 8, 16, or an order for halves, 33 to 41");
 	if (p->streams < 1 || n % p->streams)
 		return refuse(why, "the streams do not share a block equally");
 	each = n / p->streams;

@@ -10,7 +10,7 @@ spread_valid(int bits, int spread)
 
 	if (g > 0 && g <= HALF_MOST)
 		return g + bits <= 2 * BYTE;
-	return spread == 0 || spread == 8 || spread == 16;
+	return spread == 0 || spread == 8 || spread == 16 || (spread == 4 && bits < 4);
 }
 
 /* Where in its byte a bit of an element is. */

@@ -3,11 +3,12 @@
  * 32 elements of `bits` bits are a group of `bits` 32-bit words.  In natural order (spread 0) they are a
  * bit stream, least significant bit first.  Spread 16 puts the elements of a pair, 2j and 2j + 1, 16 bits
  * apart, so that one logical instruction isolates both in the places of two f16 or bf16; spread 8 does the
- * same with the four elements of a quad and bytes.
+ * same with the four elements of a quad and bytes; spread 4, for elements of less than 4 bits, with eight
+ * and the places of selectors of bytes.
  *
- * A lane of H bits (a half or a byte of a word) has q = H / bits whole elements, one after the other from its
- * bottom.  The r = H - q * bits bits above them are the leftover of the lane: in the order of the words they
- * are a stream, into which the group's last r pairs or quads are cut.
+ * A lane of H bits (a half, a byte or four bits of a word) has q = H / bits whole elements, one after the
+ * other from its bottom.  The r = H - q * bits bits above them are the leftover of the lane: in the order of
+ * the words they are a stream, into which the group's last r pairs, quads or eights are cut.
  *
  * Spread SPREAD_HALF + g, g from 1 to 9, is made for floats whose fields go to places g, g + 1 .. of a float
  * of 16 bits, the sign to place 15.  Elements are in bytes, four in a word.  Bits for the upper byte of a
@@ -21,7 +22,8 @@
 enum { SPREAD_GROUP = 32, /* elements of a group, of any width */
        SPREAD_HALF = 32 };
 
-/* Is it an order of elements of 1 to 8 bits: 0, 8, 16 or SPREAD_HALF + g?  g + bits is at most 16. */
+/* Is it an order of elements of 1 to 8 bits: 0, 8, 16, of less than 4 bits 4, or SPREAD_HALF + g, g + bits at
+ * most 16? */
 bool spread_valid(int bits, int spread);
 /* Where bit `bit` of element `element` (0 .. 31) is: word * 32 + bit of the word, below 32 * bits.
  * bits is 1 .. 8, spread valid. */

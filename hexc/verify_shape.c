@@ -180,6 +180,8 @@ shape_lookup(Arena *a, const Op *o)
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
 		return "operands or results that are no register tiles";
+	if (x->spread || t->spread || (i->spread && i->spread != 4))
+		return "a spread, other than one of 4 of the indices";
 	if (!same_shape(i, t) || x->dtype != t->dtype)
 		return types_differ(a, "the result has the shape of the indices and the type of the table", i, t);
 	if (dtype_info[i->dtype].kind != K_uint || dtype_info[i->dtype].bits > 4 || x->dtype == D_bool ||

@@ -171,7 +171,8 @@ cast_likes(const Solve *s, const Op *o, bool packed)
 {
 	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), wide = lane <= 8 ? 8 : 16, best = 0;
 	const DTypeInfo *from = &dtype_info[o->in[0]->type.dtype], *to = &dtype_info[o->out[0]->type.dtype];
-	int order[3] = { wide, 24 - wide, SPREAD_HALF + to->man - from->man };
+	/* of 8 and 16 the first that will do; for floats 4, and the one for their fields */
+	int order[4] = { wide, 24 - wide, 4, SPREAD_HALF + to->man - from->man };
 	bool whole = (bits & (bits - 1)) == 0, half = packed && lane == 16 && from->kind == K_flt;
 	double least = 1e9;
 
@@ -179,12 +180,12 @@ cast_likes(const Solve *s, const Op *o, bool packed)
 		least = cast_price(s, o, 0)->steps + cast_price(s, o, 0)->last;
 	if (lane > 16 && whole)
 		return 0;
-	for (int i = 0; i < (half && spread_valid(bits, order[2]) ? 3 : 2); i++) {
-		const CastPrice *p = cast_price(s, o, order[i]);
+	for (int i = 0; i < (half ? 4 : 2); i++) {
+		const CastPrice *p;
 
-		/* of 8 and 16 the first that will do */
-		if (i == 1 && best)
+		if ((i == 1 && best) || !spread_valid(bits, order[i]))
 			continue;
+		p = cast_price(s, o, order[i]);
 		if (bits < order[i] && p->any && p->steps + p->last < least) {
 			least = p->steps + p->last;
 			best = order[i];
@@ -207,6 +208,8 @@ liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 			one = liked(s, u->op->out[0], depth - 1, so_far, packed);
 		else if (u->op->code == O_cast)
 			one = cast_likes(s, u->op, packed);
+		else if (u->op->code == O_lookup && packed && bits_of(v) < 4)
+			one = 4;
 		if (so_far >= 0 && one != so_far)
 			return 0;
 		so_far = one;

@@ -215,8 +215,6 @@ alu_weight(const Op *o)
 		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 8 : 20;
 	case O_mod:
 		return 22;
-	case O_lookup:
-		return 5; /* of 16 halves: 3 byte permutations for 4 bytes, 1 to join 2 elements */
 	case O_expand:
 		return 10; /* per element two comparisons, two choices and a sum */
 	case O_unpack:
@@ -234,6 +232,20 @@ alu_weight(const Op *o)
 	default:
 		return 1;
 	}
+}
+
+/* Instructions per element of a lookup (ptxgen/lookup.c): each four take byte permutations for each of their
+ * bytes, selectors, and permutations that join bytes to elements. */
+static double
+lookup_weight(const Solve *s, const Op *o)
+{
+	const Val *index = o->in[1];
+	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
+	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
+
+	if (bits < 3 && !s->sol->spread[index->id]) /* codes to places of four bits */
+		four += bits == 2 ? 3 : 6;
+	return four / 4;
 }
 
 /* Instructions of the special function unit per element. */
@@ -295,6 +307,10 @@ price_elements(const Solve *s, const Op *o, Res *r)
 
 	if (o->code == O_cast) {
 		price_cast(s, o, r);
+		return;
+	}
+	if (o->code == O_lookup) {
+		arithmetic(s, r, D_i32, elems * lookup_weight(s, o));
 		return;
 	}
 	arithmetic(s, r, d, n * (double)words_of(l, dtype_place(d)) * alu_weight(o));

@@ -1,8 +1,9 @@
 /* recipe_table.c - floats of up to 4 bits by tables of the results' bytes.
  *
- * In natural order codes have places of 4 bits, as prmt's selectors have, of which it uses three bits: one
- * prmt takes four bytes of a table of 8.  A sign is no matter of the table; where there is none, 16 numbers
- * are in two tables, and the codes' uppermost bits choose between them. */
+ * In natural order codes have places of 4 bits, as prmt's selectors have, of which it uses three bits; those
+ * of 3 bits have such places in the order of spread 4 too.  One prmt takes four bytes of a table of 8.  A
+ * sign is no matter of the table; where there is none, 16 numbers are in two tables, and the codes' uppermost
+ * bits choose between them. */
 #include "hexc/number.h"
 #include "infer/recipe_impl.h"
 
@@ -45,6 +46,25 @@ bytes_of(Make *k, const Table *t, int byte, int low, int which)
 	return t->half == 1 ? x[0] : recipe_take(k, x[0], x[1], which);
 }
 
+/* Codes 8 i .. 8 i + 7, but for signs, as selectors of a word. */
+static int
+selectors(Make *k, int i)
+{
+	Part part[PARTS];
+	int n = 0;
+
+	if (k->r->spread == 0)
+		return recipe_step(k, ST_mix, i, VAL_NONE, 0, 0x77777777, 0);
+	for (int b = 0; b < k->bits; b++) { /* all eight go the same way */
+		int from = recipe_bit(k, 8 * i, b), shift = from % 32 - b;
+
+		if (n == 0 || part[n - 1].word != from / 32 || part[n - 1].shift != shift)
+			part[n++] = (Part){ from / 32, shift, 0 };
+		part[n - 1].mask |= 0x11111111u << b;
+	}
+	return recipe_mixed(k, part, n, 0);
+}
+
 /* The signs of quad q of a word at the top of its bytes. */
 static int
 with_signs(Make *k, int word, int q, int bytes)
@@ -72,15 +92,14 @@ recipe_table(Make *k)
 {
 	Table t;
 
-	if (k->r->spread || k->place != 4 || k->lane < 16 || !table_make(&t, k))
+	if ((k->r->spread ? k->r->spread != 4 : k->place != 4) || k->lane < 16 || !table_make(&t, k))
 		return false;
 	if (k->lane == 32 && t.half == 1) /* is shorter by way of 16 bits */
 		return false;
 	for (int i = 0; i < SPREAD_GROUP / QUAD; i++) {
 		int word = i / 2, q = i % 2, low, which = VAL_NONE, byte[4];
 
-		low = recipe_step(k, ST_mix, word, VAL_NONE, 0, 0x77777777, 0);
-		low = recipe_shifted(k, low, 16 * q);
+		low = recipe_shifted(k, selectors(k, word), 16 * q);
 		if (t.half == 2) {
 			/* byte i of one result or of the other */
 			which = recipe_shifted(k, word, 1);

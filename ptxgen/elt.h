@@ -22,9 +22,11 @@ LV small_from_f32(Gen *g, DType d, LV x);
 /* The same for nf4 (table.c). */
 LV nf4_to_f32(Gen *g, LV word, int pos);
 LV nf4_code(Gen *g, LV x);
-/* The bytes that four codes, in four bits each of the lower half of `code`, choose from a plane: a byte of
- * each of 2, 4, 8 or 16 entries, four in a word (table.c). */
-LV table_bytes(Gen *g, const LV *plane, int entries, LV code);
+/* Codes in four bits each choose from a plane: a byte of each of 2, 4, 8 or 16 entries, four in a word
+ * (table.c).  Of the codes of a word: which of eight bytes each takes, and of 16 entries, whether from the upper
+ * eight; then four bytes by the selectors in the lower halves. */
+void table_selectors(Gen *g, int entries, LV code, LV *low, LV *upper);
+LV table_bytes(Gen *g, const LV *plane, int entries, LV low, LV upper);
 /* One element (cast.c). */
 LV cast_number(Gen *g, DType to, DType from, LV e);
 /* Word w of a cast by a short sequence on packed values (cast_packed.c); NULL: there is none. */

@@ -2,6 +2,7 @@
  *
  * Four codes of a word take a byte each from a plane of the table at once (table.c). Elements of more bytes
  * are put together from as many planes. Who asks for one element has its three neighbours with it. */
+#include "hexc/spread.h"
 #include "ptxgen/elt.h"
 
 typedef struct LookupPlan {
@@ -9,6 +10,7 @@ typedef struct LookupPlan {
 	int nplane;                         /* words of a plane */
 	LV *plane;                          /* [ntable][bytes][nplane] */
 	LV *chosen;                         /* [ntable][ngroup][bytes]: a byte for each code of the group */
+	LV *low, *upper;                    /* [ngroup]: selectors in their lower halves */
 } LookupPlan;
 
 /* Byte `byte` of entries 4k .. 4k + 3 of the table whose first register is `base`. */
@@ -35,7 +37,7 @@ table_plane(Gen *g, Val *table, int entries, int base, int k, int byte)
 	return prmt(g, half[0], half[1], 0x5410);
 }
 
-/* Codes 4 group .. 4 group + 3 of the lane, each in four bits of the lower half. */
+/* Codes 4 group .. 4 group + 3 of a lane in natural order, each in four bits of the lower half. */
 static LV
 four_codes(Gen *g, Val *index, int group)
 {
@@ -45,7 +47,7 @@ four_codes(Gen *g, Val *index, int group)
 
 	if (at)
 		x = LLVMBuildLShr(g->b, x, const_i32(g, at), "");
-	for (int n = 2; n > 0 && place < 4; n /= 2) { /* halves, then single codes apart */
+	for (int n = 2; n > 0; n /= 2) { /* halves, then single codes apart */
 		int up = n * (4 - place), run = n * place;
 		int64_t keep = ((int64_t)1 << run) - 1;
 
@@ -56,6 +58,53 @@ four_codes(Gen *g, Val *index, int group)
 		x = LLVMBuildAnd(g->b, x, const_i32(g, keep), "");
 	}
 	return x;
+}
+
+/* Codes 8 i .. 8 i + 7 of a lane in the order of spread 4, each in four bits, above them anything. */
+static LV
+eight_codes(Gen *g, Val *index, int i)
+{
+	int bits = dtype_info[index->type.dtype].bits, group = i / 4 * bits, n;
+	const int64_t all = 0x11111111;
+	LV code = NULL;
+
+	for (int done = 0; done < bits; done += n) {
+		int at = spread_bit(bits, 4, i % 4 * 8, done), shift = at % 4 - done;
+		LV x = word_get(g, index, group + at / 32);
+
+		for (n = 1; done + n < bits && spread_bit(bits, 4, i % 4 * 8, done + n) == at + n;)
+			n++;
+		x = shift > 0 ? LLVMBuildLShr(g->b, x, const_i32(g, shift), "")
+		              : LLVMBuildShl(g->b, x, const_i32(g, -shift), "");
+		if (n < bits)
+			x = LLVMBuildAnd(g->b, x, const_i32(g, all * ((1 << n) - 1) << done), "");
+		code = code ? LLVMBuildOr(g->b, code, x, "") : x;
+	}
+	return code;
+}
+
+/* The selectors of a group; two of them lie in a word, and share what makes them. */
+static void
+make_selectors(Gen *g, const Op *o, LookupPlan *p, int group)
+{
+	Val *index = o->in[1];
+	LV low, upper;
+
+	if (p->low[group])
+		return;
+	if (!index->type.spread && dtype_place(index->type.dtype) < 4) {
+		low = four_codes(g, index, group);
+		table_selectors(g, p->entries, low, &p->low[group], &p->upper[group]);
+		return;
+	}
+	low = index->type.spread ? eight_codes(g, index, group / 2) : word_get(g, index, group / 2);
+	table_selectors(g, p->entries, low, &low, &upper);
+	for (int i = group & ~1; i < (group | 1) + 1 && i < p->ngroup; i++) {
+		LV by = const_i32(g, i % 2 * 16);
+
+		p->low[i] = i % 2 ? LLVMBuildLShr(g->b, low, by, "") : low;
+		p->upper[i] = i % 2 && upper ? LLVMBuildLShr(g->b, upper, by, "") : upper;
+	}
 }
 
 /* Byte `byte` of the elements that the codes of a group choose. */
@@ -70,7 +119,8 @@ chosen_bytes(Gen *g, const Op *o, LookupPlan *p, int table, int group, int byte)
 	for (int k = 0; k < p->nplane; k++)
 		if (!plane[k])
 			plane[k] = table_plane(g, o->in[0], p->entries, table * p->entries, k, byte);
-	*to = table_bytes(g, plane, p->entries, four_codes(g, o->in[1], group));
+	make_selectors(g, o, p, group);
+	*to = table_bytes(g, plane, p->entries, p->low[group], p->upper[group]);
 	return *to;
 }
 
@@ -141,6 +191,8 @@ emit_lookup(Gen *g, Op *o)
 	p->ntable = tile_of(g, o->in[0])->nreg / p->entries;
 	p->ngroup = (tile_of(g, o->in[1])->nreg + 3) / 4;
 	p->plane = lv_array(g, p->ntable * p->bytes * p->nplane);
+	p->low = lv_array(g, p->ngroup);
+	p->upper = lv_array(g, p->ngroup);
 	p->chosen = lv_array(g, p->ntable * p->ngroup * p->bytes);
 	tile_lazy(g, o, pull_lookup, p);
 }

@@ -15,28 +15,27 @@ plane_word(Gen *g, const uint32_t *entry, int byte, int word)
 	return const_i32(g, x);
 }
 
-/* Of four codes in the low half of `code`: which of eight bytes each takes, and whether from the upper
- * eight. */
-static void
-selectors(Gen *g, LV code, LV *low, LV *upper)
+void
+table_selectors(Gen *g, int entries, LV code, LV *low, LV *upper)
 {
-	LV x = LLVMBuildLShr(g->b, code, const_i32(g, 1), "");
+	LV x;
 
-	*low = LLVMBuildAnd(g->b, code, const_i32(g, 0x7777), "");
-	x = LLVMBuildAnd(g->b, x, const_i32(g, 0x4444), "");
-	*upper = LLVMBuildOr(g->b, x, const_i32(g, 0x3210), "");
+	*low = LLVMBuildAnd(g->b, code, const_i32(g, 0x11111111 * (entries > 8 ? 7 : entries - 1)), "");
+	*upper = NULL;
+	if (entries <= 8)
+		return;
+	x = LLVMBuildLShr(g->b, code, const_i32(g, 1), "");
+	x = LLVMBuildAnd(g->b, x, const_i32(g, 0x44444444), "");
+	*upper = LLVMBuildOr(g->b, x, const_i32(g, 0x32103210), "");
 }
 
 LV
-table_bytes(Gen *g, const LV *plane, int entries, LV code)
+table_bytes(Gen *g, const LV *plane, int entries, LV low, LV upper)
 {
-	LV low, upper, x, y;
+	LV x, y;
 
-	if (entries <= 8) {
-		low = LLVMBuildAnd(g->b, code, const_i32(g, 0x1111 * (entries - 1)), "");
+	if (entries <= 8)
 		return asm_op(g, A_prmt_lane, plane[0], entries == 8 ? plane[1] : const_i32(g, 0), low);
-	}
-	selectors(g, code, &low, &upper);
 	x = asm_op(g, A_prmt_lane, plane[0], plane[1], low);
 	y = asm_op(g, A_prmt_lane, plane[2], plane[3], low);
 	return asm_op(g, A_prmt_lane, x, y, upper);
@@ -47,7 +46,7 @@ static LV
 nf4_bytes(Gen *g, DType d, LV word, int pos, int byte)
 {
 	uint32_t entry[16] = { 0 };
-	LV plane[4];
+	LV plane[4], low, upper;
 
 	for (unsigned i = 0; i < 16; i++) {
 		double x = num_of_code(D_nf4, i);
@@ -61,7 +60,8 @@ nf4_bytes(Gen *g, DType d, LV word, int pos, int byte)
 		plane[w] = plane_word(g, entry, byte, w);
 	if (pos)
 		word = LLVMBuildLShr(g->b, word, const_i32(g, 4 * pos), "");
-	return table_bytes(g, plane, 16, word);
+	table_selectors(g, 16, word, &low, &upper);
+	return table_bytes(g, plane, 16, low, upper);
 }
 
 LV

@@ -35,6 +35,9 @@ for in in u1:2 u2:4 u3:8 u4:16; do
 				--arg 'A=random(3)[40,96]' ;;
 		esac
 	done
+	# less than 4 bits are packed in the order that lookups like
+	"$hexc" --emit-ptx "$file" --kernel packed_product -D "I=$index" -D "ENTRIES=$n" -o "$tmp/p" --manifest "$tmp/m" &&
+		{ [ "$n" = 16 ] || grep -q 'hexc-pack.* spread 4 ' "$tmp/m"; } || { echo "$index: no spread 4"; fail=1; }
 	"$hexc" run "$file" --kernel whole -D "I=$index" -D "ENTRIES=$n" -D E=u8 --exec="${EXEC:-sim}" --arg T=arange \
 		--arg 'W=arange[16,64]' --save "Y=$tmp/y.npy" >"$tmp/out" 2>&1 || { cat "$tmp/out"; fail=1; }
 	tail -c 1024 "$tmp/y.npy" | od -An -v -tu1 -w1 | awk -v n="$n" '$1 != (NR - 1) % n { bad++ } END { exit bad > 0 || NR != 1024 }' ||

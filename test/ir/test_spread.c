@@ -46,7 +46,7 @@ picture_half(int bits, int g, int *who)
 static void
 picture(int bits, int spread, int *who)
 {
-	int lanes = spread ? 32 / spread : 0, next[4] = { 0 };
+	int lanes = spread ? 32 / spread : 0, next[8] = { 0 };
 
 	memset(who, -1, sizeof *who * SLOTS);
 	if (spread > SPREAD_HALF) {
@@ -76,7 +76,7 @@ picture(int bits, int spread, int *who)
 	}
 }
 
-static const int orders[] = { 0, 8, 16, 33, 34, 35, 36, 37, 38, 39, 40, 41 };
+static const int orders[] = { 0, 4, 8, 16, 33, 34, 35, 36, 37, 38, 39, 40, 41 };
 enum { ORDERS = sizeof orders / sizeof *orders };
 
 START_TEST(all_places)
@@ -142,6 +142,7 @@ START_TEST(known)
 	ck_assert_int_eq(spread_bit(6, SPREAD_HALF + 7, 5, 0), 32 + 8 + 6);
 	ck_assert_int_eq(spread_bit(6, SPREAD_HALF + 7, 5, 5), 32 + 8 + 7);
 	ck_assert(spread_valid(4, 0) && spread_valid(4, 8) && spread_valid(4, 16) && spread_valid(7, 41));
+	ck_assert(spread_valid(3, 4));
 	ck_assert(!spread_valid(4, 4) && !spread_valid(4, -8) && !spread_valid(4, 32));
 	ck_assert(!spread_valid(8, 41) && !spread_valid(3, 42));
 }

@@ -230,7 +230,7 @@ is_tried(DType from, DType to)
 	return dtype_info[to].kind == K_flt || (dtype_info[from].kind != K_flt && dtype_info[from].bits < 8);
 }
 
-static const int orders[] = { 0, 8, 16, SPREAD_HALF };
+static const int orders[] = { 0, 8, 16, 4, SPREAD_HALF };
 static const DType targets_of[] = { D_f16, D_bf16, D_f32, D_u8, D_i8 };
 
 static void
@@ -243,6 +243,8 @@ try_type(DType from, const char *arch)
 			if (spread == SPREAD_HALF) /* made for this cast; for casts to f32 it is any */
 				spread += (dtype_info[targets_of[t]].man - dtype_info[from].man) % 9;
 			if (!is_tried(from, targets_of[t]) || !spread_valid(dtype_info[from].bits, spread))
+				continue;
+			if (s > 2 && strcmp(arch, "sm_80") != 0) /* packs' orders once */
 				continue;
 			u->target = target_find(arch);
 			try_cast(from, spread, targets_of[t], 0);

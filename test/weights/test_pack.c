@@ -69,7 +69,7 @@ factors(int *f, bool odd)
 static bool
 random_pack(Arena *a, Pack *p, bool odd)
 {
-	static const int spreads[] = { 0, 8, 16, 33, 36, 39, 41 };
+	static const int spreads[] = { 0, 4, 8, 16, 33, 36, 39, 41 };
 	char name[4] = { "ui"[below(2)], (char)('1' + below(8)), 0 };
 	int rows[8], cols[8];
 	const char *why;
@@ -78,7 +78,7 @@ random_pack(Arena *a, Pack *p, bool odd)
 	p->dtype = dtype_find(name, 2);
 	p->block[0] = factors(rows, odd);
 	p->block[1] = factors(cols, odd);
-	p->spread = spreads[below(7)];
+	p->spread = spreads[below(8)];
 	p->streams = below(2) ? 1 : (int64_t)1 << below(6);
 	random_place(l, rows, cols);
 	p->place = l;
