@@ -17,8 +17,8 @@ Val *const_make(Op *at, const Type *like, Konst c);
 bool const_eval(const Op *o, Konst *out);
 
 /* A value that o's only result equals, made in front of o if need be; NULL: none.  Operands are
- * never changed. fold_int.c: integers and bool of any shape;  fold_float.c: floats;  fold_tile.c:
- * shape ops, casts, choices. */
+ * never changed.  fold_rule.c: integers and bool of any shape, floats;  fold_tile.c: shape ops, casts,
+ * choices. */
 Val *fold_int(Op *o);
 Val *fold_float(Op *o);
 Val *fold_tile(Op *o);

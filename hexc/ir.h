@@ -238,7 +238,7 @@ typedef struct Unit {
 	int nkernel;
 } Unit;
 
-/* ---- build (ir.c, clone.c) ------------------------------------------------------------------------------- */
+/* ---- build (ir.c, clone.c) ------------------------------------------------------------------- */
 
 /* An empty kernel: body and grid blocks without ops, 4 warps.  Not entered in u->kernel. */
 Kernel *kernel_new(Unit *u, const char *name);

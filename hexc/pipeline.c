@@ -114,7 +114,8 @@ fill_ok(const Pipe *p, const Op *alloc)
 		return false; /* no room for the stage dim */
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
 		if (o->code == O_copy && view_root(o->in[1]) == tile) {
-			if (o->parent != p->body || read || val_is_alias(view_base(o->in[1])) || !movable(p, o->in[0], tile) ||
+			if (o->parent != p->body || read || val_is_alias(view_base(o->in[1])) ||
+			    !movable(p, o->in[0], tile) ||
 			    !movable(p, o->in[1], tile) || written_in(p, view_root(o->in[0])))
 				return false;
 			filled = true;

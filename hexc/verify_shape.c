@@ -183,10 +183,12 @@ shape_lookup(Arena *a, const Op *o)
 	if (x->spread || t->spread || (i->spread && i->spread != 4))
 		return "a spread, other than one of 4 of the indices";
 	if (!same_shape(i, t) || x->dtype != t->dtype)
-		return types_differ(a, "the result has the shape of the indices and the type of the table", i, t);
+		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
+		                    t);
 	if (dtype_info[i->dtype].kind != K_uint || dtype_info[i->dtype].bits > 4 || x->dtype == D_bool ||
 	    dtype_info[x->dtype].bits < 8)
-		return types_differ(a, "indices are u1 to u4, the table's elements numbers of whole bytes", x, i);
+		return types_differ(a, "indices are u1 to u4, the table's elements numbers of whole bytes", x,
+		                    i);
 	if ((x->rank != 1 && x->rank != i->rank) ||
 	    x->shape[x->rank - 1] != (int64_t)1 << dtype_info[i->dtype].bits)
 		return types_differ(a, "the table has an element for each index", x, i);

@@ -1,15 +1,15 @@
 /* cost.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
  *
- * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts), global
- * memory (bytes), arithmetic, special functions, issue slots (price.c).  A straight piece of code, up to the next
- * barrier, takes as long as its busiest unit, and then for what cannot overlap: the longest wait for memory, steps
- * that need each other.  Loops multiply by their trips.  A wait for async copies, or for loads made an
- * iteration ahead, is as long as the copy, less the iterations that have passed since it was issued: deeper
- * pipelines wait less.
+ * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts),
+ * global memory (bytes), arithmetic, special functions, issue slots (price.c).  A straight piece of code,
+ * up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the longest
+ * wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async copies, or
+ * for loads made an iteration ahead, is as long as the copy, less the iterations that have passed since it
+ * was issued: deeper pipelines wait less.
  *
- * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster: the
- * time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it is not
- * exact. */
+ * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster:
+ * the time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it
+ * is not exact. */
 #include "infer/rates.h"
 #include "infer/solve.h"
 
@@ -167,8 +167,8 @@ at_least(int64_t *most, const Pick *p)
 		*most = p->scratch_bytes;
 }
 
-/* Bytes of shared memory, before they are placed: the tiles, which live through loops, and the largest scratch in
- * loops; or the largest scratch elsewhere. */
+/* Bytes of shared memory, before they are placed: the tiles, which live through loops, and the largest
+ * scratch in loops; or the largest scratch elsewhere. */
 static int64_t
 shared_bytes(const Solve *s)
 {

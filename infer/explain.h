@@ -24,7 +24,8 @@ int explain_other_pick(const Kernel *k, const Op *o);
 int explain_other_layout(const Kernel *k, const Val *v);
 /* The cheapest candidate of those for which tile i of k->place lives elsewhere, -1: there is none. */
 int explain_other_place(const Kernel *k, int i);
-/* The cheapest candidate of those that do products of sparse tiles the other way (k->dense); -1: there is none. */
+/* The cheapest candidate of those that do products of sparse tiles the other way (k->dense); -1: there is
+ * none. */
 int explain_other_sparse(const Kernel *k);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);

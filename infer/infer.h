@@ -14,9 +14,9 @@ void infer_find(Kernel *k, const Kernel *like);
 double infer_best(const Kernel *k);
 /* Has it products that skip the zeros of sparse tiles?  With k->dense set there will be none. */
 bool infer_skips_zeros(const Kernel *k);
-/* Of n kernels that were searched, which differ in where tiles live (hexc/place.h) and in k->dense: the one with the
- * solution that unit->candidate asks for, counted through all; its list is that of all then, and pass_infer
- * takes it.  -1: an error. */
+/* Of n kernels that were searched, which differ in where tiles live (hexc/place.h) and in k->dense: the one
+ * with the solution that unit->candidate asks for, counted through all; its list is that of all then, and
+ * pass_infer takes it.  -1: an error. */
 int infer_join(Kernel *const *k, int n);
 
 /* Complete solutions of a kernel, cheapest first; at least 1 after a successful pass_infer. */

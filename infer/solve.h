@@ -18,7 +18,8 @@ typedef struct DotChoice {
 	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order.
 	 * fma: 1, a lane's registers run along k where memory does; 0, they do not */
 	int64_t run;
-	/* neighbours along m and n that a lane holds, of instances next to each other; 1: as the instances have it */
+	/* neighbours along m and n that a lane holds, of instances next to each other; 1: as the instances
+	 * have it */
 	int64_t mix[2];
 	const Layout *order; /* index along k -> position in the instances; NULL: the same */
 	const Layout *side[2]; /* likewise along m and n */
@@ -30,7 +31,8 @@ typedef struct Plan {
 	int spread; /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
 	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout,
 	            * 2 lanes trade neighbours for wider accesses */
-	int load; /* loads of global tiles: 0 as they are wanted, 1 coalesced where that moves less, then converted */
+	/* loads of global tiles: 0 as they are wanted, 1 coalesced where that moves less, then converted */
+	int load;
 	int line; /* shifts, slices, concats: 0 lay their tiles out first, 1 take them as they lie */
 	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
 } Plan;
@@ -103,7 +105,8 @@ typedef struct Why {
 	const char *note; /* the other demand at its own line; NULL: there is none */
 	Src note_src;
 	int stage; /* of solve(), which the plan came to */
-	int64_t excess; /* by how much it missed there: registers needed, elements elsewhere; 0 where that is not told */
+	/* by how much it missed there: registers needed, elements elsewhere; 0 where that is not told */
+	int64_t excess;
 } Why;
 
 /* Solutions, cheapest first; equal prices keep the order of enumeration. */
@@ -147,7 +150,8 @@ typedef struct Solve {
 	int *nuse;
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	ViewFact *view; /* [nval+1] views of global memory, filled when asked */
-	Val ***through; /* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
+	/* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
+	Val ***through;
 	bool *ahead; /* [nop+1] loads of what only the next iteration of a loop reads */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
@@ -160,11 +164,13 @@ typedef struct Solve {
 	Op **queue; /* propagate's worklist */
 	int nqueue, capqueue;
 	bool *queued;
-	struct CastPrice *cast; /* [nop+1][CAST_ORDERS] of casts, by their source's order; filled when asked */
+	/* [nop+1][CAST_ORDERS] of casts, by their source's order; filled when asked */
+	struct CastPrice *cast;
 	SharedMemo *memo;
 	StageMemo *stages;
 	Sol *sol; /* the one being built */
-	bool load_matters; /* the last plan has a load that the other choice of Plan.load would do otherwise */
+	/* the last plan has a load that the other choice of Plan.load would do otherwise */
+	bool load_matters;
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
 	Why why; /* why the last plan failed */
 } Solve;
@@ -263,7 +269,8 @@ bool is_unpacked(const Val *v);
 bool suit_pack(const Solve *s, const Val *v, Layout *l);
 /* The order of bits in all packs, once layouts and conversions are known. */
 void settle_packs(Solve *s);
-/* The order of bits (hexc/spread.h) that all readers of narrow tile v like: casts that have recipes for it. */
+/* The order of bits (hexc/spread.h) that all readers of narrow tile v like: casts that have recipes for
+ * it. */
 int spread_liked(const Solve *s, const Val *v);
 /* v, and what only rearranges it, lies in that order. */
 void spread_tile(Solve *s, const Val *v, int spread);
@@ -294,7 +301,8 @@ bool reshape_layout(const Solve *s, const Type *x, const Type *y, Layout *out);
 
 /* ---- access.c ------------------------------------------------------------------------------------ */
 void find_accesses(Solve *s);
-Val *shared_operand(const Op *o); /* the shared memory that a load reads, a store or copy writes; NULL: none */
+/* the shared memory that a load reads, a store or copy writes; NULL: none */
+Val *shared_operand(const Op *o);
 
 /* ---- view.c --------------------------------------------------------------------------------------- */
 int bits_of(const Val *v); /* of an element */
@@ -321,7 +329,8 @@ int source_unit(const Solve *s, const Val *v);
 int64_t reg_run(const Layout *l, int dim);
 
 /* ---- memory.c, load.c, ldmatrix.c, shared.c ---------------------------------------------------- */
-/* Access instruction of a load of a tile, and the layout it comes in where that is another than its value's. */
+/* Access instruction of a load of a tile, and the layout it comes in where that is another than its
+ * value's. */
 void load_shared(Solve *s, Op *o);
 void load_global(Solve *s, Op *o);
 /* l with its registers numbered along dim `unit` first, if that makes longer runs in memory; else l. */
@@ -334,13 +343,13 @@ bool select_memory(Solve *s);
 /* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */
 const Instr *memory_row(InstrKind kind, int bits, bool trans);
 Pick *pick_new(Solve *s, const Instr *in, int64_t vec);
-/* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the layout
- * it comes in where registers have other numbers. */
+/* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the
+ * layout it comes in where registers have other numbers. */
 Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
 /* stmatrix for a store to a shared tile of what lies as l; NULL likewise. */
 Pick *pick_stmatrix(Solve *s, const Op *o, const Layout *l);
-/* A row of kind ldmatrix or stmatrix for a tile that lies as l in registers and has runs along `unit` in shared
- * memory, and which lane addresses what (128 bits of elements an access).  False: there is none. */
+/* A row of kind ldmatrix or stmatrix for a tile that lies as l in registers and has runs along `unit` in
+ * shared memory, and which lane addresses what (128 bits of elements an access).  False: there is none. */
 typedef struct MatrixSide {
 	const Instr *in;
 	const Layout *map;
@@ -375,13 +384,14 @@ void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *w
 bool layout_same(const Layout *a, const Layout *b);
 
 /* ---- stage.c --------------------------------------------------------------------------------------- */
-/* Through shared memory from one layout to another: sets vec, vec2 and the scratch of *p; where `matrices` says so,
- * stmatrix and ldmatrix are ways too.  waves[2]: wavefronts of writing and reading by all warps. */
-void stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Pick *p, int64_t *waves);
+/* Through shared memory from one layout to another: sets vec, vec2 and the scratch of *p; where `matrices`
+ * says so, stmatrix and ldmatrix are ways too.  waves[2]: wavefronts of writing and reading by all warps. */
+void stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Pick *p,
+           int64_t *waves);
 
 /* ---- across.c -------------------------------------------------------------------------------------- */
-/* How a reduction is done: "reduce_shuffle" within warps, or "reduce_shared" with map and map2, who writes and who
- * reads which part of a result, and the scratch.  Adds what the scratch costs to *res. */
+/* How a reduction is done: "reduce_shuffle" within warps, or "reduce_shared" with map and map2, who writes
+ * and who reads which part of a result, and the scratch.  Adds what the scratch costs to *res. */
 Pick *reduction(Solve *s, const Op *o, Res *res);
 
 /* ---- convert.c ------------------------------------------------------------------------------------- */
@@ -393,7 +403,8 @@ Pick *conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, 
 void price(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
 /* Does nothing wait for load o before the next iteration?  A conversion would. */
 bool made_ahead(const Solve *s, const Op *o);
-/* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and accesses. */
+/* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and
+ * accesses. */
 void price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
                       double accesses, Res *r);
 /* 32-byte sectors that one execution of a global access by all warps touches. */

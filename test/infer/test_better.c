@@ -467,7 +467,8 @@ START_TEST(small_tiles)
 		const Op *load;
 
 		snprintf(source, sizeof source,
-		         "kernel s(X: f16[M, N], Y: out f16[M, N])\n    const WARPS = 4\n    assume N %% 8 == 0\n"
+		         "kernel s(X: f16[M, N], Y: out f16[M, N])\n    const WARPS = 4\n"
+		         "    assume N %% 8 == 0\n"
 		         "{\n    grid(1);\n    Y[0 :+ 8, 0 :+ %d] = X[0 :+ 8, 0 :+ %d] * 2;\n}\n",
 		         cols[i], cols[i]);
 		infer_source(&x, source, "sm_80", 0, false);

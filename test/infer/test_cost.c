@@ -234,11 +234,12 @@ START_TEST(faster_products)
 }
 END_TEST
 
-/* A row that four warps read, each for a row of its own: sectors are asked for four times, which the load-store
- * unit sees, but come from L2 once, since the first-level cache has them then.  It gives 128 bytes a clock, as
- * shared memory does: to keep the row there costs its copy and a barrier more, and to spread each row over all
- * warps, so that nothing is asked for twice, costs the reductions' barriers.  So layer_norm reads gamma and beta
- * again in each warp; 18432 sectors in test/quality-*.tsv, where 9216 would do. */
+/* A row that four warps read, each for a row of its own: sectors are asked for four times, which the
+ * load-store unit sees, but come from L2 once, since the first-level cache has them then.  It gives 128
+ * bytes a clock, as shared memory does: to keep the row there costs its copy and a barrier more, and to
+ * spread each row over all warps, so that nothing is asked for twice, costs the reductions' barriers.  So
+ * layer_norm reads gamma and beta again in each warp; 18432 sectors in test/quality-*.tsv, where 9216 would
+ * do. */
 START_TEST(rereading)
 {
 	static const char norm[] =

@@ -69,7 +69,7 @@ gemm(bool k_major)
 	                    k_major ? "" : ".T");
 }
 
-/* reference/hexcute.md 10, tests 12, 14 and 16. */
+/* A pipelined product with plain operands: what is copied how, and how its tiles lie. */
 START_TEST(pipeline)
 {
 	Kernel *k = inferred(gemm(true));
