@@ -260,6 +260,8 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	Spread m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
 	int left;
 
+	while (n.vec > 1 && gcd64(cols / n.vec, 8) < 8 && cols / n.vec > gcd64(cols / n.vec, 8))
+		n.vec /= 2; /* 24 columns: 8 lanes of 3 rather than 2 of 12 */
 	n.lanes = gcd64(cols / n.vec, 8);
 	m.lanes = gcd64(rows / m.vec, 32 / n.lanes);
 	m.warps = c->wm;
