@@ -44,19 +44,6 @@ made_ahead(const Solve *s, const Op *o)
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
 
-static bool
-acts(const Layout *l, int64_t lane, int64_t warp)
-{
-	for (int i = 0; i < l->nrep; i++) {
-		const Iter *r = &l->rep[i];
-		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp
-		                                                            : 0;
-		if (at / r->stride % r->extent)
-			return false;
-	}
-	return true;
-}
-
 int64_t
 global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits, bool write)
 {
@@ -72,7 +59,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 		int j;
 
 		p.at[AX_lane] = lane;
-		if (write && !acts(map, lane, 0))
+		if (write && !first_replica(map, lane, 0))
 			continue;
 		layout_coord(map, &p, c);
 		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
@@ -88,7 +75,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	if ((int64_t)vec * bits > 8 * SECTOR_BYTES)
 		sectors *= (int64_t)vec * bits / (8 * SECTOR_BYTES);
 	for (int w = 1, first = n; w < s->k->warps; w++)
-		if (!write || acts(map, 0, w))
+		if (!write || first_replica(map, 0, w))
 			sectors += first;
 	return sectors * ninst;
 }

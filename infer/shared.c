@@ -47,8 +47,7 @@ unit_of(const Access *a)
 	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
 }
 
-/* Is this lane (of this warp) the one of its replicas that acts? */
-static bool
+bool
 first_replica(const Layout *l, int64_t lane, int64_t warp)
 {
 	for (int i = 0; i < l->nrep; i++) {

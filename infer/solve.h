@@ -329,6 +329,8 @@ int source_unit(const Solve *s, const Val *v);
 int64_t reg_run(const Layout *l, int dim);
 
 /* ---- memory.c, load.c, ldmatrix.c, shared.c ---------------------------------------------------- */
+/* Is this lane of this warp the one of its replicas that acts? */
+bool first_replica(const Layout *l, int64_t lane, int64_t warp);
 /* Access instruction of a load of a tile, and the layout it comes in where that is another than its
  * value's. */
 void load_shared(Solve *s, Op *o);

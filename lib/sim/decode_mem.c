@@ -107,11 +107,11 @@ plain_shared(const Ins *in, const Ref *r, u32 least)
 	       in->ebytes <= 8 && in->ebytes * in->vec <= 16;
 }
 
-bool
-dec_ld(Dec *d)
+/* What ld and st have in common: modifiers, type, and the address, which is operand `at` and s[0]. */
+static bool
+access_form(Dec *d, u32 at, const char *form, Ref *r)
 {
 	Ins *in = d->in;
-	Ref *r = arena_get(&d->m->arena, 9 * sizeof *r);
 	sim_space sp;
 
 	order_mods(d);
@@ -119,14 +119,25 @@ dec_ld(Dec *d)
 	space_mod(d);
 	if (!vector_type(d))
 		return false;
-	if (d->st->no < 2 || d->st->no > 3 || d->st->o[1].kind != O_ADDR)
-		return dec_fail(d, "expected d, [a]");
+	if (d->st->no < 2 || d->st->no > 3 || d->st->o[at].kind != O_ADDR)
+		return dec_fail(d, "%s", form);
 	sp = (sim_space)in->space;
 	in->s = r;
-	in->ns = 1;
-	if (!dec_addr(d, &d->st->o[1], &r[0], &in->off, &sp))
+	if (!dec_addr(d, &d->st->o[at], &r[0], &in->off, &sp))
 		return false;
 	in->space = (u8)sp;
+	return true;
+}
+
+bool
+dec_ld(Dec *d)
+{
+	Ins *in = d->in;
+	Ref *r = arena_get(&d->m->arena, 9 * sizeof *r);
+
+	if (!access_form(d, 1, "expected d, [a]", r))
+		return false;
+	in->ns = 1;
 	in->d = r + 1;
 	in->nd = in->vec;
 	if (!wide_refs(d, &d->st->o[0], d->ty[0], true, r + 1, in->vec))
@@ -144,21 +155,10 @@ dec_st(Dec *d)
 {
 	Ins *in = d->in;
 	Ref *r = arena_get(&d->m->arena, 9 * sizeof *r);
-	sim_space sp;
 
-	order_mods(d);
-	cache_mods(d);
-	space_mod(d);
-	if (!vector_type(d))
+	if (!access_form(d, 0, "expected [a], b", r))
 		return false;
-	if (d->st->no < 2 || d->st->no > 3 || d->st->o[0].kind != O_ADDR)
-		return dec_fail(d, "expected [a], b");
-	sp = (sim_space)in->space;
-	in->s = r;
 	in->ns = (u8)(1 + in->vec);
-	if (!dec_addr(d, &d->st->o[0], &r[0], &in->off, &sp))
-		return false;
-	in->space = (u8)sp;
 	if (!wide_refs(d, &d->st->o[1], d->ty[0], false, r + 1, in->vec))
 		return false;
 	if (plain_shared(in, r + 1, 4))

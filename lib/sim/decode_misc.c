@@ -25,6 +25,18 @@ dst_pair(Dec *d, const Opnd *o, Type t, Ref *r)
 	return dec_dst(d, &o->elt[0], t, r) && dec_pdst(d, &o->elt[1], &d->in->pd);
 }
 
+/* The one of four modes that the opcode has, as Ins.sub. */
+static bool
+take_mode(Dec *d, const char *const mode[4])
+{
+	for (u8 i = 0; i < 4; i++)
+		if (dec_has(d, mode[i])) {
+			d->in->sub = i;
+			return true;
+		}
+	return false;
+}
+
 bool
 dec_shfl(Dec *d)
 {
@@ -32,11 +44,7 @@ dec_shfl(Dec *d)
 	const Opnd *o = d->st->o;
 	Ref *r;
 
-	d->in->sub = 255;
-	for (u32 i = 0; i < 4; i++)
-		if (dec_has(d, mode[i]))
-			d->in->sub = (u8)i;
-	if (d->in->sub == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || d->st->no != 5)
+	if (!take_mode(d, mode) || !dec_types(d) || type_bits(d->ty[0]) != 32 || d->st->no != 5)
 		return dec_fail(d, "expected shfl.sync.mode.b32 d, a, b, c, mask");
 	if (o[0].kind == O_PAIR && o[0].elt[0].kind == O_SINK)
 		return dec_fail(d, "d cannot be left out");
@@ -53,11 +61,7 @@ dec_vote(Dec *d)
 	const Opnd *o = d->st->o;
 	Ref *r;
 
-	d->in->sub = 255;
-	for (u32 i = 0; i < 4; i++)
-		if (dec_has(d, mode[i]))
-			d->in->sub = (u8)i;
-	if (d->in->sub == 255 || !dec_types(d) || d->st->no != 3 ||
+	if (!take_mode(d, mode) || !dec_types(d) || d->st->no != 3 ||
 	    d->ty[0] != (d->in->sub == 3 ? T_b32 : T_pred))
 		return dec_fail(d, "expected vote.sync.mode.type d, p, mask");
 	warp_common(d, 1, &r);
