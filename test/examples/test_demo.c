@@ -83,25 +83,7 @@ softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 	case_start(&c, 3);
 	Buf *x = case_in(&c, "X", "f32", -8, 8, s->m, s->n, 0), *y = case_out(&c, "Y", "f32", s->m, s->n, 0);
-	for (int i = 0; i < s->m; i++) {
-		double top = -INFINITY, sum = 0;
-
-		for (int j = 0; j < s->n; j++)
-			top = fmax(top, x->v[(int64_t)i * s->n + j]);
-		for (int j = 0; j < s->n; j++)
-			sum += exp(x->v[(int64_t)i * s->n + j] - top);
-		for (int j = 0; j < s->n; j++) {
-			int64_t at = (int64_t)i * s->n + j;
-
-			y->v[at] = exp(x->v[at] - top) / sum;
-			/* exp(d) as ex2.approx(d * log2 e), off by 2^-22 (PTX ISA); the exponent, up to 16
-			 * * 1.45, has two roundings, in the sum as in the numerator; the sum is scaled and
-			 * added to n / 256 times */
-			y->allow[at] = y->v[at] *
-			               (2 * 16 * 1.45 * U32 * 2 + 0x1p-20 + (s->n / 32.0 + 64) * U32);
-			y->allow[at] += 0x1p-140;
-		}
-	}
+	case_softmax(x, y, s->m, s->n);
 	*ncand = case_run(&c, "softmax", NULL, arch, cand);
 	case_end(&c);
 }

@@ -7,6 +7,17 @@
 #include <stdint.h>
 #include "cases.h"
 
+/* Random operands: a xorshift of 64 bits.  Tests set the state, so that rounds may run in any order. */
+static uint64_t state;
+static inline uint64_t
+rnd(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
 typedef struct In { uint64_t a, b, c; } In;
 typedef uint64_t model(const In *v);
 typedef struct Op {

@@ -193,16 +193,6 @@ allowed(const Approx *t, uint64_t ab, uint64_t bb, uint64_t result)
 	                                ldexp(least, -man) / 2);
 }
 
-static uint64_t state;
-static uint64_t
-rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* Half of the numbers about 1, the rest of all sizes, some special. */
 static uint64_t
 number(int exp, int man)

@@ -324,16 +324,6 @@ list(void)
 
 /* ---- the operands ---- */
 
-static uint64_t state;
-static uint64_t
-rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* Cleared below some bit, often with the bit of a tie set there and the last one beside it. */
 static uint64_t
 ragged(uint64_t m, int bits)

@@ -103,16 +103,6 @@ static const Op ops[] = {
 };
 enum { NOPS = sizeof ops / sizeof *ops, ROUNDS = (NOPS + MANY_OPS - 1) / MANY_OPS };
 
-static uint64_t state;
-static uint64_t
-rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* Numbers that cancel, overflow, underflow and tie often. */
 static uint64_t
 number(int exp, int man)

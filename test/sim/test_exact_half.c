@@ -204,16 +204,6 @@ static const Op single[] = {
 enum { ROUNDS1 = (sizeof single / sizeof *single + MANY_OPS - 1) / MANY_OPS,
        ROUNDS2 = (sizeof paired / sizeof *paired + MANY_OPS - 1) / MANY_OPS };
 
-static uint64_t state;
-static uint64_t
-rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* A partner for a: often of nearly its magnitude, often at an edge of either format. */
 static uint64_t
 partner(uint64_t a)

@@ -320,16 +320,6 @@ static const Op ops[] = {
 };
 enum { NOPS = sizeof ops / sizeof *ops, ROUNDS = (NOPS + MANY_OPS - 1) / MANY_OPS };
 
-static u64 state;
-static u64
-rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 static u64
 operand(void)
 {
