@@ -44,7 +44,7 @@ step_value(Gen *g, Dequant *d, Val *from, int group, const RecipeStep *s)
 	case ST_pick: return prmt(g, x, y ? y : c, s->m);
 	case ST_choose: return asm_op(g, A_choose, x, m, y);
 	case ST_add: return LLVMBuildAdd(g->b, x, c, "");
-	case ST_look: return asm_op(g, A_prmt_lane, m, c, x);
+	case ST_look: return asm_op(g, A_prmt_table, m, c, x);
 	case ST_take: return asm_op(g, A_prmt_lane, x, y, group_value(g, d, from, group, s->z));
 	case ST_half: return fp8_to_h2(g, d->recipe.from, x, s->n / 2);
 	}

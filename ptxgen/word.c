@@ -76,7 +76,7 @@ from_h2(Gen *g, LV x)
 LV
 prmt(Gen *g, LV lo, LV hi, unsigned selector)
 {
-	return asm_op(g, A_prmt, lo, hi, const_i32(g, selector));
+	return asm_op(g, LLVMIsAConstantInt(hi) ? A_prmt_const : A_prmt, lo, hi, const_i32(g, selector));
 }
 
 static bool
