@@ -58,7 +58,6 @@ typedef struct Sum {
 	Res piece; /* since the last barrier */
 	Res all; /* of everything, loops multiplied */
 	double time; /* pieces that are over, loops inside */
-	bool loops;
 } Sum;
 
 static void
@@ -107,6 +106,18 @@ wait_ahead(const Solve *s, const Block *b, double body)
 	return (wait || loads) && left > 0 ? left : 0;
 }
 
+/* Does code behind a condition only ask for what later iterations need?  It overlaps with what is around
+ * it. */
+static bool
+only_asks(const Solve *s, const Block *b)
+{
+	for (const Op *o = b->first; o; o = o->next)
+		if (!(op_info[o->code].flags & F_PURE) && o->code != O_yield &&
+		    !(o->code == O_copy && o->imm[0]) && !(o->code == O_load && made_ahead(s, o)))
+			return false;
+	return true;
+}
+
 static void
 sum_loop(const Solve *s, const Op *o, Sum *x)
 {
@@ -116,7 +127,6 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	end_piece(x);
 	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
 		x->time += s->rates->l2_wait;
-	x->loops = true;
 	x->time += trips * (body.time + wait_ahead(s, o->blk[0], body.time));
 	res_add(&x->all, &body.all, trips);
 }
@@ -134,12 +144,11 @@ sum_block(const Solve *s, const Block *b)
 		for (int i = 0; o->code == O_if && i < 2; i++) {
 			Sum branch = sum_block(s, o->blk[i]);
 
-			x.loops = x.loops || branch.loops;
 			res_add(&x.all, &branch.all, i ? RARELY : 1);
-			if (branch.loops || branch.all.barrier)
-				x.time += (i ? RARELY : 1) * branch.time;
-			else
+			if (only_asks(s, o->blk[i]))
 				res_add(&x.piece, &branch.all, i ? RARELY : 1);
+			else
+				x.time += (i ? RARELY : 1) * branch.time;
 		}
 		if (o->code == O_wait && !b->owner)
 			x.piece.wait = s->rates->dram_wait;

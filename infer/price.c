@@ -4,9 +4,11 @@
 #include "hexc/spread.h"
 #include "infer/rates.h"
 #include "infer/solve.h"
+#include <string.h>
 
-#define ADDRESS_STEPS 1 /* of a global access */
-#define EDGE_STEPS 2 /* is it inside, and what it is if not */
+/* Of a load made ahead: its address, is it inside, what it is if not.  What accesses of 16 bytes need is
+ * left out: copies to shared memory need as much. */
+#define AHEAD_STEPS 3
 #define UPDATE_SECTORS 2.0 /* an update at L2 reads and writes */
 #define BARRIER_CLOCKS 25.0
 #define SHUFFLE_CLOCKS 24.0 /* from the instruction to its result */
@@ -39,7 +41,9 @@ words_of(const Layout *l, int bits)
 bool
 made_ahead(const Solve *s, const Op *o)
 {
-	return s->ahead[o->id] && !s->sol->made[o->id][0];
+	const Pick *how = s->sol->mconv[o->id][0];
+
+	return s->ahead[o->id] && (!how || strcmp(how->inst, "rename") == 0);
 }
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
@@ -176,7 +180,8 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their places, or back */
 		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
 	if (mem->type.space == S_global) {
-		arithmetic(s, r, D_i32, (ADDRESS_STEPS + (view_inside(s, mem) ? 0 : EDGE_STEPS)) * inst);
+		if (o->code == O_load && made_ahead(s, o))
+			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
 		price_global(s, o, mem, map, p, r);
 	} else {
 		r->latency += s->rates->shared_wait / 4.0;

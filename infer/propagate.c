@@ -60,9 +60,7 @@ give(Solve *s, Val *v, const Layout *l, const Op *who)
 	arena_step(s->arena);
 	if (have)
 		return have == l || layout_equal(have, l);
-	Layout *copy = NEW(s->arena, Layout);
-	*copy = *l;
-	s->sol->val[v->id] = copy;
+	s->sol->val[v->id] = kept_layout(s, l);
 	s->sol->origin[v->id] = who ? first_cause(s, who) : NULL;
 	wake(s, v);
 	return true;
@@ -72,7 +70,6 @@ void
 demand(Solve *s, Op *o, int i, const Layout *l)
 {
 	const Layout **want = s->sol->want[o->id];
-	Layout *copy;
 
 	if (give(s, o->in[i], l, o)) {
 		want[i] = NULL;
@@ -80,16 +77,13 @@ demand(Solve *s, Op *o, int i, const Layout *l)
 	}
 	if (want[i] && layout_equal(want[i], l))
 		return;
-	copy = NEW(s->arena, Layout);
-	*copy = *l;
-	want[i] = copy;
+	want[i] = kept_layout(s, l);
 }
 
 void
 deliver(Solve *s, Op *o, int i, const Layout *l)
 {
 	const Layout **made = s->sol->made[o->id];
-	Layout *copy;
 
 	if (give(s, o->out[i], l, o)) {
 		made[i] = NULL;
@@ -97,9 +91,7 @@ deliver(Solve *s, Op *o, int i, const Layout *l)
 	}
 	if (made[i] && layout_equal(made[i], l))
 		return;
-	copy = NEW(s->arena, Layout);
-	*copy = *l;
-	made[i] = copy;
+	made[i] = kept_layout(s, l);
 }
 
 void

@@ -268,6 +268,7 @@ infer_find(Kernel *k, const Kernel *like)
 	facts_keep(k);
 	solve_init(s, k);
 	if (like) {
+		s->kept = like->cands->solve->kept;
 		s->memo = like->cands->solve->memo;
 		s->stages = like->cands->solve->stages;
 	}

@@ -129,11 +129,11 @@ typedef struct Use {
 /* Of a view of global memory: its contiguous dim (-1 none) and the widest access there. */
 typedef struct ViewFact {
 	bool known;
-	bool inside; /* its tensor, in all dims */
 	int unit;
 	int64_t vec;
 } ViewFact;
 
+typedef struct KeptLayout KeptLayout; /* kept.c */
 typedef struct SharedMemo SharedMemo; /* shared.c: layouts found before */
 typedef struct StageMemo StageMemo; /* stage.c: the same */
 
@@ -166,6 +166,7 @@ typedef struct Solve {
 	bool *queued;
 	/* [nop+1][CAST_ORDERS] of casts, by their source's order; filled when asked */
 	struct CastPrice *cast;
+	KeptLayout **kept; /* by hash */
 	SharedMemo *memo;
 	StageMemo *stages;
 	Sol *sol; /* the one being built */
@@ -225,6 +226,10 @@ bool pinned(const Solve *s, const Val *v);
 /* ---- registers.c --------------------------------------------------------------------------------- */
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->why. */
 bool registers_fit(Solve *s);
+
+/* ---- kept.c -------------------------------------------------------------------------------------- */
+/* A layout like l that lives as long as the search, and is never written to. */
+const Layout *kept_layout(Solve *s, const Layout *l);
 
 /* ---- propagate.c -------------------------------------------------------------------------------- */
 /* Layouts for every register value under s->sol->plan.  False: s->why says why not. */
@@ -312,7 +317,6 @@ Val *view_dims(Val *v, int *dim_of);
 int unit_dim(const Solve *s, Val *mem);
 /* Dims of a view, fastest memory first: by stride for global, by the alloc's order for shared. */
 void memory_order(const Solve *s, Val *view, int *order);
-bool view_inside(const Solve *s, const Val *mem); /* is all of a view of global memory in its tensor? */
 /* Elements of one access along `dim` of a global view, for a run of `run` registers: alignment, edges. */
 int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run);
 /* The same along the contiguous dim of a shared view: what divides its rows and starts. */

@@ -73,9 +73,6 @@ view_fact(const Solve *s, const Op *view)
 	if (f->known)
 		return f;
 	f->known = true;
-	f->inside = true;
-	for (int d = 0; d < view->in[0]->type.rank && f->inside; d++)
-		f->inside = view_operand_in_bounds(s->k, view, d);
 	f->unit = view_unit_dim(s->k, view);
 	f->vec = 1;
 	if (f->unit >= 0) {
@@ -85,12 +82,6 @@ view_fact(const Solve *s, const Op *view)
 			f->vec = cap;
 	}
 	return f;
-}
-
-bool
-view_inside(const Solve *s, const Val *mem)
-{
-	return !mem->def || view_fact(s, mem->def)->inside;
 }
 
 /* The view dim along which memory is contiguous, -1 none. */
