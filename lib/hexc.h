@@ -13,7 +13,7 @@
  *
  * Units: sizes and strides in elements, memory in bytes, times in milliseconds.
  * Structs whose first member is `size` may grow: set it to sizeof, or use the _INIT.
- * Strings are UTF-8 and NUL-terminated. */
+ * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is. */
 #ifndef HEXC_H
 #define HEXC_H
 #include <stddef.h>

@@ -34,6 +34,44 @@ export PKG_CONFIG_PATH="$dir/lib/pkgconfig"
 # shellcheck disable=SC2046 # lists of flags
 "${CC:-cc}" "$dir/host.c" $(pkg-config --cflags --libs hexc) -Wl,-rpath,"$dir/lib" -o "$dir/shared"
 "$dir/shared"
+# a host whose locale has a decimal comma gets the same texts
+cat >"$dir/comma.c" <<'END'
+#include <hexc.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+	static const char src[] = "kernel k(A: f32[N], C: out f32[N]) {\n"
+				  "    grid(ceil(N, 128));\n"
+				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * 0.75 + 1.5e-3;\n"
+				  "}\n";
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_ctx *ctx;
+	hexc_module *m;
+	if (!setlocale(LC_ALL, ""))
+		return 77;
+	o.flags = HEXC_EXPLAIN | HEXC_DRAW | HEXC_PARANOID;
+	if (hexc_open(&ctx, &o) != HEXC_OK || hexc_compile(&m, ctx, "k", src, strlen(src)) != HEXC_OK)
+		return 1;
+	printf("%s%s%s", hexc_ptx(m, NULL), hexc_explain(m, 0), hexc_explain_json(m, 0));
+	fprintf(stderr, "%g\n", 0.5);
+	hexc_module_free(m);
+	hexc_close(ctx);
+	return 0;
+}
+END
+if command -v localedef >/dev/null && mkdir "$dir/locale" &&
+	localedef -i de_DE -f UTF-8 "$dir/locale/de_DE.UTF-8" 2>/dev/null; then
+	# shellcheck disable=SC2046
+	"${CC:-cc}" "$dir/comma.c" $(pkg-config --cflags --libs hexc) -Wl,-rpath,"$dir/lib" -o "$dir/comma"
+	LC_ALL=C "$dir/comma" >"$dir/point.txt" 2>"$dir/point.err"
+	LOCPATH="$dir/locale" LC_ALL=de_DE.UTF-8 "$dir/comma" >"$dir/comma.txt" 2>"$dir/comma.err"
+	grep -qx '0,5' "$dir/comma.err" || { echo "no decimal comma in de_DE"; exit 1; }
+	cmp "$dir/point.txt" "$dir/comma.txt"
+else
+	echo "no localedef with de_DE: locales are not tried"
+fi
 rm "$dir"/lib/libhexc.so* # so that -lhexc is the static one
 # shellcheck disable=SC2046
 "${CC:-cc}" "$dir/host.c" $(pkg-config --static --cflags --libs hexc) -o "$dir/static"

@@ -1,4 +1,5 @@
 /* lex.c - tokens of PTX text, the arena, and the table of types. */
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lex.h"
@@ -182,6 +183,20 @@ skip_space(Lex *l)
 	}
 }
 
+/* strtod, with the point of C's locale whatever the host's is. */
+static double
+decimal(const char *s)
+{
+	locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), host = c ? uselocale(c) : (locale_t)0;
+	double v = strtod(s, NULL);
+
+	if (c) {
+		uselocale(host);
+		freelocale(c);
+	}
+	return v;
+}
+
 /* A decimal fraction: sign and context are the caller's.  strtod needs a terminated copy. */
 static void
 lex_decimal(Lex *l)
@@ -198,7 +213,7 @@ lex_decimal(Lex *l)
 		n++;
 	}
 	buf[n] = 0;
-	v = strtod(buf, NULL);
+	v = decimal(buf);
 	memcpy(&l->num, &v, 8);
 	l->tok = K_F64;
 	l->p += n;
