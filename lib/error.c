@@ -1,5 +1,6 @@
-/* error.c - result codes in words. */
-#include "lib/hexc.h"
+/* error.c - what all functions of the library answer with: result codes in words, structs of any version. */
+#include "lib/lib.h"
+#include <string.h>
 
 const char *
 hexc_strerror(int code)
@@ -10,4 +11,16 @@ hexc_strerror(int code)
 #undef X
 	default: return "unknown result code";
 	}
+}
+
+int
+hand_out(void *out, size_t room, const void *full, size_t n)
+{
+	size_t size = room < n ? room : n;
+
+	if (room < sizeof(size_t))
+		return 0;
+	memcpy(out, full, size);
+	memcpy(out, &size, sizeof size);
+	return 1;
 }

@@ -38,6 +38,11 @@ struct hexc_ctx {
 	bool only_last;
 };
 
+/* ---- error.c ----------------------------------------------------------------------------------- */
+
+/* Hand out as much of `full` as the caller's struct has room for; 0: not even for its size. */
+int hand_out(void *out, size_t room, const void *full, size_t n);
+
 /* ---- outcome.c -------------------------------------------------------------------------------- */
 
 /* The result code of a compilation; `left` and `why` as arena_protect and the arena say.  Sorts c's
@@ -123,8 +128,6 @@ hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NUL
 void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);
 /* Add to the named part's time. */
 void module_time(hexc_module *m, const char *name, double ms);
-/* Hand out as much of `full` as the caller's struct has room for; 0: not even for its size. */
-int hand_out(void *out, size_t room, const void *full, size_t n);
 /* All launch-time expressions of k for these arguments. */
 int launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v);
 #endif

@@ -27,18 +27,6 @@ kernel_at(const hexc_module *m, size_t i)
 }
 
 int
-hand_out(void *out, size_t room, const void *full, size_t n)
-{
-	size_t size = room < n ? room : n;
-
-	if (room < sizeof(size_t))
-		return 0;
-	memcpy(out, full, size);
-	memcpy(out, &size, sizeof size);
-	return 1;
-}
-
-int
 hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
 {
 	const ModKernel *k = kernel_at(m, i);

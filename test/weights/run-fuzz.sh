@@ -1,7 +1,8 @@
 #!/bin/sh
-# The readers and decoders, built with ASan and UBSan, against mutated files: each is refused with a sentence or
-# read within its bounds.  FUZZ=N mutations of each file (1000), SEED=N.
-N=${FUZZ:-1000}
+# The readers, decoders and packs, built with ASan and UBSan, against files that are mutated, cut off and have bits of
+# their heads flipped: each is refused with a sentence or read within its bounds.  FUZZ=N mutations of each file (500;
+# with more than 1000 they are cut off behind every byte, and every bit of their heads is flipped), SEED=N.
+N=${FUZZ:-500}
 SEED=${SEED:-1}
 CC=${CC:-cc}
 B=${B:-build}
@@ -13,13 +14,14 @@ $CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out
 	exit 77
 }
 
-# Objects are kept between runs; dependencies are those of the compiler.
+# Objects are kept between runs; dependencies are those of the compiler.  What these need of the rest of the library is not
+# watched.
 cat >"$out/Makefile" <<END
 SRC := \$(wildcard lib/file*.c lib/format*.c lib/weight*.c taskmap/*.c hexc/number*.c) lib/parallel.c lib/protect.c \
-	lib/error.c hexc/ir.c test/weights/test_hostile.c
+	lib/error.c lib/pack.c lib/pack_plan.c lib/bitmove.c hexc/pack.c hexc/spread.c test/weights/test_mutated.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)
-	@$CC -pthread -fsanitize=address,undefined \$^ -lcheck -lsubunit -lcjson -lm -lrt -o \$@
+	@$CC -pthread -fsanitize=address,undefined \$^ $B/libhexc.a -lcheck -lsubunit -lcjson -lm -lrt -o \$@
 $out/%.o: %.c
 	@mkdir -p \$(@D)
 	@$CC -std=c11 -D_POSIX_C_SOURCE=200809L -I. -O1 -g1 -pthread -MMD -MP -fno-omit-frame-pointer \

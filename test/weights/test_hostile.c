@@ -1,5 +1,5 @@
 /* test_hostile.c - files that lie: each gets a sentence that names the thing, none is read past its end.
- * With arguments: mutations of the files named (run-fuzz.sh runs that under the sanitizers). */
+ * test_mutated.c has those that lie at random. */
 #include "lib/hexc_weights.h"
 #include <check.h>
 #include <stdio.h>
@@ -386,102 +386,14 @@ START_TEST(described_only)
 }
 END_TEST
 
-/* ---- mutations
- * -------------------------------------------------------------------------------------------- */
-
-static uint64_t
-next(uint64_t *s)
-{
-	*s = *s * 6364136223846793005u + 1442695040888963407u;
-	return *s >> 33;
-}
-
-/* Whatever it is, look at all of it. */
-static void
-use(const void *bytes, size_t n)
-{
-	hexc_file *f;
-	hexc_weight info = HEXC_WEIGHT_INIT, *w;
-	void *copy;
-
-	if (open_copy(&f, &copy, bytes, n) == HEXC_OK) {
-		for (size_t i = 0; hexc_file_weight(f, i, &info); i++, info.size = sizeof info) {
-			float *x;
-
-			if (info.n * info.k > 1 << 20)
-				continue; /* within the file, since it was accepted: only slow */
-			if (hexc_weight_load(&w, f, info.name, 1, why, sizeof why) != HEXC_OK)
-				continue;
-			x = malloc((size_t)(w->n * w->k) * sizeof *x);
-			hexc_weight_float(w, x, 1, why, sizeof why);
-			free(x);
-			hexc_weight_free(w);
-		}
-		hexc_file_close(f);
-	} else if (!why[0]) {
-		fputs("refused without a sentence\n", stderr);
-		abort();
-	}
-	free(copy);
-}
-
-static void
-mutate(const char *path, long n, uint64_t seed)
-{
-	static const uint64_t numbers[] = { 0, 1, 0xff, 0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX };
-	FILE *in = fopen(path, "rb");
-	size_t bytes, meta;
-	unsigned char *file = malloc(1 << 20), *bad = malloc(1 << 20);
-
-	if (!in) {
-		perror(path);
-		exit(1);
-	}
-	bytes = fread(file, 1, 1 << 20, in);
-	fclose(in);
-	meta = bytes < 2000 ? bytes : 2000; /* what is believed stands at the front */
-	for (long i = 0; i < n; i++) {
-		size_t m = next(&seed) % 8 ? bytes : next(&seed) % bytes;
-
-		memcpy(bad, file, bytes);
-		for (uint64_t j = next(&seed) % 3 + 1; j--;) {
-			size_t at = next(&seed) % (next(&seed) % 8 ? meta : bytes);
-			uint64_t x = numbers[next(&seed) % 7];
-
-			switch (next(&seed) % 4) {
-			case 0: bad[at] ^= (unsigned char)(1u << next(&seed) % 8); break;
-			case 1: bad[at] = (unsigned char)next(&seed); break;
-			case 2: bad[at] = (unsigned char)"0123456789[]{},:\""[next(&seed) % 17]; break;
-			default: memcpy(bad + at, &x, at + 8 <= bytes ? 8 : bytes - at);
-			}
-		}
-		use(bad, m);
-	}
-	free(file);
-	free(bad);
-}
-
-START_TEST(mutations)
-{
-	mutate("test/weights/fixtures/blocks.gguf", 2000, 1);
-	mutate("test/weights/fixtures/gptq3-order.safetensors", 2000, 2);
-	mutate("test/weights/fixtures/marlin.safetensors", 1000, 3);
-}
-END_TEST
-
 int
-main(int argc, char **argv)
+main(void)
 {
 	Suite *s;
 	TCase *tc;
 	SRunner *r;
 	int bad;
 
-	if (argc > 3) { /* COUNT SEED FILE... */
-		for (int i = 3; i < argc; i++)
-			mutate(argv[i], atol(argv[1]), (uint64_t)atol(argv[2]) + (uint64_t)i);
-		return 0;
-	}
 	s = suite_create("hostile weight files");
 	tc = tcase_create("files");
 	tcase_set_timeout(tc, 60);
@@ -493,7 +405,6 @@ main(int argc, char **argv)
 	tcase_add_test(tc, no_file);
 	tcase_add_test(tc, nothing_given);
 	tcase_add_test(tc, described_only);
-	tcase_add_test(tc, mutations);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
