@@ -23,8 +23,8 @@ LV small_from_f32(Gen *g, DType d, LV x);
 LV nf4_to_f32(Gen *g, LV word, int pos);
 LV nf4_code(Gen *g, LV x);
 /* Codes in four bits each choose from a plane: a byte of each of 2, 4, 8 or 16 entries, four in a word
- * (table.c).  Of the codes of a word: which of eight bytes each takes, and of 16 entries, whether from the upper
- * eight; then four bytes by the selectors in the lower halves. */
+ * (table.c).  Of the codes of a word: which of eight bytes each takes, and of 16 entries, whether from the
+ * upper eight; then four bytes by the selectors in the lower halves. */
 void table_selectors(Gen *g, int entries, LV code, LV *low, LV *upper);
 LV table_bytes(Gen *g, const LV *plane, int entries, LV low, LV upper);
 /* One element (cast.c). */
