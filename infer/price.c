@@ -226,20 +226,6 @@ alu_weight(const Op *o)
 	}
 }
 
-/* Instructions per element of a lookup (ptxgen/lookup.c): each four take byte permutations for each of their
- * bytes, selectors, and permutations that join bytes to elements. */
-static double
-lookup_weight(const Solve *s, const Op *o)
-{
-	const Val *index = o->in[1];
-	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
-	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
-
-	if (bits < 3 && !s->sol->spread[index->id]) /* codes to places of four bits */
-		four += bits == 2 ? 3 : 6;
-	return four / 4;
-}
-
 /* Instructions of the special function unit per element. */
 static double
 mufu_weight(const Op *o)

@@ -53,6 +53,11 @@ void recipe_finish(Make *k, int j, int value, const int place[2]);
 void recipe_places(Make *k, int *place);
 /* Words in natural order to lanes of 16 bits (recipe_natural.c). */
 void recipe_natural(Make *k);
+/* Output j of integers to bytes; of 8-bit integers to floats that have places for all their bits in the
+ * mantissa, and to bf16, which has one less (recipe_byte.c). */
+void recipe_int_to_byte(Make *k, int j);
+void recipe_byte_to_float(Make *k, int j);
+void recipe_byte_to_bf16(Make *k, int j);
 /* Is every number of the one type one of the other? */
 bool recipe_exact(DType from, DType to);
 /* Ways to make a whole recipe; false: they are none for these types and this order.

@@ -1,4 +1,4 @@
-/* recipe_price.c - what casts of narrow elements cost, by their recipes. */
+/* recipe_price.c - what casts of narrow elements cost, by their recipes, and lookups. */
 #include "infer/recipe.h"
 #include "infer/solve.h"
 
@@ -19,4 +19,16 @@ cast_price(const Solve *s, const Op *o, int spread)
 		p->last = recipe_arithmetic(&r);
 	}
 	return p;
+}
+
+double
+lookup_weight(const Solve *s, const Op *o)
+{
+	const Val *index = o->in[1];
+	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
+	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
+
+	if (bits < 3 && !s->sol->spread[index->id]) /* codes to places of four bits */
+		four += bits == 2 ? 3 : 6;
+	return four / 4;
 }

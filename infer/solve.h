@@ -186,6 +186,9 @@ typedef struct CastPrice {
 } CastPrice;
 /* Of cast o if its operand's words are in that order (hexc/spread.h). */
 const CastPrice *cast_price(const Solve *s, const Op *o, int spread);
+/* Instructions per element of a lookup (ptxgen/lookup.c): each four take byte permutations for each of their
+ * bytes, selectors, and permutations that join bytes to elements. */
+double lookup_weight(const Solve *s, const Op *o);
 
 /* ---- why.c ---------------------------------------------------------------------------------------- */
 /* The plan has no solution: s->why.text, printed, at src. */
