@@ -13,7 +13,8 @@
  *
  * Units: sizes and strides in elements, memory in bytes, times in milliseconds.
  * Structs whose first member is `size` may grow: set it to sizeof, or use the _INIT.
- * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is. */
+ * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is.
+ * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero. */
 #ifndef HEXC_H
 #define HEXC_H
 #include <stddef.h>

@@ -1,9 +1,13 @@
 /* test_api.c - hexc.h: options, messages, what a module says, launch arithmetic. */
 #include "test/lib/util_lib.h"
 #include <check.h>
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE__
+# include <xmmintrin.h>
+#endif
 
 /* ---- lists ------------------------------------------------------------------------------------ */
 
@@ -465,6 +469,35 @@ see(void *user, const char *pass, const char *kernel, const char *ir)
 	ck_assert(strncmp(ir, "kernel gemm", 11) == 0);
 }
 
+/* How the host's thread rounds, and whether it flushes subnormal numbers, is its own business. */
+START_TEST(host_arithmetic)
+{
+	static const char src[] = "kernel k(C: out f32[N], D: out f64[N]) {\n"
+				  "    grid(ceil(N, 128));\n"
+				  "    C[block.x * 128 :+ 128] = f32(1e-40) * 0.5 + f32(f64(0.1) + 0.2);\n"
+				  "    D[block.x * 128 :+ 128] = f64(1e-310) / 3;\n"
+				  "}\n";
+	hexc_module *m = lib_must(src, NULL), *up;
+
+	ck_assert_int_eq(fesetround(FE_UPWARD), 0);
+	up = lib_must(src, NULL);
+	ck_assert_int_eq(fegetround(), FE_UPWARD);
+	fesetround(FE_TONEAREST);
+	ck_assert_msg(strcmp(hexc_ptx(m, NULL), hexc_ptx(up, NULL)) == 0, "constants are rounded otherwise");
+	hexc_module_free(up);
+#ifdef __SSE__
+	unsigned csr = _mm_getcsr(), flush = csr | 0x8040; /* FTZ and DAZ */
+	_mm_setcsr(flush);
+	up = lib_must(src, NULL);
+	ck_assert_uint_eq(_mm_getcsr() & 0x8040, 0x8040);
+	_mm_setcsr(csr);
+	ck_assert_msg(strcmp(hexc_ptx(m, NULL), hexc_ptx(up, NULL)) == 0, "constants are rounded otherwise");
+	hexc_module_free(up);
+#endif
+	hexc_module_free(m);
+}
+END_TEST
+
 START_TEST(dumps)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
@@ -510,6 +543,7 @@ main(void)
 	tcase_add_test(t, launches);
 	tcase_add_test(t, assumptions);
 	tcase_add_test(t, same_bytes);
+	tcase_add_test(t, host_arithmetic);
 	tcase_add_test(t, dumps);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
