@@ -1,17 +1,8 @@
 /* prove_mem.c - loads, stores and copies: every element moves from its address to its register or the other
  * way, and every written element is written once. */
-#include "infer/prove.h"
+#include "infer/prove_mem.h"
 #include "infer/instr.h"
 #include <string.h>
-
-/* One side of an access: where an element of the view lies. */
-typedef struct Side {
-	const Val *mem;
-	bool shared;
-	const Layout *layout; /* shared: of the alloc */
-	int dim_of[DIM_MAX]; /* view dim -> alloc dim */
-	int unit; /* global: the contiguous view dim, -1 none */
-} Side;
 
 static bool
 side_of(Prove *p, Val *mem, Side *s)
@@ -75,8 +66,8 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 	return true;
 }
 
-static bool
-vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
+bool
+prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 {
 	if (vec < 1 || h->regs % vec)
 		return wrong(p, -1, 0, "%lld registers are not whole accesses of %d",
@@ -198,11 +189,7 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held
 	return true;
 }
 
-/* ldmatrix (PTX ISA 9.7.14.5.15): lane 8j + r of matrix j gives the address of its row r, 16 bytes.  Without
- * .trans lane l receives the 32 bits at row l/4, byte 4 (l % 4); with it the two 16-bit elements of rows
- * 2 (l % 4) and the next, column l/4.  stmatrix (9.7.14.5.16) moves the same the other way.  Every register
- * that holds the tile takes part once. */
-static bool
+bool
 prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const Layout *map, const Side *s)
 {
 	int per_row = 128 / dtype_info[t->dtype].bits;
@@ -213,7 +200,7 @@ prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const La
 		return wrong(p, -1, 0, "nothing says which lane addresses which row");
 	if (!instr_on(in, p->k->unit->target))
 		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
-	if (!h || !m || !vectors(p, s, m, per_row, false))
+	if (!h || !m || !prove_vectors(p, s, m, per_row, false))
 		return false;
 	for (int w = 0; w < p->threads; w += WARP_SIZE)
 		for (int64_t i = 0; i < m->regs / per_row; i++)
@@ -245,13 +232,12 @@ prove_load(Prove *p, const Op *o)
 		wrong(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
 	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
 	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
-	    vectors(p, &s, h, o->pick->vec, false))
+	    prove_vectors(p, &s, h, o->pick->vec, false))
 		indices(p, o->in[0], h);
 }
 
-/* Every element by exactly one acting thread. */
-static void
-once(Prove *p, const Type *t, const Held *h)
+void
+prove_once(Prove *p, const Type *t, const Held *h)
 {
 	int64_t n = type_size(t);
 	int *count = NEWN(p->arena, int, n);
@@ -278,14 +264,14 @@ prove_store(Prove *p, const Op *o)
 
 	if (h && in && in->kind == IK_stmatrix) {
 		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, o->pick->map, &s))
-			once(p, t, h);
+			prove_once(p, t, h);
 		return;
 	}
 	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
 	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
-	    !vectors(p, &s, h, o->pick->vec, true) || !indices(p, o->in[1], h))
+	    !prove_vectors(p, &s, h, o->pick->vec, true) || !indices(p, o->in[1], h))
 		return;
-	once(p, &o->in[0]->type, h);
+	prove_once(p, &o->in[0]->type, h);
 }
 
 void
@@ -305,132 +291,8 @@ prove_copy(Prove *p, const Op *o)
 	    !does(p, o,
 	          1u << IK_ld_st | (o->imm[0] ? 1u << IK_cp_async : 0) | (single ? 1u << IK_ld_bits : 0)) ||
 	    !width(p, o, dtype_info[t->dtype].bits) ||
-	    !vectors(p, &from, h, single ? 1 : o->pick->vec, true) ||
-	    !vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))
+	    !prove_vectors(p, &from, h, single ? 1 : o->pick->vec, true) ||
+	    !prove_vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))
 		return;
-	once(p, t, h);
-}
-
-/* A memory layout gives every element its own address. */
-static bool
-injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
-{
-	int64_t n = type_size(t), room = bytes >= 0 ? bytes * 8 / dtype_info[t->dtype].bits : 4 * n + 64;
-	uint8_t *taken = NEWN(p->arena, uint8_t, room);
-
-	for (int64_t e = 0; e < n; e++) {
-		int64_t c[DIM_MAX] = { 0 }, at;
-		elem_coord(t, e, c);
-		at = mem_offset(l, c);
-		if (at < 0 || at >= room)
-			return wrong(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
-			             elem_text(p, t, e), (long long)at);
-		if (taken[at])
-			return wrong(p, -1, 0, "element %s shares its address with another",
-			             elem_text(p, t, e));
-		taken[at] = 1;
-	}
-	return true;
-}
-
-void
-prove_alloc(Prove *p, const Op *o)
-{
-	const Type *t = &o->out[0]->type;
-
-	if (t->layout)
-		injective(p, t->layout, t, -1);
-	else
-		wrong(p, -1, 0, "the shared tile has no layout");
-}
-
-/* Another shape of a shared tile: every element lies where it lies in the tile. */
-void
-prove_alias(Prove *p, const Op *o)
-{
-	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
-
-	for (int64_t e = 0; r->layout && e < type_size(r); e++) {
-		int64_t c[DIM_MAX] = { 0 }, d[DIM_MAX] = { 0 };
-
-		elem_coord(t, e, c);
-		elem_coord(r, e, d);
-		if (!t->layout || mem_offset(t->layout, c) != mem_offset(r->layout, d)) {
-			wrong(p, -1, 0, "element %s is not where element %s of the tile is",
-			      elem_text(p, r, e), elem_text(p, t, e));
-			return;
-		}
-	}
-}
-
-/* One side of a staging tile: plain accesses, or matrices. */
-static bool
-staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layout *map, const Held *h,
-            int vec)
-{
-	const Instr *in = instr_find(row);
-
-	if (!row)
-		return vectors(p, s, h, vec, kind == IK_stmatrix);
-	if (!in || in->kind != kind)
-		return wrong(p, -1, 0, "%s is no way to touch a staging tile", row);
-	return prove_matrices(p, &s->mem->type, in, h, map, s);
-}
-
-bool
-prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to)
-{
-	Val stage = { .type = *t };
-	Side s = { .mem = &stage, .shared = true, .layout = how->scratch };
-
-	for (int d = 0; d < t->rank; d++)
-		s.dim_of[d] = d;
-	if (!s.layout)
-		return wrong(p, -1, 0, "no staging tile");
-	if (!injective(p, s.layout, t, how->scratch_bytes) ||
-	    !staged_side(p, &s, IK_stmatrix, how->wr, how->map, from, how->vec) ||
-	    !staged_side(p, &s, IK_ldmatrix, how->rd, how->map2, to, how->vec2))
-		return false;
-	once(p, t, from);
-	return p->ok;
-}
-
-void
-prove_convert(Prove *p, const Op *o)
-{
-	const Held *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
-	const char *how = o->pick ? o->pick->inst : NULL;
-	const Type *t = &o->out[0]->type;
-
-	if (!from || !to)
-		return;
-	if (!how) {
-		wrong(p, -1, 0, "no way was chosen");
-		return;
-	}
-	if (!strcmp(how, "shared")) {
-		Type staged = *t;
-
-		if (pick_stage_bits(o->pick, t->dtype) != dtype_info[t->dtype].bits)
-			staged.dtype = D_u8;
-		prove_staging(p, &staged, o->pick, from, to);
-		return;
-	}
-	for (int64_t r = 0; r < to->regs; r++) {
-		int64_t fixed = reg_of(from, to->elem[r]);
-		for (int i = 0; i < p->threads; i++) {
-			int64_t want = to->elem[i * to->regs + r];
-			bool there = false;
-			int first = !strcmp(how, "shuffle") ? i / WARP_SIZE * WARP_SIZE : i;
-			int last = !strcmp(how, "shuffle") ? first + WARP_SIZE : i + 1;
-			for (int j = first; j < last && !there; j++)
-				for (int64_t q = 0; q < from->regs && !there; q++)
-					there = from->elem[j * from->regs + q] == want &&
-					        (strcmp(how, "rename") || q == fixed);
-			if (!there) {
-				wrong(p, i, r, "a %s cannot bring %s here", how, elem_text(p, t, want));
-				return;
-			}
-		}
-	}
+	prove_once(p, t, h);
 }
