@@ -9,7 +9,12 @@
  * made outside of makes it live through the loop.  A tile that an async copy writes lives on to the next
  * `wait 0`, however early its last read is.  Scratch lives during its op.  Tiles are placed
  * largest first, each in the smallest gap that holds it between tiles that live at the same time; what never
- * lives at the same time may share memory, and pass sync puts the barriers that this needs. */
+ * lives at the same time may share memory, and pass sync puts the barriers that this needs.
+ *
+ * An op with scratch has a barrier between its writes and its reads.  If what was read before keeps its place
+ * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
+ * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
+ * scratch and tiles made in loops do, or else nothing. */
 #include "hexc/smem.h"
 #include <stdlib.h>
 
@@ -19,6 +24,9 @@ typedef struct Item {
 	Op *op;          /* the alloc, or the op that has the scratch */
 	int64_t bytes, align, off;
 	int64_t from, to; /* positions in text; from > to: never accessed */
+	int64_t until;   /* position of the scratch that follows; below `to`: it does not matter */
+	const Op *round; /* the scratch that follows around the end of the loop it is in; NULL: none */
+	bool outer;      /* a tile that is made in no loop */
 	int number;      /* order of text, to break ties */
 } Item;
 
@@ -31,6 +39,7 @@ typedef struct Smem {
 	int64_t pos;
 	Op **drain;   /* every `wait 0`, in order of text */
 	int ndrain, drain_cap;
+	int apart;    /* things live up to the scratch that follows: 2 all, 1 scratch and tiles of loops, 0 none */
 } Smem;
 
 int64_t
@@ -61,7 +70,7 @@ static void
 number_block(Smem *s, Block *b)
 {
 	for (Op *o = b->first; o; o = o->next) {
-		Item it = { o, 0, ALIGN_MIN, 0, INT64_MAX, -1, s->n };
+		Item it = { o, 0, ALIGN_MIN, 0, INT64_MAX, -1, -1, NULL, false, s->n };
 
 		s->at[o->id] = s->pos++;
 		if (o->code == O_alloc) {
@@ -146,6 +155,44 @@ find_liveness(Smem *s)
 	}
 }
 
+static const Op *
+loop_of(const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && b->owner->code != O_for)
+		b = b->owner->parent;
+	return b->owner;
+}
+
+static int
+next_scratch(const Smem *s, int64_t after)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->item[i].from > after && smem_has_scratch(s->item[i].op))
+			return i;
+	return -1;
+}
+
+/* What scratch follows scratch and tiles of loops, in order of text and around the end of the loop. */
+static void
+find_next(Smem *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		Item *it = &s->item[i];
+		const Op *loop = loop_of(it->op);
+		int next = next_scratch(s, it->to), first = loop ? next_scratch(s, s->at[loop->id]) : -1;
+
+		it->outer = !loop && it->op->code == O_alloc;
+		if (it->from > it->to)
+			continue;
+		it->until = next < 0 ? it->to : s->item[next].from;
+		if (first >= 0 && first != i && s->item[first].from <= s->end[loop->id] &&
+		    (next < 0 || it->until > s->end[loop->id]))
+			it->round = s->item[first].op;
+	}
+}
+
 /* ---- placement ------------------------------------------------------------------------------- */
 
 static int
@@ -158,10 +205,17 @@ larger_first(const void *x, const void *y)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static bool
-together(const Item *a, const Item *b)
+static int64_t
+last_of(const Smem *s, const Item *it)
 {
-	return a->from <= b->to && b->from <= a->to;
+	return s->apart >= (it->outer ? 2 : 1) && it->until > it->to ? it->until : it->to;
+}
+
+static bool
+together(const Smem *s, const Item *a, const Item *b)
+{
+	return (a->from <= last_of(s, b) && b->from <= last_of(s, a)) ||
+	       (s->apart && (a->round == b->op || b->round == a->op));
 }
 
 static int64_t
@@ -184,7 +238,7 @@ next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 		for (int j = 0; j < i; j++) {
 			const Item *o = &s->item[j];
 
-			if (!together(it, o))
+			if (!together(s, it, o))
 				continue;
 			if (o->off < off + it->bytes && off < o->off + o->bytes) {
 				off = align_up(o->off + o->bytes, it->align);
@@ -252,29 +306,61 @@ too_much(const Smem *s, int64_t need)
 	}
 }
 
+/* Where everything goes; the bytes that takes. */
+static int64_t
+place_all(Smem *s, int apart)
+{
+	int64_t need = 0;
+
+	s->apart = apart;
+	for (int i = 0; i < s->n; i++) {
+		const Item *it = &s->item[i];
+
+		place(s, i);
+		need = it->off + it->bytes > need ? it->off + it->bytes : need;
+	}
+	return align_up(need, ALIGN_MIN);
+}
+
+/* Blocks that an SM holds by their shared memory, as far as that matters. */
+static int64_t
+blocks(const Kernel *k, int64_t need)
+{
+	/* CUDA C Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory" */
+	enum { BLOCKS_MAX = 32, WARPS_MAX = 64, RESERVED = 1024 };
+	int64_t n = k->unit->target->smem_sm / (need + RESERVED), most = WARPS_MAX / k->warps;
+
+	most = most < BLOCKS_MAX ? most : BLOCKS_MAX;
+	return n < most ? n : most;
+}
+
 bool
 pass_smem(Kernel *k)
 {
 	Smem s = { .k = k };
-	int64_t need = 0;
+	int64_t need;
 
 	s.at = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
 	s.end = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
 	number_block(&s, k->body);
 	find_liveness(&s);
+	find_next(&s);
 	if (s.n)
 		qsort(s.item, (size_t)s.n, sizeof *s.item, larger_first);
+	need = k->smem = place_all(&s, 0);
+	for (int apart = 2; apart >= 0 && k->unit->target; apart--) {
+		k->smem = place_all(&s, apart);
+		if (k->smem <= need || (k->smem <= k->unit->target->smem && blocks(k, k->smem) >= blocks(k, need)))
+			break;
+	}
 	for (int i = 0; i < s.n; i++) {
-		Item *it = &s.item[i];
+		const Item *it = &s.item[i];
 
-		place(&s, i);
 		if (it->op->code == O_alloc)
 			it->op->imm[0] = it->off;
 		else
 			it->op->pick->scratch_off = it->off;
-		need = it->off + it->bytes > need ? it->off + it->bytes : need;
 	}
-	k->smem = align_up(need, ALIGN_MIN);
 	if (k->unit->target && k->smem > k->unit->target->smem)
 		too_much(&s, k->smem);
 	return s.n > 0;

@@ -16,8 +16,7 @@
  * touched until a `wait 0` and a barrier. If a program never commits its async copies, commit and
  * wait are put in front of the first access.
  *
- * An op with scratch memory has its own barriers, one in front of its first write: that orders all that came
- * before.  It leaves an unfinished read of its scratch behind. */
+ * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
 #include "hexc/facts.h"
 #include "hexc/sync.h"
 

@@ -43,7 +43,7 @@ void set_wait(Set *set, bool all);
 /* Around the back edge of a loop. */
 void set_wrap(Set *set, const Op *loop);
 
-/* The accesses op o makes to memory that the kernel writes: at most 2.  Scratch is not one of this kind. */
+/* The accesses op o makes to memory that the kernel writes, or first makes to its scratch: at most 2. */
 int access_of(const Kernel *k, const Op *o, Access *a);
 /* What an op with scratch leaves behind. */
 Access scratch_read(const Op *o);

@@ -111,11 +111,31 @@ access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
 	return 1;
 }
 
+/* The whole of an op's scratch. */
+static Access
+scratch(const Op *o, bool write)
+{
+	Access a = { .op = o, .lo = o->pick->scratch_off, .write = write };
+
+	a.hi = a.lo + o->pick->scratch_bytes;
+	return a;
+}
+
+Access
+scratch_read(const Op *o)
+{
+	return scratch(o, false);
+}
+
 int
 access_of(const Kernel *k, const Op *o, Access *a)
 {
 	int n;
 
+	if (smem_has_scratch(o)) {
+		a[0] = scratch(o, true);
+		return 1;
+	}
 	switch ((int)o->code) {
 	case O_load: return access_add(k, o, o->in[0], false, a);
 	case O_store: return access_add(k, o, o->in[1], true, a);
@@ -124,15 +144,6 @@ access_of(const Kernel *k, const Op *o, Access *a)
 		return n + access_add(k, o, o->in[1], true, a + n);
 	default: return 0;
 	}
-}
-
-Access
-scratch_read(const Op *o)
-{
-	Access a = { .op = o, .lo = o->pick->scratch_off };
-
-	a.hi = a.lo + o->pick->scratch_bytes;
-	return a;
 }
 
 /* Elements lo .. hi - 1 of dim d of the root: all that an access through v may touch. */

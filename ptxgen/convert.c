@@ -238,7 +238,6 @@ convert_shared(Gen *g, Op *o)
 	BUG_IF(g->a, !pick->scratch || (!pick->rd && t->nreg % vec2));
 	w.exec = lane_first(g, in);
 	tile_force(g, o->in[0]);
-	emit_block_barrier(g); /* the scratch may still be read by its last user */
 	if (pick->wr) {
 		w.x = access_scratch(g, pick->map, pick->scratch, pick->scratch_off, each);
 		matrix_store(g, instr_find(pick->wr), w.v, pick->map, w.x, w.exec);

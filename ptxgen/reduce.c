@@ -213,7 +213,6 @@ reduce_across(Gen *g, Op *o, Tile *t)
 	                     p->vec * dtype_info[d].bits > 128 || p->vec2 * dtype_info[d].bits > 128);
 	for (int r = 0; r < t->nreg; r++)
 		e[r] = reduce_warp(g, o, t->plan, r);
-	emit_block_barrier(g); /* the scratch may still be read by its last user */
 	parts_write(g, o, d, e);
 	emit_block_barrier(g);
 	for (int r = 0; r < t->nreg; r++)

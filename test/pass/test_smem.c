@@ -182,8 +182,9 @@ START_TEST(sharing)
 }
 END_TEST
 
-/* Scratch lives during its op only, beside what lives then. */
-START_TEST(scratch)
+/* Bytes of two scratches of `bytes`, and of a tile of 256 that lives around the first. */
+static int64_t
+with_scratch(int64_t bytes, Op **one, Op **two)
 {
 	// clang-format off
 	static const char src[] =
@@ -194,16 +195,31 @@ START_TEST(scratch)
 		TILE("b") READ("b") "    C[:] = x + s + r;\n}\n";
 	// clang-format on
 	Kernel *k = run_source(u, src, "");
-	Pick p = { .inst = "reduce", .scratch_bytes = 100 };
-	Op *one = pass_find(k, O_reduce_sum, 0), *two = pass_find(k, O_reduce_sum, 1);
+	Pick p = { .inst = "reduce", .scratch_bytes = bytes };
 
-	one->pick = NEW(u->arena, Pick);
-	two->pick = NEW(u->arena, Pick);
-	*one->pick = *two->pick = p;
+	*one = pass_find(k, O_reduce_sum, 0);
+	*two = pass_find(k, O_reduce_sum, 1);
+	(*one)->pick = NEW(u->arena, Pick);
+	(*two)->pick = NEW(u->arena, Pick);
+	*(*one)->pick = *(*two)->pick = p;
 	pass_apply(k, "smem", pass_smem);
-	ck_assert_int_eq(k->smem, 368); /* tile and scratch, to 16 bytes */
+	return k->smem;
+}
+
+/* Scratch lives up to the next, and so do tiles; less where an SM would hold fewer blocks. */
+START_TEST(scratch)
+{
+	Op *one, *two;
+
+	ck_assert_int_eq(with_scratch(100, &one, &two), 256 + 112 + 112); /* to 16 bytes each */
 	ck_assert_int_ge(one->pick->scratch_off, 256);
 	ck_assert_int_eq(one->pick->scratch_off % 16, 0);
+	ck_assert_int_ge(llabs(one->pick->scratch_off - two->pick->scratch_off), 112);
+	/* 16 blocks of 4 warps are 10,496 bytes each, of which 1,024 are not ours: room for both, not for the tile too */
+	ck_assert_int_eq(with_scratch(4640, &one, &two), 2 * 4640);
+	ck_assert_int_eq(with_scratch(20000, &one, &two), 256 + 20000); /* 7 blocks in 164 KB, not 4 */
+	ck_assert_int_ge(one->pick->scratch_off, 256);
+	ck_assert_int_eq(with_scratch(100000, &one, &two), 256 + 100000); /* two of them are more than there is */
 }
 END_TEST
 
