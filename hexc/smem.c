@@ -39,7 +39,8 @@ typedef struct Smem {
 	int64_t pos;
 	Op **drain;   /* every `wait 0`, in order of text */
 	int ndrain, drain_cap;
-	int apart;    /* things live up to the scratch that follows: 2 all, 1 scratch and tiles of loops, 0 none */
+	/* things live up to the scratch that follows: 2 all, 1 scratch and tiles of loops, 0 none */
+	int apart;
 } Smem;
 
 int64_t
@@ -350,7 +351,8 @@ pass_smem(Kernel *k)
 	need = k->smem = place_all(&s, 0);
 	for (int apart = 2; apart >= 0 && k->unit->target; apart--) {
 		k->smem = place_all(&s, apart);
-		if (k->smem <= need || (k->smem <= k->unit->target->smem && blocks(k, k->smem) >= blocks(k, need)))
+		if (k->smem <= need ||
+		    (k->smem <= k->unit->target->smem && blocks(k, k->smem) >= blocks(k, need)))
 			break;
 	}
 	for (int i = 0; i < s.n; i++) {

@@ -215,10 +215,12 @@ START_TEST(scratch)
 	ck_assert_int_ge(one->pick->scratch_off, 256);
 	ck_assert_int_eq(one->pick->scratch_off % 16, 0);
 	ck_assert_int_ge(llabs(one->pick->scratch_off - two->pick->scratch_off), 112);
-	/* 16 blocks of 4 warps are 10,496 bytes each, of which 1,024 are not ours: room for both, not for the tile too */
+	/* 16 blocks of 4 warps are 10,496 bytes each, of which 1,024 are not ours: room for both, not for
+	 * the tile too */
 	ck_assert_int_eq(with_scratch(4640, &one, &two), 2 * 4640);
 	ck_assert_int_eq(with_scratch(20000, &one, &two), 256 + 20000); /* 7 blocks in 164 KB, not 4 */
-	ck_assert_int_eq(with_scratch(100000, &one, &two), 256 + 100000); /* two of them are more than there is */
+	/* two of them are more than there is */
+	ck_assert_int_eq(with_scratch(100000, &one, &two), 256 + 100000);
 }
 END_TEST
 
