@@ -43,7 +43,7 @@ START_TEST(verdict)
 		     .stride = { 3, 1 },
 		     .span = 6,
 		     .tile = tile,
-		     .sim = sim_data,
+		     .device = sim_data,
 		     .bound = bound };
 	Args a = { .t = &t, .n = 1 };
 
@@ -66,7 +66,7 @@ START_TEST(wide_integers)
 		     .stride = { 1 },
 		     .span = 1,
 		     .tile = (unsigned char *)tile,
-		     .sim = (unsigned char *)got,
+		     .device = (unsigned char *)got,
 		     .bound = bound };
 	Args a = { .t = &t, .n = 1 };
 
@@ -85,7 +85,7 @@ START_TEST(strides)
 		     .stride = { 4, 1 },
 		     .span = 7,
 		     .tile = (unsigned char *)tile,
-		     .sim = (unsigned char *)got,
+		     .device = (unsigned char *)got,
 		     .bound = bound };
 	Args a = { .t = &t, .n = 1 };
 
