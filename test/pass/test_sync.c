@@ -230,7 +230,8 @@ END_TEST
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
-/* An op with scratch has its own barriers: they order what came before, and its last read is open. */
+/* An op with scratch has a barrier between its writes and its reads: that orders what came before, and its
+ * last read is open. */
 START_TEST(scratch)
 {
 	static const char src[] =
@@ -253,6 +254,39 @@ START_TEST(scratch)
 }
 END_TEST
 
+/* Two ops with scratch, once or in a loop: where it lies, 64 bytes each, and the barriers in front of them. */
+static const struct {
+	const char *before, *after;
+	int64_t one, two;
+	int barriers;
+} staged[] = {
+	{ "", "", 0, 64, 0 },
+	{ "", "", 0, 32, 1 }, /* the first is read while the second is written */
+	{ "for i in 0..N {", "}", 0, 64, 0 }, /* the barrier of each keeps the other's turns apart */
+	{ "for i in 0..N {", "}", 0, 32, 2 },
+};
+
+START_TEST(scratch_by_need)
+{
+	const char *src = arena_printf(u->arena,
+	                               "kernel t(A: f32[64], Y: out f32[64], N: i64)\n{\n grid(1);\n"
+	                               " var x: register f32[64] = A[:];\n %s\n x = x + sum(x, 0);\n"
+	                               " x = x * sum(x * x, 0);\n%s\n Y[:] = x;\n}\n",
+	                               staged[_i].before, staged[_i].after);
+	Kernel *k = run_source(u, src, "");
+	Op *one = pass_find(k, O_reduce_sum, 0), *two = pass_find(k, O_reduce_sum, 1);
+	Pick p = { .inst = "reduce", .scratch_bytes = 64 };
+
+	one->pick = NEW(u->arena, Pick);
+	two->pick = NEW(u->arena, Pick);
+	*one->pick = *two->pick = p;
+	one->pick->scratch_off = staged[_i].one;
+	two->pick->scratch_off = staged[_i].two;
+	pass_apply(k, "sync", pass_sync);
+	ck_assert_msg(ir_count(k, O_barrier) == staged[_i].barriers, "%s", ir_text(u, k));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -271,6 +305,7 @@ main(void)
 	tcase_add_test(t, async_complete);
 	tcase_add_loop_test(t, pipeline_has_one, 1, 5);
 	tcase_add_test(t, scratch);
+	tcase_add_loop_test(t, scratch_by_need, 0, (int)COUNT_OF(staged));
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);

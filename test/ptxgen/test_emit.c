@@ -43,6 +43,7 @@ kernel_text(const char *name, const char *type, const char *op)
 		"      %%16 = load %%15 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))} pick "
 		"{ inst ld_global_64 vec 2 }\n"
 		"      %%17 = %s %%16 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))}\n"
+		"      barrier\n"
 		"      %%18 = reduce_sum %%17 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]} pick "
 		"{ inst reduce_shared vec 1 vec2 2 map {(2):(1@warp)+[32:1@lane]} map2 "
 		"{(2):(1@reg)+[32:1@lane]+[2:1@warp]} scratch {(2):(1)} bytes 32 }\n"
