@@ -254,7 +254,7 @@ START_TEST(scratch)
 }
 END_TEST
 
-/* Two ops with scratch, once or in a loop: where it lies, 64 bytes each, and the barriers in front of them. */
+/* Two ops with scratch, once or in a loop: where it lies, 64 bytes each, and barriers in front of them. */
 static const struct {
 	const char *before, *after;
 	int64_t one, two;
