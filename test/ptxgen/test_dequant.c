@@ -313,6 +313,8 @@ START_TEST(instructions)
 		ptx = strstr(ptx, "ld.global");
 		for (size_t i = 0; i < COUNT_OF(word); i++)
 			n += ptx_count(ptx, word[i]);
+		/* what LLVM 19 takes the low half of a word by; machines read either half where it is */
+		n -= ptx_count(ptx, "\tcvt.u16.u32");
 		ck_assert_msg(n <= recipe_instructions(&r), "%s to %s: %d instructions, not %d\n%.3000s",
 		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r), ptx);
 	}
