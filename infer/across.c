@@ -7,24 +7,13 @@
  * readers'. */
 #include "infer/solve.h"
 
-/* What is added up: f16 and bf16 as f32, rounded once at the end; integers below 32 bits as i32. */
-static DType
-part_dtype(DType d)
+/* f16 and bf16 as f32, rounded once at the end; integers below 32 bits as i32. */
+DType
+reduction_part(DType d)
 {
 	if (dtype_info[d].bits == 64)
 		return d;
 	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
-}
-
-static int64_t
-warps_along(const Layout *l, int dim)
-{
-	int64_t n = 1;
-
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
-		if (l->it[i].axis == AX_warp)
-			n *= l->it[i].extent;
-	return n;
 }
 
 /* Who has which part: the result's layout with the operand's warps along the dim, of lanes the first. */
@@ -84,7 +73,7 @@ reduction(Solve *s, const Op *o, Res *res)
 {
 	const Layout *in = operand(s, o, 0), *out = result(s, o, 0);
 	int dim = (int)o->imm[0];
-	int64_t warps = warps_along(in, dim);
+	int64_t warps = layout_extent_on(in, dim, AX_warp);
 	Type t = o->out[0]->type;
 	Layout *w = NEW(s->arena, Layout);
 	Pick *best = NEW(s->arena, Pick);
@@ -93,7 +82,7 @@ reduction(Solve *s, const Op *o, Res *res)
 	best->inst = "reduce_shuffle";
 	if (warps == 1)
 		return best;
-	t.dtype = part_dtype(t.dtype);
+	t.dtype = reduction_part(t.dtype);
 	t.shape[dim] = warps;
 	for (int by_result = 1; by_result >= 0; by_result--) {
 		Layout *r = NEW(s->arena, Layout);

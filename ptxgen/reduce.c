@@ -95,26 +95,6 @@ pull_reduce(Gen *g, Op *o, int w)
 
 /* ---- across warps (infer/across.c) ----------------------------------------------------------- */
 
-/* A part of a result as the staging tile has it: f32, i32 or 64 bits. */
-static DType
-part_dtype(DType d)
-{
-	if (dtype_info[d].bits == 64)
-		return d;
-	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
-}
-
-static int64_t
-warps_along(const Layout *l, int dim)
-{
-	int64_t n = 1;
-
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
-		if (l->it[i].axis == AX_warp)
-			n *= l->it[i].extent;
-	return n;
-}
-
 /* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
 static int
 part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *coord)
@@ -204,7 +184,7 @@ static void
 reduce_across(Gen *g, Op *o, Tile *t)
 {
 	const Pick *p = o->pick;
-	DType d = part_dtype(t->dtype);
+	DType d = reduction_part(t->dtype);
 	LV *e = lv_array(g, t->nreg);
 
 	BUG_IF(g->a, !p || !p->map || !p->map2 || !p->scratch || p->vec < 1 || p->vec2 < 1 ||
@@ -233,7 +213,7 @@ emit_reduce(Gen *g, Op *o)
 
 	p->dim = (int)o->imm[0];
 	reduce_steps(g, p, l);
-	if (warps_along(l, p->dim) == 1) {
+	if (layout_extent_on(l, p->dim, AX_warp) == 1) {
 		tile_lazy(g, o, pull_reduce, p);
 		return;
 	}

@@ -71,6 +71,17 @@ layout_extent(const Layout *l, int dim)
 }
 
 int64_t
+layout_extent_on(const Layout *l, int dim, Axis axis)
+{
+	int64_t p = 1;
+
+	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
+		if (l->it[i].axis == axis)
+			p *= l->it[i].extent;
+	return p;
+}
+
+int64_t
 layout_size(const Layout *l)
 {
 	int64_t p = 1;

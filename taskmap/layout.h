@@ -82,6 +82,7 @@ bool layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis);
 /* Row-major (last dim contiguous) memory layout of a shape. */
 void layout_row_major(Layout *l, int ndim, const int64_t *shape);
 int64_t layout_extent(const Layout *l, int dim);    /* product of the dim's extents */
+int64_t layout_extent_on(const Layout *l, int dim, Axis axis); /* of those on one axis */
 int64_t layout_size(const Layout *l);               /* elements of the domain */
 /* Places used on an axis, replication included: 1 + the largest coordinate there (>= 1).  On mem under
  * a swizzle: rounded up to whole blocks of those that the xor permutes. */
