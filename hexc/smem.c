@@ -108,21 +108,13 @@ live(Item *it, int64_t from, int64_t to)
 	it->to = to > it->to ? to : it->to;
 }
 
-static bool
-encloses(const Block *outer, const Block *b)
-{
-	for (; b; b = b->owner ? b->owner->parent : NULL)
-		if (b == outer)
-			return true;
-	return false;
-}
-
 /* Where an async copy has surely landed. */
 static int64_t
 landed(const Smem *s, const Op *copy)
 {
 	for (int i = 0; i < s->ndrain; i++)
-		if (s->at[s->drain[i]->id] > s->at[copy->id] && encloses(s->drain[i]->parent, copy->parent))
+		if (s->at[s->drain[i]->id] > s->at[copy->id] &&
+		    block_inside(copy->parent, s->drain[i]->parent))
 			return s->at[s->drain[i]->id];
 	return s->pos;
 }

@@ -49,7 +49,6 @@ int access_of(const Kernel *k, const Op *o, Access *a);
 Access scratch_read(const Op *o);
 /* Do two accesses to one tile never meet in an element that different threads hold? */
 bool access_apart(Sync *s, const Access *then, const Access *now);
-bool block_encloses(const Block *outer, const Block *b);
 /* Must there be a barrier between `then` and `now`? */
 bool access_conflict(Sync *s, const Access *then, const Access *now);
 #endif

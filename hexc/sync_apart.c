@@ -83,9 +83,9 @@ moves(Sync *s, const Val *v, const Op *loop)
 		step = moves(s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], loop);
 		return c > 0 && step > 0 && step <= INT64_MAX / c ? step * c : 0;
 	}
-	if (o->code == O_add && !block_encloses(loop->blk[0], o->in[0]->block))
+	if (o->code == O_add && !block_inside(o->in[0]->block, loop->blk[0]))
 		return moves(s, o->in[1], loop);
-	if (o->code == O_add && !block_encloses(loop->blk[0], o->in[1]->block))
+	if (o->code == O_add && !block_inside(o->in[1]->block, loop->blk[0]))
 		return moves(s, o->in[0], loop);
 	return 0;
 }
@@ -105,7 +105,7 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	if ((base[0] == NULL) != (base[1] == NULL) ||
 	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
 		return UNKNOWN;
-	if (loop && base[0] && block_encloses(loop->blk[0], base[0]->block)) {
+	if (loop && base[0] && block_inside(base[0]->block, loop->blk[0])) {
 		/* `now` is one iteration further, or more */
 		if (x > INT32_MAX || x < INT32_MIN || y > INT32_MAX || y < INT32_MIN)
 			return UNKNOWN;
@@ -175,7 +175,7 @@ own_elements(const Access *then, const Access *now)
 		shift[d] = start(then, d, &base[0]) - start(now, d, &base[1]);
 		if (base[0] != base[1] && !(base[0] && base[1] && val_same(base[0], base[1], SAME_DEPTH)))
 			return false;
-		if (then->wrap && base[0] && block_encloses(then->wrap->blk[0], base[0]->block))
+		if (then->wrap && base[0] && block_inside(base[0]->block, then->wrap->blk[0]))
 			return false;
 	}
 	for (int64_t i = 0; i < n; i++) {

@@ -67,22 +67,13 @@ set_wait(Set *set, bool all)
 	}
 }
 
-bool
-block_encloses(const Block *outer, const Block *b)
-{
-	for (; b; b = b->owner ? b->owner->parent : NULL)
-		if (b == outer)
-			return true;
-	return false;
-}
-
 void
 set_wrap(Set *set, const Op *loop)
 {
 	for (int i = 0; i < set->n; i++) {
 		Access *a = &set->a[i];
 
-		if (!a->wrap || !block_encloses(a->wrap->blk[0], loop->parent))
+		if (!a->wrap || !block_inside(loop->parent, a->wrap->blk[0]))
 			a->wrap = loop;
 	}
 }

@@ -100,22 +100,33 @@ goal(const Make *k, int b, int place)
 }
 
 int
+recipe_part(Part *part, int n, int word, int shift, int to)
+{
+	int p = 0;
+
+	while (p < n && (part[p].word != word || part[p].shift != shift))
+		p++;
+	if (p == PARTS)
+		return PARTS + 1;
+	if (p == n)
+		part[n++] = (Part){ word, shift, 0 };
+	part[p].mask |= 1u << to;
+	return n;
+}
+
+int
 recipe_parts(const Make *k, int j, int place, Part *part)
 {
 	int n = 0;
 
 	for (int i = 0; i < k->lanes; i++)
 		for (int b = 0; b < k->bits; b++) {
-			int from = recipe_bit(k, j * k->lanes + i, b), p = 0;
+			int from = recipe_bit(k, j * k->lanes + i, b);
 			int to = i * k->lane + goal(k, b, place), shift = from % 32 - to;
 
-			while (p < n && (part[p].word != from / 32 || part[p].shift != shift))
-				p++;
-			if (p == PARTS)
-				return PARTS + 1;
-			if (p == n)
-				part[n++] = (Part){ from / 32, shift, 0 };
-			part[p].mask |= 1u << to;
+			n = recipe_part(part, n, from / 32, shift, to);
+			if (n > PARTS)
+				return n;
 		}
 	return n;
 }

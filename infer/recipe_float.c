@@ -87,18 +87,14 @@ plane_parts(const Make *k, int q, int g, bool upper, Part *part)
 
 	for (int i = 0; i < QUAD; i++)
 		for (int b = 0; b < k->bits; b++) {
-			int at = b == k->bits - 1 ? 15 : g + b, from = recipe_bit(k, QUAD * q + i, b), p = 0;
+			int at = b == k->bits - 1 ? 15 : g + b, from = recipe_bit(k, QUAD * q + i, b);
 			int to = 8 * i + at % 8, shift = from % 32 - to;
 
 			if ((at >= 8) != upper)
 				continue;
-			while (p < n && (part[p].word != from / 32 || part[p].shift != shift))
-				p++;
-			if (p == PARTS)
-				return PARTS + 1;
-			if (p == n)
-				part[n++] = (Part){ from / 32, shift, 0 };
-			part[p].mask |= 1u << to;
+			n = recipe_part(part, n, from / 32, shift, to);
+			if (n > PARTS)
+				return n;
 		}
 	return n;
 }

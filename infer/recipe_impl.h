@@ -44,6 +44,9 @@ uint32_t recipe_code(const Make *k, double x);
 int recipe_half(const Make *k);
 /* Where bit b of element e of the group is: word * 32 + bit. */
 int recipe_bit(const Make *k, int e, int b);
+/* One more bit of an output: bit `to`, from that word, shifted.  How many parts there are then; PARTS + 1:
+ * too many. */
+int recipe_part(Part *part, int n, int word, int shift, int to);
 /* The parts of output j, its fields at `place`: at most PARTS; more are PARTS + 1. */
 int recipe_parts(const Make *k, int j, int place, Part *part);
 /* Output j is `value`: of each lane i 2^man + field * 2^place[i], the sign bit turned over. */
