@@ -1,7 +1,8 @@
 /* infer.h - layout synthesis: what the rest of the library may ask.
  *
  * pass_infer fills kernel->cands with every complete solution found, cheapest first, and writes the one
- * unit->candidate asks for into the IR: layouts of all register and shared tiles, a Pick on every op that moves or combines data, converts where two layouts meet. */
+ * unit->candidate asks for into the IR: layouts of all register and shared tiles, a Pick on every op that
+ * moves or combines data, converts where two layouts meet. */
 #ifndef HEXC_INFER_H
 #define HEXC_INFER_H
 #include "hexc/ir/ir.h"
