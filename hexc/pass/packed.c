@@ -15,6 +15,7 @@
  * leaves  Param.pack with its block; place and spread are inference's to find */
 #include "hexc/ir/facts.h"
 #include "hexc/pass/packed.h"
+#include "hexc/pass/pass.h"
 
 typedef struct Packed {
 	Kernel *k;

@@ -15,6 +15,7 @@
  * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
  * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
  * scratch and tiles made in loops do, or else nothing. */
+#include "hexc/pass/pass.h"
 #include "hexc/pass/smem.h"
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
  * ranking where there is no doubt which way it goes. */
+#include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
 #include "infer/solve.h"
 #include <check.h>
