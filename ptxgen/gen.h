@@ -98,7 +98,7 @@ void gen_flush(Gen *g, const Val *root);
 void gen_enter(Gen *g, Block *b);
 void gen_block(Gen *g, Block *b);        /* visit all ops but the yield */
 void gen_unsupported(Gen *g, const Op *o, const char *what);
-#define OP(name, in, out, flags, shape, layout, emit, eval) void emit_##emit(Gen *g, Op *o);
+#define OP_EMIT(name, rule) void emit_##rule(Gen *g, Op *o);
 #include "hexc/ir/ops.def"
 
 /* ---- entry.c --------------------------------------------------------------------------------- */
