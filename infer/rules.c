@@ -6,7 +6,7 @@
 static bool
 is_fill(const Val *v)
 {
-	return v->def && (v->def->code == O_const || v->def->code == O_splat || v->def->code == O_iota);
+	return v->def && op_is(v->def, F_FILL);
 }
 
 static void

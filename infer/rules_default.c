@@ -53,8 +53,7 @@ rule_backward(Solve *s, Op *o)
 	int d = (int)o->imm[0];
 	Layout l;
 
-	return (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
-	       is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
+	return op_is(o, F_REDUCE) && is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
 	       expand(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
 }
 

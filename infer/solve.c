@@ -19,8 +19,7 @@ split_fills(Kernel *k)
 				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
 				continue;
 			}
-			if (!def || o->in[i]->type.space != S_reg ||
-			    (def->code != O_const && def->code != O_splat && def->code != O_iota))
+			if (!def || o->in[i]->type.space != S_reg || !op_is(def, F_FILL))
 				continue;
 			o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
 		}
@@ -164,8 +163,7 @@ only_carried(const Solve *s, const Val *v)
 static bool
 is_kept(const Val *v)
 {
-	return v->type.space == S_reg &&
-	       !(v->def && (v->def->code == O_const || v->def->code == O_splat || v->def->code == O_iota));
+	return v->type.space == S_reg && !(v->def && op_is(v->def, F_FILL));
 }
 
 static void
@@ -312,7 +310,7 @@ price_conversions(Solve *s)
 			p->cols = c->side[1];
 			s->sol->pick[o->id] = p;
 		}
-		if (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min)
+		if (op_is(o, F_REDUCE))
 			s->sol->pick[o->id] = reduction(s, o, &s->sol->res[o->id]);
 	}
 }

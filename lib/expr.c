@@ -22,7 +22,7 @@ node_add(Arena *a, ExprTable *t, ExprNode n)
 static bool
 op_known(OpCode op)
 {
-	switch ((int)op) {
+	switch (op) {
 	case O_add:
 	case O_sub:
 	case O_mul:
@@ -93,7 +93,7 @@ enum { TEXT_MAX = 4096 }; /* a shared node is written as often as it is used: te
 static const char *
 operator_text(OpCode op, int *level)
 {
-	switch ((int)op) {
+	switch (op) {
 	case O_add: *level = 5; return "+";
 	case O_sub: *level = 5; return "-";
 	case O_mul: *level = 6; return "*";
@@ -220,7 +220,7 @@ mul_over(int64_t x, int64_t y)
 static bool
 overflows(OpCode op, int64_t x, int64_t y)
 {
-	switch ((int)op) {
+	switch (op) {
 	case O_add: return add_over(x, y);
 	case O_sub: return y == INT64_MIN ? x >= 0 : add_over(x, -y);
 	case O_mul: return mul_over(x, y);
@@ -250,7 +250,7 @@ node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
 	int64_t x = n->in[0] >= 0 ? v->value[n->in[0]] : 0;
 	int64_t y = n->in[1] >= 0 ? v->value[n->in[1]] : 0;
 
-	switch ((int)n->op) {
+	switch (n->op) {
 	case O_neg:
 		*out = x == INT64_MIN ? x : -x;
 		return x != INT64_MIN && fits(n->dtype, *out);

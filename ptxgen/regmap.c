@@ -9,7 +9,7 @@ source_coord(const Op *o, const int64_t *c, int64_t *in)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	int64_t number = 0;
 
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_broadcast:
 		for (int d = 0; d < t->rank; d++)
 			in[d] = x->shape[d] == 1 ? 0 : c[d];

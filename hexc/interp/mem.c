@@ -394,20 +394,27 @@ land(Interp *it, int64_t group)
 }
 
 bool
-eval_nothing(Interp *it, Op *o)
+eval_commit(Interp *it, Op *o)
 {
-	switch ((int)o->code) {
-	case O_commit:
-		it->groups++;
-		for (int i = 0; i < it->npending; i++)
-			if (it->pending[i].group < 0)
-				it->pending[i].group = it->groups;
-		return true;
-	case O_wait:
-		race_wait(it, it->groups - o->imm[0]);
-		return land(it, it->groups - o->imm[0]);
-	default:
-		race_barrier(it);
-		return true;
-	}
+	(void)o;
+	it->groups++;
+	for (int i = 0; i < it->npending; i++)
+		if (it->pending[i].group < 0)
+			it->pending[i].group = it->groups;
+	return true;
+}
+
+bool
+eval_wait(Interp *it, Op *o)
+{
+	race_wait(it, it->groups - o->imm[0]);
+	return land(it, it->groups - o->imm[0]);
+}
+
+bool
+eval_barrier(Interp *it, Op *o)
+{
+	(void)o;
+	race_barrier(it);
+	return true;
 }

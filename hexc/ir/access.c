@@ -1,5 +1,17 @@
-/* access.c - two loads or stores that meet in memory. */
+/* access.c - which memory ops touch, and who of a block's threads touches an element. */
 #include "hexc/ir/access.h"
+
+Val *
+access_source(const Op *o)
+{
+	return o->code == O_load || o->code == O_copy ? o->in[0] : NULL;
+}
+
+Val *
+access_target(const Op *o)
+{
+	return o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+}
 
 bool
 access_same_update(const Op *a, const Op *b)

@@ -20,7 +20,7 @@ val_same(const Val *x, const Val *y, int depth)
 	if (depth == 0 || !p || !q || p->code != q->code || !type_same(&x->type, &y->type) ||
 	    x->type.space != S_scalar || dtype_info[x->type.dtype].kind == K_flt)
 		return false;
-	if (!(op_info[p->code].flags & F_ELT) && p->code != O_const && p->code != O_block_id)
+	if (!op_is(p, F_ELT) && p->code != O_const && p->code != O_block_id)
 		return false;
 	if (memcmp(p->imm, q->imm, sizeof p->imm) != 0 || p->nin != q->nin)
 		return false;
@@ -152,7 +152,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	Fact c = o->nin == 2 ? fact_of(&b->ask, y) : fact_type(D_i64);
 	bool shift = c.lo == c.hi && c.lo >= 0 && c.lo < 62;
 
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_const: return lin_const(o->imm[0]);
 	case O_add: return lin_add(lin_of(b, x, dir), lin_of(b, y, dir), 1);
 	case O_sub: return lin_add(lin_of(b, x, dir), lin_of(b, y, -dir), -1);

@@ -223,7 +223,7 @@ const_binary(Lower *l, Tok op, Src src, Value x, Value y)
 static bool
 flt_call(OpCode code, double x, double *r)
 {
-	switch ((int)code) {
+	switch (code) {
 	case O_exp: *r = exp(x); return true;
 	case O_exp2: *r = exp2(x); return true;
 	case O_log: *r = log(x); return true;

@@ -30,7 +30,7 @@ static bool
 transparent(const Op *o)
 {
 	return o->code == O_alloc || (o->code == O_copy && !o->imm[0]) ||
-	       (op_info[o->code].flags & F_PURE && !(op_info[o->code].flags & F_MEM));
+	       (op_is(o, F_PURE) && !op_is(o, F_MEM));
 }
 
 static void

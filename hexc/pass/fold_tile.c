@@ -173,7 +173,7 @@ fold_splats(Op *o)
 	Val *x;
 	Konst c;
 
-	if (!(op_info[o->code].flags & F_ELT) || o->out[0]->type.space != S_reg || o->nin < 1 || o->nin > 3)
+	if (!op_is(o, F_ELT) || o->out[0]->type.space != S_reg || o->nin < 1 || o->nin > 3)
 		return NULL;
 	for (int i = 0; i < o->nin; i++) {
 		const Op *p = o->in[i]->def;
@@ -198,7 +198,7 @@ fold_tile(Op *o)
 	Val *r;
 	Konst c;
 
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_splat: return const_get(o->in[0], &c) ? const_make(o, &o->out[0]->type, c) : NULL;
 	case O_iota:
 		c.i = 0;

@@ -13,6 +13,7 @@
  * needs   slices of packed tensors that start and end with blocks
  * keeps   what the kernel computes, given the tensor in its packed form
  * leaves  Param.pack with its block; place and spread are inference's to find */
+#include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
 #include "hexc/pass/packed.h"
 #include "hexc/pass/pass.h"
@@ -40,15 +41,6 @@ fail(Packed *p, Src src, const char *text)
 	return false;
 }
 
-/* The memory that o reads or writes, NULL: none. */
-static Val *
-memory_of(const Op *o, int i)
-{
-	if (i == 0)
-		return o->code == O_load || o->code == O_copy ? o->in[0] : NULL;
-	return o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
-}
-
 /* ---- which memory holds the tensor ----------------------------------------------------------------- */
 
 static bool
@@ -61,7 +53,7 @@ find_tiles(Packed *p)
 		if (o->code == O_copy && view_root(o->in[0]) == p->root)
 			p->ours[view_root(o->in[1])->id] = true;
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w)) {
-		Val *to = memory_of(o, 1);
+		Val *to = access_target(o);
 
 		if (o->code == O_load && o->out[0]->type.space == S_scalar && is_ours(p, view_root(o->in[0])))
 			return fail(p, o->src, "single elements cannot be read, only whole blocks");

@@ -61,7 +61,7 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 	if (o->code == O_load) {
 		if (v->type.space != S_scalar || written_in(p, view_root(o->in[0])))
 			return false;
-	} else if (!(op_info[o->code].flags & F_PURE) || v->type.space == S_reg) {
+	} else if (!op_is(o, F_PURE) || v->type.space == S_reg) {
 		return false;
 	}
 	for (int i = 0; i < o->nin; i++)

@@ -27,8 +27,7 @@ passes_on(const Op *o, int i)
 {
 	if (o->code == O_lookup && i == 0)
 		return false; /* a table, which lives in registers */
-	return op_info[o->code].flags & F_PURE && o->code != O_dot && o->code != O_reduce_sum &&
-	       o->code != O_reduce_max && o->code != O_reduce_min && o->in[i]->type.space == S_reg;
+	return op_is(o, F_PURE) && !op_is(o, F_REDUCE) && o->code != O_dot && o->in[i]->type.space == S_reg;
 }
 
 typedef struct Reach {

@@ -112,7 +112,7 @@ static bool
 only_asks(const Solve *s, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next)
-		if (!(op_info[o->code].flags & F_PURE) && o->code != O_yield &&
+		if (!op_is(o, F_PURE) && o->code != O_yield &&
 		    !(o->code == O_copy && o->imm[0]) && !(o->code == O_load && made_ahead(s, o)))
 			return false;
 	return true;

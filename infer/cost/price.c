@@ -403,7 +403,7 @@ price(Solve *s, Op *o)
 		price_shift(s, o, r);
 	else if (o->code == O_barrier)
 		r->latency += BARRIER_CLOCKS;
-	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_info[o->code].flags & F_PURE)
+	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_is(o, F_PURE))
 		price_elements(s, o, r);
 	if (o->code == O_barrier)
 		r->barrier = true;

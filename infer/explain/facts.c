@@ -1,4 +1,5 @@
 /* facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
+#include "hexc/ir/access.h"
 #include "infer/explain/explain.h"
 #include <string.h>
 
@@ -114,9 +115,8 @@ explain_other_sparse(const Kernel *k)
 bool
 explain_access(const Op *o, Val **root, Access *a)
 {
-	bool load = o->code == O_load, store = o->code == O_store || o->code == O_copy;
-	Val *mem = load ? o->in[0] : store ? o->in[1]
-	                                   : NULL;
+	bool load = o->code == O_load;
+	Val *mem = load ? access_source(o) : access_target(o);
 	const Instr *in;
 
 	if (!mem || mem->type.space != S_shared || !o->pick || !o->pick->inst || o->pick->vec < 1)

@@ -211,7 +211,7 @@ source_of(const Solve *s, const Val *v, int depth)
 			best.bits /= 2;
 		return best;
 	}
-	if (o->code != O_clip && o->code != O_hold && !(op_info[o->code].flags & F_ELT))
+	if (o->code != O_clip && o->code != O_hold && !op_is(o, F_ELT))
 		return best;
 	for (int i = 0; i < o->nin; i++) {
 		const Type *t = &o->in[i]->type;

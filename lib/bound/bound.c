@@ -271,7 +271,7 @@ only_says(const Op *o)
 {
 	for (int r = 0; r < 2; r++)
 		for (const Op *x = o->blk[r] ? o->blk[r]->first : NULL; x; x = x->next)
-			if (x->code != O_print && x->code != O_yield && !(op_info[x->code].flags & F_PURE))
+			if (x->code != O_print && x->code != O_yield && !op_is(x, F_PURE))
 				return false;
 	return o->nout == 0;
 }
