@@ -124,7 +124,7 @@ unpack_behind(const Val *v, int at[2], int depth)
 		for (int i = 0; found && i < 2; i++) {
 			int d = 0;
 
-			while (o->imm[d] != at[i])
+			while (IMM_AT(o, perm, d) != at[i])
 				d++;
 			at[i] = d;
 		}

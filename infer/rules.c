@@ -124,8 +124,8 @@ rule_transpose(Solve *s, Op *o)
 	if (!is_reg(o->out[0]))
 		return;
 	for (int i = 0; i < o->out[0]->type.rank; i++) {
-		perm[i] = (int)o->imm[i];
-		back[o->imm[i]] = i;
+		perm[i] = (int)IMM_AT(o, perm, i);
+		back[IMM_AT(o, perm, i)] = i;
 	}
 	if (known(s, o->out[0])) {
 		layout_permute(&l, known(s, o->out[0]), back);
@@ -162,7 +162,7 @@ rule_reduce(Solve *s, Op *o)
 {
 	Layout l;
 
-	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)o->imm[0]))
+	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)IMM(o, dim)))
 		deliver(s, o, 0, &l);
 }
 
@@ -231,7 +231,7 @@ static void
 rule_expand(Solve *s, Op *o)
 {
 	const Layout *l = known(s, o->out[0]);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	Layout v, p;
 	Sparse x;
 

@@ -66,7 +66,7 @@ from_val(Arena *a, ExprTable *t, const Kernel *k, const Val *v, int depth)
 	}
 	n.op = v->def->code;
 	if (n.op == O_const) {
-		n.imm = v->def->imm[0];
+		n.imm = IMM(v->def, value);
 		return node_add(a, t, n);
 	}
 	if (!op_known(n.op) || v->def->nin > 3)

@@ -34,7 +34,7 @@ fill(Gen *g, const Op *o)
 {
 	DType d = o->out[0]->type.dtype;
 
-	return elem_unpack(g, d, word_const(g, d, o->imm[2], o->fimm), 0);
+	return elem_unpack(g, d, word_const(g, d, IMM(o, entry), o->fimm), 0);
 }
 
 /* The element at low + R L high of this lane's line, NULL: before its start. */
@@ -54,7 +54,7 @@ shifted(Gen *g, Op *o, const ShiftPlan *p, int64_t r)
 	LV same, below, from, inside, none = fill(g, o);
 
 	tile_coord(tile_of(g, o->out[0]), r, coord);
-	to = coord[p->dim] % p->low - o->imm[1]; /* lane 0's */
+	to = coord[p->dim] % p->low - IMM(o, by); /* lane 0's */
 	high = coord[p->dim] / (p->low * p->lanes);
 	down = to < 0 ? (p->low - 1 - to) / p->low : 0;
 	low = to + down * p->low;
@@ -91,7 +91,7 @@ emit_shift(Gen *g, Op *o)
 	ShiftPlan *p = NEW(g->a, ShiftPlan);
 	const Layout *l = o->out[0]->type.layout;
 
-	p->dim = (int)o->imm[0];
+	p->dim = (int)IMM(o, dim);
 	read_layout(p, l);
 	p->digit = axis_digits(g, l, p->dim, AX_lane);
 	tile_lazy(g, o, pull_shift, p);

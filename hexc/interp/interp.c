@@ -215,7 +215,7 @@ needs_order(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if ((o->code == O_store && o->imm[0]) || o->code == O_print)
+		if ((o->code == O_store && IMM(o, update)) || o->code == O_print)
 			return true;
 	return false;
 }

@@ -186,8 +186,8 @@ fact_op(Asking *a, const Val *v)
 	Val *const *in = o->in;
 
 	switch (o->code) {
-	case O_const: return fact_const(o->imm[0]);
-	case O_block_id: return fact_block_id(a, o->imm[0]);
+	case O_const: return fact_const(IMM(o, value));
+	case O_block_id: return fact_block_id(a, IMM(o, axis));
 	case O_select: return fact_choice(a, in[0], in[1], in[2]);
 	case O_if: return fact_if(a, o, v->index);
 	case O_for: return fact_carried(a, o, v->index);

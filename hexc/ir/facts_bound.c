@@ -153,7 +153,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	bool shift = c.lo == c.hi && c.lo >= 0 && c.lo < 62;
 
 	switch (o->code) {
-	case O_const: return lin_const(o->imm[0]);
+	case O_const: return lin_const(IMM(o, value));
 	case O_add: return lin_add(lin_of(b, x, dir), lin_of(b, y, dir), 1);
 	case O_sub: return lin_add(lin_of(b, x, dir), lin_of(b, y, -dir), -1);
 	case O_neg: return lin_scale(lin_of(b, x, -dir), -1, 1);
@@ -172,7 +172,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	case O_block_id:
 		if (dir <= 0 || !b->ask.k->grid || !b->ask.k->grid->last || b->ask.k->grid->last->nin != 3)
 			return dir < 0 ? lin_const(0) : lin_atom(v);
-		return lin_add(lin_of(b, b->ask.k->grid->last->in[o->imm[0]], 1), lin_const(1), -1);
+		return lin_add(lin_of(b, b->ask.k->grid->last->in[IMM(o, axis)], 1), lin_const(1), -1);
 	default: return lin_atom(v);
 	}
 }

@@ -93,7 +93,7 @@ op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout
 	for (int i = 0; i < nout; i++)
 		o->out[i] = val_new(b, o, i, out[i]);
 	if (code == O_alloc)
-		o->imm[0] = -1; /* not placed yet */
+		IMM_SET(o, offset, -1); /* not placed yet */
 	op_link(b, at, o);
 	return o;
 }

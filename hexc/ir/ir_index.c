@@ -9,7 +9,7 @@ const_new(Block *b, Op *at, DType d, int64_t x)
 	Type t = type_scalar(d);
 	Op *o = op_new(b, at, O_const, nowhere, 0, NULL, 1, &t);
 
-	o->imm[0] = x;
+	IMM_SET(o, value, x);
 	return o->out[0];
 }
 
@@ -26,7 +26,7 @@ val_is_const(const Val *v, int64_t *out)
 	    dtype_info[v->type.dtype].kind == K_flt)
 		return false;
 	if (out)
-		*out = v->def->imm[0];
+		*out = IMM(v->def, value);
 	return true;
 }
 

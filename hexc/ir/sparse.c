@@ -24,7 +24,7 @@ dot_is_sparse(const Op *dot)
 int
 dot_side(const Op *dot)
 {
-	return (int)dot->imm[0];
+	return (int)IMM(dot, sparse);
 }
 
 int64_t

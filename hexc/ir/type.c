@@ -88,7 +88,7 @@ op_find(const char *name, size_t n)
 	return O_none;
 }
 
-int
+static int
 imm_slot(const Op *o, Imm name)
 {
 	bool has = false;
@@ -98,6 +98,18 @@ imm_slot(const Op *o, Imm name)
 	if (o->parent) /* else it was taken out of its block */
 		BUG_IF(o->parent->kernel->unit->arena, !has);
 	return imm_info[name].slot;
+}
+
+int64_t
+op_imm(const Op *o, Imm name, int64_t i)
+{
+	return o->imm[imm_slot(o, name) + i];
+}
+
+void
+op_set_imm(Op *o, Imm name, int64_t i, int64_t x)
+{
+	o->imm[imm_slot(o, name) + i] = x;
 }
 
 bool

@@ -10,7 +10,7 @@ lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 
 	t.shape[dim] = 1;
 	v = put1(l, code, e->src, x, t);
-	v->def->imm[0] = dim;
+	IMM_SET(v->def, dim, dim);
 	return v;
 }
 

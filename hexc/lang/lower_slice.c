@@ -286,7 +286,7 @@ lower_slice(Lower *l, const Expr *e)
 		t.space = S_shared;
 	}
 	res.v = put_op(l, O_view, e->src, 1 + t.rank, in, type_tile(t.dtype, t.space, rank, shape));
-	res.v->def->imm[0] = mask;
+	IMM_SET(res.v->def, dropped, mask);
 	res.single = dropped == t.rank;
 	return staged ? lower_load(l, (Operand){ res, e }) : res; /* nobody else sees that memory */
 }

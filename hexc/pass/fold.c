@@ -119,7 +119,7 @@ fold_for(Fold *f, Op *o, Op **next)
 		op_unlink(o);
 		return true;
 	}
-	if (o->imm[0] == FOR_PLAIN && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 && step.lo >= 1 &&
+	if (IMM(o, loop) == FOR_PLAIN && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 && step.lo >= 1 &&
 	    hi.hi - lo.lo <= step.lo) {
 		for (int i = 0; i < b->narg; i++)
 			becomes(f, b->arg[i], o->in[i ? 2 + i : 0]);

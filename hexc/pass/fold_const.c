@@ -8,7 +8,7 @@ const_get(const Val *v, Konst *out)
 {
 	if (!v->def || v->def->code != O_const)
 		return false;
-	out->i = v->def->imm[0];
+	out->i = IMM(v->def, value);
 	out->f = v->def->fimm;
 	return true;
 }
@@ -21,7 +21,7 @@ const_make(Op *at, const Type *like, Konst c)
 	if (num_is_float(like->dtype))
 		o->fimm = c.f;
 	else
-		o->imm[0] = c.i;
+		IMM_SET(o, value, c.i);
 	return o->out[0];
 }
 

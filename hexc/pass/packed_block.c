@@ -64,7 +64,7 @@ through(Follow *f, const Op *o, int i, const int *dim, int depth)
 	      op_is(o, F_ELT)))
 		return false;
 	for (int d = 0; d < v->type.rank; d++)
-		moved[d] = dim[o->code == O_transpose ? o->imm[d] : d];
+		moved[d] = dim[o->code == O_transpose ? IMM_AT(o, perm, d) : d];
 	return follow(f, o->out[0], moved, depth + 1);
 }
 

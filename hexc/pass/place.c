@@ -18,7 +18,7 @@
 static bool
 is_marked(const Op *o)
 {
-	return o->code == O_load && o->imm[0];
+	return o->code == O_load && IMM(o, free);
 }
 
 /* Does what o makes of operand i take part in what o gives, elementwise or rearranged? */
@@ -84,7 +84,7 @@ place_find(Kernel *k)
 			continue;
 		read = read ? read : read_by_dots(k);
 		if (!read[o->id]) {
-			o->imm[0] = 0;
+			IMM_SET(o, free, 0);
 			continue;
 		}
 		t = &o->out[0]->type;
@@ -108,7 +108,7 @@ place_decide(Kernel *k, const bool *registers)
 			continue;
 		place[n] = k->place[n];
 		place[n].registers = registers[n];
-		o->imm[0] = !registers[n];
+		IMM_SET(o, free, !registers[n]);
 		n++;
 	}
 	k->place = place;

@@ -1,6 +1,6 @@
 /* place.h - tiles of which the program does not say whether they live in shared memory or in registers.
  *
- * A load with imm[0] = 1 made one: `let a = A[..]` with neither `shared` nor `register`.  Where that can
+ * A load with IMM(o, free) made one: `let a = A[..]` with neither `shared` nor `register`.  Where that can
  * matter, the compiler tries both (lib/places.c); pass place writes what was decided. */
 #ifndef HEXC_PLACE_H
 #define HEXC_PLACE_H

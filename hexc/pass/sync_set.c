@@ -97,8 +97,8 @@ access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
 	a->write = write;
 	if (p)
 		return 1;
-	a->async = o->code == O_copy && o->imm[0] != 0;
-	a->lo = root->def->imm[0];
+	a->async = o->code == O_copy && IMM(o, async) != 0;
+	a->lo = IMM(root->def, offset);
 	a->hi = a->lo + smem_alloc_bytes(root->def);
 	return 1;
 }

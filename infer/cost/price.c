@@ -110,7 +110,7 @@ grid_dims(const Val *x, int depth)
 	if (!o || depth > 8)
 		return o ? 7 : 0;
 	if (o->code == O_block_id)
-		return 1 << o->imm[0];
+		return 1 << IMM(o, axis);
 	for (int i = 0; i < o->nin; i++)
 		dims |= grid_dims(o->in[i], depth + 1);
 	return dims;
@@ -146,14 +146,14 @@ price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, con
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
 		moved = tile < asked ? tile : asked;
-	} else if (o->imm[0]) {
+	} else if (IMM(o, update)) {
 		moved *= UPDATE_SECTORS;
 	}
 	if (rate > l2_bytes(s->rates))
 		rate = l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
 	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
-	if (o->code != O_store && !(o->code == O_copy && o->imm[0]) && !made_ahead(s, o))
+	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !made_ahead(s, o))
 		r->wait = s->rates->l2_wait;
 }
 
@@ -328,7 +328,7 @@ static void
 price_reduce(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *in = operand(s, o, 0);
-	int d = (int)o->imm[0], bits = dtype_info[o->out[0]->type.dtype].bits;
+	int d = (int)IMM(o, dim), bits = dtype_info[o->out[0]->type.dtype].bits;
 	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
 
 	for (int i = in->first[d]; i < in->first[d + 1]; i++) {
@@ -352,7 +352,7 @@ static void
 price_shift(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *l = result(s, o, 0);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t low = 1, lanes = 1;
 	double n, cross;
 
@@ -361,7 +361,7 @@ price_shift(const Solve *s, const Op *o, Res *r)
 			lanes *= l->it[i].extent;
 		else if (lanes == 1)
 			low *= l->it[i].extent;
-	cross = o->imm[1] >= low ? 1 : (double)o->imm[1] / (double)low;
+	cross = IMM(o, by) >= low ? 1 : (double)IMM(o, by) / (double)low;
 	n = (double)layout_cosize(l, AX_reg) * s->k->warps * (lanes > 1 ? cross : 0);
 	if (layout_extent(l, d) > low * lanes)
 		n *= 2;

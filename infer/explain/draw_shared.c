@@ -146,7 +146,7 @@ draw_shared(const Kernel *k, const Op *alloc)
 	                                 "first %d of %lld lines of 32 banks; a cell names the first "
 	                                 "element of its 4 bytes (last two dims), hue: row, lightness: 16 "
 	                                 "bytes of a row",
-	                                 (long long)bytes, (long long)(alloc->imm[0] < 0 ? 0 : alloc->imm[0]),
+	                                 (long long)bytes, (long long)(IMM(alloc, offset) < 0 ? 0 : IMM(alloc, offset)),
 	                                 lines, (long long)all);
 
 	svg_start(&t, LEFT + BANKS * CELL_W + 24, bottom + 56 + n * 16, title, about);

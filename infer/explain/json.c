@@ -123,8 +123,8 @@ put_shared(Text *t, const Kernel *k, const Val *v)
 	int64_t bits = (int64_t)dtype_info[v->type.dtype].bits;
 	OpWalk w;
 
-	if (v->def->imm[0] >= 0)
-		put_int(t, "offset", v->def->imm[0]);
+	if (IMM(v->def, offset) >= 0)
+		put_int(t, "offset", IMM(v->def, offset));
 	put_int(t, "bytes", (layout_cosize(l, AX_mem) * bits + 7) / 8);
 	if (l->swizzle.bits) {
 		open_member(t, "swizzle", "[");

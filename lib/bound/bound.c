@@ -146,7 +146,7 @@ bound_of_copy(Twin *t, const Site *s)
 	if (!in[1])
 		return NULL;
 	if (in[0]) {
-		op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL)->imm[0] = o->imm[0];
+		IMM_SET(op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL), async, IMM(o, async));
 		return NULL;
 	}
 	type.space = S_reg;
