@@ -1,4 +1,5 @@
 /* expr.c - launch-time expressions: from IR scalars, to text, to numbers. */
+#include "hexc/ir/number.h"
 #include "lib/expr.h"
 #include <string.h>
 
@@ -228,21 +229,6 @@ overflows(OpCode op, int64_t x, int64_t y)
 	}
 }
 
-/* Does x have a place in the type?  (u64 travels as its bits, so it always has.) */
-static bool
-fits(DType d, int64_t x)
-{
-	int bits = dtype_info[d].bits;
-
-	switch ((DKind)dtype_info[d].kind) {
-	case K_pred: return x == 0 || x == 1;
-	case K_sint: return bits == 64 || (x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1));
-	case K_uint: return bits == 64 || (x >= 0 && x < (int64_t)1 << bits);
-	case K_flt: break;
-	}
-	return false;
-}
-
 /* Value of a node whose operands are good; false: it has none. */
 static bool
 node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
@@ -253,7 +239,7 @@ node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
 	switch (n->op) {
 	case O_neg:
 		*out = x == INT64_MIN ? x : -x;
-		return x != INT64_MIN && fits(n->dtype, *out);
+		return x != INT64_MIN && num_fits(n->dtype, *out);
 	case O_abs:
 		*out = x < 0 && x != INT64_MIN ? -x : x;
 		return x != INT64_MIN;
@@ -263,10 +249,10 @@ node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
 	case O_select: *out = x ? y : v->value[n->in[2]]; return true;
 	case O_cast:
 		*out = n->dtype == D_bool ? x != 0 : x;
-		return fits(n->dtype, *out);
+		return num_fits(n->dtype, *out);
 	default:
 		return !overflows(n->op, x, y) && i64_eval(n->op, x, y, out) &&
-		       (n->dtype == D_u64 || fits(n->dtype, *out));
+		       num_fits(n->dtype, *out);
 	}
 }
 

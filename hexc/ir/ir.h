@@ -50,6 +50,9 @@ int dtype_most(DType d);
 /* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
  * own are is left open. */
 int dtype_place(DType d);
+/* Does `dot` multiply their elements?  Those of one type, signed and unsigned integers of one size, and the two
+ * 8-bit floats. */
+bool dtype_multiply(DType a, DType b);
 
 enum {
 	T_LDMATRIX = 1,     /* and the mma of sm_75 */

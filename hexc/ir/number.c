@@ -270,6 +270,12 @@ num_max(DType d)
 	return num_is_signed(d) ? ~num_min(d) : (int64_t)(~(uint64_t)0 >> (64 - dtype_info[d].bits));
 }
 
+bool
+num_fits(DType d, int64_t x)
+{
+	return d == D_u64 || (x >= num_min(d) && x <= num_max(d));
+}
+
 int64_t
 num_from_float(DType d, double x)
 {

@@ -58,6 +58,16 @@ dtype_place(DType d)
 	return place;
 }
 
+bool
+dtype_multiply(DType a, DType b)
+{
+	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
+	bool ints = (x->kind == K_sint || x->kind == K_uint) && (y->kind == K_sint || y->kind == K_uint);
+	bool fp8 = (a == D_e4m3 || a == D_e5m2) && (b == D_e4m3 || b == D_e5m2);
+
+	return a == b || (ints && x->bits == y->bits) || fp8;
+}
+
 int64_t
 type_value(DType d)
 {

@@ -170,9 +170,17 @@ shape_copy(Arena *a, const Op *o)
 	return IMM(o, async) < 0 || IMM(o, async) > 1 ? "imm is 0 or 1" : NULL;
 }
 
-/* commit, wait, barrier */
+/* commit, barrier */
 const char *
 shape_none(Arena *a, const Op *o)
+{
+	(void)a;
+	(void)o;
+	return NULL;
+}
+
+const char *
+shape_wait(Arena *a, const Op *o)
 {
 	(void)a;
 	return IMM(o, pending) < 0 ? "a negative number of groups" : NULL;

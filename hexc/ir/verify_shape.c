@@ -1,4 +1,5 @@
 /* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
+#include "hexc/ir/number.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/verify.h"
 
@@ -30,21 +31,6 @@ same_shape(const Type *x, const Type *y)
 	return type_same(&t, y);
 }
 
-/* Does the integer fit the type's bits?  u64 holds any bit pattern. */
-static bool
-fits(DType d, int64_t x)
-{
-	int bits = dtype_info[d].bits;
-
-	if (d == D_bool)
-		return x == 0 || x == 1;
-	if (bits == 64)
-		return true;
-	if (dtype_info[d].kind == K_sint)
-		return x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1);
-	return x >= 0 && x < (int64_t)1 << bits;
-}
-
 const char *
 shape_const(Arena *a, const Op *o)
 {
@@ -52,7 +38,7 @@ shape_const(Arena *a, const Op *o)
 
 	if (!is_value(t))
 		return types_differ(a, "not a scalar or register tile", t, t);
-	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, IMM(o, value)))
+	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, value)))
 		return arena_printf(a, "%lld does not fit %s", (long long)IMM(o, value),
 		                    dtype_info[t->dtype].name);
 	return NULL;
@@ -209,7 +195,7 @@ shape_clip(Arena *a, const Op *o)
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]))
 			return "a bound is not an i64 scalar";
-	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, IMM(o, fill)))
+	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, fill)))
 		return "the fill does not fit the type";
 	return NULL;
 }

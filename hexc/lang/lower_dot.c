@@ -41,18 +41,6 @@ may_accumulate(DType d, DType acc)
 	       flt == (c->kind == K_flt);
 }
 
-/* Two types whose elements `dot` multiplies: one type, or signed and unsigned integers of one size, or
- * the two 8-bit floats. */
-static bool
-may_multiply(DType a, DType b)
-{
-	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
-	bool ints = (x->kind == K_sint || x->kind == K_uint) && (y->kind == K_sint || y->kind == K_uint);
-	bool fp8 = (a == D_e4m3 || a == D_e5m2) && (b == D_e4m3 || b == D_e5m2);
-
-	return a == b || (ints && x->bits == y->bits) || fp8;
-}
-
 /* What may be named, for the message. */
 static const char *
 accumulators(Lower *l, DType d)
@@ -70,7 +58,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 {
 	DType d = a->v.v->type.dtype, want;
 
-	if (!may_multiply(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
+	if (!dtype_multiply(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
 		return false;
 	*acc = default_acc(d);
 	if (*acc == D_COUNT) {
