@@ -169,8 +169,4 @@ static const Example example[] = {
 	    S(0, 32, 0) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: those of the demo", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

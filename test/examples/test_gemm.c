@@ -1,7 +1,6 @@
 /* test_gemm.c - the products of examples/ against sums in double: epilogues, split K, LoRA, int8, fp8,
  * experts, convolutions. */
 #include "test/examples/util_case.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,8 +455,4 @@ static const Example example[] = {
 	    S(2, 64, 32, 7), S(1, 136, 24, 6), S(4, 8, 64, 3) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: products", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

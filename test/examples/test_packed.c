@@ -1,7 +1,6 @@
 /* test_packed.c - packed weights in examples/ against sums in double: decoding with K in parts, 8-bit
  * activations, two levels of scales, activation order. */
 #include "test/examples/util_case.h"
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,8 +198,4 @@ static const Example example[] = {
 	    S(33, 128, 120, 0), S(64, 72, 256, 0), S(5, 8, 328, 0), S(17, 200, 136, 0) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: packed weights", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

@@ -1,7 +1,7 @@
 /* util_case.c - data of an example, a launch on the simulator, the comparison. */
 #include "test/examples/util_case.h"
 #include "test/examples/util_launch.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,14 +138,10 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	hexc_ctx *ctx;
 	hexc_module *m = NULL;
 	hexc_diag_info d = { 0 };
-	FILE *f = fopen(path, "rb");
-	static char src[1 << 16];
 	size_t n;
+	const char *src = file_read(path, &n);
 	int rc;
 
-	ck_assert_msg(f != NULL, "cannot read %s", path);
-	n = fread(src, 1, sizeof src, f);
-	fclose(f);
 	o.arch = arch;
 	o.kernel = kernel;
 	o.define = c->def;
@@ -352,12 +348,10 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 
 static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
 enum { NARCH = sizeof archs / sizeof *archs, SM_80 = 1, RAGGED = 2 };
-static const Example *examples; /* of this process: Check hands a test its number only */
 
-START_TEST(sizes)
+void
+example_sizes(const Example *e)
 {
-	const Example *e = &examples[_i];
-
 	for (int i = 0; i < 8; i++)
 		for (int a = 0; a < NARCH; a++) {
 			uint32_t n = 1;
@@ -366,12 +360,10 @@ START_TEST(sizes)
 				e->fn(&e->size[i], archs[a], &n, k);
 		}
 }
-END_TEST
 
-START_TEST(candidates)
+void
+example_candidates(const Example *e)
 {
-	const Example *e = &examples[_i];
-
 	for (int a = 0; a < NARCH; a++) {
 		uint32_t n = 1;
 
@@ -379,13 +371,12 @@ START_TEST(candidates)
 			e->fn(&e->size[RAGGED], archs[a], &n, k);
 	}
 }
-END_TEST
 
 /* Without any one barrier the best kernel is wrong: at some size, since which of a pipeline's buffers an
  * epilogue meets depends on how many iterations there were. */
-START_TEST(barriers)
+void
+example_barriers(const Example *e)
 {
-	const Example *e = &examples[_i];
 	const char *what = NULL;
 	uint32_t line = 0;
 
@@ -400,28 +391,6 @@ START_TEST(barriers)
 	}
 	what = needless_barrier(&line);
 	ck_assert_msg(!what, "%s: without the barrier in line %u of the PTX nothing is wrong", what, line);
-}
-END_TEST
-
-int
-case_main(const char *name, const Example *e, int n)
-{
-	Suite *s = suite_create(name);
-	TCase *t = tcase_create("all");
-	SRunner *r;
-	int failed;
-
-	examples = e;
-	tcase_set_timeout(t, 3600);
-	tcase_add_loop_test(t, sizes, 0, n);
-	tcase_add_loop_test(t, candidates, 0, n);
-	tcase_add_loop_test(t, barriers, 0, n);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }
 
 void

@@ -1,7 +1,7 @@
 /* test_recipe.c - the recipes of casts, step by step in C: every code of every type in every element of a
  * group, beside random neighbours, against what the formats say. */
 #include "infer/recipe/recipe.h"
-#include <check.h>
+#include "test/check.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,7 +216,7 @@ check_recipe(const Recipe *r)
 		}
 }
 
-START_TEST(all_codes)
+TEST_EACH(all_codes, D_COUNT)
 {
 	static const char *const archs[] = { "sm_75", "sm_80", "sm_89" };
 	static const int orders[] = { 0, 8, 16, 4, 33, 34, 35, 36, 37, 38, 39, 40, 41 };
@@ -243,7 +243,6 @@ START_TEST(all_codes)
 	else if (from != D_bool && bits <= 8 && from != D_nf4) /* all to f32, and to one of f16 and bf16 */
 		ck_assert_int_ge(n, from == D_e4m3 || from == D_e5m2 ? 12 : 24);
 }
-END_TEST
 
 /* ---- the figures: test/recipes.tsv ----------------------------------------------------------------- */
 
@@ -306,7 +305,7 @@ write_prices(FILE *f)
 }
 
 /* Instructions per element in the table: they may fall, and then UPDATE=1 writes it anew. */
-START_TEST(prices)
+TEST(prices)
 {
 	static const char path[] = "test/recipes.tsv";
 	char line[200], name[16], *end, *at;
@@ -340,23 +339,5 @@ START_TEST(prices)
 	}
 	fclose(f);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("recipe");
-	TCase *t = tcase_create("recipe");
-	SRunner *r;
-	int failed;
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, all_codes, 0, D_COUNT);
-	tcase_add_test(t, prices);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 60);

@@ -2,9 +2,8 @@
  * every type in every element of a group, in every order, to every type, against what the formats say. */
 #include "hexc/ir/spread.h"
 #include "infer/recipe/recipe.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,20 +12,6 @@
 enum { ROWS = 256, GROUP = 32 };
 
 #define LAYOUT "@{(32,32):(1@lane,1@reg)}"
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* ---- the kernel: a row of 32 elements a lane ------------------------------------------------------- */
 
@@ -254,7 +239,7 @@ try_type(DType from, const char *arch)
 }
 
 /* Machines without arithmetic on bf16, with it, with conversions of 8-bit floats. */
-START_TEST(every_code)
+TEST_EACH(every_code, D_COUNT)
 {
 	static const char *const archs[] = { "sm_80", "sm_75", "sm_89", "sm_90a" };
 	bool flt = dtype_info[_i].kind == K_flt;
@@ -262,11 +247,10 @@ START_TEST(every_code)
 	for (size_t i = 0; i < (flt ? COUNT_OF(archs) : 2) && dtype_info[_i].bits <= 8 && _i != D_bool; i++)
 		try_type((DType)_i, archs[i]);
 }
-END_TEST
 
 /* Whole numbers taken off and added, by a constant and by a tile of narrow integers, whether or not the cast
  * can do it (f16 of i7: 1024 - 64 + .. can, bf16 of u7 less 8: 128 + 8 can, bf16 of u8 cannot). */
-START_TEST(offsets)
+TEST_EACH(offsets, 11)
 {
 	static const DType from[] = { D_u1, D_i2, D_u3, D_i4, D_u4, D_i5, D_u6, D_i7, D_u7, D_u8, D_e2m1 };
 	static const DType to[] = { D_f16, D_bf16, D_f32 };
@@ -280,10 +264,9 @@ START_TEST(offsets)
 			u = ir_unit();
 		}
 }
-END_TEST
 
 /* What is written is what the recipe counts: LLVM takes no step apart and undoes none. */
-START_TEST(instructions)
+TEST_EACH(instructions, D_COUNT)
 {
 	static const char word[][16] = { "\tlop3.", "\tprmt.", "\tshr.u", "\tshl.b32", "\tshf.",
 		                         "\tand.b", "\tor.b",  "\txor.",  "\tadd.s32", "\tadd.rn.f16x2",
@@ -319,7 +302,6 @@ START_TEST(instructions)
 		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r), ptx);
 	}
 }
-END_TEST
 
 /* ---- the machine's own instructions: NVDISASM=path of nvdisasm, and ptxas ---------------------------- */
 
@@ -354,7 +336,7 @@ machine_instructions(const char *ptx)
 }
 
 /* Two further groups cost the machine what the recipe says, or less; but for two constants. */
-START_TEST(machine_code)
+TEST_EACH(machine_code, D_COUNT)
 {
 	static const DType to[] = { D_f16, D_bf16, D_i8 };
 	DType from = (DType)_i;
@@ -373,26 +355,5 @@ START_TEST(machine_code)
 		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r));
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("dequantization");
-	TCase *t = tcase_create("dequantization");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, every_code, 0, D_COUNT);
-	tcase_add_loop_test(t, offsets, 0, 11);
-	tcase_add_loop_test(t, instructions, 0, D_COUNT);
-	tcase_add_loop_test(t, machine_code, 0, D_COUNT);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 120);

@@ -1,7 +1,8 @@
 /* test_layout_surgery.c - splitting, register numbers and surgery on dims against brute force. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
-START_TEST(split)
+TEST(split)
 {
 	int done = 0;
 
@@ -32,7 +33,6 @@ START_TEST(split)
 	}
 	TM_INT(done, >, TRIALS / 3);
 }
-END_TEST
 
 /* The registers of a tile, renumbered: those of one element in the old numbering stay together. */
 static void
@@ -55,7 +55,7 @@ check_regs(const Layout *old, const Layout *new, bool ordered)
 		TM_MSG(seen[i] > seen[i - 1], "%s -> %s", show(old), show(new));
 }
 
-START_TEST(compact_regs)
+TEST(compact_regs)
 {
 	tm_seed = 29;
 	for (int k = 0; k < TRIALS; k++) {
@@ -93,7 +93,6 @@ START_TEST(compact_regs)
 		check_regs(&l, &s, true);
 	}
 }
-END_TEST
 
 /* Another shape of as many elements: of random neighbours merged and extents split. */
 static int
@@ -117,7 +116,7 @@ rnd_shape(const int64_t *from, int n, int64_t *to)
 	return m;
 }
 
-START_TEST(reshape)
+TEST(reshape)
 {
 	int done = 0;
 
@@ -157,9 +156,8 @@ START_TEST(reshape)
 	}
 	TM_INT(done, >, TRIALS / 4);
 }
-END_TEST
 
-START_TEST(permute_insert_drop_concat)
+TEST(permute_insert_drop_concat)
 {
 	tm_seed = 30;
 	for (int k = 0; k < TRIALS; k++) {
@@ -211,10 +209,9 @@ START_TEST(permute_insert_drop_concat)
 		}
 	}
 }
-END_TEST
 
 /* Threads that hold any element of the row, before: exactly those hold the result, after. */
-START_TEST(reduce_broadcast)
+TEST(reduce_broadcast)
 {
 	static Place pl[4096], pr[4096];
 	int done = 0;
@@ -271,7 +268,6 @@ START_TEST(reduce_broadcast)
 	}
 	TM_INT(done, >, TRIALS * 9 / 10);
 }
-END_TEST
 
 /* The registers kept are those of the range, in their order, numbered without gaps. */
 static void
@@ -298,7 +294,7 @@ check_sliced_regs(const Layout *l, const Layout *r, int dim, int64_t lo)
 		TM_INT(old[i], >, old[i - 1]);
 }
 
-START_TEST(slice)
+TEST(slice)
 {
 	int done = 0, refused = 0;
 
@@ -343,9 +339,8 @@ START_TEST(slice)
 	}
 	TM_INT(refused, <, 4 * TRIALS);
 }
-END_TEST
 
-START_TEST(aliasing)
+TEST(aliasing)
 {
 	Layout a = lay("((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg))"), r, s;
 	int perm[2] = { 1, 0 };
@@ -369,21 +364,5 @@ START_TEST(aliasing)
 	TM(layout_concat_dims(&s, &s, &s));
 	want(&s, "(8,4,8,4):(4@lane,1@reg,4@lane,1@reg)");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_surgery");
-	TCase *c = tcase_create("surgery");
-
-	tcase_add_test(c, split);
-	tcase_add_test(c, compact_regs);
-	tcase_add_test(c, reshape);
-	tcase_add_test(c, permute_insert_drop_concat);
-	tcase_add_test(c, reduce_broadcast);
-	tcase_add_test(c, slice);
-	tcase_add_test(c, aliasing);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

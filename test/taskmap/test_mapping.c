@@ -1,4 +1,5 @@
 /* test_mapping.c - task mappings against lists of tasks, and the thread-value form. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* ---- Hidet's meaning of a mapping: each worker has a list of tasks -------------------------------- */
@@ -109,7 +110,7 @@ rnd_mapping(Layout *l, Lists *lists, int ndim, int parts)
 	}
 }
 
-START_TEST(product_is_hidets)
+TEST(product_is_hidets)
 {
 	static Lists lists;
 
@@ -122,9 +123,8 @@ START_TEST(product_is_hidets)
 		check_lists(&l, &lists);
 	}
 }
-END_TEST
 
-START_TEST(product_associates)
+TEST(product_associates)
 {
 	static Lists lists;
 
@@ -143,10 +143,9 @@ START_TEST(product_associates)
 		TM_MSG(layout_equal(&l, &r), "%s, %s", show(&l), show(&r));
 	}
 }
-END_TEST
 
 /* Fragments as products of mappings, the way Tilus writes them. */
-START_TEST(fragments)
+TEST(fragments)
 {
 	int64_t s22[2] = { 2, 2 }, s84[2] = { 8, 4 }, s12[2] = { 1, 2 }, s21[2] = { 2, 1 },
 		s48[2] = { 4, 8 };
@@ -169,7 +168,6 @@ START_TEST(fragments)
 	ck_assert(mapping_product(&f, &f, &a) && mapping_product(&f, &f, &b));
 	want_same(&f, "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))");
 }
-END_TEST
 
 /* ---- thread-value form ----------------------------------------------------------------------------- */
 
@@ -200,7 +198,7 @@ check_tv(const Layout *l, const Layout *t, const Layout *v, int nwarp)
 	}
 }
 
-START_TEST(tv_round_trip)
+TEST(tv_round_trip)
 {
 	int done = 0;
 
@@ -234,10 +232,9 @@ START_TEST(tv_round_trip)
 	}
 	TM_INT(done, >, TRIALS / 2);
 }
-END_TEST
 
 /* Random T and V over random shapes: what is accepted is right, element by element. */
-START_TEST(from_tv)
+TEST(from_tv)
 {
 	int done = 0;
 
@@ -287,9 +284,8 @@ START_TEST(from_tv)
 	}
 	TM_INT(done, ==, TRIALS);
 }
-END_TEST
 
-START_TEST(tv_known)
+TEST(tv_known)
 {
 	int64_t s16[2] = { 16, 8 }, s66[2] = { 6, 6 };
 	Layout t = lay("(4,8):(32,1)"), v = lay("(2,2):(16,8)"), l, a, b;
@@ -326,20 +322,5 @@ START_TEST(tv_known)
 	want(&a, "(16,4):(1,0)");
 	want(&b, "1:0");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("mapping");
-	TCase *c = tcase_create("mapping");
-
-	tcase_add_test(c, product_is_hidets);
-	tcase_add_test(c, product_associates);
-	tcase_add_test(c, fragments);
-	tcase_add_test(c, tv_round_trip);
-	tcase_add_test(c, from_tv);
-	tcase_add_test(c, tv_known);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

@@ -1,4 +1,5 @@
 /* test_swizzle.c - swizzles: involution, known values, and when they commute with an offset. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 static Swizzle
@@ -25,7 +26,7 @@ brute_swizzle(Swizzle s, int64_t x)
 	return r;
 }
 
-START_TEST(involution)
+TEST(involution)
 {
 	tm_seed = 41;
 	for (int k = 0; k < TRIALS; k++) {
@@ -37,9 +38,8 @@ START_TEST(involution)
 		TM_INT(swizzle_apply(s, x ^ y), ==, swizzle_apply(s, x) ^ swizzle_apply(s, y));
 	}
 }
-END_TEST
 
-START_TEST(known)
+TEST(known)
 {
 	static const int64_t a[] = { 64, 128, 136, 448, 511, 512 };
 	static const int64_t b[] = { 72, 144, 152, 504, 455, 512 };
@@ -61,7 +61,6 @@ START_TEST(known)
 		TM_INT(swizzle_apply((Swizzle){ 3, 3, 3 }, x) == x, ==, (x & 0x1c0) == 0);
 	}
 }
-END_TEST
 
 /* All bases below the bits that matter, twice over. */
 static bool
@@ -78,7 +77,7 @@ brute_commutes(Swizzle s, const Layout *l, int64_t align)
 	return true;
 }
 
-START_TEST(commutes)
+TEST(commutes)
 {
 	int yes = 0;
 
@@ -103,10 +102,9 @@ START_TEST(commutes)
 	TM_INT(yes, >, TRIALS / 10);
 	TM_INT(yes, <, TRIALS * 9 / 10);
 }
-END_TEST
 
 /* What kernels ask: 16-byte rows of f16 in a 128-byte swizzle. */
-START_TEST(commutes_in_use)
+TEST(commutes_in_use)
 {
 	Swizzle s = { 3, 3, 3 };
 	Layout within = lay("8:1"), rows8 = lay("(8,4):(1,512)"), rows1 = lay("(8,2):(1,64)");
@@ -119,18 +117,5 @@ START_TEST(commutes_in_use)
 	ck_assert(!swizzle_commutes(s, &k16, 64)); /* steps inside a swizzled row */
 	ck_assert(swizzle_commutes(s, &k16, 512));
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("swizzle");
-	TCase *c = tcase_create("swizzle");
-
-	tcase_add_test(c, involution);
-	tcase_add_test(c, known);
-	tcase_add_test(c, commutes);
-	tcase_add_test(c, commutes_in_use);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);
