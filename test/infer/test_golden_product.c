@@ -9,14 +9,14 @@
  *    9        swizzles                    test/taskmap/test_swizzle.c
  *   10 11     ldmatrix, copy equation     layout: ldmatrix, copy_equation
  *   12        memory constraints          golden: transposed;  here: table
- *   13 14     schedules, swizzle search   test_shared.c: golden_coalesced, golden_swizzles
+ *   13 14     schedules, swizzle search   test/memory/test_shared.c: golden_coalesced, golden_swizzles
  *   15        tiled mma                   layout: tiled_mma
  *   16        the whole pipeline          layout: gemm_pipeline;  golden: pipeline;
  *                                         here: table, best_of_the_table, identical
  *   17        rearrange                   golden: rearrange, rearrange_block;  here: staging
  *   18        reduce                      layout: reduce;  golden: reduce;  here: shuffles
  *   19        a packed block of u4        layout: packed_block
- *   20        casts of narrow integers    test_recipe.c, all values of all types */
+ *   20        casts of narrow integers  test/recipe/test_recipe.c, all values of all types */
 #include "infer/explain/explain.h"
 #include "infer/base/rates.h"
 #include "test/check.h"

@@ -18,7 +18,7 @@ for width in 1 2 3 4 5 6 7 8; do
 	esac
 	slow=1
 	for _ in 1 2 3 4 5 6; do
-		"$B/test/weights/test_pack" speed "$pack=$limit" >"$dir/out" && slow=0 && break
+		"$B/test/pack/test_pack" speed "$pack=$limit" >"$dir/out" && slow=0 && break
 	done
 	cat "$dir/out"
 	[ $slow = 0 ] || { echo "FAIL u$width: more than $limit times as long as memcpy"; bad=1; }

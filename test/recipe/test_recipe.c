@@ -244,7 +244,7 @@ TEST_EACH(all_codes, D_COUNT)
 		ck_assert_int_ge(n, from == D_e4m3 || from == D_e5m2 ? 12 : 24);
 }
 
-/* ---- the figures: test/recipes.tsv ----------------------------------------------------------------- */
+/* ---- the figures: test/recipe/recipes.tsv ----------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -307,7 +307,7 @@ write_prices(FILE *f)
 /* Instructions per element in the table: they may fall, and then UPDATE=1 writes it anew. */
 TEST(prices)
 {
-	static const char path[] = "test/recipes.tsv";
+	static const char path[] = "test/recipe/recipes.tsv";
 	char line[200], name[16], *end, *at;
 	FILE *f;
 
