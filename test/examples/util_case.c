@@ -393,6 +393,39 @@ example_barriers(const Example *e)
 	ck_assert_msg(!what, "%s: without the barrier in line %u of the PTX nothing is wrong", what, line);
 }
 
+double
+sum_error(double mag, int64_t k)
+{
+	return mag * (double)(k + 2) * U32;
+}
+
+Sum
+sum_products(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k)
+{
+	Sum s = { 0, 0 };
+
+	for (int64_t i = 0; i < k; i++) {
+		double p = a->v[ia + i] * b->v[ib + i];
+		s.x += p;
+		s.mag += fabs(p);
+	}
+	return s;
+}
+
+Sum
+sum_scaled(const Buf *a, int i, const Buf *w, int j, double zero, const Buf *scale, int group)
+{
+	int64_t k = a->dim[1], n = w->dim[0];
+	Sum s = { 0, 0 };
+
+	for (int64_t q = 0; q < k; q++) {
+		double p = a->v[i * k + q] * (w->v[j * k + q] - zero) * scale->v[q / group * n + j];
+		s.x += p;
+		s.mag += fabs(p);
+	}
+	return s;
+}
+
 void
 case_softmax(const Buf *x, Buf *y, int m, int n)
 {

@@ -92,6 +92,16 @@ double ulp2(const hexc_dtype *t, double x);
 /* Unit roundoff of f32, f16. */
 #define U32 0x1p-24
 #define U16 0x1p-11
+/* What sums that f32 tensor cores and f32 adders make of k terms may be off by, in any order, when the magnitudes
+ * add up to `mag`. */
+double sum_error(double mag, int64_t k);
+typedef struct Sum {
+	double x, mag;
+} Sum;
+/* Of k elements of a from number ia on and of b from ib on. */
+Sum sum_products(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k);
+/* Of row i of a[M, K] and row j of w[N, K], less `zero` and times scale[K / group, N]. */
+Sum sum_scaled(const Buf *a, int i, const Buf *w, int j, double zero, const Buf *scale, int group);
 /* Fills y with the softmax of each of m rows of n numbers of x, and with what it may be off by. */
 void case_softmax(const Buf *x, Buf *y, int m, int n);
 #endif

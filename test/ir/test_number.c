@@ -2,26 +2,12 @@
 #include "hexc/ir/number.h"
 #include "test/check.h"
 #include "test/interp/util_interp.h"
+#include "test/ir/util_number.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CASES = 200000 };
-
-/* Value of a code of a float type of up to 16 bits, from the definition. */
-static double
-by_definition(DType d, unsigned code)
-{
-	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
-	int e = (int)(code >> man) & ((1 << exp) - 1), m = (int)(code & ((1u << man) - 1));
-	double v = ldexp(e ? (1 << man) + m : m, (e ? e : 1) - bias - man);
-
-	if (d == D_e4m3 && (code & 0x7f) == 0x7f)
-		v = (double)NAN;
-	if ((d == D_e5m2 || d == D_f16 || d == D_bf16) && e == (1 << exp) - 1)
-		v = m ? (double)NAN : (double)INFINITY;
-	return code >> (exp + man) & 1 ? -v : v;
-}
 
 static const DType small_types[] = {
 	// clang-format off
@@ -36,7 +22,7 @@ TEST_EACH(every_code, COUNT_OF(small_types))
 	unsigned sign = 1u << (dtype_info[d].bits - 1);
 
 	for (unsigned code = 0; code < 2 * sign; code++) {
-		double want = by_definition(d, code), got = num_of_code(d, code);
+		double want = code_value(d, code), got = num_of_code(d, code);
 
 		if (isnan(want)) {
 			ck_assert(isnan(got));
@@ -60,22 +46,22 @@ TEST_EACH(every_gap, COUNT_OF(small_types))
 	bool sat = dtype_info[d].round == R_sat;
 	unsigned sign = 1u << (dtype_info[d].bits - 1), top = 0, over;
 
-	while (top + 1 < sign && isfinite(by_definition(d, top + 1)))
+	while (top + 1 < sign && isfinite(code_value(d, top + 1)))
 		top++;
 	over = sat ? top : top + 1; /* where overflow goes */
-	ck_assert(num_largest(d) == by_definition(d, top));
+	ck_assert(num_largest(d) == code_value(d, top));
 	for (unsigned code = 0; code <= top; code++) {
-		double a = by_definition(d, code), b = by_definition(d, code + 1), mid;
+		double a = code_value(d, code), b = code_value(d, code + 1), mid;
 		unsigned up = code == top ? over : code + 1, even = code & 1 ? up : code;
 
 		if (code == top) /* where the next number would be */
-			b = a + (a - by_definition(d, code - 1));
+			b = a + (a - code_value(d, code - 1));
 		mid = a + (b - a) / 2;
 		ck_assert_uint_eq(num_code(d, mid), even);
 		ck_assert_uint_eq(num_code(d, nextafter(mid, 0)), code);
 		ck_assert_uint_eq(num_code(d, nextafter(mid, INFINITY)), up);
 		ck_assert_uint_eq(num_code(d, -mid), even | sign);
-		ck_assert(num_round(d, mid) == by_definition(d, even));
+		ck_assert(num_round(d, mid) == code_value(d, even));
 		ck_assert(num_round(d, -nextafter(mid, 0)) == -a);
 	}
 	ck_assert_uint_eq(num_code(d, 1e300), over);
@@ -84,7 +70,7 @@ TEST_EACH(every_gap, COUNT_OF(small_types))
 	ck_assert_uint_eq(num_code(d, 5e-324), 0);
 	ck_assert_uint_eq(num_code(d, (double)NAN), sign - 1);
 	if (top + 1 == sign) /* no NaN: the largest number */
-		ck_assert(num_round(d, (double)NAN) == by_definition(d, top));
+		ck_assert(num_round(d, (double)NAN) == code_value(d, top));
 	else
 		ck_assert(isnan(num_round(d, (double)NAN)));
 }

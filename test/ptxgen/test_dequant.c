@@ -2,6 +2,7 @@
  * every type in every element of a group, in every order, to every type, against what the formats say. */
 #include "hexc/ir/spread.h"
 #include "infer/recipe/recipe.h"
+#include "test/ir/util_number.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include <math.h>
@@ -86,43 +87,6 @@ kernel_text(DType from, int spread, DType to, int change, int groups)
 /* ---- what the formats say: every number of a narrow type, exactly ---------------------------------- */
 
 static double
-float_value(unsigned code, int exp, int man, bool special)
-{
-	int e = (int)(code >> man & ((1u << exp) - 1)), bias = (1 << (exp - 1)) - 1;
-	double m = (double)(code & ((1u << man) - 1)), x;
-
-	if (special && e == (1 << exp) - 1)
-		x = m > 0 ? (double)NAN : (double)INFINITY;
-	else
-		x = e ? ldexp(ldexp(1, man) + m, e - bias - man) : ldexp(m, 1 - bias - man);
-	return code >> (exp + man) & 1 ? -x : x;
-}
-
-static double
-narrow_value(DType d, unsigned code)
-{
-	/* Dettmers et al., QLoRA, appendix E */
-	static const double nf4[] = { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
-		                      -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
-		                      0.07958029955625534, 0.16093020141124725, 0.24611230194568634,
-		                      0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
-		                      0.7229568362236023, 1 };
-	const DTypeInfo *t = &dtype_info[d];
-
-	if (d == D_nf4)
-		return nf4[code];
-	if (d == D_e8m0)
-		return code == 255 ? (double)NAN : ldexp(1, (int)code - 127);
-	if (t->kind == K_sint && code >> (t->bits - 1))
-		return (double)code - (double)(1 << t->bits);
-	if (t->kind != K_flt)
-		return (double)code;
-	if (t->codes == C_nan && (code & 0x7f) == 0x7f)
-		return (double)NAN;
-	return float_value(code, t->exp, t->man, t->codes == C_ieee);
-}
-
-static double
 result_value(DType d, const void *p, int i)
 {
 	const uint8_t *byte = p;
@@ -135,9 +99,9 @@ result_value(DType d, const void *p, int i)
 		return (double)byte[i];
 	memcpy(&h, byte + 2 * i, 2);
 	if (d == D_f16)
-		return float_value(h, 5, 10, true);
+		return float_code_value(h, 5, 10, true);
 	if (d == D_bf16)
-		return float_value(h, 8, 7, true);
+		return float_code_value(h, 8, 7, true);
 	memcpy(&f, byte + 4 * i, 4);
 	return (double)f;
 }
@@ -198,7 +162,7 @@ try_cast(DType from, int spread, DType to, int change)
 	for (int r = 0; r < ROWS; r++)
 		for (int e = 0; e < GROUP; e++) {
 			double x = result_value(to, out, r * GROUP + e);
-			double v = narrow_value(from, code_at(r, e, bits));
+			double v = code_value(from, code_at(r, e, bits));
 			double want = as_type(to, changed(change, v, e));
 			bool same = x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want);
 

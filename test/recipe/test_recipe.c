@@ -2,6 +2,7 @@
  * group, beside random neighbours, against what the formats say. */
 #include "infer/recipe/recipe.h"
 #include "test/check.h"
+#include "test/ir/util_number.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,50 +61,12 @@ run_step(const Recipe *r, const RecipeStep *s, uint32_t x, uint32_t y, uint32_t 
 
 /* ---- what the formats say ------------------------------------------------------------------------- */
 
-/* A float of so many exponent and mantissa bits, with infinities and NaNs or without. */
-static double
-float_value(unsigned code, int exp, int man, bool special)
-{
-	int e = (int)(code >> man & ((1u << exp) - 1)), bias = (1 << (exp - 1)) - 1;
-	double m = (double)(code & ((1u << man) - 1)), x;
-
-	if (special && e == (1 << exp) - 1)
-		x = m > 0 ? (double)NAN : (double)INFINITY;
-	else
-		x = e ? ldexp(ldexp(1, man) + m, e - bias - man) : ldexp(m, 1 - bias - man);
-	return code >> (exp + man) & 1 ? -x : x;
-}
-
 static double
 wide_value(DType d, uint32_t bits)
 {
 	if (d == D_f16)
-		return float_value(bits, 5, 10, true);
-	return d == D_bf16 ? float_value(bits, 8, 7, true) : float_value(bits, 8, 23, true);
-}
-
-static double
-narrow_value(DType d, unsigned code)
-{
-	/* Dettmers et al., QLoRA, appendix E */
-	static const double nf4[] = { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
-		                      -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
-		                      0.07958029955625534, 0.16093020141124725, 0.24611230194568634,
-		                      0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
-		                      0.7229568362236023, 1 };
-	const DTypeInfo *t = &dtype_info[d];
-
-	if (d == D_nf4)
-		return nf4[code];
-	if (d == D_e8m0)
-		return code == 255 ? (double)NAN : ldexp(1, (int)code - 127);
-	if (d == D_e4m3 && (code & 0x7f) == 0x7f)
-		return (double)NAN;
-	if (t->kind == K_flt)
-		return float_value(code, t->exp, t->man, t->codes == C_ieee);
-	if (t->kind == K_sint && code >> (t->bits - 1))
-		return (double)code - (double)(1 << t->bits);
-	return (double)code;
+		return float_code_value(bits, 5, 10, true);
+	return d == D_bf16 ? float_code_value(bits, 8, 7, true) : float_code_value(bits, 8, 23, true);
 }
 
 /* Rounded to nearest, ties to even, to so many bits of mantissa. */
@@ -167,7 +130,7 @@ check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int 
 	uint32_t mask = lane == 32 ? 0xffffffff : (1u << lane) - 1;
 	const RecipeOut *o = &r->out[e / lanes];
 	uint32_t v = value_of(word, value, o->value) >> at & mask;
-	double x, want = narrow_value(r->from, code), y = 0;
+	double x, want = code_value(r->from, code), y = 0;
 
 	if (lane == 8) {
 		if (v != ((uint32_t)(int)want & 0xff))

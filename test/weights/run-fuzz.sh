@@ -18,7 +18,8 @@ $CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out
 # watched.
 cat >"$out/Makefile" <<END
 SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/number*.c) lib/parallel.c lib/protect.c \
-	lib/error.c lib/pack/pack.c lib/pack/plan.c lib/pack/bitmove.c hexc/ir/pack.c hexc/ir/spread.c test/weights/test_mutated.c
+	lib/error.c lib/pack/pack.c lib/pack/plan.c lib/pack/bitmove.c hexc/ir/pack.c hexc/ir/spread.c test/weights/test_mutated.c \
+	test/util_main.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)
 	@$CC -pthread -fsanitize=address,undefined \$^ $B/libhexc.a -lcheck -lsubunit -lcjson -lm -lrt -o \$@
