@@ -4,7 +4,7 @@
  * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
  * leaves  layouts on all register and shared tiles, picks, converts; kernel->cands */
-#include "infer/solve.h"
+#include "infer/search.h"
 #include <math.h>
 
 static bool
@@ -146,17 +146,6 @@ double
 infer_cycles(const Kernel *k, int i)
 {
 	return k->cands->sol[i]->cycles;
-}
-
-double
-infer_op_cycles(const Kernel *k, const Op *o)
-{
-	const Cands *c = k->cands;
-	int chosen = k->unit->candidate;
-
-	if (o->pick && (o->pick->cost > 0 || o->code == O_convert))
-		return o->pick->cost;
-	return c && chosen < c->n && o->id <= c->nop ? res_cycles(&c->sol[chosen]->res[o->id]) : 0;
 }
 
 const char *

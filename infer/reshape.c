@@ -5,7 +5,8 @@
  * do, cut the elements into digits that any thread may hold.  Between others, 4 and 6, say, there is a
  * stretch of digits that only a row of registers can stand for: it splits at both. */
 #include "hexc/ir/facts.h"
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
+#include "infer/rules.h"
 
 enum { CUT_MAX = 2 * DIM_MAX };
 

@@ -1,5 +1,5 @@
 /* search.c - enumerate plans, solve each, rank the complete solutions. */
-#include "infer/solve.h"
+#include "infer/search.h"
 #include <math.h>
 
 static bool

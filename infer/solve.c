@@ -1,6 +1,10 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/rules.h"
+#include "infer/search.h"
 
 /* ---- what does not change while searching --------------------------------------------------------- */
 
@@ -223,11 +227,11 @@ solve_init(Solve *s, Kernel *k)
 	s->through = NEWN(s->arena, Val **, no);
 	s->ahead = NEWN(s->arena, bool, no);
 	s->unit = NEWN(s->arena, int, nv);
-	s->view = NEWN(s->arena, ViewFact, nv);
 	s->dot = NEWN(s->arena, Op *, no);
 	s->dot_at = NEWN(s->arena, int, no);
 	s->queued = NEWN(s->arena, bool, no);
-	s->cast = NEWN(s->arena, CastPrice, CAST_ORDERS * no);
+	forget_views(s);
+	forget_casts(s);
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_through(s);

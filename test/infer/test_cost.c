@@ -1,7 +1,10 @@
 /* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
  * ranking where there is no doubt which way it goes. */
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

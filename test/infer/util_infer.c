@@ -1,5 +1,5 @@
 #include "test/infer/util_infer.h"
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 #include <check.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* anchor.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
+/* coalesced.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
 #include "hexc/ir/facts.h"
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 
 bool
 coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps, bool outer)
