@@ -70,19 +70,3 @@ alu_clocks(const Rates *r, DType d)
 		lanes = r->f32;
 	return (double)WARP_SIZE / lanes;
 }
-
-int
-occupancy(const Rates *r, const Target *t, int warps, int64_t registers, int64_t shared)
-{
-	int64_t per_warp = (registers * WARP_SIZE + REGISTER_GRAIN - 1) / REGISTER_GRAIN * REGISTER_GRAIN,
-	        n = r->blocks;
-	int64_t bytes = shared + (r->sm >= 80 ? BLOCK_RESERVE : 0);
-
-	if (r->warps / warps < n)
-		n = r->warps / warps;
-	if (per_warp && SM_REGISTERS / (per_warp * warps) < n)
-		n = SM_REGISTERS / (per_warp * warps);
-	if (bytes && t->smem_sm / bytes < n)
-		n = t->smem_sm / bytes;
-	return n < 1 ? 1 : (int)n;
-}

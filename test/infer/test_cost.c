@@ -117,10 +117,10 @@ START_TEST(resident)
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		const Target *t = target_find(want[i].target);
 
-		ck_assert_msg(occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared) ==
+		ck_assert_msg(occupancy(t, want[i].warps, want[i].regs, want[i].shared) ==
 		                      want[i].blocks,
 		              "row %zu: %d", i,
-		              occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared));
+		              occupancy(t, want[i].warps, want[i].regs, want[i].shared));
 	}
 }
 END_TEST
