@@ -315,9 +315,9 @@ place_all(Smem *s, int apart)
 	return align_up(need, ALIGN_MIN);
 }
 
-/* Blocks that an SM holds by their shared memory and warps; 0: not one.  What the system takes of each block's
- * memory from sm_80 on is counted on sm_75 too, which does not lose it (targets.def): there things are kept
- * apart a little less often than they could be. */
+/* Blocks that an SM holds by their shared memory and warps; 0: not one.  What the system takes of each
+ * block's memory from sm_80 on is counted on sm_75 too, which does not lose it (targets.def): there things
+ * are kept apart a little less often than they could be. */
 static int
 blocks(const Kernel *k, int64_t need)
 {

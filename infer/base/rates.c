@@ -40,7 +40,7 @@ mma_clocks(const Rates *r, const Instr *in)
 {
 	double work = (double)in->m * in->n * in->k;
 
-	if (in->kind == IK_mma_sp) /* the zeros take no time */
+	if (in->kind == IK_mma_sp) /* the zeros take no time (A100 whitepaper) */
 		work /= 2;
 	return work / (mma_rate(r, in->ta) * r->sync);
 }
