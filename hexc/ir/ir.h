@@ -59,11 +59,15 @@ enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 typedef struct Target {
 	const char *name;
 	int sm, ptx, llvm;
-	int64_t smem, smem_sm;
+	int64_t smem, smem_sm, system;
+	int warps, blocks, regs, grain;
 	unsigned features; /* T_* */
 } Target;
 extern const Target targets[]; /* ends with name == NULL */
+enum { LANE_REGISTERS = 255 }; /* of 32 bits, on all of them */
 const Target *target_find(const char *name); /* NULL: unknown */
+/* Blocks of so many warps, registers of a lane and bytes of shared memory that an SM holds: at least 1. */
+int occupancy(const Target *t, int warps, int64_t registers, int64_t shared);
 
 typedef enum Space { S_scalar, S_reg, S_shared, S_global } Space;
 

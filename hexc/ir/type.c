@@ -1,4 +1,4 @@
-/* type.c - element types, types of values, ops and targets: their tables, and what follows from them. */
+/* type.c - element types, types of values and ops: their tables, and what follows from them. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 
@@ -12,13 +12,6 @@ const OpInfo op_info[O_COUNT] = {
 	[O_none] = { "none", 0, 0, 0 },
 #define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = { #name, in, out, flags },
 #include "hexc/ir/ops.def"
-};
-
-const Target targets[] = {
-#define TARGET(name, sm, ptx, llvm, smem, smem_sm, features)                                       \
-	{ #name, sm, ptx, llvm, smem, smem_sm, features },
-#include "hexc/ir/targets.def"
-	{ NULL, 0, 0, 0, 0, 0, 0 },
 };
 
 int
@@ -77,15 +70,6 @@ op_find(const char *name, size_t n)
 		if (strlen(op_info[o].name) == n && memcmp(op_info[o].name, name, n) == 0)
 			return (OpCode)o;
 	return O_none;
-}
-
-const Target *
-target_find(const char *name)
-{
-	for (const Target *t = targets; t->name; t++)
-		if (strcmp(t->name, name) == 0)
-			return t;
-	return NULL;
 }
 
 /* ---- types --------------------------------------------------------------------------------------- */

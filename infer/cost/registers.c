@@ -2,7 +2,6 @@
 #include "infer/solve.h"
 
 enum {
-	LANE_REGISTERS = 255,
 	OVERHEAD = 24, /* addresses, counters, predicates */
 	WARPS_MAX = 32,
 };
