@@ -24,7 +24,7 @@ const Target targets[] = {
 int
 dtype_grain(DType d)
 {
-	return dtype_info[d].bits & -dtype_info[d].bits;
+	return (int)pow2_part(dtype_info[d].bits);
 }
 
 int
