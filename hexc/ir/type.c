@@ -17,7 +17,7 @@ const OpInfo op_info[O_COUNT] = {
 int
 dtype_grain(DType d)
 {
-	return dtype_info[d].bits & -dtype_info[d].bits;
+	return (int)pow2_part(dtype_info[d].bits);
 }
 
 int

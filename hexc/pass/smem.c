@@ -55,9 +55,9 @@ smem_alloc_bytes(const Op *alloc)
 		n = layout_cosize(l, AX_mem);
 		/* a swizzle moves elements within blocks of this size */
 		unit = l->swizzle.bits ? (int64_t)1 << (l->swizzle.base + abs(l->swizzle.bits)) : 1;
-		n = (n + unit - 1) / unit * unit;
+		n = align_up(n, unit);
 	}
-	return (n * dtype_info[t->dtype].bits + 7) / 8;
+	return ceil_div(n * dtype_info[t->dtype].bits, 8);
 }
 
 bool
@@ -210,12 +210,6 @@ together(const Smem *s, const Item *a, const Item *b)
 {
 	return (a->from <= last_of(s, b) && b->from <= last_of(s, a)) ||
 	       (s->apart && (a->round == b->op || b->round == a->op));
-}
-
-static int64_t
-align_up(int64_t x, int64_t a)
-{
-	return (x + a - 1) / a * a;
 }
 
 /* First offset >= `off` where item i collides with nothing placed; *room: free bytes from there. */
