@@ -50,7 +50,7 @@ MAJOR := $(call version,MAJOR)
 VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
 
 CLI_SRC := $(wildcard hexc/main.c hexc/cli_*.c)
-LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(addsuffix /*.c,taskmap hexc infer ptxgen lib lib/sim)))
+LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(addsuffix /*.c,taskmap hexc infer ptxgen lib lib/sim lib/sim/*)))
 # Every test_*.c is one Check program; a util*.c beside them is linked into all.
 TEST_SRC := $(wildcard test/test_*.c test/*/test_*.c)
 TEST_UTIL := $(wildcard test/util*.c test/*/util*.c)
@@ -117,7 +117,7 @@ $B/demo: $(DEMO_OBJ) $(LIBA) $B/llvm
 $B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 # Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
-$B/obj/lib/sim/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
+$B/obj/lib/sim/exec/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
 	@mkdir -p $(@D)
 	$(call say,cc    $<)
