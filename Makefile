@@ -49,8 +49,10 @@ version = $(or $(shell sed -n 's/^.define HEXC_VERSION_$1 *//p' lib/hexc.h 2>/de
 MAJOR := $(call version,MAJOR)
 VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
 
-CLI_SRC := $(wildcard hexc/main.c hexc/cli_*.c)
-LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(addsuffix /*.c,taskmap hexc infer ptxgen lib lib/sim lib/sim/*)))
+CLI_SRC := $(wildcard hexc/cli/*.c)
+# Folders of the library, two levels deep or three.
+LIB_DIRS := taskmap hexc infer ptxgen lib
+LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(foreach d,$(LIB_DIRS),$d/*.c $d/*/*.c $d/*/*/*.c)))
 # Every test_*.c is one Check program; a util*.c beside them is linked into all.
 TEST_SRC := $(wildcard test/test_*.c test/*/test_*.c)
 TEST_UTIL := $(wildcard test/util*.c test/*/util*.c)
@@ -220,7 +222,7 @@ install: all $B/install/libhexc.a
 	install -m 755 $B/hexc $D/bin/hexc
 	install -m 644 lib/hexc.h $D/include/hexc.h
 	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > $D/include/hexc_$$h.h || exit 1; done
-	install -m 644 hexc/hexc.1 $D/share/man/man1/hexc.1
+	install -m 644 hexc/cli/hexc.1 $D/share/man/man1/hexc.1
 	install -m 644 $B/install/libhexc.a $(DESTDIR)$(LIBDIR)/libhexc.a
 	install -m 755 $(LIBSO) $(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)
 	ln -sf libhexc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libhexc.so.$(MAJOR)

@@ -1,5 +1,5 @@
 /* anchor.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
-#include "hexc/facts.h"
+#include "hexc/ir/facts.h"
 #include "infer/solve.h"
 
 bool

@@ -1,5 +1,5 @@
 /* dot_instr.c - which tensor-core instructions a product may use. */
-#include "infer/rates.h"
+#include "infer/base/rates.h"
 #include "infer/solve.h"
 
 /* ---- which ------------------------------------------------------------------------------------------ */

@@ -2,9 +2,9 @@
  *
  * A tensor has one pack.  The first reader chooses it; tiles of others, and of a pack that the program gives,
  * are made as the pack has them and converted. */
-#include "hexc/spread.h"
-#include "infer/pack_layout.h"
-#include "infer/recipe.h"
+#include "hexc/ir/spread.h"
+#include "infer/memory/pack_layout.h"
+#include "infer/recipe/recipe.h"
 
 enum { DEPTH = 24 };
 

@@ -1,7 +1,7 @@
 /* promote.c - products of types that the target's tensor cores lack, or lack for tiles this small, go
  * through a wider type that has the same numbers: floats of up to 8 bits through f16 or bf16, integers of
  * less than 8 bits through 8. */
-#include "hexc/number.h"
+#include "hexc/ir/number.h"
 #include "infer/solve.h"
 
 /* A wider type with all of d's numbers; D_COUNT: none that helps. */

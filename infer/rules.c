@@ -1,5 +1,5 @@
 /* rules.c - what each op says about the layouts of its operands and results, once per `layout` column of
- * hexc/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
+ * hexc/ir/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
  * value it touches has become known. */
 #include "infer/rules.h"
 
@@ -327,5 +327,5 @@ rule_if(Solve *s, Op *o)
 
 const RuleFn rule_of[O_COUNT] = {
 #define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = rule_##layout,
-#include "hexc/ops.def"
+#include "hexc/ir/ops.def"
 };

@@ -1,5 +1,5 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
-#include "infer/rates.h"
+#include "infer/base/rates.h"
 #include "infer/solve.h"
 
 /* ---- what does not change while searching --------------------------------------------------------- */

@@ -6,9 +6,9 @@
  * writes into a Sol, never into the IR; apply() does that once, for the solution taken. */
 #ifndef HEXC_SOLVE_H
 #define HEXC_SOLVE_H
-#include "hexc/sparse.h"
+#include "hexc/ir/sparse.h"
 #include "infer/infer.h"
-#include "infer/instr.h"
+#include "infer/base/instr.h"
 
 /* How one dot is done. */
 typedef struct DotChoice {
@@ -184,10 +184,10 @@ typedef struct CastPrice {
 	int spread;
 	int steps, last; /* instructions for 32 elements: of integers, of the result's type */
 } CastPrice;
-/* Of cast o if its operand's words are in that order (hexc/spread.h). */
+/* Of cast o if its operand's words are in that order (hexc/ir/spread.h). */
 const CastPrice *cast_price(const Solve *s, const Op *o, int spread);
-/* Instructions per element of a lookup (ptxgen/lookup.c): each four take byte permutations for each of their
- * bytes, selectors, and permutations that join bytes to elements. */
+/* Instructions per element of a lookup (ptxgen/element/lookup.c): each four take byte permutations for each
+ * of their bytes, selectors, and permutations that join bytes to elements. */
 double lookup_weight(const Solve *s, const Op *o);
 
 /* ---- why.c ---------------------------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ bool is_unpacked(const Val *v);
 bool suit_pack(const Solve *s, const Val *v, Layout *l);
 /* The order of bits in all packs, once layouts and conversions are known. */
 void settle_packs(Solve *s);
-/* The order of bits (hexc/spread.h) that all readers of narrow tile v like: casts that have recipes for
+/* The order of bits (hexc/ir/spread.h) that all readers of narrow tile v like: casts that have recipes for
  * it. */
 int spread_liked(const Solve *s, const Val *v);
 /* v, and what only rearranges it, lies in that order. */

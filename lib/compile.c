@@ -1,6 +1,6 @@
 /* compile.c - hexc_compile: source to module.
  *
- *	unit_parse -> each kernel through hexc/passes.def, the IR verified after each pass -> ptxgen_emit
+ *	unit_parse -> each kernel through hexc/pass/passes.def, the IR verified after each pass -> ptxgen_emit
  *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
 #include "lib/passes.h"

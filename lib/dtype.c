@@ -1,5 +1,5 @@
 /* dtype.c - element types for hosts: their names, and elements of buffers as numbers. */
-#include "hexc/number.h"
+#include "hexc/ir/number.h"
 #include "lib/lib.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const hexc_dtype dtypes[D_COUNT] = {
 #define KIND_uint 'u'
 #define KIND_pred 'b'
 #define DTYPE(name, bits, kind, exp, man, round, codes, use) [D_##name] = { #name, bits, KIND_##kind },
-#include "hexc/dtypes.def"
+#include "hexc/ir/dtypes.def"
 };
 
 const hexc_dtype *

@@ -2,7 +2,7 @@
  * assumptions.  A table of nodes, operands before their users, evaluated with overflow detected. */
 #ifndef HEXC_EXPR_H
 #define HEXC_EXPR_H
-#include "hexc/ir.h"
+#include "hexc/ir/ir.h"
 
 typedef int ExprRef; /* index into ExprTable.node; -1: none */
 

@@ -1,5 +1,5 @@
 /* launch.c - launch arguments: do they fit the kernel, which grid do they need. */
-#include "hexc/number.h"
+#include "hexc/ir/number.h"
 #include "lib/lib.h"
 #include <stdio.h>
 #include <string.h>

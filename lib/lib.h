@@ -1,7 +1,7 @@
 /* lib.h - what the files of lib/ share: the objects behind the handles of hexc.h. */
 #ifndef HEXC_LIB_H
 #define HEXC_LIB_H
-#include "hexc/ir.h"
+#include "hexc/ir/ir.h"
 #include "lib/expr.h"
 #include "lib/hexc.h"
 

@@ -8,7 +8,7 @@ static const struct {
 	const char *name, *help;
 } passes[] = {
 #define PASS(name, help) { #name, help },
-#include "hexc/passes.def"
+#include "hexc/pass/passes.def"
 };
 
 const char *

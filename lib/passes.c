@@ -1,6 +1,6 @@
-/* passes.c - a kernel through hexc/passes.def, the IR verified after each pass. */
-#include "hexc/pack.h"
-#include "hexc/place.h"
+/* passes.c - a kernel through hexc/pass/passes.def, the IR verified after each pass. */
+#include "hexc/ir/pack.h"
+#include "hexc/pass/place.h"
 #include "infer/infer.h"
 #include "lib/passes.h"
 #include <string.h>
@@ -11,7 +11,7 @@ static const struct {
 	bool (*run)(Kernel *);
 } passes[] = {
 #define PASS(name, help) { #name, pass_##name },
-#include "hexc/passes.def"
+#include "hexc/pass/passes.def"
 };
 
 double

@@ -16,7 +16,7 @@ typedef struct Job {
 /* Passes by number: rows of passes.def. */
 enum {
 #define PASS(name, help) PASS_##name,
-#include "hexc/passes.def"
+#include "hexc/pass/passes.def"
 	PASS_COUNT
 };
 

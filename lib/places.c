@@ -4,7 +4,7 @@
  *
  * Up to FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of these
  * with one tile at a time changed, largest first; a change that pays stays. */
-#include "hexc/place.h"
+#include "hexc/pass/place.h"
 #include "infer/infer.h"
 #include "lib/passes.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 /* tile.c - hexc_run_tile: the tile interpreter on a host's buffers. */
-#include "hexc/interp.h"
-#include "hexc/number.h"
-#include "lib/bound.h"
+#include "hexc/interp/interp.h"
+#include "hexc/ir/number.h"
+#include "lib/bound/bound.h"
 #include "lib/lib.h"
 #include <math.h>
 #include <stdio.h>

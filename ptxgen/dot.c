@@ -10,8 +10,8 @@
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
  * Likewise Pick.rows for m, of A and C, and Pick.cols for n, of B and C.  Instances are counted by
  * positions. */
-#include "hexc/sparse.h"
-#include "ptxgen/elt.h"
+#include "hexc/ir/sparse.h"
+#include "ptxgen/element/elt.h"
 #include "ptxgen/sparse.h"
 #include <string.h>
 

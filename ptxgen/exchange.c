@@ -1,6 +1,6 @@
-/* exchange.c - conversions by butterflies (infer/exchange.h): of two words that differ in one bit of their
- * number each lane keeps one and trades the other with the lane across one bit of the lane number. */
-#include "infer/exchange.h"
+/* exchange.c - conversions by butterflies (infer/convert/exchange.h): of two words that differ in one bit of
+ * their number each lane keeps one and trades the other with the lane across one bit of the lane number. */
+#include "infer/convert/exchange.h"
 #include "ptxgen/gen.h"
 #include "ptxgen/shuffle.h"
 

@@ -1,5 +1,5 @@
 /* gen.c - tiles, pulling, and the walk over the ops of a block. */
-#include "ptxgen/load.h"
+#include "ptxgen/memory/load.h"
 #include <string.h>
 
 /* A chain of lazy ops longer than this is emitted at once, so that pulling never recurses deeply. */
@@ -180,7 +180,7 @@ gen_block(Gen *g, Block *b)
 	case O_##name:                                                                             \
 		emit_##emit(g, o);                                                                 \
 		break;
-#include "hexc/ops.def"
+#include "hexc/ir/ops.def"
 		case O_none:
 		case O_COUNT:
 			BUG_IF(g->a, true);

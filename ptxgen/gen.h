@@ -5,7 +5,7 @@
  * bits have places of 4, those of 5, 6 and 7 places of 8 (dtype_place), what is above the element being
  * open.  Wider ones and bool take a word each:
  *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
- * A scalar is a tile of one register.  A tile in a spread order (hexc/spread.h) has its groups' words.
+ * A scalar is a tile of one register.  A tile in a spread order (hexc/ir/spread.h) has its groups' words.
  *
  * Pull.  An op without effect is not emitted where it stands: it leaves a Tile with a `pull` rule, and
  * whoever needs word w of its result calls word_get, which emits just the instruction instance that
@@ -19,7 +19,7 @@
  * together, so collective instructions may be emitted anywhere. */
 #ifndef HEXC_PTXGEN_GEN_H
 #define HEXC_PTXGEN_GEN_H
-#include "infer/instr.h"
+#include "infer/base/instr.h"
 #include "ptxgen/llvm.h"
 
 typedef LLVMValueRef LV;
@@ -99,7 +99,7 @@ void gen_enter(Gen *g, Block *b);
 void gen_block(Gen *g, Block *b);        /* visit all ops but the yield */
 void gen_unsupported(Gen *g, const Op *o, const char *what);
 #define OP(name, in, out, flags, shape, layout, emit, eval) void emit_##emit(Gen *g, Op *o);
-#include "hexc/ops.def"
+#include "hexc/ir/ops.def"
 
 /* ---- entry.c --------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* llvm.h - one LLVM session: from a target to a module, and from a module to PTX text. */
 #ifndef HEXC_PTXGEN_LLVM_H
 #define HEXC_PTXGEN_LLVM_H
-#include "hexc/ir.h"
+#include "hexc/ir/ir.h"
 #include "ptxgen/llvm_compat.h"
 
 /* All LLVM objects of one compilation.  Owned by ptxgen_emit's frame, closed on every way out. */

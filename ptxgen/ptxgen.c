@@ -4,7 +4,7 @@
  * and that jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one
  * thing to do on the way is to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
-#include "hexc/sparse.h"
+#include "hexc/ir/sparse.h"
 #include "ptxgen/gen.h"
 #include <string.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* ptxgen.h - tile IR with layouts to PTX. */
 #ifndef HEXC_PTXGEN_H
 #define HEXC_PTXGEN_H
-#include "hexc/ir.h"
+#include "hexc/ir/ir.h"
 
 typedef struct PtxOut {
 	const char *text; /* PTX of one module with an .entry per kernel; NUL-terminated, in u->arena */

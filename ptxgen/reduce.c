@@ -4,8 +4,8 @@
  * result, one for each warp along the dim.  pick.map says who writes which part, pick.map2 who reads which,
  * pick.scratch where it lies; a part is written once, and all threads that want a result add its parts up in
  * the same order, so the replicas of a result are equal bit for bit. */
-#include "ptxgen/access.h"
-#include "ptxgen/elt.h"
+#include "ptxgen/memory/access.h"
+#include "ptxgen/element/elt.h"
 #include "ptxgen/shuffle.h"
 #include <string.h>
 
@@ -93,7 +93,7 @@ pull_reduce(Gen *g, Op *o, int w)
 	t->word[w] = elem_pack(g, t->dtype, e, n);
 }
 
-/* ---- across warps (infer/across.c) ----------------------------------------------------------- */
+/* ---- across warps (infer/convert/across.c) ----------------------------------------------------------- */
 
 /* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
 static int

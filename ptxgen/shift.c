@@ -3,7 +3,7 @@
  * Along the dim lie R registers of a lane, then L lanes, then registers again: place = r + R (lane + L high).
  * From which register an element comes, and from how many lanes below, is the same for all lanes; where that
  * passes lane 0 it is the top lanes of one row further down. */
-#include "ptxgen/elt.h"
+#include "ptxgen/element/elt.h"
 #include "ptxgen/shuffle.h"
 
 typedef struct ShiftPlan {

@@ -1,6 +1,6 @@
 /* sparse.c - positions as metadata for tensor cores, and sparse tiles written out without them. */
-#include "hexc/sparse.h"
-#include "hexc/number.h"
+#include "hexc/ir/sparse.h"
+#include "hexc/ir/number.h"
 #include "ptxgen/sparse.h"
 #include <string.h>
 

@@ -11,9 +11,9 @@ fail() {
 
 # Every op has an entry in hexc/IR.md: its name in backticks in a heading or the first column of a table.
 if [ -f hexc/IR.md ]; then
-	for op in $(sed -n 's/^OP(\([a-z0-9_]*\),.*/\1/p' hexc/ops.def); do
+	for op in $(sed -n 's/^OP(\([a-z0-9_]*\),.*/\1/p' hexc/ir/ops.def); do
 		grep -Eq "^#+ (.*[ ,\`])?${op}([\`, ].*)?\$|^\| *([^|]*\`)?${op}[\` (|]|^[-*] *\`${op}[\` (]" hexc/IR.md ||
-			fail "hexc/IR.md: no entry for op $op of hexc/ops.def"
+			fail "hexc/IR.md: no entry for op $op of hexc/ir/ops.def"
 	done
 fi
 
@@ -25,8 +25,8 @@ if [ -x "$B/hexc" ]; then
 		for c in run sim candidates explain weights pack unpack; do "$B/hexc" $c --help; done
 	} >"$dir/help" 2>&1
 	options <"$dir/help" >"$dir/a"
-	sed 's/\\-/-/g; s/\\f[A-Z]//g; /^\.\\"/d' hexc/hexc.1 | options >"$dir/b"
-	diff "$dir/a" "$dir/b" >"$dir/diff" || fail "hexc --help (<) and hexc/hexc.1 (>) have different options:
+	sed 's/\\-/-/g; s/\\f[A-Z]//g; /^\.\\"/d' hexc/cli/hexc.1 | options >"$dir/b"
+	diff "$dir/a" "$dir/b" >"$dir/diff" || fail "hexc --help (<) and hexc/cli/hexc.1 (>) have different options:
 $(grep '^[<>]' "$dir/diff")"
 fi
 

@@ -11,7 +11,7 @@ alone() { # HEADER COMPILER FLAGS...
 	}
 }
 # shellcheck disable=SC2086 # $warn is a list
-for h in taskmap/*.h hexc/*.h infer/*.h ptxgen/*.h lib/*.h lib/sim/*.h lib/sim/*/*.h; do
+for h in $(find taskmap hexc infer ptxgen lib -name "*.h" | LC_ALL=C sort); do
 	[ -f "$h" ] || continue
 	set --
 	case $h in ptxgen/*) set -- -isystem "$("${LLVM_CONFIG:-llvm-config}" --includedir)" ;; esac

@@ -1,8 +1,8 @@
 /* test_check.c - the verdict of --check: wrong results are wrong, right ones right, whatever their type. */
-#include "hexc/cli_check.c"
-#include "hexc/cli_fill.c"
-#include "hexc/cli_npy.c"
-#include "hexc/cli_util.c"
+#include "hexc/cli/check.c"
+#include "hexc/cli/fill.c"
+#include "hexc/cli/npy.c"
+#include "hexc/cli/util.c"
 #include <check.h>
 #include <math.h>
 

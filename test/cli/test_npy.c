@@ -1,5 +1,5 @@
 /* test_npy.c - .npy: what NumPy writes is read, what it does not write is refused, and nothing crashes. */
-#include "hexc/cli_npy.c"
+#include "hexc/cli/npy.c"
 #include <check.h>
 #include <stdlib.h>
 

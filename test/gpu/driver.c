@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/driver.h"
+#include "lib/gpu/driver.h"
 #include "lib/sim/sim.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The names, signatures and numbers of lib/driver.h are those of cuda.h, where CUDA is installed.
+# The names, signatures and numbers of lib/gpu/driver.h are those of cuda.h, where CUDA is installed.
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 for inc in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
@@ -8,7 +8,7 @@ done
 [ -e "$inc/cuda.h" ] || { echo "no cuda.h"; exit 77; }
 cat >"$dir/abi.c" <<'END'
 #include <cuda.h>
-#include "lib/driver.h"
+#include "lib/gpu/driver.h"
 #define X(name, value) _Static_assert((int)name == value, #name);
 DRIVER_NUMBERS(X)
 #undef X

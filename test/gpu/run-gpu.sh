@@ -75,7 +75,7 @@ END
 	fi
 	mv "$dir/away" "$dir/libcuda.so.1"
 	t 4 'the CUDA driver finds no GPU' FAKE_CUDA_DEVICES=0 $add
-	for f in $(grep -o '^	X(cu[A-Za-z0-9_]*' lib/driver.h | sed 's/.*(//'); do
+	for f in $(grep -o '^	X(cu[A-Za-z0-9_]*' lib/gpu/driver.h | sed 's/.*(//'); do
 		case $f in
 		cuGetError*) continue ;; # cannot fail as others do
 		cuMemFree_v2 | cuModuleUnload | cuEventDestroy_v2 | cuDevicePrimaryCtxRelease_v2 | cuCtxPopCurrent_v2) ;;

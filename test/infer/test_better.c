@@ -22,8 +22,8 @@
  *   explanations             explanations
  *
  * wgmma is not there yet: the targets use mma.sync. */
-#include "infer/explain.h"
-#include "infer/rates.h"
+#include "infer/explain/explain.h"
+#include "infer/base/rates.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
 #include <check.h>
@@ -546,7 +546,7 @@ END_TEST
 START_TEST(checker)
 {
 	Layout *l;
-	FILE *f = fopen("infer/prove.c", "r");
+	FILE *f = fopen("infer/prove/prove.c", "r");
 	char line[256];
 
 	infer_source(&x, usual(), "sm_80", 0, false);

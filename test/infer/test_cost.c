@@ -1,6 +1,6 @@
 /* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
  * ranking where there is no doubt which way it goes. */
-#include "infer/rates.h"
+#include "infer/base/rates.h"
 #include "infer/solve.h"
 #include <check.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
  * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
-#include "infer/rates.h"
+#include "infer/base/rates.h"
 #include "infer/solve.h"
 #include <check.h>
 #include <stdio.h>

@@ -17,8 +17,8 @@
  *   18        reduce                      layout: reduce;  golden: reduce;  here: shuffles
  *   19        a packed block of u4        layout: packed_block
  *   20        casts of narrow integers    test_recipe.c, all values of all types */
-#include "infer/explain.h"
-#include "infer/rates.h"
+#include "infer/explain/explain.h"
+#include "infer/base/rates.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
 #include <check.h>

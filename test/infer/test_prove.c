@@ -1,7 +1,7 @@
 /* test_prove.c - the independent checker accepts what inference makes of real programs and rejects the same
  * solutions once any one decision is corrupted. */
-#include "hexc/pack.h"
-#include "infer/instr.h"
+#include "hexc/ir/pack.h"
+#include "infer/base/instr.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

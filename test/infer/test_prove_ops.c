@@ -1,7 +1,7 @@
 /* test_prove_ops.c - the independent checker rejects solutions of which one decision is corrupted, for the
  * ops beside products (test_prove.c): scans, tiles of indices, atomic updates, pieces of register tiles,
  * butterflies, sparse tiles, pins, stores of matrices.  SAY=1 prints what it says. */
-#include "infer/instr.h"
+#include "infer/base/instr.h"
 #include "test/infer/util_infer.h"
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_recipe.c - the recipes of casts, step by step in C: every code of every type in every element of a
  * group, beside random neighbours, against what the formats say. */
-#include "infer/recipe.h"
+#include "infer/recipe/recipe.h"
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

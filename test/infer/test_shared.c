@@ -4,7 +4,7 @@
  * elements contiguous, 128 threads writing by cp.async of 16 bytes, ldmatrix reading): row 16 -> (1,3,3),
  * 32 -> (2,3,3), 64 -> (3,3,3), 128 -> (3,3,4); ways before 2, 4, 8, 8.  Wavefronts are also counted here a
  * second time, plainly, from the bank rule: 32 banks of 4 bytes, 128 bytes a phase. */
-#include "infer/rates.h"
+#include "infer/base/rates.h"
 #include "infer/solve.h"
 #include <check.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "test/infer/util_infer.h"
-#include "infer/explain.h"
+#include "infer/explain/explain.h"
 #include <check.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const struct {
 	bool (*run)(Kernel *);
 } passes[] = {
 #define PASS(name, help) { #name, pass_##name },
-#include "hexc/passes.def"
+#include "hexc/pass/passes.def"
 };
 
 void

@@ -1,5 +1,5 @@
 /* test_number.c - element types as numbers: every code of 16 bits, rounding against exact neighbours. */
-#include "hexc/number.h"
+#include "hexc/ir/number.h"
 #include "test/interp/util_interp.h"
 #include <check.h>
 #include <math.h>

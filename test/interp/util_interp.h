@@ -1,8 +1,8 @@
 /* util_interp.h - for tests that run kernels through the tile interpreter. */
 #ifndef TEST_UTIL_INTERP_H
 #define TEST_UTIL_INTERP_H
-#include "hexc/interp.h"
-#include "hexc/number.h"
+#include "hexc/interp/interp.h"
+#include "hexc/ir/number.h"
 #include "test/ir/util_ir.h"
 
 enum { RUN_ARGS = 16 };

@@ -1,7 +1,7 @@
 /* test_fold.c - fold, cse, dce, tidy: what becomes of small programs, and that random ones keep
  * their meaning. */
-#include "hexc/fold.h"
-#include "hexc/number.h"
+#include "hexc/pass/fold.h"
+#include "hexc/ir/number.h"
 #include "test/ir/util_prog.h"
 #include <check.h>
 #include <math.h>

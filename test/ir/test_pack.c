@@ -1,5 +1,5 @@
 /* test_pack.c - packs: their text, what is refused, and that no two bits of a block share a place. */
-#include "hexc/pack.h"
+#include "hexc/ir/pack.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

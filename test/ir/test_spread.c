@@ -1,6 +1,6 @@
 /* test_spread.c - the orders of narrow elements in words, against a picture of them: the words are filled bit
  * by bit in the order in which the design describes them. */
-#include "hexc/spread.h"
+#include "hexc/ir/spread.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

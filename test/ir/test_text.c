@@ -1,6 +1,6 @@
 /* test_text.c - the IR's text form: what is printed reads back to the same bytes; garbage gets a
  * diagnostic. */
-#include "hexc/ir_text.h"
+#include "hexc/ir/ir_text.h"
 #include "test/ir/util_ir.h"
 #include <check.h>
 #include <stdlib.h>

@@ -137,7 +137,7 @@ compile(const char *src)
 #define PASS(name, help)                                                                                   \
 	pass_##name(k);                                                                                    \
 	ck_assert_msg(u->diag->nerror == 0, "%s", ir_diags(u));
-#include "hexc/passes.def"
+#include "hexc/pass/passes.def"
 	c.ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		c.ops++;
@@ -228,7 +228,7 @@ START_TEST(lists)
 	ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;                                                \
 	if (strcmp(#name, "infer") == 0)                                                                   \
 		best = ms < best ? ms : best;
-#include "hexc/passes.def"
+#include "hexc/pass/passes.def"
 		n = infer_ncand(k);
 		steps = (double)infer_steps(k);
 		u->text = NULL;

@@ -1,5 +1,5 @@
 /* test_place.c - pass place: which loads are free, what becomes of them; copies of kernels. */
-#include "hexc/place.h"
+#include "hexc/pass/place.h"
 #include "test/pass/util_pass.h"
 #include <check.h>
 #include <stdlib.h>

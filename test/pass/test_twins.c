@@ -13,7 +13,7 @@ static const struct {
 	bool (*run)(Kernel *);
 } pass[] = {
 #define PASS(name, help) { #name, pass_##name },
-#include "hexc/passes.def"
+#include "hexc/pass/passes.def"
 	{ "sync again", pass_sync },
 };
 

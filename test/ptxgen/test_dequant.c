@@ -1,7 +1,7 @@
 /* test_dequant.c - casts of tiles of narrow elements on the simulator, as packs bring them: every code of
  * every type in every element of a group, in every order, to every type, against what the formats say. */
-#include "hexc/spread.h"
-#include "infer/recipe.h"
+#include "hexc/ir/spread.h"
+#include "infer/recipe/recipe.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>

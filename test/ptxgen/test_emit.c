@@ -169,7 +169,7 @@ START_TEST(wrong_pick)
 		ck_abort_msg("nothing happened");
 	}
 	u->arena->fail = outer;
-	ck_assert_ptr_nonnull(strstr(u->arena->why, "ptxgen/load.c"));
+	ck_assert_ptr_nonnull(strstr(u->arena->why, "ptxgen/memory/load.c"));
 }
 END_TEST
 

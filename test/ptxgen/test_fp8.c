@@ -1,7 +1,7 @@
 /* test_fp8.c - casts to and from the 8-bit floats and tf32, by cvt and without it: every f16, every code,
- * every middle between two codes and its neighbours.  The simulator against hexc/number.c, whose own test
+ * every middle between two codes and its neighbours.  The simulator against hexc/ir/number.c, whose own test
  * goes by the definition of the formats. */
-#include "hexc/number.h"
+#include "hexc/ir/number.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>

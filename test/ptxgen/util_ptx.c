@@ -1,6 +1,6 @@
 /* util_ptx.c - from IR text to PTX, through ptxas where there is one, and onto the simulator. */
 #include "test/ptxgen/util_ptx.h"
-#include "hexc/number.h"
+#include "hexc/ir/number.h"
 #include "ptxgen/ptxgen.h"
 #include "test/interp/util_interp.h"
 #include <check.h>

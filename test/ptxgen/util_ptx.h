@@ -2,7 +2,7 @@
  * With PTX=1 in the environment a failing test prints its PTX. */
 #ifndef TEST_UTIL_PTX_H
 #define TEST_UTIL_PTX_H
-#include "hexc/ir.h"
+#include "hexc/ir/ir.h"
 #include "lib/sim/sim.h"
 
 /* One launch argument: a buffer (data != NULL: copied there and back) or an integer. */

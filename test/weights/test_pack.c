@@ -1,8 +1,8 @@
-/* test_pack.c - hexc_pack and hexc_unpack against hexc/pack.c's own statement of where a code is, for
+/* test_pack.c - hexc_pack and hexc_unpack against hexc/ir/pack.c's own statement of where a code is, for
  * random packs of every kind; how fast they are beside memcpy. */
-#include "hexc/pack.h"
-#include "lib/bitmove.h"
-#include "lib/format.h"
+#include "hexc/ir/pack.h"
+#include "lib/pack/bitmove.h"
+#include "lib/weights/format.h"
 #include "lib/hexc.h"
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_quantize.c - rounding a matrix to every format: back from its own file's form, and as near as
  * the scheme allows. */
-#include "lib/format.h"
+#include "lib/weights/format.h"
 #include "lib/hexc_weights.h"
 #include <check.h>
 #include <math.h>

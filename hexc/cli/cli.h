@@ -1,0 +1,118 @@
+/* cli.h - what the files of the command line share.  The CLI is a client of lib/hexc.h and lib/sim/sim.h. */
+#ifndef HEXC_CLI_H
+#define HEXC_CLI_H
+#include "lib/hexc.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit status: a contract with the scripts of others. */
+enum {
+	EXIT_DONE = 0,
+	EXIT_INPUT = 1,   /* the program or the data is wrong */
+	EXIT_USAGE = 2,
+	EXIT_WRONG = 3,   /* a result is wrong, or the simulator found a fault */
+	EXIT_TROUBLE = 4, /* out of memory or budget, device trouble, an output that cannot be written */
+};
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define CLI_PRINTF(fmt, args)
+#endif
+#define CLI_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- options (cli/options.c) ------------------------------------------------------------------ */
+
+typedef enum CliOpt {
+#define OPT(id, text, value, many, where, help) CLI_##id,
+#include "hexc/cli/options.def"
+	CLI_NOPT
+} CliOpt;
+
+typedef struct CliArg {
+	CliOpt opt;
+	const char *value; /* NULL: the option takes none */
+} CliArg;
+
+struct CliBlock;
+
+/* One command line, and the memory that lives as long as it. */
+typedef struct Cli {
+	char command;      /* E, R, S, C, X, W, P, U or T: as in cli/options.def */
+	CliArg *arg;
+	int narg;
+	const char **file; /* the words that are no options */
+	const char *arch;  /* what --arch is where it is not given; NULL: the library's own */
+	int nfile;
+	struct CliBlock *block;
+} Cli;
+
+/* Fill c from the words after the command.  0, or an exit status with the reason printed. */
+int cli_parse(Cli *c, int n, char **word);
+bool cli_has(const Cli *c, CliOpt opt);
+const char *cli_get(const Cli *c, CliOpt opt); /* NULL: not given */
+/* The one file that the command needs, or NULL with the reason printed. */
+const char *cli_file(const Cli *c, const char *what);
+void cli_help(char command);
+
+/* ---- messages, memory, files, numbers (cli/util.c) -------------------------------------------- */
+
+/* Print "hexc: error: ..." to standard error; returns `status`. */
+int cli_fail(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* Zeroed memory that lives as long as c; ends the program with EXIT_TROUBLE when there is none. */
+void *cli_alloc(Cli *c, size_t n);
+/* The same, but NULL when there is none: for what the user sizes. */
+void *cli_try_alloc(Cli *c, size_t n);
+char *cli_printf(Cli *c, const char *fmt, ...) CLI_PRINTF(2, 3);
+char *cli_strndup(Cli *c, const char *s, size_t n);
+void cli_free(Cli *c);
+/* Whole contents of a file of at most `most` bytes ("-": standard input), with a NUL behind; NULL with the
+ * reason printed and *status set. */
+char *cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status);
+/* Write a whole file ("-": standard output).  0, or a status with the reason printed. */
+int cli_write(const char *path, const void *data, size_t n);
+/* Flush standard output; a status if that fails. */
+int cli_flush(void);
+/* A whole word as a number; false: it is none, or out of range. */
+bool cli_int(const char *s, int64_t *out);   /* decimal or 0x; with sign */
+bool cli_u64(const char *s, int64_t *out);   /* also the upper half of u64; its bits */
+bool cli_float(const char *s, double *out);  /* decimal; inf and nan too */
+/* X[,Y[,Z]] with every number in 1..most; missing ones are 1. */
+bool cli_dims(const char *s, uint32_t most, uint32_t out[3]);
+
+/* ---- compiling (cli/compile.c) ---------------------------------------------------------------- */
+
+/* A program and the options to compile it with. */
+typedef struct CliProgram {
+	const char *path;  /* "<stdin>" for - */
+	char *src;
+	size_t n;
+	hexc_opts opts;
+	hexc_ctx *ctx;     /* NULL once closed */
+} CliProgram;
+
+/* Read the options and the file; `stop`: a pass that overrides --stop, or NULL.  0, or a status with the
+ * reason printed.  cli_close afterwards in any case. */
+int cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p);
+void cli_close(CliProgram *p);
+/* Compile p and print its diagnostics. */
+int cli_build(CliProgram *p, hexc_module **out);
+/* Compile c's program with the options on the command line and these flags; `stop`: a pass, or NULL.
+ * 0, or an exit status with the diagnostics printed. */
+int cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out);
+/* Number of the one kernel of m; a status when there are several. */
+int cli_one_kernel(const hexc_module *m);
+/* Exit status for a result code of the library. */
+int cli_status(int code);
+
+/* ---- commands --------------------------------------------------------------------------------- */
+
+int cli_emit(Cli *c);
+int cli_run(Cli *c);
+int cli_sim(Cli *c);
+int cli_candidates(Cli *c);
+int cli_explain(Cli *c);
+int cli_weights(Cli *c);
+int cli_pack(Cli *c);
+int cli_unpack(Cli *c);
+#endif

@@ -1,0 +1,225 @@
+/* compile.c - from a file and options to a module; showing diagnostics. */
+#include "hexc/cli/cli.h"
+#include <string.h>
+
+enum { PROGRAM_MAX = 64 << 20 };
+
+int
+cli_status(int code)
+{
+	switch (code) {
+	case HEXC_OK: return EXIT_DONE;
+	case HEXC_E_SOURCE:
+	case HEXC_E_LAYOUT:
+	case HEXC_E_ARGS: return EXIT_INPUT;
+	case HEXC_E_ARCH:
+	case HEXC_E_INVALID: return EXIT_USAGE;
+	default: return EXIT_TROUBLE;
+	}
+}
+
+/* ---- diagnostics ------------------------------------------------------------------------------ */
+
+/* The line of the source, tabs as one blank each so that columns stay bytes, and a caret with tildes. */
+static void
+show_source(const char *src, size_t n, uint32_t line, uint32_t col, uint32_t len)
+{
+	const char *end = src + n, *s = src, *stop;
+
+	for (uint32_t i = 1; i < line && s; i++) {
+		s = memchr(s, '\n', (size_t)(end - s));
+		s = s ? s + 1 : NULL;
+	}
+	if (!s)
+		return;
+	stop = memchr(s, '\n', (size_t)(end - s));
+	stop = stop ? stop : end;
+	if (stop - s > 300 || col == 0 || col > (uint32_t)(stop - s) + 1)
+		return; /* a line that long helps nobody */
+	fputs("  ", stderr);
+	for (const char *p = s; p < stop; p++) {
+		bool control = (unsigned char)*p < ' ' || *p == 0x7f;
+		fputc(*p == '\t' ? ' ' : (control ? '?' : *p), stderr);
+	}
+	fprintf(stderr, "\n  %*s^", (int)col - 1, "");
+	for (uint32_t i = 1; i < len && col + i <= (uint32_t)(stop - s); i++)
+		fputc('~', stderr);
+	fputc('\n', stderr);
+}
+
+static void
+show_diag(const hexc_ctx *ctx, const char *src, size_t n)
+{
+	static const char *const word[] = { "note", "warning", "error" };
+	hexc_diag_info d;
+
+	for (size_t i = 0; hexc_diag(ctx, i, &d); i++) {
+		if (d.line)
+			fprintf(stderr, "%s:%u:%u: %s: %s\n", d.file, d.line, d.col,
+			        word[d.severity], d.text);
+		else
+			fprintf(stderr, "%s: %s: %s\n", d.file, word[d.severity], d.text);
+		if (d.line)
+			show_source(src, n, d.line, d.col, d.len);
+	}
+}
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+static int
+read_defines(Cli *c, hexc_opts *o)
+{
+	hexc_define *def = cli_alloc(c, sizeof *def * (size_t)(c->narg + 1));
+
+	for (int i = 0; i < c->narg; i++) {
+		const char *v = c->arg[i].value, *eq;
+		hexc_define *d = &def[o->ndefine];
+
+		if (c->arg[i].opt != CLI_D)
+			continue;
+		eq = strchr(v, '=');
+		if (!eq || eq == v)
+			return cli_fail(EXIT_USAGE, "-D wants NAME=VALUE, not '%s'", v);
+		if (!cli_int(eq + 1, &d->value) && (d->value = hexc_type_value(eq + 1)) == 0)
+			return cli_fail(EXIT_USAGE, "-D %s: '%s' is neither an integer nor an element type",
+			                v, eq + 1);
+		d->name = cli_strndup(c, v, (size_t)(eq - v));
+		for (size_t j = 0; j < o->ndefine; j++)
+			if (strcmp(def[j].name, d->name) == 0)
+				return cli_fail(EXIT_USAGE, "-D %s is given twice", d->name);
+		o->ndefine++;
+	}
+	o->define = def;
+	return 0;
+}
+
+static int
+check_arch(const char *arch)
+{
+	for (size_t i = 0; hexc_arch(i); i++)
+		if (!arch || strcmp(arch, hexc_arch(i)) == 0)
+			return 0;
+	fprintf(stderr, "hexc: error: unknown arch '%s'; known are", arch);
+	for (size_t i = 0; hexc_arch(i); i++)
+		fprintf(stderr, "%s %s", i ? "," : "", hexc_arch(i));
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+static int
+check_pass(const char *opt, const char *name, bool all)
+{
+	if (!name || strcmp(name, "parse") == 0 || (all && strcmp(name, "all") == 0))
+		return 0;
+	for (size_t i = 0; hexc_pass(i); i++)
+		if (strcmp(name, hexc_pass(i)) == 0)
+			return 0;
+	fprintf(stderr, "hexc: error: %s: no pass '%s'; there are parse", opt, name);
+	for (size_t i = 0; hexc_pass(i); i++)
+		fprintf(stderr, ", %s", hexc_pass(i));
+	fprintf(stderr, "%s\n", all ? "; or all" : "");
+	return EXIT_USAGE;
+}
+
+static void
+show_ir(void *user, const char *pass, const char *kernel, const char *ir)
+{
+	(void)user;
+	fprintf(stderr, "// %s after %s\n%s\n", kernel, pass, ir);
+}
+
+static int
+read_options(Cli *c, hexc_opts *o)
+{
+	const char *candidate = cli_get(c, CLI_candidate);
+	int64_t k = 0;
+	int status;
+
+	o->arch = cli_has(c, CLI_arch) ? cli_get(c, CLI_arch) : c->arch;
+	o->kernel = cli_get(c, CLI_kernel);
+	o->dump = cli_get(c, CLI_dump);
+	if (!o->stop)
+		o->stop = cli_get(c, CLI_stop);
+	o->text = show_ir;
+	if ((status = check_arch(o->arch)) || (status = check_pass("--dump", o->dump, true)) ||
+	    (status = check_pass("--stop", o->stop, false)))
+		return status;
+	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))
+		return cli_fail(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);
+	o->candidate = (uint32_t)k;
+	if (cli_has(c, CLI_prove))
+		o->flags |= HEXC_PROVE;
+	if (cli_has(c, CLI_paranoid))
+		o->flags |= HEXC_PARANOID;
+	return read_defines(c, o);
+}
+
+/* ---- compile ---------------------------------------------------------------------------------- */
+
+int
+cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
+{
+	const hexc_opts none = HEXC_OPTS_INIT;
+	const char *path;
+	int status, code;
+
+	memset(p, 0, sizeof *p);
+	path = cli_file(c, "program");
+	if (!path)
+		return EXIT_USAGE;
+	p->opts = none;
+	p->opts.flags = flags;
+	p->opts.stop = stop;
+	status = read_options(c, &p->opts);
+	if (status)
+		return status;
+	p->path = strcmp(path, "-") == 0 ? "<stdin>" : path;
+	p->src = cli_read(c, path, PROGRAM_MAX, &p->n, &status);
+	if (!p->src)
+		return status;
+	code = hexc_open(&p->ctx, &p->opts);
+	return code ? cli_fail(cli_status(code), "%s", hexc_strerror(code)) : 0;
+}
+
+void
+cli_close(CliProgram *p)
+{
+	hexc_close(p->ctx);
+	p->ctx = NULL;
+}
+
+int
+cli_build(CliProgram *p, hexc_module **out)
+{
+	int code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+
+	show_diag(p->ctx, p->src, p->n);
+	return cli_status(code);
+}
+
+int
+cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out)
+{
+	CliProgram p;
+	int status = cli_open(c, flags, stop, &p);
+
+	*out = NULL;
+	if (!status)
+		status = cli_build(&p, out);
+	cli_close(&p);
+	return status;
+}
+
+int
+cli_one_kernel(const hexc_module *m)
+{
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+
+	if (!hexc_kernel(m, 1, &k))
+		return 0;
+	fprintf(stderr, "hexc: error: the program has several kernels; choose one with --kernel:");
+	for (size_t i = 0; hexc_kernel(m, i, &k); i++, k.size = sizeof k)
+		fprintf(stderr, " %s", k.name);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,145 @@
+/* json.c - the manifest and other facts about a module as JSON. */
+#include "hexc/cli/json.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+json_int(cJSON *object, const char *name, int64_t x)
+{
+	char s[32];
+
+	snprintf(s, sizeof s, "%" PRId64, x);
+	cJSON_AddRawToObject(object, name, s);
+}
+
+void
+json_uint(cJSON *object, const char *name, uint64_t x)
+{
+	char s[32];
+
+	snprintf(s, sizeof s, "%" PRIu64, x);
+	cJSON_AddRawToObject(object, name, s);
+}
+
+cJSON *
+json_dims(const uint32_t dims[3])
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (int i = 0; i < 3; i++)
+		cJSON_AddItemToArray(a, cJSON_CreateNumber(dims[i]));
+	return a;
+}
+
+static cJSON *
+texts(const char *const *s, uint32_t n)
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (uint32_t i = 0; i < n; i++)
+		cJSON_AddItemToArray(a, cJSON_CreateString(s[i]));
+	return a;
+}
+
+static cJSON *
+param(const hexc_param_info *p, const char *pack)
+{
+	static const char *const kind[HEXC_NKINDS] = {
+#define X(id, name, text) [HEXC_##id] = #name,
+		HEXC_KINDS(X)
+#undef X
+	};
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "name", p->name);
+	cJSON_AddStringToObject(o, "kind", kind[p->kind]);
+	cJSON_AddStringToObject(o, "dtype", p->dtype);
+	json_uint(o, "bytes", p->bytes);
+	if (p->kind != HEXC_POINTER)
+		return o;
+	json_uint(o, "bits", p->bits);
+	json_uint(o, "align", p->align);
+	cJSON_AddBoolToObject(o, "read", p->read != 0);
+	cJSON_AddBoolToObject(o, "written", p->written != 0);
+	cJSON_AddItemToObject(o, "shape", texts(p->dim, p->rank));
+	cJSON_AddItemToObject(o, "strides", texts(p->stride, p->rank));
+	if (pack)
+		cJSON_AddStringToObject(o, "pack", pack);
+	return o;
+}
+
+static cJSON *
+kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
+{
+	cJSON *o = cJSON_CreateObject(), *list;
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+	hexc_define d;
+
+	cJSON_AddStringToObject(o, "entry", info->name);
+	cJSON_AddItemToObject(o, "grid", texts(info->grid, 3));
+	cJSON_AddItemToObject(o, "block", json_dims(info->block));
+	cJSON_AddItemToObject(o, "cluster", json_dims(info->cluster));
+	json_uint(o, "smem", info->smem);
+	list = cJSON_AddArrayToObject(o, "params");
+	for (size_t i = 0; hexc_param(m, k, i, &p); i++, p.size = sizeof p)
+		cJSON_AddItemToArray(list, param(&p, hexc_module_pack(m, k, i)));
+	list = cJSON_AddArrayToObject(o, "assume");
+	for (size_t i = 0; hexc_assume(m, k, i); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(hexc_assume(m, k, i)));
+	list = cJSON_AddObjectToObject(o, "constants");
+	for (size_t i = 0; hexc_const(m, k, i, &d); i++)
+		if (hexc_value_type(d.value))
+			cJSON_AddStringToObject(list, d.name, hexc_value_type(d.value)->name);
+		else
+			json_int(list, d.name, d.value);
+	json_uint(o, "candidate", info->candidate);
+	json_uint(o, "candidates", info->ncandidate);
+	return o;
+}
+
+cJSON *
+json_manifest(const hexc_module *m, const char *arch)
+{
+	cJSON *root = cJSON_CreateObject(), *list;
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+
+	cJSON_AddStringToObject(root, "compiler", hexc_build_info());
+	cJSON_AddStringToObject(root, "arch", arch);
+	list = cJSON_AddArrayToObject(root, "kernels");
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)
+		cJSON_AddItemToArray(list, kernel(m, k, &info));
+	return root;
+}
+
+cJSON *
+json_candidates(const hexc_module *m, size_t k)
+{
+	cJSON *list = cJSON_CreateArray();
+	hexc_candidate_info c = HEXC_CANDIDATE_INFO_INIT;
+
+	for (size_t i = 0; hexc_candidate(m, k, i, &c); i++, c.size = sizeof c) {
+		cJSON *o = cJSON_CreateObject();
+		json_uint(o, "index", i);
+		cJSON_AddNumberToObject(o, "cycles", c.cycles);
+		cJSON_AddStringToObject(o, "text", c.text);
+		cJSON_AddItemToArray(list, o);
+	}
+	return list;
+}
+
+int
+json_write(const char *path, cJSON *root)
+{
+	char *s = root ? cJSON_Print(root) : NULL;
+	size_t n = s ? strlen(s) : 0;
+	int status;
+
+	cJSON_Delete(root);
+	if (!s)
+		return cli_fail(EXIT_TROUBLE, "out of memory");
+	s[n] = '\n'; /* in place of the NUL: the length is known */
+	status = cli_write(path, s, n + 1);
+	free(s);
+	return status;
+}

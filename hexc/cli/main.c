@@ -1,0 +1,93 @@
+/* main.c - the command line: which command is it? */
+#include "hexc/cli/cli.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int
+list_archs(void)
+{
+	for (size_t i = 0; hexc_arch(i); i++)
+		puts(hexc_arch(i));
+	return cli_flush();
+}
+
+static int
+dispatch(Cli *c)
+{
+	if (cli_has(c, CLI_help)) {
+		cli_help(c->command);
+		return cli_flush();
+	}
+	switch (c->command) {
+	case 'R': return cli_run(c);
+	case 'S': return cli_sim(c);
+	case 'C': return cli_candidates(c);
+	case 'X': return cli_explain(c);
+	case 'W': return cli_weights(c);
+	case 'P': return cli_pack(c);
+	case 'U': return cli_unpack(c);
+	case 'T':
+		if (c->nfile)
+			return cli_fail(EXIT_USAGE, "no command '%s'; see hexc --help", c->file[0]);
+		if (cli_has(c, CLI_version)) {
+			puts(hexc_build_info());
+			return cli_flush();
+		}
+		if (cli_has(c, CLI_list_archs))
+			return list_archs();
+		return cli_fail(EXIT_USAGE, "nothing to do; see hexc --help");
+	default: return cli_emit(c);
+	}
+}
+
+/* The command is the first word, or an option that may stand anywhere. */
+static char
+command_of(int n, char **word)
+{
+	static const struct {
+		const char *name;
+		char command;
+	} names[] = { { "run", 'R' }, { "sim", 'S' }, { "candidates", 'C' }, { "explain", 'X' },
+		      { "weights", 'W' },
+		      { "pack", 'P' }, { "unpack", 'U' } };
+
+	for (size_t i = 0; n > 0 && i < CLI_COUNT(names); i++)
+		if (strcmp(word[0], names[i].name) == 0)
+			return names[i].command;
+	for (int i = 0; i < n; i++)
+		if (strcmp(word[i], "--emit-ptx") == 0)
+			return 'E';
+	return 'T';
+}
+
+/* LLVM aborts when it gets no memory, and has said so. */
+static void
+aborted(int sig)
+{
+	(void)sig;
+	_exit(EXIT_TROUBLE);
+}
+
+int
+main(int argc, char **argv)
+{
+	Cli c;
+	int skip, status;
+
+	/* a reader that left and a file that may not grow are errors of writing, not signals */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGABRT, aborted);
+	memset(&c, 0, sizeof c);
+	if (argc < 1)
+		return EXIT_USAGE;
+	c.command = command_of(argc - 1, argv + 1);
+	skip = c.command == 'T' || c.command == 'E' ? 1 : 2;
+	status = cli_parse(&c, argc - skip, argv + skip);
+	if (!status)
+		status = dispatch(&c);
+	cli_free(&c);
+	return status;
+}

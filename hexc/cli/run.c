@@ -1,0 +1,215 @@
+/* run.c - hexc run. */
+#include "hexc/cli/run.h"
+#include <string.h>
+
+typedef enum Exec { EXEC_TILE, EXEC_SIM, EXEC_GPU } Exec;
+
+/* auto: the GPU, if there is one that runs what is compiled, and nothing is asked that only the simulator
+ * knows. */
+static void
+find_gpu(const Cli *c, Exec *out, hexc_gpu **g)
+{
+	const char *arch = cli_get(c, CLI_arch);
+	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
+
+	if (cli_has(c, CLI_stats) || cli_has(c, CLI_roofline) || hexc_gpu_open(g, 0, NULL, 0) != HEXC_OK)
+		return;
+	hexc_gpu_describe(*g, &info);
+	if (arch ? hexc_gpu_runs(*g, arch) : info.arch != NULL) {
+		*out = EXEC_GPU;
+		return;
+	}
+	hexc_gpu_close(*g);
+	*g = NULL;
+}
+
+static int
+open_gpu(const Cli *c, hexc_gpu **g)
+{
+	const char *arch = cli_get(c, CLI_arch);
+	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
+	char why[400] = "";
+
+	if (hexc_gpu_open(g, 0, why, sizeof why) != HEXC_OK)
+		return cli_fail(EXIT_TROUBLE, "--exec gpu: %s", why);
+	hexc_gpu_describe(*g, &info);
+	if (!info.arch)
+		return cli_fail(EXIT_TROUBLE, "--exec gpu: %s is older than every arch hexc compiles for",
+		                info.name);
+	for (size_t i = 0; arch && hexc_arch(i); i++)
+		if (strcmp(arch, hexc_arch(i)) == 0 && !hexc_gpu_runs(*g, arch))
+			return cli_fail(EXIT_TROUBLE,
+			                "--exec gpu: %s does not run PTX for %s; it runs that for %s",
+			                info.name, arch, info.arch);
+	return 0;
+}
+
+/* How to run, and the GPU if that is one: the caller closes it. */
+static int
+read_exec(const Cli *c, Exec *out, hexc_gpu **g)
+{
+	const char *s = cli_get(c, CLI_exec);
+
+	*out = EXEC_SIM;
+	if (!s || strcmp(s, "auto") == 0) {
+		find_gpu(c, out, g);
+	} else if (strcmp(s, "tile") == 0) {
+		*out = EXEC_TILE;
+	} else if (strcmp(s, "gpu") == 0) {
+		*out = EXEC_GPU;
+		return open_gpu(c, g);
+	} else if (strcmp(s, "sim") != 0) {
+		return cli_fail(EXIT_USAGE, "--exec is tile, sim, gpu or auto, not '%s'", s);
+	}
+	return 0;
+}
+
+/* ---- tile ------------------------------------------------------------------------------------- */
+
+/* What the program printed. */
+typedef struct Said {
+	Cli *c;
+	char *s;
+	size_t n, cap;
+} Said;
+
+static void
+collect(void *user, const char *text, size_t n)
+{
+	Said *said = user;
+
+	if (n > said->cap - said->n) {
+		size_t cap = 2 * (said->n + n) + 1000;
+		char *s = cli_alloc(said->c, cap);
+
+		memcpy(s, said->s ? said->s : "", said->n);
+		said->s = s;
+		said->cap = cap;
+	}
+	memcpy(said->s + said->n, text, n);
+	said->n += n;
+}
+
+/* `print`: show what the program says; otherwise only where it ends in an error. */
+int
+run_tile(Cli *c, Args *a, bool bounds, bool print)
+{
+	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
+	Said said = { c, NULL, 0, 0 };
+	char why[400] = "";
+	int code;
+
+	for (int i = 0; i < a->n; i++) {
+		Tensor *t = &a->t[i];
+		if (t->info.kind != HEXC_POINTER)
+			continue;
+		t->tile = t->info.written ? tensor_copy(c, t) : t->start;
+		if (bounds && t->info.written)
+			t->bound = cli_try_alloc(c, t->span * sizeof *t->bound);
+		if (!t->tile || (bounds && t->info.written && !t->bound))
+			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+		a->arg[i].ptr = t->tile;
+		a->arg[i].bytes = t->bytes;
+		a->arg[i].bound = t->bound;
+	}
+	o.why = why;
+	o.why_size = sizeof why;
+	o.print = collect;
+	o.user = &said;
+	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
+	if (said.n && (print || code))
+		fwrite(said.s, 1, said.n, stdout);
+	return code ? cli_fail(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+/* --save NAME=FILE: the words are checked before anything runs. */
+static int
+saves(Cli *c, const Args *a, Exec exec, bool write)
+{
+	int status = 0;
+
+	for (int i = 0; i < c->narg && !status; i++) {
+		const char *v = c->arg[i].value, *eq;
+		const Tensor *t;
+		if (c->arg[i].opt != CLI_save)
+			continue;
+		eq = strchr(v, '=');
+		if (!eq || eq == v || !eq[1])
+			return cli_fail(EXIT_USAGE, "--save wants NAME=FILE.npy, not '%s'", v);
+		t = args_find(a, v, (size_t)(eq - v));
+		if (!t || t->info.kind != HEXC_POINTER)
+			return cli_fail(EXIT_USAGE, "--save: the kernel has no tensor '%.*s'",
+			                (int)(eq - v), v);
+		if (write)
+			status = tensor_save(c, t, exec == EXEC_TILE ? t->tile : t->device, eq + 1);
+	}
+	return status;
+}
+
+/* A fault in the kernel spoils its results, but they are written all the same: they may show why. */
+static int
+execute(Cli *c, const hexc_module *m, Exec exec, hexc_gpu *g)
+{
+	bool check = cli_has(c, CLI_check);
+	int status, wrong = 0;
+	Args a;
+
+	status = args_read(c, m, 0, &a);
+	if (!status)
+		status = saves(c, &a, exec, false);
+	if (!status && (exec == EXEC_TILE || check))
+		status = run_tile(c, &a, check, exec == EXEC_TILE);
+	if (!status && exec != EXEC_TILE) {
+		status = exec == EXEC_GPU ? run_gpu(c, &a, g) : run_sim(c, &a);
+		if (status == EXIT_WRONG) {
+			wrong = status;
+			status = 0;
+		}
+	}
+	if (!status)
+		status = saves(c, &a, exec, true);
+	if (!status && check && run_check(&a, exec != EXEC_TILE))
+		wrong = EXIT_WRONG;
+	if (!status && !wrong)
+		status = cli_flush();
+	return status ? status : wrong;
+}
+
+/* Options that go with one way of running only. */
+static int
+check_exec(const Cli *c, Exec exec)
+{
+	if (exec == EXEC_TILE && cli_has(c, CLI_stats))
+		return cli_fail(EXIT_USAGE, "--stats tells of the PTX: it needs --exec sim or gpu");
+	if (exec != EXEC_SIM && cli_has(c, CLI_roofline))
+		return cli_fail(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
+	if (exec != EXEC_GPU && cli_has(c, CLI_repeat))
+		return cli_fail(EXIT_USAGE, "--repeat measures time: it needs --exec gpu");
+	return sim_check_roofline(c);
+}
+
+int
+cli_run(Cli *c)
+{
+	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
+	hexc_module *m = NULL;
+	hexc_gpu *g = NULL;
+	Exec exec;
+	int status = read_exec(c, &exec, &g);
+
+	if (!status)
+		status = check_exec(c, exec);
+	if (g && hexc_gpu_describe(g, &info))
+		c->arch = info.arch;
+	if (!status) /* the interpreter needs no layouts */
+		status = cli_compile(c, 0, exec == EXEC_TILE ? "parse" : NULL, &m);
+	if (!status)
+		status = cli_one_kernel(m);
+	if (!status)
+		status = execute(c, m, exec, g);
+	hexc_module_free(m);
+	hexc_gpu_close(g);
+	return status;
+}

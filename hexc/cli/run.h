@@ -1,0 +1,47 @@
+/* run.h - running a kernel and judging the result. */
+#ifndef HEXC_CLI_RUN_H
+#define HEXC_CLI_RUN_H
+#include "hexc/cli/json.h"
+#include "hexc/cli/tensor.h"
+#include "lib/hexc_gpu.h"
+#include "lib/sim/sim.h"
+
+/* What the simulator said, for --stats. */
+typedef struct SimReport {
+	const char *entry, *arch;
+	uint32_t grid[3], block[3];
+	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
+} SimReport;
+
+/* Interpret into t->tile, with bounds when asked; what the program prints is shown if `print`, or on
+ * failure.  0, or a status with the reason printed. */
+int run_tile(Cli *c, Args *a, bool bounds, bool print);
+/* Simulate into t->device; --stats is written.  EXIT_WRONG, with the report printed, when the
+ * kernel has faults. */
+int run_sim(Cli *c, Args *a);
+/* Launch on g into t->device, --repeat included; --stats is written.  EXIT_WRONG when the kernel has a
+ * fault. */
+int run_gpu(Cli *c, Args *a, hexc_gpu *g);
+/* Compare t->device (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or
+ * EXIT_WRONG. */
+int run_check(const Args *a, bool device);
+
+/* What of a launch is the same on every device (cli/launch.c).  The bytes that tensor i starts with there,
+ * of a packed one another form of those that we have.  0, or a status with the reason printed. */
+int launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *bytes);
+/* Fetch what was written into t->device: `read` gets tensor i's bytes.  0, or a status with the reason
+ * printed, as `read` has it too. */
+typedef int LaunchRead(void *user, int i, void *to, uint64_t bytes);
+int launch_results(Cli *c, Args *a, LaunchRead *read, void *user);
+
+/* What the kernel printed, on standard output. */
+void sim_show_output(const sim_result *r);
+/* Show the faults of a run on standard error; how many there were. */
+size_t sim_show_faults(const char *ptx_name, const sim_result *r);
+/* --roofline names a GPU that is known, or is not given: 0; else a status with the names printed. */
+int sim_check_roofline(const Cli *c);
+/* Print --roofline and write --stats, if it was asked for. */
+int sim_write_stats(const Cli *c, const SimReport *report);
+/* Exit status for a result of sim_run or sim_load, with the reason printed. */
+int sim_status(int code, const char *text);
+#endif

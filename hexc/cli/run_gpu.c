@@ -1,0 +1,163 @@
+/* run_gpu.c - a compiled kernel on a GPU: hexc_gpu.h does what a host would. */
+#include "hexc/cli/run.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPEAT_MAX = 1000000 };
+
+/* A launch in the making. */
+typedef struct Launch {
+	hexc_gpu *g;
+	hexc_gpu_module *module;
+	const Args *a;
+	hexc_arg *arg; /* with addresses on the device */
+	int64_t repeat;
+	double *us; /* [repeat], in order of size */
+} Launch;
+
+/* What went wrong on the GPU, printed. */
+static int
+trouble(const Launch *l, int code)
+{
+	const char *why = hexc_gpu_why(l->g);
+
+	if (code == HEXC_E_FAULT)
+		return cli_fail(EXIT_WRONG, "the kernel failed on the GPU: %s; --exec sim may say where",
+		                why);
+	return cli_fail(code == HEXC_E_ARGS ? EXIT_INPUT : EXIT_TROUBLE, "GPU: %s",
+	                *why ? why : hexc_strerror(code));
+}
+
+static int
+send_tensors(Cli *c, Launch *l)
+{
+	for (int i = 0; i < l->a->n; i++) {
+		const Tensor *t = &l->a->t[i];
+		const unsigned char *data;
+		uint64_t bytes;
+		int status, code;
+
+		if (t->info.kind != HEXC_POINTER)
+			continue;
+		status = launch_form(c, l->a, i, &data, &bytes);
+		if (status)
+			return status;
+		code = hexc_gpu_alloc(l->g, bytes, &l->arg[i].ptr);
+		if (code == HEXC_OK)
+			code = hexc_gpu_write(l->g, l->arg[i].ptr, data, bytes);
+		if (code)
+			return trouble(l, code);
+		l->arg[i].bytes = t->bytes;
+	}
+	return 0;
+}
+
+static int
+read_gpu(void *user, int i, void *to, uint64_t bytes)
+{
+	const Launch *l = user;
+	int code = hexc_gpu_read(l->g, to, l->arg[i].ptr, bytes);
+
+	return code == HEXC_OK ? 0 : trouble(l, code);
+}
+
+static int
+by_size(const void *p, const void *q)
+{
+	double x = *(const double *)p, y = *(const double *)q;
+
+	return (x > y) - (x < y);
+}
+
+/* --repeat: the results are read already; tensors that the kernel updates go on changing. */
+static int
+measure(Cli *c, Launch *l)
+{
+	int code;
+
+	if (l->repeat == 0)
+		return 0;
+	l->us = cli_alloc(c, sizeof *l->us * (size_t)l->repeat);
+	code = hexc_gpu_time(l->module, l->a->kernel, l->arg, (uint32_t)l->repeat, 0, l->us);
+	if (code)
+		return trouble(l, code);
+	qsort(l->us, (size_t)l->repeat, sizeof *l->us, by_size);
+	printf("time: median %.2f us, %.2f to %.2f, of %lld launches, the L2 cache overwritten before each\n",
+	       l->us[l->repeat / 2], l->us[0], l->us[l->repeat - 1], (long long)l->repeat);
+	return 0;
+}
+
+static int
+write_stats(Cli *c, const Launch *l)
+{
+	const char *path = cli_get(c, CLI_stats);
+	hexc_gpu_info g = HEXC_GPU_INFO_INIT;
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	uint32_t grid[3];
+	cJSON *o;
+
+	if (!path)
+		return 0;
+	hexc_gpu_describe(l->g, &g);
+	hexc_kernel(l->a->m, l->a->kernel, &k);
+	hexc_grid(l->a->m, l->a->kernel, l->arg, grid);
+	o = cJSON_CreateObject();
+	cJSON_AddStringToObject(o, "entry", k.name);
+	cJSON_AddStringToObject(o, "gpu", g.name);
+	cJSON_AddNumberToObject(o, "capability", g.capability);
+	cJSON_AddNumberToObject(o, "driver", g.driver);
+	cJSON_AddNumberToObject(o, "candidate", k.candidate);
+	cJSON_AddItemToObject(o, "grid", json_dims(grid));
+	cJSON_AddItemToObject(o, "block", json_dims(k.block));
+	if (l->repeat) {
+		cJSON *times = cJSON_AddArrayToObject(o, "us");
+
+		cJSON_AddNumberToObject(o, "median_us", l->us[l->repeat / 2]);
+		for (int64_t i = 0; i < l->repeat; i++)
+			cJSON_AddItemToArray(times, cJSON_CreateNumber(l->us[i]));
+	}
+	return json_write(path, o);
+}
+
+static int
+launch(Cli *c, Launch *l, Args *a)
+{
+	int status = send_tensors(c, l), code;
+
+	if (status)
+		return status;
+	code = hexc_gpu_launch(l->module, a->kernel, l->arg);
+	if (code == HEXC_OK)
+		code = hexc_gpu_wait(l->g);
+	if (code)
+		return trouble(l, code);
+	status = launch_results(c, a, read_gpu, l);
+	if (!status)
+		status = measure(c, l);
+	return status ? status : write_stats(c, l);
+}
+
+int
+run_gpu(Cli *c, Args *a, hexc_gpu *g)
+{
+	const char *repeat = cli_get(c, CLI_repeat);
+	Launch l = { .g = g, .a = a };
+	int status, code;
+
+	if (repeat && (!cli_int(repeat, &l.repeat) || l.repeat < 1 || l.repeat > REPEAT_MAX))
+		return cli_fail(EXIT_USAGE, "--repeat wants a number from 1 to %d, not '%s'", REPEAT_MAX,
+		                repeat);
+	l.arg = cli_alloc(c, sizeof *l.arg * (size_t)(a->n + 1));
+	memcpy(l.arg, a->arg, sizeof *l.arg * (size_t)a->n);
+	for (int i = 0; i < a->n; i++)
+		l.arg[i].ptr = NULL; /* the interpreter's are on the host */
+	code = hexc_gpu_load(g, a->m, &l.module);
+	if (code)
+		return trouble(&l, code);
+	status = launch(c, &l, a);
+	hexc_gpu_unload(l.module);
+	for (int i = 0; i < a->n; i++)
+		if (a->t[i].info.kind == HEXC_POINTER)
+			hexc_gpu_free(g, l.arg[i].ptr);
+	return status;
+}

@@ -1,0 +1,159 @@
+/* run_sim.c - a compiled kernel in the simulator: everything it needs comes from hexc_kernel_info. */
+#include "hexc/cli/run.h"
+#include <string.h>
+
+/* A launch in the making. */
+typedef struct Launch {
+	sim *device;
+	sim_module *module;
+	sim_launch launch;
+	uint64_t *ptr;             /* device address of each tensor */
+	unsigned char (*value)[8]; /* of each parameter, as the kernel takes it */
+	const void **args;
+	SimReport report;
+	sim_result *result;
+} Launch;
+
+static int
+load_ptx(Launch *l, const hexc_module *m)
+{
+	size_t n;
+	const char *ptx = hexc_ptx(m, &n);
+	int code = sim_load(l->device, ptx, n, &l->module);
+	sim_message msg;
+
+	if (code == SIM_OK)
+		return 0;
+	for (size_t i = 0; sim_message_at(l->device, i, &msg); i++)
+		fprintf(stderr, "<ptx>:%u:1: error: %s\n", msg.line, msg.text);
+	return cli_fail(EXIT_TROUBLE, "the simulator cannot run this PTX: %s", sim_strerror(code));
+}
+
+/* Outputs that no --arg filled count as not written yet. */
+static int
+send_tensors(Cli *c, Launch *l, const Args *a)
+{
+	for (int i = 0; i < a->n; i++) {
+		const Tensor *t = &a->t[i];
+		const unsigned char *data;
+		uint64_t bytes;
+		int status;
+
+		if (t->info.kind != HEXC_POINTER)
+			continue;
+		status = launch_form(c, a, i, &data, &bytes);
+		if (status)
+			return status;
+		l->ptr[i] = sim_alloc(l->device, bytes, t->info.name);
+		if (!l->ptr[i] || (bytes && sim_write(l->device, l->ptr[i], data, bytes) != SIM_OK))
+			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+		if (t->value.kind == V_NONE && bytes)
+			sim_mark(l->device, l->ptr[i], bytes, 0);
+	}
+	return 0;
+}
+
+static void
+set_args(Launch *l, const Args *a)
+{
+	for (int i = 0; i < a->n; i++) {
+		const Tensor *t = &a->t[i];
+		switch (t->info.kind) {
+		case HEXC_POINTER: memcpy(l->value[i], &l->ptr[i], 8); break;
+		case HEXC_SIZE: memcpy(l->value[i], &a->arg[i].i, 8); break;
+		case HEXC_SCALAR:
+			if (t->type->kind == 'f')
+				hexc_put(t->type, l->value[i], 0, a->arg[i].f);
+			else
+				hexc_put_int(t->type, l->value[i], 0, a->arg[i].i);
+			break;
+		case HEXC_NKINDS: break;
+		}
+		l->args[i] = l->value[i];
+	}
+}
+
+static int
+read_sim(void *user, int i, void *to, uint64_t bytes)
+{
+	const Launch *l = user;
+	int code = sim_read(l->device, l->ptr[i], to, bytes);
+
+	return code == SIM_OK ? 0 : sim_status(code, NULL);
+}
+
+/* Grid, block and shared memory as the manifest says. */
+static int
+set_launch(Launch *l, const Args *a)
+{
+	static const sim_launch none = SIM_LAUNCH_INIT;
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	sim_entry_info e;
+
+	hexc_kernel(a->m, a->kernel, &k);
+	l->launch = none;
+	if (hexc_grid(a->m, a->kernel, a->arg, l->launch.grid) != HEXC_OK)
+		return cli_fail(EXIT_INPUT, "the grid cannot be computed for these sizes");
+	memcpy(l->launch.block, k.block, sizeof k.block);
+	memcpy(l->launch.cluster, k.cluster, sizeof k.cluster);
+	l->launch.smem = k.smem;
+	l->launch.args = l->args;
+	l->report.entry = k.name;
+	l->report.arch = sim_target(l->module);
+	memcpy(l->report.grid, l->launch.grid, sizeof l->report.grid);
+	memcpy(l->report.block, k.block, sizeof k.block);
+	if (!sim_entry_find(l->module, k.name, &e) || e.nparam != (uint32_t)a->n)
+		return cli_fail(EXIT_TROUBLE,
+		                "the PTX and the manifest do not agree on the parameters of %s",
+		                k.name);
+	return 0;
+}
+
+static int
+launch(Cli *c, Launch *l, Args *a)
+{
+	const uint32_t *g = l->launch.grid;
+	int status = 0, code, wrong = 0;
+
+	if (g[0] && g[1] && g[2]) {
+		code = sim_run(l->device, l->module, l->report.entry, &l->launch, &l->result);
+		l->report.result = l->result;
+		sim_show_output(l->result);
+		if (l->result && sim_show_faults("<ptx>", l->result))
+			wrong = EXIT_WRONG;
+		if (code != SIM_E_FAULT)
+			status = sim_status(code, l->result ? sim_result_text(l->result) : NULL);
+	}
+	if (!status)
+		status = launch_results(c, a, read_sim, l);
+	if (!status)
+		status = sim_write_stats(c, &l->report);
+	return status ? status : wrong;
+}
+
+int
+run_sim(Cli *c, Args *a)
+{
+	Launch l;
+	int status;
+
+	memset(&l, 0, sizeof l);
+	l.ptr = cli_alloc(c, sizeof *l.ptr * (size_t)(a->n + 1));
+	l.value = cli_alloc(c, sizeof *l.value * (size_t)(a->n + 1));
+	l.args = cli_alloc(c, sizeof *l.args * (size_t)(a->n + 1));
+	l.device = sim_open();
+	if (!l.device)
+		return cli_fail(EXIT_TROUBLE, "out of memory");
+	status = load_ptx(&l, a->m);
+	if (!status)
+		status = send_tensors(c, &l, a);
+	if (!status) {
+		set_args(&l, a);
+		status = set_launch(&l, a);
+	}
+	if (!status)
+		status = launch(c, &l, a);
+	sim_result_free(l.result);
+	sim_close(l.device);
+	return status;
+}

@@ -1,0 +1,202 @@
+/* sim.c - hexc sim: PTX of any producer. */
+#include "hexc/cli/sim.h"
+#include <string.h>
+
+enum { PTX_MAX = 256 << 20 };
+
+/* ---- launch ----------------------------------------------------------------------------------- */
+
+static int
+read_dims(const Cli *c, CliOpt opt, const char *name, bool needed, uint32_t most, uint32_t out[3])
+{
+	const char *s = cli_get(c, opt);
+
+	if (!s)
+		return needed ? cli_fail(EXIT_USAGE, "%s X[,Y[,Z]] is needed", name) : 0;
+	return cli_dims(s, most, out)
+	               ? 0
+	               : cli_fail(EXIT_USAGE, "%s wants X[,Y[,Z]] of numbers from 1, not '%s'",
+	                          name, s);
+}
+
+static int
+read_launch(SimJob *j)
+{
+	static const sim_launch none = SIM_LAUNCH_INIT;
+	const char *smem = cli_get(j->c, CLI_smem);
+	int64_t bytes = 0;
+	int status;
+
+	j->launch = none;
+	j->entry = cli_get(j->c, CLI_entry);
+	if (!j->entry)
+		return cli_fail(EXIT_USAGE, "--entry NAME is needed: which kernel?");
+	if ((status = read_dims(j->c, CLI_grid, "--grid", true, INT32_MAX, j->launch.grid)) ||
+	    (status = read_dims(j->c, CLI_block, "--block", true, 1024, j->launch.block)) ||
+	    (status = read_dims(j->c, CLI_cluster, "--cluster", false, 16, j->launch.cluster)))
+		return status;
+	if (smem && (!cli_int(smem, &bytes) || bytes < 0 || bytes > (1 << 20)))
+		return cli_fail(EXIT_USAGE, "--smem wants a number of bytes up to %d, not '%s'",
+		                1 << 20, smem);
+	j->launch.smem = (uint32_t)bytes;
+	return 0;
+}
+
+static int
+load(SimJob *j, const char *path)
+{
+	sim_message msg;
+	size_t n;
+	int status, code;
+	char *s = cli_read(j->c, path, PTX_MAX, &n, &status);
+
+	if (!s)
+		return status;
+	j->path = strcmp(path, "-") == 0 ? "<stdin>" : path;
+	j->text = s;
+	code = sim_load(j->device, s, n, &j->module);
+	if (code == SIM_OK)
+		return 0;
+	for (size_t i = 0; sim_message_at(j->device, i, &msg); i++)
+		fprintf(stderr, "%s:%u:1: error: %s\n", j->path, msg.line, msg.text);
+	return code == SIM_E_SOURCE ? EXIT_INPUT : sim_status(code, NULL);
+}
+
+static int
+check_entry(SimJob *j)
+{
+	sim_entry_info e;
+	sim_param_info p;
+
+	if (!sim_entry_find(j->module, j->entry, &e)) {
+		fprintf(stderr, "hexc: error: there is no entry '%s'; there are", j->entry);
+		for (size_t i = 0; sim_entry_at(j->module, i, &e); i++)
+			fprintf(stderr, "%s %s", i ? "," : "", e.name);
+		fputc('\n', stderr);
+		return EXIT_USAGE;
+	}
+	if (e.nparam != (uint32_t)j->narg)
+		return cli_fail(EXIT_USAGE, "%s takes %u arguments; %d are given with --arg",
+		                j->entry, e.nparam, j->narg);
+	for (int i = 0; i < j->narg; i++) {
+		const SimArg *a = &j->arg[i];
+		uint32_t have = sim_arg_bytes(a);
+		if (sim_param_at(j->module, j->entry, (size_t)i, &p) && p.bytes != have)
+			return cli_fail(EXIT_USAGE,
+			                "argument %d (%s) has %u bytes; parameter %s takes %u", i,
+			                a->text, have, p.name, p.bytes);
+	}
+	return 0;
+}
+
+/* --save I=FILE: `write` false looks at the words only. */
+static int
+saves(SimJob *j, bool write)
+{
+	int status = 0;
+
+	for (int i = 0; i < j->c->narg && !status; i++) {
+		const char *v = j->c->arg[i].value, *eq;
+		const SimArg *a;
+		int64_t n;
+		size_t head;
+		char *out;
+		if (j->c->arg[i].opt != CLI_sim_save)
+			continue;
+		eq = strchr(v, '=');
+		if (!eq || !eq[1] || !cli_int(cli_strndup(j->c, v, (size_t)(eq - v)), &n))
+			return cli_fail(
+				EXIT_USAGE,
+				"--save wants I=FILE.npy with the number of an argument, not '%s'",
+				v);
+		if (n < 0 || n >= j->narg || !j->arg[n].buffer)
+			return cli_fail(EXIT_USAGE, "--save %s: argument %lld is no buffer", v, (long long)n);
+		if (!write)
+			continue;
+		a = &j->arg[n];
+		out = cli_try_alloc(j->c, NPY_HEADER_MAX + a->bytes);
+		if (!out)
+			return cli_fail(EXIT_TROUBLE, "%s: out of memory", eq + 1);
+		head = npy_header(out, a->npy.kind, a->npy.size, a->npy.rank, a->npy.shape);
+		if (a->bytes && sim_read(j->device, a->ptr, out + head, a->bytes) != SIM_OK)
+			return cli_fail(EXIT_TROUBLE, "%s: the buffer cannot be read", eq + 1);
+		status = cli_write(eq + 1, out, head + a->bytes);
+	}
+	return status;
+}
+
+void
+sim_show_output(const sim_result *r)
+{
+	size_t n = 0;
+	const char *text = r ? sim_result_output(r, &n) : "";
+
+	fwrite(text, 1, n, stdout);
+}
+
+static int
+run(SimJob *j)
+{
+	const void **args = cli_alloc(j->c, sizeof *args * (size_t)(j->narg + 1));
+	sim_result *r = NULL;
+	SimReport report;
+	int code, status = 0, wrong = 0;
+
+	for (int i = 0; i < j->narg; i++)
+		args[i] = sim_arg_value(&j->arg[i]);
+	j->launch.args = args;
+	code = sim_run(j->device, j->module, j->entry, &j->launch, &r);
+	sim_end_trace(j);
+	sim_show_output(r);
+	if (r && sim_show_faults(j->path, r))
+		wrong = EXIT_WRONG;
+	if (code != SIM_E_FAULT)
+		status = sim_status(code, r ? sim_result_text(r) : NULL);
+	if (!status) {
+		memset(&report, 0, sizeof report);
+		report.entry = j->entry;
+		report.arch = sim_target(j->module);
+		report.result = r;
+		memcpy(report.grid, j->launch.grid, sizeof report.grid);
+		memcpy(report.block, j->launch.block, sizeof report.block);
+		status = sim_write_stats(j->c, &report);
+	}
+	if (!status)
+		status = saves(j, true);
+	sim_result_free(r);
+	return status ? status : wrong;
+}
+
+int
+cli_sim(Cli *c)
+{
+	const char *path = cli_file(c, "PTX file");
+	SimJob j;
+	int status;
+
+	if (!path)
+		return EXIT_USAGE;
+	memset(&j, 0, sizeof j);
+	j.c = c;
+	status = read_launch(&j);
+	if (!status)
+		status = sim_check_roofline(c);
+	if (status)
+		return status;
+	j.device = sim_open();
+	if (!j.device)
+		return cli_fail(EXIT_TROUBLE, "out of memory");
+	status = load(&j, path);
+	if (!status)
+		status = sim_read_args(&j);
+	if (!status)
+		status = check_entry(&j);
+	if (!status)
+		status = saves(&j, false);
+	if (!status)
+		status = sim_read_trace(&j);
+	if (!status)
+		status = run(&j);
+	sim_close(j.device);
+	return status;
+}

@@ -1,0 +1,252 @@
+/* util.c - messages, memory, files and numbers of the command line. */
+#include "hexc/cli/cli.h"
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+cli_fail(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("hexc: error: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return status;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+typedef struct CliBlock CliBlock;
+struct CliBlock {
+	CliBlock *next;
+	size_t bytes;
+};
+
+/* Data follows the header at a multiple of 64 bytes: more than any tensor's alignment. */
+enum { HEADER = 64 };
+
+void *
+cli_try_alloc(Cli *c, size_t n)
+{
+	CliBlock *b;
+	size_t bytes = n + HEADER;
+
+	if (n > SIZE_MAX / 2)
+		return NULL;
+	bytes = (bytes + 63) / 64 * 64;
+	b = aligned_alloc(64, bytes);
+	if (!b)
+		return NULL;
+	memset(b, 0, bytes);
+	b->next = c->block;
+	b->bytes = bytes;
+	c->block = b;
+	return (char *)b + HEADER;
+}
+
+void *
+cli_alloc(Cli *c, size_t n)
+{
+	void *p = cli_try_alloc(c, n);
+
+	if (!p)
+		exit(cli_fail(EXIT_TROUBLE, "out of memory"));
+	return p;
+}
+
+void
+cli_free(Cli *c)
+{
+	while (c->block) {
+		CliBlock *next = c->block->next;
+		free(c->block);
+		c->block = next;
+	}
+}
+
+char *
+cli_printf(Cli *c, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	s = cli_alloc(c, (size_t)(n < 0 ? 0 : n) + 1);
+	va_start(ap, fmt);
+	vsnprintf(s, (size_t)(n < 0 ? 0 : n) + 1, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+char *
+cli_strndup(Cli *c, const char *s, size_t n)
+{
+	char *p = cli_alloc(c, n + 1);
+
+	memcpy(p, s, n);
+	return p;
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* All of f into memory that grows by doubling, so that pipes work too. */
+static char *
+read_all(Cli *c, FILE *f, const char *path, size_t most, size_t *n, int *status)
+{
+	size_t cap = 1 << 16, have = 0, got;
+	char *s = malloc(cap + 1), *kept;
+
+	while (s && (got = fread(s + have, 1, cap - have, f)) > 0) {
+		have += got;
+		if (have > most)
+			break;
+		if (have == cap) {
+			char *more = cap > SIZE_MAX / 4 ? NULL : realloc(s, cap * 2 + 1);
+			if (!more)
+				free(s);
+			s = more;
+			cap *= 2;
+		}
+	}
+	kept = s && have <= most ? cli_try_alloc(c, have + 1) : NULL;
+	if (have > most)
+		*status = cli_fail(EXIT_TROUBLE, "%s: larger than %zu bytes", path, most);
+	else if (!kept)
+		*status = cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+	else if (ferror(f))
+		*status = cli_fail(EXIT_INPUT, "%s: %s", path, strerror(errno));
+	else
+		memcpy(kept, s, have);
+	free(s);
+	*n = have;
+	return *status ? NULL : kept;
+}
+
+char *
+cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status)
+{
+	bool in = strcmp(path, "-") == 0;
+	FILE *f = in ? stdin : fopen(path, "rb");
+	char *s;
+
+	*status = 0;
+	if (!f) {
+		*status = cli_fail(EXIT_INPUT, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	s = read_all(c, f, path, most, n, status);
+	if (!in)
+		fclose(f);
+	return s;
+}
+
+int
+cli_write(const char *path, const void *data, size_t n)
+{
+	bool out = strcmp(path, "-") == 0;
+	FILE *f = out ? stdout : fopen(path, "wb");
+	bool ok;
+
+	if (!f)
+		return cli_fail(EXIT_TROUBLE, "%s: %s", path, strerror(errno));
+	ok = fwrite(data, 1, n, f) == n;
+	ok = fflush(f) == 0 && ok;
+	if (!ok)
+		cli_fail(EXIT_TROUBLE, "%s: cannot write: %s", out ? "standard output" : path,
+		         strerror(errno));
+	if (!out && fclose(f) != 0 && ok)
+		return cli_fail(EXIT_TROUBLE, "%s: cannot write: %s", path, strerror(errno));
+	return ok ? 0 : EXIT_TROUBLE;
+}
+
+int
+cli_flush(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	return cli_fail(EXIT_TROUBLE, "standard output: cannot write: %s", strerror(errno));
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------- */
+
+bool
+cli_int(const char *s, int64_t *out)
+{
+	const char *digits = s + (*s == '-' || *s == '+');
+	bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+	char *end;
+	long long x;
+
+	digits += hex ? 2 : 0;
+	if (!*digits || digits[strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789")])
+		return false;
+	errno = 0;
+	x = strtoll(s, &end, hex ? 16 : 10);
+	*out = x;
+	return errno == 0 && *end == 0;
+}
+
+bool
+cli_u64(const char *s, int64_t *out)
+{
+	char *end;
+
+	if (cli_int(s, out))
+		return true;
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*out = (int64_t)strtoull(s, &end, s[1] == 'x' || s[1] == 'X' ? 16 : 10);
+	return errno == 0 && *end == 0;
+}
+
+bool
+cli_float(const char *s, double *out)
+{
+	const char *digits = s + (*s == '-' || *s == '+');
+	char *end;
+
+	if (strcmp(digits, "inf") == 0 || strcmp(digits, "nan") == 0) {
+		*out = digits[0] == 'n' ? (double)NAN
+		       : *s == '-'      ? -(double)INFINITY
+		                        : (double)INFINITY;
+		return true;
+	}
+	/* strtod also takes 0x1p3, "infinity" and blanks; they are no part of the contract */
+	if (!*digits || digits[strspn(digits, "0123456789.eE+-")])
+		return false;
+	errno = 0;
+	*out = strtod(s, &end);
+	return *end == 0 && !(errno == ERANGE && isinf(*out));
+}
+
+bool
+cli_dims(const char *s, uint32_t most, uint32_t out[3])
+{
+	out[0] = out[1] = out[2] = 1;
+	for (int i = 0; i < 3; i++) {
+		size_t n = strcspn(s, ",");
+		char word[16];
+		int64_t x;
+
+		if (n >= sizeof word)
+			return false;
+		memcpy(word, s, n);
+		word[n] = 0;
+		if (!cli_int(word, &x) || x < 1 || x > (int64_t)most)
+			return false;
+		out[i] = (uint32_t)x;
+		if (!s[n])
+			return true;
+		s += n + 1;
+	}
+	return false;
+}

@@ -1,0 +1,272 @@
+/* elt.c - elementwise ops of the tile interpreter. */
+#include "hexc/interp/impl.h"
+#include <math.h>
+
+/* One loop for one formula over x, y, z. */
+#define LOOP(expr)                                                                                 \
+	do {                                                                                       \
+		for (int64_t j = 0; j < n; j++)                                                    \
+			r[j] = (expr);                                                             \
+		return true;                                                                       \
+	} while (0)
+
+/* The number wins over a NaN, and +0 is greater than -0. */
+static double
+min_f(double a, double b)
+{
+	if (a == b)
+		return signbit(a) ? a : b;
+	return isnan(b) || a < b ? a : b;
+}
+
+static double
+max_f(double a, double b)
+{
+	if (a == b)
+		return signbit(a) ? b : a;
+	return isnan(b) || a > b ? a : b;
+}
+
+static bool
+float_op(OpCode code, int64_t n, double *r, const double *x, const double *y)
+{
+	switch ((int)code) {
+	case O_add: LOOP(x[j] + y[j]);
+	case O_sub: LOOP(x[j] - y[j]);
+	case O_mul: LOOP(x[j] * y[j]);
+	case O_div: LOOP(x[j] / y[j]);
+	case O_mod: LOOP(fmod(x[j], y[j]));
+	case O_min: LOOP(min_f(x[j], y[j]));
+	case O_max: LOOP(max_f(x[j], y[j]));
+	case O_neg: LOOP(-x[j]);
+	case O_abs: LOOP(fabs(x[j]));
+	case O_exp: LOOP(exp(x[j]));
+	case O_exp2: LOOP(exp2(x[j]));
+	case O_log: LOOP(log(x[j]));
+	case O_sqrt: LOOP(sqrt(x[j]));
+	case O_rsqrt: LOOP(1 / sqrt(x[j]));
+	case O_tanh: LOOP(tanh(x[j]));
+	default: return false;
+	}
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+static int64_t
+div_i(bool big, int64_t a, int64_t b)
+{
+	if (b == 0)
+		return -1;
+	if (big)
+		return (int64_t)((uint64_t)a / (uint64_t)b);
+	return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+
+static int64_t
+mod_i(bool big, int64_t a, int64_t b)
+{
+	if (b == 0)
+		return a;
+	if (big)
+		return (int64_t)((uint64_t)a % (uint64_t)b);
+	return b == -1 ? 0 : a % b;
+}
+
+static bool
+less_i(bool big, int64_t a, int64_t b)
+{
+	return big ? (uint64_t)a < (uint64_t)b : a < b;
+}
+
+/* Amounts are taken as unsigned, so a negative one shifts everything out. */
+static int64_t
+shift_i(DType d, bool left, int64_t a, int64_t by)
+{
+	uint64_t n = (uint64_t)by;
+
+	if (left)
+		return n >= dtype_info[d].bits ? 0 : (int64_t)((uint64_t)a << n);
+	if (num_is_signed(d))
+		return a >> (n > 63 ? 63 : n);
+	return n > 63 ? 0 : (int64_t)((uint64_t)a >> n);
+}
+
+static bool
+int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int64_t *y)
+{
+	bool big = d == D_u64;
+
+	switch ((int)code) {
+	case O_add: LOOP((int64_t)((uint64_t)x[j] + (uint64_t)y[j]));
+	case O_sub: LOOP((int64_t)((uint64_t)x[j] - (uint64_t)y[j]));
+	case O_mul: LOOP((int64_t)((uint64_t)x[j] * (uint64_t)y[j]));
+	case O_div: LOOP(div_i(big, x[j], y[j]));
+	case O_mod: LOOP(mod_i(big, x[j], y[j]));
+	case O_min: LOOP(less_i(big, y[j], x[j]) ? y[j] : x[j]);
+	case O_max: LOOP(less_i(big, x[j], y[j]) ? y[j] : x[j]);
+	case O_and: LOOP(x[j] & y[j]);
+	case O_or: LOOP(x[j] | y[j]);
+	case O_xor: LOOP(x[j] ^ y[j]);
+	case O_shl: LOOP(shift_i(d, true, x[j], y[j]));
+	case O_shr: LOOP(shift_i(d, false, x[j], y[j]));
+	case O_neg: LOOP((int64_t)(0 - (uint64_t)x[j]));
+	case O_abs: LOOP(x[j] < 0 && !big ? (int64_t)(0 - (uint64_t)x[j]) : x[j]);
+	case O_not: LOOP(d == D_bool ? !x[j] : ~x[j]);
+	default: return false;
+	}
+}
+
+void
+interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j)
+{
+	static const OpCode code[STORE_KINDS] = { O_none, O_add, O_max, O_min };
+	double f, was_f;
+	int64_t i, was_i;
+
+	if (num_is_float(d)) {
+		was_f = num_get_f(d, buf, at);
+		float_op(code[kind], 1, &f, &was_f, x->f + j);
+		num_put_f(d, buf, at, f);
+	} else {
+		was_i = num_get_i(d, buf, at);
+		int_op(code[kind], d, 1, &i, &was_i, x->i + j);
+		num_put_i(d, buf, at, i);
+	}
+}
+
+/* ---- results that are not of the operands' type ---------------------------------------------- */
+
+static bool
+compare(OpCode code, DType d, int64_t n, int64_t *r, const Slot *a, const Slot *b)
+{
+	const double *x = a->f, *y = b->f;
+	const int64_t *u = a->i, *v = b->i;
+	bool big = d == D_u64;
+
+	if (num_is_float(d)) {
+		switch ((int)code) {
+		case O_lt: LOOP(x[j] < y[j]);
+		case O_le: LOOP(x[j] <= y[j]);
+		case O_eq: LOOP(x[j] == y[j]);
+		case O_ne: LOOP(x[j] != y[j]);
+		default: return false;
+		}
+	}
+	switch ((int)code) {
+	case O_lt: LOOP(less_i(big, u[j], v[j]));
+	case O_le: LOOP(!less_i(big, v[j], u[j]));
+	case O_eq: LOOP(u[j] == v[j]);
+	case O_ne: LOOP(u[j] != v[j]);
+	default: return false;
+	}
+}
+
+static void
+select_n(bool flt, const Slot *r, const int64_t *c, const Slot *a, const Slot *b)
+{
+	for (int64_t j = 0; j < r->n; j++) {
+		if (flt)
+			r->f[j] = c[j] ? a->f[j] : b->f[j];
+		else
+			r->i[j] = c[j] ? a->i[j] : b->i[j];
+	}
+}
+
+static void
+cast_n(DType to, DType from, const Slot *r, const Slot *a)
+{
+	bool tf = num_is_float(to), ff = num_is_float(from);
+	int64_t n = r->n;
+
+	if (tf && ff) {
+		for (int64_t j = 0; j < n; j++)
+			r->f[j] = a->f[j];
+		num_round_n(to, r->f, (size_t)n);
+	} else if (tf) {
+		for (int64_t j = 0; j < n; j++)
+			r->f[j] = num_from_int(to, from, a->i[j]);
+	} else if (ff) {
+		for (int64_t j = 0; j < n; j++)
+			r->i[j] = num_from_float(to, a->f[j]);
+	} else {
+		for (int64_t j = 0; j < n; j++)
+			r->i[j] = a->i[j];
+		num_wrap_n(to, r->i, (size_t)n);
+	}
+}
+
+/* Through the storage format. */
+static void
+bitcast_n(DType to, DType from, const Slot *r, const Slot *a)
+{
+	uint64_t bits;
+
+	for (int64_t j = 0; j < r->n; j++) {
+		bits = 0;
+		if (num_is_float(from))
+			bits = num_bits(from, a->f[j]);
+		else
+			num_put_i(from, &bits, 0, a->i[j]);
+		if (num_is_float(to))
+			r->f[j] = num_get_f(to, &bits, 0);
+		else
+			r->i[j] = num_get_i(to, &bits, 0);
+	}
+}
+
+static bool
+fma_n(DType d, const Slot *r, const Slot *a, const Slot *b, const Slot *c)
+{
+	for (int64_t j = 0; j < r->n; j++) {
+		if (num_is_float(d))
+			r->f[j] = num_fma(d, a->f[j], b->f[j], c->f[j]);
+		else
+			r->i[j] = num_wrap(d, (int64_t)((uint64_t)a->i[j] * (uint64_t)b->i[j] +
+			                                (uint64_t)c->i[j]));
+	}
+	return true;
+}
+
+bool
+eval_elt(Interp *it, Op *o)
+{
+	Slot *r = slot_of(it, o->out[0]), *in[3] = { NULL, NULL, NULL };
+	DType d = o->out[0]->type.dtype, from = o->in[0]->type.dtype;
+	bool ok;
+
+	for (int i = 0; i < o->nin && i < 3; i++) {
+		in[i] = slot_of(it, o->in[i]);
+		if (in[i]->n != r->n)
+			return interp_fault(it, INTERP_E_FAULT, o, "internal: %s of tiles of different shape",
+			                    op_info[o->code].name);
+	}
+	switch ((int)o->code) {
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne:
+		return compare(o->code, from, r->n, r->i, in[0], in[1]);
+	case O_select:
+		select_n(num_is_float(d), r, in[0]->i, in[1], in[2]);
+		return true;
+	case O_cast:
+		cast_n(d, from, r, in[0]);
+		return true;
+	case O_bitcast:
+		bitcast_n(d, from, r, in[0]);
+		return true;
+	case O_fma:
+		return fma_n(d, r, in[0], in[1], in[2]);
+	default:
+		break;
+	}
+	if (num_is_float(d)) {
+		ok = float_op(o->code, r->n, r->f, in[0]->f, o->nin > 1 ? in[1]->f : NULL);
+		num_round_n(d, r->f, (size_t)r->n);
+	} else {
+		ok = int_op(o->code, d, r->n, r->i, in[0]->i, o->nin > 1 ? in[1]->i : NULL);
+		num_wrap_n(d, r->i, (size_t)r->n);
+	}
+	return ok || interp_fault(it, INTERP_E_FAULT, o, "%s has no meaning for %s",
+	                          op_info[o->code].name, dtype_info[d].name);
+}

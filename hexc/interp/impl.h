@@ -1,0 +1,134 @@
+/* impl.h - what the files of the tile interpreter share. */
+#ifndef HEXC_INTERP_IMPL_H
+#define HEXC_INTERP_IMPL_H
+#include "hexc/interp/interp.h"
+#include "hexc/ir/number.h"
+#include <stdatomic.h>
+
+/* A shared tile: one alloc. */
+typedef struct Shared {
+	const Op *alloc;
+	const int64_t *shape;
+	int rank;
+	DType dtype;
+	int64_t n;
+	double *f;      /* float dtypes */
+	int64_t *i;     /* the others; same memory */
+	uint8_t *init;  /* per element: has it been written? */
+	bool watched;   /* for races */
+	struct Shadow *shadow; /* watched, by element; NULL: by byte of Interp.memory */
+} Shared;
+
+/* A tensor or shared tile, or a part of one. */
+typedef struct View {
+	const Param *param; /* global */
+	Shared *shared;     /* shared; exactly one of the two is set */
+	const int64_t *shape;   /* shared: of the root, which is the tile or a reshape of it */
+	int root_rank, rank;
+	int64_t start[DIM_MAX]; /* in coordinates of the root */
+	int dim[DIM_MAX];       /* view dim -> root dim */
+	const struct Slot *index[DIM_MAX]; /* by root dim: indices along view dim `gather`, or NULL */
+	int gather;
+} View;
+
+/* What a value holds now.  Scalars and register tiles: n elements, row-major. */
+typedef struct Slot {
+	int64_t n;
+	double *f;  /* float dtypes */
+	int64_t *i; /* the others; same memory */
+	void *spare; /* as large, for parallel copies into loop arguments */
+	void *whole; /* twice as large, for the tile that a dot makes of values and their positions */
+	View *view; /* tensors, shared tiles and views */
+} Slot;
+
+/* An async copy that has not landed. */
+typedef struct Pending {
+	View dst;
+	Slot val;
+	Type type;
+	const Op *op;
+	int64_t group; /* number of the commit that closed it; -1: still open */
+} Pending;
+
+/* What a thread of the interpreter works with: one block at a time. */
+typedef struct Interp {
+	Kernel *k;
+	const InterpArg *arg;
+	InterpOpt opt;
+	Arena arena;
+	jmp_buf fail;
+	Slot *slot; /* by value id */
+	int64_t block[3];
+	int64_t linear; /* number of the block */
+	uint64_t nop;
+	Shared **shared; /* by alloc op id; NULL: not executed yet */
+	uint32_t nshared;
+	/* async copies */
+	Pending *pending;
+	int npending, pending_cap;
+	int64_t groups; /* commits so far */
+	/* races */
+	int64_t epoch;          /* barriers so far, those inside ops that have scratch included */
+	uint64_t serial;        /* executions of ops that touch memory */
+	int64_t waited;         /* commits that a wait has completed */
+	int64_t *wait_epoch;    /* by commit number, 1 .. waited */
+	int64_t wait_cap;
+	struct Shadow *memory;  /* by byte, when tiles are placed */
+	int64_t memory_size;
+	struct Shadow **global; /* by parameter, by element; NULL: not accessed yet */
+	size_t printed; /* bytes */
+	/* the first fault */
+	InterpCode code;
+	Src src;
+	char text[400];
+	/* other threads */
+	int (*cancel)(void *);
+	void *user;
+	const _Atomic int64_t *bound; /* blocks after this one need not go on */
+} Interp;
+
+typedef bool EvalFn(Interp *it, Op *o);
+#define OP(name, in, out, flags, shape, layout, emit, eval) EvalFn eval_##eval;
+#include "hexc/ir/ops.def"
+
+/* The slot of a value, with room for its elements. */
+Slot *slot_of(Interp *it, const Val *v);
+/* Remember a fault of op o (NULL: of the kernel); returns false. */
+bool interp_fault(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* Run the ops of a block; false on a fault. */
+bool interp_block(Interp *it, Block *b);
+/* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
+void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
+/* The tile that values and positions make along dim, into r; a place for it when no op has it as a result. */
+Slot interp_whole(Interp *it, const Val *values);
+bool interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r);
+/* Copy the value of `from` into the slot of `to`. */
+void slot_copy(Interp *it, const Val *to, const Val *from);
+/* interp/tile.c: element `from` of x to `to` of r, as it is. */
+void slot_move(Slot *r, int64_t to, const Slot *x, int64_t from);
+/* Elements behind dim d: how far neighbours along d are apart. */
+int64_t inner_size(const Type *t, int d);
+/* Evaluate a scalar that depends on parameters only. */
+bool interp_scalar(Interp *it, const Val *v, int64_t *out);
+/* Do the arguments meet what the kernel assumes, and the buffers its tensors? */
+bool interp_check(Interp *it);
+bool interp_find_grid(Interp *it, int64_t grid[3]);
+/* Start of a block of the grid: memory is fresh. */
+void interp_mem_start(Interp *it);
+
+/* ---- races (interp/race.c) ---- */
+
+/* Op o reads or writes element `at` of a shared tile, element `elt` of its own.  False: a barrier is
+ * missing. */
+bool race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async,
+                 int64_t elt);
+/* The same for element `at` of a tensor. */
+bool race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int64_t elt);
+/* Async copies up to commit `group` have completed, for the thread that issued them. */
+void race_wait(Interp *it, int64_t group);
+void race_barrier(Interp *it);
+/* Op o stages data in its scratch memory, with barriers before the first write and before the reads. */
+bool race_scratch(Interp *it, const Op *o);
+void race_start(Interp *it); /* a new block of the grid */
+void race_alloc(Interp *it, Shared *s);
+#endif

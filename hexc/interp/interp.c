@@ -1,0 +1,348 @@
+/* interp.c - values, launches and blocks of the tile interpreter. */
+#include "hexc/interp/impl.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A missing rule is a link error. */
+static EvalFn *const eval_fn[O_COUNT] = {
+#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = eval_##eval,
+#include "hexc/ir/ops.def"
+};
+
+/* ---- slots and faults ------------------------------------------------------------------------ */
+
+static void
+slot_init(Interp *it, Slot *s, const Type *t)
+{
+	if (t->space == S_global || t->space == S_shared) {
+		s->view = NEW(&it->arena, View);
+		return;
+	}
+	s->n = type_size(t);
+	s->f = NEWN(&it->arena, double, s->n);
+	s->i = (void *)s->f;
+}
+
+Slot *
+slot_of(Interp *it, const Val *v)
+{
+	Slot *s = &it->slot[v->id];
+
+	if (!s->f && !s->view)
+		slot_init(it, s, &v->type);
+	return s;
+}
+
+void
+slot_copy(Interp *it, const Val *to, const Val *from)
+{
+	Slot *d = slot_of(it, to), *s = slot_of(it, from);
+
+	if (d->view)
+		*d->view = *s->view;
+	else
+		memcpy(d->f, s->f, (size_t)d->n * sizeof *d->f);
+}
+
+bool
+interp_fault(Interp *it, InterpCode code, const Op *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (it->code != INTERP_OK)
+		return false;
+	va_start(ap, fmt);
+	vsnprintf(it->text, sizeof it->text, fmt, ap);
+	va_end(ap);
+	it->code = code;
+	it->src = o && o->src.line ? o->src : it->k->src;
+	return false;
+}
+
+bool
+interp_block(Interp *it, Block *b)
+{
+	for (Op *o = b->first; o; o = o->next) {
+		if (it->opt.max_ops && ++it->nop > it->opt.max_ops)
+			return interp_fault(it, INTERP_E_LIMIT, o, "the budget of %llu ops is spent",
+			                    (unsigned long long)it->opt.max_ops);
+		if (it->cancel && it->cancel(it->user))
+			return interp_fault(it, INTERP_E_LIMIT, o, "cancelled");
+		if (it->bound && it->linear > atomic_load_explicit(it->bound, memory_order_relaxed))
+			return false;
+		if (!eval_fn[o->code](it, o))
+			return false;
+	}
+	return true;
+}
+
+bool
+interp_scalar(Interp *it, const Val *v, int64_t *out)
+{
+	int64_t unused;
+
+	if (!out)
+		out = &unused;
+	if (v->def) {
+		if (!(op_info[v->def->code].flags & F_PURE) || v->type.space != S_scalar ||
+		    v->def->code == O_block_id)
+			return interp_fault(it, INTERP_E_FAULT, v->def,
+			                    "a tensor's size must depend on parameters only");
+		for (int i = 0; i < v->def->nin; i++)
+			if (!interp_scalar(it, v->def->in[i], NULL))
+				return false;
+		if (!eval_fn[v->def->code](it, v->def))
+			return false;
+	}
+	*out = slot_of(it, v)->i[0];
+	return true;
+}
+
+/* ---- start and end of an interpreter --------------------------------------------------------- */
+
+static void
+interp_start(Interp *it, Kernel *k, const InterpArg *arg, const InterpOpt *opt)
+{
+	static const InterpOpt plain;
+
+	memset(it, 0, sizeof *it);
+	it->k = k;
+	it->arg = arg;
+	it->opt = opt ? *opt : plain;
+	/* not the unit's allocator: that one may know one thread only */
+	arena_init(&it->arena, NULL, NULL);
+	it->arena.fail = &it->fail;
+}
+
+/* Under the setjmp of the caller. */
+static void
+interp_setup(Interp *it)
+{
+	Kernel *k = it->k;
+
+	it->slot = NEWN(&it->arena, Slot, (size_t)k->nval + 1);
+	it->nshared = k->nop + 1;
+	it->shared = NEWN(&it->arena, Shared *, it->nshared);
+	for (int i = 0; i < k->nparam && i < k->body->narg; i++) {
+		const Val *v = k->body->arg[i];
+		Slot *s = slot_of(it, v);
+
+		if (s->view) {
+			s->view->param = &k->param[i];
+			s->view->root_rank = s->view->rank = v->type.rank;
+			s->view->gather = -1;
+			for (int d = 0; d < v->type.rank; d++)
+				s->view->dim[d] = d;
+		} else if (num_is_float(v->type.dtype)) {
+			s->f[0] = num_round(v->type.dtype, it->arg[i].f);
+		} else {
+			s->i[0] = num_wrap(v->type.dtype, it->arg[i].i);
+		}
+	}
+}
+
+/* Free everything, then move the fault to the unit's diag. */
+static InterpCode
+interp_end(Interp *it)
+{
+	InterpCode code = it->code;
+
+	arena_free(&it->arena);
+	if (code != INTERP_OK)
+		diag_fail(it->k->unit->diag,
+		          code == INTERP_E_LIMIT || code == INTERP_E_NOMEM ? DC_LIMIT : DC_SOURCE, it->src,
+		          "%s", it->text[0] ? it->text : "out of memory");
+	return code;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* One launch, seen by all its threads. */
+typedef struct Launch {
+	Kernel *k;
+	const InterpArg *arg;
+	InterpOpt opt;
+	int64_t grid[3], nblock;
+	_Atomic int64_t next;  /* block to take */
+	_Atomic int64_t bound; /* blocks from here on need not run: one before them failed */
+} Launch;
+
+typedef struct Worker {
+	Interp it;
+	Launch *run;
+	pthread_t thread;
+	bool started;
+} Worker;
+
+static void *
+work(void *user)
+{
+	Worker *w = user;
+	Interp *it = &w->it;
+	Launch *run = w->run;
+
+	if (setjmp(it->fail)) {
+		it->code = INTERP_E_NOMEM;
+		atomic_store(&run->bound, 0);
+		return NULL;
+	}
+	interp_setup(it);
+	for (;;) {
+		int64_t b = atomic_fetch_add(&run->next, 1), low;
+
+		if (b >= run->nblock || b >= atomic_load(&run->bound))
+			return NULL;
+		it->linear = b;
+		it->block[0] = b % run->grid[0];
+		it->block[1] = b / run->grid[0] % run->grid[1];
+		it->block[2] = b / run->grid[0] / run->grid[1];
+		interp_mem_start(it);
+		if (interp_block(it, run->k->body))
+			continue;
+		for (low = atomic_load(&run->bound); b < low;)
+			if (atomic_compare_exchange_weak(&run->bound, &low, b))
+				break;
+		return NULL;
+	}
+}
+
+static bool
+needs_order(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if ((o->code == O_store && o->imm[0]) || o->code == O_print)
+			return true;
+	return false;
+}
+
+/* Blocks that store elements of less than a byte may share bytes, blocks that update elements share those,
+ * and what blocks print has an order: they run one after the other. */
+static int
+thread_count(Kernel *k, const InterpOpt *opt, int64_t nblock)
+{
+	long n = opt && opt->threads > 0 ? opt->threads : sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].kind == P_tensor && k->param[i].written &&
+		    dtype_info[k->param[i].val->type.dtype].bits < 8)
+			return 1;
+	if (needs_order(k))
+		return 1;
+	n = n < 1 ? 1 : n;
+	n = n > 64 ? 64 : n;
+	return (int)(n < nblock ? n : nblock);
+}
+
+static InterpCode
+launch(Launch *run, Worker *w, int n)
+{
+	int worst = -1;
+
+	for (int i = 0; i < n; i++) {
+		w[i].run = run;
+		interp_start(&w[i].it, run->k, run->arg, &run->opt);
+		w[i].it.bound = &run->bound;
+		if (i > 0)
+			w[i].started = pthread_create(&w[i].thread, NULL, work, &w[i]) == 0;
+	}
+	w[0].it.cancel = run->k->unit->arena->cancel; /* only this thread may call it */
+	w[0].it.user = run->k->unit->arena->user;
+	work(&w[0]);
+	for (int i = 0; i < n; i++) {
+		if (w[i].started)
+			pthread_join(w[i].thread, NULL);
+		if (w[i].it.code != INTERP_OK && (worst < 0 || w[i].it.linear < w[worst].it.linear))
+			worst = i;
+	}
+	for (int i = 0; i < n; i++)
+		if (i != worst)
+			arena_free(&w[i].it.arena);
+	/* the report is that of the first block that failed, whoever ran it */
+	return worst < 0 ? INTERP_OK : interp_end(&w[worst].it);
+}
+
+/* Arguments into a checked grid. */
+static void
+prepare(Interp *it, Kernel *k, int narg, bool tensors, int64_t grid[3])
+{
+	if (setjmp(it->fail)) {
+		it->code = INTERP_E_NOMEM;
+		return;
+	}
+	if (narg != k->nparam) {
+		interp_fault(it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name,
+		             k->nparam, narg);
+		return;
+	}
+	interp_setup(it);
+	if (!tensors || interp_check(it))
+		interp_find_grid(it, grid);
+}
+
+InterpCode
+interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
+{
+	Launch run;
+	Interp it;
+	Worker *w;
+	InterpCode code;
+	int n;
+
+	memset(&run, 0, sizeof run);
+	interp_start(&it, k, arg, opt);
+	prepare(&it, k, narg, true, run.grid);
+	code = interp_end(&it);
+	if (code != INTERP_OK)
+		return code;
+	run.k = k;
+	run.arg = arg;
+	run.opt = it.opt;
+	run.nblock = run.grid[0] * run.grid[1] * run.grid[2];
+	atomic_store(&run.bound, run.nblock);
+	n = thread_count(k, opt, run.nblock);
+	if (n == 0)
+		return INTERP_OK;
+	w = NEWN(k->unit->arena, Worker, n);
+	return launch(&run, w, n);
+}
+
+InterpCode
+interp_grid(Kernel *k, const InterpArg *arg, int narg, int64_t grid[3])
+{
+	Interp it;
+
+	interp_start(&it, k, arg, NULL);
+	prepare(&it, k, narg, false, grid);
+	return interp_end(&it);
+}
+
+static void
+find_shape(Interp *it, const Param *p, int64_t *size, int64_t *stride)
+{
+	if (setjmp(it->fail)) {
+		it->code = INTERP_E_NOMEM;
+		return;
+	}
+	interp_setup(it);
+	for (int d = 0; d < p->val->type.rank; d++)
+		if (!interp_scalar(it, p->size[d], &size[d]) || !interp_scalar(it, p->stride[d], &stride[d]))
+			return;
+}
+
+InterpCode
+interp_shape(Kernel *k, const InterpArg *arg, int narg, int param, int64_t *size, int64_t *stride)
+{
+	Interp it;
+
+	interp_start(&it, k, arg, NULL);
+	if (narg != k->nparam || param < 0 || param >= narg || k->param[param].kind != P_tensor)
+		interp_fault(&it, INTERP_E_ARG, NULL, "%s has no tensor parameter %d", k->name, param);
+	else
+		find_shape(&it, &k->param[param], size, stride);
+	return interp_end(&it);
+}

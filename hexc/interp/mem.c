@@ -1,0 +1,413 @@
+/* mem.c - memory ops of the tile interpreter: tensors, shared tiles, async copies. */
+#include "hexc/interp/impl.h"
+#include <math.h>
+#include <string.h>
+
+void
+interp_mem_start(Interp *it)
+{
+	it->npending = 0;
+	it->groups = 0;
+	race_start(it);
+}
+
+/* ---- shared tiles ---------------------------------------------------------------------------- */
+
+bool
+eval_alloc(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	View *v = slot_of(it, o->out[0])->view;
+	Shared *s = v->shared;
+
+	if (!s) {
+		s = NEW(&it->arena, Shared);
+		s->alloc = o;
+		s->shape = t->shape;
+		s->rank = t->rank;
+		s->dtype = t->dtype;
+		s->n = type_size(t);
+		s->f = NEWN(&it->arena, double, s->n);
+		s->i = (void *)s->f;
+		s->init = NEWN(&it->arena, uint8_t, s->n);
+		v->shared = it->shared[o->id] = s;
+		v->shape = t->shape;
+		v->rank = v->root_rank = t->rank;
+		v->gather = -1;
+		for (int d = 0; d < t->rank; d++)
+			v->dim[d] = d;
+		race_alloc(it, s);
+	}
+	/* every execution makes a new tile, in which nothing is written yet */
+	memset(s->init, 0, (size_t)s->n);
+	for (int64_t j = 0; j < s->n; j++) {
+		if (num_is_float(s->dtype))
+			s->f[j] = (double)NAN;
+		else
+			s->i[j] = 0;
+	}
+	return true;
+}
+
+/* Another shape of a shared tile: the same elements, row-major. */
+static void
+alias(View *v, const View *of, const Type *t)
+{
+	*v = *of;
+	v->shape = t->shape;
+	v->rank = v->root_rank = t->rank;
+	for (int d = 0; d < t->rank; d++) {
+		v->dim[d] = d;
+		v->start[d] = 0;
+	}
+}
+
+bool
+eval_reshape(Interp *it, Op *o)
+{
+	if (val_is_alias(o->out[0]))
+		alias(slot_of(it, o->out[0])->view, slot_of(it, o->in[0])->view, &o->out[0]->type);
+	else /* the elements lie as they lay */
+		slot_copy(it, o->out[0], o->in[0]);
+	return true;
+}
+
+bool
+eval_view(Interp *it, Op *o)
+{
+	const View *in = slot_of(it, o->in[0])->view;
+	View *v = slot_of(it, o->out[0])->view;
+
+	*v = *in;
+	v->rank = 0;
+	v->gather = view_gather_dim(o);
+	for (int d = 0; d < in->rank; d++) {
+		const Slot *start = slot_of(it, o->in[d + 1]);
+
+		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
+		if (!view_gathers(o, d))
+			v->start[in->dim[d]] += start->i[0];
+		if (!(o->imm[0] >> d & 1))
+			v->dim[v->rank++] = in->dim[d];
+	}
+	return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* A row of a view: its elements along the last dim.  Element j is at + j * stride of the root; those with
+ * lo <= j < hi are inside the tensor. */
+typedef struct Row {
+	int64_t at, stride, lo, hi;
+} Row;
+
+/* Where the root ends and how it lies in memory. */
+typedef struct Root {
+	int64_t size[DIM_MAX], stride[DIM_MAX];
+	int64_t extent[DIM_MAX]; /* of the view, in the root's dims; 1 where it drops the dim */
+} Root;
+
+static void
+root_of(Interp *it, const View *v, const Type *t, Root *r)
+{
+	int64_t dense = 1;
+
+	for (int d = v->root_rank - 1; d >= 0; d--) {
+		r->extent[d] = 1;
+		if (v->param) {
+			r->size[d] = slot_of(it, v->param->size[d])->i[0];
+			r->stride[d] = slot_of(it, v->param->stride[d])->i[0];
+		} else {
+			r->size[d] = v->shape[d];
+			r->stride[d] = dense;
+			dense *= r->size[d];
+		}
+	}
+	for (int d = 0; d < v->rank; d++)
+		r->extent[v->dim[d]] = t->shape[d];
+}
+
+/* Only what lies before a tensor is wrong; behind its end is the edge that slices may pass.  A shared tile
+ * has no edge. */
+static bool
+check_view(Interp *it, const Op *o, const View *v, const Root *r)
+{
+	for (int d = 0; d < v->root_rank; d++) {
+		if (v->start[d] < 0)
+			return interp_fault(it, INTERP_E_FAULT, o,
+			                    "dim %d of the slice starts at %lld, before the tile's start", d,
+			                    (long long)v->start[d]);
+		if (v->shared && v->start[d] + r->extent[d] > r->size[d])
+			return interp_fault(it, INTERP_E_FAULT, o,
+			                    "dim %d of the slice ends at %lld, the shared tile at %lld", d,
+			                    (long long)(v->start[d] + r->extent[d]), (long long)r->size[d]);
+	}
+	return true;
+}
+
+/* Along indices the rows are single elements. */
+static int64_t
+row_length(const View *v, const Type *t)
+{
+	return t->rank && v->gather != t->rank - 1 ? t->shape[t->rank - 1] : 1;
+}
+
+/* Row number n (row-major) of a view of type t. */
+static Row
+row_of(const View *v, const Type *t, const Root *r, int64_t n)
+{
+	bool single = v->rank && v->gather == v->rank - 1;
+	int last = v->rank && !single ? v->dim[v->rank - 1] : -1;
+	int64_t coord[DIM_MAX] = { 0 }, along = 0;
+	bool inside = true;
+	Row row = { 0, 1, 0, 1 };
+
+	for (int d = v->rank - (single ? 1 : 2); d >= 0; d--) {
+		coord[v->dim[d]] = n % t->shape[d];
+		n /= t->shape[d];
+	}
+	if (v->gather >= 0)
+		along = coord[v->dim[v->gather]];
+	for (int d = 0; d < v->root_rank; d++) {
+		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + coord[d];
+
+		row.at += at * r->stride[d];
+		if (d == last) {
+			row.stride = r->stride[d];
+			row.hi = r->size[d] - at;
+		} else {
+			inside = inside && at >= 0 && at < r->size[d];
+		}
+	}
+	if (!inside) /* the row does not exist, whatever the last dim says */
+		row.hi = 0;
+	if (row.hi > row_length(v, t))
+		row.hi = row_length(v, t);
+	if (row.hi < 0)
+		row.hi = 0;
+	return row;
+}
+
+/* ---- reading and writing --------------------------------------------------------------------- */
+
+static bool
+read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val, int64_t at)
+{
+	for (int64_t j = 0; j < row->hi; j++) {
+		int64_t from = row->at + j * row->stride;
+
+		if (!s->init[from] && !it->opt.uninit)
+			return interp_fault(it, INTERP_E_FAULT, o,
+			                    "element %lld of a shared tile is read, but nothing wrote it",
+			                    (long long)from);
+		if (s->watched && !race_access(it, o, s, from, false, false, at + j))
+			return false;
+		memcpy(val->f + at + j, s->f + from, sizeof *s->f);
+	}
+	return true;
+}
+
+static const InterpArg *
+arg_of(const Interp *it, const View *v)
+{
+	return &it->arg[v->param - it->k->param];
+}
+
+/* Row elements as the race watcher sees them; false: a barrier is missing. */
+static bool
+watch_global(Interp *it, const Op *o, const View *v, const Row *row, int64_t at, bool write)
+{
+	for (int64_t j = 0; j < row->hi && it->opt.races; j++)
+		if (!race_global(it, o, v->param, row->at + j * row->stride, write, at + j))
+			return false;
+	return true;
+}
+
+static bool
+read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, int64_t at, int64_t n)
+{
+	DType d = v->param->val->type.dtype;
+	const InterpArg *arg = arg_of(it, v);
+	bool flt = num_is_float(d);
+
+	if (row->hi > 0 && flt)
+		num_get_fn(d, arg->data, row->at, row->stride, (size_t)row->hi, val->f + at);
+	else if (row->hi > 0)
+		num_get_in(d, arg->data, row->at, row->stride, (size_t)row->hi, val->i + at);
+	for (int64_t j = row->hi; j < n; j++) {
+		if (flt)
+			val->f[at + j] = num_outside(d);
+		else
+			val->i[at + j] = 0;
+	}
+	return watch_global(it, o, v, row, at, false);
+}
+
+/* The elements of a view of type t. */
+static bool
+mem_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
+{
+	int64_t len = row_length(v, t), size = type_size(t);
+	Root root;
+
+	it->serial++;
+	root_of(it, v, t, &root);
+	if (!check_view(it, o, v, &root))
+		return false;
+	for (int64_t at = 0; at < size; at += len) {
+		Row row = row_of(v, t, &root, at / len);
+
+		if (v->param ? !read_global(it, o, v, &row, val, at, len)
+		             : !read_shared(it, o, v->shared, &row, val, at))
+			return false;
+	}
+	return true;
+}
+
+static bool
+write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val, int64_t at, bool async)
+{
+	for (int64_t j = 0; j < row->hi; j++) {
+		int64_t to = row->at + j * row->stride;
+
+		if (s->watched && !race_access(it, o, s, to, true, async, at + j))
+			return false;
+		s->init[to] = 1;
+		memcpy(s->f + to, val->f + at + j, sizeof *s->f);
+	}
+	return true;
+}
+
+static bool
+write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot *val, int64_t at)
+{
+	DType d = v->param->val->type.dtype;
+	const InterpArg *arg = arg_of(it, v);
+
+	for (int64_t j = 0; j < row->hi; j++) {
+		if (o->code == O_store && o->imm[0])
+			interp_update((StoreKind)o->imm[0], d, arg->data, row->at + j * row->stride, val,
+			              at + j);
+		else if (num_is_float(d))
+			num_put_f(d, arg->data, row->at + j * row->stride, val->f[at + j]);
+		else
+			num_put_i(d, arg->data, row->at + j * row->stride, val->i[at + j]);
+	}
+	return watch_global(it, o, v, row, at, true);
+}
+
+static bool
+mem_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async)
+{
+	int64_t len = row_length(v, t), size = type_size(t);
+	Root root;
+
+	it->serial++;
+	root_of(it, v, t, &root);
+	if (!check_view(it, o, v, &root))
+		return false;
+	if (v->param && !v->param->written)
+		return interp_fault(it, INTERP_E_FAULT, o, "%s is not an output", v->param->name);
+	for (int64_t at = 0; at < size; at += len) {
+		Row row = row_of(v, t, &root, at / len);
+
+		if (v->param ? !write_global(it, o, v, &row, val, at)
+		             : !write_shared(it, o, v->shared, &row, val, at, async))
+			return false;
+	}
+	return true;
+}
+
+bool
+eval_load(Interp *it, Op *o)
+{
+	return mem_read(it, o, slot_of(it, o->in[0])->view, &o->in[0]->type, slot_of(it, o->out[0]));
+}
+
+bool
+eval_store(Interp *it, Op *o)
+{
+	return mem_write(it, o, slot_of(it, o->in[1])->view, &o->in[1]->type, slot_of(it, o->in[0]), false);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* Make room for one more async copy, reusing the storage of those that have landed. */
+static Pending *
+pending_new(Interp *it, const Type *t)
+{
+	Pending *p;
+
+	if (it->npending == it->pending_cap) {
+		it->pending = arena_grow(&it->arena, it->pending, (size_t)it->pending_cap,
+		                         (size_t)it->pending_cap * 2 + 4, sizeof *it->pending);
+		it->pending_cap = it->pending_cap * 2 + 4;
+	}
+	p = &it->pending[it->npending++];
+	if (p->val.n < type_size(t)) {
+		p->val.n = type_size(t);
+		p->val.f = NEWN(&it->arena, double, p->val.n);
+		p->val.i = (void *)p->val.f;
+	}
+	p->type = *t;
+	p->group = -1;
+	return p;
+}
+
+bool
+eval_copy(Interp *it, Op *o)
+{
+	const Type *from = &o->in[0]->type;
+	const View *dst = slot_of(it, o->in[1])->view;
+	Pending *p = pending_new(it, from);
+
+	p->op = o;
+	p->dst = *dst;
+	if (!mem_read(it, o, slot_of(it, o->in[0])->view, from, &p->val))
+		return false;
+	if (o->imm[0] && it->opt.late && !it->opt.races)
+		return true;
+	it->npending--;
+	return mem_write(it, o, dst, &o->in[1]->type, &p->val, o->imm[0] != 0);
+}
+
+/* Land what commits up to number `group` have closed. */
+static bool
+land(Interp *it, int64_t group)
+{
+	int keep = 0;
+
+	for (int i = 0; i < it->npending; i++) {
+		Pending *p = &it->pending[i], tmp;
+
+		if (p->group < 0 || p->group > group) {
+			tmp = it->pending[keep];
+			it->pending[keep++] = *p;
+			it->pending[i] = tmp; /* storage is swapped, not lost */
+			continue;
+		}
+		if (!mem_write(it, p->op, &p->dst, &p->type, &p->val, false))
+			return false;
+	}
+	it->npending = keep;
+	return true;
+}
+
+bool
+eval_nothing(Interp *it, Op *o)
+{
+	switch ((int)o->code) {
+	case O_commit:
+		it->groups++;
+		for (int i = 0; i < it->npending; i++)
+			if (it->pending[i].group < 0)
+				it->pending[i].group = it->groups;
+		return true;
+	case O_wait:
+		race_wait(it, it->groups - o->imm[0]);
+		return land(it, it->groups - o->imm[0]);
+	default:
+		race_barrier(it);
+		return true;
+	}
+}

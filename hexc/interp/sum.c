@@ -1,0 +1,116 @@
+/* sum.c - the tile interpreter's ops that sum up: reductions and products. */
+#include "hexc/interp/impl.h"
+#include "hexc/ir/sparse.h"
+#include <math.h>
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static double
+join_f(OpCode code, double a, double b)
+{
+	if (code == O_reduce_sum)
+		return a + b;
+	if (isnan(a) || isnan(b))
+		return isnan(a) ? b : a;
+	return code == O_reduce_max ? (a > b || (a == b && !signbit(a)) ? a : b)
+	                            : (a < b || (a == b && signbit(a)) ? a : b);
+}
+
+static int64_t
+join_i(OpCode code, DType d, int64_t a, int64_t b)
+{
+	bool less = d == D_u64 ? (uint64_t)a < (uint64_t)b : a < b;
+
+	if (code == O_reduce_sum)
+		return (int64_t)((uint64_t)a + (uint64_t)b);
+	return less == (code == O_reduce_max) ? b : a;
+}
+
+bool
+eval_reduce(Interp *it, Op *o)
+{
+	const Type *t = &o->in[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	bool flt = num_is_float(t->dtype);
+	int d = (int)o->imm[0];
+	int64_t inner = inner_size(t, d), extent = t->shape[d];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t from = j / inner * inner * extent + j % inner;
+
+		slot_move(r, j, x, from);
+		for (int64_t e = 1; e < extent; e++) {
+			from += inner;
+			if (flt)
+				r->f[j] = join_f(o->code, r->f[j], x->f[from]);
+			else
+				r->i[j] = join_i(o->code, t->dtype, r->i[j], x->i[from]);
+		}
+	}
+	if (flt)
+		num_round_n(t->dtype, r->f, (size_t)r->n);
+	else
+		num_wrap_n(t->dtype, r->i, (size_t)r->n);
+	return race_scratch(it, o);
+}
+
+/* ---- dot ------------------------------------------------------------------------------------- */
+
+/* c += a b; four k at once, so that a row of c is read and written a quarter as often */
+static void
+dot_f(int64_t m, int64_t n, int64_t k, double *c, const double *a, const double *b)
+{
+	for (int64_t i = 0; i < m; i++, a += k, c += n) {
+		int64_t p = 0;
+
+		for (; p + 4 <= k; p += 4) {
+			const double *b0 = b + p * n, *b1 = b0 + n, *b2 = b1 + n, *b3 = b2 + n;
+			double a0 = a[p], a1 = a[p + 1], a2 = a[p + 2], a3 = a[p + 3];
+
+			for (int64_t j = 0; j < n; j++)
+				c[j] = c[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+		}
+		for (; p < k; p++)
+			for (int64_t j = 0; j < n; j++)
+				c[j] += a[p] * b[p * n + j];
+	}
+}
+
+static void
+dot_i(int64_t m, int64_t n, int64_t k, int64_t *c, const int64_t *a, const int64_t *b)
+{
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t p = 0; p < k; p++)
+			for (int64_t j = 0; j < n; j++)
+				c[i * n + j] = (int64_t)((uint64_t)c[i * n + j] +
+				                         (uint64_t)a[i * k + p] * (uint64_t)b[p * n + j]);
+}
+
+bool
+eval_dot(Interp *it, Op *o)
+{
+	const int64_t *sc = o->out[0]->type.shape;
+	const Slot *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
+	DType d = o->out[0]->type.dtype;
+	Slot *r = slot_of(it, o->out[0]), whole;
+	int64_t k = dot_k(o);
+
+	if (dot_is_sparse(o)) {
+		int side = dot_side(o);
+
+		whole = interp_whole(it, o->in[side]);
+		if (!interp_expand(it, o, o->in[side], o->in[3], 1 - side, &whole))
+			return false;
+		*(side ? &b : &a) = &whole;
+	}
+	slot_copy(it, o->out[0], o->in[2]);
+	if (num_is_float(d)) {
+		dot_f(sc[0], sc[1], k, r->f, a->f, b->f);
+		num_round_n(d, r->f, (size_t)r->n);
+	} else {
+		dot_i(sc[0], sc[1], k, r->i, a->i, b->i);
+		num_wrap_n(d, r->i, (size_t)r->n);
+	}
+	return true;
+}

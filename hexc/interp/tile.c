@@ -1,0 +1,301 @@
+/* tile.c - the tile interpreter's ops that make and rearrange whole tiles. */
+#include "hexc/interp/impl.h"
+#include "hexc/ir/pack.h"
+#include "hexc/ir/sparse.h"
+#include <string.h>
+
+static void
+fill(const Slot *s, DType d, double f, int64_t i)
+{
+	bool flt = num_is_float(d);
+
+	f = flt ? num_round(d, f) : 0;
+	i = flt ? 0 : num_wrap(d, i);
+	for (int64_t j = 0; j < s->n; j++) {
+		if (flt)
+			s->f[j] = f;
+		else
+			s->i[j] = i;
+	}
+}
+
+bool
+eval_const(Interp *it, Op *o)
+{
+	fill(slot_of(it, o->out[0]), o->out[0]->type.dtype, o->fimm, o->imm[0]);
+	return true;
+}
+
+/* The first word of element j's block in a tile of words w, and where in the block the element is. */
+static int64_t
+block_of(const Pack *p, const Type *t, const Type *w, int64_t j, int64_t at[2])
+{
+	int64_t rows = t->shape[t->rank - 2], columns = t->shape[t->rank - 1], block;
+
+	at[0] = j / columns % rows;
+	at[1] = j % columns;
+	block = j / columns / rows * w->shape[w->rank - 3] + at[0] / p->block[0];
+	block = block * w->shape[w->rank - 2] + at[1] / p->block[1];
+	at[0] %= p->block[0];
+	at[1] %= p->block[1];
+	return block * w->shape[w->rank - 1];
+}
+
+bool
+eval_unpack(Interp *it, Op *o)
+{
+	const Pack *p = val_param(it->k, o->in[1])->pack;
+	const Type *t = &o->out[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t at[2];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		const int64_t *words = x->i + block_of(p, t, &o->in[0]->type, j, at);
+		unsigned char code[8] = { 0 };
+
+		for (int b = 0; b < dtype_info[t->dtype].bits; b++) {
+			int64_t bit = pack_bit(p, at[0], at[1], b);
+
+			code[0] |= (unsigned char)((words[bit / 32] >> bit % 32 & 1) << b);
+		}
+		if (num_is_float(t->dtype))
+			r->f[j] = num_get_f(t->dtype, code, 0);
+		else
+			r->i[j] = num_get_i(t->dtype, code, 0);
+	}
+	return true;
+}
+
+bool
+eval_pack(Interp *it, Op *o)
+{
+	const Pack *p = val_param(it->k, o->in[1])->pack;
+	const Type *t = &o->in[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t at[2];
+
+	memset(r->i, 0, sizeof *r->i * (size_t)r->n);
+	for (int64_t j = 0; j < x->n; j++) {
+		int64_t *words = r->i + block_of(p, t, &o->out[0]->type, j, at);
+		unsigned char code[8] = { 0 };
+
+		if (num_is_float(t->dtype))
+			num_put_f(t->dtype, code, 0, x->f[j]);
+		else
+			num_put_i(t->dtype, code, 0, x->i[j]);
+		for (int b = 0; b < dtype_info[t->dtype].bits; b++) {
+			int64_t bit = pack_bit(p, at[0], at[1], b);
+
+			words[bit / 32] |= (int64_t)(code[0] >> b & 1) << bit % 32;
+		}
+	}
+	return true;
+}
+
+bool
+eval_splat(Interp *it, Op *o)
+{
+	DType d = o->out[0]->type.dtype;
+	const Slot *x = slot_of(it, o->in[0]);
+
+	if (num_is_float(d))
+		fill(slot_of(it, o->out[0]), d, x->f[0], 0);
+	else
+		fill(slot_of(it, o->out[0]), d, 0, x->i[0]);
+	return true;
+}
+
+int64_t
+inner_size(const Type *t, int d)
+{
+	int64_t n = 1;
+
+	for (int i = d + 1; i < t->rank; i++)
+		n *= t->shape[i];
+	return n;
+}
+
+bool
+eval_iota(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t inner = inner_size(t, (int)o->imm[0]), extent = t->shape[o->imm[0]];
+
+	for (int64_t j = 0; j < r->n; j++)
+		r->i[j] = num_wrap(t->dtype, j / inner % extent);
+	return true;
+}
+
+bool
+eval_block_id(Interp *it, Op *o)
+{
+	slot_of(it, o->out[0])->i[0] = it->block[o->imm[0]];
+	return true;
+}
+
+/* Nothing rounds here, so elements move as bytes, whatever their kind. */
+void
+slot_move(Slot *r, int64_t to, const Slot *x, int64_t from)
+{
+	memcpy(r->f + to, x->f + from, sizeof *r->f);
+}
+
+bool
+eval_clip(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Slot *r = slot_of(it, o->out[0]);
+	bool flt = num_is_float(t->dtype);
+	int in = 1;
+
+	slot_copy(it, o->out[0], o->in[0]);
+	for (int d = 0; d < t->rank; d++) {
+		int64_t inner, bound;
+
+		if (!(o->imm[0] >> d & 1))
+			continue;
+		inner = inner_size(t, d);
+		bound = slot_of(it, o->in[in++])->i[0];
+		for (int64_t j = 0; j < r->n; j++) {
+			if (j / inner % t->shape[d] < bound)
+				continue;
+			if (flt)
+				r->f[j] = num_round(t->dtype, o->fimm);
+			else
+				r->i[j] = num_wrap(t->dtype, o->imm[1]);
+		}
+	}
+	return true;
+}
+
+bool
+eval_shift(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t inner = inner_size(t, (int)o->imm[0]), extent = t->shape[o->imm[0]];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		if (j / inner % extent >= o->imm[1])
+			slot_move(r, j, x, j - o->imm[1] * inner);
+		else if (num_is_float(t->dtype))
+			r->f[j] = num_round(t->dtype, o->fimm);
+		else
+			r->i[j] = num_wrap(t->dtype, o->imm[2]);
+	}
+	return true;
+}
+
+/* Lines of `n` neighbours: one for each index of the dims up to d. */
+bool
+eval_slice(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	const Slot *x = slot_of(it, o->in[0]);
+	Slot *r = slot_of(it, o->out[0]);
+	int d = (int)o->imm[0];
+	int64_t inner = inner_size(t, d), line = inner * t->shape[d];
+
+	for (int64_t j = 0; j < r->n; j++)
+		slot_move(r, j, x, j / line * inner * u->shape[d] + o->imm[1] * inner + j % line);
+	return true;
+}
+
+bool
+eval_concat(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Slot *r = slot_of(it, o->out[0]);
+	int d = (int)o->imm[0];
+	int64_t inner = inner_size(t, d), line = inner * t->shape[d], first = inner * o->in[0]->type.shape[d];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t at = j % line;
+		bool second = at >= first;
+
+		slot_move(r, j, slot_of(it, o->in[second]),
+		          second ? j / line * (line - first) + at - first : j / line * first + at);
+	}
+	return true;
+}
+
+/* r[i0,i1,..] = x[sum of i_d * stride[d]] */
+static void
+gather(const Type *t, Slot *r, const Slot *x, const int64_t *stride)
+{
+	int64_t at[DIM_MAX] = { 0 }, from = 0;
+
+	for (int64_t j = 0; j < r->n; j++) {
+		slot_move(r, j, x, from);
+		for (int d = t->rank - 1; d >= 0; d--) {
+			from += stride[d];
+			if (++at[d] < t->shape[d])
+				break;
+			from -= at[d] * stride[d];
+			at[d] = 0;
+		}
+	}
+}
+
+bool
+eval_broadcast(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	int64_t stride[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++)
+		stride[d] = u->shape[d] == 1 ? 0 : inner_size(u, d);
+	gather(t, slot_of(it, o->out[0]), slot_of(it, o->in[0]), stride);
+	return true;
+}
+
+bool
+eval_transpose(Interp *it, Op *o)
+{
+	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	int64_t stride[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++)
+		stride[d] = inner_size(u, (int)o->imm[d]);
+	gather(t, slot_of(it, o->out[0]), slot_of(it, o->in[0]), stride);
+	return true;
+}
+
+bool
+eval_convert(Interp *it, Op *o)
+{
+	slot_copy(it, o->out[0], o->in[0]);
+	return race_scratch(it, o);
+}
+
+bool
+eval_lookup(Interp *it, Op *o)
+{
+	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;
+	const Slot *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
+	Slot *r = slot_of(it, o->out[0]);
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t rest = j, from = 0, weight = t->shape[t->rank - 1];
+
+		for (int d = x->rank - 1; d >= 0; d--) {
+			int64_t c = rest % x->shape[d];
+
+			rest /= x->shape[d];
+			if (t->rank == 1 || d == x->rank - 1 || t->shape[d] == 1)
+				continue;
+			from += c * weight;
+			weight *= t->shape[d];
+		}
+		from += index->i[j];
+		if (num_is_float(t->dtype))
+			r->f[j] = table->f[from];
+		else
+			r->i[j] = table->i[from];
+	}
+	return true;
+}

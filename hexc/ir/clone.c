@@ -1,0 +1,134 @@
+/* clone.c - copies of ops, with the regions they own, and of whole kernels. */
+#include "hexc/ir/ir.h"
+#include <string.h>
+
+typedef struct Cloner {
+	Val *(*map)(void *, Val *);
+	void *user;
+	Val **inner; /* by id of the old value: its copy, for values defined inside the cloned op */
+	uint32_t ninner;
+	bool same_ids; /* copies are called what the originals are: in a kernel of their own */
+} Cloner;
+
+static Val *
+clone_val(const Cloner *c, Val *v)
+{
+	Val *r;
+
+	if (v->id < c->ninner && c->inner[v->id])
+		return c->inner[v->id];
+	r = c->map ? c->map(c->user, v) : NULL;
+	return r ? r : v;
+}
+
+static void
+clone_out(Cloner *c, Val *const *from, Val **to, int n)
+{
+	for (int i = 0; i < n; i++) {
+		to[i]->name = from[i]->name;
+		if (c->same_ids)
+			to[i]->id = from[i]->id;
+		if (from[i]->id < c->ninner)
+			c->inner[from[i]->id] = to[i];
+	}
+}
+
+static void clone_block(Cloner *c, Block *to, const Block *from);
+
+static Op *
+clone_op(Cloner *c, Block *b, Op *at, const Op *o)
+{
+	Arena *a = b->kernel->unit->arena;
+	Val **in = NEWN(a, Val *, o->nin);
+	Type *out = NEWN(a, Type, o->nout);
+	Op *n;
+
+	for (int i = 0; i < o->nin; i++)
+		in[i] = clone_val(c, o->in[i]);
+	for (int i = 0; i < o->nout; i++)
+		out[i] = o->out[i]->type;
+	n = op_new(b, at, o->code, o->src, o->nin, in, o->nout, out);
+	clone_out(c, o->out, n->out, o->nout);
+	if (c->same_ids)
+		n->id = o->id;
+	memcpy(n->imm, o->imm, sizeof n->imm);
+	n->fimm = o->fimm;
+	n->text = o->text;
+	if (o->pick) {
+		n->pick = NEW(a, Pick);
+		*n->pick = *o->pick;
+	}
+	for (int r = 0; r < 2; r++) {
+		if (!o->blk[r])
+			continue;
+		n->blk[r] = block_new(b->kernel, n);
+		clone_block(c, n->blk[r], o->blk[r]);
+	}
+	return n;
+}
+
+static void
+clone_block(Cloner *c, Block *to, const Block *from)
+{
+	for (int i = 0; i < from->narg; i++)
+		block_arg(to, from->arg[i]->type);
+	clone_out(c, from->arg, to->arg, from->narg);
+	for (const Op *x = from->first; x; x = x->next)
+		clone_op(c, to, NULL, x);
+}
+
+Op *
+op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user)
+{
+	Cloner c = { .map = map, .user = user };
+
+	if (o->blk[0] || o->blk[1]) {
+		c.ninner = b->kernel->nval + 1;
+		c.inner = NEWN(b->kernel->unit->arena, Val *, c.ninner);
+	}
+	return clone_op(&c, b, at, o);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+static void
+clone_param(const Cloner *c, Param *to, const Param *from)
+{
+	*to = *from;
+	to->val = clone_val(c, from->val);
+	for (int d = 0; d < DIM_MAX; d++) {
+		to->size[d] = from->size[d] ? clone_val(c, from->size[d]) : NULL;
+		to->stride[d] = from->stride[d] ? clone_val(c, from->stride[d]) : NULL;
+	}
+}
+
+Kernel *
+kernel_copy(const Kernel *k)
+{
+	Arena *a = k->unit->arena;
+	Kernel *n = kernel_new(k->unit, k->name);
+	Block *body = n->body, *grid = n->grid;
+	Cloner c = { .same_ids = true };
+
+	c.ninner = k->nval + 1;
+	c.inner = NEWN(a, Val *, c.ninner);
+	*n = *k;
+	n->body = body;
+	n->grid = k->grid ? grid : NULL;
+	n->facts = NULL;
+	n->cands = NULL;
+	clone_block(&c, body, k->body);
+	if (k->grid)
+		clone_block(&c, grid, k->grid);
+	n->param = NEWN(a, Param, k->nparam);
+	for (int i = 0; i < k->nparam; i++)
+		clone_param(&c, &n->param[i], &k->param[i]);
+	n->assume = NEWN(a, Assume, k->nassume);
+	for (int i = 0; i < k->nassume; i++) {
+		n->assume[i] = k->assume[i];
+		n->assume[i].cond = clone_val(&c, k->assume[i].cond);
+	}
+	n->nval = k->nval;
+	n->nop = k->nop;
+	return n;
+}

@@ -1,0 +1,112 @@
+/* diag.c - collect diagnostics. */
+#include "hexc/ir/diag.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Errors kept; the rest are counted only, so that a broken program does not flood its reader. */
+enum { ERROR_MAX = 20 };
+
+static const char *format(Arena *a, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
+static void add_error(Diag *d, DiagClass cls, Src src, const char *fmt, va_list ap) PRINTF_LIKE(4, 0);
+
+static const char *
+format(Arena *a, const char *fmt, va_list ap)
+{
+	Text t = { .arena = a };
+	char small[256], *s = small;
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(small, sizeof small, fmt, ap);
+	if (n >= (int)sizeof small) {
+		s = arena_alloc(a, (size_t)n + 1);
+		vsnprintf(s, (size_t)n + 1, fmt, again);
+	}
+	va_end(again);
+	text_add(&t, s, n > 0 ? (size_t)n : 0);
+	return t.s ? t.s : "";
+}
+
+/* Has this been said about this place already? */
+static bool
+said(const Diag *d, int severity, Src src, const char *text)
+{
+	for (int i = 0; i < d->n; i++) {
+		const DiagMsg *m = &d->msg[i];
+		if (m->severity == severity && m->src.line == src.line && m->src.col == src.col &&
+		    strcmp(m->text, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+push(Diag *d, int severity, DiagClass cls, Src src, const char *text)
+{
+	DiagMsg m = { .severity = severity, .cls = cls, .src = src, .text = text };
+
+	if (m.src.line && m.src.len == 0)
+		m.src.len = 1;
+	VEC_PUSH(d->arena, d->msg, d->n, d->cap, m);
+}
+
+static void
+add_error(Diag *d, DiagClass cls, Src src, const char *fmt, va_list ap)
+{
+	const char *text = format(d->arena, fmt, ap);
+
+	if (said(d, DIAG_ERROR, src, text))
+		return;
+	d->nerror++;
+	if (d->nerror <= ERROR_MAX)
+		push(d, DIAG_ERROR, cls, src, text);
+	else if (d->nerror == ERROR_MAX + 1)
+		push(d, DIAG_NOTE, cls, (Src){ 0 }, "more errors follow and are not shown");
+}
+
+void
+diag_error(Diag *d, Src src, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_error(d, DC_SOURCE, src, fmt, ap);
+	va_end(ap);
+}
+
+void
+diag_fail(Diag *d, DiagClass cls, Src src, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_error(d, cls, src, fmt, ap);
+	va_end(ap);
+}
+
+void
+diag_warning(Diag *d, Src src, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = format(d->arena, fmt, ap);
+	va_end(ap);
+	if (d->nerror <= ERROR_MAX && !said(d, DIAG_WARNING, src, text))
+		push(d, DIAG_WARNING, DC_SOURCE, src, text);
+}
+
+void
+diag_note(Diag *d, Src src, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = format(d->arena, fmt, ap);
+	va_end(ap);
+	if (d->nerror <= ERROR_MAX && d->n && !said(d, DIAG_NOTE, src, text))
+		push(d, DIAG_NOTE, d->msg[d->n - 1].cls, src, text);
+}

@@ -1,0 +1,295 @@
+/* facts.c - val_fact: what is known of an index value, by abstract interpretation of the ops that
+ * make it.
+ *
+ * Everything here errs on the side of knowing less: a wrong answer is a fault on the device. */
+#include "hexc/ir/facts.h"
+
+enum { STEPS = 1500, ROUNDS = 24 };
+
+static const Fact full = { 1, INT64_MIN, INT64_MAX };
+
+bool
+fact_is_full(Fact f)
+{
+	return f.lo == INT64_MIN && f.hi == INT64_MAX;
+}
+
+Asking
+fact_asking(Kernel *k)
+{
+	Asking a = { .k = k, .steps = STEPS };
+
+	return a;
+}
+
+static bool
+fact_equal(Fact x, Fact y)
+{
+	return x.mult == y.mult && x.lo == y.lo && x.hi == y.hi;
+}
+
+/* ---- choices and loops --------------------------------------------------------------------------- */
+
+/* f of value v, knowing that cond came out as `taken`. */
+static Fact
+refine(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
+{
+	const Op *c = cond->def;
+	OpCode code = c ? c->code : O_none;
+	bool left;
+	Fact y;
+
+	if ((code != O_lt && code != O_le && code != O_eq && code != O_ne) ||
+	    (c->in[0] != v && c->in[1] != v) || c->in[0]->type.dtype != D_i64)
+		return f;
+	left = c->in[0] == v;
+	y = fact_of(a, c->in[left ? 1 : 0]);
+	if (code == O_eq || code == O_ne) {
+		if (taken == (code == O_eq)) {
+			f.lo = y.lo > f.lo ? y.lo : f.lo;
+			f.hi = y.hi < f.hi ? y.hi : f.hi;
+		} else if (y.lo == y.hi && f.lo < f.hi) {
+			f.hi -= f.hi == y.lo;
+			f.lo += f.lo == y.lo;
+		}
+	} else if (left == taken) {
+		int64_t hi = y.hi - ((code == O_lt) == taken && y.hi != INT64_MIN);
+		f.hi = hi < f.hi ? hi : f.hi;
+	} else {
+		int64_t lo = y.lo + ((code == O_lt) == taken && y.lo != INT64_MAX);
+		f.lo = lo > f.lo ? lo : f.lo;
+	}
+	return f.lo <= f.hi ? fact_tighten(f) : f; /* empty: this branch is never taken */
+}
+
+static Fact
+fact_choice(Asking *a, const Val *cond, const Val *yes, const Val *no)
+{
+	Fact c = fact_of(a, cond), y0, n0, y, n;
+
+	if (c.lo != 0 || c.hi == 0)
+		return fact_of(a, c.hi == 0 ? no : yes);
+	y0 = fact_of(a, yes);
+	n0 = fact_of(a, no);
+	y = refine(a, cond, true, yes, y0);
+	n = refine(a, cond, false, no, n0);
+	if (y.lo > y.hi && n.lo > n.hi)
+		y = fact_join(y0, n0); /* neither can be */
+	else if (y.lo > y.hi)
+		y = n;
+	else if (n.lo <= n.hi)
+		y = fact_join(y, n);
+	return y;
+}
+
+/* What a region yields as its i-th value; NULL while it is being built. */
+static const Val *
+yielded(const Block *b, int i)
+{
+	return b && b->last && b->last->code == O_yield && i < b->last->nin ? b->last->in[i] : NULL;
+}
+
+/* Carried value i of a loop: the least fact that holds of the initial value and is kept by the body,
+ * found by climbing; a bound that does not settle is given up.  Carried values that lean on each
+ * other are proved together: while one is assumed, the others are proved under that assumption. */
+static Fact
+fact_carried(Asking *a, const Op *loop, int i)
+{
+	const Val *arg = loop->blk[0]->arg[1 + i], *next = yielded(loop->blk[0], i);
+	Fact f, j;
+	int at = a->nassumed;
+
+	if (!next || arg->type.dtype == D_u64 || at == FACT_ASSUMED)
+		return fact_type(arg->type.dtype);
+	f = fact_of(a, loop->in[3 + i]);
+	a->assumed[at] = arg;
+	a->nassumed++;
+	for (int round = 0; a->steps > 0; round++) {
+		a->as[at] = f;
+		j = fact_join(f, fact_of(a, next));
+		if (a->steps > 0 && fact_equal(j, f)) {
+			a->nassumed = at;
+			return f;
+		}
+		if (round > ROUNDS) {
+			j.lo = j.lo < f.lo ? fact_type(arg->type.dtype).lo : j.lo;
+			j.hi = j.hi > f.hi ? fact_type(arg->type.dtype).hi : j.hi;
+		}
+		f = j;
+	}
+	a->nassumed = at;
+	return fact_type(arg->type.dtype);
+}
+
+static Fact
+fact_if(Asking *a, const Op *o, int i)
+{
+	const Val *yes = yielded(o->blk[0], i), *no = yielded(o->blk[1], i);
+
+	return yes && no ? fact_choice(a, o->in[0], yes, no) : fact_type(o->out[i]->type.dtype);
+}
+
+/* The counter: lo, lo + step, .. while < hi. */
+static Fact
+fact_counter(Asking *a, const Op *loop)
+{
+	Fact lo = fact_of(a, loop->in[0]), hi = fact_of(a, loop->in[1]), step = fact_of(a, loop->in[2]);
+	Fact f = { gcd64(lo.mult, step.mult), lo.lo, hi.hi };
+
+	/* the last counter + step must not wrap around */
+	if (step.lo < 1 || hi.hi == INT64_MIN || hi.hi > INT64_MAX - step.hi)
+		return full;
+	f.hi--;
+	return f.hi < f.lo ? lo : fact_tighten(f); /* hi <= lo: never runs */
+}
+
+/* ---- the value ----------------------------------------------------------------------------------- */
+
+static Fact
+fact_param(const Param *p, DType d)
+{
+	Fact f = { p->mult, p->lo, p->hi }, t = fact_type(d);
+
+	if (p->kind == P_tensor)
+		return t;
+	if (f.mult == 0 && f.lo == 0 && f.hi == 0)
+		f = t; /* nobody filled it in */
+	if (p->kind == P_size) {
+		t.lo = 0;
+		t.hi = SIZE_LIMIT;
+	}
+	f.lo = f.lo > t.lo ? f.lo : t.lo;
+	f.hi = f.hi < t.hi ? f.hi : t.hi;
+	return f.lo <= f.hi && !fact_is_full(f) ? fact_tighten(f) : f;
+}
+
+/* Blocks are numbered from 0 to the grid's extent - 1; CUDA bounds the grid itself. */
+static Fact
+fact_block_id(Asking *a, int64_t axis)
+{
+	const Op *y = a->k->grid ? a->k->grid->last : NULL;
+	Fact f = { 1, 0, axis == 0 ? 2147483646 : 65534 }, g;
+
+	if (y && y->code == O_yield && y->nin == 3) {
+		g = fact_of(a, y->in[axis]);
+		if (g.hi >= 1 && g.hi - 1 < f.hi)
+			f.hi = g.hi - 1;
+	}
+	return f.hi == 0 ? fact_const(0) : f;
+}
+
+static Fact
+fact_op(Asking *a, const Val *v)
+{
+	const Op *o = v->def;
+	DType d = v->type.dtype;
+	Val *const *in = o->in;
+
+	switch ((int)o->code) {
+	case O_const: return fact_const(o->imm[0]);
+	case O_block_id: return fact_block_id(a, o->imm[0]);
+	case O_select: return fact_choice(a, in[0], in[1], in[2]);
+	case O_if: return fact_if(a, o, v->index);
+	case O_for: return fact_carried(a, o, v->index);
+	case O_cast: return fact_cast(d, in[0]->type.dtype, fact_of(a, in[0]));
+	case O_neg: return fact_neg(d, fact_of(a, in[0]));
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne:
+		if (in[0]->type.dtype == D_u64 || dtype_info[in[0]->type.dtype].kind == K_flt)
+			return fact_type(d);
+		return fact_compare(o->code, fact_of(a, in[0]), fact_of(a, in[1]));
+	default:
+		if (o->nin != 2 || !(op_info[o->code].flags & F_ELT))
+			return fact_type(d);
+		return fact_binary(d, o->code, fact_of(a, in[0]), fact_of(a, in[1]));
+	}
+}
+
+static Fact
+fact_any(Asking *a, const Val *v)
+{
+	if (v->def)
+		return fact_op(a, v);
+	if (v->block->owner == NULL && v->index < a->k->nparam)
+		return fact_param(&a->k->param[v->index], v->type.dtype);
+	if (v->block->owner == NULL || v->block->owner->code != O_for)
+		return fact_type(v->type.dtype);
+	if (v->index == 0)
+		return fact_counter(a, v->block->owner);
+	return fact_carried(a, v->block->owner, v->index - 1);
+}
+
+/* ---- answers remembered -------------------------------------------------------------------------- */
+
+struct FactMemo {
+	Fact *of; /* by id */
+	bool *known;
+	uint32_t n;
+	int nest;
+};
+
+void
+facts_keep(Kernel *k)
+{
+	if (!k->facts)
+		k->facts = NEW(k->unit->arena, struct FactMemo);
+	k->facts->nest++;
+}
+
+void
+facts_drop(Kernel *k)
+{
+	if (--k->facts->nest == 0)
+		k->facts = NULL;
+}
+
+/* What was found with no assumption, before the steps were spent. */
+static void
+remember(const Asking *a, const Val *v, Fact f)
+{
+	struct FactMemo *m = a->k->facts;
+	Arena *arena = a->k->unit->arena;
+
+	if (!m || a->nassumed || a->steps <= 0)
+		return;
+	if (v->id >= m->n) {
+		uint32_t n = v->id + v->id / 2 + 64;
+
+		m->of = arena_grow(arena, m->of, m->n, n, sizeof *m->of);
+		m->known = arena_grow(arena, m->known, m->n, n, sizeof *m->known);
+		m->n = n;
+	}
+	m->of[v->id] = f;
+	m->known[v->id] = true;
+}
+
+Fact
+fact_of(Asking *a, const Val *v)
+{
+	const struct FactMemo *m = a->k->facts;
+	DType d = v->type.dtype;
+	Fact f;
+
+	if (v->type.space != S_scalar || dtype_info[d].kind == K_flt || d == D_u64 || a->steps-- <= 0)
+		return fact_type(d);
+	a->k->nfact++;
+	if (m && v->id < m->n && m->known[v->id])
+		return m->of[v->id];
+	for (int i = 0; i < a->nassumed; i++)
+		if (a->assumed[i] == v)
+			return a->as[i];
+	f = fact_any(a, v);
+	f = f.lo <= f.hi ? f : fact_type(d); /* facts that contradict each other say nothing */
+	remember(a, v, f);
+	return f;
+}
+
+Fact
+val_fact(Kernel *k, const Val *v)
+{
+	Asking a = fact_asking(k);
+
+	return fact_of(&a, v);
+}

@@ -1,0 +1,40 @@
+/* facts.h - inside facts*.c: ranges, divisibility, symbolic bounds of index values. */
+#ifndef HEXC_FACTS_H
+#define HEXC_FACTS_H
+#include "hexc/ir/ir.h"
+
+enum { FACT_ASSUMED = 8 };
+
+/* One question.  Every value looked at costs a step; when they are spent the answer is "anything". */
+typedef struct Asking {
+	Kernel *k;
+	int steps;
+	/* loop-carried values whose fact is being proved by induction */
+	int nassumed;
+	const Val *assumed[FACT_ASSUMED];
+	Fact as[FACT_ASSUMED];
+} Asking;
+
+Asking fact_asking(Kernel *k);
+Fact fact_of(Asking *a, const Val *v);
+/* Facts of facts_arith.c; f.lo > f.hi in a result: no such value exists. */
+Fact fact_const(int64_t c);
+Fact fact_type(DType d);                  /* every value of the type */
+Fact fact_tighten(Fact f);                /* pull the range in to multiples of mult */
+Fact fact_join(Fact x, Fact y);           /* of either */
+Fact fact_neg(DType d, Fact x);
+Fact fact_binary(DType d, OpCode code, Fact x, Fact y);
+Fact fact_compare(OpCode code, Fact x, Fact y);
+Fact fact_cast(DType to, DType from, Fact x);
+bool fact_is_full(Fact f); /* nothing known of the range: the value may have wrapped around */
+
+int64_t gcd64(int64_t x, int64_t y);      /* of magnitudes; gcd(0, x) = x */
+int64_t pow2_part(int64_t x);             /* largest power of two dividing x > 0 */
+int64_t floor_div(int64_t x, int64_t c);  /* c > 0 */
+/* Are both the same expression over the same values?  Only pure index arithmetic is compared. */
+bool val_same(const Val *x, const Val *y, int depth);
+/* Are these i64 scalars equal whenever op `at` runs?  False: not known. */
+bool index_equal(const Op *at, const Val *x, const Val *y);
+/* start[0] + .. + start[n-1] + extent <= size whenever op `at` runs? */
+bool prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size);
+#endif

@@ -1,0 +1,252 @@
+/* facts_bound.c - symbolic bounds: what an index value is at most, in terms of the run-time sizes.
+ *
+ * The proof of `start + extent <= size` writes the upper bound of start and the lower bound of size
+ * as linear forms over parameters, subtracts, and asks whether what is left can be
+ * negative.  Counters and block numbers are replaced by their last value, divisions are carried out
+ * where the facts say that they are exact, and conditions of enclosing ifs serve as bounds.  Values
+ * that may have wrapped around 64 bits are never looked through. */
+#include "hexc/ir/facts_lin.h"
+#include <string.h>
+
+enum { DEPTH = 24, CHOICES = 64, SAME_DEPTH = 12 };
+
+bool
+val_same(const Val *x, const Val *y, int depth)
+{
+	const Op *p = x->def, *q = y->def;
+
+	if (x == y)
+		return true;
+	if (depth == 0 || !p || !q || p->code != q->code || !type_same(&x->type, &y->type) ||
+	    x->type.space != S_scalar || dtype_info[x->type.dtype].kind == K_flt)
+		return false;
+	if (!(op_info[p->code].flags & F_ELT) && p->code != O_const && p->code != O_block_id)
+		return false;
+	if (memcmp(p->imm, q->imm, sizeof p->imm) != 0 || p->nin != q->nin)
+		return false;
+	for (int i = 0; i < p->nin; i++)
+		if (dtype_info[p->in[i]->type.dtype].kind == K_flt ||
+		    !val_same(p->in[i], q->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+static bool
+choose(Bounding *b)
+{
+	return b->used < 8 && (b->choice >> b->used++ & 1);
+}
+
+/* ---- conditions of enclosing ifs ----------------------------------------------------------------- */
+
+/* v under `x < y` (strict) or `x <= y`: when v = x + constant, it is at most y + constant - 1. */
+static bool
+bound_by(Bounding *b, const Val *v, const Val *x, const Val *y, bool strict, Lin *out)
+{
+	Lin lv, lx, ly, diff, gap;
+	int64_t m;
+
+	if (x->type.dtype != D_i64)
+		return false;
+	lv = lin_of(b, v, 0);
+	lx = lin_of(b, x, 0);
+	diff = lin_add(lv, lx, -1);
+	if (!diff.ok || diff.n || diff.den != 1)
+		return false;
+	ly = lin_of(b, y, 0);
+	gap = lin_add(ly, lx, -1);
+	/* y - x is a multiple of m and positive, so at least m */
+	m = gap.ok && gap.den == 1 ? lin_mult(&b->ask, &gap) : 1;
+	m = m < 1 ? 1 : m;
+	*out = lin_add(lin_add(lin_of(b, y, 1), lin_const(strict ? m : 0), -1), diff, 1);
+	return out->ok;
+}
+
+static bool
+bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
+{
+	const Op *c = cond->def;
+
+	if (!c || c->nin != 2)
+		return false;
+	if (c->code == O_and && taken)
+		return bound_by_cond(b, v, c->in[0], true, out) || bound_by_cond(b, v, c->in[1], true, out);
+	if (c->code != O_lt && c->code != O_le)
+		return false;
+	if (taken)
+		return bound_by(b, v, c->in[0], c->in[1], c->code == O_lt, out);
+	return bound_by(b, v, c->in[1], c->in[0], c->code == O_le, out);
+}
+
+/* An enclosing condition that says something about v; which of several is a choice. */
+static bool
+bound_by_scope(Bounding *b, const Val *v, Lin *out)
+{
+	const Block *blk = b->at->parent;
+
+	if (b->depth > 4)
+		return false;
+	for (const Op *o; blk && (o = blk->owner); blk = o->parent) {
+		bool found;
+		int depth = b->depth;
+		if (o->code != O_if)
+			continue;
+		b->depth = DEPTH - 8; /* conditions are not used to bound conditions */
+		found = bound_by_cond(b, v, o->in[0], blk == o->blk[0], out);
+		b->depth = depth;
+		if (found && choose(b))
+			return true;
+	}
+	return false;
+}
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+/* The tighter of two bounds that both must hold (want the larger when dir > 0); an atom when not
+ * comparable. */
+static Lin
+lin_worse(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
+{
+	Lin lx = lin_of(b, x, dir), ly = lin_of(b, y, dir), d = lin_add(lx, ly, -1);
+
+	if (lin_nonneg(&b->ask, &d))
+		return dir > 0 ? lx : ly;
+	d = lin_add(ly, lx, -1);
+	if (lin_nonneg(&b->ask, &d))
+		return dir > 0 ? ly : lx;
+	return lin_atom(v);
+}
+
+static Lin
+lin_div(Bounding *b, const Val *v, const Val *x, int64_t c, int dir)
+{
+	Lin l, q;
+
+	if (c < 1 || fact_of(&b->ask, x).lo < 0)
+		return lin_atom(v);
+	l = lin_of(b, x, dir);
+	if (lin_floor(&b->ask, l, c, &q))
+		return q;
+	if (dir == 0 || !l.ok)
+		return lin_atom(v);
+	return lin_scale(dir > 0 ? l : lin_add(l, lin_const(c - 1), -1), 1, c);
+}
+
+static Lin
+lin_mul(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
+{
+	Fact fx = fact_of(&b->ask, x), fy = fact_of(&b->ask, y);
+
+	if (fy.lo == fy.hi)
+		return lin_scale(lin_of(b, x, fy.lo < 0 ? -dir : dir), fy.lo, 1);
+	if (fx.lo == fx.hi)
+		return lin_scale(lin_of(b, y, fx.lo < 0 ? -dir : dir), fx.lo, 1);
+	return lin_atom(v);
+}
+
+static Lin
+lin_op(Bounding *b, const Val *v, int dir)
+{
+	const Op *o = v->def;
+	Val *x = o->nin > 0 ? o->in[0] : NULL, *y = o->nin > 1 ? o->in[1] : NULL;
+	Fact c = o->nin == 2 ? fact_of(&b->ask, y) : fact_type(D_i64);
+	bool shift = c.lo == c.hi && c.lo >= 0 && c.lo < 62;
+
+	switch ((int)o->code) {
+	case O_const: return lin_const(o->imm[0]);
+	case O_add: return lin_add(lin_of(b, x, dir), lin_of(b, y, dir), 1);
+	case O_sub: return lin_add(lin_of(b, x, dir), lin_of(b, y, -dir), -1);
+	case O_neg: return lin_scale(lin_of(b, x, -dir), -1, 1);
+	case O_mul: return lin_mul(b, v, x, y, dir);
+	case O_shl: return shift ? lin_scale(lin_of(b, x, dir), (int64_t)1 << c.lo, 1) : lin_atom(v);
+	case O_div: return c.lo == c.hi ? lin_div(b, v, x, c.lo, dir) : lin_atom(v);
+	case O_shr: return shift ? lin_div(b, v, x, (int64_t)1 << c.lo, dir) : lin_atom(v);
+	case O_min:
+	case O_max:
+		if (dir == 0)
+			return lin_atom(v);
+		if ((o->code == O_min) == (dir > 0)) /* either side bounds it */
+			return lin_of(b, choose(b) ? x : y, dir);
+		return lin_worse(b, v, x, y, dir);
+	case O_select: return dir == 0 ? lin_atom(v) : lin_worse(b, v, o->in[1], o->in[2], dir);
+	case O_block_id:
+		if (dir <= 0 || !b->ask.k->grid || !b->ask.k->grid->last || b->ask.k->grid->last->nin != 3)
+			return dir < 0 ? lin_const(0) : lin_atom(v);
+		return lin_add(lin_of(b, b->ask.k->grid->last->in[o->imm[0]], 1), lin_const(1), -1);
+	default: return lin_atom(v);
+	}
+}
+
+/* The counter of a loop that is running: lo + i * step < hi. */
+static Lin
+lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
+{
+	Lin lo, hi, gap;
+	Fact step = fact_of(&b->ask, loop->in[2]);
+	int64_t m = 1;
+
+	if (dir == 0 || step.lo < 1)
+		return lin_atom(v);
+	if (dir < 0)
+		return lin_of(b, loop->in[0], -1);
+	lo = lin_of(b, loop->in[0], 0);
+	hi = lin_of(b, loop->in[1], 0);
+	gap = lin_add(hi, lo, -1);
+	if (gap.ok && gap.den == 1)
+		m = gcd64(lin_mult(&b->ask, &gap), step.mult);
+	return lin_add(lin_of(b, loop->in[1], 1), lin_const(m < 1 ? 1 : m), -1);
+}
+
+Lin
+lin_of(Bounding *b, const Val *v, int dir)
+{
+	Fact f = fact_of(&b->ask, v);
+	Lin out;
+
+	if (b->depth >= DEPTH || v->type.space != S_scalar || v->type.dtype != D_i64 || b->ask.steps <= 0)
+		return lin_atom(v);
+	if (dir > 0 && bound_by_scope(b, v, &out))
+		return out;
+	if (f.lo == f.hi)
+		return lin_const(f.lo);
+	if (fact_is_full(f)) /* may have wrapped around */
+		return lin_atom(v);
+	b->depth++;
+	if (v->def)
+		out = lin_op(b, v, dir);
+	else if (v->block->owner && v->block->owner->code == O_for && v->index == 0)
+		out = lin_counter(b, v, v->block->owner, dir);
+	else
+		out = lin_atom(v);
+	b->depth--;
+	return out.ok ? out : lin_atom(v);
+}
+
+bool
+prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
+{
+	for (unsigned choice = 0; choice < CHOICES; choice++) {
+		Bounding b = { .ask = fact_asking(k), .at = at, .choice = choice };
+		Lin room = lin_add(lin_of(&b, size, -1), lin_const(extent), -1);
+		for (int i = 0; i < n; i++)
+			room = lin_add(room, lin_of(&b, start[i], 1), -1);
+		b.ask.steps = 500; /* what is left has few atoms */
+		if (lin_nonneg(&b.ask, &room))
+			return true;
+		if (choice + 1 >= 1u << (b.used < 6 ? b.used : 6))
+			return false;
+	}
+	return false;
+}
+
+bool
+index_equal(const Op *at, const Val *x, const Val *y)
+{
+	Bounding b = { .ask = fact_asking(at->parent->kernel), .at = at };
+	Lin gap;
+
+	if (val_same(x, y, SAME_DEPTH))
+		return true;
+	gap = lin_add(lin_of(&b, x, 0), lin_of(&b, y, 0), -1);
+	return gap.ok && gap.n == 0 && gap.c == 0;
+}

@@ -1,0 +1,260 @@
+/* facts_view.c - what is known of views: inside their tensor?  aligned?  which dim is contiguous? */
+#include "hexc/ir/facts.h"
+
+enum { CHAIN = 8 };
+
+Val *
+view_root(Val *v)
+{
+	while (v->def && (v->def->code == O_view || val_is_alias(v)))
+		v = v->def->in[0];
+	return v;
+}
+
+const Val *
+view_base(const Val *v)
+{
+	while (v->def && v->def->code == O_view)
+		v = v->def->in[0];
+	return v;
+}
+
+bool
+val_is_alias(const Val *v)
+{
+	return v->def && v->def->code == O_reshape && v->type.space == S_shared;
+}
+
+const Param *
+val_param(const Kernel *k, const Val *root)
+{
+	if (root->def || root->block != k->body || root->index >= k->nparam)
+		return NULL;
+	return &k->param[root->index];
+}
+
+int
+view_operand_dim(const Op *view, int d)
+{
+	int kept = 0;
+
+	for (int i = 0; i < view->in[0]->type.rank; i++)
+		if (!(view->imm[0] >> i & 1) && kept++ == d)
+			return i;
+	return -1;
+}
+
+int
+view_result_dim(const Op *view, int d)
+{
+	int kept = 0;
+
+	if (view->imm[0] >> d & 1)
+		return -1;
+	for (int i = 0; i < d; i++)
+		kept += !(view->imm[0] >> i & 1);
+	return kept;
+}
+
+bool
+view_gathers(const Op *view, int d)
+{
+	return view->in[1 + d]->type.space == S_reg;
+}
+
+int
+view_gather_dim(const Op *view)
+{
+	if (view->code != O_view)
+		return -1;
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (view_gathers(view, d))
+			return view_result_dim(view, d); /* the first one stays */
+	return -1;
+}
+
+/* Elements of the operand's dim d that the view covers. */
+static int64_t
+view_extent(const Op *view, int d)
+{
+	int r = view_result_dim(view, d);
+
+	return r < 0 ? 1 : view->out[0]->type.shape[r];
+}
+
+bool
+view_operand_in_bounds(Kernel *k, const Op *view, int d)
+{
+	Val *start[CHAIN];
+	const Op *o = view;
+	int n = 0;
+	int64_t extent = view_extent(view, d), end = extent, size;
+	bool fits = true; /* end is an upper bound of the sum of the starts, plus extent */
+	const Param *p;
+
+	if (view_gathers(view, d))
+		return true; /* each access looks at its indices */
+	/* A view of a view must lie in it; then only the sum of the starts counts. */
+	for (;;) {
+		Fact f = val_fact(k, o->in[1 + d]);
+		start[n++] = o->in[1 + d];
+		fits = fits && add64(end, f.hi, &end);
+		if (f.lo < 0)
+			return false;
+		if (!o->in[0]->def || o->in[0]->def->code != O_view)
+			break;
+		if (n == CHAIN || f.hi > o->in[0]->type.shape[d] - view_extent(o, d))
+			return false;
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+	}
+	p = val_param(k, o->in[0]);
+	size = o->in[0]->type.shape[d];
+	if (fits && size >= 0 && end <= size)
+		return true;
+	if (!p || p->kind != P_tensor || !p->size[d])
+		return false;
+	return prove_inside(k, view, start, n, extent, p->size[d]);
+}
+
+bool
+view_in_bounds(Kernel *k, const Op *view, int d)
+{
+	return view->code != O_view || view_operand_in_bounds(k, view, view_operand_dim(view, d));
+}
+
+/* ---- what a branch has made sure of ------------------------------------------------------------------- */
+
+/* Does cond say that v is a multiple of something?  `x % c == 0`, joined by `and`. */
+static void
+guarded_mult(const Val *cond, const Val *v, Fact *f)
+{
+	const Op *c = cond->def;
+	int64_t by, zero;
+
+	if (c && c->code == O_and) {
+		guarded_mult(c->in[0], v, f);
+		guarded_mult(c->in[1], v, f);
+		return;
+	}
+	if (!c || c->code != O_eq || !c->in[0]->def || c->in[0]->def->code != O_mod ||
+	    c->in[0]->def->in[0] != v || !val_is_const(c->in[1], &zero) || zero != 0 ||
+	    !val_is_const(c->in[0]->def->in[1], &by) || by < 1 || f->mult == 0)
+		return;
+	if (f->mult % by)
+		mul64(f->mult / gcd64(f->mult, by), by, &f->mult);
+}
+
+Fact
+val_fact_at(Kernel *k, const Op *at, const Val *v)
+{
+	Fact f = val_fact(k, v);
+
+	for (const Block *b = at->parent; b && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_if && b == b->owner->blk[0])
+			guarded_mult(b->owner->in[0], v, &f);
+	return f;
+}
+
+/* ---- the contiguous dim -------------------------------------------------------------------------- */
+
+/* Where dim d of the root is in the view; -1: dropped on the way. */
+static int
+root_to_view(const Op *view, int d)
+{
+	if (view->in[0]->def && view->in[0]->def->code == O_view)
+		d = root_to_view(view->in[0]->def, d);
+	return d < 0 ? d : view_result_dim(view, d);
+}
+
+/* The root's dim of stride 1, or -1.  Of several (extents of 1 make them) one that the view runs
+ * along, else the last. */
+static int
+root_unit_dim(Kernel *k, const Op *view, const Val *root)
+{
+	const Param *p = val_param(k, root);
+	int best = -1;
+	bool along = false;
+
+	if (!p)
+		return root->type.rank - 1;
+	for (int d = 0; d < root->type.rank; d++) {
+		Fact f = val_fact(k, p->stride[d]);
+		int r = root_to_view(view, d);
+		bool runs = r >= 0 && view->out[0]->type.shape[r] > 1;
+		if (f.lo != 1 || f.hi != 1 || (along && !runs))
+			continue;
+		best = d;
+		along = runs;
+	}
+	return best;
+}
+
+int
+view_unit_dim(Kernel *k, const Op *view)
+{
+	int d;
+
+	if (view->code != O_view)
+		return view->out[0]->type.rank - 1;
+	d = root_unit_dim(k, view, view_root(view->in[0]));
+	d = d < 0 ? -1 : root_to_view(view, d);
+	return d == view_gather_dim(view) ? -1 : d;
+}
+
+/* Largest power of two, <= cap, that divides every value with this fact. */
+static int64_t
+pow2_of(int64_t mult, int64_t cap)
+{
+	int64_t p = mult ? pow2_part(mult) : cap;
+
+	return p < cap ? p : cap;
+}
+
+/* The root's dim under dim d of o's operand. */
+static int
+root_dim(const Op *o, int d)
+{
+	while (o->in[0]->def && o->in[0]->def->code == O_view) {
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+	}
+	return d;
+}
+
+/* What the starts of view o add to the address, as op `at` knows them: start * stride, dim by dim. */
+static int64_t
+align_starts(Kernel *k, const Op *at, const Op *o, const Param *p, int64_t cap)
+{
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		int64_t s = pow2_of(val_fact_at(k, at, p->stride[root_dim(o, d)]).mult, cap);
+		int64_t m = pow2_of(val_fact_at(k, at, o->in[1 + d]).mult, cap);
+		if (m < cap && s < cap / m)
+			cap = s * m;
+	}
+	return cap;
+}
+
+int64_t
+view_align(Kernel *k, const Op *view, int64_t cap)
+{
+	const Val *root;
+	const Param *p;
+	int unit;
+
+	if (view->code != O_view)
+		return 1;
+	root = view_root(view->in[0]);
+	p = val_param(k, root);
+	unit = p ? root_unit_dim(k, view, root) : -1;
+	if (unit < 0 || view_unit_dim(k, view) < 0)
+		return 1;
+	for (int d = 0; d < root->type.rank; d++) {
+		int r = root_to_view(view, d);
+		if (d != unit && r >= 0 && view->out[0]->type.shape[r] > 1)
+			cap = pow2_of(val_fact_at(k, view, p->stride[d]).mult, cap);
+	}
+	for (const Op *o = view; o && o->code == O_view; o = o->in[0]->def)
+		cap = align_starts(k, view, o, p, cap);
+	return cap;
+}

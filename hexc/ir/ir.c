@@ -1,0 +1,206 @@
+/* ir.c - making, replacing and walking the IR. */
+#include "hexc/ir/ir.h"
+
+/* ---- kernels, blocks, values --------------------------------------------------------------------- */
+
+Kernel *
+kernel_new(Unit *u, const char *name)
+{
+	Kernel *k = NEW(u->arena, Kernel);
+
+	k->unit = u;
+	k->name = name;
+	k->warps = 4;
+	k->body = block_new(k, NULL);
+	k->grid = block_new(k, NULL);
+	return k;
+}
+
+Block *
+block_new(Kernel *k, Op *owner)
+{
+	Block *b = NEW(k->unit->arena, Block);
+
+	b->kernel = k;
+	b->owner = owner;
+	return b;
+}
+
+bool
+block_inside(const Block *b, const Block *outer)
+{
+	while (b && b != outer)
+		b = b->owner ? b->owner->parent : NULL;
+	return b != NULL;
+}
+
+static Val *
+val_new(Block *b, Op *def, int index, Type t)
+{
+	Val *v = NEW(b->kernel->unit->arena, Val);
+
+	v->type = t;
+	v->id = ++b->kernel->nval;
+	v->def = def;
+	v->block = b;
+	v->index = index;
+	return v;
+}
+
+Val *
+block_arg(Block *b, Type t)
+{
+	Val *v = val_new(b, NULL, b->narg, t);
+
+	b->arg = arena_grow(b->kernel->unit->arena, b->arg, (size_t)b->narg, (size_t)b->narg + 1,
+	                    sizeof *b->arg);
+	b->arg[b->narg++] = v;
+	return v;
+}
+
+/* Link o into b before `at`, or at the end. */
+static void
+op_link(Block *b, Op *at, Op *o)
+{
+	o->parent = b;
+	o->next = at;
+	o->prev = at ? at->prev : b->last;
+	if (o->prev)
+		o->prev->next = o;
+	else
+		b->first = o;
+	if (at)
+		at->prev = o;
+	else
+		b->last = o;
+}
+
+Op *
+op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out)
+{
+	Arena *a = b->kernel->unit->arena;
+	Op *o = NEW(a, Op);
+
+	o->code = code;
+	o->id = ++b->kernel->nop;
+	o->src = src;
+	o->nin = nin;
+	o->nout = nout;
+	o->in = NEWN(a, Val *, nin);
+	for (int i = 0; i < nin; i++)
+		o->in[i] = in[i];
+	o->out = NEWN(a, Val *, nout);
+	for (int i = 0; i < nout; i++)
+		o->out[i] = val_new(b, o, i, out[i]);
+	if (code == O_alloc)
+		o->imm[0] = -1; /* not placed yet */
+	op_link(b, at, o);
+	return o;
+}
+
+void
+op_unlink(Op *o)
+{
+	Block *b = o->parent;
+
+	if (o->prev)
+		o->prev->next = o->next;
+	else
+		b->first = o->next;
+	if (o->next)
+		o->next->prev = o->prev;
+	else
+		b->last = o->prev;
+	o->prev = o->next = NULL;
+	o->parent = NULL;
+}
+
+void
+op_move_before(Op *o, Op *at)
+{
+	if (o == at)
+		return;
+	op_unlink(o);
+	op_link(at->parent, at, o);
+	for (int i = 0; i < o->nout; i++)
+		o->out[i]->block = at->parent;
+}
+
+static void
+block_replace(Block *b, Val *old, Val *new_val)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i] == old)
+				o->in[i] = new_val;
+}
+
+void
+val_replace(Kernel *k, Val *old, Val *new_val)
+{
+	block_replace(k->body, old, new_val);
+	if (k->grid)
+		block_replace(k->grid, old, new_val);
+	for (int i = 0; i < k->nassume; i++)
+		if (k->assume[i].cond == old)
+			k->assume[i].cond = new_val;
+	for (int i = 0; i < k->nparam; i++) {
+		Param *p = &k->param[i];
+		for (int d = 0; d < DIM_MAX; d++) {
+			if (p->size[d] == old)
+				p->size[d] = new_val;
+			if (p->stride[d] == old)
+				p->stride[d] = new_val;
+		}
+	}
+}
+
+int
+pick_stage_bits(const Pick *p, DType d)
+{
+	int bits = dtype_info[d].bits;
+
+	if (dtype_pieces(d) > 1)
+		return 8;
+	return bits < 8 && (p->vec * bits < 8 || p->vec2 * bits < 8) ? 8 : bits;
+}
+
+/* ---- walk ---------------------------------------------------------------------------------------- */
+
+/* The op after o in order of text, or NULL past the end of root. */
+static Op *
+walk_after(const OpWalk *w, const Op *o)
+{
+	for (int r = 0; r < 2; r++)
+		if (o->blk[r] && o->blk[r]->first)
+			return o->blk[r]->first;
+	for (;;) {
+		const Block *b = o->parent;
+		if (o->next)
+			return o->next;
+		if (b == w->root || !b->owner)
+			return NULL;
+		o = b->owner;
+		if (b == o->blk[0] && o->blk[1] && o->blk[1]->first)
+			return o->blk[1]->first;
+	}
+}
+
+Op *
+walk_first(OpWalk *w, Block *b)
+{
+	w->root = b;
+	w->next = b->first;
+	return walk_next(w);
+}
+
+Op *
+walk_next(OpWalk *w)
+{
+	Op *o = w->next;
+
+	w->next = o ? walk_after(w, o) : NULL;
+	return o;
+}

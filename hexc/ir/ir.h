@@ -1,0 +1,368 @@
+/* ir.h - the tile IR: SSA values, ops in blocks, structured regions.
+ *
+ * Naming: O_x op codes, D_x element types, S_x spaces, F_x op flags, T_x target features;
+ * object_verb for functions.  Everything lives in the unit's arena.
+ * The text form (print.c, read.c) holds everything here and parses back to the same IR. */
+#ifndef HEXC_IR_H
+#define HEXC_IR_H
+#include "hexc/ir/diag.h"
+#include "taskmap/base.h"
+#include "taskmap/layout.h"
+
+typedef enum DType {
+#define DTYPE(name, bits, kind, exp, man, round, codes, use) D_##name,
+#include "hexc/ir/dtypes.def"
+	D_COUNT
+} DType;
+
+typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
+typedef enum DRound { R_even, R_sat, R_away } DRound;
+typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
+typedef enum DUse { U_any, U_store, U_temp } DUse;
+
+typedef struct DTypeInfo {
+	const char *name;
+	uint8_t bits;
+	uint8_t kind; /* DKind */
+	uint8_t exp, man;
+	uint8_t round; /* DRound */
+	uint8_t codes; /* DCodes */
+	uint8_t use;   /* DUse */
+} DTypeInfo;
+extern const DTypeInfo dtype_info[D_COUNT];
+/* The type of that name, or D_COUNT. */
+DType dtype_find(const char *name, size_t n);
+/* Elements in memory: n of them, a power of two, that start at a multiple of n are moved by dtype_pieces
+ * instructions of n * dtype_grain bits each: one, but 3, 5 or 7 for types of 3, 5, 6 and 7 bits. */
+int dtype_grain(DType d);
+int dtype_pieces(DType d);
+/* Elements of the widest access, whose pieces have 16 bytes. */
+int dtype_most(DType d);
+/* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
+ * own are is left open. */
+int dtype_place(DType d);
+
+enum {
+	T_LDMATRIX = 1,     /* and the mma of sm_75 */
+	T_CPASYNC = 2,
+	T_MMA16816 = 4,     /* the mma of sm_80 */
+	T_BF16 = 8,
+	T_STMATRIX = 16,
+	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
+	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
+	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory */
+};
+
+enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
+enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
+
+typedef struct Target {
+	const char *name;
+	int sm, ptx, llvm;
+	int64_t smem, smem_sm;
+	unsigned features; /* T_* */
+} Target;
+extern const Target targets[]; /* ends with name == NULL */
+const Target *target_find(const char *name); /* NULL: unknown */
+
+typedef enum Space { S_scalar, S_reg, S_shared, S_global } Space;
+
+/* A value's type.  Scalars have rank 0.  Extent -1: known at run time only (global tensors). */
+typedef struct Type {
+	DType dtype;
+	Space space;
+	int rank;
+	int64_t shape[DIM_MAX];
+	/* register tile: tile coordinates -> lane, warp, reg;  shared alloc: -> mem (elements,
+	 * swizzled). NULL until inference; `pinned` if the program gave it. */
+	const Layout *layout;
+	bool pinned;
+	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/ir/spread.h) */
+	int spread;
+} Type;
+
+typedef enum OpCode {
+	O_none,
+#define OP(name, in, out, flags, shape, layout, emit, eval) O_##name,
+#include "hexc/ir/ops.def"
+	O_COUNT
+} OpCode;
+
+enum {
+	F_PURE = 1,
+	F_ELT = 2,
+	F_COMM = 4,
+	F_MEM = 8,
+	F_SYNC = 16,
+	F_TERM = 32,
+	F_SPREAD = 64,
+	F_EFFECT = 128,
+};
+enum { V = -1 }; /* "any number" in ops.def */
+
+typedef struct OpInfo {
+	const char *name;
+	int8_t nin, nout; /* V: any */
+	uint8_t flags;
+} OpInfo;
+extern const OpInfo op_info[O_COUNT];
+OpCode op_find(const char *name, size_t n); /* O_none: unknown */
+
+typedef struct Op Op;
+typedef struct Block Block;
+typedef struct Kernel Kernel;
+typedef struct Pack Pack; /* hexc/ir/pack.h */
+
+typedef struct Val {
+	Type type;
+	uint32_t id;      /* %id in text: dense from 1 within the kernel */
+	Op *def;          /* NULL: an argument of `block` */
+	Block *block;     /* where it is defined */
+	int index;        /* result or argument number */
+	const char *name; /* source name, or NULL; decoration only */
+} Val;
+
+/* What inference decided for one op; NULL fields where they mean nothing. */
+typedef struct Pick {
+	const char *inst;    /* row of infer/base/instr.def: "ldmatrix_x4", "mma_m16n8k16_f32_f16",
+	                        or of a convert: "rename", "select", "shuffle", "shared",
+	                        of a reduction: "reduce_shuffle", "reduce_shared" */
+	int vec;             /* elements of one access per lane */
+	bool swap;           /* dot: computed as the transpose of B' A' */
+	int vec2;            /* through shared: elements of one read (vec is the write) */
+	const char *wr, *rd; /* convert through shared: rows of its write and read; NULL: plain accesses */
+	const Layout *map2;  /* convert by ldmatrix, reduction across warps: of the read (map is the write) */
+	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time);
+	                      * dot: index along k -> its position in the order of the instances */
+	const Layout *rows, *cols; /* dot: likewise for the indices along m and n; NULL: their own order */
+	const Layout *scratch; /* convert, reduce: address layout of the staging tile */
+	int64_t scratch_bytes;
+	int64_t scratch_off; /* bytes from the start of the block's shared memory; set by pass smem */
+	double cost;         /* predicted cycles, for explain */
+} Pick;
+
+/* Bits that an element takes in the staging tile of a convert through shared memory: a byte for types whose
+ * elements lie across bytes, and for smaller ones when one of the sides has single elements, which could
+ * not be written without their neighbour's. */
+int pick_stage_bits(const Pick *p, DType d);
+
+struct Op {
+	OpCode code;
+	uint32_t id;
+	Src src;
+	int nin, nout;
+	Val **in, **out;
+	int64_t imm[DIM_MAX]; /* see IR.md */
+	double fimm;
+	const char *text;     /* print, assert: what they say; else NULL */
+	Block *blk[2];        /* for: body;  if: then, else */
+	Pick *pick;
+	Op *prev, *next;
+	Block *parent;
+};
+
+struct Block {
+	Val **arg;
+	int narg;
+	Op *first, *last; /* last is a yield once built */
+	Op *owner;        /* NULL: the kernel's body or grid */
+	Kernel *kernel;
+};
+
+typedef enum ParamKind { P_tensor, P_size, P_scalar } ParamKind;
+
+/* One launch parameter, in launch order: as declared, then the run-time sizes by first appearance.
+ * arg i of the body block is parameter i. */
+typedef struct Param {
+	ParamKind kind;
+	const char *name;
+	Val *val;               /* S_global tile, or scalar */
+	Val *size[DIM_MAX];     /* tensors: extents, i64 scalars computed at the top of the body */
+	Val *stride[DIM_MAX];   /* tensors: in elements, likewise */
+	/* tensors declared `packed`; NULL: others.  Until pass packed the tensor is one of elements; then of
+	 * words.  Inference completes what the program leaves open. */
+	const Pack *pack;
+	bool written;           /* `out` or `inout` */
+	bool read;              /* not `out` */
+	/* sizes and scalars: what the program assumes.  value % mult == 0, lo <= value <= hi */
+	int64_t mult, lo, hi;
+	Src src;
+} Param;
+
+/* `assume` that is not of the form a Param holds: a bool scalar computed from parameters */
+typedef struct Assume {
+	Val *cond; /* in the grid block */
+	const char *text;
+	Src src;
+} Assume;
+
+enum { FOR_PLAIN, FOR_PIPELINE };
+/* imm[0] of a store: what becomes of the element that is there.  All but PLAIN are one step that no other
+ * thread sees the middle of. */
+typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
+
+/* One specialised kernel: constants and tunables have their values. */
+struct Kernel {
+	struct Unit *unit;
+	const char *name;
+	Param *param;
+	int nparam;
+	Block *body;
+	Block *grid;      /* i64 scalars over the body's size arguments; yields x, y, z */
+	Assume *assume;
+	int nassume;
+	int warps;        /* warps per block */
+	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
+	uint32_t nval, nop; /* ids handed out */
+	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
+	uint64_t nfact; /* values that val_fact looked at so far */
+	const struct FreeTile *place; /* tiles whose place was free, and what it is (hexc/pass/place.h) */
+	int nplace;
+	bool dense; /* products of sparse tiles are those of what the tiles stand for, zeros and all */
+	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
+	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
+	int nkonst;
+	Src src;
+};
+
+/* One compilation. */
+typedef struct Unit {
+	Arena *arena;
+	Diag *diag;
+	const Target *target;
+	const char *file;   /* name in diagnostics */
+	const char *text;   /* source, for carets */
+	size_t len;
+	int candidate;      /* which solution to take, 0 = best */
+	Kernel **kernel;
+	int nkernel;
+} Unit;
+
+/* ---- build (ir.c, clone.c) ------------------------------------------------------------------- */
+
+/* An empty kernel: body and grid blocks without ops, 4 warps.  Not entered in u->kernel. */
+Kernel *kernel_new(Unit *u, const char *name);
+Block *block_new(Kernel *k, Op *owner);
+bool block_inside(const Block *b, const Block *outer); /* at any depth, or the same */
+Val *block_arg(Block *b, Type t);
+/* An op at the end of b, or before `at` when at != NULL.  `in` is copied; results get the given
+ * types. */
+Op *op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out);
+void op_unlink(Op *o);                       /* take it out of its block */
+void op_move_before(Op *o, Op *at);
+/* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
+void val_replace(Kernel *k, Val *old, Val *new_val);
+/* A deep copy, regions and pick too.  `map` says what stands for an operand defined outside of o;
+ * NULL, or its answer NULL: the operand itself. */
+Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
+/* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
+ * entered in unit->kernel, and without candidates. */
+Kernel *kernel_copy(const Kernel *k);
+/* Short forms for index arithmetic (ir_index.c); they fold constants at once.  i64 scalars. */
+Val *ir_const(Block *b, Op *at, int64_t x);
+Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
+bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
+/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past
+ * 63). */
+bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
+
+/* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
+ * made of several, or has extent 1. */
+int reshape_source(const Type *x, const Type *y, int d);
+
+Type type_scalar(DType d);
+Type type_tile(DType d, Space s, int rank, const int64_t *shape);
+Type type_free(Type t);                      /* the same, in whatever layout */
+int64_t type_size(const Type *t);            /* elements */
+bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
+const char *type_print(Arena *a, const Type *t);
+
+/* Visit every op of b in order of text, an owner before its regions.  The op just returned may be
+ * unlinked if it has no regions; ops put in behind it and before its successor are not visited. */
+typedef struct OpWalk {
+	Op *next;
+	Block *root;
+} OpWalk;
+Op *walk_first(OpWalk *w, Block *b);
+Op *walk_next(OpWalk *w);
+
+/* ---- what a kernel says (say.c) ------------------------------------------------------------------- */
+
+/* The pieces of a print's text: literal characters, and `{}` in place of operands.  {{ and }} are braces. */
+typedef struct Piece {
+	const char *text; /* NULL: an operand */
+	size_t n;
+} Piece;
+/* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
+bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
+int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
+/* How printf writes an operand, so that digits tell numbers of the type apart: "%d", "%.9g". */
+const char *say_format(DType d);
+bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
+
+/* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
+
+void kernel_print(Text *t, const Kernel *k);
+void op_print(Text *t, const Op *o, int indent); /* one op, its regions too; for debugging */
+/* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
+Kernel *kernel_read(Unit *u, const char *text, size_t n);
+/* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
+ * false when the IR is broken. */
+bool kernel_verify(Kernel *k, const char *after);
+
+/* ---- facts about index values (facts.c) --------------------------------------------------------- */
+
+/* Run-time sizes are 0 .. SIZE_LIMIT: whoever launches a kernel refuses others. */
+#define SIZE_LIMIT ((int64_t)1 << 40)
+/* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
+typedef struct Fact { int64_t mult, lo, hi; } Fact;
+Fact val_fact(Kernel *k, const Val *v);
+/* From facts_keep to facts_drop answers are remembered: values keep their meaning, whatever becomes of the
+ * ops. Pairs may nest. */
+void facts_keep(Kernel *k);
+void facts_drop(Kernel *k);
+/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
+Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
+/* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block
+ * and iteration in which the op runs?  False: not known.  An alloc is inside itself. */
+bool view_in_bounds(Kernel *k, const Op *view, int d);
+/* The same for dim d of the view's operand, in[1 + d] its start: dropped dims too, which a view that
+ * is not in bounds there must be predicated on as a whole. */
+bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
+/* Is dim d of the view's operand addressed by a tile of indices, in[1 + d]? */
+bool view_gathers(const Op *view, int d);
+/* The view's dim along which its indices run; -1: it has none. */
+int view_gather_dim(const Op *view);
+int view_operand_dim(const Op *view, int d);      /* of the view's dim d */
+int view_result_dim(const Op *view, int d);       /* of the operand's dim d; -1: dropped */
+/* Largest power of two (elements, <= cap) that divides the address of every row's start in a global
+ * view: the starts and, where there is more than one row, the strides of all dims but the contiguous
+ * one. 1 where no dim is contiguous and for shared tiles. */
+int64_t view_align(Kernel *k, const Op *view, int64_t cap);
+/* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none.  Of a shared
+ * view or alloc: the last dim of the alloc. */
+int view_unit_dim(Kernel *k, const Op *view);
+/* The tensor or alloc under a chain of views and reshapes. */
+Val *view_root(Val *v);
+/* Another shape of a shared tile (a reshape of it): dims and starts of views of it count there. */
+bool val_is_alias(const Val *v);
+/* What v's dims and starts count in: the tensor, the alloc, or an alias of it. */
+const Val *view_base(const Val *v);
+const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a parameter */
+
+/* ---- the front end (parse.c .. lower.c) ---------------------------------------------------------- */
+
+typedef struct Define {
+	const char *name;
+	int64_t value; /* a number, or type_value() */
+} Define;
+/* How an element type stands among numbers: far below all that a program counts with. */
+int64_t type_value(DType d);
+DType value_type(int64_t x); /* D_COUNT: it is a number */
+/* Source to IR: parse, check, instantiate with the given constants, lower.  Fills u->kernel; errors in
+ * u->diag.  `only`: just the kernel of that name, NULL: all. */
+bool unit_parse(Unit *u, const Define *def, int ndef, const char *only);
+
+#define PASS(name, help) bool pass_##name(Kernel *k);
+#include "hexc/pass/passes.def"
+#endif

@@ -1,0 +1,304 @@
+/* number.c - rounding, wrapping and conversion of element types. */
+#include "hexc/ir/number.h"
+#include <math.h>
+#include <string.h>
+
+bool
+num_is_float(DType d)
+{
+	return dtype_info[d].kind == K_flt;
+}
+
+bool
+num_is_signed(DType d)
+{
+	return dtype_info[d].kind == K_sint;
+}
+
+/* ---- rounding -------------------------------------------------------------------------------- */
+
+enum { D_BIAS = 1023, D_MAN = 52 };
+
+static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
+
+/* Where a float format ends: biased double exponents of its smallest and largest normal binade, its largest
+ * number, and the first magnitude beyond which rounding leaves the format. */
+typedef struct Grid {
+	uint64_t emin, emax;
+	int man;
+	double most, over, nan;
+	DRound round;
+} Grid;
+
+static Grid
+grid_of(DType d)
+{
+	const DTypeInfo *t = &dtype_info[d];
+	int half = 1 << (t->exp - 1), top = t->codes == C_ieee ? half - 1 : half;
+	Grid g;
+
+	g.round = (DRound)t->round;
+	g.man = t->man;
+	g.emin = (uint64_t)(D_BIAS + 2 - half);
+	g.emax = (uint64_t)(D_BIAS + top);
+	g.most = (2 - ldexp(t->codes == C_nan ? 2 : 1, -g.man)) * ldexp(1, top);
+	g.over = g.round == R_sat ? g.most : (2 - ldexp(1, -g.man - 1)) * ldexp(1, top);
+	g.nan = t->codes == C_none ? g.most : (double)NAN;
+	return g;
+}
+
+/* Adding a power of two whose last place weighs as much as the format's makes the adder round; the sum
+ * rounds ties to even since the power of two is an even multiple.  Exact for subnormals too, whose last
+ * place is that of the smallest normal binade. */
+static double
+grid_round(const Grid *g, double x)
+{
+	uint64_t u = double_bits(x), sign = u & SIGN_BIT, e = (u ^ sign) >> D_MAN;
+	double a = bits_double(u ^ sign), magic, r;
+
+	if (!(a < g->over)) {
+		if (!(a >= g->over))
+			return g->nan;
+		r = g->round == R_sat ? g->most : (double)INFINITY;
+		return bits_double(sign | double_bits(r));
+	}
+	e = e < g->emin ? g->emin : e;
+	e = e > g->emax ? g->emax : e;
+	magic = bits_double((e + (uint64_t)(D_MAN - g->man)) << D_MAN);
+	r = (a + magic) - magic;
+	if (g->round == R_away && a - r >= (magic * 0x1p-53)) /* a tie that went down to even */
+		r += magic * 0x1p-52;
+	return bits_double(double_bits(r) | sign);
+}
+
+double
+num_round(DType d, double x)
+{
+	Grid g;
+
+	if (d == D_f64)
+		return x;
+	if (d == D_f32)
+		return (double)(float)x;
+	if (!num_is_grid(d))
+		return num_table_value(d, num_table_code(d, x));
+	g = grid_of(d);
+	return grid_round(&g, x);
+}
+
+double
+num_largest(DType d)
+{
+	return num_is_grid(d) ? grid_of(d).most : num_table_value(d, d == D_nf4 ? 15 : 254);
+}
+
+void
+num_round_n(DType d, double *x, size_t n)
+{
+	Grid g;
+
+	if (d == D_f64)
+		return;
+	if (d == D_f32) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = (double)(float)x[i];
+		return;
+	}
+	if (!num_is_grid(d)) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = num_round(d, x[i]);
+		return;
+	}
+	g = grid_of(d);
+	for (size_t i = 0; i < n; i++)
+		x[i] = grid_round(&g, x[i]);
+}
+
+/* The sum to odd: inexact sums end in a 1 bit, so that rounding them again to a format at least two bits
+ * narrower gives what one rounding of the exact sum would. */
+static double
+add_to_odd(double p, double c)
+{
+	double s = p + c, t = s - p, err = (p - (s - t)) + (c - t);
+	uint64_t u = double_bits(s);
+
+	if (!(err != 0) || isinf(s) || (u & 1))
+		return s;
+	return bits_double((err > 0) == (s > 0) ? u + 1 : u - 1);
+}
+
+double
+num_fma(DType d, double a, double b, double c)
+{
+	/* products of types up to f32 are exact in double */
+	return d == D_f64 ? fma(a, b, c) : num_round(d, add_to_odd(a * b, c));
+}
+
+/* ---- codes ----------------------------------------------------------------------------------- */
+
+static double
+grid_of_code(DType d, unsigned code)
+{
+	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
+	int all = (1 << exp) - 1;
+	int e = (int)(code >> man) & all, m = (int)(code & ((1u << man) - 1));
+	uint64_t sign = (uint64_t)(code >> (exp + man) & 1) << 63;
+	DCodes codes = (DCodes)dtype_info[d].codes;
+	double v;
+
+	if (e == all && codes == C_ieee)
+		v = m ? (double)NAN : (double)INFINITY;
+	else if (e == all && codes == C_nan && m == (1 << man) - 1)
+		v = (double)NAN;
+	else if (e)
+		v = bits_double((uint64_t)(e - bias + D_BIAS) << D_MAN | (uint64_t)m << (D_MAN - man));
+	else
+		v = (double)m * bits_double((uint64_t)(1 - bias - man + D_BIAS) << D_MAN);
+	return bits_double(double_bits(v) | sign);
+}
+
+double
+num_of_code(DType d, unsigned code)
+{
+	return num_is_grid(d) ? grid_of_code(d, code) : num_table_value(d, code);
+}
+
+/* Of r, a value of d. */
+double
+num_outside(DType d)
+{
+	return num_is_float(d) && !num_is_grid(d) ? num_of_code(d, 0) : 0;
+}
+
+static unsigned
+grid_code(DType d, double r)
+{
+	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
+	double a = fabs(r);
+	uint64_t u = double_bits(a);
+	unsigned sign = double_bits(r) >> 63 ? 1u << (exp + man) : 0, code;
+	int e = (int)(u >> D_MAN) - D_BIAS + bias;
+
+	if (isnan(r))
+		return (1u << (exp + man)) - 1;
+	if (isinf(r))
+		code = ((1u << exp) - 1) << man;
+	else if (e >= 1)
+		code = (unsigned)e << man | (unsigned)(u >> (D_MAN - man) & ((1u << man) - 1));
+	else
+		code = (unsigned)(a * bits_double((uint64_t)(bias + man - 1 + D_BIAS) << D_MAN));
+	return sign | code;
+}
+
+unsigned
+num_code(DType d, double x)
+{
+	return num_is_grid(d) ? grid_code(d, num_round(d, x)) : num_table_code(d, x);
+}
+
+uint64_t
+num_bits(DType d, double x)
+{
+	float f = (float)x;
+	uint32_t u;
+
+	if (dtype_info[d].bits <= 16)
+		return num_is_grid(d) ? grid_code(d, x) : num_table_code(d, x);
+	if (dtype_info[d].bits == 64)
+		return double_bits(x);
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+double
+f16_to_double(uint16_t h)
+{
+	return num_of_code(D_f16, h);
+}
+
+uint16_t
+f16_from_double(double x)
+{
+	return (uint16_t)num_code(D_f16, x);
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+int64_t
+num_wrap(DType d, int64_t x)
+{
+	int drop = 64 - dtype_info[d].bits;
+	uint64_t u = (uint64_t)x;
+
+	switch ((DKind)dtype_info[d].kind) {
+	case K_pred: return x != 0;
+	case K_uint: return (int64_t)(u << drop >> drop);
+	case K_sint: return (int64_t)(u << drop) >> drop;
+	case K_flt: break;
+	}
+	return x;
+}
+
+void
+num_wrap_n(DType d, int64_t *x, size_t n)
+{
+	int drop = 64 - dtype_info[d].bits;
+
+	if (dtype_info[d].kind == K_pred) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = x[i] != 0;
+	} else if (drop && dtype_info[d].kind == K_uint) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = (int64_t)((uint64_t)x[i] << drop >> drop);
+	} else if (drop) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = (int64_t)((uint64_t)x[i] << drop) >> drop;
+	}
+}
+
+int64_t
+num_min(DType d)
+{
+	return num_is_signed(d) ? (int64_t)((uint64_t)-1 << (dtype_info[d].bits - 1)) : 0;
+}
+
+int64_t
+num_max(DType d)
+{
+	if (dtype_info[d].kind == K_pred)
+		return 1;
+	return num_is_signed(d) ? ~num_min(d) : (int64_t)(~(uint64_t)0 >> (64 - dtype_info[d].bits));
+}
+
+int64_t
+num_from_float(DType d, double x)
+{
+	if (dtype_info[d].kind == K_pred)
+		return x != 0;
+	if (isnan(x))
+		return 0;
+	if (d == D_u64) {
+		if (x >= 0x1p64)
+			return -1;
+		return x <= 0 ? 0 : (int64_t)(uint64_t)x;
+	}
+	if (x >= 0x1p63 || (x > 0 && x >= (double)num_max(d)))
+		return num_max(d);
+	return x <= (double)num_min(d) ? num_min(d) : (int64_t)x;
+}
+
+double
+num_from_int(DType d, DType from, int64_t x)
+{
+	bool neg = x < 0 && from != D_u64;
+	uint64_t u = neg ? 0 - (uint64_t)x : (uint64_t)x, low;
+
+	if (d == D_f64)
+		return from == D_u64 ? (double)(uint64_t)x : (double)x;
+	/* 54 bits or more: cut to 53 that end in a 1 if anything is lost, and let num_round round once */
+	if (u >> 53) {
+		low = u & 0xfff;
+		u = (u & ~(uint64_t)0xfff) | (low ? (uint64_t)0x1000 : 0);
+	}
+	return num_round(d, neg ? -(double)u : (double)u);
+}

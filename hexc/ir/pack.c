@@ -1,0 +1,312 @@
+/* pack.c - packs: text, validity, and where each bit of an element is. */
+#include "hexc/ir/pack.h"
+#include "hexc/ir/spread.h"
+#include <string.h>
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+const char *
+pack_text(Arena *a, const Pack *p)
+{
+	Layout place;
+
+	if (p->block[0] == 0)
+		return arena_printf(a, "hexc-pack %d %s", PACK_VERSION, dtype_info[p->dtype].name);
+	if (!p->place)
+		return arena_printf(a, "hexc-pack %d %s block %lldx%lld", PACK_VERSION,
+		                    dtype_info[p->dtype].name, (long long)p->block[0],
+		                    (long long)p->block[1]);
+	place = *p->place;
+	layout_canon(&place);
+	return arena_printf(a, "hexc-pack %d %s block %lldx%lld spread %d streams %lld place %s",
+	                    PACK_VERSION, dtype_info[p->dtype].name, (long long)p->block[0],
+	                    (long long)p->block[1], p->spread, (long long)p->streams,
+	                    layout_print(a, &place));
+}
+
+typedef struct Reader {
+	const char *s, *end;
+} Reader;
+
+static size_t
+word_length(const Reader *r)
+{
+	size_t n = 0;
+
+	while (r->s + n < r->end && r->s[n] != ' ')
+		n++;
+	return n;
+}
+
+static void
+skip(Reader *r, size_t n)
+{
+	r->s += n;
+	while (r->s < r->end && *r->s == ' ')
+		r->s++;
+}
+
+static bool
+take_word(Reader *r, const char *word)
+{
+	size_t n = word_length(r);
+
+	if (n != strlen(word) || memcmp(r->s, word, n) != 0)
+		return false;
+	skip(r, n);
+	return true;
+}
+
+/* A number from 0 to PACK_BLOCK_MAX, ended by `end`. */
+static bool
+take_number(Reader *r, char end, int64_t *out)
+{
+	size_t n = 0;
+	int64_t x = 0;
+
+	for (; r->s + n < r->end && r->s[n] >= '0' && r->s[n] <= '9'; n++) {
+		x = x * 10 + (r->s[n] - '0');
+		if (x > PACK_BLOCK_MAX)
+			return false;
+	}
+	if (n == 0 || (r->s + n < r->end && r->s[n] != end))
+		return false;
+	skip(r, n);
+	if (end != ' ') {
+		if (r->s == r->end)
+			return false;
+		r->s++;
+	}
+	*out = x;
+	return true;
+}
+
+static bool
+refuse(const char **why, const char *text)
+{
+	*why = text;
+	return false;
+}
+
+/* Version, element type. */
+static bool
+parse_head(Arena *a, Reader *r, Pack *p, const char **why)
+{
+	int64_t version;
+
+	if (!take_word(r, "hexc-pack"))
+		return refuse(why, "it does not begin with `hexc-pack`");
+	if (!take_number(r, ' ', &version))
+		return refuse(why, "a number of the version is missing behind `hexc-pack`");
+	if (version != PACK_VERSION)
+		return refuse(why, arena_printf(a, "it is of version %lld, and %d is known",
+		                                (long long)version, PACK_VERSION));
+	p->dtype = dtype_find(r->s, word_length(r));
+	if (p->dtype == D_COUNT)
+		return refuse(why, "an element type is missing behind the version");
+	skip(r, word_length(r));
+	return true;
+}
+
+/* What follows the block. */
+static bool
+parse_place(Arena *a, Reader *r, Pack *p, const char **why)
+{
+	Layout *place = NEW(a, Layout);
+	int64_t spread;
+	size_t at;
+
+	if (!take_word(r, "spread") || !take_number(r, ' ', &spread))
+		return refuse(why, "`spread N` is missing behind the block");
+	if (!take_word(r, "streams") || !take_number(r, ' ', &p->streams))
+		return refuse(why, "`streams N` is missing behind the spread");
+	if (!take_word(r, "place") || !layout_parse(place, r->s, (size_t)(r->end - r->s), &at))
+		return refuse(why, "`place LAYOUT` is missing behind the streams");
+	p->spread = spread > 99 ? 1 : (int)spread; /* no order */
+	p->place = place;
+	return true;
+}
+
+static bool
+parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char **why)
+{
+	Reader r = { s, s + n };
+	Pack p = { .streams = 1 };
+
+	if (!parse_head(a, &r, &p, why))
+		return false;
+	if (!open || r.s < r.end) {
+		if (!take_word(&r, "block") || !take_number(&r, 'x', &p.block[0]) ||
+		    !take_number(&r, ' ', &p.block[1]))
+			return refuse(why, "`block ROWSxCOLUMNS` is missing behind the element type");
+		if ((!open || r.s < r.end) && !parse_place(a, &r, &p, why))
+			return false;
+	}
+	if (p.place && !pack_check(a, &p, why))
+		return false;
+	*out = p;
+	return true;
+}
+
+bool
+pack_parse(Arena *a, const char *s, size_t n, Pack *out, const char **why)
+{
+	return parse_some(a, s, n, false, out, why);
+}
+
+bool
+pack_parse_open(Arena *a, const char *s, size_t n, Pack *out, const char **why)
+{
+	return parse_some(a, s, n, true, out, why);
+}
+
+bool
+pack_same(const Pack *a, const Pack *b)
+{
+	return a->dtype == b->dtype && a->block[0] == b->block[0] && a->block[1] == b->block[1] &&
+	       a->spread == b->spread && a->streams == b->streams && !a->place == !b->place &&
+	       (!a->place || layout_equal(a->place, b->place));
+}
+
+/* ---- validity ------------------------------------------------------------------------------------ */
+
+static bool
+is_bijection(Arena *a, const Pack *p, int64_t n)
+{
+	uint8_t *seen = NEWN(a, uint8_t, n);
+
+	for (int64_t i = 0; i < p->block[0]; i++)
+		for (int64_t j = 0; j < p->block[1]; j++) {
+			int64_t at = pack_position(p, i, j);
+
+			if (at < 0 || at >= n || seen[at])
+				return false;
+			seen[at] = 1;
+		}
+	return true;
+}
+
+bool
+pack_check(Arena *a, const Pack *p, const char **why)
+{
+	int64_t n, each, bits = dtype_info[p->dtype].bits;
+	const Layout *l = p->place;
+
+	if (bits > 8 || p->dtype == D_bool)
+		return refuse(why, "packed elements have 1 to 8 bits");
+	if (p->block[0] < 1 || p->block[1] < 1 || p->block[0] > PACK_BLOCK_MAX / p->block[1])
+		return refuse(why, arena_printf(a, "a block has 1 to %d elements", PACK_BLOCK_MAX));
+	n = p->block[0] * p->block[1];
+	if (n * bits % 32)
+		return refuse(why, "a block is not a whole number of 32-bit words");
+	if (!spread_valid((int)bits, p->spread))
+		return refuse(why, "the spread is 0, 4, 8, 16, or an order for halves, 33 to 41");
+	if (p->streams < 1 || n % p->streams)
+		return refuse(why, "the streams do not share a block equally");
+	each = n / p->streams;
+	if (p->streams > 1 && each * bits % 128)
+		return refuse(why, "a stream is not a multiple of 16 bytes");
+	if (p->spread && each % spread_unit((int)bits, p->spread))
+		return refuse(why, "a stream is no whole number of spread groups");
+	if (l->ndim != 2 || layout_extent(l, 0) != p->block[0] || layout_extent(l, 1) != p->block[1] ||
+	    !layout_is_mem(l) || l->swizzle.bits || !layout_in_range(l))
+		return refuse(why, "the place is no layout of a block's rows and columns");
+	if (!is_bijection(a, p, n))
+		return refuse(why, "the place has two elements in one position, or outside of the block");
+	return true;
+}
+
+void
+pack_natural(Arena *a, Pack *p, DType dtype, int64_t rows, int64_t columns)
+{
+	Layout *place = NEW(a, Layout);
+
+	layout_row_major(place, 2, (int64_t[2]){ rows, columns });
+	*p = (Pack){ .dtype = dtype, .block = { rows, columns }, .streams = 1, .place = place };
+}
+
+/* ---- where a bit is ------------------------------------------------------------------------------ */
+
+int64_t
+pack_position(const Pack *p, int64_t row, int64_t column)
+{
+	return !p->place ? row * p->block[1] + column
+	                 : layout_at(p->place, (int64_t[2]){ row, column }).at[AX_mem];
+}
+
+int64_t
+pack_bit(const Pack *p, int64_t row, int64_t column, int bit)
+{
+	int bits = dtype_info[p->dtype].bits;
+	int64_t each = p->block[0] * p->block[1] / p->streams, at = pack_position(p, row, column);
+	int64_t stream = at / each, nth = at % each;
+	int in_group = spread_bit(bits, p->spread, (int)(nth % SPREAD_GROUP), bit);
+	int64_t word = nth / SPREAD_GROUP * bits + in_group / 32;
+
+	word = word / 4 * 4 * p->streams + stream * 4 + word % 4;
+	return word * 32 + in_group % 32;
+}
+
+int64_t
+pack_block_words(const Pack *p)
+{
+	return p->block[0] * p->block[1] * dtype_info[p->dtype].bits / 32;
+}
+
+static int64_t
+blocks_along(int64_t size, int64_t block)
+{
+	return size / block + (size % block != 0);
+}
+
+int64_t
+pack_words(const Pack *p, int rank, const int64_t *dim)
+{
+	int64_t n = pack_block_words(p);
+
+	for (int d = 0; d < rank; d++) {
+		int64_t each = d < rank - 2 ? dim[d] : blocks_along(dim[d], p->block[d - rank + 2]);
+
+		if (dim[d] < 0 || !mul64(n, each, &n) || n > INT64_MAX / 32)
+			return -1;
+	}
+	return n;
+}
+
+/* Bits from the start of the tensor to the element's bit. */
+static int64_t
+tensor_bit(const Pack *p, int rank, const int64_t *dim, const int64_t *index, int bit)
+{
+	const int64_t *rc = index + rank - 2;
+	int64_t block = 0;
+
+	for (int d = 0; d < rank - 2; d++)
+		block = block * dim[d] + index[d];
+	for (int i = 0; i < 2; i++)
+		block = block * blocks_along(dim[rank - 2 + i], p->block[i]) + rc[i] / p->block[i];
+	return block * pack_block_words(p) * 32 + pack_bit(p, rc[0] % p->block[0], rc[1] % p->block[1], bit);
+}
+
+unsigned
+pack_get(const Pack *p, int rank, const int64_t *dim, const uint32_t *words, const int64_t *index)
+{
+	unsigned code = 0;
+
+	for (int i = 0; i < dtype_info[p->dtype].bits; i++) {
+		int64_t at = tensor_bit(p, rank, dim, index, i);
+
+		code |= (words[at / 32] >> at % 32 & 1) << i;
+	}
+	return code;
+}
+
+void
+pack_put(const Pack *p, int rank, const int64_t *dim, uint32_t *words, const int64_t *index, unsigned code)
+{
+	for (int i = 0; i < dtype_info[p->dtype].bits; i++) {
+		int64_t at = tensor_bit(p, rank, dim, index, i);
+		uint32_t one = (uint32_t)1 << at % 32;
+
+		words[at / 32] = code >> i & 1 ? words[at / 32] | one : words[at / 32] & ~one;
+	}
+}

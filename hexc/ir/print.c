@@ -1,0 +1,251 @@
+/* print.c - the IR's text form: everything in a Kernel, read back by read.c to the same bytes. The
+ * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
+ * at. */
+#include "hexc/ir/ir_text.h"
+#include "hexc/ir/pack.h"
+#include <string.h>
+
+bool
+text_is_name(const char *s, size_t n)
+{
+	if (n == 0 || (s[0] >= '0' && s[0] <= '9') || s[0] == '.')
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!((s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') ||
+		      (s[i] >= '0' && s[i] <= '9') || s[i] == '_' || s[i] == '.'))
+			return false;
+	return true;
+}
+
+void
+text_quote(Text *t, const char *s)
+{
+	text_add(t, "\"", 1);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			text_printf(t, "\\%c", *s);
+		else if (*s >= ' ' && *s <= '~')
+			text_add(t, s, 1);
+		else
+			text_printf(t, "\\x%02x", (unsigned)(unsigned char)*s);
+	}
+	text_add(t, "\"", 1);
+}
+
+static void
+print_name(Text *t, const char *s)
+{
+	if (text_is_name(s, strlen(s)))
+		text_printf(t, "%s", s);
+	else
+		text_quote(t, s);
+}
+
+static void
+print_val(Text *t, const Val *v)
+{
+	text_printf(t, "%%%u", v ? (unsigned)v->id : 0u);
+	if (v && v->name) {
+		text_printf(t, ".");
+		print_name(t, v->name);
+	}
+}
+
+/* " WORD %a, %b" */
+static void
+print_vals(Text *t, const char *before, Val *const *v, int n)
+{
+	for (int i = 0; i < n; i++) {
+		text_printf(t, "%s", i ? ", " : before);
+		print_val(t, v[i]);
+	}
+}
+
+static void
+print_type(Text *t, const Type *type)
+{
+	text_printf(t, "%s", type_print(t->arena, type));
+	if (type->layout)
+		text_printf(t, " @%s{%s}", type->pinned ? "pin" : "", layout_print(t->arena, type->layout));
+}
+
+static void
+print_src(Text *t, Src s)
+{
+	if (s.line || s.col || s.len)
+		text_printf(t, " !%u:%u+%u", (unsigned)s.line, (unsigned)s.col, (unsigned)s.len);
+}
+
+static void
+print_pick_number(Text *t, const char *name, int64_t x)
+{
+	if (x)
+		text_printf(t, " %s %lld", name, (long long)x);
+}
+
+static void
+print_pick(Text *t, const Pick *p)
+{
+	text_printf(t, " pick {");
+	if (p->inst) {
+		text_printf(t, " inst ");
+		print_name(t, p->inst);
+	}
+	if (p->swap)
+		text_printf(t, " swap");
+	print_pick_number(t, "vec", p->vec);
+	print_pick_number(t, "vec2", p->vec2);
+	if (p->wr) {
+		text_printf(t, " wr ");
+		print_name(t, p->wr);
+	}
+	if (p->rd) {
+		text_printf(t, " rd ");
+		print_name(t, p->rd);
+	}
+	if (p->map)
+		text_printf(t, " map {%s}", layout_print(t->arena, p->map));
+	if (p->map2)
+		text_printf(t, " map2 {%s}", layout_print(t->arena, p->map2));
+	if (p->rows)
+		text_printf(t, " rows {%s}", layout_print(t->arena, p->rows));
+	if (p->cols)
+		text_printf(t, " cols {%s}", layout_print(t->arena, p->cols));
+	if (p->scratch)
+		text_printf(t, " scratch {%s}", layout_print(t->arena, p->scratch));
+	print_pick_number(t, "bytes", p->scratch_bytes);
+	print_pick_number(t, "off", p->scratch_off);
+	if (p->cost < 0 || p->cost > 0 || p->cost != p->cost) {
+		text_printf(t, " cost ");
+		text_float(t, p->cost);
+	}
+	text_printf(t, " }");
+}
+
+static void
+print_imm(Text *t, const Op *o)
+{
+	static const double zero = 0;
+	int n = DIM_MAX;
+
+	while (n > 0 && o->imm[n - 1] == 0)
+		n--;
+	for (int i = 0; i < n; i++)
+		text_printf(t, "%s%lld", i ? ", " : " imm ", (long long)o->imm[i]);
+	if (memcmp(&o->fimm, &zero, sizeof zero) != 0) {
+		text_printf(t, " fimm ");
+		text_float(t, o->fimm);
+	}
+}
+
+/* "{\n ops }" with the region's arguments in front, without a newline behind */
+static void
+print_block(Text *t, const Block *b, int indent)
+{
+	text_printf(t, "{");
+	for (int i = 0; i < b->narg; i++) {
+		text_printf(t, i ? ", " : " (");
+		print_val(t, b->arg[i]);
+		text_printf(t, " : ");
+		print_type(t, &b->arg[i]->type);
+	}
+	text_printf(t, b->narg ? ")\n" : "\n");
+	for (const Op *o = b->first; o; o = o->next)
+		op_print(t, o, indent + 1);
+	text_printf(t, "%*s}", 2 * indent, "");
+}
+
+void
+op_print(Text *t, const Op *o, int indent)
+{
+	text_printf(t, "%*s", 2 * indent, "");
+	print_vals(t, "", o->out, o->nout);
+	text_printf(t, "%s%s", o->nout ? " = " : "", o->code < O_COUNT ? op_info[o->code].name : "?");
+	print_vals(t, " ", o->in, o->nin);
+	print_imm(t, o);
+	if (o->text) {
+		text_printf(t, " ");
+		text_quote(t, o->text);
+	}
+	for (int i = 0; i < o->nout; i++) {
+		text_printf(t, i ? ", " : " : ");
+		print_type(t, &o->out[i]->type);
+	}
+	if (o->pick)
+		print_pick(t, o->pick);
+	print_src(t, o->src);
+	for (int r = 0; r < 2 && o->blk[r]; r++) {
+		text_printf(t, r ? " else " : " ");
+		print_block(t, o->blk[r], indent);
+	}
+	text_printf(t, "\n");
+}
+
+static void
+print_param(Text *t, const Param *p)
+{
+	static const char *const kind[] = { "tensor", "size", "scalar" };
+	int rank = p->val ? p->val->type.rank : 0;
+
+	text_printf(t, "  param ");
+	print_val(t, p->val);
+	text_printf(t, " %s ", kind[p->kind]);
+	print_name(t, p->name ? p->name : "");
+	if (p->val) {
+		text_printf(t, " : ");
+		print_type(t, &p->val->type);
+	}
+	text_printf(t, "%s%s", p->read ? " read" : "", p->written ? " written" : "");
+	if (p->kind == P_tensor) {
+		print_vals(t, " size ", p->size, rank);
+		print_vals(t, " stride ", p->stride, rank);
+	}
+	if (p->mult || p->lo || p->hi)
+		text_printf(t, " mult %lld lo %lld hi %lld", (long long)p->mult, (long long)p->lo,
+		            (long long)p->hi);
+	if (p->pack) {
+		text_printf(t, " pack ");
+		text_quote(t, pack_text(t->arena, p->pack));
+	}
+	print_src(t, p->src);
+	text_printf(t, "\n");
+}
+
+void
+kernel_print(Text *t, const Kernel *k)
+{
+	text_printf(t, "kernel ");
+	print_name(t, k->name ? k->name : "");
+	print_src(t, k->src);
+	text_printf(t, " {\n  warps %d\n", k->warps);
+	if (k->smem)
+		text_printf(t, "  smem %lld\n", (long long)k->smem);
+	for (int i = 0; i < k->nkonst; i++) {
+		text_printf(t, "  const ");
+		print_name(t, k->konst[i].name);
+		if (value_type(k->konst[i].value) < D_COUNT)
+			text_printf(t, " = %s\n", dtype_info[value_type(k->konst[i].value)].name);
+		else
+			text_printf(t, " = %lld\n", (long long)k->konst[i].value);
+	}
+	for (int i = 0; i < k->nparam; i++)
+		print_param(t, &k->param[i]);
+	if (k->grid) {
+		text_printf(t, "  grid ");
+		print_block(t, k->grid, 1);
+		text_printf(t, "\n");
+	}
+	for (int i = 0; i < k->nassume; i++) {
+		text_printf(t, "  assume ");
+		print_val(t, k->assume[i].cond);
+		text_printf(t, " ");
+		text_quote(t, k->assume[i].text ? k->assume[i].text : "");
+		print_src(t, k->assume[i].src);
+		text_printf(t, "\n");
+	}
+	/* the body's arguments are the parameters */
+	text_printf(t, "  body {\n");
+	for (const Op *o = k->body->first; o; o = o->next)
+		op_print(t, o, 2);
+	text_printf(t, "  }\n}\n");
+}

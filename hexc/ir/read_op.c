@@ -1,0 +1,237 @@
+/* read_op.c - ops and blocks of the IR's text form. */
+#include "hexc/ir/read.h"
+#include <string.h>
+
+/* What stands in front of an op's regions. */
+typedef struct Line {
+	OpCode code;
+	Name *out;
+	Val **in;
+	Type *type;
+	int nout, cout, nin, cin, ntype, ctype;
+	int64_t imm[DIM_MAX];
+	double fimm;
+	const char *text;
+	Pick *pick;
+	Src src;
+} Line;
+
+static bool
+read_results(Read *r, Line *l)
+{
+	Name n;
+
+	if (!read_id(r, &n))
+		return !r->bad;
+	VEC_PUSH(r->arena, l->out, l->nout, l->cout, n);
+	while (read_sign(r, ",")) {
+		if (!read_id(r, &n))
+			return read_fail(r, "expected a value");
+		VEC_PUSH(r->arena, l->out, l->nout, l->cout, n);
+	}
+	return want_sign(r, "=");
+}
+
+static bool
+want_op_code(Read *r, OpCode *code)
+{
+	size_t at;
+	const char *name;
+
+	read_end(r);
+	at = r->at;
+	name = want_name(r);
+	if (!name)
+		return false;
+	*code = op_find(name, strlen(name));
+	if (*code != O_none)
+		return true;
+	r->at = at;
+	return read_fail(r, "there is no op '%.40s'", name);
+}
+
+/* A value on the same line: on the next one it would be a result. */
+static bool
+at_value(const Read *r)
+{
+	size_t at = r->at;
+
+	while (at < r->n && (r->s[at] == ' ' || r->s[at] == '\t'))
+		at++;
+	return at < r->n && r->s[at] == '%';
+}
+
+static bool
+read_operands(Read *r, Line *l)
+{
+	Val *v;
+
+	if (!at_value(r))
+		return true;
+	do {
+		if (!want_val(r, &v))
+			return false;
+		VEC_PUSH(r->arena, l->in, l->nin, l->cin, v);
+	} while (read_sign(r, ","));
+	return !r->bad;
+}
+
+static bool
+read_imm(Read *r, Line *l)
+{
+	int n = 0;
+
+	if (read_word(r, "imm")) {
+		do {
+			if (n == DIM_MAX)
+				return read_fail(r, "more than %d numbers", DIM_MAX);
+			if (!want_int(r, INT64_MIN, INT64_MAX, &l->imm[n++]))
+				return false;
+		} while (read_sign(r, ","));
+	}
+	if (read_word(r, "fimm") && !want_float(r, &l->fimm))
+		return false;
+	if (!read_end(r) && r->s[r->at] == '"')
+		return want_quoted(r, &l->text);
+	return !r->bad;
+}
+
+static bool
+read_types(Read *r, Line *l)
+{
+	Type t;
+
+	if (read_sign(r, ":")) {
+		do {
+			if (!want_type(r, &t))
+				return false;
+			VEC_PUSH(r->arena, l->type, l->ntype, l->ctype, t);
+		} while (read_sign(r, ","));
+	}
+	return l->ntype == l->nout || read_fail(r, "%d results but %d types", l->nout, l->ntype);
+}
+
+static bool
+want_small(Read *r, int *out)
+{
+	int64_t x;
+
+	if (!want_int(r, INT32_MIN, INT32_MAX, &x))
+		return false;
+	*out = (int)x;
+	return true;
+}
+
+static bool
+read_pick(Read *r, Pick **out)
+{
+	Pick *p;
+	bool ok = true;
+
+	if (!read_word(r, "pick"))
+		return !r->bad;
+	p = *out = NEW(r->arena, Pick);
+	if (!want_sign(r, "{"))
+		return false;
+	while (ok && !read_sign(r, "}")) {
+		if (read_word(r, "inst"))
+			ok = (p->inst = want_name(r)) != NULL;
+		else if (read_word(r, "swap"))
+			p->swap = true;
+		else if (read_word(r, "vec"))
+			ok = want_small(r, &p->vec);
+		else if (read_word(r, "vec2"))
+			ok = want_small(r, &p->vec2);
+		else if (read_word(r, "wr"))
+			ok = (p->wr = want_name(r)) != NULL;
+		else if (read_word(r, "rd"))
+			ok = (p->rd = want_name(r)) != NULL;
+		else if (read_word(r, "map2"))
+			ok = want_layout(r, &p->map2);
+		else if (read_word(r, "map"))
+			ok = want_layout(r, &p->map);
+		else if (read_word(r, "rows"))
+			ok = want_layout(r, &p->rows);
+		else if (read_word(r, "cols"))
+			ok = want_layout(r, &p->cols);
+		else if (read_word(r, "scratch"))
+			ok = want_layout(r, &p->scratch);
+		else if (read_word(r, "bytes"))
+			ok = want_int(r, INT64_MIN, INT64_MAX, &p->scratch_bytes);
+		else if (read_word(r, "off"))
+			ok = want_int(r, INT64_MIN, INT64_MAX, &p->scratch_off);
+		else if (read_word(r, "cost"))
+			ok = want_float(r, &p->cost);
+		else
+			ok = read_fail(r, "expected a field of pick or '}'");
+	}
+	return ok && !r->bad;
+}
+
+/* "{ (%1 : i64, ..) ops }" */
+static bool
+read_region(Read *r, Op *o, int which)
+{
+	Block *b = block_new(r->k, o);
+	Type t;
+	Name n;
+
+	o->blk[which] = b;
+	if (!want_sign(r, "{"))
+		return false;
+	if (read_sign(r, "(")) {
+		do {
+			if (!read_id(r, &n) || !want_sign(r, ":") || !want_type(r, &t))
+				return read_fail(r, "expected an argument");
+			if (!read_define(r, n, block_arg(b, t)))
+				return false;
+		} while (read_sign(r, ","));
+		if (!want_sign(r, ")"))
+			return false;
+	}
+	return read_block(r, b);
+}
+
+static bool
+read_op(Read *r, Block *b)
+{
+	Line l;
+	Op *o;
+
+	memset(&l, 0, sizeof l);
+	if (!read_results(r, &l) || !want_op_code(r, &l.code) || !read_operands(r, &l) || !read_imm(r, &l) ||
+	    !read_types(r, &l) || !read_pick(r, &l.pick) || !read_source(r, &l.src))
+		return false;
+	o = op_new(b, NULL, l.code, l.src, l.nin, l.in, l.nout, l.type);
+	memcpy(o->imm, l.imm, sizeof o->imm);
+	o->fimm = l.fimm;
+	o->text = l.text;
+	o->pick = l.pick;
+	if (!read_end(r) && r->s[r->at] == '{') {
+		if (!read_region(r, o, 0))
+			return false;
+		if (read_word(r, "else") && !read_region(r, o, 1))
+			return false;
+	}
+	/* results are not visible inside the regions */
+	for (int i = 0; i < l.nout; i++)
+		if (!read_define(r, l.out[i], o->out[i]))
+			return false;
+	return !r->bad;
+}
+
+bool
+read_block(Read *r, Block *b)
+{
+	if (r->depth == READ_DEPTH)
+		return read_fail(r, "more than %d nested regions", READ_DEPTH);
+	r->depth++;
+	while (!read_sign(r, "}")) {
+		if (r->bad || read_end(r))
+			return read_fail(r, "unclosed block");
+		if (!read_op(r, b))
+			return false;
+	}
+	r->depth--;
+	return true;
+}

@@ -1,0 +1,36 @@
+/* sparse.c - what values and positions of structured sparsity mean. */
+#include "hexc/ir/sparse.h"
+
+bool
+sparse_of(const Type *values, const Type *positions, int dim, Sparse *out)
+{
+	int64_t n = values->shape[dim], m = positions->shape[dim];
+	int unit = m == n ? 1 : 2;
+
+	if (positions->dtype == D_u1) {
+		*out = (Sparse){ .group = 2, .kept = 1, .unit = 1, .places = 1 };
+		return m == n;
+	}
+	*out = (Sparse){ .group = 4 * unit, .kept = 2 * unit, .unit = unit, .places = 2 };
+	return positions->dtype == D_u2 && m * unit == n && n % out->kept == 0;
+}
+
+bool
+dot_is_sparse(const Op *dot)
+{
+	return dot->nin == 4;
+}
+
+int
+dot_side(const Op *dot)
+{
+	return (int)dot->imm[0];
+}
+
+int64_t
+dot_k(const Op *dot)
+{
+	bool first = dot_is_sparse(dot) && dot_side(dot) == 0;
+
+	return first ? dot->in[1]->type.shape[0] : dot->in[0]->type.shape[1];
+}

@@ -1,0 +1,21 @@
+/* sparse.h - structured sparsity: groups of neighbours of which half are kept, and where in the group each
+ * kept one stands. */
+#ifndef HEXC_SPARSE_H
+#define HEXC_SPARSE_H
+#include "hexc/ir/ir.h"
+
+/* A group of `group` neighbours along the dim is made of `kept` values, `unit` of them side by side for each
+ * of `places` positions: 2 of 4 (unit 1), 4 of 8 in pairs (unit 2), 1 of 2. */
+typedef struct Sparse {
+	int group, kept, unit, places;
+} Sparse;
+
+/* What tiles of values and positions mean along `dim`; false: their types and extents there mean nothing.
+ * The tile that they make has twice the values' extent. */
+bool sparse_of(const Type *values, const Type *positions, int dim, Sparse *out);
+/* A dot of half an operand (IR.md): op->in[side] holds the values, op->in[3] the positions. */
+bool dot_is_sparse(const Op *dot);
+int dot_side(const Op *dot);
+/* Products summed for each element of a dot: the k of its whole operand. */
+int64_t dot_k(const Op *dot);
+#endif

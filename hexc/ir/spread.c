@@ -1,0 +1,104 @@
+/* spread.c - the one statement of the spread orders. */
+#include "hexc/ir/spread.h"
+
+enum { HALF_MOST = 9, BYTE = 8, QUAD = 4 };
+
+bool
+spread_valid(int bits, int spread)
+{
+	int g = spread - SPREAD_HALF;
+
+	if (g > 0 && g <= HALF_MOST)
+		return g + bits <= 2 * BYTE;
+	return spread == 0 || spread == 8 || spread == 16 || (spread == 4 && bits < 4);
+}
+
+/* Where in its byte a bit of an element is. */
+static int
+byte_place(int bits, int g, int bit)
+{
+	if (bit == bits - 1)
+		return BYTE - 1;
+	return g + bit >= BYTE ? g + bit - BYTE : g + bit - 1;
+}
+
+/* The places of a byte that elements of so many bits take, as bits. */
+static unsigned
+byte_places(int bits, int g)
+{
+	unsigned used = 0;
+
+	for (int b = 0; b < bits; b++)
+		used |= 1u << byte_place(bits, g, b);
+	return used;
+}
+
+/* Place number n of those in the set. */
+static int
+nth_place(unsigned set, int n)
+{
+	int at = 0;
+
+	for (; at < BYTE - 1; at++)
+		if (set >> at & 1 && n-- == 0)
+			break;
+	return at;
+}
+
+/* How many places of the set are below `at`. */
+static int
+places_below(unsigned set, int at)
+{
+	int n = 0;
+
+	for (int i = 0; i < at; i++)
+		n += (int)(set >> i & 1);
+	return n;
+}
+
+static int
+half_bit(int bits, int g, int element, int bit)
+{
+	int quad = element / QUAD, base = element % QUAD * BYTE, at = byte_place(bits, g, bit);
+	int left = BYTE - bits, s;
+	unsigned used = byte_places(bits, g);
+
+	if (quad < bits)
+		return quad * 32 + base + at;
+	s = (quad - bits) * bits + places_below(used, at);
+	return s / left * 32 + base + nth_place(~used, s % left);
+}
+
+int
+spread_bit(int bits, int spread, int element, int bit)
+{
+	int lanes, tuple, base, whole, left, s;
+
+	if (spread == 0)
+		return element * bits + bit;
+	if (spread > SPREAD_HALF)
+		return half_bit(bits, spread - SPREAD_HALF, element, bit);
+	lanes = 32 / spread;
+	tuple = element / lanes;
+	base = spread * (element % lanes);
+	whole = spread / bits;
+	left = spread - whole * bits;
+	if (tuple < bits * whole)
+		return tuple / whole * 32 + base + tuple % whole * bits + bit;
+	s = (tuple - bits * whole) * bits + bit;
+	return s / left * 32 + base + whole * bits + s % left;
+}
+
+int
+spread_unit(int bits, int spread)
+{
+	int n = SPREAD_GROUP;
+
+	if (spread > SPREAD_HALF)
+		return bits == BYTE ? QUAD : n;
+	if (spread && spread % bits == 0)
+		return 32 / bits;
+	while (spread == 0 && n / 2 * bits % 32 == 0)
+		n /= 2;
+	return n;
+}

@@ -1,0 +1,181 @@
+/* type.c - element types, types of values, ops and targets: their tables, and what follows from them. */
+#include "hexc/ir/ir.h"
+#include <string.h>
+
+const DTypeInfo dtype_info[D_COUNT] = {
+#define DTYPE(name, bits, kind, exp, man, round, codes, use)                                              \
+	[D_##name] = { #name, bits, K_##kind, exp, man, R_##round, C_##codes, U_##use },
+#include "hexc/ir/dtypes.def"
+};
+
+const OpInfo op_info[O_COUNT] = {
+	[O_none] = { "none", 0, 0, 0 },
+#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = { #name, in, out, flags },
+#include "hexc/ir/ops.def"
+};
+
+const Target targets[] = {
+#define TARGET(name, sm, ptx, llvm, smem, smem_sm, features)                                       \
+	{ #name, sm, ptx, llvm, smem, smem_sm, features },
+#include "hexc/ir/targets.def"
+	{ NULL, 0, 0, 0, 0, 0, 0 },
+};
+
+int
+dtype_grain(DType d)
+{
+	return dtype_info[d].bits & -dtype_info[d].bits;
+}
+
+int
+dtype_pieces(DType d)
+{
+	return dtype_info[d].bits / dtype_grain(d);
+}
+
+int
+dtype_most(DType d)
+{
+	return 128 / dtype_grain(d);
+}
+
+int
+dtype_place(DType d)
+{
+	int place = 1;
+
+	while (place < dtype_info[d].bits)
+		place *= 2;
+	return place;
+}
+
+int64_t
+type_value(DType d)
+{
+	return INT64_MIN + (int64_t)d;
+}
+
+DType
+value_type(int64_t x)
+{
+	return x < INT64_MIN + D_COUNT ? (DType)(x - INT64_MIN) : D_COUNT;
+}
+
+DType
+dtype_find(const char *name, size_t n)
+{
+	for (int d = 0; d < D_COUNT; d++)
+		if (strlen(dtype_info[d].name) == n && memcmp(dtype_info[d].name, name, n) == 0)
+			return (DType)d;
+	return D_COUNT;
+}
+
+OpCode
+op_find(const char *name, size_t n)
+{
+	for (int o = O_none + 1; o < O_COUNT; o++)
+		if (strlen(op_info[o].name) == n && memcmp(op_info[o].name, name, n) == 0)
+			return (OpCode)o;
+	return O_none;
+}
+
+const Target *
+target_find(const char *name)
+{
+	for (const Target *t = targets; t->name; t++)
+		if (strcmp(t->name, name) == 0)
+			return t;
+	return NULL;
+}
+
+/* ---- types --------------------------------------------------------------------------------------- */
+
+int
+reshape_source(const Type *x, const Type *y, int d)
+{
+	int64_t inner = 1, size = 1;
+
+	for (int i = d + 1; i < y->rank; i++)
+		inner *= y->shape[i];
+	for (int i = x->rank - 1; i >= 0 && y->shape[d] > 1; i--) {
+		if (size == inner && x->shape[i] == y->shape[d])
+			return i;
+		size *= x->shape[i];
+	}
+	return -1;
+}
+
+Type
+type_scalar(DType d)
+{
+	Type t;
+
+	memset(&t, 0, sizeof t);
+	t.dtype = d;
+	t.space = S_scalar;
+	return t;
+}
+
+Type
+type_tile(DType d, Space s, int rank, const int64_t *shape)
+{
+	Type t = type_scalar(d);
+
+	t.space = s;
+	t.rank = rank;
+	for (int i = 0; i < rank; i++)
+		t.shape[i] = shape[i];
+	return t;
+}
+
+Type
+type_free(Type t)
+{
+	t.layout = NULL;
+	t.pinned = false;
+	return t;
+}
+
+int64_t
+type_size(const Type *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		n *= t->shape[i];
+	return n;
+}
+
+bool
+type_same(const Type *a, const Type *b)
+{
+	if (a->dtype != b->dtype || a->space != b->space || a->rank != b->rank || a->spread != b->spread)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->shape[i] != b->shape[i])
+			return false;
+	return true;
+}
+
+const char *
+type_print(Arena *a, const Type *t)
+{
+	static const char *const space[] = { "", "reg ", "shared ", "global " };
+	Text s = { a, NULL, 0, 0 };
+
+	text_printf(&s, "%s%s", space[t->space], dtype_info[t->dtype].name);
+	if (t->space == S_scalar)
+		return s.s;
+	text_printf(&s, "[");
+	for (int i = 0; i < t->rank; i++) {
+		text_printf(&s, i ? ", " : "");
+		if (t->shape[i] < 0)
+			text_printf(&s, "?");
+		else
+			text_printf(&s, "%lld", (long long)t->shape[i]);
+	}
+	text_printf(&s, "]");
+	if (t->spread)
+		text_printf(&s, " spread %d", t->spread);
+	return s.s;
+}

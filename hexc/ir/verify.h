@@ -1,0 +1,18 @@
+/* verify.h - shape rules: one per name in the `shape` column of ops.def. */
+#ifndef HEXC_VERIFY_H
+#define HEXC_VERIFY_H
+#include "hexc/ir/ir.h"
+
+/* NULL when operand and result types, imm[] and blk[] of o are as IR.md says, else what is wrong: a
+ * phrase that goes behind "op NAME: ".  Operand and result counts were checked against ops.def
+ * before; operands are not NULL. */
+#define OP(name, in, out, flags, shape, layout, emit, eval)                                        \
+	const char *shape_##shape(Arena *a, const Op *o);
+#include "hexc/ir/ops.def"
+
+/* For the rules: "what: x and y"; are x and y the same but for the type of elements? */
+const char *types_differ(Arena *a, const char *what, const Type *x, const Type *y);
+bool same_shape(const Type *x, const Type *y);
+/* What is wrong with a type on its own (extents, layout); NULL: nothing. */
+const char *type_check(Arena *a, const Type *t, int warps);
+#endif

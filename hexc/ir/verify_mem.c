@@ -1,0 +1,279 @@
+/* verify_mem.c - the shape rules of ops.def for memory and structure. */
+#include "hexc/ir/pack.h"
+#include "hexc/ir/verify.h"
+
+static bool
+is_index(const Val *v)
+{
+	return v->type.space == S_scalar && v->type.dtype == D_i64;
+}
+
+static bool
+is_indices(const Val *v)
+{
+	return v->type.space == S_reg && v->type.rank == 1 &&
+	       (v->type.dtype == D_i64 || v->type.dtype == D_i32);
+}
+
+/* Dims addressed by indices are neighbours of a tensor; the first stays, as long as the tiles. */
+static const char *
+check_gather(const Op *o)
+{
+	int last = -1;
+
+	if (o->in[0]->def && view_gather_dim(o->in[0]->def) >= 0)
+		return "a part of what indices have chosen";
+
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		bool dropped = o->imm[0] >> d & 1;
+
+		if (!view_gathers(o, d))
+			continue;
+		if (o->in[0]->def || o->in[0]->type.space != S_global)
+			return "indices into what is no tensor";
+		if (last >= 0 ? last != d - 1 || !dropped : dropped)
+			return "dims with indices are not neighbours of which the first stays";
+		last = d;
+		if (o->in[1 + d]->type.shape[0] != o->out[0]->type.shape[view_gather_dim(o)])
+			return "indices of another extent than the result's";
+	}
+	return NULL;
+}
+
+static bool
+is_memory(const Type *t)
+{
+	if (t->space != S_shared && t->space != S_global)
+		return false;
+	for (int d = 0; d < t->rank; d++)
+		if (t->shape[d] < 1)
+			return false;
+	return true;
+}
+
+/* Same elements and extents in different spaces. */
+static bool
+same_tile(const Type *x, const Type *y)
+{
+	Type t = *x;
+
+	t.space = y->space;
+	return type_same(&t, y);
+}
+
+const char *
+shape_alloc(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	(void)a;
+	if (t->space != S_shared || t->rank < 1)
+		return "the result is not a shared tile";
+	if (o->imm[0] < -1 || o->imm[1] < 0 || (o->imm[1] & (o->imm[1] - 1)))
+		return "a negative offset, or an alignment that is not a power of two";
+	return NULL;
+}
+
+const char *
+shape_view(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type, *x = o->nin ? &o->in[0]->type : t;
+	int kept = 0;
+
+	if (o->nin < 1 || (x->space != S_global && x->space != S_shared) || x->space != t->space ||
+	    x->dtype != t->dtype || !is_memory(t))
+		return "not a static tile in the memory of its operand";
+	if (o->nin != 1 + x->rank)
+		return arena_printf(a, "%d starts for %d dims", o->nin - 1, x->rank);
+	for (int i = 1; i < o->nin; i++)
+		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
+			return "a start is neither an i64 scalar nor a tile of indices";
+	if (o->imm[0] < 0 || o->imm[0] >= (int64_t)1 << x->rank)
+		return "drops dims that the operand does not have";
+	for (int d = 0; d < x->rank; d++)
+		kept += !(o->imm[0] >> d & 1);
+	if (kept != t->rank)
+		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
+	return check_gather(o);
+}
+
+const char *
+shape_load(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	Type natural = *t;
+
+	natural.spread = 0; /* what an instruction makes of it is the matter of pass prove */
+	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
+	    !same_tile(x, &natural))
+		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
+	if (o->imm[0] && (o->imm[0] != 1 || t->space != S_reg || x->space != S_global))
+		return "imm is 0, or 1 where a tile of a tensor is loaded";
+	return NULL;
+}
+
+const char *
+shape_store(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->in[1]->type;
+
+	if (!is_memory(t) || (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
+		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
+	if (o->imm[0] < STORE_PLAIN || o->imm[0] >= STORE_KINDS)
+		return "imm is no kind of store";
+	if (o->imm[0] && (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
+		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
+	return NULL;
+}
+
+/* Words x of the tensor o->in[1] and elements t are the same blocks. */
+static const char *
+check_blocks(Arena *a, const Op *o, const Type *x, const Type *t)
+{
+	const Param *p = val_param(o->parent->kernel, o->in[1]);
+	const Pack *pack = p ? p->pack : NULL;
+
+	if (!pack || o->in[1]->type.dtype != D_u32 || !pack->block[0])
+		return "not of a packed tensor, or of one whose blocks are not chosen";
+	if (x->space != S_reg || t->space != S_reg || x->dtype != D_u32 || t->dtype != pack->dtype ||
+	    t->rank < 2 || x->rank != t->rank + 1 || x->shape[t->rank] != pack_block_words(pack))
+		return arena_printf(a, "%s are no words of %s", type_print(a, x), type_print(a, t));
+	for (int d = 0; d < t->rank; d++) {
+		int64_t each = d < t->rank - 2 ? 1 : pack->block[d - t->rank + 2];
+
+		if (t->shape[d] != x->shape[d] * each)
+			return arena_printf(a, "%s is not the blocks of %s", type_print(a, x),
+			                    type_print(a, t));
+	}
+	return NULL;
+}
+
+const char *
+shape_unpack(Arena *a, const Op *o)
+{
+	return check_blocks(a, o, &o->in[0]->type, &o->out[0]->type);
+}
+
+const char *
+shape_pack(Arena *a, const Op *o)
+{
+	return check_blocks(a, o, &o->out[0]->type, &o->in[0]->type);
+}
+
+const char *
+shape_copy(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->in[1]->type;
+
+	if (!is_memory(x) || x->space != S_global || t->space != S_shared || !same_tile(x, t))
+		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
+	return o->imm[0] < 0 || o->imm[0] > 1 ? "imm is 0 or 1" : NULL;
+}
+
+/* commit, wait, barrier */
+const char *
+shape_none(Arena *a, const Op *o)
+{
+	(void)a;
+	return o->imm[0] < 0 ? "a negative number of groups" : NULL;
+}
+
+/* ---- what a kernel says -------------------------------------------------------------------------- */
+
+const char *
+shape_print(Arena *a, const Op *o)
+{
+	if (!o->text || say_operands(o->text) != o->nin)
+		return arena_printf(a, "%d operands, but not as many {} in the text", o->nin);
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space != S_scalar || !say_takes(o->in[i]->type.dtype))
+			return arena_printf(a, "%s cannot be printed", type_print(a, &o->in[i]->type));
+	return NULL;
+}
+
+const char *
+shape_assert(Arena *a, const Op *o)
+{
+	const Type *t = &o->in[0]->type;
+
+	if (t->space != S_scalar || t->dtype != D_bool)
+		return arena_printf(a, "%s is no bool scalar", type_print(a, t));
+	return o->text ? NULL : "no text";
+}
+
+/* ---- structure ----------------------------------------------------------------------------------- */
+
+static bool
+is_value(const Type *t)
+{
+	return t->space == S_scalar || t->space == S_reg;
+}
+
+/* The block's yield gives the values of o's results. */
+static const char *
+check_yield(Arena *a, const Op *o, const Block *b)
+{
+	const Op *y = b->last;
+
+	if (y->nin != o->nout)
+		return arena_printf(a, "%d results, but a region yields %d", o->nout, y->nin);
+	for (int i = 0; i < o->nout; i++)
+		if (!type_same(&y->in[i]->type, &o->out[i]->type))
+			return arena_printf(a, "result %d is %s, but a region yields %s", i,
+			                    type_print(a, &o->out[i]->type), type_print(a, &y->in[i]->type));
+	return NULL;
+}
+
+const char *
+shape_for(Arena *a, const Op *o)
+{
+	const Block *b = o->blk[0];
+	int64_t step;
+
+	if (o->nin != 3 + o->nout || b->narg != 1 + o->nout)
+		return "carried values, initial values and region arguments differ in number";
+	for (int i = 0; i < 3; i++)
+		if (!is_index(o->in[i]))
+			return "a bound or the step is not an i64 scalar";
+	if (!is_index(b->arg[0]))
+		return "the counter is not an i64 scalar";
+	if (val_is_const(o->in[2], &step) && step < 1)
+		return "the step is not positive";
+	for (int i = 0; i < o->nout; i++) {
+		const Type *t = &o->out[i]->type;
+		if (!is_value(t))
+			return "a carried value is not a scalar or register tile";
+		if (!type_same(t, &o->in[3 + i]->type) || !type_same(t, &b->arg[1 + i]->type))
+			return arena_printf(a, "carried value %d is not of one type everywhere", i);
+	}
+	if (o->imm[0] != FOR_PLAIN && o->imm[0] != FOR_PIPELINE)
+		return "neither a plain nor a pipeline loop";
+	if (o->imm[1] < (o->imm[0] == FOR_PIPELINE ? 1 : 0))
+		return "the number of stages is not positive";
+	return check_yield(a, o, b);
+}
+
+const char *
+shape_if(Arena *a, const Op *o)
+{
+	const Type *c = &o->in[0]->type;
+	const char *bad = NULL;
+
+	if (c->space != S_scalar || c->dtype != D_bool)
+		return "the condition is not a bool scalar";
+	for (int r = 0; r < 2 && !bad; r++)
+		bad = o->blk[r]->narg ? "a region has arguments" : check_yield(a, o, o->blk[r]);
+	for (int i = 0; i < o->nout; i++)
+		if (!is_value(&o->out[i]->type))
+			return "a result is not a scalar or register tile";
+	return bad;
+}
+
+/* Counts and types are the owner's business. */
+const char *
+shape_yield(Arena *a, const Op *o)
+{
+	(void)a;
+	(void)o;
+	return NULL;
+}

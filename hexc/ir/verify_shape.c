@@ -1,0 +1,242 @@
+/* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
+#include "hexc/ir/sparse.h"
+#include "hexc/ir/verify.h"
+
+const char *
+types_differ(Arena *a, const char *what, const Type *x, const Type *y)
+{
+	return arena_printf(a, "%s: %s and %s", what, type_print(a, x), type_print(a, y));
+}
+
+static bool
+is_value(const Type *t)
+{
+	return t->space == S_scalar || t->space == S_reg;
+}
+
+static bool
+is_index(const Val *v)
+{
+	return v->type.space == S_scalar && v->type.dtype == D_i64;
+}
+
+bool
+same_shape(const Type *x, const Type *y)
+{
+	Type t = *x;
+
+	t.dtype = y->dtype;
+	t.spread = y->spread;
+	return type_same(&t, y);
+}
+
+/* Does the integer fit the type's bits?  u64 holds any bit pattern. */
+static bool
+fits(DType d, int64_t x)
+{
+	int bits = dtype_info[d].bits;
+
+	if (d == D_bool)
+		return x == 0 || x == 1;
+	if (bits == 64)
+		return true;
+	if (dtype_info[d].kind == K_sint)
+		return x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1);
+	return x >= 0 && x < (int64_t)1 << bits;
+}
+
+const char *
+shape_const(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t))
+		return types_differ(a, "not a scalar or register tile", t, t);
+	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, o->imm[0]))
+		return arena_printf(a, "%lld does not fit %s", (long long)o->imm[0],
+		                    dtype_info[t->dtype].name);
+	return NULL;
+}
+
+const char *
+shape_splat(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (x->space != S_scalar || t->space != S_reg || x->dtype != t->dtype)
+		return types_differ(a, "not from a scalar to a register tile of its type", x, t);
+	return NULL;
+}
+
+const char *
+shape_iota(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	int kind = dtype_info[t->dtype].kind;
+
+	if (t->space != S_reg || (kind != K_sint && kind != K_uint))
+		return types_differ(a, "not an integer register tile", t, t);
+	if (o->imm[0] < 0 || o->imm[0] >= t->rank)
+		return "no such dim";
+	return NULL;
+}
+
+const char *
+shape_scalar(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!is_index(o->out[0]))
+		return "the result is not an i64 scalar";
+	if (o->imm[0] < 0 || o->imm[0] > 2)
+		return "block_id is 0, 1 or 2";
+	return NULL;
+}
+
+/* Kinds of element types an op works on: bits 1 << DKind. */
+static unsigned
+kinds(OpCode code)
+{
+	unsigned ints = 1u << K_sint | 1u << K_uint, flt = 1u << K_flt, pred = 1u << K_pred;
+
+	switch ((int)code) {
+	case O_shl:
+	case O_shr: return ints;
+	case O_and:
+	case O_or:
+	case O_xor:
+	case O_not: return ints | pred;
+	case O_exp:
+	case O_exp2:
+	case O_log:
+	case O_sqrt:
+	case O_rsqrt:
+	case O_tanh: return flt;
+	case O_convert: return ints | flt | pred;
+	default: return ints | flt;
+	}
+}
+
+const char *
+shape_same(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t) || (o->code == O_convert && t->space != S_reg))
+		return types_differ(a, "not a scalar or register tile", t, t);
+	for (int i = 0; i < o->nin; i++)
+		if (!type_same(&o->in[i]->type, t))
+			return types_differ(a, "operand and result differ", &o->in[i]->type, t);
+	if (!(kinds(o->code) >> dtype_info[t->dtype].kind & 1) ||
+	    (dtype_info[t->dtype].use == U_temp && o->code != O_convert))
+		return arena_printf(a, "not defined on %s", dtype_info[t->dtype].name);
+	return NULL;
+}
+
+const char *
+shape_relayout(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (t->space != S_reg || !type_same(&o->in[0]->type, t))
+		return types_differ(a, "not one register tile", &o->in[0]->type, t);
+	return NULL;
+}
+
+const char *
+shape_hold(Arena *a, const Op *o)
+{
+	return o->out[0]->type.pinned ? shape_relayout(a, o) : "the result has no pinned layout";
+}
+
+const char *
+shape_compare(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!is_value(x) || !type_same(x, &o->in[1]->type))
+		return types_differ(a, "operands differ", x, &o->in[1]->type);
+	if (t->dtype != D_bool || !same_shape(x, t))
+		return types_differ(a, "the result is not a bool of the operands' shape", x, t);
+	return NULL;
+}
+
+const char *
+shape_select(Arena *a, const Op *o)
+{
+	const Type *c = &o->in[0]->type, *x = &o->in[1]->type, *y = &o->in[2]->type;
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t) || !type_same(x, t) || !type_same(y, t))
+		return types_differ(a, "the choices differ", x, y);
+	if (c->dtype != D_bool || !same_shape(c, t))
+		return types_differ(a, "the condition is not a bool of the same shape", c, t);
+	return NULL;
+}
+
+const char *
+shape_lookup(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *i = &o->in[1]->type, *t = &o->out[0]->type;
+
+	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
+		return "operands or results that are no register tiles";
+	if (x->spread || t->spread || (i->spread && i->spread != 4))
+		return "a spread, other than one of 4 of the indices";
+	if (!same_shape(i, t) || x->dtype != t->dtype)
+		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
+		                    t);
+	if (dtype_info[i->dtype].kind != K_uint || dtype_info[i->dtype].bits > 4 || x->dtype == D_bool ||
+	    dtype_info[x->dtype].bits < 8)
+		return types_differ(a, "indices are u1 to u4, the table's elements numbers of whole bytes", x,
+		                    i);
+	if ((x->rank != 1 && x->rank != i->rank) ||
+	    x->shape[x->rank - 1] != (int64_t)1 << dtype_info[i->dtype].bits)
+		return types_differ(a, "the table has an element for each index", x, i);
+	for (int d = 0; d + 1 < x->rank; d++)
+		if (x->shape[d] != 1 && x->shape[d] != i->shape[d])
+			return types_differ(a, "the tables are not those of the rows", x, i);
+	return NULL;
+}
+
+const char *
+shape_cast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (t->spread)
+		return "a result that is not in natural order";
+	return is_value(t) && same_shape(x, t) ? NULL : types_differ(a, "shapes differ", x, t);
+}
+
+const char *
+shape_bitcast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (x->dtype == D_bool || t->dtype == D_bool || x->dtype == D_tf32 || t->dtype == D_tf32 ||
+	    dtype_info[x->dtype].bits != dtype_info[t->dtype].bits)
+		return types_differ(a, "not types of equally many bits", x, t);
+	return shape_cast(a, o);
+}
+
+const char *
+shape_clip(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	int n = 0;
+
+	if (o->nin < 1 || t->space != S_reg || !type_same(&o->in[0]->type, t))
+		return "not a register tile, or the result has another type";
+	if (o->imm[0] < 1 || o->imm[0] >= (int64_t)1 << t->rank)
+		return "no dims to clip, or dims that the tile does not have";
+	for (int d = 0; d < t->rank; d++)
+		n += (int)(o->imm[0] >> d & 1);
+	if (o->nin != 1 + n)
+		return arena_printf(a, "%d bounds for %d dims", o->nin - 1, n);
+	for (int i = 1; i < o->nin; i++)
+		if (!is_index(o->in[i]))
+			return "a bound is not an i64 scalar";
+	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, o->imm[1]))
+		return "the fill does not fit the type";
+	return NULL;
+}

@@ -1,0 +1,203 @@
+/* verify_tile.c - the shape rules of ops.def for what rearranges, reduces and multiplies whole tiles. */
+#include "hexc/ir/sparse.h"
+#include "hexc/ir/verify.h"
+
+static bool
+both_reg(const Op *o)
+{
+	return o->in[0]->type.space == S_reg && o->out[0]->type.space == S_reg &&
+	       o->in[0]->type.dtype == o->out[0]->type.dtype &&
+	       o->in[0]->type.spread == o->out[0]->type.spread;
+}
+
+const char *
+shape_broadcast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!both_reg(o) || x->rank != t->rank)
+		return types_differ(a, "not register tiles of one type and rank", x, t);
+	for (int d = 0; d < t->rank; d++)
+		if (x->shape[d] != t->shape[d] && x->shape[d] != 1)
+			return types_differ(a, "an extent that is not 1 changes", x, t);
+	return NULL;
+}
+
+const char *
+shape_transpose(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	unsigned seen = 0;
+
+	if (!both_reg(o) || x->rank != t->rank)
+		return types_differ(a, "not register tiles of one type and rank", x, t);
+	for (int d = 0; d < t->rank; d++) {
+		if (o->imm[d] < 0 || o->imm[d] >= t->rank || seen >> o->imm[d] & 1)
+			return "imm is not a permutation of the dims";
+		seen |= 1u << o->imm[d];
+		if (t->shape[d] != x->shape[o->imm[d]])
+			return types_differ(a, "extents do not fit the permutation", x, t);
+	}
+	return NULL;
+}
+
+const char *
+shape_reshape(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Op *memory = o->in[0]->def;
+
+	if (x->space == S_shared && t->space == S_shared) {
+		if (x->dtype != t->dtype || !memory || (memory->code != O_alloc && memory->code != O_reshape))
+			return "not a whole shared tile under another shape";
+	} else if (!both_reg(o)) {
+		return types_differ(a, "not register tiles of one type", x, t);
+	}
+	return type_size(x) == type_size(t) ? NULL : types_differ(a, "not as many elements", x, t);
+}
+
+const char *
+shape_shift(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!both_reg(o) || !type_same(x, t))
+		return types_differ(a, "not register tiles of one type", x, t);
+	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
+		return "no such dim";
+	return o->imm[1] >= 1 && o->imm[1] < x->shape[o->imm[0]] ? NULL : "moves all elements out, or none";
+}
+
+const char *
+shape_slice(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	int64_t d = o->imm[0];
+	Type r = *x;
+
+	if (!both_reg(o))
+		return types_differ(a, "not register tiles of one type", x, t);
+	if (d < 0 || d >= x->rank || d >= t->rank)
+		return "no such dim";
+	r.shape[d] = t->shape[d];
+	if (!same_shape(&r, t))
+		return types_differ(a, "another dim changes", x, t);
+	return o->imm[1] >= 0 && o->imm[1] <= x->shape[d] - t->shape[d] ? NULL : "reaches outside the tile";
+}
+
+const char *
+shape_concat(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *y = &o->in[1]->type, *t = &o->out[0]->type;
+	int64_t d = o->imm[0];
+	Type r = *x;
+
+	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->spread || y->spread)
+		return types_differ(a, "not register tiles of one type", x, y);
+	if (d < 0 || d >= x->rank || d >= y->rank)
+		return "no such dim";
+	r.shape[d] = y->shape[d];
+	if (!same_shape(&r, y))
+		return types_differ(a, "other extents differ", x, y);
+	r.shape[d] = x->shape[d] + y->shape[d];
+	return same_shape(&r, t) ? NULL : types_differ(a, "the result is not as long as both", x, t);
+}
+
+const char *
+shape_reduce(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	Type r = *x;
+
+	if (!both_reg(o) || x->dtype == D_bool || dtype_info[x->dtype].use == U_temp)
+		return types_differ(a, "not numeric register tiles of one type", x, t);
+	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
+		return "no such dim";
+	r.shape[o->imm[0]] = 1;
+	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not follow", x, t);
+}
+
+/* May elements of these types be multiplied in a dot?  Signed and unsigned integers of one size may meet, and
+ * the two 8-bit floats. */
+static bool
+multiply(DType x, DType y)
+{
+	const DTypeInfo *a = &dtype_info[x], *b = &dtype_info[y];
+
+	if (x == D_bool || y == D_bool || a->bits != b->bits)
+		return false;
+	return x == y || (a->kind != K_flt && b->kind != K_flt) ||
+	       (a->kind == K_flt && b->kind == K_flt && a->bits == 8);
+}
+
+/* The type of the tile that values and positions make along dim; NULL: they make none. */
+static const char *
+expanded(Arena *a, const Type *v, const Type *p, int64_t dim, Type *out)
+{
+	Sparse s;
+
+	*out = *v;
+	if (v->space != S_reg || p->space != S_reg || v->rank != p->rank || v->dtype == D_bool)
+		return types_differ(a, "not register tiles of values and positions", v, p);
+	if (dim < 0 || dim >= v->rank)
+		return "no such dim";
+	for (int d = 0; d < v->rank; d++)
+		if (d != dim && v->shape[d] != p->shape[d])
+			return types_differ(a, "values and positions differ in shape", v, p);
+	if (!sparse_of(v, p, (int)dim, &s))
+		return types_differ(a, "these positions do not say where these values stand", v, p);
+	out->shape[dim] *= 2;
+	return NULL;
+}
+
+const char *
+shape_expand(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Type want;
+	const char *bad = expanded(a, &o->in[0]->type, &o->in[1]->type, o->imm[0], &want);
+
+	if (bad)
+		return bad;
+	return type_same(&want, t) ? NULL : types_differ(a, "the result's type does not follow", &want, t);
+}
+
+/* Operand i of a dot as the matrix that is multiplied. */
+static const char *
+dot_operand(Arena *a, const Op *o, int i, Type *out)
+{
+	*out = o->in[i]->type;
+	if (!dot_is_sparse(o) || i != dot_side(o) || out->rank != 2)
+		return NULL;
+	return expanded(a, &o->in[i]->type, &o->in[3]->type, 1 - i, out);
+}
+
+const char *
+shape_dot(Arena *a, const Op *o)
+{
+	const Type *c;
+	Type tx, ty, *x = &tx, *y = &ty;
+	const char *bad;
+
+	if (o->nin != 3 && o->nin != 4)
+		return "not two factors, an accumulator, and positions or none";
+	if (o->imm[0] < 0 || o->imm[0] > 1)
+		return "no such factor";
+	bad = dot_operand(a, o, 0, x);
+	bad = bad ? bad : dot_operand(a, o, 1, y);
+	if (bad)
+		return bad;
+	c = &o->in[2]->type;
+	if (x->space != S_reg || y->space != S_reg || c->space != S_reg || x->rank != 2 ||
+	    y->rank != 2 || c->rank != 2 || !multiply(x->dtype, y->dtype))
+		return types_differ(a, "operands are not matrices in registers that dot multiplies", x, y);
+	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
+		return types_differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);
+	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
+	    c->dtype == D_bool || dtype_info[c->dtype].use != U_any ||
+	    dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
+		return types_differ(a, "the accumulator's type does not hold the products", x, c);
+	if (!type_same(c, &o->out[0]->type))
+		return types_differ(a, "result and accumulator differ", c, &o->out[0]->type);
+	return NULL;
+}

@@ -1,0 +1,176 @@
+/* ast.h - the syntax tree: what the parser saw, names not yet resolved.
+ *
+ * Pointers to expressions are never NULL where the grammar demands one: an EX_error node stands for what
+ * could not be parsed. */
+#ifndef HEXC_AST_H
+#define HEXC_AST_H
+#include "hexc/ir/ir.h"
+#include "hexc/lang/lex.h"
+
+/* Deepest nesting of expressions, longest chain of operators; deepest nesting of statements. */
+enum { EXPR_DEPTH_MAX = 200, STMT_DEPTH_MAX = 40 };
+/* Kernels of a file; declared parameters, assumptions, constants and tunables of a kernel. */
+enum { KERNEL_MAX = 1000, FN_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
+/* Values that a function returns; calls of functions within functions. */
+enum { RESULT_MAX = 16, CALL_DEPTH_MAX = 16 };
+
+typedef enum ExprKind {
+	EX_error,
+	EX_int,    /* i */
+	EX_float,  /* f */
+	EX_bool,   /* i */
+	EX_name,   /* name */
+	EX_text,   /* name: what stands between quotes */
+	EX_unary,  /* op arg[0] */
+	EX_binary, /* arg[0] op arg[1] */
+	EX_call,   /* name(arg...) */
+	EX_index,  /* arg[0][slice...] */
+	EX_member, /* arg[0].name */
+	EX_tuple,  /* (arg, ...): what an assignment of several values sets */
+} ExprKind;
+
+typedef struct Expr Expr;
+
+typedef enum SliceKind { SL_all, SL_one, SL_range } SliceKind;
+
+/* One dimension of a slice:  `:`  or  `at`  or  `at :+ extent` */
+typedef struct Slice {
+	SliceKind kind;
+	Expr *at, *extent;
+	Src src;
+} Slice;
+
+struct Expr {
+	ExprKind kind;
+	Src src;
+	uint32_t at, end; /* bytes of the source */
+	int depth;
+	Tok op;
+	int64_t i;
+	double f;
+	const char *name;
+	Expr **arg;
+	int narg;
+	Slice *slice;
+	int nslice;
+};
+
+/* `f16[M, K]`, `shared f16[2, BM]`, `register`, `f32` */
+typedef struct TypeSpec {
+	bool given;
+	Space space; /* S_scalar: none was named */
+	DType dtype; /* D_COUNT: none was named, or by `name` */
+	const char *name; /* of a constant that is an element type; NULL */
+	Src name_src;
+	bool shaped;
+	Expr **dim;
+	int ndim;
+	const char *layout; /* as the program pins it; NULL: inferred */
+	Src src, layout_src;
+} TypeSpec;
+
+typedef struct ParamDecl {
+	const char *name;
+	bool in, out;
+	bool packed;
+	const char *pack; /* how, as a text; NULL: as inference finds best */
+	Src pack_src;
+	TypeSpec type;
+	Expr **stride;
+	int nstride; /* 0: row-major */
+	Src src, stride_src;
+} ParamDecl;
+
+typedef struct Range {
+	Expr *lo, *hi; /* hi NULL: one value */
+} Range;
+
+typedef enum ClauseKind { CL_assume, CL_const, CL_tune } ClauseKind;
+
+typedef struct Clause {
+	ClauseKind kind;
+	const char *name;
+	Expr *value; /* assume: condition;  const: value;  tune: default or NULL */
+	Range *range; /* tune: admitted values */
+	int nrange;
+	Src src;
+} Clause;
+
+typedef enum StmtKind {
+	ST_grid,    /* grid(arg...) */
+	ST_let,     /* let/var name: type = value;  let/var (part[0], ...) = value */
+	ST_assign,  /* target op value */
+	ST_for,     /* name in lo..hi step by { body }, and pipeline */
+	ST_if, /* value, body, other */
+	ST_copy, /* async copy(value, target) */
+	ST_commit,
+	ST_wait, /* value */
+	ST_barrier,
+	ST_call,          /* value; */
+	ST_return,        /* return arg...; */
+	ST_static_assert, /* static_assert(value, text); */
+} StmtKind;
+
+typedef struct Stmt Stmt;
+struct Stmt {
+	StmtKind kind;
+	Src src;
+	Stmt *next;
+	const char *name;
+	Src name_src;
+	struct Part { /* names of a `let (a, b) = ...` */
+		const char *name;
+		Src src;
+	} *part;
+	int npart;
+	const char *text;
+	bool is_var;
+	TypeSpec type;
+	Tok op;
+	Expr *target, *value;
+	Expr **arg;
+	int narg;
+	bool pipeline;
+	Expr *lo, *hi, *step, *stages; /* step, stages may be NULL */
+	Stmt *body, *other;
+};
+
+typedef struct KernelDecl KernelDecl;
+struct KernelDecl {
+	const char *name;
+	Src src;
+	ParamDecl *param;
+	int nparam;
+	Clause *clause;
+	int nclause;
+	Stmt *body;
+	Src end; /* the closing brace */
+	KernelDecl *next;
+};
+
+typedef struct FnParam {
+	const char *name;
+	Src src;
+} FnParam;
+
+/* fn name(param, ...) { body } */
+typedef struct FnDecl FnDecl;
+struct FnDecl {
+	const char *name;
+	Src src;
+	FnParam *param;
+	int nparam;
+	Stmt *body;
+	Src end;
+	FnDecl *next;
+};
+
+/* Kernels and functions, each in order of the text. */
+typedef struct File {
+	KernelDecl *kernel;
+	FnDecl *fn;
+} File;
+
+/* Parse the source of u; errors go to u->diag. */
+File parse_file(Unit *u);
+#endif

@@ -1,0 +1,53 @@
+/* lex.h - tokens of the tile language. */
+#ifndef HEXC_LEX_H
+#define HEXC_LEX_H
+#include "hexc/ir/diag.h"
+
+#define KEYWORDS(X)                                                                                \
+	X(kernel) X(assume) X(const) X(tune) X(default) X(grid) X(let) X(var) X(for) X(pipeline)   \
+	X(in) X(step) X(stages) X(if) X(else) X(async) X(commit) X(wait) X(barrier) X(shared)      \
+	X(register) X(out) X(inout) X(strides) X(fn) X(return) X(static_assert) X(true) X(false)
+
+/* Where one is a prefix of another, the longer comes first. */
+#define PUNCTUATION(X)                                                                             \
+	X(slice, ":+") X(range, "..") X(addeq, "+=") X(subeq, "-=") X(muleq, "*=") X(diveq, "/=")  \
+	X(shl, "<<") X(shr, ">>") X(andand, "&&") X(oror, "||") X(eq, "==") X(ne, "!=")            \
+	X(le, "<=") X(ge, ">=") X(lt, "<") X(gt, ">") X(lparen, "(") X(rparen, ")")                \
+	X(lbrack, "[") X(rbrack, "]") X(lbrace, "{") X(rbrace, "}") X(comma, ",") X(semi, ";")     \
+	X(colon, ":") X(dot, ".") X(assign, "=") X(plus, "+") X(minus, "-") X(star, "*")           \
+	X(slash, "/") X(percent, "%") X(amp, "&") X(bar, "|") X(caret, "^") X(bang, "!")           \
+	X(tilde, "~")
+
+typedef enum Tok {
+	TK_end,
+	TK_bad, /* bytes that belong to no token, reported by the lexer */
+	TK_name,
+	TK_int,
+	TK_float,
+	TK_string,
+#define X(id) TK_##id,
+	KEYWORDS(X)
+#undef X
+#define X(id, text) TK_##id,
+	PUNCTUATION(X)
+#undef X
+} Tok;
+
+typedef struct Token {
+	Tok kind;
+	Src src;
+	uint32_t at; /* byte offset in the source */
+	union {
+		const char *name; /* TK_string: its text */
+		int64_t i;
+		double f;
+	} u;
+} Token;
+
+/* Cut the source into tokens, the last one TK_end.  Never NULL. */
+Token *lex_all(Arena *a, Diag *d, const char *text, size_t len);
+/* "`;`", "`for`", "a name": how a kind of token is called in a message. */
+const char *tok_name(Tok k);
+/* Is this a reserved word? */
+bool lex_reserved(const char *name);
+#endif

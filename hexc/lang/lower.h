@@ -1,0 +1,320 @@
+/* lower.h - what the files of the lowering share: syntax tree -> tile IR, checking types on the way.
+ *
+ * One walk over a kernel resolves names, checks and emits.  Whatever is wrong is reported where it is
+ * found and gives a VK_none value, which everything that meets it passes on without a word. */
+#ifndef HEXC_LOWER_H
+#define HEXC_LOWER_H
+#include "hexc/lang/ast.h"
+
+/* Largest rank of tensors and tiles: the passes add dimensions of their own (stages). */
+enum { RANK_MAX = 6 };
+/* Names visible at once. */
+enum { NAMES_MAX = 4096 };
+/* Largest extent, and most elements, of a tile. */
+enum { TILE_MAX = 1 << 20 };
+
+/* Elements with index >= size - start along a dim lie outside the tensor the value was read from, and
+ * outside of everything in `also`.  Read through a shared tile, that holds only if one copy alone fills
+ * the tile.  Pass bounds follows the same rules on the IR; here they serve what counts elements: `mean`, and
+ * what takes the last one. */
+typedef struct Edge Edge;
+struct Edge {
+	Val *size, *start;
+	const Val *tile; /* the alloc it was read through, or NULL */
+	const Edge *also;
+};
+
+typedef enum ValueKind {
+	VK_none, /* wrong, reported already */
+	VK_int,  /* numbers known at compile time: they take the type of what they meet */
+	VK_flt,
+	VK_bool,
+	VK_type, /* an element type, i: a name of it, nothing to compute with */
+	VK_val,  /* scalar or register tile */
+	VK_view, /* memory: a tensor, an alloc, or a view of one */
+} ValueKind;
+
+typedef struct Value {
+	ValueKind kind;
+	int64_t i;
+	double f;
+	Val *v;
+	bool single; /* a view of one element, by an index in every dim */
+	const struct Plain *plain; /* a choice of numbers takes the type of what it meets; NULL: others */
+	const Edge *edge[RANK_MAX]; /* per dim; NULL: whole */
+} Value;
+
+/* A value and where it came from, for messages. */
+typedef struct Operand {
+	Value v;
+	const Expr *e;
+} Operand;
+
+/* where(condition, number, number), the numbers maybe such choices again: it can be made in any type. */
+typedef struct Plain {
+	const Expr *e;
+	Operand o[3];
+	bool flt; /* one of the numbers has a fraction */
+} Plain;
+
+typedef enum SymKind { SY_const, SY_size, SY_scalar, SY_tensor, SY_let, SY_var } SymKind;
+
+typedef struct Sym Sym;
+struct Sym {
+	const char *name;
+	SymKind kind;
+	Src src;
+	Value val;
+	const Layout *pin; /* of a var: what is assigned lies so; NULL: as inferred */
+	int depth; /* names visible with this one */
+	Sym *next; /* declared before */
+	unsigned hash;
+	int frame; /* Lower.frame of its function */
+	Sym *chain; /* of the same bucket, declared before */
+};
+
+enum { SYM_BUCKETS = 512 };
+
+/* What the expression at hand may use. */
+typedef enum Mode {
+	MODE_CONST, /* constants only */
+	MODE_SHAPE, /* and sizes */
+	MODE_HOST,  /* and scalars: the grid and assumptions, computed before the launch */
+	MODE_BODY,
+} Mode;
+
+/* An operand that is the number of elements inside along a dim, or the index of the last of them (0 if there
+ * is none): put in when the whole kernel is known. */
+typedef struct Count {
+	Op *op;
+	int operand;
+	bool last;
+	const Edge *edge;
+	int64_t extent;
+} Count;
+
+/* A function's body being lowered in place of a call. */
+typedef struct FnCall FnCall;
+struct FnCall {
+	const FnDecl *fn;
+	int depth; /* Lower.depth at the call */
+	Mode mode; /* Lower.mode at the call */
+	int nresult;
+	Value result[RESULT_MAX];
+	FnCall *outer;
+};
+
+typedef struct Lower {
+	Unit *u;
+	Arena *arena;
+	Diag *diag;
+	const KernelDecl *decl;
+	const FnDecl *fns;
+	FnCall *call; /* innermost; NULL: the kernel itself */
+	Kernel *k;
+	Block *b; /* ops go to its end */
+	Sym *scope; /* innermost first; set by scope_leave and scope_enter_call alone */
+	Sym **bucket; /* all declared names by hash, newest first */
+	int frame, nframe; /* the function being lowered, and how many there were */
+	Mode mode;
+	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
+	bool has_grid;
+	int depth; /* of loops and conditions */
+	const Define *def;
+	int ndef;
+	Count *count;
+	int ncount, count_cap, assume_cap;
+} Lower;
+
+/* ---- lower.c: scopes and blocks -------------------------------------------------------------- */
+
+Sym *sym_find(const Lower *l, const char *name);
+/* Declare; a second declaration of a visible name or a reserved one is reported (and still made). */
+Sym *sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v);
+/* The names declared since are gone. */
+void scope_leave(Lower *l, Sym *scope);
+/* A function sees no names but its own until scope_leave_call, which gets what this returns. */
+typedef struct Outside {
+	Sym *scope;
+	int frame;
+} Outside;
+Outside scope_enter_call(Lower *l);
+void scope_leave_call(Lower *l, Outside o);
+void lower_stmts(Lower *l, const Stmt *s);
+
+/* ---- lower_header.c, lower_param.c, lower_assume.c ------------------------------------------- */
+
+void lower_consts(Lower *l);
+void lower_params(Lower *l);
+void lower_assumes(Lower *l);
+/* The element type of that name, or of the constant of that name; D_COUNT: none. */
+DType lower_find_dtype(const Lower *l, const char *name);
+/* The element type that a declaration names; D_COUNT: none, or none of that name, which is reported. */
+DType lower_dtype(Lower *l, const TypeSpec *t);
+/* Does it use constants only? */
+bool lower_is_const(const Lower *l, const Expr *e);
+
+/* ---- check.c: messages and type rules -------------------------------------------------------- */
+
+/* The source text of an expression if it is short, else `other`. */
+const char *check_text(const Lower *l, const Expr *e, const char *other);
+/* Notes where the names in these operands were declared, behind an error about them. */
+void check_declared(Lower *l, Src error, int n, const Operand *o);
+/* "f16[64, 32]", "the number 3": what a value is. */
+const char *check_describe(const Lower *l, const Value *v);
+/* The visible or built-in name that looks most like this one: ", did you mean `acc`?" or "". */
+const char *check_similar(const Lower *l, const char *name);
+/* Is the code defined on this element type?  Reports. */
+bool check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e);
+/* Do both have one element type?  Reports, with the cast to write. */
+bool check_same_dtype(Lower *l, Src src, const Operand *x, const Operand *y);
+void check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y);
+/* Can the constant be a value of type d?  Reports. */
+bool check_fits(Lower *l, const Value *c, DType d, Src src);
+bool check_extent(Lower *l, int64_t n, Src src);
+bool check_shape(Lower *l, int rank, const int64_t *shape, Src src);
+/* May this stand in the present mode? */
+bool check_mode(Lower *l, Mode least, Src src, const char *thing);
+
+/* ---- check_const.c: arithmetic at compile time ----------------------------------------------- */
+
+bool value_is_const(const Value *v);
+Value value_none(void);
+Value value_int(int64_t i);
+Value value_flt(double f);
+Value value_bool(bool b);
+double const_double(const Value *v);
+Value const_unary(Lower *l, Tok op, Src src, Value x);
+Value const_binary(Lower *l, Tok op, Src src, Value x, Value y);
+/* min, max and the functions of one float; false when the op has no constant form */
+bool const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, Value *out);
+
+/* ---- lower_value.c: conversions -------------------------------------------------------------- */
+
+Value value_of(Val *v);
+Val *put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t);
+Val *put1(Lower *l, OpCode code, Src src, Val *x, Type t);
+Val *put2(Lower *l, OpCode code, Src src, Val *x, Val *y, Type t);
+/* A constant of a scalar or tile type; it must fit. */
+Val *put_const(Lower *l, const Value *c, Type t, Src src);
+/* Index arithmetic on i64 scalars, folded. */
+Val *put_index(Lower *l, OpCode code, Src src, Val *x, Val *y);
+/* What is in memory is loaded, one element of read-only or shared memory as a scalar; the rest stays. */
+Value lower_load(Lower *l, Operand o);
+/* The same, but one element as a tile of one. */
+Value lower_load_tile(Lower *l, Operand o);
+bool value_is_tile(const Value *v);
+/* A register tile or scalar of exactly this type: constants adapt, smaller shapes are broadcast.
+ * NULL after a report. */
+Val *lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what);
+/* Load all, give all one element type and, by broadcasting, one shape: that of the result. */
+bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
+/* A choice of numbers in type d; false: one does not fit. */
+bool lower_plain(Lower *l, Operand *o, DType d);
+/* Only the shape: rank and extents of `t`, whose dtype is left alone. */
+bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
+/* Spread a value of the right element type to the shape of t. */
+Val *lower_spread(Lower *l, Src src, Value v, Type t);
+/* Edges of the elementwise combination of n operands with result type t. */
+void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
+/* An i64 scalar, or NULL after a report that names `what`. */
+Val *lower_index_value(Lower *l, const Expr *e, const char *what);
+Val *lower_to_index(Lower *l, Operand o, const char *what);
+/* The slice's dimension r of a shape; rank-0 values get rank `rank` by extents of 1 in front. */
+Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
+
+/* ---- lower_expr.c, lower_slice.c, lower_call.c, lower_{tile,reduce,dot}.c ------------------ */
+
+Value lower_expr(Lower *l, const Expr *e);
+Operand lower_operand(Lower *l, const Expr *e);
+Value lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y);
+/* Compile-time integer, or false after a report that names `what`. */
+bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
+Value lower_slice(Lower *l, const Expr *e);
+Value lower_call(Lower *l, const Expr *e);
+/* Name of a built-in function? */
+bool lower_is_builtin(const char *name);
+const char *lower_builtin(int i); /* NULL past the last */
+/* Argument i of a call as a register tile. */
+bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
+/* Argument i as a dimension of a tile of that rank; -1 is the last. */
+bool lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim);
+Value lower_reduce(Lower *l, const Expr *e, OpCode code);
+/* A statement atomic_add(T[slice], x) or such; false: it is none. */
+bool lower_atomic(Lower *l, const Expr *e);
+Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+/* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
+bool lower_say(Lower *l, const Expr *e);
+Value lower_say_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+Value lower_mean(Lower *l, const Expr *e);
+Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
+/* Operand i of o is a count, see Count, of a dim with these edges. */
+void lower_count(Lower *l, Op *o, int i, bool last, const Edge *edge, int64_t extent);
+/* Put the counts in. */
+void lower_counts(Lower *l);
+Value lower_transpose(Lower *l, const Expr *e);
+Value lower_swap(Lower *l, const Expr *e); /* x.T */
+Value lower_iota(Lower *l, const Expr *e);
+Value lower_reshape(Lower *l, const Expr *e);
+/* reshape(x, ...) that is sliced: of a shared tile memory, not what is in it. */
+Value lower_alias(Lower *l, const Expr *e);
+Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
+Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
+/* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
+bool lower_is_plain_dot(const Lower *l, const Expr *e);
+Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
+
+/* ---- lower_scan.c ---------------------------------------------------------------------------- */
+
+Value lower_shift(Lower *l, const Expr *e);
+Value lower_cumulative(Lower *l, const Expr *e); /* cumsum, cumprod, cummax, cummin */
+/* scan and reduce with a function of the program: as many values as tiles. */
+bool lower_scan(Lower *l, const Expr *e, int want, Value *out);
+
+/* ---- lower_part.c ---------------------------------------------------------------------------- */
+
+/* Arguments of concat. */
+enum { CALL_ARG_MAX = 16 };
+/* Is a tile of `whole` elements along a dim, and its part of `extent` at `start`, made of a few pieces? */
+bool lower_few_pieces(int64_t whole, int64_t start, int64_t extent);
+/* That part of register tile x. */
+Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent);
+/* The same register tile in shared memory, to take parts of; it keeps its edges. */
+Value lower_stage(Lower *l, Src src, const Value *x);
+Value lower_concat(Lower *l, const Expr *e);
+/* The last element inside along dim, which stays with extent 1. */
+Value lower_last(Lower *l, Src src, const Value *x, int dim);
+Value lower_reduce_last(Lower *l, const Expr *e);
+/* Where the largest (O_reduce_max) or smallest element along a dim is. */
+Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
+
+/* ---- lower_fn.c ------------------------------------------------------------------------------ */
+
+/* Names of functions must be new; reports. */
+void lower_check_fns(Unit *u, const File *file);
+const FnDecl *lower_find_fn(const Lower *l, const char *name); /* NULL: none */
+/* The `want` results of f for n arguments, or false after a report; src: the call. */
+bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int want, Value *out);
+bool lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out);
+/* The n values of a call that returns several. */
+bool lower_fn_parts(Lower *l, const Expr *e, int n, Value *out);
+void lower_call_stmt(Lower *l, const Stmt *s);
+void lower_return(Lower *l, const Stmt *s);
+void lower_static_assert(Lower *l, const Stmt *s);
+
+/* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
+
+void lower_let(Lower *l, const Stmt *s);
+/* A copy from global memory fills a shared tile: it has the source's edges. */
+/* ---- lower_pin.c: layouts that the program gives --------------------------------------------- */
+
+/* The layout written in `spec` for a tile of type t (S_reg or S_shared); NULL after a report. */
+const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name);
+/* v, lying so. */
+Val *lower_hold(Lower *l, Src src, Val *v, const Layout *layout);
+Value lower_relayout(Lower *l, const Expr *e);
+
+void lower_tile_edges(Lower *l, Value *tile, const Value *src);
+void lower_for(Lower *l, const Stmt *s);
+void lower_if(Lower *l, const Stmt *s);
+#endif

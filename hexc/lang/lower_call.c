@@ -1,0 +1,365 @@
+/* lower_call.c - calls: casts, elementwise functions, and the way to the others. */
+#include "hexc/lang/lower.h"
+#include <string.h>
+
+typedef Value CallFn(Lower *l, const Expr *e);
+
+typedef struct Builtin {
+	const char *name;
+	int min, max; /* arguments */
+	OpCode code; /* elementwise, or what reduce wants */
+	CallFn *fn; /* NULL: elementwise */
+	const char *usage;
+} Builtin;
+
+static CallFn lower_where, lower_bitcast, lower_ceil, call_sum, call_max, call_min, call_argmax, call_argmin,
+	call_scan, call_dot;
+
+static const Builtin builtin[] = {
+	{ "exp", 1, 1, O_exp, NULL, "exp(x)" },
+	{ "exp2", 1, 1, O_exp2, NULL, "exp2(x)" },
+	{ "log", 1, 1, O_log, NULL, "log(x)" },
+	{ "sqrt", 1, 1, O_sqrt, NULL, "sqrt(x)" },
+	{ "rsqrt", 1, 1, O_rsqrt, NULL, "rsqrt(x)" },
+	{ "tanh", 1, 1, O_tanh, NULL, "tanh(x)" },
+	{ "abs", 1, 1, O_abs, NULL, "abs(x)" },
+	{ "max", 2, 2, O_max, NULL, "max(a, b); along a dimension: reduce_max(x, dim)" },
+	{ "min", 2, 2, O_min, NULL, "min(a, b); along a dimension: reduce_min(x, dim)" },
+	{ "fma", 3, 3, O_fma, NULL, "fma(a, b, c)" },
+	{ "bitcast", 2, 2, O_bitcast, lower_bitcast, "bitcast(x, TYPE)" },
+	{ "where", 3, 3, O_select, lower_where, "where(condition, a, b)" },
+	{ "lookup", 2, 2, O_none, lower_lookup, "lookup(table, indices)" },
+	{ "ceil", 2, 2, O_none, lower_ceil, "ceil(a, b): a / b rounded up" },
+	{ "cdiv", 2, 2, O_none, lower_ceil, "cdiv(a, b): a / b rounded up" },
+	{ "sum", 2, 2, O_none, call_sum, "sum(x, dim)" },
+	{ "reduce_max", 2, 2, O_none, call_max, "reduce_max(x, dim)" },
+	{ "reduce_min", 2, 2, O_none, call_min, "reduce_min(x, dim)" },
+	{ "reduce_last", 2, 2, O_none, lower_reduce_last, "reduce_last(x, dim)" },
+	{ "argmax", 2, 2, O_none, call_argmax, "argmax(x, dim)" },
+	{ "argmin", 2, 2, O_none, call_argmin, "argmin(x, dim)" },
+	{ "mean", 2, 2, O_none, lower_mean, "mean(x, dim)" },
+	{ "dot", 2, 4, O_none, call_dot, "dot(a, b) or dot(a, b, accumulator)" },
+	{ "sparse", 2, 2, O_none, lower_sparse, "sparse(values, positions)" },
+	{ "transpose", 2, 1 + RANK_MAX, O_none, lower_transpose, "transpose(x, dim, dim, ...)" },
+	{ "reshape", 2, 1 + RANK_MAX, O_none, lower_reshape, "reshape(x, extent, extent, ...)" },
+	{ "shift", 3, 4, O_none, lower_shift, "shift(x, dim, places) or shift(x, dim, places, number)" },
+	{ "cumsum", 2, 2, O_none, lower_cumulative, "cumsum(x, dim)" },
+	{ "cumprod", 2, 2, O_none, lower_cumulative, "cumprod(x, dim)" },
+	{ "cummax", 2, 2, O_none, lower_cumulative, "cummax(x, dim)" },
+	{ "cummin", 2, 2, O_none, lower_cumulative, "cummin(x, dim)" },
+	{ "scan", 3, 2 + RESULT_MAX, O_none, call_scan, "scan(f, dim, x, ...)" },
+	{ "reduce", 3, 2 + RESULT_MAX, O_none, call_scan, "reduce(f, dim, x, ...)" },
+	{ "concat", 3, 1 + CALL_ARG_MAX, O_none, lower_concat, "concat(dim, x, y, ...)" },
+	{ "atomic_add", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_add(T[slice], x);" },
+	{ "atomic_max", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_max(T[slice], x);" },
+	{ "atomic_min", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_min(T[slice], x);" },
+	{ "relayout", 1, 1, O_none, lower_relayout, "relayout(x)" },
+	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_say_value, "print(\"text {}\", x, ...);" },
+	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_say_value, "assert(condition, \"text\");" },
+	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
+};
+
+bool
+lower_is_builtin(const char *name)
+{
+	for (int i = 0; i < (int)COUNT_OF(builtin); i++)
+		if (strcmp(builtin[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+const char *
+lower_builtin(int i)
+{
+	return i < (int)COUNT_OF(builtin) ? builtin[i].name : NULL;
+}
+
+static Value
+call_sum(Lower *l, const Expr *e)
+{
+	return lower_reduce(l, e, O_reduce_sum);
+}
+
+static Value
+call_max(Lower *l, const Expr *e)
+{
+	return lower_reduce(l, e, O_reduce_max);
+}
+
+static Value
+call_min(Lower *l, const Expr *e)
+{
+	return lower_reduce(l, e, O_reduce_min);
+}
+
+static Value
+call_argmax(Lower *l, const Expr *e)
+{
+	return lower_arg_extreme(l, e, O_reduce_max);
+}
+
+static Value
+call_argmin(Lower *l, const Expr *e)
+{
+	return lower_arg_extreme(l, e, O_reduce_min);
+}
+
+static Value
+call_scan(Lower *l, const Expr *e)
+{
+	Value v;
+
+	lower_scan(l, e, 1, &v);
+	return v;
+}
+
+static Value
+call_dot(Lower *l, const Expr *e)
+{
+	return lower_dot(l, e, NULL);
+}
+
+/* ---- casts ----------------------------------------------------------------------------------- */
+
+static Value
+lower_cast(Lower *l, const Expr *e, DType d)
+{
+	Operand x;
+	Type t;
+
+	if (e->narg != 1) {
+		diag_error(l->diag, e->src, "a cast takes one value: `%s(x)`", e->name);
+		return value_none();
+	}
+	x = lower_operand(l, e->arg[0]);
+	x.v = lower_load(l, x);
+	if (x.v.kind == VK_none || !check_mode(l, MODE_SHAPE, e->src, "a cast"))
+		return value_none();
+	if (value_is_const(&x.v)) {
+		if (x.v.kind == VK_flt && dtype_info[d].kind != K_flt)
+			diag_error(l->diag, e->src,
+			           "%s cannot be cast to %s at compile time: write an integer",
+			           check_describe(l, &x.v), e->name);
+		else if (check_fits(l, &x.v, d, e->src))
+			return value_of(put_const(l, &x.v, type_scalar(d), e->src));
+		return value_none();
+	}
+	t = x.v.v->type;
+	if (t.dtype == d)
+		return x.v;
+	t.dtype = d;
+	x.v.v = put1(l, O_cast, e->src, x.v.v, t);
+	return x.v;
+}
+
+static Value
+lower_bitcast(Lower *l, const Expr *e)
+{
+	Operand x = lower_operand(l, e->arg[0]);
+	DType d = e->arg[1]->kind == EX_name ? lower_find_dtype(l, e->arg[1]->name) : D_COUNT;
+	Type t;
+
+	x.v = lower_load(l, x);
+	if (x.v.kind == VK_none || !check_mode(l, MODE_BODY, e->src, "a bitcast"))
+		return value_none();
+	if (d == D_COUNT) {
+		diag_error(l->diag, e->arg[1]->src, "the second argument of `bitcast` is an element type: "
+		                                    "bitcast(x, i32)");
+		return value_none();
+	}
+	if (value_is_const(&x.v)) {
+		diag_error(l->diag, e->src, "%s has no type and so no bits: give it one, as in f32(%s)",
+		           check_describe(l, &x.v), check_text(l, x.e, "1"));
+		return value_none();
+	}
+	t = x.v.v->type;
+	if (t.dtype == d)
+		return x.v;
+	if (t.dtype == D_bool || d == D_bool || t.dtype == D_tf32 || d == D_tf32 ||
+	    dtype_info[t.dtype].bits != dtype_info[d].bits) {
+		diag_error(l->diag, e->src, "`bitcast` from %s to %s: their bits differ in number or "
+		                            "meaning, choose a type of %d bits or write the cast `%s(x)`",
+		           dtype_info[t.dtype].name, dtype_info[d].name, dtype_info[t.dtype].bits,
+		           dtype_info[d].name);
+		check_declared(l, e->src, 1, &x);
+		return value_none();
+	}
+	t.dtype = d;
+	x.v.v = put1(l, O_bitcast, e->src, x.v.v, t);
+	return x.v;
+}
+
+/* ---- elementwise ----------------------------------------------------------------------------- */
+
+static Value
+lower_elementwise(Lower *l, const Expr *e, OpCode code)
+{
+	Operand o[3];
+	Val *in[3];
+	Value r = { .kind = VK_val };
+	bool any = false;
+	Type t;
+
+	for (int i = 0; i < e->narg; i++) {
+		o[i] = lower_operand(l, e->arg[i]);
+		if (o[i].v.kind == VK_none)
+			return o[i].v;
+		any |= !value_is_const(&o[i].v);
+	}
+	if (!any) {
+		if (const_call(l, code, e->src, e->narg, o, &r))
+			return r;
+		diag_error(l->diag, e->src,
+		           "`%s` has no compile-time form for these arguments: give one a type, "
+		           "as in f32(%s)",
+		           e->name, check_text(l, o[0].e, "..."));
+		return value_none();
+	}
+	if (!lower_join(l, e->src, e->narg, o, &t) ||
+	    !check_dtype(l, code, t.dtype, e->src, value_is_const(&o[0].v) ? o[1].e : o[0].e))
+		return value_none();
+	for (int i = 0; i < e->narg; i++)
+		in[i] = lower_spread(l, e->src, o[i].v, t);
+	if (t.space == S_scalar && t.dtype == D_i64 && e->narg == 2)
+		r.v = put_index(l, code, e->src, in[0], in[1]);
+	else
+		r.v = put_op(l, code, e->src, e->narg, in, t);
+	lower_join_edges(l, e->narg, o, &t, &r);
+	return r;
+}
+
+/* ---- choices ------------------------------------------------------------------------------------ */
+
+static bool
+is_firm(const Operand *o)
+{
+	return o->v.kind == VK_val && !o->v.plain;
+}
+
+/* The choice of o[1] and o[2] by condition o[0], in type d. */
+static bool
+choose(Lower *l, const Expr *e, Operand *o, DType d, Value *r)
+{
+	Val *in[3];
+	Type t, tc;
+
+	for (int i = 1; i < 3; i++)
+		if (!lower_plain(l, &o[i], d) ||
+		    (value_is_const(&o[i].v) && !check_fits(l, &o[i].v, d, o[i].e->src)))
+			return false;
+	if (!lower_join_shape(l, e->src, 3, o, &t))
+		return false;
+	t = t.space == S_reg ? type_tile(d, S_reg, t.rank, t.shape) : type_scalar(d);
+	tc = t;
+	tc.dtype = D_bool;
+	for (int i = 0; i < 3; i++)
+		in[i] = lower_spread(l, e->src, o[i].v, i ? t : tc);
+	*r = (Value){ .kind = VK_val, .v = put_op(l, O_select, e->src, 3, in, t) };
+	lower_join_edges(l, 3, o, &t, r);
+	return true;
+}
+
+bool
+lower_plain(Lower *l, Operand *o, DType d)
+{
+	Plain p;
+
+	if (!o->v.plain || o->v.v->type.dtype == d)
+		return true;
+	p = *o->v.plain;
+	return choose(l, p.e, p.o, d, &o->v);
+}
+
+/* A choice of numbers: f32 or an integer as indices are, until it meets another type. */
+static Value
+plain_choice(Lower *l, const Expr *e, const Operand *o)
+{
+	Plain *p = NEW(l->arena, Plain);
+	Operand own[3] = { o[0], o[1], o[2] };
+	DType d = value_is_tile(&o[0].v) ? D_i32 : D_i64;
+	Value r = value_none();
+
+	p->e = e;
+	memcpy(p->o, o, sizeof p->o);
+	for (int i = 1; i < 3; i++)
+		p->flt |= o[i].v.plain ? o[i].v.plain->flt : o[i].v.kind == VK_flt;
+	if (choose(l, e, own, p->flt ? D_f32 : d, &r))
+		r.plain = p;
+	return r;
+}
+
+static Value
+lower_where(Lower *l, const Expr *e)
+{
+	Operand o[3];
+	Value r = value_none();
+
+	for (int i = 0; i < 3; i++) {
+		o[i] = lower_operand(l, e->arg[i]);
+		o[i].v = lower_load(l, o[i]);
+		if (o[i].v.kind == VK_none)
+			return value_none();
+	}
+	if (o[0].v.kind == VK_bool)
+		return o[o[0].v.i ? 1 : 2].v;
+	if (o[0].v.kind != VK_val || o[0].v.v->type.dtype != D_bool) {
+		diag_error(l->diag, o[0].e->src, "the first argument of `where` is a condition, not %s",
+		           check_describe(l, &o[0].v));
+		return value_none();
+	}
+	if (o[1].v.kind == VK_bool || o[2].v.kind == VK_bool) {
+		choose(l, e, o, D_bool, &r);
+		return r;
+	}
+	if (!is_firm(&o[1]) && !is_firm(&o[2]))
+		return plain_choice(l, e, o);
+	if (!is_firm(&o[1]) || !is_firm(&o[2]) || check_same_dtype(l, e->src, &o[1], &o[2]))
+		choose(l, e, o, o[is_firm(&o[1]) ? 1 : 2].v.v->type.dtype, &r);
+	return r;
+}
+
+static Value
+lower_ceil(Lower *l, const Expr *e)
+{
+	Operand a = lower_operand(l, e->arg[0]), b = lower_operand(l, e->arg[1]), one = { value_int(1), e };
+
+	if (a.v.kind == VK_none || b.v.kind == VK_none)
+		return value_none();
+	if ((a.v.kind == VK_val && value_is_tile(&a.v)) || a.v.kind == VK_flt || b.v.kind == VK_flt) {
+		diag_error(l->diag, e->src, "`%s(a, b)` divides integers, rounding up; a is %s", e->name,
+		           check_describe(l, &a.v));
+		return value_none();
+	}
+	one.v = lower_op2(l, TK_minus, e->src, b, one);
+	a.v = lower_op2(l, TK_plus, e->src, a, one);
+	return lower_op2(l, TK_slash, e->src, a, b);
+}
+
+Value
+lower_call(Lower *l, const Expr *e)
+{
+	DType d = lower_find_dtype(l, e->name);
+	const FnDecl *f = lower_find_fn(l, e->name);
+
+	if (d != D_COUNT)
+		return lower_cast(l, e, d);
+	for (int i = 0; i < (int)COUNT_OF(builtin); i++) {
+		const Builtin *b = &builtin[i];
+
+		if (strcmp(b->name, e->name) != 0)
+			continue;
+		if (e->narg < b->min || e->narg > b->max) {
+			diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s", e->name, e->narg,
+			           e->narg == 1 ? "" : "s", b->usage);
+			return value_none();
+		}
+		return b->fn ? b->fn(l, e) : lower_elementwise(l, e, b->code);
+	}
+	if (f) {
+		Value v;
+		lower_fn_expr(l, f, e, 1, &v);
+		return v;
+	}
+	diag_error(l->diag, e->src, "there is no function `%s`%s", e->name, check_similar(l, e->name));
+	return value_none();
+}

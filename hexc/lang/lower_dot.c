@@ -1,0 +1,219 @@
+/* lower_dot.c - matrix products and what they accumulate onto. */
+#include "hexc/lang/lower.h"
+#include <string.h>
+
+static DType
+named_dtype(const Lower *l, const Expr *e)
+{
+	return e->kind == EX_name ? lower_find_dtype(l, e->name) : D_COUNT;
+}
+
+bool
+lower_is_plain_dot(const Lower *l, const Expr *e)
+{
+	if (e->kind != EX_call || strcmp(e->name, "dot") != 0)
+		return false;
+	return e->narg == 2 || (e->narg == 3 && named_dtype(l, e->arg[2]) != D_COUNT);
+}
+
+/* The accumulator's type where the program names none: at least 32 bits, of the tensor cores' kind. */
+static DType
+default_acc(DType d)
+{
+	const DTypeInfo *i = &dtype_info[d];
+
+	if (i->bits >= 32 && d != D_tf32)
+		return d;
+	return i->kind == K_flt ? D_f32 : i->kind == K_pred ? D_COUNT
+	                                                    : D_i32;
+}
+
+/* Others that it may name: f16 for f16, more bits for more range. */
+static bool
+may_accumulate(DType d, DType acc)
+{
+	const DTypeInfo *i = &dtype_info[d], *c = &dtype_info[acc];
+	bool flt = i->kind == K_flt;
+
+	if (acc == default_acc(d) || (d == D_f16 && acc == D_f16))
+		return true;
+	return c->bits >= 32 && c->bits >= i->bits && c->use == U_any && c->kind != K_pred &&
+	       flt == (c->kind == K_flt);
+}
+
+/* Two types whose elements `dot` multiplies: one type, or signed and unsigned integers of one size, or
+ * the two 8-bit floats. */
+static bool
+may_multiply(DType a, DType b)
+{
+	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
+	bool ints = (x->kind == K_sint || x->kind == K_uint) && (y->kind == K_sint || y->kind == K_uint);
+	bool fp8 = (a == D_e4m3 || a == D_e5m2) && (b == D_e4m3 || b == D_e5m2);
+
+	return a == b || (ints && x->bits == y->bits) || fp8;
+}
+
+/* What may be named, for the message. */
+static const char *
+accumulators(Lower *l, DType d)
+{
+	const char *text = dtype_info[default_acc(d)].name;
+
+	for (int i = 0; i < D_COUNT; i++)
+		if ((DType)i != default_acc(d) && may_accumulate(d, (DType)i))
+			text = arena_printf(l->arena, "%s or %s", text, dtype_info[i].name);
+	return text;
+}
+
+static bool
+dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *acc)
+{
+	DType d = a->v.v->type.dtype, want;
+
+	if (!may_multiply(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
+		return false;
+	*acc = default_acc(d);
+	if (*acc == D_COUNT) {
+		diag_error(l->diag, e->src, "`dot` does not multiply %s: cast both sides, as in `f16(%s)`",
+		           dtype_info[d].name, check_text(l, a->e, "a"));
+		return false;
+	}
+	if (e->narg != 3 || (want = named_dtype(l, e->arg[2])) == D_COUNT || (want == D_tf32 && d == D_tf32))
+		return true;
+	if (!may_accumulate(d, want)) {
+		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s, not in %s",
+		           dtype_info[d].name, accumulators(l, d), dtype_info[want].name);
+		return false;
+	}
+	*acc = want;
+	return true;
+}
+
+/* `dot(a, b, tf32)`: f32 operands, rounded so that the tensor cores take them. */
+static void
+round_operands(Lower *l, const Expr *e, Operand *o)
+{
+	if (e->narg != 3 || named_dtype(l, e->arg[2]) != D_tf32)
+		return;
+	for (int i = 0; i < 2; i++) {
+		Type t = o[i].v.v->type;
+
+		if (t.dtype != D_f32)
+			continue;
+		t.dtype = D_tf32;
+		o[i].v.v = put1(l, O_cast, e->src, o[i].v.v, t);
+	}
+}
+
+static bool
+dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
+{
+	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
+	const char *mend = "";
+
+	if (ta->rank != 2 || tb->rank != 2) {
+		diag_error(l->diag, e->src, "`dot` multiplies matrices, but the operands are %s and %s",
+		           check_describe(l, &a->v), check_describe(l, &b->v));
+		return false;
+	}
+	if (ta->shape[1] == tb->shape[0])
+		return true;
+	if (ta->shape[1] == tb->shape[1])
+		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
+	else if (ta->shape[0] == tb->shape[0])
+		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
+	diag_error(l->diag, e->src, "`dot` of %s and %s: the left has %lld columns, the right %lld rows%s",
+	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[1],
+	           (long long)tb->shape[0], mend);
+	check_declared(l, e->src, 1, a);
+	check_declared(l, e->src, 1, b);
+	return false;
+}
+
+/* The tile to add to: zero, the third operand, or what `+` found on the other side. */
+static Val *
+dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
+{
+	Value zero = dtype_info[t.dtype].kind == K_flt ? value_flt(0) : value_int(0);
+	Operand given;
+
+	if (!acc && e->narg == 3 && named_dtype(l, e->arg[2]) == D_COUNT) {
+		given = lower_operand(l, e->arg[2]);
+		acc = &given;
+	}
+	if (!acc)
+		return put_const(l, &zero, t, e->src);
+	given = *acc;
+	given.v = lower_load(l, given);
+	if (given.v.kind == VK_val && given.v.v->type.dtype != t.dtype) {
+		diag_error(l->diag, e->src, "`%s` is %s but the `dot` accumulates in %s: write %s",
+		           check_text(l, given.e, "the accumulator"), dtype_info[given.v.v->type.dtype].name,
+		           dtype_info[t.dtype].name,
+		           given.v.v->type.dtype == D_f16 && t.dtype == D_f32
+		                   ? "`dot(a, b, f16)`, or make it f32"
+		                   : arena_printf(l->arena, "`%s(%s)`", dtype_info[t.dtype].name,
+		                                  check_text(l, given.e, "...")));
+		check_declared(l, e->src, 1, &given);
+		return NULL;
+	}
+	return lower_to_type(l, given, t, e->src, "the accumulator of `dot`");
+}
+
+/* A sum of the dot and something that is larger is no accumulation: the dot, then an addition. */
+static bool
+fits_acc(const Operand *acc, const Type *t)
+{
+	const Type *a;
+
+	if (acc->v.kind != VK_val && acc->v.kind != VK_view)
+		return true;
+	a = &acc->v.v->type;
+	if (a->rank > t->rank)
+		return false;
+	for (int d = 0; d < a->rank; d++) {
+		int64_t x = a->shape[d], y = t->shape[t->rank - a->rank + d];
+		if (x != 1 && x != y)
+			return false;
+	}
+	return true;
+}
+
+Value
+lower_dot(Lower *l, const Expr *e, const Operand *acc)
+{
+	Value r = { .kind = VK_val };
+	Operand o[2];
+	int64_t shape[2];
+	Val *in[3];
+	bool fits;
+	DType d;
+	Type t;
+
+	if (e->narg > 3) {
+		diag_error(l->diag, e->src,
+		           "`dot` has %d arguments: write dot(a, b), dot(a, b, f16) or "
+		           "dot(a, b, accumulator)",
+		           e->narg);
+		return value_none();
+	}
+	if (!lower_tile_arg(l, e, 0, &o[0]) || !lower_tile_arg(l, e, 1, &o[1]) ||
+	    (acc && acc->v.kind == VK_none))
+		return value_none();
+	round_operands(l, e, o);
+	if (!dot_dtype(l, e, &o[0], &o[1], &d) || !dot_shape(l, e, &o[0], &o[1]))
+		return value_none();
+	shape[0] = o[0].v.v->type.shape[0];
+	shape[1] = o[1].v.v->type.shape[1];
+	t = type_tile(d, S_reg, 2, shape);
+	if (!check_shape(l, 2, shape, e->src))
+		return value_none();
+	fits = !acc || fits_acc(acc, &t);
+	in[0] = o[0].v.v;
+	in[1] = o[1].v.v;
+	if (!(in[2] = dot_acc(l, e, fits ? acc : NULL, t)))
+		return value_none();
+	r.v = put_op(l, O_dot, e->src, 3, in, t);
+	r.edge[0] = o[0].v.edge[0];
+	r.edge[1] = o[1].v.edge[1];
+	return fits ? r : lower_op2(l, TK_plus, e->src, *acc, (Operand){ r, e });
+}

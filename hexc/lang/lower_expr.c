@@ -1,0 +1,279 @@
+/* lower_expr.c - names, operators and members. */
+#include "hexc/lang/lower.h"
+#include <math.h>
+#include <string.h>
+
+Operand
+lower_operand(Lower *l, const Expr *e)
+{
+	return (Operand){ lower_expr(l, e), e };
+}
+
+bool
+lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out)
+{
+	Mode mode = l->mode;
+	const char *old = l->what;
+	Value v;
+
+	l->mode = MODE_CONST;
+	l->what = what;
+	v = lower_expr(l, e);
+	l->mode = mode;
+	l->what = old;
+	if (v.kind == VK_int) {
+		*out = v.i;
+		return true;
+	}
+	if (v.kind != VK_none)
+		diag_error(l->diag, e->src, "%s is a compile-time integer, not %s", what,
+		           check_describe(l, &v));
+	return false;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static Value
+unknown_name(Lower *l, const Expr *e)
+{
+	if (strcmp(e->name, "block") == 0)
+		diag_error(l->diag, e->src, "`block` is no number: write block.x, block.y or block.z");
+	else if (dtype_find(e->name, strlen(e->name)) != D_COUNT)
+		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
+	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name))
+		diag_error(l->diag, e->src, "`%s` is a function: call it with `%s(...)`", e->name, e->name);
+	else
+		diag_error(l->diag, e->src, "there is no `%s` here%s%s", e->name, check_similar(l, e->name),
+		           l->call ? "; a function sees its parameters only" : "");
+	return value_none();
+}
+
+static Value
+lower_name(Lower *l, const Expr *e)
+{
+	const Sym *s = sym_find(l, e->name);
+	Mode least = MODE_BODY;
+
+	if (!s)
+		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
+	if (s->val.kind == VK_type) {
+		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
+		return value_none();
+	}
+	if (s->val.kind == VK_none || value_is_const(&s->val))
+		return s->val;
+	if (l->call && l->call->mode == l->mode) /* made here, or checked where it was passed */
+		return s->val;
+	if (l->mode == MODE_SHAPE && (s->kind == SY_scalar || s->kind == SY_tensor)) {
+		diag_error(l->diag, e->src,
+		           "`%s` is %s: a size in a shape must be a free name or an i64 parameter", e->name,
+		           s->kind == SY_tensor ? "a tensor"
+		                                : arena_printf(l->arena, "of type %s",
+		                                               dtype_info[s->val.v->type.dtype].name));
+		return value_none();
+	}
+	if (s->kind == SY_size)
+		least = MODE_SHAPE;
+	else if (s->kind == SY_scalar && dtype_info[s->val.v->type.dtype].kind != K_flt)
+		least = MODE_HOST;
+	if (!check_mode(l, least, e->src, arena_printf(l->arena, "`%s`", e->name)))
+		return value_none();
+	return s->val;
+}
+
+static Value
+lower_member(Lower *l, const Expr *e)
+{
+	static const char *const axis[] = { "x", "y", "z" };
+	const Expr *x = e->arg[0];
+
+	if (x->kind == EX_name && strcmp(x->name, "block") == 0 && !sym_find(l, "block")) {
+		for (int i = 0; i < 3; i++) {
+			Val *v;
+
+			if (strcmp(e->name, axis[i]) != 0)
+				continue;
+			if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "`block.%s`", axis[i])))
+				return value_none();
+			v = put_op(l, O_block_id, e->src, 0, NULL, type_scalar(D_i64));
+			v->def->imm[0] = i;
+			return value_of(v);
+		}
+		diag_error(l->diag, e->src, "`block.%s`: a block has block.x, block.y and block.z", e->name);
+		return value_none();
+	}
+	if (strcmp(e->name, "T") == 0)
+		return lower_swap(l, e);
+	diag_error(l->diag, e->src, "there is no `.%s`: a matrix has `.T`, its transpose", e->name);
+	return value_none();
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+typedef struct OpRule {
+	Tok tok;
+	OpCode code;
+	bool swap; /* operands change places */
+} OpRule;
+
+static const OpRule rules[] = {
+	{ TK_plus, O_add, false },
+	{ TK_minus, O_sub, false },
+	{ TK_star, O_mul, false },
+	{ TK_slash, O_div, false },
+	{ TK_percent, O_mod, false },
+	{ TK_amp, O_and, false },
+	{ TK_bar, O_or, false },
+	{ TK_caret, O_xor, false },
+	{ TK_shl, O_shl, false },
+	{ TK_shr, O_shr, false },
+	{ TK_lt, O_lt, false },
+	{ TK_le, O_le, false },
+	{ TK_gt, O_lt, true },
+	{ TK_ge, O_le, true },
+	{ TK_eq, O_eq, false },
+	{ TK_ne, O_ne, false },
+	{ TK_andand, O_and, false },
+	{ TK_oror, O_or, false },
+};
+
+static const OpRule *
+find_rule(Tok tok)
+{
+	for (int i = 0; i < (int)COUNT_OF(rules); i++)
+		if (rules[i].tok == tok)
+			return &rules[i];
+	return NULL;
+}
+
+static bool
+is_compare(OpCode c)
+{
+	return c == O_lt || c == O_le || c == O_eq || c == O_ne;
+}
+
+/* Integer division by a constant zero. */
+static bool
+divides_by_zero(const OpRule *r, const Operand *y, DType d)
+{
+	return (r->code == O_div || r->code == O_mod) && y->v.kind == VK_int && y->v.i == 0 &&
+	       dtype_info[d].kind != K_flt;
+}
+
+static bool
+check_op(Lower *l, const OpRule *r, Src src, const Operand *o, DType d)
+{
+	const Expr *e = value_is_const(&o[0].v) ? o[1].e : o[0].e;
+
+	if ((r->tok == TK_andand || r->tok == TK_oror) && d != D_bool) {
+		diag_error(l->diag, src, "`&&` and `||` join conditions, but `%s` is %s: compare it first",
+		           check_text(l, e, "the operand"), dtype_info[d].name);
+		return false;
+	}
+	if (!check_dtype(l, r->code, d, src, e))
+		return false;
+	if (!divides_by_zero(r, &o[1], d))
+		return true;
+	diag_error(l->diag, o[1].e->src, "division by zero");
+	return false;
+}
+
+Value
+lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y)
+{
+	const OpRule *r = find_rule(op);
+	Operand o[2] = { x, y };
+	Value res = { .kind = VK_val };
+	Val *a, *b;
+	Type t;
+
+	if (x.v.kind == VK_none || y.v.kind == VK_none || !r)
+		return value_none();
+	if (value_is_const(&x.v) && value_is_const(&y.v))
+		return const_binary(l, op, src, x.v, y.v);
+	if (!lower_join(l, src, 2, o, &t) || !check_op(l, r, src, o, t.dtype))
+		return value_none();
+	a = lower_spread(l, src, o[0].v, t);
+	b = lower_spread(l, src, o[1].v, t);
+	if (r->swap) {
+		Val *c = a;
+		a = b;
+		b = c;
+	}
+	if (t.space == S_scalar && t.dtype == D_i64) {
+		res.v = put_index(l, r->code, src, a, b);
+	} else {
+		DType d = is_compare(r->code) ? D_bool : t.dtype;
+		Type out = t;
+		out.dtype = d;
+		res.v = put2(l, r->code, src, a, b, out);
+	}
+	lower_join_edges(l, 2, o, &t, &res);
+	return res;
+}
+
+static Value
+lower_binary(Lower *l, const Expr *e)
+{
+	Operand x, y;
+
+	/* x + dot(a, b) accumulates onto x. */
+	if (e->op == TK_plus && lower_is_plain_dot(l, e->arg[1])) {
+		x = lower_operand(l, e->arg[0]);
+		return lower_dot(l, e->arg[1], &x);
+	}
+	if (e->op == TK_plus && lower_is_plain_dot(l, e->arg[0])) {
+		y = lower_operand(l, e->arg[1]);
+		return lower_dot(l, e->arg[0], &y);
+	}
+	x = lower_operand(l, e->arg[0]);
+	y = lower_operand(l, e->arg[1]);
+	return lower_op2(l, e->op, e->src, x, y);
+}
+
+static Value
+lower_unary(Lower *l, const Expr *e)
+{
+	Operand x = lower_operand(l, e->arg[0]);
+	OpCode code = e->op == TK_minus ? O_neg : O_not;
+	DType d;
+
+	x.v = lower_load(l, x);
+	if (x.v.kind == VK_none)
+		return x.v;
+	if (value_is_const(&x.v))
+		return const_unary(l, e->op, e->src, x.v);
+	d = x.v.v->type.dtype;
+	if (e->op == TK_bang && d != D_bool) {
+		diag_error(l->diag, e->src, "`!` needs a condition, but `%s` is %s: compare it with 0",
+		           check_text(l, x.e, "the operand"), dtype_info[d].name);
+		return value_none();
+	}
+	if (!check_dtype(l, code, d, e->src, x.e))
+		return value_none();
+	x.v.v = put1(l, code, e->src, x.v.v, x.v.v->type);
+	return x.v;
+}
+
+Value
+lower_expr(Lower *l, const Expr *e)
+{
+	switch (e->kind) {
+	case EX_error:
+	case EX_tuple: break;
+	case EX_int: return value_int(e->i);
+	case EX_float: return value_flt(e->f);
+	case EX_bool: return value_bool(e->i != 0);
+	case EX_name: return lower_name(l, e);
+	case EX_text:
+		diag_error(l->diag, e->src, "a text is no value: it stands in `print`, `assert` and "
+		                            "`static_assert`");
+		break;
+	case EX_unary: return lower_unary(l, e);
+	case EX_binary: return lower_binary(l, e);
+	case EX_call: return lower_call(l, e);
+	case EX_index: return lower_slice(l, e);
+	case EX_member: return lower_member(l, e);
+	}
+	return value_none();
+}

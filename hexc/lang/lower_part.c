@@ -1,0 +1,197 @@
+/* lower_part.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few
+ * pieces, of which the part has some, it is a matter of registers; else it goes through shared memory,
+ * where every element has an address. */
+#include "hexc/ir/facts.h"
+#include "hexc/lang/lower.h"
+
+/* A new shared tile like t, with no name. */
+static Val *
+stage_alloc(Lower *l, Src src, Type t)
+{
+	t = type_free(t);
+	t.space = S_shared;
+	return put_op(l, O_alloc, src, 0, NULL, t);
+}
+
+static void
+put_store(Lower *l, Src src, Val *x, Val *to)
+{
+	Val *in[2] = { x, to };
+
+	op_new(l->b, NULL, O_store, src, 2, in, 0, NULL);
+}
+
+Value
+lower_stage(Lower *l, Src src, const Value *x)
+{
+	Value r = *x;
+
+	r.kind = VK_view;
+	r.v = stage_alloc(l, src, x->v->type);
+	put_store(l, src, x->v, r.v);
+	return r;
+}
+
+enum { PIECES_MAX = 8 }; /* along one dim, each in registers of its own */
+
+bool
+lower_few_pieces(int64_t whole, int64_t start, int64_t extent)
+{
+	int64_t g = gcd64(gcd64(whole, extent), start);
+
+	return whole / g <= PIECES_MAX;
+}
+
+Val *
+lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent)
+{
+	Type t = x->type;
+
+	if (start == 0 && extent == t.shape[dim])
+		return x;
+	t.shape[dim] = extent;
+	x = put1(l, O_slice, src, x, t);
+	x->def->imm[0] = dim;
+	x->def->imm[1] = start;
+	return x;
+}
+
+/* The parts side by side, without a trip through memory. */
+static Value
+joined(Lower *l, Src src, int n, const Operand *part, int dim)
+{
+	Val *v = part[0].v.v;
+
+	for (int i = 1; i < n; i++) {
+		Type t = v->type;
+
+		t.shape[dim] += part[i].v.v->type.shape[dim];
+		v = put2(l, O_concat, src, v, part[i].v.v, t);
+		v->def->imm[0] = dim;
+	}
+	return value_of(v);
+}
+
+Value
+lower_last(Lower *l, Src src, const Value *x, int dim)
+{
+	Type t = x->v->type;
+	Value r = *x;
+	Val *in[RANK_MAX + 1];
+
+	if (t.shape[dim] == 1)
+		return r;
+	in[0] = lower_stage(l, src, x).v;
+	for (int d = 0; d < t.rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, d == dim ? t.shape[d] - 1 : 0);
+	t.shape[dim] = 1;
+	t.space = S_shared;
+	r.v = put_op(l, O_view, src, 1 + t.rank, in, t);
+	lower_count(l, r.v->def, 1 + dim, true, x->edge[dim], x->v->type.shape[dim]);
+	t.space = S_reg;
+	r.v = put1(l, O_load, src, r.v, t);
+	r.edge[dim] = NULL;
+	return r;
+}
+
+Value
+lower_reduce_last(Lower *l, const Expr *e)
+{
+	Operand x;
+	int dim;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim))
+		return value_none();
+	return lower_last(l, e->src, &x.v, dim);
+}
+
+/* ---- concat ------------------------------------------------------------------------------------ */
+
+/* The type of all parts side by side along dim. */
+static bool
+joined_type(Lower *l, const Expr *e, int n, const Operand *part, int dim, Type *t)
+{
+	*t = part[0].v.v->type;
+	for (int i = 1; i < n; i++) {
+		const Type *x = &part[i].v.v->type;
+		bool fit = x->rank == t->rank;
+
+		if (!check_same_dtype(l, e->src, &part[0], &part[i]))
+			return false;
+		for (int d = 0; fit && d < t->rank; d++)
+			fit = d == dim || x->shape[d] == t->shape[d];
+		if (!fit) {
+			diag_error(l->diag, part[i].e->src,
+			           "%s and %s side by side along dimension %d: the other extents must be "
+			           "equal",
+			           check_describe(l, &part[0].v), check_describe(l, &part[i].v), dim);
+			check_declared(l, e->src, n, part);
+			return false;
+		}
+		t->shape[dim] += x->shape[dim];
+	}
+	return check_shape(l, t->rank, t->shape, e->src);
+}
+
+Value
+lower_concat(Lower *l, const Expr *e)
+{
+	Operand part[CALL_ARG_MAX];
+	int n = e->narg - 1, dim;
+	int64_t at = 0, piece = 0;
+	Val *tile;
+	Type t;
+
+	for (int i = 0; i < n; i++)
+		if (!lower_tile_arg(l, e, 1 + i, &part[i]))
+			return value_none();
+	if (!lower_dim_arg(l, e, 0, part[0].v.v->type.rank, &dim) || !joined_type(l, e, n, part, dim, &t))
+		return value_none();
+	for (int i = 0; i < n; i++)
+		piece = gcd64(piece, part[i].v.v->type.shape[dim]);
+	if (t.shape[dim] / piece <= PIECES_MAX)
+		return joined(l, e->src, n, part, dim);
+	tile = stage_alloc(l, e->src, t);
+	for (int i = 0; i < n; i++) {
+		Type p = part[i].v.v->type;
+		Val *in[RANK_MAX + 1] = { tile };
+
+		for (int d = 0; d < t.rank; d++)
+			in[1 + d] = ir_const(l->b, NULL, d == dim ? at : 0);
+		p.space = S_shared;
+		put_store(l, e->src, part[i].v.v, put_op(l, O_view, e->src, 1 + t.rank, in, p));
+		at += p.shape[dim];
+	}
+	return value_of(put1(l, O_load, e->src, tile, t));
+}
+
+/* ---- the place of an extreme -------------------------------------------------------------------- */
+
+/* The lowest index of an element equal to the largest (smallest) one. */
+Value
+lower_arg_extreme(Lower *l, const Expr *e, OpCode code)
+{
+	Value none = value_int(INT32_MAX), found;
+	Operand x, best;
+	Val *in[3];
+	Type t;
+	int dim;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
+	    !check_dtype(l, O_max, x.v.v->type.dtype, e->src, x.e))
+		return value_none();
+	t = x.v.v->type;
+	best = x;
+	best.v.v = lower_put_reduce(l, e, code, x.v.v, dim);
+	best.v.edge[dim] = NULL;
+	found = lower_op2(l, TK_eq, e->src, x, best);
+	if (found.kind == VK_none)
+		return found;
+	t.dtype = D_i32;
+	in[0] = found.v;
+	in[1] = put_op(l, O_iota, e->src, 0, NULL, t);
+	in[1]->def->imm[0] = dim;
+	in[2] = put_const(l, &none, t, e->src);
+	best.v.v = lower_put_reduce(l, e, O_reduce_min, put_op(l, O_select, e->src, 3, in, t), dim);
+	return best.v;
+}

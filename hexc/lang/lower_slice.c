@@ -1,0 +1,292 @@
+/* lower_slice.c - T[start :+ extent, :, index]: a view of memory. */
+#include "hexc/lang/lower.h"
+#include <string.h>
+
+static const char *
+tensor_name(const Expr *e)
+{
+	const Expr *x = e->arg[0];
+
+	while (x->kind == EX_index || x->kind == EX_call)
+		x = x->arg[0];
+	return x->kind == EX_name ? x->name : "?";
+}
+
+/* What is sliced: memory with a name, or a register tile. */
+static bool
+find_base(Lower *l, const Expr *e, Value *base)
+{
+	const Expr *x = e->arg[0];
+
+	if (x->kind == EX_call && strcmp(x->name, "reshape") == 0 && x->narg >= 2) {
+		if (!check_mode(l, MODE_BODY, e->src, "a slice"))
+			return false;
+		*base = lower_alias(l, x);
+		return base->kind == VK_view || value_is_tile(base);
+	}
+	if (x->kind != EX_name) {
+		diag_error(l->diag, x->src, "only a tensor or tile that has a name can be sliced%s",
+		           x->kind == EX_index ? ": slice it once" : "");
+		return false;
+	}
+	if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "a slice of `%s`", x->name)))
+		return false;
+	*base = lower_expr(l, x);
+	if (base->kind == VK_none)
+		return false;
+	if (base->kind == VK_view || value_is_tile(base))
+		return true;
+	diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name, check_describe(l, base));
+	return false;
+}
+
+/* Starts before 0, and beyond the end of shared memory, are mistakes where they are known. */
+static bool
+check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, int64_t extent,
+             const Type *t)
+{
+	int64_t at;
+
+	if (!val_is_const(start, &at))
+		return true;
+	if (at < 0) {
+		diag_error(l->diag, s->at->src, "the slice of `%s` starts at %lld, before its first element",
+		           tensor_name(e), (long long)at);
+		return false;
+	}
+	if (t->space != S_global && at > t->shape[d] - extent) {
+		diag_error(l->diag, s->src,
+		           "the slice reaches element %lld of dimension %d, but "
+		           "`%s` has %lld there: start at %lld or lower, or take fewer",
+		           (long long)(at + extent - 1), d, tensor_name(e), (long long)t->shape[d],
+		           (long long)(t->shape[d] - extent < 0 ? 0 : t->shape[d] - extent));
+		check_declared(l, s->src, 1, &(Operand){ value_none(), e->arg[0] });
+		return false;
+	}
+	return true;
+}
+
+/* The whole of dimension d. */
+static bool
+slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, int64_t *extent)
+{
+	if (t->shape[d] < 0) {
+		diag_error(l->diag, src,
+		           "dimension %d of `%s` has a run-time size: write `start :+ EXTENT` "
+		           "with a compile-time extent",
+		           d, tensor_name(e));
+		return false;
+	}
+	*start = ir_const(l->b, NULL, 0);
+	*extent = t->shape[d];
+	return true;
+}
+
+/* Dim d; `one`: the value of a single index. */
+static bool
+slice_dim(Lower *l, const Expr *e, int d, const Value *one, const Type *t, Val **start, int64_t *extent,
+          bool *drop)
+{
+	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
+
+	*drop = false;
+	if (!s || s->kind == SL_all)
+		return slice_all(l, e, s ? s->src : e->src, d, t, start, extent);
+	*extent = 1;
+	*drop = s->kind == SL_one;
+	*start = *drop ? lower_to_index(l, (Operand){ *one, s->at }, "the start of a slice")
+	               : lower_index_value(l, s->at, "the start of a slice");
+	if (s->kind == SL_range && (!lower_const_int(l, s->extent, "the extent of a slice", extent) ||
+	                            !check_extent(l, *extent, s->extent->src)))
+		return false;
+	return *start && check_inside(l, e, s, d, *start, *extent, t);
+}
+
+/* Where the elements end that exist along dim d of the slice. */
+static const Edge *
+edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent)
+{
+	const Type *t = &base->v->type;
+	const Param *p = &l->k->param[base->v->index];
+	const Edge *r = NULL;
+	int64_t at, size;
+	Edge *e;
+
+	if (t->space == S_global) {
+		if (val_is_const(p->size[d], &size) && val_is_const(start, &at) && at <= size - extent)
+			return NULL;
+		e = NEW(l->arena, Edge);
+		*e = (Edge){ p->size[d], start, NULL, NULL };
+		return e;
+	}
+	for (const Edge *x = base->edge[d]; x; x = x->also) {
+		e = NEW(l->arena, Edge);
+		*e = (Edge){ x->size, put_index(l, O_add, (Src){ 0 }, x->start, start), x->tile, r };
+		r = e;
+	}
+	return r;
+}
+
+/* ---- indices ----------------------------------------------------------------------------------- */
+
+/* Indices that do not exist themselves, behind the end of a tensor they were read from, point nowhere. */
+static Val *
+mask_indices(Lower *l, Src src, const Value *v)
+{
+	int64_t n = v->v->type.shape[0];
+	Type t = v->v->type, at = type_tile(D_i32, S_reg, 1, &n), wide = type_tile(D_i64, S_reg, 1, &n);
+	Value none = value_int(-1), all = value_int(n);
+	Val *in[3];
+
+	if (!v->edge[0])
+		return v->v;
+	in[0] = put1(l, O_cast, src, put_op(l, O_iota, src, 0, NULL, at), wide);
+	in[1] = put_const(l, &all, wide, src);
+	in[0] = put2(l, O_lt, src, in[0], in[1], type_tile(D_bool, S_reg, 1, &n));
+	lower_count(l, in[0]->def, 1, false, v->edge[0], n);
+	in[1] = v->v;
+	in[2] = put_const(l, &none, t, src);
+	return put_op(l, O_select, src, 3, in, t);
+}
+
+/* Is dim d of the slice given by a tile of indices?  *v is what it is given by, if by one value. */
+static bool
+find_indices(Lower *l, const Expr *e, int d, Value *v)
+{
+	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
+
+	*v = value_none();
+	if (!s || s->kind != SL_one)
+		return false;
+	*v = lower_load(l, lower_operand(l, s->at));
+	return value_is_tile(v);
+}
+
+/* `before`: the indices of dim `last`, if there are any (last >= 0). */
+static bool
+check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v, const Value *before,
+              int last)
+{
+	const Type *t = &v->v->type;
+	Src src = e->slice[d].src;
+
+	if (base->v->type.space != S_global) {
+		diag_error(l->diag, src,
+		           "a tile of indices chooses from a tensor, `%s` is %s: choose when it is filled",
+		           tensor_name(e), check_describe(l, base));
+		check_declared(l, src, 1, &(Operand){ *base, e->arg[0] });
+	} else if (t->rank != 1 || (t->dtype != D_i32 && t->dtype != D_i64)) {
+		diag_error(l->diag, src,
+		           "the start of a slice is a scalar, or a tile of i32 or i64 indices with one dim, "
+		           "but `%s` is %s",
+		           check_text(l, e->slice[d].at, "it"), check_describe(l, v));
+		check_declared(l, src, 1, &(Operand){ *v, e->slice[d].at });
+	} else if (last >= 0 && last != d - 1) {
+		diag_error(l->diag, src,
+		           "dims of `%s` that tiles of indices address stand side by side: give the dim "
+		           "between them a tile as well",
+		           tensor_name(e));
+	} else if (last >= 0 && before->v->type.shape[0] != t->shape[0]) {
+		diag_error(l->diag, src,
+		           "indices of %s and %s: they go together one by one and need one extent",
+		           check_describe(l, before), check_describe(l, v));
+		check_declared(l, src, 1, &(Operand){ *before, e->slice[d - 1].at });
+		check_declared(l, src, 1, &(Operand){ *v, e->slice[d].at });
+	} else {
+		return true;
+	}
+	return false;
+}
+
+/* ---- parts of register tiles ------------------------------------------------------------------- */
+
+/* The part [start, start + extent) of each dim, of type r, where registers suffice; NULL: they do not. */
+static Val *
+slice_registers(Lower *l, Src src, const Value *x, Val *const *start, const int64_t *extent, Type r)
+{
+	const Type *t = &x->v->type;
+	int64_t at[DIM_MAX];
+	Val *v = x->v;
+
+	for (int d = 0; d < t->rank; d++)
+		if (!val_is_const(start[d], &at[d]) || !lower_few_pieces(t->shape[d], at[d], extent[d]))
+			return NULL;
+	for (int d = 0; d < t->rank; d++)
+		v = lower_put_slice(l, src, v, d, at[d], extent[d]);
+	return v->type.rank == r.rank ? v : put1(l, O_reshape, src, v, r);
+}
+
+/* ---- the slice --------------------------------------------------------------------------------- */
+
+Value
+lower_slice(Lower *l, const Expr *e)
+{
+	Value base, index, first = value_none(), res = { .kind = VK_view };
+	Val *in[RANK_MAX + 1];
+	int64_t shape[RANK_MAX], extents[RANK_MAX], extent, mask = 0;
+	bool ok = true, staged;
+	int rank = 0, dropped = 0, last = -1;
+	Type t;
+
+	if (!find_base(l, e, &base))
+		return value_none();
+	staged = base.kind != VK_view;
+	t = base.v->type;
+	if (e->nslice > t.rank) {
+		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", e->nslice,
+		           tensor_name(e), t.rank);
+		return value_none();
+	}
+	in[0] = base.v;
+	for (int d = 0; d < t.rank; d++) {
+		bool drop;
+
+		if (find_indices(l, e, d, &index)) {
+			if (!check_indices(l, e, d, &base, &index, &first, last)) {
+				ok = false;
+				continue;
+			}
+			in[1 + d] = mask_indices(l, e->slice[d].src, &index);
+			if (last >= 0) {
+				mask |= (int64_t)1 << d;
+			} else {
+				first = index;
+				res.edge[rank] = index.edge[0];
+				shape[rank++] = index.v->type.shape[0];
+			}
+			last = d;
+			continue;
+		}
+		if (!slice_dim(l, e, d, &index, &t, &in[1 + d], &extent, &drop)) {
+			ok = false;
+			continue;
+		}
+		extents[d] = extent;
+		dropped += drop;
+		/* One element is a tile of one, so the last dim stays. */
+		if (drop && (rank || d + 1 < t.rank)) {
+			mask |= (int64_t)1 << d;
+			continue;
+		}
+		res.edge[rank] = edge_of(l, &base, d, in[1 + d], extent);
+		shape[rank++] = extent;
+	}
+	if (!ok || !check_shape(l, rank, shape, e->src))
+		return value_none();
+	if (staged) {
+		Type r = type_tile(t.dtype, S_reg, rank, shape);
+
+		res.single = dropped == t.rank;
+		res.v = res.single ? NULL : slice_registers(l, e->src, &base, in + 1, extents, r);
+		if (res.v) {
+			res.kind = VK_val;
+			return res;
+		}
+		in[0] = lower_stage(l, e->src, &base).v;
+		t.space = S_shared;
+	}
+	res.v = put_op(l, O_view, e->src, 1 + t.rank, in, type_tile(t.dtype, t.space, rank, shape));
+	res.v->def->imm[0] = mask;
+	res.single = dropped == t.rank;
+	return staged ? lower_load(l, (Operand){ res, e }) : res; /* nobody else sees that memory */
+}

@@ -1,0 +1,323 @@
+/* lower_stmt.c - grid, assignments, copies and synchronization. */
+#include "hexc/lang/lower.h"
+
+/* ---- grid ------------------------------------------------------------------------------------ */
+
+static Val *
+grid_extent(Lower *l, const Expr *e, int axis)
+{
+	static const int64_t most[] = { INT32_MAX, 65535, 65535 };
+	Val *v = lower_index_value(l, e, "the grid");
+	int64_t n;
+
+	if (v && val_is_const(v, &n) && (n < 1 || n > most[axis])) {
+		diag_error(l->diag, e->src, "the grid has %lld blocks along %c: it may be 1 to %lld",
+		           (long long)n, "xyz"[axis], (long long)most[axis]);
+		return NULL;
+	}
+	return v;
+}
+
+static void
+lower_grid(Lower *l, const Stmt *s)
+{
+	Block *body = l->b;
+	Val *v[3];
+
+	if (l->has_grid)
+		diag_error(l->diag, s->src, "the kernel has a grid already: write one");
+	else if (l->depth)
+		diag_error(l->diag, s->src,
+		           "the grid stands at the top of the kernel, not in a loop or condition");
+	else if (s->narg < 1 || s->narg > 3)
+		diag_error(l->diag, s->src, "the grid has 1 to 3 extents, not %d", s->narg);
+	if (l->has_grid || l->depth || s->narg < 1 || s->narg > 3) {
+		if (!l->has_grid) {
+			for (int i = 0; i < 3; i++)
+				v[i] = ir_const(l->k->grid, NULL, 1);
+			op_new(l->k->grid, NULL, O_yield, s->src, 3, v, 0, NULL);
+		}
+		l->has_grid = true;
+		return;
+	}
+	l->has_grid = true;
+	l->mode = MODE_HOST;
+	l->what = "the grid";
+	l->b = l->k->grid;
+	for (int i = 0; i < 3; i++) {
+		v[i] = i < s->narg ? grid_extent(l, s->arg[i], i) : NULL;
+		v[i] = v[i] ? v[i] : ir_const(l->b, NULL, 1);
+	}
+	op_new(l->b, NULL, O_yield, s->src, 3, v, 0, NULL);
+	l->mode = MODE_BODY;
+	l->b = body;
+}
+
+/* ---- assignment ------------------------------------------------------------------------------ */
+
+static Tok
+plain_op(Tok op)
+{
+	switch (op) {
+	case TK_addeq: return TK_plus;
+	case TK_subeq: return TK_minus;
+	case TK_muleq: return TK_star;
+	case TK_diveq: return TK_slash;
+	default: return TK_assign;
+	}
+}
+
+/* target op= value; `old` is what the target holds. */
+static Operand
+assigned_value(Lower *l, const Stmt *s, Operand old)
+{
+	Tok op = plain_op(s->op);
+	Operand r = { .e = s->value };
+
+	if (op == TK_assign)
+		r.v = lower_expr(l, s->value);
+	else if (op == TK_plus && lower_is_plain_dot(l, s->value))
+		r.v = lower_dot(l, s->value, &old);
+	else
+		r.v = lower_op2(l, op, s->src, old, lower_operand(l, s->value));
+	return r;
+}
+
+static Sym *
+find_var(Lower *l, const Expr *e)
+{
+	Sym *s = sym_find(l, e->name);
+
+	if (!s) {
+		diag_error(l->diag, e->src, "there is no variable `%s`%s", e->name,
+		           check_similar(l, e->name));
+	} else if (s->kind == SY_var) {
+		return s;
+	} else if (s->kind == SY_tensor || s->val.kind == VK_view) {
+		diag_error(l->diag, e->src, "`%s` is memory: assign to a slice of it, as in %s[%s] = ...",
+		           s->name, s->name, s->val.v->type.rank > 1 ? "i :+ 64, :" : "i :+ 64");
+	} else if (s->kind == SY_let) {
+		diag_error(l->diag, e->src, "`%s` cannot change: declare it with `var`", s->name);
+	} else {
+		diag_error(l->diag, e->src, "`%s` is %s and cannot be assigned", s->name,
+		           s->kind == SY_const ? "a constant" : "a parameter");
+	}
+	return NULL;
+}
+
+static void
+set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
+{
+	Value r = { .kind = VK_val };
+	Type t = sym->val.v->type;
+
+	v.v = lower_load(l, v);
+	if (v.v.kind == VK_none)
+		return;
+	r.v = lower_to_type(l, v, t, s->src, arena_printf(l->arena, "`%s`", sym->name));
+	if (!r.v) {
+		diag_note(l->diag, sym->src, "`%s` is %s", sym->name, check_describe(l, &sym->val));
+		return;
+	}
+	lower_join_edges(l, 1, &v, &t, &r);
+	if (sym->pin)
+		r.v = lower_hold(l, sym->src, r.v, sym->pin);
+	if (!r.v->name)
+		r.v->name = sym->name;
+	sym->val = r;
+}
+
+static void
+assign_var(Lower *l, const Stmt *s)
+{
+	Sym *sym = find_var(l, s->target);
+
+	if (!sym || sym->val.kind != VK_val)
+		lower_expr(l, s->value);
+	else
+		set_var(l, s, sym, assigned_value(l, s, (Operand){ sym->val, s->target }));
+}
+
+/* (a, b) = f(x); */
+static void
+assign_parts(Lower *l, const Stmt *s)
+{
+	const Expr *t = s->target;
+	Value v[RESULT_MAX];
+	Sym *sym;
+
+	if (s->op != TK_assign || t->narg > RESULT_MAX) {
+		diag_error(l->diag, s->src, "up to %d variables together are assigned with `=`", RESULT_MAX);
+		return;
+	}
+	lower_fn_parts(l, s->value, t->narg, v);
+	for (int i = 0; i < t->narg; i++) {
+		sym = find_var(l, t->arg[i]);
+		if (sym && sym->val.kind == VK_val)
+			set_var(l, s, sym, (Operand){ v[i], s->value });
+	}
+}
+
+static const Val *
+root_of(const Val *v)
+{
+	return v->def && v->def->code == O_view ? v->def->in[0] : v;
+}
+
+static bool
+check_written(Lower *l, const Expr *e, const Val *view)
+{
+	const Val *root = root_of(view);
+
+	if (root->def || l->k->param[root->index].written)
+		return true;
+	diag_error(l->diag, e->src, "tensor `%s` is only read: declare it `out` or `inout` to write it",
+	           l->k->param[root->index].name);
+	return false;
+}
+
+static void
+assign_slice(Lower *l, const Stmt *s)
+{
+	const Expr *name = s->target->arg[0];
+	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
+	Operand dst = { value_none(), s->target }, src;
+	const char *what;
+	Val *in[2];
+	Type t, g;
+
+	if (sym && value_is_tile(&sym->val))
+		diag_error(l->diag, s->target->src,
+		           "`%s` is a register tile, of which parts cannot be assigned: keep it in shared "
+		           "memory, `let %s: shared = ...`, or assign it whole",
+		           sym->name, sym->name);
+	else
+		dst.v = lower_expr(l, s->target);
+	if (dst.v.kind == VK_val)
+		diag_error(l->diag, s->target->src,
+		           "what is assigned under another shape is a whole shared tile, or what leading "
+		           "indices choose of one: `%s` is a register tile here",
+		           check_text(l, name, "the reshaped tile"));
+	if (dst.v.kind != VK_view) {
+		lower_expr(l, s->value);
+		return;
+	}
+	if (!check_written(l, s->target, dst.v.v))
+		return;
+	t = g = dst.v.v->type;
+	src = assigned_value(l, s, dst);
+	if (src.v.kind == VK_none)
+		return;
+	g.space = S_global;
+	if (src.v.kind == VK_view && t.space == S_shared && type_same(&src.v.v->type, &g) &&
+	    l->k->param[root_of(src.v.v)->index].read) {
+		in[0] = src.v.v;
+		in[1] = dst.v.v;
+		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
+		return;
+	}
+	t.space = S_reg;
+	what = arena_printf(l->arena, "the slice of `%s`", name->name);
+	in[0] = lower_to_type(l, src, t, s->src, what);
+	in[1] = dst.v.v;
+	if (in[0])
+		op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);
+}
+
+static void
+lower_assign(Lower *l, const Stmt *s)
+{
+	if (s->target->kind == EX_name)
+		assign_var(l, s);
+	else if (s->target->kind == EX_tuple)
+		assign_parts(l, s);
+	else if (s->target->kind == EX_index)
+		assign_slice(l, s);
+	else if (s->target->kind != EX_error)
+		diag_error(l->diag, s->target->src, "`%s` cannot be assigned: write a variable or a slice",
+		           check_text(l, s->target, "the left side"));
+}
+
+/* ---- explicit copies ------------------------------------------------------------------------- */
+
+static void
+lower_copy(Lower *l, const Stmt *s)
+{
+	Operand src = lower_operand(l, s->value), dst = lower_operand(l, s->target);
+	const Type *a, *b;
+	Val *in[2];
+	Type t;
+
+	if (src.v.kind == VK_none || dst.v.kind == VK_none)
+		return;
+	if (src.v.kind != VK_view || src.v.v->type.space != S_global || dst.v.kind != VK_view ||
+	    dst.v.v->type.space != S_shared) {
+		diag_error(l->diag, s->src,
+		           "async copy goes from a slice of a tensor to a shared tile, not from "
+		           "%s to %s",
+		           check_describe(l, &src.v), check_describe(l, &dst.v));
+		check_declared(l, s->src, 1, &src);
+		check_declared(l, s->src, 1, &dst);
+		return;
+	}
+	a = &src.v.v->type;
+	b = &dst.v.v->type;
+	t = *a;
+	t.space = S_shared;
+	if (!type_same(&t, b)) {
+		diag_error(l->diag, s->src,
+		           "async copy from %s to %s: element types and shapes must be equal",
+		           check_describe(l, &src.v), check_describe(l, &dst.v));
+		check_declared(l, s->src, 1, &src);
+		check_declared(l, s->src, 1, &dst);
+		return;
+	}
+	if (!l->k->param[root_of(src.v.v)->index].read) {
+		lower_load(l, src); /* says that it is only written */
+		return;
+	}
+	in[0] = src.v.v;
+	in[1] = dst.v.v;
+	op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL)->imm[0] = 1;
+	if (s->target->kind == EX_name && dst.v.v->def->parent == l->b)
+		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
+}
+
+static void
+lower_wait(Lower *l, const Stmt *s)
+{
+	int64_t n;
+
+	if (!lower_const_int(l, s->value, "the number of groups that may stay in flight", &n))
+		return;
+	if (n < 0 || n > 63)
+		diag_error(l->diag, s->value->src, "wait %lld: 0 to 63 groups may stay in flight",
+		           (long long)n);
+	else
+		op_new(l->b, NULL, O_wait, s->src, 0, NULL, 0, NULL)->imm[0] = n;
+}
+
+void
+lower_stmts(Lower *l, const Stmt *s)
+{
+	Sym *scope = l->scope;
+
+	for (; s; s = s->next) {
+		arena_step(l->arena);
+		switch (s->kind) {
+		case ST_grid: lower_grid(l, s); break;
+		case ST_let: lower_let(l, s); break;
+		case ST_assign: lower_assign(l, s); break;
+		case ST_for: lower_for(l, s); break;
+		case ST_if: lower_if(l, s); break;
+		case ST_copy: lower_copy(l, s); break;
+		case ST_commit: op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL); break;
+		case ST_wait: lower_wait(l, s); break;
+		case ST_call: lower_call_stmt(l, s); break;
+		case ST_return: lower_return(l, s); break;
+		case ST_static_assert: lower_static_assert(l, s); break;
+		case ST_barrier: op_new(l->b, NULL, O_barrier, s->src, 0, NULL, 0, NULL); break;
+		}
+	}
+	scope_leave(l, scope);
+}

@@ -1,0 +1,254 @@
+/* parse.c - kernels of a file, and the parser's common parts. */
+#include "hexc/lang/parse.h"
+#include <stdio.h>
+#include <string.h>
+
+bool
+parse_is(const Parser *p, Tok k)
+{
+	return p->tok->kind == k;
+}
+
+bool
+parse_is_word(const Parser *p, const char *word)
+{
+	return p->tok->kind == TK_name && strcmp(p->tok->u.name, word) == 0;
+}
+
+bool
+parse_at_top(const Parser *p)
+{
+	return parse_is(p, TK_end) || parse_is(p, TK_kernel) || parse_is(p, TK_fn);
+}
+
+void
+parse_next(Parser *p)
+{
+	p->last = p->tok;
+	if (p->tok->kind != TK_end)
+		p->tok++;
+}
+
+bool
+parse_accept(Parser *p, Tok k)
+{
+	if (!parse_is(p, k))
+		return false;
+	parse_next(p);
+	return true;
+}
+
+void
+parse_error(Parser *p, Src src, const char *fmt, ...)
+{
+	char msg[400];
+	va_list ap;
+
+	if (p->panic || p->stop)
+		return;
+	p->panic = true;
+	if (p->tok->kind == TK_bad) /* the lexer has said it */
+		return;
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof msg, fmt, ap);
+	va_end(ap);
+	diag_error(p->diag, src, "%s", msg);
+}
+
+void
+parse_too_deep(Parser *p, Src src)
+{
+	parse_error(p, src, "statements are nested more than %d deep", STMT_DEPTH_MAX);
+	while (!parse_is(p, TK_end))
+		parse_next(p);
+	p->stop = true;
+}
+
+const char *
+parse_found(Parser *p)
+{
+	const Token *t = p->tok;
+
+	if (t->kind == TK_end)
+		return "the file ends";
+	return arena_printf(p->arena, "found `%.*s`", (int)(t->src.len > 40 ? 40 : t->src.len),
+	                    p->text + t->at);
+}
+
+bool
+parse_expect(Parser *p, Tok k, const char *where)
+{
+	Src src = p->tok->src;
+
+	if (parse_accept(p, k))
+		return true;
+	/* A missing end mark is missing where the line before ended. */
+	if ((k == TK_semi || p->tok->kind == TK_end) && p->last && p->last->src.line != src.line)
+		src = (Src){ p->last->src.line, p->last->src.col + p->last->src.len, 1 };
+	parse_error(p, src, "expected %s %s, but %s", tok_name(k), where, parse_found(p));
+	return false;
+}
+
+const char *
+parse_name(Parser *p, const char *what, Src *src)
+{
+	*src = p->tok->src;
+	if (parse_is(p, TK_name)) {
+		parse_next(p);
+		return p->last->u.name;
+	}
+	if (p->tok->kind >= TK_kernel && p->tok->kind <= TK_false)
+		parse_error(p, *src, "%s is a reserved word and cannot name %s: choose another name",
+		            tok_name(p->tok->kind), what);
+	else
+		parse_error(p, *src, "expected a name for %s, but %s", what, parse_found(p));
+	return "?";
+}
+
+Src
+parse_span(const Parser *p, const Token *from, const Token *to)
+{
+	size_t end = (size_t)to->at + to->src.len, at = from->at;
+
+	if (to->kind == TK_end)
+		end = p->len;
+	while (at < end && p->text[at] != '\n' && p->text[at] != '\r')
+		at++;
+	return (Src){ from->src.line, from->src.col, at > from->at ? (uint32_t)(at - from->at) : 1 };
+}
+
+void
+parse_sync(Parser *p)
+{
+	int depth = 0;
+
+	p->panic = false;
+	for (;; parse_next(p)) {
+		switch (p->tok->kind) {
+		case TK_end:
+		case TK_kernel:
+		case TK_fn:
+			return;
+		case TK_lbrace: depth++; break;
+		case TK_rbrace:
+			if (depth == 0)
+				return;
+			if (--depth == 0) {
+				parse_next(p);
+				return;
+			}
+			break;
+		case TK_semi:
+			if (depth == 0) {
+				parse_next(p);
+				return;
+			}
+			break;
+		case TK_let:
+		case TK_var:
+		case TK_for:
+		case TK_pipeline:
+		case TK_if:
+		case TK_grid:
+		case TK_async:
+		case TK_commit:
+		case TK_wait:
+		case TK_barrier:
+		case TK_return:
+		case TK_static_assert:
+			if (depth == 0)
+				return;
+			break;
+		default: break;
+		}
+	}
+}
+
+static KernelDecl *
+parse_kernel(Parser *p)
+{
+	KernelDecl *k = NEW(p->arena, KernelDecl);
+
+	parse_next(p);
+	k->name = parse_name(p, "the kernel", &k->src);
+	parse_header(p, k);
+	if (!parse_is(p, TK_lbrace)) {
+		/* The header is broken: go on with the body, which may be fine. */
+		p->panic = false;
+		while (!parse_is(p, TK_lbrace) && !parse_at_top(p))
+			parse_next(p);
+	}
+	p->panic = false;
+	if (parse_accept(p, TK_lbrace))
+		k->body = parse_body(p, &k->end);
+	return k;
+}
+
+static FnDecl *
+parse_fn(Parser *p)
+{
+	FnDecl *f = NEW(p->arena, FnDecl);
+	int cap = 0;
+
+	parse_next(p);
+	f->name = parse_name(p, "the function", &f->src);
+	if (parse_expect(p, TK_lparen, "after the function's name") && !parse_accept(p, TK_rparen)) {
+		do {
+			FnParam a;
+
+			a.name = parse_name(p, "the parameter", &a.src);
+			if (f->nparam == PARAM_MAX)
+				parse_error(p, a.src, "the function has more than %d parameters", PARAM_MAX);
+			VEC_PUSH(p->arena, f->param, f->nparam, cap, a);
+		} while (!p->panic && parse_accept(p, TK_comma));
+		parse_expect(p, TK_rparen, "after the function's parameters");
+	}
+	if (p->panic || !parse_is(p, TK_lbrace)) {
+		parse_error(p, p->tok->src, "expected the function's body `{ ... }`, but %s", parse_found(p));
+		while (!parse_is(p, TK_lbrace) && !parse_at_top(p))
+			parse_next(p);
+	}
+	p->panic = false;
+	if (parse_accept(p, TK_lbrace))
+		f->body = parse_body(p, &f->end);
+	return f;
+}
+
+File
+parse_file(Unit *u)
+{
+	Parser p = { .arena = u->arena, .diag = u->diag, .text = u->text, .len = u->len };
+	File file = { NULL, NULL };
+	KernelDecl **kernel = &file.kernel;
+	FnDecl **fn = &file.fn;
+	int n = 0, nfn = 0;
+
+	p.tok = lex_all(u->arena, u->diag, u->text, u->len);
+	while (!parse_is(&p, TK_end)) {
+		p.panic = false;
+		if (parse_is(&p, TK_kernel) ? n++ == KERNEL_MAX : parse_is(&p, TK_fn) && nfn++ == FN_MAX) {
+			diag_error(p.diag, p.tok->src, "the file holds more than %d kernels or %d functions",
+			           KERNEL_MAX, FN_MAX);
+			break;
+		}
+		if (parse_is(&p, TK_kernel)) {
+			*kernel = parse_kernel(&p);
+			kernel = &(*kernel)->next;
+			continue;
+		}
+		if (parse_is(&p, TK_fn)) {
+			*fn = parse_fn(&p);
+			fn = &(*fn)->next;
+			continue;
+		}
+		parse_error(&p, p.tok->src,
+		            "expected `kernel NAME(...) { ... }` or `fn NAME(...) { ... }`, but %s",
+		            parse_found(&p));
+		while (!parse_at_top(&p))
+			parse_next(&p);
+	}
+	if (!file.kernel && !u->diag->nerror)
+		diag_error(u->diag, p.tok->src,
+		           "the file holds no kernel: write `kernel NAME(...) { ... }`");
+	return file;
+}

@@ -1,0 +1,59 @@
+/* parse.h - what the parser's files share.
+ *
+ * After the first error inside a statement or clause the parser is in panic: it reports nothing more
+ * until parse_sync found a place to go on from. */
+#ifndef HEXC_PARSE_H
+#define HEXC_PARSE_H
+#include "hexc/lang/ast.h"
+
+typedef struct Parser {
+	Arena *arena;
+	Diag *diag;
+	const char *text;
+	size_t len;
+	const Token *tok; /* the next token */
+	const Token *last; /* the one before it */
+	bool panic;
+	bool stop; /* nothing more is parsed or reported */
+	int depth; /* of expressions being parsed */
+	int nest; /* of statements being parsed */
+} Parser;
+
+/* ---- parse.c --------------------------------------------------------------------------------- */
+
+bool parse_is(const Parser *p, Tok k);
+/* At the end, or where a kernel or function starts? */
+bool parse_at_top(const Parser *p);
+/* Is the next token this (not reserved) word? */
+bool parse_is_word(const Parser *p, const char *word);
+/* Step over the next token if it is a `k`. */
+bool parse_accept(Parser *p, Tok k);
+void parse_next(Parser *p);
+/* Step over a `k`, or report that it is missing `where` ("after the condition"). */
+bool parse_expect(Parser *p, Tok k, const char *where);
+const char *parse_name(Parser *p, const char *what, Src *src);
+void parse_error(Parser *p, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* What stands at the next token, for messages. */
+const char *parse_found(Parser *p);
+/* From one token to the end of another, cut at the end of the line. */
+Src parse_span(const Parser *p, const Token *from, const Token *to);
+/* Report and give up: the program is nested too deeply. */
+void parse_too_deep(Parser *p, Src src);
+/* Skip to behind the next `;`, or to a `}` or a word that starts a statement. */
+void parse_sync(Parser *p);
+
+/* ---- parse_expr.c, parse_type.c, parse_stmt.c ------------------------------------------------ */
+
+Expr *parse_expr(Parser *p);
+/* An expression, or `(a, b, ...)` on the left of an assignment. */
+Expr *parse_tuple(Parser *p);
+/* Without comparisons and bit operators: what may stand between `|` in a tune clause. */
+Expr *parse_sum(Parser *p);
+/* expr {"," expr} up to `close`; steps over it. */
+Expr **parse_list(Parser *p, Tok close, const char *where, int *n);
+TypeSpec parse_type(Parser *p);
+/* Everything between `kernel NAME` and `{`. */
+void parse_header(Parser *p, KernelDecl *k);
+/* Statements up to `}`; steps over it. */
+Stmt *parse_body(Parser *p, Src *end);
+#endif

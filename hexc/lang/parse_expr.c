@@ -1,0 +1,301 @@
+/* parse_expr.c - expressions, by precedence climbing. */
+#include "hexc/lang/parse.h"
+
+typedef struct BinOp {
+	Tok tok;
+	int prec;
+} BinOp;
+
+enum { PREC_OR = 1, PREC_AND, PREC_COMPARE, PREC_BITOR, PREC_XOR, PREC_BITAND, PREC_SHIFT, PREC_SUM,
+       PREC_PRODUCT };
+
+/* Bit operators bind tighter than comparisons: `x & 1 == 0` asks for the bit. */
+static const BinOp binop[] = {
+	{ TK_oror, PREC_OR },
+	{ TK_andand, PREC_AND },
+	{ TK_lt, PREC_COMPARE },
+	{ TK_le, PREC_COMPARE },
+	{ TK_gt, PREC_COMPARE },
+	{ TK_ge, PREC_COMPARE },
+	{ TK_eq, PREC_COMPARE },
+	{ TK_ne, PREC_COMPARE },
+	{ TK_bar, PREC_BITOR },
+	{ TK_caret, PREC_XOR },
+	{ TK_amp, PREC_BITAND },
+	{ TK_shl, PREC_SHIFT },
+	{ TK_shr, PREC_SHIFT },
+	{ TK_plus, PREC_SUM },
+	{ TK_minus, PREC_SUM },
+	{ TK_star, PREC_PRODUCT },
+	{ TK_slash, PREC_PRODUCT },
+	{ TK_percent, PREC_PRODUCT },
+};
+
+static int
+precedence(Tok k)
+{
+	for (int i = 0; i < (int)COUNT_OF(binop); i++)
+		if (binop[i].tok == k)
+			return binop[i].prec;
+	return 0;
+}
+
+/* A node whose text began at `from`; the last token consumed ends it. */
+static Expr *
+node(Parser *p, ExprKind kind, const Token *from)
+{
+	Expr *e = NEW(p->arena, Expr);
+	const Token *to = p->last && p->last >= from ? p->last : from;
+
+	e->kind = kind;
+	e->src = parse_span(p, from, to);
+	e->at = from->at;
+	e->end = to->at + to->src.len;
+	e->depth = 1;
+	return e;
+}
+
+static void
+take(Parser *p, Expr *e, Expr *arg)
+{
+	if (arg->depth >= e->depth)
+		e->depth = arg->depth + 1;
+	if (e->depth > EXPR_DEPTH_MAX) {
+		parse_error(p, e->src, "the expression has more than %d levels: split it with `let`",
+		            EXPR_DEPTH_MAX);
+		e->depth = 1;
+		e->kind = EX_error;
+	}
+}
+
+static void
+set_args(Parser *p, Expr *e, int n, Expr **arg)
+{
+	e->arg = arg;
+	e->narg = n;
+	for (int i = 0; i < n; i++)
+		take(p, e, arg[i]);
+}
+
+static Expr **
+one(Parser *p, Expr *x)
+{
+	Expr **arg = NEW(p->arena, Expr *);
+
+	arg[0] = x;
+	return arg;
+}
+
+Expr **
+parse_list(Parser *p, Tok close, const char *where, int *n)
+{
+	Expr **list = NULL;
+	int cap = 0;
+
+	*n = 0;
+	if (parse_accept(p, close))
+		return list;
+	do
+		VEC_PUSH(p->arena, list, *n, cap, parse_expr(p));
+	while (!p->panic && parse_accept(p, TK_comma));
+	if (!p->panic && !parse_is(p, close))
+		parse_error(p, p->tok->src, "expected `,` or %s %s, but %s", tok_name(close), where,
+		            parse_found(p));
+	parse_accept(p, close);
+	return list;
+}
+
+static Expr *
+parse_slices(Parser *p, Expr *base, const Token *from)
+{
+	Slice *list = NULL;
+	int n = 0, cap = 0;
+	Expr *e;
+
+	do {
+		const Token *start = p->tok;
+		Slice s = { .kind = SL_all };
+
+		if (!parse_accept(p, TK_colon)) {
+			s.kind = SL_one;
+			s.at = parse_expr(p);
+			if (parse_accept(p, TK_slice)) {
+				s.kind = SL_range;
+				s.extent = parse_expr(p);
+			}
+			if (parse_is(p, TK_range) || parse_is(p, TK_colon))
+				parse_error(p, p->tok->src,
+				            "a slice is written `start :+ extent`, not with %s",
+				            tok_name(p->tok->kind));
+		}
+		s.src = parse_span(p, start, p->last ? p->last : start);
+		VEC_PUSH(p->arena, list, n, cap, s);
+	} while (!p->panic && parse_accept(p, TK_comma));
+	if (!p->panic && !parse_is(p, TK_rbrack))
+		parse_error(p, p->tok->src, "expected `,`, `:+` or `]` in the slice, but %s",
+		            parse_found(p));
+	parse_accept(p, TK_rbrack);
+	e = node(p, EX_index, from);
+	set_args(p, e, 1, one(p, base));
+	e->slice = list;
+	e->nslice = n;
+	for (int i = 0; i < n; i++) {
+		if (list[i].at)
+			take(p, e, list[i].at);
+		if (list[i].extent)
+			take(p, e, list[i].extent);
+	}
+	return e;
+}
+
+static Expr *
+parse_postfix(Parser *p, Expr *x, const Token *from)
+{
+	while (!p->panic) {
+		if (parse_accept(p, TK_lbrack)) {
+			x = parse_slices(p, x, from);
+		} else if (parse_accept(p, TK_dot)) {
+			Src src;
+			const char *name = parse_name(p, "the part after `.`", &src);
+			Expr *e = node(p, EX_member, from);
+			e->name = name;
+			set_args(p, e, 1, one(p, x));
+			x = e;
+		} else {
+			break;
+		}
+	}
+	return x;
+}
+
+static Expr *
+parse_primary(Parser *p)
+{
+	const Token *from = p->tok;
+	Expr *e;
+
+	if (parse_accept(p, TK_int)) {
+		e = node(p, EX_int, from);
+		e->i = from->u.i;
+	} else if (parse_accept(p, TK_float)) {
+		e = node(p, EX_float, from);
+		e->f = from->u.f;
+	} else if (parse_is(p, TK_true) || parse_is(p, TK_false)) {
+		parse_next(p);
+		e = node(p, EX_bool, from);
+		e->i = from->kind == TK_true;
+	} else if (parse_accept(p, TK_string)) {
+		e = node(p, EX_text, from);
+		e->name = from->u.name;
+	} else if (parse_accept(p, TK_lparen)) {
+		e = parse_expr(p);
+		parse_expect(p, TK_rparen, "to close the parenthesis");
+	} else if (parse_accept(p, TK_name)) {
+		if (parse_accept(p, TK_lparen)) {
+			int n;
+			Expr **arg = parse_list(p, TK_rparen, "in the call", &n);
+			e = node(p, EX_call, from);
+			set_args(p, e, n, arg);
+		} else {
+			e = node(p, EX_name, from);
+		}
+		e->name = from->u.name;
+	} else {
+		if (from->kind >= TK_kernel && from->kind <= TK_false)
+			parse_error(p, from->src, "%s is a reserved word: expected an expression here",
+			            tok_name(from->kind));
+		else
+			parse_error(p, from->src, "expected an expression, but %s", parse_found(p));
+		return node(p, EX_error, from);
+	}
+	return parse_postfix(p, e, from);
+}
+
+static Expr *
+parse_unary(Parser *p)
+{
+	const Token *from = p->tok;
+	Expr *e, *x;
+
+	if (p->depth >= EXPR_DEPTH_MAX) {
+		parse_error(p, from->src, "the expression has more than %d levels: split it with `let`",
+		            EXPR_DEPTH_MAX);
+		return node(p, EX_error, from);
+	}
+	if (!parse_is(p, TK_minus) && !parse_is(p, TK_bang) && !parse_is(p, TK_tilde)) {
+		p->depth++;
+		e = parse_primary(p);
+		p->depth--;
+		return e;
+	}
+	parse_next(p);
+	p->depth++;
+	x = parse_unary(p);
+	p->depth--;
+	e = node(p, EX_unary, from);
+	e->op = from->kind;
+	set_args(p, e, 1, one(p, x));
+	return e;
+}
+
+static Expr *
+parse_binary(Parser *p, int min)
+{
+	const Token *from = p->tok;
+	Expr *x = parse_unary(p);
+
+	while (!p->panic) {
+		Tok op = p->tok->kind;
+		int prec = precedence(op);
+		Expr **arg, *e;
+
+		if (prec == 0 || prec < min)
+			break;
+		if (prec == PREC_COMPARE && x->kind == EX_binary && precedence(x->op) == PREC_COMPARE &&
+		    p->text[from->at] != '(')
+			parse_error(p, p->tok->src,
+			            "comparisons do not chain: write `a < b && b < c`");
+		parse_next(p);
+		arg = NEWN(p->arena, Expr *, 2);
+		arg[0] = x;
+		arg[1] = parse_binary(p, prec + 1);
+		e = node(p, EX_binary, from);
+		e->op = op;
+		set_args(p, e, 2, arg);
+		x = e;
+	}
+	return x;
+}
+
+Expr *
+parse_expr(Parser *p)
+{
+	return parse_binary(p, PREC_OR);
+}
+
+Expr *
+parse_tuple(Parser *p)
+{
+	const Token *from = p->tok;
+	Expr *e, **list, *x;
+	int n;
+
+	if (from->kind != TK_lparen || from[1].kind != TK_name || from[2].kind != TK_comma)
+		return parse_expr(p);
+	parse_next(p);
+	list = parse_list(p, TK_rparen, "after the variables", &n);
+	e = node(p, EX_tuple, from);
+	set_args(p, e, n, list);
+	for (int i = 0; i < n && !p->panic; i++) {
+		x = list[i];
+		if (x->kind != EX_name)
+			parse_error(p, x->src, "only variables can be assigned together: write a name here");
+	}
+	return e;
+}
+
+Expr *
+parse_sum(Parser *p)
+{
+	return parse_binary(p, PREC_SUM);
+}

@@ -1,0 +1,308 @@
+/* parse_stmt.c - statements. */
+#include "hexc/lang/parse.h"
+
+static Stmt *
+stmt(Parser *p, StmtKind kind)
+{
+	Stmt *s = NEW(p->arena, Stmt);
+
+	s->kind = kind;
+	s->src = p->tok->src;
+	s->type.dtype = D_COUNT;
+	return s;
+}
+
+/* let (a, b) = call(...); the parenthesis is next. */
+static Stmt *
+parse_let_parts(Parser *p, bool is_var)
+{
+	Stmt *s = stmt(p, ST_let);
+	int cap = 0;
+
+	s->is_var = is_var;
+	s->name_src = s->src;
+	parse_next(p);
+	do {
+		struct Part part;
+
+		part.name = parse_name(p, is_var ? "the variable" : "the value", &part.src);
+		if (s->npart == RESULT_MAX)
+			parse_error(p, part.src, "a function returns at most %d values", RESULT_MAX);
+		VEC_PUSH(p->arena, s->part, s->npart, cap, part);
+	} while (!p->panic && parse_accept(p, TK_comma));
+	parse_expect(p, TK_rparen, "after the names");
+	if (parse_expect(p, TK_assign, "after the names"))
+		s->value = parse_expr(p);
+	return s;
+}
+
+/* One `let` or `var` statement gives a chain of declarations. */
+static Stmt *
+parse_let(Parser *p, Stmt **last)
+{
+	bool is_var = parse_is(p, TK_var);
+	Stmt *first = NULL, **link = &first;
+
+	parse_next(p);
+	if (parse_is(p, TK_lparen)) {
+		first = *last = parse_let_parts(p, is_var);
+		parse_expect(p, TK_semi, "after the declaration");
+		return first;
+	}
+	do {
+		Stmt *s = stmt(p, ST_let);
+
+		s->is_var = is_var;
+		s->name = parse_name(p, is_var ? "the variable" : "the value", &s->name_src);
+		if (parse_accept(p, TK_colon))
+			s->type = parse_type(p);
+		if (parse_accept(p, TK_assign))
+			s->value = parse_expr(p);
+		s->src = s->name_src;
+		*link = *last = s;
+		link = &s->next;
+	} while (!p->panic && parse_accept(p, TK_comma));
+	parse_expect(p, TK_semi, "after the declaration");
+	return first;
+}
+
+static Stmt *
+parse_block(Parser *p, const char *where)
+{
+	Src end;
+
+	if (parse_is(p, TK_lbrace))
+		p->panic = false; /* whatever is wrong before it, the body is where it begins */
+	if (!parse_expect(p, TK_lbrace, where))
+		return NULL;
+	return parse_body(p, &end);
+}
+
+static Stmt *
+parse_for(Parser *p)
+{
+	Stmt *s = stmt(p, ST_for);
+
+	s->pipeline = parse_is(p, TK_pipeline);
+	parse_next(p);
+	s->name = parse_name(p, "the loop variable", &s->name_src);
+	parse_expect(p, TK_in, "after the loop variable");
+	s->lo = parse_expr(p);
+	parse_expect(p, TK_range, "between the bounds of the loop (first..end)");
+	s->hi = parse_expr(p);
+	for (;;) {
+		if (parse_is(p, TK_step) && !s->step) {
+			parse_next(p);
+			s->step = parse_expr(p);
+		} else if (parse_is(p, TK_stages) && !s->stages) {
+			Src src = p->tok->src;
+			parse_next(p);
+			s->stages = parse_expr(p);
+			if (!s->pipeline)
+				parse_error(p, src, "a plain `for` has no stages: write `pipeline`");
+		} else {
+			break;
+		}
+	}
+	if (s->pipeline && !s->stages)
+		parse_error(p, s->src,
+		            "the pipeline loop does not say its stages: "
+		            "write `pipeline i in lo..hi step s stages n`");
+	s->body = parse_block(p, "before the body of the loop");
+	return s;
+}
+
+static Stmt *
+parse_if(Parser *p)
+{
+	Stmt *s = stmt(p, ST_if);
+
+	parse_next(p);
+	s->value = parse_expr(p);
+	s->body = parse_block(p, "after the condition");
+	if (!p->panic && parse_accept(p, TK_else)) {
+		if (!parse_is(p, TK_if)) {
+			s->other = parse_block(p, "after `else`");
+		} else if (p->nest >= STMT_DEPTH_MAX) {
+			parse_too_deep(p, p->tok->src);
+		} else {
+			p->nest++;
+			s->other = parse_if(p);
+			p->nest--;
+		}
+	}
+	return s;
+}
+
+static Stmt *
+parse_grid(Parser *p)
+{
+	Stmt *s = stmt(p, ST_grid);
+
+	parse_next(p);
+	if (parse_expect(p, TK_lparen, "after `grid`"))
+		s->arg = parse_list(p, TK_rparen, "in the grid", &s->narg);
+	parse_expect(p, TK_semi, "after the grid");
+	return s;
+}
+
+static Stmt *
+parse_copy(Parser *p)
+{
+	Stmt *s = stmt(p, ST_copy);
+
+	parse_next(p);
+	if (!parse_is_word(p, "copy")) {
+		parse_error(p, p->tok->src, "expected `copy(source, destination)` after `async`, but %s",
+		            parse_found(p));
+		return s;
+	}
+	parse_next(p);
+	if (parse_expect(p, TK_lparen, "after `copy`"))
+		s->arg = parse_list(p, TK_rparen, "in the copy", &s->narg);
+	if (!p->panic && s->narg != 2)
+		parse_error(p, s->src, "async copy takes a source and a destination, not %d operand%s",
+		            s->narg, s->narg == 1 ? "" : "s");
+	parse_expect(p, TK_semi, "after the copy");
+	if (s->narg == 2) {
+		s->value = s->arg[0];
+		s->target = s->arg[1];
+	}
+	return s;
+}
+
+static Stmt *
+parse_simple(Parser *p, StmtKind kind)
+{
+	Stmt *s = stmt(p, kind);
+
+	parse_next(p);
+	if (kind == ST_wait)
+		s->value = parse_expr(p);
+	parse_expect(p, TK_semi, "after the statement");
+	return s;
+}
+
+static Stmt *
+parse_return(Parser *p)
+{
+	Stmt *s = stmt(p, ST_return);
+
+	parse_next(p);
+	if (!parse_is(p, TK_semi)) {
+		int cap = 0;
+
+		do
+			VEC_PUSH(p->arena, s->arg, s->narg, cap, parse_expr(p));
+		while (!p->panic && parse_accept(p, TK_comma));
+	}
+	if (s->narg > RESULT_MAX)
+		parse_error(p, s->src, "a function returns at most %d values", RESULT_MAX);
+	parse_expect(p, TK_semi, "after the values returned");
+	return s;
+}
+
+static Stmt *
+parse_static_assert(Parser *p)
+{
+	Stmt *s = stmt(p, ST_static_assert);
+
+	parse_next(p);
+	parse_expect(p, TK_lparen, "after `static_assert`");
+	s->value = parse_expr(p);
+	if (!p->panic && parse_accept(p, TK_comma)) {
+		if (parse_is(p, TK_string))
+			s->text = p->tok->u.name;
+		parse_expect(p, TK_string, "that says what is wrong");
+	}
+	parse_expect(p, TK_rparen, "to close the assertion");
+	parse_expect(p, TK_semi, "after the assertion");
+	return s;
+}
+
+static Stmt *
+parse_assign(Parser *p)
+{
+	Stmt *s = stmt(p, ST_assign);
+
+	s->target = parse_tuple(p);
+	s->op = p->tok->kind;
+	switch (s->op) {
+	case TK_assign:
+	case TK_addeq:
+	case TK_subeq:
+	case TK_muleq:
+	case TK_diveq:
+		parse_next(p);
+		s->src = p->last->src;
+		s->value = parse_expr(p);
+		break;
+	case TK_semi:
+		if (s->target->kind == EX_call) {
+			s->kind = ST_call;
+			s->value = s->target;
+			break;
+		}
+		parse_error(p, s->target->src,
+		            "the value is not used: assign it, or give it a name with `let`");
+		break;
+	default:
+		parse_error(p, p->tok->src, "expected a statement, but %s", parse_found(p));
+		break;
+	}
+	parse_expect(p, TK_semi, "after the assignment");
+	return s;
+}
+
+static Stmt *
+parse_stmt(Parser *p, Stmt **last)
+{
+	Stmt *s;
+
+	switch (p->tok->kind) {
+	case TK_let:
+	case TK_var: return parse_let(p, last);
+	case TK_for:
+	case TK_pipeline: s = parse_for(p); break;
+	case TK_if: s = parse_if(p); break;
+	case TK_grid: s = parse_grid(p); break;
+	case TK_async: s = parse_copy(p); break;
+	case TK_commit: s = parse_simple(p, ST_commit); break;
+	case TK_wait: s = parse_simple(p, ST_wait); break;
+	case TK_barrier: s = parse_simple(p, ST_barrier); break;
+	case TK_return: s = parse_return(p); break;
+	case TK_static_assert: s = parse_static_assert(p); break;
+	default: s = parse_assign(p); break;
+	}
+	*last = s;
+	return s;
+}
+
+Stmt *
+parse_body(Parser *p, Src *end)
+{
+	Stmt *first = NULL, **link = &first, *last = NULL;
+
+	if (++p->nest > STMT_DEPTH_MAX)
+		parse_too_deep(p, p->last->src);
+	while (!parse_is(p, TK_rbrace) && !parse_at_top(p) && !p->panic) {
+		const Token *from = p->tok;
+
+		if (parse_accept(p, TK_semi))
+			continue;
+		*link = parse_stmt(p, &last);
+		link = &last->next;
+		if (p->panic) {
+			if (p->tok == from)
+				parse_next(p);
+			if (p->last->kind == TK_semi)
+				p->panic = false; /* the statement was wrong, but has ended */
+			else
+				parse_sync(p);
+		}
+	}
+	p->nest--;
+	*end = p->tok->src;
+	parse_expect(p, TK_rbrace, "to end the block");
+	return first;
+}

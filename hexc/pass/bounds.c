@@ -1,0 +1,199 @@
+/* bounds.c - pass bounds: ragged edges, made explicit where they can be seen.
+ *
+ * needs   IR as lowered (or any without layouts)
+ * keeps   everything else; a second run changes nothing
+ * gives   an IR whose meaning needs no notion of "outside": clips stand where one is needed
+ *
+ * A tile read from a slice that reaches past a tensor's end has elements that do not exist.  Along
+ * each dim of each register tile we know a bound: elements at that index or above do not exist.
+ * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
+ * size - start.  It is carried along by elementwise ops (the smallest of the operands' bounds),
+ * transposes, reshapes that leave the dim whole, broadcasts along other dims; a reduction drops that of its
+ * dim; a dot takes m from a and n from b, a slice what is left.  Carried values, results of ifs, concats
+ * and shared tiles that are not filled by exactly one copy or store have no bounds: all their elements
+ * exist, and are what was computed from the zeros read outside.
+ *
+ * A reduction over a bounded dim gets a clip with its identity, a dot whose k is bounded a clip with zero on
+ * each operand, unless what lies outside is known to be zero already: loads read zeros, which survive
+ * transposes, broadcasts, casts, neg and abs.  For floats both operands are cleared, since 0 * inf is not 0.
+ * A tile clipped with zero takes the place of the unclipped one from there on: elements that do not exist
+ * may be anything, and zeros serve later sums and products. */
+#include "hexc/pass/bounds.h"
+#include "hexc/ir/number.h"
+#include <math.h>
+#include <string.h>
+
+static void
+grow(Bounds *b, uint32_t id)
+{
+	uint32_t n = id + id / 2 + 64;
+
+	if (id < b->n)
+		return;
+	b->edge = arena_grow(b->k->unit->arena, b->edge, b->n, n, sizeof *b->edge);
+	b->instead = arena_grow(b->k->unit->arena, b->instead, b->n, n, sizeof *b->instead);
+	b->n = n;
+}
+
+const Edge *
+edge_of(const Bounds *b, const Val *v)
+{
+	static const Edge none;
+
+	return v->id < b->n && b->edge[v->id] ? b->edge[v->id] : &none;
+}
+
+static bool
+edge_known(const Edge *e)
+{
+	for (int d = 0; d < DIM_MAX; d++)
+		if (e->at[d])
+			return true;
+	return false;
+}
+
+void
+edge_set(Bounds *b, const Val *v, const Edge *e)
+{
+	if (!edge_known(e))
+		return;
+	grow(b, v->id);
+	b->edge[v->id] = NEW(b->k->unit->arena, Edge);
+	*b->edge[v->id] = *e;
+}
+
+/* ---- where bounds come from ------------------------------------------------------------------ */
+
+/* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there. */
+static Val *
+start_of(const Val *v, int d, Op *at, int *root_dim)
+{
+	Val *sum = NULL;
+
+	for (; v->def && v->def->code == O_view; v = v->def->in[0]) {
+		d = view_operand_dim(v->def, d);
+		sum = sum ? ir_bin(at->parent, at, O_add, v->def->in[1 + d], sum) : v->def->in[1 + d];
+	}
+	*root_dim = d;
+	return sum;
+}
+
+/* The dim of the root that dim rd of v's base is, where that is a reshape of a shared tile; -1: none. */
+static int
+alias_dim(const Val *v, int rd)
+{
+	for (v = view_base(v); rd >= 0 && val_is_alias(v); v = v->def->in[0])
+		rd = reshape_source(&v->def->in[0]->type, &v->type, rd);
+	return rd;
+}
+
+Edge
+edges_of_memory(Bounds *b, Op *o, Val *v)
+{
+	Val *root = view_root(v), *start, *size;
+	const Param *p = val_param(b->k, root);
+	Edge e = { { NULL }, fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
+
+	for (int d = 0; d < v->type.rank; d++) {
+		int rd;
+
+		if (v->def && d == view_gather_dim(v->def)) { /* where the indices end */
+			e.at[d] = edge_of(b, v->def->in[1 + view_operand_dim(v->def, d)])->at[0];
+			continue;
+		}
+		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))
+			continue;
+		if (!p && !edge_known(edge_of(b, root)))
+			continue;
+		start = start_of(v, d, o, &rd);
+		rd = alias_dim(v, rd);
+		if (rd < 0)
+			continue;
+		if (!p && !(edge_of(b, root)->zero >> rd & 1))
+			e.zero &= ~(1u << d);
+		size = p ? p->size[rd] : edge_of(b, root)->at[rd];
+		if (size)
+			e.at[d] = start ? ir_bin(o->parent, o, O_sub, size, start) : size;
+	}
+	return e;
+}
+
+/* ---- clips ----------------------------------------------------------------------------------- */
+
+Val *
+clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
+{
+	Val *in[2] = { x, bound };
+	Type t = type_free(x->type);
+	Op *c = op_new(o->parent, o, O_clip, o->src, 2, in, 1, &t);
+
+	c->imm[0] = (int64_t)1 << d;
+	if (num_is_float(t.dtype))
+		c->fimm = f;
+	else
+		c->imm[1] = i;
+	c->out[0]->name = x->name;
+	b->changed = true;
+	return c->out[0];
+}
+
+Val *
+clip_zero(Bounds *b, Op *o, Val *x, int d, Val *bound)
+{
+	Val *c = clip_new(b, o, x, d, bound, 0, 0);
+	Instead old = { x->id, NULL };
+	Edge e = *edge_of(b, x);
+
+	e.at[d] = bound;
+	e.zero |= 1u << d;
+	edge_set(b, c, &e);
+	grow(b, x->id);
+	old.old = b->instead[x->id];
+	VEC_PUSH(b->k->unit->arena, b->undo, b->nundo, b->undo_cap, old);
+	b->instead[x->id] = c;
+	return c;
+}
+
+static void
+bounds_block(Bounds *b, Block *blk)
+{
+	int mark = b->nundo;
+
+	for (Op *o = blk->first; o; o = o->next) {
+		for (int i = 0; i < o->nin; i++)
+			while (o->in[i]->id < b->n && b->instead[o->in[i]->id])
+				o->in[i] = b->instead[o->in[i]->id];
+		bounds_op(b, o);
+		for (int r = 0; r < 2; r++)
+			if (o->blk[r])
+				bounds_block(b, o->blk[r]);
+	}
+	/* clipped tiles made in here are not visible outside */
+	while (b->nundo > mark) {
+		b->nundo--;
+		b->instead[b->undo[b->nundo].id] = b->undo[b->nundo].old;
+	}
+}
+
+bool
+pass_bounds(Kernel *k)
+{
+	Bounds b;
+	OpWalk w;
+
+	memset(&b, 0, sizeof b);
+	b.k = k;
+	b.copies = NEWN(k->unit->arena, uint32_t, (size_t)k->nval + 1);
+	b.stores = NEWN(k->unit->arena, uint32_t, (size_t)k->nval + 1);
+	grow(&b, k->nval);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code == O_copy)
+			b.copies[view_root(o->in[1])->id]++;
+		else if (o->code == O_store)
+			b.stores[view_root(o->in[1])->id]++;
+	}
+	facts_keep(k);
+	bounds_block(&b, k->body);
+	facts_drop(k);
+	return b.changed;
+}

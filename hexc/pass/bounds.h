@@ -1,0 +1,39 @@
+/* bounds.h - what the files of pass bounds share. */
+#ifndef HEXC_BOUNDS_H
+#define HEXC_BOUNDS_H
+#include "hexc/ir/facts.h"
+
+/* What lies outside of a tile. */
+typedef struct Edge {
+	Val *at[DIM_MAX]; /* bound along the dim; NULL: none */
+	unsigned zero;    /* bit d: elements outside along d are zero */
+} Edge;
+
+typedef struct Instead {
+	uint32_t id;
+	Val *old;
+} Instead;
+
+typedef struct Bounds {
+	Kernel *k;
+	Edge **edge;     /* by value id */
+	Val **instead;   /* by value id: the clipped tile that takes its place; NULL: itself */
+	uint32_t n;      /* entries of both; values made later have none unless set */
+	uint32_t *copies, *stores; /* by id of an alloc's result: how many write it */
+	Instead *undo;
+	int nundo, undo_cap;
+	bool changed;
+} Bounds;
+
+/* bounds.c */
+const Edge *edge_of(const Bounds *b, const Val *v);     /* never NULL */
+void edge_set(Bounds *b, const Val *v, const Edge *e);
+/* The edges of what is read from memory value v by op o. */
+Edge edges_of_memory(Bounds *b, Op *o, Val *v);
+/* x with f or i outside of `bound` along d, in front of o. */
+Val *clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i);
+/* x with zeros outside along d, for o and all that follows it. */
+Val *clip_zero(Bounds *b, Op *o, Val *x, int d, Val *bound);
+/* bounds_rule.c: bounds of the results of o, clips for its operands */
+void bounds_op(Bounds *b, Op *o);
+#endif

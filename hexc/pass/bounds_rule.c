@@ -1,0 +1,252 @@
+/* bounds_rule.c - pass bounds: the bounds of what each op makes, and the clips it needs. */
+#include "hexc/pass/bounds.h"
+#include "hexc/ir/number.h"
+#include "hexc/ir/sparse.h"
+#include <math.h>
+
+static Val *
+bound_min(Op *o, Val *x, Val *y)
+{
+	if (!x || !y)
+		return x ? x : y;
+	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, O_min, x, y);
+}
+
+static void
+bounds_reduce(Bounds *b, Op *o)
+{
+	int d = (int)o->imm[0];
+	DType t = o->out[0]->type.dtype;
+	Edge e = *edge_of(b, o->in[0]);
+	Val *bound = e.at[d];
+
+	if (bound && o->code == O_reduce_max)
+		o->in[0] = clip_new(b, o, o->in[0], d, bound, -(double)INFINITY,
+		                    num_is_float(t) ? 0 : num_min(t));
+	else if (bound && o->code == O_reduce_min)
+		o->in[0] = clip_new(b, o, o->in[0], d, bound, (double)INFINITY,
+		                    num_is_float(t) ? 0 : num_max(t));
+	else if (bound && !(e.zero >> d & 1))
+		o->in[0] = clip_zero(b, o, o->in[0], d, bound);
+	e.at[d] = NULL;
+	if (o->code != O_reduce_sum)
+		e.zero = 0;
+	edge_set(b, o->out[0], &e);
+}
+
+/* Is every element a number whatever the input, so that zero times it is zero? */
+static bool
+surely_finite(const Val *v)
+{
+	for (;;) {
+		const Op *o = v->def;
+
+		if (!num_is_float(v->type.dtype))
+			return true;
+		if (!o)
+			return false;
+		if (o->code == O_const)
+			return isfinite(o->fimm) != 0;
+		if (o->code != O_splat && o->code != O_broadcast && o->code != O_transpose &&
+		    o->code != O_reshape)
+			return false;
+		v = o->in[0];
+	}
+}
+
+static void
+bounds_dot(Bounds *b, Op *o)
+{
+	Edge ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { { NULL }, 0 };
+	Val *own[2] = { ea.at[1], eb.at[0] }, *k = bound_min(o, own[0], own[1]);
+	bool zero[2], flt = num_is_float(o->in[0]->type.dtype);
+
+	zero[0] = own[0] && own[0] == k && (ea.zero >> 1 & 1);
+	zero[1] = own[1] && index_equal(o, own[1], k) && (eb.zero & 1);
+	for (int i = 0; i < 2 && k; i++) {
+		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
+
+		if (zero[i] || other)
+			continue;
+		o->in[i] = clip_zero(b, o, o->in[i], 1 - i, k);
+		zero[i] = true;
+	}
+	e.at[0] = ea.at[0];
+	e.at[1] = eb.at[1];
+	edge_set(b, o->out[0], &e);
+}
+
+/* Values and positions end together.  Half a group would have positions that do not rise, and outside the
+ * values' end there shall be zeros. */
+static void
+bounds_expand(Bounds *b, Op *o)
+{
+	int d = (int)o->imm[0];
+	Val *end = edge_of(b, o->in[1])->at[d], *own;
+	Edge e;
+	Sparse s;
+
+	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.places)
+		diag_error(b->k->unit->diag, o->src,
+		           "the end of the positions may lie within a group of %d: assume that their last "
+		           "dimension is a multiple of %d",
+		           s.places, s.places);
+	own = edge_of(b, o->in[0])->at[d];
+	if (own && !(edge_of(b, o->in[0])->zero >> d & 1))
+		o->in[0] = clip_zero(b, o, o->in[0], d, own);
+	e = *edge_of(b, o->in[0]);
+	if (own)
+		e.at[d] = ir_bin(o->parent, o, O_mul, own, ir_const(o->parent, o, 2));
+	edge_set(b, o->out[0], &e);
+}
+
+/* The result ends where the indices do; index 0, which is outside, may name any number. */
+static void
+bounds_lookup(Bounds *b, Op *o)
+{
+	Edge e = *edge_of(b, o->in[1]);
+
+	e.zero = 0;
+	edge_set(b, o->out[0], &e);
+}
+
+/* Type by type: bits of zero that are read as nf4 are none. */
+static bool
+keeps_zero(OpCode code)
+{
+	return code == O_cast || code == O_bitcast || code == O_neg || code == O_abs || code == O_convert ||
+	       code == O_hold || code == O_relayout;
+}
+
+static void
+bounds_elt(Bounds *b, Op *o)
+{
+	Edge e = { { NULL }, 0 };
+
+	for (int i = 0; i < o->nin; i++) {
+		const Edge *x = edge_of(b, o->in[i]);
+
+		for (int d = 0; d < o->out[0]->type.rank; d++)
+			e.at[d] = bound_min(o, e.at[d], x->at[d]);
+		if (keeps_zero(o->code) && !(fabs(num_outside(o->out[0]->type.dtype)) > 0))
+			e.zero = x->zero;
+	}
+	edge_set(b, o->out[0], &e);
+}
+
+static void
+bounds_clip(Bounds *b, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Edge e = *edge_of(b, o->in[0]);
+	bool zero = num_is_float(t->dtype) ? o->fimm == 0 : o->imm[1] == 0;
+	int in = 1;
+
+	for (int d = 0; d < t->rank; d++) {
+		if (!(o->imm[0] >> d & 1))
+			continue;
+		e.at[d] = zero ? o->in[in] : NULL;
+		e.zero = zero ? e.zero | 1u << d : e.zero;
+		in++;
+	}
+	if (!zero)
+		e.zero = 0; /* the fill lies outside along the other dims too */
+	edge_set(b, o->out[0], &e);
+}
+
+static void
+bounds_shape(Bounds *b, Op *o)
+{
+	const Type *t = &o->out[0]->type, *x = &o->in[0]->type;
+	const Edge *f = edge_of(b, o->in[0]);
+	Edge e = { { NULL }, 0 };
+	int from = 0;
+
+	for (int d = 0; d < t->rank; d++) {
+		if (o->code == O_transpose) {
+			from = (int)o->imm[d];
+		} else if (o->code == O_broadcast) {
+			from = d;
+			if (x->shape[d] != t->shape[d])
+				continue;
+		} else if ((from = reshape_source(x, t, d)) < 0) {
+			continue;
+		}
+		e.at[d] = f->at[from];
+		e.zero |= (f->zero >> from & 1) << d;
+	}
+	edge_set(b, o->out[0], &e);
+}
+
+/* A shared tile has the edges of the one store that fills it as a whole ... */
+static void
+bounds_store(Bounds *b, Op *o)
+{
+	Val *tile = o->in[1];
+
+	if (tile->def && tile->def->code == O_alloc && tile->def->parent == o->parent &&
+	    !b->copies[tile->id] && b->stores[tile->id] == 1)
+		edge_set(b, tile, edge_of(b, o->in[0]));
+}
+
+/* ... or the one copy. */
+static void
+bounds_copy(Bounds *b, Op *o)
+{
+	Val *tile = o->in[1];
+	Edge e;
+
+	if (!tile->def || tile->def->code != O_alloc || tile->def->parent != o->parent ||
+	    b->copies[tile->id] != 1 || b->stores[tile->id])
+		return;
+	e = edges_of_memory(b, o, o->in[0]);
+	edge_set(b, tile, &e);
+}
+
+void
+bounds_op(Bounds *b, Op *o)
+{
+	Edge e;
+	bool elt = op_info[o->code].flags & F_ELT || o->code == O_hold || o->code == O_relayout;
+
+	if (o->nout == 1 && o->out[0]->type.space == S_reg && elt) {
+		bounds_elt(b, o);
+		return;
+	}
+	switch ((int)o->code) {
+	case O_load:
+		e = edges_of_memory(b, o, o->in[0]);
+		edge_set(b, o->out[0], &e);
+		break;
+	case O_copy: bounds_copy(b, o); break;
+	case O_store: bounds_store(b, o); break;
+	case O_clip: bounds_clip(b, o); break;
+	case O_broadcast:
+	case O_transpose:
+	case O_reshape:
+		if (o->out[0]->type.space == S_reg)
+			bounds_shape(b, o);
+		break;
+	case O_shift: /* what exists moves up: along that dim nothing is known */
+		e = *edge_of(b, o->in[0]);
+		e.at[o->imm[0]] = NULL;
+		if (num_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : o->imm[2] != 0)
+			e.zero = 0;
+		edge_set(b, o->out[0], &e);
+		break;
+	case O_slice:
+		e = *edge_of(b, o->in[0]);
+		if (e.at[o->imm[0]] && o->imm[1])
+			e.at[o->imm[0]] = ir_bin(o->parent, o, O_sub, e.at[o->imm[0]],
+			                         ir_const(o->parent, o, o->imm[1]));
+		edge_set(b, o->out[0], &e);
+		break;
+	case O_reduce_sum:
+	case O_reduce_max:
+	case O_reduce_min: bounds_reduce(b, o); break;
+	case O_dot: bounds_dot(b, o); break;
+	case O_expand: bounds_expand(b, o); break;
+	case O_lookup: bounds_lookup(b, o); break;
+	default: break;
+	}
+}

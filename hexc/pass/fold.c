@@ -1,0 +1,179 @@
+/* fold.c - pass fold: constants, identities, and structure that constants decide.
+ * needs: valid IR.  keeps: types, layouts of what stays, source places.  leaves: dead ops for dce.
+ *
+ * One walk: an op's operands are replaced by what earlier ops were folded to, then the op itself is
+ * tried. */
+#include "hexc/pass/fold.h"
+#include "hexc/ir/number.h"
+#include <string.h>
+
+typedef struct Fold {
+	Kernel *k;
+	Val **to; /* by id of the values there were at the start: what replaces it, or NULL */
+	uint32_t n;
+	bool changed;
+} Fold;
+
+static Val *
+now(const Fold *f, Val *v)
+{
+	while (v && v->id < f->n && f->to[v->id])
+		v = f->to[v->id];
+	return v;
+}
+
+/* Every later use of v will be r. */
+static void
+becomes(Fold *f, Val *v, Val *r)
+{
+	if (v->id >= f->n) {
+		val_replace(f->k, v, r); /* made in this walk */
+	} else {
+		f->to[v->id] = r;
+	}
+	if (!r->name)
+		r->name = v->name;
+	f->changed = true;
+}
+
+/* Constants go to the right. */
+static void
+commute(Fold *f, Op *o)
+{
+	Val *x;
+
+	if (!(op_info[o->code].flags & F_COMM) || !o->in[0]->def || o->in[0]->def->code != O_const ||
+	    (o->in[1]->def && o->in[1]->def->code == O_const))
+		return;
+	x = o->in[0];
+	o->in[0] = o->in[1];
+	o->in[1] = x;
+	f->changed = true;
+}
+
+static void
+fold_op(Fold *f, Op *o)
+{
+	Konst c;
+	Val *r = NULL;
+
+	if (o->nout != 1 || !(op_info[o->code].flags & F_PURE) || o->code == O_const ||
+	    o->out[0]->type.pinned)
+		return;
+	commute(f, o);
+	if (const_eval(o, &c))
+		r = const_make(o, &o->out[0]->type, c);
+	if (!r)
+		r = fold_tile(o);
+	if (!r && (op_info[o->code].flags & F_ELT) && o->nin)
+		r = num_is_float(o->in[0]->type.dtype) ? fold_float(o) : fold_int(o);
+	if (!r)
+		r = fold_fact(o);
+	if (r) {
+		becomes(f, o->out[0], r);
+		op_unlink(o);
+	}
+}
+
+/* ---- structure ----------------------------------------------------------------------------------- */
+
+/* Put the ops of b in front of o, o's results being what b yields, and take o away.  Returns where
+ * to go on. */
+static Op *
+splice(Fold *f, Op *o, Block *b)
+{
+	Op *yield = b->last, *first = b->first == yield ? o->next : b->first;
+
+	for (int i = 0; i < o->nout; i++)
+		becomes(f, o->out[i], now(f, yield->in[i]));
+	while (b->first != yield)
+		op_move_before(b->first, o);
+	op_unlink(o);
+	return first;
+}
+
+/* True: o is gone and *next is where to go on. */
+static bool
+fold_if(Fold *f, Op *o, Op **next)
+{
+	Fact c = val_fact(f->k, o->in[0]);
+
+	if (c.lo != c.hi)
+		return false;
+	*next = splice(f, o, o->blk[c.lo ? 0 : 1]);
+	return true;
+}
+
+/* Loops that never run, plain ones that run once, and carried values that never change. */
+static bool
+fold_for(Fold *f, Op *o, Op **next)
+{
+	Fact lo = val_fact(f->k, o->in[0]), hi = val_fact(f->k, o->in[1]), step = val_fact(f->k, o->in[2]);
+	Block *b = o->blk[0];
+
+	if (hi.hi <= lo.lo) {
+		for (int i = 0; i < o->nout; i++)
+			becomes(f, o->out[i], o->in[3 + i]);
+		*next = o->next;
+		op_unlink(o);
+		return true;
+	}
+	if (o->imm[0] == FOR_PLAIN && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 && step.lo >= 1 &&
+	    hi.hi - lo.lo <= step.lo) {
+		for (int i = 0; i < b->narg; i++)
+			becomes(f, b->arg[i], o->in[i ? 2 + i : 0]);
+		*next = splice(f, o, b);
+		return true;
+	}
+	for (int i = 0; i < o->nout; i++) {
+		Val *arg = b->arg[1 + i];
+		if (b->last->in[i] != arg || now(f, arg) != arg)
+			continue;
+		if (!type_same(&arg->type, &o->in[3 + i]->type) ||
+		    arg->type.layout != o->in[3 + i]->type.layout)
+			continue;
+		becomes(f, arg, o->in[3 + i]);
+		becomes(f, o->out[i], o->in[3 + i]);
+	}
+	return false;
+}
+
+static void
+fold_block(Fold *f, Block *b)
+{
+	Op *o, *next;
+
+	for (o = b->first; o; o = next) {
+		for (int i = 0; i < o->nin; i++)
+			o->in[i] = now(f, o->in[i]);
+		if ((o->code == O_if && fold_if(f, o, &next)) || (o->code == O_for && fold_for(f, o, &next)))
+			continue;
+		for (int r = 0; r < 2; r++)
+			if (o->blk[r])
+				fold_block(f, o->blk[r]);
+		next = o->next;
+		fold_op(f, o);
+	}
+}
+
+bool
+pass_fold(Kernel *k)
+{
+	Fold f = { k, NULL, k->nval + 1, false };
+
+	f.to = NEWN(k->unit->arena, Val *, f.n);
+	facts_keep(k);
+	if (k->grid)
+		fold_block(&f, k->grid);
+	fold_block(&f, k->body);
+	for (int i = 0; i < k->nassume; i++)
+		k->assume[i].cond = now(&f, k->assume[i].cond);
+	for (int i = 0; i < k->nparam; i++) {
+		for (int d = 0; d < DIM_MAX; d++) {
+			k->param[i].size[d] = now(&f, k->param[i].size[d]);
+			k->param[i].stride[d] = now(&f, k->param[i].stride[d]);
+		}
+	}
+	facts_drop(k);
+	return f.changed;
+}

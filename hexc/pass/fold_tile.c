@@ -1,0 +1,228 @@
+/* fold_tile.c - casts, choices, and shape ops on constants, splats and each other. */
+#include "hexc/ir/facts.h"
+#include "hexc/pass/fold.h"
+#include "hexc/ir/number.h"
+#include <math.h>
+#include <string.h>
+
+static bool
+type_equal(const Type *x, const Type *y)
+{
+	return type_same(x, y) && x->layout == y->layout && x->pinned == y->pinned;
+}
+
+/* Does float type `mid` hold every value of float type `from` exactly, NaNs and infinities too? */
+static bool
+holds_float(DType mid, DType from)
+{
+	const DTypeInfo *m = &dtype_info[mid], *f = &dtype_info[from];
+
+	if (f->codes == C_table) /* numbers of f32 */
+		return m->exp >= 8 && m->man >= 23;
+	return m->exp >= f->exp && m->man >= f->man && num_largest(mid) >= num_largest(from) &&
+	       (m->codes == C_ieee || f->codes == C_none || (m->codes != C_none && f->codes != C_ieee));
+}
+
+/* Does `mid` hold every value of `from` exactly? */
+static bool
+holds(DType mid, DType from)
+{
+	const DTypeInfo *m = &dtype_info[mid], *f = &dtype_info[from];
+
+	if (num_is_float(from))
+		return num_is_float(mid) && holds_float(mid, from);
+	if (num_is_float(mid))
+		return f->bits <= m->man && num_largest(mid) >= ldexp(1, f->bits);
+	return mid != D_bool && m->bits >= f->bits; /* the low bits come back */
+}
+
+static Val *
+fold_cast(Op *o)
+{
+	Val *x = o->in[0];
+	DType to = o->out[0]->type.dtype, mid = x->type.dtype;
+	Op *p = x->def;
+
+	if (to == mid)
+		return x;
+	if (p && p->code == O_cast && p->in[0]->type.dtype == to && holds(mid, to))
+		return p->in[0];
+	return NULL;
+}
+
+/* Bits read twice are read once: as the last type has them. */
+static Val *
+fold_bitcast(Op *o)
+{
+	Val *x = o->in[0];
+	Op *p = x->def;
+
+	if (x->type.dtype == o->out[0]->type.dtype)
+		return x;
+	if (!p || p->code != O_bitcast)
+		return NULL;
+	if (p->in[0]->type.dtype == o->out[0]->type.dtype)
+		return p->in[0];
+	return op_new(o->parent, o, O_bitcast, o->src, 1, p->in, 1, &o->out[0]->type)->out[0];
+}
+
+static Val *
+fold_select(Op *o)
+{
+	Konst c;
+
+	if (o->in[1] == o->in[2])
+		return o->in[1];
+	if (const_get(o->in[0], &c))
+		return o->in[c.i ? 1 : 2];
+	return NULL;
+}
+
+/* Same op with another operand, result and imm. */
+static Val *
+remake(Op *o, Val *x, const int64_t *imm)
+{
+	Op *n = op_new(o->parent, o, o->code, o->src, 1, &x, 1, &o->out[0]->type);
+
+	if (imm)
+		memcpy(n->imm, imm, sizeof n->imm);
+	return n->out[0];
+}
+
+/* broadcast, transpose, reshape: equal elements stay equal; two in a row are one. */
+static Val *
+fold_shape(Op *o)
+{
+	Val *x = o->in[0];
+	Op *p = x->def;
+	bool same = type_equal(&x->type, &o->out[0]->type);
+	int64_t imm[DIM_MAX] = { 0 };
+	Konst c;
+
+	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
+		same = same && o->imm[d] == d;
+	if (same)
+		return x;
+	if (const_get(x, &c))
+		return const_make(o, &o->out[0]->type, c);
+	if (p && p->code == O_splat)
+		return op_new(o->parent, o, O_splat, o->src, 1, p->in, 1, &o->out[0]->type)->out[0];
+	if (!p || p->code != o->code)
+		return NULL;
+	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
+		imm[d] = p->imm[o->imm[d]];
+	return remake(o, p->in[0], imm);
+}
+
+/* A sum of one element, the extreme of equal ones. */
+static Val *
+fold_reduce(Op *o)
+{
+	Konst c;
+
+	if (type_equal(&o->in[0]->type, &o->out[0]->type))
+		return o->in[0];
+	if (o->code != O_reduce_sum && const_get(o->in[0], &c))
+		return const_make(o, &o->out[0]->type, c);
+	if (o->code == O_reduce_sum && !num_is_float(o->out[0]->type.dtype) && const_get(o->in[0], &c)) {
+		i64_eval(O_mul, c.i, o->in[0]->type.shape[o->imm[0]], &c.i);
+		c.i = num_wrap(o->out[0]->type.dtype, c.i);
+		return const_make(o, &o->out[0]->type, c);
+	}
+	return NULL;
+}
+
+/* Bounds that are never smaller than the tile clip nothing. */
+static Val *
+fold_clip(Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	Val *in[1 + DIM_MAX];
+	int64_t mask = 0;
+	int n = 1, at = 1;
+	Op *c;
+
+	in[0] = o->in[0];
+	for (int d = 0; d < t->rank; d++) {
+		if (!(o->imm[0] >> d & 1))
+			continue;
+		if (val_fact(o->parent->kernel, o->in[at]).lo < t->shape[d]) {
+			in[n++] = o->in[at];
+			mask |= (int64_t)1 << d;
+		}
+		at++;
+	}
+	if (n == o->nin)
+		return NULL;
+	if (n == 1)
+		return in[0];
+	c = op_new(o->parent, o, O_clip, o->src, n, in, 1, t);
+	c->imm[0] = mask;
+	c->imm[1] = o->imm[1];
+	c->fimm = o->fimm;
+	return c->out[0];
+}
+
+/* An elementwise op whose operands are all splats or constants: compute the scalar, then splat. */
+static Val *
+fold_splats(Op *o)
+{
+	Val *in[3];
+	Type t = type_scalar(o->out[0]->type.dtype);
+	bool splat = false;
+	Val *x;
+	Konst c;
+
+	if (!(op_info[o->code].flags & F_ELT) || o->out[0]->type.space != S_reg || o->nin < 1 || o->nin > 3)
+		return NULL;
+	for (int i = 0; i < o->nin; i++) {
+		const Op *p = o->in[i]->def;
+		if (!p || (p->code != O_splat && p->code != O_const))
+			return NULL;
+		splat = splat || p->code == O_splat;
+	}
+	if (!splat)
+		return NULL;
+	for (int i = 0; i < o->nin; i++) {
+		Type ti = type_scalar(o->in[i]->type.dtype);
+		in[i] = const_get(o->in[i], &c) ? const_make(o, &ti, c) : o->in[i]->def->in[0];
+	}
+	x = op_new(o->parent, o, o->code, o->src, o->nin, in, 1, &t)->out[0];
+	memcpy(x->def->imm, o->imm, sizeof o->imm);
+	return op_new(o->parent, o, O_splat, o->src, 1, &x, 1, &o->out[0]->type)->out[0];
+}
+
+Val *
+fold_tile(Op *o)
+{
+	Val *r;
+	Konst c;
+
+	switch ((int)o->code) {
+	case O_splat: return const_get(o->in[0], &c) ? const_make(o, &o->out[0]->type, c) : NULL;
+	case O_iota:
+		c.i = 0;
+		c.f = 0;
+		return o->out[0]->type.shape[o->imm[0]] == 1 ? const_make(o, &o->out[0]->type, c) : NULL;
+	case O_broadcast:
+	case O_transpose:
+	case O_reshape: return fold_shape(o);
+	case O_reduce_sum:
+	case O_reduce_max:
+	case O_reduce_min: return fold_reduce(o);
+	case O_clip: return fold_clip(o);
+	case O_cast:
+		r = fold_cast(o);
+		break;
+	case O_bitcast:
+		r = fold_bitcast(o);
+		break;
+	case O_select:
+		r = fold_select(o);
+		break;
+	default:
+		r = NULL;
+		break;
+	}
+	return r ? r : fold_splats(o);
+}

@@ -1,0 +1,95 @@
+/* packed_block.c - the blocks of a packed tensor.
+ *
+ * A warp reads a block by accesses of 16 bytes of each lane, so that a lane's part is a multiple of 16
+ * bytes and of whole elements: 16 bytes for 1, 2, 4 and 8 bits, an odd multiple of them for other widths.
+ *  In the fragments of all instructions a lane holds 8 of 16 x 16 elements (two rows, two pairs or quads
+ * along k, ..), so that blocks of 16 rows and more serve as either operand: packs do not depend on which
+ * one is taken. */
+#include "hexc/pass/packed.h"
+
+enum { ROWS = 16, K_MOST = 64, DEPTH = 24 };
+
+static bool
+takes(const Slices *s, int64_t n, int64_t k, int64_t block[2])
+{
+	block[s->k] = k;
+	block[1 - s->k] = n / k;
+	return k >= s->k_least && n / k >= ROWS && s->step[0] % block[0] == 0 && s->step[1] % block[1] == 0;
+}
+
+bool
+packed_block(int bits, const Slices *s, int64_t block[2])
+{
+	int64_t lane = 128, n, most;
+
+	while (lane * bits % 256 == 0) /* 16 bytes in the end, or an odd number of them */
+		lane /= 2;
+	n = lane * WARP_SIZE;
+	most = n / ROWS < K_MOST ? n / ROWS : K_MOST;
+	/* as many elements along k as every loop takes at once: packs serve loops of longer steps too */
+	for (int64_t k = most; k >= 1; k /= 2)
+		if (takes(s, n, k, block))
+			return true;
+	for (int64_t k = most * 2; k <= n / ROWS; k *= 2)
+		if (takes(s, n, k, block))
+			return true;
+	block[s->k] = most > s->k_least ? most : s->k_least;
+	block[1 - s->k] = n / block[s->k];
+	return false;
+}
+
+/* ---- readers ------------------------------------------------------------------------------------- */
+
+typedef struct Follow {
+	Kernel *k;
+	DotUse *out;
+	int steps;
+} Follow;
+
+static bool follow(Follow *f, const Val *v, const int *dim, int depth);
+
+/* Through op o, which reads v as operand i. */
+static bool
+through(Follow *f, const Op *o, int i, const int *dim, int depth)
+{
+	int moved[DIM_MAX];
+	const Val *v = o->in[i];
+
+	if (o->code == O_dot && i < 2) {
+		*f->out = (DotUse){ i, dim[1 - i], dtype_info[v->type.dtype].bits };
+		return true;
+	}
+	if (o->nout != 1 || o->out[0]->type.rank != v->type.rank ||
+	    !(o->code == O_transpose || o->code == O_clip || o->code == O_convert ||
+	      op_info[o->code].flags & F_ELT))
+		return false;
+	for (int d = 0; d < v->type.rank; d++)
+		moved[d] = dim[o->code == O_transpose ? o->imm[d] : d];
+	return follow(f, o->out[0], moved, depth + 1);
+}
+
+/* dim[d]: the tile's dim that dim d of v is. */
+static bool
+follow(Follow *f, const Val *v, const int *dim, int depth)
+{
+	OpWalk w;
+
+	if (depth == DEPTH || f->steps-- <= 0)
+		return false;
+	for (const Op *o = walk_first(&w, f->k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i] == v && through(f, o, i, dim, depth))
+				return true;
+	return false;
+}
+
+bool
+packed_dot(Kernel *k, const Val *tile, DotUse *out)
+{
+	Follow f = { k, out, 200 };
+	int dim[DIM_MAX];
+
+	for (int d = 0; d < DIM_MAX; d++)
+		dim[d] = d;
+	return follow(&f, tile, dim, 0);
+}

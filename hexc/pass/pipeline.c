@@ -1,0 +1,220 @@
+/* pipeline.c - pass pipeline: multi-buffer the copies of pipeline loops.
+ *
+ * needs   copies and loads where the program has them, each tile of a stage allocated in the loop's body
+ * keeps   what the kernel computes; sizes, facts, bounds of views
+ * breaks  no loop is FOR_PIPELINE behind it (imm[1] still says how many stages it had)
+ *
+ * A tile allocated in the body and filled only by copies whose source depends on the counter and on values
+ * from outside gets `stages` buffers, in front of the loop.  With S stages, iteration i does
+ *
+ *     wait S-2                     copies of iteration i have landed for the thread that issued them,
+ *     barrier                      for all; and all have read the buffer of iteration i-1
+ *     if next < hi { copies of iteration i + S-1 into the buffer of iteration i-1 }
+ *     commit                       one group an iteration, empty ones too: the waits count them
+ *     what the body computes, on the buffer of iteration i
+ *
+ * and the first S-1 iterations' copies stand in front of the loop.  Copies are issued before the
+ * computation so that they have all of it to land in.  The buffer's number is carried and wraps.  A
+ * `wait 0` behind the loop says that nothing is in flight there.
+ * With one stage: copies, commit, wait 0, compute; both barriers are left to pass sync.
+ *
+ * Loads from global memory to registers whose address depends likewise on the counter only are made one
+ * iteration ahead when there are two stages or more: their tile is carried (pipeline_ahead.c).
+ *
+ * What does not fit (an address that depends on a carried value, a tensor that the loop writes) stays in
+ * place, synchronous, and is ordered by pass sync. */
+#include "hexc/pass/pipeline.h"
+#include <string.h>
+
+enum { STAGES_MAX = 64 };
+
+/* ---- the slice of the body that an address depends on ---------------------------------------- */
+
+static bool
+written_in(const Pipe *p, const Val *tile)
+{
+	const Param *par = val_param(p->k, tile);
+	OpWalk w;
+
+	if (!par || !par->written)
+		return par == NULL;
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
+		if (o->code == O_store && view_root(o->in[1]) == tile)
+			return true;
+	return false;
+}
+
+/* Can v be computed from another value of the counter?  Only pure index arithmetic, views, and loads of
+ * single elements of tensors that the loop does not write (block tables). */
+static bool
+movable(const Pipe *p, const Val *v, const Val *tile)
+{
+	const Op *o = v->def;
+
+	if (v == p->body->arg[0] || v == tile)
+		return true;
+	if (!block_inside(v->block, p->body))
+		return true;
+	if (!o || o->parent != p->body)
+		return false;
+	if (o->code == O_load) {
+		if (v->type.space != S_scalar || written_in(p, view_root(o->in[0])))
+			return false;
+	} else if (!(op_info[o->code].flags & F_PURE) || v->type.space == S_reg) {
+		return false;
+	}
+	for (int i = 0; i < o->nin; i++)
+		if (!movable(p, o->in[i], tile))
+			return false;
+	return true;
+}
+
+Val *
+move_val(Move *m, Val *v)
+{
+	Val *in[2 * DIM_MAX];
+	Op *o = v->def, *n;
+	Moved done;
+	Type t;
+
+	if (v == m->pipe->body->arg[0])
+		return m->iv;
+	if (v == m->tile)
+		return m->buffer;
+	if (!block_inside(v->block, m->pipe->body))
+		return v;
+	for (int i = 0; i < m->n; i++)
+		if (m->done[i].from == v)
+			return m->done[i].to;
+	BUG_IF(m->pipe->k->unit->arena, o->nin > (int)COUNT_OF(in) || o->nout != 1);
+	for (int i = 0; i < o->nin; i++)
+		in[i] = move_val(m, o->in[i]);
+	t = o->out[0]->type;
+	n = op_new(m->block, m->at, o->code, o->src, o->nin, in, 1, &t);
+	memcpy(n->imm, o->imm, sizeof n->imm);
+	n->fimm = o->fimm;
+	n->out[0]->name = v->name;
+	done.from = v;
+	done.to = n->out[0];
+	VEC_PUSH(m->pipe->k->unit->arena, m->done, m->n, m->cap, done);
+	return done.to;
+}
+
+/* ---- what a loop has to offer ---------------------------------------------------------------- */
+
+/* Does every write to the tile come from a copy that can be made ahead, before anything reads it? */
+static bool
+fill_ok(const Pipe *p, const Op *alloc)
+{
+	Val *tile = alloc->out[0];
+	bool filled = false, read = false;
+	OpWalk w;
+
+	if (p->stages > 1 && tile->type.rank == DIM_MAX)
+		return false; /* no room for the stage dim */
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
+		if (o->code == O_copy && view_root(o->in[1]) == tile) {
+			if (o->parent != p->body || read || val_is_alias(view_base(o->in[1])) ||
+			    !movable(p, o->in[0], tile) ||
+			    !movable(p, o->in[1], tile) || written_in(p, view_root(o->in[0])))
+				return false;
+			filled = true;
+		} else if (o->code == O_store && view_root(o->in[1]) == tile) {
+			return false;
+		} else if (o->code == O_load && view_root(o->in[0]) == tile) {
+			read = true;
+		}
+	}
+	return filled;
+}
+
+static bool
+load_ok(const Pipe *p, const Op *o)
+{
+	return o->code == O_load && o->out[0]->type.space == S_reg &&
+	       o->in[0]->type.space == S_global && movable(p, o->in[0], NULL) &&
+	       !written_in(p, view_root(o->in[0]));
+}
+
+/* The program's own groups would be counted together with ours. */
+static bool
+check_body(const Pipe *p)
+{
+	const char *what;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
+		if (o->code != O_commit && o->code != O_wait && !(o->code == O_copy && o->imm[0]))
+			continue;
+		what = o->code == O_wait ? "`wait`" : "`commit`";
+		what = o->code == O_copy ? "`async copy`" : what;
+		diag_error(p->k->unit->diag, o->src,
+		           "%s inside a pipeline loop, whose copies the compiler groups itself: "
+		           "use a `for` loop, or copy with `let x: shared = ...`",
+		           what);
+		diag_note(p->k->unit->diag, p->loop->src, "the pipeline loop, of %lld stages",
+		          (long long)p->stages);
+		return false;
+	}
+	return true;
+}
+
+static void
+find_work(Pipe *p)
+{
+	Arena *a = p->k->unit->arena;
+
+	for (Op *o = p->body->first; o; o = o->next) {
+		if (o->code == O_alloc && fill_ok(p, o)) {
+			Ring r = { o, NULL, NULL };
+			VEC_PUSH(a, p->ring, p->nring, p->ring_cap, r);
+		} else if (p->stages > 1 && load_ok(p, o)) {
+			Ahead h = { o, NULL, NULL };
+			VEC_PUSH(a, p->ahead, p->nahead, p->ahead_cap, h);
+		}
+	}
+}
+
+static void
+pipe_loop(Kernel *k, Op *loop)
+{
+	Pipe p;
+
+	memset(&p, 0, sizeof p);
+	p.k = k;
+	p.loop = loop;
+	p.body = loop->blk[0];
+	p.stages = loop->imm[1] < 1 ? 1 : loop->imm[1];
+	loop->imm[0] = FOR_PLAIN;
+	if (p.stages > STAGES_MAX) {
+		diag_error(k->unit->diag, loop->src, "%lld stages: a pipeline loop has at most %d",
+		           (long long)p.stages, STAGES_MAX);
+		return;
+	}
+	if (!check_body(&p))
+		return;
+	find_work(&p);
+	if (p.nring && p.stages == 1)
+		pipe_single(&p);
+	else if (p.nring || p.nahead)
+		pipe_multi(&p);
+}
+
+bool
+pass_pipeline(Kernel *k)
+{
+	bool changed = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o;) {
+		if (o->code != O_for || o->imm[0] != FOR_PIPELINE) {
+			o = walk_next(&w);
+			continue;
+		}
+		changed = true;
+		pipe_loop(k, o);
+		/* the loop may be another op now: start again; what is done is plain */
+		o = walk_first(&w, k->body);
+	}
+	return changed;
+}

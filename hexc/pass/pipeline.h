@@ -1,0 +1,68 @@
+/* pipeline.h - what the files of pass pipeline share. */
+#ifndef HEXC_PIPELINE_H
+#define HEXC_PIPELINE_H
+#include "hexc/ir/ir.h"
+
+/* A tile that gets one buffer for each stage. */
+typedef struct Ring {
+	Op *alloc;   /* in the body */
+	Val *memory; /* all buffers, in front of the loop */
+	Val *now;    /* the buffer that this iteration reads */
+} Ring;
+
+/* A load made one iteration ahead. */
+typedef struct Ahead {
+	Op *load;
+	Val *first; /* of the first iteration */
+	Val *now;   /* carried */
+} Ahead;
+
+/* One pipeline loop. */
+typedef struct Pipe {
+	Kernel *k;
+	Op *loop;
+	Block *body;
+	int64_t stages;
+	Ring *ring;
+	int nring, ring_cap;
+	Ahead *ahead;
+	int nahead, ahead_cap;
+	Val *slot, *fill; /* in the body: the buffer read now, and the one filled now */
+} Pipe;
+
+typedef struct Moved {
+	Val *from, *to;
+} Moved;
+
+/* Values of the body computed for another iteration, in front of `at` in `block`. */
+typedef struct Move {
+	const Pipe *pipe;
+	Block *block;
+	Op *at;
+	Val *iv;              /* stands for the counter */
+	Val *tile, *buffer;   /* buffer stands for tile */
+	Moved *done;
+	int n, cap;
+} Move;
+
+/* v for another iteration: its slice of the body, cloned. */
+Val *move_val(Move *m, Val *v);
+Move move_start(const Pipe *p, Block *b, Op *at, Val *iv, Val *tile, Val *buffer);
+void pipe_single(Pipe *p);
+void pipe_multi(Pipe *p);
+
+/* Is the counter value iv below the loop's end for certain (1), certainly not (0), or only known when it
+ * runs (-1)? */
+int pipe_inside(const Pipe *p, Val *iv);
+/* from + ahead * step, in front of `at`. */
+Val *pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead);
+/* The loop carries another value, `first` at first: what the body sees; and that of the next iteration. */
+Val *pipe_carry(Pipe *p, Val *first);
+void pipe_carry_next(Pipe *p, Val *next);
+
+/* pipeline_ahead.c: the loads of the first iteration, in front of the loop; those of the next, in front of
+ * `start` or where their tiles are needed no more; the loads themselves go. */
+void ahead_first(Pipe *p);
+void ahead_carry(Pipe *p, Op *start);
+void ahead_replace(Pipe *p);
+#endif

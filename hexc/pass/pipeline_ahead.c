@@ -1,0 +1,171 @@
+/* pipeline_ahead.c - loads from global memory to registers, made one iteration ahead.
+ *
+ * The tile of this iteration and that of the next are both in registers from the place of the load to the
+ * last need of this one.  So where most of an iteration's products lie outside of the time in which a tile is
+ * needed, the next one is loaded right behind its last need: what is left of the iteration, and what the
+ * next does before it needs the tile, is time enough, and a lane never holds both.  Else it is loaded first
+ * of all. */
+#include "hexc/pass/pipeline.h"
+
+/* The tile of zeros that stands for a load behind the last iteration. */
+static Val *
+zero_tile(Block *b, Op *at, const Type *t, Src src)
+{
+	Type r = *t;
+
+	r.layout = NULL;
+	return op_new(b, at, O_const, src, 0, NULL, 1, &r)->out[0];
+}
+
+/* The load for counter value iv, if it is below the loop's end, else zeros. */
+static Val *
+load_ahead(const Pipe *p, const Ahead *h, Block *b, Op *at, Val *iv)
+{
+	Src src = h->load->src;
+	const Type *t = &h->load->out[0]->type;
+	int sure = pipe_inside(p, iv);
+	Val *cond, *view;
+	Op *o;
+
+	if (sure == 0)
+		return zero_tile(b, at, t, src);
+	if (sure > 0) {
+		Move m = move_start(p, b, at, iv, NULL, NULL);
+
+		view = move_val(&m, h->load->in[0]);
+		return op_new(b, at, O_load, src, 1, &view, 1, t)->out[0];
+	}
+	cond = ir_bin(b, at, O_lt, iv, p->loop->in[1]);
+	o = op_new(b, at, O_if, src, 1, &cond, 1, t);
+	for (int r = 0; r < 2; r++) {
+		Block *then = o->blk[r] = block_new(p->k, o);
+		Move m = move_start(p, then, NULL, iv, NULL, NULL);
+		Val *v;
+
+		if (r == 0) {
+			view = move_val(&m, h->load->in[0]);
+			v = op_new(then, NULL, O_load, src, 1, &view, 1, t)->out[0];
+		} else {
+			v = zero_tile(then, NULL, t, src);
+		}
+		op_new(then, NULL, O_yield, src, 1, &v, 0, NULL);
+	}
+	return o->out[0];
+}
+
+/* ---- when a tile is needed ------------------------------------------------------------------------ */
+
+/* Places in the order of emission: ops of the body by number, what they hold inside with them. */
+typedef struct Needs {
+	int *place;        /* by op id */
+	int *first, *last; /* by value id: of those that need it; last 0: nobody */
+	Op **op;
+	int n, cap;
+} Needs;
+
+/* Code generation makes pure tiles where they are asked for, but for dots (ptxgen/gen.h). */
+static bool
+made_when_asked(const Op *o)
+{
+	return op_info[o->code].flags & F_PURE && o->code != O_dot && o->nout == 1;
+}
+
+static void
+find_needs(const Pipe *p, Needs *n)
+{
+	Arena *a = p->k->unit->arena;
+	OpWalk w;
+	int at = 0;
+
+	*n = (Needs){ .place = NEWN(a, int, p->k->nop + 1) };
+	n->first = NEWN(a, int, p->k->nval + 1);
+	n->last = NEWN(a, int, p->k->nval + 1);
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
+		if (o->parent == p->body)
+			at++;
+		n->place[o->id] = at;
+		VEC_PUSH(a, n->op, n->n, n->cap, o);
+	}
+	for (int i = n->n - 1; i >= 0; i--) { /* who uses a value stands behind it */
+		const Op *o = n->op[i];
+		int when = n->place[o->id];
+
+		if (made_when_asked(o) && n->last[o->out[0]->id])
+			when = n->first[o->out[0]->id];
+		for (int j = 0; j < o->nin; j++) {
+			uint32_t v = o->in[j]->id;
+
+			if (!n->last[v] || when < n->first[v])
+				n->first[v] = when;
+			if (when > n->last[v])
+				n->last[v] = when;
+		}
+	}
+}
+
+/* Multiplications of the dots from place lo to hi. */
+static double
+products(const Needs *n, int lo, int hi)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n->n; i++) {
+		const Op *o = n->op[i];
+
+		if (o->code == O_dot && n->place[o->id] >= lo && n->place[o->id] <= hi)
+			sum += (double)type_size(&o->out[0]->type) * (double)o->in[0]->type.shape[1];
+	}
+	return sum;
+}
+
+/* In front of which op of the body the next iteration's tile is loaded; NULL: at the start. */
+static Op *
+load_place(const Pipe *p, const Needs *n, const Val *tile)
+{
+	double all = products(n, 0, n->n), during;
+
+	if (!n->last[tile->id])
+		return NULL;
+	during = products(n, n->first[tile->id], n->last[tile->id]);
+	if (all <= 0 || 2 * during > all)
+		return NULL;
+	for (Op *o = p->body->first; o; o = o->next)
+		if (n->place[o->id] == n->last[tile->id])
+			return o->next;
+	return NULL;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------- */
+
+void
+ahead_first(Pipe *p)
+{
+	for (int i = 0; i < p->nahead; i++)
+		p->ahead[i].first = load_ahead(p, &p->ahead[i], p->loop->parent, p->loop, p->loop->in[0]);
+}
+
+void
+ahead_carry(Pipe *p, Op *start)
+{
+	Val *iv;
+	Needs n;
+
+	find_needs(p, &n);
+	for (int i = 0; i < p->nahead; i++) {
+		Op *at = load_place(p, &n, p->ahead[i].load->out[0]);
+
+		at = at ? at : start;
+		p->ahead[i].now = pipe_carry(p, p->ahead[i].first);
+		iv = pipe_counter(p, p->body, at, p->body->arg[0], 1);
+		pipe_carry_next(p, load_ahead(p, &p->ahead[i], p->body, at, iv));
+	}
+}
+
+void
+ahead_replace(Pipe *p)
+{
+	for (int i = 0; i < p->nahead; i++) {
+		val_replace(p->k, p->ahead[i].load->out[0], p->ahead[i].now);
+		op_unlink(p->ahead[i].load);
+	}
+}

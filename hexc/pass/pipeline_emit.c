@@ -1,0 +1,332 @@
+/* pipeline_emit.c - the ops that pass pipeline writes: buffers, prologue, steady state. */
+#include "hexc/ir/facts.h"
+#include "hexc/pass/pipeline.h"
+
+static Op *
+sync_new(Block *b, Op *at, OpCode code, Src src, int64_t groups)
+{
+	Op *o = op_new(b, at, code, src, 0, NULL, 0, NULL);
+
+	o->imm[0] = groups;
+	return o;
+}
+
+/* The view of one stage of a ring. */
+static Val *
+stage_view(Block *b, Op *at, const Ring *r, Val *stage)
+{
+	Type t = r->alloc->out[0]->type;
+	Val *in[DIM_MAX + 1];
+	Op *o;
+
+	in[0] = r->memory;
+	in[1] = stage;
+	for (int d = 0; d < t.rank; d++)
+		in[d + 2] = ir_const(b, at, 0);
+	t.layout = NULL;
+	t.pinned = false;
+	o = op_new(b, at, O_view, r->alloc->src, t.rank + 2, in, 1, &t);
+	o->imm[0] = 1; /* the stage dim is dropped */
+	o->out[0]->name = r->alloc->out[0]->name;
+	return o->out[0];
+}
+
+/* Buffers of a tile whose layout the program gave: one behind the other, each swizzled alike. */
+static const Layout *
+staged_layout(Arena *a, const Type *t, int64_t stages)
+{
+	Layout *l = NEW(a, Layout);
+	const Layout *one = t->layout;
+	int far = one->swizzle.shift < 0 ? -one->swizzle.shift : one->swizzle.shift;
+	int64_t unit = one->swizzle.bits ? (int64_t)1 << (one->swizzle.base + far + one->swizzle.bits) : 1;
+
+	if (unit < 1024 / dtype_info[t->dtype].bits)
+		unit = 1024 / dtype_info[t->dtype].bits;
+	layout_init(l, one->ndim + 1);
+	layout_push(l, 0, stages, (layout_cosize(one, AX_mem) + unit - 1) / unit * unit, AX_mem);
+	for (int d = 0; d < one->ndim; d++)
+		for (int i = one->first[d]; i < one->first[d + 1]; i++)
+			layout_push(l, d + 1, one->it[i].extent, one->it[i].stride, AX_mem);
+	l->swizzle = one->swizzle;
+	return l;
+}
+
+static void
+ring_alloc(const Pipe *p, Ring *r)
+{
+	const Type *t = &r->alloc->out[0]->type;
+	int64_t shape[DIM_MAX];
+	Type all;
+	Op *o;
+
+	shape[0] = p->stages;
+	for (int d = 0; d < t->rank; d++)
+		shape[d + 1] = t->shape[d];
+	all = type_tile(t->dtype, S_shared, t->rank + 1, shape);
+	if (t->pinned) {
+		all.layout = staged_layout(p->k->unit->arena, t, p->stages);
+		all.pinned = true;
+	}
+	o = op_new(p->loop->parent, p->loop, O_alloc, r->alloc->src, 0, NULL, 1, &all);
+	o->imm[1] = r->alloc->imm[1];
+	o->out[0]->name = r->alloc->out[0]->name;
+	r->memory = o->out[0];
+}
+
+Move
+move_start(const Pipe *p, Block *b, Op *at, Val *iv, Val *tile, Val *buffer)
+{
+	Move m = { .pipe = p, .block = b, .at = at, .iv = iv, .tile = tile, .buffer = buffer };
+
+	return m;
+}
+
+/* The copies that fill one ring, for counter value iv, into `buffer`. */
+static void
+issue_ring(const Pipe *p, const Ring *r, Block *b, Op *at, Val *iv, Val *buffer)
+{
+	Val *tile = r->alloc->out[0];
+	Move m = move_start(p, b, at, iv, tile, buffer);
+
+	for (Op *o = p->body->first; o; o = o->next) {
+		Val *in[2];
+
+		if (o->code != O_copy || view_root(o->in[1]) != tile)
+			continue;
+		in[0] = move_val(&m, o->in[0]);
+		in[1] = move_val(&m, o->in[1]);
+		op_new(b, at, O_copy, o->src, 2, in, 0, NULL)->imm[0] = 1;
+	}
+}
+
+/* Other shapes of the body's tile: of all buffers in front of the loop, with the buffer in front, of which
+ * `slot` is taken. */
+static void
+ring_reshapes(const Pipe *p, const Ring *r)
+{
+	Op **found = NULL;
+	int n = 0, cap = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
+		if (o->nout == 1 && val_is_alias(o->out[0]) && view_root(o->out[0]) == r->alloc->out[0])
+			VEC_PUSH(p->k->unit->arena, found, n, cap, o);
+	for (int i = 0; i < n; i++) {
+		Op *o = found[i];
+		Ring like = { o, NULL, NULL };
+		Type t = o->out[0]->type;
+		Val *memory = r->memory;
+
+		for (int d = t.rank++; d > 0; d--)
+			t.shape[d] = t.shape[d - 1];
+		t.shape[0] = p->stages;
+		like.memory = op_new(p->loop->parent, p->loop, O_reshape, o->src, 1, &memory, 1, &t)->out[0];
+		val_replace(p->k, o->out[0], stage_view(o->parent, o, &like, p->slot));
+	}
+	while (n--)
+		op_unlink(found[n]);
+}
+
+/* The body's own tile and the copies to it go: `now` is read instead. */
+static void
+ring_replace(const Pipe *p, const Ring *r)
+{
+	Val *tile = r->alloc->out[0];
+
+	for (Op *o = p->body->first, *next; o; o = next) {
+		next = o->next;
+		if (o->code == O_copy && view_root(o->in[1]) == tile)
+			op_unlink(o);
+	}
+	if (p->stages > 1)
+		ring_reshapes(p, r);
+	val_replace(p->k, tile, r->now);
+	op_unlink(r->alloc);
+}
+
+/* An `if` with an empty else; *then is where to put ops, in front of its yield. */
+static Op *
+guard_new(Block *b, Op *at, Src src, Val *cond, Op **then)
+{
+	Op *o = op_new(b, at, O_if, src, 1, &cond, 0, NULL);
+
+	for (int r = 0; r < 2; r++) {
+		o->blk[r] = block_new(b->kernel, o);
+		op_new(o->blk[r], NULL, O_yield, src, 0, NULL, 0, NULL);
+	}
+	*then = o->blk[0]->last;
+	return o;
+}
+
+int
+pipe_inside(const Pipe *p, Val *iv)
+{
+	const Val *hi = p->loop->in[1];
+
+	if (val_fact(p->k, iv).lo >= val_fact(p->k, hi).hi)
+		return 0;
+	return prove_inside(p->k, p->loop, &iv, 1, 1, hi) ? 1 : -1;
+}
+
+/* Copies of all rings for counter value iv, if it is below the loop's end; then the commit. */
+static void
+issue(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
+{
+	Src src = p->loop->src;
+	int sure = pipe_inside(p, iv);
+	Block *into = b;
+	Op *before = at;
+
+	if (sure < 0)
+		into = guard_new(b, at, src, ir_bin(b, at, O_lt, iv, p->loop->in[1]), &before)->blk[0];
+	for (int i = 0; i < p->nring && sure != 0; i++)
+		issue_ring(p, &p->ring[i], into, before, iv,
+		           stage_view(into, before, &p->ring[i], stage));
+	sync_new(b, at, O_commit, src, 0);
+}
+
+/* ---- one stage ------------------------------------------------------------------------------- */
+
+/* Copies first, then the rest as it was.  Behind the wait, and in front of the next copies, pass sync finds
+ * the places where barriers are needed. */
+void
+pipe_single(Pipe *p)
+{
+	Src src = p->loop->src;
+	Op *at = p->body->first;
+
+	for (int i = 0; i < p->nring; i++) {
+		Ring *r = &p->ring[i];
+		Op *o = op_clone(p->body, at, r->alloc, NULL, NULL);
+
+		r->now = o->out[0];
+		issue_ring(p, r, p->body, at, p->body->arg[0], r->now);
+	}
+	sync_new(p->body, at, O_commit, src, 0);
+	sync_new(p->body, at, O_wait, src, 0);
+	/* a copy that was just made has the new tile as its root: only the old ones go */
+	for (int i = 0; i < p->nring; i++)
+		ring_replace(p, &p->ring[i]);
+}
+
+/* ---- many stages ----------------------------------------------------------------------------- */
+
+/* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
+static Op *
+loop_widen(Kernel *k, Op *o, Val *first)
+{
+	Arena *a = k->unit->arena;
+	Type *out = NEWN(a, Type, o->nout + 1);
+	Op *n;
+
+	o->in = arena_grow(a, o->in, (size_t)o->nin, (size_t)o->nin + 1, sizeof *o->in);
+	o->in[o->nin++] = first;
+	for (int i = 0; i < o->nout; i++)
+		out[i] = o->out[i]->type;
+	out[o->nout] = first->type;
+	n = op_new(o->parent, o, O_for, o->src, o->nin, o->in, o->nout + 1, out);
+	n->imm[0] = o->imm[0];
+	n->imm[1] = o->imm[1];
+	n->blk[0] = o->blk[0];
+	n->blk[0]->owner = n;
+	o->blk[0] = NULL;
+	op_unlink(o); /* a body with two owners has no way out for a walk */
+	for (int i = 0; i < o->nout; i++) {
+		n->out[i]->name = o->out[i]->name;
+		val_replace(k, o->out[i], n->out[i]);
+	}
+	return n;
+}
+
+/* A value that the loop carries from now on: its argument in the body. */
+Val *
+pipe_carry(Pipe *p, Val *first)
+{
+	p->loop = loop_widen(p->k, p->loop, first);
+	return block_arg(p->body, first->type);
+}
+
+void
+pipe_carry_next(Pipe *p, Val *next)
+{
+	Op *y = p->body->last;
+
+	y->in = arena_grow(p->k->unit->arena, y->in, (size_t)y->nin, (size_t)y->nin + 1, sizeof *y->in);
+	y->in[y->nin++] = next;
+}
+
+static Val *
+select_new(Block *b, Op *at, Val *c, Val *x, Val *y)
+{
+	Val *in[3] = { c, x, y };
+	Src nowhere = { 0, 0, 0 };
+
+	return op_new(b, at, O_select, nowhere, 3, in, 1, &x->type)->out[0];
+}
+
+/* Carry the number of the buffer that is read, and make that of the one that is filled: the previous. */
+static void
+carry_slots(Pipe *p, Op *at)
+{
+	Block *b = p->body, *out = p->loop->parent;
+	Val *s, *last, *one, *zero, *next;
+
+	s = p->slot = pipe_carry(p, ir_const(out, p->loop, 0));
+	one = ir_const(b, at, 1);
+	if (p->stages == 2) {
+		p->fill = ir_bin(b, at, O_sub, one, s);
+		pipe_carry_next(p, p->fill);
+		return;
+	}
+	last = ir_const(b, at, p->stages - 1);
+	zero = ir_const(b, at, 0);
+	p->fill = select_new(b, at, ir_bin(b, at, O_eq, s, zero), last, ir_bin(b, at, O_sub, s, one));
+	next = select_new(b, at, ir_bin(b, at, O_eq, s, last), zero, ir_bin(b, at, O_add, s, one));
+	pipe_carry_next(p, next);
+}
+
+Val *
+pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead)
+{
+	return ir_bin(b, at, O_add, from,
+	              ir_bin(b, at, O_mul, p->loop->in[2], ir_const(b, at, ahead)));
+}
+
+/* Copies and loads of the first iterations, in front of the loop. */
+static void
+prologue(Pipe *p)
+{
+	Block *b = p->loop->parent;
+	Op *at = p->loop;
+
+	for (int64_t j = 0; j < p->stages - 1 && p->nring; j++)
+		issue(p, b, at, pipe_counter(p, b, at, p->loop->in[0], j), ir_const(b, at, j));
+}
+
+void
+pipe_multi(Pipe *p)
+{
+	Block *b = p->body;
+	Op *at = b->first;
+	Val *iv = b->arg[0];
+
+	for (int i = 0; i < p->nring; i++)
+		ring_alloc(p, &p->ring[i]);
+	prologue(p);
+	ahead_first(p);
+	if (p->nring) {
+		carry_slots(p, at);
+		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
+		sync_new(b, at, O_barrier, p->loop->src, 0);
+		issue(p, b, at, pipe_counter(p, b, at, iv, p->stages - 1), p->fill);
+		/* only empty groups are open here, but this says so to those who reuse the memory */
+		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
+	}
+	ahead_carry(p, at);
+	for (int i = 0; i < p->nring; i++)
+		p->ring[i].now = stage_view(b, at, &p->ring[i], p->slot);
+	/* only now: what the copies' and loads' slices were cloned from is no longer needed */
+	for (int i = 0; i < p->nring; i++)
+		ring_replace(p, &p->ring[i]);
+	ahead_replace(p);
+}

@@ -1,0 +1,170 @@
+/* place.c - pass place: tiles whose place the program leaves open.
+ *
+ *     a = load A[..] imm 1          s = alloc; copy A[..] to s
+ *     ...                     =>    ...
+ *     f(a)                          a = load s; f(a)
+ *
+ * That is what `let a: shared = A[..]` would have been: pipelines fill it ahead, each reader loads it as it
+ * wants it. A load whose mark is gone stays as it is: `let a: register = A[..]`.
+ *
+ * needs   marks on loads from tensors to registers
+ * keeps   what the kernel computes
+ * leaves  no marks */
+#include "hexc/pass/place.h"
+
+/* ---- who is free -------------------------------------------------------------------------------- */
+
+static bool
+is_marked(const Op *o)
+{
+	return o->code == O_load && o->imm[0];
+}
+
+/* Does what o makes of operand i take part in what o gives, elementwise or rearranged? */
+static bool
+passes_on(const Op *o, int i)
+{
+	if (o->code == O_lookup && i == 0)
+		return false; /* a table, which lives in registers */
+	return op_info[o->code].flags & F_PURE && o->code != O_dot && o->code != O_reduce_sum &&
+	       o->code != O_reduce_max && o->code != O_reduce_min && o->in[i]->type.space == S_reg;
+}
+
+typedef struct Reach {
+	Op **work;
+	int n, cap;
+	bool *seen; /* by op id: what a dot reads is made of it */
+} Reach;
+
+static void
+reach(Arena *a, Reach *r, const Val *v)
+{
+	if (!v->def || r->seen[v->def->id])
+		return;
+	r->seen[v->def->id] = true;
+	VEC_PUSH(a, r->work, r->n, r->cap, v->def);
+}
+
+/* All ops whose results dots read, but for accumulators. */
+static bool *
+read_by_dots(Kernel *k)
+{
+	Arena *a = k->unit->arena;
+	Reach r = { .seen = NEWN(a, bool, k->nop + 1) };
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; o->code == O_dot && i < o->nin; i++)
+			if (i != 2)
+				reach(a, &r, o->in[i]);
+	while (r.n) {
+		const Op *o = r.work[--r.n];
+
+		for (int i = 0; i < o->nin; i++)
+			if (passes_on(o, i))
+				reach(a, &r, o->in[i]);
+	}
+	return r.seen;
+}
+
+void
+place_find(Kernel *k)
+{
+	Arena *a = k->unit->arena;
+	bool *read = NULL;
+	FreeTile *place = NULL;
+	int n = 0, cap = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Type *t;
+		FreeTile p;
+
+		if (!is_marked(o))
+			continue;
+		read = read ? read : read_by_dots(k);
+		if (!read[o->id]) {
+			o->imm[0] = 0;
+			continue;
+		}
+		t = &o->out[0]->type;
+		p = (FreeTile){ .name = o->out[0]->name, .src = o->src };
+		p.bytes = type_size(t) * dtype_info[t->dtype].bits / 8;
+		VEC_PUSH(a, place, n, cap, p);
+	}
+	k->place = place;
+	k->nplace = n;
+}
+
+void
+place_decide(Kernel *k, const bool *registers)
+{
+	FreeTile *place = NEWN(k->unit->arena, FreeTile, k->nplace);
+	OpWalk w;
+	int n = 0;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (!is_marked(o))
+			continue;
+		place[n] = k->place[n];
+		place[n].registers = registers[n];
+		o->imm[0] = !registers[n];
+		n++;
+	}
+	k->place = place;
+}
+
+/* ---- to shared memory ----------------------------------------------------------------------------- */
+
+/* The marked load becomes a copy to a tile, which it returns. */
+static Val *
+staged(Op *load)
+{
+	Type t = load->out[0]->type;
+	Val *in[2] = { load->in[0], NULL };
+
+	t.space = S_shared;
+	in[1] = op_new(load->parent, load, O_alloc, load->src, 0, NULL, 1, &t)->out[0];
+	in[1]->name = load->out[0]->name;
+	op_new(load->parent, load, O_copy, load->src, 2, in, 0, NULL);
+	op_unlink(load);
+	return in[1];
+}
+
+/* Operands of o that are tiles in shared memory now are loaded in front of it: a dot and a reduction may
+ * want one tile in two layouts, so that each reader has a load of its own. */
+static void
+load_operands(Op *o, Val *const *shared, uint32_t n)
+{
+	for (int i = 0; i < o->nin; i++) {
+		Val *tile = o->in[i], *memory = tile->id < n ? shared[tile->id] : NULL, *own;
+
+		if (!memory)
+			continue;
+		own = op_new(o->parent, o, O_load, tile->def->src, 1, &memory, 1, &tile->type)->out[0];
+		own->name = tile->name;
+		for (int j = i; j < o->nin; j++)
+			if (o->in[j] == tile)
+				o->in[j] = own;
+	}
+}
+
+bool
+pass_place(Kernel *k)
+{
+	uint32_t n = k->nval + 1;
+	Val **shared = NULL; /* by value id: where a tile is from now on */
+	OpWalk w;
+
+	if (!k->place)
+		place_find(k);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (is_marked(o)) {
+			shared = shared ? shared : NEWN(k->unit->arena, Val *, n);
+			shared[o->out[0]->id] = staged(o);
+		} else if (shared) {
+			load_operands(o, shared, n);
+		}
+	}
+	return shared != NULL;
+}

@@ -1,0 +1,361 @@
+/* smem.c - pass smem: place shared tiles and scratch memory by liveness.
+ *
+ * needs   layouts of shared tiles and picks with their scratch_bytes, where there are any
+ * keeps   everything but what it sets
+ * sets    imm[0] of each alloc and scratch_off of each pick (bytes from the start of the block's shared
+ *         memory), Kernel.smem
+ *
+ * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
+ * made outside of makes it live through the loop.  A tile that an async copy writes lives on to the next
+ * `wait 0`, however early its last read is.  Scratch lives during its op.  Tiles are placed
+ * largest first, each in the smallest gap that holds it between tiles that live at the same time; what never
+ * lives at the same time may share memory, and pass sync puts the barriers that this needs.
+ *
+ * An op with scratch has a barrier between its writes and its reads.  If what was read before keeps its place
+ * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
+ * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
+ * scratch and tiles made in loops do, or else nothing. */
+#include "hexc/pass/smem.h"
+#include <stdlib.h>
+
+enum { ALIGN_MIN = 16, NAMED = 4 };
+
+typedef struct Item {
+	Op *op;          /* the alloc, or the op that has the scratch */
+	int64_t bytes, align, off;
+	int64_t from, to; /* positions in text; from > to: never accessed */
+	int64_t until;   /* position of the scratch that follows; below `to`: it does not matter */
+	const Op *round; /* the scratch that follows around the end of the loop it is in; NULL: none */
+	bool outer;      /* a tile that is made in no loop */
+	int number;      /* order of text, to break ties */
+} Item;
+
+typedef struct Smem {
+	Kernel *k;
+	Item *item;
+	int n, cap;
+	int64_t *at;  /* by op id: position */
+	int64_t *end; /* by op id: position of the last op of its regions */
+	int64_t pos;
+	Op **drain;   /* every `wait 0`, in order of text */
+	int ndrain, drain_cap;
+	/* things live up to the scratch that follows: 2 all, 1 scratch and tiles of loops, 0 none */
+	int apart;
+} Smem;
+
+int64_t
+smem_alloc_bytes(const Op *alloc)
+{
+	const Type *t = &alloc->out[0]->type;
+	const Layout *l = t->layout;
+	int64_t n = type_size(t), unit;
+
+	if (l) {
+		n = layout_cosize(l, AX_mem);
+		/* a swizzle moves elements within blocks of this size */
+		unit = l->swizzle.bits ? (int64_t)1 << (l->swizzle.base + abs(l->swizzle.bits)) : 1;
+		n = (n + unit - 1) / unit * unit;
+	}
+	return (n * dtype_info[t->dtype].bits + 7) / 8;
+}
+
+bool
+smem_has_scratch(const Op *o)
+{
+	return o->pick && o->pick->scratch_bytes > 0;
+}
+
+/* ---- liveness -------------------------------------------------------------------------------- */
+
+static void
+number_block(Smem *s, Block *b)
+{
+	for (Op *o = b->first; o; o = o->next) {
+		Item it = { o, 0, ALIGN_MIN, 0, INT64_MAX, -1, -1, NULL, false, s->n };
+
+		s->at[o->id] = s->pos++;
+		if (o->code == O_alloc) {
+			it.bytes = smem_alloc_bytes(o);
+			it.align = o->imm[1] > ALIGN_MIN ? o->imm[1] : ALIGN_MIN;
+			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
+		} else if (smem_has_scratch(o)) {
+			it.bytes = o->pick->scratch_bytes;
+			it.from = it.to = s->at[o->id];
+			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
+		} else if (o->code == O_wait && o->imm[0] == 0) {
+			VEC_PUSH(s->k->unit->arena, s->drain, s->ndrain, s->drain_cap, o);
+		}
+		for (int r = 0; r < 2; r++)
+			if (o->blk[r])
+				number_block(s, o->blk[r]);
+		s->end[o->id] = s->pos - 1;
+	}
+}
+
+static Item *
+item_of(Smem *s, const Op *alloc)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->item[i].op == alloc)
+			return &s->item[i];
+	return NULL;
+}
+
+static void
+live(Item *it, int64_t from, int64_t to)
+{
+	it->from = from < it->from ? from : it->from;
+	it->to = to > it->to ? to : it->to;
+}
+
+/* Where an async copy has surely landed. */
+static int64_t
+landed(const Smem *s, const Op *copy)
+{
+	for (int i = 0; i < s->ndrain; i++)
+		if (s->at[s->drain[i]->id] > s->at[copy->id] &&
+		    block_inside(copy->parent, s->drain[i]->parent))
+			return s->at[s->drain[i]->id];
+	return s->pos;
+}
+
+static void
+access_memory(Smem *s, const Op *o, Val *v, bool async)
+{
+	const Op *alloc = view_root(v)->def;
+	Item *it = alloc && alloc->code == O_alloc ? item_of(s, alloc) : NULL;
+
+	if (!it)
+		return;
+	live(it, s->at[o->id], async ? landed(s, o) : s->at[o->id]);
+	for (const Block *b = o->parent; b && b != alloc->parent && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			live(it, s->at[b->owner->id], s->end[b->owner->id]);
+}
+
+static void
+find_liveness(Smem *s)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, s->k->body); o; o = walk_next(&w)) {
+		if (o->code == O_load)
+			access_memory(s, o, o->in[0], false);
+		else if (o->code == O_store)
+			access_memory(s, o, o->in[1], false);
+		else if (o->code == O_copy)
+			access_memory(s, o, o->in[1], o->imm[0] != 0);
+	}
+}
+
+static const Op *
+loop_of(const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && b->owner->code != O_for)
+		b = b->owner->parent;
+	return b->owner;
+}
+
+static int
+next_scratch(const Smem *s, int64_t after)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->item[i].from > after && smem_has_scratch(s->item[i].op))
+			return i;
+	return -1;
+}
+
+/* What scratch follows scratch and tiles of loops, in order of text and around the end of the loop. */
+static void
+find_next(Smem *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		Item *it = &s->item[i];
+		const Op *loop = loop_of(it->op);
+		int next = next_scratch(s, it->to), first = loop ? next_scratch(s, s->at[loop->id]) : -1;
+
+		it->outer = !loop && it->op->code == O_alloc;
+		if (it->from > it->to)
+			continue;
+		it->until = next < 0 ? it->to : s->item[next].from;
+		if (first >= 0 && first != i && s->item[first].from <= s->end[loop->id] &&
+		    (next < 0 || it->until > s->end[loop->id]))
+			it->round = s->item[first].op;
+	}
+}
+
+/* ---- placement ------------------------------------------------------------------------------- */
+
+static int
+larger_first(const void *x, const void *y)
+{
+	const Item *a = x, *b = y;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int64_t
+last_of(const Smem *s, const Item *it)
+{
+	return s->apart >= (it->outer ? 2 : 1) && it->until > it->to ? it->until : it->to;
+}
+
+static bool
+together(const Smem *s, const Item *a, const Item *b)
+{
+	return (a->from <= last_of(s, b) && b->from <= last_of(s, a)) ||
+	       (s->apart && (a->round == b->op || b->round == a->op));
+}
+
+static int64_t
+align_up(int64_t x, int64_t a)
+{
+	return (x + a - 1) / a * a;
+}
+
+/* First offset >= `off` where item i collides with nothing placed; *room: free bytes from there. */
+static int64_t
+next_gap(const Smem *s, int i, int64_t off, int64_t *room)
+{
+	const Item *it = &s->item[i];
+	bool moved = true;
+
+	off = align_up(off, it->align);
+	while (moved) {
+		moved = false;
+		*room = INT64_MAX;
+		for (int j = 0; j < i; j++) {
+			const Item *o = &s->item[j];
+
+			if (!together(s, it, o))
+				continue;
+			if (o->off < off + it->bytes && off < o->off + o->bytes) {
+				off = align_up(o->off + o->bytes, it->align);
+				moved = true;
+			} else if (o->off >= off && o->off - off < *room) {
+				*room = o->off - off;
+			}
+		}
+	}
+	return off;
+}
+
+static void
+place(const Smem *s, int i)
+{
+	int64_t best = -1, best_room = 0, off = 0, room;
+
+	for (;;) {
+		off = next_gap(s, i, off, &room);
+		if (best < 0 || room < best_room) {
+			best = off;
+			best_room = room;
+		}
+		if (room == INT64_MAX)
+			break;
+		off += room; /* behind the next tile */
+	}
+	s->item[i].off = best;
+}
+
+static const char *
+tunable_hint(const Kernel *k)
+{
+	for (int i = 0; i < k->nkonst; i++) {
+		const char *n = k->konst[i].name;
+
+		if (n[0] == 'S' && n[1] == 'T' && n[2] == 'A' && k->konst[i].value > 1)
+			return arena_printf(k->unit->arena, "a smaller %s (now %lld) or smaller tiles", n,
+			                    (long long)k->konst[i].value);
+	}
+	return "fewer stages or smaller tiles";
+}
+
+static void
+too_much(const Smem *s, int64_t need)
+{
+	const Kernel *k = s->k;
+	const Target *t = k->unit->target;
+	Src src = s->item[0].op->src.line ? s->item[0].op->src : k->src;
+
+	diag_error(k->unit->diag, src,
+	           "kernel %s needs %lld bytes of shared memory, a block has %lld on %s: use %s", k->name,
+	           (long long)need, (long long)t->smem, t->name, tunable_hint(k));
+	for (int i = 0; i < s->n && i < NAMED; i++) {
+		const Item *it = &s->item[i];
+		const Val *v = it->op->out[0];
+
+		if (it->op->code == O_alloc)
+			diag_note(k->unit->diag, it->op->src, "%lld bytes: %s%s%s", (long long)it->bytes,
+			          v->name ? v->name : "", v->name ? ": " : "",
+			          type_print(k->unit->arena, &v->type));
+		else
+			diag_note(k->unit->diag, it->op->src, "%lld bytes: scratch of %s",
+			          (long long)it->bytes, op_info[it->op->code].name);
+	}
+}
+
+/* Where everything goes; the bytes that takes. */
+static int64_t
+place_all(Smem *s, int apart)
+{
+	int64_t need = 0;
+
+	s->apart = apart;
+	for (int i = 0; i < s->n; i++) {
+		const Item *it = &s->item[i];
+
+		place(s, i);
+		need = it->off + it->bytes > need ? it->off + it->bytes : need;
+	}
+	return align_up(need, ALIGN_MIN);
+}
+
+/* Blocks that an SM holds by their shared memory, as far as that matters. */
+static int64_t
+blocks(const Kernel *k, int64_t need)
+{
+	/* CUDA C Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory" */
+	enum { BLOCKS_MAX = 32, WARPS_MAX = 64, RESERVED = 1024 };
+	int64_t n = k->unit->target->smem_sm / (need + RESERVED), most = WARPS_MAX / k->warps;
+
+	most = most < BLOCKS_MAX ? most : BLOCKS_MAX;
+	return n < most ? n : most;
+}
+
+bool
+pass_smem(Kernel *k)
+{
+	Smem s = { .k = k };
+	int64_t need;
+
+	s.at = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
+	s.end = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
+	number_block(&s, k->body);
+	find_liveness(&s);
+	find_next(&s);
+	if (s.n)
+		qsort(s.item, (size_t)s.n, sizeof *s.item, larger_first);
+	need = k->smem = place_all(&s, 0);
+	for (int apart = 2; apart >= 0 && k->unit->target; apart--) {
+		k->smem = place_all(&s, apart);
+		if (k->smem <= need ||
+		    (k->smem <= k->unit->target->smem && blocks(k, k->smem) >= blocks(k, need)))
+			break;
+	}
+	for (int i = 0; i < s.n; i++) {
+		const Item *it = &s.item[i];
+
+		if (it->op->code == O_alloc)
+			it->op->imm[0] = it->off;
+		else
+			it->op->pick->scratch_off = it->off;
+	}
+	if (k->unit->target && k->smem > k->unit->target->smem)
+		too_much(&s, k->smem);
+	return s.n > 0;
+}

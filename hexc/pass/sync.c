@@ -1,0 +1,201 @@
+/* sync.c - pass sync: barriers where memory needs them.
+ *
+ * needs   shared memory placed (pass smem); without it, tiles are taken not to overlap
+ * keeps   everything; barriers, and the waits of async copies that nobody waits for, are added
+ * gives   an IR in which two accesses of a block to one byte of shared or global memory, one of them a
+ *         write, have a barrier in between, unless one thread surely makes both; a second run adds nothing
+ *
+ * What matters at a point of the program is the set of accesses made since the last barrier.  An access
+ * that conflicts with one of them gets a barrier in front.  Loops are walked until the set at their top
+ * settles; a conflict of something inside a loop or if with what came before it gets its barrier in front of
+ * that loop or if, once and for all.
+ *
+ * Async copies.  The order of the copies to a tile and of its reads is the business of who wrote
+ * the groups and waits (pass pipeline, or the program): a read is only taken to need a barrier
+ * when there was a wait but no barrier behind it.  Other tiles in the same memory must not be
+ * touched until a `wait 0` and a barrier. If a program never commits its async copies, commit and
+ * wait are put in front of the first access.
+ *
+ * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
+#include "hexc/ir/facts.h"
+#include "hexc/pass/sync.h"
+
+static bool
+find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
+{
+	for (int i = 0; i < set->n && !hit->found; i++) {
+		hit->found = access_conflict(s, &set->a[i], now);
+		hit->then = set->a[i];
+		hit->now = *now;
+	}
+	return hit->found;
+}
+
+static void
+insert(Sync *s, Op *at, OpCode code)
+{
+	op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
+	s->changed = true;
+}
+
+/* A barrier in front of `at`, and a wait where copies that may be under way are in the way. */
+static void
+insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
+{
+	const Access *then = &hit->then;
+
+	if (then->async && !then->landed && (s->uncommitted || then->root != hit->now.root)) {
+		if (s->uncommitted)
+			insert(s, at, O_commit);
+		insert(s, at, O_wait);
+		set_wait(set, true);
+	}
+	insert(s, at, O_barrier);
+	set_barrier(set);
+}
+
+/* What an op that is not an access and has no regions does to the set. */
+static void
+step(Sync *s, const Op *o, Set *set)
+{
+	Access a;
+
+	if (smem_has_scratch(o)) {
+		set_barrier(set);
+		a = scratch_read(o);
+		set_add(s, set, &a);
+	} else if (o->code == O_barrier) {
+		set_barrier(set);
+	} else if (o->code == O_wait) {
+		set_wait(set, o->imm[0] == 0);
+	}
+}
+
+/* ---- looking ahead --------------------------------------------------------------------------- */
+
+static void flow_block(Sync *s, const Block *b, Set *set, Hit *hit);
+
+/* Does the loop run at least once? */
+static bool
+runs(Sync *s, const Op *loop)
+{
+	Val *lo = loop->in[0];
+
+	return prove_inside(s->k, loop, &lo, 1, 1, loop->in[1]);
+}
+
+/* The set behind a loop or if, given the one in front; the IR stays. */
+static void
+flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
+{
+	Set before = set_copy(s, set), end, next;
+
+	if (o->code == O_for) {
+		do {
+			end = set_copy(s, set);
+			flow_block(s, o->blk[0], &end, hit);
+			next = set_copy(s, &end);
+			set_wrap(&next, o);
+		} while (set_join(s, set, &next));
+		*set = end;
+		if (!runs(s, o))
+			set_join(s, set, &before);
+		return;
+	}
+	flow_block(s, o->blk[0], set, hit);
+	flow_block(s, o->blk[1], &before, hit);
+	set_join(s, set, &before);
+}
+
+static void
+flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
+{
+	Access a[2];
+
+	for (const Op *o = b->first; o; o = o->next) {
+		int n = access_of(s->k, o, a);
+
+		for (int i = 0; i < n; i++)
+			find_conflict(s, set, &a[i], hit);
+		for (int i = 0; i < n; i++)
+			set_add(s, set, &a[i]);
+		if (o->blk[0]) {
+			flow_region(s, o, set, hit);
+		} else {
+			step(s, o, set);
+		}
+	}
+}
+
+/* ---- putting barriers in --------------------------------------------------------------------- */
+
+static void sync_block(Sync *s, Block *b, Set *set);
+
+/* Inside first, as if nothing came before; then what came before. */
+static void
+sync_region(Sync *s, Op *o, Set *set)
+{
+	Set probe;
+	Hit hit;
+
+	for (int r = 0; r < 2 && o->blk[r]; r++) {
+		Set top = { NULL, 0, 0 }, end;
+
+		do {
+			end = set_copy(s, &top);
+			sync_block(s, o->blk[r], &end);
+			set_wrap(&end, o);
+		} while (o->code == O_for && set_join(s, &top, &end));
+	}
+	for (int tries = 0;; tries++) {
+		hit.found = false;
+		probe = set_copy(s, set);
+		flow_region(s, o, &probe, &hit);
+		if (!hit.found)
+			break;
+		BUG_IF(s->k->unit->arena, tries > set->n);
+		insert_sync(s, set, o, &hit);
+	}
+	*set = probe;
+}
+
+static void
+sync_block(Sync *s, Block *b, Set *set)
+{
+	Access a[2];
+	Hit hit;
+
+	for (Op *o = b->first; o; o = o->next) {
+		int n = access_of(s->k, o, a);
+
+		for (int i = 0; i < n; i++)
+			for (hit.found = false; find_conflict(s, set, &a[i], &hit); hit.found = false)
+				insert_sync(s, set, o, &hit);
+		for (int i = 0; i < n; i++)
+			set_add(s, set, &a[i]);
+		if (o->blk[0]) {
+			sync_region(s, o, set);
+		} else {
+			step(s, o, set);
+		}
+	}
+}
+
+bool
+pass_sync(Kernel *k)
+{
+	Sync s = { .k = k };
+	Set set = { NULL, 0, 0 };
+	bool async = false, commit = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		async |= o->code == O_copy && o->imm[0] != 0;
+		commit |= o->code == O_commit;
+	}
+	s.uncommitted = async && !commit;
+	facts_keep(k);
+	sync_block(&s, k->body, &set);
+	facts_drop(k);
+	return s.changed;
+}

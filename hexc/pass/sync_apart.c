@@ -1,0 +1,226 @@
+/* sync_apart.c - accesses that cannot meet: different parts of a tile, or one thread's own elements. */
+#include "hexc/ir/facts.h"
+#include "hexc/pass/sync.h"
+
+enum { SAME_DEPTH = 12 };
+
+/* ---- one thread's own elements --------------------------------------------------------------- */
+
+static const Type *
+register_side(const Op *o)
+{
+	if (o->code == O_load)
+		return &o->out[0]->type;
+	return o->code == O_store ? &o->in[0]->type : NULL;
+}
+
+bool
+smem_same_update(const Op *a, const Op *b)
+{
+	return a->code == O_store && b->code == O_store && a->imm[0] && a->imm[0] == b->imm[0];
+}
+
+/* Through equal indices the threads of an update meet in one element, so none of it is a thread's own. */
+static bool
+is_update(const Op *o)
+{
+	return o->code == O_store && o->imm[0];
+}
+
+bool
+smem_same_threads(const Op *a, const Op *b)
+{
+	const Type *x = register_side(a), *y = register_side(b);
+
+	if (a == b)
+		return true;
+	if (is_update(a) || is_update(b))
+		return false;
+	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep)
+		return false;
+	return !(a->pick && a->pick->map) && !(b->pick && b->pick->map) && layout_equal(x->layout, y->layout);
+}
+
+/* ---- where a part of a tile starts ----------------------------------------------------------- */
+
+/* v = *base + the result; the base may be NULL for 0. */
+static int64_t
+peel(const Val *v, const Val **base)
+{
+	int64_t sum = 0, c, next;
+
+	for (;;) {
+		const Op *o = v->def;
+		bool sub = o && o->code == O_sub;
+
+		*base = v;
+		if (val_is_const(v, &c)) {
+			*base = NULL;
+			return i64_eval(O_add, sum, c, &next) ? next : sum;
+		}
+		if (!o || (o->code != O_add && !sub))
+			return sum;
+		if (val_is_const(o->in[1], &c))
+			v = o->in[0];
+		else if (!sub && val_is_const(o->in[0], &c))
+			v = o->in[1];
+		else
+			return sum;
+		i64_eval(sub ? O_sub : O_add, sum, c, &sum);
+	}
+}
+
+/* How far v moves in an iteration of the loop, at least; 0: not at all, or who knows. */
+static int64_t
+moves(Sync *s, const Val *v, const Op *loop)
+{
+	const Op *o = v->def;
+	int64_t step, c;
+
+	if (!o)
+		return v->block->owner == loop && v->index == 0 ? val_fact(s->k, loop->in[2]).lo : 0;
+	if (o->code == O_mul && (val_is_const(o->in[1], &c) || val_is_const(o->in[0], &c))) {
+		step = moves(s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], loop);
+		return c > 0 && step > 0 && step <= INT64_MAX / c ? step * c : 0;
+	}
+	if (o->code == O_add && !block_inside(o->in[0]->block, loop->blk[0]))
+		return moves(s, o->in[1], loop);
+	if (o->code == O_add && !block_inside(o->in[1]->block, loop->blk[0]))
+		return moves(s, o->in[0], loop);
+	return 0;
+}
+
+typedef enum Meeting { APART, SAME, UNKNOWN } Meeting;
+
+/* Dim d of the views of two accesses. */
+static Meeting
+compare(Sync *s, const Access *then, const Access *now, int d)
+{
+	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
+	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
+	int64_t ea = ra < 0 ? 1 : then->view->type.shape[ra], eb = rb < 0 ? 1 : now->view->type.shape[rb];
+	const Val *base[2];
+	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]), step;
+
+	if ((base[0] == NULL) != (base[1] == NULL) ||
+	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
+		return UNKNOWN;
+	if (loop && base[0] && block_inside(base[0]->block, loop->blk[0])) {
+		/* `now` is one iteration further, or more */
+		if (x > INT32_MAX || x < INT32_MIN || y > INT32_MAX || y < INT32_MIN)
+			return UNKNOWN;
+		step = moves(s, base[0], loop);
+		return step > 0 && step >= ea + x - y ? APART : UNKNOWN;
+	}
+	if (x <= y ? y - x >= ea : x - y >= eb)
+		return APART;
+	return x == y && ea == eb ? SAME : UNKNOWN;
+}
+
+/* ---- element by element ------------------------------------------------------------------------ */
+
+enum { ELEMENTS_MAX = 1 << 16 };
+
+/* Start of an access in dim d of the tile, of which it is all or a part. */
+static int64_t
+start(const Access *x, int d, const Val **base)
+{
+	const Op *o = x->view->def;
+
+	*base = NULL;
+	return o->code == O_alloc ? 0 : peel(o->in[1 + d], base);
+}
+
+/* Where dim d of the tile is in the view; -1: the view has one element of it. */
+static int
+dim_in(const Access *x, int d)
+{
+	return x->view->def->code == O_alloc ? d : view_result_dim(x->view->def, d);
+}
+
+/* The thread that holds the element of the tile at c[] less the view's start; -1: the view has not got it. */
+static int64_t
+thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
+{
+	int64_t at[DIM_MAX] = { 0 };
+	Place p;
+
+	for (int d = 0; d < rank; d++) {
+		int r = dim_in(x, d);
+
+		if (c[d] < 0 || c[d] >= (r < 0 ? 1 : x->view->type.shape[r]))
+			return -1;
+		if (r >= 0)
+			at[r] = c[d];
+	}
+	p = layout_at(l, at);
+	return p.at[AX_warp] * WARP_SIZE + p.at[AX_lane];
+}
+
+/* Is every element that both accesses touch in the hands of one thread, the same for both? */
+static bool
+own_elements(const Access *then, const Access *now)
+{
+	const Type *x = register_side(then->op), *y = register_side(now->op);
+	int64_t shift[DIM_MAX] = { 0 }, n = type_size(&then->view->type);
+	int rank = then->root->type.rank;
+
+	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep || n > ELEMENTS_MAX ||
+	    (then->op->pick && then->op->pick->map) || (now->op->pick && now->op->pick->map) ||
+	    is_update(then->op) || is_update(now->op) || dtype_info[x->dtype].bits < 8)
+		return false;
+	for (int d = 0; d < rank; d++) {
+		const Val *base[2];
+
+		shift[d] = start(then, d, &base[0]) - start(now, d, &base[1]);
+		if (base[0] != base[1] && !(base[0] && base[1] && val_same(base[0], base[1], SAME_DEPTH)))
+			return false;
+		if (then->wrap && base[0] && block_inside(base[0]->block, then->wrap->blk[0]))
+			return false;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c[DIM_MAX] = { 0 }, left = i, mine, other;
+
+		for (int d = rank - 1; d >= 0; d--) {
+			int r = dim_in(then, d);
+			int64_t extent = r < 0 ? 1 : then->view->type.shape[r];
+
+			c[d] = left % extent;
+			left /= extent;
+		}
+		mine = thread_of(then, x->layout, c, rank);
+		for (int d = 0; d < rank; d++)
+			c[d] += shift[d];
+		other = thread_of(now, y->layout, c, rank);
+		if (other >= 0 && other != mine)
+			return false;
+	}
+	return true;
+}
+
+bool
+access_apart(Sync *s, const Access *then, const Access *now)
+{
+	const Op *a = then->view->def, *b = now->view->def;
+	bool same = true;
+
+	if (!a || !b || then->async)
+		return false;
+	if (then->root == now->root && then->root->type.space == S_shared &&
+	    (a->code == O_alloc || (a->code == O_view && a->in[0] == then->root)) &&
+	    (b->code == O_alloc || (b->code == O_view && b->in[0] == then->root)) &&
+	    own_elements(then, now))
+		return true;
+	if (a == b && a->code == O_alloc)
+		return smem_same_threads(then->op, now->op);
+	if (a->code != O_view || b->code != O_view || a->in[0] != then->root || b->in[0] != then->root)
+		return false;
+	for (int d = 0; d < then->root->type.rank; d++) {
+		Meeting m = compare(s, then, now, d);
+
+		if (m == APART)
+			return true;
+		same &= m == SAME;
+	}
+	return same && a->imm[0] == b->imm[0] && smem_same_threads(then->op, now->op);
+}

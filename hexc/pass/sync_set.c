@@ -1,0 +1,196 @@
+/* sync_set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
+#include "hexc/pass/sync.h"
+#include <string.h>
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static bool
+access_equal(const Access *a, const Access *b)
+{
+	return a->op == b->op && a->root == b->root && a->wrap == b->wrap && a->write == b->write &&
+	       a->async == b->async && a->waited == b->waited && a->landed == b->landed &&
+	       a->settled == b->settled;
+}
+
+bool
+set_add(Sync *s, Set *set, const Access *a)
+{
+	for (int i = 0; i < set->n; i++)
+		if (access_equal(&set->a[i], a))
+			return false;
+	VEC_PUSH(s->k->unit->arena, set->a, set->n, set->cap, *a);
+	return true;
+}
+
+bool
+set_join(Sync *s, Set *set, const Set *more)
+{
+	bool grew = false;
+
+	for (int i = 0; i < more->n; i++)
+		grew |= set_add(s, set, &more->a[i]);
+	return grew;
+}
+
+Set
+set_copy(Sync *s, const Set *from)
+{
+	Set set = { NULL, 0, 0 };
+
+	set_join(s, &set, from);
+	return set;
+}
+
+/* Async writes stay in the set until they have surely landed. */
+void
+set_barrier(Set *set)
+{
+	int n = 0;
+
+	for (int i = 0; i < set->n; i++) {
+		Access a = set->a[i];
+
+		if (!a.async || a.landed)
+			continue;
+		a.settled = a.waited;
+		set->a[n++] = a;
+	}
+	set->n = n;
+}
+
+void
+set_wait(Set *set, bool all)
+{
+	for (int i = 0; i < set->n; i++) {
+		set->a[i].waited |= set->a[i].async;
+		set->a[i].landed |= set->a[i].async && all;
+	}
+}
+
+void
+set_wrap(Set *set, const Op *loop)
+{
+	for (int i = 0; i < set->n; i++) {
+		Access *a = &set->a[i];
+
+		if (!a->wrap || !block_inside(loop->parent, a->wrap->blk[0]))
+			a->wrap = loop;
+	}
+}
+
+/* ---- accesses -------------------------------------------------------------------------------- */
+
+static int
+access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
+{
+	const Val *root = view_root(v);
+	const Param *p = val_param(k, root);
+
+	if ((!p && !root->def) || (p && !p->written))
+		return 0;
+	memset(a, 0, sizeof *a);
+	a->op = o;
+	a->view = v;
+	a->root = root;
+	a->lo = -1;
+	a->write = write;
+	if (p)
+		return 1;
+	a->async = o->code == O_copy && o->imm[0] != 0;
+	a->lo = root->def->imm[0];
+	a->hi = a->lo + smem_alloc_bytes(root->def);
+	return 1;
+}
+
+/* The whole of an op's scratch. */
+static Access
+scratch(const Op *o, bool write)
+{
+	Access a = { .op = o, .lo = o->pick->scratch_off, .write = write };
+
+	a.hi = a.lo + o->pick->scratch_bytes;
+	return a;
+}
+
+Access
+scratch_read(const Op *o)
+{
+	return scratch(o, false);
+}
+
+int
+access_of(const Kernel *k, const Op *o, Access *a)
+{
+	int n;
+
+	if (smem_has_scratch(o)) {
+		a[0] = scratch(o, true);
+		return 1;
+	}
+	switch ((int)o->code) {
+	case O_load: return access_add(k, o, o->in[0], false, a);
+	case O_store: return access_add(k, o, o->in[1], true, a);
+	case O_copy:
+		n = access_add(k, o, o->in[0], false, a);
+		return n + access_add(k, o, o->in[1], true, a + n);
+	default: return 0;
+	}
+}
+
+/* Elements lo .. hi - 1 of dim d of the root: all that an access through v may touch. */
+static void
+touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
+{
+	int64_t extent;
+	Fact f;
+	int r;
+
+	if (val_is_alias(view_base(v))) { /* in other coordinates */
+		*lo = 0;
+		*hi = INT64_MAX;
+		return;
+	}
+	/* a view of a view starts in the other's coordinates: the outermost says enough */
+	while (v->def && v->def->code == O_view && v->def->in[0]->def && v->def->in[0]->def->code == O_view)
+		v = v->def->in[0];
+	if (!v->def || v->def->code != O_view) {
+		*lo = 0;
+		*hi = v->type.shape[d] < 0 ? INT64_MAX : v->type.shape[d];
+		return;
+	}
+	r = view_result_dim(v->def, d);
+	extent = r < 0 ? 1 : v->type.shape[r];
+	f = val_fact(s->k, v->def->in[1 + d]);
+	*lo = f.lo;
+	*hi = f.hi > INT64_MAX - extent ? INT64_MAX : f.hi + extent;
+}
+
+static bool
+same_place(Sync *s, const Access *a, const Access *b)
+{
+	int64_t lo[2], hi[2];
+
+	if (a->root != b->root || !a->root)
+		return a->lo >= 0 && b->lo >= 0 && a->lo < b->hi && b->lo < a->hi;
+	for (int d = 0; d < a->root->type.rank; d++) {
+		touched(s, a->view, d, &lo[0], &hi[0]);
+		touched(s, b->view, d, &lo[1], &hi[1]);
+		if (hi[0] <= lo[1] || hi[1] <= lo[0])
+			return false;
+	}
+	return true;
+}
+
+bool
+access_conflict(Sync *s, const Access *then, const Access *now)
+{
+	if ((!then->write && !now->write) || !same_place(s, then, now))
+		return false;
+	if (then->write && now->write && smem_same_update(then->op, now->op))
+		return false;
+	if (then->view && now->view && access_apart(s, then, now))
+		return false;
+	if (!then->async || then->root != now->root)
+		return true;
+	return (s->uncommitted && !then->landed) || (!now->async && then->waited && !then->settled);
+}

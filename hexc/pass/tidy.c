@@ -1,0 +1,18 @@
+/* tidy.c - pass tidy: fold, cse and dce until nothing changes. */
+#include "hexc/ir/ir.h"
+
+enum { ROUNDS = 12 };
+
+bool
+pass_tidy(Kernel *k)
+{
+	bool changed = false;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		bool fold = pass_fold(k), cse = pass_cse(k), dce = pass_dce(k);
+		if (!fold && !cse && !dce)
+			break;
+		changed = true;
+	}
+	return changed;
+}

@@ -1,0 +1,147 @@
+/* instr.c - the instruction table as data. */
+#include "infer/base/instr.h"
+#include <string.h>
+
+const Instr instrs[] = {
+#define INSTR(name_, kind_, bits_, trans_, features_, issue_, done_, text_, cons_) \
+	{ .name = #name_,                                                          \
+	  .kind = IK_##kind_,                                                      \
+	  .bits = (bits_),                                                         \
+	  .trans = (trans_),                                                       \
+	  .m = 1,                                                                  \
+	  .n = 1,                                                                  \
+	  .k = 1,                                                                  \
+	  .ta = D_COUNT,                                                           \
+	  .tb = D_COUNT,                                                           \
+	  .acc = D_COUNT,                                                          \
+	  .features = (features_),                                                 \
+	  .text = (text_),                                                         \
+	  .cons = (cons_),                                                         \
+	  .issue = (issue_),                                                       \
+	  .done = (done_) },
+#define INSTR_RED(op_, name_, atom_, type_, bits_, features_, text_, cons_) \
+	{ .name = "red_" #op_ "_" #name_,                                   \
+	  .kind = IK_red,                                                   \
+	  .bits = (bits_),                                                  \
+	  .atom = STORE_##atom_,                                            \
+	  .ta = D_##type_,                                                  \
+	  .tb = D_COUNT,                                                    \
+	  .acc = D_COUNT,                                                   \
+	  .features = (features_),                                          \
+	  .text = (text_),                                                  \
+	  .cons = (cons_),                                                  \
+	  .issue = 2,                                                       \
+	  .done = 280 },
+#define INSTR_MMA(name_, m_, n_, k_, ta_, tb_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_) \
+	{ .name = #name_,                                                                           \
+	  .kind = IK_mma,                                                                           \
+	  .m = (m_),                                                                                \
+	  .n = (n_),                                                                                \
+	  .k = (k_),                                                                                \
+	  .ta = D_##ta_,                                                                            \
+	  .tb = D_##tb_,                                                                            \
+	  .acc = D_##acc_,                                                                          \
+	  .features = (features_),                                                                  \
+	  .text = (text_),                                                                          \
+	  .cons = (cons_),                                                                          \
+	  .issue = (issue_),                                                                        \
+	  .done = (done_),                                                                          \
+	  .a = (a_),                                                                                \
+	  .b = (b_),                                                                                \
+	  .c = (c_) },
+#define INSTR_SP(name_, m_, n_, k_, ta_, tb_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_, e_) \
+	{ .name = #name_,                                                                              \
+	  .kind = IK_mma_sp,                                                                           \
+	  .m = (m_),                                                                                   \
+	  .n = (n_),                                                                                   \
+	  .k = (k_),                                                                                   \
+	  .ta = D_##ta_,                                                                               \
+	  .tb = D_##tb_,                                                                               \
+	  .acc = D_##acc_,                                                                             \
+	  .features = (features_),                                                                     \
+	  .text = (text_),                                                                             \
+	  .cons = (cons_),                                                                             \
+	  .issue = (issue_),                                                                           \
+	  .done = (done_),                                                                             \
+	  .a = (a_),                                                                                   \
+	  .b = (b_),                                                                                   \
+	  .c = (c_),                                                                                   \
+	  .e = (e_) },
+#include "infer/base/instr.def"
+	{ .name = NULL },
+};
+
+const Instr *
+instr_find(const char *name)
+{
+	for (const Instr *i = instrs; name && i->name; i++)
+		if (strcmp(i->name, name) == 0)
+			return i;
+	return NULL;
+}
+
+bool
+instr_on(const Instr *i, const Target *t)
+{
+	return (i->features & ~t->features) == 0;
+}
+
+bool
+instr_fragment(const Instr *i, int operand, bool swap, Layout *out)
+{
+	static const int turned[2] = { 1, 0 };
+	const char *text[3] = { i->a, i->b, i->c };
+	const char *s = text[swap && operand < 2 ? 1 - operand : operand];
+	Layout l;
+	size_t at;
+
+	if (!s || !layout_parse(&l, s, strlen(s), &at))
+		return false;
+	if (swap)
+		layout_permute(out, &l, turned);
+	else
+		*out = l;
+	return true;
+}
+
+/* Lanes of a group of four that hold positions for one instance. */
+static int
+position_lanes(const Layout *e)
+{
+	int n = 1;
+
+	for (int i = 0; i < e->n; i++)
+		if (e->it[i].axis == AX_lane && e->it[i].stride < 4)
+			n *= (int)e->it[i].extent;
+	return n;
+}
+
+int
+instr_selectors(const Instr *i)
+{
+	Layout e;
+	size_t at;
+
+	return i->e && layout_parse(&e, i->e, strlen(i->e), &at) ? 4 / position_lanes(&e) : 0;
+}
+
+bool
+instr_positions(const Instr *i, int steps, bool swap, Layout *out)
+{
+	static const int turned[2] = { 1, 0 };
+	Layout e;
+	size_t at;
+	int lanes;
+
+	if (!i->e || !layout_parse(&e, i->e, strlen(i->e), &at))
+		return false;
+	lanes = position_lanes(&e);
+	if (steps < 1 || steps > 4 / lanes || !layout_push(&e, 1, steps, lanes, AX_lane) ||
+	    !layout_push_rep(&e, 4 / (lanes * steps), lanes * steps, AX_lane))
+		return false;
+	if (swap)
+		layout_permute(out, &e, turned);
+	else
+		*out = e;
+	return true;
+}

@@ -1,0 +1,76 @@
+/* instr.h - the table of machine instructions: what inference chooses from and ptxgen writes. */
+#ifndef HEXC_INSTR_H
+#define HEXC_INSTR_H
+#include "hexc/ir/ir.h"
+
+/* kind, what one instance does */
+#define INSTR_KINDS(X)                                                                             \
+	X(ld_global, "each lane loads `bits` from global memory")                                  \
+	X(st_global, "each lane stores `bits` to global memory")                                   \
+	X(red, "each lane combines `bits` with what global memory holds")                          \
+	X(ld_shared, "each lane loads `bits` from shared memory")                                  \
+	X(st_shared, "each lane stores `bits` to shared memory")                                   \
+	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
+	X(ld_bits, "copy of `bits` per lane through registers: a load for each element, a store")  \
+	X(cp_async, "each lane copies `bits` from global to shared memory, asynchronously")        \
+	X(ldmatrix, "a warp loads bits/32 matrices of 8 rows of 16 bytes; a lane gets `bits`")     \
+	X(stmatrix, "a warp stores bits/32 matrices of 8 rows of 16 bytes; a lane gives `bits`")   \
+	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
+	X(mma_sp, "a warp multiplies fragments A[m,k], of which half is kept, * B[k,n] + C[m,n]")  \
+	X(fma, "each lane multiplies and adds elements that it holds itself")
+
+typedef enum InstrKind {
+#define X(name, help) IK_##name,
+	INSTR_KINDS(X)
+#undef X
+	IK_COUNT
+} InstrKind;
+
+typedef struct Instr {
+	const char *name;
+	InstrKind kind;
+	int bits;          /* memory instructions: bits per lane, 8..128 */
+	bool trans;        /* ldmatrix, stmatrix: matrices are transposed on the way */
+	int m, n, k;       /* mma, fma: tile of one instance */
+	StoreKind atom;    /* red: how */
+	DType ta, tb, acc; /* red: ta, of the elements;
+	                    * mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
+	unsigned features; /* T_*: what the target must have */
+	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
+	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
+	const char *text, *cons;
+	int issue, done;   /* sm_80 cycles of the issue slot (mma: of a quarter of an SM's tensor cores);
+	                    * until the result can be used */
+	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
+	 * mma_sp: A is of values [M,K/2], e of positions [M,P] in the first lanes of each group of four */
+	const char *a, *b, *c, *e;
+} Instr;
+
+/* rows of the table */
+enum {
+	INSTR_COUNT = 0
+#define INSTR(...) +1
+#define INSTR_RED(...) +1
+#define INSTR_MMA(...) +1
+#define INSTR_SP(...) +1
+#include "infer/base/instr.def"
+};
+extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
+
+/* The row of that name; NULL: unknown. */
+const Instr *instr_find(const char *name);
+/* Can the target issue it? */
+bool instr_on(const Instr *i, const Target *t);
+/* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is
+ * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
+bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
+/* mma_sp: the fragment of the positions of `steps` instances one after the other along k, which take them
+ * from the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold
+ * copies. */
+bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
+/* How many instances can have their positions in one group of four lanes. */
+int instr_selectors(const Instr *i);
+
+/* across.c: the type in which warps hand each other parts of a sum, or of an extreme, of type d. */
+DType reduction_part(DType d);
+#endif

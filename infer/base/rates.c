@@ -1,0 +1,88 @@
+/* rates.c - the constants of the cost model, and what follows from them directly. */
+#include "infer/base/rates.h"
+
+static const Rates table[] = {
+#define RATES(cc, ...) { .sm = cc, __VA_ARGS__ },
+#include "infer/base/rates.def"
+};
+
+const Rates *
+rates_of(const Target *t)
+{
+	const Rates *best = &table[0];
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (table[i].sm <= t->sm)
+			best = &table[i];
+	return best;
+}
+
+/* Multiply-accumulates a clock for products of this type; types without a tensor core go to ordinary
+ * lanes. */
+static int
+mma_rate(const Rates *r, DType a)
+{
+	int bits = dtype_info[a].bits, rate = 0;
+
+	if (a == D_tf32)
+		rate = r->mma_tf32;
+	else if (a == D_f64)
+		rate = r->mma_f64;
+	else if (dtype_info[a].kind == K_flt)
+		rate = bits == 8 ? r->mma_f8 : r->mma_f16;
+	else
+		rate = bits == 8 ? r->mma_i8 : r->mma_i4;
+	return rate ? rate : r->f32;
+}
+
+double
+mma_clocks(const Rates *r, const Instr *in)
+{
+	double work = (double)in->m * in->n * in->k;
+
+	if (in->kind == IK_mma_sp) /* the zeros take no time */
+		work /= 2;
+	return work / (mma_rate(r, in->ta) * r->sync);
+}
+
+double
+l2_bytes(const Rates *r)
+{
+	return (double)r->l2 / r->sms;
+}
+
+double
+dram_bytes(const Rates *r)
+{
+	return r->dram * 1e3 / r->mhz / r->sms;
+}
+
+double
+alu_clocks(const Rates *r, DType d)
+{
+	int lanes = r->i32;
+
+	if (d == D_f64)
+		lanes = r->f64;
+	else if (d == D_f16 || d == D_bf16)
+		lanes = r->f16;
+	else if (dtype_info[d].kind == K_flt)
+		lanes = r->f32;
+	return (double)WARP_SIZE / lanes;
+}
+
+int
+occupancy(const Rates *r, const Target *t, int warps, int64_t registers, int64_t shared)
+{
+	int64_t per_warp = (registers * WARP_SIZE + REGISTER_GRAIN - 1) / REGISTER_GRAIN * REGISTER_GRAIN,
+	        n = r->blocks;
+	int64_t bytes = shared + (r->sm >= 80 ? BLOCK_RESERVE : 0);
+
+	if (r->warps / warps < n)
+		n = r->warps / warps;
+	if (per_warp && SM_REGISTERS / (per_warp * warps) < n)
+		n = SM_REGISTERS / (per_warp * warps);
+	if (bytes && t->smem_sm / bytes < n)
+		n = t->smem_sm / bytes;
+	return n < 1 ? 1 : (int)n;
+}

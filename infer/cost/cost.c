@@ -1,0 +1,235 @@
+/* cost.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
+ *
+ * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts),
+ * global memory (bytes), arithmetic, special functions, issue slots (price.c).  A straight piece of code,
+ * up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the longest
+ * wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async copies, or
+ * for loads made an iteration ahead, is as long as the copy, less the iterations that have passed since it
+ * was issued: deeper pipelines wait less.
+ *
+ * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster:
+ * the time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it
+ * is not exact. */
+#include "infer/base/rates.h"
+#include "infer/solve.h"
+
+#define RARELY 0.5 /* the other branch: ours are fast ways first, and guards are mostly taken */
+#define IN_THE_WAY 0.1 /* of each unit's time: what is not the bottleneck still gets in its way a little */
+#define SPARE_REGISTERS 32 /* addresses, counters */
+#define LANE_REGISTERS 255
+
+const char *const res_unit[RES_UNITS] = {
+#define X(name, words) words,
+	RES_LIST(X)
+#undef X
+};
+
+void
+res_add(Res *r, const Res *x, double times)
+{
+	for (int i = 0; i < RES_UNITS; i++)
+		r->unit[i] += x->unit[i] * times;
+	r->latency += x->latency * times;
+	if (x->wait > r->wait) /* loads go out together */
+		r->wait = x->wait;
+	r->barrier = r->barrier || x->barrier;
+}
+
+double
+res_busy(const Res *r)
+{
+	double most = 0, sum = 0;
+
+	for (int i = 0; i < RES_UNITS; i++) {
+		most = r->unit[i] > most ? r->unit[i] : most;
+		sum += r->unit[i];
+	}
+	return most + IN_THE_WAY * sum;
+}
+
+double
+res_cycles(const Res *r)
+{
+	return res_busy(r) + r->latency + r->wait;
+}
+
+/* What has been added up of a block of code. */
+typedef struct Sum {
+	Res piece; /* since the last barrier */
+	Res all; /* of everything, loops multiplied */
+	double time; /* pieces that are over, loops inside */
+} Sum;
+
+static void
+end_piece(Sum *x)
+{
+	x->time += res_cycles(&x->piece);
+	x->piece = (Res){ 0 };
+}
+
+static Sum sum_block(const Solve *s, const Block *b);
+
+/* Are there loads for the next iteration? */
+static bool
+loads_ahead(const Solve *s, const Block *b)
+{
+	for (const Op *o = b->first; o; o = o->next) {
+		if (o->code == O_load && made_ahead(s, o))
+			return true;
+		for (int i = 0; i < 2 && o->code == O_if; i++)
+			if (loads_ahead(s, o->blk[i]))
+				return true;
+	}
+	return false;
+}
+
+/* The first wait for async copies of a loop's body, NULL: it has none. */
+static const Op *
+copies_wait(const Block *b)
+{
+	const Op *o = b->first;
+
+	while (o && o->code != O_wait)
+		o = o->next;
+	return o;
+}
+
+/* How long an iteration, which takes `body`, waits for what earlier ones have asked for. */
+static double
+wait_ahead(const Solve *s, const Block *b, double body)
+{
+	const Op *wait = copies_wait(b);
+	bool loads = loads_ahead(s, b);
+	double since = body * (wait && !loads ? (double)(wait->imm[0] + 1) : 1);
+	double left = s->rates->dram_wait - since;
+
+	return (wait || loads) && left > 0 ? left : 0;
+}
+
+/* Does code behind a condition only ask for what later iterations need?  It overlaps with what is around
+ * it. */
+static bool
+only_asks(const Solve *s, const Block *b)
+{
+	for (const Op *o = b->first; o; o = o->next)
+		if (!(op_info[o->code].flags & F_PURE) && o->code != O_yield &&
+		    !(o->code == O_copy && o->imm[0]) && !(o->code == O_load && made_ahead(s, o)))
+			return false;
+	return true;
+}
+
+static void
+sum_loop(const Solve *s, const Op *o, Sum *x)
+{
+	double trips = s->weight[o->blk[0]->last->id] / s->weight[o->id];
+	Sum body = sum_block(s, o->blk[0]);
+
+	end_piece(x);
+	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
+		x->time += s->rates->l2_wait;
+	x->time += trips * (body.time + wait_ahead(s, o->blk[0], body.time));
+	res_add(&x->all, &body.all, trips);
+}
+
+static Sum
+sum_block(const Solve *s, const Block *b)
+{
+	Sum x = { .time = 0 };
+
+	for (const Op *o = b->first; o; o = o->next) {
+		const Res *r = &s->sol->res[o->id];
+
+		if (o->code == O_for)
+			sum_loop(s, o, &x);
+		for (int i = 0; o->code == O_if && i < 2; i++) {
+			Sum branch = sum_block(s, o->blk[i]);
+
+			res_add(&x.all, &branch.all, i ? RARELY : 1);
+			if (only_asks(s, o->blk[i]))
+				res_add(&x.piece, &branch.all, i ? RARELY : 1);
+			else
+				x.time += (i ? RARELY : 1) * branch.time;
+		}
+		if (o->code == O_wait && !b->owner)
+			x.piece.wait = s->rates->dram_wait;
+		res_add(&x.piece, r, 1);
+		res_add(&x.all, r, 1);
+		if (r->barrier)
+			end_piece(&x);
+	}
+	end_piece(&x);
+	return x;
+}
+
+static bool
+in_loop(const Op *o)
+{
+	while (o && o->code != O_for)
+		o = o->parent->owner;
+	return o != NULL;
+}
+
+static void
+at_least(int64_t *most, const Pick *p)
+{
+	if (p && p->scratch_bytes > *most)
+		*most = p->scratch_bytes;
+}
+
+/* Bytes of shared memory, before they are placed: the tiles, which live through loops, and the largest
+ * scratch in loops; or the largest scratch elsewhere. */
+static int64_t
+shared_bytes(const Solve *s)
+{
+	int64_t tiles = 0, scratch[2] = { 0, 0 };
+
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		int64_t *most = &scratch[in_loop(o)];
+
+		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
+			tiles += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
+		at_least(most, s->sol->pick[o->id]);
+		for (int j = 0; j < o->nin; j++)
+			at_least(most, s->sol->conv[o->id][j]);
+		for (int j = 0; j < o->nout; j++)
+			at_least(most, s->sol->mconv[o->id][j]);
+	}
+	tiles += scratch[1];
+	return tiles > scratch[0] ? tiles : scratch[0];
+}
+
+/* What does not fit into registers goes to memory and back in every iteration of the loop that runs most:
+ * clocks. */
+static double
+spilled(const Solve *s)
+{
+	int64_t over = s->sol->registers + SPARE_REGISTERS - LANE_REGISTERS;
+	double runs = 1;
+
+	for (int i = 0; i < s->norder && over > 0; i++)
+		if (s->order[i]->code == O_for && s->weight[s->order[i]->blk[0]->last->id] > runs)
+			runs = s->weight[s->order[i]->blk[0]->last->id];
+	return over > 0 ? 2.0 * (double)over * s->k->warps * runs : 0;
+}
+
+void
+cost_of(Solve *s)
+{
+	Sol *sol = s->sol;
+	double busy;
+	Sum top;
+
+	for (int i = 0; i < s->norder; i++)
+		price(s, s->order[i]);
+	top = sum_block(s, s->k->body);
+	top.all.unit[R_smem] += spilled(s);
+	top.time += spilled(s);
+	busy = res_busy(&top.all);
+	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
+	sol->alone = top.time;
+	sol->total = top.all;
+	sol->blocks = occupancy(s->rates, s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
+	                        shared_bytes(s));
+	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
+}

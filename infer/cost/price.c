@@ -1,0 +1,412 @@
+/* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each
+ * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
+ * is. */
+#include "hexc/ir/spread.h"
+#include "infer/base/rates.h"
+#include "infer/solve.h"
+#include <string.h>
+
+/* Of a load made ahead: its address, is it inside, what it is if not.  What accesses of 16 bytes need is
+ * left out: copies to shared memory need as much. */
+#define AHEAD_STEPS 3
+#define UPDATE_SECTORS 2.0 /* an update at L2 reads and writes */
+#define BARRIER_CLOCKS 25.0
+#define SHUFFLE_CLOCKS 24.0 /* from the instruction to its result */
+#define ORDER_STEPS 2 /* on a word of positions: what is not there made to rise (ptxgen/sparse.c) */
+#define SPREAD_STEPS 32 /* one bit of a position to four: 8 steps for each quarter of a word */
+#define ELEMENT_CAST 3 /* of one element: take its bits, convert, put the result into its word */
+#define SECTOR_BYTES 32
+#define REQUEST_SECTORS 4 /* that the first-level cache serves in a clock: 128 bytes */
+
+/* n warp instructions of arithmetic on elements of type d. */
+static void
+arithmetic(const Solve *s, Res *r, DType d, double n)
+{
+	r->unit[R_alu] += n * alu_clocks(s->rates, d);
+	r->unit[R_issue] += n / ISSUE_RATE;
+}
+
+static void
+memory_instructions(Res *r, double n)
+{
+	r->unit[R_issue] += n / ISSUE_RATE;
+}
+
+static int64_t
+words_of(const Layout *l, int bits)
+{
+	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+}
+
+bool
+made_ahead(const Solve *s, const Op *o)
+{
+	const Pick *how = s->sol->mconv[o->id][0];
+
+	return s->ahead[o->id] && (!how || strcmp(how->inst, "rename") == 0);
+}
+
+/* ---- global memory ---------------------------------------------------------------------------------- */
+
+int64_t
+global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits, bool write)
+{
+	int unit = view ? view_unit_dim(s->k, view) : -1, n = 0;
+	int64_t ninst = layout_cosize(map, AX_reg) / vec, sectors = 0;
+	int64_t seen[32];
+
+	/* instances differ by constants: the first stands for all;  rows other than the contiguous dim
+	 * never share a sector */
+	for (int lane = 0; lane < WARP_SIZE; lane++) {
+		Place p = { .at = { 0 } };
+		int64_t c[DIM_MAX] = { 0 }, key;
+		int j;
+
+		p.at[AX_lane] = lane;
+		if (write && !first_replica(map, lane, 0))
+			continue;
+		layout_coord(map, &p, c);
+		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
+		for (int d = 0; d < map->ndim; d++)
+			if (d != unit)
+				key = key * 4096 + c[d];
+		for (j = 0; j < n && seen[j] != key; j++)
+			;
+		if (j == n)
+			seen[n++] = key;
+	}
+	sectors = n;
+	if ((int64_t)vec * bits > 8 * SECTOR_BYTES)
+		sectors *= (int64_t)vec * bits / (8 * SECTOR_BYTES);
+	for (int w = 1, first = n; w < s->k->warps; w++)
+		if (!write || first_replica(map, 0, w))
+			sectors += first;
+	return sectors * ninst;
+}
+
+/* Sectors of the tile itself: what comes from L2 however often the warps of a block ask for it, at about the
+ * same time; the first-level cache has it from the first of them. */
+static double
+tile_sectors(const Solve *s, const Op *view, const Type *t)
+{
+	int unit = view ? view_unit_dim(s->k, view) : -1;
+	double rows = 1, row = 1;
+
+	for (int d = 0; d < t->rank; d++)
+		if (d == unit)
+			row = (double)t->shape[d] * dtype_info[t->dtype].bits / (8 * SECTOR_BYTES);
+		else
+			rows *= (double)t->shape[d];
+	return rows * (row < 1 ? 1 : row);
+}
+
+/* Dims of the grid that x depends on, as bits; 7 where that is not clear. */
+static int
+grid_dims(const Val *x, int depth)
+{
+	const Op *o = x->def;
+	int dims = 0;
+
+	if (!o || depth > 8)
+		return o ? 7 : 0;
+	if (o->code == O_block_id)
+		return 1 << o->imm[0];
+	for (int i = 0; i < o->nin; i++)
+		dims |= grid_dims(o->in[i], depth + 1);
+	return dims;
+}
+
+/* Has every block its own part of the tensor?  Then it comes from DRAM, else others have brought it to L2. */
+static bool
+own_part(const Solve *s, const Op *view)
+{
+	const Op *end = s->k->grid ? s->k->grid->last : NULL;
+	int dims = 0, all = 0;
+	int64_t one;
+
+	for (; view && view->code == O_view; view = view->in[0]->def)
+		for (int i = 1; i < view->nin; i++)
+			dims |= grid_dims(view->in[i], 0);
+	for (int i = 0; end && i < end->nin && i < 3; i++)
+		if (!val_is_const(end->in[i], &one) || one != 1)
+			all |= 1 << i;
+	return (all & ~dims) == 0;
+}
+
+static void
+price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Pick *p, Res *r)
+{
+	int bits = dtype_info[mem->type.dtype].bits;
+	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) *
+	              s->k->warps;
+	double asked = (double)global_sectors(s, mem->def, map, p->vec, bits, o->code == O_store),
+	       moved = asked;
+	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
+
+	if (o->code != O_store) {
+		double tile = tile_sectors(s, mem->def, &mem->type);
+		moved = tile < asked ? tile : asked;
+	} else if (o->imm[0]) {
+		moved *= UPDATE_SECTORS;
+	}
+	if (rate > l2_bytes(s->rates))
+		rate = l2_bytes(s->rates);
+	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
+	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
+	if (o->code != O_store && !(o->code == O_copy && o->imm[0]) && !made_ahead(s, o))
+		r->wait = s->rates->l2_wait;
+}
+
+static void
+price_memory(const Solve *s, const Op *o, Res *r)
+{
+	const Pick *p = s->sol->pick[o->id];
+	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
+	                                                                  : o->in[1];
+	const Layout *map = p->map ? p->map : o->code == O_load ? result(s, o, 0)
+	                                                        : operand(s, o, 0);
+	const Instr *in = instr_find(p->inst);
+	int bits = dtype_info[mem->type.dtype].bits, pieces = dtype_pieces(mem->type.dtype);
+	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * s->k->warps;
+
+	memory_instructions(r, in && in->kind == IK_ld_st ? 2 * inst : inst);
+	if (in && in->kind == IK_ld_bits) {
+		double one = (double)layout_cosize(map, AX_reg) * (pieces > 1 ? 2 : 1) * s->k->warps;
+		memory_instructions(r, one);
+		arithmetic(s, r, D_i32, 4 * one);
+	}
+	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
+		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
+	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their places, or back */
+		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
+	if (mem->type.space == S_global) {
+		if (o->code == O_load && made_ahead(s, o))
+			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
+		price_global(s, o, mem, map, p, r);
+	} else {
+		r->latency += s->rates->shared_wait / 4.0;
+	}
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------------------------- */
+
+/* Instructions per 32-bit word of result: rough, by kind of op. */
+static double
+alu_weight(const Op *o)
+{
+	switch (o->code) {
+	case O_exp:
+	case O_log:
+		return 2; /* scale, and guard against subnormal numbers */
+	case O_exp2:
+	case O_sqrt:
+	case O_rsqrt:
+	case O_tanh:
+		return 1;
+	case O_div:
+		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 8 : 20;
+	case O_mod:
+		return 22;
+	case O_expand:
+		return 10; /* per element two comparisons, two choices and a sum */
+	case O_unpack:
+	case O_hold:
+	case O_relayout:
+	case O_transpose:
+	case O_slice:
+	case O_concat:
+	case O_broadcast:
+	case O_bitcast:
+	case O_const:
+	case O_splat:
+	case O_reshape:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* Instructions of the special function unit per element. */
+static double
+mufu_weight(const Op *o)
+{
+	switch (o->code) {
+	case O_exp:
+	case O_exp2:
+	case O_log:
+	case O_rsqrt:
+	case O_tanh:
+		return 1;
+	case O_sqrt:
+		return 2;
+	case O_div:
+		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 1 : 2;
+	default:
+		return 0;
+	}
+}
+
+static bool
+is_reduce(const Op *o)
+{
+	return o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min;
+}
+
+/* Casts: from narrow types by their recipe, or element by element; others have an instruction. */
+static void
+price_cast(const Solve *s, const Op *o, Res *r)
+{
+	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
+	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
+	double n = s->k->warps, words = n * (double)((regs * dtype_place(to) + 31) / 32);
+	const CastPrice *p;
+
+	if (dtype_info[from].bits > 8 && to != D_bool) {
+		r->unit[R_alu] += words * WARP_SIZE / s->rates->cvt;
+		r->unit[R_issue] += words / ISSUE_RATE;
+		return;
+	}
+	p = cast_price(s, o, s->sol->spread[o->in[0]->id]);
+	if (p->any) {
+		double groups = n * (double)regs / SPREAD_GROUP;
+		arithmetic(s, r, D_i32, groups * p->steps);
+		arithmetic(s, r, to, groups * p->last);
+		return;
+	}
+	arithmetic(s, r, D_i32, ELEMENT_CAST * n * (double)regs);
+}
+
+static void
+price_elements(const Solve *s, const Op *o, Res *r)
+{
+	const Layout *l = is_reduce(o) ? operand(s, o, 0) : result(s, o, 0);
+	DType d = o->out[0]->type.dtype;
+	double n = s->k->warps, elems = n * (double)layout_cosize(l, AX_reg);
+
+	if (o->code == O_cast) {
+		price_cast(s, o, r);
+		return;
+	}
+	if (o->code == O_lookup) {
+		arithmetic(s, r, D_i32, elems * lookup_weight(s, o));
+		return;
+	}
+	arithmetic(s, r, d, n * (double)words_of(l, dtype_place(d)) * alu_weight(o));
+	r->unit[R_mufu] += elems * mufu_weight(o) * WARP_SIZE / s->rates->mufu;
+	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
+}
+
+static void
+price_dot(const Solve *s, const Op *o, Res *r)
+{
+	const Instr *in = s->sol->pick[o->id] ? instr_find(s->sol->pick[o->id]->inst) : NULL;
+	const int64_t *c = o->out[0]->type.shape;
+	const Layout *lc = s->sol->val[o->out[0]->id];
+	double work = (double)c[0] * (double)c[1] * (double)dot_k(o), copies = 1;
+
+	for (int i = 0; i < lc->nrep; i++) /* warps that repeat the work */
+		copies *= (double)lc->rep[i].extent;
+	work *= copies;
+	if (dot_is_sparse(o)) {
+		bool one = o->in[3]->type.dtype == D_u1;
+		int64_t words = words_of(operand(s, o, 3), bits_of(o->in[3]));
+		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? SPREAD_STEPS : ORDER_STEPS));
+	}
+	if (in && in->kind != IK_fma) {
+		double instances = work / ((double)in->m * in->n * in->k);
+		r->unit[R_mma] += instances * mma_clocks(s->rates, in);
+		r->unit[R_issue] += instances * 2 / ISSUE_RATE;
+	} else {
+		arithmetic(s, r, o->in[0]->type.dtype, work / WARP_SIZE);
+	}
+	r->latency += 16;
+}
+
+/* ---- between lanes and warps ----------------------------------------------------------------- */
+
+static void
+price_reduce(const Solve *s, const Op *o, Res *r)
+{
+	const Layout *in = operand(s, o, 0);
+	int d = (int)o->imm[0], bits = dtype_info[o->out[0]->type.dtype].bits;
+	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
+
+	for (int i = in->first[d]; i < in->first[d + 1]; i++) {
+		const Iter *it = &in->it[i];
+		if (it->axis == AX_lane) {
+			for (int64_t e = it->extent; e > 1; e /= 2) {
+				r->unit[R_smem] += words;
+				arithmetic(s, r, o->out[0]->type.dtype, words);
+				r->unit[R_issue] += words / ISSUE_RATE;
+				r->latency += SHUFFLE_CLOCKS;
+			}
+		} else if (it->axis == AX_warp) {
+			/* parts: across.c */
+			arithmetic(s, r, o->out[0]->type.dtype, words * (double)it->extent);
+		}
+	}
+}
+
+/* Elements that cross a lane take one shuffle, or two where the row before may be meant, and a choice. */
+static void
+price_shift(const Solve *s, const Op *o, Res *r)
+{
+	const Layout *l = result(s, o, 0);
+	int d = (int)o->imm[0];
+	int64_t low = 1, lanes = 1;
+	double n, cross;
+
+	for (int i = l->first[d]; i < l->first[d + 1]; i++)
+		if (l->it[i].axis == AX_lane)
+			lanes *= l->it[i].extent;
+		else if (lanes == 1)
+			low *= l->it[i].extent;
+	cross = o->imm[1] >= low ? 1 : (double)o->imm[1] / (double)low;
+	n = (double)layout_cosize(l, AX_reg) * s->k->warps * (lanes > 1 ? cross : 0);
+	if (layout_extent(l, d) > low * lanes)
+		n *= 2;
+	r->unit[R_smem] += n;
+	arithmetic(s, r, D_i32, n);
+	r->unit[R_issue] += n / ISSUE_RATE;
+	r->latency += n > 0 ? SHUFFLE_CLOCKS : 0;
+}
+
+void
+price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
+                 double accesses,
+                 Res *r)
+{
+	arithmetic(s, r, D_i32, steps);
+	r->unit[R_smem] += shuffles;
+	r->unit[R_issue] += shuffles / ISSUE_RATE;
+	r->latency += shuffles > 0 ? SHUFFLE_CLOCKS : 0;
+	if (!p->scratch)
+		return;
+	r->unit[R_smem] += (double)(waves[0] + waves[1]);
+	memory_instructions(r, accesses);
+	r->latency += 2 * BARRIER_CLOCKS + s->rates->shared_wait;
+	r->barrier = true;
+}
+
+void
+price(Solve *s, Op *o)
+{
+	Res *r = &s->sol->res[o->id];
+
+	if (o->code == O_load && o->out[0]->type.space == S_scalar)
+		r->latency += o->in[0]->type.space == S_global ? s->rates->l2_wait : s->rates->shared_wait;
+	else if (o->code == O_load || o->code == O_store || o->code == O_copy)
+		price_memory(s, o, r);
+	else if (o->code == O_dot)
+		price_dot(s, o, r);
+	else if (o->code == O_shift)
+		price_shift(s, o, r);
+	else if (o->code == O_barrier)
+		r->latency += BARRIER_CLOCKS;
+	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_info[o->code].flags & F_PURE)
+		price_elements(s, o, r);
+	if (o->code == O_barrier)
+		r->barrier = true;
+	if (is_reduce(o))
+		price_reduce(s, o, r);
+}

@@ -1,0 +1,34 @@
+/* recipe_price.c - what casts of narrow elements cost, by their recipes, and lookups. */
+#include "infer/recipe/recipe.h"
+#include "infer/solve.h"
+
+const CastPrice *
+cast_price(const Solve *s, const Op *o, int spread)
+{
+	CastPrice *p = &s->cast[CAST_ORDERS * o->id + (uint32_t)(spread <= 16 ? spread / 8 : 3)];
+	Recipe r;
+
+	if (p->known && p->spread == spread)
+		return p;
+	p->known = true;
+	p->spread = spread;
+	p->any = recipe_make(&r, o->in[0]->type.dtype, spread, o->out[0]->type.dtype,
+	                     s->k->unit->target->features);
+	if (p->any) {
+		p->steps = r.nstep;
+		p->last = recipe_arithmetic(&r);
+	}
+	return p;
+}
+
+double
+lookup_weight(const Solve *s, const Op *o)
+{
+	const Val *index = o->in[1];
+	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
+	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
+
+	if (bits < 3 && !s->sol->spread[index->id]) /* codes to places of four bits */
+		four += bits == 2 ? 3 : 6;
+	return four / 4;
+}

@@ -1,0 +1,175 @@
+/* registers.c - can a lane hold what must be in registers at once? */
+#include "infer/solve.h"
+
+enum {
+	LANE_REGISTERS = 255,
+	OVERHEAD = 24, /* addresses, counters, predicates */
+	WARPS_MAX = 32,
+};
+
+/* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
+ * a dot's fragments. */
+typedef struct Need {
+	int64_t tiles, fragments;
+	const Val *largest; /* of the tiles */
+	const Op *where; /* the loop that carries them, or what makes the one */
+	const Op *dot;
+	int64_t held; /* in a loop: what it carries, what it reads from in front of it, and what is new */
+} Need;
+
+static int64_t
+words(const Layout *l, DType t)
+{
+	return (layout_cosize(l, AX_reg) * dtype_place(t) + 31) / 32;
+}
+
+static int64_t
+words_of(const Solve *s, const Val *v)
+{
+	return v->type.space == S_reg ? words(s->sol->val[v->id], v->type.dtype) : 0;
+}
+
+/* Indices of k whose fragments are in registers together. */
+static int64_t
+k_step(const Op *dot, const DotChoice *c)
+{
+	int64_t vec = dtype_most(dot->in[0]->type.dtype), k = dot->in[0]->type.shape[1];
+
+	if (c->inst->kind != IK_fma)
+		return c->run ? 4 * c->run : c->inst->k;
+	return c->run && vec < k ? vec : 1;
+}
+
+static void
+need_tiles(const Solve *s, Need *n, const Op *o, int nout, Val *const *out)
+{
+	int64_t sum = 0;
+	const Val *largest = NULL;
+
+	for (int j = 0; j < nout; j++) {
+		sum += words_of(s, out[j]);
+		if (!largest || words_of(s, out[j]) > words_of(s, largest))
+			largest = out[j];
+	}
+	if (sum <= n->tiles)
+		return;
+	n->tiles = sum;
+	n->largest = largest;
+	n->where = o;
+}
+
+static void
+need_fragments(Solve *s, Need *n, Op *dot)
+{
+	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
+	int64_t f = words(operand(s, dot, 0), dot->in[0]->type.dtype) +
+	            words(operand(s, dot, 1), dot->in[1]->type.dtype);
+
+	f = f * k_step(dot, c) / dot_k(dot);
+	if (f < n->fragments)
+		return;
+	n->fragments = f;
+	n->dot = dot;
+}
+
+/* Element of the last register of lane 0. */
+static int64_t
+last_element(const Layout *l, const Type *t)
+{
+	Place p = { .at = { 0 } };
+	int64_t c[DIM_MAX] = { 0 }, e = 0;
+
+	p.at[AX_reg] = layout_cosize(l, AX_reg) - 1;
+	layout_coord(l, &p, c);
+	for (int d = 0; d < t->rank; d++)
+		e = e * t->shape[d] + c[d];
+	return e;
+}
+
+static void
+too_many(Solve *s, const Need *n)
+{
+	const Val *v = n->largest;
+	const Layout *l = s->sol->val[v->id];
+	const char *frag = n->dot ? arena_printf(s->arena, "one step of the dot in line %u takes %lld, ",
+	                                         n->dot->src.line, (long long)n->fragments)
+	                          : "";
+	const char *named = tile_words(s, v);
+	const char *mend = "use smaller tiles, or keep what is read in shared memory";
+
+	if (v->name)
+		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
+	if (s->k->warps < WARPS_MAX)
+		mend = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
+	fails(s, n->where->src,
+	      "the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
+	      "lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
+	      (long long)n->tiles, frag, OVERHEAD, LANE_REGISTERS, named, (long long)words_of(s, v),
+	      elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
+	if (n->dot)
+		fails_note(s, n->dot->src,
+		           "%s on %dx%d warps: the result takes %lld registers of a lane, fragments %lld",
+		           s->sol->plan.dot[s->dot_at[n->dot->id]]->inst->name,
+		           s->sol->plan.dot[s->dot_at[n->dot->id]]->wm,
+		           s->sol->plan.dot[s->dot_at[n->dot->id]]->wn,
+		           (long long)words_of(s, n->dot->out[0]), (long long)n->fragments);
+}
+
+/* The largest result of a dot in there that does not take the place of what is carried, and what is loaded
+ * for the next iteration while this one still needs its own: in front of all products
+ * (hexc/pass/pipeline_ahead.c). */
+static int64_t
+fresh_results(const Solve *s, const Op *loop)
+{
+	int64_t most = 0, ahead = 0;
+	bool first = true;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w)) {
+		if (o->code == O_dot && o->in[2]->def && words_of(s, o->out[0]) > most)
+			most = words_of(s, o->out[0]);
+		first = first && o->code != O_dot;
+		if (first && o->code == O_load && s->ahead[o->id])
+			ahead += words_of(s, o->out[0]);
+	}
+	return most + ahead;
+}
+
+static void
+need_held(const Solve *s, Need *n, const Op *loop)
+{
+	int64_t sum = fresh_results(s, loop);
+
+	for (int j = 0; j < loop->nout; j++)
+		sum += words_of(s, loop->out[j]);
+	for (Val **v = s->through[loop->id]; *v; v++)
+		sum += words_of(s, *v);
+	n->held = sum > n->held ? sum : n->held;
+}
+
+bool
+registers_fit(Solve *s)
+{
+	Need n = { 0 };
+
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+
+		if (o->code == O_for)
+			need_tiles(s, &n, o, o->nout, o->out);
+		if (o->code == O_for)
+			need_held(s, &n, o);
+		if (o->code == O_dot) {
+			need_tiles(s, &n, o, 1, o->out);
+			need_fragments(s, &n, o);
+		}
+		if (o->code == O_load && o->in[0]->type.space == S_global)
+			need_tiles(s, &n, o, 1, o->out);
+	}
+	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments;
+	if (n.tiles + n.fragments + OVERHEAD <= LANE_REGISTERS)
+		return true;
+	too_many(s, &n);
+	s->why.excess = n.tiles + n.fragments;
+	return false;
+}

@@ -1,0 +1,225 @@
+/* draw.c - explanations as pictures: which there are, and how SVG is written.
+ *
+ * No scripts, no fonts or files of others, the same bytes every time.  What is too large is cut at a size
+ * that its picture states. */
+#include "infer/explain/explain.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { DRAWINGS_MAX = 100 };
+
+void
+svg_escape(Text *t, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '<')
+			text_printf(t, "&lt;");
+		else if (*s == '>')
+			text_printf(t, "&gt;");
+		else if (*s == '&')
+			text_printf(t, "&amp;");
+		else if (*s == '"')
+			text_printf(t, "&quot;");
+		else
+			text_add(t, (unsigned char)*s < 0x20 ? " " : s, 1);
+	}
+}
+
+void
+svg_start(Text *t, int width, int height, const char *title, const char *about)
+{
+	text_printf(t,
+	            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
+	            "%d\" "
+	            "role=\"img\">\n<title>",
+	            width, height, width, height);
+	svg_escape(t, title);
+	text_printf(t, "</title>\n<desc>");
+	svg_escape(t, about);
+	text_printf(t, "</desc>\n"
+	               "<style>\n"
+	               "text { font-family: ui-monospace, Menlo, Consolas, monospace; fill: #1c1c1c }\n"
+	               ".title { font-size: 15px; font-weight: bold }\n"
+	               ".note { font-size: 11px; fill: #444 }\n"
+	               ".axis { font-size: 10px; fill: #555; text-anchor: middle }\n"
+	               ".side { font-size: 10px; fill: #555; text-anchor: end }\n"
+	               ".cell { font-size: 9px; text-anchor: middle }\n"
+	               ".box { stroke: #fff; stroke-width: 1 }\n"
+	               ".edge { stroke: #333; stroke-width: 1; fill: none }\n"
+	               ".mark { stroke: #b00020; stroke-width: 2; fill: none }\n"
+	               "</style>\n"
+	               "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+	            width, height);
+	svg_text(t, 16, 26, "title", "%s", title);
+}
+
+void
+svg_end(Text *t)
+{
+	text_printf(t, "</svg>\n");
+}
+
+void
+svg_text(Text *t, int x, int y, const char *cls, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	text_printf(t, "<text x=\"%d\" y=\"%d\" class=\"%s\">", x, y, cls);
+	svg_escape(t, text);
+	text_printf(t, "</text>\n");
+}
+
+void
+svg_rect(Text *t, int x, int y, int w, int h, const char *cls, const char *fill)
+{
+	text_printf(t, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" class=\"%s\"", x, y, w, h, cls);
+	if (fill)
+		text_printf(t, " fill=\"%s\"", fill);
+	text_printf(t, "/>\n");
+}
+
+/* A point of the colour circle, 0 .. 1535, as red, green and blue of 0 .. 255. */
+static void
+hue(int at, int rgb[3])
+{
+	int part = at / 256, up = at % 256, down = 255 - up;
+	/* one is at its full, one rises or falls, one is out */
+	const int full[6] = { 0, 1, 1, 2, 2, 0 }, moves[6] = { 1, 0, 2, 1, 0, 2 };
+
+	rgb[0] = rgb[1] = rgb[2] = 0;
+	rgb[full[part % 6]] = 255;
+	rgb[moves[part % 6]] = part % 2 ? down : up;
+}
+
+const char *
+svg_colour(Arena *a, int i, int n, int light)
+{
+	int rgb[3];
+
+	hue(i * 1536 / (n < 1 ? 1 : n), rgb);
+	for (int c = 0; c < 3; c++) /* towards white: what stands on it is black */
+		rgb[c] = rgb[c] + (255 - rgb[c]) * light / 100;
+	return arena_printf(a, "#%02x%02x%02x", (unsigned)rgb[0], (unsigned)rgb[1], (unsigned)rgb[2]);
+}
+
+/* ---- which ---------------------------------------------------------------------------------------- */
+
+typedef struct Album {
+	const Kernel *k;
+	Drawing *d;
+	const Val **v; /* what is drawn, to draw nothing twice */
+	int n, cap, vcap, nv;
+} Album;
+
+static void
+add(Album *a, const char *name, const char *svg)
+{
+	Drawing d = { name, svg };
+
+	if (a->n < DRAWINGS_MAX)
+		VEC_PUSH(a->k->unit->arena, a->d, a->n, a->cap, d);
+}
+
+/* A file's name of it: letters, digits, - and . */
+static const char *
+plain(Arena *arena, const char *s)
+{
+	char *r = arena_printf(arena, "%s", s);
+
+	for (char *c = r; *c; c++)
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+		      *c == '-' || *c == '.' || *c == '_'))
+			*c = '-';
+	return r;
+}
+
+/* Has a tile that looks the same been drawn under this name? */
+static bool
+drawn(Album *a, const Val *v)
+{
+	for (int i = 0; i < a->nv; i++)
+		if (type_same(&a->v[i]->type, &v->type) && a->v[i]->name && v->name &&
+		    strcmp(a->v[i]->name, v->name) == 0 && layout_equal(a->v[i]->type.layout, v->type.layout))
+			return true;
+	VEC_PUSH(a->k->unit->arena, a->v, a->nv, a->vcap, v);
+	return false;
+}
+
+static void
+add_tile(Album *a, const Val *v)
+{
+	Arena *m = a->k->unit->arena;
+	const char *name;
+
+	if (v->type.space != S_reg || !v->type.layout || v->type.rank < 1 || !v->name || drawn(a, v))
+		return;
+	name = plain(m, arena_printf(m, "tile-%s-%u", v->name, v->id));
+	add(a, name, draw_tile(a->k, v, arena_printf(m, "%s: %s", v->name, type_print(m, &v->type))));
+}
+
+/* The three fragments of a dot, with the instruction that takes them. */
+static void
+add_dot(Album *a, const Op *o)
+{
+	Arena *m = a->k->unit->arena;
+	const Val *v[3] = { o->in[0], o->in[1], o->out[0] };
+
+	for (int i = 0; i < 3; i++)
+		if (v[i]->type.layout)
+			add(a, arena_printf(m, "dot-line%u-%u-%c", o->src.line, o->id, "abc"[i]),
+			    draw_tile(a->k, v[i],
+			              arena_printf(m, "%c of the dot in line %u: %s by %s", "ABC"[i],
+			                           o -> src.line, type_print(m, &v[i]->type),
+			                           o->pick && o->pick->inst ? o->pick->inst : "?")));
+}
+
+static void
+add_shared(Album *a, const Op *o)
+{
+	Arena *m = a->k->unit->arena;
+	const Val *v = o->out[0];
+	const char *name = arena_printf(m, "shared-%s-%u", v->name ? v->name : "tile", v->id);
+
+	add(a, plain(m, name), draw_shared(a->k, o));
+}
+
+/* Is there a copy to shared memory in it? */
+static bool
+copies(Block *b)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		if (o->code == O_copy)
+			return true;
+	return false;
+}
+
+int
+infer_draw(Kernel *k, const Drawing **out)
+{
+	Album a = { .k = k };
+	Arena *m = k->unit->arena;
+	OpWalk w;
+
+	*out = NULL;
+	if (!explain_sol(k))
+		return 0;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code == O_dot)
+			add_dot(&a, o);
+		if (o->code == O_alloc && o->out[0]->type.layout)
+			add_shared(&a, o);
+		if (o->code == O_for && o->imm[1] > 0 && copies(o->blk[0]))
+			add(&a, arena_printf(m, "pipeline-line%u-%u", o->src.line, o->id),
+			    draw_pipeline(k, o));
+		for (int i = 0; i < o->nout; i++)
+			add_tile(&a, o->out[i]);
+	}
+	*out = a.d;
+	return a.n;
+}

@@ -1,0 +1,164 @@
+/* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element lies in which,
+ * and what every access to it costs in wavefronts. */
+#include "infer/explain/explain.h"
+
+enum {
+	BANKS = 32,
+	LINE_BYTES = 128,
+	LINES_MAX = 32, /* that are drawn */
+	CELL_W = 40,
+	CELL_H = 26,
+	LEFT = 64,
+	TOP = 96,
+};
+
+/* Element number by place in memory, of the first `n` places; -1: none lies there. */
+static int64_t *
+owners(const Kernel *k, const Val *v, int64_t n)
+{
+	int64_t *at = NEWN(k->unit->arena, int64_t, n);
+
+	for (int64_t i = 0; i < n; i++)
+		at[i] = -1;
+	for (int64_t e = 0; e < type_size(&v->type); e++) {
+		int64_t c[DIM_MAX] = { 0 }, where;
+
+		elem_at(&v->type, e, c);
+		where = layout_at(v->type.layout, c).at[AX_mem];
+		if (where >= 0 && where < n)
+			at[where] = e;
+	}
+	return at;
+}
+
+/* "3,8" or, behind a stage, "s1 3,8": the first element of a bank. */
+static const char *
+element(const Kernel *k, const Type *t, int64_t e)
+{
+	Text x = { .arena = k->unit->arena };
+	int64_t c[DIM_MAX] = { 0 };
+
+	elem_at(t, e, c);
+	for (int d = t->rank > 2 ? t->rank - 2 : 0; d < t->rank; d++)
+		text_printf(&x, "%s%lld", x.n ? "," : "", (long long)c[d]);
+	return x.s;
+}
+
+/* Rows of the tile differ in hue, 16-byte pieces of a row in lightness: where a column of one colour runs
+ * straight down, rows meet in one bank. */
+static const char *
+colour(const Kernel *k, const Type *t, int64_t e, int bits)
+{
+	int64_t c[DIM_MAX] = { 0 }, row, piece;
+
+	elem_at(t, e, c);
+	row = t->rank > 1 ? c[t->rank - 2] : 0;
+	piece = c[t->rank - 1] * bits / LINE_BYTES;
+	return svg_colour(k->unit->arena, (int)(row % 8), 8, 50 + (int)(piece % 4) * 10);
+}
+
+static void
+draw_lines(Text *t, const Kernel *k, const Val *v, int lines)
+{
+	int bits = dtype_info[v->type.dtype].bits, per = 32 / bits > 0 ? 32 / bits : 1;
+	int64_t n = (int64_t)lines * LINE_BYTES * 8 / bits, *own = owners(k, v, n);
+
+	for (int b = 0; b < BANKS; b++)
+		svg_text(t, LEFT + b * CELL_W + CELL_W / 2, TOP - 6, "axis", "%d", b);
+	for (int y = 0; y < lines; y++) {
+		svg_text(t, LEFT - 6, TOP + y * CELL_H + 17, "side", "+%d", y * LINE_BYTES);
+		for (int b = 0; b < BANKS; b++) {
+			int64_t at = ((int64_t)y * BANKS + b) * 32 / bits, e = -1;
+			int x = LEFT + b * CELL_W;
+
+			for (int i = 0; i < per && e < 0; i++)
+				e = own[at + i];
+			svg_rect(t, x, TOP + y * CELL_H, CELL_W, CELL_H, "box",
+			         e < 0 ? "#eee" : colour(k, &v->type, e, bits));
+			if (e >= 0)
+				svg_text(t, x + CELL_W / 2, TOP + y * CELL_H + 17, "cell", "%s",
+				         element(k, &v->type, e));
+		}
+	}
+	svg_rect(t, LEFT, TOP, BANKS * CELL_W, lines * CELL_H, "edge", NULL);
+}
+
+/* The first load of the tile; NULL: there is none. */
+static const Op *
+first_load(const Kernel *k, const Val *v, Access *a)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		Val *root;
+
+		if (o->code == O_load && explain_access(o, &root, a) && root == v)
+			return o;
+	}
+	return NULL;
+}
+
+/* Outlines around what the lanes of the first phase of the first load take.  How many lanes. */
+static int
+draw_phase(Text *t, const Kernel *k, const Val *v, int lines)
+{
+	int bits = dtype_info[v->type.dtype].bits, bytes, n;
+	Layout mem = *v->type.layout;
+	Access a;
+
+	if (!first_load(k, v, &a) || (a.as && !layout_reshape(&mem, v->type.layout, a.as->rank, a.as->shape)))
+		return 0;
+	bytes = a.vec * bits / 8;
+	n = bytes < 4 ? WARP_SIZE : LINE_BYTES / bytes;
+	n = n > a.lanes ? a.lanes : n;
+	for (int lane = 0; lane < n; lane++) {
+		Place p = { .at = { 0 } };
+		int64_t c[DIM_MAX] = { 0 }, tile[DIM_MAX] = { 0 }, word;
+
+		p.at[AX_lane] = lane;
+		layout_coord(a.map, &p, c);
+		for (int d = 0; d < a.rank; d++)
+			tile[a.dim_of[d]] = c[d];
+		word = layout_at(&mem, tile).at[AX_mem] * bits / 32;
+		if (word / BANKS < lines)
+			svg_rect(t, LEFT + (int)(word % BANKS) * CELL_W + 1,
+			         TOP + (int)(word / BANKS) * CELL_H + 1,
+			         (bytes < 4 ? 1 : bytes / 4) * CELL_W - 2, CELL_H - 2, "mark", NULL);
+	}
+	return n;
+}
+
+const char *
+draw_shared(const Kernel *k, const Op *alloc)
+{
+	Arena *a = k->unit->arena;
+	Text t = { .arena = a };
+	const Val *v = alloc->out[0];
+	const Layout *l = v->type.layout;
+	int64_t bytes = (layout_cosize(l, AX_mem) * dtype_info[v->type.dtype].bits + 7) / 8;
+	int64_t all = (bytes + LINE_BYTES - 1) / LINE_BYTES;
+	int lines = all < LINES_MAX ? (int)all : LINES_MAX;
+	int n, phase, bottom = TOP + lines * CELL_H;
+	const char **access = explain_accesses(k, v, &n);
+	const char *title = arena_printf(a, "%s: %s", explain_name(v, a), type_print(a, &v->type));
+	const char *about = arena_printf(a,
+	                                 "%lld bytes at offset %lld of the block's shared memory; the "
+	                                 "first %d of %lld lines of 32 banks; a cell names the first "
+	                                 "element of its 4 bytes (last two dims), hue: row, lightness: 16 "
+	                                 "bytes of a row",
+	                                 (long long)bytes, (long long)(alloc->imm[0] < 0 ? 0 : alloc->imm[0]),
+	                                 lines, (long long)all);
+
+	svg_start(&t, LEFT + BANKS * CELL_W + 24, bottom + 56 + n * 16, title, about);
+	svg_text(&t, 16, 44, "note", "%s", layout_print(a, l));
+	svg_text(&t, 16, 60, "note", "%s", about);
+	draw_lines(&t, k, v, lines);
+	phase = draw_phase(&t, k, v, lines);
+	if (phase)
+		svg_text(&t, 16, bottom + 24, "note",
+		         "outlined: what lanes 0 to %d of the first warp read together first", phase - 1);
+	for (int i = 0; i < n; i++)
+		svg_text(&t, 16, bottom + 44 + i * 16, "note", "%s", access[i]);
+	svg_end(&t);
+	return t.s;
+}

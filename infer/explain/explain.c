@@ -1,0 +1,254 @@
+/* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
+ * what, what was tried besides and what it would have cost. */
+#include "hexc/ir/pack.h"
+#include "hexc/pass/place.h"
+#include "infer/explain/explain.h"
+
+/* "8 lanes, 2 registers, 2 warps", fastest first */
+static void
+dim_words(Text *t, const Layout *l, int d)
+{
+	const char *sep = "";
+
+	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
+		const Iter *it = &l->it[i];
+		const char *what = it->axis == AX_lane   ? "lanes"
+		                   : it->axis == AX_warp ? "warps"
+		                   : it->axis == AX_reg  ? (it->stride ? "registers" : "from one register")
+		                                         : "elements";
+		text_printf(t, "%s%lld %s", sep, (long long)it->extent, what);
+		if (it->axis == AX_lane && it->stride > 1)
+			text_printf(t, " %lld apart", (long long)it->stride);
+		if (it->axis == AX_mem)
+			text_printf(t, " %lld apart", (long long)it->stride);
+		sep = ", ";
+	}
+	if (!*sep)
+		text_printf(t, "1");
+}
+
+static void
+layout_words(Text *t, const Layout *l)
+{
+	for (int d = 0; d < l->ndim; d++) {
+		text_printf(t, "\n      dim %d: ", d);
+		dim_words(t, l, d);
+	}
+	for (int i = 0; i < l->nrep; i++)
+		text_printf(t, "\n      the same in %lld %s", (long long)l->rep[i].extent,
+		            l->rep[i].axis == AX_lane ? "lanes" : "warps");
+	if (l->swizzle.bits)
+		text_printf(t, "\n      swizzled: %d address bits from bit %d xor those %d above",
+		            l->swizzle.bits, l->swizzle.base, l->swizzle.shift);
+}
+
+/* What another solution costs more than the one taken, in percent. */
+static double
+above(const Kernel *k, int i)
+{
+	return 100 * (k->cands->sol[i]->cycles / explain_sol(k)->cycles - 1);
+}
+
+static void
+tile_lines(Text *t, const Kernel *k, const Val *v)
+{
+	Arena *a = k->unit->arena;
+	const Op *who = explain_origin(k, v);
+	int other = explain_other_layout(k, v), n = 0;
+	const char **access = NULL;
+
+	if (!v->type.layout || v->type.rank == 0)
+		return;
+	text_printf(t, "  %s  %s\n    %s", type_print(a, &v->type), explain_name(v, a),
+	            layout_print(a, v->type.layout));
+	layout_words(t, v->type.layout);
+	if (who && who->src.line)
+		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
+	if (other >= 0)
+		text_printf(t, "\n      else %s: candidate %d, %+.1f %%",
+		            layout_print(a, k->cands->sol[other]->val[v->id]), other, above(k, other));
+	if (v->def && v->def->code == O_alloc)
+		access = explain_accesses(k, v, &n);
+	for (int i = 0; i < n; i++)
+		text_printf(t, "\n      %s", access[i]);
+	text_printf(t, "\n");
+}
+
+/* How packed tensors lie, and what asked for it. */
+static void
+pack_lines(Text *t, const Kernel *k)
+{
+	const char *head = "\npacks\n";
+
+	for (int i = 0; i < k->nparam; i++) {
+		const Param *p = &k->param[i];
+		const Op *who;
+
+		if (!p->pack || !p->pack->place)
+			continue;
+		who = explain_pack_origin(k, p);
+		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));
+		if (who && who->src.line)
+			text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
+		text_printf(t, "\n");
+		head = "";
+	}
+}
+
+/* Tiles of which the program does not say where they live. */
+static void
+place_lines(Text *t, const Kernel *k)
+{
+	for (int i = 0; i < k->nplace; i++) {
+		const FreeTile *p = &k->place[i];
+		int other = explain_other_place(k, i);
+
+		text_printf(t, "%s  %s, line %u: %s", i ? "" : "\nplaces\n", p->name ? p->name : "tile",
+		            p->src.line, p->registers ? "registers" : "shared");
+		if (other >= 0)
+			text_printf(t, "; else %s: candidate %d, %+.1f %%",
+			            p->registers ? "shared" : "registers", other, above(k, other));
+		text_printf(t, "\n");
+	}
+}
+
+/* Products of sparse tiles, where there is a choice. */
+static void
+sparse_line(Text *t, const Kernel *k)
+{
+	int other = explain_other_sparse(k);
+
+	if (other >= 0)
+		text_printf(t, "\nsparse\n  zeros %s; else %s: candidate %d, %+.1f %%\n",
+		            k->dense ? "multiplied" : "skipped", k->dense ? "skipped" : "multiplied", other,
+		            above(k, other));
+}
+
+/* What has no instruction of its own to choose. */
+static void
+arithmetic_line(Text *t, const Kernel *k, const Op *o)
+{
+	double cycles = infer_op_cycles(k, o);
+
+	if (cycles >= 1)
+		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
+		            op_info[o->code].name, "", o->nout ? explain_name(o->out[0], k->unit->arena) : "",
+		            cycles);
+}
+
+/* Where a staging tile lies, and what both sides take of it. */
+static void
+staging_words(Text *t, const Kernel *k, const Op *o)
+{
+	Arena *a = k->unit->arena;
+	Access side[2];
+	int64_t waves[2], least[2];
+
+	if (!explain_staging(o, side))
+		return;
+	for (int i = 0; i < 2; i++)
+		access_waves(a, &side[i], o->pick->scratch, k->warps, &waves[i], &least[i]);
+	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
+	            layout_print(a, o->pick->scratch), (long long)(waves[0] + waves[1]),
+	            (long long)(least[0] + least[1]));
+}
+
+static void
+op_line(Text *t, const Kernel *k, const Op *o)
+{
+	const Pick *p = o->pick;
+	Arena *a = k->unit->arena;
+	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
+	                                               : NULL;
+	int other = explain_other_pick(k, o);
+
+	if (!p || !p->inst) {
+		arithmetic_line(t, k, o);
+		return;
+	}
+	text_printf(t, "  line %-4u %-10s %-22s", o->src.line, op_info[o->code].name, p->inst);
+	if (o->code == O_copy)
+		what = view_root(o->in[1]);
+	if (o->code == O_load)
+		what = view_root(o->in[0]);
+	if (what)
+		text_printf(t, " %s", explain_name(what, a));
+	if (p->vec)
+		text_printf(t, ", %d element%s an access", p->vec, p->vec > 1 ? "s" : "");
+	if (p->wr)
+		text_printf(t, ", written by %s", p->wr);
+	if (p->rd)
+		text_printf(t, ", read by %s", p->rd);
+	if (p->vec2)
+		text_printf(t, ", %d a read", p->vec2);
+	if (p->scratch_bytes)
+		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
+	staging_words(t, k, o);
+	if (infer_op_cycles(k, o) > 0)
+		text_printf(t, ", %.0f cycles", infer_op_cycles(k, o));
+	if (other >= 0)
+		text_printf(t, "; else %s: candidate %d, %+.1f %%",
+		            k->cands->sol[other]->pick[o->id]->inst, other, above(k, other));
+	text_printf(t, "\n");
+}
+
+/* Where the cycles of a block go. */
+static void
+unit_lines(Text *t, const Sol *sol)
+{
+	const char *sep = "\n  ";
+
+	for (int i = 0; i < RES_UNITS; i++)
+		if (sol->total.unit[i] >= 1) {
+			text_printf(t, "%s%s %.0f", sep, res_unit[i], sol->total.unit[i]);
+			sep = ", ";
+		}
+	text_printf(t, "\n  alone on an SM %.0f; %d block%s fit%s there together\n", sol->alone, sol->blocks,
+	            sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s");
+}
+
+/* What the other solutions would have cost: the runner-up of every choice is among them. */
+static void
+others(Text *t, const Kernel *k, int chosen)
+{
+	const Cands *c = k->cands;
+
+	text_printf(t, "\nsolutions, cheapest first (* taken)\n");
+	for (int i = 0; i < c->n; i++)
+		text_printf(t, "%s %2d  %10.0f cycles  %+5.1f %%  %s\n", i == chosen ? "*" : " ", i,
+		            c->sol[i]->cycles,
+		            100 * (c->sol[i]->cycles / c->sol[chosen]->cycles - 1), c->sol[i]->what);
+}
+
+const char *
+infer_explain(Kernel *k)
+{
+	Text t = { .arena = k->unit->arena };
+	int chosen = k->unit->candidate;
+	OpWalk w;
+
+	if (!k->cands || chosen >= k->cands->n)
+		return "";
+	const Sol *sol = k->cands->sol[chosen];
+	text_printf(&t,
+	            "kernel %s on %s: %d warps, %.0f cycles predicted for a block, %llu steps of search",
+	            k->name, k->unit->target->name, k->warps, sol->cycles,
+	            (unsigned long long)k->cands->steps);
+	unit_lines(&t, sol);
+	text_printf(&t, "\ntiles\n");
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		for (int i = 0; i < o->nout; i++)
+			tile_lines(&t, k, o->out[i]);
+		for (int b = 0; b < 2; b++)
+			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
+				tile_lines(&t, k, o->blk[b]->arg[i]);
+	}
+	place_lines(&t, k);
+	sparse_line(&t, k);
+	pack_lines(&t, k);
+	text_printf(&t, "\ninstructions\n");
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		op_line(&t, k, o);
+	others(&t, k, chosen);
+	return t.s;
+}

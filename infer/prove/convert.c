@@ -1,0 +1,129 @@
+/* convert.c - shared tiles, and conversions between layouts: by registers, shuffles or a staging
+ * tile. */
+#include "infer/base/instr.h"
+#include "infer/prove/mem.h"
+#include <string.h>
+
+/* A memory layout gives every element its own address. */
+static bool
+injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
+{
+	int64_t n = type_size(t), room = bytes >= 0 ? bytes * 8 / dtype_info[t->dtype].bits : 4 * n + 64;
+	uint8_t *taken = NEWN(p->arena, uint8_t, room);
+
+	for (int64_t e = 0; e < n; e++) {
+		int64_t c[DIM_MAX] = { 0 }, at;
+		elem_coord(t, e, c);
+		at = mem_offset(l, c);
+		if (at < 0 || at >= room)
+			return wrong(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
+			             elem_text(p, t, e), (long long)at);
+		if (taken[at])
+			return wrong(p, -1, 0, "element %s shares its address with another",
+			             elem_text(p, t, e));
+		taken[at] = 1;
+	}
+	return true;
+}
+
+void
+prove_alloc(Prove *p, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (t->layout)
+		injective(p, t->layout, t, -1);
+	else
+		wrong(p, -1, 0, "the shared tile has no layout");
+}
+
+/* Another shape of a shared tile: every element lies where it lies in the tile. */
+void
+prove_alias(Prove *p, const Op *o)
+{
+	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
+
+	for (int64_t e = 0; r->layout && e < type_size(r); e++) {
+		int64_t c[DIM_MAX] = { 0 }, d[DIM_MAX] = { 0 };
+
+		elem_coord(t, e, c);
+		elem_coord(r, e, d);
+		if (!t->layout || mem_offset(t->layout, c) != mem_offset(r->layout, d)) {
+			wrong(p, -1, 0, "element %s is not where element %s of the tile is",
+			      elem_text(p, r, e), elem_text(p, t, e));
+			return;
+		}
+	}
+}
+
+/* One side of a staging tile: plain accesses, or matrices. */
+static bool
+staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layout *map, const Held *h,
+            int vec)
+{
+	const Instr *in = instr_find(row);
+
+	if (!row)
+		return prove_vectors(p, s, h, vec, kind == IK_stmatrix);
+	if (!in || in->kind != kind)
+		return wrong(p, -1, 0, "%s is no way to touch a staging tile", row);
+	return prove_matrices(p, &s->mem->type, in, h, map, s);
+}
+
+bool
+prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to)
+{
+	Val stage = { .type = *t };
+	Side s = { .mem = &stage, .shared = true, .layout = how->scratch };
+
+	for (int d = 0; d < t->rank; d++)
+		s.dim_of[d] = d;
+	if (!s.layout)
+		return wrong(p, -1, 0, "no staging tile");
+	if (!injective(p, s.layout, t, how->scratch_bytes) ||
+	    !staged_side(p, &s, IK_stmatrix, how->wr, how->map, from, how->vec) ||
+	    !staged_side(p, &s, IK_ldmatrix, how->rd, how->map2, to, how->vec2))
+		return false;
+	prove_once(p, t, from);
+	return p->ok;
+}
+
+void
+prove_convert(Prove *p, const Op *o)
+{
+	const Held *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
+	const char *how = o->pick ? o->pick->inst : NULL;
+	const Type *t = &o->out[0]->type;
+
+	if (!from || !to)
+		return;
+	if (!how) {
+		wrong(p, -1, 0, "no way was chosen");
+		return;
+	}
+	if (!strcmp(how, "shared")) {
+		Type staged = *t;
+
+		if (pick_stage_bits(o->pick, t->dtype) != dtype_info[t->dtype].bits)
+			staged.dtype = D_u8;
+		prove_staging(p, &staged, o->pick, from, to);
+		return;
+	}
+	for (int64_t r = 0; r < to->regs; r++) {
+		int64_t fixed = reg_of(from, to->elem[r]);
+		for (int i = 0; i < p->threads; i++) {
+			int64_t want = to->elem[i * to->regs + r];
+			bool there = false;
+			int first = !strcmp(how, "shuffle") ? i / WARP_SIZE * WARP_SIZE : i;
+			int last = !strcmp(how, "shuffle") ? first + WARP_SIZE : i + 1;
+			for (int j = first; j < last && !there; j++)
+				for (int64_t q = 0; q < from->regs && !there; q++)
+					there = from->elem[j * from->regs + q] == want &&
+					        (strcmp(how, "rename") || q == fixed);
+			if (!there) {
+				wrong(p, i, r, "a %s cannot bring %s here", how, elem_text(p, t, want));
+				return;
+			}
+		}
+	}
+}

@@ -1,0 +1,364 @@
+/* dot.c - products: every term once, in the registers that the instruction reads.
+ *
+ * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m8n8k4 ... mma.m16n8k64".
+ * g = lane / 4, q = lane % 4. */
+#include "infer/prove/prove.h"
+#include "hexc/ir/sparse.h"
+#include "infer/base/instr.h"
+#include <string.h>
+
+typedef struct RowCol {
+	int r, c;
+} RowCol;
+
+/* Elements of A or B in a register: what 32 bits hold; f64 has registers of its own. */
+static int
+register_elems(DType d)
+{
+	return dtype_info[d].bits > 32 ? 1 : 32 / dtype_info[d].bits;
+}
+
+/* Element i of a lane's fragment: A (which 0) as (m, k), B (1) as (k, n), C (2) as (m, n). */
+static RowCol
+fragment(const Instr *in, int which, int lane, int i)
+{
+	int g = lane / 4, q = lane % 4;
+	int word = register_elems(which == 1 ? in->tb : in->ta);
+
+	if (which == 2)
+		return (RowCol){ g + (i >= 2 ? 8 : 0), 2 * q + i % 2 };
+	if (which == 1)
+		return (RowCol){ q * word + i % word + i / word * 4 * word, g };
+	/* A: words go rows g, g + 8, then the upper half of k;  m8 has one word */
+	return (RowCol){ g + (i / word % 2 && in->m == 16 ? 8 : 0),
+		         q * word + i % word + i / (2 * word) * 4 * word };
+}
+
+/* The instruction as the op uses it: swapped, the op's A is the instruction's B turned, and so on. */
+static RowCol
+part(const Prove *p, const Instr *in, int which, int lane, int i)
+{
+	RowCol z;
+
+	if (!p->op->pick->swap)
+		return fragment(in, which, lane, i);
+	z = fragment(in, which < 2 ? 1 - which : 2, lane, i);
+	return (RowCol){ z.c, z.r };
+}
+
+static int
+fragment_size(const Instr *in, int which)
+{
+	int k = which == 0 && in->kind == IK_mma_sp ? in->k / 2 : in->k;
+
+	return (which == 0 ? in->m * k : which == 1 ? k * in->n
+	                                            : in->m * in->n) /
+	       WARP_SIZE;
+}
+
+/* The order in which the instances take the indices of m, n or k: at[index] its position, by[position] the
+ * index. */
+typedef struct Order {
+	int64_t *at, *by;
+} Order;
+
+enum { M, N, K };
+
+static bool
+read_order(Prove *p, const char *name, int64_t n, const Layout *map, Order *out)
+{
+	out->at = arena_alloc(p->arena, sizeof *out->at * (size_t)n);
+	out->by = arena_alloc(p->arena, sizeof *out->by * (size_t)n);
+	for (int64_t i = 0; i < n; i++)
+		out->by[i] = -1;
+	if (map && (map->ndim != 1 || layout_size(map) != n))
+		return wrong(p, -1, 0, "the order of %s is not one of %lld indices", name, (long long)n);
+	for (int64_t i = 0; i < n; i++) {
+		int64_t at = map ? mem_offset(map, &i) : i;
+		if (at < 0 || at >= n || out->by[at] >= 0)
+			return wrong(p, -1, 0, "%s = %lld has no position of its own in the order of %s",
+			             name,
+			             (long long)i, name);
+		out->at[i] = at;
+		out->by[at] = i;
+	}
+	return true;
+}
+
+static bool
+read_orders(Prove *p, const Op *o, Order *out)
+{
+	const int64_t *c = o->out[0]->type.shape;
+
+	if (dot_is_sparse(o) && (o->pick->map || (dot_side(o) ? o->pick->cols : o->pick->rows)))
+		return wrong(p, -1, 0, "the positions of a sparse operand are those of its own order");
+	return read_order(p, "m", c[0], o->pick->rows, &out[M]) &&
+	       read_order(p, "n", c[1], o->pick->cols, &out[N]) &&
+	       read_order(p, "k", dot_k(o), o->pick->map, &out[K]);
+}
+
+/* Registers of one operand for the instance at position (r0, c0) in thread 0; then every lane of
+ * every warp must have the formula's elements there, from a base that is returned per warp. */
+static bool
+instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, int64_t r0, int64_t c0,
+         int64_t (*base)[2], int64_t *used)
+{
+	const Val *v = which < 2 ? o->in[which] : o->out[0];
+	const Order *row = &order[which == 1 ? K : M], *col = &order[which == 0 ? K : N];
+	const Held *h = held_of(p, v);
+	const Type *t = &v->type;
+	int packed = register_elems(t->dtype);
+	int64_t first = -1;
+
+	for (int i = 0; i < fragment_size(in, o->pick->swap && which < 2 ? 1 - which : which); i++) {
+		RowCol z = part(p, in, which, 0, i);
+		int64_t c[2] = { row->by[r0 + z.r], col->by[c0 + z.c] };
+		int64_t reg = reg_of(h, coord_elem(t, c));
+
+		if (reg < 0)
+			return wrong(p, 0, 0, "operand %d: %s is not in lane 0", which,
+			             elem_text(p, t, coord_elem(t, c)));
+		if (i % packed == 0)
+			first = reg;
+		if (first % packed || reg != first + i % packed)
+			return wrong(p, 0, reg, "operand %d: element %d of the fragment is not packed",
+			             which, i);
+		used[reg]++;
+		for (int th = 0; th < p->threads; th++) {
+			RowCol f = part(p, in, which, th % WARP_SIZE, i);
+			int64_t *b = base[th / WARP_SIZE], have[2];
+			elem_coord(t, h->elem[th * h->regs + reg], have);
+			have[0] = row->at[have[0]];
+			have[1] = col->at[have[1]];
+			if (i == 0 && th % WARP_SIZE == 0) {
+				b[0] = have[0] - f.r;
+				b[1] = have[1] - f.c;
+			}
+			if (have[0] != b[0] + f.r || have[1] != b[1] + f.c)
+				return wrong(p, th, reg, "operand %d has %s where %s reads (%lld,%lld)",
+				             which, elem_text(p, t, h->elem[th * h->regs + reg]), in->name,
+				             (long long)(b[0] + f.r), (long long)(b[1] + f.c));
+		}
+	}
+	return true;
+}
+
+/* All k of one tile of C: bases agree, and k is covered once. */
+static bool
+along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, int64_t n0, int64_t (*c)[2],
+        int64_t *ua, int64_t *ub)
+{
+	int64_t k = dot_k(o), half[2] = { 1, 1 }; /* of which a sparse operand holds one in two */
+	int warps = p->threads / WARP_SIZE;
+	int64_t(*a)[2] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
+	int64_t(*b)[2] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
+
+	if (k % in->k)
+		return wrong(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
+		             (long long)k);
+	if (dot_is_sparse(o))
+		half[dot_side(o)] = 2;
+	for (int64_t k0 = 0; k0 < k; k0 += in->k) {
+		if (!instance(p, o, in, 0, order, m0, k0 / half[0], a, ua) ||
+		    !instance(p, o, in, 1, order, k0 / half[1], n0, b, ub) ||
+		    (dot_is_sparse(o) && !prove_positions(p, o, in, dot_side(o) ? n0 : m0, k0, c)))
+			return false;
+		for (int w = 0; w < warps; w++)
+			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] * half[0] != k0 ||
+			    b[w][0] * half[1] != k0)
+				return wrong(p, w * WARP_SIZE, 0, "a product of A at (%lld,%lld) and B at "
+				                                  "(%lld,%lld) is added to C at (%lld,%lld)",
+				             (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
+				             (long long)b[w][1], (long long)c[w][0], (long long)c[w][1]);
+	}
+	return true;
+}
+
+static void
+prove_mma(Prove *p, const Op *o, const Instr *in)
+{
+	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	const Type *t = &o->out[0]->type;
+	int64_t(*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
+	int64_t *uc, *ua, *ub;
+	bool swap = o->pick->swap;
+	Order order[3];
+
+	if (!hc || !ha || !hb || !read_orders(p, o, order))
+		return;
+	uc = NEWN(p->arena, int64_t, hc->regs);
+	ua = NEWN(p->arena, int64_t, ha->regs);
+	ub = NEWN(p->arena, int64_t, hb->regs);
+	for (int64_t r = 0; r < hc->regs; r++) {
+		int64_t c[2];
+		elem_coord(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
+		c[0] = order[M].at[c[0]];
+		c[1] = order[N].at[c[1]];
+		if (c[0] % (swap ? in->n : in->m) || c[1] % (swap ? in->m : in->n))
+			continue;
+		if (!instance(p, o, in, 2, order, c[0], c[1], base, uc) ||
+		    !along_k(p, o, in, order, c[0], c[1], base, ua, ub))
+			return;
+	}
+	for (int64_t r = 0; r < hc->regs; r++)
+		if (uc[r] != 1) {
+			wrong(p, 0, r, "this part of the result is made %lld times", (long long)uc[r]);
+			return;
+		}
+}
+
+/* Without tensor cores a lane needs, for each of its results, all of the row and the column. */
+static void
+prove_fma(Prove *p, const Op *o)
+{
+	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	int64_t k = o->in[0]->type.shape[1];
+
+	if (!hc || !ha || !hb)
+		return;
+	for (int64_t r = 0; r < hc->regs; r++)
+		for (int64_t x = 0; x < k; x++) {
+			int64_t c[2], ca[2], cb[2], ra, rb;
+			elem_coord(&o->out[0]->type, hc->elem[r], c);
+			ca[0] = c[0];
+			ca[1] = cb[0] = x;
+			cb[1] = c[1];
+			ra = reg_of(ha, coord_elem(&o->in[0]->type, ca));
+			rb = reg_of(hb, coord_elem(&o->in[1]->type, cb));
+			for (int t = 0; t < p->threads; t++) {
+				int64_t m[2];
+				elem_coord(&o->out[0]->type, hc->elem[t * hc->regs + r], m);
+				ca[0] = m[0];
+				cb[1] = m[1];
+				if (ra < 0 || rb < 0 ||
+				    ha->elem[t * ha->regs + ra] != coord_elem(&o->in[0]->type, ca) ||
+				    hb->elem[t * hb->regs + rb] != coord_elem(&o->in[1]->type, cb)) {
+					wrong(p, t, r, "k = %lld of %s is not at hand", (long long)x,
+					      elem_text(p, &o->out[0]->type, hc->elem[t * hc->regs + r]));
+					return;
+				}
+			}
+		}
+}
+
+static void
+alike(Prove *p, const Val *x, const Val *y)
+{
+	const Held *a = held_of(p, x), *b = held_of(p, y);
+
+	if (a && b &&
+	    (a->regs != b->regs ||
+	     memcmp(a->elem, b->elem, sizeof *a->elem * (size_t)(p->threads * a->regs))))
+		wrong(p, -1, 0, "the accumulator goes in as %s and comes out as %s",
+		      layout_print(p->arena, x->type.layout), layout_print(p->arena, y->type.layout));
+}
+
+void
+prove_dot(Prove *p, const Op *o)
+{
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+
+	alike(p, o->in[2], o->out[0]);
+	if (!in)
+		wrong(p, -1, 0, "no instruction was chosen");
+	else if ((in->kind == IK_mma_sp) != dot_is_sparse(o) ||
+	         (dot_is_sparse(o) && o->pick->swap != (dot_side(o) == 1)))
+		wrong(p, -1, 0, "%s does not multiply such operands", in->name);
+	else if (in->kind != IK_fma &&
+	         (in->ta != o->in[o->pick->swap]->type.dtype || in->tb != o->in[!o->pick->swap]->type.dtype ||
+	          in->acc != o->out[0]->type.dtype || !instr_on(in, p->k->unit->target)))
+		wrong(p, -1, 0, "%s does not multiply these types on %s", in->name, p->k->unit->target->name);
+	else if (in->kind != IK_fma)
+		prove_mma(p, o, in);
+	else
+		prove_fma(p, o);
+}
+
+/* Transposes, broadcasts, slices and concats rename registers: the register that is right for lane 0 is right
+ * for all.  The element of operand *i that element `elem` of the result is. */
+static int64_t
+source_elem(const Op *o, int64_t elem, int *i)
+{
+	const Type *to = &o->out[0]->type, *from = &o->in[0]->type;
+	int64_t c[DIM_MAX] = { 0 }, s[DIM_MAX] = { 0 };
+
+	*i = 0;
+	if (o->code == O_reshape)
+		return elem; /* row-major numbers stay */
+	elem_coord(to, elem, c);
+	for (int d = 0; d < to->rank; d++)
+		if (o->code == O_transpose)
+			s[o->imm[d]] = c[d];
+		else if (o->code == O_slice)
+			s[d] = d == o->imm[0] ? c[d] + o->imm[1] : c[d];
+		else if (o->code == O_concat)
+			s[d] = c[d];
+		else
+			s[d] = from->shape[d] == 1 ? 0 : c[d];
+	if (o->code == O_concat && s[o->imm[0]] >= from->shape[o->imm[0]]) {
+		s[o->imm[0]] -= from->shape[o->imm[0]];
+		*i = 1;
+	}
+	return coord_elem(&o->in[*i]->type, s);
+}
+
+void
+prove_regmap(Prove *p, const Op *o)
+{
+	const Held *to = held_of(p, o->out[0]), *from[2] = { NULL };
+
+	for (int i = 0; i < o->nin; i++)
+		if (!(from[i] = held_of(p, o->in[i])))
+			return;
+	if (!to)
+		return;
+	for (int64_t r = 0; r < to->regs; r++) {
+		int i, j;
+		int64_t q = source_elem(o, to->elem[r], &i);
+
+		q = reg_of(from[i], q);
+		for (int t = 0; t < p->threads; t++) {
+			int64_t want = source_elem(o, to->elem[t * to->regs + r], &j);
+			if (q < 0 || i != j || from[i]->elem[t * from[i]->regs + q] != want) {
+				wrong(p, t, r, "the operand's %s is not at hand",
+				      elem_text(p, &o->in[j]->type, want));
+				return;
+			}
+		}
+	}
+}
+
+/* Operand and result lie alike, and what comes to a register is with some lane of the same warp. */
+void
+prove_shift(Prove *p, const Op *o)
+{
+	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
+	const Type *t = &o->in[0]->type;
+	int d = (int)o->imm[0];
+
+	if (!to || !from)
+		return;
+	if (!layout_equal(o->in[0]->type.layout, o->out[0]->type.layout)) {
+		wrong(p, -1, 0, "operand and result lie differently");
+		return;
+	}
+	for (int th = 0; th < p->threads; th++)
+		for (int64_t r = 0; r < to->regs; r++) {
+			int64_t c[DIM_MAX] = { 0 }, want;
+			bool found = false;
+
+			elem_coord(t, to->elem[th * to->regs + r], c);
+			c[d] -= o->imm[1];
+			if (c[d] < 0)
+				continue;
+			want = coord_elem(t, c);
+			for (int x = 0; x < WARP_SIZE && !found; x++)
+				for (int64_t q = 0; !found && q < from->regs; q++)
+					found = from->elem[(th - th % WARP_SIZE + x) * from->regs + q] ==
+					        want;
+			if (!found) {
+				wrong(p, th, r, "%s is with no lane of the warp", elem_text(p, t, want));
+				return;
+			}
+		}
+}

@@ -1,0 +1,298 @@
+/* mem.c - loads, stores and copies: every element moves from its address to its register or the other
+ * way, and every written element is written once. */
+#include "infer/prove/mem.h"
+#include "infer/base/instr.h"
+#include <string.h>
+
+static bool
+side_of(Prove *p, Val *mem, Side *s)
+{
+	const Val *v = mem;
+
+	memset(s, 0, sizeof *s);
+	s->mem = mem;
+	s->shared = mem->type.space == S_shared;
+	for (int d = 0; d < mem->type.rank; d++)
+		s->dim_of[d] = d;
+	s->unit = mem->def ? view_unit_dim(p->k, mem->def) : mem->type.rank - 1;
+	for (; s->shared && v->def && v->def->code == O_view; v = v->def->in[0])
+		for (int d = 0; d < mem->type.rank; d++) {
+			int at = -1, kept = -1;
+			while (kept < s->dim_of[d])
+				kept += !(v->def->imm[0] >> ++at & 1);
+			s->dim_of[d] = at;
+		}
+	s->layout = v->type.layout;
+	if (s->shared && !s->layout)
+		return wrong(p, -1, 0, "the shared tile has no layout");
+	return true;
+}
+
+static int64_t
+shared_at(const Side *s, const int64_t *c)
+{
+	int64_t root[DIM_MAX] = { 0 };
+
+	for (int d = 0; d < s->mem->type.rank; d++)
+		root[s->dim_of[d]] = c[d];
+	return mem_offset(s->layout, root);
+}
+
+/* Elements e[0..n) are neighbours in memory, in this order, and the first is aligned to all of them. */
+static bool
+neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, int n)
+{
+	int64_t first[DIM_MAX] = { 0 }, c[DIM_MAX] = { 0 };
+	const Type *t = &s->mem->type;
+
+	if (n == 1)
+		return true;
+	elem_coord(t, e[0], first);
+	for (int i = 0; i < n; i++) {
+		bool ok;
+		elem_coord(t, e[i], c);
+		if (s->shared) {
+			ok = shared_at(s, c) == shared_at(s, first) + i && shared_at(s, first) % n == 0;
+		} else {
+			ok = s->unit >= 0 && c[s->unit] == first[s->unit] + i && first[s->unit] % n == 0;
+			for (int d = 0; d < t->rank; d++)
+				ok = ok && (d == s->unit || c[d] == first[d]);
+		}
+		if (!ok)
+			return wrong(p, thread, reg,
+			             "an access of %d elements takes %s and %s, not neighbours in memory",
+			             n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
+	}
+	return true;
+}
+
+bool
+prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
+{
+	if (vec < 1 || h->regs % vec)
+		return wrong(p, -1, 0, "%lld registers are not whole accesses of %d",
+		             (long long)h->regs, vec);
+	for (int t = 0; t < p->threads; t++)
+		for (int64_t r = 0; r < h->regs; r += vec)
+			if ((!write || h->acts[t]) &&
+			    !neighbours(p, s, t, r, &h->elem[t * h->regs + r], vec))
+				return false;
+	return true;
+}
+
+/* Access register r of h, along indices: a thread finds the index in the register where thread 0 has that of
+ * its own element there. */
+static bool
+indices(Prove *p, const Val *mem, const Held *h)
+{
+	const Op *view = mem->def;
+	int dim = view ? view_gather_dim(view) : -1;
+	int64_t c[DIM_MAX] = { 0 };
+
+	for (int d = 0; dim >= 0 && d < view->in[0]->type.rank; d++) {
+		const Held *x = view_gathers(view, d) ? held_of(p, view->in[1 + d]) : NULL;
+
+		if (view_gathers(view, d) && !x)
+			return false;
+		for (int64_t r = 0; x && r < h->regs; r++) {
+			int64_t reg = -1;
+
+			for (int t = 0; t < p->threads; t++) {
+				int64_t e = h->elem[t * h->regs + r];
+
+				if (e < 0)
+					continue;
+				elem_coord(&mem->type, e, c);
+				if (t == 0)
+					reg = reg_of(x, c[dim]);
+				if (reg < 0 || x->elem[t * x->regs + reg] != c[dim])
+					return wrong(p, t, r,
+					             "index %lld is not where the access to %s looks for it",
+					             (long long)c[dim], elem_text(p, &mem->type, e));
+			}
+		}
+	}
+	return true;
+}
+
+/* Bits of an access: what the row's name promises is what vec elements take; of elements that lie across
+ * bytes, an odd part of it, so that 3, 5 or 7 such instructions are the access. */
+static bool
+width(Prove *p, const Op *o, int bits)
+{
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	int want = o->pick ? o->pick->vec * bits : 0;
+	int odd = bits;
+
+	while (odd % 2 == 0)
+		odd /= 2;
+	want /= odd;
+
+	if (!in)
+		return wrong(p, -1, 0, "no instruction was chosen");
+	if (in->bits != (want < 8 ? 8 : want))
+		return wrong(p, -1, 0, "%s moves %d bits, not %d elements of %d", in->name, in->bits,
+		             o->pick->vec, bits);
+	if (!instr_on(in, p->k->unit->target))
+		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
+	return true;
+}
+
+/* The instruction does what the op means: kinds that may stand for it, and of updates the same one. */
+static bool
+does(Prove *p, const Op *o, unsigned kinds)
+{
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+
+	if (!in)
+		return wrong(p, -1, 0, "no instruction was chosen");
+	if (!(kinds >> in->kind & 1))
+		return wrong(p, -1, 0, "%s does something else", in->name);
+	if (in->kind == IK_red && (in->atom != o->imm[0] || in->ta != o->in[0]->type.dtype))
+		return wrong(p, -1, 0, "%s updates otherwise, or another type", in->name);
+	return true;
+}
+
+/* Matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's first
+ * element on the memory side.  used[] counts by register what thread 0 has in matrices. */
+static bool
+prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held *m, int w, int64_t row,
+             int j, int64_t *used)
+{
+	bool trans = in->trans;
+	int bits = dtype_info[t->dtype].bits;
+	int per_word = 32 / bits, half = per_word / 2; /* elements of 16 bits */
+	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
+
+	if (word < 0)
+		return wrong(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
+		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+	if (word % per_word)
+		return wrong(p, w, word, "%s moves words, and %s begins none", in->name,
+		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+	for (int e = 0; w == 0 && e < per_word; e++)
+		used[word + e]++;
+	for (int l = 0; l < WARP_SIZE; l++)
+		for (int i = 0; i < per_word; i++) {
+			int64_t bit = bit_in_stream(bits, t->spread, word + i, 0) - word * bits;
+			int e = (int)(bit / bits); /* as the word has them */
+			int r = trans ? 2 * (l % 4) + e / half : l / 4;
+			int c = trans ? l / 4 * half + e % half : per_word * (l % 4) + e;
+			int64_t want = h->elem[(w + l) * h->regs + word + i], got = -1;
+
+			if (bit >= 0 && bit < 32)
+				got = m->elem[(w + 8 * j + r) * m->regs + row + c];
+			if (got != want)
+				return wrong(p, w + l, word + i, "%s moves %s, the layout says %s", in->name,
+				             elem_text(p, t, got), elem_text(p, t, want));
+		}
+	return true;
+}
+
+bool
+prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const Layout *map, const Side *s)
+{
+	int per_row = 128 / dtype_info[t->dtype].bits;
+	const Held *m = map ? spell(p, map, t, false) : NULL;
+	int64_t *used = NEWN(p->arena, int64_t, h ? h->regs : 1);
+
+	if (!map)
+		return wrong(p, -1, 0, "nothing says which lane addresses which row");
+	if (!instr_on(in, p->k->unit->target))
+		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
+	if (!h || !m || !prove_vectors(p, s, m, per_row, false))
+		return false;
+	for (int w = 0; w < p->threads; w += WARP_SIZE)
+		for (int64_t i = 0; i < m->regs / per_row; i++)
+			for (int j = 0; j < in->bits / 32; j++)
+				if (!prove_matrix(p, t, in, h, m, w, i * per_row, j, used))
+					return false;
+	for (int64_t r = 0; r < h->regs; r++)
+		if (used[r] != 1)
+			return wrong(p, 0, r, "%s moves this register %lld times", in->name,
+			             (long long)used[r]);
+	return true;
+}
+
+void
+prove_load(Prove *p, const Op *o)
+{
+	Side s;
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Held *h;
+
+	if (!side_of(p, o->in[0], &s))
+		return;
+	if (in && in->kind == IK_ldmatrix) {
+		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), o->pick->map, &s);
+		return;
+	}
+	h = held_of(p, o->out[0]);
+	if (o->out[0]->type.spread)
+		wrong(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
+	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
+	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
+	    prove_vectors(p, &s, h, o->pick->vec, false))
+		indices(p, o->in[0], h);
+}
+
+void
+prove_once(Prove *p, const Type *t, const Held *h)
+{
+	int64_t n = type_size(t);
+	int *count = NEWN(p->arena, int, n);
+
+	for (int i = 0; i < p->threads; i++)
+		for (int64_t r = 0; h->acts[i] && r < h->regs; r++)
+			if (h->elem[i * h->regs + r] >= 0)
+				count[h->elem[i * h->regs + r]]++;
+	for (int64_t e = 0; e < n; e++)
+		if (count[e] != 1) {
+			wrong(p, -1, 0, "element %s is written %d times", elem_text(p, t, e), count[e]);
+			return;
+		}
+}
+
+void
+prove_store(Prove *p, const Op *o)
+{
+	Side s;
+	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
+	const Held *h = held_of(p, o->in[0]);
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Type *t = &o->in[0]->type;
+
+	if (h && in && in->kind == IK_stmatrix) {
+		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, o->pick->map, &s))
+			prove_once(p, t, h);
+		return;
+	}
+	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
+	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
+	    !prove_vectors(p, &s, h, o->pick->vec, true) || !indices(p, o->in[1], h))
+		return;
+	prove_once(p, &o->in[0]->type, h);
+}
+
+void
+prove_copy(Prove *p, const Op *o)
+{
+	Side from, to;
+	const Type *t = &o->in[1]->type;
+	const Held *h = o->pick && o->pick->map ? spell(p, o->pick->map, t, false) : NULL;
+	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	bool single = in && in->kind == IK_ld_bits && dtype_info[t->dtype].bits < 8;
+
+	if (!h) {
+		wrong(p, -1, 0, "the copy has no task mapping");
+		return;
+	}
+	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
+	    !does(p, o,
+	          1u << IK_ld_st | (o->imm[0] ? 1u << IK_cp_async : 0) | (single ? 1u << IK_ld_bits : 0)) ||
+	    !width(p, o, dtype_info[t->dtype].bits) ||
+	    !prove_vectors(p, &from, h, single ? 1 : o->pick->vec, true) ||
+	    !prove_vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))
+		return;
+	prove_once(p, t, h);
+}

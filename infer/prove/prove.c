@@ -1,0 +1,317 @@
+/* prove.c - pass_prove: translation validation of inference.
+ *
+ * needs   what pass_infer leaves: a layout on every register and shared tile, a pick on every op that moves
+ *         or combines data
+ * keeps   everything; a violation is an internal error with the op, thread, register and elements named */
+#include "infer/prove/prove.h"
+#include <stdio.h>
+#include <string.h>
+
+bool
+wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
+{
+	va_list ap;
+	char text[512];
+
+	if (!p->ok)
+		return false;
+	p->ok = false;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	if (thread >= 0)
+		diag_fail(p->k->unit->diag, DC_INTERNAL, p->op->src,
+		          "internal: %s, lane %d of warp %d, register %lld: %s", op_info[p->op->code].name,
+		          thread % WARP_SIZE, thread / WARP_SIZE, (long long)reg, text);
+	else
+		diag_fail(p->k->unit->diag, DC_INTERNAL, p->op->src, "internal: %s: %s",
+		          op_info[p->op->code].name, text);
+	return false;
+}
+
+void
+elem_coord(const Type *t, int64_t elem, int64_t *c)
+{
+	for (int d = t->rank - 1; d >= 0; d--) {
+		c[d] = elem % t->shape[d];
+		elem /= t->shape[d];
+	}
+}
+
+int64_t
+coord_elem(const Type *t, const int64_t *c)
+{
+	int64_t e = 0;
+
+	for (int d = 0; d < t->rank; d++)
+		e = e * t->shape[d] + c[d];
+	return e;
+}
+
+const char *
+elem_text(Prove *p, const Type *t, int64_t elem)
+{
+	Text s = { .arena = p->arena };
+	int64_t c[DIM_MAX] = { 0 };
+
+	if (elem < 0)
+		return "nothing";
+	elem_coord(t, elem, c);
+	for (int d = 0; d < t->rank; d++)
+		text_printf(&s, "%s%lld", d ? "," : "(", (long long)c[d]);
+	text_printf(&s, "%s", t->rank ? ")" : "()");
+	return s.s;
+}
+
+int64_t
+reg_of(const Held *h, int64_t elem)
+{
+	for (int64_t r = 0; r < h->regs; r++)
+		if (h->elem[r] == elem)
+			return r;
+	return -1;
+}
+
+/* Sum of digit * stride per axis, digits fastest first within each dim. */
+static void
+spread(const Layout *l, const int64_t *c, int64_t *at)
+{
+	for (int d = 0; d < l->ndim; d++) {
+		int64_t x = c[d];
+		for (int i = l->first[d]; i < l->first[d + 1]; i++) {
+			at[l->it[i].axis] += x % l->it[i].extent * l->it[i].stride;
+			x /= l->it[i].extent;
+		}
+	}
+}
+
+int64_t
+mem_offset(const Layout *l, const int64_t *c)
+{
+	int64_t at[AX_COUNT] = { 0 }, x, from;
+
+	spread(l, c, at);
+	x = at[AX_mem] + l->offset[AX_mem];
+	if (l->swizzle.bits == 0)
+		return x;
+	from = x >> (l->swizzle.base + l->swizzle.shift);
+	return x ^ (from & (((int64_t)1 << l->swizzle.bits) - 1)) << l->swizzle.base;
+}
+
+static bool
+extents_match(const Layout *l, const Type *t)
+{
+	if (l->ndim != t->rank)
+		return false;
+	for (int d = 0; d < t->rank; d++) {
+		int64_t n = 1;
+		for (int i = l->first[d]; i < l->first[d + 1]; i++)
+			n *= l->it[i].extent;
+		if (n != t->shape[d])
+			return false;
+	}
+	return true;
+}
+
+static int64_t
+reg_count(const Layout *l)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_reg)
+			n += (l->it[i].extent - 1) * l->it[i].stride;
+	return n;
+}
+
+/* Put element e at every replica of its place. */
+static bool
+place_all(Prove *p, const Layout *l, const Type *t, Held *h, int64_t e, const int64_t *at, int rep)
+{
+	int64_t *slot;
+
+	if (rep < l->nrep) {
+		int64_t moved[AX_COUNT];
+		memcpy(moved, at, sizeof moved);
+		for (int64_t i = 0; i < l->rep[rep].extent; i++) {
+			if (!place_all(p, l, t, h, e, moved, rep + 1))
+				return false;
+			moved[l->rep[rep].axis] += l->rep[rep].stride;
+		}
+		return true;
+	}
+	if (at[AX_lane] < 0 || at[AX_lane] >= WARP_SIZE || at[AX_warp] < 0 ||
+	    at[AX_warp] * WARP_SIZE >= p->threads || at[AX_reg] < 0 || at[AX_reg] >= h->regs)
+		return wrong(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: outside",
+		             elem_text(p, t, e), (long long)at[AX_lane], (long long)at[AX_warp],
+		             (long long)at[AX_reg]);
+	slot = &h->elem[(at[AX_warp] * WARP_SIZE + at[AX_lane]) * h->regs + at[AX_reg]];
+	if (*slot >= 0)
+		return wrong(p, (int)(at[AX_warp] * WARP_SIZE + at[AX_lane]), at[AX_reg],
+		             "both %s and %s lie here", elem_text(p, t, *slot), elem_text(p, t, e));
+	*slot = e;
+	return true;
+}
+
+const Held *
+spell(Prove *p, const Layout *l, const Type *t, bool full)
+{
+	Held *h = NEW(p->arena, Held);
+	int64_t n = type_size(t);
+
+	if (!l) {
+		wrong(p, -1, 0, "%s has no layout", type_print(p->arena, t));
+		return NULL;
+	}
+	if (!extents_match(l, t)) {
+		wrong(p, -1, 0, "layout %s is not one of %s", layout_print(p->arena, l),
+		      type_print(p->arena, t));
+		return NULL;
+	}
+	h->regs = reg_count(l);
+	h->elem = NEWN(p->arena, int64_t, (size_t)p->threads * (size_t)h->regs);
+	h->acts = NEWN(p->arena, bool, p->threads);
+	memset(h->elem, -1, sizeof *h->elem * (size_t)p->threads * (size_t)h->regs);
+	for (int64_t e = 0; e < n; e++) {
+		int64_t c[DIM_MAX] = { 0 }, at[AX_COUNT] = { 0 };
+		elem_coord(t, e, c);
+		spread(l, c, at);
+		if (!place_all(p, l, t, h, e, at, 0))
+			return NULL;
+	}
+	for (int i = 0; i < p->threads; i++) {
+		h->acts[i] = true;
+		for (int j = 0; j < l->nrep; j++) {
+			int64_t x = l->rep[j].axis == AX_lane ? i % WARP_SIZE : i / WARP_SIZE;
+			if (x / l->rep[j].stride % l->rep[j].extent)
+				h->acts[i] = false;
+		}
+		for (int64_t r = 0; full && r < h->regs; r++)
+			if (h->elem[i * h->regs + r] < 0) {
+				wrong(p, i, r, "no element lies here");
+				return NULL;
+			}
+	}
+	return h;
+}
+
+const Held *
+held_of(Prove *p, const Val *v)
+{
+	if (!p->held[v->id])
+		p->held[v->id] = spell(p, v->type.layout, &v->type, true);
+	return p->held[v->id];
+}
+
+static bool
+is_reg(const Val *v)
+{
+	return v->type.space == S_reg;
+}
+
+/* Two values of one shape lie alike. */
+static void
+same(Prove *p, const Val *x, const Val *y)
+{
+	const Held *a, *b;
+
+	if (!is_reg(x) || !is_reg(y))
+		return;
+	a = held_of(p, x);
+	b = held_of(p, y);
+	if (!a || !b)
+		return;
+	if (a->regs != b->regs) {
+		wrong(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs,
+		      (long long)b->regs);
+		return;
+	}
+	for (int64_t i = 0; i < p->threads * a->regs; i++)
+		if (a->elem[i] != b->elem[i]) {
+			wrong(p, (int)(i / a->regs), i % a->regs, "one operand has %s here, another %s",
+			      elem_text(p, &x->type, a->elem[i]), elem_text(p, &y->type, b->elem[i]));
+			return;
+		}
+}
+
+static void
+prove_flow(Prove *p, const Op *o)
+{
+	for (int i = 0; i < o->nout; i++) {
+		if (o->code == O_for) {
+			same(p, o->in[i + 3], o->out[i]);
+			same(p, o->blk[0]->arg[i + 1], o->out[i]);
+			same(p, o->blk[0]->last->in[i], o->out[i]);
+		} else {
+			same(p, o->blk[0]->last->in[i], o->out[i]);
+			same(p, o->blk[1]->last->in[i], o->out[i]);
+		}
+	}
+}
+
+static void
+prove_op(Prove *p, const Op *o)
+{
+	switch (o->code) {
+	case O_for:
+	case O_if: prove_flow(p, o); break;
+	case O_load:
+		if (is_reg(o->out[0]))
+			prove_load(p, o);
+		break;
+	case O_store:
+		if (is_reg(o->in[0]))
+			prove_store(p, o);
+		break;
+	case O_copy: prove_copy(p, o); break;
+	case O_alloc: prove_alloc(p, o); break;
+	case O_dot: prove_dot(p, o); break;
+	case O_expand: prove_expand(p, o); break;
+	case O_lookup: prove_lookup(p, o); break;
+	case O_convert: prove_convert(p, o); break;
+	case O_reduce_sum:
+	case O_reduce_max:
+	case O_reduce_min:
+		if (is_reg(o->out[0]))
+			prove_reduce(p, o);
+		break;
+	case O_shift: prove_shift(p, o); break;
+	case O_unpack: prove_unpack(p, o); break;
+	case O_pack: prove_pack(p, o); break;
+	case O_transpose:
+	case O_broadcast:
+	case O_reshape:
+	case O_slice:
+	case O_concat:
+		if (is_reg(o->out[0]))
+			prove_regmap(p, o);
+		else
+			prove_alias(p, o);
+		break;
+	case O_hold:
+	case O_relayout:
+	case O_clip: same(p, o->in[0], o->out[0]); break;
+	default:
+		for (int i = 0; i < o->nin && o->nout == 1; i++)
+			if (op_info[o->code].flags & F_ELT)
+				same(p, o->in[i], o->out[0]);
+		for (int i = 0; i < o->nout; i++)
+			if (is_reg(o->out[i]))
+				held_of(p, o->out[i]);
+	}
+}
+
+bool
+pass_prove(Kernel *k)
+{
+	Prove p = { .k = k, .arena = k->unit->arena, .threads = k->warps * WARP_SIZE, .ok = true };
+	OpWalk w;
+
+	p.nval = k->nval;
+	p.held = NEWN(p.arena, const Held *, k->nval + 1);
+	for (Op *o = walk_first(&w, k->body); o && p.ok; o = walk_next(&w)) {
+		p.op = o;
+		prove_op(&p, o);
+	}
+	return false;
+}

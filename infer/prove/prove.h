@@ -1,0 +1,67 @@
+/* prove.h - inside the independent checker.
+ *
+ * It shares no code with the solver: it reads what inference wrote into the IR (layouts, picks), spells every
+ * layout out as a table of who holds what, and follows each instruction element by element by the rules of
+ * the PTX ISA.  Nothing is derived twice from the same formula. */
+#ifndef HEXC_PROVE_H
+#define HEXC_PROVE_H
+#include "hexc/ir/ir.h"
+#include "infer/base/instr.h"
+
+/* Who holds what of a register tile: elem[thread * regs + register], row-major element number, or -1. */
+typedef struct Held {
+	int64_t *elem;
+	int64_t regs;
+	bool *acts; /* [thread] the first of its replicas: the one that stores */
+} Held;
+
+typedef struct Prove {
+	Kernel *k;
+	Arena *arena;
+	int threads;
+	const Held **held; /* [nval+1] by value id, made on demand */
+	uint32_t nval;
+	bool ok;
+	/* the op being proved, and how to name it */
+	const Op *op;
+} Prove;
+
+/* Spell a layout out.  NULL after a report: two elements in one place, a place outside the block, an extent
+ * that is not the tile's, a register that holds nothing. */
+const Held *spell(Prove *p, const Layout *l, const Type *t, bool full);
+const Held *held_of(Prove *p, const Val *v);
+/* Reports once per op: what does not hold, with the thread, register and elements concerned. */
+bool wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* Coordinates of a row-major element, and back. */
+void elem_coord(const Type *t, int64_t elem, int64_t *c);
+int64_t coord_elem(const Type *t, const int64_t *c);
+const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */
+/* Register of thread 0 that holds an element; -1 none. */
+int64_t reg_of(const Held *h, int64_t elem);
+/* Address of an element of a memory layout, swizzled, in elements. */
+int64_t mem_offset(const Layout *l, const int64_t *c);
+
+/* Where a bit of element e of a lane's narrow elements is: word * 32 + bit of the word (prove/packed.c). */
+int64_t bit_in_stream(int bits, int spread, int64_t e, int bit);
+void prove_load(Prove *p, const Op *o);
+void prove_store(Prove *p, const Op *o);
+void prove_copy(Prove *p, const Op *o);
+void prove_alloc(Prove *p, const Op *o);
+void prove_alias(Prove *p, const Op *o); /* reshape of a shared tile */
+/* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
+ * that the instruction reads those of the rows from c[warp]. */
+bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
+void prove_expand(Prove *p, const Op *o);
+void prove_lookup(Prove *p, const Op *o);
+void prove_dot(Prove *p, const Op *o);
+/* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
+ * address of its own. */
+bool prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to);
+void prove_convert(Prove *p, const Op *o);
+void prove_reduce(Prove *p, const Op *o);
+void prove_shift(Prove *p, const Op *o);
+void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape, slice, concat */
+void prove_unpack(Prove *p, const Op *o);
+void prove_pack(Prove *p, const Op *o);
+#endif

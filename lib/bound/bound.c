@@ -1,0 +1,440 @@
+/* bound.c - a kernel and its bounds: parameters, memory, loops, branches. */
+#include "lib/bound/impl.h"
+#include <string.h>
+
+static bool
+is_memory(const Val *v)
+{
+	return v->type.space == S_shared || v->type.space == S_global;
+}
+
+static void
+set_results(Twin *t, const Op *o, const Op *copy)
+{
+	for (int i = 0; i < o->nout; i++)
+		t->val[o->out[i]->id] = copy->out[i];
+}
+
+static Op *
+copy_op(Twin *t, const Op *o)
+{
+	Val **in = NEWN(t->a, Val *, o->nin);
+	Type *out = NEWN(t->a, Type, o->nout);
+	Op *c;
+
+	for (int i = 0; i < o->nin; i++)
+		in[i] = bound_val(t, o->in[i]);
+	for (int i = 0; i < o->nout; i++)
+		out[i] = o->out[i]->type;
+	c = op_new(t->at, NULL, o->code, o->src, o->nin, in, o->nout, out);
+	memcpy(c->imm, o->imm, sizeof c->imm);
+	c->fimm = o->fimm;
+	c->text = o->text;
+	set_results(t, o, c);
+	return c;
+}
+
+/* The bound as a value: a 0 of x's shape when it is exact. */
+static Val *
+err_or_zero(Twin *t, const Val *v)
+{
+	Val *e = t->err[v->id];
+
+	return e ? e : bound_const(t, bound_val(t, v), 0);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+static void
+twin_alloc(Twin *t, const Op *o)
+{
+	Type type = bound_type(&o->out[0]->type);
+
+	copy_op(t, o);
+	if (t->marked[o->out[0]->id])
+		t->err[o->out[0]->id] = op_new(t->at, NULL, O_alloc, o->src, 0, NULL, 1, &type)->out[0];
+}
+
+/* The part of f64 memory that view c has of its own. */
+static Val *
+view_like(Twin *t, const Op *c, Val *mem)
+{
+	Type type = bound_type(&c->out[0]->type);
+	Val **in = NEWN(t->a, Val *, c->nin);
+	Op *e;
+
+	memcpy(in, c->in, sizeof *in * (size_t)c->nin);
+	in[0] = mem;
+	e = op_new(t->at, NULL, c->code, c->src, c->nin, in, 1, &type);
+	memcpy(e->imm, c->imm, sizeof e->imm);
+	return e->out[0];
+}
+
+static void
+twin_view(Twin *t, const Op *o)
+{
+	const Op *c = copy_op(t, o);
+	Val *mem = t->err[o->in[0]->id];
+	const BoundSums *sums = t->sums[o->in[0]->id];
+	BoundSums *of_view;
+
+	bound_unsure(t, o);
+	if (mem)
+		t->err[o->out[0]->id] = view_like(t, c, mem);
+	if (!sums)
+		return;
+	of_view = t->sums[o->out[0]->id] = NEW(t->a, BoundSums);
+	for (int i = 0; i < BOUND_SUMS; i++)
+		of_view->at[i] = view_like(t, c, sums->at[i]);
+}
+
+static void
+twin_load(Twin *t, const Op *o)
+{
+	Val *mem = t->err[o->in[0]->id];
+	Type type = bound_type(&o->out[0]->type);
+
+	copy_op(t, o);
+	t->failed = t->failed || t->sums[o->in[0]->id]; /* of what is there now nothing is known */
+	if (mem)
+		mem = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
+	t->err[o->out[0]->id] = bound_add(t, mem, t->unsure[o->in[0]->id]);
+}
+
+/* Something with a bound goes where no bounds are kept: the next try keeps them there. */
+static void
+miss(Twin *t, const Op *o)
+{
+	t->missed = true;
+	t->marked[view_root(o->in[1])->id] = true;
+}
+
+static void
+twin_store(Twin *t, const Op *o)
+{
+	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
+
+	copy_op(t, o);
+	bound_doubt(t, t->unsure[o->in[1]->id]);
+	if (in[0] && !in[1])
+		miss(t, o);
+	if (!in[1] || !bound_update(t, o))
+		return;
+	in[0] = err_or_zero(t, o->in[0]);
+	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+}
+
+static void
+twin_copy(Twin *t, const Op *o)
+{
+	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
+	Type type = bound_type(&o->in[1]->type);
+	Op *zero;
+
+	copy_op(t, o);
+	t->failed = t->failed || t->sums[o->in[0]->id];
+	bound_doubt(t, t->unsure[o->in[0]->id]);
+	if (in[0] && !in[1])
+		miss(t, o);
+	if (!in[1])
+		return;
+	if (in[0]) {
+		op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL)->imm[0] = o->imm[0];
+		return;
+	}
+	type.space = S_reg;
+	zero = op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type);
+	in[0] = zero->out[0];
+	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+}
+
+/* ---- structure -------------------------------------------------------------------------------- */
+
+static void twin_block(Twin *t, const Block *b);
+
+/* Values that flow in and out of regions carry their bounds along: floats always, tiles of integers once it
+ * shows that they are not exact, since exact ones may be indices.  Integer scalars count and address: they
+ * have to be exact.  Result i of a loop or if, NULL for the grid's. */
+static bool
+carries(const Twin *t, const Op *owner, int i)
+{
+	const Val *v = owner ? owner->out[i] : NULL;
+
+	if (!v || is_memory(v))
+		return false;
+	return dtype_info[v->type.dtype].kind == K_flt || (v->type.space == S_reg && t->marked[v->id]);
+}
+
+/* The values, then the bounds of those among them that carry them; returns how many. */
+static int
+with_bounds(Twin *t, const Op *owner, Val *const *v, int n, Val **out)
+{
+	int m = n;
+
+	for (int i = 0; i < n; i++) {
+		out[i] = bound_val(t, v[i]);
+		if (carries(t, owner, i)) {
+			out[m++] = err_or_zero(t, v[i]);
+		} else if (t->err[v[i]->id] && owner && v[i]->type.space == S_reg) {
+			t->missed = t->marked[owner->out[i]->id] = true;
+		} else {
+			bound_doubt(t, t->err[v[i]->id]);
+		}
+	}
+	return m;
+}
+
+static int
+types_with_bounds(const Twin *t, const Op *owner, Type *out)
+{
+	int m = owner->nout;
+
+	for (int i = 0; i < owner->nout; i++) {
+		out[i] = owner->out[i]->type;
+		if (carries(t, owner, i))
+			out[m++] = bound_type(&out[i]);
+	}
+	return m;
+}
+
+/* `got` holds the copies of v[0..), which are the owner's results or stand for them, then the bounds. */
+static void
+bind_with_bounds(Twin *t, const Op *owner, Val *const *v, Val *const *got)
+{
+	int m = owner->nout;
+
+	for (int i = 0; i < owner->nout; i++) {
+		t->val[v[i]->id] = got[i];
+		t->err[v[i]->id] = carries(t, owner, i) ? got[m++] : NULL;
+	}
+}
+
+static void
+twin_yield(Twin *t, const Op *o)
+{
+	Val **in = NEWN(t->a, Val *, 2 * o->nin);
+	int n = with_bounds(t, o->parent->owner, o->in, o->nin, in);
+
+	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
+}
+
+static void
+twin_region(Twin *t, Op *owner, int r, const Block *b)
+{
+	Block *outer = t->at;
+
+	t->at = owner->blk[r];
+	twin_block(t, b);
+	t->at = outer;
+}
+
+static void
+twin_for(Twin *t, const Op *o)
+{
+	Val **in = NEWN(t->a, Val *, 3 + 2 * o->nin);
+	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
+	const Block *body = o->blk[0];
+	int nin = 3 + with_bounds(t, o, o->in + 3, o->nin - 3, in + 3);
+	int nout = types_with_bounds(t, o, out);
+	Op *f;
+
+	for (int i = 0; i < 3; i++) {
+		in[i] = bound_val(t, o->in[i]);
+		bound_doubt(t, t->err[o->in[i]->id]);
+	}
+	f = op_new(t->at, NULL, O_for, o->src, nin, in, nout, out);
+	memcpy(f->imm, o->imm, sizeof f->imm);
+	f->blk[0] = block_new(t->to, f);
+	t->val[body->arg[0]->id] = block_arg(f->blk[0], body->arg[0]->type);
+	for (int i = 0; i < nout; i++)
+		block_arg(f->blk[0], out[i]);
+	bind_with_bounds(t, o, body->arg + 1, f->blk[0]->arg + 1);
+	twin_region(t, f, 0, body);
+	bind_with_bounds(t, o, o->out, f->out);
+}
+
+/* Does it do no more than print? */
+static bool
+only_says(const Op *o)
+{
+	for (int r = 0; r < 2; r++)
+		for (const Op *x = o->blk[r] ? o->blk[r]->first : NULL; x; x = x->next)
+			if (x->code != O_print && x->code != O_yield && !(op_info[x->code].flags & F_PURE))
+				return false;
+	return o->nout == 0;
+}
+
+static void
+twin_if(Twin *t, const Op *o)
+{
+	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
+	int nout = types_with_bounds(t, o, out);
+	Val *cond = bound_val(t, o->in[0]);
+	Op *f;
+
+	if (!only_says(o))
+		bound_doubt(t, t->err[o->in[0]->id]);
+	f = op_new(t->at, NULL, O_if, o->src, 1, &cond, nout, out);
+	for (int r = 0; r < 2; r++) {
+		if (!o->blk[r])
+			continue;
+		f->blk[r] = block_new(t->to, f);
+		twin_region(t, f, r, o->blk[r]);
+	}
+	bind_with_bounds(t, o, o->out, f->out);
+}
+
+static void
+twin_value(Twin *t, const Op *o)
+{
+	Site s;
+	const Op *c = copy_op(t, o);
+
+	if (o->nout != 1 || !(op_info[o->code].flags & F_PURE))
+		return; /* orders memory: has no value */
+	memset(&s, 0, sizeof s);
+	s.o = o;
+	s.r = c->out[0];
+	for (int i = 0; i < o->nin; i++) {
+		if (i >= 3) { /* bounds of a clip */
+			bound_doubt(t, t->err[o->in[i]->id]);
+			continue;
+		}
+		s.x[i] = c->in[i];
+		s.e[i] = t->err[o->in[i]->id];
+	}
+	t->err[o->out[0]->id] = bound_rule(t, &s);
+}
+
+static void
+twin_op(Twin *t, const Op *o)
+{
+	arena_step(t->a);
+	switch ((int)o->code) {
+	case O_alloc: twin_alloc(t, o); break;
+	case O_view: twin_view(t, o); break;
+	case O_reshape:
+		if (val_is_alias(o->out[0]))
+			twin_view(t, o);
+		else
+			twin_value(t, o);
+		break;
+	case O_load: twin_load(t, o); break;
+	case O_store: twin_store(t, o); break;
+	case O_copy: twin_copy(t, o); break;
+	case O_for: twin_for(t, o); break;
+	case O_if: twin_if(t, o); break;
+	case O_yield: twin_yield(t, o); break;
+	default: twin_value(t, o); break;
+	}
+}
+
+static void
+twin_block(Twin *t, const Block *b)
+{
+	for (const Op *o = b->first; o; o = o->next)
+		twin_op(t, o);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------- */
+
+/* Parameter n: a tensor of f64 beside p, of its sizes and strides. */
+static Val *
+beside(Twin *t, const Param *p, const char *what, int n)
+{
+	Param *own = &t->to->param[n];
+
+	*own = *p;
+	own->read = own->written = true;
+	own->name = arena_printf(t->a, "%s of %s", what, p->name);
+	own->val = block_arg(t->to->body, bound_type(&p->val->type));
+	return own->val;
+}
+
+static void
+twin_params(Twin *t)
+{
+	Kernel *k = t->to;
+	const Kernel *from = t->from;
+	int n = from->nparam;
+
+	k->param = NEWN(t->a, Param, (2 + BOUND_SUMS) * from->nparam + 1);
+	for (int i = 0; i < from->nparam; i++) {
+		Val *old = from->body->arg[i];
+		k->param[i] = from->param[i];
+		k->param[i].val = t->val[old->id] = block_arg(k->body, old->type);
+	}
+	for (int i = 0; i < from->nparam; i++) {
+		const Param *p = &from->param[i];
+		Val *old = from->body->arg[i];
+		if (p->kind != P_tensor || !p->written)
+			continue;
+		t->err[old->id] = beside(t, p, "the bounds", n++);
+		if (!bound_has_sums(from, old))
+			continue;
+		t->sums[old->id] = NEW(t->a, BoundSums);
+		for (int s = 0; s < BOUND_SUMS; s++)
+			t->sums[old->id]->at[s] = beside(t, p, "sums", n++);
+	}
+	bound_doubt_param(t, &k->param[n]);
+	k->nparam = n + 1;
+}
+
+/* Sizes and strides are values of the body: known once it is copied. */
+static void
+twin_sizes(Twin *t)
+{
+	for (int i = 0; i < t->to->nparam - 1; i++) {
+		Param *p = &t->to->param[i];
+		for (int d = 0; d < DIM_MAX; d++) {
+			p->size[d] = p->size[d] ? bound_val(t, p->size[d]) : NULL;
+			p->stride[d] = p->stride[d] ? bound_val(t, p->stride[d]) : NULL;
+		}
+	}
+}
+
+static void
+twin_kernel(Twin *t)
+{
+	Kernel *k = t->from;
+
+	t->to = kernel_new(k->unit, k->name);
+	t->to->warps = k->warps;
+	t->to->src = k->src;
+	t->val = NEWN(t->a, Val *, k->nval + 1);
+	t->err = NEWN(t->a, Val *, k->nval + 1);
+	t->unsure = NEWN(t->a, Val *, k->nval + 1);
+	t->sums = NEWN(t->a, BoundSums *, k->nval + 1);
+	t->missed = false;
+	twin_params(t);
+	t->at = t->to->grid;
+	twin_block(t, k->grid);
+	t->at = t->to->body;
+	bound_doubt_size(t);
+	twin_block(t, k->body);
+	twin_sizes(t);
+}
+
+/* Which shared tiles need bounds shows when something with a bound is stored there, which tiles of integers
+ * when a loop or if gives them one: so it takes some tries, the last with bounds for all. */
+Kernel *
+bound_kernel(Kernel *k)
+{
+	enum { TRIES = 8 };
+	Twin t;
+
+	memset(&t, 0, sizeof t);
+	t.from = k;
+	t.a = k->unit->arena;
+	t.marked = NEWN(t.a, bool, k->nval + 1);
+	for (int i = 1; i <= TRIES; i++) {
+		if (i == TRIES)
+			memset(t.marked, true, k->nval + 1);
+		twin_kernel(&t);
+		if (t.failed)
+			return NULL;
+		if (!t.missed)
+			break;
+	}
+	return t.to;
+}

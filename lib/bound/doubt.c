@@ -1,0 +1,156 @@
+/* doubt.c - places that depend on rounded data: conditions, indices, the place of an extreme.
+ *
+ * The bound of an index says in which elements it may be another one.  What is loaded from there is unknown,
+ * by element.  A branch that may go the other way or a store that may go elsewhere changes more than what the
+ * bounds at hand describe: then a cell of memory says that no bound of the run counts. */
+#include "lib/bound/impl.h"
+#include <math.h>
+
+static Val *
+infinite_if(Twin *t, Val *e)
+{
+	return bound_if_positive(t, e, bound_const(t, e, (double)INFINITY));
+}
+
+static Val *
+shaped(Twin *t, OpCode code, Val *x, const Type *like)
+{
+	Type type = bound_type(like);
+
+	type.space = S_reg;
+	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+}
+
+/* ---- the cell --------------------------------------------------------------------------------------- */
+
+void
+bound_doubt_param(Twin *t, Param *p)
+{
+	Type type = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { 1 } };
+
+	p->kind = P_tensor;
+	p->name = "doubt";
+	p->read = p->written = true;
+	p->val = t->doubt = block_arg(t->to->body, type);
+}
+
+void
+bound_doubt_size(Twin *t)
+{
+	Type type = { .space = S_scalar, .dtype = D_i64 };
+	Param *p = &t->to->param[t->to->nparam - 1];
+	Op *one = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
+
+	one->imm[0] = 1;
+	p->size[0] = p->stride[0] = one->out[0];
+	t->zero = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type)->out[0];
+}
+
+void
+bound_doubt(Twin *t, Val *e)
+{
+	Type cell = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { 1 } };
+	Val *in[2] = { t->doubt, t->zero };
+
+	if (!e)
+		return;
+	in[1] = op_new(t->at, NULL, O_view, (Src){ 0, 0, 0 }, 2, in, 1, &cell)->out[0];
+	for (int d = 0; d < e->type.rank; d++)
+		e = bound_reduce(t, O_reduce_max, e, d);
+	e = infinite_if(t, e);
+	in[0] = shaped(t, e->type.space == S_reg ? O_reshape : O_splat, e, &cell);
+	op_new(t->at, NULL, O_store, (Src){ 0, 0, 0 }, 2, in, 0, NULL)->imm[0] = STORE_MAX;
+}
+
+/* ---- indices ---------------------------------------------------------------------------------------- */
+
+/* The bound e of start i of a view, in the view's shape. */
+static Val *
+along_view(Twin *t, const Op *view, int i, Val *e)
+{
+	const Type *type = &view->out[0]->type;
+	Type line = *type;
+	int dim = -1;
+
+	if (e->type.space != S_reg)
+		return type->rank ? shaped(t, O_splat, e, type) : e;
+	for (int d = 0; d < i; d++) /* of neighbours with tiles the first dim stays */
+		dim += !(view->imm[0] >> d & 1);
+	for (int d = 0; d < type->rank; d++)
+		line.shape[d] = d == dim ? type->shape[d] : 1;
+	return shaped(t, O_broadcast, shaped(t, O_reshape, e, &line), type);
+}
+
+void
+bound_unsure(Twin *t, const Op *view)
+{
+	Val *all = NULL;
+
+	bound_doubt(t, t->unsure[view->in[0]->id]);
+	for (int i = 1; i < view->nin; i++) {
+		Val *e = t->err[view->in[i]->id];
+
+		if (e)
+			all = bound_add(t, all, along_view(t, view, i, infinite_if(t, e)));
+	}
+	t->unsure[view->out[0]->id] = all;
+}
+
+/* ---- the place of an extreme ------------------------------------------------------------------------ */
+
+static const Op *
+behind_clip(const Val *v)
+{
+	while (v->def && v->def->code == O_clip)
+		v = v->def->in[0];
+	return v->def;
+}
+
+/* The extreme, if o is the lowest index of an element equal to that of a tile, as argmax and argmin are
+ * made. */
+static const Op *
+extreme_of(const Op *o)
+{
+	const Op *choice = behind_clip(o->in[0]), *eq, *spread, *top;
+
+	if (!choice || choice->code != O_select || !choice->in[1]->def ||
+	    choice->in[1]->def->code != O_iota || choice->in[1]->def->imm[0] != o->imm[0])
+		return NULL;
+	eq = choice->in[0]->def;
+	spread = eq && eq->code == O_eq ? eq->in[1]->def : NULL;
+	top = spread && spread->code == O_broadcast ? spread->in[0]->def : NULL;
+	if (!top || (top->code != O_reduce_max && top->code != O_reduce_min) ||
+	    top->imm[0] != o->imm[0] || behind_clip(top->in[0]) != behind_clip(eq->in[0]))
+		return NULL;
+	return top;
+}
+
+bool
+bound_arg(Twin *t, const Site *s, Val **e)
+{
+	const Op *top = s->o->code == O_reduce_min ? extreme_of(s->o) : NULL;
+	int dim = (int)s->o->imm[0];
+	Val *x, *ex, *at, *own, *slack, *gap, *zero, *far;
+	Op *place;
+
+	if (!top)
+		return false;
+	ex = t->err[top->in[0]->id];
+	*e = NULL;
+	if (!ex)
+		return true;
+	x = bound_f64(t, bound_val(t, top->in[0]));
+	zero = bound_const(t, x, 0);
+	place = op_new(t->at, NULL, O_iota, s->o->src, 0, NULL, 1, &s->o->in[0]->type);
+	place->imm[0] = dim;
+	far = bound_f64(t, place->out[0]);
+	at = bound_spread(t, bound_f64(t, s->r), x);
+	own = bound_cmp(t, O_eq, far, at);
+	far = ABS(SUB(far, at));
+	slack = bound_reduce(t, O_reduce_max, bound_where(t, own, ex, zero), dim);
+	slack = ADD(ex, bound_spread(t, slack, x));
+	gap = ABS(SUB(x, bound_spread(t, bound_f64(t, bound_val(t, top->out[0])), x)));
+	far = bound_where(t, bound_cmp(t, O_lt, slack, gap), zero, far);
+	*e = bound_reduce(t, O_reduce_max, bound_if_positive(t, slack, far), dim);
+	return true;
+}

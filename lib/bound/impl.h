@@ -1,0 +1,87 @@
+/* impl.h - what bound.c (structure of the kernel) and bound/rule.c (one value) share. */
+#ifndef HEXC_BOUND_IMPL_H
+#define HEXC_BOUND_IMPL_H
+#include "lib/bound/bound.h"
+
+/* Of memory that floats are added to: memory that holds its BOUND_* by element. */
+typedef struct BoundSums {
+	Val *at[BOUND_SUMS];
+} BoundSums;
+
+/* The rewriting of one kernel. */
+typedef struct Twin {
+	Kernel *from, *to;
+	Arena *a;
+	Block *at;   /* where ops are added */
+	Val **val;   /* by id of a value of `from`: its copy */
+	Val **err;   /* likewise: its bound; NULL: exact.  Of memory: the memory that holds the bounds */
+	Val **unsure; /* likewise, of views: infinite where they may be of another element; NULL: nowhere */
+	BoundSums **sums; /* likewise, of such memory and views of it */
+	Val *doubt, *zero; /* the cell of BOUND_DOUBT, and its start */
+	/* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept */
+	bool *marked;
+	bool missed;  /* one that is not marked should be */
+	bool failed; /* no bound is known */
+} Twin;
+
+/* The copy's operands and result of one op, and the operands' bounds. */
+typedef struct Site {
+	const Op *o;
+	Val *x[3], *e[3], *r;
+} Site;
+
+/* A bound for the result of a float, integer or bool op whose operands and result are scalars or register
+ * tiles; NULL: exact. */
+Val *bound_rule(Twin *t, const Site *s);
+
+Val *bound_val(const Twin *t, const Val *v); /* its copy */
+Type bound_type(const Type *t);              /* the same of f64, with no layout */
+
+/* Atomic updates (bound/atomic.c): the bounds of what store o updates.  True: a plain store, whose bounds are
+ * yet to be stored. */
+bool bound_update(Twin *t, const Op *o);
+
+/* Where the program goes, or which element it means, depends on rounded data (bound/doubt.c).  When e > 0
+ * that may be another: then no bound of this run counts.  e NULL: it is exact. */
+void bound_doubt(Twin *t, Val *e);
+void bound_doubt_param(Twin *t, Param *p); /* the cell that says so */
+void bound_doubt_size(Twin *t);            /* its size, at t->at: the start of the body */
+void bound_unsure(Twin *t, const Op *view); /* t->unsure of a view */
+/* Is s the place of a largest or smallest element?  Its bound: how far away others may be as good. */
+bool bound_arg(Twin *t, const Site *s, Val **e);
+
+/* f64 arithmetic at t->at, on tiles or scalars of one shape */
+Val *bound_op1(Twin *t, OpCode code, Val *x);
+Val *bound_op2(Twin *t, OpCode code, Val *x, Val *y);
+/* The number c in x's shape. */
+Val *bound_const(Twin *t, const Val *x, double c);
+/* An op of `nin` operands with a result of the last one's shape and type d. */
+Val *bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d);
+Val *bound_f64(Twin *t, Val *x); /* x as f64 */
+Val *bound_cmp(Twin *t, OpCode code, Val *x, Val *y); /* bool */
+Val *bound_where(Twin *t, Val *c, Val *x, Val *y);
+Val *bound_if_positive(Twin *t, Val *x, Val *y); /* y where x > 0, else 0 */
+Val *bound_add(Twin *t, Val *a, Val *b); /* the sum of those bounds that are there; NULL: none */
+/* The bound e of an exact result, and the rounding of both executions on top; NULL stays NULL. */
+Val *bound_rounded(Twin *t, const Site *s, Val *e);
+bool bound_is_float(const Val *v);
+double bound_roundoff(DType d); /* unit roundoff of a float type */
+double bound_smallest(DType d, bool normal); /* smallest positive number, smallest normal one */
+
+/* Sums (bound/sum.c) */
+Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
+Val *bound_sum(Twin *t, const Site *s);
+Val *bound_dot(Twin *t, const Site *s);
+Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */
+Val *bound_spread(Twin *t, Val *x, const Val *like);      /* x broadcast to the shape of `like` */
+
+/* Formulas, in functions that have a Twin *t and a Site *s. */
+#define ADD(x, y) bound_op2(t, O_add, x, y)
+#define SUB(x, y) bound_op2(t, O_sub, x, y)
+#define MUL(x, y) bound_op2(t, O_mul, x, y)
+#define DIV(x, y) bound_op2(t, O_div, x, y)
+#define MAX(x, y) bound_op2(t, O_max, x, y)
+#define MIN(x, y) bound_op2(t, O_min, x, y)
+#define ABS(x) bound_op1(t, O_abs, x)
+#define NUM(c) bound_const(t, s->r, c)
+#endif

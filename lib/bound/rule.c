@@ -1,0 +1,442 @@
+/* rule.c - the bound of one op's result from its operands and their bounds.
+ * Names: x, y operands; ex, ey their bounds; r the result; e its bound.  All arithmetic is in f64. */
+#include "hexc/ir/number.h"
+#include "lib/bound/impl.h"
+#include <math.h>
+#include <string.h>
+
+Val *
+bound_val(const Twin *t, const Val *v)
+{
+	Val *r = t->val[v->id];
+
+	BUG_IF(t->a, !r);
+	return r;
+}
+
+Type
+bound_type(const Type *t)
+{
+	Type r = *t;
+
+	r.dtype = D_f64;
+	r.layout = NULL;
+	r.pinned = false;
+	return r;
+}
+
+Val *
+bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d)
+{
+	Type type = in[nin - 1]->type;
+
+	type.dtype = d;
+	type.layout = NULL;
+	type.pinned = false;
+	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, nin, in, 1, &type)->out[0];
+}
+
+Val *
+bound_op1(Twin *t, OpCode code, Val *x)
+{
+	return bound_opn(t, code, 1, &x, D_f64);
+}
+
+Val *
+bound_op2(Twin *t, OpCode code, Val *x, Val *y)
+{
+	Val *in[2] = { x, y };
+
+	return bound_opn(t, code, 2, in, D_f64);
+}
+
+Val *
+bound_const(Twin *t, const Val *x, double c)
+{
+	Type type = x->type;
+	Op *o;
+
+	type.dtype = D_f64;
+	type.layout = NULL;
+	type.pinned = false;
+	o = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
+	o->fimm = c;
+	return o->out[0];
+}
+
+Val *
+bound_cmp(Twin *t, OpCode code, Val *x, Val *y)
+{
+	Val *in[2] = { x, y };
+
+	return bound_opn(t, code, 2, in, D_bool);
+}
+
+Val *
+bound_where(Twin *t, Val *c, Val *x, Val *y)
+{
+	Val *in[3] = { c, x, y };
+
+	return bound_opn(t, O_select, 3, in, D_f64);
+}
+
+/* y where x > 0, else 0 */
+Val *
+bound_if_positive(Twin *t, Val *x, Val *y)
+{
+	Val *zero = bound_const(t, x, 0);
+
+	return bound_where(t, bound_cmp(t, O_lt, zero, x), y, zero);
+}
+
+Val *
+bound_f64(Twin *t, Val *x)
+{
+	return x->type.dtype == D_f64 ? x : bound_opn(t, O_cast, 1, &x, D_f64);
+}
+
+/* ---- formats ---------------------------------------------------------------------------------- */
+
+double
+bound_roundoff(DType d)
+{
+	return ldexp(1, -(dtype_info[d].man + 1));
+}
+
+/* Smallest positive number, and smallest normal one: approximations may flush what is below.  Of a table the
+ * widest gap, which is nowhere wider than at its end. */
+double
+bound_smallest(DType d, bool normal)
+{
+	int bias;
+
+	if (dtype_info[d].codes == C_table)
+		return num_of_code(d, 15) - num_of_code(d, 14);
+	bias = (1 << (dtype_info[d].exp - 1)) - 1;
+
+	return ldexp(1, normal ? 1 - bias : 1 - bias - dtype_info[d].man);
+}
+
+bool
+bound_is_float(const Val *v)
+{
+	return dtype_info[v->type.dtype].kind == K_flt;
+}
+
+/* ---- rounding --------------------------------------------------------------------------------- */
+
+/* Both executions round their result to r's type: on equal exact results equally, else each by at most
+ * u |result| + half the smallest number.  Infinite results are compared as such. */
+Val *
+bound_rounded(Twin *t, const Site *s, Val *e)
+{
+	DType d = s->r->type.dtype;
+	Val *r, *m;
+
+	if (!e)
+		return NULL;
+	r = ABS(bound_f64(t, s->r));
+	if (bound_is_float(s->r)) {
+		m = ADD(MUL(ADD(r, e), NUM(2 * bound_roundoff(d))), NUM(bound_smallest(d, false)));
+		e = ADD(e, bound_if_positive(t, e, m));
+	}
+	e = MUL(e, NUM(1 + ldexp(1, -40)));
+	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY)); /* NaN: nothing is known */
+	return bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), NUM(0), e);
+}
+
+/* The sum of those bounds that are there; NULL: none. */
+Val *
+bound_add(Twin *t, Val *a, Val *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return ADD(a, b);
+}
+
+static Val *
+max_of(Twin *t, Val *a, Val *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return MAX(a, b);
+}
+
+/* |x' y' - x y| */
+static Val *
+product(Twin *t, Val *x, Val *ex, Val *y, Val *ey)
+{
+	Val *e = NULL;
+
+	if (ey)
+		e = MUL(ABS(bound_f64(t, x)), ey);
+	if (ex)
+		e = bound_add(t, e, MUL(ABS(bound_f64(t, y)), ex));
+	return ex && ey ? ADD(e, MUL(ex, ey)) : e;
+}
+
+/* (ex + |r| ey) / (|y| - ey), unbounded when y may be 0 */
+static Val *
+quotient(Twin *t, const Site *s)
+{
+	Val *ex = s->e[0] ? s->e[0] : NUM(0), *ey = s->e[1] ? s->e[1] : NUM(0);
+	Val *low = SUB(ABS(bound_f64(t, s->x[1])), ey);
+	Val *top = ADD(ex, MUL(ABS(DIV(bound_f64(t, s->x[0]), bound_f64(t, s->x[1]))), ey));
+	Val *wide = bound_where(t, bound_cmp(t, O_lt, NUM(0), low), DIV(top, low), NUM(INFINITY));
+
+	return bound_if_positive(t, ADD(ex, ey), wide);
+}
+
+/* Something of which only equality is known: no bound once an operand differs. */
+static Val *
+shifted(Twin *t, const Site *s)
+{
+	Val *r;
+
+	if (!s->e[0])
+		return NULL;
+	r = bound_op1(t, O_shift, s->e[0]); /* what comes in is exact */
+	r->def->imm[0] = s->o->imm[0];
+	r->def->imm[1] = s->o->imm[1];
+	return r;
+}
+
+static Val *
+unknown_if_differs(Twin *t, const Site *s)
+{
+	Val *e = NULL;
+
+	for (int i = 0; i < 3; i++)
+		e = bound_add(t, e, s->e[i]);
+	return e ? bound_if_positive(t, e, NUM(INFINITY)) : NULL;
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+/* What one approximation may miss: relative, and relative for each unit of |x|.  PTX ISA, "Floating Point
+ * Instructions": ex2.approx 2^-22, lg2.approx 2^-22 absolute around 1 and relative elsewhere, rsqrt.approx
+ * 2^-22.9, tanh.approx 2^-11 (for half types only; f32 takes a polynomial or two roundings of ex2).
+ * exp(x) is ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result.  One bit of slack on each;
+ * half types are computed in f32 and rounded once more. */
+static void
+approx(OpCode code, DType d, double *rel, double *per_x)
+{
+	*rel = ldexp(1, -21);
+	*per_x = code == O_exp ? ldexp(1, -23) : 0;
+	if (code == O_tanh)
+		*rel = ldexp(1, dtype_info[d].bits < 32 ? -10 : -20);
+}
+
+/* f(x + ex) - f(x - ex) for a rising f, lower ends cut at `floor_at` */
+static Val *
+rising(Twin *t, const Site *s, OpCode code, Val *ex, bool cut)
+{
+	Val *x = bound_f64(t, s->x[0]), *low = SUB(x, ex);
+
+	if (cut)
+		low = MAX(low, NUM(0));
+	return SUB(bound_op1(t, code, ADD(x, ex)), bound_op1(t, code, low));
+}
+
+static Val *
+function(Twin *t, const Site *s)
+{
+	DType d = s->r->type.dtype;
+	OpCode code = s->o->code;
+	Val *ex = s->e[0], *e = NUM(0), *m, *x = ABS(bound_f64(t, s->x[0]));
+	double rel, per_x;
+
+	if (ex && code == O_rsqrt)
+		e = ABS(rising(t, s, code, ex, true));
+	else if (ex)
+		e = bound_if_positive(t, ex, rising(t, s, code, ex, code == O_log || code == O_sqrt));
+	if (code == O_sqrt) /* correctly rounded */
+		return bound_rounded(t, s, ex ? e : NULL);
+	approx(code, d, &rel, &per_x);
+	m = ADD(ABS(bound_f64(t, s->r)), e);
+	if (code == O_log)
+		m = MAX(m, NUM(1));
+	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* far out the result is 0 or infinite */
+	m = MUL(m, ADD(NUM(rel), MUL(x, NUM(per_x))));
+	m = ADD(m, NUM(bound_smallest(dtype_info[d].bits < 32 ? d : D_f32, dtype_info[d].bits >= 32)));
+	return bound_rounded(t, s, ADD(e, m));
+}
+
+/* ---- comparisons, choices, casts -------------------------------------------------------------- */
+
+/* 1 where the operands may compare either way */
+static Val *
+comparison(Twin *t, const Site *s)
+{
+	Val *e = bound_add(t, s->e[0], s->e[1]), *gap;
+
+	if (!e)
+		return NULL;
+	gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
+	return bound_if_positive(t, e, bound_where(t, bound_cmp(t, O_le, gap, e), NUM(1), NUM(0)));
+}
+
+static Val *
+choice(Twin *t, const Site *s)
+{
+	Val *zero, *either;
+
+	if (!s->e[0] && !s->e[1] && !s->e[2])
+		return NULL;
+	zero = NUM(0);
+	if (!s->e[0])
+		return bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero);
+	either = max_of(t, s->e[1], s->e[2]);
+	either = bound_add(t, either, ABS(SUB(bound_f64(t, s->x[1]), bound_f64(t, s->x[2]))));
+	return bound_where(
+		t, bound_cmp(t, O_lt, zero, s->e[0]), either,
+		bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero));
+}
+
+static Val *
+cast(Twin *t, const Site *s)
+{
+	const DTypeInfo *from = &dtype_info[s->x[0]->type.dtype], *to = &dtype_info[s->r->type.dtype];
+	Val *ex = s->e[0];
+
+	if (!ex)
+		return NULL;
+	if (to->kind == K_flt)
+		return bound_rounded(t, s, ex);
+	if (to->kind == K_pred) /* x' and x may lie on both sides of 0 only when x is that near */
+		return bound_if_positive(
+			t, ex,
+			bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1),
+		                    NUM(0)));
+	if (from->kind == K_flt) { /* toward zero: rises with x */
+		Val *x = bound_f64(t, s->x[0]), *high = ADD(x, ex), *low = SUB(x, ex);
+
+		high = bound_opn(t, O_cast, 1, &high, s->r->type.dtype);
+		low = bound_opn(t, O_cast, 1, &low, s->r->type.dtype);
+		return SUB(bound_f64(t, high), bound_f64(t, low));
+	}
+	return to->bits > from->bits ? ex : unknown_if_differs(t, s);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+/* The bound of the entry, nothing known where the index may be another. */
+static Val *
+looked_up(Twin *t, const Site *s)
+{
+	Val *in[2] = { s->e[0], t->val[s->o->in[1]->id] }, *e = NULL;
+	Type type = s->r->type;
+
+	type.dtype = D_f64;
+	type.layout = NULL;
+	if (in[0])
+		e = op_new(t->at, NULL, O_lookup, s->o->src, 2, in, 1, &type)->out[0];
+	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
+}
+
+/* The same rearrangement of the bounds. */
+static Val *
+same_move(Twin *t, const Site *s)
+{
+	Type type = s->r->type;
+	Val *in[2 + DIM_MAX];
+	Op *o;
+
+	if (!s->e[0])
+		return NULL;
+	type.dtype = D_f64;
+	type.layout = NULL;
+	in[0] = s->e[0];
+	for (int i = 1; i < s->o->nin; i++) /* bounds of a clip, positions */
+		in[i] = t->val[s->o->in[i]->id];
+	o = op_new(t->at, NULL, s->o->code, s->o->src, s->o->nin, in, 1, &type);
+	memcpy(o->imm, s->o->imm, sizeof o->imm);
+	return o->out[0];
+}
+
+/* Side by side as the tiles are. */
+static Val *
+joined(Twin *t, const Site *s)
+{
+	Type type = s->r->type;
+	Val *in[2];
+	Op *o;
+
+	if (!s->e[0] && !s->e[1])
+		return NULL;
+	type.dtype = D_f64;
+	type.layout = NULL;
+	for (int i = 0; i < 2; i++)
+		in[i] = s->e[i] ? s->e[i] : bound_const(t, s->x[i], 0);
+	o = op_new(t->at, NULL, O_concat, s->o->src, 2, in, 1, &type);
+	o->imm[0] = s->o->imm[0];
+	return o->out[0];
+}
+
+static Val *
+extreme(Twin *t, const Site *s)
+{
+	Val *e;
+
+	if (bound_arg(t, s, &e))
+		return e;
+	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)s->o->imm[0]) : NULL;
+}
+
+Val *
+bound_rule(Twin *t, const Site *s)
+{
+	switch ((int)s->o->code) {
+	case O_add:
+	case O_sub: return bound_rounded(t, s, bound_add(t, s->e[0], s->e[1]));
+	case O_mul: return bound_rounded(t, s, product(t, s->x[0], s->e[0], s->x[1], s->e[1]));
+	case O_fma:
+		return bound_rounded(
+			t, s,
+			bound_add(t, product(t, s->x[0], s->e[0], s->x[1], s->e[1]), s->e[2]));
+	case O_div:
+		if (!bound_is_float(s->r) || (!s->e[0] && !s->e[1]))
+			return unknown_if_differs(t, s);
+		return bound_rounded(t, s, quotient(t, s));
+	case O_min:
+	case O_max: return max_of(t, s->e[0], s->e[1]);
+	case O_neg:
+	case O_abs: return s->e[0];
+	case O_exp:
+	case O_exp2:
+	case O_log:
+	case O_sqrt:
+	case O_rsqrt:
+	case O_tanh: return s->o->code == O_sqrt && !s->e[0] ? NULL : function(t, s);
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne: return comparison(t, s);
+	case O_select: return choice(t, s);
+	case O_cast: return cast(t, s);
+	case O_not: return s->r->type.dtype == D_bool ? s->e[0] : unknown_if_differs(t, s);
+	case O_and:
+	case O_or:
+	case O_xor:
+		return s->r->type.dtype == D_bool ? max_of(t, s->e[0], s->e[1])
+		                                  : unknown_if_differs(t, s);
+	case O_splat:
+	case O_broadcast:
+	case O_transpose:
+	case O_reshape:
+	case O_slice:
+	case O_convert:
+	case O_hold:
+	case O_relayout:
+	case O_expand:
+	case O_clip: return same_move(t, s);
+	case O_concat: return joined(t, s);
+	case O_lookup: return looked_up(t, s);
+	case O_reduce_sum: return bound_sum(t, s);
+	case O_shift: return shifted(t, s);
+	case O_reduce_max:
+	case O_reduce_min: return extreme(t, s);
+	case O_dot: return bound_dot(t, s);
+	default: return unknown_if_differs(t, s); /* const, iota, block_id; mod, shl, shr */
+	}
+}

@@ -1,0 +1,98 @@
+/* sum.c - bounds of sums: what any order of adding may give. */
+#include "lib/bound/impl.h"
+#include <math.h>
+
+Val *
+bound_fraction(Twin *t, Val *x)
+{
+	Val *f = bound_f64(t, x), *whole;
+
+	if (!bound_is_float(x))
+		return bound_const(t, x, 0);
+	whole = bound_opn(t, O_cast, 1, &f, D_i64);
+	return ABS(SUB(f, bound_f64(t, whole)));
+}
+
+Val *
+bound_reduce(Twin *t, OpCode code, Val *x, int dim)
+{
+	Type type = x->type;
+	Op *o;
+
+	type.shape[dim] = 1;
+	type.dtype = D_f64;
+	o = op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type);
+	o->imm[0] = dim;
+	return o->out[0];
+}
+
+Val *
+bound_spread(Twin *t, Val *x, const Val *like)
+{
+	Type type = like->type;
+
+	type.dtype = D_f64;
+	type.layout = NULL;
+	return op_new(t->at, NULL, O_broadcast, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+}
+
+/* Any order of adding `terms` numbers whose magnitudes sum to `size`; exact when they are integers (fraction
+ * 0) with a sum that the accumulator's type d holds. */
+static Val *
+order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
+{
+	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, d == D_f32)));
+	Val *most = NUM(ldexp(1, dtype_info[d].man + 1));
+	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
+
+	rough = MAX(rough, bound_where(t, bound_cmp(t, O_le, size, most), NUM(0), NUM(1)));
+	return bound_if_positive(t, rough, bound_if_positive(t, size, any));
+}
+
+Val *
+bound_sum(Twin *t, const Site *s)
+{
+	/* half types are added up in f32 and rounded once */
+	DType acc = dtype_info[s->r->type.dtype].bits < 32 ? D_f32 : s->r->type.dtype;
+	int dim = (int)s->o->imm[0];
+	double terms = (double)s->x[0]->type.shape[dim];
+	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;
+
+	if (!bound_is_float(s->r))
+		return ex;
+	size = bound_reduce(t, O_reduce_sum, ABS(bound_f64(t, s->x[0])), dim);
+	frac = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), dim);
+	if (ex) {
+		size = ADD(size, ex);
+		frac = ADD(frac, ex);
+	}
+	return bound_rounded(t, s, bound_add(t, ex, order(t, s, acc, size, frac, terms)));
+}
+
+static Val *
+dot64(Twin *t, Val *a, Val *b, Val *c)
+{
+	Val *in[3] = { a, b, c };
+
+	return bound_opn(t, O_dot, 3, in, D_f64);
+}
+
+Val *
+bound_dot(Twin *t, const Site *s)
+{
+	Val *a = ABS(bound_f64(t, s->x[0])), *b = ABS(bound_f64(t, s->x[1])), *c = ABS(bound_f64(t, s->x[2]));
+	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac;
+	double terms = (double)s->x[0]->type.shape[1] + 4;
+
+	if (ea)
+		e = dot64(t, ea, b, e ? e : NUM(0));
+	if (eb)
+		e = dot64(t, ea ? ADD(a, ea) : a, eb, e ? e : NUM(0));
+	if (!bound_is_float(s->r))
+		return e;
+	size = bound_add(t, dot64(t, a, b, c), e);
+	frac = bound_spread(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), 1), s->r);
+	frac = ADD(frac, bound_spread(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), 0), s->r));
+	frac = bound_add(t, ADD(frac, bound_fraction(t, s->x[2])), e);
+	return bound_rounded(t, s, bound_add(t, e, order(t, s, s->r->type.dtype, size, frac, terms)));
+}

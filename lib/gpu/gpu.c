@@ -1,0 +1,269 @@
+/* gpu.c - hexc_gpu.h: a device and its memory. */
+#include "lib/gpu/gpu.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+gpu_say(hexc_gpu *g, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(g->why, sizeof g->why, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+/* Which of our codes a driver's result is. */
+static int
+code_of(int result)
+{
+	switch (result) {
+	case 0: return HEXC_OK;
+	case DRV_CUDA_ERROR_OUT_OF_MEMORY: return HEXC_E_NOMEM;
+	case DRV_CUDA_ERROR_ILLEGAL_ADDRESS:
+	case DRV_CUDA_ERROR_LAUNCH_TIMEOUT:
+	case DRV_CUDA_ERROR_ASSERT:
+	case DRV_CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case DRV_CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case DRV_CUDA_ERROR_MISALIGNED_ADDRESS:
+	case DRV_CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case DRV_CUDA_ERROR_INVALID_PC:
+	case DRV_CUDA_ERROR_LAUNCH_FAILED: return HEXC_E_FAULT;
+	default: return HEXC_E_DEVICE;
+	}
+}
+
+int
+gpu_result(hexc_gpu *g, const char *call, int r)
+{
+	const char *name = NULL, *text = NULL;
+
+	if (r == 0)
+		return HEXC_OK;
+	if (g->cu.cuGetErrorName(r, &name) || !name)
+		name = "unknown";
+	if (g->cu.cuGetErrorString(r, &text) || !text)
+		text = "unknown error";
+	return gpu_say(g, code_of(r), "%s: %s (%s, %d)", call, text, name, r);
+}
+
+/* ---- devices --------------------------------------------------------------------------------------- */
+
+/* Does the capability run PTX for arch?  *sm: that of the arch. */
+static bool
+runs(uint32_t capability, const char *arch, uint32_t *sm)
+{
+	char *end;
+
+	*sm = 0;
+	if (strncmp(arch, "sm_", 3) != 0)
+		return false;
+	*sm = (uint32_t)strtoul(arch + 3, &end, 10);
+	return *end ? *sm == capability : *sm <= capability;
+}
+
+/* The newest arch that it runs. */
+static const char *
+arch_for(uint32_t capability)
+{
+	const char *best = NULL;
+	uint32_t sm, have = 0;
+
+	for (size_t i = 0; hexc_arch(i); i++)
+		if (runs(capability, hexc_arch(i), &sm) && sm >= have) {
+			have = sm;
+			best = hexc_arch(i);
+		}
+	return best;
+}
+
+int
+hexc_gpu_runs(const hexc_gpu *g, const char *arch)
+{
+	uint32_t sm;
+
+	return g && arch && runs(g->info.capability, arch, &sm);
+}
+
+static int
+attribute(hexc_gpu *g, int which, uint32_t *out)
+{
+	int value = 0, code = GPU_CALL(g, cuDeviceGetAttribute, &value, which, g->device);
+
+	*out = (uint32_t)value;
+	return code;
+}
+
+static int
+describe(hexc_gpu *g)
+{
+	uint32_t major = 0, minor = 0, sms = 0, l2 = 0;
+	int version = 0, code;
+	size_t bytes = 0;
+
+	if ((code = GPU_CALL(g, cuDeviceGetName, g->name, sizeof g->name, g->device)) ||
+	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major)) ||
+	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor)) ||
+	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &sms)) ||
+	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2)) ||
+	    (code = GPU_CALL(g, cuDeviceTotalMem_v2, &bytes, g->device)) ||
+	    (code = GPU_CALL(g, cuDriverGetVersion, &version)))
+		return code;
+	g->name[sizeof g->name - 1] = '\0';
+	g->info = (hexc_gpu_info){
+		.size = sizeof g->info,
+		.name = g->name,
+		.capability = 10 * major + minor,
+		.driver = (uint32_t)version,
+		.sms = sms,
+		.l2 = l2,
+		.memory = bytes,
+	};
+	g->info.arch = arch_for(g->info.capability);
+	return HEXC_OK;
+}
+
+static int
+open_device(hexc_gpu *g, int device)
+{
+	int code, count = 0;
+
+	if (!driver_open(&g->cu, g->why, sizeof g->why))
+		return HEXC_E_DEVICE;
+	if ((code = GPU_CALL(g, cuInit, 0)) || (code = GPU_CALL(g, cuDeviceGetCount, &count)))
+		return code;
+	if (count == 0)
+		return gpu_say(g, HEXC_E_DEVICE, "the CUDA driver finds no GPU");
+	if (device < 0 || device >= count)
+		return gpu_say(g, HEXC_E_DEVICE, "there is no GPU %d; the driver has %d, counted from 0",
+		               device, count);
+	if ((code = GPU_CALL(g, cuDeviceGet, &g->device, device)) || (code = describe(g)))
+		return code;
+	return GPU_CALL(g, cuDevicePrimaryCtxRetain, &g->context, g->device);
+}
+
+int
+hexc_gpu_open(hexc_gpu **out, int device, char *why, size_t n)
+{
+	hexc_gpu *g;
+	int code;
+
+	if (!out)
+		return HEXC_E_INVALID;
+	*out = NULL;
+	g = calloc(1, sizeof *g);
+	if (!g)
+		return HEXC_E_NOMEM;
+	code = open_device(g, device);
+	if (code == HEXC_OK) {
+		*out = g;
+		return HEXC_OK;
+	}
+	if (why && n)
+		snprintf(why, n, "%s", g->why);
+	hexc_gpu_close(g);
+	return code;
+}
+
+int
+gpu_enter(hexc_gpu *g)
+{
+	return GPU_CALL(g, cuCtxPushCurrent_v2, g->context);
+}
+
+int
+gpu_leave(hexc_gpu *g, int code)
+{
+	void *context;
+	int popped = g->cu.cuCtxPopCurrent_v2(&context);
+
+	return code ? code : gpu_result(g, "cuCtxPopCurrent_v2", popped);
+}
+
+void
+hexc_gpu_close(hexc_gpu *g)
+{
+	if (!g)
+		return;
+	if (g->flush)
+		hexc_gpu_free(g, g->flush);
+	if (g->context)
+		g->cu.cuDevicePrimaryCtxRelease_v2(g->device);
+	free(g);
+}
+
+const char *
+hexc_gpu_why(const hexc_gpu *g)
+{
+	return g ? g->why : "";
+}
+
+int
+hexc_gpu_describe(const hexc_gpu *g, hexc_gpu_info *out)
+{
+	size_t n;
+
+	if (!g || !out)
+		return 0;
+	n = out->size < sizeof *out ? out->size : sizeof *out;
+	memcpy(out, &g->info, n);
+	out->size = n;
+	return 1;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+int
+hexc_gpu_alloc(hexc_gpu *g, uint64_t bytes, void **out)
+{
+	unsigned long long ptr = 0;
+	int code;
+
+	if (!g || !out)
+		return HEXC_E_INVALID;
+	*out = NULL;
+	if ((code = gpu_enter(g)))
+		return code;
+	code = gpu_leave(g, GPU_CALL(g, cuMemAlloc_v2, &ptr, bytes ? bytes : 1));
+	*out = (void *)(uintptr_t)ptr;
+	return code;
+}
+
+int
+hexc_gpu_free(hexc_gpu *g, void *ptr)
+{
+	int code;
+
+	if (!g)
+		return HEXC_E_INVALID;
+	if (!ptr || (code = gpu_enter(g)))
+		return ptr ? code : HEXC_OK;
+	return gpu_leave(g, GPU_CALL(g, cuMemFree_v2, (uintptr_t)ptr));
+}
+
+int
+hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes)
+{
+	int code;
+
+	if (!g || (bytes && (!to || !from)))
+		return HEXC_E_INVALID;
+	if ((code = gpu_enter(g)))
+		return code;
+	return gpu_leave(g, bytes ? GPU_CALL(g, cuMemcpyHtoD_v2, (uintptr_t)to, from, bytes) : HEXC_OK);
+}
+
+int
+hexc_gpu_read(hexc_gpu *g, void *to, const void *from, uint64_t bytes)
+{
+	int code;
+
+	if (!g || (bytes && (!to || !from)))
+		return HEXC_E_INVALID;
+	if ((code = gpu_enter(g)))
+		return code;
+	return gpu_leave(g, bytes ? GPU_CALL(g, cuMemcpyDtoH_v2, to, (uintptr_t)from, bytes) : HEXC_OK);
+}

@@ -1,0 +1,218 @@
+/* launch.c - hexc_gpu.h: modules, launches and their times. */
+#include "lib/gpu/gpu.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hexc_gpu_module {
+	hexc_gpu *g;
+	const hexc_module *m;
+	void *module;
+};
+
+static int
+load(hexc_gpu *g, const hexc_module *m, void **module)
+{
+	char log[LOG_MAX] = "";
+	int option[2] = { DRV_CU_JIT_ERROR_LOG_BUFFER, DRV_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+	void *value[2] = { log, (void *)(uintptr_t)(sizeof log - 1) };
+	int code = GPU_CALL(g, cuModuleLoadDataEx, module, hexc_ptx(m, NULL), 2, option, value);
+	size_t n = strlen(g->why);
+
+	if (code && log[0])
+		snprintf(g->why + n, sizeof g->why - n, ": %s", log);
+	return code;
+}
+
+int
+hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
+{
+	hexc_gpu_module *gm;
+	size_t n = 0;
+	int code;
+
+	if (!g || !m || !out)
+		return HEXC_E_INVALID;
+	*out = NULL;
+	hexc_ptx(m, &n);
+	if (n == 0)
+		return gpu_say(g, HEXC_E_INVALID,
+		               "the module has no PTX: it was compiled up to an earlier pass only");
+	gm = calloc(1, sizeof *gm);
+	if (!gm)
+		return gpu_say(g, HEXC_E_NOMEM, "out of memory");
+	gm->g = g;
+	gm->m = m;
+	if ((code = gpu_enter(g)) || (code = gpu_leave(g, load(g, m, &gm->module)))) {
+		free(gm);
+		return code;
+	}
+	*out = gm;
+	return HEXC_OK;
+}
+
+void
+hexc_gpu_unload(hexc_gpu_module *gm)
+{
+	if (!gm)
+		return;
+	if (gpu_enter(gm->g) == HEXC_OK)
+		gpu_leave(gm->g, GPU_CALL(gm->g, cuModuleUnload, gm->module));
+	free(gm);
+}
+
+/* ---- launches -------------------------------------------------------------------------------------- */
+
+/* A kernel with its arguments as cuLaunchKernel takes them. */
+typedef struct Call {
+	void *function;
+	uint32_t grid[3], block[3], smem;
+	union {
+		uint64_t address;
+		int64_t size;
+		unsigned char scalar[8];
+	} value[PARAM_MAX];
+	void *arg[PARAM_MAX];
+} Call;
+
+static void
+set_value(Call *c, const hexc_module *m, size_t k, size_t i, const hexc_arg *arg)
+{
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+	const hexc_dtype *t;
+
+	hexc_param(m, k, i, &p);
+	c->arg[i] = &c->value[i];
+	switch (p.kind) {
+	case HEXC_POINTER: c->value[i].address = (uintptr_t)arg->ptr; return;
+	case HEXC_SIZE: c->value[i].size = arg->i; return;
+	case HEXC_SCALAR:
+		t = hexc_dtype_find(p.dtype);
+		if (t->kind == 'f')
+			hexc_put(t, c->value[i].scalar, 0, arg->f);
+		else
+			hexc_put_int(t, c->value[i].scalar, 0, arg->i);
+		return;
+	case HEXC_NKINDS: return;
+	}
+}
+
+static int
+prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
+{
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	hexc_gpu *g = gm->g;
+	int code;
+
+	memset(c, 0, sizeof *c);
+	if (!hexc_kernel(gm->m, k, &info) || info.nparam > PARAM_MAX)
+		return gpu_say(g, HEXC_E_INVALID, "the module has no kernel %zu", k);
+	code = hexc_check_args(gm->m, k, arg, g->why, sizeof g->why);
+	if (code == HEXC_OK)
+		code = hexc_grid(gm->m, k, arg, c->grid);
+	if (code)
+		return code;
+	memcpy(c->block, info.block, sizeof c->block);
+	c->smem = info.smem;
+	for (size_t i = 0; i < info.nparam; i++)
+		set_value(c, gm->m, k, i, &arg[i]);
+	code = GPU_CALL(g, cuModuleGetFunction, &c->function, gm->module, info.name);
+	if (code == HEXC_OK && c->smem)
+		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
+		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->smem);
+	return code;
+}
+
+static int
+launch(hexc_gpu *g, Call *c)
+{
+	if (!c->grid[0] || !c->grid[1] || !c->grid[2])
+		return HEXC_OK;
+	return GPU_CALL(g, cuLaunchKernel, c->function, c->grid[0], c->grid[1], c->grid[2], c->block[0],
+	                c->block[1], c->block[2], c->smem, NULL, c->arg, NULL);
+}
+
+int
+hexc_gpu_launch(hexc_gpu_module *gm, size_t k, const hexc_arg *arg)
+{
+	Call c;
+	int code;
+
+	if (!gm || !arg)
+		return HEXC_E_INVALID;
+	if ((code = gpu_enter(gm->g)))
+		return code;
+	code = prepare(gm, k, arg, &c);
+	return gpu_leave(gm->g, code ? code : launch(gm->g, &c));
+}
+
+int
+hexc_gpu_wait(hexc_gpu *g)
+{
+	int code;
+
+	if (!g)
+		return HEXC_E_INVALID;
+	code = gpu_enter(g);
+	return code ? code : gpu_leave(g, gpu_result(g, "cuCtxSynchronize", g->cu.cuCtxSynchronize()));
+}
+
+/* ---- timing ---------------------------------------------------------------------------------------- */
+
+/* One launch between two events. */
+static int
+time_one(hexc_gpu *g, Call *c, void *const event[2], bool warm, double *us)
+{
+	float ms = 0;
+	int code = HEXC_OK;
+
+	if (!warm)
+		code = GPU_CALL(g, cuMemsetD8Async, (uintptr_t)g->flush, 0, g->flush_bytes, NULL);
+	if (code || (code = GPU_CALL(g, cuEventRecord, event[0], NULL)) || (code = launch(g, c)) ||
+	    (code = GPU_CALL(g, cuEventRecord, event[1], NULL)) ||
+	    (code = GPU_CALL(g, cuEventSynchronize, event[1])) ||
+	    (code = GPU_CALL(g, cuEventElapsedTime, &ms, event[0], event[1])))
+		return code;
+	*us = (double)ms * 1000;
+	return HEXC_OK;
+}
+
+static int
+time_all(hexc_gpu *g, Call *c, uint32_t runs, bool warm, double *us)
+{
+	void *event[2] = { NULL, NULL };
+	int code = GPU_CALL(g, cuEventCreate, &event[0], 0);
+
+	if (code == HEXC_OK)
+		code = GPU_CALL(g, cuEventCreate, &event[1], 0);
+	if (code == HEXC_OK)
+		code = launch(g, c);
+	for (uint32_t i = 0; i < runs && code == HEXC_OK; i++)
+		code = time_one(g, c, event, warm, &us[i]);
+	for (int i = 0; i < 2; i++)
+		if (event[i])
+			g->cu.cuEventDestroy_v2(event[i]);
+	return code;
+}
+
+int
+hexc_gpu_time(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, uint32_t runs, int warm, double *us)
+{
+	hexc_gpu *g;
+	Call c;
+	int code;
+
+	if (!gm || !arg || !us || runs == 0)
+		return HEXC_E_INVALID;
+	g = gm->g;
+	if (!warm && !g->flush) {
+		g->flush_bytes = 2 * (uint64_t)(g->info.l2 ? g->info.l2 : 1 << 20);
+		code = hexc_gpu_alloc(g, g->flush_bytes, &g->flush);
+		if (code)
+			return code;
+	}
+	if ((code = gpu_enter(g)))
+		return code;
+	code = prepare(gm, k, arg, &c);
+	return gpu_leave(g, code ? code : time_all(g, &c, runs, warm, us));
+}

@@ -1,0 +1,346 @@
+/* file_gguf.c - the GGUF container, versions 2 and 3, little-endian: "GGUF", version, number of tensors
+ * and of metadata entries; the entries (key, type, value); for each tensor its name, dims (the
+ * contiguous one first), type and offset; then, aligned to general.alignment bytes (32 if not given),
+ * the data. */
+#include "lib/weights/file.h"
+#include <string.h>
+
+static const FileType types[] = {
+	/* name, dtype, number, elements and bytes of a block */
+	{ "F32", "f32", 0, 1, 4 },
+	{ "F16", "f16", 1, 1, 2 },
+	{ "Q4_0", NULL, 2, 32, 18 },
+	{ "Q4_1", NULL, 3, 32, 20 },
+	{ "Q5_0", NULL, 6, 32, 22 },
+	{ "Q5_1", NULL, 7, 32, 24 },
+	{ "Q8_0", NULL, 8, 32, 34 },
+	{ "Q8_1", NULL, 9, 32, 36 },
+	{ "Q2_K", NULL, 10, 256, 84 },
+	{ "Q3_K", NULL, 11, 256, 110 },
+	{ "Q4_K", NULL, 12, 256, 144 },
+	{ "Q5_K", NULL, 13, 256, 176 },
+	{ "Q6_K", NULL, 14, 256, 210 },
+	{ "Q8_K", NULL, 15, 256, 292 },
+	{ "IQ2_XXS", NULL, 16, 256, 66 },
+	{ "IQ2_XS", NULL, 17, 256, 74 },
+	{ "IQ3_XXS", NULL, 18, 256, 98 },
+	{ "IQ1_S", NULL, 19, 256, 50 },
+	{ "IQ4_NL", NULL, 20, 32, 18 },
+	{ "IQ3_S", NULL, 21, 256, 110 },
+	{ "IQ2_S", NULL, 22, 256, 82 },
+	{ "IQ4_XS", NULL, 23, 256, 136 },
+	{ "I8", "i8", 24, 1, 1 },
+	{ "I16", "i16", 25, 1, 2 },
+	{ "I32", "i32", 26, 1, 4 },
+	{ "I64", "i64", 27, 1, 8 },
+	{ "F64", "f64", 28, 1, 8 },
+	{ "IQ1_M", NULL, 29, 256, 56 },
+	{ "BF16", "bf16", 30, 1, 2 },
+	{ "TQ1_0", NULL, 34, 256, 54 },
+	{ "TQ2_0", NULL, 35, 256, 66 },
+	{ "MXFP4", NULL, 39, 32, 17 },
+	{ "NVFP4", NULL, 40, 64, 36 },
+	{ "Q1_0", NULL, 41, 128, 18 },
+};
+
+/* Types of metadata values; their bytes, 0: a string or a list. */
+enum { V_STRING = 8, V_ARRAY = 9, V_COUNT = 13 };
+static const struct {
+	const char *name;
+	int bytes;
+} values[V_COUNT] = {
+	{ "u8", 1 },
+	{ "i8", 1 },
+	{ "u16", 2 },
+	{ "i16", 2 },
+	{ "u32", 4 },
+	{ "i32", 4 },
+	{ "f32", 4 },
+	{ "bool", 1 },
+	{ "string", 0 },
+	{ "list", 0 },
+	{ "u64", 8 },
+	{ "i64", 8 },
+	{ "f64", 8 },
+};
+
+typedef struct Cursor {
+	hexc_file *f;
+	uint64_t at;
+	bool short_of; /* something was asked for behind the end */
+} Cursor;
+
+static uint64_t
+left(const Cursor *c)
+{
+	return c->f->bytes - c->at;
+}
+
+/* The next `n` bytes as a number; 0 behind the end. */
+static uint64_t
+take(Cursor *c, int n)
+{
+	uint64_t x = 0;
+
+	if (left(c) < (uint64_t)n) {
+		c->short_of = true;
+		return 0;
+	}
+	for (int i = n - 1; i >= 0; i--)
+		x = x << 8 | c->f->data[c->at + (uint64_t)i];
+	c->at += (uint64_t)n;
+	return x;
+}
+
+/* A string: its length, then its bytes.  NULL behind the end. */
+static const char *
+take_string(Cursor *c, uint64_t *n)
+{
+	const char *s;
+
+	*n = take(c, 8);
+	if (c->short_of || *n > left(c)) {
+		c->short_of = true;
+		return NULL;
+	}
+	s = (const char *)c->f->data + c->at;
+	c->at += *n;
+	return s;
+}
+
+static bool
+truncated(hexc_file *f, const char *in)
+{
+	return file_fail(
+		f, "the file ends inside %s, at byte %llu: it is truncated; fetch or write it again", in,
+		(unsigned long long)f->bytes);
+}
+
+/* A copy of a name with a NUL behind; a NUL or a control character in it is refused. */
+static const char *
+name_of(hexc_file *f, const char *s, uint64_t n, const char *what)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] < ' ') {
+			file_fail(
+				f,
+				"the name of %s, %s, has a control character: the file is damaged; write it "
+				"again",
+				what, file_quote(f, s, (size_t)n));
+			return NULL;
+		}
+	return arena_strndup(&f->arena, s, (size_t)n);
+}
+
+/* ---- metadata ------------------------------------------------------------------------------------ */
+
+static const char *
+scalar_text(hexc_file *f, int type, uint64_t x)
+{
+	float f32;
+	double f64;
+
+	switch (type) {
+	case 1: return arena_printf(&f->arena, "%d", (int)(int8_t)x);
+	case 3: return arena_printf(&f->arena, "%d", (int)(int16_t)x);
+	case 5: return arena_printf(&f->arena, "%d", (int)(int32_t)x);
+	case 6:
+		memcpy(&f32, &(uint32_t){ (uint32_t)x }, sizeof f32);
+		return arena_printf(&f->arena, "%.9g", (double)f32);
+	case 7: return x ? "true" : "false";
+	case 11: return arena_printf(&f->arena, "%lld", (long long)x);
+	case 12:
+		memcpy(&f64, &x, sizeof f64);
+		return arena_printf(&f->arena, "%.17g", f64);
+	default: return arena_printf(&f->arena, "%llu", (unsigned long long)x);
+	}
+}
+
+/* Step over a list; of lists of lists too. */
+static const char *
+list_text(Cursor *c, int depth)
+{
+	uint64_t type = take(c, 4), n = take(c, 8), bytes;
+
+	if (c->short_of || type >= V_COUNT)
+		return NULL;
+	if (depth > 4) /* nobody writes such, and we do not recurse for ever */
+		return NULL;
+	if (values[type].bytes) {
+		bytes = (uint64_t)values[type].bytes;
+		if (n > left(c) / bytes) {
+			c->short_of = true;
+			return NULL;
+		}
+		c->at += n * bytes;
+	} else {
+		for (uint64_t i = 0, len; i < n; i++)
+			if (type == V_STRING ? !take_string(c, &len) : !list_text(c, depth + 1))
+				return NULL;
+	}
+	return arena_printf(&c->f->arena, "%s[%llu]", values[type].name, (unsigned long long)n);
+}
+
+static bool
+read_meta(Cursor *c, uint64_t *alignment)
+{
+	hexc_file *f = c->f;
+	uint64_t n, type, x;
+	const char *s = take_string(c, &n);
+	FileMeta m = { NULL, NULL };
+
+	if (!s)
+		return truncated(f, "the metadata");
+	if (!(m.key = name_of(f, s, n, "a metadata entry")))
+		return false;
+	type = take(c, 4);
+	if (c->short_of)
+		return truncated(f, "the metadata");
+	if (type >= V_COUNT)
+		return file_fail(
+			f, "metadata %s has type %llu, which GGUF does not know: the file is damaged",
+			file_quote(f, m.key, strlen(m.key)), (unsigned long long)type);
+	if (type == V_STRING) {
+		s = take_string(c, &n);
+		m.value = s ? arena_strndup(&f->arena, s, (size_t)n) : NULL;
+	} else if (type == V_ARRAY) {
+		m.value = list_text(c, 0);
+	} else {
+		x = take(c, values[type].bytes);
+		m.value = scalar_text(f, (int)type, x);
+		if (strcmp(m.key, "general.alignment") == 0) {
+			if (type != 4 || x == 0 || x % 8 || x > 1 << 20)
+				return file_fail(
+					f, "general.alignment is %s: it must be a u32, a multiple of 8",
+					m.value);
+			*alignment = x;
+		}
+	}
+	if (c->short_of)
+		return truncated(f, "the metadata");
+	if (!m.value)
+		return file_fail(f, "metadata %s is no list that GGUF knows: the file is damaged",
+		                 file_quote(f, m.key, strlen(m.key)));
+	VEC_PUSH(&f->arena, f->meta, f->nmeta, f->meta_cap, m);
+	return true;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------------- */
+
+const FileType *
+gguf_type(const char *name, size_t n)
+{
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
+			return &types[i];
+	return NULL;
+}
+
+const char *
+gguf_other(const char *type)
+{
+	static const struct {
+		const char *begins, *text;
+	} other[] = {
+		{ "IQ", "has codes that name points of a codebook, which kernels here do not look up" },
+		{ "TQ1_0", "has five codes in a byte as digits of base 3" },
+		{ "Q8_1", "is made for activations on their way into a product" },
+		{ "Q8_K", "is made for activations on their way into a product" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(other); i++)
+		if (strncmp(type, other[i].begins, strlen(other[i].begins)) == 0)
+			return other[i].text;
+	return NULL;
+}
+
+static const FileType *
+find_type(uint64_t id)
+{
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if ((uint64_t)types[i].id == id)
+			return &types[i];
+	return NULL;
+}
+
+static bool
+read_tensor(Cursor *c, uint64_t alignment)
+{
+	hexc_file *f = c->f;
+	uint64_t n, rank, id;
+	const char *s = take_string(c, &n);
+	FileTensor t = { 0 };
+
+	if (!s)
+		return truncated(f, "the list of tensors");
+	if (!(t.name = name_of(f, s, n, "a tensor")))
+		return false;
+	rank = take(c, 4);
+	if (!c->short_of && (rank < 1 || rank > HEXC_MAX_RANK))
+		return file_fail(f, "tensor %s has %llu dims; 1 to %d are possible", t.name,
+		                 (unsigned long long)rank, HEXC_MAX_RANK);
+	t.rank = (uint32_t)rank;
+	for (uint32_t i = 0; i < t.rank; i++) {
+		uint64_t d = take(c, 8);
+
+		if (d > INT64_MAX)
+			return file_fail(f, "tensor %s: dim %u is %llu, more than a machine addresses",
+			                 t.name, i, (unsigned long long)d);
+		t.dim[t.rank - 1 - i] = (int64_t)d;
+	}
+	id = take(c, 4);
+	t.begin = take(c, 8);
+	if (c->short_of)
+		return truncated(f, "the list of tensors");
+	t.known = find_type(id);
+	t.type = t.known ? t.known->name : arena_printf(&f->arena, "type %llu", (unsigned long long)id);
+	if (t.begin % alignment)
+		return file_fail(
+			f,
+			"tensor %s begins at byte %llu of the data, which is no multiple of the alignment "
+			"%llu; write the file again",
+			t.name, (unsigned long long)t.begin, (unsigned long long)alignment);
+	if (t.known && !file_tensor_bytes(f, &t, &t.bytes))
+		return false;
+	VEC_PUSH(&f->arena, f->tensor, f->ntensor, f->tensor_cap, t);
+	return true;
+}
+
+bool
+gguf_read(hexc_file *f)
+{
+	Cursor c = { f, 4, false };
+	uint64_t version = take(&c, 4), ntensor, nmeta, alignment = 32;
+
+	f->kind = "gguf";
+	if (!c.short_of && version != 2 && version != 3)
+		return file_fail(f,
+		                 version == 1
+		                         ? "GGUF version 1 is not read: convert the file to version 3"
+		                 : (version & 0xffff) == 0
+		                         ? "the file is a big-endian GGUF: convert it to little-endian"
+		                         : "GGUF version %llu is not known, only 2 and 3",
+		                 (unsigned long long)version);
+	ntensor = take(&c, 8);
+	nmeta = take(&c, 8);
+	if (c.short_of)
+		return truncated(f, "its head");
+	/* an entry takes at least 13 bytes, a tensor 32: no number makes us loop over nothing */
+	if (nmeta > left(&c) / 13 || ntensor > left(&c) / 32)
+		return file_fail(
+			f,
+			"the file claims %llu metadata entries and %llu tensors, more than its %llu bytes "
+			"can hold: it is truncated or damaged",
+			(unsigned long long)nmeta, (unsigned long long)ntensor,
+			(unsigned long long)f->bytes);
+	for (uint64_t i = 0; i < nmeta; i++)
+		if (!read_meta(&c, &alignment))
+			return false;
+	for (uint64_t i = 0; i < ntensor; i++)
+		if (!read_tensor(&c, alignment))
+			return false;
+	f->start = (c.at + alignment - 1) / alignment * alignment;
+	f->start = f->start > f->bytes ? f->bytes : f->start; /* no data, no padding */
+	f->room = f->bytes - f->start;
+	return file_finish(f, false);
+}

@@ -1,0 +1,134 @@
+/* format.h - the table of formats, and what is computed from a row of it. */
+#ifndef HEXC_FORMAT_H
+#define HEXC_FORMAT_H
+#include "hexc/ir/number.h"
+#include "lib/weights/file.h"
+#include "lib/hexc_weights.h"
+
+enum { FORMAT_PARTS = 4, FORMAT_PIECES = 8 };
+
+typedef enum PlaneOp { OP_none, OP_add, OP_negate, OP_invert } PlaneOp;
+
+/* The columns of formats.def. */
+typedef struct FormatPiece {
+	hexc_plane_id plane;
+	int bits, shift, base;
+	const char *layout; /* NULL: no more pieces */
+} FormatPiece;
+
+typedef struct FormatPart {
+	const char *suffix, *types; /* types NULL: no more parts */
+	int tile_n, tile_k;
+	char order;
+	int chunk, rows;
+	bool optional;
+	FormatPiece piece[FORMAT_PIECES];
+} FormatPart;
+
+typedef struct FormatPlane {
+	bool used;
+	const char *dtype;
+	int group;
+	bool per_n;
+	PlaneOp op;
+	int64_t c;
+} FormatPlane;
+
+typedef struct Format {
+	const char *name, *container, *code;
+	int bias, group;
+	const char *what;
+	const char *table_type; /* NULL: codes are numbers */
+	int table[16];          /* what each code stands for */
+	FormatPlane plane[HEXC_NPLANE];
+	FormatPart part[FORMAT_PARTS];
+} Format;
+
+extern const Format formats[];
+extern const size_t nformats;
+const Format *format_find(const char *name); /* NULL: none */
+
+/* ---- a weight in a file (format_fit.c) ----------------------------------------------------------- */
+
+/* A part of a weight of known size: its tiles, and where they are. */
+typedef struct PartMap {
+	const FormatPart *part;
+	const unsigned char *data;  /* NULL: an optional part that is not there */
+	DType type;                 /* of its elements; D_COUNT: blocks */
+	int64_t tile_n, tile_k;     /* outputs, inputs of a tile */
+	int64_t nn, nk;             /* tiles along them */
+	int64_t chunk;              /* bits */
+	int64_t row;                /* bits between the rows of chunks, and of tiles of the outer dim */
+	int64_t outer;              /* bits between tiles of the outer dim */
+	uint64_t bytes;
+} PartMap;
+
+typedef struct Fit {
+	const Format *format;
+	hexc_weight w;              /* described; planes have no data */
+	PartMap part[FORMAT_PARTS];
+} Fit;
+
+/* w's planes for n, k and group (0: of the format), types that the file decides as in `types` (by part;
+ * D_COUNT: f16), and the parts' maps, without data.  False with a sentence when n and k do not fit. */
+bool fit_sizes(Fit *fit, const Format *format, int64_t n, int64_t k, int64_t group, const DType *types,
+               char *why, size_t nwhy);
+/* Is a weight in this format there under this name (its first part's, without the suffix)?  0: no; 1:
+ * yes; -1: a tensor is called so, but it or its companions do not fit, as why says. */
+int fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, char *why, size_t nwhy);
+/* The numbers of a plane in one tile of the part, along k and n. */
+void fit_counts(const Fit *fit, const PartMap *p, hexc_plane_id plane, int64_t *nk, int64_t *nn);
+
+/* ---- bits of a tile (format_bits.c) ---------------------------------------------------------------- */
+
+/* `bits` bits of number `index`, at `at` (bits from the tile's start in row `row`), go to `shift`. */
+typedef struct Seg {
+	uint16_t index;
+	uint8_t bits, shift;
+	int row;
+	int at;
+} Seg;
+
+typedef struct Segs {
+	Seg *seg;
+	int n;
+} Segs;
+
+/* The segments of a plane in a part, in order of numbers; .n = 0: the part has none of it. */
+Segs format_segs(Arena *a, const Fit *fit, const PartMap *p, hexc_plane_id plane);
+
+/* A weight between its file and memory. */
+typedef struct Decode {
+	const Fit *fit;
+	hexc_weight *w; /* its planes have data */
+	Segs segs[FORMAT_PARTS][HEXC_NPLANE];
+} Decode;
+
+/* Fill the plane for outputs [n0, n1), multiples of 64 or the end.  band: tile_n * k bytes of the
+ * codes' part. */
+void decode_codes(const Decode *d, int64_t n0, int64_t n1, uint8_t *band);
+void decode_numbers(const Decode *d, hexc_plane_id plane, int64_t n0, int64_t n1);
+/* Add what the part holds of a plane to its bytes, which are zero there. */
+void encode_part(const Fit *fit, const hexc_weight *w, const PartMap *p, hexc_plane_id plane,
+                 const Segs *segs, unsigned char *data);
+
+/* ---- weights in memory (weight_load.c) ------------------------------------------------------------- */
+
+/* A weight of these sizes; planes are zero but for the table.  NULL: no memory. */
+hexc_weight *weight_new(const Fit *fit);
+
+/* ---- small things ------------------------------------------------------------------------------------ */
+
+/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: all cores); the caller's
+ * is one. */
+void parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
+                  void *user);
+/* why[0..n) = the sentence; returns code. */
+int weights_fail(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* The id of a plane's type; D_COUNT: the weight has no such plane. */
+DType plane_type(const hexc_plane *p);
+/* The unsigned type of as many bits: what is read and written of it is its code. */
+DType raw_type(int bits);
+/* Do w's planes fit together?  HEXC_OK, or E_INVALID with a sentence. */
+int weight_check(const hexc_weight *w, char *why, size_t n);
+#endif

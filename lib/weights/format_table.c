@@ -1,0 +1,48 @@
+/* format_table.c - formats.def as a table. */
+#include "lib/weights/format.h"
+#include "lib/lib.h"
+#include <string.h>
+
+const Format formats[] = {
+#define FORMAT(id, name_, container_, code_, bias_, group_, what_)                                      \
+	{                                                                                               \
+		.name = name_, .container = container_, .code = code_, .bias = bias_, .group = group_,  \
+		.what = what_,
+#define PLANE(id, dtype_, group_, per_n_, op_, c_)                                                      \
+	.plane[HEXC_PLANE_##id] = { true, dtype_, group_, per_n_, OP_##op_, c_ },
+#define TABLE(dtype_, ...) .table_type = dtype_, .table = { __VA_ARGS__ },
+#define PARTS .part = {
+#define ORDER_k 'k'
+#define ORDER_n 'n'
+#define ORDER_b 'b'
+#define PART(suffix_, types_, tile_n_, tile_k_, order_, chunk_, rows_, optional_)                       \
+	{                                                                                               \
+		suffix_, types_, tile_n_, tile_k_, ORDER_##order_, chunk_, rows_, optional_,            \
+		{
+#define PIECE(id, bits_, shift_, base_, layout_) { HEXC_PLANE_##id, bits_, shift_, base_, layout_ },
+#define END_PART } },
+#define END } },
+#include "lib/weights/formats.def"
+};
+const size_t nformats = COUNT_OF(formats);
+
+const Format *
+format_find(const char *name)
+{
+	for (size_t i = 0; name && i < nformats; i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	return NULL;
+}
+
+int
+hexc_format_at(size_t i, hexc_format *out)
+{
+	hexc_format full;
+
+	if (!out || i >= nformats)
+		return 0;
+	full = (hexc_format){ sizeof full, formats[i].name, formats[i].container, formats[i].code,
+		              formats[i].group, formats[i].what };
+	return hand_out(out, out->size, &full, sizeof full);
+}

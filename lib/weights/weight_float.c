@@ -1,0 +1,148 @@
+/* weight_float.c - weights as f32: the formula of hexc_weights.h, and checks that the planes allow it. */
+#include "lib/weights/format.h"
+#include <string.h>
+
+/* Codes of up to 8 bits as numbers. */
+static void
+code_values(const hexc_weight *w, float value[256])
+{
+	const hexc_plane *table = &w->plane[HEXC_PLANE_TABLE];
+	DType type = plane_type(&w->plane[HEXC_PLANE_CODE]);
+
+	for (unsigned code = 0; code < 1u << dtype_info[type].bits; code++)
+		value[code] = table->dtype         ? (float)num_get(plane_type(table), table->data, code)
+		              : num_is_float(type) ? (float)num_of_code(type, code)
+		                                   : (float)num_wrap(type, (int64_t)code);
+}
+
+int
+weight_check(const hexc_weight *w, char *why, size_t n)
+{
+	int64_t codes = 0; /* different ones */
+
+	if (w->n < 1 || w->k < 1 || w->n > INT64_MAX / 64 / w->k)
+		return weights_fail(HEXC_E_INVALID, why, n, "W[%lld, %lld] is no matrix", (long long)w->n,
+		                    (long long)w->k);
+	if (plane_type(&w->plane[HEXC_PLANE_CODE]) != D_COUNT)
+		codes = (int64_t)1 << dtype_info[plane_type(&w->plane[HEXC_PLANE_CODE])].bits;
+	for (int id = 0; id < HEXC_NPLANE; id++) {
+		static const char *const name[] = {
+#define X(id, name, text) #name,
+			HEXC_PLANES(X)
+#undef X
+		};
+		const hexc_plane *p = &w->plane[id];
+		DType d = plane_type(p);
+		bool index = id == HEXC_PLANE_INDEX, code = id == HEXC_PLANE_CODE;
+		bool table = id == HEXC_PLANE_TABLE;
+
+		if (!p->dtype && id > HEXC_PLANE_SCALE)
+			continue;
+		if (d == D_COUNT || !p->data || (index && d != D_i32) || (code && (dtype_info[d].bits > 8)))
+			return weights_fail(HEXC_E_INVALID, why, n,
+			                    "the plane %s has no data, or a type that it "
+			                    "cannot have",
+			                    name[id]);
+		if (table && (p->rows != 1 || p->cols != codes))
+			return weights_fail(HEXC_E_INVALID, why, n,
+			                    "the table is %lld x %lld, and not a number for each code",
+			                    (long long)p->rows, (long long)p->cols);
+		if (!code && !table &&
+		    (p->group < 1 || w->k % p->group || p->rows != w->k / p->group ||
+		     (p->cols != 1 && p->cols != w->n)))
+			return weights_fail(HEXC_E_INVALID, why, n,
+			                    "the plane %s is %lld x %lld for groups of %lld, which "
+			                    "does not go with W[%lld, %lld]",
+			                    name[id], (long long)p->rows, (long long)p->cols,
+			                    (long long)p->group, (long long)w->n, (long long)w->k);
+		if (code && (p->rows != w->n || p->cols != w->k))
+			return weights_fail(HEXC_E_INVALID, why, n,
+			                    "the codes are %lld x %lld and not W's [%lld, %lld]",
+			                    (long long)p->rows, (long long)p->cols, (long long)w->n,
+			                    (long long)w->k);
+		if (p->bytes < num_bytes(d, p->rows * p->cols))
+			return weights_fail(
+				HEXC_E_INVALID, why, n, "the plane %s has %llu bytes, and needs %zu",
+				name[id], (unsigned long long)p->bytes, num_bytes(d, p->rows * p->cols));
+	}
+	for (int64_t i = 0; w->plane[HEXC_PLANE_INDEX].dtype && i < w->k; i++) {
+		int32_t g = ((const int32_t *)w->plane[HEXC_PLANE_INDEX].data)[i];
+
+		if (g < 0 || g >= w->plane[HEXC_PLANE_SCALE].rows)
+			return weights_fail(HEXC_E_INVALID, why, n,
+			                    "input %lld belongs to group %d, which is none",
+			                    (long long)i, g);
+	}
+	return HEXC_OK;
+}
+
+/* The plane's number for output n and input k; `none` where there is no plane. */
+static float
+number(const hexc_weight *w, hexc_plane_id id, int64_t n, int64_t k, float none)
+{
+	const hexc_plane *p = &w->plane[id];
+
+	if (!p->dtype)
+		return none;
+	return (float)num_get(plane_type(p), p->data, k / p->group * p->cols + (p->cols == 1 ? 0 : n));
+}
+
+typedef struct Floating {
+	const hexc_weight *w;
+	float *out;
+	float value[256];
+} Floating;
+
+static void
+row(const Floating *f, int64_t n)
+{
+	const hexc_weight *w = f->w;
+	const int32_t *index = w->plane[HEXC_PLANE_INDEX].data;
+	int64_t group = w->plane[HEXC_PLANE_SCALE].group, last = -1;
+	int bits = dtype_info[plane_type(&w->plane[HEXC_PLANE_CODE])].bits;
+	DType raw = raw_type(bits);
+	float scale = 0, minus = 0, offset = 0, *out = f->out + n * w->k;
+
+	for (int64_t k = 0; k < w->k; k++) {
+		int64_t g = index ? index[k] : k / group;
+
+		if (g != last) {
+			int64_t at = g * group; /* an input of the group */
+
+			scale = number(w, HEXC_PLANE_SCALE2, n, at, 1) *
+			        number(w, HEXC_PLANE_SCALE, n, at, 1);
+			minus = (float)w->bias + number(w, HEXC_PLANE_ZERO, n, at, 0);
+			offset = number(w, HEXC_PLANE_OFFSET2, n, at, 1) *
+			         number(w, HEXC_PLANE_OFFSET, n, at, 0);
+			last = g;
+		}
+		out[k] =
+			scale *
+			(f->value[num_get_i(raw, w->plane[HEXC_PLANE_CODE].data, n * w->k + k)] - minus);
+		if (w->plane[HEXC_PLANE_OFFSET].dtype)
+			out[k] += offset;
+	}
+}
+
+static void
+rows(void *user, int64_t lo, int64_t hi)
+{
+	for (int64_t n = lo; n < hi; n++)
+		row(user, n);
+}
+
+int
+hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why, size_t n)
+{
+	Floating f = { w, out, { 0 } };
+	int code;
+
+	if (!w || !out || (!why && n))
+		return HEXC_E_INVALID;
+	code = weight_check(w, why, n);
+	if (code != HEXC_OK)
+		return code;
+	code_values(w, f.value);
+	parallel_for(threads, w->n, 16, rows, &f);
+	return HEXC_OK;
+}

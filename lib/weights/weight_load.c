@@ -1,0 +1,320 @@
+/* weight_load.c - weights of files: found, described, loaded; and the tensors they are made of. */
+#include "lib/weights/format.h"
+#include "lib/lib.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- finding ------------------------------------------------------------------------------------------- */
+
+static bool
+ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+void
+file_weights(hexc_file *f)
+{
+	for (size_t i = 0; i < f->ntensor; i++) {
+		const char *name = f->tensor[i].name;
+
+		for (size_t j = 0; j < nformats; j++) {
+			const char *suffix = formats[j].part[0].suffix;
+			FileWeight w = { NULL, &formats[j] };
+			Fit fit;
+
+			if (strcmp(formats[j].container, f->kind) != 0 || !ends_with(name, suffix))
+				continue;
+			w.name = arena_strndup(&f->arena, name, strlen(name) - strlen(suffix));
+			if (fit_file(&fit, &formats[j], f, w.name, NULL, 0) != 1)
+				continue;
+			VEC_PUSH(&f->arena, f->weight, f->nweight, f->weight_cap, w);
+			break;
+		}
+	}
+}
+
+int
+hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out)
+{
+	Fit fit;
+
+	if (!f || !out || i >= f->nweight ||
+	    fit_file(&fit, f->weight[i].format, f, f->weight[i].name, NULL, 0) != 1)
+		return 0;
+	fit.w.name = f->weight[i].name;
+	return hand_out(out, out->size, &fit.w, sizeof fit.w);
+}
+
+/* The format a weight of this name is in.  False with the sentence of the one that came closest. */
+static int
+find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
+{
+	char *closest = n ? calloc(1, n) : NULL;
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	char like[240];
+
+	for (size_t j = 0; j < nformats; j++) {
+		int found = fit_file(fit, &formats[j], f, name, why, closest ? n : 0);
+
+		if (found == 1) {
+			if (n)
+				why[0] = 0;
+			free(closest);
+			return HEXC_OK;
+		}
+		if (found < 0 && closest && !closest[0])
+			memcpy(closest, why, n);
+	}
+	if (closest && closest[0])
+		memcpy(why, closest, n);
+	else if (hexc_file_find(f, name, &t) && gguf_other(t.type))
+		weights_fail(0, why, n,
+		             "tensor %s is %s, which %s: quantize it to IQ4_XS, Q4_K or another format "
+		             "that hexc reads",
+		             name, t.type, gguf_other(t.type));
+	else if (hexc_file_find(f, name, &t))
+		weights_fail(0, why, n,
+		             "tensor %s is %s, which is no format of quantized weights that hexc knows",
+		             name, t.type);
+	else if (n) {
+		file_nearest(f, name, like, sizeof like);
+		weights_fail(0, why, n,
+		             "there is no weight %s in the file; names like it: %s; hexc weights FILE "
+		             "lists all",
+		             name, like[0] ? like : "none, for it is empty");
+	}
+	free(closest);
+	return HEXC_E_FILE;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------- */
+
+/* One block for the struct and the planes, each aligned to 64 bytes; NULL: no memory. */
+hexc_weight *
+weight_new(const Fit *fit)
+{
+	const hexc_weight *like = &fit->w;
+	const hexc_plane *table;
+	size_t size = (sizeof *like + 63) / 64 * 64, at = size, len = like->name ? strlen(like->name) + 1 : 0;
+	hexc_weight *w;
+	char *block;
+
+	for (int i = 0; i < HEXC_NPLANE; i++) {
+		if (like->plane[i].bytes > SIZE_MAX / 4 - at)
+			return NULL;
+		at += (size_t)(like->plane[i].bytes + 63 + 8) / 64 * 64; /* 8: whole words are written */
+	}
+	block = aligned_alloc(64, (at + len + 63) / 64 * 64);
+	if (!block)
+		return NULL;
+	w = (hexc_weight *)block;
+	*w = *like;
+	w->size = sizeof *w;
+	for (int i = 0; i < HEXC_NPLANE; i++) {
+		if (!w->plane[i].dtype)
+			continue;
+		w->plane[i].data = block + size;
+		memset(w->plane[i].data, 0, (size_t)w->plane[i].bytes);
+		size += (size_t)(w->plane[i].bytes + 63 + 8) / 64 * 64;
+	}
+	table = &w->plane[HEXC_PLANE_TABLE];
+	for (int64_t i = 0; table->dtype && i < table->cols; i++)
+		num_put_i(plane_type(table), table->data, i, fit->format->table[i]);
+	if (len)
+		w->name = memcpy(block + at, like->name, len);
+	return w;
+}
+
+void
+hexc_weight_free(hexc_weight *w)
+{
+	free(w);
+}
+
+typedef struct Loading {
+	Decode d;
+	Arena arena;
+	int nomem;
+} Loading;
+
+static void
+make_segs(void *user)
+{
+	Loading *l = user;
+
+	for (int i = 0; i < FORMAT_PARTS; i++)
+		for (int id = 0; id < HEXC_NPLANE; id++)
+			l->d.segs[i][id] =
+				format_segs(&l->arena, l->d.fit, &l->d.fit->part[i], (hexc_plane_id)id);
+}
+
+static void
+decode_range(void *user, int64_t lo, int64_t hi)
+{
+	Loading *l = user;
+	const PartMap *codes = &l->d.fit->part[0];
+	uint8_t *band = malloc((size_t)(codes->tile_n * l->d.w->k));
+
+	if (!band) {
+		__atomic_store_n(&l->nomem, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	decode_codes(&l->d, lo, hi, band);
+	free(band);
+	for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
+		if (l->d.w->plane[id].cols > 1 || l->d.w->n == 1)
+			decode_numbers(&l->d, (hexc_plane_id)id, lo, hi);
+}
+
+/* Files may say what they like; kernels index scales with these. */
+static int
+check_index(const hexc_weight *w, char *why, size_t n)
+{
+	const hexc_plane *p = &w->plane[HEXC_PLANE_INDEX];
+	const int32_t *index = p->data;
+
+	for (int64_t i = 0; index && i < p->rows; i++)
+		if (index[i] < 0 || index[i] >= w->plane[HEXC_PLANE_SCALE].rows)
+			return weights_fail(HEXC_E_FILE, why, n,
+			                    "%s: input %lld belongs to group %d, and there are %lld: "
+			                    "the file is damaged",
+			                    w->name, (long long)i, index[i],
+			                    (long long)w->plane[HEXC_PLANE_SCALE].rows);
+	return HEXC_OK;
+}
+
+int
+hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, char *why,
+                 size_t n)
+{
+	Loading l;
+	Arena *arena = &l.arena;
+	Fit fit;
+	hexc_weight *w;
+	int code;
+
+	if (!out || !f || !name || (!why && n))
+		return HEXC_E_INVALID;
+	*out = NULL;
+	code = find_weight(&fit, f, name, why, n);
+	if (code != HEXC_OK)
+		return code;
+	fit.w.name = name;
+	w = weight_new(&fit);
+	if (!w)
+		return weights_fail(HEXC_E_NOMEM, why, n, "%s: no memory for its planes", name);
+	memset(&l, 0, sizeof l);
+	l.d.fit = &fit;
+	l.d.w = w;
+	arena_init(arena, NULL, NULL);
+	code = arena_protect(&arena, 1, make_segs, &l);
+	if (code == HEXC_OK) {
+		parallel_for(threads, w->n, 64, decode_range, &l);
+		for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
+			if (w->plane[id].cols == 1 && w->n > 1)
+				decode_numbers(&l.d, (hexc_plane_id)id, 0, w->n);
+		code = l.nomem ? HEXC_E_NOMEM : check_index(w, why, n);
+	}
+	arena_free(arena);
+	if (code == HEXC_E_NOMEM || code == HEXC_E_INTERNAL)
+		weights_fail(code, why, n, "%s: %s", name, hexc_strerror(code));
+	if (code == HEXC_OK)
+		*out = w;
+	else
+		hexc_weight_free(w);
+	return code;
+}
+
+/* ---- back to tensors
+ * ------------------------------------------------------------------------------------- */
+
+static void
+shape_of(const PartMap *m, const hexc_weight *w, const char *dtype, hexc_file_tensor *t)
+{
+	const FormatPart *part = m->part;
+	int64_t e = dtype ? dtype_info[dtype_find(dtype, strlen(dtype))].bits : 0;
+
+	t->rank = 2;
+	if (!e) {
+		t->dim[0] = w->n;
+		t->dim[1] = w->k;
+	} else if (part->tile_n == -1) {
+		t->rank = 1;
+		t->dim[0] = m->nk;
+	} else if (part->tile_k == -1) {
+		t->rank = 1;
+		t->dim[0] = 1;
+	} else if (part->order == 'b') {
+		t->rank = 3;
+		t->dim[0] = m->nn;
+		t->dim[1] = m->nk;
+		t->dim[2] = m->chunk / e;
+	} else {
+		t->dim[0] = (part->order == 'n' ? m->nk : m->nn) * part->rows;
+		t->dim[1] = m->row / e;
+	}
+}
+
+typedef struct Encoding {
+	Arena arena;
+	const Fit *fit;
+	const hexc_weight *w;
+	const PartMap *part;
+	unsigned char *data;
+} Encoding;
+
+static void
+encode(void *user)
+{
+	Encoding *e = user;
+
+	for (int id = 0; id < HEXC_NPLANE; id++) {
+		Segs segs = format_segs(&e->arena, e->fit, e->part, (hexc_plane_id)id);
+
+		if (segs.n)
+			encode_part(e->fit, e->w, e->part, (hexc_plane_id)id, &segs, e->data);
+	}
+}
+
+int
+hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *data, uint64_t bytes)
+{
+	const Format *format = w ? format_find(w->format) : NULL;
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	DType types[FORMAT_PARTS], scale = w ? plane_type(&w->plane[HEXC_PLANE_SCALE]) : D_COUNT;
+	Encoding e = { .w = w, .data = data };
+	Arena *arena = &e.arena;
+	FileType type;
+	Fit fit;
+
+	if (!out || !format || i >= FORMAT_PARTS || !format->part[i].types || scale == D_COUNT ||
+	    (data && weight_check(w, NULL, 0) != HEXC_OK))
+		return 0;
+	for (int j = 0; j < FORMAT_PARTS; j++)
+		types[j] = scale;
+	if (!fit_sizes(&fit, format, w->n, w->k, w->plane[HEXC_PLANE_SCALE].group, types, NULL, 0))
+		return 0;
+	t.name = format->part[i].suffix;
+	type = *file_type(format->container, format->part[i].types,
+	                  format->part[i].chunk ? NULL : dtype_info[scale].name);
+	t.type = type.name;
+	t.dtype = type.dtype;
+	t.bytes = fit.part[i].bytes;
+	shape_of(&fit.part[i], w, type.dtype, &t);
+	if (data && bytes >= t.bytes) {
+		for (int id = 0; id < HEXC_NPLANE; id++)
+			if (!w->plane[id].dtype)
+				fit.w.plane[id].dtype = NULL;
+		memset(data, 0, (size_t)t.bytes);
+		e.fit = &fit;
+		e.part = &fit.part[i];
+		arena_init(arena, NULL, NULL);
+		if (arena_protect(&arena, 1, encode, &e) == HEXC_OK)
+			t.data = data;
+		arena_free(arena);
+	}
+	return hand_out(out, out->size, &t, sizeof t);
+}

@@ -1,0 +1,251 @@
+/* weight_quantize.c - round a matrix of f32 to a format. */
+#include "lib/weights/format.h"
+#include <math.h>
+#include <string.h>
+
+/* What the codes of a format can say: value = code - bias, from lo to hi. */
+typedef struct Range {
+	const Format *format;
+	DType code;
+	double lo, hi;
+	double table[256]; /* values by code */
+	int n;
+} Range;
+
+static void
+code_range(Range *r, const Format *format)
+{
+	r->format = format;
+	r->code = dtype_find(format->code, strlen(format->code));
+	r->n = 1 << dtype_info[r->code].bits;
+	r->lo = INFINITY;
+	r->hi = -INFINITY;
+	for (int i = 0; i < r->n; i++) {
+		r->table[i] = format->table_type      ? format->table[i]
+		              : num_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
+		                                      : (double)(num_wrap(r->code, i) - format->bias);
+		if (isfinite(r->table[i])) {
+			r->lo = fmin(r->lo, r->table[i]);
+			r->hi = fmax(r->hi, r->table[i]);
+		}
+	}
+	/* TQ2_0's fourth code is none; a symmetric i8 has no -128 */
+	if (strcmp(format->name, "TQ2_0") == 0)
+		r->hi = 1;
+	if (r->lo == -128)
+		r->lo = -127;
+}
+
+/* The code whose value is nearest to x; of two the one with the even code. */
+static unsigned
+nearest(const Range *r, double x)
+{
+	int best = 0;
+
+	x = fmin(fmax(x, r->lo), r->hi);
+	if (!num_is_float(r->code) && !r->format->table_type)
+		return (unsigned)num_wrap(r->code, (int64_t)nearbyint(x) + r->format->bias) &
+		       (unsigned)(r->n - 1);
+	for (int i = 1; i < r->n; i++) {
+		double d = fabs(r->table[i] - x) - fabs(r->table[best] - x);
+
+		if (d < 0 || (d == 0 && i % 2 == 0))
+			best = i;
+	}
+	return (unsigned)best;
+}
+
+/* ---- scales
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef struct Ideal {
+	double scale, zero, offset;
+} Ideal;
+
+static Ideal
+ideal(const Range *r, const float *x, int64_t n)
+{
+	const FormatPlane *p = r->format->plane;
+	double lo = 0, hi = 0, far = 0, span = r->hi - r->lo;
+	Ideal q = { 0, 0, 0 };
+
+	for (int64_t i = 0; i < n; i++) {
+		lo = i || p[HEXC_PLANE_ZERO].used || p[HEXC_PLANE_OFFSET2].used ? fmin(lo, (double)x[i])
+		                                                                : (double)x[i];
+		hi = i || p[HEXC_PLANE_ZERO].used || p[HEXC_PLANE_OFFSET2].used ? fmax(hi, (double)x[i])
+		                                                                : (double)x[i];
+		far = fabs((double)x[i]) > fabs(far) ? (double)x[i] : far;
+	}
+	if (p[HEXC_PLANE_OFFSET].used) { /* [lo, hi] onto all codes */
+		q.scale = (hi - lo) / span;
+		q.offset = lo;
+	} else if (p[HEXC_PLANE_ZERO].used) {
+		q.scale = (hi - lo) / span;
+		q.zero = q.scale > 0 ? fmin(fmax(nearbyint(-lo / q.scale), 0), span) : 0;
+	} else if (num_is_float(r->code) || r->lo == -r->hi) {
+		q.scale = fabs(far) / r->hi;
+	} else { /* one more code below 0: the largest goes there, whatever its sign */
+		q.scale = far / r->lo;
+	}
+	return q;
+}
+
+/* x rounded to the plane's type and stored. */
+static double
+put(const hexc_plane *p, int64_t i, double x)
+{
+	DType d = plane_type(p);
+
+	if (!num_is_float(d))
+		x = fmin(fmax(nearbyint(x), (double)num_min(d)), (double)num_max(d));
+	num_put(d, p->data, i, x);
+	return num_get(d, p->data, i);
+}
+
+/* The largest number that a fine scale (or offset) of this format can be: integers of 4 to 8 bits, or
+ * e4m3. */
+static double
+largest(const Format *f, hexc_plane_id id)
+{
+	const FormatPlane *p = &f->plane[id];
+	int bits = 0;
+
+	if (p->dtype[0] == 'e')
+		return num_largest(dtype_find(p->dtype, strlen(p->dtype)));
+	for (int i = 0; i < FORMAT_PIECES && f->part[0].piece[i].layout; i++)
+		if (f->part[0].piece[i].plane == id)
+			bits += f->part[0].piece[i].bits;
+	return p->dtype[0] == 'u' ? (1 << bits) - 1 : (1 << (bits - 1)) - 1;
+}
+
+typedef struct Quantizing {
+	const Range *r;
+	hexc_weight *w;
+	const float *x;
+	double top; /* of one scale2 for the matrix */
+} Quantizing;
+
+/* The coarse number (scale2, offset2) over the groups from g on, and the fine ones in units of it. */
+static void
+two_levels(const Quantizing *z, hexc_plane_id fine, hexc_plane_id coarse, int64_t n, int64_t g,
+           const double *ideals, int64_t count, double *real)
+{
+	const hexc_plane *f = &z->w->plane[fine], *c = &z->w->plane[coarse];
+	double far = 0, unit, most = largest(z->r->format, fine);
+
+	for (int64_t i = 0; i < count; i++)
+		far = fabs(ideals[i]) > fabs(far) ? ideals[i] : far;
+	/* unsigned fine numbers leave the sign to the coarse one */
+	unit = c->cols == 1 && c->rows == 1 ? num_get(plane_type(c), c->data, 0) /* threads only read it */
+	                                    : put(c, g * f->group / c->group * c->cols + n, far / most);
+	for (int64_t i = 0; i < count; i++)
+		real[i] = unit * put(f, (g + i) * f->cols + n, unit != 0 ? ideals[i] / unit : 0);
+}
+
+static void
+one_level(const Quantizing *z, hexc_plane_id id, int64_t n, int64_t g, double ideal_number, double *real)
+{
+	const hexc_plane *p = &z->w->plane[id];
+
+	if (plane_type(p) == D_e8m0) /* OCP 1.0, 6.3: the largest stays within the codes' binades */
+		ideal_number =
+			ideal_number > 0
+				? exp2(floor(log2(ideal_number * z->r->hi)) - floor(log2(z->r->hi)))
+				: 0x1p-127;
+	*real = put(p, g * p->cols + n, ideal_number);
+}
+
+enum { GROUPS_MAX = 64 }; /* of one coarse number */
+
+/* Groups [g, g + count) of output n, which share their coarse numbers. */
+static void
+quantize_groups(const Quantizing *z, int64_t n, int64_t g, int64_t count)
+{
+	const hexc_weight *w = z->w;
+	int64_t group = w->plane[HEXC_PLANE_SCALE].group;
+	double scale[GROUPS_MAX], offset[GROUPS_MAX], zero[GROUPS_MAX];
+	DType raw = raw_type(dtype_info[z->r->code].bits);
+
+	for (int64_t i = 0; i < count; i++) {
+		Ideal q = ideal(z->r, z->x + n * w->k + (g + i) * group, group);
+
+		scale[i] = q.scale;
+		offset[i] = q.offset;
+		zero[i] = q.zero;
+	}
+	if (w->plane[HEXC_PLANE_SCALE2].dtype)
+		two_levels(z, HEXC_PLANE_SCALE, HEXC_PLANE_SCALE2, n, g, scale, count, scale);
+	else
+		for (int64_t i = 0; i < count; i++)
+			one_level(z, HEXC_PLANE_SCALE, n, g + i, scale[i], &scale[i]);
+	if (w->plane[HEXC_PLANE_OFFSET2].dtype)
+		two_levels(z, HEXC_PLANE_OFFSET, HEXC_PLANE_OFFSET2, n, g, offset, count, offset);
+	else if (w->plane[HEXC_PLANE_OFFSET].dtype)
+		for (int64_t i = 0; i < count; i++)
+			one_level(z, HEXC_PLANE_OFFSET, n, g + i, offset[i], &offset[i]);
+	for (int64_t i = 0; i < count; i++) {
+		if (w->plane[HEXC_PLANE_ZERO].dtype)
+			zero[i] = put(&w->plane[HEXC_PLANE_ZERO], (g + i) * w->n + n, zero[i]);
+		for (int64_t j = 0; j < group; j++) {
+			int64_t at = n * w->k + (g + i) * group + j;
+			double x = scale[i] != 0 ? ((double)z->x[at] - offset[i]) / scale[i] + zero[i]
+			                         : zero[i];
+
+			num_put_i(raw, w->plane[HEXC_PLANE_CODE].data, at, nearest(z->r, x));
+		}
+	}
+}
+
+static void
+quantize_rows(void *user, int64_t lo, int64_t hi)
+{
+	const Quantizing *z = user;
+	const hexc_plane *s = &z->w->plane[HEXC_PLANE_SCALE], *c = &z->w->plane[HEXC_PLANE_SCALE2];
+	int64_t each = c->dtype && c->cols > 1 ? c->group / s->group : 1;
+
+	for (int64_t n = lo; n < hi; n++)
+		for (int64_t g = 0; g < s->rows; g += each)
+			quantize_groups(z, n, g, each);
+}
+
+int
+hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
+                     int64_t group, char *why, size_t nwhy)
+{
+	const Format *f = format_find(format);
+	Quantizing z = { 0 };
+	const hexc_plane *coarse;
+	Range range;
+	Fit fit;
+
+	if (!out || !x || (!why && nwhy))
+		return HEXC_E_INVALID;
+	*out = NULL;
+	if (!f)
+		return weights_fail(HEXC_E_INVALID, why, nwhy, "there is no format %s",
+		                    format ? format : "(none)");
+	if (group == 0)
+		group = k % 128 ? k : 128;
+	if (!fit_sizes(&fit, f, n, k, group, NULL, why, nwhy))
+		return HEXC_E_INVALID;
+	for (int64_t i = 0; i < n * k; i++)
+		if (!isfinite(x[i]))
+			return weights_fail(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is no finite number",
+			                    (long long)(i / k), (long long)(i % k));
+	code_range(&range, f);
+	z = (Quantizing){ &range, weight_new(&fit), x, 0 };
+	if (!z.w)
+		return weights_fail(HEXC_E_NOMEM, why, nwhy, "no memory for the planes");
+	if (z.w->plane[HEXC_PLANE_INDEX].dtype)
+		for (int64_t i = 0; i < k; i++)
+			((int32_t *)z.w->plane[HEXC_PLANE_INDEX].data)[i] =
+				(int32_t)(i / z.w->plane[HEXC_PLANE_SCALE].group);
+	for (int64_t i = 0; i < n * k; i++)
+		z.top = fmax(z.top, fabs((double)x[i]) / range.hi);
+	coarse = &z.w->plane[HEXC_PLANE_SCALE2];
+	if (coarse->dtype && coarse->rows == 1 && coarse->cols == 1) /* one for the matrix */
+		put(coarse, 0, z.top / largest(f, HEXC_PLANE_SCALE));
+	parallel_for(0, n, 64, quantize_rows, &z);
+	*out = z.w;
+	return HEXC_OK;
+}

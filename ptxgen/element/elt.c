@@ -1,0 +1,290 @@
+/* elt.c - elementwise ops, element by element: every type, in the arithmetic of its size.
+ *
+ * f16 and bf16 are computed in f32 and rounded once when packed.  For + - * / sqrt that gives the
+ * correctly rounded result (24 >= 2 * 11 + 2 bits).  The approximate instructions are within 2 ulp
+ * of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
+ * 2^-24. */
+#include "ptxgen/element/dequant.h"
+#include <string.h>
+
+LV
+call_fp(Gen *g, const char *name, LLVMTypeRef type, const LV *arg, int n)
+{
+	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+	LV f, in[3];
+
+	BUG_IF(g->a, id == 0 || n > 3);
+	for (int i = 0; i < n; i++)
+		in[i] = arg[i];
+	f = LLVMGetIntrinsicDeclaration(g->s->mod, id, &type, 1);
+	return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, in, (unsigned)n, "");
+}
+
+/* ---- floats ---------------------------------------------------------------------------------- */
+
+static LV
+exp2_of(Gen *g, LV x)
+{
+	return asm_op(g, A_ex2, x, NULL, NULL);
+}
+
+static LV
+fma_f32(Gen *g, LV x, LV y, LV z)
+{
+	LV e[3] = { x, y, z };
+
+	return call_fp(g, "llvm.fma", g->f32, e, 3);
+}
+
+/* x with the sign of y. */
+static LV
+sign_of(Gen *g, LV x, LV y)
+{
+	LV sign = LLVMBuildAnd(g->b, as_i32(g, y), const_i32(g, 0x80000000), "");
+
+	return as_f32(g, LLVMBuildOr(g->b, as_i32(g, x), sign, ""));
+}
+
+/* Odd polynomial below 0.55 (relative error 2^-23.8, roundings included), else (1 - e) / (1 + e)
+ * with e = exp(-2|x|) and the sign of x. */
+static LV
+tanh_f32(Gen *g, LV x)
+{
+	static const double c[] = { -0.333333164, 0.13332586, -0.0538523085, 0.021071678,
+		                    -0.00627423776 };
+	LV a = call_fp(g, "llvm.fabs", g->f32, &x, 1), one = const_f32(g, 1), big, small, x2, e;
+
+	e = exp2_of(g, LLVMBuildFMul(g->b, a, const_f32(g, -2.8853900817779268), ""));
+	big = asm_op(g, A_rcp, LLVMBuildFAdd(g->b, e, one, ""), NULL, NULL);
+	big = sign_of(g, LLVMBuildFMul(g->b, LLVMBuildFSub(g->b, one, e, ""), big, ""), x);
+	x2 = LLVMBuildFMul(g->b, x, x, "");
+	small = const_f32(g, c[4]);
+	for (int i = 3; i >= 0; i--)
+		small = fma_f32(g, small, x2, const_f32(g, c[i]));
+	small = fma_f32(g, LLVMBuildFMul(g->b, small, x2, ""), x, x);
+	return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, const_f32(g, 0.55), ""),
+	                       small, big, "");
+}
+
+/* What has an instruction for f32 only.  NULL: not one of these. */
+static LV
+approx_f32(Gen *g, OpCode code, DType d, LV x)
+{
+	switch ((int)code) {
+	case O_exp:
+		return exp2_of(g, LLVMBuildFMul(g->b, x, const_f32(g, 1.4426950408889634), ""));
+	case O_exp2:
+		return exp2_of(g, x);
+	case O_log:
+		x = asm_op(g, A_lg2, x, NULL, NULL);
+		return LLVMBuildFMul(g->b, x, const_f32(g, 0.69314718055994531), "");
+	case O_rsqrt:
+		return asm_op(g, A_rsqrt, x, NULL, NULL);
+	case O_tanh:
+		if (d != D_f32 && g->u->target->features & T_MMA16816)
+			return asm_op(g, A_tanh, x, NULL, NULL);
+		return tanh_f32(g, x);
+	default:
+		return NULL;
+	}
+}
+
+static LV
+compare_float(Gen *g, OpCode code, LV x, LV y)
+{
+	LLVMRealPredicate p = code == O_lt   ? LLVMRealOLT
+	                      : code == O_le ? LLVMRealOLE
+	                      : code == O_eq ? LLVMRealOEQ
+	                                     : LLVMRealUNE;
+
+	return LLVMBuildFCmp(g->b, p, x, y, "");
+}
+
+static LV
+float_number(Gen *g, const Op *o, DType d, const LV *e)
+{
+	LLVMTypeRef t = d == D_f64 ? g->f64 : g->f32;
+	LV r;
+
+	switch ((int)o->code) {
+	case O_add: return LLVMBuildFAdd(g->b, e[0], e[1], "");
+	case O_sub: return LLVMBuildFSub(g->b, e[0], e[1], "");
+	case O_mul: return LLVMBuildFMul(g->b, e[0], e[1], "");
+	case O_div: return LLVMBuildFDiv(g->b, e[0], e[1], "");
+	case O_min: return call_fp(g, "llvm.minnum", t, e, 2);
+	case O_max: return call_fp(g, "llvm.maxnum", t, e, 2);
+	case O_neg: return LLVMBuildFNeg(g->b, e[0], "");
+	case O_abs: return call_fp(g, "llvm.fabs", t, e, 1);
+	case O_fma: return call_fp(g, "llvm.fma", t, e, 3);
+	case O_sqrt: return call_fp(g, "llvm.sqrt", t, e, 1);
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne: return compare_float(g, o->code, e[0], e[1]);
+	default: break;
+	}
+	if (d == D_f64 && o->code == O_rsqrt)
+		return LLVMBuildFDiv(g->b, LLVMConstReal(t, 1), call_fp(g, "llvm.sqrt", t, e, 1), "");
+	r = d == D_f64 ? NULL : approx_f32(g, o->code, d, e[0]);
+	if (!r) {
+		const char *name = op_info[o->code].name;
+		diag_fail(g->u->diag, DC_SOURCE, o->src,
+		          "GPUs have no %s for f64: cast to f32 first, as in `f64(%s(f32(x)))`", name,
+		          name);
+		return LLVMConstNull(t);
+	}
+	return r;
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+static bool
+is_signed(DType d)
+{
+	return dtype_info[d].kind == K_sint;
+}
+
+static LV
+pick_if(Gen *g, LLVMIntPredicate p, LV x, LV y, LV yes, LV no)
+{
+	return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, x, y, ""), yes, no, "");
+}
+
+/* x / 0 is all ones, x % 0 is x; the most negative value by -1 wraps.  Constants need no care. */
+static LV
+divide(Gen *g, bool mod, bool sign, LV x, LV y)
+{
+	LLVMTypeRef t = LLVMTypeOf(x);
+	LV zero = LLVMConstNull(t), one = LLVMConstInt(t, 1, 0), ones = LLVMConstAllOnes(t), safe, r;
+
+	if (LLVMIsConstant(y) && !LLVMIsNull(y) && y != ones)
+		return mod ? (sign ? LLVMBuildSRem : LLVMBuildURem)(g->b, x, y, "")
+		           : (sign ? LLVMBuildSDiv : LLVMBuildUDiv)(g->b, x, y, "");
+	safe = pick_if(g, LLVMIntEQ, y, zero, one, y);
+	if (!sign) {
+		r = mod ? LLVMBuildURem(g->b, x, safe, "") : LLVMBuildUDiv(g->b, x, safe, "");
+		return pick_if(g, LLVMIntEQ, y, zero, mod ? x : ones, r);
+	}
+	safe = pick_if(g, LLVMIntEQ, y, ones, one, safe);
+	r = mod ? LLVMBuildSRem(g->b, x, safe, "") : LLVMBuildSDiv(g->b, x, safe, "");
+	if (!mod)
+		r = pick_if(g, LLVMIntEQ, y, ones, LLVMBuildNeg(g->b, x, ""), r);
+	return pick_if(g, LLVMIntEQ, y, zero, mod ? x : ones, r);
+}
+
+/* Amounts count as unsigned: a large one shifts everything out. */
+static LV
+shift(Gen *g, bool left, bool sign, LV x, LV n)
+{
+	LLVMTypeRef t = LLVMTypeOf(x);
+	unsigned bits = LLVMGetIntTypeWidth(t);
+	LV most = LLVMConstInt(t, bits - 1, 0), r;
+
+	if (!left && sign)
+		return LLVMBuildAShr(g->b, x, pick_if(g, LLVMIntUGT, n, most, most, n), "");
+	r = LLVMBuildAnd(g->b, n, most, "");
+	r = left ? LLVMBuildShl(g->b, x, r, "") : LLVMBuildLShr(g->b, x, r, "");
+	return pick_if(g, LLVMIntUGT, n, most, LLVMConstNull(t), r);
+}
+
+static LV
+compare_int(Gen *g, OpCode code, bool sign, LV x, LV y)
+{
+	LLVMIntPredicate p = code == O_lt   ? (sign ? LLVMIntSLT : LLVMIntULT)
+	                     : code == O_le ? (sign ? LLVMIntSLE : LLVMIntULE)
+	                     : code == O_eq ? LLVMIntEQ
+	                                    : LLVMIntNE;
+
+	return LLVMBuildICmp(g->b, p, x, y, "");
+}
+
+static LV
+int_number(Gen *g, const Op *o, DType d, const LV *e)
+{
+	bool sign = is_signed(d);
+	LV x = e[0], y = o->nin > 1 ? e[1] : NULL;
+
+	switch ((int)o->code) {
+	case O_add: return LLVMBuildAdd(g->b, x, y, "");
+	case O_sub: return LLVMBuildSub(g->b, x, y, "");
+	case O_mul: return LLVMBuildMul(g->b, x, y, "");
+	case O_div: return divide(g, false, sign, x, y);
+	case O_mod: return divide(g, true, sign, x, y);
+	case O_min: return pick_if(g, sign ? LLVMIntSLT : LLVMIntULT, y, x, y, x);
+	case O_max: return pick_if(g, sign ? LLVMIntSGT : LLVMIntUGT, y, x, y, x);
+	case O_and: return LLVMBuildAnd(g->b, x, y, "");
+	case O_or: return LLVMBuildOr(g->b, x, y, "");
+	case O_xor: return LLVMBuildXor(g->b, x, y, "");
+	case O_shl: return shift(g, true, sign, x, y);
+	case O_shr: return shift(g, false, sign, x, y);
+	case O_neg: return LLVMBuildNeg(g->b, x, "");
+	case O_not: return LLVMBuildNot(g->b, x, "");
+	case O_abs:
+		return !sign ? x
+		             : pick_if(g, LLVMIntSLT, x, LLVMConstNull(LLVMTypeOf(x)),
+		                       LLVMBuildNeg(g->b, x, ""), x);
+	case O_fma: return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, x, y, ""), e[2], "");
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne: return compare_int(g, o->code, sign, x, y);
+	default:
+		gen_unsupported(g, o, dtype_info[d].name);
+		return x;
+	}
+}
+
+LV
+elt_number(Gen *g, const Op *o, DType d, const LV *e)
+{
+	return dtype_info[d].kind == K_flt ? float_number(g, o, d, e) : int_number(g, o, d, e);
+}
+
+/* ---- words ------ */
+
+/* Bits of one operand or the other, per element. */
+static void
+pull_select(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LV x = word_get(g, o->in[1], w), y = word_get(g, o->in[2], w), one[WORD_ELEMS];
+	int pos[WORD_ELEMS], n = 0;
+
+	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
+		LV c = word_get(g, o->in[0], w * t->epw + n);
+
+		one[n] = LLVMBuildSelect(g->b, c, x, y, "");
+		pos[n] = n;
+	}
+	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
+}
+
+static void
+pull_elt(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LV r[WORD_ELEMS], e[3] = { NULL };
+	int n = 0;
+
+	t->word[w] = elt_word(g, o, w);
+	if (t->word[w])
+		return;
+	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
+		for (int i = 0; i < o->nin; i++)
+			e[i] = elem_get(g, o->in[i], w * t->epw + n);
+		r[n] = elt_number(g, o, o->in[0]->type.dtype, e);
+	}
+	t->word[w] = elem_pack(g, t->dtype, r, n);
+}
+
+void
+emit_elt(Gen *g, Op *o)
+{
+	void *offset = offset_plan(g, o);
+
+	BUG_IF(g->a, o->nin > 3);
+	if (offset)
+		tile_lazy(g, o, offset_pull, offset);
+	else
+		tile_lazy(g, o, o->code == O_select ? pull_select : pull_elt, NULL);
+}

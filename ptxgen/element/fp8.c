@@ -1,0 +1,65 @@
+/* fp8.c - e4m3 and e5m2: two at a time to f16 and from f32, by cvt on targets that have it, else by
+ * arithmetic on their codes.  Every number of both types is one of f16. */
+#include "ptxgen/element/elt.h"
+
+static bool
+has_cvt(const Gen *g)
+{
+	return g->u->target->features & T_FP8;
+}
+
+/* ---- to f16 ---------------------------------------------------------------------------------- */
+
+/* e4m3 in the exponent and mantissa field of f16 stands for 2^-8 of its value, subnormals too. */
+static LV
+e4m3_to_h2(Gen *g, LV high)
+{
+	LV mag = LLVMBuildLShr(g->b, LLVMBuildAnd(g->b, high, const_i32(g, 0x7f007f00), ""),
+	                       const_i32(g, 1), "");
+	LV sign = LLVMBuildAnd(g->b, high, const_i32(g, 0x80008000), "");
+	LV x = as_h2(g, LLVMBuildOr(g->b, mag, sign, "")), nan;
+
+	x = from_h2(g, LLVMBuildFMul(g->b, x, as_h2(g, const_i32(g, 0x5c005c00)), "")); /* 256 */
+	/* 0x7f is NaN: it carries into the bit above, and 480 | 0x2000 is a NaN */
+	nan = LLVMBuildAnd(g->b, LLVMBuildAdd(g->b, mag, const_i32(g, 0x00800080), ""),
+	                   const_i32(g, 0x40004000), "");
+	return LLVMBuildOr(g->b, x, LLVMBuildLShr(g->b, nan, const_i32(g, 1), ""), "");
+}
+
+LV
+fp8_to_h2(Gen *g, DType d, LV word, int half)
+{
+	LV high;
+
+	if (has_cvt(g)) {
+		high = half ? LLVMBuildLShr(g->b, word, const_i32(g, 16), "") : word;
+		high = LLVMBuildTrunc(g->b, high, g->i16, "");
+		return asm_op(g, d == D_e4m3 ? A_h2_e4m3x2 : A_h2_e5m2x2, high, NULL, NULL);
+	}
+	/* each code in the upper byte of a half; of e5m2 that is its value */
+	high = prmt(g, word, const_i32(g, 0), half ? 0x3424u : 0x1404u);
+	return d == D_e5m2 ? high : e4m3_to_h2(g, high);
+}
+
+/* ---- from f32 -------------------------------------------------------------------------------- */
+
+LV
+fp8_from_floats(Gen *g, DType d, LV lo, LV hi)
+{
+	LV x;
+
+	if (!has_cvt(g)) {
+		x = LLVMBuildShl(g->b, small_from_f32(g, d, hi), const_i32(g, 8), "");
+		return LLVMBuildOr(g->b, small_from_f32(g, d, lo), x, "");
+	}
+	x = asm_op(g, d == D_e4m3 ? A_e4m3x2_f32 : A_e5m2x2_f32, hi, lo, NULL);
+	return LLVMBuildZExt(g->b, x, g->i32, "");
+}
+
+LV
+fp8_from_h2(Gen *g, DType d, LV h2)
+{
+	LV x = asm_op(g, d == D_e4m3 ? A_e4m3x2_h2 : A_e5m2x2_h2, h2, NULL, NULL);
+
+	return LLVMBuildZExt(g->b, x, g->i32, "");
+}

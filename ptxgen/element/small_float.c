@@ -1,0 +1,121 @@
+/* small_float.c - floats of up to 8 bits by arithmetic on their codes, one at a time: to f32 and from it.
+ * What the machine has instructions for is in fp8.c, what goes by words in dequant.c.
+ *
+ * A code's exponent and mantissa, put where the wider type has them, stand for the number but for a power
+ * of two, the difference of the biases; subnormal numbers too.  So a shift, a mask and a multiplication are
+ * exact. */
+#include "hexc/ir/number.h"
+#include "ptxgen/element/elt.h"
+#include <math.h>
+
+bool
+is_small_float(DType d)
+{
+	return dtype_info[d].kind == K_flt && dtype_info[d].bits <= 8;
+}
+
+static int
+bias_of(DType d)
+{
+	return (1 << (dtype_info[d].exp - 1)) - 1;
+}
+
+/* Mask of exponent and mantissa of d in the place of a type with `man` bits of mantissa. */
+static int64_t
+magnitude_mask(DType d, int man)
+{
+	return (((int64_t)1 << (dtype_info[d].bits - 1)) - 1) << (man - dtype_info[d].man);
+}
+
+/* ---- to wider floats ------------------------------------------------------------------------- */
+
+/* 2^(code - 127), as recipes do it (infer/recipe/float.c): 3/2 of the power of two less half of it. */
+static LV
+scale_to_f32(Gen *g, LV word, int pos)
+{
+	int up = 23 - 8 * pos;
+	LV x = up > 0 ? LLVMBuildShl(g->b, word, const_i32(g, up), "")
+	              : LLVMBuildLShr(g->b, word, const_i32(g, -up), "");
+	LV e[3] = { NULL, const_f32(g, -0.5), NULL };
+
+	x = LLVMBuildAnd(g->b, x, const_i32(g, 0x7f800000), "");
+	e[0] = as_f32(g, x);
+	e[2] = as_f32(g, LLVMBuildOr(g->b, x, const_i32(g, 0x00400000), ""));
+	return call_fp(g, "llvm.fma", g->f32, e, 3);
+}
+
+LV
+small_to_f32(Gen *g, DType d, LV word, int pos)
+{
+	const DTypeInfo *t = &dtype_info[d];
+	int up = 32 - t->bits - dtype_place(d) * pos;
+	LV x, sign;
+
+	if (t->codes == C_table)
+		return nf4_to_f32(g, word, pos);
+	if (t->codes == C_scale)
+		return scale_to_f32(g, word, pos);
+	x = up ? LLVMBuildShl(g->b, word, const_i32(g, up), "") : word; /* the sign is in bit 31 */
+	sign = LLVMBuildAnd(g->b, x, const_i32(g, 0x80000000), "");
+	x = LLVMBuildLShr(g->b, x, const_i32(g, 8 - t->exp), "");
+	x = LLVMBuildAnd(g->b, x, const_i32(g, magnitude_mask(d, 23)), "");
+	x = as_f32(g, LLVMBuildOr(g->b, sign, x, ""));
+	return LLVMBuildFMul(g->b, x, const_f32(g, ldexp(1, 127 - bias_of(d))), "");
+}
+
+/* ---- from f32 -------------------------------------------------------------------------------- */
+
+/* The nearest power of two, the larger one in the middle, of the magnitude. */
+static LV
+scale_code(Gen *g, LV x)
+{
+	LV i = LLVMBuildAnd(g->b, as_i32(g, x), const_i32(g, 0x7fffffff), ""), r, small, large;
+	LV nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, ""), most = const_i32(g, 254);
+
+	r = LLVMBuildAdd(g->b, i, const_i32(g, 0x00400000), "");
+	r = LLVMBuildLShr(g->b, r, const_i32(g, 23), "");
+	/* 2^-127 is in the middle of f32's subnormal numbers: 3/2 of it is where 2^-126 begins */
+	small = LLVMBuildICmp(g->b, LLVMIntULT, i, const_i32(g, 0x00600000), "");
+	r = LLVMBuildSelect(g->b, small, const_i32(g, 0), r, "");
+	large = LLVMBuildICmp(g->b, LLVMIntUGT, r, most, "");
+	r = LLVMBuildSelect(g->b, large, most, r, "");
+	return LLVMBuildSelect(g->b, nan, const_i32(g, 255), r, "");
+}
+
+/* Rounded by adding a power of two whose last place weighs as much as the type's, then the exponent's bias
+ * moved by a multiplication, which also denormalizes. */
+static LV
+grid_code(Gen *g, DType d, LV x)
+{
+	int man = dtype_info[d].man, bias = bias_of(d), top = dtype_info[d].bits - 1;
+	LV bits = LLVMBuildBitCast(g->b, x, g->i32, ""), a, e, magic, r, low, nan;
+	LV least = const_i32(g, (int64_t)(127 + 1 - bias) << 23);
+	LV most = const_f32(g, num_largest(d));
+
+	a = LLVMBuildAnd(g->b, bits, const_i32(g, 0x7fffffff), "");
+	nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
+	a = LLVMBuildBitCast(g->b, a, g->f32, "");
+	a = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, most, ""), a, most, "");
+	e = LLVMBuildAnd(g->b, LLVMBuildBitCast(g->b, a, g->i32, ""), const_i32(g, 0x7f800000), "");
+	e = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntUGT, e, least, ""), e, least, "");
+	magic = LLVMBuildAdd(g->b, e, const_i32(g, (int64_t)(23 - man) << 23), "");
+	magic = LLVMBuildBitCast(g->b, magic, g->f32, "");
+	r = LLVMBuildFSub(g->b, LLVMBuildFAdd(g->b, a, magic, ""), magic, "");
+	r = LLVMBuildFMul(g->b, r, const_f32(g, ldexp(1, bias - 127)), "");
+	low = LLVMBuildLShr(g->b, LLVMBuildBitCast(g->b, r, g->i32, ""), const_i32(g, 23 - man), "");
+	low = LLVMBuildSelect(g->b, nan, const_i32(g, ((int64_t)1 << top) - 1), low, "");
+	bits = LLVMBuildLShr(g->b, bits, const_i32(g, 31 - top), "");
+	bits = LLVMBuildAnd(g->b, bits, const_i32(g, (int64_t)1 << top), "");
+	bits = LLVMBuildSelect(g->b, nan, const_i32(g, 0), bits, "");
+	return LLVMBuildOr(g->b, low, bits, "");
+}
+
+LV
+small_from_f32(Gen *g, DType d, LV x)
+{
+	switch ((DCodes)dtype_info[d].codes) {
+	case C_scale: return scale_code(g, x);
+	case C_table: return nf4_code(g, x);
+	default: return grid_code(g, d, x);
+	}
+}

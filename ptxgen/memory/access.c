@@ -1,0 +1,354 @@
+/* access.c - views resolved, edges of tensors. */
+#include "ptxgen/memory/access.h"
+#include "hexc/ir/facts.h"
+
+/* ---- the view -------------------------------------------------------------------------------- */
+
+static int
+loop_depth(const Block *b)
+{
+	int depth = 0;
+
+	for (; b->owner; b = b->owner->parent)
+		depth += b->owner->code == O_for;
+	return depth;
+}
+
+static void
+start_add(Access *x, struct Start *s, Val *v)
+{
+	Gen *g = x->g;
+	int64_t c;
+	Fact f;
+	LV var;
+
+	if (val_is_const(v, &c)) {
+		s->add += c;
+		return;
+	}
+	f = val_fact(g->k, v);
+	var = scalar_get(g, v);
+	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
+	s->var = s->var ? LLVMBuildAdd(g->b, s->var, var, "") : var;
+	s->mult = gcd64(s->mult, f.mult);
+	if (loop_depth(v->block) > s->depth)
+		s->depth = loop_depth(v->block);
+}
+
+/* Follow the chain of views to the root, then add up the starts from the root's side. */
+static void
+resolve_view(Access *x, Val *view)
+{
+	int dim[DIM_MAX], n = 0;
+
+	if (!view->def || view->def->code != O_view) {
+		x->root = view_root(view);
+		x->mem = view->type.layout;
+		x->root_rank = x->rank = view->type.rank;
+		x->gather = -1;
+		for (int d = 0; d < x->rank; d++)
+			x->dim[d] = d;
+		return;
+	}
+	resolve_view(x, view->def->in[0]);
+	x->gather = view_gather_dim(view->def);
+	for (int d = 0; d < x->rank; d++) {
+		if (view_gathers(view->def, d))
+			x->index[x->dim[d]] = view->def->in[1 + d];
+		else
+			start_add(x, &x->start[x->dim[d]], view->def->in[1 + d]);
+		if (!(view->def->imm[0] >> d & 1))
+			dim[n++] = x->dim[d];
+	}
+	x->rank = n;
+	for (int d = 0; d < n; d++)
+		x->dim[d] = dim[d];
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static LV
+start_i64(Access *x, int rd)
+{
+	const struct Start *s = &x->start[rd];
+	LV c = const_i64(x->g, s->add);
+
+	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
+}
+
+/* An i64 clamped to 0..extent, as i32. */
+static LV
+clamped(Gen *g, LV v, int64_t extent)
+{
+	LV zero = const_i64(g, 0), most = const_i64(g, extent);
+
+	v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), zero, v, "");
+	v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, v, most, ""), most, v, "");
+	return LLVMBuildTrunc(g->b, v, g->i32, "");
+}
+
+static void
+edge_kept(Access *x, int d, int rd, LV start, LV size, int64_t extent)
+{
+	Gen *g = x->g;
+
+	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), extent);
+	if (x->start[rd].var && x->start[rd].lo < 0)
+		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), extent);
+}
+
+/* An index whose dim is dropped. */
+static void
+edge_dropped(Access *x, int rd, LV start, LV size)
+{
+	Gen *g = x->g;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
+
+	if (x->start[rd].var && x->start[rd].lo < 0)
+		in = LLVMBuildAnd(g->b, in,
+		                  LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
+	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
+}
+
+/* Which dims of the chain of views may reach past the tensor?  `dim` maps the view's dims to the
+ * root's. */
+static void
+resolve_edges(Access *x, const Op *view, bool outermost, int *dim)
+{
+	const Val *in = view->in[0];
+	const Param *p = val_param(x->g->k, x->root);
+	int kept = 0;
+
+	if (in->def && in->def->code == O_view)
+		resolve_edges(x, in->def, false, dim);
+	else
+		for (int d = 0; d < in->type.rank; d++)
+			dim[d] = d;
+	for (int d = 0; d < in->type.rank; d++) {
+		bool dropped = view->imm[0] >> d & 1;
+		int rd = dim[d], vd = kept;
+
+		if (!dropped)
+			dim[kept++] = rd;
+		if ((!dropped && !outermost) || view_operand_in_bounds(x->g->k, view, d))
+			continue;
+		BUG_IF(x->g->a, !p || !p->size[rd]);
+		if (dropped)
+			edge_dropped(x, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]));
+		else
+			edge_kept(x, vd, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]),
+			          view->out[0]->type.shape[vd]);
+	}
+}
+
+void
+access_pin_edges(Access *x, const Op *o)
+{
+	if (loop_depth(o->parent) == 0)
+		return;
+	for (int d = 0; d < x->rank; d++)
+		if (x->rem[d])
+			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
+}
+
+/* The index into root dim rd at `coord`, as i64. */
+static LV
+index_at(Access *x, int rd, const int64_t *coord)
+{
+	Gen *g = x->g;
+	Val *v = x->index[rd];
+	LV e = elem_get(g, v, tile_reg(g, v, &coord[x->gather]));
+
+	return v->type.dtype == D_i64 ? e : LLVMBuildSExt(g->b, e, g->i64, "");
+}
+
+LV
+global_index(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	int64_t key[2] = { -2, x->gather < 0 ? 0 : coord[x->gather] };
+	LV sum = NULL;
+
+	if (x->gather < 0 || (sum = memo_find(x, 2, key)))
+		return sum;
+	for (int rd = 0; rd < x->root_rank; rd++) {
+		LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]), part;
+
+		if (!x->index[rd])
+			continue;
+		part = LLVMBuildMul(g->b, index_at(x, rd, coord), s, "");
+		sum = sum ? LLVMBuildAdd(g->b, sum, part, "") : part;
+	}
+	memo_add(x, 2, key, sum);
+	return sum;
+}
+
+/* i1: the indices at `coord` are in the tensor. */
+static LV
+indices_inside(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	const Param *p = val_param(g->k, x->root);
+	int64_t key[2] = { -3, coord[x->gather] };
+	LV all = memo_find(x, 2, key);
+
+	for (int rd = 0; !all && rd < x->root_rank; rd++) {
+		LV in;
+
+		if (!x->index[rd])
+			continue;
+		in = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, rd, coord), scalar_get(g, p->size[rd]), "");
+		for (int next = rd + 1; next < x->root_rank && x->index[next]; next++) {
+			LV more = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, next, coord),
+			                        scalar_get(g, p->size[next]), "");
+			in = LLVMBuildAnd(g->b, in, more, "");
+		}
+		all = in;
+		memo_add(x, 2, key, all);
+	}
+	return all;
+}
+
+LV
+access_inside(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	LV all = x->inside;
+
+	if (x->gather >= 0) {
+		LV in = indices_inside(x, coord);
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+
+	for (int d = 0; d < x->rank; d++) {
+		LV at, in, more;
+
+		if (!x->rem[d])
+			continue;
+		in = memo_find(x, 2, (int64_t[]){ d, coord[d] });
+		if (!in) {
+			at = LLVMBuildAdd(g->b, x->lane[d], const_i32(g, coord[d]), "");
+			in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
+			if (x->low[d]) {
+				more = LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], "");
+				in = LLVMBuildAnd(g->b, in, more, "");
+			}
+			memo_add(x, 2, (int64_t[]){ d, coord[d] }, in);
+		}
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+	return all;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+LV
+memo_find(const Access *x, int n, const int64_t *key)
+{
+	for (int i = 0; i < x->nmemo; i++) {
+		const struct Memo *m = &x->memo[i];
+		int j = 0;
+
+		while (j < n && m->nkey == n && m->key[j] == key[j])
+			j++;
+		if (j == n)
+			return m->v;
+	}
+	return NULL;
+}
+
+void
+memo_add(Access *x, int n, const int64_t *key, LV v)
+{
+	struct Memo m = { .nkey = n, .v = v };
+
+	for (int j = 0; j < n; j++)
+		m.key[j] = key[j];
+	VEC_PUSH(x->g->a, x->memo, x->nmemo, x->memo_cap, m);
+}
+
+/* A constant of v's type. */
+static LV
+like(LV v, int64_t c)
+{
+	return LLVMConstInt(LLVMTypeOf(v), (unsigned long long)c, 0);
+}
+
+LV
+access_bytes(Access *x, LLVMBuilderRef b, LV elems)
+{
+	int grain = dtype_grain(x->dtype), down = 0;
+
+	if (dtype_pieces(x->dtype) > 1)
+		elems = LLVMBuildMul(b, elems, like(elems, dtype_pieces(x->dtype)), "");
+	if (grain > 8)
+		return LLVMBuildMul(b, elems, like(elems, grain / 8), "");
+	while (grain << down < 8)
+		down++;
+	return LLVMBuildLShr(b, elems, like(elems, down), "");
+}
+
+LV
+access_bit(Access *x, LLVMBuilderRef b, LV elems)
+{
+	elems = LLVMBuildMul(b, elems, like(elems, dtype_info[x->dtype].bits), "");
+	return LLVMBuildAnd(b, elems, like(elems, 7), "");
+}
+
+Access *
+access_new(Gen *g, const Layout *l, Val *view)
+{
+	Access *x = NEW(g->a, Access);
+	int dim[DIM_MAX];
+
+	x->g = g;
+	x->l = l;
+	x->space = view->type.space;
+	x->dtype = view->type.dtype;
+	resolve_view(x, view);
+	for (int d = 0; d < x->rank; d++) /* along indices, each thread has its own */
+		x->lane[d] = l && d != x->gather ? lane_coord(g, l, d) : const_i32(g, 0);
+	if (x->space == S_global) {
+		global_new(x);
+		if (view->def && view->def->code == O_view)
+			resolve_edges(x, view->def, true, dim);
+		return x;
+	}
+	BUG_IF(g->a, !x->root->def || x->root->def->code != O_alloc || x->root->def->imm[0] < 0);
+	x->offset = x->root->def->imm[0];
+	shared_new(x);
+	return x;
+}
+
+Access *
+access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType d)
+{
+	Access *x = NEW(g->a, Access);
+
+	BUG_IF(g->a, !mem || offset < 0);
+	x->g = g;
+	x->l = l;
+	x->space = S_shared;
+	x->dtype = d;
+	x->rank = x->root_rank = l->ndim;
+	x->gather = -1;
+	for (int i = 0; i < x->rank; i++) {
+		x->dim[i] = i;
+		x->lane[i] = lane_coord(g, l, i);
+	}
+	x->mem = mem;
+	x->offset = offset;
+	shared_new(x);
+	return x;
+}
+
+void
+access_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
+{
+	if (shift)
+		*shift = NULL;
+	if (x->space == S_global)
+		global_at(x, coord, base, imm, shift);
+	else
+		shared_at(x, coord, base, imm, shift);
+}

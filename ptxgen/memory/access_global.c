@@ -1,0 +1,170 @@
+/* access_global.c - addresses in global memory.
+ *
+ * An address is a sum over the dims: start (uniform; constant, or varies with blocks and loops),
+ * lane part (this thread's digits) and register part (constant per instance).  Parts are added in
+ * the order in which they vary, so that LLVM keeps what does not change outside loops: tensor,
+ * thread, block, then loops. The register part times a constant stride ends up in the instruction's
+ * immediate. */
+#include "ptxgen/memory/access.h"
+
+static LV
+add64v(Gen *g, LV x, LV y)
+{
+	return x ? LLVMBuildAdd(g->b, x, y, "") : y;
+}
+
+/* Elements to bytes, where a byte holds whole elements. */
+static LV
+scaled(Access *x, LV elems)
+{
+	int bits = dtype_info[x->dtype].bits;
+
+	return bits < 8 ? elems : access_bytes(x, x->g->b, elems);
+}
+
+/* An offset that changes in a loop, hidden from LLVM's loop strength reduction: that would make a
+ * 64-bit induction variable of every instance's address, instead of one addition from bases that
+ * stay. */
+static LV
+opaque(Access *x, LV v, int depth)
+{
+	return depth > 0 && !LLVMIsConstant(v) ? asm_op(x->g, A_opaque64, v, NULL, NULL) : v;
+}
+
+/* v * stride of root dim rd, in elements. */
+static LV
+times_stride(Access *x, LV v, int rd)
+{
+	Gen *g = x->g;
+	LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]);
+
+	return LLVMBuildMul(g->b, v, s, "");
+}
+
+/* The part of the address that all instances share. */
+static void
+global_base(Access *x)
+{
+	Gen *g = x->g;
+	bool packed = dtype_info[x->dtype].bits < 8;
+	int64_t fixed = 0;
+	LV sum = packed ? NULL : x->base;
+
+	for (int d = 0; d < x->rank; d++) {
+		LV lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
+
+		if (!LLVMIsConstant(lane) || LLVMConstIntGetZExtValue(lane) != 0)
+			sum = add64v(g, sum, scaled(x, times_stride(x, lane, x->dim[d])));
+	}
+	for (int depth = 0, left = x->root_rank; left > 0; depth++) {
+		for (int rd = 0; rd < x->root_rank; rd++) {
+			const struct Start *s = &x->start[rd];
+
+			if (s->depth != depth)
+				continue;
+			left--;
+			if (s->var)
+				sum = add64v(g, sum,
+				             opaque(x, scaled(x, times_stride(x, s->var, rd)), depth));
+			if (x->stride[rd] && s->add)
+				sum = add64v(g, sum,
+				             scaled(x, times_stride(x, const_i64(g, s->add), rd)));
+			else
+				fixed += s->add * x->cstride[rd];
+		}
+	}
+	x->fixed = fixed;
+	if (packed)
+		x->elems = sum ? sum : const_i64(g, 0);
+	else
+		x->base = sum;
+}
+
+void
+global_new(Access *x)
+{
+	Gen *g = x->g;
+	const Param *p = val_param(g->k, x->root);
+
+	BUG_IF(g->a, !p || p->kind != P_tensor);
+	for (int rd = 0; rd < x->root_rank; rd++)
+		if (!val_is_const(p->stride[rd], &x->cstride[rd]))
+			x->stride[rd] = scalar_get(g, p->stride[rd]);
+	x->base = g->arg[x->root->index];
+	global_base(x);
+}
+
+/* Sum of step * stride over the dims of run-time stride, in elements; NULL: none. */
+static LV
+runtime_step(Access *x, const int64_t *step)
+{
+	int64_t key[DIM_MAX + 1];
+	int n = 0;
+	LV sum;
+
+	key[n++] = -1; /* tells it from the keys of access_inside */
+	for (int d = 0; d < x->rank; d++)
+		key[n++] = x->stride[x->dim[d]] ? step[d] : 0;
+	sum = memo_find(x, n, key);
+	if (sum)
+		return sum;
+	for (int d = 0; d < x->rank; d++) {
+		int rd = x->dim[d];
+
+		if (x->stride[rd] && step[d])
+			sum = add64v(x->g, sum, times_stride(x, const_i64(x->g, step[d]), rd));
+	}
+	if (sum)
+		memo_add(x, n, key, sum);
+	return sum;
+}
+
+/* Go on from the last instance's address: instances in a row are one step apart, so one register
+ * holds the step, where products of stride and coordinate would take one each. */
+static LV
+runtime_part(Access *x, const int64_t *coord)
+{
+	Gen *g = x->g;
+	bool packed = dtype_info[x->dtype].bits < 8;
+	int64_t step[DIM_MAX];
+	LV by;
+
+	for (int d = 0; d < x->rank; d++) {
+		step[d] = d == x->gather ? 0 : coord[d] - x->last_coord[d];
+		x->last_coord[d] = coord[d];
+	}
+	by = runtime_step(x, step);
+	if (!x->last)
+		x->last = packed ? x->elems : x->base;
+	if (by)
+		x->last = LLVMBuildAdd(g->b, x->last, packed ? by : scaled(x, by), "");
+	return x->last;
+}
+
+void
+global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
+{
+	Gen *g = x->g;
+	int bits = dtype_info[x->dtype].bits;
+	int64_t fixed = x->fixed;
+	LV e = runtime_part(x, coord), index = global_index(x, coord);
+
+	if (index)
+		e = LLVMBuildAdd(g->b, e, bits < 8 ? index : scaled(x, index), "");
+	for (int d = 0; d < x->rank; d++)
+		if (!x->stride[x->dim[d]] && d != x->gather)
+			fixed += coord[d] * x->cstride[x->dim[d]];
+	if (bits >= 8) {
+		*base = e;
+		*imm = fixed * (bits / 8);
+		return;
+	}
+	if (fixed * bits % 8) {
+		e = LLVMBuildAdd(g->b, e, const_i64(g, fixed), "");
+		fixed = 0;
+	}
+	*imm = fixed * bits / 8;
+	*base = LLVMBuildAdd(g->b, x->base, access_bytes(x, g->b, e), "");
+	if (shift)
+		*shift = access_bit(x, g->b, LLVMBuildTrunc(g->b, e, g->i32, ""));
+}

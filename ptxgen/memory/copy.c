@@ -1,0 +1,175 @@
+/* copy.c - global to shared memory: cp.async, or through registers. */
+#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/load.h"
+
+enum { BATCH = 8 }; /* loads in flight before their stores */
+
+typedef struct CopyPlan {
+	Access *src, *dst;
+	const Layout *map;
+	int vec, bits;     /* elements of one access; bits of each of its pieces */
+	int pieces;        /* dtype_pieces */
+	bool single;       /* elements come one by one */
+	LV exec;           /* lanes that copy; NULL: all */
+} CopyPlan;
+
+/* Words of a piece. */
+static int
+words_of(const CopyPlan *p)
+{
+	return p->bits <= 32 ? 1 : p->bits / 32;
+}
+
+static void
+copy_coord(const CopyPlan *p, int i, int64_t *coord)
+{
+	Place at = { { 0 } };
+
+	at.at[AX_reg] = (int64_t)i * p->vec;
+	layout_coord(p->map, &at, coord);
+}
+
+static void
+copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
+{
+	int64_t coord[DIM_MAX] = { 0 }, to, from;
+	LV in[5], inside, bytes = const_i32(g, p->bits / 8);
+
+	copy_coord(p, i, coord);
+	access_at(p->dst, coord, &in[0], &to, NULL);
+	access_at(p->src, coord, &in[2], &from, NULL);
+	inside = access_inside(p->src, coord);
+	in[4] = inside ? LLVMBuildSelect(g->b, inside, bytes, const_i32(g, 0), "") : bytes;
+	for (int k = 0; k < p->pieces; k++) {
+		in[1] = const_i32(g, to + (int64_t)k * p->bits / 8);
+		in[3] = const_i32(g, from + (int64_t)k * p->bits / 8);
+		asm_instr(g, inst, in, 5, p->exec, NULL);
+	}
+}
+
+/* The elements of access i, each from its own bits, as a stream of words. */
+static void
+copy_single(Gen *g, const CopyPlan *p, int i, LV *stream)
+{
+	const Instr *byte = mem_instr(g, IK_ld_global, 8);
+	int bits = dtype_info[p->src->dtype].bits;
+
+	for (int w = 0; w * 32 < p->vec * bits; w++)
+		stream[w] = const_i32(g, 0);
+	for (int e = 0; e < p->vec; e++) {
+		int64_t coord[DIM_MAX] = { 0 };
+		Place from = { { 0 } };
+		int at = e * bits % 32;
+		LV *to = &stream[e * bits / 32], x;
+
+		from.at[AX_reg] = (int64_t)i * p->vec + e;
+		layout_coord(p->map, &from, coord);
+		x = load_bits(g, p->src, byte, coord);
+		x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << bits) - 1), "");
+		if (at + bits > 32)
+			to[1] = LLVMBuildLShr(g->b, x, const_i32(g, 32 - at), "");
+		to[0] = LLVMBuildOr(g->b, to[0], LLVMBuildShl(g->b, x, const_i32(g, at), ""), "");
+	}
+}
+
+static void
+copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
+{
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	LV in[2], inside, stream[PIECES_MAX];
+
+	if (p->single) {
+		copy_single(g, p, i, stream);
+		for (int k = 0; k < p->pieces; k++)
+			word[k] = stream_part(g, p->bits, stream, k);
+		return;
+	}
+	copy_coord(p, i, coord);
+	access_at(p->src, coord, &in[0], &imm, NULL);
+	inside = access_inside(p->src, coord);
+	for (int k = 0; k < p->pieces; k++) {
+		in[1] = const_i32(g, imm + (int64_t)k * p->bits / 8);
+		asm_instr(g, mem_instr(g, IK_ld_global, p->bits), in, 2, inside, word + k * words_of(p));
+	}
+}
+
+static void
+copy_store(Gen *g, const CopyPlan *p, int i, const LV *word)
+{
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int n = words_of(p);
+	LV in[6];
+
+	copy_coord(p, i, coord);
+	access_at(p->dst, coord, &in[n], &imm, NULL);
+	for (int k = 0; k < p->pieces; k++) {
+		for (int w = 0; w < n; w++)
+			in[w] = word[k * n + w];
+		in[n + 1] = const_i32(g, imm + (int64_t)k * p->bits / 8);
+		asm_instr(g, mem_instr(g, IK_st_shared, p->bits), in, n + 2, p->exec, NULL);
+	}
+}
+
+static void
+copy_registers(Gen *g, const CopyPlan *p, int n)
+{
+	LV word[BATCH][PIECES_MAX * 4];
+
+	for (int i = 0; i < n; i += BATCH) {
+		for (int j = 0; j < BATCH && i + j < n; j++)
+			copy_load(g, p, i + j, word[j]);
+		for (int j = 0; j < BATCH && i + j < n; j++)
+			copy_store(g, p, i + j, word[j]);
+	}
+}
+
+void
+emit_copy(Gen *g, Op *o)
+{
+	const Instr *inst = o->pick ? instr_find(o->pick->inst) : NULL;
+	DType d = o->in[0]->type.dtype;
+	CopyPlan p = { .pieces = dtype_pieces(d) };
+	int n;
+
+	BUG_IF(g->a, !inst || !o->pick->map);
+	BUG_IF(g->a, inst->kind != IK_cp_async && inst->kind != IK_ld_st && inst->kind != IK_ld_bits);
+	p.single = inst->kind == IK_ld_bits;
+	p.map = o->pick->map;
+	p.vec = o->pick->vec ? o->pick->vec : 1;
+	p.bits = inst->bits;
+	BUG_IF(g->a, p.vec * dtype_grain(d) != p.bits);
+	n = (int)layout_cosize(p.map, AX_reg);
+	BUG_IF(g->a, n % p.vec);
+	n /= p.vec;
+	p.src = access_new(g, p.map, o->in[0]);
+	p.dst = access_new(g, p.map, o->in[1]);
+	p.exec = lane_first(g, p.map);
+	if (n > 4)
+		access_pin_edges(p.src, o);
+	gen_flush(g, p.dst->root);
+	if (inst->kind != IK_cp_async) {
+		copy_registers(g, &p, n);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		copy_async(g, &p, inst, i);
+	if (!o->imm[0]) { /* to be complete in program order */
+		asm_op(g, A_commit, NULL, NULL, NULL);
+		asm_op(g, A_wait, const_i32(g, 0), NULL, NULL);
+	}
+}
+
+/* Resolved where they are used. */
+void
+emit_view(Gen *g, Op *o)
+{
+	(void)g;
+	(void)o;
+}
+
+void
+emit_alloc(Gen *g, Op *o)
+{
+	(void)g;
+	(void)o;
+}

@@ -1,0 +1,289 @@
+/* load.c - global and shared loads, ldmatrix.
+ *
+ * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of
+ * the result is a table made once; words of the result are then put together when they are pulled.
+ * Elements that lie across bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
+ * put into places when it is asked for. */
+#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/load.h"
+#include "ptxgen/memory/matrix.h"
+
+struct LoadPlan {
+	Access *x;
+	const Instr *inst;
+	const Layout *map;
+	int vec, ninst, nraw; /* elements per instance; instances; raw words of one */
+	bool sub;             /* less than a byte per access: shift it down */
+	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
+	int pieces, nplaced;  /* instructions of an instance; words of places, 0: as they come */
+	LV *placed;           /* [ninst * nplaced] */
+	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
+};
+
+/* Coordinates of register r of the map in lane `lane` of warp 0. */
+static void
+map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *coord)
+{
+	Place p = { { 0 } };
+
+	if (!map)
+		return;
+	p.at[AX_lane] = lane;
+	p.at[AX_reg] = r;
+	layout_coord(map, &p, coord);
+}
+
+/* The bits of an element that may lie in two bytes: both, from the first one's on. */
+static LV
+across_bytes(Gen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV first, LV shift)
+{
+	int bits = dtype_info[x->dtype].bits;
+	LV by = LLVMBuildAdd(g->b, shift, const_i32(g, bits - 1), ""), second;
+
+	by = LLVMBuildLShr(g->b, by, const_i32(g, 3), "");
+	if (LLVMTypeOf(in[0]) == g->i64)
+		by = LLVMBuildZExt(g->b, by, g->i64, "");
+	in[0] = LLVMBuildAdd(g->b, in[0], by, "");
+	asm_instr(g, byte, in, 2, inside, &second);
+	return LLVMBuildOr(g->b, first, LLVMBuildShl(g->b, second, const_i32(g, 8), ""), "");
+}
+
+LV
+load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *coord)
+{
+	LV in[2], inside, shift = NULL, first;
+	int64_t imm;
+
+	access_at(x, coord, &in[0], &imm, &shift);
+	in[1] = const_i32(g, imm);
+	inside = access_inside(x, coord);
+	asm_instr(g, byte, in, 2, inside, &first);
+	if (shift && dtype_pieces(x->dtype) > 1)
+		first = across_bytes(g, x, byte, in, inside, first, shift);
+	return shift ? LLVMBuildLShr(g->b, first, shift, "") : first;
+}
+
+/* All instructions of an instance, as a stream of words. */
+static void
+load_pieces(Gen *g, LoadPlan *p, LV *in, int64_t imm, LV inside, LV *stream)
+{
+	LV part[PIECES_MAX] = { NULL };
+	int bits = p->inst->bits;
+
+	for (int k = 0; k < p->pieces; k++) {
+		in[1] = const_i32(g, imm + (int64_t)k * bits / 8);
+		asm_instr(g, p->inst, in, 2, inside, bits < 32 ? &part[k] : &stream[k * bits / 32]);
+	}
+	if (bits < 32)
+		stream_join(g, bits, part, p->pieces, stream);
+}
+
+static void
+load_instance(Gen *g, LoadPlan *p, int i)
+{
+	LV in[2], inside, *raw = &p->raw[i * p->nraw];
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+
+	if (raw[0])
+		return;
+	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
+	if (p->sub) {
+		raw[0] = load_bits(g, p->x, p->inst, coord);
+		return;
+	}
+	access_at(p->x, coord, &in[0], &imm, NULL);
+	in[1] = const_i32(g, imm);
+	inside = access_inside(p->x, coord);
+	if (p->pieces > 1)
+		load_pieces(g, p, in, imm, inside, raw);
+	else
+		asm_instr(g, p->inst, in, 2, inside, raw);
+}
+
+/* Word w of instance i's elements in their places. */
+static LV
+placed_word(Gen *g, LoadPlan *p, DType d, int i, int w)
+{
+	LV *to = &p->placed[i * p->nplaced + w], two[2] = { NULL };
+	int at = w * word_elems(d) * dtype_info[d].bits;
+
+	for (int k = 0; k < 2 && at / 32 + k < p->nraw; k++)
+		two[k] = p->raw[i * p->nraw + at / 32 + k];
+	if (!*to)
+		*to = stream_places(g, d, two, at % 32);
+	return *to;
+}
+
+/* The raw word and the element in it that register r of the result comes from, loaded. */
+static LV
+raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
+{
+	int m = p->from ? p->from[r] : (int)r, i = m / p->vec, e = m % p->vec;
+	int bits = dtype_info[d].bits;
+
+	load_instance(g, p, i);
+	if (p->nplaced) {
+		*pos = e % word_elems(d);
+		return placed_word(g, p, d, i, e / word_elems(d));
+	}
+	*pos = e * bits % 32 / bits;
+	return p->raw[i * p->nraw + e * bits / 32];
+}
+
+static LV
+join64(Gen *g, DType d, LV lo, LV hi)
+{
+	LV x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, hi, g->i64, ""), const_i64(g, 32), "");
+
+	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, lo, g->i64, ""), "");
+	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+}
+
+static void
+pull_load(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LoadPlan *p = t->plan;
+	int pos[WORD_ELEMS], n = 0, bits = dtype_info[t->dtype].bits;
+	LV word[WORD_ELEMS];
+
+	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
+		word[n] = raw_of(g, p, t->dtype, w * t->epw + n, &pos[n]);
+	if (t->dtype == D_bool) {
+		LV byte = LLVMBuildAnd(g->b, word[0], const_i32(g, (int64_t)255 << 8 * pos[0]), "");
+
+		t->word[w] = LLVMBuildICmp(g->b, LLVMIntNE, byte, const_i32(g, 0), "");
+	} else if (bits == 64) {
+		int m = p->from ? p->from[w] : w;
+
+		t->word[w] = join64(g, t->dtype, word[0],
+		                    p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
+	} else if (bits == 32) {
+		t->word[w] = word_type(g, t->dtype) == g->f32 ? as_f32(g, word[0]) : word[0];
+	} else {
+		t->word[w] = bits_gather(g, t->dtype, word, pos, n);
+	}
+}
+
+/* ---- ldmatrix -------------------------------------------------------------------------------- */
+
+static void
+ldmatrix_instance(Gen *g, LoadPlan *p, int i)
+{
+	LV in[2];
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+
+	if (p->raw[i * p->nraw])
+		return;
+	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
+	access_at(p->x, coord, &in[0], &imm, NULL);
+	in[1] = const_i32(g, imm);
+	asm_instr(g, p->inst, in, 2, NULL, &p->raw[i * p->nraw]);
+}
+
+static void
+pull_ldmatrix(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LoadPlan *p = t->plan;
+
+	BUG_IF(g->a, p->from[w] < 0);
+	ldmatrix_instance(g, p, p->from[w] / p->nraw);
+	t->word[w] = p->raw[p->from[w]];
+	if (word_type(g, t->dtype) == g->f32)
+		t->word[w] = as_f32(g, t->word[w]);
+}
+
+static void
+ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
+{
+	const Tile *t = tile_of(g, v);
+
+	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nword);
+	matrix_words(g, v, p->map, p->nraw, p->from);
+}
+
+/* ---- the op ---------------------------------------------------------------------------------- */
+
+void
+load_all(Gen *g, Op *o)
+{
+	LoadPlan *p = tile_of(g, o->out[0])->plan;
+
+	for (int i = 0; i < p->ninst; i++) {
+		if (p->inst->kind == IK_ldmatrix)
+			ldmatrix_instance(g, p, i);
+		else
+			load_instance(g, p, i);
+	}
+}
+
+/* Registers of the result by registers of the map. */
+static void
+load_registers(Gen *g, LoadPlan *p, Val *v)
+{
+	const Tile *t = tile_of(g, v);
+	int64_t coord[DIM_MAX] = { 0 };
+
+	if (p->map == t->l)
+		return;
+	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);
+	for (int m = 0; m < p->ninst * p->vec; m++) {
+		map_coord(p->map, 0, m, coord);
+		p->from[tile_reg(g, v, coord)] = m;
+	}
+}
+
+static const Instr *
+load_instr(Gen *g, const Op *o, bool global)
+{
+	int bits = dtype_info[o->out[0]->type.dtype].bits;
+
+	if (o->out[0]->type.space == S_reg || (o->pick && o->pick->inst)) {
+		const Instr *i = o->pick ? instr_find(o->pick->inst) : NULL;
+
+		BUG_IF(g->a, !i || (global ? i->kind != IK_ld_global
+		                           : i->kind != IK_ld_shared && i->kind != IK_ldmatrix));
+		return i;
+	}
+	return mem_instr(g, global ? IK_ld_global : IK_ld_shared, bits < 8 ? 8 : bits);
+}
+
+void
+emit_load(Gen *g, Op *o)
+{
+	Val *v = o->out[0];
+	bool global = o->in[0]->type.space == S_global;
+	DType d = v->type.dtype;
+	int bits = dtype_grain(d); /* of each piece of an element */
+	LoadPlan *p = NEW(g->a, LoadPlan);
+	int nreg;
+
+	p->inst = load_instr(g, o, global);
+	p->map = o->pick && o->pick->map ? o->pick->map : v->type.layout;
+	p->vec = o->pick && o->pick->vec ? o->pick->vec : 1;
+	p->x = access_new(g, p->map, o->in[0]);
+	nreg = p->map ? (int)layout_cosize(p->map, AX_reg) : 1;
+	p->ninst = nreg / p->vec;
+	p->pieces = dtype_pieces(d);
+	p->sub = p->vec * bits < 8;
+	p->nraw = p->sub ? 1 : (p->inst->bits * p->pieces + 31) / 32;
+	p->nplaced = p->pieces > 1 ? (p->vec + word_elems(d) - 1) / word_elems(d) : 0;
+	p->placed = lv_array(g, p->ninst * p->nplaced);
+	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));
+	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
+	                     !(p->sub && p->inst->bits == 8));
+	p->raw = lv_array(g, p->ninst * p->nraw);
+	if (p->inst->kind == IK_ldmatrix) {
+		BUG_IF(g->a, p->vec * bits != 128);
+		tile_lazy(g, o, pull_ldmatrix, p);
+		ldmatrix_words(g, p, v);
+	} else {
+		tile_lazy(g, o, pull_load, p);
+		load_registers(g, p, v);
+	}
+	if (global)
+		load_all(g, o); /* long latency: start it here */
+	else
+		gen_reads(g, o, p->x->root);
+}

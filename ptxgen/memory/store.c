@@ -1,0 +1,210 @@
+/* store.c - stores from registers to global and shared memory. */
+#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/matrix.h"
+#include "ptxgen/memory/store.h"
+
+/* Of one access: 16 bytes of bits, or so many for each piece. */
+enum { ACCESS_ELEMS = 128, ACCESS_WORDS = 4 * PIECES_MAX };
+
+/* Word of the instance that starts at element e: elements e.. of registers reg[]. */
+static LV
+raw_word(Gen *g, Val *v, const int *reg, int e, int n)
+{
+	Tile *t = tile_of(g, v);
+	int bits = dtype_info[t->dtype].bits, pos[WORD_ELEMS];
+	LV word[WORD_ELEMS];
+
+	for (int i = 0; i < n; i++) {
+		word[i] = word_get(g, v, reg[e + i] / t->epw);
+		pos[i] = reg[e + i] % t->epw;
+		if (t->dtype == D_bool)
+			word[i] = LLVMBuildZExt(g->b, word[i], g->i32, "");
+	}
+	if (bits >= 32)
+		return as_i32(g, word[0]);
+	return bits_gather(g, t->dtype == D_bool ? D_u8 : t->dtype, word, pos, n);
+}
+
+/* Elements that lie across bytes: gathered in their places, then as a stream. */
+static int
+store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
+{
+	int epw = tile_of(g, v)->epw;
+	LV word[ACCESS_ELEMS / 4];
+
+	for (int e = 0; e < vec; e += epw)
+		word[e / epw] = raw_word(g, v, reg, e, epw < vec - e ? epw : vec - e);
+	return stream_pack(g, v->type.dtype, word, vec, out);
+}
+
+int
+store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
+{
+	Tile *t = tile_of(g, v);
+	int bits = dtype_info[t->dtype].bits, n = 0;
+	int step = bits >= 32 ? 1 : 32 / bits;
+
+	if (dtype_pieces(t->dtype) > 1)
+		return store_stream(g, v, reg, vec, out);
+	for (int e = 0; e < vec; e += step) {
+		if (bits == 64) {
+			LV x = LLVMBuildBitCast(g->b, word_get(g, v, reg[e]), g->i64, "");
+
+			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
+			x = LLVMBuildLShr(g->b, x, const_i64(g, 32), "");
+			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
+		} else {
+			out[n++] = raw_word(g, v, reg, e, step < vec - e ? step : vec - e);
+		}
+	}
+	return n;
+}
+
+/* As store_words, with a byte for each element; what the upper bits of the byte are is left open. */
+static int
+store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
+{
+	Tile *t = tile_of(g, v);
+	int place = dtype_place(t->dtype), n = 0;
+
+	for (int e = 0; e < vec; e += 4) {
+		LV word[4];
+		int pos[4] = { 0 }, k = 0;
+
+		for (; k < 4 && e + k < vec; k++) {
+			int at = reg[e + k] % t->epw;
+
+			word[k] = word_get(g, v, reg[e + k] / t->epw);
+			if (at)
+				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, place * at), "");
+		}
+		out[n++] = bits_gather(g, D_u8, word, pos, k);
+	}
+	return n;
+}
+
+/* The instructions of an access of elements that lie across bytes: parts of the stream of n words, the
+ * address behind it. */
+static void
+store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
+{
+	int bits = p->inst->bits, each = bits <= 32 ? 1 : bits / 32;
+	LV one[6], base = in[n];
+
+	for (int k = 0; k < dtype_pieces(p->x->dtype); k++) {
+		for (int w = 0; w < each; w++)
+			one[w] = bits < 32 ? stream_part(g, bits, in, k) : in[k * each + w];
+		one[each] = base;
+		one[each + 1] = const_i32(g, imm + (int64_t)k * bits / 8);
+		asm_instr(g, p->inst, one, each + 2, exec, NULL);
+	}
+}
+
+/* One access: registers of the map m.. of the value go to memory; `more` is added to the
+ * coordinates. */
+static void
+store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
+{
+	Place at = { { 0 } };
+	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int reg[ACCESS_ELEMS];
+	LV in[ACCESS_WORDS + 2], inside, exec = p->exec;
+	int n;
+
+	for (int e = 0; e < p->vec; e++) {
+		reg[e] = m + e;
+		if (!p->map)
+			continue;
+		at.at[AX_reg] = m + e;
+		layout_coord(p->map, &at, coord);
+		if (p->map != p->v->type.layout)
+			reg[e] = (int)tile_reg(g, p->v, coord);
+	}
+	at.at[AX_reg] = m;
+	if (p->map)
+		layout_coord(p->map, &at, coord);
+	for (int d = 0; d < p->x->rank; d++)
+		coord[d] += more[d];
+	n = (p->bytes ? store_bytes : store_words)(g, p->v, reg, p->vec, in);
+	access_at(p->x, coord, &in[n], &imm, NULL);
+	in[n + 1] = const_i32(g, imm);
+	inside = access_inside(p->x, coord);
+	if (inside)
+		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
+	if (p->inst->kind == IK_red)
+		emit_update(g, p->inst, in, in[n], in[n + 1], exec);
+	else if (dtype_pieces(p->x->dtype) > 1)
+		store_pieces(g, p, in, n, imm, exec);
+	else
+		asm_instr(g, p->inst, in, n + 2, exec, NULL);
+}
+
+/* Registers that serve several positions (iters of stride 0) are stored to each of them. */
+void
+store_tile(Gen *g, const StorePlan *p)
+{
+	int64_t more[DIM_MAX] = { 0 }, weight[ITER_MAX], digit[ITER_MAX] = { 0 };
+	int it[ITER_MAX], dim[ITER_MAX], n = 0, i, nreg = 1;
+	const Layout *l = p->map;
+
+	for (int d = 0; l && d < l->ndim; d++) {
+		int64_t w = 1;
+
+		for (i = l->first[d]; i < l->first[d + 1]; i++) {
+			if (l->it[i].axis == AX_reg && l->it[i].stride == 0 && l->it[i].extent > 1) {
+				it[n] = i;
+				dim[n] = d;
+				weight[n++] = w;
+			}
+			w *= l->it[i].extent;
+		}
+	}
+	if (l)
+		nreg = (int)layout_cosize(l, AX_reg);
+	BUG_IF(g->a, nreg % p->vec || p->vec > ACCESS_ELEMS);
+	do {
+		for (int m = 0; m < nreg; m += p->vec)
+			store_instance(g, p, m, more);
+		for (i = 0; i < n; i++) {
+			more[dim[i]] += weight[i];
+			if (++digit[i] < l->it[it[i]].extent)
+				break;
+			more[dim[i]] -= weight[i] * digit[i];
+			digit[i] = 0;
+		}
+	} while (i < n);
+}
+
+void
+emit_store(Gen *g, Op *o)
+{
+	Val *v = o->in[0];
+	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
+	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
+	bool scalar = v->type.space == S_scalar;
+	int bits = dtype_grain(v->type.dtype);
+	StorePlan p = { 0 };
+
+	p.v = v;
+	p.map = o->pick && o->pick->map ? o->pick->map : v->type.layout;
+	p.vec = o->pick && o->pick->vec ? o->pick->vec : 1;
+	if (p.vec * bits < 8) {
+		gen_unsupported(g, o, "elements that share a byte with another thread's");
+		return;
+	}
+	if (o->pick && o->pick->inst && instr_find(o->pick->inst)->kind == IK_stmatrix) {
+		matrix_store(g, instr_find(o->pick->inst), v, p.map, access_new(g, p.map, o->in[1]),
+		             lane_first(g, v->type.layout));
+		return;
+	}
+	if (scalar && kind != IK_red && !(o->pick && o->pick->inst))
+		p.inst = mem_instr(g, kind, bits);
+	else
+		p.inst = pick_instr(g, o, kind);
+	BUG_IF(g->a, p.inst->bits != p.vec * bits);
+	p.x = access_new(g, p.map, o->in[1]);
+	gen_flush(g, p.x->root);
+	p.exec = scalar ? LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "")
+	                : lane_first(g, p.map);
+	store_tile(g, &p);
+}

@@ -1,0 +1,21 @@
+/* store.h - a register tile to memory, access by access. */
+#ifndef HEXC_PTXGEN_STORE_H
+#define HEXC_PTXGEN_STORE_H
+#include "ptxgen/memory/access.h"
+
+typedef struct StorePlan {
+	Val *v;
+	Access *x;
+	const Instr *inst;
+	const Layout *map; /* memory side; NULL: a scalar */
+	int vec;           /* elements of one access */
+	LV exec;           /* lanes that store; NULL: all */
+	bool bytes;        /* a type under a byte: each element into a byte of its own, in the low bits */
+} StorePlan;
+
+void store_tile(Gen *g, const StorePlan *p);
+/* The 32-bit words of vec elements in registers reg[].  Returns how many. */
+int store_words(Gen *g, Val *v, const int *reg, int vec, LV *out);
+/* One access of a row of kind red: `word` as store_words made it. */
+void emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec);
+#endif

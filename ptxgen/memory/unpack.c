@@ -1,0 +1,108 @@
+/* unpack.c - words of a packed tensor and of its elements: the same, where the tile has the pack's order
+ * of bits. Elsewhere bits are moved, all those of a word that go the same way at once. */
+#include "hexc/ir/pack.h"
+#include "hexc/ir/spread.h"
+#include "ptxgen/gen.h"
+
+/* Bits of one word of the result: from where each comes, in bits of the operand's words, -1: it is 0. */
+typedef struct Moves {
+	int64_t from[32];
+} Moves;
+
+static LV
+moved(Gen *g, Val *x, const Moves *m)
+{
+	LV sum = NULL;
+	uint32_t done = 0;
+
+	for (int i = 0; i < 32; i++) {
+		uint32_t mask = 0;
+		int by = m->from[i] < 0 ? 0 : i - (int)(m->from[i] % 32);
+		LV w;
+
+		if (m->from[i] < 0 || done >> i & 1)
+			continue;
+		for (int j = i; j < 32; j++)
+			if (m->from[j] >= 0 && m->from[j] / 32 == m->from[i] / 32 &&
+			    j - (int)(m->from[j] % 32) == by)
+				mask |= (uint32_t)1 << j;
+		done |= mask;
+		w = word_get(g, x, (int)(m->from[i] / 32));
+		if (by)
+			w = by > 0 ? LLVMBuildShl(g->b, w, const_i32(g, by), "")
+			           : LLVMBuildLShr(g->b, w, const_i32(g, -by), "");
+		w = LLVMBuildAnd(g->b, w, const_i32(g, mask), "");
+		sum = sum ? LLVMBuildOr(g->b, sum, w, "") : w;
+	}
+	return sum ? sum : const_i32(g, 0);
+}
+
+/* Where a lane's element r has bit b: in the words of the pack, and in those of a tile in natural order. */
+static int64_t
+pack_place(const Pack *p, int64_t r, int b)
+{
+	int bits = dtype_info[p->dtype].bits;
+
+	return r / SPREAD_GROUP * 32 * bits + spread_bit(bits, p->spread, (int)(r % SPREAD_GROUP), b);
+}
+
+static int64_t
+tile_place(const Tile *t, int64_t r, int b)
+{
+	return r / t->epw * 32 + r % t->epw * dtype_place(t->dtype) + b;
+}
+
+static const Pack *
+pack_of(Gen *g, const Op *o)
+{
+	return val_param(g->k, o->in[1])->pack;
+}
+
+static void
+pull_unpack(Gen *g, Op *o, int w)
+{
+	Tile *t = tile_of(g, o->out[0]);
+	const Pack *p = pack_of(g, o);
+	int bits = dtype_info[t->dtype].bits;
+	Moves m;
+
+	if (o->out[0]->type.spread || (!p->spread && dtype_place(t->dtype) == bits)) {
+		t->word[w] = word_get(g, o->in[0], w);
+		return;
+	}
+	for (int i = 0; i < 32; i++)
+		m.from[i] = -1;
+	for (int r = w * t->epw; r < (w + 1) * t->epw && r < t->nreg; r++)
+		for (int b = 0; b < bits; b++)
+			m.from[tile_place(t, r, b) % 32] = pack_place(p, r, b);
+	t->word[w] = moved(g, o->in[0], &m);
+}
+
+void
+emit_unpack(Gen *g, Op *o)
+{
+	tile_lazy(g, o, pull_unpack, NULL);
+}
+
+static void
+pull_pack(Gen *g, Op *o, int w)
+{
+	const Pack *p = pack_of(g, o);
+	const Tile *x = tile_of(g, o->in[0]);
+	int bits = dtype_info[p->dtype].bits, first = w / bits * SPREAD_GROUP;
+	Moves m;
+
+	for (int i = 0; i < 32; i++)
+		m.from[i] = -1;
+	for (int r = first; r < first + SPREAD_GROUP && r < x->nreg; r++)
+		for (int b = 0; b < bits; b++)
+			if (pack_place(p, r, b) / 32 == w)
+				m.from[pack_place(p, r, b) % 32] = tile_place(x, r, b);
+	tile_of(g, o->out[0])->word[w] = moved(g, o->in[0], &m);
+}
+
+void
+emit_pack(Gen *g, Op *o)
+{
+	tile_lazy(g, o, pull_pack, NULL);
+}
