@@ -34,7 +34,7 @@ static const struct {
 	int sm, i32, f32, f16, f64, mufu, cvt, lsu, f64mma;
 } lanes[] = {
 #define RATE(...) { __VA_ARGS__ },
-#include "lib/sim/rates.def"
+#include "lib/sim/launch/rates.def"
 };
 
 static const struct {
@@ -43,7 +43,7 @@ static const struct {
 	const char *source;
 } gpus[] = {
 #define GPU(...) { __VA_ARGS__ },
-#include "lib/sim/gpus.def"
+#include "lib/sim/launch/gpus.def"
 };
 
 START_TEST(tables)
