@@ -15,7 +15,6 @@
 
 #define RARELY 0.5 /* the other branch: ours are fast ways first, and guards are mostly taken */
 #define SPARE_REGISTERS 32 /* addresses, counters */
-#define LANE_REGISTERS 255
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
@@ -193,7 +192,7 @@ cost_of(Solve *s)
 	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
-	sol->blocks = occupancy(s->rates, s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
+	sol->blocks = occupancy(s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
 	                        shared_bytes(s));
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }

@@ -1,5 +1,4 @@
 /* coalesced.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
-#include "hexc/ir/facts.h"
 #include "infer/memory/memory.h"
 
 bool
