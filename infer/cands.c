@@ -4,6 +4,7 @@
  * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
  * leaves  layouts on all register and shared tiles, picks, converts; kernel->cands */
+#include "hexc/ir/sparse.h"
 #include "infer/search.h"
 #include <math.h>
 
@@ -140,6 +141,17 @@ int
 infer_ncand(const Kernel *k)
 {
 	return k->cands ? k->cands->n : 0;
+}
+
+bool
+infer_skips_zeros(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot && dot_is_sparse(o))
+			return true;
+	return false;
 }
 
 double

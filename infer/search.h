@@ -5,18 +5,9 @@
 #include "infer/infer.h"
 
 /* ---- solve.c -------------------------------------------------------------------------------------- */
-void split_fills(Kernel *k);
 void solve_init(Solve *s, Kernel *k);
 /* The complete solution under a plan, with its price; NULL: s->why says why there is none. */
 Sol *solve(Solve *s, const Plan *plan);
-
-/* ---- promote.c ------------------------------------------------------------------------------------ */
-/* Dots of types that the target has no instruction for take their operands through a type that it has. */
-void promote_dots(Kernel *k);
-
-/* ---- sparse.c ------------------------------------------------------------------------------------- */
-/* Dots of a sparse tile take its values and positions where the target has an instruction for them. */
-void fuse_sparse(Kernel *k);
 
 /* ---- pin.c ---------------------------------------------------------------------------------------- */
 /* Is no demand of another op in the way of a layout that the program gave?  s->why. */

@@ -1,5 +1,4 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
-#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
@@ -8,28 +7,6 @@
 #include "infer/search.h"
 
 /* ---- what does not change while searching --------------------------------------------------------- */
-
-/* A constant tile takes a different layout for each reader at no cost, and a view's indices lie as the access
- * through it wants them: one op per use. */
-void
-split_fills(Kernel *k)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		for (int i = 0; i < o->nin; i++) {
-			Op *def = o->in[i]->def;
-			if (def && view_gather_dim(def) >= 0) { /* its indices lie as the access wants */
-				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
-				continue;
-			}
-			if (!def || o->in[i]->type.space != S_reg ||
-			    (def->code != O_const && def->code != O_splat && def->code != O_iota))
-				continue;
-			o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
-		}
-	pass_dce(k);
-}
 
 static double
 trips(Kernel *k, const Op *loop)

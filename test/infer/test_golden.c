@@ -51,6 +51,7 @@ inferred(const char *source)
 	pass_fold(k);
 	pass_pipeline(k);
 	pass_tidy(k);
+	pass_legalize(k);
 	pass_infer(k);
 	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
 	return k;

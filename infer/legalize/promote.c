@@ -3,7 +3,7 @@
  * less than 8 bits through 8. */
 #include "hexc/ir/number.h"
 #include "infer/base/dot_instr.h"
-#include "infer/search.h"
+#include "infer/legalize/legalize.h"
 
 /* A wider type with all of d's numbers; D_COUNT: none that helps. */
 static DType
