@@ -1,5 +1,4 @@
 /* anchor.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
-#include "hexc/ir/facts.h"
 #include "infer/solve.h"
 
 bool

@@ -1,6 +1,5 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, picks onto ops, converts where an
  * operand is wanted in another layout than its value has. */
-#include "hexc/pass/place.h"
 #include "infer/solve.h"
 
 static Val *

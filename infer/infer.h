@@ -7,6 +7,8 @@
 #define HEXC_INFER_H
 #include "hexc/ir/ir.h"
 
+bool pass_infer(Kernel *k);
+
 /* The search alone: fills k->cands, perhaps with nothing.  `like`: a kernel that was searched, whose
  * layouts of shared memory need not be found again; or NULL. */
 void infer_find(Kernel *k, const Kernel *like);

@@ -173,7 +173,7 @@ cast_likes(const Solve *s, const Op *o, bool packed)
 	const DTypeInfo *from = &dtype_info[o->in[0]->type.dtype], *to = &dtype_info[o->out[0]->type.dtype];
 	/* of 8 and 16 the first that will do; for floats 4, and the one for their fields */
 	int order[4] = { wide, 24 - wide, 4, SPREAD_HALF + to->man - from->man };
-	bool whole = (bits & (bits - 1)) == 0, half = packed && lane == 16 && from->kind == K_flt;
+	bool whole = is_pow2(bits), half = packed && lane == 16 && from->kind == K_flt;
 	double least = 1e9;
 
 	if (whole && cast_price(s, o, 0)->any)

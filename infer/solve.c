@@ -1,4 +1,5 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
+#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
 #include "infer/solve.h"
 
@@ -34,7 +35,7 @@ trips(Kernel *k, const Op *loop)
 
 	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
 		if (val_is_const(loop->in[1], &hi))
-			return hi > lo ? (double)((hi - lo + step - 1) / step) : 0;
+			return hi > lo ? (double)(ceil_div(hi - lo, step)) : 0;
 		if (f.hi - lo < 32 * step)
 			return (double)(f.hi - lo) / (double)step;
 	}

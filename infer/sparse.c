@@ -2,6 +2,7 @@
  *
  * `dot(expand(values, positions), b)` becomes one op with four operands when an instruction takes it.  Casts
  * and transposes between the two move onto the values: they keep zeros where they are. */
+#include "hexc/pass/pass.h"
 #include "infer/solve.h"
 
 enum { CHAIN_MAX = 8 };

@@ -28,9 +28,9 @@ say(const Why *w, const char *fmt, ...)
 int
 launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
 {
-	int64_t small[PARAM_MAX];
+	int64_t small[LAUNCH_PARAMS_MAX];
 
-	if (k->nparam > PARAM_MAX) /* module_declare refuses such kernels */
+	if (k->nparam > LAUNCH_PARAMS_MAX) /* module_declare refuses such kernels */
 		return HEXC_E_INVALID;
 	for (int i = 0; i < k->nparam; i++) {
 		bool number = k->param[i].kind != HEXC_POINTER && !num_is_float(k->param[i].dtype);

@@ -23,7 +23,7 @@ tile_new(Gen *g, Val *v)
 	t->nreg = t->l ? (int)layout_cosize(t->l, AX_reg) : 1;
 	BUG_IF(g->a, t->nreg < 1 || t->nreg > 1 << 16);
 	t->epw = word_elems(t->dtype);
-	t->nword = (t->nreg + t->epw - 1) / t->epw;
+	t->nword = (int)ceil_div(t->nreg, t->epw);
 	if (v->type.spread)
 		t->nword = t->nreg * dtype_info[t->dtype].bits / 32;
 	t->word = lv_array(g, t->nword);

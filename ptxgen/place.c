@@ -1,29 +1,13 @@
 /* place.c - layouts as arithmetic on the lane and warp number, emitted in the entry block. */
 #include "ptxgen/gen.h"
 
-static bool
-is_pow2(int64_t x)
-{
-	return x > 0 && (x & (x - 1)) == 0;
-}
-
-static int
-log2_of(int64_t x)
-{
-	int n = 0;
-
-	while (x >> n > 1)
-		n++;
-	return n;
-}
-
 static LV
 pre_mul(Gen *g, LV x, int64_t by)
 {
 	if (by == 1)
 		return x;
 	if (is_pow2(by))
-		return LLVMBuildShl(g->pre, x, const_i32(g, log2_of(by)), "");
+		return LLVMBuildShl(g->pre, x, const_i32(g, log2_floor(by)), "");
 	return LLVMBuildMul(g->pre, x, const_i32(g, by), "");
 }
 
@@ -32,7 +16,7 @@ static LV
 pre_digit(Gen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 {
 	if (is_pow2(stride))
-		x = stride == 1 ? x : LLVMBuildLShr(g->pre, x, const_i32(g, log2_of(stride)), "");
+		x = stride == 1 ? x : LLVMBuildLShr(g->pre, x, const_i32(g, log2_floor(stride)), "");
 	else
 		x = LLVMBuildUDiv(g->pre, x, const_i32(g, stride), "");
 	if (stride * extent >= limit)

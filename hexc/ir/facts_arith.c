@@ -5,18 +5,6 @@
 #include "hexc/ir/facts.h"
 #include "hexc/ir/number.h"
 
-static int64_t
-min64(int64_t x, int64_t y)
-{
-	return x < y ? x : y;
-}
-
-static int64_t
-max64(int64_t x, int64_t y)
-{
-	return x > y ? x : y;
-}
-
 Fact
 fact_const(int64_t c)
 {

@@ -59,11 +59,15 @@ enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 typedef struct Target {
 	const char *name;
 	int sm, ptx, llvm;
-	int64_t smem, smem_sm;
+	int64_t smem, smem_sm, system;
+	int warps, blocks, regs, grain;
 	unsigned features; /* T_* */
 } Target;
 extern const Target targets[]; /* ends with name == NULL */
+enum { LANE_REGISTERS = 255 }; /* of 32 bits, on all of them */
 const Target *target_find(const char *name); /* NULL: unknown */
+/* Blocks of so many warps, registers of a lane and bytes of shared memory that an SM holds: at least 1. */
+int occupancy(const Target *t, int warps, int64_t registers, int64_t shared);
 
 typedef enum Space { S_scalar, S_reg, S_shared, S_global } Space;
 
@@ -201,6 +205,24 @@ enum { FOR_PLAIN, FOR_PIPELINE };
  * thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
+/* A constant or tunable with the value that was chosen. */
+typedef struct Define {
+	const char *name;
+	int64_t value; /* a number, or type_value() */
+} Define;
+/* How an element type stands among numbers: far below all that a program counts with. */
+int64_t type_value(DType d);
+DType value_type(int64_t x); /* D_COUNT: it is a number */
+
+/* A tile of which the program does not say whether it lives in shared memory or in registers
+ * (hexc/pass/place.h). */
+typedef struct FreeTile {
+	const char *name; /* of the tile; NULL: it has none */
+	Src src;
+	int64_t bytes; /* of the tile */
+	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
+} FreeTile;
+
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {
 	struct Unit *unit;
@@ -216,11 +238,11 @@ struct Kernel {
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
-	const struct FreeTile *place; /* tiles whose place was free, and what it is (hexc/pass/place.h) */
+	const FreeTile *place; /* tiles whose place was free, and what it is */
 	int nplace;
 	bool dense; /* products of sparse tiles are those of what the tiles stand for, zeros and all */
 	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
-	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
+	const Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;
 	Src src;
 };
@@ -349,20 +371,4 @@ bool val_is_alias(const Val *v);
 /* What v's dims and starts count in: the tensor, the alloc, or an alias of it. */
 const Val *view_base(const Val *v);
 const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a parameter */
-
-/* ---- the front end (parse.c .. lower.c) ---------------------------------------------------------- */
-
-typedef struct Define {
-	const char *name;
-	int64_t value; /* a number, or type_value() */
-} Define;
-/* How an element type stands among numbers: far below all that a program counts with. */
-int64_t type_value(DType d);
-DType value_type(int64_t x); /* D_COUNT: it is a number */
-/* Source to IR: parse, check, instantiate with the given constants, lower.  Fills u->kernel; errors in
- * u->diag.  `only`: just the kernel of that name, NULL: all. */
-bool unit_parse(Unit *u, const Define *def, int ndef, const char *only);
-
-#define PASS(name, help) bool pass_##name(Kernel *k);
-#include "hexc/pass/passes.def"
 #endif

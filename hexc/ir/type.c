@@ -1,4 +1,4 @@
-/* type.c - element types, types of values, ops and targets: their tables, and what follows from them. */
+/* type.c - element types, types of values and ops: their tables, and what follows from them. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 
@@ -14,17 +14,10 @@ const OpInfo op_info[O_COUNT] = {
 #include "hexc/ir/ops.def"
 };
 
-const Target targets[] = {
-#define TARGET(name, sm, ptx, llvm, smem, smem_sm, features)                                       \
-	{ #name, sm, ptx, llvm, smem, smem_sm, features },
-#include "hexc/ir/targets.def"
-	{ NULL, 0, 0, 0, 0, 0, 0 },
-};
-
 int
 dtype_grain(DType d)
 {
-	return dtype_info[d].bits & -dtype_info[d].bits;
+	return (int)pow2_part(dtype_info[d].bits);
 }
 
 int
@@ -77,15 +70,6 @@ op_find(const char *name, size_t n)
 		if (strlen(op_info[o].name) == n && memcmp(op_info[o].name, name, n) == 0)
 			return (OpCode)o;
 	return O_none;
-}
-
-const Target *
-target_find(const char *name)
-{
-	for (const Target *t = targets; t->name; t++)
-		if (strcmp(t->name, name) == 0)
-			return t;
-	return NULL;
 }
 
 /* ---- types --------------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
  * may be anything, and zeros serve later sums and products. */
 #include "hexc/pass/bounds.h"
 #include "hexc/ir/number.h"
+#include "hexc/pass/pass.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* bounds_rule.c - pass bounds: the bounds of what each op makes, and the clips it needs. */
+#include "hexc/ir/facts.h"
 #include "hexc/pass/bounds.h"
 #include "hexc/ir/number.h"
 #include "hexc/ir/sparse.h"

@@ -5,6 +5,7 @@
  * tried. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/number.h"
+#include "hexc/pass/pass.h"
 #include <string.h>
 
 typedef struct Fold {

@@ -1,5 +1,4 @@
 /* fold_tile.c - casts, choices, and shape ops on constants, splats and each other. */
-#include "hexc/ir/facts.h"
 #include "hexc/pass/fold.h"
 #include "hexc/ir/number.h"
 #include <math.h>

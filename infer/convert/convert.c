@@ -67,7 +67,7 @@ classify(const Layout *from, const Layout *to)
 static int64_t
 words(const Layout *l, int bits)
 {
-	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
 Pick *

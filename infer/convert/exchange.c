@@ -22,12 +22,6 @@ layouts_cut(Layout *a, Layout *b, int d)
 	return a->first[d + 1] - a->first[d] == b->first[d + 1] - b->first[d];
 }
 
-static bool
-is_bit(int64_t x)
-{
-	return x > 0 && (x & (x - 1)) == 0;
-}
-
 /* Digits that leave a lane bit for the registers, and those that come from them. */
 typedef struct Moves {
 	Iter *leave[EXCHANGE_MAX], *come[EXCHANGE_MAX]; /* of `from` */
@@ -45,11 +39,11 @@ sort_digit(Iter *x, const Iter *y, int elems, Moves *m)
 	}
 	if (x->extent != 2 || m->nleave == EXCHANGE_MAX || m->ncome == EXCHANGE_MAX)
 		return false;
-	if (x->axis == AX_lane && y->axis == AX_reg && is_bit(x->stride) && y->stride >= elems) {
+	if (x->axis == AX_lane && y->axis == AX_reg && is_pow2(x->stride) && y->stride >= elems) {
 		m->leave[m->nleave++] = x;
 		return true;
 	}
-	if (x->axis == AX_reg && y->axis == AX_lane && is_bit(y->stride) && is_bit(x->stride) &&
+	if (x->axis == AX_reg && y->axis == AX_lane && is_pow2(y->stride) && is_pow2(x->stride) &&
 	    x->stride >= elems) {
 		m->to[m->ncome] = y->stride;
 		m->come[m->ncome++] = x;

@@ -46,9 +46,9 @@ stage_access(const Stage *g, const Layout *map, int vec, bool write)
 static void
 row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Pick *p)
 {
-	int64_t cap = 128 / bits, row = t->shape[unit] & -t->shape[unit];
+	int64_t cap = 128 / bits, row = pow2_part(t->shape[unit]);
 
-	cap = row < cap ? row : cap;
+	cap = min64(cap, row);
 	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
 	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
 }
@@ -307,7 +307,7 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matric
 			stage_digits(s, &g, from, to, &m->pick, m->waves);
 		for (int d = 0; matrices && d < t->rank && g.type.dtype == t->dtype; d++)
 			stage_matrices(s, &g, from, to, d, &m->pick, m->waves);
-		m->pick.scratch_bytes = (layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8 + 15) / 16 * 16;
+		m->pick.scratch_bytes = align_up(layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8, 16);
 		s->stages = m;
 	}
 	m->pick.inst = p->inst;

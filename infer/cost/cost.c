@@ -16,7 +16,6 @@
 #define RARELY 0.5 /* the other branch: ours are fast ways first, and guards are mostly taken */
 #define IN_THE_WAY 0.1 /* of each unit's time: what is not the bottleneck still gets in its way a little */
 #define SPARE_REGISTERS 32 /* addresses, counters */
-#define LANE_REGISTERS 255
 
 const char *const res_unit[RES_UNITS] = {
 #define X(name, words) words,
@@ -229,7 +228,7 @@ cost_of(Solve *s)
 	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
-	sol->blocks = occupancy(s->rates, s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
+	sol->blocks = occupancy(s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
 	                        shared_bytes(s));
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }

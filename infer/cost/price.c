@@ -35,7 +35,7 @@ memory_instructions(Res *r, double n)
 static int64_t
 words_of(const Layout *l, int bits)
 {
-	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
 bool
@@ -258,7 +258,7 @@ price_cast(const Solve *s, const Op *o, Res *r)
 {
 	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
 	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
-	double n = s->k->warps, words = n * (double)((regs * dtype_place(to) + 31) / 32);
+	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_place(to), 32));
 	const CastPrice *p;
 
 	if (dtype_info[from].bits > 8 && to != D_bool) {

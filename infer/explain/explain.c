@@ -1,7 +1,6 @@
 /* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
 #include "hexc/ir/pack.h"
-#include "hexc/pass/place.h"
 #include "infer/explain/explain.h"
 
 /* "8 lanes, 2 registers, 2 warps", fastest first */

@@ -1,5 +1,4 @@
 /* facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
-#include "hexc/pass/place.h"
 #include "infer/explain/explain.h"
 #include <string.h>
 

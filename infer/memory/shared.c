@@ -21,23 +21,11 @@ typedef struct Trace {
 	int pieces, part;
 } Trace;
 
-static int
-log2_floor(int64_t x)
-{
-	int n = 0;
-
-	while (x > 1) {
-		x >>= 1;
-		n++;
-	}
-	return n;
-}
-
 /* Instructions of one access (dtype_pieces). */
 static int
 pieces_of(const Access *a)
 {
-	return a->bits / (a->bits & -a->bits);
+	return a->bits / (int)pow2_part(a->bits);
 }
 
 /* log2 of the elements that any swizzle must keep together for this access */
@@ -165,7 +153,7 @@ trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
 			const int64_t *off = t->off + i / t->pieces * t->lanes + lo;
 			int n = lo + t->nbank < t->lanes ? t->nbank : t->lanes - lo, distinct;
 			waves += t->times * phase_waves(t, off, n, i % t->pieces, sw, &distinct);
-			*least += t->times * ((distinct + t->nbank - 1) / t->nbank);
+			*least += t->times * (ceil_div(distinct, t->nbank));
 		}
 	return waves;
 }

@@ -8,6 +8,8 @@
 #include "hexc/ir/ir.h"
 #include "infer/base/instr.h"
 
+bool pass_prove(Kernel *k);
+
 /* Who holds what of a register tile: elem[thread * regs + register], row-major element number, or -1. */
 typedef struct Held {
 	int64_t *elem;

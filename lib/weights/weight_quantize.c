@@ -222,20 +222,20 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 		return HEXC_E_INVALID;
 	*out = NULL;
 	if (!f)
-		return weights_fail(HEXC_E_INVALID, why, nwhy, "there is no format %s",
-		                    format ? format : "(none)");
+		return why_error(HEXC_E_INVALID, why, nwhy, "there is no format %s",
+		                 format ? format : "(none)");
 	if (group == 0)
 		group = k % 128 ? k : 128;
 	if (!fit_sizes(&fit, f, n, k, group, NULL, why, nwhy))
 		return HEXC_E_INVALID;
 	for (int64_t i = 0; i < n * k; i++)
 		if (!isfinite(x[i]))
-			return weights_fail(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is no finite number",
-			                    (long long)(i / k), (long long)(i % k));
+			return why_error(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is no finite number",
+			                 (long long)(i / k), (long long)(i % k));
 	code_range(&range, f);
 	z = (Quantizing){ &range, weight_new(&fit), x, 0 };
 	if (!z.w)
-		return weights_fail(HEXC_E_NOMEM, why, nwhy, "no memory for the planes");
+		return why_error(HEXC_E_NOMEM, why, nwhy, "no memory for the planes");
 	if (z.w->plane[HEXC_PLANE_INDEX].dtype)
 		for (int64_t i = 0; i < k; i++)
 			((int32_t *)z.w->plane[HEXC_PLANE_INDEX].data)[i] =

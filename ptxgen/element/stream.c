@@ -50,7 +50,7 @@ int
 stream_pack(Gen *g, DType d, const LV *word, int count, LV *out)
 {
 	int bits = dtype_info[d].bits, place = dtype_place(d), epw = word_elems(d), have = 0;
-	int n = (count * bits + 31) / 32;
+	int n = (int)ceil_div(count * bits, 32);
 
 	for (int i = 0; i < n; i++)
 		out[i] = NULL;

@@ -1,6 +1,5 @@
 /* access.c - views resolved, edges of tensors. */
 #include "ptxgen/memory/access.h"
-#include "hexc/ir/facts.h"
 
 /* ---- the view -------------------------------------------------------------------------------- */
 

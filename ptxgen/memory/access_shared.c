@@ -9,12 +9,6 @@
  * instance. */
 #include "ptxgen/memory/access.h"
 
-static bool
-is_pow2(int64_t x)
-{
-	return x > 0 && (x & (x - 1)) == 0;
-}
-
 static int
 iters(const Layout *l, int d)
 {

@@ -267,7 +267,7 @@ emit_load(Gen *g, Op *o)
 	p->ninst = nreg / p->vec;
 	p->pieces = dtype_pieces(d);
 	p->sub = p->vec * bits < 8;
-	p->nraw = p->sub ? 1 : (p->inst->bits * p->pieces + 31) / 32;
+	p->nraw = p->sub ? 1 : (int)ceil_div(p->inst->bits * p->pieces, 32);
 	p->nplaced = p->pieces > 1 ? (p->vec + word_elems(d) - 1) / word_elems(d) : 0;
 	p->placed = lv_array(g, p->ninst * p->nplaced);
 	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));

@@ -1,5 +1,7 @@
 /* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
  * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
+#include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
 #include "infer/solve.h"
 #include <check.h>

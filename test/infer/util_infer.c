@@ -1,3 +1,5 @@
+#include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"
 #include "infer/explain/explain.h"
 #include <check.h>

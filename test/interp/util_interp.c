@@ -1,4 +1,5 @@
 /* util_interp.c - for tests that run kernels through the tile interpreter. */
+#include "hexc/lang/lang.h"
 #include "test/interp/util_interp.h"
 #include <check.h>
 #include <stdlib.h>

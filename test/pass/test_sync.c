@@ -1,4 +1,5 @@
 /* test_sync.c - pass sync: each barrier that is missing is put in, and none that is not needed. */
+#include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include <check.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* test_matrix.c - conversions through shared memory by stmatrix and ldmatrix, and without them: what
  * inference chooses for a target, proved, run on the simulator, and counted against the plain way. */
+#include "hexc/pass/pass.h"
 #include "infer/solve.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"

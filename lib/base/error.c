@@ -1,5 +1,7 @@
-/* error.c - what all functions of the library answer with: result codes in words, structs of any version. */
-#include "lib/lib.h"
+/* error.c - what all functions of the library answer with: result codes in words, sentences, structs of any
+ * version. */
+#include "lib/base/base.h"
+#include <stdio.h>
 #include <string.h>
 
 const char *
@@ -23,4 +25,16 @@ hand_out(void *out, size_t room, const void *full, size_t n)
 	memcpy(out, full, size);
 	memcpy(out, &size, sizeof size);
 	return 1;
+}
+
+int
+why_error(int code, char *why, size_t n, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (n)
+		vsnprintf(why, n, fmt, ap);
+	va_end(ap);
+	return code;
 }

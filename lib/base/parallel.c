@@ -1,5 +1,5 @@
 /* parallel.c - a loop on all cores. */
-#include "lib/weights/format.h"
+#include "lib/base/base.h"
 #include <fenv.h>
 #include <pthread.h>
 #include <unistd.h>

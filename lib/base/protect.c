@@ -1,5 +1,5 @@
 /* protect.c - the one setjmp of the library. */
-#include "lib/lib.h"
+#include "lib/base/base.h"
 #include <fenv.h>
 #include <locale.h>
 
