@@ -327,6 +327,6 @@ rule_if(Solve *s, Op *o)
 }
 
 const RuleFn rule_of[O_COUNT] = {
-#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = rule_##layout,
+#define OP_LAYOUT(name, rule) [O_##name] = rule_##rule,
 #include "hexc/ir/ops.def"
 };
