@@ -6,50 +6,10 @@
 #ifndef HEXC_IR_H
 #define HEXC_IR_H
 #include "hexc/ir/diag.h"
+#include "hexc/ir/dtype.h"
 #include "hexc/ir/op.h"
 #include "taskmap/base.h"
 #include "taskmap/layout.h"
-
-typedef enum DType {
-#define DTYPE(name, bits, kind, exp, man, round, codes, use) D_##name,
-#include "hexc/ir/dtypes.def"
-	D_COUNT
-} DType;
-
-typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
-/* Some of them. */
-enum {
-	KINDS_int = 1 << K_sint | 1 << K_uint,
-	KINDS_flt = 1 << K_flt,
-	KINDS_num = KINDS_int | KINDS_flt,
-	KINDS_bits = KINDS_int | 1 << K_pred,
-	KINDS_any = KINDS_num | 1 << K_pred,
-};
-typedef enum DRound { R_even, R_sat, R_away } DRound;
-typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
-typedef enum DUse { U_any, U_store, U_temp } DUse;
-
-typedef struct DTypeInfo {
-	const char *name;
-	uint8_t bits;
-	uint8_t kind; /* DKind */
-	uint8_t exp, man;
-	uint8_t round; /* DRound */
-	uint8_t codes; /* DCodes */
-	uint8_t use;   /* DUse */
-} DTypeInfo;
-extern const DTypeInfo dtype_info[D_COUNT];
-/* The type of that name, or D_COUNT. */
-DType dtype_find(const char *name, size_t n);
-/* Elements in memory: n of them, a power of two, that start at a multiple of n are moved by dtype_pieces
- * instructions of n * dtype_grain bits each: one, but 3, 5 or 7 for types of 3, 5, 6 and 7 bits. */
-int dtype_grain(DType d);
-int dtype_pieces(DType d);
-/* Elements of the widest access, whose pieces have 16 bytes. */
-int dtype_most(DType d);
-/* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
- * own are is left open. */
-int dtype_place(DType d);
 
 enum {
 	T_LDMATRIX = 1,     /* and the mma of sm_75 */
@@ -305,7 +265,7 @@ typedef struct Piece {
 /* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
 bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
 int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
-/* How printf writes an operand, so that digits tell numbers of the type apart: "%d", "%.9g". */
+/* How printf writes an operand that a print takes. */
 const char *say_format(DType d);
 bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 

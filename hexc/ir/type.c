@@ -1,12 +1,6 @@
-/* type.c - element types, types of values and ops: their tables, and what follows from them. */
+/* type.c - types of values, and the table of ops. */
 #include "hexc/ir/ir.h"
 #include <string.h>
-
-const DTypeInfo dtype_info[D_COUNT] = {
-#define DTYPE(name, bits, kind, exp, man, round, codes, use)                                              \
-	[D_##name] = { #name, bits, K_##kind, exp, man, R_##round, C_##codes, U_##use },
-#include "hexc/ir/dtypes.def"
-};
 
 const OpInfo op_info[O_COUNT] = {
 	[O_none] = { "none", 0, 0, 0, 0 },
@@ -23,34 +17,6 @@ static const struct {
 #include "hexc/ir/ops.def"
 };
 
-int
-dtype_grain(DType d)
-{
-	return (int)pow2_part(dtype_info[d].bits);
-}
-
-int
-dtype_pieces(DType d)
-{
-	return dtype_info[d].bits / dtype_grain(d);
-}
-
-int
-dtype_most(DType d)
-{
-	return 128 / dtype_grain(d);
-}
-
-int
-dtype_place(DType d)
-{
-	int place = 1;
-
-	while (place < dtype_info[d].bits)
-		place *= 2;
-	return place;
-}
-
 int64_t
 type_value(DType d)
 {
@@ -61,15 +27,6 @@ DType
 value_type(int64_t x)
 {
 	return x < INT64_MIN + D_COUNT ? (DType)(x - INT64_MIN) : D_COUNT;
-}
-
-DType
-dtype_find(const char *name, size_t n)
-{
-	for (int d = 0; d < D_COUNT; d++)
-		if (strlen(dtype_info[d].name) == n && memcmp(dtype_info[d].name, name, n) == 0)
-			return (DType)d;
-	return D_COUNT;
 }
 
 OpCode

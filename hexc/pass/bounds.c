@@ -129,7 +129,7 @@ clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 	Op *c = op_new(o->parent, o, O_clip, o->src, 2, in, 1, &t);
 
 	c->imm[0] = (int64_t)1 << d;
-	if (num_is_float(t.dtype))
+	if (dtype_is_float(t.dtype))
 		c->fimm = f;
 	else
 		c->imm[1] = i;

@@ -156,7 +156,7 @@ word_const(Gen *g, DType d, int64_t i, double f)
 	case D_u64: return const_i64(g, i);
 	default: break;
 	}
-	if (num_is_float(d))
+	if (dtype_is_float(d))
 		i = num_code(d, f);
 	x = bits == 32 ? (uint64_t)i : (uint64_t)i & (((uint64_t)1 << bits) - 1);
 	for (int have = dtype_place(d); have < 32; have *= 2)
