@@ -118,7 +118,7 @@ layout_cosize(const Layout *l, Axis axis)
 		int64_t block = (int64_t)1 << (s.base + s.bits - (s.shift < 0 ? s.shift : 0));
 
 		if (layout_swizzle_matters(l))
-			top = (top + block - 1) / block * block;
+			top = align_up(top, block);
 	}
 	return top;
 }

@@ -253,19 +253,13 @@ pack_block_words(const Pack *p)
 	return p->block[0] * p->block[1] * dtype_info[p->dtype].bits / 32;
 }
 
-static int64_t
-blocks_along(int64_t size, int64_t block)
-{
-	return size / block + (size % block != 0);
-}
-
 int64_t
 pack_words(const Pack *p, int rank, const int64_t *dim)
 {
 	int64_t n = pack_block_words(p);
 
 	for (int d = 0; d < rank; d++) {
-		int64_t each = d < rank - 2 ? dim[d] : blocks_along(dim[d], p->block[d - rank + 2]);
+		int64_t each = d < rank - 2 ? dim[d] : ceil_div(dim[d], p->block[d - rank + 2]);
 
 		if (dim[d] < 0 || !mul64(n, each, &n) || n > INT64_MAX / 32)
 			return -1;
@@ -283,7 +277,7 @@ tensor_bit(const Pack *p, int rank, const int64_t *dim, const int64_t *index, in
 	for (int d = 0; d < rank - 2; d++)
 		block = block * dim[d] + index[d];
 	for (int i = 0; i < 2; i++)
-		block = block * blocks_along(dim[rank - 2 + i], p->block[i]) + rc[i] / p->block[i];
+		block = block * ceil_div(dim[rank - 2 + i], p->block[i]) + rc[i] / p->block[i];
 	return block * pack_block_words(p) * 32 + pack_bit(p, rc[0] % p->block[0], rc[1] % p->block[1], bit);
 }
 

@@ -1,6 +1,5 @@
 /* lower_assume.c - what the program promises about its parameters. */
 #include "hexc/lang/lower.h"
-#include "hexc/ir/facts.h"
 #include <string.h>
 
 /* `mult` numbers beyond this are kept as general conditions. */

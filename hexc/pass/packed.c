@@ -13,8 +13,8 @@
  * needs   slices of packed tensors that start and end with blocks
  * keeps   what the kernel computes, given the tensor in its packed form
  * leaves  Param.pack with its block; place and spread are inference's to find */
-#include "hexc/ir/facts.h"
 #include "hexc/pass/packed.h"
+#include "hexc/pass/pass.h"
 
 typedef struct Packed {
 	Kernel *k;

@@ -14,6 +14,7 @@
  * keeps   what the kernel computes
  * leaves  a view and a store in each branch */
 #include "hexc/ir/ir.h"
+#include "hexc/pass/pass.h"
 
 enum { LIMIT_MAX = 2 }; /* sizes one test may ask about */
 
@@ -110,7 +111,7 @@ pass_version(Kernel *k)
 		unit = view_unit_dim(k, view);
 		if (unit < 0)
 			continue;
-		vec = o->in[1]->type.shape[unit] & -o->in[1]->type.shape[unit];
+		vec = pow2_part(o->in[1]->type.shape[unit]);
 		if (vec > dtype_most(o->in[0]->type.dtype))
 			vec = dtype_most(o->in[0]->type.dtype);
 		if (vec == 1 || !find_limits(k, view, unit, vec, &l) || l.n == 0)

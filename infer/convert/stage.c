@@ -10,8 +10,9 @@
  *
  * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over
  * rows. */
-#include "infer/convert/exchange.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/memory/memory.h"
+#include "taskmap/exchange.h"
 
 typedef struct Stage {
 	Type type; /* with the element type that is staged */
@@ -20,14 +21,14 @@ typedef struct Stage {
 	int64_t cap; /* elements of the widest access */
 } Stage;
 
-struct StageMemo {
-	StageMemo *next;
+typedef struct StageMemo {
+	struct StageMemo *next;
 	DType dtype;
 	Layout from, to;
 	bool matrices;
 	Pick pick; /* vec, vec2, scratch, scratch_bytes */
 	int64_t waves[2];
-};
+} StageMemo;
 
 static Access
 stage_access(const Stage *g, const Layout *map, int vec, bool write)
@@ -46,9 +47,9 @@ stage_access(const Stage *g, const Layout *map, int vec, bool write)
 static void
 row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Pick *p)
 {
-	int64_t cap = 128 / bits, row = t->shape[unit] & -t->shape[unit];
+	int64_t cap = 128 / bits, row = pow2_part(t->shape[unit]);
 
-	cap = row < cap ? row : cap;
+	cap = min64(cap, row);
 	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
 	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
 }
@@ -307,7 +308,7 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matric
 			stage_digits(s, &g, from, to, &m->pick, m->waves);
 		for (int d = 0; matrices && d < t->rank && g.type.dtype == t->dtype; d++)
 			stage_matrices(s, &g, from, to, d, &m->pick, m->waves);
-		m->pick.scratch_bytes = (layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8 + 15) / 16 * 16;
+		m->pick.scratch_bytes = align_up(layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8, 16);
 		s->stages = m;
 	}
 	m->pick.inst = p->inst;

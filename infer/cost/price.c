@@ -1,9 +1,10 @@
 /* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each
  * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
  * is. */
+#include "hexc/ir/sparse.h"
 #include "hexc/ir/spread.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/cost/cost.h"
 #include <string.h>
 
 /* Of a load made ahead: its address, is it inside, what it is if not.  What accesses of 16 bytes need is
@@ -35,7 +36,7 @@ memory_instructions(Res *r, double n)
 static int64_t
 words_of(const Layout *l, int bits)
 {
-	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
 bool
@@ -63,7 +64,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 		int j;
 
 		p.at[AX_lane] = lane;
-		if (write && !first_replica(map, lane, 0))
+		if (write && !layout_first_replica(map, lane, 0))
 			continue;
 		layout_coord(map, &p, c);
 		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
@@ -79,7 +80,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	if ((int64_t)vec * bits > 8 * SECTOR_BYTES)
 		sectors *= (int64_t)vec * bits / (8 * SECTOR_BYTES);
 	for (int w = 1, first = n; w < s->k->warps; w++)
-		if (!write || first_replica(map, 0, w))
+		if (!write || layout_first_replica(map, 0, w))
 			sectors += first;
 	return sectors * ninst;
 }
@@ -258,7 +259,7 @@ price_cast(const Solve *s, const Op *o, Res *r)
 {
 	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
 	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
-	double n = s->k->warps, words = n * (double)((regs * dtype_place(to) + 31) / 32);
+	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_place(to), 32));
 	const CastPrice *p;
 
 	if (dtype_info[from].bits > 8 && to != D_bool) {

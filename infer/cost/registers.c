@@ -1,8 +1,8 @@
 /* registers.c - can a lane hold what must be in registers at once? */
-#include "infer/solve.h"
+#include "hexc/ir/sparse.h"
+#include "infer/cost/cost.h"
 
 enum {
-	LANE_REGISTERS = 255,
 	OVERHEAD = 24, /* addresses, counters, predicates */
 	WARPS_MAX = 32,
 };
@@ -20,7 +20,7 @@ typedef struct Need {
 static int64_t
 words(const Layout *l, DType t)
 {
-	return (layout_cosize(l, AX_reg) * dtype_place(t) + 31) / 32;
+	return ceil_div(layout_cosize(l, AX_reg) * dtype_place(t), 32);
 }
 
 static int64_t

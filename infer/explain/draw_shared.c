@@ -1,6 +1,6 @@
 /* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element lies in which,
  * and what every access to it costs in wavefronts. */
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 
 enum {
 	BANKS = 32,
@@ -135,7 +135,7 @@ draw_shared(const Kernel *k, const Op *alloc)
 	Text t = { .arena = a };
 	const Val *v = alloc->out[0];
 	const Layout *l = v->type.layout;
-	int64_t bytes = (layout_cosize(l, AX_mem) * dtype_info[v->type.dtype].bits + 7) / 8;
+	int64_t bytes = ceil_div(layout_cosize(l, AX_mem) * dtype_info[v->type.dtype].bits, 8);
 	int64_t all = (bytes + LINE_BYTES - 1) / LINE_BYTES;
 	int lines = all < LINES_MAX ? (int)all : LINES_MAX;
 	int n, phase, bottom = TOP + lines * CELL_H;

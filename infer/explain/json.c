@@ -1,7 +1,7 @@
 /* json.c - the chosen solution as one JSON object; hexc.1 lists its fields. */
+#include "hexc/ir/ir.h"
 #include "hexc/ir/pack.h"
-#include "hexc/pass/place.h"
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 
 /* ---- writing -------------------------------------------------------------------------------------- */
 
@@ -125,7 +125,7 @@ put_shared(Text *t, const Kernel *k, const Val *v)
 
 	if (v->def->imm[0] >= 0)
 		put_int(t, "offset", v->def->imm[0]);
-	put_int(t, "bytes", (layout_cosize(l, AX_mem) * bits + 7) / 8);
+	put_int(t, "bytes", ceil_div(layout_cosize(l, AX_mem) * bits, 8));
 	if (l->swizzle.bits) {
 		open_member(t, "swizzle", "[");
 		text_printf(t, "%d,%d,%d]", l->swizzle.bits, l->swizzle.base, l->swizzle.shift);
@@ -172,7 +172,7 @@ put_tile(Text *t, const Kernel *k, const Val *v)
 	text_printf(t, y->pinned ? "true" : "false");
 	if (y->space == S_reg)
 		put_int(t, "registers",
-		        (layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits + 31) / 32);
+		        ceil_div(layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits, 32));
 	put_demand(t, explain_origin(k, v));
 	put_other_layout(t, k, v);
 	if (y->space == S_shared && v->def && v->def->code == O_alloc)

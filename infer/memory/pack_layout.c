@@ -5,7 +5,6 @@
  * Whole blocks are dealt out to the rest of the registers, lanes and warps.  The words then lie by
  * themselves: a lane holds the words of its streams, four of them at a time neighbours in memory. */
 #include "infer/memory/pack_layout.h"
-#include "hexc/ir/facts.h"
 
 enum { ACCESS_BITS = 128 };
 

@@ -1,7 +1,10 @@
 /* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
  * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
 #include "test/infer/util_infer.h"
 #include "test/util_arena.h"
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* test_prove.c - the independent checker accepts what inference makes of real programs and rejects the same
  * solutions once any one decision is corrupted. */
 #include "hexc/ir/pack.h"
+#include "hexc/pass/pass.h"
 #include "infer/base/instr.h"
 #include "test/infer/util_infer.h"
 #include "test/util_file.h"
