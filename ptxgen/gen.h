@@ -126,7 +126,7 @@ enum { WORD_ELEMS = 32 };
 
 /* ---- word.c: types, words, elements ---------------------------------------------------------- */
 
-int word_elems(DType d);                  /* elements per word */
+int dtype_per_word(DType d);                  /* elements per word */
 LLVMTypeRef word_type(Gen *g, DType d);
 LV word_zero(Gen *g, DType d);
 LV const_i32(Gen *g, int64_t x);

@@ -7,15 +7,6 @@
  * readers'. */
 #include "infer/solve.h"
 
-/* f16 and bf16 as f32, rounded once at the end; integers below 32 bits as i32. */
-DType
-reduction_part(DType d)
-{
-	if (dtype_info[d].bits == 64)
-		return d;
-	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
-}
-
 /* Who has which part: the result's layout with the operand's warps along the dim, of lanes the first. */
 static bool
 writers(Layout *w, const Layout *in, const Layout *out, int dim)
@@ -82,7 +73,7 @@ reduction(Solve *s, const Op *o, Res *res)
 	best->inst = "reduce_shuffle";
 	if (warps == 1)
 		return best;
-	t.dtype = reduction_part(t.dtype);
+	t.dtype = dtype_accumulator(t.dtype);
 	t.shape[dim] = warps;
 	for (int by_result = 1; by_result >= 0; by_result--) {
 		Layout *r = NEW(s->arena, Layout);

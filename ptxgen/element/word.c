@@ -3,26 +3,14 @@
 #include "hexc/ir/spread.h"
 #include "ptxgen/element/elt.h"
 
-int
-word_elems(DType d)
-{
-	int place = dtype_place(d);
-
-	return d == D_bool || place >= 32 ? 1 : 32 / place;
-}
-
 LLVMTypeRef
 word_type(Gen *g, DType d)
 {
-	switch (d) {
-	case D_bool: return g->i1;
-	case D_tf32:
-	case D_f32: return g->f32;
-	case D_f64: return g->f64;
-	case D_i64:
-	case D_u64: return g->i64;
-	default: return g->i32;
-	}
+	LLVMTypeRef type[] = {
+		[REG_pred] = g->i1, [REG_b32] = g->i32, [REG_b64] = g->i64, [REG_f32] = g->f32, [REG_f64] = g->f64,
+	};
+
+	return type[dtype_reg(d)];
 }
 
 LV
@@ -79,12 +67,6 @@ prmt(Gen *g, LV lo, LV hi, unsigned selector)
 	return asm_op(g, LLVMIsAConstantInt(hi) ? A_prmt_const : A_prmt, lo, hi, const_i32(g, selector));
 }
 
-static bool
-is_fp8(DType d)
-{
-	return d == D_e4m3 || d == D_e5m2;
-}
-
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The integer at a place of a word, extended to the value. */
@@ -112,14 +94,14 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 
 		return LLVMBuildFPExt(g->b, h, g->f32, "");
 	}
-	if (is_fp8(d))
+	if (fp8_conversions(d))
 		return elem_unpack(g, D_f16, fp8_to_h2(g, d, word, pos / 2), pos % 2);
-	if (is_small_float(d))
+	if (dtype_is_narrow_float(d))
 		return small_to_f32(g, d, word, pos);
 	if (d == D_bf16)
 		return as_f32(g, pos ? LLVMBuildAnd(g->b, word, const_i32(g, 0xffff0000), "")
 		                     : LLVMBuildShl(g->b, word, const_i32(g, 16), ""));
-	return word_elems(d) > 1 ? unpack_int(g, d, word, pos) : word;
+	return dtype_per_word(d) > 1 ? unpack_int(g, d, word, pos) : word;
 }
 
 /* The code of element r of a tile in a spread order, bit by bit where it is cut up; above it anything. */
@@ -228,17 +210,17 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 {
 	LV code[WORD_ELEMS];
 
-	if (word_elems(d) == 1)
+	if (dtype_per_word(d) == 1)
 		return e[0];
-	if (d == D_f16 || d == D_bf16)
+	if (dtype_info[d].alu == ALU_f16)
 		return pack_floats(g, d, e[0], n > 1 ? e[1] : const_f32(g, 0));
-	if (is_fp8(d)) {
+	if (fp8_conversions(d)) {
 		LV zero = const_f32(g, 0), lo = fp8_from_floats(g, d, e[0], n > 1 ? e[1] : zero);
 
 		return n < 3 ? lo
 		             : prmt(g, lo, fp8_from_floats(g, d, e[2], n > 3 ? e[3] : zero), 0x5410);
 	}
-	if (is_small_float(d)) {
+	if (dtype_is_narrow_float(d)) {
 		for (int i = 0; i < n; i++)
 			code[i] = small_from_f32(g, d, e[i]);
 		e = code;
@@ -290,7 +272,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 	bool same = true;
 	LV e[WORD_ELEMS], bytes;
 
-	if (word_elems(d) == 1)
+	if (dtype_per_word(d) == 1)
 		return word[0];
 	for (int i = 0; i < n; i++)
 		same = same && word[i] == word[0] && pos[i] == i;
@@ -299,7 +281,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 	if (bits == 16)
 		return prmt(g, word[0], n > 1 ? word[1] : word[0],
 		            (pos[0] ? 0x32u : 0x10u) | (n > 1 && pos[1] ? 0x7600u : 0x5400u));
-	if (8 % bits == 0 && n == word_elems(d) && (bytes = bytes_gather(g, bits, word, pos)) != NULL)
+	if (8 % bits == 0 && n == dtype_per_word(d) && (bytes = bytes_gather(g, bits, word, pos)) != NULL)
 		return bytes;
 	for (int i = 0; i < n; i++)
 		e[i] = pos[i] ? LLVMBuildLShr(g->b, word[i], const_i32(g, bits * pos[i]), "") : word[i];
@@ -311,7 +293,7 @@ word_splat(Gen *g, DType d, LV word)
 {
 	int bits = dtype_place(d);
 
-	if (word_elems(d) == 1)
+	if (dtype_per_word(d) == 1)
 		return word;
 	if (bits < 8)
 		word = LLVMBuildAnd(g->b, word, const_i32(g, (1 << bits) - 1), "");
@@ -326,14 +308,12 @@ word_const(Gen *g, DType d, int64_t i, double f)
 	uint64_t x;
 	int bits = dtype_info[d].bits;
 
-	switch (d) {
-	case D_bool: return LLVMConstInt(g->i1, i != 0, 0);
-	case D_tf32:
-	case D_f32: return const_f32(g, f);
-	case D_f64: return LLVMConstReal(g->f64, f);
-	case D_i64:
-	case D_u64: return const_i64(g, i);
-	default: break;
+	switch (dtype_reg(d)) {
+	case REG_pred: return LLVMConstInt(g->i1, i != 0, 0);
+	case REG_f32: return const_f32(g, f);
+	case REG_f64: return LLVMConstReal(g->f64, f);
+	case REG_b64: return const_i64(g, i);
+	case REG_b32: break;
 	}
 	if (dtype_is_float(d))
 		i = num_code(d, f);
