@@ -8,7 +8,7 @@
 
 /* A missing rule is a link error. */
 static EvalFn *const eval_fn[O_COUNT] = {
-#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = eval_##eval,
+#define OP_EVAL(name, rule) [O_##name] = eval_##rule,
 #include "hexc/ir/ops.def"
 };
 

@@ -65,6 +65,18 @@ dtype_past_i64(DType d)
 	return dtype_info[d].kind == K_uint && dtype_info[d].bits == 64;
 }
 
+bool
+dtype_multiplies(DType a, DType b)
+{
+	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
+
+	if (x->kind == K_pred || y->kind == K_pred)
+		return false;
+	if (x->kind == K_flt || y->kind == K_flt)
+		return a == b || (x->mma == MMA_f8 && y->mma == MMA_f8);
+	return x->bits == y->bits;
+}
+
 DType
 dtype_accumulator(DType d)
 {

@@ -13,6 +13,14 @@ typedef enum DType {
 } DType;
 
 typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
+/* Some of them. */
+enum {
+	KINDS_int = 1 << K_sint | 1 << K_uint,
+	KINDS_flt = 1 << K_flt,
+	KINDS_num = KINDS_int | KINDS_flt,
+	KINDS_bits = KINDS_int | 1 << K_pred,
+	KINDS_any = KINDS_num | 1 << K_pred,
+};
 typedef enum DRound { R_even, R_sat, R_away } DRound;
 typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
 typedef enum DUse { U_any, U_store, U_temp } DUse;
@@ -49,6 +57,9 @@ bool dtype_is_narrow_float(DType d);
 bool dtype_has_pattern(DType d);
 /* Has it numbers past those of int64_t?  It travels as bit patterns then (u64). */
 bool dtype_past_i64(DType d);
+/* Does `dot` multiply elements of these types?  One type of numbers, or signed and unsigned integers of one size, or
+ * the 8-bit floats that tensor cores take. */
+bool dtype_multiplies(DType a, DType b);
 /* What sums of it are added up in, and prints show it as. */
 DType dtype_accumulator(DType d);
 

@@ -7,6 +7,7 @@
 #define HEXC_IR_H
 #include "hexc/ir/diag.h"
 #include "hexc/ir/dtype.h"
+#include "hexc/ir/op.h"
 #include "taskmap/base.h"
 #include "taskmap/layout.h"
 
@@ -53,33 +54,6 @@ typedef struct Type {
 	int spread;
 } Type;
 
-typedef enum OpCode {
-	O_none,
-#define OP(name, in, out, flags, shape, layout, emit, eval) O_##name,
-#include "hexc/ir/ops.def"
-	O_COUNT
-} OpCode;
-
-enum {
-	F_PURE = 1,
-	F_ELT = 2,
-	F_COMM = 4,
-	F_MEM = 8,
-	F_SYNC = 16,
-	F_TERM = 32,
-	F_SPREAD = 64,
-	F_EFFECT = 128,
-};
-enum { V = -1 }; /* "any number" in ops.def */
-
-typedef struct OpInfo {
-	const char *name;
-	int8_t nin, nout; /* V: any */
-	uint8_t flags;
-} OpInfo;
-extern const OpInfo op_info[O_COUNT];
-OpCode op_find(const char *name, size_t n); /* O_none: unknown */
-
 typedef struct Op Op;
 typedef struct Block Block;
 typedef struct Kernel Kernel;
@@ -124,7 +98,7 @@ struct Op {
 	Src src;
 	int nin, nout;
 	Val **in, **out;
-	int64_t imm[DIM_MAX]; /* see IR.md */
+	int64_t imm[DIM_MAX]; /* IMM(); their meaning is in IR.md */
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
 	Block *blk[2];        /* for: body;  if: then, else */
@@ -132,6 +106,11 @@ struct Op {
 	Op *prev, *next;
 	Block *parent;
 };
+
+/* Immediate `name` of op o, as in IMM(o, dim): an lvalue.  The op has one of that name. */
+#define IMM(o, name) ((o)->imm[imm_slot((o), IMM_##name)])
+int imm_slot(const Op *o, Imm name);
+bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
 
 struct Block {
 	Val **arg;

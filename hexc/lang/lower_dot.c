@@ -29,18 +29,6 @@ may_accumulate(DType d, DType acc)
 	       flt == (c->kind == K_flt);
 }
 
-/* Two types whose elements `dot` multiplies: one type, or signed and unsigned integers of one size, or
- * the two 8-bit floats. */
-static bool
-may_multiply(DType a, DType b)
-{
-	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
-	bool ints = (x->kind == K_sint || x->kind == K_uint) && (y->kind == K_sint || y->kind == K_uint);
-	bool fp8 = x->mma == MMA_f8 && y->mma == MMA_f8;
-
-	return a == b || (ints && x->bits == y->bits) || fp8;
-}
-
 /* What may be named, for the message. */
 static const char *
 accumulators(Lower *l, DType d)
@@ -58,7 +46,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 {
 	DType d = a->v.v->type.dtype, want;
 
-	if (!may_multiply(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
+	if (!dtype_multiplies(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
 		return false;
 	*acc = dtype_accumulator(d);
 	if (dtype_info[d].kind == K_pred) {

@@ -5,7 +5,8 @@
  * a result read its parts and add them up in one order, so that replicas are equal bit for bit.  Where the
  * parts lie, and how many an access takes, is searched as for a conversion from the writers' layout to the
  * readers'. */
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
 
 /* Who has which part: the result's layout with the operand's warps along the dim, of lanes the first. */
 static bool
