@@ -240,6 +240,11 @@ bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 int reshape_source(const Type *x, const Type *y, int d);
 
 Type type_scalar(DType d);
+/* What sizes, positions and loop counters are, i64; and what conditions are, bool. */
+Type type_index(void);
+Type type_cond(void);
+bool type_is_index(const Type *t);
+bool type_is_cond(const Type *t);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
 Type type_free(Type t);                      /* the same, in whatever layout */
 int64_t type_size(const Type *t);            /* elements */
