@@ -1,7 +1,7 @@
 /* mma.c - mma and mma.sp: which shapes and types there are, and where their registers go.
  *
  * The table is that of the PTX ISA ("Multiply-and-Accumulate Instruction: mma", "mma.sp") as far
- * as sm_90a has it; test/sim/test_mma_accept.c compares it with ptxas. */
+ * as sm_90a has it; test/sim/decode/test_mma_accept.c compares it with ptxas. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
