@@ -1,5 +1,6 @@
-/* place.c - layouts as arithmetic on the lane and warp number, emitted in the entry block. */
-#include "ptxgen/gen.h"
+/* lane.c - layouts as arithmetic on the lane and warp number, emitted in the entry block. */
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
 
 static LV
 pre_mul(Gen *g, LV x, int64_t by)

@@ -3,12 +3,12 @@
  * LLVM checks neither the text nor, before its printer aborts, the operand numbers, so both are
  * checked here against the constraint string, and every row is assembled by ptxas in
  * test/ptxgen/test_asm.c. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/asm_rows.h"
 #include <string.h>
 
 const AsmInfo asm_info[A_COUNT] = {
 #define ASM(name, flags, features, text, cons) [A_##name] = { #name, flags, features, text, cons },
-#include "ptxgen/asm.def"
+#include "ptxgen/base/asm.def"
 };
 
 bool
@@ -189,7 +189,6 @@ pick_instr(Gen *g, const Op *o, InstrKind kind)
 	return i;
 }
 
-/* The row of a kind that moves `bits` per lane. */
 const Instr *
 mem_instr(Gen *g, InstrKind kind, int bits)
 {
@@ -198,35 +197,4 @@ mem_instr(Gen *g, InstrKind kind, int bits)
 			return i;
 	BUG_IF(g->a, true);
 	return NULL;
-}
-
-void
-emit_block_barrier(Gen *g)
-{
-	gen_flush(g, NULL);
-	asm_op(g, A_barrier, NULL, NULL, NULL);
-}
-
-void
-emit_barrier(Gen *g, Op *o)
-{
-	(void)o;
-	emit_block_barrier(g);
-}
-
-/* Targets without asynchronous copies complete every copy where it stands. */
-void
-emit_commit(Gen *g, Op *o)
-{
-	(void)o;
-	if (g->u->target->features & T_CPASYNC)
-		asm_op(g, A_commit, NULL, NULL, NULL);
-}
-
-void
-emit_wait(Gen *g, Op *o)
-{
-	gen_flush(g, NULL);
-	if (g->u->target->features & T_CPASYNC)
-		asm_op(g, A_wait, const_i32(g, o->imm[0]), NULL, NULL);
 }

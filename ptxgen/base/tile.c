@@ -1,5 +1,5 @@
-/* gen.c - tiles, pulling, and the walk over the ops of a block. */
-#include "ptxgen/memory/load.h"
+/* tile.c - tiles and pulling. */
+#include "ptxgen/base/word.h"
 #include <string.h>
 
 /* A chain of lazy ops longer than this is emitted at once, so that pulling never recurses deeply. */
@@ -120,9 +120,9 @@ tile_coord(const Tile *t, int64_t reg, int64_t *coord)
 /* ---- what must not be pulled too late -------------------------------------------------------- */
 
 void
-gen_reads(Gen *g, Op *o, Val *root)
+gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o))
 {
-	struct Read r = { o, root };
+	struct Read r = { o, root, force };
 
 	VEC_PUSH(g->a, g->read, g->nread, g->read_cap, r);
 }
@@ -138,52 +138,14 @@ gen_flush(Gen *g, const Val *root)
 		if (root && r.root != root)
 			g->read[kept++] = r;
 		else
-			load_all(g, r.op);
+			r.force(g, r.op);
 	}
 	g->nread = kept;
 }
-
-/* Force a value that a region uses, if it was made outside: the values inside have no tile yet. */
-static void
-gen_enter_val(Gen *g, Val *v)
-{
-	if ((v->type.space == S_reg || v->type.space == S_scalar) && g->tile[v->id])
-		tile_force(g, v);
-}
-
-void
-gen_enter(Gen *g, Block *b)
-{
-	OpWalk w;
-
-	gen_flush(g, NULL);
-	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		for (int i = 0; i < o->nin; i++)
-			gen_enter_val(g, o->in[i]);
-}
-
-/* ---- the walk -------------------------------------------------------------------------------- */
 
 void
 gen_unsupported(Gen *g, const Op *o, const char *what)
 {
 	diag_fail(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
 	          op_info[o->code].name, what, g->u->target->name);
-}
-
-void
-gen_block(Gen *g, Block *b)
-{
-	for (Op *o = b->first; o && g->u->diag->nerror == 0; o = o->next) {
-		switch (o->code) {
-#define OP(name, in, out, flags, shape, layout, emit, eval)                                        \
-	case O_##name:                                                                             \
-		emit_##emit(g, o);                                                                 \
-		break;
-#include "hexc/ir/ops.def"
-		case O_none:
-		case O_COUNT:
-			BUG_IF(g->a, true);
-		}
-	}
 }

@@ -3,8 +3,7 @@
  * LLVM must not print, exit or abort: the context gets a diagnostic handler, the target and every
  * inline assembly come from tables that were checked, and success is the return code and no
  * diagnostic. */
-#include "ptxgen/llvm.h"
-#include "ptxgen/ptxgen.h"
+#include "ptxgen/base/llvm.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,18 +27,6 @@ session_register(void)
 	LLVMInitializeNVPTXTarget();
 	LLVMInitializeNVPTXTargetMC();
 	LLVMInitializeNVPTXAsmPrinter();
-}
-
-const char *
-ptxgen_llvm_version(void)
-{
-	return LLVM_VERSION_STRING;
-}
-
-int
-ptxgen_llvm_major(void)
-{
-	return LLVM_VERSION_MAJOR;
 }
 
 static bool

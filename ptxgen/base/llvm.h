@@ -2,7 +2,7 @@
 #ifndef HEXC_PTXGEN_LLVM_H
 #define HEXC_PTXGEN_LLVM_H
 #include "hexc/ir/ir.h"
-#include "ptxgen/llvm_compat.h"
+#include "ptxgen/base/llvm_compat.h"
 
 /* All LLVM objects of one compilation.  Owned by ptxgen_emit's frame, closed on every way out. */
 typedef struct Session {

@@ -4,7 +4,7 @@
  * the block does.  In pieces, programs of 100,000 lines of PTX take half the time and two thirds of the
  * memory (LLVM 22, 500 ops on tiles of 64 x 64: 1.58 s and 311 MB whole, 0.84 s and 220 MB in pieces of
  * 2,000; 500 and 5,000 take longer).  ptxas joins them again. */
-#include "ptxgen/llvm.h"
+#include "ptxgen/base/llvm.h"
 
 enum { PIECE = 2000 }; /* instructions; no loop of an example is as long */
 
