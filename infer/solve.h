@@ -336,8 +336,6 @@ int source_unit(const Solve *s, const Val *v);
 int64_t reg_run(const Layout *l, int dim);
 
 /* ---- memory.c, load.c, ldmatrix.c, shared.c ---------------------------------------------------- */
-/* Is this lane of this warp the one of its replicas that acts? */
-bool first_replica(const Layout *l, int64_t lane, int64_t warp);
 /* Access instruction of a load of a tile, and the layout it comes in where that is another than its
  * value's. */
 void load_shared(Solve *s, Op *o);
@@ -389,8 +387,6 @@ void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, 
 
 /* The best swizzle of l, which has none, for these accesses, and what they are then. */
 void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves);
-/* Written alike: the same iters. */
-bool layout_same(const Layout *a, const Layout *b);
 
 /* ---- stage.c --------------------------------------------------------------------------------------- */
 /* Through shared memory from one layout to another: sets vec, vec2 and the scratch of *p; where `matrices`

@@ -35,19 +35,6 @@ unit_of(const Access *a)
 	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
 }
 
-bool
-first_replica(const Layout *l, int64_t lane, int64_t warp)
-{
-	for (int i = 0; i < l->nrep; i++) {
-		const Iter *r = &l->rep[i];
-		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp
-		                                                            : 0;
-		if (at / r->stride % r->extent)
-			return false;
-	}
-	return true;
-}
-
 /* Offset in the tile of the element at one place of the access. */
 static int64_t
 offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
@@ -85,7 +72,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	t.nbank = BANKS * BANK_BYTES * 8 / (width << t.part);
 	t.times = 1;
 	for (int lane = 0; lane < t.lanes; lane++) {
-		lane_off[lane] = a->write && !first_replica(a->map, lane, warp)
+		lane_off[lane] = a->write && !layout_is_first(a->map, lane, warp)
 		                         ? -1
 		                         : offset_at(a, &plain, lane, warp, 0);
 		lane_bits |= lane_off[lane] < 0 ? 0 : lane_off[lane];
@@ -296,26 +283,6 @@ shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves)
 
 /* ---- what was asked before ------------------------------------------------------------------------ */
 
-static bool
-same_iters(const Iter *a, const Iter *b, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (a[i].extent != b[i].extent || a[i].stride != b[i].stride || a[i].axis != b[i].axis)
-			return false;
-	return true;
-}
-
-bool
-layout_same(const Layout *a, const Layout *b)
-{
-	if (a->n != b->n || a->ndim != b->ndim || a->nrep != b->nrep)
-		return false;
-	for (int d = 0; d < a->ndim; d++)
-		if (a->first[d + 1] != b->first[d + 1])
-			return false;
-	return same_iters(a->it, b->it, a->n) && same_iters(a->rep, b->rep, a->nrep);
-}
-
 /* The same addresses by the same lanes, however often. */
 static bool
 same_access(const Access *a, const Access *b)
@@ -326,7 +293,7 @@ same_access(const Access *a, const Access *b)
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim_of[d] != b->dim_of[d])
 			return false;
-	return layout_same(a->map, b->map);
+	return layout_identical(a->map, b->map);
 }
 
 struct SharedMemo {

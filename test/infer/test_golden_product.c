@@ -21,6 +21,7 @@
 #include "infer/base/rates.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
+#include "test/taskmap/util_cute.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

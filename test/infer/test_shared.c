@@ -6,6 +6,7 @@
  * second time, plainly, from the bank rule: 32 banks of 4 bytes, 128 bytes a phase. */
 #include "infer/base/rates.h"
 #include "infer/solve.h"
+#include "test/taskmap/util_cute.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
