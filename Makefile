@@ -119,7 +119,7 @@ $B/demo: $(DEMO_OBJ) $(LIBA) $B/llvm
 $B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 # Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
-$B/obj/lib/sim/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
+$B/obj/lib/sim/exec/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
 	@mkdir -p $(@D)
 	$(call say,cc    $<)

@@ -1,6 +1,7 @@
 /* rules.c - what each op says about the layouts of its operands and results, once per `layout` column of
  * hexc/ir/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
  * value it touches has become known. */
+#include "hexc/ir/sparse.h"
 #include "infer/rules.h"
 
 static bool
@@ -298,6 +299,6 @@ rule_if(Solve *s, Op *o)
 }
 
 const RuleFn rule_of[O_COUNT] = {
-#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = rule_##layout,
+#define OP_LAYOUT(name, rule) [O_##name] = rule_##rule,
 #include "hexc/ir/ops.def"
 };

@@ -3,6 +3,7 @@
  *	unit_parse -> each kernel through hexc/pass/passes.def, the IR verified after each pass -> ptxgen_emit
  *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
+#include "hexc/lang/lang.h"
 #include "lib/passes.h"
 #include "ptxgen/ptxgen.h"
 #include <string.h>

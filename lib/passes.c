@@ -1,6 +1,8 @@
 /* passes.c - a kernel through hexc/pass/passes.def, the IR verified after each pass. */
 #include "hexc/ir/pack.h"
+#include "hexc/pass/pass.h"
 #include "hexc/pass/place.h"
+#include "infer/explain/explain.h"
 #include "infer/infer.h"
 #include "lib/passes.h"
 #include <string.h>

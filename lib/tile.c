@@ -1,6 +1,8 @@
 /* tile.c - hexc_run_tile: the tile interpreter on a host's buffers. */
 #include "hexc/interp/interp.h"
 #include "hexc/ir/number.h"
+#include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "lib/bound/bound.h"
 #include "lib/lib.h"
 #include <math.h>

@@ -4,10 +4,14 @@
  * register of the result a table over the 32 lanes says which lane has the element, in which
  * register.  If that lane is the lane itself it is a renaming (one register for all lanes) or a
  * choice; else words are shuffled first. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
 #include "ptxgen/memory/access.h"
 #include "ptxgen/memory/matrix.h"
-#include "ptxgen/shuffle.h"
 #include "ptxgen/memory/store.h"
+#include "ptxgen/shuffle.h"
 #include <string.h>
 
 typedef struct Origin { /* of one register of the result, by lane */

@@ -11,7 +11,10 @@
  * Likewise Pick.rows for m, of A and C, and Pick.cols for n, of B and C.  Instances are counted by
  * positions. */
 #include "hexc/ir/sparse.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
+#include "ptxgen/element/number.h"
 #include "ptxgen/sparse.h"
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
 #include <string.h>
 
 static LLVMTypeRef
@@ -53,22 +54,6 @@ emit_block_id(Gen *g, Op *o)
 	BUG_IF(g->a, o->imm[0] < 0 || o->imm[0] > 2);
 	/* at most 2^31 - 1, so it never is negative */
 	t->word[0] = LLVMBuildZExt(g->pre, read_sreg(g, name[o->imm[0]]), g->i64, "");
-}
-
-LV
-smem_base(Gen *g)
-{
-	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
-
-	if (g->smem)
-		return g->smem;
-	if (!v) {
-		v = LLVMAddGlobalInAddressSpace(g->s->mod, LLVMArrayType2(g->i8, 0), "hexc_smem", 3);
-		LLVMSetLinkage(v, LLVMExternalLinkage);
-		LLVMSetAlignment(v, 128);
-	}
-	g->smem = LLVMBuildPtrToInt(g->pre, v, g->i32, "");
-	return g->smem;
 }
 
 static void

@@ -4,8 +4,13 @@
  * result, one for each warp along the dim.  pick.map says who writes which part, pick.map2 who reads which,
  * pick.scratch where it lies; a part is written once, and all threads that want a result add its parts up in
  * the same order, so the replicas of a result are equal bit for bit. */
-#include "ptxgen/memory/access.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
+#include "ptxgen/element/number.h"
+#include "ptxgen/emit.h"
+#include "ptxgen/memory/access.h"
 #include "ptxgen/shuffle.h"
 #include <string.h>
 

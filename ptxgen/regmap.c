@@ -1,6 +1,6 @@
 /* regmap.c - broadcast, transpose, reshape, slice, concat: registers get other coordinates, nothing moves
  * between lanes. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/word.h"
 
 /* The operand that has the element at `c` of the result, and its coordinates there. */
 static Val *

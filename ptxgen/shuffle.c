@@ -1,5 +1,7 @@
 /* shuffle.c - words of any type through warp shuffles. */
 #include "ptxgen/shuffle.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 
 /* Apply a 32-bit shuffle to both halves of a 64-bit word. */
 static LV

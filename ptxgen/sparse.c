@@ -1,7 +1,10 @@
 /* sparse.c - positions as metadata for tensor cores, and sparse tiles written out without them. */
-#include "hexc/ir/sparse.h"
-#include "hexc/ir/number.h"
 #include "ptxgen/sparse.h"
+#include "hexc/ir/number.h"
+#include "hexc/ir/sparse.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/number.h"
 #include <string.h>
 
 /* ---- metadata -------------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 /* value.c - const, splat, iota, clip. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/number.h"
 
 void
 emit_const(Gen *g, Op *o)

@@ -178,8 +178,8 @@ int64_t layout_replicas(const Layout *l);                 /* places of each elem
 int64_t layout_replicas_on(const Layout *l, Axis axis);   /* those that differ on this axis */
 /* p, the place of a first replica, moved to replica i of layout_replicas. */
 void layout_replica(const Layout *l, int64_t i, Place *p);
-/* Is what this lane and warp hold the first replica of it? */
-bool layout_is_first(const Layout *l, int64_t lane, int64_t warp);
+/* Is this lane of this warp the first of those that hold the same: the one that acts? */
+bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
 
 /* ---- digits (digits.c) --------------------------------------------------------------------------- */
 

@@ -32,7 +32,7 @@ layout_replica(const Layout *l, int64_t i, Place *p)
 }
 
 bool
-layout_is_first(const Layout *l, int64_t lane, int64_t warp)
+layout_first_replica(const Layout *l, int64_t lane, int64_t warp)
 {
 	for (int i = 0; i < l->nrep; i++) {
 		const Iter *r = &l->rep[i];

@@ -88,7 +88,7 @@ typedef struct Interp {
 } Interp;
 
 typedef bool EvalFn(Interp *it, Op *o);
-#define OP(name, in, out, flags, shape, layout, emit, eval) EvalFn eval_##eval;
+#define OP_EVAL(name, rule) EvalFn eval_##rule;
 #include "hexc/ir/ops.def"
 
 /* The slot of a value, with room for its elements. */

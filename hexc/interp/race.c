@@ -6,7 +6,7 @@
  * the wait that completes it.  Where pass smem has placed the tiles, a place is a byte of the block's
  * shared memory, so that tiles sharing memory are held to the same rules; else it is an element. */
 #include "hexc/interp/impl.h"
-#include "hexc/pass/smem.h"
+#include "hexc/ir/access.h"
 #include <string.h>
 
 typedef struct Shadow {
@@ -91,11 +91,11 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 {
 	/* elements that share a byte are written together */
 	bool own = c->wop && (c->serial == it->serial ||
-	                      (!c->group && c->welt == t->elt && smem_same_threads(c->wop, t->o)));
+	                      (!c->group && c->welt == t->elt && access_same_threads(c->wop, t->o)));
 
-	if (write_open(it, c) && !own && !smem_same_update(c->wop, t->o))
+	if (write_open(it, c) && !own && !access_same_update(c->wop, t->o))
 		return missing(it, t->o, "writes", c->wop, "writes,");
-	own = c->rop && c->relt == t->elt && smem_same_threads(c->rop, t->o);
+	own = c->rop && c->relt == t->elt && access_same_threads(c->rop, t->o);
 	if (c->repoch == it->epoch && c->repoch >= 0 && !own)
 		return missing(it, t->o, "writes", c->rop, "reads,");
 	return true;
@@ -104,7 +104,7 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 static bool
 may_read(Interp *it, const Shadow *c, const Touch *t)
 {
-	bool own = c->wop && !c->group && c->welt == t->elt && smem_same_threads(c->wop, t->o);
+	bool own = c->wop && !c->group && c->welt == t->elt && access_same_threads(c->wop, t->o);
 
 	if (write_open(it, c) && !own)
 		return missing(it, t->o, "reads", c->wop,
@@ -133,7 +133,7 @@ touch(Interp *it, Shadow *c, const Touch *t)
 		return true;
 	}
 	/* readers that may be different threads are nobody's own */
-	if (c->repoch == it->epoch && c->rop && !(c->relt == t->elt && smem_same_threads(c->rop, t->o)))
+	if (c->repoch == it->epoch && c->rop && !(c->relt == t->elt && access_same_threads(c->rop, t->o)))
 		c->relt = -1;
 	else
 		c->relt = t->elt;

@@ -6,41 +6,10 @@
 #ifndef HEXC_IR_H
 #define HEXC_IR_H
 #include "hexc/ir/diag.h"
+#include "hexc/ir/dtype.h"
+#include "hexc/ir/op.h"
 #include "taskmap/base.h"
 #include "taskmap/layout.h"
-
-typedef enum DType {
-#define DTYPE(name, bits, kind, exp, man, round, codes, use) D_##name,
-#include "hexc/ir/dtypes.def"
-	D_COUNT
-} DType;
-
-typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
-typedef enum DRound { R_even, R_sat, R_away } DRound;
-typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
-typedef enum DUse { U_any, U_store, U_temp } DUse;
-
-typedef struct DTypeInfo {
-	const char *name;
-	uint8_t bits;
-	uint8_t kind; /* DKind */
-	uint8_t exp, man;
-	uint8_t round; /* DRound */
-	uint8_t codes; /* DCodes */
-	uint8_t use;   /* DUse */
-} DTypeInfo;
-extern const DTypeInfo dtype_info[D_COUNT];
-/* The type of that name, or D_COUNT. */
-DType dtype_find(const char *name, size_t n);
-/* Elements in memory: n of them, a power of two, that start at a multiple of n are moved by dtype_pieces
- * instructions of n * dtype_grain bits each: one, but 3, 5 or 7 for types of 3, 5, 6 and 7 bits. */
-int dtype_grain(DType d);
-int dtype_pieces(DType d);
-/* Elements of the widest access, whose pieces have 16 bytes. */
-int dtype_most(DType d);
-/* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
- * own are is left open. */
-int dtype_place(DType d);
 
 enum {
 	T_LDMATRIX = 1,     /* and the mma of sm_75 */
@@ -59,11 +28,15 @@ enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 typedef struct Target {
 	const char *name;
 	int sm, ptx, llvm;
-	int64_t smem, smem_sm;
+	int64_t smem, smem_sm, system;
+	int warps, blocks, regs, grain;
 	unsigned features; /* T_* */
 } Target;
 extern const Target targets[]; /* ends with name == NULL */
+enum { LANE_REGISTERS = 255 }; /* of 32 bits, on all of them */
 const Target *target_find(const char *name); /* NULL: unknown */
+/* Blocks of so many warps, registers of a lane and bytes of shared memory that an SM holds: at least 1. */
+int occupancy(const Target *t, int warps, int64_t registers, int64_t shared);
 
 typedef enum Space { S_scalar, S_reg, S_shared, S_global } Space;
 
@@ -80,33 +53,6 @@ typedef struct Type {
 	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/ir/spread.h) */
 	int spread;
 } Type;
-
-typedef enum OpCode {
-	O_none,
-#define OP(name, in, out, flags, shape, layout, emit, eval) O_##name,
-#include "hexc/ir/ops.def"
-	O_COUNT
-} OpCode;
-
-enum {
-	F_PURE = 1,
-	F_ELT = 2,
-	F_COMM = 4,
-	F_MEM = 8,
-	F_SYNC = 16,
-	F_TERM = 32,
-	F_SPREAD = 64,
-	F_EFFECT = 128,
-};
-enum { V = -1 }; /* "any number" in ops.def */
-
-typedef struct OpInfo {
-	const char *name;
-	int8_t nin, nout; /* V: any */
-	uint8_t flags;
-} OpInfo;
-extern const OpInfo op_info[O_COUNT];
-OpCode op_find(const char *name, size_t n); /* O_none: unknown */
 
 typedef struct Op Op;
 typedef struct Block Block;
@@ -152,7 +98,7 @@ struct Op {
 	Src src;
 	int nin, nout;
 	Val **in, **out;
-	int64_t imm[DIM_MAX]; /* see IR.md */
+	int64_t imm[DIM_MAX]; /* IMM(); their meaning is in IR.md */
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
 	Block *blk[2];        /* for: body;  if: then, else */
@@ -160,6 +106,11 @@ struct Op {
 	Op *prev, *next;
 	Block *parent;
 };
+
+/* Immediate `name` of op o, as in IMM(o, dim): an lvalue.  The op has one of that name. */
+#define IMM(o, name) ((o)->imm[imm_slot((o), IMM_##name)])
+int imm_slot(const Op *o, Imm name);
+bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
 
 struct Block {
 	Val **arg;
@@ -201,6 +152,24 @@ enum { FOR_PLAIN, FOR_PIPELINE };
  * thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
+/* A constant or tunable with the value that was chosen. */
+typedef struct Define {
+	const char *name;
+	int64_t value; /* a number, or type_value() */
+} Define;
+/* How an element type stands among numbers: far below all that a program counts with. */
+int64_t type_value(DType d);
+DType value_type(int64_t x); /* D_COUNT: it is a number */
+
+/* A tile of which the program does not say whether it lives in shared memory or in registers
+ * (hexc/pass/place.h). */
+typedef struct FreeTile {
+	const char *name; /* of the tile; NULL: it has none */
+	Src src;
+	int64_t bytes; /* of the tile */
+	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
+} FreeTile;
+
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {
 	struct Unit *unit;
@@ -216,11 +185,11 @@ struct Kernel {
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
-	const struct FreeTile *place; /* tiles whose place was free, and what it is (hexc/pass/place.h) */
+	const FreeTile *place; /* tiles whose place was free, and what it is */
 	int nplace;
 	bool dense; /* products of sparse tiles are those of what the tiles stand for, zeros and all */
 	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
-	const struct Define *konst; /* constants and tunables as chosen, for the manifest */
+	const Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;
 	Src src;
 };
@@ -296,7 +265,7 @@ typedef struct Piece {
 /* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
 bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
 int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
-/* How printf writes an operand, so that digits tell numbers of the type apart: "%d", "%.9g". */
+/* How printf writes an operand that a print takes. */
 const char *say_format(DType d);
 bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 
@@ -349,20 +318,4 @@ bool val_is_alias(const Val *v);
 /* What v's dims and starts count in: the tensor, the alloc, or an alias of it. */
 const Val *view_base(const Val *v);
 const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a parameter */
-
-/* ---- the front end (parse.c .. lower.c) ---------------------------------------------------------- */
-
-typedef struct Define {
-	const char *name;
-	int64_t value; /* a number, or type_value() */
-} Define;
-/* How an element type stands among numbers: far below all that a program counts with. */
-int64_t type_value(DType d);
-DType value_type(int64_t x); /* D_COUNT: it is a number */
-/* Source to IR: parse, check, instantiate with the given constants, lower.  Fills u->kernel; errors in
- * u->diag.  `only`: just the kernel of that name, NULL: all. */
-bool unit_parse(Unit *u, const Define *def, int ndef, const char *only);
-
-#define PASS(name, help) bool pass_##name(Kernel *k);
-#include "hexc/pass/passes.def"
 #endif

@@ -118,6 +118,22 @@ has_spread(const Op *o)
 	return false;
 }
 
+/* Does the op take elements of that type, by column `types`?  Types of temporary values have no arithmetic. */
+static const char *
+verify_types(Arena *a, const Op *o)
+{
+	const OpInfo *info = &op_info[o->code];
+	const Val *v = o->nin ? o->in[o->nin - 1] : o->nout ? o->out[0] : NULL;
+	const DTypeInfo *d;
+
+	if (!v || info->types == KINDS_any)
+		return NULL;
+	d = &dtype_info[v->type.dtype];
+	if (!(info->types >> d->kind & 1) || d->use == U_temp)
+		return arena_printf(a, "not defined on %s", d->name);
+	return NULL;
+}
+
 static bool
 verify_op(Verify *v, const Op *o)
 {
@@ -126,7 +142,7 @@ verify_op(Verify *v, const Op *o)
 		const char *(*fn)(Arena *, const Op *);
 	} rule[] = {
 		{ O_none, NULL },
-#define OP(name, in, out, flags, shape, layout, emit, eval) { O_##name, shape_##shape },
+#define OP_SHAPE(name, rule) { O_##name, shape_##rule },
 #include "hexc/ir/ops.def"
 	};
 	const char *bad = NULL;
@@ -147,6 +163,8 @@ verify_op(Verify *v, const Op *o)
 	if (!(op_info[o->code].flags & F_SPREAD) && has_spread(o))
 		return broken(v, o, "it takes tiles in natural order only");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
+	if (!bad)
+		bad = verify_types(v->k->unit->arena, o);
 	if (bad)
 		return broken(v, o, bad);
 	if (!verify_written(v, o))

@@ -109,8 +109,8 @@ shape_reduce(Arena *a, const Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Type r = *x;
 
-	if (!both_reg(o) || x->dtype == D_bool || dtype_info[x->dtype].use == U_temp)
-		return types_differ(a, "not numeric register tiles of one type", x, t);
+	if (!both_reg(o))
+		return types_differ(a, "not register tiles of one type", x, t);
 	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
 		return "no such dim";
 	r.shape[o->imm[0]] = 1;

@@ -1,4 +1,5 @@
 /* lower.c - unit_parse: source -> kernels of tile IR. */
+#include "hexc/lang/lang.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 

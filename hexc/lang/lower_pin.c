@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Registers of a lane, in elements of the narrowest type; places of a shared tile. */
-enum { REGS_MAX = 255 * 32, PLACES_MAX = 1 << 22, SWIZZLE_MAX = 20 };
+enum { REGS_MAX = LANE_REGISTERS * 32, PLACES_MAX = 1 << 22, SWIZZLE_MAX = 20 };
 
 typedef struct Pin {
 	Lower *l;
@@ -158,10 +158,10 @@ register_places(const Pin *p)
 		return refuse(p, "it reaches lane %lld of warp %lld, but a block has WARPS = %lld warps of "
 		                 "32 lanes: make strides or extents smaller, or WARPS larger",
 		              (long long)lanes - 1, (long long)warps - 1, (long long)have);
-	if (regs > 255 * 32 / dtype_info[p->t->dtype].bits)
-		return refuse(p, "register %lld of a lane: a lane has 255 of 32 bits, spread the tile over "
+	if (regs > LANE_REGISTERS * 32 / dtype_info[p->t->dtype].bits)
+		return refuse(p, "register %lld of a lane: a lane has %d of 32 bits, spread the tile over "
 		                 "more lanes and warps",
-		              (long long)regs - 1);
+		              (long long)regs - 1, LANE_REGISTERS);
 	copies = layout_replicas(l);
 	slots = have * WARP_SIZE * regs;
 	taken = NEWN(p->l->arena, uint8_t, slots);

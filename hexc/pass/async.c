@@ -12,6 +12,7 @@
  * keeps   what the kernel computes
  * leaves  barriers to pass sync, which knows that a copy has landed at its wait */
 #include "hexc/ir/ir.h"
+#include "hexc/pass/pass.h"
 
 /* In a loop or branch that waits for groups? */
 static bool

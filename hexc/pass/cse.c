@@ -3,6 +3,7 @@
  *
  * A block sees what the blocks around it computed before, so entries live until their block ends. */
 #include "hexc/ir/ir.h"
+#include "hexc/pass/pass.h"
 #include <string.h>
 
 typedef struct Cse {

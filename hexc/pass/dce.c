@@ -5,6 +5,7 @@
  * transitively: also through loops, whose carried values are dropped when only they themselves use them,
  * and through shared tiles, which live when something loads from them. */
 #include "hexc/ir/ir.h"
+#include "hexc/pass/pass.h"
 
 typedef struct Dce {
 	Kernel *k;

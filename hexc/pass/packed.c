@@ -14,6 +14,7 @@
  * keeps   what the kernel computes, given the tensor in its packed form
  * leaves  Param.pack with its block; place and spread are inference's to find */
 #include "hexc/pass/packed.h"
+#include "hexc/pass/pass.h"
 
 typedef struct Packed {
 	Kernel *k;

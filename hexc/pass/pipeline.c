@@ -23,6 +23,7 @@
  *
  * What does not fit (an address that depends on a carried value, a tensor that the loop writes) stays in
  * place, synchronous, and is ordered by pass sync. */
+#include "hexc/pass/pass.h"
 #include "hexc/pass/pipeline.h"
 #include <string.h>
 

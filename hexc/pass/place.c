@@ -10,6 +10,7 @@
  * needs   marks on loads from tensors to registers
  * keeps   what the kernel computes
  * leaves  no marks */
+#include "hexc/pass/pass.h"
 #include "hexc/pass/place.h"
 
 /* ---- who is free -------------------------------------------------------------------------------- */

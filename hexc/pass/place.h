@@ -6,13 +6,6 @@
 #define HEXC_PLACE_H
 #include "hexc/ir/ir.h"
 
-typedef struct FreeTile {
-	const char *name; /* of the tile; NULL: it has none */
-	Src src;
-	int64_t bytes; /* of the tile */
-	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
-} FreeTile;
-
 /* The tiles that are free, in program order: those that dots read.  Others lose their mark and stay in
  * registers. Sets k->place, all of them shared. */
 void place_find(Kernel *k);

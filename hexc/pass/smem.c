@@ -15,6 +15,7 @@
  * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
  * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
  * scratch and tiles made in loops do, or else nothing. */
+#include "hexc/pass/pass.h"
 #include "hexc/pass/smem.h"
 #include <stdlib.h>
 
@@ -309,16 +310,17 @@ place_all(Smem *s, int apart)
 	return align_up(need, ALIGN_MIN);
 }
 
-/* Blocks that an SM holds by their shared memory, as far as that matters. */
-static int64_t
+/* Blocks that an SM holds by their shared memory and warps; 0: not one.  What the system takes of each
+ * block's memory from sm_80 on is counted on sm_75 too, which does not lose it (targets.def): there things
+ * are kept apart a little less often than they could be. */
+static int
 blocks(const Kernel *k, int64_t need)
 {
-	/* CUDA C Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory" */
-	enum { BLOCKS_MAX = 32, WARPS_MAX = 64, RESERVED = 1024 };
-	int64_t n = k->unit->target->smem_sm / (need + RESERVED), most = WARPS_MAX / k->warps;
+	enum { SYSTEM = 1024 };
+	const Target *t = k->unit->target;
+	int64_t counted = need + SYSTEM - t->system;
 
-	most = most < BLOCKS_MAX ? most : BLOCKS_MAX;
-	return n < most ? n : most;
+	return counted > t->smem ? 0 : occupancy(t, k->warps, 0, counted);
 }
 
 bool

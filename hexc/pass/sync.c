@@ -18,6 +18,7 @@
  *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
 #include "hexc/ir/facts.h"
+#include "hexc/pass/pass.h"
 #include "hexc/pass/sync.h"
 
 static bool

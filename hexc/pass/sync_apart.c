@@ -1,45 +1,9 @@
 /* sync_apart.c - accesses that cannot meet: different parts of a tile, or one thread's own elements. */
+#include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
 #include "hexc/pass/sync.h"
 
 enum { SAME_DEPTH = 12 };
-
-/* ---- one thread's own elements --------------------------------------------------------------- */
-
-static const Type *
-register_side(const Op *o)
-{
-	if (o->code == O_load)
-		return &o->out[0]->type;
-	return o->code == O_store ? &o->in[0]->type : NULL;
-}
-
-bool
-smem_same_update(const Op *a, const Op *b)
-{
-	return a->code == O_store && b->code == O_store && a->imm[0] && a->imm[0] == b->imm[0];
-}
-
-/* Through equal indices the threads of an update meet in one element, so none of it is a thread's own. */
-static bool
-is_update(const Op *o)
-{
-	return o->code == O_store && o->imm[0];
-}
-
-bool
-smem_same_threads(const Op *a, const Op *b)
-{
-	const Type *x = register_side(a), *y = register_side(b);
-
-	if (a == b)
-		return true;
-	if (is_update(a) || is_update(b))
-		return false;
-	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep)
-		return false;
-	return !(a->pick && a->pick->map) && !(b->pick && b->pick->map) && layout_equal(x->layout, y->layout);
-}
 
 /* ---- where a part of a tile starts ----------------------------------------------------------- */
 
@@ -161,13 +125,11 @@ thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
 static bool
 own_elements(const Access *then, const Access *now)
 {
-	const Type *x = register_side(then->op), *y = register_side(now->op);
+	const Layout *x = access_owners(then->op), *y = access_owners(now->op);
 	int64_t shift[DIM_MAX] = { 0 }, n = type_size(&then->view->type);
 	int rank = then->root->type.rank;
 
-	if (!x || !y || !x->layout || !y->layout || x->layout->nrep || y->layout->nrep || n > ELEMENTS_MAX ||
-	    (then->op->pick && then->op->pick->map) || (now->op->pick && now->op->pick->map) ||
-	    is_update(then->op) || is_update(now->op) || dtype_info[x->dtype].bits < 8)
+	if (!x || !y || n > ELEMENTS_MAX || dtype_info[then->view->type.dtype].bits < 8)
 		return false;
 	for (int d = 0; d < rank; d++) {
 		const Val *base[2];
@@ -188,10 +150,10 @@ own_elements(const Access *then, const Access *now)
 			c[d] = left % extent;
 			left /= extent;
 		}
-		mine = thread_of(then, x->layout, c, rank);
+		mine = thread_of(then, x, c, rank);
 		for (int d = 0; d < rank; d++)
 			c[d] += shift[d];
-		other = thread_of(now, y->layout, c, rank);
+		other = thread_of(now, y, c, rank);
 		if (other >= 0 && other != mine)
 			return false;
 	}
@@ -212,7 +174,7 @@ access_apart(Sync *s, const Access *then, const Access *now)
 	    own_elements(then, now))
 		return true;
 	if (a == b && a->code == O_alloc)
-		return smem_same_threads(then->op, now->op);
+		return access_same_threads(then->op, now->op);
 	if (a->code != O_view || b->code != O_view || a->in[0] != then->root || b->in[0] != then->root)
 		return false;
 	for (int d = 0; d < then->root->type.rank; d++) {
@@ -222,5 +184,5 @@ access_apart(Sync *s, const Access *then, const Access *now)
 			return true;
 		same &= m == SAME;
 	}
-	return same && a->imm[0] == b->imm[0] && smem_same_threads(then->op, now->op);
+	return same && a->imm[0] == b->imm[0] && access_same_threads(then->op, now->op);
 }

@@ -1,4 +1,5 @@
 /* sync_set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
+#include "hexc/ir/access.h"
 #include "hexc/pass/sync.h"
 #include <string.h>
 
@@ -186,7 +187,7 @@ access_conflict(Sync *s, const Access *then, const Access *now)
 {
 	if ((!then->write && !now->write) || !same_place(s, then, now))
 		return false;
-	if (then->write && now->write && smem_same_update(then->op, now->op))
+	if (then->write && now->write && access_same_update(then->op, now->op))
 		return false;
 	if (then->view && now->view && access_apart(s, then, now))
 		return false;

@@ -1,5 +1,6 @@
 /* tidy.c - pass tidy: fold, cse and dce until nothing changes. */
 #include "hexc/ir/ir.h"
+#include "hexc/pass/pass.h"
 
 enum { ROUNDS = 12 };
 

@@ -14,6 +14,7 @@
  * keeps   what the kernel computes
  * leaves  a view and a store in each branch */
 #include "hexc/ir/ir.h"
+#include "hexc/pass/pass.h"
 
 enum { LIMIT_MAX = 2 }; /* sizes one test may ask about */
 

@@ -40,7 +40,7 @@ mma_clocks(const Rates *r, const Instr *in)
 {
 	double work = (double)in->m * in->n * in->k;
 
-	if (in->kind == IK_mma_sp) /* the zeros take no time */
+	if (in->kind == IK_mma_sp) /* the zeros take no time (A100 whitepaper) */
 		work /= 2;
 	return work / (mma_rate(r, in->ta) * r->sync);
 }
@@ -69,20 +69,4 @@ alu_clocks(const Rates *r, DType d)
 	else if (dtype_info[d].kind == K_flt)
 		lanes = r->f32;
 	return (double)WARP_SIZE / lanes;
-}
-
-int
-occupancy(const Rates *r, const Target *t, int warps, int64_t registers, int64_t shared)
-{
-	int64_t per_warp = (registers * WARP_SIZE + REGISTER_GRAIN - 1) / REGISTER_GRAIN * REGISTER_GRAIN,
-	        n = r->blocks;
-	int64_t bytes = shared + (r->sm >= 80 ? BLOCK_RESERVE : 0);
-
-	if (r->warps / warps < n)
-		n = r->warps / warps;
-	if (per_warp && SM_REGISTERS / (per_warp * warps) < n)
-		n = SM_REGISTERS / (per_warp * warps);
-	if (bytes && t->smem_sm / bytes < n)
-		n = t->smem_sm / bytes;
-	return n < 1 ? 1 : (int)n;
 }

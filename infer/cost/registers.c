@@ -1,8 +1,8 @@
 /* registers.c - can a lane hold what must be in registers at once? */
-#include "infer/solve.h"
+#include "hexc/ir/sparse.h"
+#include "infer/cost/cost.h"
 
 enum {
-	LANE_REGISTERS = 255,
 	OVERHEAD = 24, /* addresses, counters, predicates */
 	WARPS_MAX = 32,
 };

@@ -1,7 +1,7 @@
 /* shared.c - address layouts of shared tiles: the order of dims is given, the swizzle is searched in the
  * xor-linear family, conflicts are counted exactly over all phases and instances of every access, and padding
  * is the fallback where no swizzle is clean. */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 #include <string.h>
 
 enum { BANKS = 32,
@@ -72,7 +72,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	t.nbank = BANKS * BANK_BYTES * 8 / (width << t.part);
 	t.times = 1;
 	for (int lane = 0; lane < t.lanes; lane++) {
-		lane_off[lane] = a->write && !layout_is_first(a->map, lane, warp)
+		lane_off[lane] = a->write && !layout_first_replica(a->map, lane, warp)
 		                         ? -1
 		                         : offset_at(a, &plain, lane, warp, 0);
 		lane_bits |= lane_off[lane] < 0 ? 0 : lane_off[lane];
@@ -296,14 +296,14 @@ same_access(const Access *a, const Access *b)
 	return layout_identical(a->map, b->map);
 }
 
-struct SharedMemo {
-	SharedMemo *next;
+typedef struct SharedMemo {
+	struct SharedMemo *next;
 	Type type;
 	int unit_dim, nacc;
 	Access *acc;
 	int64_t *waves;
 	Layout out;
-};
+} SharedMemo;
 
 static SharedMemo *
 asked(Solve *s, const Type *t, int unit_dim, const Access *acc, int n)

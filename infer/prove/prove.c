@@ -150,7 +150,7 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 		}
 	}
 	for (int i = 0; i < p->threads; i++) {
-		h->acts[i] = layout_is_first(l, i % WARP_SIZE, i / WARP_SIZE);
+		h->acts[i] = layout_first_replica(l, i % WARP_SIZE, i / WARP_SIZE);
 		for (int64_t r = 0; full && r < h->regs; r++)
 			if (h->elem[i * h->regs + r] < 0) {
 				wrong(p, i, r, "no element lies here");
@@ -199,72 +199,60 @@ same(Prove *p, const Val *x, const Val *y)
 		}
 }
 
-static void
-prove_flow(Prove *p, const Op *o)
+/* ---- rules of what moves nothing ----------------------------------------------------------------- */
+
+void
+prove_no_tile(Prove *p, const Op *o)
+{
+	(void)p;
+	(void)o;
+}
+
+void
+prove_owner(Prove *p, const Op *o)
+{
+	(void)p;
+	(void)o;
+}
+
+void
+prove_fill(Prove *p, const Op *o)
+{
+	if (is_reg(o->out[0]))
+		held_of(p, o->out[0]);
+}
+
+/* Register tiles among the operands lie as the result does. */
+void
+prove_same(Prove *p, const Op *o)
+{
+	for (int i = 0; i < o->nin; i++)
+		same(p, o->in[i], o->out[0]);
+}
+
+void
+prove_for(Prove *p, const Op *o)
 {
 	for (int i = 0; i < o->nout; i++) {
-		if (o->code == O_for) {
-			same(p, o->in[i + 3], o->out[i]);
-			same(p, o->blk[0]->arg[i + 1], o->out[i]);
-			same(p, o->blk[0]->last->in[i], o->out[i]);
-		} else {
-			same(p, o->blk[0]->last->in[i], o->out[i]);
-			same(p, o->blk[1]->last->in[i], o->out[i]);
-		}
+		same(p, o->in[i + 3], o->out[i]);
+		same(p, o->blk[0]->arg[i + 1], o->out[i]);
+		same(p, o->blk[0]->last->in[i], o->out[i]);
 	}
 }
 
-static void
-prove_op(Prove *p, const Op *o)
+void
+prove_if(Prove *p, const Op *o)
 {
-	switch (o->code) {
-	case O_for:
-	case O_if: prove_flow(p, o); break;
-	case O_load:
-		if (is_reg(o->out[0]))
-			prove_load(p, o);
-		break;
-	case O_store:
-		if (is_reg(o->in[0]))
-			prove_store(p, o);
-		break;
-	case O_copy: prove_copy(p, o); break;
-	case O_alloc: prove_alloc(p, o); break;
-	case O_dot: prove_dot(p, o); break;
-	case O_expand: prove_expand(p, o); break;
-	case O_lookup: prove_lookup(p, o); break;
-	case O_convert: prove_convert(p, o); break;
-	case O_reduce_sum:
-	case O_reduce_max:
-	case O_reduce_min:
-		if (is_reg(o->out[0]))
-			prove_reduce(p, o);
-		break;
-	case O_shift: prove_shift(p, o); break;
-	case O_unpack: prove_unpack(p, o); break;
-	case O_pack: prove_pack(p, o); break;
-	case O_transpose:
-	case O_broadcast:
-	case O_reshape:
-	case O_slice:
-	case O_concat:
-		if (is_reg(o->out[0]))
-			prove_regmap(p, o);
-		else
-			prove_alias(p, o);
-		break;
-	case O_hold:
-	case O_relayout:
-	case O_clip: same(p, o->in[0], o->out[0]); break;
-	default:
-		for (int i = 0; i < o->nin && o->nout == 1; i++)
-			if (op_info[o->code].flags & F_ELT)
-				same(p, o->in[i], o->out[0]);
-		for (int i = 0; i < o->nout; i++)
-			if (is_reg(o->out[i]))
-				held_of(p, o->out[i]);
+	for (int i = 0; i < o->nout; i++) {
+		same(p, o->blk[0]->last->in[i], o->out[i]);
+		same(p, o->blk[1]->last->in[i], o->out[i]);
 	}
 }
+
+static void (*const prove_rule[O_COUNT])(Prove *, const Op *) = {
+#define OP_PROVE(name, rule) [O_##name] = prove_##rule,
+#include "hexc/ir/ops.def"
+};
 
 bool
 pass_prove(Kernel *k)
@@ -276,7 +264,7 @@ pass_prove(Kernel *k)
 	p.held = NEWN(p.arena, const Held *, k->nval + 1);
 	for (Op *o = walk_first(&w, k->body); o && p.ok; o = walk_next(&w)) {
 		p.op = o;
-		prove_op(&p, o);
+		prove_rule[o->code](&p, o);
 	}
 	return false;
 }

@@ -1,6 +1,6 @@
 /* file.c - files of tensors: mapped, told apart, looked up. */
 #include "lib/weights/file.h"
-#include "lib/lib.h"
+#include "lib/base/base.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* cast_packed.c - f16 to 8-bit floats, words at once. */
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
 /* Word w of fp8 from two of f16; a last one may stand alone. */

@@ -4,7 +4,10 @@
  * correctly rounded result (24 >= 2 * 11 + 2 bits).  The approximate instructions are within 2 ulp
  * of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
  * 2^-24. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/dequant.h"
+#include "ptxgen/element/number.h"
 #include <string.h>
 
 LV

@@ -1,7 +1,7 @@
 /* elt.h - between the files of elementwise ops. */
 #ifndef HEXC_PTXGEN_ELT_H
 #define HEXC_PTXGEN_ELT_H
-#include "ptxgen/gen.h"
+#include "ptxgen/base/gen.h"
 
 /* One element of an elementwise op on operands of type d. */
 LV elt_number(Gen *g, const Op *o, DType d, const LV *e);

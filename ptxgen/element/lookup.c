@@ -3,6 +3,7 @@
  * Four codes of a word take a byte each from a plane of the table at once (table.c). Elements of more bytes
  * are put together from as many planes. Who asks for one element has its three neighbours with it. */
 #include "hexc/ir/spread.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
 typedef struct LookupPlan {

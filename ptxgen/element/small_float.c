@@ -5,6 +5,7 @@
  * of two, the difference of the biases; subnormal numbers too.  So a shift, a mask and a multiplication are
  * exact. */
 #include "hexc/ir/number.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 #include <math.h>
 

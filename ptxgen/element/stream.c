@@ -5,6 +5,8 @@
  * its elements' places are larger, or the upper half moved down.  A step is a shift and a choice of bits
  * between two words, and does it for all runs of a word at once.  Bits above a run are open, so nothing is
  * cleared. */
+#include "ptxgen/element/stream.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
 /* Bits [lo, hi) of every `stride`. */

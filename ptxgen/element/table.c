@@ -1,6 +1,8 @@
 /* table.c - numbers looked up by 4-bit codes without memory: a table of 16 is kept in planes of bytes, and
  * a byte permutation takes four bytes of a plane by four codes at once. */
 #include "hexc/ir/number.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 #include <math.h>
 

@@ -7,7 +7,26 @@
  * where `high` are the bits of sw(c) that sw(lanes) never has: they go to the immediate, and one
  * base is made for each different `low`.  Otherwise the offset is computed in full, for each
  * instance. */
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/memory/access.h"
+
+/* i32: the shared address of the block's dynamic memory. */
+static LV
+smem_base(Gen *g)
+{
+	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
+
+	if (g->smem)
+		return g->smem;
+	if (!v) {
+		v = LLVMAddGlobalInAddressSpace(g->s->mod, LLVMArrayType2(g->i8, 0), "hexc_smem", 3);
+		LLVMSetLinkage(v, LLVMExternalLinkage);
+		LLVMSetAlignment(v, 128);
+	}
+	g->smem = LLVMBuildPtrToInt(g->pre, v, g->i32, "");
+	return g->smem;
+}
 
 static int
 iters(const Layout *l, int d)

@@ -4,11 +4,14 @@
  * the result is a table made once; words of the result are then put together when they are pulled.
  * Elements that lie across bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
  * put into places when it is asked for. */
-#include "ptxgen/memory/access.h"
 #include "ptxgen/memory/load.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/stream.h"
+#include "ptxgen/memory/access.h"
 #include "ptxgen/memory/matrix.h"
 
-struct LoadPlan {
+typedef struct LoadPlan {
 	Access *x;
 	const Instr *inst;
 	const Layout *map;
@@ -18,7 +21,7 @@ struct LoadPlan {
 	int pieces, nplaced;  /* instructions of an instance; words of places, 0: as they come */
 	LV *placed;           /* [ninst * nplaced] */
 	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
-};
+} LoadPlan;
 
 /* Coordinates of register r of the map in lane `lane` of warp 0. */
 static void
@@ -205,7 +208,8 @@ ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
 
 /* ---- the op ---------------------------------------------------------------------------------- */
 
-void
+/* Issue what is missing of a visited load. */
+static void
 load_all(Gen *g, Op *o)
 {
 	LoadPlan *p = tile_of(g, o->out[0])->plan;
@@ -285,5 +289,5 @@ emit_load(Gen *g, Op *o)
 	if (global)
 		load_all(g, o); /* long latency: start it here */
 	else
-		gen_reads(g, o, p->x->root);
+		gen_reads(g, o, p->x->root, load_all);
 }

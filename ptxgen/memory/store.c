@@ -1,7 +1,11 @@
 /* store.c - stores from registers to global and shared memory. */
+#include "ptxgen/memory/store.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/stream.h"
 #include "ptxgen/memory/access.h"
 #include "ptxgen/memory/matrix.h"
-#include "ptxgen/memory/store.h"
 
 /* Of one access: 16 bytes of bits, or so many for each piece. */
 enum { ACCESS_ELEMS = 128, ACCESS_WORDS = 4 * PIECES_MAX };
@@ -37,7 +41,8 @@ store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
 	return stream_pack(g, v->type.dtype, word, vec, out);
 }
 
-int
+/* The 32-bit words of vec elements in registers reg[].  Returns how many. */
+static int
 store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	Tile *t = tile_of(g, v);

@@ -1,4 +1,6 @@
 /* update.c - atomic updates of global memory. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/memory/store.h"
 
 /* An access's words as one integer of its width. */

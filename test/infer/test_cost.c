@@ -1,7 +1,12 @@
 /* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
  * ranking where there is no doubt which way it goes. */
+#include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +37,7 @@ static const struct {
 	int sm, i32, f32, f16, f64, mufu, cvt, lsu, f64mma;
 } lanes[] = {
 #define RATE(...) { __VA_ARGS__ },
-#include "lib/sim/rates.def"
+#include "lib/sim/launch/rates.def"
 };
 
 static const struct {
@@ -41,7 +46,7 @@ static const struct {
 	const char *source;
 } gpus[] = {
 #define GPU(...) { __VA_ARGS__ },
-#include "lib/sim/gpus.def"
+#include "lib/sim/launch/gpus.def"
 };
 
 START_TEST(tables)
@@ -117,10 +122,10 @@ START_TEST(resident)
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		const Target *t = target_find(want[i].target);
 
-		ck_assert_msg(occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared) ==
+		ck_assert_msg(occupancy(t, want[i].warps, want[i].regs, want[i].shared) ==
 		                      want[i].blocks,
 		              "row %zu: %d", i,
-		              occupancy(rates_of(t), t, want[i].warps, want[i].regs, want[i].shared));
+		              occupancy(t, want[i].warps, want[i].regs, want[i].shared));
 	}
 }
 END_TEST
@@ -138,11 +143,36 @@ START_TEST(tensor_cores)
 	ck_assert(fabs(mma_clocks(t75, half) - 2) < 1e-9);
 	ck_assert(fabs(mma_clocks(t89, f8) - mma_clocks(t89, f16)) < 1e-9); /* twice the depth */
 	ck_assert(mma_clocks(t90, f16) < mma_clocks(t80, f16) && mma_clocks(t80, f16) < mma_clocks(t89, f16));
-	/* the rows' own numbers are those of sm_80, of a quarter of its tensor cores */
-	for (const Instr *in = instrs; in->name; in++)
-		if (in->kind == IK_mma && instr_on(in, target_find("sm_80")))
-			ck_assert_msg(4 * mma_clocks(t80, in) <= in->issue, "%s: %g, issue %d", in->name,
-			              4 * mma_clocks(t80, in), in->issue);
+}
+END_TEST
+
+/* Multiply-accumulates a clock and SM that the A100 whitepaper gives for operands of each type. */
+START_TEST(tensor_core_types)
+{
+	static const struct {
+		const char *type;
+		int rate;
+	} want[] = {
+		{ "f16", 1024 }, { "bf16", 1024 }, { "tf32", 512 }, { "f64", 64 },
+		{ "i8", 2048 }, { "u8", 2048 }, { "i4", 4096 }, { "u4", 4096 },
+	};
+	const Target *t = target_find("sm_80");
+
+	for (const Instr *in = instrs; in->name; in++) {
+		double rate = (double)in->m * in->n * in->k / mma_clocks(rates_of(t), in);
+		bool found = false;
+
+		if ((in->kind != IK_mma && in->kind != IK_mma_sp) || !instr_on(in, t))
+			continue;
+		for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+			if (strcmp(want[i].type, dtype_info[in->ta].name) != 0)
+				continue;
+			found = true;
+			ck_assert_msg(fabs(rate - want[i].rate * (in->kind == IK_mma_sp ? 2 : 1)) < 1e-6,
+			              "%s: %g", in->name, rate);
+		}
+		ck_assert_msg(found, "%s: operands of what type?", in->name);
+	}
 }
 END_TEST
 
@@ -168,6 +198,7 @@ inferred(const char *source, const char *target)
 	pass_fold(k);
 	pass_pipeline(k);
 	pass_tidy(k);
+	pass_legalize(k);
 	pass_infer(k);
 	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
 	return k;
@@ -334,6 +365,7 @@ main(void)
 	tcase_add_test(c, tables);
 	tcase_add_test(c, resident);
 	tcase_add_test(c, tensor_cores);
+	tcase_add_test(c, tensor_core_types);
 	tcase_add_test(c, stages_hide_latency);
 	tcase_add_test(c, faster_products);
 	tcase_add_test(c, more_costs_more);

@@ -1,6 +1,8 @@
 /* test_prove.c - the independent checker accepts what inference makes of real programs and rejects the same
  * solutions once any one decision is corrupted. */
 #include "hexc/ir/pack.h"
+#include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "infer/base/instr.h"
 #include <check.h>
 #include <stdio.h>
@@ -41,6 +43,7 @@ inferred(const char *path, int candidate)
 	pass_packed(k);
 	pass_pipeline(k);
 	pass_tidy(k);
+	pass_legalize(k);
 	pass_infer(k);
 	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
 	return k;

@@ -1,4 +1,5 @@
 /* test_ops.c - single ops of the tile interpreter against C's arithmetic, and the faults it reports. */
+#include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include <check.h>
 #include <math.h>

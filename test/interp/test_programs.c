@@ -1,4 +1,5 @@
 /* test_programs.c - kernels from source through the tile interpreter, against plain C loops. */
+#include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 /* util_interp.c - for tests that run kernels through the tile interpreter. */
+#include "hexc/lang/lang.h"
 #include "test/interp/util_interp.h"
 #include <check.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ fill(Run *r, int i)
 	for (int64_t j = 0; j < a->count && p->read; j++) {
 		uint64_t x = run_random(&state);
 
-		if (num_is_float(d))
+		if (dtype_is_float(d))
 			num_put_f(d, a->data, j, (double)(int64_t)(x >> 40) / (1 << 23) - 1);
 		else
 			num_put_i(d, a->data, j, d == D_bool ? (int64_t)(x & 1) : (int64_t)x);

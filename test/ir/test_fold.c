@@ -2,6 +2,7 @@
  * their meaning. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/number.h"
+#include "hexc/pass/pass.h"
 #include "test/ir/util_prog.h"
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 /* test_meaning.c - what programs compute, through the tile interpreter, against loops written here. */
+#include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"
 #include <check.h>

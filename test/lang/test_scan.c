@@ -1,6 +1,7 @@
 /* test_scan.c - scans and reductions of functions of the program, against loops written here: functions whose
  * order matters, rows of any length in tiles of any size, what lies outside of a tensor in nothing.
  * The same program runs on the simulator in test/infer/run-candidates.sh, against the tile interpreter. */
+#include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"
 #include <check.h>

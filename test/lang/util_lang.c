@@ -1,4 +1,5 @@
 /* util_lang.c - compile source text in a test and look at what came out. */
+#include "hexc/lang/lang.h"
 #include "test/lang/util_lang.h"
 #include <check.h>
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* test_bounds.c - pass bounds: clips where an edge can be seen, none where it cannot. */
+#include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include <check.h>
 #include <math.h>

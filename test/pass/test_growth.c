@@ -1,6 +1,7 @@
 /* test_growth.c - what compiling costs as programs grow from 100 to 1,000 to 4,000 ops: memory taken, values
  * that facts are asked of, steps of the search, and, loosely, time.  Straight-line programs of each kind.
  * And how long the complete lists of two examples take. */
+#include "hexc/pass/pass.h"
 #include "infer/infer.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"

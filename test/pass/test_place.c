@@ -1,4 +1,5 @@
 /* test_place.c - pass place: which loads are free, what becomes of them; copies of kernels. */
+#include "hexc/pass/pass.h"
 #include "hexc/pass/place.h"
 #include "test/pass/util_pass.h"
 #include <check.h>

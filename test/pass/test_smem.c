@@ -3,6 +3,7 @@
  * Random programs with shared tiles in loops and ifs are placed, given their barriers, and run with every
  * byte of shared memory watched: a tile that another one overwrites, or a barrier that is missing, is a
  * fault. */
+#include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include <check.h>
 #include <stdlib.h>

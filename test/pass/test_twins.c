@@ -2,6 +2,7 @@
  *
  * Async copies land as late as the waits allow; after sync, accesses without a barrier in between and
  * tiles that overwrite each other are faults. */
+#include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include <check.h>
 #include <stdlib.h>

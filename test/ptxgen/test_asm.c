@@ -1,6 +1,6 @@
 /* test_asm.c - the tables of assembly: operand counts agree, ptxas takes every row for every target
  * that may use it, fragments are what the PTX ISA says. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/asm_rows.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>

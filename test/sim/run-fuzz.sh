@@ -18,7 +18,7 @@ $CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out
 
 # Objects are kept between runs; dependencies are those of the compiler.
 cat >"$out/Makefile" <<EOF
-SRC := \$(wildcard lib/sim/*.c) test/sim/fuzz.c
+SRC := \$(wildcard lib/sim/*.c lib/sim/*/*.c) taskmap/base.c test/sim/fuzz.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)
 	@$CC -pthread -fsanitize=address,undefined \$^ -lm -o \$@

@@ -3,7 +3,7 @@
 #ifndef TMAPMODEL_H
 #define TMAPMODEL_H
 #include <stdbool.h>
-#include "lib/sim/tmap.h"
+#include "lib/sim/exec/tmap.h"
 #include "simtest.h"
 
 static uint32_t seed = 1;

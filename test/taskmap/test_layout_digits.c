@@ -257,11 +257,11 @@ START_TEST(replicas)
 		for (int64_t i = 0; i < n; i++) {
 			got[i] = layout_at(&l, c);
 			layout_replica(&l, i, &got[i]);
-			first += layout_is_first(&l, got[i].at[AX_lane], got[i].at[AX_warp]);
+			first += layout_first_replica(&l, got[i].at[AX_lane], got[i].at[AX_warp]);
 		}
 		TM(subset(want_p, m, got, m) && subset(got, m, want_p, m));
 		TM_INT(first, ==, 1);
-		TM(layout_is_first(&l, want_p[0].at[AX_lane], want_p[0].at[AX_warp]));
+		TM(layout_first_replica(&l, want_p[0].at[AX_lane], want_p[0].at[AX_warp]));
 	}
 }
 END_TEST

@@ -2,6 +2,7 @@
  * random packs of every kind; how fast they are beside memcpy. */
 #include "hexc/ir/pack.h"
 #include "lib/pack/bitmove.h"
+#include "lib/base/base.h"
 #include "lib/weights/format.h"
 #include "lib/hexc.h"
 #include <check.h>

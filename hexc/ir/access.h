@@ -1,0 +1,12 @@
+/* access.h - two loads or stores that meet in memory: when do they need no barrier in between? */
+#ifndef HEXC_ACCESS_H
+#define HEXC_ACCESS_H
+#include "hexc/ir/ir.h"
+
+/* The layout that says which thread moves an element, where one thread alone does; NULL: several may. */
+const Layout *access_owners(const Op *o);
+/* Is element i of the tile that load or store a moves in the hands of one thread, the same as for b? */
+bool access_same_threads(const Op *a, const Op *b);
+/* Are both atomic stores of one kind?  They may meet in an element in any order. */
+bool access_same_update(const Op *a, const Op *b);
+#endif

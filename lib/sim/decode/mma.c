@@ -1,0 +1,223 @@
+/* mma.c - mma and mma.sp: which shapes and types there are, and where their registers go.
+ *
+ * The table is that of the PTX ISA ("Multiply-and-Accumulate Instruction: mma", "mma.sp") as far
+ * as sm_90a has it; test/sim/test_mma_accept.c compares it with ptxas. */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/sim/decode/decode.h"
+
+enum { F16C = 1, F32C = 2, S32C = 4, F64C = 8, DENSE = 16, SPARSE = 32, A_ = 1000 };
+
+/* m, n, k, type of a and b, accumulators, and the first target that has it (A_: only its "a") */
+static const struct Shape { u16 m, n, k; u8 type, how; u16 sm; } shapes[] = {
+	{ 8, 8, 4, T_f16, F16C | F32C | DENSE, 70 },
+	{ 16, 8, 8, T_f16, F16C | F32C | DENSE, 75 },
+	{ 16, 8, 16, T_f16, F16C | F32C | DENSE | SPARSE, 80 },
+	{ 16, 8, 32, T_f16, F16C | F32C | SPARSE, 80 },
+	{ 16, 8, 8, T_bf16, F32C | DENSE, 80 },
+	{ 16, 8, 16, T_bf16, F32C | DENSE | SPARSE, 80 },
+	{ 16, 8, 32, T_bf16, F32C | SPARSE, 80 },
+	{ 16, 8, 4, T_tf32, F32C | DENSE, 80 },
+	{ 16, 8, 8, T_tf32, F32C | DENSE | SPARSE, 80 },
+	{ 16, 8, 16, T_tf32, F32C | DENSE | SPARSE, 80 },
+	{ 8, 8, 4, T_f64, F64C | DENSE, 80 },
+	{ 16, 8, 4, T_f64, F64C | DENSE, 90 },
+	{ 16, 8, 8, T_f64, F64C | DENSE, 90 },
+	{ 16, 8, 16, T_f64, F64C | DENSE, 90 },
+	{ 8, 8, 16, T_s8, S32C | DENSE, 75 },
+	{ 16, 8, 16, T_s8, S32C | DENSE, 80 },
+	{ 16, 8, 32, T_s8, S32C | DENSE | SPARSE, 80 },
+	{ 16, 8, 64, T_s8, S32C | SPARSE, 80 },
+	{ 8, 8, 32, T_s4, S32C | DENSE, 75 },
+	{ 16, 8, 32, T_s4, S32C | DENSE, 80 },
+	{ 16, 8, 64, T_s4, S32C | DENSE | SPARSE, 80 },
+	{ 16, 8, 128, T_s4, S32C | SPARSE, 80 },
+	{ 8, 8, 128, T_b1, S32C | DENSE, 75 },
+	{ 16, 8, 128, T_b1, S32C | DENSE, 80 },
+	{ 16, 8, 256, T_b1, S32C | DENSE, 80 },
+	{ 16, 8, 16, T_e4m3, F16C | F32C | DENSE, 89 },
+	{ 16, 8, 32, T_e4m3, F16C | F32C | DENSE, 89 },
+	{ 16, 8, 64, T_e4m3, F32C | SPARSE, 89 },
+};
+
+PtxType
+type_family(PtxType t)
+{
+	return t == T_u8 ? T_s8 : t == T_u4 ? T_s4 : t == T_e5m2 ? T_e4m3 : t;
+}
+
+bool
+dec_shape(Dec *d)
+{
+	const char *s = dec_prefix(d, "m");
+	Product *p = &d->in->mma;
+	unsigned long m, n, k;
+	char *e;
+
+	if (!s)
+		return dec_fail(d, "has no shape such as .m16n8k16");
+	m = strtoul(s + 1, &e, 10);
+	n = *e == 'n' ? strtoul(e + 1, &e, 10) : 0;
+	k = *e == 'k' ? strtoul(e + 1, &e, 10) : 0;
+	p->m = (u16)(m < 1024 ? m : 0); /* there is none so large */
+	p->n = (u16)(n < 1024 ? n : 0);
+	p->k = (u16)(k < 1024 ? k : 0);
+	return true;
+}
+
+void
+dec_product(Dec *d, PtxType a, PtxType b, PtxType c, PtxType dt)
+{
+	d->in->mma.a = (u8)a;
+	d->in->mma.b = (u8)b;
+	d->in->mma.c = (u8)c;
+	d->in->mma.d = (u8)dt;
+}
+
+static u32
+acc_bit(PtxType t)
+{
+	return t == T_f16 ? F16C : t == T_f32 ? F32C : t == T_s32 ? S32C : t == T_f64 ? F64C : 0;
+}
+
+bool
+dec_layouts(Dec *d, bool any)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < d->npart; i++) {
+		bool col = !strcmp(d->part[i], "col");
+		if (!col && strcmp(d->part[i], "row"))
+			continue;
+		d->used |= 1u << i;
+		*(n ? &d->in->mma.b_col : &d->in->mma.a_col) = col;
+		n++;
+	}
+	if (n != 2)
+		return dec_fail(d, "expected two layouts, of A and B");
+	return any || (!d->in->mma.a_col && d->in->mma.b_col) || dec_fail(d, "this shape is .row.col only");
+}
+
+/* The bit operation of single-bit products. */
+static bool
+bit_op(Dec *d, bool bits)
+{
+	bool and_ = dec_has(d, "and"), popc;
+
+	if (!and_ && !dec_has(d, "xor"))
+		return !bits || dec_fail(d, "single bits need .xor.popc or .and.popc");
+	popc = dec_has(d, "popc");
+	d->in->mma.is_and = and_;
+	if (!bits || !popc)
+		return dec_fail(d, "is no bit operation of these types");
+	return !and_ || dec_needs(d, 80, ".and.popc");
+}
+
+static const struct Shape *
+find_shape(Dec *d, u32 m, u32 n, u32 k, bool sparse)
+{
+	PtxType dt = d->ty[0], a = d->ty[1], b = d->ty[2], c = d->ty[3];
+	bool other = false;
+
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		const struct Shape *s = &shapes[i];
+		if (s->type != type_family(a) || s->type != type_family(b) ||
+		    !(s->how & (sparse ? SPARSE : DENSE)))
+			continue;
+		other = true;
+		if (s->m != m || s->n != n || s->k != k)
+			continue;
+		if (!(s->how & acc_bit(dt)) || !(s->how & acc_bit(c)) ||
+		    (dt != c && !(m == 8 && dt == T_f32))) {
+			dec_fail(d, "these accumulator types do not go with .%s", type_name(a));
+			return NULL;
+		}
+		return s;
+	}
+	dec_fail(d, "there is no m%un%uk%u of .%s and .%s%s", m, n, k, type_name(a), type_name(b),
+	         other ? "" : ", nor any other shape");
+	return NULL;
+}
+
+static u32
+reg_count(u32 elements, PtxType t)
+{
+	return elements * type_bits(t) / (t == T_f64 ? 2048 : 1024);
+}
+
+bool
+dec_mma(Dec *d)
+{
+	bool sparse = d->row->id != OP_mma;
+	Ins *in = d->in;
+	const Opnd *o = d->st->o;
+	const struct Shape *s;
+	u32 m, n, k, na, nb, nc, nd, cnt;
+	PtxType at, ct;
+	Ref *r;
+
+	if (!dec_shape(d) || !dec_types(d))
+		return false;
+	m = in->mma.m;
+	n = in->mma.n;
+	k = in->mma.k;
+	if (d->nty != 4)
+		return dec_fail(d, "expected four types, of D, A, B and C");
+	if (!(s = find_shape(d, m, n, k, sparse)) || !dec_needs(d, s->sm, NULL) ||
+	    !dec_layouts(d, s->type == T_f16 && m == 8) || !bit_op(d, s->type == T_b1))
+		return false;
+	if (dec_has(d, "satfinite")) {
+		if (s->type != T_s8 && s->type != T_s4)
+			return dec_fail(d, ".satfinite is for .s8, .u8, .s4 and .u4");
+		in->flags |= F_SAT;
+	}
+	if (d->st->no != (sparse ? 6u : 4u))
+		return dec_fail(d, "expected %u operands", sparse ? 6 : 4);
+	in->wsync = true;
+	dec_product(d, d->ty[1], d->ty[2], d->ty[3], d->ty[0]);
+	na = reg_count(m * k / (sparse ? 2 : 1), d->ty[1]);
+	nb = reg_count(n * k, d->ty[2]);
+	nc = reg_count(m * n, d->ty[3]);
+	nd = reg_count(m * n, d->ty[0]);
+	if (s->type == T_f16 && m == 8) {       /* four products at once, each by eight lanes */
+		na = nb = 2;
+		nc *= 4;
+		nd *= 4;
+		in->exec = exec_mma884;
+	} else if (s->type == T_b1) {
+		in->exec = exec_mmab1;
+	}
+	at = d->ty[1] == T_f64 ? T_f64 : T_b32;
+	ct = d->ty[0] == T_f64 ? T_f64 : T_b32;
+	r = NEWN(d->arena, Ref, na + nb + nc + nd + 1);
+	in->d = r;
+	in->nd = (u8)nd;
+	in->s = r + nd;
+	in->ns = (u8)(na + nb + nc);
+	in->mma.na = (u8)na;
+	in->mma.nb = (u8)nb;
+	if (!dec_refs(d, &o[0], ct, true, nd, r, &cnt) ||
+	    !dec_refs(d, &o[1], at, false, na, r + nd, &cnt) ||
+	    !dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt) ||
+	    !dec_refs(d, &o[3], ct, false, nc, r + nd + na + nb, &cnt))
+		return false;
+	return !sparse || dec_metadata(d, &o[4], r + nd + na + nb + nc, k, type_bits(d->ty[1]));
+}
+
+/* Metadata and selector.  A group of four lanes holds k/2 bits of it for 16 rows: as words, one,
+ * two or all four lanes, and the selector says which. */
+bool
+dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits)
+{
+	u32 words = bits == 32 ? k / 8 : bits == 16 ? k / 16 : bits == 8 ? k / 16 : k / 32;
+	u64 sel;
+
+	if (!dec_imm(&o[1], &sel))
+		return dec_fail(d, "the sparsity selector must be an immediate");
+	if (sel >= 4 / words)
+		return dec_fail(d, "the sparsity selector must be below %u", 4 / words);
+	d->in->mma.selector = (u8)sel;
+	d->in->mma.ordered = d->row->id == OP_mmaspo;
+	d->in->ns++;
+	return dec_src(d, &o[0], T_b32, r);
+}

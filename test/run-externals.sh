@@ -1,0 +1,36 @@
+#!/bin/sh
+# Every external function or table of the library that is no API is used by another file of the library or of the
+# command line.  What only its own file uses is static; what only tests use is dead, or declared in a header for tests,
+# which says "for tests" in its first line.
+[ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
+B=${B:-build}
+# "D object name" of what is defined, "U object name" of what is wanted, "T name" of what tests name, "H name" of what
+# headers for tests name.
+facts() {
+	find taskmap hexc infer ptxgen lib -name '*.c' | sed 's|\.c$|.o|' | while read -r object; do
+		[ ! -f "$B/obj/$object" ] || echo "$object"
+	done | (cd "$B/obj" && xargs nm -A) | awk '
+		{ object = $1; sub(/:.*/, "", object) }
+		NF == 3 && $2 ~ /^[TDRBVWC]$/ { print "D", object, $3 }
+		NF == 3 && $2 == "U" { print "U", object, $3 }'
+	find test -name '*.[ch]' -exec cat {} + | tr -cs 'A-Za-z0-9_' '\n' | LC_ALL=C sort -u | sed 's/^/T /'
+	find taskmap hexc infer ptxgen lib -name '*.h' -exec awk 'FNR == 1 && /for tests/ { print FILENAME }' {} + |
+		xargs cat /dev/null | tr -cs 'A-Za-z0-9_' '\n' | sed 's/^/H /'
+}
+facts | awk '
+FILENAME == ARGV[1] { public[$1] = 1; next }
+$1 == "T" { tested[$2] = 1 }
+$1 == "H" { for_tests[$2] = 1 }
+$1 == "U" { used[$3] = 1 }
+$1 == "D" && $2 !~ /^hexc\/cli\// { home[$3] = $2 }
+END {
+	for (name in home) {
+		if (name in public || name in used || (name in tested && name in for_tests))
+			continue
+		sub(/o$/, "c", home[name])
+		if (name in tested)
+			print home[name] ": only tests use " name ": make it static, drop it, or declare it in a header for tests"
+		else
+			print home[name] ": no other file uses " name ": make it static, or drop it"
+	}
+}' test/libhexc.symbols - | LC_ALL=C sort | awk '{ print } END { exit NR > 0 }'
