@@ -10,7 +10,7 @@ check_axes(Arena *a, const Type *t, int warps)
 	const Layout *l = t->layout;
 
 	for (int i = 0; i < l->n + l->nrep; i++) {
-		const Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
+		const Iter *it = layout_iter(l, i);
 		bool mem = it->axis == AX_mem;
 		bool thread = it->axis == AX_reg || it->axis == AX_lane || it->axis == AX_warp;
 		if (it->extent > 1 && (t->space == S_reg ? !thread : !mem))

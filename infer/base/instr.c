@@ -102,9 +102,9 @@ position_lanes(const Layout *e)
 {
 	int n = 1;
 
-	for (int i = 0; i < e->n; i++)
-		if (e->it[i].axis == AX_lane && e->it[i].stride < 4)
-			n *= (int)e->it[i].extent;
+	for (Digit g = layout_digits(e); g.it; digit_next(&g))
+		if (g.it->axis == AX_lane && g.it->stride < 4)
+			n *= (int)g.it->extent;
 	return n;
 }
 

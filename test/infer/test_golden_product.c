@@ -25,6 +25,7 @@
 #include "infer/memory/memory.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
+#include "test/taskmap/util_cute.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

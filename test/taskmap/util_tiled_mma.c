@@ -1,6 +1,5 @@
-/* tiled_mma.c - see tiled_mma.h. */
-#include "taskmap/tiled_mma.h"
-#include "taskmap/modes.h"
+/* util_tiled_mma.c - an mma instruction spread over warps and repeated in time: three TV layouts. */
+#include "test/taskmap/util_cute.h"
 
 /* The TV of a tile with `rows` rows, rewritten for a tile with `times` as many: index i + rows*j becomes
  * i + times*rows*j. */

@@ -1,5 +1,5 @@
-/* tv.c - between a register layout and its thread-value form. */
-#include "taskmap/modes.h"
+/* util_tv.c - between a register layout and its thread-value form. */
+#include "test/taskmap/util_cute.h"
 
 /* A digit of a layout: extent, its stride on an axis, and its weight in the logical index.  Weight 0:
  * replication. */

@@ -1,5 +1,5 @@
-/* cute.c - coalesce, compose, complement, inverses, divide and product of CuTe layouts. */
-#include "taskmap/modes.h"
+/* util_cute.c - coalesce, compose, complement, inverses, divide and product of CuTe layouts. */
+#include "test/taskmap/util_cute.h"
 #include <string.h>
 
 bool

@@ -1,5 +1,5 @@
-/* compose.c - composition of CuTe layouts. */
-#include "taskmap/modes.h"
+/* util_compose.c - composition of CuTe layouts. */
+#include "test/taskmap/util_cute.h"
 
 /* The place of index x in the modes a[0..n), the last one taking what is left; *digit per mode. */
 static bool

@@ -1,6 +1,5 @@
-/* tiler.c - CuTe operations mode by mode: profiles, tilers, blocked and raked products. */
-#include "taskmap/cute.h"
-#include "taskmap/modes.h"
+/* util_tiler.c - CuTe operations mode by mode: profiles, tilers, blocked and raked products. */
+#include "test/taskmap/util_cute.h"
 
 bool
 cute_flatten(Layout *out, const Layout *a)

@@ -1,5 +1,5 @@
-/* group.c - flat mem layouts cut by size, refined to common shapes, and cut by stride range. */
-#include "taskmap/modes.h"
+/* util_group.c - flat mem layouts cut by size, refined to common shapes, and cut by stride range. */
+#include "test/taskmap/util_cute.h"
 
 static bool
 group_push(Iter *it, int *n, int64_t extent, int64_t stride)
