@@ -325,7 +325,6 @@ bool say_takes(DType d); /* can a scalar of that type be printed, without a cast
 /* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
 
 void kernel_print(Text *t, const Kernel *k);
-void op_print(Text *t, const Op *o, int indent); /* one op, its regions too; for debugging */
 /* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
 Kernel *kernel_read(Unit *u, const char *text, size_t n);
 /* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns

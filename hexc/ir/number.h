@@ -49,8 +49,6 @@ uint64_t num_bits(DType d, double x);
 bool num_is_grid(DType d);
 double num_table_value(DType d, unsigned code);
 unsigned num_table_code(DType d, double x);
-double f16_to_double(uint16_t h);
-uint16_t f16_from_double(double x);
 
 /* ---- rounding and wrapping ------------------------------------------------------------------- */
 

@@ -168,7 +168,6 @@ const char *check_similar(const Lower *l, const char *name);
 bool check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e);
 /* Do both have one element type?  Reports, with the cast to write. */
 bool check_same_dtype(Lower *l, Src src, const Operand *x, const Operand *y);
-void check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y);
 /* Can the constant be a value of type d?  Reports. */
 bool check_fits(Lower *l, const Value *c, DType d, Src src);
 bool check_extent(Lower *l, int64_t n, Src src);
