@@ -109,7 +109,7 @@ Slot interp_whole(Interp *it, const Val *values);
 bool interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r);
 /* Copy the value of `from` into the slot of `to`. */
 void slot_copy(Interp *it, const Val *to, const Val *from);
-/* interp/tile.c: element `from` of x to `to` of r, as it is. */
+/* Element `from` of x to `to` of r, as it is. */
 void slot_move(Slot *r, int64_t to, const Slot *x, int64_t from);
 /* Elements behind dim d: how far neighbours along d are apart. */
 int64_t inner_size(const Type *t, int d);
