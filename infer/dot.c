@@ -6,8 +6,11 @@
  * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
  * and of n, which only the result shows: where narrow data lies along one of them, ldmatrix.trans turns 16
  * bits of neighbours as one, and these go to instances next to each other. */
+#include "infer/base/dot_instr.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
+#include "infer/rules.h"
+#include "infer/search.h"
 
 /* ---- fragments over warps ------------------------------------------------------------------------ */
 

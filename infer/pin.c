@@ -2,18 +2,12 @@
  *
  * A pin spreads like any other demand, but nothing converts what it asks for: where another demand meets it
  * the plan fails, unless the program cut there with relayout(). */
-#include "infer/solve.h"
+#include "infer/search.h"
 
 static bool
 is_pin(const Op *o)
 {
 	return o && o->code == O_hold;
-}
-
-bool
-pinned(const Solve *s, const Val *v)
-{
-	return is_pin(s->sol->origin[v->id]);
 }
 
 /* The first element that lies elsewhere, -1: they differ in copies only. */

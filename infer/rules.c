@@ -1,6 +1,7 @@
 /* rules.c - what each op says about the layouts of its operands and results, once per `layout` column of
  * hexc/ir/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
  * value it touches has become known. */
+#include "hexc/ir/sparse.h"
 #include "infer/rules.h"
 
 static bool

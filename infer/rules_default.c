@@ -1,5 +1,6 @@
 /* rules_default.c - layouts for what no reader and no memory asks about: backwards through reductions,
  * forwards through broadcasts, anything for the rest. */
+#include "infer/memory/memory.h"
 #include "infer/rules.h"
 
 /* Nothing asks for more than one copy: dims from the last, registers in between. */

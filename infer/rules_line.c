@@ -1,5 +1,6 @@
 /* rules_line.c - ops that move elements along one dim: shift, slice, concat.  Their layouts keep what moves
  * within registers, or within a warp. */
+#include "infer/memory/memory.h"
 #include "infer/rules.h"
 
 /* Along dim d: registers of a lane, then lanes in one row, then registers again; what a shift can do with

@@ -1,5 +1,5 @@
 /* search.c - enumerate plans, solve each, rank the complete solutions. */
-#include "infer/solve.h"
+#include "infer/search.h"
 #include <math.h>
 
 static bool
@@ -262,9 +262,6 @@ infer_find(Kernel *k, const Kernel *like)
 	Cands *c = NEW(k->unit->arena, Cands);
 	uint64_t before = k->unit->arena->steps;
 
-	split_fills(k);
-	promote_dots(k);
-	fuse_sparse(k);
 	facts_keep(k);
 	solve_init(s, k);
 	if (like) {

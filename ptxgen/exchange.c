@@ -1,6 +1,6 @@
-/* exchange.c - conversions by butterflies (infer/convert/exchange.h): of two words that differ in one bit of
+/* exchange.c - conversions by butterflies (taskmap/exchange.h): of two words that differ in one bit of
  * their number each lane keeps one and trades the other with the lane across one bit of the lane number. */
-#include "infer/convert/exchange.h"
+#include "taskmap/exchange.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"

@@ -135,3 +135,16 @@ swizzle_commutes(Swizzle s, const Layout *offsets, int64_t align)
 	} while (i < n);
 	return true;
 }
+
+bool
+layout_first_replica(const Layout *l, int64_t lane, int64_t warp)
+{
+	for (int i = 0; i < l->nrep; i++) {
+		const Iter *r = &l->rep[i];
+		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp
+		                                                            : 0;
+		if (at / r->stride % r->extent)
+			return false;
+	}
+	return true;
+}

@@ -110,6 +110,8 @@ Place layout_at_index(const Layout *l, int64_t index);
 /* Inverse, for layouts whose iters are mixed-radix on their axes (every register layout is): the
  * coordinates held at a place.  Digits not determined by the place (stride 0) are 0. */
 void layout_coord(const Layout *l, const Place *p, int64_t *coord);
+/* Is this lane of this warp the first of those that hold the same: the one that acts? */
+bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
 int64_t swizzle_apply(Swizzle s, int64_t x);
 /* True when the swizzle of base+x equals swizzle(base)+x for every base that is a multiple of `align` and
  * every x the layout reaches: then a base address is swizzled once. */

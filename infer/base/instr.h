@@ -69,6 +69,6 @@ bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
 /* How many instances can have their positions in one group of four lanes. */
 int instr_selectors(const Instr *i);
 
-/* across.c: the type in which warps hand each other parts of a sum, or of an extreme, of type d. */
+/* The type in which warps hand each other parts of a sum, or of an extreme, of type d. */
 DType reduction_part(DType d);
 #endif

@@ -1,13 +1,13 @@
 /* kept.c - layouts that values and operands were given: each once, however many plans come to it. */
-#include "infer/solve.h"
+#include "infer/base/state.h"
 
 enum { BUCKETS = 256 };
 
-struct KeptLayout {
-	KeptLayout *next;
+typedef struct KeptLayout {
+	struct KeptLayout *next;
 	uint64_t hash;
 	Layout l;
-};
+} KeptLayout;
 
 static uint64_t
 mix(uint64_t h, uint64_t x)

@@ -5,16 +5,8 @@
  * a result read its parts and add them up in one order, so that replicas are equal bit for bit.  Where the
  * parts lie, and how many an access takes, is searched as for a conversion from the writers' layout to the
  * readers'. */
-#include "infer/solve.h"
-
-/* f16 and bf16 as f32, rounded once at the end; integers below 32 bits as i32. */
-DType
-reduction_part(DType d)
-{
-	if (dtype_info[d].bits == 64)
-		return d;
-	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
-}
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
 
 /* Who has which part: the result's layout with the operand's warps along the dim, of lanes the first. */
 static bool

@@ -6,8 +6,9 @@
  *   register -> lane                 every lane has it: each picks its own, dynamically
  *   lane -> another lane or register another lane of the warp has it: a shuffle, or butterflies (exchange.c)
  *   warp <-> anything else           through shared memory */
-#include "infer/convert/exchange.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "taskmap/exchange.h"
 
 enum { CLASS_RENAME,
        CLASS_SELECT,

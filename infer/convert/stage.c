@@ -10,8 +10,9 @@
  *
  * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over
  * rows. */
-#include "infer/convert/exchange.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/memory/memory.h"
+#include "taskmap/exchange.h"
 
 typedef struct Stage {
 	Type type; /* with the element type that is staged */
@@ -20,14 +21,14 @@ typedef struct Stage {
 	int64_t cap; /* elements of the widest access */
 } Stage;
 
-struct StageMemo {
-	StageMemo *next;
+typedef struct StageMemo {
+	struct StageMemo *next;
 	DType dtype;
 	Layout from, to;
 	bool matrices;
 	Pick pick; /* vec, vec2, scratch, scratch_bytes */
 	int64_t waves[2];
-};
+} StageMemo;
 
 static Access
 stage_access(const Stage *g, const Layout *map, int vec, bool write)

@@ -1,9 +1,10 @@
 /* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each
  * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
  * is. */
+#include "hexc/ir/sparse.h"
 #include "hexc/ir/spread.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/cost/cost.h"
 #include <string.h>
 
 /* Of a load made ahead: its address, is it inside, what it is if not.  What accesses of 16 bytes need is
@@ -63,7 +64,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 		int j;
 
 		p.at[AX_lane] = lane;
-		if (write && !first_replica(map, lane, 0))
+		if (write && !layout_first_replica(map, lane, 0))
 			continue;
 		layout_coord(map, &p, c);
 		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
@@ -79,7 +80,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	if ((int64_t)vec * bits > 8 * SECTOR_BYTES)
 		sectors *= (int64_t)vec * bits / (8 * SECTOR_BYTES);
 	for (int w = 1, first = n; w < s->k->warps; w++)
-		if (!write || first_replica(map, 0, w))
+		if (!write || layout_first_replica(map, 0, w))
 			sectors += first;
 	return sectors * ninst;
 }

@@ -1,5 +1,6 @@
 /* registers.c - can a lane hold what must be in registers at once? */
-#include "infer/solve.h"
+#include "hexc/ir/sparse.h"
+#include "infer/cost/cost.h"
 
 enum {
 	OVERHEAD = 24, /* addresses, counters, predicates */

@@ -1,6 +1,6 @@
 /* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element lies in which,
  * and what every access to it costs in wavefronts. */
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 
 enum {
 	BANKS = 32,

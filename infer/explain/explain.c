@@ -1,7 +1,7 @@
 /* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
 #include "hexc/ir/pack.h"
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 
 /* "8 lanes, 2 registers, 2 warps", fastest first */
 static void
@@ -127,7 +127,7 @@ sparse_line(Text *t, const Kernel *k)
 static void
 arithmetic_line(Text *t, const Kernel *k, const Op *o)
 {
-	double cycles = infer_op_cycles(k, o);
+	double cycles = explain_cycles(k, o);
 
 	if (cycles >= 1)
 		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
@@ -183,8 +183,8 @@ op_line(Text *t, const Kernel *k, const Op *o)
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
 	staging_words(t, k, o);
-	if (infer_op_cycles(k, o) > 0)
-		text_printf(t, ", %.0f cycles", infer_op_cycles(k, o));
+	if (explain_cycles(k, o) > 0)
+		text_printf(t, ", %.0f cycles", explain_cycles(k, o));
 	if (other >= 0)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
 		            k->cands->sol[other]->pick[o->id]->inst, other, above(k, other));

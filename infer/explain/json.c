@@ -1,7 +1,7 @@
 /* json.c - the chosen solution as one JSON object; hexc.1 lists its fields. */
 #include "hexc/ir/ir.h"
 #include "hexc/ir/pack.h"
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 
 /* ---- writing -------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* access.c - the accesses of a kernel, in the orders that the search asks for: found once. */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 #include <stdlib.h>
 
 typedef struct Sized {

@@ -1,6 +1,6 @@
 /* ldmatrix.c - ldmatrix and stmatrix: does a fragment layout consist of 8 x 16-byte matrices, and which lane
  * addresses which row? */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 
 /* Where an 8 x 16-byte matrix lies in a fragment layout. */
 typedef struct Matrix {

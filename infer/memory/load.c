@@ -1,6 +1,6 @@
-/* load.c - how a tile comes to registers: by ldmatrix, by accesses as it lies or wider ones that lanes share,
- * coalesced and then converted. */
-#include "infer/solve.h"
+/* load.c - how a tile comes to registers: by ldmatrix, by accesses as it lies or wider ones that lanes
+ * share. */
+#include "infer/memory/memory.h"
 
 /* Lanes that share a run of memory each take all of it: the digits of `dim` below `run` move to registers,
  * lanes they came from hold copies.  Turns byte accesses of narrow types into wide ones. */
@@ -107,8 +107,7 @@ load_shared(Solve *s, Op *o)
 	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
 }
 
-/* Elements of one access when a global tile is loaded into l. */
-static int64_t
+int64_t
 load_vec(const Solve *s, const Op *o, const Layout *l)
 {
 	int unit = unit_dim(s, o->in[0]);
@@ -118,44 +117,6 @@ load_vec(const Solve *s, const Op *o, const Layout *l)
 	                              global_vec(s, o->in[0]->def, unit, reg_run(l, unit)));
 }
 
-/* Cycles of loading a global tile into l, once: warps that load the same meet in the cache. */
-static double
-load_cycles(const Solve *s, const Op *o, const Layout *l)
-{
-	int64_t vec = load_vec(s, o, l), copies = 1;
-	double n = (double)(layout_cosize(l, AX_reg) / vec * s->k->warps) +
-	           (double)global_sectors(s, o->in[0]->def, l, (int)vec, bits_of(o->out[0]), false);
-
-	for (int i = 0; i < l->nrep; i++)
-		if (l->rep[i].axis == AX_warp)
-			copies *= l->rep[i].extent;
-	return n / (double)copies;
-}
-
-/* The widest coalesced layout for a load from global memory, if that and a conversion take less than loading
- * into l. */
-static bool
-load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
-{
-	const Type *t = &o->out[0]->type;
-	double direct = load_cycles(s, o, l), staged;
-	int order[DIM_MAX];
-	Res res = { 0 };
-
-	if (t->rank == 0)
-		return false;
-	memory_order(s, o->in[0], order);
-	if (!coalesced(out, t->rank, t->shape, order,
-	               global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
-		return false;
-	staged = load_cycles(s, o, out);
-	if (staged >= direct)
-		return false;
-	conversion(s, t, out, l, &res);
-	return staged + res_cycles(&res) < direct;
-}
-
-/* l with its registers numbered along `unit` first, if that makes longer runs of whole words. */
 const Layout *
 along_memory(Solve *s, const Layout *l, int unit, int grain)
 {
@@ -172,22 +133,13 @@ along_memory(Solve *s, const Layout *l, int unit, int grain)
 }
 
 void
-load_global(Solve *s, Op *o)
+load_global_as(Solve *s, Op *o, const Layout *l)
 {
-	const Layout *val = s->sol->val[o->out[0]->id], *l;
-	int grain = dtype_grain(o->out[0]->type.dtype);
-	Layout *w = NEW(s->arena, Layout);
-	int64_t vec;
+	int64_t vec = load_vec(s, o, l);
+	int bits = (int)vec * dtype_grain(o->out[0]->type.dtype);
 
-	l = along_memory(s, val, unit_dim(s, o->in[0]), grain);
-	if (load_layout(s, o, l, w)) {
-		s->load_matters = true;
-		if (s->sol->plan.load)
-			l = w;
-	}
-	if (l != val)
+	if (l != known(s, o->out[0]))
 		s->sol->made[o->id][0] = l;
 	demand_indices(s, o->in[0], l);
-	vec = load_vec(s, o, l);
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * grain, false), vec);
+	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, bits, false), vec);
 }

@@ -1,5 +1,5 @@
-/* memory.c - which instruction every load, store and copy uses, and what that asks of shared tiles. */
-#include "infer/solve.h"
+/* memory.c - which instruction a store or copy uses, and what accesses ask of shared tiles. */
+#include "infer/memory/memory.h"
 
 const Instr *
 memory_row(InstrKind kind, int bits, bool trans)
@@ -128,7 +128,7 @@ byte_layout(Solve *s, const Op *o, int unit, Layout *l)
 	       coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
-static void
+void
 select_store(Solve *s, Op *o)
 {
 	DType d = o->in[0]->type.dtype;
@@ -221,7 +221,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	return coalesced(map, t->rank, t->shape, order, *vec, s->k->warps, false);
 }
 
-static bool
+bool
 select_copy(Solve *s, Op *o)
 {
 	int grain = dtype_grain(o->in[1]->type.dtype);
@@ -291,7 +291,7 @@ cannot_reshape(Solve *s, const Op *o, const Val *tile, const Layout *l)
 	fails_note(s, tile->def->src, "%s is %s", tile_words(s, tile), type_print(s->arena, &tile->type));
 }
 
-static void
+void
 select_shared(Solve *s, Op *alloc)
 {
 	Val *tile = alloc->out[0];
@@ -327,29 +327,4 @@ select_shared(Solve *s, Op *alloc)
 	}
 	for (int i = 0; i < n; i++)
 		s->sol->res[acc[i].op->id].unit[R_smem] += (double)waves[i];
-}
-
-bool
-select_memory(Solve *s)
-{
-	for (int i = 0; i < s->norder && !s->why.text; i++) {
-		Op *o = s->order[i];
-
-		if (o->code == O_load && o->out[0]->type.space == S_scalar)
-			continue; /* all threads read one element: nothing to choose */
-		if (o->code == O_load && o->in[0]->type.space == S_shared)
-			load_shared(s, o);
-		else if (o->code == O_load)
-			load_global(s, o);
-		else if (o->code == O_store)
-			select_store(s, o);
-		else if (o->code == O_copy && !select_copy(s, o) && !s->why.text)
-			fails(s, o->src, "the copy cannot be spread over the threads");
-	}
-	if (s->why.text)
-		return false;
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_alloc && !s->why.text)
-			select_shared(s, s->order[i]);
-	return s->why.text == NULL;
 }

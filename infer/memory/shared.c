@@ -1,7 +1,7 @@
 /* shared.c - address layouts of shared tiles: the order of dims is given, the swizzle is searched in the
  * xor-linear family, conflicts are counted exactly over all phases and instances of every access, and padding
  * is the fallback where no swizzle is clean. */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 #include <string.h>
 
 enum { BANKS = 32,
@@ -33,19 +33,6 @@ static int
 unit_of(const Access *a)
 {
 	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
-}
-
-bool
-first_replica(const Layout *l, int64_t lane, int64_t warp)
-{
-	for (int i = 0; i < l->nrep; i++) {
-		const Iter *r = &l->rep[i];
-		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp
-		                                                            : 0;
-		if (at / r->stride % r->extent)
-			return false;
-	}
-	return true;
 }
 
 /* Offset in the tile of the element at one place of the access. */
@@ -85,7 +72,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	t.nbank = BANKS * BANK_BYTES * 8 / (width << t.part);
 	t.times = 1;
 	for (int lane = 0; lane < t.lanes; lane++) {
-		lane_off[lane] = a->write && !first_replica(a->map, lane, warp)
+		lane_off[lane] = a->write && !layout_first_replica(a->map, lane, warp)
 		                         ? -1
 		                         : offset_at(a, &plain, lane, warp, 0);
 		lane_bits |= lane_off[lane] < 0 ? 0 : lane_off[lane];
@@ -329,14 +316,14 @@ same_access(const Access *a, const Access *b)
 	return layout_same(a->map, b->map);
 }
 
-struct SharedMemo {
-	SharedMemo *next;
+typedef struct SharedMemo {
+	struct SharedMemo *next;
 	Type type;
 	int unit_dim, nacc;
 	Access *acc;
 	int64_t *waves;
 	Layout out;
-};
+} SharedMemo;
 
 static SharedMemo *
 asked(Solve *s, const Type *t, int unit_dim, const Access *acc, int n)

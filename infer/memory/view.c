@@ -1,11 +1,12 @@
 /* view.c - memory as an access sees it: which dim is contiguous, how wide an access may be. */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 
-int
-bits_of(const Val *v)
-{
-	return dtype_info[v->type.dtype].bits;
-}
+/* Of a view of global memory: its contiguous dim (-1 none) and the widest access there. */
+typedef struct ViewFact {
+	bool known;
+	int unit;
+	int64_t vec;
+} ViewFact;
 
 Val *
 view_dims(Val *v, int *dim_of)
@@ -61,6 +62,12 @@ edge_vec(const Solve *s, const Op *view, int dim, int64_t cap)
 	while (cap > 1 && (size % cap || start % cap))
 		cap /= 2;
 	return cap;
+}
+
+void
+forget_views(Solve *s)
+{
+	s->view = NEWN(s->arena, ViewFact, s->k->nval + 1);
 }
 
 /* What the facts say of a view of global memory, asked once. */

@@ -3,7 +3,10 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -195,6 +198,7 @@ inferred(const char *source, const char *target)
 	pass_fold(k);
 	pass_pipeline(k);
 	pass_tidy(k);
+	pass_legalize(k);
 	pass_infer(k);
 	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
 	return k;

@@ -43,6 +43,7 @@ inferred(const char *path, int candidate)
 	pass_packed(k);
 	pass_pipeline(k);
 	pass_tidy(k);
+	pass_legalize(k);
 	pass_infer(k);
 	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
 	return k;

@@ -5,7 +5,10 @@
  * 32 -> (2,3,3), 64 -> (3,3,3), 128 -> (3,3,4); ways before 2, 4, 8, 8.  Wavefronts are also counted here a
  * second time, plainly, from the bank rule: 32 banks of 4 bytes, 128 bytes a phase. */
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 #include <check.h>
 #include <string.h>
 

@@ -165,6 +165,7 @@ START_TEST(own_elements)
 
 	u->target = target_find("sm_80");
 	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "legalize", pass_legalize);
 	pass_apply(k, "infer", pass_infer);
 	pass_apply(k, "smem", pass_smem);
 	pass_apply(k, "sync", pass_sync);

@@ -1,7 +1,7 @@
 /* test_matrix.c - conversions through shared memory by stmatrix and ldmatrix, and without them: what
  * inference chooses for a target, proved, run on the simulator, and counted against the plain way. */
 #include "hexc/pass/pass.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>

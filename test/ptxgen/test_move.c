@@ -1,6 +1,6 @@
 /* test_move.c - what moves elements about: loads, stores, copies, conversions, reductions,
  * broadcasts and transposes with random layouts, simulator against tile interpreter. */
-#include "infer/convert/exchange.h"
+#include "taskmap/exchange.h"
 #include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
 #include <check.h>

@@ -33,7 +33,7 @@ arith_mods(Dec *d, bool *plain)
 	*plain = true;
 	for (u32 i = 0; i < 4; i++)
 		if (take(d, rnd[i])) {
-			d->in->rnd = (u8)i;
+			d->in->arith.rnd = (u8)i;
 			*plain = *plain && i == RN;
 		}
 	for (size_t i = 0; i < sizeof fl / sizeof *fl; i++)
@@ -130,7 +130,7 @@ dec_prmt(Dec *d)
 
 	for (u32 i = 1; i < 7; i++)
 		if (dec_has(d, mode[i]))
-			d->in->sub = (u8)i;
+			d->in->arith.mode = (u8)i;
 	d->in->alu = alu_find(OP_prmt, T_b32, false);
 	return dec_types(d) && operands(d);
 }
@@ -157,12 +157,12 @@ dec_lop3(Dec *d)
 	u64 lut;
 
 	d->in->alu = alu_find(OP_lop3, T_b32, false);
-	d->in->boolop = dec_has(d, "and") ? 1 : dec_has(d, "or") ? 2 : 0;
-	if (!dec_types(d) || (d->in->boolop && !lop3_bool(d)))
+	d->in->arith.boolop = dec_has(d, "and") ? BOOL_AND : dec_has(d, "or") ? BOOL_OR : BOOL_NONE;
+	if (!dec_types(d) || (d->in->arith.boolop && !lop3_bool(d)))
 		return false;
 	if (d->st->no != 5 || !dec_imm(&d->st->o[4], &lut) || lut > 255)
 		return dec_fail(d, "expected d, a, b, c, immLut");
-	d->in->aux = (u32)lut;
+	d->in->arith.lut = (u8)lut;
 	d->st->no = 4;
 	return operands(d);
 }

@@ -8,7 +8,7 @@ new_arg(Dec *d)
 {
 	BulkArg *a = NEW(d->arena, BulkArg);
 
-	d->in->table = (const u32 *)(const void *)a;
+	d->in->bulk = a;
 	return a;
 }
 
@@ -64,11 +64,11 @@ static const char *const ops[] = { [AT_AND] = "and", [AT_OR] = "or", [AT_XOR] = 
 	[AT_ADD] = "add", [AT_MIN] = "min", [AT_MAX] = "max", [AT_INC] = "inc", [AT_DEC] = "dec" };
 
 static bool
-reduction(Dec *d)
+reduction(Dec *d, BulkArg *a)
 {
 	for (u32 i = 0; i < sizeof ops / sizeof *ops; i++)
 		if (ops[i] && dec_has(d, ops[i])) {
-			d->in->sub = (u8)i;
+			a->op = (u8)i;
 			return true;
 		}
 	return dec_fail(d, "unknown operation");
@@ -82,9 +82,9 @@ reduction_type(Dec *d, const BulkArg *a)
 	if (!dec_types(d) || d->nty != 1)
 		return dec_fail(d, "expected one type");
 	half = d->ty[0] == T_f16 || d->ty[0] == T_bf16;
-	if (noftz != (half && d->in->sub == AT_ADD))
+	if (noftz != (half && a->op == AT_ADD))
 		return dec_fail(d, ".noftz goes with .add of .f16 and .bf16, and only there");
-	return bulk_reduces(d->in->sub, d->ty[0], a->dir == B_SEND) ||
+	return bulk_reduces(a->op, d->ty[0], a->dir == B_SEND) ||
 	       dec_fail(d, "type .%s is not possible here", type_name(d->ty[0]));
 }
 
@@ -118,7 +118,7 @@ dec_bulk(Dec *d)
 	if (!dec_needs(d, 90, NULL) || !spaces(d, a) || !completion(d, a))
 		return false;
 	store = a->dir == B_STORE;
-	if (a->reduce && (a->dir == B_LOAD || !reduction(d) || !reduction_type(d, a)))
+	if (a->reduce && (a->dir == B_LOAD || !reduction(d, a) || !reduction_type(d, a)))
 		return dec_fail(d, "this reduction is not possible");
 	a->multicast = a->dir == B_LOAD && !a->own && !a->reduce && dec_has(d, "multicast::cluster");
 	if (d->st->no < 3u + !store)
@@ -143,20 +143,19 @@ dec_bulkpre(Dec *d)
 	return global_addr(d, &o[0], &a->src) && dec_src(d, &o[1], T_u32, &a->size) && tail(d, a, 2);
 }
 
-/* aux: groups that may be pending, sub: .read */
 bool
 dec_bulkgroup(Dec *d)
 {
 	u64 n = 0;
 
-	d->in->sub = dec_has(d, "read");
+	d->in->wait.read = dec_has(d, "read");
 	if (!dec_needs(d, 90, NULL))
 		return false;
 	if (d->row->id == OP_bulkwait && (d->st->no != 1 || !dec_imm(&d->st->o[0], &n)))
 		return dec_fail(d, "expected a number of groups");
-	if (d->row->id == OP_bulkcommit && (d->st->no || d->in->sub))
+	if (d->row->id == OP_bulkcommit && (d->st->no || d->in->wait.read))
 		return dec_fail(d, "takes no operand");
-	d->in->aux = n > 1000000 ? 1000000 : (u32)n;
+	d->in->wait.keep = n > 1000000 ? 1000000 : (u32)n;
 	return true;
 }
 
@@ -226,7 +225,7 @@ dec_btensor(Dec *d)
 	store = a->dir == B_STORE;
 	if (a->dir == B_SEND || (a->reduce && !store))
 		return dec_fail(d, "one side has to be global memory, of a reduction the destination");
-	if (!completion(d, a) || !shape(d, a) || (a->reduce && !reduction(d)))
+	if (!completion(d, a) || !shape(d, a) || (a->reduce && !reduction(d, a)))
 		return false;
 	a->multicast = !store && !a->own && dec_has(d, "multicast::cluster");
 	if (d->st->no < 2u + !store)
@@ -271,8 +270,7 @@ dec_tmprefetch(Dec *d)
 	return true;
 }
 
-/* tensormap.replace.tile: sub says which field, aux which element of it, s[0] the address, s[1]
- * the value. */
+/* tensormap.replace.tile: s[0] the address, s[1] the value. */
 static const struct {
 	const char *name;
 	u8 most;                /* ordinal; 0: the field has none */
@@ -312,8 +310,8 @@ dec_tmreplace(Dec *d)
 		return dec_fail(d, "the new value has to be a number of 0..%u", fields[f].values - 1u);
 	if (sp != SIM_SPACE_NONE && sp != SIM_SPACE_GLOBAL && sp != SIM_SPACE_SHARED)
 		return dec_fail(d, "is for global and shared::cta memory");
-	in->sub = (u8)f;
-	in->aux = (u32)ord;
+	in->tmap.field = (u8)f;
+	in->tmap.i = (u8)ord;
 	in->s = r;
 	in->ns = 2;
 	if (!dec_needs(d, 1090, NULL) || !dec_addr(d, &o[0], &r[0], &in->off, &sp))

@@ -101,12 +101,12 @@ dec_call(Dec *d)
 		if (!argument(d, a, formal, result, &c->arg[i]))
 			return false;
 	}
-	d->in->table = (const u32 *)(const void *)c;
+	d->in->branch = (Branch){ .rpc = NO_PC, .call = c };
 	d->in->d = NULL;
 	return true;
 }
 
-/* alloca d, bytes, align; stacksave d; stackrestore a: sub 0, 1, 2. */
+/* alloca d, bytes, align; stacksave d; stackrestore a. */
 bool
 dec_alloca(Dec *d)
 {
@@ -114,22 +114,22 @@ dec_alloca(Dec *d)
 	Ref *r = NEWN(d->arena, Ref, 3);
 	const Opnd *o = d->st->o;
 	u64 align = 8;
+	bool alloca = d->row->id == OP_alloca, restore = d->row->id == OP_stackrest;
 
-	in->sub = d->row->id == OP_alloca ? 0 : d->row->id == OP_stacksave ? 1 : 2;
 	d->f->indirect = true;          /* no bound on the stack */
-	if (!dec_types(d) || d->st->no < 1u + !in->sub || d->st->no > (in->sub ? 1u : 3u))
+	if (!dec_types(d) || d->st->no < 1u + alloca || d->st->no > (alloca ? 3u : 1u))
 		return dec_fail(d, "wrong number of operands");
-	if (!in->sub && d->st->no == 3 &&
+	if (alloca && d->st->no == 3 &&
 	    (!dec_imm(&o[2], &align) || !align || align > 4096 || align & (align - 1)))
 		return dec_fail(d, "alignment must be a power of two up to 4096");
-	in->aux = (u32)align;
+	in->align = (u32)align;
 	in->s = r;
-	if (in->sub != 1) {
+	if (alloca || restore) {
 		in->ns = 1;
-		if (!dec_src(d, &o[!in->sub], d->ty[0], r))
+		if (!dec_src(d, &o[alloca], d->ty[0], r))
 			return false;
 	}
-	if (in->sub == 2)
+	if (restore)
 		return true;
 	in->d = r + 1;
 	in->nd = 1;

@@ -2,7 +2,7 @@
  *
  * Lanes that exit never come back, so an exit inside a kernel must not keep the others from
  * meeting.  Each block belongs to the most important sink (ret, exit, trap) it can reach;
- * edges to blocks that cannot reach that sink are left out.  Ins.strict says that the
+ * edges to blocks that cannot reach that sink are left out.  Branch.strict says that the
  * meeting point also holds with every edge counted.
  */
 #include <string.h>
@@ -55,9 +55,9 @@ find_blocks(Cfg *g)
 			continue;
 		lead[pc + 1 - f->pc] = 1;
 		if (in->id == OP_bra)
-			lead[(u32)in->target - f->pc] = 1;
-		for (u32 i = 0; in->id == OP_brx && i < in->aux; i++)
-			lead[in->table[i] - f->pc] = 1;
+			lead[(u32)in->branch.target - f->pc] = 1;
+		for (u32 i = 0; in->id == OP_brx && i < in->branch.n; i++)
+			lead[in->branch.targets[i] - f->pc] = 1;
 	}
 	for (u32 i = 0; i < f->npc; i++)
 		g->n += lead[i];
@@ -92,11 +92,11 @@ find_edges(Cfg *g)
 	for (u32 i = 0; i < g->n; i++) {
 		Blk *b = &g->b[i];
 		Ins *in = &code[b->last];
-		b->succ = arena_alloc(&g->m->ptx.arena, (2 + (in->id == OP_brx ? in->aux : 0)) * sizeof(u32));
+		b->succ = arena_alloc(&g->m->ptx.arena, (2 + (in->id == OP_brx ? in->branch.n : 0)) * sizeof(u32));
 		if (in->id == OP_bra)
-			edge(g, i, (u32)in->target);
-		for (u32 k = 0; in->id == OP_brx && k < in->aux; k++)
-			edge(g, i, in->table[k]);
+			edge(g, i, (u32)in->branch.target);
+		for (u32 k = 0; in->id == OP_brx && k < in->branch.n; k++)
+			edge(g, i, in->branch.targets[k]);
 		b->sink = is_end(in) && in->guard < 0;
 		b->leaves = is_end(in) && in->guard >= 0;
 		if ((!is_jump(in) || in->guard >= 0) && b->last + 1 < end)
@@ -257,12 +257,12 @@ cfg_reconverge(sim_module *m, Fn *f)
 		Ins *in = &m->code[g.b[i].last];
 		if ((in->id != OP_bra || in->guard < 0) && in->id != OP_brx)
 			continue;
-		in->strict = ip[i] == full[i];
+		in->branch.strict = ip[i] == full[i];
 		if (ip[i] < 0 || ip[i] == (s32)g.n)
 			continue;
-		in->rpc = (s32)g.b[ip[i]].first;
+		in->branch.rpc = (s32)g.b[ip[i]].first;
 		/* At the end of a kernel there is nothing to meet for. */
-		if (f->entry && is_end(&m->code[in->rpc]) && m->code[in->rpc].guard < 0)
-			in->rpc = NO_PC;
+		if (f->entry && is_end(&m->code[in->branch.rpc]) && m->code[in->branch.rpc].guard < 0)
+			in->branch.rpc = NO_PC;
 	}
 }

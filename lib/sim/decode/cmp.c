@@ -16,7 +16,7 @@ compare(Dec *d, bool *unsign)
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
 		if (d->npart && !strcmp(d->part[0], t[i].name)) {
 			d->used |= 1;
-			d->in->cmp = t[i].set;
+			d->in->arith.relation = t[i].set;
 			*unsign = t[i].u;
 			return true;
 		}
@@ -36,7 +36,10 @@ compare_common(Dec *d, bool *unsign)
 {
 	if (!compare(d, unsign))
 		return false;
-	d->in->boolop = dec_has(d, "and") ? 1 : dec_has(d, "or") ? 2 : dec_has(d, "xor") ? 3 : 0;
+	d->in->arith.boolop = dec_has(d, "and")   ? BOOL_AND
+	                      : dec_has(d, "or")  ? BOOL_OR
+	                      : dec_has(d, "xor") ? BOOL_XOR
+	                                          : BOOL_NONE;
 	if (dec_has(d, "ftz"))
 		d->in->flags |= F_FTZ;
 	return dec_types(d);
@@ -57,7 +60,7 @@ dec_setp(Dec *d)
 	in->alu = rel_find(compare_type(t, unsign));
 	if (!in->alu)
 		return dec_fail(d, "type .%s is not supported here", type_name(t));
-	if (d->st->no != (in->boolop ? 4u : 3u))
+	if (d->st->no != (in->arith.boolop ? 4u : 3u))
 		return dec_fail(d, "wrong number of operands");
 	if (o[0].kind == O_PAIR) {
 		if (t == T_f16 || t == T_bf16)
@@ -67,7 +70,7 @@ dec_setp(Dec *d)
 	} else if (!dec_pdst(d, &o[0], &in->pd)) {
 		return false;
 	}
-	if (in->boolop && !dec_psrc(d, &o[3], &in->ps, &in->ps_neg))
+	if (in->arith.boolop && !dec_psrc(d, &o[3], &in->ps, &in->ps_neg))
 		return false;
 	in->s = r;
 	in->ns = 2;
@@ -91,7 +94,7 @@ dec_testp(Dec *d)
 	in->alu = testp_find(d->ty[0], w);
 	if (!in->alu)
 		return dec_fail(d, "type .%s is not supported here", type_name(d->ty[0]));
-	in->cmp = 1;
+	in->arith.relation = 1;
 	in->s = r;
 	in->ns = 1;
 	if (!dec_pdst(d, &d->st->o[0], &in->pd) || !dec_src(d, &d->st->o[1], d->ty[0], &r[0]))
@@ -115,9 +118,9 @@ dec_set(Dec *d)
 	in->alu = rel_find(compare_type(d->ty[1], unsign));
 	if (!in->alu || type_bits(d->ty[0]) > 32)
 		return dec_fail(d, "these types are not supported here");
-	if (d->st->no != (in->boolop ? 4u : 3u))
+	if (d->st->no != (in->arith.boolop ? 4u : 3u))
 		return dec_fail(d, "wrong number of operands");
-	if (in->boolop && !dec_psrc(d, &o[3], &in->ps, &in->ps_neg))
+	if (in->arith.boolop && !dec_psrc(d, &o[3], &in->ps, &in->ps_neg))
 		return false;
 	in->d = r;
 	in->nd = 1;
@@ -152,28 +155,31 @@ dec_slct(Dec *d)
 	return selp ? dec_psrc(d, &o[3], &in->ps, &in->ps_neg) : dec_src(d, &o[3], d->ty[1], &r[3]);
 }
 
-/* and, or, xor, not, mov of predicates: sub 1..3 and/or/xor, 4 not, 5 mov. */
+/* and, or, xor, not, mov of predicates. */
 bool
 dec_pbool(Dec *d)
 {
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
 	u32 id = d->row->id;
+	bool binary = id == OP_and || id == OP_or || id == OP_xor;
 
 	in->exec = exec_pbool;
-	in->sub = id == OP_and ? 1 : id == OP_or ? 2 : id == OP_xor ? 3 : id == OP_not ? 4 : 5;
-	if (d->st->no != (in->sub <= 3 ? 3u : 2u))
+	in->logic.op = id == OP_and   ? BOOL_AND
+	               : id == OP_or  ? BOOL_OR
+	               : id == OP_xor ? BOOL_XOR
+	               : id == OP_not ? BOOL_NOT
+	                              : BOOL_MOV;
+	if (d->st->no != (binary ? 3u : 2u))
 		return dec_fail(d, "wrong number of operands");
 	if (!dec_pdst(d, &o[0], &in->pd) || !dec_psrc(d, &o[1], &in->ps, &in->ps_neg))
 		return false;
 	in->guard_neg = in->guard_neg && in->guard >= 0;
-	if (in->sub <= 3) {
-		bool neg;
+	if (binary) {
 		s32 p;
-		if (!dec_psrc(d, &o[2], &p, &neg))
+		if (!dec_psrc(d, &o[2], &p, &in->logic.neg))
 			return false;
-		in->aux = (u32)p;
-		in->aux2 = neg;
+		in->logic.p = (u32)p;
 	}
 	return true;
 }

@@ -58,7 +58,9 @@ void dec_fp(Dec *d, Ref *out);                  /* its frame pointer */
 bool dec_pbool(Dec *d), dec_vec2(Dec *d), dec_tmprefetch(Dec *d);
 /* mma.c, for the other matrix instructions */
 PtxType type_family(PtxType t);                       /* the one that stands for types that may be mixed */
-bool dec_shape(Dec *d, u32 *m, u32 *n, u32 *k);
+bool dec_shape(Dec *d);                         /* .m16n8k16 to Ins.mma */
+bool dec_layouts(Dec *d, bool any);             /* .row.col, or any two, to Ins.mma */
+void dec_product(Dec *d, PtxType a, PtxType b, PtxType c, PtxType dt);
 bool dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits);
 /* wgmma.c */
 bool wgmma_mark(sim_module *m, u32 units);      /* sets Ins.wg; false if there is no wgmma */

@@ -35,12 +35,12 @@ link_branches(Dec *d, u32 from, const u32 *pc)
 		if (pc[i + 1] <= from || pc[i + 1] == pc[i])
 			continue;
 		if (in->id == OP_call) {
-			in->rpc = (s32)pc[i + 1];       /* of calls through pointers that differ */
-			in->strict = true;
+			in->branch.rpc = (s32)pc[i + 1]; /* of calls through pointers that differ */
+			in->branch.strict = true;
 			if (st->no == 4)
 				find_label(d, st->o[3].name, pc, &to, NULL);
 		}
-		if (in->id == OP_bra && !find_label(d, st->o[0].name, pc, &in->target, NULL))
+		if (in->id == OP_bra && !find_label(d, st->o[0].name, pc, &in->branch.target, NULL))
 			continue;
 		if (in->id != OP_brx)
 			continue;
@@ -54,8 +54,8 @@ link_branches(Dec *d, u32 from, const u32 *pc)
 		for (u32 k = 0; k < lb->ntargets; k++)
 			if (find_label(d, lb->targets[k], pc, &to, NULL))
 				t[k] = (u32)to;
-		in->table = t;
-		in->aux = lb->ntargets;
+		in->branch.targets = t;
+		in->branch.n = lb->ntargets;
 	}
 	return m->ptx.nerr == 0;
 }
@@ -72,7 +72,7 @@ one_ret(sim_module *m, Fn *f)
 			continue;
 		in->id = OP_bra;
 		in->exec = exec_bra;
-		in->target = last;
+		in->branch = (Branch){ .target = last, .rpc = NO_PC };
 	}
 }
 
@@ -86,14 +86,14 @@ find_guesses(sim_module *m, const Fn *f)
 
 	for (u32 i = 0; i < f->npc && n < 32; i++) {
 		const Ins *in = &m->code[f->pc + i];
-		if (in->id == OP_atom && in->sub == AT_CAS)
+		if (in->id == OP_atom && in->mem.op == AT_CAS)
 			cas[n++] = in;
 	}
 	for (u32 i = 0; n && i < f->npc; i++) {
 		Ins *in = &m->code[f->pc + i];
 		for (u32 k = 0; k < n && in->id == OP_ld; k++)
 			if (in->s[0].unit == cas[k]->s[0].unit && in->s[0].base == cas[k]->s[0].base &&
-			    in->off == cas[k]->off && in->ebytes * in->vec == cas[k]->ebytes) {
+			    in->off == cas[k]->off && in->mem.ebytes * in->mem.vec == cas[k]->mem.ebytes) {
 				in->flags |= F_GUESS;
 				in->exec = exec_ld;
 			}

@@ -70,13 +70,13 @@ vector_type(Dec *d)
 {
 	Ins *in = d->in;
 
-	in->vec = dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : dec_has(d, "v8") ? 8 : 1;
+	in->mem.vec = dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : dec_has(d, "v8") ? 8 : 1;
 	if (!dec_types(d))
 		return false;
 	if (d->nty != 1 || type_bits(d->ty[0]) < 8)
 		return dec_fail(d, "wrong type");
-	in->ebytes = (u8)(type_bits(d->ty[0]) / 8);
-	if (in->ebytes * in->vec > 32)
+	in->mem.ebytes = (u8)(type_bits(d->ty[0]) / 8);
+	if (in->mem.ebytes * in->mem.vec > 32)
 		return dec_fail(d, "vector of more than 32 bytes");
 	return true;
 }
@@ -99,12 +99,12 @@ param_space(Dec *d, const Opnd *addr)
 static bool
 plain_shared(const Ins *in, const Ref *r, u32 least)
 {
-	for (u32 i = 0; i < in->vec; i++)
-		if (r[i].bits != 8 * in->ebytes)
+	for (u32 i = 0; i < in->mem.vec; i++)
+		if (r[i].bits != 8 * in->mem.ebytes)
 			return false;
 	return in->space == SIM_SPACE_SHARED && !(in->flags & (F_STRONG | F_ACQ | F_REL)) &&
-	       in->ebytes >= least &&
-	       in->ebytes <= 8 && in->ebytes * in->vec <= 16;
+	       in->mem.ebytes >= least &&
+	       in->mem.ebytes <= 8 && in->mem.ebytes * in->mem.vec <= 16;
 }
 
 /* What ld and st have in common: modifiers, type, and the address, which is operand `at` and s[0]. */
@@ -139,8 +139,8 @@ dec_ld(Dec *d)
 		return false;
 	in->ns = 1;
 	in->d = r + 1;
-	in->nd = in->vec;
-	if (!wide_refs(d, &d->st->o[0], d->ty[0], true, r + 1, in->vec))
+	in->nd = in->mem.vec;
+	if (!wide_refs(d, &d->st->o[0], d->ty[0], true, r + 1, in->mem.vec))
 		return false;
 	param_space(d, &d->st->o[1]);
 	if (in->space == SIM_SPACE_PARAM && r[0].base && !in->guard_neg)
@@ -158,8 +158,8 @@ dec_st(Dec *d)
 
 	if (!access_form(d, 0, "expected [a], b", r))
 		return false;
-	in->ns = (u8)(1 + in->vec);
-	if (!wide_refs(d, &d->st->o[1], d->ty[0], false, r + 1, in->vec))
+	in->ns = (u8)(1 + in->mem.vec);
+	if (!wide_refs(d, &d->st->o[1], d->ty[0], false, r + 1, in->mem.vec))
 		return false;
 	if (plain_shared(in, r + 1, 4))
 		in->exec = exec_sts;
@@ -179,25 +179,25 @@ dec_atom(Dec *d)
 	sim_space sp;
 	PtxType t;
 
-	in->sub = 255;
+	in->mem.op = 255;
 	order_mods(d);
 	in->flags |= F_STRONG;
 	space_mod(d);
 	dec_has(d, "noftz");
 	for (u32 i = 0; i < 10; i++)
 		if (dec_has(d, ops[i]))
-			in->sub = (u8)i;
+			in->mem.op = (u8)i;
 	cache_mods(d);
 	if (!vector_type(d))
 		return false;
 	t = d->ty[0];
-	if (in->sub == 255)
+	if (in->mem.op == 255)
 		return dec_fail(d, "unknown operation");
-	if (type_bits(t) < 16 || (type_bits(t) == 16 && t != T_f16 && t != T_bf16 && in->sub != AT_CAS) ||
-	    (type_float(t) && in->sub != AT_ADD && !(in->sub == AT_MIN || in->sub == AT_MAX)) ||
-	    (in->vec > 1 && !type_float(t)))
+	if (type_bits(t) < 16 || (type_bits(t) == 16 && t != T_f16 && t != T_bf16 && in->mem.op != AT_CAS) ||
+	    (type_float(t) && in->mem.op != AT_ADD && !(in->mem.op == AT_MIN || in->mem.op == AT_MAX)) ||
+	    (in->mem.vec > 1 && !type_float(t)))
 		return dec_fail(d, "type .%s is not supported here", type_name(t));
-	n = (u32)atom + 2u + (in->sub == AT_CAS);
+	n = (u32)atom + 2u + (in->mem.op == AT_CAS);
 	extra = d->st->no - n;
 	if (d->st->no < n || extra > 1)
 		return dec_fail(d, "wrong number of operands");
@@ -206,14 +206,14 @@ dec_atom(Dec *d)
 		return false;
 	in->space = (u8)sp;
 	in->s = r;
-	in->ns = (u8)(1 + in->vec + (in->sub == AT_CAS));
-	if (!dec_refs(d, &o[1], t, false, in->vec, r + 1, &n) ||
-	    (in->sub == AT_CAS && !dec_src(d, &o[2], t, &r[1 + in->vec])))
+	in->ns = (u8)(1 + in->mem.vec + (in->mem.op == AT_CAS));
+	if (!dec_refs(d, &o[1], t, false, in->mem.vec, r + 1, &n) ||
+	    (in->mem.op == AT_CAS && !dec_src(d, &o[2], t, &r[1 + in->mem.vec])))
 		return false;
 	if (atom) {
 		in->d = r + 10;
-		in->nd = in->vec;
-		return dec_refs(d, &d->st->o[0], t, true, in->vec, r + 10, &n);
+		in->nd = in->mem.vec;
+		return dec_refs(d, &d->st->o[0], t, true, in->mem.vec, r + 10, &n);
 	}
 	return true;
 }
@@ -230,7 +230,6 @@ dec_cvta(Dec *d)
 		return dec_fail(d, "expected cvta{.to}.space.type d, a");
 	if (in->space == SIM_SPACE_PARAM && !d->f->entry)
 		in->space = SIM_SPACE_LOCAL;
-	in->sub = d->row->id == OP_cvtato;
 	if (d->st->o[1].kind == O_VAR && d->st->o[1].var->space != in->space)
 		return dec_fail(d, "%.60s is in another space", d->st->o[1].var->name);
 	in->d = r;
@@ -277,6 +276,7 @@ dec_cpasync(Dec *d)
 	const Opnd *o = d->st->o;
 	sim_space sp = SIM_SPACE_SHARED;
 	u64 size;
+	s64 off;
 	bool ca = dec_has(d, "ca"), cg = dec_has(d, "cg");
 
 	if (ca == cg || !(dec_has(d, "shared") || dec_has(d, "shared::cta")) || !dec_has(d, "global"))
@@ -286,21 +286,17 @@ dec_cpasync(Dec *d)
 		return dec_fail(d, "expected [dst], [src], size");
 	if (size != 16 && (cg || (size != 4 && size != 8)))
 		return dec_fail(d, "copy size is wrong");
-	in->aux = (u32)size;
+	in->copy.bytes = (u32)size;
 	in->s = r;
 	in->ns = 2;
 	if (!dec_addr(d, &o[0], &r[0], &in->off, &sp))
 		return false;
 	sp = SIM_SPACE_GLOBAL;
-	{
-		s64 off;
-		if (!dec_addr(d, &o[1], &r[1], &off, &sp))
-			return false;
-		in->aux2 = (u32)off;
-		in->table = NULL;
-		if (off != (s32)in->aux2)
-			return dec_fail(d, "offset is too large");
-	}
+	if (!dec_addr(d, &o[1], &r[1], &off, &sp))
+		return false;
+	in->copy.src = (s32)off;
+	if (off != in->copy.src)
+		return dec_fail(d, "offset is too large");
 	if (d->st->no >= 4) {
 		if (o[3].kind == O_REG && o[3].reg->type == T_pred)
 			return dec_psrc(d, &o[3], &in->ps, &in->ps_neg);
@@ -317,14 +313,13 @@ dec_cpgroup(Dec *d)
 {
 	u64 n = 0;
 
-	d->in->sub = d->row->id == OP_cpwaitall;
 	if (d->row->id == OP_cpwait) {
 		if (d->st->no != 1 || !dec_imm(&d->st->o[0], &n))
 			return dec_fail(d, "expected a number of groups");
 	} else if (d->st->no) {
 		return dec_fail(d, "takes no operand");
 	}
-	d->in->aux = n > 1000000 ? 1000000 : (u32)n;
+	d->in->wait.keep = n > 1000000 ? 1000000 : (u32)n;
 	return true;
 }
 
@@ -344,24 +339,24 @@ dec_ldmatrix(Dec *d)
 		                "supported");
 	if (!dec_needs(d, st ? 90 : 75, NULL))
 		return false;
-	in->vec = dec_has(d, "x1") ? 1 : dec_has(d, "x2") ? 2 : dec_has(d, "x4") ? 4 : 0;
+	in->mem.vec = dec_has(d, "x1") ? 1 : dec_has(d, "x2") ? 2 : dec_has(d, "x4") ? 4 : 0;
 	if (dec_has(d, "trans"))
 		in->flags |= F_TRANS;
 	dec_space(d, &sp);
 	if (sp != SIM_SPACE_NONE && sp != SIM_SPACE_SHARED)
 		return dec_fail(d, "only shared space is possible");
 	in->space = (u8)sp;
-	if (!in->vec || !dec_types(d) || d->ty[0] != T_b16 || d->st->no != 2)
+	if (!in->mem.vec || !dec_types(d) || d->ty[0] != T_b16 || d->st->no != 2)
 		return dec_fail(d, "expected .x1, .x2 or .x4 and .b16");
 	in->wsync = true;
 	if (!dec_addr(d, addr, &r[0], &in->off, &sp))
 		return false;
 	in->space = (u8)sp;
 	in->s = r;
-	in->ns = st ? (u8)(1 + in->vec) : 1;
+	in->ns = st ? (u8)(1 + in->mem.vec) : 1;
 	in->d = r + 1;
-	in->nd = st ? 0 : in->vec;
-	return dec_refs(d, regs, T_b32, !st, in->vec, r + 1, &n);
+	in->nd = st ? 0 : in->mem.vec;
+	return dec_refs(d, regs, T_b32, !st, in->mem.vec, r + 1, &n);
 }
 
 bool

@@ -47,18 +47,31 @@ type_family(PtxType t)
 }
 
 bool
-dec_shape(Dec *d, u32 *m, u32 *n, u32 *k)
+dec_shape(Dec *d)
 {
 	const char *s = dec_prefix(d, "m");
+	Product *p = &d->in->mma;
+	unsigned long m, n, k;
 	char *e;
 
-	*m = *n = *k = 0;
 	if (!s)
 		return dec_fail(d, "has no shape such as .m16n8k16");
-	*m = (u32)strtoul(s + 1, &e, 10);
-	*n = *e == 'n' ? (u32)strtoul(e + 1, &e, 10) : 0;
-	*k = *e == 'k' ? (u32)strtoul(e + 1, &e, 10) : 0;
+	m = strtoul(s + 1, &e, 10);
+	n = *e == 'n' ? strtoul(e + 1, &e, 10) : 0;
+	k = *e == 'k' ? strtoul(e + 1, &e, 10) : 0;
+	p->m = (u16)(m < 1024 ? m : 0); /* there is none so large */
+	p->n = (u16)(n < 1024 ? n : 0);
+	p->k = (u16)(k < 1024 ? k : 0);
 	return true;
+}
+
+void
+dec_product(Dec *d, PtxType a, PtxType b, PtxType c, PtxType dt)
+{
+	d->in->mma.a = (u8)a;
+	d->in->mma.b = (u8)b;
+	d->in->mma.c = (u8)c;
+	d->in->mma.d = (u8)dt;
 }
 
 static u32
@@ -67,9 +80,8 @@ acc_bit(PtxType t)
 	return t == T_f16 ? F16C : t == T_f32 ? F32C : t == T_s32 ? S32C : t == T_f64 ? F64C : 0;
 }
 
-/* .row.col but for m8n8k4 of f16; bits: 1 A is by column, 2 B is by row */
-static bool
-layouts(Dec *d, bool free)
+bool
+dec_layouts(Dec *d, bool any)
 {
 	u32 n = 0;
 
@@ -78,13 +90,12 @@ layouts(Dec *d, bool free)
 		if (!col && strcmp(d->part[i], "row"))
 			continue;
 		d->used |= 1u << i;
-		if (n < 2 && col != (n == 1))
-			d->in->boolop |= (u8)(1u << n);
+		*(n ? &d->in->mma.b_col : &d->in->mma.a_col) = col;
 		n++;
 	}
 	if (n != 2)
 		return dec_fail(d, "expected two layouts, of A and B");
-	return free || !d->in->boolop || dec_fail(d, "this shape is .row.col only");
+	return any || (!d->in->mma.a_col && d->in->mma.b_col) || dec_fail(d, "this shape is .row.col only");
 }
 
 /* The bit operation of single-bit products. */
@@ -96,7 +107,7 @@ bit_op(Dec *d, bool bits)
 	if (!and_ && !dec_has(d, "xor"))
 		return !bits || dec_fail(d, "single bits need .xor.popc or .and.popc");
 	popc = dec_has(d, "popc");
-	d->in->rnd = and_;
+	d->in->mma.is_and = and_;
 	if (!bits || !popc)
 		return dec_fail(d, "is no bit operation of these types");
 	return !and_ || dec_needs(d, 80, ".and.popc");
@@ -134,9 +145,6 @@ reg_count(u32 elements, PtxType t)
 	return elements * type_bits(t) / (t == T_f64 ? 2048 : 1024);
 }
 
-/* aux: m << 20 | n << 10 | k.  type a, type2 b, ebytes the type of c, cmp that of d.
- * s: a registers, b registers, c registers, metadata; sub and vec: how many of a and b.
- * boolop: layouts; rnd: 1 for .and; aux2 (sparse): selector, 16 if ordered. */
 bool
 dec_mma(Dec *d)
 {
@@ -148,12 +156,15 @@ dec_mma(Dec *d)
 	PtxType at, ct;
 	Ref *r;
 
-	if (!dec_shape(d, &m, &n, &k) || !dec_types(d))
+	if (!dec_shape(d) || !dec_types(d))
 		return false;
+	m = in->mma.m;
+	n = in->mma.n;
+	k = in->mma.k;
 	if (d->nty != 4)
 		return dec_fail(d, "expected four types, of D, A, B and C");
 	if (!(s = find_shape(d, m, n, k, sparse)) || !dec_needs(d, s->sm, NULL) ||
-	    !layouts(d, s->type == T_f16 && m == 8) || !bit_op(d, s->type == T_b1))
+	    !dec_layouts(d, s->type == T_f16 && m == 8) || !bit_op(d, s->type == T_b1))
 		return false;
 	if (dec_has(d, "satfinite")) {
 		if (s->type != T_s8 && s->type != T_s4)
@@ -163,11 +174,7 @@ dec_mma(Dec *d)
 	if (d->st->no != (sparse ? 6u : 4u))
 		return dec_fail(d, "expected %u operands", sparse ? 6 : 4);
 	in->wsync = true;
-	in->type = (u8)d->ty[1];
-	in->type2 = (u8)d->ty[2];
-	in->ebytes = (u8)d->ty[3];
-	in->cmp = (u8)d->ty[0];
-	in->aux = m << 20 | n << 10 | k;
+	dec_product(d, d->ty[1], d->ty[2], d->ty[3], d->ty[0]);
 	na = reg_count(m * k / (sparse ? 2 : 1), d->ty[1]);
 	nb = reg_count(n * k, d->ty[2]);
 	nc = reg_count(m * n, d->ty[3]);
@@ -187,8 +194,8 @@ dec_mma(Dec *d)
 	in->nd = (u8)nd;
 	in->s = r + nd;
 	in->ns = (u8)(na + nb + nc);
-	in->sub = (u8)na;
-	in->vec = (u8)nb;
+	in->mma.na = (u8)na;
+	in->mma.nb = (u8)nb;
 	if (!dec_refs(d, &o[0], ct, true, nd, r, &cnt) ||
 	    !dec_refs(d, &o[1], at, false, na, r + nd, &cnt) ||
 	    !dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt) ||
@@ -209,7 +216,8 @@ dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits)
 		return dec_fail(d, "the sparsity selector must be an immediate");
 	if (sel >= 4 / words)
 		return dec_fail(d, "the sparsity selector must be below %u", 4 / words);
-	d->in->aux2 = (u32)sel | (d->row->id == OP_mmaspo ? 16 : 0);
+	d->in->mma.selector = (u8)sel;
+	d->in->mma.ordered = d->row->id == OP_mmaspo;
 	d->in->ns++;
 	return dec_src(d, &o[0], T_b32, r);
 }

@@ -53,7 +53,7 @@ dec_mov(Dec *d)
 	in->nd = 1;
 	if (o[1].kind == O_SREG) {
 		in->exec = exec_sreg;
-		in->aux = o[1].sreg;
+		in->sreg = o[1].sreg;
 		return true;
 	}
 	in->exec = exec_alu;
@@ -147,7 +147,7 @@ dec_cvt(Dec *d)
 	for (size_t i = 0; i < sizeof m / sizeof *m; i++)
 		if (dec_has(d, m[i].name)) {
 			if (i < 9)
-				in->rnd = m[i].rnd;
+				in->arith.rnd = m[i].rnd;
 			in->flags |= m[i].flag;
 		}
 	if (!dec_types(d))

@@ -127,7 +127,7 @@ sreg_value(Dec *d, u32 sreg, PtxType t, Ref *out)
 	temp_ref(d, t, r);
 	in->exec = exec_sreg;
 	in->cls = SIM_CLASS_INT;
-	in->aux = sreg;
+	in->sreg = sreg;
 	in->type = (u8)t;
 	in->d = r;
 	in->nd = 1;
@@ -146,7 +146,7 @@ frame_value(Dec *d, u64 off, PtxType t, Ref *out)
 	dec_fp(d, &r[1]);
 	in->exec = exec_frame;
 	in->cls = SIM_CLASS_INT;
-	in->aux = (u32)off;
+	in->frame = (u32)off;
 	in->type = (u8)t;
 	in->d = r;
 	in->nd = 1;
@@ -243,7 +243,7 @@ dec_psrc(Dec *d, const Opnd *o, s32 *p, bool *neg)
 		Ins *in = dec_emit(d);
 		in->exec = exec_sreg;
 		in->cls = SIM_CLASS_INT;
-		in->aux = o->sreg;
+		in->sreg = o->sreg;
 		in->pd = *p = (s32)(d->f->pred0 + d->f->preds++);
 		*neg = o->neg;
 		return true;

@@ -199,7 +199,6 @@ blank(const Stmt *st)
 
 	memset(&in, 0, sizeof in);
 	in.guard = in.pd = in.pd2 = in.ps = -1;
-	in.target = in.rpc = NO_PC;
 	in.line = st->line;
 	in.text = st->op;
 	in.st = st;

@@ -73,7 +73,6 @@ dec_mbarset(Dec *d)
 	const Opnd *o = d->st->o;
 	Ref *r = refs(d, 0, init ? 2 : 1);
 
-	d->in->sub = !init;
 	if (!needs(d, 80) || !shared_space(d, false) || !b64(d))
 		return false;
 	if (d->st->no != (init ? 2u : 1u))
@@ -81,25 +80,24 @@ dec_mbarset(Dec *d)
 	return mbar_addr(d, &o[0], &r[0]) && (!init || dec_src(d, &o[1], T_u32, &r[1]));
 }
 
-/* sub: 0 arrive, 1 arrive_drop, 2 expect_tx, 3 complete_tx.  aux: the operand is a tx-count. */
 bool
 dec_mbar(Dec *d)
 {
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
-	u32 n = d->st->no, sub = d->row->id - OP_mbarrive, dst = sub < 2;
+	u32 n = d->st->no, op = d->row->id - OP_mbarrive, dst = op == ARRIVE || op == ARRIVE_DROP;
 	Ref *r = refs(d, 1, 2);
 
-	in->sub = (u8)sub;
-	in->aux = sub >= 2 || dec_has(d, "expect_tx");
-	if (!in->aux && dec_has(d, "noComplete"))
+	in->arrive.op = (u8)op;
+	in->arrive.tx = !dst || dec_has(d, "expect_tx");
+	if (!in->arrive.tx && dec_has(d, "noComplete"))
 		in->flags |= F_NOCOMPLETE;
 	sem_scope(d, F_REL);
-	if (!needs(d, in->aux ? 90 : 80) || !shared_space(d, true) || !b64(d))
+	if (!needs(d, in->arrive.tx ? 90 : 80) || !shared_space(d, true) || !b64(d))
 		return false;
 	if (dst && n && o[0].kind == O_ADDR)
 		return dec_fail(d, "expected a state register or _ first");
-	if (n < dst + 1 || n > dst + 2 || (in->aux && n != dst + 2) ||
+	if (n < dst + 1 || n > dst + 2 || (in->arrive.tx && n != dst + 2) ||
 	    (in->flags & F_NOCOMPLETE && n != dst + 2))
 		return dec_fail(d, "wrong number of operands");
 	if (dst && o[0].kind != O_SINK) {
@@ -149,13 +147,13 @@ dec_mbarpend(Dec *d)
 	return dec_dst(d, &o[0], T_u32, &r[0]) && dec_src(d, &o[1], T_b64, &r[1]);
 }
 
-/* cp.async.mbarrier.arrive{.noinc}: sub 1 with .noinc */
+/* cp.async.mbarrier.arrive{.noinc} */
 bool
 dec_cpmbar(Dec *d)
 {
 	Ref *r = refs(d, 0, 1);
 
-	d->in->sub = dec_has(d, "noinc");
+	d->in->arrive.noinc = dec_has(d, "noinc");
 	if (!needs(d, 80) || !shared_space(d, false) || !b64(d))
 		return false;
 	if (d->st->no != 1)
@@ -212,8 +210,7 @@ dec_getctarank(Dec *d)
 	return dec_dst(d, &o[0], T_u32, &r[0]) && dec_src(d, &o[1], d->ty[0], &r[1]);
 }
 
-/* st.async and red.async of shared memory: [a], b or {b, ...}, [mbar].  off and aux2: the offsets
- * of a and mbar. */
+/* st.async and red.async of shared memory: [a], b or {b, ...}, [mbar].  off: that of a. */
 bool
 dec_stasync(Dec *d)
 {
@@ -225,29 +222,29 @@ dec_stasync(Dec *d)
 	s64 off;
 	u32 n;
 
-	in->vec = dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : 1;
-	r = refs(d, 0, in->vec + 2u);
+	in->mem.vec = dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : 1;
+	r = refs(d, 0, in->mem.vec + 2u);
 	(void)dec_has(d, "weak");
 	(void)dec_has(d, "relaxed");
 	(void)dec_has(d, "cluster");
-	in->sub = AT_EXCH;
+	in->mem.op = AT_EXCH;
 	for (u32 i = 0; i < sizeof ops / sizeof *ops; i++)
 		if (d->row->id == OP_redasync && dec_has(d, ops[i]))
-			in->sub = (u8)i;
+			in->mem.op = (u8)i;
 	if (!needs(d, 90) || !shared_space(d, true) || !dec_types(d))
 		return false;
 	if (!dec_has(d, "mbarrier::complete_tx::bytes") || d->st->no != 3)
 		return dec_fail(d, "expected .mbarrier::complete_tx::bytes and [a], b, [mbar]");
-	in->ebytes = (u8)(type_bits(d->ty[0]) / 8);
-	if (in->ebytes < 4 || in->ebytes * in->vec > 16)
+	in->mem.ebytes = (u8)(type_bits(d->ty[0]) / 8);
+	if (in->mem.ebytes < 4 || in->mem.ebytes * in->mem.vec > 16)
 		return dec_fail(d, "type .%s is not possible here", type_name(d->ty[0]));
-	if (!mbar_addr(d, &o[0], &r[0]) || !dec_refs(d, &o[1], d->ty[0], false, in->vec, r + 1, &n))
+	if (!mbar_addr(d, &o[0], &r[0]) || !dec_refs(d, &o[1], d->ty[0], false, in->mem.vec, r + 1, &n))
 		return false;
 	sp = (sim_space)in->space;
-	if (!dec_addr(d, &o[2], &r[1 + in->vec], &off, &sp))
+	if (!dec_addr(d, &o[2], &r[1 + in->mem.vec], &off, &sp))
 		return false;
-	in->aux2 = (u32)off;
-	return off == (s32)in->aux2 || dec_fail(d, "offset is too large");
+	in->mem.mbar = (s32)off;
+	return off == in->mem.mbar || dec_fail(d, "offset is too large");
 }
 
 /* fence and membar: each form in full, as the ISA lists them.  {} around a scope: any. */
@@ -294,7 +291,7 @@ dec_fence(Dec *d)
 			is |= !strncmp(op, f, n) && !strcmp(op + n, scopes[k]);
 		if (!is)
 			continue;
-		d->in->sub = forms[i].kind;
+		d->in->fence = forms[i].kind;
 		return needs(d, forms[i].sm) &&
 		       (d->st->no == forms[i].operands || dec_fail(d, "wrong number of operands"));
 	}

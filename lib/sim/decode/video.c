@@ -83,7 +83,7 @@ set_op(Dec *d, Video *v)
 			v->op = ops[i].op;
 	for (size_t i = 0; i < sizeof rel / sizeof *rel && v->op == V_SET; i++)
 		if (dec_has(d, rel[i].name))
-			d->in->cmp = rel[i].set;
+			v->relation = rel[i].set;
 	v->sat = dec_has(d, "sat");
 	v->clamp = dec_has(d, "clamp");
 	dec_has(d, "wrap");
@@ -148,7 +148,7 @@ dec_video(Dec *d)
 		return dec_fail(d, "only vmad takes signs");
 	}
 	dst.sel = NULL;
-	in->table = (const u32 *)(const void *)v;
+	in->video = v;
 	in->d = r;
 	in->nd = 1;
 	in->s = r + 1;

@@ -25,13 +25,13 @@ dst_pair(Dec *d, const Opnd *o, PtxType t, Ref *r)
 	return dec_dst(d, &o->elt[0], t, r) && dec_pdst(d, &o->elt[1], &d->in->pd);
 }
 
-/* The one of four modes that the opcode has, as Ins.sub. */
+/* The one of four modes that the opcode has, as Ins.mode. */
 static bool
 take_mode(Dec *d, const char *const mode[4])
 {
 	for (u8 i = 0; i < 4; i++)
 		if (dec_has(d, mode[i])) {
-			d->in->sub = i;
+			d->in->mode = i;
 			return true;
 		}
 	return false;
@@ -40,7 +40,8 @@ take_mode(Dec *d, const char *const mode[4])
 bool
 dec_shfl(Dec *d)
 {
-	static const char *const mode[] = { "up", "down", "bfly", "idx" };
+	static const char *const mode[] = { [SHFL_UP] = "up", [SHFL_DOWN] = "down",
+		[SHFL_BFLY] = "bfly", [SHFL_IDX] = "idx" };
 	const Opnd *o = d->st->o;
 	Ref *r;
 
@@ -57,15 +58,16 @@ dec_shfl(Dec *d)
 bool
 dec_vote(Dec *d)
 {
-	static const char *const mode[] = { "all", "any", "uni", "ballot" };
+	static const char *const mode[] = { [VOTE_ALL] = "all", [VOTE_ANY] = "any",
+		[VOTE_UNI] = "uni", [VOTE_BALLOT] = "ballot" };
 	const Opnd *o = d->st->o;
 	Ref *r;
 
 	if (!take_mode(d, mode) || !dec_types(d) || d->st->no != 3 ||
-	    d->ty[0] != (d->in->sub == 3 ? T_b32 : T_pred))
+	    d->ty[0] != (d->in->mode == VOTE_BALLOT ? T_b32 : T_pred))
 		return dec_fail(d, "expected vote.sync.mode.type d, p, mask");
 	warp_common(d, 1, &r);
-	if (d->in->sub == 3) {
+	if (d->in->mode == VOTE_BALLOT) {
 		d->in->nd = 1;
 		if (!dec_dst(d, &o[0], T_b32, &r[0]))
 			return false;
@@ -83,7 +85,6 @@ dec_match(Dec *d)
 
 	if (!dec_types(d) || d->st->no != 3 || (d->ty[0] != T_b32 && d->ty[0] != T_b64))
 		return dec_fail(d, "expected match.mode.sync.type d, a, mask");
-	d->in->sub = d->row->id == OP_matchall;
 	warp_common(d, 2, &r);
 	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[2], T_u32, &r[1]) &&
 	       dec_src(d, &o[1], d->ty[0], &r[2]);
@@ -92,15 +93,16 @@ dec_match(Dec *d)
 bool
 dec_redux(Dec *d)
 {
-	static const char *const op[] = { "add", "min", "max", "and", "or", "xor" };
+	static const char *const op[] = { [REDUX_ADD] = "add", [REDUX_MIN] = "min",
+		[REDUX_MAX] = "max", [REDUX_AND] = "and", [REDUX_OR] = "or", [REDUX_XOR] = "xor" };
 	const Opnd *o = d->st->o;
 	Ref *r;
 
-	d->in->sub = 255;
+	d->in->mode = 255;
 	for (u32 i = 0; i < 6; i++)
 		if (dec_has(d, op[i]))
-			d->in->sub = (u8)i;
-	if (d->in->sub == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || type_float(d->ty[0]) ||
+			d->in->mode = (u8)i;
+	if (d->in->mode == 255 || !dec_types(d) || type_bits(d->ty[0]) != 32 || type_float(d->ty[0]) ||
 	    d->st->no != 3)
 		return dec_fail(d, "expected redux.sync.op.type d, a, mask");
 	warp_common(d, 2, &r);
@@ -132,7 +134,7 @@ dec_elect(Dec *d)
 	return dst_pair(d, &d->st->o[0], T_b32, &r[0]) && dec_src(d, &d->st->o[1], T_u32, &r[1]);
 }
 
-/* s[0] barrier number, s[1] thread count if given.  sub: 0 sync, 1 arrive, 2 popc, 3 and, 4 or */
+/* s[0] barrier number, s[1] thread count if given.  mode: BAR_ */
 bool
 dec_bar(Dec *d)
 {
@@ -147,12 +149,15 @@ dec_bar(Dec *d)
 	in->s = r + 1;
 	in->ns = 1;
 	if (!strcmp(verb, ".arrive"))
-		in->sub = 1;
+		in->mode = BAR_ARRIVE;
 	if (!strcmp(verb, ".red")) {
-		in->sub = dec_has(d, "popc") ? 2 : dec_has(d, "and") ? 3 : dec_has(d, "or") ? 4 : 0;
-		if (!in->sub || !dec_types(d) || n < 3)
+		in->mode = dec_has(d, "popc")  ? BAR_POPC
+		           : dec_has(d, "and") ? BAR_AND
+		           : dec_has(d, "or")  ? BAR_OR
+		                               : BAR_SYNC;
+		if (in->mode == BAR_SYNC || !dec_types(d) || n < 3)
 			return dec_fail(d, "expected .popc.u32, .and.pred or .or.pred");
-		if (in->sub == 2) {
+		if (in->mode == BAR_POPC) {
 			in->nd = 1;
 			if (!dec_dst(d, &o[0], T_u32, &r[0]))
 				return false;
@@ -175,7 +180,7 @@ dec_bar(Dec *d)
 			return dec_fail(d, "the number of threads must be a multiple of 32");
 		return dec_src(d, &o[i + 1], T_u32, &r[2]);
 	}
-	return in->sub != 1 || dec_fail(d, "arrive needs a thread count");
+	return in->mode != BAR_ARRIVE || dec_fail(d, "arrive needs a thread count");
 }
 
 bool
@@ -193,6 +198,7 @@ bool
 dec_bra(Dec *d)
 {
 	dec_has(d, "uni");
+	d->in->branch.target = d->in->branch.rpc = NO_PC;
 	return (d->st->no == 1 && d->st->o[0].kind == O_LABEL) || dec_fail(d, "expected a label");
 }
 
@@ -204,6 +210,7 @@ dec_brx(Dec *d)
 	dec_has(d, "uni");
 	if (d->st->no != 2 || d->st->o[1].kind != O_LABEL)
 		return dec_fail(d, "expected an index and a list of targets");
+	d->in->branch.rpc = NO_PC;
 	d->in->s = r;
 	d->in->ns = 1;
 	return dec_src(d, &d->st->o[0], T_u32, r);

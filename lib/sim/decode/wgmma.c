@@ -33,7 +33,9 @@ immediates(Dec *d, const Opnd *o, u32 n, u32 kind, bool areg)
 	if (kinds[kind].trans && ((!areg && !imm_of(d, &o[i++], "imm-trans-a", 0, &t[0])) ||
 	                          !imm_of(d, &o[i], "imm-trans-b", 0, &t[1])))
 		return false;
-	d->in->boolop = (u8)((t[0] ? 1 : 0) | (t[1] ? 2 : 0) | (v[0] != v[1] ? 4 : 0));
+	d->in->mma.a_col = t[0] != 0;
+	d->in->mma.b_col = t[1] == 0;
+	d->in->mma.negate = v[0] != v[1];
 	return true;
 }
 
@@ -43,8 +45,11 @@ find_kind(Dec *d, bool sparse, u32 *kind)
 	Ins *in = d->in;
 	u32 m, n, k, acc, i;
 
-	if (!dec_shape(d, &m, &n, &k) || !dec_types(d))
+	if (!dec_shape(d) || !dec_types(d))
 		return false;
+	m = in->mma.m;
+	n = in->mma.n;
+	k = in->mma.k;
 	if (d->nty != 3)
 		return dec_fail(d, "expected three types, of D, A and B");
 	acc = d->ty[0] == T_f16 ? F16C : d->ty[0] == T_f32 ? F32C : d->ty[0] == T_s32 ? S32C : 0;
@@ -65,14 +70,11 @@ find_kind(Dec *d, bool sparse, u32 *kind)
 	}
 	if (d->ty[1] == T_b1 && (!dec_has(d, "and") || !dec_has(d, "popc")))
 		return dec_fail(d, "single bits need .and.popc");
-	in->aux = n << 10 | k;
 	*kind = i;
 	return true;
 }
 
-/* d: accumulators.  s: A (four registers or a descriptor), the descriptor of B, metadata.  sub:
- * registers of A, or 0.  ps: scale-d.  aux: n << 10 | k.  aux2: selector + 1 if sparse.
- * boolop: 1 A is by column, 2 B is by row, 4 the product is subtracted. */
+/* d: accumulators.  s: A (four registers or a descriptor), the descriptor of B, metadata.  ps: scale-d. */
 bool
 dec_wgmma(Dec *d)
 {
@@ -86,18 +88,16 @@ dec_wgmma(Dec *d)
 		return false;
 	if (d->st->no < 4 + 2u * sparse)
 		return dec_fail(d, "takes more operands");
-	in->type = (u8)d->ty[1];
-	in->type2 = (u8)d->ty[2];
-	in->ebytes = in->cmp = (u8)d->ty[0];
+	dec_product(d, d->ty[1], d->ty[2], d->ty[0], d->ty[0]);
 	in->wsync = true;
-	k = in->aux & 1023;
-	nd = (in->aux >> 10) * type_bits(d->ty[0]) / 64;
+	k = in->mma.k;
+	nd = in->mma.n * type_bits(d->ty[0]) / 64;
 	na = o[1].kind == O_VEC ? 4 : 0;
 	r = NEWN(d->arena, Ref, nd + na + 3);
 	in->d = r;
 	in->nd = (u8)nd;
 	in->s = r + nd;
-	in->sub = (u8)na;
+	in->mma.na = (u8)na;
 	in->ns = (u8)(na ? na + 1 : 2);
 	if (!dec_refs(d, &o[0], T_b32, true, nd, r, &cnt) ||
 	    !(na ? dec_refs(d, &o[1], T_b32, false, 4, r + nd, &cnt) : dec_src(d, &o[1], T_b64, r + nd)) ||
@@ -106,14 +106,13 @@ dec_wgmma(Dec *d)
 	if (sparse) {
 		if (!dec_metadata(d, &o[3], r + nd + in->ns, k, type_bits(d->ty[1])))
 			return false;
-		in->aux2++;
 		i += 2;
 	}
 	return dec_psrc(d, &o[i], &in->ps, &in->ps_neg) &&
 	       immediates(d, o + i + 1, d->st->no - i - 1, kind, na != 0);
 }
 
-/* fence, commit_group, wait_group (aux: how many newest groups may be unfinished) */
+/* fence, commit_group, wait_group */
 bool
 dec_wgsync(Dec *d)
 {
@@ -123,7 +122,7 @@ dec_wgsync(Dec *d)
 	if (d->st->no != (d->row->id == OP_wgwait ? 1u : 0u) ||
 	    (d->st->no && (!dec_imm(&d->st->o[0], &n) || n > 1u << 20)))
 		return dec_fail(d, "only wait_group has an operand, the number of groups, an immediate");
-	d->in->aux = (u32)n;
+	d->in->wait.keep = (u32)n;
 	return dec_needs(d, 1090, NULL);
 }
 
@@ -137,7 +136,7 @@ dec_maxnreg(Dec *d)
 		return dec_fail(d, "expected .u32 and an immediate number of registers");
 	if (n < 24 || n > 256 || n % 8)
 		return dec_fail(d, "the number of registers must be a multiple of 8 from 24 to 256");
-	d->in->aux = (u32)n;
+	d->in->regs = (u32)n;
 	return dec_needs(d, 1090, NULL);
 }
 
@@ -173,7 +172,7 @@ wgmma_mark(sim_module *m, u32 units)
 			set = NEWN(&m->ptx.arena, u8, units + 4u);
 		for (u32 i = 0; i < in->nd; i++)
 			set[in->d[i].unit] = 1;
-		for (u32 i = 0; i < in->sub; i++)
+		for (u32 i = 0; i < in->mma.na; i++)
 			if (!in->s[i].base)
 				set[in->s[i].unit] = 1;
 	}

@@ -44,33 +44,34 @@ reg_count(u32 elements, PtxType t, bool multiplicand)
 	return elements * type_bits(t) / (t == T_f64 ? 2048 : 1024);
 }
 
-/* aux: rows << 16 | columns.  boolop: by column in memory.  sub: 0 a, 1 b, 2 c or d.  s: address,
- * stride if ns says so (vec: 1), registers of a store. */
 bool
 dec_wmmamem(Dec *d)
 {
 	bool store = d->row->id == OP_wmmastore, col, found = false;
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
-	u32 m, n, k, sm = 0, nreg, c;
-	u32 which = d->row->id == OP_wmmaloada ? 0 : d->row->id == OP_wmmaloadb ? 1 : 2;
+	u32 m, n, k, sm = 0, nreg, first, c;
+	u32 which = d->row->id == OP_wmmaloada ? FRAG_A : d->row->id == OP_wmmaloadb ? FRAG_B : FRAG_C;
 	sim_space sp;
 	PtxType t;
 	Ref *r;
 
 	dec_space(d, &sp);
-	if (!one_layout(d, &col) || !dec_shape(d, &m, &n, &k) || !dec_types(d))
+	if (!one_layout(d, &col) || !dec_shape(d) || !dec_types(d))
 		return false;
+	m = in->mma.m;
+	n = in->mma.n;
+	k = in->mma.k;
 	t = d->ty[0];
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !found; i++)
 		if (is_shape(&shapes[i], m, n, k) &&
-		    (which == 2 ? goes_with((PtxType)shapes[i].type, t) : shapes[i].type == type_family(t))) {
+		    (which == FRAG_C ? goes_with((PtxType)shapes[i].type, t) : shapes[i].type == type_family(t))) {
 			found = true;
 			sm = shapes[i].sm;
 		}
 	if (!found || d->nty != 1)
 		return dec_fail(d, "there is no fragment of m%un%uk%u of .%s", m, n, k, type_name(t));
-	if (which < 2 && type_bits(t) < 8 && col != (which == 1))
+	if (which != FRAG_C && type_bits(t) < 8 && col != (which == FRAG_B))
 		return dec_fail(d, "A of .%s is by row, B by column", type_name(t));
 	if (!dec_needs(d, sm, NULL))
 		return false;
@@ -78,44 +79,44 @@ dec_wmmamem(Dec *d)
 		return dec_fail(d, "expected a fragment, an address and a stride");
 	in->wsync = true;
 	in->space = (u8)sp;
-	in->sub = (u8)which;
-	in->boolop = col;
-	in->aux = (which == 1 ? k : m) << 16 | (which == 0 ? k : n);
-	nreg = reg_count((in->aux >> 16) * (in->aux & 0xffff), t, which < 2);
+	in->frag = (Fragment){
+		.which = (u8)which,
+		.col = col,
+		.stride = d->st->no == 3,
+		.rows = (u16)(which == FRAG_B ? k : m),
+		.cols = (u16)(which == FRAG_A ? k : n),
+	};
+	nreg = reg_count((u32)in->frag.rows * in->frag.cols, t, which != FRAG_C);
 	r = NEWN(d->arena, Ref, nreg + 2);
+	first = 1u + in->frag.stride;
 	in->s = r;
-	in->vec = d->st->no == 3;
-	in->ns = (u8)(1 + in->vec + (store ? nreg : 0));
-	in->d = r + 1 + in->vec;
+	in->ns = (u8)(first + (store ? nreg : 0));
+	in->d = r + first;
 	in->nd = (u8)(store ? 0 : nreg);
 	if (!dec_addr(d, &o[!store], &r[0], &in->off, &sp) ||
-	    (in->vec && !dec_src(d, &o[2], T_u32, &r[1])))
+	    (in->frag.stride && !dec_src(d, &o[2], T_u32, &r[1])))
 		return false;
 	in->space = (u8)sp;
-	return dec_refs(d, &o[store], t == T_f64 ? T_f64 : T_b32, !store, nreg, r + 1 + in->vec, &c);
+	return dec_refs(d, &o[store], t == T_f64 ? T_f64 : T_b32, !store, nreg, r + first, &c);
 }
 
-/* aux as in mma: m << 20 | n << 10 | k.  boolop: 1 A by column, 2 B by column.  rnd: 1 and. */
 bool
 dec_wmma(Dec *d)
 {
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
-	u32 m, n, k, na, nb, nc, nd, cnt, lay = 0, nlay = 0;
+	u32 m, n, k, na, nb, nc, nd, cnt;
 	const struct Shape *s = NULL;
 	PtxType a, b, c, dt, at, ct;
 	Ref *r;
 
-	if (!dec_shape(d, &m, &n, &k))
+	if (!dec_shape(d) || !dec_layouts(d, true))
 		return false;
-	for (u32 i = 0; i < d->npart; i++)
-		if (!strcmp(d->part[i], "row") || !strcmp(d->part[i], "col")) {
-			d->used |= 1u << i;
-			lay |= (*d->part[i] == 'c' ? 1u : 0) << (nlay & 1);
-			nlay++;
-		}
-	if (nlay != 2 || !dec_types(d) || (d->nty != 2 && d->nty != 4))
-		return dec_fail(d, "expected two layouts, and two types for f16 or four");
+	m = in->mma.m;
+	n = in->mma.n;
+	k = in->mma.k;
+	if (!dec_types(d) || (d->nty != 2 && d->nty != 4))
+		return dec_fail(d, "expected two types for f16, or four");
 	dt = d->ty[0];
 	c = d->ty[d->nty - 1];
 	a = d->nty == 2 ? T_f16 : d->ty[1];
@@ -126,7 +127,7 @@ dec_wmma(Dec *d)
 	if (!s || a != b || !goes_with((PtxType)s->type, c) || !goes_with((PtxType)s->type, dt) ||
 	    (a == T_f16 && d->nty == 4))
 		return dec_fail(d, "there is no m%un%uk%u of these types", m, n, k);
-	if (type_bits(a) < 8 && lay != 2)
+	if (type_bits(a) < 8 && (in->mma.a_col || !in->mma.b_col))
 		return dec_fail(d, "this shape is .row.col only");
 	if (!dec_needs(d, s->sm, NULL))
 		return false;
@@ -143,14 +144,9 @@ dec_wmma(Dec *d)
 		return dec_fail(d, "single bits need .xor.popc or .and.popc");
 	if (d->row->id == OP_wmmaand && !dec_needs(d, 80, ".and.popc"))
 		return false;
-	in->rnd = d->row->id == OP_wmmaand;
+	in->mma.is_and = d->row->id == OP_wmmaand;
 	in->wsync = true;
-	in->type = (u8)a;
-	in->type2 = (u8)b;
-	in->ebytes = (u8)c;
-	in->cmp = (u8)dt;
-	in->boolop = (u8)lay;
-	in->aux = m << 20 | n << 10 | k;
+	dec_product(d, a, b, c, dt);
 	na = reg_count(m * k, a, true);
 	nb = reg_count(k * n, b, true);
 	nc = reg_count(m * n, c, false);
@@ -162,8 +158,8 @@ dec_wmma(Dec *d)
 	in->nd = (u8)nd;
 	in->s = r + nd;
 	in->ns = (u8)(na + nb + nc);
-	in->sub = (u8)na;
-	in->vec = (u8)nb;
+	in->mma.na = (u8)na;
+	in->mma.nb = (u8)nb;
 	return (d->st->no == 4 || dec_fail(d, "expected four fragments")) &&
 	       dec_refs(d, &o[0], ct, true, nd, r, &cnt) && dec_refs(d, &o[1], at, false, na, r + nd, &cnt) &&
 	       dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt) &&

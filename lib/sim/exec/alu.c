@@ -80,7 +80,7 @@ sources_def(const Warp *w, const Ins *in, u32 mask, u32 *origin)
 static u32
 combine(u32 op, u32 t, u32 c)
 {
-	return op == 1 ? t & c : op == 2 ? t | c : op == 3 ? t ^ c : t;
+	return op == BOOL_AND ? t & c : op == BOOL_OR ? t | c : op == BOOL_XOR ? t ^ c : t;
 }
 
 int
@@ -91,13 +91,13 @@ exec_setp(Warp *w, const Ins *in, u32 mask)
 
 	in->alu(rel, src32(w, &in->s[0]), src32(w, &in->s[in->ns > 1]), NULL, NULL, in);
 	for (u32 l = 0; l < WARP; l++) {
-		lo |= (u32)((in->cmp & rel[l]) != 0) << l;
+		lo |= (u32)((in->arith.relation & rel[l]) != 0) << l;
 		if (two)
-			hi |= (u32)((in->cmp & rel[l] >> 4) != 0) << l;
+			hi |= (u32)((in->arith.relation & rel[l] >> 4) != 0) << l;
 	}
 	if (w->def) {
 		def = sources_def(w, in, mask, &org);
-		if (in->boolop && in->ps >= 0) {
+		if (in->arith.boolop && in->ps >= 0) {
 			if (mask & ~w->pdef[in->ps])
 				org = w->porg[in->ps] ? w->porg[in->ps] : in->line;
 			def &= w->pdef[in->ps];
@@ -106,8 +106,8 @@ exec_setp(Warp *w, const Ins *in, u32 mask)
 	c = pred_get(w, in->ps, in->ps_neg);
 	if (!two)
 		hi = ~lo;
-	pred_set(w, in->pd, mask, combine(in->boolop, lo, c), def, org);
-	pred_set(w, in->pd2, mask, combine(in->boolop, hi, c), def, org);
+	pred_set(w, in->pd, mask, combine(in->arith.boolop, lo, c), def, org);
+	pred_set(w, in->pd2, mask, combine(in->arith.boolop, hi, c), def, org);
 	return R_NEXT;
 }
 
@@ -126,7 +126,7 @@ exec_lop3p(Warp *w, const Ins *in, u32 mask)
 		taint_alu(w, in, mask);
 	}
 	store_plane(w, in->d, &t, mask);
-	pred_set(w, in->pd, mask, combine(in->boolop, nonzero, c), def, org);
+	pred_set(w, in->pd, mask, combine(in->arith.boolop, nonzero, c), def, org);
 	return R_NEXT;
 }
 
@@ -141,11 +141,11 @@ exec_set(Warp *w, const Ins *in, u32 mask)
 
 	in->alu(rel, src32(w, &in->s[0]), src32(w, &in->s[1]), NULL, NULL, in);
 	for (u32 l = 0; l < WARP; l++) {
-		t |= (u32)((in->cmp & rel[l]) != 0) << l;
-		t2 |= (u32)((in->cmp & rel[l] >> 4) != 0) << l;
+		t |= (u32)((in->arith.relation & rel[l]) != 0) << l;
+		t2 |= (u32)((in->arith.relation & rel[l] >> 4) != 0) << l;
 	}
-	t = combine(in->boolop, t, c);
-	t2 = combine(in->boolop, t2, c);
+	t = combine(in->arith.boolop, t, c);
+	t2 = combine(in->arith.boolop, t2, c);
 	if (two)
 		one = in->type == T_f16x2 ? 0x3c00u : in->type == T_bf16x2 ? 0x3f80u : 0xffffu;
 	for (u32 l = 0; l < WARP; l++)
@@ -224,26 +224,26 @@ exec_slct(Warp *w, const Ins *in, u32 mask)
 int
 exec_pbool(Warp *w, const Ins *in, u32 mask)
 {
-	u32 a = pred_get(w, in->ps, in->ps_neg), def = ALL_LANES, org = in->line;
+	u32 op = in->logic.op, a = pred_get(w, in->ps, in->ps_neg), def = ALL_LANES, org = in->line;
 
 	if (w->def) {
 		def = w->pdef[in->ps];
 		if (mask & ~def && w->porg[in->ps])
 			org = w->porg[in->ps];
 	}
-	if (in->sub <= 3) {
-		u32 b = pred_get(w, (s32)in->aux, in->aux2 != 0), db = w->def ? w->pdef[in->aux] : ALL_LANES;
-		if (w->def && mask & ~db && w->porg[in->aux])
-			org = w->porg[in->aux];
+	if (op <= BOOL_XOR) {
+		u32 p = in->logic.p, b = pred_get(w, (s32)p, in->logic.neg), db = w->def ? w->pdef[p] : ALL_LANES;
+		if (w->def && mask & ~db && w->porg[p])
+			org = w->porg[p];
 		/* a false operand decides an and, a true one an or */
-		if (in->sub == 1)
+		if (op == BOOL_AND)
 			def = (def & db) | (def & ~a) | (db & ~b);
-		else if (in->sub == 2)
+		else if (op == BOOL_OR)
 			def = (def & db) | (def & a) | (db & b);
 		else
 			def &= db;
-		a = combine(in->sub, a, b);
-	} else if (in->sub == 4) {
+		a = combine(op, a, b);
+	} else if (op == BOOL_NOT) {
 		a = ~a;
 	}
 	pred_set(w, in->pd, mask, a, def, org);

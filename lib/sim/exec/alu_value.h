@@ -199,7 +199,7 @@ fz(float v, const Ins *in)
 static inline float
 out32(double v, const Ins *in)
 {
-	float f = fz(f32_round(v, in->rnd), in);
+	float f = fz(f32_round(v, in->arith.rnd), in);
 
 	if (in->flags & F_SAT)
 		f = f > 0 ? f < 1 ? f : 1 : 0;
@@ -211,7 +211,7 @@ add_dir(double a, double b, const Ins *in)
 {
 	double s = odd_add(a, b);
 
-	return s == 0 && in->rnd == RM && (signbit(a) || signbit(b)) ? -0.0 : s;
+	return s == 0 && in->arith.rnd == RM && (signbit(a) || signbit(b)) ? -0.0 : s;
 }
 /* .xorsign.abs: the magnitude chosen as of absolute values, the sign of a * b. */
 static inline float

@@ -48,7 +48,7 @@ exec_cpmbar(Warp *w, const Ins *in, u32 mask)
 		a->addr[l] = (u32)acc[l].addr;
 		if (acc[l].cta != w->cta)
 			mbar_bad(w, in, l, a->addr[l], "the mbarrier has to be in the thread's own block");
-		else if (in->sub || mbar_more(w, in, l, w->cta, a->addr[l]))
+		else if (in->arrive.noinc || mbar_more(w, in, l, w->cta, a->addr[l]))
 			a->mask |= 1u << l;
 	}
 	flight_add(w, in, &a->f);
@@ -73,15 +73,15 @@ land_lane(Store *s, int l)
 	const Ins *in = s->in;
 	Warp *w = s->w;
 	const MemAccess *a = &s->at[l];
-	u32 bytes = (u32)in->ebytes * in->vec, addr = (u32)a->addr;
+	u32 bytes = (u32)in->mem.ebytes * in->mem.vec, addr = (u32)a->addr;
 	bool red = in->id == OP_redasync;
 	u64 v = 0;
 
 	if (red && w->def)
 		check_access(w, in, l, a, bytes, A_SWRITE, NULL);
 	if (red) {
-		memcpy(&v, s->data[l], in->ebytes);
-		atom_rmw(a->p, in->ebytes, in, v, 0, false);
+		memcpy(&v, s->data[l], in->mem.ebytes);
+		atom_rmw(a->p, in->mem.ebytes, in->mem.op, (PtxType)in->type, v, 0, false);
 	} else {
 		memcpy(a->p, s->data[l], bytes);
 	}
@@ -103,7 +103,7 @@ land_store(Flight *f)
 
 	FOR_LANES(l, s->mask)
 		if (s->at[l].cta->ended)
-			cluster_reach(s->w, s->in, l, s->at[l].cta, (u32)s->at[l].addr, s->in->ebytes);
+			cluster_reach(s->w, s->in, l, s->at[l].cta, (u32)s->at[l].addr, s->in->mem.ebytes);
 		else
 			land_lane(s, l);
 }
@@ -113,19 +113,19 @@ take_values(Store *s)
 {
 	Warp *w = s->w;
 	const Ins *in = s->in;
-	u32 bytes = (u32)in->ebytes * in->vec;
+	u32 bytes = (u32)in->mem.ebytes * in->mem.vec;
 	bool red = in->id == OP_redasync;
 	int l;
 
 	s->defined = ALL_LANES;
-	for (u32 i = 0; i < in->vec; i++) {
+	for (u32 i = 0; i < in->mem.vec; i++) {
 		if (w->def && red)
 			use_check(w, in, &in->s[1 + i], s->mask, "an operand of an atomic operation");
 		if (w->def)
 			s->defined &= def_of(w, &in->s[1 + i]);
 		FOR_LANES(l, s->mask) {
 			u64 v = lane_get(w, &in->s[1 + i], l);
-			memcpy(s->data[l] + i * in->ebytes, &v, in->ebytes);
+			memcpy(s->data[l] + i * in->mem.ebytes, &v, in->mem.ebytes);
 		}
 	}
 	FOR_LANES(l, s->mask) {
@@ -142,7 +142,7 @@ int
 exec_stasync(Warp *w, const Ins *in, u32 mask)
 {
 	Store *s = calloc(1, sizeof *s);
-	const Ref *mb = &in->s[1 + in->vec];
+	const Ref *mb = &in->s[1 + in->mem.vec];
 	MemAccess bar[WARP];
 	u32 good;
 	int l;
@@ -155,8 +155,8 @@ exec_stasync(Warp *w, const Ins *in, u32 mask)
 	s->w = w;
 	s->in = in;
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask,
-	                   (u32)in->ebytes * in->vec, true, s->at);
-	good &= mbar_places(w, in, mb, (s64)(s32)in->aux2, good, A_SWRITE, bar);
+	                   (u32)in->mem.ebytes * in->mem.vec, true, s->at);
+	good &= mbar_places(w, in, mb, in->mem.mbar, good, A_SWRITE, bar);
 	FOR_LANES(l, good) {
 		if (s->at[l].space != SIM_SPACE_SHARED || s->at[l].cta != bar[l].cta) {
 			mbar_bad(w, in, l, (u32)bar[l].addr,

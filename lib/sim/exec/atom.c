@@ -41,25 +41,23 @@ half_op(u32 sub, PtxType t, u32 a, u32 b)
 }
 
 static u64
-combine(const Ins *in, u64 old, u64 b, u64 c, bool global)
+combine(u32 op, PtxType t, u64 old, u64 b, u64 c, bool global)
 {
-	PtxType t = (PtxType)in->type;
-
-	if (type_float(t) && in->sub != AT_EXCH && in->sub != AT_CAS) {
+	if (type_float(t) && op != AT_EXCH && op != AT_CAS) {
 		switch (t) {
 		case T_f32: return add_f32((u32)old, (u32)b, global);
 		case T_f64: return bits64_of(f64_of(old) + f64_of(b));
 		case T_f16: case T_bf16:
-			return half_op(in->sub, t, (u32)old & 0xffff, (u32)b & 0xffff);
+			return half_op(op, t, (u32)old & 0xffff, (u32)b & 0xffff);
 		default: {
-			u32 low = half_op(in->sub, t, (u32)old & 0xffff, (u32)b & 0xffff);
-			u32 high = half_op(in->sub, t, (u32)(old >> 16) & 0xffff, (u32)(b >> 16) & 0xffff);
+			u32 low = half_op(op, t, (u32)old & 0xffff, (u32)b & 0xffff);
+			u32 high = half_op(op, t, (u32)(old >> 16) & 0xffff, (u32)(b >> 16) & 0xffff);
 
 			return low | (u64)high << 16;
 		}
 		}
 	}
-	switch (in->sub) {
+	switch (op) {
 	case AT_AND: return old & b;
 	case AT_OR: return old | b;
 	case AT_XOR: return old ^ b;
@@ -72,30 +70,30 @@ combine(const Ins *in, u64 old, u64 b, u64 c, bool global)
 	}
 	{
 		bool less = t == T_s64 ? (s64)old < (s64)b : t == T_s32 ? (s32)old < (s32)b : old < b;
-		return less == (in->sub == AT_MIN) ? old : b;
+		return less == (op == AT_MIN) ? old : b;
 	}
 }
 
 u64
-atom_rmw(u8 *p, u32 bytes, const Ins *in, u64 b, u64 c, bool global)
+atom_rmw(u8 *p, u32 bytes, u32 op, PtxType t, u64 b, u64 c, bool global)
 {
 	if (bytes == 8) {
 		u64 *q = (u64 *)(void *)p, old = __atomic_load_n(q, __ATOMIC_RELAXED);
-		while (!__atomic_compare_exchange_n(q, &old, combine(in, old, b, c, global), false,
+		while (!__atomic_compare_exchange_n(q, &old, combine(op, t, old, b, c, global), false,
 		                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			;
 		return old;
 	}
 	if (bytes == 4) {
 		u32 *q = (u32 *)(void *)p, old = __atomic_load_n(q, __ATOMIC_RELAXED);
-		while (!__atomic_compare_exchange_n(q, &old, (u32)combine(in, old, b, c, global), false,
+		while (!__atomic_compare_exchange_n(q, &old, (u32)combine(op, t, old, b, c, global), false,
 		                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			;
 		return old;
 	}
 	{
 		u16 *q = (u16 *)(void *)p, old = __atomic_load_n(q, __ATOMIC_RELAXED);
-		while (!__atomic_compare_exchange_n(q, &old, (u16)combine(in, old, b, c, global), false,
+		while (!__atomic_compare_exchange_n(q, &old, (u16)combine(op, t, old, b, c, global), false,
 		                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			;
 		return old;
@@ -106,13 +104,13 @@ atom_rmw(u8 *p, u32 bytes, const Ins *in, u64 b, u64 c, bool global)
 static void
 rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 {
-	const u64 *b = src64(w, &in->s[1]), *c = in->sub == AT_CAS ? src64(w, &in->s[2]) : b;
+	const u64 *b = src64(w, &in->s[1]), *c = in->mem.op == AT_CAS ? src64(w, &in->s[2]) : b;
 	u64 old[2], next[2] = { c[l], c[WARP + l] };
 
 	if (!locked)
 		launch_lock(w->cta->l);
 	memcpy(old, p, 16);
-	if (in->sub == AT_EXCH || (old[0] == b[l] && old[1] == b[WARP + l]))
+	if (in->mem.op == AT_EXCH || (old[0] == b[l] && old[1] == b[WARP + l]))
 		memcpy(p, next, 16);
 	if (!locked)
 		launch_unlock(w->cta->l);
@@ -122,11 +120,31 @@ rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 	}
 }
 
+/* The elements of one lane. */
+static void
+rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
+{
+	const Move *m = &in->mem;
+
+	for (u32 i = 0; i < m->vec; i++) {
+		u64 b = lane_get(w, &in->s[1 + i], l), c = 0, old;
+		bool idle;
+		if (m->op == AT_CAS)
+			c = lane_get(w, &in->s[1 + m->vec], l);
+		old = atom_rmw(a->p + i * m->ebytes, m->ebytes, m->op, (PtxType)in->type, b, c, a->al != NULL);
+		/* a comparison that fails, or 0 added, is a read: loops wait so */
+		idle = m->op == AT_CAS ? old != b : (m->op == AT_ADD || m->op == AT_OR) && !b;
+		w->cta->cl->effects += !idle;
+		if (in->nd)
+			lane_set(w, &in->d[i], l, old);
+	}
+}
+
 int
 exec_atom(Warp *w, const Ins *in, u32 mask)
 {
 	MemAccess acc[WARP];
-	u32 bytes = (u32)in->ebytes * in->vec, good, undef = 0;
+	u32 bytes = (u32)in->mem.ebytes * in->mem.vec, good, undef = 0;
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
@@ -149,28 +167,18 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			if (!check_init(w, l, &acc[l], bytes))
 				undef |= 1u << l;
 		}
-		w->cta->cl->effects += in->ebytes == 16;
-		if (in->ebytes == 16)
+		if (in->mem.ebytes == 16) {
+			w->cta->cl->effects++;
 			rmw128(w, in, l, acc[l].p, locked);
-		for (u32 i = 0; i < in->vec && in->ebytes < 16; i++) {
-			u64 b = lane_get(w, &in->s[1 + i], l), c = 0, old;
-			if (in->sub == AT_CAS)
-				c = lane_get(w, &in->s[1 + in->vec], l);
-			old = atom_rmw(acc[l].p + i * in->ebytes, in->ebytes, in, b, c, acc[l].al != NULL);
-			/* a comparison that fails, or 0 added, is a read: loops wait so */
-			w->cta->cl->effects += in->sub == AT_CAS ? old == b
-			                                         : !((in->sub == AT_ADD ||
-			                                              in->sub == AT_OR) &&
-			                                             !b);
-			if (in->nd)
-				lane_set(w, &in->d[i], l, old);
+		} else {
+			rmw_lane(w, in, l, &acc[l]);
 		}
 		if (locked)
 			launch_unlock(w->cta->l);
 		else if (w->def && acc[l].al)      /* another block may have begun to hand over since */
 			check_strong(w, &acc[l], in, true, false, false);
 		/* an exchange defines the memory; anything else on undefined memory is told once */
-		if (undef >> l & 1 && in->sub != AT_EXCH)
+		if (undef >> l & 1 && in->mem.op != AT_EXCH)
 			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED,
 			          in->line,
 			          acc[l].space, acc[l].addr, bytes, NULL,

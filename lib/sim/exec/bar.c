@@ -41,9 +41,9 @@ arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 	w->cta->cl->effects++;
 	bar->arrived[w->id] |= mask;
 	bar->count += mask == w->live ? WARP : popcount(mask);
-	if (in->sub != 1)
+	if (in->mode != BAR_ARRIVE)
 		bar->waiting[w->id] |= mask;
-	if (in->sub >= 2) {
+	if (in->mode >= BAR_POPC) {
 		u32 p = (in->ps_neg ? ~w->p[in->ps] : w->p[in->ps]) & mask;
 		use_pred(w, in, in->ps, mask, "the predicate of a barrier");
 		bar->popc += popcount(p);
@@ -80,7 +80,7 @@ exec_bar(Warp *w, const Ins *in, u32 mask)
 		return R_NEXT;
 	}
 	arrive(w, in, &w->cta->bar[n], mask, expect);
-	if (in->sub == 1) {
+	if (in->mode == BAR_ARRIVE) {
 		bar_try(w->cta);
 		return R_NEXT;
 	}
@@ -103,16 +103,16 @@ complete(const Cta *b, const Bar *bar)
 static void
 result(Warp *w, const Ins *in, const Bar *bar, u32 mask)
 {
-	u32 r = in->sub == 3 ? bar->all : bar->any;
+	u32 r = in->mode == BAR_AND ? bar->all : bar->any;
 	int l;
 
-	if (in->sub == 2) {
+	if (in->mode == BAR_POPC) {
 		u32 *d = dst32(w, in->d);
 		FOR_LANES(l, mask)
 			d[l] = bar->popc;
 		if (w->def)
 			def_set(w, in->d, mask, ALL_LANES, 0);
-	} else if (in->sub >= 3 && in->pd >= 0) {
+	} else if (in->mode >= BAR_AND && in->pd >= 0) {
 		w->p[in->pd] = (w->p[in->pd] & ~mask) | (r ? mask : 0);
 		if (w->def)
 			w->pdef[in->pd] |= mask;

@@ -121,7 +121,7 @@ heap_put(sim *s, u64 addr)
 int
 exec_builtin(Warp *w, const Ins *in, u32 mask)
 {
-	const Call *c = (const Call *)(const void *)in->table;
+	const Call *c = in->branch.call;
 	Launch *l = w->cta->l;
 	int lane;
 	bool ok;

@@ -109,7 +109,7 @@ wrong_block(const Bulk *k, const char *what, const Cta *b)
 static bool
 target_ranks(Bulk *k, const Cta *dst)
 {
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 	const Cluster *c = k->w->cta->cl;
 
 	k->ranks = 1u << dst->rank;
@@ -126,7 +126,7 @@ target_ranks(Bulk *k, const Cta *dst)
 bool
 bulk_target(Bulk *k, const MemAccess *dst)
 {
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 	u64 mbar = bulk_value(k->w, &arg->mbar, k->lane);
 	const Cluster *c = k->w->cta->cl;
 	bool ok = true;
@@ -154,7 +154,7 @@ bulk_target(Bulk *k, const MemAccess *dst)
 void
 bulk_run(Bulk *k, u64 addr, u32 at, u32 n)
 {
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 	Run *last = k->nrun ? &k->run[k->nrun - 1] : NULL;
 	bool write = arg->dir == B_STORE;
 	MemAccess a, end;
@@ -186,7 +186,7 @@ land(Flight *f)
 {
 	Bulk *k = (Bulk *)(void *)f;
 	const Cluster *c = k->w->cta->cl;
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 	int r;
 
 	bulk_read(k);
@@ -232,7 +232,7 @@ bulk_issued(Warp *w)
 static void
 count(const Bulk *k)
 {
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 
 	if (!k->w->cta->l->counts || arg->dir == B_SEND)
 		return;
@@ -252,7 +252,7 @@ bulk_issue(Bulk *k)
 			bulk_check(k);
 		count(k);
 	}
-	if (bulk_arg(k->in)->dir == B_STORE) {
+	if (k->in->bulk->dir == B_STORE) {
 		k->group = w->nbulk[k->lane];
 		*w->bulk_end = k;
 		w->bulk_end = &k->next;
@@ -283,7 +283,7 @@ plain_size(Warp *w, const Ins *in, int lane, u64 global, u32 bytes)
 static bool
 plain(Warp *w, const Ins *in, int l)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	u32 bytes = (u32)lane_get(w, &arg->size, l);
 	u64 to = bulk_value(w, &arg->dst, l), from = bulk_value(w, &arg->src, l);
 	u64 global = arg->dir == B_LOAD ? from : arg->dir == B_STORE ? to : 0;
@@ -315,7 +315,7 @@ plain(Warp *w, const Ins *in, int l)
 int
 exec_bulk(Warp *w, const Ins *in, u32 mask)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	int l;
 
 	bulk_use_addr(w, in, &arg->dst, mask, "an address");
@@ -334,7 +334,7 @@ exec_bulk(Warp *w, const Ins *in, u32 mask)
 int
 exec_bulkpre(Warp *w, const Ins *in, u32 mask)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	int l;
 
 	bulk_use_addr(w, in, &arg->src, mask, "an address");
@@ -380,7 +380,7 @@ finish(Warp *w, u32 mask, u32 keep, bool read_only, bool all)
 int
 exec_bulkwait(Warp *w, const Ins *in, u32 mask)
 {
-	finish(w, mask, in->aux, in->sub != 0, false);
+	finish(w, mask, in->wait.keep, in->wait.read, false);
 	return R_NEXT;
 }
 

@@ -13,10 +13,11 @@ typedef enum BulkDir {
 /* A decoded operand in [ ]: a register or constant, and an offset. */
 typedef struct BulkAddr { Ref base; s64 off; } BulkAddr;
 
-/* What does not fit into Ins: operands by name.  Ins.table points at it. */
+/* What does not fit into Ins: operands by name. */
 typedef struct BulkArg {
 	BulkDir dir;
-	bool reduce;            /* Ins.sub is the operation, Ins.type its type if no tensor */
+	bool reduce;
+	u8 op;                  /* of a reduction, AT_; its type is Ins.type if no tensor */
 	bool own;               /* destination .shared::cta */
 	bool multicast;
 	bool im2col, offsets;
@@ -25,12 +26,6 @@ typedef struct BulkArg {
 	BulkAddr mbar;
 	Ref size, mask, coord[5], off[3];
 } BulkArg;
-
-static inline const BulkArg *
-bulk_arg(const Ins *in)
-{
-	return (const BulkArg *)(const void *)in->table;
-}
 
 /* One copy or reduction that has been issued.  Data is staged in the order of the box, without
  * swizzle: read from the source late, written to the destination later. */

@@ -126,7 +126,7 @@ check_reduced(const Bulk *k)
 void
 bulk_check(const Bulk *k)
 {
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 	Cta *own = k->w->cta;
 	MemAccess a;
 	int r;
@@ -199,7 +199,7 @@ read_shared(Bulk *k)
 void
 bulk_read(Bulk *k)
 {
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 
 	if (k->have || k->idle)
 		return;
@@ -227,23 +227,20 @@ bulk_read(Bulk *k)
 static void
 reduce(const Bulk *k, u8 *to, const u8 *data, u32 n, bool global)
 {
-	Ins op = *k->in;
-	u32 e;
+	PtxType t = k->d ? tmap_ptx_type(k->d) : (PtxType)k->in->type;
+	u32 e = type_bits(t) / 8;
 
-	if (k->d)
-		op.type = (u8)tmap_ptx_type(k->d);
-	e = type_bits((PtxType)op.type) / 8;
 	for (u32 i = 0; i + e <= n; i += e) {
 		u64 v = 0;
 		memcpy(&v, data + i, e);
-		atom_rmw(to + i, e, &op, v, 0, global);
+		atom_rmw(to + i, e, k->in->bulk->op, t, v, 0, global);
 	}
 }
 
 void
 bulk_write_global(Bulk *k)
 {
-	const BulkArg *arg = bulk_arg(k->in);
+	const BulkArg *arg = k->in->bulk;
 
 	for (u32 i = 0; i < k->nrun; i++) {
 		const Run *r = &k->run[i];
@@ -262,7 +259,7 @@ bulk_write_global(Bulk *k)
 void
 bulk_write_shared(Bulk *k, Cta *b, u32 base)
 {
-	bool red = bulk_arg(k->in)->reduce;
+	bool red = k->in->bulk->reduce;
 
 	for (u32 at = 0, n; at < k->bytes; at += n) {
 		u32 addr;

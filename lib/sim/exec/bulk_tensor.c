@@ -66,7 +66,7 @@ tmap_fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, sim_tmap_de
 static bool
 fits(Warp *w, const Ins *in, int lane, u64 addr, const sim_tmap_desc *d)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 
 	if (d->rank != arg->rank)
 		return bad(w, in, lane, addr, "the map has %u dimensions, the instruction %u", d->rank,
@@ -74,7 +74,7 @@ fits(Warp *w, const Ins *in, int lane, u64 addr, const sim_tmap_desc *d)
 	if (!d->im2col != !arg->im2col)
 		return bad(w, in, lane, addr, "the map is for %s mode, the instruction is not",
 		           d->im2col ? "im2col" : "tiled");
-	if (arg->reduce && !tmap_reduces(d, in->sub))
+	if (arg->reduce && !tmap_reduces(d, arg->op))
 		return bad(w, in, lane, addr, "the map's element type has no such reduction");
 	return true;
 }
@@ -82,7 +82,7 @@ fits(Warp *w, const Ins *in, int lane, u64 addr, const sim_tmap_desc *d)
 static void
 coordinates(Warp *w, const Ins *in, int l, s32 *at, u32 *off)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 
 	memset(off, 0, 3 * sizeof *off);
 	for (u32 i = 0; i < arg->rank; i++)
@@ -125,7 +125,7 @@ add_runs(Bulk *k, Box *box)
 static bool
 tensor(Warp *w, const Ins *in, int l)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	bool store = arg->dir == B_STORE;
 	u64 map = bulk_value(w, store ? &arg->dst : &arg->src, l);
 	u64 at = bulk_value(w, store ? &arg->src : &arg->dst, l), bytes, area;
@@ -160,7 +160,7 @@ tensor(Warp *w, const Ins *in, int l)
 static void
 use_operands(Warp *w, const Ins *in, u32 mask)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 
 	if (arg->dir != B_FETCH)
 		bulk_use_addr(w, in, &arg->dst, mask, "an address");
@@ -191,7 +191,7 @@ exec_btensor(Warp *w, const Ins *in, u32 mask)
 int
 exec_btensorpre(Warp *w, const Ins *in, u32 mask)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	sim_tmap_desc d;
 	Box box;
 	int l;
@@ -208,7 +208,7 @@ exec_btensorpre(Warp *w, const Ins *in, u32 mask)
 int
 exec_tmprefetch(Warp *w, const Ins *in, u32 mask)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	sim_tmap_desc d;
 	int l;
 

@@ -46,11 +46,11 @@ exec_alloca(Warp *w, const Ins *in, u32 mask)
 		use_check(w, in, &in->s[0], mask, "a stack operand");
 	FOR_LANES(l, mask) {
 		u64 v = in->ns ? lane_get(w, in->s, l) : 0;
-		if (in->sub == 0) {
-			if (!push(w, in, l, v, in->aux, &at))
+		if (in->id == OP_alloca) {
+			if (!push(w, in, l, v, in->align, &at))
 				return R_STOP;
 			lane_set(w, in->d, l, at);
-		} else if (in->sub == 1) {
+		} else if (in->id == OP_stacksave) {
 			lane_set(w, in->d, l, w->sp[l]);
 		} else {
 			if (v > w->sp[l])
@@ -70,7 +70,7 @@ exec_frame(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	FOR_LANES(l, mask)
-		lane_set(w, in->d, l, fp[l] + in->aux);
+		lane_set(w, in->d, l, fp[l] + in->frame);
 	if (w->def)
 		def_set(w, in->d, mask, ALL_LANES, 0);
 	return R_NEXT;
@@ -257,7 +257,7 @@ pointed(Warp *w, const Ins *in, const Call *c, u32 mask, u32 *same)
 int
 exec_call(Warp *w, const Ins *in, u32 mask)
 {
-	const Call *c = (const Call *)(const void *)in->table;
+	const Call *c = in->branch.call;
 	const Fn *f = c->fn;
 	Path *q = &w->path[w->cur];
 	u32 same = mask, at;

@@ -18,12 +18,12 @@ sizes(Warp *w, const Ins *in, u32 mask, u8 *n)
 	if (in->ps >= 0)
 		use_pred(w, in, in->ps, mask, "the predicate of a copy");
 	FOR_LANES(l, mask) {
-		u32 k = in->aux;
+		u32 k = in->copy.bytes;
 		if (in->ns > 2)
 			k = src32(w, &in->s[2])[l];
 		if (in->ps >= 0 && (w->p[in->ps] >> l & 1) != in->ps_neg)
 			k = 0;          /* ignore-src */
-		n[l] = (u8)(k > in->aux ? in->aux : k);
+		n[l] = (u8)(k > in->copy.bytes ? in->copy.bytes : k);
 	}
 }
 
@@ -33,9 +33,9 @@ source(Warp *w, const Ins *in, int l, u64 addr, u32 n, MemAccess *a)
 {
 	MemAccess last;
 
-	if (addr & (in->aux - 1))
-		return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, in->aux, false, a);
-	if (n == in->aux)
+	if (addr & (in->copy.bytes - 1))
+		return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, in->copy.bytes, false, a);
+	if (n == in->copy.bytes)
 		return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, n, false, a);
 	return mem_access(w, in, l, SIM_SPACE_GLOBAL, addr, 1, false, a) &&
 	       mem_access(w, in, l, SIM_SPACE_GLOBAL, addr + n - 1, 1, false, &last);
@@ -53,14 +53,14 @@ exec_cpasync(Warp *w, const Ins *in, u32 mask)
 	w->cta->cl->effects++;
 	sizes(w, in, mask, n);
 	use_check(w, in, &in->s[1], mask, "an address");
-	good = mem_resolve(w, in, &in->s[0], in->off, SIM_SPACE_SHARED, mask, in->aux, true, dst);
+	good = mem_resolve(w, in, &in->s[0], in->off, SIM_SPACE_SHARED, mask, in->copy.bytes, true, dst);
 	c = calloc(1, sizeof *c);
 	if (!c) {
 		w->cta->k->nomem = true;
 		return R_STOP;
 	}
 	FOR_LANES(l, good) {
-		u64 a = lane_get(w, &in->s[1], l) + (u64)(s64)(s32)in->aux2;
+		u64 a = lane_get(w, &in->s[1], l) + (u64)(s64)in->copy.src;
 		bool ok = true;
 		if (n[l] && source(w, in, l, a, n[l], &src[l])) {
 			memcpy(c->data[l], src[l].p, n[l]);
@@ -75,16 +75,16 @@ exec_cpasync(Warp *w, const Ins *in, u32 mask)
 		c->dst[l] = addr[l];
 		c->group[l] = w->ncommit[l];
 		if (w->def)
-			check_access(w, in, l, &dst[l], in->aux, A_ASYNC, NULL);
+			check_access(w, in, l, &dst[l], in->copy.bytes, A_ASYNC, NULL);
 	}
 	if (w->cta->l->counts) {
 		Count *k = &w->cta->k->n[in - w->cta->l->m->code];
 		k->req += from != 0;
 		count_sectors(w, in, src, from, n, false);
-		count_banks(w, in, addr, good, in->aux);
+		count_banks(w, in, addr, good, in->copy.bytes);
 	}
 	c->mask = good;
-	c->bytes = (u8)in->aux;
+	c->bytes = (u8)in->copy.bytes;
 	c->line = in->line;
 	c->seq = w->ncopies++;
 	c->pc = (s32)(in - w->cta->l->m->code);
@@ -181,6 +181,6 @@ exec_cpcommit(Warp *w, const Ins *in, u32 mask)
 int
 exec_cpwait(Warp *w, const Ins *in, u32 mask)
 {
-	copies_finish(w, mask, in->aux, in->sub != 0);
+	copies_finish(w, mask, in->wait.keep, in->id == OP_cpwaitall);
 	return R_NEXT;
 }

@@ -43,11 +43,11 @@ round_int(double v, int rnd)
 static u64
 float_out(double v, PtxType t, const Ins *in)
 {
-	int rnd = in->flags & F_INT ? RN : in->rnd;
+	int rnd = in->flags & F_INT ? RN : in->arith.rnd;
 	u32 flags = in->flags, b;
 
 	if (flags & F_INT)
-		v = round_int(v, in->rnd);
+		v = round_int(v, in->arith.rnd);
 	if (flags & F_RELU && (v < 0 || (v == 0 && signbit(v))))
 		v = 0;
 	if (flags & F_SAT)
@@ -89,7 +89,7 @@ to_int(double v, PtxType t, const Ins *in)
 
 	if (isnan(v))
 		return 0;
-	r = round_int(v, in->rnd);
+	r = round_int(v, in->arith.rnd);
 	if (type_signed(t)) {
 		hi = (double)(1ull << (bits - 1));
 		lo = -hi;
@@ -154,7 +154,7 @@ int_to_float(u64 v, PtxType to, PtxType from, const Ins *in)
 	double hi = (double)(m >> 32) * 0x1p32, lo = (double)(m & 0xffffffffu), d;
 
 	if (to == T_f64) {
-		d = neg ? dir64('-', -hi, lo, 0, in->rnd) : dir64('+', hi, lo, 0, in->rnd);
+		d = neg ? dir64('-', -hi, lo, 0, in->arith.rnd) : dir64('+', hi, lo, 0, in->arith.rnd);
 		if (in->flags & F_SAT)
 			d = d > 0 ? d < 1 ? d : 1 : 0;
 		return bits64_of(d);

@@ -23,13 +23,13 @@ int
 exec_fence(Warp *w, const Ins *in, u32 mask)
 {
 	(void)mask;
-	if (in->sub == FENCE_MBAR_INIT || in->sub == FENCE_ASYNC || in->sub == FENCE_ASYNC_SHARED)
+	if (in->fence == FENCE_MBAR_INIT || in->fence == FENCE_ASYNC || in->fence == FENCE_ASYNC_SHARED)
 		fence_mbars(w);
 	if (!w->def)
 		return R_NEXT;
-	if (in->sub == FENCE_THREAD || in->sub == FENCE_MBAR_INIT)
+	if (in->fence == FENCE_THREAD || in->fence == FENCE_MBAR_INIT)
 		check_fence(w);
 	else
-		proxy_fence(w, in->sub);
+		proxy_fence(w, in->fence);
 	return R_NEXT;
 }

@@ -19,7 +19,7 @@ element_of(u32 lane, u32 half, bool trans, u32 *row, u32 *col)
 static u32
 rows_of(Warp *w, const Ins *in, bool write, MemAccess *acc)
 {
-	u32 lanes = in->vec == 4 ? ALL_LANES : (1u << 8 * in->vec) - 1, good, addr[WARP];
+	u32 lanes = in->mem.vec == 4 ? ALL_LANES : (1u << 8 * in->mem.vec) - 1, good, addr[WARP];
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, lanes, 16, write, acc);
@@ -33,7 +33,7 @@ rows_of(Warp *w, const Ins *in, bool write, MemAccess *acc)
 	if (w->cta->l->counts && good == lanes) {
 		FOR_LANES(l, good)
 			addr[l] = (u32)acc[l].addr;
-		count_matrix(w, in, addr, in->vec);
+		count_matrix(w, in, addr, in->mem.vec);
 	}
 	return good;
 }
@@ -50,7 +50,7 @@ load_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 		if (!check_init(w, l, &acc[l], 16))
 			any |= 1u << l;
 	}
-	for (u32 i = 0; any && i < in->vec; i++)
+	for (u32 i = 0; any && i < in->mem.vec; i++)
 		for (u32 t = 0; t < 2 * WARP; t++) {
 			u32 row, col;
 			MemAccess a;
@@ -62,7 +62,7 @@ load_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 			if (!check_init(w, 0, &a, 2))
 				undef[t % 2][i] |= 1u << t / 2;
 		}
-	for (u32 i = 0; i < in->vec; i++) {
+	for (u32 i = 0; i < in->mem.vec; i++) {
 		u32 *d = w->def + in->d[i].def;
 		d[0] = ~undef[0][i];
 		d[1] = ~undef[1][i];
@@ -82,7 +82,7 @@ exec_ldmatrix(Warp *w, const Ins *in, u32 mask)
 		return R_BLOCK;
 	good = rows_of(w, in, false, acc);
 	memset(out, 0, sizeof out);
-	for (u32 i = 0; i < in->vec; i++)
+	for (u32 i = 0; i < in->mem.vec; i++)
 		for (u32 t = 0; t < 2 * WARP; t++) {
 			u32 row, col;
 			element_of(t / 2, t % 2, in->flags & F_TRANS, &row, &col);
@@ -93,7 +93,7 @@ exec_ldmatrix(Warp *w, const Ins *in, u32 mask)
 		}
 	if (w->def)
 		load_defs(w, in, good, acc);
-	for (u32 i = 0; i < in->vec; i++)
+	for (u32 i = 0; i < in->mem.vec; i++)
 		memcpy(dst32(w, &in->d[i]), out[i], sizeof out[i]);
 	return R_NEXT;
 }
@@ -107,7 +107,7 @@ exec_stmatrix(Warp *w, const Ins *in, u32 mask)
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
 	good = rows_of(w, in, true, acc);
-	for (u32 r = 0; r < 8u * in->vec; r++) {
+	for (u32 r = 0; r < 8u * in->mem.vec; r++) {
 		u16 row[8];
 		bool def[8];
 		u32 i = r / 8;

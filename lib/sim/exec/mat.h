@@ -26,9 +26,9 @@ void mat_unpack_cols(double *out, const u32 *words, u32 n, PtxType t);
 u32 mat_round(double v, PtxType t, bool sat);
 double mat_value(u32 bits, PtxType t);
 /* Sparse A: in[16][k/2] spread to out[16][k], the rest zero, as the metadata of a warp says (PTX
- * ISA, "Sparse matrix storage").  selector + 16: the indices must rise.  Returns the first lane whose
+ * ISA, "Sparse matrix storage").  ordered: the indices must rise.  Returns the first lane whose
  * metadata are impossible, or -1. */
-int mat_expand(double *out, const double *in, u32 k, PtxType t, const u32 *meta, u32 selector);
+int mat_expand(double *out, const double *in, u32 k, PtxType t, const u32 *meta, u32 selector, bool ordered);
 /* The lanes whose metadata count. */
 u32 mat_meta_lanes(u32 k, PtxType t, u32 selector);
 #endif

@@ -19,7 +19,7 @@ mat_meta_lanes(u32 k, PtxType t, u32 selector)
 {
 	u32 n = words_of(k, type_bits(t));
 
-	return ((1u << n) - 1) * 0x11111111u << (selector & 15) * n;
+	return ((1u << n) - 1) * 0x11111111u << selector * n;
 }
 
 /* The four bits of a chunk of a row. */
@@ -37,10 +37,10 @@ nibble(const u32 *meta, u32 row, u32 chunk, u32 bits, u32 first, u32 *lane)
 }
 
 int
-mat_expand(double *out, const double *in, u32 k, PtxType t, const u32 *meta, u32 selector)
+mat_expand(double *out, const double *in, u32 k, PtxType t, const u32 *meta, u32 selector, bool ordered)
 {
 	u32 bits = type_bits(t), unit = bits == 4 ? 2 : 1, wide = bits == 32 ? 2 : 4 * unit, lane;
-	u32 first = (selector & 15) * words_of(k, bits);
+	u32 first = selector * words_of(k, bits);
 	int bad = -1;
 
 	for (u32 i = 0; i < 16 * k; i++)
@@ -50,7 +50,7 @@ mat_expand(double *out, const double *in, u32 k, PtxType t, const u32 *meta, u32
 			u32 m = nibble(meta, row, c, bits, first, &lane), i0 = m & 3, i1 = m >> 2;
 			double *o = out + row * k + c * wide;
 			const double *x = in + row * (k / 2) + c * (wide / 2);
-			bool ok = bits == 32 ? m == 4 || m == 14 : i0 < i1 || (i0 > i1 && selector < 16);
+			bool ok = bits == 32 ? m == 4 || m == 14 : i0 < i1 || (i0 > i1 && !ordered);
 			if (!ok && (bad < 0 || (int)lane < bad))
 				bad = (int)lane;
 			if (bits == 32) {

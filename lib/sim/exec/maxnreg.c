@@ -16,7 +16,7 @@ int
 exec_maxnreg(Warp *w, const Ins *in, u32 mask)
 {
 	WgBlock *b = w->cta->wg;
-	u32 have = w->wg->maxnreg ? w->wg->maxnreg : launched_with(w->cta), n = in->aux;
+	u32 have = w->wg->maxnreg ? w->wg->maxnreg : launched_with(w->cta), n = in->regs;
 	bool inc = in->id == OP_maxnreginc;
 
 	if (!sync_full(w, in, mask))

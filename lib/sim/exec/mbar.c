@@ -21,8 +21,6 @@ mbar_places(Warp *w, const Ins *in, const Ref *base, s64 off, u32 mask, int kind
 	return good;
 }
 
-enum { MB_INIT, MB_INVAL };
-
 int
 exec_mbarset(Warp *w, const Ins *in, u32 mask)
 {
@@ -36,7 +34,7 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 		u32 addr = (u32)acc[l].addr, n;
 		Mbar *m = mbar_find(b, addr);
 		b->cl->effects++;
-		if (in->sub == MB_INVAL) {
+		if (in->id == OP_mbinval) {
 			if (!m)
 				mbar_bad(w, in, l, addr, "no mbarrier has been initialised there");
 			else {
@@ -72,21 +70,19 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-enum { MB_ARRIVE, MB_DROP, MB_EXPECT, MB_COMPLETE };
-
 static void
 arrive_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 {
 	Cta *b = a->cta;
 	u32 addr = (u32)a->addr, v = in->ns > 1 ? src32(w, &in->s[1])[l] : 1;
 	Mbar *m = mbar_live(w, in, l, b, addr);
-	bool tx = in->aux;
+	bool tx = in->arrive.tx;
 
 	if (!m)
 		return;
 	if (in->nd)
 		lane_set(w, in->d, l, mbar_state(m));
-	if (in->sub == MB_COMPLETE) {
+	if (in->arrive.op == ARRIVE_COMPLETE) {
 		mbar_arrive(w, in, l, b, addr, 0, -(s64)v);
 		return;
 	}
@@ -94,7 +90,7 @@ arrive_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 		mbar_bad(w, in, l, addr, "count %u is not in 1..2^20-1", v);
 		return;
 	}
-	if (in->sub == MB_DROP) {
+	if (in->arrive.op == ARRIVE_DROP) {
 		u32 n = tx ? 1 : v;
 		if (n > m->expected || n > m->pending) {
 			mbar_bad(w, in, l, addr, "drops %u of %u expected, %u pending", n,
@@ -103,8 +99,8 @@ arrive_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 		}
 		m->expected -= n;
 	}
-	mbar_arrive(w, in, l, b, addr, in->sub == MB_EXPECT ? 0 : tx ? 1
-	                                                             : v,
+	mbar_arrive(w, in, l, b, addr, in->arrive.op == ARRIVE_EXPECT ? 0 : tx ? 1
+	                                                                       : v,
 	            tx ? v : 0);
 }
 

@@ -5,7 +5,7 @@
 
 enum { COUNT_MAX = (1 << 20) - 1, PHASE_MASK = (1 << 24) - 1 };
 
-/* mbar.c: the mbarriers that base + off names; kind: A_SWRITE, or A_SREAD of a wait, or A_WRITE of an init. */
+/* mbar.c: the mbarriers that base + off names; kind: A_SWRITE, A_SREAD of a wait, A_WRITE of an init. */
 u32 mbar_places(Warp *w, const Ins *in, const Ref *base, s64 off, u32 mask, int kind, MemAccess *acc);
 /* mbar_phase.c */
 u64 mbar_state(const Mbar *m);                  /* the object's 8 bytes */

@@ -27,15 +27,15 @@ element(const u8 *p, PtxType t, u32 bytes)
 static void
 load_lane(Warp *w, const Ins *in, int l, const u8 *p)
 {
-	for (u32 i = 0; i < in->vec; i++, p += in->ebytes) {
+	for (u32 i = 0; i < in->mem.vec; i++, p += in->mem.ebytes) {
 		const Ref *d = &in->d[i];
-		if (in->ebytes == 4 && d->chunks == 2) {
+		if (in->mem.ebytes == 4 && d->chunks == 2) {
 			memcpy(dst32(w, d) + l, p, 4);
-		} else if (in->ebytes == 16) {
+		} else if (in->mem.ebytes == 16) {
 			memcpy(dst64(w, d) + l, p, 8);
 			memcpy(dst64(w, d) + WARP + l, p + 8, 8);
 		} else {
-			lane_set(w, d, l, element(p, (PtxType)in->type, in->ebytes));
+			lane_set(w, d, l, element(p, (PtxType)in->type, in->mem.ebytes));
 		}
 	}
 }
@@ -44,10 +44,10 @@ load_lane(Warp *w, const Ins *in, int l, const u8 *p)
 static u32
 chunk_of(const Ins *in, u32 k, u32 *at)
 {
-	bool wide = in->ebytes > 1 && 2 * k < in->ebytes;
+	bool wide = in->mem.ebytes > 1 && 2 * k < in->mem.ebytes;
 
 	*at = wide ? 2 * k : 0;
-	return wide ? 2 : in->ebytes;
+	return wide ? 2 : in->mem.ebytes;
 }
 
 /* A chunk is defined where any byte of it is: what is copied with padding in it accuses nobody. */
@@ -77,7 +77,7 @@ load_words(Warp *w, const Ins *in, u32 mask, const MemAccess *acc)
 {
 	int l;
 
-	for (u32 i = 0; i < in->vec; i++) {
+	for (u32 i = 0; i < in->mem.vec; i++) {
 		u32 *o = dst32(w, &in->d[i]);
 		FOR_LANES(l, mask)
 			memcpy(&o[l], acc[l].p + 4 * i, 4);
@@ -87,7 +87,7 @@ load_words(Warp *w, const Ins *in, u32 mask, const MemAccess *acc)
 static void
 load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const MemAccess *acc)
 {
-	u32 bytes = (u32)in->ebytes * in->vec, undef = 0;
+	u32 bytes = (u32)in->mem.ebytes * in->mem.vec, undef = 0;
 	int l;
 
 	if (!(in->flags & (F_STRONG | F_GUESS)))
@@ -98,12 +98,12 @@ load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const MemAccess *acc)
 		if (!check_init(w, l, &acc[l], bytes))
 			undef |= 1u << l;
 	}
-	for (u32 i = 0; i < in->vec; i++)
+	for (u32 i = 0; i < in->mem.vec; i++)
 		def_set(w, &in->d[i], mask, ALL_LANES, 0);
 	FOR_LANES(l, undef)                     /* element by element */
-		for (u32 i = 0; i < in->vec; i++) {
+		for (u32 i = 0; i < in->mem.vec; i++) {
 			MemAccess a = acc[l];
-			a.addr += i * in->ebytes;
+			a.addr += i * in->mem.ebytes;
 			load_defs(w, in, l, &in->d[i], &a);
 		}
 }
@@ -112,7 +112,7 @@ int
 exec_ld(Warp *w, const Ins *in, u32 mask)
 {
 	MemAccess acc[WARP];
-	u32 bytes = (u32)in->ebytes * in->vec, good;
+	u32 bytes = (u32)in->mem.ebytes * in->mem.vec, good;
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, false, acc);
@@ -121,7 +121,7 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 		count_access(w, in, acc, good, bytes, true, false);
 	if (w->def)
 		load_checks(w, in, mask, good, acc);
-	if (in->ebytes == 4 && !(in->flags & F_STRONG) && in->d[0].chunks == 2)
+	if (in->mem.ebytes == 4 && !(in->flags & F_STRONG) && in->d[0].chunks == 2)
 		load_words(w, in, good, acc);
 	else
 		FOR_LANES(l, good) {
@@ -140,7 +140,7 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 				check_strong(w, &acc[l], in, true, false, false);
 	if (mask != good)
 		FOR_LANES(l, mask & ~good)
-			for (u32 i = 0; i < in->vec; i++)
+			for (u32 i = 0; i < in->mem.vec; i++)
 				lane_set(w, &in->d[i], l, 0);
 	return R_NEXT;
 }
@@ -153,13 +153,13 @@ exec_ldparam(Warp *w, const Ins *in, u32 mask)
 	MemAccess acc;
 	int l;
 
-	if (!mem_access(w, in, low_lane(mask), SIM_SPACE_PARAM, addr, (u32)in->ebytes * in->vec, false,
+	if (!mem_access(w, in, low_lane(mask), SIM_SPACE_PARAM, addr, (u32)in->mem.ebytes * in->mem.vec, false,
 	                &acc))
 		return R_NEXT;
 	FOR_LANES(l, mask)
 		load_lane(w, in, l, acc.p);
 	if (w->def)
-		for (u32 i = 0; i < in->vec; i++)
+		for (u32 i = 0; i < in->mem.vec; i++)
 			def_set(w, &in->d[i], mask, ALL_LANES, 0);
 	return R_NEXT;
 }
@@ -167,11 +167,11 @@ exec_ldparam(Warp *w, const Ins *in, u32 mask)
 static void
 gather(const Warp *w, const Ins *in, int l, u8 *buf)
 {
-	for (u32 i = 0; i < in->vec; i++, buf += in->ebytes) {
+	for (u32 i = 0; i < in->mem.vec; i++, buf += in->mem.ebytes) {
 		const Ref *s = &in->s[1 + i];
 		u64 v = lane_get(w, s, l);
-		memcpy(buf, &v, in->ebytes < 8 ? in->ebytes : 8);
-		if (in->ebytes == 16) {
+		memcpy(buf, &v, in->mem.ebytes < 8 ? in->mem.ebytes : 8);
+		if (in->mem.ebytes == 16) {
 			v = src64(w, s)[WARP + l];
 			memcpy(buf + 8, &v, 8);
 		}
@@ -183,7 +183,7 @@ store_chunks(Warp *w, const Ins *in, int l, const Ref *s, const MemAccess *a)
 {
 	u32 at, n;
 
-	for (u32 k = 0; k < s->chunks && (k == 0 || 2 * k < in->ebytes); k++) {
+	for (u32 k = 0; k < s->chunks && (k == 0 || 2 * k < in->mem.ebytes); k++) {
 		MemAccess c = *a;
 		n = chunk_of(in, k, &at);
 		c.addr += at;
@@ -200,15 +200,15 @@ store_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 
 	FOR_LANES(l, good)
 		global |= (u32)(acc[l].al != NULL) << l;
-	for (u32 i = 0; i < in->vec; i++) {
+	for (u32 i = 0; i < in->mem.vec; i++) {
 		const Ref *s = &in->s[1 + i];
 		use_check(w, in, s, global, "data stored to global memory");
 		whole = def_of(w, s) | global;
 		FOR_LANES(l, good) {
 			MemAccess a = acc[l];
-			a.addr += i * in->ebytes;
+			a.addr += i * in->mem.ebytes;
 			if (whole >> l & 1)
-				mark_init(w, l, &a, in->ebytes, true);
+				mark_init(w, l, &a, in->mem.ebytes, true);
 			else
 				store_chunks(w, in, l, s, &a);
 		}
@@ -238,7 +238,7 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 {
 	MemAccess acc[WARP];
 	u8 buf[32];
-	u32 bytes = (u32)in->ebytes * in->vec, good;
+	u32 bytes = (u32)in->mem.ebytes * in->mem.vec, good;
 	int l, kind = in->flags & F_STRONG ? A_SWRITE : A_WRITE;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
@@ -286,7 +286,7 @@ exec_cvta(Warp *w, const Ins *in, u32 mask)
 		taint_alu(w, in, mask);
 	FOR_LANES(l, mask) {
 		u64 v = lane_get(w, in->s, l);
-		lane_set(w, in->d, l, in->sub ? v - win : v + win);
+		lane_set(w, in->d, l, in->id == OP_cvtato ? v - win : v + win);
 	}
 	return R_NEXT;
 }

@@ -26,22 +26,22 @@ typedef struct Frag {           /* an mma of doubles */
 static void
 shape_of(const Ins *in, Frag *f)
 {
-	f->m = in->aux >> 20;
-	f->n = in->aux >> 10 & 1023;
-	f->k = in->aux & 1023;
-	f->p = in->type == T_f64 ? 1 : 32 / type_bits((PtxType)in->type);
+	f->m = in->mma.m;
+	f->n = in->mma.n;
+	f->k = in->mma.k;
+	f->p = in->mma.a == T_f64 ? 1 : 32 / type_bits((PtxType)in->mma.a);
 }
 
 static const Ref *
 ref_b(const Ins *in)
 {
-	return in->s + in->sub;
+	return in->s + in->mma.na;
 }
 
 static const Ref *
 ref_c(const Ins *in)
 {
-	return in->s + in->sub + in->vec;
+	return in->s + in->mma.na + in->mma.nb;
 }
 
 /* A register of 32 lanes, elements side by side. */
@@ -68,8 +68,8 @@ load_a(const Warp *w, const Ins *in, const Frag *f, u32 k, double *a)
 	double e[8 * WARP];
 	u32 row, col, n = 4 * f->p;
 
-	for (u32 r = 0; r < in->sub; r++) {
-		unpack(w, &in->s[r], (PtxType)in->type, e);
+	for (u32 r = 0; r < in->mma.na; r++) {
+		unpack(w, &in->s[r], (PtxType)in->mma.a, e);
 		for (u32 g = 0; g < 8; g++) {
 			place_a(f->m, f->p, g, r, &row, &col);
 			memcpy(a + row * k + col, e + n * g, n * sizeof *a);
@@ -82,9 +82,9 @@ load_b(const Warp *w, const Ins *in, Frag *f)
 {
 	const Ref *r = ref_b(in);
 
-	for (u32 i = 0; i < in->vec; i++)
-		if (in->type2 != T_f64)
-			mat_unpack_cols(f->b + i * 4 * f->p * 8, src32(w, &r[i]), 4, (PtxType)in->type2);
+	for (u32 i = 0; i < in->mma.nb; i++)
+		if (in->mma.b != T_f64)
+			mat_unpack_cols(f->b + i * 4 * f->p * 8, src32(w, &r[i]), 4, (PtxType)in->mma.b);
 		else
 			for (u32 l = 0; l < WARP; l++)
 				memcpy(&f->b[(4 * i + l % 4) * 8 + l / 4], &src64(w, &r[i])[l], 8);
@@ -95,7 +95,7 @@ static void
 load_c(const Warp *w, const Ins *in, Frag *f)
 {
 	const Ref *c = ref_c(in);
-	PtxType t = (PtxType)in->ebytes;
+	PtxType t = (PtxType)in->mma.c;
 
 	for (u32 h = 0; h < f->m / 8; h++) {
 		const Ref *r = t == T_f16 ? &c[h] : &c[2 * h];
@@ -114,7 +114,7 @@ load_c(const Warp *w, const Ins *in, Frag *f)
 static void
 store_c(Warp *w, const Ins *in, const Frag *f)
 {
-	PtxType t = (PtxType)in->cmp;
+	PtxType t = (PtxType)in->mma.d;
 
 	for (u32 h = 0; h < f->m / 8; h++) {
 		const Ref *r = t == T_f16 ? &in->d[h] : &in->d[2 * h];
@@ -161,17 +161,17 @@ taint_mma(Warp *w, const Ins *in)
 	if (all_defined(w, in, &org))
 		return;
 	shape_of(in, &s);
-	for (u32 r = 0; r < in->sub; r++)
+	for (u32 r = 0; r < in->mma.na; r++)
 		for (u32 l = 0; l < WARP; l++) {
 			place_a(s.m, s.p, l / 4, r, &row, &col);
 			if (!(def_of(w, &in->s[r]) >> l & 1))
 				rows |= 1u << row;
 		}
-	for (u32 r = 0; r < in->vec; r++)
+	for (u32 r = 0; r < in->mma.nb; r++)
 		for (u32 l = 0; l < WARP; l++)
 			if (!(def_of(w, &ref_b(in)[r]) >> l & 1))
 				cols |= 1u << l / 4;
-	n = (PtxType)in->ebytes == T_f16 ? 2 : 1;
+	n = (PtxType)in->mma.c == T_f16 ? 2 : 1;
 	for (u32 i = 0; i < in->nd; i++) {
 		u32 def = def_of(w, &ref_c(in)[i]);
 		for (u32 l = 0; l < WARP; l++)
@@ -203,7 +203,7 @@ exec_mma(Warp *w, const Ins *in, u32 mask)
 	load_c(w, in, &f);
 	if (w->def)
 		taint_mma(w, in);
-	if (in->type == T_f64)
+	if (in->mma.a == T_f64)
 		mat_product64(f.c, f.a, f.b, f.m, f.n, f.k);
 	else
 		mat_product(f.c, f.a, f.b, f.m, f.n, f.k);
@@ -226,15 +226,16 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 	load_b(w, in, &f);
 	load_c(w, in, &f);
 	if (w->def) {
-		use_check(w, in, meta, mat_meta_lanes(f.k, (PtxType)in->type, in->aux2), "sparsity metadata");
+		use_check(w, in, meta, mat_meta_lanes(f.k, (PtxType)in->mma.a, in->mma.selector), "sparsity metadata");
 		def_set(w, meta, ALL_LANES, ALL_LANES, 0);
 		taint_mma(w, in);
 	}
-	bad = mat_expand(f.a, a, f.k, (PtxType)in->type, src32(w, meta), in->aux2);
+	bad = mat_expand(f.a, a, f.k, (PtxType)in->mma.a, src32(w, meta), in->mma.selector,
+	                 in->mma.ordered);
 	if (bad >= 0)
 		fault_add(w, bad, SIM_FAULT_METADATA, in->line, SIM_SPACE_REG, 0, 0, NULL,
 		          "%.60s: lane %d has sparsity metadata 0x%08x, which no %smatrix has", in->text, bad,
-		          src32(w, meta)[bad], in->aux2 & 16 ? "ordered " : "");
+		          src32(w, meta)[bad], in->mma.ordered ? "ordered " : "");
 	mat_product(f.c, f.a, f.b, f.m, f.n, f.k);
 	store_c(w, in, &f);
 	return counted(w, (u64)f.m * f.n * f.k);
@@ -244,7 +245,7 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 int
 exec_mmab1(Warp *w, const Ins *in, u32 mask)
 {
-	u32 m = in->aux >> 20, d[4][WARP];
+	u32 m = in->mma.m, d[4][WARP];
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
@@ -252,12 +253,12 @@ exec_mmab1(Warp *w, const Ins *in, u32 mask)
 		for (u32 l = 0; l < WARP; l++) {
 			u32 row = l / 4 + 8 * (i / 2), col = 2 * (l % 4) + i % 2;
 			u32 sum = src32(w, &ref_c(in)[i])[l];
-			for (u32 r = 0; r < in->vec; r++)
+			for (u32 r = 0; r < in->mma.nb; r++)
 				for (u32 t = 0; t < 4; t++) {
 					u32 half = m == 16 ? 2 * r + row / 8 : r;
 					u32 a = src32(w, &in->s[half])[4 * (row % 8) + t];
 					u32 b = src32(w, &ref_b(in)[r])[4 * col + t];
-					sum += popcount(in->rnd ? a & b : a ^ b);
+					sum += popcount(in->mma.is_and ? a & b : a ^ b);
 				}
 			d[i][l] = sum;
 		}
@@ -265,7 +266,7 @@ exec_mmab1(Warp *w, const Ins *in, u32 mask)
 		taint_mma(w, in);
 	for (u32 i = 0; i < in->nd; i++)
 		memcpy(dst32(w, &in->d[i]), d[i], sizeof d[i]);
-	return counted(w, (u64)m * (in->aux >> 10 & 1023) * (in->aux & 1023));
+	return counted(w, (u64)m * in->mma.n * in->mma.k);
 }
 
 /* ---- m8n8k4 of f16: lanes 4 q to 4 q + 3 and 16 + 4 q to 19 + 4 q have matrices of their own ---- */
@@ -313,7 +314,7 @@ taint884(Warp *w, const Ins *in)
 int
 exec_mma884(Warp *w, const Ins *in, u32 mask)
 {
-	PtxType ct = (PtxType)in->ebytes, dt = (PtxType)in->cmp;
+	PtxType ct = (PtxType)in->mma.c, dt = (PtxType)in->mma.d;
 	double a[4][8][4], b[4][8][4], c[4][8][8];
 	u32 row, col;
 
@@ -322,9 +323,9 @@ exec_mma884(Warp *w, const Ins *in, u32 mask)
 	for (u32 l = 0; l < WARP; l++) {
 		u32 q = l / 4 % 4;
 		for (u32 e = 0; e < 4; e++) {
-			place884(l, e, !(in->boolop & 1), &row, &col);
+			place884(l, e, !in->mma.a_col, &row, &col);
 			a[q][row][col] = (double)f16_value(half_of(w, in->s, l, e));
-			place884(l, e, !(in->boolop & 2), &row, &col);
+			place884(l, e, in->mma.b_col, &row, &col);
 			b[q][row][col] = (double)f16_value(half_of(w, ref_b(in), l, e));
 		}
 		for (u32 i = 0; i < 8; i++) {

@@ -99,27 +99,27 @@ at_exit(const Warp *w, s32 path)
 	return in->exec == exec_exit && in->guard < 0;
 }
 
-/* Split the current path into the lanes at pc a and those at pc b, to meet at in->rpc. */
+/* Split the current path into the lanes at pc a and those at pc b, to meet at in->branch.rpc. */
 void
 path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
 {
 	Path *q = &w->path[w->cur];
 	s32 parent = w->cur, x, y;
 
-	if (q->parent >= 0 && q->rpc == in->rpc) {      /* meets where its parent waits: a sibling */
+	if (q->parent >= 0 && q->rpc == in->branch.rpc) {      /* meets where its parent waits: a sibling */
 		parent = q->parent;
 		q->state = P_FREE;
-		x = side(w, parent, in->rpc, a, ma);
-		y = side(w, parent, in->rpc, b, mb);
+		x = side(w, parent, in->branch.rpc, a, ma);
+		y = side(w, parent, in->branch.rpc, b, mb);
 		w->path[parent].kids--;                 /* q itself */
 	} else {
 		q->state = P_WAIT;
-		q->pc = in->rpc;
+		q->pc = in->branch.rpc;
 		q->arrived = 0;
 		q->kids = 0;
-		q->strict = in->strict;
-		x = side(w, parent, in->rpc, a, ma);
-		y = side(w, parent, in->rpc, b, mb);
+		q->strict = in->branch.strict;
+		x = side(w, parent, in->branch.rpc, a, ma);
+		y = side(w, parent, in->branch.rpc, b, mb);
 	}
 	/* lanes that only exit go first, so that nobody waits for them */
 	w->cur = y >= 0 && (x < 0 || at_exit(w, y)) ? y : x;
@@ -131,11 +131,11 @@ path_branch(Warp *w, const Ins *in, u32 taken, u32 not_taken)
 	Path *q = &w->path[w->cur];
 
 	if (!not_taken)
-		q->pc = in->target;
+		q->pc = in->branch.target;
 	else if (!taken)
 		q->pc++;
 	else
-		path_split(w, in, q->pc + 1, not_taken, in->target, taken);
+		path_split(w, in, q->pc + 1, not_taken, in->branch.target, taken);
 }
 
 int
@@ -157,15 +157,15 @@ exec_brx(Warp *w, const Ins *in, u32 mask)
 	use_check(w, in, &in->s[0], mask, "a branch index");
 	FOR_LANES(l, mask)
 		same |= (u32)(v[l] == first) << l;
-	if (first >= in->aux) {
+	if (first >= in->branch.n) {
 		fault_add(w, low_lane(same), SIM_FAULT_CALL, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-		          "%.60s: index %u is not below %u", in->text, first, in->aux);
+		          "%.60s: index %u is not below %u", in->text, first, in->branch.n);
 		first = 0;
 	}
 	if (same == q->mask)
-		q->pc = (s32)in->table[first];
+		q->pc = (s32)in->branch.targets[first];
 	else
-		path_split(w, in, q->pc, q->mask & ~same, (s32)in->table[first], same);
+		path_split(w, in, q->pc, q->mask & ~same, (s32)in->branch.targets[first], same);
 	return R_JUMP;
 }
 

@@ -98,7 +98,7 @@ fetch(Warp *w, const Ins *in, u32 mask, const u32 *addr, const u8 *p, const Ref 
 	u16 v;
 	int l;
 
-	switch (in->ebytes) {
+	switch (in->mem.ebytes) {
 	case 2:
 		FOR_LANES(l, mask) {
 			memcpy(&v, p + addr[l], 2);
@@ -123,7 +123,7 @@ fetch(Warp *w, const Ins *in, u32 mask, const u32 *addr, const u8 *p, const Ref 
 int
 exec_lds(Warp *w, const Ins *in, u32 mask)
 {
-	u32 addr[WARP], bytes = (u32)in->ebytes * in->vec;
+	u32 addr[WARP], bytes = (u32)in->mem.ebytes * in->mem.vec;
 	const Cta *b = w->cta;
 	bool in_row;
 
@@ -136,15 +136,15 @@ exec_lds(Warp *w, const Ins *in, u32 mask)
 		count_banks(w, in, addr, mask, bytes);
 	if (w->def) {
 		races(w, in, mask, addr, bytes, A_READ);
-		for (u32 i = 0; i < in->vec; i++)
+		for (u32 i = 0; i < in->mem.vec; i++)
 			def_set(w, &in->d[i], mask, ALL_LANES, 0);
 	}
-	if (in_row && bytes == 4 && in->vec == 1) {
+	if (in_row && bytes == 4 && in->mem.vec == 1) {
 		memcpy(dst32(w, in->d), b->smem + addr[0], WARP * sizeof(u32));
 		return R_NEXT;
 	}
-	for (u32 i = 0; i < in->vec; i++)
-		fetch(w, in, mask, addr, b->smem + (size_t)i * in->ebytes, &in->d[i]);
+	for (u32 i = 0; i < in->mem.vec; i++)
+		fetch(w, in, mask, addr, b->smem + (size_t)i * in->mem.ebytes, &in->d[i]);
 	return R_NEXT;
 }
 
@@ -169,7 +169,7 @@ mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
 	u32 all = mask;
 	int l;
 
-	for (u32 i = 0; i < in->vec; i++)
+	for (u32 i = 0; i < in->mem.vec; i++)
 		all &= def_of(w, &in->s[1 + i]);
 	if (all == ALL_LANES && side_by_side(addr, bytes)) {
 		memset(init + addr[0], 1, WARP * (size_t)bytes);
@@ -177,10 +177,10 @@ mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
 	}
 	FOR_LANES(l, all)
 		memset(init + addr[l], 1, bytes);
-	for (u32 i = 0; i < in->vec && all != mask; i++) {
+	for (u32 i = 0; i < in->mem.vec && all != mask; i++) {
 		u32 def = def_of(w, &in->s[1 + i]);
 		FOR_LANES(l, mask & ~all)
-			memset(init + addr[l] + i * in->ebytes, (int)(def >> l & 1), in->ebytes);
+			memset(init + addr[l] + i * in->mem.ebytes, (int)(def >> l & 1), in->mem.ebytes);
 	}
 }
 
@@ -188,7 +188,7 @@ mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
 int
 exec_sts(Warp *w, const Ins *in, u32 mask)
 {
-	u32 addr[WARP], bytes = (u32)in->ebytes * in->vec, size = in->ebytes;
+	u32 addr[WARP], bytes = (u32)in->mem.ebytes * in->mem.vec, size = in->mem.ebytes;
 	int l;
 
 	if (!offsets(w, in, mask, bytes, addr) || near_mbars(w->cta, mask, addr, bytes) ||
@@ -197,7 +197,7 @@ exec_sts(Warp *w, const Ins *in, u32 mask)
 	w->cta->cl->effects++;
 	if (w->cta->l->counts)
 		count_banks(w, in, addr, mask, bytes);
-	for (u32 i = 0; i < in->vec; i++) {
+	for (u32 i = 0; i < in->mem.vec; i++) {
 		const u32 *s = src32(w, &in->s[1 + i]);
 		const u64 *s2 = src64(w, &in->s[1 + i]);
 		u8 *p = w->cta->smem + size * i;

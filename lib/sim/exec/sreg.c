@@ -53,16 +53,16 @@ exec_sreg(Warp *w, const Ins *in, u32 mask)
 {
 	int l;
 
-	if (in->aux >= S_clock && in->aux <= S_gt_hi)
+	if (in->sreg >= S_clock && in->sreg <= S_gt_hi)
 		w->cta->cl->clocks++;
 	if (in->pd >= 0) {
-		w->p[in->pd] = lane_value(w, (Sreg)in->aux, 0) ? ALL_LANES : 0;
+		w->p[in->pd] = lane_value(w, (Sreg)in->sreg, 0) ? ALL_LANES : 0;
 		if (w->def)
 			w->pdef[in->pd] = ALL_LANES;
 		return R_NEXT;
 	}
 	FOR_LANES(l, mask)
-		lane_set(w, in->d, l, lane_value(w, (Sreg)in->aux, (u32)l));
+		lane_set(w, in->d, l, lane_value(w, (Sreg)in->sreg, (u32)l));
 	if (w->def)
 		def_set(w, in->d, mask, ALL_LANES, 0);
 	return R_NEXT;

@@ -67,7 +67,7 @@ tmap_seen(Warp *w, const Ins *in, int lane, const MemAccess *a)
 int
 exec_tmacquire(Warp *w, const Ins *in, u32 mask)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	TmapSeen *t;
 	int l;
 
@@ -152,7 +152,7 @@ replace_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 		          (unsigned long long)a->addr);
 		return;
 	}
-	replace(&b, in->sub, in->aux, lane_get(w, &in->s[1], l));
+	replace(&b, in->tmap.field, in->tmap.i, lane_get(w, &in->s[1], l));
 	tmap_seal(&b);
 	memcpy(a->p, &b, sizeof b);
 	if (w->def)
@@ -198,7 +198,7 @@ copy_lane(Warp *w, const Ins *in, int l, u64 to, u64 from)
 int
 exec_tmcopy(Warp *w, const Ins *in, u32 mask)
 {
-	const BulkArg *arg = bulk_arg(in);
+	const BulkArg *arg = in->bulk;
 	u64 to = 0, from = 0;
 	bool first = true;
 	int l;

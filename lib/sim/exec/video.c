@@ -25,7 +25,7 @@ clamp(s64 v, u32 bits, bool sign)
 }
 
 static s64
-operate(const Ins *in, const Video *v, s64 a, s64 b)
+operate(const Video *v, s64 a, s64 b)
 {
 	switch (v->op) {
 	case V_ADD: return a + b;
@@ -34,7 +34,7 @@ operate(const Ins *in, const Video *v, s64 a, s64 b)
 	case V_MIN: return a < b ? a : b;
 	case V_MAX: return a > b ? a : b;
 	case V_AVRG: return (a + b + (a + b >= 0)) >> 1;
-	case V_SET: return (in->cmp & (a < b ? 1 : a == b ? 2 : 4)) != 0;
+	case V_SET: return (v->relation & (a < b ? 1 : a == b ? 2 : 4)) != 0;
 	default:
 		b = v->clamp ? b > 32 ? 32 : b : b & 31;
 		if (v->op == V_SHR)
@@ -62,14 +62,14 @@ multiply_add(const Video *v, s64 a, s64 b, u32 c)
 }
 
 static u32
-scalar(const Ins *in, const Video *v, u32 a, u32 b, u32 c)
+scalar(const Video *v, u32 a, u32 b, u32 c)
 {
 	s64 x = widen(a >> v->a.shift, v->a.bits, v->asign), y = widen(b >> v->b.shift, v->b.bits, v->bsign),
 	    t, k;
 
 	if (v->op == V_MAD)
 		return multiply_add(v, x, y, c);
-	t = operate(in, v, x, y);
+	t = operate(v, x, y);
 	if (v->sat)
 		t = clamp(t, v->d.bits, v->dsign);
 	k = widen(c, 32, v->dsign);
@@ -87,7 +87,7 @@ scalar(const Ins *in, const Video *v, u32 a, u32 b, u32 c)
 }
 
 static u32
-simd(const Ins *in, const Video *v, u32 a, u32 b, u32 c)
+simd(const Video *v, u32 a, u32 b, u32 c)
 {
 	u64 pair = (u64)b << 32 | a;
 	u32 ones = (1u << v->bits) - 1, r = c;
@@ -96,7 +96,7 @@ simd(const Ins *in, const Video *v, u32 a, u32 b, u32 c)
 		s64 x = widen((u32)(pair >> v->pick[0][i] * v->bits), v->bits, v->asign), t;
 		if (!(v->mask >> i & 1))
 			continue;
-		t = operate(in, v, x, widen((u32)(pair >> v->pick[1][i] * v->bits), v->bits, v->bsign));
+		t = operate(v, x, widen((u32)(pair >> v->pick[1][i] * v->bits), v->bits, v->bsign));
 		if (v->sat)
 			t = clamp(t, v->bits, v->dsign);
 		if (v->sec == SEC_ADD)
@@ -110,7 +110,7 @@ simd(const Ins *in, const Video *v, u32 a, u32 b, u32 c)
 int
 exec_video(Warp *w, const Ins *in, u32 mask)
 {
-	const Video *v = (const Video *)(const void *)in->table;
+	const Video *v = in->video;
 	const u32 *a = src32(w, &in->s[0]), *b = src32(w, &in->s[1]),
 	        *c = src32(w, &in->s[in->ns > 2 ? 2 : 1]);
 	u32 *d = dst32(w, in->d);
@@ -119,6 +119,6 @@ exec_video(Warp *w, const Ins *in, u32 mask)
 	if (w->def)
 		taint_alu(w, in, mask);
 	FOR_LANES(l, mask)
-		d[l] = v->lanes == 1 ? scalar(in, v, a[l], b[l], c[l]) : simd(in, v, a[l], b[l], c[l]);
+		d[l] = v->lanes == 1 ? scalar(v, a[l], b[l], c[l]) : simd(v, a[l], b[l], c[l]);
 	return R_NEXT;
 }

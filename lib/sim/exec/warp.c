@@ -101,9 +101,9 @@ shfl_source(u32 mode, u32 lane, u32 b, u32 c, bool *in_range)
 	s32 j;
 
 	switch (mode) {
-	case 0: j = (s32)lane - (s32)bval; *in_range = j >= (s32)max; break;
-	case 1: j = (s32)(lane + bval); *in_range = j <= (s32)max; break;
-	case 2: j = (s32)(lane ^ bval); *in_range = j <= (s32)max; break;
+	case SHFL_UP: j = (s32)lane - (s32)bval; *in_range = j >= (s32)max; break;
+	case SHFL_DOWN: j = (s32)(lane + bval); *in_range = j <= (s32)max; break;
+	case SHFL_BFLY: j = (s32)(lane ^ bval); *in_range = j <= (s32)max; break;
 	default: j = (s32)(min | (bval & ~seg)); *in_range = j <= (s32)max; break;
 	}
 	return *in_range ? (u32)j & 31 : lane;
@@ -129,7 +129,7 @@ exec_shfl(Warp *w, const Ins *in, u32 mask)
 	}
 	FOR_LANES(l, mask) {
 		bool ok;
-		u32 j = shfl_source(in->sub, (u32)l, b[l], c[l], &ok);
+		u32 j = shfl_source(in->mode, (u32)l, b[l], c[l], &ok);
 		src[l] = j;
 		out[l] = a[j];
 		p |= (u32)ok << l;
@@ -161,7 +161,7 @@ exec_vote(Warp *w, const Ins *in, u32 mask)
 		u32 g = group(w, in, todo), def = w->def && (g & ~w->pdef[in->ps]) ? 0 : ALL_LANES;
 		u32 org = w->def && w->porg[in->ps] ? w->porg[in->ps] : in->line, r;
 		todo &= ~g;
-		if (in->sub == 3) {
+		if (in->mode == VOTE_BALLOT) {
 			d = dst32(w, in->d);
 			FOR_LANES(l, g)
 				d[l] = v & g;
@@ -169,7 +169,7 @@ exec_vote(Warp *w, const Ins *in, u32 mask)
 				def_set(w, in->d, g, def, org);
 			continue;
 		}
-		r = in->sub == 0 ? (v & g) == g : in->sub == 1 ? (v & g) != 0 : !(v & g) || (v & g) == g;
+		r = in->mode == VOTE_ALL ? (v & g) == g : in->mode == VOTE_ANY ? (v & g) != 0 : !(v & g) || (v & g) == g;
 		set_pred(w, in->pd, g, r ? ALL_LANES : 0, def, org);
 	}
 	return R_NEXT;
@@ -193,7 +193,7 @@ exec_match(Warp *w, const Ins *in, u32 mask)
 			u32 m = 0;
 			for (k = 0; k < WARP; k++)
 				m |= (u32)(g >> k & 1 && lane_get(w, &in->s[1], k) == v) << k;
-			out[l] = in->sub ? m == g ? g : 0 : m;
+			out[l] = in->id == OP_matchall ? m == g ? g : 0 : m;
 			p |= (u32)(m == g) << l;
 		}
 	}
@@ -221,12 +221,12 @@ exec_redux(Warp *w, const Ins *in, u32 mask)
 		todo &= ~g;
 		FOR_LANES(l, first) {
 			bool less = sign ? (s32)a[l] < (s32)r : a[l] < r;
-			switch (in->sub) {
-			case 0: r += a[l]; break;
-			case 1: r = less ? a[l] : r; break;
-			case 2: r = less ? r : a[l]; break;
-			case 3: r &= a[l]; break;
-			case 4: r |= a[l]; break;
+			switch (in->mode) {
+			case REDUX_ADD: r += a[l]; break;
+			case REDUX_MIN: r = less ? a[l] : r; break;
+			case REDUX_MAX: r = less ? r : a[l]; break;
+			case REDUX_AND: r &= a[l]; break;
+			case REDUX_OR: r |= a[l]; break;
 			default: r ^= a[l]; break;
 			}
 		}

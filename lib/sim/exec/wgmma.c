@@ -151,7 +151,7 @@ words_a(Wg *g, u32 words[4 * WARP])
 	const u32 row0 = g->w->id % WG_WARPS * 16;
 	u32 v[4 * WARP], t = 0;
 
-	if (g->in->sub) {
+	if (g->in->mma.na) {
 		regs_a(g, v, &g->bad_rows);
 		for (u32 r = 0; r < 4; r++)
 			for (u32 l = 0; l < WARP; l++)
@@ -177,25 +177,26 @@ words_a(Wg *g, u32 words[4 * WARP])
 static void
 load_a(Wg *g, double *a)
 {
-	PtxType t = (PtxType)g->in->type;
+	PtxType t = (PtxType)g->in->mma.a;
 	u32 words[4 * WARP], e = 16 * 256 / type_bits(t);
+	bool sparse = g->in->id == OP_wgmmasp;
 	double packed[16 * 32];
 
 	words_a(g, words);
-	mat_unpack(g->in->aux2 ? packed : a, words, 4 * WARP, t);
-	if (g->in->aux2) {
+	mat_unpack(sparse ? packed : a, words, 4 * WARP, t);
+	if (sparse) {
 		const Ref *meta = &g->in->s[g->in->ns - 1];
-		u32 sel = g->in->aux2 - 1;
+		u32 sel = g->in->mma.selector;
 		int bad;
 		use_check(g->w, g->in, meta, mat_meta_lanes(g->k, t, sel), "sparsity metadata");
-		bad = mat_expand(a, packed, g->k, t, src32(g->w, meta), sel);
+		bad = mat_expand(a, packed, g->k, t, src32(g->w, meta), sel, false);
 		if (bad >= 0)
 			fault_add(g->w, bad, SIM_FAULT_METADATA, g->in->line, SIM_SPACE_REG, 0, 0, NULL,
 			          "%.60s: lane %d has sparsity metadata 0x%08x, which no matrix has",
 			          g->in->text, bad, src32(g->w, meta)[bad]);
 		e *= 2;
 	}
-	for (u32 i = 0; g->in->boolop & 4 && i < e; i++)
+	for (u32 i = 0; g->in->mma.negate && i < e; i++)
 		a[i] = -a[i];
 }
 
@@ -204,7 +205,7 @@ load_a(Wg *g, double *a)
 static bool
 load_b(Wg *g, u32 j, double *b)
 {
-	PtxType t = (PtxType)g->in->type2;
+	PtxType t = (PtxType)g->in->mma.b;
 	u32 words[64 * 4], chunks = g->k * type_bits(t) / 128, bad;
 
 	if (g->b.mn) {
@@ -222,7 +223,7 @@ load_c(const Wg *g, u32 j, double *c)
 {
 	const Warp *w = g->w;
 	const Ins *in = g->in;
-	PtxType t = (PtxType)in->cmp;
+	PtxType t = (PtxType)in->mma.d;
 
 	for (u32 h = 0; h < 2; h++) {
 		const Ref *r = &in->d[t == T_f16 ? 2 * j + h : 4 * j + 2 * h];
@@ -235,7 +236,7 @@ store_c(const Wg *g, u32 j, const double *c)
 {
 	Warp *w = g->w;
 	const Ins *in = g->in;
-	PtxType t = (PtxType)in->cmp;
+	PtxType t = (PtxType)in->mma.d;
 
 	for (u32 h = 0; h < 2; h++) {
 		const Ref *r = &in->d[t == T_f16 ? 2 * j + h : 4 * j + 2 * h];
@@ -262,7 +263,7 @@ static void
 define(const Wg *g, u32 j, bool acc, bool b_ok)
 {
 	const Ins *in = g->in;
-	u32 per = in->cmp == T_f16 ? 2 : 4;
+	u32 per = in->mma.d == T_f16 ? 2 : 4;
 
 	for (u32 i = 0; i < per; i++) {
 		const Ref *r = &in->d[per * j + i];
@@ -323,21 +324,21 @@ exec_wgmma(Warp *w, const Ins *in, u32 mask)
 	g.told = false;
 	g.w = w;
 	g.in = in;
-	g.n = in->aux >> 10;
-	g.k = in->aux & 1023;
+	g.n = in->mma.n;
+	g.k = in->mma.k;
 	wgmma_turn(w, in);
-	if (!in->sub && !same_desc(w, in, &in->s[0], &v))
+	if (!in->mma.na && !same_desc(w, in, &in->s[0], &v))
 		return R_NEXT;
-	g.a = decode_desc(v, in->boolop & 1);
-	if (!same_desc(w, in, &in->s[in->sub ? in->sub : 1], &v))
+	g.a = decode_desc(v, in->mma.a_col);
+	if (!same_desc(w, in, &in->s[in->mma.na ? in->mma.na : 1], &v))
 		return R_NEXT;
-	g.b = decode_desc(v, in->boolop & 2);
+	g.b = decode_desc(v, !in->mma.b_col);
 	use_pred(w, in, in->ps, ALL_LANES, "scale-d");
 	p = in->ps_neg ? ~w->p[in->ps] : w->p[in->ps];
 	acc = p & 1;
 	if (w->def)
 		wgmma_check(w, in);
-	if (in->type == T_b1)
+	if (in->mma.a == T_b1)
 		words_a(&g, words);
 	else
 		load_a(&g, a);
@@ -346,7 +347,7 @@ exec_wgmma(Warp *w, const Ins *in, u32 mask)
 			load_c(&g, j, c);
 		else
 			memset(c, 0, sizeof c);
-		if (in->type == T_b1) {
+		if (in->mma.a == T_b1) {
 			bits(&g, words, j, &ok, c);
 		} else {
 			ok = load_b(&g, j, b);

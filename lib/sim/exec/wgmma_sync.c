@@ -31,7 +31,7 @@ exec_wgwait(Warp *w, const Ins *in, u32 mask)
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
-	for (op = g->op; op && op->group + in->aux < g->groups; op = op->next)
+	for (op = g->op; op && op->group + in->wait.keep < g->groups; op = op->next)
 		last = op;
 	if (!last)
 		return R_NEXT;

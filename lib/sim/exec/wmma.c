@@ -63,34 +63,34 @@ bits(Warp *w, const Ins *in, u32 k, double *c)
 {
 	for (u32 i = 0; i < 64; i++)
 		for (u32 q = 0; q < k / 32; q++) {
-			u32 a = src32(w, in->s)[i / 8 * 4 + q], b = src32(w, in->s + in->sub)[i % 8 * 4 + q];
-			c[i] += (double)popcount(in->rnd ? a & b : a ^ b);
+			u32 a = src32(w, in->s)[i / 8 * 4 + q], b = src32(w, in->s + in->mma.na)[i % 8 * 4 + q];
+			c[i] += (double)popcount(in->mma.is_and ? a & b : a ^ b);
 		}
 }
 
 int
 exec_wmma(Warp *w, const Ins *in, u32 mask)
 {
-	u32 m = in->aux >> 20, n = in->aux >> 10 & 1023, k = in->aux & 1023;
+	u32 m = in->mma.m, n = in->mma.n, k = in->mma.k;
 	double a[MAXE], b[MAXE], c[MAXE], t[MAXE];
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
-	frag_load(w, in->s + in->sub + in->vec, m * n, (PtxType)in->ebytes, c);
-	if (in->type == T_b1) {
+	frag_load(w, in->s + in->mma.na + in->mma.nb, m * n, (PtxType)in->mma.c, c);
+	if (in->mma.a == T_b1) {
 		bits(w, in, k, c);
 	} else {
-		frag_load(w, in->s, m * k, (PtxType)in->type, in->boolop & 1 ? t : a);
-		if (in->boolop & 1)
+		frag_load(w, in->s, m * k, (PtxType)in->mma.a, in->mma.a_col ? t : a);
+		if (in->mma.a_col)
 			turn(a, t, k, m);
-		frag_load(w, in->s + in->sub, k * n, (PtxType)in->type2, in->boolop & 2 ? t : b);
-		if (in->boolop & 2)
+		frag_load(w, in->s + in->mma.na, k * n, (PtxType)in->mma.b, in->mma.b_col ? t : b);
+		if (in->mma.b_col)
 			turn(b, t, n, k);
-		(in->type == T_f64 ? mat_product64 : mat_product)(c, a, b, m, n, k);
+		(in->mma.a == T_f64 ? mat_product64 : mat_product)(c, a, b, m, n, k);
 	}
 	if (w->def)
 		taint_list(w, in, ALL_LANES);
-	frag_store(w, in->d, m * n, (PtxType)in->cmp, in->flags & F_SAT, c);
+	frag_store(w, in->d, m * n, (PtxType)in->mma.d, in->flags & F_SAT, c);
 	w->cta->k->mma++;
 	w->cta->k->mma_macs += (u64)m * n * k;
 	return R_NEXT;
@@ -102,16 +102,16 @@ exec_wmma(Warp *w, const Ins *in, u32 mask)
 static u64
 bit_of(const Ins *in, u32 e, u32 ldm, u32 size)
 {
-	u32 cols = in->aux & 0xffff, rows = in->aux >> 16, r, c;
+	u32 cols = in->frag.cols, rows = in->frag.rows, r, c;
 
-	if (in->sub < 2 && in->boolop) {        /* held as it is in memory */
+	if (in->frag.which != FRAG_C && in->frag.col) {        /* held as it is in memory */
 		r = e % rows;
 		c = e / rows;
 	} else {
 		r = e / cols;
 		c = e % cols;
 	}
-	return (u64)(in->boolop ? (u64)c * ldm + r : (u64)r * ldm + c) * size;
+	return (u64)(in->frag.col ? (u64)c * ldm + r : (u64)r * ldm + c) * size;
 }
 
 /* One piece of each lane.  Returns the lanes whose access is good. */
@@ -137,23 +137,23 @@ int
 exec_wmmamem(Warp *w, const Ins *in, u32 mask)
 {
 	bool write = in->nd == 0;
-	u32 size = type_bits((PtxType)in->type), n = (in->aux >> 16) * (in->aux & 0xffff), each = n / WARP;
+	u32 size = type_bits((PtxType)in->type), n = (u32)in->frag.rows * in->frag.cols, each = n / WARP;
 	u32 ldm[WARP], bytes, nreg, def = ALL_LANES, org = 0, word;
-	u32 run = in->sub == 2 && in->boolop ? 1 : each;        /* elements side by side in memory */
-	const Ref *reg = write ? in->s + 1 + in->vec : in->d;
+	u32 run = in->frag.which == FRAG_C && in->frag.col ? 1 : each;        /* elements side by side in memory */
+	const Ref *reg = write ? in->s + 1 + in->frag.stride : in->d;
 	u8 v[WARP][64];
 	MemAccess acc[WARP];
 	int l;
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
-	nreg = write ? in->ns - 1u - in->vec : in->nd;
+	nreg = write ? in->ns - 1u - in->frag.stride : in->nd;
 	word = size == 64 ? 8 : 4;
 	use_check(w, in, &in->s[0], ALL_LANES, "an address");
-	if (in->vec)
+	if (in->frag.stride)
 		use_check(w, in, &in->s[1], ALL_LANES, "a stride");
 	for (l = 0; l < WARP; l++)
-		ldm[l] = in->vec ? src32(w, &in->s[1])[l] : in->boolop ? in->aux >> 16 : in->aux & 0xffff;
+		ldm[l] = in->frag.stride ? src32(w, &in->s[1])[l] : in->frag.col ? in->frag.rows : in->frag.cols;
 	memset(v, 0, sizeof v);
 	for (l = 0; write && l < WARP; l++)
 		for (u32 i = 0; i < nreg; i++) {

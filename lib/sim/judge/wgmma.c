@@ -126,7 +126,7 @@ static bool
 usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 {
 	const WgReg *g = &w->wg->reg[r->unit];
-	u16 shape = (u16)(in->aux >> 10 << 8 | in->cmp);
+	u16 shape = (u16)(in->mma.n << 8 | in->mma.d);
 
 	if (r->base)
 		return true;
@@ -158,7 +158,7 @@ wgmma_check(Warp *w, const Ins *in)
 {
 	bool ok = true;
 
-	for (u32 i = 0; i < in->sub && ok; i++)
+	for (u32 i = 0; i < in->mma.na && ok; i++)
 		ok = usable(w, in, &in->s[i], false);
 	for (u32 i = 0; i < in->nd && ok; i++)
 		ok = usable(w, in, &in->d[i], true);
@@ -178,14 +178,14 @@ wgmma_issue(Warp *w, const Ins *in, WgOp *op)
 	g->end = &op->next;
 	for (u32 i = 0; i < op->n; i++)
 		w->cta->wg->busy[op->chunk[i] / WG_PITCH]++;
-	for (u32 i = 0; g->reg && i < in->sub; i++)
+	for (u32 i = 0; g->reg && i < in->mma.na; i++)
 		if (!in->s[i].base)
 			g->reg[in->s[i].unit].a = seq;
 	for (u32 i = 0; g->reg && i < in->nd; i++) {
 		WgReg *r = &g->reg[in->d[i].unit];
 		r->acc = seq;
 		r->fences = g->fences;
-		r->shape = (u16)(in->aux >> 10 << 8 | in->cmp);
+		r->shape = (u16)(in->mma.n << 8 | in->mma.d);
 	}
 }
 

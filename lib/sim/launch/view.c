@@ -63,7 +63,7 @@ reads(const Ins *in, const Reg *r)
 	s32 p = (s32)r->unit;
 
 	if (r->type == T_pred)
-		return in->guard == p || in->ps == p || (in->exec == exec_pbool && in->aux == r->unit);
+		return in->guard == p || in->ps == p || (in->exec == exec_pbool && in->logic.p == r->unit);
 	for (u32 i = 0; i < in->ns; i++)
 		if (!in->s[i].base && in->s[i].unit == r->unit)
 			return true;

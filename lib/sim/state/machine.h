@@ -31,7 +31,7 @@ typedef struct Path {
 	u16 kids;
 	u8 state;
 	u8 bar;                 /* P_BAR: which */
-	bool strict;            /* P_WAIT: see Ins.strict */
+	bool strict;            /* P_WAIT: see Branch.strict */
 	bool forced;            /* run the next .sync instruction with what is there; P_MBAR: no
 	                         * longer wait, say false */
 	u32 need;               /* P_SYNC: lanes it waits for; P_MBAR: the mbarrier's address */

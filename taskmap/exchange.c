@@ -1,5 +1,5 @@
 /* exchange.c - which bits of lane and register number a conversion trades. */
-#include "infer/convert/exchange.h"
+#include "taskmap/exchange.h"
 
 bool
 layouts_cut(Layout *a, Layout *b, int d)

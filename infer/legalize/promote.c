@@ -2,7 +2,8 @@
  * through a wider type that has the same numbers: floats of up to 8 bits through f16 or bf16, integers of
  * less than 8 bits through 8. */
 #include "hexc/ir/number.h"
-#include "infer/solve.h"
+#include "infer/base/dot_instr.h"
+#include "infer/legalize/legalize.h"
 
 /* A wider type with all of d's numbers; D_COUNT: none that helps. */
 static DType

@@ -1,6 +1,6 @@
 /* dot_instr.c - which tensor-core instructions a product may use. */
+#include "infer/base/dot_instr.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
 
 /* ---- which ------------------------------------------------------------------------------------------ */
 

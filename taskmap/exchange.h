@@ -2,7 +2,7 @@
  * number: each is one butterfly over the words of a lane, half as many shuffles as words. */
 #ifndef HEXC_EXCHANGE_H
 #define HEXC_EXCHANGE_H
-#include "hexc/ir/ir.h"
+#include "taskmap/layout.h"
 
 enum { EXCHANGE_MAX = 5 };
 typedef struct Exchange {

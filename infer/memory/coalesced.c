@@ -1,5 +1,5 @@
-/* anchor.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
-#include "infer/solve.h"
+/* coalesced.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
+#include "infer/memory/memory.h"
 
 bool
 coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps, bool outer)

@@ -2,8 +2,8 @@
  *
  * `dot(expand(values, positions), b)` becomes one op with four operands when an instruction takes it.  Casts
  * and transposes between the two move onto the values: they keep zeros where they are. */
-#include "hexc/pass/pass.h"
-#include "infer/solve.h"
+#include "infer/base/dot_instr.h"
+#include "infer/legalize/legalize.h"
 
 enum { CHAIN_MAX = 8 };
 
@@ -16,7 +16,7 @@ expand_of(const Op *dot, int side, Op **chain, int *n)
 
 	for (*n = 0; o && *n < CHAIN_MAX; o = o->in[0]->def) {
 		if (o->code == O_expand)
-			return o->imm[0] == kdim && o->out[0]->type.rank == 2 ? o : NULL;
+			return o->imm[0] == kdim && !o->imm[1] && o->out[0]->type.rank == 2 ? o : NULL;
 		if (o->code == O_transpose && o->out[0]->type.rank == 2)
 			kdim = o->imm[0] == 1 ? 1 - kdim : kdim;
 		else if (o->code != O_cast)
@@ -89,28 +89,14 @@ fuse(Kernel *k, Op *dot, int side)
 	return true;
 }
 
-void
+bool
 fuse_sparse(Kernel *k)
 {
 	bool any = false;
 	OpWalk w;
 
-	if (k->dense)
-		return;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_dot && !dot_is_sparse(o))
 			any |= fuse(k, o, 0) || fuse(k, o, 1);
-	if (any)
-		pass_dce(k);
-}
-
-bool
-infer_skips_zeros(const Kernel *k)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_dot && dot_is_sparse(o))
-			return true;
-	return false;
+	return any;
 }

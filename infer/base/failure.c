@@ -1,5 +1,5 @@
-/* why.c - a plan without a solution, in words: who demanded what, which element it is about, the mend. */
-#include "infer/solve.h"
+/* failure.c - a plan without a solution, in words: who demanded what, which element it is about, the mend. */
+#include "infer/base/state.h"
 #include <stdio.h>
 
 void
