@@ -2,6 +2,7 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
+#include "hexc/interp/ask.h"
 #include "test/check.h"
 #include <stdlib.h>
 #include <string.h>

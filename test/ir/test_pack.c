@@ -1,4 +1,5 @@
 /* test_pack.c - packs: their text, what is refused, and that no two bits of a block share a place. */
+#include "test/ir/util_pack.h"
 #include "hexc/ir/pack.h"
 #include "test/util_arena.h"
 #include <stdlib.h>

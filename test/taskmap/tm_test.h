@@ -1,8 +1,8 @@
 /* tm_test.h - what the tests of taskmap/ share: parsing and showing layouts, a seeded generator of
- * random ones, and the main program. */
+ * random ones, and the fixture. */
 #ifndef HEXC_TM_TEST_H
 #define HEXC_TM_TEST_H
-#include "taskmap/cute.h"
+#include "test/taskmap/util_cute.h"
 #include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
