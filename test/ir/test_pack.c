@@ -13,6 +13,14 @@ static const char *const good[] = {
 	"hexc-pack 1 u4 block 1x8 spread 0 streams 1 place (1,8):(0,1)",
 };
 
+static bool
+pack_same(const Pack *a, const Pack *b)
+{
+	return a->dtype == b->dtype && a->block[0] == b->block[0] && a->block[1] == b->block[1] &&
+	       a->spread == b->spread && a->streams == b->streams && !a->place == !b->place &&
+	       (!a->place || layout_equal(a->place, b->place));
+}
+
 TEST_EACH(text_comes_back, COUNT_OF(good))
 {
 	const char *why = "", *s = good[_i];

@@ -2,6 +2,7 @@
  * broadcasts and transposes with random layouts, simulator against tile interpreter. */
 #include "taskmap/exchange.h"
 #include "test/ptxgen/util_ptx.h"
+#include "test/taskmap/util_cute.h"
 #include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>

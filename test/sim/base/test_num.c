@@ -5,6 +5,7 @@
  * search in it. */
 #include <fenv.h>
 #include <math.h>
+#include "test/check.h"
 #include "test/sim/exec/eval.h"
 
 typedef struct Format { int exp, man, bias, n; double *mag; } Format;
@@ -94,7 +95,7 @@ boundaries(const Format *f, Eval **out)
 	return n;
 }
 
-START_TEST(from_f32)
+TEST_EACH(from_f32, 10)
 {
 	static const struct { const char *ptx; char kind; int fmt, mode; } t[] = {
 		{ "cvt.rn.f16.f32 %ho, %ra;", 'h', 0, NEAREST }, { "cvt.rz.f16.f32 %ho, %ra;", 'h', 0, ZERO },
@@ -126,9 +127,8 @@ START_TEST(from_f32)
 	free(v);
 	free(f.mag);
 }
-END_TEST
 
-START_TEST(to_f32)
+TEST_EACH(to_f32, 4)
 {
 	static const struct { const char *ptx; char kind; int fmt; } t[] = {
 		{ "cvt.f32.f16 %ro, %ha;", 'r', 0 }, { "cvt.f32.bf16 %ro, %ha;", 'r', 1 },
@@ -162,7 +162,6 @@ START_TEST(to_f32)
 	free(v);
 	free(f.mag);
 }
-END_TEST
 
 static uint64_t state = 88172645463325252ull;
 static uint64_t
@@ -196,7 +195,7 @@ float_bits(int exp, int man)
 static const int modes[] = { FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD };
 static const char *const rnds[] = { "rn", "rz", "rm", "rp" };
 
-START_TEST(f32_arith)
+TEST_EACH(f32_arith, 28)
 {
 	static const char *const ops[] = { "add", "sub", "mul", "div", "sqrt", "rcp", "fma" };
 	int op = _i / 4, mode = _i % 4;
@@ -234,9 +233,8 @@ START_TEST(f32_arith)
 			              (double)c, (double)got, (double)r);
 	}
 }
-END_TEST
 
-START_TEST(f64_arith)
+TEST_EACH(f64_arith, 16)
 {
 	static const char *const ops[] = { "add", "mul", "div", "fma" };
 	int op = _i / 4, mode = _i % 4;
@@ -275,11 +273,10 @@ START_TEST(f64_arith)
 		}
 	}
 }
-END_TEST
 
 /* f16 and bf16: the exact result in long double (64-bit mantissa holds sums and products of
  * operands of moderate exponents), then the table. */
-START_TEST(half_arith)
+TEST_EACH(half_arith, 8)
 {
 	static const char *const ops[] = { "add", "sub", "mul", "fma" };
 	int op = _i / 2, bf = _i % 2, man = bf ? 7 : 10;
@@ -328,10 +325,9 @@ START_TEST(half_arith)
 	}
 	free(f.mag);
 }
-END_TEST
 
 /* Float to integer and back, in every rounding. */
-START_TEST(integers)
+TEST_EACH(integers, 4)
 {
 	static const char *const how[] = { "rni", "rzi", "rmi", "rpi" };
 	enum { N = 4000 };
@@ -373,7 +369,6 @@ START_TEST(integers)
 		ck_assert_uint_eq(v[i].out >> 32, bits(b));
 	}
 }
-END_TEST
 
 /* The rest: flags and special cases, one by one. */
 static const struct { const char *ptx; uint32_t a, b, want; } special[] = {
@@ -427,7 +422,7 @@ static const struct { const char *ptx; uint32_t a, b, want; } special[] = {
 };
 enum { N_SPECIAL = sizeof special / sizeof *special };
 
-START_TEST(specials)
+TEST_EACH(specials, N_SPECIAL)
 {
 	Eval v = { special[_i].a, special[_i].b, 0, 0 };
 
@@ -436,22 +431,5 @@ START_TEST(specials)
 	              (unsigned long long)v.out,
 	              special[_i].want);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim numbers");
-	TCase *t = tcase_create("numbers");
-
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, from_f32, 0, 10);
-	tcase_add_loop_test(t, to_f32, 0, 4);
-	tcase_add_loop_test(t, f32_arith, 0, 28);
-	tcase_add_loop_test(t, f64_arith, 0, 16);
-	tcase_add_loop_test(t, half_arith, 0, 8);
-	tcase_add_loop_test(t, integers, 0, 4);
-	tcase_add_loop_test(t, specials, 0, N_SPECIAL);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 120);

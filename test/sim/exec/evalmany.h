@@ -88,24 +88,13 @@ many_assemble(const Op *op, unsigned nop)
 	free(text);
 }
 
-/* The test program of a table `ops`: all of it through ptxas in one text, then ROUNDS times the test
- * `exact`. */
-#define MANY_MAIN(name)                                                                            \
-	START_TEST(assembles)                                                                      \
+/* Beside the test `exact` of a table `ops`: all of it through ptxas in one text. */
+#define MANY_PROGRAM                                                                               \
+	TEST(assembles)                                                                            \
 	{                                                                                          \
 		many_assemble(ops, NOPS);                                                          \
 	}                                                                                          \
-	END_TEST                                                                                   \
-	int main(void)                                                                             \
-	{                                                                                          \
-		Suite *suite = suite_create(name);                                                 \
-		TCase *t = tcase_create("exact");                                                  \
-		tcase_set_timeout(t, 600);                                                         \
-		tcase_add_test(t, assembles);                                                      \
-		tcase_add_loop_test(t, exact, 0, ROUNDS);                                          \
-		suite_add_tcase(suite, t);                                                         \
-		return run_suite(suite);                                                           \
-	}
+	TEST_PROGRAM(.timeout = 600)
 
 static inline Many
 many_open(const Op *op, unsigned nop, unsigned n)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include "test/sim/exec/evalmany.h"
+#include "test/check.h"
 
 /* Rows of tables and functions of a line: they are laid out by hand. */
 // clang-format off
@@ -127,7 +128,7 @@ same(const Op *op, uint64_t got, uint64_t want)
 	return got == want || (op->kind == 'd' && isnan(f64(got)) && isnan(f64(want)));
 }
 
-START_TEST(exact)
+TEST_EACH(exact, ROUNDS)
 {
 	enum { N = 1 << 13 };
 	const char *env = getenv("MILLIONS");
@@ -155,6 +156,5 @@ START_TEST(exact)
 	}
 	many_close(&e);
 }
-END_TEST
 
-MANY_MAIN("sim exact floats")
+MANY_PROGRAM;
