@@ -128,6 +128,15 @@ file_finish(hexc_file *f, bool dense)
 }
 
 const FileType *
+file_type_named(const FileType *types, size_t ntype, const char *name, size_t n)
+{
+	for (size_t i = 0; i < ntype; i++)
+		if (types[i].name && strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
+			return &types[i];
+	return NULL;
+}
+
+const FileType *
 file_type(const char *container, const char *names, const char *dtype)
 {
 	const FileType *first = NULL;

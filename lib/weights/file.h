@@ -69,6 +69,8 @@ void file_weights(hexc_file *f);
 /* A type of a container by its name or, of a list NAME|NAME, the first of that dtype (NULL: any); never
  * NULL for the rows of formats.def. */
 const FileType *file_type(const char *container, const char *names, const char *dtype);
+/* The row of that name among n; rows without a name are of types that the container lacks. */
+const FileType *file_type_named(const FileType *types, size_t ntype, const char *name, size_t n);
 const FileType *safetensors_type(const char *name, size_t n);
 const FileType *gguf_type(const char *name, size_t n);
 /* What blocks of GGUF are of which formats.def has none; NULL: nothing to say. */

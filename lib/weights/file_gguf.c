@@ -7,8 +7,9 @@
 
 static const FileType types[] = {
 	/* name, dtype, number, elements and bytes of a block */
-	{ "F32", "f32", 0, 1, 4 },
-	{ "F16", "f16", 1, 1, 2 },
+#define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
+	{ gguf < 0 ? NULL : file, #name, gguf, 1, bits / 8 },
+#include "hexc/ir/dtypes.def"
 	{ "Q4_0", NULL, 2, 32, 18 },
 	{ "Q4_1", NULL, 3, 32, 20 },
 	{ "Q5_0", NULL, 6, 32, 22 },
@@ -29,13 +30,7 @@ static const FileType types[] = {
 	{ "IQ3_S", NULL, 21, 256, 110 },
 	{ "IQ2_S", NULL, 22, 256, 82 },
 	{ "IQ4_XS", NULL, 23, 256, 136 },
-	{ "I8", "i8", 24, 1, 1 },
-	{ "I16", "i16", 25, 1, 2 },
-	{ "I32", "i32", 26, 1, 4 },
-	{ "I64", "i64", 27, 1, 8 },
-	{ "F64", "f64", 28, 1, 8 },
 	{ "IQ1_M", NULL, 29, 256, 56 },
-	{ "BF16", "bf16", 30, 1, 2 },
 	{ "TQ1_0", NULL, 34, 256, 54 },
 	{ "TQ2_0", NULL, 35, 256, 66 },
 	{ "MXFP4", NULL, 39, 32, 17 },
@@ -230,10 +225,7 @@ read_meta(Cursor *c, uint64_t *alignment)
 const FileType *
 gguf_type(const char *name, size_t n)
 {
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
-			return &types[i];
-	return NULL;
+	return file_type_named(types, COUNT_OF(types), name, n);
 }
 
 const char *
@@ -258,7 +250,7 @@ static const FileType *
 find_type(uint64_t id)
 {
 	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if ((uint64_t)types[i].id == id)
+		if (types[i].name && (uint64_t)types[i].id == id)
 			return &types[i];
 	return NULL;
 }
