@@ -4,6 +4,13 @@
 # which says "for tests" in its first line.
 [ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
 B=${B:-build}
+# The API: what the shared library exports, and lib/sim/sim.h.
+api=$(mktemp) || exit 1
+trap 'rm -f "$api"' EXIT
+{
+	cat test/libhexc.symbols
+	grep -o '\<sim_[a-z_]*(' lib/sim/sim.h | tr -d '('
+} >"$api"
 # "D object name" of what is defined, "U object name" of what is wanted, "T name" of what tests name, "H name" of what
 # headers for tests name.
 facts() {
@@ -33,4 +40,4 @@ END {
 		else
 			print home[name] ": no other file uses " name ": make it static, or drop it"
 	}
-}' test/libhexc.symbols - | LC_ALL=C sort | awk '{ print } END { exit NR > 0 }'
+}' "$api" - | LC_ALL=C sort | awk '{ print } END { exit NR > 0 }'
