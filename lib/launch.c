@@ -25,7 +25,8 @@ say(const Why *w, const char *fmt, ...)
 	return HEXC_E_ARGS;
 }
 
-int
+/* All launch-time expressions of k for these arguments. */
+static int
 launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
 {
 	int64_t small[LAUNCH_PARAMS_MAX];

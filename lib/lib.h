@@ -17,8 +17,6 @@ typedef struct Options {
 /* Check `in` (NULL: defaults) and copy it with the given allocator.  HEXC_OK or an error. */
 int options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size_t), void *user);
 void options_free(Options *o, void *(*fn)(void *, void *, size_t), void *user);
-/* Row of passes.def by name; -1: unknown. */
-int pass_index(const char *name);
 
 struct hexc_ctx {
 	Options opt;
@@ -117,6 +115,4 @@ hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NUL
 void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);
 /* Add to the named part's time. */
 void module_time(hexc_module *m, const char *name, double ms);
-/* All launch-time expressions of k for these arguments. */
-int launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v);
 #endif

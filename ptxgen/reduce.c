@@ -123,10 +123,10 @@ part_number(Gen *g, DType d, const LV *word)
 	LV x;
 
 	if (dtype_info[d].bits < 64)
-		return d == D_f32 ? as_f32(g, word[0]) : word[0];
+		return dtype_reg(d) == REG_f32 ? as_f32(g, word[0]) : word[0];
 	x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, word[1], g->i64, ""), const_i64(g, 32), "");
 	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, word[0], g->i64, ""), "");
-	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+	return dtype_is_float(d) ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
 }
 
 static void
@@ -179,7 +179,7 @@ static void
 reduce_across(Gen *g, Op *o, Tile *t)
 {
 	const Pick *p = o->pick;
-	DType d = reduction_part(t->dtype);
+	DType d = dtype_accumulator(t->dtype);
 	LV *e = lv_array(g, t->nreg);
 
 	BUG_IF(g->a, !p || !p->map || !p->map2 || !p->scratch || p->vec < 1 || p->vec2 < 1 ||

@@ -42,15 +42,39 @@ dtype_is_sint(DType d)
 }
 
 bool
+dtype_is_narrow(DType d)
+{
+	return dtype_info[d].bits <= 8 && dtype_info[d].kind != K_pred;
+}
+
+bool
 dtype_is_narrow_float(DType d)
 {
-	return dtype_is_float(d) && dtype_info[d].bits <= 8;
+	return dtype_is_narrow(d) && dtype_is_float(d);
+}
+
+bool
+dtype_has_pattern(DType d)
+{
+	return dtype_info[d].kind != K_pred && dtype_info[d].use != U_temp;
 }
 
 bool
 dtype_past_i64(DType d)
 {
 	return dtype_info[d].kind == K_uint && dtype_info[d].bits == 64;
+}
+
+bool
+dtype_multiplies(DType a, DType b)
+{
+	const DTypeInfo *x = &dtype_info[a], *y = &dtype_info[b];
+
+	if (x->kind == K_pred || y->kind == K_pred)
+		return false;
+	if (x->kind == K_flt || y->kind == K_flt)
+		return a == b || (x->mma == MMA_f8 && y->mma == MMA_f8);
+	return x->bits == y->bits;
 }
 
 DType
@@ -85,6 +109,14 @@ dtype_place(DType d)
 	while (place < dtype_info[d].bits)
 		place *= 2;
 	return place;
+}
+
+int
+dtype_per_word(DType d)
+{
+	int place = dtype_place(d);
+
+	return dtype_info[d].kind == K_pred || place >= 32 ? 1 : 32 / place;
 }
 
 DReg

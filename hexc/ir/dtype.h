@@ -50,10 +50,16 @@ DType dtype_find(const char *name, size_t n);
 
 bool dtype_is_float(DType d);
 bool dtype_is_sint(DType d);
-/* Floats of at most 8 bits: arithmetic is that of wider types. */
+/* Numbers of at most 8 bits, which may be packed; floats of them, whose arithmetic is that of wider types. */
+bool dtype_is_narrow(DType d);
 bool dtype_is_narrow_float(DType d);
+/* Numbers whose bits programs may see: not bool, not what memory never holds. */
+bool dtype_has_pattern(DType d);
 /* Has it numbers past those of int64_t?  It travels as bit patterns then (u64). */
 bool dtype_past_i64(DType d);
+/* Does `dot` multiply elements of these types?  One type of numbers, or signed and unsigned integers of one size, or
+ * the 8-bit floats that tensor cores take. */
+bool dtype_multiplies(DType a, DType b);
 /* What sums of it are added up in, and prints show it as. */
 DType dtype_accumulator(DType d);
 
@@ -68,7 +74,9 @@ int dtype_most(DType d);
 /* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
  * own are is left open. */
 int dtype_place(DType d);
-/* The register that holds an element, or of types below 32 bits several. */
+/* Elements of one word of a lane. */
+int dtype_per_word(DType d);
+/* The register that holds an element, or such a word. */
 typedef enum DReg { REG_pred, REG_b32, REG_b64, REG_f32, REG_f64 } DReg;
 DReg dtype_reg(DType d);
 #endif

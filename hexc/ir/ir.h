@@ -227,25 +227,6 @@ Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *us
 /* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
  * entered in unit->kernel, and without candidates. */
 Kernel *kernel_copy(const Kernel *k);
-/* Short forms for index arithmetic (ir_index.c); they fold constants at once.  i64 scalars. */
-Val *ir_const(Block *b, Op *at, int64_t x);
-Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
-bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
-/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past
- * 63). */
-bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
-
-/* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
- * made of several, or has extent 1. */
-int reshape_source(const Type *x, const Type *y, int d);
-
-Type type_scalar(DType d);
-Type type_tile(DType d, Space s, int rank, const int64_t *shape);
-Type type_free(Type t);                      /* the same, in whatever layout */
-int64_t type_size(const Type *t);            /* elements */
-bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
-const char *type_print(Arena *a, const Type *t);
-
 /* Visit every op of b in order of text, an owner before its regions.  The op just returned may be
  * unlinked if it has no regions; ops put in behind it and before its successor are not visited. */
 typedef struct OpWalk {
@@ -254,6 +235,34 @@ typedef struct OpWalk {
 } OpWalk;
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
+
+/* ---- index arithmetic (ir_index.c) ----------------------------------------------------------- */
+
+/* Short forms that fold constants at once.  i64 scalars. */
+Val *ir_const(Block *b, Op *at, int64_t x);
+Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
+bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
+/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past
+ * 63). */
+bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
+
+/* ---- types (type.c) -------------------------------------------------------------------------- */
+
+/* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
+ * made of several, or has extent 1. */
+int reshape_source(const Type *x, const Type *y, int d);
+
+Type type_scalar(DType d);
+/* What sizes, positions and loop counters are, i64; and what conditions are, bool. */
+Type type_index(void);
+Type type_cond(void);
+bool type_is_index(const Type *t);
+bool type_is_cond(const Type *t);
+Type type_tile(DType d, Space s, int rank, const int64_t *shape);
+Type type_free(Type t);                      /* the same, in whatever layout */
+int64_t type_size(const Type *t);            /* elements */
+bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
+const char *type_print(Arena *a, const Type *t);
 
 /* ---- what a kernel says (say.c) ------------------------------------------------------------------- */
 
@@ -272,7 +281,6 @@ bool say_takes(DType d); /* can a scalar of that type be printed, without a cast
 /* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
 
 void kernel_print(Text *t, const Kernel *k);
-void op_print(Text *t, const Op *o, int indent); /* one op, its regions too; for debugging */
 /* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
 Kernel *kernel_read(Unit *u, const char *text, size_t n);
 /* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
@@ -290,7 +298,10 @@ Fact val_fact(Kernel *k, const Val *v);
  * ops. Pairs may nest. */
 void facts_keep(Kernel *k);
 void facts_drop(Kernel *k);
-/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
+
+/* ---- facts where an op stands, and about views (facts_view.c) -------------------------------- */
+
+/* val_fact where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
 Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 /* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block
  * and iteration in which the op runs?  False: not known.  An alloc is inside itself. */

@@ -287,18 +287,6 @@ num_bits(DType d, double x)
 	return u;
 }
 
-double
-f16_to_double(uint16_t h)
-{
-	return num_of_code(D_f16, h);
-}
-
-uint16_t
-f16_from_double(double x)
-{
-	return (uint16_t)num_code(D_f16, x);
-}
-
 /* ---- integers -------------------------------------------------------------------------------- */
 
 int64_t

@@ -46,8 +46,6 @@ uint64_t num_bits(DType d, double x);
 bool num_is_grid(DType d);
 /* The numbers of a type that is a table, by their codes, in ascending order. */
 const float *num_table(DType d);
-double f16_to_double(uint16_t h);
-uint16_t f16_from_double(double x);
 
 /* ---- rounding and wrapping ------------------------------------------------------------------- */
 

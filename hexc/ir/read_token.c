@@ -314,7 +314,7 @@ want_type(Read *r, Type *out)
 	};
 	DType d;
 
-	*out = type_scalar(D_bool);
+	*out = type_cond();
 	for (size_t i = 0; i < COUNT_OF(spaces) && out->space == S_scalar; i++)
 		if (read_word(r, spaces[i].word))
 			out->space = spaces[i].space;

@@ -85,6 +85,30 @@ type_scalar(DType d)
 }
 
 Type
+type_index(void)
+{
+	return type_scalar(D_i64);
+}
+
+Type
+type_cond(void)
+{
+	return type_scalar(D_bool);
+}
+
+bool
+type_is_index(const Type *t)
+{
+	return t->space == S_scalar && t->dtype == D_i64;
+}
+
+bool
+type_is_cond(const Type *t)
+{
+	return t->space == S_scalar && t->dtype == D_bool;
+}
+
+Type
 type_tile(DType d, Space s, int rank, const int64_t *shape)
 {
 	Type t = type_scalar(d);

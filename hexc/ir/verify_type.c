@@ -51,7 +51,7 @@ check_spread(Arena *a, const Type *t)
 	int bits = dtype_info[t->dtype].bits;
 	int64_t regs;
 
-	if (t->space != S_reg || bits > 8 || t->dtype == D_bool)
+	if (t->space != S_reg || !dtype_is_narrow(t->dtype))
 		return "a spread of other than a register tile of at most 8 bits";
 	if (!spread_valid(bits, t->spread))
 		return arena_printf(a, "spread %d", t->spread);

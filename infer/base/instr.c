@@ -137,12 +137,3 @@ instr_positions(const Instr *i, int steps, bool swap, Layout *out)
 		*out = e;
 	return true;
 }
-
-/* f16 and bf16 as f32, rounded once at the end; integers below 32 bits as i32. */
-DType
-reduction_part(DType d)
-{
-	if (dtype_info[d].bits == 64)
-		return d;
-	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
-}

@@ -62,7 +62,7 @@ reduction(Solve *s, const Op *o, Res *res)
 	best->inst = "reduce_shuffle";
 	if (warps == 1)
 		return best;
-	t.dtype = reduction_part(t.dtype);
+	t.dtype = dtype_accumulator(t.dtype);
 	t.shape[dim] = warps;
 	for (int by_result = 1; by_result >= 0; by_result--) {
 		Layout *r = NEW(s->arena, Layout);

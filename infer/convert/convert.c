@@ -63,7 +63,7 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		steps = 3 * n;
 	} else if (c == CLASS_SHUFFLE) {
 		/* butterflies: for every two words one shuffle and three choices */
-		bool trade = exchange_find(from, to, bits < 32 && t->dtype != D_bool ? 32 / bits : 1, &x);
+		bool trade = exchange_find(from, to, dtype_per_word(t->dtype), &x);
 
 		shuffles = trade ? n * x.n / 2 : 2 * n;
 		steps = trade ? n * x.n * 1.5 : 2 * n;

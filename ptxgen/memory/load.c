@@ -108,7 +108,7 @@ static LV
 placed_word(Gen *g, LoadPlan *p, DType d, int i, int w)
 {
 	LV *to = &p->placed[i * p->nplaced + w], two[2] = { NULL };
-	int at = w * word_elems(d) * dtype_info[d].bits;
+	int at = w * dtype_per_word(d) * dtype_info[d].bits;
 
 	for (int k = 0; k < 2 && at / 32 + k < p->nraw; k++)
 		two[k] = p->raw[i * p->nraw + at / 32 + k];
@@ -126,8 +126,8 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 
 	load_instance(g, p, i);
 	if (p->nplaced) {
-		*pos = e % word_elems(d);
-		return placed_word(g, p, d, i, e / word_elems(d));
+		*pos = e % dtype_per_word(d);
+		return placed_word(g, p, d, i, e / dtype_per_word(d));
 	}
 	*pos = e * bits % 32 / bits;
 	return p->raw[i * p->nraw + e * bits / 32];
@@ -139,7 +139,7 @@ join64(Gen *g, DType d, LV lo, LV hi)
 	LV x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, hi, g->i64, ""), const_i64(g, 32), "");
 
 	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, lo, g->i64, ""), "");
-	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+	return dtype_is_float(d) ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
 }
 
 static void
@@ -162,7 +162,7 @@ pull_load(Gen *g, Op *o, int w)
 		t->word[w] = join64(g, t->dtype, word[0],
 		                    p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
 	} else if (bits == 32) {
-		t->word[w] = word_type(g, t->dtype) == g->f32 ? as_f32(g, word[0]) : word[0];
+		t->word[w] = dtype_reg(t->dtype) == REG_f32 ? as_f32(g, word[0]) : word[0];
 	} else {
 		t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 	}
@@ -272,7 +272,7 @@ emit_load(Gen *g, Op *o)
 	p->pieces = dtype_pieces(d);
 	p->sub = p->vec * bits < 8;
 	p->nraw = p->sub ? 1 : (int)ceil_div(p->inst->bits * p->pieces, 32);
-	p->nplaced = p->pieces > 1 ? (p->vec + word_elems(d) - 1) / word_elems(d) : 0;
+	p->nplaced = p->pieces > 1 ? (p->vec + dtype_per_word(d) - 1) / dtype_per_word(d) : 0;
 	p->placed = lv_array(g, p->ninst * p->nplaced);
 	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&

@@ -1,6 +1,7 @@
 /* util_interp.c - for tests that run kernels through the tile interpreter. */
 #include "hexc/lang/lang.h"
 #include "test/interp/util_interp.h"
+#include "hexc/interp/ask.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* test_pack.c - packs: their text, what is refused, and that no two bits of a block share a place. */
-#include "hexc/ir/pack.h"
+#include "test/ir/util_pack.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,14 @@ static const char *const good[] = {
 	"hexc-pack 1 i8 block 16x32 spread 8 streams 32 place ((8,2),(4,4,2)):((64,8),(1,16,4))",
 	"hexc-pack 1 u4 block 1x8 spread 0 streams 1 place (1,8):(0,1)",
 };
+
+static bool
+pack_same(const Pack *a, const Pack *b)
+{
+	return a->dtype == b->dtype && a->block[0] == b->block[0] && a->block[1] == b->block[1] &&
+	       a->spread == b->spread && a->streams == b->streams && !a->place == !b->place &&
+	       (!a->place || layout_equal(a->place, b->place));
+}
 
 START_TEST(text_comes_back)
 {

@@ -1,5 +1,6 @@
 /* util_ptx.c - from IR text to PTX, through ptxas where there is one, and onto the simulator. */
 #include "test/ptxgen/util_ptx.h"
+#include "hexc/interp/ask.h"
 #include "hexc/ir/number.h"
 #include "ptxgen/ptxgen.h"
 #include "test/interp/util_interp.h"
@@ -217,13 +218,13 @@ ptx_count(const char *text, const char *word)
 uint16_t
 half_of(double x)
 {
-	return f16_from_double(x);
+	return (uint16_t)num_code(D_f16, x);
 }
 
 double
 half_value(uint16_t h)
 {
-	return f16_to_double(h);
+	return num_of_code(D_f16, h);
 }
 
 uint32_t

@@ -1,10 +1,10 @@
 /* test_pack.c - hexc_pack and hexc_unpack against hexc/ir/pack.c's own statement of where a code is, for
  * random packs of every kind; how fast they are beside memcpy. */
-#include "hexc/ir/pack.h"
 #include "lib/pack/bitmove.h"
 #include "lib/base/base.h"
 #include "lib/weights/format.h"
 #include "lib/hexc.h"
+#include "test/ir/util_pack.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
