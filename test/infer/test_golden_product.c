@@ -21,8 +21,6 @@
 #include "infer/convert/convert.h"
 #include "infer/memory/memory.h"
 #include "infer/base/rates.h"
-#include "infer/convert/convert.h"
-#include "infer/memory/memory.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
 #include "test/taskmap/util_cute.h"
