@@ -195,9 +195,7 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 	LV x;
 
 	if (bits == 64) {
-		x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, raw[e * 2 + 1], g->i64, ""),
-		                 const_i64(g, 32), "");
-		x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, raw[e * 2], g->i64, ""), "");
+		x = join64(g, raw[e * 2], raw[e * 2 + 1]);
 		return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
 	}
 	if (d == D_bool) {

@@ -5,7 +5,7 @@
 #include "lib/weights/file.h"
 #include <string.h>
 
-static const FileType types[] = {
+const FileType gguf_types[] = {
 	/* name, dtype, number, elements and bytes of a block */
 	{ "F32", "f32", 0, 1, 4 },
 	{ "F16", "f16", 1, 1, 2 },
@@ -41,6 +41,7 @@ static const FileType types[] = {
 	{ "MXFP4", NULL, 39, 32, 17 },
 	{ "NVFP4", NULL, 40, 64, 36 },
 	{ "Q1_0", NULL, 41, 128, 18 },
+	{ NULL, NULL, 0, 0, 0 },
 };
 
 /* Types of metadata values; their bytes, 0: a string or a list. */
@@ -227,15 +228,6 @@ read_meta(Cursor *c, uint64_t *alignment)
 
 /* ---- tensors --------------------------------------------------------------------------------------- */
 
-const FileType *
-gguf_type(const char *name, size_t n)
-{
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
-			return &types[i];
-	return NULL;
-}
-
 const char *
 gguf_other(const char *type)
 {
@@ -257,9 +249,9 @@ gguf_other(const char *type)
 static const FileType *
 find_type(uint64_t id)
 {
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if ((uint64_t)types[i].id == id)
-			return &types[i];
+	for (const FileType *t = gguf_types; t->name; t++)
+		if ((uint64_t)t->id == id)
+			return t;
 	return NULL;
 }
 

@@ -9,7 +9,7 @@
 #define HEADER_MAX 100000000u
 enum { NODES_MAX = 1 << 23 };
 
-static const FileType types[] = {
+const FileType safetensors_types[] = {
 	/* name, dtype, -, elements, bytes */
 	{ "BOOL", "bool", 0, 1, 1 },
 	{ "U8", "u8", 0, 1, 1 },
@@ -31,16 +31,8 @@ static const FileType types[] = {
 	{ "F6_E2M3", "e2m3", 0, 4, 3 },
 	{ "F6_E3M2", "e3m2", 0, 4, 3 },
 	{ "C64", NULL, 0, 1, 8 },
+	{ NULL, NULL, 0, 0, 0 },
 };
-
-const FileType *
-safetensors_type(const char *name, size_t n)
-{
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
-			return &types[i];
-	return NULL;
-}
 
 /* A whole number from 0 to 2^53: what a JSON reader keeps exactly. */
 static bool
@@ -88,7 +80,7 @@ read_tensor(hexc_file *f, const cJSON *j)
 		                 "tensor %s has no dtype: the header is damaged; write the file again",
 		                 t.name);
 	t.type = file_quote(f, type->valuestring, strlen(type->valuestring));
-	t.known = safetensors_type(type->valuestring, strlen(type->valuestring));
+	t.known = file_type_named(safetensors_types, type->valuestring, strlen(type->valuestring));
 	if (!read_shape(f, &t, cJSON_GetObjectItemCaseSensitive(j, "shape")))
 		return false;
 	if (!cJSON_IsArray(at) || cJSON_GetArraySize(at) != 2 || !whole(cJSON_GetArrayItem(at, 0), &begin) ||
