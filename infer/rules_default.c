@@ -14,31 +14,6 @@ anyhow(Solve *s, const Type *t, Layout *l)
 	return coalesced(l, t->rank, t->shape, order, 1, s->k->warps, true);
 }
 
-/* `in` lies so that reducing gives `small` on dim d: the replicas of small take the digits of d, the rest of
- * d goes to registers.  The backward direction of reduce and the forward one of broadcast. */
-static bool
-expand(Layout *out, const Layout *small, int dim, int64_t extent)
-{
-	Layout l = *small;
-	int64_t regs = layout_cosize(small, AX_reg), rest = extent;
-
-	l.nrep = 0;
-	for (int i = 0; i < small->nrep; i++) {
-		const Iter *r = &small->rep[i];
-		if (rest % r->extent == 0) {
-			rest /= r->extent;
-			if (!layout_push(&l, dim, r->extent, r->stride, (Axis)r->axis))
-				return false;
-		} else if (!layout_push_rep(&l, r->extent, r->stride, (Axis)r->axis)) {
-			return false;
-		}
-	}
-	if (rest > 1 && !layout_push(&l, dim, rest, regs, AX_reg))
-		return false;
-	*out = l;
-	return true;
-}
-
 /* Ops whose results nothing may have asked for. */
 static bool
 takes_any(OpCode c)
@@ -56,7 +31,7 @@ rule_backward(Solve *s, Op *o)
 
 	return (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
 	       is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
-	       expand(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
+	       layout_broadcast(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
 }
 
 bool
@@ -69,7 +44,7 @@ rule_default(Solve *s, Op *o)
 		l = *known(s, in);
 		for (int d = 0; d < in->type.rank; d++)
 			if (in->type.shape[d] == 1 && o->out[0]->type.shape[d] > 1 &&
-			    !expand(&l, &l, d, o->out[0]->type.shape[d]))
+			    !layout_broadcast(&l, &l, d, o->out[0]->type.shape[d]))
 				return false;
 		return give(s, o->out[0], &l, o);
 	}

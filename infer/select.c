@@ -10,14 +10,11 @@
 static double
 load_cycles(const Solve *s, const Op *o, const Layout *l)
 {
-	int64_t vec = load_vec(s, o, l), copies = 1;
+	int64_t vec = load_vec(s, o, l);
 	double n = (double)(layout_cosize(l, AX_reg) / vec * s->k->warps) +
 	           (double)global_sectors(s, o->in[0]->def, l, (int)vec, bits_of(o->out[0]), false);
 
-	for (int i = 0; i < l->nrep; i++)
-		if (l->rep[i].axis == AX_warp)
-			copies *= l->rep[i].extent;
-	return n / (double)copies;
+	return n / (double)layout_replicas_on(l, AX_warp);
 }
 
 /* The widest coalesced layout for a load from global memory, if that and a conversion take less than loading

@@ -74,8 +74,7 @@ static int
 pinned_unit(const Type *t)
 {
 	for (int d = 0; t->pinned && d < t->rank; d++)
-		if (t->layout->first[d] < t->layout->first[d + 1] &&
-		    t->layout->it[t->layout->first[d]].stride == 1)
+		if (dim_digits(t->layout, d).it && dim_digits(t->layout, d).it->stride == 1)
 			return d;
 	return t->rank - 1;
 }

@@ -9,7 +9,7 @@ static const hexc_dtype dtypes[D_COUNT] = {
 #define KIND_sint 'i'
 #define KIND_uint 'u'
 #define KIND_pred 'b'
-#define DTYPE(name, bits, kind, exp, man, round, codes, use) [D_##name] = { #name, bits, KIND_##kind },
+#define DTYPE(name, bits, kind, ...) [D_##name] = { #name, bits, KIND_##kind },
 #include "hexc/ir/dtypes.def"
 };
 

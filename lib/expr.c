@@ -266,7 +266,7 @@ node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
 		return fits(n->dtype, *out);
 	default:
 		return !overflows(n->op, x, y) && i64_eval(n->op, x, y, out) &&
-		       (n->dtype == D_u64 || fits(n->dtype, *out));
+		       (dtype_past_i64(n->dtype) || fits(n->dtype, *out));
 	}
 }
 

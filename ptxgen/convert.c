@@ -196,13 +196,13 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 
 	if (bits == 64) {
 		x = join64(g, raw[e * 2], raw[e * 2 + 1]);
-		return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+		return LLVMBuildBitCast(g->b, x, word_type(g, d), "");
 	}
 	if (d == D_bool) {
 		x = LLVMBuildAnd(g->b, raw[e / 4], const_i32(g, (int64_t)255 << e % 4 * 8), "");
 		return LLVMBuildICmp(g->b, LLVMIntNE, x, const_i32(g, 0), "");
 	}
-	return word_type(g, d) == g->f32 ? as_f32(g, raw[e]) : raw[e];
+	return dtype_reg(d) == REG_f32 ? as_f32(g, raw[e]) : raw[e];
 }
 
 /* Registers [m, m + vec) of the result from one read. */

@@ -46,7 +46,7 @@ frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
 	bool ok = instr_fragment(p->inst, operand, p->swap, &f->l);
 
 	BUG_IF(g->a, !ok);
-	f->epw = word_elems(d);
+	f->epw = dtype_per_word(d);
 	f->nword = (int)layout_cosize(&f->l, AX_reg) / f->epw;
 	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
 }
@@ -253,8 +253,8 @@ product_add(Gen *g, DType d, LV a, LV b, LV c)
 {
 	LV e[3] = { a, b, c };
 
-	if (d == D_f64 || dtype_info[d].kind == K_flt)
-		return call_fp(g, "llvm.fma", d == D_f64 ? g->f64 : g->f32, e, 3);
+	if (dtype_is_float(d))
+		return call_fp(g, "llvm.fma", LLVMTypeOf(a), e, 3);
 	return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, a, b, ""), c, "");
 }
 

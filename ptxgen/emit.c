@@ -6,9 +6,9 @@ gen_block(Gen *g, Block *b)
 {
 	for (Op *o = b->first; o && g->u->diag->nerror == 0; o = o->next) {
 		switch (o->code) {
-#define OP(name, in, out, flags, shape, layout, emit, eval)                                        \
+#define OP_EMIT(name, rule)                                                                        \
 	case O_##name:                                                                             \
-		emit_##emit(g, o);                                                                 \
+		emit_##rule(g, o);                                                                 \
 		break;
 #include "hexc/ir/ops.def"
 		case O_none:

@@ -10,12 +10,9 @@ param_type(Gen *g, const Param *p)
 		return g->ptr1;
 	if (p->kind == P_size)
 		return g->i64;
-	switch (dtype_info[p->val->type.dtype].bits) {
-	case 64: return p->val->type.dtype == D_f64 ? g->f64 : g->i64;
-	case 32: return p->val->type.dtype == D_f32 ? g->f32 : g->i32;
-	case 16: return g->i16;
-	default: return g->i8; /* bool: 0 or 1 */
-	}
+	if (dtype_info[p->val->type.dtype].bits >= 32)
+		return word_type(g, p->val->type.dtype);
+	return dtype_info[p->val->type.dtype].bits == 16 ? g->i16 : g->i8; /* bool: 0 or 1 */
 }
 
 /* The word of a scalar parameter. */

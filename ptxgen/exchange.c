@@ -66,7 +66,7 @@ convert_exchange(Gen *g, Op *o)
 	ExchangePlan *p = NEW(g->a, ExchangePlan);
 	Tile *t;
 
-	if (!exchange_find(in->layout, out->layout, word_elems(out->dtype), &p->x))
+	if (!exchange_find(in->layout, out->layout, dtype_per_word(out->dtype), &p->x))
 		return false;
 	t = tile_lazy(g, o, pull_exchange, p);
 	t->depth = p->x.n;

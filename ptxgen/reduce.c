@@ -39,23 +39,13 @@ combine(Gen *g, const Op *o, LV x, LV y)
 static void
 reduce_steps(Gen *g, ReducePlan *p, const Layout *l)
 {
-	int n = 1;
+	Layout regs;
 
-	for (int i = l->first[p->dim]; i < l->first[p->dim + 1]; i++)
-		if (l->it[i].axis == AX_reg)
-			n *= (int)l->it[i].extent;
-	p->step = arena_alloc(g->a, sizeof *p->step * (size_t)n);
-	p->nstep = 1;
-	for (int i = l->first[p->dim]; i < l->first[p->dim + 1]; i++) {
-		const Iter *it = &l->it[i];
-		int have = p->nstep;
-
-		if (it->axis != AX_reg)
-			continue;
-		for (int64_t k = 1; k < it->extent; k++)
-			for (int j = 0; j < have; j++)
-				p->step[p->nstep++] = p->step[j] + k * it->stride;
-	}
+	layout_project(&regs, l, p->dim, AX_reg);
+	p->nstep = (int)layout_size(&regs);
+	p->step = NEWN(g->a, int64_t, p->nstep);
+	for (int i = 0; i < p->nstep; i++)
+		p->step[i] = layout_at_index(&regs, i).at[AX_reg];
 }
 
 /* One result element over this warp. */
@@ -75,12 +65,12 @@ reduce_warp(Gen *g, Op *o, int64_t r)
 	x = part[0];
 	for (int i = 1; i < PARTIALS && part[i]; i++)
 		x = combine(g, o, x, part[i]);
-	for (int i = l->first[p->dim]; i < l->first[p->dim + 1]; i++) {
-		const Iter *it = &l->it[i];
+	for (Digit lanes = dim_digits(l, p->dim); lanes.it; digit_next(&lanes)) {
+		const Iter *it = lanes.it;
 
 		if (it->axis != AX_lane || it->extent == 1)
 			continue;
-		BUG_IF(g->a, (it->extent & (it->extent - 1)) || (it->stride & (it->stride - 1)));
+		BUG_IF(g->a, !is_pow2(it->extent) || !is_pow2(it->stride));
 		for (int64_t delta = it->stride; delta < it->stride * it->extent; delta *= 2)
 			x = combine(g, o, x, shuffle_xor(g, x, (int)delta));
 	}
@@ -126,9 +116,9 @@ part_number(Gen *g, DType d, const LV *word)
 	LV x;
 
 	if (dtype_info[d].bits < 64)
-		return d == D_f32 ? as_f32(g, word[0]) : word[0];
+		return dtype_reg(d) == REG_f32 ? as_f32(g, word[0]) : word[0];
 	x = join64(g, word[0], word[1]);
-	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+	return LLVMBuildBitCast(g->b, x, word_type(g, d), "");
 }
 
 static void
@@ -181,7 +171,7 @@ static void
 reduce_across(Gen *g, Op *o, Tile *t)
 {
 	const Pick *p = o->pick;
-	DType d = reduction_part(t->dtype);
+	DType d = dtype_accumulator(t->dtype);
 	LV *e = lv_array(g, t->nreg);
 
 	BUG_IF(g->a, !p || !p->map || !p->map2 || !p->scratch || p->vec < 1 || p->vec2 < 1 ||

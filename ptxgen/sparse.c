@@ -42,7 +42,7 @@ LV
 sparse_metadata(Gen *g, Val *v, int64_t reg)
 {
 	bool one = v->type.dtype == D_u1;
-	int epw = word_elems(v->type.dtype), each = one ? 8 : 16;
+	int epw = dtype_per_word(v->type.dtype), each = one ? 8 : 16;
 	LV x;
 
 	BUG_IF(g->a, reg % each);
@@ -63,7 +63,7 @@ typedef struct ExpandPlan {
 static LV
 zero_of(Gen *g, DType d)
 {
-	return LLVMConstNull(dtype_info[d].kind == K_flt && d != D_f64 ? g->f32 : word_type(g, d));
+	return LLVMConstNull(dtype_is_float(d) && dtype_reg(d) == REG_b32 ? g->f32 : word_type(g, d));
 }
 
 static LV

@@ -136,6 +136,35 @@ pow2_part(int64_t x)
 	return (int64_t)((uint64_t)x & -(uint64_t)x);
 }
 
+#if defined(__GNUC__)
+#define CTZ64(x) __builtin_ctzll((unsigned long long)(x))
+#else
+#define CTZ64(x) ctz64(x)
+static inline int
+ctz64(int64_t x)
+{
+	int n = 0;
+
+	while (!(x >> n & 1))
+		n++;
+	return n;
+}
+#endif
+
+/* a / b for a >= 0, b > 0.  Most extents are powers of two, and the 32-bit divider is several times
+ * faster than the 64-bit one. */
+static inline int64_t
+fast_div(int64_t a, int64_t b)
+{
+	if ((b & (b - 1)) == 0)
+		return a >> CTZ64(b);
+	if ((((uint64_t)a | (uint64_t)b) >> 32) == 0)
+		return (int64_t)((uint32_t)a / (uint32_t)b);
+	return a / b;
+}
+
+/* ---- vectors ----------------------------------------------------------------------------------- */
+
 /* push one element to an arena array that doubles: VEC_PUSH(arena, ptr, count, capacity, value) */
 #define VEC_PUSH(a, ptr, n, cap, value)                                                            \
 	do {                                                                                       \

@@ -1,27 +1,6 @@
 /* exchange.c - which bits of lane and register number a conversion trades. */
 #include "taskmap/exchange.h"
 
-bool
-layouts_cut(Layout *a, Layout *b, int d)
-{
-	int64_t w = 1, extent = layout_extent(a, d);
-
-	for (int i = 0; w < extent; i++) {
-		int64_t ea, eb, e;
-
-		if (a->first[d] + i >= a->first[d + 1] || b->first[d] + i >= b->first[d + 1])
-			return false;
-		ea = a->it[a->first[d] + i].extent;
-		eb = b->it[b->first[d] + i].extent;
-		e = ea % 2 == 0 && eb % 2 == 0 ? 2 : ea < eb ? ea
-		                                             : eb;
-		if (!layout_split(a, d, w * e) || !layout_split(b, d, w * e))
-			return false;
-		w *= e;
-	}
-	return a->first[d + 1] - a->first[d] == b->first[d + 1] - b->first[d];
-}
-
 /* Digits that leave a lane bit for the registers, and those that come from them. */
 typedef struct Moves {
 	Iter *leave[EXCHANGE_MAX], *come[EXCHANGE_MAX]; /* of `from` */
@@ -61,7 +40,7 @@ exchange_find(const Layout *from, const Layout *to, int elems, Exchange *x)
 	x->mid = *from;
 	x->n = 0;
 	for (int d = 0; d < from->ndim; d++)
-		if (!layouts_cut(&x->mid, &b, d))
+		if (!layout_refine(&x->mid, &b, d, true))
 			return false;
 	for (int i = 0; i < x->mid.n; i++)
 		if (!sort_digit(&x->mid.it[i], &b.it[i], elems, &m))

@@ -12,8 +12,6 @@ typedef struct Exchange {
 	Layout mid;                 /* after them: `to` but for a renaming of registers */
 } Exchange;
 
-/* Cut the digits of both layouts at the same places of dim d, and those of even extents to bits. */
-bool layouts_cut(Layout *a, Layout *b, int d);
 /* Can `from` become `to` so?  `elems`: elements in a word; they stay together. */
 bool exchange_find(const Layout *from, const Layout *to, int elems, Exchange *x);
 #endif

@@ -11,7 +11,7 @@ fail() {
 
 # Every op has an entry in hexc/IR.md: its name in backticks in a heading or the first column of a table.
 if [ -f hexc/IR.md ]; then
-	for op in $(sed -n 's/^OP(\([a-z0-9_]*\),.*/\1/p' hexc/ir/ops.def); do
+	for op in $(sed -n "s/^\(OP\|ELT\)(\([a-z0-9_]*\),.*/\2/p" hexc/ir/ops.def); do
 		grep -Eq "^#+ (.*[ ,\`])?${op}([\`, ].*)?\$|^\| *([^|]*\`)?${op}[\` (|]|^[-*] *\`${op}[\` (]" hexc/IR.md ||
 			fail "hexc/IR.md: no entry for op $op of hexc/ir/ops.def"
 	done

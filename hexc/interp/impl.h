@@ -88,7 +88,7 @@ typedef struct Interp {
 } Interp;
 
 typedef bool EvalFn(Interp *it, Op *o);
-#define OP(name, in, out, flags, shape, layout, emit, eval) EvalFn eval_##eval;
+#define OP_EVAL(name, rule) EvalFn eval_##rule;
 #include "hexc/ir/ops.def"
 
 /* An interpreter of one launch: start it, and once it->fail is set give parameters and constants their

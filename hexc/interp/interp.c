@@ -8,7 +8,7 @@
 
 /* A missing rule is a link error. */
 static EvalFn *const eval_fn[O_COUNT] = {
-#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = eval_##eval,
+#define OP_EVAL(name, rule) [O_##name] = eval_##rule,
 #include "hexc/ir/ops.def"
 };
 
@@ -136,7 +136,7 @@ interp_setup(Interp *it)
 			s->view->gather = -1;
 			for (int d = 0; d < v->type.rank; d++)
 				s->view->dim[d] = d;
-		} else if (num_is_float(v->type.dtype)) {
+		} else if (dtype_is_float(v->type.dtype)) {
 			s->f[0] = num_round(v->type.dtype, it->arg[i].f);
 		} else {
 			s->i[0] = num_wrap(v->type.dtype, it->arg[i].i);

@@ -215,7 +215,7 @@ lin_of(Bounding *b, const Val *v, int dir)
 	Fact f = fact_of(&b->ask, v);
 	Lin out;
 
-	if (b->depth >= DEPTH || v->type.space != S_scalar || v->type.dtype != D_i64 || b->ask.steps <= 0)
+	if (b->depth >= DEPTH || !type_is_index(&v->type) || b->ask.steps <= 0)
 		return lin_atom(v);
 	if (dir > 0 && bound_by_scope(b, v, &out))
 		return out;

@@ -6,41 +6,10 @@
 #ifndef HEXC_IR_H
 #define HEXC_IR_H
 #include "hexc/ir/diag.h"
+#include "hexc/ir/dtype.h"
+#include "hexc/ir/op.h"
 #include "taskmap/base.h"
 #include "taskmap/layout.h"
-
-typedef enum DType {
-#define DTYPE(name, bits, kind, exp, man, round, codes, use) D_##name,
-#include "hexc/ir/dtypes.def"
-	D_COUNT
-} DType;
-
-typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
-typedef enum DRound { R_even, R_sat, R_away } DRound;
-typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
-typedef enum DUse { U_any, U_store, U_temp } DUse;
-
-typedef struct DTypeInfo {
-	const char *name;
-	uint8_t bits;
-	uint8_t kind; /* DKind */
-	uint8_t exp, man;
-	uint8_t round; /* DRound */
-	uint8_t codes; /* DCodes */
-	uint8_t use;   /* DUse */
-} DTypeInfo;
-extern const DTypeInfo dtype_info[D_COUNT];
-/* The type of that name, or D_COUNT. */
-DType dtype_find(const char *name, size_t n);
-/* Elements in memory: n of them, a power of two, that start at a multiple of n are moved by dtype_pieces
- * instructions of n * dtype_grain bits each: one, but 3, 5 or 7 for types of 3, 5, 6 and 7 bits. */
-int dtype_grain(DType d);
-int dtype_pieces(DType d);
-/* Elements of the widest access, whose pieces have 16 bytes. */
-int dtype_most(DType d);
-/* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
- * own are is left open. */
-int dtype_place(DType d);
 
 enum {
 	T_LDMATRIX = 1,     /* and the mma of sm_75 */
@@ -84,33 +53,6 @@ typedef struct Type {
 	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/ir/spread.h) */
 	int spread;
 } Type;
-
-typedef enum OpCode {
-	O_none,
-#define OP(name, in, out, flags, shape, layout, emit, eval) O_##name,
-#include "hexc/ir/ops.def"
-	O_COUNT
-} OpCode;
-
-enum {
-	F_PURE = 1,
-	F_ELT = 2,
-	F_COMM = 4,
-	F_MEM = 8,
-	F_SYNC = 16,
-	F_TERM = 32,
-	F_SPREAD = 64,
-	F_EFFECT = 128,
-};
-enum { V = -1 }; /* "any number" in ops.def */
-
-typedef struct OpInfo {
-	const char *name;
-	int8_t nin, nout; /* V: any */
-	uint8_t flags;
-} OpInfo;
-extern const OpInfo op_info[O_COUNT];
-OpCode op_find(const char *name, size_t n); /* O_none: unknown */
 
 typedef struct Op Op;
 typedef struct Block Block;
@@ -156,7 +98,7 @@ struct Op {
 	Src src;
 	int nin, nout;
 	Val **in, **out;
-	int64_t imm[DIM_MAX]; /* see IR.md */
+	int64_t imm[DIM_MAX]; /* IMM(); their meaning is in IR.md */
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
 	Block *blk[2];        /* for: body;  if: then, else */
@@ -164,6 +106,11 @@ struct Op {
 	Op *prev, *next;
 	Block *parent;
 };
+
+/* Immediate `name` of op o, as in IMM(o, dim): an lvalue.  The op has one of that name. */
+#define IMM(o, name) ((o)->imm[imm_slot((o), IMM_##name)])
+int imm_slot(const Op *o, Imm name);
+bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
 
 struct Block {
 	Val **arg;
@@ -306,6 +253,11 @@ bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 int reshape_source(const Type *x, const Type *y, int d);
 
 Type type_scalar(DType d);
+/* What sizes, positions and loop counters are, i64; and what conditions are, bool. */
+Type type_index(void);
+Type type_cond(void);
+bool type_is_index(const Type *t);
+bool type_is_cond(const Type *t);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
 Type type_free(Type t);                      /* the same, in whatever layout */
 int64_t type_size(const Type *t);            /* elements */
@@ -322,7 +274,7 @@ typedef struct Piece {
 /* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
 bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
 int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
-/* How printf writes an operand, so that digits tell numbers of the type apart: "%d", "%.9g". */
+/* How printf writes an operand that a print takes. */
 const char *say_format(DType d);
 bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 

@@ -184,7 +184,7 @@ pack_check(Arena *a, const Pack *p, const char **why)
 	int64_t n, each, bits = dtype_info[p->dtype].bits;
 	const Layout *l = p->place;
 
-	if (bits > 8 || p->dtype == D_bool)
+	if (!dtype_is_narrow(p->dtype))
 		return refuse(why, "packed elements have 1 to 8 bits");
 	if (p->block[0] < 1 || p->block[1] < 1 || p->block[0] > PACK_BLOCK_MAX / p->block[1])
 		return refuse(why, arena_printf(a, "a block has 1 to %d elements", PACK_BLOCK_MAX));

@@ -1,46 +1,21 @@
-/* type.c - element types, types of values and ops: their tables, and what follows from them. */
+/* type.c - types of values, and the table of ops. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 
-const DTypeInfo dtype_info[D_COUNT] = {
-#define DTYPE(name, bits, kind, exp, man, round, codes, use)                                              \
-	[D_##name] = { #name, bits, K_##kind, exp, man, R_##round, C_##codes, U_##use },
-#include "hexc/ir/dtypes.def"
-};
-
 const OpInfo op_info[O_COUNT] = {
-	[O_none] = { "none", 0, 0, 0 },
-#define OP(name, in, out, flags, shape, layout, emit, eval) [O_##name] = { #name, in, out, flags },
+	[O_none] = { "none", 0, 0, 0, 0 },
+#define OP_INFO(name, in, out, flags, types) [O_##name] = { #name, in, out, flags, KINDS_##types },
 #include "hexc/ir/ops.def"
 };
 
-int
-dtype_grain(DType d)
-{
-	return (int)pow2_part(dtype_info[d].bits);
-}
-
-int
-dtype_pieces(DType d)
-{
-	return dtype_info[d].bits / dtype_grain(d);
-}
-
-int
-dtype_most(DType d)
-{
-	return 128 / dtype_grain(d);
-}
-
-int
-dtype_place(DType d)
-{
-	int place = 1;
-
-	while (place < dtype_info[d].bits)
-		place *= 2;
-	return place;
-}
+enum { IMM_OPS = 8 };
+static const struct {
+	int slot;
+	OpCode of[IMM_OPS];
+} imm_info[IMM_COUNT] = {
+#define OP_IMM(name, slot, ...) [IMM_##name] = { slot, { __VA_ARGS__ } },
+#include "hexc/ir/ops.def"
+};
 
 int64_t
 type_value(DType d)
@@ -54,15 +29,6 @@ value_type(int64_t x)
 	return x < INT64_MIN + D_COUNT ? (DType)(x - INT64_MIN) : D_COUNT;
 }
 
-DType
-dtype_find(const char *name, size_t n)
-{
-	for (int d = 0; d < D_COUNT; d++)
-		if (strlen(dtype_info[d].name) == n && memcmp(dtype_info[d].name, name, n) == 0)
-			return (DType)d;
-	return D_COUNT;
-}
-
 OpCode
 op_find(const char *name, size_t n)
 {
@@ -70,6 +36,24 @@ op_find(const char *name, size_t n)
 		if (strlen(op_info[o].name) == n && memcmp(op_info[o].name, name, n) == 0)
 			return (OpCode)o;
 	return O_none;
+}
+
+int
+imm_slot(const Op *o, Imm name)
+{
+	bool has = false;
+
+	for (int i = 0; i < IMM_OPS && !has; i++)
+		has = imm_info[name].of[i] == o->code;
+	if (o->parent) /* else it was taken out of its block */
+		BUG_IF(o->parent->kernel->unit->arena, !has);
+	return imm_info[name].slot;
+}
+
+bool
+op_is(const Op *o, unsigned flags)
+{
+	return (op_info[o->code].flags & flags) != 0;
 }
 
 /* ---- types --------------------------------------------------------------------------------------- */
@@ -98,6 +82,30 @@ type_scalar(DType d)
 	t.dtype = d;
 	t.space = S_scalar;
 	return t;
+}
+
+Type
+type_index(void)
+{
+	return type_scalar(D_i64);
+}
+
+Type
+type_cond(void)
+{
+	return type_scalar(D_bool);
+}
+
+bool
+type_is_index(const Type *t)
+{
+	return t->space == S_scalar && t->dtype == D_i64;
+}
+
+bool
+type_is_cond(const Type *t)
+{
+	return t->space == S_scalar && t->dtype == D_bool;
 }
 
 Type

@@ -118,6 +118,22 @@ has_spread(const Op *o)
 	return false;
 }
 
+/* Does the op take elements of that type, by column `types`?  Types of temporary values have no arithmetic. */
+static const char *
+verify_types(Arena *a, const Op *o)
+{
+	const OpInfo *info = &op_info[o->code];
+	const Val *v = o->nin ? o->in[o->nin - 1] : o->nout ? o->out[0] : NULL;
+	const DTypeInfo *d;
+
+	if (!v || info->types == KINDS_any)
+		return NULL;
+	d = &dtype_info[v->type.dtype];
+	if (!(info->types >> d->kind & 1) || d->use == U_temp)
+		return arena_printf(a, "not defined on %s", d->name);
+	return NULL;
+}
+
 static bool
 verify_op(Verify *v, const Op *o)
 {
@@ -126,7 +142,7 @@ verify_op(Verify *v, const Op *o)
 		const char *(*fn)(Arena *, const Op *);
 	} rule[] = {
 		{ O_none, NULL },
-#define OP(name, in, out, flags, shape, layout, emit, eval) { O_##name, shape_##shape },
+#define OP_SHAPE(name, rule) { O_##name, shape_##rule },
 #include "hexc/ir/ops.def"
 	};
 	const char *bad = NULL;
@@ -147,6 +163,8 @@ verify_op(Verify *v, const Op *o)
 	if (!(op_info[o->code].flags & F_SPREAD) && has_spread(o))
 		return broken(v, o, "it takes tiles in natural order only");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
+	if (!bad)
+		bad = verify_types(v->k->unit->arena, o);
 	if (bad)
 		return broken(v, o, bad);
 	if (!verify_written(v, o))
@@ -202,7 +220,7 @@ verify_block(Verify *v, const Block *b, const Op *owner)
 static bool
 index_scalar(const Val *x)
 {
-	return x->type.space == S_scalar && x->type.dtype == D_i64;
+	return type_is_index(&x->type);
 }
 
 /* Parameters are the body's arguments, each of the type its kind has. */
@@ -268,7 +286,7 @@ verify_grid(Verify *v)
 		const Val *c = k->assume[i].cond;
 		if (!use(v, NULL, c, "an assumption"))
 			return false;
-		if (c->type.space != S_scalar || c->type.dtype != D_bool)
+		if (!type_is_cond(&c->type))
 			return broken(v, NULL, "an assumption is not a bool scalar");
 	}
 	for (OpWalk w = { k->grid->first, k->grid }; w.next;) {

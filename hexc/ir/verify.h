@@ -6,8 +6,7 @@
 /* NULL when operand and result types, imm[] and blk[] of o are as IR.md says, else what is wrong: a
  * phrase that goes behind "op NAME: ".  Operand and result counts were checked against ops.def
  * before; operands are not NULL. */
-#define OP(name, in, out, flags, shape, layout, emit, eval)                                        \
-	const char *shape_##shape(Arena *a, const Op *o);
+#define OP_SHAPE(name, rule) const char *shape_##rule(Arena *a, const Op *o);
 #include "hexc/ir/ops.def"
 
 /* For the rules: "what: x and y"; are x and y the same but for the type of elements? */

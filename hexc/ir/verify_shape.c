@@ -17,7 +17,7 @@ is_value(const Type *t)
 static bool
 is_index(const Val *v)
 {
-	return v->type.space == S_scalar && v->type.dtype == D_i64;
+	return type_is_index(&v->type);
 }
 
 bool
@@ -92,30 +92,6 @@ shape_scalar(Arena *a, const Op *o)
 	return NULL;
 }
 
-/* Kinds of element types an op works on: bits 1 << DKind. */
-static unsigned
-kinds(OpCode code)
-{
-	unsigned ints = 1u << K_sint | 1u << K_uint, flt = 1u << K_flt, pred = 1u << K_pred;
-
-	switch ((int)code) {
-	case O_shl:
-	case O_shr: return ints;
-	case O_and:
-	case O_or:
-	case O_xor:
-	case O_not: return ints | pred;
-	case O_exp:
-	case O_exp2:
-	case O_log:
-	case O_sqrt:
-	case O_rsqrt:
-	case O_tanh: return flt;
-	case O_convert: return ints | flt | pred;
-	default: return ints | flt;
-	}
-}
-
 const char *
 shape_same(Arena *a, const Op *o)
 {
@@ -126,9 +102,6 @@ shape_same(Arena *a, const Op *o)
 	for (int i = 0; i < o->nin; i++)
 		if (!type_same(&o->in[i]->type, t))
 			return types_differ(a, "operand and result differ", &o->in[i]->type, t);
-	if (!(kinds(o->code) >> dtype_info[t->dtype].kind & 1) ||
-	    (dtype_info[t->dtype].use == U_temp && o->code != O_convert))
-		return arena_printf(a, "not defined on %s", dtype_info[t->dtype].name);
 	return NULL;
 }
 
@@ -213,7 +186,7 @@ shape_bitcast(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 
-	if (x->dtype == D_bool || t->dtype == D_bool || x->dtype == D_tf32 || t->dtype == D_tf32 ||
+	if (!dtype_has_pattern(x->dtype) || !dtype_has_pattern(t->dtype) ||
 	    dtype_info[x->dtype].bits != dtype_info[t->dtype].bits)
 		return types_differ(a, "not types of equally many bits", x, t);
 	return shape_cast(a, o);

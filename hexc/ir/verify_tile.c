@@ -109,25 +109,12 @@ shape_reduce(Arena *a, const Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Type r = *x;
 
-	if (!both_reg(o) || x->dtype == D_bool || dtype_info[x->dtype].use == U_temp)
-		return types_differ(a, "not numeric register tiles of one type", x, t);
+	if (!both_reg(o))
+		return types_differ(a, "not register tiles of one type", x, t);
 	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
 		return "no such dim";
 	r.shape[o->imm[0]] = 1;
 	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not follow", x, t);
-}
-
-/* May elements of these types be multiplied in a dot?  Signed and unsigned integers of one size may meet, and
- * the two 8-bit floats. */
-static bool
-multiply(DType x, DType y)
-{
-	const DTypeInfo *a = &dtype_info[x], *b = &dtype_info[y];
-
-	if (x == D_bool || y == D_bool || a->bits != b->bits)
-		return false;
-	return x == y || (a->kind != K_flt && b->kind != K_flt) ||
-	       (a->kind == K_flt && b->kind == K_flt && a->bits == 8);
 }
 
 /* The type of the tile that values and positions make along dim; NULL: they make none. */
@@ -189,7 +176,7 @@ shape_dot(Arena *a, const Op *o)
 		return bad;
 	c = &o->in[2]->type;
 	if (x->space != S_reg || y->space != S_reg || c->space != S_reg || x->rank != 2 ||
-	    y->rank != 2 || c->rank != 2 || !multiply(x->dtype, y->dtype))
+	    y->rank != 2 || c->rank != 2 || !dtype_multiplies(x->dtype, y->dtype))
 		return types_differ(a, "operands are not matrices in registers that dot multiplies", x, y);
 	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
 		return types_differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);

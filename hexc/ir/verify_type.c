@@ -10,7 +10,7 @@ check_axes(Arena *a, const Type *t, int warps)
 	const Layout *l = t->layout;
 
 	for (int i = 0; i < l->n + l->nrep; i++) {
-		const Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
+		const Iter *it = layout_iter(l, i);
 		bool mem = it->axis == AX_mem;
 		bool thread = it->axis == AX_reg || it->axis == AX_lane || it->axis == AX_warp;
 		if (it->extent > 1 && (t->space == S_reg ? !thread : !mem))
@@ -51,7 +51,7 @@ check_spread(Arena *a, const Type *t)
 	int bits = dtype_info[t->dtype].bits;
 	int64_t regs;
 
-	if (t->space != S_reg || bits > 8 || t->dtype == D_bool)
+	if (t->space != S_reg || !dtype_is_narrow(t->dtype))
 		return "a spread of other than a register tile of at most 8 bits";
 	if (!spread_valid(bits, t->spread))
 		return arena_printf(a, "spread %d", t->spread);

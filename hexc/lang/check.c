@@ -127,47 +127,25 @@ check_similar(const Lower *l, const char *name)
 
 /* ---- element types --------------------------------------------------------------------------- */
 
-/* Kinds of element types an op works on: bits 1 << DKind. */
-static unsigned
-kinds(OpCode code)
+/* Is it about the operand's sign?  Of unsigned numbers it is taken for a mistake. */
+static bool
+needs_sign(OpCode code)
 {
-	const unsigned ints = 1u << K_sint | 1u << K_uint, flt = 1u << K_flt, pred = 1u << K_pred;
-
-	switch ((int)code) {
-	case O_mod:
-	case O_shl:
-	case O_shr: return ints;
-	case O_and:
-	case O_or:
-	case O_xor:
-	case O_not: return ints | pred;
-	case O_eq:
-	case O_ne:
-	case O_select: return ints | flt | pred;
-	case O_neg:
-	case O_abs: return 1u << K_sint | flt;
-	case O_exp:
-	case O_exp2:
-	case O_log:
-	case O_sqrt:
-	case O_rsqrt:
-	case O_tanh: return flt;
-	default: return ints | flt;
-	}
+	return code == O_neg || code == O_abs;
 }
 
 bool
 check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e)
 {
 	const char *name = dtype_info[d].name, *text = check_text(l, e, "x");
-	unsigned k = kinds(code);
+	unsigned k = op_info[code].types;
 
 	if (dtype_info[d].use != U_any && code != O_select)
 		diag_error(l->diag, src,
 		           "%s is a storage type without arithmetic: cast first, as in "
 		           "`f16(%s)` or `%s(%s)`",
 		           name, text, dtype_info[d].kind == K_flt ? "f32" : "i32", text);
-	else if (k >> dtype_info[d].kind & 1)
+	else if (k >> dtype_info[d].kind & 1 && !(needs_sign(code) && dtype_info[d].kind == K_uint))
 		return true;
 	else if (k == 1u << K_flt)
 		diag_error(l->diag, src, "%s is not defined on %s: cast first, as in `f32(%s)`",

@@ -87,11 +87,11 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 		diag_error(l->diag, src, "%s does not fit %s, which has no sign", check_describe(l, c), name);
 		return false;
 	}
-	if (!flt && (c->i < num_min(d) || (d != D_u64 && c->i > num_max(d)))) {
+	if (!flt && (c->i < num_min(d) || (!dtype_past_i64(d) && c->i > num_max(d)))) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
 		           name, (long long)num_min(d),
-		           d == D_u64 ? "18446744073709551615"
-		                      : arena_printf(l->arena, "%lld", (long long)num_max(d)));
+		           dtype_past_i64(d) ? "18446744073709551615"
+		                             : arena_printf(l->arena, "%lld", (long long)num_max(d)));
 		return false;
 	}
 	return true;

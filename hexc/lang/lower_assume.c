@@ -150,7 +150,7 @@ lower_assume(Lower *l, const Expr *e)
 	l->what = "an assumption";
 	l->b = l->k->grid;
 	v = lower_expr(l, e);
-	if (v.kind == VK_val && v.v->type.space == S_scalar && v.v->type.dtype == D_bool) {
+	if (v.kind == VK_val && type_is_cond(&v.v->type)) {
 		Assume as = { v.v, check_text(l, e, ""), e->src };
 
 		VEC_PUSH(l->arena, l->k->assume, l->k->nassume, l->assume_cap, as);

@@ -129,7 +129,7 @@ clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 	Op *c = op_new(o->parent, o, O_clip, o->src, 2, in, 1, &t);
 
 	c->imm[0] = (int64_t)1 << d;
-	if (num_is_float(t.dtype))
+	if (dtype_is_float(t.dtype))
 		c->fimm = f;
 	else
 		c->imm[1] = i;
@@ -158,13 +158,17 @@ clip_zero(Bounds *b, Op *o, Val *x, int d, Val *bound)
 static void
 bounds_block(Bounds *b, Block *blk)
 {
+	static void (*const rule[O_COUNT])(Bounds *, Op *) = {
+#define OP_EDGE(name, rule) [O_##name] = edge_##rule,
+#include "hexc/ir/ops.def"
+	};
 	int mark = b->nundo;
 
 	for (Op *o = blk->first; o; o = o->next) {
 		for (int i = 0; i < o->nin; i++)
 			while (o->in[i]->id < b->n && b->instead[o->in[i]->id])
 				o->in[i] = b->instead[o->in[i]->id];
-		bounds_op(b, o);
+		rule[o->code](b, o);
 		for (int r = 0; r < 2; r++)
 			if (o->blk[r])
 				bounds_block(b, o->blk[r]);

@@ -34,6 +34,7 @@ Edge edges_of_memory(Bounds *b, Op *o, Val *v);
 Val *clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i);
 /* x with zeros outside along d, for o and all that follows it. */
 Val *clip_zero(Bounds *b, Op *o, Val *x, int d, Val *bound);
-/* bounds_rule.c: bounds of the results of o, clips for its operands */
-void bounds_op(Bounds *b, Op *o);
+/* The rules: column `edge` of ops.def.  Edges of the results of o, clips for its operands. */
+#define OP_EDGE(name, rule) void edge_##rule(Bounds *b, Op *o);
+#include "hexc/ir/ops.def"
 #endif

@@ -1,6 +1,6 @@
-/* bounds_rule.c - pass bounds: the bounds of what each op makes, and the clips it needs. */
-#include "hexc/ir/facts.h"
+/* bounds_rule.c - pass bounds: the edges of what each op makes, and the clips it needs. */
 #include "hexc/pass/bounds.h"
+#include "hexc/ir/facts.h"
 #include "hexc/ir/number.h"
 #include "hexc/ir/sparse.h"
 #include <math.h>
@@ -13,8 +13,8 @@ bound_min(Op *o, Val *x, Val *y)
 	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, O_min, x, y);
 }
 
-static void
-bounds_reduce(Bounds *b, Op *o)
+void
+edge_reduce(Bounds *b, Op *o)
 {
 	int d = (int)o->imm[0];
 	DType t = o->out[0]->type.dtype;
@@ -23,10 +23,10 @@ bounds_reduce(Bounds *b, Op *o)
 
 	if (bound && o->code == O_reduce_max)
 		o->in[0] = clip_new(b, o, o->in[0], d, bound, -(double)INFINITY,
-		                    num_is_float(t) ? 0 : num_min(t));
+		                    dtype_is_float(t) ? 0 : num_min(t));
 	else if (bound && o->code == O_reduce_min)
 		o->in[0] = clip_new(b, o, o->in[0], d, bound, (double)INFINITY,
-		                    num_is_float(t) ? 0 : num_max(t));
+		                    dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
 		o->in[0] = clip_zero(b, o, o->in[0], d, bound);
 	e.at[d] = NULL;
@@ -42,7 +42,7 @@ surely_finite(const Val *v)
 	for (;;) {
 		const Op *o = v->def;
 
-		if (!num_is_float(v->type.dtype))
+		if (!dtype_is_float(v->type.dtype))
 			return true;
 		if (!o)
 			return false;
@@ -55,12 +55,12 @@ surely_finite(const Val *v)
 	}
 }
 
-static void
-bounds_dot(Bounds *b, Op *o)
+void
+edge_dot(Bounds *b, Op *o)
 {
 	Edge ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { { NULL }, 0 };
 	Val *own[2] = { ea.at[1], eb.at[0] }, *k = bound_min(o, own[0], own[1]);
-	bool zero[2], flt = num_is_float(o->in[0]->type.dtype);
+	bool zero[2], flt = dtype_is_float(o->in[0]->type.dtype);
 
 	zero[0] = own[0] && own[0] == k && (ea.zero >> 1 & 1);
 	zero[1] = own[1] && index_equal(o, own[1], k) && (eb.zero & 1);
@@ -79,8 +79,8 @@ bounds_dot(Bounds *b, Op *o)
 
 /* Values and positions end together.  Half a group would have positions that do not rise, and outside the
  * values' end there shall be zeros. */
-static void
-bounds_expand(Bounds *b, Op *o)
+void
+edge_expand(Bounds *b, Op *o)
 {
 	int d = (int)o->imm[0];
 	Val *end = edge_of(b, o->in[1])->at[d], *own;
@@ -102,8 +102,8 @@ bounds_expand(Bounds *b, Op *o)
 }
 
 /* The result ends where the indices do; index 0, which is outside, may name any number. */
-static void
-bounds_lookup(Bounds *b, Op *o)
+void
+edge_lookup(Bounds *b, Op *o)
 {
 	Edge e = *edge_of(b, o->in[1]);
 
@@ -111,36 +111,43 @@ bounds_lookup(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Type by type: bits of zero that are read as nf4 are none. */
-static bool
-keeps_zero(OpCode code)
-{
-	return code == O_cast || code == O_bitcast || code == O_neg || code == O_abs || code == O_convert ||
-	       code == O_hold || code == O_relayout;
-}
-
-static void
-bounds_elt(Bounds *b, Op *o)
+/* Along each dim the smallest of the operands' bounds. */
+static Edge
+edges_of_operands(Bounds *b, Op *o)
 {
 	Edge e = { { NULL }, 0 };
 
-	for (int i = 0; i < o->nin; i++) {
-		const Edge *x = edge_of(b, o->in[i]);
-
+	for (int i = 0; i < o->nin; i++)
 		for (int d = 0; d < o->out[0]->type.rank; d++)
-			e.at[d] = bound_min(o, e.at[d], x->at[d]);
-		if (keeps_zero(o->code) && !(fabs(num_outside(o->out[0]->type.dtype)) > 0))
-			e.zero = x->zero;
-	}
+			e.at[d] = bound_min(o, e.at[d], edge_of(b, o->in[i])->at[d]);
+	return e;
+}
+
+void
+edge_elt(Bounds *b, Op *o)
+{
+	Edge e = edges_of_operands(b, o);
+
 	edge_set(b, o->out[0], &e);
 }
 
-static void
-bounds_clip(Bounds *b, Op *o)
+/* Zero stays zero, type by type: bits of zero that are read as nf4 are none. */
+void
+edge_zero(Bounds *b, Op *o)
+{
+	Edge e = edges_of_operands(b, o);
+
+	if (!(fabs(num_outside(o->out[0]->type.dtype)) > 0))
+		e.zero = edge_of(b, o->in[0])->zero;
+	edge_set(b, o->out[0], &e);
+}
+
+void
+edge_clip(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Edge e = *edge_of(b, o->in[0]);
-	bool zero = num_is_float(t->dtype) ? o->fimm == 0 : o->imm[1] == 0;
+	bool zero = dtype_is_float(t->dtype) ? o->fimm == 0 : o->imm[1] == 0;
 	int in = 1;
 
 	for (int d = 0; d < t->rank; d++) {
@@ -155,14 +162,16 @@ bounds_clip(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-static void
-bounds_shape(Bounds *b, Op *o)
+void
+edge_shape(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type, *x = &o->in[0]->type;
 	const Edge *f = edge_of(b, o->in[0]);
 	Edge e = { { NULL }, 0 };
 	int from = 0;
 
+	if (t->space != S_reg)
+		return;
 	for (int d = 0; d < t->rank; d++) {
 		if (o->code == O_transpose) {
 			from = (int)o->imm[d];
@@ -180,8 +189,8 @@ bounds_shape(Bounds *b, Op *o)
 }
 
 /* A shared tile has the edges of the one store that fills it as a whole ... */
-static void
-bounds_store(Bounds *b, Op *o)
+void
+edge_store(Bounds *b, Op *o)
 {
 	Val *tile = o->in[1];
 
@@ -191,8 +200,8 @@ bounds_store(Bounds *b, Op *o)
 }
 
 /* ... or the one copy. */
-static void
-bounds_copy(Bounds *b, Op *o)
+void
+edge_copy(Bounds *b, Op *o)
 {
 	Val *tile = o->in[1];
 	Edge e;
@@ -205,49 +214,46 @@ bounds_copy(Bounds *b, Op *o)
 }
 
 void
-bounds_op(Bounds *b, Op *o)
+edge_load(Bounds *b, Op *o)
 {
-	Edge e;
-	bool elt = op_info[o->code].flags & F_ELT || o->code == O_hold || o->code == O_relayout;
+	Edge e = edges_of_memory(b, o, o->in[0]);
 
-	if (o->nout == 1 && o->out[0]->type.space == S_reg && elt) {
-		bounds_elt(b, o);
-		return;
-	}
-	switch ((int)o->code) {
-	case O_load:
-		e = edges_of_memory(b, o, o->in[0]);
-		edge_set(b, o->out[0], &e);
-		break;
-	case O_copy: bounds_copy(b, o); break;
-	case O_store: bounds_store(b, o); break;
-	case O_clip: bounds_clip(b, o); break;
-	case O_broadcast:
-	case O_transpose:
-	case O_reshape:
-		if (o->out[0]->type.space == S_reg)
-			bounds_shape(b, o);
-		break;
-	case O_shift: /* what exists moves up: along that dim nothing is known */
-		e = *edge_of(b, o->in[0]);
-		e.at[o->imm[0]] = NULL;
-		if (num_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : o->imm[2] != 0)
-			e.zero = 0;
-		edge_set(b, o->out[0], &e);
-		break;
-	case O_slice:
-		e = *edge_of(b, o->in[0]);
-		if (e.at[o->imm[0]] && o->imm[1])
-			e.at[o->imm[0]] = ir_bin(o->parent, o, O_sub, e.at[o->imm[0]],
-			                         ir_const(o->parent, o, o->imm[1]));
-		edge_set(b, o->out[0], &e);
-		break;
-	case O_reduce_sum:
-	case O_reduce_max:
-	case O_reduce_min: bounds_reduce(b, o); break;
-	case O_dot: bounds_dot(b, o); break;
-	case O_expand: bounds_expand(b, o); break;
-	case O_lookup: bounds_lookup(b, o); break;
-	default: break;
-	}
+	edge_set(b, o->out[0], &e);
+}
+
+/* What exists moves up: along that dim nothing is known. */
+void
+edge_shift(Bounds *b, Op *o)
+{
+	Edge e = *edge_of(b, o->in[0]);
+
+	e.at[o->imm[0]] = NULL;
+	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : o->imm[2] != 0)
+		e.zero = 0;
+	edge_set(b, o->out[0], &e);
+}
+
+void
+edge_slice(Bounds *b, Op *o)
+{
+	Edge e = *edge_of(b, o->in[0]);
+	Val **at = &e.at[o->imm[0]];
+
+	if (*at && o->imm[1])
+		*at = ir_bin(o->parent, o, O_sub, *at, ir_const(o->parent, o, o->imm[1]));
+	edge_set(b, o->out[0], &e);
+}
+
+void
+edge_whole(Bounds *b, Op *o)
+{
+	(void)b;
+	(void)o;
+}
+
+void
+edge_no_tile(Bounds *b, Op *o)
+{
+	(void)b;
+	(void)o;
 }

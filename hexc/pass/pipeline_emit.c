@@ -43,11 +43,10 @@ staged_layout(Arena *a, const Type *t, int64_t stages)
 	if (unit < 1024 / dtype_info[t->dtype].bits)
 		unit = 1024 / dtype_info[t->dtype].bits;
 	layout_init(l, one->ndim + 1);
+	l->swizzle = one->swizzle;
 	layout_push(l, 0, stages, align_up(layout_cosize(one, AX_mem), unit), AX_mem);
 	for (int d = 0; d < one->ndim; d++)
-		for (int i = one->first[d]; i < one->first[d + 1]; i++)
-			layout_push(l, d + 1, one->it[i].extent, one->it[i].stride, AX_mem);
-	l->swizzle = one->swizzle;
+		layout_push_dim(l, d + 1, one, d);
 	return l;
 }
 

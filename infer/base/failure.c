@@ -30,10 +30,7 @@ fails_note(Solve *s, Src src, const char *fmt, ...)
 void
 elem_at(const Type *t, int64_t elem, int64_t *c)
 {
-	for (int d = t->rank - 1; d >= 0; d--) {
-		c[d] = elem % t->shape[d];
-		elem /= t->shape[d];
-	}
+	row_major_coord(t->rank, t->shape, elem, c);
 }
 
 const char *

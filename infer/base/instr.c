@@ -102,9 +102,9 @@ position_lanes(const Layout *e)
 {
 	int n = 1;
 
-	for (int i = 0; i < e->n; i++)
-		if (e->it[i].axis == AX_lane && e->it[i].stride < 4)
-			n *= (int)e->it[i].extent;
+	for (Digit g = layout_digits(e); g.it; digit_next(&g))
+		if (g.it->axis == AX_lane && g.it->stride < 4)
+			n *= (int)g.it->extent;
 	return n;
 }
 
@@ -136,13 +136,4 @@ instr_positions(const Instr *i, int steps, bool swap, Layout *out)
 	else
 		*out = e;
 	return true;
-}
-
-/* f16 and bf16 as f32, rounded once at the end; integers below 32 bits as i32. */
-DType
-reduction_part(DType d)
-{
-	if (dtype_info[d].bits == 64)
-		return d;
-	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
 }

@@ -68,7 +68,4 @@ bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
 bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
 /* How many instances can have their positions in one group of four lanes. */
 int instr_selectors(const Instr *i);
-
-/* The type in which warps hand each other parts of a sum, or of an extreme, of type d. */
-DType reduction_part(DType d);
 #endif

@@ -16,50 +16,27 @@ enum { CLASS_RENAME,
        CLASS_SHARED };
 static const char *const class_name[] = { "rename", "select", "shuffle", "shared" };
 
-/* Cut the digits of both layouts at the same places of dim d. */
-static bool
-refine(Layout *a, Layout *b, int d)
-{
-	int64_t w = 1, extent = layout_extent(a, d);
-	int i = 0;
-
-	for (; w < extent; i++) {
-		int64_t ea, eb, e;
-		if (a->first[d] + i >= a->first[d + 1] || b->first[d] + i >= b->first[d + 1])
-			return false;
-		ea = a->it[a->first[d] + i].extent;
-		eb = b->it[b->first[d] + i].extent;
-		e = ea < eb ? ea : eb;
-		if (!layout_split(a, d, w * e) || !layout_split(b, d, w * e))
-			return false;
-		w *= e;
-	}
-	return true;
-}
-
 static int
 classify(const Layout *from, const Layout *to)
 {
 	Layout a = *from, b = *to;
 	int worst = CLASS_RENAME;
 
-	for (int d = 0; d < a.ndim; d++) {
-		int n;
-		if (!refine(&a, &b, d))
+	for (int d = 0; d < a.ndim; d++)
+		if (!layout_refine(&a, &b, d, false))
 			return CLASS_SHARED;
-		n = a.first[d + 1] - a.first[d];
-		for (int i = 0; i < n; i++) {
-			const Iter *x = &a.it[a.first[d] + i], *y = &b.it[b.first[d] + i];
-			int c = CLASS_RENAME;
-			if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
-				continue;
-			if (x->axis == AX_warp || y->axis == AX_warp)
-				c = CLASS_SHARED;
-			else
-				c = x->axis == AX_reg ? CLASS_SELECT : CLASS_SHUFFLE;
-			if (c > worst)
-				worst = c;
-		}
+	for (int i = 0; i < a.n; i++) {
+		const Iter *x = &a.it[i], *y = &b.it[i];
+		int c = CLASS_RENAME;
+
+		if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
+			continue;
+		if (x->axis == AX_warp || y->axis == AX_warp)
+			c = CLASS_SHARED;
+		else
+			c = x->axis == AX_reg ? CLASS_SELECT : CLASS_SHUFFLE;
+		if (c > worst)
+			worst = c;
 	}
 	return worst;
 }
@@ -86,7 +63,7 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		steps = 3 * n;
 	} else if (c == CLASS_SHUFFLE) {
 		/* butterflies: for every two words one shuffle and three choices */
-		bool trade = exchange_find(from, to, bits < 32 && t->dtype != D_bool ? 32 / bits : 1, &x);
+		bool trade = exchange_find(from, to, dtype_per_word(t->dtype), &x);
 
 		shuffles = trade ? n * x.n / 2 : 2 * n;
 		steps = trade ? n * x.n * 1.5 : 2 * n;

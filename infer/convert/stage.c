@@ -148,10 +148,9 @@ deal(const Stage *g, const int64_t vec[2], Layout *out)
 			next *= g->w.it[i].extent;
 		}
 	layout_init(out, g->w.ndim);
-	for (int d = 0; d < g->w.ndim; d++)
-		for (int i = g->w.first[d]; i < g->w.first[d + 1]; i++)
-			if (!layout_push(out, d, g->w.it[i].extent, stride[i], AX_mem))
-				return false;
+	for (Digit x = layout_digits(&g->w); x.it; digit_next(&x))
+		if (!layout_push(out, x.dim, x.it->extent, stride[x.at], AX_mem))
+			return false;
 	layout_canon(out);
 	return true;
 }
@@ -180,7 +179,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 	g->w = *from;
 	g->r = *to;
 	for (int d = 0; d < g->w.ndim; d++)
-		if (!layouts_cut(&g->w, &g->r, d))
+		if (!layout_refine(&g->w, &g->r, d, true))
 			return;
 	for (int i = 0; i < g->w.n; i++) /* one register for many positions: no digit of its own */
 		if (g->w.it[i].stride == 0 || g->r.it[i].stride == 0)
@@ -269,8 +268,8 @@ static StageMemo *
 asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices)
 {
 	for (StageMemo *m = s->stages; m; m = m->next)
-		if (m->dtype == t->dtype && m->matrices == matrices && layout_same(&m->from, from) &&
-		    layout_same(&m->to, to))
+		if (m->dtype == t->dtype && m->matrices == matrices && layout_identical(&m->from, from) &&
+		    layout_identical(&m->to, to))
 			return m;
 	return NULL;
 }

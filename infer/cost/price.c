@@ -303,11 +303,9 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	const Instr *in = s->sol->pick[o->id] ? instr_find(s->sol->pick[o->id]->inst) : NULL;
 	const int64_t *c = o->out[0]->type.shape;
 	const Layout *lc = s->sol->val[o->out[0]->id];
-	double work = (double)c[0] * (double)c[1] * (double)dot_k(o), copies = 1;
+	double work = (double)c[0] * (double)c[1] * (double)dot_k(o);
 
-	for (int i = 0; i < lc->nrep; i++) /* warps that repeat the work */
-		copies *= (double)lc->rep[i].extent;
-	work *= copies;
+	work *= (double)layout_replicas(lc); /* warps that repeat the work */
 	if (dot_is_sparse(o)) {
 		bool one = o->in[3]->type.dtype == D_u1;
 		int64_t words = words_of(operand(s, o, 3), bits_of(o->in[3]));
@@ -332,18 +330,17 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 	int d = (int)o->imm[0], bits = dtype_info[o->out[0]->type.dtype].bits;
 	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
 
-	for (int i = in->first[d]; i < in->first[d + 1]; i++) {
-		const Iter *it = &in->it[i];
-		if (it->axis == AX_lane) {
-			for (int64_t e = it->extent; e > 1; e /= 2) {
+	for (Digit g = dim_digits(in, d); g.it; digit_next(&g)) {
+		if (g.it->axis == AX_lane) {
+			for (int64_t e = g.it->extent; e > 1; e /= 2) {
 				r->unit[R_smem] += words;
 				arithmetic(s, r, o->out[0]->type.dtype, words);
 				r->unit[R_issue] += words / ISSUE_RATE;
 				r->latency += SHUFFLE_CLOCKS;
 			}
-		} else if (it->axis == AX_warp) {
+		} else if (g.it->axis == AX_warp) {
 			/* parts: across.c */
-			arithmetic(s, r, o->out[0]->type.dtype, words * (double)it->extent);
+			arithmetic(s, r, o->out[0]->type.dtype, words * (double)g.it->extent);
 		}
 	}
 }
@@ -354,17 +351,14 @@ price_shift(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *l = result(s, o, 0);
 	int d = (int)o->imm[0];
-	int64_t low = 1, lanes = 1;
+	DimLine line;
 	double n, cross;
 
-	for (int i = l->first[d]; i < l->first[d + 1]; i++)
-		if (l->it[i].axis == AX_lane)
-			lanes *= l->it[i].extent;
-		else if (lanes == 1)
-			low *= l->it[i].extent;
-	cross = o->imm[1] >= low ? 1 : (double)o->imm[1] / (double)low;
-	n = (double)layout_cosize(l, AX_reg) * s->k->warps * (lanes > 1 ? cross : 0);
-	if (layout_extent(l, d) > low * lanes)
+	if (!layout_line(l, d, &line))
+		return;
+	cross = o->imm[1] >= line.low ? 1 : (double)o->imm[1] / (double)line.low;
+	n = (double)layout_cosize(l, AX_reg) * s->k->warps * (line.lanes > 1 ? cross : 0);
+	if (line.high > 1)
 		n *= 2;
 	r->unit[R_smem] += n;
 	arithmetic(s, r, D_i32, n);

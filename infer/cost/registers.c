@@ -77,13 +77,11 @@ static int64_t
 last_element(const Layout *l, const Type *t)
 {
 	Place p = { .at = { 0 } };
-	int64_t c[DIM_MAX] = { 0 }, e = 0;
+	int64_t c[DIM_MAX] = { 0 };
 
 	p.at[AX_reg] = layout_cosize(l, AX_reg) - 1;
 	layout_coord(l, &p, c);
-	for (int d = 0; d < t->rank; d++)
-		e = e * t->shape[d] + c[d];
-	return e;
+	return row_major_index(t->rank, t->shape, c);
 }
 
 static void

@@ -9,8 +9,8 @@ dim_words(Text *t, const Layout *l, int d)
 {
 	const char *sep = "";
 
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
+	for (Digit g = dim_digits(l, d); g.it; digit_next(&g)) {
+		const Iter *it = g.it;
 		const char *what = it->axis == AX_lane   ? "lanes"
 		                   : it->axis == AX_warp ? "warps"
 		                   : it->axis == AX_reg  ? (it->stride ? "registers" : "from one register")

@@ -11,7 +11,7 @@ wider(DType d)
 {
 	const DTypeInfo *t = &dtype_info[d];
 
-	if (t->bits > 8 || t->kind == K_pred || t->codes == C_table || d == D_i8 || d == D_u8)
+	if (t->bits > 8 || t->kind == K_pred || t->codes == C_table || t->mma == MMA_i8)
 		return D_COUNT;
 	if (t->kind != K_flt)
 		return t->kind == K_sint ? D_i8 : D_u8;

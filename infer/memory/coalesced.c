@@ -4,43 +4,34 @@
 bool
 coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps, bool outer)
 {
-	int64_t rest[DIM_MAX], warp_of[DIM_MAX], lanes = 32, left = warps, regs = vec;
-	int64_t wstride = 1;
+	int64_t rest[DIM_MAX] = { 0 }, warp_of[DIM_MAX], left = warps;
+	bool ok = true;
 
 	layout_init(out, rank);
-	for (int d = 0; d < rank; d++) {
+	for (int d = 0; d < rank; d++)
 		rest[d] = shape[d];
-		warp_of[d] = 1;
-	}
 	if (rank) {
-		layout_push(out, order[0], vec, 1, AX_reg);
+		ok = mapping_repeat(out, order[0], vec);
 		rest[order[0]] /= vec;
 	}
-	for (int i = 0; i < rank; i++) {
-		int64_t g = gcd64(lanes, rest[order[i]]);
-		if (!layout_push(out, order[i], g, 32 / lanes, AX_lane))
-			return false;
-		lanes /= g;
+	for (int i = 0; i < rank && ok; i++) {
+		int64_t g = mapping_workers(out, rest[order[i]], WARP_SIZE, AX_lane);
+
+		ok = mapping_spatial(out, order[i], g, AX_lane);
 		rest[order[i]] /= g;
 	}
-	for (int i = 0; i < rank; i++) {
+	for (int i = 0; i < rank; i++) { /* the first in the order come to warps first, or last */
 		int d = order[outer ? rank - 1 - i : i];
-		int64_t g = gcd64(left, rest[d]);
-		warp_of[d] = g;
-		left /= g;
-		rest[d] /= g;
+
+		warp_of[d] = gcd64(left, rest[d]);
+		left /= warp_of[d];
+		rest[d] /= warp_of[d];
 	}
-	for (int i = 0; i < rank; i++) {
+	for (int i = 0; i < rank && ok; i++) {
 		int d = order[i];
-		if (!outer && !layout_push(out, d, warp_of[d], wstride, AX_warp))
-			return false;
-		if (!layout_push(out, d, rest[d], regs, AX_reg))
-			return false;
-		regs *= rest[d];
-		if (outer && !layout_push(out, d, warp_of[d], wstride, AX_warp))
-			return false;
-		wstride *= warp_of[d];
+
+		ok = outer ? mapping_repeat(out, d, rest[d]) && mapping_spatial(out, d, warp_of[d], AX_warp)
+		           : mapping_spatial(out, d, warp_of[d], AX_warp) && mapping_repeat(out, d, rest[d]);
 	}
-	return (lanes == 1 || layout_push_rep(out, lanes, 32 / lanes, AX_lane)) &&
-	       (left == 1 || layout_push_rep(out, left, warps / left, AX_warp));
+	return ok && mapping_share(out, WARP_SIZE, AX_lane) && mapping_share(out, warps, AX_warp);
 }

@@ -7,41 +7,12 @@
 static bool
 widen(Layout *out, const Layout *l, int dim, int64_t run)
 {
-	int64_t done = 1, regs = run;
-	int order[ITER_MAX], n = 0;
-	Layout from = *l;
-
-	if (!layout_split(&from, dim, run))
+	if (!layout_reduce_low(out, l, dim, run) ||
+	    layout_replicas_on(out, AX_warp) != layout_replicas_on(l, AX_warp))
 		return false;
-	layout_init(out, from.ndim);
-	for (int i = 0; i < from.nrep; i++)
-		layout_push_rep(out, from.rep[i].extent, from.rep[i].stride, (Axis)from.rep[i].axis);
-	for (int i = from.first[dim]; done < run; i++) {
-		const Iter *it = &from.it[i];
-		if (it->axis == AX_warp ||
-		    (it->axis == AX_lane && !layout_push_rep(out, it->extent, it->stride, AX_lane)))
-			return false;
-		done *= it->extent;
-		from.it[i].extent = 1;
-	}
-	layout_push(out, dim, run, 1, AX_reg);
-	for (int i = 0; i < from.n; i++)
-		if (from.it[i].axis == AX_reg && from.it[i].extent > 1) {
-			int j = n++;
-			for (; j > 0 && from.it[order[j - 1]].stride > from.it[i].stride; j--)
-				order[j] = order[j - 1];
-			order[j] = i;
-		}
-	for (int j = 0; j < n; j++) {
-		from.it[order[j]].stride = regs;
-		regs *= from.it[order[j]].extent;
-	}
-	for (int d = 0; d < from.ndim; d++)
-		for (int i = from.first[d]; i < from.first[d + 1]; i++)
-			if (!layout_push(out, d, from.it[i].extent, from.it[i].stride,
-			                 (Axis)from.it[i].axis))
-				return false;
-	return true;
+	layout_squeeze_regs(out);
+	layout_scale(out, AX_reg, run);
+	return layout_push_front(out, dim, run, 1, AX_reg);
 }
 
 /* What a lane spends on loading l by accesses of vec: wavefronts, instructions, and half as much for each

@@ -67,15 +67,9 @@ store_layout(Solve *s, Op *o, Layout *l)
 static int
 free_digit(Layout *l, int d, int after, int64_t f)
 {
-	int64_t weight = 1;
-
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
-
-		if (i > after && it->axis == AX_reg && it->stride != 0 && it->extent % f == 0)
-			return layout_split(l, d, weight * f) ? i : -1;
-		weight *= it->extent;
-	}
+	for (Digit g = dim_digits(l, d); g.it; digit_next(&g))
+		if (g.at > after && g.it->axis == AX_reg && g.it->stride != 0 && g.it->extent % f == 0)
+			return layout_split(l, d, g.weight * f) ? g.at : -1;
 	return -1;
 }
 

@@ -112,6 +112,4 @@ void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *w
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
 void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
-/* Written alike: the same iters. */
-bool layout_same(const Layout *a, const Layout *b);
 #endif

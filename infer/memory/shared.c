@@ -283,26 +283,6 @@ shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves)
 
 /* ---- what was asked before ------------------------------------------------------------------------ */
 
-static bool
-same_iters(const Iter *a, const Iter *b, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (a[i].extent != b[i].extent || a[i].stride != b[i].stride || a[i].axis != b[i].axis)
-			return false;
-	return true;
-}
-
-bool
-layout_same(const Layout *a, const Layout *b)
-{
-	if (a->n != b->n || a->ndim != b->ndim || a->nrep != b->nrep)
-		return false;
-	for (int d = 0; d < a->ndim; d++)
-		if (a->first[d + 1] != b->first[d + 1])
-			return false;
-	return same_iters(a->it, b->it, a->n) && same_iters(a->rep, b->rep, a->nrep);
-}
-
 /* The same addresses by the same lanes, however often. */
 static bool
 same_access(const Access *a, const Access *b)
@@ -313,7 +293,7 @@ same_access(const Access *a, const Access *b)
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim_of[d] != b->dim_of[d])
 			return false;
-	return layout_same(a->map, b->map);
+	return layout_identical(a->map, b->map);
 }
 
 typedef struct SharedMemo {

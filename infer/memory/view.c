@@ -32,14 +32,7 @@ view_dims(Val *v, int *dim_of)
 int64_t
 reg_run(const Layout *l, int dim)
 {
-	int64_t run = 1;
-
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++) {
-		if (l->it[i].axis != AX_reg || l->it[i].stride != run)
-			break;
-		run *= l->it[i].extent;
-	}
-	return pow2_part(run);
+	return pow2_part(layout_run(l, dim, AX_reg));
 }
 
 /* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the
@@ -134,14 +127,10 @@ global_vec(const Solve *s, const Op *view, int dim, int64_t run)
 static int64_t
 pinned_run(const Layout *l, int d)
 {
-	int64_t run = 1, vec;
-	int i = l->first[d];
+	int64_t run = layout_run(l, d, AX_mem), vec = pow2_part(run);
 
-	for (; i < l->first[d + 1] && l->it[i].stride == run; i++)
-		run *= l->it[i].extent;
-	vec = pow2_part(run);
-	for (int j = 0; j < l->n; j++)
-		while ((j < l->first[d] || j >= i) && l->it[j].stride % vec)
+	for (Digit g = layout_digits(l); g.it; digit_next(&g)) /* all but those of the run */
+		while ((g.dim != d || g.weight >= run) && g.it->stride % vec)
 			vec /= 2;
 	while (l->swizzle.bits && vec > (int64_t)1 << l->swizzle.base)
 		vec /= 2;

@@ -38,7 +38,7 @@ prove_alloc(Prove *p, const Op *o)
 }
 
 /* Another shape of a shared tile: every element lies where it lies in the tile. */
-void
+static void
 prove_alias(Prove *p, const Op *o)
 {
 	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
@@ -54,6 +54,15 @@ prove_alias(Prove *p, const Op *o)
 			return;
 		}
 	}
+}
+
+void
+prove_reshape(Prove *p, const Op *o)
+{
+	if (val_is_alias(o->out[0]))
+		prove_alias(p, o);
+	else
+		prove_regmap(p, o);
 }
 
 /* One side of a staging tile: plain accesses, or matrices. */

@@ -221,7 +221,7 @@ prove_load(Prove *p, const Op *o)
 	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
 	const Held *h;
 
-	if (!side_of(p, o->in[0], &s))
+	if (o->out[0]->type.space != S_reg || !side_of(p, o->in[0], &s))
 		return;
 	if (in && in->kind == IK_ldmatrix) {
 		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), o->pick->map, &s);
@@ -258,9 +258,9 @@ prove_store(Prove *p, const Op *o)
 {
 	Side s;
 	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
-	const Held *h = held_of(p, o->in[0]);
 	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
 	const Type *t = &o->in[0]->type;
+	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
 
 	if (h && in && in->kind == IK_stmatrix) {
 		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, o->pick->map, &s))

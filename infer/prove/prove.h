@@ -44,26 +44,16 @@ int64_t reg_of(const Held *h, int64_t elem);
 /* Address of an element of a memory layout, swizzled, in elements. */
 int64_t mem_offset(const Layout *l, const int64_t *c);
 
+/* The rules: column `prove` of ops.def. */
+#define OP_PROVE(name, rule) void prove_##rule(Prove *p, const Op *o);
+#include "hexc/ir/ops.def"
+
 /* Where a bit of element e of a lane's narrow elements is: word * 32 + bit of the word (prove/packed.c). */
 int64_t bit_in_stream(int bits, int spread, int64_t e, int bit);
-void prove_load(Prove *p, const Op *o);
-void prove_store(Prove *p, const Op *o);
-void prove_copy(Prove *p, const Op *o);
-void prove_alloc(Prove *p, const Op *o);
-void prove_alias(Prove *p, const Op *o); /* reshape of a shared tile */
 /* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
  * that the instruction reads those of the rows from c[warp]. */
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
-void prove_expand(Prove *p, const Op *o);
-void prove_lookup(Prove *p, const Op *o);
-void prove_dot(Prove *p, const Op *o);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
  * address of its own. */
 bool prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to);
-void prove_convert(Prove *p, const Op *o);
-void prove_reduce(Prove *p, const Op *o);
-void prove_shift(Prove *p, const Op *o);
-void prove_regmap(Prove *p, const Op *o); /* transpose, broadcast, reshape, slice, concat */
-void prove_unpack(Prove *p, const Op *o);
-void prove_pack(Prove *p, const Op *o);
 #endif

@@ -8,18 +8,13 @@ is_memory(const Val *v)
 	return v->type.space == S_shared || v->type.space == S_global;
 }
 
-static void
-set_results(Twin *t, const Op *o, const Op *copy)
-{
-	for (int i = 0; i < o->nout; i++)
-		t->val[o->out[i]->id] = copy->out[i];
-}
-
-static Op *
+/* The copy's operands and result, and the operands' bounds. */
+static Site
 copy_op(Twin *t, const Op *o)
 {
 	Val **in = NEWN(t->a, Val *, o->nin);
 	Type *out = NEWN(t->a, Type, o->nout);
+	Site s = { .o = o };
 	Op *c;
 
 	for (int i = 0; i < o->nin; i++)
@@ -30,8 +25,13 @@ copy_op(Twin *t, const Op *o)
 	memcpy(c->imm, o->imm, sizeof c->imm);
 	c->fimm = o->fimm;
 	c->text = o->text;
-	set_results(t, o, c);
-	return c;
+	for (int i = 0; i < o->nout; i++)
+		t->val[o->out[i]->id] = s.r = c->out[i];
+	for (int i = 0; i < o->nin && i < (int)COUNT_OF(s.x); i++) {
+		s.x[i] = c->in[i];
+		s.e[i] = t->err[o->in[i]->id];
+	}
+	return s;
 }
 
 /* The bound as a value: a 0 of x's shape when it is exact. */
@@ -45,14 +45,14 @@ err_or_zero(Twin *t, const Val *v)
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-static void
-twin_alloc(Twin *t, const Op *o)
+Val *
+bound_of_alloc(Twin *t, const Site *s)
 {
-	Type type = bound_type(&o->out[0]->type);
+	Type type = bound_type(&s->r->type);
 
-	copy_op(t, o);
-	if (t->marked[o->out[0]->id])
-		t->err[o->out[0]->id] = op_new(t->at, NULL, O_alloc, o->src, 0, NULL, 1, &type)->out[0];
+	if (!t->marked[s->o->out[0]->id])
+		return NULL;
+	return op_new(t->at, NULL, O_alloc, s->o->src, 0, NULL, 1, &type)->out[0];
 }
 
 /* The part of f64 memory that view c has of its own. */
@@ -70,35 +70,41 @@ view_like(Twin *t, const Op *c, Val *mem)
 	return e->out[0];
 }
 
-static void
-twin_view(Twin *t, const Op *o)
+Val *
+bound_of_view(Twin *t, const Site *s)
 {
-	const Op *c = copy_op(t, o);
-	Val *mem = t->err[o->in[0]->id];
-	const BoundSums *sums = t->sums[o->in[0]->id];
-	BoundSums *of_view;
+	const Op *c = s->r->def;
+	const BoundSums *sums = t->sums[s->o->in[0]->id];
+	Val *e;
 
-	bound_unsure(t, o);
-	if (mem)
-		t->err[o->out[0]->id] = view_like(t, c, mem);
-	if (!sums)
-		return;
-	of_view = t->sums[o->out[0]->id] = NEW(t->a, BoundSums);
-	for (int i = 0; i < BOUND_SUMS; i++)
-		of_view->at[i] = view_like(t, c, sums->at[i]);
+	bound_unsure(t, s->o);
+	e = s->e[0] ? view_like(t, c, s->e[0]) : NULL;
+	if (sums) {
+		BoundSums *of_view = t->sums[s->o->out[0]->id] = NEW(t->a, BoundSums);
+
+		for (int i = 0; i < BOUND_SUMS; i++)
+			of_view->at[i] = view_like(t, c, sums->at[i]);
+	}
+	return e;
 }
 
-static void
-twin_load(Twin *t, const Op *o)
+Val *
+bound_of_reshape(Twin *t, const Site *s)
 {
-	Val *mem = t->err[o->in[0]->id];
-	Type type = bound_type(&o->out[0]->type);
+	return val_is_alias(s->o->out[0]) ? bound_of_view(t, s) : bound_of_move(t, s);
+}
 
-	copy_op(t, o);
-	t->failed = t->failed || t->sums[o->in[0]->id]; /* of what is there now nothing is known */
+Val *
+bound_of_load(Twin *t, const Site *s)
+{
+	const Val *from = s->o->in[0];
+	Val *mem = s->e[0];
+	Type type = bound_type(&s->r->type);
+
+	t->failed = t->failed || t->sums[from->id]; /* of what is there now nothing is known */
 	if (mem)
-		mem = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
-	t->err[o->out[0]->id] = bound_add(t, mem, t->unsure[o->in[0]->id]);
+		mem = op_new(t->at, NULL, O_load, s->o->src, 1, &mem, 1, &type)->out[0];
+	return bound_add(t, mem, t->unsure[from->id]);
 }
 
 /* Something with a bound goes where no bounds are kept: the next try keeps them there. */
@@ -109,43 +115,45 @@ miss(Twin *t, const Op *o)
 	t->marked[view_root(o->in[1])->id] = true;
 }
 
-static void
-twin_store(Twin *t, const Op *o)
+Val *
+bound_of_store(Twin *t, const Site *s)
 {
-	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
+	const Op *o = s->o;
+	Val *in[2] = { s->e[0], s->e[1] };
 
-	copy_op(t, o);
 	bound_doubt(t, t->unsure[o->in[1]->id]);
 	if (in[0] && !in[1])
 		miss(t, o);
 	if (!in[1] || !bound_update(t, o))
-		return;
+		return NULL;
 	in[0] = err_or_zero(t, o->in[0]);
 	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+	return NULL;
 }
 
-static void
-twin_copy(Twin *t, const Op *o)
+Val *
+bound_of_copy(Twin *t, const Site *s)
 {
-	Val *in[2] = { t->err[o->in[0]->id], t->err[o->in[1]->id] };
+	const Op *o = s->o;
+	Val *in[2] = { s->e[0], s->e[1] };
 	Type type = bound_type(&o->in[1]->type);
 	Op *zero;
 
-	copy_op(t, o);
 	t->failed = t->failed || t->sums[o->in[0]->id];
 	bound_doubt(t, t->unsure[o->in[0]->id]);
 	if (in[0] && !in[1])
 		miss(t, o);
 	if (!in[1])
-		return;
+		return NULL;
 	if (in[0]) {
 		op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL)->imm[0] = o->imm[0];
-		return;
+		return NULL;
 	}
 	type.space = S_reg;
 	zero = op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type);
 	in[0] = zero->out[0];
 	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+	return NULL;
 }
 
 /* ---- structure -------------------------------------------------------------------------------- */
@@ -209,13 +217,15 @@ bind_with_bounds(Twin *t, const Op *owner, Val *const *v, Val *const *got)
 	}
 }
 
-static void
-twin_yield(Twin *t, const Op *o)
+Val *
+bound_of_yield(Twin *t, const Site *s)
 {
+	const Op *o = s->o;
 	Val **in = NEWN(t->a, Val *, 2 * o->nin);
 	int n = with_bounds(t, o->parent->owner, o->in, o->nin, in);
 
 	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
+	return NULL;
 }
 
 static void
@@ -228,9 +238,10 @@ twin_region(Twin *t, Op *owner, int r, const Block *b)
 	t->at = outer;
 }
 
-static void
-twin_for(Twin *t, const Op *o)
+Val *
+bound_of_for(Twin *t, const Site *s)
 {
+	const Op *o = s->o;
 	Val **in = NEWN(t->a, Val *, 3 + 2 * o->nin);
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	const Block *body = o->blk[0];
@@ -251,6 +262,7 @@ twin_for(Twin *t, const Op *o)
 	bind_with_bounds(t, o, body->arg + 1, f->blk[0]->arg + 1);
 	twin_region(t, f, 0, body);
 	bind_with_bounds(t, o, o->out, f->out);
+	return NULL;
 }
 
 /* Does it do no more than print? */
@@ -264,9 +276,10 @@ only_says(const Op *o)
 	return o->nout == 0;
 }
 
-static void
-twin_if(Twin *t, const Op *o)
+Val *
+bound_of_if(Twin *t, const Site *s)
 {
+	const Op *o = s->o;
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	int nout = types_with_bounds(t, o, out);
 	Val *cond = bound_val(t, o->in[0]);
@@ -282,51 +295,29 @@ twin_if(Twin *t, const Op *o)
 		twin_region(t, f, r, o->blk[r]);
 	}
 	bind_with_bounds(t, o, o->out, f->out);
+	return NULL;
 }
 
-static void
-twin_value(Twin *t, const Op *o)
-{
-	Site s;
-	const Op *c = copy_op(t, o);
-
-	if (o->nout != 1 || !(op_info[o->code].flags & F_PURE))
-		return; /* orders memory: has no value */
-	memset(&s, 0, sizeof s);
-	s.o = o;
-	s.r = c->out[0];
-	for (int i = 0; i < o->nin; i++) {
-		if (i >= 3) { /* bounds of a clip */
-			bound_doubt(t, t->err[o->in[i]->id]);
-			continue;
-		}
-		s.x[i] = c->in[i];
-		s.e[i] = t->err[o->in[i]->id];
-	}
-	t->err[o->out[0]->id] = bound_rule(t, &s);
-}
-
+/* Regions and what ends them take another form, with the bounds that they carry; the rest is copied. */
 static void
 twin_op(Twin *t, const Op *o)
 {
+	static BoundFn *const rule[O_COUNT] = {
+#define OP_BOUND(name, rule) [O_##name] = bound_of_##rule,
+#include "hexc/ir/ops.def"
+	};
+	Site s = { .o = o };
+
 	arena_step(t->a);
-	switch ((int)o->code) {
-	case O_alloc: twin_alloc(t, o); break;
-	case O_view: twin_view(t, o); break;
-	case O_reshape:
-		if (val_is_alias(o->out[0]))
-			twin_view(t, o);
-		else
-			twin_value(t, o);
-		break;
-	case O_load: twin_load(t, o); break;
-	case O_store: twin_store(t, o); break;
-	case O_copy: twin_copy(t, o); break;
-	case O_for: twin_for(t, o); break;
-	case O_if: twin_if(t, o); break;
-	case O_yield: twin_yield(t, o); break;
-	default: twin_value(t, o); break;
+	if (o->blk[0] || op_is(o, F_TERM)) {
+		rule[o->code](t, &s);
+		return;
 	}
+	s = copy_op(t, o);
+	if (s.r)
+		t->err[o->out[0]->id] = rule[o->code](t, &s);
+	else
+		rule[o->code](t, &s);
 }
 
 static void

@@ -30,9 +30,11 @@ typedef struct Site {
 	Val *x[3], *e[3], *r;
 } Site;
 
-/* A bound for the result of a float, integer or bool op whose operands and result are scalars or register
- * tiles; NULL: exact. */
-Val *bound_rule(Twin *t, const Site *s);
+/* The rules: column `bound` of ops.def.  The bound of the copy's result; NULL: exact, or there is none.  Ops with
+ * regions, and yield, have no copy yet: they make it, and set the bounds of their results. */
+typedef Val *BoundFn(Twin *t, const Site *s);
+#define OP_BOUND(name, rule) BoundFn bound_of_##rule;
+#include "hexc/ir/ops.def"
 
 Val *bound_val(const Twin *t, const Val *v); /* its copy */
 Type bound_type(const Type *t);              /* the same of f64, with no layout */
@@ -70,8 +72,6 @@ double bound_smallest(DType d, bool normal); /* smallest positive number, smalle
 
 /* Sums (bound/sum.c) */
 Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
-Val *bound_sum(Twin *t, const Site *s);
-Val *bound_dot(Twin *t, const Site *s);
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */
 Val *bound_spread(Twin *t, Val *x, const Val *like);      /* x broadcast to the shape of `like` */
 

@@ -187,9 +187,8 @@ quotient(Twin *t, const Site *s)
 	return bound_if_positive(t, ADD(ex, ey), wide);
 }
 
-/* Something of which only equality is known: no bound once an operand differs. */
-static Val *
-shifted(Twin *t, const Site *s)
+Val *
+bound_of_shift(Twin *t, const Site *s)
 {
 	Val *r;
 
@@ -201,8 +200,9 @@ shifted(Twin *t, const Site *s)
 	return r;
 }
 
-static Val *
-unknown_if_differs(Twin *t, const Site *s)
+/* Something of which only equality is known: no bound once an operand differs. */
+Val *
+bound_of_unknown(Twin *t, const Site *s)
 {
 	Val *e = NULL;
 
@@ -238,8 +238,17 @@ rising(Twin *t, const Site *s, OpCode code, Val *ex, bool cut)
 	return SUB(bound_op1(t, code, ADD(x, ex)), bound_op1(t, code, low));
 }
 
-static Val *
-function(Twin *t, const Site *s)
+/* Correctly rounded. */
+Val *
+bound_of_sqrt(Twin *t, const Site *s)
+{
+	Val *ex = s->e[0];
+
+	return ex ? bound_rounded(t, s, bound_if_positive(t, ex, rising(t, s, O_sqrt, ex, true))) : NULL;
+}
+
+Val *
+bound_of_function(Twin *t, const Site *s)
 {
 	DType d = s->r->type.dtype;
 	OpCode code = s->o->code;
@@ -249,9 +258,7 @@ function(Twin *t, const Site *s)
 	if (ex && code == O_rsqrt)
 		e = ABS(rising(t, s, code, ex, true));
 	else if (ex)
-		e = bound_if_positive(t, ex, rising(t, s, code, ex, code == O_log || code == O_sqrt));
-	if (code == O_sqrt) /* correctly rounded */
-		return bound_rounded(t, s, ex ? e : NULL);
+		e = bound_if_positive(t, ex, rising(t, s, code, ex, code == O_log));
 	approx(code, d, &rel, &per_x);
 	m = ADD(ABS(bound_f64(t, s->r)), e);
 	if (code == O_log)
@@ -265,8 +272,8 @@ function(Twin *t, const Site *s)
 /* ---- comparisons, choices, casts -------------------------------------------------------------- */
 
 /* 1 where the operands may compare either way */
-static Val *
-comparison(Twin *t, const Site *s)
+Val *
+bound_of_compare(Twin *t, const Site *s)
 {
 	Val *e = bound_add(t, s->e[0], s->e[1]), *gap;
 
@@ -276,8 +283,8 @@ comparison(Twin *t, const Site *s)
 	return bound_if_positive(t, e, bound_where(t, bound_cmp(t, O_le, gap, e), NUM(1), NUM(0)));
 }
 
-static Val *
-choice(Twin *t, const Site *s)
+Val *
+bound_of_select(Twin *t, const Site *s)
 {
 	Val *zero, *either;
 
@@ -293,8 +300,8 @@ choice(Twin *t, const Site *s)
 		bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero));
 }
 
-static Val *
-cast(Twin *t, const Site *s)
+Val *
+bound_of_cast(Twin *t, const Site *s)
 {
 	const DTypeInfo *from = &dtype_info[s->x[0]->type.dtype], *to = &dtype_info[s->r->type.dtype];
 	Val *ex = s->e[0];
@@ -315,14 +322,14 @@ cast(Twin *t, const Site *s)
 		low = bound_opn(t, O_cast, 1, &low, s->r->type.dtype);
 		return SUB(bound_f64(t, high), bound_f64(t, low));
 	}
-	return to->bits > from->bits ? ex : unknown_if_differs(t, s);
+	return to->bits > from->bits ? ex : bound_of_unknown(t, s);
 }
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
 /* The bound of the entry, nothing known where the index may be another. */
-static Val *
-looked_up(Twin *t, const Site *s)
+Val *
+bound_of_lookup(Twin *t, const Site *s)
 {
 	Val *in[2] = { s->e[0], t->val[s->o->in[1]->id] }, *e = NULL;
 	Type type = s->r->type;
@@ -335,8 +342,8 @@ looked_up(Twin *t, const Site *s)
 }
 
 /* The same rearrangement of the bounds. */
-static Val *
-same_move(Twin *t, const Site *s)
+Val *
+bound_of_move(Twin *t, const Site *s)
 {
 	Type type = s->r->type;
 	Val *in[2 + DIM_MAX];
@@ -355,8 +362,8 @@ same_move(Twin *t, const Site *s)
 }
 
 /* Side by side as the tiles are. */
-static Val *
-joined(Twin *t, const Site *s)
+Val *
+bound_of_concat(Twin *t, const Site *s)
 {
 	Type type = s->r->type;
 	Val *in[2];
@@ -373,8 +380,8 @@ joined(Twin *t, const Site *s)
 	return o->out[0];
 }
 
-static Val *
-extreme(Twin *t, const Site *s)
+Val *
+bound_of_extreme(Twin *t, const Site *s)
 {
 	Val *e;
 
@@ -383,60 +390,74 @@ extreme(Twin *t, const Site *s)
 	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)s->o->imm[0]) : NULL;
 }
 
+/* The bounds of a clip, unlike those that it clips, are to be exact. */
 Val *
-bound_rule(Twin *t, const Site *s)
+bound_of_clip(Twin *t, const Site *s)
 {
-	switch ((int)s->o->code) {
-	case O_add:
-	case O_sub: return bound_rounded(t, s, bound_add(t, s->e[0], s->e[1]));
-	case O_mul: return bound_rounded(t, s, product(t, s->x[0], s->e[0], s->x[1], s->e[1]));
-	case O_fma:
-		return bound_rounded(
-			t, s,
-			bound_add(t, product(t, s->x[0], s->e[0], s->x[1], s->e[1]), s->e[2]));
-	case O_div:
-		if (!bound_is_float(s->r) || (!s->e[0] && !s->e[1]))
-			return unknown_if_differs(t, s);
-		return bound_rounded(t, s, quotient(t, s));
-	case O_min:
-	case O_max: return max_of(t, s->e[0], s->e[1]);
-	case O_neg:
-	case O_abs: return s->e[0];
-	case O_exp:
-	case O_exp2:
-	case O_log:
-	case O_sqrt:
-	case O_rsqrt:
-	case O_tanh: return s->o->code == O_sqrt && !s->e[0] ? NULL : function(t, s);
-	case O_lt:
-	case O_le:
-	case O_eq:
-	case O_ne: return comparison(t, s);
-	case O_select: return choice(t, s);
-	case O_cast: return cast(t, s);
-	case O_not: return s->r->type.dtype == D_bool ? s->e[0] : unknown_if_differs(t, s);
-	case O_and:
-	case O_or:
-	case O_xor:
-		return s->r->type.dtype == D_bool ? max_of(t, s->e[0], s->e[1])
-		                                  : unknown_if_differs(t, s);
-	case O_splat:
-	case O_broadcast:
-	case O_transpose:
-	case O_reshape:
-	case O_slice:
-	case O_convert:
-	case O_hold:
-	case O_relayout:
-	case O_expand:
-	case O_clip: return same_move(t, s);
-	case O_concat: return joined(t, s);
-	case O_lookup: return looked_up(t, s);
-	case O_reduce_sum: return bound_sum(t, s);
-	case O_shift: return shifted(t, s);
-	case O_reduce_max:
-	case O_reduce_min: return extreme(t, s);
-	case O_dot: return bound_dot(t, s);
-	default: return unknown_if_differs(t, s); /* const, iota, block_id; mod, shl, shr */
-	}
+	for (int i = 1; i < s->o->nin; i++)
+		bound_doubt(t, t->err[s->o->in[i]->id]);
+	return bound_of_move(t, s);
+}
+
+Val *
+bound_of_add(Twin *t, const Site *s)
+{
+	return bound_rounded(t, s, bound_add(t, s->e[0], s->e[1]));
+}
+
+Val *
+bound_of_mul(Twin *t, const Site *s)
+{
+	return bound_rounded(t, s, product(t, s->x[0], s->e[0], s->x[1], s->e[1]));
+}
+
+Val *
+bound_of_fma(Twin *t, const Site *s)
+{
+	Val *e = product(t, s->x[0], s->e[0], s->x[1], s->e[1]);
+
+	return bound_rounded(t, s, bound_add(t, e, s->e[2]));
+}
+
+Val *
+bound_of_div(Twin *t, const Site *s)
+{
+	if (!bound_is_float(s->r) || (!s->e[0] && !s->e[1]))
+		return bound_of_unknown(t, s);
+	return bound_rounded(t, s, quotient(t, s));
+}
+
+Val *
+bound_of_larger(Twin *t, const Site *s)
+{
+	return max_of(t, s->e[0], s->e[1]);
+}
+
+Val *
+bound_of_logic(Twin *t, const Site *s)
+{
+	return s->r->type.dtype == D_bool ? max_of(t, s->e[0], s->e[1]) : bound_of_unknown(t, s);
+}
+
+Val *
+bound_of_same(Twin *t, const Site *s)
+{
+	(void)t;
+	return s->e[0];
+}
+
+Val *
+bound_of_exact(Twin *t, const Site *s)
+{
+	(void)t;
+	(void)s;
+	return NULL;
+}
+
+Val *
+bound_of_no_value(Twin *t, const Site *s)
+{
+	(void)t;
+	(void)s;
+	return NULL;
 }

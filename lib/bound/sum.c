@@ -1,4 +1,5 @@
 /* sum.c - bounds of sums: what any order of adding may give. */
+#include "hexc/ir/sparse.h"
 #include "lib/bound/impl.h"
 #include <math.h>
 
@@ -50,10 +51,10 @@ order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 }
 
 Val *
-bound_sum(Twin *t, const Site *s)
+bound_of_reduce_sum(Twin *t, const Site *s)
 {
 	/* half types are added up in f32 and rounded once */
-	DType acc = dtype_info[s->r->type.dtype].bits < 32 ? D_f32 : s->r->type.dtype;
+	DType acc = dtype_accumulator(s->r->type.dtype);
 	int dim = (int)s->o->imm[0];
 	double terms = (double)s->x[0]->type.shape[dim];
 	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;
@@ -78,12 +79,14 @@ dot64(Twin *t, Val *a, Val *b, Val *c)
 }
 
 Val *
-bound_dot(Twin *t, const Site *s)
+bound_of_dot(Twin *t, const Site *s)
 {
 	Val *a = ABS(bound_f64(t, s->x[0])), *b = ABS(bound_f64(t, s->x[1])), *c = ABS(bound_f64(t, s->x[2]));
 	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac;
 	double terms = (double)s->x[0]->type.shape[1] + 4;
 
+	if (dot_is_sparse(s->o))
+		bound_doubt(t, t->err[s->o->in[3]->id]);
 	if (ea)
 		e = dot64(t, ea, b, e ? e : NUM(0));
 	if (eb)

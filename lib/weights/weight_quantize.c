@@ -22,7 +22,7 @@ code_range(Range *r, const Format *format)
 	r->hi = -INFINITY;
 	for (int i = 0; i < r->n; i++) {
 		r->table[i] = format->table_type      ? format->table[i]
-		              : num_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
+		              : dtype_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
 		                                      : (double)(num_wrap(r->code, i) - format->bias);
 		if (isfinite(r->table[i])) {
 			r->lo = fmin(r->lo, r->table[i]);
@@ -43,7 +43,7 @@ nearest(const Range *r, double x)
 	int best = 0;
 
 	x = fmin(fmax(x, r->lo), r->hi);
-	if (!num_is_float(r->code) && !r->format->table_type)
+	if (!dtype_is_float(r->code) && !r->format->table_type)
 		return (unsigned)num_wrap(r->code, (int64_t)nearbyint(x) + r->format->bias) &
 		       (unsigned)(r->n - 1);
 	for (int i = 1; i < r->n; i++) {
@@ -82,7 +82,7 @@ ideal(const Range *r, const float *x, int64_t n)
 	} else if (p[HEXC_PLANE_ZERO].used) {
 		q.scale = (hi - lo) / span;
 		q.zero = q.scale > 0 ? fmin(fmax(nearbyint(-lo / q.scale), 0), span) : 0;
-	} else if (num_is_float(r->code) || r->lo == -r->hi) {
+	} else if (dtype_is_float(r->code) || r->lo == -r->hi) {
 		q.scale = fabs(far) / r->hi;
 	} else { /* one more code below 0: the largest goes there, whatever its sign */
 		q.scale = far / r->lo;
@@ -96,7 +96,7 @@ put(const hexc_plane *p, int64_t i, double x)
 {
 	DType d = plane_type(p);
 
-	if (!num_is_float(d))
+	if (!dtype_is_float(d))
 		x = fmin(fmax(nearbyint(x), (double)num_min(d)), (double)num_max(d));
 	num_put(d, p->data, i, x);
 	return num_get(d, p->data, i);

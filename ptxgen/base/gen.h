@@ -85,6 +85,6 @@ void gen_unsupported(Gen *g, const Op *o, const char *what);
 
 /* ---- one for each rule `emit` of ops.def, in the file of its name or that of its kind -------------- */
 
-#define OP(name, in, out, flags, shape, layout, emit, eval) void emit_##emit(Gen *g, Op *o);
+#define OP_EMIT(name, rule) void emit_##rule(Gen *g, Op *o);
 #include "hexc/ir/ops.def"
 #endif

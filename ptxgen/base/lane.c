@@ -51,17 +51,15 @@ LV
 lane_coord(Gen *g, const Layout *l, int d)
 {
 	LV sum = const_i32(g, 0);
-	int64_t weight = 1, limit;
+	int64_t limit;
 
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
-		LV x = iter_source(g, l, it, &limit);
+	for (Digit x = dim_digits(l, d); x.it; digit_next(&x)) {
+		LV v = iter_source(g, l, x.it, &limit);
 
-		if (x) {
-			x = pre_digit(g, x, it->stride, it->extent, limit);
-			sum = LLVMBuildAdd(g->pre, sum, pre_mul(g, x, weight), "");
-		}
-		weight *= it->extent;
+		if (!v)
+			continue;
+		v = pre_digit(g, v, x.it->stride, x.it->extent, limit);
+		sum = LLVMBuildAdd(g->pre, sum, pre_mul(g, v, x.weight), "");
 	}
 	return sum;
 }
@@ -69,37 +67,25 @@ lane_coord(Gen *g, const Layout *l, int d)
 LV
 axis_digits(Gen *g, const Layout *l, int d, Axis axis)
 {
-	LV sum = const_i32(g, 0);
-	int64_t weight = 1, limit;
+	Layout on;
 
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
-		LV x = it->axis == axis ? iter_source(g, l, it, &limit) : NULL;
-
-		if (!x)
-			continue;
-		x = pre_digit(g, x, it->stride, it->extent, limit);
-		sum = LLVMBuildAdd(g->pre, sum, pre_mul(g, x, weight), "");
-		weight *= it->extent;
-	}
-	return sum;
+	layout_project(&on, l, d, axis);
+	on.offset[axis] = l->offset[axis];
+	return lane_coord(g, &on, 0);
 }
 
 bool
 lane_coord_bits(Gen *g, const Layout *l, int d, uint64_t *bits)
 {
-	int64_t weight = 1, limit;
+	int64_t limit;
 
 	*bits = 0;
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
-
-		if (iter_source(g, l, it, &limit)) {
-			if (!is_pow2(it->extent) || !is_pow2(weight) || l->offset[it->axis])
-				return false;
-			*bits |= (uint64_t)(it->extent - 1) * (uint64_t)weight;
-		}
-		weight *= it->extent;
+	for (Digit x = dim_digits(l, d); x.it; digit_next(&x)) {
+		if (!iter_source(g, l, x.it, &limit))
+			continue;
+		if (!is_pow2(x.it->extent) || !is_pow2(x.weight) || l->offset[x.it->axis])
+			return false;
+		*bits |= (uint64_t)(x.it->extent - 1) * (uint64_t)x.weight;
 	}
 	return true;
 }

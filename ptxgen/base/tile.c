@@ -22,7 +22,7 @@ tile_new(Gen *g, Val *v)
 	BUG_IF(g->a, v->type.space == S_reg && !t->l);
 	t->nreg = t->l ? (int)layout_cosize(t->l, AX_reg) : 1;
 	BUG_IF(g->a, t->nreg < 1 || t->nreg > 1 << 16);
-	t->epw = word_elems(t->dtype);
+	t->epw = dtype_per_word(t->dtype);
 	t->nword = (int)ceil_div(t->nreg, t->epw);
 	if (v->type.spread)
 		t->nword = t->nreg * dtype_info[t->dtype].bits / 32;

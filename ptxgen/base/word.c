@@ -2,26 +2,12 @@
 #include "ptxgen/base/word.h"
 #include "ptxgen/base/asm.h"
 
-int
-word_elems(DType d)
-{
-	int place = dtype_place(d);
-
-	return d == D_bool || place >= 32 ? 1 : 32 / place;
-}
-
 LLVMTypeRef
 word_type(Gen *g, DType d)
 {
-	switch (d) {
-	case D_bool: return g->i1;
-	case D_tf32:
-	case D_f32: return g->f32;
-	case D_f64: return g->f64;
-	case D_i64:
-	case D_u64: return g->i64;
-	default: return g->i32;
-	}
+	LLVMTypeRef type[] = { g->i1, g->i32, g->i64, g->f32, g->f64 }; /* by DReg */
+
+	return type[dtype_reg(d)];
 }
 
 LV
@@ -162,7 +148,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 	bool same = true;
 	LV e[WORD_ELEMS], bytes;
 
-	if (word_elems(d) == 1)
+	if (dtype_per_word(d) == 1)
 		return word[0];
 	for (int i = 0; i < n; i++)
 		same = same && word[i] == word[0] && pos[i] == i;
@@ -171,7 +157,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 	if (bits == 16)
 		return prmt(g, word[0], n > 1 ? word[1] : word[0],
 		            (pos[0] ? 0x32u : 0x10u) | (n > 1 && pos[1] ? 0x7600u : 0x5400u));
-	if (8 % bits == 0 && n == word_elems(d) && (bytes = bytes_gather(g, bits, word, pos)) != NULL)
+	if (8 % bits == 0 && n == dtype_per_word(d) && (bytes = bytes_gather(g, bits, word, pos)) != NULL)
 		return bytes;
 	for (int i = 0; i < n; i++)
 		e[i] = pos[i] ? LLVMBuildLShr(g->b, word[i], const_i32(g, bits * pos[i]), "") : word[i];
@@ -183,7 +169,7 @@ word_splat(Gen *g, DType d, LV word)
 {
 	int bits = dtype_place(d);
 
-	if (word_elems(d) == 1)
+	if (dtype_per_word(d) == 1)
 		return word;
 	if (bits < 8)
 		word = LLVMBuildAnd(g->b, word, const_i32(g, (1 << bits) - 1), "");

@@ -6,7 +6,6 @@
 /* Most elements of a word. */
 enum { WORD_ELEMS = 32 };
 
-int word_elems(DType d);                  /* elements per word */
 LLVMTypeRef word_type(Gen *g, DType d);
 LV const_i32(Gen *g, int64_t x);
 LV const_i64(Gen *g, int64_t x);

@@ -36,8 +36,8 @@ f64_to_small(Gen *g, DType to, LV e)
 
 	if (to == D_f16)
 		return LLVMBuildFPExt(g->b, LLVMBuildFPTrunc(g->b, e, g->f16, ""), g->f32, "");
-	if (to == D_nf4)
-		return nf4_to_f32(g, nf4_code(g, e), 0);
+	if (dtype_info[to].codes == C_table)
+		return table_to_f32(g, to, table_code(g, to, e), 0);
 	if (to == D_f32)
 		return LLVMBuildFPTrunc(g->b, e, g->f32, "");
 	t = asm_op(g, A_rz_f32_f64, e, NULL, NULL);

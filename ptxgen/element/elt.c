@@ -106,7 +106,7 @@ compare_float(Gen *g, OpCode code, LV x, LV y)
 static LV
 float_number(Gen *g, const Op *o, DType d, const LV *e)
 {
-	LLVMTypeRef t = d == D_f64 ? g->f64 : g->f32;
+	LLVMTypeRef t = LLVMTypeOf(e[0]);
 	LV r;
 
 	switch ((int)o->code) {

@@ -6,12 +6,6 @@
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
-static bool
-is_fp8(DType d)
-{
-	return d == D_e4m3 || d == D_e5m2;
-}
-
 /* The integer at a place of a word, extended to the value. */
 static LV
 unpack_int(Gen *g, DType d, LV word, int pos)
@@ -37,14 +31,14 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 
 		return LLVMBuildFPExt(g->b, h, g->f32, "");
 	}
-	if (is_fp8(d))
+	if (fp8_conversions(d))
 		return elem_unpack(g, D_f16, fp8_to_h2(g, d, word, pos / 2), pos % 2);
-	if (is_small_float(d))
+	if (dtype_is_narrow_float(d))
 		return small_to_f32(g, d, word, pos);
 	if (d == D_bf16)
 		return as_f32(g, pos ? LLVMBuildAnd(g->b, word, const_i32(g, 0xffff0000), "")
 		                     : LLVMBuildShl(g->b, word, const_i32(g, 16), ""));
-	return word_elems(d) > 1 ? unpack_int(g, d, word, pos) : word;
+	return dtype_per_word(d) > 1 ? unpack_int(g, d, word, pos) : word;
 }
 
 /* The code of element r of a tile in a spread order, bit by bit where it is cut up; above it anything. */
@@ -123,17 +117,17 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 {
 	LV code[WORD_ELEMS];
 
-	if (word_elems(d) == 1)
+	if (dtype_per_word(d) == 1)
 		return e[0];
-	if (d == D_f16 || d == D_bf16)
+	if (dtype_info[d].alu == ALU_f16)
 		return pack_floats(g, d, e[0], n > 1 ? e[1] : const_f32(g, 0));
-	if (is_fp8(d)) {
+	if (fp8_conversions(d)) {
 		LV zero = const_f32(g, 0), lo = fp8_from_floats(g, d, e[0], n > 1 ? e[1] : zero);
 
 		return n < 3 ? lo
 		             : prmt(g, lo, fp8_from_floats(g, d, e[2], n > 3 ? e[3] : zero), 0x5410);
 	}
-	if (is_small_float(d)) {
+	if (dtype_is_narrow_float(d)) {
 		for (int i = 0; i < n; i++)
 			code[i] = small_from_f32(g, d, e[i]);
 		e = code;
@@ -169,16 +163,14 @@ word_const(Gen *g, DType d, int64_t i, double f)
 	uint64_t x;
 	int bits = dtype_info[d].bits;
 
-	switch (d) {
-	case D_bool: return LLVMConstInt(g->i1, i != 0, 0);
-	case D_tf32:
-	case D_f32: return const_f32(g, f);
-	case D_f64: return LLVMConstReal(g->f64, f);
-	case D_i64:
-	case D_u64: return const_i64(g, i);
-	default: break;
+	switch (dtype_reg(d)) {
+	case REG_pred: return LLVMConstInt(g->i1, i != 0, 0);
+	case REG_f32: return const_f32(g, f);
+	case REG_f64: return LLVMConstReal(g->f64, f);
+	case REG_b64: return const_i64(g, i);
+	case REG_b32: break;
 	}
-	if (num_is_float(d))
+	if (dtype_is_float(d))
 		i = num_code(d, f);
 	x = bits == 32 ? (uint64_t)i : (uint64_t)i & (((uint64_t)1 << bits) - 1);
 	for (int have = dtype_place(d); have < 32; have *= 2)

@@ -108,7 +108,7 @@ static LV
 placed_word(Gen *g, LoadPlan *p, DType d, int i, int w)
 {
 	LV *to = &p->placed[i * p->nplaced + w], two[2] = { NULL };
-	int at = w * word_elems(d) * dtype_info[d].bits;
+	int at = w * dtype_per_word(d) * dtype_info[d].bits;
 
 	for (int k = 0; k < 2 && at / 32 + k < p->nraw; k++)
 		two[k] = p->raw[i * p->nraw + at / 32 + k];
@@ -126,8 +126,8 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 
 	load_instance(g, p, i);
 	if (p->nplaced) {
-		*pos = e % word_elems(d);
-		return placed_word(g, p, d, i, e / word_elems(d));
+		*pos = e % dtype_per_word(d);
+		return placed_word(g, p, d, i, e / dtype_per_word(d));
 	}
 	*pos = e * bits % 32 / bits;
 	return p->raw[i * p->nraw + e * bits / 32];
@@ -151,9 +151,9 @@ pull_load(Gen *g, Op *o, int w)
 		int m = p->from ? p->from[w] : w;
 
 		word[0] = join64(g, word[0], p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
-		t->word[w] = t->dtype == D_f64 ? LLVMBuildBitCast(g->b, word[0], g->f64, "") : word[0];
+		t->word[w] = LLVMBuildBitCast(g->b, word[0], word_type(g, t->dtype), "");
 	} else if (bits == 32) {
-		t->word[w] = word_type(g, t->dtype) == g->f32 ? as_f32(g, word[0]) : word[0];
+		t->word[w] = dtype_reg(t->dtype) == REG_f32 ? as_f32(g, word[0]) : word[0];
 	} else {
 		t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 	}
@@ -263,7 +263,7 @@ emit_load(Gen *g, Op *o)
 	p->pieces = dtype_pieces(d);
 	p->sub = p->vec * bits < 8;
 	p->nraw = p->sub ? 1 : (int)ceil_div(p->inst->bits * p->pieces, 32);
-	p->nplaced = p->pieces > 1 ? (p->vec + word_elems(d) - 1) / word_elems(d) : 0;
+	p->nplaced = p->pieces > 1 ? (p->vec + dtype_per_word(d) - 1) / dtype_per_word(d) : 0;
 	p->placed = lv_array(g, p->ninst * p->nplaced);
 	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&

@@ -145,34 +145,24 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 void
 store_tile(Gen *g, const StorePlan *p)
 {
-	int64_t more[DIM_MAX] = { 0 }, weight[ITER_MAX], digit[ITER_MAX] = { 0 };
-	int it[ITER_MAX], dim[ITER_MAX], n = 0, i, nreg = 1;
+	int64_t more[DIM_MAX] = { 0 }, at[ITER_MAX] = { 0 };
+	Digit digit[ITER_MAX];
 	const Layout *l = p->map;
+	int n = 0, i, nreg = l ? (int)layout_cosize(l, AX_reg) : 1;
 
-	for (int d = 0; l && d < l->ndim; d++) {
-		int64_t w = 1;
-
-		for (i = l->first[d]; i < l->first[d + 1]; i++) {
-			if (l->it[i].axis == AX_reg && l->it[i].stride == 0 && l->it[i].extent > 1) {
-				it[n] = i;
-				dim[n] = d;
-				weight[n++] = w;
-			}
-			w *= l->it[i].extent;
-		}
-	}
-	if (l)
-		nreg = (int)layout_cosize(l, AX_reg);
+	for (Digit x = l ? layout_digits(l) : (Digit){ 0 }; x.it; digit_next(&x))
+		if (x.it->axis == AX_reg && x.it->stride == 0 && x.it->extent > 1)
+			digit[n++] = x;
 	BUG_IF(g->a, nreg % p->vec || p->vec > ACCESS_ELEMS);
 	do {
 		for (int m = 0; m < nreg; m += p->vec)
 			store_instance(g, p, m, more);
 		for (i = 0; i < n; i++) {
-			more[dim[i]] += weight[i];
-			if (++digit[i] < l->it[it[i]].extent)
+			more[digit[i].dim] += digit[i].weight;
+			if (++at[i] < digit[i].it->extent)
 				break;
-			more[dim[i]] -= weight[i] * digit[i];
-			digit[i] = 0;
+			more[digit[i].dim] -= digit[i].weight * at[i];
+			at[i] = 0;
 		}
 	} while (i < n);
 }

@@ -18,9 +18,14 @@
  *   19        a packed block of u4        layout: packed_block
  *   20        casts of narrow integers    test_recipe.c, all values of all types */
 #include "infer/explain/explain.h"
+#include "infer/convert/convert.h"
+#include "infer/memory/memory.h"
 #include "infer/base/rates.h"
+#include "infer/convert/convert.h"
+#include "infer/memory/memory.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
+#include "test/taskmap/util_cute.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/search.h"
+#include "test/taskmap/util_cute.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

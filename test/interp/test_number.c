@@ -184,7 +184,7 @@ START_TEST(round_many_as_one)
 	double x[64], y[64];
 
 	for (int d = 0; d < D_COUNT; d++) {
-		if (!num_is_float((DType)d))
+		if (!dtype_is_float((DType)d))
 			continue;
 		for (int i = 0; i < 64; i++) {
 			x[i] = ldexp((double)(int64_t)run_random(&seed),
@@ -280,7 +280,7 @@ START_TEST(wrapping)
 		uint64_t seed = 5;
 		int64_t x[32], y[32];
 
-		if (num_is_float((DType)d))
+		if (dtype_is_float((DType)d))
 			continue;
 		for (int i = 0; i < 32; i++) {
 			x[i] = (int64_t)run_random(&seed);
@@ -301,7 +301,7 @@ START_TEST(storage)
 		double want[8];
 		uint64_t seed = 9;
 		/* what the type holds, up to 8 numbers */
-		bool small = dtype_info[d].bits < 8 && !num_is_float(d);
+		bool small = dtype_info[d].bits < 8 && !dtype_is_float(d);
 		int64_t lo = small ? num_min(d) : 0;
 		int64_t n = small ? num_max(d) - lo + 1 : d == D_bool ? 2
 		                                                      : 8;
@@ -310,13 +310,13 @@ START_TEST(storage)
 		ck_assert_uint_eq(num_bytes(d, 7), ((size_t)dtype_info[d].bits * 7 + 7) / 8);
 		for (int i = 6; i >= 0; i--) {
 			want[i] = (double)(lo + (int64_t)(run_random(&seed) % (uint64_t)n));
-			if (num_is_float(d))
+			if (dtype_is_float(d))
 				want[i] = num_round(d, want[i]);
 			num_put(d, buf, i, want[i]);
 		}
 		for (int i = 0; i < 7; i++)
 			ck_assert(num_get(d, buf, i) == want[i]);
-		want[3] = num_is_float(d) ? num_largest(d) : (double)(lo + n - 1);
+		want[3] = dtype_is_float(d) ? num_largest(d) : (double)(lo + n - 1);
 		num_put(d, buf, 3, want[3]);
 		for (int i = 0; i < 7; i++)
 			ck_assert(num_get(d, buf, i) == want[i]);

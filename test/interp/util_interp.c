@@ -84,7 +84,7 @@ fill(Run *r, int i)
 	for (int64_t j = 0; j < a->count && p->read; j++) {
 		uint64_t x = run_random(&state);
 
-		if (num_is_float(d))
+		if (dtype_is_float(d))
 			num_put_f(d, a->data, j, (double)(int64_t)(x >> 40) / (1 << 23) - 1);
 		else
 			num_put_i(d, a->data, j, d == D_bool ? (int64_t)(x & 1) : (int64_t)x);

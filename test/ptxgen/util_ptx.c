@@ -178,7 +178,7 @@ ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double to
 	r.u = u;
 	run_setup(&r, k, sizes, seed);
 	for (int i = 0; i < k->nparam; i++)
-		if (k->param[i].kind == P_scalar && num_is_float(k->param[i].val->type.dtype))
+		if (k->param[i].kind == P_scalar && dtype_is_float(k->param[i].val->type.dtype))
 			r.arg[i].f = 0.5;
 	for (int i = 0; i < k->nparam; i++) {
 		const Param *p = &k->param[i];
@@ -189,7 +189,7 @@ ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double to
 			arg[i].bytes = num_bytes(d, r.arg[i].count);
 			arg[i].data = arena_alloc(u->arena, arg[i].bytes);
 			memcpy(arg[i].data, r.arg[i].data, arg[i].bytes);
-		} else if (num_is_float(d)) {
+		} else if (dtype_is_float(d)) {
 			num_put_f(d, &arg[i].value, 0, r.arg[i].f);
 		} else {
 			arg[i].value = r.arg[i].i;

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <unistd.h>
-#include "isatable.h"
+#include "test/sim/decode/isatable.h"
 #include "lib/sim/sim.h"
 
 enum { ROOM = 1 << 15, LARGEST = 24000, PATIENCE = 20 };

@@ -37,7 +37,7 @@ for src in examples/*.hexc; do
 	"$HEXC" --emit-ptx "$src" --arch sm_80 -o "$dir/$(basename "$src" .hexc).ptx" 2>/dev/null
 done
 if command -v nvcc >/dev/null; then
-	for cu in test/sim/*.cu; do
+	for cu in test/sim/*.cu test/sim/exec/*.cu; do
 		nvcc -Wno-deprecated-gpu-targets -arch=sm_80 -ptx -o "$dir/$(basename "$cu" .cu).ptx" "$cu" 2>/dev/null
 	done
 fi

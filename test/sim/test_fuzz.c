@@ -3,7 +3,7 @@
  * Seeded, so a failure repeats.  A child process is not used: run under a sanitizer to see more. */
 #include <stdint.h>
 #include <time.h>
-#include "simtest.h"
+#include "test/sim/simtest.h"
 
 static const char *const seeds[] = {
 	HEADER

@@ -5,8 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/hexc.h"
-#include "nvcc.h"
-#include "simtest.h"
+#include "test/sim/nvcc.h"
+#include "test/sim/simtest.h"
 
 #define HEAD ".version 8.4\n.target sm_89\n.address_size 64\n" \
 	".entry k(.param .u64 a, .param .u64 b)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<30>;\n" \

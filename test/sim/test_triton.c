@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "simtest.h"
+#include "test/sim/simtest.h"
 
 static const double U = 0x1p-24, H = 0x1p-11, TINY = 0x1p-24;
 static const char *const archs[] = { "sm_80", "sm_90a" };

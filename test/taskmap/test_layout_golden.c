@@ -1,7 +1,6 @@
 /* test_layout_golden.c - known results: fragments by the row and column formulas of the PTX ISA ("Matrix
  * Fragments" of each shape), algebra, the copy equation and tiled mma flattening. */
 #include "test/taskmap/tm_test.h"
-#include "taskmap/tiled_mma.h"
 
 /* ---- fragments ------------------------------------------------------------------------------------ */
 
@@ -490,12 +489,12 @@ START_TEST(reduce)
 	ck_assert(cute_filter_lo_hi(&ft, &t, 16, 128) && cute_filter_lo_hi(&fv, &v, 16, 128));
 	want_tile(&ft, &fv, "(4,8):(0,1)", "(2,2):(0,8)");
 	ck_assert(layout_from_tv(&r, &ft, &fv, 2, shape));
-	ck_assert(layout_reduce(&s, &l, 1) && layout_broadcast(&s, &s, 1, 8));
+	ck_assert(layout_reduce(&s, &l, 1) && layout_push(&s, 1, 8, 0, AX_reg));
 	ck_assert(layout_equal(&r, &s));
 	ck_assert(cute_filter_lo_hi(&ft, &t, 1, 16) && cute_filter_lo_hi(&fv, &v, 1, 16));
 	want(&ft, "(4,8):(32,0)");
 	ck_assert(layout_from_tv(&r, &ft, &fv, 2, shape));
-	ck_assert(layout_reduce(&s, &l, 0) && layout_broadcast(&s, &s, 0, 16));
+	ck_assert(layout_reduce(&s, &l, 0) && layout_push(&s, 0, 16, 0, AX_reg));
 	ck_assert(layout_equal(&r, &s));
 }
 END_TEST

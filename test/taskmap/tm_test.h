@@ -2,7 +2,7 @@
  * random ones, and the main program. */
 #ifndef HEXC_TM_TEST_H
 #define HEXC_TM_TEST_H
-#include "taskmap/cute.h"
+#include "test/taskmap/util_cute.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -52,5 +52,6 @@ double odd_add(double a, double b);             /* exact sum rounded to odd: for
 double odd_fma(double a, double b, double c);   /* the same; a * b must be exact in double */
 double odd_div(double a, double b);
 double odd_sqrt(double a);
+/* num64.c */
 double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any rounding */
 #endif

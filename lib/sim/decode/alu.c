@@ -36,7 +36,7 @@ arith_mods(Dec *d, bool *plain)
 			d->in->arith.rnd = (u8)i;
 			*plain = *plain && i == RN;
 		}
-	for (size_t i = 0; i < sizeof fl / sizeof *fl; i++)
+	for (size_t i = 0; i < COUNT_OF(fl); i++)
 		if (take(d, fl[i].name)) {
 			d->in->flags |= fl[i].flag;
 			*plain = false;

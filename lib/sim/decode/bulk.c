@@ -38,7 +38,7 @@ spaces(Dec *d, BulkArg *a)
 		{ "global", "shared::cta", B_STORE, false },
 	};
 
-	for (size_t k = 0; k < sizeof t / sizeof *t; k++)
+	for (size_t k = 0; k < COUNT_OF(t); k++)
 		for (u32 i = 0; i + 1 < d->npart; i++)
 			if (!strcmp(d->part[i], t[k].dst) && !strcmp(d->part[i + 1], t[k].src)) {
 				d->used |= 3u << i;
@@ -60,18 +60,10 @@ completion(Dec *d, const BulkArg *a)
 
 /* ---- reductions ---- */
 
-static const char *const ops[] = { [AT_AND] = "and", [AT_OR] = "or", [AT_XOR] = "xor", [AT_EXCH] = NULL,
-	[AT_ADD] = "add", [AT_MIN] = "min", [AT_MAX] = "max", [AT_INC] = "inc", [AT_DEC] = "dec" };
-
 static bool
 reduction(Dec *d, BulkArg *a)
 {
-	for (u32 i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (ops[i] && dec_has(d, ops[i])) {
-			a->op = (u8)i;
-			return true;
-		}
-	return dec_fail(d, "unknown operation");
+	return (dec_atomic(d, &a->op) && a->op != AT_EXCH && a->op != AT_CAS) || dec_fail(d, "unknown operation");
 }
 
 static bool
@@ -294,9 +286,9 @@ dec_tmreplace(Dec *d)
 	u64 ord = 0, v;
 	u32 f = 0, at;
 
-	while (f < sizeof fields / sizeof *fields && !dec_has(d, fields[f].name))
+	while (f < COUNT_OF(fields) && !dec_has(d, fields[f].name))
 		f++;
-	if (f == sizeof fields / sizeof *fields)
+	if (f == COUNT_OF(fields))
 		return dec_fail(d, "unknown field, or not one of sm_90");
 	dec_space(d, &sp);
 	at = 1 + (fields[f].most != 0);

@@ -13,7 +13,7 @@ compare(Dec *d, bool *unsign)
 		{ "gtu", 12, 0 }, { "geu", 14, 0 }, { "num", 7, 0 }, { "nan", 8, 0 },
 	};
 
-	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+	for (size_t i = 0; i < COUNT_OF(t); i++)
 		if (d->npart && !strcmp(d->part[0], t[i].name)) {
 			d->used |= 1;
 			d->in->arith.relation = t[i].set;
@@ -107,7 +107,7 @@ bool
 dec_set(Dec *d)
 {
 	Ins *in = d->in;
-	Ref *r = NEWN(d->arena, Ref, 3);
+	Ref *r = dec_room(d, 1, 2);
 	const Opnd *o = d->st->o;
 	bool unsign = false;
 
@@ -122,10 +122,6 @@ dec_set(Dec *d)
 		return dec_fail(d, "wrong number of operands");
 	if (in->arith.boolop && !dec_psrc(d, &o[3], &in->ps, &in->ps_neg))
 		return false;
-	in->d = r;
-	in->nd = 1;
-	in->s = r + 1;
-	in->ns = 2;
 	return dec_dst(d, &o[0], d->ty[0], &r[0]) && dec_src(d, &o[1], d->ty[1], &r[1]) &&
 	       dec_src(d, &o[2], d->ty[1], &r[2]);
 }

@@ -7,7 +7,7 @@ cache_mods(Dec *d)
 {
 	static const char *const words[] = { "ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt", "unified" };
 
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < COUNT_OF(words); i++)
 		dec_has(d, words[i]);
 	while (dec_prefix(d, "L1::") || dec_prefix(d, "L2::"))
 		;
@@ -169,29 +169,24 @@ dec_st(Dec *d)
 bool
 dec_atom(Dec *d)
 {
-	static const char *const ops[] = { "and", "or", "xor", "exch", "add", "min", "max", "inc",
-		"dec", "cas" };
 	Ins *in = d->in;
 	Ref *r = NEWN(d->arena, Ref, 20);
-	bool atom = d->row->id == OP_atom;
+	bool atom = d->row->id == OP_atom, known;
 	const Opnd *o = d->st->o + atom;
 	u32 n, extra;
 	sim_space sp;
 	PtxType t;
 
-	in->mem.op = 255;
 	order_mods(d);
 	in->flags |= F_STRONG;
 	space_mod(d);
 	dec_has(d, "noftz");
-	for (u32 i = 0; i < 10; i++)
-		if (dec_has(d, ops[i]))
-			in->mem.op = (u8)i;
+	known = dec_atomic(d, &in->mem.op);
 	cache_mods(d);
 	if (!vector_type(d))
 		return false;
 	t = d->ty[0];
-	if (in->mem.op == 255)
+	if (!known)
 		return dec_fail(d, "unknown operation");
 	if (type_bits(t) < 16 || (type_bits(t) == 16 && t != T_f16 && t != T_bf16 && in->mem.op != AT_CAS) ||
 	    (type_float(t) && in->mem.op != AT_ADD && !(in->mem.op == AT_MIN || in->mem.op == AT_MAX)) ||
@@ -223,7 +218,7 @@ bool
 dec_cvta(Dec *d)
 {
 	Ins *in = d->in;
-	Ref *r = NEWN(d->arena, Ref, 2);
+	Ref *r = dec_room(d, 1, 1);
 
 	space_mod(d);
 	if (!dec_types(d) || d->st->no != 2 || in->space == SIM_SPACE_NONE)
@@ -232,10 +227,6 @@ dec_cvta(Dec *d)
 		in->space = SIM_SPACE_LOCAL;
 	if (d->st->o[1].kind == O_VAR && d->st->o[1].var->space != in->space)
 		return dec_fail(d, "%.60s is in another space", d->st->o[1].var->name);
-	in->d = r;
-	in->nd = 1;
-	in->s = r + 1;
-	in->ns = 1;
 	return dec_dst(d, &d->st->o[0], d->ty[0], &r[0]) && dec_src(d, &d->st->o[1], d->ty[0], &r[1]);
 }
 
@@ -363,15 +354,11 @@ bool
 dec_movmatrix(Dec *d)
 {
 	Ins *in = d->in;
-	Ref *r = NEWN(d->arena, Ref, 2);
+	Ref *r = dec_room(d, 1, 1);
 
 	if (!dec_has(d, "m8n8") || !dec_has(d, "trans") || !dec_types(d) || d->ty[0] != T_b16 ||
 	    d->st->no != 2)
 		return dec_fail(d, "expected .m8n8.trans.b16 d, a");
 	in->wsync = true;
-	in->d = r;
-	in->nd = 1;
-	in->s = r + 1;
-	in->ns = 1;
 	return dec_dst(d, &d->st->o[0], T_b32, &r[0]) && dec_src(d, &d->st->o[1], T_b32, &r[1]);
 }

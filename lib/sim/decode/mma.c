@@ -1,7 +1,7 @@
 /* mma.c - mma and mma.sp: which shapes and types there are, and where their registers go.
  *
  * The table is that of the PTX ISA ("Multiply-and-Accumulate Instruction: mma", "mma.sp") as far
- * as sm_90a has it; test/sim/test_mma_accept.c compares it with ptxas. */
+ * as sm_90a has it; test/sim/decode/test_mma_accept.c compares it with ptxas. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
@@ -40,62 +40,10 @@ static const struct Shape { u16 m, n, k; u8 type, how; u16 sm; } shapes[] = {
 	{ 16, 8, 64, T_e4m3, F32C | SPARSE, 89 },
 };
 
-PtxType
-type_family(PtxType t)
-{
-	return t == T_u8 ? T_s8 : t == T_u4 ? T_s4 : t == T_e5m2 ? T_e4m3 : t;
-}
-
-bool
-dec_shape(Dec *d)
-{
-	const char *s = dec_prefix(d, "m");
-	Product *p = &d->in->mma;
-	unsigned long m, n, k;
-	char *e;
-
-	if (!s)
-		return dec_fail(d, "has no shape such as .m16n8k16");
-	m = strtoul(s + 1, &e, 10);
-	n = *e == 'n' ? strtoul(e + 1, &e, 10) : 0;
-	k = *e == 'k' ? strtoul(e + 1, &e, 10) : 0;
-	p->m = (u16)(m < 1024 ? m : 0); /* there is none so large */
-	p->n = (u16)(n < 1024 ? n : 0);
-	p->k = (u16)(k < 1024 ? k : 0);
-	return true;
-}
-
-void
-dec_product(Dec *d, PtxType a, PtxType b, PtxType c, PtxType dt)
-{
-	d->in->mma.a = (u8)a;
-	d->in->mma.b = (u8)b;
-	d->in->mma.c = (u8)c;
-	d->in->mma.d = (u8)dt;
-}
-
 static u32
 acc_bit(PtxType t)
 {
 	return t == T_f16 ? F16C : t == T_f32 ? F32C : t == T_s32 ? S32C : t == T_f64 ? F64C : 0;
-}
-
-bool
-dec_layouts(Dec *d, bool any)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; i < d->npart; i++) {
-		bool col = !strcmp(d->part[i], "col");
-		if (!col && strcmp(d->part[i], "row"))
-			continue;
-		d->used |= 1u << i;
-		*(n ? &d->in->mma.b_col : &d->in->mma.a_col) = col;
-		n++;
-	}
-	if (n != 2)
-		return dec_fail(d, "expected two layouts, of A and B");
-	return any || (!d->in->mma.a_col && d->in->mma.b_col) || dec_fail(d, "this shape is .row.col only");
 }
 
 /* The bit operation of single-bit products. */
@@ -119,7 +67,7 @@ find_shape(Dec *d, u32 m, u32 n, u32 k, bool sparse)
 	PtxType dt = d->ty[0], a = d->ty[1], b = d->ty[2], c = d->ty[3];
 	bool other = false;
 
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+	for (size_t i = 0; i < COUNT_OF(shapes); i++) {
 		const struct Shape *s = &shapes[i];
 		if (s->type != type_family(a) || s->type != type_family(b) ||
 		    !(s->how & (sparse ? SPARSE : DENSE)))
@@ -139,21 +87,13 @@ find_shape(Dec *d, u32 m, u32 n, u32 k, bool sparse)
 	return NULL;
 }
 
-static u32
-reg_count(u32 elements, PtxType t)
-{
-	return elements * type_bits(t) / (t == T_f64 ? 2048 : 1024);
-}
-
 bool
 dec_mma(Dec *d)
 {
 	bool sparse = d->row->id != OP_mma;
 	Ins *in = d->in;
-	const Opnd *o = d->st->o;
 	const struct Shape *s;
-	u32 m, n, k, na, nb, nc, nd, cnt;
-	PtxType at, ct;
+	u32 m, n, k, na, nb, nc, nd;
 	Ref *r;
 
 	if (!dec_shape(d) || !dec_types(d))
@@ -166,19 +106,16 @@ dec_mma(Dec *d)
 	if (!(s = find_shape(d, m, n, k, sparse)) || !dec_needs(d, s->sm, NULL) ||
 	    !dec_layouts(d, s->type == T_f16 && m == 8) || !bit_op(d, s->type == T_b1))
 		return false;
-	if (dec_has(d, "satfinite")) {
-		if (s->type != T_s8 && s->type != T_s4)
-			return dec_fail(d, ".satfinite is for .s8, .u8, .s4 and .u4");
-		in->flags |= F_SAT;
-	}
+	if (!dec_satfinite(d, d->ty[1]))
+		return false;
 	if (d->st->no != (sparse ? 6u : 4u))
 		return dec_fail(d, "expected %u operands", sparse ? 6 : 4);
 	in->wsync = true;
 	dec_product(d, d->ty[1], d->ty[2], d->ty[3], d->ty[0]);
-	na = reg_count(m * k / (sparse ? 2 : 1), d->ty[1]);
-	nb = reg_count(n * k, d->ty[2]);
-	nc = reg_count(m * n, d->ty[3]);
-	nd = reg_count(m * n, d->ty[0]);
+	na = fragment_regs(m * k / (sparse ? 2 : 1), d->ty[1]);
+	nb = fragment_regs(n * k, d->ty[2]);
+	nc = fragment_regs(m * n, d->ty[3]);
+	nd = fragment_regs(m * n, d->ty[0]);
 	if (s->type == T_f16 && m == 8) {       /* four products at once, each by eight lanes */
 		na = nb = 2;
 		nc *= 4;
@@ -187,21 +124,10 @@ dec_mma(Dec *d)
 	} else if (s->type == T_b1) {
 		in->exec = exec_mmab1;
 	}
-	at = d->ty[1] == T_f64 ? T_f64 : T_b32;
-	ct = d->ty[0] == T_f64 ? T_f64 : T_b32;
-	r = NEWN(d->arena, Ref, na + nb + nc + nd + 1);
-	in->d = r;
-	in->nd = (u8)nd;
-	in->s = r + nd;
-	in->ns = (u8)(na + nb + nc);
-	in->mma.na = (u8)na;
-	in->mma.nb = (u8)nb;
-	if (!dec_refs(d, &o[0], ct, true, nd, r, &cnt) ||
-	    !dec_refs(d, &o[1], at, false, na, r + nd, &cnt) ||
-	    !dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt) ||
-	    !dec_refs(d, &o[3], ct, false, nc, r + nd + na + nb, &cnt))
+	r = dec_fragments(d, nd, na, nb, nc);
+	if (!r)
 		return false;
-	return !sparse || dec_metadata(d, &o[4], r + nd + na + nb + nc, k, type_bits(d->ty[1]));
+	return !sparse || dec_metadata(d, &d->st->o[4], r, k, type_bits(d->ty[1]));
 }
 
 /* Metadata and selector.  A group of four lanes holds k/2 bits of it for 16 rows: as words, one,

@@ -83,20 +83,15 @@ loose(Dec *d, const Opnd *o, PtxType t, bool dst, Ref *out)
 }
 
 /* cvt.rn.f16x2.f32 d, a, b and its relatives: two values into one register. */
-bool
-dec_vec2(Dec *d)
+static bool
+pair(Dec *d)
 {
-	Ins *in = d->in;
 	const Opnd *o = d->st->o;
-	Ref *r = NEWN(d->arena, Ref, 4);
+	Ref *r = dec_room(d, 1, 2);
 	PtxType t = d->ty[0], s = d->ty[1];
 
 	if (s != T_f32 || (t != T_f16x2 && t != T_bf16x2 && t != T_e4m3x2 && t != T_e5m2x2))
 		return dec_fail(d, "these types are not supported here");
-	in->d = r;
-	in->nd = 1;
-	in->s = r + 1;
-	in->ns = 2;
 	return dec_dst(d, &o[0], t, &r[0]) && dec_src(d, &o[1], s, &r[1]) && dec_src(d, &o[2], s, &r[2]);
 }
 
@@ -141,10 +136,10 @@ dec_cvt(Dec *d)
 	};
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
-	Ref *r = NEWN(d->arena, Ref, 2);
+	Ref *r = dec_room(d, 1, 1);
 	PtxType t, s;
 
-	for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+	for (size_t i = 0; i < COUNT_OF(m); i++)
 		if (dec_has(d, m[i].name)) {
 			if (i < 9)
 				in->arith.rnd = m[i].rnd;
@@ -157,7 +152,7 @@ dec_cvt(Dec *d)
 	t = d->ty[0];
 	s = d->ty[1];
 	if (d->st->no == 3)
-		return dec_vec2(d);
+		return pair(d);
 	if (d->st->no != 2)
 		return dec_fail(d, "wrong number of operands");
 	if (in->flags & F_SAT && !type_float(t) && !type_float(s) && fits(t, s))
@@ -170,9 +165,5 @@ dec_cvt(Dec *d)
 	    s == T_bf16x2 || t == T_e4m3x2 || t == T_e5m2x2)
 		if (!(s == T_f16x2 && (t == T_e4m3x2 || t == T_e5m2x2)))
 			return dec_fail(d, "these types are not supported here");
-	in->d = r;
-	in->nd = 1;
-	in->s = r + 1;
-	in->ns = 1;
 	return loose(d, &o[0], t, true, &r[0]) && loose(d, &o[1], s, false, &r[1]);
 }

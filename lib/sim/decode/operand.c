@@ -4,9 +4,21 @@
 #include "lib/sim/decode/decode.h"
 #include "lib/sim/ptx/sreg.h"
 
+Ref *
+dec_room(Dec *d, u32 nd, u32 ns)
+{
+	Ref *r = NEWN(d->arena, Ref, nd + ns + 1);
+
+	d->in->d = r;
+	d->in->nd = (u8)nd;
+	d->in->s = r + nd;
+	d->in->ns = (u8)ns;
+	return r;
+}
+
 /* A plane with the same value in all lanes; equal ones of a module are mostly shared. */
-u32
-dec_const(Dec *d, u64 v, u32 bits, u64 hi)
+static u32
+const_plane(Dec *d, u64 v, u32 bits, u64 hi)
 {
 	sim_module *m = d->m;
 	u32 units = bits <= 32 ? 1 : bits / 32, from = m->nkonst > 64 ? m->nkonst - 64 : 0, u;
@@ -44,7 +56,7 @@ const_ref(Dec *d, u64 v, u32 bits, Ref *out)
 {
 	memset(out, 0, sizeof *out);
 	out->base = 1;
-	out->unit = dec_const(d, v, bits, 0);
+	out->unit = const_plane(d, v, bits, 0);
 	out->bits = (u8)bits;
 	out->chunks = (u8)(bits <= 16 ? 1 : bits / 16);
 	out->def = 0;

@@ -92,7 +92,7 @@ dec_space(Dec *d, sim_space *out)
 		{ "const", SIM_SPACE_CONST },
 	};
 
-	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+	for (size_t i = 0; i < COUNT_OF(t); i++)
 		if (dec_has(d, t[i].name)) {
 			*out = t[i].sp;
 			return true;
@@ -105,6 +105,21 @@ bool
 dec_scope(Dec *d)
 {
 	return dec_has(d, "cta") || dec_has(d, "cluster") || dec_has(d, "gpu") || dec_has(d, "sys");
+}
+
+bool
+dec_atomic(Dec *d, u8 *op)
+{
+	static const char *const names[] = { [AT_AND] = "and", [AT_OR] = "or", [AT_XOR] = "xor",
+		[AT_EXCH] = "exch", [AT_ADD] = "add", [AT_MIN] = "min", [AT_MAX] = "max", [AT_INC] = "inc",
+		[AT_DEC] = "dec", [AT_CAS] = "cas" };
+
+	for (u32 i = 0; i < COUNT_OF(names); i++)
+		if (dec_has(d, names[i])) {
+			*op = (u8)i;
+			return true;
+		}
+	return false;
 }
 
 bool

@@ -1,28 +1,7 @@
 /* sync.c - decoders of clusters, mbarriers and fences. */
-#include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 #include "lib/sim/judge/check.h"
-
-/* The module's .target has to be at least this. */
-static bool
-needs(Dec *d, u32 sm)
-{
-	return strtoul(d->m->ptx.target + 3, NULL, 10) >= sm ||
-	       dec_fail(d, "needs sm_%u, the module is for %.20s", sm, d->m->ptx.target);
-}
-
-static Ref *
-refs(Dec *d, u32 nd, u32 ns)
-{
-	Ref *r = NEWN(d->arena, Ref, nd + ns + 1);
-
-	d->in->d = r;
-	d->in->nd = (u8)nd;
-	d->in->s = r + nd;
-	d->in->ns = (u8)ns;
-	return r;
-}
 
 /* .shared, .shared::cta, .shared::cluster or none (generic). */
 static bool
@@ -71,9 +50,9 @@ dec_mbarset(Dec *d)
 {
 	bool init = d->row->id == OP_mbinit;
 	const Opnd *o = d->st->o;
-	Ref *r = refs(d, 0, init ? 2 : 1);
+	Ref *r = dec_room(d, 0, init ? 2 : 1);
 
-	if (!needs(d, 80) || !shared_space(d, false) || !b64(d))
+	if (!dec_needs(d, 80, NULL) || !shared_space(d, false) || !b64(d))
 		return false;
 	if (d->st->no != (init ? 2u : 1u))
 		return dec_fail(d, init ? "expected [addr], count" : "expected [addr]");
@@ -86,14 +65,14 @@ dec_mbar(Dec *d)
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
 	u32 n = d->st->no, op = d->row->id - OP_mbarrive, dst = op == ARRIVE || op == ARRIVE_DROP;
-	Ref *r = refs(d, 1, 2);
+	Ref *r = dec_room(d, 1, 2);
 
 	in->arrive.op = (u8)op;
 	in->arrive.tx = !dst || dec_has(d, "expect_tx");
 	if (!in->arrive.tx && dec_has(d, "noComplete"))
 		in->flags |= F_NOCOMPLETE;
 	sem_scope(d, F_REL);
-	if (!needs(d, in->arrive.tx ? 90 : 80) || !shared_space(d, true) || !b64(d))
+	if (!dec_needs(d, in->arrive.tx ? 90 : 80, NULL) || !shared_space(d, true) || !b64(d))
 		return false;
 	if (dst && n && o[0].kind == O_ADDR)
 		return dec_fail(d, "expected a state register or _ first");
@@ -119,12 +98,12 @@ dec_mbarwait(Dec *d)
 	const Opnd *o = d->st->o;
 	bool try = d->row->id == OP_mbtry;
 	u32 n = d->st->no;
-	Ref *r = refs(d, 0, 3);
+	Ref *r = dec_room(d, 0, 3);
 
 	if (dec_has(d, "parity"))
 		in->flags |= F_PARITY;
 	sem_scope(d, F_ACQ);
-	if (!needs(d, try ? 90 : 80) || !shared_space(d, false) || !b64(d))
+	if (!dec_needs(d, try ? 90 : 80, NULL) || !shared_space(d, false) || !b64(d))
 		return false;
 	if (n < 3 || n > (try ? 4u : 3u))
 		return dec_fail(d, "wrong number of operands");
@@ -138,9 +117,9 @@ bool
 dec_mbarpend(Dec *d)
 {
 	const Opnd *o = d->st->o;
-	Ref *r = refs(d, 1, 1);
+	Ref *r = dec_room(d, 1, 1);
 
-	if (!needs(d, 80) || !b64(d))
+	if (!dec_needs(d, 80, NULL) || !b64(d))
 		return false;
 	if (d->st->no != 2)
 		return dec_fail(d, "expected count, state");
@@ -151,10 +130,10 @@ dec_mbarpend(Dec *d)
 bool
 dec_cpmbar(Dec *d)
 {
-	Ref *r = refs(d, 0, 1);
+	Ref *r = dec_room(d, 0, 1);
 
 	d->in->arrive.noinc = dec_has(d, "noinc");
-	if (!needs(d, 80) || !shared_space(d, false) || !b64(d))
+	if (!dec_needs(d, 80, NULL) || !shared_space(d, false) || !b64(d))
 		return false;
 	if (d->st->no != 1)
 		return dec_fail(d, "expected [addr]");
@@ -169,7 +148,7 @@ dec_clusterbar(Dec *d)
 		d->in->flags |= !dec_has(d, "relaxed") || dec_has(d, "release") ? F_REL : 0;
 	(void)dec_has(d, d->row->id == OP_clarrive ? "release" : "acquire");
 	d->in->flags |= dec_has(d, "aligned") ? F_INT : 0;
-	return needs(d, 90) && (!d->st->no || dec_fail(d, "takes no operand"));
+	return dec_needs(d, 90, NULL) && (!d->st->no || dec_fail(d, "takes no operand"));
 }
 
 /* mapa{.shared::cluster}.type d, a, rank: a is a register or a variable, with an offset. */
@@ -177,12 +156,12 @@ bool
 dec_mapa(Dec *d)
 {
 	const Opnd *o = d->st->o;
-	Ref *r = refs(d, 1, 2);
+	Ref *r = dec_room(d, 1, 2);
 	sim_space sp;
 
 	dec_space(d, &sp);
 	d->in->space = (u8)sp;
-	if (!needs(d, 90) || !dec_types(d))
+	if (!dec_needs(d, 90, NULL) || !dec_types(d))
 		return false;
 	if ((d->ty[0] != T_u32 && d->ty[0] != T_u64) || d->st->no != 3 ||
 	    (sp != SIM_SPACE_NONE && sp != SIM_SPACE_CLUSTER))
@@ -197,12 +176,12 @@ bool
 dec_getctarank(Dec *d)
 {
 	const Opnd *o = d->st->o;
-	Ref *r = refs(d, 1, 1);
+	Ref *r = dec_room(d, 1, 1);
 	sim_space sp;
 
 	dec_space(d, &sp);
 	d->in->space = (u8)sp;
-	if (!needs(d, 90) || !dec_types(d))
+	if (!dec_needs(d, 90, NULL) || !dec_types(d))
 		return false;
 	if ((d->ty[0] != T_u32 && d->ty[0] != T_u64) || d->st->no != 2 ||
 	    (sp != SIM_SPACE_NONE && sp != SIM_SPACE_CLUSTER))
@@ -214,7 +193,6 @@ dec_getctarank(Dec *d)
 bool
 dec_stasync(Dec *d)
 {
-	static const char *const ops[] = { "and", "or", "xor", "exch", "add", "min", "max", "inc", "dec" };
 	Ins *in = d->in;
 	const Opnd *o = d->st->o;
 	Ref *r;
@@ -223,15 +201,14 @@ dec_stasync(Dec *d)
 	u32 n;
 
 	in->mem.vec = dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : 1;
-	r = refs(d, 0, in->mem.vec + 2u);
+	r = dec_room(d, 0, in->mem.vec + 2u);
 	(void)dec_has(d, "weak");
 	(void)dec_has(d, "relaxed");
 	(void)dec_has(d, "cluster");
 	in->mem.op = AT_EXCH;
-	for (u32 i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (d->row->id == OP_redasync && dec_has(d, ops[i]))
-			in->mem.op = (u8)i;
-	if (!needs(d, 90) || !shared_space(d, true) || !dec_types(d))
+	if (d->row->id == OP_redasync)
+		dec_atomic(d, &in->mem.op);
+	if (!dec_needs(d, 90, NULL) || !shared_space(d, true) || !dec_types(d))
 		return false;
 	if (!dec_has(d, "mbarrier::complete_tx::bytes") || d->st->no != 3)
 		return dec_fail(d, "expected .mbarrier::complete_tx::bytes and [a], b, [mbar]");
@@ -283,7 +260,7 @@ dec_fence(Dec *d)
 	const char *op = d->st->op;
 
 	d->used = ~0u;
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
 		const char *f = forms[i].form, *any = strchr(f, '{');
 		size_t n = any ? (size_t)(any - f) : strlen(f);
 		bool is = !strncmp(op, f, n) && !op[n];
@@ -292,7 +269,7 @@ dec_fence(Dec *d)
 		if (!is)
 			continue;
 		d->in->fence = forms[i].kind;
-		return needs(d, forms[i].sm) &&
+		return dec_needs(d, forms[i].sm, NULL) &&
 		       (d->st->no == forms[i].operands || dec_fail(d, "wrong number of operands"));
 	}
 	return dec_fail(d, "no such fence");

@@ -22,7 +22,7 @@ mark_operand(Fn *f, const Opnd *o, int deep)
 static u32
 place(u32 at, Var *v, u32 limit, bool *ok)
 {
-	at = (at + v->align - 1) & ~(v->align - 1);
+	at = (u32)align_up(at, v->align);
 	if (v->bytes > limit || at > limit - (u32)v->bytes)
 		*ok = false;
 	v->addr = at;
@@ -59,7 +59,7 @@ place_shared(sim_module *m, bool *ok)
 			else if (!v->used_func && v->user == f)
 				f->smem = place(f->smem, v, limit, ok);
 		}
-		f->smem_dyn = (f->smem + align - 1) & ~(align - 1);
+		f->smem_dyn = (u32)align_up(f->smem, align);
 		end = f->smem_dyn > end ? f->smem_dyn : end;
 	}
 	for (u32 k = 0; k < m->ptx.nfn; k++)
@@ -85,7 +85,7 @@ place_local(sim_module *m, bool *ok)
 			if (v->user == f && (v->space == SIM_SPACE_LOCAL || v->space == SIM_SPACE_PARAM))
 				at = place(at, v, limit, ok);
 		}
-		f->local = (at + 15) & ~15u;
+		f->local = (u32)align_up(at, 16);
 		if (!f->entry && !f->local)
 			f->local = 16;          /* so that endless recursion comes to an end */
 	}

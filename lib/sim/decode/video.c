@@ -78,10 +78,10 @@ set_op(Dec *d, Video *v)
 	v->lanes = name[n - 1] == '2' ? 2 : name[n - 1] == '4' ? 4 : 1;
 	v->bits = (u8)(32 / v->lanes);
 	n -= v->lanes > 1;
-	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+	for (size_t i = 0; i < COUNT_OF(ops); i++)
 		if (strlen(ops[i].name) == n && !memcmp(ops[i].name, name, n))
 			v->op = ops[i].op;
-	for (size_t i = 0; i < sizeof rel / sizeof *rel && v->op == V_SET; i++)
+	for (size_t i = 0; i < COUNT_OF(rel) && v->op == V_SET; i++)
 		if (dec_has(d, rel[i].name))
 			v->relation = rel[i].set;
 	v->sat = dec_has(d, "sat");

@@ -42,32 +42,28 @@ immediates(Dec *d, const Opnd *o, u32 n, u32 kind, bool areg)
 static bool
 find_kind(Dec *d, bool sparse, u32 *kind)
 {
-	Ins *in = d->in;
 	u32 m, n, k, acc, i;
 
 	if (!dec_shape(d) || !dec_types(d))
 		return false;
-	m = in->mma.m;
-	n = in->mma.n;
-	k = in->mma.k;
+	m = d->in->mma.m;
+	n = d->in->mma.n;
+	k = d->in->mma.k;
 	if (d->nty != 3)
 		return dec_fail(d, "expected three types, of D, A and B");
 	acc = d->ty[0] == T_f16 ? F16C : d->ty[0] == T_f32 ? F32C : d->ty[0] == T_s32 ? S32C : 0;
-	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+	for (i = 0; i < COUNT_OF(kinds); i++)
 		if (kinds[i].type == type_family(d->ty[1]))
 			break;
-	if (i == sizeof kinds / sizeof *kinds || kinds[i].type != type_family(d->ty[2]) ||
+	if (i == COUNT_OF(kinds) || kinds[i].type != type_family(d->ty[2]) ||
 	    !(kinds[i].how & acc))
 		return dec_fail(d, "there is no wgmma of these types");
 	if (m != 64 || k != kinds[i].k * 8u * (sparse ? 2 : 1) || (sparse && d->ty[1] == T_b1))
 		return dec_fail(d, "there is no m%un%uk%u of these types", m, n, k);
 	if (!n || n % 8 || n > 256 || (!kinds[i].fine && n > 24 && n % 16))
 		return dec_fail(d, "n must be a multiple of %d up to 256", kinds[i].fine ? 8 : 16);
-	if (dec_has(d, "satfinite")) {
-		if (d->ty[1] != T_s8 && d->ty[1] != T_u8)
-			return dec_fail(d, ".satfinite is for .s8 and .u8");
-		in->flags |= F_SAT;
-	}
+	if (!dec_satfinite(d, d->ty[1]))
+		return false;
 	if (d->ty[1] == T_b1 && (!dec_has(d, "and") || !dec_has(d, "popc")))
 		return dec_fail(d, "single bits need .and.popc");
 	*kind = i;
@@ -93,12 +89,8 @@ dec_wgmma(Dec *d)
 	k = in->mma.k;
 	nd = in->mma.n * type_bits(d->ty[0]) / 64;
 	na = o[1].kind == O_VEC ? 4 : 0;
-	r = NEWN(d->arena, Ref, nd + na + 3);
-	in->d = r;
-	in->nd = (u8)nd;
-	in->s = r + nd;
+	r = dec_room(d, nd, na ? na + 1 : 2);
 	in->mma.na = (u8)na;
-	in->ns = (u8)(na ? na + 1 : 2);
 	if (!dec_refs(d, &o[0], T_b32, true, nd, r, &cnt) ||
 	    !(na ? dec_refs(d, &o[1], T_b32, false, 4, r + nd, &cnt) : dec_src(d, &o[1], T_b64, r + nd)) ||
 	    !dec_src(d, &o[2], T_b64, r + nd + in->ns - 1))

@@ -37,11 +37,9 @@ one_layout(Dec *d, bool *col)
 }
 
 static u32
-reg_count(u32 elements, PtxType t, bool multiplicand)
+multiplicand_regs(u32 elements, PtxType t)
 {
-	if (multiplicand && t == T_f16)
-		return 8;               /* elements are held more than once */
-	return elements * type_bits(t) / (t == T_f64 ? 2048 : 1024);
+	return t == T_f16 ? 8 : fragment_regs(elements, t);     /* of f16 elements are held more than once */
 }
 
 bool
@@ -63,7 +61,7 @@ dec_wmmamem(Dec *d)
 	n = in->mma.n;
 	k = in->mma.k;
 	t = d->ty[0];
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !found; i++)
+	for (size_t i = 0; i < COUNT_OF(shapes) && !found; i++)
 		if (is_shape(&shapes[i], m, n, k) &&
 		    (which == FRAG_C ? goes_with((PtxType)shapes[i].type, t) : shapes[i].type == type_family(t))) {
 			found = true;
@@ -86,7 +84,7 @@ dec_wmmamem(Dec *d)
 		.rows = (u16)(which == FRAG_B ? k : m),
 		.cols = (u16)(which == FRAG_A ? k : n),
 	};
-	nreg = reg_count((u32)in->frag.rows * in->frag.cols, t, which != FRAG_C);
+	nreg = (which == FRAG_C ? fragment_regs : multiplicand_regs)((u32)in->frag.rows * in->frag.cols, t);
 	r = NEWN(d->arena, Ref, nreg + 2);
 	first = 1u + in->frag.stride;
 	in->s = r;
@@ -104,11 +102,9 @@ bool
 dec_wmma(Dec *d)
 {
 	Ins *in = d->in;
-	const Opnd *o = d->st->o;
-	u32 m, n, k, na, nb, nc, nd, cnt;
+	u32 m, n, k;
 	const struct Shape *s = NULL;
-	PtxType a, b, c, dt, at, ct;
-	Ref *r;
+	PtxType a, b, c, dt;
 
 	if (!dec_shape(d) || !dec_layouts(d, true))
 		return false;
@@ -121,7 +117,7 @@ dec_wmma(Dec *d)
 	c = d->ty[d->nty - 1];
 	a = d->nty == 2 ? T_f16 : d->ty[1];
 	b = d->nty == 2 ? T_f16 : d->ty[2];
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+	for (size_t i = 0; i < COUNT_OF(shapes); i++)
 		if (is_shape(&shapes[i], m, n, k) && shapes[i].type == type_family(a))
 			s = &shapes[i];
 	if (!s || a != b || !goes_with((PtxType)s->type, c) || !goes_with((PtxType)s->type, dt) ||
@@ -131,11 +127,8 @@ dec_wmma(Dec *d)
 		return dec_fail(d, "this shape is .row.col only");
 	if (!dec_needs(d, s->sm, NULL))
 		return false;
-	if (dec_has(d, "satfinite")) {
-		if (type_family(a) != T_s8 && type_family(a) != T_s4)
-			return dec_fail(d, ".satfinite is for integers");
-		in->flags |= F_SAT;
-	}
+	if (!dec_satfinite(d, a))
+		return false;
 	if (a == T_f64 && (dec_has(d, "rz") || dec_has(d, "rm") || dec_has(d, "rp")))
 		return dec_fail(d, "is supported with .rn only");
 	if (a == T_f64)
@@ -147,21 +140,7 @@ dec_wmma(Dec *d)
 	in->mma.is_and = d->row->id == OP_wmmaand;
 	in->wsync = true;
 	dec_product(d, a, b, c, dt);
-	na = reg_count(m * k, a, true);
-	nb = reg_count(k * n, b, true);
-	nc = reg_count(m * n, c, false);
-	nd = reg_count(m * n, dt, false);
-	at = a == T_f64 ? T_f64 : T_b32;
-	ct = c == T_f64 ? T_f64 : T_b32;
-	r = NEWN(d->arena, Ref, na + nb + nc + nd);
-	in->d = r;
-	in->nd = (u8)nd;
-	in->s = r + nd;
-	in->ns = (u8)(na + nb + nc);
-	in->mma.na = (u8)na;
-	in->mma.nb = (u8)nb;
 	return (d->st->no == 4 || dec_fail(d, "expected four fragments")) &&
-	       dec_refs(d, &o[0], ct, true, nd, r, &cnt) && dec_refs(d, &o[1], at, false, na, r + nd, &cnt) &&
-	       dec_refs(d, &o[2], at, false, nb, r + nd + na, &cnt) &&
-	       dec_refs(d, &o[3], ct, false, nc, r + nd + na + nb, &cnt);
+	       dec_fragments(d, fragment_regs(m * n, dt), multiplicand_regs(m * k, a),
+	                     multiplicand_regs(k * n, b), fragment_regs(m * n, c)) != NULL;
 }

@@ -92,7 +92,7 @@ alu_find(u32 id, PtxType t, bool plain)
 {
 	if (id == OP_mad)
 		id = OP_fma;
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+	for (size_t i = 0; i < COUNT_OF(table); i++)
 		if (table[i].id == id && table[i].type == t && table[i].plain == plain)
 			return table[i].fn;
 	return NULL;
@@ -151,7 +151,7 @@ testp_find(PtxType t, const char *what)
 #undef X
 	};
 
-	for (size_t i = 0; i < sizeof tab / sizeof *tab; i++)
+	for (size_t i = 0; i < COUNT_OF(tab); i++)
 		if (!strcmp(tab[i].name, what))
 			return t == T_f32 ? tab[i].f32 : t == T_f64 ? tab[i].f64 : NULL;
 	return NULL;

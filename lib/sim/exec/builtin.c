@@ -18,7 +18,7 @@ static const char *const names[] = { "", "vprintf", "__assertfail", "malloc", "f
 u8
 builtin_find(const char *name)
 {
-	for (u8 i = 1; i < sizeof names / sizeof *names; i++)
+	for (u8 i = 1; i < COUNT_OF(names); i++)
 		if (!strcmp(name, names[i]))
 			return i;
 	return B_NONE;

@@ -50,7 +50,7 @@ fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, TmapBits *b)
 	return true;
 }
 
-bool
+static bool
 tmap_fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, sim_tmap_desc *d)
 {
 	TmapBits b;

@@ -24,14 +24,14 @@ overflow(Warp *w, const Ins *in, int lane)
 static bool
 push(Warp *w, const Ins *in, int lane, u64 bytes, u32 align, u32 *at)
 {
-	u32 size = w->cta->l->local, start = (w->sp[lane] + align - 1) & ~(align - 1);
+	u32 size = w->cta->l->local, start = (u32)align_up(w->sp[lane], align);
 
 	if (start > size || bytes > size - start)
 		return overflow(w, in, lane);
 	memset(w->local + (size_t)lane * size + start, 0xA5, (size_t)bytes);
 	if (w->def)
 		memset(w->linit + (size_t)lane * size + start, 0, (size_t)bytes);
-	w->sp[lane] = (start + (u32)bytes + 15) & ~15u;
+	w->sp[lane] = (u32)align_up(start + (u32)bytes, 16);
 	*at = start;
 	return true;
 }

@@ -109,6 +109,23 @@ land(Warp *w, Copy *c, int l)
 	check_async_done(w, l, c->dst[l], c->bytes, c->pc);
 }
 
+/* These lanes of the copy at *at land; it is gone when none is left.  Returns where the next one is. */
+static Copy **
+land_lanes(Warp *w, Copy **at, u32 mask)
+{
+	Copy *c = *at;
+	int l;
+
+	FOR_LANES(l, mask)
+		land(w, c, l);
+	c->mask &= ~mask;
+	if (c->mask)
+		return &c->next;
+	*at = c->next;
+	free(c);
+	return at;
+}
+
 /* Complete the copies of `mask` but those of the newest `keep` committed groups. */
 void
 copies_finish(Warp *w, u32 mask, u32 keep, bool all)
@@ -117,17 +134,11 @@ copies_finish(Warp *w, u32 mask, u32 keep, bool all)
 	int l;
 
 	while ((c = *at) != NULL) {
+		u32 done = 0;
 		FOR_LANES(l, c->mask & mask)
-			if (all || c->group[l] + keep < w->ncommit[l]) {
-				land(w, c, l);
-				c->mask &= ~(1u << l);
-			}
-		if (c->mask) {
-			at = &c->next;
-			continue;
-		}
-		*at = c->next;
-		free(c);
+			if (all || c->group[l] + keep < w->ncommit[l])
+				done |= 1u << l;
+		at = land_lanes(w, at, done);
 	}
 	w->copies_end = at;
 }
@@ -136,21 +147,9 @@ void
 copies_before(Warp *w, u32 mask, u32 seq)
 {
 	Copy **at = &w->copies, *c;
-	int l;
 
-	while ((c = *at) != NULL) {
-		if (c->seq < seq) {
-			FOR_LANES(l, c->mask & mask)
-				land(w, c, l);
-			c->mask &= ~mask;
-		}
-		if (c->mask) {
-			at = &c->next;
-			continue;
-		}
-		*at = c->next;
-		free(c);
-	}
+	while ((c = *at) != NULL)
+		at = land_lanes(w, at, c->seq < seq ? c->mask & mask : 0);
 	w->copies_end = at;
 }
 

@@ -26,15 +26,14 @@ exec_maxnreg(Warp *w, const Ins *in, u32 mask)
 		          "%.60s: warp %u has %u registers a thread, %u is %s", in->text, w->id, have, n,
 		          inc ? "fewer" : "more");
 	} else if (inc && n - have > b->pool) {
-		w->path[w->cur].state = P_WG;
-		w->path[w->cur].bar = WG_REGS;
+		w->path[w->cur].state = P_REGS;
 		return R_BLOCK;
 	} else {
 		b->pool += have - n;
 	}
 	wgmma_turn(w, in);
 	w->wg->maxnreg = n;
-	if (!inc)
-		wgmma_wake(w->cta, 0, w->cta->nwarp, WG_REGS);
+	for (u32 i = 0; !inc && i < w->cta->nwarp; i++)
+		paths_wake(&w->cta->warp[i], P_REGS, false);
 	return R_NEXT;
 }

@@ -27,14 +27,8 @@ mbar_keep(Cta *b, const Mbar *m)
 static void
 wake(Cta *b)
 {
-	for (u32 i = 0; i < b->nwarp; i++) {
-		Warp *w = &b->warp[i];
-		for (u32 k = 0; k < w->npath; k++)
-			if (w->path[k].state == P_MBAR) {
-				w->path[k].state = P_RUN;
-				w->blocked = false;
-			}
-	}
+	for (u32 i = 0; i < b->nwarp; i++)
+		paths_wake(&b->warp[i], P_MBAR, false);
 }
 
 /* End the phase if nothing is missing. */

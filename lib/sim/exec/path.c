@@ -125,23 +125,18 @@ path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
 	w->cur = y >= 0 && (x < 0 || at_exit(w, y)) ? y : x;
 }
 
-void
-path_branch(Warp *w, const Ins *in, u32 taken, u32 not_taken)
-{
-	Path *q = &w->path[w->cur];
-
-	if (!not_taken)
-		q->pc = in->branch.target;
-	else if (!taken)
-		q->pc++;
-	else
-		path_split(w, in, q->pc + 1, not_taken, in->branch.target, taken);
-}
-
 int
 exec_bra(Warp *w, const Ins *in, u32 mask)
 {
-	path_branch(w, in, mask, w->path[w->cur].mask & ~mask);
+	Path *q = &w->path[w->cur];
+	u32 stay = q->mask & ~mask;
+
+	if (!stay)
+		q->pc = in->branch.target;
+	else if (!mask)
+		q->pc++;
+	else
+		path_split(w, in, q->pc + 1, stay, in->branch.target, mask);
 	return R_JUMP;
 }
 

@@ -5,7 +5,6 @@
 #include "lib/sim/state/machine.h"
 
 /* path.c */
-void path_branch(Warp *w, const Ins *in, u32 taken, u32 not_taken);
 s32 path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent);
 void path_join(Warp *w);
 void path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb);

@@ -38,8 +38,6 @@ u64 tmap_bytes(const sim_tmap_desc *d);         /* bytes of the whole box there 
 /* Fields of tensormap.replace. */
 enum { TF_ADDRESS, TF_RANK, TF_BOX, TF_DIM, TF_STRIDE, TF_ESTRIDE, TF_TYPE, TF_INTERLEAVE, TF_SWIZZLE,
 	TF_FILL };
-/* bulk_tensor.c: the map at an address, generic or of a space.  False: a fault was told. */
-bool tmap_fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, sim_tmap_desc *d);
 /* tmap_edit.c: the map at global memory `a` is about to be used: was it changed, and fenced? */
 bool tmap_seen(Warp *w, const Ins *in, int lane, const MemAccess *a);
 

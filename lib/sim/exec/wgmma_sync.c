@@ -38,7 +38,6 @@ exec_wgwait(Warp *w, const Ins *in, u32 mask)
 	for (u32 i = first; i < first + WG_WARPS && i < b->nwarp; i++)
 		if (b->warp[i].wg->turns <= last->turn) {
 			w->path[w->cur].state = P_WG;
-			w->path[w->cur].bar = WG_WAITS;
 			return R_BLOCK;
 		}
 	wgmma_land(w, last->turn);

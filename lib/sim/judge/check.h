@@ -16,6 +16,8 @@ void check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 byte
                   const void *value);
 /* The same for reads of several lanes that are not strong. */
 void check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes);
+/* The newest write of this launch to global memory: its launch time and place. */
+bool check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place);
 /* race_copy.c */
 /* An async write has landed: slots of `from`'s thread and pc become the agent's at that clock. */
 void check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u32 agent,
@@ -23,8 +25,6 @@ void check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 
 /* A copy of this lane by instruction `in` is done with memory: what it was writing is written, what
  * it was reading becomes `read`: A_READ, or A_NONE: forgotten. */
 void check_copied(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int read);
-/* The newest write of this launch to global memory: its launch time and place. */
-bool check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place);
 void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
 /* access.c: have these bytes been written?  They have, or have not. */
 bool check_init(const Warp *w, int lane, const MemAccess *a, u32 bytes);

@@ -132,6 +132,57 @@ worth(u32 kind)
 	return !writes(kind) ? 0 : strong(kind) ? 1 : 2;
 }
 
+/* Nothing is in the slot any more: it was free, or of a block that has used this shared memory before. */
+static inline bool
+vacant(const Now *n, Slot *s, u32 slots)
+{
+	if (s_kind(s) != A_NONE &&
+	    (slots != SHARED_SLOTS || s_block(s) == n->block || in_cluster(n, s_block(s) - 1)))
+		return false;
+	s->a = s->b = 0;
+	return true;
+}
+
+/* A read of these bytes by this warp, of the same time. */
+static inline bool
+read_now(const Now *n, const Slot *s, u32 m4)
+{
+	return !writes(n->kind) && s_kind(s) == n->kind && !(m4 & ~s_mask(s)) && s_block(s) == n->block &&
+	       s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock;
+}
+
+/* An access to bytes of the present one: is anything wrong with the two?  True if s was a copy in flight. */
+static inline bool
+meet(const Now *n, const Slot *s, bool ord, bool *told)
+{
+	u32 k = s_kind(s);
+
+	if (k == A_ASYNC || (k == A_LANDED && !ord) || (k == A_AREAD && writes(n->kind))) {
+		if (!*told)
+			unfinished(n, s);
+		*told = true;
+		return true;
+	}
+	if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind)) &&
+	    !(writes(k) && writes(n->kind) && same_value(n))) {
+		if (!*told)
+			race(n, s);
+		*told = true;
+	}
+	return false;
+}
+
+/* Who races with s races with the present access too, so that s may go.  Not so after a weak write: who knows
+ * only of a strong one behind it races with the weak one. */
+static inline bool
+covers(const Now *n, const Slot *s, u32 m4, bool ord)
+{
+	u32 k = s_kind(s);
+
+	return ord && !(s_mask(s) & ~m4) && (writes(n->kind) || !writes(k)) &&
+	       !(strong(n->kind) && writes(k) && !strong(k));
+}
+
 /* One word: compare with what is remembered, then remember the present access. */
 static void
 word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
@@ -142,40 +193,22 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 
 	for (u32 i = 0; i < slots; i++) {
 		Slot *s = &cell[i];
-		u32 k = s_kind(s), sm = s_mask(s);
+		u32 k = s_kind(s);
 		bool ord;
 		if (s->a == n->a && s->b == b)
 			return;
-		if (k == A_NONE || (slots == SHARED_SLOTS && s_block(s) != n->block &&
-		                    !in_cluster(n, s_block(s) - 1))) {
-			s->a = s->b = 0;
+		if (vacant(n, s, slots)) {
 			spare = spare < 0 ? (s32)i : spare;     /* the first: see seen() */
 			continue;
 		}
-		if (!writes(n->kind) && k == n->kind && !(m4 & ~sm) && s_block(s) == n->block &&
-		    s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock &&
-		    (s_thread(s) == n->thread || ++lanes == 2))
+		if (read_now(n, s, m4) && (s_thread(s) == n->thread || ++lanes == 2))
 			return;         /* two lanes of this warp have read it just now */
 		ord = ordered(n, s);
-		if (sm & m4) {
-			if (k == A_ASYNC || (k == A_LANDED && !ord) || (k == A_AREAD && writes(n->kind))) {
-				if (!*told)
-					unfinished(n, s);
-				*told = true;
-				continue;
-			}
-			if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind)) &&
-			    !(writes(k) && writes(n->kind) && same_value(n))) {
-				if (!*told)
-					race(n, s);
-				*told = true;
-			}
-		}
+		if (s_mask(s) & m4 && meet(n, s, ord, told))
+			continue;
 		if (k == A_ASYNC || k == A_AREAD)
 			continue;
-		/* a strong write after a weak one: who knows only of it races with the weak one */
-		if (ord && !(sm & ~m4) && (writes(n->kind) || !writes(k)) &&
-		    !(strong(n->kind) && writes(k) && !strong(k)))
+		if (covers(n, s, m4, ord))
 			spare = (s32)i;
 		else if (victim < 0 || worth(k) < worth(s_kind(&cell[victim])))
 			victim = (s32)i;
@@ -184,10 +217,8 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		return;
 	if (spare < 0)
 		spare = victim;
-	if (spare >= 0) {
-		cell[spare].a = n->a;
-		cell[spare].b = b;
-	}
+	if (spare >= 0)
+		cell[spare] = (Slot){ n->a, b };
 }
 
 static void

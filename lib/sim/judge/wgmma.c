@@ -19,20 +19,6 @@ group_of(const Warp *w)
 	return &w->cta->wg->group[w->id / WG_WARPS];
 }
 
-/* Warps of the group that wait for others of it try again. */
-void
-wgmma_wake(Cta *b, u32 first, u32 n, u8 what)
-{
-	for (u32 i = first; i < first + n && i < b->nwarp; i++)
-		for (u32 k = 0; k < b->warp[i].npath; k++) {
-			Path *q = &b->warp[i].path[k];
-			if (q->state != P_WG || q->bar != what)
-				continue;
-			q->state = P_RUN;
-			b->warp[i].blocked = false;
-		}
-}
-
 static void
 out_of_step(Warp *w, const Ins *in, const char *why, u32 line)
 {
@@ -48,7 +34,7 @@ wgmma_turn(Warp *w, const Ins *in)
 {
 	Wgroup *g = group_of(w);
 	const Ins *code = w->cta->l->m->code;
-	u32 n = w->wg->turns++, pc = (u32)(in - code);
+	u32 n = w->wg->turns++, pc = (u32)(in - code), first = w->id / WG_WARPS * WG_WARPS;
 
 	if ((w->id / WG_WARPS + 1) * WG_WARPS > w->cta->nwarp)
 		out_of_step(w, in, ", but its warpgroup has fewer than four warps", 0);
@@ -59,7 +45,8 @@ wgmma_turn(Warp *w, const Ins *in)
 		out_of_step(w, in, " where another warp of its warpgroup is in another line",
 		            code[g->ring[n % WG_RING]].line);
 	}
-	wgmma_wake(w->cta, w->id / WG_WARPS * WG_WARPS, WG_WARPS, WG_WAITS);
+	for (u32 i = first; i < first + WG_WARPS && i < w->cta->nwarp; i++)
+		paths_wake(&w->cta->warp[i], P_WG, false);
 }
 
 /* ---- registers ---- */

@@ -3,7 +3,6 @@
 #define SIM_WGMMA_H
 #include "lib/sim/state/machine.h"
 
-enum { WG_WAITS, WG_REGS };     /* what a path in state P_WG waits for: Path.bar */
 enum { WG_WARPS = 4, WG_RING = 256, WG_PITCH = 16 /* bytes: wgmma reads nothing smaller */ };
 
 /* One register of a warp.  Numbers of wgmma operations of the warp count from 1. */
@@ -59,8 +58,6 @@ void wgmma_check(Warp *w, const Ins *in);
 bool wgmma_seen(const Warp *w, u32 addr);        /* nothing is wrong with its reading this piece */
 void wgmma_see(Warp *w, u32 addr);
 void wgmma_issue(Warp *w, const Ins *in, WgOp *op);
-/* Paths of these warps that wait for `what`, WG_WAITS or WG_REGS, try again. */
-void wgmma_wake(Cta *b, u32 first, u32 n, u8 what);
 /* The operations of its group up to `turn` have read what they read: w knows, and it is remembered. */
 void wgmma_land(Warp *w, u32 turn);
 void wgmma_start(Cta *b);

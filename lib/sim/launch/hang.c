@@ -52,24 +52,6 @@ state_of(const Cluster *c)
 	return h;
 }
 
-static bool
-time_out(Cta *b)
-{
-	bool any = false;
-
-	for (u32 n = 0; n < b->nwarp; n++) {
-		Warp *w = &b->warp[n];
-		for (u32 k = 0; k < w->npath; k++)
-			if (w->path[k].state == P_MBAR) {
-				w->path[k].state = P_RUN;
-				w->path[k].forced = true;
-				w->blocked = false;
-				any = true;
-			}
-	}
-	return any;
-}
-
 bool
 mbar_unstick(Cluster *c, u64 *steps)
 {
@@ -82,7 +64,8 @@ mbar_unstick(Cluster *c, u64 *steps)
 	c->state = h;
 	memcpy(c->seen, seen, sizeof seen);
 	for (u32 i = 0; i < c->n; i++)
-		any |= time_out(c->cta[i]);
+		for (u32 n = 0; n < c->cta[i]->nwarp; n++)
+			any |= paths_wake(&c->cta[i]->warp[n], P_MBAR, true);
 	*steps += TIMEOUT_STEPS;        /* time passes: others get their turn, the budget its end */
 	return any;
 }
@@ -130,7 +113,8 @@ say_path(Report *t, const Warp *w, const Path *q)
 	case P_CLUSTER: say(t, "wait for the cluster\n"); break;
 	case P_SYNC: say(t, "wait for lanes 0x%08x of the warp\n", q->need & ~lanes); break;
 	case P_MBAR: say(t, "wait for the mbarrier at 0x%x\n", q->need); break;
-	case P_WG: say(t, q->bar ? "wait for registers\n" : "wait for the warpgroup\n"); break;
+	case P_WG: say(t, "wait for the warpgroup\n"); break;
+	case P_REGS: say(t, "wait for registers\n"); break;
 	default: say(t, "can run\n"); break;
 	}
 }
@@ -249,8 +233,9 @@ tell(Warp *w, const Path *q)
 		snprintf(what, sizeof what, "barrier.cluster waits for threads of the cluster;");
 	else if (q->state == P_RUN)
 		snprintf(what, sizeof what, "a loop reads what no one will ever write;");
-	else if (q->state == P_WG)
-		snprintf(what, sizeof what, "a warp waits for %s;", q->bar ? "registers" : "its warpgroup");
+	else if (q->state == P_WG || q->state == P_REGS)
+		snprintf(what, sizeof what, "a warp waits for %s;",
+		         q->state == P_WG ? "its warpgroup" : "registers");
 	else if (bar->expect)
 		snprintf(what, sizeof what, "barrier %u has %u threads and waits for %u;", q->bar, arrived,
 		         bar->expect);
@@ -266,7 +251,7 @@ static u32
 rank(const Path *q)
 {
 	switch (q->state) {
-	case P_BAR: case P_CLUSTER: case P_WG: return 3;
+	case P_BAR: case P_CLUSTER: case P_WG: case P_REGS: return 3;
 	case P_MBAR: return 2;
 	case P_SYNC: case P_RUN: return 1;
 	default: return 0;

@@ -164,7 +164,7 @@ check_shape(Launch *l, sim_result *r)
 		return refuse(r, "%u bytes of shared memory, %u are possible", l->smem, limit);
 	l->smem_user = l->smem;
 	if (l->m->ptx.system_smem)
-		l->smem = ((l->smem + 127) & ~127u) + SYSTEM_SMEM;
+		l->smem = (u32)align_up(l->smem, 128) + SYSTEM_SMEM;
 	l->nblock = (u32)blocks;
 	if (check_cluster(l, r) != SIM_OK)
 		return SIM_E_INVALID;

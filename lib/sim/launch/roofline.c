@@ -18,7 +18,7 @@ static const sim_gpu gpus[] = {
 int
 sim_gpu_at(size_t i, sim_gpu *out)
 {
-	if (i >= sizeof gpus / sizeof *gpus)
+	if (i >= COUNT_OF(gpus))
 		return 0;
 	*out = gpus[i];
 	return 1;
@@ -71,7 +71,7 @@ weight(const char *types, const sim_gpu *g, const Rate *rate)
 
 	if (strstr(types, ".f64"))
 		return rate->f64mma ? 16 * g->mma_macs / rate->f64mma : 0;
-	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+	for (size_t i = 0; i < COUNT_OF(t); i++)
 		if (strstr(types, t[i].name))
 			return t[i].w16;
 	return 16;
@@ -142,7 +142,7 @@ sim_roofline(const sim_result *r, const char *name, sim_roof *out)
 
 	memset(out, 0, sizeof *out);
 	g = sim_gpu_find(name, &gpu) ? &gpu : NULL;
-	for (size_t i = 0; g && i < sizeof rates / sizeof *rates; i++)
+	for (size_t i = 0; g && i < COUNT_OF(rates); i++)
 		if (rates[i].cc == g->cc)
 			rate = &rates[i];
 	if (!rate)

@@ -69,22 +69,6 @@ same(const State *s, const Warp *w)
 	       !memcmp(s->sp, w->sp, sizeof s->sp) && !memcmp(s->local, w->local, s->nlocal);
 }
 
-/* A wait for an mbarrier that sleeps is asked once more: it says false and is reached again. */
-static bool
-rouse(Warp *w)
-{
-	bool any = false;
-
-	for (u32 k = 0; k < w->npath; k++)
-		if (w->path[k].state == P_MBAR) {
-			w->path[k].state = P_RUN;
-			w->path[k].forced = any = true;
-		}
-	if (any)
-		w->blocked = false;
-	return any;
-}
-
 /* The state is looked at after 1, 2, 4, ... steps and compared from there on. */
 static bool
 goes_round(Warp *w, State *s, u64 *steps)
@@ -98,7 +82,8 @@ goes_round(Warp *w, State *s, u64 *steps)
 			keep(s, w);
 			next *= 2;
 		}
-		if (w->blocked && !rouse(w))
+		/* a wait for an mbarrier that sleeps is asked once more: it says false and is reached again */
+		if (w->blocked && !paths_wake(w, P_MBAR, true))
 			return true;            /* others have to move it */
 		if (warp_step(w, steps) == R_STOP || w->done || c->effects != effects || c->clocks != clocks)
 			return false;

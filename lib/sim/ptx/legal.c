@@ -78,7 +78,7 @@ legal_opcode(const char *op, u32 sm)
 
 	if (!split(op, &o))
 		return LEGAL_NEVER;
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
 		const struct Form *f = &forms[i];
 		if (strncmp(f->name, op, len) || f->name[len])
 			continue;

@@ -134,7 +134,7 @@ params(Parser *p, Var ***list, u32 *n, u32 *cap)
 		if (!v)
 			return false;
 		if (f->entry) {
-			f->param_bytes = (f->param_bytes + v->align - 1) & ~(v->align - 1);
+			f->param_bytes = (u32)align_up(f->param_bytes, v->align);
 			v->addr = f->param_bytes;
 			if (v->bytes > 32764 || f->param_bytes + v->bytes > 32764)
 				return p_fail(p, "kernel parameters take more than 32764 bytes");

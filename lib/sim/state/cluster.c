@@ -65,3 +65,19 @@ flights_drop(Cluster *c)
 		free(f);
 	}
 }
+
+bool
+paths_wake(Warp *w, PathState state, bool forced)
+{
+	bool any = false;
+
+	for (u32 k = 0; k < w->npath; k++) {
+		if (w->path[k].state != state)
+			continue;
+		w->path[k].state = P_RUN;
+		w->path[k].forced |= forced;
+		w->blocked = false;
+		any = true;
+	}
+	return any;
+}

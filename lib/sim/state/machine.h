@@ -21,7 +21,8 @@ enum { SYSTEM_SMEM = 1024 };
 typedef enum PathState {
 	P_FREE, P_RUN, P_WAIT, P_SYNC, P_BAR,
 	P_CLUSTER,              /* in barrier.cluster.wait */
-	P_WG,                   /* waits for its warpgroup, or for registers: does it again */
+	P_WG,                   /* waits for its warpgroup: does it again */
+	P_REGS,                 /* waits for registers: does it again */
 	P_MBAR                  /* in a wait for an mbarrier: does it again after a phase of the block */
 } PathState;
 typedef struct Path {
@@ -253,4 +254,7 @@ lane_set(Warp *w, const Ref *r, int lane, u64 v)
 	else
 		dst32(w, r)[lane] = r->bits < 32 ? (u32)v & ((1u << r->bits) - 1) : (u32)v;
 }
+
+/* cluster.c: paths of the warp in this state try again; forced: see Path.  True if there were any. */
+bool paths_wake(Warp *w, PathState state, bool forced);
 #endif

@@ -1,0 +1,50 @@
+/* op.h - op codes and what ops.def says of them. */
+#ifndef HEXC_OP_H
+#define HEXC_OP_H
+#include "taskmap/base.h"
+
+typedef enum OpCode {
+	O_none,
+#define OP_NAME(name) O_##name,
+#include "hexc/ir/ops.def"
+	O_COUNT
+} OpCode;
+
+/* The elementwise ones.  A switch over them has no default, so that the compiler names what it lacks. */
+typedef enum EltOp {
+#define ELT_NAME(name) E_##name = O_##name,
+#include "hexc/ir/ops.def"
+} EltOp;
+
+enum {
+	F_PURE = 1,
+	F_ELT = 2,
+	F_COMM = 4,
+	F_MEM = 8,
+	F_SYNC = 16,
+	F_TERM = 32,
+	F_SPREAD = 64,
+	F_EFFECT = 128,
+	F_COMPARE = 256,
+	F_FILL = 512,
+	F_MOVE = 1024,
+	F_REDUCE = 2048,
+};
+enum { V = -1 }; /* "any number" in ops.def */
+
+typedef struct OpInfo {
+	const char *name;
+	int8_t nin, nout; /* V: any */
+	uint16_t flags;
+	uint8_t types; /* KINDS_* */
+} OpInfo;
+extern const OpInfo op_info[O_COUNT];
+OpCode op_find(const char *name, size_t n); /* O_none: unknown */
+
+/* Immediates, by name. */
+typedef enum Imm {
+#define OP_IMM(name, slot, ...) IMM_##name,
+#include "hexc/ir/ops.def"
+	IMM_COUNT
+} Imm;
+#endif
