@@ -18,7 +18,7 @@ first_difference(const Layout *a, const Layout *b, const Type *t)
 		int64_t c[DIM_MAX] = { 0 };
 		Place p, q;
 
-		elem_at(t, e, c);
+		type_coord(t, e, c);
 		p = layout_at(a, c);
 		q = layout_at(b, c);
 		if (p.at[AX_reg] != q.at[AX_reg] || p.at[AX_lane] != q.at[AX_lane] ||
@@ -38,7 +38,7 @@ distance(const Layout *a, const Layout *b, const Type *t)
 		int64_t c[DIM_MAX] = { 0 };
 		Place p, q;
 
-		elem_at(t, i * n / tried, c);
+		type_coord(t, i * n / tried, c);
 		p = layout_at(a, c);
 		q = layout_at(b, c);
 		if (p.at[AX_lane] != q.at[AX_lane] || p.at[AX_warp] != q.at[AX_warp])

@@ -42,11 +42,8 @@ staged_layout(Arena *a, const Type *t, int64_t stages)
 
 	if (unit < 1024 / dtype_info[t->dtype].bits)
 		unit = 1024 / dtype_info[t->dtype].bits;
-	layout_init(l, one->ndim + 1);
-	l->swizzle = one->swizzle;
-	layout_push(l, 0, stages, align_up(layout_cosize(one, AX_mem), unit), AX_mem);
-	for (int d = 0; d < one->ndim; d++)
-		layout_push_dim(l, d + 1, one, d);
+	BUG_IF(a, !layout_insert_dim(l, one, 0) ||
+	                  !layout_push(l, 0, stages, align_up(layout_cosize(one, AX_mem), unit), AX_mem));
 	return l;
 }
 

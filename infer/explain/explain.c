@@ -152,6 +152,24 @@ staging_words(Text *t, const Kernel *k, const Op *o)
 	            (long long)(least[0] + least[1]));
 }
 
+/* Which thread moves which part, in which order. */
+static void
+mapping_line(Text *t, const Op *o)
+{
+	const Layout *l = o->pick->map;
+	const char *text;
+
+	if (!l && o->code == O_load)
+		l = o->out[0]->type.layout;
+	if (!l && o->code == O_store)
+		l = o->in[0]->type.layout;
+	if (!l || (o->code != O_copy && o->code != O_load && o->code != O_store))
+		return;
+	text = mapping_print(t->arena, l);
+	if (text)
+		text_printf(t, "            task mapping %s\n", text);
+}
+
 static void
 op_line(Text *t, const Kernel *k, const Op *o)
 {
@@ -189,6 +207,7 @@ op_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
 		            k->cands->sol[other]->pick[o->id]->inst, other, above(k, other));
 	text_printf(t, "\n");
+	mapping_line(t, o);
 }
 
 /* Where the cycles of a block go. */

@@ -63,14 +63,15 @@ store_layout(Solve *s, Op *o, Layout *l)
 	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
-/* A register digit of dim d behind digit `after`, whose first f can be had as a digit of its own; -1 none. */
-static int
-free_digit(Layout *l, int d, int after, int64_t f)
+/* The weight of a register digit of dim d from `from` on, whose first f can be had as a digit of its own; 0
+ * none. */
+static int64_t
+free_digit(Layout *l, int d, int64_t from, int64_t f)
 {
 	for (Digit g = dim_digits(l, d); g.it; digit_next(&g))
-		if (g.at > after && g.it->axis == AX_reg && g.it->stride != 0 && g.it->extent % f == 0)
-			return layout_split(l, d, g.weight * f) ? g.at : -1;
-	return -1;
+		if (g.weight >= from && g.it->axis == AX_reg && g.it->stride != 0 && g.it->extent % f == 0)
+			return layout_split(l, d, g.weight * f) ? g.weight : 0;
+	return 0;
 }
 
 /* l with runs of `vec` along `unit`: lanes that hold neighbours trade them, and what they give instead is the
@@ -78,28 +79,20 @@ free_digit(Layout *l, int d, int after, int64_t f)
 static bool
 traded(Layout *out, const Layout *l, int unit, int64_t vec)
 {
-	int64_t have = reg_run(l, unit), f = have ? vec / have : 0;
-	int order[DIM_MAX], lane, reg;
+	int64_t have = reg_run(l, unit), f = have ? vec / have : 0, reg;
+	int order[DIM_MAX], dim = unit;
 
 	*out = *l;
-	if (f < 2 || f > 4 || !layout_split(out, unit, have) || !layout_split(out, unit, have * f))
+	if (f < 2 || f > 4 || !layout_split(out, unit, have) || !layout_split(out, unit, have * f) ||
+	    layout_digit(out, unit, have).it->axis != AX_lane)
 		return false;
-	lane = out->first[unit] + (have > 1);
-	if (lane >= out->first[unit + 1] || out->it[lane].axis != AX_lane || out->it[lane].extent != f)
+	reg = free_digit(out, unit, have * f, f);
+	for (int d = out->ndim - 1; d > unit && !reg; d--)
+		reg = free_digit(out, dim = d, 1, f);
+	for (int d = 0; d < unit && !reg; d++)
+		reg = free_digit(out, dim = d, 1, f);
+	if (!reg || !layout_trade(out, unit, have, dim, reg))
 		return false;
-	reg = free_digit(out, unit, lane, f);
-	for (int d = out->ndim - 1; d > unit && reg < 0; d--)
-		reg = free_digit(out, d, -1, f);
-	for (int d = 0; d < unit && reg < 0; d++) {
-		int before = out->n;
-		reg = free_digit(out, d, -1, f);
-		lane += out->n - before;
-	}
-	if (reg < 0)
-		return false;
-	out->it[reg].axis = AX_lane;
-	out->it[reg].stride = out->it[lane].stride;
-	out->it[lane].axis = AX_reg;
 	for (int i = 0; i < out->ndim; i++)
 		order[i] = (unit + i) % out->ndim;
 	layout_compact_regs(out, order);

@@ -553,6 +553,7 @@ TEST(explanations)
 	text = infer_explain(x.k);
 	ck_assert(strstr(text, "demanded by dot, line 11") && strstr(text, "ldmatrix_x4") &&
 	          strstr(text, "solutions, cheapest first"));
+	ck_assert_ptr_nonnull(strstr(text, "task mapping repeat("));
 	json = infer_explain_json(x.k);
 	ck_assert_ptr_nonnull(strstr(json, "\"demanded_by\":{\"op\":\"dot\",\"line\":11"));
 	ck_assert(strstr(json, "\"runner_up\":{") && strstr(json, "\"conflicts\":0"));

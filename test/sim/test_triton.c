@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "test/check.h"
+#include "test/sim/random.h"
 #include "test/sim/simtest.h"
 
 static const double U = 0x1p-24, H = 0x1p-11, TINY = 0x1p-24;
@@ -108,8 +109,7 @@ static uint32_t seed = 1;
 static uint32_t
 rnd(void)
 {
-	seed = seed * 1664525u + 1013904223u;
-	return seed >> 8;
+	return congruential(&seed);
 }
 
 /* In [-1, 1], with every bit in use. */

@@ -19,7 +19,8 @@ TEST(walk)
 			sum[d] = 0;
 			for (g = dim_digits(&l, d); g.it; digit_next(&g), digit_next(&all)) {
 				sum[d] += c[d] / g.weight % g.it->extent * g.weight;
-				TM(all.it == g.it && all.dim == d && all.weight == g.weight && all.at == g.at);
+				TM(all.it == g.it && all.at == g.at);
+				TM(all.dim == d && all.weight == g.weight);
 				p.at[g.it->axis] -= c[d] / g.weight % g.it->extent * g.it->stride;
 			}
 			TM_INT(g.weight, ==, layout_extent(&l, d));
@@ -108,8 +109,7 @@ TEST(refine)
 	TM_INT(done, >, TRIALS / 4);
 }
 
-/* Digits low, mid, high of a coordinate: position low + mid * lo + high * hi of the result is what was at low +
- * mid' * .. of the old. */
+/* A coordinate as digits low, mid, high, above: its element is at low, high, mid, above in the result. */
 TEST(swap_digits)
 {
 	int done = 0;
@@ -145,6 +145,42 @@ TEST(swap_digits)
 		}
 	}
 	TM_INT(done, >, TRIALS / 8);
+}
+
+/* Elements that differ in two digits find each other's place. */
+TEST(trade)
+{
+	int done = 0;
+
+	tm_seed = 68;
+	for (int k = 0; k < TRIALS; k++) {
+		Layout l = rnd_tile((int)rnd_in(1, 3)), r = l;
+		int a = (int)rnd_in(0, l.ndim - 1), b = (int)rnd_in(0, l.ndim - 1);
+		int64_t wa = rnd_in(1, 4), wb = rnd_in(1, 4), e, c[DIM_MAX];
+
+		if (!layout_trade(&r, a, wa, b, wb)) {
+			Digit x = layout_digit(&l, a, wa), y = layout_digit(&l, b, wb);
+
+			TM(layout_identical(&l, &r) && (!x.it || !y.it || x.it->extent != y.it->extent));
+			continue;
+		}
+		done++;
+		e = layout_digit(&l, a, wa).it->extent;
+		for (int64_t i = 0; i < layout_size(&l); i++) {
+			int64_t x, y;
+			Place p, q;
+
+			coord_of(&l, i, c);
+			p = layout_at(&l, c);
+			x = c[a] / wa % e;
+			y = c[b] / wb % e;
+			c[a] += (y - x) * wa;
+			c[b] += (x - y) * wb;
+			q = layout_at(&r, c);
+			TM_MSG(same_place(&p, &q), "%s: %s", show(&l), show(&r));
+		}
+	}
+	TM_INT(done, >, TRIALS / 20);
 }
 
 TEST(runs)
@@ -227,7 +263,8 @@ TEST(line)
 	}
 	TM_INT(done, >, TRIALS / 4);
 	{
-		Layout w = lay("(4,2):(1@lane,1@warp)"), z = lay("4:0@reg"), two = lay("((2,2)):((4@lane,1@lane))");
+		Layout w = lay("(4,2):(1@lane,1@warp)"), z = lay("4:0@reg");
+		Layout two = lay("((2,2)):((4@lane,1@lane))");
 		DimLine x;
 
 		TM(layout_line(&w, 0, &x) && x.lanes == 4 && x.stride == 1);

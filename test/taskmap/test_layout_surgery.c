@@ -384,7 +384,8 @@ TEST(regs_first)
 		int64_t c[DIM_MAX] = { 0 };
 		int dim[2] = { 2, 0 }, rest = 0, order[ITER_MAX], now[ITER_MAX], n, m;
 
-		if (!a.it || !b.it || a.it->axis != AX_reg || b.it->axis != AX_reg || !a.it->stride || !b.it->stride)
+		if (!a.it || a.it->axis != AX_reg || !a.it->stride || !b.it || b.it->axis != AX_reg ||
+		    !b.it->stride)
 			continue;
 		done++;
 		r = l;

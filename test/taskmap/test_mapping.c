@@ -213,7 +213,7 @@ TEST(printed)
 	l = lay("((4,4,8),(8,8)):((8@lane,1@warp,8@reg),(1@reg,1@lane))");
 	ck_assert_str_eq(mapping_print(&tm_arena, &l), "repeat(8,1) warps(4,1) lanes(4,8) repeat(1,8)");
 	l = lay("8:4@lane+[4:1@lane]");
-	ck_assert_str_eq(mapping_print(&tm_arena, &l), "lanes(8) copies of 4 lanes");
+	ck_assert_str_eq(mapping_print(&tm_arena, &l), "lanes(8) copies(4 lanes)");
 	l = lay("(8,4):(4@lane,0@reg)+[4:1@lane]");
 	TM(mapping_print(&tm_arena, &l) == NULL);
 	l = lay("(8,4):(4@lane,2@lane)");

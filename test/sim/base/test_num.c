@@ -6,7 +6,9 @@
 #include <fenv.h>
 #include <math.h>
 #include "test/check.h"
+#include "test/sim/bits.h"
 #include "test/sim/exec/eval.h"
+#include "test/sim/random.h"
 
 typedef struct Format { int exp, man, bias, n; double *mag; } Format;
 
@@ -51,25 +53,6 @@ round_code(const Format *f, double v, int mode)
 	}
 }
 
-static float
-as_float(uint64_t b)
-{
-	uint32_t w = (uint32_t)b;
-	float f;
-
-	memcpy(&f, &w, 4);
-	return f;
-}
-
-static uint32_t
-bits(float f)
-{
-	uint32_t b;
-
-	memcpy(&b, &f, 4);
-	return b;
-}
-
 /* Every magnitude of the format, the middle to the next, and floats just beside both. */
 static unsigned
 boundaries(const Format *f, Eval **out)
@@ -82,9 +65,9 @@ boundaries(const Format *f, Eval **out)
 		double at[2] = { f->mag[c], (f->mag[c] + next) / 2 };
 		for (int k = 0; k < 2; k++) {
 			float x = (float)at[k];
-			v[n++].a = bits(x) | (c % 2 ? 0x80000000u : 0);
-			v[n++].a = bits(nextafterf(x, INFINITY)) | (c % 3 ? 0x80000000u : 0);
-			v[n++].a = bits(nextafterf(x, 0)) | (c % 5 ? 0x80000000u : 0);
+			v[n++].a = bits_of(x) | (c % 2 ? 0x80000000u : 0);
+			v[n++].a = bits_of(nextafterf(x, INFINITY)) | (c % 3 ? 0x80000000u : 0);
+			v[n++].a = bits_of(nextafterf(x, 0)) | (c % 5 ? 0x80000000u : 0);
 		}
 	}
 	v[n++].a = 0x7f800000;
@@ -116,7 +99,7 @@ TEST_EACH(from_f32, 10)
 
 	eval(t[_i].ptx, t[_i].kind, v, n);
 	for (unsigned i = 0; i < n; i++) {
-		double x = (double)as_float(v[i].a);
+		double x = (double)f32_of(v[i].a);
 		uint32_t code = isinf(x) ? (uint32_t)f.n : round_code(&f, x, t[_i].mode);
 		if (sat && code >= (uint32_t)f.n)
 			code = (uint32_t)f.n - 1;
@@ -148,11 +131,11 @@ TEST_EACH(to_f32, 4)
 	eval(t[_i].ptx, t[_i].kind, v, n);
 	for (unsigned i = 0; i < n; i++) {
 		unsigned c = i & ((1u << sign) - 1);
-		float got = as_float(v[i].out), want;
+		float got = f32_of(v[i].out), want;
 		if (c < (unsigned)f.n) {
 			want = (float)f.mag[c];
 			want = i >> sign ? -want : want;
-			ck_assert_msg(bits(got) == bits(want), "%s: %x", t[_i].ptx, i);
+			ck_assert_msg(bits_of(got) == bits_of(want), "%s: %x", t[_i].ptx, i);
 		} else if (c == (unsigned)f.n && k != 3) {
 			ck_assert(isinf(got) && (signbit(got) != 0) == (i >> sign != 0));
 		} else {
@@ -167,10 +150,7 @@ static uint64_t state = 88172645463325252ull;
 static uint64_t
 rnd(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return xorshift(&state);
 }
 
 /* Operands that cancel, overflow, underflow and tie often. */
@@ -212,8 +192,8 @@ TEST_EACH(f32_arith, 28)
 	         op == 4 || op == 5 ? "" : ", %rb", op == 6 ? ", %rc" : "");
 	eval(text, 'r', v, N);
 	for (int i = 0; i < N; i++) {
-		volatile float a = as_float(v[i].a), b = as_float(v[i].b), c = as_float(v[i].c), r;
-		float got = as_float(v[i].out);
+		volatile float a = f32_of(v[i].a), b = f32_of(v[i].b), c = f32_of(v[i].c), r;
+		float got = f32_of(v[i].out);
 		fesetround(modes[mode]);
 		switch (op) {
 		case 0: r = a + b; break;
@@ -228,7 +208,7 @@ TEST_EACH(f32_arith, 28)
 		if (isnan(r))
 			ck_assert_uint_eq(v[i].out, 0x7fffffff);
 		else
-			ck_assert_msg(bits(got) == bits(r), "%s: %a %a %a: %a, not %a", text, (double)a,
+			ck_assert_msg(bits_of(got) == bits_of(r), "%s: %a %a %a: %a, not %a", text, (double)a,
 			              (double)b,
 			              (double)c, (double)got, (double)r);
 	}
@@ -365,8 +345,8 @@ TEST_EACH(integers, 4)
 		b = (float)s;
 		fesetround(FE_TONEAREST);
 		if (_i == 0)    /* libgcc's own conversion only rounds to nearest */
-			ck_assert_uint_eq((uint32_t)v[i].out, bits(a));
-		ck_assert_uint_eq(v[i].out >> 32, bits(b));
+			ck_assert_uint_eq((uint32_t)v[i].out, bits_of(a));
+		ck_assert_uint_eq(v[i].out >> 32, bits_of(b));
 	}
 }
 

@@ -5,17 +5,16 @@
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>
+#include "test/sim/bits.h"
 #include "test/sim/cases.h"
+#include "test/sim/random.h"
 
-/* Random operands: a xorshift of 64 bits.  Tests set the state, so that rounds may run in any order. */
+/* Random operands.  Tests set the state, so that rounds may run in any order. */
 static uint64_t state;
 static inline uint64_t
 rnd(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return xorshift(&state);
 }
 
 typedef struct In { uint64_t a, b, c; } In;

@@ -8,23 +8,6 @@
 /* Rows of tables and functions of a line: they are laid out by hand. */
 // clang-format off
 
-static float
-f32_of(uint64_t v)
-{
-	uint32_t w = (uint32_t)v;
-	float f;
-
-	memcpy(&f, &w, 4);
-	return f;
-}
-static double
-f64_of(uint64_t v)
-{
-	double f;
-
-	memcpy(&f, &v, 8);
-	return f;
-}
 static uint64_t
 flush(uint64_t v)
 {

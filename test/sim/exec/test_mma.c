@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "test/check.h"
+#include "test/sim/random.h"
 #include "test/sim/simtest.h"
 
 typedef enum Num { F16, BF16, TF32, F64, S8, U8, S4, U4, E4M3, E5M2, F32, S32 } Num;
@@ -211,8 +212,7 @@ static uint32_t state = 99;
 static int
 rnd(int n)
 {
-	state = state * 1664525u + 1013904223u;
-	return (int)((state >> 8) % (uint32_t)n);
+	return (int)(congruential(&state) % (uint32_t)n);
 }
 
 static double
