@@ -54,9 +54,9 @@ CLI_SRC := $(wildcard hexc/cli/*.c)
 LIB_DIRS := taskmap hexc infer ptxgen lib
 LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(foreach d,$(LIB_DIRS),$d/*.c $d/*/*.c $d/*/*/*.c)))
 # Every test_*.c is one Check program; a util*.c beside them is linked into all.
-TEST_SRC := $(wildcard test/test_*.c test/*/test_*.c)
-TEST_UTIL := $(wildcard test/util*.c test/*/util*.c)
-TEST_SH := $(wildcard test/run-*.sh test/*/run-*.sh)
+TEST_SRC := $(wildcard test/test_*.c test/*/test_*.c test/*/*/test_*.c)
+TEST_UTIL := $(wildcard test/util*.c test/*/util*.c test/*/*/util*.c)
+TEST_SH := $(wildcard test/run-*.sh test/*/run-*.sh test/*/*/run-*.sh)
 HOST_SRC := $(wildcard examples/*.c)
 DEMO_SRC := $(wildcard examples/demo/*.c)
 
@@ -119,7 +119,7 @@ $B/demo: $(DEMO_OBJ) $(LIBA) $B/llvm
 $B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 # Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
-$B/obj/lib/sim/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
+$B/obj/lib/sim/exec/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
 	@mkdir -p $(@D)
 	$(call say,cc    $<)
@@ -175,8 +175,8 @@ check-gpu: $(if $(HEXC),,all)
 	@EXEC=gpu HEXC='$(or $(HEXC),$B/hexc)' $(RUNTESTS) $(GPU_TESTS)
 
 # make check-sim runs test/sim/, and builds what that needs: the rest may be in pieces.
-part_src = $(wildcard test/$*/test_*.c)
-part_sh = $(wildcard test/$*/run-*.sh)
+part_src = $(wildcard test/$*/test_*.c test/$*/*/test_*.c)
+part_sh = $(wildcard test/$*/run-*.sh test/$*/*/run-*.sh)
 check-%:
 	@$(MAKE) $(LIBA) $(part_src:%.c=$B/%) $(if $(part_sh),$B/hexc)
 	@$(RUNTESTS) $(part_src) $(part_sh)

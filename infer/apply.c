@@ -1,6 +1,6 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, picks onto ops, converts where an
  * operand is wanted in another layout than its value has. */
-#include "infer/solve.h"
+#include "infer/search.h"
 
 static Val *
 convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Pick *how)

@@ -4,7 +4,8 @@
  * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
  * leaves  layouts on all register and shared tiles, picks, converts; kernel->cands */
-#include "infer/solve.h"
+#include "hexc/ir/sparse.h"
+#include "infer/search.h"
 #include <math.h>
 
 static bool
@@ -142,21 +143,21 @@ infer_ncand(const Kernel *k)
 	return k->cands ? k->cands->n : 0;
 }
 
+bool
+infer_skips_zeros(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot && dot_is_sparse(o))
+			return true;
+	return false;
+}
+
 double
 infer_cycles(const Kernel *k, int i)
 {
 	return k->cands->sol[i]->cycles;
-}
-
-double
-infer_op_cycles(const Kernel *k, const Op *o)
-{
-	const Cands *c = k->cands;
-	int chosen = k->unit->candidate;
-
-	if (o->pick && (o->pick->cost > 0 || o->code == O_convert))
-		return o->pick->cost;
-	return c && chosen < c->n && o->id <= c->nop ? res_cycles(&c->sol[chosen]->res[o->id]) : 0;
 }
 
 const char *

@@ -6,9 +6,11 @@
  * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
  * and of n, which only the result shows: where narrow data lies along one of them, ldmatrix.trans turns 16
  * bits of neighbours as one, and these go to instances next to each other. */
-#include "hexc/ir/facts.h"
+#include "infer/base/dot_instr.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
+#include "infer/rules.h"
+#include "infer/search.h"
 
 /* ---- fragments over warps ------------------------------------------------------------------------ */
 
@@ -24,7 +26,7 @@ static bool
 tile_fragment(Layout *out, const Layout *atom, const int64_t shape[2], const WarpDim w[2], int quick,
               const WarpDim rep[2])
 {
-	int64_t regs = layout_cosize(atom, AX_reg), rest[2];
+	int64_t rest[2];
 
 	layout_init(out, 2);
 	for (int d = 0; d < 2; d++) {
@@ -32,17 +34,11 @@ tile_fragment(Layout *out, const Layout *atom, const int64_t shape[2], const War
 		if (shape[d] % per)
 			return false;
 		rest[d] = shape[d] / per;
-		for (int i = atom->first[d]; i < atom->first[d + 1]; i++)
-			if (!layout_push(out, d, atom->it[i].extent, atom->it[i].stride,
-			                 (Axis)atom->it[i].axis))
-				return false;
-	}
-	for (int i = 0; i < 2; i++) {
-		int d = i ? 1 - quick : quick;
-		if (!layout_push(out, d, rest[d], regs, AX_reg))
+		if (!layout_push_dim(out, d, atom, d))
 			return false;
-		regs *= rest[d];
 	}
+	if (!mapping_repeat(out, quick, rest[quick]) || !mapping_repeat(out, 1 - quick, rest[1 - quick]))
+		return false;
 	for (int d = 0; d < 2; d++)
 		if (!layout_push(out, d, w[d].count, w[d].stride, AX_warp) ||
 		    (rep[d].count > 1 && !layout_push_rep(out, rep[d].count, rep[d].stride, AX_warp)))
@@ -58,22 +54,12 @@ gather_k(Layout *l, int d, int64_t run)
 {
 	int order[2] = { d, 1 - d };
 	Layout from = *l;
-	int lane, first = from.first[d], last;
-	int64_t have = 1;
+	Digit lane = dim_digits(&from, d);
 
-	if (!layout_split(&from, d, 4 * run))
-		return false;
-	last = from.first[d + 1];
-	for (lane = first; lane < last && from.it[lane].axis != AX_lane; lane++)
-		have *= from.it[lane].extent;
-	/* what belongs to the run goes before the lanes */
-	for (int i = lane; have < run && i + 1 < last; i++) {
-		Iter t = from.it[i];
-		from.it[i] = from.it[i + 1];
-		from.it[i + 1] = t;
-		have *= from.it[i].extent;
-	}
-	if (lane == last || have != run)
+	while (lane.it && lane.it->axis != AX_lane)
+		digit_next(&lane);
+	if (!lane.it || lane.weight > run ||
+	    !layout_swap_digits(&from, d, lane.weight, 4 * lane.weight, 4 * run))
 		return false;
 	layout_compact_regs(&from, order);
 	*l = from;
@@ -97,44 +83,16 @@ k_positions(Solve *s, const Instr *in, int64_t w, int64_t run, int64_t k)
 }
 
 /* Along dim d, which instances of q tile, e of these next to each other take turns: the digits q, e become
- * e, q. What is in registers stays there. */
+ * e, q.  What is in registers stays there; only registers may tell the instances apart. */
 static bool
 take_turns(Layout *l, int d, int64_t q, int64_t e)
 {
-	Iter turned[ITER_MAX];
-	int first = l->first[d], last = l->first[d + 1], i = first, j, n = 0;
-	int64_t have = 1;
-
-	if (!layout_split(l, d, q) || !layout_split(l, d, q * e))
+	if (!layout_swap_digits(l, d, 1, q, q * e))
 		return false;
-	last = l->first[d + 1];
-	for (; i < last && have < q; i++)
-		have *= l->it[i].extent;
-	for (j = i; j < last && have < q * e; j++) {
-		if (l->it[j].axis != AX_reg)
+	for (Digit g = dim_digits(l, d); g.it && g.weight < e; digit_next(&g))
+		if (g.it->axis != AX_reg)
 			return false;
-		have *= l->it[j].extent;
-		turned[n++] = l->it[j];
-	}
-	for (int x = first; x < i; x++)
-		turned[n++] = l->it[x];
-	for (int x = 0; x < n; x++)
-		l->it[first + x] = turned[x];
-	return have == q * e;
-}
-
-/* The registers of an operand that takes turns: pairs along k, the turns, the others in the order they have:
- * words of narrow elements in the order of spread 16. */
-static void
-number_turns(Layout *l, int side, int kdim, int64_t e)
-{
-	Iter *turn = &l->it[l->first[side]], *pair = &l->it[l->first[kdim]];
-
-	for (int i = 0; i < l->n; i++)
-		if (l->it[i].axis == AX_reg && &l->it[i] != pair)
-			l->it[i].stride *= 2 * e;
-	turn->stride = 2;
-	layout_squeeze_regs(l);
+	return true;
 }
 
 /* Positions of n indices in that order. */
@@ -175,10 +133,7 @@ positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 	if (!instr_positions(c->inst, steps, c->swap, &e) ||
 	    !tile_fragment(&c->e, &e, shape, own, k, (WarpDim[2]){ side ? m : n, left }))
 		return false;
-	for (int i = 0; i < e.nrep; i++)
-		if (!layout_push_rep(&c->e, e.rep[i].extent, e.rep[i].stride, (Axis)e.rep[i].axis))
-			return false;
-	return true;
+	return layout_push_reps(&c->e, &e);
 }
 
 static bool
@@ -207,7 +162,9 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 		if (!take_turns(side ? &c->b : &c->a, side, q, c->mix[side]) ||
 		    !take_turns(&c->c, side, q, c->mix[side]))
 			return false;
-		number_turns(side ? &c->b : &c->a, side, 1 - side, c->mix[side]);
+		/* pairs along k, the turns, the others in the order they have: words of narrow elements in
+		 * the order of spread 16 */
+		layout_regs_first(side ? &c->b : &c->a, 2, (int[2]){ 1 - side, side });
 		c->side[side] = turn_positions(s, sc[side], q, c->mix[side]);
 		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
 			layout_compact_regs(&c->c, (int[2]){ side, 1 - side });

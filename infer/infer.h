@@ -25,24 +25,8 @@ int infer_join(Kernel *const *k, int n);
 int infer_ncand(const Kernel *k);
 /* Predicted cycles of one block on one SM, from the cost model in infer/cost/cost.c.  It ranks. */
 double infer_cycles(const Kernel *k, int i);
-/* Of one op, once, in the solution taken: all its warps, alone on the SM; 0 for what takes nothing. */
-double infer_op_cycles(const Kernel *k, const Op *o);
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Kernel *k, int i);
 /* Steps of search the pass has counted. */
 uint64_t infer_steps(const Kernel *k);
-/* The chosen solution in words: each tile with its layout, who demanded it, each op with its instruction, the
- * runner-up and why it lost.  Text in the unit's arena; infer/explain/explain.c. */
-const char *infer_explain(Kernel *k);
-/* The same for programs: one JSON object, whose fields hexc.1 lists; infer/explain/json.c.  Where shared
- * tiles lie is in it once pass smem has run. */
-const char *infer_explain_json(Kernel *k);
-/* The same as pictures, SVG documents: register tiles with the owner of every element, shared tiles with
- * their banks, pipelines in time; infer/explain/draw*.c.  Sets *out to an array in the unit's arena,
- * returns how many. */
-typedef struct Drawing {
-	const char *name; /* what is drawn, of letters, digits, - and . */
-	const char *svg;
-} Drawing;
-int infer_draw(Kernel *k, const Drawing **out);
 #endif

@@ -3,10 +3,10 @@
  * A tensor has one pack.  The first reader chooses it; tiles of others, and of a pack that the program gives,
  * are made as the pack has them and converted. */
 #include "hexc/ir/spread.h"
+#include "infer/base/model.h"
+#include "infer/memory/memory.h"
 #include "infer/memory/pack_layout.h"
-#include "infer/recipe/recipe.h"
-
-enum { DEPTH = 24 };
+#include "infer/rules.h"
 
 static const Pack *
 pack_of(const Solve *s, const Op *unpack)
@@ -143,14 +143,14 @@ is_unpacked(const Val *v)
 {
 	int at[2];
 
-	return unpack_behind(v, at, DEPTH) != NULL;
+	return unpack_behind(v, at, CHAIN_DEPTH) != NULL;
 }
 
 bool
 suit_pack(const Solve *s, const Val *v, Layout *l)
 {
 	int at[2];
-	const Op *o = unpack_behind(v, at, DEPTH);
+	const Op *o = unpack_behind(v, at, CHAIN_DEPTH);
 	Layout own = *l;
 
 	if (!o)
@@ -162,83 +162,6 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 }
 
 /* ---- the order of bits --------------------------------------------------------------------------- */
-
-/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be, of
- * packed floats the one that is made for them.  Natural order is as good for what lies in whole words as it
- * is, if its recipe is no longer. */
-static int
-cast_likes(const Solve *s, const Op *o, bool packed)
-{
-	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), wide = lane <= 8 ? 8 : 16, best = 0;
-	const DTypeInfo *from = &dtype_info[o->in[0]->type.dtype], *to = &dtype_info[o->out[0]->type.dtype];
-	/* of 8 and 16 the first that will do; for floats 4, and the one for their fields */
-	int order[4] = { wide, 24 - wide, 4, SPREAD_HALF + to->man - from->man };
-	bool whole = (bits & (bits - 1)) == 0, half = packed && lane == 16 && from->kind == K_flt;
-	double least = 1e9;
-
-	if (whole && cast_price(s, o, 0)->any)
-		least = cast_price(s, o, 0)->steps + cast_price(s, o, 0)->last;
-	if (lane > 16 && whole)
-		return 0;
-	for (int i = 0; i < (half ? 4 : 2); i++) {
-		const CastPrice *p;
-
-		if ((i == 1 && best) || !spread_valid(bits, order[i]))
-			continue;
-		p = cast_price(s, o, order[i]);
-		if (bits < order[i] && p->any && p->steps + p->last < least) {
-			least = p->steps + p->last;
-			best = order[i];
-		}
-	}
-	return best;
-}
-
-/* The spread that all readers of a narrow tile like, packed or not; -1 not asked yet. */
-static int
-liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
-{
-	for (int i = 0; i < s->nuse[v->id]; i++) {
-		const Use *u = &s->use[v->id][i];
-		int one = 0;
-
-		if (s->sol->want[u->op->id][u->i] || depth == 0)
-			return 0; /* a conversion stands in between */
-		if (u->op->code == O_transpose || u->op->code == O_reshape)
-			one = liked(s, u->op->out[0], depth - 1, so_far, packed);
-		else if (u->op->code == O_cast)
-			one = cast_likes(s, u->op, packed);
-		else if (u->op->code == O_lookup && packed && bits_of(v) < 4)
-			one = 4;
-		if (so_far >= 0 && one != so_far)
-			return 0;
-		so_far = one;
-	}
-	return so_far;
-}
-
-int
-spread_liked(const Solve *s, const Val *v)
-{
-	int spread = liked(s, v, DEPTH, -1, false);
-	Recipe *r = NEW(s->arena, Recipe);
-	DType to = spread == 16 ? D_f16 : D_i8;
-	unsigned have = s->k->unit->target->features;
-
-	return spread > 0 && recipe_make(r, v->type.dtype, spread, to, have) ? spread : 0;
-}
-
-void
-spread_tile(Solve *s, const Val *v, int spread)
-{
-	s->sol->spread[v->id] = spread;
-	for (int i = 0; i < s->nuse[v->id]; i++) {
-		const Op *o = s->use[v->id][i].op;
-
-		if (o->code == O_transpose || o->code == O_reshape)
-			spread_tile(s, o->out[0], spread);
-	}
-}
 
 void
 settle_packs(Solve *s)
@@ -252,7 +175,7 @@ settle_packs(Solve *s)
 		int *one = o->code == O_unpack ? &spread[o->in[1]->index] : NULL;
 
 		if (one)
-			*one = s->sol->made[o->id][0] ? 0 : liked(s, o->out[0], DEPTH, *one, true);
+			*one = s->sol->made[o->id][0] ? 0 : spread_liked_packed(s, o->out[0], *one);
 	}
 	for (int i = 0; i < s->k->nparam; i++) {
 		const Pack *asked = s->k->param[i].pack;
@@ -277,7 +200,7 @@ settle_packs(Solve *s)
 
 		/* who cannot read that order has the bits put in natural order */
 		if (p && p->spread && !s->sol->made[o->id][0] &&
-		    liked(s, o->out[0], DEPTH, -1, true) == p->spread)
+		    spread_liked_packed(s, o->out[0], -1) == p->spread)
 			spread_tile(s, o->out[0], p->spread);
 	}
 }

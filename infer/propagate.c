@@ -1,142 +1,10 @@
 /* propagate.c - from a plan to a layout for every register tile: a worklist over ops.
  *
  * A layout spreads from where it is demanded (the fragments of dots first, then coalesced accesses) along the
- * rules of rules.c.  Where a value already lies otherwise, the demand is kept on the operand's edge and
- * becomes a conversion: that is the only place where two layouts meet. */
-#include "infer/solve.h"
-
-static void
-enqueue(Solve *s, Op *o)
-{
-	if (s->queued[o->id] || !rule_of[o->code])
-		return;
-	s->queued[o->id] = true;
-	VEC_PUSH(s->arena, s->queue, s->nqueue, s->capqueue, o);
-}
-
-/* Everything that touches v may know more now. */
-static void
-wake(Solve *s, Val *v)
-{
-	if (v->def)
-		enqueue(s, v->def);
-	else if (v->block->owner)
-		enqueue(s, v->block->owner);
-	for (int i = 0; i < s->nuse[v->id]; i++) {
-		Op *o = s->use[v->id][i].op;
-		enqueue(s, o->code == O_yield && o->parent->owner ? o->parent->owner : o);
-	}
-}
-
-/* Whose demand does `who` pass on?  Dots, accesses and pins speak for themselves, other ops for a value they
- * touch. */
-const Op *
-first_cause(const Solve *s, const Op *who)
-{
-	const Block *body = who->blk[0];
-
-	if (who->code == O_dot || who->code == O_load || who->code == O_store || who->code == O_hold)
-		return who;
-	for (int i = 0; i < who->nout; i++)
-		if (s->sol->origin[who->out[i]->id])
-			return s->sol->origin[who->out[i]->id];
-	for (int i = 0; body && i < body->narg; i++)
-		if (s->sol->origin[body->arg[i]->id])
-			return s->sol->origin[body->arg[i]->id];
-	for (int i = 0; body && i < body->last->nin; i++)
-		if (s->sol->origin[body->last->in[i]->id])
-			return s->sol->origin[body->last->in[i]->id];
-	for (int i = 0; i < who->nin; i++)
-		if (s->sol->origin[who->in[i]->id])
-			return s->sol->origin[who->in[i]->id];
-	return who;
-}
-
-bool
-give(Solve *s, Val *v, const Layout *l, const Op *who)
-{
-	const Layout *have = s->sol->val[v->id];
-
-	arena_step(s->arena);
-	if (have)
-		return have == l || layout_equal(have, l);
-	s->sol->val[v->id] = kept_layout(s, l);
-	s->sol->origin[v->id] = who ? first_cause(s, who) : NULL;
-	wake(s, v);
-	return true;
-}
-
-void
-demand(Solve *s, Op *o, int i, const Layout *l)
-{
-	const Layout **want = s->sol->want[o->id];
-
-	if (give(s, o->in[i], l, o)) {
-		want[i] = NULL;
-		return;
-	}
-	if (want[i] && layout_equal(want[i], l))
-		return;
-	want[i] = kept_layout(s, l);
-}
-
-void
-deliver(Solve *s, Op *o, int i, const Layout *l)
-{
-	const Layout **made = s->sol->made[o->id];
-
-	if (give(s, o->out[i], l, o)) {
-		made[i] = NULL;
-		return;
-	}
-	if (made[i] && layout_equal(made[i], l))
-		return;
-	made[i] = kept_layout(s, l);
-}
-
-void
-demand_indices(Solve *s, Val *mem, const Layout *map)
-{
-	Op *view = mem->def;
-	int dim = view ? view_gather_dim(view) : -1;
-	Layout l;
-
-	if (dim < 0)
-		return;
-	l = *map;
-	for (int d = l.ndim - 1; d >= 0; d--)
-		if (d != dim && !(layout_reduce(&l, &l, d) && layout_drop_dim(&l, &l, d)))
-			return;
-	for (int d = 0; d < view->in[0]->type.rank; d++)
-		if (view_gathers(view, d))
-			demand(s, view, 1 + d, &l);
-}
-
-const Layout *
-result(const Solve *s, const Op *o, int i)
-{
-	const Layout *made = s->sol->made[o->id][i];
-
-	return made ? made : s->sol->val[o->out[i]->id];
-}
-
-bool
-wanted_as_made(const Solve *s, const Op *o, int i)
-{
-	const Val *v = o->in[i];
-	const Layout *want = s->sol->want[o->id][i];
-	const Layout *made = v->def ? s->sol->made[v->def->id][v->index] : NULL;
-
-	return want && made && layout_equal(want, made);
-}
-
-const Layout *
-operand(const Solve *s, const Op *o, int i)
-{
-	const Layout *want = s->sol->want[o->id][i];
-
-	return want ? want : s->sol->val[o->in[i]->id];
-}
+ * rules of rules.c. */
+#include "hexc/ir/sparse.h"
+#include "infer/memory/memory.h"
+#include "infer/rules.h"
 
 /* Layouts that the program gives come first. */
 static void
@@ -153,15 +21,10 @@ drain(Solve *s)
 	for (int at = 0; at < s->nqueue; at++) {
 		Op *o = s->queue[at];
 		s->queued[o->id] = false;
-		rule_of[o->code](s, o);
+		if (rule_of[o->code])
+			rule_of[o->code](s, o);
 	}
 	s->nqueue = 0;
-}
-
-static bool
-is_reg(const Val *v)
-{
-	return v->type.space == S_reg;
 }
 
 /* The access that moves most bytes among those whose tile has no layout yet; those before *from have. */

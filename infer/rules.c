@@ -1,6 +1,7 @@
 /* rules.c - what each op says about the layouts of its operands and results, once per `layout` column of
  * hexc/ir/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
  * value it touches has become known. */
+#include "hexc/ir/sparse.h"
 #include "infer/rules.h"
 
 static bool
@@ -62,20 +63,11 @@ table_layout(Layout *out, const Layout *l, const Type *index, const Type *table)
 		    index->shape[d] > 1 && !layout_reduce(&rows, &rows, d))
 			return false;
 	layout_init(out, table->rank);
-	layout_push(out, table->rank - 1, n, 1, AX_reg);
 	for (int d = 0; d + 1 < table->rank; d++)
-		for (int i = rows.first[d]; i < rows.first[d + 1]; i++) {
-			const Iter *it = &rows.it[i];
-			int64_t stride = it->axis == AX_reg ? it->stride * n : it->stride;
-
-			if (!layout_push(out, d, it->extent, stride, (Axis)it->axis))
-				return false;
-		}
-	for (int i = 0; i < rows.nrep; i++)
-		if (rows.rep[i].axis != AX_reg &&
-		    !layout_push_rep(out, rows.rep[i].extent, rows.rep[i].stride, (Axis)rows.rep[i].axis))
+		if (!layout_push_dim(out, d, &rows, d))
 			return false;
-	return true;
+	layout_scale(out, AX_reg, n);
+	return layout_push(out, table->rank - 1, n, 1, AX_reg) && layout_push_reps(out, &rows);
 }
 
 static void
@@ -193,35 +185,16 @@ rule_reshape(Solve *s, Op *o)
 static bool
 halved(Layout *out, const Layout *l, int d, int group, int keep)
 {
-	Layout from = *l;
-	int64_t done = 1;
 	int order[DIM_MAX] = { d }, n = 1;
 
-	if (!layout_split(&from, d, group))
+	if (!layout_reduce_low(out, l, d, group))
 		return false;
-	layout_init(out, from.ndim);
-	for (int i = 0; i < from.nrep; i++)
-		if (!layout_push_rep(out, from.rep[i].extent, from.rep[i].stride, (Axis)from.rep[i].axis))
-			return false;
-	if (!layout_push(out, d, keep, 1, AX_reg))
+	layout_scale(out, AX_reg, keep);
+	if (!layout_push_front(out, d, keep, 1, AX_reg))
 		return false;
-	for (int e = 0; e < from.ndim; e++) {
-		for (int i = from.first[e]; i < from.first[e + 1]; i++) {
-			const Iter *it = &from.it[i];
-			bool inner = e == d && done < group;
-			int64_t stride = it->stride * (it->axis == AX_reg ? keep : 1);
-
-			if (e == d)
-				done *= it->extent;
-			if (!inner && !layout_push(out, e, it->extent, stride, (Axis)it->axis))
-				return false;
-			if (inner && it->axis != AX_reg &&
-			    !layout_push_rep(out, it->extent, it->stride, (Axis)it->axis))
-				return false;
-		}
+	for (int e = 0; e < l->ndim; e++)
 		if (e != d)
 			order[n++] = e;
-	}
 	layout_compact_regs(out, order);
 	return true;
 }

@@ -1,21 +1,45 @@
-/* rules.h - between the files of the rules: what each op says about layouts. */
+/* rules.h - what each op says about layouts: propagate() asks it of every op that may know more. */
 #ifndef HEXC_RULES_H
 #define HEXC_RULES_H
-#include "infer/solve.h"
+#include "infer/base/state.h"
 
-static inline bool
-is_reg(const Val *v)
-{
-	return v->type.space == S_reg;
-}
+/* ---- propagate.c ---------------------------------------------------------------------------------- */
+/* Layouts for every register value under s->sol->plan.  False: s->why says why not. */
+bool propagate(Solve *s);
 
-static inline const Layout *
-known(const Solve *s, const Val *v)
-{
-	return s->sol->val[v->id];
-}
+/* ---- rules.c -------------------------------------------------------------------------------------- */
+/* One rule per `layout` column of ops.def; NULL: the op says nothing. */
+typedef void (*RuleFn)(Solve *s, Op *o);
+extern const RuleFn rule_of[O_COUNT];
+void rule_for(Solve *s, Op *o);
 
+/* ---- rules_line.c --------------------------------------------------------------------------------- */
 void rule_shift(Solve *s, Op *o);
 void rule_pieces(Solve *s, Op *o); /* slice, concat */
-void rule_for(Solve *s, Op *o);
+/* Lay the tile of shift o out so that its line along the shift's dim is within a warp. */
+void anchor_shift(Solve *s, Op *o);
+/* Lay the tiles of slice or concat o out so that its pieces are in registers of their own. */
+void anchor_pieces(Solve *s, Op *o);
+
+/* ---- rules_default.c ------------------------------------------------------------------------------ */
+/* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
+bool rule_default(Solve *s, Op *o);
+/* The operand of reduction o lies so that reducing it gives the result as it lies.  False: not mine. */
+bool rule_backward(Solve *s, Op *o);
+
+/* ---- packed.c ------------------------------------------------------------------------------------- */
+void rule_unpack(Solve *s, Op *o);
+void rule_pack(Solve *s, Op *o);
+/* A layout for a tile, unpacked or to be packed, that nothing asks anything of. */
+bool anchor_unpack(Solve *s, Op *o);
+/* Does v, a dot's operand, come from a packed tensor? */
+bool is_unpacked(const Val *v);
+/* If so, number the registers of l, its layout, block by block; false: blocks cannot be read like that. */
+bool suit_pack(const Solve *s, const Val *v, Layout *l);
+/* The order of bits in all packs, once layouts and conversions are known. */
+void settle_packs(Solve *s);
+
+/* ---- reshape.c ------------------------------------------------------------------------------------ */
+/* A layout for x that is one for y too, a type of as many elements; false: the shapes have too many dims. */
+bool reshape_layout(const Solve *s, const Type *x, const Type *y, Layout *out);
 #endif

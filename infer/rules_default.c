@@ -1,5 +1,6 @@
 /* rules_default.c - layouts for what no reader and no memory asks about: backwards through reductions,
  * forwards through broadcasts, anything for the rest. */
+#include "infer/memory/memory.h"
 #include "infer/rules.h"
 
 /* Nothing asks for more than one copy: dims from the last, registers in between. */
@@ -11,31 +12,6 @@ anyhow(Solve *s, const Type *t, Layout *l)
 	for (int d = 0; d < t->rank; d++)
 		order[d] = t->rank - 1 - d;
 	return coalesced(l, t->rank, t->shape, order, 1, s->k->warps, true);
-}
-
-/* `in` lies so that reducing gives `small` on dim d: the replicas of small take the digits of d, the rest of
- * d goes to registers.  The backward direction of reduce and the forward one of broadcast. */
-static bool
-expand(Layout *out, const Layout *small, int dim, int64_t extent)
-{
-	Layout l = *small;
-	int64_t regs = layout_cosize(small, AX_reg), rest = extent;
-
-	l.nrep = 0;
-	for (int i = 0; i < small->nrep; i++) {
-		const Iter *r = &small->rep[i];
-		if (rest % r->extent == 0) {
-			rest /= r->extent;
-			if (!layout_push(&l, dim, r->extent, r->stride, (Axis)r->axis))
-				return false;
-		} else if (!layout_push_rep(&l, r->extent, r->stride, (Axis)r->axis)) {
-			return false;
-		}
-	}
-	if (rest > 1 && !layout_push(&l, dim, rest, regs, AX_reg))
-		return false;
-	*out = l;
-	return true;
 }
 
 /* Ops whose results nothing may have asked for. */
@@ -54,7 +30,7 @@ rule_backward(Solve *s, Op *o)
 	Layout l;
 
 	return d >= 0 && is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
-	       expand(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
+	       layout_broadcast(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
 }
 
 bool
@@ -67,7 +43,7 @@ rule_default(Solve *s, Op *o)
 		l = *known(s, in);
 		for (int d = 0; d < in->type.rank; d++)
 			if (in->type.shape[d] == 1 && o->out[0]->type.shape[d] > 1 &&
-			    !expand(&l, &l, d, o->out[0]->type.shape[d]))
+			    !layout_broadcast(&l, &l, d, o->out[0]->type.shape[d]))
 				return false;
 		return give(s, o->out[0], &l, o);
 	}

@@ -1,32 +1,7 @@
 /* rules_line.c - ops that move elements along one dim: shift, slice, concat.  Their layouts keep what moves
  * within registers, or within a warp. */
-#include "hexc/ir/facts.h"
+#include "infer/memory/memory.h"
 #include "infer/rules.h"
-
-/* Along dim d: registers of a lane, then lanes in one row, then registers again; what a shift can do with
- * static registers and one lane distance. */
-static bool
-shiftable(const Layout *l, int d)
-{
-	int64_t lanes = 1, stride = 0;
-	int i = l->first[d], end = l->first[d + 1];
-
-	for (; i < end && (l->it[i].axis == AX_reg || l->it[i].extent == 1); i++)
-		if (l->it[i].extent > 1 && l->it[i].stride == 0)
-			return false;
-	for (; i < end && (l->it[i].axis == AX_lane || l->it[i].extent == 1); i++) {
-		if (l->it[i].extent == 1)
-			continue;
-		if (stride && l->it[i].stride != stride * lanes)
-			return false;
-		stride = stride ? stride : l->it[i].stride;
-		lanes *= l->it[i].extent;
-	}
-	for (; i < end && (l->it[i].axis == AX_reg || l->it[i].extent == 1); i++)
-		if (l->it[i].extent > 1 && l->it[i].stride == 0)
-			return false;
-	return i == end;
-}
 
 /* How many lanes the dims but d may take so that enough is left of them for all warps: what warps do not
  * share each of them does again. */
@@ -47,37 +22,25 @@ lanes_beside(const Type *t, int d, int warps)
 static bool
 along(Layout *out, const Type *t, int d, int warps)
 {
-	int64_t rest[DIM_MAX], beside = lanes_beside(t, d, warps), lanes = WARP_SIZE, left = warps;
-	int64_t regs = 1, g;
+	int64_t rest[DIM_MAX], beside = lanes_beside(t, d, warps), g;
 
 	layout_init(out, t->rank);
 	for (int i = t->rank - 1; i >= 0; i--) {
-		rest[i] = t->shape[i];
-		g = i == d ? 1 : gcd64(beside, rest[i]);
-		if (!layout_push(out, i, g, WARP_SIZE / lanes, AX_lane))
+		g = i == d ? 1 : gcd64(beside, t->shape[i]);
+		if (!mapping_spatial(out, i, g, AX_lane))
 			return false;
-		lanes /= g;
 		beside /= g;
-		rest[i] /= g;
+		rest[i] = t->shape[i] / g;
 	}
-	g = gcd64(lanes, rest[d]);
-	rest[d] /= g;
-	if (!layout_push(out, d, rest[d], 1, AX_reg) || !layout_push(out, d, g, WARP_SIZE / lanes, AX_lane))
+	g = mapping_workers(out, rest[d], WARP_SIZE, AX_lane);
+	if (!mapping_repeat(out, d, rest[d] / g) || !mapping_spatial(out, d, g, AX_lane))
 		return false;
-	lanes /= g;
-	regs = rest[d];
 	for (int i = t->rank - 1; i >= 0; i--) {
-		if (i == d)
-			continue;
-		g = gcd64(left, rest[i]);
-		if (!layout_push(out, i, g, warps / left, AX_warp) ||
-		    !layout_push(out, i, rest[i] / g, regs, AX_reg))
+		g = mapping_workers(out, rest[i], warps, AX_warp);
+		if (i != d && (!mapping_spatial(out, i, g, AX_warp) || !mapping_repeat(out, i, rest[i] / g)))
 			return false;
-		left /= g;
-		regs *= rest[i] / g;
 	}
-	return (lanes == 1 || layout_push_rep(out, lanes, WARP_SIZE / lanes, AX_lane)) &&
-	       (left == 1 || layout_push_rep(out, left, warps / left, AX_warp));
+	return mapping_share(out, WARP_SIZE, AX_lane) && mapping_share(out, warps, AX_warp);
 }
 
 void
@@ -96,12 +59,13 @@ rule_shift(Solve *s, Op *o)
 	const Layout *l = known(s, o->in[0]);
 	int d = (int)IMM(o, dim);
 	Layout own;
+	DimLine line; /* what a shift can do with static registers and one lane distance */
 
 	if (!l)
 		l = known(s, o->out[0]);
 	if (!l)
 		return;
-	if (!shiftable(l, d)) {
+	if (!layout_line(l, d, &line)) {
 		if (!along(&own, &o->out[0]->type, d, s->k->warps))
 			return;
 		l = &own;
@@ -126,23 +90,8 @@ piece_of(const Op *o)
 static bool
 piece_layout(Layout *out, const Layout *l, int d, int64_t g)
 {
-	int64_t weight = 1;
-
-	*out = *l;
-	if (!layout_split(out, d, g))
+	if (!layout_slice(out, l, d, g))
 		return false;
-	for (int i = out->first[d]; i < out->first[d + 1]; i++) {
-		Iter *it = &out->it[i];
-
-		if (weight >= g && it->extent > 1) {
-			if (it->axis != AX_reg || it->stride == 0)
-				return false;
-			it->extent = 1;
-		} else {
-			weight *= it->extent;
-		}
-	}
-	layout_squeeze_regs(out);
 	layout_canon(out);
 	return true;
 }
@@ -152,7 +101,7 @@ static bool
 pieces_layout(Layout *out, const Layout *piece, int d, int64_t n)
 {
 	*out = *piece;
-	return layout_push(out, d, n, layout_cosize(piece, AX_reg), AX_reg);
+	return mapping_repeat(out, d, n);
 }
 
 /* Pieces spread over all threads, as wide as memory may take them. */

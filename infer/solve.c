@@ -1,30 +1,12 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
-#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/rules.h"
+#include "infer/search.h"
 
 /* ---- what does not change while searching --------------------------------------------------------- */
-
-/* A constant tile takes a different layout for each reader at no cost, and a view's indices lie as the access
- * through it wants them: one op per use. */
-void
-split_fills(Kernel *k)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		for (int i = 0; i < o->nin; i++) {
-			Op *def = o->in[i]->def;
-			if (def && view_gather_dim(def) >= 0) { /* its indices lie as the access wants */
-				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
-				continue;
-			}
-			if (!def || o->in[i]->type.space != S_reg || !op_is(def, F_FILL))
-				continue;
-			o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
-		}
-	pass_dce(k);
-}
 
 static double
 trips(Kernel *k, const Op *loop)
@@ -34,11 +16,11 @@ trips(Kernel *k, const Op *loop)
 
 	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
 		if (val_is_const(loop->in[1], &hi))
-			return hi > lo ? (double)((hi - lo + step - 1) / step) : 0;
-		if (f.hi - lo < 32 * step)
+			return hi > lo ? (double)(ceil_div(hi - lo, step)) : 0;
+		if (f.hi - lo < UNKNOWN_TRIPS * step)
 			return (double)(f.hi - lo) / (double)step;
 	}
-	return 32; /* unknown: long enough for the body to decide */
+	return UNKNOWN_TRIPS;
 }
 
 static void
@@ -92,8 +74,7 @@ static int
 pinned_unit(const Type *t)
 {
 	for (int d = 0; t->pinned && d < t->rank; d++)
-		if (t->layout->first[d] < t->layout->first[d + 1] &&
-		    t->layout->it[t->layout->first[d]].stride == 1)
+		if (dim_digits(t->layout, d).it && dim_digits(t->layout, d).it->stride == 1)
 			return d;
 	return t->rank - 1;
 }
@@ -222,11 +203,11 @@ solve_init(Solve *s, Kernel *k)
 	s->through = NEWN(s->arena, Val **, no);
 	s->ahead = NEWN(s->arena, bool, no);
 	s->unit = NEWN(s->arena, int, nv);
-	s->view = NEWN(s->arena, ViewFact, nv);
 	s->dot = NEWN(s->arena, Op *, no);
 	s->dot_at = NEWN(s->arena, int, no);
 	s->queued = NEWN(s->arena, bool, no);
-	s->cast = NEWN(s->arena, CastPrice, CAST_ORDERS * no);
+	forget_views(s);
+	forget_casts(s);
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_through(s);

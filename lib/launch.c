@@ -25,15 +25,16 @@ say(const Why *w, const char *fmt, ...)
 	return HEXC_E_ARGS;
 }
 
-int
+/* All launch-time expressions of k for these arguments. */
+static int
 launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
 {
-	int64_t small[PARAM_MAX];
+	int64_t small[LAUNCH_PARAMS_MAX];
 
-	if (k->nparam > PARAM_MAX) /* module_declare refuses such kernels */
+	if (k->nparam > LAUNCH_PARAMS_MAX) /* module_declare refuses such kernels */
 		return HEXC_E_INVALID;
 	for (int i = 0; i < k->nparam; i++) {
-		bool number = k->param[i].kind != HEXC_POINTER && !num_is_float(k->param[i].dtype);
+		bool number = k->param[i].kind != HEXC_POINTER && !dtype_is_float(k->param[i].dtype);
 		small[i] = number ? num_wrap(k->param[i].dtype, arg[i].i) : 0;
 	}
 	expr_eval(&k->expr, small, v);
@@ -201,7 +202,7 @@ hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why_t
 		if (p->kind == HEXC_SIZE && arg[i].i > SIZE_LIMIT)
 			return say(&why, "the size %s is %lld; sizes go up to %lld", p->name,
 			           (long long)arg[i].i, (long long)SIZE_LIMIT);
-		if (p->kind == HEXC_SCALAR && !num_is_float(p->dtype) &&
+		if (p->kind == HEXC_SCALAR && !dtype_is_float(p->dtype) &&
 		    num_wrap(p->dtype, arg[i].i) != arg[i].i)
 			return say(&why, "%s = %lld does not fit %s", p->name, (long long)arg[i].i,
 			           dtype_info[p->dtype].name);

@@ -2,14 +2,8 @@
 #ifndef HEXC_LIB_H
 #define HEXC_LIB_H
 #include "hexc/ir/ir.h"
+#include "lib/base/base.h"
 #include "lib/expr.h"
-#include "lib/hexc.h"
-
-/* ---- protect.c -------------------------------------------------------------------------------- */
-
-/* Run fn(user) with every arena of `a` (n of them) leaving to here: the one setjmp of the library.
- * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
-int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
 
 /* ---- contexts (ctx.c, options.c) -------------------------------------------------------------- */
 
@@ -23,8 +17,6 @@ typedef struct Options {
 /* Check `in` (NULL: defaults) and copy it with the given allocator.  HEXC_OK or an error. */
 int options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size_t), void *user);
 void options_free(Options *o, void *(*fn)(void *, void *, size_t), void *user);
-/* Row of passes.def by name; -1: unknown. */
-int pass_index(const char *name);
 
 struct hexc_ctx {
 	Options opt;
@@ -37,11 +29,6 @@ struct hexc_ctx {
 	DiagMsg last;     /* stands in when there is no memory for a message */
 	bool only_last;
 };
-
-/* ---- error.c ----------------------------------------------------------------------------------- */
-
-/* Hand out as much of `full` as the caller's struct has room for; 0: not even for its size. */
-int hand_out(void *out, size_t room, const void *full, size_t n);
 
 /* ---- outcome.c -------------------------------------------------------------------------------- */
 
@@ -121,13 +108,11 @@ struct hexc_module {
 };
 
 /* Bytes that a tensor's address must be a multiple of: the widest access is 128 bits. */
-enum { POINTER_ALIGN = 16, PARAM_MAX = 64 };
+enum { POINTER_ALIGN = 16 };
 
 hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
 /* Facts that are as the program says: names, parameters, grid, assumptions.  Errors in k->unit->diag. */
 void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);
 /* Add to the named part's time. */
 void module_time(hexc_module *m, const char *name, double ms);
-/* All launch-time expressions of k for these arguments. */
-int launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v);
 #endif

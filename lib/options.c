@@ -33,7 +33,8 @@ hexc_arch(size_t i)
 	return i < n ? targets[i].name : NULL;
 }
 
-int
+/* Row of passes.def by name; -1: unknown. */
+static int
 pass_index(const char *name)
 {
 	for (size_t i = 0; i < COUNT_OF(passes); i++)

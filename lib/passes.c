@@ -2,6 +2,7 @@
 #include "hexc/ir/pack.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/place.h"
+#include "infer/explain/explain.h"
 #include "infer/infer.h"
 #include "lib/passes.h"
 #include <string.h>

@@ -20,6 +20,18 @@ typedef struct Places {
 	int best; /* of those tried */
 } Places;
 
+/* Products of sparse tiles go over what the tiles stand for, zeros and all. */
+static void
+mark_dense(Kernel *k, bool dense)
+{
+	OpWalk w;
+
+	k->dense = dense;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_expand)
+			IMM_SET(o, dense, dense);
+}
+
 /* In front of pass infer, with its solutions; false: an error. */
 static bool
 try_one(Places *p, const bool *registers, bool dense)
@@ -29,7 +41,7 @@ try_one(Places *p, const bool *registers, bool dense)
 	double t;
 
 	place_decide(k, registers);
-	k->dense = dense;
+	mark_dense(k, dense);
 	j->unit.kernel[p->i] = k;
 	if (!passes_some(j, p->i, PASS_place, PASS_infer, false))
 		return false;
@@ -127,7 +139,7 @@ show(Places *p, const Kernel *chosen, bool *registers)
 
 	places_of(chosen, registers);
 	place_decide(k, registers);
-	k->dense = chosen->dense;
+	mark_dense(k, chosen->dense);
 	p->j->unit.kernel[p->i] = k;
 	return passes_some(p->j, p->i, PASS_place, PASS_infer, true);
 }

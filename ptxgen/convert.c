@@ -4,10 +4,14 @@
  * register of the result a table over the 32 lanes says which lane has the element, in which
  * register.  If that lane is the lane itself it is a renaming (one register for all lanes) or a
  * choice; else words are shuffled first. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
 #include "ptxgen/memory/access.h"
 #include "ptxgen/memory/matrix.h"
-#include "ptxgen/shuffle.h"
 #include "ptxgen/memory/store.h"
+#include "ptxgen/shuffle.h"
 #include <string.h>
 
 typedef struct Origin { /* of one register of the result, by lane */
@@ -191,16 +195,14 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 	LV x;
 
 	if (bits == 64) {
-		x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, raw[e * 2 + 1], g->i64, ""),
-		                 const_i64(g, 32), "");
-		x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, raw[e * 2], g->i64, ""), "");
-		return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+		x = join64(g, raw[e * 2], raw[e * 2 + 1]);
+		return LLVMBuildBitCast(g->b, x, word_type(g, d), "");
 	}
 	if (d == D_bool) {
 		x = LLVMBuildAnd(g->b, raw[e / 4], const_i32(g, (int64_t)255 << e % 4 * 8), "");
 		return LLVMBuildICmp(g->b, LLVMIntNE, x, const_i32(g, 0), "");
 	}
-	return word_type(g, d) == g->f32 ? as_f32(g, raw[e]) : raw[e];
+	return dtype_reg(d) == REG_f32 ? as_f32(g, raw[e]) : raw[e];
 }
 
 /* Registers [m, m + vec) of the result from one read. */

@@ -11,11 +11,15 @@
  * Likewise Pick.rows for m, of A and C, and Pick.cols for n, of B and C.  Instances are counted by
  * positions. */
 #include "hexc/ir/sparse.h"
+#include "infer/base/model.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
+#include "ptxgen/element/number.h"
 #include "ptxgen/sparse.h"
 #include <string.h>
 
-enum { FRAG_MAX = 8, REGISTER_BUDGET = 200 };
+enum { FRAG_MAX = 8 };
 
 typedef struct Frag { /* one operand of the instruction */
 	Layout l;
@@ -43,7 +47,7 @@ frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
 	bool ok = instr_fragment(p->inst, operand, p->swap, &f->l);
 
 	BUG_IF(g->a, !ok);
-	f->epw = word_elems(d);
+	f->epw = dtype_per_word(d);
 	f->nword = (int)layout_cosize(&f->l, AX_reg) / f->epw;
 	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
 }
@@ -81,33 +85,20 @@ operand_word(Gen *g, Val *v, int w)
 	return v->type.dtype == D_tf32 ? as_i32(g, x) : x;
 }
 
-/* Where index k of the product lies in operand i: a sparse one has half of them. */
-static int64_t
-operand_k(const DotPlan *p, int i, int64_t k)
-{
-	return dot_is_sparse(p->o) && dot_side(p->o) == i ? k / 2 : k;
-}
-
+/* The words of operand i for the instance at position `at` along its own dim, m or n, and k of the product;
+ * a sparse operand has half of these. */
 static void
-pull_a(Gen *g, const DotPlan *p, int64_t m, int64_t k, LV *out)
+pull_operand(Gen *g, const DotPlan *p, int i, int64_t at, int64_t k, LV *out)
 {
-	Val *v = p->o->in[0];
+	Val *v = p->o->in[i];
+	const Frag *f = i ? &p->b : &p->a;
 
-	k = operand_k(p, 0, k);
-
-	for (int i = 0; i < p->a.nword; i++)
-		out[i] = operand_word(g, v, frag_word(g, &p->a, v, i, m, k, p->row, p->k));
-}
-
-static void
-pull_b(Gen *g, const DotPlan *p, int64_t k, int64_t n, LV *out)
-{
-	Val *v = p->o->in[1];
-
-	k = operand_k(p, 1, k);
-
-	for (int i = 0; i < p->b.nword; i++)
-		out[i] = operand_word(g, v, frag_word(g, &p->b, v, i, k, n, p->k, p->col));
+	if (dot_is_sparse(p->o) && dot_side(p->o) == i)
+		k /= 2;
+	for (int w = 0; w < f->nword; w++)
+		out[w] = operand_word(g, v,
+		                      i ? frag_word(g, f, v, w, k, at, p->k, p->col)
+		                        : frag_word(g, f, v, w, at, k, p->row, p->k));
 }
 
 /* The n indices of a dim by the positions that map gives them. */
@@ -181,9 +172,9 @@ step_pull(Gen *g, const DotPlan *p, int k)
 	int64_t at = (int64_t)k * p->inst->k;
 
 	for (int i = 0; i < p->nm; i++)
-		pull_a(g, p, p->m[i], at, out);
+		pull_operand(g, p, 0, p->m[i], at, out);
 	for (int j = 0; j < p->nn; j++)
-		pull_b(g, p, at, p->n[j], out);
+		pull_operand(g, p, 1, p->n[j], at, out);
 	for (int i = 0; p->meta && i < (dot_side(p->o) ? p->nn : p->nm); i++)
 		metadata(g, p, i, k);
 }
@@ -195,8 +186,8 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
 	int64_t at = (int64_t)k * p->inst->k;
 
-	pull_a(g, p, p->m[i], at, p->swap ? in + p->b.nword : in);
-	pull_b(g, p, at, p->n[j], p->swap ? in : in + p->a.nword);
+	pull_operand(g, p, 0, p->m[i], at, p->swap ? in + p->b.nword : in);
+	pull_operand(g, p, 1, p->n[j], at, p->swap ? in : in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
 		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], p->row, p->col);
 		in[n + c] = p->acc[word[c]];
@@ -244,7 +235,7 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	if (dot_is_sparse(o))
 		sparse_init(g, &p);
 	acc_init(g, &p, t);
-	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= REGISTER_BUDGET;
+	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= STEP_REGISTERS;
 	for (int k = 0; k < p.nk; k++) {
 		if (k == 0)
 			step_pull(g, &p, 0);
@@ -263,8 +254,8 @@ product_add(Gen *g, DType d, LV a, LV b, LV c)
 {
 	LV e[3] = { a, b, c };
 
-	if (d == D_f64 || dtype_info[d].kind == K_flt)
-		return call_fp(g, "llvm.fma", d == D_f64 ? g->f64 : g->f32, e, 3);
+	if (dtype_is_float(d))
+		return call_fp(g, "llvm.fma", LLVMTypeOf(a), e, 3);
 	return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, a, b, ""), c, "");
 }
 
@@ -294,11 +285,7 @@ dot_fma(Gen *g, Op *o)
 			acc[r] = product_add(g, t->dtype, a, b, acc[r]);
 		}
 	}
-	for (int w = 0; w < t->nword; w++) {
-		int left = t->nreg - w * t->epw;
-
-		t->word[w] = elem_pack(g, t->dtype, acc + w * t->epw, left < t->epw ? left : t->epw);
-	}
+	number_words(g, t, acc);
 }
 
 void

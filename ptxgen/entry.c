@@ -1,5 +1,6 @@
 /* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
 #include <string.h>
 
 static LLVMTypeRef
@@ -9,12 +10,9 @@ param_type(Gen *g, const Param *p)
 		return g->ptr1;
 	if (p->kind == P_size)
 		return g->i64;
-	switch (dtype_info[p->val->type.dtype].bits) {
-	case 64: return p->val->type.dtype == D_f64 ? g->f64 : g->i64;
-	case 32: return p->val->type.dtype == D_f32 ? g->f32 : g->i32;
-	case 16: return g->i16;
-	default: return g->i8; /* bool: 0 or 1 */
-	}
+	if (dtype_info[p->val->type.dtype].bits >= 32)
+		return word_type(g, p->val->type.dtype);
+	return dtype_info[p->val->type.dtype].bits == 16 ? g->i16 : g->i8; /* bool: 0 or 1 */
 }
 
 /* The word of a scalar parameter. */
@@ -53,22 +51,6 @@ emit_block_id(Gen *g, Op *o)
 	BUG_IF(g->a, IMM(o, axis) < 0 || IMM(o, axis) > 2);
 	/* at most 2^31 - 1, so it never is negative */
 	t->word[0] = LLVMBuildZExt(g->pre, read_sreg(g, name[IMM(o, axis)]), g->i64, "");
-}
-
-LV
-smem_base(Gen *g)
-{
-	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
-
-	if (g->smem)
-		return g->smem;
-	if (!v) {
-		v = LLVMAddGlobalInAddressSpace(g->s->mod, LLVMArrayType2(g->i8, 0), "hexc_smem", 3);
-		LLVMSetLinkage(v, LLVMExternalLinkage);
-		LLVMSetAlignment(v, 128);
-	}
-	g->smem = LLVMBuildPtrToInt(g->pre, v, g->i32, "");
-	return g->smem;
 }
 
 static void

@@ -1,7 +1,9 @@
-/* exchange.c - conversions by butterflies (infer/convert/exchange.h): of two words that differ in one bit of
+/* exchange.c - conversions by butterflies (taskmap/exchange.h): of two words that differ in one bit of
  * their number each lane keeps one and trades the other with the lane across one bit of the lane number. */
-#include "infer/convert/exchange.h"
-#include "ptxgen/gen.h"
+#include "taskmap/exchange.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
 #include "ptxgen/shuffle.h"
 
 typedef struct ExchangePlan {
@@ -64,7 +66,7 @@ convert_exchange(Gen *g, Op *o)
 	ExchangePlan *p = NEW(g->a, ExchangePlan);
 	Tile *t;
 
-	if (!exchange_find(in->layout, out->layout, word_elems(out->dtype), &p->x))
+	if (!exchange_find(in->layout, out->layout, dtype_per_word(out->dtype), &p->x))
 		return false;
 	t = tile_lazy(g, o, pull_exchange, p);
 	t->depth = p->x.n;

@@ -1,5 +1,26 @@
 /* flow.c - for, if, yield: basic blocks and phis. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
+
+/* Force a value that a region uses, if it was made outside: the values inside have no tile yet. */
+static void
+gen_enter_val(Gen *g, Val *v)
+{
+	if ((v->type.space == S_reg || v->type.space == S_scalar) && g->tile[v->id])
+		tile_force(g, v);
+}
+
+/* Before a region: force what its ops use from outside. */
+static void
+gen_enter(Gen *g, Block *b)
+{
+	OpWalk w;
+
+	gen_flush(g, NULL);
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			gen_enter_val(g, o->in[i]);
+}
 
 /* Phis for the words of a tile. */
 static void

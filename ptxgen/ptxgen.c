@@ -5,9 +5,15 @@
  * thing to do on the way is to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
 #include "hexc/ir/sparse.h"
-#include "ptxgen/gen.h"
+#include "ptxgen/emit.h"
 #include <string.h>
 #include <time.h>
+
+int
+ptxgen_llvm_major(void)
+{
+	return LLVM_VERSION_MAJOR;
+}
 
 static double
 now_ms(void)
@@ -98,7 +104,7 @@ ptxgen_emit(Unit *u, PtxOut *out)
 	if (u->target->llvm > ptxgen_llvm_major()) {
 		diag_fail(u->diag, DC_ARCH, nowhere,
 		          "%s needs LLVM %d, but this hexc was built with LLVM %s", u->target->name,
-		          u->target->llvm, ptxgen_llvm_version());
+		          u->target->llvm, LLVM_VERSION_STRING);
 		return false;
 	}
 	s = NEW(u->arena, Session);

@@ -14,7 +14,6 @@ typedef struct PtxOut {
  * offsets and barriers are final), for u->target.  False: errors are in u->diag and *out is empty.
  * Same unit, same LLVM: same bytes.  Thread-safe for different units. */
 bool ptxgen_emit(Unit *u, PtxOut *out);
-/* The LLVM this was built with, as "19.1.7", and its major number; static text. */
-const char *ptxgen_llvm_version(void);
+/* The major number of the LLVM that this was built with. */
 int ptxgen_llvm_major(void);
 #endif

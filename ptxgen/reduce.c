@@ -4,8 +4,13 @@
  * result, one for each warp along the dim.  pick.map says who writes which part, pick.map2 who reads which,
  * pick.scratch where it lies; a part is written once, and all threads that want a result add its parts up in
  * the same order, so the replicas of a result are equal bit for bit. */
-#include "ptxgen/memory/access.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
+#include "ptxgen/element/number.h"
+#include "ptxgen/emit.h"
+#include "ptxgen/memory/access.h"
 #include "ptxgen/shuffle.h"
 #include <string.h>
 
@@ -34,29 +39,20 @@ combine(Gen *g, const Op *o, LV x, LV y)
 static void
 reduce_steps(Gen *g, ReducePlan *p, const Layout *l)
 {
-	int n = 1;
+	Layout regs;
 
-	for (int i = l->first[p->dim]; i < l->first[p->dim + 1]; i++)
-		if (l->it[i].axis == AX_reg)
-			n *= (int)l->it[i].extent;
-	p->step = arena_alloc(g->a, sizeof *p->step * (size_t)n);
-	p->nstep = 1;
-	for (int i = l->first[p->dim]; i < l->first[p->dim + 1]; i++) {
-		const Iter *it = &l->it[i];
-		int have = p->nstep;
-
-		if (it->axis != AX_reg)
-			continue;
-		for (int64_t k = 1; k < it->extent; k++)
-			for (int j = 0; j < have; j++)
-				p->step[p->nstep++] = p->step[j] + k * it->stride;
-	}
+	layout_project(&regs, l, p->dim, AX_reg);
+	p->nstep = (int)layout_size(&regs);
+	p->step = NEWN(g->a, int64_t, p->nstep);
+	for (int i = 0; i < p->nstep; i++)
+		p->step[i] = layout_at_index(&regs, i).at[AX_reg];
 }
 
 /* One result element over this warp. */
 static LV
-reduce_warp(Gen *g, Op *o, const ReducePlan *p, int64_t r)
+reduce_warp(Gen *g, Op *o, int64_t r)
 {
+	const ReducePlan *p = tile_of(g, o->out[0])->plan;
 	const Layout *l = o->in[0]->type.layout;
 	LV part[PARTIALS] = { NULL }, x;
 	int64_t coord[DIM_MAX] = { 0 }, base;
@@ -69,12 +65,12 @@ reduce_warp(Gen *g, Op *o, const ReducePlan *p, int64_t r)
 	x = part[0];
 	for (int i = 1; i < PARTIALS && part[i]; i++)
 		x = combine(g, o, x, part[i]);
-	for (int i = l->first[p->dim]; i < l->first[p->dim + 1]; i++) {
-		const Iter *it = &l->it[i];
+	for (Digit lanes = dim_digits(l, p->dim); lanes.it; digit_next(&lanes)) {
+		const Iter *it = lanes.it;
 
 		if (it->axis != AX_lane || it->extent == 1)
 			continue;
-		BUG_IF(g->a, (it->extent & (it->extent - 1)) || (it->stride & (it->stride - 1)));
+		BUG_IF(g->a, !is_pow2(it->extent) || !is_pow2(it->stride));
 		for (int64_t delta = it->stride; delta < it->stride * it->extent; delta *= 2)
 			x = combine(g, o, x, shuffle_xor(g, x, (int)delta));
 	}
@@ -84,13 +80,7 @@ reduce_warp(Gen *g, Op *o, const ReducePlan *p, int64_t r)
 static void
 pull_reduce(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV e[WORD_ELEMS];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		e[n] = reduce_warp(g, o, t->plan, w * t->epw + n);
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, reduce_warp);
 }
 
 /* ---- across warps (infer/convert/across.c) ----------------------------------------------------------- */
@@ -116,9 +106,7 @@ part_words(Gen *g, DType d, LV x, LV *out)
 		out[0] = as_i32(g, x);
 		return 1;
 	}
-	x = LLVMBuildBitCast(g->b, x, g->i64, "");
-	out[0] = LLVMBuildTrunc(g->b, x, g->i32, "");
-	out[1] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, x, const_i64(g, 32), ""), g->i32, "");
+	split64(g, x, out);
 	return 2;
 }
 
@@ -128,10 +116,9 @@ part_number(Gen *g, DType d, const LV *word)
 	LV x;
 
 	if (dtype_info[d].bits < 64)
-		return d == D_f32 ? as_f32(g, word[0]) : word[0];
-	x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, word[1], g->i64, ""), const_i64(g, 32), "");
-	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, word[0], g->i64, ""), "");
-	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+		return dtype_reg(d) == REG_f32 ? as_f32(g, word[0]) : word[0];
+	x = join64(g, word[0], word[1]);
+	return LLVMBuildBitCast(g->b, x, word_type(g, d), "");
 }
 
 static void
@@ -184,7 +171,7 @@ static void
 reduce_across(Gen *g, Op *o, Tile *t)
 {
 	const Pick *p = o->pick;
-	DType d = reduction_part(t->dtype);
+	DType d = dtype_accumulator(t->dtype);
 	LV *e = lv_array(g, t->nreg);
 
 	BUG_IF(g->a, !p || !p->map || !p->map2 || !p->scratch || p->vec < 1 || p->vec2 < 1 ||
@@ -192,17 +179,13 @@ reduce_across(Gen *g, Op *o, Tile *t)
 	                     layout_cosize(p->map2, AX_reg) % p->vec2 ||
 	                     p->vec * dtype_info[d].bits > 128 || p->vec2 * dtype_info[d].bits > 128);
 	for (int r = 0; r < t->nreg; r++)
-		e[r] = reduce_warp(g, o, t->plan, r);
+		e[r] = reduce_warp(g, o, r);
 	parts_write(g, o, d, e);
 	emit_block_barrier(g);
 	for (int r = 0; r < t->nreg; r++)
 		e[r] = NULL;
 	parts_read(g, o, d, e);
-	for (int w = 0; w < t->nword; w++) {
-		int left = t->nreg - w * t->epw;
-
-		t->word[w] = elem_pack(g, t->dtype, e + w * t->epw, left < t->epw ? left : t->epw);
-	}
+	number_words(g, t, e);
 }
 
 void

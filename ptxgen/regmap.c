@@ -1,13 +1,12 @@
 /* regmap.c - broadcast, transpose, reshape, slice, concat: registers get other coordinates, nothing moves
  * between lanes. */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/word.h"
 
 /* The operand that has the element at `c` of the result, and its coordinates there. */
 static Val *
 source_coord(const Op *o, const int64_t *c, int64_t *in)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
-	int64_t number = 0;
 
 	switch (o->code) {
 	case O_broadcast:
@@ -30,12 +29,7 @@ source_coord(const Op *o, const int64_t *c, int64_t *in)
 		}
 		break;
 	default: /* reshape: row-major numbers stay */
-		for (int d = 0; d < t->rank; d++)
-			number = number * t->shape[d] + c[d];
-		for (int d = x->rank - 1; d >= 0; d--) {
-			in[d] = number % x->shape[d];
-			number /= x->shape[d];
-		}
+		row_major_coord(x->rank, x->shape, row_major_index(t->rank, t->shape, c), in);
 	}
 	return o->in[0];
 }

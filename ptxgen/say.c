@@ -3,7 +3,8 @@
  * One thread of the block does it, so that every print is one line and lines come in the order of the
  * program.  vprintf takes the format and the address of the arguments, each at its own alignment, floats as
  * double (CUDA C++ Programming Guide, "Formatted Output"; PTX interoperability, "System Calls"). */
-#include "ptxgen/gen.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include <string.h>
 
 /* The generic address of a text. */

@@ -1,12 +1,10 @@
 /* shuffle.h - words of other lanes. */
 #ifndef HEXC_PTXGEN_SHUFFLE_H
 #define HEXC_PTXGEN_SHUFFLE_H
-#include "ptxgen/gen.h"
+#include "ptxgen/base/gen.h"
 
 /* The word that lane ^ delta has. */
 LV shuffle_xor(Gen *g, LV x, int delta);
 /* The word that lane `lane` (i32) has. */
 LV shuffle_from(Gen *g, LV x, LV lane);
-/* A convert by butterflies (exchange.c); false: it is none. */
-bool convert_exchange(Gen *g, Op *o);
 #endif

@@ -1,7 +1,10 @@
 /* sparse.c - positions as metadata for tensor cores, and sparse tiles written out without them. */
-#include "hexc/ir/sparse.h"
-#include "hexc/ir/number.h"
 #include "ptxgen/sparse.h"
+#include "hexc/ir/number.h"
+#include "hexc/ir/sparse.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/number.h"
 #include <string.h>
 
 /* ---- metadata -------------------------------------------------------------------------------- */
@@ -39,7 +42,7 @@ LV
 sparse_metadata(Gen *g, Val *v, int64_t reg)
 {
 	bool one = v->type.dtype == D_u1;
-	int epw = word_elems(v->type.dtype), each = one ? 8 : 16;
+	int epw = dtype_per_word(v->type.dtype), each = one ? 8 : 16;
 	LV x;
 
 	BUG_IF(g->a, reg % each);
@@ -60,7 +63,7 @@ typedef struct ExpandPlan {
 static LV
 zero_of(Gen *g, DType d)
 {
-	return LLVMConstNull(dtype_info[d].kind == K_flt && d != D_f64 ? g->f32 : word_type(g, d));
+	return LLVMConstNull(dtype_is_float(d) && dtype_reg(d) == REG_b32 ? g->f32 : word_type(g, d));
 }
 
 static LV
@@ -82,9 +85,10 @@ stands(Gen *g, const ExpandPlan *p, const LV *place, int j, LV at)
 }
 
 static LV
-expand_element(Gen *g, Op *o, const ExpandPlan *p, int64_t r)
+expand_element(Gen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
+	const ExpandPlan *p = t->plan;
 	DType d = t->dtype;
 	LV place[2], at, sum = NULL;
 	int64_t c[DIM_MAX], here;
@@ -111,13 +115,7 @@ expand_element(Gen *g, Op *o, const ExpandPlan *p, int64_t r)
 static void
 pull_expand(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV e[WORD_ELEMS];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		e[n] = expand_element(g, o, t->plan, w * t->epw + n);
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, expand_element);
 }
 
 void

@@ -1,7 +1,7 @@
 /* sparse.h - positions of structured sparsity as tensor cores want them. */
 #ifndef HEXC_PTXGEN_SPARSE_H
 #define HEXC_PTXGEN_SPARSE_H
-#include "ptxgen/gen.h"
+#include "ptxgen/base/gen.h"
 
 /* The metadata register of mma.sp from register `reg` on of the positions v: 16 of two bits as they lie, or
  * 8 of one. */

@@ -1,4 +1,4 @@
-/* base.c - the arena and growing text. */
+/* base.c - the arena, growing text, integers that know when they do not fit. */
 #include "taskmap/base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,4 +195,27 @@ mul64(int64_t x, int64_t y, int64_t *r)
 	}
 	*r = x * y;
 	return true;
+}
+
+int64_t
+gcd64(int64_t x, int64_t y)
+{
+	uint64_t a = x < 0 ? -(uint64_t)x : (uint64_t)x, b = y < 0 ? -(uint64_t)y : (uint64_t)y;
+
+	while (b) {
+		uint64_t r = a % b;
+		a = b;
+		b = r;
+	}
+	return a > INT64_MAX ? INT64_MAX / 2 + 1 : (int64_t)a; /* 2^63: 2^62 divides it too */
+}
+
+int
+log2_floor(int64_t x)
+{
+	int n = 0;
+
+	for (; x > 1; x >>= 1)
+		n++;
+	return n;
 }

@@ -1,4 +1,4 @@
-/* base.h - what every folder shares: one arena per compilation, growing text, small macros.
+/* base.h - what every folder shares: one arena per compilation, growing text, small macros, integers.
  *
  * Memory.  Everything a compilation makes lives in one Arena and is freed with it.  Allocation never
  * returns NULL: when memory or a limit runs out, the arena longjmps to the one setjmp of the
@@ -82,9 +82,88 @@ typedef struct Text {
 void text_printf(Text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void text_add(Text *t, const char *s, size_t n);
 
+/* ---- integers ---------------------------------------------------------------------------------- */
+
 /* *r = x + y, x * y; false when the result does not fit. */
 bool add64(int64_t x, int64_t y, int64_t *r);
 bool mul64(int64_t x, int64_t y, int64_t *r);
+int64_t gcd64(int64_t x, int64_t y); /* of magnitudes; gcd(0, x) = x */
+int log2_floor(int64_t x);           /* of x > 0; 0 for less */
+
+static inline int64_t
+min64(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
+static inline int64_t
+max64(int64_t x, int64_t y)
+{
+	return x > y ? x : y;
+}
+
+/* x / c rounded down, for c > 0. */
+static inline int64_t
+floor_div(int64_t x, int64_t c)
+{
+	return x / c - (x % c < 0);
+}
+
+/* x / c rounded up, for x >= 0 and c > 0. */
+static inline int64_t
+ceil_div(int64_t x, int64_t c)
+{
+	return x / c + (x % c != 0);
+}
+
+/* The least multiple of c > 0 from x >= 0 on. */
+static inline int64_t
+align_up(int64_t x, int64_t c)
+{
+	return ceil_div(x, c) * c;
+}
+
+static inline bool
+is_pow2(int64_t x)
+{
+	return x > 0 && (x & (x - 1)) == 0;
+}
+
+/* The largest power of two that divides x; 0 for 0. */
+static inline int64_t
+pow2_part(int64_t x)
+{
+	return (int64_t)((uint64_t)x & -(uint64_t)x);
+}
+
+#if defined(__GNUC__)
+#define CTZ64(x) __builtin_ctzll((unsigned long long)(x))
+#else
+#define CTZ64(x) ctz64(x)
+static inline int
+ctz64(int64_t x)
+{
+	int n = 0;
+
+	while (!(x >> n & 1))
+		n++;
+	return n;
+}
+#endif
+
+/* a / b for a >= 0, b > 0.  Most extents are powers of two, and the 32-bit divider is several times
+ * faster than the 64-bit one. */
+static inline int64_t
+fast_div(int64_t a, int64_t b)
+{
+	if ((b & (b - 1)) == 0)
+		return a >> CTZ64(b);
+	if ((((uint64_t)a | (uint64_t)b) >> 32) == 0)
+		return (int64_t)((uint32_t)a / (uint32_t)b);
+	return a / b;
+}
+
+/* ---- vectors ----------------------------------------------------------------------------------- */
 
 /* push one element to an arena array that doubles: VEC_PUSH(arena, ptr, count, capacity, value) */
 #define VEC_PUSH(a, ptr, n, cap, value)                                                            \

@@ -1,5 +1,5 @@
 /* build.c - making layouts and asking for their sizes. */
-#include "taskmap/modes.h"
+#include "taskmap/layout.h"
 #include <string.h>
 
 void
@@ -9,14 +9,12 @@ layout_init(Layout *l, int ndim)
 	l->ndim = ndim;
 }
 
-bool
-layout_push_unit(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis)
+/* Put an iter at index `at`, which is in dim d or at one of its ends. */
+static bool
+build_insert(Layout *l, int dim, int at, int64_t extent, int64_t stride, Axis axis)
 {
-	int at;
-
-	if (dim < 0 || dim >= l->ndim || extent < 1 || l->n >= ITER_MAX)
+	if (extent < 1 || l->n >= ITER_MAX)
 		return false;
-	at = l->first[dim + 1];
 	memmove(&l->it[at + 1], &l->it[at], sizeof l->it[0] * (size_t)(l->n - at));
 	l->it[at] = (Iter){ .extent = extent, .stride = stride, .axis = (uint8_t)axis };
 	l->n++;
@@ -26,11 +24,39 @@ layout_push_unit(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis)
 }
 
 bool
+layout_push_unit(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis)
+{
+	return dim >= 0 && dim < l->ndim && build_insert(l, dim, l->first[dim + 1], extent, stride, axis);
+}
+
+bool
 layout_push(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis)
 {
-	if (extent == 1)
-		return true;
-	return layout_push_unit(l, dim, extent, stride, axis);
+	return extent == 1 || layout_push_unit(l, dim, extent, stride, axis);
+}
+
+bool
+layout_push_front(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis)
+{
+	return extent == 1 || build_insert(l, dim, l->first[dim], extent, stride, axis);
+}
+
+bool
+layout_push_dim(Layout *l, int dim, const Layout *x, int from)
+{
+	for (Digit g = dim_digits(x, from); g.it; digit_next(&g))
+		if (!layout_push(l, dim, g.it->extent, g.it->stride, (Axis)g.it->axis))
+			return false;
+	return true;
+}
+
+bool
+layout_push_reps(Layout *l, const Layout *x)
+{
+	for (int i = 0; i < x->nrep; i++)
+		if (!layout_push_rep(l, x->rep[i].extent, x->rep[i].stride, (Axis)x->rep[i].axis))
+			return false;
+	return true;
 }
 
 bool
@@ -65,8 +91,8 @@ layout_extent(const Layout *l, int dim)
 {
 	int64_t p = 1;
 
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
-		p *= l->it[i].extent;
+	for (Digit g = dim_digits(l, dim); g.it; digit_next(&g))
+		p *= g.it->extent;
 	return p;
 }
 
@@ -75,9 +101,9 @@ layout_extent_on(const Layout *l, int dim, Axis axis)
 {
 	int64_t p = 1;
 
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
-		if (l->it[i].axis == axis)
-			p *= l->it[i].extent;
+	for (Digit g = dim_digits(l, dim); g.it; digit_next(&g))
+		if (g.it->axis == axis)
+			p *= g.it->extent;
 	return p;
 }
 
@@ -118,7 +144,7 @@ layout_cosize(const Layout *l, Axis axis)
 		int64_t block = (int64_t)1 << (s.base + s.bits - (s.shift < 0 ? s.shift : 0));
 
 		if (layout_swizzle_matters(l))
-			top = (top + block - 1) / block * block;
+			top = align_up(top, block);
 	}
 	return top;
 }
@@ -126,14 +152,9 @@ layout_cosize(const Layout *l, Axis axis)
 bool
 layout_is_mem(const Layout *l)
 {
-	for (int i = 0; i < l->n; i++) {
-		if (l->it[i].axis != AX_mem)
+	for (int i = 0; i < l->n + l->nrep; i++)
+		if (layout_iter(l, i)->axis != AX_mem)
 			return false;
-	}
-	for (int i = 0; i < l->nrep; i++) {
-		if (l->rep[i].axis != AX_mem)
-			return false;
-	}
 	return true;
 }
 
@@ -163,7 +184,7 @@ layout_in_range(const Layout *l)
 	int64_t size = 1, reach = 0;
 
 	for (int i = 0; i < l->n + l->nrep; i++) {
-		const Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
+		const Iter *it = layout_iter(l, i);
 		int64_t far;
 
 		if (!mul64(size, it->extent, &size) || size > LAYOUT_FAR ||

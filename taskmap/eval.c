@@ -1,5 +1,5 @@
 /* eval.c - from coordinates to places and back. */
-#include "taskmap/modes.h"
+#include "taskmap/layout.h"
 #include <string.h>
 
 int64_t
@@ -74,64 +74,32 @@ layout_coord(const Layout *l, const Place *p, int64_t *coord)
 	}
 }
 
-/* ---- when a swizzle may be applied to the base alone --------------------------------------------- */
-
-/* What adding x to any base that is a multiple of 2^align must leave alone: bits of the base from
- * `lo` up to `hi`.  It does when x has none of these bits, and nothing below carries into them: below
- * 2^align the base is 0, so x alone cannot carry; from there up any x bit can. */
-static bool
-eval_field_kept(uint64_t x, int align, int lo, int hi)
+Place
+layout_dim_at(const Layout *l, int dim, int64_t c)
 {
-	uint64_t field = (((uint64_t)1 << hi) - 1) & ~(((uint64_t)1 << lo) - 1);
+	Place p = { { 0 } };
 
-	if (x & field)
-		return false;
-	return lo <= align || ((x & (((uint64_t)1 << lo) - 1)) >> align) == 0;
+	eval_dim(&p, &l->it[l->first[dim]], &l->it[l->first[dim + 1]], c);
+	return p;
 }
 
-static bool
-eval_commutes_at(Swizzle s, int align, int64_t x)
+/* ---- numbers of elements --------------------------------------------------------------------------- */
+
+void
+row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *coord)
 {
-	int src = s.base + (s.shift > 0 ? s.shift : 0);
-	int dst = s.base - (s.shift < 0 ? s.shift : 0);
-	int fixed = align > src ? align - src : 0; /* source bits that are 0 in every base */
-
-	if (!eval_field_kept((uint64_t)x, align, src, src + s.bits))
-		return false;
-	return fixed >= s.bits || eval_field_kept((uint64_t)x, align, dst + fixed, dst + s.bits);
-}
-
-bool
-swizzle_commutes(Swizzle s, const Layout *offsets, int64_t align)
-{
-	const Iter *it[ITER_MAX];
-	int64_t digit[ITER_MAX];
-	int64_t x = offsets->offset[AX_mem];
-	int64_t period; /* only bits below it are read or changed */
-	int n = 0, low = 0, i;
-
-	if (s.bits <= 0)
-		return true;
-	period = (int64_t)1 << (s.base + s.bits + (s.shift < 0 ? -s.shift : s.shift));
-	while (low < 60 && align > 0 && !(align >> low & 1))
-		low++;
-	for (i = 0; i < offsets->n; i++) {
-		if (offsets->it[i].axis == AX_mem && offsets->it[i].extent > 1 &&
-		    offsets->it[i].stride % period != 0) {
-			it[n] = &offsets->it[i];
-			digit[n++] = 0;
-		}
+	for (int d = ndim - 1; d >= 0; d--) {
+		coord[d] = i % shape[d];
+		i /= shape[d];
 	}
-	do {
-		if (!eval_commutes_at(s, low, x))
-			return false;
-		for (i = 0; i < n; i++) {
-			x += it[i]->stride;
-			if (++digit[i] < it[i]->extent)
-				break;
-			x -= it[i]->extent * it[i]->stride;
-			digit[i] = 0;
-		}
-	} while (i < n);
-	return true;
+}
+
+int64_t
+row_major_index(int ndim, const int64_t *shape, const int64_t *coord)
+{
+	int64_t i = 0;
+
+	for (int d = 0; d < ndim; d++)
+		i = i * shape[d] + coord[d];
+	return i;
 }

@@ -69,6 +69,55 @@ typedef struct Place {
 	int64_t at[AX_COUNT];
 } Place;
 
+/* A digit of a coordinate: what one iter takes of it, coord / weight % it->extent. */
+typedef struct Digit {
+	const Layout *l;
+	const Iter *it; /* NULL: no more */
+	int at, end;    /* it is l->it[at], of those before `end` */
+	int dim;
+	int64_t weight; /* positions of the dim that a step of the digit is; behind the last of a dim: all */
+} Digit;
+
+static inline Digit
+digit_at(const Layout *l, int dim, int at, int64_t weight)
+{
+	return (Digit){ l, at < l->first[dim + 1] ? &l->it[at] : NULL, at, l->first[dim + 1], dim, weight };
+}
+
+/* The digits of a dim, fastest first: for (Digit g = dim_digits(l, d); g.it; digit_next(&g)) */
+static inline Digit
+dim_digits(const Layout *l, int dim)
+{
+	return digit_at(l, dim, l->first[dim], 1);
+}
+
+/* The same of all dims, dim after dim. */
+static inline Digit
+layout_digits(const Layout *l)
+{
+	Digit g = { l, l->n ? l->it : NULL, 0, l->n, 0, 1 };
+
+	while (g.it && l->first[g.dim + 1] == 0)
+		g.dim++;
+	return g;
+}
+
+static inline void
+digit_next(Digit *g)
+{
+	g->weight *= g->it->extent;
+	g->it = ++g->at < g->end ? g->it + 1 : NULL;
+	for (; g->it && g->at == g->l->first[g->dim + 1]; g->weight = 1)
+		g->dim++;
+}
+
+/* Iter i of n + nrep: those of the dims, then replication. */
+static inline const Iter *
+layout_iter(const Layout *l, int i)
+{
+	return i < l->n ? &l->it[i] : &l->rep[i - l->n];
+}
+
 /* ---- building and reading (build.c) ------------------------------------------------------------ */
 
 void layout_init(Layout *l, int ndim);
@@ -77,6 +126,11 @@ void layout_init(Layout *l, int ndim);
 bool layout_push(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis);
 /* The same, keeping an iter of extent 1: CuTe's results print them. */
 bool layout_push_unit(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis);
+/* The same before (faster than) the iters of the dim. */
+bool layout_push_front(Layout *l, int dim, int64_t extent, int64_t stride, Axis axis);
+/* Append the iters of dim `from` of x to dim `dim`, or all its replication: x may not be *l. */
+bool layout_push_dim(Layout *l, int dim, const Layout *x, int from);
+bool layout_push_reps(Layout *l, const Layout *x);
 /* Replication iters have stride >= 0; extent 1 and stride 0 add no place and are dropped. */
 bool layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis);
 /* Row-major (last dim contiguous) memory layout of a shape. */
@@ -90,11 +144,14 @@ int64_t layout_cosize(const Layout *l, Axis axis);
 bool layout_is_mem(const Layout *l);                /* every iter on mem */
 bool layout_swizzle_matters(const Layout *l);       /* false: no offset of it is changed by its swizzle */
 /* Size and places stay within +-LAYOUT_FAR, so that evaluating cannot overflow.  True of all that
- * layout_parse and the CuTe operations return. */
+ * layout_parse returns. */
 bool layout_in_range(const Layout *l);
 #define LAYOUT_FAR ((int64_t)1 << 60)
+
+/* ---- text (text.c) -------------------------------------------------------------------------------- */
+
 const char *axis_name(Axis a);
-/* Text.  CuTe notation when every iter is on mem, else iters are written stride@axis:
+/* CuTe notation when every iter is on mem, else iters are written stride@axis:
  * ((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg)) and replication as +[4:1@lane], offsets
  * as +5@warp, a swizzle as "Sw<3,3,3> o " in front.  layout_parse reads all of it back. */
 const char *layout_print(Arena *a, const Layout *l);
@@ -110,10 +167,54 @@ Place layout_at_index(const Layout *l, int64_t index);
 /* Inverse, for layouts whose iters are mixed-radix on their axes (every register layout is): the
  * coordinates held at a place.  Digits not determined by the place (stride 0) are 0. */
 void layout_coord(const Layout *l, const Place *p, int64_t *coord);
+/* What coordinate c of one dim adds to the place, before the offset and the swizzle.  The last digit takes
+ * what is left of c. */
+Place layout_dim_at(const Layout *l, int dim, int64_t c);
 int64_t swizzle_apply(Swizzle s, int64_t x);
-/* True when the swizzle of base+x equals swizzle(base)+x for every base that is a multiple of `align` and
- * every x the layout reaches: then a base address is swizzled once. */
-bool swizzle_commutes(Swizzle s, const Layout *offsets, int64_t align);
+/* Coordinates of element i of a shape, elements numbered row-major (last dim fastest), and its number. */
+void row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *coord);
+int64_t row_major_index(int ndim, const int64_t *shape, const int64_t *coord);
+
+/* ---- replication (replica.c) -------------------------------------------------------------------- */
+
+int64_t layout_replicas(const Layout *l);                 /* places of each element */
+int64_t layout_replicas_on(const Layout *l, Axis axis);   /* those that differ on this axis */
+/* p, the place of a first replica, moved to replica i of layout_replicas. */
+void layout_replica(const Layout *l, int64_t i, Place *p);
+/* Is this lane of this warp the first of those that hold the same: the one that acts? */
+bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
+
+/* ---- digits (digits.c) --------------------------------------------------------------------------- */
+
+/* How many positions 0, 1, .. of a dim lie at places 0, 1, .. of the axis, counted from the first. */
+int64_t layout_run(const Layout *l, int dim, Axis axis);
+
+/* position = low digit + low * (lane digit + lanes * high digit): registers of a lane, lanes `stride` apart,
+ * registers again. */
+typedef struct DimLine {
+	int64_t low, lanes, high;
+	int64_t stride; /* 1 where lanes is 1 */
+} DimLine;
+
+/* False: the dim is no such line, or one register stands for several positions. */
+bool layout_line(const Layout *l, int dim, DimLine *out);
+/* The digits of a dim on one axis, as the only dim: layout_at_index is what they reach, colexicographic. */
+void layout_project(Layout *out, const Layout *l, int dim, Axis axis);
+/* Which iters are on the axis (extent > 1, stride > 0), by rising stride: at most ITER_MAX; how many. */
+int layout_by_stride(const Layout *l, Axis axis, int *order);
+/* Split an iter of dim `d` so that a boundary falls at digit weight `w` (a product of extents), keeping
+ * the boundaries there are.  False when w does not divide so; *l is then as before. */
+bool layout_split(Layout *l, int dim, int64_t weight);
+/* Cut the digits of a dim at the same places in both: the common refinement; bits: even ones to extent 2.
+ * False, and both cut somewhere, where the boundaries of one do not divide those of the other. */
+bool layout_refine(Layout *a, Layout *b, int dim, bool bits);
+/* The digit of a dim that begins at weight w, if there is one. */
+Digit layout_digit(const Layout *l, int dim, int64_t weight);
+/* The digits that begin at weight wa of dim a and wb of dim b take each other's axis and stride.  False where
+ * there are none, or their extents differ. */
+bool layout_trade(Layout *l, int a, int64_t wa, int b, int64_t wb);
+/* The digits of weight lo .. mid and those of weight mid .. hi change places, in order each. */
+bool layout_swap_digits(Layout *l, int dim, int64_t lo, int64_t mid, int64_t hi);
 
 /* ---- normal form and equality (normal.c) ------------------------------------------------------- */
 
@@ -123,15 +224,22 @@ void layout_canon(Layout *l);
 bool layout_equal(const Layout *a, const Layout *b);
 /* Equal up to a renaming of registers: the same lanes and warps hold the same elements. */
 bool layout_equal_threads(const Layout *a, const Layout *b);
-/* Split an iter of dim `d` so that a boundary falls at digit weight `w` (a product of extents), keeping
- * the boundaries there are.  False when w does not divide so; *l is then as before. */
-bool layout_split(Layout *l, int dim, int64_t weight);
+/* The same iters, written alike; a hash that is equal for these. */
+bool layout_identical(const Layout *a, const Layout *b);
+uint64_t layout_hash(const Layout *l);
+
+/* ---- register numbers (regs.c) -------------------------------------------------------------------- */
+
 /* Number registers anew: reg strides become compact in the order the iters are given by
  * (dim order[0] first, fastest iter first), skipping stride-0 ones. */
 void layout_compact_regs(Layout *l, const int *order);
 /* The same in the order the registers have now: gaps close, the order of numbers stays.  Both number
  * from 0 (the reg offset goes). */
 void layout_squeeze_regs(Layout *l);
+/* The same with the first digits of dims dim[0], .. dim[n-1] numbered before all others, in that order. */
+void layout_regs_first(Layout *l, int n, const int *dim);
+/* Strides on an axis times `by`: room for what is put between the places. */
+void layout_scale(Layout *l, Axis axis, int64_t by);
 
 /* ---- surgery on dims (surgery.c): what transpose, reduce, broadcast, slice do to a tile's layout -- */
 
@@ -139,68 +247,38 @@ void layout_permute(Layout *out, const Layout *l, const int *perm);     /* out d
 /* Dim d becomes extent 1: its lane/warp iters turn into replication, its registers vanish
  * (register numbers of the rest are compacted, order kept). */
 bool layout_reduce(Layout *out, const Layout *l, int dim);
-/* The inverse of reduce, seen from below: dim d (extent 1) of `small` takes the iters that `big` has
- * there, registers as stride 0.  What an operand of extent 1 looks like inside a broadcast. */
+/* The same for the digits of dim d below `extent` only; registers keep their numbers. */
+bool layout_reduce_low(Layout *out, const Layout *l, int dim, int64_t extent);
+/* Dim d of extent 1 gets `extent` such that reducing gives `small` again: replicas of small take digits of
+ * the dim as far as they divide it, the rest are registers of their own. */
 bool layout_broadcast(Layout *out, const Layout *small, int dim, int64_t extent);
-/* The same with `big` at hand: its lane and warp iters of dim d come out of small's replication (false
- * when they are not there), its registers become stride 0. */
-bool layout_broadcast_like(Layout *out, const Layout *small, int dim, const Layout *big);
 bool layout_drop_dim(Layout *out, const Layout *l, int dim);            /* extent must be 1 */
 bool layout_insert_dim(Layout *out, const Layout *l, int dim);          /* new dim of extent 1 */
+/* One of the slices of `extent` positions that dim d consists of, where these are registers apart: all slices
+ * have this layout.  Register numbers are compacted, order kept. */
+bool layout_slice(Layout *out, const Layout *l, int dim, int64_t extent);
+
+/* ---- other shapes (reshape.c) --------------------------------------------------------------------- */
+
 /* The same elements in row-major order under another shape; false where an iter would straddle a new dim
  * that it does not divide, or the sizes differ. */
 bool layout_reshape(Layout *out, const Layout *l, int ndim, const int64_t *shape);
-bool layout_concat_dims(Layout *out, const Layout *a, const Layout *b); /* dims of a, then of b */
-/* Keep [lo, lo+extent) of a dim held wholly in registers; false otherwise, or when the range is no
- * product of iters.  Register numbers are compacted, order kept. */
-bool layout_slice(Layout *out, const Layout *l, int dim, int64_t lo, int64_t extent);
 
-/* ---- CuTe algebra on mem layouts (cute.c compose.c group.c); cute.h goes by profile and tiler ------
+/* ---- task mappings (mapping.c) -------------------------------------------------------------------------
  *
- * A result of several modes has one dim each; when there are more than DIM_MAX they share a dim, which
- * is the same function of a flat index.  The last mode of a layout takes indices beyond its extent.
- * All but coalesce and the left side of compose want layouts without swizzle and offset. */
+ * A task mapping is made from the inside, as Hidet's product of spatial(..) and repeat(..) read from the
+ * right: each step puts what is there next to itself, along one dim, n times.  The workers (lanes, warps) and
+ * the times (AX_reg) of a step count over those that the steps before it use. */
 
-bool cute_coalesce(Layout *out, const Layout *a);
-/* a o b, in the modes of b.  True only when it is the exact composition: out(i) = a(b(i)) for all i. */
-bool cute_compose(Layout *out, const Layout *a, const Layout *b);
-/* What a leaves out below `bound`: disjoint from a's places, ordered.  bound 0: no bound. */
-bool cute_complement(Layout *out, const Layout *a, int64_t bound);
-/* a(r(i)) = i for as far as a's places go without a gap. */
-bool cute_right_inverse(Layout *out, const Layout *a);
-/* l(a(i)) = i for injective a (0 in place of the digits of stride 0). */
-bool cute_left_inverse(Layout *out, const Layout *a);
-bool cute_logical_divide(Layout *out, const Layout *a, const Layout *b);  /* a o (b, complement) */
-bool cute_logical_product(Layout *out, const Layout *a, const Layout *b); /* (a, complement o b) */
-/* Cut after n elements; skip0: modes of stride 0 do not count, and stay on the side they are on. */
-bool cute_group(const Layout *a, int64_t n, bool skip0, Layout *head, Layout *tail);
-/* Both as flat layouts with the same sequence of extents; sizes must be equal. */
-bool cute_common_reshape(const Layout *a, const Layout *b, Layout *ra, Layout *rb);
-/* The parts of modes with strides in [lo, hi) get stride 0 (filter), or are left out (remove). */
-bool cute_filter_lo_hi(Layout *out, const Layout *a, int64_t lo, int64_t hi);
-bool cute_remove_lo_hi(Layout *out, const Layout *a, int64_t lo, int64_t hi);
-
-/* ---- thread-value form (tv.c) ------------------------------------------------------------------- */
-
-/* (thread, value) -> column-major logical index, as Hexcute writes it: two mem layouts.  thread = lane +
- * 32 * warp; replication and missing threads appear as stride 0.  `nwarp` warps.  Iters of stride 0 (a
- * register that serves many positions) do not appear: the TV form gives their first position.  False
- * when the layout is on other axes, has an offset, or is not mixed-radix on its axes. */
-bool tv_from_layout(Layout *t, Layout *v, const Layout *l, int nwarp);
-/* Inverse: shape gives the tile dims.  Modes of T with stride 0 become replication, those of V take no
- * register; positions that no mode reaches are served by the same register (stride 0).  False when an
- * iter straddles a dim it does not divide, or when two modes reach the same position. */
-bool layout_from_tv(Layout *out, const Layout *t, const Layout *v, int ndim, const int64_t *shape);
-
-/* ---- task mappings (mapping.c), with Hidet's meaning -------------------------------- */
-
-/* spatial(d..): worker -> one task, row-major (last dim fastest); repeat(d..): one worker, all tasks in
- * row-major order.  Workers are on AX_lane here (any count); time on AX_reg. */
-bool mapping_spatial(Layout *out, int ndim, const int64_t *shape);
-bool mapping_repeat(Layout *out, int ndim, const int64_t *shape);
-/* The same with the order given: order[0] is the slowest dim.  Row-major is 0, 1, .. */
-bool mapping_spatial_order(Layout *out, int ndim, const int64_t *shape, const int *order);
-bool mapping_repeat_order(Layout *out, int ndim, const int64_t *shape, const int *order);
-/* outer * inner: tasks t1*d2+t2, worker w = w1*n2+w2, outer tasks are the outer loop. */
-bool mapping_product(Layout *out, const Layout *outer, const Layout *inner);
+/* n workers along dim d, one for each. */
+bool mapping_spatial(Layout *m, int dim, int64_t n, Axis workers);
+/* n times along dim d, one behind the other. */
+bool mapping_repeat(Layout *m, int dim, int64_t n);
+/* Of the workers that the steps so far leave of `all`, as many as divide so many tasks. */
+int64_t mapping_workers(const Layout *m, int64_t tasks, int64_t all, Axis workers);
+/* Of `all` workers, those that are left do what the others do. */
+bool mapping_share(Layout *m, int64_t all, Axis workers);
+/* "repeat(4,1) warps(4,1) lanes(4,8) repeat(1,8)", outermost first: warps(..) and lanes(..) are spatial, n
+ * workers that do the same "copies(2 lanes)".  NULL: the layout is no such product. */
+const char *mapping_print(Arena *a, const Layout *m);
 #endif

@@ -1,88 +1,145 @@
 /* mapping.c - task mappings: who does which task, and when. */
-#include "taskmap/modes.h"
+#include "taskmap/layout.h"
 
-static bool
-mapping_atom(Layout *out, int ndim, const int64_t *shape, const int *order, Axis axis)
+bool
+mapping_spatial(Layout *m, int dim, int64_t n, Axis workers)
 {
-	Layout r;
-	int64_t stride = 1;
+	return layout_push(m, dim, n, layout_cosize(m, workers), workers);
+}
 
-	if (ndim < 0 || ndim > DIM_MAX)
-		return false;
-	layout_init(&r, ndim);
-	for (int k = ndim; k-- > 0;) {
-		int d = order ? order[k] : k;
+bool
+mapping_repeat(Layout *m, int dim, int64_t n)
+{
+	return layout_push(m, dim, n, layout_cosize(m, AX_reg), AX_reg);
+}
 
-		if (!layout_push(&r, d, shape[d], stride, axis) || !mul64(stride, shape[d], &stride))
-			return false;
+int64_t
+mapping_workers(const Layout *m, int64_t tasks, int64_t all, Axis workers)
+{
+	return gcd64(all / layout_cosize(m, workers), tasks);
+}
+
+bool
+mapping_share(Layout *m, int64_t all, Axis workers)
+{
+	int64_t used = layout_cosize(m, workers);
+
+	return layout_push_rep(m, all / used, used, workers);
+}
+
+/* ---- as text --------------------------------------------------------------------------------------- */
+
+/* One step of a product: so many workers or times along each dim; copies: workers that do the same. */
+typedef struct Step {
+	Axis axis;
+	int64_t n[DIM_MAX], copies;
+	int dim; /* the last one that it took; row-major: they fall */
+} Step;
+
+typedef struct Steps {
+	Step step[ITER_MAX + REP_MAX];
+	int n;
+	int at[DIM_MAX]; /* iters of each dim that are taken */
+	int64_t used[AX_COUNT];
+} Steps;
+
+/* The next iter of dim d if it starts where the steps so far end. */
+static const Iter *
+steps_next(const Steps *s, const Layout *m, int d)
+{
+	const Iter *it = &m->it[m->first[d] + s->at[d]];
+
+	return m->first[d] + s->at[d] < m->first[d + 1] && it->stride == s->used[it->axis] ? it : NULL;
+}
+
+static Step *
+steps_new(Steps *s, Axis axis, int64_t copies)
+{
+	Step *x = &s->step[s->n++];
+
+	*x = (Step){ .axis = axis, .copies = copies, .dim = DIM_MAX };
+	for (int d = 0; d < DIM_MAX; d++)
+		x->n[d] = 1;
+	return x;
+}
+
+/* Take it into the last step if that is one of the same workers, whose dims fall; dim -1: copies. */
+static void
+steps_take(Steps *s, const Iter *it, int dim)
+{
+	Step *x = s->n ? &s->step[s->n - 1] : NULL;
+
+	if (!x || x->axis != it->axis || dim < 0 || dim >= x->dim)
+		x = steps_new(s, (Axis)it->axis, dim < 0 ? it->extent : 1);
+	x->dim = dim;
+	if (dim >= 0) {
+		x->n[dim] = it->extent;
+		s->at[dim]++;
 	}
-	*out = r;
-	return true;
+	s->used[it->axis] *= it->extent;
 }
 
-bool
-mapping_spatial(Layout *out, int ndim, const int64_t *shape)
-{
-	return mapping_atom(out, ndim, shape, NULL, AX_lane);
-}
-
-bool
-mapping_repeat(Layout *out, int ndim, const int64_t *shape)
-{
-	return mapping_atom(out, ndim, shape, NULL, AX_reg);
-}
-
-bool
-mapping_spatial_order(Layout *out, int ndim, const int64_t *shape, const int *order)
-{
-	return mapping_atom(out, ndim, shape, order, AX_lane);
-}
-
-bool
-mapping_repeat_order(Layout *out, int ndim, const int64_t *shape, const int *order)
-{
-	return mapping_atom(out, ndim, shape, order, AX_reg);
-}
-
-/* Step the outer iters over whole inner mappings: `workers` of them on lane, `times` on reg. */
+/* Something that can be taken: the last step continued if it can be, and lower dims later. */
 static bool
-mapping_scale(Iter *it, int64_t workers, int64_t times)
+steps_any(Steps *s, const Layout *m)
 {
-	if (it->axis == AX_lane)
-		return mul64(it->stride, workers, &it->stride);
-	return it->axis == AX_reg && mul64(it->stride, times, &it->stride);
-}
+	const Step *last = s->n ? &s->step[s->n - 1] : NULL;
+	int best = -1;
 
-bool
-mapping_product(Layout *out, const Layout *outer, const Layout *inner)
-{
-	Layout r = *inner;
-	int64_t workers = layout_cosize(inner, AX_lane), times = layout_cosize(inner, AX_reg);
+	for (int d = m->ndim - 1; d >= 0; d--) {
+		const Iter *it = steps_next(s, m, d);
+		bool more = it && last && it->axis == last->axis && d < last->dim;
 
-	if (outer->ndim != inner->ndim)
-		return false;
-	for (int i = 0; i < inner->n; i++) {
-		if (inner->it[i].axis != AX_lane && inner->it[i].axis != AX_reg)
-			return false;
+		if (it && (best < 0 || more))
+			best = d;
+		if (more)
+			break;
 	}
-	for (int d = 0; d < outer->ndim; d++) {
-		for (int i = outer->first[d]; i < outer->first[d + 1]; i++) {
-			Iter it = outer->it[i];
-
-			if (!mapping_scale(&it, workers, times) ||
-			    !layout_push(&r, d, it.extent, it.stride, (Axis)it.axis))
-				return false;
+	if (best >= 0)
+		steps_take(s, steps_next(s, m, best), best);
+	for (int i = 0; i < m->nrep && best < 0; i++)
+		if (m->rep[i].stride == s->used[m->rep[i].axis]) {
+			steps_take(s, &m->rep[i], -1);
+			return true;
 		}
-	}
-	for (int i = 0; i < outer->nrep; i++) {
-		Iter it = outer->rep[i];
+	return best >= 0;
+}
 
-		if (!mapping_scale(&it, workers, times) ||
-		    !layout_push_rep(&r, it.extent, it.stride, (Axis)it.axis))
-			return false;
+static void
+step_text(Text *t, const Step *x, int ndim)
+{
+	const char *what = x->axis == AX_reg ? "repeat" : x->axis == AX_lane ? "lanes"
+	                                                                     : "warps";
+
+	if (x->copies > 1) {
+		text_printf(t, "copies(%lld %s)", (long long)x->copies, what);
+		return;
 	}
-	if (!layout_in_range(&r))
-		return false;
-	*out = r;
-	return true;
+	for (int d = 0; d < ndim; d++)
+		text_printf(t, "%s%s%lld", d ? "" : what, d ? "," : "(", (long long)x->n[d]);
+	text_printf(t, ")");
+}
+
+const char *
+mapping_print(Arena *a, const Layout *m)
+{
+	Text t = { .arena = a };
+	Steps s = { .n = 0 };
+	Layout c = *m;
+	int taken = 0;
+
+	layout_canon(&c);
+	for (int x = 0; x < AX_COUNT; x++)
+		s.used[x] = 1;
+	while (steps_any(&s, &c))
+		taken++;
+	if (taken != c.n + c.nrep)
+		return NULL;
+	if (s.n == 0)
+		steps_new(&s, AX_reg, 1);
+	for (int i = s.n - 1; i >= 0; i--) {
+		step_text(&t, &s.step[i], c.ndim);
+		text_printf(&t, "%s", i ? " " : "");
+	}
+	return t.s;
 }

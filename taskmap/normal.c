@@ -1,5 +1,5 @@
-/* normal.c - canonical form, equality, splitting, register numbering. */
-#include "taskmap/modes.h"
+/* normal.c - canonical form and equality. */
+#include "taskmap/layout.h"
 #include <string.h>
 
 /* ---- canonical form ---------------------------------------------------------------------------- */
@@ -237,92 +237,44 @@ layout_equal_threads(const Layout *a, const Layout *b)
 	return normal_equal(&ca, &cb);
 }
 
-/* ---- splitting --------------------------------------------------------------------------------- */
+/* ---- written alike ------------------------------------------------------------------------------- */
+
+static uint64_t
+normal_mix(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+uint64_t
+layout_hash(const Layout *l)
+{
+	uint64_t h = normal_mix((uint64_t)l->n, (uint64_t)l->nrep);
+
+	for (int d = 0; d < l->ndim; d++)
+		h = normal_mix(h, l->first[d + 1]);
+	for (int i = 0; i < l->n + l->nrep; i++) {
+		const Iter *it = layout_iter(l, i);
+
+		h = normal_mix(normal_mix(h, (uint64_t)it->extent), (uint64_t)it->stride * 8 + it->axis);
+	}
+	return h;
+}
 
 bool
-layout_split(Layout *l, int dim, int64_t weight)
+layout_identical(const Layout *a, const Layout *b)
 {
-	int64_t p = 1;
-
-	if (weight < 1)
+	if (a->n != b->n || a->ndim != b->ndim || a->nrep != b->nrep || a->tuple != b->tuple ||
+	    memcmp(a->first, b->first, (size_t)a->ndim + 1) != 0 ||
+	    memcmp(&a->swizzle, &b->swizzle, sizeof a->swizzle) != 0 ||
+	    memcmp(a->offset, b->offset, sizeof a->offset) != 0)
 		return false;
-	for (int i = l->first[dim]; i < l->first[dim + 1] && p != weight; i++) {
-		Iter *it = &l->it[i];
-		int64_t e = it->extent, q = weight / p;
+	for (int i = 0; i < a->n + a->nrep; i++) {
+		const Iter *x = layout_iter(a, i), *y = layout_iter(b, i);
 
-		if (weight % p)
+		if (x->extent != y->extent || x->stride != y->stride || x->axis != y->axis ||
+		    x->open != y->open || x->close != y->close)
 			return false;
-		if (q % e == 0) {
-			p *= e;
-			continue;
-		}
-		if (e % q || l->n >= ITER_MAX)
-			return false;
-		memmove(it + 1, it, sizeof *it * (size_t)(l->n - i));
-		it[0].extent = q;
-		it[0].close = 0;
-		it[1].extent = e / q;
-		it[1].stride = it[0].stride * q;
-		it[1].open = 0;
-		l->n++;
-		for (int d = dim + 1; d <= l->ndim; d++)
-			l->first[d]++;
-		return true;
 	}
-	return p == weight;
-}
-
-/* ---- register numbers -------------------------------------------------------------------------- */
-
-void
-layout_compact_regs(Layout *l, const int *order)
-{
-	int64_t next = 1;
-
-	for (int k = 0; k < l->ndim; k++) {
-		int d = order ? order[k] : k;
-
-		for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-			Iter *it = &l->it[i];
-
-			if (it->axis == AX_reg && it->stride != 0) {
-				it->stride = next;
-				next *= it->extent;
-			}
-		}
-	}
-	for (int i = 0; i < l->nrep; i++) {
-		if (l->rep[i].axis == AX_reg) {
-			l->rep[i].stride = next;
-			next *= l->rep[i].extent;
-		}
-	}
-	l->offset[AX_reg] = 0;
-}
-
-void
-layout_squeeze_regs(Layout *l)
-{
-	Iter *reg[ITER_MAX + REP_MAX];
-	int64_t next = 1;
-	int n = 0;
-
-	for (int i = 0; i < l->n + l->nrep; i++) {
-		Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
-		int at = n;
-
-		if (it->axis != AX_reg || it->stride == 0)
-			continue;
-		while (at > 0 && it->stride < reg[at - 1]->stride) {
-			reg[at] = reg[at - 1];
-			at--;
-		}
-		reg[at] = it;
-		n++;
-	}
-	for (int i = 0; i < n; i++) {
-		reg[i]->stride = next;
-		next *= reg[i]->extent;
-	}
-	l->offset[AX_reg] = 0;
+	return true;
 }

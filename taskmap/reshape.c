@@ -1,5 +1,5 @@
 /* reshape.c - the same elements in row-major order under another shape. */
-#include "taskmap/modes.h"
+#include "taskmap/layout.h"
 #include <string.h>
 
 /* The iters of all dims, fastest first: of the last dim, then of the one before it.  Neighbours that continue

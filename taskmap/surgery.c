@@ -1,5 +1,5 @@
-/* surgery.c - dims permuted, reduced, broadcast, dropped, inserted, joined and sliced. */
-#include "taskmap/modes.h"
+/* surgery.c - dims permuted, reduced, broadcast, dropped, inserted and sliced. */
+#include "taskmap/layout.h"
 #include <string.h>
 
 /* Append the iters of dim `from` of l to dim `to` of out. */
@@ -43,25 +43,37 @@ layout_permute(Layout *out, const Layout *l, const int *perm)
 }
 
 bool
-layout_reduce(Layout *out, const Layout *l, int dim)
+layout_reduce_low(Layout *out, const Layout *l, int dim, int64_t extent)
 {
-	Layout r;
+	Layout in = *l, r;
 
-	surgery_shell(&r, l, l->ndim);
-	for (int d = 0; d < l->ndim; d++) {
+	if (!layout_split(&in, dim, extent))
+		return false;
+	surgery_shell(&r, &in, in.ndim);
+	for (int d = 0; d < in.ndim; d++) {
 		if (d != dim)
-			surgery_copy_dim(&r, d, l, d);
+			surgery_copy_dim(&r, d, &in, d);
 	}
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++) {
-		const Iter *it = &l->it[i];
+	for (Digit g = dim_digits(&in, dim); g.it; digit_next(&g)) {
+		const Iter *it = g.it;
 
-		if (it->axis == AX_reg || it->stride == 0 || it->extent == 1)
+		if (g.weight >= extent && !layout_push(&r, dim, it->extent, it->stride, (Axis)it->axis))
+			return false;
+		if (g.weight >= extent || it->axis == AX_reg || it->stride == 0 || it->extent == 1)
 			continue;
 		if (it->axis == AX_mem || !layout_push_rep(&r, it->extent, it->stride, (Axis)it->axis))
 			return false;
 	}
-	layout_squeeze_regs(&r);
 	*out = r;
+	return true;
+}
+
+bool
+layout_reduce(Layout *out, const Layout *l, int dim)
+{
+	if (!layout_reduce_low(out, l, dim, layout_extent(l, dim)))
+		return false;
+	layout_squeeze_regs(out);
 	return true;
 }
 
@@ -69,56 +81,22 @@ bool
 layout_broadcast(Layout *out, const Layout *small, int dim, int64_t extent)
 {
 	Layout r = *small;
-
-	if (layout_extent(small, dim) != 1 || extent < 1)
-		return false;
-	if (!layout_push(&r, dim, extent, 0, layout_is_mem(small) && small->n ? AX_mem : AX_reg))
-		return false;
-	*out = r;
-	return true;
-}
-
-/* Take [extent : stride] on the axis out of the replication; false when it is not all there. */
-static bool
-surgery_take_rep(Layout *l, const Iter *want)
-{
-	for (int i = 0; i < l->nrep; i++) {
-		Iter r = l->rep[i];
-		int64_t skip, left;
-
-		if (r.axis != want->axis || want->stride % r.stride)
-			continue;
-		skip = want->stride / r.stride; /* places of r below the part wanted */
-		if (r.extent % skip || (r.extent / skip) % want->extent)
-			continue;
-		left = r.extent / skip / want->extent;
-		l->rep[i] = l->rep[--l->nrep];
-		return layout_push_rep(l, skip, r.stride, (Axis)r.axis) &&
-		       layout_push_rep(l, left, want->stride * want->extent, (Axis)r.axis);
-	}
-	return false;
-}
-
-bool
-layout_broadcast_like(Layout *out, const Layout *small, int dim, const Layout *big)
-{
-	Layout r = *small;
+	int64_t regs = layout_cosize(small, AX_reg), rest = extent;
 
 	if (layout_extent(small, dim) != 1)
 		return false;
-	layout_canon(&r);
-	for (int i = big->first[dim]; i < big->first[dim + 1]; i++) {
-		Iter it = big->it[i];
+	r.nrep = 0;
+	for (int i = 0; i < small->nrep; i++) {
+		const Iter *it = &small->rep[i];
+		bool part = rest % it->extent == 0;
 
-		if (it.axis == AX_reg)
-			it.stride = 0;
-		if (it.axis == AX_mem && it.stride)
+		if (part ? !layout_push(&r, dim, it->extent, it->stride, (Axis)it->axis)
+		         : !layout_push_rep(&r, it->extent, it->stride, (Axis)it->axis))
 			return false;
-		if (it.stride && it.extent > 1 && !surgery_take_rep(&r, &it))
-			return false;
-		if (!layout_push(&r, dim, it.extent, it.stride, (Axis)it.axis))
-			return false;
+		rest /= part ? it->extent : 1;
 	}
+	if (!layout_push(&r, dim, rest, regs, AX_reg))
+		return false;
 	*out = r;
 	return true;
 }
@@ -152,69 +130,21 @@ layout_insert_dim(Layout *out, const Layout *l, int dim)
 }
 
 bool
-layout_concat_dims(Layout *out, const Layout *a, const Layout *b)
-{
-	Layout r;
-
-	if (a->ndim + b->ndim > DIM_MAX || a->nrep + b->nrep > REP_MAX ||
-	    (a->swizzle.bits && b->swizzle.bits &&
-	     memcmp(&a->swizzle, &b->swizzle, sizeof a->swizzle) != 0))
-		return false;
-	surgery_shell(&r, a, a->ndim + b->ndim);
-	for (int d = 0; d < r.ndim; d++) {
-		bool left = d < a->ndim;
-
-		if (!surgery_copy_dim(&r, d, left ? a : b, left ? d : d - a->ndim))
-			return false;
-	}
-	memcpy(&r.rep[r.nrep], b->rep, sizeof b->rep[0] * (size_t)b->nrep);
-	r.nrep += b->nrep;
-	for (int x = 0; x < AX_COUNT; x++)
-		r.offset[x] += b->offset[x];
-	if (!r.swizzle.bits)
-		r.swizzle = b->swizzle;
-	*out = r;
-	return true;
-}
-
-/* The positions [lo, lo+n) of the iters it[0..k), written as iters of their own to dim `dim` of r.  A
- * range of digits inside one run is one iter; a range of several runs needs whole ones. */
-static bool
-surgery_range(Layout *r, int dim, const Iter *it, int k, int64_t lo, int64_t n)
-{
-	for (; k > 0; k--, it++) {
-		int64_t in = lo % it->extent;
-
-		if (n <= it->extent - in)
-			return layout_push(r, dim, n, it->stride, (Axis)it->axis);
-		if (in || n % it->extent ||
-		    !layout_push(r, dim, it->extent, it->stride, (Axis)it->axis))
-			return false;
-		lo /= it->extent;
-		n /= it->extent;
-	}
-	return n == 1;
-}
-
-bool
-layout_slice(Layout *out, const Layout *l, int dim, int64_t lo, int64_t extent)
+layout_slice(Layout *out, const Layout *l, int dim, int64_t extent)
 {
 	Layout in = *l, r;
 
-	if (lo < 0 || extent < 1 || extent > layout_extent(l, dim) - lo)
+	if (!layout_split(&in, dim, extent))
 		return false;
-	layout_canon(&in);
-	for (int i = in.first[dim]; i < in.first[dim + 1]; i++) {
-		if (in.it[i].axis != AX_reg && in.it[i].stride != 0)
-			return false;
-	}
-	surgery_shell(&r, l, l->ndim);
-	for (int d = 0; d < l->ndim; d++) {
-		if (d != dim) {
-			surgery_copy_dim(&r, d, l, d);
-			continue;
-		}
-		if (!surgery_range(&r, d, &in.it[in.first[d]], in.first[d + 1] - in.first[d], lo, extent))
+	surgery_shell(&r, &in, in.ndim);
+	for (int d = 0; d < in.ndim; d++)
+		if (d != dim)
+			surgery_copy_dim(&r, d, &in, d);
+	for (Digit g = dim_digits(&in, dim); g.it; digit_next(&g)) {
+		bool apart = g.it->axis == AX_reg && g.it->stride != 0;
+
+		if (g.weight < extent ? !layout_push(&r, dim, g.it->extent, g.it->stride, (Axis)g.it->axis)
+		                      : g.it->extent > 1 && !apart)
 			return false;
 	}
 	layout_squeeze_regs(&r);

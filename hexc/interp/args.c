@@ -53,7 +53,7 @@ check_params(Interp *it, bool tensors)
 	for (int i = 0; i < it->k->nparam; i++) {
 		const Param *p = &it->k->param[i];
 
-		if ((p->kind == P_tensor) != tensors || (!tensors && num_is_float(p->val->type.dtype)))
+		if ((p->kind == P_tensor) != tensors || (!tensors && dtype_is_float(p->val->type.dtype)))
 			continue;
 		if (tensors ? check_tensor(it, p, &it->arg[i])
 		            : check_number(it, p, slot_of(it, p->val)->i[0]))

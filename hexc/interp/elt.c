@@ -101,7 +101,7 @@ shift_i(DType d, bool left, int64_t a, int64_t by)
 
 	if (left)
 		return n >= dtype_info[d].bits ? 0 : (int64_t)((uint64_t)a << n);
-	if (num_is_signed(d))
+	if (dtype_is_sint(d))
 		return a >> (n > 63 ? 63 : n);
 	return n > 63 ? 0 : (int64_t)((uint64_t)a >> n);
 }
@@ -109,7 +109,7 @@ shift_i(DType d, bool left, int64_t a, int64_t by)
 static bool
 int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int64_t *y)
 {
-	bool big = d == D_u64;
+	bool big = dtype_past_i64(d);
 
 	switch ((EltOp)code) {
 	case E_add: LOOP((int64_t)((uint64_t)x[j] + (uint64_t)y[j]));
@@ -153,7 +153,7 @@ interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int
 	double f, was_f;
 	int64_t i, was_i;
 
-	if (num_is_float(d)) {
+	if (dtype_is_float(d)) {
 		was_f = num_get_f(d, buf, at);
 		float_op(code[kind], 1, &f, &was_f, x->f + j);
 		num_put_f(d, buf, at, f);
@@ -182,9 +182,9 @@ compare(OpCode code, DType d, int64_t n, int64_t *r, const Slot *a, const Slot *
 {
 	const double *x = a->f, *y = b->f;
 	const int64_t *u = a->i, *v = b->i;
-	bool big = d == D_u64;
+	bool big = dtype_past_i64(d);
 
-	if (num_is_float(d))
+	if (dtype_is_float(d))
 		COMPARE(x, y, x[j] < y[j], x[j] <= y[j]);
 	COMPARE(u, v, less_i(big, u[j], v[j]), !less_i(big, v[j], u[j]));
 }
@@ -203,7 +203,7 @@ select_n(bool flt, const Slot *r, const int64_t *c, const Slot *a, const Slot *b
 static void
 cast_n(DType to, DType from, const Slot *r, const Slot *a)
 {
-	bool tf = num_is_float(to), ff = num_is_float(from);
+	bool tf = dtype_is_float(to), ff = dtype_is_float(from);
 	int64_t n = r->n;
 
 	if (tf && ff) {
@@ -231,11 +231,11 @@ bitcast_n(DType to, DType from, const Slot *r, const Slot *a)
 
 	for (int64_t j = 0; j < r->n; j++) {
 		bits = 0;
-		if (num_is_float(from))
+		if (dtype_is_float(from))
 			bits = num_bits(from, a->f[j]);
 		else
 			num_put_i(from, &bits, 0, a->i[j]);
-		if (num_is_float(to))
+		if (dtype_is_float(to))
 			r->f[j] = num_get_f(to, &bits, 0);
 		else
 			r->i[j] = num_get_i(to, &bits, 0);
@@ -246,7 +246,7 @@ static bool
 fma_n(DType d, const Slot *r, const Slot *a, const Slot *b, const Slot *c)
 {
 	for (int64_t j = 0; j < r->n; j++) {
-		if (num_is_float(d))
+		if (dtype_is_float(d))
 			r->f[j] = num_fma(d, a->f[j], b->f[j], c->f[j]);
 		else
 			r->i[j] = num_wrap(d, (int64_t)((uint64_t)a->i[j] * (uint64_t)b->i[j] +
@@ -279,7 +279,7 @@ eval_arith(Interp *it, Op *o)
 
 	if (!operands(it, o, in, &r))
 		return false;
-	if (num_is_float(d)) {
+	if (dtype_is_float(d)) {
 		ok = float_op(o->code, r->n, r->f, in[0]->f, in[1] ? in[1]->f : NULL);
 		num_round_n(d, r->f, (size_t)r->n);
 	} else {
@@ -314,7 +314,7 @@ eval_select(Interp *it, Op *o)
 
 	if (!operands(it, o, in, &r))
 		return false;
-	select_n(num_is_float(o->out[0]->type.dtype), r, in[0]->i, in[1], in[2]);
+	select_n(dtype_is_float(o->out[0]->type.dtype), r, in[0]->i, in[1], in[2]);
 	return true;
 }
 

@@ -91,6 +91,12 @@ typedef bool EvalFn(Interp *it, Op *o);
 #define OP_EVAL(name, rule) EvalFn eval_##rule;
 #include "hexc/ir/ops.def"
 
+/* An interpreter of one launch: start it, and once it->fail is set give parameters and constants their
+ * values. */
+void interp_start(Interp *it, Kernel *k, const InterpArg *arg, const InterpOpt *opt);
+void interp_setup(Interp *it);
+/* Free everything, then move the fault to the unit's diag. */
+InterpCode interp_end(Interp *it);
 /* The slot of a value, with room for its elements. */
 Slot *slot_of(Interp *it, const Val *v);
 /* Remember a fault of op o (NULL: of the kernel); returns false. */
@@ -104,7 +110,7 @@ Slot interp_whole(Interp *it, const Val *values);
 bool interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r);
 /* Copy the value of `from` into the slot of `to`. */
 void slot_copy(Interp *it, const Val *to, const Val *from);
-/* interp/tile.c: element `from` of x to `to` of r, as it is. */
+/* Element `from` of x to `to` of r, as it is. */
 void slot_move(Slot *r, int64_t to, const Slot *x, int64_t from);
 /* Elements behind dim d: how far neighbours along d are apart. */
 int64_t inner_size(const Type *t, int d);

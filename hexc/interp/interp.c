@@ -103,7 +103,7 @@ interp_scalar(Interp *it, const Val *v, int64_t *out)
 
 /* ---- start and end of an interpreter --------------------------------------------------------- */
 
-static void
+void
 interp_start(Interp *it, Kernel *k, const InterpArg *arg, const InterpOpt *opt)
 {
 	static const InterpOpt plain;
@@ -118,7 +118,7 @@ interp_start(Interp *it, Kernel *k, const InterpArg *arg, const InterpOpt *opt)
 }
 
 /* Under the setjmp of the caller. */
-static void
+void
 interp_setup(Interp *it)
 {
 	Kernel *k = it->k;
@@ -136,7 +136,7 @@ interp_setup(Interp *it)
 			s->view->gather = -1;
 			for (int d = 0; d < v->type.rank; d++)
 				s->view->dim[d] = d;
-		} else if (num_is_float(v->type.dtype)) {
+		} else if (dtype_is_float(v->type.dtype)) {
 			s->f[0] = num_round(v->type.dtype, it->arg[i].f);
 		} else {
 			s->i[0] = num_wrap(v->type.dtype, it->arg[i].i);
@@ -144,8 +144,7 @@ interp_setup(Interp *it)
 	}
 }
 
-/* Free everything, then move the fault to the unit's diag. */
-static InterpCode
+InterpCode
 interp_end(Interp *it)
 {
 	InterpCode code = it->code;
@@ -268,7 +267,7 @@ launch(Launch *run, Worker *w, int n)
 
 /* Arguments into a checked grid. */
 static void
-prepare(Interp *it, Kernel *k, int narg, bool tensors, int64_t grid[3])
+prepare(Interp *it, Kernel *k, int narg, int64_t grid[3])
 {
 	if (setjmp(it->fail)) {
 		it->code = INTERP_E_NOMEM;
@@ -280,7 +279,7 @@ prepare(Interp *it, Kernel *k, int narg, bool tensors, int64_t grid[3])
 		return;
 	}
 	interp_setup(it);
-	if (!tensors || interp_check(it))
+	if (interp_check(it))
 		interp_find_grid(it, grid);
 }
 
@@ -295,7 +294,7 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 
 	memset(&run, 0, sizeof run);
 	interp_start(&it, k, arg, opt);
-	prepare(&it, k, narg, true, run.grid);
+	prepare(&it, k, narg, run.grid);
 	code = interp_end(&it);
 	if (code != INTERP_OK)
 		return code;
@@ -309,40 +308,4 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 		return INTERP_OK;
 	w = NEWN(k->unit->arena, Worker, n);
 	return launch(&run, w, n);
-}
-
-InterpCode
-interp_grid(Kernel *k, const InterpArg *arg, int narg, int64_t grid[3])
-{
-	Interp it;
-
-	interp_start(&it, k, arg, NULL);
-	prepare(&it, k, narg, false, grid);
-	return interp_end(&it);
-}
-
-static void
-find_shape(Interp *it, const Param *p, int64_t *size, int64_t *stride)
-{
-	if (setjmp(it->fail)) {
-		it->code = INTERP_E_NOMEM;
-		return;
-	}
-	interp_setup(it);
-	for (int d = 0; d < p->val->type.rank; d++)
-		if (!interp_scalar(it, p->size[d], &size[d]) || !interp_scalar(it, p->stride[d], &stride[d]))
-			return;
-}
-
-InterpCode
-interp_shape(Kernel *k, const InterpArg *arg, int narg, int param, int64_t *size, int64_t *stride)
-{
-	Interp it;
-
-	interp_start(&it, k, arg, NULL);
-	if (narg != k->nparam || param < 0 || param >= narg || k->param[param].kind != P_tensor)
-		interp_fault(&it, INTERP_E_ARG, NULL, "%s has no tensor parameter %d", k->name, param);
-	else
-		find_shape(&it, &k->param[param], size, stride);
-	return interp_end(&it);
 }

@@ -50,9 +50,4 @@ typedef struct InterpOpt {
 /* Run all blocks of the grid.  arg[i] is parameter i, narg must be k->nparam.  `opt` may be NULL.
  * Errors are in the unit's diag.  Stores of blocks that ran before a fault stay. */
 InterpCode interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt);
-/* The grid that these sizes and scalars launch. */
-InterpCode interp_grid(Kernel *k, const InterpArg *arg, int narg, int64_t grid[3]);
-/* Extents and strides (elements) of tensor parameter `param`; its arg[].data and count need not be set. */
-InterpCode interp_shape(Kernel *k, const InterpArg *arg, int narg, int param, int64_t *size,
-                        int64_t *stride);
 #endif

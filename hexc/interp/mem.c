@@ -41,7 +41,7 @@ eval_alloc(Interp *it, Op *o)
 	/* every execution makes a new tile, in which nothing is written yet */
 	memset(s->init, 0, (size_t)s->n);
 	for (int64_t j = 0; j < s->n; j++) {
-		if (num_is_float(s->dtype))
+		if (dtype_is_float(s->dtype))
 			s->f[j] = (double)NAN;
 		else
 			s->i[j] = 0;
@@ -158,14 +158,14 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
 	bool single = v->rank && v->gather == v->rank - 1;
 	int last = v->rank && !single ? v->dim[v->rank - 1] : -1;
-	int64_t coord[DIM_MAX] = { 0 }, along = 0;
+	int64_t coord[DIM_MAX] = { 0 }, number[DIM_MAX], along = 0;
+	int outer = v->rank ? v->rank - (single ? 0 : 1) : 0;
 	bool inside = true;
 	Row row = { 0, 1, 0, 1 };
 
-	for (int d = v->rank - (single ? 1 : 2); d >= 0; d--) {
-		coord[v->dim[d]] = n % t->shape[d];
-		n /= t->shape[d];
-	}
+	row_major_coord(outer, t->shape, n, number);
+	for (int d = 0; d < outer; d++)
+		coord[v->dim[d]] = number[d];
 	if (v->gather >= 0)
 		along = coord[v->dim[v->gather]];
 	for (int d = 0; d < v->root_rank; d++) {
@@ -228,7 +228,7 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 {
 	DType d = v->param->val->type.dtype;
 	const InterpArg *arg = arg_of(it, v);
-	bool flt = num_is_float(d);
+	bool flt = dtype_is_float(d);
 
 	if (row->hi > 0 && flt)
 		num_get_fn(d, arg->data, row->at, row->stride, (size_t)row->hi, val->f + at);
@@ -288,7 +288,7 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 		if (o->code == O_store && IMM(o, update))
 			interp_update((StoreKind)IMM(o, update), d, arg->data, row->at + j * row->stride, val,
 			              at + j);
-		else if (num_is_float(d))
+		else if (dtype_is_float(d))
 			num_put_f(d, arg->data, row->at + j * row->stride, val->f[at + j]);
 		else
 			num_put_i(d, arg->data, row->at + j * row->stride, val->i[at + j]);

@@ -151,10 +151,7 @@ element_offset(const Shared *s, int64_t at)
 
 	if (!l)
 		return at;
-	for (int d = s->rank - 1; d >= 0; d--) {
-		coord[d] = at % s->shape[d];
-		at /= s->shape[d];
-	}
+	row_major_coord(s->rank, s->shape, at, coord);
 	return layout_at(l, coord).at[AX_mem];
 }
 

@@ -21,9 +21,9 @@ number_text(char *s, size_t n, DType d, const Slot *x)
 	const char *format = say_format(d);
 	int len;
 
-	if (num_is_float(d) && isnan(x->f[0]))
+	if (dtype_is_float(d) && isnan(x->f[0]))
 		len = snprintf(s, n, "nan"); /* the sign of a NaN means nothing */
-	else if (num_is_float(d))
+	else if (dtype_is_float(d))
 		len = snprintf(s, n, format, x->f[0]);
 	else if (dtype_info[d].bits == 64)
 		len = snprintf(s, n, format, (long long)x->i[0]);

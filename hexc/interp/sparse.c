@@ -32,7 +32,7 @@ interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, 
 {
 	const Type *t = &values->type;
 	const Slot *v = slot_of(it, values), *at = slot_of(it, positions);
-	bool flt = num_is_float(t->dtype);
+	bool flt = dtype_is_float(t->dtype);
 	int64_t inner = 1, n = t->shape[dim], m = positions->type.shape[dim];
 	Sparse s;
 

@@ -19,7 +19,7 @@ join_f(OpCode code, double a, double b)
 static int64_t
 join_i(OpCode code, DType d, int64_t a, int64_t b)
 {
-	bool less = d == D_u64 ? (uint64_t)a < (uint64_t)b : a < b;
+	bool less = dtype_past_i64(d) ? (uint64_t)a < (uint64_t)b : a < b;
 
 	if (code == O_reduce_sum)
 		return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -32,7 +32,7 @@ eval_reduce(Interp *it, Op *o)
 	const Type *t = &o->in[0]->type;
 	const Slot *x = slot_of(it, o->in[0]);
 	Slot *r = slot_of(it, o->out[0]);
-	bool flt = num_is_float(t->dtype);
+	bool flt = dtype_is_float(t->dtype);
 	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), extent = t->shape[d];
 
@@ -105,7 +105,7 @@ eval_dot(Interp *it, Op *o)
 		*(side ? &b : &a) = &whole;
 	}
 	slot_copy(it, o->out[0], o->in[2]);
-	if (num_is_float(d)) {
+	if (dtype_is_float(d)) {
 		dot_f(sc[0], sc[1], k, r->f, a->f, b->f);
 		num_round_n(d, r->f, (size_t)r->n);
 	} else {

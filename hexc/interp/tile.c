@@ -7,7 +7,7 @@
 static void
 fill(const Slot *s, DType d, double f, int64_t i)
 {
-	bool flt = num_is_float(d);
+	bool flt = dtype_is_float(d);
 
 	f = flt ? num_round(d, f) : 0;
 	i = flt ? 0 : num_wrap(d, i);
@@ -59,7 +59,7 @@ eval_unpack(Interp *it, Op *o)
 
 			code[0] |= (unsigned char)((words[bit / 32] >> bit % 32 & 1) << b);
 		}
-		if (num_is_float(t->dtype))
+		if (dtype_is_float(t->dtype))
 			r->f[j] = num_get_f(t->dtype, code, 0);
 		else
 			r->i[j] = num_get_i(t->dtype, code, 0);
@@ -81,7 +81,7 @@ eval_pack(Interp *it, Op *o)
 		int64_t *words = r->i + block_of(p, t, &o->out[0]->type, j, at);
 		unsigned char code[8] = { 0 };
 
-		if (num_is_float(t->dtype))
+		if (dtype_is_float(t->dtype))
 			num_put_f(t->dtype, code, 0, x->f[j]);
 		else
 			num_put_i(t->dtype, code, 0, x->i[j]);
@@ -100,7 +100,7 @@ eval_splat(Interp *it, Op *o)
 	DType d = o->out[0]->type.dtype;
 	const Slot *x = slot_of(it, o->in[0]);
 
-	if (num_is_float(d))
+	if (dtype_is_float(d))
 		fill(slot_of(it, o->out[0]), d, x->f[0], 0);
 	else
 		fill(slot_of(it, o->out[0]), d, 0, x->i[0]);
@@ -148,7 +148,7 @@ eval_clip(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Slot *r = slot_of(it, o->out[0]);
-	bool flt = num_is_float(t->dtype);
+	bool flt = dtype_is_float(t->dtype);
 	int in = 1;
 
 	slot_copy(it, o->out[0], o->in[0]);
@@ -182,7 +182,7 @@ eval_shift(Interp *it, Op *o)
 	for (int64_t j = 0; j < r->n; j++) {
 		if (j / inner % extent >= IMM(o, by))
 			slot_move(r, j, x, j - IMM(o, by) * inner);
-		else if (num_is_float(t->dtype))
+		else if (dtype_is_float(t->dtype))
 			r->f[j] = num_round(t->dtype, o->fimm);
 		else
 			r->i[j] = num_wrap(t->dtype, IMM(o, entry));
@@ -280,19 +280,15 @@ eval_lookup(Interp *it, Op *o)
 	Slot *r = slot_of(it, o->out[0]);
 
 	for (int64_t j = 0; j < r->n; j++) {
-		int64_t rest = j, from = 0, weight = t->shape[t->rank - 1];
+		int64_t c[DIM_MAX], from = 0, weight = t->shape[t->rank - 1];
 
-		for (int d = x->rank - 1; d >= 0; d--) {
-			int64_t c = rest % x->shape[d];
-
-			rest /= x->shape[d];
-			if (t->rank == 1 || d == x->rank - 1 || t->shape[d] == 1)
-				continue;
-			from += c * weight;
+		type_coord(x, j, c);
+		for (int d = x->rank - 2; d >= 0 && t->rank > 1; d--) {
+			from += t->shape[d] == 1 ? 0 : c[d] * weight;
 			weight *= t->shape[d];
 		}
 		from += index->i[j];
-		if (num_is_float(t->dtype))
+		if (dtype_is_float(t->dtype))
 			r->f[j] = table->f[from];
 		else
 			r->i[j] = table->i[from];

@@ -86,19 +86,6 @@ diag_fail(Diag *d, DiagClass cls, Src src, const char *fmt, ...)
 }
 
 void
-diag_warning(Diag *d, Src src, const char *fmt, ...)
-{
-	const char *text;
-	va_list ap;
-
-	va_start(ap, fmt);
-	text = format(d->arena, fmt, ap);
-	va_end(ap);
-	if (d->nerror <= ERROR_MAX && !said(d, DIAG_WARNING, src, text))
-		push(d, DIAG_WARNING, DC_SOURCE, src, text);
-}
-
-void
 diag_note(Diag *d, Src src, const char *fmt, ...)
 {
 	const char *text;

@@ -30,7 +30,6 @@ typedef struct Diag {
 
 void diag_error(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_fail(Diag *d, DiagClass cls, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
-void diag_warning(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Belongs to the message before it. */
 void diag_note(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 #endif

@@ -99,7 +99,7 @@ fact_carried(Asking *a, const Op *loop, int i)
 	Fact f, j;
 	int at = a->nassumed;
 
-	if (!next || arg->type.dtype == D_u64 || at == FACT_ASSUMED)
+	if (!next || dtype_past_i64(arg->type.dtype) || at == FACT_ASSUMED)
 		return fact_type(arg->type.dtype);
 	f = fact_of(a, loop->in[3 + i]);
 	a->assumed[at] = arg;
@@ -197,7 +197,7 @@ fact_op(Asking *a, const Val *v)
 	case O_le:
 	case O_eq:
 	case O_ne:
-		if (in[0]->type.dtype == D_u64 || dtype_info[in[0]->type.dtype].kind == K_flt)
+		if (dtype_past_i64(in[0]->type.dtype) || dtype_is_float(in[0]->type.dtype))
 			return fact_type(d);
 		return fact_compare(o->code, fact_of(a, in[0]), fact_of(a, in[1]));
 	default:
@@ -272,7 +272,7 @@ fact_of(Asking *a, const Val *v)
 	DType d = v->type.dtype;
 	Fact f;
 
-	if (v->type.space != S_scalar || dtype_info[d].kind == K_flt || d == D_u64 || a->steps-- <= 0)
+	if (v->type.space != S_scalar || dtype_is_float(d) || dtype_past_i64(d) || a->steps-- <= 0)
 		return fact_type(d);
 	a->k->nfact++;
 	if (m && v->id < m->n && m->known[v->id])

@@ -28,9 +28,6 @@ Fact fact_compare(OpCode code, Fact x, Fact y);
 Fact fact_cast(DType to, DType from, Fact x);
 bool fact_is_full(Fact f); /* nothing known of the range: the value may have wrapped around */
 
-int64_t gcd64(int64_t x, int64_t y);      /* of magnitudes; gcd(0, x) = x */
-int64_t pow2_part(int64_t x);             /* largest power of two dividing x > 0 */
-int64_t floor_div(int64_t x, int64_t c);  /* c > 0 */
 /* Are both the same expression over the same values?  Only pure index arithmetic is compared. */
 bool val_same(const Val *x, const Val *y, int depth);
 /* Are these i64 scalars equal whenever op `at` runs?  False: not known. */

@@ -5,18 +5,6 @@
 #include "hexc/ir/facts.h"
 #include "hexc/ir/number.h"
 
-static int64_t
-min64(int64_t x, int64_t y)
-{
-	return x < y ? x : y;
-}
-
-static int64_t
-max64(int64_t x, int64_t y)
-{
-	return x > y ? x : y;
-}
-
 Fact
 fact_const(int64_t c)
 {
@@ -51,7 +39,7 @@ fact_type(DType d)
 {
 	Fact f = { 1, INT64_MIN, INT64_MAX };
 
-	if (d != D_i64 && d != D_u64 && dtype_info[d].kind != K_flt) {
+	if (!dtype_is_float(d) && dtype_info[d].bits < 64) {
 		f.lo = num_min(d);
 		f.hi = num_max(d);
 	}
@@ -226,7 +214,7 @@ fact_cast(DType to, DType from, Fact x)
 {
 	Fact t = fact_type(to);
 
-	if (dtype_info[from].kind == K_flt || from == D_u64 || to == D_u64)
+	if (dtype_is_float(from) || dtype_past_i64(from) || dtype_past_i64(to))
 		return t;
 	if (to == D_bool && (x.lo > 0 || x.hi < 0))
 		return fact_const(1);

@@ -8,6 +8,18 @@
 #include "hexc/ir/facts_lin.h"
 #include <string.h>
 
+/* v as a form: exact (dir 0), or one that is never less (dir 1) or never more (dir -1) while op `at`
+ * runs.  Where there are several bounds to take, the bits of `choice` say which, and *used counts
+ * them. */
+typedef struct Bounding {
+	Asking ask;
+	const Op *at;
+	unsigned choice;
+	int used;
+	int depth;
+} Bounding;
+static Lin lin_of(Bounding *b, const Val *v, int dir);
+
 enum { DEPTH = 24, CHOICES = 64, SAME_DEPTH = 12 };
 
 bool
@@ -197,13 +209,13 @@ lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 	return lin_add(lin_of(b, loop->in[1], 1), lin_const(m < 1 ? 1 : m), -1);
 }
 
-Lin
+static Lin
 lin_of(Bounding *b, const Val *v, int dir)
 {
 	Fact f = fact_of(&b->ask, v);
 	Lin out;
 
-	if (b->depth >= DEPTH || v->type.space != S_scalar || v->type.dtype != D_i64 || b->ask.steps <= 0)
+	if (b->depth >= DEPTH || !type_is_index(&v->type) || b->ask.steps <= 0)
 		return lin_atom(v);
 	if (dir > 0 && bound_by_scope(b, v, &out))
 		return out;

@@ -1,7 +1,8 @@
 /* facts_lin.c - arithmetic of linear forms. */
 #include "hexc/ir/facts_lin.h"
 
-Lin
+/* ok == false */
+static Lin
 lin_none(void)
 {
 	Lin x = { .ok = false, .den = 1 };

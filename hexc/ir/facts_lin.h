@@ -19,7 +19,6 @@ typedef struct Lin {
 
 Lin lin_const(int64_t c);
 Lin lin_atom(const Val *v);
-Lin lin_none(void);                       /* ok == false */
 Lin lin_add(Lin x, Lin y, int64_t scale); /* x + scale * y */
 Lin lin_scale(Lin x, int64_t scale, int64_t over); /* x * scale / over; over >= 1 */
 /* (x / c) rounded down, for den == 1 and a divisor c of all terms for every value of the atoms
@@ -29,16 +28,4 @@ bool lin_floor(Asking *a, Lin x, int64_t c, Lin *out);
 int64_t lin_mult(Asking *a, const Lin *x);
 /* x >= 0 for all values that the facts of the atoms allow?  false: not known. */
 bool lin_nonneg(Asking *a, const Lin *x);
-
-/* v as a form: exact (dir 0), or one that is never less (dir 1) or never more (dir -1) while op `at`
- * runs.  Where there are several bounds to take, the bits of `choice` say which, and *used counts
- * them. */
-typedef struct Bounding {
-	Asking ask;
-	const Op *at;
-	unsigned choice;
-	int used;
-	int depth;
-} Bounding;
-Lin lin_of(Bounding *b, const Val *v, int dir);
 #endif

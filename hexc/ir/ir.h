@@ -6,53 +6,10 @@
 #ifndef HEXC_IR_H
 #define HEXC_IR_H
 #include "hexc/ir/diag.h"
+#include "hexc/ir/dtype.h"
 #include "hexc/ir/op.h"
 #include "taskmap/base.h"
 #include "taskmap/layout.h"
-
-typedef enum DType {
-#define DTYPE(name, bits, kind, exp, man, round, codes, use) D_##name,
-#include "hexc/ir/dtypes.def"
-	D_COUNT
-} DType;
-
-typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
-/* Some of them. */
-enum {
-	KINDS_int = 1 << K_sint | 1 << K_uint,
-	KINDS_flt = 1 << K_flt,
-	KINDS_num = KINDS_int | KINDS_flt,
-	KINDS_bits = KINDS_int | 1 << K_pred,
-	KINDS_any = KINDS_num | 1 << K_pred,
-};
-typedef enum DRound { R_even, R_sat, R_away } DRound;
-typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
-typedef enum DUse { U_any, U_store, U_temp } DUse;
-
-typedef struct DTypeInfo {
-	const char *name;
-	uint8_t bits;
-	uint8_t kind; /* DKind */
-	uint8_t exp, man;
-	uint8_t round; /* DRound */
-	uint8_t codes; /* DCodes */
-	uint8_t use;   /* DUse */
-} DTypeInfo;
-extern const DTypeInfo dtype_info[D_COUNT];
-/* The type of that name, or D_COUNT. */
-DType dtype_find(const char *name, size_t n);
-/* Elements in memory: n of them, a power of two, that start at a multiple of n are moved by dtype_pieces
- * instructions of n * dtype_grain bits each: one, but 3, 5 or 7 for types of 3, 5, 6 and 7 bits. */
-int dtype_grain(DType d);
-int dtype_pieces(DType d);
-/* Elements of the widest access, whose pieces have 16 bytes. */
-int dtype_most(DType d);
-/* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
- * own are is left open. */
-int dtype_place(DType d);
-/* Does `dot` multiply their elements?  Those of one type, signed and unsigned integers of one size, and the two
- * 8-bit floats. */
-bool dtype_multiply(DType a, DType b);
 
 enum {
 	T_LDMATRIX = 1,     /* and the mma of sm_75 */
@@ -71,11 +28,15 @@ enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 typedef struct Target {
 	const char *name;
 	int sm, ptx, llvm;
-	int64_t smem, smem_sm;
+	int64_t smem, smem_sm, system;
+	int warps, blocks, regs, grain;
 	unsigned features; /* T_* */
 } Target;
 extern const Target targets[]; /* ends with name == NULL */
+enum { LANE_REGISTERS = 255 }; /* of 32 bits, on all of them */
 const Target *target_find(const char *name); /* NULL: unknown */
+/* Blocks of so many warps, registers of a lane and bytes of shared memory that an SM holds: at least 1. */
+int occupancy(const Target *t, int warps, int64_t registers, int64_t shared);
 
 typedef enum Space { S_scalar, S_reg, S_shared, S_global } Space;
 
@@ -271,25 +232,6 @@ Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *us
 /* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
  * entered in unit->kernel, and without candidates. */
 Kernel *kernel_copy(const Kernel *k);
-/* Short forms for index arithmetic (ir_index.c); they fold constants at once.  i64 scalars. */
-Val *ir_const(Block *b, Op *at, int64_t x);
-Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
-bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
-/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past
- * 63). */
-bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
-
-/* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
- * made of several, or has extent 1. */
-int reshape_source(const Type *x, const Type *y, int d);
-
-Type type_scalar(DType d);
-Type type_tile(DType d, Space s, int rank, const int64_t *shape);
-Type type_free(Type t);                      /* the same, in whatever layout */
-int64_t type_size(const Type *t);            /* elements */
-bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
-const char *type_print(Arena *a, const Type *t);
-
 /* Visit every op of b in order of text, an owner before its regions.  The op just returned may be
  * unlinked if it has no regions; ops put in behind it and before its successor are not visited. */
 typedef struct OpWalk {
@@ -298,6 +240,35 @@ typedef struct OpWalk {
 } OpWalk;
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
+
+/* ---- index arithmetic (ir_index.c) ----------------------------------------------------------- */
+
+/* Short forms that fold constants at once.  i64 scalars. */
+Val *ir_const(Block *b, Op *at, int64_t x);
+Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
+bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
+/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past
+ * 63). */
+bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
+
+/* ---- types (type.c) -------------------------------------------------------------------------- */
+
+/* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
+ * made of several, or has extent 1. */
+int reshape_source(const Type *x, const Type *y, int d);
+
+Type type_scalar(DType d);
+/* What sizes, positions and loop counters are, i64; and what conditions are, bool. */
+Type type_index(void);
+Type type_cond(void);
+bool type_is_index(const Type *t);
+bool type_is_cond(const Type *t);
+Type type_tile(DType d, Space s, int rank, const int64_t *shape);
+Type type_free(Type t);                      /* the same, in whatever layout */
+int64_t type_size(const Type *t);            /* elements */
+void type_coord(const Type *t, int64_t elem, int64_t *coord); /* of the element of this row-major number */
+bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
+const char *type_print(Arena *a, const Type *t);
 
 /* ---- what a kernel says (say.c) ------------------------------------------------------------------- */
 
@@ -309,14 +280,13 @@ typedef struct Piece {
 /* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
 bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
 int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
-/* How printf writes an operand, so that digits tell numbers of the type apart: "%d", "%.9g". */
+/* How printf writes an operand that a print takes. */
 const char *say_format(DType d);
 bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 
 /* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
 
 void kernel_print(Text *t, const Kernel *k);
-void op_print(Text *t, const Op *o, int indent); /* one op, its regions too; for debugging */
 /* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
 Kernel *kernel_read(Unit *u, const char *text, size_t n);
 /* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
@@ -334,7 +304,10 @@ Fact val_fact(Kernel *k, const Val *v);
  * ops. Pairs may nest. */
 void facts_keep(Kernel *k);
 void facts_drop(Kernel *k);
-/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
+
+/* ---- facts where an op stands, and about views (facts_view.c) -------------------------------- */
+
+/* val_fact where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
 Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 /* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block
  * and iteration in which the op runs?  False: not known.  An alloc is inside itself. */

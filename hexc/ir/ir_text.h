@@ -5,8 +5,6 @@
 
 /* Names that stand bare in the text; others are quoted. */
 bool text_is_name(const char *s, size_t n);
-/* s in quotes, with \" \\ and \xHH for bytes that are not printable ASCII. */
-void text_quote(Text *t, const char *s);
 /* x so that text_read_float gives the same bits. */
 void text_float(Text *t, double x);
 /* Bytes used, 0: not a float that text_float writes. */

@@ -1,23 +1,100 @@
-/* number.c - rounding, wrapping and conversion of element types. */
+/* number.c - element types as numbers: tables of those that are no grid, rounding, codes, wrapping. */
 #include "hexc/ir/number.h"
 #include <math.h>
 #include <string.h>
 
-bool
-num_is_float(DType d)
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+enum { SCALE_BIAS = 127, SCALE_NAN = 255 };
+
+/* Quantiles of the normal distribution, scaled to [-1, 1]: T. Dettmers et al., QLoRA: Efficient Finetuning of
+ * Quantized LLMs (2023), appendix E. */
+static const float nf4[16] = {
+	-1.0f,
+	-0.6961928009986877f,
+	-0.5250730514526367f,
+	-0.39491748809814453f,
+	-0.28444138169288635f,
+	-0.18477343022823334f,
+	-0.09105003625154495f,
+	0.0f,
+	0.07958029955625534f,
+	0.16093020141124725f,
+	0.24611230194568634f,
+	0.33791524171829224f,
+	0.44070982933044434f,
+	0.5626170039176941f,
+	0.7229568362236023f,
+	1.0f,
+};
+
+const float *
+num_table(DType d)
 {
-	return dtype_info[d].kind == K_flt;
+	return d == D_nf4 ? nf4 : NULL;
 }
 
 bool
-num_is_signed(DType d)
+num_is_grid(DType d)
 {
-	return dtype_info[d].kind == K_sint;
+	return dtype_info[d].codes != C_scale && dtype_info[d].codes != C_table;
+}
+
+static double
+table_value(DType d, unsigned code)
+{
+	if (dtype_info[d].codes == C_table)
+		return (double)num_table(d)[code & ((1u << dtype_info[d].bits) - 1)];
+	return (code & SCALE_NAN) == SCALE_NAN ? (double)NAN : ldexp(1, (int)(code & SCALE_NAN) - SCALE_BIAS);
+}
+
+/* The code of the largest number. */
+static unsigned
+table_last(DType d)
+{
+	return dtype_info[d].codes == C_table ? (1u << dtype_info[d].bits) - 1 : SCALE_NAN - 1;
+}
+
+/* The power of two nearest to |x|, the larger one in the middle. */
+static unsigned
+scale_code(double x)
+{
+	int e;
+	double a = fabs(x), m;
+
+	if (isnan(x))
+		return SCALE_NAN;
+	if (a >= ldexp(1, SCALE_NAN - 1 - SCALE_BIAS))
+		return SCALE_NAN - 1;
+	if (a <= ldexp(1, -SCALE_BIAS))
+		return 0;
+	m = frexp(a, &e); /* a = m 2^e, 1/2 <= m < 1 */
+	return (unsigned)(e - 1 + SCALE_BIAS + (m >= 0.75));
+}
+
+/* The number nearest to x, the smaller one in the middle; NaN is taken for 0. */
+static unsigned
+nearest_code(DType d, double x)
+{
+	const float *number = num_table(d);
+	unsigned code = 0, last = (1u << dtype_info[d].bits) - 1;
+
+	if (isnan(x))
+		x = 0;
+	while (code < last && x > ((double)number[code] + (double)number[code + 1]) / 2)
+		code++;
+	return code;
+}
+
+static unsigned
+table_code(DType d, double x)
+{
+	return dtype_info[d].codes == C_table ? nearest_code(d, x) : scale_code(x);
 }
 
 /* ---- rounding -------------------------------------------------------------------------------- */
 
-enum { D_BIAS = 1023, D_MAN = 52 };
+enum { DOUBLE_BIAS = 1023, DOUBLE_MAN = 52 };
 
 static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
 
@@ -39,8 +116,8 @@ grid_of(DType d)
 
 	g.round = (DRound)t->round;
 	g.man = t->man;
-	g.emin = (uint64_t)(D_BIAS + 2 - half);
-	g.emax = (uint64_t)(D_BIAS + top);
+	g.emin = (uint64_t)(DOUBLE_BIAS + 2 - half);
+	g.emax = (uint64_t)(DOUBLE_BIAS + top);
 	g.most = (2 - ldexp(t->codes == C_nan ? 2 : 1, -g.man)) * ldexp(1, top);
 	g.over = g.round == R_sat ? g.most : (2 - ldexp(1, -g.man - 1)) * ldexp(1, top);
 	g.nan = t->codes == C_none ? g.most : (double)NAN;
@@ -53,7 +130,7 @@ grid_of(DType d)
 static double
 grid_round(const Grid *g, double x)
 {
-	uint64_t u = double_bits(x), sign = u & SIGN_BIT, e = (u ^ sign) >> D_MAN;
+	uint64_t u = double_bits(x), sign = u & SIGN_BIT, e = (u ^ sign) >> DOUBLE_MAN;
 	double a = bits_double(u ^ sign), magic, r;
 
 	if (!(a < g->over)) {
@@ -64,7 +141,7 @@ grid_round(const Grid *g, double x)
 	}
 	e = e < g->emin ? g->emin : e;
 	e = e > g->emax ? g->emax : e;
-	magic = bits_double((e + (uint64_t)(D_MAN - g->man)) << D_MAN);
+	magic = bits_double((e + (uint64_t)(DOUBLE_MAN - g->man)) << DOUBLE_MAN);
 	r = (a + magic) - magic;
 	if (g->round == R_away && a - r >= (magic * 0x1p-53)) /* a tie that went down to even */
 		r += magic * 0x1p-52;
@@ -81,7 +158,7 @@ num_round(DType d, double x)
 	if (d == D_f32)
 		return (double)(float)x;
 	if (!num_is_grid(d))
-		return num_table_value(d, num_table_code(d, x));
+		return table_value(d, table_code(d, x));
 	g = grid_of(d);
 	return grid_round(&g, x);
 }
@@ -89,7 +166,7 @@ num_round(DType d, double x)
 double
 num_largest(DType d)
 {
-	return num_is_grid(d) ? grid_of(d).most : num_table_value(d, d == D_nf4 ? 15 : 254);
+	return num_is_grid(d) ? grid_of(d).most : table_value(d, table_last(d));
 }
 
 void
@@ -151,23 +228,23 @@ grid_of_code(DType d, unsigned code)
 	else if (e == all && codes == C_nan && m == (1 << man) - 1)
 		v = (double)NAN;
 	else if (e)
-		v = bits_double((uint64_t)(e - bias + D_BIAS) << D_MAN | (uint64_t)m << (D_MAN - man));
+		v = bits_double((uint64_t)(e - bias + DOUBLE_BIAS) << DOUBLE_MAN | (uint64_t)m << (DOUBLE_MAN - man));
 	else
-		v = (double)m * bits_double((uint64_t)(1 - bias - man + D_BIAS) << D_MAN);
+		v = (double)m * bits_double((uint64_t)(1 - bias - man + DOUBLE_BIAS) << DOUBLE_MAN);
 	return bits_double(double_bits(v) | sign);
 }
 
 double
 num_of_code(DType d, unsigned code)
 {
-	return num_is_grid(d) ? grid_of_code(d, code) : num_table_value(d, code);
+	return num_is_grid(d) ? grid_of_code(d, code) : table_value(d, code);
 }
 
 /* Of r, a value of d. */
 double
 num_outside(DType d)
 {
-	return num_is_float(d) && !num_is_grid(d) ? num_of_code(d, 0) : 0;
+	return dtype_is_float(d) && !num_is_grid(d) ? num_of_code(d, 0) : 0;
 }
 
 static unsigned
@@ -177,23 +254,23 @@ grid_code(DType d, double r)
 	double a = fabs(r);
 	uint64_t u = double_bits(a);
 	unsigned sign = double_bits(r) >> 63 ? 1u << (exp + man) : 0, code;
-	int e = (int)(u >> D_MAN) - D_BIAS + bias;
+	int e = (int)(u >> DOUBLE_MAN) - DOUBLE_BIAS + bias;
 
 	if (isnan(r))
 		return (1u << (exp + man)) - 1;
 	if (isinf(r))
 		code = ((1u << exp) - 1) << man;
 	else if (e >= 1)
-		code = (unsigned)e << man | (unsigned)(u >> (D_MAN - man) & ((1u << man) - 1));
+		code = (unsigned)e << man | (unsigned)(u >> (DOUBLE_MAN - man) & ((1u << man) - 1));
 	else
-		code = (unsigned)(a * bits_double((uint64_t)(bias + man - 1 + D_BIAS) << D_MAN));
+		code = (unsigned)(a * bits_double((uint64_t)(bias + man - 1 + DOUBLE_BIAS) << DOUBLE_MAN));
 	return sign | code;
 }
 
 unsigned
 num_code(DType d, double x)
 {
-	return num_is_grid(d) ? grid_code(d, num_round(d, x)) : num_table_code(d, x);
+	return num_is_grid(d) ? grid_code(d, num_round(d, x)) : table_code(d, x);
 }
 
 uint64_t
@@ -203,23 +280,11 @@ num_bits(DType d, double x)
 	uint32_t u;
 
 	if (dtype_info[d].bits <= 16)
-		return num_is_grid(d) ? grid_code(d, x) : num_table_code(d, x);
+		return num_is_grid(d) ? grid_code(d, x) : table_code(d, x);
 	if (dtype_info[d].bits == 64)
 		return double_bits(x);
 	memcpy(&u, &f, sizeof u);
 	return u;
-}
-
-double
-f16_to_double(uint16_t h)
-{
-	return num_of_code(D_f16, h);
-}
-
-uint16_t
-f16_from_double(double x)
-{
-	return (uint16_t)num_code(D_f16, x);
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
@@ -259,7 +324,7 @@ num_wrap_n(DType d, int64_t *x, size_t n)
 int64_t
 num_min(DType d)
 {
-	return num_is_signed(d) ? (int64_t)((uint64_t)-1 << (dtype_info[d].bits - 1)) : 0;
+	return dtype_is_sint(d) ? (int64_t)((uint64_t)-1 << (dtype_info[d].bits - 1)) : 0;
 }
 
 int64_t
@@ -267,13 +332,13 @@ num_max(DType d)
 {
 	if (dtype_info[d].kind == K_pred)
 		return 1;
-	return num_is_signed(d) ? ~num_min(d) : (int64_t)(~(uint64_t)0 >> (64 - dtype_info[d].bits));
+	return dtype_is_sint(d) ? ~num_min(d) : (int64_t)(~(uint64_t)0 >> (64 - dtype_info[d].bits));
 }
 
 bool
 num_fits(DType d, int64_t x)
 {
-	return d == D_u64 || (x >= num_min(d) && x <= num_max(d));
+	return dtype_past_i64(d) || (x >= num_min(d) && x <= num_max(d));
 }
 
 int64_t
@@ -283,7 +348,7 @@ num_from_float(DType d, double x)
 		return x != 0;
 	if (isnan(x))
 		return 0;
-	if (d == D_u64) {
+	if (dtype_past_i64(d)) {
 		if (x >= 0x1p64)
 			return -1;
 		return x <= 0 ? 0 : (int64_t)(uint64_t)x;
@@ -296,11 +361,11 @@ num_from_float(DType d, double x)
 double
 num_from_int(DType d, DType from, int64_t x)
 {
-	bool neg = x < 0 && from != D_u64;
+	bool neg = x < 0 && !dtype_past_i64(from);
 	uint64_t u = neg ? 0 - (uint64_t)x : (uint64_t)x, low;
 
 	if (d == D_f64)
-		return from == D_u64 ? (double)(uint64_t)x : (double)x;
+		return dtype_past_i64(from) ? (double)(uint64_t)x : (double)x;
 	/* 54 bits or more: cut to 53 that end in a 1 if anything is lost, and let num_round round once */
 	if (u >> 53) {
 		low = u & 0xfff;

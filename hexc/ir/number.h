@@ -28,9 +28,6 @@ bits_double(uint64_t u)
 	return x;
 }
 
-bool num_is_float(DType d);
-bool num_is_signed(DType d); /* signed integers; false for floats */
-
 /* ---- formats --------------------------------------------------------------------------------- */
 
 /* The number that a code of a float type of at most 16 bits stands for; exact. */
@@ -43,14 +40,12 @@ double num_outside(DType d);
 unsigned num_code(DType d, double x);
 /* The bits of x, a value of float type d: nothing is rounded, infinities stay. */
 uint64_t num_bits(DType d, double x);
-/* Is d a float of sign, exponent and mantissa?  The others (number_table.c) go through their codes: e8m0 to
- * the nearest power of two, the larger one in the middle, whatever the sign; nf4 to the nearest number, the
- * smaller one in the middle, NaN as 0. */
+/* Is d a float of sign, exponent and mantissa?  The others go through their codes: scales (e8m0) to the
+ * nearest power of two, the larger one in the middle, whatever the sign; tables (nf4) to the nearest number,
+ * the smaller one in the middle, NaN as 0. */
 bool num_is_grid(DType d);
-double num_table_value(DType d, unsigned code);
-unsigned num_table_code(DType d, double x);
-double f16_to_double(uint16_t h);
-uint16_t f16_from_double(double x);
+/* The numbers of a type that is a table, by their codes, in ascending order. */
+const float *num_table(DType d);
 
 /* ---- rounding and wrapping ------------------------------------------------------------------- */
 

@@ -47,12 +47,11 @@ num_get_f(DType d, const void *buf, int64_t i)
 	double x;
 	float f;
 
-	switch (d) {
-	case D_tf32:
-	case D_f32:
+	switch (dtype_reg(d)) {
+	case REG_f32:
 		memcpy(&f, &w, sizeof f);
 		return (double)f;
-	case D_f64:
+	case REG_f64:
 		memcpy(&x, &u, sizeof x);
 		return x;
 	default:
@@ -73,14 +72,13 @@ num_put_f(DType d, void *buf, int64_t i, double x)
 	uint32_t w;
 	float f;
 
-	switch (d) {
-	case D_tf32:
-	case D_f32:
+	switch (dtype_reg(d)) {
+	case REG_f32:
 		f = (float)num_round(d, x);
 		memcpy(&w, &f, sizeof w);
 		u = w;
 		break;
-	case D_f64: memcpy(&u, &x, sizeof u); break;
+	case REG_f64: memcpy(&u, &x, sizeof u); break;
 	default: u = num_code(d, x); break;
 	}
 	store_bits(buf, i, dtype_info[d].bits, u);
@@ -97,16 +95,16 @@ num_get(DType d, const void *buf, int64_t i)
 {
 	int64_t x;
 
-	if (num_is_float(d))
+	if (dtype_is_float(d))
 		return num_get_f(d, buf, i);
 	x = num_get_i(d, buf, i);
-	return d == D_u64 ? (double)(uint64_t)x : (double)x;
+	return dtype_past_i64(d) ? (double)(uint64_t)x : (double)x;
 }
 
 void
 num_put(DType d, void *buf, int64_t i, double x)
 {
-	if (num_is_float(d))
+	if (dtype_is_float(d))
 		num_put_f(d, buf, i, x);
 	else
 		num_put_i(d, buf, i, num_from_float(d, x));

@@ -160,14 +160,6 @@ pack_parse_open(Arena *a, const char *s, size_t n, Pack *out, const char **why)
 	return parse_some(a, s, n, true, out, why);
 }
 
-bool
-pack_same(const Pack *a, const Pack *b)
-{
-	return a->dtype == b->dtype && a->block[0] == b->block[0] && a->block[1] == b->block[1] &&
-	       a->spread == b->spread && a->streams == b->streams && !a->place == !b->place &&
-	       (!a->place || layout_equal(a->place, b->place));
-}
-
 /* ---- validity ------------------------------------------------------------------------------------ */
 
 static bool
@@ -192,7 +184,7 @@ pack_check(Arena *a, const Pack *p, const char **why)
 	int64_t n, each, bits = dtype_info[p->dtype].bits;
 	const Layout *l = p->place;
 
-	if (bits > 8 || p->dtype == D_bool)
+	if (!dtype_is_narrow(p->dtype))
 		return refuse(why, "packed elements have 1 to 8 bits");
 	if (p->block[0] < 1 || p->block[1] < 1 || p->block[0] > PACK_BLOCK_MAX / p->block[1])
 		return refuse(why, arena_printf(a, "a block has 1 to %d elements", PACK_BLOCK_MAX));
@@ -214,15 +206,6 @@ pack_check(Arena *a, const Pack *p, const char **why)
 	if (!is_bijection(a, p, n))
 		return refuse(why, "the place has two elements in one position, or outside of the block");
 	return true;
-}
-
-void
-pack_natural(Arena *a, Pack *p, DType dtype, int64_t rows, int64_t columns)
-{
-	Layout *place = NEW(a, Layout);
-
-	layout_row_major(place, 2, (int64_t[2]){ rows, columns });
-	*p = (Pack){ .dtype = dtype, .block = { rows, columns }, .streams = 1, .place = place };
 }
 
 /* ---- where a bit is ------------------------------------------------------------------------------ */
@@ -253,60 +236,16 @@ pack_block_words(const Pack *p)
 	return p->block[0] * p->block[1] * dtype_info[p->dtype].bits / 32;
 }
 
-static int64_t
-blocks_along(int64_t size, int64_t block)
-{
-	return size / block + (size % block != 0);
-}
-
 int64_t
 pack_words(const Pack *p, int rank, const int64_t *dim)
 {
 	int64_t n = pack_block_words(p);
 
 	for (int d = 0; d < rank; d++) {
-		int64_t each = d < rank - 2 ? dim[d] : blocks_along(dim[d], p->block[d - rank + 2]);
+		int64_t each = d < rank - 2 ? dim[d] : ceil_div(dim[d], p->block[d - rank + 2]);
 
 		if (dim[d] < 0 || !mul64(n, each, &n) || n > INT64_MAX / 32)
 			return -1;
 	}
 	return n;
-}
-
-/* Bits from the start of the tensor to the element's bit. */
-static int64_t
-tensor_bit(const Pack *p, int rank, const int64_t *dim, const int64_t *index, int bit)
-{
-	const int64_t *rc = index + rank - 2;
-	int64_t block = 0;
-
-	for (int d = 0; d < rank - 2; d++)
-		block = block * dim[d] + index[d];
-	for (int i = 0; i < 2; i++)
-		block = block * blocks_along(dim[rank - 2 + i], p->block[i]) + rc[i] / p->block[i];
-	return block * pack_block_words(p) * 32 + pack_bit(p, rc[0] % p->block[0], rc[1] % p->block[1], bit);
-}
-
-unsigned
-pack_get(const Pack *p, int rank, const int64_t *dim, const uint32_t *words, const int64_t *index)
-{
-	unsigned code = 0;
-
-	for (int i = 0; i < dtype_info[p->dtype].bits; i++) {
-		int64_t at = tensor_bit(p, rank, dim, index, i);
-
-		code |= (words[at / 32] >> at % 32 & 1) << i;
-	}
-	return code;
-}
-
-void
-pack_put(const Pack *p, int rank, const int64_t *dim, uint32_t *words, const int64_t *index, unsigned code)
-{
-	for (int i = 0; i < dtype_info[p->dtype].bits; i++) {
-		int64_t at = tensor_bit(p, rank, dim, index, i);
-		uint32_t one = (uint32_t)1 << at % 32;
-
-		words[at / 32] = code >> i & 1 ? words[at / 32] | one : words[at / 32] & ~one;
-	}
 }

@@ -34,9 +34,6 @@ bool pack_parse(Arena *a, const char *s, size_t n, Pack *out, const char **why);
 bool pack_parse_open(Arena *a, const char *s, size_t n, Pack *out, const char **why);
 /* Does the pack say where each element of a block is, no two in one place?  False: *why. */
 bool pack_check(Arena *a, const Pack *p, const char **why);
-bool pack_same(const Pack *a, const Pack *b);
-/* Row-major blocks in natural order, one stream each: what stands for a pack that nobody has chosen. */
-void pack_natural(Arena *a, Pack *p, DType dtype, int64_t rows, int64_t columns);
 
 /* The position of an element of a block. */
 int64_t pack_position(const Pack *p, int64_t row, int64_t column);
@@ -45,9 +42,4 @@ int64_t pack_bit(const Pack *p, int64_t row, int64_t column, int bit);
 int64_t pack_block_words(const Pack *p); /* 32-bit words of a block */
 /* Words of a whole tensor of rank >= 2; -1: more than a machine addresses. */
 int64_t pack_words(const Pack *p, int rank, const int64_t *dim);
-/* The code of an element of a whole tensor, and its change: what the fast routines are compared with.
- * `index` has rank numbers, inside dim. */
-unsigned pack_get(const Pack *p, int rank, const int64_t *dim, const uint32_t *words, const int64_t *index);
-void pack_put(const Pack *p, int rank, const int64_t *dim, uint32_t *words, const int64_t *index,
-              unsigned code);
 #endif

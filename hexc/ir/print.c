@@ -17,7 +17,8 @@ text_is_name(const char *s, size_t n)
 	return true;
 }
 
-void
+/* s in quotes, with \" \\ and \xHH for bytes that are not printable ASCII. */
+static void
 text_quote(Text *t, const char *s)
 {
 	text_add(t, "\"", 1);
@@ -138,6 +139,8 @@ print_imm(Text *t, const Op *o)
 	}
 }
 
+static void op_print(Text *t, const Op *o, int indent);
+
 /* "{\n ops }" with the region's arguments in front, without a newline behind */
 static void
 print_block(Text *t, const Block *b, int indent)
@@ -155,7 +158,8 @@ print_block(Text *t, const Block *b, int indent)
 	text_printf(t, "%*s}", 2 * indent, "");
 }
 
-void
+/* One op, its regions too. */
+static void
 op_print(Text *t, const Op *o, int indent)
 {
 	text_printf(t, "%*s", 2 * indent, "");

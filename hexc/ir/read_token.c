@@ -238,7 +238,7 @@ layout_is_sane(const Layout *l)
 	int64_t size = 1;
 
 	for (int i = 0; i < l->n + l->nrep; i++) {
-		const Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
+		const Iter *it = layout_iter(l, i);
 		if (it->extent < 1 || it->extent > most || it->stride > most || it->stride < -most)
 			return false;
 		if (size > most / it->extent)
@@ -314,7 +314,7 @@ want_type(Read *r, Type *out)
 	};
 	DType d;
 
-	*out = type_scalar(D_bool);
+	*out = type_cond();
 	for (size_t i = 0; i < COUNT_OF(spaces) && out->space == S_scalar; i++)
 		if (read_word(r, spaces[i].word))
 			out->space = spaces[i].space;

@@ -40,18 +40,11 @@ say_operands(const char *text)
 bool
 say_takes(DType d)
 {
-	return d == D_i32 || d == D_u32 || d == D_i64 || d == D_u64 || d == D_f32 || d == D_f64;
+	return dtype_info[d].print != NULL;
 }
 
 const char *
 say_format(DType d)
 {
-	switch ((int)d) {
-	case D_i32: return "%d";
-	case D_u32: return "%u";
-	case D_i64: return "%lld";
-	case D_u64: return "%llu";
-	case D_f32: return "%.9g"; /* 1 + 24 log10(2) digits, rounded up */
-	default: return "%.17g";
-	}
+	return dtype_info[d].print;
 }

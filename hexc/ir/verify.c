@@ -220,7 +220,7 @@ verify_block(Verify *v, const Block *b, const Op *owner)
 static bool
 index_scalar(const Val *x)
 {
-	return x->type.space == S_scalar && x->type.dtype == D_i64;
+	return type_is_index(&x->type);
 }
 
 /* Parameters are the body's arguments, each of the type its kind has. */
@@ -286,7 +286,7 @@ verify_grid(Verify *v)
 		const Val *c = k->assume[i].cond;
 		if (!use(v, NULL, c, "an assumption"))
 			return false;
-		if (c->type.space != S_scalar || c->type.dtype != D_bool)
+		if (!type_is_cond(&c->type))
 			return broken(v, NULL, "an assumption is not a bool scalar");
 	}
 	for (OpWalk w = { k->grid->first, k->grid }; w.next;) {

@@ -5,7 +5,7 @@
 static bool
 is_index(const Val *v)
 {
-	return v->type.space == S_scalar && v->type.dtype == D_i64;
+	return type_is_index(&v->type);
 }
 
 static bool
@@ -204,7 +204,7 @@ shape_assert(Arena *a, const Op *o)
 {
 	const Type *t = &o->in[0]->type;
 
-	if (t->space != S_scalar || t->dtype != D_bool)
+	if (!type_is_cond(t))
 		return arena_printf(a, "%s is no bool scalar", type_print(a, t));
 	return o->text ? NULL : "no text";
 }
@@ -267,7 +267,7 @@ shape_if(Arena *a, const Op *o)
 	const Type *c = &o->in[0]->type;
 	const char *bad = NULL;
 
-	if (c->space != S_scalar || c->dtype != D_bool)
+	if (!type_is_cond(c))
 		return "the condition is not a bool scalar";
 	for (int r = 0; r < 2 && !bad; r++)
 		bad = o->blk[r]->narg ? "a region has arguments" : check_yield(a, o, o->blk[r]);

@@ -18,7 +18,7 @@ is_value(const Type *t)
 static bool
 is_index(const Val *v)
 {
-	return v->type.space == S_scalar && v->type.dtype == D_i64;
+	return type_is_index(&v->type);
 }
 
 bool
@@ -172,7 +172,7 @@ shape_bitcast(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 
-	if (x->dtype == D_bool || t->dtype == D_bool || x->dtype == D_tf32 || t->dtype == D_tf32 ||
+	if (!dtype_has_pattern(x->dtype) || !dtype_has_pattern(t->dtype) ||
 	    dtype_info[x->dtype].bits != dtype_info[t->dtype].bits)
 		return types_differ(a, "not types of equally many bits", x, t);
 	return shape_cast(a, o);

@@ -176,7 +176,7 @@ shape_dot(Arena *a, const Op *o)
 		return bad;
 	c = &o->in[2]->type;
 	if (x->space != S_reg || y->space != S_reg || c->space != S_reg || x->rank != 2 ||
-	    y->rank != 2 || c->rank != 2 || x->dtype == D_bool || !dtype_multiply(x->dtype, y->dtype))
+	    y->rank != 2 || c->rank != 2 || !dtype_multiplies(x->dtype, y->dtype))
 		return types_differ(a, "operands are not matrices in registers that dot multiplies", x, y);
 	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
 		return types_differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);

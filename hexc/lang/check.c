@@ -176,7 +176,7 @@ richer(DType a, DType b)
 	return dtype_info[a].bits >= dtype_info[b].bits ? a : b;
 }
 
-void
+static void
 check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y)
 {
 	DType dx = x->v.v->type.dtype, dy = y->v.v->type.dtype, to = richer(dx, dy);

@@ -90,8 +90,8 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 	if (!flt && !num_fits(d, c->i)) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
 		           name, (long long)num_min(d),
-		           d == D_u64 ? "18446744073709551615"
-		                      : arena_printf(l->arena, "%lld", (long long)num_max(d)));
+		           dtype_past_i64(d) ? "18446744073709551615"
+		                             : arena_printf(l->arena, "%lld", (long long)num_max(d)));
 		return false;
 	}
 	return true;

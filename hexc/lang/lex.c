@@ -56,12 +56,6 @@ find_keyword(const char *name)
 	return -1;
 }
 
-bool
-lex_reserved(const char *name)
-{
-	return find_keyword(name) >= 0;
-}
-
 static bool
 is_digit(int c)
 {

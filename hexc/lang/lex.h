@@ -48,6 +48,4 @@ typedef struct Token {
 Token *lex_all(Arena *a, Diag *d, const char *text, size_t len);
 /* "`;`", "`for`", "a name": how a kind of token is called in a message. */
 const char *tok_name(Tok k);
-/* Is this a reserved word? */
-bool lex_reserved(const char *name);
 #endif

@@ -140,7 +140,6 @@ typedef struct Outside {
 } Outside;
 Outside scope_enter_call(Lower *l);
 void scope_leave_call(Lower *l, Outside o);
-void lower_stmts(Lower *l, const Stmt *s);
 
 /* ---- lower_header.c, lower_param.c, lower_assume.c ------------------------------------------- */
 
@@ -168,9 +167,6 @@ const char *check_similar(const Lower *l, const char *name);
 bool check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e);
 /* Do both have one element type?  Reports, with the cast to write. */
 bool check_same_dtype(Lower *l, Src src, const Operand *x, const Operand *y);
-void check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y);
-/* Can the constant be a value of type d?  Reports. */
-bool check_fits(Lower *l, const Value *c, DType d, Src src);
 bool check_extent(Lower *l, int64_t n, Src src);
 bool check_shape(Lower *l, int rank, const int64_t *shape, Src src);
 /* May this stand in the present mode? */
@@ -178,6 +174,8 @@ bool check_mode(Lower *l, Mode least, Src src, const char *thing);
 
 /* ---- check_const.c: arithmetic at compile time ----------------------------------------------- */
 
+/* Can the constant be a value of type d?  Reports. */
+bool check_fits(Lower *l, const Value *c, DType d, Src src);
 bool value_is_const(const Value *v);
 Value value_none(void);
 Value value_int(int64_t i);
@@ -209,8 +207,6 @@ bool value_is_tile(const Value *v);
 Val *lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what);
 /* Load all, give all one element type and, by broadcasting, one shape: that of the result. */
 bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
-/* A choice of numbers in type d; false: one does not fit. */
-bool lower_plain(Lower *l, Operand *o, DType d);
 /* Only the shape: rank and extents of `t`, whose dtype is left alone. */
 bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
 /* Spread a value of the right element type to the shape of t. */
@@ -223,7 +219,7 @@ Val *lower_to_index(Lower *l, Operand o, const char *what);
 /* The slice's dimension r of a shape; rank-0 values get rank `rank` by extents of 1 in front. */
 Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
 
-/* ---- lower_expr.c, lower_slice.c, lower_call.c, lower_{tile,reduce,dot}.c ------------------ */
+/* ---- lower_expr.c, lower_slice.c, lower_call.c ----------------------------------------------- */
 
 Value lower_expr(Lower *l, const Expr *e);
 Operand lower_operand(Lower *l, const Expr *e);
@@ -235,34 +231,48 @@ Value lower_call(Lower *l, const Expr *e);
 /* Name of a built-in function? */
 bool lower_is_builtin(const char *name);
 const char *lower_builtin(int i); /* NULL past the last */
+/* A choice of numbers in type d; false: one does not fit. */
+bool lower_plain(Lower *l, Operand *o, DType d);
+
+/* ---- lower_tile.c ---------------------------------------------------------------------------- */
+
 /* Argument i of a call as a register tile. */
 bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
 /* Argument i as a dimension of a tile of that rank; -1 is the last. */
 bool lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim);
-Value lower_reduce(Lower *l, const Expr *e, OpCode code);
-/* A statement atomic_add(T[slice], x) or such; false: it is none. */
-bool lower_atomic(Lower *l, const Expr *e);
-Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
-/* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
-bool lower_say(Lower *l, const Expr *e);
-Value lower_say_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
-Value lower_mean(Lower *l, const Expr *e);
-Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
-/* Operand i of o is a count, see Count, of a dim with these edges. */
-void lower_count(Lower *l, Op *o, int i, bool last, const Edge *edge, int64_t extent);
-/* Put the counts in. */
-void lower_counts(Lower *l);
 Value lower_transpose(Lower *l, const Expr *e);
 Value lower_swap(Lower *l, const Expr *e); /* x.T */
 Value lower_iota(Lower *l, const Expr *e);
 Value lower_reshape(Lower *l, const Expr *e);
 /* reshape(x, ...) that is sliced: of a shared tile memory, not what is in it. */
 Value lower_alias(Lower *l, const Expr *e);
-Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
-Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
+
+/* ---- lower_reduce.c -------------------------------------------------------------------------- */
+
+Value lower_reduce(Lower *l, const Expr *e, OpCode code);
+Value lower_mean(Lower *l, const Expr *e);
+Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
+/* Operand i of o is a count, see Count, of a dim with these edges. */
+void lower_count(Lower *l, Op *o, int i, bool last, const Edge *edge, int64_t extent);
+/* Put the counts in. */
+void lower_counts(Lower *l);
+
+/* ---- lower_dot.c, lower_sparse.c, lower_lookup.c --------------------------------------------- */
+
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
 bool lower_is_plain_dot(const Lower *l, const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
+Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
+Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
+
+/* ---- lower_atomic.c, lower_say.c ------------------------------------------------------------- */
+
+/* A statement atomic_add(T[slice], x) or such; false: it is none. */
+bool lower_atomic(Lower *l, const Expr *e);
+Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+/* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
+bool lower_say(Lower *l, const Expr *e);
+Value lower_say_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 
 /* ---- lower_scan.c ---------------------------------------------------------------------------- */
 
@@ -304,8 +314,13 @@ void lower_static_assert(Lower *l, const Stmt *s);
 
 /* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
 
+void lower_stmts(Lower *l, const Stmt *s);
 void lower_let(Lower *l, const Stmt *s);
 /* A copy from global memory fills a shared tile: it has the source's edges. */
+void lower_tile_edges(Lower *l, Value *tile, const Value *src);
+void lower_for(Lower *l, const Stmt *s);
+void lower_if(Lower *l, const Stmt *s);
+
 /* ---- lower_pin.c: layouts that the program gives --------------------------------------------- */
 
 /* The layout written in `spec` for a tile of type t (S_reg or S_shared); NULL after a report. */
@@ -313,8 +328,4 @@ const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const 
 /* v, lying so. */
 Val *lower_hold(Lower *l, Src src, Val *v, const Layout *layout);
 Value lower_relayout(Lower *l, const Expr *e);
-
-void lower_tile_edges(Lower *l, Value *tile, const Value *src);
-void lower_for(Lower *l, const Stmt *s);
-void lower_if(Lower *l, const Stmt *s);
 #endif

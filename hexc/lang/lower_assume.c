@@ -1,6 +1,5 @@
 /* lower_assume.c - what the program promises about its parameters. */
 #include "hexc/lang/lower.h"
-#include "hexc/ir/facts.h"
 #include <string.h>
 
 /* `mult` numbers beyond this are kept as general conditions. */
@@ -151,7 +150,7 @@ lower_assume(Lower *l, const Expr *e)
 	l->what = "an assumption";
 	l->b = l->k->grid;
 	v = lower_expr(l, e);
-	if (v.kind == VK_val && v.v->type.space == S_scalar && v.v->type.dtype == D_bool) {
+	if (v.kind == VK_val && type_is_cond(&v.v->type)) {
 		Assume as = { v.v, check_text(l, e, ""), e->src };
 
 		VEC_PUSH(l->arena, l->k->assume, l->k->nassume, l->assume_cap, as);

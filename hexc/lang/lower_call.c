@@ -175,7 +175,7 @@ lower_bitcast(Lower *l, const Expr *e)
 	t = x.v.v->type;
 	if (t.dtype == d)
 		return x.v;
-	if (t.dtype == D_bool || d == D_bool || t.dtype == D_tf32 || d == D_tf32 ||
+	if (!dtype_has_pattern(t.dtype) || !dtype_has_pattern(d) ||
 	    dtype_info[t.dtype].bits != dtype_info[d].bits) {
 		diag_error(l->diag, e->src, "`bitcast` from %s to %s: their bits differ in number or "
 		                            "meaning, choose a type of %d bits or write the cast `%s(x)`",
@@ -220,7 +220,7 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 		return value_none();
 	for (int i = 0; i < e->narg; i++)
 		in[i] = lower_spread(l, e->src, o[i].v, t);
-	if (t.space == S_scalar && t.dtype == D_i64 && e->narg == 2)
+	if (type_is_index(&t) && e->narg == 2)
 		r.v = put_index(l, code, e->src, in[0], in[1]);
 	else
 		r.v = put_op(l, code, e->src, e->narg, in, t);

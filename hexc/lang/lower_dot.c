@@ -16,18 +16,6 @@ lower_is_plain_dot(const Lower *l, const Expr *e)
 	return e->narg == 2 || (e->narg == 3 && named_dtype(l, e->arg[2]) != D_COUNT);
 }
 
-/* The accumulator's type where the program names none: at least 32 bits, of the tensor cores' kind. */
-static DType
-default_acc(DType d)
-{
-	const DTypeInfo *i = &dtype_info[d];
-
-	if (i->bits >= 32 && d != D_tf32)
-		return d;
-	return i->kind == K_flt ? D_f32 : i->kind == K_pred ? D_COUNT
-	                                                    : D_i32;
-}
-
 /* Others that it may name: f16 for f16, more bits for more range. */
 static bool
 may_accumulate(DType d, DType acc)
@@ -35,7 +23,7 @@ may_accumulate(DType d, DType acc)
 	const DTypeInfo *i = &dtype_info[d], *c = &dtype_info[acc];
 	bool flt = i->kind == K_flt;
 
-	if (acc == default_acc(d) || (d == D_f16 && acc == D_f16))
+	if (acc == dtype_accumulator(d) || (d == D_f16 && acc == D_f16))
 		return true;
 	return c->bits >= 32 && c->bits >= i->bits && c->use == U_any && c->kind != K_pred &&
 	       flt == (c->kind == K_flt);
@@ -45,10 +33,10 @@ may_accumulate(DType d, DType acc)
 static const char *
 accumulators(Lower *l, DType d)
 {
-	const char *text = dtype_info[default_acc(d)].name;
+	const char *text = dtype_info[dtype_accumulator(d)].name;
 
 	for (int i = 0; i < D_COUNT; i++)
-		if ((DType)i != default_acc(d) && may_accumulate(d, (DType)i))
+		if ((DType)i != dtype_accumulator(d) && may_accumulate(d, (DType)i))
 			text = arena_printf(l->arena, "%s or %s", text, dtype_info[i].name);
 	return text;
 }
@@ -58,10 +46,10 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 {
 	DType d = a->v.v->type.dtype, want;
 
-	if (!dtype_multiply(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
+	if (!dtype_multiplies(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
 		return false;
-	*acc = default_acc(d);
-	if (*acc == D_COUNT) {
+	*acc = dtype_accumulator(d);
+	if (dtype_info[d].kind == K_pred) {
 		diag_error(l->diag, e->src, "`dot` does not multiply %s: cast both sides, as in `f16(%s)`",
 		           dtype_info[d].name, check_text(l, a->e, "a"));
 		return false;

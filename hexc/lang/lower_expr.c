@@ -95,7 +95,7 @@ lower_member(Lower *l, const Expr *e)
 				continue;
 			if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "`block.%s`", axis[i])))
 				return value_none();
-			v = put_op(l, O_block_id, e->src, 0, NULL, type_scalar(D_i64));
+			v = put_op(l, O_block_id, e->src, 0, NULL, type_index());
 			IMM_SET(v->def, axis, i);
 			return value_of(v);
 		}
@@ -200,7 +200,7 @@ lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y)
 		a = b;
 		b = c;
 	}
-	if (t.space == S_scalar && t.dtype == D_i64) {
+	if (type_is_index(&t)) {
 		res.v = put_index(l, r->code, src, a, b);
 	} else {
 		DType d = is_compare(r->code) ? D_bool : t.dtype;

@@ -92,7 +92,7 @@ lower_body(Lower *l, const Stmt *s, Op *o, const Vars *v)
 	Val *iv;
 
 	l->b = o->blk[0] = block_new(l->k, o);
-	iv = block_arg(l->b, type_scalar(D_i64));
+	iv = block_arg(l->b, type_index());
 	iv->name = s->name;
 	sym_add(l, s->name, SY_let, s->name_src, value_of(iv));
 	for (int i = 0; i < v->n; i++)
@@ -178,7 +178,7 @@ lower_if(Lower *l, const Stmt *s)
 	}
 	if (c.v.kind == VK_none) {
 		Value yes = value_bool(true);
-		c.v = value_of(put_const(l, &yes, type_scalar(D_bool), s->src));
+		c.v = value_of(put_const(l, &yes, type_cond(), s->src));
 	}
 	find_assigned(l, &v, s->body);
 	find_assigned(l, &v, s->other);

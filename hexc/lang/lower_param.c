@@ -178,7 +178,7 @@ declared_pack(Lower *l, const ParamDecl *d)
 	Pack *p = NEW(l->arena, Pack);
 
 	p->dtype = d->type.dtype;
-	if (dtype_info[p->dtype].bits > 8 || p->dtype == D_bool)
+	if (!dtype_is_narrow(p->dtype))
 		diag_error(l->diag, d->pack_src, "`%s` is %s: elements of 1 to 8 bits can be packed", d->name,
 		           name);
 	else if (!d->type.shaped || d->type.ndim < 2)
@@ -289,7 +289,7 @@ lower_params(Lower *l)
 		Param *p = add_param(l, P_size, z.name[i], z.src[i]);
 
 		p->read = true;
-		set_arg(l, p, type_scalar(D_i64));
+		set_arg(l, p, type_index());
 		sym_add(l, p->name, SY_size, p->src, value_of(p->val));
 	}
 	for (int i = 0; i < d->nparam; i++)

@@ -1,7 +1,6 @@
 /* lower_part.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few
  * pieces, of which the part has some, it is a matter of registers; else it goes through shared memory,
  * where every element has an address. */
-#include "hexc/ir/facts.h"
 #include "hexc/lang/lower.h"
 
 /* A new shared tile like t, with no name. */

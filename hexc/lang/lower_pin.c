@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Registers of a lane, in elements of the narrowest type; places of a shared tile. */
-enum { REGS_MAX = 255 * 32, PLACES_MAX = 1 << 22, SWIZZLE_MAX = 20 };
+enum { REGS_MAX = LANE_REGISTERS * 32, PLACES_MAX = 1 << 22, SWIZZLE_MAX = 20 };
 
 typedef struct Pin {
 	Lower *l;
@@ -38,10 +38,7 @@ coord_text(const Pin *p, int64_t elem)
 	int64_t c[DIM_MAX] = { 0 };
 	Text s = { .arena = p->l->arena };
 
-	for (int d = p->t->rank - 1; d >= 0; d--) {
-		c[d] = elem % p->t->shape[d];
-		elem /= p->t->shape[d];
-	}
+	type_coord(p->t, elem, c);
 	for (int d = 0; d < p->t->rank; d++)
 		text_printf(&s, "%s%lld", d ? ", " : "(", (long long)c[d]);
 	text_printf(&s, ")");
@@ -73,7 +70,7 @@ right_axes(const Pin *p)
 	bool reg = p->t->space == S_reg;
 
 	for (int i = 0; i < l->n + l->nrep; i++) {
-		const Iter *it = i < l->n ? &l->it[i] : &l->rep[i - l->n];
+		const Iter *it = layout_iter(l, i);
 		bool thread = it->axis == AX_reg || it->axis == AX_lane || it->axis == AX_warp;
 
 		if (reg ? !thread || (i >= l->n && it->axis == AX_reg) : it->axis != AX_mem || i >= l->n)
@@ -104,15 +101,9 @@ thread_slot(const Pin *p, int64_t elem, int64_t copy, int64_t regs)
 	int64_t c[DIM_MAX] = { 0 };
 	Place at;
 
-	for (int d = p->t->rank - 1; d >= 0; d--) {
-		c[d] = elem % p->t->shape[d];
-		elem /= p->t->shape[d];
-	}
+	type_coord(p->t, elem, c);
 	at = layout_at(l, c);
-	for (int i = 0; i < l->nrep; i++) {
-		at.at[l->rep[i].axis] += copy % l->rep[i].extent * l->rep[i].stride;
-		copy /= l->rep[i].extent;
-	}
+	layout_replica(l, copy, &at);
 	return (at.at[AX_warp] * WARP_SIZE + at.at[AX_lane]) * regs + at.at[AX_reg];
 }
 
@@ -160,19 +151,18 @@ register_places(const Pin *p)
 {
 	const Layout *l = p->layout;
 	int64_t regs = layout_cosize(l, AX_reg), lanes = layout_cosize(l, AX_lane);
-	int64_t warps = layout_cosize(l, AX_warp), have = p->l->k->warps, copies = 1, slots;
+	int64_t warps = layout_cosize(l, AX_warp), have = p->l->k->warps, copies, slots;
 	uint8_t *taken;
 
 	if (lanes > WARP_SIZE || warps > have)
 		return refuse(p, "it reaches lane %lld of warp %lld, but a block has WARPS = %lld warps of "
 		                 "32 lanes: make strides or extents smaller, or WARPS larger",
 		              (long long)lanes - 1, (long long)warps - 1, (long long)have);
-	if (regs > 255 * 32 / dtype_info[p->t->dtype].bits)
-		return refuse(p, "register %lld of a lane: a lane has 255 of 32 bits, spread the tile over "
+	if (regs > LANE_REGISTERS * 32 / dtype_info[p->t->dtype].bits)
+		return refuse(p, "register %lld of a lane: a lane has %d of 32 bits, spread the tile over "
 		                 "more lanes and warps",
-		              (long long)regs - 1);
-	for (int i = 0; i < l->nrep; i++)
-		copies *= l->rep[i].extent;
+		              (long long)regs - 1, LANE_REGISTERS);
+	copies = layout_replicas(l);
 	slots = have * WARP_SIZE * regs;
 	taken = NEWN(p->l->arena, uint8_t, slots);
 	for (int64_t e = 0; e < type_size(p->t); e++)
@@ -213,12 +203,9 @@ memory_places(const Pin *p)
 	room = layout_cosize(l, AX_mem) + ((int64_t)1 << (s.base + s.bits + far));
 	owner = NEWN(p->l->arena, int64_t, room);
 	for (int64_t e = 0; e < n; e++) {
-		int64_t c[DIM_MAX] = { 0 }, x = e, at;
+		int64_t c[DIM_MAX] = { 0 }, at;
 
-		for (int d = p->t->rank - 1; d >= 0; d--) {
-			c[d] = x % p->t->shape[d];
-			x /= p->t->shape[d];
-		}
+		type_coord(p->t, e, c);
 		at = layout_at(l, c).at[AX_mem];
 		if (owner[at])
 			return refuse(p, "elements %s and %s both lie at element %lld of memory: give one of "
@@ -236,8 +223,8 @@ whole_bytes(const Pin *p)
 	int64_t least = 8 / dtype_info[p->t->dtype].bits;
 	const Layout *l = p->layout;
 
-	for (int i = 0; i < l->n && least > 1; i++)
-		if (l->it[i].stride == 1 && l->it[i].extent % least == 0)
+	for (Digit g = layout_digits(l); g.it && least > 1; digit_next(&g))
+		if (g.it->stride == 1 && g.it->extent % least == 0)
 			return l->swizzle.bits == 0 || (1 << l->swizzle.base) % least == 0 ||
 			       refuse(p, "Sw<%d,%d,%d> moves single elements of %s, which are less than a "
 			                 "byte",

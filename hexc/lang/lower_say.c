@@ -29,12 +29,11 @@ lower_say_value(Lower *l, const Expr *e)
 static Val *
 printable(Lower *l, Src src, Val *x)
 {
-	const DTypeInfo *d = &dtype_info[x->type.dtype];
 	Type t = x->type;
 
 	if (say_takes(x->type.dtype))
 		return x;
-	t.dtype = d->kind == K_flt ? D_f32 : D_i32;
+	t.dtype = dtype_accumulator(t.dtype);
 	return put1(l, O_cast, src, x, t);
 }
 
@@ -65,7 +64,7 @@ open_loop(Lower *l, Src src, int64_t extent, const Edge *edge)
 
 	lower_count(l, o, 1, false, edge, extent);
 	l->b = o->blk[0] = block_new(l->k, o);
-	return block_arg(l->b, type_scalar(D_i64));
+	return block_arg(l->b, type_index());
 }
 
 static void
@@ -257,14 +256,14 @@ assert_tile(Lower *l, const Expr *e, const char *text, const Value *cond)
 {
 	Src src = e->src;
 	const Type *t = &cond->v->type;
-	Type wide = type_scalar(D_i64);
+	Type wide = type_index();
 	Val *first = put1(l, O_cast, src, first_false(l, e, cond), wide), *in[RANK_MAX];
 	Val *ok = ir_bin(l->b, NULL, O_eq, first, ir_const(l->b, NULL, INT32_MAX)), *rest = first;
 	const char *place = "";
 
 	for (const char *s = text; *s; s++) /* what a print takes for a place is none here */
 		place = arena_printf(l->arena, *s == '{' || *s == '}' ? "%s%c%c" : "%s%c", place, *s, *s);
-	open_if(l, src, put1(l, O_not, src, ok, type_scalar(D_bool)));
+	open_if(l, src, put1(l, O_not, src, ok, type_cond()));
 	for (int d = t->rank - 1; d >= 0; d--) {
 		Val *extent = ir_const(l->b, NULL, t->shape[d]);
 
@@ -292,7 +291,7 @@ say_assert(Lower *l, const Expr *e)
 	if (!read_text(l, e, 1, &text) || c.v.kind == VK_none)
 		return;
 	if (c.v.kind == VK_bool)
-		c.v = value_of(put_const(l, &c.v, type_scalar(D_bool), e->src));
+		c.v = value_of(put_const(l, &c.v, type_cond(), e->src));
 	if (c.v.kind != VK_val || c.v.v->type.dtype != D_bool) {
 		diag_error(l->diag, c.e->src, "the first argument of `assert` is a condition, not %s",
 		           check_describe(l, &c.v));

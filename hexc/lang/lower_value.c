@@ -335,7 +335,7 @@ lower_to_index(Lower *l, Operand o, const char *what)
 		return NULL;
 	if (o.v.kind == VK_int)
 		return ir_const(l->b, NULL, o.v.i);
-	if (o.v.kind == VK_val && o.v.v->type.space == S_scalar && o.v.v->type.dtype == D_i64)
+	if (o.v.kind == VK_val && type_is_index(&o.v.v->type))
 		return o.v.v;
 	if (o.v.kind == VK_val && o.v.v->type.space == S_scalar &&
 	    dtype_info[o.v.v->type.dtype].kind != K_flt && o.v.v->type.dtype != D_bool)

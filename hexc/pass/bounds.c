@@ -129,7 +129,7 @@ clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 	Op *c = op_new(o->parent, o, O_clip, o->src, 2, in, 1, &t);
 
 	IMM_SET(c, dims, (int64_t)1 << d);
-	if (num_is_float(t.dtype))
+	if (dtype_is_float(t.dtype))
 		c->fimm = f;
 	else
 		IMM_SET(c, fill, i);

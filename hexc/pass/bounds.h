@@ -1,7 +1,7 @@
 /* bounds.h - what the files of pass bounds share. */
 #ifndef HEXC_BOUNDS_H
 #define HEXC_BOUNDS_H
-#include "hexc/ir/facts.h"
+#include "hexc/ir/ir.h"
 
 /* What lies outside of a tile. */
 typedef struct Edge {

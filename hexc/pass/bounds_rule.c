@@ -1,5 +1,6 @@
 /* bounds_rule.c - pass bounds: the edges of what each op makes, and the clips it needs. */
 #include "hexc/pass/bounds.h"
+#include "hexc/ir/facts.h"
 #include "hexc/ir/number.h"
 #include "hexc/ir/sparse.h"
 #include <math.h>
@@ -22,10 +23,10 @@ edge_reduce(Bounds *b, Op *o)
 
 	if (bound && o->code == O_reduce_max)
 		o->in[0] = clip_new(b, o, o->in[0], d, bound, -(double)INFINITY,
-		                    num_is_float(t) ? 0 : num_min(t));
+		                    dtype_is_float(t) ? 0 : num_min(t));
 	else if (bound && o->code == O_reduce_min)
 		o->in[0] = clip_new(b, o, o->in[0], d, bound, (double)INFINITY,
-		                    num_is_float(t) ? 0 : num_max(t));
+		                    dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
 		o->in[0] = clip_zero(b, o, o->in[0], d, bound);
 	e.at[d] = NULL;
@@ -41,7 +42,7 @@ surely_finite(const Val *v)
 	for (;;) {
 		const Op *o = v->def;
 
-		if (!num_is_float(v->type.dtype))
+		if (!dtype_is_float(v->type.dtype))
 			return true;
 		if (!o)
 			return false;
@@ -59,7 +60,7 @@ edge_dot(Bounds *b, Op *o)
 {
 	Edge ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { { NULL }, 0 };
 	Val *own[2] = { ea.at[1], eb.at[0] }, *k = bound_min(o, own[0], own[1]);
-	bool zero[2], flt = num_is_float(o->in[0]->type.dtype);
+	bool zero[2], flt = dtype_is_float(o->in[0]->type.dtype);
 
 	zero[0] = own[0] && own[0] == k && (ea.zero >> 1 & 1);
 	zero[1] = own[1] && index_equal(o, own[1], k) && (eb.zero & 1);
@@ -146,7 +147,7 @@ edge_clip(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Edge e = *edge_of(b, o->in[0]);
-	bool zero = num_is_float(t->dtype) ? o->fimm == 0 : IMM(o, fill) == 0;
+	bool zero = dtype_is_float(t->dtype) ? o->fimm == 0 : IMM(o, fill) == 0;
 	int in = 1;
 
 	for (int d = 0; d < t->rank; d++) {
@@ -227,7 +228,7 @@ edge_shift(Bounds *b, Op *o)
 	Edge e = *edge_of(b, o->in[0]);
 
 	e.at[IMM(o, dim)] = NULL;
-	if (num_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, entry) != 0)
+	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, entry) != 0)
 		e.zero = 0;
 	edge_set(b, o->out[0], &e);
 }

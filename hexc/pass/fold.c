@@ -67,7 +67,7 @@ fold_op(Fold *f, Op *o)
 	if (!r)
 		r = fold_tile(o);
 	if (!r && op_is(o, F_ELT) && o->nin)
-		r = num_is_float(o->in[0]->type.dtype) ? fold_float(o) : fold_int(o);
+		r = dtype_is_float(o->in[0]->type.dtype) ? fold_float(o) : fold_int(o);
 	if (!r)
 		r = fold_fact(o);
 	if (r) {

@@ -18,7 +18,7 @@ const_make(Op *at, const Type *like, Konst c)
 {
 	Op *o = op_new(at->parent, at, O_const, at->src, 0, NULL, 1, like);
 
-	if (num_is_float(like->dtype))
+	if (dtype_is_float(like->dtype))
 		o->fimm = c.f;
 	else
 		IMM_SET(o, value, c.i);
@@ -59,7 +59,7 @@ eval_int(OpCode code, DType d, int64_t x, int64_t y, int64_t *r)
 	bool sensitive = code == O_div || code == O_mod || code == O_min || code == O_max ||
 	                 code == O_lt || code == O_le || code == O_shr || code == O_abs;
 
-	if (d == D_u64 && sensitive)
+	if (dtype_past_i64(d) && sensitive)
 		return false;
 	switch (code) {
 	case O_neg: return i64_eval(O_sub, 0, x, r);
@@ -74,10 +74,10 @@ eval_int(OpCode code, DType d, int64_t x, int64_t y, int64_t *r)
 static void
 eval_cast(DType to, DType from, Konst x, Konst *r)
 {
-	if (num_is_float(to))
-		r->f = num_is_float(from) ? num_round(to, x.f) : num_from_int(to, from, x.i);
+	if (dtype_is_float(to))
+		r->f = dtype_is_float(from) ? num_round(to, x.f) : num_from_int(to, from, x.i);
 	else
-		r->i = num_is_float(from) ? num_from_float(to, x.f) : num_wrap(to, x.i);
+		r->i = dtype_is_float(from) ? num_from_float(to, x.f) : num_wrap(to, x.i);
 }
 
 /* The bits of a NaN are not defined, so they stay what the device makes of them; and a constant is rounded to
@@ -87,13 +87,13 @@ eval_bitcast(DType to, DType from, Konst x, Konst *r)
 {
 	uint64_t bits = 0;
 
-	if (num_is_float(from) && isnan(x.f))
+	if (dtype_is_float(from) && isnan(x.f))
 		return false;
-	if (num_is_float(from))
+	if (dtype_is_float(from))
 		bits = num_bits(from, x.f);
 	else
 		num_put_i(from, &bits, 0, x.i);
-	if (num_is_float(to))
+	if (dtype_is_float(to))
 		r->f = num_get_f(to, &bits, 0);
 	else
 		r->i = num_get_i(to, &bits, 0);
@@ -103,7 +103,7 @@ eval_bitcast(DType to, DType from, Konst x, Konst *r)
 static bool
 eval_fma(DType d, const Konst *x, Konst *r)
 {
-	if (num_is_float(d)) {
+	if (dtype_is_float(d)) {
 		r->f = num_fma(d, x[0].f, x[1].f, x[2].f);
 		return true;
 	}
@@ -135,7 +135,7 @@ const_eval(const Op *o, Konst *out)
 	case O_le:
 	case O_eq:
 	case O_ne:
-		if (!num_is_float(from))
+		if (!dtype_is_float(from))
 			return eval_int(o->code, from, x[0].i, x[1].i, &out->i);
 		out->i = o->code == O_lt   ? x[0].f < x[1].f
 		         : o->code == O_le ? x[0].f <= x[1].f
@@ -143,11 +143,11 @@ const_eval(const Op *o, Konst *out)
 		                           : x[0].f != x[1].f;
 		return true;
 	default:
-		ok = num_is_float(d) ? eval_float(o->code, x[0].f, x[1].f, &out->f)
+		ok = dtype_is_float(d) ? eval_float(o->code, x[0].f, x[1].f, &out->f)
 		                     : eval_int(o->code, d, x[0].i, x[1].i, &out->i);
 		break;
 	}
-	if (num_is_float(d))
+	if (dtype_is_float(d))
 		out->f = num_round(d, out->f);
 	else
 		out->i = num_wrap(d, out->i);

@@ -68,7 +68,7 @@ fold_quotient(Op *o, int64_t c)
 	Op *p = o->in[0]->def;
 	int64_t c1, r;
 
-	if (o->out[0]->type.dtype != D_i64 || o->out[0]->type.space != S_scalar || c < 1 || !p ||
+	if (!type_is_index(&o->out[0]->type) || c < 1 || !p ||
 	    p->nin != 2 || !val_is_const(p->in[1], &c1) || c1 < 1)
 		return NULL;
 	if (p->code == O_mul && c1 % c == 0 && !fact_is_full(val_fact(o->parent->kernel, o->in[0])))
@@ -156,12 +156,12 @@ fold_fact(Op *o)
 	const Type *t = &o->out[0]->type;
 	Fact f, x, y;
 
-	if (t->space != S_scalar || (t->dtype != D_i64 && t->dtype != D_bool) || o->code == O_const)
+	if ((!type_is_index(t) && !type_is_cond(t)) || o->code == O_const)
 		return NULL;
 	f = val_fact(k, o->out[0]);
 	if (f.lo == f.hi)
 		return make_int(o, f.lo);
-	if (o->nin != 2 || t->dtype != D_i64)
+	if (o->nin != 2 || !type_is_index(t))
 		return NULL;
 	x = val_fact(k, o->in[0]);
 	y = val_fact(k, o->in[1]);

@@ -1,5 +1,4 @@
 /* fold_tile.c - casts, choices, and shape ops on constants, splats and each other. */
-#include "hexc/ir/facts.h"
 #include "hexc/pass/fold.h"
 #include "hexc/ir/number.h"
 #include <math.h>
@@ -29,9 +28,9 @@ holds(DType mid, DType from)
 {
 	const DTypeInfo *m = &dtype_info[mid], *f = &dtype_info[from];
 
-	if (num_is_float(from))
-		return num_is_float(mid) && holds_float(mid, from);
-	if (num_is_float(mid))
+	if (dtype_is_float(from))
+		return dtype_is_float(mid) && holds_float(mid, from);
+	if (dtype_is_float(mid))
 		return f->bits <= m->man && num_largest(mid) >= ldexp(1, f->bits);
 	return mid != D_bool && m->bits >= f->bits; /* the low bits come back */
 }
@@ -124,7 +123,7 @@ fold_reduce(Op *o)
 		return o->in[0];
 	if (o->code != O_reduce_sum && const_get(o->in[0], &c))
 		return const_make(o, &o->out[0]->type, c);
-	if (o->code == O_reduce_sum && !num_is_float(o->out[0]->type.dtype) && const_get(o->in[0], &c)) {
+	if (o->code == O_reduce_sum && !dtype_is_float(o->out[0]->type.dtype) && const_get(o->in[0], &c)) {
 		i64_eval(O_mul, c.i, o->in[0]->type.shape[IMM(o, dim)], &c.i);
 		c.i = num_wrap(o->out[0]->type.dtype, c.i);
 		return const_make(o, &o->out[0]->type, c);

@@ -14,7 +14,6 @@
  * keeps   what the kernel computes, given the tensor in its packed form
  * leaves  Param.pack with its block; place and spread are inference's to find */
 #include "hexc/ir/access.h"
-#include "hexc/ir/facts.h"
 #include "hexc/pass/packed.h"
 #include "hexc/pass/pass.h"
 

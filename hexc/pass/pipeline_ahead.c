@@ -63,7 +63,7 @@ typedef struct Needs {
 	int n, cap;
 } Needs;
 
-/* Code generation makes pure tiles where they are asked for, but for dots (ptxgen/gen.h). */
+/* Code generation makes pure tiles where they are asked for, but for dots (ptxgen/base/gen.h). */
 static bool
 made_when_asked(const Op *o)
 {

@@ -43,12 +43,8 @@ staged_layout(Arena *a, const Type *t, int64_t stages)
 
 	if (unit < 1024 / dtype_info[t->dtype].bits)
 		unit = 1024 / dtype_info[t->dtype].bits;
-	layout_init(l, one->ndim + 1);
-	layout_push(l, 0, stages, (layout_cosize(one, AX_mem) + unit - 1) / unit * unit, AX_mem);
-	for (int d = 0; d < one->ndim; d++)
-		for (int i = one->first[d]; i < one->first[d + 1]; i++)
-			layout_push(l, d + 1, one->it[i].extent, one->it[i].stride, AX_mem);
-	l->swizzle = one->swizzle;
+	BUG_IF(a, !layout_insert_dim(l, one, 0) ||
+	                  !layout_push(l, 0, stages, align_up(layout_cosize(one, AX_mem), unit), AX_mem));
 	return l;
 }
 

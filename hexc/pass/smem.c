@@ -55,9 +55,9 @@ smem_alloc_bytes(const Op *alloc)
 		n = layout_cosize(l, AX_mem);
 		/* a swizzle moves elements within blocks of this size */
 		unit = l->swizzle.bits ? (int64_t)1 << (l->swizzle.base + abs(l->swizzle.bits)) : 1;
-		n = (n + unit - 1) / unit * unit;
+		n = align_up(n, unit);
 	}
-	return (n * dtype_info[t->dtype].bits + 7) / 8;
+	return ceil_div(n * dtype_info[t->dtype].bits, 8);
 }
 
 bool
@@ -212,12 +212,6 @@ together(const Smem *s, const Item *a, const Item *b)
 	       (s->apart && (a->round == b->op || b->round == a->op));
 }
 
-static int64_t
-align_up(int64_t x, int64_t a)
-{
-	return (x + a - 1) / a * a;
-}
-
 /* First offset >= `off` where item i collides with nothing placed; *room: free bytes from there. */
 static int64_t
 next_gap(const Smem *s, int i, int64_t off, int64_t *room)
@@ -316,16 +310,17 @@ place_all(Smem *s, int apart)
 	return align_up(need, ALIGN_MIN);
 }
 
-/* Blocks that an SM holds by their shared memory, as far as that matters. */
-static int64_t
+/* Blocks that an SM holds by their shared memory and warps; 0: not one.  What the system takes of each
+ * block's memory from sm_80 on is counted on sm_75 too, which does not lose it (targets.def): there things
+ * are kept apart a little less often than they could be. */
+static int
 blocks(const Kernel *k, int64_t need)
 {
-	/* CUDA C Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory" */
-	enum { BLOCKS_MAX = 32, WARPS_MAX = 64, RESERVED = 1024 };
-	int64_t n = k->unit->target->smem_sm / (need + RESERVED), most = WARPS_MAX / k->warps;
+	enum { SYSTEM = 1024 };
+	const Target *t = k->unit->target;
+	int64_t counted = need + SYSTEM - t->system;
 
-	most = most < BLOCKS_MAX ? most : BLOCKS_MAX;
-	return n < most ? n : most;
+	return counted > t->smem ? 0 : occupancy(t, k->warps, 0, counted);
 }
 
 bool

@@ -111,7 +111,7 @@ pass_version(Kernel *k)
 		unit = view_unit_dim(k, view);
 		if (unit < 0)
 			continue;
-		vec = o->in[1]->type.shape[unit] & -o->in[1]->type.shape[unit];
+		vec = pow2_part(o->in[1]->type.shape[unit]);
 		if (vec > dtype_most(o->in[0]->type.dtype))
 			vec = dtype_most(o->in[0]->type.dtype);
 		if (vec == 1 || !find_limits(k, view, unit, vec, &l) || l.n == 0)

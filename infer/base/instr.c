@@ -3,22 +3,20 @@
 #include <string.h>
 
 const Instr instrs[] = {
-#define INSTR(name_, kind_, bits_, trans_, features_, issue_, done_, text_, cons_) \
-	{ .name = #name_,                                                          \
-	  .kind = IK_##kind_,                                                      \
-	  .bits = (bits_),                                                         \
-	  .trans = (trans_),                                                       \
-	  .m = 1,                                                                  \
-	  .n = 1,                                                                  \
-	  .k = 1,                                                                  \
-	  .ta = D_COUNT,                                                           \
-	  .tb = D_COUNT,                                                           \
-	  .acc = D_COUNT,                                                          \
-	  .features = (features_),                                                 \
-	  .text = (text_),                                                         \
-	  .cons = (cons_),                                                         \
-	  .issue = (issue_),                                                       \
-	  .done = (done_) },
+#define INSTR(name_, kind_, bits_, trans_, features_, text_, cons_) \
+	{ .name = #name_,                                           \
+	  .kind = IK_##kind_,                                       \
+	  .bits = (bits_),                                          \
+	  .trans = (trans_),                                        \
+	  .m = 1,                                                   \
+	  .n = 1,                                                   \
+	  .k = 1,                                                   \
+	  .ta = D_COUNT,                                            \
+	  .tb = D_COUNT,                                            \
+	  .acc = D_COUNT,                                           \
+	  .features = (features_),                                  \
+	  .text = (text_),                                          \
+	  .cons = (cons_) },
 #define INSTR_RED(op_, name_, atom_, type_, bits_, features_, text_, cons_) \
 	{ .name = "red_" #op_ "_" #name_,                                   \
 	  .kind = IK_red,                                                   \
@@ -29,43 +27,37 @@ const Instr instrs[] = {
 	  .acc = D_COUNT,                                                   \
 	  .features = (features_),                                          \
 	  .text = (text_),                                                  \
-	  .cons = (cons_),                                                  \
-	  .issue = 2,                                                       \
-	  .done = 280 },
-#define INSTR_MMA(name_, m_, n_, k_, ta_, tb_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_) \
-	{ .name = #name_,                                                                           \
-	  .kind = IK_mma,                                                                           \
-	  .m = (m_),                                                                                \
-	  .n = (n_),                                                                                \
-	  .k = (k_),                                                                                \
-	  .ta = D_##ta_,                                                                            \
-	  .tb = D_##tb_,                                                                            \
-	  .acc = D_##acc_,                                                                          \
-	  .features = (features_),                                                                  \
-	  .text = (text_),                                                                          \
-	  .cons = (cons_),                                                                          \
-	  .issue = (issue_),                                                                        \
-	  .done = (done_),                                                                          \
-	  .a = (a_),                                                                                \
-	  .b = (b_),                                                                                \
+	  .cons = (cons_) },
+#define INSTR_MMA(name_, m_, n_, k_, ta_, tb_, acc_, features_, text_, cons_, a_, b_, c_) \
+	{ .name = #name_,                                                                 \
+	  .kind = IK_mma,                                                                 \
+	  .m = (m_),                                                                      \
+	  .n = (n_),                                                                      \
+	  .k = (k_),                                                                      \
+	  .ta = D_##ta_,                                                                  \
+	  .tb = D_##tb_,                                                                  \
+	  .acc = D_##acc_,                                                                \
+	  .features = (features_),                                                        \
+	  .text = (text_),                                                                \
+	  .cons = (cons_),                                                                \
+	  .a = (a_),                                                                      \
+	  .b = (b_),                                                                      \
 	  .c = (c_) },
-#define INSTR_SP(name_, m_, n_, k_, ta_, tb_, acc_, features_, issue_, done_, text_, cons_, a_, b_, c_, e_) \
-	{ .name = #name_,                                                                              \
-	  .kind = IK_mma_sp,                                                                           \
-	  .m = (m_),                                                                                   \
-	  .n = (n_),                                                                                   \
-	  .k = (k_),                                                                                   \
-	  .ta = D_##ta_,                                                                               \
-	  .tb = D_##tb_,                                                                               \
-	  .acc = D_##acc_,                                                                             \
-	  .features = (features_),                                                                     \
-	  .text = (text_),                                                                             \
-	  .cons = (cons_),                                                                             \
-	  .issue = (issue_),                                                                           \
-	  .done = (done_),                                                                             \
-	  .a = (a_),                                                                                   \
-	  .b = (b_),                                                                                   \
-	  .c = (c_),                                                                                   \
+#define INSTR_SP(name_, m_, n_, k_, ta_, tb_, acc_, features_, text_, cons_, a_, b_, c_, e_) \
+	{ .name = #name_,                                                                    \
+	  .kind = IK_mma_sp,                                                                 \
+	  .m = (m_),                                                                         \
+	  .n = (n_),                                                                         \
+	  .k = (k_),                                                                         \
+	  .ta = D_##ta_,                                                                     \
+	  .tb = D_##tb_,                                                                     \
+	  .acc = D_##acc_,                                                                   \
+	  .features = (features_),                                                           \
+	  .text = (text_),                                                                   \
+	  .cons = (cons_),                                                                   \
+	  .a = (a_),                                                                         \
+	  .b = (b_),                                                                         \
+	  .c = (c_),                                                                         \
 	  .e = (e_) },
 #include "infer/base/instr.def"
 	{ .name = NULL },
@@ -110,9 +102,9 @@ position_lanes(const Layout *e)
 {
 	int n = 1;
 
-	for (int i = 0; i < e->n; i++)
-		if (e->it[i].axis == AX_lane && e->it[i].stride < 4)
-			n *= (int)e->it[i].extent;
+	for (Digit g = layout_digits(e); g.it; digit_next(&g))
+		if (g.it->axis == AX_lane && g.it->stride < 4)
+			n *= (int)g.it->extent;
 	return n;
 }
 

@@ -39,8 +39,6 @@ typedef struct Instr {
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
 	const char *text, *cons;
-	int issue, done;   /* sm_80 cycles of the issue slot (mma: of a quarter of an SM's tensor cores);
-	                    * until the result can be used */
 	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
 	 * mma_sp: A is of values [M,K/2], e of positions [M,P] in the first lanes of each group of four */
 	const char *a, *b, *c, *e;
@@ -70,7 +68,4 @@ bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
 bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
 /* How many instances can have their positions in one group of four lanes. */
 int instr_selectors(const Instr *i);
-
-/* across.c: the type in which warps hand each other parts of a sum, or of an extreme, of type d. */
-DType reduction_part(DType d);
 #endif

@@ -22,16 +22,17 @@ rates_of(const Target *t)
 static int
 mma_rate(const Rates *r, DType a)
 {
-	int bits = dtype_info[a].bits, rate = 0;
+	int rate = 0;
 
-	if (a == D_tf32)
-		rate = r->mma_tf32;
-	else if (a == D_f64)
-		rate = r->mma_f64;
-	else if (dtype_info[a].kind == K_flt)
-		rate = bits == 8 ? r->mma_f8 : r->mma_f16;
-	else
-		rate = bits == 8 ? r->mma_i8 : r->mma_i4;
+	switch ((DMma)dtype_info[a].mma) {
+	case MMA_i4: rate = r->mma_i4; break;
+	case MMA_i8: rate = r->mma_i8; break;
+	case MMA_f8: rate = r->mma_f8; break;
+	case MMA_f16: rate = r->mma_f16; break;
+	case MMA_tf32: rate = r->mma_tf32; break;
+	case MMA_f64: rate = r->mma_f64; break;
+	case MMA_none: break;
+	}
 	return rate ? rate : r->f32;
 }
 
@@ -40,7 +41,7 @@ mma_clocks(const Rates *r, const Instr *in)
 {
 	double work = (double)in->m * in->n * in->k;
 
-	if (in->kind == IK_mma_sp) /* the zeros take no time */
+	if (in->kind == IK_mma_sp) /* the zeros take no time (A100 whitepaper) */
 		work /= 2;
 	return work / (mma_rate(r, in->ta) * r->sync);
 }
@@ -60,29 +61,13 @@ dram_bytes(const Rates *r)
 double
 alu_clocks(const Rates *r, DType d)
 {
-	int lanes = r->i32;
+	int lanes = 0;
 
-	if (d == D_f64)
-		lanes = r->f64;
-	else if (d == D_f16 || d == D_bf16)
-		lanes = r->f16;
-	else if (dtype_info[d].kind == K_flt)
-		lanes = r->f32;
+	switch ((DAlu)dtype_info[d].alu) {
+	case ALU_i32: lanes = r->i32; break;
+	case ALU_f16: lanes = r->f16; break;
+	case ALU_f32: lanes = r->f32; break;
+	case ALU_f64: lanes = r->f64; break;
+	}
 	return (double)WARP_SIZE / lanes;
-}
-
-int
-occupancy(const Rates *r, const Target *t, int warps, int64_t registers, int64_t shared)
-{
-	int64_t per_warp = (registers * WARP_SIZE + REGISTER_GRAIN - 1) / REGISTER_GRAIN * REGISTER_GRAIN,
-	        n = r->blocks;
-	int64_t bytes = shared + (r->sm >= 80 ? BLOCK_RESERVE : 0);
-
-	if (r->warps / warps < n)
-		n = r->warps / warps;
-	if (per_warp && SM_REGISTERS / (per_warp * warps) < n)
-		n = SM_REGISTERS / (per_warp * warps);
-	if (bytes && t->smem_sm / bytes < n)
-		n = t->smem_sm / bytes;
-	return n < 1 ? 1 : (int)n;
 }

@@ -2,23 +2,18 @@
 #ifndef HEXC_RATES_H
 #define HEXC_RATES_H
 #include "infer/base/instr.h"
+#include "infer/base/model.h"
 
 typedef struct Rates {
 	int sm;
 	const char *gpu; /* that the numbers of whole GPUs are of */
 	int sms, mhz, dram; /* multiprocessors; clock; GB/s (10^9) */
 	int l2; /* bytes a clock from L2, all SMs together */
-	int warps, blocks; /* that an SM holds at once */
 	int f32, i32, f16, f64, mufu, cvt; /* lanes a clock */
 	int mma_f16, mma_tf32, mma_i8, mma_i4, mma_f8, mma_f64; /* multiply-accumulates a clock; 0: none */
 	double sync; /* share of these that mma.sync reaches */
 	int shared_wait, l2_wait, dram_wait; /* clocks from a load to its data */
 } Rates;
-
-enum { SM_REGISTERS = 65536, REGISTER_GRAIN = 256, /* of a warp */
-       BLOCK_RESERVE = 1024, /* bytes of shared memory that the system takes for each block, from sm_80 on */
-       ISSUE_RATE = 4, /* warp instructions a clock */
-       SHARED_BYTES = 128 /* a clock: 32 banks of 4 */ };
 
 /* Of a target that the table lacks: the newest older one. */
 const Rates *rates_of(const Target *t);
@@ -29,6 +24,4 @@ double l2_bytes(const Rates *r);
 double dram_bytes(const Rates *r);
 /* Clocks of one warp instruction of arithmetic on elements of this type, by the SM's lanes for it. */
 double alu_clocks(const Rates *r, DType d);
-/* Blocks of so many warps, registers per lane and bytes of shared memory that an SM holds: at least 1. */
-int occupancy(const Rates *r, const Target *t, int warps, int64_t registers, int64_t shared);
 #endif

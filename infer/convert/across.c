@@ -5,16 +5,8 @@
  * a result read its parts and add them up in one order, so that replicas are equal bit for bit.  Where the
  * parts lie, and how many an access takes, is searched as for a conversion from the writers' layout to the
  * readers'. */
-#include "infer/solve.h"
-
-/* f16 and bf16 as f32, rounded once at the end; integers below 32 bits as i32. */
-DType
-reduction_part(DType d)
-{
-	if (dtype_info[d].bits == 64)
-		return d;
-	return dtype_info[d].kind == K_flt ? D_f32 : D_i32;
-}
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
 
 /* Who has which part: the result's layout with the operand's warps along the dim, of lanes the first. */
 static bool
@@ -23,18 +15,14 @@ writers(Layout *w, const Layout *in, const Layout *out, int dim)
 	bool ok = true;
 
 	layout_init(w, out->ndim);
-	for (int d = 0; d < out->ndim && ok; d++) {
-		const Layout *l = d == dim ? in : out;
-
-		for (int i = l->first[d]; i < l->first[d + 1] && ok; i++)
-			if (d != dim || l->it[i].axis == AX_warp)
-				ok = layout_push(w, d, l->it[i].extent, l->it[i].stride, (Axis)l->it[i].axis);
-	}
-	for (int i = 0; i < in->nrep && ok; i++)
-		ok = layout_push_rep(w, in->rep[i].extent, in->rep[i].stride, (Axis)in->rep[i].axis);
-	for (int i = in->first[dim]; i < in->first[dim + 1] && ok; i++)
-		if (in->it[i].axis == AX_lane)
-			ok = layout_push_rep(w, in->it[i].extent, in->it[i].stride, AX_lane);
+	for (int d = 0; d < out->ndim && ok; d++)
+		ok = d == dim || layout_push_dim(w, d, out, d);
+	ok = ok && layout_push_reps(w, in);
+	for (Digit g = dim_digits(in, dim); g.it && ok; digit_next(&g))
+		if (g.it->axis == AX_warp)
+			ok = layout_push(w, dim, g.it->extent, g.it->stride, AX_warp);
+		else if (g.it->axis == AX_lane)
+			ok = layout_push_rep(w, g.it->extent, g.it->stride, AX_lane);
 	return ok;
 }
 
@@ -42,23 +30,15 @@ writers(Layout *w, const Layout *in, const Layout *out, int dim)
 static bool
 readers(Layout *r, const Layout *out, int dim, int64_t warps, bool by_result)
 {
-	int64_t regs = layout_cosize(out, AX_reg);
 	bool ok = true;
 
 	layout_init(r, out->ndim);
-	for (int d = 0; d < out->ndim && ok; d++) {
-		for (int i = out->first[d]; i < out->first[d + 1] && ok; i++) {
-			const Iter *it = &out->it[i];
-			int64_t times = by_result && it->axis == AX_reg ? warps : 1;
-
-			ok = layout_push(r, d, it->extent, it->stride * times, (Axis)it->axis);
-		}
-		if (d == dim && ok)
-			ok = layout_push(r, d, warps, by_result ? 1 : regs, AX_reg);
-	}
-	for (int i = 0; i < out->nrep && ok; i++)
-		ok = layout_push_rep(r, out->rep[i].extent, out->rep[i].stride, (Axis)out->rep[i].axis);
-	return ok;
+	for (int d = 0; d < out->ndim && ok; d++)
+		ok = layout_push_dim(r, d, out, d);
+	if (by_result)
+		layout_scale(r, AX_reg, warps);
+	return ok && layout_push_reps(r, out) &&
+	       (by_result ? layout_push(r, dim, warps, 1, AX_reg) : mapping_repeat(r, dim, warps));
 }
 
 /* Instructions of one side, all warps. */
@@ -82,7 +62,7 @@ reduction(Solve *s, const Op *o, Res *res)
 	best->inst = "reduce_shuffle";
 	if (warps == 1)
 		return best;
-	t.dtype = reduction_part(t.dtype);
+	t.dtype = dtype_accumulator(t.dtype);
 	t.shape[dim] = warps;
 	for (int by_result = 1; by_result >= 0; by_result--) {
 		Layout *r = NEW(s->arena, Layout);

@@ -6,8 +6,10 @@
  *   register -> lane                 every lane has it: each picks its own, dynamically
  *   lane -> another lane or register another lane of the warp has it: a shuffle, or butterflies (exchange.c)
  *   warp <-> anything else           through shared memory */
-#include "infer/convert/exchange.h"
-#include "infer/solve.h"
+#include "infer/convert/convert.h"
+#include "infer/base/model.h"
+#include "infer/cost/cost.h"
+#include "taskmap/exchange.h"
 
 enum { CLASS_RENAME,
        CLASS_SELECT,
@@ -15,50 +17,27 @@ enum { CLASS_RENAME,
        CLASS_SHARED };
 static const char *const class_name[] = { "rename", "select", "shuffle", "shared" };
 
-/* Cut the digits of both layouts at the same places of dim d. */
-static bool
-refine(Layout *a, Layout *b, int d)
-{
-	int64_t w = 1, extent = layout_extent(a, d);
-	int i = 0;
-
-	for (; w < extent; i++) {
-		int64_t ea, eb, e;
-		if (a->first[d] + i >= a->first[d + 1] || b->first[d] + i >= b->first[d + 1])
-			return false;
-		ea = a->it[a->first[d] + i].extent;
-		eb = b->it[b->first[d] + i].extent;
-		e = ea < eb ? ea : eb;
-		if (!layout_split(a, d, w * e) || !layout_split(b, d, w * e))
-			return false;
-		w *= e;
-	}
-	return true;
-}
-
 static int
 classify(const Layout *from, const Layout *to)
 {
 	Layout a = *from, b = *to;
 	int worst = CLASS_RENAME;
 
-	for (int d = 0; d < a.ndim; d++) {
-		int n;
-		if (!refine(&a, &b, d))
+	for (int d = 0; d < a.ndim; d++)
+		if (!layout_refine(&a, &b, d, false))
 			return CLASS_SHARED;
-		n = a.first[d + 1] - a.first[d];
-		for (int i = 0; i < n; i++) {
-			const Iter *x = &a.it[a.first[d] + i], *y = &b.it[b.first[d] + i];
-			int c = CLASS_RENAME;
-			if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
-				continue;
-			if (x->axis == AX_warp || y->axis == AX_warp)
-				c = CLASS_SHARED;
-			else
-				c = x->axis == AX_reg ? CLASS_SELECT : CLASS_SHUFFLE;
-			if (c > worst)
-				worst = c;
-		}
+	for (int i = 0; i < a.n; i++) {
+		const Iter *x = &a.it[i], *y = &b.it[i];
+		int c = CLASS_RENAME;
+
+		if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
+			continue;
+		if (x->axis == AX_warp || y->axis == AX_warp)
+			c = CLASS_SHARED;
+		else
+			c = x->axis == AX_reg ? CLASS_SELECT : CLASS_SHUFFLE;
+		if (c > worst)
+			worst = c;
 	}
 	return worst;
 }
@@ -67,7 +46,7 @@ classify(const Layout *from, const Layout *to)
 static int64_t
 words(const Layout *l, int bits)
 {
-	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
 Pick *
@@ -82,13 +61,13 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 
 	p->inst = class_name[c];
 	if (c == CLASS_SELECT) {
-		steps = 3 * n;
+		steps = SELECT_STEPS * n;
 	} else if (c == CLASS_SHUFFLE) {
 		/* butterflies: for every two words one shuffle and three choices */
-		bool trade = exchange_find(from, to, bits < 32 && t->dtype != D_bool ? 32 / bits : 1, &x);
+		bool trade = exchange_find(from, to, dtype_per_word(t->dtype), &x);
 
-		shuffles = trade ? n * x.n / 2 : 2 * n;
-		steps = trade ? n * x.n * 1.5 : 2 * n;
+		shuffles = trade ? n * x.n / 2 : EXCHANGE_STEPS * n;
+		steps = trade ? n * x.n * BUTTERFLY_STEPS : EXCHANGE_STEPS * n;
 	} else if (c == CLASS_SHARED) {
 		stage(s, t, from, to, true, p, waves);
 		accesses = (double)(layout_cosize(p->map ? p->map : from, AX_reg) / p->vec +

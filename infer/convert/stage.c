@@ -10,8 +10,10 @@
  *
  * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over
  * rows. */
-#include "infer/convert/exchange.h"
-#include "infer/solve.h"
+#include "infer/base/model.h"
+#include "infer/convert/convert.h"
+#include "infer/memory/memory.h"
+#include "taskmap/exchange.h"
 
 typedef struct Stage {
 	Type type; /* with the element type that is staged */
@@ -20,14 +22,14 @@ typedef struct Stage {
 	int64_t cap; /* elements of the widest access */
 } Stage;
 
-struct StageMemo {
-	StageMemo *next;
+typedef struct StageMemo {
+	struct StageMemo *next;
 	DType dtype;
 	Layout from, to;
 	bool matrices;
 	Pick pick; /* vec, vec2, scratch, scratch_bytes */
 	int64_t waves[2];
-};
+} StageMemo;
 
 static Access
 stage_access(const Stage *g, const Layout *map, int vec, bool write)
@@ -46,9 +48,9 @@ stage_access(const Stage *g, const Layout *map, int vec, bool write)
 static void
 row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Pick *p)
 {
-	int64_t cap = 128 / bits, row = t->shape[unit] & -t->shape[unit];
+	int64_t cap = 128 / bits, row = pow2_part(t->shape[unit]);
 
-	cap = row < cap ? row : cap;
+	cap = min64(cap, row);
 	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
 	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
 }
@@ -77,31 +79,15 @@ stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *
 
 /* ---- digits ----------------------------------------------------------------------------------------- */
 
-/* The digit of l that counts registers from `stride` on; -1 none. */
-static int
-reg_digit(const Layout *l, int64_t stride)
-{
-	for (int i = 0; i < l->n; i++)
-		if (l->it[i].axis == AX_reg && l->it[i].stride == stride && l->it[i].extent > 1)
-			return i;
-	return -1;
-}
-
 /* Digits of an access of `vec` elements of l, lowest first; -1: no digits make up that many. */
 static int
 vector_digits(const Layout *l, int64_t vec, int *digit)
 {
+	int all = layout_by_stride(l, AX_reg, digit), n = 0;
 	int64_t have = 1;
-	int n = 0;
 
-	while (have < vec) {
-		int i = reg_digit(l, have);
-
-		if (i < 0)
-			return -1;
-		digit[n++] = i;
-		have *= l->it[i].extent;
-	}
+	for (; n < all && have < vec && layout_iter(l, digit[n])->stride == have; n++)
+		have *= layout_iter(l, digit[n])->extent;
 	return have == vec ? n : -1;
 }
 
@@ -109,7 +95,7 @@ vector_digits(const Layout *l, int64_t vec, int *digit)
 static bool
 phase_lane(const Stage *g, const Layout *l, int i, int64_t vec)
 {
-	int64_t lanes = 1024 / (vec * g->bits);
+	int64_t lanes = 8 * SHARED_BYTES / (vec * g->bits);
 
 	return l->it[i].axis == AX_lane && l->it[i].stride < lanes;
 }
@@ -147,10 +133,9 @@ deal(const Stage *g, const int64_t vec[2], Layout *out)
 			next *= g->w.it[i].extent;
 		}
 	layout_init(out, g->w.ndim);
-	for (int d = 0; d < g->w.ndim; d++)
-		for (int i = g->w.first[d]; i < g->w.first[d + 1]; i++)
-			if (!layout_push(out, d, g->w.it[i].extent, stride[i], AX_mem))
-				return false;
+	for (Digit x = layout_digits(&g->w); x.it; digit_next(&x))
+		if (!layout_push(out, x.dim, x.it->extent, stride[x.at], AX_mem))
+			return false;
 	layout_canon(out);
 	return true;
 }
@@ -168,7 +153,7 @@ stage_price(const Solve *s, const Layout *from, const Layout *to, const Pick *p,
 {
 	int64_t inst = accesses(from, p->map, p->vec) + accesses(to, p->map2, p->vec2);
 
-	return (double)(waves[0] + waves[1]) + 0.25 * (double)(inst * s->k->warps);
+	return (double)(waves[0] + waves[1]) + INSTRUCTION_SHARE * (double)(inst * s->k->warps);
 }
 
 static void
@@ -179,7 +164,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 	g->w = *from;
 	g->r = *to;
 	for (int d = 0; d < g->w.ndim; d++)
-		if (!layouts_cut(&g->w, &g->r, d))
+		if (!layout_refine(&g->w, &g->r, d, true))
 			return;
 	for (int i = 0; i < g->w.n; i++) /* one register for many positions: no digit of its own */
 		if (g->w.it[i].stride == 0 || g->r.it[i].stride == 0)
@@ -268,8 +253,8 @@ static StageMemo *
 asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices)
 {
 	for (StageMemo *m = s->stages; m; m = m->next)
-		if (m->dtype == t->dtype && m->matrices == matrices && layout_same(&m->from, from) &&
-		    layout_same(&m->to, to))
+		if (m->dtype == t->dtype && m->matrices == matrices && layout_identical(&m->from, from) &&
+		    layout_identical(&m->to, to))
 			return m;
 	return NULL;
 }
@@ -307,7 +292,7 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matric
 			stage_digits(s, &g, from, to, &m->pick, m->waves);
 		for (int d = 0; matrices && d < t->rank && g.type.dtype == t->dtype; d++)
 			stage_matrices(s, &g, from, to, d, &m->pick, m->waves);
-		m->pick.scratch_bytes = (layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8 + 15) / 16 * 16;
+		m->pick.scratch_bytes = align_up(layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8, 16);
 		s->stages = m;
 	}
 	m->pick.inst = p->inst;

@@ -11,47 +11,8 @@
  * the time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it
  * is not exact. */
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/cost/cost.h"
 
-#define RARELY 0.5 /* the other branch: ours are fast ways first, and guards are mostly taken */
-#define IN_THE_WAY 0.1 /* of each unit's time: what is not the bottleneck still gets in its way a little */
-#define SPARE_REGISTERS 32 /* addresses, counters */
-#define LANE_REGISTERS 255
-
-const char *const res_unit[RES_UNITS] = {
-#define X(name, words) words,
-	RES_LIST(X)
-#undef X
-};
-
-void
-res_add(Res *r, const Res *x, double times)
-{
-	for (int i = 0; i < RES_UNITS; i++)
-		r->unit[i] += x->unit[i] * times;
-	r->latency += x->latency * times;
-	if (x->wait > r->wait) /* loads go out together */
-		r->wait = x->wait;
-	r->barrier = r->barrier || x->barrier;
-}
-
-double
-res_busy(const Res *r)
-{
-	double most = 0, sum = 0;
-
-	for (int i = 0; i < RES_UNITS; i++) {
-		most = r->unit[i] > most ? r->unit[i] : most;
-		sum += r->unit[i];
-	}
-	return most + IN_THE_WAY * sum;
-}
-
-double
-res_cycles(const Res *r)
-{
-	return res_busy(r) + r->latency + r->wait;
-}
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
@@ -210,7 +171,7 @@ spilled(const Solve *s)
 	for (int i = 0; i < s->norder && over > 0; i++)
 		if (s->order[i]->code == O_for && s->weight[s->order[i]->blk[0]->last->id] > runs)
 			runs = s->weight[s->order[i]->blk[0]->last->id];
-	return over > 0 ? 2.0 * (double)over * s->k->warps * runs : 0;
+	return over > 0 ? SPILL_CLOCKS * (double)over * s->k->warps * runs : 0;
 }
 
 void
@@ -229,7 +190,7 @@ cost_of(Solve *s)
 	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
-	sol->blocks = occupancy(s->rates, s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
+	sol->blocks = occupancy(s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
 	                        shared_bytes(s));
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }

@@ -1,22 +1,11 @@
 /* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each
  * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
  * is. */
+#include "hexc/ir/sparse.h"
 #include "hexc/ir/spread.h"
 #include "infer/base/rates.h"
-#include "infer/solve.h"
+#include "infer/cost/cost.h"
 #include <string.h>
-
-/* Of a load made ahead: its address, is it inside, what it is if not.  What accesses of 16 bytes need is
- * left out: copies to shared memory need as much. */
-#define AHEAD_STEPS 3
-#define UPDATE_SECTORS 2.0 /* an update at L2 reads and writes */
-#define BARRIER_CLOCKS 25.0
-#define SHUFFLE_CLOCKS 24.0 /* from the instruction to its result */
-#define ORDER_STEPS 2 /* on a word of positions: what is not there made to rise (ptxgen/sparse.c) */
-#define SPREAD_STEPS 32 /* one bit of a position to four: 8 steps for each quarter of a word */
-#define ELEMENT_CAST 3 /* of one element: take its bits, convert, put the result into its word */
-#define SECTOR_BYTES 32
-#define REQUEST_SECTORS 4 /* that the first-level cache serves in a clock: 128 bytes */
 
 /* n warp instructions of arithmetic on elements of type d. */
 static void
@@ -35,7 +24,7 @@ memory_instructions(Res *r, double n)
 static int64_t
 words_of(const Layout *l, int bits)
 {
-	return (layout_cosize(l, AX_reg) * bits + 31) / 32;
+	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
 bool
@@ -63,7 +52,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 		int j;
 
 		p.at[AX_lane] = lane;
-		if (write && !first_replica(map, lane, 0))
+		if (write && !layout_first_replica(map, lane, 0))
 			continue;
 		layout_coord(map, &p, c);
 		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
@@ -79,7 +68,7 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	if ((int64_t)vec * bits > 8 * SECTOR_BYTES)
 		sectors *= (int64_t)vec * bits / (8 * SECTOR_BYTES);
 	for (int w = 1, first = n; w < s->k->warps; w++)
-		if (!write || first_replica(map, 0, w))
+		if (!write || layout_first_replica(map, 0, w))
 			sectors += first;
 	return sectors * ninst;
 }
@@ -173,7 +162,7 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	if (in && in->kind == IK_ld_bits) {
 		double one = (double)layout_cosize(map, AX_reg) * (pieces > 1 ? 2 : 1) * s->k->warps;
 		memory_instructions(r, one);
-		arithmetic(s, r, D_i32, 4 * one);
+		arithmetic(s, r, D_i32, BITS_STEPS * one);
 	}
 	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
@@ -184,7 +173,7 @@ price_memory(const Solve *s, const Op *o, Res *r)
 			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
 		price_global(s, o, mem, map, p, r);
 	} else {
-		r->latency += s->rates->shared_wait / 4.0;
+		r->latency += (double)s->rates->shared_wait / SHARED_OVERLAP;
 	}
 }
 
@@ -197,18 +186,18 @@ alu_weight(const Op *o)
 	switch (o->code) {
 	case O_exp:
 	case O_log:
-		return 2; /* scale, and guard against subnormal numbers */
+		return EXP_STEPS;
 	case O_exp2:
 	case O_sqrt:
 	case O_rsqrt:
 	case O_tanh:
 		return 1;
 	case O_div:
-		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 8 : 20;
+		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? FLOAT_DIV_STEPS : INT_DIV_STEPS;
 	case O_mod:
-		return 22;
+		return MOD_STEPS;
 	case O_expand:
-		return 10; /* per element two comparisons, two choices and a sum */
+		return EXPAND_STEPS;
 	case O_unpack:
 	case O_hold:
 	case O_relayout:
@@ -238,9 +227,9 @@ mufu_weight(const Op *o)
 	case O_tanh:
 		return 1;
 	case O_sqrt:
-		return 2;
+		return SQRT_MUFU;
 	case O_div:
-		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 1 : 2;
+		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 1 : INT_DIV_MUFU;
 	default:
 		return 0;
 	}
@@ -258,7 +247,7 @@ price_cast(const Solve *s, const Op *o, Res *r)
 {
 	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
 	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
-	double n = s->k->warps, words = n * (double)((regs * dtype_place(to) + 31) / 32);
+	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_place(to), 32));
 	const CastPrice *p;
 
 	if (dtype_info[from].bits > 8 && to != D_bool) {
@@ -302,11 +291,9 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	const Instr *in = s->sol->pick[o->id] ? instr_find(s->sol->pick[o->id]->inst) : NULL;
 	const int64_t *c = o->out[0]->type.shape;
 	const Layout *lc = s->sol->val[o->out[0]->id];
-	double work = (double)c[0] * (double)c[1] * (double)dot_k(o), copies = 1;
+	double work = (double)c[0] * (double)c[1] * (double)dot_k(o);
 
-	for (int i = 0; i < lc->nrep; i++) /* warps that repeat the work */
-		copies *= (double)lc->rep[i].extent;
-	work *= copies;
+	work *= (double)layout_replicas(lc); /* warps that repeat the work */
 	if (dot_is_sparse(o)) {
 		bool one = o->in[3]->type.dtype == D_u1;
 		int64_t words = words_of(operand(s, o, 3), bits_of(o->in[3]));
@@ -315,11 +302,11 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	if (in && in->kind != IK_fma) {
 		double instances = work / ((double)in->m * in->n * in->k);
 		r->unit[R_mma] += instances * mma_clocks(s->rates, in);
-		r->unit[R_issue] += instances * 2 / ISSUE_RATE;
+		r->unit[R_issue] += instances * MMA_SLOTS / ISSUE_RATE;
 	} else {
 		arithmetic(s, r, o->in[0]->type.dtype, work / WARP_SIZE);
 	}
-	r->latency += 16;
+	r->latency += DOT_CLOCKS;
 }
 
 /* ---- between lanes and warps ----------------------------------------------------------------- */
@@ -331,18 +318,17 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 	int d = (int)IMM(o, dim), bits = dtype_info[o->out[0]->type.dtype].bits;
 	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
 
-	for (int i = in->first[d]; i < in->first[d + 1]; i++) {
-		const Iter *it = &in->it[i];
-		if (it->axis == AX_lane) {
-			for (int64_t e = it->extent; e > 1; e /= 2) {
+	for (Digit g = dim_digits(in, d); g.it; digit_next(&g)) {
+		if (g.it->axis == AX_lane) {
+			for (int64_t e = g.it->extent; e > 1; e /= 2) {
 				r->unit[R_smem] += words;
 				arithmetic(s, r, o->out[0]->type.dtype, words);
 				r->unit[R_issue] += words / ISSUE_RATE;
 				r->latency += SHUFFLE_CLOCKS;
 			}
-		} else if (it->axis == AX_warp) {
+		} else if (g.it->axis == AX_warp) {
 			/* parts: across.c */
-			arithmetic(s, r, o->out[0]->type.dtype, words * (double)it->extent);
+			arithmetic(s, r, o->out[0]->type.dtype, words * (double)g.it->extent);
 		}
 	}
 }
@@ -353,17 +339,14 @@ price_shift(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *l = result(s, o, 0);
 	int d = (int)IMM(o, dim);
-	int64_t low = 1, lanes = 1;
+	DimLine line;
 	double n, cross;
 
-	for (int i = l->first[d]; i < l->first[d + 1]; i++)
-		if (l->it[i].axis == AX_lane)
-			lanes *= l->it[i].extent;
-		else if (lanes == 1)
-			low *= l->it[i].extent;
-	cross = IMM(o, by) >= low ? 1 : (double)IMM(o, by) / (double)low;
-	n = (double)layout_cosize(l, AX_reg) * s->k->warps * (lanes > 1 ? cross : 0);
-	if (layout_extent(l, d) > low * lanes)
+	if (!layout_line(l, d, &line))
+		return;
+	cross = IMM(o, by) >= line.low ? 1 : (double)IMM(o, by) / (double)line.low;
+	n = (double)layout_cosize(l, AX_reg) * s->k->warps * (line.lanes > 1 ? cross : 0);
+	if (line.high > 1)
 		n *= 2;
 	r->unit[R_smem] += n;
 	arithmetic(s, r, D_i32, n);

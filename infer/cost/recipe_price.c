@@ -1,11 +1,19 @@
 /* recipe_price.c - what casts of narrow elements cost, by their recipes, and lookups. */
+#include "infer/cost/cost.h"
 #include "infer/recipe/recipe.h"
-#include "infer/solve.h"
+
+enum { ORDERS = 4 }; /* remembered of a cast: 0, 8, 16, and the last that was asked for of the others */
+
+void
+forget_casts(Solve *s)
+{
+	s->cast = NEWN(s->arena, CastPrice, ORDERS * (s->k->nop + 1));
+}
 
 const CastPrice *
 cast_price(const Solve *s, const Op *o, int spread)
 {
-	CastPrice *p = &s->cast[CAST_ORDERS * o->id + (uint32_t)(spread <= 16 ? spread / 8 : 3)];
+	CastPrice *p = &s->cast[ORDERS * o->id + (uint32_t)(spread <= 16 ? spread / 8 : 3)];
 	Recipe r;
 
 	if (p->known && p->spread == spread)

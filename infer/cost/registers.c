@@ -1,11 +1,7 @@
 /* registers.c - can a lane hold what must be in registers at once? */
-#include "infer/solve.h"
-
-enum {
-	LANE_REGISTERS = 255,
-	OVERHEAD = 24, /* addresses, counters, predicates */
-	WARPS_MAX = 32,
-};
+#include "hexc/ir/sparse.h"
+#include "infer/base/model.h"
+#include "infer/cost/cost.h"
 
 /* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
  * a dot's fragments. */
@@ -20,7 +16,7 @@ typedef struct Need {
 static int64_t
 words(const Layout *l, DType t)
 {
-	return (layout_cosize(l, AX_reg) * dtype_place(t) + 31) / 32;
+	return ceil_div(layout_cosize(l, AX_reg) * dtype_place(t), 32);
 }
 
 static int64_t
@@ -77,13 +73,11 @@ static int64_t
 last_element(const Layout *l, const Type *t)
 {
 	Place p = { .at = { 0 } };
-	int64_t c[DIM_MAX] = { 0 }, e = 0;
+	int64_t c[DIM_MAX] = { 0 };
 
 	p.at[AX_reg] = layout_cosize(l, AX_reg) - 1;
 	layout_coord(l, &p, c);
-	for (int d = 0; d < t->rank; d++)
-		e = e * t->shape[d] + c[d];
-	return e;
+	return row_major_index(t->rank, t->shape, c);
 }
 
 static void
@@ -99,12 +93,12 @@ too_many(Solve *s, const Need *n)
 
 	if (v->name)
 		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
-	if (s->k->warps < WARPS_MAX)
+	if (s->k->warps < BLOCK_WARPS)
 		mend = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
 	fails(s, n->where->src,
 	      "the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
 	      "lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
-	      (long long)n->tiles, frag, OVERHEAD, LANE_REGISTERS, named, (long long)words_of(s, v),
+	      (long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
 	      elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
 	if (n->dot)
 		fails_note(s, n->dot->src,
@@ -167,7 +161,7 @@ registers_fit(Solve *s)
 			need_tiles(s, &n, o, 1, o->out);
 	}
 	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments;
-	if (n.tiles + n.fragments + OVERHEAD <= LANE_REGISTERS)
+	if (n.tiles + n.fragments + LEAST_REGISTERS <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);
 	s->why.excess = n.tiles + n.fragments;

@@ -2,7 +2,7 @@
  *
  * No scripts, no fonts or files of others, the same bytes every time.  What is too large is cut at a size
  * that its picture states. */
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 #include <stdio.h>
 #include <string.h>
 

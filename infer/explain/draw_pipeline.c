@@ -1,6 +1,6 @@
 /* draw_pipeline.c - a pipelined loop in time, as the cost model sees it: when the copies of an iteration are
  * issued, when they have landed, when it is computed, and where computing waits. */
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 #include "infer/base/rates.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
 #include "hexc/ir/pack.h"
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 
 /* "8 lanes, 2 registers, 2 warps", fastest first */
 static void
@@ -9,8 +9,8 @@ dim_words(Text *t, const Layout *l, int d)
 {
 	const char *sep = "";
 
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
+	for (Digit g = dim_digits(l, d); g.it; digit_next(&g)) {
+		const Iter *it = g.it;
 		const char *what = it->axis == AX_lane   ? "lanes"
 		                   : it->axis == AX_warp ? "warps"
 		                   : it->axis == AX_reg  ? (it->stride ? "registers" : "from one register")
@@ -127,7 +127,7 @@ sparse_line(Text *t, const Kernel *k)
 static void
 arithmetic_line(Text *t, const Kernel *k, const Op *o)
 {
-	double cycles = infer_op_cycles(k, o);
+	double cycles = explain_cycles(k, o);
 
 	if (cycles >= 1)
 		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
@@ -150,6 +150,24 @@ staging_words(Text *t, const Kernel *k, const Op *o)
 	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
 	            layout_print(a, o->pick->scratch), (long long)(waves[0] + waves[1]),
 	            (long long)(least[0] + least[1]));
+}
+
+/* Which thread moves which part, in which order. */
+static void
+mapping_line(Text *t, const Op *o)
+{
+	const Layout *l = o->pick->map;
+	const char *text;
+
+	if (!l && o->code == O_load)
+		l = o->out[0]->type.layout;
+	if (!l && o->code == O_store)
+		l = o->in[0]->type.layout;
+	if (!l || (o->code != O_copy && o->code != O_load && o->code != O_store))
+		return;
+	text = mapping_print(t->arena, l);
+	if (text)
+		text_printf(t, "            task mapping %s\n", text);
 }
 
 static void
@@ -183,12 +201,13 @@ op_line(Text *t, const Kernel *k, const Op *o)
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
 	staging_words(t, k, o);
-	if (infer_op_cycles(k, o) > 0)
-		text_printf(t, ", %.0f cycles", infer_op_cycles(k, o));
+	if (explain_cycles(k, o) > 0)
+		text_printf(t, ", %.0f cycles", explain_cycles(k, o));
 	if (other >= 0)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
 		            k->cands->sol[other]->pick[o->id]->inst, other, above(k, other));
 	text_printf(t, "\n");
+	mapping_line(t, o);
 }
 
 /* Where the cycles of a block go. */

@@ -1,6 +1,6 @@
 /* facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
 #include "hexc/ir/access.h"
-#include "infer/explain/explain.h"
+#include "infer/explain/impl.h"
 #include <string.h>
 
 const Sol *
@@ -48,6 +48,17 @@ explain_res(const Kernel *k, const Op *o, Res *out)
 		return false;
 	*out = explain_sol(k)->res[o->id];
 	return res_cycles(out) > 0;
+}
+
+double
+explain_cycles(const Kernel *k, const Op *o)
+{
+	const Cands *c = k->cands;
+	int chosen = k->unit->candidate;
+
+	if (o->pick && (o->pick->cost > 0 || o->code == O_convert))
+		return o->pick->cost;
+	return c && chosen < c->n && o->id <= c->nop ? res_cycles(&c->sol[chosen]->res[o->id]) : 0;
 }
 
 double

@@ -1,6 +1,6 @@
 /* access.c - the accesses of a kernel, in the orders that the search asks for: found once. */
 #include "hexc/ir/access.h"
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 #include <stdlib.h>
 
 typedef struct Sized {

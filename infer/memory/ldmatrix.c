@@ -1,6 +1,6 @@
 /* ldmatrix.c - ldmatrix and stmatrix: does a fragment layout consist of 8 x 16-byte matrices, and which lane
  * addresses which row? */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 
 /* Where an 8 x 16-byte matrix lies in a fragment layout. */
 typedef struct Matrix {
@@ -13,25 +13,26 @@ typedef struct Matrix {
 } Matrix;
 
 static bool
-is_iter(const Iter *it, int64_t extent, Axis axis, int64_t stride)
+is_digit(const Digit *g, int64_t extent, Axis axis, int64_t stride)
 {
-	return it->extent == extent && it->axis == axis && it->stride == stride;
+	return g->it && g->it->extent == extent && g->it->axis == axis && g->it->stride == stride;
 }
 
 /* Digits [word][lane4] at the start of dim d, the word's registers `stride` apart. */
 static bool
 fragment_run(const Layout *l, int d, int64_t per_word, int64_t stride, int *word, int *lane4)
 {
-	int i = l->first[d];
+	Digit g = dim_digits(l, d);
 
 	*word = -1;
 	if (per_word > 1) {
-		if (i >= l->first[d + 1] || !is_iter(&l->it[i], per_word, AX_reg, stride))
+		if (!is_digit(&g, per_word, AX_reg, stride))
 			return false;
-		*word = i++;
+		*word = g.at;
+		digit_next(&g);
 	}
-	*lane4 = i;
-	return i < l->first[d + 1] && is_iter(&l->it[i], 4, AX_lane, 1);
+	*lane4 = g.at;
+	return is_digit(&g, 4, AX_lane, 1);
 }
 
 /* With .trans a register has 16 bits of one row, then of the next.  Narrow elements are numbered so, or as in
@@ -39,22 +40,23 @@ fragment_run(const Layout *l, int d, int64_t per_word, int64_t stride, int *word
 static bool
 find_turned(const Layout *l, int unit, int bits, Matrix *m)
 {
-	int first = l->first[unit], end = l->first[unit + 1];
+	Digit g = dim_digits(l, unit);
 	int64_t stride = 1;
 
 	if (bits > 16 || 16 % bits)
 		return false;
 	if (bits < 16) {
-		m->spread = first < end && is_iter(&l->it[first], 16 / bits, AX_reg, 2);
-		if (!m->spread && (first == end || !is_iter(&l->it[first], 16 / bits, AX_reg, 1)))
+		m->spread = is_digit(&g, 16 / bits, AX_reg, 2);
+		if (!m->spread && !is_digit(&g, 16 / bits, AX_reg, 1))
 			return false;
 		stride = m->spread ? 1 : 16 / bits;
-		m->pack = first++;
+		m->pack = g.at;
+		digit_next(&g);
 	}
-	if (first == end || !is_iter(&l->it[first], 8, AX_lane, 4))
+	if (!is_digit(&g, 8, AX_lane, 4))
 		return false;
 	m->trans = true;
-	m->lane8 = first;
+	m->lane8 = g.at;
 	for (int d = 0; d < l->ndim; d++)
 		if (d != unit && fragment_run(l, d, 2, stride, &m->word, &m->lane4)) {
 			m->row = d;
@@ -73,13 +75,12 @@ find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 	m->spread = false;
 	if (fragment_run(l, unit, 32 / bits, 1, &m->word, &m->lane4)) {
 		m->trans = false;
-		for (int d = 0; d < l->ndim; d++)
-			for (int i = l->first[d]; i < l->first[d + 1]; i++)
-				if (d != unit && is_iter(&l->it[i], 8, AX_lane, 4)) {
-					m->row = d;
-					m->lane8 = i;
-					return true;
-				}
+		for (Digit g = layout_digits(l); g.it; digit_next(&g))
+			if (g.dim != unit && is_digit(&g, 8, AX_lane, 4)) {
+				m->row = g.dim;
+				m->lane8 = g.at;
+				return true;
+			}
 		return false;
 	}
 	return find_turned(l, unit, bits, m);
@@ -90,55 +91,49 @@ find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 static bool
 matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 {
-	int64_t run = 128 / bits, stride = 8;
-	int order[ITER_MAX], n = 0, left = nmat;
-	int64_t time[ITER_MAX] = { 0 }, spread[ITER_MAX] = { 0 }, slot[ITER_MAX] = { 0 };
-	int64_t next = run;
+	int64_t run = 128 / bits, lane = 8, next = run, left = nmat;
+	int order[ITER_MAX], n = layout_by_stride(l, AX_reg, order);
+	int64_t lanes[ITER_MAX], first_lane[ITER_MAX] = { 0 }, time[ITER_MAX] = { 0 };
 
-	for (int i = 0; i < l->n; i++) /* free register digits, in the order of their numbers */
-		if (l->it[i].axis == AX_reg && i != m->word && i != m->pack) {
-			int j = n++;
-			for (; j > 0 && l->it[order[j - 1]].stride > l->it[i].stride; j--)
-				order[j] = order[j - 1];
-			order[j] = i;
-		}
-	for (int j = 0; j < n; j++) {
-		const Iter *it = &l->it[order[j]];
-		int64_t take = it->extent % left == 0 ? left : left % it->extent == 0 ? it->extent
-		                                                                      : 1;
-		spread[order[j]] = take;
-		slot[order[j]] = stride;
-		stride *= take;
-		left /= (int)take;
-		time[order[j]] = next;
-		next *= it->extent / take;
+	for (int i = 0; i < l->n; i++)
+		lanes[i] = 1;
+	for (int j = 0; j < n; j++) { /* free register digits: matrices of one instruction, then instances */
+		int i = order[j];
+		int64_t e = l->it[i].extent;
+
+		if (i == m->word || i == m->pack)
+			continue;
+		lanes[i] = e % left == 0 ? left : left % e == 0 ? e
+		                                                : 1;
+		first_lane[i] = lane;
+		lane *= lanes[i];
+		left /= lanes[i];
+		time[i] = next;
+		next *= e / lanes[i];
 	}
 	if (left != 1)
 		return false;
 	layout_init(map, l->ndim);
-	for (int d = 0; d < l->ndim; d++) {
-		if (d == m->unit)
-			layout_push(map, d, run, 1, AX_reg);
-		for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-			const Iter *it = &l->it[i];
-			if (i == m->word && m->trans)
-				layout_push(map, d, it->extent, 1, AX_lane);
-			else if (i == m->lane4 && m->trans)
-				layout_push(map, d, 4, 2, AX_lane);
-			else if (i == m->lane8 && !m->trans)
-				layout_push(map, d, 8, 1, AX_lane);
-			else if (i == m->word || i == m->lane4 || i == m->lane8 || i == m->pack)
-				continue;
-			else if (it->axis == AX_reg) {
-				layout_push(map, d, spread[i], slot[i], AX_lane);
-				layout_push(map, d, it->extent / spread[i], time[i], AX_reg);
-			} else if (!layout_push(map, d, it->extent, it->stride, (Axis)it->axis)) {
-				return false;
-			}
+	layout_push(map, m->unit, run, 1, AX_reg);
+	for (Digit g = layout_digits(l); g.it; digit_next(&g)) {
+		int i = g.at;
+
+		if (i == m->word && m->trans)
+			layout_push(map, g.dim, g.it->extent, 1, AX_lane);
+		else if (i == m->lane4 && m->trans)
+			layout_push(map, g.dim, 4, 2, AX_lane);
+		else if (i == m->lane8 && !m->trans)
+			layout_push(map, g.dim, 8, 1, AX_lane);
+		else if (i == m->word || i == m->lane4 || i == m->lane8 || i == m->pack)
+			continue;
+		else if (g.it->axis == AX_reg) {
+			layout_push(map, g.dim, lanes[i], first_lane[i], AX_lane);
+			layout_push(map, g.dim, g.it->extent / lanes[i], time[i], AX_reg);
+		} else if (!layout_push(map, g.dim, g.it->extent, g.it->stride, (Axis)g.it->axis)) {
+			return false;
 		}
 	}
-	for (int i = 0; i < l->nrep; i++)
-		layout_push_rep(map, l->rep[i].extent, l->rep[i].stride, (Axis)l->rep[i].axis);
+	layout_push_reps(map, l);
 	if (nmat < 4)
 		layout_push_rep(map, 4 / nmat, 8 * nmat, AX_lane);
 	return true;
@@ -153,22 +148,15 @@ turned_words(Solve *s, const Layout *l, int unit, int bits)
 	int64_t e = bits < 16 && 16 % bits == 0 ? 16 / bits : 0;
 
 	*out = *l;
-	if (!e || unit < 0 || l->first[unit] == l->first[unit + 1] ||
-	    l->it[l->first[unit]].axis != AX_reg || !layout_split(out, unit, e))
+	if (!e || unit < 0 || !dim_digits(l, unit).it || dim_digits(l, unit).it->axis != AX_reg ||
+	    !layout_split(out, unit, e))
 		return NULL;
 	for (int d = 0; d < out->ndim; d++) {
-		int word = out->first[d];
+		Digit word = dim_digits(out, d);
 
-		if (d == unit || word == out->first[d + 1] || out->it[word].axis != AX_reg ||
-		    out->it[word].extent != 2)
+		if (d == unit || !word.it || word.it->axis != AX_reg || word.it->extent != 2)
 			continue;
-		/* these two first, the others in the order they have */
-		for (int i = 0; i < out->n; i++)
-			if (out->it[i].axis == AX_reg)
-				out->it[i].stride *= 2 * e;
-		out->it[out->first[unit]].stride = 1;
-		out->it[word].stride = e;
-		layout_squeeze_regs(out);
+		layout_regs_first(out, 2, (int[2]){ unit, d });
 		return out;
 	}
 	return NULL;

@@ -1,47 +1,19 @@
-/* load.c - how a tile comes to registers: by ldmatrix, by accesses as it lies or wider ones that lanes share,
- * coalesced and then converted. */
-#include "infer/solve.h"
+/* load.c - how a tile comes to registers: by ldmatrix, by accesses as it lies or wider ones that lanes
+ * share. */
+#include "infer/base/model.h"
+#include "infer/memory/memory.h"
 
 /* Lanes that share a run of memory each take all of it: the digits of `dim` below `run` move to registers,
  * lanes they came from hold copies.  Turns byte accesses of narrow types into wide ones. */
 static bool
 widen(Layout *out, const Layout *l, int dim, int64_t run)
 {
-	int64_t done = 1, regs = run;
-	int order[ITER_MAX], n = 0;
-	Layout from = *l;
-
-	if (!layout_split(&from, dim, run))
+	if (!layout_reduce_low(out, l, dim, run) ||
+	    layout_replicas_on(out, AX_warp) != layout_replicas_on(l, AX_warp))
 		return false;
-	layout_init(out, from.ndim);
-	for (int i = 0; i < from.nrep; i++)
-		layout_push_rep(out, from.rep[i].extent, from.rep[i].stride, (Axis)from.rep[i].axis);
-	for (int i = from.first[dim]; done < run; i++) {
-		const Iter *it = &from.it[i];
-		if (it->axis == AX_warp ||
-		    (it->axis == AX_lane && !layout_push_rep(out, it->extent, it->stride, AX_lane)))
-			return false;
-		done *= it->extent;
-		from.it[i].extent = 1;
-	}
-	layout_push(out, dim, run, 1, AX_reg);
-	for (int i = 0; i < from.n; i++)
-		if (from.it[i].axis == AX_reg && from.it[i].extent > 1) {
-			int j = n++;
-			for (; j > 0 && from.it[order[j - 1]].stride > from.it[i].stride; j--)
-				order[j] = order[j - 1];
-			order[j] = i;
-		}
-	for (int j = 0; j < n; j++) {
-		from.it[order[j]].stride = regs;
-		regs *= from.it[order[j]].extent;
-	}
-	for (int d = 0; d < from.ndim; d++)
-		for (int i = from.first[d]; i < from.first[d + 1]; i++)
-			if (!layout_push(out, d, from.it[i].extent, from.it[i].stride,
-			                 (Axis)from.it[i].axis))
-				return false;
-	return true;
+	layout_squeeze_regs(out);
+	layout_scale(out, AX_reg, run);
+	return layout_push_front(out, dim, run, 1, AX_reg);
 }
 
 /* What a lane spends on loading l by accesses of vec: wavefronts, instructions, and half as much for each
@@ -53,7 +25,7 @@ load_price(const Layout *l, int64_t vec, DType d)
 	double bytes = (double)(vec * dtype_grain(d)) / 8;
 	double pack = bytes < 4 ? n - n * bytes / 4 : 0;
 
-	return n * (bytes > 4 ? bytes / 4 : 1) + 0.25 * n + 0.75 * pack;
+	return n * (bytes > 4 ? bytes / 4 : 1) + INSTRUCTION_SHARE * n + PACK_SHARE * pack;
 }
 
 /* Steps to pick one's own elements out of whole words, `vec` neighbours of them at a time: byte permutations
@@ -66,8 +38,8 @@ pick_price(const Layout *from, const Layout *to, int64_t vec, DType d)
 	double need = (double)(layout_cosize(to, AX_reg) * bits) / 32;
 
 	if (vec * bits < 8)
-		return 2.0 * (double)layout_cosize(to, AX_reg);
-	return 0.75 * (have - (need < 1 ? 1 : need));
+		return BITS_SHARE * (double)layout_cosize(to, AX_reg);
+	return PACK_SHARE * (have - (need < 1 ? 1 : need));
 }
 
 /* Elements that lie across bytes are loaded in runs of whole bytes or one by one. */
@@ -107,8 +79,7 @@ load_shared(Solve *s, Op *o)
 	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
 }
 
-/* Elements of one access when a global tile is loaded into l. */
-static int64_t
+int64_t
 load_vec(const Solve *s, const Op *o, const Layout *l)
 {
 	int unit = unit_dim(s, o->in[0]);
@@ -118,44 +89,6 @@ load_vec(const Solve *s, const Op *o, const Layout *l)
 	                              global_vec(s, o->in[0]->def, unit, reg_run(l, unit)));
 }
 
-/* Cycles of loading a global tile into l, once: warps that load the same meet in the cache. */
-static double
-load_cycles(const Solve *s, const Op *o, const Layout *l)
-{
-	int64_t vec = load_vec(s, o, l), copies = 1;
-	double n = (double)(layout_cosize(l, AX_reg) / vec * s->k->warps) +
-	           (double)global_sectors(s, o->in[0]->def, l, (int)vec, bits_of(o->out[0]), false);
-
-	for (int i = 0; i < l->nrep; i++)
-		if (l->rep[i].axis == AX_warp)
-			copies *= l->rep[i].extent;
-	return n / (double)copies;
-}
-
-/* The widest coalesced layout for a load from global memory, if that and a conversion take less than loading
- * into l. */
-static bool
-load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
-{
-	const Type *t = &o->out[0]->type;
-	double direct = load_cycles(s, o, l), staged;
-	int order[DIM_MAX];
-	Res res = { 0 };
-
-	if (t->rank == 0)
-		return false;
-	memory_order(s, o->in[0], order);
-	if (!coalesced(out, t->rank, t->shape, order,
-	               global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
-		return false;
-	staged = load_cycles(s, o, out);
-	if (staged >= direct)
-		return false;
-	conversion(s, t, out, l, &res);
-	return staged + res_cycles(&res) < direct;
-}
-
-/* l with its registers numbered along `unit` first, if that makes longer runs of whole words. */
 const Layout *
 along_memory(Solve *s, const Layout *l, int unit, int grain)
 {
@@ -172,22 +105,13 @@ along_memory(Solve *s, const Layout *l, int unit, int grain)
 }
 
 void
-load_global(Solve *s, Op *o)
+load_global_as(Solve *s, Op *o, const Layout *l)
 {
-	const Layout *val = s->sol->val[o->out[0]->id], *l;
-	int grain = dtype_grain(o->out[0]->type.dtype);
-	Layout *w = NEW(s->arena, Layout);
-	int64_t vec;
+	int64_t vec = load_vec(s, o, l);
+	int bits = (int)vec * dtype_grain(o->out[0]->type.dtype);
 
-	l = along_memory(s, val, unit_dim(s, o->in[0]), grain);
-	if (load_layout(s, o, l, w)) {
-		s->load_matters = true;
-		if (s->sol->plan.load)
-			l = w;
-	}
-	if (l != val)
+	if (l != known(s, o->out[0]))
 		s->sol->made[o->id][0] = l;
 	demand_indices(s, o->in[0], l);
-	vec = load_vec(s, o, l);
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, (int)vec * grain, false), vec);
+	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, bits, false), vec);
 }

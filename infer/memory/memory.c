@@ -1,5 +1,5 @@
-/* memory.c - which instruction every load, store and copy uses, and what that asks of shared tiles. */
-#include "infer/solve.h"
+/* memory.c - which instruction a store or copy uses, and what accesses ask of shared tiles. */
+#include "infer/memory/memory.h"
 
 const Instr *
 memory_row(InstrKind kind, int bits, bool trans)
@@ -63,20 +63,15 @@ store_layout(Solve *s, Op *o, Layout *l)
 	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
-/* A register digit of dim d behind digit `after`, whose first f can be had as a digit of its own; -1 none. */
-static int
-free_digit(Layout *l, int d, int after, int64_t f)
+/* The weight of a register digit of dim d from `from` on, whose first f can be had as a digit of its own; 0
+ * none. */
+static int64_t
+free_digit(Layout *l, int d, int64_t from, int64_t f)
 {
-	int64_t weight = 1;
-
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
-
-		if (i > after && it->axis == AX_reg && it->stride != 0 && it->extent % f == 0)
-			return layout_split(l, d, weight * f) ? i : -1;
-		weight *= it->extent;
-	}
-	return -1;
+	for (Digit g = dim_digits(l, d); g.it; digit_next(&g))
+		if (g.weight >= from && g.it->axis == AX_reg && g.it->stride != 0 && g.it->extent % f == 0)
+			return layout_split(l, d, g.weight * f) ? g.weight : 0;
+	return 0;
 }
 
 /* l with runs of `vec` along `unit`: lanes that hold neighbours trade them, and what they give instead is the
@@ -84,28 +79,20 @@ free_digit(Layout *l, int d, int after, int64_t f)
 static bool
 traded(Layout *out, const Layout *l, int unit, int64_t vec)
 {
-	int64_t have = reg_run(l, unit), f = have ? vec / have : 0;
-	int order[DIM_MAX], lane, reg;
+	int64_t have = reg_run(l, unit), f = have ? vec / have : 0, reg;
+	int order[DIM_MAX], dim = unit;
 
 	*out = *l;
-	if (f < 2 || f > 4 || !layout_split(out, unit, have) || !layout_split(out, unit, have * f))
+	if (f < 2 || f > 4 || !layout_split(out, unit, have) || !layout_split(out, unit, have * f) ||
+	    layout_digit(out, unit, have).it->axis != AX_lane)
 		return false;
-	lane = out->first[unit] + (have > 1);
-	if (lane >= out->first[unit + 1] || out->it[lane].axis != AX_lane || out->it[lane].extent != f)
+	reg = free_digit(out, unit, have * f, f);
+	for (int d = out->ndim - 1; d > unit && !reg; d--)
+		reg = free_digit(out, dim = d, 1, f);
+	for (int d = 0; d < unit && !reg; d++)
+		reg = free_digit(out, dim = d, 1, f);
+	if (!reg || !layout_trade(out, unit, have, dim, reg))
 		return false;
-	reg = free_digit(out, unit, lane, f);
-	for (int d = out->ndim - 1; d > unit && reg < 0; d--)
-		reg = free_digit(out, d, -1, f);
-	for (int d = 0; d < unit && reg < 0; d++) {
-		int before = out->n;
-		reg = free_digit(out, d, -1, f);
-		lane += out->n - before;
-	}
-	if (reg < 0)
-		return false;
-	out->it[reg].axis = AX_lane;
-	out->it[reg].stride = out->it[lane].stride;
-	out->it[lane].axis = AX_reg;
 	for (int i = 0; i < out->ndim; i++)
 		order[i] = (unit + i) % out->ndim;
 	layout_compact_regs(out, order);
@@ -128,7 +115,7 @@ byte_layout(Solve *s, const Op *o, int unit, Layout *l)
 	       coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
-static void
+void
 select_store(Solve *s, Op *o)
 {
 	DType d = o->in[0]->type.dtype;
@@ -221,7 +208,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	return coalesced(map, t->rank, t->shape, order, *vec, s->k->warps, false);
 }
 
-static bool
+bool
 select_copy(Solve *s, Op *o)
 {
 	int grain = dtype_grain(o->in[1]->type.dtype);
@@ -291,7 +278,7 @@ cannot_reshape(Solve *s, const Op *o, const Val *tile, const Layout *l)
 	fails_note(s, tile->def->src, "%s is %s", tile_words(s, tile), type_print(s->arena, &tile->type));
 }
 
-static void
+void
 select_shared(Solve *s, Op *alloc)
 {
 	Val *tile = alloc->out[0];
@@ -327,29 +314,4 @@ select_shared(Solve *s, Op *alloc)
 	}
 	for (int i = 0; i < n; i++)
 		s->sol->res[acc[i].op->id].unit[R_smem] += (double)waves[i];
-}
-
-bool
-select_memory(Solve *s)
-{
-	for (int i = 0; i < s->norder && !s->why.text; i++) {
-		Op *o = s->order[i];
-
-		if (o->code == O_load && o->out[0]->type.space == S_scalar)
-			continue; /* all threads read one element: nothing to choose */
-		if (o->code == O_load && o->in[0]->type.space == S_shared)
-			load_shared(s, o);
-		else if (o->code == O_load)
-			load_global(s, o);
-		else if (o->code == O_store)
-			select_store(s, o);
-		else if (o->code == O_copy && !select_copy(s, o) && !s->why.text)
-			fails(s, o->src, "the copy cannot be spread over the threads");
-	}
-	if (s->why.text)
-		return false;
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_alloc && !s->why.text)
-			select_shared(s, s->order[i]);
-	return s->why.text == NULL;
 }

@@ -5,123 +5,97 @@
  * Whole blocks are dealt out to the rest of the registers, lanes and warps.  The words then lie by
  * themselves: a lane holds the words of its streams, four of them at a time neighbours in memory. */
 #include "infer/memory/pack_layout.h"
-#include "hexc/ir/facts.h"
 
 enum { ACCESS_BITS = 128 };
 
-/* A digit of a layout of elements. */
-typedef struct Digit {
-	Iter *it;
-	int dim;
-	bool inside; /* of a block */
-} Digit;
-
-static int
-digits(Layout *l, const int at[2], const int64_t block[2], Digit *out)
+/* Is the digit one of a block, of which dims at[0] and at[1] of the layout consist? */
+static bool
+inside(const Digit *g, const int at[2], const int64_t block[2])
 {
-	int n = 0;
-
-	for (int d = 0; d < l->ndim; d++) {
-		int64_t weight = 1, most = d == at[0] ? block[0] : d == at[1] ? block[1]
-		                                                              : 1;
-
-		for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-			out[n++] = (Digit){ &l->it[i], d, weight < most };
-			weight *= l->it[i].extent;
-		}
-	}
-	return n;
+	return g->weight < (g->dim == at[0] ? block[0] : g->dim == at[1] ? block[1]
+	                                                                 : 1);
 }
 
 /* ---- from a layout to a pack ------------------------------------------------------------------------- */
 
 static bool
-block_is_shared_well(const Digit *x, int n, int bits, int64_t *each)
+block_is_shared_well(const Layout *l, const int at[2], const Pack *p, int64_t *each)
 {
 	*each = 1;
-	for (int i = 0; i < n; i++) {
-		const Iter *it = x[i].it;
-
-		if (!x[i].inside || it->extent == 1)
+	for (Digit g = layout_digits(l); g.it; digit_next(&g)) {
+		if (!inside(&g, at, p->block) || g.it->extent == 1)
 			continue;
-		if (it->axis == AX_reg && it->stride)
-			*each *= it->extent;
-		else if (it->axis != AX_lane)
+		if (g.it->axis == AX_reg && g.it->stride)
+			*each *= g.it->extent;
+		else if (g.it->axis != AX_lane)
 			return false;
 	}
-	return *each * bits % ACCESS_BITS == 0;
+	return *each * dtype_info[p->dtype].bits % ACCESS_BITS == 0;
 }
 
 /* Registers of a block get numbers below `each`, those along the dim of the first register first. */
 static void
-number_inside(Digit *x, int n, const int at[2])
+number_inside(Layout *l, const int at[2], const int64_t block[2])
 {
 	int first = at[1];
 	int64_t next = 1;
 
-	for (int i = 0; i < n; i++)
-		if (x[i].inside && x[i].it->axis == AX_reg && x[i].it->stride == 1 && x[i].it->extent > 1)
-			first = x[i].dim;
+	for (Digit g = layout_digits(l); g.it; digit_next(&g))
+		if (inside(&g, at, block) && g.it->axis == AX_reg && g.it->stride == 1 && g.it->extent > 1)
+			first = g.dim;
 	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < n; i++) {
-			Iter *it = x[i].it;
-
-			if (!x[i].inside || it->axis != AX_reg || (x[i].dim == first) != (pass == 0))
+		for (Digit g = layout_digits(l); g.it; digit_next(&g)) {
+			if (!inside(&g, at, block) || g.it->axis != AX_reg || (g.dim == first) != (pass == 0))
 				continue;
-			it->stride = it->extent > 1 ? next : it->stride;
-			next *= it->extent;
+			if (g.it->extent > 1)
+				l->it[g.at].stride = next;
+			next *= g.it->extent;
 		}
 }
 
 /* The other registers keep their order. */
 static void
-number_outside(Digit *x, int n, int64_t next)
+number_outside(Layout *l, const int at[2], const int64_t block[2], int64_t next)
 {
-	Iter *order[ITER_MAX];
-	int k = 0;
+	bool in[ITER_MAX];
+	int order[ITER_MAX], n = layout_by_stride(l, AX_reg, order);
 
+	for (Digit g = layout_digits(l); g.it; digit_next(&g))
+		in[g.at] = inside(&g, at, block);
 	for (int i = 0; i < n; i++) {
-		int j = k;
+		Iter *it = &l->it[order[i]];
 
-		if (x[i].inside || x[i].it->axis != AX_reg || !x[i].it->stride || x[i].it->extent == 1)
+		if (in[order[i]])
 			continue;
-		for (k++; j > 0 && order[j - 1]->stride > x[i].it->stride; j--)
-			order[j] = order[j - 1];
-		order[j] = x[i].it;
-	}
-	for (int i = 0; i < k; i++) {
-		order[i]->stride = next;
-		next *= order[i]->extent;
+		it->stride = next;
+		next *= it->extent;
 	}
 }
 
 bool
 pack_arrange(Layout *l, const int at[2], const Pack *p)
 {
-	Digit x[ITER_MAX];
 	int64_t each;
-	int n;
 
 	for (int i = 0; i < 2; i++)
 		if (layout_extent(l, at[i]) > p->block[i] && !layout_split(l, at[i], p->block[i]))
 			return false;
-	n = digits(l, at, p->block, x);
-	if (l->offset[AX_reg] || !block_is_shared_well(x, n, dtype_info[p->dtype].bits, &each))
+	if (l->offset[AX_reg] || !block_is_shared_well(l, at, p, &each))
 		return false;
-	number_inside(x, n, at);
-	number_outside(x, n, each);
+	number_inside(l, at, p->block);
+	number_outside(l, at, p->block, each);
 	return true;
 }
 
 /* Lanes of the digits inside that count slower than this stride. */
 static int64_t
-lanes_below(const Digit *x, int n, int64_t stride)
+lanes_below(const Layout *l, const int at[2], const int64_t block[2], int64_t stride)
 {
 	int64_t lanes = 1;
 
-	for (int i = 0; i < n; i++)
-		if (x[i].inside && x[i].it->axis == AX_lane && x[i].it->stride < stride)
-			lanes *= x[i].it->extent;
+	for (Digit g = layout_digits(l); g.it; digit_next(&g))
+		if (inside(&g, at, block) && g.it->axis == AX_lane && g.it->stride < stride)
+			lanes *= g.it->extent;
 	return lanes;
 }
 
@@ -129,17 +103,15 @@ void
 pack_read(Solve *s, Layout *l, const int at[2], Pack *p)
 {
 	Layout *place = NEW(s->arena, Layout);
-	Digit x[ITER_MAX];
-	int n = digits(l, at, p->block, x);
 	int64_t each;
 
-	block_is_shared_well(x, n, dtype_info[p->dtype].bits, &each);
+	block_is_shared_well(l, at, p, &each);
 	layout_init(place, 2);
-	for (int i = 0; i < n; i++)
-		if (x[i].inside)
-			layout_push(place, x[i].dim == at[1], x[i].it->extent,
-			            x[i].it->axis == AX_reg ? x[i].it->stride
-			                                    : each * lanes_below(x, n, x[i].it->stride),
+	for (Digit g = layout_digits(l); g.it; digit_next(&g))
+		if (inside(&g, at, p->block))
+			layout_push(place, g.dim == at[1], g.it->extent,
+			            g.it->axis == AX_reg ? g.it->stride
+			                                 : each * lanes_below(l, at, p->block, g.it->stride),
 			            AX_mem);
 	p->place = place;
 	p->streams = p->block[0] * p->block[1] / each;
@@ -150,35 +122,26 @@ pack_words_layout(Layout *out, Layout *l, const Pack *p)
 {
 	const int at[2] = { l->ndim - 2, l->ndim - 1 };
 	int64_t each = p->block[0] * p->block[1] / p->streams, words = each * dtype_info[p->dtype].bits / 32;
-	int64_t quad = words % 4 ? words : 4, done = 0;
-	Digit x[ITER_MAX];
-	int n = digits(l, at, p->block, x);
+	int64_t quad = words % 4 ? words : 4;
+	bool in[ITER_MAX];
+	int lane[ITER_MAX], n = layout_by_stride(l, AX_lane, lane);
 
 	layout_init(out, l->ndim + 1);
-	for (int i = 0; i < n; i++) {
-		const Iter *it = x[i].it;
-		int64_t stride = it->axis == AX_reg ? it->stride / each * words : it->stride;
+	for (Digit g = layout_digits(l); g.it; digit_next(&g)) {
+		int64_t stride = g.it->axis == AX_reg ? g.it->stride / each * words : g.it->stride;
 
-		if (!x[i].inside && !layout_push(out, x[i].dim, it->extent, stride, (Axis)it->axis))
+		in[g.at] = inside(&g, at, p->block);
+		if (!in[g.at] && !layout_push(out, g.dim, g.it->extent, stride, (Axis)g.it->axis))
 			return false;
 	}
 	layout_push(out, l->ndim, quad, 1, AX_reg);
-	for (bool more = true; more;) { /* lanes from the fastest */
-		const Iter *next = NULL;
+	for (int i = 0; i < n; i++) {
+		const Iter *it = &l->it[lane[i]];
 
-		for (int i = 0; i < n; i++)
-			if (x[i].inside && x[i].it->axis == AX_lane && x[i].it->stride > done &&
-			    x[i].it->extent > 1 && (!next || x[i].it->stride < next->stride))
-				next = x[i].it;
-		more = next && layout_push(out, l->ndim, next->extent, next->stride, AX_lane);
-		done = next ? next->stride : done;
-	}
-	if (!layout_push(out, l->ndim, words / quad, quad, AX_reg))
-		return false;
-	for (int i = 0; i < l->nrep; i++)
-		if (!layout_push_rep(out, l->rep[i].extent, l->rep[i].stride, (Axis)l->rep[i].axis))
+		if (in[lane[i]] && !layout_push(out, l->ndim, it->extent, it->stride, AX_lane))
 			return false;
-	return true;
+	}
+	return layout_push(out, l->ndim, words / quad, quad, AX_reg) && layout_push_reps(out, l);
 }
 
 /* ---- from a pack to a layout --------------------------------------------------------------------------- */
@@ -209,8 +172,8 @@ pack_default(Solve *s, Pack *p)
 static bool
 block_digits(Layout *l, int dim, const Layout *place, int i, int64_t each)
 {
-	for (int j = place->first[i]; j < place->first[i + 1]; j++) {
-		const Iter *it = &place->it[j];
+	for (Digit g = dim_digits(place, i); g.it; digit_next(&g)) {
+		const Iter *it = g.it;
 		int64_t regs = it->stride >= each ? 1 : it->extent;
 
 		if (it->extent > 1 && it->stride >= each && it->stride % each)
@@ -230,36 +193,34 @@ block_digits(Layout *l, int dim, const Layout *place, int i, int64_t each)
 bool
 pack_layout(Solve *s, const Type *t, const Pack *p, Layout *l)
 {
-	int64_t each = p->block[0] * p->block[1] / p->streams, regs = each, rest[DIM_MAX];
-	int64_t lanes = WARP_SIZE, warps = s->k->warps;
+	int64_t each = p->block[0] * p->block[1] / p->streams, rest[DIM_MAX];
 
 	if (p->streams > WARP_SIZE || WARP_SIZE % p->streams)
 		return false;
 	layout_init(l, t->rank);
-	lanes /= p->streams;
-	for (int d = t->rank - 1; d >= 0; d--) {
-		int i = d - (t->rank - 2);
-		int64_t g;
+	for (int d = 0; d < t->rank; d++)
+		rest[d] = t->shape[d];
+	for (int i = 0; i < 2; i++) {
+		int d = t->rank - 2 + i;
 
-		if (i >= 0 && !block_digits(l, d, p->place, i, each))
+		rest[d] /= p->block[i];
+		if (!block_digits(l, d, p->place, i, each))
 			return false;
-		rest[d] = t->shape[d] / (i >= 0 ? p->block[i] : 1);
-		g = gcd64(lanes, rest[d]);
-		if (!layout_push(l, d, g, WARP_SIZE / lanes, AX_lane))
+	}
+	/* whole blocks */
+	for (int d = t->rank - 1; d >= 0; d--) {
+		int64_t g = mapping_workers(l, rest[d], WARP_SIZE, AX_lane);
+
+		if (!mapping_spatial(l, d, g, AX_lane))
 			return false;
-		lanes /= g;
 		rest[d] /= g;
 	}
 	for (int j = 0; j < t->rank; j++) {
 		int d = j < 2 ? t->rank - 2 + j : j - 2;
-		int64_t g = gcd64(warps, rest[d]);
+		int64_t g = mapping_workers(l, rest[d], s->k->warps, AX_warp);
 
-		if (!layout_push(l, d, rest[d] / g, regs, AX_reg) ||
-		    !layout_push(l, d, g, s->k->warps / warps, AX_warp))
+		if (!mapping_repeat(l, d, rest[d] / g) || !mapping_spatial(l, d, g, AX_warp))
 			return false;
-		regs *= rest[d] / g;
-		warps /= g;
 	}
-	return (lanes == 1 || layout_push_rep(l, lanes, WARP_SIZE / lanes, AX_lane)) &&
-	       (warps == 1 || layout_push_rep(l, warps, s->k->warps / warps, AX_warp));
+	return mapping_share(l, WARP_SIZE, AX_lane) && mapping_share(l, s->k->warps, AX_warp);
 }

@@ -1,7 +1,7 @@
 /* shared.c - address layouts of shared tiles: the order of dims is given, the swizzle is searched in the
  * xor-linear family, conflicts are counted exactly over all phases and instances of every access, and padding
  * is the fallback where no swizzle is clean. */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 #include <string.h>
 
 enum { BANKS = 32,
@@ -21,23 +21,11 @@ typedef struct Trace {
 	int pieces, part;
 } Trace;
 
-static int
-log2_floor(int64_t x)
-{
-	int n = 0;
-
-	while (x > 1) {
-		x >>= 1;
-		n++;
-	}
-	return n;
-}
-
 /* Instructions of one access (dtype_pieces). */
 static int
 pieces_of(const Access *a)
 {
-	return a->bits / (a->bits & -a->bits);
+	return a->bits / (int)pow2_part(a->bits);
 }
 
 /* log2 of the elements that any swizzle must keep together for this access */
@@ -45,19 +33,6 @@ static int
 unit_of(const Access *a)
 {
 	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
-}
-
-bool
-first_replica(const Layout *l, int64_t lane, int64_t warp)
-{
-	for (int i = 0; i < l->nrep; i++) {
-		const Iter *r = &l->rep[i];
-		int64_t at = r->axis == AX_lane ? lane : r->axis == AX_warp ? warp
-		                                                            : 0;
-		if (at / r->stride % r->extent)
-			return false;
-	}
-	return true;
 }
 
 /* Offset in the tile of the element at one place of the access. */
@@ -97,7 +72,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	t.nbank = BANKS * BANK_BYTES * 8 / (width << t.part);
 	t.times = 1;
 	for (int lane = 0; lane < t.lanes; lane++) {
-		lane_off[lane] = a->write && !first_replica(a->map, lane, warp)
+		lane_off[lane] = a->write && !layout_first_replica(a->map, lane, warp)
 		                         ? -1
 		                         : offset_at(a, &plain, lane, warp, 0);
 		lane_bits |= lane_off[lane] < 0 ? 0 : lane_off[lane];
@@ -165,7 +140,7 @@ trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
 			const int64_t *off = t->off + i / t->pieces * t->lanes + lo;
 			int n = lo + t->nbank < t->lanes ? t->nbank : t->lanes - lo, distinct;
 			waves += t->times * phase_waves(t, off, n, i % t->pieces, sw, &distinct);
-			*least += t->times * ((distinct + t->nbank - 1) / t->nbank);
+			*least += t->times * (ceil_div(distinct, t->nbank));
 		}
 	return waves;
 }
@@ -308,26 +283,6 @@ shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves)
 
 /* ---- what was asked before ------------------------------------------------------------------------ */
 
-static bool
-same_iters(const Iter *a, const Iter *b, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (a[i].extent != b[i].extent || a[i].stride != b[i].stride || a[i].axis != b[i].axis)
-			return false;
-	return true;
-}
-
-bool
-layout_same(const Layout *a, const Layout *b)
-{
-	if (a->n != b->n || a->ndim != b->ndim || a->nrep != b->nrep)
-		return false;
-	for (int d = 0; d < a->ndim; d++)
-		if (a->first[d + 1] != b->first[d + 1])
-			return false;
-	return same_iters(a->it, b->it, a->n) && same_iters(a->rep, b->rep, a->nrep);
-}
-
 /* The same addresses by the same lanes, however often. */
 static bool
 same_access(const Access *a, const Access *b)
@@ -338,17 +293,17 @@ same_access(const Access *a, const Access *b)
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim_of[d] != b->dim_of[d])
 			return false;
-	return layout_same(a->map, b->map);
+	return layout_identical(a->map, b->map);
 }
 
-struct SharedMemo {
-	SharedMemo *next;
+typedef struct SharedMemo {
+	struct SharedMemo *next;
 	Type type;
 	int unit_dim, nacc;
 	Access *acc;
 	int64_t *waves;
 	Layout out;
-};
+} SharedMemo;
 
 static SharedMemo *
 asked(Solve *s, const Type *t, int unit_dim, const Access *acc, int n)

@@ -1,11 +1,12 @@
 /* view.c - memory as an access sees it: which dim is contiguous, how wide an access may be. */
-#include "infer/solve.h"
+#include "infer/memory/memory.h"
 
-int
-bits_of(const Val *v)
-{
-	return dtype_info[v->type.dtype].bits;
-}
+/* Of a view of global memory: its contiguous dim (-1 none) and the widest access there. */
+typedef struct ViewFact {
+	bool known;
+	int unit;
+	int64_t vec;
+} ViewFact;
 
 Val *
 view_dims(Val *v, int *dim_of)
@@ -31,14 +32,7 @@ view_dims(Val *v, int *dim_of)
 int64_t
 reg_run(const Layout *l, int dim)
 {
-	int64_t run = 1;
-
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++) {
-		if (l->it[i].axis != AX_reg || l->it[i].stride != run)
-			break;
-		run *= l->it[i].extent;
-	}
-	return run & -run;
+	return pow2_part(layout_run(l, dim, AX_reg));
 }
 
 /* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the
@@ -61,6 +55,12 @@ edge_vec(const Solve *s, const Op *view, int dim, int64_t cap)
 	while (cap > 1 && (size % cap || start % cap))
 		cap /= 2;
 	return cap;
+}
+
+void
+forget_views(Solve *s)
+{
+	s->view = NEWN(s->arena, ViewFact, s->k->nval + 1);
 }
 
 /* What the facts say of a view of global memory, asked once. */
@@ -115,7 +115,7 @@ memory_order(const Solve *s, Val *view, int *order)
 int64_t
 global_vec(const Solve *s, const Op *view, int dim, int64_t run)
 {
-	int64_t vec = run & -run;
+	int64_t vec = pow2_part(run);
 	const ViewFact *f = view ? view_fact(s, view) : NULL;
 
 	if (!f || f->unit != dim)
@@ -127,14 +127,10 @@ global_vec(const Solve *s, const Op *view, int dim, int64_t run)
 static int64_t
 pinned_run(const Layout *l, int d)
 {
-	int64_t run = 1, vec;
-	int i = l->first[d];
+	int64_t run = layout_run(l, d, AX_mem), vec = pow2_part(run);
 
-	for (; i < l->first[d + 1] && l->it[i].stride == run; i++)
-		run *= l->it[i].extent;
-	vec = run & -run;
-	for (int j = 0; j < l->n; j++)
-		while ((j < l->first[d] || j >= i) && l->it[j].stride % vec)
+	for (Digit g = layout_digits(l); g.it; digit_next(&g)) /* all but those of the run */
+		while ((g.dim != d || g.weight >= run) && g.it->stride % vec)
 			vec /= 2;
 	while (l->swizzle.bits && vec > (int64_t)1 << l->swizzle.base)
 		vec /= 2;
@@ -148,14 +144,13 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 {
 	int dim_of[DIM_MAX], u = unit_dim(s, mem);
 	Val *root = view_dims(mem, dim_of);
-	int64_t cap = dtype_most(mem->type.dtype), vec = run & -run, row;
+	int64_t cap = dtype_most(mem->type.dtype), vec = pow2_part(run), row;
 
 	if (u < 0)
 		return 1;
 	for (const Val *v = root; v; v = val_is_alias(v) ? v->def->in[0] : NULL) {
 		row = s->unit[v->id] < 0 ? 1 : v->type.shape[s->unit[v->id]];
-		if ((row & -row) < cap)
-			cap = row & -row;
+		cap = min64(cap, pow2_part(row));
 		if (v->type.pinned && pinned_run(v->type.layout, s->unit[v->id]) < cap)
 			cap = pinned_run(v->type.layout, s->unit[v->id]);
 	}

@@ -29,23 +29,10 @@ wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 	return false;
 }
 
-void
-elem_coord(const Type *t, int64_t elem, int64_t *c)
-{
-	for (int d = t->rank - 1; d >= 0; d--) {
-		c[d] = elem % t->shape[d];
-		elem /= t->shape[d];
-	}
-}
-
 int64_t
 coord_elem(const Type *t, const int64_t *c)
 {
-	int64_t e = 0;
-
-	for (int d = 0; d < t->rank; d++)
-		e = e * t->shape[d] + c[d];
-	return e;
+	return row_major_index(t->rank, t->shape, c);
 }
 
 const char *
@@ -56,7 +43,7 @@ elem_text(Prove *p, const Type *t, int64_t elem)
 
 	if (elem < 0)
 		return "nothing";
-	elem_coord(t, elem, c);
+	type_coord(t, elem, c);
 	for (int d = 0; d < t->rank; d++)
 		text_printf(&s, "%s%lld", d ? "," : "(", (long long)c[d]);
 	text_printf(&s, "%s", t->rank ? ")" : "()");
@@ -76,13 +63,8 @@ reg_of(const Held *h, int64_t elem)
 static void
 spread(const Layout *l, const int64_t *c, int64_t *at)
 {
-	for (int d = 0; d < l->ndim; d++) {
-		int64_t x = c[d];
-		for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-			at[l->it[i].axis] += x % l->it[i].extent * l->it[i].stride;
-			x /= l->it[i].extent;
-		}
-	}
+	for (Digit g = layout_digits(l); g.it; digit_next(&g))
+		at[g.it->axis] += c[g.dim] / g.weight % g.it->extent * g.it->stride;
 }
 
 int64_t
@@ -103,52 +85,26 @@ extents_match(const Layout *l, const Type *t)
 {
 	if (l->ndim != t->rank)
 		return false;
-	for (int d = 0; d < t->rank; d++) {
-		int64_t n = 1;
-		for (int i = l->first[d]; i < l->first[d + 1]; i++)
-			n *= l->it[i].extent;
-		if (n != t->shape[d])
+	for (int d = 0; d < t->rank; d++)
+		if (layout_extent(l, d) != t->shape[d])
 			return false;
-	}
 	return true;
 }
 
-static int64_t
-reg_count(const Layout *l)
-{
-	int64_t n = 1;
-
-	for (int i = 0; i < l->n; i++)
-		if (l->it[i].axis == AX_reg)
-			n += (l->it[i].extent - 1) * l->it[i].stride;
-	return n;
-}
-
-/* Put element e at every replica of its place. */
+/* Element e is at this lane, warp and register. */
 static bool
-place_all(Prove *p, const Layout *l, const Type *t, Held *h, int64_t e, const int64_t *at, int rep)
+place_one(Prove *p, const Type *t, Held *h, int64_t e, const Place *at)
 {
-	int64_t *slot;
+	int64_t lane = at->at[AX_lane], warp = at->at[AX_warp], reg = at->at[AX_reg], *slot;
 
-	if (rep < l->nrep) {
-		int64_t moved[AX_COUNT];
-		memcpy(moved, at, sizeof moved);
-		for (int64_t i = 0; i < l->rep[rep].extent; i++) {
-			if (!place_all(p, l, t, h, e, moved, rep + 1))
-				return false;
-			moved[l->rep[rep].axis] += l->rep[rep].stride;
-		}
-		return true;
-	}
-	if (at[AX_lane] < 0 || at[AX_lane] >= WARP_SIZE || at[AX_warp] < 0 ||
-	    at[AX_warp] * WARP_SIZE >= p->threads || at[AX_reg] < 0 || at[AX_reg] >= h->regs)
+	if (lane < 0 || lane >= WARP_SIZE || warp < 0 || warp * WARP_SIZE >= p->threads || reg < 0 ||
+	    reg >= h->regs)
 		return wrong(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: outside",
-		             elem_text(p, t, e), (long long)at[AX_lane], (long long)at[AX_warp],
-		             (long long)at[AX_reg]);
-	slot = &h->elem[(at[AX_warp] * WARP_SIZE + at[AX_lane]) * h->regs + at[AX_reg]];
+		             elem_text(p, t, e), (long long)lane, (long long)warp, (long long)reg);
+	slot = &h->elem[(warp * WARP_SIZE + lane) * h->regs + reg];
 	if (*slot >= 0)
-		return wrong(p, (int)(at[AX_warp] * WARP_SIZE + at[AX_lane]), at[AX_reg],
-		             "both %s and %s lie here", elem_text(p, t, *slot), elem_text(p, t, e));
+		return wrong(p, (int)(warp * WARP_SIZE + lane), reg, "both %s and %s lie here",
+		             elem_text(p, t, *slot), elem_text(p, t, e));
 	*slot = e;
 	return true;
 }
@@ -157,7 +113,7 @@ const Held *
 spell(Prove *p, const Layout *l, const Type *t, bool full)
 {
 	Held *h = NEW(p->arena, Held);
-	int64_t n = type_size(t);
+	int64_t n = type_size(t), replicas;
 
 	if (!l) {
 		wrong(p, -1, 0, "%s has no layout", type_print(p->arena, t));
@@ -168,24 +124,27 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 		      type_print(p->arena, t));
 		return NULL;
 	}
-	h->regs = reg_count(l);
+	replicas = layout_replicas(l);
+	h->regs = layout_cosize(l, AX_reg);
 	h->elem = NEWN(p->arena, int64_t, (size_t)p->threads * (size_t)h->regs);
 	h->acts = NEWN(p->arena, bool, p->threads);
 	memset(h->elem, -1, sizeof *h->elem * (size_t)p->threads * (size_t)h->regs);
 	for (int64_t e = 0; e < n; e++) {
-		int64_t c[DIM_MAX] = { 0 }, at[AX_COUNT] = { 0 };
-		elem_coord(t, e, c);
-		spread(l, c, at);
-		if (!place_all(p, l, t, h, e, at, 0))
-			return NULL;
+		int64_t c[DIM_MAX] = { 0 };
+		Place at = { { 0 } };
+
+		type_coord(t, e, c);
+		spread(l, c, at.at);
+		for (int64_t i = 0; i < replicas; i++) {
+			Place copy = at;
+
+			layout_replica(l, i, &copy);
+			if (!place_one(p, t, h, e, &copy))
+				return NULL;
+		}
 	}
 	for (int i = 0; i < p->threads; i++) {
-		h->acts[i] = true;
-		for (int j = 0; j < l->nrep; j++) {
-			int64_t x = l->rep[j].axis == AX_lane ? i % WARP_SIZE : i / WARP_SIZE;
-			if (x / l->rep[j].stride % l->rep[j].extent)
-				h->acts[i] = false;
-		}
+		h->acts[i] = layout_first_replica(l, i % WARP_SIZE, i / WARP_SIZE);
 		for (int64_t r = 0; full && r < h->regs; r++)
 			if (h->elem[i * h->regs + r] < 0) {
 				wrong(p, i, r, "no element lies here");

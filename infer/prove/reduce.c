@@ -20,8 +20,8 @@ digits_agree(const Iter *it, int x, int y)
 static bool
 meet(const Layout *l, int d, int x, int y)
 {
-	for (int i = 0; i < l->first[l->ndim]; i++)
-		if ((i < l->first[d] || i >= l->first[d + 1]) && !digits_agree(&l->it[i], x, y))
+	for (Digit g = layout_digits(l); g.it; digit_next(&g))
+		if (g.dim != d && !digits_agree(g.it, x, y))
 			return false;
 	for (int i = 0; i < l->nrep; i++)
 		if (!digits_agree(&l->rep[i], x, y))
@@ -45,7 +45,7 @@ warp_terms(const Op *o, const Held *to, const Held *from, int th, int64_t reg,
 		for (int64_t q = 0; q < from->regs; q++) {
 			int64_t c[DIM_MAX] = { 0 }, i;
 
-			elem_coord(t, from->elem[x * from->regs + q], c);
+			type_coord(t, from->elem[x * from->regs + q], c);
 			i = c[d];
 			c[d] = 0;
 			if (coord_elem(rt, c) == want && seen[i] < 255)
@@ -70,7 +70,7 @@ result_of(const Type *parts, const Type *rt, int d, int64_t part)
 {
 	int64_t c[DIM_MAX] = { 0 };
 
-	elem_coord(parts, part, c);
+	type_coord(parts, part, c);
 	c[d] = 0;
 	return coord_elem(rt, c);
 }
@@ -117,10 +117,7 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 	int64_t *read = NEWN(p->arena, int64_t, to->regs);
 
 	parts.dtype = dtype_info[rt->dtype].bits == 64 ? D_i64 : D_i32;
-	parts.shape[d] = 1;
-	for (int i = o->in[0]->type.layout->first[d]; i < o->in[0]->type.layout->first[d + 1]; i++)
-		if (o->in[0]->type.layout->it[i].axis == AX_warp)
-			parts.shape[d] *= o->in[0]->type.layout->it[i].extent;
+	parts.shape[d] = layout_extent_on(o->in[0]->type.layout, d, AX_warp);
 	if (!k->map || !k->map2 || k->wr || k->rd) {
 		wrong(p, -1, 0, "nothing says who writes and reads the parts");
 		return;

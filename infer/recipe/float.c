@@ -166,7 +166,7 @@ recipe_cvt(Make *k)
 {
 	DType from = k->r->from;
 
-	if (!(k->features & T_FP8) || (from != D_e4m3 && from != D_e5m2) || k->r->to != D_f16)
+	if (!(k->features & dtype_info[from].cvt) || k->r->to != D_f16)
 		return false;
 	if (!in_bytes(k))
 		return false;

@@ -295,10 +295,10 @@ recipe_make(Recipe *r, DType from, int spread, DType to, unsigned features)
 	static const struct {
 		DType to, via;
 	} way[] = { { D_f32, D_bf16 }, { D_f32, D_f16 }, { D_bf16, D_f16 }, { D_f16, D_f32 } };
-	bool flt = to == D_f16 || to == D_bf16 || to == D_f32, any;
+	bool flt = dtype_is_float(to) && dtype_info[to].use == U_any && dtype_info[to].bits <= 32, any;
 	Recipe half;
 
-	if (dtype_info[from].bits > 8 || from == D_bool || (!flt && to != D_i8 && to != D_u8))
+	if (!dtype_is_narrow(from) || (!flt && dtype_info[to].mma != MMA_i8))
 		return false;
 	any = make_direct(r, from, spread, to, features);
 	if (dtype_info[from].kind != K_flt)

@@ -37,7 +37,7 @@ bound_doubt_param(Twin *t, Param *p)
 void
 bound_doubt_size(Twin *t)
 {
-	Type type = { .space = S_scalar, .dtype = D_i64 };
+	Type type = type_index();
 	Param *p = &t->to->param[t->to->nparam - 1];
 	Op *one = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
 

@@ -54,7 +54,7 @@ Val *
 bound_of_reduce_sum(Twin *t, const Site *s)
 {
 	/* half types are added up in f32 and rounded once */
-	DType acc = dtype_info[s->r->type.dtype].bits < 32 ? D_f32 : s->r->type.dtype;
+	DType acc = dtype_accumulator(s->r->type.dtype);
 	int dim = (int)IMM(s->o, dim);
 	double terms = (double)s->x[0]->type.shape[dim];
 	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;

@@ -3,7 +3,7 @@
 #define HEXC_GPU_INT_H
 #include "lib/gpu/driver.h"
 #include "lib/hexc_gpu.h"
-#include "lib/lib.h"
+#include "lib/base/base.h"
 
 enum { LOG_MAX = 2000 }; /* bytes of what the driver's compiler says */
 

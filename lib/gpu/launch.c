@@ -71,8 +71,8 @@ typedef struct Call {
 		uint64_t address;
 		int64_t size;
 		unsigned char scalar[8];
-	} value[PARAM_MAX];
-	void *arg[PARAM_MAX];
+	} value[LAUNCH_PARAMS_MAX];
+	void *arg[LAUNCH_PARAMS_MAX];
 } Call;
 
 static void
@@ -105,7 +105,7 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 	int code;
 
 	memset(c, 0, sizeof *c);
-	if (!hexc_kernel(gm->m, k, &info) || info.nparam > PARAM_MAX)
+	if (!hexc_kernel(gm->m, k, &info) || info.nparam > LAUNCH_PARAMS_MAX)
 		return gpu_say(g, HEXC_E_INVALID, "the module has no kernel %zu", k);
 	code = hexc_check_args(gm->m, k, arg, g->why, sizeof g->why);
 	if (code == HEXC_OK)

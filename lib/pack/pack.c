@@ -1,7 +1,6 @@
 /* pack.c - packed tensors for hosts: their size, and the way there and back. */
 #include "hexc/ir/pack.h"
-#include "lib/weights/format.h"
-#include "lib/lib.h"
+#include "lib/base/base.h"
 #include "lib/pack/plan.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,12 +278,12 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 	const char *wrong;
 
 	if (!code && j.count && (wrong = wrong_buffers(&j, natural, packed)) != NULL)
-		code = weights_fail(HEXC_E_INVALID, why, n, "%s", wrong);
+		code = why_error(HEXC_E_INVALID, why, n, "%s", wrong);
 	if (!code && j.count) {
 		j.back = back;
 		code = arena_protect(arenas, 1, make_plan, &j);
 		if (code)
-			weights_fail(code, why, n, "%s", hexc_strerror(code));
+			why_error(code, why, n, "%s", hexc_strerror(code));
 	}
 	if (!code && j.count) {
 		for (uint32_t d = 0; d < 2; d++) {
@@ -297,7 +296,7 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 		w.bytes = w.dim[1] * j.plan.bits % 8 == 0 && j.plan.cols * j.plan.bits % 8 == 0;
 		code = move_all(&w, threads);
 		if (code)
-			weights_fail(code, why, n, "%s", hexc_strerror(code));
+			why_error(code, why, n, "%s", hexc_strerror(code));
 	}
 	arena_free(&j.arena);
 	return code;

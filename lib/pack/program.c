@@ -1,6 +1,6 @@
 /* program.c - packing on the device: a tile program that does it, for hexc_compile. */
 #include "hexc/ir/pack.h"
-#include "lib/lib.h"
+#include "lib/base/base.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* sim.c - the public functions: devices, buffers, modules, results. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "module.h"
+#include "lib/sim/decode/decode.h"
 
 const char *
 sim_strerror(int code)
@@ -65,17 +63,9 @@ sim_open(void)
 }
 
 static void
-messages_free(sim *s)
-{
-	for (u32 i = 0; i < s->nmsg; i++)
-		free(s->msg[i].text);
-	s->nmsg = 0;
-}
-
-static void
 module_free(sim_module *m)
 {
-	sim_arena_free(&m->arena);
+	arena_free(&m->ptx.arena);
 	free(m);
 }
 
@@ -96,58 +86,21 @@ sim_close(sim *s)
 	}
 	free(s->alloc);
 	free(s->heap_block);
-	messages_free(s);
-	free(s->msg);
+	messages_free(&s->messages);
 	free(s);
 }
 
 /* ---- modules ---- */
-
-void
-sim_error(sim *s, u32 line, const char *fmt, ...)
-{
-	char buf[400];
-	va_list ap;
-	void *p;
-
-	if (s->nmsg == s->cmsg) {
-		u32 n = s->cmsg ? 2 * s->cmsg : 16;
-		p = realloc(s->msg, n * sizeof *s->msg);
-		if (!p)
-			return;
-		s->msg = p;
-		s->cmsg = n;
-	}
-	va_start(ap, fmt);
-	vsnprintf(buf, sizeof buf, fmt, ap);
-	va_end(ap);
-	for (char *c = buf; *c; c++)    /* text of the input may be in it: keep to one plain line */
-		if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
-			*c = '?';
-	s->msg[s->nmsg].text = malloc(strlen(buf) + 1);
-	if (!s->msg[s->nmsg].text)
-		return;
-	strcpy(s->msg[s->nmsg].text, buf);
-	s->msg[s->nmsg++].line = line;
-}
-
-static int
-msg_order(const void *x, const void *y)
-{
-	const struct Msg *a = x, *b = y;
-
-	return a->line < b->line ? -1 : a->line > b->line;
-}
 
 static int
 load(sim_module *m, const char *text, size_t len)
 {
 	jmp_buf fail;
 
-	m->arena.fail = &fail;
+	m->ptx.arena.fail = &fail;
 	if (setjmp(fail))
 		return SIM_E_NOMEM;
-	if (!parse_module(m, text, len) || !place_vars(m) || !decode_module(m))
+	if (!parse_module(&m->ptx, text, len) || !place_vars(m) || !decode_module(m))
 		return SIM_E_SOURCE;
 	return SIM_OK;
 }
@@ -159,20 +112,21 @@ sim_load(sim *s, const char *text, size_t len, sim_module **out)
 	int code;
 
 	*out = NULL;
-	messages_free(s);
+	messages_clear(&s->messages);
 	if (!m)
 		return SIM_E_NOMEM;
 	m->s = s;
+	m->ptx.messages = &s->messages;
+	arena_init(&m->ptx.arena, NULL, NULL);
 	code = load(m, text, len);
 	if (code != SIM_OK) {
 		for (u32 i = 0; i < m->nallocs; i++)
 			sim_free(s, m->allocs[i]);
 		module_free(m);
-		if (s->nmsg)
-			qsort(s->msg, s->nmsg, sizeof *s->msg, msg_order);
+		messages_sort(&s->messages);
 		return code;
 	}
-	m->arena.fail = NULL;
+	m->ptx.arena.fail = NULL;
 	m->next = s->modules;
 	s->modules = m;
 	*out = m;
@@ -198,10 +152,10 @@ sim_unload(sim *s, sim_module *m)
 int
 sim_message_at(const sim *s, size_t i, sim_message *out)
 {
-	if (i >= s->nmsg)
+	if (i >= s->messages.n)
 		return 0;
-	out->line = s->msg[i].line;
-	out->text = s->msg[i].text;
+	out->line = s->messages.v[i].line;
+	out->text = s->messages.v[i].text;
 	return 1;
 }
 
@@ -222,9 +176,9 @@ entry_info(const Fn *f, sim_entry_info *out)
 int
 sim_entry_at(const sim_module *m, size_t i, sim_entry_info *out)
 {
-	for (u32 k = 0; k < m->nfn; k++)
-		if (m->fn[k]->entry && m->fn[k]->has_body && i-- == 0) {
-			entry_info(m->fn[k], out);
+	for (u32 k = 0; k < m->ptx.nfn; k++)
+		if (m->ptx.fn[k]->entry && m->ptx.fn[k]->has_body && i-- == 0) {
+			entry_info(m->ptx.fn[k], out);
 			return 1;
 		}
 	return 0;
@@ -233,9 +187,9 @@ sim_entry_at(const sim_module *m, size_t i, sim_entry_info *out)
 static const Fn *
 entry_of(const sim_module *m, const char *name)
 {
-	for (u32 k = 0; k < m->nfn; k++)
-		if (m->fn[k]->entry && m->fn[k]->has_body && !strcmp(m->fn[k]->name, name))
-			return m->fn[k];
+	for (u32 k = 0; k < m->ptx.nfn; k++)
+		if (m->ptx.fn[k]->entry && m->ptx.fn[k]->has_body && !strcmp(m->ptx.fn[k]->name, name))
+			return m->ptx.fn[k];
 	return NULL;
 }
 
@@ -251,7 +205,7 @@ sim_entry_find(const sim_module *m, const char *name, sim_entry_info *out)
 }
 
 static sim_type
-public_type(Type t)
+public_type(PtxType t)
 {
 	switch (t) {
 #define X(id, suffix, bytes) case T_##suffix: return SIM_##id;
@@ -286,8 +240,8 @@ sim_param_at(const sim_module *m, const char *entry, size_t i, sim_param_info *o
 int
 sim_symbol(const sim_module *m, const char *name, uint64_t *ptr, size_t *bytes)
 {
-	for (u32 i = 0; i < m->nvar; i++) {
-		const Var *v = m->var[i];
+	for (u32 i = 0; i < m->ptx.nvar; i++) {
+		const Var *v = m->ptx.var[i];
 		if ((v->space == SIM_SPACE_GLOBAL || v->space == SIM_SPACE_CONST) && !v->is_extern &&
 		    !strcmp(v->name, name)) {
 			*ptr = v->addr;
@@ -301,5 +255,5 @@ sim_symbol(const sim_module *m, const char *name, uint64_t *ptr, size_t *bytes)
 const char *
 sim_target(const sim_module *m)
 {
-	return m->target;
+	return m->ptx.target;
 }

@@ -1,6 +1,6 @@
 /* sim_mem.c - global memory as the host sees it. */
 #include <string.h>
-#include "module.h"
+#include "lib/sim/state/module.h"
 
 uint64_t
 sim_alloc(sim *s, size_t bytes, const char *name)

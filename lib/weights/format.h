@@ -2,6 +2,7 @@
 #ifndef HEXC_FORMAT_H
 #define HEXC_FORMAT_H
 #include "hexc/ir/number.h"
+#include "lib/base/base.h"
 #include "lib/weights/file.h"
 #include "lib/hexc_weights.h"
 
@@ -119,12 +120,6 @@ hexc_weight *weight_new(const Fit *fit);
 
 /* ---- small things ------------------------------------------------------------------------------------ */
 
-/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: all cores); the caller's
- * is one. */
-void parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
-                  void *user);
-/* why[0..n) = the sentence; returns code. */
-int weights_fail(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* The id of a plane's type; D_COUNT: the weight has no such plane. */
 DType plane_type(const hexc_plane *p);
 /* The unsigned type of as many bits: what is read and written of it is its code. */

@@ -3,18 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int
-weights_fail(int code, char *why, size_t n, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (n)
-		vsnprintf(why, n, fmt, ap);
-	va_end(ap);
-	return code;
-}
-
 DType
 plane_type(const hexc_plane *p)
 {
@@ -55,8 +43,8 @@ plane_sizes(Fit *fit, hexc_plane_id id, int64_t group, const DType *types, char 
 	p->group = fp->group == 0 ? group : fp->group == -1 ? fit->w.k
 	                                                    : fp->group;
 	if (p->group < 1 || fit->w.k % p->group) {
-		weights_fail(0, why, nwhy, "%s: %lld inputs are no whole number of groups of %lld",
-		             fit->format->name, (long long)fit->w.k, (long long)p->group);
+		why_error(0, why, nwhy, "%s: %lld inputs are no whole number of groups of %lld",
+		          fit->format->name, (long long)fit->w.k, (long long)p->group);
 		return false;
 	}
 	p->rows = fit->w.k / p->group;
@@ -79,11 +67,11 @@ part_sizes(Fit *fit, int i, int64_t group, DType type, char *why, size_t nwhy)
 	m->tile_k = part->tile_k == -1 ? fit->w.k : part->tile_k == 0 ? group
 	                                                              : part->tile_k;
 	if (fit->w.n % m->tile_n || fit->w.k % m->tile_k) {
-		weights_fail(0, why, nwhy,
+		why_error(0, why, nwhy,
 		             "%s wants outputs in multiples of %lld and inputs in multiples of %lld: "
 		             "[%lld, %lld] must be padded",
-		             fit->format->name, (long long)m->tile_n, (long long)m->tile_k,
-		             (long long)fit->w.n, (long long)fit->w.k);
+		          fit->format->name, (long long)m->tile_n, (long long)m->tile_k,
+		          (long long)fit->w.n, (long long)fit->w.k);
 		return false;
 	}
 	m->nn = fit->w.n / m->tile_n;
@@ -113,14 +101,14 @@ fit_sizes(Fit *fit, const Format *format, int64_t n, int64_t k, int64_t group, c
 	fit->w.k = k;
 	fit->w.bias = format->bias;
 	if (n < 1 || k < 1 || !mul64(n, k, &all) || all > (int64_t)1 << 50) {
-		weights_fail(0, why, nwhy, "a weight has from 1 to 2^50 elements, not %lld x %lld",
-		             (long long)n, (long long)k);
+		why_error(0, why, nwhy, "a weight has from 1 to 2^50 elements, not %lld x %lld",
+		          (long long)n, (long long)k);
 		return false;
 	}
 	if (k * dtype_info[code].bits % 8) {
-		weights_fail(0, why, nwhy,
+		why_error(0, why, nwhy,
 		             "%s: rows of %lld inputs end inside a byte; pad them to a multiple of 8",
-		             format->name, (long long)k);
+		          format->name, (long long)k);
 		return false;
 	}
 	group = format->group == -1 ? k : format->group ? format->group
@@ -277,22 +265,22 @@ fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, c
 		there[i] = find_part(f, name, part->suffix, &t[i]);
 		if (there[i] && !in_list(part->types, t[i].type)) {
 			if (i)
-				weights_fail(0, why, nwhy, "%s%s is %s, and %s wants %s", name,
-				             part->suffix, t[i].type, format->name, part->types);
+				why_error(0, why, nwhy, "%s%s is %s, and %s wants %s", name,
+				          part->suffix, t[i].type, format->name, part->types);
 			return i ? -1 : 0;
 		}
 		if (!there[i] && !part->optional) {
 			if (i)
-				weights_fail(0, why, nwhy, "%s%s is missing, which %s wants", name,
-				             part->suffix, format->name);
+				why_error(0, why, nwhy, "%s%s is missing, which %s wants", name,
+				          part->suffix, format->name);
 			return i ? -1 : 0;
 		}
 		types[i] = there[i] && t[i].dtype ? dtype_find(t[i].dtype, strlen(t[i].dtype)) : D_COUNT;
 	}
 	solve(&format->part[0], &t[0], &n, &k);
 	if (!n || !k) {
-		weights_fail(0, why, nwhy, "the shape of %s%s is none of %s", name,
-		             format->part[0].suffix, format->name);
+		why_error(0, why, nwhy, "the shape of %s%s is none of %s", name,
+		          format->part[0].suffix, format->name);
 		return -1;
 	}
 	if (!fit_sizes(fit, format, n, k, solve_group(format, t, k), types, why, nwhy))
@@ -302,15 +290,15 @@ fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, c
 			continue;
 		fit->part[i].data = t[i].data;
 		if (!shape_agrees(&fit->part[i], &t[i])) {
-			weights_fail(0, why, nwhy,
+			why_error(0, why, nwhy,
 			             "the shape of %s%s does not go with W[%lld, %lld] in %s", name,
-			             format->part[i].suffix, (long long)n, (long long)k, format->name);
+			          format->part[i].suffix, (long long)n, (long long)k, format->name);
 			return -1;
 		}
 	}
 	if (!stated_shape_agrees(f, name, n, k)) {
-		weights_fail(0, why, nwhy, "%s.weight_shape is not [%lld, %lld]", name, (long long)n,
-		             (long long)k);
+		why_error(0, why, nwhy, "%s.weight_shape is not [%lld, %lld]", name, (long long)n,
+		          (long long)k);
 		return -1;
 	}
 	for (int i = 0; i < FORMAT_PARTS && format->part[i].types; i++)

@@ -1,6 +1,5 @@
 /* format_table.c - formats.def as a table. */
 #include "lib/weights/format.h"
-#include "lib/lib.h"
 #include <string.h>
 
 const Format formats[] = {

@@ -11,7 +11,7 @@ code_values(const hexc_weight *w, float value[256])
 
 	for (unsigned code = 0; code < 1u << dtype_info[type].bits; code++)
 		value[code] = table->dtype         ? (float)num_get(plane_type(table), table->data, code)
-		              : num_is_float(type) ? (float)num_of_code(type, code)
+		              : dtype_is_float(type) ? (float)num_of_code(type, code)
 		                                   : (float)num_wrap(type, (int64_t)code);
 }
 
@@ -21,8 +21,8 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 	int64_t codes = 0; /* different ones */
 
 	if (w->n < 1 || w->k < 1 || w->n > INT64_MAX / 64 / w->k)
-		return weights_fail(HEXC_E_INVALID, why, n, "W[%lld, %lld] is no matrix", (long long)w->n,
-		                    (long long)w->k);
+		return why_error(HEXC_E_INVALID, why, n, "W[%lld, %lld] is no matrix", (long long)w->n,
+		                 (long long)w->k);
 	if (plane_type(&w->plane[HEXC_PLANE_CODE]) != D_COUNT)
 		codes = (int64_t)1 << dtype_info[plane_type(&w->plane[HEXC_PLANE_CODE])].bits;
 	for (int id = 0; id < HEXC_NPLANE; id++) {
@@ -39,29 +39,29 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 		if (!p->dtype && id > HEXC_PLANE_SCALE)
 			continue;
 		if (d == D_COUNT || !p->data || (index && d != D_i32) || (code && (dtype_info[d].bits > 8)))
-			return weights_fail(HEXC_E_INVALID, why, n,
+			return why_error(HEXC_E_INVALID, why, n,
 			                    "the plane %s has no data, or a type that it "
 			                    "cannot have",
-			                    name[id]);
+			                 name[id]);
 		if (table && (p->rows != 1 || p->cols != codes))
-			return weights_fail(HEXC_E_INVALID, why, n,
+			return why_error(HEXC_E_INVALID, why, n,
 			                    "the table is %lld x %lld, and not a number for each code",
-			                    (long long)p->rows, (long long)p->cols);
+			                 (long long)p->rows, (long long)p->cols);
 		if (!code && !table &&
 		    (p->group < 1 || w->k % p->group || p->rows != w->k / p->group ||
 		     (p->cols != 1 && p->cols != w->n)))
-			return weights_fail(HEXC_E_INVALID, why, n,
+			return why_error(HEXC_E_INVALID, why, n,
 			                    "the plane %s is %lld x %lld for groups of %lld, which "
 			                    "does not go with W[%lld, %lld]",
-			                    name[id], (long long)p->rows, (long long)p->cols,
-			                    (long long)p->group, (long long)w->n, (long long)w->k);
+			                 name[id], (long long)p->rows, (long long)p->cols,
+			                 (long long)p->group, (long long)w->n, (long long)w->k);
 		if (code && (p->rows != w->n || p->cols != w->k))
-			return weights_fail(HEXC_E_INVALID, why, n,
+			return why_error(HEXC_E_INVALID, why, n,
 			                    "the codes are %lld x %lld and not W's [%lld, %lld]",
-			                    (long long)p->rows, (long long)p->cols, (long long)w->n,
-			                    (long long)w->k);
+			                 (long long)p->rows, (long long)p->cols, (long long)w->n,
+			                 (long long)w->k);
 		if (p->bytes < num_bytes(d, p->rows * p->cols))
-			return weights_fail(
+			return why_error(
 				HEXC_E_INVALID, why, n, "the plane %s has %llu bytes, and needs %zu",
 				name[id], (unsigned long long)p->bytes, num_bytes(d, p->rows * p->cols));
 	}
@@ -69,9 +69,9 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 		int32_t g = ((const int32_t *)w->plane[HEXC_PLANE_INDEX].data)[i];
 
 		if (g < 0 || g >= w->plane[HEXC_PLANE_SCALE].rows)
-			return weights_fail(HEXC_E_INVALID, why, n,
+			return why_error(HEXC_E_INVALID, why, n,
 			                    "input %lld belongs to group %d, which is none",
-			                    (long long)i, g);
+			                 (long long)i, g);
 	}
 	return HEXC_OK;
 }

@@ -1,6 +1,5 @@
 /* weight_load.c - weights of files: found, described, loaded; and the tensors they are made of. */
 #include "lib/weights/format.h"
-#include "lib/lib.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,20 +70,20 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 	if (closest && closest[0])
 		memcpy(why, closest, n);
 	else if (hexc_file_find(f, name, &t) && gguf_other(t.type))
-		weights_fail(0, why, n,
+		why_error(0, why, n,
 		             "tensor %s is %s, which %s: quantize it to IQ4_XS, Q4_K or another format "
 		             "that hexc reads",
-		             name, t.type, gguf_other(t.type));
+		          name, t.type, gguf_other(t.type));
 	else if (hexc_file_find(f, name, &t))
-		weights_fail(0, why, n,
+		why_error(0, why, n,
 		             "tensor %s is %s, which is no format of quantized weights that hexc knows",
-		             name, t.type);
+		          name, t.type);
 	else if (n) {
 		file_nearest(f, name, like, sizeof like);
-		weights_fail(0, why, n,
+		why_error(0, why, n,
 		             "there is no weight %s in the file; names like it: %s; hexc weights FILE "
 		             "lists all",
-		             name, like[0] ? like : "none, for it is empty");
+		          name, like[0] ? like : "none, for it is empty");
 	}
 	free(closest);
 	return HEXC_E_FILE;
@@ -178,11 +177,11 @@ check_index(const hexc_weight *w, char *why, size_t n)
 
 	for (int64_t i = 0; index && i < p->rows; i++)
 		if (index[i] < 0 || index[i] >= w->plane[HEXC_PLANE_SCALE].rows)
-			return weights_fail(HEXC_E_FILE, why, n,
+			return why_error(HEXC_E_FILE, why, n,
 			                    "%s: input %lld belongs to group %d, and there are %lld: "
 			                    "the file is damaged",
-			                    w->name, (long long)i, index[i],
-			                    (long long)w->plane[HEXC_PLANE_SCALE].rows);
+			                 w->name, (long long)i, index[i],
+			                 (long long)w->plane[HEXC_PLANE_SCALE].rows);
 	return HEXC_OK;
 }
 
@@ -205,7 +204,7 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsign
 	fit.w.name = name;
 	w = weight_new(&fit);
 	if (!w)
-		return weights_fail(HEXC_E_NOMEM, why, n, "%s: no memory for its planes", name);
+		return why_error(HEXC_E_NOMEM, why, n, "%s: no memory for its planes", name);
 	memset(&l, 0, sizeof l);
 	l.d.fit = &fit;
 	l.d.w = w;
@@ -220,7 +219,7 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsign
 	}
 	arena_free(arena);
 	if (code == HEXC_E_NOMEM || code == HEXC_E_INTERNAL)
-		weights_fail(code, why, n, "%s: %s", name, hexc_strerror(code));
+		why_error(code, why, n, "%s: %s", name, hexc_strerror(code));
 	if (code == HEXC_OK)
 		*out = w;
 	else

@@ -22,7 +22,7 @@ code_range(Range *r, const Format *format)
 	r->hi = -INFINITY;
 	for (int i = 0; i < r->n; i++) {
 		r->table[i] = format->table_type      ? format->table[i]
-		              : num_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
+		              : dtype_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
 		                                      : (double)(num_wrap(r->code, i) - format->bias);
 		if (isfinite(r->table[i])) {
 			r->lo = fmin(r->lo, r->table[i]);
@@ -43,7 +43,7 @@ nearest(const Range *r, double x)
 	int best = 0;
 
 	x = fmin(fmax(x, r->lo), r->hi);
-	if (!num_is_float(r->code) && !r->format->table_type)
+	if (!dtype_is_float(r->code) && !r->format->table_type)
 		return (unsigned)num_wrap(r->code, (int64_t)nearbyint(x) + r->format->bias) &
 		       (unsigned)(r->n - 1);
 	for (int i = 1; i < r->n; i++) {
@@ -82,7 +82,7 @@ ideal(const Range *r, const float *x, int64_t n)
 	} else if (p[HEXC_PLANE_ZERO].used) {
 		q.scale = (hi - lo) / span;
 		q.zero = q.scale > 0 ? fmin(fmax(nearbyint(-lo / q.scale), 0), span) : 0;
-	} else if (num_is_float(r->code) || r->lo == -r->hi) {
+	} else if (dtype_is_float(r->code) || r->lo == -r->hi) {
 		q.scale = fabs(far) / r->hi;
 	} else { /* one more code below 0: the largest goes there, whatever its sign */
 		q.scale = far / r->lo;
@@ -96,7 +96,7 @@ put(const hexc_plane *p, int64_t i, double x)
 {
 	DType d = plane_type(p);
 
-	if (!num_is_float(d))
+	if (!dtype_is_float(d))
 		x = fmin(fmax(nearbyint(x), (double)num_min(d)), (double)num_max(d));
 	num_put(d, p->data, i, x);
 	return num_get(d, p->data, i);
@@ -222,20 +222,20 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 		return HEXC_E_INVALID;
 	*out = NULL;
 	if (!f)
-		return weights_fail(HEXC_E_INVALID, why, nwhy, "there is no format %s",
-		                    format ? format : "(none)");
+		return why_error(HEXC_E_INVALID, why, nwhy, "there is no format %s",
+		                 format ? format : "(none)");
 	if (group == 0)
 		group = k % 128 ? k : 128;
 	if (!fit_sizes(&fit, f, n, k, group, NULL, why, nwhy))
 		return HEXC_E_INVALID;
 	for (int64_t i = 0; i < n * k; i++)
 		if (!isfinite(x[i]))
-			return weights_fail(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is no finite number",
-			                    (long long)(i / k), (long long)(i % k));
+			return why_error(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is no finite number",
+			                 (long long)(i / k), (long long)(i % k));
 	code_range(&range, f);
 	z = (Quantizing){ &range, weight_new(&fit), x, 0 };
 	if (!z.w)
-		return weights_fail(HEXC_E_NOMEM, why, nwhy, "no memory for the planes");
+		return why_error(HEXC_E_NOMEM, why, nwhy, "no memory for the planes");
 	if (z.w->plane[HEXC_PLANE_INDEX].dtype)
 		for (int64_t i = 0; i < k; i++)
 			((int32_t *)z.w->plane[HEXC_PLANE_INDEX].data)[i] =

@@ -1,7 +1,10 @@
 /* cast.c - conversions of one element.  Floats to narrower floats and integers to floats round to
  * nearest even, once; floats to integers go toward zero and saturate, NaN gives 0; integers wrap.
  * */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/dequant.h"
+#include "ptxgen/element/number.h"
 
 static int
 bits_of(DType d)
@@ -33,8 +36,8 @@ f64_to_small(Gen *g, DType to, LV e)
 
 	if (to == D_f16)
 		return LLVMBuildFPExt(g->b, LLVMBuildFPTrunc(g->b, e, g->f16, ""), g->f32, "");
-	if (to == D_nf4)
-		return nf4_to_f32(g, nf4_code(g, e), 0);
+	if (dtype_info[to].codes == C_table)
+		return table_to_f32(g, to, table_code(g, to, e), 0);
 	if (to == D_f32)
 		return LLVMBuildFPTrunc(g->b, e, g->f32, "");
 	t = asm_op(g, A_rz_f32_f64, e, NULL, NULL);
@@ -165,23 +168,23 @@ cast_number(Gen *g, DType to, DType from, LV e)
 	return to == D_tf32 ? f32_to_tf32(g, e) : e;
 }
 
+static LV
+cast_element(Gen *g, Op *o, int64_t r)
+{
+	return cast_number(g, o->out[0]->type.dtype, o->in[0]->type.dtype, elem_get(g, o->in[0], r));
+}
+
 static void
 pull_cast(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	DType from = o->in[0]->type.dtype;
-	LV r[WORD_ELEMS];
-	int n = 0;
 
 	if (t->plan)
 		t->word[w] = dequant_word(g, t->plan, o->in[0], w);
 	else if (!o->in[0]->type.spread)
 		t->word[w] = cast_word(g, o, w);
-	if (t->word[w])
-		return;
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		r[n] = cast_number(g, t->dtype, from, elem_get(g, o->in[0], w * t->epw + n));
-	t->word[w] = elem_pack(g, t->dtype, r, n);
+	if (!t->word[w])
+		number_word(g, o, w, cast_element);
 }
 
 /* Words hold the same elements, whatever these are called. */

@@ -1,4 +1,5 @@
 /* cast_packed.c - f16 to 8-bit floats, words at once. */
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
 /* Word w of fp8 from two of f16; a last one may stand alone. */
@@ -9,8 +10,6 @@ halves_to_fp8(Gen *g, Op *o, int w)
 	int nword = tile_of(g, o->in[0])->nword;
 	LV lo;
 
-	if (!(g->u->target->features & T_FP8))
-		return NULL;
 	lo = fp8_from_h2(g, to, word_get(g, o->in[0], 2 * w));
 	if (2 * w + 1 >= nword)
 		return lo;
@@ -22,7 +21,7 @@ cast_word(Gen *g, Op *o, int w)
 {
 	DType to = o->out[0]->type.dtype, from = o->in[0]->type.dtype;
 
-	if (from == D_f16 && (to == D_e4m3 || to == D_e5m2))
+	if (from == D_f16 && g->u->target->features & dtype_info[to].cvt)
 		return halves_to_fp8(g, o, w);
 	return NULL;
 }

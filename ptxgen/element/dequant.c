@@ -2,6 +2,9 @@
 #include "ptxgen/element/dequant.h"
 #include "hexc/ir/number.h"
 #include "infer/recipe/recipe.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/number.h"
 #include <string.h>
 
 /* A cast whose source has a recipe: the values of its steps, group by group, as they are asked for. */

@@ -4,7 +4,10 @@
  * correctly rounded result (24 >= 2 * 11 + 2 bits).  The approximate instructions are within 2 ulp
  * of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
  * 2^-24. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/dequant.h"
+#include "ptxgen/element/number.h"
 #include <string.h>
 
 LV
@@ -113,7 +116,7 @@ compare_float(Gen *g, OpCode code, LV x, LV y)
 static LV
 float_number(Gen *g, const Op *o, DType d, const LV *e)
 {
-	LLVMTypeRef t = d == D_f64 ? g->f64 : g->f32;
+	LLVMTypeRef t = LLVMTypeOf(e[0]);
 
 	switch ((EltOp)o->code) {
 	case E_add: return LLVMBuildFAdd(g->b, e[0], e[1], "");
@@ -283,22 +286,24 @@ pull_select(Gen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
 }
 
+static LV
+elt_element(Gen *g, Op *o, int64_t r)
+{
+	LV e[3] = { NULL };
+
+	for (int i = 0; i < o->nin; i++)
+		e[i] = elem_get(g, o->in[i], r);
+	return elt_number(g, o, o->in[0]->type.dtype, e);
+}
+
 static void
 pull_elt(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV r[WORD_ELEMS], e[3] = { NULL };
-	int n = 0;
 
 	t->word[w] = elt_word(g, o, w);
-	if (t->word[w])
-		return;
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
-		for (int i = 0; i < o->nin; i++)
-			e[i] = elem_get(g, o->in[i], w * t->epw + n);
-		r[n] = elt_number(g, o, o->in[0]->type.dtype, e);
-	}
-	t->word[w] = elem_pack(g, t->dtype, r, n);
+	if (!t->word[w])
+		number_word(g, o, w, elt_element);
 }
 
 void

@@ -1,4 +1,6 @@
 /* elt_packed.c - two f16 or bf16 at once, and bitwise ops on whole words. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
 /* Bits of an integer word: any element size. */

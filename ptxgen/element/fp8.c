@@ -1,11 +1,27 @@
 /* fp8.c - e4m3 and e5m2: two at a time to f16 and from f32, by cvt on targets that have it, else by
  * arithmetic on their codes.  Every number of both types is one of f16. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
-static bool
-has_cvt(const Gen *g)
+const Fp8 *
+fp8_conversions(DType d)
 {
-	return g->u->target->features & T_FP8;
+	static const Fp8 all[] = {
+		{ D_e4m3, A_h2_e4m3x2, A_e4m3x2_f32, A_e4m3x2_h2 },
+		{ D_e5m2, A_h2_e5m2x2, A_e5m2x2_f32, A_e5m2x2_h2 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		if (all[i].d == d)
+			return &all[i];
+	return NULL;
+}
+
+static bool
+has_cvt(const Gen *g, DType d)
+{
+	return g->u->target->features & dtype_info[d].cvt;
 }
 
 /* ---- to f16 ---------------------------------------------------------------------------------- */
@@ -31,10 +47,10 @@ fp8_to_h2(Gen *g, DType d, LV word, int half)
 {
 	LV high;
 
-	if (has_cvt(g)) {
+	if (has_cvt(g, d)) {
 		high = half ? LLVMBuildLShr(g->b, word, const_i32(g, 16), "") : word;
 		high = LLVMBuildTrunc(g->b, high, g->i16, "");
-		return asm_op(g, d == D_e4m3 ? A_h2_e4m3x2 : A_h2_e5m2x2, high, NULL, NULL);
+		return asm_op(g, fp8_conversions(d)->to_h2, high, NULL, NULL);
 	}
 	/* each code in the upper byte of a half; of e5m2 that is its value */
 	high = prmt(g, word, const_i32(g, 0), half ? 0x3424u : 0x1404u);
@@ -48,18 +64,18 @@ fp8_from_floats(Gen *g, DType d, LV lo, LV hi)
 {
 	LV x;
 
-	if (!has_cvt(g)) {
+	if (!has_cvt(g, d)) {
 		x = LLVMBuildShl(g->b, small_from_f32(g, d, hi), const_i32(g, 8), "");
 		return LLVMBuildOr(g->b, small_from_f32(g, d, lo), x, "");
 	}
-	x = asm_op(g, d == D_e4m3 ? A_e4m3x2_f32 : A_e5m2x2_f32, hi, lo, NULL);
+	x = asm_op(g, fp8_conversions(d)->from_f32, hi, lo, NULL);
 	return LLVMBuildZExt(g->b, x, g->i32, "");
 }
 
 LV
 fp8_from_h2(Gen *g, DType d, LV h2)
 {
-	LV x = asm_op(g, d == D_e4m3 ? A_e4m3x2_h2 : A_e5m2x2_h2, h2, NULL, NULL);
+	LV x = asm_op(g, fp8_conversions(d)->from_h2, h2, NULL, NULL);
 
 	return LLVMBuildZExt(g->b, x, g->i32, "");
 }

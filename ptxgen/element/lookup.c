@@ -3,6 +3,7 @@
  * Four codes of a word take a byte each from a plane of the table at once (table.c). Elements of more bytes
  * are put together from as many planes. Who asks for one element has its three neighbours with it. */
 #include "hexc/ir/spread.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
 typedef struct LookupPlan {
@@ -187,9 +188,9 @@ emit_lookup(Gen *g, Op *o)
 
 	p->entries = (int)t->shape[t->rank - 1];
 	p->bytes = dtype_info[t->dtype].bits / 8;
-	p->nplane = (p->entries + 3) / 4;
+	p->nplane = (int)ceil_div(p->entries, 4);
 	p->ntable = tile_of(g, o->in[0])->nreg / p->entries;
-	p->ngroup = (tile_of(g, o->in[1])->nreg + 3) / 4;
+	p->ngroup = (int)ceil_div(tile_of(g, o->in[1])->nreg, 4);
 	p->plane = lv_array(g, p->ntable * p->bytes * p->nplane);
 	p->low = lv_array(g, p->ngroup);
 	p->upper = lv_array(g, p->ngroup);

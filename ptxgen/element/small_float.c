@@ -5,14 +5,9 @@
  * of two, the difference of the biases; subnormal numbers too.  So a shift, a mask and a multiplication are
  * exact. */
 #include "hexc/ir/number.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 #include <math.h>
-
-bool
-is_small_float(DType d)
-{
-	return dtype_info[d].kind == K_flt && dtype_info[d].bits <= 8;
-}
 
 static int
 bias_of(DType d)
@@ -52,7 +47,7 @@ small_to_f32(Gen *g, DType d, LV word, int pos)
 	LV x, sign;
 
 	if (t->codes == C_table)
-		return nf4_to_f32(g, word, pos);
+		return table_to_f32(g, d, word, pos);
 	if (t->codes == C_scale)
 		return scale_to_f32(g, word, pos);
 	x = up ? LLVMBuildShl(g->b, word, const_i32(g, up), "") : word; /* the sign is in bit 31 */
@@ -115,7 +110,7 @@ small_from_f32(Gen *g, DType d, LV x)
 {
 	switch ((DCodes)dtype_info[d].codes) {
 	case C_scale: return scale_code(g, x);
-	case C_table: return nf4_code(g, x);
+	case C_table: return table_code(g, d, x);
 	default: return grid_code(g, d, x);
 	}
 }

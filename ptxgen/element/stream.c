@@ -5,6 +5,8 @@
  * its elements' places are larger, or the upper half moved down.  A step is a shift and a choice of bits
  * between two words, and does it for all runs of a word at once.  Bits above a run are open, so nothing is
  * cleared. */
+#include "ptxgen/element/stream.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
 /* Bits [lo, hi) of every `stride`. */
@@ -31,7 +33,7 @@ choose_bits(Gen *g, LV x, LV y, int64_t mask)
 LV
 stream_places(Gen *g, DType d, const LV *two, int at)
 {
-	int bits = dtype_info[d].bits, place = dtype_place(d), epw = word_elems(d);
+	int bits = dtype_info[d].bits, place = dtype_place(d), epw = dtype_per_word(d);
 	LV x = two[0], in[3] = { two[1], two[0], const_i32(g, at) };
 
 	if (at + epw * bits > 32 && two[1])
@@ -49,8 +51,8 @@ stream_places(Gen *g, DType d, const LV *two, int at)
 int
 stream_pack(Gen *g, DType d, const LV *word, int count, LV *out)
 {
-	int bits = dtype_info[d].bits, place = dtype_place(d), epw = word_elems(d), have = 0;
-	int n = (count * bits + 31) / 32;
+	int bits = dtype_info[d].bits, place = dtype_place(d), epw = dtype_per_word(d), have = 0;
+	int n = (int)ceil_div(count * bits, 32);
 
 	for (int i = 0; i < n; i++)
 		out[i] = NULL;

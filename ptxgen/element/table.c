@@ -1,6 +1,8 @@
 /* table.c - numbers looked up by 4-bit codes without memory: a table of 16 is kept in planes of bytes, and
  * a byte permutation takes four bytes of a plane by four codes at once. */
 #include "hexc/ir/number.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 #include <math.h>
 
@@ -41,21 +43,15 @@ table_bytes(Gen *g, const LV *plane, int entries, LV low, LV upper)
 	return asm_op(g, A_prmt_lane, x, y, upper);
 }
 
-/* Plane `byte` of nf4's numbers as codes of type d, by the four codes from place `pos` on. */
+/* Plane `byte` of d's numbers as f32, by the four codes from place `pos` on. */
 static LV
-nf4_bytes(Gen *g, DType d, LV word, int pos, int byte)
+number_bytes(Gen *g, DType d, LV word, int pos, int byte)
 {
-	uint32_t entry[16] = { 0 };
+	uint32_t entry[16];
 	LV plane[4], low, upper;
 
-	for (unsigned i = 0; i < 16; i++) {
-		double x = num_of_code(D_nf4, i);
-		unsigned char at[4] = { 0 };
-
-		num_put_f(d, at, 0, x);
-		for (int b = 0; b < 4; b++)
-			entry[i] |= (uint32_t)at[b] << (8 * b);
-	}
+	for (unsigned i = 0; i < 16; i++)
+		entry[i] = (uint32_t)num_bits(D_f32, num_of_code(d, i));
 	for (int w = 0; w < 4; w++)
 		plane[w] = plane_word(g, entry, byte, w);
 	if (pos)
@@ -65,12 +61,12 @@ nf4_bytes(Gen *g, DType d, LV word, int pos, int byte)
 }
 
 LV
-nf4_to_f32(Gen *g, LV word, int pos)
+table_to_f32(Gen *g, DType d, LV word, int pos)
 {
 	int from = pos / 4 * 4;
 	unsigned k = (unsigned)(pos % 4), pick = 0x0040u + 0x0011u * k;
-	LV lo = prmt(g, nf4_bytes(g, D_f32, word, from, 0), nf4_bytes(g, D_f32, word, from, 1), pick);
-	LV hi = prmt(g, nf4_bytes(g, D_f32, word, from, 2), nf4_bytes(g, D_f32, word, from, 3), pick);
+	LV lo = prmt(g, number_bytes(g, d, word, from, 0), number_bytes(g, d, word, from, 1), pick);
+	LV hi = prmt(g, number_bytes(g, d, word, from, 2), number_bytes(g, d, word, from, 3), pick);
 
 	return as_f32(g, prmt(g, lo, hi, 0x5410));
 }
@@ -78,9 +74,9 @@ nf4_to_f32(Gen *g, LV word, int pos)
 /* The middle of numbers i and i + 1, for floats the largest one not above it: a float is above the one if and
  * only if it is above the other. */
 static LV
-middle(Gen *g, LLVMTypeRef t, unsigned i)
+middle(Gen *g, DType d, LLVMTypeRef t, unsigned i)
 {
-	double mid = (num_of_code(D_nf4, i) + num_of_code(D_nf4, i + 1)) / 2;
+	double mid = (num_of_code(d, i) + num_of_code(d, i + 1)) / 2;
 	float f = (float)mid;
 
 	if (t == g->f32)
@@ -90,21 +86,21 @@ middle(Gen *g, LLVMTypeRef t, unsigned i)
 
 /* The code of x among [lo, lo + n). */
 static LV
-search_code(Gen *g, LV x, unsigned lo, unsigned n)
+search_code(Gen *g, DType d, LV x, unsigned lo, unsigned n)
 {
 	LV above;
 
 	if (n == 1)
 		return const_i32(g, lo);
-	above = LLVMBuildFCmp(g->b, LLVMRealOGT, x, middle(g, LLVMTypeOf(x), lo + n / 2 - 1), "");
-	return LLVMBuildSelect(g->b, above, search_code(g, x, lo + n / 2, n / 2),
-	                       search_code(g, x, lo, n / 2), "");
+	above = LLVMBuildFCmp(g->b, LLVMRealOGT, x, middle(g, d, LLVMTypeOf(x), lo + n / 2 - 1), "");
+	return LLVMBuildSelect(g->b, above, search_code(g, d, x, lo + n / 2, n / 2),
+	                       search_code(g, d, x, lo, n / 2), "");
 }
 
 LV
-nf4_code(Gen *g, LV x)
+table_code(Gen *g, DType d, LV x)
 {
 	LV nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
 
-	return search_code(g, LLVMBuildSelect(g->b, nan, LLVMConstNull(LLVMTypeOf(x)), x, ""), 0, 16);
+	return search_code(g, d, LLVMBuildSelect(g->b, nan, LLVMConstNull(LLVMTypeOf(x)), x, ""), 0, 16);
 }

@@ -1,6 +1,9 @@
 /* access.c - views resolved, edges of tensors. */
 #include "ptxgen/memory/access.h"
-#include "hexc/ir/facts.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/number.h"
 
 /* ---- the view -------------------------------------------------------------------------------- */
 

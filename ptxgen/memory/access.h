@@ -1,7 +1,7 @@
 /* access.h - where the threads of one memory op find their elements. */
 #ifndef HEXC_PTXGEN_ACCESS_H
 #define HEXC_PTXGEN_ACCESS_H
-#include "ptxgen/gen.h"
+#include "ptxgen/base/gen.h"
 
 /* How the threads of one access op reach their elements: layout `l` (tile coordinates -> lane,
  * warp, reg) over a view of a tensor or alloc. */

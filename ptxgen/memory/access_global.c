@@ -5,6 +5,8 @@
  * the order in which they vary, so that LLVM keeps what does not change outside loops: tensor,
  * thread, block, then loops. The register part times a constant stride ends up in the instruction's
  * immediate. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/memory/access.h"
 
 static LV

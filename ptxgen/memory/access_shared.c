@@ -7,12 +7,25 @@
  * where `high` are the bits of sw(c) that sw(lanes) never has: they go to the immediate, and one
  * base is made for each different `low`.  Otherwise the offset is computed in full, for each
  * instance. */
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
 #include "ptxgen/memory/access.h"
 
-static bool
-is_pow2(int64_t x)
+/* i32: the shared address of the block's dynamic memory. */
+static LV
+smem_base(Gen *g)
 {
-	return x > 0 && (x & (x - 1)) == 0;
+	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
+
+	if (g->smem)
+		return g->smem;
+	if (!v) {
+		v = LLVMAddGlobalInAddressSpace(g->s->mod, LLVMArrayType2(g->i8, 0), "hexc_smem", 3);
+		LLVMSetLinkage(v, LLVMExternalLinkage);
+		LLVMSetAlignment(v, 128);
+	}
+	g->smem = LLVMBuildPtrToInt(g->pre, v, g->i32, "");
+	return g->smem;
 }
 
 static int
@@ -21,30 +34,22 @@ iters(const Layout *l, int d)
 	return l->first[d + 1] - l->first[d];
 }
 
-/* The last iter of dim d and the product of the extents before it. */
-static const Iter *
-last_iter(const Layout *l, int d, int64_t *weight)
+/* The last digit of dim d. */
+static Digit
+last_digit(const Layout *l, int d)
 {
-	*weight = 1;
-	for (int i = l->first[d]; i + 1 < l->first[d + 1]; i++)
-		*weight *= l->it[i].extent;
-	return iters(l, d) ? &l->it[l->first[d + 1] - 1] : NULL;
+	Digit last = dim_digits(l, d);
+
+	for (Digit g = last; g.it; digit_next(&g))
+		last = g;
+	return last;
 }
 
 /* Offset of coordinate c of dim d, before the swizzle. */
 static int64_t
 dim_offset(const Layout *l, int d, int64_t c)
 {
-	int64_t sum = 0;
-
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
-		bool last = i + 1 == l->first[d + 1];
-
-		sum += (last ? c : c % it->extent) * it->stride;
-		c /= it->extent;
-	}
-	return sum;
+	return layout_dim_at(l, d, c).at[AX_mem];
 }
 
 /* The same as code. */
@@ -53,13 +58,12 @@ dim_offset_code(Gen *g, LLVMBuilderRef b, const Layout *l, int d, LV c)
 {
 	LV sum = const_i32(g, 0);
 
-	for (int i = l->first[d]; i < l->first[d + 1]; i++) {
-		const Iter *it = &l->it[i];
-		bool last = i + 1 == l->first[d + 1];
-		LV n = const_i32(g, it->extent);
+	for (Digit x = dim_digits(l, d); x.it; digit_next(&x)) {
+		bool last = x.at + 1 == x.end;
+		LV n = const_i32(g, x.it->extent);
 		LV digit = last ? c : LLVMBuildURem(b, c, n, "");
 
-		sum = LLVMBuildAdd(b, sum, LLVMBuildMul(b, digit, const_i32(g, it->stride), ""), "");
+		sum = LLVMBuildAdd(b, sum, LLVMBuildMul(b, digit, const_i32(g, x.it->stride), ""), "");
 		if (!last)
 			c = LLVMBuildUDiv(b, c, n, "");
 	}
@@ -98,20 +102,21 @@ uniform_part(Access *x, int rd, int64_t period)
 {
 	Gen *g = x->g;
 	const struct Start *s = &x->start[rd];
-	int64_t weight;
-	const Iter *it = last_iter(x->mem, rd, &weight);
+	Digit last = last_digit(x->mem, rd);
+	int64_t weight = last.weight, step;
 	LV v;
 
-	if (!s->var || !it)
+	if (!s->var || !last.it)
 		return true;
-	if (s->mult % weight || (s->mult && s->mult / weight * it->stride % period))
+	step = s->mult / weight * last.it->stride; /* of the offset, where the start makes one */
+	if (s->mult % weight || step % period)
 		return false;
-	if (s->mult && s->mult / weight * it->stride * dtype_info[x->dtype].bits % 8)
+	if (step * dtype_info[x->dtype].bits % 8)
 		x->split = true;
 	v = LLVMBuildTrunc(g->b, s->var, g->i32, "");
 	if (weight > 1)
 		v = LLVMBuildUDiv(g->b, v, const_i32(g, weight), "");
-	v = LLVMBuildMul(g->b, v, const_i32(g, it->stride), "");
+	v = LLVMBuildMul(g->b, v, const_i32(g, last.it->stride), "");
 	x->uni = x->uni ? LLVMBuildAdd(g->b, x->uni, v, "") : v;
 	return true;
 }
@@ -129,8 +134,8 @@ lane_part(Access *x, int d)
 
 	if (!known && iters(x->mem, rd) > 1)
 		return false;
-	for (int i = x->mem->first[rd]; i + 1 < x->mem->first[rd + 1]; i++)
-		if (!is_pow2(x->mem->it[i].extent))
+	for (Digit m = dim_digits(x->mem, rd); m.it && m.at + 1 < m.end; digit_next(&m))
+		if (!is_pow2(m.it->extent))
 			return false;
 	for (int b = 0; b < 40; b++) {
 		int64_t to = bits >> b & 1 ? dim_offset(x->mem, rd, (int64_t)1 << b) : 0;
@@ -200,13 +205,8 @@ constant_part(const Access *x, const int64_t *coord, int64_t *c)
 			if (d >= 0 && x->l &&
 			    (!lane_coord_bits(x->g, x->l, d, &bits) || (bits & (uint64_t)at)))
 				return false;
-			if (x->start[rd].var) {
-				int64_t weight;
-
-				last_iter(x->mem, rd, &weight);
-				if (at >= weight)
-					return false;
-			}
+			if (x->start[rd].var && at >= last_digit(x->mem, rd).weight)
+				return false;
 		}
 		*c += dim_offset(x->mem, rd, at);
 	}

@@ -1,4 +1,8 @@
 /* copy.c - global to shared memory: cp.async, or through registers. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/stream.h"
 #include "ptxgen/memory/access.h"
 #include "ptxgen/memory/load.h"
 

@@ -4,11 +4,14 @@
  * the result is a table made once; words of the result are then put together when they are pulled.
  * Elements that lie across bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
  * put into places when it is asked for. */
-#include "ptxgen/memory/access.h"
 #include "ptxgen/memory/load.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/stream.h"
+#include "ptxgen/memory/access.h"
 #include "ptxgen/memory/matrix.h"
 
-struct LoadPlan {
+typedef struct LoadPlan {
 	Access *x;
 	const Instr *inst;
 	const Layout *map;
@@ -18,7 +21,7 @@ struct LoadPlan {
 	int pieces, nplaced;  /* instructions of an instance; words of places, 0: as they come */
 	LV *placed;           /* [ninst * nplaced] */
 	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
-};
+} LoadPlan;
 
 /* Coordinates of register r of the map in lane `lane` of warp 0. */
 static void
@@ -105,7 +108,7 @@ static LV
 placed_word(Gen *g, LoadPlan *p, DType d, int i, int w)
 {
 	LV *to = &p->placed[i * p->nplaced + w], two[2] = { NULL };
-	int at = w * word_elems(d) * dtype_info[d].bits;
+	int at = w * dtype_per_word(d) * dtype_info[d].bits;
 
 	for (int k = 0; k < 2 && at / 32 + k < p->nraw; k++)
 		two[k] = p->raw[i * p->nraw + at / 32 + k];
@@ -123,20 +126,11 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 
 	load_instance(g, p, i);
 	if (p->nplaced) {
-		*pos = e % word_elems(d);
-		return placed_word(g, p, d, i, e / word_elems(d));
+		*pos = e % dtype_per_word(d);
+		return placed_word(g, p, d, i, e / dtype_per_word(d));
 	}
 	*pos = e * bits % 32 / bits;
 	return p->raw[i * p->nraw + e * bits / 32];
-}
-
-static LV
-join64(Gen *g, DType d, LV lo, LV hi)
-{
-	LV x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, hi, g->i64, ""), const_i64(g, 32), "");
-
-	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, lo, g->i64, ""), "");
-	return d == D_f64 ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
 }
 
 static void
@@ -156,10 +150,10 @@ pull_load(Gen *g, Op *o, int w)
 	} else if (bits == 64) {
 		int m = p->from ? p->from[w] : w;
 
-		t->word[w] = join64(g, t->dtype, word[0],
-		                    p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
+		word[0] = join64(g, word[0], p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
+		t->word[w] = LLVMBuildBitCast(g->b, word[0], word_type(g, t->dtype), "");
 	} else if (bits == 32) {
-		t->word[w] = word_type(g, t->dtype) == g->f32 ? as_f32(g, word[0]) : word[0];
+		t->word[w] = dtype_reg(t->dtype) == REG_f32 ? as_f32(g, word[0]) : word[0];
 	} else {
 		t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 	}
@@ -205,7 +199,8 @@ ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
 
 /* ---- the op ---------------------------------------------------------------------------------- */
 
-void
+/* Issue what is missing of a visited load. */
+static void
 load_all(Gen *g, Op *o)
 {
 	LoadPlan *p = tile_of(g, o->out[0])->plan;
@@ -267,8 +262,8 @@ emit_load(Gen *g, Op *o)
 	p->ninst = nreg / p->vec;
 	p->pieces = dtype_pieces(d);
 	p->sub = p->vec * bits < 8;
-	p->nraw = p->sub ? 1 : (p->inst->bits * p->pieces + 31) / 32;
-	p->nplaced = p->pieces > 1 ? (p->vec + word_elems(d) - 1) / word_elems(d) : 0;
+	p->nraw = p->sub ? 1 : (int)ceil_div(p->inst->bits * p->pieces, 32);
+	p->nplaced = p->pieces > 1 ? (p->vec + dtype_per_word(d) - 1) / dtype_per_word(d) : 0;
 	p->placed = lv_array(g, p->ninst * p->nplaced);
 	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
@@ -285,5 +280,5 @@ emit_load(Gen *g, Op *o)
 	if (global)
 		load_all(g, o); /* long latency: start it here */
 	else
-		gen_reads(g, o, p->x->root);
+		gen_reads(g, o, p->x->root, load_all);
 }

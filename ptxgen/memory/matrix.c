@@ -3,6 +3,8 @@
  * The map says for each instance which element lane 8j + r addresses: the first of row r of matrix j.  Word j
  * of the instance in lane 0 starts with the element that lane 8j addresses, transposed or not. */
 #include "ptxgen/memory/matrix.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
 
 /* Elements of a row. */
 static int

@@ -1,7 +1,11 @@
 /* store.c - stores from registers to global and shared memory. */
+#include "ptxgen/memory/store.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/stream.h"
 #include "ptxgen/memory/access.h"
 #include "ptxgen/memory/matrix.h"
-#include "ptxgen/memory/store.h"
 
 /* Of one access: 16 bytes of bits, or so many for each piece. */
 enum { ACCESS_ELEMS = 128, ACCESS_WORDS = 4 * PIECES_MAX };
@@ -37,7 +41,8 @@ store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
 	return stream_pack(g, v->type.dtype, word, vec, out);
 }
 
-int
+/* The 32-bit words of vec elements in registers reg[].  Returns how many. */
+static int
 store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	Tile *t = tile_of(g, v);
@@ -48,11 +53,8 @@ store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 		return store_stream(g, v, reg, vec, out);
 	for (int e = 0; e < vec; e += step) {
 		if (bits == 64) {
-			LV x = LLVMBuildBitCast(g->b, word_get(g, v, reg[e]), g->i64, "");
-
-			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
-			x = LLVMBuildLShr(g->b, x, const_i64(g, 32), "");
-			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
+			split64(g, word_get(g, v, reg[e]), out + n);
+			n += 2;
 		} else {
 			out[n++] = raw_word(g, v, reg, e, step < vec - e ? step : vec - e);
 		}
@@ -143,34 +145,24 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 void
 store_tile(Gen *g, const StorePlan *p)
 {
-	int64_t more[DIM_MAX] = { 0 }, weight[ITER_MAX], digit[ITER_MAX] = { 0 };
-	int it[ITER_MAX], dim[ITER_MAX], n = 0, i, nreg = 1;
+	int64_t more[DIM_MAX] = { 0 }, at[ITER_MAX] = { 0 };
+	Digit digit[ITER_MAX];
 	const Layout *l = p->map;
+	int n = 0, i, nreg = l ? (int)layout_cosize(l, AX_reg) : 1;
 
-	for (int d = 0; l && d < l->ndim; d++) {
-		int64_t w = 1;
-
-		for (i = l->first[d]; i < l->first[d + 1]; i++) {
-			if (l->it[i].axis == AX_reg && l->it[i].stride == 0 && l->it[i].extent > 1) {
-				it[n] = i;
-				dim[n] = d;
-				weight[n++] = w;
-			}
-			w *= l->it[i].extent;
-		}
-	}
-	if (l)
-		nreg = (int)layout_cosize(l, AX_reg);
+	for (Digit x = l ? layout_digits(l) : (Digit){ 0 }; x.it; digit_next(&x))
+		if (x.it->axis == AX_reg && x.it->stride == 0 && x.it->extent > 1)
+			digit[n++] = x;
 	BUG_IF(g->a, nreg % p->vec || p->vec > ACCESS_ELEMS);
 	do {
 		for (int m = 0; m < nreg; m += p->vec)
 			store_instance(g, p, m, more);
 		for (i = 0; i < n; i++) {
-			more[dim[i]] += weight[i];
-			if (++digit[i] < l->it[it[i]].extent)
+			more[digit[i].dim] += digit[i].weight;
+			if (++at[i] < digit[i].it->extent)
 				break;
-			more[dim[i]] -= weight[i] * digit[i];
-			digit[i] = 0;
+			more[digit[i].dim] -= digit[i].weight * at[i];
+			at[i] = 0;
 		}
 	} while (i < n);
 }

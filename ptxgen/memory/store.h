@@ -14,8 +14,6 @@ typedef struct StorePlan {
 } StorePlan;
 
 void store_tile(Gen *g, const StorePlan *p);
-/* The 32-bit words of vec elements in registers reg[].  Returns how many. */
-int store_words(Gen *g, Val *v, const int *reg, int vec, LV *out);
-/* One access of a row of kind red: `word` as store_words made it. */
+/* One access of a row of kind red, of 32-bit words (update.c). */
 void emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec);
 #endif

@@ -1,7 +1,9 @@
 /* util_interp.c - for tests that run kernels through the tile interpreter. */
 #include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
-#include <check.h>
+#include "hexc/interp/ask.h"
+#include "test/check.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +61,17 @@ find_param(const Run *r, const char *name)
 	return -1;
 }
 
+Kernel *
+run_bounded(Run *r, Unit *u, const char *src, const char *defines, const char *sizes, uint64_t seed)
+{
+	Kernel *k = run_source(u, src, defines);
+
+	pass_bounds(k);
+	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
+	run_setup(r, k, sizes, seed);
+	return k;
+}
+
 InterpArg *
 run_arg(Run *r, const char *name)
 {
@@ -83,7 +96,7 @@ fill(Run *r, int i)
 	for (int64_t j = 0; j < a->count && p->read; j++) {
 		uint64_t x = run_random(&state);
 
-		if (num_is_float(d))
+		if (dtype_is_float(d))
 			num_put_f(d, a->data, j, (double)(int64_t)(x >> 40) / (1 << 23) - 1);
 		else
 			num_put_i(d, a->data, j, d == D_bool ? (int64_t)(x & 1) : (int64_t)x);

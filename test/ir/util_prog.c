@@ -209,7 +209,7 @@ simple(Gen *g, Block *b, Val *x)
 }
 
 static Val *
-ceil_div(Block *b, Val *x, int64_t c)
+divided_up(Block *b, Val *x, int64_t c)
 {
 	return op2(b, O_div, op2(b, O_add, x, ir_const(b, NULL, c - 1)), ir_const(b, NULL, c));
 }
@@ -251,7 +251,7 @@ prog_random(Unit *u, uint64_t seed)
 	Op *id;
 
 	params(g);
-	grid[0] = ceil_div(g->k->grid, simple(g, g->k->grid, g->k->param[1].val), bm);
+	grid[0] = divided_up(g->k->grid, simple(g, g->k->grid, g->k->param[1].val), bm);
 	grid[1] = prog_rand(&g->seed, 3) ? ir_const(g->k->grid, NULL, 2) : expr(g, g->k->grid, 2);
 	grid[2] = ir_const(g->k->grid, NULL, 1);
 	op_new(g->k->grid, NULL, O_yield, nowhere, 3, grid, 0, NULL);

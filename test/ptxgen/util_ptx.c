@@ -1,9 +1,10 @@
 /* util_ptx.c - from IR text to PTX, through ptxas where there is one, and onto the simulator. */
 #include "test/ptxgen/util_ptx.h"
+#include "hexc/interp/ask.h"
 #include "hexc/ir/number.h"
 #include "ptxgen/ptxgen.h"
 #include "test/interp/util_interp.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +178,7 @@ ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double to
 	r.u = u;
 	run_setup(&r, k, sizes, seed);
 	for (int i = 0; i < k->nparam; i++)
-		if (k->param[i].kind == P_scalar && num_is_float(k->param[i].val->type.dtype))
+		if (k->param[i].kind == P_scalar && dtype_is_float(k->param[i].val->type.dtype))
 			r.arg[i].f = 0.5;
 	for (int i = 0; i < k->nparam; i++) {
 		const Param *p = &k->param[i];
@@ -188,7 +189,7 @@ ptx_compare(Unit *u, const char *ir, const char *sizes, uint64_t seed, double to
 			arg[i].bytes = num_bytes(d, r.arg[i].count);
 			arg[i].data = arena_alloc(u->arena, arg[i].bytes);
 			memcpy(arg[i].data, r.arg[i].data, arg[i].bytes);
-		} else if (num_is_float(d)) {
+		} else if (dtype_is_float(d)) {
 			num_put_f(d, &arg[i].value, 0, r.arg[i].f);
 		} else {
 			arg[i].value = r.arg[i].i;
@@ -217,13 +218,13 @@ ptx_count(const char *text, const char *word)
 uint16_t
 half_of(double x)
 {
-	return f16_from_double(x);
+	return (uint16_t)num_code(D_f16, x);
 }
 
 double
 half_value(uint16_t h)
 {
-	return f16_to_double(h);
+	return num_of_code(D_f16, h);
 }
 
 uint32_t

@@ -2,8 +2,8 @@
  * kernels as text.  Pieces are formats of printf: % is written twice. */
 #ifndef BULKTEST_H
 #define BULKTEST_H
-#include "ptxas.h"
-#include "simtest.h"
+#include "test/sim/ptxas.h"
+#include "test/sim/simtest.h"
 
 enum { BUFFER = 1 << 17 };
 

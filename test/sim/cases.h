@@ -2,8 +2,8 @@
  * planted faults with clean twins, and ptxas' word on every text. */
 #ifndef SIM_CASES_H
 #define SIM_CASES_H
-#include "ptxas.h"
-#include "simtest.h"
+#include "test/sim/ptxas.h"
+#include "test/sim/simtest.h"
 
 #define SM80 ".version 8.0\n.target sm_80\n.address_size 64\n"
 #define SM90 ".version 8.7\n.target sm_90\n.address_size 64\n"

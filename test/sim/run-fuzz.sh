@@ -18,7 +18,7 @@ $CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out
 
 # Objects are kept between runs; dependencies are those of the compiler.
 cat >"$out/Makefile" <<EOF
-SRC := \$(wildcard lib/sim/*.c) test/sim/fuzz.c
+SRC := \$(wildcard lib/sim/*.c lib/sim/*/*.c) taskmap/base.c test/sim/fuzz.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)
 	@$CC -pthread -fsanitize=address,undefined \$^ -lm -o \$@
@@ -37,7 +37,7 @@ for src in examples/*.hexc; do
 	"$HEXC" --emit-ptx "$src" --arch sm_80 -o "$dir/$(basename "$src" .hexc).ptx" 2>/dev/null
 done
 if command -v nvcc >/dev/null; then
-	for cu in test/sim/*.cu; do
+	for cu in test/sim/*.cu test/sim/exec/*.cu; do
 		nvcc -Wno-deprecated-gpu-targets -arch=sm_80 -ptx -o "$dir/$(basename "$cu" .cu).ptx" "$cu" 2>/dev/null
 	done
 fi

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "cuda.h"
-#include "nvcc.h"
+#include "test/sim/cuda/cuda.h"
+#include "test/sim/nvcc.h"
 
 static const char *
 build_dir(void)

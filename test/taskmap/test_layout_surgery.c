@@ -1,38 +1,6 @@
-/* test_layout_surgery.c - splitting, register numbers and surgery on dims against brute force. */
+/* test_layout_surgery.c - register numbers and surgery on dims against brute force. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
-
-START_TEST(split)
-{
-	int done = 0;
-
-	tm_seed = 28;
-	for (int k = 0; k < TRIALS; k++) {
-		Layout l = rnd_tile((int)rnd_in(1, 3)), r = l;
-		int d = (int)rnd_in(0, l.ndim - 1);
-		int64_t e = layout_extent(&l, d), w = rnd_in(1, e + 1), p = 1;
-		bool can = false;
-
-		for (int i = l.first[d]; i < l.first[d + 1];
-		     i++) { /* a boundary fits into one iter */
-			can = can || (w % p == 0 && l.it[i].extent % (w / p) == 0);
-			p *= l.it[i].extent;
-		}
-		can = can || w == p;
-		TM_MSG(layout_split(&r, d, w) == can, "%s dim %d at %d", show(&l), d, (int)w);
-		TM(brute_equal(&l, &r, false));
-		if (!can) {
-			TM(memcmp(&l, &r, sizeof l) == 0);
-			continue;
-		}
-		done++;
-		p = 1;
-		for (int i = r.first[d]; i < r.first[d + 1] && p < w; i++)
-			p *= r.it[i].extent;
-		TM_INT(p, ==, w);
-	}
-	TM_INT(done, >, TRIALS / 3);
-}
-END_TEST
 
 /* The registers of a tile, renumbered: those of one element in the old numbering stay together. */
 static void
@@ -55,7 +23,7 @@ check_regs(const Layout *old, const Layout *new, bool ordered)
 		TM_MSG(seen[i] > seen[i - 1], "%s -> %s", show(old), show(new));
 }
 
-START_TEST(compact_regs)
+TEST(compact_regs)
 {
 	tm_seed = 29;
 	for (int k = 0; k < TRIALS; k++) {
@@ -93,7 +61,6 @@ START_TEST(compact_regs)
 		check_regs(&l, &s, true);
 	}
 }
-END_TEST
 
 /* Another shape of as many elements: of random neighbours merged and extents split. */
 static int
@@ -117,7 +84,7 @@ rnd_shape(const int64_t *from, int n, int64_t *to)
 	return m;
 }
 
-START_TEST(reshape)
+TEST(reshape)
 {
 	int done = 0;
 
@@ -157,9 +124,8 @@ START_TEST(reshape)
 	}
 	TM_INT(done, >, TRIALS / 4);
 }
-END_TEST
 
-START_TEST(permute_insert_drop_concat)
+TEST(permute_insert_drop_concat)
 {
 	tm_seed = 30;
 	for (int k = 0; k < TRIALS; k++) {
@@ -211,10 +177,9 @@ START_TEST(permute_insert_drop_concat)
 		}
 	}
 }
-END_TEST
 
 /* Threads that hold any element of the row, before: exactly those hold the result, after. */
-START_TEST(reduce_broadcast)
+TEST(reduce_broadcast)
 {
 	static Place pl[4096], pr[4096];
 	int done = 0;
@@ -222,8 +187,8 @@ START_TEST(reduce_broadcast)
 	tm_seed = 31;
 	for (int k = 0; k < TRIALS; k++) {
 		int ndim = (int)rnd_in(1, 3), dim = (int)rnd_in(0, ndim - 1);
-		Layout l = rnd_tile(ndim), r, b, w;
-		int64_t c[DIM_MAX], n = layout_extent(&l, dim);
+		Layout l = rnd_tile(ndim), r, b, w, w2;
+		int64_t c[DIM_MAX], n = layout_extent(&l, dim), m;
 
 		if (!layout_reduce(&r, &l, dim))
 			continue;
@@ -249,7 +214,8 @@ START_TEST(reduce_broadcast)
 			if (w.it[i].axis == AX_reg)
 				w.it[i].stride = 0;
 		}
-		TM(layout_broadcast(&b, &r, dim, n));
+		b = r; /* one register for the row */
+		TM(layout_push(&b, dim, n, 0, AX_reg));
 		TM_INT(layout_extent(&b, dim), ==, n);
 		check_regs(&w, &b, true);
 		/* all positions of the dim are in the one place the reduced element has */
@@ -264,6 +230,15 @@ START_TEST(reduce_broadcast)
 		}
 		TM_INT(b.nrep, ==, r.nrep);
 		TM(n == 1 || !layout_broadcast(&b, &b, dim, 2));
+		/* broadcast to any extent, and back */
+		m = rnd_in(1, 12);
+		if (layout_broadcast(&b, &r, dim, m)) {
+			TM_INT(layout_extent(&b, dim), ==, m);
+			TM(layout_reduce(&w2, &b, dim));
+			TM_MSG(layout_equal(&w2, &r), "%s from %s", show(&b), show(&r));
+		}
+		b = r;
+		TM(layout_push(&b, dim, n, 0, AX_reg));
 		/* like the big one: every element is where it was, one register for the row */
 		TM_MSG(layout_broadcast_like(&b, &r, dim, &l), "%s like %s", show(&r), show(&l));
 		layout_squeeze_regs(&w);
@@ -271,7 +246,6 @@ START_TEST(reduce_broadcast)
 	}
 	TM_INT(done, >, TRIALS * 9 / 10);
 }
-END_TEST
 
 /* The registers kept are those of the range, in their order, numbered without gaps. */
 static void
@@ -298,54 +272,143 @@ check_sliced_regs(const Layout *l, const Layout *r, int dim, int64_t lo)
 		TM_INT(old[i], >, old[i - 1]);
 }
 
-START_TEST(slice)
+/* Do other threads hold the slice from lo on, or the same registers? */
+static bool
+told_apart_otherwise(const Layout *l, int dim, int64_t lo, int64_t len)
+{
+	int64_t c[DIM_MAX];
+
+	for (int64_t i = 0; i < layout_size(l); i++) {
+		Place x, y;
+
+		coord_of(l, i, c);
+		if (c[dim] >= len)
+			continue;
+		x = layout_at(l, c);
+		c[dim] += lo;
+		y = layout_at(l, c);
+		if (x.at[AX_lane] != y.at[AX_lane] || x.at[AX_warp] != y.at[AX_warp] ||
+		    x.at[AX_reg] == y.at[AX_reg])
+			return true;
+	}
+	return false;
+}
+
+TEST(slice)
 {
 	int done = 0, refused = 0;
 
 	tm_seed = 32;
-	while (done < TRIALS) {
+	for (int k = 0; k < 4 * TRIALS; k++) {
 		int ndim = (int)rnd_in(1, 3), dim = (int)rnd_in(0, ndim - 1);
-		Layout l = rnd_tile(ndim), r;
-		int64_t n = layout_extent(&l, dim), lo = rnd_in(0, n - 1), len = rnd_in(1, n - lo),
-			c[DIM_MAX];
-		bool regs = true;
+		Layout l = rnd_tile(ndim), r, cut = l;
+		int64_t n = layout_extent(&l, dim), len = rnd_in(1, n), c[DIM_MAX];
+		bool other = false;
 
-		for (int i = l.first[dim]; i < l.first[dim + 1]; i++)
-			regs = regs && l.it[i].axis == AX_reg;
-		if (n == 1 || (!regs && rnd_in(0, 9)))
-			continue;
-		if (!layout_slice(&r, &l, dim, lo, len)) {
-			/* in registers, a range of whole runs must do */
-			Layout m = l;
-			int64_t run;
-
-			refused++;
-			layout_canon(&m);
-			run = m.it[m.first[dim]].extent;
-			TM_MSG(!regs || len > run || lo / run != (lo + len - 1) / run,
-			       "%s [%d,+%d)", show(&l), (int)lo, (int)len);
+		if (n == 1 || !layout_split(&cut, dim, len)) {
+			TM(n == 1 || !layout_slice(&r, &l, dim, len));
 			continue;
 		}
+		for (int64_t lo = len; lo < n; lo += len)
+			other = other || told_apart_otherwise(&l, dim, lo, len);
+		TM_MSG(layout_slice(&r, &l, dim, len) == !other, "%s by %d", show(&l), (int)len);
+		refused += other;
+		done += !other;
+		for (int64_t lo = 0; lo < n && !other; lo += len) {
+			for (int64_t i = 0; i < layout_size(&r); i++) {
+				Place x, y;
+
+				coord_of(&r, i, c);
+				x = layout_at(&r, c);
+				c[dim] += lo;
+				y = layout_at(&l, c);
+				x.at[AX_reg] = y.at[AX_reg] = 0;
+				TM_MSG(same_place(&x, &y), "%s -> %s", show(&l), show(&r));
+			}
+			check_sliced_regs(&l, &r, dim, lo);
+		}
+	}
+	TM_INT(done, >, TRIALS / 4);
+	TM_INT(refused, >, TRIALS / 4);
+}
+
+/* The digits below a position taken out: who holds any element of a run, and in what is left of registers. */
+TEST(reduce_low)
+{
+	static Place pl[4096], pr[4096];
+	int done = 0;
+
+	tm_seed = 33;
+	for (int k = 0; k < TRIALS; k++) {
+		int ndim = (int)rnd_in(1, 3), dim = (int)rnd_in(0, ndim - 1);
+		Layout l = rnd_tile(ndim), r, cut = l;
+		int64_t c[DIM_MAX], run = rnd_in(1, layout_extent(&l, dim));
+
+		if (!layout_split(&cut, dim, run)) {
+			TM(!layout_reduce_low(&r, &l, dim, run));
+			continue;
+		}
+		if (!layout_reduce_low(&r, &l, dim, run))
+			continue;
 		done++;
-		TM(regs);
-		TM_INT(layout_extent(&r, dim), ==, len);
+		TM_INT(layout_extent(&r, dim), ==, layout_extent(&l, dim) / run);
 		for (int64_t i = 0; i < layout_size(&r); i++) {
-			Place x, y;
+			int na = 0, nb;
+			int64_t reg;
 
 			coord_of(&r, i, c);
-			x = layout_at(&r, c);
-			c[dim] += lo;
-			y = layout_at(&l, c);
-			x.at[AX_reg] = y.at[AX_reg] = 0;
-			TM_MSG(same_place(&x, &y), "%s -> %s", show(&l), show(&r));
+			nb = places(&r, c, pr, 4096);
+			reg = pr[0].at[AX_reg];
+			c[dim] *= run;
+			TM_INT(layout_at(&l, c).at[AX_reg], ==, reg);
+			for (int64_t j = 0; j < run; j++, c[dim]++)
+				na += places(&l, c, pl + na, 4096 - na);
+			for (int j = 0; j < na; j++)
+				pl[j].at[AX_reg] = reg;
+			TM_MSG(subset(pl, na, pr, nb) && subset(pr, nb, pl, na), "%s dim %d by %d -> %s",
+			       show(&l), dim, (int)run, show(&r));
 		}
-		check_sliced_regs(&l, &r, dim, lo);
 	}
-	TM_INT(refused, <, 4 * TRIALS);
+	TM_INT(done, >, TRIALS / 4);
 }
-END_TEST
 
-START_TEST(aliasing)
+/* Two digits first: the others keep their order, and nothing moves to another thread. */
+TEST(regs_first)
+{
+	int done = 0;
+
+	tm_seed = 34;
+	for (int k = 0; k < TRIALS; k++) {
+		Layout l = rnd_tile(3), r;
+		Digit a = dim_digits(&l, 2), b = dim_digits(&l, 0);
+		int64_t c[DIM_MAX] = { 0 };
+		int dim[2] = { 2, 0 }, rest = 0, order[ITER_MAX], now[ITER_MAX], n, m;
+
+		if (!a.it || a.it->axis != AX_reg || !a.it->stride || !b.it || b.it->axis != AX_reg ||
+		    !b.it->stride)
+			continue;
+		done++;
+		r = l;
+		layout_regs_first(&r, 2, dim);
+		TM(brute_equal(&l, &r, true));
+		check_regs(&l, &r, false);
+		c[2] = 1;
+		TM_INT(layout_at(&r, c).at[AX_reg], ==, 1);
+		c[2] = 0;
+		c[0] = 1;
+		TM_INT(layout_at(&r, c).at[AX_reg], ==, a.it->extent);
+		n = layout_by_stride(&l, AX_reg, order);
+		m = layout_by_stride(&r, AX_reg, now);
+		TM_INT(m, ==, n);
+		TM(now[0] == a.at && now[1] == b.at);
+		for (int i = 0; i < n; i++)
+			if (order[i] != a.at && order[i] != b.at)
+				TM_INT(now[2 + rest++], ==, order[i]);
+	}
+	TM_INT(done, >, TRIALS / 50);
+}
+
+TEST(aliasing)
 {
 	Layout a = lay("((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg))"), r, s;
 	int perm[2] = { 1, 0 };
@@ -357,33 +420,17 @@ START_TEST(aliasing)
 	s = a;
 	TM(layout_reduce(&r, &a, 1) && layout_reduce(&s, &s, 1));
 	ck_assert_str_eq(show(&s), show(&r));
-	TM(layout_broadcast(&r, &r, 1, 16));
+	TM(layout_push(&r, 1, 16, 0, AX_reg));
 	want(&r, "((2,8),16):((1@reg,4@lane),0@reg)+[4:1@lane]");
 	TM(layout_broadcast_like(&s, &s, 1, &a));
 	want(&s, "((2,8),(2,4,2)):((1@reg,4@lane),(0@reg,1@lane,0@reg))");
 	s = a;
-	TM(layout_slice(&s, &s, 1, 0, 1) == false);
+	TM(layout_slice(&s, &s, 1, 1) == false);
 	s = lay("(8,8):(4@lane,1@reg)");
-	TM(layout_slice(&s, &s, 1, 2, 4));
+	TM(layout_slice(&s, &s, 1, 4));
 	want(&s, "(8,4):(4@lane,1@reg)");
 	TM(layout_concat_dims(&s, &s, &s));
 	want(&s, "(8,4,8,4):(4@lane,1@reg,4@lane,1@reg)");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_surgery");
-	TCase *c = tcase_create("surgery");
-
-	tcase_add_test(c, split);
-	tcase_add_test(c, compact_regs);
-	tcase_add_test(c, reshape);
-	tcase_add_test(c, permute_insert_drop_concat);
-	tcase_add_test(c, reduce_broadcast);
-	tcase_add_test(c, slice);
-	tcase_add_test(c, aliasing);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

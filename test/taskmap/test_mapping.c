@@ -1,4 +1,5 @@
 /* test_mapping.c - task mappings against lists of tasks, and the thread-value form. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* ---- Hidet's meaning of a mapping: each worker has a list of tasks -------------------------------- */
@@ -76,13 +77,23 @@ check_lists(const Layout *l, const Lists *want_l)
 	}
 }
 
-/* A chain of random spatial and repeat parts; the lists of the same. */
+/* One more step outside of what is there: row-major, so the last dim first. */
+static void
+add_step(Layout *l, const int64_t *dim, bool spatial)
+{
+	for (int d = l->ndim - 1; d >= 0; d--)
+		TM(spatial ? mapping_spatial(l, d, dim[d], AX_lane) : mapping_repeat(l, d, dim[d]));
+}
+
+/* A product of random spatial and repeat parts; the lists of the same. */
 static void
 rnd_mapping(Layout *l, Lists *lists, int ndim, int parts)
 {
+	static const int64_t one[3] = { 1, 1, 1 };
 	static Lists atom, next;
-	Layout a;
 
+	layout_init(l, ndim);
+	list_atom(lists, ndim, one, true);
 	for (int k = 0; k < parts; k++) {
 		int64_t dim[3];
 		bool spatial = rnd_bool();
@@ -92,24 +103,17 @@ rnd_mapping(Layout *l, Lists *lists, int ndim, int parts)
 			dim[d] = rnd_in(1, 3);
 			all *= dim[d];
 		}
-		if (k && (lists->n * (spatial ? all : 1) > WORKERS ||
-		          lists->len * (spatial ? 1 : all) > TASKS))
+		if (lists->n * (spatial ? all : 1) > WORKERS || lists->len * (spatial ? 1 : all) > TASKS)
 			continue;
-		TM(spatial ? mapping_spatial(&a, ndim, dim) : mapping_repeat(&a, ndim, dim));
+		add_step(l, dim, spatial);
 		list_atom(&atom, ndim, dim, spatial);
-		check_lists(&a, &atom);
-		if (k == 0) {
-			*l = a;
-			*lists = atom;
-			continue;
-		}
-		TM(mapping_product(l, l, &a));
-		list_product(&next, lists, &atom);
+		list_product(&next, &atom, lists);
 		*lists = next;
+		check_lists(l, lists);
 	}
 }
 
-START_TEST(product_is_hidets)
+TEST(product_is_hidets)
 {
 	static Lists lists;
 
@@ -122,54 +126,125 @@ START_TEST(product_is_hidets)
 		check_lists(&l, &lists);
 	}
 }
-END_TEST
 
-START_TEST(product_associates)
+/* Tasks dealt to workers: no more than divide them, and who is left over shares. */
+TEST(workers)
 {
 	static Lists lists;
 
 	tm_seed = 52;
 	for (int k = 0; k < TRIALS; k++) {
-		int ndim = (int)rnd_in(1, 3);
-		Layout a, b, c, l, r;
+		int ndim = (int)rnd_in(1, 3), d = (int)rnd_in(0, ndim - 1);
+		int64_t tasks = rnd_in(1, 24), all, n, used;
+		Layout l;
 
-		rnd_mapping(&a, &lists, ndim, 2);
-		rnd_mapping(&b, &lists, ndim, 2);
-		rnd_mapping(&c, &lists, ndim, 2);
-		layout_push_rep(&b, rnd_in(1, 2), layout_cosize(&b, AX_lane),
-		                AX_lane); /* shared by workers */
-		TM(mapping_product(&l, &a, &b) && mapping_product(&l, &l, &c));
-		TM(mapping_product(&r, &b, &c) && mapping_product(&r, &a, &r));
-		TM_MSG(layout_equal(&l, &r), "%s, %s", show(&l), show(&r));
+		rnd_mapping(&l, &lists, ndim, (int)rnd_in(1, 3));
+		used = layout_cosize(&l, AX_lane);
+		all = used * rnd_in(1, 8);
+		n = mapping_workers(&l, tasks, all, AX_lane);
+		TM(tasks % n == 0 && all % (used * n) == 0);
+		for (int64_t more = n + 1; more <= tasks; more++)
+			TM(tasks % more || all % (used * more));
+		TM(mapping_spatial(&l, d, n, AX_lane) && mapping_repeat(&l, d, tasks / n));
+		TM_INT(layout_cosize(&l, AX_lane), ==, used * n);
+		TM(mapping_share(&l, all, AX_lane));
+		TM_INT(layout_cosize(&l, AX_lane), ==, all);
+		TM_INT(layout_replicas(&l) * used * n, ==, all);
 	}
 }
-END_TEST
 
-/* Fragments as products of mappings, the way Tilus writes them. */
-START_TEST(fragments)
+/* What mapping_print says, made again: steps from the last, which is the innermost. */
+static bool
+mapping_read(Layout *l, int ndim, const char *s)
 {
-	int64_t s22[2] = { 2, 2 }, s84[2] = { 8, 4 }, s12[2] = { 1, 2 }, s21[2] = { 2, 1 },
-		s48[2] = { 4, 8 };
-	int column[2] = { 1, 0 };
-	Layout f, a, b;
+	static const struct {
+		const char *name;
+		Axis axis;
+	} kind[] = { { "repeat(", AX_reg }, { "lanes(", AX_lane }, { "warps(", AX_warp } };
+	const char *step[64];
+	int n = 0;
+
+	for (; s; s = strchr(s, ' ') ? strchr(s, ' ') + 1 : NULL)
+		step[n++] = s;
+	layout_init(l, ndim);
+	while (n-- > 0) {
+		int64_t dim[DIM_MAX] = { 0 };
+		size_t i = 0;
+		const char *at;
+
+		while (i < COUNT_OF(kind) && strncmp(step[n], kind[i].name, strlen(kind[i].name)) != 0)
+			i++;
+		if (i == COUNT_OF(kind))
+			return false;
+		at = step[n] + strlen(kind[i].name);
+		for (int d = 0; d < ndim; d++, at++) {
+			char *end;
+
+			dim[d] = strtoll(at, &end, 10);
+			at = end;
+		}
+		for (int d = ndim - 1; d >= 0; d--)
+			if (!mapping_spatial(l, d, dim[d], kind[i].axis))
+				return false;
+	}
+	return true;
+}
+
+TEST(printed)
+{
+	static Lists lists;
+	Layout l;
+
+	tm_seed = 55;
+	for (int k = 0; k < TRIALS; k++) {
+		int ndim = (int)rnd_in(1, 3);
+		Layout back;
+		const char *text;
+
+		rnd_mapping(&l, &lists, ndim, (int)rnd_in(1, 4));
+		TM(mapping_spatial(&l, 0, rnd_in(1, 4), AX_warp));
+		text = mapping_print(&tm_arena, &l);
+		TM_MSG(text != NULL, "%s", show(&l));
+		TM_MSG(mapping_read(&back, ndim, text) && layout_equal(&back, &l), "%s: %s", show(&l), text);
+		if (k % 100 == 0)
+			arena_free(&tm_arena);
+	}
+	/* rows of 64 elements, 8 an access, by four warps */
+	l = lay("((4,4,8),(8,8)):((8@lane,1@warp,8@reg),(1@reg,1@lane))");
+	ck_assert_str_eq(mapping_print(&tm_arena, &l), "repeat(8,1) warps(4,1) lanes(4,8) repeat(1,8)");
+	l = lay("8:4@lane+[4:1@lane]");
+	ck_assert_str_eq(mapping_print(&tm_arena, &l), "lanes(8) copies(4 lanes)");
+	l = lay("(8,4):(4@lane,0@reg)+[4:1@lane]");
+	TM(mapping_print(&tm_arena, &l) == NULL);
+	l = lay("(8,4):(4@lane,2@lane)");
+	TM(mapping_print(&tm_arena, &l) == NULL);
+}
+
+/* Fragments as products of mappings, the way Tilus writes them: read from the right. */
+TEST(fragments)
+{
+	int64_t s84[2] = { 8, 4 }, s12[2] = { 1, 2 }, s21[2] = { 2, 1 };
+	Layout f;
 
 	/* A of m16n8k16: column_local(2,2).spatial(8,4).local(1,2) */
-	ck_assert(mapping_repeat_order(&f, 2, s22, column) && mapping_spatial(&a, 2, s84) &&
-	          mapping_repeat(&b, 2, s12));
-	ck_assert(mapping_product(&f, &f, &a) && mapping_product(&f, &f, &b));
+	layout_init(&f, 2);
+	add_step(&f, s12, false);
+	add_step(&f, s84, true);
+	TM(mapping_repeat(&f, 0, 2) && mapping_repeat(&f, 1, 2));
 	want_same(&f, "((8,2),(2,4,2)):((4@lane,2@reg),(1@reg,1@lane,4@reg))");
 	/* B, as (k,n): local(2,1).column_spatial(4,8).local(2,1) */
-	ck_assert(mapping_repeat(&f, 2, s21) && mapping_spatial_order(&a, 2, s48, column) &&
-	          mapping_repeat(&b, 2, s21));
-	ck_assert(mapping_product(&f, &f, &a) && mapping_product(&f, &f, &b));
+	layout_init(&f, 2);
+	add_step(&f, s21, false);
+	TM(mapping_spatial(&f, 0, 4, AX_lane) && mapping_spatial(&f, 1, 8, AX_lane));
+	add_step(&f, s21, false);
 	want_same(&f, "((2,4,2),8):((1@reg,1@lane,2@reg),4@lane)");
 	/* C: local(2,1).spatial(8,4).local(1,2) */
-	ck_assert(mapping_repeat(&f, 2, s21) && mapping_spatial(&a, 2, s84) &&
-	          mapping_repeat(&b, 2, s12));
-	ck_assert(mapping_product(&f, &f, &a) && mapping_product(&f, &f, &b));
+	layout_init(&f, 2);
+	add_step(&f, s12, false);
+	add_step(&f, s84, true);
+	add_step(&f, s21, false);
 	want_same(&f, "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))");
 }
-END_TEST
 
 /* ---- thread-value form ----------------------------------------------------------------------------- */
 
@@ -200,7 +275,7 @@ check_tv(const Layout *l, const Layout *t, const Layout *v, int nwarp)
 	}
 }
 
-START_TEST(tv_round_trip)
+TEST(tv_round_trip)
 {
 	int done = 0;
 
@@ -234,10 +309,9 @@ START_TEST(tv_round_trip)
 	}
 	TM_INT(done, >, TRIALS / 2);
 }
-END_TEST
 
 /* Random T and V over random shapes: what is accepted is right, element by element. */
-START_TEST(from_tv)
+TEST(from_tv)
 {
 	int done = 0;
 
@@ -287,9 +361,8 @@ START_TEST(from_tv)
 	}
 	TM_INT(done, ==, TRIALS);
 }
-END_TEST
 
-START_TEST(tv_known)
+TEST(tv_known)
 {
 	int64_t s16[2] = { 16, 8 }, s66[2] = { 6, 6 };
 	Layout t = lay("(4,8):(32,1)"), v = lay("(2,2):(16,8)"), l, a, b;
@@ -326,20 +399,5 @@ START_TEST(tv_known)
 	want(&a, "(16,4):(1,0)");
 	want(&b, "1:0");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("mapping");
-	TCase *c = tcase_create("mapping");
-
-	tcase_add_test(c, product_is_hidets);
-	tcase_add_test(c, product_associates);
-	tcase_add_test(c, fragments);
-	tcase_add_test(c, tv_round_trip);
-	tcase_add_test(c, from_tv);
-	tcase_add_test(c, tv_known);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

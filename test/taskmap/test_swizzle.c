@@ -1,4 +1,5 @@
-/* test_swizzle.c - swizzles: involution, known values, and when they commute with an offset. */
+/* test_swizzle.c - swizzles: involution and known values. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 static Swizzle
@@ -25,7 +26,7 @@ brute_swizzle(Swizzle s, int64_t x)
 	return r;
 }
 
-START_TEST(involution)
+TEST(involution)
 {
 	tm_seed = 41;
 	for (int k = 0; k < TRIALS; k++) {
@@ -37,9 +38,8 @@ START_TEST(involution)
 		TM_INT(swizzle_apply(s, x ^ y), ==, swizzle_apply(s, x) ^ swizzle_apply(s, y));
 	}
 }
-END_TEST
 
-START_TEST(known)
+TEST(known)
 {
 	static const int64_t a[] = { 64, 128, 136, 448, 511, 512 };
 	static const int64_t b[] = { 72, 144, 152, 504, 455, 512 };
@@ -61,76 +61,5 @@ START_TEST(known)
 		TM_INT(swizzle_apply((Swizzle){ 3, 3, 3 }, x) == x, ==, (x & 0x1c0) == 0);
 	}
 }
-END_TEST
 
-/* All bases below the bits that matter, twice over. */
-static bool
-brute_commutes(Swizzle s, const Layout *l, int64_t align)
-{
-	for (int64_t i = 0; i < layout_size(l); i++) {
-		int64_t x = at_index(l, i);
-
-		for (int64_t base = 0; base < 1 << 13; base += align) {
-			if (swizzle_apply(s, base + x) != swizzle_apply(s, base) + x)
-				return false;
-		}
-	}
-	return true;
-}
-
-START_TEST(commutes)
-{
-	int yes = 0;
-
-	tm_seed = 42;
-	for (int k = 0; k < TRIALS; k++) {
-		Swizzle s = rnd_swizzle();
-		Layout l = rnd_mem(2, 16, 12);
-		int64_t align = rnd_bool() ? (int64_t)1 << rnd_in(0, 9) : rnd_in(1, 80);
-		bool want_yes;
-
-		for (int i = 0; i < l.n; i++) /* small powers are where it is close */
-			l.it[i].stride = rnd_bool() ? (int64_t)1 << rnd_in(0, 9)
-			                            : l.it[i].stride * (rnd_in(0, 4) ? 1 : 64);
-		if (rnd_in(0, 9) == 0)
-			l.offset[AX_mem] = rnd_in(0, 16);
-		want_yes = brute_commutes(s, &l, align);
-		yes += want_yes && s.bits;
-		TM_MSG(swizzle_commutes(s, &l, align) == want_yes,
-		       "Sw<%d,%d,%d>, offsets %s, align %d: %d", s.bits, s.base, s.shift, show(&l),
-		       (int)align, want_yes);
-	}
-	TM_INT(yes, >, TRIALS / 10);
-	TM_INT(yes, <, TRIALS * 9 / 10);
-}
-END_TEST
-
-/* What kernels ask: 16-byte rows of f16 in a 128-byte swizzle. */
-START_TEST(commutes_in_use)
-{
-	Swizzle s = { 3, 3, 3 };
-	Layout within = lay("8:1"), rows8 = lay("(8,4):(1,512)"), rows1 = lay("(8,2):(1,64)");
-	Layout k16 = lay("(8,4):(1,16)");
-
-	ck_assert(swizzle_commutes(s, &within, 8));
-	ck_assert(!swizzle_commutes(s, &within, 4)); /* 4 + 7 leaves the 16 bytes */
-	ck_assert(swizzle_commutes(s, &rows8, 8)); /* whole swizzle periods */
-	ck_assert(!swizzle_commutes(s, &rows1, 8)); /* the row is what the swizzle reads */
-	ck_assert(!swizzle_commutes(s, &k16, 64)); /* steps inside a swizzled row */
-	ck_assert(swizzle_commutes(s, &k16, 512));
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("swizzle");
-	TCase *c = tcase_create("swizzle");
-
-	tcase_add_test(c, involution);
-	tcase_add_test(c, known);
-	tcase_add_test(c, commutes);
-	tcase_add_test(c, commutes_in_use);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

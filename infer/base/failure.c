@@ -1,0 +1,109 @@
+/* failure.c - a plan without a solution, in words: who demanded what, which element it is about, the mend. */
+#include "infer/base/state.h"
+#include <stdio.h>
+
+void
+fails(Solve *s, Src src, const char *fmt, ...)
+{
+	char *text = NEWN(s->arena, char, 2048);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, 2048, fmt, ap);
+	va_end(ap);
+	s->why = (Why){ .text = text, .src = src };
+}
+
+void
+fails_note(Solve *s, Src src, const char *fmt, ...)
+{
+	char *text = NEWN(s->arena, char, 2048);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, 2048, fmt, ap);
+	va_end(ap);
+	s->why.note = text;
+	s->why.note_src = src;
+}
+
+const char *
+elem_words(Solve *s, const Type *t, int64_t elem)
+{
+	int64_t c[DIM_MAX] = { 0 };
+	Text x = { .arena = s->arena };
+
+	type_coord(t, elem, c);
+	for (int d = 0; d < t->rank; d++)
+		text_printf(&x, "%s%lld", d ? ", " : "(", (long long)c[d]);
+	text_printf(&x, ")");
+	return x.s;
+}
+
+const char *
+place_words(Solve *s, const Layout *l, const Type *t, int64_t elem)
+{
+	int64_t c[DIM_MAX] = { 0 };
+	Place p;
+
+	type_coord(t, elem, c);
+	p = layout_at(l, c);
+	return arena_printf(s->arena, "register %lld of lane %lld of warp %lld", (long long)p.at[AX_reg],
+	                    (long long)p.at[AX_lane], (long long)p.at[AX_warp]);
+}
+
+const char *
+tile_words(Solve *s, const Val *v)
+{
+	if (v->name)
+		return arena_printf(s->arena, "`%s`", v->name);
+	return arena_printf(s->arena, "the tile %s", type_print(s->arena, &v->type));
+}
+
+/* ---- accesses that cannot be -------------------------------------------------------------------------- */
+
+/* The other side of a demand on an access: the tensor, as the program declares it. */
+void
+fails_note_tensor(Solve *s, Val *mem)
+{
+	const Val *root = view_root(mem);
+	const Param *p = val_param(s->k, root);
+
+	if (p)
+		fails_note(s, p->src, "`%s` is %s here", p->name, dtype_info[root->type.dtype].name);
+}
+
+/* A store of elements smaller than a byte whose neighbours are not at hand. */
+void
+fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
+{
+	const Type *t = &o->in[0]->type;
+	int64_t next = 1;
+
+	for (int d = unit < 0 ? t->rank - 1 : unit; ++d < t->rank;)
+		next *= t->shape[d];
+	if (next >= type_size(t))
+		next = 0;
+	fails(s, o->src,
+	      "%s elements cannot be stored one at a time: element %s, in %s, shares a byte with element "
+	      "%s, in %s: assume that the last dimension written is a multiple of %d, and write slices "
+	      "whose starts and extents are such too",
+	      dtype_info[t->dtype].name, elem_words(s, t, 0), place_words(s, l, t, 0), elem_words(s, t, next),
+	      place_words(s, l, t, next), 8 / dtype_grain(t->dtype));
+	fails_note_tensor(s, o->in[1]);
+}
+
+void
+fails_no_red(Solve *s, const Op *o)
+{
+	static const char *const name[STORE_KINDS] = { "", "atomic_add", "atomic_max", "atomic_min" };
+	DType d = o->in[0]->type.dtype;
+	int kind = dtype_info[d].kind;
+	const char *use = "f32";
+
+	if (kind != K_flt)
+		use = kind == K_sint ? "i32" : "u32";
+	fails(s, o->src, "%s has no %s of %s: keep that tensor in %s, and cast it in another kernel",
+	      s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name, use);
+	fails_note_tensor(s, o->in[1]);
+}

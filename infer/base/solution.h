@@ -1,0 +1,52 @@
+/* solution.h - what a plan comes to: layouts, instructions and prices of a whole kernel.  Nothing of it is in
+ * the IR before a solution is taken. */
+#ifndef HEXC_SOLUTION_H
+#define HEXC_SOLUTION_H
+#include "infer/base/failure.h"
+#include "infer/base/plan.h"
+#include "infer/base/resource.h"
+
+/* A conversion that has been decided on: operands in b and in blocks inside it share it. */
+typedef struct Conversion {
+	const Layout *to;
+	const Block *b;
+	Pick *how;
+	const struct Conversion *next; /* of the same value */
+} Conversion;
+
+/* One complete solution (or the attempt at one). */
+typedef struct Sol {
+	Plan plan;
+	const Layout **val; /* [nval+1] by value id */
+	const Op **origin; /* [nval+1] the op that demanded val[] */
+	const Layout ***want; /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
+	Pick ***conv; /* [nop+1][nin] how; operands with one Pick share the conversion */
+	/* [nop+1][nout] the layout an op makes a result in, where readers see another; NULL: val[] */
+	const Layout ***made;
+	Pick ***mconv; /* [nop+1][nout] how made becomes val[] */
+	Pick **pick; /* [nop+1] */
+	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
+	int *spread; /* [nval+1] in which order the words of narrow tiles hold their bits */
+	Res *res; /* [nop+1] what the op costs, all warps, once */
+	int64_t registers; /* that a lane holds at once, about */
+	double cycles; /* of a block, with others beside it */
+	bool crowded; /* its shared memory, before it is placed, is more than a block has */
+	double alone; /* of a block alone on an SM */
+	int blocks; /* that an SM holds */
+	Res total; /* all that a block does */
+	const char *what; /* infer_describe */
+	const Kernel *k; /* of which this is a solution */
+} Sol;
+
+/* Solutions, cheapest first; equal prices keep the order of enumeration. */
+typedef struct Cands {
+	Sol **sol;
+	int n, cap;
+	uint32_t nval, nop; /* values and ops when the search ran: the length of Sol's arrays */
+	const double *weight; /* [nop+1] how often an op runs in a block */
+	uint64_t steps;
+	struct Solve *solve; /* what the search knew of the kernel */
+	bool tiles; /* there was something to solve */
+	Why why; /* why the best-looking plan has no solution */
+} Cands;
+#endif

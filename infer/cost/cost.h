@@ -1,0 +1,39 @@
+/* cost.h - what a solution costs: resources of every op, registers, clocks of a block. */
+#ifndef HEXC_COST_H
+#define HEXC_COST_H
+#include "infer/base/state.h"
+
+/* ---- recipe_price.c ------------------------------------------------------------------------------- */
+/* What a cast from a narrow type takes. */
+typedef struct CastPrice {
+	bool known, any; /* is there a recipe? */
+	int spread;
+	int steps, last; /* instructions for 32 elements: of integers, of the result's type */
+} CastPrice;
+/* No cast has been asked for yet. */
+void forget_casts(Solve *s);
+/* Of cast o if its operand's words are in that order (hexc/ir/spread.h). */
+const CastPrice *cast_price(const Solve *s, const Op *o, int spread);
+/* Instructions per element of a lookup (ptxgen/element/lookup.c): each four take byte permutations for each
+ * of their bytes, selectors, and permutations that join bytes to elements. */
+double lookup_weight(const Solve *s, const Op *o);
+
+/* ---- registers.c ---------------------------------------------------------------------------------- */
+/* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->why. */
+bool registers_fit(Solve *s);
+
+/* ---- price.c -------------------------------------------------------------------------------------- */
+void price(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
+/* Does nothing wait for load o before the next iteration?  A conversion would. */
+bool made_ahead(const Solve *s, const Op *o);
+/* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and
+ * accesses. */
+void price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
+                      double accesses, Res *r);
+/* 32-byte sectors that one execution of a global access by all warps touches. */
+int64_t global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits,
+                       bool write);
+
+/* ---- cost.c --------------------------------------------------------------------------------------- */
+void cost_of(Solve *s); /* prices all ops; fills sol->cycles and what belongs to it */
+#endif

@@ -1,0 +1,40 @@
+/* legalize.c - pass legalize: products become such as the target's instructions take, and constants and
+ * indices one op for each reader.
+ *
+ * needs   no pipeline loops; nothing has a layout but what the program pinned
+ * keeps   what the kernel computes
+ * leaves  dots of types that the target multiplies, or of any for plain arithmetic; products of sparse tiles
+ *         in one op where an instruction skips their zeros; nothing that nobody reads */
+#include "infer/legalize/legalize.h"
+#include "hexc/pass/pass.h"
+
+/* A constant tile takes a different layout for each reader at no cost, and a view's indices lie as the access
+ * through it wants them: one op per use. */
+static void
+split_fills(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++) {
+			Op *def = o->in[i]->def;
+			if (def && view_gather_dim(def) >= 0) { /* its indices lie as the access wants */
+				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
+				continue;
+			}
+			if (!def || o->in[i]->type.space != S_reg || !op_is(def, F_FILL))
+				continue;
+			o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
+		}
+}
+
+bool
+pass_legalize(Kernel *k)
+{
+	split_fills(k);
+	pass_dce(k);
+	promote_dots(k);
+	if (fuse_sparse(k))
+		pass_dce(k);
+	return true;
+}

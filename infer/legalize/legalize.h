@@ -1,0 +1,11 @@
+/* legalize.h - between the files of pass legalize. */
+#ifndef HEXC_LEGALIZE_H
+#define HEXC_LEGALIZE_H
+#include "hexc/ir/ir.h"
+
+/* Dots of types that the target has no instruction for take their operands through a type that it has. */
+void promote_dots(Kernel *k);
+/* Dots of a sparse tile take its values and positions where the target has an instruction for them, unless
+ * its expand is marked dense.  True: some do. */
+bool fuse_sparse(Kernel *k);
+#endif

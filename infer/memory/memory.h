@@ -1,0 +1,115 @@
+/* memory.h - how tiles come from memory and go there: what a view allows, instructions of loads,
+ * stores and copies, address layouts of shared tiles. */
+#ifndef HEXC_MEMORY_H
+#define HEXC_MEMORY_H
+#include "infer/base/state.h"
+
+/* ---- access.c ------------------------------------------------------------------------------------- */
+/* The accesses of the kernel, in the orders that the search asks for. */
+void find_accesses(Solve *s);
+/* the shared memory that a load reads, a store or copy writes; NULL: none */
+Val *shared_operand(const Op *o);
+
+/* ---- view.c --------------------------------------------------------------------------------------- */
+/* No view has been asked about yet. */
+void forget_views(Solve *s);
+/* Where a view's dims lie in its base (view_base): dim_of[view dim] = dim there.  Returns the base. */
+Val *view_dims(Val *v, int *dim_of);
+/* The view dim along which memory is contiguous, -1 none. */
+int unit_dim(const Solve *s, Val *mem);
+/* Dims of a view, fastest memory first: by stride for global, by the alloc's order for shared. */
+void memory_order(const Solve *s, Val *view, int *order);
+/* Elements of one access along `dim` of a global view, for a run of `run` registers: alignment, edges. */
+int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run);
+/* The same along the contiguous dim of a shared view: what divides its rows and starts. */
+int64_t shared_vec(const Solve *s, Val *mem, int64_t run);
+/* Bits of an element where a dot's operand comes from, if wider accesses along its dim k pay there: it is
+ * narrower than what it is made into, or in global memory.  0: they do not. */
+int k_source_bits(const Solve *s, const Val *v, int kdim);
+/* Bits of an element of the shared tile that a dot's operand comes from, if it is contiguous along the
+ * operand's dim `side`, which is not k, and narrower than what it is made into; else 0. */
+int side_source_bits(const Solve *s, const Val *v, int side);
+/* The dim of a dot's operand that is contiguous where it comes from, -1 unknown. */
+int source_unit(const Solve *s, const Val *v);
+/* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
+int64_t reg_run(const Layout *l, int dim);
+
+/* ---- coalesced.c ---------------------------------------------------------------------------------- */
+/* Threads over a tile so that neighbours in memory meet neighbouring lanes.  order[0] = dim that is
+ * contiguous; vec elements of it per access.  outer: warps go to the slowest dims. */
+bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
+               bool outer);
+
+/* ---- spread.c ------------------------------------------------------------------------------------- */
+/* The order of bits (hexc/ir/spread.h) that all readers of narrow tile v like: casts that have recipes for
+ * it. */
+int spread_liked(const Solve *s, const Val *v);
+/* The same of a tile unpacked from a tensor's words; so_far: what readers of that tensor's other tiles like,
+ * -1: there are none. */
+int spread_liked_packed(const Solve *s, const Val *v, int so_far);
+/* v, and what only rearranges it, lies in that order. */
+void spread_tile(Solve *s, const Val *v, int spread);
+
+/* ---- load.c --------------------------------------------------------------------------------------- */
+/* Access instruction of a load of a tile, and the layout it comes in where that is another than its
+ * value's. */
+void load_shared(Solve *s, Op *o);
+/* The same of a load from global memory that comes as l. */
+void load_global_as(Solve *s, Op *o, const Layout *l);
+/* Elements of one access when a global tile is loaded into l. */
+int64_t load_vec(const Solve *s, const Op *o, const Layout *l);
+/* l with its registers numbered along dim `unit` first, if that makes longer runs in memory; else l. */
+const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
+
+/* ---- memory.c ------------------------------------------------------------------------------------- */
+/* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */
+const Instr *memory_row(InstrKind kind, int bits, bool trans);
+Pick *pick_new(Solve *s, const Instr *in, int64_t vec);
+/* The task mapping of a copy: coalesced where it reads, vec elements an access, by instructions of that kind
+ * if there are such; false: s->why. */
+bool copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind);
+/* Access instruction of a store, of a copy; false, or s->why has a text: there is none. */
+void select_store(Solve *s, Op *o);
+bool select_copy(Solve *s, Op *o);
+/* Address layout of an alloc, once all accesses to it are known; s->why. */
+void select_shared(Solve *s, Op *alloc);
+
+/* ---- ldmatrix.c ----------------------------------------------------------------------------------- */
+/* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the
+ * layout it comes in where registers have other numbers. */
+Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
+/* stmatrix for a store to a shared tile of what lies as l; NULL likewise. */
+Pick *pick_stmatrix(Solve *s, const Op *o, const Layout *l);
+/* A row of kind ldmatrix or stmatrix for a tile that lies as l in registers and has runs along `unit` in
+ * shared memory, and which lane addresses what (128 bits of elements an access).  False: there is none. */
+typedef struct MatrixSide {
+	const Instr *in;
+	const Layout *map;
+} MatrixSide;
+bool matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, MatrixSide *out);
+
+/* ---- shared.c ------------------------------------------------------------------------------------- */
+/* One way of touching a shared tile. */
+typedef struct Access {
+	const Op *op;
+	const Layout *map; /* access side: view coordinates -> lane, warp, reg */
+	int rank;
+	int dim_of[DIM_MAX]; /* view dim -> tile dim */
+	const Type *as; /* dims are those of the tile under this shape; NULL: under its own */
+	int vec; /* elements per lane and access */
+	int bits; /* of an element */
+	int lanes; /* lanes that give an address: 32, or 8 per matrix of ldmatrix */
+	bool write; /* only one of several replicas writes */
+	double weight;
+} Access;
+/* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances of
+ * every access.  waves[i]: wavefronts of one execution of access i by all warps.  Asked again, it
+ * remembers. */
+void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
+                   int64_t *waves);
+/* The best swizzle of l, which has none, for these accesses, and what they are then. */
+void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves);
+/* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
+void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
+                  int64_t *least);
+#endif

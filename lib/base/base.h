@@ -1,0 +1,29 @@
+/* base.h - what every room of the library stands on: leaving, answering, working on all cores. */
+#ifndef HEXC_LIB_BASE_H
+#define HEXC_LIB_BASE_H
+#include "lib/hexc.h"
+#include "taskmap/base.h"
+
+/* Launch parameters of a kernel, at the most. */
+enum { LAUNCH_PARAMS_MAX = 64 };
+
+/* ---- protect.c ----------------------------------------------------------------------------------- */
+
+/* Run fn(user) with every arena of `a` (n of them) leaving to here: the one setjmp of the library.
+ * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
+int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
+
+/* ---- error.c ------------------------------------------------------------------------------------- */
+
+/* Hand out as much of `full` as the caller's struct has room for; 0: not even for its size. */
+int hand_out(void *out, size_t room, const void *full, size_t n);
+/* why[0..n) = the sentence; returns code. */
+int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* ---- parallel.c ---------------------------------------------------------------------------------- */
+
+/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: all cores); the caller's
+ * is one. */
+void parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
+                  void *user);
+#endif

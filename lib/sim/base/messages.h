@@ -1,0 +1,20 @@
+/* messages.h - what is wrong with a text, by line. */
+#ifndef SIM_MESSAGES_H
+#define SIM_MESSAGES_H
+#include "lib/sim/base/base.h"
+
+typedef struct Message {
+	u32 line;
+	char *text;
+} Message;
+typedef struct Messages {
+	Message *v;
+	u32 n, cap;
+} Messages;
+
+/* Cut at 400 bytes, on one line of ASCII; dropped when there is no memory for it. */
+void messages_add(Messages *m, u32 line, const char *fmt, va_list ap) PRINTF_LIKE(3, 0);
+void messages_sort(Messages *m);        /* by line */
+void messages_clear(Messages *m);
+void messages_free(Messages *m);
+#endif

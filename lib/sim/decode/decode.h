@@ -1,0 +1,79 @@
+/* decode.h - what the decoders of statements share: stmt.c has the helpers, the others the rows. */
+#ifndef SIM_DECODE_H
+#define SIM_DECODE_H
+#include "lib/sim/exec/exec.h"
+#include "lib/sim/state/module.h"
+
+struct Dec;
+typedef struct Row {
+	const char *name;
+	u8 cls;
+	bool (*dec)(struct Dec *);
+	exec_fn *exec;
+	const char *pat, *mods;
+	u16 id;
+} Row;
+typedef struct Dec {
+	sim_module *m;
+	Arena *arena;           /* the module's */
+	Fn *f;
+	Stmt *st;
+	Ins *in;
+	const Row *row;
+	char op[160];
+	const char *part[24];   /* parts after the row's name */
+	u32 npart;
+	u32 used;               /* bit per part */
+	PtxType ty[6];
+	u32 nty;
+} Dec;
+bool dec_fail(Dec *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* stmt.c: parts of the opcode are taken; one that nobody took is an error. */
+bool dec_has(Dec *d, const char *word);         /* the part of this name */
+const char *dec_prefix(Dec *d, const char *pre);/* one that starts so */
+bool dec_types(Dec *d);                         /* all that are types */
+bool dec_space(Dec *d, sim_space *out);
+bool dec_scope(Dec *d);                         /* .cta, .cluster, .gpu or .sys */
+bool dec_atomic(Dec *d, u8 *op);                /* the operation of an atomic or reduction, AT_ */
+/* The target is sm_`sm` or newer; sm above 1000: sm - 1000 with suffix a.  what: NULL, the instruction. */
+bool dec_needs(Dec *d, u32 sm, const char *what);
+Dec dec_start(sim_module *m, Fn *f, Stmt *st);
+bool dec_stmt(Dec *d);
+Ins *dec_emit(Dec *d);                          /* a further instruction of this statement */
+/* operand.c */
+Ref *dec_room(Dec *d, u32 nd, u32 ns);          /* for Ins.d and Ins.s, one behind the other, and one more */
+bool dec_src(Dec *d, const Opnd *o, PtxType t, Ref *out);
+bool dec_dst(Dec *d, const Opnd *o, PtxType t, Ref *out);
+bool dec_psrc(Dec *d, const Opnd *o, s32 *p, bool *neg);
+bool dec_pdst(Dec *d, const Opnd *o, s32 *p);
+bool dec_imm(const Opnd *o, u64 *v);
+bool dec_addr(Dec *d, const Opnd *o, Ref *base, s64 *off, sim_space *space);
+bool dec_refs(Dec *d, const Opnd *o, PtxType t, bool dst, u32 want, Ref *out, u32 *n);
+void dec_reg(Dec *d, Reg *r);                   /* its place, if it has none yet */
+bool dec_frame(const Dec *d, const Var *v);     /* the variable is in a frame of a .func */
+void dec_fp(Dec *d, Ref *out);                  /* its frame pointer */
+
+#define I(id, mnemonic, cls, dec, exec, pat, mods) bool dec_##dec(Dec *d);
+#include "lib/sim/ptx/isa.def"
+/* What they hand on to. */
+bool dec_pbool(Dec *d), dec_tmprefetch(Dec *d);
+/* product.c */
+PtxType type_family(PtxType t);                       /* the one that stands for types that may be mixed */
+bool dec_shape(Dec *d);                         /* .m16n8k16 to Ins.mma */
+bool dec_layouts(Dec *d, bool any);             /* .row.col, or any two, to Ins.mma */
+void dec_product(Dec *d, PtxType a, PtxType b, PtxType c, PtxType dt);
+bool dec_satfinite(Dec *d, PtxType ab);
+u32 fragment_regs(u32 elements, PtxType t);     /* of a warp */
+/* Operands 0 to 3 as registers of D, A, B and C.  Where one more source fits behind them; NULL: told. */
+Ref *dec_fragments(Dec *d, u32 nd, u32 na, u32 nb, u32 nc);
+/* mma.c: metadata of a sparse A and their selector, as the last source */
+bool dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits);
+/* wgmma.c */
+bool wgmma_mark(sim_module *m, u32 units);      /* sets Ins.wg; false if there is no wgmma */
+/* vars.c: addresses and initial values */
+bool place_vars(sim_module *m);
+/* link.c */
+bool decode_module(sim_module *m);
+/* cfg.c */
+void cfg_reconverge(sim_module *m, Fn *f);
+#endif

@@ -1,0 +1,162 @@
+/* bar.c - barriers of a block, numbered 0 to 15, with thread counts and reductions. */
+#include <string.h>
+#include "lib/sim/exec/path.h"
+#include "lib/sim/judge/check.h"
+#include "lib/sim/state/fault.h"
+
+static bool
+bad(Warp *w, const Ins *in, u32 mask, const char *text, u32 v)
+{
+	fault_add(w, low_lane(mask), SIM_FAULT_BARRIER, in->line, SIM_SPACE_NONE, 0, 0, NULL,
+	          "%.60s: %s %u", in->text, text, v);
+	return false;
+}
+
+static bool
+uniform(Warp *w, const Ins *in, const Ref *r, u32 mask, u32 *out)
+{
+	const u32 *v = src32(w, r);
+	int l;
+
+	use_check(w, in, r, mask, "a barrier operand");
+	*out = v[low_lane(mask)];
+	FOR_LANES(l, mask)
+		if (v[l] != *out)
+			return bad(w, in, mask, "lanes disagree on the barrier or its count, e.g.", v[l]);
+	return true;
+}
+
+static void
+arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
+{
+	if (!bar->open) {
+		memset(bar, 0, sizeof *bar);
+		bar->open = true;
+		bar->expect = expect;
+		bar->all = 1;
+		bar->line = in->line;
+	} else if (bar->expect != expect) {
+		bad(w, in, mask, "threads of one phase give different counts: here", expect);
+	}
+	w->cta->cl->effects++;
+	bar->arrived[w->id] |= mask;
+	bar->count += mask == w->live ? WARP : popcount(mask);
+	if (in->mode != BAR_ARRIVE)
+		bar->waiting[w->id] |= mask;
+	if (in->mode >= BAR_POPC) {
+		u32 p = (in->ps_neg ? ~w->p[in->ps] : w->p[in->ps]) & mask;
+		use_pred(w, in, in->ps, mask, "the predicate of a barrier");
+		bar->popc += popcount(p);
+		bar->all &= p == mask;
+		bar->any |= p != 0;
+	}
+	if (w->def)
+		know_release(w, &bar->know);
+}
+
+int
+exec_bar(Warp *w, const Ins *in, u32 mask)
+{
+	Path *q = &w->path[w->cur];
+	u32 n, expect = 0;
+
+	w->told = false;
+	if (in->flags & F_INT && !sync_lanes(w, in, mask, w->live))
+		return R_BLOCK;
+	if (w->told) {          /* nobody can say how the block would go on */
+		w->cta->dead = true;
+		return R_STOP;
+	}
+	w->cta->k->barriers++;
+	if (!uniform(w, in, &in->s[0], mask, &n) ||
+	    (in->ns > 1 && !uniform(w, in, &in->s[1], mask, &expect)))
+		return R_NEXT;
+	if (n >= NBAR) {
+		bad(w, in, mask, "barrier number is not below 16:", n);
+		return R_NEXT;
+	}
+	if (in->ns > 1 && (expect % WARP || !expect || expect > ((w->cta->nwarp + 0u) * WARP))) {
+		bad(w, in, mask, "thread count is no multiple of 32, or more than the block has:", expect);
+		return R_NEXT;
+	}
+	arrive(w, in, &w->cta->bar[n], mask, expect);
+	if (in->mode == BAR_ARRIVE) {
+		bar_try(w->cta);
+		return R_NEXT;
+	}
+	q->state = P_BAR;
+	q->bar = (u8)n;
+	return R_BLOCK;
+}
+
+static bool
+complete(const Cta *b, const Bar *bar)
+{
+	if (bar->expect)
+		return bar->count >= bar->expect;
+	for (u32 i = 0; i < b->nwarp; i++)
+		if (b->warp[i].live & ~bar->arrived[i])
+			return false;
+	return true;
+}
+
+static void
+result(Warp *w, const Ins *in, const Bar *bar, u32 mask)
+{
+	u32 r = in->mode == BAR_AND ? bar->all : bar->any;
+	int l;
+
+	if (in->mode == BAR_POPC) {
+		u32 *d = dst32(w, in->d);
+		FOR_LANES(l, mask)
+			d[l] = bar->popc;
+		if (w->def)
+			def_set(w, in->d, mask, ALL_LANES, 0);
+	} else if (in->mode >= BAR_AND && in->pd >= 0) {
+		w->p[in->pd] = (w->p[in->pd] & ~mask) | (r ? mask : 0);
+		if (w->def)
+			w->pdef[in->pd] |= mask;
+	}
+}
+
+static void
+release(Cta *b, u32 n)
+{
+	Bar bar = b->bar[n];
+	bool all = true;                /* every thread of the block has waited here */
+
+	b->bar[n].open = false;
+	for (u32 i = 0; i < b->nwarp; i++) {
+		Warp *w = &b->warp[i];
+		all = all && bar.waiting[i] == w->start;
+		if (!bar.waiting[i])
+			continue;
+		for (u32 k = 0; k < w->npath; k++) {
+			Path *q = &w->path[k];
+			if (q->state != P_BAR || q->bar != n)
+				continue;
+			result(w, &b->l->m->code[q->pc], &bar, q->mask & bar.waiting[i]);
+			q->state = P_RUN;
+			q->forced = false;
+			q->pc++;
+		}
+		if (w->def)
+			know_join(&w->know, &bar.know);
+		w->blocked = false;
+	}
+	if (all)
+		shadow_era(b);
+}
+
+bool
+bar_try(Cta *b)
+{
+	bool any = false;
+
+	for (u32 n = 0; n < NBAR; n++)
+		if (b->bar[n].open && complete(b, &b->bar[n])) {
+			release(b, n);
+			any = true;
+		}
+	return any;
+}

@@ -1,0 +1,127 @@
+/* bar_cluster.c - barrier.cluster.arrive and .wait. */
+#include "lib/sim/exec/path.h"
+#include "lib/sim/state/fault.h"
+
+static void
+misuse(Warp *w, const Ins *in, u32 mask, const char *what)
+{
+	fault_add(w, low_lane(mask), SIM_FAULT_CLUSTER, in->line, SIM_SPACE_NONE, 0, 0, NULL,
+	          "%.60s: %s", in->text, what);
+}
+
+static bool
+complete(const Cluster *c)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < c->n; i++)
+		for (u32 k = 0; k < c->cta[i]->nwarp; k++) {
+			const Warp *w = &c->cta[i]->warp[k];
+			if (w->live & ~w->carrived)
+				return false;
+			any |= w->carrived != 0;
+		}
+	return any;
+}
+
+static void
+pass(Warp *w, u32 mask)
+{
+	w->cdone &= ~mask;
+	if (w->def && w->know.gacq < w->cta->cl->gdone)
+		w->know.gacq = w->cta->cl->gdone;
+	if (w->def && w->know.gown < w->cta->cl->gdone)
+		w->know.gown = w->cta->cl->gdone;
+}
+
+static void
+release(Warp *w)
+{
+	w->cdone |= w->carrived;
+	w->carrived = 0;
+	for (u32 k = 0; k < w->npath; k++) {
+		Path *q = &w->path[k];
+		if (q->state != P_CLUSTER || q->mask & w->live & ~w->cdone)
+			continue;
+		pass(w, q->mask);
+		q->state = P_RUN;
+		q->forced = false;
+		q->pc++;
+		w->blocked = false;
+	}
+}
+
+/* True if all threads of the cluster have arrived: those that wait go on. */
+bool
+cluster_bar_try(Cluster *c)
+{
+	if (!complete(c))
+		return false;
+	c->phase++;
+	c->effects++;
+	c->gdone = c->gacq;
+	for (u32 i = 0; i < c->n; i++)
+		for (u32 k = 0; k < c->cta[i]->nwarp; k++)
+			release(&c->cta[i]->warp[k]);
+	return true;
+}
+
+/* .aligned: the whole warp has to come.  False: blocked, or not to be gone on with. */
+static bool
+together(Warp *w, const Ins *in, u32 mask, int *r)
+{
+	w->told = false;
+	*r = R_BLOCK;
+	if (in->flags & F_INT && !sync_lanes(w, in, mask, w->live))
+		return false;
+	if (!w->told)
+		return true;
+	w->cta->dead = true;
+	*r = R_STOP;
+	return false;
+}
+
+int
+exec_carrive(Warp *w, const Ins *in, u32 mask)
+{
+	Cluster *c = w->cta->cl;
+	int r;
+
+	if (!together(w, in, mask, &r))
+		return r;
+	w->cta->k->barriers++;
+	if (mask & (w->carrived | w->cdone)) {
+		misuse(w, in, mask & (w->carrived | w->cdone),
+		    "the thread has arrived before and not waited");
+		mask &= ~(w->carrived | w->cdone);
+	}
+	w->carrived |= mask;
+	c->effects++;
+	if (w->def && in->flags & F_REL)
+		c->gacq = time_tick(c->l);
+	else if (w->def && c->gacq < w->grel)
+		c->gacq = w->grel;
+	cluster_bar_try(c);
+	return R_NEXT;
+}
+
+int
+exec_cwait(Warp *w, const Ins *in, u32 mask)
+{
+	Path *q = &w->path[w->cur];
+	u32 never = mask & ~(w->carrived | w->cdone);
+	int r;
+
+	if (!together(w, in, mask, &r))
+		return r;
+	if (never) {
+		misuse(w, in, never, "the thread has not arrived before");
+		mask &= ~never;
+	}
+	if (!(mask & ~w->cdone)) {
+		pass(w, mask);
+		return R_NEXT;
+	}
+	q->state = P_CLUSTER;
+	return R_BLOCK;
+}

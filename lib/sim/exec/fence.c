@@ -1,0 +1,35 @@
+/* fence.c - membar and fence. */
+#include "lib/sim/exec/exec.h"
+#include "lib/sim/judge/check.h"
+
+/* Inits of mbarriers that w knows of are fenced now. */
+static void
+fence_mbars(Warp *w)
+{
+	MbarTab *t = &w->cta->mb;
+
+	for (u32 i = 0; t->nunfenced && i < t->cap; i++) {
+		Mbar *m = t->slot[i];
+		if (!m || !m->live || m->fenced)
+			continue;
+		if (w->def && m->init_warp != w->id && m->init_clock > w->know.vc[m->init_warp])
+			continue;
+		m->fenced = true;
+		t->nunfenced--;
+	}
+}
+
+int
+exec_fence(Warp *w, const Ins *in, u32 mask)
+{
+	(void)mask;
+	if (in->fence == FENCE_MBAR_INIT || in->fence == FENCE_ASYNC || in->fence == FENCE_ASYNC_SHARED)
+		fence_mbars(w);
+	if (!w->def)
+		return R_NEXT;
+	if (in->fence == FENCE_THREAD || in->fence == FENCE_MBAR_INIT)
+		check_fence(w);
+	else
+		proxy_fence(w, in->fence);
+	return R_NEXT;
+}

@@ -1,0 +1,68 @@
+/* tmap.h - tensor maps inside the simulator: the 128 bytes, and the walk through a box.
+ *
+ * tmap.c encodes and checks, tmap_box.c says which element goes where, bulk_tensor.c copies,
+ * tmap_edit.c is tensormap.replace. */
+#ifndef SIM_TMAP_H
+#define SIM_TMAP_H
+#include "lib/sim/judge/access.h"
+
+enum { TMAP_BYTES = 128, TMAP_ALIGN = 64 };
+
+/* The opaque bytes.  Fields hold whatever tensormap.replace puts there: a map is judged when it
+ * is used, not while it is being changed. */
+typedef struct TmapBits {
+	u64 magic, sum;
+	u64 address, stride[4];
+	u32 dim[5];             /* 0 with its bit in `full`: 2^32 */
+	u32 box[5];
+	s16 lower[3], upper[3];
+	u16 channels, pixels;
+	u8 estride[5];
+	u8 im2col, type, rank, interleave, swizzle, l2, fill, full;
+	u8 spare[3];
+} TmapBits;
+_Static_assert(sizeof(TmapBits) == TMAP_BYTES, "a tensor map has 128 bytes");
+
+bool tmap_intact(const TmapBits *b);            /* magic and checksum are right */
+void tmap_seal(TmapBits *b);                    /* after a change of fields */
+void tmap_unpack(const TmapBits *b, sim_tmap_desc *d);
+/* The driver's rules.  False with one sentence in `why`. */
+bool tmap_check(const sim_tmap_desc *d, char *why, size_t n);
+
+PtxType tmap_ptx_type(const sim_tmap_desc *d);     /* of an element, for arithmetic */
+bool tmap_reduces(const sim_tmap_desc *d, u32 op);      /* may its elements be reduced so? */
+u32 tmap_esize(const sim_tmap_desc *d);         /* bytes of an element */
+u32 tmap_row(const sim_tmap_desc *d);           /* bytes of one row of the box in shared memory */
+u64 tmap_bytes(const sim_tmap_desc *d);         /* bytes of the whole box there */
+
+/* Fields of tensormap.replace. */
+enum { TF_ADDRESS, TF_RANK, TF_BOX, TF_DIM, TF_STRIDE, TF_ESTRIDE, TF_TYPE, TF_INTERLEAVE, TF_SWIZZLE,
+	TF_FILL };
+/* tmap_edit.c: the map at global memory `a` is about to be used: was it changed, and fenced? */
+bool tmap_seen(Warp *w, const Ins *in, int lane, const MemAccess *a);
+
+/* A walk through the rows of a box in the order in which they lie in shared memory.  A row is
+ * contiguous in both memories; row i starts i * tmap_row() bytes after the box does. */
+typedef struct Box {
+	const sim_tmap_desc *d;
+	s64 at[5];              /* coordinates of the row's first element */
+	s64 start[5];
+	u32 off[3];             /* im2col offsets in W, H, D */
+	u32 step[5];            /* tiled: steps done in each dimension */
+	u64 row, rows;
+} Box;
+typedef struct BoxRow {
+	u64 addr;               /* global address of element `from` */
+	u32 from, to;           /* elements of the row that are inside the tensor; equal: none */
+} BoxRow;
+/* False if the start is impossible: the base pixel of an im2col copy is outside of its box, or an
+ * offset is out of range; `why` says so. */
+bool box_start(Box *b, const sim_tmap_desc *d, const s32 *coord, const u32 *off, char *why, size_t n);
+bool box_next(Box *b, BoxRow *r);               /* the present row, then on; false: past the end */
+/* Where the byte at a shared address goes under the map's swizzle. */
+u32 box_swizzle(const sim_tmap_desc *d, u32 addr);
+/* The bits of an element outside of the tensor. */
+u64 box_fill(const sim_tmap_desc *d);
+/* Rewrites n bytes of elements as the map's type does on the way to shared memory. */
+void box_convert(const sim_tmap_desc *d, u8 *data, u32 n);
+#endif

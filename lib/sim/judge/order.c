@@ -1,0 +1,167 @@
+/* order.c - what is ordered before what: clocks handed over by fences, acquire and release.
+ * check.c asks, bar.c hands clocks over at barriers. */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/sim/judge/check.h"
+#include "lib/sim/state/fault.h"
+
+/* Of a whole warp one clock says it all; of a part, the matrix: each lane learns what any of them knows. */
+void
+check_sync_warp(Warp *w, u32 lanes)
+{
+	u32 known[WARP] = { 0 };
+	int l;
+
+	if (!(w->live & ~lanes)) {
+		w->met = ++w->clock;
+		w->paired = false;
+		return;
+	}
+	if (!w->paired)
+		memset(w->pair, 0, sizeof w->pair);
+	w->paired = true;
+	FOR_LANES(l, lanes)
+		for (u32 j = 0; j < WARP; j++)
+			known[j] = known[j] < w->pair[l][j] ? w->pair[l][j] : known[j];
+	FOR_LANES(l, lanes)
+		known[l] = w->clock;
+	FOR_LANES(l, lanes)
+		memcpy(w->pair[l], known, sizeof known);
+	w->clock++;
+}
+
+/* A fence: what was strongly read before it is now acquired; what was done before it will be
+ * released by the next strong write. */
+void
+check_fence(Warp *w)
+{
+	Launch *l = w->cta->l;
+
+	know_join(&w->know, &w->acq);
+	know_release(w, &w->rel);
+	w->grel = time_tick(l);
+	w->cta->fenced = true;
+}
+
+static SyncVar *
+sync_var(Cta *b, u64 addr, bool make)
+{
+	SyncVar *v;
+
+	for (u32 i = 0; i < b->nsv; i++)
+		if (b->sv[i].addr == addr)
+			return &b->sv[i];
+	if (!make)
+		return NULL;
+	if (b->nsv == b->csv) {
+		u32 n = b->csv ? 2 * b->csv : 16;
+		v = n > 1024 ? NULL : realloc(b->sv, n * sizeof *v);
+		if (!v)
+			return NULL;
+		b->sv = v;
+		b->csv = n;
+	}
+	v = &b->sv[b->nsv++];
+	memset(v, 0, sizeof *v);
+	v->addr = addr;
+	return v;
+}
+
+static GSync *
+global_sync(Launch *l, u64 addr, bool make)
+{
+	GSync *g;
+	u32 i, h = (u32)((addr * 0x9e3779b97f4a7c15ull) >> 40);
+
+	if (!l->cgs) {
+		l->gs = calloc(4096, sizeof *l->gs);
+		if (!l->gs)
+			return NULL;
+		__atomic_store_n(&l->cgs, 4096, __ATOMIC_RELAXED);
+	}
+	for (i = 0; i < 64; i++) {
+		g = &l->gs[(h + i) % l->cgs];
+		if (g->addr == addr)
+			return g;
+		if (!g->addr && !make)
+			return NULL;
+		if (!g->addr)
+			break;
+	}
+	if (g->addr)            /* a full neighbourhood: forget the last, keep its time (ordering) */
+		g->block = ~0u;
+	g->addr = addr;
+	return g;
+}
+
+/* The same between blocks, where a moment of launch time stands for all clocks.  Host threads run blocks at
+ * the same time: who reads looks here after the read itself, who writes before the write, and an atomic
+ * operation is done under the lock together with this. */
+static void
+between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write)
+{
+	Launch *l = w->cta->l;
+	GSync *g;
+	u64 key = a->space == SIM_SPACE_GLOBAL ? a->addr
+	                                       : 1ull << 63 | (u64)a->cta->lin << 32 | (u32)a->addr;
+
+	g = global_sync(l, key, write);
+	if (g && read) {
+		if (g->time > w->acq.gacq)
+			w->acq.gacq = g->time;
+		if (g->block != w->cta->lin + 1 && g->time > w->acq.gown)
+			w->acq.gown = g->time;
+		if (in->flags & F_ACQ) {
+			if (g->time > w->know.gacq)
+				w->know.gacq = g->time;
+			if (g->block != w->cta->lin + 1 && g->time > w->know.gown)
+				w->know.gown = g->time;
+		}
+	}
+	if (g && write) {
+		u32 t = in->flags & F_REL ? time_tick(l) : w->grel;
+		if (t > g->time)
+			g->time = t;
+		g->block = !g->block || g->block == w->cta->lin + 1 ? w->cta->lin + 1 : ~0u;
+	}
+}
+
+bool
+hands_over(const Warp *w, const MemAccess *a, const Ins *in)
+{
+	const Launch *l = w->cta->l;
+
+	return (a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && w->cta->cl->n > 1)) &&
+	       (__atomic_load_n(&l->cgs, __ATOMIC_ACQUIRE) || w->grel || in->flags & F_REL);
+}
+
+/* A strong access: relaxed ones work with the fences around them. */
+void
+check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write, bool locked)
+{
+	Cta *b = w->cta;
+
+	if (a->space == SIM_SPACE_SHARED || a->space == SIM_SPACE_GLOBAL) {
+		bool own = a->space == SIM_SPACE_GLOBAL || a->cta == b;
+		bool matters = own && (b->fenced || in->flags & (F_ACQ | F_REL) || b->nsv);
+		SyncVar *v = matters ? sync_var(b, a->addr, write) : NULL;
+		if (v && read) {
+			know_join(&w->acq, &v->know);
+			if (in->flags & F_ACQ)
+				know_join(&w->know, &v->know);
+		}
+		if (v && write) {
+			if (in->flags & F_REL)
+				know_release(w, &v->know);
+			else
+				know_join(&v->know, &w->rel);
+		}
+	}
+	if (!hands_over(w, a, in))
+		return;
+	if (!locked)
+		launch_lock(b->l);
+	between_blocks(w, a, in, read, write);
+	if (!locked)
+		launch_unlock(b->l);
+}

@@ -1,0 +1,384 @@
+/* race.c - races, unfinished copies and initialised bytes of shared and global memory.
+ *
+ * Each 4-byte word remembers its last few accesses.  A remembered access is ordered before the
+ * present one if it is by the same thread; or by another lane of the warp before a bar.warp.sync
+ * of both; or by a warp of the block whose clock at that time is known here (vector
+ * clocks, handed over by barriers, fences with strong accesses, acquire and release); or by
+ * another block before a point in launch time that was handed over.
+ * Two unordered accesses race if one writes, unless both are strong (atomic, volatile,
+ * relaxed...) or both write the same value.
+ * Words remember few accesses, so a race can be missed; what is reported is one.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/sim/judge/slot.h"
+#include "lib/sim/judge/wgmma.h"
+#include "lib/sim/state/fault.h"
+
+typedef struct Now {            /* the present access */
+	Warp *w;
+	const Ins *in;
+	int lane;
+	const MemAccess *acc;
+	u32 bytes;
+	u32 kind;
+	bool look;              /* compare only */
+	const u8 *value;
+	u64 a, b;               /* slot without the byte mask */
+	u32 block, thread;
+} Now;
+
+static bool
+ordered(const Now *n, const Slot *s)
+{
+	const Warp *w = n->w;
+	u32 t = s_thread(s), v = t / WARP;
+
+	if (s_block(s) != n->block)
+		return s_time(s) < w->know.gacq;
+	if (s_time(s) < w->know.gown)
+		return true;
+	if (s_kind(s) == A_LANDED)
+		return s_landed(s) <= w->know.vc[MAX_WARPS + s_agent(s)];
+	if (v == w->id && (t == n->thread || s_clock(s) < w->met ||
+	                   (w->paired && s_clock(s) <= w->pair[n->lane][t % WARP])))
+		return true;
+	/* cuda::pipeline ends its mbarriers behind a match.sync: lanes of a warp that have met are done */
+	if (v == w->id && n->in->id == OP_mbinval)
+		return true;
+	return s_clock(s) <= w->know.vc[v];
+}
+
+static bool
+writes(u32 kind)
+{
+	return kind == A_WRITE || kind == A_SWRITE || kind == A_ASYNC || kind == A_LANDED;
+}
+
+static bool
+strong(u32 kind)
+{
+	return kind == A_SREAD || kind == A_SWRITE;
+}
+
+static void
+slot_place(const Now *n, const Slot *s, sim_place *out)
+{
+	Launch *l = n->w->cta->l;
+	Cta other;
+
+	other.l = l;
+	other.lin = s_block(s) - 1;
+	other.id[0] = other.lin % l->a.grid[0];
+	other.id[1] = other.lin / l->a.grid[0] % l->a.grid[1];
+	other.id[2] = other.lin / l->a.grid[0] / l->a.grid[1];
+	place_of(&other, s_thread(s), l->m->code[s_pc(s)].line, out);
+}
+
+static void
+race(const Now *n, const Slot *s)
+{
+	bool sh = n->acc->space == SIM_SPACE_SHARED;
+	sim_place other;
+
+	slot_place(n, s, &other);
+	fault_add(n->w, n->lane, sh ? SIM_FAULT_RACE_SHARED : SIM_FAULT_RACE_GLOBAL, n->in->line,
+	          n->acc->space, n->acc->addr, n->bytes, &other,
+	          "%s of %s%.48s not ordered with the %s in line %u by block %u,%u,%u thread %u,%u,%u",
+	          writes(n->kind) ? "write" : "read", sh ? "shared memory" : "global memory ",
+	          sh || !n->acc->al ? "" : n->acc->al->name, writes(s_kind(s)) ? "write" : "read",
+	          other.line, other.block[0], other.block[1], other.block[2], other.thread[0],
+	          other.thread[1], other.thread[2]);
+}
+
+static void
+unfinished(const Now *n, const Slot *s)
+{
+	bool wr = writes(n->kind);
+	sim_place other;
+
+	slot_place(n, s, &other);
+	fault_add(n->w, n->lane, wr ? SIM_FAULT_ASYNC_WRITE : SIM_FAULT_ASYNC_READ, n->in->line,
+	          n->acc->space, n->acc->addr, n->bytes, &other,
+	          "%s of %s memory that the %.60s of line %u (thread %u,%u,%u) %s: it has not been "
+	          "waited for",
+	          wr ? "write" : "read", n->acc->space == SIM_SPACE_SHARED ? "shared" : "global",
+	          n->w->cta->l->m->code[s_pc(s)].text, other.line, other.thread[0], other.thread[1],
+	          other.thread[2], s_kind(s) == A_AREAD ? "reads" : "writes");
+}
+
+static bool
+same_value(const Now *n)
+{
+	return n->value && !memcmp(n->acc->p, n->value, n->bytes);
+}
+
+/* Shared memory is used by one block after the other: is this one of the same cluster? */
+static bool
+in_cluster(const Now *n, u32 lin)
+{
+	const Cluster *c = n->w->cta->cl;
+
+	for (u32 i = 0; c->n > 1 && i < c->n; i++)
+		if (c->cta[i]->lin == lin)
+			return true;
+	return false;
+}
+
+/* What is forgotten first when a word has no room left. */
+static u32
+worth(u32 kind)
+{
+	return !writes(kind) ? 0 : strong(kind) ? 1 : 2;
+}
+
+/* Nothing is in the slot any more: it was free, or of a block that has used this shared memory before. */
+static inline bool
+vacant(const Now *n, Slot *s, u32 slots)
+{
+	if (s_kind(s) != A_NONE &&
+	    (slots != SHARED_SLOTS || s_block(s) == n->block || in_cluster(n, s_block(s) - 1)))
+		return false;
+	s->a = s->b = 0;
+	return true;
+}
+
+/* A read of these bytes by this warp, of the same time. */
+static inline bool
+read_now(const Now *n, const Slot *s, u32 m4)
+{
+	return !writes(n->kind) && s_kind(s) == n->kind && !(m4 & ~s_mask(s)) && s_block(s) == n->block &&
+	       s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock;
+}
+
+/* An access to bytes of the present one: is anything wrong with the two?  True if s was a copy in flight. */
+static inline bool
+meet(const Now *n, const Slot *s, bool ord, bool *told)
+{
+	u32 k = s_kind(s);
+
+	if (k == A_ASYNC || (k == A_LANDED && !ord) || (k == A_AREAD && writes(n->kind))) {
+		if (!*told)
+			unfinished(n, s);
+		*told = true;
+		return true;
+	}
+	if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind)) &&
+	    !(writes(k) && writes(n->kind) && same_value(n))) {
+		if (!*told)
+			race(n, s);
+		*told = true;
+	}
+	return false;
+}
+
+/* Who races with s races with the present access too, so that s may go.  Not so after a weak write: who knows
+ * only of a strong one behind it races with the weak one. */
+static inline bool
+covers(const Now *n, const Slot *s, u32 m4, bool ord)
+{
+	u32 k = s_kind(s);
+
+	return ord && !(s_mask(s) & ~m4) && (writes(n->kind) || !writes(k)) &&
+	       !(strong(n->kind) && writes(k) && !strong(k));
+}
+
+/* One word: compare with what is remembered, then remember the present access. */
+static void
+word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
+{
+	u64 b = n->b | (u64)m4 << 3;
+	s32 spare = -1, victim = -1;
+	u32 lanes = 0;
+
+	for (u32 i = 0; i < slots; i++) {
+		Slot *s = &cell[i];
+		u32 k = s_kind(s);
+		bool ord;
+		if (s->a == n->a && s->b == b)
+			return;
+		if (vacant(n, s, slots)) {
+			spare = spare < 0 ? (s32)i : spare;     /* the first: see seen() */
+			continue;
+		}
+		if (read_now(n, s, m4) && (s_thread(s) == n->thread || ++lanes == 2))
+			return;         /* two lanes of this warp have read it just now */
+		ord = ordered(n, s);
+		if (s_mask(s) & m4 && meet(n, s, ord, told))
+			continue;
+		if (k == A_ASYNC || k == A_AREAD)
+			continue;
+		if (covers(n, s, m4, ord))
+			spare = (s32)i;
+		else if (victim < 0 || worth(k) < worth(s_kind(&cell[victim])))
+			victim = (s32)i;
+	}
+	if (n->look)
+		return;
+	if (spare < 0)
+		spare = victim;
+	if (spare >= 0)
+		cell[spare] = (Slot){ n->a, b };
+}
+
+static void
+words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *told)
+{
+	while (bytes) {
+		u32 at = addr & 3, take = 4 - at < bytes ? 4 - at : bytes;
+		word(n, cells, slots, ((1u << take) - 1) << at, told);
+		cells += slots;
+		addr += take;
+		bytes -= take;
+	}
+}
+
+/* A read of a whole word of global memory that needs no further look: the first of all accesses; again by the
+ * same warp; or when all that is remembered are reads of the same time by two blocks, one of which any
+ * write would race with. */
+static inline bool
+seen(const Now *n, Slot *s)
+{
+	const u64 other = 0xfffffull << 44 | 31u << 7;  /* of these two may differ: pc and lane */
+	u64 b = n->b | 15u << 3;
+
+	if (!s[0].b) {
+		s[0].a = n->a;
+		s[0].b = b;
+		return true;
+	}
+	for (u32 i = 0; i < GLOBAL_SLOTS; i++)
+		if (s[i].a == n->a && !((s[i].b ^ b) & ~other))
+			return true;
+	if (s[0].a >> 36 == s[1].a >> 36)
+		return false;
+	for (u32 i = 0; i < GLOBAL_SLOTS; i++)
+		if ((s[i].b & 0x7f) != (b & 0x7f) || (s[i].a ^ n->a) & 0xfffffffffull)
+			return false;
+	return true;
+}
+
+static void
+global_words(const Now *n, bool *told)
+{
+	Alloc *al = n->acc->al;
+	Launch *l = n->w->cta->l;
+	u64 off = n->acc->addr - al->base, page = off / 4 / PAGE_WORDS;
+	Slot *s;
+	u32 bytes = n->bytes;
+
+	if (!al->page)
+		return;
+	page_lock(l, al, page);         /* an access never crosses a page: it is aligned */
+	if (n->kind == A_READ && granule_read(al, page, off, bytes, n->a, n->b)) {
+		page_unlock(l, al, page);
+		return;
+	}
+	if (!al->page[page]) {
+		al->page[page] = calloc((size_t)PAGE_WORDS * GLOBAL_SLOTS, sizeof(Slot));
+		granule_spread(al, page);
+	}
+	if (al->page[page]) {
+		s = al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS;
+		if (n->kind == A_READ && bytes % 4 == 0)
+			for (; bytes && seen(n, s); bytes -= 4, off += 4)
+				s += GLOBAL_SLOTS;
+		words(n, s, GLOBAL_SLOTS, off, bytes, told);
+	}
+	page_unlock(l, al, page);
+}
+
+static void
+now(Now *n, Warp *w, const Ins *in, u32 bytes, u32 kind)
+{
+	Cta *b = w->cta;
+
+	n->w = w;
+	n->in = in;
+	n->bytes = bytes;
+	n->kind = kind;
+	n->look = false;
+	n->value = NULL;
+	n->block = b->lin + 1;
+	n->a = (u64)n->block << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
+	n->b = (u64)(in - b->l->m->code) << 44 | (u64)(w->clock & 0x7ffffff) << 17 | kind;
+}
+
+static void
+by_lane(Now *n, int lane, const MemAccess *a)
+{
+	n->lane = lane;
+	n->acc = a;
+	n->thread = n->w->id * WARP + (u32)lane;
+	n->b = (n->b & ~(1023ull << 7)) | (u64)n->thread << 7;
+}
+
+void
+check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int kind,
+             const void *value)
+{
+	bool told = false, look = kind & A_LOOK, mbar = kind & A_MBAR;
+	Now n;
+
+	kind &= 7;
+	if (a->space == SIM_SPACE_SHARED) {
+		if (a->addr < a->cta->mb.hi && !mbar && writes((u32)kind))
+			mbar_overwrite(w, in, lane, a->cta, (u32)a->addr, bytes);
+		if (a->cta->wg && writes((u32)kind))
+			wgmma_written(w, in, lane, a->cta, (u32)a->addr, bytes);
+		if (!look && !mbar && a->cta == w->cta &&
+		    shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
+			return;
+		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
+			shadow_open(a->cta, (u32)i);
+	}
+	now(&n, w, in, bytes, (u32)kind);
+	by_lane(&n, lane, a);
+	n.look = look;
+	n.value = value;
+	if (a->space == SIM_SPACE_SHARED)
+		words(&n, a->cta->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes, &told);
+	else if (a->al && !a->al->readonly)
+		global_words(&n, &told);
+}
+
+void
+check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
+{
+	Now n;
+	int l;
+
+	now(&n, w, in, bytes, A_READ);
+	FOR_LANES(l, mask) {
+		bool told = false;
+		if (acc[l].space == SIM_SPACE_SHARED) {
+			check_access(w, in, l, &acc[l], bytes, A_READ, NULL);
+		} else if (acc[l].al && !acc[l].al->readonly) {
+			by_lane(&n, l, &acc[l]);
+			global_words(&n, &told);
+		}
+	}
+}
+
+bool
+check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place)
+{
+	const Slot *newest = NULL;
+	u64 off = a->addr - a->al->base;
+	Now n;
+
+	for (u64 i = off / 4; a->al->page && i < (off + bytes + 3) / 4; i++) {
+		const Slot *s = a->al->page[i / PAGE_WORDS];
+		for (u32 k = 0; s && k < GLOBAL_SLOTS; k++) {
+			const Slot *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
+			if (writes(s_kind(c)) && (!newest || s_time(c) > s_time(newest)))
+				newest = c;
+		}
+	}
+	if (!newest)
+		return false;
+	n.w = w;
+	*time = s_time(newest);
+	slot_place(&n, newest, place);
+	return true;
+}

@@ -1,0 +1,172 @@
+/* workers.c - host threads over the clusters of a launch. */
+#include <pthread.h>
+#include "lib/sim/exec/bulk.h"
+#include "lib/sim/exec/calls.h"
+#include "lib/sim/exec/path.h"
+#include "lib/sim/judge/wgmma.h"
+#include "lib/sim/launch/sched.h"
+#include "lib/sim/state/fault.h"
+
+enum { MAX_SUSPENDED = 256 };
+#define BLOCK_SLICE (1ull << 20)
+
+static void
+finish_cluster(Worker *k, Cluster *c, bool ran)
+{
+	for (u32 i = 0; i < c->n; i++) {
+		Cta *b = c->cta[i];
+		k->blocks += ran;
+		k->bsect[0] += b->sect_n[0];
+		k->bsect[1] += b->sect_n[1];
+		for (u32 w = 0; w < b->nwarp; w++) {
+			copies_free(&b->warp[w]);
+			bulk_free(&b->warp[w]);
+			saves_free(&b->warp[w]);
+			wgmma_free(&b->warp[w]);
+		}
+	}
+	cluster_drop(c);
+}
+
+static bool
+within_budget(Worker *k)
+{
+	Launch *l = k->l;
+	u64 all = __atomic_add_fetch(&l->steps, k->steps, __ATOMIC_RELAXED);
+
+	k->steps = 0;
+	if (k->nomem)
+		launch_stop(l, SIM_E_NOMEM, "out of memory");
+	else if (all > l->max_steps)
+		launch_stop(l, SIM_E_LIMIT, "the instruction budget is spent: the kernel may not end");
+	else if (l->a.cancel && l->a.cancel(l->a.user))
+		launch_stop(l, SIM_E_LIMIT, "cancelled");
+	return !__atomic_load_n(&l->stop, __ATOMIC_RELAXED);
+}
+
+/* ---- is anything left that could move? ---- */
+
+static void
+epoch_ends(Launch *l, int started)
+{
+	Sync *s = l->sync;
+
+	pthread_mutex_lock(&s->faults);
+	l->running += (u32)started;
+	l->epoch++;
+	l->spinning = 0;
+	pthread_mutex_unlock(&s->faults);
+}
+
+/* A cluster has had a slice without an effect.  True if that will be so of all, for ever. */
+static bool
+all_spin(Worker *k, Cluster *c)
+{
+	Launch *l = k->l;
+	Sync *s = l->sync;
+	u64 effects = c->effects, epoch, steps = 0;
+	bool proven, all = false;
+
+	pthread_mutex_lock(&s->faults);
+	epoch = l->epoch;
+	pthread_mutex_unlock(&s->faults);
+	proven = spin_proven(c, &steps);
+	k->steps += steps;
+	if (c->effects != effects) {
+		epoch_ends(l, 0);
+		return false;
+	}
+	pthread_mutex_lock(&s->faults);
+	if (proven && l->epoch == epoch && c->epoch != epoch + 1) {
+		c->epoch = epoch + 1;
+		l->spinning++;
+		all = l->spinning == l->running &&
+		      __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->ncluster;
+	}
+	pthread_mutex_unlock(&s->faults);
+	return all;
+}
+
+static Cluster *
+next_cluster(Worker *k)
+{
+	Launch *l = k->l;
+	u32 lin = __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED);
+	Cluster *c;
+
+	do {
+		if (lin >= l->ncluster)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&l->next_cluster, &lin, lin + 1, false, __ATOMIC_RELAXED,
+	                                      __ATOMIC_RELAXED));
+	epoch_ends(l, 1);
+	c = cluster_new(k, lin);
+	if (!c)
+		launch_stop(l, SIM_E_NOMEM, "out of memory");
+	return c;
+}
+
+/* Clusters (mostly of one block) run to their end one after the other.  One that takes very long
+ * may be waiting for another: it is put aside and a new one started, as on a device with many
+ * processors. */
+static void *
+worker(void *arg)
+{
+	Worker *k = arg;
+	Cluster *aside = NULL, **end = &aside, *c;
+	u32 naside = 0, most = MAX_SUSPENDED / (k->l->nblock / k->l->ncluster);
+
+	for (;;) {
+		c = naside < most ? next_cluster(k) : NULL;
+		if (!c && aside) {
+			c = aside;
+			aside = c->next;
+			if (!aside)
+				end = &aside;
+			naside--;
+		}
+		if (!c)
+			break;
+		u64 effects = c->effects;
+		int r = cluster_run(c, k->l->max_steps < BLOCK_SLICE ? k->l->max_steps + 1 : BLOCK_SLICE);
+		if (!within_budget(k))
+			r = r == R_NEXT ? r : R_STOP;
+		if (r != R_BLOCK || c->effects != effects) {
+			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
+		} else if (all_spin(k, c)) {
+			hang_tell(c);
+			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
+			r = R_STOP;
+		}
+		if (r == R_BLOCK) {
+			c->next = NULL;
+			*end = c;
+			end = &c->next;
+			naside++;
+			continue;
+		}
+		finish_cluster(k, c, r == R_NEXT);
+		if (__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
+			break;
+	}
+	while (aside) {
+		c = aside;
+		aside = c->next;
+		finish_cluster(k, c, false);
+	}
+	return NULL;
+}
+
+void
+run_workers(Launch *l, Worker *k)
+{
+	pthread_t id[256];
+	u32 started = 0;
+
+	for (u32 i = 1; i < l->nthread; i++)
+		if (pthread_create(&id[started], NULL, worker, &k[i]) == 0)
+			started++;
+	worker(&k[0]);
+	for (u32 i = 0; i < started; i++)
+		pthread_join(id[i], NULL);
+}

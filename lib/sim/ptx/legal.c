@@ -1,0 +1,93 @@
+/* legal.c - is there such an opcode?  The rows of legal.def against the parts of one. */
+#include <string.h>
+#include "lib/sim/ptx/ptx.h"
+
+static const struct Form { u8 sm; const char *name, *parts; } forms[] = {
+#define L(sm, name, parts) { sm, name, parts },
+#include "lib/sim/ptx/legal.def"
+};
+
+enum { MAX_PARTS = 16 };
+typedef struct Op {
+	const char *part[MAX_PARTS];
+	u8 len[MAX_PARTS];
+	bool type[MAX_PARTS];
+	u32 n, all;
+} Op;
+
+static bool
+split(const char *op, Op *o)
+{
+	PtxType t;
+
+	for (op += strcspn(op, "."); *op; op += o->len[o->n++]) {
+		size_t len = strcspn(++op, ".");
+		if (o->n == MAX_PARTS || len > 40)
+			return false;
+		o->part[o->n] = op;
+		o->len[o->n] = (u8)len;
+		o->type[o->n] = type_find(op, len, &t);
+	}
+	o->all = (1u << o->n) - 1;
+	return true;
+}
+
+/* Is the part one of the choices `a|b|c` that end at `end`? */
+static bool
+chosen(const char *word, const char *end, const char *part, size_t len)
+{
+	while (word < end) {
+		size_t n = 0;
+		while (word + n < end && word[n] != '|')
+			n++;
+		if (n == len && !memcmp(word, part, n))
+			return true;
+		word += n + 1;
+	}
+	return false;
+}
+
+/* The words of `parts` against the parts not yet used; types may not go back before `from`. */
+static bool
+matches(const char *parts, const Op *o, u32 used, u32 from)
+{
+	const char *end;
+	bool optional;
+
+	while (*parts == ' ')
+		parts++;
+	if (!*parts)
+		return used == o->all;
+	end = parts + strcspn(parts, " ");
+	optional = end[-1] == '?';
+	for (u32 i = 0; i < o->n; i++)
+		if (!(used >> i & 1) && (!o->type[i] || i >= from) &&
+		    chosen(parts, end - optional, o->part[i], o->len[i]) &&
+		    matches(end, o, used | 1u << i, o->type[i] ? i + 1 : from))
+			return true;
+	return optional && matches(end, o, used, from);
+}
+
+u32
+legal_opcode(const char *op, u32 sm)
+{
+	size_t len = strcspn(op, ".");
+	u32 least = 0;
+	bool known = false;
+	Op o = { 0 };
+
+	if (!split(op, &o))
+		return LEGAL_NEVER;
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
+		const struct Form *f = &forms[i];
+		if (strncmp(f->name, op, len) || f->name[len])
+			continue;
+		known = true;
+		if (!matches(f->parts, &o, 0, 0))
+			continue;
+		if (f->sm <= sm)
+			return LEGAL;
+		least = !least || f->sm < least ? f->sm : least;
+	}
+	return !known ? LEGAL : least ? least : LEGAL_NEVER;
+}

@@ -1,0 +1,13 @@
+/* fault.h - faults of a launch as they come, and its end before all blocks have run. */
+#ifndef SIM_FAULT_H
+#define SIM_FAULT_H
+#include "lib/sim/state/machine.h"
+
+void fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
+               const sim_place *other, const char *fmt, ...) PRINTF_LIKE(9, 10);
+void launch_hang(Launch *l, char *report);      /* takes it over */
+void launch_stop(Launch *l, int code, const char *why);
+void place_of(const Cta *b, u32 thread, u32 line, sim_place *out);
+void launch_lock(Launch *l);
+void launch_unlock(Launch *l);
+#endif

@@ -1,0 +1,27 @@
+/* know.c - what warps know of each other, and moments of launch time. */
+#include "lib/sim/state/machine.h"
+
+void
+know_join(Know *to, const Know *from)
+{
+	u32 *t = (u32 *)(void *)to;
+	const u32 *f = (const u32 *)(const void *)from;
+
+	for (size_t i = 0; i < sizeof *to / sizeof *t; i++)
+		t[i] = t[i] < f[i] ? f[i] : t[i];
+}
+
+void
+know_release(Warp *w, Know *to)
+{
+	know_join(to, &w->know);
+	if (to->vc[w->id] < w->clock)
+		to->vc[w->id] = w->clock;
+	w->clock++;
+}
+
+u32
+time_tick(Launch *l)
+{
+	return __atomic_add_fetch(&l->time, 1, __ATOMIC_ACQ_REL);
+}

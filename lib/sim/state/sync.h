@@ -1,0 +1,113 @@
+/* sync.h - what warps know of each other, clusters, mbarriers, operations in flight.
+ *
+ * Happens-before.  A warp's knowledge (Know) is the newest clock it knows of each warp of its
+ * block and of each agent, and one moment of launch time.  Knowledge is handed over by barriers,
+ * mbarriers, fences, acquire and release.
+ *	vc[v]               what warp v did up to this clock is ordered before us
+ *	vc[MAX_WARPS + a]   the same for agent a: asynchronous copies that complete on the mbarriers
+ *	                    of that number (mod NAGENT) have been waited for up to this clock
+ *	pf[p][v]            writes of warp v up to this clock are behind a proxy fence we know of:
+ *	                    p = 0 shared, 1 global memory
+ *	gacq                what other blocks did before this launch time is ordered before us
+ *	gown                the same for the own block, handed over by way of another block
+ *
+ * Shared addresses.  An address of shared::cta is an offset; of shared::cluster the same offset
+ * with rank + 1 above RANK_SHIFT, or 0 there for the own block.
+ */
+#ifndef SIM_SYNC_H
+#define SIM_SYNC_H
+#include "lib/sim/state/ins.h"
+
+typedef struct Cta Cta;
+typedef struct Worker Worker;
+typedef struct Launch Launch;
+
+enum { NAGENT = 32, NCLOCK = MAX_WARPS + NAGENT, MAX_CLUSTER = 16, RANK_SHIFT = 24,
+	RANK_BITS = 5 };
+#define RANK_OFFSET ((1u << RANK_SHIFT) - 1)
+
+typedef struct Know {
+	u32 vc[NCLOCK];
+	u32 pf[2][MAX_WARPS];
+	u32 gacq;
+	u32 gown;
+} Know;
+/* know.c */
+void know_join(Know *to, const Know *from);
+void know_release(Warp *w, Know *to); /* all that w did and knows; starts a new clock */
+u32 time_tick(Launch *l); /* a new moment of launch time */
+
+/* An asynchronous operation that has been issued.  It lands when no warp of its cluster can
+ * move, or a few scheduling rounds later; of several the newest first: nothing may depend on an
+ * order that nobody waited for.  One malloc'd block that starts with this; freed by the queue,
+ * landed or not. */
+typedef struct Flight {
+	struct Flight *next;
+	void (*land)(struct Flight *); /* do it; may add flights, must not free */
+	struct Cluster *cl; /* set by flight_add, as the next three */
+	u64 round; /* when it was issued */
+	u32 line; /* of the instruction */
+	Cta *from; /* block that issued it */
+	Cta *dst; /* block whose shared memory it will touch: it must not exit
+	                                 * before; NULL: none, or it is judged in land() */
+} Flight;
+
+typedef struct Mbar { /* one mbarrier object */
+	u32 addr; /* in its block's shared memory */
+	u32 expected, pending; /* arrivals: of a phase, still missing in this one */
+	s32 tx; /* transactions still expected in this phase */
+	u32 phase; /* phases completed */
+	bool live; /* between init and inval */
+	bool fenced; /* the init is known to the async proxy */
+	u8 agent;
+	u32 line; /* of its init */
+	u32 init_warp, init_clock, init_era;
+	Know next, done; /* handed over by arrivals; to who sees the phase end */
+} Mbar;
+
+typedef struct MbarTab { /* of a block: open addressing by address */
+	Mbar **slot;
+	u32 cap, n, nunfenced;
+	u32 lo, hi; /* all live ones are in [lo, hi) */
+	u32 agent_clock[NAGENT];
+	u32 made; /* inits so far */
+} MbarTab;
+
+typedef struct Cluster {
+	Launch *l;
+	Worker *k;
+	Cta *cta[MAX_CLUSTER];
+	u32 n, lin; /* blocks; number of the cluster */
+	Flight *flights; /* newest first */
+	u64 round;
+	u64 effects; /* grows with each thing another warp could notice, ... */
+	u64 reads; /* ... and with each that other clusters may have changed */
+	u64 clocks;                     /* reads of clocks */
+	u64 epoch;                      /* of the launch, + 1, when last proven to spin */
+	bool timed_out; /* mbarrier waits have, with this state: */
+	u64 state, seen[3];             /* effects, reads, clocks */
+	u32 gacq; /* barrier.cluster: time of the releases so far, ... */
+	u32 gdone; /* ... of the last phase that completed */
+	u64 phase; /* barrier.cluster phases completed */
+	struct Cluster *next;
+} Cluster;
+
+/* cluster.c */
+/* The block an address of shared::cluster is in, and its offset there; NULL: rank too large. */
+Cta *cluster_cta(const Cta *own, u64 addr, u32 *off);
+void flight_add(Warp *w, const Ins *in, Flight *f); /* f->land and f->dst are set */
+bool flights_land(Cluster *c, bool all);        /* those old enough, or all; true if one has landed */
+void flights_drop(Cluster *c);
+static inline u32
+cluster_addr(u32 rank, u32 off)
+{
+	return (rank + 1) << RANK_SHIFT | (off & RANK_OFFSET);
+}
+
+/* mbar.c */
+Mbar *mbar_find(const Cta *b, u32 addr); /* NULL if none is live there */
+/* A new one, all zero, in place of one that may be there; NULL: out of memory. */
+Mbar *mbar_make(Cta *b, u32 addr);
+void mbar_reset(Cta *b); /* at the start of a block */
+void mbar_free(Cta *b);
+#endif

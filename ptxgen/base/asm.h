@@ -1,0 +1,22 @@
+/* asm.h - instances of instructions. */
+#ifndef HEXC_PTXGEN_ASM_H
+#define HEXC_PTXGEN_ASM_H
+#include "ptxgen/base/gen.h"
+
+typedef enum AsmId {
+#define ASM(name, flags, features, text, cons) A_##name,
+#include "ptxgen/base/asm.def"
+	A_COUNT
+} AsmId;
+
+/* One short sequence; its result or NULL. */
+LV asm_op(Gen *g, AsmId id, LV x, LV y, LV z);
+/* One instance of an instruction row.  `in`: inputs in order of the template; `exec`: i1, lanes
+ * that take part, NULL: all.  cp.async: the last input is the number of bytes to read (i32),
+ * constant or not. */
+void asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out);
+/* The row picked for o, of that kind; on a mismatch a bug. */
+const Instr *pick_instr(Gen *g, const Op *o, InstrKind kind);
+/* The row of a kind that moves `bits` per lane. */
+const Instr *mem_instr(Gen *g, InstrKind kind, int bits);
+#endif

@@ -1,0 +1,90 @@
+/* gen.h - one kernel being emitted.
+ *
+ * Words.  A lane's part of a register tile is an array of SSA values, never memory.  Element r of a
+ * type of b < 32 bits lives in word r*b/32, packed little-endian, where b is a power of two: types of 3
+ * bits have places of 4, those of 5, 6 and 7 places of 8 (dtype_place), what is above the element being
+ * open.  Wider ones and bool take a word each:
+ *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
+ * A scalar is a tile of one register.  A tile in a spread order (hexc/ir/spread.h) has its groups' words.
+ *
+ * Pull.  An op without effect is not emitted where it stands: it leaves a Tile with a `pull` rule, and
+ * whoever needs word w of its result calls word_get, which emits just the instruction instance that
+ * makes that word (and remembers it).  So in a dot, loads, dequantization and mma of a step end up
+ * together, and few registers are alive.  Reads of shared memory that nobody has pulled are forced,
+ * in program order, before anything that may change what they read (gen_flush) and before a region
+ * starts or ends; values used inside a region are forced before it, so every word dominates its
+ * uses.
+ *
+ * Control flow is uniform over the block: every place in a kernel is reached by all threads
+ * together, so collective instructions may be emitted anywhere. */
+#ifndef HEXC_PTXGEN_GEN_H
+#define HEXC_PTXGEN_GEN_H
+#include "infer/base/instr.h"
+#include "ptxgen/base/llvm.h"
+
+typedef LLVMValueRef LV;
+
+typedef struct Gen Gen;
+/* Emit word w of the op's result; it may set others of the same instance too. */
+typedef void (*PullFn)(Gen *g, Op *o, int w);
+
+typedef struct Tile {
+	Val *v;
+	DType dtype;
+	const Layout *l; /* NULL: scalar */
+	int nreg;        /* elements of a lane */
+	int epw, nword;  /* elements per word, words of a lane */
+	LV *word;        /* NULL: not emitted yet */
+	PullFn pull;
+	void *plan;      /* what the op's visit prepared for pull */
+	bool remat;      /* words are cheap: made anew at each use, never kept */
+	int depth;       /* pulls that a pull may nest */
+} Tile;
+
+struct Gen {
+	Unit *u;
+	Kernel *k;
+	Arena *a;
+	Session *s;
+	LLVMContextRef ctx;
+	LLVMBuilderRef b, pre;
+	LV fn;
+	LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, h2, ptr1, nothing;
+	LV tid, lane, warp; /* i32; lane < 32 */
+	LV smem;            /* i32: shared address of the block's dynamic memory; NULL until asked for */
+	Tile **tile;        /* by Val.id; NULL: not visited */
+	LV *arg;            /* kernel arguments, by parameter */
+	struct Read {       /* shared loads not wholly pulled, in program order */
+		Op *op;
+		Val *root;
+		void (*force)(Gen *g, Op *o);
+	} *read;
+	int nread, read_cap;
+	const char *ptext[INSTR_COUNT]; /* predicated text of instruction rows, made when first used */
+	const char *pcons[INSTR_COUNT];
+};
+
+/* ---- tile.c: tiles and pulling --------------------------------------------------------------- */
+
+/* Memory of n words. */
+LV *lv_array(Gen *g, int n);
+Tile *tile_new(Gen *g, Val *v);          /* words all NULL */
+Tile *tile_of(Gen *g, const Val *v);     /* of a visited value */
+/* The result of o is made word by word, when asked for. */
+Tile *tile_lazy(Gen *g, Op *o, PullFn pull, void *plan);
+LV word_get(Gen *g, Val *v, int w);
+void tile_force(Gen *g, Val *v);         /* pull all words */
+LV scalar_get(Gen *g, Val *v);
+int64_t tile_reg(Gen *g, const Val *v, const int64_t *coord); /* register of an element */
+void tile_coord(const Tile *t, int64_t reg, int64_t *coord);  /* what lane 0 of warp 0 holds there */
+/* Remember a shared load that is not wholly pulled yet; `force` issues what is missing of it. */
+void gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o));
+/* Force remembered loads: all, or those of one root. */
+void gen_flush(Gen *g, const Val *root);
+void gen_unsupported(Gen *g, const Op *o, const char *what);
+
+/* ---- one for each rule `emit` of ops.def, in the file of its name or that of its kind -------------- */
+
+#define OP_EMIT(name, rule) void emit_##rule(Gen *g, Op *o);
+#include "hexc/ir/ops.def"
+#endif

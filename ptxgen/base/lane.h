@@ -1,0 +1,18 @@
+/* lane.h - layouts as arithmetic on the lane and warp number, and functions of the lane. */
+#ifndef HEXC_PTXGEN_LANE_H
+#define HEXC_PTXGEN_LANE_H
+#include "ptxgen/base/gen.h"
+
+/* Coordinate d of what this thread's register 0 holds (i32, entry block): lane and warp digits. */
+LV lane_coord(Gen *g, const Layout *l, int d);
+/* The thread's digits of dim d on one axis (lane or warp) alone, as one number from 0 (i32, entry
+ * block). */
+LV axis_digits(Gen *g, const Layout *l, int d, Axis axis);
+/* i1: this thread holds the first replica; NULL: there is only one. */
+LV lane_first(Gen *g, const Layout *l);
+/* Bits that lane_coord(d) may have; false: extents or weights are not powers of two. */
+bool lane_coord_bits(Gen *g, const Layout *l, int d, uint64_t *bits);
+/* A function of the lane given by its 32 values (i32, entry block). */
+LV lane_table(Gen *g, const int *value);
+LV lane_mask(Gen *g, uint32_t mask);      /* i1: bit `lane` of the mask */
+#endif

@@ -1,0 +1,30 @@
+/* llvm.h - one LLVM session: from a target to a module, and from a module to PTX text. */
+#ifndef HEXC_PTXGEN_LLVM_H
+#define HEXC_PTXGEN_LLVM_H
+#include "hexc/ir/ir.h"
+#include "ptxgen/base/llvm_compat.h"
+
+/* All LLVM objects of one compilation.  Owned by ptxgen_emit's frame, closed on every way out. */
+typedef struct Session {
+	LLVMContextRef ctx;
+	LLVMTargetMachineRef tm;
+	LLVMModuleRef mod;
+	LLVMBuilderRef b;   /* code where it belongs */
+	LLVMBuilderRef pre; /* what depends on the thread alone: end of the entry block */
+	LLVMMemoryBufferRef ptx;
+	/* First error reported through the context's handler; no arena: we are inside LLVM then. */
+	int nerror;
+	char why[400];
+} Session;
+
+/* Open for a target of the table.  False: *s is closed and s->why says why. */
+bool session_open(Session *s, const Target *t, int ptx, const char *name);
+/* Structural check of the module.  False: s->why. */
+bool session_verify(Session *s);
+bool session_optimize(Session *s);
+void session_split(Session *s); /* split.c: what optimising made longer than code generation likes */
+/* s->ptx becomes the text. */
+bool session_emit(Session *s);
+/* Dispose of what is there; twice is allowed. */
+void session_close(Session *s);
+#endif

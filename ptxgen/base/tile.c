@@ -1,0 +1,151 @@
+/* tile.c - tiles and pulling. */
+#include "ptxgen/base/word.h"
+#include <string.h>
+
+/* A chain of lazy ops longer than this is emitted at once, so that pulling never recurses deeply. */
+enum { PULL_DEPTH = 100 };
+
+LV *
+lv_array(Gen *g, int n)
+{
+	return arena_alloc(g->a, sizeof(LV) * (size_t)(n > 0 ? n : 1));
+}
+
+Tile *
+tile_new(Gen *g, Val *v)
+{
+	Tile *t = NEW(g->a, Tile);
+
+	t->v = v;
+	t->dtype = v->type.dtype;
+	t->l = v->type.space == S_reg ? v->type.layout : NULL;
+	BUG_IF(g->a, v->type.space == S_reg && !t->l);
+	t->nreg = t->l ? (int)layout_cosize(t->l, AX_reg) : 1;
+	BUG_IF(g->a, t->nreg < 1 || t->nreg > 1 << 16);
+	t->epw = dtype_per_word(t->dtype);
+	t->nword = (int)ceil_div(t->nreg, t->epw);
+	if (v->type.spread)
+		t->nword = t->nreg * dtype_info[t->dtype].bits / 32;
+	t->word = lv_array(g, t->nword);
+	BUG_IF(g->a, v->id > g->k->nval || g->tile[v->id]);
+	g->tile[v->id] = t;
+	return t;
+}
+
+Tile *
+tile_of(Gen *g, const Val *v)
+{
+	BUG_IF(g->a, v->id > g->k->nval || !g->tile[v->id]);
+	return g->tile[v->id];
+}
+
+Tile *
+tile_lazy(Gen *g, Op *o, PullFn pull, void *plan)
+{
+	Tile *t = tile_new(g, o->out[0]);
+
+	t->pull = pull;
+	t->plan = plan;
+	for (int i = 0; i < o->nin; i++) {
+		Tile *x = g->tile[o->in[i]->id];
+
+		if (x && x->depth >= t->depth)
+			t->depth = x->depth + 1;
+	}
+	if (!t->l || t->depth > PULL_DEPTH) {
+		tile_force(g, o->out[0]);
+		t->depth = 0;
+	}
+	return t;
+}
+
+LV
+word_get(Gen *g, Val *v, int w)
+{
+	Tile *t = tile_of(g, v);
+	LV x;
+
+	BUG_IF(g->a, w < 0 || w >= t->nword);
+	if (!t->word[w]) {
+		BUG_IF(g->a, !t->pull);
+		t->pull(g, v->def, w);
+	}
+	x = t->word[w];
+	BUG_IF(g->a, !x);
+	if (t->remat)
+		t->word[w] = NULL;
+	return x;
+}
+
+void
+tile_force(Gen *g, Val *v)
+{
+	Tile *t = tile_of(g, v);
+
+	for (int w = 0; w < t->nword && !t->remat; w++)
+		word_get(g, v, w);
+}
+
+LV
+scalar_get(Gen *g, Val *v)
+{
+	BUG_IF(g->a, v->type.space != S_scalar);
+	return word_get(g, v, 0);
+}
+
+int64_t
+tile_reg(Gen *g, const Val *v, const int64_t *coord)
+{
+	const Tile *t = tile_of(g, v);
+	Place p;
+
+	if (!t->l)
+		return 0;
+	p = layout_at(t->l, coord);
+	BUG_IF(g->a, p.at[AX_reg] < 0 || p.at[AX_reg] >= t->nreg);
+	return p.at[AX_reg];
+}
+
+void
+tile_coord(const Tile *t, int64_t reg, int64_t *coord)
+{
+	Place p;
+
+	memset(&p, 0, sizeof p);
+	p.at[AX_reg] = reg;
+	if (t->l)
+		layout_coord(t->l, &p, coord);
+}
+
+/* ---- what must not be pulled too late -------------------------------------------------------- */
+
+void
+gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o))
+{
+	struct Read r = { o, root, force };
+
+	VEC_PUSH(g->a, g->read, g->nread, g->read_cap, r);
+}
+
+void
+gen_flush(Gen *g, const Val *root)
+{
+	int kept = 0;
+
+	for (int i = 0; i < g->nread; i++) {
+		struct Read r = g->read[i];
+
+		if (root && r.root != root)
+			g->read[kept++] = r;
+		else
+			r.force(g, r.op);
+	}
+	g->nread = kept;
+}
+
+void
+gen_unsupported(Gen *g, const Op *o, const char *what)
+{
+	diag_fail(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
+	          op_info[o->code].name, what, g->u->target->name);
+}

@@ -1,0 +1,301 @@
+/* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
+ * ranking where there is no doubt which way it goes. */
+#include "infer/base/rates.h"
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
+#include "test/infer/util_infer.h"
+#include "test/util_arena.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct {
+	int sm, i32, f32, f16, f64, mufu, cvt, lsu, f64mma;
+} lanes[] = {
+#define RATE(...) { __VA_ARGS__ },
+#include "lib/sim/launch/rates.def"
+};
+
+static const struct {
+	const char *name;
+	int cc, sms, mhz, dram, l2, mma;
+	const char *source;
+} gpus[] = {
+#define GPU(...) { __VA_ARGS__ },
+#include "lib/sim/launch/gpus.def"
+};
+
+TEST(tables)
+{
+	int n = 0;
+
+	for (const Target *t = targets; t->name; t++) {
+		const Rates *r = rates_of(t);
+		bool gpu = false, rate = false;
+
+		ck_assert_int_eq(r->sm, t->sm);
+		for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+			if (lanes[i].sm == r->sm) {
+				ck_assert_int_eq(lanes[i].i32, r->i32);
+				ck_assert_int_eq(lanes[i].f32, r->f32);
+				ck_assert_int_eq(lanes[i].f16, r->f16);
+				ck_assert_int_eq(lanes[i].f64, r->f64);
+				ck_assert_int_eq(lanes[i].mufu, r->mufu);
+				ck_assert_int_eq(lanes[i].cvt, r->cvt);
+				/* without such tensor cores the rate is the ordinary units' */
+				if (lanes[i].f64mma)
+					ck_assert_int_eq(lanes[i].f64mma, r->mma_f64);
+				else
+					ck_assert_int_le(r->mma_f64, r->f64);
+				rate = true;
+			}
+		for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+			if (!strcmp(gpus[i].name, r->gpu)) {
+				ck_assert_int_eq(gpus[i].cc, r->sm);
+				ck_assert_int_eq(gpus[i].sms, r->sms);
+				ck_assert_int_eq(gpus[i].mhz, r->mhz);
+				ck_assert_int_eq(gpus[i].dram, r->dram);
+				ck_assert_int_eq(gpus[i].mma, r->mma_f16);
+				if (gpus[i].l2)
+					ck_assert_int_eq(gpus[i].l2, r->l2);
+				gpu = true;
+			}
+		ck_assert_msg(gpu && rate, "%s: the simulator knows no %s", t->name, r->gpu);
+		/* narrower operands are no slower where there are tensor cores for them; memory is slower
+		 * than cache */
+		ck_assert(!r->mma_tf32 || 2 * r->mma_tf32 <= r->mma_f16);
+		ck_assert_int_ge(r->mma_i8, r->mma_f16);
+		ck_assert(dram_bytes(r) < l2_bytes(r));
+		ck_assert(r->shared_wait < r->l2_wait && r->l2_wait < r->dram_wait);
+		n++;
+	}
+	ck_assert_int_eq(n, 5);
+}
+
+/* Blocks on an SM, by hand: NVIDIA's occupancy rules. */
+TEST(resident)
+{
+	static const struct {
+		const char *target;
+		int warps;
+		int64_t regs, shared;
+		int blocks;
+	} want[] = {
+		{ "sm_80", 4, 32, 0, 16 },         /* 64 warps */
+		{ "sm_80", 1, 32, 0, 32 },         /* 32 blocks */
+		{ "sm_75", 1, 32, 0, 16 },         /* 16 blocks */
+		{ "sm_86", 8, 32, 0, 6 },          /* 48 warps */
+		{ "sm_80", 4, 255, 0, 2 },         /* 8192 registers a warp: 8 warps */
+		{ "sm_80", 4, 128, 0, 4 },         /* 4096: 16 warps */
+		{ "sm_80", 4, 129, 0, 3 },         /* 4352 with the grain: 15 warps */
+		{ "sm_80", 4, 64, 49152, 3 },      /* 167936 / 50176 */
+		{ "sm_90a", 4, 64, 49152, 4 },     /* 233472 / 50176 */
+		{ "sm_75", 4, 64, 32768, 2 },      /* 65536 / 32768 */
+		{ "sm_80", 32, 255, 166912, 1 },   /* at least the one that the program asks for */
+	};
+
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		const Target *t = target_find(want[i].target);
+
+		ck_assert_msg(occupancy(t, want[i].warps, want[i].regs, want[i].shared) ==
+		                      want[i].blocks,
+		              "row %zu: %d", i,
+		              occupancy(t, want[i].warps, want[i].regs, want[i].shared));
+	}
+}
+
+/* Clocks of an instance: A100 makes 1024 f16 products a clock; Turing half as many; fp8 on Ada twice those
+ * of f16. */
+TEST(tensor_cores)
+{
+	const Rates *t75 = rates_of(target_find("sm_75")), *t80 = rates_of(target_find("sm_80"));
+	const Rates *t89 = rates_of(target_find("sm_89")), *t90 = rates_of(target_find("sm_90a"));
+	const Instr *f16 = instr_find("mma_m16n8k16_f32_f16"), *f8 = instr_find("mma_m16n8k32_f32_e4m3");
+	const Instr *half = instr_find("mma_m16n8k8_f32_f16");
+
+	ck_assert(fabs(mma_clocks(t80, f16) - 2) < 1e-9);
+	ck_assert(fabs(mma_clocks(t75, half) - 2) < 1e-9);
+	ck_assert(fabs(mma_clocks(t89, f8) - mma_clocks(t89, f16)) < 1e-9); /* twice the depth */
+	ck_assert(mma_clocks(t90, f16) < mma_clocks(t80, f16) && mma_clocks(t80, f16) < mma_clocks(t89, f16));
+}
+
+/* Multiply-accumulates a clock and SM that the A100 whitepaper gives for operands of each type. */
+TEST(tensor_core_types)
+{
+	static const struct {
+		const char *type;
+		int rate;
+	} want[] = {
+		{ "f16", 1024 }, { "bf16", 1024 }, { "tf32", 512 }, { "f64", 64 },
+		{ "i8", 2048 }, { "u8", 2048 }, { "i4", 4096 }, { "u4", 4096 },
+	};
+	const Target *t = target_find("sm_80");
+
+	for (const Instr *in = instrs; in->name; in++) {
+		double rate = (double)in->m * in->n * in->k / mma_clocks(rates_of(t), in);
+		bool found = false;
+
+		if ((in->kind != IK_mma && in->kind != IK_mma_sp) || !instr_on(in, t))
+			continue;
+		for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+			if (strcmp(want[i].type, dtype_info[in->ta].name) != 0)
+				continue;
+			found = true;
+			ck_assert_msg(fabs(rate - want[i].rate * (in->kind == IK_mma_sp ? 2 : 1)) < 1e-6,
+			              "%s: %g", in->name, rate);
+		}
+		ck_assert_msg(found, "%s: operands of what type?", in->name);
+	}
+}
+
+/* ---- rankings -------------------------------------------------------------------------------- */
+
+static const char *
+product(const char *type, int tile, int stages)
+{
+	return arena_printf(&arena,
+	                    "kernel p(A: %s[M, K], B: %s[N, K], C: out f32[M, N])\n"
+	                    "    const T = %d, WARPS = 4\n    assume K %% 64 == 0\n{\n"
+	                    "    grid(ceil(M, T), ceil(N, T));\n    let m = block.x * T, n = block.y * T;\n"
+	                    "    var acc: register f32[T, T] = 0;\n"
+	                    "    pipeline k in 0..K step T stages %d {\n"
+	                    "        let a: shared = A[m :+ T, k :+ T], b: shared = B[n :+ T, k :+ T];\n"
+	                    "        acc += dot(a, b.T);\n    }\n    C[m :+ T, n :+ T] = acc;\n}\n",
+	                    type, type, tile, stages);
+}
+
+static const Sol *
+best(const char *source, const char *target)
+{
+	return infer_kernel(&arena, source, target, 0)->cands->sol[0];
+}
+
+/* More stages wait less for memory.  Iterations of a small tile are shorter than the way to memory and
+ * back, so a block alone gains by the third stage; the fourth then finds nothing to hide, and has its own
+ * prologue. */
+TEST(stages_hide_latency)
+{
+	for (const Target *t = target_find("sm_80"); t->name; t++) {
+		double was = HUGE_VAL;
+
+		for (int stages = 2; stages <= 4; stages++) {
+			const Sol *s = best(product("f16", 32, stages), t->name);
+
+			ck_assert_msg(s->alone < was, "%s, %d stages: %g, before %g", t->name, stages,
+			              s->alone, was);
+			was = s->alone * (stages == 2 ? 0.95 : 1.02);
+		}
+	}
+}
+
+/* The same product in a type that the tensor cores do faster, and on a target that has more of them. */
+TEST(faster_products)
+{
+	const Sol *f16 = best(product("f16", 64, 3), "sm_89"), *f8 = best(product("e4m3", 64, 3), "sm_89");
+	const Sol *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
+	                      "    assume K % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
+	                      "    let m = block.x * 64, n = block.y * 64;\n"
+	                      "    var acc: register f64[64, 64] = 0;\n"
+	                      "    pipeline k in 0..K step 16 stages 3 {\n"
+	                      "        let a: shared = A[m :+ 64, k :+ 16], b: shared = B[n :+ 64, k :+ "
+	                      "16];\n"
+	                      "        acc += dot(a, b.T);\n    }\n    C[m :+ 64, n :+ 64] = acc;\n}\n",
+	                      "sm_80");
+
+	ck_assert(f8->cycles < f16->cycles);
+	ck_assert(fabs(f8->total.unit[R_mma] * 2 - f16->total.unit[R_mma]) < 1);
+	ck_assert(f64->total.unit[R_mma] > best(product("f16", 64, 3), "sm_80")->total.unit[R_mma] / 4 * 15);
+	ck_assert(best(product("f16", 64, 3), "sm_90a")->total.unit[R_mma] <
+	          best(product("f16", 64, 3), "sm_80")->total.unit[R_mma]);
+}
+
+/* A row that four warps read, each for a row of its own: sectors are asked for four times, which the
+ * load-store unit sees, but come from L2 once, since the first-level cache has them then.  It gives 128
+ * bytes a clock, as shared memory does: to keep the row there costs its copy and a barrier more, and to
+ * spread each row over all warps, so that nothing is asked for twice, costs the reductions' barriers.  So
+ * layer_norm reads gamma and beta again in each warp; 18432 sectors in test/quality-*.tsv, where 9216 would
+ * do. */
+TEST(rereading)
+{
+	static const char norm[] =
+		"kernel p(X: f32[M, N], G: f32[N], Y: out f32[M, N])\n    const WARPS = %d\n"
+		"    assume N <= 1024, N %% 4 == 0\n{\n    grid(ceil(M, 4));\n    let m = block.x * 4;\n"
+		"    let g: %s = G[0 :+ 1024];\n    let x: register = X[m :+ 4, 0 :+ 1024];\n"
+		"    Y[m :+ 4, 0 :+ 1024] = x * rsqrt(mean(x * x, 1)) * g;\n}\n";
+
+	for (const Target *t = target_find("sm_75"); t->name; t++) {
+		Kernel *k = infer_kernel(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
+		const Sol *here = k->cands->sol[0];
+		const Op *g = NULL, *x = NULL;
+		OpWalk w;
+
+		for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+			if (o->code == O_load)
+				*(o->in[0]->type.rank == 1 ? &g : &x) = o;
+		ck_assert(g && x);
+		/* as many instructions of each warp for g as for x: one row */
+		ck_assert(fabs(here->res[g->id].unit[R_smem] - here->res[x->id].unit[R_smem]) < 1e-9);
+		/* 128 sectors of 32 bytes from L2, once for all four warps */
+		ck_assert(fabs(here->res[g->id].unit[R_gmem] * l2_bytes(rates_of(t)) - 4096) < 1e-6);
+		ck_assert(here->cycles < best(arena_printf(&arena, norm, 4, "shared"), t->name)->cycles);
+	}
+}
+
+/* Every way of doing a product that has the same instructions but more wavefronts costs more. */
+TEST(more_costs_more)
+{
+	Res a = { .unit = { 10, 20, 30, 5, 1, 8 }, .latency = 7, .wait = 100 };
+	double was = res_cycles(&a);
+
+	for (int i = 0; i < RES_UNITS; i++) {
+		Res b = a;
+
+		b.unit[i] += 1;
+		ck_assert(res_cycles(&b) > was && res_busy(&b) > res_busy(&a));
+	}
+	a.latency += 1;
+	ck_assert(res_cycles(&a) > was);
+}
+
+/* A tile read across its rows: without a swizzle its accesses conflict, and the price says so. */
+TEST(conflicts_cost)
+{
+	static const int64_t shape[2] = { 64, 64 };
+	static const int order[2] = { 1, 0 };
+	Kernel *k = infer_kernel(&arena, product("f16", 64, 3), "sm_80", 0);
+	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
+	Layout rows, frag, plain, *scratch;
+	Type t = type_tile(D_f32, S_reg, 2, shape);
+	Access a[2];
+	int64_t waves[2], least[2], conflicting;
+
+	ck_assert(coalesced(&rows, 2, shape, order, 4, k->warps, false));
+	layout_permute(&frag, &rows, (const int[]){ 1, 0 });
+	Pick p = { 0 };
+	stage(&s, &t, &rows, &frag, true, &p, waves);
+	scratch = NEW(&arena, Layout);
+	*scratch = *p.scratch;
+	for (int i = 0; i < 2; i++)
+		a[i] = (Access){ .map = i ? &frag : &rows, .rank = 2, .dim_of = { 0, 1 },
+		        .vec = i ? p.vec2 : p.vec,
+			         .bits = 32, .lanes = 32, .weight = 1, .write = !i };
+	for (int i = 0; i < 2; i++) {
+		access_waves(&arena, &a[i], scratch, k->warps, &waves[i], &least[i]);
+		ck_assert_int_eq(waves[i], least[i]);
+	}
+	layout_row_major(&plain, 2, shape);
+	a[1].vec = 1;
+	access_waves(&arena, &a[1], &plain, k->warps, &conflicting, &least[1]);
+	ck_assert_int_gt(conflicting, least[1]);
+	Res clean = { 0 }, dirty = { 0 };
+	int64_t bad[2] = { waves[0], conflicting };
+	price_conversion(&s, &p, 0, 0, waves, 64, &clean);
+	price_conversion(&s, &p, 0, 0, bad, 64, &dirty);
+	ck_assert(res_cycles(&dirty) > res_cycles(&clean));
+}
+
+TEST_PROGRAM(ARENA_FIXTURE);

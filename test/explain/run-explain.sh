@@ -1,0 +1,226 @@
+#!/bin/sh
+# hexc explain as JSON and as pictures, of every example: JSON and SVG that a parser takes, the same bytes twice,
+# no scripts, no file too large to look at; and what they say is held against what is known otherwise: fragments
+# of the PTX ISA, conflicts that the simulator counts.
+set -u
+. test/script.sh
+command -v python3 >/dev/null || { echo "no python3 here to parse JSON and XML"; exit 77; }
+
+n=0
+for f in examples/*.hexc; do
+	name=$(basename "$f" .hexc)
+	arch=sm_80
+	grep -q 'e4m3' "$f" && arch=sm_89
+	for i in 1 2; do
+		timeout 60 "$HEXC" explain "$f" --arch "$arch" --svg "$dir/$name.$i" --json "$dir/$name.$i.json" \
+			>"$dir/out" 2>&1 || fail "$f: $(head -3 "$dir/out")"
+	done
+	cmp -s "$dir/$name.1.json" "$dir/$name.2.json" || fail "$f: JSON differs from run to run"
+	diff -r "$dir/$name.1" "$dir/$name.2" >/dev/null || fail "$f: pictures differ from run to run"
+	n=$((n + 1))
+done
+"$HEXC" run examples/gemm_f16.hexc --exec=sim --arg 'A=random(1)[128,64]' --arg 'B=random(2)[128,64]' \
+	--stats "$dir/stats.json" >"$dir/out" 2>&1 || fail "gemm_f16: $(head -3 "$dir/out")"
+
+python3 - "$dir" <<'PY' || bad=1
+import glob, json, os, re, sys
+import xml.etree.ElementTree as xml
+
+tmp = sys.argv[1]
+ok = True
+svg = '{http://www.w3.org/2000/svg}'
+
+def fail(*what):
+    global ok
+    ok = False
+    print(*what)
+
+def near(told, x): # told without decimals
+    return abs(float(told) - x) <= 0.51
+
+# Whatever the text tells, a field has too.
+def complete(path, k):
+    head, *sections = re.split(r'\n\n(?=tiles|places|sparse|packs|instructions|solutions)', k['text'])
+    part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
+    m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) cycles predicted for a block, (\d+) steps', head)
+    if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
+            not near(m[4], k['cycles']):
+        fail(path, 'says otherwise than its text', m[0])
+    m = re.search(r'alone on an SM (\d+); (\d+) block', head)
+    if not near(m[1], k['alone']) or int(m[2]) != k['blocks_together']:
+        fail(path, 'says otherwise than its text', m[0])
+    for unit, clocks in re.findall(r'(?:^  |, )([a-z -]+) (\d+)', head.split('\n')[1]):
+        if not near(clocks, k['total'][unit]):
+            fail(path, unit, clocks, k['total'])
+    # tiles: a type and a name, then what is told of it
+    told = re.split(r'\n(?=  \S)', part['tiles'])
+    if len(told) != len(k['tiles']):
+        fail(path, len(told), 'tiles in words,', len(k['tiles']), 'in JSON')
+    for words, t in zip(told, k['tiles']):
+        lines = words.split('\n')
+        if lines[0].split()[-1] != t['name'] or lines[1].strip() != t['layout'] or t['dtype'] not in lines[0]:
+            fail(path, lines[:2], t)
+        seen = set()
+        for l in lines[2:]:
+            if m := re.match(r' *demanded by (?:the )?(\S+), line (\d+)', l):
+                if (t['demanded_by']['op'], t['demanded_by']['line']) != (m[1], int(m[2])):
+                    fail(path, l, t)
+            elif m := re.match(r' *else (.*): candidate (\d+)', l):
+                if (t['runner_up']['layout'], t['runner_up']['candidate']) != (m[1], int(m[2])):
+                    fail(path, l, t)
+            elif m := re.match(r' *line (\d+): (\S+) by (\S+), (\d+) elements? an access: (\d+) wavefronts, (\d+)', l):
+                want = (int(m[1]), m[3], int(m[5]), int(m[6]))
+                if want not in [(a['line'], a['instruction'], a['wavefronts'], a['wavefronts_least'])
+                                for a in t['accesses']]:
+                    fail(path, l, t)
+            elif m := re.match(r' *swizzled: (\d+) address bits from bit (\d+) xor those (\d+)', l):
+                if t.get('swizzle') != [int(x) for x in m.groups()]:
+                    fail(path, l, t)
+            elif not re.match(r' *(dim \d|the same in)', l): # of the layout
+                fail(path, 'does not know', l)
+    for l in [l for l in part.get('packs', '').split('\n') if l.startswith('  ') and l[2] != ' ']:
+        if l.split(None, 1) not in [[p['name'], p['pack']] for p in k['packs']]:
+            fail(path, l)
+    for l, p in zip(part.get('places', '').split('\n'), k['places']):
+        m = re.match(r' *(\S+), line (\d+): (shared|register)s?(?:; else \S+ candidate (\d+))?', l)
+        if (m[1], int(m[2]), m[3]) != (p['name'], p['line'], p['space']) or \
+                (m[4] and int(m[4]) != p['runner_up']['candidate']):
+            fail(path, l, p)
+    if 'sparse' in part:
+        m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
+        if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
+            fail(path, part['sparse'])
+    # instructions: op by op
+    told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
+    ops = iter([o for o in k['ops'] if 'instruction' in o or o['cycles'] >= 1])
+    for l in told:
+        words = l.split()
+        o = next(ops, {})
+        if (o.get('op'), o.get('line', 0)) != (words[2], int(words[1])):
+            fail(path, l, 'is op', o)
+            break
+        fact = {}
+        if 'instruction' in o:
+            fact[o['instruction']] = True
+        for field, form in (('elements_an_access', ', %d element%s an access'), ('elements_a_read', ', %d a read'),
+                            ('written_by', ', written by %s'), ('read_by', ', read by %s')):
+            if field in o:
+                x = o[field]
+                fact[form % ((x, 's' if x > 1 else '') if form.count('%') > 1 else x)] = True
+        if 'scratch' in o:
+            x = o['scratch']
+            fact[', %d bytes of scratch' % x['bytes']] = True
+            if 'layout' in x:
+                w = [x['writes'], x['reads']]
+                fact[', staged as %s: %d wavefronts, %d are the least' % (
+                    x['layout'], sum(a['wavefronts'] for a in w), sum(a['wavefronts_least'] for a in w))] = True
+        if 'runner_up' in o:
+            fact['; else %s: candidate %d' % (o['runner_up']['instruction'], o['runner_up']['candidate'])] = True
+        for f in fact:
+            if f not in l:
+                fail(path, 'says', f, 'but in words', l)
+        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and nothing else is told
+        for f in sorted(fact, key=len, reverse=True):
+            rest = rest.replace(f, '', 1)
+        if re.search(r'[,;]', rest):
+            fail(path, 'lacks', rest, 'of', l)
+        m = re.search(r', (\d+) cycles', l)
+        if m and not near(m[1], o['cycles']):
+            fail(path, l, o['cycles'])
+    if any('instruction' in o for o in ops):
+        fail(path, 'has instructions that its text lacks')
+    if len(part['solutions'].split('\n')) != len(k['candidates']):
+        fail(path, 'solutions', len(k['candidates']))
+
+tiles = ops = 0
+for path in sorted(glob.glob(tmp + '/*.1.json')):
+    for k in json.load(open(path)):
+        known = set()
+        for field in ('entry', 'candidate', 'arch', 'warps', 'cycles', 'steps', 'shared_bytes', 'tiles', 'ops',
+                      'candidates', 'text'):
+            if field not in k:
+                fail(path, 'lacks', field)
+        for t in k['tiles']:
+            tiles += 1
+            known.add(t['id'])
+            elements = 1
+            for e in t['shape']:
+                elements *= e
+            if not t['layout'] or t['space'] not in ('register', 'shared'):
+                fail(path, t)
+            if t['space'] == 'register' and t['registers'] * 32 * k['warps'] * 32 < elements * 1:
+                fail(path, 'too few registers for', t['name'])
+            if t['space'] == 'shared':
+                if t['offset'] + t['bytes'] > k['shared_bytes']:
+                    fail(path, t['name'], 'lies outside of the shared memory of the block')
+                for a in t['accesses']:
+                    if a['wavefronts'] < a['wavefronts_least'] or a['conflicts'] < 0:
+                        fail(path, a)
+        for o in k['ops']:
+            ops += 1
+            if o.get('op') in ('load', 'store', 'copy', 'dot', 'convert') and 'instruction' not in o and \
+                    (o['results'] or o['op'] != 'load'): # a load of one element for all threads has none
+                fail(path, 'no instruction for', o)
+            for v in o['operands'] + o['results']:
+                if isinstance(v, int) and v not in known:
+                    fail(path, 'op', o['id'], 'names tile', v, 'which is not listed')
+            if 'runner_up' in o and not 0 <= o['runner_up']['candidate'] < len(k['candidates']):
+                fail(path, o)
+        complete(path, k)
+        if len({t['name'] for t in k['tiles'] if 'demanded_by' in t}) == 0:
+            fail(path, 'says of no tile who demanded it')
+
+pictures = 0
+for path in sorted(glob.glob(tmp + '/*.1/*.svg')):
+    pictures += 1
+    root = xml.parse(path).getroot()
+    if root.tag != svg + 'svg' or root.find(svg + 'title') is None or root.find(svg + 'desc') is None:
+        fail(path, 'has no title or description')
+    if any(e.tag.endswith('script') for e in root.iter()) or os.path.getsize(path) > 300000:
+        fail(path, 'has a script or is too large')
+    width, height = int(root.get('width')), int(root.get('height'))
+    for e in root.iter(svg + 'rect'):
+        x, y = int(e.get('x', 0)), int(e.get('y', 0))
+        if x + int(e.get('width')) > width or y + int(e.get('height')) > height:
+            fail(path, 'draws beyond its edge')
+            break
+
+def cells(pattern):
+    path = glob.glob(tmp + '/gemm_f16.1/' + pattern)[0]
+    return [e.text for e in xml.parse(path).getroot().iter(svg + 'text') if e.get('class') == 'cell']
+
+# PTX ISA, mma.m16n8k16: of C, row = lane / 4 (+ 8 for c2, c3), column = lane % 4 * 2 + (i & 1);
+# of A, the same rows, columns of four registers: a4 .. a7 8 further right
+def holder(c, row, col):
+    at = 2 * (row * 32 + col)
+    lane, reg = re.sub('.*L', '', c[at]), c[at + 1].strip('R')
+    return int(lane), int(reg)
+
+c = cells('*-c.svg')
+for row in range(16):
+    for col in range(8):
+        want = (row % 8 * 4 + col // 2, row // 8 * 2 + col % 2)
+        if holder(c, row, col) != want:
+            fail('C', row, col, holder(c, row, col), want)
+a = cells('*-a.svg')
+for row in range(16):
+    for col in range(16):
+        want = (row % 8 * 4 + col % 8 // 2, row // 8 * 2 + col // 8 * 4 + col % 2)
+        if holder(a, row, col) != want:
+            fail('A', row, col, holder(a, row, col), want)
+
+# the first banks of the swizzled tile of rows of 64 bytes: row 2 begins in the second 16 bytes
+s = cells('*.shared-a-*.svg')
+if s[0] != '0,0' or s[16] != '1,0' or s[32 + 4] != '2,0':
+    fail('shared tile:', s[0], s[16], s[32 + 4])
+
+k = json.load(open(tmp + '/gemm_f16.1.json'))[0]
+told = sum(x['conflicts'] for t in k['tiles'] if t['space'] == 'shared' for x in t['accesses'])
+counted = json.load(open(tmp + '/stats.json'))['bank_conflicts']
+if told != 0 or counted != 0:
+    fail('gemm_f16: conflicts explained', told, 'counted', counted)
+print(tiles, 'tiles,', ops, 'ops,', pictures, 'pictures')
+sys.exit(not ok)
+PY
+[ $n -ge 15 ] || fail "only $n examples"
+exit $bad

@@ -1,0 +1,433 @@
+/* test_pack.c - hexc_pack and hexc_unpack against hexc/ir/pack.c's own statement of where a code is, for
+ * random packs of every kind; how fast they are beside memcpy. */
+#include "lib/pack/bitmove.h"
+#include "lib/base/base.h"
+#include "lib/weights/format.h"
+#include "lib/hexc.h"
+#include "test/ir/util_pack.h"
+#include "test/check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t seed = 1;
+
+static int64_t
+below(int64_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)(seed >> 33) % n;
+}
+
+/* ---- random packs ------------------------------------------------------------------------------------- */
+
+/* A random bijection: the factors of rows and columns, in any order. */
+static void
+random_place(Layout *l, const int *rows, const int *cols)
+{
+	struct {
+		int dim, extent;
+		int64_t stride;
+	} f[32];
+	int n = 0, order[32];
+	int64_t stride = 1;
+
+	for (; *rows; rows++)
+		f[n].dim = 0, f[n++].extent = *rows;
+	for (; *cols; cols++)
+		f[n].dim = 1, f[n++].extent = *cols;
+	for (int i = 0; i < n; i++)
+		order[i] = i;
+	for (int i = n - 1; i > 0; i--) {
+		int j = (int)below(i + 1), t = order[i];
+
+		order[i] = order[j];
+		order[j] = t;
+	}
+	for (int i = 0; i < n; i++) {
+		f[order[i]].stride = stride;
+		stride *= f[order[i]].extent;
+	}
+	layout_init(l, 2);
+	for (int i = 0; i < n; i++)
+		ck_assert(layout_push(l, f[i].dim, f[i].extent, f[i].stride, AX_mem));
+}
+
+static int
+factors(int *f, bool odd)
+{
+	int n = (int)below(5) + 1, all = 1;
+
+	for (int i = 0; i < n; i++)
+		all *= f[i] = odd && below(3) == 0 ? 3 : 2;
+	f[n] = 0;
+	return all;
+}
+
+/* Fills p; false: what came out is no pack. */
+static bool
+random_pack(Arena *a, Pack *p, bool odd)
+{
+	static const int spreads[] = { 0, 4, 8, 16, 33, 36, 39, 41 };
+	char name[4] = { "ui"[below(2)], (char)('1' + below(8)), 0 };
+	int rows[8], cols[8];
+	const char *why;
+	Layout *l = NEW(a, Layout);
+
+	p->dtype = dtype_find(name, 2);
+	p->block[0] = factors(rows, odd);
+	p->block[1] = factors(cols, odd);
+	p->spread = spreads[below(8)];
+	p->streams = below(2) ? 1 : (int64_t)1 << below(6);
+	random_place(l, rows, cols);
+	p->place = l;
+	return pack_check(a, p, &why);
+}
+
+/* ---- the property
+ * --------------------------------------------------------------------------------------- */
+
+static void
+compare(Arena *a, const Pack *p, uint32_t rank, const int64_t *dim)
+{
+	const char *text = pack_text(a, p);
+	int bits = dtype_info[p->dtype].bits;
+	int64_t index[HEXC_MAX_RANK] = { 0 }, count = 1, words = pack_words(p, (int)rank, dim);
+	uint64_t bytes;
+	size_t natural;
+	unsigned char *from, *again;
+	uint32_t *want, *got;
+	char why[200];
+
+	for (uint32_t d = 0; d < rank; d++)
+		count *= dim[d];
+	natural = (size_t)(count * bits + 7) / 8;
+	ck_assert_int_eq(hexc_pack_bytes(text, rank, dim, &bytes, why, sizeof why), HEXC_OK);
+	ck_assert_uint_eq(bytes, (uint64_t)words * 4);
+	from = malloc(natural + 1);
+	again = malloc(natural + 1);
+	want = calloc((size_t)words + 1, 4);
+	got = malloc((size_t)words * 4 + 4);
+	for (size_t i = 0; i <= natural; i++)
+		from[i] = (unsigned char)below(256);
+	if (count * bits % 8) /* what follows the last code stays as it was */
+		from[natural - 1] &= (unsigned char)((1 << count * bits % 8) - 1);
+	for (int64_t i = 0; i < count; i++) {
+		unsigned code = 0;
+
+		for (int b = 0; b < bits; b++)
+			code |= (unsigned)(from[(i * bits + b) / 8] >> (i * bits + b) % 8 & 1) << b;
+		pack_put(p, (int)rank, dim, want, index, code);
+		for (uint32_t d = rank; d-- > 0 && ++index[d] == dim[d];)
+			index[d] = 0;
+	}
+	for (unsigned threads = 0; threads < 2; threads++) {
+		memset(got, 0xaa, (size_t)words * 4 + 4);
+		got[words] = 0x12345678;
+		ck_assert_msg(hexc_pack(text, rank, dim, from, got, threads, why, sizeof why) == HEXC_OK,
+		              "%s", why);
+		ck_assert_uint_eq(got[words], 0x12345678);
+		for (int64_t i = 0; i < words; i++)
+			ck_assert_msg(got[i] == want[i], "%s: word %lld is %08x, not %08x", text,
+			              (long long)i, got[i], want[i]);
+		memset(again, 0, natural);
+		again[natural] = 0x5a;
+		ck_assert_int_eq(hexc_unpack(text, rank, dim, got, again, threads, why, sizeof why), HEXC_OK);
+		ck_assert_msg(memcmp(again, from, natural) == 0, "%s: unpack is not the inverse", text);
+		ck_assert_uint_eq(again[natural], 0x5a);
+	}
+	free(from);
+	free(again);
+	free(want);
+	free(got);
+}
+
+static int
+random_packs(int tries, bool odd)
+{
+	Arena a;
+	int n = 0;
+
+	arena_init(&a, NULL, NULL);
+	for (int i = 0; i < tries; i++) {
+		Pack p;
+		int64_t dim[4];
+		uint32_t rank = (uint32_t)(2 + below(3));
+
+		if (!random_pack(&a, &p, odd))
+			continue;
+		for (uint32_t d = 0; d < rank; d++) {
+			int64_t each = d + 2 < rank ? 1 : p.block[d + 2 - rank];
+
+			dim[d] = below(3) ? each * (1 + below(3)) : 1 + below(3 * each + 1);
+		}
+		compare(&a, &p, rank, dim);
+		n++;
+	}
+	arena_free(&a);
+	return n;
+}
+
+TEST(powers_of_two)
+{
+	ck_assert_int_gt(random_packs(900, false), 100);
+}
+
+TEST(other_extents)
+{
+	ck_assert_int_gt(random_packs(900, true), 100);
+}
+
+/* The pack of 4-bit weights for f16 tensor cores: a lane of an mma has rows g and g + 8, and 2t, 2t + 1,
+ * 2t + 8, 2t + 9 of 16 columns; two such squares side by side, two below each other. */
+static const char mma[] = "hexc-pack 1 u4 block 32x64 spread 16 streams 32 "
+			  "place ((8,2,2),(2,4,2,4)):((256,4,32),(1,64,2,8))";
+
+TEST(fragments)
+{
+	static const int64_t shapes[][3] = {
+		{ 1, 64, 256 }, { 2, 65, 250 }, { 1, 1, 1 }, { 1, 31, 63 }, { 3, 32, 64 }
+	};
+	Arena a;
+	Pack p;
+	const char *why = "";
+
+	arena_init(&a, NULL, NULL);
+	ck_assert_msg(pack_parse(&a, mma, strlen(mma), &p, &why), "%s", why);
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		compare(&a, &p, 3, shapes[i]);
+	arena_free(&a);
+}
+
+/* The same for every width, in each order; blocks large enough for groups side by side. */
+TEST(widths)
+{
+	static const int64_t dim[2] = { 130, 200 };
+	Arena a;
+
+	arena_init(&a, NULL, NULL);
+	for (int bits = 1; bits <= 8; bits++) {
+		for (int spread = 0; spread <= 16; spread += 8) {
+			const char *why = "",
+				   *text = arena_printf(
+					   &a,
+					   "hexc-pack 1 u%d block 64x64 spread %d streams %d place "
+					   "((8,2,4),(2,4,2,4)):((512,4,32),(1,128,2,8))",
+					   bits, spread, spread ? 32 : 1);
+			Pack p;
+
+			ck_assert_msg(pack_parse(&a, text, strlen(text), &p, &why), "%s: %s", text, why);
+			compare(&a, &p, 2, dim);
+		}
+	}
+	arena_free(&a);
+}
+
+/* Bits of a moved block that are wrong, and bytes of `size` that should not have been written: 0x5a. */
+static int
+differences(const size_t rows[2], const size_t row[2], const size_t stride[2], const int32_t *of,
+            const unsigned char *from, unsigned char *to, size_t size)
+{
+	int wrong = 0;
+
+	for (size_t r = 0; r < rows[1]; r++)
+		for (size_t j = 0; j < row[1] * 8; j++) {
+			int32_t f = of[r * row[1] * 8 + j];
+			size_t at = f < 0 ? 0 : (size_t)f / 8;
+			int want = f >= 0 && from[at / row[0] * stride[0] + at % row[0]] >> f % 8 & 1;
+			unsigned char *byte = &to[r * stride[1] + j / 8];
+
+			wrong += (*byte >> j % 8 & 1) != want;
+			if (j % 8 == 7)
+				*byte = 0x5a;
+		}
+	for (size_t j = 0; j < size; j++)
+		wrong += to[j] != 0x5a;
+	return wrong;
+}
+
+/* Vectors and plain words agree with the definition, for any movement between rows of any lengths. */
+TEST(bit_movements)
+{
+	enum { MOST = 4 * 150,
+	       BLOCKS = MOVE_LANES };
+	static unsigned char from[BLOCKS][MOST + 9], to[BLOCKS][MOST + 9];
+	static int32_t of[MOST * 8];
+	Arena a;
+
+	arena_init(&a, NULL, NULL);
+	for (int i = 0; i < 200; i++) {
+		size_t rows[2], row[2], stride[2], n = (size_t)below(BLOCKS) + 1;
+		MoveBlock block[BLOCKS];
+		void *scratch;
+		int wrong = 0;
+		BitMove m;
+
+		for (int s = 0; s < 2; s++) {
+			rows[s] = (size_t)below(4) + 1;
+			row[s] = (size_t)below(i % 2 ? 12 : 150) + 1;
+			stride[s] = row[s] + (size_t)below((int64_t)(MOST / rows[s] - row[s] + 1));
+		}
+		for (size_t b = 0; b < rows[1] * row[1] * 8; b++)
+			of[b] = below(8) ? (int32_t)below((int64_t)(rows[0] * row[0] * 8)) : -1;
+		for (size_t b = 0; b < n; b++) {
+			for (size_t j = 0; j < sizeof from[b]; j++)
+				from[b][j] = (unsigned char)below(256);
+			block[b] = (MoveBlock){ from[b], to[b], stride[0], stride[1] };
+		}
+		bitmove_make(&a, &m, rows[0], row[0], rows[1], row[1], of);
+		scratch = aligned_alloc(64, bitmove_scratch(&m));
+		for (int plain = 0; plain < 2; plain++) {
+			memset(to, 0x5a, sizeof to);
+			bitmove_run(&m, block, n, scratch, plain);
+			for (size_t b = 0; b < n; b++)
+				wrong += differences(rows, row, stride, of, from[b], to[b], sizeof to[b]);
+			ck_assert_int_eq(wrong, 0);
+		}
+		free(scratch);
+	}
+	arena_free(&a);
+}
+
+TEST(refusals)
+{
+	int64_t dim[2] = { 64, 64 }, bad[2] = { -1, 64 };
+	static _Alignas(8) char buffer[4096];
+	uint64_t bytes;
+	char why[200];
+
+	ck_assert_int_eq(hexc_pack_bytes("hexc-pack 2 u4", 2, dim, &bytes, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "version 2"));
+	ck_assert_int_eq(hexc_pack_bytes(mma, 1, dim, &bytes, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_pack_bytes(mma, 2, bad, &bytes, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, NULL, &bytes, 1, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_str_eq(why, "a buffer is NULL");
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2050, 1, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_str_eq(why, "the packed side is not aligned to 4 bytes");
+	for (int at = 0; at < 2048; at += 4) { /* either side has 2048 bytes */
+		ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + at, 1, why, sizeof why),
+		                 HEXC_E_INVALID);
+		ck_assert_str_eq(why, "the buffers overlap");
+		ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer, buffer + at, 1, why, sizeof why),
+		                 HEXC_E_INVALID);
+	}
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2048, 1, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer + 2048, buffer, 1, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_pack("nonsense", 2, dim, dim, dim, 1, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_str_eq(why, "it does not begin with `hexc-pack`");
+}
+
+/* ---- speed
+ * ---------------------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 11, SIDE = 8192 };
+
+/* CPU time of one thread, for the machine may have other things to do; of several the time that passes. */
+static double
+now(unsigned threads)
+{
+	struct timespec t;
+
+	clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+typedef struct Copy {
+	unsigned char *to;
+	const unsigned char *from;
+} Copy;
+
+static void
+copy_part(void *user, int64_t lo, int64_t hi)
+{
+	const Copy *c = user;
+
+	memcpy(c->to + lo, c->from + lo, (size_t)(hi - lo));
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median times of memcpy, pack and unpack, in turns: as many threads and bytes for each. */
+static void
+measure(const char *pack, unsigned threads, const int64_t dim[2], Copy c, int64_t bytes, double median[3])
+{
+	double t[3][ROUNDS];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		double at[4] = { now(threads) };
+
+		parallel_for(threads, bytes, (bytes + threads - 1) / threads, copy_part, &c);
+		at[1] = now(threads);
+		hexc_pack(pack, 2, dim, c.from, c.to, threads, NULL, 0);
+		at[2] = now(threads);
+		hexc_unpack(pack, 2, dim, c.to, (unsigned char *)(uintptr_t)c.from, threads, NULL, 0);
+		at[3] = now(threads);
+		for (int i = 0; i < 3; i++)
+			t[i][round] = at[i + 1] - at[i];
+	}
+	for (int i = 0; i < 3; i++) {
+		qsort(t[i], ROUNDS, sizeof *t[i], by_size);
+		median[i] = t[i][ROUNDS / 2];
+	}
+}
+
+/* test_pack speed PACK=LIMIT ...: 1 when one thread takes more than LIMIT times as long as memcpy. */
+static int
+speed(char *spec)
+{
+	int64_t dim[2] = { SIDE, SIDE };
+	unsigned all = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	char *limit = strrchr(spec, '='), dtype[8] = "", why[200];
+	uint64_t bytes;
+	double worst = 0;
+	Copy c;
+
+	if (limit)
+		*limit++ = 0;
+	if (hexc_pack_bytes(spec, 2, dim, &bytes, why, sizeof why)) {
+		fprintf(stderr, "%s\n", why);
+		return 1;
+	}
+	sscanf(spec, "hexc-pack %*d %7s", dtype);
+	c = (Copy){ calloc(bytes, 1), calloc(bytes, 1) };
+	memset(c.to, 7, bytes);
+	memset((unsigned char *)(uintptr_t)c.from, 7, bytes);
+	for (unsigned threads = 1;; threads = all) {
+		double m[3];
+
+		measure(spec, threads, dim, c, (int64_t)bytes, m);
+		printf("%s %2u thread%s: memcpy %5.2f GB/s, pack %.2f (%.2f of its time), "
+		       "unpack %.2f (%.2f)\n",
+		       dtype, threads, threads > 1 ? "s" : " ", (double)bytes / m[0] / 1e9,
+		       (double)bytes / m[1] / 1e9, m[1] / m[0], (double)bytes / m[2] / 1e9, m[2] / m[0]);
+		if (threads == 1)
+			worst = (m[1] > m[2] ? m[1] : m[2]) / m[0];
+		if (threads == all)
+			break;
+	}
+	free(c.to);
+	free((unsigned char *)(uintptr_t)c.from);
+	return limit && worst > atof(limit);
+}
+
+static int
+start(int argc, char **argv)
+{
+	int bad = 0;
+
+	if (argc < 2 || strcmp(argv[1], "speed") != 0)
+		return RUN_TESTS;
+	for (int i = 2; i < argc; i++)
+		bad |= speed(argv[i]);
+	return bad;
+}
+
+TEST_PROGRAM(.start = start, .timeout = 60);

@@ -1,0 +1,495 @@
+/* test_prove.c - the independent checker accepts what inference makes of real programs and rejects the same
+ * solutions once any one decision is corrupted. */
+#include "hexc/ir/pack.h"
+#include "hexc/pass/pass.h"
+#include "infer/base/instr.h"
+#include "test/infer/util_infer.h"
+#include "test/util_file.h"
+#include "test/util_arena.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Op *
+find(Kernel *k, OpCode code, Space memory, int nth)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		Val *mem = code == O_load ? o->in[0] : code == O_store || code == O_copy ? o->in[1]
+		                                                                         : NULL;
+		if (o->code != code || (mem && mem->type.space != memory) ||
+		    (o->nout && o->out[0]->type.space == S_scalar))
+			continue;
+		if (nth-- == 0)
+			return o;
+	}
+	ck_abort_msg("no such op");
+	return NULL;
+}
+
+static Layout *
+copy_layout(const Layout *l)
+{
+	Layout *c = NEW(&arena, Layout);
+
+	*c = *l;
+	return c;
+}
+
+/* ---- corruptions: each changes one decision --------------------------------------------------------- */
+
+static Layout *
+change(Val *v)
+{
+	Layout *l = copy_layout(v->type.layout);
+
+	v->type.layout = l;
+	return l;
+}
+
+static void
+swap_strides(Layout *l, Axis axis)
+{
+	int first = -1;
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == axis && first < 0) {
+			first = i;
+		} else if (l->it[i].axis == axis && l->it[i].extent == l->it[first].extent) {
+			int64_t s = l->it[i].stride;
+			l->it[i].stride = l->it[first].stride;
+			l->it[first].stride = s;
+			return;
+		}
+	ck_abort_msg("nothing to swap");
+}
+
+static void
+acc_regs(Kernel *k)
+{
+	swap_strides(change(find(k, O_dot, 0, 0)->out[0]), AX_reg);
+}
+static void
+a_regs(Kernel *k)
+{
+	swap_strides(change(find(k, O_load, S_shared, 0)->out[0]), AX_reg);
+}
+static void
+b_regs(Kernel *k)
+{
+	swap_strides(change(find(k, O_dot, 0, 0)->in[1]), AX_reg);
+}
+static void
+a_lane(Kernel *k)
+{
+	change(find(k, O_dot, 0, 0)->in[0])->it[0].stride = 1;
+}
+static void
+acc_warp(Kernel *k)
+{
+	Layout *l = change(find(k, O_dot, 0, 0)->out[0]);
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_warp)
+			l->it[i].stride *= 2;
+}
+static void
+lost_replica(Kernel *k)
+{
+	change(find(k, O_dot, 0, 0)->in[0])->nrep = 0;
+}
+static void
+extent(Kernel *k)
+{
+	change(find(k, O_dot, 0, 0)->in[0])->it[0].extent = 4;
+}
+static void
+no_layout(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->in[0]->type.layout = NULL;
+}
+static void
+other_mma(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->inst = "mma_m16n8k16_f32_bf16";
+}
+static void
+no_mma(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->inst = "nosuch";
+}
+static void
+fma_instead(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->inst = "fma";
+}
+static Layout *change_map(Op *o);
+static void
+k_wrong(Kernel *k)
+{
+	swap_strides(change_map(find(k, O_dot, 0, 0)), AX_mem);
+}
+static void
+k_short(Kernel *k)
+{
+	change_map(find(k, O_dot, 0, 0))->it[0].extent /= 2;
+}
+static void
+k_none(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->map = NULL;
+}
+static void
+not_turned(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->swap = false;
+}
+static void
+turned(Kernel *k)
+{
+	find(k, O_dot, 0, 0)->pick->swap = true;
+}
+static void
+matrix_x2(Kernel *k)
+{
+	find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x2";
+}
+static void
+matrix_trans(Kernel *k)
+{
+	find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x4_trans";
+}
+static Layout *
+change_map(Op *o)
+{
+	Layout *l = copy_layout(o->pick->map);
+
+	o->pick->map = l;
+	return l;
+}
+static void
+matrix_rows(Kernel *k)
+{
+	Layout *l = change_map(find(k, O_load, S_shared, 0));
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_lane && l->it[i].stride == 8)
+			l->it[i].stride = 4;
+}
+static void
+no_map(Kernel *k)
+{
+	find(k, O_load, S_shared, 0)->pick->map = NULL;
+}
+static void
+copy_narrow(Kernel *k)
+{
+	find(k, O_copy, S_shared, 0)->pick->inst = "cp_async_8";
+}
+static void
+copy_wide(Kernel *k)
+{
+	find(k, O_copy, S_shared, 0)->pick->vec = 16;
+}
+static void
+copy_twice(Kernel *k)
+{
+	Layout *l = change_map(find(k, O_copy, S_shared, 0));
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_warp)
+			l->it[i].axis = AX_reg;
+}
+static void
+copy_no_map(Kernel *k)
+{
+	find(k, O_copy, S_shared, 0)->pick->map = NULL;
+}
+static void
+tile_overlap(Kernel *k)
+{
+	change(find(k, O_alloc, 0, 0)->out[0])->it[1].stride = 8;
+}
+static void
+tile_columns(Kernel *k)
+{
+	Layout *l = change(find(k, O_alloc, 0, 0)->out[0]);
+	l->it[l->n - 1].stride = l->it[l->n - 2].extent;
+	l->it[l->n - 2].stride = 1;
+}
+static void
+swizzle_fine(Kernel *k)
+{
+	change(find(k, O_alloc, 0, 0)->out[0])->swizzle.base = 2;
+}
+static void
+other_shape(Kernel *k) /* of a shared tile: its rows change places */
+{
+	Layout *l = change(find(k, O_reshape, 0, 0)->out[0]);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].stride > 64)
+			l->it[i].stride ^= 64;
+}
+static void
+store_wide(Kernel *k)
+{
+	find(k, O_store, S_global, 0)->pick->vec *= 2;
+}
+static void
+store_inst(Kernel *k)
+{
+	find(k, O_store, S_global, 0)->pick->inst = "st_global_8";
+}
+static void
+double_lane(Layout *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_lane) {
+			l->it[i].stride *= 2;
+			return;
+		}
+}
+static void
+store_lanes(Kernel *k)
+{
+	double_lane(change(find(k, O_store, S_global, 0)->in[0]));
+}
+static void
+stage_small(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->scratch_bytes /= 2;
+}
+static void
+stage_vec(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->vec *= 2;
+}
+static void
+stage_none(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->scratch = NULL;
+}
+static void
+as_rename(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->inst = "rename";
+}
+static void
+as_shuffle(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick->inst = "shuffle";
+}
+static void
+no_way(Kernel *k)
+{
+	find(k, O_convert, 0, 0)->pick = NULL;
+}
+static void
+reduce_in(Kernel *k)
+{
+	double_lane(change(find(k, O_reduce_sum, 0, 0)->in[0]));
+}
+static void
+reduce_out(Kernel *k)
+{
+	Layout *l = change(find(k, O_reduce_sum, 0, 0)->out[0]);
+	l->nrep = 0;
+}
+/* A reduction along warps and some of the lanes: who writes and who reads which part, and where it lies. */
+static Op *
+across(Kernel *k)
+{
+	return find(k, O_reduce_sum, 0, 1);
+}
+static Layout *
+part_map(const Layout **map)
+{
+	Layout *l = copy_layout(*map);
+
+	*map = l;
+	return l;
+}
+static void
+parts_written_twice(Kernel *k)
+{
+	part_map(&across(k)->pick->map)->nrep = 0;
+}
+static void
+parts_other_rows(Kernel *k)
+{
+	swap_strides(part_map(&across(k)->pick->map), AX_lane);
+}
+static void
+parts_read_elsewhere(Kernel *k)
+{
+	swap_strides(part_map(&across(k)->pick->map2), AX_lane);
+}
+static void
+parts_not_all_read(Kernel *k)
+{
+	Layout *l = part_map(&across(k)->pick->map2);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_reg)
+			l->it[i].stride = 0;
+}
+static void
+parts_overlap(Kernel *k)
+{
+	Layout *l = part_map(&across(k)->pick->scratch);
+
+	l->it[0].stride = l->it[1].stride;
+}
+static void
+parts_small(Kernel *k)
+{
+	across(k)->pick->scratch_bytes /= 2;
+}
+static void
+parts_by_shuffle(Kernel *k)
+{
+	across(k)->pick->inst = "reduce_shuffle";
+}
+static void
+elementwise(Kernel *k)
+{
+	Layout *l = change(find(k, O_cast, 0, 0)->out[0]);
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_warp) {
+			l->it[i].axis = AX_reg;
+			l->it[i].stride = 1 << 8;
+			return;
+		}
+}
+
+/* Of the packed tensor: W is parameter 1. */
+static Pack *
+other_pack(Kernel *k)
+{
+	Pack *p = NEW(&arena, Pack);
+
+	*p = *k->param[1].pack;
+	k->param[1].pack = p;
+	return p;
+}
+static void
+pack_place_turned(Kernel *k)
+{
+	Pack *p = other_pack(k);
+	Layout *l = copy_layout(p->place);
+	int64_t stride = l->it[0].stride;
+
+	l->it[0].stride = l->it[l->n - 1].stride;
+	l->it[l->n - 1].stride = stride;
+	p->place = l;
+}
+static void
+pack_spread(Kernel *k)
+{
+	other_pack(k)->spread = 8;
+}
+static void
+pack_streams(Kernel *k)
+{
+	other_pack(k)->streams = 2;
+}
+static void
+unpacked_regs(Kernel *k)
+{
+	Layout *l = change(find(k, O_unpack, 0, 0)->out[0]);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_reg)
+			l->it[i].stride = l->it[i].stride == 1 ? 2 : l->it[i].stride == 2 ? 1
+			                                                                  : l->it[i].stride;
+}
+static void
+words_lane(Kernel *k)
+{
+	double_lane(change(find(k, O_unpack, 0, 0)->in[0]));
+}
+
+#define PACKED "examples/gemm_wNa16.hexc"
+#define GEMM "examples/gemm_f16.hexc"
+#define NORM "examples/layer_norm.hexc"
+#define SHAPES "test/infer/programs/shared_shapes.hexc"
+#define PINNED "test/infer/reductions/pinned.hexc"
+#define SKINNY "test/infer/programs/skinny_w4.hexc"
+static const struct {
+	const char *name, *path;
+	void (*corrupt)(Kernel *);
+} cases[] = {
+#define C(path, fn)           \
+	{                     \
+#fn, path, fn \
+	}
+	C(GEMM, acc_regs),
+	C(GEMM, a_regs),
+	C(GEMM, b_regs),
+	C(GEMM, a_lane),
+	C(GEMM, acc_warp),
+	C(GEMM, lost_replica),
+	C(GEMM, extent),
+	C(GEMM, no_layout),
+	C(SKINNY, k_wrong),
+	C(SKINNY, k_short),
+	C(SKINNY, k_none),
+	C(SKINNY, not_turned),
+	C(GEMM, turned),
+	C(GEMM, other_mma),
+	C(GEMM, no_mma),
+	C(GEMM, fma_instead),
+	C(GEMM, matrix_x2),
+	C(GEMM, matrix_trans),
+	C(GEMM, matrix_rows),
+	C(GEMM, no_map),
+	C(GEMM, copy_narrow),
+	C(GEMM, copy_wide),
+	C(GEMM, copy_twice),
+	C(GEMM, copy_no_map),
+	C(GEMM, tile_overlap),
+	C(GEMM, tile_columns),
+	C(GEMM, swizzle_fine),
+	C(GEMM, store_wide),
+	C(GEMM, store_inst),
+	C(GEMM, store_lanes),
+	C(GEMM, stage_small),
+	C(GEMM, stage_vec),
+	C(GEMM, stage_none),
+	C(GEMM, as_rename),
+	C(GEMM, as_shuffle),
+	C(GEMM, no_way),
+	C(GEMM, elementwise),
+	C(PACKED, pack_place_turned),
+	C(PACKED, pack_spread),
+	C(PACKED, pack_streams),
+	C(PACKED, unpacked_regs),
+	C(PACKED, words_lane),
+	C(SHAPES, other_shape),
+	C(NORM, reduce_in),
+	C(NORM, reduce_out),
+	C(PINNED, parts_written_twice),
+	C(PINNED, parts_other_rows),
+	C(PINNED, parts_read_elsewhere),
+	C(PINNED, parts_not_all_read),
+	C(PINNED, parts_overlap),
+	C(PINNED, parts_small),
+	C(PINNED, parts_by_shuffle),
+#undef C
+};
+
+TEST_EACH(rejects, COUNT_OF(cases))
+{
+	Kernel *k = infer_kernel(&arena, file_read(cases[_i].path, NULL), "sm_80", 0);
+	const Diag *diag = k->unit->diag;
+
+	pass_prove(k);
+	ck_assert_msg(diag->nerror == 0, "%s: not clean before: %s", cases[_i].name,
+	              diag->n ? diag->msg[0].text : "");
+	cases[_i].corrupt(k);
+	pass_prove(k);
+	ck_assert_msg(diag->nerror == 1, "%s: not noticed", cases[_i].name);
+	ck_assert(diag->msg[diag->n - 1].cls == DC_INTERNAL);
+	ck_assert(strstr(diag->msg[diag->n - 1].text, "internal: ") != NULL);
+}
+
+TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

@@ -1,0 +1,547 @@
+/* test_prove_ops.c - the independent checker rejects solutions of which one decision is corrupted, for the
+ * ops beside products (test_prove.c): scans, tiles of indices, atomic updates, pieces of register tiles,
+ * butterflies, sparse tiles, pins, stores of matrices.  SAY=1 prints what it says. */
+#include "infer/base/instr.h"
+#include "test/check.h"
+#include "test/infer/util_infer.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Inferred x;
+
+/* ---- programs ------------------------------------------------------------------------------------------ */
+
+#define HEAD(params, warps)                                    \
+	"kernel p(" params ")\n    const WARPS = " warps "\n" \
+	"    assume N % 64 == 0, M % 16 == 0\n{\n"
+
+// clang-format off
+static const char scan[] =
+	HEAD("X: f32[M, N], Y: out f32[M, N]", "2")
+	"    grid(ceil(M, 8));\n    let m = block.x * 8;\n"
+	"    Y[m :+ 8, 0 :+ 64] = cumsum(X[m :+ 8, 0 :+ 64], 1);\n}\n";
+
+static const char gather[] =
+	HEAD("X: f16[K, N], L: i32[M], Y: out f16[K, N]", "2")
+	"    grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
+	"    let x: register = X[rows, 0 :+ 64];\n    Y[rows, 0 :+ 64] = x + 1;\n}\n";
+
+static const char gather_copy[] =
+	HEAD("X: f16[K, N], L: i32[M], Y: out f16[M, N]", "2")
+	"    grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
+	"    let x: shared = X[rows, 0 :+ 64];\n    Y[m :+ 32, 0 :+ 64] = x + 1;\n}\n";
+
+static const char atomics[] =
+	HEAD("X: f16[M, N], S: inout f32[M, N], H: inout f16[M, N], T: inout i32[M, N]", "2")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+	"    atomic_add(S[m :+ 16, 0 :+ 64], f32(X[m :+ 16, 0 :+ 64]));\n"
+	"    atomic_add(H[m :+ 16, 0 :+ 64], X[m :+ 16, 0 :+ 64]);\n"
+	"    atomic_max(T[m :+ 16, 0 :+ 64], i32(X[m :+ 16, 0 :+ 64]));\n}\n";
+
+static const char pieces[] =
+	HEAD("X: f32[M, N], Y: out f32[M, N]", "2")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n    let x: register = X[m :+ 16, 0 :+ 64];\n"
+	"    Y[m :+ 16, 0 :+ 64] = concat(1, -x[:, 32 :+ 32], x[:, 0 :+ 32]);\n}\n";
+
+static const char product[] =
+	HEAD("A: f16[M, N], B: f16[M, N], C: out f32[M, M]", "1")
+	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
+	"    let a: shared = A[m :+ 16, 0 :+ 64], b: shared = B[n :+ 16, 0 :+ 64];\n"
+	"    C[m :+ 16, n :+ 16] = dot(a, b.T);\n}\n";
+
+/* mma.sp, and what no mma.sp takes */
+static const char half[] =
+	HEAD("A: f16[M, N], P: u2[M, N], B: f16[M, 2 * N], C: out f32[M, M]", "1")
+	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
+	"    let a: shared = A[m :+ 16, 0 :+ 32], p: shared = P[m :+ 16, 0 :+ 32];\n"
+	"    let b: shared = B[n :+ 16, 0 :+ 64];\n"
+	"    C[m :+ 16, n :+ 16] = dot(sparse(a, p), b.T);\n}\n";
+
+static const char whole[] =
+	HEAD("A: f16[M, N], P: u2[M, N], C: out f16[M, 2 * N]", "1")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+	"    let a: register = A[m :+ 16, 0 :+ 32], p: register = P[m :+ 16, 0 :+ 32];\n"
+	"    C[m :+ 16, 0 :+ 64] = sparse(a, p);\n}\n";
+
+static const char pins[] =
+	HEAD("X: f32[M, N], Y: out f32[M, N]", "1")
+	"    grid(ceil(M, 8));\n    let m = block.x * 8;\n"
+	"    let x: register f32[8, 32] layout \"((4,2),(8,4)):((8@lane,4@reg),(1@lane,1@reg))\" =\n"
+	"        X[m :+ 8, 0 :+ 32];\n"
+	"    let y: register f32[8, 32] layout \"(8,(4,8)):(4@lane,(1@lane,1@reg))\" = relayout(x) * 2;\n"
+	"    let s: shared f32[8, 32] layout \"(8,32):(36,1)\" = y;\n"
+	"    Y[m :+ 8, 0 :+ 32] = s + y;\n}\n";
+
+static const char stored[] =
+	HEAD("A: f16[M, N], B: f16[M, N], C: out f16[M, M]", "1")
+	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
+	"    let a: shared = A[m :+ 16, 0 :+ 64], b: shared = B[n :+ 16, 0 :+ 64];\n"
+	"    let c: shared = f16(dot(a, b.T));\n    C[m :+ 16, n :+ 16] = c;\n}\n";
+// clang-format on
+
+/* ---- corruptions --------------------------------------------------------------------------------------- */
+
+static Op *
+op(OpCode code, int nth)
+{
+	Op *o = infer_op(&x, code, nth);
+
+	ck_assert_ptr_nonnull(o);
+	return o;
+}
+
+/* A layout of one's own, to spoil. */
+static Layout *
+own(Val *v)
+{
+	Layout *l = NEW(&x.arena, Layout);
+
+	*l = *v->type.layout;
+	v->type.layout = l;
+	return l;
+}
+
+static Layout *
+own_map(Op *o)
+{
+	Layout *l = NEW(&x.arena, Layout);
+
+	ck_assert_ptr_nonnull(o->pick->map);
+	*l = *o->pick->map;
+	o->pick->map = l;
+	return l;
+}
+
+/* The iters on an axis, copies too, by stride: slowest first. */
+static int
+on_axis(Layout *l, Axis axis, Iter **it)
+{
+	int n = 0;
+
+	for (int i = 0; i < l->n + l->nrep; i++) {
+		Iter *one = i < l->n ? &l->it[i] : &l->rep[i - l->n];
+		int j = n;
+
+		if (one->axis != axis || one->stride == 0)
+			continue;
+		for (n++; j > 0 && it[j - 1]->stride < one->stride; j--)
+			it[j] = it[j - 1];
+		it[j] = one;
+	}
+	return n;
+}
+
+/* Lanes (or registers) are numbered the other way round: a layout as good as the one before. */
+static void
+renumber(Layout *l, Axis axis)
+{
+	Iter *it[ITER_MAX + REP_MAX];
+	int64_t stride = 1;
+	int n = on_axis(l, axis, it);
+
+	ck_assert_int_ge(n, 1);
+	for (int d = 0; n == 1 && d < l->ndim; d++) /* one digit: its bits change places */
+		if (it[0] >= &l->it[l->first[d]] && it[0] < &l->it[l->first[d + 1]]) {
+			int64_t weight = 2;
+
+			for (const Iter *y = &l->it[l->first[d]]; y < it[0]; y++)
+				weight *= y->extent;
+			ck_assert(layout_split(l, d, weight));
+			n = on_axis(l, axis, it);
+		}
+	ck_assert_int_ge(n, 2);
+	for (int i = 0; i < n; i++) {
+		it[i]->stride = stride;
+		stride *= it[i]->extent;
+	}
+}
+
+static void
+shift_result(void)
+{
+	renumber(own(op(O_shift, 0)->out[0]), AX_lane);
+}
+static void
+shift_across_warps(void)
+{
+	/* the line leaves the warp, in operand and result alike */
+	static const char wide[] = "(8,(32,2)):(1@reg,(1@lane,1@warp))";
+	Op *o = op(O_shift, 0);
+	Layout *l = own(o->out[0]);
+	size_t at;
+
+	ck_assert(layout_parse(l, wide, strlen(wide), &at));
+	o->in[0] = op_new(o->parent, o, O_load, o->src, 1, op(O_load, 0)->in, 1, &o->out[0]->type)->out[0];
+	o->in[0]->def->pick = NEW(&x.arena, Pick);
+	o->in[0]->def->pick->inst = "ld_global_32";
+	o->in[0]->def->pick->vec = 1;
+}
+static void
+shift_operand(void)
+{
+	op(O_shift, 1)->in[0]->type.layout = NULL;
+}
+static Val *
+index_tile(Op *access, int mem)
+{
+	Op *view = access->in[mem]->def;
+
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (view_gathers(view, d))
+			return view->in[1 + d];
+	ck_abort_msg("no indices");
+	return NULL;
+}
+static Op *
+gathering(OpCode code, int mem)
+{
+	for (int i = 0; infer_op(&x, code, i); i++) {
+		Op *o = infer_op(&x, code, i);
+
+		if (o->in[mem]->def && view_gather_dim(o->in[mem]->def) >= 0)
+			return o;
+	}
+	ck_abort_msg("no access by indices");
+	return NULL;
+}
+static void
+index_of_load(void)
+{
+	renumber(own(index_tile(gathering(O_load, 0), 0)), AX_lane);
+}
+static void
+index_of_store(void)
+{
+	own(index_tile(gathering(O_store, 1), 1))->nrep = 0;
+}
+static void
+index_of_copy(void)
+{
+	renumber(own(index_tile(gathering(O_copy, 0), 0)), AX_lane);
+}
+static void
+gather_wide(void)
+{
+	gathering(O_load, 0)->pick->vec *= 2;
+}
+static void
+copy_map_gathered(void)
+{
+	renumber(own_map(gathering(O_copy, 0)), AX_lane);
+}
+static void
+red_wide(void)
+{
+	op(O_store, 0)->pick->vec *= 2;
+}
+static void
+red_as_store(void)
+{
+	op(O_store, 0)->pick->inst = "st_global_32";
+}
+static void
+red_other_way(void)
+{
+	op(O_store, 2)->pick->inst = "red_min_i32";
+}
+static void
+red_other_type(void)
+{
+	op(O_store, 1)->pick->inst = "red_add_bf16x2";
+}
+static void
+red_no_row(void)
+{
+	op(O_store, 0)->pick->inst = "red_add_nothing";
+}
+static void
+red_twice(void)
+{
+	/* lanes 16 to 31 add the elements of lanes 0 to 15 again, and are not marked as copies */
+	Layout *l = own(op(O_store, 0)->in[0]);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_warp)
+			l->it[i].stride = 0;
+}
+static void
+load_shared(void)
+{
+	op(O_load, 0)->pick->inst = "ld_shared_128";
+}
+static void
+store_shared(void)
+{
+	op(O_store, 0)->pick->inst = "st_shared_128";
+}
+static void
+copy_by_load(void)
+{
+	gathering(O_copy, 0)->pick->inst = "ld_global_128";
+}
+static void
+slice_registers(void)
+{
+	renumber(own(op(O_slice, 0)->out[0]), AX_reg);
+}
+static void
+slice_lanes(void)
+{
+	renumber(own(op(O_slice, 0)->out[0]), AX_lane);
+}
+static void
+concat_order(void)
+{
+	renumber(own(op(O_concat, 0)->out[0]), AX_lane);
+}
+static void
+concat_lost(void)
+{
+	op(O_concat, 0)->out[0]->type.layout = op(O_concat, 0)->in[0]->type.layout;
+}
+static Op *
+by_matrices(void)
+{
+	for (int i = 0; infer_op(&x, O_store, i); i++)
+		if (strncmp(infer_op(&x, O_store, i)->pick->inst, "stmatrix", 8) == 0)
+			return infer_op(&x, O_store, i);
+	ck_abort_msg("no stmatrix");
+	return NULL;
+}
+static void
+matrices_fewer(void)
+{
+	by_matrices()->pick->inst = "stmatrix_x2";
+}
+static void
+matrices_turned(void)
+{
+	by_matrices()->pick->inst = "stmatrix_x4_trans";
+}
+static void
+matrices_rows(void)
+{
+	renumber(own_map(by_matrices()), AX_lane);
+}
+static void
+matrices_by_words(void)
+{
+	by_matrices()->pick->inst = "st_shared_128";
+}
+static Op *
+by_shuffle(void)
+{
+	for (int i = 0; infer_op(&x, O_convert, i); i++)
+		if (strcmp(infer_op(&x, O_convert, i)->pick->inst, "shuffle") == 0)
+			return infer_op(&x, O_convert, i);
+	ck_abort_msg("no shuffle");
+	return NULL;
+}
+static void
+butterfly_as_select(void)
+{
+	by_shuffle()->pick->inst = "select";
+}
+static void
+butterfly_as_rename(void)
+{
+	by_shuffle()->pick->inst = "rename";
+}
+static void
+butterfly_result(void)
+{
+	own(by_shuffle()->in[0])->it[0].stride = 1; /* what comes in lies otherwise */
+}
+static void
+butterfly_no_way(void)
+{
+	by_shuffle()->pick->inst = "teleport";
+}
+static void
+hold_result(void)
+{
+	renumber(own(op(O_hold, 0)->out[0]), AX_lane);
+}
+static void
+relayout_operand(void)
+{
+	op(O_relayout, 0)->out[0]->type.layout = op(O_hold, 0)->out[0]->type.layout;
+}
+static void
+pinned_row(void)
+{
+	Layout *l = own(op(O_alloc, 0)->out[0]);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].stride == 36)
+			l->it[i].stride = 20;
+}
+static void
+store_misaligned(void)
+{
+	Layout *l = own(op(O_alloc, 0)->out[0]);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].stride == 36)
+			l->it[i].stride = 33;
+}
+
+/* Two digits of an axis change places. */
+static void
+exchange(Layout *l, Axis axis)
+{
+	Iter *it[ITER_MAX + REP_MAX];
+	int n = on_axis(l, axis, it);
+	int64_t stride;
+
+	ck_assert_int_ge(n, 2);
+	stride = it[0]->stride;
+	it[0]->stride = it[1]->stride;
+	it[1]->stride = stride;
+}
+
+static void
+half_dense_row(void)
+{
+	op(O_dot, 0)->pick->inst = "mma_m16n8k16_f32_f16";
+}
+
+static void
+half_other_type(void)
+{
+	op(O_dot, 0)->pick->inst = "mma_sp_m16n8k32_f32_bf16";
+}
+
+static void
+half_swapped(void)
+{
+	op(O_dot, 0)->pick->swap = true;
+}
+
+static void
+half_order(void)
+{
+	Layout *l = NEW(&x.arena, Layout);
+
+	layout_init(l, 1);
+	layout_push(l, 0, 64, 1, AX_mem);
+	op(O_dot, 0)->pick->map = l;
+}
+
+static void
+positions_as(const char *text)
+{
+	Layout *l = own(op(O_dot, 0)->in[3]);
+	size_t at;
+
+	ck_assert(layout_parse(l, text, strlen(text), &at));
+}
+
+/* Lanes 1 and 2 of each group have the columns of the other. */
+static void
+positions_lanes(void)
+{
+	positions_as("((8,2),(8,2,2)):((4@lane,8@reg),(1@reg,2@lane,1@lane))");
+}
+
+/* A lane has neighbouring rows, not g and g + 8. */
+static void
+positions_rows(void)
+{
+	positions_as("((2,8),(8,4)):((8@reg,4@lane),(1@reg,1@lane))");
+}
+
+static void
+positions_b(void)
+{
+	exchange(own(op(O_dot, 0)->in[1]), AX_lane);
+}
+
+static void
+expand_values(void)
+{
+	exchange(own(op(O_expand, 0)->in[0]), AX_lane);
+}
+
+static void
+expand_positions(void)
+{
+	exchange(own(op(O_expand, 0)->in[1]), AX_lane);
+}
+
+static void
+expand_whole(void)
+{
+	exchange(own(op(O_expand, 0)->out[0]), AX_lane);
+}
+
+static const struct {
+	const char *name, *source;
+	int candidate;
+	void (*corrupt)(void);
+} cases[] = {
+#define C(source, candidate, fn) { #fn, source, candidate, fn }
+	C(scan, 0, shift_result),
+	C(scan, 0, shift_across_warps),
+	C(scan, 0, shift_operand),
+	C(gather, 0, index_of_load),
+	C(gather, 0, index_of_store),
+	C(gather, 0, gather_wide),
+	C(gather_copy, 0, index_of_copy),
+	C(gather_copy, 0, copy_map_gathered),
+	C(atomics, 0, red_wide),
+	C(atomics, 0, red_as_store),
+	C(atomics, 0, red_other_way),
+	C(atomics, 0, red_other_type),
+	C(atomics, 0, red_no_row),
+	C(atomics, 0, red_twice),
+	C(pieces, 0, load_shared),
+	C(pieces, 0, store_shared),
+	C(gather_copy, 0, copy_by_load),
+	C(pieces, 0, slice_lanes),
+	C(pieces, 0, slice_registers),
+	C(pieces, 0, concat_order),
+	C(pieces, 0, concat_lost),
+	C(stored, 0, matrices_fewer),
+	C(stored, 0, matrices_turned),
+	C(stored, 0, matrices_rows),
+	C(stored, 0, matrices_by_words),
+	C(product, 1, butterfly_as_select),
+	C(product, 1, butterfly_as_rename),
+	C(product, 1, butterfly_result),
+	C(product, 1, butterfly_no_way),
+	C(half, 0, half_dense_row),
+	C(half, 0, half_other_type),
+	C(half, 0, half_swapped),
+	C(half, 0, half_order),
+	C(half, 0, positions_lanes),
+	C(half, 0, positions_rows),
+	C(half, 0, positions_b),
+	C(whole, 0, expand_values),
+	C(whole, 0, expand_positions),
+	C(whole, 0, expand_whole),
+	C(pins, 0, hold_result),
+	C(pins, 0, relayout_operand),
+	C(pins, 0, pinned_row),
+	C(pins, 0, store_misaligned),
+#undef C
+};
+
+TEST_EACH(rejects, COUNT_OF(cases))
+{
+	const char *arch = cases[_i].source == stored ? "sm_90a" : "sm_80";
+
+	infer_source(&x, cases[_i].source, arch, cases[_i].candidate, false);
+	ck_assert_msg(infer_violations(&x) == 0, "%s: not clean before: %s", cases[_i].name,
+	              x.diag.n ? x.diag.msg[0].text : "");
+	cases[_i].corrupt();
+	ck_assert_msg(infer_violations(&x) == 1, "%s: not noticed", cases[_i].name);
+	ck_assert_int_eq(x.diag.msg[x.diag.n - 1].cls, DC_INTERNAL);
+	ck_assert_ptr_nonnull(strstr(x.diag.msg[x.diag.n - 1].text, "internal: "));
+	if (getenv("SAY"))
+		printf("%-20s %s\n", cases[_i].name, x.diag.msg[x.diag.n - 1].text);
+	infer_free(&x);
+}
+
+TEST_PROGRAM(.timeout = 60);
