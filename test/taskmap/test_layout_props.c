@@ -244,24 +244,25 @@ START_TEST(sizes)
 }
 END_TEST
 
-START_TEST(row_major)
+START_TEST(rows)
 {
 	tm_seed = 26;
 	for (int k = 0; k < TRIALS; k++) {
-		int64_t shape[4], c[4];
-		int ndim = (int)rnd_in(1, 4);
+		int64_t shape[4], c[4], pitch;
+		int ndim = (int)rnd_in(1, 4), unit = (int)rnd_in(0, ndim - 1);
 		Layout l;
 
 		for (int d = 0; d < ndim; d++)
 			shape[d] = rnd_in(1, 6);
-		layout_row_major(&l, ndim, shape);
+		pitch = shape[unit] + rnd_in(0, 3);
+		layout_rows(&l, ndim, shape, unit, pitch);
 		for (int64_t i = 0; i < layout_size(&l); i++) {
-			int64_t x = 0;
+			int64_t row = 0;
 
 			coord_of(&l, i, c);
 			for (int d = 0; d < ndim; d++)
-				x = x * shape[d] + c[d];
-			TM_INT(layout_at(&l, c).at[AX_mem], ==, x);
+				row = d == unit ? row : row * shape[d] + c[d];
+			TM_INT(layout_at(&l, c).at[AX_mem], ==, row * pitch + c[unit]);
 		}
 	}
 }
@@ -279,7 +280,7 @@ main(void)
 	tcase_add_test(c, equal_replication);
 	tcase_add_test(c, coord);
 	tcase_add_test(c, sizes);
-	tcase_add_test(c, row_major);
+	tcase_add_test(c, rows);
 	suite_add_tcase(s, c);
 	return tm_main(s);
 }
