@@ -9,7 +9,12 @@ static const hexc_dtype dtypes[D_COUNT] = {
 #define KIND_sint 'i'
 #define KIND_uint 'u'
 #define KIND_pred 'b'
-#define DTYPE(name, bits, kind, ...) [D_##name] = { #name, bits, KIND_##kind },
+#define NPY_f 'f'
+#define NPY_i 'i'
+#define NPY_u 'u'
+#define NPY_b 'b'
+#define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
+	[D_##name] = { #name, bits, KIND_##kind, NPY_##npy },
 #include "hexc/ir/dtypes.def"
 };
 

@@ -35,8 +35,9 @@ line_elem(Gen *g, Op *o, const ShiftPlan *p, int64_t *coord, int64_t low, int64_
 }
 
 static LV
-shifted(Gen *g, Op *o, const ShiftPlan *p, int64_t r)
+shifted(Gen *g, Op *o, int64_t r)
 {
+	const ShiftPlan *p = tile_of(g, o->out[0])->plan;
 	int64_t coord[DIM_MAX] = { 0 }, to, high, low, down;
 	LV same, below, from, inside, none = fill(g, o);
 
@@ -63,13 +64,7 @@ shifted(Gen *g, Op *o, const ShiftPlan *p, int64_t r)
 static void
 pull_shift(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV e[WORD_ELEMS];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		e[n] = shifted(g, o, t->plan, w * t->epw + n);
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, shifted);
 }
 
 void

@@ -25,21 +25,22 @@ emit_splat(Gen *g, Op *o)
 
 /* ---- iota ------------------------------------------------------------------------------------ */
 
+static LV
+iota_element(Gen *g, Op *o, int64_t r)
+{
+	const Tile *t = tile_of(g, o->out[0]);
+	int64_t c[DIM_MAX];
+	LV x;
+
+	tile_coord(t, r, c);
+	x = LLVMBuildAdd(g->b, t->plan, const_i32(g, c[o->imm[0]]), "");
+	return dtype_info[t->dtype].bits == 64 ? LLVMBuildZExt(g->b, x, g->i64, "") : x;
+}
+
 static void
 pull_iota(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV lane = t->plan, e[WORD_ELEMS];
-	int64_t c[DIM_MAX];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
-		tile_coord(t, w * t->epw + n, c);
-		e[n] = LLVMBuildAdd(g->b, lane, const_i32(g, c[o->imm[0]]), "");
-		if (dtype_info[t->dtype].bits == 64)
-			e[n] = LLVMBuildZExt(g->b, e[n], g->i64, "");
-	}
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, iota_element);
 }
 
 void

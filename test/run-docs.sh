@@ -1,13 +1,6 @@
 #!/bin/sh
 # What is written once in a table or in the CLI, and again in words for people, says the same.
-B=${B:-build}
-bad=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-fail() {
-	echo "$*"
-	bad=1
-}
+. test/script.sh
 
 # Every op has an entry in hexc/IR.md: its name in backticks in a heading or the first column of a table.
 if [ -f hexc/IR.md ]; then

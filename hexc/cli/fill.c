@@ -50,15 +50,6 @@ is_dense(const Tensor *t)
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-/* How the type is kept in .npy: those that NumPy does not know are bit patterns. */
-static char
-npy_kind(const hexc_dtype *t)
-{
-	if (t->bits < 8 || (t->kind == 'f' && t->bits == 8) || strcmp(t->name, "bf16") == 0)
-		return 'u';
-	return (char)t->kind;
-}
-
 static const char *
 kind_name(char kind)
 {
@@ -73,7 +64,7 @@ kind_name(char kind)
 int
 tensor_check_type(const Tensor *t, const char *what)
 {
-	char want = npy_kind(t->type), kind = t->npy.kind;
+	char want = (char)t->type->npy, kind = t->npy.kind;
 	int size = t->type->bits < 8 ? 1 : (int)t->type->bits / 8;
 	bool codes = t->type->kind == 'i' && t->type->bits < 8 && kind == 'i'; /* signed codes as numbers */
 
@@ -186,7 +177,7 @@ tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path
 	out = cli_try_alloc(c, NPY_HEADER_MAX + count * size);
 	if (!out)
 		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
-	head = npy_header(out, npy_kind(t->type), (int)size, (int)t->info.rank, t->dim);
+	head = npy_header(out, (char)t->type->npy, (int)size, (int)t->info.rank, t->dim);
 	for (each_start(&w, t); !w.done; each_next(&w), n++) {
 		if (code->bits < 8)
 			out[head + n] = (char)hexc_get_int(code, data, w.at);

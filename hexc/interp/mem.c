@@ -158,14 +158,14 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
 	bool single = v->rank && v->gather == v->rank - 1;
 	int last = v->rank && !single ? v->dim[v->rank - 1] : -1;
-	int64_t coord[DIM_MAX] = { 0 }, along = 0;
+	int64_t coord[DIM_MAX] = { 0 }, number[DIM_MAX], along = 0;
+	int outer = v->rank ? v->rank - (single ? 0 : 1) : 0;
 	bool inside = true;
 	Row row = { 0, 1, 0, 1 };
 
-	for (int d = v->rank - (single ? 1 : 2); d >= 0; d--) {
-		coord[v->dim[d]] = n % t->shape[d];
-		n /= t->shape[d];
-	}
+	row_major_coord(outer, t->shape, n, number);
+	for (int d = 0; d < outer; d++)
+		coord[v->dim[d]] = number[d];
 	if (v->gather >= 0)
 		along = coord[v->dim[v->gather]];
 	for (int d = 0; d < v->root_rank; d++) {

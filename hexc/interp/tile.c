@@ -280,15 +280,11 @@ eval_lookup(Interp *it, Op *o)
 	Slot *r = slot_of(it, o->out[0]);
 
 	for (int64_t j = 0; j < r->n; j++) {
-		int64_t rest = j, from = 0, weight = t->shape[t->rank - 1];
+		int64_t c[DIM_MAX], from = 0, weight = t->shape[t->rank - 1];
 
-		for (int d = x->rank - 1; d >= 0; d--) {
-			int64_t c = rest % x->shape[d];
-
-			rest /= x->shape[d];
-			if (t->rank == 1 || d == x->rank - 1 || t->shape[d] == 1)
-				continue;
-			from += c * weight;
+		type_coord(x, j, c);
+		for (int d = x->rank - 2; d >= 0 && t->rank > 1; d--) {
+			from += t->shape[d] == 1 ? 0 : c[d] * weight;
 			weight *= t->shape[d];
 		}
 		from += index->i[j];

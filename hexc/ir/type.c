@@ -138,6 +138,12 @@ type_size(const Type *t)
 	return n;
 }
 
+void
+type_coord(const Type *t, int64_t elem, int64_t *coord)
+{
+	row_major_coord(t->rank, t->shape, elem, coord);
+}
+
 bool
 type_same(const Type *a, const Type *b)
 {

@@ -38,7 +38,7 @@ coord_text(const Pin *p, int64_t elem)
 	int64_t c[DIM_MAX] = { 0 };
 	Text s = { .arena = p->l->arena };
 
-	row_major_coord(p->t->rank, p->t->shape, elem, c);
+	type_coord(p->t, elem, c);
 	for (int d = 0; d < p->t->rank; d++)
 		text_printf(&s, "%s%lld", d ? ", " : "(", (long long)c[d]);
 	text_printf(&s, ")");
@@ -101,7 +101,7 @@ thread_slot(const Pin *p, int64_t elem, int64_t copy, int64_t regs)
 	int64_t c[DIM_MAX] = { 0 };
 	Place at;
 
-	row_major_coord(p->t->rank, p->t->shape, elem, c);
+	type_coord(p->t, elem, c);
 	at = layout_at(l, c);
 	layout_replica(l, copy, &at);
 	return (at.at[AX_warp] * WARP_SIZE + at.at[AX_lane]) * regs + at.at[AX_reg];
@@ -205,7 +205,7 @@ memory_places(const Pin *p)
 	for (int64_t e = 0; e < n; e++) {
 		int64_t c[DIM_MAX] = { 0 }, at;
 
-		row_major_coord(p->t->rank, p->t->shape, e, c);
+		type_coord(p->t, e, c);
 		at = layout_at(l, c).at[AX_mem];
 		if (owner[at])
 			return refuse(p, "elements %s and %s both lie at element %lld of memory: give one of "

@@ -27,19 +27,13 @@ fails_note(Solve *s, Src src, const char *fmt, ...)
 	s->why.note_src = src;
 }
 
-void
-elem_at(const Type *t, int64_t elem, int64_t *c)
-{
-	row_major_coord(t->rank, t->shape, elem, c);
-}
-
 const char *
 elem_words(Solve *s, const Type *t, int64_t elem)
 {
 	int64_t c[DIM_MAX] = { 0 };
 	Text x = { .arena = s->arena };
 
-	elem_at(t, elem, c);
+	type_coord(t, elem, c);
 	for (int d = 0; d < t->rank; d++)
 		text_printf(&x, "%s%lld", d ? ", " : "(", (long long)c[d]);
 	text_printf(&x, ")");
@@ -52,7 +46,7 @@ place_words(Solve *s, const Layout *l, const Type *t, int64_t elem)
 	int64_t c[DIM_MAX] = { 0 };
 	Place p;
 
-	elem_at(t, elem, c);
+	type_coord(t, elem, c);
 	p = layout_at(l, c);
 	return arena_printf(s->arena, "register %lld of lane %lld of warp %lld", (long long)p.at[AX_reg],
 	                    (long long)p.at[AX_lane], (long long)p.at[AX_warp]);

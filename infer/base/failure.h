@@ -27,8 +27,6 @@ void fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit);
 /* An atomic update of a type for which the target has no instruction. */
 void fails_no_red(Solve *s, const Op *o);
 
-/* Coordinates of a row-major number. */
-void elem_at(const Type *t, int64_t elem, int64_t *c);
 const char *elem_words(Solve *s, const Type *t, int64_t elem); /* "(3, 5)", of a row-major number */
 /* Where layout l has that element: "register 2 of lane 5 of warp 0"; `l` of a register tile. */
 const char *place_words(Solve *s, const Layout *l, const Type *t, int64_t elem);

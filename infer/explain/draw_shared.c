@@ -23,7 +23,7 @@ owners(const Kernel *k, const Val *v, int64_t n)
 	for (int64_t e = 0; e < type_size(&v->type); e++) {
 		int64_t c[DIM_MAX] = { 0 }, where;
 
-		elem_at(&v->type, e, c);
+		type_coord(&v->type, e, c);
 		where = layout_at(v->type.layout, c).at[AX_mem];
 		if (where >= 0 && where < n)
 			at[where] = e;
@@ -38,7 +38,7 @@ element(const Kernel *k, const Type *t, int64_t e)
 	Text x = { .arena = k->unit->arena };
 	int64_t c[DIM_MAX] = { 0 };
 
-	elem_at(t, e, c);
+	type_coord(t, e, c);
 	for (int d = t->rank > 2 ? t->rank - 2 : 0; d < t->rank; d++)
 		text_printf(&x, "%s%lld", x.n ? "," : "", (long long)c[d]);
 	return x.s;
@@ -51,7 +51,7 @@ colour(const Kernel *k, const Type *t, int64_t e, int bits)
 {
 	int64_t c[DIM_MAX] = { 0 }, row, piece;
 
-	elem_at(t, e, c);
+	type_coord(t, e, c);
 	row = t->rank > 1 ? c[t->rank - 2] : 0;
 	piece = c[t->rank - 1] * bits / LINE_BYTES;
 	return svg_colour(k->unit->arena, (int)(row % 8), 8, 50 + (int)(piece % 4) * 10);

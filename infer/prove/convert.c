@@ -13,7 +13,7 @@ injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
 
 	for (int64_t e = 0; e < n; e++) {
 		int64_t c[DIM_MAX] = { 0 }, at;
-		elem_coord(t, e, c);
+		type_coord(t, e, c);
 		at = mem_offset(l, c);
 		if (at < 0 || at >= room)
 			return wrong(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
@@ -46,8 +46,8 @@ prove_alias(Prove *p, const Op *o)
 	for (int64_t e = 0; r->layout && e < type_size(r); e++) {
 		int64_t c[DIM_MAX] = { 0 }, d[DIM_MAX] = { 0 };
 
-		elem_coord(t, e, c);
-		elem_coord(r, e, d);
+		type_coord(t, e, c);
+		type_coord(r, e, d);
 		if (!t->layout || mem_offset(t->layout, c) != mem_offset(r->layout, d)) {
 			wrong(p, -1, 0, "element %s is not where element %s of the tile is",
 			      elem_text(p, r, e), elem_text(p, t, e));

@@ -127,7 +127,7 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 		for (int th = 0; th < p->threads; th++) {
 			RowCol f = part(p, in, which, th % WARP_SIZE, i);
 			int64_t *b = base[th / WARP_SIZE], have[2];
-			elem_coord(t, h->elem[th * h->regs + reg], have);
+			type_coord(t, h->elem[th * h->regs + reg], have);
 			have[0] = row->at[have[0]];
 			have[1] = col->at[have[1]];
 			if (i == 0 && th % WARP_SIZE == 0) {
@@ -191,7 +191,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	ub = NEWN(p->arena, int64_t, hb->regs);
 	for (int64_t r = 0; r < hc->regs; r++) {
 		int64_t c[2];
-		elem_coord(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
+		type_coord(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
 		c[0] = order[M].at[c[0]];
 		c[1] = order[N].at[c[1]];
 		if (c[0] % (swap ? in->n : in->m) || c[1] % (swap ? in->m : in->n))
@@ -219,7 +219,7 @@ prove_fma(Prove *p, const Op *o)
 	for (int64_t r = 0; r < hc->regs; r++)
 		for (int64_t x = 0; x < k; x++) {
 			int64_t c[2], ca[2], cb[2], ra, rb;
-			elem_coord(&o->out[0]->type, hc->elem[r], c);
+			type_coord(&o->out[0]->type, hc->elem[r], c);
 			ca[0] = c[0];
 			ca[1] = cb[0] = x;
 			cb[1] = c[1];
@@ -227,7 +227,7 @@ prove_fma(Prove *p, const Op *o)
 			rb = reg_of(hb, coord_elem(&o->in[1]->type, cb));
 			for (int t = 0; t < p->threads; t++) {
 				int64_t m[2];
-				elem_coord(&o->out[0]->type, hc->elem[t * hc->regs + r], m);
+				type_coord(&o->out[0]->type, hc->elem[t * hc->regs + r], m);
 				ca[0] = m[0];
 				cb[1] = m[1];
 				if (ra < 0 || rb < 0 ||
@@ -285,7 +285,7 @@ source_elem(const Op *o, int64_t elem, int *i)
 	*i = 0;
 	if (o->code == O_reshape)
 		return elem; /* row-major numbers stay */
-	elem_coord(to, elem, c);
+	type_coord(to, elem, c);
 	for (int d = 0; d < to->rank; d++)
 		if (o->code == O_transpose)
 			s[o->imm[d]] = c[d];
@@ -347,7 +347,7 @@ prove_shift(Prove *p, const Op *o)
 			int64_t c[DIM_MAX] = { 0 }, want;
 			bool found = false;
 
-			elem_coord(t, to->elem[th * to->regs + r], c);
+			type_coord(t, to->elem[th * to->regs + r], c);
 			c[d] -= o->imm[1];
 			if (c[d] < 0)
 				continue;

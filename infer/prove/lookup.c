@@ -8,7 +8,7 @@ table_start(const Type *index, const Type *table, int64_t e)
 {
 	int64_t c[DIM_MAX] = { 0 }, at = 0;
 
-	elem_coord(index, e, c);
+	type_coord(index, e, c);
 	for (int d = 0; d + 1 < table->rank; d++)
 		at = at * table->shape[d] + (table->shape[d] == 1 ? 0 : c[d]);
 	return at * table->shape[table->rank - 1];

@@ -47,10 +47,10 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 
 	if (n == 1)
 		return true;
-	elem_coord(t, e[0], first);
+	type_coord(t, e[0], first);
 	for (int i = 0; i < n; i++) {
 		bool ok;
-		elem_coord(t, e[i], c);
+		type_coord(t, e[i], c);
 		if (s->shared) {
 			ok = shared_at(s, c) == shared_at(s, first) + i && shared_at(s, first) % n == 0;
 		} else {
@@ -102,7 +102,7 @@ indices(Prove *p, const Val *mem, const Held *h)
 
 				if (e < 0)
 					continue;
-				elem_coord(&mem->type, e, c);
+				type_coord(&mem->type, e, c);
 				if (t == 0)
 					reg = reg_of(x, c[dim]);
 				if (reg < 0 || x->elem[t * x->regs + reg] != c[dim])

@@ -75,7 +75,7 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, place;
 	int bits = dtype_info[k->dtype].bits, rank = t->rank;
 
-	elem_coord(t, e, c);
+	type_coord(t, e, c);
 	for (int i = 0; i < 2; i++) {
 		at[i] = c[rank - 2 + i] % k->block[i];
 		c[rank - 2 + i] /= k->block[i];

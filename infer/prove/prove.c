@@ -29,12 +29,6 @@ wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 	return false;
 }
 
-void
-elem_coord(const Type *t, int64_t elem, int64_t *c)
-{
-	row_major_coord(t->rank, t->shape, elem, c);
-}
-
 int64_t
 coord_elem(const Type *t, const int64_t *c)
 {
@@ -49,7 +43,7 @@ elem_text(Prove *p, const Type *t, int64_t elem)
 
 	if (elem < 0)
 		return "nothing";
-	elem_coord(t, elem, c);
+	type_coord(t, elem, c);
 	for (int d = 0; d < t->rank; d++)
 		text_printf(&s, "%s%lld", d ? "," : "(", (long long)c[d]);
 	text_printf(&s, "%s", t->rank ? ")" : "()");
@@ -139,7 +133,7 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 		int64_t c[DIM_MAX] = { 0 };
 		Place at = { { 0 } };
 
-		elem_coord(t, e, c);
+		type_coord(t, e, c);
 		spread(l, c, at.at);
 		for (int64_t i = 0; i < replicas; i++) {
 			Place copy = at;

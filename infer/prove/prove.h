@@ -35,8 +35,6 @@ const Held *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
 bool wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
-/* Coordinates of a row-major element, and back. */
-void elem_coord(const Type *t, int64_t elem, int64_t *c);
 int64_t coord_elem(const Type *t, const int64_t *c);
 const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */
 /* Register of thread 0 that holds an element; -1 none. */

@@ -45,7 +45,7 @@ warp_terms(const Op *o, const Held *to, const Held *from, int th, int64_t reg,
 		for (int64_t q = 0; q < from->regs; q++) {
 			int64_t c[DIM_MAX] = { 0 }, i;
 
-			elem_coord(t, from->elem[x * from->regs + q], c);
+			type_coord(t, from->elem[x * from->regs + q], c);
 			i = c[d];
 			c[d] = 0;
 			if (coord_elem(rt, c) == want && seen[i] < 255)
@@ -70,7 +70,7 @@ result_of(const Type *parts, const Type *rt, int d, int64_t part)
 {
 	int64_t c[DIM_MAX] = { 0 };
 
-	elem_coord(parts, part, c);
+	type_coord(parts, part, c);
 	c[d] = 0;
 	return coord_elem(rt, c);
 }

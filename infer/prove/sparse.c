@@ -86,7 +86,7 @@ group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int e
 {
 	int64_t c[DIM_MAX] = { 0 };
 
-	elem_coord(whole, of, c);
+	type_coord(whole, of, c);
 	c[d] = c[d] / group * each + j;
 	return coord_elem(t, c);
 }

@@ -5,10 +5,11 @@
 #include "lib/weights/file.h"
 #include <string.h>
 
-static const FileType types[] = {
+const FileType gguf_types[] = {
 	/* name, dtype, number, elements and bytes of a block */
-	{ "F32", "f32", 0, 1, 4 },
-	{ "F16", "f16", 1, 1, 2 },
+#define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
+	{ gguf < 0 ? NULL : file, #name, gguf, 1, bits / 8 },
+#include "hexc/ir/dtypes.def"
 	{ "Q4_0", NULL, 2, 32, 18 },
 	{ "Q4_1", NULL, 3, 32, 20 },
 	{ "Q5_0", NULL, 6, 32, 22 },
@@ -29,18 +30,13 @@ static const FileType types[] = {
 	{ "IQ3_S", NULL, 21, 256, 110 },
 	{ "IQ2_S", NULL, 22, 256, 82 },
 	{ "IQ4_XS", NULL, 23, 256, 136 },
-	{ "I8", "i8", 24, 1, 1 },
-	{ "I16", "i16", 25, 1, 2 },
-	{ "I32", "i32", 26, 1, 4 },
-	{ "I64", "i64", 27, 1, 8 },
-	{ "F64", "f64", 28, 1, 8 },
 	{ "IQ1_M", NULL, 29, 256, 56 },
-	{ "BF16", "bf16", 30, 1, 2 },
 	{ "TQ1_0", NULL, 34, 256, 54 },
 	{ "TQ2_0", NULL, 35, 256, 66 },
 	{ "MXFP4", NULL, 39, 32, 17 },
 	{ "NVFP4", NULL, 40, 64, 36 },
 	{ "Q1_0", NULL, 41, 128, 18 },
+	{ NULL, NULL, 0, 0, 0 },
 };
 
 /* Types of metadata values; their bytes, 0: a string or a list. */
@@ -227,15 +223,6 @@ read_meta(Cursor *c, uint64_t *alignment)
 
 /* ---- tensors --------------------------------------------------------------------------------------- */
 
-const FileType *
-gguf_type(const char *name, size_t n)
-{
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
-			return &types[i];
-	return NULL;
-}
-
 const char *
 gguf_other(const char *type)
 {
@@ -257,9 +244,9 @@ gguf_other(const char *type)
 static const FileType *
 find_type(uint64_t id)
 {
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if ((uint64_t)types[i].id == id)
-			return &types[i];
+	for (const FileType *t = gguf_types; t->bytes; t++)
+		if (t->name && (uint64_t)t->id == id)
+			return t;
 	return NULL;
 }
 

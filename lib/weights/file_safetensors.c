@@ -9,38 +9,16 @@
 #define HEADER_MAX 100000000u
 enum { NODES_MAX = 1 << 23 };
 
-static const FileType types[] = {
-	/* name, dtype, -, elements, bytes */
-	{ "BOOL", "bool", 0, 1, 1 },
-	{ "U8", "u8", 0, 1, 1 },
-	{ "I8", "i8", 0, 1, 1 },
-	{ "U16", "u16", 0, 1, 2 },
-	{ "I16", "i16", 0, 1, 2 },
-	{ "U32", "u32", 0, 1, 4 },
-	{ "I32", "i32", 0, 1, 4 },
-	{ "U64", "u64", 0, 1, 8 },
-	{ "I64", "i64", 0, 1, 8 },
-	{ "F16", "f16", 0, 1, 2 },
-	{ "BF16", "bf16", 0, 1, 2 },
-	{ "F32", "f32", 0, 1, 4 },
-	{ "F64", "f64", 0, 1, 8 },
-	{ "F8_E4M3", "e4m3", 0, 1, 1 },
-	{ "F8_E5M2", "e5m2", 0, 1, 1 },
-	{ "F8_E8M0", "e8m0", 0, 1, 1 },
-	{ "F4", "e2m1", 0, 2, 1 },
-	{ "F6_E2M3", "e2m3", 0, 4, 3 },
-	{ "F6_E3M2", "e3m2", 0, 4, 3 },
+const FileType safetensors_types[] = {
+	/* name, dtype, -, elements and bytes of the fewest that are whole bytes */
+#define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
+	{ file, #name, 0, 8 / GCD8(bits), bits / GCD8(bits) },
+#define GCD8(bits) (bits % 8 == 0 ? 8 : bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1)
+#include "hexc/ir/dtypes.def"
+#undef GCD8
 	{ "C64", NULL, 0, 1, 8 },
+	{ NULL, NULL, 0, 0, 0 },
 };
-
-const FileType *
-safetensors_type(const char *name, size_t n)
-{
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
-			return &types[i];
-	return NULL;
-}
 
 /* A whole number from 0 to 2^53: what a JSON reader keeps exactly. */
 static bool
@@ -88,7 +66,7 @@ read_tensor(hexc_file *f, const cJSON *j)
 		                 "tensor %s has no dtype: the header is damaged; write the file again",
 		                 t.name);
 	t.type = file_quote(f, type->valuestring, strlen(type->valuestring));
-	t.known = safetensors_type(type->valuestring, strlen(type->valuestring));
+	t.known = file_type_named(safetensors_types, type->valuestring, strlen(type->valuestring));
 	if (!read_shape(f, &t, cJSON_GetObjectItemCaseSensitive(j, "shape")))
 		return false;
 	if (!cJSON_IsArray(at) || cJSON_GetArraySize(at) != 2 || !whole(cJSON_GetArrayItem(at, 0), &begin) ||

@@ -262,22 +262,24 @@ pull_select(Gen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
 }
 
+static LV
+elt_element(Gen *g, Op *o, int64_t r)
+{
+	LV e[3] = { NULL };
+
+	for (int i = 0; i < o->nin; i++)
+		e[i] = elem_get(g, o->in[i], r);
+	return elt_number(g, o, o->in[0]->type.dtype, e);
+}
+
 static void
 pull_elt(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV r[WORD_ELEMS], e[3] = { NULL };
-	int n = 0;
 
 	t->word[w] = elt_word(g, o, w);
-	if (t->word[w])
-		return;
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
-		for (int i = 0; i < o->nin; i++)
-			e[i] = elem_get(g, o->in[i], w * t->epw + n);
-		r[n] = elt_number(g, o, o->in[0]->type.dtype, e);
-	}
-	t->word[w] = elem_pack(g, t->dtype, r, n);
+	if (!t->word[w])
+		number_word(g, o, w, elt_element);
 }
 
 void

@@ -53,11 +53,8 @@ store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 		return store_stream(g, v, reg, vec, out);
 	for (int e = 0; e < vec; e += step) {
 		if (bits == 64) {
-			LV x = LLVMBuildBitCast(g->b, word_get(g, v, reg[e]), g->i64, "");
-
-			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
-			x = LLVMBuildLShr(g->b, x, const_i64(g, 32), "");
-			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
+			split64(g, word_get(g, v, reg[e]), out + n);
+			n += 2;
 		} else {
 			out[n++] = raw_word(g, v, reg, e, step < vec - e ? step : vec - e);
 		}

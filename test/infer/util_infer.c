@@ -2,10 +2,9 @@
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"
 #include "infer/explain/impl.h"
-#include <check.h>
+#include "infer/explain/explain.h"
+#include "test/check.h"
 #include <string.h>
-
-static jmp_buf fail;
 
 static const struct {
 	const char *name;
@@ -15,31 +14,54 @@ static const struct {
 #include "hexc/pass/passes.def"
 };
 
-void
-infer_source(Inferred *x, const char *source, const char *arch, int candidate, bool wrong)
+static Kernel *
+infer_all(Unit *unit, const char *source, const char *arch, int candidate)
 {
-	memset(x, 0, sizeof *x);
-	arena_init(&x->arena, NULL, NULL);
-	x->arena.fail = &fail;
-	ck_assert_int_eq(setjmp(fail), 0);
-	x->diag.arena = &x->arena;
-	x->unit = (Unit){
-		.arena = &x->arena,
-		.diag = &x->diag,
+	Kernel *k;
+
+	*unit = (Unit){
+		.arena = unit->arena,
+		.diag = unit->diag,
 		.target = target_find(arch),
 		.file = "test.hexc",
 		.text = source,
 		.len = strlen(source),
 		.candidate = candidate,
 	};
-	ck_assert_msg(unit_parse(&x->unit, NULL, 0, NULL), "%s", x->diag.n ? x->diag.msg[0].text : "");
-	x->k = x->unit.kernel[0];
+	ck_assert_msg(unit_parse(unit, NULL, 0, NULL), "%s", unit->diag->n ? unit->diag->msg[0].text : "");
+	k = unit->kernel[0];
 	for (size_t i = 0; i < COUNT_OF(passes); i++) {
-		passes[i].run(x->k);
+		passes[i].run(k);
 		if (strcmp(passes[i].name, "infer") == 0)
 			break;
 	}
+	return k;
+}
+
+void
+infer_source(Inferred *x, const char *source, const char *arch, int candidate, bool wrong)
+{
+	memset(x, 0, sizeof *x);
+	test_arena(&x->arena);
+	x->diag.arena = &x->arena;
+	x->unit.arena = &x->arena;
+	x->unit.diag = &x->diag;
+	x->k = infer_all(&x->unit, source, arch, candidate);
 	ck_assert_msg((x->diag.nerror != 0) == wrong, "%s", x->diag.n ? x->diag.msg[0].text : source);
+}
+
+Kernel *
+infer_kernel(Arena *a, const char *source, const char *arch, int candidate)
+{
+	Unit *unit = NEW(a, Unit);
+	Kernel *k;
+
+	unit->arena = a;
+	unit->diag = NEW(a, Diag);
+	unit->diag->arena = a;
+	k = infer_all(unit, source, arch, candidate);
+	ck_assert_msg(unit->diag->nerror == 0, "%s", unit->diag->n ? unit->diag->msg[0].text : source);
+	return k;
 }
 
 void

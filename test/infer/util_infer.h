@@ -15,6 +15,8 @@ typedef struct Inferred {
  * one. */
 void infer_source(Inferred *x, const char *source, const char *arch, int candidate, bool wrong);
 void infer_free(Inferred *x);
+/* The same into the caller's arena; fails the test on an error. */
+Kernel *infer_kernel(Arena *a, const char *source, const char *arch, int candidate);
 /* The n-th op of a kind, NULL: there are fewer. */
 Op *infer_op(const Inferred *x, OpCode code, int nth);
 /* Does a candidate's line contain this? */

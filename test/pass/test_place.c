@@ -2,23 +2,9 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/place.h"
 #include "test/pass/util_pass.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* Two dots read `a`, one turned; `t` is a table, `r` is summed only, `g` names rows. */
 static const char source[] =
@@ -59,7 +45,7 @@ count(Kernel *k, OpCode code, Space from)
 	return n;
 }
 
-START_TEST(free_tiles)
+TEST(free_tiles)
 {
 	Kernel *k = run_source(u, source, "");
 
@@ -74,10 +60,9 @@ START_TEST(free_tiles)
 	ck_assert_int_eq(marked(k), 3);
 	ck_assert(kernel_verify(k, "place_find"));
 }
-END_TEST
 
 /* Each of the 8 choices computes what the program says. */
-START_TEST(choices)
+TEST_EACH(choices, 8)
 {
 	InterpOpt opt = { .threads = 1 };
 	bool registers[3] = { _i & 1, _i >> 1 & 1, _i >> 2 & 1 };
@@ -107,10 +92,9 @@ START_TEST(choices)
 	run_same(&before, &after, "place");
 	ck_assert(!pass_place(k));
 }
-END_TEST
 
 /* From text: an op may read the tile twice, and a loop may start from it. */
-START_TEST(from_text)
+TEST(from_text)
 {
 	static const char text[] =
 		"kernel t {\n  warps 4\n"
@@ -139,24 +123,5 @@ START_TEST(from_text)
 	ck_assert_int_eq(count(k, O_load, S_global), 0);
 	ck_assert_ptr_eq(pass_find(k, O_mul, 0)->in[0], pass_find(k, O_mul, 0)->in[1]);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pass place");
-	TCase *t = tcase_create("place");
-	SRunner *sr;
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, free_tiles);
-	tcase_add_loop_test(t, choices, 0, 8);
-	tcase_add_test(t, from_text);
-	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE);

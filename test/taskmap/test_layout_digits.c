@@ -1,8 +1,9 @@
 /* test_layout_digits.c - digits of dims: walked, split, refined, exchanged; runs, lines, replicas. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* Walking a dim takes a coordinate apart; walking the layout is walking its dims. */
-START_TEST(walk)
+TEST(walk)
 {
 	tm_seed = 60;
 	for (int k = 0; k < TRIALS; k++) {
@@ -30,9 +31,8 @@ START_TEST(walk)
 		TM(all.it == NULL);
 	}
 }
-END_TEST
 
-START_TEST(split)
+TEST(split)
 {
 	int done = 0;
 
@@ -63,9 +63,8 @@ START_TEST(split)
 	}
 	TM_INT(done, >, TRIALS / 3);
 }
-END_TEST
 
-START_TEST(refine)
+TEST(refine)
 {
 	int done = 0;
 
@@ -109,10 +108,9 @@ START_TEST(refine)
 	}
 	TM_INT(done, >, TRIALS / 4);
 }
-END_TEST
 
 /* A coordinate as digits low, mid, high, above: its element is at low, high, mid, above in the result. */
-START_TEST(swap_digits)
+TEST(swap_digits)
 {
 	int done = 0;
 
@@ -148,10 +146,9 @@ START_TEST(swap_digits)
 	}
 	TM_INT(done, >, TRIALS / 8);
 }
-END_TEST
 
 /* Elements that differ in two digits find each other's place. */
-START_TEST(trade)
+TEST(trade)
 {
 	int done = 0;
 
@@ -185,9 +182,8 @@ START_TEST(trade)
 	}
 	TM_INT(done, >, TRIALS / 20);
 }
-END_TEST
 
-START_TEST(runs)
+TEST(runs)
 {
 	tm_seed = 63;
 	for (int k = 0; k < TRIALS; k++) {
@@ -229,10 +225,9 @@ START_TEST(runs)
 		TM_INT(n, ==, 0);
 	}
 }
-END_TEST
 
 /* A dim that is a line: the lane and the order of registers follow from three numbers. */
-START_TEST(line)
+TEST(line)
 {
 	int done = 0;
 
@@ -276,10 +271,9 @@ START_TEST(line)
 		TM(!layout_line(&w, 1, &x) && !layout_line(&z, 0, &x) && !layout_line(&two, 0, &x));
 	}
 }
-END_TEST
 
 /* Replicas are the places that hold an element; one lane of them is the first. */
-START_TEST(replicas)
+TEST(replicas)
 {
 	tm_seed = 65;
 	for (int k = 0; k < TRIALS; k++) {
@@ -302,9 +296,8 @@ START_TEST(replicas)
 		TM(layout_first_replica(&l, want_p[0].at[AX_lane], want_p[0].at[AX_warp]));
 	}
 }
-END_TEST
 
-START_TEST(pushes)
+TEST(pushes)
 {
 	tm_seed = 66;
 	for (int k = 0; k < TRIALS; k++) {
@@ -333,9 +326,8 @@ START_TEST(pushes)
 		}
 	}
 }
-END_TEST
 
-START_TEST(numbers)
+TEST(numbers)
 {
 	tm_seed = 67;
 	for (int k = 0; k < TRIALS; k++) {
@@ -355,24 +347,5 @@ START_TEST(numbers)
 		}
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_digits");
-	TCase *c = tcase_create("digits");
-
-	tcase_add_test(c, walk);
-	tcase_add_test(c, split);
-	tcase_add_test(c, refine);
-	tcase_add_test(c, swap_digits);
-	tcase_add_test(c, trade);
-	tcase_add_test(c, runs);
-	tcase_add_test(c, line);
-	tcase_add_test(c, replicas);
-	tcase_add_test(c, pushes);
-	tcase_add_test(c, numbers);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

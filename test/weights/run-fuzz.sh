@@ -17,8 +17,9 @@ $CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out
 # Objects are kept between runs; dependencies are those of the compiler.  What these need of the rest of the library is not
 # watched.
 cat >"$out/Makefile" <<END
-SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/number*.c) lib/base/*.c \
-	lib/pack/pack.c lib/pack/plan.c lib/pack/bitmove.c hexc/ir/pack.c hexc/ir/spread.c test/weights/test_mutated.c
+SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/number*.c lib/base/*.c) \
+	lib/pack/pack.c lib/pack/plan.c lib/pack/bitmove.c hexc/ir/pack.c hexc/ir/spread.c test/weights/test_mutated.c \
+	test/util_main.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)
 	@$CC -pthread -fsanitize=address,undefined \$^ $B/libhexc.a -lcheck -lsubunit -lcjson -lm -lrt -o \$@
