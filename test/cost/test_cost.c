@@ -287,7 +287,7 @@ TEST(conflicts_cost)
 		access_waves(&arena, &a[i], scratch, k->warps, &waves[i], &least[i]);
 		ck_assert_int_eq(waves[i], least[i]);
 	}
-	layout_row_major(&plain, 2, shape);
+	layout_rows(&plain, 2, shape, 1, shape[1]);
 	a[1].vec = 1;
 	access_waves(&arena, &a[1], &plain, k->warps, &conflicting, &least[1]);
 	ck_assert_int_gt(conflicting, least[1]);
