@@ -3,11 +3,10 @@
  * A tensor has one pack.  The first reader chooses it; tiles of others, and of a pack that the program gives,
  * are made as the pack has them and converted. */
 #include "hexc/ir/spread.h"
+#include "infer/base/model.h"
 #include "infer/memory/memory.h"
 #include "infer/memory/pack_layout.h"
 #include "infer/rules.h"
-
-enum { DEPTH = 24 };
 
 static const Pack *
 pack_of(const Solve *s, const Op *unpack)
@@ -144,14 +143,14 @@ is_unpacked(const Val *v)
 {
 	int at[2];
 
-	return unpack_behind(v, at, DEPTH) != NULL;
+	return unpack_behind(v, at, CHAIN_DEPTH) != NULL;
 }
 
 bool
 suit_pack(const Solve *s, const Val *v, Layout *l)
 {
 	int at[2];
-	const Op *o = unpack_behind(v, at, DEPTH);
+	const Op *o = unpack_behind(v, at, CHAIN_DEPTH);
 	Layout own = *l;
 
 	if (!o)

@@ -2,6 +2,7 @@
  *
  * A pin spreads like any other demand, but nothing converts what it asks for: where another demand meets it
  * the plan fails, unless the program cut there with relayout(). */
+#include "infer/base/model.h"
 #include "infer/search.h"
 
 static bool
@@ -32,7 +33,7 @@ first_difference(const Layout *a, const Layout *b, const Type *t)
 static int64_t
 distance(const Layout *a, const Layout *b, const Type *t)
 {
-	int64_t n = type_size(t), tried = n < 1024 ? n : 1024, sum = 0;
+	int64_t n = type_size(t), tried = n < PIN_SAMPLES ? n : PIN_SAMPLES, sum = 0;
 
 	for (int64_t i = 0; i < tried; i++) {
 		int64_t c[DIM_MAX] = { 0 };
@@ -46,7 +47,7 @@ distance(const Layout *a, const Layout *b, const Type *t)
 		else if (p.at[AX_reg] != q.at[AX_reg])
 			sum++;
 	}
-	return sum * 1024 / tried;
+	return sum * PIN_SAMPLES / tried;
 }
 
 /* What op `who` wants, as the subject of "... has it in register 0 of lane 1". */

@@ -1,5 +1,6 @@
 /* search.c - enumerate plans, solve each, rank the complete solutions. */
 #include "infer/search.h"
+#include "infer/base/model.h"
 #include <math.h>
 
 static bool
@@ -106,15 +107,13 @@ all_combinations(Search *x, int *at)
 	}
 }
 
-enum { GROUPS = 8 }; /* of dots done otherwise than the rest: longer programs take no more plans */
-
 /* Dots that change together: in a program of many, those of the same types. */
 static bool
 together(const Search *x, int i, int j)
 {
 	const Op *p = x->s->dot[i], *q = x->s->dot[j];
 
-	return i == j || (x->s->ndot > GROUPS && x->nchoice[i] == x->nchoice[j] &&
+	return i == j || (x->s->ndot > DOT_GROUPS && x->nchoice[i] == x->nchoice[j] &&
 	                  type_same(&p->in[0]->type, &q->in[0]->type) &&
 	                  type_same(&p->in[1]->type, &q->in[1]->type) &&
 	                  type_same(&p->out[0]->type, &q->out[0]->type));
@@ -139,7 +138,7 @@ leaders(const Search *x, int *lead)
 			lead[n++] = i;
 		work[lead[g]] += mnk * x->s->weight[o->id];
 	}
-	while (n > GROUPS) {
+	while (n > DOT_GROUPS) {
 		int least = 0;
 
 		for (int g = 1; g < n; g++)
@@ -208,8 +207,6 @@ has_line(const Solve *s)
 	return false;
 }
 
-enum { COMBINATIONS = 64 }; /* of the dots' choices: more are not all tried */
-
 static void
 search(Solve *s, Cands *out)
 {
@@ -232,10 +229,10 @@ search(Solve *s, Cands *out)
 			fails(s, s->dot[i]->src, "no instruction and warp grid fit this dot");
 			return;
 		}
-		if (combinations <= COMBINATIONS)
+		if (combinations <= DOT_COMBINATIONS)
 			combinations *= x.nchoice[i];
 	}
-	if (combinations <= COMBINATIONS)
+	if (combinations <= DOT_COMBINATIONS)
 		all_combinations(&x, at);
 	else
 		one_at_a_time(&x, at);

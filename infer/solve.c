@@ -17,10 +17,10 @@ trips(Kernel *k, const Op *loop)
 	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
 		if (val_is_const(loop->in[1], &hi))
 			return hi > lo ? (double)(ceil_div(hi - lo, step)) : 0;
-		if (f.hi - lo < 32 * step)
+		if (f.hi - lo < UNKNOWN_TRIPS * step)
 			return (double)(f.hi - lo) / (double)step;
 	}
-	return 32; /* unknown: long enough for the body to decide */
+	return UNKNOWN_TRIPS;
 }
 
 static void

@@ -11,6 +11,7 @@
  * Likewise Pick.rows for m, of A and C, and Pick.cols for n, of B and C.  Instances are counted by
  * positions. */
 #include "hexc/ir/sparse.h"
+#include "infer/base/model.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
@@ -18,7 +19,7 @@
 #include "ptxgen/sparse.h"
 #include <string.h>
 
-enum { FRAG_MAX = 8, REGISTER_BUDGET = 200 };
+enum { FRAG_MAX = 8 };
 
 typedef struct Frag { /* one operand of the instruction */
 	Layout l;
@@ -234,7 +235,7 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	if (dot_is_sparse(o))
 		sparse_init(g, &p);
 	acc_init(g, &p, t);
-	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= REGISTER_BUDGET;
+	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= STEP_REGISTERS;
 	for (int k = 0; k < p.nk; k++) {
 		if (k == 0)
 			step_pull(g, &p, 0);

@@ -2,6 +2,7 @@
 #ifndef HEXC_RATES_H
 #define HEXC_RATES_H
 #include "infer/base/instr.h"
+#include "infer/base/model.h"
 
 typedef struct Rates {
 	int sm;
@@ -13,9 +14,6 @@ typedef struct Rates {
 	double sync; /* share of these that mma.sync reaches */
 	int shared_wait, l2_wait, dram_wait; /* clocks from a load to its data */
 } Rates;
-
-enum { ISSUE_RATE = 4, /* warp instructions a clock */
-       SHARED_BYTES = 128 /* a clock: 32 banks of 4 */ };
 
 /* Of a target that the table lacks: the newest older one. */
 const Rates *rates_of(const Target *t);

@@ -1,7 +1,6 @@
 /* resource.c - sums of what code takes of an SM. */
 #include "infer/base/resource.h"
-
-#define IN_THE_WAY 0.1 /* of each unit's time: what is not the bottleneck still gets in its way a little */
+#include "infer/base/model.h"
 
 const char *const res_unit[RES_UNITS] = {
 #define X(name, words) words,

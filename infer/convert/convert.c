@@ -7,6 +7,7 @@
  *   lane -> another lane or register another lane of the warp has it: a shuffle, or butterflies (exchange.c)
  *   warp <-> anything else           through shared memory */
 #include "infer/convert/convert.h"
+#include "infer/base/model.h"
 #include "infer/cost/cost.h"
 #include "taskmap/exchange.h"
 
@@ -60,13 +61,13 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 
 	p->inst = class_name[c];
 	if (c == CLASS_SELECT) {
-		steps = 3 * n;
+		steps = SELECT_STEPS * n;
 	} else if (c == CLASS_SHUFFLE) {
 		/* butterflies: for every two words one shuffle and three choices */
 		bool trade = exchange_find(from, to, dtype_per_word(t->dtype), &x);
 
-		shuffles = trade ? n * x.n / 2 : 2 * n;
-		steps = trade ? n * x.n * 1.5 : 2 * n;
+		shuffles = trade ? n * x.n / 2 : EXCHANGE_STEPS * n;
+		steps = trade ? n * x.n * BUTTERFLY_STEPS : EXCHANGE_STEPS * n;
 	} else if (c == CLASS_SHARED) {
 		stage(s, t, from, to, true, p, waves);
 		accesses = (double)(layout_cosize(p->map ? p->map : from, AX_reg) / p->vec +

@@ -10,6 +10,7 @@
  *
  * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over
  * rows. */
+#include "infer/base/model.h"
 #include "infer/convert/convert.h"
 #include "infer/memory/memory.h"
 #include "taskmap/exchange.h"
@@ -94,7 +95,7 @@ vector_digits(const Layout *l, int64_t vec, int *digit)
 static bool
 phase_lane(const Stage *g, const Layout *l, int i, int64_t vec)
 {
-	int64_t lanes = 1024 / (vec * g->bits);
+	int64_t lanes = 8 * SHARED_BYTES / (vec * g->bits);
 
 	return l->it[i].axis == AX_lane && l->it[i].stride < lanes;
 }
@@ -152,7 +153,7 @@ stage_price(const Solve *s, const Layout *from, const Layout *to, const Pick *p,
 {
 	int64_t inst = accesses(from, p->map, p->vec) + accesses(to, p->map2, p->vec2);
 
-	return (double)(waves[0] + waves[1]) + 0.25 * (double)(inst * s->k->warps);
+	return (double)(waves[0] + waves[1]) + INSTRUCTION_SHARE * (double)(inst * s->k->warps);
 }
 
 static void

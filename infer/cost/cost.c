@@ -13,8 +13,6 @@
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
 
-#define RARELY 0.5 /* the other branch: ours are fast ways first, and guards are mostly taken */
-#define SPARE_REGISTERS 32 /* addresses, counters */
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
@@ -173,7 +171,7 @@ spilled(const Solve *s)
 	for (int i = 0; i < s->norder && over > 0; i++)
 		if (s->order[i]->code == O_for && s->weight[s->order[i]->blk[0]->last->id] > runs)
 			runs = s->weight[s->order[i]->blk[0]->last->id];
-	return over > 0 ? 2.0 * (double)over * s->k->warps * runs : 0;
+	return over > 0 ? SPILL_CLOCKS * (double)over * s->k->warps * runs : 0;
 }
 
 void

@@ -7,18 +7,6 @@
 #include "infer/cost/cost.h"
 #include <string.h>
 
-/* Of a load made ahead: its address, is it inside, what it is if not.  What accesses of 16 bytes need is
- * left out: copies to shared memory need as much. */
-#define AHEAD_STEPS 3
-#define UPDATE_SECTORS 2.0 /* an update at L2 reads and writes */
-#define BARRIER_CLOCKS 25.0
-#define SHUFFLE_CLOCKS 24.0 /* from the instruction to its result */
-#define ORDER_STEPS 2 /* on a word of positions: what is not there made to rise (ptxgen/sparse.c) */
-#define SPREAD_STEPS 32 /* one bit of a position to four: 8 steps for each quarter of a word */
-#define ELEMENT_CAST 3 /* of one element: take its bits, convert, put the result into its word */
-#define SECTOR_BYTES 32
-#define REQUEST_SECTORS 4 /* that the first-level cache serves in a clock: 128 bytes */
-
 /* n warp instructions of arithmetic on elements of type d. */
 static void
 arithmetic(const Solve *s, Res *r, DType d, double n)
@@ -174,7 +162,7 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	if (in && in->kind == IK_ld_bits) {
 		double one = (double)layout_cosize(map, AX_reg) * (pieces > 1 ? 2 : 1) * s->k->warps;
 		memory_instructions(r, one);
-		arithmetic(s, r, D_i32, 4 * one);
+		arithmetic(s, r, D_i32, BITS_STEPS * one);
 	}
 	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
@@ -185,7 +173,7 @@ price_memory(const Solve *s, const Op *o, Res *r)
 			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
 		price_global(s, o, mem, map, p, r);
 	} else {
-		r->latency += s->rates->shared_wait / 4.0;
+		r->latency += (double)s->rates->shared_wait / SHARED_OVERLAP;
 	}
 }
 
@@ -198,18 +186,18 @@ alu_weight(const Op *o)
 	switch (o->code) {
 	case O_exp:
 	case O_log:
-		return 2; /* scale, and guard against subnormal numbers */
+		return EXP_STEPS;
 	case O_exp2:
 	case O_sqrt:
 	case O_rsqrt:
 	case O_tanh:
 		return 1;
 	case O_div:
-		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 8 : 20;
+		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? FLOAT_DIV_STEPS : INT_DIV_STEPS;
 	case O_mod:
-		return 22;
+		return MOD_STEPS;
 	case O_expand:
-		return 10; /* per element two comparisons, two choices and a sum */
+		return EXPAND_STEPS;
 	case O_unpack:
 	case O_hold:
 	case O_relayout:
@@ -239,9 +227,9 @@ mufu_weight(const Op *o)
 	case O_tanh:
 		return 1;
 	case O_sqrt:
-		return 2;
+		return SQRT_MUFU;
 	case O_div:
-		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 1 : 2;
+		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 1 : INT_DIV_MUFU;
 	default:
 		return 0;
 	}
@@ -314,11 +302,11 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	if (in && in->kind != IK_fma) {
 		double instances = work / ((double)in->m * in->n * in->k);
 		r->unit[R_mma] += instances * mma_clocks(s->rates, in);
-		r->unit[R_issue] += instances * 2 / ISSUE_RATE;
+		r->unit[R_issue] += instances * MMA_SLOTS / ISSUE_RATE;
 	} else {
 		arithmetic(s, r, o->in[0]->type.dtype, work / WARP_SIZE);
 	}
-	r->latency += 16;
+	r->latency += DOT_CLOCKS;
 }
 
 /* ---- between lanes and warps ----------------------------------------------------------------- */

@@ -1,11 +1,7 @@
 /* registers.c - can a lane hold what must be in registers at once? */
 #include "hexc/ir/sparse.h"
+#include "infer/base/model.h"
 #include "infer/cost/cost.h"
-
-enum {
-	OVERHEAD = 24, /* addresses, counters, predicates */
-	WARPS_MAX = 32,
-};
 
 /* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
  * a dot's fragments. */
@@ -97,12 +93,12 @@ too_many(Solve *s, const Need *n)
 
 	if (v->name)
 		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
-	if (s->k->warps < WARPS_MAX)
+	if (s->k->warps < BLOCK_WARPS)
 		mend = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
 	fails(s, n->where->src,
 	      "the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
 	      "lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
-	      (long long)n->tiles, frag, OVERHEAD, LANE_REGISTERS, named, (long long)words_of(s, v),
+	      (long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
 	      elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
 	if (n->dot)
 		fails_note(s, n->dot->src,
@@ -165,7 +161,7 @@ registers_fit(Solve *s)
 			need_tiles(s, &n, o, 1, o->out);
 	}
 	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments;
-	if (n.tiles + n.fragments + OVERHEAD <= LANE_REGISTERS)
+	if (n.tiles + n.fragments + LEAST_REGISTERS <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);
 	s->why.excess = n.tiles + n.fragments;

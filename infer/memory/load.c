@@ -1,5 +1,6 @@
 /* load.c - how a tile comes to registers: by ldmatrix, by accesses as it lies or wider ones that lanes
  * share. */
+#include "infer/base/model.h"
 #include "infer/memory/memory.h"
 
 /* Lanes that share a run of memory each take all of it: the digits of `dim` below `run` move to registers,
@@ -24,7 +25,7 @@ load_price(const Layout *l, int64_t vec, DType d)
 	double bytes = (double)(vec * dtype_grain(d)) / 8;
 	double pack = bytes < 4 ? n - n * bytes / 4 : 0;
 
-	return n * (bytes > 4 ? bytes / 4 : 1) + 0.25 * n + 0.75 * pack;
+	return n * (bytes > 4 ? bytes / 4 : 1) + INSTRUCTION_SHARE * n + PACK_SHARE * pack;
 }
 
 /* Steps to pick one's own elements out of whole words, `vec` neighbours of them at a time: byte permutations
@@ -37,8 +38,8 @@ pick_price(const Layout *from, const Layout *to, int64_t vec, DType d)
 	double need = (double)(layout_cosize(to, AX_reg) * bits) / 32;
 
 	if (vec * bits < 8)
-		return 2.0 * (double)layout_cosize(to, AX_reg);
-	return 0.75 * (have - (need < 1 ? 1 : need));
+		return BITS_SHARE * (double)layout_cosize(to, AX_reg);
+	return PACK_SHARE * (have - (need < 1 ? 1 : need));
 }
 
 /* Elements that lie across bytes are loaded in runs of whole bytes or one by one. */

@@ -1,10 +1,9 @@
 /* spread.c - the order in which words hold the bits of a narrow tile: what those who read it like. */
 #include "hexc/ir/spread.h"
+#include "infer/base/model.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/recipe/recipe.h"
-
-enum { DEPTH = 24 };
 
 /* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be, of
  * packed floats the one that is made for them.  Natural order is as good for what lies in whole words as it
@@ -63,7 +62,7 @@ liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 int
 spread_liked(const Solve *s, const Val *v)
 {
-	int spread = liked(s, v, DEPTH, -1, false);
+	int spread = liked(s, v, CHAIN_DEPTH, -1, false);
 	Recipe *r = NEW(s->arena, Recipe);
 	DType to = spread == 16 ? D_f16 : D_i8;
 	unsigned have = s->k->unit->target->features;
@@ -74,7 +73,7 @@ spread_liked(const Solve *s, const Val *v)
 int
 spread_liked_packed(const Solve *s, const Val *v, int so_far)
 {
-	return liked(s, v, DEPTH, so_far, true);
+	return liked(s, v, CHAIN_DEPTH, so_far, true);
 }
 
 void
