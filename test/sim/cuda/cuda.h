@@ -103,9 +103,9 @@ uint16_t nearest_bf16(double v);
 /* A repeatable random word. */
 uint32_t mix(uint64_t x);
 
-/* Compile test/sim/cuda/FILE for sm_75, sm_80, sm_89 and sm_90a from `from` on, and each variant, for all cases.
- * Arguments of the program: names of kernels and targets to restrict it to; with V in the environment it prints
- * times.  RUN_TESTS, or what to exit with; SKIPPED where there is no nvcc. */
+/* Compile test/sim/cuda/FILE for sm_75, sm_80, sm_89 and sm_90a from `from` on, and each variant, for all
+ * cases.  Arguments of the program: names of kernels and targets to restrict it to; with V in the environment
+ * it prints times.  RUN_TESTS, or what to exit with; SKIPPED where there is no nvcc. */
 int cuda_start(int argc, char **argv, const char *file, int from, const Case *cases, unsigned n,
                const Variant *variants, unsigned nvariants);
 /* Of these there are so many, a case on a target each. */
