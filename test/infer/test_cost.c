@@ -6,6 +6,7 @@
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
+#include "infer/alone.h"
 #include "infer/search.h"
 #include <check.h>
 #include <math.h>
@@ -178,9 +179,10 @@ END_TEST
 
 /* ---- rankings -------------------------------------------------------------------------------- */
 
-static Kernel *
+static Cands *
 inferred(const char *source, const char *target)
 {
+	Cands *c;
 	Kernel *k;
 
 	diag = (Diag){ .arena = &arena };
@@ -199,9 +201,9 @@ inferred(const char *source, const char *target)
 	pass_pipeline(k);
 	pass_tidy(k);
 	pass_legalize(k);
-	pass_infer(k);
-	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
-	return k;
+	c = infer_search(k);
+	ck_assert_msg(c && infer_apply(c), "%s", diag.n ? diag.msg[0].text : "");
+	return c;
 }
 
 static const char *
@@ -221,7 +223,7 @@ product(const char *type, int tile, int stages)
 static const Sol *
 best(const char *source, const char *target)
 {
-	return inferred(source, target)->cands->sol[0];
+	return inferred(source, target)->sol[0];
 }
 
 /* More stages wait less for memory.  Iterations of a small tile are shorter than the way to memory and
@@ -280,8 +282,9 @@ START_TEST(rereading)
 		"    Y[m :+ 4, 0 :+ 1024] = x * rsqrt(mean(x * x, 1)) * g;\n}\n";
 
 	for (const Target *t = target_find("sm_75"); t->name; t++) {
-		Kernel *k = inferred(arena_printf(&arena, norm, 4, "register"), t->name);
-		const Sol *here = k->cands->sol[0];
+		const Cands *c = inferred(arena_printf(&arena, norm, 4, "register"), t->name);
+		const Kernel *k = c->k;
+		const Sol *here = c->sol[0];
 		const Op *g = NULL, *x = NULL;
 		OpWalk w;
 
@@ -320,7 +323,7 @@ START_TEST(conflicts_cost)
 {
 	static const int64_t shape[2] = { 64, 64 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(product("f16", 64, 3), "sm_80");
+	Kernel *k = inferred(product("f16", 64, 3), "sm_80")->k;
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
 	Layout rows, frag, plain, *scratch;
 	Type t = type_tile(D_f32, S_reg, 2, shape);

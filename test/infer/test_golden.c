@@ -6,6 +6,7 @@
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
+#include "infer/alone.h"
 #include "infer/search.h"
 #include <check.h>
 #include <stdio.h>
@@ -31,9 +32,10 @@ teardown(void)
 	arena_free(&arena);
 }
 
-static Kernel *
+static Cands *
 inferred(const char *source)
 {
+	Cands *c;
 	Kernel *k;
 
 	diag = (Diag){ .arena = &arena };
@@ -52,9 +54,9 @@ inferred(const char *source)
 	pass_pipeline(k);
 	pass_tidy(k);
 	pass_legalize(k);
-	pass_infer(k);
-	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
-	return k;
+	c = infer_search(k);
+	ck_assert_msg(c && infer_apply(c), "%s", diag.n ? diag.msg[0].text : "");
+	return c;
 }
 
 /* A and B contiguous along k (`a`, `b` as the program names their tiles), or A along m. */
@@ -78,7 +80,8 @@ gemm(bool k_major)
 /* A pipelined product with plain operands: what is copied how, and how its tiles lie. */
 START_TEST(pipeline)
 {
-	Kernel *k = inferred(gemm(true));
+	const Cands *c = inferred(gemm(true));
+	Kernel *k = c->k;
 	int load = 0, copy = 0, dot = 0, tile = 0;
 	OpWalk w;
 
@@ -109,7 +112,7 @@ START_TEST(pipeline)
 		}
 	}
 	ck_assert(load >= 2 && copy >= 2 && dot >= 1 && tile == 2);
-	ck_assert_ptr_nonnull(strstr(infer_describe(k, 0), "warps 2x2"));
+	ck_assert_ptr_nonnull(strstr(infer_describe(c, 0), "warps 2x2"));
 }
 END_TEST
 
@@ -117,10 +120,10 @@ END_TEST
 START_TEST(transposed)
 {
 	for (int k_major = 0; k_major < 2; k_major++) {
-		Kernel *k = inferred(gemm(k_major));
+		const Cands *c = inferred(gemm(k_major));
 
-		for (int i = 0; i < infer_ncand(k); i++) {
-			const char *what = infer_describe(k, i);
+		for (int i = 0; i < infer_ncand(c); i++) {
+			const char *what = infer_describe(c, i);
 			ck_assert(strstr(what, "; b ldmatrix_x4"));
 			ck_assert((strstr(what, "; a ldmatrix_x4_trans") != NULL) == !k_major);
 			ck_assert(!strstr(what, "; b ldmatrix_x4_trans"));
@@ -137,7 +140,7 @@ START_TEST(turned)
 	                     "    assume N % 16 == 0, M % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
 	                     "    let m = block.x * 64, n = block.y * 64;\n"
 	                     "    let x: register = X[m :+ 64, n :+ 64];\n"
-	                     "    Z[m :+ 64, n :+ 64] = x;\n    Y[n :+ 64, m :+ 64] = f32(x).T;\n}\n");
+	                     "    Z[m :+ 64, n :+ 64] = x;\n    Y[n :+ 64, m :+ 64] = f32(x).T;\n}\n")->k;
 	int converts = 0;
 	OpWalk w;
 
@@ -169,7 +172,7 @@ START_TEST(narrow_along_n)
 	                     "        let a: shared = A[m :+ 64, k :+ 64], w: shared = W[k :+ 64, n :+ "
 	                     "128];\n"
 	                     "        acc += dot(a, f16(w) - 8);\n    }\n"
-	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n");
+	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n")->k;
 	int words = 0;
 	OpWalk w;
 
@@ -204,7 +207,7 @@ START_TEST(rearrange)
 {
 	static const int64_t shape[2] = { 16, 8 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(gemm(true));
+	Kernel *k = inferred(gemm(true))->k;
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
 	Type t = type_tile(D_f32, S_reg, 2, shape);
 	Layout from = parsed(c_16x8), to, want = parsed("(16,(4,2)):(2@lane,(1@reg,1@lane))");
@@ -226,7 +229,7 @@ START_TEST(rearrange_block)
 {
 	static const int64_t shape[2] = { 128, 128 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(gemm(true));
+	Kernel *k = inferred(gemm(true))->k;
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
 	Type t = type_tile(D_f16, S_reg, 2, shape);
 	Layout to;

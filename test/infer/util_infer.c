@@ -1,6 +1,7 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"
+#include "infer/alone.h"
 #include "infer/explain/impl.h"
 #include <check.h>
 #include <string.h>
@@ -8,10 +9,10 @@
 static jmp_buf fail;
 
 static const struct {
-	const char *name;
+	PassWhen when;
 	bool (*run)(Kernel *);
 } passes[] = {
-#define PASS(name, help) { #name, pass_##name },
+#define PASS(name, when, help) { PASS_##when, pass_##name },
 #include "hexc/pass/passes.def"
 };
 
@@ -34,11 +35,11 @@ infer_source(Inferred *x, const char *source, const char *arch, int candidate, b
 	};
 	ck_assert_msg(unit_parse(&x->unit, NULL, 0, NULL), "%s", x->diag.n ? x->diag.msg[0].text : "");
 	x->k = x->unit.kernel[0];
-	for (size_t i = 0; i < COUNT_OF(passes); i++) {
+	for (size_t i = 0; passes[i].when != PASS_search; i++)
 		passes[i].run(x->k);
-		if (strcmp(passes[i].name, "infer") == 0)
-			break;
-	}
+	x->cands = infer_search(x->k);
+	if (x->cands)
+		infer_apply(x->cands);
 	ck_assert_msg((x->diag.nerror != 0) == wrong, "%s", x->diag.n ? x->diag.msg[0].text : source);
 }
 
@@ -62,8 +63,8 @@ infer_op(const Inferred *x, OpCode code, int nth)
 bool
 infer_any(const Inferred *x, const char *text)
 {
-	for (int i = 0; i < infer_ncand(x->k); i++)
-		if (strstr(infer_describe(x->k, i), text))
+	for (int i = 0; i < infer_ncand(x->cands); i++)
+		if (strstr(infer_describe(x->cands, i), text))
 			return true;
 	return false;
 }

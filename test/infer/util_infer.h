@@ -9,6 +9,7 @@ typedef struct Inferred {
 	Diag diag;
 	Unit unit;
 	Kernel *k; /* the first kernel, behind pass infer */
+	Cands *cands; /* its solutions */
 } Inferred;
 
 /* Compile up to pass infer for an arch.  Fails the test on an error, unless `wrong`: then there must be
