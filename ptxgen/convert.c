@@ -195,10 +195,8 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 	LV x;
 
 	if (bits == 64) {
-		x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, raw[e * 2 + 1], g->i64, ""),
-		                 const_i64(g, 32), "");
-		x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, raw[e * 2], g->i64, ""), "");
-		return dtype_is_float(d) ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+		x = join64(g, raw[e * 2], raw[e * 2 + 1]);
+		return LLVMBuildBitCast(g->b, x, word_type(g, d), "");
 	}
 	if (d == D_bool) {
 		x = LLVMBuildAnd(g->b, raw[e / 4], const_i32(g, (int64_t)255 << e % 4 * 8), "");

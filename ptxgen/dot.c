@@ -85,33 +85,20 @@ operand_word(Gen *g, Val *v, int w)
 	return v->type.dtype == D_tf32 ? as_i32(g, x) : x;
 }
 
-/* Where index k of the product lies in operand i: a sparse one has half of them. */
-static int64_t
-operand_k(const DotPlan *p, int i, int64_t k)
-{
-	return dot_is_sparse(p->o) && dot_side(p->o) == i ? k / 2 : k;
-}
-
+/* The words of operand i for the instance at position `at` along its own dim, m or n, and k of the product;
+ * a sparse operand has half of these. */
 static void
-pull_a(Gen *g, const DotPlan *p, int64_t m, int64_t k, LV *out)
+pull_operand(Gen *g, const DotPlan *p, int i, int64_t at, int64_t k, LV *out)
 {
-	Val *v = p->o->in[0];
+	Val *v = p->o->in[i];
+	const Frag *f = i ? &p->b : &p->a;
 
-	k = operand_k(p, 0, k);
-
-	for (int i = 0; i < p->a.nword; i++)
-		out[i] = operand_word(g, v, frag_word(g, &p->a, v, i, m, k, p->row, p->k));
-}
-
-static void
-pull_b(Gen *g, const DotPlan *p, int64_t k, int64_t n, LV *out)
-{
-	Val *v = p->o->in[1];
-
-	k = operand_k(p, 1, k);
-
-	for (int i = 0; i < p->b.nword; i++)
-		out[i] = operand_word(g, v, frag_word(g, &p->b, v, i, k, n, p->k, p->col));
+	if (dot_is_sparse(p->o) && dot_side(p->o) == i)
+		k /= 2;
+	for (int w = 0; w < f->nword; w++)
+		out[w] = operand_word(g, v,
+		                      i ? frag_word(g, f, v, w, k, at, p->k, p->col)
+		                        : frag_word(g, f, v, w, at, k, p->row, p->k));
 }
 
 /* The n indices of a dim by the positions that map gives them. */
@@ -185,9 +172,9 @@ step_pull(Gen *g, const DotPlan *p, int k)
 	int64_t at = (int64_t)k * p->inst->k;
 
 	for (int i = 0; i < p->nm; i++)
-		pull_a(g, p, p->m[i], at, out);
+		pull_operand(g, p, 0, p->m[i], at, out);
 	for (int j = 0; j < p->nn; j++)
-		pull_b(g, p, at, p->n[j], out);
+		pull_operand(g, p, 1, p->n[j], at, out);
 	for (int i = 0; p->meta && i < (dot_side(p->o) ? p->nn : p->nm); i++)
 		metadata(g, p, i, k);
 }
@@ -199,8 +186,8 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
 	int64_t at = (int64_t)k * p->inst->k;
 
-	pull_a(g, p, p->m[i], at, p->swap ? in + p->b.nword : in);
-	pull_b(g, p, at, p->n[j], p->swap ? in : in + p->a.nword);
+	pull_operand(g, p, 0, p->m[i], at, p->swap ? in + p->b.nword : in);
+	pull_operand(g, p, 1, p->n[j], at, p->swap ? in : in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
 		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], p->row, p->col);
 		in[n + c] = p->acc[word[c]];
@@ -298,11 +285,7 @@ dot_fma(Gen *g, Op *o)
 			acc[r] = product_add(g, t->dtype, a, b, acc[r]);
 		}
 	}
-	for (int w = 0; w < t->nword; w++) {
-		int left = t->nreg - w * t->epw;
-
-		t->word[w] = elem_pack(g, t->dtype, acc + w * t->epw, left < t->epw ? left : t->epw);
-	}
+	number_words(g, t, acc);
 }
 
 void

@@ -50,8 +50,9 @@ reduce_steps(Gen *g, ReducePlan *p, const Layout *l)
 
 /* One result element over this warp. */
 static LV
-reduce_warp(Gen *g, Op *o, const ReducePlan *p, int64_t r)
+reduce_warp(Gen *g, Op *o, int64_t r)
 {
+	const ReducePlan *p = tile_of(g, o->out[0])->plan;
 	const Layout *l = o->in[0]->type.layout;
 	LV part[PARTIALS] = { NULL }, x;
 	int64_t coord[DIM_MAX] = { 0 }, base;
@@ -79,13 +80,7 @@ reduce_warp(Gen *g, Op *o, const ReducePlan *p, int64_t r)
 static void
 pull_reduce(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV e[WORD_ELEMS];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		e[n] = reduce_warp(g, o, t->plan, w * t->epw + n);
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, reduce_warp);
 }
 
 /* ---- across warps (infer/convert/across.c) ----------------------------------------------------------- */
@@ -100,7 +95,7 @@ part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *coord)
 	p.at[AX_reg] = reg;
 	layout_coord(map, &p, coord);
 	memcpy(c, coord, sizeof c);
-	c[o->imm[0]] = 0;
+	c[IMM(o, dim)] = 0;
 	return (int)tile_reg(g, o->out[0], c);
 }
 
@@ -111,9 +106,7 @@ part_words(Gen *g, DType d, LV x, LV *out)
 		out[0] = as_i32(g, x);
 		return 1;
 	}
-	x = LLVMBuildBitCast(g->b, x, g->i64, "");
-	out[0] = LLVMBuildTrunc(g->b, x, g->i32, "");
-	out[1] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, x, const_i64(g, 32), ""), g->i32, "");
+	split64(g, x, out);
 	return 2;
 }
 
@@ -124,9 +117,8 @@ part_number(Gen *g, DType d, const LV *word)
 
 	if (dtype_info[d].bits < 64)
 		return dtype_reg(d) == REG_f32 ? as_f32(g, word[0]) : word[0];
-	x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, word[1], g->i64, ""), const_i64(g, 32), "");
-	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, word[0], g->i64, ""), "");
-	return dtype_is_float(d) ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
+	x = join64(g, word[0], word[1]);
+	return LLVMBuildBitCast(g->b, x, word_type(g, d), "");
 }
 
 static void
@@ -187,17 +179,13 @@ reduce_across(Gen *g, Op *o, Tile *t)
 	                     layout_cosize(p->map2, AX_reg) % p->vec2 ||
 	                     p->vec * dtype_info[d].bits > 128 || p->vec2 * dtype_info[d].bits > 128);
 	for (int r = 0; r < t->nreg; r++)
-		e[r] = reduce_warp(g, o, t->plan, r);
+		e[r] = reduce_warp(g, o, r);
 	parts_write(g, o, d, e);
 	emit_block_barrier(g);
 	for (int r = 0; r < t->nreg; r++)
 		e[r] = NULL;
 	parts_read(g, o, d, e);
-	for (int w = 0; w < t->nword; w++) {
-		int left = t->nreg - w * t->epw;
-
-		t->word[w] = elem_pack(g, t->dtype, e + w * t->epw, left < t->epw ? left : t->epw);
-	}
+	number_words(g, t, e);
 }
 
 void
@@ -206,7 +194,7 @@ emit_reduce(Gen *g, Op *o)
 	ReducePlan *p = NEW(g->a, ReducePlan);
 	const Layout *l = o->in[0]->type.layout;
 
-	p->dim = (int)o->imm[0];
+	p->dim = (int)IMM(o, dim);
 	reduce_steps(g, p, l);
 	if (layout_extent_on(l, p->dim, AX_warp) == 1) {
 		tile_lazy(g, o, pull_reduce, p);

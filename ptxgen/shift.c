@@ -21,7 +21,7 @@ fill(Gen *g, const Op *o)
 {
 	DType d = o->out[0]->type.dtype;
 
-	return elem_unpack(g, d, word_const(g, d, o->imm[2], o->fimm), 0);
+	return elem_unpack(g, d, word_const(g, d, IMM(o, entry), o->fimm), 0);
 }
 
 /* The element at low + R L high of this lane's line, NULL: before its start. */
@@ -35,13 +35,14 @@ line_elem(Gen *g, Op *o, const ShiftPlan *p, int64_t *coord, int64_t low, int64_
 }
 
 static LV
-shifted(Gen *g, Op *o, const ShiftPlan *p, int64_t r)
+shifted(Gen *g, Op *o, int64_t r)
 {
+	const ShiftPlan *p = tile_of(g, o->out[0])->plan;
 	int64_t coord[DIM_MAX] = { 0 }, to, high, low, down;
 	LV same, below, from, inside, none = fill(g, o);
 
 	tile_coord(tile_of(g, o->out[0]), r, coord);
-	to = coord[p->dim] % p->line.low - o->imm[1]; /* lane 0's */
+	to = coord[p->dim] % p->line.low - IMM(o, by); /* lane 0's */
 	high = coord[p->dim] / (p->line.low * p->line.lanes);
 	down = to < 0 ? (p->line.low - 1 - to) / p->line.low : 0;
 	low = to + down * p->line.low;
@@ -63,13 +64,7 @@ shifted(Gen *g, Op *o, const ShiftPlan *p, int64_t r)
 static void
 pull_shift(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV e[WORD_ELEMS];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		e[n] = shifted(g, o, t->plan, w * t->epw + n);
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, shifted);
 }
 
 void
@@ -78,7 +73,7 @@ emit_shift(Gen *g, Op *o)
 	ShiftPlan *p = NEW(g->a, ShiftPlan);
 	const Layout *l = o->out[0]->type.layout;
 
-	p->dim = (int)o->imm[0];
+	p->dim = (int)IMM(o, dim);
 	BUG_IF(g->a, !layout_line(l, p->dim, &p->line));
 	p->digit = axis_digits(g, l, p->dim, AX_lane);
 	tile_lazy(g, o, pull_shift, p);

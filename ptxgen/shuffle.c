@@ -8,14 +8,12 @@ static LV
 shuffle64(Gen *g, AsmId id, LV x, LV by)
 {
 	LLVMTypeRef t = LLVMTypeOf(x);
-	LV i = LLVMBuildBitCast(g->b, x, g->i64, "");
-	LV lo = LLVMBuildTrunc(g->b, i, g->i32, "");
-	LV hi = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, i, const_i64(g, 32), ""), g->i32, "");
+	LV half[2];
 
-	lo = LLVMBuildZExt(g->b, asm_op(g, id, lo, by, NULL), g->i64, "");
-	hi = LLVMBuildZExt(g->b, asm_op(g, id, hi, by, NULL), g->i64, "");
-	i = LLVMBuildOr(g->b, LLVMBuildShl(g->b, hi, const_i64(g, 32), ""), lo, "");
-	return LLVMBuildBitCast(g->b, i, t, "");
+	split64(g, x, half);
+	for (int i = 0; i < 2; i++)
+		half[i] = asm_op(g, id, half[i], by, NULL);
+	return LLVMBuildBitCast(g->b, join64(g, half[0], half[1]), t, "");
 }
 
 static LV

@@ -85,9 +85,10 @@ stands(Gen *g, const ExpandPlan *p, const LV *place, int j, LV at)
 }
 
 static LV
-expand_element(Gen *g, Op *o, const ExpandPlan *p, int64_t r)
+expand_element(Gen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
+	const ExpandPlan *p = t->plan;
 	DType d = t->dtype;
 	LV place[2], at, sum = NULL;
 	int64_t c[DIM_MAX], here;
@@ -114,13 +115,7 @@ expand_element(Gen *g, Op *o, const ExpandPlan *p, int64_t r)
 static void
 pull_expand(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV e[WORD_ELEMS];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		e[n] = expand_element(g, o, t->plan, w * t->epw + n);
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, expand_element);
 }
 
 void
@@ -129,7 +124,7 @@ emit_expand(Gen *g, Op *o)
 	ExpandPlan *p = NEW(g->a, ExpandPlan);
 	bool ok;
 
-	p->dim = (int)o->imm[0];
+	p->dim = (int)IMM(o, dim);
 	ok = sparse_of(&o->in[0]->type, &o->in[1]->type, p->dim, &p->s);
 	BUG_IF(g->a, !ok);
 	p->lane = lane_coord(g, o->out[0]->type.layout, p->dim);

@@ -7,7 +7,7 @@ void
 emit_const(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
-	LV x = word_const(g, t->dtype, o->imm[0], o->fimm);
+	LV x = word_const(g, t->dtype, IMM(o, value), o->fimm);
 
 	for (int w = 0; w < t->nword; w++)
 		t->word[w] = x;
@@ -25,21 +25,22 @@ emit_splat(Gen *g, Op *o)
 
 /* ---- iota ------------------------------------------------------------------------------------ */
 
+static LV
+iota_element(Gen *g, Op *o, int64_t r)
+{
+	const Tile *t = tile_of(g, o->out[0]);
+	int64_t c[DIM_MAX];
+	LV x;
+
+	tile_coord(t, r, c);
+	x = LLVMBuildAdd(g->b, t->plan, const_i32(g, c[IMM(o, dim)]), "");
+	return dtype_info[t->dtype].bits == 64 ? LLVMBuildZExt(g->b, x, g->i64, "") : x;
+}
+
 static void
 pull_iota(Gen *g, Op *o, int w)
 {
-	Tile *t = tile_of(g, o->out[0]);
-	LV lane = t->plan, e[WORD_ELEMS];
-	int64_t c[DIM_MAX];
-	int n = 0;
-
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
-		tile_coord(t, w * t->epw + n, c);
-		e[n] = LLVMBuildAdd(g->b, lane, const_i32(g, c[o->imm[0]]), "");
-		if (dtype_info[t->dtype].bits == 64)
-			e[n] = LLVMBuildZExt(g->b, e[n], g->i64, "");
-	}
-	t->word[w] = elem_pack(g, t->dtype, e, n);
+	number_word(g, o, w, iota_element);
 }
 
 void
@@ -47,7 +48,7 @@ emit_iota(Gen *g, Op *o)
 {
 	Tile *t = tile_lazy(g, o, pull_iota, NULL);
 
-	t->plan = lane_coord(g, t->l, (int)o->imm[0]);
+	t->plan = lane_coord(g, t->l, (int)IMM(o, dim));
 	t->remat = true;
 }
 
@@ -132,13 +133,13 @@ emit_clip(Gen *g, Op *o)
 	const Type *type = &o->out[0]->type;
 
 	for (int d = 0; d < type->rank; d++) {
-		if (!(o->imm[0] >> d & 1))
+		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		p->dim[p->n] = d;
 		p->lane[p->n] = lane_coord(g, type->layout, d);
 		p->bound[p->n] = clip_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
 		p->n++;
 	}
-	p->fill = word_const(g, type->dtype, o->imm[1], o->fimm);
+	p->fill = word_const(g, type->dtype, IMM(o, fill), o->fimm);
 	tile_lazy(g, o, pull_clip, p);
 }

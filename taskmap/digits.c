@@ -148,3 +148,31 @@ layout_swap_digits(Layout *l, int dim, int64_t lo, int64_t mid, int64_t hi)
 	*l = r;
 	return true;
 }
+
+Digit
+layout_digit(const Layout *l, int dim, int64_t weight)
+{
+	Digit g = dim_digits(l, dim);
+
+	while (g.it && (g.weight < weight || g.it->extent == 1))
+		digit_next(&g);
+	if (g.it && g.weight != weight)
+		g.it = NULL;
+	return g;
+}
+
+bool
+layout_trade(Layout *l, int a, int64_t wa, int b, int64_t wb)
+{
+	Digit x = layout_digit(l, a, wa), y = layout_digit(l, b, wb);
+	Iter t;
+
+	if (!x.it || !y.it || x.it->extent != y.it->extent)
+		return false;
+	t = *x.it;
+	l->it[x.at].axis = y.it->axis;
+	l->it[x.at].stride = y.it->stride;
+	l->it[y.at].axis = t.axis;
+	l->it[y.at].stride = t.stride;
+	return true;
+}

@@ -75,7 +75,7 @@ typedef struct Digit {
 	const Iter *it; /* NULL: no more */
 	int at, end;    /* it is l->it[at], of those before `end` */
 	int dim;
-	int64_t weight; /* positions of the dim that a step of the digit is; behind a dim's last all that it has */
+	int64_t weight; /* positions of the dim that a step of the digit is; behind the last of a dim: all */
 } Digit;
 
 static inline Digit
@@ -133,8 +133,8 @@ bool layout_push_dim(Layout *l, int dim, const Layout *x, int from);
 bool layout_push_reps(Layout *l, const Layout *x);
 /* Replication iters have stride >= 0; extent 1 and stride 0 add no place and are dropped. */
 bool layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis);
-/* Row-major (last dim contiguous) memory layout of a shape. */
-void layout_row_major(Layout *l, int ndim, const int64_t *shape);
+/* Memory in rows along dim `unit`, `pitch` elements apart, the other dims row-major over them. */
+void layout_rows(Layout *l, int ndim, const int64_t *shape, int unit, int64_t pitch);
 int64_t layout_extent(const Layout *l, int dim);    /* product of the dim's extents */
 int64_t layout_extent_on(const Layout *l, int dim, Axis axis); /* of those on one axis */
 int64_t layout_size(const Layout *l);               /* elements of the domain */
@@ -147,8 +147,11 @@ bool layout_swizzle_matters(const Layout *l);       /* false: no offset of it is
  * layout_parse returns. */
 bool layout_in_range(const Layout *l);
 #define LAYOUT_FAR ((int64_t)1 << 60)
+
+/* ---- text (text.c) -------------------------------------------------------------------------------- */
+
 const char *axis_name(Axis a);
-/* Text.  CuTe notation when every iter is on mem, else iters are written stride@axis:
+/* CuTe notation when every iter is on mem, else iters are written stride@axis:
  * ((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg)) and replication as +[4:1@lane], offsets
  * as +5@warp, a swizzle as "Sw<3,3,3> o " in front.  layout_parse reads all of it back. */
 const char *layout_print(Arena *a, const Layout *l);
@@ -164,8 +167,8 @@ Place layout_at_index(const Layout *l, int64_t index);
 /* Inverse, for layouts whose iters are mixed-radix on their axes (every register layout is): the
  * coordinates held at a place.  Digits not determined by the place (stride 0) are 0. */
 void layout_coord(const Layout *l, const Place *p, int64_t *coord);
-/* What coordinate c of one dim adds to the place, before the offset and the swizzle.  The last digit takes what
- * is left of c. */
+/* What coordinate c of one dim adds to the place, before the offset and the swizzle.  The last digit takes
+ * what is left of c. */
 Place layout_dim_at(const Layout *l, int dim, int64_t c);
 int64_t swizzle_apply(Swizzle s, int64_t x);
 /* Coordinates of element i of a shape, elements numbered row-major (last dim fastest), and its number. */
@@ -183,7 +186,7 @@ bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
 
 /* ---- digits (digits.c) --------------------------------------------------------------------------- */
 
-/* Positions 0, 1, .. of a dim that lie at places 0, 1, .. of the axis from that of the first; cost: its iters. */
+/* How many positions 0, 1, .. of a dim lie at places 0, 1, .. of the axis, counted from the first. */
 int64_t layout_run(const Layout *l, int dim, Axis axis);
 
 /* position = low digit + low * (lane digit + lanes * high digit): registers of a lane, lanes `stride` apart,
@@ -205,6 +208,11 @@ bool layout_split(Layout *l, int dim, int64_t weight);
 /* Cut the digits of a dim at the same places in both: the common refinement; bits: even ones to extent 2.
  * False, and both cut somewhere, where the boundaries of one do not divide those of the other. */
 bool layout_refine(Layout *a, Layout *b, int dim, bool bits);
+/* The digit of a dim that begins at weight w, if there is one. */
+Digit layout_digit(const Layout *l, int dim, int64_t weight);
+/* The digits that begin at weight wa of dim a and wb of dim b take each other's axis and stride.  False where
+ * there are none, or their extents differ. */
+bool layout_trade(Layout *l, int a, int64_t wa, int b, int64_t wb);
 /* The digits of weight lo .. mid and those of weight mid .. hi change places, in order each. */
 bool layout_swap_digits(Layout *l, int dim, int64_t lo, int64_t mid, int64_t hi);
 
@@ -241,8 +249,8 @@ void layout_permute(Layout *out, const Layout *l, const int *perm);     /* out d
 bool layout_reduce(Layout *out, const Layout *l, int dim);
 /* The same for the digits of dim d below `extent` only; registers keep their numbers. */
 bool layout_reduce_low(Layout *out, const Layout *l, int dim, int64_t extent);
-/* Dim d of extent 1 gets `extent` such that reducing gives `small` again: replicas of small take digits of the
- * dim as far as they divide it, the rest are registers of their own. */
+/* Dim d of extent 1 gets `extent` such that reducing gives `small` again: replicas of small take digits of
+ * the dim as far as they divide it, the rest are registers of their own. */
 bool layout_broadcast(Layout *out, const Layout *small, int dim, int64_t extent);
 bool layout_drop_dim(Layout *out, const Layout *l, int dim);            /* extent must be 1 */
 bool layout_insert_dim(Layout *out, const Layout *l, int dim);          /* new dim of extent 1 */
@@ -258,9 +266,9 @@ bool layout_reshape(Layout *out, const Layout *l, int ndim, const int64_t *shape
 
 /* ---- task mappings (mapping.c) -------------------------------------------------------------------------
  *
- * A task mapping is made from the inside, as Hidet's product of spatial(..) and repeat(..) read from the right:
- * each step puts what is there next to itself, along one dim, n times.  The workers (lanes, warps) and the
- * times (AX_reg) of a step count over those that the steps before it use. */
+ * A task mapping is made from the inside, as Hidet's product of spatial(..) and repeat(..) read from the
+ * right: each step puts what is there next to itself, along one dim, n times.  The workers (lanes, warps) and
+ * the times (AX_reg) of a step count over those that the steps before it use. */
 
 /* n workers along dim d, one for each. */
 bool mapping_spatial(Layout *m, int dim, int64_t n, Axis workers);
@@ -270,6 +278,7 @@ bool mapping_repeat(Layout *m, int dim, int64_t n);
 int64_t mapping_workers(const Layout *m, int64_t tasks, int64_t all, Axis workers);
 /* Of `all` workers, those that are left do what the others do. */
 bool mapping_share(Layout *m, int64_t all, Axis workers);
-/* "repeat(2,1) spatial warps(4,1) repeat(1,8)", outermost first; NULL: the layout is no such product. */
+/* "repeat(4,1) warps(4,1) lanes(4,8) repeat(1,8)", outermost first: warps(..) and lanes(..) are spatial, n
+ * workers that do the same "copies(2 lanes)".  NULL: the layout is no such product. */
 const char *mapping_print(Arena *a, const Layout *m);
 #endif

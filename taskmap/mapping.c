@@ -112,7 +112,7 @@ step_text(Text *t, const Step *x, int ndim)
 	                                                                     : "warps";
 
 	if (x->copies > 1) {
-		text_printf(t, "copies of %lld %s", (long long)x->copies, what);
+		text_printf(t, "copies(%lld %s)", (long long)x->copies, what);
 		return;
 	}
 	for (int d = 0; d < ndim; d++)

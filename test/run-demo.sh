@@ -1,10 +1,10 @@
 #!/bin/sh
 # The table of `make demo`: every verdict is right, and the matrix products have no bank conflicts and read
 # and write at most 3 % more sectors than they must.
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
-B=${B:-build} scripts/demo >"$log" || bad=1
+. test/script.sh
+log=$dir/log
+B=$B scripts/demo >"$log" || bad=1
 cat "$log"
 awk '$1 ~ /^gemm_/ && $2 ~ /^sm_/ && ($5 != 0 || $6 + 0 > 3) { print "too much: " $0; bad = 1 }
 	END { exit bad }' "$log" || bad=1
-exit "${bad:-0}"
+exit $bad

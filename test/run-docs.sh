@@ -1,19 +1,15 @@
 #!/bin/sh
 # What is written once in a table or in the CLI, and again in words for people, says the same.
-B=${B:-build}
-bad=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-fail() {
-	echo "$*"
-	bad=1
-}
+. test/script.sh
 
 # Every op has an entry in hexc/IR.md: its name in backticks in a heading or the first column of a table.
 if [ -f hexc/IR.md ]; then
 	for op in $(sed -n "s/^\(OP\|ELT\)(\([a-z0-9_]*\),.*/\2/p" hexc/ir/ops.def); do
 		grep -Eq "^#+ (.*[ ,\`])?${op}([\`, ].*)?\$|^\| *([^|]*\`)?${op}[\` (|]|^[-*] *\`${op}[\` (]" hexc/IR.md ||
 			fail "hexc/IR.md: no entry for op $op of hexc/ir/ops.def"
+	done
+	for imm in $(sed -n 's/^OP_IMM(\([a-z]*\),.*/\1/p' hexc/ir/ops.def); do
+		grep -q "\`imm\[[0-9d-i]\]\` (\`$imm\`)" hexc/IR.md || fail "hexc/IR.md: nothing on immediate $imm of hexc/ir/ops.def"
 	done
 fi
 

@@ -1,11 +1,19 @@
 #!/bin/sh
 # Every external function or table of the library that is no API is used by another file of the library or of the
 # command line.  What only its own file uses is static; what only tests use is dead, or declared in a header for tests,
-# which says "for tests" in its first line.
+# which says "for tests" in its first line.  What a table makes (rule_##layout, with a row of a *.def for it) is used by
+# the table, in whatever file that is expanded.
 [ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
 B=${B:-build}
+# The API: what the shared library exports, and lib/sim/sim.h.
+api=$(mktemp) || exit 1
+trap 'rm -f "$api"' EXIT
+{
+	cat test/libhexc.symbols
+	grep -o '\<sim_[a-z_]*(' lib/sim/sim.h | tr -d '('
+} >"$api"
 # "D object name" of what is defined, "U object name" of what is wanted, "T name" of what tests name, "H name" of what
-# headers for tests name.
+# headers for tests name, "P prefix_" of names that tables make, "W name" of what stands in tables.
 facts() {
 	find taskmap hexc infer ptxgen lib -name '*.c' | sed 's|\.c$|.o|' | while read -r object; do
 		[ ! -f "$B/obj/$object" ] || echo "$object"
@@ -16,16 +24,27 @@ facts() {
 	find test -name '*.[ch]' -exec cat {} + | tr -cs 'A-Za-z0-9_' '\n' | LC_ALL=C sort -u | sed 's/^/T /'
 	find taskmap hexc infer ptxgen lib -name '*.h' -exec awk 'FNR == 1 && /for tests/ { print FILENAME }' {} + |
 		xargs cat /dev/null | tr -cs 'A-Za-z0-9_' '\n' | sed 's/^/H /'
+	find taskmap hexc infer ptxgen lib -name '*.[ch]' -exec sed -n 's/^#define.*[^a-z_]\([a-z_]*_\)##.*/P \1/p' {} + | sort -u
+	find taskmap hexc infer ptxgen lib -name '*.def' -exec cat {} + | tr -cs 'A-Za-z0-9_' '\n' | LC_ALL=C sort -u |
+		sed 's/^/W /'
 }
 facts | awk '
 FILENAME == ARGV[1] { public[$1] = 1; next }
 $1 == "T" { tested[$2] = 1 }
 $1 == "H" { for_tests[$2] = 1 }
+$1 == "P" { prefix[$2] = 1 }
+$1 == "W" { in_table[$2] = 1 }
 $1 == "U" { used[$3] = 1 }
 $1 == "D" && $2 !~ /^hexc\/cli\// { home[$3] = $2 }
+function is_made(name,  p) {
+	for (p in prefix)
+		if (index(name, p) == 1 && substr(name, length(p) + 1) in in_table)
+			return 1
+	return 0
+}
 END {
 	for (name in home) {
-		if (name in public || name in used || (name in tested && name in for_tests))
+		if (is_made(name) || name in public || name in used || (name in tested && name in for_tests))
 			continue
 		sub(/o$/, "c", home[name])
 		if (name in tested)
@@ -33,4 +52,4 @@ END {
 		else
 			print home[name] ": no other file uses " name ": make it static, or drop it"
 	}
-}' test/libhexc.symbols - | LC_ALL=C sort | awk '{ print } END { exit NR > 0 }'
+}' "$api" - | LC_ALL=C sort | awk '{ print } END { exit NR > 0 }'

@@ -2,12 +2,9 @@
 # ptxas accepts the PTX of every example, and of attention backward, which needs almost all registers, for every
 # arch it knows, without spills and without warnings about tensor cores (C75xx).  Prints registers, a line for
 # each kernel.
-HEXC=${HEXC:-build/hexc}
+. test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
 for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
 	for arch in $("$HEXC" --list-archs | awk '{ print $1 }'); do
 		"$HEXC" --emit-ptx "$src" --arch "$arch" -o "$dir/k.ptx" || { bad=1; continue; }
@@ -32,7 +29,7 @@ made_of() { # example what...
 	"$HEXC" --emit-ptx $src --arch sm_80 >"$dir/k.ptx" || bad=1
 	shift
 	for want in "$@" 'mma.sync.aligned.m16n8k16' 'cp.async.cg.shared.global .*, 16'; do
-		grep -q "$want" "$dir/k.ptx" || { echo "$src: no $want in its PTX"; bad=1; }
+		grep -q "$want" "$dir/k.ptx" || fail "$src: no $want in its PTX"
 	done
 }
 made_of gemm_f16 'ldmatrix.sync.aligned.m8n8.x4'

@@ -1,15 +1,12 @@
 #!/bin/sh
 # The quality of the code, without a clock: per example what one simulated launch executes, and what ptxas makes
-# of it where there is one.  Compared with test/quality.tsv: bank conflicts, sectors and spills may not grow at
-# at all, instructions and registers not by more than 3 %.  A version of LLVM without a table is only shown.
+# of it where there is one.  Compared with the table of this LLVM, test/quality-llvmN.tsv: bank conflicts, sectors and
+# spills may not grow at all, instructions and registers not by more than 3 %.  A version without a table is only shown.
 # UPDATE=1 writes the table anew, so that a change shows in review.
 set -u
-hexc=${HEXC:-build/hexc}
-llvm=$("$hexc" --version | sed -n 's/.*LLVM \([0-9]*\).*/\1/p')
+. test/script.sh
+llvm=$("$HEXC" --version | sed -n 's/.*LLVM \([0-9]*\).*/\1/p')
 table=test/quality-llvm$llvm.tsv
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-fail=0
 
 count() { # NAME FILE: the first number of that name in the statistics
 	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$2" | head -n 1
@@ -22,34 +19,34 @@ measure() { # example[:type of weights] arguments...
 	def=
 	[ "$name" = "$example" ] || def="-D WEIGHT=${name#*:}"
 	# shellcheck disable=SC2086 # two words or none
-	if ! "$hexc" run "examples/$example.hexc" $def --arch sm_80 --exec=sim --check --stats "$tmp/s" "$@" >"$tmp/o" 2>&1; then
-		cat "$tmp/o"
-		fail=1
+	if ! "$HEXC" run "examples/$example.hexc" $def --arch sm_80 --exec=sim --check --stats "$dir/s" "$@" >"$dir/o" 2>&1; then
+		cat "$dir/o"
+		bad=1
 		return
 	fi
 	regs=- spills=-
 	if command -v ptxas >/dev/null; then
 		# shellcheck disable=SC2086
-		"$hexc" --emit-ptx "examples/$example.hexc" $def --arch sm_80 -o "$tmp/p" &&
-			ptxas -arch=sm_80 -v "$tmp/p" -o "$tmp/c" >"$tmp/v" 2>&1 || fail=1
-		regs=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$tmp/v")
-		spills=$(sed -n 's/.* \([0-9]*\) bytes spill stores.*/\1/p' "$tmp/v")
-		if grep -q 'C75[0-9][0-9]' "$tmp/v"; then
-			cat "$tmp/v"
-			fail=1
+		"$HEXC" --emit-ptx "examples/$example.hexc" $def --arch sm_80 -o "$dir/p" &&
+			ptxas -arch=sm_80 -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 || bad=1
+		regs=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$dir/v")
+		spills=$(sed -n 's/.* \([0-9]*\) bytes spill stores.*/\1/p' "$dir/v")
+		if grep -q 'C75[0-9][0-9]' "$dir/v"; then
+			cat "$dir/v"
+			bad=1
 		fi
 	fi
-	[ -z "$def" ] || each=$(awk -F '[":,\t]+' -v n="$(count warp_instructions "$tmp/s")" -v w="$weights" '
+	[ -z "$def" ] || each=$(awk -F '[":,\t]+' -v n="$(count warp_instructions "$dir/s")" -v w="$weights" '
 		$2 == "opcode" { move = $3 ~ /mov/ }
 		$2 == "warps" && move { n -= $3 }
-		END { printf "%.2f", n * 32 / w }' "$tmp/s")
-	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$(count warp_instructions "$tmp/s")" \
-		"$(count mma "$tmp/s")" "$(count bank_conflicts "$tmp/s")" "$(count global_sectors_read "$tmp/s")" \
-		"$(count global_sectors_written "$tmp/s")" "$(count barriers "$tmp/s")" "$regs" "$spills" "$each" >>"$tmp/new"
+		END { printf "%.2f", n * 32 / w }' "$dir/s")
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$(count warp_instructions "$dir/s")" \
+		"$(count mma "$dir/s")" "$(count bank_conflicts "$dir/s")" "$(count global_sectors_read "$dir/s")" \
+		"$(count global_sectors_written "$dir/s")" "$(count barriers "$dir/s")" "$regs" "$spills" "$each" >>"$dir/new"
 }
 
 head='example	instructions	mma	conflicts	read	written	barriers	registers	spills	each'
-printf '%s\n' "$head" >"$tmp/new"
+printf '%s\n' "$head" >"$dir/new"
 measure vector_add --arg "A=random(1)[5000]" --arg "B=random(2)"
 measure softmax --arg 'X=random(1)[64,512]'
 measure layer_norm --arg 'X=random(1)[64,768]' --arg 'gamma=random(2)' --arg 'beta=random(3)' --arg eps=1e-5
@@ -83,13 +80,13 @@ done
 for t in e2m1 e2m3 e3m2 e4m3 e5m2; do
 	measure "gemm_wNa16:$t" --arg 'A=random(1)[64,512]' --arg 'W=random(2)[256,512]' --arg 'S=random(3)'
 done
-cat "$tmp/new"
+cat "$dir/new"
 if [ "${UPDATE:-0}" = 1 ]; then
-	cp "$tmp/new" "$table"
-	exit $fail
+	cp "$dir/new" "$table"
+	exit $bad
 fi
-[ -e "$table" ] || exit $fail
-awk -F '\t' -v fail=$fail '
+[ -e "$table" ] || exit $bad
+awk -F '\t' -v fail=$bad '
 	NR == 1 { n = split($0, col); next }
 	FNR == NR { for (i = 2; i <= NF; i++) old[$1, i] = $i; next }
 	FNR > 1 { for (i = 2; i <= NF; i++) {
@@ -99,4 +96,4 @@ awk -F '\t' -v fail=$fail '
 		if ($i > was * room) { printf "%s: %s grew from %s to %s\n", $1, col[i], was, $i; fail = 1 }
 		else if ($i < was * 0.97) printf "%s: %s fell from %s to %s: UPDATE=1 keeps it\n", $1, col[i], was, $i
 	} }
-	END { exit fail }' "$table" "$tmp/new"
+	END { exit fail }' "$table" "$dir/new"

@@ -1,5 +1,6 @@
 /* held.c - what FILE:NAME means: plain tensors, planes of weights, packed tensors. */
 #include "hexc/cli/held.h"
+#include "hexc/cli/npy.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -236,4 +237,43 @@ held_read(Cli *c, const char *path, const char *name, Held *out)
 	status = read_any(c, f, path, name, out);
 	hexc_file_close(f);
 	return status;
+}
+
+/* ---- saving ------------------------------------------------------------------------------------ */
+
+int
+held_save(Cli *c, const char *what, CliOpt opt, int (*save)(Cli *c, const hexc_file *f, const char *spec),
+          hexc_file **f, int *n)
+{
+	const char *path = cli_file(c, what);
+	int status;
+
+	*f = NULL;
+	*n = 0;
+	if (!path)
+		return EXIT_USAGE;
+	status = held_open(path, f);
+	for (int i = 0; i < c->narg && !status; i++)
+		if (c->arg[i].opt == opt) {
+			status = save(c, *f, c->arg[i].value);
+			++*n;
+		}
+	return status;
+}
+
+int
+held_write_npy(Cli *c, const char *path, char kind, int size, int rank, const int64_t *dim, const void *data)
+{
+	char head[NPY_HEADER_MAX];
+	size_t n = npy_header(head, kind, size, rank, dim), bytes = (size_t)size;
+	char *all;
+
+	for (int d = 0; d < rank; d++)
+		bytes *= (size_t)dim[d];
+	all = cli_try_alloc(c, n + bytes);
+	if (!all)
+		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+	memcpy(all, head, n);
+	memcpy(all + n, data, bytes);
+	return cli_write(path, all, n + bytes);
 }

@@ -30,4 +30,11 @@ int held_open(const char *path, hexc_file **out);
 int held_read(Cli *c, const char *path, const char *name, Held *out);
 /* One that hexc pack wrote. */
 int held_packed(Cli *c, const hexc_file *f, const char *name, Held *out);
+/* Open the command's one file, `what`, and call `save` for each value of the option; *n: how many there were.
+ * *f, which may be NULL, is the caller's to close. */
+int held_save(Cli *c, const char *what, CliOpt opt, int (*save)(Cli *c, const hexc_file *f, const char *spec),
+              hexc_file **f, int *n);
+/* A .npy file of elements of `size` bytes. */
+int held_write_npy(Cli *c, const char *path, char kind, int size, int rank, const int64_t *dim,
+                   const void *data);
 #endif

@@ -128,6 +128,16 @@ json_candidates(const hexc_module *m, size_t k)
 	return list;
 }
 
+char *
+json_line(Cli *c, cJSON *root)
+{
+	char *s = root ? cJSON_PrintUnformatted(root) : NULL, *line = s ? cli_strndup(c, s, strlen(s)) : NULL;
+
+	cJSON_Delete(root);
+	free(s);
+	return line;
+}
+
 int
 json_write(const char *path, cJSON *root)
 {

@@ -12,6 +12,8 @@ cJSON *json_dims(const uint32_t dims[3]);
 cJSON *json_manifest(const hexc_module *m, const char *arch);
 /* One kernel's candidates. */
 cJSON *json_candidates(const hexc_module *m, size_t k);
+/* As text without white space, and delete it; NULL: no memory. */
+char *json_line(Cli *c, cJSON *root);
 /* Write as text with a newline ("-": standard output) and delete it.  0, or a status with the reason
  * printed. */
 int json_write(const char *path, cJSON *root);

@@ -1,6 +1,7 @@
 /* pack.c - hexc pack and hexc unpack: weights in the order that a kernel reads them, in a safetensors
  * file whose metadata say which order that is. */
 #include "hexc/cli/held.h"
+#include "hexc/cli/json.h"
 #include "hexc/cli/npy.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -102,27 +103,31 @@ read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-/* The header: each tensor as U32, its pack, type and shape as metadata. */
+/* The header: each tensor as U32, its pack, type and shape as metadata.  Behind it blanks, so that data are
+ * aligned. */
 static char *
 header(Cli *c, const Natural *t, const uint64_t *bytes, int n)
 {
-	const char *meta = "", *head = "", *shape;
+	cJSON *root = cJSON_CreateObject(), *meta = cJSON_AddObjectToObject(root, "__metadata__");
 	uint64_t at = 0;
+	char *text;
 
 	for (int i = 0; i < n; i++) {
-		shape = "";
+		cJSON *o = cJSON_AddObjectToObject(root, t[i].name);
+		const char *shape = "";
+
 		for (uint32_t d = 0; d < t[i].rank; d++)
 			shape = cli_printf(c, "%s%s%" PRId64, shape, d ? "," : "", t[i].dim[d]);
-		meta = cli_printf(c, "%s%s\"%s.pack\":\"%s\",\"%s.shape\":\"%s\"", meta, i ? "," : "",
-		                  t[i].name, t[i].pack, t[i].name, shape);
-		head = cli_printf(c,
-		                  "%s,\"%s\":{\"dtype\":\"U32\",\"shape\":[%" PRIu64
-		                  "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
-		                  head, t[i].name, bytes[i] / 4, at, at + bytes[i]);
+		cJSON_AddStringToObject(meta, cli_printf(c, "%s.pack", t[i].name), t[i].pack);
+		cJSON_AddStringToObject(meta, cli_printf(c, "%s.shape", t[i].name), shape);
+		cJSON_AddStringToObject(o, "dtype", "U32");
+		cJSON_AddRawToObject(o, "shape", cli_printf(c, "[%" PRIu64 "]", bytes[i] / 4));
+		cJSON_AddRawToObject(o, "data_offsets",
+		                     cli_printf(c, "[%" PRIu64 ",%" PRIu64 "]", at, at + bytes[i]));
 		at += bytes[i];
 	}
-	head = cli_printf(c, "{\"__metadata__\":{%s}%s}", meta, head);
-	return cli_printf(c, "%s%*s", head, (int)(8 - strlen(head) % 8), ""); /* so that data are aligned */
+	text = json_line(c, root);
+	return text ? cli_printf(c, "%s%*s", text, (int)(8 - strlen(text) % 8), "") : NULL;
 }
 
 static int
@@ -138,6 +143,8 @@ write_packed(Cli *c, const Natural *t, int n, const char *path)
 		all += bytes[i];
 	}
 	head = header(c, t, bytes, n);
+	if (!head)
+		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
 	len = strlen(head);
 	file = cli_try_alloc(c, (size_t)(8 + len + all));
 	if (!file)
@@ -197,11 +204,9 @@ static int
 unpack_one(Cli *c, const hexc_file *f, const char *spec)
 {
 	const char *eq = strrchr(spec, '=');
-	char head[NPY_HEADER_MAX];
 	unsigned char *out;
 	int64_t count = 1;
 	Held t;
-	size_t n;
 	int status;
 
 	if (!eq || eq == spec || !eq[1])
@@ -211,35 +216,21 @@ unpack_one(Cli *c, const hexc_file *f, const char *spec)
 		return status;
 	for (uint32_t d = 0; d < t.rank; d++)
 		count *= t.dim[d];
-	n = npy_header(head, t.type->kind == 'i' ? 'i' : 'u', 1, (int)t.rank, t.dim);
-	out = cli_try_alloc(c, n + (size_t)count);
+	out = cli_try_alloc(c, (size_t)count);
 	if (!out)
 		return cli_fail(EXIT_TROUBLE, "%s: out of memory", spec);
-	memcpy(out, head, n);
 	for (int64_t i = 0; i < count; i++)
-		out[n + (size_t)i] = t.type->kind == 'f'
-		                             ? code_of(t.data, i, t.type->bits)
+		out[i] = t.type->kind == 'f' ? code_of(t.data, i, t.type->bits)
 		                             : (unsigned char)hexc_get_int(t.type, t.data, (uint64_t)i);
-	return cli_write(eq + 1, out, n + (size_t)count);
+	return held_write_npy(c, eq + 1, t.type->kind == 'i' ? 'i' : 'u', 1, (int)t.rank, t.dim, out);
 }
 
 int
 cli_unpack(Cli *c)
 {
-	const char *path = cli_file(c, "file of packed weights");
 	hexc_file *f;
-	int status, n = 0;
+	int n, status = held_save(c, "file of packed weights", CLI_unpack_save, unpack_one, &f, &n);
 
-	if (!path)
-		return EXIT_USAGE;
-	status = held_open(path, &f);
-	if (status)
-		return status;
-	for (int i = 0; i < c->narg && !status; i++)
-		if (c->arg[i].opt == CLI_unpack_save) {
-			status = unpack_one(c, f, c->arg[i].value);
-			n++;
-		}
 	if (!status && !n)
 		status = cli_fail(EXIT_USAGE, "nothing to unpack: give --save NAME=FILE.npy");
 	hexc_file_close(f);

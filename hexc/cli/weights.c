@@ -139,21 +139,6 @@ list_json(const hexc_file *f)
 
 /* ---- saving -------------------------------------------------------------------------------------------- */
 
-static int
-write_npy(Cli *c, const char *path, char kind, int size, const int64_t dim[2], const void *data,
-          uint64_t bytes)
-{
-	char head[NPY_HEADER_MAX];
-	size_t n = npy_header(head, kind, size, 2, dim);
-	char *all = cli_try_alloc(c, n + (size_t)bytes);
-
-	if (!all)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
-	memcpy(all, head, n);
-	memcpy(all + n, data, (size_t)bytes);
-	return cli_write(path, all, n + (size_t)bytes);
-}
-
 /* As hexc run takes it: numbers as such, small floats by their bits, codes below 8 bits packed. */
 static int
 save_plane(Cli *c, const hexc_plane *p, const char *path)
@@ -168,8 +153,8 @@ save_plane(Cli *c, const hexc_plane *p, const char *path)
 			                p->cols, t->name);
 		dim[1] = p->cols * t->bits / 8;
 	}
-	return write_npy(c, path, t->bits < 8 || !numpy ? 'u' : (char)t->kind,
-	                 t->bits < 8 ? 1 : (int)t->bits / 8, dim, p->data, p->bytes);
+	return held_write_npy(c, path, t->bits < 8 || !numpy ? 'u' : (char)t->kind,
+	                      t->bits < 8 ? 1 : (int)t->bits / 8, 2, dim, p->data);
 }
 
 /* NAME[:PLANE]=FILE */
@@ -204,7 +189,7 @@ save(Cli *c, const hexc_file *f, const char *spec)
 		else if (hexc_weight_float(w, x, 0, why, sizeof why) != HEXC_OK)
 			status = cli_fail(EXIT_INPUT, "%s: %s", name, why);
 		else
-			status = write_npy(c, eq + 1, 'f', 4, dim, x, bytes);
+			status = held_write_npy(c, eq + 1, 'f', 4, 2, dim, x);
 	}
 	hexc_weight_free(w);
 	return status;
@@ -213,22 +198,10 @@ save(Cli *c, const hexc_file *f, const char *spec)
 int
 cli_weights(Cli *c)
 {
-	const char *path = cli_file(c, "file of weights");
 	hexc_file *f;
-	int status;
-	bool saved = false;
+	int n, status = held_save(c, "file of weights", CLI_plane_save, save, &f, &n);
 
-	if (!path)
-		return EXIT_USAGE;
-	status = held_open(path, &f);
-	if (status)
-		return status;
-	for (int i = 0; i < c->narg && !status; i++)
-		if (c->arg[i].opt == CLI_plane_save) {
-			status = save(c, f, c->arg[i].value);
-			saved = true;
-		}
-	if (!status && !saved)
+	if (!status && !n)
 		status = cli_has(c, CLI_json_out) ? list_json(f) : list(c, f);
 	hexc_file_close(f);
 	return status;

@@ -20,7 +20,8 @@ interp_grid(Kernel *k, const InterpArg *arg, int narg, int64_t grid[3])
 
 	interp_start(&it, k, arg, NULL);
 	if (narg != k->nparam)
-		interp_fault(&it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name, k->nparam, narg);
+		interp_fault(&it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name, k->nparam,
+		             narg);
 	else
 		find_grid(&it, grid);
 	return interp_end(&it);

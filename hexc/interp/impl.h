@@ -91,7 +91,8 @@ typedef bool EvalFn(Interp *it, Op *o);
 #define OP_EVAL(name, rule) EvalFn eval_##rule;
 #include "hexc/ir/ops.def"
 
-/* An interpreter of one launch: start it, and once it->fail is set give parameters and constants their values. */
+/* An interpreter of one launch: start it, and once it->fail is set give parameters and constants their
+ * values. */
 void interp_start(Interp *it, Kernel *k, const InterpArg *arg, const InterpOpt *opt);
 void interp_setup(Interp *it);
 /* Free everything, then move the fault to the unit's diag. */

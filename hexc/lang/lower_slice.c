@@ -218,75 +218,111 @@ slice_registers(Lower *l, Src src, const Value *x, Val *const *start, const int6
 
 /* ---- the slice --------------------------------------------------------------------------------- */
 
+/* A slice, dim by dim. */
+typedef struct Taken {
+	const Expr *e;
+	Value base;
+	Val *in[RANK_MAX + 1];    /* the base; where each of its dims starts */
+	int64_t extent[RANK_MAX]; /* of those that start at one value */
+	Value res;                /* what comes out: its edges so far */
+	int64_t shape[RANK_MAX];
+	int rank;
+	int64_t missing;          /* dims of the base that the result has not */
+	int dropped;              /* dims of the base of which one element is taken */
+	Value indices;            /* of the first dim that a tile of indices addresses, */
+	int last;                 /* and the last such dim; -1: none */
+} Taken;
+
+static bool
+take_indices(Lower *l, Taken *t, int d, const Value *index)
+{
+	if (!check_indices(l, t->e, d, &t->base, index, &t->indices, t->last))
+		return false;
+	t->in[1 + d] = mask_indices(l, t->e->slice[d].src, index);
+	if (t->last >= 0) {
+		t->missing |= (int64_t)1 << d;
+	} else {
+		t->indices = *index;
+		t->res.edge[t->rank] = index->edge[0];
+		t->shape[t->rank++] = index->v->type.shape[0];
+	}
+	t->last = d;
+	return true;
+}
+
+static bool
+take_dim(Lower *l, Taken *t, int d)
+{
+	const Type *type = &t->base.v->type;
+	int64_t *extent = &t->extent[d];
+	Value one;
+	bool drop;
+
+	if (find_indices(l, t->e, d, &one))
+		return take_indices(l, t, d, &one);
+	if (!slice_dim(l, t->e, d, &one, type, &t->in[1 + d], extent, &drop))
+		return false;
+	t->dropped += drop;
+	/* One element is a tile of one, so the last dim stays. */
+	if (drop && (t->rank || d + 1 < type->rank)) {
+		t->missing |= (int64_t)1 << d;
+		return true;
+	}
+	t->res.edge[t->rank] = edge_of(l, &t->base, d, t->in[1 + d], *extent);
+	t->shape[t->rank++] = *extent;
+	return true;
+}
+
+/* The view that was taken, of memory in this space. */
+static Value
+taken_view(Lower *l, const Taken *t, Space space)
+{
+	const Type *type = &t->base.v->type;
+	Value res = t->res;
+
+	res.kind = VK_view;
+	res.v = put_op(l, O_view, t->e->src, 1 + type->rank, t->in,
+	               type_tile(type->dtype, space, t->rank, t->shape));
+	IMM_SET(res.v->def, dropped, t->missing);
+	return res;
+}
+
+/* Of a register tile: in registers, or through shared memory that nobody else sees. */
+static Value
+taken_tile(Lower *l, Taken *t)
+{
+	Type type = type_tile(t->base.v->type.dtype, S_reg, t->rank, t->shape);
+
+	t->res.v = t->res.single ? NULL
+	                         : slice_registers(l, t->e->src, &t->base, t->in + 1, t->extent, type);
+	if (t->res.v) {
+		t->res.kind = VK_val;
+		return t->res;
+	}
+	t->in[0] = lower_stage(l, t->e->src, &t->base).v;
+	return lower_load(l, (Operand){ taken_view(l, t, S_shared), t->e });
+}
+
 Value
 lower_slice(Lower *l, const Expr *e)
 {
-	Value base, index, first = value_none(), res = { .kind = VK_view };
-	Val *in[RANK_MAX + 1];
-	int64_t shape[RANK_MAX], extents[RANK_MAX], extent, mask = 0;
-	bool ok = true, staged;
-	int rank = 0, dropped = 0, last = -1;
-	Type t;
+	Taken t = { .e = e, .last = -1 };
+	bool ok = true;
+	int rank;
 
-	if (!find_base(l, e, &base))
+	if (!find_base(l, e, &t.base))
 		return value_none();
-	staged = base.kind != VK_view;
-	t = base.v->type;
-	if (e->nslice > t.rank) {
+	rank = t.base.v->type.rank;
+	if (e->nslice > rank) {
 		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", e->nslice,
-		           tensor_name(e), t.rank);
+		           tensor_name(e), rank);
 		return value_none();
 	}
-	in[0] = base.v;
-	for (int d = 0; d < t.rank; d++) {
-		bool drop;
-
-		if (find_indices(l, e, d, &index)) {
-			if (!check_indices(l, e, d, &base, &index, &first, last)) {
-				ok = false;
-				continue;
-			}
-			in[1 + d] = mask_indices(l, e->slice[d].src, &index);
-			if (last >= 0) {
-				mask |= (int64_t)1 << d;
-			} else {
-				first = index;
-				res.edge[rank] = index.edge[0];
-				shape[rank++] = index.v->type.shape[0];
-			}
-			last = d;
-			continue;
-		}
-		if (!slice_dim(l, e, d, &index, &t, &in[1 + d], &extent, &drop)) {
-			ok = false;
-			continue;
-		}
-		extents[d] = extent;
-		dropped += drop;
-		/* One element is a tile of one, so the last dim stays. */
-		if (drop && (rank || d + 1 < t.rank)) {
-			mask |= (int64_t)1 << d;
-			continue;
-		}
-		res.edge[rank] = edge_of(l, &base, d, in[1 + d], extent);
-		shape[rank++] = extent;
-	}
-	if (!ok || !check_shape(l, rank, shape, e->src))
+	t.in[0] = t.base.v;
+	for (int d = 0; d < rank; d++)
+		ok = take_dim(l, &t, d) && ok;
+	if (!ok || !check_shape(l, t.rank, t.shape, e->src))
 		return value_none();
-	if (staged) {
-		Type r = type_tile(t.dtype, S_reg, rank, shape);
-
-		res.single = dropped == t.rank;
-		res.v = res.single ? NULL : slice_registers(l, e->src, &base, in + 1, extents, r);
-		if (res.v) {
-			res.kind = VK_val;
-			return res;
-		}
-		in[0] = lower_stage(l, e->src, &base).v;
-		t.space = S_shared;
-	}
-	res.v = put_op(l, O_view, e->src, 1 + t.rank, in, type_tile(t.dtype, t.space, rank, shape));
-	res.v->def->imm[0] = mask;
-	res.single = dropped == t.rank;
-	return staged ? lower_load(l, (Operand){ res, e }) : res; /* nobody else sees that memory */
+	t.res.single = t.dropped == rank;
+	return t.base.kind == VK_view ? taken_view(l, &t, t.base.v->type.space) : taken_tile(l, &t);
 }

@@ -79,31 +79,15 @@ stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *
 
 /* ---- digits ----------------------------------------------------------------------------------------- */
 
-/* The digit of l that counts registers from `stride` on; -1 none. */
-static int
-reg_digit(const Layout *l, int64_t stride)
-{
-	for (int i = 0; i < l->n; i++)
-		if (l->it[i].axis == AX_reg && l->it[i].stride == stride && l->it[i].extent > 1)
-			return i;
-	return -1;
-}
-
 /* Digits of an access of `vec` elements of l, lowest first; -1: no digits make up that many. */
 static int
 vector_digits(const Layout *l, int64_t vec, int *digit)
 {
+	int all = layout_by_stride(l, AX_reg, digit), n = 0;
 	int64_t have = 1;
-	int n = 0;
 
-	while (have < vec) {
-		int i = reg_digit(l, have);
-
-		if (i < 0)
-			return -1;
-		digit[n++] = i;
-		have *= l->it[i].extent;
-	}
+	for (; n < all && have < vec && layout_iter(l, digit[n])->stride == have; n++)
+		have *= layout_iter(l, digit[n])->extent;
 	return have == vec ? n : -1;
 }
 

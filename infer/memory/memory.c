@@ -31,7 +31,7 @@ red_row(const Solve *s, const Op *o, int64_t vec)
 	int bits = (int)vec * dtype_info[t->dtype].bits;
 
 	for (const Instr *i = instrs; i->name; i++)
-		if (i->kind == IK_red && (int64_t)i->atom == o->imm[0] && i->ta == t->dtype &&
+		if (i->kind == IK_red && (int64_t)i->atom == IMM(o, update) && i->ta == t->dtype &&
 		    i->bits == bits && instr_on(i, s->k->unit->target))
 			return i;
 	return NULL;
@@ -58,19 +58,20 @@ store_layout(Solve *s, Op *o, Layout *l)
 
 	memory_order(s, o->in[1], order);
 	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]]);
-	if (o->imm[0])
+	if (IMM(o, update))
 		vec = red_vec(s, o, vec);
 	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
-/* A register digit of dim d behind digit `after`, whose first f can be had as a digit of its own; -1 none. */
-static int
-free_digit(Layout *l, int d, int after, int64_t f)
+/* The weight of a register digit of dim d from `from` on, whose first f can be had as a digit of its own; 0
+ * none. */
+static int64_t
+free_digit(Layout *l, int d, int64_t from, int64_t f)
 {
 	for (Digit g = dim_digits(l, d); g.it; digit_next(&g))
-		if (g.at > after && g.it->axis == AX_reg && g.it->stride != 0 && g.it->extent % f == 0)
-			return layout_split(l, d, g.weight * f) ? g.at : -1;
-	return -1;
+		if (g.weight >= from && g.it->axis == AX_reg && g.it->stride != 0 && g.it->extent % f == 0)
+			return layout_split(l, d, g.weight * f) ? g.weight : 0;
+	return 0;
 }
 
 /* l with runs of `vec` along `unit`: lanes that hold neighbours trade them, and what they give instead is the
@@ -78,28 +79,20 @@ free_digit(Layout *l, int d, int after, int64_t f)
 static bool
 traded(Layout *out, const Layout *l, int unit, int64_t vec)
 {
-	int64_t have = reg_run(l, unit), f = have ? vec / have : 0;
-	int order[DIM_MAX], lane, reg;
+	int64_t have = reg_run(l, unit), f = have ? vec / have : 0, reg;
+	int order[DIM_MAX], dim = unit;
 
 	*out = *l;
-	if (f < 2 || f > 4 || !layout_split(out, unit, have) || !layout_split(out, unit, have * f))
+	if (f < 2 || f > 4 || !layout_split(out, unit, have) || !layout_split(out, unit, have * f) ||
+	    layout_digit(out, unit, have).it->axis != AX_lane)
 		return false;
-	lane = out->first[unit] + (have > 1);
-	if (lane >= out->first[unit + 1] || out->it[lane].axis != AX_lane || out->it[lane].extent != f)
+	reg = free_digit(out, unit, have * f, f);
+	for (int d = out->ndim - 1; d > unit && !reg; d--)
+		reg = free_digit(out, dim = d, 1, f);
+	for (int d = 0; d < unit && !reg; d++)
+		reg = free_digit(out, dim = d, 1, f);
+	if (!reg || !layout_trade(out, unit, have, dim, reg))
 		return false;
-	reg = free_digit(out, unit, lane, f);
-	for (int d = out->ndim - 1; d > unit && reg < 0; d--)
-		reg = free_digit(out, d, -1, f);
-	for (int d = 0; d < unit && reg < 0; d++) {
-		int before = out->n;
-		reg = free_digit(out, d, -1, f);
-		lane += out->n - before;
-	}
-	if (reg < 0)
-		return false;
-	out->it[reg].axis = AX_lane;
-	out->it[reg].stride = out->it[lane].stride;
-	out->it[lane].axis = AX_reg;
 	for (int i = 0; i < out->ndim; i++)
 		order[i] = (unit + i) % out->ndim;
 	layout_compact_regs(out, order);
@@ -127,7 +120,7 @@ select_store(Solve *s, Op *o)
 {
 	DType d = o->in[0]->type.dtype;
 	int grain = dtype_grain(d), unit = unit_dim(s, o->in[1]);
-	bool global = o->in[1]->type.space == S_global, red = o->imm[0] != STORE_PLAIN;
+	bool global = o->in[1]->type.space == S_global, red = IMM(o, update) != STORE_PLAIN;
 	const Layout *l = operand(s, o, 0);
 	const Instr *in;
 	int64_t vec;
@@ -194,7 +187,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
 
 	*vec = 1;
-	*kind = o->imm[0] ? IK_cp_async : IK_ld_st;
+	*kind = IMM(o, async) ? IK_cp_async : IK_ld_st;
 	memory_order(s, o->in[0], order);
 	if (unit == order[0] && t->rank)
 		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));

@@ -128,24 +128,25 @@ file_finish(hexc_file *f, bool dense)
 }
 
 const FileType *
-file_type_named(const FileType *types, size_t ntype, const char *name, size_t n)
+file_type_named(const FileType *types, const char *name, size_t n)
 {
-	for (size_t i = 0; i < ntype; i++)
-		if (types[i].name && strlen(types[i].name) == n && strncmp(types[i].name, name, n) == 0)
-			return &types[i];
+	for (; types->bytes; types++)
+		if (types->name && strlen(types->name) == n && strncmp(types->name, name, n) == 0)
+			return types;
 	return NULL;
 }
 
 const FileType *
 file_type(const char *container, const char *names, const char *dtype)
 {
+	const FileType *types = strcmp(container, "gguf") == 0 ? gguf_types : safetensors_types;
 	const FileType *first = NULL;
 
 	for (size_t n; *names; names += n + (names[n] == '|')) {
 		const FileType *t;
 
 		n = strcspn(names, "|");
-		t = strcmp(container, "gguf") == 0 ? gguf_type(names, n) : safetensors_type(names, n);
+		t = file_type_named(types, names, n);
 		if (t && dtype && t->dtype && strcmp(t->dtype, dtype) == 0)
 			return t;
 		first = first ? first : t;
@@ -203,6 +204,21 @@ start(hexc_file **out, hexc_file *f)
 	return code;
 }
 
+/* A file with nothing in it, that writes to why[0..n); NULL: no memory. */
+static hexc_file *
+file_new(char *why, size_t n)
+{
+	hexc_file *f = calloc(1, sizeof *f);
+
+	if (n)
+		why[0] = 0;
+	if (f) {
+		f->why = why;
+		f->nwhy = n;
+	}
+	return f;
+}
+
 int
 hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, size_t n)
 {
@@ -211,15 +227,11 @@ hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, siz
 	if (!out || (!data && bytes) || (!why && n))
 		return HEXC_E_INVALID;
 	*out = NULL;
-	if (n)
-		why[0] = 0;
-	f = calloc(1, sizeof *f);
+	f = file_new(why, n);
 	if (!f)
 		return HEXC_E_NOMEM;
 	f->data = data;
 	f->bytes = bytes;
-	f->why = why;
-	f->nwhy = n;
 	return start(out, f);
 }
 
@@ -255,13 +267,9 @@ hexc_file_open(hexc_file **out, const char *path, char *why, size_t n)
 	if (!out || !path || (!why && n))
 		return HEXC_E_INVALID;
 	*out = NULL;
-	if (n)
-		why[0] = 0;
-	f = calloc(1, sizeof *f);
+	f = file_new(why, n);
 	if (!f)
 		return HEXC_E_NOMEM;
-	f->why = why;
-	f->nwhy = n;
 	if (!map_file(path, &data, &bytes)) {
 		file_fail(f, "%s", errno ? strerror(errno) : "it is empty, or no regular file");
 		free(f);

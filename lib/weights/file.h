@@ -6,7 +6,7 @@
 
 /* A type of elements or of blocks that a container knows. */
 typedef struct FileType {
-	const char *name;    /* as the container spells it */
+	const char *name;    /* as the container spells it; NULL: it lacks the type */
 	const char *dtype;   /* ours; NULL: none */
 	int id;              /* GGUF's number */
 	int elements, bytes; /* of a block along the last dim; of safetensors' small types: of whole bytes */
@@ -66,13 +66,12 @@ bool safetensors_read(hexc_file *f);
 bool gguf_read(hexc_file *f);
 /* Once it is read: what weights there are (weight_load.c). */
 void file_weights(hexc_file *f);
+/* The types of each container, up to one without a name. */
+extern const FileType gguf_types[], safetensors_types[]; /* end with bytes == 0 */
+const FileType *file_type_named(const FileType *types, const char *name, size_t n); /* NULL: none */
 /* A type of a container by its name or, of a list NAME|NAME, the first of that dtype (NULL: any); never
  * NULL for the rows of formats.def. */
 const FileType *file_type(const char *container, const char *names, const char *dtype);
-/* The row of that name among n; rows without a name are of types that the container lacks. */
-const FileType *file_type_named(const FileType *types, size_t ntype, const char *name, size_t n);
-const FileType *safetensors_type(const char *name, size_t n);
-const FileType *gguf_type(const char *name, size_t n);
 /* What blocks of GGUF are of which formats.def has none; NULL: nothing to say. */
 const char *gguf_other(const char *type);
 #endif

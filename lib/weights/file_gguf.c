@@ -5,7 +5,7 @@
 #include "lib/weights/file.h"
 #include <string.h>
 
-static const FileType types[] = {
+const FileType gguf_types[] = {
 	/* name, dtype, number, elements and bytes of a block */
 #define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
 	{ gguf < 0 ? NULL : file, #name, gguf, 1, bits / 8 },
@@ -36,6 +36,7 @@ static const FileType types[] = {
 	{ "MXFP4", NULL, 39, 32, 17 },
 	{ "NVFP4", NULL, 40, 64, 36 },
 	{ "Q1_0", NULL, 41, 128, 18 },
+	{ NULL, NULL, 0, 0, 0 },
 };
 
 /* Types of metadata values; their bytes, 0: a string or a list. */
@@ -222,12 +223,6 @@ read_meta(Cursor *c, uint64_t *alignment)
 
 /* ---- tensors --------------------------------------------------------------------------------------- */
 
-const FileType *
-gguf_type(const char *name, size_t n)
-{
-	return file_type_named(types, COUNT_OF(types), name, n);
-}
-
 const char *
 gguf_other(const char *type)
 {
@@ -249,9 +244,9 @@ gguf_other(const char *type)
 static const FileType *
 find_type(uint64_t id)
 {
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (types[i].name && (uint64_t)types[i].id == id)
-			return &types[i];
+	for (const FileType *t = gguf_types; t->bytes; t++)
+		if (t->name && (uint64_t)t->id == id)
+			return t;
 	return NULL;
 }
 

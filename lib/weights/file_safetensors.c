@@ -9,7 +9,7 @@
 #define HEADER_MAX 100000000u
 enum { NODES_MAX = 1 << 23 };
 
-static const FileType types[] = {
+const FileType safetensors_types[] = {
 	/* name, dtype, -, elements and bytes of the fewest that are whole bytes */
 #define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
 	{ file, #name, 0, 8 / GCD8(bits), bits / GCD8(bits) },
@@ -17,13 +17,8 @@ static const FileType types[] = {
 #include "hexc/ir/dtypes.def"
 #undef GCD8
 	{ "C64", NULL, 0, 1, 8 },
+	{ NULL, NULL, 0, 0, 0 },
 };
-
-const FileType *
-safetensors_type(const char *name, size_t n)
-{
-	return file_type_named(types, COUNT_OF(types), name, n);
-}
 
 /* A whole number from 0 to 2^53: what a JSON reader keeps exactly. */
 static bool
@@ -71,7 +66,7 @@ read_tensor(hexc_file *f, const cJSON *j)
 		                 "tensor %s has no dtype: the header is damaged; write the file again",
 		                 t.name);
 	t.type = file_quote(f, type->valuestring, strlen(type->valuestring));
-	t.known = safetensors_type(type->valuestring, strlen(type->valuestring));
+	t.known = file_type_named(safetensors_types, type->valuestring, strlen(type->valuestring));
 	if (!read_shape(f, &t, cJSON_GetObjectItemCaseSensitive(j, "shape")))
 		return false;
 	if (!cJSON_IsArray(at) || cJSON_GetArraySize(at) != 2 || !whole(cJSON_GetArrayItem(at, 0), &begin) ||

@@ -1,8 +1,5 @@
 /* llvm_compat.h - everything of the LLVM C API that hexc uses, and every difference between its
- * versions.
- *
- * The only file with conditions on LLVM's version.  19 to 22 are supported; what is measured about
- * them is in reference/llvm-c.md. */
+ * versions.  The only file with conditions on LLVM's version: 19 to 22 are supported. */
 #ifndef HEXC_LLVM_COMPAT_H
 #define HEXC_LLVM_COMPAT_H
 #include <llvm-c/Analysis.h>

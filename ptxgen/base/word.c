@@ -53,6 +53,23 @@ from_h2(Gen *g, LV x)
 }
 
 LV
+join64(Gen *g, LV lo, LV hi)
+{
+	LV x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, hi, g->i64, ""), const_i64(g, 32), "");
+
+	return LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, lo, g->i64, ""), "");
+}
+
+void
+split64(Gen *g, LV word, LV out[2])
+{
+	LV x = LLVMBuildBitCast(g->b, word, g->i64, "");
+
+	out[0] = LLVMBuildTrunc(g->b, x, g->i32, "");
+	out[1] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, x, const_i64(g, 32), ""), g->i32, "");
+}
+
+LV
 prmt(Gen *g, LV lo, LV hi, unsigned selector)
 {
 	return asm_op(g, LLVMIsAConstantInt(hi) ? A_prmt_const : A_prmt, lo, hi, const_i32(g, selector));

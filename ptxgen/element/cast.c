@@ -168,23 +168,23 @@ cast_number(Gen *g, DType to, DType from, LV e)
 	return to == D_tf32 ? f32_to_tf32(g, e) : e;
 }
 
+static LV
+cast_element(Gen *g, Op *o, int64_t r)
+{
+	return cast_number(g, o->out[0]->type.dtype, o->in[0]->type.dtype, elem_get(g, o->in[0], r));
+}
+
 static void
 pull_cast(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	DType from = o->in[0]->type.dtype;
-	LV r[WORD_ELEMS];
-	int n = 0;
 
 	if (t->plan)
 		t->word[w] = dequant_word(g, t->plan, o->in[0], w);
 	else if (!o->in[0]->type.spread)
 		t->word[w] = cast_word(g, o, w);
-	if (t->word[w])
-		return;
-	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
-		r[n] = cast_number(g, t->dtype, from, elem_get(g, o->in[0], w * t->epw + n));
-	t->word[w] = elem_pack(g, t->dtype, r, n);
+	if (!t->word[w])
+		number_word(g, o, w, cast_element);
 }
 
 /* Words hold the same elements, whatever these are called. */

@@ -135,6 +135,28 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 	return bits_pack(g, dtype_place(d), e, n);
 }
 
+void
+number_word(Gen *g, Op *o, int w, LV (*element)(Gen *g, Op *o, int64_t r))
+{
+	Tile *t = tile_of(g, o->out[0]);
+	LV e[WORD_ELEMS];
+	int n = 0;
+
+	for (; n < t->epw && w * t->epw + n < t->nreg; n++)
+		e[n] = element(g, o, w * t->epw + n);
+	t->word[w] = elem_pack(g, t->dtype, e, n);
+}
+
+void
+number_words(Gen *g, Tile *t, const LV *e)
+{
+	for (int w = 0; w < t->nword; w++) {
+		int left = t->nreg - w * t->epw;
+
+		t->word[w] = elem_pack(g, t->dtype, e + w * t->epw, left < t->epw ? left : t->epw);
+	}
+}
+
 LV
 word_const(Gen *g, DType d, int64_t i, double f)
 {

@@ -133,15 +133,6 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 	return p->raw[i * p->nraw + e * bits / 32];
 }
 
-static LV
-join64(Gen *g, DType d, LV lo, LV hi)
-{
-	LV x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, hi, g->i64, ""), const_i64(g, 32), "");
-
-	x = LLVMBuildOr(g->b, x, LLVMBuildZExt(g->b, lo, g->i64, ""), "");
-	return dtype_is_float(d) ? LLVMBuildBitCast(g->b, x, g->f64, "") : x;
-}
-
 static void
 pull_load(Gen *g, Op *o, int w)
 {
@@ -159,8 +150,8 @@ pull_load(Gen *g, Op *o, int w)
 	} else if (bits == 64) {
 		int m = p->from ? p->from[w] : w;
 
-		t->word[w] = join64(g, t->dtype, word[0],
-		                    p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
+		word[0] = join64(g, word[0], p->raw[m / p->vec * p->nraw + m % p->vec * 2 + 1]);
+		t->word[w] = LLVMBuildBitCast(g->b, word[0], word_type(g, t->dtype), "");
 	} else if (bits == 32) {
 		t->word[w] = dtype_reg(t->dtype) == REG_f32 ? as_f32(g, word[0]) : word[0];
 	} else {

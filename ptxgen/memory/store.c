@@ -53,11 +53,8 @@ store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 		return store_stream(g, v, reg, vec, out);
 	for (int e = 0; e < vec; e += step) {
 		if (bits == 64) {
-			LV x = LLVMBuildBitCast(g->b, word_get(g, v, reg[e]), g->i64, "");
-
-			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
-			x = LLVMBuildLShr(g->b, x, const_i64(g, 32), "");
-			out[n++] = LLVMBuildTrunc(g->b, x, g->i32, "");
+			split64(g, word_get(g, v, reg[e]), out + n);
+			n += 2;
 		} else {
 			out[n++] = raw_word(g, v, reg, e, step < vec - e ? step : vec - e);
 		}
@@ -174,7 +171,7 @@ void
 emit_store(Gen *g, Op *o)
 {
 	Val *v = o->in[0];
-	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
+	InstrKind global = IMM(o, update) ? IK_red : IK_st_global;
 	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
 	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_grain(v->type.dtype);

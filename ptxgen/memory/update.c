@@ -3,18 +3,6 @@
 #include "ptxgen/base/word.h"
 #include "ptxgen/memory/store.h"
 
-/* An access's words as one integer of its width. */
-static LV
-joined(Gen *g, const LV *word, int bits)
-{
-	LV hi;
-
-	if (bits < 64)
-		return word[0];
-	hi = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, word[1], g->i64, ""), const_i64(g, 32), "");
-	return LLVMBuildOr(g->b, LLVMBuildZExt(g->b, word[0], g->i64, ""), hi, "");
-}
-
 static LV
 both(Gen *g, LV x, LV y)
 {
@@ -48,7 +36,7 @@ float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
 void
 emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec)
 {
-	LV in[3] = { joined(g, word, i->bits), base, imm };
+	LV in[3] = { i->bits < 64 ? word[0] : join64(g, word[0], word[1]), base, imm };
 
 	if (!i->text) {
 		float_extreme(g, i, in, exec);

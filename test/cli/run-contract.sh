@@ -1,19 +1,13 @@
 #!/bin/sh
 # What others rely on: each command does what the contract says, in every spelling, and says nothing else.
-hexc=${HEXC:-${B:-build}/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0 n=0
-fail() {
-	echo "FAIL $*"
-	bad=1
-}
+. test/script.sh
+n=0
 # ok STATUS ARGUMENTS...: output in $dir/out and $dir/err
 ok() {
 	want=$1
 	shift
 	n=$((n + 1))
-	"$hexc" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	"$HEXC" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	got=$?
 	[ $got = "$want" ] || {
 		fail "hexc $*: status $got, not $want"
@@ -79,7 +73,7 @@ quiet
 same "$dir/1.ptx" "$dir/2.ptx"
 ok 0 --emit-ptx -o - --arch sm_80 -DBN=128 -- "$add"
 same "$dir/1.ptx" "$dir/out"
-"$hexc" --emit-ptx - <"$add" >"$dir/out" || fail 'program on standard input'
+"$HEXC" --emit-ptx - <"$add" >"$dir/out" || fail 'program on standard input'
 same "$dir/1.ptx" "$dir/out"
 ok 0 --emit-ptx "$add" --arch sm_89 -D BN=256
 says '.target sm_89'

@@ -1,14 +1,7 @@
 #!/bin/sh
 # print and assert: the simulator says what the tile interpreter says, to the byte, for all candidates and targets,
 # in the order of the program; assertions tell text, file and line; ptxas takes the calls.
-HEXC=${HEXC:-build/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
-fail() {
-	echo "$*"
-	bad=1
-}
+. test/script.sh
 
 cat >"$dir/k.hexc" <<'END'
 fn told(x, n) { print("in a function: {}", n); return x * 2; }

@@ -1,9 +1,7 @@
 #!/bin/sh
 # hexc sim --arg tmap:FILE.json: the map reaches the kernel, and what is wrong with a file is said.
-HEXC=${HEXC:-${B:-build}/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
+. test/script.sh
+
 # 64 threads write their numbers to 8 rows of 8 words; the tensor store puts them at column 4, row 2 of a
 # tensor of 16 x 9 words: one row and four columns fall outside.
 cat >"$dir/k.ptx" <<'END'
@@ -42,13 +40,13 @@ sim() # STATUS JSON OPTIONS...: standard error is in $dir/err
 		>"$dir/out" 2>"$dir/err"
 	got=$?
 	[ $got = "$want" ] || { echo "sim with $(cat "$dir/map.json"): status $got, not $want"; sed 5q "$dir/err"; bad=1; }
-	[ ! -s "$dir/out" ] || { echo "sim writes to standard output"; bad=1; }
+	[ ! -s "$dir/out" ] || fail "sim writes to standard output"
 }
-says() { grep -qF -- "$1" "$dir/err" || { echo "no '$1' in: $(cat "$dir/err")"; bad=1; }; }
+says() { grep -qF -- "$1" "$dir/err" || fail "no '$1' in: $(cat "$dir/err")"; }
 # words ROW: the 16 words of a row of the result
 words() { tail -c 576 "$1" | od -An -v -tu4 -w64 | sed -n "$2p" | tr -s ' ' | sed 's/^ //'; }
 row() { # FILE ROW WORDS
-	[ "$(words "$1" "$2")" = "$3" ] || { echo "row $2 is $(words "$1" "$2"), not $3"; bad=1; }
+	[ "$(words "$1" "$2")" = "$3" ] || fail "row $2 is $(words "$1" "$2"), not $3"
 }
 
 map='"tensorRank": 2, "globalDim": [10, 9], "globalStrides": [64], "boxDim": [8, 8]'

@@ -1,9 +1,6 @@
 #!/bin/sh
 # hexc sim --trace, --break, --show and --roofline: what is printed, for whom, and what is refused.
-HEXC=${HEXC:-build/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
+. test/script.sh
 cat >"$dir/k.ptx" <<'END'
 .version 7.0
 .target sm_80
@@ -37,7 +34,7 @@ sim() # STATUS OPTIONS...: standard error is in $dir/err
 	"$HEXC" sim "$dir/k.ptx" --entry k --grid 3 --block 48 --arg zeros:f32:64 "$@" >"$dir/out" 2>"$dir/err"
 	got=$?
 	[ $got = "$want" ] || { echo "sim $*: status $got, not $want"; sed 5q "$dir/err"; bad=1; }
-	[ ! -s "$dir/out" ] || { echo "sim $*: writes to standard output"; bad=1; }
+	[ ! -s "$dir/out" ] || fail "sim $*: writes to standard output"
 }
 has() # TEXT: a line of standard error that holds it
 {
@@ -46,7 +43,7 @@ has() # TEXT: a line of standard error that holds it
 lines() # N TEXT: how many lines hold it
 {
 	n=$(grep -cF -- "$2" "$dir/err")
-	[ "$n" = "$1" ] || { echo "$n lines with '$2', not $1"; bad=1; }
+	[ "$n" = "$1" ] || fail "$n lines with '$2', not $1"
 }
 
 # Every instruction of one warp, in order; 13 statements, of which lanes 0 to 4 of warp 0 alone execute the store.
@@ -103,5 +100,5 @@ has 'H200'
 "$HEXC" sim "$dir/k.ptx" --entry k --grid 3 --block 48 --arg zeros:f32:64 --roofline h200 --stats "$dir/s.json" >"$dir/err" || bad=1
 has 'k on H200: at least 0.0'
 has ' issue '
-grep -q '"limiter":.*"[a-z]*"' "$dir/s.json" || { echo 'no roofline in the counts'; bad=1; }
+grep -q '"limiter":.*"[a-z]*"' "$dir/s.json" || fail 'no roofline in the counts'
 exit $bad

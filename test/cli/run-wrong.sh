@@ -1,16 +1,14 @@
 #!/bin/sh
 # Wrong command lines, files, data and sizes: the message, the exit status, nothing on standard output.
-hexc=${HEXC:-${B:-build}/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0 n=0
+. test/script.sh
+n=0
 
 # t STATUS TEXT ARGUMENTS...: TEXT must be in standard error
 t() {
 	want=$1 text=$2
 	shift 2
 	n=$((n + 1))
-	"$hexc" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	"$HEXC" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	got=$?
 	if [ $got != "$want" ]; then
 		echo "hexc $*: status $got, not $want"
@@ -131,10 +129,10 @@ t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
 # files that may not grow, and memory that LLVM does not get: no signal ends hexc
 for to in "-o $dir/none.ptx" "--manifest $dir/none.json"; do
 	# shellcheck disable=SC2086 # words
-	err=$(ulimit -f 0 && exec "$hexc" --emit-ptx "$add" $to 2>&1 >/dev/null)
+	err=$(ulimit -f 0 && exec "$HEXC" --emit-ptx "$add" $to 2>&1 >/dev/null)
 	case "$? $err" in 4*'File too large') ;; *) echo "$to without room: $err"; bad=1 ;; esac
 done
-"$hexc" --emit-ptx - <"$dir/never" 2>/dev/null &
+"$HEXC" --emit-ptx - <"$dir/never" 2>/dev/null &
 pid=$!
 exec 3>"$dir/never"
 for _ in 1 2 3 4 5 6 7 8 9 10; do # until hexc is at work
@@ -143,7 +141,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do # until hexc is at work
 done
 kill -ABRT $pid
 wait $pid
-[ $? = 4 ] || { echo 'an abort in LLVM is no status 4'; bad=1; }
+[ $? = 4 ] || fail 'an abort in LLVM is no status 4'
 exec 3>&-
 
 # programs and choices

@@ -3,7 +3,7 @@
 #include "hexc/cli/fill.c"
 #include "hexc/cli/npy.c"
 #include "hexc/cli/util.c"
-#include <check.h>
+#include "test/check.h"
 #include <math.h>
 
 /* One tensor [2, 3] of the type: what the interpreter says, what the simulator says, the bound. */
@@ -34,7 +34,7 @@ static const struct {
 	{ "i64", 9007199254740992.0, 9007199254740992.0, 0, 0 },
 };
 
-START_TEST(verdict)
+TEST_EACH(verdict, CLI_COUNT(row))
 {
 	unsigned char tile[64] = { 0 }, sim_data[64] = { 0 };
 	double bound[8] = { 0 };
@@ -54,10 +54,9 @@ START_TEST(verdict)
 	ck_assert_int_eq(run_check(&a, true), row[_i].status);
 	ck_assert_int_eq(run_check(&a, false), 0);
 }
-END_TEST
 
 /* Integers that a double cannot tell apart. */
-START_TEST(wide_integers)
+TEST(wide_integers)
 {
 	int64_t tile[1] = { 9007199254740993 }, got[1] = { 9007199254740992 };
 	double bound[1] = { 0 };
@@ -73,10 +72,9 @@ START_TEST(wide_integers)
 	t.type = hexc_dtype_find("i64");
 	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
 }
-END_TEST
 
 /* Gaps between rows are nobody's. */
-START_TEST(strides)
+TEST(strides)
 {
 	float tile[8] = { 1, 2, 3, 9, 4, 5, 6, 9 }, got[8] = { 1, 2, 3, 8, 4, 5, 6, 7 };
 	double bound[8] = { 0 };
@@ -94,9 +92,8 @@ START_TEST(strides)
 	got[6] = 7;
 	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
 }
-END_TEST
 
-START_TEST(numbers)
+TEST(numbers)
 {
 	uint32_t d[3];
 	int64_t i;
@@ -114,25 +111,4 @@ START_TEST(numbers)
 	ck_assert(cli_dims("1,2,3", 100, d) && d[2] == 3);
 	ck_assert(!cli_dims("", 100, d) && !cli_dims("1,", 100, d) && !cli_dims("1,2,3,", 100, d));
 	ck_assert(!cli_dims("101", 100, d) && !cli_dims("-1", 100, d));
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("check");
-	TCase *t = tcase_create("check");
-	SRunner *r;
-	int failed;
-
-	tcase_add_loop_test(t, verdict, 0, (int)CLI_COUNT(row));
-	tcase_add_test(t, wide_integers);
-	tcase_add_test(t, strides);
-	tcase_add_test(t, numbers);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

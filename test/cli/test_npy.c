@@ -1,6 +1,6 @@
 /* test_npy.c - .npy: what NumPy writes is read, what it does not write is refused, and nothing crashes. */
 #include "hexc/cli/npy.c"
-#include <check.h>
+#include "test/check.h"
 #include <stdlib.h>
 
 /* A file of `version` with this header text and `n` bytes of data behind. */
@@ -78,7 +78,7 @@ static const struct {
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", 4, 4, "version 4.0" },
 };
 
-START_TEST(headers)
+TEST_EACH(headers, sizeof files / sizeof files[0])
 {
 	char why[200] = "";
 	size_t n;
@@ -95,9 +95,8 @@ START_TEST(headers)
 	}
 	free(f);
 }
-END_TEST
 
-START_TEST(short_files)
+TEST(short_files)
 {
 	size_t n;
 	unsigned char *f = file_of(
@@ -117,7 +116,6 @@ START_TEST(short_files)
 	ck_assert(!npy_parse(&npy, f, 0, NULL, 0));
 	free(f);
 }
-END_TEST
 
 static uint32_t
 next(uint64_t *s)
@@ -157,7 +155,7 @@ mutate(const unsigned char *f, size_t n, uint64_t *seed)
 	free(g);
 }
 
-START_TEST(fuzz)
+TEST(fuzz)
 {
 	uint64_t seed = 20240607;
 
@@ -168,9 +166,8 @@ START_TEST(fuzz)
 		free(f);
 	}
 }
-END_TEST
 
-START_TEST(written)
+TEST(written)
 {
 	static const char kinds[] = "fiub";
 	const int64_t shape[8] = { 3, 1, 2, 4, 1, 1, 2, 5 };
@@ -192,25 +189,4 @@ START_TEST(written)
 				          npy.rank == rank);
 				ck_assert_mem_eq(npy.shape, shape, (size_t)rank * sizeof *shape);
 			}
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("npy");
-	TCase *t = tcase_create("npy");
-	SRunner *r;
-	int failed;
-
-	tcase_add_loop_test(t, headers, 0, (int)(sizeof files / sizeof files[0]));
-	tcase_add_test(t, short_files);
-	tcase_add_test(t, fuzz);
-	tcase_add_test(t, written);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

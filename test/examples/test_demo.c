@@ -15,15 +15,10 @@ gemm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
 			int64_t at = (int64_t)i * s->n + j;
-			double mag = 0;
+			Sum d = sum_products(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
 
-			for (int q = 0; q < s->k; q++) {
-				double p = a->v[(int64_t)i * s->k + q] * b->v[(int64_t)j * s->k + q];
-
-				o->v[at] += p;
-				mag += fabs(p);
-			}
-			o->allow[at] = 1.001 * (ulp2(o->type, o->v[at]) + mag * (s->k + 2) * U32);
+			o->v[at] = d.x;
+			o->allow[at] = 1.001 * (ulp2(o->type, d.x) + sum_error(d.mag, s->k));
 		}
 	*ncand = case_run(&c, "gemm_f16", NULL, arch, cand);
 	case_end(&c);
@@ -169,8 +164,4 @@ static const Example example[] = {
 	    S(0, 32, 0) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: those of the demo", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

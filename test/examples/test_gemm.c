@@ -1,35 +1,9 @@
 /* test_gemm.c - the products of examples/ against sums in double: epilogues, split K, LoRA, int8, fp8,
  * experts, convolutions. */
 #include "test/examples/util_case.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Sums that f32 tensor cores and f32 adders make of k terms whose magnitudes add up to `mag`, in any
- * order. */
-static double
-sum_error(double mag, int64_t k)
-{
-	return mag * (double)(k + 2) * U32;
-}
-
-typedef struct Sum {
-	double x, mag;
-} Sum;
-
-static Sum
-dot(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k)
-{
-	Sum s = { 0, 0 };
-
-	for (int64_t i = 0; i < k; i++) {
-		double p = a->v[ia + i] * b->v[ib + i];
-		s.x += p;
-		s.mag += fabs(p);
-	}
-	return s;
-}
 
 static double
 gelu(double x)
@@ -50,7 +24,7 @@ epilogue(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
-			Sum d = dot(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
+			Sum d = sum_products(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
 			int64_t at = (int64_t)i * s->n + j;
 			double x = d.x + bias->v[j], e = sum_error(d.mag + 1, s->k);
 
@@ -77,7 +51,7 @@ split_k(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 		p->allow[i] = -1; /* what a part is, is nobody's business */
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
-			Sum d = dot(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
+			Sum d = sum_products(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
 			int64_t at = (int64_t)i * s->n + j;
 
 			o->v[at] = d.x;
@@ -105,12 +79,12 @@ lora(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 		double low[16], err[16];
 
 		for (int q = 0; q < rank; q++) {
-			Sum d = dot(x, (int64_t)i * s->k, u, (int64_t)q * s->k, s->k);
+			Sum d = sum_products(x, (int64_t)i * s->k, u, (int64_t)q * s->k, s->k);
 			low[q] = 0.25 * d.x;
 			err[q] = 0.25 * sum_error(d.mag, s->k) + U16 * fabs(low[q]) * 1.01 + 0x1p-25;
 		}
 		for (int j = 0; j < s->n; j++) {
-			Sum d = dot(x, (int64_t)i * s->k, w, (int64_t)j * s->k, s->k);
+			Sum d = sum_products(x, (int64_t)i * s->k, w, (int64_t)j * s->k, s->k);
 			int64_t at = (int64_t)i * s->n + j;
 			double e = 0;
 
@@ -177,7 +151,7 @@ int8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
-			Sum d = dot(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
+			Sum d = sum_products(a, (int64_t)i * s->k, b, (int64_t)j * s->k, s->k);
 			int64_t at = (int64_t)i * s->n + j;
 
 			o->v[at] = d.x * sa->v[i] * sb->v[j];
@@ -205,7 +179,7 @@ fp8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			double mag = 0;
 
 			for (int q = 0; q < kb; q++) {
-				Sum d = dot(a, (int64_t)i * s->k + 128 * q, b, (int64_t)j * s->k + 128 * q,
+				Sum d = sum_products(a, (int64_t)i * s->k + 128 * q, b, (int64_t)j * s->k + 128 * q,
 				            128);
 				double f = sa->v[i * kb + q] * sb->v[j / 128 * kb + q];
 				o->v[at] += d.x * f;
@@ -303,18 +277,12 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
 			int64_t at = (int64_t)i * s->n + j;
-			double mag = 0;
+			Sum d = sum_scaled(a, i, w, j, t->zero, sc, G);
 
-			for (int q = 0; q < s->k; q++) {
-				double p = a->v[(int64_t)i * s->k + q] *
-				           (w->v[(int64_t)j * s->k + q] - t->zero) *
-				           sc->v[q / G * s->n + j];
-				o->v[at] += p;
-				mag += fabs(p);
-			}
+			o->v[at] = d.x;
 			/* w - zero is exact but for e4m3's smallest; the product with the scale is rounded
 			 * once */
-			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (2 * u * mag + sum_error(mag, s->k));
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (2 * u * d.mag + sum_error(d.mag, s->k));
 		}
 	if (packed)
 		case_def(&c, "KMULT", s->k % BK ? 8 : BK);
@@ -400,7 +368,7 @@ convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			Sum d;
 			if (y < 0 || y >= h || z < 0 || z >= w)
 				continue;
-			d = dot(x, (((int64_t)b * h + y) * w + z) * s->k, f, ((int64_t)n * 9 + r) * s->k,
+			d = sum_products(x, (((int64_t)b * h + y) * w + z) * s->k, f, ((int64_t)n * 9 + r) * s->k,
 			        s->k);
 			o->v[at] += d.x;
 			mag += d.mag;
@@ -456,8 +424,4 @@ static const Example example[] = {
 	    S(2, 64, 32, 7), S(1, 136, 24, 6), S(4, 8, 64, 3) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: products", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

@@ -273,8 +273,4 @@ static const Example example[] = {
 	    S(3, 33, 0, 0, 1, 0, 0), S(1, 7, 0, 0, 2, 0, 0) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: models", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

@@ -1,17 +1,9 @@
 /* test_packed.c - packed weights in examples/ against sums in double: decoding with K in parts, 8-bit
  * activations, two levels of scales, activation order. */
 #include "test/examples/util_case.h"
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As in test_gemm.c: sums of k terms whose magnitudes add up to `mag`, in f32, in any order. */
-static double
-sum_error(double mag, int64_t k)
-{
-	return mag * (double)(k + 2) * U32;
-}
 
 typedef struct WeightType { const char *name; double lo, hi; int zero; } WeightType;
 
@@ -42,18 +34,12 @@ decode(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
 			int64_t at = (int64_t)i * s->n + j;
-			double mag = 0;
+			Sum d = sum_scaled(a, i, w, j, t->zero, sc, G);
 
-			for (int q = 0; q < s->k; q++) {
-				double x = a->v[(int64_t)i * s->k + q] *
-				           (w->v[(int64_t)j * s->k + q] - t->zero) *
-				           sc->v[q / G * s->n + j];
-				o->v[at] += x;
-				mag += fabs(x);
-			}
+			o->v[at] = d.x;
 			/* the product of weight and scale is rounded once */
 			o->allow[at] = ulp2(o->type, o->v[at]) +
-			               1.01 * (U16 * mag + sum_error(mag, s->k + s->b));
+			               1.01 * (U16 * d.mag + sum_error(d.mag, s->k + s->b));
 		}
 	*ncand = case_run(&c, "decode_wNa16", "decode", arch, cand);
 	c.ndef = 0;
@@ -91,18 +77,11 @@ act8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
 			int64_t at = (int64_t)i * s->n + j;
-			double mag = 0;
+			Sum d = sum_scaled(a, i, w, j, 0, sc, BK);
 
-			for (int q = 0; q < s->k; q++) {
-				double x = a->v[(int64_t)i * s->k + q] * w->v[(int64_t)j * s->k + q] *
-				           sc->v[q / BK * s->n + j];
-				o->v[at] += x;
-				mag += fabs(x);
-			}
-			o->v[at] *= sa->v[i];
-			mag *= sa->v[i];
+			o->v[at] = d.x * sa->v[i];
 			/* sums of integers are exact, those of floats and of groups are not */
-			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * sum_error(mag, BK + s->k / BK + 4);
+			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * sum_error(d.mag * sa->v[i], BK + s->k / BK + 4);
 		}
 	*ncand = case_run(&c, "gemm_wNa8", NULL, arch, cand);
 	case_end(&c);
@@ -199,8 +178,4 @@ static const Example example[] = {
 	    S(33, 128, 120, 0), S(64, 72, 256, 0), S(5, 8, 328, 0), S(17, 200, 136, 0) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: packed weights", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

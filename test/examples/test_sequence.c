@@ -1,7 +1,6 @@
 /* test_sequence.c - attention, selective scan and long softmax of examples/ against their formulas in
  * double. */
 #include "test/examples/util_case.h"
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,8 +242,4 @@ static const Example example[] = {
 	    S(0, 2, 8192, 0, 0, 0, 0), S(0, 7, 333, 0, 0, 0, 0) } },
 };
 
-int
-main(void)
-{
-	return case_main("examples: sequences", example, (int)(sizeof example / sizeof *example));
-}
+EXAMPLES(example);

@@ -1,7 +1,7 @@
 /* util_case.c - data of an example, a launch on the simulator, the comparison. */
 #include "test/examples/util_case.h"
 #include "test/examples/util_launch.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,14 +138,10 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	hexc_ctx *ctx;
 	hexc_module *m = NULL;
 	hexc_diag_info d = { 0 };
-	FILE *f = fopen(path, "rb");
-	static char src[1 << 16];
 	size_t n;
+	const char *src = file_read(path, &n);
 	int rc;
 
-	ck_assert_msg(f != NULL, "cannot read %s", path);
-	n = fread(src, 1, sizeof src, f);
-	fclose(f);
 	o.arch = arch;
 	o.kernel = kernel;
 	o.define = c->def;
@@ -352,12 +348,10 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 
 static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
 enum { NARCH = sizeof archs / sizeof *archs, SM_80 = 1, RAGGED = 2 };
-static const Example *examples; /* of this process: Check hands a test its number only */
 
-START_TEST(sizes)
+void
+example_sizes(const Example *e)
 {
-	const Example *e = &examples[_i];
-
 	for (int i = 0; i < 8; i++)
 		for (int a = 0; a < NARCH; a++) {
 			uint32_t n = 1;
@@ -366,12 +360,10 @@ START_TEST(sizes)
 				e->fn(&e->size[i], archs[a], &n, k);
 		}
 }
-END_TEST
 
-START_TEST(candidates)
+void
+example_candidates(const Example *e)
 {
-	const Example *e = &examples[_i];
-
 	for (int a = 0; a < NARCH; a++) {
 		uint32_t n = 1;
 
@@ -379,13 +371,12 @@ START_TEST(candidates)
 			e->fn(&e->size[RAGGED], archs[a], &n, k);
 	}
 }
-END_TEST
 
 /* Without any one barrier the best kernel is wrong: at some size, since which of a pipeline's buffers an
  * epilogue meets depends on how many iterations there were. */
-START_TEST(barriers)
+void
+example_barriers(const Example *e)
 {
-	const Example *e = &examples[_i];
 	const char *what = NULL;
 	uint32_t line = 0;
 
@@ -401,27 +392,38 @@ START_TEST(barriers)
 	what = needless_barrier(&line);
 	ck_assert_msg(!what, "%s: without the barrier in line %u of the PTX nothing is wrong", what, line);
 }
-END_TEST
 
-int
-case_main(const char *name, const Example *e, int n)
+double
+sum_error(double mag, int64_t k)
 {
-	Suite *s = suite_create(name);
-	TCase *t = tcase_create("all");
-	SRunner *r;
-	int failed;
+	return mag * (double)(k + 2) * U32;
+}
 
-	examples = e;
-	tcase_set_timeout(t, 3600);
-	tcase_add_loop_test(t, sizes, 0, n);
-	tcase_add_loop_test(t, candidates, 0, n);
-	tcase_add_loop_test(t, barriers, 0, n);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+Sum
+sum_products(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k)
+{
+	Sum s = { 0, 0 };
+
+	for (int64_t i = 0; i < k; i++) {
+		double p = a->v[ia + i] * b->v[ib + i];
+		s.x += p;
+		s.mag += fabs(p);
+	}
+	return s;
+}
+
+Sum
+sum_scaled(const Buf *a, int i, const Buf *w, int j, double zero, const Buf *scale, int group)
+{
+	int64_t k = a->dim[1], n = w->dim[0];
+	Sum s = { 0, 0 };
+
+	for (int64_t q = 0; q < k; q++) {
+		double p = a->v[i * k + q] * (w->v[j * k + q] - zero) * scale->v[q / group * n + j];
+		s.x += p;
+		s.mag += fabs(p);
+	}
+	return s;
 }
 
 void

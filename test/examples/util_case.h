@@ -5,6 +5,8 @@
 #ifndef UTIL_CASE_H
 #define UTIL_CASE_H
 #include "lib/hexc.h"
+#include "taskmap/base.h"
+#include "test/check.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -64,16 +66,42 @@ typedef struct Example {
 	ExampleFn *fn;
 	Size size[8];
 } Example;
-/* The whole test program: all sizes with the best candidate, the targets in turn, and all candidates of one
- * ragged size for every target.  No lines in loops may have bank conflicts.  FULL=1 in the environment: all
- * candidates of all sizes for every target. */
-int case_main(const char *name, const Example *e, int n);
+/* All sizes with the best candidate, the targets in turn; all candidates of one ragged size for every target;
+ * without any one of its barriers the best candidate is wrong.  No lines in loops may have bank conflicts.
+ * FULL=1 in the environment: all candidates of all sizes for every target. */
+void example_sizes(const Example *e);
+void example_candidates(const Example *e);
+void example_barriers(const Example *e);
+#define EXAMPLES(list)                                                                             \
+	TEST_EACH(sizes, COUNT_OF(list))                                                           \
+	{                                                                                          \
+		example_sizes(&(list)[_i]);                                                        \
+	}                                                                                          \
+	TEST_EACH(candidates, COUNT_OF(list))                                                      \
+	{                                                                                          \
+		example_candidates(&(list)[_i]);                                                   \
+	}                                                                                          \
+	TEST_EACH(barriers, COUNT_OF(list))                                                        \
+	{                                                                                          \
+		example_barriers(&(list)[_i]);                                                     \
+	}                                                                                          \
+	TEST_PROGRAM(.timeout = 3600)
 
 /* Half the distance between neighbouring numbers of this type at x: a rounding's error.  0 for integers. */
 double ulp2(const hexc_dtype *t, double x);
 /* Unit roundoff of f32, f16. */
 #define U32 0x1p-24
 #define U16 0x1p-11
+/* What sums that f32 tensor cores and f32 adders make of k terms may be off by, in any order, when the magnitudes
+ * add up to `mag`. */
+double sum_error(double mag, int64_t k);
+typedef struct Sum {
+	double x, mag;
+} Sum;
+/* Of k elements of a from number ia on and of b from ib on. */
+Sum sum_products(const Buf *a, int64_t ia, const Buf *b, int64_t ib, int64_t k);
+/* Of row i of a[M, K] and row j of w[N, K], less `zero` and times scale[K / group, N]. */
+Sum sum_scaled(const Buf *a, int i, const Buf *w, int j, double zero, const Buf *scale, int group);
 /* Fills y with the softmax of each of m rows of n numbers of x, and with what it may be off by. */
 void case_softmax(const Buf *x, Buf *y, int m, int n);
 #endif

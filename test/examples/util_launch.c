@@ -1,6 +1,6 @@
 /* util_launch.c - loops and barriers of a PTX text. */
 #include "test/examples/util_launch.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

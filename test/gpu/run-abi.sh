@@ -1,7 +1,6 @@
 #!/bin/sh
 # The names, signatures and numbers of lib/gpu/driver.h are those of cuda.h, where CUDA is installed.
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. test/script.sh
 for inc in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
 	[ -e "$inc/cuda.h" ] && break
 done

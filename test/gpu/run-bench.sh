@@ -1,10 +1,6 @@
 #!/bin/sh
 # scripts/bench finds its programs, arguments and tunables, and keeps what it measured; on the simulated driver, small.
-B=${B:-build}
-HEXC=${HEXC:-$B/hexc}
-export HEXC
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
 need_python

@@ -2,11 +2,7 @@
 # --exec=gpu with a driver whose GPU is the simulator (driver.c here): kernels get their arguments, packed tensors and
 # shared memory as cuLaunchKernel takes them, every function of the driver may fail, faults are told, nothing is
 # left behind.
-B=${B:-build}
-hexc=${HEXC:-$B/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-fail=0
+. test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/gpu/fake.sh
 make_driver "$dir" || exit 1
@@ -15,7 +11,7 @@ gpu() { # what is to be set in the environment, as words; then the arguments of 
 	set="$1"
 	shift
 	# shellcheck disable=SC2086 # a list of words
-	env LD_LIBRARY_PATH="$dir" $set timeout 60 "$hexc" "$@" >"$dir/out" 2>"$dir/err"
+	env LD_LIBRARY_PATH="$dir" $set timeout 60 "$HEXC" "$@" >"$dir/out" 2>"$dir/err"
 }
 t() { # exit status, a part of what is said, the environment, arguments
 	want=$1 says=$2 set=$3
@@ -25,7 +21,7 @@ t() { # exit status, a part of what is said, the environment, arguments
 	if [ $status != "$want" ] || ! cat "$dir/out" "$dir/err" | grep -qF -e "$says" || grep -q 'left behind' "$dir/err"; then
 		echo "FAIL: $set hexc $*: exit $status, not $want; or does not say '$says':"
 		cat "$dir/out" "$dir/err"
-		fail=1
+		bad=1
 	fi
 }
 
@@ -93,4 +89,4 @@ kernel assert(X: f32[N])
 END
 	t 3 'the kernel failed on the GPU: cu' '' run "$dir/assert.hexc" --exec=gpu --arg 'X=arange[64]'
 }
-exit $fail
+exit $bad

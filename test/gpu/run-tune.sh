@@ -1,15 +1,10 @@
 #!/bin/sh
 # scripts/tune sweeps tunables and candidates, on the simulated driver and the simulator, and keeps what it tried.
-B=${B:-build}
-HEXC=${HEXC:-$B/hexc}
-export HEXC
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. test/script.sh
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/gpu/fake.sh
 make_driver "$dir" || exit 1
-fail=0
 args="--arg A=random(1)[64,64] --arg B=random(2)[64,64] -D BM=32,64,7 -D BN=64"
 
 t() { # exit status, a part of what is said, arguments
@@ -20,21 +15,21 @@ t() { # exit status, a part of what is said, arguments
 	if [ $status != "$want" ] || ! grep -qF -e "$says" "$dir/out"; then
 		echo "FAIL: tune $*: exit $status, not $want; or does not say '$says':"
 		cat "$dir/out"
-		fail=1
+		bad=1
 	fi
 }
 # shellcheck disable=SC2086
 {
 	t 0 'the fastest is among the first five in 2 of 2 lists' examples/gemm_f16.hexc $args --repeat 3 -o "$dir/gpu.json"
 	grep -qF 'left out: BM=7 BN=64: examples/gemm_f16.hexc:4:10: error: BM=7 is not admitted' "$dir/out" ||
-		{ echo "FAIL: nothing is said of BM=7"; fail=1; }
+		fail "FAIL: nothing is said of BM=7"
 	t 0 'best: -D BM=64 -D BN=64 --candidate 0' examples/gemm_f16.hexc $args --exec sim --within 1 -o "$dir/sim.json"
 	t 1 "--exec is gpu or sim, not 'tile'" examples/gemm_f16.hexc --exec tile
 	t 1 'choose one with --kernel: decode join' examples/decode_wNa16.hexc
 	t 1 'which program?' -D BM=1
 	t 1 'nothing could be run' examples/gemm_f16.hexc --arg 'A=random(1)[64,60]' --arg 'B=random(2)[64,64]'
 }
-python3 - "$dir" <<'END' || fail=1
+python3 - "$dir" <<'END' || bad=1
 import json, sys
 for name, has in ("gpu", "median_us"), ("sim", "warp_instructions"):
     d = json.load(open(f"{sys.argv[1]}/{name}.json"))
@@ -47,4 +42,4 @@ for name, has in ("gpu", "median_us"), ("sim", "warp_instructions"):
         cycles = [e["cycles"] for e in d["tried"] if e["define"][0] == bm]
         assert max(cycles) <= most * min(cycles), cycles
 END
-exit $fail
+exit $bad

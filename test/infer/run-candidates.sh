@@ -2,29 +2,27 @@
 # Every candidate of every program here and of the examples' default configurations gives what the tile
 # interpreter gives.  A program's first line says with which arguments: `// run: A=.. B=..`
 set -u
-hexc=${HEXC:-build/hexc}
-here=$(dirname "$0")
-fail=0
+. test/script.sh
 ran=0
 exact=
 
 try() { # file arguments...
 	file=$1
 	shift
-	n=$("$hexc" candidates "$file" "$@" | grep -c cycles)
-	[ "$n" -gt 0 ] || { echo "$file: no candidates"; fail=1; return; }
+	n=$("$HEXC" candidates "$file" "$@" | grep -c cycles)
+	[ "$n" -gt 0 ] || { echo "$file: no candidates"; bad=1; return; }
 	args=
 	for a in $(sed -n '1s|^// run: ||p' "$file") $extra; do
 		args="$args --arg $a"
 	done
 	i=0
 	while [ "$i" -lt "$n" ]; do
-		if ! out=$("$hexc" run "$file" --exec="${EXEC:-sim}" --check --prove --candidate "$i" $args "$@" 2>&1); then
+		if ! out=$("$HEXC" run "$file" --exec="${EXEC:-sim}" --check --prove --candidate "$i" $args "$@" 2>&1); then
 			echo "$file candidate $i $*: $out"
-			fail=1
+			bad=1
 		elif [ -n "$exact" ] && ! echo "$out" | grep -q "$exact"; then
 			echo "$file candidate $i $*: not to the bit: $out"
-			fail=1
+			bad=1
 		fi
 		ran=$((ran + 1))
 		i=$((i + 1))
@@ -44,4 +42,4 @@ exact='largest absolute error 0,'
 extra='A=randint(1,-3,3)[100,72] B=randint(2,-3,3)[136,72]' try examples/gemm_f16.hexc
 extra='A=randint(1,-1,1)[40,256] W=randint(2,0,15)[160,256] S=randint(3,1,2) Z=randint(4,0,15)' try examples/gemm_w4a16.hexc
 echo "$ran candidates run"
-exit $fail
+exit $bad

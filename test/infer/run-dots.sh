@@ -3,10 +3,9 @@
 # what the tile interpreter gives, and where the target has an instruction for the types, the first one uses it.
 # By default two targets per pair of types; FULL=1 tries them all.
 set -u
-hexc=${HEXC:-build/hexc}
-fail=0 ran=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. test/script.sh
+. test/infer/values.sh
+ran=0
 p=$dir/p.hexc
 
 # a b acc third bm bn bk: one tile, ragged in m and n
@@ -29,34 +28,24 @@ kernel g(A: $1[M, K], B: $2[N, K], C: out $3[M, N])
 E
 }
 
-values() { # type seed: what fills it, exactly multiplied
-	case $1 in
-	u4) echo "randint($2,0,15)" ;;
-	i4) echo "randint($2,-8,7)" ;;
-	u*) echo "randint($2,0,200)" ;;
-	i*) echo "randint($2,-100,100)" ;;
-	*) echo "randint($2,-7,7)" ;;
-	esac
-}
-
 try() { # arch want a b acc third bm bn bk
 	arch=$1 want=$2
 	shift 2
 	program "$@"
 	what="$1 $2 $3 $4 ${5}x${6}x$7 $arch"
-	"$hexc" candidates "$p" --arch "$arch" >"$dir/c" 2>&1 || { echo "$what:"; cat "$dir/c"; fail=1; return; }
+	"$HEXC" candidates "$p" --arch "$arch" >"$dir/c" 2>&1 || { echo "$what:"; cat "$dir/c"; bad=1; return; }
 	head -n 1 "$dir/c" | grep -q "cycles  $want" ||
-		{ echo "$what: not $want:"; head -n 1 "$dir/c"; fail=1; }
+		{ echo "$what: not $want:"; head -n 1 "$dir/c"; bad=1; }
 	n=$(grep -c cycles "$dir/c")
 	[ "${FULL:-0}" = 1 ] || [ "$n" -le 3 ] || n=3
 	k=$(($7 < 16 ? 32 : $7 + 16))
 	i=0
 	while [ $i -lt "$n" ]; do
-		"$hexc" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove --candidate $i \
+		"$HEXC" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove --candidate $i \
 			--arg "A=$(values "$1" 1)[$(($5 + 5)),$k]" \
 			--arg "B=$(values "$2" 2)[$(($6 + 6)),$k]" >"$dir/o" 2>&1 &&
 			grep -q 'largest absolute error 0,' "$dir/o" ||
-			{ echo "$what candidate $i:"; cat "$dir/o"; fail=1; }
+			{ echo "$what candidate $i:"; cat "$dir/o"; bad=1; }
 		ran=$((ran + 1))
 		i=$((i + 1))
 	done
@@ -121,4 +110,4 @@ row i64 i64 i64 - 8 fma fma fma fma fma
 row u64 u64 u64 - 8 fma fma fma fma fma
 row i8 i8 i64 ',i64' 16 fma fma fma fma fma
 echo "$rows rows, $ran candidates run"
-exit $fail
+exit $bad

@@ -2,23 +2,20 @@
 # Tables of numbers (test/infer/lookup.hexc): what the simulator gives is what the tile interpreter gives, and where
 # entry i is the number i, it is the index itself.  By default some types of entries on one target; FULL=1: all.
 set -u
-hexc=${HEXC:-build/hexc}
-here=$(dirname "$0")
+. test/script.sh
 file=$here/lookup.hexc
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 archs=sm_80 some='f16 f32 i8'
 [ "${FULL:-0}" = 1 ] && archs='sm_75 sm_80 sm_89 sm_90a' some='f16 bf16 f32 i8 u8 e4m3 i16 i32'
-ran=0 fail=0
+ran=0
 
 try() { # kernel, index, entries, type, arguments...
 	kernel=$1 index=$2 n=$3 type=$4
 	shift 4
 	for arch in $archs; do
 		[ "$arch$type" = sm_75bf16 ] && continue
-		out=$("$hexc" run "$file" --kernel "$kernel" -D "I=$index" -D "ENTRIES=$n" -D "E=$type" --arch "$arch" \
+		out=$("$HEXC" run "$file" --kernel "$kernel" -D "I=$index" -D "ENTRIES=$n" -D "E=$type" --arch "$arch" \
 			--exec="${EXEC:-sim}" --check --prove "$@" 2>&1) ||
-			{ echo "$kernel by $index to $type on $arch: $out"; fail=1; }
+			fail "$kernel by $index to $type on $arch: $out"
 		ran=$((ran + 1))
 	done
 }
@@ -36,12 +33,12 @@ for in in u1:2 u2:4 u3:8 u4:16; do
 		esac
 	done
 	# less than 4 bits are packed in the order that lookups like
-	"$hexc" --emit-ptx "$file" --kernel packed_product -D "I=$index" -D "ENTRIES=$n" -o "$tmp/p" --manifest "$tmp/m" &&
-		{ [ "$n" = 16 ] || grep -q 'hexc-pack.* spread 4 ' "$tmp/m"; } || { echo "$index: no spread 4"; fail=1; }
-	"$hexc" run "$file" --kernel whole -D "I=$index" -D "ENTRIES=$n" -D E=u8 --exec="${EXEC:-sim}" --arg T=arange \
-		--arg 'W=arange[16,64]' --save "Y=$tmp/y.npy" >"$tmp/out" 2>&1 || { cat "$tmp/out"; fail=1; }
-	tail -c 1024 "$tmp/y.npy" | od -An -v -tu1 -w1 | awk -v n="$n" '$1 != (NR - 1) % n { bad++ } END { exit bad > 0 || NR != 1024 }' ||
-		{ echo "entry i of u8 by $index is not i"; fail=1; }
+	"$HEXC" --emit-ptx "$file" --kernel packed_product -D "I=$index" -D "ENTRIES=$n" -o "$dir/p" --manifest "$dir/m" &&
+		{ [ "$n" = 16 ] || grep -q 'hexc-pack.* spread 4 ' "$dir/m"; } || fail "$index: no spread 4"
+	"$HEXC" run "$file" --kernel whole -D "I=$index" -D "ENTRIES=$n" -D E=u8 --exec="${EXEC:-sim}" --arg T=arange \
+		--arg 'W=arange[16,64]' --save "Y=$dir/y.npy" >"$dir/out" 2>&1 || { cat "$dir/out"; bad=1; }
+	tail -c 1024 "$dir/y.npy" | od -An -v -tu1 -w1 | awk -v n="$n" '$1 != (NR - 1) % n { bad++ } END { exit bad > 0 || NR != 1024 }' ||
+		fail "entry i of u8 by $index is not i"
 done
 echo "$ran kernels run"
-exit $fail
+exit $bad

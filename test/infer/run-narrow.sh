@@ -2,20 +2,19 @@
 # Types of up to 8 bits in memory as rows of bits: test/infer/narrow.hexc for ragged shapes gives what the tile
 # interpreter gives.  By default one type of each width and kind on one target; FULL=1: all types on all targets.
 set -u
-hexc=${HEXC:-build/hexc}
-here=$(dirname "$0")
+. test/script.sh
 some='u1 i2 u3 i4 u5 i6 u7 e1m1 e2m1 nf4 e2m2 e3m2 e4m2 e3m4 e8m0'
 all=$(sed -n '/^kernel turned/,/^{/p' "$here/narrow.hexc" | tr -d '\n ' | sed 's/.*tuneT=//; s/[{].*//; s/|/ /g')
 archs=sm_80
 [ "${FULL:-0}" = 1 ] && some=$all archs='sm_75 sm_80 sm_89 sm_90a'
-ran=0 fail=0
+ran=0
 
 try() { # kernel, type, arguments...
 	kernel=$1 type=$2
 	shift 2
 	for arch in $archs; do
-		out=$("$hexc" run "$here/narrow.hexc" --kernel "$kernel" -D "T=$type" --arch "$arch" --exec="${EXEC:-sim}" --check \
-			--prove "$@" 2>&1) || { echo "$kernel of $type on $arch, $*: $out"; fail=1; }
+		out=$("$HEXC" run "$here/narrow.hexc" --kernel "$kernel" -D "T=$type" --arch "$arch" --exec="${EXEC:-sim}" --check \
+			--prove "$@" 2>&1) || fail "$kernel of $type on $arch, $*: $out"
 		ran=$((ran + 1))
 	done
 }
@@ -32,17 +31,15 @@ for t in $some; do
 	[ "$t" = e8m0 ] || try product "$t" --arg 'A=random(1)[40,72]' --arg "W=${x}[56,72]" --arg 'V=random(4)'
 done
 # files hold codes: what was saved reads as what it was
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 for t in e2m1 e3m2 nf4 i3; do
-	for run in "moved --arg X=random(1)[16,64] --save Y=$tmp/moved.npy" \
-		"turned --arg X=random(1)[16,64] --save Y=$tmp/want.npy" \
-		"turned --arg X=@$tmp/moved.npy --arg N=64 --save Y=$tmp/got.npy"; do
+	for run in "moved --arg X=random(1)[16,64] --save Y=$dir/moved.npy" \
+		"turned --arg X=random(1)[16,64] --save Y=$dir/want.npy" \
+		"turned --arg X=@$dir/moved.npy --arg N=64 --save Y=$dir/got.npy"; do
 		# shellcheck disable=SC2086 # words without blanks
-		"$hexc" run "$here/narrow.hexc" -D "T=$t" --exec=tile --kernel $run >"$tmp/out" 2>&1 ||
-			{ cat "$tmp/out"; fail=1; }
+		"$HEXC" run "$here/narrow.hexc" -D "T=$t" --exec=tile --kernel $run >"$dir/out" 2>&1 ||
+			{ cat "$dir/out"; bad=1; }
 	done
-	cmp "$tmp/want.npy" "$tmp/got.npy" || { echo "$t: not what was saved"; fail=1; }
+	cmp "$dir/want.npy" "$dir/got.npy" || fail "$t: not what was saved"
 done
 echo "$ran kernels run"
-exit $fail
+exit $bad

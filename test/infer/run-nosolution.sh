@@ -8,43 +8,35 @@
 # (two places, or "line N" in the text) unless the program says `// one line`; a conflict of layouts names an
 # element and its threads, unless it says `// no element`.  UPDATE=1 writes the comments anew.
 set -u
-HEXC=${HEXC:-${B:-build}/hexc}
-dir=test/infer/nosolution
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-bad=0 n=0
+. test/script.sh
+n=0
 
-complain() {
-	echo "$1: $2"
-	bad=1
-}
-
-for f in "$dir"/*.hexc; do
+for f in test/infer/nosolution/*.hexc; do
 	n=$((n + 1))
 	args=$(sed -n 's|^// args: ||p' "$f")
 	# shellcheck disable=SC2086 # the arguments are words
-	timeout 20 "$HEXC" --emit-ptx "$f" $args -o /dev/null >"$tmp/out" 2>&1
+	timeout 20 "$HEXC" --emit-ptx "$f" $args -o /dev/null >"$dir/out" 2>&1
 	status=$?
-	[ $status -eq 1 ] || complain "$f" "exit status $status"
-	sed -nE "s#^$f:([0-9]+):[0-9]+: (error|note): (.*)#// \2 \1: \3#p" "$tmp/out" >"$tmp/got"
+	[ $status -eq 1 ] || fail "$f: exit status $status"
+	sed -nE "s#^$f:([0-9]+):[0-9]+: (error|note): (.*)#// \2 \1: \3#p" "$dir/out" >"$dir/got"
 	if [ -n "${UPDATE:-}" ]; then
-		grep -v '^// \(error\|note\) ' "$f" >"$tmp/new"
-		cat "$tmp/got" >>"$tmp/new"
-		cp "$tmp/new" "$f"
+		grep -v '^// \(error\|note\) ' "$f" >"$dir/new"
+		cat "$dir/got" >>"$dir/new"
+		cp "$dir/new" "$f"
 	fi
-	grep '^// \(error\|note\) ' "$f" >"$tmp/want"
-	cmp -s "$tmp/want" "$tmp/got" || {
-		complain "$f" "other words than announced"
-		diff "$tmp/want" "$tmp/got"
+	grep '^// \(error\|note\) ' "$f" >"$dir/want"
+	cmp -s "$dir/want" "$dir/got" || {
+		fail "$f: other words than announced"
+		diff "$dir/want" "$dir/got"
 	}
-	grep -q '^// error' "$tmp/got" || complain "$f" "no error with a line"
-	places=$(sed 's|^// [a-z]* \([0-9]*\):.*|\1|' "$tmp/got" | sort -u | wc -l)
-	[ "$places" -ge 2 ] || grep -q 'line [0-9]' "$tmp/got" || grep -q '^// one line' "$f" ||
-		complain "$f" "names one line only"
+	grep -q '^// error' "$dir/got" || fail "$f: no error with a line"
+	places=$(sed 's|^// [a-z]* \([0-9]*\):.*|\1|' "$dir/got" | sort -u | wc -l)
+	[ "$places" -ge 2 ] || grep -q 'line [0-9]' "$dir/got" || grep -q '^// one line' "$f" ||
+		fail "$f: names one line only"
 	grep -q '^// no element' "$f" ||
-		grep -q '([0-9][0-9, ]*).*\(lane\|element\) [0-9]\|lane [0-9].*([0-9][0-9, ]*)' "$tmp/got" ||
-		complain "$f" "names no element and thread"
+		grep -q '([0-9][0-9, ]*).*\(lane\|element\) [0-9]\|lane [0-9].*([0-9][0-9, ]*)' "$dir/got" ||
+		fail "$f: names no element and thread"
 done
-[ $n -ge 40 ] || complain "$dir" "only $n programs"
+[ $n -ge 40 ] || fail "only $n programs"
 [ $bad -eq 0 ] && echo "$n programs"
 exit $bad

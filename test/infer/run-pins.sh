@@ -2,11 +2,9 @@
 # What explain prints can be pinned: for every candidate of a product the layouts of its accumulator and of its shared
 # tile go into the program, which then becomes that candidate (the same cycles and no more conversions), and runs.
 set -u
-HEXC=${HEXC:-${B:-build}/hexc}
+. test/script.sh
 command -v python3 >/dev/null || { echo "no python3 here to read JSON"; exit 77; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-python3 - "$HEXC" "$tmp" <<'PY'
+python3 - "$HEXC" "$dir" <<'PY'
 import json, os, re, subprocess, sys
 
 hexc, tmp = sys.argv[1:]

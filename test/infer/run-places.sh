@@ -4,18 +4,10 @@
 # choice is the one that `// places:` names.  Without their spaces, a GEMM and products with packed weights execute what
 # the examples do.  By default every 13th candidate of each target; FULL=1 tries them all.
 set -u
-hexc=${HEXC:-build/hexc}
-here=$(dirname "$0")
+. test/script.sh
 step=13
 [ "${FULL:-0}" = 1 ] && step=1
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-fail=0 ran=0
-
-bad() {
-	echo "$*"
-	fail=1
-}
+ran=0
 
 # ---- every choice is right ----------------------------------------------------------------------------------
 
@@ -25,53 +17,53 @@ for f in "$here"/places/*.hexc; do
 		args="$args --arg $a"
 	done
 	want=$(sed -n 's|^// places: ||p' "$f")
-	"$hexc" --emit-ptx "$f" --candidate 1 -o "$tmp/ptx" && "$hexc" --emit-ptx "$f" --candidate 1 --paranoid -o "$tmp/again" &&
-		cmp -s "$tmp/ptx" "$tmp/again" || bad "$f: other PTX by way of the IR's text"
+	"$HEXC" --emit-ptx "$f" --candidate 1 -o "$dir/ptx" && "$HEXC" --emit-ptx "$f" --candidate 1 --paranoid -o "$dir/again" &&
+		cmp -s "$dir/ptx" "$dir/again" || fail "$f: other PTX by way of the IR's text"
 	for arch in sm_75 sm_80 sm_86 sm_89 sm_90a; do
-		"$hexc" candidates "$f" --arch $arch >"$tmp/list" 2>"$tmp/err" ||
-			bad "$f $arch: $(head -2 "$tmp/err")"
-		"$hexc" candidates "$f" --arch $arch >"$tmp/again" 2>&1
-		cmp -s "$tmp/list" "$tmp/again" || bad "$f $arch: another list the second time"
-		if [ $arch = sm_80 ] && [ -n "$want" ] && ! head -1 "$tmp/list" | grep -q "cycles  $want; "; then
-			bad "$f: expected $want, not $(head -1 "$tmp/list")"
+		"$HEXC" candidates "$f" --arch $arch >"$dir/list" 2>"$dir/err" ||
+			fail "$f $arch: $(head -2 "$dir/err")"
+		"$HEXC" candidates "$f" --arch $arch >"$dir/again" 2>&1
+		cmp -s "$dir/list" "$dir/again" || fail "$f $arch: another list the second time"
+		if [ $arch = sm_80 ] && [ -n "$want" ] && ! head -1 "$dir/list" | grep -q "cycles  $want; "; then
+			fail "$f: expected $want, not $(head -1 "$dir/list")"
 		fi
-		n=$(grep -c cycles "$tmp/list")
-		[ "$n" -gt 1 ] || bad "$f $arch: $n candidates"
+		n=$(grep -c cycles "$dir/list")
+		[ "$n" -gt 1 ] || fail "$f $arch: $n candidates"
 		i=0
 		# the best, the best of each choice, and a sample
 		awk -v s=$step '{ key = $0; sub(/.*cycles  /, "", key); sub(/;.*/, "", key)
-			if (NR % s == 1 % s || !(key in seen)) print $1; seen[key] = 1 }' "$tmp/list" >"$tmp/which"
+			if (NR % s == 1 % s || !(key in seen)) print $1; seen[key] = 1 }' "$dir/list" >"$dir/which"
 		while read -r i; do
 			# shellcheck disable=SC2086
-			"$hexc" run "$f" --arch $arch --exec=sim --check --prove --candidate "$i" $args >"$tmp/out" 2>&1 ||
-				grep -q 'bytes of shared memory, a block has' "$tmp/out" ||
-				bad "$f $arch candidate $i: $(tail -3 "$tmp/out")"
+			"$HEXC" run "$f" --arch $arch --exec=sim --check --prove --candidate "$i" $args >"$dir/out" 2>&1 ||
+				grep -q 'bytes of shared memory, a block has' "$dir/out" ||
+				fail "$f $arch candidate $i: $(tail -3 "$dir/out")"
 			ran=$((ran + 1))
-		done <"$tmp/which"
+		done <"$dir/which"
 	done
 done
 
 # ---- as good as with spaces ---------------------------------------------------------------------------------
 
 counts() { # arguments of hexc run: what was executed, by class
-	"$hexc" run "$@" --exec=sim --check --stats "$tmp/stats" >"$tmp/out" 2>&1 || bad "$*: $(tail -2 "$tmp/out")"
-	sed -n '/"instructions"/,/"blocks"/p' "$tmp/stats" | tr -d ' \t\n'
+	"$HEXC" run "$@" --exec=sim --check --stats "$dir/stats" >"$dir/out" 2>&1 || fail "$*: $(tail -2 "$dir/out")"
+	sed -n '/"instructions"/,/"blocks"/p' "$dir/stats" | tr -d ' \t\n'
 }
 
 # example, then arguments: without its spaces it executes as much of everything
 same() {
 	example=$1
 	shift
-	sed -e 's/: shared = \([A-Z]\)/ = \1/g' -e 's/: register = \([A-Z]*\[\)/ = \1/g' "examples/$example.hexc" >"$tmp/free.hexc"
-	grep -Eq ': (shared|register) = [A-Z]+\[' "$tmp/free.hexc" && bad "$example: spaces are left"
-	[ "$(counts "examples/$example.hexc" "$@")" = "$(counts "$tmp/free.hexc" "$@")" ] ||
-		bad "$example $*: not as with spaces: $("$hexc" candidates "$tmp/free.hexc" 2>&1 | head -1)"
+	sed -e 's/: shared = \([A-Z]\)/ = \1/g' -e 's/: register = \([A-Z]*\[\)/ = \1/g' "examples/$example.hexc" >"$dir/free.hexc"
+	grep -Eq ': (shared|register) = [A-Z]+\[' "$dir/free.hexc" && fail "$example: spaces are left"
+	[ "$(counts "examples/$example.hexc" "$@")" = "$(counts "$dir/free.hexc" "$@")" ] ||
+		fail "$example $*: not as with spaces: $("$HEXC" candidates "$dir/free.hexc" 2>&1 | head -1)"
 }
 
 # what a host is told: packs, shared memory, grid
 told() {
-	"$hexc" --emit-ptx "$@" --manifest "$tmp/manifest" -o "$tmp/ptx" || bad "$*: no manifest"
-	grep -v '"text"\|"cycles"\|"source"\|"candidates"' "$tmp/manifest"
+	"$HEXC" --emit-ptx "$@" --manifest "$dir/manifest" -o "$dir/ptx" || fail "$*: no manifest"
+	grep -v '"text"\|"cycles"\|"source"\|"candidates"' "$dir/manifest"
 }
 
 for arch in sm_80 sm_86 sm_89 sm_90a; do
@@ -83,7 +75,7 @@ for w in u1 u2 i3 u4 u5 i6 u8 e2m1 e3m2 e4m3; do
 			--arg 'W=randint(2,0,1)[256,128]' --arg 'S=random(3)[1,256]'
 	done
 done
-sed 's/: register = W/ = W/' examples/decode_wNa16.hexc >"$tmp/decode_wNa16.hexc"
-[ "$(told examples/decode_wNa16.hexc)" = "$(told "$tmp/decode_wNa16.hexc")" ] || bad "decode_wNa16: another manifest"
+sed 's/: register = W/ = W/' examples/decode_wNa16.hexc >"$dir/decode_wNa16.hexc"
+[ "$(told examples/decode_wNa16.hexc)" = "$(told "$dir/decode_wNa16.hexc")" ] || fail "decode_wNa16: another manifest"
 echo "$ran candidates run"
-exit $fail
+exit $bad

@@ -2,14 +2,11 @@
 # Reductions across warps go through shared memory without a bank conflict, in every candidate, and are right.
 # A program's first line has its arguments, the second the constants it is tried with, comma by comma.
 set -u
-hexc=${HEXC:-build/hexc}
-here=$(dirname "$0")
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-fail=0 ran=0 staged=0
+. test/script.sh
+ran=0 staged=0
 
 count() { # NAME: the first number of that name in the statistics
-	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$tmp/s" | head -n 1
+	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$dir/s" | head -n 1
 }
 
 try() { # file constants...
@@ -21,18 +18,18 @@ try() { # file constants...
 	for a in $(sed -n '1s|^// run: ||p' "$file"); do
 		args="$args --arg $a"
 	done
-	n=$("$hexc" candidates "$file" $def | grep -c cycles)
-	[ "$n" -gt 0 ] || { echo "$file $*: no candidates"; fail=1; return; }
-	"$hexc" explain "$file" $def >"$tmp/e"
-	grep -q 'reduce_shared.*staged as' "$tmp/e" && staged=$((staged + 1))
+	n=$("$HEXC" candidates "$file" $def | grep -c cycles)
+	[ "$n" -gt 0 ] || { echo "$file $*: no candidates"; bad=1; return; }
+	"$HEXC" explain "$file" $def >"$dir/e"
+	grep -q 'reduce_shared.*staged as' "$dir/e" && staged=$((staged + 1))
 	while [ "$i" -lt "$n" ]; do
-		if ! "$hexc" run "$file" --exec=sim --check --prove --candidate "$i" --stats "$tmp/s" $args $def \
-			>"$tmp/o" 2>&1; then
-			echo "$file $* candidate $i: $(cat "$tmp/o")"
-			fail=1
+		if ! "$HEXC" run "$file" --exec=sim --check --prove --candidate "$i" --stats "$dir/s" $args $def \
+			>"$dir/o" 2>&1; then
+			echo "$file $* candidate $i: $(cat "$dir/o")"
+			bad=1
 		elif [ "$(count bank_conflicts)" != 0 ]; then
 			echo "$file $* candidate $i: $(count bank_conflicts) bank conflicts"
-			fail=1
+			bad=1
 		fi
 		ran=$((ran + 1))
 		i=$((i + 1))
@@ -40,11 +37,11 @@ try() { # file constants...
 }
 
 for f in "$here"/reductions/*.hexc; do
-	sed -n '2s|^// with: ||p' "$f" | tr ',' '\n' >"$tmp/with"
+	sed -n '2s|^// with: ||p' "$f" | tr ',' '\n' >"$dir/with"
 	while read -r with; do
 		try "$f" $with
-	done <"$tmp/with"
+	done <"$dir/with"
 done
-[ "$staged" -ge 15 ] || { echo "only $staged programs reduce across warps"; fail=1; }
+[ "$staged" -ge 15 ] || fail "only $staged programs reduce across warps"
 echo "$ran candidates run, $staged programs reduce across warps"
-exit $fail
+exit $bad

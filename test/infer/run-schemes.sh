@@ -3,13 +3,12 @@
 # gives what the tile interpreter gives, for ragged sizes and for groups that do not go into the steps of the loop.  By
 # default some types of each width with f16; FULL=1: all types, f16 and bf16, on all targets.
 set -u
-hexc=${HEXC:-build/hexc}
-examples=$(dirname "$0")/../../examples
-all=$(sed -n '/tune WEIGHT/,/ACT/p' "$examples/gemm_wNa16.hexc" | tr -d '\n ' | sed 's/.*WEIGHT=//; s/,.*//; s/|/ /g')
+. test/script.sh
+all=$(sed -n '/tune WEIGHT/,/ACT/p' "examples/gemm_wNa16.hexc" | tr -d '\n ' | sed 's/.*WEIGHT=//; s/,.*//; s/|/ /g')
 some='u1 i2 u3 u4 i5 u6 i7 u8 nf4 e2m1 e3m2'
 acts=f16 archs=sm_80
 [ "${FULL:-0}" = 1 ] && some=$all acts='f16 bf16' archs='sm_75 sm_80 sm_86 sm_89 sm_90a'
-ran=0 fail=0
+ran=0
 case $all in u4*e2m1*) ;; *) echo "no list of types in examples/gemm_wNa16.hexc"; exit 1 ;; esac
 
 try() { # file, kernel, arguments...
@@ -18,8 +17,8 @@ try() { # file, kernel, arguments...
 	for arch in $archs; do
 		# without tensor cores for bf16 a lane multiplies all of k: gathered scales would fill its registers
 		case "$arch $*" in "sm_75 "*ACT=bf16*BN=64*) continue ;; esac
-		out=$("$hexc" run "$examples/$file" --kernel "$kernel" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
-			-D BM=32 -D BK=64 "$@" 2>&1) || { echo "$kernel on $arch, $*: $out"; fail=1; }
+		out=$("$HEXC" run "examples/$file" --kernel "$kernel" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
+			-D BM=32 -D BK=64 "$@" 2>&1) || fail "$kernel on $arch, $*: $out"
 		ran=$((ran + 1))
 	done
 }
@@ -59,4 +58,4 @@ for pair in i2:i8 i3:i8 i4:i8 i5:i8 i6:i8 i8:i8 e2m1:e4m3 e2m3:e4m3 e3m2:e4m3 e4
 		--arg 'SA=random(2)' --arg 'W=random(3)[144,208]' --arg 'S=random(4)'
 done
 echo "$ran kernels run"
-exit $fail
+exit $bad

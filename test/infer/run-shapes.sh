@@ -2,25 +2,23 @@
 # The matrix products for awkward sizes and tile shapes: right, or refused with a reason.  By default every
 # 37th combination of tile sizes, stages and warps; FULL=1 tries them all (some minutes).
 set -u
-hexc=${HEXC:-build/hexc}
+. test/script.sh
 step=37
 [ "${FULL:-0}" = 1 ] && step=1
-fail=0 ok=0 refused=0
-tmp=$(mktemp) || exit 1
-trap 'rm -f "$tmp"' EXIT
+ok=0 refused=0
 
 # what arguments...: must end right, or with status 1 and a reason
 try() {
-	"$hexc" run "$@" --exec="${EXEC:-sim}" --check >"$tmp" 2>&1
+	"$HEXC" run "$@" --exec="${EXEC:-sim}" --check >"$dir/out" 2>&1
 	rc=$?
 	if [ $rc = 0 ]; then
 		ok=$((ok + 1))
-	elif [ $rc = 1 ] && grep -Eq 'error: .*(registers of a lane|shared memory|do not satisfy|divide)' "$tmp"; then
+	elif [ $rc = 1 ] && grep -Eq 'error: .*(registers of a lane|shared memory|do not satisfy|divide)' "$dir/out"; then
 		refused=$((refused + 1))
 	else
 		echo "status $rc: $*"
-		cat "$tmp"
-		fail=1
+		cat "$dir/out"
+		bad=1
 	fi
 }
 
@@ -28,7 +26,7 @@ for mnk in '128 128 128' '64 256 512' '100 136 200' '1 64 64' '257 129 72'; do
 	set -- $mnk
 	try examples/gemm_f16.hexc --arg "A=random(1)[$1,$3]" --arg "B=random(2)[$2,$3]"
 done
-[ $ok = 5 ] || { echo "the five shapes must all be right"; fail=1; }
+[ $ok = 5 ] || fail "the five shapes must all be right"
 for mnk in '128 128 128' '64 256 512' '100 160 256' '1 64 128' '257 96 384'; do
 	set -- $mnk
 	for g in 32 64 128; do
@@ -40,7 +38,7 @@ for mnk in '128 128 128' '64 256 512' '100 160 256' '1 64 128' '257 96 384'; do
 		done
 	done
 done
-[ $ok = 35 ] || { echo "the shapes with 4-bit weights must all be right"; fail=1; }
+[ $ok = 35 ] || fail "the shapes with 4-bit weights must all be right"
 
 i=0
 for bm in 16 32 64 128; do for bn in 16 32 64 128; do for bk in 16 32 64; do
@@ -60,4 +58,4 @@ for st in 1 2 3 4; do for w in 1 2 4 8; do
 		--arg 'Z=randint(4,0,15)'
 done; done; done; done; done
 echo "$ok right, $refused refused with a reason"
-exit $fail
+exit $bad

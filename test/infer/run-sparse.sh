@@ -4,10 +4,9 @@
 # there are candidates that use it and others that multiply the zeros, which may load what they need by wider accesses;
 # elsewhere the instruction named is that of the best.  FULL=1 tries all targets and candidates.
 set -u
-hexc=${HEXC:-build/hexc}
-fail=0 ran=0 rows=0 first=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. test/script.sh
+. test/infer/values.sh
+ran=0 rows=0 first=0
 p=$dir/p.hexc
 
 # The tile of A is BM x BK/2, its positions are BM x BK/PER: where they come from, and which operand it is.
@@ -38,44 +37,34 @@ kernel g(A: $1[M, K / 2], E: $5[M, K / $6], B: $2[N, K], $out)
 P
 }
 
-values() { # type seed: what fills it, exactly multiplied
-	case $1 in
-	u4) echo "randint($2,0,15)" ;;
-	i4) echo "randint($2,-8,7)" ;;
-	u*) echo "randint($2,0,200)" ;;
-	i*) echo "randint($2,-100,100)" ;;
-	*) echo "randint($2,-7,7)" ;;
-	esac
-}
-
 try() { # arch want a b acc third positions per where bm bn bk
 	arch=$1 want=$2
 	shift 2
 	program "$@"
 	what="$1 $2 $3 $4 $5/$6 $7 $8x${9}x${10} $side $arch"
-	"$hexc" candidates "$p" --arch "$arch" >"$dir/c" 2>&1 || { echo "$what:"; cat "$dir/c"; fail=1; return; }
+	"$HEXC" candidates "$p" --arch "$arch" >"$dir/c" 2>&1 || { echo "$what:"; cat "$dir/c"; bad=1; return; }
 	skips=$(grep "cycles  $want" "$dir/c" | awk 'NR == 1 { print $1 }')
-	[ -n "$skips" ] || { echo "$what: no $want"; fail=1; return; }
+	[ -n "$skips" ] || { echo "$what: no $want"; bad=1; return; }
 	n=$(grep -c cycles "$dir/c")
 	list=$(seq 0 $((n - 1)))
 	[ "${FULL:-0}" = 1 ] || [ "$n" -le 2 ] || list='0 1'
 	case $want in
 	mma_sp*)
 		other=$(grep cycles "$dir/c" | grep -v mma_sp | awk 'NR == 1 { print $1 }')
-		[ -n "$other" ] || { echo "$what: nothing but mma_sp"; fail=1; }
+		[ -n "$other" ] || fail "$what: nothing but mma_sp"
 		[ "${FULL:-0}" = 1 ] || list="$skips $other"
 		[ "$skips" -lt "${other:-999}" ] && first=$((first + 1))
 		;;
-	*) [ "$skips" = 0 ] || { echo "$what: not $want:"; head -n 1 "$dir/c"; fail=1; } ;;
+	*) [ "$skips" = 0 ] || { echo "$what: not $want:"; head -n 1 "$dir/c"; bad=1; } ;;
 	esac
 	for i in $list; do
 		k=$(((${10} + 47) / assume * assume)) # ragged in k too where the tile is larger
-		"$hexc" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove --candidate $i \
+		"$HEXC" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove --candidate $i \
 			--arg "A=$(values "$1" 1)[$(($8 + 6)),$((k / 2))]" \
 			--arg "E=$([ "$5" = u8 ] && echo 'random(3)' || echo 'positions(3)')[$(($8 + 6)),$((k / $6))]" \
 			--arg "B=$(values "$2" 2)[$(($9 + 6)),$k]" >"$dir/o" 2>&1 &&
 			grep -q 'largest absolute error 0,' "$dir/o" ||
-			{ echo "$what candidate $i:"; cat "$dir/o"; fail=1; }
+			{ echo "$what candidate $i:"; cat "$dir/o"; bad=1; }
 		ran=$((ran + 1))
 	done
 }
@@ -155,7 +144,7 @@ row f64 f64 f64 - u2 2 $where 16 fma mma_m8n8k4_f64 mma_m8n8k4_f64 mma_m8n8k4_f6
 cast=f16
 all mma_sp_m16n8k32_f32_f16 i4 f16 f32 - u2 2 shared 64 mma_m16n8k8_f32_f16
 # large tiles in shared memory: half the products pay
-"$hexc" explain examples/gemm_sparse.hexc >"$dir/e"
-grep -q '^  zeros skipped; else multiplied: candidate' "$dir/e" || { echo "gemm_sparse multiplies zeros"; fail=1; }
+"$HEXC" explain examples/gemm_sparse.hexc >"$dir/e"
+grep -q '^  zeros skipped; else multiplied: candidate' "$dir/e" || fail "gemm_sparse multiplies zeros"
 echo "$rows rows, $ran candidates run; zeros are skipped by the best of $first"
-exit $fail
+exit $bad

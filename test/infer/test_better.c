@@ -24,10 +24,9 @@
  * wgmma is not there yet: the targets use mma.sync. */
 #include "infer/explain/impl.h"
 #include "infer/base/rates.h"
-#include "infer/explain/impl.h"
+#include "test/check.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +75,7 @@ product_text(const char *s)
 	return copy;
 }
 
-START_TEST(picks_mma_and_grid)
+TEST(picks_mma_and_grid)
 {
 	static const char *const arch[] = { "sm_75", "sm_80" };
 	static const char *const inst[] = { "mma_m16n8k8_f32_f16", "mma_m16n8k16_f32_f16" };
@@ -90,30 +89,28 @@ START_TEST(picks_mma_and_grid)
 		infer_free(&x);
 	}
 }
-END_TEST
 
 static const char symmetric[] = "kernel p(X: f32[M, N], Y: out f32[M, N])\n    const WARPS = 4\n{\n"
 				"    grid(ceil(M, 64));\n    let m = block.x * 64;\n"
 				"    let x: register = X[m :+ 64, 0 :+ 64];\n"
 				"    Y[m :+ 64, 0 :+ 64] = x + x.T;\n}\n";
 
-START_TEST(inserts_conversions)
+TEST(inserts_conversions)
 {
 	infer_source(&x, symmetric, "sm_80", 0, false);
 	ck_assert_ptr_nonnull(infer_op(&x, O_convert, 0));
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
-END_TEST
 
-START_TEST(converts_by_shuffle)
+TEST(converts_by_shuffle)
 {
 	const char *s = f16_product(1, 16, 16, 16, "shared");
 	int n;
 
 	infer_source(&x, s, "sm_80", 0, false);
 	ck_assert(infer_any(&x, "via shuffle"));
-	n = infer_ncand(x.k);
+	n = infer_ncand(x.cands);
 	infer_free(&x);
 	for (int i = 0; i < n; i++) { /* within one warp no conversion takes shared memory */
 		infer_source(&x, s, "sm_80", i, false);
@@ -123,10 +120,9 @@ START_TEST(converts_by_shuffle)
 		infer_free(&x);
 	}
 }
-END_TEST
 
 /* Operands straight from global memory: neighbours along k in a lane, so that it reads 16 bytes at once. */
-START_TEST(order_of_k)
+TEST(order_of_k)
 {
 	bool wide = false;
 
@@ -138,9 +134,8 @@ START_TEST(order_of_k)
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
-END_TEST
 
-START_TEST(packed)
+TEST(packed)
 {
 	infer_source(&x,
 	             "kernel p(A: f16[M, K], W: packed u4[N, K], C: out f32[M, N])\n    const WARPS = 2\n"
@@ -150,24 +145,22 @@ START_TEST(packed)
 	             "        acc += dot(a, f16(W[n :+ 64, k :+ 64]).T);\n    }\n"
 	             "    C[m :+ 16, n :+ 64] = acc;\n}\n",
 	             "sm_80", 0, false);
-	ck_assert_ptr_nonnull(strstr(infer_explain(x.k), "packs\n  W  hexc-pack"));
+	ck_assert_ptr_nonnull(strstr(infer_explain(x.k, x.cands), "packs\n  W  hexc-pack"));
 	ck_assert_ptr_nonnull(infer_op(&x, O_unpack, 0));
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
-END_TEST
 
 /* Eight rows: the weights are the 16-row side. */
-START_TEST(swap)
+TEST(swap)
 {
 	infer_source(&x, f16_product(1, 8, 32, 16, "shared"), "sm_80", 0, false);
 	ck_assert(infer_op(&x, O_dot, 0)->pick->swap);
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
-END_TEST
 
-START_TEST(both_ends)
+TEST(both_ends)
 {
 	const DiagMsg *m;
 
@@ -185,10 +178,9 @@ START_TEST(both_ends)
 	ck_assert(strstr(m->text, "element (0, 4)") && strstr(m->text, "line 7"));
 	infer_free(&x);
 }
-END_TEST
 
 /* Only the result has a layout: the operand gets one that reduces to it, and nothing is converted. */
-START_TEST(backward_reduce)
+TEST(backward_reduce)
 {
 	const Op *o;
 	Layout l;
@@ -208,7 +200,6 @@ START_TEST(backward_reduce)
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
-END_TEST
 
 static const char plain_rows[] =
 	"kernel p(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n    const WARPS = 4\n"
@@ -221,7 +212,7 @@ static const char plain_rows[] =
 
 /* Rows of 64 bytes without a swizzle: 8 rows of a matrix lie on 2 groups of banks, so each of the 4 phases of
  * each ldmatrix.x4 takes 4 wavefronts.  Counting the first phase alone would give 4, or 1 at its offset 0. */
-START_TEST(every_phase)
+TEST(every_phase)
 {
 	int64_t waves, least;
 	int64_t copies = 0, loads = 0;
@@ -238,22 +229,20 @@ START_TEST(every_phase)
 	ck_assert_int_eq(waves - copies * 64, 4 * (least - copies * 64));
 	infer_free(&x);
 }
-END_TEST
 
-START_TEST(charged)
+TEST(charged)
 {
 	double with;
 
 	infer_source(&x, plain_rows, "sm_80", 0, false);
-	with = infer_cycles(x.k, 0);
+	with = infer_cycles(x.cands, 0);
 	infer_free(&x);
 	infer_source(&x, usual(), "sm_80", 0, false);
-	ck_assert(infer_cycles(x.k, 0) < with);
+	ck_assert(infer_cycles(x.cands, 0) < with);
 	infer_free(&x);
 }
-END_TEST
 
-START_TEST(scratch_swizzled)
+TEST(scratch_swizzled)
 {
 	bool staged = false;
 
@@ -279,10 +268,9 @@ START_TEST(scratch_swizzled)
 	ck_assert(staged);
 	infer_free(&x);
 }
-END_TEST
 
 /* A fragment goes to shared memory in one instruction where the target has it. */
-START_TEST(stores_matrices)
+TEST(stores_matrices)
 {
 	static const char *const arch[] = { "sm_80", "sm_90a" };
 
@@ -299,9 +287,8 @@ START_TEST(stores_matrices)
 		infer_free(&x);
 	}
 }
-END_TEST
 
-START_TEST(ldmatrix_of_bytes)
+TEST(ldmatrix_of_bytes)
 {
 	infer_source(&x, product(4, 64, 64, 64, "i8", "i8", "i32", "shared", "dot(a, b.T)"), "sm_80", 0,
 	             false);
@@ -309,9 +296,8 @@ START_TEST(ldmatrix_of_bytes)
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
-END_TEST
 
-START_TEST(costs)
+TEST(costs)
 {
 	const Rates *r = rates_of(target_find("sm_80"));
 	double f16 = mma_clocks(r, instr_find("mma_m16n8k16_f32_f16"));
@@ -330,10 +316,11 @@ START_TEST(costs)
 	/* ldmatrix.x4 is four phases, not one instruction like any other */
 	for (int i = 0; infer_op(&x, O_load, i); i++) {
 		const Op *o = infer_op(&x, O_load, i);
+		Explained ex = explained(x.k, x.cands);
 		Val *root;
 		Access a;
 
-		ck_assert(explain_access(o, &root, &a) && explain_res(x.k, o, &load));
+		ck_assert(explain_access(o, &root, &a) && explain_res(&ex, o, &load));
 		access_waves(&x.arena, &a, root->type.layout, 4, waves, &least);
 		ck_assert_int_eq(waves[0], layout_cosize(a.map, AX_reg) / a.vec * 4 * 4);
 		ck_assert_double_ge(load.unit[R_smem], (double)waves[0]);
@@ -345,22 +332,20 @@ START_TEST(costs)
 
 		*(strstr(s, "stages 3") + 7) = (char)('0' + stages);
 		infer_source(&x, s, "sm_80", 0, false);
-		alone[stages - 2] = explain_sol(x.k)->alone;
+		alone[stages - 2] = explained(x.k, x.cands).sol->alone;
 		infer_free(&x);
 	}
 	ck_assert_msg(alone[0] > alone[1] && alone[1] > alone[2], "%f %f %f", alone[0], alone[1], alone[2]);
 }
-END_TEST
 
-START_TEST(more_than_four)
+TEST(more_than_four)
 {
 	infer_source(&x, f16_product(8, 128, 128, 32, "shared"), "sm_80", 0, false);
-	ck_assert_int_gt(infer_ncand(x.k), 4);
-	for (int i = 1; i < infer_ncand(x.k); i++)
-		ck_assert(infer_cycles(x.k, i - 1) <= infer_cycles(x.k, i));
+	ck_assert_int_gt(infer_ncand(x.cands), 4);
+	for (int i = 1; i < infer_ncand(x.cands); i++)
+		ck_assert(infer_cycles(x.cands, i - 1) <= infer_cycles(x.cands, i));
 	infer_free(&x);
 }
-END_TEST
 
 /* Every row of the table is what some product of its types becomes, on a target that has it. */
 static void
@@ -384,7 +369,7 @@ reach(const Instr *in, const char *arch)
 	infer_free(&x);
 }
 
-START_TEST(every_mma)
+TEST(every_mma)
 {
 	static const DType types[] = { D_f16, D_bf16, D_tf32, D_f64, D_i8, D_u8, D_i4, D_u4, D_e4m3, D_e5m2 };
 
@@ -403,13 +388,12 @@ START_TEST(every_mma)
 		ck_assert_msg(some, "%s", dtype_info[types[i]].name);
 	}
 }
-END_TEST
 
 /* ---- on the simulator --------------------------------------------------------------------------------- */
 
 #define BETTER "../test/infer/better/"
 
-START_TEST(any_scan)
+TEST(any_scan)
 {
 	static const int length[] = { 1, 7, 24, 100, 1000 };
 	const int rows = 11;
@@ -433,11 +417,10 @@ START_TEST(any_scan)
 		case_end(&c);
 	}
 }
-END_TEST
 
 /* Columns fewer than threads: warps share them, and lanes what is left of them, so that none scans what
  * another does. */
-START_TEST(shared_scan)
+TEST(shared_scan)
 {
 	static const int warps[] = { 1, 2, 8, 32 };
 
@@ -456,10 +439,9 @@ START_TEST(shared_scan)
 		infer_free(&x);
 	}
 }
-END_TEST
 
 /* Small tiles: accesses are as wide as leaves every lane a part. */
-START_TEST(small_tiles)
+TEST(small_tiles)
 {
 	static const int cols[] = { 16, 32, 64, 128, 1024 }, vec[] = { 1, 2, 4, 8, 8 };
 
@@ -479,9 +461,8 @@ START_TEST(small_tiles)
 		infer_free(&x);
 	}
 }
-END_TEST
 
-START_TEST(any_rank)
+TEST(any_rank)
 {
 	const int a = 6, b = 20, d = 36;
 	Case c;
@@ -500,9 +481,8 @@ START_TEST(any_rank)
 		case_run(&c, BETTER "turned", NULL, "sm_80", k);
 	case_end(&c);
 }
-END_TEST
 
-START_TEST(mean_divides)
+TEST(mean_divides)
 {
 	const int rows = 20, n = 50;
 	Case c;
@@ -520,9 +500,8 @@ START_TEST(mean_divides)
 	case_run(&c, BETTER "mean", NULL, "sm_80", 0);
 	case_end(&c);
 }
-END_TEST
 
-START_TEST(max_of_infinity)
+TEST(max_of_infinity)
 {
 	const int rows = 20, n = 50;
 	Case c;
@@ -540,11 +519,10 @@ START_TEST(max_of_infinity)
 	case_run(&c, BETTER "largest", NULL, "sm_80", 0);
 	case_end(&c);
 }
-END_TEST
 
 /* ---- the checker and the words ---------------------------------------------------------------------- */
 
-START_TEST(checker)
+TEST(checker)
 {
 	Layout *l;
 	FILE *f = fopen("infer/prove/prove.c", "r");
@@ -566,64 +544,22 @@ START_TEST(checker)
 			ck_assert(strstr(line, "infer/base/instr.h") || strstr(line, "infer/prove/"));
 	fclose(f);
 }
-END_TEST
 
-START_TEST(explanations)
+TEST(explanations)
 {
 	const Drawing *d;
 	const char *text, *json;
 
 	infer_source(&x, usual(), "sm_80", 0, false);
-	text = infer_explain(x.k);
+	text = infer_explain(x.k, x.cands);
 	ck_assert(strstr(text, "demanded by dot, line 11") && strstr(text, "ldmatrix_x4") &&
 	          strstr(text, "solutions, cheapest first"));
-	json = infer_explain_json(x.k);
+	ck_assert_ptr_nonnull(strstr(text, "task mapping repeat("));
+	json = infer_explain_json(x.k, x.cands);
 	ck_assert_ptr_nonnull(strstr(json, "\"demanded_by\":{\"op\":\"dot\",\"line\":11"));
 	ck_assert(strstr(json, "\"runner_up\":{") && strstr(json, "\"conflicts\":0"));
-	ck_assert_int_gt(infer_draw(x.k, &d), 5);
+	ck_assert_int_gt(infer_draw(x.k, x.cands, &d), 5);
 	infer_free(&x);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/better");
-	TCase *c = tcase_create("better");
-	SRunner *r;
-	int failed;
-
-	tcase_set_timeout(c, 120);
-#define T(name) tcase_add_test(c, name)
-	T(picks_mma_and_grid);
-	T(inserts_conversions);
-	T(converts_by_shuffle);
-	T(order_of_k);
-	T(packed);
-	T(swap);
-	T(both_ends);
-	T(backward_reduce);
-	T(every_phase);
-	T(charged);
-	T(scratch_swizzled);
-	T(stores_matrices);
-	T(ldmatrix_of_bytes);
-	T(costs);
-	T(more_than_four);
-	T(every_mma);
-	T(any_scan);
-	T(shared_scan);
-	T(small_tiles);
-	T(any_rank);
-	T(mean_divides);
-	T(max_of_infinity);
-	T(checker);
-	T(explanations);
-#undef T
-	suite_add_tcase(s, c);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 120);

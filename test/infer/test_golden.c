@@ -1,60 +1,21 @@
 /* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
  * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
-#include "hexc/lang/lang.h"
-#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
+#include "infer/alone.h"
 #include "infer/search.h"
-#include <check.h>
+#include "test/infer/util_infer.h"
+#include "test/util_arena.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static Arena arena;
-static jmp_buf fail;
-static Diag diag;
-static Unit unit;
-
-static void
-setup(void)
-{
-	arena_init(&arena, NULL, NULL);
-	arena.fail = &fail;
-	ck_assert_int_eq(setjmp(fail), 0);
-}
-
-static void
-teardown(void)
-{
-	arena_free(&arena);
-}
-
-static Kernel *
+static Cands *
 inferred(const char *source)
 {
-	Kernel *k;
-
-	diag = (Diag){ .arena = &arena };
-	unit = (Unit){
-		.arena = &arena,
-		.diag = &diag,
-		.target = target_find("sm_80"),
-		.file = "golden.hexc",
-		.text = source,
-		.len = strlen(source),
-	};
-	ck_assert(unit_parse(&unit, NULL, 0, NULL));
-	k = unit.kernel[0];
-	pass_bounds(k);
-	pass_fold(k);
-	pass_pipeline(k);
-	pass_tidy(k);
-	pass_legalize(k);
-	pass_infer(k);
-	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
-	return k;
+	return infer_kernel(&arena, source, "sm_80", 0);
 }
 
 /* A and B contiguous along k (`a`, `b` as the program names their tiles), or A along m. */
@@ -76,9 +37,10 @@ gemm(bool k_major)
 }
 
 /* A pipelined product with plain operands: what is copied how, and how its tiles lie. */
-START_TEST(pipeline)
+TEST(pipeline)
 {
-	Kernel *k = inferred(gemm(true));
+	const Cands *c = inferred(gemm(true));
+	Kernel *k = c->k;
 	int load = 0, copy = 0, dot = 0, tile = 0;
 	OpWalk w;
 
@@ -109,35 +71,33 @@ START_TEST(pipeline)
 		}
 	}
 	ck_assert(load >= 2 && copy >= 2 && dot >= 1 && tile == 2);
-	ck_assert_ptr_nonnull(strstr(infer_describe(k, 0), "warps 2x2"));
+	ck_assert_ptr_nonnull(strstr(infer_describe(c, 0), "warps 2x2"));
 }
-END_TEST
 
 /* Test 12: transposing ldmatrix wants the other dim contiguous than 16-byte copies of k-major data give. */
-START_TEST(transposed)
+TEST(transposed)
 {
 	for (int k_major = 0; k_major < 2; k_major++) {
-		Kernel *k = inferred(gemm(k_major));
+		const Cands *c = inferred(gemm(k_major));
 
-		for (int i = 0; i < infer_ncand(k); i++) {
-			const char *what = infer_describe(k, i);
+		for (int i = 0; i < infer_ncand(c); i++) {
+			const char *what = infer_describe(c, i);
 			ck_assert(strstr(what, "; b ldmatrix_x4"));
 			ck_assert((strstr(what, "; a ldmatrix_x4_trans") != NULL) == !k_major);
 			ck_assert(!strstr(what, "; b ldmatrix_x4_trans"));
 		}
 	}
 }
-END_TEST
 
 /* A tile that its readers want across memory is loaded along it and turned while it is narrow; a reader that
  * wants it as it was loaded gets that. */
-START_TEST(turned)
+TEST(turned)
 {
 	Kernel *k = inferred("kernel turned(X: u8[M, N], Y: out f32[N, M], Z: out u8[M, N])\n"
 	                     "    assume N % 16 == 0, M % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
 	                     "    let m = block.x * 64, n = block.y * 64;\n"
 	                     "    let x: register = X[m :+ 64, n :+ 64];\n"
-	                     "    Z[m :+ 64, n :+ 64] = x;\n    Y[n :+ 64, m :+ 64] = f32(x).T;\n}\n");
+	                     "    Z[m :+ 64, n :+ 64] = x;\n    Y[n :+ 64, m :+ 64] = f32(x).T;\n}\n")->k;
 	int converts = 0;
 	OpWalk w;
 
@@ -153,12 +113,11 @@ START_TEST(turned)
 	}
 	ck_assert_int_eq(converts, 1);
 }
-END_TEST
 
 /* Weights of 4 bits as [K, N], neighbours along n: ldmatrix.trans brings 4 columns of two rows in a word,
  * these go to four instances, and nothing is converted between memory and the product, nor before 16-byte
  * stores. */
-START_TEST(narrow_along_n)
+TEST(narrow_along_n)
 {
 	Kernel *k = inferred("kernel g(A: f16[M, K], W: u4[K, N], C: out f16[M, N])\n"
 	                     "    assume K % 64 == 0, N % 32 == 0\n    const WARPS = 4\n{\n"
@@ -169,7 +128,7 @@ START_TEST(narrow_along_n)
 	                     "        let a: shared = A[m :+ 64, k :+ 64], w: shared = W[k :+ 64, n :+ "
 	                     "128];\n"
 	                     "        acc += dot(a, f16(w) - 8);\n    }\n"
-	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n");
+	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n")->k;
 	int words = 0;
 	OpWalk w;
 
@@ -185,7 +144,6 @@ START_TEST(narrow_along_n)
 	}
 	ck_assert(words > 0);
 }
-END_TEST
 
 static const char c_16x8[] = "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))";
 
@@ -200,12 +158,12 @@ parsed(const char *text)
 }
 
 /* Test 17, small: the fragment to rows read 16 bytes a lane, in one round of 128 elements. */
-START_TEST(rearrange)
+TEST(rearrange)
 {
 	static const int64_t shape[2] = { 16, 8 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(gemm(true));
-	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
+	Kernel *k = inferred(gemm(true))->k;
+	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Type t = type_tile(D_f32, S_reg, 2, shape);
 	Layout from = parsed(c_16x8), to, want = parsed("(16,(4,2)):(2@lane,(1@reg,1@lane))");
 	Res res = { 0 };
@@ -219,15 +177,14 @@ START_TEST(rearrange)
 	ck_assert_str_eq(p->inst, "shuffle");
 	ck_assert_int_eq(p->scratch_bytes, 0);
 }
-END_TEST
 
 /* The same over four warps: rows of 128, written by pairs and read 16 bytes a lane, without conflicts. */
-START_TEST(rearrange_block)
+TEST(rearrange_block)
 {
 	static const int64_t shape[2] = { 128, 128 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(gemm(true));
-	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
+	Kernel *k = inferred(gemm(true))->k;
+	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Type t = type_tile(D_f16, S_reg, 2, shape);
 	Layout to;
 	Res res = { 0 };
@@ -245,10 +202,9 @@ START_TEST(rearrange_block)
 	/* 64 writes of 4 bytes and 16 reads of 16 bytes a lane, 4 warps: no wavefront more than these need */
 	ck_assert(res.unit[R_smem] <= 4 * (64 + 16 * 4) && res.unit[R_smem] >= 4 * (64 + 16 * 4));
 }
-END_TEST
 
 /* Test 18: along the columns within 4 lanes, along the rows within 8. */
-START_TEST(reduce)
+TEST_EACH(reduce, 2)
 {
 	static const char *const want[2] = { "(1,(2,4)):(0,(1@reg,1@lane))+[8:4@lane]",
 		                             "((8,2),1):((4@lane,1@reg),0)+[4:1@lane]" };
@@ -257,28 +213,5 @@ START_TEST(reduce)
 	ck_assert(layout_reduce(&r, &c, _i));
 	ck_assert_msg(layout_equal(&r, &w), "%s", layout_print(&arena, &r));
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/golden");
-	TCase *tc = tcase_create("golden");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, pipeline);
-	tcase_add_test(tc, transposed);
-	tcase_add_test(tc, turned);
-	tcase_add_test(tc, narrow_along_n);
-	tcase_add_test(tc, rearrange);
-	tcase_add_test(tc, rearrange_block);
-	tcase_add_loop_test(tc, reduce, 0, 2);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(ARENA_FIXTURE);

@@ -9,45 +9,37 @@
  *    9        swizzles                    test/taskmap/test_swizzle.c
  *   10 11     ldmatrix, copy equation     layout: ldmatrix, copy_equation
  *   12        memory constraints          golden: transposed;  here: table
- *   13 14     schedules, swizzle search   test_shared.c: golden_coalesced, golden_swizzles
+ *   13 14     schedules, swizzle search   test/memory/test_shared.c: golden_coalesced, golden_swizzles
  *   15        tiled mma                   layout: tiled_mma
  *   16        the whole pipeline          layout: gemm_pipeline;  golden: pipeline;
  *                                         here: table, best_of_the_table, identical
  *   17        rearrange                   golden: rearrange, rearrange_block;  here: staging
  *   18        reduce                      layout: reduce;  golden: reduce;  here: shuffles
  *   19        a packed block of u4        layout: packed_block
- *   20        casts of narrow integers    test_recipe.c, all values of all types */
+ *   20        casts of narrow integers  test/recipe/test_recipe.c, all values of all types */
 #include "infer/explain/explain.h"
 #include "infer/convert/convert.h"
 #include "infer/memory/memory.h"
 #include "infer/base/rates.h"
-#include "infer/convert/convert.h"
-#include "infer/memory/memory.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
 #include "test/taskmap/util_cute.h"
-#include <check.h>
+#include "test/check.h"
+#include "test/util_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static Inferred x;
 
+/* A program of this folder. */
 static const char *
 text_of(const char *name)
 {
-	static char s[4096];
 	char path[120];
-	size_t n;
-	FILE *f;
 
 	snprintf(path, sizeof path, "test/infer/%s.hexc", name);
-	f = fopen(path, "r");
-	ck_assert_msg(f != NULL, "%s", path);
-	n = fread(s, 1, sizeof s - 1, f);
-	fclose(f);
-	s[n] = 0;
-	return s;
+	return file_read(path, NULL);
 }
 
 /* The access to A's shared tile by ops of one kind. */
@@ -66,7 +58,7 @@ access_of_a(OpCode code)
 }
 
 /* 12 and 16: what copies from K-major global memory a layout for one kind of load leaves. */
-START_TEST(table)
+TEST_EACH(table, 3)
 {
 	static const struct {
 		const char *program, *load, *copy;
@@ -85,11 +77,10 @@ START_TEST(table)
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
-END_TEST
 
 /* 16: of the seven loads with a feasible copy that are published, with the widest copy of each, none takes
  * fewer instructions than what every candidate here does, for loads and for copies; no conflicts. */
-START_TEST(best_of_the_table)
+TEST(best_of_the_table)
 {
 	static const struct {
 		const char *load;
@@ -102,7 +93,7 @@ START_TEST(best_of_the_table)
 	int n;
 
 	infer_source(&x, s, "sm_80", 0, false);
-	n = infer_ncand(x.k);
+	n = infer_ncand(x.cands);
 	infer_free(&x);
 	for (int c = 0; c < n; c++) {
 		const Op *load, *copy;
@@ -127,7 +118,6 @@ START_TEST(best_of_the_table)
 	}
 	ck_assert_int_ge(n, 9); /* published: 9 solutions */
 }
-END_TEST
 
 /* 16: every candidate gives the same numbers to the bit.  The other layouts of the table, which have
  * conflicts, run among test/infer/programs. */
@@ -160,13 +150,12 @@ run_product(const char *name)
 	case_end(&c);
 }
 
-START_TEST(identical)
+TEST_EACH(identical, 2)
 {
 	static const char *const name[] = { "product", "rows" };
 
 	run_product(name[_i]);
 }
-END_TEST
 
 /* Wavefronts of one warp's access: lane l takes `bytes` at address at[l]; phases of 128 bytes. */
 static int
@@ -233,7 +222,7 @@ published_staging(void)
 
 /* 17: the same layouts at both ends, in one round with two barriers instead of four with eight, without the
  * conflicts that the published buffer has. */
-START_TEST(staging)
+TEST(staging)
 {
 	static const int64_t shape[2] = { 128, 128 };
 	static const int order[2] = { 1, 0 };
@@ -261,11 +250,10 @@ START_TEST(staging)
 	ck_assert_int_eq((int)res.unit[R_smem], 512);
 	infer_free(&x);
 }
-END_TEST
 
 /* 18: the fragment's rows within 4 lanes, deltas 2 and 1; its columns within 8, deltas 16, 8 and 4; two
  * registers each, no shared memory. */
-START_TEST(shuffles)
+TEST_EACH(shuffles, 2)
 {
 	static const int want[2][5] = { { 16, 8, 4, 0, 0 }, { 2, 1, 0, 0, 0 } };
 	hexc_opts opts = HEXC_OPTS_INIT;
@@ -301,26 +289,5 @@ START_TEST(shuffles)
 	hexc_module_free(m);
 	hexc_close(ctx);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/golden_product");
-	TCase *c = tcase_create("golden_product");
-	SRunner *r;
-	int failed;
-
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, table, 0, 3);
-	tcase_add_test(c, best_of_the_table);
-	tcase_add_loop_test(c, identical, 0, 2);
-	tcase_add_test(c, staging);
-	tcase_add_loop_test(c, shuffles, 0, 2);
-	suite_add_tcase(s, c);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 120);

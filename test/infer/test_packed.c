@@ -3,26 +3,18 @@
 #include "lib/hexc.h"
 #include "lib/sim/sim.h"
 #include "taskmap/base.h"
-#include <check.h>
+#include "test/check.h"
+#include "test/util_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char source[1 << 14];
-
-static void
-read_source(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-
-	ck_assert_msg(f != NULL, "cannot read %s", path);
-	source[fread(source, 1, sizeof source - 1, f)] = 0;
-	fclose(f);
-}
+#define GEMM "examples/gemm_wNa16.hexc"
 
 /* The pack of W, or "" and the first message in `why`. */
 static char *
-pack_of(const char *arch, const hexc_define *def, size_t ndef, char *out, size_t n, char *why, size_t nwhy)
+pack_of(const char *source, const char *arch, const hexc_define *def, size_t ndef, char *out, size_t n,
+        char *why, size_t nwhy)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_param_info p = HEXC_PARAM_INFO_INIT;
@@ -56,19 +48,19 @@ static const int config[][5] = { /* BM BN BK STAGES WARPS */
 };
 static const char *const types[] = { "u1", "i2", "u3", "u4", "i5", "u6", "i7", "i8", "e2m1", "e4m3" };
 
-START_TEST(one_pack_for_all)
+TEST_EACH(one_pack_for_all, COUNT_OF(types))
 {
+	const char *source = file_read(GEMM, NULL);
 	char first[400] = "", text[400], why[400];
 	static const char *const name[5] = { "BM", "BN", "BK", "STAGES", "WARPS" };
 
-	read_source("examples/gemm_wNa16.hexc");
 	for (size_t a = 0; a < COUNT_OF(archs); a++)
 		for (size_t i = 0; i < COUNT_OF(config); i++) {
 			hexc_define def[6] = { { "WEIGHT", hexc_type_value(types[_i]) } };
 
 			for (int j = 0; j < 5; j++)
 				def[1 + j] = (hexc_define){ name[j], config[i][j] };
-			pack_of(archs[a], def, 6, text, sizeof text, why, sizeof why);
+			pack_of(source, archs[a], def, 6, text, sizeof text, why, sizeof why);
 			/* odd widths as bf16, for which sm_75 has no recipe */
 			if (strstr(why, "not compiled yet"))
 				continue;
@@ -83,28 +75,26 @@ START_TEST(one_pack_for_all)
 		}
 	ck_assert(first[0]);
 }
-END_TEST
 
 /* Decoding with the operands swapped, straight from global memory, reads what prefilling reads. */
-START_TEST(decode_and_prefill)
+TEST(decode_and_prefill)
 {
+	const char *source = file_read(GEMM, NULL);
+	const char *direct = file_read("test/infer/programs/packed_direct.hexc", NULL);
 	char one[400], two[400], why[400];
 
-	read_source("examples/gemm_wNa16.hexc");
-	pack_of("sm_80", NULL, 0, one, sizeof one, why, sizeof why);
-	read_source("test/infer/programs/packed_direct.hexc");
-	pack_of("sm_80", NULL, 0, two, sizeof two, why, sizeof why);
+	pack_of(source, "sm_80", NULL, 0, one, sizeof one, why, sizeof why);
+	pack_of(direct, "sm_80", NULL, 0, two, sizeof two, why, sizeof why);
 	ck_assert_str_eq(one, two);
 	ck_assert(one[0]);
 }
-END_TEST
 
-START_TEST(blocks_that_do_not_fit)
+TEST_EACH(blocks_that_do_not_fit, 2)
 {
 	hexc_define def = { "T", hexc_type_value(_i ? "u4" : "u3") };
-	char text[400], why[400];
+	char program[1 << 10], text[400], why[400];
 
-	snprintf(source, sizeof source,
+	snprintf(program, sizeof program,
 	         "kernel k(A: f16[M, K], W: packed T[N, K], C: out f32[M, N])\n"
 	         "    const T = u4\n"
 	         "{\n"
@@ -117,11 +107,10 @@ START_TEST(blocks_that_do_not_fit)
 	         "    C[0 :+ 16, n :+ 32] = acc;\n"
 	         "}\n",
 	         _i ? 16 : 64, _i ? 16 : 64, _i ? 16 : 64);
-	pack_of("sm_80", &def, 1, text, sizeof text, why, sizeof why);
+	pack_of(program, "sm_80", &def, 1, text, sizeof text, why, sizeof why);
 	ck_assert_str_eq(text, "");
 	ck_assert_msg(strstr(why, "packed in blocks of") && strstr(why, "multiples of"), "%s", why);
 }
-END_TEST
 
 /* From the natural form to the packed one and back, on the device. */
 static void
@@ -140,13 +129,14 @@ run_program(sim *device, const char *text, int unpack, const char *arch, int64_t
 	hexc_module *m = NULL;
 	sim_module *sm;
 	sim_result *r = NULL;
-	size_t n = hexc_pack_program(text, unpack, source, sizeof source);
+	char program[1 << 14];
+	size_t n = hexc_pack_program(text, unpack, program, sizeof program);
 
-	ck_assert(n > 1 && n <= sizeof source && strlen(source) == n - 1);
+	ck_assert(n > 1 && n <= sizeof program && strlen(program) == n - 1);
 	o.arch = arch;
 	o.flags = HEXC_PROVE;
 	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
-	if (hexc_compile(&m, ctx, "pack", source, n - 1) != HEXC_OK)
+	if (hexc_compile(&m, ctx, "pack", program, n - 1) != HEXC_OK)
 		hexc_diag(ctx, 0, &d);
 	ck_assert_msg(m != NULL, "%s: %s", text, d.text);
 	ck_assert(hexc_kernel(m, 0, &k));
@@ -162,19 +152,19 @@ run_program(sim *device, const char *text, int unpack, const char *arch, int64_t
 	hexc_close(ctx);
 }
 
-START_TEST(packed_on_the_device)
+TEST_EACH(packed_on_the_device, COUNT_OF(types))
 {
 	enum { N = 100, K = 168 };
 	hexc_define def = { "WEIGHT", hexc_type_value(types[_i]) };
 	const char *arch = archs[_i % (int)COUNT_OF(archs)];
 	int64_t dim[2] = { N, K };
 	static unsigned char natural[N * K], back[N * K], device_form[1 << 17], host_form[1 << 17];
+	const char *source = file_read(GEMM, NULL);
 	char text[400], why[400];
 	uint64_t bytes, size = (uint64_t)N * K * hexc_dtype_find(types[_i])->bits / 8, w, p, u;
 	sim *device = sim_open();
 
-	read_source("examples/gemm_wNa16.hexc");
-	pack_of("sm_80", &def, 1, text, sizeof text, why, sizeof why);
+	pack_of(source, "sm_80", &def, 1, text, sizeof text, why, sizeof why);
 	ck_assert_msg(text[0], "%s", why);
 	ck_assert_int_eq(hexc_pack_bytes(text, 2, dim, &bytes, why, sizeof why), HEXC_OK);
 	ck_assert_uint_le(bytes, sizeof host_form);
@@ -193,33 +183,11 @@ START_TEST(packed_on_the_device)
 	ck_assert_msg(!memcmp(back, natural, size), "%s does not come back", text);
 	sim_close(device);
 }
-END_TEST
 
-START_TEST(no_program)
+TEST(no_program)
 {
 	ck_assert_uint_eq(hexc_pack_program("hexc-pack 1 u4", 0, NULL, 0), 0);
 	ck_assert_uint_eq(hexc_pack_program(NULL, 0, NULL, 0), 0);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/packed");
-	TCase *t = tcase_create("packed");
-	SRunner *r;
-	int failed;
-
-	tcase_set_timeout(t, 600);
-	tcase_add_loop_test(t, one_pack_for_all, 0, (int)COUNT_OF(types));
-	tcase_add_test(t, decode_and_prefill);
-	tcase_add_loop_test(t, blocks_that_do_not_fit, 0, 2);
-	tcase_add_loop_test(t, packed_on_the_device, 0, (int)COUNT_OF(types));
-	tcase_add_test(t, no_program);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 600);

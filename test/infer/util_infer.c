@@ -1,45 +1,69 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"
+#include "infer/alone.h"
 #include "infer/explain/impl.h"
-#include <check.h>
+#include "infer/explain/explain.h"
+#include "test/check.h"
 #include <string.h>
 
-static jmp_buf fail;
-
 static const struct {
-	const char *name;
+	PassWhen when;
 	bool (*run)(Kernel *);
 } passes[] = {
-#define PASS(name, help) { #name, pass_##name },
+#define PASS(name, when, help) { PASS_##when, pass_##name },
 #include "hexc/pass/passes.def"
 };
 
-void
-infer_source(Inferred *x, const char *source, const char *arch, int candidate, bool wrong)
+/* Kernel 0 and its solutions, NULL if there are none. */
+static Cands *
+infer_all(Unit *unit, const char *source, const char *arch, int candidate)
 {
-	memset(x, 0, sizeof *x);
-	arena_init(&x->arena, NULL, NULL);
-	x->arena.fail = &fail;
-	ck_assert_int_eq(setjmp(fail), 0);
-	x->diag.arena = &x->arena;
-	x->unit = (Unit){
-		.arena = &x->arena,
-		.diag = &x->diag,
+	Cands *c;
+
+	*unit = (Unit){
+		.arena = unit->arena,
+		.diag = unit->diag,
 		.target = target_find(arch),
 		.file = "test.hexc",
 		.text = source,
 		.len = strlen(source),
 		.candidate = candidate,
 	};
-	ck_assert_msg(unit_parse(&x->unit, NULL, 0, NULL), "%s", x->diag.n ? x->diag.msg[0].text : "");
+	ck_assert_msg(unit_parse(unit, NULL, 0, NULL), "%s", unit->diag->n ? unit->diag->msg[0].text : "");
+	for (size_t i = 0; passes[i].when != PASS_search; i++)
+		passes[i].run(unit->kernel[0]);
+	c = infer_search(unit->kernel[0]);
+	if (c)
+		infer_apply(c);
+	return c;
+}
+
+void
+infer_source(Inferred *x, const char *source, const char *arch, int candidate, bool wrong)
+{
+	memset(x, 0, sizeof *x);
+	test_arena(&x->arena);
+	x->diag.arena = &x->arena;
+	x->unit.arena = &x->arena;
+	x->unit.diag = &x->diag;
+	x->cands = infer_all(&x->unit, source, arch, candidate);
 	x->k = x->unit.kernel[0];
-	for (size_t i = 0; i < COUNT_OF(passes); i++) {
-		passes[i].run(x->k);
-		if (strcmp(passes[i].name, "infer") == 0)
-			break;
-	}
 	ck_assert_msg((x->diag.nerror != 0) == wrong, "%s", x->diag.n ? x->diag.msg[0].text : source);
+}
+
+Cands *
+infer_kernel(Arena *a, const char *source, const char *arch, int candidate)
+{
+	Unit *unit = NEW(a, Unit);
+	Cands *c;
+
+	unit->arena = a;
+	unit->diag = NEW(a, Diag);
+	unit->diag->arena = a;
+	c = infer_all(unit, source, arch, candidate);
+	ck_assert_msg(unit->diag->nerror == 0, "%s", unit->diag->n ? unit->diag->msg[0].text : source);
+	return c;
 }
 
 void
@@ -62,8 +86,8 @@ infer_op(const Inferred *x, OpCode code, int nth)
 bool
 infer_any(const Inferred *x, const char *text)
 {
-	for (int i = 0; i < infer_ncand(x->k); i++)
-		if (strstr(infer_describe(x->k, i), text))
+	for (int i = 0; i < infer_ncand(x->cands); i++)
+		if (strstr(infer_describe(x->cands, i), text))
 			return true;
 	return false;
 }

@@ -1,34 +1,17 @@
 /* test_ops.c - single ops of the tile interpreter against C's arithmetic, and the faults it reports. */
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static Unit *u;
 static Run r;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static void
 go(const char *src, const char *sizes)
 {
-	Kernel *k = run_source(u, src, "");
-
-	pass_bounds(k);
-	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
-	run_setup(&r, k, sizes, 5);
+	run_bounded(&r, u, src, "", sizes, 5);
 }
 
 /* Y = expr over A and B of one type, 64 elements. */
@@ -82,7 +65,7 @@ min_i(int64_t a, int64_t b)
 
 static const DType int_types[] = { D_i8, D_u8, D_i16, D_u16, D_i32, D_u32, D_i64 };
 
-START_TEST(integers)
+TEST_EACH(integers, COUNT_OF(int_types))
 {
 	DType d = int_types[_i];
 
@@ -95,7 +78,6 @@ START_TEST(integers)
 	go_expr(d, d, "(a & b) | (a ^ (0 - b - 1))");
 	expect_i(d, bits_i);
 }
-END_TEST
 
 static int64_t
 div_i(int64_t a, int64_t b)
@@ -116,7 +98,7 @@ shift_i(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a << b) ^ (a >> b);
 }
 
-START_TEST(divide_and_shift)
+TEST(divide_and_shift)
 {
 	go_expr(D_i16, D_i16, "a / b");
 	run_put(&r, "B", 3, 0);
@@ -129,10 +111,9 @@ START_TEST(divide_and_shift)
 	go_expr(D_i16, D_i16, "(a << (b & 15)) ^ (a >> (b & 15))");
 	expect_i(D_i16, shift_i);
 }
-END_TEST
 
 /* The type that does not fit its carrier. */
-START_TEST(unsigned_64)
+TEST(unsigned_64)
 {
 	const uint64_t *a, *b, *y;
 
@@ -149,12 +130,11 @@ START_TEST(unsigned_64)
 	for (int i = 0; i < 64; i++)
 		ck_assert(run_get(&r, "Y", i) == (double)(float)a[i]);
 }
-END_TEST
 
 static const DType float_types[] = { D_f16, D_bf16, D_f32, D_f64 };
 
 /* Every op rounds to its own type: two steps, two roundings. */
-START_TEST(floats)
+TEST_EACH(floats, COUNT_OF(float_types))
 {
 	DType d = float_types[_i];
 
@@ -173,9 +153,8 @@ START_TEST(floats)
 		              got, want);
 	}
 }
-END_TEST
 
-START_TEST(functions)
+TEST(functions)
 {
 	go_expr(D_f32, D_f32,
 	        "where(a < b, exp(a) + exp2(b), sqrt(abs(a))) + tanh(b) - log(abs(a)) * rsqrt(abs(b))");
@@ -188,10 +167,9 @@ START_TEST(functions)
 		ck_assert(run_get(&r, "Y", i) == (double)(x + (float)tanh(b) - y));
 	}
 }
-END_TEST
 
 /* A number wins over a NaN; comparisons with NaN are false but for !=. */
-START_TEST(not_a_number)
+TEST_EACH(not_a_number, 5)
 {
 	static const char *const expr[] = { "max(a, b)", "min(b, a)", "where(a < b, f32(1), 2)",
 	                                    "where(a == b, f32(1), 2)", "where(a != b, f32(1), 2)" };
@@ -203,9 +181,8 @@ START_TEST(not_a_number)
 	run_ok(&r, NULL);
 	ck_assert(run_get(&r, "Y", 0) == want[_i]);
 }
-END_TEST
 
-START_TEST(casts)
+TEST(casts)
 {
 	go_expr(D_f32, D_i8, "i8(a * 300)");
 	run_ok(&r, NULL);
@@ -219,7 +196,6 @@ START_TEST(casts)
 	for (int64_t i = 0; i < 64; i++)
 		ck_assert(run_get(&r, "Y", i) == (double)(uint8_t)(int32_t)run_get(&r, "A", i));
 }
-END_TEST
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
@@ -235,15 +211,14 @@ go_copy(int back, const char *sizes)
 	go(arena_printf(u->arena, copy_src, back), sizes);
 }
 
-START_TEST(buffer_too_small)
+TEST(buffer_too_small)
 {
 	go_copy(0, "M=8 N=16");
 	run_arg(&r, "A")->count = 127;
 	run_fails(&r, NULL, INTERP_E_ARG, "A needs 128 elements, its buffer holds 127");
 }
-END_TEST
 
-START_TEST(assumptions)
+TEST(assumptions)
 {
 	go_copy(0, "M=8 N=16");
 	run_arg(&r, "N")->i = 14;
@@ -257,24 +232,21 @@ START_TEST(assumptions)
 	run_arg(&r, "N")->i = 4;
 	run_fails(&r, NULL, INTERP_E_ARG, "M + N >= 10");
 }
-END_TEST
 
-START_TEST(wrong_argument_count)
+TEST(wrong_argument_count)
 {
 	go_copy(0, "M=8 N=16");
 	ck_assert_int_eq(interp_run(r.k, r.arg, r.k->nparam - 1, NULL), INTERP_E_ARG);
 }
-END_TEST
 
-START_TEST(before_the_start)
+TEST(before_the_start)
 {
 	go_copy(2, "M=8 N=16");
 	run_fails(&r, NULL, INTERP_E_FAULT, "starts at -2");
 	ck_assert_uint_eq(u->diag->msg[u->diag->n - 1].src.line, 5);
 }
-END_TEST
 
-START_TEST(never_written)
+TEST(never_written)
 {
 	static const char src[] =
 		"kernel t(Y: out f32[8])\n{\n    grid(1);\n    let b: shared f32[2, 8];\n"
@@ -286,9 +258,8 @@ START_TEST(never_written)
 	run_ok(&r, &uninit);
 	ck_assert(isnan(run_get(&r, "Y", 0)));
 }
-END_TEST
 
-START_TEST(budget)
+TEST(budget)
 {
 	InterpOpt few = { .max_ops = 100 };
 	static const char src[] =
@@ -301,10 +272,9 @@ START_TEST(budget)
 	run_arg(&r, "N")->i = INT64_MAX;
 	run_fails(&r, &few, INTERP_E_LIMIT, "budget");
 }
-END_TEST
 
 /* The report is that of the first block that fails, whichever runs first. */
-START_TEST(first_block_reports)
+TEST(first_block_reports)
 {
 	static const char src[] =
 		"kernel t(A: f32[N], Y: out f32[N])\n{\n    grid(ceil(N, 8));\n"
@@ -314,44 +284,5 @@ START_TEST(first_block_reports)
 	go(src, "N=4096");
 	run_fails(&r, &many, INTERP_E_FAULT, "starts at -4");
 }
-END_TEST
 
-static TCase *
-ops_case(void)
-{
-	TCase *t = tcase_create("ops");
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, integers, 0, (int)COUNT_OF(int_types));
-	tcase_add_test(t, divide_and_shift);
-	tcase_add_test(t, unsigned_64);
-	tcase_add_loop_test(t, floats, 0, (int)COUNT_OF(float_types));
-	tcase_add_test(t, functions);
-	tcase_add_loop_test(t, not_a_number, 0, 5);
-	tcase_add_test(t, casts);
-	return t;
-}
-
-int
-main(void)
-{
-	Suite *s = suite_create("interp ops");
-	TCase *t = tcase_create("faults");
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, buffer_too_small);
-	tcase_add_test(t, assumptions);
-	tcase_add_test(t, wrong_argument_count);
-	tcase_add_test(t, before_the_start);
-	tcase_add_test(t, never_written);
-	tcase_add_test(t, budget);
-	tcase_add_test(t, first_block_reports);
-	suite_add_tcase(s, ops_case());
-	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE);

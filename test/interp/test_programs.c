@@ -1,33 +1,16 @@
 /* test_programs.c - kernels from source through the tile interpreter, against plain C loops. */
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdlib.h>
 
-static Unit *u;
 static Run r;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static void
 go(const char *src, const char *defines, const char *sizes)
 {
-	Kernel *k = run_source(u, src, defines);
-
-	pass_bounds(k);
-	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
-	run_setup(&r, k, sizes, 1);
+	run_bounded(&r, u, src, defines, sizes, 1);
 }
 
 static void
@@ -75,7 +58,7 @@ check_gemm(int64_t m, int64_t n, int64_t k)
 		}
 }
 
-START_TEST(matmul)
+TEST(matmul)
 {
 	go(gemm, "BM=32", "M=64 N=48 K=64");
 	fill_small("A", 9);
@@ -83,9 +66,8 @@ START_TEST(matmul)
 	run_ok(&r, NULL);
 	check_gemm(64, 48, 64);
 }
-END_TEST
 
-START_TEST(matmul_ragged)
+TEST(matmul_ragged)
 {
 	go(gemm, "BM=16 BN=32 BK=32", "M=37 N=41 K=75");
 	fill_small("A", 9);
@@ -93,10 +75,9 @@ START_TEST(matmul_ragged)
 	run_ok(&r, NULL);
 	check_gemm(37, 41, 75);
 }
-END_TEST
 
 /* The accumulator is rounded to f16 after every dot. */
-START_TEST(matmul_f16_accumulate)
+TEST(matmul_f16_accumulate)
 {
 	static const char src[] =
 		"kernel g(A: f16[16, K], B: f16[K, 16], C: out f16[16, 16])\n"
@@ -122,9 +103,8 @@ START_TEST(matmul_f16_accumulate)
 		near(run_get(&r, "C", i), acc, 0, "C", i);
 	}
 }
-END_TEST
 
-START_TEST(matmul_i8)
+TEST(matmul_i8)
 {
 	static const char src[] =
 		"kernel g(A: i8[M, K], B: i8[K, N], C: out i32[M, N])\n"
@@ -148,10 +128,9 @@ START_TEST(matmul_i8)
 		near(run_get(&r, "C", i), sum, 0, "C", i);
 	}
 }
-END_TEST
 
 /* Weights of four bits, a scale and zero point per group; each step rounds to f16. */
-START_TEST(matmul_u4)
+TEST(matmul_u4)
 {
 	static const char src[] =
 		"kernel g(A: f16[M, K], W: u4[N, K], S: f16[K / 32, N], Z: u4[K / 32, N], C: out f32[M, N])\n"
@@ -187,11 +166,10 @@ START_TEST(matmul_u4)
 		near(run_get(&r, "C", i), acc, 1e-6, "C", i);
 	}
 }
-END_TEST
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-START_TEST(softmax)
+TEST_EACH(softmax, 2)
 {
 	static const char src[] =
 		"kernel s(X: f32[M, N], Y: out f32[M, N])\n"
@@ -219,9 +197,8 @@ START_TEST(softmax)
 			     1e-6, "Y", i * n + j);
 	}
 }
-END_TEST
 
-START_TEST(layer_norm)
+TEST(layer_norm)
 {
 	static const char src[] =
 		"kernel l(X: f32[M, N], G: f32[N], B: f32[N], Y: out f32[M, N], eps: f32)\n"
@@ -251,11 +228,10 @@ START_TEST(layer_norm)
 		}
 	}
 }
-END_TEST
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-START_TEST(transposes)
+TEST(transposes)
 {
 	static const char src[] =
 		"kernel t(X: f32[A, B, C], Y: out f32[C, A, B], Z: out f32[B, A, C])\n"
@@ -277,10 +253,9 @@ START_TEST(transposes)
 				near(run_get(&r, "Z", (b * 3 + a) * 2 + c), x, 0, "Z", a);
 			}
 }
-END_TEST
 
 /* Sum, max and min over each dim of a ragged tile of negative numbers. */
-START_TEST(reductions)
+TEST_EACH(reductions, 9)
 {
 	static const char *const op[] = { "sum", "reduce_max", "reduce_min" };
 	int64_t s[3] = { 3, 7, 13 }, t[3] = { 3, 7, 13 };
@@ -313,9 +288,8 @@ START_TEST(reductions)
 		near(run_get(&r, "Y", i), want, 1e-7, "Y", i);
 	}
 }
-END_TEST
 
-START_TEST(broadcasting)
+TEST(broadcasting)
 {
 	static const char src[] =
 		"kernel b(X: f32[M, N], row: f32[N], col: f32[M, 1], Y: out f32[M, N], s: f32)\n"
@@ -334,9 +308,8 @@ START_TEST(broadcasting)
 		near(run_get(&r, "Y", i), num_round(D_f32, a + b), 0, "Y", i);
 	}
 }
-END_TEST
 
-START_TEST(loops_and_ifs)
+TEST_EACH(loops_and_ifs, 2)
 {
 	static const char src[] =
 		"kernel f(X: i32[N], Y: out i32[N], T: i32)\n"
@@ -376,10 +349,9 @@ START_TEST(loops_and_ifs)
 		near(run_get(&r, "Y", i), fmax((double)(int32_t)a, (double)(int32_t)b), 0, "Y", i);
 	}
 }
-END_TEST
 
 /* Shared tiles in a program without async copies: written, read transposed, written again. */
-START_TEST(shared_tiles)
+TEST(shared_tiles)
 {
 	static const char src[] =
 		"kernel t(X: f32[16, 16], Y: out f32[16, 16])\n"
@@ -401,10 +373,9 @@ START_TEST(shared_tiles)
 		                              num_round(D_f32, run_get(&r, "X", i) + 1)),
 		     0, "Y", i);
 }
-END_TEST
 
 /* Blocks that run at once give what one thread gives. */
-START_TEST(threads)
+TEST(threads)
 {
 	InterpOpt one = { .threads = 1 }, many = { .threads = 7 };
 	Run other;
@@ -415,34 +386,5 @@ START_TEST(threads)
 	run_ok(&other, &many);
 	run_same(&r, &other, "threads");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("interp programs");
-	TCase *t = tcase_create("programs");
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, matmul);
-	tcase_add_test(t, matmul_ragged);
-	tcase_add_test(t, matmul_f16_accumulate);
-	tcase_add_test(t, matmul_i8);
-	tcase_add_test(t, matmul_u4);
-	tcase_add_loop_test(t, softmax, 0, 2);
-	tcase_add_test(t, layer_norm);
-	tcase_add_test(t, transposes);
-	tcase_add_loop_test(t, reductions, 0, 9);
-	tcase_add_test(t, broadcasting);
-	tcase_add_loop_test(t, loops_and_ifs, 0, 2);
-	tcase_add_test(t, shared_tiles);
-	tcase_add_test(t, threads);
-	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 60);

@@ -1,8 +1,9 @@
 /* util_interp.c - for tests that run kernels through the tile interpreter. */
 #include "hexc/lang/lang.h"
+#include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include "hexc/interp/ask.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,17 @@ find_param(const Run *r, const char *name)
 			return i;
 	ck_abort_msg("no parameter %s", name);
 	return -1;
+}
+
+Kernel *
+run_bounded(Run *r, Unit *u, const char *src, const char *defines, const char *sizes, uint64_t seed)
+{
+	Kernel *k = run_source(u, src, defines);
+
+	pass_bounds(k);
+	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
+	run_setup(r, k, sizes, seed);
+	return k;
 }
 
 InterpArg *

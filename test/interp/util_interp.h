@@ -20,6 +20,8 @@ Kernel *run_source(Unit *u, const char *src, const char *defines);
 /* Sizes as "M=100 K=256"; buffers of the right size, filled with random numbers of their type (floats in
  * -1 .. 1, integers of their full range), outputs with a pattern.  The same seed gives the same data. */
 void run_setup(Run *r, Kernel *k, const char *sizes, uint64_t seed);
+/* Compile (as run_source), make ragged edges explicit, set up a launch. */
+Kernel *run_bounded(Run *r, Unit *u, const char *src, const char *defines, const char *sizes, uint64_t seed);
 InterpArg *run_arg(Run *r, const char *name);
 /* Element i of a tensor argument, as a double. */
 double run_get(Run *r, const char *name, int64_t i);

@@ -1,23 +1,9 @@
 /* test_facts.c - facts about index values: what must be proved is, and nothing proved is ever false. */
 #include "test/ir/util_prog.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* ---- ranges and divisors ------------------------------------------------------------------------- */
 
@@ -78,7 +64,7 @@ static const struct {
 	  1, 1, 8 },
 };
 
-START_TEST(facts_are_found)
+TEST_EACH(facts_are_found, COUNT_OF(fact))
 {
 	Kernel *k = ir_read(u, ir_wrap(u, fact[_i].line));
 	Fact f;
@@ -91,9 +77,8 @@ START_TEST(facts_are_found)
 	if (fact[_i].hi != MAX)
 		ck_assert_msg(f.hi == fact[_i].hi, "%s: hi %lld", fact[_i].line, (long long)f.hi);
 }
-END_TEST
 
-START_TEST(counters)
+TEST(counters)
 {
 	Kernel *k = ir_read(u, ir_wrap(u, "%10 = const imm 64 : i64 %11 = const imm 16 : i64"
 	                                  " %12 = const imm 999 : i64\n"
@@ -106,7 +91,6 @@ START_TEST(counters)
 	ck_assert(b.mult == 1 && b.lo == 1 && b.hi == (1LL << 40) - 1);
 	ck_assert(c.mult == 1 && c.lo == 1 && c.hi == (1LL << 40) - 1);
 }
-END_TEST
 
 /* ---- views --------------------------------------------------------------------------------------- */
 
@@ -284,7 +268,7 @@ static const char view_head[] =
 	" %13 = const imm 256 : i64\n %14 = const imm 96 : i64\n %17 = div %4, %12 : i64\n %s\n"
 	" yield\n }\n}\n";
 
-START_TEST(views_inside)
+TEST_EACH(views_inside, COUNT_OF(seen))
 {
 	const char *at = strstr(view_head, "%s");
 	const char *text = arena_printf(u->arena, "%.*s%s%s",
@@ -300,9 +284,8 @@ START_TEST(views_inside)
 	for (int d = 0; d < view->out[0]->type.rank; d++)
 		ck_assert(view_in_bounds(k, view, d) == seen[_i].in[view_operand_dim(view, d)]);
 }
-END_TEST
 
-START_TEST(alignment)
+TEST(alignment)
 {
 	Kernel *k = ir_read(u, ir_wrap(u,
 	                               "%10 = const : i64 %11 = const imm 24 : i64"
@@ -329,7 +312,6 @@ START_TEST(alignment)
 	ck_assert(val_param(k, k->param[1].val) == &k->param[1]);
 	ck_assert(val_param(k, ir_val(k, 25)) == NULL);
 }
-END_TEST
 
 /* ---- random programs against execution ----------------------------------------------------------- */
 
@@ -443,7 +425,7 @@ check_program(uint64_t seed, long *proved, long *asked)
 	free(c.inside);
 }
 
-START_TEST(nothing_proved_is_false)
+TEST_EACH(nothing_proved_is_false, 10)
 {
 	long proved = 0, asked = 0;
 
@@ -455,26 +437,5 @@ START_TEST(nothing_proved_is_false)
 	/* not by saying nothing */
 	ck_assert_msg(proved * 10 > asked, "proved %ld of %ld", proved, asked);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("ir facts");
-	TCase *t = tcase_create("facts");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, facts_are_found, 0, (int)COUNT_OF(fact));
-	tcase_add_test(t, counters);
-	tcase_add_loop_test(t, views_inside, 0, (int)COUNT_OF(seen));
-	tcase_add_test(t, alignment);
-	tcase_add_loop_test(t, nothing_proved_is_false, 0, 10);
-	tcase_set_timeout(t, 120);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 120);

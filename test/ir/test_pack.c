@@ -1,22 +1,9 @@
 /* test_pack.c - packs: their text, what is refused, and that no two bits of a block share a place. */
 #include "test/ir/util_pack.h"
-#include <check.h>
+#include "hexc/ir/pack.h"
+#include "test/util_arena.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Arena arena;
-
-static void
-setup(void)
-{
-	arena_init(&arena, NULL, NULL);
-}
-
-static void
-teardown(void)
-{
-	arena_free(&arena);
-}
 
 static const char *const good[] = {
 	"hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(64,1)",
@@ -34,7 +21,7 @@ pack_same(const Pack *a, const Pack *b)
 	       (!a->place || layout_equal(a->place, b->place));
 }
 
-START_TEST(text_comes_back)
+TEST_EACH(text_comes_back, COUNT_OF(good))
 {
 	const char *why = "", *s = good[_i];
 	Pack p, q;
@@ -46,7 +33,6 @@ START_TEST(text_comes_back)
 	q.spread = q.spread ? 0 : 8;
 	ck_assert(!pack_same(&p, &q));
 }
-END_TEST
 
 static const struct {
 	const char *text, *why;
@@ -74,7 +60,7 @@ static const struct {
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1", "place" },
 };
 
-START_TEST(wrong_text_is_refused)
+TEST_EACH(wrong_text_is_refused, COUNT_OF(bad))
 {
 	const char *why = "";
 	Pack p;
@@ -82,10 +68,9 @@ START_TEST(wrong_text_is_refused)
 	ck_assert(!pack_parse(&arena, bad[_i].text, strlen(bad[_i].text), &p, &why));
 	ck_assert_msg(strstr(why, bad[_i].why), "%s: %s", bad[_i].text, why);
 }
-END_TEST
 
 /* Every bit of every element has a bit of the tensor's words to itself, and comes back. */
-START_TEST(bits_are_apart)
+TEST_EACH(bits_are_apart, 4)
 {
 	static const DType type[] = { D_u1, D_u2, D_u4, D_u8 };
 	DType d = type[_i % 4];
@@ -101,7 +86,7 @@ START_TEST(bits_are_apart)
 
 		if ((spreads[k] == 8 && bits == 8) || (spreads[k] == 4 && bits > 3))
 			continue;
-		layout_row_major(&place, 2, p.block);
+		layout_rows(&place, 2, p.block, 1, p.block[1]);
 		ck_assert_msg(pack_check(&arena, &p, &why), "%s", why);
 		n = pack_words(&p, 3, dim);
 		ck_assert_int_eq(n, 2 * 2 * ((260 + p.block[1] - 1) / p.block[1]) * pack_block_words(&p));
@@ -118,10 +103,9 @@ START_TEST(bits_are_apart)
 			}
 	}
 }
-END_TEST
 
 /* Streams take turns with 16 bytes. */
-START_TEST(streams_interleave)
+TEST(streams_interleave)
 {
 	const char *why, *s = good[1];
 	Pack p;
@@ -133,25 +117,5 @@ START_TEST(streams_interleave)
 	ck_assert_int_eq(pack_bit(&p, 1, 8, 0), 64 * 8 + 4);
 	ck_assert_int_eq(pack_bit(&p, 1, 2, 0), 80 * 8);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pack");
-	TCase *t = tcase_create("pack");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, text_comes_back, 0, (int)COUNT_OF(good));
-	tcase_add_loop_test(t, wrong_text_is_refused, 0, (int)COUNT_OF(bad));
-	tcase_add_loop_test(t, bits_are_apart, 0, 4);
-	tcase_add_test(t, streams_interleave);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(ARENA_FIXTURE);

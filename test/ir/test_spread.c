@@ -1,7 +1,7 @@
 /* test_spread.c - the orders of narrow elements in words, against a picture of them: the words are filled bit
  * by bit in the order in which the design describes them. */
 #include "hexc/ir/spread.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ picture(int bits, int spread, int *who)
 static const int orders[] = { 0, 4, 8, 16, 33, 34, 35, 36, 37, 38, 39, 40, 41 };
 enum { ORDERS = sizeof orders / sizeof *orders };
 
-START_TEST(all_places)
+TEST_EACH(all_places, 8 * ORDERS)
 {
 	int bits = _i / ORDERS + 1, spread = orders[_i % ORDERS], who[SLOTS];
 
@@ -99,10 +99,9 @@ START_TEST(all_places)
 	for (int at = 0; at < 32 * bits; at++)
 		ck_assert_int_eq(who[at], -2);
 }
-END_TEST
 
 /* The first unit's elements fill the first words, and no smaller power of two of them do. */
-START_TEST(units)
+TEST_EACH(units, 8 * ORDERS)
 {
 	int bits = _i / ORDERS + 1, spread = orders[_i % ORDERS], least = 0;
 
@@ -122,9 +121,8 @@ START_TEST(units)
 	}
 	ck_assert_int_eq(spread_unit(bits, spread), least);
 }
-END_TEST
 
-START_TEST(known)
+TEST(known)
 {
 	/* u4 for 16-bit types: a word has 0 2 4 6 below and 1 3 5 7 above, as dequantization likes them */
 	static const int nibble[] = { 0, 16, 4, 20, 8, 24, 12, 28 };
@@ -145,24 +143,4 @@ START_TEST(known)
 	ck_assert(spread_valid(3, 4));
 	ck_assert(!spread_valid(4, 4) && !spread_valid(4, -8) && !spread_valid(4, 32));
 	ck_assert(!spread_valid(8, 41) && !spread_valid(3, 42));
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("spread");
-	TCase *t = tcase_create("spread");
-	SRunner *r;
-	int failed;
-
-	tcase_add_loop_test(t, all_places, 0, 8 * ORDERS);
-	tcase_add_loop_test(t, units, 0, 8 * ORDERS);
-	tcase_add_test(t, known);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

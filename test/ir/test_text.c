@@ -1,24 +1,9 @@
 /* test_text.c - the IR's text form: what is printed reads back to the same bytes; garbage gets a
  * diagnostic. */
 #include "hexc/ir/ir_text.h"
-#include "test/ir/util_ir.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* Holds every construct once. */
 static const char whole[] =
@@ -67,7 +52,7 @@ static const char whole[] =
 	"  }\n"
 	"}\n";
 
-START_TEST(everything_round_trips)
+TEST(everything_round_trips)
 {
 	Kernel *k = ir_read(u, whole);
 
@@ -78,9 +63,8 @@ START_TEST(everything_round_trips)
 	ck_assert_int_eq(ir_val(k, 24)->type.layout->swizzle.bits, 3);
 	ck_assert(k->param[0].size[0] == k->param[2].val && k->param[1].size[1] == ir_val(k, 22));
 }
-END_TEST
 
-START_TEST(floats_are_exact)
+TEST(floats_are_exact)
 {
 	uint64_t seed = 1;
 
@@ -112,9 +96,8 @@ START_TEST(floats_are_exact)
 		}
 	}
 }
-END_TEST
 
-START_TEST(floats_are_readable)
+TEST(floats_are_readable)
 {
 	static const struct {
 		double x;
@@ -137,7 +120,6 @@ START_TEST(floats_are_readable)
 		ck_assert_str_eq(t.s, row[i].s);
 	}
 }
-END_TEST
 
 /* text, what the message must hold */
 static const struct {
@@ -174,7 +156,7 @@ static const struct {
 	{ "kernel k { grid { yield } grid { yield } body { yield } }", "expected warps" },
 };
 
-START_TEST(garbage_is_located)
+TEST_EACH(garbage_is_located, COUNT_OF(wrong))
 {
 	const char *text = wrong[_i].text;
 
@@ -183,9 +165,8 @@ START_TEST(garbage_is_located)
 	ck_assert_msg(strstr(ir_diags(u), wrong[_i].say) != NULL, "%s", ir_diags(u));
 	ck_assert_uint_gt(u->diag->msg[0].src.line, 0);
 }
-END_TEST
 
-START_TEST(deep_nesting_is_refused)
+TEST(deep_nesting_is_refused)
 {
 	Text t = { u->arena, NULL, 0, 0 };
 
@@ -195,7 +176,6 @@ START_TEST(deep_nesting_is_refused)
 	ck_assert(kernel_read(u, t.s, t.n) == NULL);
 	ck_assert(strstr(ir_diags(u), "nested") != NULL);
 }
-END_TEST
 
 static uint64_t
 random_next(uint64_t *s)
@@ -206,7 +186,7 @@ random_next(uint64_t *s)
 
 /* Mutated text: never a crash; what is accepted prints, and what prints reads back to the same
  * bytes. */
-START_TEST(fuzz)
+TEST(fuzz)
 {
 	uint64_t seed = 12345;
 	size_t n = sizeof whole - 1;
@@ -248,27 +228,5 @@ START_TEST(fuzz)
 	}
 	ck_assert_int_gt(accepted, 1000);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("ir text");
-	TCase *t = tcase_create("text");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, everything_round_trips);
-	tcase_add_test(t, floats_are_exact);
-	tcase_add_test(t, floats_are_readable);
-	tcase_add_loop_test(t, garbage_is_located, 0, (int)COUNT_OF(wrong));
-	tcase_add_test(t, deep_nesting_is_refused);
-	tcase_add_test(t, fuzz);
-	tcase_set_timeout(t, 120);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 120);

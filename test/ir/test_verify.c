@@ -1,22 +1,7 @@
 /* test_verify.c - the verifier accepts what is whole and names what is broken. */
-#include "test/ir/util_ir.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* Tiles and scalars that the broken lines use. */
 static const char prelude[] =
@@ -50,7 +35,7 @@ static const char *const good[] = {
 	"%20 = const : reg f16[16, 32] @{(16,(8,4)):(1@lane,(1@reg,1@warp))+[2:16@lane]}",
 };
 
-START_TEST(good_is_accepted)
+TEST_EACH(good_is_accepted, COUNT_OF(good))
 {
 	const char *text = ir_wrap(u, arena_printf(u->arena, "%s    %s", prelude, good[_i]));
 	Kernel *k = kernel_read(u, text, strlen(text));
@@ -58,7 +43,6 @@ START_TEST(good_is_accepted)
 	ck_assert_msg(k && kernel_verify(k, "test"), "%s", ir_diags(u));
 	ck_assert_int_eq(u->diag->nerror, 0);
 }
-END_TEST
 
 static const struct {
 	const char *line, *say;
@@ -146,7 +130,7 @@ static const struct {
 	{ "%20 = const : reg u4[8] %21 = reshape %20 : reg u4[8] spread 16", "of one type" },
 };
 
-START_TEST(bad_is_named)
+TEST_EACH(bad_is_named, COUNT_OF(bad))
 {
 	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%s    %s", prelude, bad[_i].line)));
 
@@ -156,7 +140,6 @@ START_TEST(bad_is_named)
 	ck_assert_msg(strstr(ir_diags(u), "internal: after test: kernel t") != NULL, "%s", ir_diags(u));
 	ck_assert_msg(strstr(ir_diags(u), bad[_i].say) != NULL, "%s: %s", bad[_i].line, ir_diags(u));
 }
-END_TEST
 
 /* What text cannot say: links and ids that are wrong in memory. */
 static void
@@ -192,7 +175,7 @@ hurt(Kernel *k, int how)
 	}
 }
 
-START_TEST(broken_links)
+TEST_EACH(broken_links, 20)
 {
 	Kernel *k = ir_read(u, ir_wrap(u, "%20 = add %5, %5 : i64"));
 
@@ -202,23 +185,5 @@ START_TEST(broken_links)
 	ck_assert_int_eq(u->diag->nerror, 1);
 	ir_text(u, k); /* prints all the same */
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("ir verify");
-	TCase *t = tcase_create("verify");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, good_is_accepted, 0, (int)COUNT_OF(good));
-	tcase_add_loop_test(t, bad_is_named, 0, (int)COUNT_OF(bad));
-	tcase_add_loop_test(t, broken_links, 0, 20);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE);

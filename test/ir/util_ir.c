@@ -1,6 +1,6 @@
 /* util_ir.c - for tests that start from IR text. */
 #include "test/ir/util_ir.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,6 @@ typedef struct Home {
 	Unit unit;
 	Arena arena;
 	Diag diag;
-	jmp_buf fail;
 } Home;
 
 Unit *
@@ -17,10 +16,7 @@ ir_unit(void)
 	Home *h = calloc(1, sizeof *h);
 
 	ck_assert_ptr_nonnull(h);
-	arena_init(&h->arena, NULL, NULL);
-	if (setjmp(h->fail))
-		abort();
-	h->arena.fail = &h->fail;
+	test_arena(&h->arena);
 	h->diag.arena = &h->arena;
 	h->unit.arena = &h->arena;
 	h->unit.diag = &h->diag;

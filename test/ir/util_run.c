@@ -1,6 +1,6 @@
 /* util_run.c - execute index programs, plainly. */
 #include "test/ir/util_prog.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdlib.h>
 
 typedef struct Run {

@@ -3,8 +3,9 @@
  *     let x = mm + 1; // error: there is no `mm` here
  *
  * An error is on that line and its text begins with or contains what follows "// error: ". */
+#include "test/check.h"
 #include "test/lang/util_lang.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ check_program(const char *path)
 	char want[256];
 	uint32_t line = 0;
 	size_t len;
-	char *source = lang_read(path, &len);
+	const char *source = file_read(path, &len);
 	const char *s = source;
 	int i = 0;
 	Lang l;
@@ -80,10 +81,9 @@ check_program(const char *path)
 	ck_assert_msg(i == l.diag.n, "%s: more errors than announced:\n%s", path, lang_messages(&l));
 	ck_assert_int_eq(l.diag.msg[0].cls, DC_SOURCE);
 	lang_free(&l);
-	free(source);
 }
 
-START_TEST(wrong_programs)
+TEST(wrong_programs)
 {
 	int n;
 	char **list = lang_list("test/lang/errors", &n);
@@ -95,7 +95,6 @@ START_TEST(wrong_programs)
 	}
 	free(list);
 }
-END_TEST
 
 /* ---- constants set from outside -------------------------------------------------------------- */
 
@@ -123,7 +122,7 @@ expect_define(const char *name, int64_t value, const char *only, const char *wan
 	lang_free(&l);
 }
 
-START_TEST(defines)
+TEST(defines)
 {
 	expect_define("G", 999, NULL, NULL);
 	expect_define("B", 64, "k", NULL);
@@ -133,10 +132,9 @@ START_TEST(defines)
 	expect_define("X", 5, NULL, "there is no constant `X` to set: the program has G, B, S");
 	expect_define("G", 1, "other", "there is no kernel `other`: the file has `k`");
 }
-END_TEST
 
 /* Errors beyond the twentieth are counted, not kept. */
-START_TEST(many_errors)
+TEST(many_errors)
 {
 	Text t;
 	Lang l, keep;
@@ -154,7 +152,6 @@ START_TEST(many_errors)
 	lang_free(&l);
 	lang_free(&keep);
 }
-END_TEST
 
 /* head, n pieces with their number, tail */
 static void
@@ -178,7 +175,7 @@ expect_limit(const char *head, const char *piece, int n, const char *tail, const
 }
 
 /* What would make the compiler slow is refused. */
-START_TEST(limits)
+TEST(limits)
 {
 	static const char body[] = "{ grid(1); }";
 
@@ -193,24 +190,4 @@ START_TEST(limits)
 	expect_limit("", "kernel k#() { grid(1); }", 1200, "", "the file holds more than 1000 kernels");
 	expect_limit("kernel k(A: out f32[N]) { grid(1); }", "// padding padding padding #\n", 60000, "",
 	             "the source is longer than 1048576 bytes");
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("errors");
-	TCase *t = tcase_create("all");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_add_test(t, wrong_programs);
-	tcase_add_test(t, defines);
-	tcase_add_test(t, many_errors);
-	tcase_add_test(t, limits);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

@@ -3,14 +3,15 @@
  * Valid programs are mutated, from a fixed seed: bytes and tokens are changed, dropped, doubled, swapped,
  * taken from other programs.  Each result must end in errors with places or in IR that verifies, and give
  * the same twice.  Environment: FUZZ_ROUNDS mutations (default 6000), FUZZ_SEED. */
+#include "test/check.h"
 #include "test/lang/util_lang.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Corpus {
-	char **text;
+	const char **text;
 	size_t *len;
 	int n;
 } Corpus;
@@ -36,7 +37,7 @@ add_dir(Corpus *c, const char *dir)
 	c->len = realloc(c->len, sizeof *c->len * (size_t)(c->n + n));
 	ck_assert(c->text && c->len);
 	for (int i = 0; i < n; i++) {
-		c->text[c->n] = lang_read(list[i], &c->len[c->n]);
+		c->text[c->n] = file_read(list[i], &c->len[c->n]);
 		c->n++;
 		free(list[i]);
 	}
@@ -57,8 +58,6 @@ load(void)
 static void
 unload(Corpus *c)
 {
-	for (int i = 0; i < c->n; i++)
-		free(c->text[i]);
 	free(c->text);
 	free(c->len);
 }
@@ -203,7 +202,7 @@ env(const char *name, long other)
 	return s ? atol(s) : other;
 }
 
-START_TEST(mutations)
+TEST(mutations)
 {
 	Corpus c = load();
 	Rng r = { (uint64_t)env("FUZZ_SEED", 1) };
@@ -229,10 +228,9 @@ START_TEST(mutations)
 	free(b);
 	unload(&c);
 }
-END_TEST
 
 /* Every prefix of a program, and every program with one byte missing. */
-START_TEST(prefixes)
+TEST(prefixes)
 {
 	static const char *const file[] = { "examples/gemm_w4a16.hexc", "test/lang/valid/tensors.hexc",
 		                            "test/lang/valid/explicit_async.hexc" };
@@ -241,7 +239,7 @@ START_TEST(prefixes)
 	ck_assert_ptr_nonnull(b);
 	for (size_t f = 0; f < COUNT_OF(file); f++) {
 		size_t len;
-		char *s = lang_read(file[f], &len);
+		const char *s = file_read(file[f], &len);
 
 		for (size_t i = 0; i < 2 * len; i++) {
 			Lang l;
@@ -253,14 +251,12 @@ START_TEST(prefixes)
 			compile(b, &l);
 			lang_free(&l);
 		}
-		free(s);
 	}
 	free(b);
 }
-END_TEST
 
 /* Text that grows a structure without end. */
-START_TEST(repetition)
+TEST(repetition)
 {
 	static const char *const unit[] = { "(", "-", "[", "{", "a+", "if true{", "a[", "f16(", "else if x {",
 		                            "var a = 1;", "let a: shared = a;", ";", "kernel k(", "\"", "0",
@@ -287,23 +283,5 @@ START_TEST(repetition)
 	}
 	free(s);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("fuzz");
-	TCase *t = tcase_create("all");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_set_timeout(t, 600);
-	tcase_add_test(t, mutations);
-	tcase_add_test(t, prefixes);
-	tcase_add_test(t, repetition);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(.timeout = 600);

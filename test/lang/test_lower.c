@@ -3,8 +3,9 @@
  * Programs in test/lang/valid announce parts of their IR, in order:  // ir: %b = add %a, % : reg f32[8]
  * and what must not occur:  // ir! if
  * In the printed IR each `%12.name` is `%name` and each `%12` is `%`; places are left out. */
+#include "test/check.h"
 #include "test/lang/util_lang.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,8 @@ static void
 check_program(const char *path, bool patterns)
 {
 	size_t len;
-	char *source = lang_read(path, &len), *ir;
+	const char *source = file_read(path, &len);
+	char *ir;
 	Lang l;
 
 	lang_compile(&l, source, len, NULL, 0, NULL);
@@ -116,7 +118,6 @@ check_program(const char *path, bool patterns)
 		check_patterns(path, source, ir);
 	free(ir);
 	lang_free(&l);
-	free(source);
 }
 
 static void
@@ -132,17 +133,15 @@ check_all(const char *dir, bool patterns)
 	free(list);
 }
 
-START_TEST(valid_programs)
+TEST(valid_programs)
 {
 	check_all("test/lang/valid", true);
 }
-END_TEST
 
-START_TEST(examples)
+TEST(examples)
 {
 	check_all("examples", false);
 }
-END_TEST
 
 /* ---- the manual -------------------------------------------------------------------------------- */
 
@@ -176,11 +175,10 @@ check_fragment(const char *s, size_t n)
 	free(text);
 }
 
-START_TEST(manual)
+TEST(manual)
 {
 	static const char open[] = "\n```hexc\n";
-	size_t len;
-	char *text = lang_read("hexc/LANGUAGE.md", &len);
+	const char *text = file_read("hexc/LANGUAGE.md", NULL);
 	int n = 0;
 
 	for (const char *s = text; (s = strstr(s, open)); n++) {
@@ -191,9 +189,7 @@ START_TEST(manual)
 		s = end;
 	}
 	ck_assert_int_ge(n, 25);
-	free(text);
 }
-END_TEST
 
 /* ---- choices of the examples ------------------------------------------------------------------ */
 
@@ -201,7 +197,7 @@ static void
 check_choice(const char *path, int n, const Define *def, const char *error)
 {
 	size_t len;
-	char *source = lang_read(path, &len);
+	const char *source = file_read(path, &len);
 	Lang l;
 
 	lang_compile(&l, source, len, def, n, NULL);
@@ -211,10 +207,9 @@ check_choice(const char *path, int n, const Define *def, const char *error)
 		ck_assert_msg(l.ok && kernel_verify(l.unit.kernel[0], "lower"), "%s: %s", path,
 		              lang_messages(&l));
 	lang_free(&l);
-	free(source);
 }
 
-START_TEST(gemm_choices)
+TEST(gemm_choices)
 {
 	static const int64_t b[] = { 16, 32, 64, 128 };
 
@@ -227,9 +222,8 @@ START_TEST(gemm_choices)
 		check_choice("examples/gemm_f16.hexc", 4, def, NULL);
 	}
 }
-END_TEST
 
-START_TEST(group_sizes)
+TEST(group_sizes)
 {
 	static const char *const file[] = { "examples/gemm_w4a16.hexc", "examples/gemm_w4a16_sym.hexc" };
 
@@ -244,13 +238,12 @@ START_TEST(group_sizes)
 		check_choice(file[i], 1, (const Define[]){ { "G", 48 } }, "`assume G % BK == 0`");
 	}
 }
-END_TEST
 
 /* The same text gives the same IR. */
-START_TEST(deterministic)
+TEST(deterministic)
 {
 	size_t len;
-	char *source = lang_read("examples/gemm_w4a16.hexc", &len);
+	const char *source = file_read("examples/gemm_w4a16.hexc", &len);
 	Lang a, b;
 
 	lang_compile(&a, source, len, NULL, 0, NULL);
@@ -258,27 +251,4 @@ START_TEST(deterministic)
 	ck_assert_str_eq(lang_print(&a, 0), lang_print(&b, 0));
 	lang_free(&a);
 	lang_free(&b);
-	free(source);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("lower");
-	TCase *t = tcase_create("all");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_add_test(t, valid_programs);
-	tcase_add_test(t, examples);
-	tcase_add_test(t, manual);
-	tcase_add_test(t, gemm_choices);
-	tcase_add_test(t, group_sizes);
-	tcase_add_test(t, deterministic);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

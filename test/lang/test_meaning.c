@@ -1,8 +1,8 @@
 /* test_meaning.c - what programs compute, through the tile interpreter, against loops written here. */
-#include "hexc/pass/pass.h"
+#include "test/check.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,24 +13,15 @@ static Unit *
 run(Run *r, const char *source, const char *defines, const char *sizes)
 {
 	Unit *u = ir_unit();
-	Kernel *k = run_source(u, source, defines);
 
-	pass_bounds(k);
-	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
-	run_setup(r, k, sizes, 1);
+	run_bounded(r, u, source, defines, sizes, 1);
 	return u;
 }
 
 static Unit *
 run_file(Run *r, const char *path, const char *defines, const char *sizes)
 {
-	size_t len;
-	char *source = lang_read(path, &len);
-	Unit *u = run(r, source, defines, sizes);
-
-	u->text = NULL;
-	free(source);
-	return u;
+	return run(r, file_read(path, NULL), defines, sizes);
 }
 
 static void
@@ -96,14 +87,13 @@ check_means(int64_t m, int64_t n, const char *sizes)
 	ir_unit_free(u);
 }
 
-START_TEST(mean_of_ragged)
+TEST(mean_of_ragged)
 {
 	check_means(8, 64, "M=8 N=64");
 	check_means(5, 64, "M=5 N=64");
 	check_means(8, 37, "M=8 N=37");
 	check_means(1, 1, "M=1 N=1");
 }
-END_TEST
 
 /* ---- shapes --------------------------------------------------------------------------------------- */
 
@@ -154,13 +144,12 @@ check_reshaped(int64_t m, int64_t n, const char *sizes)
 	ir_unit_free(u);
 }
 
-START_TEST(reshapes)
+TEST(reshapes)
 {
 	check_reshaped(8, 30, "M=8 N=30");
 	check_reshaped(7, 29, "M=7 N=29");
 	check_reshaped(1, 2, "M=1 N=2");
 }
-END_TEST
 
 /* ---- tiles of indices ------------------------------------------------------------------------------ */
 
@@ -198,7 +187,7 @@ static const char aliases[] =
 	"    E[0 :+ 1] = sum(reshape(x, 768)[J * 100 :+ 64], 0);\n"
 	"}\n";
 
-START_TEST(shared_reshapes)
+TEST(shared_reshapes)
 {
 	for (int64_t j = 0; j < 4; j++) {
 		Run r;
@@ -231,9 +220,8 @@ START_TEST(shared_reshapes)
 		ir_unit_free(u);
 	}
 }
-END_TEST
 
-START_TEST(indices)
+TEST(indices)
 {
 	for (int64_t n = 8; n <= 16; n += 3) {
 		char sizes[20];
@@ -252,7 +240,6 @@ START_TEST(indices)
 		ir_unit_free(u);
 	}
 }
-END_TEST
 
 /* ---- control flow ------------------------------------------------------------------------------- */
 
@@ -278,7 +265,7 @@ static const char chains[] =
 	"    O[3] = where(best > 5 && !(from == 2), best << 1, 0);\n"
 	"}\n";
 
-START_TEST(control_flow)
+TEST(control_flow)
 {
 	int64_t best = 0, from = 0, evens = 0;
 	Run r;
@@ -303,7 +290,6 @@ START_TEST(control_flow)
 	ck_assert_int_eq((int64_t)run_get(&r, "O", 3), best * 2);
 	ir_unit_free(u);
 }
-END_TEST
 
 /* ---- shapes --------------------------------------------------------------------------------------- */
 
@@ -318,7 +304,7 @@ static const char shapes[] =
 	"    O[:, m :+ 4, :] = transpose(x, 2, 1, 0) + f32(iota(1, 8, 4, 4) + i32(m));\n"
 	"}\n";
 
-START_TEST(shapes_and_strides)
+TEST(shapes_and_strides)
 {
 	Run r;
 	Unit *u = run(&r, shapes, "", "M=6 ld=100");
@@ -338,10 +324,9 @@ START_TEST(shapes_and_strides)
 	}
 	ir_unit_free(u);
 }
-END_TEST
 
 /* The explicit pipeline copies every element once. */
-START_TEST(explicit_pipeline)
+TEST(explicit_pipeline)
 {
 	Run r;
 	Unit *u = run_file(&r, "test/lang/valid/explicit_async.hexc", "STAGES=4", "M=70 K=150");
@@ -352,11 +337,10 @@ START_TEST(explicit_pipeline)
 		ck_assert(run_get(&r, "C", i) == 2 * run_get(&r, "A", i));
 	ir_unit_free(u);
 }
-END_TEST
 
 /* ---- examples ------------------------------------------------------------------------------------- */
 
-START_TEST(example_softmax)
+TEST(example_softmax)
 {
 	Run r;
 	Unit *u = run_file(&r, "examples/softmax.hexc", "BM=2 BN=64", "M=5 N=150");
@@ -375,9 +359,8 @@ START_TEST(example_softmax)
 	}
 	ir_unit_free(u);
 }
-END_TEST
 
-START_TEST(example_layer_norm)
+TEST(example_layer_norm)
 {
 	Run r;
 	Unit *u = run_file(&r, "examples/layer_norm.hexc", "BM=4 BN=128", "M=7 N=100");
@@ -400,7 +383,6 @@ START_TEST(example_layer_norm)
 	}
 	ir_unit_free(u);
 }
-END_TEST
 
 /* W is [n, k] in groups of g */
 static void
@@ -434,37 +416,12 @@ check_w4(const char *path, const char *defines, int64_t m, int64_t n, int64_t k,
 	ir_unit_free(u);
 }
 
-START_TEST(example_w4a16)
+TEST(example_w4a16)
 {
 	check_w4("examples/gemm_w4a16.hexc", "BM=16 BN=64", 19, 96, 256, 128);
 	check_w4("examples/gemm_w4a16.hexc", "G=32 BM=32 BN=16", 5, 32, 96, 32);
 	check_w4("examples/gemm_w4a16.hexc", "G=96 BM=32 BN=16 STAGES=1", 5, 32, 192, 96);
 	check_w4("examples/gemm_w4a16_sym.hexc", "BM=16 BN=64", 19, 96, 256, 128);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("meaning");
-	TCase *t = tcase_create("all");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, mean_of_ragged);
-	tcase_add_test(t, reshapes);
-	tcase_add_test(t, shared_reshapes);
-	tcase_add_test(t, indices);
-	tcase_add_test(t, control_flow);
-	tcase_add_test(t, shapes_and_strides);
-	tcase_add_test(t, explicit_pipeline);
-	tcase_add_test(t, example_softmax);
-	tcase_add_test(t, example_layer_norm);
-	tcase_add_test(t, example_w4a16);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(.timeout = 60);

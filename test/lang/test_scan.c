@@ -2,9 +2,10 @@
  * order matters, rows of any length in tiles of any size, what lies outside of a tensor in nothing.
  * The same program runs on the simulator in test/infer/run-candidates.sh, against the tile interpreter. */
 #include "hexc/pass/pass.h"
+#include "test/check.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,17 +16,11 @@ run_carried(Run *r, const char *defines, int64_t m, int64_t n)
 {
 	Unit *u = ir_unit();
 	char sizes[64];
-	size_t len;
-	char *source = lang_read("test/infer/programs/carried.hexc", &len);
-	Kernel *k = run_source(u, source, defines);
+	const char *source = file_read("test/infer/programs/carried.hexc", NULL);
 
 	snprintf(sizes, sizeof sizes, "M=%d N=%d", (int)m, (int)n);
-	pass_bounds(k);
-	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
-	run_setup(r, k, sizes, (uint64_t)(m * 1000 + n));
+	run_bounded(r, u, source, defines, sizes, (uint64_t)(m * 1000 + n));
 	run_ok(r, NULL);
-	u->text = NULL;
-	free(source);
 	return u;
 }
 
@@ -119,7 +114,7 @@ check_picks(Run *r, int64_t m, int64_t n)
 static const char *const tiles[] = { "BM=4 BN=32", "BM=1 BN=16", "BM=16 BN=128", "BM=4 BN=256" };
 static const int lengths[] = { 1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 127, 128, 129, 145, 255, 257, 300 };
 
-START_TEST(carried)
+TEST_EACH(carried, COUNT_OF(tiles))
 {
 	for (int i = 0; i < (int)COUNT_OF(lengths); i++) {
 		int64_t m = 1 + (i * 5) % 7, n = lengths[i];
@@ -132,7 +127,6 @@ START_TEST(carried)
 		ir_unit_free(u);
 	}
 }
-END_TEST
 
 /* ---- along any dim, of tiles with edges in several ------------------------------------------------ */
 
@@ -236,7 +230,7 @@ check_cube(int64_t a, int64_t b, int64_t c)
 	ir_unit_free(u);
 }
 
-START_TEST(edges_in_any_dim)
+TEST(edges_in_any_dim)
 {
 	check_cube(4, 8, 16);
 	check_cube(3, 8, 16);
@@ -246,22 +240,5 @@ START_TEST(edges_in_any_dim)
 	check_cube(2, 3, 1);
 	check_cube(1, 1, 1);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("scan");
-	TCase *t = tcase_create("all");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, carried, 0, (int)COUNT_OF(tiles));
-	tcase_add_test(t, edges_in_any_dim);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(.timeout = 120);

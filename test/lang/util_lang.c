@@ -1,7 +1,7 @@
 /* util_lang.c - compile source text in a test and look at what came out. */
 #include "hexc/lang/lang.h"
 #include "test/lang/util_lang.h"
-#include <check.h>
+#include "test/check.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,25 +52,6 @@ lang_messages(Lang *l)
 		text_printf(&t, "%u:%u: %s\n", (unsigned)m->src.line, (unsigned)m->src.col, m->text);
 	}
 	return t.s ? t.s : "";
-}
-
-char *
-lang_read(const char *path, size_t *len)
-{
-	FILE *f = fopen(path, "rb");
-	char *s;
-	long n;
-
-	ck_assert_msg(f != NULL, "cannot open %s", path);
-	fseek(f, 0, SEEK_END);
-	n = ftell(f);
-	rewind(f);
-	s = malloc((size_t)n + 1);
-	ck_assert_ptr_nonnull(s);
-	*len = fread(s, 1, (size_t)n, f);
-	s[*len] = 0;
-	fclose(f);
-	return s;
 }
 
 static int

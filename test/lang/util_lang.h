@@ -20,8 +20,6 @@ void lang_free(Lang *l);
 const char *lang_print(Lang *l, int i);
 /* All messages, one a line: "line:col: text". */
 const char *lang_messages(Lang *l);
-/* A whole file, NUL-terminated, from malloc; fails the test when it cannot be read. */
-char *lang_read(const char *path, size_t *len);
 /* Names of the *.hexc files of a directory, sorted, from malloc; fails the test when there are none. */
 char **lang_list(const char *dir, int *n);
 #endif

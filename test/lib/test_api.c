@@ -1,6 +1,6 @@
 /* test_api.c - hexc.h: options, messages, what a module says, launch arithmetic. */
+#include "test/check.h"
 #include "test/lib/util_lib.h"
-#include <check.h>
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 /* ---- lists ------------------------------------------------------------------------------------ */
 
-START_TEST(lists)
+TEST(lists)
 {
 	size_t n = 0;
 	bool sm_80 = false, infer = false;
@@ -34,9 +34,8 @@ START_TEST(lists)
 	ck_assert_str_eq(hexc_strerror(HEXC_OK), "ok");
 	ck_assert_str_eq(hexc_strerror(12345), "unknown result code");
 }
-END_TEST
 
-START_TEST(dtypes)
+TEST(dtypes)
 {
 	unsigned char buf[64] = { 0 };
 	size_t n = 0;
@@ -64,7 +63,6 @@ START_TEST(dtypes)
 	hexc_put(hexc_dtype_find("f16"), buf, 0, 1.0 / 3);
 	ck_assert_int_eq(buf[0] | buf[1] << 8, 0x3555);
 }
-END_TEST
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
@@ -80,7 +78,7 @@ open_with(const hexc_opts *o)
 	return code;
 }
 
-START_TEST(options)
+TEST(options)
 {
 	static const hexc_opts none = HEXC_OPTS_INIT;
 	const hexc_define two[2] = { { "BN", 128 }, { "BN", 256 } }, empty = { "", 1 }, null = { NULL, 1 };
@@ -123,10 +121,9 @@ START_TEST(options)
 	hexc_module_free(NULL);
 	ck_assert_int_eq(hexc_configure(NULL, NULL), HEXC_E_INVALID);
 }
-END_TEST
 
 /* The strings of the options may go away; a bad configure leaves the old options. */
-START_TEST(configure)
+TEST(configure)
 {
 	char name[] = "BN", arch[] = "sm_86";
 	hexc_define d = { name, 256 };
@@ -152,11 +149,10 @@ START_TEST(configure)
 	ck_assert_ptr_nonnull(strstr(hexc_ptx(m, NULL), ".entry add")); /* outlives its context */
 	hexc_module_free(m);
 }
-END_TEST
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
-START_TEST(messages)
+TEST(messages)
 {
 	static const char wrong[] = "kernel k(A: f32[N], C: out f32[N])\n"
 	                            "{\n"
@@ -197,10 +193,9 @@ START_TEST(messages)
 	ck_assert_int_eq(hexc_compile(&m, NULL, "y", lib_add, 10), HEXC_E_INVALID);
 	hexc_close(c);
 }
-END_TEST
 
 /* Constants that are element types: told apart from numbers, in both directions. */
-START_TEST(type_constants)
+TEST(type_constants)
 {
 	static const char src[] = "kernel k(X: T[N], Y: out U[N])\n"
 				  "    const T = u4, G = 8\n"
@@ -251,10 +246,9 @@ START_TEST(type_constants)
 		hexc_module_free(m);
 	}
 }
-END_TEST
 
 /* What -D and its kin may ask for, and how it is refused. */
-START_TEST(choices)
+TEST(choices)
 {
 	static const struct {
 		const char *name;
@@ -283,9 +277,8 @@ START_TEST(choices)
 		hexc_module_free(m);
 	}
 }
-END_TEST
 
-START_TEST(kernels_and_candidates)
+TEST(kernels_and_candidates)
 {
 	static const char both[] =
 		"kernel a(C: out f32[N]) { grid(ceil(N, 64)); C[block.x * 64 :+ 64] = 1.0; }\n"
@@ -314,11 +307,10 @@ START_TEST(kernels_and_candidates)
 	ck_assert_ptr_null(lib_compile(lib_gemm, &o, &code, why, sizeof why));
 	ck_assert_msg(code == HEXC_E_SOURCE && strstr(why, "candidate"), "%d %s", code, why);
 }
-END_TEST
 
 /* ---- facts and launches ----------------------------------------------------------------------- */
 
-START_TEST(facts)
+TEST(facts)
 {
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	hexc_param_info p = HEXC_PARAM_INFO_INIT;
@@ -359,9 +351,8 @@ START_TEST(facts)
 	ck_assert_uint_eq(strlen(hexc_ptx(m, NULL)), n);
 	hexc_module_free(m);
 }
-END_TEST
 
-START_TEST(launches)
+TEST(launches)
 {
 	static float a[200], b[200], c[200];
 	hexc_arg arg[4];
@@ -406,9 +397,8 @@ START_TEST(launches)
 	ck_assert_int_eq(hexc_check_args(m, 0, NULL, NULL, 0), HEXC_E_INVALID);
 	hexc_module_free(m);
 }
-END_TEST
 
-START_TEST(assumptions)
+TEST(assumptions)
 {
 	hexc_arg arg[6];
 	hexc_module *m = lib_must(lib_gemm, NULL);
@@ -431,11 +421,10 @@ START_TEST(assumptions)
 	ck_assert_str_eq(why, "the kernel assumes N <= 4096, but N is 5000");
 	hexc_module_free(m);
 }
-END_TEST
 
 /* ---- the same bytes --------------------------------------------------------------------------- */
 
-START_TEST(same_bytes)
+TEST(same_bytes)
 {
 	static const char *const src[] = { lib_add, lib_gemm };
 
@@ -451,7 +440,6 @@ START_TEST(same_bytes)
 		hexc_module_free(three);
 	}
 }
-END_TEST
 
 typedef struct Seen {
 	int n;
@@ -470,7 +458,7 @@ see(void *user, const char *pass, const char *kernel, const char *ir)
 }
 
 /* How the host's thread rounds, and whether it flushes subnormal numbers, is its own business. */
-START_TEST(host_arithmetic)
+TEST(host_arithmetic)
 {
 	static const char src[] = "kernel k(C: out f32[N], D: out f64[N]) {\n"
 				  "    grid(ceil(N, 128));\n"
@@ -496,9 +484,8 @@ START_TEST(host_arithmetic)
 #endif
 	hexc_module_free(m);
 }
-END_TEST
 
-START_TEST(dumps)
+TEST(dumps)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	Seen s = { 0, "" };
@@ -520,35 +507,4 @@ START_TEST(dumps)
 	m = lib_must(lib_gemm, &o);
 	ck_assert_int_eq(s.n, 1);
 	hexc_module_free(m);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("api");
-	TCase *t = tcase_create("api");
-	SRunner *r;
-	int failed;
-
-	tcase_add_test(t, lists);
-	tcase_add_test(t, dtypes);
-	tcase_add_test(t, options);
-	tcase_add_test(t, configure);
-	tcase_add_test(t, messages);
-	tcase_add_test(t, type_constants);
-	tcase_add_test(t, choices);
-	tcase_add_test(t, kernels_and_candidates);
-	tcase_add_test(t, facts);
-	tcase_add_test(t, launches);
-	tcase_add_test(t, assumptions);
-	tcase_add_test(t, same_bytes);
-	tcase_add_test(t, host_arithmetic);
-	tcase_add_test(t, dumps);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

@@ -1,8 +1,9 @@
 /* test_budget.c - every budget of search steps, and a cancellation at every poll: the answer is either the
  * whole solution, the same as without a limit, or HEXC_E_LIMIT; the context compiles the next program as if
  * nothing had been, and no memory is lost. */
+#include "test/check.h"
 #include "test/lib/util_lib.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ text_of(const hexc_module *m)
 }
 
 typedef struct Fixture {
-	char *src;
+	const char *src;
 	size_t n;
 	hexc_ctx *ctx;
 	hexc_opts o;
@@ -92,7 +93,7 @@ start(Fixture *f, const char *path, uint32_t flags)
 	int code;
 
 	memset(f, 0, sizeof *f);
-	f->src = lib_read(path, &f->n);
+	f->src = file_read(path, &f->n);
 	f->o = none;
 	f->o.flags = flags;
 	f->o.realloc = lib_realloc;
@@ -110,7 +111,6 @@ end(Fixture *f)
 {
 	hexc_close(f->ctx);
 	ck_assert_msg(f->p.alloc.live == 0, "%ld blocks leak", f->p.alloc.live);
-	free(f->src);
 	free(f->want);
 	free(f->next);
 }
@@ -145,7 +145,7 @@ sampled(long i, long n)
 	return getenv("FULL") || i <= ALL || i >= n - ALL || i % (n / SAMPLE + 1) == 0;
 }
 
-START_TEST(every_budget)
+TEST_EACH(every_budget, sizeof program / sizeof *program)
 {
 	uint64_t lo = 0, hi = 10000000;
 	Fixture f;
@@ -166,10 +166,9 @@ START_TEST(every_budget)
 			              (unsigned long long)i, (unsigned long long)hi);
 	end(&f);
 }
-END_TEST
 
 /* With and without PTX: LLVM's part is polled around too. */
-START_TEST(every_poll)
+TEST_EACH(every_poll, 2 * sizeof program / sizeof *program)
 {
 	Fixture f;
 	long n;
@@ -185,23 +184,5 @@ START_TEST(every_poll)
 			ck_assert_msg(limited(&f, 0, i) == (i > n), "poll %ld of %ld", i, n);
 	end(&f);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("budget");
-	TCase *t = tcase_create("budget");
-	SRunner *r;
-	int failed, n = (int)(sizeof program / sizeof *program);
-
-	tcase_set_timeout(t, 240);
-	tcase_add_loop_test(t, every_budget, 0, n);
-	tcase_add_loop_test(t, every_poll, 0, 2 * n);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(.timeout = 240);

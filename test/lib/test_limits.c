@@ -1,6 +1,6 @@
 /* test_limits.c - when memory, steps or patience run out: the right code, no leak, the next compile works. */
+#include "test/check.h"
 #include "test/lib/util_lib.h"
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,17 +46,16 @@ allocation_failures(const char *src, uint32_t flags, bool only_one, int end)
 	ck_assert_msg(n > 3, "only %ld allocations", n);
 }
 
-START_TEST(no_memory)
+TEST(no_memory)
 {
 	allocation_failures(lib_add, 0, false, HEXC_OK);
 	allocation_failures(lib_gemm, HEXC_NO_EMIT | HEXC_EXPLAIN, false, HEXC_OK);
 	allocation_failures(lib_gemm, HEXC_NO_EMIT | HEXC_EXPLAIN, true, HEXC_OK);
 	allocation_failures("kernel k(", 0, false, HEXC_E_SOURCE);
 }
-END_TEST
 
 /* The same context after a failure: memory is there again. */
-START_TEST(next_works)
+TEST(next_works)
 {
 	for (long n = 3; n < 12; n++) {
 		LibAlloc a = { 0, 0, n, true };
@@ -76,9 +75,8 @@ START_TEST(next_works)
 		ck_assert_int_eq(a.live, 0);
 	}
 }
-END_TEST
 
-START_TEST(max_memory)
+TEST(max_memory)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	bool done = false;
@@ -95,9 +93,8 @@ START_TEST(max_memory)
 	}
 	ck_assert(done);
 }
-END_TEST
 
-START_TEST(max_steps)
+TEST(max_steps)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	LibAlloc a = { 0, 0, 0, false };
@@ -117,7 +114,6 @@ START_TEST(max_steps)
 	ck_assert_msg(refused > 2 && steps < 10000000, "%d refusals, %llu steps", refused,
 	              (unsigned long long)steps);
 }
-END_TEST
 
 typedef struct Patience {
 	LibAlloc alloc; /* first: lib_realloc gets the same pointer */
@@ -132,7 +128,7 @@ impatient(void *user)
 	return ++p->polls >= p->stop_at;
 }
 
-START_TEST(cancelled)
+TEST(cancelled)
 {
 	long n;
 
@@ -150,10 +146,9 @@ START_TEST(cancelled)
 	}
 	ck_assert_msg(n > 5 && n < 10000, "%ld polls", n);
 }
-END_TEST
 
 /* The tile interpreter has its own budget. */
-START_TEST(tile_limits)
+TEST(tile_limits)
 {
 	static float x[4096], y[4096];
 	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0 },
@@ -197,27 +192,4 @@ START_TEST(tile_limits)
 	o.size = 3;
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_INVALID);
 	hexc_module_free(m);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("limits");
-	TCase *t = tcase_create("limits");
-	SRunner *r;
-	int failed;
-
-	tcase_add_test(t, no_memory);
-	tcase_add_test(t, next_works);
-	tcase_add_test(t, max_memory);
-	tcase_add_test(t, max_steps);
-	tcase_add_test(t, cancelled);
-	tcase_add_test(t, tile_limits);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

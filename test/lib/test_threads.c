@@ -1,6 +1,7 @@
 /* test_threads.c - eight threads compile different kernels at once and get the same bytes as one. */
+#include "test/check.h"
 #include "test/lib/util_lib.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static const struct {
 
 typedef struct Job {
 	int i;
-	char *src;
+	const char *src;
 	size_t n;
 	char *ptx; /* what one thread alone got */
 	int wrong;
@@ -65,7 +66,7 @@ thread(void *user)
 	return NULL;
 }
 
-START_TEST(threads)
+TEST(threads)
 {
 	Job job[THREADS];
 
@@ -74,7 +75,7 @@ START_TEST(threads)
 		hexc_module *m;
 		memset(j, 0, sizeof *j);
 		j->i = i;
-		j->src = lib_read(work[i].path, &j->n);
+		j->src = file_read(work[i].path, &j->n);
 		m = compile(j);
 		ck_assert_ptr_nonnull(m);
 		j->ptx = strdup(hexc_ptx(m, NULL));
@@ -86,25 +87,6 @@ START_TEST(threads)
 		pthread_join(job[i].thread, NULL);
 		ck_assert_msg(job[i].wrong == 0, "%s: %d of %d differ", work[i].path, job[i].wrong,
 		              (int)ROUNDS);
-		free(job[i].src);
 		free(job[i].ptx);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("threads");
-	TCase *t = tcase_create("threads");
-	SRunner *r;
-	int failed;
-
-	tcase_add_test(t, threads);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

@@ -1,6 +1,6 @@
 /* util_lib.c - see util_lib.h. */
 #include "test/lib/util_lib.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +27,6 @@ const char lib_gemm[] = "kernel gemm(A: f16[M, K], B: f16[N, K], C: out f16[M, N
                         "    }\n"
                         "    C[m :+ BM, n :+ BN] = f16(acc);\n"
                         "}\n";
-
-char *
-lib_read(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-	char *s = malloc(1 << 20);
-
-	ck_assert_ptr_nonnull(f);
-	ck_assert_ptr_nonnull(s);
-	*n = fread(s, 1, (1 << 20) - 1, f);
-	s[*n] = 0;
-	fclose(f);
-	return s;
-}
 
 hexc_module *
 lib_compile(const char *src, const hexc_opts *opts, int *code, char *why, size_t nwhy)

@@ -4,8 +4,6 @@
 #include "lib/hexc.h"
 #include <stdbool.h>
 
-/* Text of a file, to be freed; fails the test when it cannot be read. */
-char *lib_read(const char *path, size_t *n);
 /* Compile with opts (NULL: defaults); the module, or NULL with *code set and the first message in why. */
 hexc_module *lib_compile(const char *src, const hexc_opts *opts, int *code, char *why, size_t nwhy);
 /* The same; anything but success fails the test. */

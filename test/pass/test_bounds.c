@@ -1,23 +1,9 @@
 /* test_bounds.c - pass bounds: clips where an edge can be seen, none where it cannot. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdlib.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static const char head[] =
 	"kernel t(A: f16[M, K], B: f16[K, N], W: u4[N, K], S: f16[1, N], I: i8[M, K], J: i8[K, N], "
@@ -89,7 +75,7 @@ static const struct {
 	// clang-format on
 };
 
-START_TEST(clips)
+TEST_EACH(clips, COUNT_OF(clipped))
 {
 	Kernel *k = run_source(u, arena_printf(u->arena, head, clipped[_i].assume, clipped[_i].body), "");
 	int got;
@@ -101,10 +87,9 @@ START_TEST(clips)
 	ck_assert(!pass_bounds(k)); /* a second run changes nothing */
 	ck_assert_int_eq(ir_count(k, O_clip), got);
 }
-END_TEST
 
 /* The largest element of negative numbers, by type: the clip is the type's least. */
-START_TEST(identities)
+TEST_EACH(identities, 7)
 {
 	static const char *const type[] = { "f16", "bf16", "f32", "i8", "i32", "u8", "i64" };
 	Kernel *k = run_source(u,
@@ -128,11 +113,10 @@ START_TEST(identities)
 	ck_assert(run_get(&r, "Y", 0) == top);
 	ck_assert(run_get(&r, "Y", 1) == bottom);
 }
-END_TEST
 
 /* 0 * inf is not 0: where one side is ragged and the other has infinities behind the edge, both are
  * cleared. */
-START_TEST(infinities)
+TEST(infinities)
 {
 	static const char src[] =
 		"kernel t(A: f16[16, K], B: f16[16, K], Y: out f32[16, 16])\n{\n    grid(1);\n"
@@ -147,24 +131,5 @@ START_TEST(infinities)
 	for (int i = 0; i < 256; i++)
 		ck_assert(isfinite(run_get(&r, "Y", i)));
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pass bounds");
-	TCase *t = tcase_create("bounds");
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, clips, 0, (int)COUNT_OF(clipped));
-	tcase_add_loop_test(t, identities, 0, 7);
-	tcase_add_test(t, infinities);
-	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 60);

@@ -1,23 +1,9 @@
 /* test_pipeline.c - pass pipeline: what the loop looks like, and that each wait is needed. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static Kernel *
 piped(const char *src, const char *defines)
@@ -67,7 +53,7 @@ count_in(Block *b, OpCode code)
 }
 
 /* The steady state, in order: wait, barrier, next copies, commit, then what is computed. */
-START_TEST(steady_state)
+TEST_RANGE(steady_state, 2, 6)
 {
 	Kernel *k = gemm_with("", "shared", _i);
 	Op *loop = pass_find(k, O_for, 0), *o;
@@ -95,9 +81,8 @@ START_TEST(steady_state)
 	ck_assert_int_eq(pass_find(k, O_alloc, 0)->out[0]->type.shape[0], _i);
 	ck_assert(!pass_pipeline(k));
 }
-END_TEST
 
-START_TEST(one_stage)
+TEST(one_stage)
 {
 	Kernel *k = gemm_with("", "shared", 1);
 	Op *loop = pass_find(k, O_for, 0);
@@ -114,10 +99,9 @@ START_TEST(one_stage)
 	ck_assert_uint_eq(at, COUNT_OF(order));
 	ck_assert_int_eq(pass_find(k, O_copy, 0)->imm[0], 1);
 }
-END_TEST
 
 /* Copies of iterations that surely exist are not guarded. */
-START_TEST(guards)
+TEST(guards)
 {
 	ck_assert_int_eq(ir_count(gemm_with("", "shared", 4), O_if), 4);
 	ck_assert_int_eq(ir_count(gemm_with(", K >= 1", "shared", 4), O_if), 3);
@@ -126,10 +110,9 @@ START_TEST(guards)
 	/* one iteration: nothing to make ahead but the first */
 	ck_assert_int_eq(ir_count(gemm_with(", K == 32", "shared", 3), O_copy), 2);
 }
-END_TEST
 
 /* What is proved inside stays proved when it is made ahead: no predicates in the main loop. */
-START_TEST(views_stay_inside)
+TEST_EACH(views_stay_inside, 2)
 {
 	Kernel *k = gemm_with("", _i ? "register" : "shared", 3);
 	OpWalk w;
@@ -140,10 +123,9 @@ START_TEST(views_stay_inside)
 				ck_assert_msg(view_in_bounds(k, o, d), "view %%%u dim %d:\n%.3500s",
 				              (unsigned)o->out[0]->id, d, ir_text(u, k));
 }
-END_TEST
 
 /* A load that goes to registers is carried: made one iteration ahead, used when its turn comes. */
-START_TEST(loads_ahead)
+TEST(loads_ahead)
 {
 	Kernel *k = gemm_with("", "register", 3);
 	Op *loop = pass_find(k, O_for, 0), *load = NULL;
@@ -158,12 +140,11 @@ START_TEST(loads_ahead)
 	k = gemm_with("", "register", 1);
 	ck_assert_int_eq(pass_find(k, O_for, 0)->nout, 1);
 }
-END_TEST
 
 /* Where most products lie outside of the time in which a tile is needed, the next one is loaded behind it, so
  * that a lane never has both: of the statistic l behind the second product, the first that needs it, though
  * its difference from the first product stands in front.  What most products need is loaded first of all. */
-START_TEST(loads_late)
+TEST(loads_late)
 {
 	static const char src[] =
 		"kernel t(A: f16[M, 64], L: f32[M], X: f32[M, 64], C: out f32[64, 64])\n"
@@ -190,10 +171,9 @@ START_TEST(loads_late)
 	ck_assert_int_eq(at[0], 0); /* x, from the second product to the last */
 	ck_assert_int_eq(at[1], 2); /* l */
 }
-END_TEST
 
 /* A wait that allows one group more lets a copy land too late. */
-START_TEST(waits_are_needed)
+TEST(waits_are_needed)
 {
 	InterpOpt late = { .late = true, .threads = 1 };
 
@@ -209,10 +189,9 @@ START_TEST(waits_are_needed)
 		u->diag->n = u->diag->nerror = 0;
 	}
 }
-END_TEST
 
 /* Two copies fill one tile: both are made ahead, into the parts they belong to. */
-START_TEST(one_tile_two_copies)
+TEST(one_tile_two_copies)
 {
 	static const char text[] =
 		"    %10 = const imm 0 : i64\n    %11 = const imm 128 : i64\n    %12 = const imm 64 : i64\n"
@@ -245,7 +224,6 @@ START_TEST(one_tile_two_copies)
 	run_ok(&s, &late);
 	run_same(&r, &s, "two copies");
 }
-END_TEST
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -269,48 +247,19 @@ refused(const char *stmt, const char *words, unsigned line)
 	ck_assert_uint_eq(u->diag->msg[0].src.line, line);
 }
 
-START_TEST(own_wait)
+TEST(own_wait)
 {
 	refused("wait 0;", "`wait` inside a pipeline loop", 6);
 }
-END_TEST
 
-START_TEST(own_commit)
+TEST(own_commit)
 {
 	refused("commit;", "`commit` inside a pipeline loop", 6);
 }
-END_TEST
 
-START_TEST(own_copy)
+TEST(own_copy)
 {
 	refused("async copy(A[i :+ 4, :], s);", "`async copy` inside a pipeline loop", 6);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pass pipeline");
-	TCase *t = tcase_create("pipeline");
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, steady_state, 2, 6);
-	tcase_add_test(t, one_stage);
-	tcase_add_test(t, guards);
-	tcase_add_loop_test(t, views_stay_inside, 0, 2);
-	tcase_add_test(t, loads_ahead);
-	tcase_add_test(t, loads_late);
-	tcase_add_test(t, waits_are_needed);
-	tcase_add_test(t, one_tile_two_copies);
-	tcase_add_test(t, own_wait);
-	tcase_add_test(t, own_commit);
-	tcase_add_test(t, own_copy);
-	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 60);

@@ -2,23 +2,9 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/place.h"
 #include "test/pass/util_pass.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* Two dots read `a`, one turned; `t` is a table, `r` is summed only, `g` names rows. */
 static const char source[] =
@@ -59,33 +45,36 @@ count(Kernel *k, OpCode code, Space from)
 	return n;
 }
 
-START_TEST(free_tiles)
+TEST(free_tiles)
 {
 	Kernel *k = run_source(u, source, "");
+	FreeTile *place;
+	int n;
 
 	ck_assert_int_eq(marked(k), 6);
-	place_find(k);
-	ck_assert_int_eq(k->nplace, 3); /* not the table, the sum, the indices */
-	ck_assert_str_eq(k->place[0].name, "a");
-	ck_assert_str_eq(k->place[1].name, "b");
-	ck_assert_str_eq(k->place[2].name, "w");
-	ck_assert_int_eq(k->place[0].bytes, 2048);
-	ck_assert_int_eq(k->place[2].bytes, 512);
+	place_find(k, &place, &n);
+	ck_assert_int_eq(n, 3); /* not the table, the sum, the indices */
+	ck_assert_str_eq(place[0].name, "a");
+	ck_assert_str_eq(place[1].name, "b");
+	ck_assert_str_eq(place[2].name, "w");
+	ck_assert_int_eq(place[0].bytes, 2048);
+	ck_assert_int_eq(place[2].bytes, 512);
 	ck_assert_int_eq(marked(k), 3);
 	ck_assert(kernel_verify(k, "place_find"));
 }
-END_TEST
 
 /* Each of the 8 choices computes what the program says. */
-START_TEST(choices)
+TEST_EACH(choices, 8)
 {
 	InterpOpt opt = { .threads = 1 };
 	bool registers[3] = { _i & 1, _i >> 1 & 1, _i >> 2 & 1 };
 	int shared = 3 - registers[0] - registers[1] - registers[2];
 	Kernel *base = run_source(u, source, ""), *k;
 	Run before, after;
+	FreeTile *place;
+	int n;
 
-	place_find(base);
+	place_find(base, &place, &n);
 	k = kernel_copy(base);
 	ck_assert_str_eq(ir_text(u, k), ir_text(u, base));
 	place_decide(k, registers);
@@ -107,10 +96,9 @@ START_TEST(choices)
 	run_same(&before, &after, "place");
 	ck_assert(!pass_place(k));
 }
-END_TEST
 
 /* From text: an op may read the tile twice, and a loop may start from it. */
-START_TEST(from_text)
+TEST(from_text)
 {
 	static const char text[] =
 		"kernel t {\n  warps 4\n"
@@ -132,31 +120,15 @@ START_TEST(from_text)
 		"    store %10, %14\n"
 		"    yield\n  }\n}\n";
 	Kernel *k = ir_read(u, text);
+	FreeTile *place;
+	int n;
 
+	place_find(k, &place, &n);
+	ck_assert_int_eq(n, 1);
 	pass_apply(k, "place", pass_place);
-	ck_assert_int_eq(k->nplace, 1);
 	ck_assert_int_eq(count(k, O_load, S_shared), 3);
 	ck_assert_int_eq(count(k, O_load, S_global), 0);
 	ck_assert_ptr_eq(pass_find(k, O_mul, 0)->in[0], pass_find(k, O_mul, 0)->in[1]);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pass place");
-	TCase *t = tcase_create("place");
-	SRunner *sr;
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, free_tiles);
-	tcase_add_loop_test(t, choices, 0, 8);
-	tcase_add_test(t, from_text);
-	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE);

@@ -5,23 +5,9 @@
  * fault. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* ---- random programs ------------------------------------------------------------------------- */
 
@@ -108,7 +94,7 @@ gen_program(uint64_t seed)
 	return g.t.s;
 }
 
-START_TEST(random_programs)
+TEST_EACH(random_programs, PROGRAMS)
 {
 	InterpOpt races = { .races = true, .threads = 1 };
 	const char *src = gen_program((uint64_t)_i);
@@ -133,7 +119,6 @@ START_TEST(random_programs)
 		run_same(&a, &b, "random");
 	}
 }
-END_TEST
 
 /* ---- sharing --------------------------------------------------------------------------------- */
 
@@ -175,13 +160,12 @@ static const struct {
 	{ FILL "    wait 0;\n" TILE("b") READ("b"), 256 },
 };
 
-START_TEST(sharing)
+TEST_EACH(sharing, COUNT_OF(shared))
 {
 	Kernel *k = placed(shared[_i].body);
 
 	ck_assert_msg(k->smem == shared[_i].bytes, "%lld bytes:\n%.3500s", (long long)k->smem, ir_text(u, k));
 }
-END_TEST
 
 /* Bytes of two scratches of `bytes`, and of a tile of 256 that lives around the first. */
 static int64_t
@@ -208,7 +192,7 @@ with_scratch(int64_t bytes, Op **one, Op **two)
 }
 
 /* Scratch lives up to the next, and so do tiles; less where an SM would hold fewer blocks. */
-START_TEST(scratch)
+TEST(scratch)
 {
 	Op *one, *two;
 
@@ -223,9 +207,8 @@ START_TEST(scratch)
 	/* two of them are more than there is */
 	ck_assert_int_eq(with_scratch(100000, &one, &two), 256 + 100000);
 }
-END_TEST
 
-START_TEST(alignment)
+TEST(alignment)
 {
 	Kernel *k = run_source(u,
 	                       "kernel t(C: out f32[64], D: out u8[3])\n{\n    grid(1);\n"
@@ -239,9 +222,8 @@ START_TEST(alignment)
 	ck_assert_int_eq(pass_find(k, O_alloc, 1)->imm[0] % 128, 0);
 	ck_assert_int_eq(pass_find(k, O_alloc, 0)->imm[0] % 16, 0);
 }
-END_TEST
 
-START_TEST(too_much)
+TEST(too_much)
 {
 	static const char src[] =
 		"kernel t(A: f16[M, 256], C: out f16[M, 256])\n    tune STAGES = 2..4\n{\n    grid(1);\n"
@@ -261,26 +243,5 @@ START_TEST(too_much)
 	ck_assert_msg(strstr(got, "262144 bytes: tile: shared f16[4, 128, 256]"), "%s", got);
 	ck_assert_uint_eq(u->diag->msg[0].src.line, 6);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pass smem");
-	TCase *t = tcase_create("smem");
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, random_programs, 0, PROGRAMS);
-	tcase_add_loop_test(t, sharing, 0, (int)COUNT_OF(shared));
-	tcase_add_test(t, scratch);
-	tcase_add_test(t, alignment);
-	tcase_add_test(t, too_much);
-	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 60);

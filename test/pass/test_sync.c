@@ -1,23 +1,9 @@
 /* test_sync.c - pass sync: each barrier that is missing is put in, and none that is not needed. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static Kernel *
 until_sync(const char *src, const char *defines, bool place)
@@ -50,7 +36,7 @@ fails(const Program *p, Kernel *k)
 }
 
 /* Take them out one by one: the watcher must see it. */
-START_TEST(every_barrier_is_needed)
+TEST_EACH(every_barrier_is_needed, pass_program_count() * 3)
 {
 	const Program *p = &pass_program[_i / 3];
 	int stages = _i % 3 + 1;
@@ -75,7 +61,6 @@ START_TEST(every_barrier_is_needed)
 			break;
 	}
 }
-END_TEST
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
@@ -125,7 +110,7 @@ static const struct {
 	  2 },
 };
 
-START_TEST(counts)
+TEST_EACH(counts, COUNT_OF(counted))
 {
 	Kernel *k = until_sync(arena_printf(u->arena,
 	                                    "kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n%s}\n",
@@ -136,7 +121,6 @@ START_TEST(counts)
 	              ir_count(k, O_barrier), counted[_i].barriers, ir_text(u, k));
 	ck_assert(!pass_sync(k));
 }
-END_TEST
 
 /* With layouts: each thread reads what it wrote, of the whole tile or of a part of it that begins where its
  * next row does; or another thread's. */
@@ -152,7 +136,7 @@ static const struct {
 	        /* i is not known: taken for another's */
 };
 
-START_TEST(own_elements)
+TEST_EACH(own_elements, COUNT_OF(owned))
 {
 	Kernel *k = run_source(u,
 	                       arena_printf(u->arena,
@@ -172,7 +156,6 @@ START_TEST(own_elements)
 	ck_assert_msg(ir_count(k, O_barrier) == owned[_i].barriers, "%d, not %d:\n%s", ir_count(k, O_barrier),
 	              owned[_i].barriers, ir_text(u, k));
 }
-END_TEST
 
 /* ---- async copies ---------------------------------------------------------------------------- */
 
@@ -180,7 +163,7 @@ static const char group[] =
 	"kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n let b: shared f32[8];\n"
 	" async copy(A[0 :+ 8], b);\n%s Y[0 :+ 8] = b + 1;\n}\n";
 
-START_TEST(async_without_commit)
+TEST(async_without_commit)
 {
 	Kernel *k = until_sync(arena_printf(u->arena, group, ""), "", true);
 	Op *o = pass_find(k, O_copy, 0)->next;
@@ -197,9 +180,8 @@ START_TEST(async_without_commit)
 	run_ok(&r, &races);
 	run_ok(&r, &late);
 }
-END_TEST
 
-START_TEST(async_waited_without_barrier)
+TEST(async_waited_without_barrier)
 {
 	Kernel *k = until_sync(arena_printf(u->arena, group, "commit; wait 0;\n"), "", true);
 
@@ -207,18 +189,16 @@ START_TEST(async_waited_without_barrier)
 	ck_assert_int_eq(ir_count(k, O_wait), 1);
 	ck_assert_int_eq(ir_count(k, O_commit), 1);
 }
-END_TEST
 
-START_TEST(async_complete)
+TEST(async_complete)
 {
 	Kernel *k = until_sync(arena_printf(u->arena, group, "commit; wait 0; barrier;\n"), "", true);
 
 	ck_assert_int_eq(ir_count(k, O_barrier), 1);
 }
-END_TEST
 
 /* A pipeline loop needs its one barrier an iteration and nothing else. */
-START_TEST(pipeline_has_one)
+TEST_RANGE(pipeline_has_one, 1, 5)
 {
 	Kernel *k = pass_source(u, &pass_program[0], _i);
 
@@ -228,13 +208,12 @@ START_TEST(pipeline_has_one)
 	ck_assert(pass_sync(k) == (_i == 1));
 	ck_assert_int_eq(ir_count(k, O_barrier), _i == 1 ? 2 : 1);
 }
-END_TEST
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
 /* An op with scratch has a barrier between its writes and its reads: that orders what came before, and its
  * last read is open. */
-START_TEST(scratch)
+TEST(scratch)
 {
 	static const char src[] =
 		"kernel t(A: f32[64], Y: out f32[64])\n{\n grid(1);\n let b: shared = A[:];\n"
@@ -254,7 +233,6 @@ START_TEST(scratch)
 	pass_apply(k, "sync", pass_sync);
 	ck_assert_msg(ir_count(k, O_barrier) == 2, "%s", ir_text(u, k));
 }
-END_TEST
 
 /* Two ops with scratch, once or in a loop: where it lies, 64 bytes each, and barriers in front of them. */
 static const struct {
@@ -268,7 +246,7 @@ static const struct {
 	{ "for i in 0..N {", "}", 0, 32, 2 },
 };
 
-START_TEST(scratch_by_need)
+TEST_EACH(scratch_by_need, COUNT_OF(staged))
 {
 	const char *src = arena_printf(u->arena,
 	                               "kernel t(A: f32[64], Y: out f32[64], N: i64)\n{\n grid(1);\n"
@@ -287,30 +265,5 @@ START_TEST(scratch_by_need)
 	pass_apply(k, "sync", pass_sync);
 	ck_assert_msg(ir_count(k, O_barrier) == staged[_i].barriers, "%s", ir_text(u, k));
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pass sync");
-	TCase *t = tcase_create("sync");
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, every_barrier_is_needed, 0, pass_program_count() * 3);
-	tcase_add_loop_test(t, counts, 0, (int)COUNT_OF(counted));
-	tcase_add_loop_test(t, own_elements, 0, (int)COUNT_OF(owned));
-	tcase_add_test(t, async_without_commit);
-	tcase_add_test(t, async_waited_without_barrier);
-	tcase_add_test(t, async_complete);
-	tcase_add_loop_test(t, pipeline_has_one, 1, 5);
-	tcase_add_test(t, scratch);
-	tcase_add_loop_test(t, scratch_by_need, 0, (int)COUNT_OF(staged));
-	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 60);

@@ -3,8 +3,8 @@
  * Async copies land as late as the waits allow; after sync, accesses without a barrier in between and
  * tiles that overwrite each other are faults. */
 #include "hexc/pass/pass.h"
+#include "test/check.h"
 #include "test/pass/util_pass.h"
-#include <check.h>
 #include <stdlib.h>
 
 enum { STAGES = 5 };
@@ -13,12 +13,12 @@ static const struct {
 	const char *name;
 	bool (*run)(Kernel *);
 } pass[] = {
-#define PASS(name, help) { #name, pass_##name },
+#define PASS(name, when, help) { #name, pass_##name },
 #include "hexc/pass/passes.def"
 	{ "sync again", pass_sync },
 };
 
-START_TEST(twins)
+TEST_EACH(twins, pass_program_count() * STAGES * PASS_SIZES)
 {
 	const Program *p = &pass_program[_i / (STAGES * PASS_SIZES)];
 	int stages = _i / PASS_SIZES % STAGES + 1;
@@ -48,21 +48,5 @@ START_TEST(twins)
 	}
 	ir_unit_free(u);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("pass twins");
-	TCase *t = tcase_create("twins");
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, twins, 0, pass_program_count() * STAGES * PASS_SIZES);
-	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 60);

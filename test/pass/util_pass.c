@@ -1,6 +1,6 @@
 /* util_pass.c - programs that tests of passes run. */
 #include "test/pass/util_pass.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <string.h>
 

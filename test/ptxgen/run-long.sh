@@ -1,10 +1,7 @@
 #!/bin/sh
 # A loop, a branch and straight code, each longer than what code generation takes as one block: the PTX has more
 # blocks than the program, ptxas (where there is one) takes it, and it computes what the program says.
-B=${B:-build}
-hexc=${HEXC:-$B/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. test/script.sh
 turn() { # $1: how often a product of 32 x 32 and a sum of its rows
 	i=0
 	while [ $i -lt "$1" ]; do
@@ -32,14 +29,14 @@ END
 	echo '    C[0 :+ 32, 0 :+ 32] = x;'
 	echo '}'
 } >"$dir/long.hexc"
-"$hexc" --emit-ptx "$dir/long.hexc" --arch sm_80 -o "$dir/long.ptx" || exit 1
+"$HEXC" --emit-ptx "$dir/long.hexc" --arch sm_80 -o "$dir/long.ptx" || exit 1
 blocks=$(grep -c '^\$L__BB' "$dir/long.ptx")
 [ "$blocks" -ge 12 ] || { echo "FAIL: $blocks blocks of code; four pieces of the program were to be several each"; exit 1; }
 if command -v ptxas >/dev/null; then
 	ptxas -arch=sm_80 "$dir/long.ptx" -o "$dir/long.cubin" || exit 1
 fi
 for n in 0 1 3; do
-	"$hexc" run "$dir/long.hexc" --exec="${EXEC:-sim}" --check --arch sm_80 --arg A='random(1)[32,32]' --arg B='random(2)[32,32]' \
+	"$HEXC" run "$dir/long.hexc" --exec="${EXEC:-sim}" --check --arch sm_80 --arg A='random(1)[32,32]' --arg B='random(2)[32,32]' \
 		--arg n=$n >"$dir/out" 2>&1 || { echo "FAIL: n = $n"; cat "$dir/out"; exit 1; }
 done
 echo "$(wc -l <"$dir/long.ptx") lines of PTX in $blocks blocks"

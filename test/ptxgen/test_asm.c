@@ -1,25 +1,10 @@
 /* test_asm.c - the tables of assembly: operand counts agree, ptxas takes every row for every target
  * that may use it, fragments are what the PTX ISA says. */
 #include "ptxgen/base/asm_rows.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdio.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static void
 check_row(const char *name, const char *text, const char *cons)
@@ -39,7 +24,7 @@ check_row(const char *name, const char *text, const char *cons)
 	}
 }
 
-START_TEST(counts)
+TEST(counts)
 {
 	for (const Instr *i = instrs; i->name; i++) {
 		const char *text, *cons;
@@ -56,7 +41,6 @@ START_TEST(counts)
 	ck_assert_ptr_null(instr_find("nosuch"));
 	ck_assert_ptr_null(instr_find(NULL));
 }
-END_TEST
 
 /* Write a row with registers in place of its operands, and `number` for constants. */
 static void
@@ -98,7 +82,17 @@ text_start(Text *t, const Target *target)
 	               "\t.reg .b64 %%l<20>;\n\t.reg .f32 %%f<20>;\n\t.reg .f64 %%d<20>;\n");
 }
 
-START_TEST(assembles)
+static int
+target_count(void)
+{
+	int n = 0;
+
+	while (targets[n].name)
+		n++;
+	return n;
+}
+
+TEST_EACH(assembles, target_count())
 {
 	const Target *target = &targets[_i];
 	Text t = { u->arena, NULL, 0, 0 };
@@ -124,7 +118,6 @@ START_TEST(assembles)
 	if (!ptx_assembles(u, t.s))
 		fprintf(stderr, "no ptxas for %s: its templates were not assembled\n", target->name);
 }
-END_TEST
 
 /* ---- fragments: PTX ISA, "Matrix Fragments for mma..." --------------------------------------- */
 
@@ -262,7 +255,7 @@ check_fragment(const Instr *in, int operand, int rows, int cols,
 	}
 }
 
-START_TEST(fragments)
+TEST(fragments)
 {
 	for (const Instr *i = instrs; i->name; i++) {
 		if (i->kind != IK_mma && i->kind != IK_mma_sp)
@@ -274,27 +267,5 @@ START_TEST(fragments)
 		check_fragment(i, 2, i->m, i->n, isa_c);
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("assembly tables");
-	TCase *tc = tcase_create("asm");
-	SRunner *r;
-	int failed, ntarget = 0;
-
-	while (targets[ntarget].name)
-		ntarget++;
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 120);
-	tcase_add_test(tc, counts);
-	tcase_add_loop_test(tc, assembles, 0, ntarget);
-	tcase_add_test(tc, fragments);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 120);

@@ -2,9 +2,9 @@
  * every type in every element of a group, in every order, to every type, against what the formats say. */
 #include "hexc/ir/spread.h"
 #include "infer/recipe/recipe.h"
-#include "test/ir/util_ir.h"
+#include "test/ir/util_number.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,20 +13,6 @@
 enum { ROWS = 256, GROUP = 32 };
 
 #define LAYOUT "@{(32,32):(1@lane,1@reg)}"
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* ---- the kernel: a row of 32 elements a lane ------------------------------------------------------- */
 
@@ -101,43 +87,6 @@ kernel_text(DType from, int spread, DType to, int change, int groups)
 /* ---- what the formats say: every number of a narrow type, exactly ---------------------------------- */
 
 static double
-float_value(unsigned code, int exp, int man, bool special)
-{
-	int e = (int)(code >> man & ((1u << exp) - 1)), bias = (1 << (exp - 1)) - 1;
-	double m = (double)(code & ((1u << man) - 1)), x;
-
-	if (special && e == (1 << exp) - 1)
-		x = m > 0 ? (double)NAN : (double)INFINITY;
-	else
-		x = e ? ldexp(ldexp(1, man) + m, e - bias - man) : ldexp(m, 1 - bias - man);
-	return code >> (exp + man) & 1 ? -x : x;
-}
-
-static double
-narrow_value(DType d, unsigned code)
-{
-	/* Dettmers et al., QLoRA, appendix E */
-	static const double nf4[] = { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
-		                      -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
-		                      0.07958029955625534, 0.16093020141124725, 0.24611230194568634,
-		                      0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
-		                      0.7229568362236023, 1 };
-	const DTypeInfo *t = &dtype_info[d];
-
-	if (d == D_nf4)
-		return nf4[code];
-	if (d == D_e8m0)
-		return code == 255 ? (double)NAN : ldexp(1, (int)code - 127);
-	if (t->kind == K_sint && code >> (t->bits - 1))
-		return (double)code - (double)(1 << t->bits);
-	if (t->kind != K_flt)
-		return (double)code;
-	if (t->codes == C_nan && (code & 0x7f) == 0x7f)
-		return (double)NAN;
-	return float_value(code, t->exp, t->man, t->codes == C_ieee);
-}
-
-static double
 result_value(DType d, const void *p, int i)
 {
 	const uint8_t *byte = p;
@@ -150,9 +99,9 @@ result_value(DType d, const void *p, int i)
 		return (double)byte[i];
 	memcpy(&h, byte + 2 * i, 2);
 	if (d == D_f16)
-		return float_value(h, 5, 10, true);
+		return float_code_value(h, 5, 10, true);
 	if (d == D_bf16)
-		return float_value(h, 8, 7, true);
+		return float_code_value(h, 8, 7, true);
 	memcpy(&f, byte + 4 * i, 4);
 	return (double)f;
 }
@@ -213,7 +162,7 @@ try_cast(DType from, int spread, DType to, int change)
 	for (int r = 0; r < ROWS; r++)
 		for (int e = 0; e < GROUP; e++) {
 			double x = result_value(to, out, r * GROUP + e);
-			double v = narrow_value(from, code_at(r, e, bits));
+			double v = code_value(from, code_at(r, e, bits));
 			double want = as_type(to, changed(change, v, e));
 			bool same = x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want);
 
@@ -254,7 +203,7 @@ try_type(DType from, const char *arch)
 }
 
 /* Machines without arithmetic on bf16, with it, with conversions of 8-bit floats. */
-START_TEST(every_code)
+TEST_EACH(every_code, D_COUNT)
 {
 	static const char *const archs[] = { "sm_80", "sm_75", "sm_89", "sm_90a" };
 	bool flt = dtype_info[_i].kind == K_flt;
@@ -262,11 +211,10 @@ START_TEST(every_code)
 	for (size_t i = 0; i < (flt ? COUNT_OF(archs) : 2) && dtype_info[_i].bits <= 8 && _i != D_bool; i++)
 		try_type((DType)_i, archs[i]);
 }
-END_TEST
 
 /* Whole numbers taken off and added, by a constant and by a tile of narrow integers, whether or not the cast
  * can do it (f16 of i7: 1024 - 64 + .. can, bf16 of u7 less 8: 128 + 8 can, bf16 of u8 cannot). */
-START_TEST(offsets)
+TEST_EACH(offsets, 11)
 {
 	static const DType from[] = { D_u1, D_i2, D_u3, D_i4, D_u4, D_i5, D_u6, D_i7, D_u7, D_u8, D_e2m1 };
 	static const DType to[] = { D_f16, D_bf16, D_f32 };
@@ -280,10 +228,9 @@ START_TEST(offsets)
 			u = ir_unit();
 		}
 }
-END_TEST
 
 /* What is written is what the recipe counts: LLVM takes no step apart and undoes none. */
-START_TEST(instructions)
+TEST_EACH(instructions, D_COUNT)
 {
 	static const char word[][16] = { "\tlop3.", "\tprmt.", "\tshr.u", "\tshl.b32", "\tshf.",
 		                         "\tand.b", "\tor.b",  "\txor.",  "\tadd.s32", "\tadd.rn.f16x2",
@@ -319,7 +266,6 @@ START_TEST(instructions)
 		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r), ptx);
 	}
 }
-END_TEST
 
 /* ---- the machine's own instructions: NVDISASM=path of nvdisasm, and ptxas ---------------------------- */
 
@@ -354,7 +300,7 @@ machine_instructions(const char *ptx)
 }
 
 /* Two further groups cost the machine what the recipe says, or less; but for two constants. */
-START_TEST(machine_code)
+TEST_EACH(machine_code, D_COUNT)
 {
 	static const DType to[] = { D_f16, D_bf16, D_i8 };
 	DType from = (DType)_i;
@@ -373,26 +319,5 @@ START_TEST(machine_code)
 		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r));
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("dequantization");
-	TCase *t = tcase_create("dequantization");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, every_code, 0, D_COUNT);
-	tcase_add_loop_test(t, offsets, 0, 11);
-	tcase_add_loop_test(t, instructions, 0, D_COUNT);
-	tcase_add_loop_test(t, machine_code, 0, D_COUNT);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 120);

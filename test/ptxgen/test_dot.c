@@ -2,24 +2,9 @@
  * k; products without tensor cores; loops, conditions, index values.  Simulator against tile
  * interpreter. */
 #include "infer/base/instr.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static const char *
 text_of(const Layout *l)
@@ -154,7 +139,17 @@ interleave(Layout *l, int d, int k)
 }
 
 /* 2 x 2 warps, 2 x 3 x 2 instances each; k in two orders, the product and its transpose. */
-START_TEST(mma)
+static int
+mma_rows(void)
+{
+	int n = 0;
+
+	while (mma_row(n))
+		n++;
+	return n;
+}
+
+TEST_EACH(mma, mma_rows() * 4)
 {
 	static const int rc[2] = { 2, 3 }, ra[2] = { 2, 2 }, rb[2] = { 2, 3 };
 	static const int wc[2] = { 2, 2 }, wa[2] = { 2, 1 }, wb[2] = { 1, 2 }, ws[2] = { 2, 1 };
@@ -195,7 +190,6 @@ START_TEST(mma)
 	}
 	ptx_compare(u, product_text(&p), "", (uint64_t)_i, tolerance(p.acc));
 }
-END_TEST
 
 static const DType without[][3] = {
 	{ D_e4m3, D_e4m3, D_f32 },
@@ -221,7 +215,7 @@ static const DType without[][3] = {
 };
 
 /* Accumulators of 4 warps with a 2 x 2 block of elements per lane; operands hold all of k. */
-START_TEST(no_tensor_core)
+TEST_EACH(no_tensor_core, COUNT_OF(without))
 {
 	const DType *type = without[_i];
 	Product p = { "fma", type[0], type[1], type[2], 32, 16, 12, { 0 }, { 0 }, { 0 }, "" };
@@ -238,13 +232,12 @@ START_TEST(no_tensor_core)
 		              text[i], (int)at);
 	ptx_compare(u, product_text(&p), "", 1, tolerance(p.acc));
 }
-END_TEST
 
 /* ---- control flow and index values ----------------------------------------------------------- */
 
 #define L "@{((4,32,2)):((1@reg,1@lane,1@warp))}"
 
-START_TEST(flow)
+TEST(flow)
 {
 	static const char text[] =
 		"kernel t {\n  warps 2\n"
@@ -292,10 +285,9 @@ START_TEST(flow)
 
 	ptx_compare(u, all, "N=300 n=100", 1, 0);
 }
-END_TEST
 
 /* Values of rank 0, types of every size as parameters, a store that one thread makes. */
-START_TEST(scalars)
+TEST_EACH(scalars, 11)
 {
 	static const char *const type[] = { "f16", "bf16", "f32", "f64", "i8", "u8",
 		                            "i16", "u16", "i32", "u32", "i64" };
@@ -316,28 +308,5 @@ START_TEST(scalars)
 
 	ptx_compare(u, arena_printf(u->arena, text, d, d, d, d, d, d, d, d), "x=3 b=1", 1, 0);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("products and control flow");
-	TCase *tc = tcase_create("dot");
-	SRunner *r;
-	int failed, rows = 0;
-
-	while (mma_row(rows))
-		rows++;
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, mma, 0, rows * 4);
-	tcase_add_loop_test(tc, no_tensor_core, 0, (int)COUNT_OF(without));
-	tcase_add_test(tc, flow);
-	tcase_add_loop_test(tc, scalars, 0, 11);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);

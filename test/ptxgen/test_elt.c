@@ -1,22 +1,7 @@
 /* test_elt.c - elementwise ops and casts of every type, simulator against tile interpreter. */
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* Two warps, 512 elements a block, 8 consecutive ones a lane. */
 #define L8 "@{((8,32,2)):((1@reg,1@lane,1@warp))}"
@@ -114,7 +99,7 @@ is_float(const char *type)
 	return dtype_info[dtype_find(type, strlen(type))].kind == K_flt;
 }
 
-START_TEST(ops)
+TEST_EACH(ops, 14 * 3)
 {
 	const char *type = types[_i % 14];
 
@@ -126,25 +111,22 @@ START_TEST(ops)
 	else
 		try_ops(type, type, ints, (int)COUNT_OF(ints), 0);
 }
-END_TEST
 
-START_TEST(ops_near)
+TEST_EACH(ops_near, 3 * 3)
 {
 	u->target = target_find(archs[_i / 3]);
 	try_ops(types[_i % 3], types[_i % 3], float_near, (int)COUNT_OF(float_near),
 	        _i % 3 == 2 ? 1e-6 : _i % 3 ? 0x1p-7
 	                                    : 0x1p-10);
 }
-END_TEST
 
-START_TEST(ops_compare)
+TEST_EACH(ops_compare, 14)
 {
 	try_ops(types[_i], "bool", compares, (int)COUNT_OF(compares), 0);
 }
-END_TEST
 
 /* From each type to all others; the inputs are first made large, so that conversions overflow. */
-START_TEST(casts)
+TEST_EACH(casts, 16 * 3)
 {
 	const char *from = types[_i % 16];
 
@@ -165,10 +147,9 @@ START_TEST(casts)
 		ptx_compare(u, t.s, "N=1000", 5, 0);
 	}
 }
-END_TEST
 
 /* Types below 32 bits fill words partly: 3 and 5 registers of each. */
-START_TEST(partial_words)
+TEST_EACH(partial_words, 5)
 {
 	static const char *const text =
 		"kernel t {\n  warps 1\n"
@@ -193,27 +174,5 @@ START_TEST(partial_words)
 		                         bits, d, 32 * n, n, d, 32 * n, bits),
 		            "", 9, 0);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("ptxgen elementwise");
-	TCase *tc = tcase_create("elt");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, ops, 0, 14 * 3);
-	tcase_add_loop_test(tc, ops_near, 0, 3 * 3);
-	tcase_add_loop_test(tc, ops_compare, 0, 14);
-	tcase_add_loop_test(tc, casts, 0, 16 * 3);
-	tcase_add_loop_test(tc, partial_words, 0, 5);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);

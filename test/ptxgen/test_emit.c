@@ -1,25 +1,10 @@
 /* test_emit.c - the interface: several kernels in a module, the same bytes each time, errors, and
  * an arena that runs out at every point. */
 #include "ptxgen/ptxgen.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* A kernel with shared memory, a loop and a reduction across warps: %s is its name, the element
  * type, an op. */
@@ -56,7 +41,7 @@ kernel_text(const char *name, const char *type, const char *op)
 	return arena_printf(u->arena, text, name, t, t, t, t, t, t, t, op, t, t, t, t);
 }
 
-START_TEST(two_kernels)
+TEST(two_kernels)
 {
 	Kernel *k[2] = { ir_read(u, kernel_text("first", "f32", "exp")),
 		         ir_read(u, kernel_text("second", "f32", "neg")) };
@@ -74,11 +59,10 @@ START_TEST(two_kernels)
 	ck_assert_str_eq(one.text, two.text);
 	ptx_compare(u, kernel_text("run", "f32", "neg"), "N=300", 1, 1e-4);
 }
-END_TEST
 
 /* The arena's end in the middle of emission closes LLVM's session (a leak checker sees it) and
  * lands in the compilation's setjmp; the next emission works. */
-START_TEST(memory)
+TEST(memory)
 {
 	Kernel *k = ir_read(u, kernel_text("first", "f32", "exp"));
 	jmp_buf *outer = u->arena->fail, here;
@@ -107,7 +91,6 @@ START_TEST(memory)
 	ck_assert_int_gt(failed, 3);
 	ck_assert_int_eq(u->diag->nerror, 0);
 }
-END_TEST
 
 static void
 fails(const char *text, const char *words)
@@ -122,7 +105,7 @@ fails(const char *text, const char *words)
 	ck_assert_msg(strstr(ir_diags(u), words) != NULL, "%s", ir_diags(u));
 }
 
-START_TEST(unsupported)
+TEST(unsupported)
 {
 	const char *text = kernel_text("t", "f64", "exp");
 	char *at = arena_strndup(u->arena, text, strlen(text));
@@ -131,15 +114,13 @@ START_TEST(unsupported)
 	memcpy(strstr(at, "ld_global_64 vec 2"), "ld_global_64 vec 1", 18);
 	fails(at, "GPUs have no exp for f64: cast to f32 first");
 }
-END_TEST
 
-START_TEST(reserved_name)
+TEST(reserved_name)
 {
 	fails(kernel_text("WARP_SZ", "f32", "exp"), "PTX keeps the name WARP_SZ");
 }
-END_TEST
 
-START_TEST(old_llvm)
+TEST(old_llvm)
 {
 	Target t = *u->target;
 
@@ -147,11 +128,10 @@ START_TEST(old_llvm)
 	u->target = &t;
 	fails(kernel_text("t", "f32", "exp"), "this hexc was built with LLVM");
 }
-END_TEST
 
 /* A pick that names an instruction the target has not is a bug of inference, found before LLVM sees
  * it. */
-START_TEST(wrong_pick)
+TEST(wrong_pick)
 {
 	jmp_buf *outer = u->arena->fail, here;
 	const char *text = kernel_text("t", "f32", "exp");
@@ -171,28 +151,5 @@ START_TEST(wrong_pick)
 	u->arena->fail = outer;
 	ck_assert_ptr_nonnull(strstr(u->arena->why, "ptxgen/memory/load.c"));
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("ptxgen interface");
-	TCase *tc = tcase_create("emit");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 120);
-	tcase_add_test(tc, two_kernels);
-	tcase_add_test(tc, memory);
-	tcase_add_test(tc, unsupported);
-	tcase_add_test(tc, reserved_name);
-	tcase_add_test(tc, old_llvm);
-	tcase_add_test(tc, wrong_pick);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 120);

@@ -2,29 +2,15 @@
  * every middle between two codes and its neighbours.  The simulator against hexc/ir/number.c, whose own test
  * goes by the definition of the formats. */
 #include "hexc/ir/number.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <string.h>
 
 enum { PER_BLOCK = 512 };
 #define L "@{((8,32,2)):((1@reg,1@lane,1@warp))}"
 
-static Unit *u;
 static const char *const archs[] = { "sm_75", "sm_89", "sm_90a" };
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static int
 access_bits(DType d, int *vec)
@@ -96,7 +82,7 @@ all_codes(DType d, double *x)
 
 static const DType small[] = { D_e4m3, D_e5m2 };
 
-START_TEST(from_every_f16)
+TEST_EACH(from_every_f16, 6)
 {
 	double *x = arena_alloc(u->arena, sizeof *x * 65536);
 
@@ -104,9 +90,8 @@ START_TEST(from_every_f16)
 	try_casts(D_f16, D_f16, small[_i % 2], x, all_codes(D_f16, x));
 	try_casts(D_bf16, D_bf16, small[_i % 2], x, all_codes(D_bf16, x));
 }
-END_TEST
 
-START_TEST(from_every_code)
+TEST_EACH(from_every_code, 6)
 {
 	static const DType to[] = { D_f16, D_bf16, D_f32, D_f64, D_e4m3, D_e5m2 };
 	DType d = small[_i % 2];
@@ -117,10 +102,9 @@ START_TEST(from_every_code)
 	for (int i = 0; i < (int)COUNT_OF(to); i++)
 		try_casts(d, d, to[i], x, n);
 }
-END_TEST
 
 /* The middles between numbers of d, and what lies just beside them. */
-START_TEST(from_middles)
+TEST_EACH(from_middles, 6)
 {
 	DType d = small[_i % 2];
 	double x[PER_BLOCK * 3];
@@ -143,10 +127,9 @@ START_TEST(from_middles)
 		x[i] *= 1 + (double)(i % 3 - 1) * 0x1p-40;
 	try_casts(D_f64, D_f64, d, x, n);
 }
-END_TEST
 
 /* f32 and f64 to tf32: ties away from zero, subnormals, the step to infinity. */
-START_TEST(to_tf32)
+TEST_EACH(to_tf32, 3)
 {
 	double x[PER_BLOCK * 8];
 	uint64_t seed = 5;
@@ -172,26 +155,5 @@ START_TEST(to_tf32)
 		x[i] *= 1 + (i % 5 - 2) * 0x1p-30;
 	try_casts(D_f64, D_tf32, D_f32, x, PER_BLOCK * 8);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("8-bit floats");
-	TCase *tc = tcase_create("fp8");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, from_every_f16, 0, 6);
-	tcase_add_loop_test(tc, from_every_code, 0, 6);
-	tcase_add_loop_test(tc, from_middles, 0, 6);
-	tcase_add_loop_test(tc, to_tf32, 0, 3);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);

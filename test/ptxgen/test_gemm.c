@@ -1,25 +1,10 @@
 /* test_gemm.c - whole kernels with layouts set by hand: vector add, f16 matrix product with
  * cp.async, ldmatrix and mma, at ragged sizes. */
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* ---- vector add ------------------------------------------------------------------------------ */
 
@@ -46,7 +31,7 @@ static const char vadd[] =
 	"    store %24, %25 pick { inst st_global_128 vec 8 }\n"
 	"    yield\n  }\n}\n";
 
-START_TEST(vector_add)
+TEST(vector_add)
 {
 	enum { N = 3000 };
 	uint16_t a[N], b[N], c[N];
@@ -62,7 +47,6 @@ START_TEST(vector_add)
 	for (int i = 0; i < N; i++)
 		ck_assert_uint_eq(c[i], half_of(half_value(a[i]) + half_value(b[i])));
 }
-END_TEST
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
@@ -179,7 +163,7 @@ static const struct { int m, n, k, stages; } sizes[] = {
 	{ 64, 256, 512, 4 },
 };
 
-START_TEST(gemm)
+TEST_EACH(gemm, COUNT_OF(sizes))
 {
 	int m = sizes[_i].m, n = sizes[_i].n, k = sizes[_i].k;
 	size_t bytes[3] = { (size_t)(m * k) * 2, (size_t)(n * k) * 2, (size_t)(m * n) * 2 };
@@ -211,10 +195,9 @@ START_TEST(gemm)
 	free(w);
 	free(c);
 }
-END_TEST
 
 /* All targets with cp.async, and what the main loop must consist of. */
-START_TEST(gemm_ptx)
+TEST_EACH(gemm_ptx, 4)
 {
 	static const char *const arch[] = { "sm_80", "sm_86", "sm_89", "sm_90a" };
 	const char *ptx;
@@ -228,25 +211,5 @@ START_TEST(gemm_ptx)
 	ck_assert_int_eq(ptx_count(ptx, "bar.sync"), 1);
 	ck_assert_int_eq(ptx_count(ptx, ".local"), 0);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("ptxgen gemm");
-	TCase *tc = tcase_create("gemm");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 300);
-	tcase_add_test(tc, vector_add);
-	tcase_add_loop_test(tc, gemm, 0, (int)COUNT_OF(sizes));
-	tcase_add_loop_test(tc, gemm_ptx, 0, 4);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);

@@ -1,27 +1,13 @@
 /* test_move.c - what moves elements about: loads, stores, copies, conversions, reductions,
  * broadcasts and transposes with random layouts, simulator against tile interpreter. */
 #include "taskmap/exchange.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/taskmap/util_cute.h"
+#include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 120 };
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* ---- random layouts -------------------------------------------------------------------------- */
 
@@ -205,7 +191,7 @@ run_sizes(const Shape *s)
 	return arena_printf(u->arena, "M=%d", (1 << s->r) + (int)(s->seed % 3));
 }
 
-START_TEST(convert_warp)
+TEST_EACH(convert_warp, ROUNDS)
 {
 	Shape s;
 	Bits a, b;
@@ -225,10 +211,9 @@ START_TEST(convert_warp)
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
-END_TEST
 
 /* Up to three bits of the lane number traded for bits of the register number: butterflies. */
-START_TEST(convert_trade)
+TEST_EACH(convert_trade, ROUNDS)
 {
 	Shape s;
 	Bits a;
@@ -264,7 +249,6 @@ START_TEST(convert_trade)
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
-END_TEST
 
 /* A staging layout: row-major, with a random swizzle that keeps 16 bytes together. */
 static const char *
@@ -278,7 +262,7 @@ scratch_layout(Shape *s, int keep)
 	return arena_printf(u->arena, "Sw<%d,%d,%d> o %s", bits, keep, from - keep, plain);
 }
 
-START_TEST(convert_shared)
+TEST_EACH(convert_shared, ROUNDS)
 {
 	Shape s;
 	Bits a, b;
@@ -313,7 +297,6 @@ START_TEST(convert_shared)
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
-END_TEST
 
 /* How la is reduced along dim to lr: the parts of several warps through rows of shared memory, by the warp
  * or by the result. */
@@ -362,7 +345,7 @@ parts_pick(Shape *s, const Layout *la, const Layout *lr, int dim, DType d)
 }
 
 /* sum, max and min along either dim; the result is broadcast back and combined with the operand. */
-START_TEST(reduce)
+TEST_EACH(reduce, ROUNDS)
 {
 	static const char *const op[] = { "reduce_sum", "reduce_max", "reduce_min" };
 	Shape s;
@@ -400,10 +383,9 @@ START_TEST(reduce)
 	               : s.type[1] == '1'       ? 0x1p-9
 	                                  : 1e-5);
 }
-END_TEST
 
 /* The result of a reduction is stored itself: each replica must agree, and only one writes. */
-START_TEST(reduce_store)
+TEST_EACH(reduce_store, ROUNDS)
 {
 	Shape s;
 	Bits a;
@@ -435,10 +417,9 @@ START_TEST(reduce_store)
 		return; /* the blocks' results would overlap */
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
-END_TEST
 
 /* Global to shared with every instruction, back with scalar loads from a stage chosen at run time. */
-START_TEST(copy)
+TEST_EACH(copy, ROUNDS)
 {
 	static const char *const inst[] = { "cp_async_4", "cp_async_8", "cp_async_16", "ld_st_16",
 		                            "ld_st_32",   "ld_st_64",   "ld_st_128",   "ld_st_8" };
@@ -482,28 +463,5 @@ START_TEST(copy)
 	kernel_store(&t, s.type, 20, r, c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("moving elements");
-	TCase *tc = tcase_create("move");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, convert_warp, 0, ROUNDS);
-	tcase_add_loop_test(tc, convert_trade, 0, ROUNDS);
-	tcase_add_loop_test(tc, convert_shared, 0, ROUNDS);
-	tcase_add_loop_test(tc, reduce, 0, ROUNDS);
-	tcase_add_loop_test(tc, reduce_store, 0, ROUNDS);
-	tcase_add_loop_test(tc, copy, 0, ROUNDS);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);

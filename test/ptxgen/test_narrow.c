@@ -2,9 +2,8 @@
  * and bf16 and the middles between two numbers to every type.  Expected is what the definition of the types
  * says, read from their names, by search among all their numbers; hexc/ir/number.c must say the same. */
 #include "hexc/ir/number.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,20 +12,7 @@
 enum { PER_BLOCK = 512, TO_MAX = 12, CODES = 65536, TEXT = 1 << 16 };
 #define L "@{((8,32,2)):((1@reg,1@lane,1@warp))}"
 
-static Unit *u;
 static const char *const archs[] = { "sm_75", "sm_89", "sm_90a" };
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 /* ---- the definition -------------------------------------------------------------------------- */
 
@@ -326,7 +312,7 @@ narrow_count(void)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-START_TEST(from_every_code)
+TEST_EACH(from_every_code, narrow_count())
 {
 	static const DType to[] = { D_f16, D_bf16, D_f32, D_f64,  D_i8,  D_u8,
 		                    D_i32, D_e4m3, D_u3,  D_e2m1, D_nf4, D_e8m0 };
@@ -339,10 +325,9 @@ START_TEST(from_every_code)
 		try_casts(d, to, COUNT_OF(to), x, n);
 	}
 }
-END_TEST
 
 /* Every f16 and every bf16 to TO_MAX of the narrow types. */
-START_TEST(from_every_half)
+TEST_EACH(from_every_half, (narrow_count() + TO_MAX - 1) / TO_MAX * 3)
 {
 	double *x = arena_alloc(u->arena, sizeof *x * CODES);
 	DType to[TO_MAX];
@@ -354,10 +339,9 @@ START_TEST(from_every_half)
 	try_casts(D_f16, to, nto, x, all_numbers(D_f16, x));
 	try_casts(D_bf16, to, nto, x, all_numbers(D_bf16, x));
 }
-END_TEST
 
 /* The middles between numbers of d, and what lies just beside them. */
-START_TEST(from_middles)
+TEST_EACH(from_middles, narrow_count())
 {
 	enum { N = PER_BLOCK * 3 };
 	static const double odd[] = { (double)INFINITY, -1e30, 1e-42, (double)NAN };
@@ -382,25 +366,5 @@ START_TEST(from_middles)
 		x[n] *= 1 + (n % 3 - 1) * 0x1p-40;
 	try_casts(D_f64, &d, 1, x, N);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("narrow types");
-	TCase *tc = tcase_create("casts");
-	SRunner *r;
-	int failed, types = narrow_count();
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, from_every_code, 0, types);
-	tcase_add_loop_test(tc, from_every_half, 0, (types + TO_MAX - 1) / TO_MAX * 3);
-	tcase_add_loop_test(tc, from_middles, 0, types);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);

@@ -4,7 +4,7 @@
 #include "hexc/ir/number.h"
 #include "ptxgen/ptxgen.h"
 #include "test/interp/util_interp.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

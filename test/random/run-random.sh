@@ -5,16 +5,13 @@
 # Those that fail are kept in the directory KEEP, if that is set: `gen SEED` writes the same program
 # everywhere.
 set -u
-hexc=${HEXC:-build/hexc}
-here=$(dirname "$0")
+. test/script.sh
 first=${FIRST:-1}
 last=$((first + ${NIGHTLY:-200} - 1))
 most=${CANDIDATES:-6}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
-${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$tmp/gen" || exit 1
-p=$tmp/p.hexc
+${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$dir/gen" || exit 1
+p=$dir/p.hexc
 # Good reasons: the program asks for more than there is, and the message says what to do.
 good='registers of a lane|shared memory|one at a time: .*assume|in whole bytes: .*assume'
 good=$good'|cast to f32 first|tensors would take more than 4096 MiB'
@@ -22,27 +19,27 @@ right=0 refused=0 failed=0 ran=0
 
 bad() { # what
 	echo "seed $seed: $1"
-	head -n 20 "$tmp/out"
+	head -n 20 "$dir/out"
 	failed=$((failed + 1))
 	[ -z "${KEEP:-}" ] || cp "$p" "$KEEP/$seed.hexc"
 }
 
 refuse() {
 	refused=$((refused + 1))
-	sed -n 's/.*error: //p' "$tmp/out" | head -n 1 >>"$tmp/reasons"
+	sed -n 's/.*error: //p' "$dir/out" | head -n 1 >>"$dir/reasons"
 }
 
 one() {
-	"$tmp/gen" "$seed" >"$p" || { : >"$tmp/out"; bad "the generator failed"; return; }
+	"$dir/gen" "$seed" >"$p" || { : >"$dir/out"; bad "the generator failed"; return; }
 	arch=$(sed -n 's|^// arch: ||p' "$p")
 	args=
 	for a in $(sed -n '1s|^// run: ||p' "$p"); do
 		args="$args --arg $a"
 	done
-	timeout 60 "$hexc" candidates "$p" --arch "$arch" >"$tmp/out" 2>&1
+	timeout 60 "$HEXC" candidates "$p" --arch "$arch" >"$dir/out" 2>&1
 	rc=$?
-	n=$(grep -c 'cycles' "$tmp/out")
-	if [ $rc = 1 ] && grep -Eq "error: .*($good)" "$tmp/out"; then
+	n=$(grep -c 'cycles' "$dir/out")
+	if [ $rc = 1 ] && grep -Eq "error: .*($good)" "$dir/out"; then
 		refuse
 		return
 	elif [ $rc != 0 ]; then
@@ -52,10 +49,10 @@ one() {
 	[ "$n" -le "$most" ] || n=$most
 	i=0
 	while [ $i -lt "$n" ]; do
-		timeout 60 "$hexc" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
-			--candidate $i $args >"$tmp/out" 2>&1
+		timeout 60 "$HEXC" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
+			--candidate $i $args >"$dir/out" 2>&1
 		rc=$?
-		if [ $rc = 1 -o $rc = 4 ] && grep -Eq "error: .*($good)" "$tmp/out"; then
+		if [ $rc = 1 -o $rc = 4 ] && grep -Eq "error: .*($good)" "$dir/out"; then
 			refuse
 			return
 		fi
@@ -71,6 +68,6 @@ while [ "$seed" -le "$last" ]; do
 	one
 	seed=$((seed + 1))
 done
-[ ! -s "$tmp/reasons" ] || sed 's/[0-9][0-9]*/N/g' "$tmp/reasons" | sort | uniq -c
+[ ! -s "$dir/reasons" ] || sed 's/[0-9][0-9]*/N/g' "$dir/reasons" | sort | uniq -c
 echo "$right programs right with $ran candidates, $refused refused with a reason, $failed wrong"
 [ $failed = 0 ]

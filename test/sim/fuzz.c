@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <unistd.h>
 #include "test/sim/decode/isatable.h"
+#include "test/sim/random.h"
 #include "lib/sim/sim.h"
 
 enum { ROOM = 1 << 15, LARGEST = 24000, PATIENCE = 20 };
@@ -25,10 +26,7 @@ static uint64_t state;
 static uint32_t
 rnd(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 16);
+	return (uint32_t)(xorshift(&state) >> 16);
 }
 
 static size_t

@@ -1,6 +1,7 @@
 /* ptxas.h - what ptxas says of a text, where there is one: on PATH or where CUDA installs it. */
 #ifndef PTXAS_H
 #define PTXAS_H
+#include "test/check.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,5 +31,16 @@ ptxas_takes(const char *arch, const char *text, bool tell)
 	ok = ok && system(cmd) == 0;
 	unlink(path);
 	return ok;
+}
+
+/* For TEST_PROGRAM(.start = ...) of programs that are nothing without it. */
+static inline int
+need_ptxas(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	if (have_ptxas())
+		return RUN_TESTS;
+	puts("no ptxas here");
+	return SKIPPED;
 }
 #endif

@@ -1,7 +1,7 @@
 /* simtest.h - small helpers for the simulator's tests: load a text, run a kernel, look at faults. */
 #ifndef SIMTEST_H
 #define SIMTEST_H
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,17 +66,5 @@ read_text(const char *path)
 	}
 	fclose(f);
 	return text;
-}
-
-static inline int
-run_suite(Suite *suite)
-{
-	SRunner *r = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }
 #endif

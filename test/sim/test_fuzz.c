@@ -3,6 +3,7 @@
  * Seeded, so a failure repeats.  A child process is not used: run under a sanitizer to see more. */
 #include <stdint.h>
 #include <time.h>
+#include "test/check.h"
 #include "test/sim/simtest.h"
 
 static const char *const seeds[] = {
@@ -147,7 +148,7 @@ try_text(const char *text, unsigned long *ran)
 	sim_close(s);
 }
 
-START_TEST(mutations)
+TEST_EACH(mutations, 3)
 {
 	char text[ROOM + 64];
 	unsigned long ran = 0;
@@ -168,9 +169,8 @@ START_TEST(mutations)
 	}
 	ck_assert_uint_gt(ran, (unsigned long)rounds / 50);
 }
-END_TEST
 
-START_TEST(seeds_run)
+TEST(seeds_run)
 {
 	unsigned long ran = 0;
 
@@ -179,10 +179,9 @@ START_TEST(seeds_run)
 		try_text(seeds[i], &ran);
 	ck_assert_uint_eq(ran, 2);
 }
-END_TEST
 
 /* Deep nesting, long tokens and endless lists are refused without using up the stack. */
-START_TEST(extremes)
+TEST(extremes)
 {
 	size_t n = 200000;
 	char *text = malloc(n + 200);
@@ -202,18 +201,5 @@ START_TEST(extremes)
 	}
 	free(text);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim fuzz");
-	TCase *t = tcase_create("fuzz");
-
-	tcase_set_timeout(t, 300);
-	tcase_add_test(t, seeds_run);
-	tcase_add_test(t, extremes);
-	tcase_add_loop_test(t, mutations, 0, 3);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 300);

@@ -7,6 +7,7 @@
 #include "lib/hexc.h"
 #include "test/sim/nvcc.h"
 #include "test/sim/simtest.h"
+#include "test/check.h"
 
 #define HEAD ".version 8.4\n.target sm_89\n.address_size 64\n" \
 	".entry k(.param .u64 a, .param .u64 b)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<30>;\n" \
@@ -111,11 +112,10 @@ judge(const char *name, double off, double on)
 	ck_assert_double_gt(on, off / (strict ? 3 : 4));
 }
 
-START_TEST(speed)
+TEST_EACH(speed, sizeof kernels / sizeof *kernels)
 {
 	judge(kernels[_i].name, measure(kernels[_i].text, 0), measure(kernels[_i].text, 1));
 }
-END_TEST
 
 /* ---- products of n x n matrices by three producers of PTX --------------------------------------------- */
 
@@ -242,7 +242,7 @@ product(int which, int n, uint32_t threads, double *on)
 	return off;
 }
 
-START_TEST(speed_product)
+TEST_EACH(speed_product, sizeof products / sizeof *products)
 {
 	double on = 0, off = product(_i, products[_i].n, 0, &on);
 
@@ -251,9 +251,8 @@ START_TEST(speed_product)
 	else
 		judge(products[_i].name, off, on);
 }
-END_TEST
 
-START_TEST(large_product)
+TEST(large_product)
 {
 	double secs = product(HEXC, 1024, 2, NULL);
 
@@ -261,10 +260,9 @@ START_TEST(large_product)
 	fflush(stdout);
 	ck_assert_double_lt(secs, 60);
 }
-END_TEST
 
 /* wgmma: multiply-accumulates a second. */
-START_TEST(wgmma)
+TEST_EACH(wgmma, 4)
 {
 	static const struct { const char *name, *kind, *tail; } t[] = {
 		{ "f16", "k16.f32.f16.f16", ", 1, 1, 0, 0" },
@@ -326,23 +324,16 @@ START_TEST(wgmma)
 	ck_assert_double_gt(rate[0], getenv("SIM_SPEED") ? 1.0 : 0.1);
 	ck_assert_double_gt(rate[1], rate[0] / (getenv("SIM_SPEED") ? 3 : 10));
 }
-END_TEST
 
-int
-main(void)
+static int
+start(int argc, char **argv)
 {
-	Suite *suite = suite_create("sim speed");
-	TCase *t = tcase_create("speed");
-
+	(void)argc, (void)argv;
 #if defined(__SANITIZE_ADDRESS__)
 	puts("sanitizers are on");
-	return 77;
+	return SKIPPED;
 #endif
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, speed, 0, (int)(sizeof kernels / sizeof *kernels));
-	tcase_add_loop_test(t, wgmma, 0, 4);
-	tcase_add_loop_test(t, speed_product, 0, (int)(sizeof products / sizeof *products));
-	tcase_add_test(t, large_product);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
+	return RUN_TESTS;
 }
+
+TEST_PROGRAM(.start = start, .timeout = 120);

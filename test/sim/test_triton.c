@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "test/check.h"
+#include "test/sim/random.h"
 #include "test/sim/simtest.h"
 
 static const double U = 0x1p-24, H = 0x1p-11, TINY = 0x1p-24;
@@ -107,8 +109,7 @@ static uint32_t seed = 1;
 static uint32_t
 rnd(void)
 {
-	seed = seed * 1664525u + 1013904223u;
-	return seed >> 8;
+	return congruential(&seed);
 }
 
 /* In [-1, 1], with every bit in use. */
@@ -219,21 +220,19 @@ matmul_of(const char *name, const char *arch, int m, int n, int k, int bm, int b
 	free(d);
 }
 
-START_TEST(matmul)
+TEST_EACH(matmul, 2)
 {
 	matmul_of("matmul", archs[_i], 100, 144, 112, 64, 64);
 }
-END_TEST
 
-START_TEST(matmul_ragged)
+TEST_EACH(matmul_ragged, 1)
 {
 	matmul_of("matmul_ragged", archs[_i], 33, 71, 45, 32, 64);
 	matmul_of("matmul_ragged", archs[_i], 1, 1, 1, 32, 64);
 }
-END_TEST
 
 /* Eight codes of a column in a word, low bits first; groups of 64 rows. */
-START_TEST(matmul_w4)
+TEST_EACH(matmul_w4, 2)
 {
 	enum { M = 40,
 	       N = 128,
@@ -270,7 +269,6 @@ START_TEST(matmul_w4)
 	free(s);
 	free(d);
 }
-END_TEST
 
 /* A descriptor made by the host: the map of an f16 matrix with boxes of 64 x 64 in rows of 128 bytes, sizes,
  * strides in elements. */
@@ -298,7 +296,7 @@ descriptor(Run *r, uint64_t p, int rows, int cols)
 
 /* Tiles at the edges are partly outside: the copies read zeros there and write nothing.  Three blocks walk
  * over six tiles. */
-START_TEST(matmul_tma)
+TEST(matmul_tma)
 {
 	enum { M = 120,
 	       N = 136,
@@ -321,10 +319,9 @@ START_TEST(matmul_tma)
 	free(b);
 	free(d);
 }
-END_TEST
 
 /* Descriptors made by the kernel; b is n by k. */
-START_TEST(matmul_desc)
+TEST(matmul_desc)
 {
 	enum { M = 100,
 	       N = 128,
@@ -344,11 +341,10 @@ START_TEST(matmul_desc)
 	free(b);
 	free(d);
 }
-END_TEST
 
 /* ---- rows ---- */
 
-START_TEST(softmax)
+TEST_EACH(softmax, 2)
 {
 	enum { ROWS = 7,
 	       COLS = 781,
@@ -380,9 +376,8 @@ START_TEST(softmax)
 	free(x);
 	sim_close(r.s);
 }
-END_TEST
 
-START_TEST(layer_norm)
+TEST_EACH(layer_norm, 2)
 {
 	enum { ROWS = 3,
 	       COLS = 1100,
@@ -434,7 +429,6 @@ START_TEST(layer_norm)
 	free(b);
 	sim_close(r.s);
 }
-END_TEST
 
 /* ---- attention ---- */
 
@@ -508,17 +502,15 @@ attention_of(const char *name, const char *arch, int n, int bm, bool causal)
 	sim_close(r.s);
 }
 
-START_TEST(attention)
+TEST_EACH(attention, 2)
 {
 	attention_of("attention", archs[_i], 100, 64, false);
 }
-END_TEST
 
-START_TEST(attention_causal)
+TEST_EACH(attention_causal, 2)
 {
 	attention_of("attention_causal", archs[_i], 150, 64, true);
 }
-END_TEST
 
 /* ---- integers ---- */
 
@@ -530,7 +522,7 @@ by_value(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-START_TEST(scans)
+TEST_EACH(scans, 2)
 {
 	enum { B = 512,
 	       BLOCKS = 3,
@@ -576,7 +568,6 @@ START_TEST(scans)
 	ck_assert_int_eq(memcmp(x, got, sizeof got), 0);
 	sim_close(r.s);
 }
-END_TEST
 
 /* Philox 4x32 with 10 rounds (Salmon and others, 2011); key and counter in their low words. */
 static uint32_t
@@ -596,7 +587,7 @@ philox(uint32_t key, uint32_t counter)
 	return c[0];
 }
 
-START_TEST(dropout)
+TEST_EACH(dropout, 2)
 {
 	enum { N = 1000,
 	       B = 256 };
@@ -627,26 +618,5 @@ START_TEST(dropout)
 	free(x);
 	sim_close(r.s);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim triton");
-	TCase *t = tcase_create("triton");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, matmul, 0, 2);
-	tcase_add_loop_test(t, matmul_ragged, 0, 1);
-	tcase_add_loop_test(t, matmul_w4, 0, 2);
-	tcase_add_test(t, matmul_tma);
-	tcase_add_test(t, matmul_desc);
-	tcase_add_loop_test(t, softmax, 0, 2);
-	tcase_add_loop_test(t, layer_norm, 0, 2);
-	tcase_add_loop_test(t, attention, 0, 2);
-	tcase_add_loop_test(t, attention_causal, 0, 2);
-	tcase_add_loop_test(t, scans, 0, 2);
-	tcase_add_loop_test(t, dropout, 0, 2);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

@@ -1,4 +1,5 @@
 /* test_cute_props.c - the CuTe operations against evaluation, on random layouts of any extents. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* Is f(0..n) the function of a layout?  Its first iter ends where f leaves the straight line, and
@@ -23,7 +24,7 @@ brute_iters(const int64_t *f, int64_t n, int64_t step)
 	return true;
 }
 
-START_TEST(coalesce)
+TEST(coalesce)
 {
 	tm_seed = 1;
 	for (int k = 0; k < TRIALS; k++) {
@@ -44,7 +45,6 @@ START_TEST(coalesce)
 		}
 	}
 }
-END_TEST
 
 /* Whether a o b can be written in the modes of b, found by evaluation. */
 static bool
@@ -78,7 +78,7 @@ reach(const Layout *l)
 	return layout_cosize(l, AX_mem);
 }
 
-START_TEST(compose)
+TEST(compose)
 {
 	int done = 0, missed = 0, refused = 0;
 
@@ -112,10 +112,9 @@ START_TEST(compose)
 	TM_MSG(missed * 2000 <= done, "%d of %d refused wrongly", missed, refused);
 	TM_INT(done - refused, >, TRIALS / 4);
 }
-END_TEST
 
 /* (a o b) o c = a o (b o c) wherever all of it exists. */
-START_TEST(compose_associates)
+TEST(compose_associates)
 {
 	int done = 0;
 
@@ -134,9 +133,8 @@ START_TEST(compose_associates)
 	}
 	TM_INT(done, ==, TRIALS);
 }
-END_TEST
 
-START_TEST(complement)
+TEST(complement)
 {
 	static char seen[1 << 16];
 	int done = 0;
@@ -189,9 +187,8 @@ START_TEST(complement)
 		}
 	}
 }
-END_TEST
 
-START_TEST(inverses)
+TEST(inverses)
 {
 	int left = 0;
 
@@ -221,10 +218,9 @@ START_TEST(inverses)
 	}
 	TM_INT(left, >, TRIALS * 9 / 10);
 }
-END_TEST
 
 /* Any layout, also with repeated and overlapping places: the right inverse holds all the same. */
-START_TEST(right_inverse_of_any)
+TEST(right_inverse_of_any)
 {
 	tm_seed = 6;
 	for (int k = 0; k < TRIALS; k++) {
@@ -236,9 +232,8 @@ START_TEST(right_inverse_of_any)
 			       show(&r));
 	}
 }
-END_TEST
 
-START_TEST(divide)
+TEST(divide)
 {
 	int done = 0;
 
@@ -261,9 +256,8 @@ START_TEST(divide)
 	}
 	TM_INT(done, ==, TRIALS);
 }
-END_TEST
 
-START_TEST(product)
+TEST(product)
 {
 	int done = 0;
 
@@ -299,9 +293,8 @@ START_TEST(product)
 	}
 	TM_INT(done, ==, TRIALS);
 }
-END_TEST
 
-START_TEST(group)
+TEST(group)
 {
 	tm_seed = 9;
 	for (int k = 0; k < TRIALS; k++) {
@@ -330,9 +323,8 @@ START_TEST(group)
 		}
 	}
 }
-END_TEST
 
-START_TEST(common_reshape)
+TEST(common_reshape)
 {
 	int done = 0;
 
@@ -358,7 +350,6 @@ START_TEST(common_reshape)
 		}
 	}
 }
-END_TEST
 
 /* A border of the mixed-radix number that the places are, or one inside a digit. */
 static int64_t
@@ -374,7 +365,7 @@ rnd_border(const Layout *l)
 
 /* Tensors of shape (lo, len, ..): cutting [lo, lo*len) out of a bijective TV layout forgets the
  * coordinate of the middle dim. */
-START_TEST(filter_remove)
+TEST(filter_remove)
 {
 	int done = 0;
 
@@ -408,10 +399,9 @@ START_TEST(filter_remove)
 		TM_INT(next, ==, layout_size(&r));
 	}
 }
-END_TEST
 
 /* Outputs may be the inputs. */
-START_TEST(aliasing)
+TEST(aliasing)
 {
 	Layout a, b, r, s;
 
@@ -442,10 +432,9 @@ START_TEST(aliasing)
 	want(&b, "(4,4,2,2,4):(1,16,64,256,512)");
 	want(&a, "(4,4,2,2,4):(1,4,32,64,512)");
 }
-END_TEST
 
 /* What cannot be is refused, and nothing overflows. */
-START_TEST(refusals)
+TEST(refusals)
 {
 	Layout a = lay("(4,3):(1,10)"), b = lay("(3,2):(1,2)"), r;
 
@@ -492,7 +481,6 @@ START_TEST(refusals)
 	for (int i = 0; i < 1024; i++)
 		TM_INT(at_index(&r, i), ==, at_index(&a, i));
 }
-END_TEST
 
 /* Numbers as large as layouts may have: nothing overflows, and results stay in range. */
 static Layout
@@ -513,7 +501,7 @@ rnd_huge(void)
 	return l;
 }
 
-START_TEST(extremes)
+TEST(extremes)
 {
 	static bool (*const two[])(Layout *, const Layout *, const Layout *) = {
 		cute_compose,
@@ -551,28 +539,5 @@ START_TEST(extremes)
 		layout_at_index(&a, layout_size(&a) - 1);
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("cute_props");
-	TCase *c = tcase_create("properties");
-
-	tcase_add_test(c, coalesce);
-	tcase_add_test(c, compose);
-	tcase_add_test(c, compose_associates);
-	tcase_add_test(c, complement);
-	tcase_add_test(c, inverses);
-	tcase_add_test(c, right_inverse_of_any);
-	tcase_add_test(c, divide);
-	tcase_add_test(c, product);
-	tcase_add_test(c, group);
-	tcase_add_test(c, common_reshape);
-	tcase_add_test(c, filter_remove);
-	tcase_add_test(c, aliasing);
-	tcase_add_test(c, refusals);
-	tcase_add_test(c, extremes);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

@@ -1,8 +1,9 @@
 /* test_layout_digits.c - digits of dims: walked, split, refined, exchanged; runs, lines, replicas. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* Walking a dim takes a coordinate apart; walking the layout is walking its dims. */
-START_TEST(walk)
+TEST(walk)
 {
 	tm_seed = 60;
 	for (int k = 0; k < TRIALS; k++) {
@@ -18,7 +19,8 @@ START_TEST(walk)
 			sum[d] = 0;
 			for (g = dim_digits(&l, d); g.it; digit_next(&g), digit_next(&all)) {
 				sum[d] += c[d] / g.weight % g.it->extent * g.weight;
-				TM(all.it == g.it && all.dim == d && all.weight == g.weight && all.at == g.at);
+				TM(all.it == g.it && all.at == g.at);
+				TM(all.dim == d && all.weight == g.weight);
 				p.at[g.it->axis] -= c[d] / g.weight % g.it->extent * g.it->stride;
 			}
 			TM_INT(g.weight, ==, layout_extent(&l, d));
@@ -29,9 +31,8 @@ START_TEST(walk)
 		TM(all.it == NULL);
 	}
 }
-END_TEST
 
-START_TEST(split)
+TEST(split)
 {
 	int done = 0;
 
@@ -62,9 +63,8 @@ START_TEST(split)
 	}
 	TM_INT(done, >, TRIALS / 3);
 }
-END_TEST
 
-START_TEST(refine)
+TEST(refine)
 {
 	int done = 0;
 
@@ -108,11 +108,9 @@ START_TEST(refine)
 	}
 	TM_INT(done, >, TRIALS / 4);
 }
-END_TEST
 
-/* Digits low, mid, high of a coordinate: position low + mid * lo + high * hi of the result is what was at low +
- * mid' * .. of the old. */
-START_TEST(swap_digits)
+/* A coordinate as digits low, mid, high, above: its element is at low, high, mid, above in the result. */
+TEST(swap_digits)
 {
 	int done = 0;
 
@@ -148,9 +146,44 @@ START_TEST(swap_digits)
 	}
 	TM_INT(done, >, TRIALS / 8);
 }
-END_TEST
 
-START_TEST(runs)
+/* Elements that differ in two digits find each other's place. */
+TEST(trade)
+{
+	int done = 0;
+
+	tm_seed = 68;
+	for (int k = 0; k < TRIALS; k++) {
+		Layout l = rnd_tile((int)rnd_in(1, 3)), r = l;
+		int a = (int)rnd_in(0, l.ndim - 1), b = (int)rnd_in(0, l.ndim - 1);
+		int64_t wa = rnd_in(1, 4), wb = rnd_in(1, 4), e, c[DIM_MAX];
+
+		if (!layout_trade(&r, a, wa, b, wb)) {
+			Digit x = layout_digit(&l, a, wa), y = layout_digit(&l, b, wb);
+
+			TM(layout_identical(&l, &r) && (!x.it || !y.it || x.it->extent != y.it->extent));
+			continue;
+		}
+		done++;
+		e = layout_digit(&l, a, wa).it->extent;
+		for (int64_t i = 0; i < layout_size(&l); i++) {
+			int64_t x, y;
+			Place p, q;
+
+			coord_of(&l, i, c);
+			p = layout_at(&l, c);
+			x = c[a] / wa % e;
+			y = c[b] / wb % e;
+			c[a] += (y - x) * wa;
+			c[b] += (x - y) * wb;
+			q = layout_at(&r, c);
+			TM_MSG(same_place(&p, &q), "%s: %s", show(&l), show(&r));
+		}
+	}
+	TM_INT(done, >, TRIALS / 20);
+}
+
+TEST(runs)
 {
 	tm_seed = 63;
 	for (int k = 0; k < TRIALS; k++) {
@@ -192,10 +225,9 @@ START_TEST(runs)
 		TM_INT(n, ==, 0);
 	}
 }
-END_TEST
 
 /* A dim that is a line: the lane and the order of registers follow from three numbers. */
-START_TEST(line)
+TEST(line)
 {
 	int done = 0;
 
@@ -231,17 +263,17 @@ START_TEST(line)
 	}
 	TM_INT(done, >, TRIALS / 4);
 	{
-		Layout w = lay("(4,2):(1@lane,1@warp)"), z = lay("4:0@reg"), two = lay("((2,2)):((4@lane,1@lane))");
+		Layout w = lay("(4,2):(1@lane,1@warp)"), z = lay("4:0@reg");
+		Layout two = lay("((2,2)):((4@lane,1@lane))");
 		DimLine x;
 
 		TM(layout_line(&w, 0, &x) && x.lanes == 4 && x.stride == 1);
 		TM(!layout_line(&w, 1, &x) && !layout_line(&z, 0, &x) && !layout_line(&two, 0, &x));
 	}
 }
-END_TEST
 
 /* Replicas are the places that hold an element; one lane of them is the first. */
-START_TEST(replicas)
+TEST(replicas)
 {
 	tm_seed = 65;
 	for (int k = 0; k < TRIALS; k++) {
@@ -264,9 +296,8 @@ START_TEST(replicas)
 		TM(layout_first_replica(&l, want_p[0].at[AX_lane], want_p[0].at[AX_warp]));
 	}
 }
-END_TEST
 
-START_TEST(pushes)
+TEST(pushes)
 {
 	tm_seed = 66;
 	for (int k = 0; k < TRIALS; k++) {
@@ -295,9 +326,8 @@ START_TEST(pushes)
 		}
 	}
 }
-END_TEST
 
-START_TEST(numbers)
+TEST(numbers)
 {
 	tm_seed = 67;
 	for (int k = 0; k < TRIALS; k++) {
@@ -317,23 +347,5 @@ START_TEST(numbers)
 		}
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_digits");
-	TCase *c = tcase_create("digits");
-
-	tcase_add_test(c, walk);
-	tcase_add_test(c, split);
-	tcase_add_test(c, refine);
-	tcase_add_test(c, swap_digits);
-	tcase_add_test(c, runs);
-	tcase_add_test(c, line);
-	tcase_add_test(c, replicas);
-	tcase_add_test(c, pushes);
-	tcase_add_test(c, numbers);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

@@ -247,28 +247,13 @@ check_row(char *line)
 static char *fact[ROWS + 1];
 static int nfact;
 
-START_TEST(row)
+static int
+read_facts(int argc, char **argv)
 {
-	ck_assert_int_lt(_i, nfact);
-	check_row(fact[_i]);
-}
-END_TEST
-
-START_TEST(all_rows_seen)
-{
-	ck_assert_int_eq(nfact, ROWS);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("layout_facts");
-	TCase *c = tcase_create("facts");
 	FILE *f = fopen("test/taskmap/layout_facts.tsv", "r");
 	static char lines[ROWS + 1][1024];
-	int failed;
 
+	(void)argc, (void)argv;
 	if (!f) {
 		fprintf(stderr, "test/taskmap/layout_facts.tsv: run from the repository root\n");
 		return 2;
@@ -281,9 +266,18 @@ main(void)
 		nfact++;
 	}
 	fclose(f);
-	tcase_add_test(c, all_rows_seen);
-	tcase_add_loop_test(c, row, 0, ROWS);
-	suite_add_tcase(s, c);
-	failed = tm_main(s);
-	return failed;
+	return RUN_TESTS;
 }
+
+TEST(all_rows_seen)
+{
+	ck_assert_int_eq(nfact, ROWS);
+}
+
+TEST_EACH(row, ROWS)
+{
+	ck_assert_int_lt(_i, nfact);
+	check_row(fact[_i]);
+}
+
+TEST_PROGRAM(TM_FIXTURE, .start = read_facts);

@@ -1,5 +1,6 @@
 /* test_layout_golden.c - known results: fragments by the row and column formulas of the PTX ISA ("Matrix
  * Fragments" of each shape), algebra, the copy equation and tiled mma flattening. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* ---- fragments ------------------------------------------------------------------------------------ */
@@ -88,7 +89,7 @@ check_fragment(const char *t_text, const char *v_text, int64_t rows, int64_t col
 	ck_assert_str_eq(show(&bv), show(&v));
 }
 
-START_TEST(fragments)
+TEST(fragments)
 {
 	check_fragment("(4,8):(32,1)", "(2,2,2):(16,8,128)", 16, 16, m16n8k16_a);
 	check_fragment("(4,8):(16,1)", "(2,2):(8,64)", 8, 16, m16n8k16_b);
@@ -100,10 +101,9 @@ START_TEST(fragments)
 	check_fragment("(4,8,4):(128,1,16)", "(2,2,8):(64,8,512)", 64, 64, wgmma_c);
 	check_fragment("(4,8,4):(128,1,16)", "(2,2,32):(64,8,512)", 64, 256, wgmma_c);
 }
-END_TEST
 
 /* Lane = 4i + j/2 mod 4, warp = j/8 + 5 + 4r for r in 0..1, register j mod 2: the worked example of Axe. */
-START_TEST(replicated_and_offset)
+TEST(replicated_and_offset)
 {
 	Layout l = lay("(8,(2,4,2)):(4@lane,(1@reg,1@lane,1@warp))+[2:4@warp]+5@warp");
 
@@ -122,7 +122,6 @@ START_TEST(replicated_and_offset)
 	}
 	TM_INT(layout_cosize(&l, AX_warp), ==, 11);
 }
-END_TEST
 
 /* ---- algebra --------------------------------------------------------------------------------------- */
 
@@ -135,16 +134,15 @@ check_compose(const char *a, const char *b, const char *result)
 	want(&r, result);
 }
 
-START_TEST(composition)
+TEST(composition)
 {
 	check_compose("(6,2):(8,2)", "(4,3):(3,1)", "((2,2),3):((24,2),8)");
 	check_compose("20:2", "(5,4):(4,1)", "(5,4):(8,2)");
 	check_compose("(10,2):(16,4)", "(5,4):(1,5)", "(5,(2,2)):(16,(80,4))");
 	check_compose("(4,8):(8,1)", "(8,4):(1,8)", "((4,2),4):((8,1),2)");
 }
-END_TEST
 
-START_TEST(complement_coalesce)
+TEST(complement_coalesce)
 {
 	static const char *const comp[][2] = {
 		{ "4:1", "6:4" },
@@ -172,9 +170,8 @@ START_TEST(complement_coalesce)
 		want(&r, coal[i][1]);
 	}
 }
-END_TEST
 
-START_TEST(divide_product)
+TEST(divide_product)
 {
 	Layout a = lay("(4,2,3):(2,1,8)"), b = lay("4:2"), r;
 
@@ -185,9 +182,8 @@ START_TEST(divide_product)
 	ck_assert(cute_logical_product(&r, &a, &b));
 	want(&r, "((2,2),(2,3)):((4,1),(2,8))");
 }
-END_TEST
 
-START_TEST(inverses)
+TEST(inverses)
 {
 	static const int64_t from[] = { 0, 1, 8, 16, 17, 32, 127 };
 	static const int64_t to[] = { 0, 4, 64, 32, 36, 1, 127 };
@@ -215,9 +211,8 @@ START_TEST(inverses)
 	for (size_t i = 0; i < COUNT_OF(from); i++)
 		TM_INT(at_index(&r, from[i]), ==, to[i]);
 }
-END_TEST
 
-START_TEST(axis_surgery)
+TEST(axis_surgery)
 {
 	Layout c = lay("((4,8),(2,2)):((32,1),(16,8))"), a, b, h, t;
 
@@ -242,7 +237,6 @@ START_TEST(axis_surgery)
 	want(&h, "(4,4,2,2,4):(1,16,64,256,512)");
 	want(&t, "(4,4,2,2,4):(1,4,32,64,512)");
 }
-END_TEST
 
 /* ---- ldmatrix and the copy equation ------------------------------------------------------------------ */
 
@@ -271,7 +265,7 @@ check_ldmatrix(const char *src, const char *dst, int matrices, bool trans)
 	}
 }
 
-START_TEST(ldmatrix)
+TEST(ldmatrix)
 {
 	check_ldmatrix(x4_src, x4_dst, 4, false);
 	check_ldmatrix(x4_src, x4t_dst, 4, true);
@@ -282,7 +276,6 @@ START_TEST(ldmatrix)
 		for (int v = 0; v < 2; v++)
 			TM_INT(at_index(&d, lane + 32 * v), ==, lane / 4 + 8 * (lane % 4 * 2 + v));
 }
-END_TEST
 
 /* tile o dst^-1 = where the instruction puts its index in the tile; after src: what each lane reads. */
 static void
@@ -298,7 +291,7 @@ check_copy(const char *tile, const char *src, const char *dst, const char *cvt, 
 	want(&f, result);
 }
 
-START_TEST(copy_equation)
+TEST(copy_equation)
 {
 	static const char a[] = "((4,8),(2,2,2)):((32,1),(16,8,128))",
 			  b[] = "((4,8),(2,2)):((16,1),(8,64))";
@@ -313,7 +306,6 @@ START_TEST(copy_equation)
 			TM_INT(at_index(&f, lane + 32 * i), ==,
 			       lane % 16 + 16 * (lane / 16 * 8 + i));
 }
-END_TEST
 
 /* ---- tiled mma ---------------------------------------------------------------------------------------- */
 
@@ -408,7 +400,7 @@ want_tile(const Layout *t, const Layout *v, const char *t_text, const char *v_te
 	want(v, v_text);
 }
 
-START_TEST(tiled_mma)
+TEST(tiled_mma)
 {
 	TiledMma atom = atom_m16n8k16(), t = atom;
 	Layout a, b, c;
@@ -450,10 +442,9 @@ START_TEST(tiled_mma)
 	want_tile(&t.ta, &t.va, "(128,2):(0,64)", "(64,16):(1,128)");
 	want_tile(&t.tc, &t.vc, "(4,8,8):(256,1,16)", "(2,2,8):(128,8,1024)");
 }
-END_TEST
 
 /* The register tiles of a whole GEMM, 128x128, and the ldmatrix sources of its operands. */
-START_TEST(gemm_pipeline)
+TEST(gemm_pipeline)
 {
 	TiledMma atom = atom_m16n8k16(), t;
 	Layout ht, rt, hv, rv, tv, q = lay(x4_dst), p = lay(x4_src), inv, c;
@@ -477,10 +468,9 @@ START_TEST(gemm_pipeline)
 		want(&hv, "(8,4):(128,32)");
 	}
 }
-END_TEST
 
 /* Reductions of the C fragment, as TV filters and as surgery. */
-START_TEST(reduce)
+TEST(reduce)
 {
 	Layout t = lay("(4,8):(32,1)"), v = lay("(2,2):(16,8)"), ft, fv, l, r, s;
 	int64_t shape[2] = { 16, 8 };
@@ -497,10 +487,9 @@ START_TEST(reduce)
 	ck_assert(layout_reduce(&s, &l, 0) && layout_push(&s, 0, 16, 0, AX_reg));
 	ck_assert(layout_equal(&r, &s));
 }
-END_TEST
 
 /* A packed block of 4-bit weights: which nibbles the A fragment of each lane is. */
-START_TEST(packed_block)
+TEST(packed_block)
 {
 	Layout block = lay("((8,2),(2,4,2)):((4,2),(1,64,32))"),
 	       f = lay("((4,8),(2,2,2)):((32,1),(16,8,128))"), r;
@@ -517,27 +506,5 @@ START_TEST(packed_block)
 		TM_INT(at_index(&r, 31 + 32 * v), ==, v < 4 ? 220 + v : 248 + v);
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_golden");
-	TCase *c = tcase_create("golden");
-
-	tcase_add_test(c, fragments);
-	tcase_add_test(c, replicated_and_offset);
-	tcase_add_test(c, composition);
-	tcase_add_test(c, complement_coalesce);
-	tcase_add_test(c, divide_product);
-	tcase_add_test(c, inverses);
-	tcase_add_test(c, axis_surgery);
-	tcase_add_test(c, ldmatrix);
-	tcase_add_test(c, copy_equation);
-	tcase_add_test(c, tiled_mma);
-	tcase_add_test(c, gemm_pipeline);
-	tcase_add_test(c, reduce);
-	tcase_add_test(c, packed_block);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

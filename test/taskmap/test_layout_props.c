@@ -1,4 +1,5 @@
 /* test_layout_props.c - evaluation, sizes, normal form and equality against brute force. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* Split iters at random, put units in, permute replication: the same function written differently. */
@@ -62,7 +63,7 @@ mutated(const Layout *l)
 	return rewritten(&r);
 }
 
-START_TEST(canon)
+TEST(canon)
 {
 	tm_seed = 21;
 	for (int k = 0; k < TRIALS; k++) {
@@ -82,9 +83,8 @@ START_TEST(canon)
 		ck_assert_str_eq(show(&c), show(&d));
 	}
 }
-END_TEST
 
-START_TEST(equal)
+TEST(equal)
 {
 	int same = 0, same_threads = 0;
 
@@ -106,10 +106,9 @@ START_TEST(equal)
 	TM_INT(same, <, TRIALS * 9 / 10);
 	TM_INT(same_threads, >, TRIALS / 50);
 }
-END_TEST
 
 /* Mem layouts with swizzles, where canonical forms alone do not decide. */
-START_TEST(equal_swizzled)
+TEST(equal_swizzled)
 {
 	int same = 0;
 
@@ -134,10 +133,9 @@ START_TEST(equal_swizzled)
 	}
 	TM_INT(same, >, TRIALS / 4);
 }
-END_TEST
 
 /* Replication is a set of places, however it is written. */
-START_TEST(equal_replication)
+TEST(equal_replication)
 {
 	static const char *const same[][2] = {
 		{ "4:1@reg+[2:1@lane]+[2:2@lane]", "4:1@reg+[4:1@lane]" },
@@ -164,10 +162,9 @@ START_TEST(equal_replication)
 		TM_MSG(!layout_equal(&a, &b) && !layout_equal(&b, &a), "%s", other[i][0]);
 	}
 }
-END_TEST
 
 /* coord is the inverse of at, for every replica, on register tiles and compact memory. */
-START_TEST(coord)
+TEST(coord)
 {
 	tm_seed = 24;
 	for (int k = 0; k < TRIALS; k++) {
@@ -206,9 +203,8 @@ START_TEST(coord)
 		}
 	}
 }
-END_TEST
 
-START_TEST(sizes)
+TEST(sizes)
 {
 	tm_seed = 25;
 	for (int k = 0; k < TRIALS; k++) {
@@ -242,44 +238,28 @@ START_TEST(sizes)
 		}
 	}
 }
-END_TEST
 
-START_TEST(row_major)
+TEST(rows)
 {
 	tm_seed = 26;
 	for (int k = 0; k < TRIALS; k++) {
-		int64_t shape[4], c[4];
-		int ndim = (int)rnd_in(1, 4);
+		int64_t shape[4], c[4], pitch;
+		int ndim = (int)rnd_in(1, 4), unit = (int)rnd_in(0, ndim - 1);
 		Layout l;
 
 		for (int d = 0; d < ndim; d++)
 			shape[d] = rnd_in(1, 6);
-		layout_row_major(&l, ndim, shape);
+		pitch = shape[unit] + rnd_in(0, 3);
+		layout_rows(&l, ndim, shape, unit, pitch);
 		for (int64_t i = 0; i < layout_size(&l); i++) {
-			int64_t x = 0;
+			int64_t row = 0;
 
 			coord_of(&l, i, c);
 			for (int d = 0; d < ndim; d++)
-				x = x * shape[d] + c[d];
-			TM_INT(layout_at(&l, c).at[AX_mem], ==, x);
+				row = d == unit ? row : row * shape[d] + c[d];
+			TM_INT(layout_at(&l, c).at[AX_mem], ==, row * pitch + c[unit]);
 		}
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_props");
-	TCase *c = tcase_create("properties");
-
-	tcase_add_test(c, canon);
-	tcase_add_test(c, equal);
-	tcase_add_test(c, equal_swizzled);
-	tcase_add_test(c, equal_replication);
-	tcase_add_test(c, coord);
-	tcase_add_test(c, sizes);
-	tcase_add_test(c, row_major);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

@@ -1,4 +1,5 @@
 /* test_layout_surgery.c - register numbers and surgery on dims against brute force. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* The registers of a tile, renumbered: those of one element in the old numbering stay together. */
@@ -22,7 +23,7 @@ check_regs(const Layout *old, const Layout *new, bool ordered)
 		TM_MSG(seen[i] > seen[i - 1], "%s -> %s", show(old), show(new));
 }
 
-START_TEST(compact_regs)
+TEST(compact_regs)
 {
 	tm_seed = 29;
 	for (int k = 0; k < TRIALS; k++) {
@@ -60,7 +61,6 @@ START_TEST(compact_regs)
 		check_regs(&l, &s, true);
 	}
 }
-END_TEST
 
 /* Another shape of as many elements: of random neighbours merged and extents split. */
 static int
@@ -84,7 +84,7 @@ rnd_shape(const int64_t *from, int n, int64_t *to)
 	return m;
 }
 
-START_TEST(reshape)
+TEST(reshape)
 {
 	int done = 0;
 
@@ -124,9 +124,8 @@ START_TEST(reshape)
 	}
 	TM_INT(done, >, TRIALS / 4);
 }
-END_TEST
 
-START_TEST(permute_insert_drop_concat)
+TEST(permute_insert_drop_concat)
 {
 	tm_seed = 30;
 	for (int k = 0; k < TRIALS; k++) {
@@ -178,10 +177,9 @@ START_TEST(permute_insert_drop_concat)
 		}
 	}
 }
-END_TEST
 
 /* Threads that hold any element of the row, before: exactly those hold the result, after. */
-START_TEST(reduce_broadcast)
+TEST(reduce_broadcast)
 {
 	static Place pl[4096], pr[4096];
 	int done = 0;
@@ -248,7 +246,6 @@ START_TEST(reduce_broadcast)
 	}
 	TM_INT(done, >, TRIALS * 9 / 10);
 }
-END_TEST
 
 /* The registers kept are those of the range, in their order, numbered without gaps. */
 static void
@@ -297,7 +294,7 @@ told_apart_otherwise(const Layout *l, int dim, int64_t lo, int64_t len)
 	return false;
 }
 
-START_TEST(slice)
+TEST(slice)
 {
 	int done = 0, refused = 0;
 
@@ -334,10 +331,9 @@ START_TEST(slice)
 	TM_INT(done, >, TRIALS / 4);
 	TM_INT(refused, >, TRIALS / 4);
 }
-END_TEST
 
 /* The digits below a position taken out: who holds any element of a run, and in what is left of registers. */
-START_TEST(reduce_low)
+TEST(reduce_low)
 {
 	static Place pl[4096], pr[4096];
 	int done = 0;
@@ -375,10 +371,9 @@ START_TEST(reduce_low)
 	}
 	TM_INT(done, >, TRIALS / 4);
 }
-END_TEST
 
 /* Two digits first: the others keep their order, and nothing moves to another thread. */
-START_TEST(regs_first)
+TEST(regs_first)
 {
 	int done = 0;
 
@@ -389,7 +384,8 @@ START_TEST(regs_first)
 		int64_t c[DIM_MAX] = { 0 };
 		int dim[2] = { 2, 0 }, rest = 0, order[ITER_MAX], now[ITER_MAX], n, m;
 
-		if (!a.it || !b.it || a.it->axis != AX_reg || b.it->axis != AX_reg || !a.it->stride || !b.it->stride)
+		if (!a.it || a.it->axis != AX_reg || !a.it->stride || !b.it || b.it->axis != AX_reg ||
+		    !b.it->stride)
 			continue;
 		done++;
 		r = l;
@@ -411,9 +407,8 @@ START_TEST(regs_first)
 	}
 	TM_INT(done, >, TRIALS / 50);
 }
-END_TEST
 
-START_TEST(aliasing)
+TEST(aliasing)
 {
 	Layout a = lay("((2,8),(2,4,2)):((2@reg,4@lane),(1@reg,1@lane,4@reg))"), r, s;
 	int perm[2] = { 1, 0 };
@@ -437,22 +432,5 @@ START_TEST(aliasing)
 	TM(layout_concat_dims(&s, &s, &s));
 	want(&s, "(8,4,8,4):(4@lane,1@reg,4@lane,1@reg)");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_surgery");
-	TCase *c = tcase_create("surgery");
-
-	tcase_add_test(c, compact_regs);
-	tcase_add_test(c, reshape);
-	tcase_add_test(c, permute_insert_drop_concat);
-	tcase_add_test(c, reduce_broadcast);
-	tcase_add_test(c, slice);
-	tcase_add_test(c, reduce_low);
-	tcase_add_test(c, regs_first);
-	tcase_add_test(c, aliasing);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

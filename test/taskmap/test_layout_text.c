@@ -1,4 +1,5 @@
 /* test_layout_text.c - layouts printed and read back. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* Random trees of modes, as CuTe nests them. */
@@ -42,7 +43,7 @@ same_form(const Layout *a, const Layout *b)
 	return same;
 }
 
-START_TEST(text)
+TEST(text)
 {
 	tm_seed = 27;
 	for (int k = 0; k < TRIALS; k++) {
@@ -84,9 +85,8 @@ START_TEST(text)
 			arena_free(&tm_arena);
 	}
 }
-END_TEST
 
-START_TEST(text_forms)
+TEST(text_forms)
 {
 	static const char *const bad[] = {
 		"",
@@ -148,16 +148,5 @@ START_TEST(text_forms)
 	TM(!layout_parse(&l, "(4,x):(1,2)", 11, &at));
 	TM_INT(at, ==, 3);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("layout_text");
-	TCase *c = tcase_create("text");
-
-	tcase_add_test(c, text);
-	tcase_add_test(c, text_forms);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

@@ -1,4 +1,5 @@
 /* test_mapping.c - task mappings against lists of tasks, and the thread-value form. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 /* ---- Hidet's meaning of a mapping: each worker has a list of tasks -------------------------------- */
@@ -112,7 +113,7 @@ rnd_mapping(Layout *l, Lists *lists, int ndim, int parts)
 	}
 }
 
-START_TEST(product_is_hidets)
+TEST(product_is_hidets)
 {
 	static Lists lists;
 
@@ -125,10 +126,9 @@ START_TEST(product_is_hidets)
 		check_lists(&l, &lists);
 	}
 }
-END_TEST
 
 /* Tasks dealt to workers: no more than divide them, and who is left over shares. */
-START_TEST(workers)
+TEST(workers)
 {
 	static Lists lists;
 
@@ -152,7 +152,6 @@ START_TEST(workers)
 		TM_INT(layout_replicas(&l) * used * n, ==, all);
 	}
 }
-END_TEST
 
 /* What mapping_print says, made again: steps from the last, which is the innermost. */
 static bool
@@ -191,7 +190,7 @@ mapping_read(Layout *l, int ndim, const char *s)
 	return true;
 }
 
-START_TEST(printed)
+TEST(printed)
 {
 	static Lists lists;
 	Layout l;
@@ -214,16 +213,15 @@ START_TEST(printed)
 	l = lay("((4,4,8),(8,8)):((8@lane,1@warp,8@reg),(1@reg,1@lane))");
 	ck_assert_str_eq(mapping_print(&tm_arena, &l), "repeat(8,1) warps(4,1) lanes(4,8) repeat(1,8)");
 	l = lay("8:4@lane+[4:1@lane]");
-	ck_assert_str_eq(mapping_print(&tm_arena, &l), "lanes(8) copies of 4 lanes");
+	ck_assert_str_eq(mapping_print(&tm_arena, &l), "lanes(8) copies(4 lanes)");
 	l = lay("(8,4):(4@lane,0@reg)+[4:1@lane]");
 	TM(mapping_print(&tm_arena, &l) == NULL);
 	l = lay("(8,4):(4@lane,2@lane)");
 	TM(mapping_print(&tm_arena, &l) == NULL);
 }
-END_TEST
 
 /* Fragments as products of mappings, the way Tilus writes them: read from the right. */
-START_TEST(fragments)
+TEST(fragments)
 {
 	int64_t s84[2] = { 8, 4 }, s12[2] = { 1, 2 }, s21[2] = { 2, 1 };
 	Layout f;
@@ -247,7 +245,6 @@ START_TEST(fragments)
 	add_step(&f, s21, false);
 	want_same(&f, "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))");
 }
-END_TEST
 
 /* ---- thread-value form ----------------------------------------------------------------------------- */
 
@@ -278,7 +275,7 @@ check_tv(const Layout *l, const Layout *t, const Layout *v, int nwarp)
 	}
 }
 
-START_TEST(tv_round_trip)
+TEST(tv_round_trip)
 {
 	int done = 0;
 
@@ -312,10 +309,9 @@ START_TEST(tv_round_trip)
 	}
 	TM_INT(done, >, TRIALS / 2);
 }
-END_TEST
 
 /* Random T and V over random shapes: what is accepted is right, element by element. */
-START_TEST(from_tv)
+TEST(from_tv)
 {
 	int done = 0;
 
@@ -365,9 +361,8 @@ START_TEST(from_tv)
 	}
 	TM_INT(done, ==, TRIALS);
 }
-END_TEST
 
-START_TEST(tv_known)
+TEST(tv_known)
 {
 	int64_t s16[2] = { 16, 8 }, s66[2] = { 6, 6 };
 	Layout t = lay("(4,8):(32,1)"), v = lay("(2,2):(16,8)"), l, a, b;
@@ -404,21 +399,5 @@ START_TEST(tv_known)
 	want(&a, "(16,4):(1,0)");
 	want(&b, "1:0");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("mapping");
-	TCase *c = tcase_create("mapping");
-
-	tcase_add_test(c, product_is_hidets);
-	tcase_add_test(c, workers);
-	tcase_add_test(c, printed);
-	tcase_add_test(c, fragments);
-	tcase_add_test(c, tv_round_trip);
-	tcase_add_test(c, from_tv);
-	tcase_add_test(c, tv_known);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

@@ -1,4 +1,5 @@
 /* test_swizzle.c - swizzles: involution and known values. */
+#include "test/check.h"
 #include "test/taskmap/tm_test.h"
 
 static Swizzle
@@ -25,7 +26,7 @@ brute_swizzle(Swizzle s, int64_t x)
 	return r;
 }
 
-START_TEST(involution)
+TEST(involution)
 {
 	tm_seed = 41;
 	for (int k = 0; k < TRIALS; k++) {
@@ -37,9 +38,8 @@ START_TEST(involution)
 		TM_INT(swizzle_apply(s, x ^ y), ==, swizzle_apply(s, x) ^ swizzle_apply(s, y));
 	}
 }
-END_TEST
 
-START_TEST(known)
+TEST(known)
 {
 	static const int64_t a[] = { 64, 128, 136, 448, 511, 512 };
 	static const int64_t b[] = { 72, 144, 152, 504, 455, 512 };
@@ -61,16 +61,5 @@ START_TEST(known)
 		TM_INT(swizzle_apply((Swizzle){ 3, 3, 3 }, x) == x, ==, (x & 0x1c0) == 0);
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("swizzle");
-	TCase *c = tcase_create("swizzle");
-
-	tcase_add_test(c, involution);
-	tcase_add_test(c, known);
-	suite_add_tcase(s, c);
-	return tm_main(s);
-}
+TEST_PROGRAM(TM_FIXTURE);

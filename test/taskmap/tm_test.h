@@ -1,9 +1,9 @@
 /* tm_test.h - what the tests of taskmap/ share: parsing and showing layouts, a seeded generator of
- * random ones, and the main program. */
+ * random ones, and the fixture. */
 #ifndef HEXC_TM_TEST_H
 #define HEXC_TM_TEST_H
 #include "test/taskmap/util_cute.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,6 @@ enum { TRIALS = 10000 };
 	} while (0)
 
 static Arena tm_arena;
-static jmp_buf tm_fail;
 static uint64_t tm_seed;
 
 static inline uint64_t
@@ -262,22 +261,18 @@ brute_equal(const Layout *a, const Layout *b, bool threads)
 	return true;
 }
 
-/* Run all cases of a suite in this process.  The arena is for printing only. */
-static inline int
-tm_main(Suite *s)
+/* For printing only. */
+static inline void
+tm_setup(void)
 {
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	arena_init(&tm_arena, NULL, NULL);
-	tm_arena.fail = &tm_fail;
-	if (setjmp(tm_fail))
-		return 2;
-	srunner_set_fork_status(r, CK_NOFORK);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	arena_free(&tm_arena);
-	return failed != 0;
+	test_arena(&tm_arena);
 }
+
+static inline void
+tm_teardown(void)
+{
+	arena_free(&tm_arena);
+}
+
+#define TM_FIXTURE .setup = tm_setup, .teardown = tm_teardown, .one_process = true
 #endif

@@ -94,8 +94,8 @@ bool tiled_mma_layouts(const TiledMma *in, Layout *a, Layout *b, Layout *c);
 /* ---- surgery (util_surgery.c) ------------------------------------------------------------------------ */
 
 bool layout_concat_dims(Layout *out, const Layout *a, const Layout *b); /* dims of a, then of b */
-/* Dim d of small, of extent 1, as in `big`: its lane and warp iters of dim d come out of small's replication (false
- * when they are not there), its registers become stride 0. */
+/* Dim d of small, of extent 1, as in `big`: its lane and warp iters of dim d come out of small's replication
+ * (false when they are not there), its registers become stride 0. */
 bool layout_broadcast_like(Layout *out, const Layout *small, int dim, const Layout *big);
 
 /* ---- trees of modes (util_modes.c) ----------------------------------------------------------------- */

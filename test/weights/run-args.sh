@@ -1,23 +1,8 @@
 #!/bin/sh
 # hexc run --arg NAME=@FILE:TENSOR: plain tensors arrive byte by byte, weights as hexc weights saves them, packed ones
 # unpacked; what does not go with the parameter is refused with a sentence.
-hexc=${HEXC:-${B:-build}/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
-fail() {
-	echo "FAIL $*"
-	bad=1
-}
-# says STATUS TEXT ARGUMENTS...
-says() {
-	want=$1 text=$2
-	shift 2
-	"$hexc" "$@" >"$dir/out" 2>&1
-	got=$?
-	[ $got = "$want" ] || fail "hexc $*: status $got, not $want: $(head -2 "$dir/out")"
-	[ -z "$text" ] || grep -qF -- "$text" "$dir/out" || fail "hexc $*: no '$text' in $(head -2 "$dir/out")"
-}
+. test/script.sh
+
 f=test/weights/fixtures
 cat >"$dir/copy.hexc" <<'END'
 kernel copy(A: TYPE[M, N], C: out TYPE[M, N])

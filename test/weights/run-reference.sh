@@ -2,10 +2,8 @@
 # Files that the Python package gguf writes now, with another seed, load and agree with its own decoders.  The
 # package comes with pip into a folder of the build; without pip or a network the committed files of
 # test/weights/fixtures are all there is.  SEED=N.
-B=${B:-build}
+. test/script.sh
 SEED=${SEED:-2}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 . test/python.sh
 need_python gguf
 "$python" test/weights/reference.py "$dir" "$SEED" || exit 1

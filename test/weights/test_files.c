@@ -1,7 +1,7 @@
 /* test_files.c - files that the packages of the formats wrote (reference.py), and what their decoders
  * say of them. */
 #include "lib/hexc_weights.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,24 +87,22 @@ all(const char *dir, unsigned threads)
 	return n;
 }
 
-START_TEST(fixtures)
+TEST(fixtures)
 {
 	ck_assert_int_ge(all("test/weights/fixtures", 1), 27);
 	ck_assert_int_ge(all("test/weights/fixtures", 0), 27);
 }
-END_TEST
 
 /* Files made just now (run-reference.sh). */
-START_TEST(elsewhere)
+TEST(elsewhere)
 {
 	const char *dir = getenv("REFERENCE");
 
 	if (dir)
 		ck_assert_int_ge(all(dir, 0), 16);
 }
-END_TEST
 
-START_TEST(listing)
+TEST(listing)
 {
 	hexc_file *f;
 	hexc_weight w = HEXC_WEIGHT_INIT;
@@ -145,24 +143,4 @@ START_TEST(listing)
 	ck_assert_int_eq(t.dim[0], 8);
 	ck_assert_int_eq(hexc_file_find(f, "nor", &t), 0);
 	hexc_file_close(f);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("weight files");
-	TCase *tc = tcase_create("files");
-	SRunner *r;
-	int bad;
-
-	tcase_add_test(tc, fixtures);
-	tcase_add_test(tc, elsewhere);
-	tcase_add_test(tc, listing);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	bad = srunner_ntests_failed(r);
-	srunner_free(r);
-	return bad != 0;
 }

@@ -1,7 +1,7 @@
 /* test_hostile.c - files that lie: each gets a sentence that names the thing, none is read past its end.
  * test_mutated.c has those that lie at random. */
 #include "lib/hexc_weights.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ safetensors(unsigned char *out, const char *header, long claim, size_t data)
 	return 8 + strlen(header) + data;
 }
 
-START_TEST(safetensors_lies)
+TEST(safetensors_lies)
 {
 	static const struct {
 		const char *header;
@@ -95,10 +95,9 @@ START_TEST(safetensors_lies)
 	refused("", 0, "too short");
 	refused("PK\3\4 this is a zip file", 22, "neither a safetensors file");
 }
-END_TEST
 
 /* A file may hold a type that is new to us, and tensors without elements. */
-START_TEST(safetensors_unknown)
+TEST(safetensors_unknown)
 {
 	unsigned char file[400];
 	hexc_file *f;
@@ -118,7 +117,6 @@ START_TEST(safetensors_unknown)
 	hexc_file_close(f);
 	free(copy);
 }
-END_TEST
 
 /* GPTQ whose tensors do not go together: loading says which. */
 static void
@@ -158,7 +156,7 @@ gptq(const char *scales_shape, int scales_bytes, const char *zeros_shape, int ze
 	free(copy);
 }
 
-START_TEST(wrong_shapes)
+TEST(wrong_shapes)
 {
 	gptq("[2,32]", 128, "[2,4]", 32, 1, NULL);
 	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, and there are 2");
@@ -167,7 +165,6 @@ START_TEST(wrong_shapes)
 	gptq("[2,16]", 64, "[2,4]", 32, 0, "the shape of l.scales does not go with W[");
 	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not go with W[");
 }
-END_TEST
 
 /* ---- GGUF
  * ------------------------------------------------------------------------------------------------- */
@@ -219,7 +216,7 @@ data(Gguf *g, size_t n)
 	g->n = (g->n + 31) / 32 * 32 + n;
 }
 
-START_TEST(gguf_lies)
+TEST(gguf_lies)
 {
 	Gguf g;
 
@@ -288,9 +285,8 @@ START_TEST(gguf_lies)
 	data(&g, 100);
 	refused(g.at, g.n, "has a control character");
 }
-END_TEST
 
-START_TEST(gguf_unknown)
+TEST(gguf_unknown)
 {
 	Gguf g;
 	hexc_file *f;
@@ -312,9 +308,8 @@ START_TEST(gguf_unknown)
 	hexc_file_close(f);
 	free(copy);
 }
-END_TEST
 
-START_TEST(no_file)
+TEST(no_file)
 {
 	hexc_file *f;
 
@@ -325,12 +320,11 @@ START_TEST(no_file)
 	ck_assert_int_eq(hexc_file_open(NULL, "test", NULL, 0), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_file_memory(&f, NULL, 10, NULL, 0), HEXC_E_INVALID);
 }
-END_TEST
 
 static const char gptq4[] = "test/weights/fixtures/gptq4.safetensors";
 
 /* Arguments that are NULL, and structs of a caller that knows less or nothing of them. */
-START_TEST(nothing_given)
+TEST(nothing_given)
 {
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 	hexc_weight info = HEXC_WEIGHT_INIT, *w;
@@ -364,10 +358,9 @@ START_TEST(nothing_given)
 	ck_assert_int_eq(hexc_weight_quantize(&w, NULL, &x, 1, 1, 0, NULL, 0), HEXC_E_INVALID);
 	hexc_file_close(f);
 }
-END_TEST
 
 /* What only describes a weight has no bytes to write. */
-START_TEST(described_only)
+TEST(described_only)
 {
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 	hexc_weight info = HEXC_WEIGHT_INIT;
@@ -384,31 +377,5 @@ START_TEST(described_only)
 	ck_assert_int_eq(hexc_weight_tensor(&info, 0, &t, bytes, sizeof bytes), 0);
 	hexc_file_close(f);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s;
-	TCase *tc;
-	SRunner *r;
-	int bad;
-
-	s = suite_create("hostile weight files");
-	tc = tcase_create("files");
-	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, safetensors_lies);
-	tcase_add_test(tc, safetensors_unknown);
-	tcase_add_test(tc, wrong_shapes);
-	tcase_add_test(tc, gguf_lies);
-	tcase_add_test(tc, gguf_unknown);
-	tcase_add_test(tc, no_file);
-	tcase_add_test(tc, nothing_given);
-	tcase_add_test(tc, described_only);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	bad = srunner_ntests_failed(r);
-	srunner_free(r);
-	return bad != 0;
-}
+TEST_PROGRAM(.timeout = 60);

@@ -2,7 +2,7 @@
  * sentence, or all of it can be looked at.  With arguments more of the same (run-fuzz.sh does that under the
  * sanitizers). */
 #include "lib/hexc_weights.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,66 +219,48 @@ mutate_packs(long n, uint64_t seed)
 
 #define FILES "test/weights/fixtures/"
 
-START_TEST(mutations)
+TEST(mutations)
 {
 	mutate(FILES "blocks.gguf", 1000, 1);
 	mutate(FILES "tables.gguf", 1000, 1);
 	mutate(FILES "gptq3-order.safetensors", 2000, 2);
 	mutate(FILES "marlin.safetensors", 1000, 3);
 }
-END_TEST
 
-START_TEST(truncations)
+TEST(truncations)
 {
 	truncate_at(FILES "blocks.gguf", 97);
 	truncate_at(FILES "awq.safetensors", 1);
 }
-END_TEST
 
-START_TEST(flips)
+TEST(flips)
 {
 	flip(FILES "tables.gguf", 8, 1);
 	flip(FILES "gptq4.safetensors", 4, 1);
 }
-END_TEST
 
-START_TEST(packs)
+TEST(packs)
 {
 	mutate_packs(3000, 1);
 }
-END_TEST
 
-int
-main(int argc, char **argv)
+/* COUNT SEED FILE...: mutations of those files. */
+static int
+start(int argc, char **argv)
 {
-	Suite *s;
-	TCase *tc;
-	SRunner *r;
-	int bad;
+	if (argc <= 3)
+		return RUN_TESTS;
 
-	if (argc > 3) { /* COUNT SEED FILE... */
-		long n = atol(argv[1]);
-		uint64_t seed = (uint64_t)atol(argv[2]);
+	long n = atol(argv[1]);
+	uint64_t seed = (uint64_t)atol(argv[2]);
 
-		mutate_packs(n, seed);
-		for (int i = 3; i < argc; i++) {
-			mutate(argv[i], n, seed + (uint64_t)i);
-			truncate_at(argv[i], n > 1000 ? 1 : 61);
-			flip(argv[i], n > 1000 ? 1 : 16, seed);
-		}
-		return 0;
+	mutate_packs(n, seed);
+	for (int i = 3; i < argc; i++) {
+		mutate(argv[i], n, seed + (uint64_t)i);
+		truncate_at(argv[i], n > 1000 ? 1 : 61);
+		flip(argv[i], n > 1000 ? 1 : 16, seed);
 	}
-	s = suite_create("mutated weight files");
-	tc = tcase_create("files");
-	tcase_set_timeout(tc, 120);
-	tcase_add_test(tc, mutations);
-	tcase_add_test(tc, truncations);
-	tcase_add_test(tc, flips);
-	tcase_add_test(tc, packs);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	bad = srunner_ntests_failed(r);
-	srunner_free(r);
-	return bad != 0;
+	return EXIT_SUCCESS;
 }
+
+TEST_PROGRAM(.start = start, .timeout = 120);

@@ -2,8 +2,8 @@
  * simulator, compared with sums in double of what the format's own decoder says the weights are
  * (test_files.c compares hexc_weight_float with that). */
 #include "lib/hexc_weights.h"
+#include "test/check.h"
 #include "test/examples/util_case.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ product(const char *file, const char *name, int nth)
 	hexc_file_close(f);
 }
 
-START_TEST(files)
+TEST(files)
 {
 	FILE *list = fopen("test/weights/fixtures/expected.tsv", "r");
 	char line[600], file[100], name[100];
@@ -168,22 +168,5 @@ START_TEST(files)
 	fclose(list);
 	ck_assert_int_ge(n, 27);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("products with weights of files");
-	TCase *tc = tcase_create("products");
-	SRunner *r;
-	int bad;
-
-	tcase_add_test(tc, files);
-	tcase_set_timeout(tc, 300);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	bad = srunner_ntests_failed(r);
-	srunner_free(r);
-	return bad != 0;
-}
+TEST_PROGRAM(.timeout = 300);

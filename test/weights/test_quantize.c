@@ -2,7 +2,7 @@
  * the scheme allows. */
 #include "lib/weights/format.h"
 #include "lib/hexc_weights.h"
-#include <check.h>
+#include "test/check.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ write_gguf(const hexc_weight *w, unsigned char **file, size_t *n)
 	at += put(p + at, 2, 4);
 	at += put(p + at, (uint64_t)t.dim[1], 8);
 	at += put(p + at, (uint64_t)t.dim[0], 8);
-	at += put(p + at, (uint64_t)gguf_type(t.type, strlen(t.type))->id, 4);
+	at += put(p + at, (uint64_t)file_type("gguf", t.type, NULL)->id, 4);
 	at += put(p + at, 0, 8);
 	at = (at + 31) / 32 * 32;
 	t.size = sizeof t;
@@ -125,7 +125,7 @@ may_be(const hexc_format *f, const hexc_weight *w)
 	return range / ((1 << bits) - 1) / sqrt(12) * (two ? 1.1 : 1.05) + (two ? 0.006 : 0);
 }
 
-START_TEST(all_formats)
+TEST(all_formats)
 {
 	hexc_format f = HEXC_FORMAT_INIT;
 	char why[300];
@@ -167,10 +167,9 @@ START_TEST(all_formats)
 	}
 	ck_assert_uint_eq(i, nformats);
 }
-END_TEST
 
 /* What a format can hold exactly stays as it is. */
-START_TEST(exact)
+TEST(exact)
 {
 	static const char *const names[] = { "Q4_0", "Q4_1", "GPTQ-4", "AWQ-4", "Marlin-4", "packed-4" };
 	char why[300];
@@ -188,9 +187,8 @@ START_TEST(exact)
 		hexc_weight_free(w);
 	}
 }
-END_TEST
 
-START_TEST(refusals)
+TEST(refusals)
 {
 	hexc_weight *w;
 	char why[300];
@@ -221,24 +219,5 @@ START_TEST(refusals)
 		hexc_weight_free(w);
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("quantize");
-	TCase *tc = tcase_create("quantize");
-	SRunner *r;
-	int bad;
-
-	tcase_add_test(tc, all_formats);
-	tcase_add_test(tc, exact);
-	tcase_add_test(tc, refusals);
-	tcase_set_timeout(tc, 60);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	bad = srunner_ntests_failed(r);
-	srunner_free(r);
-	return bad != 0;
-}
+TEST_PROGRAM(.timeout = 60);

@@ -124,7 +124,7 @@ rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 static void
 rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 {
-	const Move *m = &in->mem;
+	const Transfer *m = &in->mem;
 
 	for (u32 i = 0; i < m->vec; i++) {
 		u64 b = lane_get(w, &in->s[1 + i], l), c = 0, old;

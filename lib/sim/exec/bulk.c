@@ -55,22 +55,6 @@ bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_tmap_d
 	return k;
 }
 
-/* PTX ISA, cp.reduce.async.bulk: valid combinations of operation and type. */
-bool
-bulk_reduces(u32 op, PtxType t, bool shared)
-{
-	bool half = t == T_f16 || t == T_bf16, wide = t == T_b64 || t == T_u64 || t == T_s64;
-
-	if (shared && (half || type_float(t) || (wide && !(op == AT_ADD && t == T_u64))))
-		return false;
-	switch (op) {
-	case AT_AND: case AT_OR: case AT_XOR: return t == T_b32 || t == T_b64;
-	case AT_ADD: return t == T_u32 || t == T_s32 || t == T_u64 || t == T_f32 || t == T_f64 || half;
-	case AT_MIN: case AT_MAX: return t == T_u32 || t == T_s32 || t == T_u64 || t == T_s64 || half;
-	default: return t == T_u32;
-	}
-}
-
 /* ---- operands ---- */
 
 static bool

@@ -51,7 +51,6 @@ typedef struct Bulk {
 } Bulk;
 
 /* bulk.c */
-bool bulk_reduces(u32 op, PtxType t, bool shared);         /* has a reduction this type? */
 void bulk_finish(Cta *b);
 void bulk_free(Warp *w);
 Bulk *bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_tmap_desc *d);
@@ -68,6 +67,7 @@ void bulk_run(Bulk *k, u64 addr, u32 at, u32 n);
 u64 bulk_value(const Warp *w, const BulkAddr *a, int lane);
 void bulk_use_addr(Warp *w, const Ins *in, const BulkAddr *a, u32 mask, const char *what);
 /* bulk_data.c */
+bool bulk_reduces(u32 op, PtxType t, bool shared);         /* has a reduction this type? */
 void bulk_check(const Bulk *k);                 /* what it will read and write, when it is issued */
 void bulk_read(Bulk *k);                        /* stages the source, once; an idle copy reads nothing */
 void bulk_write_global(Bulk *k);

@@ -61,11 +61,11 @@ typedef struct Logic {          /* of predicates: the second source, if op has o
 	bool neg;
 	u32 p;
 } Logic;
-typedef struct Move {           /* loads, stores, atomics, st.async, ldmatrix */
+typedef struct Transfer {           /* loads, stores, atomics, st.async, ldmatrix */
 	u8 vec, ebytes;         /* elements of a vector (matrices), bytes of one in memory */
 	u8 op;                  /* AT_ */
 	s32 mbar;               /* st.async: offset of the mbarrier's address */
-} Move;
+} Transfer;
 typedef struct Async {          /* cp.async */
 	u32 bytes;
 	s32 src;                /* offset of the source's address */
@@ -133,7 +133,7 @@ struct Ins {
 	union {
 		Arith arith;
 		Logic logic;
-		Move mem;
+		Transfer mem;
 		Async copy;
 		Arrive arrive;
 		Wait wait;

@@ -5,7 +5,10 @@
  * search in it. */
 #include <fenv.h>
 #include <math.h>
+#include "test/check.h"
+#include "test/sim/bits.h"
 #include "test/sim/exec/eval.h"
+#include "test/sim/random.h"
 
 typedef struct Format { int exp, man, bias, n; double *mag; } Format;
 
@@ -50,25 +53,6 @@ round_code(const Format *f, double v, int mode)
 	}
 }
 
-static float
-as_float(uint64_t b)
-{
-	uint32_t w = (uint32_t)b;
-	float f;
-
-	memcpy(&f, &w, 4);
-	return f;
-}
-
-static uint32_t
-bits(float f)
-{
-	uint32_t b;
-
-	memcpy(&b, &f, 4);
-	return b;
-}
-
 /* Every magnitude of the format, the middle to the next, and floats just beside both. */
 static unsigned
 boundaries(const Format *f, Eval **out)
@@ -81,9 +65,9 @@ boundaries(const Format *f, Eval **out)
 		double at[2] = { f->mag[c], (f->mag[c] + next) / 2 };
 		for (int k = 0; k < 2; k++) {
 			float x = (float)at[k];
-			v[n++].a = bits(x) | (c % 2 ? 0x80000000u : 0);
-			v[n++].a = bits(nextafterf(x, INFINITY)) | (c % 3 ? 0x80000000u : 0);
-			v[n++].a = bits(nextafterf(x, 0)) | (c % 5 ? 0x80000000u : 0);
+			v[n++].a = bits_of(x) | (c % 2 ? 0x80000000u : 0);
+			v[n++].a = bits_of(nextafterf(x, INFINITY)) | (c % 3 ? 0x80000000u : 0);
+			v[n++].a = bits_of(nextafterf(x, 0)) | (c % 5 ? 0x80000000u : 0);
 		}
 	}
 	v[n++].a = 0x7f800000;
@@ -94,7 +78,7 @@ boundaries(const Format *f, Eval **out)
 	return n;
 }
 
-START_TEST(from_f32)
+TEST_EACH(from_f32, 10)
 {
 	static const struct { const char *ptx; char kind; int fmt, mode; } t[] = {
 		{ "cvt.rn.f16.f32 %ho, %ra;", 'h', 0, NEAREST }, { "cvt.rz.f16.f32 %ho, %ra;", 'h', 0, ZERO },
@@ -115,7 +99,7 @@ START_TEST(from_f32)
 
 	eval(t[_i].ptx, t[_i].kind, v, n);
 	for (unsigned i = 0; i < n; i++) {
-		double x = (double)as_float(v[i].a);
+		double x = (double)f32_of(v[i].a);
 		uint32_t code = isinf(x) ? (uint32_t)f.n : round_code(&f, x, t[_i].mode);
 		if (sat && code >= (uint32_t)f.n)
 			code = (uint32_t)f.n - 1;
@@ -126,9 +110,8 @@ START_TEST(from_f32)
 	free(v);
 	free(f.mag);
 }
-END_TEST
 
-START_TEST(to_f32)
+TEST_EACH(to_f32, 4)
 {
 	static const struct { const char *ptx; char kind; int fmt; } t[] = {
 		{ "cvt.f32.f16 %ro, %ha;", 'r', 0 }, { "cvt.f32.bf16 %ro, %ha;", 'r', 1 },
@@ -148,11 +131,11 @@ START_TEST(to_f32)
 	eval(t[_i].ptx, t[_i].kind, v, n);
 	for (unsigned i = 0; i < n; i++) {
 		unsigned c = i & ((1u << sign) - 1);
-		float got = as_float(v[i].out), want;
+		float got = f32_of(v[i].out), want;
 		if (c < (unsigned)f.n) {
 			want = (float)f.mag[c];
 			want = i >> sign ? -want : want;
-			ck_assert_msg(bits(got) == bits(want), "%s: %x", t[_i].ptx, i);
+			ck_assert_msg(bits_of(got) == bits_of(want), "%s: %x", t[_i].ptx, i);
 		} else if (c == (unsigned)f.n && k != 3) {
 			ck_assert(isinf(got) && (signbit(got) != 0) == (i >> sign != 0));
 		} else {
@@ -162,16 +145,12 @@ START_TEST(to_f32)
 	free(v);
 	free(f.mag);
 }
-END_TEST
 
 static uint64_t state = 88172645463325252ull;
 static uint64_t
 rnd(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return xorshift(&state);
 }
 
 /* Operands that cancel, overflow, underflow and tie often. */
@@ -196,7 +175,7 @@ float_bits(int exp, int man)
 static const int modes[] = { FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD };
 static const char *const rnds[] = { "rn", "rz", "rm", "rp" };
 
-START_TEST(f32_arith)
+TEST_EACH(f32_arith, 28)
 {
 	static const char *const ops[] = { "add", "sub", "mul", "div", "sqrt", "rcp", "fma" };
 	int op = _i / 4, mode = _i % 4;
@@ -213,8 +192,8 @@ START_TEST(f32_arith)
 	         op == 4 || op == 5 ? "" : ", %rb", op == 6 ? ", %rc" : "");
 	eval(text, 'r', v, N);
 	for (int i = 0; i < N; i++) {
-		volatile float a = as_float(v[i].a), b = as_float(v[i].b), c = as_float(v[i].c), r;
-		float got = as_float(v[i].out);
+		volatile float a = f32_of(v[i].a), b = f32_of(v[i].b), c = f32_of(v[i].c), r;
+		float got = f32_of(v[i].out);
 		fesetround(modes[mode]);
 		switch (op) {
 		case 0: r = a + b; break;
@@ -229,14 +208,13 @@ START_TEST(f32_arith)
 		if (isnan(r))
 			ck_assert_uint_eq(v[i].out, 0x7fffffff);
 		else
-			ck_assert_msg(bits(got) == bits(r), "%s: %a %a %a: %a, not %a", text, (double)a,
+			ck_assert_msg(bits_of(got) == bits_of(r), "%s: %a %a %a: %a, not %a", text, (double)a,
 			              (double)b,
 			              (double)c, (double)got, (double)r);
 	}
 }
-END_TEST
 
-START_TEST(f64_arith)
+TEST_EACH(f64_arith, 16)
 {
 	static const char *const ops[] = { "add", "mul", "div", "fma" };
 	int op = _i / 4, mode = _i % 4;
@@ -275,11 +253,10 @@ START_TEST(f64_arith)
 		}
 	}
 }
-END_TEST
 
 /* f16 and bf16: the exact result in long double (64-bit mantissa holds sums and products of
  * operands of moderate exponents), then the table. */
-START_TEST(half_arith)
+TEST_EACH(half_arith, 8)
 {
 	static const char *const ops[] = { "add", "sub", "mul", "fma" };
 	int op = _i / 2, bf = _i % 2, man = bf ? 7 : 10;
@@ -328,10 +305,9 @@ START_TEST(half_arith)
 	}
 	free(f.mag);
 }
-END_TEST
 
 /* Float to integer and back, in every rounding. */
-START_TEST(integers)
+TEST_EACH(integers, 4)
 {
 	static const char *const how[] = { "rni", "rzi", "rmi", "rpi" };
 	enum { N = 4000 };
@@ -369,11 +345,10 @@ START_TEST(integers)
 		b = (float)s;
 		fesetround(FE_TONEAREST);
 		if (_i == 0)    /* libgcc's own conversion only rounds to nearest */
-			ck_assert_uint_eq((uint32_t)v[i].out, bits(a));
-		ck_assert_uint_eq(v[i].out >> 32, bits(b));
+			ck_assert_uint_eq((uint32_t)v[i].out, bits_of(a));
+		ck_assert_uint_eq(v[i].out >> 32, bits_of(b));
 	}
 }
-END_TEST
 
 /* The rest: flags and special cases, one by one. */
 static const struct { const char *ptx; uint32_t a, b, want; } special[] = {
@@ -427,7 +402,7 @@ static const struct { const char *ptx; uint32_t a, b, want; } special[] = {
 };
 enum { N_SPECIAL = sizeof special / sizeof *special };
 
-START_TEST(specials)
+TEST_EACH(specials, N_SPECIAL)
 {
 	Eval v = { special[_i].a, special[_i].b, 0, 0 };
 
@@ -436,22 +411,5 @@ START_TEST(specials)
 	              (unsigned long long)v.out,
 	              special[_i].want);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim numbers");
-	TCase *t = tcase_create("numbers");
-
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, from_f32, 0, 10);
-	tcase_add_loop_test(t, to_f32, 0, 4);
-	tcase_add_loop_test(t, f32_arith, 0, 28);
-	tcase_add_loop_test(t, f64_arith, 0, 16);
-	tcase_add_loop_test(t, half_arith, 0, 8);
-	tcase_add_loop_test(t, integers, 0, 4);
-	tcase_add_loop_test(t, specials, 0, N_SPECIAL);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 120);

@@ -103,17 +103,25 @@ uint16_t nearest_bf16(double v);
 /* A repeatable random word. */
 uint32_t mix(uint64_t x);
 
-/* Compile test/sim/cuda/FILE for sm_75, sm_80, sm_89 and sm_90a from `from` on, and each variant; run all
- * cases.  Arguments of the program: names of kernels and targets to restrict it to; with V in the
- * environment it prints times.  Returns the exit status: 77 where there is no nvcc. */
-int cuda_main(int argc, char **argv, const char *file, int from, const Case *cases, unsigned n,
-              const Variant *variants, unsigned nvariants);
-#define CUDA_MAIN(file, from) \
-	int main(int argc, char **argv) \
+/* Compile test/sim/cuda/FILE for sm_75, sm_80, sm_89 and sm_90a from `from` on, and each variant, for all
+ * cases.  Arguments of the program: names of kernels and targets to restrict it to; with V in the environment
+ * it prints times.  RUN_TESTS, or what to exit with; SKIPPED where there is no nvcc. */
+int cuda_start(int argc, char **argv, const char *file, int from, const Case *cases, unsigned n,
+               const Variant *variants, unsigned nvariants);
+/* Of these there are so many, a case on a target each. */
+int cuda_runs(void);
+void cuda_run(int i);
+#define CUDA_PROGRAM(file, from) \
+	static int start(int argc, char **argv) \
 	{ \
-		return cuda_main(argc, argv, file, from, cases, sizeof cases / sizeof *cases, variants, \
-		                 sizeof variants / sizeof *variants); \
-	}
+		return cuda_start(argc, argv, file, from, cases, sizeof cases / sizeof *cases, variants, \
+		                  sizeof variants / sizeof *variants); \
+	} \
+	TEST_EACH(kernels, cuda_runs()) \
+	{ \
+		cuda_run(_i); \
+	} \
+	TEST_PROGRAM(.start = start, .timeout = 120)
 
 /* util_nvcc.c: the PTX of test/sim/cuda/FILE, kept in the build folder by a hash of all it depends on.
  * `text` gets n texts, in the order of `targets`; false when nvcc refused one. */

@@ -362,4 +362,4 @@ static const Variant variants[] = {
 	{ 89, "-Xcicc -O1 -rdc=true" },
 };
 
-CUDA_MAIN("algorithms.cu", 75)
+CUDA_PROGRAM("algorithms.cu", 75);

@@ -301,4 +301,4 @@ static const Variant variants[] = {
 	{ 90, "-Xcicc -O0" },
 };
 
-CUDA_MAIN("basic.cu", 75)
+CUDA_PROGRAM("basic.cu", 75);

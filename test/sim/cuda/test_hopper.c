@@ -242,4 +242,4 @@ static const Case cases[] = {
 
 static const Variant variants[] = { { 90, "-lineinfo" } };
 
-CUDA_MAIN("hopper.cu", 90)
+CUDA_PROGRAM("hopper.cu", 90);

@@ -235,4 +235,4 @@ static const Variant variants[] = {
 	{ 80, "-G" }, { 90, "-Xcicc -O0" }, { 75, "-rdc=true" }, { 89, "-lineinfo" },
 };
 
-CUDA_MAIN("language.cu", 75)
+CUDA_PROGRAM("language.cu", 75);

@@ -431,4 +431,4 @@ static const Case cases[] = {
 
 static const Variant variants[] = { { 80, "-G" }, { 89, "-Xcicc -O1" } };
 
-CUDA_MAIN("math.cu", 75)
+CUDA_PROGRAM("math.cu", 75);

@@ -263,4 +263,4 @@ static const Case cases[] = {
  * simulator. */
 static const Variant variants[] = { { 80, "-lineinfo" }, { 90, "--use_fast_math" } };
 
-CUDA_MAIN("narrow.cu", 75)
+CUDA_PROGRAM("narrow.cu", 75);

@@ -356,4 +356,4 @@ static const Case cases[] = {
 
 static const Variant variants[] = { { 80, "-G" }, { 90, "-Xcicc -O0" } };
 
-CUDA_MAIN("sync.cu", 75)
+CUDA_PROGRAM("sync.cu", 75);

@@ -187,4 +187,4 @@ static const Case cases[] = {
 
 static const Variant variants[] = { { 80, "-G" }, { 90, "-lineinfo" } };
 
-CUDA_MAIN("tensor.cu", 75)
+CUDA_PROGRAM("tensor.cu", 75);

@@ -36,4 +36,4 @@ static const Case cases[] = {
 
 static const Variant variants[] = { { 80, "-G" }, { 90, "-Xcicc -O0" } };
 
-CUDA_MAIN("wmma.cu", 75)
+CUDA_PROGRAM("wmma.cu", 75);

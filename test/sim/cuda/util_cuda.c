@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include "test/sim/cuda/cuda.h"
 #include "test/sim/nvcc.h"
+#include "test/check.h"
 
 static const struct Type { char name; unsigned bytes; bool real; } types[] = {
 	{ 'b', 1, false }, { 'w', 2, false }, { 'i', 4, false }, { 'u', 4, false }, { 'l', 8, false },
@@ -340,13 +341,21 @@ static Variant target[MAXTARGETS];
 static char target_name[MAXTARGETS][60];
 static char *ptx[MAXTARGETS];
 
-START_TEST(one)
+static int nrun;
+
+int
+cuda_runs(void)
 {
-	const struct Todo *t = &todo[_i];
+	return nrun;
+}
+
+void
+cuda_run(int i)
+{
+	const struct Todo *t = &todo[i];
 
 	run_case(t->c, &target[t->target], target_name[t->target], ptx[t->target], 1 + t->target % 2);
 }
-END_TEST
 
 /* No words are given, or one of them is this. */
 static bool
@@ -365,17 +374,15 @@ asked(int argc, char **argv, const char *word, bool target_word)
 }
 
 int
-cuda_main(int argc, char **argv, const char *file, int from, const Case *cases, unsigned n,
-          const Variant *variants, unsigned nvariants)
+cuda_start(int argc, char **argv, const char *file, int from, const Case *cases, unsigned n,
+           const Variant *variants, unsigned nvariants)
 {
 	static const int plain[] = { 75, 80, 89, 90 };
-	unsigned ntargets = 0, nrun = 0;
-	Suite *suite = suite_create(file);
-	TCase *tc = tcase_create(file);
+	unsigned ntargets = 0;
 
 	if (!nvcc_here()) {
 		puts("nvcc is not installed");
-		return 77;
+		return SKIPPED;
 	}
 	for (unsigned i = 0; i < 4 + nvariants; i++) {
 		Variant v = { i < 4 ? plain[i] : variants[i - 4].sm, i < 4 ? "" : variants[i - 4].flags };
@@ -387,13 +394,10 @@ cuda_main(int argc, char **argv, const char *file, int from, const Case *cases, 
 			target[ntargets++] = v;
 	}
 	if (!nvcc_compile(file, target, ntargets, ptx))
-		return 1;
+		return EXIT_FAILURE;
 	for (unsigned k = 0; k < n; k++)
 		for (unsigned t = 0; t < ntargets && nrun < MAXRUNS; t++)
 			if (target[t].sm >= cases[k].from && asked(argc, argv, cases[k].kernel, false))
 				todo[nrun++] = (struct Todo){ &cases[k], t };
-	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, one, 0, (int)nrun);
-	suite_add_tcase(suite, tc);
-	return run_suite(suite);
+	return RUN_TESTS;
 }

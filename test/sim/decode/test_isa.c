@@ -6,6 +6,7 @@
 #include "test/sim/decode/isatable.h"
 #include "test/sim/ptxas.h"
 #include "test/sim/simtest.h"
+#include "test/check.h"
 
 static const char *const archs[] = { "sm_75", "sm_80", "sm_89", "sm_90a" };
 enum { NARCH = 4 };
@@ -113,7 +114,7 @@ is_known(const char *ins)
 	return false;
 }
 
-START_TEST(acceptance)
+TEST_EACH(acceptance, NARCH)
 {
 	const char *arch = archs[_i];
 	List ins = { 0 };
@@ -147,20 +148,5 @@ START_TEST(acceptance)
 	drop(&values);
 	free(ok);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim isa");
-	TCase *t = tcase_create("isa");
-
-	if (!have_ptxas()) {
-		puts("no ptxas");
-		return 77;
-	}
-	tcase_set_timeout(t, 300);
-	tcase_add_loop_test(t, acceptance, 0, NARCH);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.start = need_ptxas, .timeout = 300);

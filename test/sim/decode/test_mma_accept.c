@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "test/sim/ptxas.h"
 #include "test/sim/simtest.h"
+#include "test/check.h"
 
 static const char *const targets[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a" };
 enum { NTARGET = sizeof targets / sizeof *targets, HEAD_LINES = 7, MAXS = 40000 };
@@ -327,7 +328,7 @@ loads(const char *target, const char *stmt, char *why)
 
 static void (*const families[])(List *) = { all_mma, all_wgmma, all_wmma, all_ldmatrix };
 
-START_TEST(accept)
+TEST_EACH(accept, NTARGET * COUNT(families))
 {
 	List l = { malloc(MAXS * sizeof(char *)), 0 };
 	unsigned char *bad = malloc(MAXS);
@@ -350,20 +351,5 @@ START_TEST(accept)
 	free(l.s);
 	free(bad);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim matrix instructions against ptxas");
-	TCase *t = tcase_create("accept");
-
-	if (!have_ptxas()) {
-		puts("no ptxas here");
-		return 77;
-	}
-	tcase_set_timeout(t, 300);
-	tcase_add_loop_test(t, accept, 0, NTARGET * COUNT(families));
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.start = need_ptxas, .timeout = 300);

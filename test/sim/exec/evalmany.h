@@ -5,17 +5,16 @@
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>
+#include "test/sim/bits.h"
 #include "test/sim/cases.h"
+#include "test/sim/random.h"
 
-/* Random operands: a xorshift of 64 bits.  Tests set the state, so that rounds may run in any order. */
+/* Random operands.  Tests set the state, so that rounds may run in any order. */
 static uint64_t state;
 static inline uint64_t
 rnd(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return xorshift(&state);
 }
 
 typedef struct In { uint64_t a, b, c; } In;
@@ -88,24 +87,13 @@ many_assemble(const Op *op, unsigned nop)
 	free(text);
 }
 
-/* The test program of a table `ops`: all of it through ptxas in one text, then ROUNDS times the test
- * `exact`. */
-#define MANY_MAIN(name)                                                                            \
-	START_TEST(assembles)                                                                      \
+/* Beside the test `exact` of a table `ops`: all of it through ptxas in one text. */
+#define MANY_PROGRAM                                                                               \
+	TEST(assembles)                                                                            \
 	{                                                                                          \
 		many_assemble(ops, NOPS);                                                          \
 	}                                                                                          \
-	END_TEST                                                                                   \
-	int main(void)                                                                             \
-	{                                                                                          \
-		Suite *suite = suite_create(name);                                                 \
-		TCase *t = tcase_create("exact");                                                  \
-		tcase_set_timeout(t, 600);                                                         \
-		tcase_add_test(t, assembles);                                                      \
-		tcase_add_loop_test(t, exact, 0, ROUNDS);                                          \
-		suite_add_tcase(suite, t);                                                         \
-		return run_suite(suite);                                                           \
-	}
+	TEST_PROGRAM(.timeout = 600)
 
 static inline Many
 many_open(const Op *op, unsigned nop, unsigned n)

@@ -3,6 +3,7 @@
 #define SIMTEST_NUMBERS_H
 #include <stdint.h>
 #include <stdlib.h>
+#include "test/sim/random.h"
 #include "test/sim/simtest.h"
 
 typedef enum Num { F16, BF16, TF32, S8, U8, S4, U4, E4M3, E5M2, F32, S32, B1 } Num;
@@ -17,8 +18,7 @@ static uint32_t state = 7;
 static inline int
 rnd(int n)
 {
-	state = state * 1664525u + 1013904223u;
-	return (int)((state >> 8) % (uint32_t)n);
+	return (int)(congruential(&state) % (uint32_t)n);
 }
 
 /* A small whole number as bits of a format with `e` exponent bits, `m` mantissa bits. */

@@ -1,4 +1,5 @@
 /* test_alu.c - integer and bit instructions against plain C. */
+#include "test/check.h"
 #include "test/sim/exec/eval.h"
 
 __extension__ typedef __int128 s128;
@@ -258,7 +259,7 @@ static const Row rows[] = {
 	  "mov.b64 %u0, {%t0, %t1};\nand.b64 %do, %u0, %u1;\nadd.s64 %do, %do, %db;", 'd', M64, f_add },
 };
 
-START_TEST(ints)
+TEST_EACH(ints, sizeof rows / sizeof *rows)
 {
 	static const u64 special[] = { 0, 1, 2, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff,
 		0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
@@ -292,10 +293,9 @@ START_TEST(ints)
 		              (unsigned long long)v[i].out, (unsigned long long)want);
 	}
 }
-END_TEST
 
 /* setp with its boolean combine and two results, against C. */
-START_TEST(compares)
+TEST_EACH(compares, 18)
 {
 	static const char *const ops[] = { "eq", "ne", "lt", "le", "gt", "ge" };
 	static const char *const comb[] = { "and", "or", "xor" };
@@ -332,17 +332,4 @@ START_TEST(compares)
 		q = k == 0 ? (t ^ 1) & c : k == 1 ? (t ^ 1) | c : t ^ 1 ^ c;
 		ck_assert_uint_eq(v[i].out, (u64)(p | q << 1 | t << 2));
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("sim alu");
-	TCase *t = tcase_create("alu");
-
-	tcase_add_loop_test(t, ints, 0, (int)(sizeof rows / sizeof *rows));
-	tcase_add_loop_test(t, compares, 0, 18);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* test_bulk.c - bulk copies: every form against ptxas, what copies and reductions do, multicast, groups,
  * counts. */
+#include "test/check.h"
 #include "test/sim/bulktest.h"
 
 /* ---- forms ---- */
@@ -134,7 +135,7 @@ form(char *text, size_t n, const char *ins)
 	snprintf(text, n, "%s%s\nret;\n}\n", FORM_HEAD, ins);
 }
 
-START_TEST(good_forms)
+TEST(good_forms)
 {
 	static char all[20000];
 	char text[2000];
@@ -148,9 +149,8 @@ START_TEST(good_forms)
 	sprintf(all + at, "ret;\n}\n");
 	ck_assert_msg(!have_ptxas() || ptxas(all), "ptxas refuses one of the good forms");
 }
-END_TEST
 
-START_TEST(bad_forms)
+TEST_EACH(bad_forms, NBAD)
 {
 	char text[2000];
 
@@ -158,7 +158,6 @@ START_TEST(bad_forms)
 	ck_assert_msg(loads(text) == SIM_E_SOURCE, "accepted: %s", bad[_i]);
 	ck_assert_msg(!have_ptxas() || !ptxas(text), "ptxas accepts: %s", bad[_i]);
 }
-END_TEST
 
 /* ---- reductions ---- */
 
@@ -283,7 +282,7 @@ reduce_text(int op, int type, bool shared)
 	return text;
 }
 
-START_TEST(reductions)
+TEST_EACH(reductions, 160)
 {
 	int op = _i % 8, shared = _i / 8 % 2, type = _i / 16, e = types[type].bytes;
 	char *text = reduce_text(op, type, shared);
@@ -319,10 +318,9 @@ START_TEST(reductions)
 		}
 	dev_close(&v);
 }
-END_TEST
 
 /* .add.f32 flushes subnormal inputs and results; f16 keeps them. */
-START_TEST(subnormals)
+TEST(subnormals)
 {
 	const uint32_t a32[4] = { 1, 0x00800001u, 0x80000001u, 0x3f800000u };
 	const uint32_t b32[4] = { 0, 0x80800000u, 0x80000001u, 1 }, w32[4] = { 0, 0, 0x80000000u,
@@ -343,12 +341,11 @@ START_TEST(subnormals)
 		dev_close(&v);
 	}
 }
-END_TEST
 
 /* ---- copies ---- */
 
 /* The first block of a cluster of four loads 1 KiB for the blocks of a mask. */
-START_TEST(multicast)
+TEST_EACH(multicast, 16)
 {
 	char text[5000];
 	uint8_t in[1024], out[4096], want[4096];
@@ -385,10 +382,9 @@ START_TEST(multicast)
 		ck_assert_uint_eq(v.st.all.global_sectors_read, 32);
 	dev_close(&v);
 }
-END_TEST
 
 /* Without a wait the data is not there yet: the group of .read leaves global memory as it was. */
-START_TEST(late)
+TEST(late)
 {
 	static const char text[] =
 		BULK_HEAD(4096) BULK_FILL("0", "0", "64")
@@ -414,11 +410,10 @@ START_TEST(late)
 	free(plain);
 	dev_close(&v);
 }
-END_TEST
 
 /* 2 sectors of 32 bytes for 48 bytes that start in the middle of one, and for 32; a reduction reads and
  * writes. */
-START_TEST(counts)
+TEST(counts)
 {
 	static const char text[] =
 		BULK_HEAD(4096) BULK_INIT "@%%p1 bra W;\nmbarrier.arrive.expect_tx.shared.b64 _, [mb], 48;\n"
@@ -442,22 +437,5 @@ START_TEST(counts)
 	free(plain);
 	dev_close(&v);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim bulk copies");
-	TCase *t = tcase_create("bulk");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, good_forms);
-	tcase_add_loop_test(t, bad_forms, 0, NBAD);
-	tcase_add_loop_test(t, reductions, 0, 160);
-	tcase_add_test(t, subnormals);
-	tcase_add_loop_test(t, multicast, 0, 16);
-	tcase_add_test(t, late);
-	tcase_add_test(t, counts);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include "test/sim/cuda/cuda.h"
 #include "test/sim/nvcc.h"
+#include "test/check.h"
 
 enum { M = 100, N = 72, K = 400, SMEM = 7 * 64 * 64 * 2 };         /* seven steps, the last of 16 columns */
 
@@ -110,7 +111,7 @@ done(Gemm *g)
 	sim_close(g->s);
 }
 
-START_TEST(product)
+TEST_EACH(product, 2)
 {
 	Gemm g = multiply(text[_i], 2);
 	uint16_t *c = calloc(M * N, 2);
@@ -133,10 +134,9 @@ START_TEST(product)
 	free(c);
 	done(&g);
 }
-END_TEST
 
 /* Seven boxes of A and B for each block; what lies outside of a matrix is not read. */
-START_TEST(traffic)
+TEST(traffic)
 {
 	Gemm g = multiply(text[0], 1);
 	const sim_counts *n = &sim_stats_of(g.r)->by_class[SIM_CLASS_CPASYNC];
@@ -146,9 +146,8 @@ START_TEST(traffic)
 	ck_assert_uint_eq(n->global_requests, 4 * (2 * 7 + 1));
 	done(&g);
 }
-END_TEST
 
-START_TEST(forgotten)
+TEST_EACH(forgotten, 3)
 {
 	/* what has to be said of it, and what may follow from that */
 	static const struct { sim_fault_kind must; uint32_t may; } kinds[] = {
@@ -169,24 +168,16 @@ START_TEST(forgotten)
 	ck_assert_uint_eq(found & ~kinds[_i].may, 1u << kinds[_i].must);
 	done(&g);
 }
-END_TEST
 
-int
-main(void)
+static int
+start(int argc, char **argv)
 {
-	Suite *suite = suite_create("sim tensor copies by nvcc");
-	TCase *t = tcase_create("nvcc");
-
+	(void)argc, (void)argv;
 	if (!nvcc_here() || !nvcc_knows(90)) {
-		printf("no nvcc that knows sm_90\n");
-		return 77;
+		puts("no nvcc that knows sm_90");
+		return SKIPPED;
 	}
-	if (!nvcc_compile("tma.cu", variants, NVARIANTS, text))
-		return 1;
-	tcase_set_timeout(t, 100);
-	tcase_add_loop_test(t, product, 0, 2);
-	tcase_add_test(t, traffic);
-	tcase_add_loop_test(t, forgotten, 0, 3);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
+	return nvcc_compile("tma.cu", variants, NVARIANTS, text) ? RUN_TESTS : EXIT_FAILURE;
 }
+
+TEST_PROGRAM(.start = start, .timeout = 100);

@@ -1,5 +1,6 @@
 /* test_bulk_tensor.c - tensor copies in kernels: loads, stores and reductions of random boxes against
  * tmapmodel.h, multicast, maps that a kernel changes. */
+#include "test/check.h"
 #include "test/sim/bulktest.h"
 #include "test/sim/exec/tmapmodel.h"
 
@@ -144,7 +145,7 @@ map_for(uint64_t buffer, bool im2col)
 	return d;
 }
 
-START_TEST(loads)
+TEST_EACH(loads, 8)
 {
 	static uint8_t tensor[TENSOR], got[SMEM], want[SMEM];
 
@@ -172,9 +173,8 @@ START_TEST(loads)
 		dev_close(&v);
 	}
 }
-END_TEST
 
-START_TEST(stores)
+TEST_EACH(stores, 8)
 {
 	static uint8_t tensor[TENSOR], data[SMEM], got[TENSOR];
 
@@ -206,7 +206,6 @@ START_TEST(stores)
 		dev_close(&v);
 	}
 }
-END_TEST
 
 /* ---- reductions ---- */
 
@@ -251,7 +250,7 @@ reduced(uint32_t op, uint32_t type, uint32_t i, uint32_t j)
 	}
 }
 
-START_TEST(reductions)
+TEST_EACH(reductions, 8)
 {
 	static uint8_t tensor[TENSOR], data[SMEM], got[TENSOR];
 	uint32_t op = (uint32_t)_i;
@@ -294,7 +293,6 @@ START_TEST(reductions)
 		done++;
 	}
 }
-END_TEST
 
 /* ---- maps that a kernel makes ---- */
 
@@ -359,7 +357,7 @@ made_kernel(const sim_tmap_desc *d, uint32_t base, uint32_t bytes)
 	return text;
 }
 
-START_TEST(made_maps)
+TEST_EACH(made_maps, 4)
 {
 	static uint8_t tensor[TENSOR], got[SMEM], want[SMEM];
 
@@ -390,12 +388,11 @@ START_TEST(made_maps)
 		dev_close(&v);
 	}
 }
-END_TEST
 
 /* ---- maps elsewhere ---- */
 
 /* The same load with the map in constant memory, in a global variable, and in a buffer. */
-START_TEST(map_places)
+TEST_EACH(map_places, 3)
 {
 	static const char *const places[] = { ".const .align 64 .b8 map[128];\n",
 		".global .align 64 .b8 map[128];\n", "" };
@@ -446,20 +443,5 @@ START_TEST(map_places)
 	ck_assert_mem_eq(got, in, 1024);
 	dev_close(&v);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim bulk tensor copies");
-	TCase *t = tcase_create("tensor");
-
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, loads, 0, 8);
-	tcase_add_loop_test(t, stores, 0, 8);
-	tcase_add_loop_test(t, reductions, 0, 8);
-	tcase_add_loop_test(t, made_maps, 0, 4);
-	tcase_add_loop_test(t, map_places, 0, 3);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 120);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "test/sim/cases.h"
 #include "test/sim/nvcc.h"
+#include "test/check.h"
 
 enum { LANES = 40 };
 static const char *const options[] = { "-arch=sm_75", "-arch=sm_80 -lineinfo", "-arch=sm_80 -G",
@@ -10,25 +11,26 @@ static const char *const options[] = { "-arch=sm_75", "-arch=sm_80 -lineinfo", "
 enum { NOPTION = sizeof options / sizeof *options };
 static char *ptx[NOPTION];
 
-static int
+static bool compiled; /* there is an nvcc */
+
+static bool
 compile(void)
 {
 	char dir[] = "/tmp/simcallsXXXXXX", cmd[600], file[100];
 
 	if (!nvcc_here() || !mkdtemp(dir))
-		return 0;
+		return false;
 	for (int i = 0; i < NOPTION; i++) {
 		snprintf(file, sizeof file, "%s/k.ptx", dir);
-		snprintf(cmd, sizeof cmd, "nvcc -Wno-deprecated-gpu-targets %s -ptx -o %s test/sim/exec/calls.cu",
-		         options[i],
-		         file);
+		snprintf(cmd, sizeof cmd,
+		         "nvcc -Wno-deprecated-gpu-targets %s -ptx -o %s test/sim/exec/calls.cu", options[i], file);
 		if (system(cmd) != 0)
-			return 0;
+			return false;
 		ptx[i] = read_text(file);
 		unlink(file);
 	}
 	rmdir(dir);
-	return 1;
+	return true;
 }
 
 static int
@@ -97,7 +99,7 @@ static const struct { const char *name; int (*host)(int); } kernels[] = {
 };
 enum { NKERNEL = sizeof kernels / sizeof *kernels };
 
-START_TEST(nvcc)
+TEST_EACH(nvcc, compiled ? NOPTION * NKERNEL : 0)
 {
 	int want[LANES];
 
@@ -105,9 +107,8 @@ START_TEST(nvcc)
 		want[i] = kernels[_i % NKERNEL].host(i);
 	values(ptx[_i / NKERNEL], kernels[_i % NKERNEL].name, LANES, want);
 }
-END_TEST
 
-START_TEST(printing)
+TEST_EACH(printing, compiled ? NOPTION : 0)
 {
 	char want[2000];
 	sim *s = sim_open();
@@ -127,9 +128,8 @@ START_TEST(printing)
 	sim_result_free(r);
 	sim_close(s);
 }
-END_TEST
 
-START_TEST(failing)
+TEST_EACH(failing, compiled ? NOPTION : 0)
 {
 	sim *s = sim_open();
 	uint64_t p = sim_alloc(s, 4 * LANES, "o");
@@ -150,7 +150,6 @@ START_TEST(failing)
 	sim_result_free(r);
 	sim_close(s);
 }
-END_TEST
 
 /* ---- by hand ---- */
 #define REGS ".reg .pred %p<4>;\n.reg .b32 %r<20>;\n.reg .b64 %d<20>;\n"
@@ -202,7 +201,7 @@ static const struct { const char *text; int (*host)(int); int threads; } hand[] 
 };
 enum { NHAND = sizeof hand / sizeof *hand };
 
-START_TEST(by_hand)
+TEST_EACH(by_hand, NHAND)
 {
 	int want[LANES];
 
@@ -212,7 +211,6 @@ START_TEST(by_hand)
 		must_assemble(hand[_i].text, "sm_80");
 	values(hand[_i].text, "k", hand[_i].threads, want);
 }
-END_TEST
 
 /* Faults: the word the text must have. */
 #define VIA(what) ENTRY("F: .callprototype (.param .b32 _) _ (.param .b32 _);\n{\n.param .b32 x;\n" \
@@ -228,7 +226,7 @@ static const struct { const char *text, *word; } wrong[] = {
 };
 enum { NWRONG = sizeof wrong / sizeof *wrong };
 
-START_TEST(faults)
+TEST_EACH(faults, NWRONG)
 {
 	sim *s = sim_open();
 	uint64_t p = sim_alloc(s, 4 * LANES, "o");
@@ -245,7 +243,6 @@ START_TEST(faults)
 	sim_result_free(r);
 	sim_close(s);
 }
-END_TEST
 
 /* What the loader refuses, with the line of the mark. */
 static const struct { const char *text, *word; } refused[] = {
@@ -258,7 +255,7 @@ static const struct { const char *text, *word; } refused[] = {
 };
 enum { NREFUSED = sizeof refused / sizeof *refused };
 
-START_TEST(refusals)
+TEST_EACH(refusals, NREFUSED)
 {
 	sim *s = sim_open();
 	sim_module *m;
@@ -270,29 +267,22 @@ START_TEST(refusals)
 	ck_assert_uint_eq(msg.line, line_of(refused[_i].text, "//here"));
 	sim_close(s);
 }
-END_TEST
 
-int
-main(void)
+static int
+start(int argc, char **argv)
 {
-	Suite *suite = suite_create("sim calls");
-	TCase *t = tcase_create("calls");
-	int have = compile(), failed;
-
-	tcase_set_timeout(t, 60);
-	if (have) {
-		tcase_add_loop_test(t, nvcc, 0, NOPTION * NKERNEL);
-		tcase_add_loop_test(t, printing, 0, NOPTION);
-		tcase_add_loop_test(t, failing, 0, NOPTION);
-	}
-	tcase_add_loop_test(t, by_hand, 0, NHAND);
-	tcase_add_loop_test(t, faults, 0, NWRONG);
-	tcase_add_loop_test(t, refusals, 0, NREFUSED);
-	suite_add_tcase(suite, t);
-	failed = run_suite(suite);
-	for (int i = 0; i < NOPTION; i++)
-		free(ptx[i]);
-	if (!have)
-		puts("no nvcc: only the calls written by hand were run");
-	return failed ? 1 : have ? 0 : 77;
+	(void)argc, (void)argv;
+	compiled = compile();
+	return RUN_TESTS;
 }
+
+static int
+passed(void)
+{
+	if (compiled)
+		return EXIT_SUCCESS;
+	puts("no nvcc: only the calls written by hand were run");
+	return SKIPPED;
+}
+
+TEST_PROGRAM(.start = start, .passed = passed, .timeout = 60);

@@ -2,6 +2,7 @@
  * them: a million operands each, halves at every value.  MILLIONS=N makes it N millions. */
 #include <math.h>
 #include <stdbool.h>
+#include "test/check.h"
 #include "test/sim/exec/evalmany.h"
 
 /* Rows of tables and functions of a line: they are laid out by hand. */
@@ -252,30 +253,17 @@ check(const Approx *t, unsigned n, long times, bool all)
 	many_close(&e);
 }
 
-START_TEST(words)
+TEST_EACH(words, 2)
 {
 	const char *env = getenv("MILLIONS");
 	unsigned n = NTABLE - 2;
 
 	check(_i ? table + n : table, _i ? 2 : n, 128 * (env ? atol(env) : 1), false);
 }
-END_TEST
 
-START_TEST(every_half)
+TEST(every_half)
 {
 	check(halves, NHALVES, 8, true);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim approximations");
-	TCase *t = tcase_create("approx");
-
-	tcase_set_timeout(t, 600);
-	tcase_add_loop_test(t, words, 0, 2);
-	tcase_add_test(t, every_half);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 600);

@@ -2,6 +2,7 @@
  * each, against integers (exact.h).  MILLIONS=N makes it N millions. */
 #include "test/sim/exec/evalmany.h"
 #include "test/sim/exec/exact.h"
+#include "test/check.h"
 
 /* Rows of tables and functions of a line: they are laid out by hand. */
 // clang-format off
@@ -158,7 +159,7 @@ operand(void)
 	}
 }
 
-START_TEST(exact)
+TEST_EACH(exact, ROUNDS)
 {
 	enum { N = 1 << 13 };
 	const char *env = getenv("MILLIONS");
@@ -180,6 +181,5 @@ START_TEST(exact)
 	}
 	many_close(&e);
 }
-END_TEST
 
-MANY_MAIN("sim exact atomics")
+MANY_PROGRAM;

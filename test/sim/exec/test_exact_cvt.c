@@ -2,6 +2,7 @@
  * million, against arithmetic in integers (exact.h).  MILLIONS=N makes it N millions. */
 #include "test/sim/exec/evalmany.h"
 #include "test/sim/exec/exact.h"
+#include "test/check.h"
 
 /* Rows of tables and functions of a line: they are laid out by hand. */
 // clang-format off
@@ -438,23 +439,21 @@ all_of(bool all, long times)
 		compare(c, n, times, all);
 }
 
-START_TEST(narrow_sources)
+TEST(narrow_sources)
 {
 	state = 0x9e3779b97f4a7c15ull;
 	all_of(true, 8);
 }
-END_TEST
 
-START_TEST(wide_sources)
+TEST(wide_sources)
 {
 	const char *env = getenv("MILLIONS");
 
 	state = 0x9e3779b97f4a7c15ull;
 	all_of(false, 128 * (env ? atol(env) : 1));
 }
-END_TEST
 
-START_TEST(assembles)
+TEST(assembles)
 {
 	static Op ops[sizeof conv / sizeof *conv];
 
@@ -462,19 +461,13 @@ START_TEST(assembles)
 		ops[k] = (Op){ conv[k].ptx, conv[k].kind, NULL };
 	many_assemble(ops, nconv);
 }
-END_TEST
 
-int
-main(void)
+static int
+start(int argc, char **argv)
 {
-	Suite *suite = suite_create("sim exact conversions");
-	TCase *t = tcase_create("exact");
-
+	(void)argc, (void)argv;
 	list();
-	tcase_set_timeout(t, 600);
-	tcase_add_test(t, assembles);
-	tcase_add_test(t, narrow_sources);
-	tcase_add_test(t, wide_sources);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
+	return RUN_TESTS;
 }
+
+TEST_PROGRAM(.start = start, .timeout = 600);

@@ -4,45 +4,17 @@
 #include <math.h>
 #include <stdbool.h>
 #include "test/sim/exec/evalmany.h"
+#include "test/check.h"
 
 /* Rows of tables and functions of a line: they are laid out by hand. */
 // clang-format off
 
-static float
-f32(uint64_t v)
-{
-	uint32_t w = (uint32_t)v;
-	float f;
-
-	memcpy(&f, &w, 4);
-	return f;
-}
 static uint64_t
 b32(float f)
 {
-	uint32_t w;
-
-	if (isnan(f))
-		return 0x7fffffff;
-	memcpy(&w, &f, 4);
-	return w;
+	return isnan(f) ? 0x7fffffff : bits_of(f);
 }
-static double
-f64(uint64_t v)
-{
-	double f;
 
-	memcpy(&f, &v, 8);
-	return f;
-}
-static uint64_t
-b64(double f)
-{
-	uint64_t w;
-
-	memcpy(&w, &f, 8);
-	return w;
-}
 static float
 zero(float f)           /* .ftz: subnormals are zeros of their sign */
 {
@@ -60,16 +32,16 @@ unit(float f)           /* .sat: NaN becomes +0 */
 	R32(X, n##_rn, op ".rn", args, FE_TONEAREST, expr) R32(X, n##_rz, op ".rz", args, FE_TOWARDZERO, expr) \
 	R32(X, n##_rm, op ".rm", args, FE_DOWNWARD, expr) R32(X, n##_rp, op ".rp", args, FE_UPWARD, expr)
 #define R32(X, n, op, args, mode, expr) \
-	X(n, float, f32, "r", op ".f32 %ro, " args, mode, , expr, b32(r)) \
-	X(n##_ftz, float, f32, "r", op ".ftz.f32 %ro, " args, mode, zero, expr, b32(zero(r)))
+	X(n, float, f32_of, "r", op ".f32 %ro, " args, mode, , expr, b32(r)) \
+	X(n##_ftz, float, f32_of, "r", op ".ftz.f32 %ro, " args, mode, zero, expr, b32(zero(r)))
 #define SAT(X, n, op, args, expr) \
-	X(n##_sat, float, f32, "r", op ".rz.sat.f32 %ro, " args, FE_TOWARDZERO, , expr, b32(unit(r))) \
-	X(n##_fs, float, f32, "r", op ".rp.ftz.sat.f32 %ro, " args, FE_UPWARD, zero, expr, b32(unit(zero(r))))
+	X(n##_sat, float, f32_of, "r", op ".rz.sat.f32 %ro, " args, FE_TOWARDZERO, , expr, b32(unit(r))) \
+	X(n##_fs, float, f32_of, "r", op ".rp.ftz.sat.f32 %ro, " args, FE_UPWARD, zero, expr, b32(unit(zero(r))))
 #define F64(X, n, op, args, expr) \
-	X(n##_rn, double, f64, "d", op ".rn.f64 %do, " args, FE_TONEAREST, , expr, b64(r)) \
-	X(n##_rz, double, f64, "d", op ".rz.f64 %do, " args, FE_TOWARDZERO, , expr, b64(r)) \
-	X(n##_rm, double, f64, "d", op ".rm.f64 %do, " args, FE_DOWNWARD, , expr, b64(r)) \
-	X(n##_rp, double, f64, "d", op ".rp.f64 %do, " args, FE_UPWARD, , expr, b64(r))
+	X(n##_rn, double, f64_of, "d", op ".rn.f64 %do, " args, FE_TONEAREST, , expr, bits64_of(r)) \
+	X(n##_rz, double, f64_of, "d", op ".rz.f64 %do, " args, FE_TOWARDZERO, , expr, bits64_of(r)) \
+	X(n##_rm, double, f64_of, "d", op ".rm.f64 %do, " args, FE_DOWNWARD, , expr, bits64_of(r)) \
+	X(n##_rp, double, f64_of, "d", op ".rp.f64 %do, " args, FE_UPWARD, , expr, bits64_of(r))
 #define ALL(X) \
 	F32(X, add, "add", "%ra, %rb;", a + b) F32(X, sub, "sub", "%ra, %rb;", a - b) F32(X, mul, "mul", "%ra, %rb;", a * b) \
 	F32(X, div, "div", "%ra, %rb;", a / b) F32(X, fma, "fma", "%ra, %rb, %rc;", fmaf(a, b, c)) \
@@ -79,11 +51,11 @@ unit(float f)           /* .sat: NaN becomes +0 */
 	F64(X, dadd, "add", "%da, %db;", a + b) F64(X, dsub, "sub", "%da, %db;", a - b) F64(X, dmul, "mul", "%da, %db;", a * b) \
 	F64(X, ddiv, "div", "%da, %db;", a / b) F64(X, dfma, "fma", "%da, %db, %dc;", fma(a, b, c)) \
 	F64(X, dsqrt, "sqrt", "%da;", sqrt(a)) F64(X, drcp, "rcp", "%da;", 1 / a) \
-	X(c64_rn, double, f64, "r", "cvt.rn.f32.f64 %ro, %da;", FE_TONEAREST, , (float)a, b32((float)r)) \
-	X(c64_rz, double, f64, "r", "cvt.rz.f32.f64 %ro, %da;", FE_TOWARDZERO, , (float)a, b32((float)r)) \
-	X(c64_rm, double, f64, "r", "cvt.rm.f32.f64 %ro, %da;", FE_DOWNWARD, , (float)a, b32((float)r)) \
-	X(c64_rp, double, f64, "r", "cvt.rp.f32.f64 %ro, %da;", FE_UPWARD, , (float)a, b32((float)r)) \
-	X(widen, float, f32, "d", "cvt.f64.f32 %do, %ra;", FE_TONEAREST, , a, b64((double)r))
+	X(c64_rn, double, f64_of, "r", "cvt.rn.f32.f64 %ro, %da;", FE_TONEAREST, , (float)a, b32((float)r)) \
+	X(c64_rz, double, f64_of, "r", "cvt.rz.f32.f64 %ro, %da;", FE_TOWARDZERO, , (float)a, b32((float)r)) \
+	X(c64_rm, double, f64_of, "r", "cvt.rm.f32.f64 %ro, %da;", FE_DOWNWARD, , (float)a, b32((float)r)) \
+	X(c64_rp, double, f64_of, "r", "cvt.rp.f32.f64 %ro, %da;", FE_UPWARD, , (float)a, b32((float)r)) \
+	X(widen, float, f32_of, "d", "cvt.f64.f32 %do, %ra;", FE_TONEAREST, , a, bits64_of((double)r))
 #define X(id, T, get, R, ptx, mode, flush, expr, result) \
 static uint64_t \
 m_##id(const In *v) \
@@ -124,10 +96,10 @@ number(int exp, int man)
 static bool
 same(const Op *op, uint64_t got, uint64_t want)
 {
-	return got == want || (op->kind == 'd' && isnan(f64(got)) && isnan(f64(want)));
+	return got == want || (op->kind == 'd' && isnan(f64_of(got)) && isnan(f64_of(want)));
 }
 
-START_TEST(exact)
+TEST_EACH(exact, ROUNDS)
 {
 	enum { N = 1 << 13 };
 	const char *env = getenv("MILLIONS");
@@ -155,6 +127,5 @@ START_TEST(exact)
 	}
 	many_close(&e);
 }
-END_TEST
 
-MANY_MAIN("sim exact floats")
+MANY_PROGRAM;

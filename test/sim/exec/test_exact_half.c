@@ -1,6 +1,7 @@
 /* test_exact_half.c - f16 and bf16 arithmetic and comparisons, alone and in pairs: every first operand
  * with sixteen others, a million pairs for each instruction, against arithmetic in integers (exact.h).
  * MILLIONS=N makes it N millions. */
+#include "test/check.h"
 #include "test/sim/exec/evalmany.h"
 #include "test/sim/exec/exact.h"
 
@@ -290,7 +291,7 @@ run(const Op *table, size_t count, int round, long times)
 	many_close(&e);
 }
 
-START_TEST(assembles)
+TEST_EACH(assembles, 2)
 {
 	const Op *table = _i ? paired : single;
 	unsigned n = _i ? sizeof paired / sizeof *paired : sizeof single / sizeof *single;
@@ -300,30 +301,15 @@ START_TEST(assembles)
 		all[k] = spelt_op(&table[k]);
 	many_assemble(all, n);
 }
-END_TEST
 
-START_TEST(alone)
+TEST_EACH(alone, ROUNDS1)
 {
 	run(single, sizeof single / sizeof *single, _i, 128);
 }
-END_TEST
 
-START_TEST(pairs)
+TEST_EACH(pairs, ROUNDS2)
 {
 	run(paired, sizeof paired / sizeof *paired, _i, 64);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim exact halves");
-	TCase *t = tcase_create("exact");
-
-	tcase_set_timeout(t, 600);
-	tcase_add_loop_test(t, assembles, 0, 2);
-	tcase_add_loop_test(t, alone, 0, ROUNDS1);
-	tcase_add_loop_test(t, pairs, 0, ROUNDS2);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 600);

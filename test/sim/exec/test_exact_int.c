@@ -1,6 +1,7 @@
 /* test_exact_int.c - every integer, bit and video instruction: a million random operands and a grid of
  * special ones against C; the first operand takes every 16-bit number.  MILLIONS=N makes it N millions. */
 #include "test/sim/exec/evalmany.h"
+#include "test/check.h"
 
 /* Rows of tables and functions of a line: they are laid out by hand. */
 // clang-format off
@@ -336,7 +337,7 @@ operand(void)
 	}
 }
 
-START_TEST(exact)
+TEST_EACH(exact, ROUNDS)
 {
 	enum { N = 1 << 13 };
 	const char *env = getenv("MILLIONS");
@@ -356,6 +357,5 @@ START_TEST(exact)
 	}
 	many_close(&e);
 }
-END_TEST
 
-MANY_MAIN("sim exact integers")
+MANY_PROGRAM;

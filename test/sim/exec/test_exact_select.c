@@ -3,27 +3,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include "test/sim/exec/evalmany.h"
+#include "test/check.h"
 
 /* Rows of tables and functions of a line: they are laid out by hand. */
 // clang-format off
 
-static float
-f32_of(uint64_t v)
-{
-	uint32_t w = (uint32_t)v;
-	float f;
-
-	memcpy(&f, &w, 4);
-	return f;
-}
-static double
-f64_of(uint64_t v)
-{
-	double f;
-
-	memcpy(&f, &v, 8);
-	return f;
-}
 static uint64_t
 flush(uint64_t v)
 {
@@ -93,11 +77,11 @@ extreme(uint64_t a, uint64_t b, int bits, bool max, bool nan, bool xorsign)
 	X(dabs, "d", "abs.f64 %do, %da;", v->a & INT64_MAX) X(dneg, "d", "neg.f64 %do, %da;", v->a ^ 1ull << 63) \
 	X(sgn, "r", "copysign.f32 %ro, %ra, %rb;", (A32 & 0x80000000) | (B32 & 0x7fffffff)) \
 	X(dsgn, "d", "copysign.f64 %do, %da, %db;", (v->a & 1ull << 63) | (v->b & INT64_MAX))
-#define TESTS(X, n, t, R, get, bits) \
-	TEST(X, n, t, R, finite, isfinite(get)) TEST(X, n, t, R, infinite, isinf(get)) TEST(X, n, t, R, number, !isnan(get)) \
-	TEST(X, n, t, R, notanumber, isnan(get)) TEST(X, n, t, R, normal, isnormal(get)) \
-	TEST(X, n, t, R, subnormal, fpclassify(get) == FP_SUBNORMAL)
-#define TEST(X, n, t, R, what, e) \
+#define TESTPS(X, n, t, R, get, bits) \
+	TESTP(X, n, t, R, finite, isfinite(get)) TESTP(X, n, t, R, infinite, isinf(get)) TESTP(X, n, t, R, number, !isnan(get)) \
+	TESTP(X, n, t, R, notanumber, isnan(get)) TESTP(X, n, t, R, normal, isnormal(get)) \
+	TESTP(X, n, t, R, subnormal, fpclassify(get) == FP_SUBNORMAL)
+#define TESTP(X, n, t, R, what, e) \
 	X(n##what, "r", "testp." #what "." t " %p1, %" R "a;\nselp.b32 %ro, 1, 0, %p1;", (e) != 0)
 /* name, outcomes; the last six hold for NaN too */
 #define RELS(R, X) R(X, eq, 2) R(X, ne, 5) R(X, lt, 1) R(X, le, 3) R(X, gt, 4) R(X, ge, 6) R(X, equ, 10) \
@@ -133,7 +117,7 @@ extreme(uint64_t a, uint64_t b, int bits, bool max, bool nan, bool xorsign)
 	X(f16, "h", "slct.s16.f32 %ho, %ha, %hb, %rc;", f32_of(v->c) >= 0 ? v->a : v->b) \
 	X(f32, "r", "slct.f32.f32 %ro, %ra, %rb, %rc;", f32_of(v->c) >= 0 ? v->a : v->b) \
 	X(fz, "d", "slct.ftz.b64.f32 %do, %da, %db, %rc;", f32_of(flush(v->c)) >= 0 ? v->a : v->b)
-#define ALL(X) FLOATS(X) TESTS(X, f, "f32", "r", f32_of(v->a), 32) TESTS(X, d, "f64", "d", f64_of(v->a), 64) \
+#define ALL(X) FLOATS(X) TESTPS(X, f, "f32", "r", f32_of(v->a), 32) TESTPS(X, d, "f64", "d", f64_of(v->a), 64) \
 	RELS(FREL, X) UINTS(X, u16, uint16_t, "h") INTS(X, s16, int16_t, "h") UINTS(X, u32, uint32_t, "r") \
 	INTS(X, s32, int32_t, "r") UINTS(X, u64, uint64_t, "d") INTS(X, s64, int64_t, "d") \
 	BITS(X, b16, uint16_t, "h") BITS(X, b32, uint32_t, "r") BITS(X, b64, uint64_t, "d") SELECTS(X)
@@ -169,7 +153,7 @@ number(int exp, int man)
 	return (r >> 40 & 1) << (exp + man) | e << man | m;
 }
 
-START_TEST(exact)
+TEST_EACH(exact, ROUNDS)
 {
 	enum { N = 1 << 13 };
 	const char *env = getenv("MILLIONS");
@@ -193,6 +177,5 @@ START_TEST(exact)
 	}
 	many_close(&e);
 }
-END_TEST
 
-MANY_MAIN("sim exact comparisons")
+MANY_PROGRAM;

@@ -1,5 +1,6 @@
 /* test_mbarrier.c - mbarrier objects after the PTX ISA: counts, transactions, phases, states, waits, what
  * they order, and what goes wrong. */
+#include "test/check.h"
 #include "test/sim/cases.h"
 
 #define INIT(n) "setp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [mb], " n ";\nbar.sync 0;\n"
@@ -7,7 +8,7 @@
 #define BIT(pred, at) "selp.b32 %r40, 1, 0, " pred ";\n" PUT("%r40", at)
 
 /* One thread, three arrivals: what the states say, when the phase ends, what the next one is. */
-START_TEST(states)
+TEST(states)
 {
 	static const char text[] = K80(
 		"mbarrier.init.shared::cta.b64 [mb], 3;\n"
@@ -38,7 +39,6 @@ START_TEST(states)
 	for (unsigned i = 0; i < 14; i++)
 		ck_assert_msg(out[i] == want[i], "%u: %u, wanted %u", i, out[i], want[i]);
 }
-END_TEST
 
 /* ---- random legal sequences against a model ---- */
 
@@ -116,7 +116,7 @@ step(Model *m, unsigned *seed, char *op, size_t size, unsigned *before)
 #define START SM90 ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<4>;\n" \
 	".reg .b32 %r<16>;\n.reg .b64 %d<16>;\n.shared .align 8 .b64 mb[1];\nld.param.u64 %d1, [out];\n"
 
-START_TEST(sequences)
+TEST_EACH(sequences, 40)
 {
 	enum { STEPS = 60 };
 	unsigned seed = 12345u * (unsigned)(_i + 1), want[3 * STEPS], out[3 * STEPS];
@@ -151,7 +151,6 @@ START_TEST(sequences)
 	free(body);
 	free(text);
 }
-END_TEST
 
 /* ---- a ring of two buffers between a writing and a reading warp ---- */
 
@@ -184,7 +183,7 @@ static const char *const rings[] = {
 	K90(RING("try_wait.parity.acquire.cluster.shared::cta")),
 };
 
-START_TEST(ring)
+TEST_EACH(ring, 3)
 {
 	unsigned out[64];
 
@@ -198,7 +197,6 @@ START_TEST(ring)
 	if (have_ptxas())
 		must_assemble(rings[_i], _i ? "sm_90" : "sm_80");
 }
-END_TEST
 
 /* ---- planted faults ---- */
 
@@ -376,32 +374,15 @@ static const Case cases[] = {
 };
 // clang-format on
 
-START_TEST(planted)
+TEST_EACH(planted, sizeof cases / sizeof *cases)
 {
 	check_planted(&cases[_i]);
 }
-END_TEST
 
-START_TEST(clean)
+TEST_EACH(clean, sizeof cases / sizeof *cases)
 {
 	check_clean(&cases[_i]);
 	check_assembles(&cases[_i]);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("mbarrier");
-	TCase *t = tcase_create("all");
-	int n = (int)(sizeof cases / sizeof *cases);
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, states);
-	tcase_add_loop_test(t, sequences, 0, 40);
-	tcase_add_loop_test(t, ring, 0, 3);
-	tcase_add_loop_test(t, planted, 0, n);
-	tcase_add_loop_test(t, clean, 0, n);
-	suite_add_tcase(s, t);
-	return run_suite(s);
-}
+TEST_PROGRAM(.timeout = 60);

@@ -5,6 +5,8 @@
  * groupID = lane / 4 and threadID_in_group = lane % 4. */
 #include <math.h>
 #include <stdint.h>
+#include "test/check.h"
+#include "test/sim/random.h"
 #include "test/sim/simtest.h"
 
 typedef enum Num { F16, BF16, TF32, F64, S8, U8, S4, U4, E4M3, E5M2, F32, S32 } Num;
@@ -210,8 +212,7 @@ static uint32_t state = 99;
 static int
 rnd(int n)
 {
-	state = state * 1664525u + 1013904223u;
-	return (int)((state >> 8) % (uint32_t)n);
+	return (int)(congruential(&state) % (uint32_t)n);
 }
 
 static double
@@ -252,7 +253,7 @@ pack(const Case *c, int which, const double *mat, int cols, uint8_t *out, int nr
 		}
 }
 
-START_TEST(shapes)
+TEST_EACH(shapes, sizeof cases / sizeof *cases)
 {
 	const Case *c = &cases[_i];
 	int abits = nums[c->a].bits, aw = abits == 64 ? 64 : 32, cbits = nums[c->c].bits;
@@ -310,10 +311,9 @@ START_TEST(shapes)
 	}
 	sim_close(s);
 }
-END_TEST
 
 /* ldmatrix, stmatrix and movmatrix: element (row, col) of matrix i has the value 100 i + 10 row + col. */
-START_TEST(matrices)
+TEST_EACH(matrices, 4)
 {
 	static const char head[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	                           ".entry k(.param .u64 in, .param .u64 out)\n{\n"
@@ -368,17 +368,4 @@ START_TEST(matrices)
 	ck_assert_uint_eq(sim_stats_of(r)->all.shared_wavefronts, sim_stats_of(r)->all.shared_min);
 	sim_result_free(r);
 	sim_close(s);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("sim mma");
-	TCase *t = tcase_create("mma");
-
-	tcase_add_loop_test(t, shapes, 0, (int)(sizeof cases / sizeof *cases));
-	tcase_add_loop_test(t, matrices, 0, 4);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
  * the elements a_i of a lane come from columns firstcol to lastcol; here the dense matrix is made
  * first, then packed. */
 #include <math.h>
+#include "test/check.h"
 #include "test/sim/exec/numbers.h"
 #include "test/sim/exec/warpop.h"
 
@@ -29,7 +30,7 @@ meta_place(int bits, int row, int chunk, int *t, int *bit)
 	}
 }
 
-START_TEST(sparse_products)
+TEST_EACH(sparse_products, sizeof sparse / sizeof *sparse)
 {
 	Num a = sparse[_i].a, b = sparse[_i].b, c = sparse[_i].c;
 	int k = sparse[_i].k, bits = nums[a].bits, per = 32 / bits, half = k / 2;
@@ -113,10 +114,9 @@ START_TEST(sparse_products)
 			}
 	}
 }
-END_TEST
 
 /* Metadata that name a place twice, or in falling order where they must rise. */
-START_TEST(bad_metadata)
+TEST_EACH(bad_metadata, 10)
 {
 	static const struct { const char *sp; uint32_t meta; int bad; } t[] = {
 		{ "", 0x44444444, 0 }, { "", 0x4444c444, 0 }, { "", 0x44441444, 0 }, { "", 0x44445444, 1 },
@@ -137,11 +137,10 @@ START_TEST(bad_metadata)
 	if (t[_i].bad)
 		ck_assert_int_eq(w.kind, SIM_FAULT_METADATA);
 }
-END_TEST
 
 /* ---- single bits ---- */
 
-START_TEST(single_bits)
+TEST_EACH(single_bits, 6)
 {
 	static const struct { int m, k; const char *op; } t[] = {
 		{ 8, 128, "xor" }, { 8, 128, "and" }, { 16, 128, "xor" }, { 16, 128, "and" },
@@ -186,11 +185,10 @@ START_TEST(single_bits)
 			ck_assert_uint_eq(w.out[l][i], sum);
 		}
 }
-END_TEST
 
 /* ---- m8n8k4: "Matrix Fragments for mma.m8n8k4 with .f16 floating point type" ---- */
 
-START_TEST(volta)
+TEST_EACH(volta, 12)
 {
 	int acol = _i & 1, brow = _i >> 1 & 1, c32 = _i >> 2 == 2, d32 = _i >> 2 >= 1, nc = c32 ? 8 : 4;
 	int nd = d32 ? 8 : 4, A[4][8][4], B[4][4][8], C[4][8][8];
@@ -236,7 +234,6 @@ START_TEST(volta)
 			              col, got);
 		}
 }
-END_TEST
 
 /* ---- edges: saturation, infinities, NaN, subnormals, and the last bit ---- */
 
@@ -258,7 +255,7 @@ one(const char *kind, uint32_t a, uint32_t b, uint32_t c, int na, int nb, int nc
 	return w.out[0][0];
 }
 
-START_TEST(edges)
+TEST(edges)
 {
 	static const char f32[] = "m16n8k16.row.col.f32.f16.f16.f32",
 			  f16[] = "m16n8k16.row.col.f16.f16.f16.f16";
@@ -309,11 +306,10 @@ START_TEST(edges)
 	ck_assert_uint_eq(one(s8, 0xff, 0x01, 0x80000000, 4, 2, 4), 0x7fffffff);
 	ck_assert_uint_eq(one(s8, 0x80, 0x80, 0, 4, 2, 4), 16384);
 }
-END_TEST
 
 /* Random floats of all sizes: within the error of a sum of k products in f32, any order: 2^-23 of
  * the sum of their magnitudes a term; ours rounds once, so half a unit in the last place. */
-START_TEST(random_floats)
+TEST(random_floats)
 {
 	for (int round = 0; round < 60; round++) {
 		static double A[16][16], B[16][8], C[16][8];
@@ -365,10 +361,9 @@ START_TEST(random_floats)
 			}
 	}
 }
-END_TEST
 
 /* Every finite code of the narrow formats, in A and in B, times one. */
-START_TEST(codes)
+TEST_EACH(codes, 8)
 {
 	static const struct { const char *name; int bits, exp, man, k; uint32_t one; } f[] = {
 		{ "f16", 16, 5, 10, 16, 0x3c00 }, { "bf16", 16, 8, 7, 16, 0x3f80 },
@@ -418,22 +413,5 @@ START_TEST(codes)
 		}
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim mma sparse");
-	TCase *t = tcase_create("sparse");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, sparse_products, 0, (int)(sizeof sparse / sizeof *sparse));
-	tcase_add_loop_test(t, bad_metadata, 0, 10);
-	tcase_add_loop_test(t, single_bits, 0, 6);
-	tcase_add_loop_test(t, volta, 0, 12);
-	tcase_add_loop_test(t, codes, 0, 8);
-	tcase_add_test(t, edges);
-	tcase_add_test(t, random_floats);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

@@ -1,5 +1,6 @@
 /* test_tmap.c - tensor maps: the driver's rules, the 128 bytes, and which element goes to which
  * byte, against a model that works element by element from the ISA's tables. */
+#include "test/check.h"
 #include "test/sim/simtest.h"
 #include "test/sim/exec/tmapmodel.h"
 
@@ -70,7 +71,7 @@ pixels(void)
 	X(pixels, (d.rank = 5, d.dim[4] = 2, d.stride[3] = 4096, d.lower[2] = -17), "corners") \
 	X(pixels, d.upper[0] = -11, "is empty") X(pixels, d.channels = 12, "24 bytes")
 
-START_TEST(rules)
+TEST(rules)
 {
 	char why[200];
 	sim_tmap m;
@@ -90,9 +91,8 @@ START_TEST(rules)
 #undef X
 	ck_assert_int_gt(n, 30);
 }
-END_TEST
 
-START_TEST(limits_are_allowed)
+TEST(limits_are_allowed)
 {
 	char why[200] = "";
 	sim_tmap m;
@@ -120,10 +120,9 @@ START_TEST(limits_are_allowed)
 	ck_assert_uint_eq(e.channels, 8);
 	ck_assert_uint_eq(e.im2col, 1);
 }
-END_TEST
 
 /* Any changed bit is noticed. */
-START_TEST(damage)
+TEST(damage)
 {
 	sim_tmap m, bad;
 	sim_tmap_desc d = plain(), e;
@@ -137,7 +136,6 @@ START_TEST(damage)
 	memset(&bad, 0, sizeof bad);
 	ck_assert_int_eq(sim_tmap_decode(&bad, &e), SIM_E_INVALID);
 }
-END_TEST
 
 /* ---- addresses ---- */
 
@@ -163,7 +161,7 @@ compare(const sim_tmap_desc *d, const int32_t *start, const uint32_t *off, uint3
 	ck_assert_uint_eq(k * e, tmap_bytes(d));
 }
 
-START_TEST(boxes)
+TEST_EACH(boxes, 8)
 {
 	char why[200];
 	sim_tmap m;
@@ -186,11 +184,10 @@ START_TEST(boxes)
 		done++;
 	}
 }
-END_TEST
 
 /* The examples of the section "im2col mode", W = 9 or 8, H = 14, N = 64: which pixels come, and
  * after which one a line or an image ends. */
-START_TEST(isa_examples)
+TEST(isa_examples)
 {
 	static const struct {
 		int32_t w, lower, upper, stride, start[4];
@@ -228,9 +225,8 @@ START_TEST(isa_examples)
 		ck_assert_mem_eq(seen[1], ex[i].last, sizeof seen[1]);
 	}
 }
-END_TEST
 
-START_TEST(bad_start)
+TEST(bad_start)
 {
 	sim_tmap_desc d = pixels();
 	int32_t start[5] = { 0, -2, 0, 0, 0 };
@@ -248,9 +244,8 @@ START_TEST(bad_start)
 	ck_assert(!box_start(&b, &d, start, off, why, sizeof why));
 	ck_assert(strstr(why, "offset 256") != NULL);
 }
-END_TEST
 
-START_TEST(fills_and_conversions)
+TEST(fills_and_conversions)
 {
 	sim_tmap_desc d = plain();
 	/* a subnormal, one and a half tf32 ulp above 1, infinity */
@@ -279,22 +274,5 @@ START_TEST(fills_and_conversions)
 	ck_assert_uint_eq(v[2], 0x7f800000u);
 	ck_assert_uint_eq(v[3], 0x3f800000u);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim tensor maps");
-	TCase *t = tcase_create("maps");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, rules);
-	tcase_add_test(t, limits_are_allowed);
-	tcase_add_test(t, damage);
-	tcase_add_loop_test(t, boxes, 0, 8);
-	tcase_add_test(t, isa_examples);
-	tcase_add_test(t, bad_start);
-	tcase_add_test(t, fills_and_conversions);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

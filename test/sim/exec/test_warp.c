@@ -1,6 +1,7 @@
 /* test_warp.c - what happens between lanes: divergence, calls, exchange, barriers, atomics,
  * address spaces; exact counts; messages; limits. */
 #include <stdint.h>
+#include "test/check.h"
 #include "test/sim/simtest.h"
 
 #define BODY(text) HEADER ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n" \
@@ -58,7 +59,7 @@ run(const char *text, unsigned grid, unsigned block)
 
 /* ---- shfl, after the table of the ISA: sub-warps of `width` lanes ---- */
 
-START_TEST(shuffles)
+TEST_EACH(shuffles, 32)
 {
 	static const char *const mode[] = { "up", "down", "bfly", "idx" };
 	int m = _i % 4, width = 4 << _i / 4 % 4, b = 1 + _i / 16 * 2;
@@ -87,11 +88,10 @@ START_TEST(shuffles)
 		ck_assert_uint_eq(r.out[l], (unsigned)((ok ? base + src : l) * 100 + (ok ? 10000 : 0)));
 	}
 }
-END_TEST
 
 /* ---- divergence ---- */
 
-START_TEST(nested)
+TEST(nested)
 {
 	/* collatz-like nest of loops and ifs with an early exit, then a full-warp shuffle */
 	Result r = run(BODY(
@@ -118,9 +118,8 @@ START_TEST(nested)
 			ck_assert_uint_eq(r.out[w * 32 + l], v[l] + v[5]);
 	}
 }
-END_TEST
 
-START_TEST(early_exit)
+TEST(early_exit)
 {
 	/* returns nested in an if, in the middle: the others still meet and pass the barrier */
 	Result r = run(BODY(
@@ -135,9 +134,8 @@ START_TEST(early_exit)
 	for (unsigned t = 0; t < 64; t++)
 		ck_assert_uint_eq(r.out[t], t < 40 ? t & 1 ? 77 : 6 + 44 : 1 + 44);
 }
-END_TEST
 
-START_TEST(table_branch)
+TEST(table_branch)
 {
 	Result r = run(BODY("and.b32 %r10, %r1, 3;\nT: .branchtargets A, B, C, B;\nbrx.idx %r10, T;\n"
 		"A: add.s32 %r0, %r0, 1;\nB: add.s32 %r0, %r0, 10;\nbra D;\nC: mov.u32 %r0, 7;\n"
@@ -149,9 +147,8 @@ START_TEST(table_branch)
 	for (unsigned t = 0; t < 32; t++)
 		ck_assert_uint_eq(r.out[t], want[t & 3] + 32);
 }
-END_TEST
 
-START_TEST(calls)
+TEST(calls)
 {
 	static const char text[] = HEADER
 		".func (.param .b32 r) fact(.param .b32 n);\n"
@@ -177,11 +174,10 @@ START_TEST(calls)
 	for (unsigned t = 0; t < 32; t++)
 		ck_assert_uint_eq(r.out[t], t > 20 ? (t & 7) << 8 | t : fact[t & 7]);
 }
-END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(spaces)
+TEST(spaces)
 {
 	/* the same byte through shared, generic and local addresses; widths and signs */
 	Result r = run(BODY(
@@ -197,9 +193,8 @@ START_TEST(spaces)
 	for (unsigned t = 0; t < 40; t++)
 		ck_assert_uint_eq(r.out[t], (uint32_t)(-2 + 0x81 + (int16_t)0xbeef + 0xbeef + 5));
 }
-END_TEST
 
-START_TEST(vectors)
+TEST(vectors)
 {
 	Result r = run(BODY(
 		".reg .b128 %q<2>;\nand.b32 %r10, %r1, 7;\nmul.wide.u32 %d6, %r10, 16;\n"
@@ -216,9 +211,8 @@ START_TEST(vectors)
 		ck_assert_uint_eq(r.out[t], (v[2] ^ v[0]) + v[1]);
 	}
 }
-END_TEST
 
-START_TEST(atomics)
+TEST(atomics)
 {
 	Result r = run(BODY(
 		"setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.v4.u32 [%r5], {%r0, %r0, %r0, %r0};\n"
@@ -236,9 +230,8 @@ START_TEST(atomics)
 	for (unsigned t = 0; t < 64; t++)
 		ck_assert_uint_eq(r.out[t], want[t & 7]);
 }
-END_TEST
 
-START_TEST(grid_atomics)
+TEST(grid_atomics)
 {
 	/* compare and swap from all blocks and host threads at once */
 	Result r = run_text(HEADER
@@ -252,9 +245,8 @@ START_TEST(grid_atomics)
 	ck_assert_uint_eq(r.out[0], 3200);
 	ck_assert_uint_eq(r.out[2], 16000);
 }
-END_TEST
 
-START_TEST(async_zero_fill)
+TEST(async_zero_fill)
 {
 	Result r = run(BODY(
 		"shl.b32 %r10, %r1, 4;\nadd.s32 %r10, %r10, %r5;\nmul.wide.u32 %d6, %r1, 16;\n"
@@ -273,11 +265,10 @@ START_TEST(async_zero_fill)
 	ck_assert_uint_eq(r.st.all.global_sectors_read, 32);
 	ck_assert_uint_eq(r.st.all.global_bytes_read, 16 * (4 + 8 + 12));
 }
-END_TEST
 
 /* ---- barriers ---- */
 
-START_TEST(named_barriers)
+TEST(named_barriers)
 {
 	/* warp 0 makes, warps 1 and 2 use; two barriers hand the buffer back and forth */
 	Result r = run(BODY(
@@ -294,9 +285,8 @@ START_TEST(named_barriers)
 	for (unsigned t = 32; t < 96; t++)
 		ck_assert_uint_eq(r.out[t], 600 + 4 * (t & 31));
 }
-END_TEST
 
-START_TEST(reductions)
+TEST(reductions)
 {
 	Result r = run(BODY("setp.lt.u32 %p1, %r1, 50;\nbar.red.popc.u32 %r10, 0, %p1;\n"
 		"barrier.sync.aligned 3;\nbar.red.and.pred %p2, 1, %p1;\nbar.red.or.pred %p3, 1, !%p1;\n"
@@ -307,9 +297,8 @@ START_TEST(reductions)
 		ck_assert_uint_eq(r.out[t], 2050);
 	ck_assert_uint_eq(r.st.barriers, 3 * 4);
 }
-END_TEST
 
-START_TEST(unaligned_barrier)
+TEST(unaligned_barrier)
 {
 	/* barrier.sync without .aligned: lanes of one warp come by different ways */
 	Result r = run(BODY("setp.lt.u32 %p1, %r1, 11;\n@%p1 bra A;\nst.shared.u32 [%r6], %r1;\n"
@@ -319,12 +308,11 @@ START_TEST(unaligned_barrier)
 	for (unsigned t = 0; t < 64; t++)
 		ck_assert_uint_eq(r.out[t], (t ^ 1) < 11 ? 5 : t ^ 1);
 }
-END_TEST
 
 /* ---- counts ---- */
 
 /* Bank wavefronts of a store by 32 lanes: address of lane l is l * stride. */
-START_TEST(banks)
+TEST_EACH(banks, 12)
 {
 	static const struct { const char *op; int stride, bytes; unsigned wave, min; } t[] = {
 		{ "st.shared.u32 [%r10], %r1;", 4, 4, 1, 1 }, { "st.shared.u32 [%r10], %r1;", 8, 4, 2, 1 },
@@ -353,9 +341,8 @@ START_TEST(banks)
 	ck_assert_uint_eq(r.st.all.shared_min, t[_i].min);
 	ck_assert_uint_eq(r.st.all.shared_requests, 1);
 }
-END_TEST
 
-START_TEST(exact_counts)
+TEST(exact_counts)
 {
 	static const char text[] = BODY(
 		"mov.u32 %r10, 0;\nL: ld.global.u32 %r11, [%d5];\nadd.u32 %r0, %r0, %r11;\n"
@@ -381,11 +368,12 @@ START_TEST(exact_counts)
 	ck_assert_uint_eq(a.st.all.global_sectors_written, 5 * 6);
 	ck_assert_uint_eq(a.st.blocks, 5);
 }
-END_TEST
 
 /* ---- messages and limits ---- */
 
-START_TEST(messages)
+enum { N_MESSAGES = 13 };
+
+TEST_EACH(messages, N_MESSAGES)
 {
 	static const struct { const char *text, *word; unsigned line; } t[] = {
 		{ HEADER ".entry k() {\n.reg .b32 %r<3>;\nfrobnicate.u32 %r1;\nret;\n}\n", "frobnicate", 6 },
@@ -419,8 +407,6 @@ START_TEST(messages)
 	must_load(s, HEADER ".entry k() { ret; }\n");
 	sim_close(s);
 }
-END_TEST
-enum { N_MESSAGES = 13 };
 
 static int
 stop_at_once(void *user)
@@ -429,7 +415,7 @@ stop_at_once(void *user)
 	return 1;
 }
 
-START_TEST(limits)
+TEST_EACH(limits, 2)
 {
 	Result r = run_text(BODY("L: bra L;"), 3, 64, 1 + (unsigned)_i, 100000);
 	sim *s = sim_open();
@@ -453,9 +439,8 @@ START_TEST(limits)
 	sim_result_free(res);
 	sim_close(s);
 }
-END_TEST
 
-START_TEST(interface)
+TEST(interface)
 {
 	sim *s = sim_open();
 	sim_module *m = must_load(s, HEADER ".global .align 8 .u32 tab[3] = {7, 8, 9};\n"
@@ -496,33 +481,5 @@ START_TEST(interface)
 	sim_unload(s, m);
 	sim_close(s);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim warp");
-	TCase *t = tcase_create("warp");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, shuffles, 0, 32);
-	tcase_add_test(t, nested);
-	tcase_add_test(t, early_exit);
-	tcase_add_test(t, table_branch);
-	tcase_add_test(t, calls);
-	tcase_add_test(t, spaces);
-	tcase_add_test(t, vectors);
-	tcase_add_test(t, atomics);
-	tcase_add_test(t, grid_atomics);
-	tcase_add_test(t, async_zero_fill);
-	tcase_add_test(t, named_barriers);
-	tcase_add_test(t, reductions);
-	tcase_add_test(t, unaligned_barrier);
-	tcase_add_loop_test(t, banks, 0, 12);
-	tcase_add_test(t, exact_counts);
-	tcase_add_loop_test(t, messages, 0, N_MESSAGES);
-	tcase_add_loop_test(t, limits, 0, 2);
-	tcase_add_test(t, interface);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

@@ -4,6 +4,7 @@
  * of 8 rows, in which the chunk c of 16 bytes of row r stands at place c xor r (128 bytes), c xor r/2
  * (64), c xor r/4 (32) of its row. */
 #include <math.h>
+#include "test/check.h"
 #include "test/sim/exec/numbers.h"
 
 enum { MAXK = 256, SMEM = 65536, A_AT = 0, B_AT = 16384 };
@@ -247,7 +248,7 @@ try(const Case *c)
 	sim_close(s);
 }
 
-START_TEST(every_n)
+TEST_RANGE(every_n, 1, 33)
 {
 	Case c = { F16, F16, F32, 8 * _i, 8, 8, 0, 0, 0, 1, _i % 4, 0, 0 };
 
@@ -265,9 +266,8 @@ START_TEST(every_n)
 		try(&c);
 	}
 }
-END_TEST
 
-START_TEST(layouts)
+TEST_EACH(layouts, 14)
 {
 	static const int w[] = { 0, 1, 2, 4, 8 };
 	static const Num t[] = { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
@@ -293,9 +293,8 @@ START_TEST(layouts)
 					try(&c);
 			}
 }
-END_TEST
 
-START_TEST(mixed)
+TEST_EACH(mixed, 6)
 {
 	static const Num t[][3] = { { E4M3, E5M2, F32 }, { E5M2, E4M3, F32 }, { E4M3, E4M3, F16 },
 	        { E5M2, E5M2, F16 },
@@ -304,9 +303,8 @@ START_TEST(mixed)
 
 	try(&c);
 }
-END_TEST
 
-START_TEST(sparse)
+TEST_EACH(sparse, 8)
 {
 	static const Num t[][3] = { { F16, F16, F32 }, { BF16, BF16, F32 }, { TF32, TF32, F32 },
 	        { E4M3, E5M2, F32 },
@@ -323,19 +321,5 @@ START_TEST(sparse)
 					try(&c);
 				}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim wgmma");
-	TCase *t = tcase_create("wgmma");
-
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, every_n, 1, 33);
-	tcase_add_loop_test(t, layouts, 0, 14);
-	tcase_add_loop_test(t, mixed, 0, 6);
-	tcase_add_loop_test(t, sparse, 0, 8);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 120);

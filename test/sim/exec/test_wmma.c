@@ -1,5 +1,6 @@
 /* test_wmma.c - wmma.load, wmma.mma and wmma.store: fragments are opaque, so all three together against
  * a plain matrix product, for every shape, type and layout. */
+#include "test/check.h"
 #include "test/sim/exec/numbers.h"
 
 static const struct Case {
@@ -104,7 +105,7 @@ some(const struct Case *c)
 	return c->ct == F16 ? rnd(7) - 3 : value(c->t);
 }
 
-START_TEST(products)
+TEST_EACH(products, NCASE)
 {
 	const struct Case *c = &t[_i];
 
@@ -172,10 +173,9 @@ START_TEST(products)
 		sim_close(s);
 	}
 }
-END_TEST
 
 /* f64, saturation, and the fault of a fragment beyond its buffer. */
-START_TEST(doubles)
+TEST(doubles)
 {
 	static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a)\n"
 	                           "{\n"
@@ -216,17 +216,5 @@ START_TEST(doubles)
 	sim_result_free(r);
 	sim_close(s);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim wmma");
-	TCase *c = tcase_create("wmma");
-
-	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, products, 0, NCASE);
-	tcase_add_test(c, doubles);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

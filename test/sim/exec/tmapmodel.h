@@ -4,6 +4,7 @@
 #define TMAPMODEL_H
 #include <stdbool.h>
 #include "lib/sim/exec/tmap.h"
+#include "test/sim/random.h"
 #include "test/sim/simtest.h"
 
 static uint32_t seed = 1;
@@ -11,8 +12,7 @@ static uint32_t seed = 1;
 static inline uint32_t
 rnd(uint32_t below)
 {
-	seed = seed * 1664525u + 1013904223u;
-	return (seed >> 8) % below;
+	return congruential(&seed) % below;
 }
 
 /* Bytes of an element. */

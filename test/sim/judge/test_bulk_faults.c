@@ -1,5 +1,6 @@
 /* test_bulk_faults.c - faults of bulk and tensor copies: a kernel with one planted fault, which must be
  * found at its line, and a clean twin, of which nothing may be said.  All texts go through ptxas. */
+#include "test/check.h"
 #include "test/sim/bulktest.h"
 
 #define K(body) BULK_HEAD(4096) body "ret;\n}\n"
@@ -382,7 +383,7 @@ run_case(const char *text, const Case *c, unsigned threads, int want)
 	return r;
 }
 
-START_TEST(planted)
+TEST_EACH(planted, NCASES)
 {
 	const Case *c = &cases[_i];
 	sim_result *r = run_case(c->bad, c, 1, SIM_E_FAULT);
@@ -401,15 +402,13 @@ START_TEST(planted)
 	ck_assert_msg(!sim_fault_at(r, 1, &f), "%s: more than one fault", c->name);
 	sim_result_free(r);
 }
-END_TEST
 
-START_TEST(clean)
+TEST_EACH(clean, NCASES)
 {
 	sim_result_free(run_case(cases[_i].good, &cases[_i], 2, SIM_OK));
 }
-END_TEST
 
-START_TEST(accepted_by_ptxas)
+TEST_EACH(accepted_by_ptxas, NCASES)
 {
 	char *plain;
 
@@ -422,18 +421,5 @@ START_TEST(accepted_by_ptxas)
 		free(plain);
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim bulk faults");
-	TCase *t = tcase_create("faults");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, planted, 0, NCASES);
-	tcase_add_loop_test(t, clean, 0, NCASES);
-	tcase_add_loop_test(t, accepted_by_ptxas, 0, NCASES);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include "test/sim/simtest.h"
+#include "test/check.h"
 
 enum { MAX_FILES = 40, MAX_CASES = 400, BUFFER = 4096 };
 
@@ -398,7 +399,7 @@ show(const Case *c, const Ran *r)
 }
 
 /* One fault, where it is marked; with more=1 others may follow from it. */
-START_TEST(planted)
+TEST_EACH(planted, ncases)
 {
 	const Case *c = &cases[_i];
 	Ran r = run(c, "good", 1, 1);
@@ -414,9 +415,8 @@ START_TEST(planted)
 	ck_assert_msg(good, "%s:%u: %s: not what is marked", c->file->name, c->first, c->title);
 	sim_result_free(r.r);
 }
-END_TEST
 
-START_TEST(clean)
+TEST_EACH(clean, ncases)
 {
 	const Case *c = &cases[_i];
 	Ran r = run(c, "bad", 2, 1);
@@ -426,7 +426,6 @@ START_TEST(clean)
 	ck_assert_msg(r.rc == SIM_OK, "%s:%u: %s: the clean twin is not", c->file->name, c->first, c->title);
 	sim_result_free(r.r);
 }
-END_TEST
 
 /* ---- faults do not depend on how the launch was run ---- */
 
@@ -465,7 +464,7 @@ compare(const Case *c, const Ran *a, const Ran *b)
 
 /* Blocks that race with each other and run on several host threads: either may come second, and order
  * between blocks is by launch time, so what is seen depends on who was when. */
-START_TEST(repeatable)
+TEST_EACH(repeatable, ncases)
 {
 	const Case *c = &cases[_i];
 	Ran a = run(c, "good", 1, 1), b = run(c, "good", 1, 1);
@@ -480,7 +479,6 @@ START_TEST(repeatable)
 	a = run(c, "good", 1, 0);       /* without checks: it ends in some way */
 	sim_result_free(a.r);
 }
-END_TEST
 
 /* ---- what there has to be ---- */
 
@@ -500,7 +498,7 @@ has_address(int kind)
 	}
 }
 
-START_TEST(enough)
+TEST(enough)
 {
 	int n[SIM_NFAULTS] = { 0 }, bad = 0;
 
@@ -529,7 +527,6 @@ START_TEST(enough)
 	}
 	ck_assert_msg(!bad, "every kind needs three");
 }
-END_TEST
 
 static int
 dump(const char *dir)
@@ -550,19 +547,11 @@ dump(const char *dir)
 	return 0;
 }
 
-int
-main(int argc, char **argv)
+static int
+start(int argc, char **argv)
 {
-	Suite *suite = suite_create("sim faults");
-	TCase *t = tcase_create("faults");
-
 	read_all();
-	if (argc == 3 && !strcmp(argv[1], "--dump"))
-		return dump(argv[2]);
-	tcase_add_test(t, enough);
-	tcase_add_loop_test(t, planted, 0, ncases);
-	tcase_add_loop_test(t, clean, 0, ncases);
-	tcase_add_loop_test(t, repeatable, 0, ncases);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
+	return argc == 3 && !strcmp(argv[1], "--dump") ? dump(argv[2]) : RUN_TESTS;
 }
+
+TEST_PROGRAM(.start = start);

@@ -4,6 +4,7 @@
  * remembers accesses in another way, and on global memory. */
 #include <stdbool.h>
 #include <stdint.h>
+#include "test/check.h"
 #include "test/sim/simtest.h"
 
 enum { WARPS = 4, THREADS = 32 * WARPS, BYTES = 512, STEPS = 12 };
@@ -193,7 +194,7 @@ run(const char *text, Where where, unsigned blocks, unsigned threads)
 	return rc;
 }
 
-START_TEST(random_kernels)
+TEST(random_kernels)
 {
 	static char text[40000];
 	int races = 0, clean = 0;
@@ -223,10 +224,9 @@ START_TEST(random_kernels)
 	ck_assert_int_gt(races, 500);
 	ck_assert_int_gt(clean, 500);
 }
-END_TEST
 
 /* Threads 0 and 32 of each block read - nanosleep lets the other warp go on -, then one of them writes. */
-START_TEST(readers)
+TEST(readers)
 {
 	static const char *const text[] = {
 		"ld.global.b32 %v0, [%d];", "ld.global.v4.b32 {%v0,%v1,%v2,%v3}, [%d];"
@@ -250,17 +250,5 @@ START_TEST(readers)
 		              "writer %d, size %d, wide %d", writer, size, wide);
 	}
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim shadow");
-	TCase *t = tcase_create("shadow");
-
-	tcase_set_timeout(t, 120);
-	tcase_add_test(t, random_kernels);
-	tcase_add_test(t, readers);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 120);

@@ -8,6 +8,7 @@
  * DIR/TARGET-sync-N.ptx, for ptxas. */
 #include "test/sim/simtest.h"
 #include "test/sim/judge/syncgen.h"
+#include "test/check.h"
 
 static unsigned
 setting(const char *name, unsigned or)
@@ -128,7 +129,7 @@ check_right(SgList *l, unsigned threads)
 	drop(&r);
 }
 
-START_TEST(large)
+TEST_EACH(large, setting("SYNC_LARGE", NSHAPES))
 {
 	SgShape s = shape((unsigned)_i, setting("SYNC_OPS", 10000), setting("SYNC_SEED", 1) + 1000);
 	SgList l = sg_generate(&s);
@@ -143,9 +144,8 @@ START_TEST(large)
 	check_right(&l, 2);
 	free(l.op);
 }
-END_TEST
 
-START_TEST(small)
+TEST(small)
 {
 	unsigned n = setting("SYNC_KERNELS", 64);
 
@@ -157,7 +157,6 @@ START_TEST(small)
 		free(l.op);
 	}
 }
-END_TEST
 
 /* ---- one synchronisation is missing ----
  *
@@ -225,7 +224,7 @@ try_without(SgList *l, unsigned missing, Tally *t)
 	sg_model_free(m);
 }
 
-START_TEST(mutated)
+TEST(mutated)
 {
 	Tally t[SG_NKINDS] = { { 0, 0, 0 } }, all = { 0, 0, 0 };
 	unsigned n = setting("SYNC_KERNELS", 64), seed = setting("SYNC_SEED", 1);
@@ -253,7 +252,6 @@ START_TEST(mutated)
 	if (all.tried >= 50)
 		ck_assert_uint_ge(100 * all.caught, 95 * all.tried);
 }
-END_TEST
 
 static int
 dump(const char *dir)
@@ -269,18 +267,10 @@ dump(const char *dir)
 	return 0;
 }
 
-int
-main(int argc, char **argv)
+static int
+start(int argc, char **argv)
 {
-	Suite *suite = suite_create("sim sync");
-	TCase *t = tcase_create("random");
-
-	if (argc == 3 && !strcmp(argv[1], "--dump"))
-		return dump(argv[2]);
-	tcase_set_timeout(t, 0);
-	tcase_add_loop_test(t, large, 0, (int)setting("SYNC_LARGE", NSHAPES));
-	tcase_add_test(t, small);
-	tcase_add_test(t, mutated);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
+	return argc == 3 && !strcmp(argv[1], "--dump") ? dump(argv[2]) : RUN_TESTS;
 }
+
+TEST_PROGRAM(.start = start);

@@ -1,6 +1,7 @@
 /* test_wgmma_faults.c - planted faults around wgmma and setmaxnreg, and clean twins of each. */
 #include "test/sim/ptxas.h"
 #include "test/sim/simtest.h"
+#include "test/check.h"
 
 /* Shared memory and accumulators are set, fenced for the async proxy; two warpgroups if `threads` is 256. */
 #define HEAD ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 out)\n{\n" \
@@ -157,7 +158,7 @@ static const struct { const char *name, *text; unsigned threads; int kind; } t[]
 	  "setmaxnreg.inc.sync.aligned.u32 128;\nret;\n}\n", 512, -1 },
 };
 
-START_TEST(planted)
+TEST_EACH(planted, sizeof t / sizeof *t)
 {
 	sim *s = sim_open();
 	uint64_t out = sim_alloc(s, 512 * 64, "out");
@@ -182,27 +183,20 @@ START_TEST(planted)
 	sim_result_free(r);
 	sim_close(s);
 }
-END_TEST
 
 /* All of them are PTX that ptxas takes. */
-START_TEST(legal)
+TEST_EACH(legal, have_ptxas() ? sizeof t / sizeof *t : 0)
 {
 	ck_assert_msg(ptxas_takes("sm_90a", t[_i].text, true), "%s", t[_i].name);
 }
-END_TEST
 
-int
-main(void)
+static int
+start(int argc, char **argv)
 {
-	Suite *suite = suite_create("sim wgmma faults");
-	TCase *c = tcase_create("faults");
-
-	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, planted, 0, (int)(sizeof t / sizeof *t));
-	if (have_ptxas())
-		tcase_add_loop_test(c, legal, 0, (int)(sizeof t / sizeof *t));
-	else
+	(void)argc, (void)argv;
+	if (!have_ptxas())
 		puts("no ptxas here: whether it takes the texts is not looked at");
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	return RUN_TESTS;
 }
+
+TEST_PROGRAM(.start = start, .timeout = 60);

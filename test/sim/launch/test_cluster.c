@@ -1,6 +1,7 @@
 /* test_cluster.c - blocks of a cluster: launch, special registers, each other's shared memory,
   barrier.cluster,
  * stores and arrivals across blocks, and what goes wrong there. */
+#include "test/check.h"
 #include "test/sim/cases.h"
 
 /* ---- launches ---- */
@@ -57,7 +58,7 @@ static const Shape shapes[] = {
 	{ ENTRY("sm_90", ".maxclusterrank 4"), { 8, 1, 1 }, { 4, 1, 1 }, NULL },
 };
 
-START_TEST(shape)
+TEST_EACH(shape, sizeof shapes / sizeof *shapes)
 {
 	const Shape *t = &shapes[_i];
 	char why[256];
@@ -67,13 +68,12 @@ START_TEST(shape)
 	if (t->why)
 		ck_assert_msg(strstr(why, t->why) != NULL, "%s", why);
 }
-END_TEST
 
 /* ---- special registers ---- */
 
 #define SREG(name, at) "mov.u32 %r9, " name ";\nst.global.u32 [%d5+" #at "], %r9;\n"
 
-START_TEST(sregs)
+TEST(sregs)
 {
 	static const char text[] = SM90 ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n"
 		".reg .b32 %r<40>;\n.reg .b64 %d<9>;\n.reg .pred %p<3>;\nld.param.u64 %d1, [out];\n"
@@ -116,7 +116,6 @@ START_TEST(sregs)
 	if (have_ptxas())
 		must_assemble(text, "sm_90");
 }
-END_TEST
 
 /* ---- each other's memory ---- */
 
@@ -152,7 +151,7 @@ static const char *const ways[] = {
 	   "barrier.cluster.wait.acquire;\nld.shared::cluster.v2.u32 {%r20, %r10}, [%r8];\n" OUT),
 };
 
-START_TEST(neighbour)
+TEST_EACH(neighbour, sizeof ways / sizeof *ways)
 {
 	enum { CL = 4, BLOCKS = 12, T = 64 };
 	static unsigned out[BLOCKS * T];
@@ -164,10 +163,9 @@ START_TEST(neighbour)
 	if (have_ptxas())
 		must_assemble(ways[_i], "sm_90");
 }
-END_TEST
 
 /* isspacep and getctarank of own, other and global addresses; every rank's histogram in rank 0 */
-START_TEST(spaces)
+TEST(spaces)
 {
 	static const char text[] = KC(
 		"mov.u64 %d10, sm;\ncvta.shared.u64 %d10, %d10;\nmapa.u64 %d11, %d10, %r7;\n"
@@ -191,7 +189,6 @@ START_TEST(spaces)
 	if (have_ptxas())
 		must_assemble(text, "sm_90");
 }
-END_TEST
 
 /* Arrivals at rank 0's mbarrier from all ranks; its threads wait, add up what the others stored. */
 #define ZERO "setp.ne.u32 %p1, %r1, 0;\nmapa.shared::cluster.u32 %r9, mb, 0;\n"
@@ -207,7 +204,7 @@ static const char remote[] = KC(ZERO
 	"ld.shared.u32 %r14, [%r4+512];\nadd.s32 %r13, %r13, %r14;\nld.shared.u32 %r14, [%r4+768];\n"
 	"add.s32 %r13, %r13, %r14;\nst.global.u32 [%d4], %r13;\nEND:\n");
 
-START_TEST(arrivals)
+TEST(arrivals)
 {
 	static unsigned out[8 * 64];
 
@@ -222,7 +219,6 @@ START_TEST(arrivals)
 	if (have_ptxas())
 		must_assemble(remote, "sm_90");
 }
-END_TEST
 
 /* Stores and reductions that land on an mbarrier of the next rank. */
 #define TXB "mbarrier::complete_tx::bytes"
@@ -247,7 +243,7 @@ static const char *const stores[] = {
 	   "ld.shared.u32 %r10, [%r4];\n" OUT),
 };
 
-START_TEST(landing)
+TEST_EACH(landing, sizeof stores / sizeof *stores)
 {
 	static unsigned out[8 * 64];
 
@@ -258,7 +254,6 @@ START_TEST(landing)
 	if (have_ptxas())
 		must_assemble(stores[_i], "sm_90");
 }
-END_TEST
 
 /* Each operation of red.async against what it means. */
 typedef struct Red { const char *text; unsigned after; } Red;
@@ -274,7 +269,7 @@ static const Red reds[] = {
 	{ RED("dec.u32", "5", "6"), 4 }, { RED("dec.u32", "0", "6"), 6 },
 };
 
-START_TEST(reductions)
+TEST_EACH(reductions, sizeof reds / sizeof *reds)
 {
 	unsigned out[2];
 
@@ -284,7 +279,6 @@ START_TEST(reductions)
 	if (have_ptxas())
 		must_assemble(reds[_i].text, "sm_90");
 }
-END_TEST
 
 /* ---- planted faults ---- */
 
@@ -460,35 +454,15 @@ static const Case cases[] = {
 };
 // clang-format on
 
-START_TEST(planted)
+TEST_EACH(planted, sizeof cases / sizeof *cases)
 {
 	check_planted(&cases[_i]);
 }
-END_TEST
 
-START_TEST(clean)
+TEST_EACH(clean, sizeof cases / sizeof *cases)
 {
 	check_clean(&cases[_i]);
 	check_assembles(&cases[_i]);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("cluster");
-	TCase *t = tcase_create("all");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, shape, 0, (int)(sizeof shapes / sizeof *shapes));
-	tcase_add_test(t, sregs);
-	tcase_add_loop_test(t, neighbour, 0, (int)(sizeof ways / sizeof *ways));
-	tcase_add_test(t, spaces);
-	tcase_add_test(t, arrivals);
-	tcase_add_loop_test(t, landing, 0, (int)(sizeof stores / sizeof *stores));
-	tcase_add_loop_test(t, reductions, 0, (int)(sizeof reds / sizeof *reds));
-	tcase_add_loop_test(t, planted, 0, (int)(sizeof cases / sizeof *cases));
-	tcase_add_loop_test(t, clean, 0, (int)(sizeof cases / sizeof *cases));
-	suite_add_tcase(s, t);
-	return run_suite(s);
-}
+TEST_PROGRAM(.timeout = 60);

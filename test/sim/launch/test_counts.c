@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>
+#include "test/check.h"
 #include "test/sim/simtest.h"
 
 enum { BYTES = 1 << 16 };
@@ -61,7 +62,7 @@ sectors(unsigned stride, unsigned off, unsigned bytes, unsigned lanes)
 	return n;
 }
 
-START_TEST(global)
+TEST(global)
 {
 	static const char ld4[] = "@%p ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%d2];";
 	static const char st4[] = "@%p st.global.v4.u32 [%d2], {%t,%t,%t,%t};";
@@ -101,7 +102,6 @@ START_TEST(global)
 	ck_assert_uint_eq(sectors(256, 0, 4, 32), 32);
 	ck_assert_uint_eq(sectors(0, 0, 4, 32), 1);
 }
-END_TEST
 
 static void
 shared(const char *ins, unsigned stride, unsigned off, unsigned lanes, unsigned waves, unsigned least)
@@ -120,7 +120,7 @@ gcd(unsigned a, unsigned b)
 	return b ? gcd(b, a % b) : a;
 }
 
-START_TEST(banks)
+TEST(banks)
 {
 	/* words at a stride of s words: gcd(s, 32) lanes meet in each bank used */
 	for (unsigned s = 1; s <= 64; s++) {
@@ -147,9 +147,8 @@ START_TEST(banks)
 	shared("@%p atom.shared.add.u32 %r1, [%d2], 1;", 4, 0, 32, 1, 1);
 	shared("@%p atom.shared.add.u32 %r1, [%d2], 1;", 8, 0, 32, 2, 1);
 }
-END_TEST
 
-START_TEST(copies_and_atomics)
+TEST(copies_and_atomics)
 {
 	/* cp.async of 16 bytes a lane: 512 bytes of global memory read, four phases of shared written */
 	sim_counts n = count("global", "cp.async.cg.shared.global [sm], [%d2], 16;", 0, 0, 32);
@@ -172,12 +171,11 @@ START_TEST(copies_and_atomics)
 	ck_assert_uint_eq(n.threads, 0);
 	ck_assert_uint_eq(n.global_requests, 0);
 }
-END_TEST
 
 /* ---- roofline --------------------------------------------------------------------------------- */
 
 /* The tensor peak that the row's numbers give is the one its source names. */
-START_TEST(datasheets)
+TEST(datasheets)
 {
 	sim_gpu g, found;
 	size_t i;
@@ -200,7 +198,6 @@ START_TEST(datasheets)
 	ck_assert_int_eq(sim_gpu_find("H2000", &g), 0);
 	ck_assert_int_eq(sim_gpu_find("", &g), 0);
 }
-END_TEST
 
 static sim_roof
 roof(const char *body, unsigned blocks, const char *gpu, int want)
@@ -239,7 +236,7 @@ is(double got, double want)
 }
 
 #define TEN(x) x x x x x x x x x x
-START_TEST(roofs)
+TEST(roofs)
 {
 	/* 264 blocks of four warps on 132 SMs at 1.83 GHz: 8 warps an SM.  f32: 128 lanes a clock; issue: 11
 	 * instructions with the return, 4 a clock */
@@ -271,20 +268,5 @@ START_TEST(roofs)
 	     SIM_E_INVALID);
 	roof("", 1, "nothing", SIM_E_INVALID);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("sim counts");
-	TCase *t = tcase_create("counts");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, global);
-	tcase_add_test(t, banks);
-	tcase_add_test(t, copies_and_atomics);
-	tcase_add_test(t, datasheets);
-	tcase_add_test(t, roofs);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
-}
+TEST_PROGRAM(.timeout = 60);

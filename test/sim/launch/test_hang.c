@@ -1,6 +1,7 @@
 /* test_hang.c - kernels that never end are told so,
   with what every warp waits for; those that only take long
  * are not. */
+#include "test/check.h"
 #include "test/sim/cases.h"
 
 #define FLAG(at) "ld.acquire.gpu.global.u32 %r10, [%d1+" at "];\n"
@@ -80,7 +81,7 @@ static const Case cases[] = {
 };
 // clang-format on
 
-START_TEST(planted)
+TEST_EACH(planted, sizeof cases / sizeof *cases)
 {
 	const Case *c = &cases[_i];
 	unsigned line = line_of(c->bad, "//here"), out[256];
@@ -101,17 +102,15 @@ START_TEST(planted)
 		sim_result_free(r);
 	}
 }
-END_TEST
 
-START_TEST(clean)
+TEST_EACH(clean, sizeof cases / sizeof *cases)
 {
 	check_clean(&cases[_i]);
 	check_assembles(&cases[_i]);
 }
-END_TEST
 
 /* Every warp and every barrier is in the report. */
-START_TEST(report)
+TEST(report)
 {
 	static const char text[] = KC("setp.ne.u32 %p1, %r1, 0;\n"
 	  "@!%p1 mbarrier.init.shared.b64 [mb], 3;\nbar.sync 0;\n"
@@ -155,19 +154,5 @@ START_TEST(report)
 	if (have_ptxas())
 		must_assemble(text, "sm_90");
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("hang");
-	TCase *t = tcase_create("all");
-	int n = (int)(sizeof cases / sizeof *cases);
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, planted, 0, n);
-	tcase_add_loop_test(t, clean, 0, n);
-	tcase_add_test(t, report);
-	suite_add_tcase(s, t);
-	return run_suite(s);
-}
+TEST_PROGRAM(.timeout = 60);

@@ -1,5 +1,6 @@
 /* test_view.c - the trace hook: what it is called for, and what it can read. */
 #include <stdint.h>
+#include "test/check.h"
 #include "test/sim/simtest.h"
 
 static const char text[] = HEADER
@@ -70,7 +71,7 @@ go(Seen *seen, const uint32_t *lines, size_t nlines, int64_t block, int64_t warp
 	return rc;
 }
 
-START_TEST(every_instruction)
+TEST(every_instruction)
 {
 	Seen s = { 0 };
 
@@ -89,9 +90,8 @@ START_TEST(every_instruction)
 	ck_assert_int_eq(go(&s, NULL, 0, -1, -1, 0), SIM_OK);
 	ck_assert_uint_eq(s.calls, 4 * (20 + 19));
 }
-END_TEST
 
-START_TEST(lines)
+TEST(lines)
 {
 	uint32_t at[] = { line_of(text, "//look"), line_of(text, "mov.u32 %r4"), 9999 };
 	Seen s = { 0 };
@@ -109,9 +109,8 @@ START_TEST(lines)
 	ck_assert_int_eq(go(&s, at, 0, 0, 0, 1), SIM_OK); /* no lines are not all lines */
 	ck_assert_uint_eq(s.calls, 0);
 }
-END_TEST
 
-START_TEST(stop)
+TEST(stop)
 {
 	Seen s = { 0 };
 
@@ -119,7 +118,6 @@ START_TEST(stop)
 	ck_assert_int_eq(go(&s, NULL, 0, -1, -1, 1), SIM_E_LIMIT);
 	ck_assert_uint_eq(s.calls, 5);
 }
-END_TEST
 
 static int checks;
 
@@ -191,7 +189,7 @@ look_inner(const sim_view *v)
 	ck_assert_uint_eq(x[0], 7);
 }
 
-START_TEST(values)
+TEST_EACH(values, 2)
 {
 	uint32_t at = line_of(text, "//look"), inner = line_of(text, "//inner");
 	Seen s = { 0 };
@@ -205,10 +203,9 @@ START_TEST(values)
 	ck_assert_int_eq(go(&s, &inner, 1, 2, 0, _i), SIM_OK);
 	ck_assert_uint_eq(s.calls, 2);
 }
-END_TEST
 
 /* Lanes that come apart to a .sync instruction are shown as they come, and once together. */
-START_TEST(apart)
+TEST(apart)
 {
 	static const char kernel[] = HEADER
 		".entry k()\n{\n.reg .b32 %r<4>;\n.reg .pred %p;\nmov.u32 %r1, %tid.x;\n"
@@ -231,20 +228,4 @@ START_TEST(apart)
 	ck_assert_uint_eq(seen.lanes[seen.calls - 1], 0xffffffff);
 	sim_result_free(r);
 	sim_close(s);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("sim view");
-	TCase *t = tcase_create("view");
-
-	tcase_add_test(t, every_instruction);
-	tcase_add_test(t, lines);
-	tcase_add_test(t, stop);
-	tcase_add_loop_test(t, values, 0, 2);
-	tcase_add_test(t, apart);
-	suite_add_tcase(suite, t);
-	return run_suite(suite);
 }

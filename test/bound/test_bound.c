@@ -2,8 +2,8 @@
  *
  * The other executions are the same formulas with other tile sizes and other orders of k: every one of them
  * must lie within the bounds of the first.  A wrong term must not. */
+#include "test/check.h"
 #include "test/lib/util_lib.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static const char f32_gemm[] = "kernel gemm(A: f16[M, K], B: f16[N, K], C: out f
 			       "    C[m :+ 16, n :+ 16] = acc;\n"
 			       "}\n";
 
-START_TEST(orders)
+TEST_EACH(orders, 2)
 {
 	static uint16_t a[M * K], b[N * K], ra[M * K], rb[N * K];
 	static float c[M * N], other[M * N];
@@ -112,10 +112,9 @@ START_TEST(orders)
 		hexc_module_free(m);
 	}
 }
-END_TEST
 
 /* Rounded once more behind the sum: one unit of f16, and a little. */
-START_TEST(rounding)
+TEST(rounding)
 {
 	static uint16_t a[M * K], b[N * K], c[M * N];
 	static double bound[M * N];
@@ -136,7 +135,6 @@ START_TEST(rounding)
 	}
 	hexc_module_free(m);
 }
-END_TEST
 
 /* Programs of one input and one output of f32[16, 64]; and what the bound may be at most. */
 static const struct {
@@ -161,7 +159,7 @@ static const struct {
 	  1e-5, false },
 };
 
-START_TEST(chains)
+TEST_EACH(chains, sizeof chain / sizeof chain[0])
 {
 	static float x[16 * 64], c[16 * 64];
 	static double bound[16 * 64];
@@ -188,10 +186,9 @@ START_TEST(chains)
 	ck_assert_msg(any == !chain[_i].exact, "%s", chain[_i].body);
 	hexc_module_free(m);
 }
-END_TEST
 
 /* A choice that rounding may turn is bounded by the distance of the sides; control flow by nothing. */
-START_TEST(choices)
+TEST(choices)
 {
 	static const char src[] =
 		"kernel k(X: f32[16, 16], C: out f32[16, 16])\n{\ngrid(1);\n"
@@ -210,11 +207,10 @@ START_TEST(choices)
 	ck_assert(bound[3] < 0.001 && bound[4] >= 5 && bound[4] < 5.001);
 	hexc_module_free(m);
 }
-END_TEST
 
 /* The place of a largest element is certain where no other comes near; what is read there is known then.
  * Row 3 has equal ones at 2 and 9. */
-START_TEST(places)
+TEST(places)
 {
 	static const char src[] =
 		"kernel k(X: f32[16, 16], T: f32[16, 8], I: out i32[16], Y: out f32[16, 8])\n{\ngrid(1);\n"
@@ -243,11 +239,10 @@ START_TEST(places)
 	}
 	hexc_module_free(m);
 }
-END_TEST
 
 /* Where rounding turns a condition, moves a store or a loop's end, no bound counts; where it cannot, all
  * do. */
-START_TEST(doubts)
+TEST(doubts)
 {
 	static const char *const body[] = {
 		"if s[0, 0] > 1 { C[0 :+ 16] = reshape(sum(s, 1), 16); }",
@@ -282,7 +277,6 @@ START_TEST(doubts)
 			hexc_module_free(m);
 		}
 }
-END_TEST
 
 /* ---- atomic additions ------------------------------------------------------------------------------ */
 
@@ -362,7 +356,7 @@ within(const Adds *a, const Adds *b, int *outside)
 	return differ;
 }
 
-START_TEST(atomics)
+TEST_EACH(atomics, 5)
 {
 	static Adds a, b;
 	hexc_opts o = HEXC_OPTS_INIT;
@@ -396,10 +390,9 @@ START_TEST(atomics)
 	}
 	hexc_module_free(m);
 }
-END_TEST
 
 /* An update that is lost, or comes twice, or is off by more than rounding, is told. */
-START_TEST(wrong_atomics)
+TEST_EACH(wrong_atomics, 3)
 {
 	static Adds a, b;
 	hexc_opts o = HEXC_OPTS_INIT;
@@ -422,10 +415,9 @@ START_TEST(wrong_atomics)
 	ck_assert_int_ge(outside, _i == 0 ? 4 : 2);
 	hexc_module_free(m);
 }
-END_TEST
 
 /* What is stored before counts as a term; nothing is known of what is read back. */
-START_TEST(store_then_add)
+TEST_EACH(store_then_add, 3)
 {
 	static const char src[] = "kernel k(X: f32[16], F: inout f32[16], Y: out f32[16])\n{\n"
 				  "    grid(1);\n"
@@ -462,30 +454,4 @@ START_TEST(store_then_add)
 		ck_assert(by[i] == 0);
 	}
 	hexc_module_free(m);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("bound");
-	TCase *t = tcase_create("bound");
-	SRunner *r;
-	int failed;
-
-	tcase_add_loop_test(t, orders, 0, 2);
-	tcase_add_test(t, rounding);
-	tcase_add_loop_test(t, chains, 0, (int)(sizeof chain / sizeof chain[0]));
-	tcase_add_test(t, choices);
-	tcase_add_test(t, places);
-	tcase_add_test(t, doubts);
-	tcase_add_loop_test(t, atomics, 0, 5);
-	tcase_add_loop_test(t, wrong_atomics, 0, 3);
-	tcase_add_loop_test(t, store_then_add, 0, 3);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
 }

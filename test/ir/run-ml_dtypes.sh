@@ -1,10 +1,7 @@
 #!/bin/sh
 # Narrow floats against the Python package ml_dtypes: the number of every code, and the code of numbers inside the
 # range (beyond it that package has other rules).
-B=${B:-build}
-hexc=${HEXC:-$B/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. test/script.sh
 . test/python.sh
 need_python ml_dtypes
 cat >"$dir/cast.hexc" <<'END'
@@ -54,9 +51,9 @@ for in in e2m1:16 e2m3:64 e3m2:64 e4m3:256 e5m2:256 e8m0:256; do
 	t=${in%:*} codes=${in#*:}
 	"$python" "$dir/make.py" make $t "$dir" || exit 1
 	for exec in tile sim; do
-		"$hexc" run "$dir/cast.hexc" --kernel widen -D T=$t --exec=$exec --arg "X=@$dir/codes.npy" --arg N=$codes \
+		"$HEXC" run "$dir/cast.hexc" --kernel widen -D T=$t --exec=$exec --arg "X=@$dir/codes.npy" --arg N=$codes \
 			--save "Y=$dir/numbers.npy" >"$dir/out" 2>&1 &&
-			"$hexc" run "$dir/cast.hexc" --kernel narrow -D T=$t --exec=$exec --arg "X=@$dir/x.npy" \
+			"$HEXC" run "$dir/cast.hexc" --kernel narrow -D T=$t --exec=$exec --arg "X=@$dir/x.npy" \
 				--save "Y=$dir/narrow.npy" >"$dir/out" 2>&1 || { cat "$dir/out"; exit 1; }
 		"$python" "$dir/make.py" check $t "$dir" || exit 1
 	done

@@ -4,25 +4,11 @@
 #include "hexc/ir/number.h"
 #include "hexc/pass/pass.h"
 #include "test/ir/util_prog.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static Kernel *
 body(const char *text)
@@ -202,7 +188,7 @@ definition(const Kernel *k, const Val *v)
 	return at + strlen(name);
 }
 
-START_TEST(folds)
+TEST_EACH(folds, COUNT_OF(fold))
 {
 	const char *text = fold[_i].text, *want = fold[_i].gives, *got, *c = strstr(want, ", C");
 	Kernel *k;
@@ -228,9 +214,8 @@ START_TEST(folds)
 		ck_assert_msg(strncmp(got, want, strlen(want)) == 0, "%s: %s", text, got);
 	}
 }
-END_TEST
 
-START_TEST(fold_reaches_sizes_and_assumptions)
+TEST(fold_reaches_sizes_and_assumptions)
 {
 	Kernel *k = ir_read(u,
 	                    "kernel t {\n warps 1\n"
@@ -250,11 +235,10 @@ START_TEST(fold_reaches_sizes_and_assumptions)
 	ck_assert(val_is_const(k->assume[0].cond, &one) && one == 1);
 	ck_assert(!pass_tidy(k));
 }
-END_TEST
 
 /* All codes of the small floats to numbers and back; not those of NaN, nor the infinities of a type that
  * rounds to finite numbers. */
-START_TEST(bits_of_constants)
+TEST(bits_of_constants)
 {
 	static const DType flt[] = { D_f16, D_bf16, D_e4m3, D_e5m2 }, num[] = { D_u16, D_u16, D_u8, D_u8 };
 	Kernel *k = kernel_new(u, "t");
@@ -281,10 +265,9 @@ START_TEST(bits_of_constants)
 		}
 	}
 }
-END_TEST
 
 /* Constants of f32 against the arithmetic of the machine that compiles. */
-START_TEST(float_constants_are_rounded_once)
+TEST(float_constants_are_rounded_once)
 {
 	static const OpCode codes[] = { O_add, O_sub, O_mul, O_div, O_sqrt };
 	uint64_t r = 5;
@@ -322,7 +305,6 @@ START_TEST(float_constants_are_rounded_once)
 			             (double)want);
 	}
 }
-END_TEST
 
 /* ---- cse and dce --------------------------------------------------------------------------------- */
 
@@ -396,7 +378,7 @@ static const struct {
 	  O_add, 1 },
 };
 
-START_TEST(merged_and_dropped)
+TEST_EACH(merged_and_dropped, COUNT_OF(count))
 {
 	Kernel *k = body(count[_i].text);
 
@@ -406,9 +388,8 @@ START_TEST(merged_and_dropped)
 	              ir_count(k, count[_i].code));
 	ck_assert(!count[_i].pass(k));
 }
-END_TEST
 
-START_TEST(carried_values_are_dropped_in_order)
+TEST(carried_values_are_dropped_in_order)
 {
 	Kernel *k = body("%20, %21, %22 = for %5, %4, %5, %3, %4, %5 : i64, i64, i64 {"
 	                 " (%23 : i64, %24 : i64, %25 : i64, %26 : i64)\n"
@@ -424,7 +405,6 @@ START_TEST(carried_values_are_dropped_in_order)
 	ck_assert(loop->in[4] == ir_val(k, 5) && loop->in[3] == ir_val(k, 3));
 	ck_assert(loop->blk[0]->arg[2] == ir_val(k, 26) && loop->blk[0]->last->in[1] == ir_val(k, 28));
 }
-END_TEST
 
 /* ---- meaning ------------------------------------------------------------------------------------- */
 
@@ -444,7 +424,7 @@ on_store(void *user, const int64_t *start, int n)
 }
 
 /* The same stores in the same order, before and after. */
-START_TEST(tidy_keeps_the_meaning)
+TEST_EACH(tidy_keeps_the_meaning, 10)
 {
 	static const int64_t sizes[] = { 0, 1, 2, 3, 5, 8, 16, 17, 24, 32, 48, 64 };
 	enum { RUNS = 24 };
@@ -495,28 +475,5 @@ START_TEST(tidy_keeps_the_meaning)
 	}
 	ck_assert_int_gt(stores, 1000);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("ir passes");
-	TCase *t = tcase_create("fold");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, folds, 0, (int)COUNT_OF(fold));
-	tcase_add_test(t, bits_of_constants);
-	tcase_add_test(t, float_constants_are_rounded_once);
-	tcase_add_test(t, fold_reaches_sizes_and_assumptions);
-	tcase_add_loop_test(t, merged_and_dropped, 0, (int)COUNT_OF(count));
-	tcase_add_test(t, carried_values_are_dropped_in_order);
-	tcase_add_loop_test(t, tidy_keeps_the_meaning, 0, 10);
-	tcase_set_timeout(t, 120);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 120);

@@ -10,12 +10,10 @@
 #include "infer/memory/memory.h"
 #include "infer/search.h"
 #include "test/taskmap/util_cute.h"
-#include <check.h>
+#include "test/util_arena.h"
 #include <stdlib.h>
 #include <string.h>
 
-static Arena arena;
-static jmp_buf out;
 static Solve search;
 static Kernel kernel;
 static Unit unit;
@@ -23,8 +21,7 @@ static Unit unit;
 static void
 setup(void)
 {
-	arena_init(&arena, NULL, NULL);
-	arena.fail = &out;
+	arena_setup();
 	memset(&search, 0, sizeof search);
 	memset(&kernel, 0, sizeof kernel);
 	unit.arena = &arena;
@@ -33,12 +30,6 @@ setup(void)
 	search.k = &kernel;
 	search.arena = &arena;
 	search.rates = rates_of(target_find("sm_80"));
-}
-
-static void
-teardown(void)
-{
-	arena_free(&arena);
 }
 
 /* 128 x bk f16 tile: cp.async of 16 bytes by 128 threads, then ldmatrix_x4 of a 16-row fragment. */
@@ -91,7 +82,7 @@ ways(const Layout *tile, int bk)
 	return worst;
 }
 
-START_TEST(golden_swizzles)
+TEST_EACH(golden_swizzles, 4)
 {
 	static const struct {
 		int bk, bits, base, shift, before;
@@ -122,10 +113,9 @@ START_TEST(golden_swizzles)
 	access_waves(&arena, &a[1], &plain, 4, &waves, &least);
 	ck_assert_int_eq(waves, least * want[_i].before);
 }
-END_TEST
 
 /* Random power-of-two accesses: the count equals one made without any of shared.c's shortcuts. */
-START_TEST(waves_by_hand)
+TEST(waves_by_hand)
 {
 	uint64_t seed = 88172645463325252u;
 
@@ -151,7 +141,7 @@ START_TEST(waves_by_hand)
 		ck_assert(coalesced(&map, 2, shape, ord, ord[0] == 1 ? vec : 1, 1, false));
 		if (ord[0] == 0)
 			vec = 1;
-		layout_row_major(&tile, 2, shape);
+		layout_rows(&tile, 2, shape, 1, shape[1]);
 		tile.swizzle = (Swizzle){ (int8_t)(seed >> 28 & 1), 3, 4 };
 		if (layout_size(&tile) < 512)
 			tile.swizzle.bits = 0;
@@ -192,7 +182,6 @@ START_TEST(waves_by_hand)
 		ck_assert_int_le(least, waves);
 	}
 }
-END_TEST
 
 static uint64_t
 random_below(uint64_t *seed, uint64_t n)
@@ -243,7 +232,7 @@ random_layout(uint64_t *seed, Layout *l, const int *bits)
 
 /* Between any two layouts of words there is a staging tile without conflicts: the proof is that one is
  * found. */
-START_TEST(staging_is_free)
+TEST(staging_is_free)
 {
 	uint64_t seed = 0x9e3779b97f4a7c15;
 
@@ -275,10 +264,9 @@ START_TEST(staging_is_free)
 		}
 	}
 }
-END_TEST
 
 /* No swizzle of rows is better than the one found: all there are, tried one by one. */
-START_TEST(no_better_swizzle)
+TEST(no_better_swizzle)
 {
 	uint64_t seed = 0x2545f4914f6cdd1d;
 	int conflicting = 0;
@@ -309,7 +297,7 @@ START_TEST(no_better_swizzle)
 					Layout l;
 					bool whole = true;
 
-					layout_row_major(&l, 2, t.shape);
+					layout_rows(&l, 2, t.shape, 1, t.shape[1]);
 					l.swizzle = (Swizzle){ (int8_t)b, (int8_t)base, (int8_t)shift };
 					for (int i = 0; i < 3; i++) {
 						/* what an access takes at once stays together */
@@ -328,10 +316,9 @@ START_TEST(no_better_swizzle)
 	}
 	ck_assert_int_gt(conflicting, 0);
 }
-END_TEST
 
 /* Golden result 13: coalesced schedules of 128 threads, as (thread, value) layouts. */
-START_TEST(golden_coalesced)
+TEST_EACH(golden_coalesced, 4)
 {
 	static const struct {
 		int64_t shape[2];
@@ -356,27 +343,5 @@ START_TEST(golden_coalesced)
 	for (int64_t i = 0; i < layout_size(&wv); i++)
 		ck_assert_int_eq(layout_at_index(&v, i).at[AX_mem], layout_at_index(&wv, i).at[AX_mem]);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/shared");
-	TCase *c = tcase_create("shared");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(c, setup, teardown);
-	tcase_add_loop_test(c, golden_swizzles, 0, 4);
-	tcase_add_test(c, waves_by_hand);
-	tcase_add_loop_test(c, golden_coalesced, 0, 4);
-	tcase_add_test(c, staging_is_free);
-	tcase_add_test(c, no_better_swizzle);
-	tcase_set_timeout(c, 60);
-	suite_add_tcase(s, c);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.setup = setup, .teardown = arena_teardown, .timeout = 60);

@@ -1,25 +1,7 @@
 #!/bin/sh
 # hexc weights, pack and unpack: what goes in comes out; the pack is the kernel's; what does not fit is refused.
-hexc=${HEXC:-${B:-build}/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
-fail() {
-	echo "FAIL $*"
-	bad=1
-}
-# says STATUS TEXT ARGUMENTS...
-says() {
-	want=$1 text=$2
-	shift 2
-	"$hexc" "$@" >"$dir/out" 2>&1
-	got=$?
-	[ $got = "$want" ] || fail "hexc $*: status $got, not $want"
-	[ -z "$text" ] || grep -qF -- "$text" "$dir/out" || {
-		fail "hexc $*: no '$text' in"
-		head -3 "$dir/out"
-	}
-}
+. test/script.sh
+
 f=test/weights/fixtures
 p=examples/gemm_schemes.hexc
 

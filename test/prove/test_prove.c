@@ -1,53 +1,14 @@
 /* test_prove.c - the independent checker accepts what inference makes of real programs and rejects the same
  * solutions once any one decision is corrupted. */
 #include "hexc/ir/pack.h"
-#include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "infer/base/instr.h"
-#include <check.h>
+#include "test/infer/util_infer.h"
+#include "test/util_file.h"
+#include "test/util_arena.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static Arena arena;
-static jmp_buf fail;
-static Diag diag;
-static Unit unit;
-static char source[1 << 16];
-
-/* The kernel of a file after pass infer. */
-static Kernel *
-inferred(const char *path, int candidate)
-{
-	FILE *f = fopen(path, "r");
-	Kernel *k;
-
-	ck_assert_msg(f != NULL, "%s", path);
-	size_t n = fread(source, 1, sizeof source - 1, f);
-	fclose(f);
-	source[n] = 0;
-	diag = (Diag){ .arena = &arena };
-	unit = (Unit){
-		.arena = &arena,
-		.diag = &diag,
-		.target = target_find("sm_80"),
-		.file = path,
-		.text = source,
-		.len = n,
-		.candidate = candidate,
-	};
-	ck_assert(unit_parse(&unit, NULL, 0, NULL));
-	k = unit.kernel[0];
-	pass_bounds(k);
-	pass_fold(k);
-	pass_packed(k);
-	pass_pipeline(k);
-	pass_tidy(k);
-	pass_legalize(k);
-	pass_infer(k);
-	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
-	return k;
-}
 
 static Op *
 find(Kernel *k, OpCode code, Space memory, int nth)
@@ -74,20 +35,6 @@ copy_layout(const Layout *l)
 
 	*c = *l;
 	return c;
-}
-
-static void
-setup(void)
-{
-	arena_init(&arena, NULL, NULL);
-	arena.fail = &fail;
-	ck_assert_int_eq(setjmp(fail), 0);
-}
-
-static void
-teardown(void)
-{
-	arena_free(&arena);
 }
 
 /* ---- corruptions: each changes one decision --------------------------------------------------------- */
@@ -530,36 +477,19 @@ static const struct {
 #undef C
 };
 
-START_TEST(rejects)
+TEST_EACH(rejects, COUNT_OF(cases))
 {
-	Kernel *k = inferred(cases[_i].path, 0);
+	Kernel *k = infer_kernel(&arena, file_read(cases[_i].path, NULL), "sm_80", 0)->k;
+	const Diag *diag = k->unit->diag;
 
 	pass_prove(k);
-	ck_assert_msg(diag.nerror == 0, "%s: not clean before: %s", cases[_i].name,
-	              diag.n ? diag.msg[0].text : "");
+	ck_assert_msg(diag->nerror == 0, "%s: not clean before: %s", cases[_i].name,
+	              diag->n ? diag->msg[0].text : "");
 	cases[_i].corrupt(k);
 	pass_prove(k);
-	ck_assert_msg(diag.nerror == 1, "%s: not noticed", cases[_i].name);
-	ck_assert(diag.msg[diag.n - 1].cls == DC_INTERNAL);
-	ck_assert(strstr(diag.msg[diag.n - 1].text, "internal: ") != NULL);
+	ck_assert_msg(diag->nerror == 1, "%s: not noticed", cases[_i].name);
+	ck_assert(diag->msg[diag->n - 1].cls == DC_INTERNAL);
+	ck_assert(strstr(diag->msg[diag->n - 1].text, "internal: ") != NULL);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/prove");
-	TCase *c = tcase_create("prove");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(c, setup, teardown);
-	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, rejects, 0, (int)COUNT_OF(cases));
-	suite_add_tcase(s, c);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

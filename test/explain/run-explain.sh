@@ -3,16 +3,8 @@
 # no scripts, no file too large to look at; and what they say is held against what is known otherwise: fragments
 # of the PTX ISA, conflicts that the simulator counts.
 set -u
-HEXC=${HEXC:-${B:-build}/hexc}
+. test/script.sh
 command -v python3 >/dev/null || { echo "no python3 here to parse JSON and XML"; exit 77; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-bad=0
-
-fail() {
-	echo "$*"
-	bad=1
-}
 
 n=0
 for f in examples/*.hexc; do
@@ -20,17 +12,17 @@ for f in examples/*.hexc; do
 	arch=sm_80
 	grep -q 'e4m3' "$f" && arch=sm_89
 	for i in 1 2; do
-		timeout 60 "$HEXC" explain "$f" --arch "$arch" --svg "$tmp/$name.$i" --json "$tmp/$name.$i.json" \
-			>"$tmp/out" 2>&1 || fail "$f: $(head -3 "$tmp/out")"
+		timeout 60 "$HEXC" explain "$f" --arch "$arch" --svg "$dir/$name.$i" --json "$dir/$name.$i.json" \
+			>"$dir/out" 2>&1 || fail "$f: $(head -3 "$dir/out")"
 	done
-	cmp -s "$tmp/$name.1.json" "$tmp/$name.2.json" || fail "$f: JSON differs from run to run"
-	diff -r "$tmp/$name.1" "$tmp/$name.2" >/dev/null || fail "$f: pictures differ from run to run"
+	cmp -s "$dir/$name.1.json" "$dir/$name.2.json" || fail "$f: JSON differs from run to run"
+	diff -r "$dir/$name.1" "$dir/$name.2" >/dev/null || fail "$f: pictures differ from run to run"
 	n=$((n + 1))
 done
 "$HEXC" run examples/gemm_f16.hexc --exec=sim --arg 'A=random(1)[128,64]' --arg 'B=random(2)[128,64]' \
-	--stats "$tmp/stats.json" >"$tmp/out" 2>&1 || fail "gemm_f16: $(head -3 "$tmp/out")"
+	--stats "$dir/stats.json" >"$dir/out" 2>&1 || fail "gemm_f16: $(head -3 "$dir/out")"
 
-python3 - "$tmp" <<'PY' || bad=1
+python3 - "$dir" <<'PY' || bad=1
 import glob, json, os, re, sys
 import xml.etree.ElementTree as xml
 

@@ -2,10 +2,12 @@
  * that facts are asked of, steps of the search, and, loosely, time.  Straight-line programs of each kind.
  * And how long the complete lists of two examples take. */
 #include "hexc/pass/pass.h"
-#include "infer/infer.h"
+#include "infer/alone.h"
+#include "infer/base/solution.h"
+#include "test/check.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"
-#include <check.h>
+#include "test/util_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +127,17 @@ typedef struct Cost {
 	double ops, bytes, facts, steps, ms;
 } Cost;
 
+static void
+run_pass(Kernel *k, PassWhen when, bool (*run)(Kernel *), Cands **found)
+{
+	if (when != PASS_search) {
+		run(k);
+		return;
+	}
+	*found = infer_search(k);
+	ck_assert(*found && infer_apply(*found));
+}
+
 /* All passes in front of the emission; `ms` is the time of this process alone. */
 static Cost
 compile(const char *src)
@@ -133,10 +146,11 @@ compile(const char *src)
 	clock_t t = clock();
 	Kernel *k = run_source(u, src, "");
 	Cost c = { 0 };
+	Cands *found = NULL;
 	OpWalk w;
 
-#define PASS(name, help)                                                                                   \
-	pass_##name(k);                                                                                    \
+#define PASS(name, when, help)                                                                             \
+	run_pass(k, PASS_##when, pass_##name, &found);                                                     \
 	ck_assert_msg(u->diag->nerror == 0, "%s", ir_diags(u));
 #include "hexc/pass/passes.def"
 	c.ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;
@@ -144,7 +158,7 @@ compile(const char *src)
 		c.ops++;
 	c.bytes = (double)u->arena->held;
 	c.facts = (double)k->nfact;
-	c.steps = (double)infer_steps(k);
+	c.steps = (double)found->steps;
 	ir_unit_free(u);
 	return c;
 }
@@ -173,7 +187,7 @@ near_linear(const char *name, const char *what, double small, double large, doub
 	              what, small, large, times);
 }
 
-START_TEST(growth)
+TEST_EACH(growth, COUNT_OF(kind))
 {
 	static const int size[] = { 100, 1000, 4000 };
 	Cost c[3];
@@ -191,7 +205,6 @@ START_TEST(growth)
 	}
 	ck_assert_msg(c[1].ms < 1000, "%s: 1,000 ops take %.0f ms", kind[_i].name, c[1].ms);
 }
-END_TEST
 
 /* ---- the complete list of an example's solutions ------------------------------------------------- */
 
@@ -210,53 +223,36 @@ static const struct {
 };
 
 /* The best of some runs: others use the machine too. */
-START_TEST(lists)
+TEST_EACH(lists, COUNT_OF(list))
 {
 	double best = 1e9, steps = 0;
 	int n = 0;
 	size_t len;
-	char *src = lang_read(list[_i].path, &len);
+	const char *src = file_read(list[_i].path, &len);
 
 	for (int i = 0; i < 10; i++) {
 		Unit *u = ir_unit();
 		Kernel *k = run_source(u, src, "");
+		Cands *found = NULL;
 		clock_t t;
 		double ms;
 
-#define PASS(name, help)                                                                                   \
+#define PASS(name, when, help)                                                                             \
 	t = clock();                                                                                       \
-	pass_##name(k);                                                                                    \
+	run_pass(k, PASS_##when, pass_##name, &found);                                                     \
 	ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;                                                \
-	if (strcmp(#name, "infer") == 0)                                                                   \
+	if (PASS_##when == PASS_search)                                                                    \
 		best = ms < best ? ms : best;
 #include "hexc/pass/passes.def"
-		n = infer_ncand(k);
-		steps = (double)infer_steps(k);
+		n = infer_ncand(found);
+		steps = (double)found->steps;
 		u->text = NULL;
 		ir_unit_free(u);
 	}
-	free(src);
 	printf("%s: a list of %d in %.2f ms, %.0f steps\n", list[_i].path, n, best, steps);
 	ck_assert_int_gt(n, 1);
 	ck_assert_msg(steps > 0 && steps <= list[_i].steps, "%.0f steps, over %.0f", steps, list[_i].steps);
 	ck_assert_msg(!TIMED || best < list[_i].ms, "%.2f ms, more than %.0f", best, list[_i].ms);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("growth");
-	TCase *t = tcase_create("growth");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, growth, 0, (int)COUNT_OF(kind));
-	tcase_add_loop_test(t, lists, 0, (int)COUNT_OF(list));
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
-}
+TEST_PROGRAM(.timeout = 120);

@@ -2,8 +2,8 @@
  * ops beside products (test_prove.c): scans, tiles of indices, atomic updates, pieces of register tiles,
  * butterflies, sparse tiles, pins, stores of matrices.  SAY=1 prints what it says. */
 #include "infer/base/instr.h"
+#include "test/check.h"
 #include "test/infer/util_infer.h"
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -528,7 +528,7 @@ static const struct {
 #undef C
 };
 
-START_TEST(rejects)
+TEST_EACH(rejects, COUNT_OF(cases))
 {
 	const char *arch = cases[_i].source == stored ? "sm_90a" : "sm_80";
 
@@ -543,22 +543,5 @@ START_TEST(rejects)
 		printf("%-20s %s\n", cases[_i].name, x.diag.msg[x.diag.n - 1].text);
 	infer_free(&x);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/prove_ops");
-	TCase *c = tcase_create("prove_ops");
-	SRunner *r;
-	int failed;
-
-	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, rejects, 0, (int)COUNT_OF(cases));
-	suite_add_tcase(s, c);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 60);

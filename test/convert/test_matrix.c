@@ -2,9 +2,8 @@
  * inference chooses for a target, proved, run on the simulator, and counted against the plain way. */
 #include "hexc/pass/pass.h"
 #include "infer/convert/convert.h"
-#include "test/ir/util_ir.h"
 #include "test/ptxgen/util_ptx.h"
-#include <check.h>
+#include "test/ir/util_unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,20 +38,6 @@ static const struct Way {
 	{ "sm_80", "f16", FRAG, ROWS, NULL, NULL },
 	{ "sm_90a", "i64", FRAG, ROWS, NULL, NULL },
 };
-
-static Unit *u;
-
-static void
-setup(void)
-{
-	u = ir_unit();
-}
-
-static void
-teardown(void)
-{
-	ir_unit_free(u);
-}
 
 static const Layout *
 layout_of(const char *text)
@@ -163,7 +148,7 @@ named(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-START_TEST(ways)
+TEST_EACH(ways, COUNT_OF(way))
 {
 	const struct Way *w = &way[_i];
 	Pick plain, best;
@@ -186,10 +171,9 @@ START_TEST(ways)
 	       best.wr ? best.wr : "st", best.rd ? best.rd : "ld", m.accesses, n.accesses,
 	       (int)m.run.wavefronts, (int)n.run.wavefronts);
 }
-END_TEST
 
 /* Of several warps that hold an element one stores it, and all of them read it. */
-START_TEST(copies)
+TEST(copies)
 {
 	static const struct Way w = { "sm_90a", "f16", TWICE, ROWS, "stmatrix_x4", NULL };
 	static const struct Way back = { "sm_90a", "f16", ROWS, TWICE, NULL, "ldmatrix_x4" };
@@ -203,11 +187,10 @@ START_TEST(copies)
 	ck_assert_msg(named(p.rd, back.rd), "%s", p.rd ? p.rd : "-");
 	run(&back, &p);
 }
-END_TEST
 
 /* The independent checker sees a matrix the wrong way round, addresses of another one, a row of another kind,
  * and one that the target lacks. */
-START_TEST(corrupted)
+TEST(corrupted)
 {
 	static const struct Way w = { "sm_90a", "f16", FRAG, TURN, "stmatrix_x4_trans", "ldmatrix_x4" };
 	Pick p, bad;
@@ -233,25 +216,5 @@ START_TEST(corrupted)
 	u->target = target_find("sm_80");
 	ck_assert(!proved(kernel_text(&w, &p)));
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("matrices");
-	TCase *tc = tcase_create("matrices");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, ways, 0, (int)COUNT_OF(way));
-	tcase_add_test(tc, copies);
-	tcase_add_test(tc, corrupted);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(UNIT_FIXTURE, .timeout = 60);

@@ -1,35 +1,16 @@
 /* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
  * ranking where there is no doubt which way it goes. */
-#include "hexc/lang/lang.h"
-#include "hexc/pass/pass.h"
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
+#include "infer/alone.h"
 #include "infer/search.h"
-#include <check.h>
+#include "test/infer/util_infer.h"
+#include "test/util_arena.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static Arena arena;
-static jmp_buf fail;
-static Diag diag;
-static Unit unit;
-
-static void
-setup(void)
-{
-	arena_init(&arena, NULL, NULL);
-	arena.fail = &fail;
-	ck_assert_int_eq(setjmp(fail), 0);
-}
-
-static void
-teardown(void)
-{
-	arena_free(&arena);
-}
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -49,7 +30,7 @@ static const struct {
 #include "lib/sim/launch/gpus.def"
 };
 
-START_TEST(tables)
+TEST(tables)
 {
 	int n = 0;
 
@@ -95,10 +76,9 @@ START_TEST(tables)
 	}
 	ck_assert_int_eq(n, 5);
 }
-END_TEST
 
 /* Blocks on an SM, by hand: NVIDIA's occupancy rules. */
-START_TEST(resident)
+TEST(resident)
 {
 	static const struct {
 		const char *target;
@@ -128,11 +108,10 @@ START_TEST(resident)
 		              occupancy(t, want[i].warps, want[i].regs, want[i].shared));
 	}
 }
-END_TEST
 
 /* Clocks of an instance: A100 makes 1024 f16 products a clock; Turing half as many; fp8 on Ada twice those
  * of f16. */
-START_TEST(tensor_cores)
+TEST(tensor_cores)
 {
 	const Rates *t75 = rates_of(target_find("sm_75")), *t80 = rates_of(target_find("sm_80"));
 	const Rates *t89 = rates_of(target_find("sm_89")), *t90 = rates_of(target_find("sm_90a"));
@@ -144,10 +123,9 @@ START_TEST(tensor_cores)
 	ck_assert(fabs(mma_clocks(t89, f8) - mma_clocks(t89, f16)) < 1e-9); /* twice the depth */
 	ck_assert(mma_clocks(t90, f16) < mma_clocks(t80, f16) && mma_clocks(t80, f16) < mma_clocks(t89, f16));
 }
-END_TEST
 
 /* Multiply-accumulates a clock and SM that the A100 whitepaper gives for operands of each type. */
-START_TEST(tensor_core_types)
+TEST(tensor_core_types)
 {
 	static const struct {
 		const char *type;
@@ -174,35 +152,8 @@ START_TEST(tensor_core_types)
 		ck_assert_msg(found, "%s: operands of what type?", in->name);
 	}
 }
-END_TEST
 
 /* ---- rankings -------------------------------------------------------------------------------- */
-
-static Kernel *
-inferred(const char *source, const char *target)
-{
-	Kernel *k;
-
-	diag = (Diag){ .arena = &arena };
-	unit = (Unit){
-		.arena = &arena,
-		.diag = &diag,
-		.target = target_find(target),
-		.file = "cost.hexc",
-		.text = source,
-		.len = strlen(source),
-	};
-	ck_assert_msg(unit_parse(&unit, NULL, 0, NULL), "%s", diag.n ? diag.msg[0].text : "");
-	k = unit.kernel[0];
-	pass_bounds(k);
-	pass_fold(k);
-	pass_pipeline(k);
-	pass_tidy(k);
-	pass_legalize(k);
-	pass_infer(k);
-	ck_assert_msg(diag.nerror == 0, "%s", diag.n ? diag.msg[0].text : "");
-	return k;
-}
 
 static const char *
 product(const char *type, int tile, int stages)
@@ -221,13 +172,13 @@ product(const char *type, int tile, int stages)
 static const Sol *
 best(const char *source, const char *target)
 {
-	return inferred(source, target)->cands->sol[0];
+	return infer_kernel(&arena, source, target, 0)->sol[0];
 }
 
 /* More stages wait less for memory.  Iterations of a small tile are shorter than the way to memory and
  * back, so a block alone gains by the third stage; the fourth then finds nothing to hide, and has its own
  * prologue. */
-START_TEST(stages_hide_latency)
+TEST(stages_hide_latency)
 {
 	for (const Target *t = target_find("sm_80"); t->name; t++) {
 		double was = HUGE_VAL;
@@ -241,10 +192,9 @@ START_TEST(stages_hide_latency)
 		}
 	}
 }
-END_TEST
 
 /* The same product in a type that the tensor cores do faster, and on a target that has more of them. */
-START_TEST(faster_products)
+TEST(faster_products)
 {
 	const Sol *f16 = best(product("f16", 64, 3), "sm_89"), *f8 = best(product("e4m3", 64, 3), "sm_89");
 	const Sol *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
@@ -263,7 +213,6 @@ START_TEST(faster_products)
 	ck_assert(best(product("f16", 64, 3), "sm_90a")->total.unit[R_mma] <
 	          best(product("f16", 64, 3), "sm_80")->total.unit[R_mma]);
 }
-END_TEST
 
 /* A row that four warps read, each for a row of its own: sectors are asked for four times, which the
  * load-store unit sees, but come from L2 once, since the first-level cache has them then.  It gives 128
@@ -271,7 +220,7 @@ END_TEST
  * spread each row over all warps, so that nothing is asked for twice, costs the reductions' barriers.  So
  * layer_norm reads gamma and beta again in each warp; 18432 sectors in test/quality-*.tsv, where 9216 would
  * do. */
-START_TEST(rereading)
+TEST(rereading)
 {
 	static const char norm[] =
 		"kernel p(X: f32[M, N], G: f32[N], Y: out f32[M, N])\n    const WARPS = %d\n"
@@ -280,8 +229,9 @@ START_TEST(rereading)
 		"    Y[m :+ 4, 0 :+ 1024] = x * rsqrt(mean(x * x, 1)) * g;\n}\n";
 
 	for (const Target *t = target_find("sm_75"); t->name; t++) {
-		Kernel *k = inferred(arena_printf(&arena, norm, 4, "register"), t->name);
-		const Sol *here = k->cands->sol[0];
+		const Cands *c = infer_kernel(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
+		const Kernel *k = c->k;
+		const Sol *here = c->sol[0];
 		const Op *g = NULL, *x = NULL;
 		OpWalk w;
 
@@ -296,10 +246,9 @@ START_TEST(rereading)
 		ck_assert(here->cycles < best(arena_printf(&arena, norm, 4, "shared"), t->name)->cycles);
 	}
 }
-END_TEST
 
 /* Every way of doing a product that has the same instructions but more wavefronts costs more. */
-START_TEST(more_costs_more)
+TEST(more_costs_more)
 {
 	Res a = { .unit = { 10, 20, 30, 5, 1, 8 }, .latency = 7, .wait = 100 };
 	double was = res_cycles(&a);
@@ -313,15 +262,14 @@ START_TEST(more_costs_more)
 	a.latency += 1;
 	ck_assert(res_cycles(&a) > was);
 }
-END_TEST
 
 /* A tile read across its rows: without a swizzle its accesses conflict, and the price says so. */
-START_TEST(conflicts_cost)
+TEST(conflicts_cost)
 {
 	static const int64_t shape[2] = { 64, 64 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(product("f16", 64, 3), "sm_80");
-	Solve s = { .k = k, .arena = &arena, .rates = rates_of(unit.target) };
+	Kernel *k = infer_kernel(&arena, product("f16", 64, 3), "sm_80", 0)->k;
+	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Layout rows, frag, plain, *scratch;
 	Type t = type_tile(D_f32, S_reg, 2, shape);
 	Access a[2];
@@ -341,7 +289,7 @@ START_TEST(conflicts_cost)
 		access_waves(&arena, &a[i], scratch, k->warps, &waves[i], &least[i]);
 		ck_assert_int_eq(waves[i], least[i]);
 	}
-	layout_row_major(&plain, 2, shape);
+	layout_rows(&plain, 2, shape, 1, shape[1]);
 	a[1].vec = 1;
 	access_waves(&arena, &a[1], &plain, k->warps, &conflicting, &least[1]);
 	ck_assert_int_gt(conflicting, least[1]);
@@ -351,30 +299,5 @@ START_TEST(conflicts_cost)
 	price_conversion(&s, &p, 0, 0, bad, 64, &dirty);
 	ck_assert(res_cycles(&dirty) > res_cycles(&clean));
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("infer/cost");
-	TCase *c = tcase_create("cost");
-	SRunner *r;
-	int failed;
-
-	tcase_add_checked_fixture(c, setup, teardown);
-	tcase_add_test(c, tables);
-	tcase_add_test(c, resident);
-	tcase_add_test(c, tensor_cores);
-	tcase_add_test(c, tensor_core_types);
-	tcase_add_test(c, stages_hide_latency);
-	tcase_add_test(c, faster_products);
-	tcase_add_test(c, more_costs_more);
-	tcase_add_test(c, conflicts_cost);
-	tcase_add_test(c, rereading);
-	suite_add_tcase(s, c);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(ARENA_FIXTURE);

@@ -5,7 +5,7 @@
 #include "lib/weights/format.h"
 #include "lib/hexc.h"
 #include "test/ir/util_pack.h"
-#include <check.h>
+#include "test/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,24 +170,22 @@ random_packs(int tries, bool odd)
 	return n;
 }
 
-START_TEST(powers_of_two)
+TEST(powers_of_two)
 {
 	ck_assert_int_gt(random_packs(900, false), 100);
 }
-END_TEST
 
-START_TEST(other_extents)
+TEST(other_extents)
 {
 	ck_assert_int_gt(random_packs(900, true), 100);
 }
-END_TEST
 
 /* The pack of 4-bit weights for f16 tensor cores: a lane of an mma has rows g and g + 8, and 2t, 2t + 1,
  * 2t + 8, 2t + 9 of 16 columns; two such squares side by side, two below each other. */
 static const char mma[] = "hexc-pack 1 u4 block 32x64 spread 16 streams 32 "
 			  "place ((8,2,2),(2,4,2,4)):((256,4,32),(1,64,2,8))";
 
-START_TEST(fragments)
+TEST(fragments)
 {
 	static const int64_t shapes[][3] = {
 		{ 1, 64, 256 }, { 2, 65, 250 }, { 1, 1, 1 }, { 1, 31, 63 }, { 3, 32, 64 }
@@ -202,10 +200,9 @@ START_TEST(fragments)
 		compare(&a, &p, 3, shapes[i]);
 	arena_free(&a);
 }
-END_TEST
 
 /* The same for every width, in each order; blocks large enough for groups side by side. */
-START_TEST(widths)
+TEST(widths)
 {
 	static const int64_t dim[2] = { 130, 200 };
 	Arena a;
@@ -227,7 +224,6 @@ START_TEST(widths)
 	}
 	arena_free(&a);
 }
-END_TEST
 
 /* Bits of a moved block that are wrong, and bytes of `size` that should not have been written: 0x5a. */
 static int
@@ -253,7 +249,7 @@ differences(const size_t rows[2], const size_t row[2], const size_t stride[2], c
 }
 
 /* Vectors and plain words agree with the definition, for any movement between rows of any lengths. */
-START_TEST(bit_movements)
+TEST(bit_movements)
 {
 	enum { MOST = 4 * 150,
 	       BLOCKS = MOVE_LANES };
@@ -294,9 +290,8 @@ START_TEST(bit_movements)
 	}
 	arena_free(&a);
 }
-END_TEST
 
-START_TEST(refusals)
+TEST(refusals)
 {
 	int64_t dim[2] = { 64, 64 }, bad[2] = { -1, 64 };
 	static _Alignas(8) char buffer[4096];
@@ -323,7 +318,6 @@ START_TEST(refusals)
 	ck_assert_int_eq(hexc_pack("nonsense", 2, dim, dim, dim, 1, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "it does not begin with `hexc-pack`");
 }
-END_TEST
 
 /* ---- speed
  * ---------------------------------------------------------------------------------------------- */
@@ -424,33 +418,16 @@ speed(char *spec)
 	return limit && worst > atof(limit);
 }
 
-int
-main(int argc, char **argv)
+static int
+start(int argc, char **argv)
 {
-	Suite *s;
-	TCase *tc;
-	SRunner *r;
-	int bad;
+	int bad = 0;
 
-	if (argc > 1 && strcmp(argv[1], "speed") == 0) {
-		bad = 0;
-		for (int i = 2; i < argc; i++)
-			bad |= speed(argv[i]);
-		return bad;
-	}
-	s = suite_create("pack");
-	tc = tcase_create("pack");
-	tcase_add_test(tc, powers_of_two);
-	tcase_add_test(tc, other_extents);
-	tcase_add_test(tc, fragments);
-	tcase_add_test(tc, widths);
-	tcase_add_test(tc, bit_movements);
-	tcase_add_test(tc, refusals);
-	tcase_set_timeout(tc, 60);
-	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	bad = srunner_ntests_failed(r);
-	srunner_free(r);
-	return bad != 0;
+	if (argc < 2 || strcmp(argv[1], "speed") != 0)
+		return RUN_TESTS;
+	for (int i = 2; i < argc; i++)
+		bad |= speed(argv[i]);
+	return bad;
 }
+
+TEST_PROGRAM(.start = start, .timeout = 60);

@@ -1,14 +1,12 @@
 #!/bin/sh
 # The examples on ragged and regular shapes, and every candidate of the products on small integers: the simulated
 # PTX gives what the tile interpreter says, bit for bit where no order of sums can matter.
-hexc=${HEXC:-${B:-build}/hexc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0 n=0
+. test/script.sh
+n=0
 # right ARGUMENTS...: the run is right;  exact ...: and equal
 right() {
 	n=$((n + 1))
-	"$hexc" run "$@" --check >"$dir/out" 2>&1 || {
+	"$HEXC" run "$@" --check >"$dir/out" 2>&1 || {
 		echo "hexc run $* --check: status $?"
 		cat "$dir/out"
 		bad=1
@@ -22,7 +20,7 @@ exact() {
 		bad=1
 	}
 }
-candidates() { "$hexc" candidates "$@" 2>/dev/null | wc -l; }
+candidates() { "$HEXC" candidates "$@" 2>/dev/null | wc -l; }
 
 for s in 128,128,128 64,256,512 100,136,200 1,64,64 257,129,72; do
 	m=${s%%,*} k=${s##*,} nn=${s#*,} nn=${nn%,*}

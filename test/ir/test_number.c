@@ -1,27 +1,13 @@
 /* test_number.c - element types as numbers: every code of 16 bits, rounding against exact neighbours. */
 #include "hexc/ir/number.h"
+#include "test/check.h"
 #include "test/interp/util_interp.h"
-#include <check.h>
+#include "test/ir/util_number.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CASES = 200000 };
-
-/* Value of a code of a float type of up to 16 bits, from the definition. */
-static double
-by_definition(DType d, unsigned code)
-{
-	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
-	int e = (int)(code >> man) & ((1 << exp) - 1), m = (int)(code & ((1u << man) - 1));
-	double v = ldexp(e ? (1 << man) + m : m, (e ? e : 1) - bias - man);
-
-	if (d == D_e4m3 && (code & 0x7f) == 0x7f)
-		v = (double)NAN;
-	if ((d == D_e5m2 || d == D_f16 || d == D_bf16) && e == (1 << exp) - 1)
-		v = m ? (double)NAN : (double)INFINITY;
-	return code >> (exp + man) & 1 ? -v : v;
-}
 
 static const DType small_types[] = {
 	// clang-format off
@@ -30,13 +16,13 @@ static const DType small_types[] = {
 	// clang-format on
 };
 
-START_TEST(every_code)
+TEST_EACH(every_code, COUNT_OF(small_types))
 {
 	DType d = small_types[_i];
 	unsigned sign = 1u << (dtype_info[d].bits - 1);
 
 	for (unsigned code = 0; code < 2 * sign; code++) {
-		double want = by_definition(d, code), got = num_of_code(d, code);
+		double want = code_value(d, code), got = num_of_code(d, code);
 
 		if (isnan(want)) {
 			ck_assert(isnan(got));
@@ -52,31 +38,30 @@ START_TEST(every_code)
 		ck_assert(num_round(d, want) == want);
 	}
 }
-END_TEST
 
 /* Between two neighbours: below the middle, the middle, above it. */
-START_TEST(every_gap)
+TEST_EACH(every_gap, COUNT_OF(small_types))
 {
 	DType d = small_types[_i];
 	bool sat = dtype_info[d].round == R_sat;
 	unsigned sign = 1u << (dtype_info[d].bits - 1), top = 0, over;
 
-	while (top + 1 < sign && isfinite(by_definition(d, top + 1)))
+	while (top + 1 < sign && isfinite(code_value(d, top + 1)))
 		top++;
 	over = sat ? top : top + 1; /* where overflow goes */
-	ck_assert(num_largest(d) == by_definition(d, top));
+	ck_assert(num_largest(d) == code_value(d, top));
 	for (unsigned code = 0; code <= top; code++) {
-		double a = by_definition(d, code), b = by_definition(d, code + 1), mid;
+		double a = code_value(d, code), b = code_value(d, code + 1), mid;
 		unsigned up = code == top ? over : code + 1, even = code & 1 ? up : code;
 
 		if (code == top) /* where the next number would be */
-			b = a + (a - by_definition(d, code - 1));
+			b = a + (a - code_value(d, code - 1));
 		mid = a + (b - a) / 2;
 		ck_assert_uint_eq(num_code(d, mid), even);
 		ck_assert_uint_eq(num_code(d, nextafter(mid, 0)), code);
 		ck_assert_uint_eq(num_code(d, nextafter(mid, INFINITY)), up);
 		ck_assert_uint_eq(num_code(d, -mid), even | sign);
-		ck_assert(num_round(d, mid) == by_definition(d, even));
+		ck_assert(num_round(d, mid) == code_value(d, even));
 		ck_assert(num_round(d, -nextafter(mid, 0)) == -a);
 	}
 	ck_assert_uint_eq(num_code(d, 1e300), over);
@@ -85,14 +70,13 @@ START_TEST(every_gap)
 	ck_assert_uint_eq(num_code(d, 5e-324), 0);
 	ck_assert_uint_eq(num_code(d, (double)NAN), sign - 1);
 	if (top + 1 == sign) /* no NaN: the largest number */
-		ck_assert(num_round(d, (double)NAN) == by_definition(d, top));
+		ck_assert(num_round(d, (double)NAN) == code_value(d, top));
 	else
 		ck_assert(isnan(num_round(d, (double)NAN)));
 }
-END_TEST
 
 /* The tables of the OCP Microscaling Formats Specification 1.0, 5.3: largest and smallest numbers. */
-START_TEST(ocp_formats)
+TEST(ocp_formats)
 {
 	ck_assert(num_of_code(D_e3m2, 0x1f) == 28 && num_of_code(D_e3m2, 1) == 0.0625);
 	ck_assert(num_of_code(D_e2m3, 0x1f) == 7.5 && num_of_code(D_e2m3, 1) == 0.125);
@@ -101,10 +85,9 @@ START_TEST(ocp_formats)
 	ck_assert(num_of_code(D_e4m3, 0x7e) == 448 && num_of_code(D_e5m2, 0x7b) == 57344);
 	ck_assert(num_of_code(D_e1m1, 3) == 3 && num_of_code(D_e1m1, 5) == -1);
 }
-END_TEST
 
 /* Powers of two, from the definition: the nearest, the larger one in the middle, without sign. */
-START_TEST(scales)
+TEST(scales)
 {
 	for (unsigned code = 0; code < 255; code++) {
 		double x = ldexp(1, (int)code - 127), mid = x * 1.5;
@@ -124,11 +107,10 @@ START_TEST(scales)
 	ck_assert_uint_eq(num_code(D_e8m0, 0x1p-140), 0);
 	ck_assert(num_largest(D_e8m0) == 0x1p127);
 }
-END_TEST
 
 /* QLoRA's construction: quantiles of both halves of the normal distribution, evenly spaced in probability up
  * to 1 - (1/30 + 1/32) / 2, scaled to 1. */
-START_TEST(normal_floats)
+TEST(normal_floats)
 {
 	double offset = 1 - (1.0 / 30 + 1.0 / 32) / 2;
 
@@ -152,10 +134,9 @@ START_TEST(normal_floats)
 	ck_assert(num_round(D_nf4, 7) == 1 && num_round(D_nf4, -(double)INFINITY) == -1);
 	ck_assert(num_round(D_nf4, (double)NAN) == 0);
 }
-END_TEST
 
 /* tf32: ties away from zero, at both ends of the range too. */
-START_TEST(tf32)
+TEST(tf32)
 {
 	static const double x[][2] = {
 		{ 1 + 0x1p-11, 1 + 0x1p-10 },
@@ -176,9 +157,8 @@ START_TEST(tf32)
 		              num_round(D_tf32, x[i][0]));
 	ck_assert(isnan(num_round(D_tf32, (double)NAN)));
 }
-END_TEST
 
-START_TEST(round_many_as_one)
+TEST(round_many_as_one)
 {
 	uint64_t seed = 7;
 	double x[64], y[64];
@@ -195,10 +175,9 @@ START_TEST(round_many_as_one)
 		ck_assert(memcmp(x, y, sizeof x) == 0);
 	}
 }
-END_TEST
 
 /* fma rounds once: the exact result in long double where that holds it, else against fmaf. */
-START_TEST(fma_rounds_once)
+TEST(fma_rounds_once)
 {
 	uint64_t seed = 3;
 
@@ -220,9 +199,8 @@ START_TEST(fma_rounds_once)
 	ck_assert(num_fma(D_f16, ldexp(1, -24), ldexp(1, -24), 1 + ldexp(1, -11)) == 1 + ldexp(1, -10));
 	ck_assert(num_fma(D_f16, ldexp(1, -24), ldexp(-1, -24), 1 + ldexp(1, -11)) == 1);
 }
-END_TEST
 
-START_TEST(integers_to_floats)
+TEST(integers_to_floats)
 {
 	uint64_t seed = 11;
 
@@ -240,9 +218,8 @@ START_TEST(integers_to_floats)
 	ck_assert(num_from_int(D_bf16, D_i32, 257) == 256);
 	ck_assert(num_from_int(D_bf16, D_i32, 259) == 260);
 }
-END_TEST
 
-START_TEST(floats_to_integers)
+TEST(floats_to_integers)
 {
 	static const struct {
 		DType d;
@@ -262,9 +239,8 @@ START_TEST(floats_to_integers)
 	for (size_t i = 0; i < COUNT_OF(c); i++)
 		ck_assert_int_eq(num_from_float(c[i].d, c[i].x), c[i].want);
 }
-END_TEST
 
-START_TEST(wrapping)
+TEST(wrapping)
 {
 	ck_assert_int_eq(num_wrap(D_i4, 8), -8);
 	ck_assert_int_eq(num_wrap(D_i4, -9), 7);
@@ -290,10 +266,9 @@ START_TEST(wrapping)
 		ck_assert(memcmp(x, y, sizeof x) == 0);
 	}
 }
-END_TEST
 
 /* What is put is got, and neighbours stay. */
-START_TEST(storage)
+TEST(storage)
 {
 	for (int t = 0; t < D_COUNT; t++) {
 		DType d = (DType)t;
@@ -323,10 +298,9 @@ START_TEST(storage)
 		ck_assert_uint_eq(buf[num_bytes(d, 7)], 0xff);
 	}
 }
-END_TEST
 
 /* Byte order is the device's: lowest first. */
-START_TEST(storage_order)
+TEST(storage_order)
 {
 	unsigned char buf[8] = { 0 };
 
@@ -343,33 +317,5 @@ START_TEST(storage_order)
 	ck_assert_uint_eq(buf[0], 0);
 	ck_assert_uint_eq(buf[1], 0x3c);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("number");
-	TCase *t = tcase_create("number");
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, every_code, 0, (int)COUNT_OF(small_types));
-	tcase_add_loop_test(t, every_gap, 0, (int)COUNT_OF(small_types));
-	tcase_add_test(t, ocp_formats);
-	tcase_add_test(t, scales);
-	tcase_add_test(t, normal_floats);
-	tcase_add_test(t, tf32);
-	tcase_add_test(t, round_many_as_one);
-	tcase_add_test(t, fma_rounds_once);
-	tcase_add_test(t, integers_to_floats);
-	tcase_add_test(t, floats_to_integers);
-	tcase_add_test(t, wrapping);
-	tcase_add_test(t, storage);
-	tcase_add_test(t, storage_order);
-	suite_add_tcase(s, t);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 60);

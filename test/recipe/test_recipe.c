@@ -1,7 +1,8 @@
 /* test_recipe.c - the recipes of casts, step by step in C: every code of every type in every element of a
  * group, beside random neighbours, against what the formats say. */
 #include "infer/recipe/recipe.h"
-#include <check.h>
+#include "test/check.h"
+#include "test/ir/util_number.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,50 +61,12 @@ run_step(const Recipe *r, const RecipeStep *s, uint32_t x, uint32_t y, uint32_t 
 
 /* ---- what the formats say ------------------------------------------------------------------------- */
 
-/* A float of so many exponent and mantissa bits, with infinities and NaNs or without. */
-static double
-float_value(unsigned code, int exp, int man, bool special)
-{
-	int e = (int)(code >> man & ((1u << exp) - 1)), bias = (1 << (exp - 1)) - 1;
-	double m = (double)(code & ((1u << man) - 1)), x;
-
-	if (special && e == (1 << exp) - 1)
-		x = m > 0 ? (double)NAN : (double)INFINITY;
-	else
-		x = e ? ldexp(ldexp(1, man) + m, e - bias - man) : ldexp(m, 1 - bias - man);
-	return code >> (exp + man) & 1 ? -x : x;
-}
-
 static double
 wide_value(DType d, uint32_t bits)
 {
 	if (d == D_f16)
-		return float_value(bits, 5, 10, true);
-	return d == D_bf16 ? float_value(bits, 8, 7, true) : float_value(bits, 8, 23, true);
-}
-
-static double
-narrow_value(DType d, unsigned code)
-{
-	/* Dettmers et al., QLoRA, appendix E */
-	static const double nf4[] = { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
-		                      -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
-		                      0.07958029955625534, 0.16093020141124725, 0.24611230194568634,
-		                      0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
-		                      0.7229568362236023, 1 };
-	const DTypeInfo *t = &dtype_info[d];
-
-	if (d == D_nf4)
-		return nf4[code];
-	if (d == D_e8m0)
-		return code == 255 ? (double)NAN : ldexp(1, (int)code - 127);
-	if (d == D_e4m3 && (code & 0x7f) == 0x7f)
-		return (double)NAN;
-	if (t->kind == K_flt)
-		return float_value(code, t->exp, t->man, t->codes == C_ieee);
-	if (t->kind == K_sint && code >> (t->bits - 1))
-		return (double)code - (double)(1 << t->bits);
-	return (double)code;
+		return float_code_value(bits, 5, 10, true);
+	return d == D_bf16 ? float_code_value(bits, 8, 7, true) : float_code_value(bits, 8, 23, true);
 }
 
 /* Rounded to nearest, ties to even, to so many bits of mantissa. */
@@ -167,7 +130,7 @@ check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int 
 	uint32_t mask = lane == 32 ? 0xffffffff : (1u << lane) - 1;
 	const RecipeOut *o = &r->out[e / lanes];
 	uint32_t v = value_of(word, value, o->value) >> at & mask;
-	double x, want = narrow_value(r->from, code), y = 0;
+	double x, want = code_value(r->from, code), y = 0;
 
 	if (lane == 8) {
 		if (v != ((uint32_t)(int)want & 0xff))
@@ -216,7 +179,7 @@ check_recipe(const Recipe *r)
 		}
 }
 
-START_TEST(all_codes)
+TEST_EACH(all_codes, D_COUNT)
 {
 	static const char *const archs[] = { "sm_75", "sm_80", "sm_89" };
 	static const int orders[] = { 0, 8, 16, 4, 33, 34, 35, 36, 37, 38, 39, 40, 41 };
@@ -243,9 +206,8 @@ START_TEST(all_codes)
 	else if (from != D_bool && bits <= 8 && from != D_nf4) /* all to f32, and to one of f16 and bf16 */
 		ck_assert_int_ge(n, from == D_e4m3 || from == D_e5m2 ? 12 : 24);
 }
-END_TEST
 
-/* ---- the figures: test/recipes.tsv ----------------------------------------------------------------- */
+/* ---- the figures: test/recipe/recipes.tsv ----------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -306,9 +268,9 @@ write_prices(FILE *f)
 }
 
 /* Instructions per element in the table: they may fall, and then UPDATE=1 writes it anew. */
-START_TEST(prices)
+TEST(prices)
 {
-	static const char path[] = "test/recipes.tsv";
+	static const char path[] = "test/recipe/recipes.tsv";
 	char line[200], name[16], *end, *at;
 	FILE *f;
 
@@ -340,23 +302,5 @@ START_TEST(prices)
 	}
 	fclose(f);
 }
-END_TEST
 
-int
-main(void)
-{
-	Suite *s = suite_create("recipe");
-	TCase *t = tcase_create("recipe");
-	SRunner *r;
-	int failed;
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, all_codes, 0, D_COUNT);
-	tcase_add_test(t, prices);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_PROGRAM(.timeout = 60);

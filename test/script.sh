@@ -1,0 +1,31 @@
+# script.sh - sourced by tests that are scripts, run from the root: $B, $HEXC, a folder $dir that goes when they end, the
+# folder $here that they stand in, `fail TEXT`, after which `exit $bad` fails, and `says STATUS TEXT ARGUMENTS...`, which
+# runs hexc.  `need_sanitizers` skips where $CC has none.
+B=${B:-build}
+HEXC=${HEXC:-$B/hexc}
+export HEXC
+here=$(dirname "$0")
+dir=$(mktemp -d) || exit 1
+# shellcheck disable=SC2064 # the folder as it is now, whatever a script may call $dir
+trap "rm -rf '$dir'" EXIT
+bad=0
+fail() {
+	echo "$*"
+	bad=1
+}
+says() {
+	want=$1 text=$2
+	shift 2
+	"$HEXC" "$@" >"$dir/out" 2>&1
+	got=$?
+	[ $got = "$want" ] || fail "hexc $*: status $got, not $want: $(head -2 "$dir/out")"
+	[ -z "$text" ] || grep -qF -- "$text" "$dir/out" || fail "hexc $*: no '$text' in $(head -2 "$dir/out")"
+}
+need_sanitizers() {
+	CC=${CC:-cc}
+	printf 'int main(void) { return 0; }\n' >"$dir/try.c"
+	$CC -fsanitize=address,undefined "$dir/try.c" -o "$dir/try" 2>/dev/null && "$dir/try" || {
+		echo "$CC has no sanitizers here"
+		exit 77
+	}
+}
