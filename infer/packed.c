@@ -124,13 +124,13 @@ unpack_behind(const Val *v, int at[2], int depth)
 		for (int i = 0; found && i < 2; i++) {
 			int d = 0;
 
-			while (o->imm[d] != at[i])
+			while (IMM_AT(o, perm, d) != at[i])
 				d++;
 			at[i] = d;
 		}
 		return found;
 	}
-	if (o->code != O_clip && !(op_info[o->code].flags & F_ELT))
+	if (o->code != O_clip && !op_is(o, F_ELT))
 		return NULL;
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->type.space == S_reg && (found = unpack_behind(o->in[i], at, depth - 1)) != NULL)

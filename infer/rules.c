@@ -7,7 +7,7 @@
 static bool
 is_fill(const Val *v)
 {
-	return v->def && (v->def->code == O_const || v->def->code == O_splat || v->def->code == O_iota);
+	return v->def && op_is(v->def, F_FILL);
 }
 
 static void
@@ -116,8 +116,8 @@ rule_transpose(Solve *s, Op *o)
 	if (!is_reg(o->out[0]))
 		return;
 	for (int i = 0; i < o->out[0]->type.rank; i++) {
-		perm[i] = (int)o->imm[i];
-		back[o->imm[i]] = i;
+		perm[i] = (int)IMM_AT(o, perm, i);
+		back[IMM_AT(o, perm, i)] = i;
 	}
 	if (known(s, o->out[0])) {
 		layout_permute(&l, known(s, o->out[0]), back);
@@ -154,7 +154,7 @@ rule_reduce(Solve *s, Op *o)
 {
 	Layout l;
 
-	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)o->imm[0]))
+	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)IMM(o, dim)))
 		deliver(s, o, 0, &l);
 }
 
@@ -204,7 +204,7 @@ static void
 rule_expand(Solve *s, Op *o)
 {
 	const Layout *l = known(s, o->out[0]);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	Layout v, p;
 	Sparse x;
 

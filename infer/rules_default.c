@@ -26,11 +26,10 @@ takes_any(OpCode c)
 bool
 rule_backward(Solve *s, Op *o)
 {
-	int d = (int)o->imm[0];
+	int d = op_is(o, F_REDUCE) ? (int)IMM(o, dim) : -1;
 	Layout l;
 
-	return (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min) &&
-	       is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
+	return d >= 0 && is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
 	       layout_broadcast(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
 }
 

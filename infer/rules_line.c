@@ -49,7 +49,7 @@ anchor_shift(Solve *s, Op *o)
 	Layout l;
 
 	if (!known(s, o->in[0]) && !known(s, o->out[0]) &&
-	    along(&l, &o->out[0]->type, (int)o->imm[0], s->k->warps))
+	    along(&l, &o->out[0]->type, (int)IMM(o, dim), s->k->warps))
 		give(s, o->in[0], &l, o);
 }
 
@@ -57,7 +57,7 @@ void
 rule_shift(Solve *s, Op *o)
 {
 	const Layout *l = known(s, o->in[0]);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	Layout own;
 	DimLine line; /* what a shift can do with static registers and one lane distance */
 
@@ -80,10 +80,10 @@ rule_shift(Solve *s, Op *o)
 static int64_t
 piece_of(const Op *o)
 {
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t g = gcd64(o->in[0]->type.shape[d], o->out[0]->type.shape[d]);
 
-	return o->code == O_slice ? gcd64(g, o->imm[1]) : g;
+	return o->code == O_slice ? gcd64(g, IMM(o, from)) : g;
 }
 
 /* The layout of one piece of g along d, if those of l lie in registers behind each other. */
@@ -129,7 +129,7 @@ new_piece(Layout *out, const Solve *s, const Type *t, int d, int64_t g)
 static void
 spread_pieces(Solve *s, Op *o, const Layout *piece)
 {
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t g = piece_of(o);
 	Layout l;
 
@@ -143,7 +143,7 @@ spread_pieces(Solve *s, Op *o, const Layout *piece)
 void
 rule_pieces(Solve *s, Op *o)
 {
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t g = piece_of(o);
 	bool any = known(s, o->out[0]);
 	Layout piece;
@@ -168,6 +168,6 @@ anchor_pieces(Solve *s, Op *o)
 {
 	Layout piece;
 
-	if (new_piece(&piece, s, &o->out[0]->type, (int)o->imm[0], piece_of(o)))
+	if (new_piece(&piece, s, &o->out[0]->type, (int)IMM(o, dim), piece_of(o)))
 		spread_pieces(s, o, &piece);
 }

@@ -144,8 +144,7 @@ only_carried(const Solve *s, const Val *v)
 static bool
 is_kept(const Val *v)
 {
-	return v->type.space == S_reg &&
-	       !(v->def && (v->def->code == O_const || v->def->code == O_splat || v->def->code == O_iota));
+	return v->type.space == S_reg && !(v->def && op_is(v->def, F_FILL));
 }
 
 static void
@@ -188,11 +187,12 @@ find_ahead(Solve *s)
 }
 
 void
-solve_init(Solve *s, Kernel *k)
+solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 {
 	size_t nv = k->nval + 1, no = k->nop + 1;
 
 	s->k = k;
+	s->spaces = spaces;
 	s->arena = k->unit->arena;
 	s->rates = rates_of(k->unit->target);
 	s->op = NEWN(s->arena, Op *, no);
@@ -224,6 +224,7 @@ sol_new(Solve *s, const Plan *plan)
 	Sol *sol = NEW(s->arena, Sol);
 
 	sol->k = s->k;
+	sol->spaces = s->spaces;
 	sol->plan = *plan;
 	sol->val = NEWN(s->arena, const Layout *, nv);
 	sol->origin = NEWN(s->arena, const Op *, nv);
@@ -292,7 +293,7 @@ price_conversions(Solve *s)
 			p->cols = c->side[1];
 			s->sol->pick[o->id] = p;
 		}
-		if (o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min)
+		if (op_is(o, F_REDUCE))
 			s->sol->pick[o->id] = reduction(s, o, &s->sol->res[o->id]);
 	}
 }

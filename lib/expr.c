@@ -1,4 +1,5 @@
 /* expr.c - launch-time expressions: from IR scalars, to text, to numbers. */
+#include "hexc/ir/number.h"
 #include "lib/expr.h"
 #include <string.h>
 
@@ -22,7 +23,7 @@ node_add(Arena *a, ExprTable *t, ExprNode n)
 static bool
 op_known(OpCode op)
 {
-	switch ((int)op) {
+	switch (op) {
 	case O_add:
 	case O_sub:
 	case O_mul:
@@ -66,7 +67,7 @@ from_val(Arena *a, ExprTable *t, const Kernel *k, const Val *v, int depth)
 	}
 	n.op = v->def->code;
 	if (n.op == O_const) {
-		n.imm = v->def->imm[0];
+		n.imm = IMM(v->def, value);
 		return node_add(a, t, n);
 	}
 	if (!op_known(n.op) || v->def->nin > 3)
@@ -93,7 +94,7 @@ enum { TEXT_MAX = 4096 }; /* a shared node is written as often as it is used: te
 static const char *
 operator_text(OpCode op, int *level)
 {
-	switch ((int)op) {
+	switch (op) {
 	case O_add: *level = 5; return "+";
 	case O_sub: *level = 5; return "-";
 	case O_mul: *level = 6; return "*";
@@ -220,27 +221,12 @@ mul_over(int64_t x, int64_t y)
 static bool
 overflows(OpCode op, int64_t x, int64_t y)
 {
-	switch ((int)op) {
+	switch (op) {
 	case O_add: return add_over(x, y);
 	case O_sub: return y == INT64_MIN ? x >= 0 : add_over(x, -y);
 	case O_mul: return mul_over(x, y);
 	default: return false;
 	}
-}
-
-/* Does x have a place in the type?  (u64 travels as its bits, so it always has.) */
-static bool
-fits(DType d, int64_t x)
-{
-	int bits = dtype_info[d].bits;
-
-	switch ((DKind)dtype_info[d].kind) {
-	case K_pred: return x == 0 || x == 1;
-	case K_sint: return bits == 64 || (x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1));
-	case K_uint: return bits == 64 || (x >= 0 && x < (int64_t)1 << bits);
-	case K_flt: break;
-	}
-	return false;
 }
 
 /* Value of a node whose operands are good; false: it has none. */
@@ -250,10 +236,10 @@ node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
 	int64_t x = n->in[0] >= 0 ? v->value[n->in[0]] : 0;
 	int64_t y = n->in[1] >= 0 ? v->value[n->in[1]] : 0;
 
-	switch ((int)n->op) {
+	switch (n->op) {
 	case O_neg:
 		*out = x == INT64_MIN ? x : -x;
-		return x != INT64_MIN && fits(n->dtype, *out);
+		return x != INT64_MIN && num_fits(n->dtype, *out);
 	case O_abs:
 		*out = x < 0 && x != INT64_MIN ? -x : x;
 		return x != INT64_MIN;
@@ -263,10 +249,10 @@ node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
 	case O_select: *out = x ? y : v->value[n->in[2]]; return true;
 	case O_cast:
 		*out = n->dtype == D_bool ? x != 0 : x;
-		return fits(n->dtype, *out);
+		return num_fits(n->dtype, *out);
 	default:
 		return !overflows(n->op, x, y) && i64_eval(n->op, x, y, out) &&
-		       (dtype_past_i64(n->dtype) || fits(n->dtype, *out));
+		       num_fits(n->dtype, *out);
 	}
 }
 

@@ -48,9 +48,9 @@ emit_block_id(Gen *g, Op *o)
 		                            "llvm.nvvm.read.ptx.sreg.ctaid.z" };
 	Tile *t = tile_new(g, o->out[0]);
 
-	BUG_IF(g->a, o->imm[0] < 0 || o->imm[0] > 2);
+	BUG_IF(g->a, IMM(o, axis) < 0 || IMM(o, axis) > 2);
 	/* at most 2^31 - 1, so it never is negative */
-	t->word[0] = LLVMBuildZExt(g->pre, read_sreg(g, name[o->imm[0]]), g->i64, "");
+	t->word[0] = LLVMBuildZExt(g->pre, read_sreg(g, name[IMM(o, axis)]), g->i64, "");
 }
 
 static void

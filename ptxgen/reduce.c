@@ -95,7 +95,7 @@ part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *coord)
 	p.at[AX_reg] = reg;
 	layout_coord(map, &p, coord);
 	memcpy(c, coord, sizeof c);
-	c[o->imm[0]] = 0;
+	c[IMM(o, dim)] = 0;
 	return (int)tile_reg(g, o->out[0], c);
 }
 
@@ -194,7 +194,7 @@ emit_reduce(Gen *g, Op *o)
 	ReducePlan *p = NEW(g->a, ReducePlan);
 	const Layout *l = o->in[0]->type.layout;
 
-	p->dim = (int)o->imm[0];
+	p->dim = (int)IMM(o, dim);
 	reduce_steps(g, p, l);
 	if (layout_extent_on(l, p->dim, AX_warp) == 1) {
 		tile_lazy(g, o, pull_reduce, p);

@@ -8,23 +8,23 @@ source_coord(const Op *o, const int64_t *c, int64_t *in)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_broadcast:
 		for (int d = 0; d < t->rank; d++)
 			in[d] = x->shape[d] == 1 ? 0 : c[d];
 		break;
 	case O_transpose:
 		for (int d = 0; d < t->rank; d++)
-			in[o->imm[d]] = c[d];
+			in[IMM_AT(o, perm, d)] = c[d];
 		break;
 	case O_slice:
 	case O_concat:
 		for (int d = 0; d < t->rank; d++)
 			in[d] = c[d];
 		if (o->code == O_slice) {
-			in[o->imm[0]] += o->imm[1];
-		} else if (c[o->imm[0]] >= x->shape[o->imm[0]]) {
-			in[o->imm[0]] -= x->shape[o->imm[0]];
+			in[IMM(o, dim)] += IMM(o, from);
+		} else if (c[IMM(o, dim)] >= x->shape[IMM(o, dim)]) {
+			in[IMM(o, dim)] -= x->shape[IMM(o, dim)];
 			return o->in[1];
 		}
 		break;

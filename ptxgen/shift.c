@@ -21,7 +21,7 @@ fill(Gen *g, const Op *o)
 {
 	DType d = o->out[0]->type.dtype;
 
-	return elem_unpack(g, d, word_const(g, d, o->imm[2], o->fimm), 0);
+	return elem_unpack(g, d, word_const(g, d, IMM(o, entry), o->fimm), 0);
 }
 
 /* The element at low + R L high of this lane's line, NULL: before its start. */
@@ -42,7 +42,7 @@ shifted(Gen *g, Op *o, int64_t r)
 	LV same, below, from, inside, none = fill(g, o);
 
 	tile_coord(tile_of(g, o->out[0]), r, coord);
-	to = coord[p->dim] % p->line.low - o->imm[1]; /* lane 0's */
+	to = coord[p->dim] % p->line.low - IMM(o, by); /* lane 0's */
 	high = coord[p->dim] / (p->line.low * p->line.lanes);
 	down = to < 0 ? (p->line.low - 1 - to) / p->line.low : 0;
 	low = to + down * p->line.low;
@@ -73,7 +73,7 @@ emit_shift(Gen *g, Op *o)
 	ShiftPlan *p = NEW(g->a, ShiftPlan);
 	const Layout *l = o->out[0]->type.layout;
 
-	p->dim = (int)o->imm[0];
+	p->dim = (int)IMM(o, dim);
 	BUG_IF(g->a, !layout_line(l, p->dim, &p->line));
 	p->digit = axis_digits(g, l, p->dim, AX_lane);
 	tile_lazy(g, o, pull_shift, p);

@@ -124,7 +124,7 @@ emit_expand(Gen *g, Op *o)
 	ExpandPlan *p = NEW(g->a, ExpandPlan);
 	bool ok;
 
-	p->dim = (int)o->imm[0];
+	p->dim = (int)IMM(o, dim);
 	ok = sparse_of(&o->in[0]->type, &o->in[1]->type, p->dim, &p->s);
 	BUG_IF(g->a, !ok);
 	p->lane = lane_coord(g, o->out[0]->type.layout, p->dim);

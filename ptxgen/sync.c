@@ -31,5 +31,5 @@ emit_wait(Gen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	if (g->u->target->features & T_CPASYNC)
-		asm_op(g, A_wait, const_i32(g, o->imm[0]), NULL, NULL);
+		asm_op(g, A_wait, const_i32(g, IMM(o, pending)), NULL, NULL);
 }

@@ -7,7 +7,7 @@ void
 emit_const(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
-	LV x = word_const(g, t->dtype, o->imm[0], o->fimm);
+	LV x = word_const(g, t->dtype, IMM(o, value), o->fimm);
 
 	for (int w = 0; w < t->nword; w++)
 		t->word[w] = x;
@@ -33,7 +33,7 @@ iota_element(Gen *g, Op *o, int64_t r)
 	LV x;
 
 	tile_coord(t, r, c);
-	x = LLVMBuildAdd(g->b, t->plan, const_i32(g, c[o->imm[0]]), "");
+	x = LLVMBuildAdd(g->b, t->plan, const_i32(g, c[IMM(o, dim)]), "");
 	return dtype_info[t->dtype].bits == 64 ? LLVMBuildZExt(g->b, x, g->i64, "") : x;
 }
 
@@ -48,7 +48,7 @@ emit_iota(Gen *g, Op *o)
 {
 	Tile *t = tile_lazy(g, o, pull_iota, NULL);
 
-	t->plan = lane_coord(g, t->l, (int)o->imm[0]);
+	t->plan = lane_coord(g, t->l, (int)IMM(o, dim));
 	t->remat = true;
 }
 
@@ -133,13 +133,13 @@ emit_clip(Gen *g, Op *o)
 	const Type *type = &o->out[0]->type;
 
 	for (int d = 0; d < type->rank; d++) {
-		if (!(o->imm[0] >> d & 1))
+		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		p->dim[p->n] = d;
 		p->lane[p->n] = lane_coord(g, type->layout, d);
 		p->bound[p->n] = clip_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
 		p->n++;
 	}
-	p->fill = word_const(g, type->dtype, o->imm[1], o->fimm);
+	p->fill = word_const(g, type->dtype, IMM(o, fill), o->fimm);
 	tile_lazy(g, o, pull_clip, p);
 }

@@ -8,6 +8,9 @@ if [ -f hexc/IR.md ]; then
 		grep -Eq "^#+ (.*[ ,\`])?${op}([\`, ].*)?\$|^\| *([^|]*\`)?${op}[\` (|]|^[-*] *\`${op}[\` (]" hexc/IR.md ||
 			fail "hexc/IR.md: no entry for op $op of hexc/ir/ops.def"
 	done
+	for imm in $(sed -n 's/^OP_IMM(\([a-z]*\),.*/\1/p' hexc/ir/ops.def); do
+		grep -q "\`imm\[[0-9d-i]\]\` (\`$imm\`)" hexc/IR.md || fail "hexc/IR.md: nothing on immediate $imm of hexc/ir/ops.def"
+	done
 fi
 
 # Every option of --help is in the manual page, and the other way round.

@@ -30,24 +30,39 @@ max_f(double a, double b)
 static bool
 float_op(OpCode code, int64_t n, double *r, const double *x, const double *y)
 {
-	switch ((int)code) {
-	case O_add: LOOP(x[j] + y[j]);
-	case O_sub: LOOP(x[j] - y[j]);
-	case O_mul: LOOP(x[j] * y[j]);
-	case O_div: LOOP(x[j] / y[j]);
-	case O_mod: LOOP(fmod(x[j], y[j]));
-	case O_min: LOOP(min_f(x[j], y[j]));
-	case O_max: LOOP(max_f(x[j], y[j]));
-	case O_neg: LOOP(-x[j]);
-	case O_abs: LOOP(fabs(x[j]));
-	case O_exp: LOOP(exp(x[j]));
-	case O_exp2: LOOP(exp2(x[j]));
-	case O_log: LOOP(log(x[j]));
-	case O_sqrt: LOOP(sqrt(x[j]));
-	case O_rsqrt: LOOP(1 / sqrt(x[j]));
-	case O_tanh: LOOP(tanh(x[j]));
-	default: return false;
+	switch ((EltOp)code) {
+	case E_add: LOOP(x[j] + y[j]);
+	case E_sub: LOOP(x[j] - y[j]);
+	case E_mul: LOOP(x[j] * y[j]);
+	case E_div: LOOP(x[j] / y[j]);
+	case E_min: LOOP(min_f(x[j], y[j]));
+	case E_max: LOOP(max_f(x[j], y[j]));
+	case E_neg: LOOP(-x[j]);
+	case E_abs: LOOP(fabs(x[j]));
+	case E_exp: LOOP(exp(x[j]));
+	case E_exp2: LOOP(exp2(x[j]));
+	case E_log: LOOP(log(x[j]));
+	case E_sqrt: LOOP(sqrt(x[j]));
+	case E_rsqrt: LOOP(1 / sqrt(x[j]));
+	case E_tanh: LOOP(tanh(x[j]));
+	/* not of floats, or not of one type */
+	case E_mod:
+	case E_and:
+	case E_or:
+	case E_xor:
+	case E_shl:
+	case E_shr:
+	case E_not:
+	case E_lt:
+	case E_le:
+	case E_eq:
+	case E_ne:
+	case E_fma:
+	case E_select:
+	case E_cast:
+	case E_bitcast: break;
 	}
+	return false;
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
@@ -96,24 +111,39 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 {
 	bool big = dtype_past_i64(d);
 
-	switch ((int)code) {
-	case O_add: LOOP((int64_t)((uint64_t)x[j] + (uint64_t)y[j]));
-	case O_sub: LOOP((int64_t)((uint64_t)x[j] - (uint64_t)y[j]));
-	case O_mul: LOOP((int64_t)((uint64_t)x[j] * (uint64_t)y[j]));
-	case O_div: LOOP(div_i(big, x[j], y[j]));
-	case O_mod: LOOP(mod_i(big, x[j], y[j]));
-	case O_min: LOOP(less_i(big, y[j], x[j]) ? y[j] : x[j]);
-	case O_max: LOOP(less_i(big, x[j], y[j]) ? y[j] : x[j]);
-	case O_and: LOOP(x[j] & y[j]);
-	case O_or: LOOP(x[j] | y[j]);
-	case O_xor: LOOP(x[j] ^ y[j]);
-	case O_shl: LOOP(shift_i(d, true, x[j], y[j]));
-	case O_shr: LOOP(shift_i(d, false, x[j], y[j]));
-	case O_neg: LOOP((int64_t)(0 - (uint64_t)x[j]));
-	case O_abs: LOOP(x[j] < 0 && !big ? (int64_t)(0 - (uint64_t)x[j]) : x[j]);
-	case O_not: LOOP(d == D_bool ? !x[j] : ~x[j]);
-	default: return false;
+	switch ((EltOp)code) {
+	case E_add: LOOP((int64_t)((uint64_t)x[j] + (uint64_t)y[j]));
+	case E_sub: LOOP((int64_t)((uint64_t)x[j] - (uint64_t)y[j]));
+	case E_mul: LOOP((int64_t)((uint64_t)x[j] * (uint64_t)y[j]));
+	case E_div: LOOP(div_i(big, x[j], y[j]));
+	case E_mod: LOOP(mod_i(big, x[j], y[j]));
+	case E_min: LOOP(less_i(big, y[j], x[j]) ? y[j] : x[j]);
+	case E_max: LOOP(less_i(big, x[j], y[j]) ? y[j] : x[j]);
+	case E_and: LOOP(x[j] & y[j]);
+	case E_or: LOOP(x[j] | y[j]);
+	case E_xor: LOOP(x[j] ^ y[j]);
+	case E_shl: LOOP(shift_i(d, true, x[j], y[j]));
+	case E_shr: LOOP(shift_i(d, false, x[j], y[j]));
+	case E_neg: LOOP((int64_t)(0 - (uint64_t)x[j]));
+	case E_abs: LOOP(x[j] < 0 && !big ? (int64_t)(0 - (uint64_t)x[j]) : x[j]);
+	case E_not: LOOP(d == D_bool ? !x[j] : ~x[j]);
+	/* not of integers, or not of one type */
+	case E_exp:
+	case E_exp2:
+	case E_log:
+	case E_sqrt:
+	case E_rsqrt:
+	case E_tanh:
+	case E_lt:
+	case E_le:
+	case E_eq:
+	case E_ne:
+	case E_fma:
+	case E_select:
+	case E_cast:
+	case E_bitcast: break;
 	}
+	return false;
 }
 
 void
@@ -136,6 +166,17 @@ interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int
 
 /* ---- results that are not of the operands' type ---------------------------------------------- */
 
+#define COMPARE(x, y, less, less_equal)                                                            \
+	do {                                                                                       \
+		if (code == O_lt)                                                                  \
+			LOOP(less);                                                                \
+		if (code == O_le)                                                                  \
+			LOOP(less_equal);                                                          \
+		if (code == O_eq)                                                                  \
+			LOOP(x[j] == y[j]);                                                        \
+		LOOP(x[j] != y[j]);                                                                \
+	} while (0)
+
 static bool
 compare(OpCode code, DType d, int64_t n, int64_t *r, const Slot *a, const Slot *b)
 {
@@ -143,22 +184,9 @@ compare(OpCode code, DType d, int64_t n, int64_t *r, const Slot *a, const Slot *
 	const int64_t *u = a->i, *v = b->i;
 	bool big = dtype_past_i64(d);
 
-	if (dtype_is_float(d)) {
-		switch ((int)code) {
-		case O_lt: LOOP(x[j] < y[j]);
-		case O_le: LOOP(x[j] <= y[j]);
-		case O_eq: LOOP(x[j] == y[j]);
-		case O_ne: LOOP(x[j] != y[j]);
-		default: return false;
-		}
-	}
-	switch ((int)code) {
-	case O_lt: LOOP(less_i(big, u[j], v[j]));
-	case O_le: LOOP(!less_i(big, v[j], u[j]));
-	case O_eq: LOOP(u[j] == v[j]);
-	case O_ne: LOOP(u[j] != v[j]);
-	default: return false;
-	}
+	if (dtype_is_float(d))
+		COMPARE(x, y, x[j] < y[j], x[j] <= y[j]);
+	COMPARE(u, v, less_i(big, u[j], v[j]), !less_i(big, v[j], u[j]));
 }
 
 static void
@@ -227,46 +255,87 @@ fma_n(DType d, const Slot *r, const Slot *a, const Slot *b, const Slot *c)
 	return true;
 }
 
-bool
-eval_elt(Interp *it, Op *o)
-{
-	Slot *r = slot_of(it, o->out[0]), *in[3] = { NULL, NULL, NULL };
-	DType d = o->out[0]->type.dtype, from = o->in[0]->type.dtype;
-	bool ok;
+/* ---- the rules ------------------------------------------------------------------------------- */
 
-	for (int i = 0; i < o->nin && i < 3; i++) {
+static bool
+operands(Interp *it, const Op *o, Slot *in[3], Slot **r)
+{
+	*r = slot_of(it, o->out[0]);
+	for (int i = 0; i < o->nin; i++) {
 		in[i] = slot_of(it, o->in[i]);
-		if (in[i]->n != r->n)
+		if (in[i]->n != (*r)->n)
 			return interp_fault(it, INTERP_E_FAULT, o, "internal: %s of tiles of different shape",
 			                    op_info[o->code].name);
 	}
-	switch ((int)o->code) {
-	case O_lt:
-	case O_le:
-	case O_eq:
-	case O_ne:
-		return compare(o->code, from, r->n, r->i, in[0], in[1]);
-	case O_select:
-		select_n(dtype_is_float(d), r, in[0]->i, in[1], in[2]);
-		return true;
-	case O_cast:
-		cast_n(d, from, r, in[0]);
-		return true;
-	case O_bitcast:
-		bitcast_n(d, from, r, in[0]);
-		return true;
-	case O_fma:
-		return fma_n(d, r, in[0], in[1], in[2]);
-	default:
-		break;
-	}
+	return true;
+}
+
+bool
+eval_arith(Interp *it, Op *o)
+{
+	Slot *r, *in[3] = { NULL };
+	DType d = o->out[0]->type.dtype;
+	bool ok;
+
+	if (!operands(it, o, in, &r))
+		return false;
 	if (dtype_is_float(d)) {
-		ok = float_op(o->code, r->n, r->f, in[0]->f, o->nin > 1 ? in[1]->f : NULL);
+		ok = float_op(o->code, r->n, r->f, in[0]->f, in[1] ? in[1]->f : NULL);
 		num_round_n(d, r->f, (size_t)r->n);
 	} else {
-		ok = int_op(o->code, d, r->n, r->i, in[0]->i, o->nin > 1 ? in[1]->i : NULL);
+		ok = int_op(o->code, d, r->n, r->i, in[0]->i, in[1] ? in[1]->i : NULL);
 		num_wrap_n(d, r->i, (size_t)r->n);
 	}
 	return ok || interp_fault(it, INTERP_E_FAULT, o, "%s has no meaning for %s",
 	                          op_info[o->code].name, dtype_info[d].name);
+}
+
+bool
+eval_compare(Interp *it, Op *o)
+{
+	Slot *r, *in[3];
+
+	return operands(it, o, in, &r) &&
+	       compare(o->code, o->in[0]->type.dtype, r->n, r->i, in[0], in[1]);
+}
+
+bool
+eval_fma(Interp *it, Op *o)
+{
+	Slot *r, *in[3];
+
+	return operands(it, o, in, &r) && fma_n(o->out[0]->type.dtype, r, in[0], in[1], in[2]);
+}
+
+bool
+eval_select(Interp *it, Op *o)
+{
+	Slot *r, *in[3];
+
+	if (!operands(it, o, in, &r))
+		return false;
+	select_n(dtype_is_float(o->out[0]->type.dtype), r, in[0]->i, in[1], in[2]);
+	return true;
+}
+
+bool
+eval_cast(Interp *it, Op *o)
+{
+	Slot *r, *in[3];
+
+	if (!operands(it, o, in, &r))
+		return false;
+	cast_n(o->out[0]->type.dtype, o->in[0]->type.dtype, r, in[0]);
+	return true;
+}
+
+bool
+eval_bitcast(Interp *it, Op *o)
+{
+	Slot *r, *in[3];
+
+	if (!operands(it, o, in, &r))
+		return false;
+	bitcast_n(o->out[0]->type.dtype, o->in[0]->type.dtype, r, in[0]);
+	return true;
 }

@@ -87,7 +87,7 @@ interp_scalar(Interp *it, const Val *v, int64_t *out)
 	if (!out)
 		out = &unused;
 	if (v->def) {
-		if (!(op_info[v->def->code].flags & F_PURE) || v->type.space != S_scalar ||
+		if (!op_is(v->def, F_PURE) || v->type.space != S_scalar ||
 		    v->def->code == O_block_id)
 			return interp_fault(it, INTERP_E_FAULT, v->def,
 			                    "a tensor's size must depend on parameters only");
@@ -214,7 +214,7 @@ needs_order(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if ((o->code == O_store && o->imm[0]) || o->code == O_print)
+		if ((o->code == O_store && IMM(o, update)) || o->code == O_print)
 			return true;
 	return false;
 }

@@ -87,7 +87,7 @@ eval_view(Interp *it, Op *o)
 		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
 		if (!view_gathers(o, d))
 			v->start[in->dim[d]] += start->i[0];
-		if (!(o->imm[0] >> d & 1))
+		if (!(IMM(o, dropped) >> d & 1))
 			v->dim[v->rank++] = in->dim[d];
 	}
 	return true;
@@ -285,8 +285,8 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 	const InterpArg *arg = arg_of(it, v);
 
 	for (int64_t j = 0; j < row->hi; j++) {
-		if (o->code == O_store && o->imm[0])
-			interp_update((StoreKind)o->imm[0], d, arg->data, row->at + j * row->stride, val,
+		if (o->code == O_store && IMM(o, update))
+			interp_update((StoreKind)IMM(o, update), d, arg->data, row->at + j * row->stride, val,
 			              at + j);
 		else if (dtype_is_float(d))
 			num_put_f(d, arg->data, row->at + j * row->stride, val->f[at + j]);
@@ -365,10 +365,10 @@ eval_copy(Interp *it, Op *o)
 	p->dst = *dst;
 	if (!mem_read(it, o, slot_of(it, o->in[0])->view, from, &p->val))
 		return false;
-	if (o->imm[0] && it->opt.late && !it->opt.races)
+	if (IMM(o, async) && it->opt.late && !it->opt.races)
 		return true;
 	it->npending--;
-	return mem_write(it, o, dst, &o->in[1]->type, &p->val, o->imm[0] != 0);
+	return mem_write(it, o, dst, &o->in[1]->type, &p->val, IMM(o, async) != 0);
 }
 
 /* Land what commits up to number `group` have closed. */
@@ -394,20 +394,27 @@ land(Interp *it, int64_t group)
 }
 
 bool
-eval_nothing(Interp *it, Op *o)
+eval_commit(Interp *it, Op *o)
 {
-	switch ((int)o->code) {
-	case O_commit:
-		it->groups++;
-		for (int i = 0; i < it->npending; i++)
-			if (it->pending[i].group < 0)
-				it->pending[i].group = it->groups;
-		return true;
-	case O_wait:
-		race_wait(it, it->groups - o->imm[0]);
-		return land(it, it->groups - o->imm[0]);
-	default:
-		race_barrier(it);
-		return true;
-	}
+	(void)o;
+	it->groups++;
+	for (int i = 0; i < it->npending; i++)
+		if (it->pending[i].group < 0)
+			it->pending[i].group = it->groups;
+	return true;
+}
+
+bool
+eval_wait(Interp *it, Op *o)
+{
+	race_wait(it, it->groups - IMM(o, pending));
+	return land(it, it->groups - IMM(o, pending));
+}
+
+bool
+eval_barrier(Interp *it, Op *o)
+{
+	(void)o;
+	race_barrier(it);
+	return true;
 }

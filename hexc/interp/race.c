@@ -60,7 +60,7 @@ race_alloc(Interp *it, Shared *s)
 	if (!it->opt.races)
 		return;
 	s->watched = true;
-	if (it->memory && s->alloc->imm[0] >= 0)
+	if (it->memory && IMM(s->alloc, offset) >= 0)
 		return;
 	s->shadow = NEWN(&it->arena, Shadow, s->n);
 	shadow_clear(s->shadow, s->n);
@@ -164,8 +164,8 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 	if (s->shadow)
 		return touch(it, &s->shadow[at], &t);
 	bit = element_offset(s, at) * dtype_info[s->dtype].bits;
-	lo = s->alloc->imm[0] + bit / 8;
-	hi = s->alloc->imm[0] + (bit + dtype_info[s->dtype].bits - 1) / 8;
+	lo = IMM(s->alloc, offset) + bit / 8;
+	hi = IMM(s->alloc, offset) + (bit + dtype_info[s->dtype].bits - 1) / 8;
 	for (; lo <= hi; lo++) {
 		if (lo >= it->memory_size)
 			return interp_fault(it, INTERP_E_FAULT, o,

@@ -63,5 +63,5 @@ interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, 
 bool
 eval_expand(Interp *it, Op *o)
 {
-	return interp_expand(it, o, o->in[0], o->in[1], (int)o->imm[0], slot_of(it, o->out[0]));
+	return interp_expand(it, o, o->in[0], o->in[1], (int)IMM(o, dim), slot_of(it, o->out[0]));
 }

@@ -33,7 +33,7 @@ eval_reduce(Interp *it, Op *o)
 	const Slot *x = slot_of(it, o->in[0]);
 	Slot *r = slot_of(it, o->out[0]);
 	bool flt = dtype_is_float(t->dtype);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), extent = t->shape[d];
 
 	for (int64_t j = 0; j < r->n; j++) {

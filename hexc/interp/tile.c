@@ -22,7 +22,7 @@ fill(const Slot *s, DType d, double f, int64_t i)
 bool
 eval_const(Interp *it, Op *o)
 {
-	fill(slot_of(it, o->out[0]), o->out[0]->type.dtype, o->fimm, o->imm[0]);
+	fill(slot_of(it, o->out[0]), o->out[0]->type.dtype, o->fimm, IMM(o, value));
 	return true;
 }
 
@@ -122,7 +122,7 @@ eval_iota(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Slot *r = slot_of(it, o->out[0]);
-	int64_t inner = inner_size(t, (int)o->imm[0]), extent = t->shape[o->imm[0]];
+	int64_t inner = inner_size(t, (int)IMM(o, dim)), extent = t->shape[IMM(o, dim)];
 
 	for (int64_t j = 0; j < r->n; j++)
 		r->i[j] = num_wrap(t->dtype, j / inner % extent);
@@ -132,7 +132,7 @@ eval_iota(Interp *it, Op *o)
 bool
 eval_block_id(Interp *it, Op *o)
 {
-	slot_of(it, o->out[0])->i[0] = it->block[o->imm[0]];
+	slot_of(it, o->out[0])->i[0] = it->block[IMM(o, axis)];
 	return true;
 }
 
@@ -155,7 +155,7 @@ eval_clip(Interp *it, Op *o)
 	for (int d = 0; d < t->rank; d++) {
 		int64_t inner, bound;
 
-		if (!(o->imm[0] >> d & 1))
+		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		inner = inner_size(t, d);
 		bound = slot_of(it, o->in[in++])->i[0];
@@ -165,7 +165,7 @@ eval_clip(Interp *it, Op *o)
 			if (flt)
 				r->f[j] = num_round(t->dtype, o->fimm);
 			else
-				r->i[j] = num_wrap(t->dtype, o->imm[1]);
+				r->i[j] = num_wrap(t->dtype, IMM(o, fill));
 		}
 	}
 	return true;
@@ -177,15 +177,15 @@ eval_shift(Interp *it, Op *o)
 	const Type *t = &o->out[0]->type;
 	const Slot *x = slot_of(it, o->in[0]);
 	Slot *r = slot_of(it, o->out[0]);
-	int64_t inner = inner_size(t, (int)o->imm[0]), extent = t->shape[o->imm[0]];
+	int64_t inner = inner_size(t, (int)IMM(o, dim)), extent = t->shape[IMM(o, dim)];
 
 	for (int64_t j = 0; j < r->n; j++) {
-		if (j / inner % extent >= o->imm[1])
-			slot_move(r, j, x, j - o->imm[1] * inner);
+		if (j / inner % extent >= IMM(o, by))
+			slot_move(r, j, x, j - IMM(o, by) * inner);
 		else if (dtype_is_float(t->dtype))
 			r->f[j] = num_round(t->dtype, o->fimm);
 		else
-			r->i[j] = num_wrap(t->dtype, o->imm[2]);
+			r->i[j] = num_wrap(t->dtype, IMM(o, entry));
 	}
 	return true;
 }
@@ -197,11 +197,11 @@ eval_slice(Interp *it, Op *o)
 	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
 	const Slot *x = slot_of(it, o->in[0]);
 	Slot *r = slot_of(it, o->out[0]);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), line = inner * t->shape[d];
 
 	for (int64_t j = 0; j < r->n; j++)
-		slot_move(r, j, x, j / line * inner * u->shape[d] + o->imm[1] * inner + j % line);
+		slot_move(r, j, x, j / line * inner * u->shape[d] + IMM(o, from) * inner + j % line);
 	return true;
 }
 
@@ -210,7 +210,7 @@ eval_concat(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Slot *r = slot_of(it, o->out[0]);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), line = inner * t->shape[d], first = inner * o->in[0]->type.shape[d];
 
 	for (int64_t j = 0; j < r->n; j++) {
@@ -260,7 +260,7 @@ eval_transpose(Interp *it, Op *o)
 	int64_t stride[DIM_MAX];
 
 	for (int d = 0; d < t->rank; d++)
-		stride[d] = inner_size(u, (int)o->imm[d]);
+		stride[d] = inner_size(u, (int)IMM_AT(o, perm, d));
 	gather(t, slot_of(it, o->out[0]), slot_of(it, o->in[0]), stride);
 	return true;
 }

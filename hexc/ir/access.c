@@ -1,17 +1,29 @@
-/* access.c - two loads or stores that meet in memory. */
+/* access.c - which memory ops touch, and who of a block's threads touches an element. */
 #include "hexc/ir/access.h"
+
+Val *
+access_source(const Op *o)
+{
+	return o->code == O_load || o->code == O_copy ? o->in[0] : NULL;
+}
+
+Val *
+access_target(const Op *o)
+{
+	return o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+}
 
 bool
 access_same_update(const Op *a, const Op *b)
 {
-	return a->code == O_store && b->code == O_store && a->imm[0] && a->imm[0] == b->imm[0];
+	return a->code == O_store && b->code == O_store && IMM(a, update) && IMM(a, update) == IMM(b, update);
 }
 
 /* Through equal indices the threads of an update meet in one element, so none of it is a thread's own. */
 static bool
 is_update(const Op *o)
 {
-	return o->code == O_store && o->imm[0];
+	return o->code == O_store && IMM(o, update);
 }
 
 const Layout *

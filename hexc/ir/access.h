@@ -1,7 +1,11 @@
-/* access.h - two loads or stores that meet in memory: when do they need no barrier in between? */
+/* access.h - what loads, stores and copies do with memory, and two that meet there. */
 #ifndef HEXC_ACCESS_H
 #define HEXC_ACCESS_H
 #include "hexc/ir/ir.h"
+
+/* The memory that a load or copy reads, and that a store or copy writes; NULL: other ops. */
+Val *access_source(const Op *o);
+Val *access_target(const Op *o);
 
 /* The layout that says which thread moves an element, where one thread alone does; NULL: several may. */
 const Layout *access_owners(const Op *o);

@@ -13,7 +13,7 @@ typedef enum DType {
 } DType;
 
 typedef enum DKind { K_pred, K_sint, K_uint, K_flt } DKind;
-/* Some of them. */
+/* Some of them: column `types` of ops.def. */
 enum {
 	KINDS_int = 1 << K_sint | 1 << K_uint,
 	KINDS_flt = 1 << K_flt,

@@ -185,9 +185,9 @@ fact_op(Asking *a, const Val *v)
 	DType d = v->type.dtype;
 	Val *const *in = o->in;
 
-	switch ((int)o->code) {
-	case O_const: return fact_const(o->imm[0]);
-	case O_block_id: return fact_block_id(a, o->imm[0]);
+	switch (o->code) {
+	case O_const: return fact_const(IMM(o, value));
+	case O_block_id: return fact_block_id(a, IMM(o, axis));
 	case O_select: return fact_choice(a, in[0], in[1], in[2]);
 	case O_if: return fact_if(a, o, v->index);
 	case O_for: return fact_carried(a, o, v->index);
@@ -201,7 +201,7 @@ fact_op(Asking *a, const Val *v)
 			return fact_type(d);
 		return fact_compare(o->code, fact_of(a, in[0]), fact_of(a, in[1]));
 	default:
-		if (o->nin != 2 || !(op_info[o->code].flags & F_ELT))
+		if (o->nin != 2 || !op_is(o, F_ELT))
 			return fact_type(d);
 		return fact_binary(d, o->code, fact_of(a, in[0]), fact_of(a, in[1]));
 	}

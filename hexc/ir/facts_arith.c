@@ -226,7 +226,7 @@ fact_cast(DType to, DType from, Fact x)
 Fact
 fact_binary(DType d, OpCode code, Fact x, Fact y)
 {
-	switch ((int)code) {
+	switch (code) {
 	case O_add: return fact_add(d, x, y);
 	case O_sub: return fact_add(d, x, y.lo == INT64_MIN ? fact_type(D_i64) : fact_neg(D_i64, y));
 	case O_mul: return fact_mul(d, x, y);

@@ -32,7 +32,7 @@ val_same(const Val *x, const Val *y, int depth)
 	if (depth == 0 || !p || !q || p->code != q->code || !type_same(&x->type, &y->type) ||
 	    x->type.space != S_scalar || dtype_info[x->type.dtype].kind == K_flt)
 		return false;
-	if (!(op_info[p->code].flags & F_ELT) && p->code != O_const && p->code != O_block_id)
+	if (!op_is(p, F_ELT) && p->code != O_const && p->code != O_block_id)
 		return false;
 	if (memcmp(p->imm, q->imm, sizeof p->imm) != 0 || p->nin != q->nin)
 		return false;
@@ -164,8 +164,8 @@ lin_op(Bounding *b, const Val *v, int dir)
 	Fact c = o->nin == 2 ? fact_of(&b->ask, y) : fact_type(D_i64);
 	bool shift = c.lo == c.hi && c.lo >= 0 && c.lo < 62;
 
-	switch ((int)o->code) {
-	case O_const: return lin_const(o->imm[0]);
+	switch (o->code) {
+	case O_const: return lin_const(IMM(o, value));
 	case O_add: return lin_add(lin_of(b, x, dir), lin_of(b, y, dir), 1);
 	case O_sub: return lin_add(lin_of(b, x, dir), lin_of(b, y, -dir), -1);
 	case O_neg: return lin_scale(lin_of(b, x, -dir), -1, 1);
@@ -184,7 +184,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	case O_block_id:
 		if (dir <= 0 || !b->ask.k->grid || !b->ask.k->grid->last || b->ask.k->grid->last->nin != 3)
 			return dir < 0 ? lin_const(0) : lin_atom(v);
-		return lin_add(lin_of(b, b->ask.k->grid->last->in[o->imm[0]], 1), lin_const(1), -1);
+		return lin_add(lin_of(b, b->ask.k->grid->last->in[IMM(o, axis)], 1), lin_const(1), -1);
 	default: return lin_atom(v);
 	}
 }

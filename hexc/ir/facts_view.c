@@ -39,7 +39,7 @@ view_operand_dim(const Op *view, int d)
 	int kept = 0;
 
 	for (int i = 0; i < view->in[0]->type.rank; i++)
-		if (!(view->imm[0] >> i & 1) && kept++ == d)
+		if (!(IMM(view, dropped) >> i & 1) && kept++ == d)
 			return i;
 	return -1;
 }
@@ -49,10 +49,10 @@ view_result_dim(const Op *view, int d)
 {
 	int kept = 0;
 
-	if (view->imm[0] >> d & 1)
+	if (IMM(view, dropped) >> d & 1)
 		return -1;
 	for (int i = 0; i < d; i++)
-		kept += !(view->imm[0] >> i & 1);
+		kept += !(IMM(view, dropped) >> i & 1);
 	return kept;
 }
 

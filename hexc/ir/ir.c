@@ -1,5 +1,62 @@
-/* ir.c - making, replacing and walking the IR. */
+/* ir.c - the table of ops; making, replacing and walking the IR. */
 #include "hexc/ir/ir.h"
+#include <string.h>
+
+/* ---- ops ----------------------------------------------------------------------------------------- */
+
+const OpInfo op_info[O_COUNT] = {
+	[O_none] = { "none", 0, 0, 0, 0 },
+#define OP_INFO(name, in, out, flags, types) [O_##name] = { #name, in, out, flags, KINDS_##types },
+#include "hexc/ir/ops.def"
+};
+
+enum { IMM_OPS = 8 };
+static const struct {
+	int slot;
+	OpCode of[IMM_OPS];
+} imm_info[IMM_COUNT] = {
+#define OP_IMM(name, slot, ...) [IMM_##name] = { slot, { __VA_ARGS__ } },
+#include "hexc/ir/ops.def"
+};
+
+OpCode
+op_find(const char *name, size_t n)
+{
+	for (int o = O_none + 1; o < O_COUNT; o++)
+		if (strlen(op_info[o].name) == n && memcmp(op_info[o].name, name, n) == 0)
+			return (OpCode)o;
+	return O_none;
+}
+
+static int
+imm_slot(const Op *o, Imm name)
+{
+	bool has = false;
+
+	for (int i = 0; i < IMM_OPS && !has; i++)
+		has = imm_info[name].of[i] == o->code;
+	if (o->parent) /* else it was taken out of its block */
+		BUG_IF(o->parent->kernel->unit->arena, !has);
+	return imm_info[name].slot;
+}
+
+int64_t
+op_imm(const Op *o, Imm name, int64_t i)
+{
+	return o->imm[imm_slot(o, name) + i];
+}
+
+void
+op_set_imm(Op *o, Imm name, int64_t i, int64_t x)
+{
+	o->imm[imm_slot(o, name) + i] = x;
+}
+
+bool
+op_is(const Op *o, unsigned flags)
+{
+	return (op_info[o->code].flags & flags) != 0;
+}
 
 /* ---- kernels, blocks, values --------------------------------------------------------------------- */
 
@@ -93,7 +150,7 @@ op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout
 	for (int i = 0; i < nout; i++)
 		o->out[i] = val_new(b, o, i, out[i]);
 	if (code == O_alloc)
-		o->imm[0] = -1; /* not placed yet */
+		IMM_SET(o, offset, -1); /* not placed yet */
 	op_link(b, at, o);
 	return o;
 }

@@ -98,7 +98,7 @@ struct Op {
 	Src src;
 	int nin, nout;
 	Val **in, **out;
-	int64_t imm[DIM_MAX]; /* IMM(); their meaning is in IR.md */
+	int64_t imm[DIM_MAX]; /* see IMM() */
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
 	Block *blk[2];        /* for: body;  if: then, else */
@@ -107,9 +107,14 @@ struct Op {
 	Block *parent;
 };
 
-/* Immediate `name` of op o, as in IMM(o, dim): an lvalue.  The op has one of that name. */
-#define IMM(o, name) ((o)->imm[imm_slot((o), IMM_##name)])
-int imm_slot(const Op *o, Imm name);
+/* The immediate of that name, as in IMM(o, dim); it is an error of the compiler if the op has none.  Of a list,
+ * such as perm, element i. */
+#define IMM(o, name) op_imm((o), IMM_##name, 0)
+#define IMM_AT(o, name, i) op_imm((o), IMM_##name, (i))
+#define IMM_SET(o, name, x) op_set_imm((o), IMM_##name, 0, (x))
+#define IMM_SET_AT(o, name, i, x) op_set_imm((o), IMM_##name, (i), (x))
+int64_t op_imm(const Op *o, Imm name, int64_t i);
+void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
 bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
 
 struct Block {
@@ -148,7 +153,7 @@ typedef struct Assume {
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
-/* imm[0] of a store: what becomes of the element that is there.  All but PLAIN are one step that no other
+/* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no other
  * thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
@@ -185,10 +190,6 @@ struct Kernel {
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
-	const FreeTile *place; /* tiles whose place was free, and what it is */
-	int nplace;
-	bool dense; /* products of sparse tiles are those of what the tiles stand for, zeros and all */
-	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
 	const Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;
 	Src src;
@@ -225,7 +226,7 @@ void val_replace(Kernel *k, Val *old, Val *new_val);
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
 /* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
- * entered in unit->kernel, and without candidates. */
+ * entered in unit->kernel. */
 Kernel *kernel_copy(const Kernel *k);
 /* Visit every op of b in order of text, an owner before its regions.  The op just returned may be
  * unlinked if it has no regions; ops put in behind it and before its successor are not visited. */

@@ -9,7 +9,7 @@ const_new(Block *b, Op *at, DType d, int64_t x)
 	Type t = type_scalar(d);
 	Op *o = op_new(b, at, O_const, nowhere, 0, NULL, 1, &t);
 
-	o->imm[0] = x;
+	IMM_SET(o, value, x);
 	return o->out[0];
 }
 
@@ -26,7 +26,7 @@ val_is_const(const Val *v, int64_t *out)
 	    dtype_info[v->type.dtype].kind == K_flt)
 		return false;
 	if (out)
-		*out = v->def->imm[0];
+		*out = IMM(v->def, value);
 	return true;
 }
 
@@ -40,7 +40,7 @@ wrap(uint64_t x)
 bool
 i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out)
 {
-	switch ((int)code) {
+	switch (code) {
 	case O_add: *out = wrap((uint64_t)x + (uint64_t)y); return true;
 	case O_sub: *out = wrap((uint64_t)x - (uint64_t)y); return true;
 	case O_mul: *out = wrap((uint64_t)x * (uint64_t)y); return true;
@@ -99,7 +99,7 @@ identity(Block *b, Op *at, OpCode code, Val *x, Val *y)
 Val *
 ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y)
 {
-	bool compare = code == O_lt || code == O_le || code == O_eq || code == O_ne;
+	bool compare = op_info[code].flags & F_COMPARE;
 	Type t = type_scalar(compare ? D_bool : x->type.dtype);
 	Val *in[2] = { x, y }, *r;
 	int64_t cx, cy, c;

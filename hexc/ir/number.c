@@ -335,6 +335,12 @@ num_max(DType d)
 	return dtype_is_sint(d) ? ~num_min(d) : (int64_t)(~(uint64_t)0 >> (64 - dtype_info[d].bits));
 }
 
+bool
+num_fits(DType d, int64_t x)
+{
+	return dtype_past_i64(d) || (x >= num_min(d) && x <= num_max(d));
+}
+
 int64_t
 num_from_float(DType d, double x)
 {

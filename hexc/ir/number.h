@@ -66,6 +66,7 @@ double num_fma(DType d, double a, double b, double c);
 /* Range of an integer type (u64: hi is the bit pattern ~0). */
 int64_t num_min(DType d);
 int64_t num_max(DType d);
+bool num_fits(DType d, int64_t x); /* of an integer type or bool; u64 holds any bit pattern */
 
 /* ---- storage --------------------------------------------------------------------------------- */
 

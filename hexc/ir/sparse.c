@@ -24,7 +24,7 @@ dot_is_sparse(const Op *dot)
 int
 dot_side(const Op *dot)
 {
-	return (int)dot->imm[0];
+	return (int)IMM(dot, sparse);
 }
 
 int64_t
@@ -33,4 +33,25 @@ dot_k(const Op *dot)
 	bool first = dot_is_sparse(dot) && dot_side(dot) == 0;
 
 	return first ? dot->in[1]->type.shape[0] : dot->in[0]->type.shape[1];
+}
+
+bool
+kernel_is_sparse(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_expand)
+			return true;
+	return false;
+}
+
+void
+kernel_skip_zeros(Kernel *k, bool skip)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_expand)
+			o->imm[1] = !skip;
 }

@@ -160,7 +160,7 @@ verify_op(Verify *v, const Op *o)
 	for (int r = 0; r < 2; r++)
 		if (o->blk[r] && !verify_block(v, o->blk[r], o))
 			return false;
-	if (!(op_info[o->code].flags & F_SPREAD) && has_spread(o))
+	if (!op_is(o, F_SPREAD) && has_spread(o))
 		return broken(v, o, "it takes tiles in natural order only");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (!bad)
@@ -291,7 +291,7 @@ verify_grid(Verify *v)
 	}
 	for (OpWalk w = { k->grid->first, k->grid }; w.next;) {
 		const Op *o = walk_next(&w);
-		if (!(op_info[o->code].flags & (F_PURE | F_TERM)) || o->code == O_block_id)
+		if (!op_is(o, F_PURE | F_TERM) || o->code == O_block_id)
 			return broken(v, o, "the grid block only computes");
 		for (int i = 0; i < o->nout; i++)
 			v->seen[o->out[i]->id] = NULL;

@@ -25,7 +25,7 @@ check_gather(const Op *o)
 		return "a part of what indices have chosen";
 
 	for (int d = 0; d < o->in[0]->type.rank; d++) {
-		bool dropped = o->imm[0] >> d & 1;
+		bool dropped = IMM(o, dropped) >> d & 1;
 
 		if (!view_gathers(o, d))
 			continue;
@@ -69,7 +69,7 @@ shape_alloc(Arena *a, const Op *o)
 	(void)a;
 	if (t->space != S_shared || t->rank < 1)
 		return "the result is not a shared tile";
-	if (o->imm[0] < -1 || o->imm[1] < 0 || (o->imm[1] & (o->imm[1] - 1)))
+	if (IMM(o, offset) < -1 || IMM(o, align) < 0 || (IMM(o, align) & (IMM(o, align) - 1)))
 		return "a negative offset, or an alignment that is not a power of two";
 	return NULL;
 }
@@ -88,10 +88,10 @@ shape_view(Arena *a, const Op *o)
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
 			return "a start is neither an i64 scalar nor a tile of indices";
-	if (o->imm[0] < 0 || o->imm[0] >= (int64_t)1 << x->rank)
+	if (IMM(o, dropped) < 0 || IMM(o, dropped) >= (int64_t)1 << x->rank)
 		return "drops dims that the operand does not have";
 	for (int d = 0; d < x->rank; d++)
-		kept += !(o->imm[0] >> d & 1);
+		kept += !(IMM(o, dropped) >> d & 1);
 	if (kept != t->rank)
 		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
 	return check_gather(o);
@@ -107,7 +107,7 @@ shape_load(Arena *a, const Op *o)
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
-	if (o->imm[0] && (o->imm[0] != 1 || t->space != S_reg || x->space != S_global))
+	if (IMM(o, free) && (IMM(o, free) != 1 || t->space != S_reg || x->space != S_global))
 		return "imm is 0, or 1 where a tile of a tensor is loaded";
 	return NULL;
 }
@@ -119,9 +119,9 @@ shape_store(Arena *a, const Op *o)
 
 	if (!is_memory(t) || (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
-	if (o->imm[0] < STORE_PLAIN || o->imm[0] >= STORE_KINDS)
+	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
 		return "imm is no kind of store";
-	if (o->imm[0] && (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
+	if (IMM(o, update) && (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
 	return NULL;
 }
@@ -167,15 +167,23 @@ shape_copy(Arena *a, const Op *o)
 
 	if (!is_memory(x) || x->space != S_global || t->space != S_shared || !same_tile(x, t))
 		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
-	return o->imm[0] < 0 || o->imm[0] > 1 ? "imm is 0 or 1" : NULL;
+	return IMM(o, async) < 0 || IMM(o, async) > 1 ? "imm is 0 or 1" : NULL;
 }
 
-/* commit, wait, barrier */
+/* commit, barrier */
 const char *
 shape_none(Arena *a, const Op *o)
 {
 	(void)a;
-	return o->imm[0] < 0 ? "a negative number of groups" : NULL;
+	(void)o;
+	return NULL;
+}
+
+const char *
+shape_wait(Arena *a, const Op *o)
+{
+	(void)a;
+	return IMM(o, pending) < 0 ? "a negative number of groups" : NULL;
 }
 
 /* ---- what a kernel says -------------------------------------------------------------------------- */
@@ -246,9 +254,9 @@ shape_for(Arena *a, const Op *o)
 		if (!type_same(t, &o->in[3 + i]->type) || !type_same(t, &b->arg[1 + i]->type))
 			return arena_printf(a, "carried value %d is not of one type everywhere", i);
 	}
-	if (o->imm[0] != FOR_PLAIN && o->imm[0] != FOR_PIPELINE)
+	if (IMM(o, loop) != FOR_PLAIN && IMM(o, loop) != FOR_PIPELINE)
 		return "neither a plain nor a pipeline loop";
-	if (o->imm[1] < (o->imm[0] == FOR_PIPELINE ? 1 : 0))
+	if (IMM(o, stages) < (IMM(o, loop) == FOR_PIPELINE ? 1 : 0))
 		return "the number of stages is not positive";
 	return check_yield(a, o, b);
 }

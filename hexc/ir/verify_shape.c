@@ -1,4 +1,5 @@
 /* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
+#include "hexc/ir/number.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/verify.h"
 
@@ -30,21 +31,6 @@ same_shape(const Type *x, const Type *y)
 	return type_same(&t, y);
 }
 
-/* Does the integer fit the type's bits?  u64 holds any bit pattern. */
-static bool
-fits(DType d, int64_t x)
-{
-	int bits = dtype_info[d].bits;
-
-	if (d == D_bool)
-		return x == 0 || x == 1;
-	if (bits == 64)
-		return true;
-	if (dtype_info[d].kind == K_sint)
-		return x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1);
-	return x >= 0 && x < (int64_t)1 << bits;
-}
-
 const char *
 shape_const(Arena *a, const Op *o)
 {
@@ -52,8 +38,8 @@ shape_const(Arena *a, const Op *o)
 
 	if (!is_value(t))
 		return types_differ(a, "not a scalar or register tile", t, t);
-	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, o->imm[0]))
-		return arena_printf(a, "%lld does not fit %s", (long long)o->imm[0],
+	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, value)))
+		return arena_printf(a, "%lld does not fit %s", (long long)IMM(o, value),
 		                    dtype_info[t->dtype].name);
 	return NULL;
 }
@@ -76,7 +62,7 @@ shape_iota(Arena *a, const Op *o)
 
 	if (t->space != S_reg || (kind != K_sint && kind != K_uint))
 		return types_differ(a, "not an integer register tile", t, t);
-	if (o->imm[0] < 0 || o->imm[0] >= t->rank)
+	if (IMM(o, dim) < 0 || IMM(o, dim) >= t->rank)
 		return "no such dim";
 	return NULL;
 }
@@ -87,7 +73,7 @@ shape_scalar(Arena *a, const Op *o)
 	(void)a;
 	if (!is_index(o->out[0]))
 		return "the result is not an i64 scalar";
-	if (o->imm[0] < 0 || o->imm[0] > 2)
+	if (IMM(o, axis) < 0 || IMM(o, axis) > 2)
 		return "block_id is 0, 1 or 2";
 	return NULL;
 }
@@ -200,16 +186,16 @@ shape_clip(Arena *a, const Op *o)
 
 	if (o->nin < 1 || t->space != S_reg || !type_same(&o->in[0]->type, t))
 		return "not a register tile, or the result has another type";
-	if (o->imm[0] < 1 || o->imm[0] >= (int64_t)1 << t->rank)
+	if (IMM(o, dims) < 1 || IMM(o, dims) >= (int64_t)1 << t->rank)
 		return "no dims to clip, or dims that the tile does not have";
 	for (int d = 0; d < t->rank; d++)
-		n += (int)(o->imm[0] >> d & 1);
+		n += (int)(IMM(o, dims) >> d & 1);
 	if (o->nin != 1 + n)
 		return arena_printf(a, "%d bounds for %d dims", o->nin - 1, n);
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]))
 			return "a bound is not an i64 scalar";
-	if (dtype_info[t->dtype].kind != K_flt && !fits(t->dtype, o->imm[1]))
+	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, fill)))
 		return "the fill does not fit the type";
 	return NULL;
 }

@@ -32,10 +32,10 @@ shape_transpose(Arena *a, const Op *o)
 	if (!both_reg(o) || x->rank != t->rank)
 		return types_differ(a, "not register tiles of one type and rank", x, t);
 	for (int d = 0; d < t->rank; d++) {
-		if (o->imm[d] < 0 || o->imm[d] >= t->rank || seen >> o->imm[d] & 1)
+		if (IMM_AT(o, perm, d) < 0 || IMM_AT(o, perm, d) >= t->rank || seen >> IMM_AT(o, perm, d) & 1)
 			return "imm is not a permutation of the dims";
-		seen |= 1u << o->imm[d];
-		if (t->shape[d] != x->shape[o->imm[d]])
+		seen |= 1u << IMM_AT(o, perm, d);
+		if (t->shape[d] != x->shape[IMM_AT(o, perm, d)])
 			return types_differ(a, "extents do not fit the permutation", x, t);
 	}
 	return NULL;
@@ -63,16 +63,16 @@ shape_shift(Arena *a, const Op *o)
 
 	if (!both_reg(o) || !type_same(x, t))
 		return types_differ(a, "not register tiles of one type", x, t);
-	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
+	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
 		return "no such dim";
-	return o->imm[1] >= 1 && o->imm[1] < x->shape[o->imm[0]] ? NULL : "moves all elements out, or none";
+	return IMM(o, by) >= 1 && IMM(o, by) < x->shape[IMM(o, dim)] ? NULL : "moves all elements out, or none";
 }
 
 const char *
 shape_slice(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
-	int64_t d = o->imm[0];
+	int64_t d = IMM(o, dim);
 	Type r = *x;
 
 	if (!both_reg(o))
@@ -82,14 +82,14 @@ shape_slice(Arena *a, const Op *o)
 	r.shape[d] = t->shape[d];
 	if (!same_shape(&r, t))
 		return types_differ(a, "another dim changes", x, t);
-	return o->imm[1] >= 0 && o->imm[1] <= x->shape[d] - t->shape[d] ? NULL : "reaches outside the tile";
+	return IMM(o, from) >= 0 && IMM(o, from) <= x->shape[d] - t->shape[d] ? NULL : "reaches outside the tile";
 }
 
 const char *
 shape_concat(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *y = &o->in[1]->type, *t = &o->out[0]->type;
-	int64_t d = o->imm[0];
+	int64_t d = IMM(o, dim);
 	Type r = *x;
 
 	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->spread || y->spread)
@@ -111,9 +111,9 @@ shape_reduce(Arena *a, const Op *o)
 
 	if (!both_reg(o))
 		return types_differ(a, "not register tiles of one type", x, t);
-	if (o->imm[0] < 0 || o->imm[0] >= x->rank)
+	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
 		return "no such dim";
-	r.shape[o->imm[0]] = 1;
+	r.shape[IMM(o, dim)] = 1;
 	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not follow", x, t);
 }
 
@@ -142,7 +142,7 @@ shape_expand(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Type want;
-	const char *bad = expanded(a, &o->in[0]->type, &o->in[1]->type, o->imm[0], &want);
+	const char *bad = expanded(a, &o->in[0]->type, &o->in[1]->type, IMM(o, dim), &want);
 
 	if (bad)
 		return bad;
@@ -168,7 +168,7 @@ shape_dot(Arena *a, const Op *o)
 
 	if (o->nin != 3 && o->nin != 4)
 		return "not two factors, an accumulator, and positions or none";
-	if (o->imm[0] < 0 || o->imm[0] > 1)
+	if (IMM(o, sparse) < 0 || IMM(o, sparse) > 1)
 		return "no such factor";
 	bad = dot_operand(a, o, 0, x);
 	bad = bad ? bad : dot_operand(a, o, 1, y);

@@ -87,7 +87,7 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 		diag_error(l->diag, src, "%s does not fit %s, which has no sign", check_describe(l, c), name);
 		return false;
 	}
-	if (!flt && (c->i < num_min(d) || (!dtype_past_i64(d) && c->i > num_max(d)))) {
+	if (!flt && !num_fits(d, c->i)) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
 		           name, (long long)num_min(d),
 		           dtype_past_i64(d) ? "18446744073709551615"
@@ -223,7 +223,7 @@ const_binary(Lower *l, Tok op, Src src, Value x, Value y)
 static bool
 flt_call(OpCode code, double x, double *r)
 {
-	switch ((int)code) {
+	switch (code) {
 	case O_exp: *r = exp(x); return true;
 	case O_exp2: *r = exp2(x); return true;
 	case O_log: *r = log(x); return true;

@@ -82,6 +82,6 @@ lower_atomic(Lower *l, const Expr *e)
 	                      arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name));
 	in[1] = to.v.v;
 	if (in[0])
-		op_new(l->b, NULL, O_store, e->src, 2, in, 0, NULL)->imm[0] = kind;
+		IMM_SET(op_new(l->b, NULL, O_store, e->src, 2, in, 0, NULL), update, kind);
 	return true;
 }

@@ -96,7 +96,7 @@ lower_member(Lower *l, const Expr *e)
 			if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "`block.%s`", axis[i])))
 				return value_none();
 			v = put_op(l, O_block_id, e->src, 0, NULL, type_index());
-			v->def->imm[0] = i;
+			IMM_SET(v->def, axis, i);
 			return value_of(v);
 		}
 		diag_error(l->diag, e->src, "`block.%s`: a block has block.x, block.y and block.z", e->name);

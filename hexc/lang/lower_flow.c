@@ -129,8 +129,8 @@ lower_for(Lower *l, const Stmt *s)
 		out[i] = type_free(in[3 + i]->type);
 	}
 	o = op_new(l->b, NULL, O_for, s->src, 3 + v.n, in, v.n, out);
-	o->imm[0] = s->pipeline ? FOR_PIPELINE : FOR_PLAIN;
-	o->imm[1] = ok ? stages : s->pipeline;
+	IMM_SET(o, loop, s->pipeline ? FOR_PIPELINE : FOR_PLAIN);
+	IMM_SET(o, stages, ok ? stages : s->pipeline);
 	lower_body(l, s, o, &v);
 	for (int i = 0; i < v.n; i++)
 		set_var(v.sym[i], o->out[i]);

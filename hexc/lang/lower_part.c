@@ -50,8 +50,8 @@ lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t exten
 		return x;
 	t.shape[dim] = extent;
 	x = put1(l, O_slice, src, x, t);
-	x->def->imm[0] = dim;
-	x->def->imm[1] = start;
+	IMM_SET(x->def, dim, dim);
+	IMM_SET(x->def, from, start);
 	return x;
 }
 
@@ -66,7 +66,7 @@ joined(Lower *l, Src src, int n, const Operand *part, int dim)
 
 		t.shape[dim] += part[i].v.v->type.shape[dim];
 		v = put2(l, O_concat, src, v, part[i].v.v, t);
-		v->def->imm[0] = dim;
+		IMM_SET(v->def, dim, dim);
 	}
 	return value_of(v);
 }
@@ -189,7 +189,7 @@ lower_arg_extreme(Lower *l, const Expr *e, OpCode code)
 	t.dtype = D_i32;
 	in[0] = found.v;
 	in[1] = put_op(l, O_iota, e->src, 0, NULL, t);
-	in[1]->def->imm[0] = dim;
+	IMM_SET(in[1]->def, dim, dim);
 	in[2] = put_const(l, &none, t, e->src);
 	best.v.v = lower_put_reduce(l, e, O_reduce_min, put_op(l, O_select, e->src, 3, in, t), dim);
 	return best.v;

@@ -1,4 +1,5 @@
 /* lower_reduce.c - reductions along a dimension, and means over the elements that exist. */
+#include "hexc/ir/access.h"
 #include "hexc/lang/lower.h"
 
 Val *
@@ -9,7 +10,7 @@ lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 
 	t.shape[dim] = 1;
 	v = put1(l, code, e->src, x, t);
-	v->def->imm[0] = dim;
+	IMM_SET(v->def, dim, dim);
 	return v;
 }
 
@@ -77,10 +78,10 @@ count_writes(Lower *l)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, l->k->body); o; o = walk_next(&w)) {
-		Val *root = o->code == O_copy || o->code == O_store ? view_root(o->in[1]) : NULL;
+		Val *to = access_target(o), *root = to ? view_root(to) : NULL;
 
 		if (root)
-			n[root->id] += o->code == O_copy || root == o->in[1] ? 1 : 2;
+			n[root->id] += o->code == O_copy || root == to ? 1 : 2;
 	}
 	return n;
 }

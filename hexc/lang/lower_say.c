@@ -97,7 +97,7 @@ element(Lower *l, Src src, Val *tile, Val *const *index)
 	memcpy(in + 1, index, sizeof *in * (size_t)t.rank);
 	t = type_tile(t.dtype, S_shared, 0, NULL);
 	in[0] = put_op(l, O_view, src, 1 + tile->type.rank, in, t);
-	in[0]->def->imm[0] = ((int64_t)1 << tile->type.rank) - 1;
+	IMM_SET(in[0]->def, dropped, ((int64_t)1 << tile->type.rank) - 1);
 	return put1(l, O_load, src, in[0], type_scalar(t.dtype));
 }
 
@@ -238,7 +238,7 @@ first_false(Lower *l, const Expr *e, const Value *cond)
 		Value by = value_int(step);
 		Val *i = put_op(l, O_iota, e->src, 0, NULL, t);
 
-		i->def->imm[0] = d;
+		IMM_SET(i->def, dim, d);
 		i = put2(l, O_mul, e->src, i, put_const(l, &by, t, e->src), t);
 		in[2] = in[2] ? put2(l, O_add, e->src, in[2], i, t) : i;
 		step *= t.shape[d];

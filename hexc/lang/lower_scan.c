@@ -12,12 +12,12 @@ shifted(Lower *l, Src src, Value x, int dim, int64_t n, const Value *in)
 	Value r = x;
 
 	r.v = put1(l, O_shift, src, x.v, x.v->type);
-	r.v->def->imm[0] = dim;
-	r.v->def->imm[1] = n;
+	IMM_SET(r.v->def, dim, dim);
+	IMM_SET(r.v->def, by, n);
 	if (dtype_info[x.v->type.dtype].kind == K_flt)
 		r.v->def->fimm = const_double(in);
 	else
-		r.v->def->imm[2] = in->i;
+		IMM_SET(r.v->def, entry, in->i);
 	r.edge[dim] = NULL;
 	return r;
 }
@@ -171,7 +171,7 @@ scan_step(Lower *l, Scan *s, int64_t n)
 		return false;
 	cond.dtype = D_bool;
 	in[0] = put_op(l, O_iota, s->e->src, 0, NULL, at);
-	in[0]->def->imm[0] = s->dim;
+	IMM_SET(in[0]->def, dim, s->dim);
 	in[1] = put_const(l, &(Value){ .kind = VK_int, .i = n }, at, s->e->src);
 	in[0] = put2(l, O_le, s->e->src, in[1], in[0], cond);
 	for (int i = 0; i < s->n; i++) {

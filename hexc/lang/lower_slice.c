@@ -283,7 +283,7 @@ taken_view(Lower *l, const Taken *t, Space space)
 	res.kind = VK_view;
 	res.v = put_op(l, O_view, t->e->src, 1 + type->rank, t->in,
 	               type_tile(type->dtype, space, t->rank, t->shape));
-	res.v->def->imm[0] = t->missing;
+	IMM_SET(res.v->def, dropped, t->missing);
 	return res;
 }
 

@@ -74,7 +74,7 @@ lower_sparse(Lower *l, const Expr *e)
 	if (!check_shape(l, t.rank, t.shape, e->src))
 		return value_none();
 	r.v = put2(l, O_expand, e->src, v.v.v, p.v.v, t);
-	r.v->def->imm[0] = last;
+	IMM_SET(r.v->def, dim, last);
 	for (int d = 0; d < last; d++)
 		r.edge[d] = v.v.edge[d];
 	r.edge[last] = doubled(l, e->src, v.v.edge[last]);

@@ -278,7 +278,7 @@ lower_copy(Lower *l, const Stmt *s)
 	}
 	in[0] = src.v.v;
 	in[1] = dst.v.v;
-	op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL)->imm[0] = 1;
+	IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), async, 1);
 	if (s->target->kind == EX_name && dst.v.v->def->parent == l->b)
 		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
 }
@@ -294,7 +294,7 @@ lower_wait(Lower *l, const Stmt *s)
 		diag_error(l->diag, s->value->src, "wait %lld: 0 to 63 groups may stay in flight",
 		           (long long)n);
 	else
-		op_new(l->b, NULL, O_wait, s->src, 0, NULL, 0, NULL)->imm[0] = n;
+		IMM_SET(op_new(l->b, NULL, O_wait, s->src, 0, NULL, 0, NULL), pending, n);
 }
 
 void

@@ -51,7 +51,7 @@ permute(Lower *l, const Expr *e, const Operand *x, const int *perm)
 	}
 	r.v = put1(l, O_transpose, e->src, x->v.v, t);
 	for (int i = 0; i < t.rank; i++)
-		r.v->def->imm[i] = perm[i];
+		IMM_SET_AT(r.v->def, perm, i, perm[i]);
 	return r;
 }
 
@@ -151,12 +151,12 @@ leading(const Op *view)
 	const Type *t = &view->in[0]->type;
 	int n = 0;
 
-	while (n < t->rank && view->imm[0] >> n & 1)
+	while (n < t->rank && IMM(view, dropped) >> n & 1)
 		n++;
 	for (int d = n; d < t->rank; d++) {
 		int64_t at;
 
-		if (view->imm[0] >> d & 1 || view->out[0]->type.shape[d - n] != t->shape[d] ||
+		if (IMM(view, dropped) >> d & 1 || view->out[0]->type.shape[d - n] != t->shape[d] ||
 		    !val_is_const(view->in[1 + d], &at) || at != 0)
 			return -1;
 	}
@@ -184,7 +184,7 @@ put_alias(Lower *l, Src src, Val *v, const Type *t)
 	if (n == 0)
 		return in[0];
 	v = put_op(l, O_view, src, 1 + all.rank, in, *t);
-	v->def->imm[0] = ((int64_t)1 << n) - 1;
+	IMM_SET(v->def, dropped, ((int64_t)1 << n) - 1);
 	return v;
 }
 
@@ -217,6 +217,6 @@ lower_iota(Lower *l, const Expr *e)
 	    !lower_dim_arg(l, e, 0, e->narg - 1, &dim))
 		return value_none();
 	v = put_op(l, O_iota, e->src, 0, NULL, type_tile(D_i32, S_reg, e->narg - 1, shape));
-	v->def->imm[0] = dim;
+	IMM_SET(v->def, dim, dim);
 	return value_of(v);
 }

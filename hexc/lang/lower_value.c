@@ -41,7 +41,7 @@ put_const(Lower *l, const Value *c, Type t, Src src)
 	if (dtype_info[t.dtype].kind == K_flt)
 		v->def->fimm = num_round(t.dtype, const_double(c));
 	else
-		v->def->imm[0] = c->i;
+		IMM_SET(v->def, value, c->i);
 	return v;
 }
 
@@ -120,7 +120,7 @@ load_single(Lower *l, Operand o)
 	Type t = type_tile(o.v.v->type.dtype, o.v.v->type.space, 0, NULL);
 	Val *v = put_op(l, O_view, o.e->src, view->nin, view->in, t);
 
-	v->def->imm[0] = ((int64_t)1 << (view->nin - 1)) - 1;
+	IMM_SET(v->def, dropped, ((int64_t)1 << (view->nin - 1)) - 1);
 	return value_of(put1(l, O_load, o.e->src, v, type_scalar(t.dtype)));
 }
 

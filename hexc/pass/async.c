@@ -29,8 +29,8 @@ keeps_groups(const Block *b)
 static bool
 transparent(const Op *o)
 {
-	return o->code == O_alloc || (o->code == O_copy && !o->imm[0]) ||
-	       (op_info[o->code].flags & F_PURE && !(op_info[o->code].flags & F_MEM));
+	return o->code == O_alloc || (o->code == O_copy && !IMM(o, async)) ||
+	       (op_is(o, F_PURE) && !op_is(o, F_MEM));
 }
 
 static void
@@ -54,8 +54,8 @@ block_async(Block *b)
 			settle(b, o, src);
 			pending = false;
 		}
-		if (ours && o->code == O_copy && !o->imm[0] && o->in[0]->type.space == S_global) {
-			o->imm[0] = 1;
+		if (ours && o->code == O_copy && !IMM(o, async) && o->in[0]->type.space == S_global) {
+			IMM_SET(o, async, 1);
 			src = o->src;
 			pending = changed = true;
 		}

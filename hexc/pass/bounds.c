@@ -128,11 +128,11 @@ clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 	Type t = type_free(x->type);
 	Op *c = op_new(o->parent, o, O_clip, o->src, 2, in, 1, &t);
 
-	c->imm[0] = (int64_t)1 << d;
+	IMM_SET(c, dims, (int64_t)1 << d);
 	if (dtype_is_float(t.dtype))
 		c->fimm = f;
 	else
-		c->imm[1] = i;
+		IMM_SET(c, fill, i);
 	c->out[0]->name = x->name;
 	b->changed = true;
 	return c->out[0];

@@ -16,7 +16,7 @@ bound_min(Op *o, Val *x, Val *y)
 void
 edge_reduce(Bounds *b, Op *o)
 {
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	DType t = o->out[0]->type.dtype;
 	Edge e = *edge_of(b, o->in[0]);
 	Val *bound = e.at[d];
@@ -82,7 +82,7 @@ edge_dot(Bounds *b, Op *o)
 void
 edge_expand(Bounds *b, Op *o)
 {
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	Val *end = edge_of(b, o->in[1])->at[d], *own;
 	Edge e;
 	Sparse s;
@@ -147,11 +147,11 @@ edge_clip(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Edge e = *edge_of(b, o->in[0]);
-	bool zero = dtype_is_float(t->dtype) ? o->fimm == 0 : o->imm[1] == 0;
+	bool zero = dtype_is_float(t->dtype) ? o->fimm == 0 : IMM(o, fill) == 0;
 	int in = 1;
 
 	for (int d = 0; d < t->rank; d++) {
-		if (!(o->imm[0] >> d & 1))
+		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		e.at[d] = zero ? o->in[in] : NULL;
 		e.zero = zero ? e.zero | 1u << d : e.zero;
@@ -174,7 +174,7 @@ edge_shape(Bounds *b, Op *o)
 		return;
 	for (int d = 0; d < t->rank; d++) {
 		if (o->code == O_transpose) {
-			from = (int)o->imm[d];
+			from = (int)IMM_AT(o, perm, d);
 		} else if (o->code == O_broadcast) {
 			from = d;
 			if (x->shape[d] != t->shape[d])
@@ -227,8 +227,8 @@ edge_shift(Bounds *b, Op *o)
 {
 	Edge e = *edge_of(b, o->in[0]);
 
-	e.at[o->imm[0]] = NULL;
-	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : o->imm[2] != 0)
+	e.at[IMM(o, dim)] = NULL;
+	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, entry) != 0)
 		e.zero = 0;
 	edge_set(b, o->out[0], &e);
 }
@@ -237,10 +237,10 @@ void
 edge_slice(Bounds *b, Op *o)
 {
 	Edge e = *edge_of(b, o->in[0]);
-	Val **at = &e.at[o->imm[0]];
+	Val **at = &e.at[IMM(o, dim)];
 
-	if (*at && o->imm[1])
-		*at = ir_bin(o->parent, o, O_sub, *at, ir_const(o->parent, o, o->imm[1]));
+	if (*at && IMM(o, from))
+		*at = ir_bin(o->parent, o, O_sub, *at, ir_const(o->parent, o, IMM(o, from)));
 	edge_set(b, o->out[0], &e);
 }
 

@@ -83,7 +83,7 @@ order(Op *o)
 	Val *x, *y;
 	bool cx, cy;
 
-	if (!(op_info[o->code].flags & F_COMM))
+	if (!op_is(o, F_COMM))
 		return;
 	x = o->in[0];
 	y = o->in[1];
@@ -100,7 +100,7 @@ merge(Cse *c, Op *o)
 {
 	size_t i;
 
-	if (o->nout != 1 || !(op_info[o->code].flags & F_PURE))
+	if (o->nout != 1 || !op_is(o, F_PURE))
 		return;
 	order(o);
 	for (i = hash(o) & c->mask; c->table[i]; i = (i + 1) & c->mask) {

@@ -4,6 +4,7 @@
  * Live are stores to tensors, synchronization, what is printed and asserted, and what they need,
  * transitively: also through loops, whose carried values are dropped when only they themselves use them,
  * and through shared tiles, which live when something loads from them. */
+#include "hexc/ir/access.h"
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 
@@ -78,11 +79,11 @@ roots(Dce *d, Block *b)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
-		bool shared = (o->code == O_store || o->code == O_copy) && view_root(o->in[1])->def;
-		if (shared)
+		Val *target = access_target(o);
+
+		if (target && view_root(target)->def)
 			VEC_PUSH(d->k->unit->arena, d->fill, d->nfill, d->cfill, o);
-		else if (o->code == O_store || o->code == O_copy ||
-		         (op_info[o->code].flags & (F_SYNC | F_EFFECT)))
+		else if (target || op_is(o, F_SYNC | F_EFFECT))
 			mark_op(d, o);
 	}
 	mark_op(d, b->last);

@@ -43,7 +43,7 @@ commute(Fold *f, Op *o)
 {
 	Val *x;
 
-	if (!(op_info[o->code].flags & F_COMM) || !o->in[0]->def || o->in[0]->def->code != O_const ||
+	if (!op_is(o, F_COMM) || !o->in[0]->def || o->in[0]->def->code != O_const ||
 	    (o->in[1]->def && o->in[1]->def->code == O_const))
 		return;
 	x = o->in[0];
@@ -58,7 +58,7 @@ fold_op(Fold *f, Op *o)
 	Konst c;
 	Val *r = NULL;
 
-	if (o->nout != 1 || !(op_info[o->code].flags & F_PURE) || o->code == O_const ||
+	if (o->nout != 1 || !op_is(o, F_PURE) || o->code == O_const ||
 	    o->out[0]->type.pinned)
 		return;
 	commute(f, o);
@@ -66,7 +66,7 @@ fold_op(Fold *f, Op *o)
 		r = const_make(o, &o->out[0]->type, c);
 	if (!r)
 		r = fold_tile(o);
-	if (!r && (op_info[o->code].flags & F_ELT) && o->nin)
+	if (!r && op_is(o, F_ELT) && o->nin)
 		r = dtype_is_float(o->in[0]->type.dtype) ? fold_float(o) : fold_int(o);
 	if (!r)
 		r = fold_fact(o);
@@ -119,7 +119,7 @@ fold_for(Fold *f, Op *o, Op **next)
 		op_unlink(o);
 		return true;
 	}
-	if (o->imm[0] == FOR_PLAIN && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 && step.lo >= 1 &&
+	if (IMM(o, loop) == FOR_PLAIN && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 && step.lo >= 1 &&
 	    hi.hi - lo.lo <= step.lo) {
 		for (int i = 0; i < b->narg; i++)
 			becomes(f, b->arg[i], o->in[i ? 2 + i : 0]);

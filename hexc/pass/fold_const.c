@@ -8,7 +8,7 @@ const_get(const Val *v, Konst *out)
 {
 	if (!v->def || v->def->code != O_const)
 		return false;
-	out->i = v->def->imm[0];
+	out->i = IMM(v->def, value);
 	out->f = v->def->fimm;
 	return true;
 }
@@ -21,7 +21,7 @@ const_make(Op *at, const Type *like, Konst c)
 	if (dtype_is_float(like->dtype))
 		o->fimm = c.f;
 	else
-		o->imm[0] = c.i;
+		IMM_SET(o, value, c.i);
 	return o->out[0];
 }
 
@@ -39,12 +39,11 @@ pick_float(bool max, double x, double y)
 static bool
 eval_float(OpCode code, double x, double y, double *r)
 {
-	switch ((int)code) {
+	switch (code) {
 	case O_add: *r = x + y; return true;
 	case O_sub: *r = x - y; return true;
 	case O_mul: *r = x * y; return true;
 	case O_div: *r = x / y; return true;
-	case O_mod: *r = fmod(x, y); return true;
 	case O_min: *r = pick_float(false, x, y); return true;
 	case O_max: *r = pick_float(true, x, y); return true;
 	case O_neg: *r = -x; return true;
@@ -62,7 +61,7 @@ eval_int(OpCode code, DType d, int64_t x, int64_t y, int64_t *r)
 
 	if (dtype_past_i64(d) && sensitive)
 		return false;
-	switch ((int)code) {
+	switch (code) {
 	case O_neg: return i64_eval(O_sub, 0, x, r);
 	case O_abs: return x >= 0 ? (*r = x, true) : i64_eval(O_sub, 0, x, r);
 	case O_not: *r = d == D_bool ? !x : ~x; return true;
@@ -120,14 +119,14 @@ const_eval(const Op *o, Konst *out)
 	DType d = o->out[0]->type.dtype, from = o->nin ? o->in[0]->type.dtype : d;
 	bool ok;
 
-	if (!(op_info[o->code].flags & F_ELT) || o->nin < 1 || o->nin > 3)
+	if (!op_is(o, F_ELT) || o->nin < 1 || o->nin > 3)
 		return false;
 	for (int i = 0; i < o->nin; i++)
 		if (!const_get(o->in[i], &x[i]))
 			return false;
 	out->i = 0;
 	out->f = 0;
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_select: *out = x[0].i ? x[1] : x[2]; return true;
 	case O_cast: eval_cast(d, from, x[0], out); return true;
 	case O_bitcast: return eval_bitcast(d, from, x[0], out);

@@ -28,7 +28,7 @@ fold_equal(Op *o)
 
 	if (o->nin != 2 || x != o->in[1])
 		return NULL;
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_sub:
 	case O_xor:
 	case O_ne:
@@ -86,7 +86,7 @@ fold_right(Op *o, int64_t c)
 	Val *x = o->in[0];
 	int64_t ones = num_wrap(d, -1);
 
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_add:
 	case O_sub:
 	case O_xor: return c == 0 ? x : fold_chain(o, c);
@@ -140,7 +140,7 @@ fold_float(Op *o)
 		return make_op(o, O_abs, p->in[0], NULL);
 	if (o->nin != 2 || !const_get(o->in[1], &c))
 		return NULL;
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_mul:
 	case O_div: return !(c.f < 1) && !(c.f > 1) && !isnan(c.f) ? o->in[0] : NULL;
 	case O_add: return fpclassify(c.f) == FP_ZERO && signbit(c.f) ? o->in[0] : NULL;

@@ -99,7 +99,7 @@ fold_shape(Op *o)
 	Konst c;
 
 	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
-		same = same && o->imm[d] == d;
+		same = same && IMM_AT(o, perm, d) == d;
 	if (same)
 		return x;
 	if (const_get(x, &c))
@@ -109,7 +109,7 @@ fold_shape(Op *o)
 	if (!p || p->code != o->code)
 		return NULL;
 	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
-		imm[d] = p->imm[o->imm[d]];
+		imm[d] = IMM_AT(p, perm, IMM_AT(o, perm, d));
 	return remake(o, p->in[0], imm);
 }
 
@@ -124,7 +124,7 @@ fold_reduce(Op *o)
 	if (o->code != O_reduce_sum && const_get(o->in[0], &c))
 		return const_make(o, &o->out[0]->type, c);
 	if (o->code == O_reduce_sum && !dtype_is_float(o->out[0]->type.dtype) && const_get(o->in[0], &c)) {
-		i64_eval(O_mul, c.i, o->in[0]->type.shape[o->imm[0]], &c.i);
+		i64_eval(O_mul, c.i, o->in[0]->type.shape[IMM(o, dim)], &c.i);
 		c.i = num_wrap(o->out[0]->type.dtype, c.i);
 		return const_make(o, &o->out[0]->type, c);
 	}
@@ -143,7 +143,7 @@ fold_clip(Op *o)
 
 	in[0] = o->in[0];
 	for (int d = 0; d < t->rank; d++) {
-		if (!(o->imm[0] >> d & 1))
+		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		if (val_fact(o->parent->kernel, o->in[at]).lo < t->shape[d]) {
 			in[n++] = o->in[at];
@@ -156,8 +156,8 @@ fold_clip(Op *o)
 	if (n == 1)
 		return in[0];
 	c = op_new(o->parent, o, O_clip, o->src, n, in, 1, t);
-	c->imm[0] = mask;
-	c->imm[1] = o->imm[1];
+	IMM_SET(c, dims, mask);
+	IMM_SET(c, fill, IMM(o, fill));
 	c->fimm = o->fimm;
 	return c->out[0];
 }
@@ -172,7 +172,7 @@ fold_splats(Op *o)
 	Val *x;
 	Konst c;
 
-	if (!(op_info[o->code].flags & F_ELT) || o->out[0]->type.space != S_reg || o->nin < 1 || o->nin > 3)
+	if (!op_is(o, F_ELT) || o->out[0]->type.space != S_reg || o->nin < 1 || o->nin > 3)
 		return NULL;
 	for (int i = 0; i < o->nin; i++) {
 		const Op *p = o->in[i]->def;
@@ -197,12 +197,12 @@ fold_tile(Op *o)
 	Val *r;
 	Konst c;
 
-	switch ((int)o->code) {
+	switch (o->code) {
 	case O_splat: return const_get(o->in[0], &c) ? const_make(o, &o->out[0]->type, c) : NULL;
 	case O_iota:
 		c.i = 0;
 		c.f = 0;
-		return o->out[0]->type.shape[o->imm[0]] == 1 ? const_make(o, &o->out[0]->type, c) : NULL;
+		return o->out[0]->type.shape[IMM(o, dim)] == 1 ? const_make(o, &o->out[0]->type, c) : NULL;
 	case O_broadcast:
 	case O_transpose:
 	case O_reshape: return fold_shape(o);

@@ -13,6 +13,7 @@
  * needs   slices of packed tensors that start and end with blocks
  * keeps   what the kernel computes, given the tensor in its packed form
  * leaves  Param.pack with its block; place and spread are inference's to find */
+#include "hexc/ir/access.h"
 #include "hexc/pass/packed.h"
 #include "hexc/pass/pass.h"
 
@@ -39,15 +40,6 @@ fail(Packed *p, Src src, const char *text)
 	return false;
 }
 
-/* The memory that o reads or writes, NULL: none. */
-static Val *
-memory_of(const Op *o, int i)
-{
-	if (i == 0)
-		return o->code == O_load || o->code == O_copy ? o->in[0] : NULL;
-	return o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
-}
-
 /* ---- which memory holds the tensor ----------------------------------------------------------------- */
 
 static bool
@@ -60,11 +52,11 @@ find_tiles(Packed *p)
 		if (o->code == O_copy && view_root(o->in[0]) == p->root)
 			p->ours[view_root(o->in[1])->id] = true;
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w)) {
-		Val *to = memory_of(o, 1);
+		Val *to = access_target(o);
 
 		if (o->code == O_load && o->out[0]->type.space == S_scalar && is_ours(p, view_root(o->in[0])))
 			return fail(p, o->src, "single elements cannot be read, only whole blocks");
-		if (to && view_root(to) == p->root && (o->code != O_store || o->imm[0]))
+		if (to && view_root(to) == p->root && (o->code != O_store || IMM(o, update)))
 			return fail(p, o->src, "it is written by whole blocks, not updated");
 		if (to && to != p->root && is_ours(p, view_root(to)) && view_root(to) != p->root &&
 		    (o->code != O_copy || view_root(o->in[0]) != p->root))
@@ -198,7 +190,7 @@ view_words(Packed *p, Op *o, Val *of)
 		                         : exactly(p->k, o, o->in[1 + d], p->pack->block[d - rank + 2]);
 	in[1 + rank] = ir_const(o->parent, o, 0);
 	v = op_new(o->parent, o, O_view, o->src, 2 + rank, in, 1, &t);
-	v->imm[0] = o->imm[0];
+	IMM_SET(v, dropped, IMM(o, dropped));
 	v->out[0]->name = o->out[0]->name;
 	return v->out[0];
 }
@@ -217,8 +209,8 @@ words_of(Packed *p, Val *v)
 		Type t = word_type(p, &v->type);
 		Op *a = op_new(o->parent, o, O_alloc, o->src, 0, NULL, 1, &t);
 
-		a->imm[0] = o->imm[0];
-		a->imm[1] = o->imm[1];
+		IMM_SET(a, offset, IMM(o, offset));
+		IMM_SET(a, align, IMM(o, align));
 		a->out[0]->name = v->name;
 		p->words[v->id] = a->out[0];
 	} else {
@@ -256,7 +248,7 @@ rewrite(Packed *p, Op *o)
 	t.space = S_reg;
 	in[0] = op_new(o->parent, o, O_load, o->src, 1, &words, 1, &t)->out[0];
 	in[0]->name = o->out[0]->name;
-	in[0]->def->imm[0] = o->imm[0];
+	IMM_SET(in[0]->def, free, IMM(o, free));
 	in[1] = p->root;
 	val_replace(p->k, o->out[0],
 	            op_new(o->parent, o, O_unpack, o->src, 2, in, 1, &o->out[0]->type)->out[0]);
@@ -283,7 +275,7 @@ cleared(Packed *p, Op *o, Val *tile)
 	if (!dims)
 		return tile;
 	clip = op_new(o->parent, o, O_clip, o->src, n, in, 1, &tile->type);
-	clip->imm[0] = dims;
+	IMM_SET(clip, dims, dims);
 	return clip->out[0];
 }
 

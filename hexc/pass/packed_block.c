@@ -61,10 +61,10 @@ through(Follow *f, const Op *o, int i, const int *dim, int depth)
 	}
 	if (o->nout != 1 || o->out[0]->type.rank != v->type.rank ||
 	    !(o->code == O_transpose || o->code == O_clip || o->code == O_convert ||
-	      op_info[o->code].flags & F_ELT))
+	      op_is(o, F_ELT)))
 		return false;
 	for (int d = 0; d < v->type.rank; d++)
-		moved[d] = dim[o->code == O_transpose ? o->imm[d] : d];
+		moved[d] = dim[o->code == O_transpose ? IMM_AT(o, perm, d) : d];
 	return follow(f, o->out[0], moved, depth + 1);
 }
 

@@ -2,7 +2,7 @@
  *
  * needs   copies and loads where the program has them, each tile of a stage allocated in the loop's body
  * keeps   what the kernel computes; sizes, facts, bounds of views
- * breaks  no loop is FOR_PIPELINE behind it (imm[1] still says how many stages it had)
+ * breaks  no loop is FOR_PIPELINE behind it (its stages still say how many it had)
  *
  * A tile allocated in the body and filled only by copies whose source depends on the counter and on values
  * from outside gets `stages` buffers, in front of the loop.  With S stages, iteration i does
@@ -61,7 +61,7 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 	if (o->code == O_load) {
 		if (v->type.space != S_scalar || written_in(p, view_root(o->in[0])))
 			return false;
-	} else if (!(op_info[o->code].flags & F_PURE) || v->type.space == S_reg) {
+	} else if (!op_is(o, F_PURE) || v->type.space == S_reg) {
 		return false;
 	}
 	for (int i = 0; i < o->nin; i++)
@@ -145,7 +145,7 @@ check_body(const Pipe *p)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
-		if (o->code != O_commit && o->code != O_wait && !(o->code == O_copy && o->imm[0]))
+		if (o->code != O_commit && o->code != O_wait && !(o->code == O_copy && IMM(o, async)))
 			continue;
 		what = o->code == O_wait ? "`wait`" : "`commit`";
 		what = o->code == O_copy ? "`async copy`" : what;
@@ -185,8 +185,8 @@ pipe_loop(Kernel *k, Op *loop)
 	p.k = k;
 	p.loop = loop;
 	p.body = loop->blk[0];
-	p.stages = loop->imm[1] < 1 ? 1 : loop->imm[1];
-	loop->imm[0] = FOR_PLAIN;
+	p.stages = IMM(loop, stages) < 1 ? 1 : IMM(loop, stages);
+	IMM_SET(loop, loop, FOR_PLAIN);
 	if (p.stages > STAGES_MAX) {
 		diag_error(k->unit->diag, loop->src, "%lld stages: a pipeline loop has at most %d",
 		           (long long)p.stages, STAGES_MAX);
@@ -208,7 +208,7 @@ pass_pipeline(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o;) {
-		if (o->code != O_for || o->imm[0] != FOR_PIPELINE) {
+		if (o->code != O_for || IMM(o, loop) != FOR_PIPELINE) {
 			o = walk_next(&w);
 			continue;
 		}

@@ -67,7 +67,7 @@ typedef struct Needs {
 static bool
 made_when_asked(const Op *o)
 {
-	return op_info[o->code].flags & F_PURE && o->code != O_dot && o->nout == 1;
+	return op_is(o, F_PURE) && o->code != O_dot && o->nout == 1;
 }
 
 static void

@@ -7,7 +7,8 @@ sync_new(Block *b, Op *at, OpCode code, Src src, int64_t groups)
 {
 	Op *o = op_new(b, at, code, src, 0, NULL, 0, NULL);
 
-	o->imm[0] = groups;
+	if (code == O_wait)
+		IMM_SET(o, pending, groups);
 	return o;
 }
 
@@ -26,7 +27,7 @@ stage_view(Block *b, Op *at, const Ring *r, Val *stage)
 	t.layout = NULL;
 	t.pinned = false;
 	o = op_new(b, at, O_view, r->alloc->src, t.rank + 2, in, 1, &t);
-	o->imm[0] = 1; /* the stage dim is dropped */
+	IMM_SET(o, dropped, 1); /* the stage dim is dropped */
 	o->out[0]->name = r->alloc->out[0]->name;
 	return o->out[0];
 }
@@ -64,7 +65,7 @@ ring_alloc(const Pipe *p, Ring *r)
 		all.pinned = true;
 	}
 	o = op_new(p->loop->parent, p->loop, O_alloc, r->alloc->src, 0, NULL, 1, &all);
-	o->imm[1] = r->alloc->imm[1];
+	IMM_SET(o, align, IMM(r->alloc, align));
 	o->out[0]->name = r->alloc->out[0]->name;
 	r->memory = o->out[0];
 }
@@ -91,7 +92,7 @@ issue_ring(const Pipe *p, const Ring *r, Block *b, Op *at, Val *iv, Val *buffer)
 			continue;
 		in[0] = move_val(&m, o->in[0]);
 		in[1] = move_val(&m, o->in[1]);
-		op_new(b, at, O_copy, o->src, 2, in, 0, NULL)->imm[0] = 1;
+		IMM_SET(op_new(b, at, O_copy, o->src, 2, in, 0, NULL), async, 1);
 	}
 }
 
@@ -221,8 +222,8 @@ loop_widen(Kernel *k, Op *o, Val *first)
 		out[i] = o->out[i]->type;
 	out[o->nout] = first->type;
 	n = op_new(o->parent, o, O_for, o->src, o->nin, o->in, o->nout + 1, out);
-	n->imm[0] = o->imm[0];
-	n->imm[1] = o->imm[1];
+	IMM_SET(n, loop, IMM(o, loop));
+	IMM_SET(n, stages, IMM(o, stages));
 	n->blk[0] = o->blk[0];
 	n->blk[0]->owner = n;
 	o->blk[0] = NULL;

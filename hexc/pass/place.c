@@ -18,7 +18,7 @@
 static bool
 is_marked(const Op *o)
 {
-	return o->code == O_load && o->imm[0];
+	return o->code == O_load && IMM(o, free);
 }
 
 /* Does what o makes of operand i take part in what o gives, elementwise or rearranged? */
@@ -27,8 +27,7 @@ passes_on(const Op *o, int i)
 {
 	if (o->code == O_lookup && i == 0)
 		return false; /* a table, which lives in registers */
-	return op_info[o->code].flags & F_PURE && o->code != O_dot && o->code != O_reduce_sum &&
-	       o->code != O_reduce_max && o->code != O_reduce_min && o->in[i]->type.space == S_reg;
+	return op_is(o, F_PURE) && !op_is(o, F_REDUCE) && o->code != O_dot && o->in[i]->type.space == S_reg;
 }
 
 typedef struct Reach {
@@ -69,14 +68,15 @@ read_by_dots(Kernel *k)
 }
 
 void
-place_find(Kernel *k)
+place_find(Kernel *k, FreeTile **out, int *n)
 {
 	Arena *a = k->unit->arena;
 	bool *read = NULL;
 	FreeTile *place = NULL;
-	int n = 0, cap = 0;
+	int cap = 0;
 	OpWalk w;
 
+	*n = 0;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Type *t;
 		FreeTile p;
@@ -85,34 +85,26 @@ place_find(Kernel *k)
 			continue;
 		read = read ? read : read_by_dots(k);
 		if (!read[o->id]) {
-			o->imm[0] = 0;
+			IMM_SET(o, free, 0);
 			continue;
 		}
 		t = &o->out[0]->type;
 		p = (FreeTile){ .name = o->out[0]->name, .src = o->src };
 		p.bytes = type_size(t) * dtype_info[t->dtype].bits / 8;
-		VEC_PUSH(a, place, n, cap, p);
+		VEC_PUSH(a, place, *n, cap, p);
 	}
-	k->place = place;
-	k->nplace = n;
+	*out = place;
 }
 
 void
 place_decide(Kernel *k, const bool *registers)
 {
-	FreeTile *place = NEWN(k->unit->arena, FreeTile, k->nplace);
 	OpWalk w;
 	int n = 0;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		if (!is_marked(o))
-			continue;
-		place[n] = k->place[n];
-		place[n].registers = registers[n];
-		o->imm[0] = !registers[n];
-		n++;
-	}
-	k->place = place;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (is_marked(o))
+			IMM_SET(o, free, !registers[n++]);
 }
 
 /* ---- to shared memory ----------------------------------------------------------------------------- */
@@ -155,10 +147,11 @@ pass_place(Kernel *k)
 {
 	uint32_t n = k->nval + 1;
 	Val **shared = NULL; /* by value id: where a tile is from now on */
+	FreeTile *free;
+	int nfree;
 	OpWalk w;
 
-	if (!k->place)
-		place_find(k);
+	place_find(k, &free, &nfree);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (is_marked(o)) {
 			shared = shared ? shared : NEWN(k->unit->arena, Val *, n);

@@ -2,7 +2,7 @@
  *
  * needs   layouts of shared tiles and picks with their scratch_bytes, where there are any
  * keeps   everything but what it sets
- * sets    imm[0] of each alloc and scratch_off of each pick (bytes from the start of the block's shared
+ * sets    the offset of each alloc and scratch_off of each pick (bytes from the start of the block's shared
  *         memory), Kernel.smem
  *
  * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
@@ -77,13 +77,13 @@ number_block(Smem *s, Block *b)
 		s->at[o->id] = s->pos++;
 		if (o->code == O_alloc) {
 			it.bytes = smem_alloc_bytes(o);
-			it.align = o->imm[1] > ALIGN_MIN ? o->imm[1] : ALIGN_MIN;
+			it.align = IMM(o, align) > ALIGN_MIN ? IMM(o, align) : ALIGN_MIN;
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
 		} else if (smem_has_scratch(o)) {
 			it.bytes = o->pick->scratch_bytes;
 			it.from = it.to = s->at[o->id];
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
-		} else if (o->code == O_wait && o->imm[0] == 0) {
+		} else if (o->code == O_wait && IMM(o, pending) == 0) {
 			VEC_PUSH(s->k->unit->arena, s->drain, s->ndrain, s->drain_cap, o);
 		}
 		for (int r = 0; r < 2; r++)
@@ -145,7 +145,7 @@ find_liveness(Smem *s)
 		else if (o->code == O_store)
 			access_memory(s, o, o->in[1], false);
 		else if (o->code == O_copy)
-			access_memory(s, o, o->in[1], o->imm[0] != 0);
+			access_memory(s, o, o->in[1], IMM(o, async) != 0);
 	}
 }
 
@@ -347,7 +347,7 @@ pass_smem(Kernel *k)
 		const Item *it = &s.item[i];
 
 		if (it->op->code == O_alloc)
-			it->op->imm[0] = it->off;
+			IMM_SET(it->op, offset, it->off);
 		else
 			it->op->pick->scratch_off = it->off;
 	}

@@ -68,7 +68,7 @@ step(Sync *s, const Op *o, Set *set)
 	} else if (o->code == O_barrier) {
 		set_barrier(set);
 	} else if (o->code == O_wait) {
-		set_wait(set, o->imm[0] == 0);
+		set_wait(set, IMM(o, pending) == 0);
 	}
 }
 
@@ -191,7 +191,7 @@ pass_sync(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		async |= o->code == O_copy && o->imm[0] != 0;
+		async |= o->code == O_copy && IMM(o, async) != 0;
 		commit |= o->code == O_commit;
 	}
 	s.uncommitted = async && !commit;

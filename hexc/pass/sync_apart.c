@@ -184,5 +184,5 @@ access_apart(Sync *s, const Access *then, const Access *now)
 			return true;
 		same &= m == SAME;
 	}
-	return same && a->imm[0] == b->imm[0] && access_same_threads(then->op, now->op);
+	return same && IMM(a, dropped) == IMM(b, dropped) && access_same_threads(then->op, now->op);
 }

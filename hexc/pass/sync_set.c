@@ -97,8 +97,8 @@ access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
 	a->write = write;
 	if (p)
 		return 1;
-	a->async = o->code == O_copy && o->imm[0] != 0;
-	a->lo = root->def->imm[0];
+	a->async = o->code == O_copy && IMM(o, async) != 0;
+	a->lo = IMM(root->def, offset);
 	a->hi = a->lo + smem_alloc_bytes(root->def);
 	return 1;
 }
@@ -122,20 +122,15 @@ scratch_read(const Op *o)
 int
 access_of(const Kernel *k, const Op *o, Access *a)
 {
+	Val *from = access_source(o), *to = access_target(o);
 	int n;
 
 	if (smem_has_scratch(o)) {
 		a[0] = scratch(o, true);
 		return 1;
 	}
-	switch ((int)o->code) {
-	case O_load: return access_add(k, o, o->in[0], false, a);
-	case O_store: return access_add(k, o, o->in[1], true, a);
-	case O_copy:
-		n = access_add(k, o, o->in[0], false, a);
-		return n + access_add(k, o, o->in[1], true, a + n);
-	default: return 0;
-	}
+	n = from ? access_add(k, o, from, false, a) : 0;
+	return to ? n + access_add(k, o, to, true, a + n) : n;
 }
 
 /* Elements lo .. hi - 1 of dim d of the root: all that an access through v may touch. */

@@ -47,7 +47,7 @@ find_limits(Kernel *k, const Op *view, int unit, int64_t vec, Limits *l)
 	if (!p)
 		return false;
 	for (int d = 0; d < view->in[0]->type.rank; d++) {
-		bool dropped = view->imm[0] >> d & 1;
+		bool dropped = IMM(view, dropped) >> d & 1;
 		bool contiguous = !dropped && kept == unit;
 
 		kept += !dropped;
@@ -99,7 +99,7 @@ pass_version(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body), *next; o; o = next) {
-		const Op *view = o->code == O_store && !o->imm[0] ? o->in[1]->def : NULL;
+		const Op *view = o->code == O_store && !IMM(o, update) ? o->in[1]->def : NULL;
 		Limits l = { .n = 0 };
 		int unit;
 		int64_t vec;

@@ -104,6 +104,6 @@ fails_no_red(Solve *s, const Op *o)
 	if (kind != K_flt)
 		use = kind == K_sint ? "i32" : "u32";
 	fails(s, o->src, "%s has no %s of %s: keep that tensor in %s, and cast it in another kernel",
-	      s->k->unit->target->name, name[o->imm[0]], dtype_info[d].name, use);
+	      s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name, use);
 	fails_note_tensor(s, o->in[1]);
 }

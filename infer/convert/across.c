@@ -52,7 +52,7 @@ Pick *
 reduction(Solve *s, const Op *o, Res *res)
 {
 	const Layout *in = operand(s, o, 0), *out = result(s, o, 0);
-	int dim = (int)o->imm[0];
+	int dim = (int)IMM(o, dim);
 	int64_t warps = layout_extent_on(in, dim, AX_warp);
 	Type t = o->out[0]->type;
 	Layout *w = NEW(s->arena, Layout);

@@ -61,7 +61,7 @@ wait_ahead(const Solve *s, const Block *b, double body)
 {
 	const Op *wait = copies_wait(b);
 	bool loads = loads_ahead(s, b);
-	double since = body * (wait && !loads ? (double)(wait->imm[0] + 1) : 1);
+	double since = body * (wait && !loads ? (double)(IMM(wait, pending) + 1) : 1);
 	double left = s->rates->dram_wait - since;
 
 	return (wait || loads) && left > 0 ? left : 0;
@@ -73,8 +73,8 @@ static bool
 only_asks(const Solve *s, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next)
-		if (!(op_info[o->code].flags & F_PURE) && o->code != O_yield &&
-		    !(o->code == O_copy && o->imm[0]) && !(o->code == O_load && made_ahead(s, o)))
+		if (!op_is(o, F_PURE) && o->code != O_yield &&
+		    !(o->code == O_copy && IMM(o, async)) && !(o->code == O_load && made_ahead(s, o)))
 			return false;
 	return true;
 }

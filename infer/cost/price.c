@@ -99,7 +99,7 @@ grid_dims(const Val *x, int depth)
 	if (!o || depth > 8)
 		return o ? 7 : 0;
 	if (o->code == O_block_id)
-		return 1 << o->imm[0];
+		return 1 << IMM(o, axis);
 	for (int i = 0; i < o->nin; i++)
 		dims |= grid_dims(o->in[i], depth + 1);
 	return dims;
@@ -135,14 +135,14 @@ price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, con
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
 		moved = tile < asked ? tile : asked;
-	} else if (o->imm[0]) {
+	} else if (IMM(o, update)) {
 		moved *= UPDATE_SECTORS;
 	}
 	if (rate > l2_bytes(s->rates))
 		rate = l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
 	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
-	if (o->code != O_store && !(o->code == O_copy && o->imm[0]) && !made_ahead(s, o))
+	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !made_ahead(s, o))
 		r->wait = s->rates->l2_wait;
 }
 
@@ -315,7 +315,7 @@ static void
 price_reduce(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *in = operand(s, o, 0);
-	int d = (int)o->imm[0], bits = dtype_info[o->out[0]->type.dtype].bits;
+	int d = (int)IMM(o, dim), bits = dtype_info[o->out[0]->type.dtype].bits;
 	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
 
 	for (Digit g = dim_digits(in, d); g.it; digit_next(&g)) {
@@ -338,13 +338,13 @@ static void
 price_shift(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *l = result(s, o, 0);
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	DimLine line;
 	double n, cross;
 
 	if (!layout_line(l, d, &line))
 		return;
-	cross = o->imm[1] >= line.low ? 1 : (double)o->imm[1] / (double)line.low;
+	cross = IMM(o, by) >= line.low ? 1 : (double)IMM(o, by) / (double)line.low;
 	n = (double)layout_cosize(l, AX_reg) * s->k->warps * (line.lanes > 1 ? cross : 0);
 	if (line.high > 1)
 		n *= 2;
@@ -386,7 +386,7 @@ price(Solve *s, Op *o)
 		price_shift(s, o, r);
 	else if (o->code == O_barrier)
 		r->latency += BARRIER_CLOCKS;
-	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_info[o->code].flags & F_PURE)
+	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_is(o, F_PURE))
 		price_elements(s, o, r);
 	if (o->code == O_barrier)
 		r->barrier = true;

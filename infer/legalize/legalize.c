@@ -22,8 +22,7 @@ split_fills(Kernel *k)
 				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
 				continue;
 			}
-			if (!def || o->in[i]->type.space != S_reg ||
-			    (def->code != O_const && def->code != O_splat && def->code != O_iota))
+			if (!def || o->in[i]->type.space != S_reg || !op_is(def, F_FILL))
 				continue;
 			o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
 		}

@@ -16,9 +16,9 @@ expand_of(const Op *dot, int side, Op **chain, int *n)
 
 	for (*n = 0; o && *n < CHAIN_MAX; o = o->in[0]->def) {
 		if (o->code == O_expand)
-			return o->imm[0] == kdim && !o->imm[1] && o->out[0]->type.rank == 2 ? o : NULL;
+			return IMM(o, dim) == kdim && !IMM(o, dense) && o->out[0]->type.rank == 2 ? o : NULL;
 		if (o->code == O_transpose && o->out[0]->type.rank == 2)
-			kdim = o->imm[0] == 1 ? 1 - kdim : kdim;
+			kdim = IMM_AT(o, perm, 0) == 1 ? 1 - kdim : kdim;
 		else if (o->code != O_cast)
 			return NULL;
 		chain[(*n)++] = o;
@@ -40,10 +40,10 @@ again(Op *dot, Op *const *chain, int n, Val *x, bool casts)
 			t.dtype = chain[i]->out[0]->type.dtype;
 		else
 			for (int d = 0; d < 2; d++)
-				t.shape[d] = x->type.shape[chain[i]->imm[d]];
+				t.shape[d] = x->type.shape[IMM_AT(chain[i], perm, d)];
 		o = op_new(dot->parent, dot, chain[i]->code, chain[i]->src, 1, &x, 1, &t);
 		for (int d = 0; d < DIM_MAX; d++)
-			o->imm[d] = chain[i]->imm[d];
+			IMM_SET_AT(o, perm, d, IMM_AT(chain[i], perm, d));
 		x = o->out[0];
 	}
 	return x;
@@ -78,7 +78,7 @@ fuse(Kernel *k, Op *dot, int side)
 	in[2] = dot->in[2];
 	in[3] = again(dot, chain, n, e->in[1], false);
 	o = op_new(dot->parent, dot, O_dot, dot->src, 4, in, 1, &dot->out[0]->type);
-	o->imm[0] = side;
+	IMM_SET(o, sparse, side);
 	if (!has_row(o, k->unit->target)) {
 		op_unlink(o);
 		return false;

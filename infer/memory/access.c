@@ -1,4 +1,5 @@
 /* access.c - the accesses of a kernel, in the orders that the search asks for: found once. */
+#include "hexc/ir/access.h"
 #include "infer/memory/memory.h"
 #include <stdlib.h>
 
@@ -48,8 +49,7 @@ sort_accesses(Solve *s)
 Val *
 shared_operand(const Op *o)
 {
-	Val *mem = o->code == O_load ? o->in[0] : o->code == O_store || o->code == O_copy ? o->in[1]
-	                                                                                  : NULL;
+	Val *mem = o->code == O_load ? access_source(o) : access_target(o);
 
 	return mem && mem->type.space == S_shared ? mem : NULL;
 }

@@ -31,7 +31,7 @@ red_row(const Solve *s, const Op *o, int64_t vec)
 	int bits = (int)vec * dtype_info[t->dtype].bits;
 
 	for (const Instr *i = instrs; i->name; i++)
-		if (i->kind == IK_red && (int64_t)i->atom == o->imm[0] && i->ta == t->dtype &&
+		if (i->kind == IK_red && (int64_t)i->atom == IMM(o, update) && i->ta == t->dtype &&
 		    i->bits == bits && instr_on(i, s->k->unit->target))
 			return i;
 	return NULL;
@@ -58,7 +58,7 @@ store_layout(Solve *s, Op *o, Layout *l)
 
 	memory_order(s, o->in[1], order);
 	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]]);
-	if (o->imm[0])
+	if (IMM(o, update))
 		vec = red_vec(s, o, vec);
 	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
@@ -120,7 +120,7 @@ select_store(Solve *s, Op *o)
 {
 	DType d = o->in[0]->type.dtype;
 	int grain = dtype_grain(d), unit = unit_dim(s, o->in[1]);
-	bool global = o->in[1]->type.space == S_global, red = o->imm[0] != STORE_PLAIN;
+	bool global = o->in[1]->type.space == S_global, red = IMM(o, update) != STORE_PLAIN;
 	const Layout *l = operand(s, o, 0);
 	const Instr *in;
 	int64_t vec;
@@ -187,7 +187,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
 
 	*vec = 1;
-	*kind = o->imm[0] ? IK_cp_async : IK_ld_st;
+	*kind = IMM(o, async) ? IK_cp_async : IK_ld_st;
 	memory_order(s, o->in[0], order);
 	if (unit == order[0] && t->rank)
 		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));

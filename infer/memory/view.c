@@ -20,7 +20,7 @@ view_dims(Val *v, int *dim_of)
 		int keep[DIM_MAX], n = 0;
 
 		for (int d = 0; d < o->in[0]->type.rank; d++)
-			if (!(o->imm[0] >> d & 1))
+			if (!(IMM(o, dropped) >> d & 1))
 				keep[n++] = d;
 		for (int d = 0; d < rank; d++)
 			dim_of[d] = keep[dim_of[d]];
@@ -192,7 +192,7 @@ source_of(const Solve *s, const Val *v, int depth)
 	if (o->code == O_transpose) {
 		best = source_of(s, o->in[0], depth - 1);
 		for (int d = 0; d < v->type.rank; d++)
-			if (best.bits && o->imm[d] == best.unit) {
+			if (best.bits && IMM_AT(o, perm, d) == best.unit) {
 				best.unit = d;
 				break;
 			}
@@ -202,11 +202,11 @@ source_of(const Solve *s, const Val *v, int depth)
 		return source_of(s, o->in[1], depth - 1);
 	if (o->code == O_expand) { /* of values, half as many along the dim */
 		best = source_of(s, o->in[0], depth - 1);
-		if (best.unit == o->imm[0])
+		if (best.unit == IMM(o, dim))
 			best.bits /= 2;
 		return best;
 	}
-	if (o->code != O_clip && o->code != O_hold && !(op_info[o->code].flags & F_ELT))
+	if (o->code != O_clip && o->code != O_hold && !op_is(o, F_ELT))
 		return best;
 	for (int i = 0; i < o->nin; i++) {
 		const Type *t = &o->in[i]->type;

@@ -288,15 +288,15 @@ source_elem(const Op *o, int64_t elem, int *i)
 	type_coord(to, elem, c);
 	for (int d = 0; d < to->rank; d++)
 		if (o->code == O_transpose)
-			s[o->imm[d]] = c[d];
+			s[IMM_AT(o, perm, d)] = c[d];
 		else if (o->code == O_slice)
-			s[d] = d == o->imm[0] ? c[d] + o->imm[1] : c[d];
+			s[d] = d == IMM(o, dim) ? c[d] + IMM(o, from) : c[d];
 		else if (o->code == O_concat)
 			s[d] = c[d];
 		else
 			s[d] = from->shape[d] == 1 ? 0 : c[d];
-	if (o->code == O_concat && s[o->imm[0]] >= from->shape[o->imm[0]]) {
-		s[o->imm[0]] -= from->shape[o->imm[0]];
+	if (o->code == O_concat && s[IMM(o, dim)] >= from->shape[IMM(o, dim)]) {
+		s[IMM(o, dim)] -= from->shape[IMM(o, dim)];
 		*i = 1;
 	}
 	return coord_elem(&o->in[*i]->type, s);
@@ -334,7 +334,7 @@ prove_shift(Prove *p, const Op *o)
 {
 	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
 	const Type *t = &o->in[0]->type;
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 
 	if (!to || !from)
 		return;
@@ -348,7 +348,7 @@ prove_shift(Prove *p, const Op *o)
 			bool found = false;
 
 			type_coord(t, to->elem[th * to->regs + r], c);
-			c[d] -= o->imm[1];
+			c[d] -= IMM(o, by);
 			if (c[d] < 0)
 				continue;
 			want = coord_elem(t, c);

@@ -19,7 +19,7 @@ side_of(Prove *p, Val *mem, Side *s)
 		for (int d = 0; d < mem->type.rank; d++) {
 			int at = -1, kept = -1;
 			while (kept < s->dim_of[d])
-				kept += !(v->def->imm[0] >> ++at & 1);
+				kept += !(IMM(v->def, dropped) >> ++at & 1);
 			s->dim_of[d] = at;
 		}
 	s->layout = v->type.layout;
@@ -148,7 +148,7 @@ does(Prove *p, const Op *o, unsigned kinds)
 		return wrong(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
 		return wrong(p, -1, 0, "%s does something else", in->name);
-	if (in->kind == IK_red && (in->atom != o->imm[0] || in->ta != o->in[0]->type.dtype))
+	if (in->kind == IK_red && (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
 		return wrong(p, -1, 0, "%s updates otherwise, or another type", in->name);
 	return true;
 }
@@ -257,7 +257,7 @@ void
 prove_store(Prove *p, const Op *o)
 {
 	Side s;
-	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
+	InstrKind global = IMM(o, update) ? IK_red : IK_st_global;
 	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
 	const Type *t = &o->in[0]->type;
 	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
@@ -289,7 +289,7 @@ prove_copy(Prove *p, const Op *o)
 	}
 	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
 	    !does(p, o,
-	          1u << IK_ld_st | (o->imm[0] ? 1u << IK_cp_async : 0) | (single ? 1u << IK_ld_bits : 0)) ||
+	          1u << IK_ld_st | (IMM(o, async) ? 1u << IK_cp_async : 0) | (single ? 1u << IK_ld_bits : 0)) ||
 	    !width(p, o, dtype_info[t->dtype].bits) ||
 	    !prove_vectors(p, &from, h, single ? 1 : o->pick->vec, true) ||
 	    !prove_vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))

@@ -36,7 +36,7 @@ warp_terms(const Op *o, const Held *to, const Held *from, int th, int64_t reg,
            uint8_t *seen)
 {
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
-	int d = (int)o->imm[0], first = th / WARP_SIZE * WARP_SIZE;
+	int d = (int)IMM(o, dim), first = th / WARP_SIZE * WARP_SIZE;
 	int64_t want = to->elem[th * to->regs + reg];
 
 	for (int x = first; x < first + WARP_SIZE; x++) {
@@ -57,7 +57,7 @@ warp_terms(const Op *o, const Held *to, const Held *from, int th, int64_t reg,
 static bool
 all_once(Prove *p, const Op *o, int th, int64_t reg, int64_t want, const uint8_t *seen)
 {
-	for (int64_t i = 0; i < o->in[0]->type.shape[o->imm[0]]; i++)
+	for (int64_t i = 0; i < o->in[0]->type.shape[IMM(o, dim)]; i++)
 		if (seen[i] != 1)
 			return wrong(p, th, reg, "term %lld of result %s comes %d times", (long long)i,
 			             elem_text(p, &o->out[0]->type, want), seen[i]);
@@ -82,7 +82,7 @@ part_register(Prove *p, const Op *o, const Type *parts, const Held *map, const H
               bool write)
 {
 	const Type *rt = &o->out[0]->type;
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	int64_t reg = map->elem[q] < 0 ? -1 : reg_of(to, result_of(parts, rt, d, map->elem[q]));
 
 	if (reg < 0) {
@@ -110,7 +110,7 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 {
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
 	Type parts = *rt;
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	const Pick *k = o->pick;
 	const Held *w, *r;
 	uint8_t *seen = NEWN(p->arena, uint8_t, type_size(rt) * t->shape[d]);
@@ -158,7 +158,7 @@ void
 prove_reduce(Prove *p, const Op *o)
 {
 	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
-	uint8_t *seen = NEWN(p->arena, uint8_t, o->in[0]->type.shape[o->imm[0]]);
+	uint8_t *seen = NEWN(p->arena, uint8_t, o->in[0]->type.shape[IMM(o, dim)]);
 
 	if (!to || !from)
 		return;
@@ -172,7 +172,7 @@ prove_reduce(Prove *p, const Op *o)
 	}
 	for (int th = 0; th < p->threads; th++)
 		for (int64_t r = 0; r < to->regs; r++) {
-			memset(seen, 0, (size_t)o->in[0]->type.shape[o->imm[0]]);
+			memset(seen, 0, (size_t)o->in[0]->type.shape[IMM(o, dim)]);
 			warp_terms(o, to, from, th, r, seen);
 			if (!all_once(p, o, th, r, to->elem[th * to->regs + r], seen))
 				return;

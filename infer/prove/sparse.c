@@ -97,7 +97,7 @@ prove_expand(Prove *p, const Op *o)
 {
 	const Held *to = held_of(p, o->out[0]);
 	const Type *t = &o->out[0]->type;
-	int d = (int)o->imm[0];
+	int d = (int)IMM(o, dim);
 	Sparse s;
 
 	if (!to || !sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s))

@@ -17,28 +17,20 @@ whole_range(const Val *v, int64_t *lo, int64_t *hi)
 	for (int i = 0; o && i < CHAIN; i++, o = o->in[0]->def) {
 		const DTypeInfo *d;
 
-		switch (o->code) {
-		case O_const:
+		if (o->code == O_const) {
 			if (!(fabs(o->fimm) < 65536))
 				return false;
 			*lo = *hi = (int64_t)o->fimm;
 			return !((double)*lo < o->fimm) && !((double)*lo > o->fimm);
-		case O_cast:
+		}
+		if (o->code == O_cast) {
 			d = &dtype_info[o->in[0]->type.dtype];
 			*lo = d->kind == K_sint ? -((int64_t)1 << (d->bits - 1)) : 0;
 			*hi = ((int64_t)1 << (d->bits - (d->kind == K_sint))) - 1;
 			return d->bits <= 8 && d->kind != K_flt && d->kind != K_pred;
-		case O_splat:
-		case O_broadcast:
-		case O_transpose:
-		case O_reshape:
-		case O_slice:
-		case O_hold:
-		case O_relayout:
-		case O_convert:
-			break;
-		default: return false;
 		}
+		if (o->nin != 1 || (o->code != O_splat && !op_is(o, F_MOVE)))
+			return false;
 	}
 	return false;
 }

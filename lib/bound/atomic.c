@@ -6,7 +6,7 @@
 static bool
 adds_floats(const Op *o)
 {
-	return o->code == O_store && o->imm[0] == STORE_ADD && bound_is_float(o->in[0]);
+	return o->code == O_store && IMM(o, update) == STORE_ADD && bound_is_float(o->in[0]);
 }
 
 bool
@@ -25,7 +25,7 @@ put(Twin *t, const Op *o, Val *x, Val *to, StoreKind kind)
 {
 	Val *in[2] = { x, to };
 
-	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL)->imm[0] = kind;
+	IMM_SET(op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL), update, kind);
 }
 
 /* A store to an element that is added to: the sum starts anew. */
@@ -56,17 +56,17 @@ bound_update(Twin *t, const Op *o)
 	const BoundSums *s = t->sums[o->in[1]->id];
 	Val *e = t->err[o->in[0]->id];
 
-	if (o->imm[0] == STORE_PLAIN) {
+	if (IMM(o, update) == STORE_PLAIN) {
 		if (s)
 			start_sum(t, o, s);
 		return true;
 	}
-	if (s && o->imm[0] != STORE_ADD)
+	if (s && IMM(o, update) != STORE_ADD)
 		t->failed = true; /* next to additions they have no defined result */
 	else if (s)
 		add_to_sum(t, o, s);
 	if (e)
-		put(t, o, e, t->err[o->in[1]->id], o->imm[0] == STORE_ADD ? STORE_ADD : STORE_MAX);
+		put(t, o, e, t->err[o->in[1]->id], IMM(o, update) == STORE_ADD ? STORE_ADD : STORE_MAX);
 	return false;
 }
 

@@ -146,7 +146,7 @@ bound_of_copy(Twin *t, const Site *s)
 	if (!in[1])
 		return NULL;
 	if (in[0]) {
-		op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL)->imm[0] = o->imm[0];
+		IMM_SET(op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL), async, IMM(o, async));
 		return NULL;
 	}
 	type.space = S_reg;
@@ -271,7 +271,7 @@ only_says(const Op *o)
 {
 	for (int r = 0; r < 2; r++)
 		for (const Op *x = o->blk[r] ? o->blk[r]->first : NULL; x; x = x->next)
-			if (x->code != O_print && x->code != O_yield && !(op_info[x->code].flags & F_PURE))
+			if (x->code != O_print && x->code != O_yield && !op_is(x, F_PURE))
 				return false;
 	return o->nout == 0;
 }

@@ -41,7 +41,7 @@ bound_doubt_size(Twin *t)
 	Param *p = &t->to->param[t->to->nparam - 1];
 	Op *one = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
 
-	one->imm[0] = 1;
+	IMM_SET(one, value, 1);
 	p->size[0] = p->stride[0] = one->out[0];
 	t->zero = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type)->out[0];
 }
@@ -59,7 +59,7 @@ bound_doubt(Twin *t, Val *e)
 		e = bound_reduce(t, O_reduce_max, e, d);
 	e = infinite_if(t, e);
 	in[0] = shaped(t, e->type.space == S_reg ? O_reshape : O_splat, e, &cell);
-	op_new(t->at, NULL, O_store, (Src){ 0, 0, 0 }, 2, in, 0, NULL)->imm[0] = STORE_MAX;
+	IMM_SET(op_new(t->at, NULL, O_store, (Src){ 0, 0, 0 }, 2, in, 0, NULL), update, STORE_MAX);
 }
 
 /* ---- indices ---------------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ along_view(Twin *t, const Op *view, int i, Val *e)
 	if (e->type.space != S_reg)
 		return type->rank ? shaped(t, O_splat, e, type) : e;
 	for (int d = 0; d < i; d++) /* of neighbours with tiles the first dim stays */
-		dim += !(view->imm[0] >> d & 1);
+		dim += !(IMM(view, dropped) >> d & 1);
 	for (int d = 0; d < type->rank; d++)
 		line.shape[d] = d == dim ? type->shape[d] : 1;
 	return shaped(t, O_broadcast, shaped(t, O_reshape, e, &line), type);
@@ -114,13 +114,13 @@ extreme_of(const Op *o)
 	const Op *choice = behind_clip(o->in[0]), *eq, *spread, *top;
 
 	if (!choice || choice->code != O_select || !choice->in[1]->def ||
-	    choice->in[1]->def->code != O_iota || choice->in[1]->def->imm[0] != o->imm[0])
+	    choice->in[1]->def->code != O_iota || IMM(choice->in[1]->def, dim) != IMM(o, dim))
 		return NULL;
 	eq = choice->in[0]->def;
 	spread = eq && eq->code == O_eq ? eq->in[1]->def : NULL;
 	top = spread && spread->code == O_broadcast ? spread->in[0]->def : NULL;
 	if (!top || (top->code != O_reduce_max && top->code != O_reduce_min) ||
-	    top->imm[0] != o->imm[0] || behind_clip(top->in[0]) != behind_clip(eq->in[0]))
+	    IMM(top, dim) != IMM(o, dim) || behind_clip(top->in[0]) != behind_clip(eq->in[0]))
 		return NULL;
 	return top;
 }
@@ -129,7 +129,7 @@ bool
 bound_arg(Twin *t, const Site *s, Val **e)
 {
 	const Op *top = s->o->code == O_reduce_min ? extreme_of(s->o) : NULL;
-	int dim = (int)s->o->imm[0];
+	int dim = (int)IMM(s->o, dim);
 	Val *x, *ex, *at, *own, *slack, *gap, *zero, *far;
 	Op *place;
 
@@ -142,7 +142,7 @@ bound_arg(Twin *t, const Site *s, Val **e)
 	x = bound_f64(t, bound_val(t, top->in[0]));
 	zero = bound_const(t, x, 0);
 	place = op_new(t->at, NULL, O_iota, s->o->src, 0, NULL, 1, &s->o->in[0]->type);
-	place->imm[0] = dim;
+	IMM_SET(place, dim, dim);
 	far = bound_f64(t, place->out[0]);
 	at = bound_spread(t, bound_f64(t, s->r), x);
 	own = bound_cmp(t, O_eq, far, at);

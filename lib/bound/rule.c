@@ -195,8 +195,8 @@ bound_of_shift(Twin *t, const Site *s)
 	if (!s->e[0])
 		return NULL;
 	r = bound_op1(t, O_shift, s->e[0]); /* what comes in is exact */
-	r->def->imm[0] = s->o->imm[0];
-	r->def->imm[1] = s->o->imm[1];
+	IMM_SET(r->def, dim, IMM(s->o, dim));
+	IMM_SET(r->def, by, IMM(s->o, by));
 	return r;
 }
 
@@ -376,7 +376,7 @@ bound_of_concat(Twin *t, const Site *s)
 	for (int i = 0; i < 2; i++)
 		in[i] = s->e[i] ? s->e[i] : bound_const(t, s->x[i], 0);
 	o = op_new(t->at, NULL, O_concat, s->o->src, 2, in, 1, &type);
-	o->imm[0] = s->o->imm[0];
+	IMM_SET(o, dim, IMM(s->o, dim));
 	return o->out[0];
 }
 
@@ -387,7 +387,7 @@ bound_of_extreme(Twin *t, const Site *s)
 
 	if (bound_arg(t, s, &e))
 		return e;
-	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)s->o->imm[0]) : NULL;
+	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)IMM(s->o, dim)) : NULL;
 }
 
 /* The bounds of a clip, unlike those that it clips, are to be exact. */

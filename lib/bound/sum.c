@@ -23,7 +23,7 @@ bound_reduce(Twin *t, OpCode code, Val *x, int dim)
 	type.shape[dim] = 1;
 	type.dtype = D_f64;
 	o = op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type);
-	o->imm[0] = dim;
+	IMM_SET(o, dim, dim);
 	return o->out[0];
 }
 
@@ -55,7 +55,7 @@ bound_of_reduce_sum(Twin *t, const Site *s)
 {
 	/* half types are added up in f32 and rounded once */
 	DType acc = dtype_accumulator(s->r->type.dtype);
-	int dim = (int)s->o->imm[0];
+	int dim = (int)IMM(s->o, dim);
 	double terms = (double)s->x[0]->type.shape[dim];
 	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;
 

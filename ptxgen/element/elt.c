@@ -69,27 +69,37 @@ tanh_f32(Gen *g, LV x)
 	                       small, big, "");
 }
 
-/* What has an instruction for f32 only.  NULL: not one of these. */
+/* What has an instruction for f32 only: exp, exp2, log, rsqrt, tanh. */
 static LV
 approx_f32(Gen *g, OpCode code, DType d, LV x)
 {
-	switch ((int)code) {
-	case O_exp:
+	if (code == O_exp)
 		return exp2_of(g, LLVMBuildFMul(g->b, x, const_f32(g, 1.4426950408889634), ""));
-	case O_exp2:
+	if (code == O_exp2)
 		return exp2_of(g, x);
-	case O_log:
+	if (code == O_log) {
 		x = asm_op(g, A_lg2, x, NULL, NULL);
 		return LLVMBuildFMul(g->b, x, const_f32(g, 0.69314718055994531), "");
-	case O_rsqrt:
-		return asm_op(g, A_rsqrt, x, NULL, NULL);
-	case O_tanh:
-		if (d != D_f32 && g->u->target->features & T_MMA16816)
-			return asm_op(g, A_tanh, x, NULL, NULL);
-		return tanh_f32(g, x);
-	default:
-		return NULL;
 	}
+	if (code == O_rsqrt)
+		return asm_op(g, A_rsqrt, x, NULL, NULL);
+	if (d != D_f32 && g->u->target->features & T_MMA16816)
+		return asm_op(g, A_tanh, x, NULL, NULL);
+	return tanh_f32(g, x);
+}
+
+static LV
+function(Gen *g, const Op *o, DType d, LV x)
+{
+	const char *name = op_info[o->code].name;
+
+	if (d != D_f64)
+		return approx_f32(g, o->code, d, x);
+	if (o->code == O_rsqrt)
+		return LLVMBuildFDiv(g->b, LLVMConstReal(g->f64, 1), call_fp(g, "llvm.sqrt", g->f64, &x, 1), "");
+	diag_fail(g->u->diag, DC_SOURCE, o->src,
+	          "GPUs have no %s for f64: cast to f32 first, as in `f64(%s(f32(x)))`", name, name);
+	return LLVMConstNull(g->f64);
 }
 
 static LV
@@ -107,36 +117,41 @@ static LV
 float_number(Gen *g, const Op *o, DType d, const LV *e)
 {
 	LLVMTypeRef t = LLVMTypeOf(e[0]);
-	LV r;
 
-	switch ((int)o->code) {
-	case O_add: return LLVMBuildFAdd(g->b, e[0], e[1], "");
-	case O_sub: return LLVMBuildFSub(g->b, e[0], e[1], "");
-	case O_mul: return LLVMBuildFMul(g->b, e[0], e[1], "");
-	case O_div: return LLVMBuildFDiv(g->b, e[0], e[1], "");
-	case O_min: return call_fp(g, "llvm.minnum", t, e, 2);
-	case O_max: return call_fp(g, "llvm.maxnum", t, e, 2);
-	case O_neg: return LLVMBuildFNeg(g->b, e[0], "");
-	case O_abs: return call_fp(g, "llvm.fabs", t, e, 1);
-	case O_fma: return call_fp(g, "llvm.fma", t, e, 3);
-	case O_sqrt: return call_fp(g, "llvm.sqrt", t, e, 1);
-	case O_lt:
-	case O_le:
-	case O_eq:
-	case O_ne: return compare_float(g, o->code, e[0], e[1]);
-	default: break;
+	switch ((EltOp)o->code) {
+	case E_add: return LLVMBuildFAdd(g->b, e[0], e[1], "");
+	case E_sub: return LLVMBuildFSub(g->b, e[0], e[1], "");
+	case E_mul: return LLVMBuildFMul(g->b, e[0], e[1], "");
+	case E_div: return LLVMBuildFDiv(g->b, e[0], e[1], "");
+	case E_min: return call_fp(g, "llvm.minnum", t, e, 2);
+	case E_max: return call_fp(g, "llvm.maxnum", t, e, 2);
+	case E_neg: return LLVMBuildFNeg(g->b, e[0], "");
+	case E_abs: return call_fp(g, "llvm.fabs", t, e, 1);
+	case E_fma: return call_fp(g, "llvm.fma", t, e, 3);
+	case E_sqrt: return call_fp(g, "llvm.sqrt", t, e, 1);
+	case E_exp:
+	case E_exp2:
+	case E_log:
+	case E_rsqrt:
+	case E_tanh: return function(g, o, d, e[0]);
+	case E_lt:
+	case E_le:
+	case E_eq:
+	case E_ne: return compare_float(g, o->code, e[0], e[1]);
+	/* not of floats, or not number by number */
+	case E_mod:
+	case E_and:
+	case E_or:
+	case E_xor:
+	case E_shl:
+	case E_shr:
+	case E_not:
+	case E_select:
+	case E_cast:
+	case E_bitcast: break;
 	}
-	if (d == D_f64 && o->code == O_rsqrt)
-		return LLVMBuildFDiv(g->b, LLVMConstReal(t, 1), call_fp(g, "llvm.sqrt", t, e, 1), "");
-	r = d == D_f64 ? NULL : approx_f32(g, o->code, d, e[0]);
-	if (!r) {
-		const char *name = op_info[o->code].name;
-		diag_fail(g->u->diag, DC_SOURCE, o->src,
-		          "GPUs have no %s for f64: cast to f32 first, as in `f64(%s(f32(x)))`", name,
-		          name);
-		return LLVMConstNull(t);
-	}
-	return r;
+	gen_unsupported(g, o, dtype_info[d].name);
+	return LLVMConstNull(t);
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
@@ -207,34 +222,43 @@ int_number(Gen *g, const Op *o, DType d, const LV *e)
 	bool sign = is_signed(d);
 	LV x = e[0], y = o->nin > 1 ? e[1] : NULL;
 
-	switch ((int)o->code) {
-	case O_add: return LLVMBuildAdd(g->b, x, y, "");
-	case O_sub: return LLVMBuildSub(g->b, x, y, "");
-	case O_mul: return LLVMBuildMul(g->b, x, y, "");
-	case O_div: return divide(g, false, sign, x, y);
-	case O_mod: return divide(g, true, sign, x, y);
-	case O_min: return pick_if(g, sign ? LLVMIntSLT : LLVMIntULT, y, x, y, x);
-	case O_max: return pick_if(g, sign ? LLVMIntSGT : LLVMIntUGT, y, x, y, x);
-	case O_and: return LLVMBuildAnd(g->b, x, y, "");
-	case O_or: return LLVMBuildOr(g->b, x, y, "");
-	case O_xor: return LLVMBuildXor(g->b, x, y, "");
-	case O_shl: return shift(g, true, sign, x, y);
-	case O_shr: return shift(g, false, sign, x, y);
-	case O_neg: return LLVMBuildNeg(g->b, x, "");
-	case O_not: return LLVMBuildNot(g->b, x, "");
-	case O_abs:
+	switch ((EltOp)o->code) {
+	case E_add: return LLVMBuildAdd(g->b, x, y, "");
+	case E_sub: return LLVMBuildSub(g->b, x, y, "");
+	case E_mul: return LLVMBuildMul(g->b, x, y, "");
+	case E_div: return divide(g, false, sign, x, y);
+	case E_mod: return divide(g, true, sign, x, y);
+	case E_min: return pick_if(g, sign ? LLVMIntSLT : LLVMIntULT, y, x, y, x);
+	case E_max: return pick_if(g, sign ? LLVMIntSGT : LLVMIntUGT, y, x, y, x);
+	case E_and: return LLVMBuildAnd(g->b, x, y, "");
+	case E_or: return LLVMBuildOr(g->b, x, y, "");
+	case E_xor: return LLVMBuildXor(g->b, x, y, "");
+	case E_shl: return shift(g, true, sign, x, y);
+	case E_shr: return shift(g, false, sign, x, y);
+	case E_neg: return LLVMBuildNeg(g->b, x, "");
+	case E_not: return LLVMBuildNot(g->b, x, "");
+	case E_abs:
 		return !sign ? x
 		             : pick_if(g, LLVMIntSLT, x, LLVMConstNull(LLVMTypeOf(x)),
 		                       LLVMBuildNeg(g->b, x, ""), x);
-	case O_fma: return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, x, y, ""), e[2], "");
-	case O_lt:
-	case O_le:
-	case O_eq:
-	case O_ne: return compare_int(g, o->code, sign, x, y);
-	default:
-		gen_unsupported(g, o, dtype_info[d].name);
-		return x;
+	case E_fma: return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, x, y, ""), e[2], "");
+	case E_lt:
+	case E_le:
+	case E_eq:
+	case E_ne: return compare_int(g, o->code, sign, x, y);
+	/* not of integers, or not number by number */
+	case E_exp:
+	case E_exp2:
+	case E_log:
+	case E_sqrt:
+	case E_rsqrt:
+	case E_tanh:
+	case E_select:
+	case E_cast:
+	case E_bitcast: break;
 	}
+	gen_unsupported(g, o, dtype_info[d].name);
+	return x;
 }
 
 LV

@@ -7,7 +7,7 @@
 static LV
 bitwise(Gen *g, OpCode code, LV x, LV y)
 {
-	switch ((int)code) {
+	switch (code) {
 	case O_and: return LLVMBuildAnd(g->b, x, y, "");
 	case O_or: return LLVMBuildOr(g->b, x, y, "");
 	case O_xor: return LLVMBuildXor(g->b, x, y, "");
@@ -31,7 +31,7 @@ half2(Gen *g, OpCode code, const LV *w)
 	LV x = as_h2(g, w[0]), y = w[1] ? as_h2(g, w[1]) : NULL, e[3] = { x, y, NULL };
 	bool minmax = g->u->target->features & T_MMA16816; /* min.f16x2: sm_80 */
 
-	switch ((int)code) {
+	switch (code) {
 	case O_add: return from_h2(g, LLVMBuildFAdd(g->b, x, y, ""));
 	case O_sub: return from_h2(g, LLVMBuildFSub(g->b, x, y, ""));
 	case O_mul: return from_h2(g, LLVMBuildFMul(g->b, x, y, ""));
@@ -51,7 +51,7 @@ bfloat2(Gen *g, OpCode code, const LV *w)
 {
 	LV one = const_i32(g, 0x3f803f80), minus_one = const_i32(g, 0xbf80bf80);
 
-	switch ((int)code) {
+	switch (code) {
 	case O_add: return asm_op(g, A_fma_bf16x2, w[0], one, w[1]);
 	case O_sub: return asm_op(g, A_fma_bf16x2, w[1], minus_one, w[0]);
 	case O_mul: return asm_op(g, A_fma_bf16x2, w[0], w[1], const_i32(g, 0x80008000));

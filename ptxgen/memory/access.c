@@ -60,7 +60,7 @@ resolve_view(Access *x, Val *view)
 			x->index[x->dim[d]] = view->def->in[1 + d];
 		else
 			start_add(x, &x->start[x->dim[d]], view->def->in[1 + d]);
-		if (!(view->def->imm[0] >> d & 1))
+		if (!(IMM(view->def, dropped) >> d & 1))
 			dim[n++] = x->dim[d];
 	}
 	x->rank = n;
@@ -128,7 +128,7 @@ resolve_edges(Access *x, const Op *view, bool outermost, int *dim)
 		for (int d = 0; d < in->type.rank; d++)
 			dim[d] = d;
 	for (int d = 0; d < in->type.rank; d++) {
-		bool dropped = view->imm[0] >> d & 1;
+		bool dropped = IMM(view, dropped) >> d & 1;
 		int rd = dim[d], vd = kept;
 
 		if (!dropped)
@@ -317,8 +317,8 @@ access_new(Gen *g, const Layout *l, Val *view)
 			resolve_edges(x, view->def, true, dim);
 		return x;
 	}
-	BUG_IF(g->a, !x->root->def || x->root->def->code != O_alloc || x->root->def->imm[0] < 0);
-	x->offset = x->root->def->imm[0];
+	BUG_IF(g->a, !x->root->def || x->root->def->code != O_alloc || IMM(x->root->def, offset) < 0);
+	x->offset = IMM(x->root->def, offset);
 	shared_new(x);
 	return x;
 }

@@ -157,7 +157,7 @@ emit_copy(Gen *g, Op *o)
 	}
 	for (int i = 0; i < n; i++)
 		copy_async(g, &p, inst, i);
-	if (!o->imm[0]) { /* to be complete in program order */
+	if (!IMM(o, async)) { /* to be complete in program order */
 		asm_op(g, A_commit, NULL, NULL, NULL);
 		asm_op(g, A_wait, const_i32(g, 0), NULL, NULL);
 	}

@@ -171,7 +171,7 @@ void
 emit_store(Gen *g, Op *o)
 {
 	Val *v = o->in[0];
-	InstrKind global = o->imm[0] ? IK_red : IK_st_global;
+	InstrKind global = IMM(o, update) ? IK_red : IK_st_global;
 	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
 	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_grain(v->type.dtype);
