@@ -479,7 +479,7 @@ static const struct {
 
 TEST_EACH(rejects, COUNT_OF(cases))
 {
-	Kernel *k = infer_kernel(&arena, file_read(cases[_i].path, NULL), "sm_80", 0)->k;
+	Kernel *k = infer_kernel(infer_text(&arena, file_read(cases[_i].path, NULL), "sm_80", 0));
 	const Diag *diag = k->unit->diag;
 
 	pass_prove(k);
