@@ -155,8 +155,8 @@ describe(Solve *s, const Sol *sol)
 	Text t = { .arena = s->arena };
 
 	text_printf(&t, "%s", "");
-	for (int i = 0; i < s->k->nplace; i++) {
-		const FreeTile *p = &s->k->place[i];
+	for (int i = 0; i < s->spaces->n; i++) {
+		const FreeTile *p = &s->spaces->tile[i];
 		text_printf(&t, "%s%s %s", i ? ", " : "", p->name ? p->name : "tile",
 		            p->registers ? "registers" : "shared");
 	}

@@ -1,10 +1,10 @@
-/* cands.c - pass_infer: the ranked list of what the search found, of one kernel or of several that differ
+/* cands.c - pass infer: the ranked list of what the search found, of one kernel or of several that differ
  * in where tiles live; the one taken goes into the IR.
  *
  * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
- * leaves  layouts on all register and shared tiles, picks, converts; kernel->cands */
-#include "hexc/ir/sparse.h"
+ * leaves  layouts on all register and shared tiles, picks, converts */
+#include "infer/alone.h"
 #include "infer/search.h"
 #include <math.h>
 
@@ -36,34 +36,31 @@ cands_add(Solve *s, Cands *c, Sol *sol)
 /* ---- several kernels ------------------------------------------------------------------------------ */
 
 double
-infer_best(const Kernel *k)
+cands_best(const Cands *c)
 {
-	for (int i = 0; i < k->cands->n; i++)
-		if (!k->cands->sol[i]->crowded)
-			return k->cands->sol[i]->cycles;
+	for (int i = 0; i < c->n; i++)
+		if (!c->sol[i]->crowded)
+			return c->sol[i]->cycles;
 	return HUGE_VAL;
 }
 
 /* Of lists with their cheapest first, one such; at equal prices those of earlier lists come first. */
 static void
-merge(Arena *a, Kernel *const *k, int n, Cands *out)
+merge(Arena *a, Cands *const *c, int n, Cands *out)
 {
 	int *at = NEWN(a, int, n), total = 0, next;
 
 	for (int i = 0; i < n; i++)
-		total += k[i]->cands->n;
+		total += c[i]->n;
 	out->sol = NEWN(a, Sol *, total + 1);
 	out->n = 0;
 	while (out->n < total) {
 		next = -1;
-		for (int i = 0; i < n; i++) {
-			const Cands *c = k[i]->cands;
-
-			if (at[i] < c->n &&
-			    (next < 0 || c->sol[at[i]]->cycles < k[next]->cands->sol[at[next]]->cycles))
+		for (int i = 0; i < n; i++)
+			if (at[i] < c[i]->n &&
+			    (next < 0 || c[i]->sol[at[i]]->cycles < c[next]->sol[at[next]]->cycles))
 				next = i;
-		}
-		out->sol[out->n++] = k[next]->cands->sol[at[next]++];
+		out->sol[out->n++] = c[next]->sol[at[next]++];
 	}
 }
 
@@ -91,83 +88,83 @@ why_not(Kernel *k, const Why *w)
 		diag_note(d, w->note_src, "%s", w->note);
 }
 
-int
-infer_join(Kernel *const *k, int n)
+Cands *
+cands_join(Cands *const *c, int n)
 {
-	Arena *a = k[0]->unit->arena;
-	int pick = k[0]->unit->candidate, of = 0;
-	Cands *all = NEW(a, Cands);
+	Kernel *k = c[0]->k;
+	int pick = k->unit->candidate, of = 0;
+	Cands all = { 0 };
 
-	merge(a, k, n, all);
-	drop_crowded(all);
+	merge(k->unit->arena, c, n, &all);
+	drop_crowded(&all);
 	for (int i = 0; i < n; i++)
-		all->steps += k[i]->cands->steps;
-	if (all->n == 0) {
-		if (k[0]->cands->tiles)
-			why_not(k[0], &k[0]->cands->why);
-		return k[0]->cands->tiles ? -1 : 0;
+		all.steps += c[i]->steps;
+	if (all.n == 0) {
+		if (c[0]->tiles)
+			why_not(k, &c[0]->why);
+		return c[0]->tiles ? NULL : c[0];
 	}
-	if (pick >= all->n) {
-		diag_fail(k[0]->unit->diag, DC_SOURCE, k[0]->src,
-		          "candidate %d does not exist: kernel %s has %d, counted from 0", pick, k[0]->name,
-		          all->n);
-		return -1;
+	if (pick >= all.n) {
+		diag_fail(k->unit->diag, DC_SOURCE, k->src,
+		          "candidate %d does not exist: kernel %s has %d, counted from 0", pick, k->name,
+		          all.n);
+		return NULL;
 	}
-	while (k[of] != all->sol[pick]->k)
+	while (c[of]->k != all.sol[pick]->k)
 		of++;
-	k[of]->cands->sol = all->sol;
-	k[of]->cands->n = all->n;
-	k[of]->cands->steps = all->steps;
-	return of;
+	c[of]->sol = all.sol;
+	c[of]->n = all.n;
+	c[of]->steps = all.steps;
+	return c[of];
 }
 
 /* ---- the pass ------------------------------------------------------------------------------------- */
 
-bool
-pass_infer(Kernel *k)
+Cands *
+infer_search(Kernel *k)
 {
-	if (!k->cands) {
-		infer_find(k, NULL);
-		if (infer_join(&k, 1) < 0)
-			return false;
-	}
-	if (k->cands->n == 0)
+	Cands *c = search_kernel(k, NEW(k->unit->arena, Spaces), NULL);
+
+	return cands_join(&c, 1);
+}
+
+bool
+infer_apply(const Cands *c)
+{
+	if (c->n == 0)
 		return false;
-	apply(k->cands->solve, k->cands->sol[k->unit->candidate]);
+	apply(c->solve, c->sol[c->k->unit->candidate]);
 	return true;
 }
 
-int
-infer_ncand(const Kernel *k)
+bool
+pass_infer(Kernel *k)
 {
-	return k->cands ? k->cands->n : 0;
+	const Cands *c = infer_search(k);
+
+	return c && infer_apply(c);
 }
 
-bool
-infer_skips_zeros(const Kernel *k)
+Kernel *
+infer_kernel(const Cands *c)
 {
-	OpWalk w;
+	return c->k;
+}
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_dot && dot_is_sparse(o))
-			return true;
-	return false;
+int
+infer_ncand(const Cands *c)
+{
+	return c->n;
 }
 
 double
-infer_cycles(const Kernel *k, int i)
+infer_cycles(const Cands *c, int i)
 {
-	return k->cands->sol[i]->cycles;
+	return c->sol[i]->cycles;
 }
 
 const char *
-infer_describe(const Kernel *k, int i)
+infer_describe(const Cands *c, int i)
 {
-	return k->cands->sol[i]->what;
-}
-
-uint64_t
-infer_steps(const Kernel *k)
-{
-	return k->cands ? k->cands->steps : 0;
+	return c->sol[i]->what;
 }

@@ -1,32 +1,41 @@
 /* infer.h - layout synthesis: what the rest of the library may ask.
  *
- * pass_infer fills kernel->cands with every complete solution found, cheapest first, and writes the one
- * unit->candidate asks for into the IR: layouts of all register and shared tiles, a Pick on every op that
- * moves or combines data, converts where two layouts meet. */
+ * A search finds every complete solution of a kernel; the one that unit->candidate asks for is written into
+ * the IR: layouts of all register and shared tiles, a Pick on every op that moves or combines data, converts
+ * where two layouts meet. */
 #ifndef HEXC_INFER_H
 #define HEXC_INFER_H
 #include "hexc/ir/ir.h"
 
+typedef struct Cands Cands; /* what a search found: infer/base/solution.h */
+
+/* Finds and writes, of a kernel in front of pass infer. */
 bool pass_infer(Kernel *k);
 
-/* The search alone: fills k->cands, perhaps with nothing.  `like`: a kernel that was searched, whose
- * layouts of shared memory need not be found again; or NULL. */
-void infer_find(Kernel *k, const Kernel *like);
-/* Predicted cycles of the best that it found; infinity: there is none that fits. */
-double infer_best(const Kernel *k);
-/* Has it products that skip the zeros of sparse tiles?  With k->dense set there will be none. */
-bool infer_skips_zeros(const Kernel *k);
-/* Of n kernels that were searched, which differ in where tiles live (hexc/pass/place.h) and in k->dense: the
- * one with the solution that unit->candidate asks for, counted through all; its list is that of all then, and
- * pass_infer takes it.  -1: an error. */
-int infer_join(Kernel *const *k, int n);
-
-/* Complete solutions of a kernel, cheapest first; at least 1 after a successful pass_infer. */
-int infer_ncand(const Kernel *k);
+/* ---- cands.c -------------------------------------------------------------------------------------- */
+/* The one asked for, into the kernel that it is of, c's. */
+bool infer_apply(const Cands *c);
+Kernel *infer_kernel(const Cands *c);
+/* Complete solutions, cheapest first: at least 1. */
+int infer_ncand(const Cands *c);
 /* Predicted cycles of one block on one SM, from the cost model in infer/cost/cost.c.  It ranks. */
-double infer_cycles(const Kernel *k, int i);
+double infer_cycles(const Cands *c, int i);
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
-const char *infer_describe(const Kernel *k, int i);
-/* Steps of search the pass has counted. */
-uint64_t infer_steps(const Kernel *k);
+const char *infer_describe(const Cands *c, int i);
+
+/* ---- places.c ------------------------------------------------------------------------------------- */
+/* A kernel that can be made in several ways before it is searched. */
+typedef struct Variants {
+	const FreeTile *tile; /* n of them */
+	int n;
+	bool sparse; /* it has sparse tiles, and products of them may skip their zeros or not */
+	bool show;   /* the way taken is made once more, aloud */
+	/* The kernel as the passes up to infer leave it, tile i in registers where registers[i]; aloud: as
+	 * the user asked to see it.  NULL: an error, or that was all. */
+	Kernel *(*make)(void *user, const bool *registers, bool dense, bool aloud);
+	void *user;
+} Variants;
+/* The solutions of all of them in one list.  NULL: there are none, or not the one asked for, why is in the
+ * unit's Diag; or `make` said so. */
+Cands *places_choose(Unit *u, const Variants *v);
 #endif

@@ -252,21 +252,21 @@ has_tiles(const Solve *s)
 	return false;
 }
 
-void
-infer_find(Kernel *k, const Kernel *like)
+Cands *
+search_kernel(Kernel *k, const Spaces *spaces, const Cands *like)
 {
 	Solve *s = NEW(k->unit->arena, Solve);
 	Cands *c = NEW(k->unit->arena, Cands);
 	uint64_t before = k->unit->arena->steps;
 
 	facts_keep(k);
-	solve_init(s, k);
+	solve_init(s, k, spaces);
 	if (like) {
-		s->kept = like->cands->solve->kept;
-		s->memo = like->cands->solve->memo;
-		s->stages = like->cands->solve->stages;
+		s->kept = like->solve->kept;
+		s->memo = like->solve->memo;
+		s->stages = like->solve->stages;
 	}
-	k->cands = c;
+	c->k = k;
 	c->nval = k->nval;
 	c->nop = k->nop;
 	c->weight = s->weight;
@@ -276,4 +276,5 @@ infer_find(Kernel *k, const Kernel *like)
 	c->tiles = has_tiles(s);
 	c->why = s->why;
 	c->steps = k->unit->arena->steps - before;
+	return c;
 }

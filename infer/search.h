@@ -5,7 +5,7 @@
 #include "infer/infer.h"
 
 /* ---- solve.c -------------------------------------------------------------------------------------- */
-void solve_init(Solve *s, Kernel *k);
+void solve_init(Solve *s, Kernel *k, const Spaces *spaces);
 /* The complete solution under a plan, with its price; NULL: s->why says why there is none. */
 Sol *solve(Solve *s, const Plan *plan);
 
@@ -21,9 +21,19 @@ bool select_memory(Solve *s);
 /* Every way to do a dot, best-looking first; n of them in *out (arena). */
 int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 
+/* ---- search.c ------------------------------------------------------------------------------------- */
+/* All solutions of k, which has those spaces, perhaps none.  `like`: what was found of the same kernel in
+ * other spaces, whose layouts of shared memory need not be found again; or NULL. */
+Cands *search_kernel(Kernel *k, const Spaces *spaces, const Cands *like);
+
 /* ---- cands.c -------------------------------------------------------------------------------------- */
 /* In its place among the others; of two that read alike and cost the same the first stays. */
 void cands_add(Solve *s, Cands *c, Sol *sol);
+/* Predicted cycles of the best that fits; infinity: none does. */
+double cands_best(const Cands *c);
+/* Of n lists the one of the kernel with the solution that unit->candidate asks for, counted through all of
+ * them; it is the list of all then.  NULL: an error. */
+Cands *cands_join(Cands *const *c, int n);
 
 /* ---- apply.c -------------------------------------------------------------------------------------- */
 void apply(Solve *s, const Sol *sol); /* into the IR */

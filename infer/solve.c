@@ -187,11 +187,12 @@ find_ahead(Solve *s)
 }
 
 void
-solve_init(Solve *s, Kernel *k)
+solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 {
 	size_t nv = k->nval + 1, no = k->nop + 1;
 
 	s->k = k;
+	s->spaces = spaces;
 	s->arena = k->unit->arena;
 	s->rates = rates_of(k->unit->target);
 	s->op = NEWN(s->arena, Op *, no);
@@ -223,6 +224,7 @@ sol_new(Solve *s, const Plan *plan)
 	Sol *sol = NEW(s->arena, Sol);
 
 	sol->k = s->k;
+	sol->spaces = s->spaces;
 	sol->plan = *plan;
 	sol->val = NEWN(s->arena, const Layout *, nv);
 	sol->origin = NEWN(s->arena, const Op *, nv);

@@ -7,7 +7,7 @@ enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HE
 static const struct {
 	const char *name, *help;
 } passes[] = {
-#define PASS(name, help) { #name, help },
+#define PASS(name, when, help) { #name, help },
 #include "hexc/pass/passes.def"
 };
 

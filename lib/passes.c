@@ -1,5 +1,6 @@
 /* passes.c - a kernel through hexc/pass/passes.def, the IR verified after each pass. */
 #include "hexc/ir/pack.h"
+#include "hexc/ir/sparse.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/place.h"
 #include "infer/explain/explain.h"
@@ -10,11 +11,13 @@
 
 static const struct {
 	const char *name;
+	PassWhen when;
 	bool (*run)(Kernel *);
 } passes[] = {
-#define PASS(name, help) { #name, pass_##name },
+#define PASS(name, when, help) { #name, PASS_##when, pass_##name },
 #include "hexc/pass/passes.def"
 };
+enum { PASSES = COUNT_OF(passes) };
 
 double
 passes_clock(void)
@@ -50,7 +53,7 @@ stop_here(Job *j, const char *pass)
 	return true;
 }
 
-/* Print, read back, go on with the copy: what the text does not hold is lost or moved over here. */
+/* Print, read back, go on with the copy: what the text does not hold is lost. */
 static Kernel *
 reread(Job *j, Kernel *k, const char *pass)
 {
@@ -70,10 +73,6 @@ reread(Job *j, Kernel *k, const char *pass)
 		          "internal: after %s: the IR of %s reads back differently", pass, k->name);
 		return k;
 	}
-	copy->place = k->place;
-	copy->nplace = k->nplace;
-	copy->dense = k->dense;
-	copy->cands = k->cands;
 	return copy;
 }
 
@@ -103,17 +102,17 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 {
 	hexc_module *m = j->m;
 
-	mk->ncand = infer_ncand(k);
+	mk->ncand = infer_ncand(j->cands);
 	mk->cand = NEWN(&m->arena, ModCand, mk->ncand);
 	for (int i = 0; i < mk->ncand; i++) {
-		const char *text = infer_describe(k, i);
-		mk->cand[i].cycles = infer_cycles(k, i);
+		const char *text = infer_describe(j->cands, i);
+		mk->cand[i].cycles = infer_cycles(j->cands, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}
 	mk->candidate = j->unit.candidate;
 	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
 	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
-		const char *text = infer_explain(k);
+		const char *text = infer_explain(k, j->cands);
 		mk->explain = arena_strndup(&m->arena, text, strlen(text));
 	}
 }
@@ -141,12 +140,12 @@ keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 	const Drawing *d;
 
 	if (flags & HEXC_EXPLAIN) {
-		const char *json = infer_explain_json(k);
+		const char *json = infer_explain_json(k, j->cands);
 		mk->json = arena_strndup(a, json, strlen(json));
 	}
 	if (!(flags & HEXC_DRAW))
 		return;
-	mk->ndrawing = infer_draw(k, &d);
+	mk->ndrawing = infer_draw(k, j->cands, &d);
 	mk->drawing = NEWN(a, struct ModDrawing, mk->ndrawing);
 	for (int i = 0; i < mk->ndrawing; i++) {
 		mk->drawing[i].name = arena_strndup(a, d[i].name, strlen(d[i].name));
@@ -155,13 +154,25 @@ keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 }
 
 static bool
-pass_wanted(const Job *j, const char *name)
+wanted(const Job *j, int p)
 {
-	return strcmp(name, "prove") != 0 || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
+	return passes[p].when != PASS_asked || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
 }
 
-bool
-passes_some(Job *j, int i, int from, int to, bool aloud)
+/* Row p, on kernel i. */
+static void
+run(Job *j, int i, int p)
+{
+	if (passes[p].when == PASS_search)
+		infer_apply(j->cands);
+	else
+		passes[p].run(j->unit.kernel[i]);
+}
+
+/* Passes [from, to) of kernel i, the IR checked after each; `aloud`: dumps are made and opts.stop ends it.
+ * False: an error was found, or it stopped. */
+static bool
+run_some(Job *j, int i, int from, int to, bool aloud)
 {
 	Diag *d = j->unit.diag;
 	int errors = d->nerror;
@@ -170,12 +181,12 @@ passes_some(Job *j, int i, int from, int to, bool aloud)
 		const char *name = passes[p].name;
 		double t = passes_clock();
 
-		if (pass_wanted(j, name)) {
-			passes[p].run(j->unit.kernel[i]);
+		if (wanted(j, p)) {
+			run(j, i, p);
 			module_time(j->m, name, passes_clock() - t);
 			if (d->nerror != errors)
 				return false;
-			if (p == PASS_infer) {
+			if (passes[p].when == PASS_search) {
 				keep_candidates(j, &j->m->kernel[i], j->unit.kernel[i]);
 				keep_packs(j, &j->m->kernel[i], j->unit.kernel[i]);
 			}
@@ -188,34 +199,71 @@ passes_some(Job *j, int i, int from, int to, bool aloud)
 	return true;
 }
 
-static bool
-has_sparse(const Kernel *k)
+static int
+first_row(PassWhen when)
 {
-	OpWalk w;
+	int p = 0;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_expand)
-			return true;
-	return false;
+	while (passes[p].when != when)
+		p++;
+	return p;
 }
 
-/* The passes up to infer, once, or for each choice there is of places and of sparse products. */
-static bool
-to_infer(Job *j, int i)
+/* ---- what the search tries -------------------------------------------------------------------- */
+
+/* A kernel in front of the passes that are run for every choice. */
+typedef struct Base {
+	Job *j;
+	int i; /* the unit's kernel */
+	Kernel *k;
+	bool choice; /* there are several ways */
+	double ms; /* that these passes took */
+} Base;
+
+static Kernel *
+make(void *user, const bool *registers, bool dense, bool aloud)
 {
-	if (!passes_some(j, i, 0, PASS_place, true))
+	Base *b = user;
+	Kernel *k = b->choice ? kernel_copy(b->k) : b->k;
+	double t = passes_clock();
+	bool ok;
+
+	place_decide(k, registers);
+	kernel_skip_zeros(k, !dense);
+	b->j->unit.kernel[b->i] = k;
+	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud);
+	b->ms += passes_clock() - t;
+	return ok ? b->j->unit.kernel[b->i] : NULL; /* another one if it was read back */
+}
+
+/* Kernel i is then the one with the solution that is asked for. */
+static bool
+search(Job *j, int i)
+{
+	const hexc_opts *o = &j->ctx->opt.o;
+	Base b = { .j = j, .i = i, .k = j->unit.kernel[i] };
+	Variants v = { .make = make, .user = &b, .show = o->dump || o->stop };
+	double t = passes_clock();
+	FreeTile *tile;
+
+	place_find(b.k, &tile, &v.n);
+	v.tile = tile;
+	v.sparse = kernel_is_sparse(b.k);
+	b.choice = v.n || v.sparse;
+	j->cands = places_choose(&j->unit, &v);
+	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
+	if (!j->cands)
 		return false;
-	place_find(j->unit.kernel[i]);
-	if (j->unit.kernel[i]->nplace || has_sparse(j->unit.kernel[i]))
-		return places_choose(j, i);
-	return passes_some(j, i, PASS_place, PASS_infer, true);
+	j->unit.kernel[i] = infer_kernel(j->cands);
+	return true;
 }
 
 void
 passes_run(Job *j, int i)
 {
-	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") || !to_infer(j, i) ||
-	    !passes_some(j, i, PASS_infer, PASS_COUNT, true))
+	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") ||
+	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
+	    !run_some(j, i, first_row(PASS_search), PASSES, true))
 		return;
 	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
 	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);

@@ -73,17 +73,17 @@ layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis)
 }
 
 void
-layout_row_major(Layout *l, int ndim, const int64_t *shape)
+layout_rows(Layout *l, int ndim, const int64_t *shape, int unit, int64_t pitch)
 {
-	int64_t stride = 1;
+	int64_t stride[DIM_MAX], next = pitch;
 
+	for (int d = ndim - 1; d >= 0; d--) {
+		stride[d] = d == unit ? 1 : next;
+		next *= d == unit ? 1 : shape[d];
+	}
 	layout_init(l, ndim);
 	for (int d = 0; d < ndim; d++)
-		layout_push(l, d, shape[d], 0, AX_mem);
-	for (int d = ndim; d-- > 0; stride *= shape[d]) {
-		if (l->first[d] < l->first[d + 1])
-			l->it[l->first[d]].stride = stride;
-	}
+		layout_push(l, d, shape[d], stride[d], AX_mem);
 }
 
 int64_t

@@ -133,8 +133,8 @@ bool layout_push_dim(Layout *l, int dim, const Layout *x, int from);
 bool layout_push_reps(Layout *l, const Layout *x);
 /* Replication iters have stride >= 0; extent 1 and stride 0 add no place and are dropped. */
 bool layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis);
-/* Row-major (last dim contiguous) memory layout of a shape. */
-void layout_row_major(Layout *l, int ndim, const int64_t *shape);
+/* Memory in rows along dim `unit`, `pitch` elements apart, the other dims row-major over them. */
+void layout_rows(Layout *l, int ndim, const int64_t *shape, int unit, int64_t pitch);
 int64_t layout_extent(const Layout *l, int dim);    /* product of the dim's extents */
 int64_t layout_extent_on(const Layout *l, int dim, Axis axis); /* of those on one axis */
 int64_t layout_size(const Layout *l);               /* elements of the domain */

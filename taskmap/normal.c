@@ -261,20 +261,22 @@ layout_hash(const Layout *l)
 	return h;
 }
 
+static bool
+normal_identical(const Iter *a, const Iter *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (a[i].stride != b[i].stride || a[i].extent != b[i].extent || a[i].axis != b[i].axis ||
+		    a[i].open != b[i].open || a[i].close != b[i].close)
+			return false;
+	return true;
+}
+
 bool
 layout_identical(const Layout *a, const Layout *b)
 {
-	if (a->n != b->n || a->ndim != b->ndim || a->nrep != b->nrep || a->tuple != b->tuple ||
-	    memcmp(a->first, b->first, (size_t)a->ndim + 1) != 0 ||
-	    memcmp(&a->swizzle, &b->swizzle, sizeof a->swizzle) != 0 ||
-	    memcmp(a->offset, b->offset, sizeof a->offset) != 0)
-		return false;
-	for (int i = 0; i < a->n + a->nrep; i++) {
-		const Iter *x = layout_iter(a, i), *y = layout_iter(b, i);
-
-		if (x->extent != y->extent || x->stride != y->stride || x->axis != y->axis ||
-		    x->open != y->open || x->close != y->close)
-			return false;
-	}
-	return true;
+	return a->n == b->n && a->ndim == b->ndim && a->nrep == b->nrep && a->tuple == b->tuple &&
+	       memcmp(a->first, b->first, (size_t)a->ndim + 1) == 0 && normal_identical(a->it, b->it, a->n) &&
+	       normal_identical(a->rep, b->rep, a->nrep) &&
+	       memcmp(&a->swizzle, &b->swizzle, sizeof a->swizzle) == 0 &&
+	       memcmp(a->offset, b->offset, sizeof a->offset) == 0;
 }

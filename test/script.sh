@@ -1,6 +1,6 @@
 # script.sh - sourced by tests that are scripts, run from the root: $B, $HEXC, a folder $dir that goes when they end, the
 # folder $here that they stand in, `fail TEXT`, after which `exit $bad` fails, and `says STATUS TEXT ARGUMENTS...`, which
-# runs hexc.
+# runs hexc.  `need_sanitizers` skips where $CC has none.
 B=${B:-build}
 HEXC=${HEXC:-$B/hexc}
 export HEXC
@@ -20,4 +20,12 @@ says() {
 	got=$?
 	[ $got = "$want" ] || fail "hexc $*: status $got, not $want: $(head -2 "$dir/out")"
 	[ -z "$text" ] || grep -qF -- "$text" "$dir/out" || fail "hexc $*: no '$text' in $(head -2 "$dir/out")"
+}
+need_sanitizers() {
+	CC=${CC:-cc}
+	printf 'int main(void) { return 0; }\n' >"$dir/try.c"
+	$CC -fsanitize=address,undefined "$dir/try.c" -o "$dir/try" 2>/dev/null && "$dir/try" || {
+		echo "$CC has no sanitizers here"
+		exit 77
+	}
 }

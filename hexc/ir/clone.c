@@ -116,7 +116,6 @@ kernel_copy(const Kernel *k)
 	n->body = body;
 	n->grid = k->grid ? grid : NULL;
 	n->facts = NULL;
-	n->cands = NULL;
 	clone_block(&c, body, k->body);
 	if (k->grid)
 		clone_block(&c, grid, k->grid);

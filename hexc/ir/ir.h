@@ -190,10 +190,6 @@ struct Kernel {
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
-	const FreeTile *place; /* tiles whose place was free, and what it is */
-	int nplace;
-	bool dense; /* products of sparse tiles are those of what the tiles stand for, zeros and all */
-	struct Cands *cands; /* ranked solutions, after pass infer (infer/infer.h) */
 	const Define *konst; /* constants and tunables as chosen, for the manifest */
 	int nkonst;
 	Src src;
@@ -230,7 +226,7 @@ void val_replace(Kernel *k, Val *old, Val *new_val);
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
 /* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
- * entered in unit->kernel, and without candidates. */
+ * entered in unit->kernel. */
 Kernel *kernel_copy(const Kernel *k);
 /* Visit every op of b in order of text, an owner before its regions.  The op just returned may be
  * unlinked if it has no regions; ops put in behind it and before its successor are not visited. */

@@ -34,3 +34,24 @@ dot_k(const Op *dot)
 
 	return first ? dot->in[1]->type.shape[0] : dot->in[0]->type.shape[1];
 }
+
+bool
+kernel_is_sparse(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_expand)
+			return true;
+	return false;
+}
+
+void
+kernel_skip_zeros(Kernel *k, bool skip)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_expand)
+			o->imm[1] = !skip;
+}

@@ -16,6 +16,10 @@ bool sparse_of(const Type *values, const Type *positions, int dim, Sparse *out);
 /* A dot of half an operand (IR.md): op->in[side] holds the values, op->in[3] the positions. */
 bool dot_is_sparse(const Op *dot);
 int dot_side(const Op *dot);
+/* Are there sparse tiles? */
+bool kernel_is_sparse(const Kernel *k);
+/* Products of them are to skip their zeros where they can, as they do of themselves, or to go over them. */
+void kernel_skip_zeros(Kernel *k, bool skip);
 /* Products summed for each element of a dot: the k of its whole operand. */
 int64_t dot_k(const Op *dot);
 #endif

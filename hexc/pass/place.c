@@ -68,14 +68,15 @@ read_by_dots(Kernel *k)
 }
 
 void
-place_find(Kernel *k)
+place_find(Kernel *k, FreeTile **out, int *n)
 {
 	Arena *a = k->unit->arena;
 	bool *read = NULL;
 	FreeTile *place = NULL;
-	int n = 0, cap = 0;
+	int cap = 0;
 	OpWalk w;
 
+	*n = 0;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Type *t;
 		FreeTile p;
@@ -90,28 +91,20 @@ place_find(Kernel *k)
 		t = &o->out[0]->type;
 		p = (FreeTile){ .name = o->out[0]->name, .src = o->src };
 		p.bytes = type_size(t) * dtype_info[t->dtype].bits / 8;
-		VEC_PUSH(a, place, n, cap, p);
+		VEC_PUSH(a, place, *n, cap, p);
 	}
-	k->place = place;
-	k->nplace = n;
+	*out = place;
 }
 
 void
 place_decide(Kernel *k, const bool *registers)
 {
-	FreeTile *place = NEWN(k->unit->arena, FreeTile, k->nplace);
 	OpWalk w;
 	int n = 0;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		if (!is_marked(o))
-			continue;
-		place[n] = k->place[n];
-		place[n].registers = registers[n];
-		IMM_SET(o, free, !registers[n]);
-		n++;
-	}
-	k->place = place;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (is_marked(o))
+			IMM_SET(o, free, !registers[n++]);
 }
 
 /* ---- to shared memory ----------------------------------------------------------------------------- */
@@ -154,10 +147,11 @@ pass_place(Kernel *k)
 {
 	uint32_t n = k->nval + 1;
 	Val **shared = NULL; /* by value id: where a tile is from now on */
+	FreeTile *free;
+	int nfree;
 	OpWalk w;
 
-	if (!k->place)
-		place_find(k);
+	place_find(k, &free, &nfree);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (is_marked(o)) {
 			shared = shared ? shared : NEWN(k->unit->arena, Val *, n);

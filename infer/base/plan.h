@@ -3,6 +3,14 @@
 #define HEXC_PLAN_H
 #include "infer/base/instr.h"
 
+/* What is chosen before a kernel goes through the passes up to infer: where tiles live of which the program
+ * does not say, and whether products of sparse tiles go over zeros and all. */
+typedef struct Spaces {
+	const FreeTile *tile;
+	int n;
+	bool dense;
+} Spaces;
+
 /* How one dot is done. */
 typedef struct DotChoice {
 	const Instr *inst;

@@ -35,11 +35,13 @@ typedef struct Sol {
 	int blocks; /* that an SM holds */
 	Res total; /* all that a block does */
 	const char *what; /* infer_describe */
-	const Kernel *k; /* of which this is a solution */
+	const Kernel *k; /* of which this is a solution: that of its list, or of one that was joined to it */
+	const Spaces *spaces; /* that it has */
 } Sol;
 
 /* Solutions, cheapest first; equal prices keep the order of enumeration. */
 typedef struct Cands {
+	Kernel *k;
 	Sol **sol;
 	int n, cap;
 	uint32_t nval, nop; /* values and ops when the search ran: the length of Sol's arrays */

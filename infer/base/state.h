@@ -15,6 +15,7 @@ typedef struct Use {
 /* Fixed while the search runs, but for memos and from `sol` on. */
 struct Solve {
 	Kernel *k;
+	const Spaces *spaces; /* that it has */
 	const struct Rates *rates; /* of the target */
 	Arena *arena;
 	Op **op; /* [nop+1] by id, NULL holes */

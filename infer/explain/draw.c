@@ -8,7 +8,8 @@
 
 enum { DRAWINGS_MAX = 100 };
 
-void
+/* Text with its <, > and & written out. */
+static void
 svg_escape(Text *t, const char *s)
 {
 	for (; *s; s++) {
@@ -109,7 +110,7 @@ svg_colour(Arena *a, int i, int n, int light)
 /* ---- which ---------------------------------------------------------------------------------------- */
 
 typedef struct Album {
-	const Kernel *k;
+	const Explained *ex;
 	Drawing *d;
 	const Val **v; /* what is drawn, to draw nothing twice */
 	int n, cap, vcap, nv;
@@ -121,7 +122,7 @@ add(Album *a, const char *name, const char *svg)
 	Drawing d = { name, svg };
 
 	if (a->n < DRAWINGS_MAX)
-		VEC_PUSH(a->k->unit->arena, a->d, a->n, a->cap, d);
+		VEC_PUSH(a->ex->k->unit->arena, a->d, a->n, a->cap, d);
 }
 
 /* A file's name of it: letters, digits, - and . */
@@ -145,33 +146,33 @@ drawn(Album *a, const Val *v)
 		if (type_same(&a->v[i]->type, &v->type) && a->v[i]->name && v->name &&
 		    strcmp(a->v[i]->name, v->name) == 0 && layout_equal(a->v[i]->type.layout, v->type.layout))
 			return true;
-	VEC_PUSH(a->k->unit->arena, a->v, a->nv, a->vcap, v);
+	VEC_PUSH(a->ex->k->unit->arena, a->v, a->nv, a->vcap, v);
 	return false;
 }
 
 static void
 add_tile(Album *a, const Val *v)
 {
-	Arena *m = a->k->unit->arena;
+	Arena *m = a->ex->k->unit->arena;
 	const char *name;
 
 	if (v->type.space != S_reg || !v->type.layout || v->type.rank < 1 || !v->name || drawn(a, v))
 		return;
 	name = plain(m, arena_printf(m, "tile-%s-%u", v->name, v->id));
-	add(a, name, draw_tile(a->k, v, arena_printf(m, "%s: %s", v->name, type_print(m, &v->type))));
+	add(a, name, draw_tile(a->ex, v, arena_printf(m, "%s: %s", v->name, type_print(m, &v->type))));
 }
 
 /* The three fragments of a dot, with the instruction that takes them. */
 static void
 add_dot(Album *a, const Op *o)
 {
-	Arena *m = a->k->unit->arena;
+	Arena *m = a->ex->k->unit->arena;
 	const Val *v[3] = { o->in[0], o->in[1], o->out[0] };
 
 	for (int i = 0; i < 3; i++)
 		if (v[i]->type.layout)
 			add(a, arena_printf(m, "dot-line%u-%u-%c", o->src.line, o->id, "abc"[i]),
-			    draw_tile(a->k, v[i],
+			    draw_tile(a->ex, v[i],
 			              arena_printf(m, "%c of the dot in line %u: %s by %s", "ABC"[i],
 			                           o -> src.line, type_print(m, &v[i]->type),
 			                           o->pick && o->pick->inst ? o->pick->inst : "?")));
@@ -180,11 +181,11 @@ add_dot(Album *a, const Op *o)
 static void
 add_shared(Album *a, const Op *o)
 {
-	Arena *m = a->k->unit->arena;
+	Arena *m = a->ex->k->unit->arena;
 	const Val *v = o->out[0];
 	const char *name = arena_printf(m, "shared-%s-%u", v->name ? v->name : "tile", v->id);
 
-	add(a, plain(m, name), draw_shared(a->k, o));
+	add(a, plain(m, name), draw_shared(a->ex, o));
 }
 
 /* Is there a copy to shared memory in it? */
@@ -200,14 +201,15 @@ copies(Block *b)
 }
 
 int
-infer_draw(Kernel *k, const Drawing **out)
+infer_draw(Kernel *k, const Cands *c, const Drawing **out)
 {
-	Album a = { .k = k };
+	const Explained e = explained(k, c), *ex = &e;
+	Album a = { .ex = ex };
 	Arena *m = k->unit->arena;
 	OpWalk w;
 
 	*out = NULL;
-	if (!explain_sol(k))
+	if (!ex->sol)
 		return 0;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_dot)
@@ -216,7 +218,7 @@ infer_draw(Kernel *k, const Drawing **out)
 			add_shared(&a, o);
 		if (o->code == O_for && IMM(o, stages) > 0 && copies(o->blk[0]))
 			add(&a, arena_printf(m, "pipeline-line%u-%u", o->src.line, o->id),
-			    draw_pipeline(k, o));
+			    draw_pipeline(ex, o));
 		for (int i = 0; i < o->nout; i++)
 			add_tile(&a, o->out[i]);
 	}

@@ -21,19 +21,19 @@ typedef struct Beat {
 } Beat;
 
 static void
-measure(const Kernel *k, const Block *b, Beat *beat, Res *copies, Res *rest)
+measure(const Explained *ex, const Block *b, Beat *beat, Res *copies, Res *rest)
 {
 	for (const Op *o = b->first; o; o = o->next) {
 		Res r;
 
-		if (explain_res(k, o, &r))
+		if (explain_res(ex, o, &r))
 			res_add(o->code == O_copy ? copies : rest, &r, 1);
 		for (int i = 0; i < 2; i++) /* the copies stand under the question whether there is more */
 			if (o->blk[i] && o->code == O_if)
-				measure(k, o->blk[i], beat, copies, rest);
+				measure(ex, o->blk[i], beat, copies, rest);
 	}
 	beat->issue = copies->unit[R_issue];
-	beat->moved = rates_of(k->unit->target)->dram_wait + copies->unit[R_gmem];
+	beat->moved = rates_of(ex->k->unit->target)->dram_wait + copies->unit[R_gmem];
 	beat->compute = res_cycles(rest);
 }
 
@@ -88,9 +88,9 @@ axis(const Chart *c, double total, int rows)
 }
 
 const char *
-draw_pipeline(const Kernel *k, const Op *loop)
+draw_pipeline(const Explained *ex, const Op *loop)
 {
-	Arena *a = k->unit->arena;
+	Arena *a = ex->k->unit->arena;
 	Text t = { .arena = a };
 	int64_t asked = IMM(loop, stages);
 	int stages = asked > STAGES_DRAWN ? STAGES_DRAWN : (int)asked, n = stages + STEPS_MORE;
@@ -101,7 +101,7 @@ draw_pipeline(const Kernel *k, const Op *loop)
 	double total, idle;
 	const char *title, *about;
 
-	measure(k, loop->blk[0], &beat, &copies, &rest);
+	measure(ex, loop->blk[0], &beat, &copies, &rest);
 	schedule(&beat, stages, n, issued, landed, start);
 	total = start[n - 1] + beat.compute;
 	idle = n > 1 ? start[n - 1] - start[n - 2] - beat.compute : 0;

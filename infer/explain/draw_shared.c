@@ -14,9 +14,9 @@ enum {
 
 /* Element number by place in memory, of the first `n` places; -1: none lies there. */
 static int64_t *
-owners(const Kernel *k, const Val *v, int64_t n)
+owners(const Explained *ex, const Val *v, int64_t n)
 {
-	int64_t *at = NEWN(k->unit->arena, int64_t, n);
+	int64_t *at = NEWN(ex->k->unit->arena, int64_t, n);
 
 	for (int64_t i = 0; i < n; i++)
 		at[i] = -1;
@@ -33,9 +33,9 @@ owners(const Kernel *k, const Val *v, int64_t n)
 
 /* "3,8" or, behind a stage, "s1 3,8": the first element of a bank. */
 static const char *
-element(const Kernel *k, const Type *t, int64_t e)
+element(const Explained *ex, const Type *t, int64_t e)
 {
-	Text x = { .arena = k->unit->arena };
+	Text x = { .arena = ex->k->unit->arena };
 	int64_t c[DIM_MAX] = { 0 };
 
 	type_coord(t, e, c);
@@ -47,21 +47,21 @@ element(const Kernel *k, const Type *t, int64_t e)
 /* Rows of the tile differ in hue, 16-byte pieces of a row in lightness: where a column of one colour runs
  * straight down, rows meet in one bank. */
 static const char *
-colour(const Kernel *k, const Type *t, int64_t e, int bits)
+colour(const Explained *ex, const Type *t, int64_t e, int bits)
 {
 	int64_t c[DIM_MAX] = { 0 }, row, piece;
 
 	type_coord(t, e, c);
 	row = t->rank > 1 ? c[t->rank - 2] : 0;
 	piece = c[t->rank - 1] * bits / LINE_BYTES;
-	return svg_colour(k->unit->arena, (int)(row % 8), 8, 50 + (int)(piece % 4) * 10);
+	return svg_colour(ex->k->unit->arena, (int)(row % 8), 8, 50 + (int)(piece % 4) * 10);
 }
 
 static void
-draw_lines(Text *t, const Kernel *k, const Val *v, int lines)
+draw_lines(Text *t, const Explained *ex, const Val *v, int lines)
 {
 	int bits = dtype_info[v->type.dtype].bits, per = 32 / bits > 0 ? 32 / bits : 1;
-	int64_t n = (int64_t)lines * LINE_BYTES * 8 / bits, *own = owners(k, v, n);
+	int64_t n = (int64_t)lines * LINE_BYTES * 8 / bits, *own = owners(ex, v, n);
 
 	for (int b = 0; b < BANKS; b++)
 		svg_text(t, LEFT + b * CELL_W + CELL_W / 2, TOP - 6, "axis", "%d", b);
@@ -74,10 +74,10 @@ draw_lines(Text *t, const Kernel *k, const Val *v, int lines)
 			for (int i = 0; i < per && e < 0; i++)
 				e = own[at + i];
 			svg_rect(t, x, TOP + y * CELL_H, CELL_W, CELL_H, "box",
-			         e < 0 ? "#eee" : colour(k, &v->type, e, bits));
+			         e < 0 ? "#eee" : colour(ex, &v->type, e, bits));
 			if (e >= 0)
 				svg_text(t, x + CELL_W / 2, TOP + y * CELL_H + 17, "cell", "%s",
-				         element(k, &v->type, e));
+				         element(ex, &v->type, e));
 		}
 	}
 	svg_rect(t, LEFT, TOP, BANKS * CELL_W, lines * CELL_H, "edge", NULL);
@@ -85,11 +85,11 @@ draw_lines(Text *t, const Kernel *k, const Val *v, int lines)
 
 /* The first load of the tile; NULL: there is none. */
 static const Op *
-first_load(const Kernel *k, const Val *v, Access *a)
+first_load(const Explained *ex, const Val *v, Access *a)
 {
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		Val *root;
 
 		if (o->code == O_load && explain_access(o, &root, a) && root == v)
@@ -100,13 +100,15 @@ first_load(const Kernel *k, const Val *v, Access *a)
 
 /* Outlines around what the lanes of the first phase of the first load take.  How many lanes. */
 static int
-draw_phase(Text *t, const Kernel *k, const Val *v, int lines)
+draw_phase(Text *t, const Explained *ex, const Val *v, int lines)
 {
 	int bits = dtype_info[v->type.dtype].bits, bytes, n;
 	Layout mem = *v->type.layout;
 	Access a;
 
-	if (!first_load(k, v, &a) || (a.as && !layout_reshape(&mem, v->type.layout, a.as->rank, a.as->shape)))
+	if (!first_load(ex, v, &a))
+		return 0;
+	if (a.as && !layout_reshape(&mem, v->type.layout, a.as->rank, a.as->shape))
 		return 0;
 	bytes = a.vec * bits / 8;
 	n = bytes < 4 ? WARP_SIZE : LINE_BYTES / bytes;
@@ -129,9 +131,9 @@ draw_phase(Text *t, const Kernel *k, const Val *v, int lines)
 }
 
 const char *
-draw_shared(const Kernel *k, const Op *alloc)
+draw_shared(const Explained *ex, const Op *alloc)
 {
-	Arena *a = k->unit->arena;
+	Arena *a = ex->k->unit->arena;
 	Text t = { .arena = a };
 	const Val *v = alloc->out[0];
 	const Layout *l = v->type.layout;
@@ -139,7 +141,7 @@ draw_shared(const Kernel *k, const Op *alloc)
 	int64_t all = (bytes + LINE_BYTES - 1) / LINE_BYTES, offset = IMM(alloc, offset);
 	int lines = all < LINES_MAX ? (int)all : LINES_MAX;
 	int n, phase, bottom = TOP + lines * CELL_H;
-	const char **access = explain_accesses(k, v, &n);
+	const char **access = explain_accesses(ex, v, &n);
 	const char *title = arena_printf(a, "%s: %s", explain_name(v, a), type_print(a, &v->type));
 	const char *about = arena_printf(a,
 	                                 "%lld bytes at offset %lld of the block's shared memory; the "
@@ -152,8 +154,8 @@ draw_shared(const Kernel *k, const Op *alloc)
 	svg_start(&t, LEFT + BANKS * CELL_W + 24, bottom + 56 + n * 16, title, about);
 	svg_text(&t, 16, 44, "note", "%s", layout_print(a, l));
 	svg_text(&t, 16, 60, "note", "%s", about);
-	draw_lines(&t, k, v, lines);
-	phase = draw_phase(&t, k, v, lines);
+	draw_lines(&t, ex, v, lines);
+	phase = draw_phase(&t, ex, v, lines);
 	if (phase)
 		svg_text(&t, 16, bottom + 24, "note",
 		         "outlined: what lanes 0 to %d of the first warp read together first", phase - 1);

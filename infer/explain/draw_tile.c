@@ -40,12 +40,13 @@ held(const Window *w, const Layout *l, int r, int c)
 
 /* Lanes differ in hue, four neighbours in lightness. */
 static void
-cell(Text *t, const Kernel *k, int x, int y, const Place *p)
+cell(Text *t, const Explained *ex, int x, int y, const Place *p)
 {
 	int lane = (int)p->at[AX_lane];
+	const char *fill = svg_colour(ex->k->unit->arena, lane / 4, 8, 45 + lane % 4 * 12);
 
-	svg_rect(t, x, y, CELL_W, CELL_H, "box", svg_colour(k->unit->arena, lane / 4, 8, 45 + lane % 4 * 12));
-	if (k->warps > 1)
+	svg_rect(t, x, y, CELL_W, CELL_H, "box", fill);
+	if (ex->k->warps > 1)
 		svg_text(t, x + CELL_W / 2, y + 11, "cell", "W%lld L%d", (long long)p->at[AX_warp], lane);
 	else
 		svg_text(t, x + CELL_W / 2, y + 11, "cell", "L%d", lane);
@@ -97,13 +98,13 @@ longest(int width, const char *s)
 }
 
 const char *
-draw_tile(const Kernel *k, const Val *v, const char *title)
+draw_tile(const Explained *ex, const Val *v, const char *title)
 {
-	Arena *a = k->unit->arena;
+	Arena *a = ex->k->unit->arena;
 	Text t = { .arena = a };
 	const Layout *l = v->type.layout;
 	const char *layout = layout_print(a, l), *about, *demand = "";
-	const Op *who = explain_origin(k, v);
+	const Op *who = explain_origin(ex, v);
 	Window w;
 	int width;
 
@@ -125,7 +126,7 @@ draw_tile(const Kernel *k, const Val *v, const char *title)
 		svg_text(&t, LEFT - 6, TOP + r * CELL_H + 17, "side", "%d", r);
 		for (int c = 0; c < w.c; c++) {
 			Place p = held(&w, l, r, c);
-			cell(&t, k, LEFT + c * CELL_W, TOP + r * CELL_H, &p);
+			cell(&t, ex, LEFT + c * CELL_W, TOP + r * CELL_H, &p);
 		}
 	}
 	warp_edges(&t, &w, l);

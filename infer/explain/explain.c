@@ -43,17 +43,17 @@ layout_words(Text *t, const Layout *l)
 
 /* What another solution costs more than the one taken, in percent. */
 static double
-above(const Kernel *k, int i)
+above(const Explained *ex, int i)
 {
-	return 100 * (k->cands->sol[i]->cycles / explain_sol(k)->cycles - 1);
+	return 100 * (ex->cands->sol[i]->cycles / ex->sol->cycles - 1);
 }
 
 static void
-tile_lines(Text *t, const Kernel *k, const Val *v)
+tile_lines(Text *t, const Explained *ex, const Val *v)
 {
-	Arena *a = k->unit->arena;
-	const Op *who = explain_origin(k, v);
-	int other = explain_other_layout(k, v), n = 0;
+	Arena *a = ex->k->unit->arena;
+	const Op *who = explain_origin(ex, v);
+	int other = explain_other_layout(ex, v), n = 0;
 	const char **access = NULL;
 
 	if (!v->type.layout || v->type.rank == 0)
@@ -65,9 +65,9 @@ tile_lines(Text *t, const Kernel *k, const Val *v)
 		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
 	if (other >= 0)
 		text_printf(t, "\n      else %s: candidate %d, %+.1f %%",
-		            layout_print(a, k->cands->sol[other]->val[v->id]), other, above(k, other));
+		            layout_print(a, ex->cands->sol[other]->val[v->id]), other, above(ex, other));
 	if (v->def && v->def->code == O_alloc)
-		access = explain_accesses(k, v, &n);
+		access = explain_accesses(ex, v, &n);
 	for (int i = 0; i < n; i++)
 		text_printf(t, "\n      %s", access[i]);
 	text_printf(t, "\n");
@@ -75,17 +75,17 @@ tile_lines(Text *t, const Kernel *k, const Val *v)
 
 /* How packed tensors lie, and what asked for it. */
 static void
-pack_lines(Text *t, const Kernel *k)
+pack_lines(Text *t, const Explained *ex)
 {
 	const char *head = "\npacks\n";
 
-	for (int i = 0; i < k->nparam; i++) {
-		const Param *p = &k->param[i];
+	for (int i = 0; i < ex->k->nparam; i++) {
+		const Param *p = &ex->k->param[i];
 		const Op *who;
 
 		if (!p->pack || !p->pack->place)
 			continue;
-		who = explain_pack_origin(k, p);
+		who = explain_pack_origin(ex, p);
 		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));
 		if (who && who->src.line)
 			text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
@@ -96,57 +96,58 @@ pack_lines(Text *t, const Kernel *k)
 
 /* Tiles of which the program does not say where they live. */
 static void
-place_lines(Text *t, const Kernel *k)
+place_lines(Text *t, const Explained *ex)
 {
-	for (int i = 0; i < k->nplace; i++) {
-		const FreeTile *p = &k->place[i];
-		int other = explain_other_place(k, i);
+	for (int i = 0; i < ex->sol->spaces->n; i++) {
+		const FreeTile *p = &ex->sol->spaces->tile[i];
+		int other = explain_other_place(ex, i);
 
 		text_printf(t, "%s  %s, line %u: %s", i ? "" : "\nplaces\n", p->name ? p->name : "tile",
 		            p->src.line, p->registers ? "registers" : "shared");
 		if (other >= 0)
 			text_printf(t, "; else %s: candidate %d, %+.1f %%",
-			            p->registers ? "shared" : "registers", other, above(k, other));
+			            p->registers ? "shared" : "registers", other, above(ex, other));
 		text_printf(t, "\n");
 	}
 }
 
 /* Products of sparse tiles, where there is a choice. */
 static void
-sparse_line(Text *t, const Kernel *k)
+sparse_line(Text *t, const Explained *ex)
 {
-	int other = explain_other_sparse(k);
+	static const char *const zeros[] = { "skipped", "multiplied" };
+	bool dense = ex->sol->spaces->dense;
+	int other = explain_other_sparse(ex);
 
 	if (other >= 0)
-		text_printf(t, "\nsparse\n  zeros %s; else %s: candidate %d, %+.1f %%\n",
-		            k->dense ? "multiplied" : "skipped", k->dense ? "skipped" : "multiplied", other,
-		            above(k, other));
+		text_printf(t, "\nsparse\n  zeros %s; else %s: candidate %d, %+.1f %%\n", zeros[dense],
+		            zeros[!dense], other, above(ex, other));
 }
 
 /* What has no instruction of its own to choose. */
 static void
-arithmetic_line(Text *t, const Kernel *k, const Op *o)
+arithmetic_line(Text *t, const Explained *ex, const Op *o)
 {
-	double cycles = explain_cycles(k, o);
+	const char *name = o->nout ? explain_name(o->out[0], ex->k->unit->arena) : "";
+	double cycles = explain_cycles(ex, o);
 
 	if (cycles >= 1)
 		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
-		            op_info[o->code].name, "", o->nout ? explain_name(o->out[0], k->unit->arena) : "",
-		            cycles);
+		            op_info[o->code].name, "", name, cycles);
 }
 
 /* Where a staging tile lies, and what both sides take of it. */
 static void
-staging_words(Text *t, const Kernel *k, const Op *o)
+staging_words(Text *t, const Explained *ex, const Op *o)
 {
-	Arena *a = k->unit->arena;
+	Arena *a = ex->k->unit->arena;
 	Access side[2];
 	int64_t waves[2], least[2];
 
 	if (!explain_staging(o, side))
 		return;
 	for (int i = 0; i < 2; i++)
-		access_waves(a, &side[i], o->pick->scratch, k->warps, &waves[i], &least[i]);
+		access_waves(a, &side[i], o->pick->scratch, ex->k->warps, &waves[i], &least[i]);
 	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
 	            layout_print(a, o->pick->scratch), (long long)(waves[0] + waves[1]),
 	            (long long)(least[0] + least[1]));
@@ -171,16 +172,16 @@ mapping_line(Text *t, const Op *o)
 }
 
 static void
-op_line(Text *t, const Kernel *k, const Op *o)
+op_line(Text *t, const Explained *ex, const Op *o)
 {
 	const Pick *p = o->pick;
-	Arena *a = k->unit->arena;
+	Arena *a = ex->k->unit->arena;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
-	int other = explain_other_pick(k, o);
+	int other = explain_other_pick(ex, o);
 
 	if (!p || !p->inst) {
-		arithmetic_line(t, k, o);
+		arithmetic_line(t, ex, o);
 		return;
 	}
 	text_printf(t, "  line %-4u %-10s %-22s", o->src.line, op_info[o->code].name, p->inst);
@@ -200,12 +201,12 @@ op_line(Text *t, const Kernel *k, const Op *o)
 		text_printf(t, ", %d a read", p->vec2);
 	if (p->scratch_bytes)
 		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
-	staging_words(t, k, o);
-	if (explain_cycles(k, o) > 0)
-		text_printf(t, ", %.0f cycles", explain_cycles(k, o));
+	staging_words(t, ex, o);
+	if (explain_cycles(ex, o) > 0)
+		text_printf(t, ", %.0f cycles", explain_cycles(ex, o));
 	if (other >= 0)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
-		            k->cands->sol[other]->pick[o->id]->inst, other, above(k, other));
+		            ex->cands->sol[other]->pick[o->id]->inst, other, above(ex, other));
 	text_printf(t, "\n");
 	mapping_line(t, o);
 }
@@ -227,10 +228,8 @@ unit_lines(Text *t, const Sol *sol)
 
 /* What the other solutions would have cost: the runner-up of every choice is among them. */
 static void
-others(Text *t, const Kernel *k, int chosen)
+others(Text *t, const Cands *c, int chosen)
 {
-	const Cands *c = k->cands;
-
 	text_printf(t, "\nsolutions, cheapest first (* taken)\n");
 	for (int i = 0; i < c->n; i++)
 		text_printf(t, "%s %2d  %10.0f cycles  %+5.1f %%  %s\n", i == chosen ? "*" : " ", i,
@@ -239,34 +238,33 @@ others(Text *t, const Kernel *k, int chosen)
 }
 
 const char *
-infer_explain(Kernel *k)
+infer_explain(Kernel *k, const Cands *c)
 {
+	const Explained e = explained(k, c), *ex = &e;
 	Text t = { .arena = k->unit->arena };
-	int chosen = k->unit->candidate;
 	OpWalk w;
 
-	if (!k->cands || chosen >= k->cands->n)
+	if (!ex->sol)
 		return "";
-	const Sol *sol = k->cands->sol[chosen];
 	text_printf(&t,
 	            "kernel %s on %s: %d warps, %.0f cycles predicted for a block, %llu steps of search",
-	            k->name, k->unit->target->name, k->warps, sol->cycles,
-	            (unsigned long long)k->cands->steps);
-	unit_lines(&t, sol);
+	            k->name, k->unit->target->name, k->warps, ex->sol->cycles,
+	            (unsigned long long)c->steps);
+	unit_lines(&t, ex->sol);
 	text_printf(&t, "\ntiles\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
-			tile_lines(&t, k, o->out[i]);
+			tile_lines(&t, ex, o->out[i]);
 		for (int b = 0; b < 2; b++)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
-				tile_lines(&t, k, o->blk[b]->arg[i]);
+				tile_lines(&t, ex, o->blk[b]->arg[i]);
 	}
-	place_lines(&t, k);
-	sparse_line(&t, k);
-	pack_lines(&t, k);
+	place_lines(&t, ex);
+	sparse_line(&t, ex);
+	pack_lines(&t, ex);
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		op_line(&t, k, o);
-	others(&t, k, chosen);
+		op_line(&t, ex, o);
+	others(&t, c, k->unit->candidate);
 	return t.s;
 }

@@ -3,12 +3,12 @@
 #include "infer/explain/impl.h"
 #include <string.h>
 
-const Sol *
-explain_sol(const Kernel *k)
+Explained
+explained(Kernel *k, const Cands *c)
 {
 	int i = k->unit->candidate;
 
-	return k->cands && i < k->cands->n ? k->cands->sol[i] : NULL;
+	return (Explained){ k, c, c && i < c->n ? c->sol[i] : NULL };
 }
 
 const char *
@@ -18,20 +18,20 @@ explain_name(const Val *v, Arena *a)
 }
 
 const Op *
-explain_origin(const Kernel *k, const Val *v)
+explain_origin(const Explained *ex, const Val *v)
 {
-	return v->id <= k->cands->nval ? explain_sol(k)->origin[v->id] : NULL;
+	return v->id <= ex->cands->nval ? ex->sol->origin[v->id] : NULL;
 }
 
 const Op *
-explain_pack_origin(const Kernel *k, const Param *p)
+explain_pack_origin(const Explained *ex, const Param *p)
 {
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= k->cands->nval &&
-		    explain_sol(k)->origin[o->out[0]->id])
-			return explain_sol(k)->origin[o->out[0]->id];
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w))
+		if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= ex->cands->nval &&
+		    ex->sol->origin[o->out[0]->id])
+			return ex->sol->origin[o->out[0]->id];
 	return NULL;
 }
 
@@ -42,48 +42,45 @@ explain_demand(const Op *who)
 }
 
 bool
-explain_res(const Kernel *k, const Op *o, Res *out)
+explain_res(const Explained *ex, const Op *o, Res *out)
 {
-	if (o->id > k->cands->nop || !explain_sol(k)->res)
+	if (o->id > ex->cands->nop || !ex->sol->res)
 		return false;
-	*out = explain_sol(k)->res[o->id];
+	*out = ex->sol->res[o->id];
 	return res_cycles(out) > 0;
 }
 
 double
-explain_cycles(const Kernel *k, const Op *o)
+explain_cycles(const Explained *ex, const Op *o)
 {
-	const Cands *c = k->cands;
-	int chosen = k->unit->candidate;
-
 	if (o->pick && (o->pick->cost > 0 || o->code == O_convert))
 		return o->pick->cost;
-	return c && chosen < c->n && o->id <= c->nop ? res_cycles(&c->sol[chosen]->res[o->id]) : 0;
+	return o->id <= ex->cands->nop ? res_cycles(&ex->sol->res[o->id]) : 0;
 }
 
 double
-explain_runs(const Kernel *k, const Op *o)
+explain_runs(const Explained *ex, const Op *o)
 {
 	const Op *in = o;
 
 	/* what was put in later runs as often as the next thing there that is known */
-	while (in && in->id > k->cands->nop)
+	while (in && in->id > ex->cands->nop)
 		in = in->next;
-	return in ? k->cands->weight[in->id] : 0;
+	return in ? ex->cands->weight[in->id] : 0;
 }
 
 int
-explain_other_pick(const Kernel *k, const Op *o)
+explain_other_pick(const Explained *ex, const Op *o)
 {
 	const Pick *p = o->pick;
 
-	if (!p || !p->inst || o->id > k->cands->nop)
+	if (!p || !p->inst || o->id > ex->cands->nop)
 		return -1;
-	for (int i = 0; i < k->cands->n; i++) {
-		const Sol *s = k->cands->sol[i];
-		const Pick *q = s->k == explain_sol(k)->k ? s->pick[o->id] : NULL;
+	for (int i = 0; i < ex->cands->n; i++) {
+		const Sol *s = ex->cands->sol[i];
+		const Pick *q = s->k == ex->sol->k ? s->pick[o->id] : NULL;
 
-		if (i != k->unit->candidate && q && q->inst &&
+		if (i != ex->k->unit->candidate && q && q->inst &&
 		    (strcmp(q->inst, p->inst) != 0 || q->vec != p->vec || q->swap != p->swap))
 			return i;
 	}
@@ -91,34 +88,34 @@ explain_other_pick(const Kernel *k, const Op *o)
 }
 
 int
-explain_other_layout(const Kernel *k, const Val *v)
+explain_other_layout(const Explained *ex, const Val *v)
 {
-	if (v->id > k->cands->nval || !explain_sol(k)->val[v->id])
+	if (v->id > ex->cands->nval || !ex->sol->val[v->id])
 		return -1;
-	for (int i = 0; i < k->cands->n; i++) {
-		const Sol *s = k->cands->sol[i];
-		const Layout *l = s->k == explain_sol(k)->k ? s->val[v->id] : NULL;
+	for (int i = 0; i < ex->cands->n; i++) {
+		const Sol *s = ex->cands->sol[i];
+		const Layout *l = s->k == ex->sol->k ? s->val[v->id] : NULL;
 
-		if (i != k->unit->candidate && l && !layout_equal(l, explain_sol(k)->val[v->id]))
+		if (i != ex->k->unit->candidate && l && !layout_equal(l, ex->sol->val[v->id]))
 			return i;
 	}
 	return -1;
 }
 
 int
-explain_other_place(const Kernel *k, int i)
+explain_other_place(const Explained *ex, int i)
 {
-	for (int c = 0; c < k->cands->n; c++)
-		if (k->cands->sol[c]->k->place[i].registers != k->place[i].registers)
+	for (int c = 0; c < ex->cands->n; c++)
+		if (ex->cands->sol[c]->spaces->tile[i].registers != ex->sol->spaces->tile[i].registers)
 			return c;
 	return -1;
 }
 
 int
-explain_other_sparse(const Kernel *k)
+explain_other_sparse(const Explained *ex)
 {
-	for (int c = 0; c < k->cands->n; c++)
-		if (k->cands->sol[c]->k->dense != k->dense)
+	for (int c = 0; c < ex->cands->n; c++)
+		if (ex->cands->sol[c]->spaces->dense != ex->sol->spaces->dense)
 			return c;
 	return -1;
 }
@@ -190,14 +187,14 @@ explain_staging(const Op *o, Access a[2])
 }
 
 const char **
-explain_accesses(const Kernel *k, const Val *v, int *n)
+explain_accesses(const Explained *ex, const Val *v, int *n)
 {
 	const char **line = NULL;
 	int cap = 0;
 	OpWalk w;
 
 	*n = 0;
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		Val *root;
 		Access a;
 		int64_t waves, least;
@@ -206,8 +203,8 @@ explain_accesses(const Kernel *k, const Val *v, int *n)
 
 		if (!explain_access(o, &root, &a) || root != v)
 			continue;
-		access_waves(k->unit->arena, &a, v->type.layout, k->warps, &waves, &least);
-		s = arena_printf(k->unit->arena,
+		access_waves(ex->k->unit->arena, &a, v->type.layout, ex->k->warps, &waves, &least);
+		s = arena_printf(ex->k->unit->arena,
 		                 "line %u: %s by %s, %d element%s an access: %lld wavefronts, %lld are the "
 		                 "least%s",
 		                 o->src.line, op_info[o->code].name, o->pick->inst, o->pick->vec,
@@ -220,7 +217,7 @@ explain_accesses(const Kernel *k, const Val *v, int *n)
 		for (int i = 0; i < *n; i++) /* prologues repeat what the loop does */
 			known = known || strcmp(line[i], s) == 0;
 		if (!known)
-			VEC_PUSH(k->unit->arena, line, *n, cap, s);
+			VEC_PUSH(ex->k->unit->arena, line, *n, cap, s);
 	}
 	return line;
 }

@@ -5,31 +5,37 @@
 #include "infer/explain/explain.h"
 #include "infer/memory/memory.h"
 
-/* The solution in the IR; NULL before pass infer. */
-const Sol *explain_sol(const Kernel *k);
+typedef struct Explained {
+	Kernel *k;
+	const Cands *cands;
+	const Sol *sol; /* the one in the IR; NULL: there is none */
+} Explained;
+
+/* ---- facts.c ---------------------------------------------------------------------------------------- */
+
+Explained explained(Kernel *k, const Cands *c);
 /* "acc", or "%12" for a value without a name. */
 const char *explain_name(const Val *v, Arena *a);
 /* The op that demanded v's layout, NULL: unknown, or v was made later. */
-const Op *explain_origin(const Kernel *k, const Val *v);
+const Op *explain_origin(const Explained *ex, const Val *v);
 /* The op that demanded how packed tensor p lies, NULL: unknown. */
-const Op *explain_pack_origin(const Kernel *k, const Param *p);
+const Op *explain_pack_origin(const Explained *ex, const Param *p);
 /* What it is called: "dot", "the pin" of a layout that the program gave. */
 const char *explain_demand(const Op *who);
 /* What the op costs, all warps, once; false: it was made later or costs nothing. */
-bool explain_res(const Kernel *k, const Op *o, Res *out);
+bool explain_res(const Explained *ex, const Op *o, Res *out);
 /* Predicted cycles of the op, once: all its warps, alone on the SM; 0 for what takes nothing. */
-double explain_cycles(const Kernel *k, const Op *o);
+double explain_cycles(const Explained *ex, const Op *o);
 /* How often the op runs in a block. */
-double explain_runs(const Kernel *k, const Op *o);
+double explain_runs(const Explained *ex, const Op *o);
 /* The cheapest other candidate that does o by another instruction or width, -1: all do it so. */
-int explain_other_pick(const Kernel *k, const Op *o);
+int explain_other_pick(const Explained *ex, const Op *o);
 /* The cheapest other candidate with another layout of v, -1: none. */
-int explain_other_layout(const Kernel *k, const Val *v);
-/* The cheapest candidate of those for which tile i of k->place lives elsewhere, -1: there is none. */
-int explain_other_place(const Kernel *k, int i);
-/* The cheapest candidate of those that do products of sparse tiles the other way (k->dense); -1: there is
- * none. */
-int explain_other_sparse(const Kernel *k);
+int explain_other_layout(const Explained *ex, const Val *v);
+/* The cheapest candidate of those for which tile i of Spaces lives elsewhere, -1: there is none. */
+int explain_other_place(const Explained *ex, int i);
+/* The cheapest candidate of those that do products of sparse tiles the other way, -1: there is none. */
+int explain_other_sparse(const Explained *ex);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
 
@@ -37,7 +43,7 @@ bool explain_access(const Op *o, Val **root, Access *a);
 bool explain_staging(const Op *o, Access a[2]);
 
 /* In words, what each kind of access to shared tile v costs against the least: n lines. */
-const char **explain_accesses(const Kernel *k, const Val *v, int *n);
+const char **explain_accesses(const Explained *ex, const Val *v, int *n);
 
 /* ---- draw.c: SVG ------------------------------------------------------------------------------------ */
 
@@ -45,14 +51,21 @@ const char **explain_accesses(const Kernel *k, const Val *v, int *n);
  * styles.  `title` stands on top of it. */
 void svg_start(Text *t, int width, int height, const char *title, const char *about);
 void svg_end(Text *t);
-/* Text with its <, > and & written out. */
-void svg_escape(Text *t, const char *s);
 /* One line of text at x, y (its base line), of a style's class. */
 void svg_text(Text *t, int x, int y, const char *cls, const char *fmt, ...) PRINTF_LIKE(5, 6);
 void svg_rect(Text *t, int x, int y, int w, int h, const char *cls, const char *fill);
 /* Colour i of a palette of n: hues around the circle, light enough for black text. */
 const char *svg_colour(Arena *a, int i, int n, int light);
-const char *draw_tile(const Kernel *k, const Val *v, const char *title);
-const char *draw_shared(const Kernel *k, const Op *alloc);
-const char *draw_pipeline(const Kernel *k, const Op *loop);
+
+/* ---- draw_tile.c --------------------------------------------------------------------------------- */
+
+const char *draw_tile(const Explained *ex, const Val *v, const char *title);
+
+/* ---- draw_shared.c ------------------------------------------------------------------------------- */
+
+const char *draw_shared(const Explained *ex, const Op *alloc);
+
+/* ---- draw_pipeline.c ----------------------------------------------------------------------------- */
+
+const char *draw_pipeline(const Explained *ex, const Op *loop);
 #endif

@@ -16,10 +16,10 @@ put_place(Text *t, Src src)
 /* ---- tiles ---------------------------------------------------------------------------------------- */
 
 static void
-put_layout(Text *t, const Kernel *k, const char *name, const Layout *l)
+put_layout(Text *t, const Explained *ex, const char *name, const Layout *l)
 {
 	if (l)
-		json_text(t, name, layout_print(k->unit->arena, l));
+		json_text(t, name, layout_print(ex->k->unit->arena, l));
 }
 
 static void
@@ -34,22 +34,22 @@ put_demand(Text *t, const Op *who)
 }
 
 static void
-put_other_layout(Text *t, const Kernel *k, const Val *v)
+put_other_layout(Text *t, const Explained *ex, const Val *v)
 {
-	int other = explain_other_layout(k, v);
+	int other = explain_other_layout(ex, v);
 
 	if (other < 0)
 		return;
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	put_layout(t, k, "layout", k->cands->sol[other]->val[v->id]);
-	json_decimal(t, "cycles", k->cands->sol[other]->cycles);
+	put_layout(t, ex, "layout", ex->cands->sol[other]->val[v->id]);
+	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
 	text_add(t, "}", 1);
 }
 
 /* Where a shared tile lies, and what touches it: wavefronts against the least that moves as much. */
 static void
-put_shared(Text *t, const Kernel *k, const Val *v)
+put_shared(Text *t, const Explained *ex, const Val *v)
 {
 	const Layout *l = v->type.layout;
 	int64_t bits = (int64_t)dtype_info[v->type.dtype].bits;
@@ -63,14 +63,14 @@ put_shared(Text *t, const Kernel *k, const Val *v)
 		text_printf(t, "%d,%d,%d]", l->swizzle.bits, l->swizzle.base, l->swizzle.shift);
 	}
 	json_open(t, "accesses", "[");
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		Val *root;
 		Access a;
 		int64_t waves, least;
 
 		if (!explain_access(o, &root, &a) || root != v)
 			continue;
-		access_waves(k->unit->arena, &a, l, k->warps, &waves, &least);
+		access_waves(ex->k->unit->arena, &a, l, ex->k->warps, &waves, &least);
 		json_open(t, NULL, "{");
 		json_number(t, "op", o->id);
 		json_text(t, "instruction", o->pick->inst);
@@ -84,7 +84,7 @@ put_shared(Text *t, const Kernel *k, const Val *v)
 }
 
 static void
-put_tile(Text *t, const Kernel *k, const Val *v)
+put_tile(Text *t, const Explained *ex, const Val *v)
 {
 	const Type *y = &v->type;
 
@@ -92,23 +92,23 @@ put_tile(Text *t, const Kernel *k, const Val *v)
 		return;
 	json_open(t, NULL, "{");
 	json_number(t, "id", v->id);
-	json_text(t, "name", explain_name(v, k->unit->arena));
+	json_text(t, "name", explain_name(v, ex->k->unit->arena));
 	json_text(t, "space", y->space == S_reg ? "register" : "shared");
 	json_text(t, "dtype", dtype_info[y->dtype].name);
 	json_open(t, "shape", "[");
 	for (int d = 0; d < y->rank; d++)
 		text_printf(t, "%s%lld", d ? "," : "", (long long)y->shape[d]);
 	text_add(t, "]", 1);
-	put_layout(t, k, "layout", y->layout);
+	put_layout(t, ex, "layout", y->layout);
 	json_key(t, "pinned");
 	text_printf(t, y->pinned ? "true" : "false");
 	if (y->space == S_reg)
 		json_number(t, "registers",
-		            ceil_div(layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits, 32));
-	put_demand(t, explain_origin(k, v));
-	put_other_layout(t, k, v);
+		        ceil_div(layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits, 32));
+	put_demand(t, explain_origin(ex, v));
+	put_other_layout(t, ex, v);
 	if (y->space == S_shared && v->def && v->def->code == O_alloc)
-		put_shared(t, k, v);
+		put_shared(t, ex, v);
 	text_add(t, "}", 1);
 }
 
@@ -116,7 +116,7 @@ put_tile(Text *t, const Kernel *k, const Val *v)
 
 /* A staging tile: where it lies, and what writing and reading take. */
 static void
-put_scratch(Text *t, const Kernel *k, const Op *o)
+put_scratch(Text *t, const Explained *ex, const Op *o)
 {
 	const Pick *p = o->pick;
 	Access side[2];
@@ -126,11 +126,11 @@ put_scratch(Text *t, const Kernel *k, const Op *o)
 	json_open(t, "scratch", "{");
 	json_number(t, "offset", p->scratch_off);
 	json_number(t, "bytes", p->scratch_bytes);
-	put_layout(t, k, "layout", p->scratch);
+	put_layout(t, ex, "layout", p->scratch);
 	for (int i = 0; i < 2 && explain_staging(o, side); i++) {
 		int64_t waves, least;
 
-		access_waves(k->unit->arena, &side[i], p->scratch, k->warps, &waves, &least);
+		access_waves(ex->k->unit->arena, &side[i], p->scratch, ex->k->warps, &waves, &least);
 		json_open(t, i ? "reads" : "writes", "{");
 		json_number(t, "wavefronts", waves);
 		json_number(t, "wavefronts_least", least);
@@ -141,7 +141,7 @@ put_scratch(Text *t, const Kernel *k, const Op *o)
 }
 
 static void
-put_pick(Text *t, const Kernel *k, const Op *o)
+put_pick(Text *t, const Explained *ex, const Op *o)
 {
 	const Pick *p = o->pick;
 
@@ -160,11 +160,11 @@ put_pick(Text *t, const Kernel *k, const Op *o)
 		json_text(t, "written_by", p->wr);
 	if (p->rd)
 		json_text(t, "read_by", p->rd);
-	put_layout(t, k, o->code == O_dot ? "order_of_k" : "mapping", p->map);
-	put_layout(t, k, "read_mapping", p->map2);
-	put_layout(t, k, "order_of_m", p->rows);
-	put_layout(t, k, "order_of_n", p->cols);
-	put_scratch(t, k, o);
+	put_layout(t, ex, o->code == O_dot ? "order_of_k" : "mapping", p->map);
+	put_layout(t, ex, "read_mapping", p->map2);
+	put_layout(t, ex, "order_of_m", p->rows);
+	put_layout(t, ex, "order_of_n", p->cols);
+	put_scratch(t, ex, o);
 }
 
 /* Opens an object. */
@@ -178,11 +178,11 @@ put_units(Text *t, const char *name, const Res *r)
 }
 
 static void
-put_cost(Text *t, const Kernel *k, const Op *o)
+put_cost(Text *t, const Explained *ex, const Op *o)
 {
 	Res r;
 
-	if (explain_res(k, o, &r)) {
+	if (explain_res(ex, o, &r)) {
 		json_decimal(t, "cycles", res_cycles(&r));
 		put_units(t, "resources", &r);
 		json_decimal(t, "latency", r.latency);
@@ -191,28 +191,28 @@ put_cost(Text *t, const Kernel *k, const Op *o)
 	} else if (o->pick && o->pick->cost > 0) {
 		json_decimal(t, "cycles", o->pick->cost);
 	}
-	json_decimal(t, "runs", explain_runs(k, o));
+	json_decimal(t, "runs", explain_runs(ex, o));
 }
 
 static void
-put_other_pick(Text *t, const Kernel *k, const Op *o)
+put_other_pick(Text *t, const Explained *ex, const Op *o)
 {
-	int other = explain_other_pick(k, o);
+	int other = explain_other_pick(ex, o);
 
 	if (other < 0)
 		return;
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	json_text(t, "instruction", k->cands->sol[other]->pick[o->id]->inst);
-	if (k->cands->sol[other]->pick[o->id]->vec)
-		json_number(t, "elements_an_access", k->cands->sol[other]->pick[o->id]->vec);
-	json_decimal(t, "cycles", k->cands->sol[other]->cycles);
+	json_text(t, "instruction", ex->cands->sol[other]->pick[o->id]->inst);
+	if (ex->cands->sol[other]->pick[o->id]->vec)
+		json_number(t, "elements_an_access", ex->cands->sol[other]->pick[o->id]->vec);
+	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
 	text_add(t, "}", 1);
 }
 
 /* Register and shared tiles by their ids in `tiles`, tensors by name. */
 static void
-put_vals(Text *t, const Kernel *k, const char *name, int n, Val *const *v)
+put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 {
 	bool some = false;
 
@@ -225,7 +225,7 @@ put_vals(Text *t, const Kernel *k, const char *name, int n, Val *const *v)
 		if (some)
 			text_add(t, ",", 1);
 		if (root->type.space == S_global)
-			json_string(t, explain_name(root, k->unit->arena));
+			json_string(t, explain_name(root, ex->k->unit->arena));
 		else
 			text_printf(t, "%u", root->id);
 		some = true;
@@ -234,38 +234,38 @@ put_vals(Text *t, const Kernel *k, const char *name, int n, Val *const *v)
 }
 
 static void
-put_op(Text *t, const Kernel *k, const Op *o)
+put_op(Text *t, const Explained *ex, const Op *o)
 {
 	Res r;
 
-	if (!(o->pick && o->pick->inst) && !explain_res(k, o, &r))
+	if (!(o->pick && o->pick->inst) && !explain_res(ex, o, &r))
 		return;
 	json_open(t, NULL, "{");
 	json_number(t, "id", o->id);
 	json_text(t, "op", op_info[o->code].name);
 	put_place(t, o->src);
-	put_pick(t, k, o);
-	put_vals(t, k, "operands", o->nin, o->in);
-	put_vals(t, k, "results", o->nout, o->out);
-	put_cost(t, k, o);
-	put_other_pick(t, k, o);
+	put_pick(t, ex, o);
+	put_vals(t, ex, "operands", o->nin, o->in);
+	put_vals(t, ex, "results", o->nout, o->out);
+	put_cost(t, ex, o);
+	put_other_pick(t, ex, o);
 	text_add(t, "}", 1);
 }
 
 /* How packed tensors lie. */
 static void
-put_packs(Text *t, const Kernel *k)
+put_packs(Text *t, const Explained *ex)
 {
 	json_open(t, "packs", "[");
-	for (int i = 0; i < k->nparam; i++) {
-		const Pack *p = k->param[i].pack;
+	for (int i = 0; i < ex->k->nparam; i++) {
+		const Pack *p = ex->k->param[i].pack;
 
 		if (!p || !p->place)
 			continue;
 		json_open(t, NULL, "{");
-		json_text(t, "name", k->param[i].name);
+		json_text(t, "name", ex->k->param[i].name);
 		json_text(t, "pack", pack_text(t->arena, p));
-		put_demand(t, explain_pack_origin(k, &k->param[i]));
+		put_demand(t, explain_pack_origin(ex, &ex->k->param[i]));
 		text_add(t, "}", 1);
 	}
 	text_add(t, "]", 1);
@@ -273,12 +273,12 @@ put_packs(Text *t, const Kernel *k)
 
 /* Tiles of which the program does not say where they live. */
 static void
-put_places(Text *t, const Kernel *k)
+put_places(Text *t, const Explained *ex)
 {
 	json_open(t, "places", "[");
-	for (int i = 0; i < k->nplace; i++) {
-		const FreeTile *p = &k->place[i];
-		int other = explain_other_place(k, i);
+	for (int i = 0; i < ex->sol->spaces->n; i++) {
+		const FreeTile *p = &ex->sol->spaces->tile[i];
+		int other = explain_other_place(ex, i);
 
 		json_open(t, NULL, "{");
 		json_text(t, "name", p->name ? p->name : "tile");
@@ -287,7 +287,7 @@ put_places(Text *t, const Kernel *k)
 		if (other >= 0) {
 			json_open(t, "runner_up", "{");
 			json_number(t, "candidate", other);
-			json_decimal(t, "cycles", k->cands->sol[other]->cycles);
+			json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
 			text_add(t, "}", 1);
 		}
 		text_add(t, "}", 1);
@@ -297,53 +297,54 @@ put_places(Text *t, const Kernel *k)
 
 /* Products of sparse tiles, where there is a choice. */
 static void
-put_sparse(Text *t, const Kernel *k)
+put_sparse(Text *t, const Explained *ex)
 {
-	int other = explain_other_sparse(k);
+	int other = explain_other_sparse(ex);
 
 	if (other < 0)
 		return;
 	json_open(t, "sparse", "{");
-	json_text(t, "zeros", k->dense ? "multiplied" : "skipped");
+	json_text(t, "zeros", ex->sol->spaces->dense ? "multiplied" : "skipped");
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	json_decimal(t, "cycles", k->cands->sol[other]->cycles);
+	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
 	text_add(t, "}}", 2);
 }
 
 const char *
-infer_explain_json(Kernel *k)
+infer_explain_json(Kernel *k, const Cands *c)
 {
+	const Explained e = explained(k, c), *ex = &e;
 	Text t = { .arena = k->unit->arena };
 	OpWalk w;
 
-	if (!explain_sol(k))
+	if (!ex->sol)
 		return "{}";
 	text_add(&t, "{", 1);
 	json_text(&t, "arch", k->unit->target->name);
 	json_number(&t, "warps", k->warps);
-	json_decimal(&t, "cycles", explain_sol(k)->cycles);
-	json_number(&t, "steps", (int64_t)k->cands->steps);
+	json_decimal(&t, "cycles", ex->sol->cycles);
+	json_number(&t, "steps", (int64_t)c->steps);
 	json_number(&t, "shared_bytes", k->smem);
-	json_decimal(&t, "alone", explain_sol(k)->alone);
-	json_number(&t, "blocks_together", explain_sol(k)->blocks);
-	put_units(&t, "total", &explain_sol(k)->total);
+	json_decimal(&t, "alone", ex->sol->alone);
+	json_number(&t, "blocks_together", ex->sol->blocks);
+	put_units(&t, "total", &ex->sol->total);
 	text_add(&t, "}", 1);
 	json_open(&t, "tiles", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
-			put_tile(&t, k, o->out[i]);
+			put_tile(&t, ex, o->out[i]);
 		for (int b = 0; b < 2; b++)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
-				put_tile(&t, k, o->blk[b]->arg[i]);
+				put_tile(&t, ex, o->blk[b]->arg[i]);
 	}
 	text_add(&t, "]", 1);
-	put_places(&t, k);
-	put_sparse(&t, k);
-	put_packs(&t, k);
+	put_places(&t, ex);
+	put_sparse(&t, ex);
+	put_packs(&t, ex);
 	json_open(&t, "ops", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		put_op(&t, k, o);
+		put_op(&t, ex, o);
 	text_add(&t, "]}", 2);
 	return t.s;
 }

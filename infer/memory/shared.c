@@ -191,22 +191,6 @@ phase_bits(const Trace *t, int n)
 	return bits;
 }
 
-/* Rows of `pitch` elements, unit_dim innermost, the other dims in order. */
-static void
-rows(Layout *l, const Type *t, int unit_dim, int64_t pitch)
-{
-	int64_t stride[DIM_MAX], next = pitch;
-
-	for (int d = t->rank - 1; d >= 0; d--) {
-		stride[d] = d == unit_dim ? 1 : next;
-		if (d != unit_dim)
-			next *= t->shape[d];
-	}
-	layout_init(l, t->rank);
-	for (int d = 0; d < t->rank; d++)
-		layout_push(l, d, t->shape[d], stride[d], AX_mem);
-}
-
 /* The best swizzle of l for these accesses; weighted wavefronts over the least. */
 static double
 search_swizzle(Solve *s, Layout *l, const Access *acc, int nacc)
@@ -255,14 +239,14 @@ search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
 	double excess;
 
-	rows(out, t, unit_dim, row);
+	layout_rows(out, t->rank, t->shape, unit_dim, row);
 	excess = search_swizzle(s, out, acc, nacc);
 	for (int i = 0; dtype_pieces(t->dtype) > 1 && i < nacc; i++) /* 16 bytes are no whole elements */
 		pad = i == 0 || acc[i].vec > pad ? acc[i].vec : pad;
 	if (excess > 0 && t->rank > 1) { /* padding, where it is cleaner */
 		Layout padded;
 
-		rows(&padded, t, unit_dim, row + pad);
+		layout_rows(&padded, t->rank, t->shape, unit_dim, row + pad);
 		for (int i = 0; i < nacc; i++)
 			tr[i] = trace(s->arena, &acc[i], &padded, 0);
 		if (excess_of(tr, acc, nacc, (Swizzle){ 0, 0, 0 }, excess) < excess)

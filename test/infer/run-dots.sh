@@ -4,6 +4,7 @@
 # By default two targets per pair of types; FULL=1 tries them all.
 set -u
 . test/script.sh
+. test/infer/values.sh
 ran=0
 p=$dir/p.hexc
 
@@ -25,16 +26,6 @@ kernel g(A: $1[M, K], B: $2[N, K], C: out $3[M, N])
     C[m :+ BM, n :+ BN] = acc;
 }
 E
-}
-
-values() { # type seed: what fills it, exactly multiplied
-	case $1 in
-	u4) echo "randint($2,0,15)" ;;
-	i4) echo "randint($2,-8,7)" ;;
-	u*) echo "randint($2,0,200)" ;;
-	i*) echo "randint($2,-100,100)" ;;
-	*) echo "randint($2,-7,7)" ;;
-	esac
 }
 
 try() { # arch want a b acc third bm bn bk

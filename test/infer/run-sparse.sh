@@ -5,6 +5,7 @@
 # elsewhere the instruction named is that of the best.  FULL=1 tries all targets and candidates.
 set -u
 . test/script.sh
+. test/infer/values.sh
 ran=0 rows=0 first=0
 p=$dir/p.hexc
 
@@ -34,16 +35,6 @@ kernel g(A: $1[M, K / 2], E: $5[M, K / $6], B: $2[N, K], $out)
     $put
 }
 P
-}
-
-values() { # type seed: what fills it, exactly multiplied
-	case $1 in
-	u4) echo "randint($2,0,15)" ;;
-	i4) echo "randint($2,-8,7)" ;;
-	u*) echo "randint($2,0,200)" ;;
-	i*) echo "randint($2,-100,100)" ;;
-	*) echo "randint($2,-7,7)" ;;
-	esac
 }
 
 try() { # arch want a b acc third positions per where bm bn bk

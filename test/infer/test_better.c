@@ -110,7 +110,7 @@ TEST(converts_by_shuffle)
 
 	infer_source(&x, s, "sm_80", 0, false);
 	ck_assert(infer_any(&x, "via shuffle"));
-	n = infer_ncand(x.k);
+	n = infer_ncand(x.cands);
 	infer_free(&x);
 	for (int i = 0; i < n; i++) { /* within one warp no conversion takes shared memory */
 		infer_source(&x, s, "sm_80", i, false);
@@ -145,7 +145,7 @@ TEST(packed)
 	             "        acc += dot(a, f16(W[n :+ 64, k :+ 64]).T);\n    }\n"
 	             "    C[m :+ 16, n :+ 64] = acc;\n}\n",
 	             "sm_80", 0, false);
-	ck_assert_ptr_nonnull(strstr(infer_explain(x.k), "packs\n  W  hexc-pack"));
+	ck_assert_ptr_nonnull(strstr(infer_explain(x.k, x.cands), "packs\n  W  hexc-pack"));
 	ck_assert_ptr_nonnull(infer_op(&x, O_unpack, 0));
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
@@ -235,10 +235,10 @@ TEST(charged)
 	double with;
 
 	infer_source(&x, plain_rows, "sm_80", 0, false);
-	with = infer_cycles(x.k, 0);
+	with = infer_cycles(x.cands, 0);
 	infer_free(&x);
 	infer_source(&x, usual(), "sm_80", 0, false);
-	ck_assert(infer_cycles(x.k, 0) < with);
+	ck_assert(infer_cycles(x.cands, 0) < with);
 	infer_free(&x);
 }
 
@@ -316,10 +316,11 @@ TEST(costs)
 	/* ldmatrix.x4 is four phases, not one instruction like any other */
 	for (int i = 0; infer_op(&x, O_load, i); i++) {
 		const Op *o = infer_op(&x, O_load, i);
+		Explained ex = explained(x.k, x.cands);
 		Val *root;
 		Access a;
 
-		ck_assert(explain_access(o, &root, &a) && explain_res(x.k, o, &load));
+		ck_assert(explain_access(o, &root, &a) && explain_res(&ex, o, &load));
 		access_waves(&x.arena, &a, root->type.layout, 4, waves, &least);
 		ck_assert_int_eq(waves[0], layout_cosize(a.map, AX_reg) / a.vec * 4 * 4);
 		ck_assert_double_ge(load.unit[R_smem], (double)waves[0]);
@@ -331,7 +332,7 @@ TEST(costs)
 
 		*(strstr(s, "stages 3") + 7) = (char)('0' + stages);
 		infer_source(&x, s, "sm_80", 0, false);
-		alone[stages - 2] = explain_sol(x.k)->alone;
+		alone[stages - 2] = explained(x.k, x.cands).sol->alone;
 		infer_free(&x);
 	}
 	ck_assert_msg(alone[0] > alone[1] && alone[1] > alone[2], "%f %f %f", alone[0], alone[1], alone[2]);
@@ -340,9 +341,9 @@ TEST(costs)
 TEST(more_than_four)
 {
 	infer_source(&x, f16_product(8, 128, 128, 32, "shared"), "sm_80", 0, false);
-	ck_assert_int_gt(infer_ncand(x.k), 4);
-	for (int i = 1; i < infer_ncand(x.k); i++)
-		ck_assert(infer_cycles(x.k, i - 1) <= infer_cycles(x.k, i));
+	ck_assert_int_gt(infer_ncand(x.cands), 4);
+	for (int i = 1; i < infer_ncand(x.cands); i++)
+		ck_assert(infer_cycles(x.cands, i - 1) <= infer_cycles(x.cands, i));
 	infer_free(&x);
 }
 
@@ -550,14 +551,14 @@ TEST(explanations)
 	const char *text, *json;
 
 	infer_source(&x, usual(), "sm_80", 0, false);
-	text = infer_explain(x.k);
+	text = infer_explain(x.k, x.cands);
 	ck_assert(strstr(text, "demanded by dot, line 11") && strstr(text, "ldmatrix_x4") &&
 	          strstr(text, "solutions, cheapest first"));
 	ck_assert_ptr_nonnull(strstr(text, "task mapping repeat("));
-	json = infer_explain_json(x.k);
+	json = infer_explain_json(x.k, x.cands);
 	ck_assert_ptr_nonnull(strstr(json, "\"demanded_by\":{\"op\":\"dot\",\"line\":11"));
 	ck_assert(strstr(json, "\"runner_up\":{") && strstr(json, "\"conflicts\":0"));
-	ck_assert_int_gt(infer_draw(x.k, &d), 5);
+	ck_assert_int_gt(infer_draw(x.k, x.cands, &d), 5);
 	infer_free(&x);
 }
 

@@ -4,6 +4,7 @@
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
+#include "infer/alone.h"
 #include "infer/search.h"
 #include "test/infer/util_infer.h"
 #include "test/util_arena.h"
@@ -11,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Kernel *
+static Cands *
 inferred(const char *source)
 {
-	return infer_kernel(&arena, source, "sm_80", 0);
+	return infer_solved(&arena, source, "sm_80", 0);
 }
 
 /* A and B contiguous along k (`a`, `b` as the program names their tiles), or A along m. */
@@ -38,7 +39,8 @@ gemm(bool k_major)
 /* A pipelined product with plain operands: what is copied how, and how its tiles lie. */
 TEST(pipeline)
 {
-	Kernel *k = inferred(gemm(true));
+	const Cands *c = inferred(gemm(true));
+	Kernel *k = c->k;
 	int load = 0, copy = 0, dot = 0, tile = 0;
 	OpWalk w;
 
@@ -69,17 +71,17 @@ TEST(pipeline)
 		}
 	}
 	ck_assert(load >= 2 && copy >= 2 && dot >= 1 && tile == 2);
-	ck_assert_ptr_nonnull(strstr(infer_describe(k, 0), "warps 2x2"));
+	ck_assert_ptr_nonnull(strstr(infer_describe(c, 0), "warps 2x2"));
 }
 
 /* Test 12: transposing ldmatrix wants the other dim contiguous than 16-byte copies of k-major data give. */
 TEST(transposed)
 {
 	for (int k_major = 0; k_major < 2; k_major++) {
-		Kernel *k = inferred(gemm(k_major));
+		const Cands *c = inferred(gemm(k_major));
 
-		for (int i = 0; i < infer_ncand(k); i++) {
-			const char *what = infer_describe(k, i);
+		for (int i = 0; i < infer_ncand(c); i++) {
+			const char *what = infer_describe(c, i);
 			ck_assert(strstr(what, "; b ldmatrix_x4"));
 			ck_assert((strstr(what, "; a ldmatrix_x4_trans") != NULL) == !k_major);
 			ck_assert(!strstr(what, "; b ldmatrix_x4_trans"));
@@ -95,7 +97,7 @@ TEST(turned)
 	                     "    assume N % 16 == 0, M % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
 	                     "    let m = block.x * 64, n = block.y * 64;\n"
 	                     "    let x: register = X[m :+ 64, n :+ 64];\n"
-	                     "    Z[m :+ 64, n :+ 64] = x;\n    Y[n :+ 64, m :+ 64] = f32(x).T;\n}\n");
+	                     "    Z[m :+ 64, n :+ 64] = x;\n    Y[n :+ 64, m :+ 64] = f32(x).T;\n}\n")->k;
 	int converts = 0;
 	OpWalk w;
 
@@ -126,7 +128,7 @@ TEST(narrow_along_n)
 	                     "        let a: shared = A[m :+ 64, k :+ 64], w: shared = W[k :+ 64, n :+ "
 	                     "128];\n"
 	                     "        acc += dot(a, f16(w) - 8);\n    }\n"
-	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n");
+	                     "    C[m :+ 64, n :+ 128] = f16(acc);\n}\n")->k;
 	int words = 0;
 	OpWalk w;
 
@@ -160,7 +162,7 @@ TEST(rearrange)
 {
 	static const int64_t shape[2] = { 16, 8 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(gemm(true));
+	Kernel *k = inferred(gemm(true))->k;
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Type t = type_tile(D_f32, S_reg, 2, shape);
 	Layout from = parsed(c_16x8), to, want = parsed("(16,(4,2)):(2@lane,(1@reg,1@lane))");
@@ -181,7 +183,7 @@ TEST(rearrange_block)
 {
 	static const int64_t shape[2] = { 128, 128 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = inferred(gemm(true));
+	Kernel *k = inferred(gemm(true))->k;
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Type t = type_tile(D_f16, S_reg, 2, shape);
 	Layout to;

@@ -93,7 +93,7 @@ TEST(best_of_the_table)
 	int n;
 
 	infer_source(&x, s, "sm_80", 0, false);
-	n = infer_ncand(x.k);
+	n = infer_ncand(x.cands);
 	infer_free(&x);
 	for (int c = 0; c < n; c++) {
 		const Op *load, *copy;

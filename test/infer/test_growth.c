@@ -2,7 +2,8 @@
  * that facts are asked of, steps of the search, and, loosely, time.  Straight-line programs of each kind.
  * And how long the complete lists of two examples take. */
 #include "hexc/pass/pass.h"
-#include "infer/infer.h"
+#include "infer/alone.h"
+#include "infer/base/solution.h"
 #include "test/check.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"
@@ -126,6 +127,17 @@ typedef struct Cost {
 	double ops, bytes, facts, steps, ms;
 } Cost;
 
+static void
+run_pass(Kernel *k, PassWhen when, bool (*run)(Kernel *), Cands **found)
+{
+	if (when != PASS_search) {
+		run(k);
+		return;
+	}
+	*found = infer_search(k);
+	ck_assert(*found && infer_apply(*found));
+}
+
 /* All passes in front of the emission; `ms` is the time of this process alone. */
 static Cost
 compile(const char *src)
@@ -134,10 +146,11 @@ compile(const char *src)
 	clock_t t = clock();
 	Kernel *k = run_source(u, src, "");
 	Cost c = { 0 };
+	Cands *found = NULL;
 	OpWalk w;
 
-#define PASS(name, help)                                                                                   \
-	pass_##name(k);                                                                                    \
+#define PASS(name, when, help)                                                                             \
+	run_pass(k, PASS_##when, pass_##name, &found);                                                     \
 	ck_assert_msg(u->diag->nerror == 0, "%s", ir_diags(u));
 #include "hexc/pass/passes.def"
 	c.ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;
@@ -145,7 +158,7 @@ compile(const char *src)
 		c.ops++;
 	c.bytes = (double)u->arena->held;
 	c.facts = (double)k->nfact;
-	c.steps = (double)infer_steps(k);
+	c.steps = (double)found->steps;
 	ir_unit_free(u);
 	return c;
 }
@@ -220,18 +233,19 @@ TEST_EACH(lists, COUNT_OF(list))
 	for (int i = 0; i < 10; i++) {
 		Unit *u = ir_unit();
 		Kernel *k = run_source(u, src, "");
+		Cands *found = NULL;
 		clock_t t;
 		double ms;
 
-#define PASS(name, help)                                                                                   \
+#define PASS(name, when, help)                                                                             \
 	t = clock();                                                                                       \
-	pass_##name(k);                                                                                    \
+	run_pass(k, PASS_##when, pass_##name, &found);                                                     \
 	ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;                                                \
-	if (strcmp(#name, "infer") == 0)                                                                   \
+	if (PASS_##when == PASS_search)                                                                    \
 		best = ms < best ? ms : best;
 #include "hexc/pass/passes.def"
-		n = infer_ncand(k);
-		steps = (double)infer_steps(k);
+		n = infer_ncand(found);
+		steps = (double)found->steps;
 		u->text = NULL;
 		ir_unit_free(u);
 	}

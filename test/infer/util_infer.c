@@ -1,23 +1,25 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"
+#include "infer/alone.h"
 #include "infer/explain/impl.h"
 #include "infer/explain/explain.h"
 #include "test/check.h"
 #include <string.h>
 
 static const struct {
-	const char *name;
+	PassWhen when;
 	bool (*run)(Kernel *);
 } passes[] = {
-#define PASS(name, help) { #name, pass_##name },
+#define PASS(name, when, help) { PASS_##when, pass_##name },
 #include "hexc/pass/passes.def"
 };
 
-static Kernel *
+/* Kernel 0 and its solutions, NULL if there are none. */
+static Cands *
 infer_all(Unit *unit, const char *source, const char *arch, int candidate)
 {
-	Kernel *k;
+	Cands *c;
 
 	*unit = (Unit){
 		.arena = unit->arena,
@@ -29,13 +31,12 @@ infer_all(Unit *unit, const char *source, const char *arch, int candidate)
 		.candidate = candidate,
 	};
 	ck_assert_msg(unit_parse(unit, NULL, 0, NULL), "%s", unit->diag->n ? unit->diag->msg[0].text : "");
-	k = unit->kernel[0];
-	for (size_t i = 0; i < COUNT_OF(passes); i++) {
-		passes[i].run(k);
-		if (strcmp(passes[i].name, "infer") == 0)
-			break;
-	}
-	return k;
+	for (size_t i = 0; passes[i].when != PASS_search; i++)
+		passes[i].run(unit->kernel[0]);
+	c = infer_search(unit->kernel[0]);
+	if (c)
+		infer_apply(c);
+	return c;
 }
 
 void
@@ -46,22 +47,23 @@ infer_source(Inferred *x, const char *source, const char *arch, int candidate, b
 	x->diag.arena = &x->arena;
 	x->unit.arena = &x->arena;
 	x->unit.diag = &x->diag;
-	x->k = infer_all(&x->unit, source, arch, candidate);
+	x->cands = infer_all(&x->unit, source, arch, candidate);
+	x->k = x->unit.kernel[0];
 	ck_assert_msg((x->diag.nerror != 0) == wrong, "%s", x->diag.n ? x->diag.msg[0].text : source);
 }
 
-Kernel *
-infer_kernel(Arena *a, const char *source, const char *arch, int candidate)
+Cands *
+infer_solved(Arena *a, const char *source, const char *arch, int candidate)
 {
 	Unit *unit = NEW(a, Unit);
-	Kernel *k;
+	Cands *c;
 
 	unit->arena = a;
 	unit->diag = NEW(a, Diag);
 	unit->diag->arena = a;
-	k = infer_all(unit, source, arch, candidate);
+	c = infer_all(unit, source, arch, candidate);
 	ck_assert_msg(unit->diag->nerror == 0, "%s", unit->diag->n ? unit->diag->msg[0].text : source);
-	return k;
+	return c;
 }
 
 void
@@ -84,8 +86,8 @@ infer_op(const Inferred *x, OpCode code, int nth)
 bool
 infer_any(const Inferred *x, const char *text)
 {
-	for (int i = 0; i < infer_ncand(x->k); i++)
-		if (strstr(infer_describe(x->k, i), text))
+	for (int i = 0; i < infer_ncand(x->cands); i++)
+		if (strstr(infer_describe(x->cands, i), text))
 			return true;
 	return false;
 }

@@ -141,7 +141,7 @@ TEST(waves_by_hand)
 		ck_assert(coalesced(&map, 2, shape, ord, ord[0] == 1 ? vec : 1, 1, false));
 		if (ord[0] == 0)
 			vec = 1;
-		layout_row_major(&tile, 2, shape);
+		layout_rows(&tile, 2, shape, 1, shape[1]);
 		tile.swizzle = (Swizzle){ (int8_t)(seed >> 28 & 1), 3, 4 };
 		if (layout_size(&tile) < 512)
 			tile.swizzle.bits = 0;
@@ -297,7 +297,7 @@ TEST(no_better_swizzle)
 					Layout l;
 					bool whole = true;
 
-					layout_row_major(&l, 2, t.shape);
+					layout_rows(&l, 2, t.shape, 1, t.shape[1]);
 					l.swizzle = (Swizzle){ (int8_t)b, (int8_t)base, (int8_t)shift };
 					for (int i = 0; i < 3; i++) {
 						/* what an access takes at once stays together */

@@ -48,15 +48,17 @@ count(Kernel *k, OpCode code, Space from)
 TEST(free_tiles)
 {
 	Kernel *k = run_source(u, source, "");
+	FreeTile *place;
+	int n;
 
 	ck_assert_int_eq(marked(k), 6);
-	place_find(k);
-	ck_assert_int_eq(k->nplace, 3); /* not the table, the sum, the indices */
-	ck_assert_str_eq(k->place[0].name, "a");
-	ck_assert_str_eq(k->place[1].name, "b");
-	ck_assert_str_eq(k->place[2].name, "w");
-	ck_assert_int_eq(k->place[0].bytes, 2048);
-	ck_assert_int_eq(k->place[2].bytes, 512);
+	place_find(k, &place, &n);
+	ck_assert_int_eq(n, 3); /* not the table, the sum, the indices */
+	ck_assert_str_eq(place[0].name, "a");
+	ck_assert_str_eq(place[1].name, "b");
+	ck_assert_str_eq(place[2].name, "w");
+	ck_assert_int_eq(place[0].bytes, 2048);
+	ck_assert_int_eq(place[2].bytes, 512);
 	ck_assert_int_eq(marked(k), 3);
 	ck_assert(kernel_verify(k, "place_find"));
 }
@@ -69,8 +71,10 @@ TEST_EACH(choices, 8)
 	int shared = 3 - registers[0] - registers[1] - registers[2];
 	Kernel *base = run_source(u, source, ""), *k;
 	Run before, after;
+	FreeTile *place;
+	int n;
 
-	place_find(base);
+	place_find(base, &place, &n);
 	k = kernel_copy(base);
 	ck_assert_str_eq(ir_text(u, k), ir_text(u, base));
 	place_decide(k, registers);
@@ -116,9 +120,12 @@ TEST(from_text)
 		"    store %10, %14\n"
 		"    yield\n  }\n}\n";
 	Kernel *k = ir_read(u, text);
+	FreeTile *place;
+	int n;
 
+	place_find(k, &place, &n);
+	ck_assert_int_eq(n, 1);
 	pass_apply(k, "place", pass_place);
-	ck_assert_int_eq(k->nplace, 1);
 	ck_assert_int_eq(count(k, O_load, S_shared), 3);
 	ck_assert_int_eq(count(k, O_load, S_global), 0);
 	ck_assert_ptr_eq(pass_find(k, O_mul, 0)->in[0], pass_find(k, O_mul, 0)->in[1]);

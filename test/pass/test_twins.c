@@ -13,7 +13,7 @@ static const struct {
 	const char *name;
 	bool (*run)(Kernel *);
 } pass[] = {
-#define PASS(name, help) { #name, pass_##name },
+#define PASS(name, when, help) { #name, pass_##name },
 #include "hexc/pass/passes.def"
 	{ "sync again", pass_sync },
 };

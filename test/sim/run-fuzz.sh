@@ -2,19 +2,13 @@
 # The simulator, built with ASan and UBSan, against mutated PTX: every text is refused with a line or runs to its
 # end.  FUZZ=N mutations in all (100000), SEED=N.  The corpus: our own PTX, nvcc's where it is, test/sim/corpus/*.ptx and
 # kernels made from isa.txt.
+. test/script.sh
 N=${FUZZ:-100000}
 SEED=${SEED:-1}
-CC=${CC:-cc}
-B=${B:-build}
-HEXC=${HEXC:-$B/hexc}
 out=$B/fuzz
 PATH=$PATH:/usr/local/cuda/bin
 mkdir -p "$out" || exit 1
-printf 'int main(void) { return 0; }\n' >"$out/try.c"
-$CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out/try" || {
-	echo "$CC has no sanitizers here"
-	exit 77
-}
+need_sanitizers
 
 # Objects are kept between runs; dependencies are those of the compiler.
 cat >"$out/Makefile" <<EOF
@@ -31,8 +25,6 @@ EOF
 unset MAKEFLAGS MAKELEVEL
 make -s -j2 -f "$out/Makefile" "$out/fuzz" || exit 1
 
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 for src in examples/*.hexc; do
 	"$HEXC" --emit-ptx "$src" --arch sm_80 -o "$dir/$(basename "$src" .hexc).ptx" 2>/dev/null
 done

@@ -239,24 +239,25 @@ TEST(sizes)
 	}
 }
 
-TEST(row_major)
+TEST(rows)
 {
 	tm_seed = 26;
 	for (int k = 0; k < TRIALS; k++) {
-		int64_t shape[4], c[4];
-		int ndim = (int)rnd_in(1, 4);
+		int64_t shape[4], c[4], pitch;
+		int ndim = (int)rnd_in(1, 4), unit = (int)rnd_in(0, ndim - 1);
 		Layout l;
 
 		for (int d = 0; d < ndim; d++)
 			shape[d] = rnd_in(1, 6);
-		layout_row_major(&l, ndim, shape);
+		pitch = shape[unit] + rnd_in(0, 3);
+		layout_rows(&l, ndim, shape, unit, pitch);
 		for (int64_t i = 0; i < layout_size(&l); i++) {
-			int64_t x = 0;
+			int64_t row = 0;
 
 			coord_of(&l, i, c);
 			for (int d = 0; d < ndim; d++)
-				x = x * shape[d] + c[d];
-			TM_INT(layout_at(&l, c).at[AX_mem], ==, x);
+				row = d == unit ? row : row * shape[d] + c[d];
+			TM_INT(layout_at(&l, c).at[AX_mem], ==, row * pitch + c[unit]);
 		}
 	}
 }

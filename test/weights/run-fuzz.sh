@@ -2,17 +2,12 @@
 # The readers, decoders and packs, built with ASan and UBSan, against files that are mutated, cut off and have bits of
 # their heads flipped: each is refused with a sentence or read within its bounds.  FUZZ=N mutations of each file (500;
 # with more than 1000 they are cut off behind every byte, and every bit of their heads is flipped), SEED=N.
+. test/script.sh
 N=${FUZZ:-500}
 SEED=${SEED:-1}
-CC=${CC:-cc}
-B=${B:-build}
 out=$B/fuzz-weights
 mkdir -p "$out" || exit 1
-printf 'int main(void) { return 0; }\n' >"$out/try.c"
-$CC -fsanitize=address,undefined "$out/try.c" -o "$out/try" 2>/dev/null && "$out/try" || {
-	echo "$CC has no sanitizers here"
-	exit 77
-}
+need_sanitizers
 
 # Objects are kept between runs; dependencies are those of the compiler.  What these need of the rest of the library is not
 # watched.

@@ -94,7 +94,7 @@ write_gguf(const hexc_weight *w, unsigned char **file, size_t *n)
 	at += put(p + at, 2, 4);
 	at += put(p + at, (uint64_t)t.dim[1], 8);
 	at += put(p + at, (uint64_t)t.dim[0], 8);
-	at += put(p + at, (uint64_t)gguf_type(t.type, strlen(t.type))->id, 4);
+	at += put(p + at, (uint64_t)file_type("gguf", t.type, NULL)->id, 4);
 	at += put(p + at, 0, 8);
 	at = (at + 31) / 32 * 32;
 	t.size = sizeof t;

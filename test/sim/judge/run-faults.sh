@@ -1,22 +1,17 @@
 #!/bin/sh
 # ptxas accepts every text of faults/, the faulty ones too: what is wrong with them shows only when they run.
 # And the random kernels of test_sync.
-B=${B:-build}
+. test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
 for t in faults sync; do
 	[ -x "$B/test/sim/judge/test_$t" ] || { echo "no $B/test/sim/judge/test_$t: make check builds it"; exit 77; }
 done
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 "$B/test/sim/judge/test_faults" --dump "$dir" && "$B/test/sim/judge/test_sync" --dump "$dir" || exit 1
-bad=0
 for f in "$dir"/*.ptx; do
 	name=${f##*/}
 	ptxas -arch="${name%%-*}" "$f" -o /dev/null >"$dir/log" 2>&1 && continue
 	grep -q 'not defined for option\|Unsupported .version' "$dir/log" && continue # an older ptxas
-	echo "$name: ptxas refuses it"
-	sed -n 1,3p "$dir/log"
-	bad=1
+	fail "$name: ptxas refuses it: $(sed -n 1,3p "$dir/log")"
 done
 exit $bad
