@@ -17,7 +17,7 @@ first_difference(const Layout *a, const Layout *b, const Type *t)
 {
 	for (int64_t e = 0; e < type_size(t); e++) {
 		int64_t c[DIM_MAX] = { 0 };
-		Place p, q;
+		Coord p, q;
 
 		type_coord(t, e, c);
 		p = layout_at(a, c);
@@ -37,7 +37,7 @@ distance(const Layout *a, const Layout *b, const Type *t)
 
 	for (int64_t i = 0; i < tried; i++) {
 		int64_t c[DIM_MAX] = { 0 };
-		Place p, q;
+		Coord p, q;
 
 		type_coord(t, i * n / tried, c);
 		p = layout_at(a, c);
@@ -92,8 +92,8 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 		fails(s, pin->src,
 		      "%s is pinned, and that puts element %s of %s into %s, but %s has it in %s: %s, "
 		      "leave the pin out, or %s",
-		      name, elem_words(s, t, e), type_print(s->arena, t), place_words(s, ours, t, e), them,
-		      place_words(s, theirs, t, e), pin_it, cut);
+		      name, elem_words(s, t, e), type_print(s->arena, t), coord_text(s, ours, t, e), them,
+		      coord_text(s, theirs, t, e), pin_it, cut);
 	fails_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
 	           layout_print(s->arena, theirs));
 	s->why.excess = distance(ours, theirs, t);

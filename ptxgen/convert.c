@@ -45,14 +45,14 @@ nearest_replica(const Layout *l, int64_t lane, int self)
 static void
 find_origin(Gen *g, const Layout *in, const Layout *out, int64_t r, Origin *from)
 {
-	Place p = { { 0 } }, q;
-	int64_t coord[DIM_MAX] = { 0 };
+	Coord p = { { 0 } }, q;
+	int64_t index[DIM_MAX] = { 0 };
 
 	p.at[AX_reg] = r;
 	for (int l = 0; l < WARP_SIZE; l++) {
 		p.at[AX_lane] = l;
-		layout_coord(out, &p, coord);
-		q = layout_at(in, coord);
+		layout_index(out, &p, index);
+		q = layout_at(in, index);
 		BUG_IF(g->a, q.at[AX_warp] != 0);
 		from->lane[l] = nearest_replica(in, q.at[AX_lane], l);
 		from->reg[l] = (int)q.at[AX_reg];
@@ -210,11 +210,11 @@ static void
 scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 {
 	LV in[2], out[4];
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 	int place = dtype_place(t->dtype), each = dtype_info[x->dtype].bits;
 
-	tile_coord(t, m, coord);
-	access_at(x, coord, &in[0], &imm, NULL);
+	tile_index(t, m, index);
+	access_at(x, index, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
 	asm_instr(g, mem_instr(g, IK_ld_shared, vec * each), in, 2, NULL, out);
 	for (int e = 0; e < vec; e++) {

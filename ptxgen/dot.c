@@ -58,7 +58,7 @@ static int
 frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const int64_t *by0,
           const int64_t *by1)
 {
-	Place p = { { 0 } };
+	Coord p = { { 0 } };
 	int64_t at[DIM_MAX] = { 0 };
 	int64_t first = 0;
 
@@ -66,7 +66,7 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const 
 		int64_t r;
 
 		p.at[AX_reg] = (int64_t)i * f->epw + e;
-		layout_coord(&f->l, &p, at);
+		layout_index(&f->l, &p, at);
 		at[0] = by0[at[0] + row];
 		at[1] = by1[at[1] + col];
 		r = tile_reg(g, v, at);
@@ -127,7 +127,7 @@ own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *c
 	BUG_IF(g->a, acc->type.shape[d] % step);
 	*count = 0;
 	for (int64_t i = 0; i < n; i++) {
-		Place p;
+		Coord p;
 
 		c[d] = by[i * step];
 		p = layout_at(acc->type.layout, c);
@@ -274,7 +274,7 @@ dot_fma(Gen *g, Op *o)
 			int64_t c[DIM_MAX] = { 0 }, x[2], y[2];
 			LV a, b;
 
-			tile_coord(t, r, c);
+			tile_index(t, r, c);
 			x[0] = c[0];
 			x[1] = y[0] = k;
 			y[1] = c[1];

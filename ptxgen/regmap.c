@@ -45,7 +45,7 @@ pull_regmap(Gen *g, Op *o, int w)
 		int64_t c[DIM_MAX], in[DIM_MAX], r;
 		Val *x;
 
-		tile_coord(t, w * t->epw + n, c);
+		tile_index(t, w * t->epw + n, c);
 		x = source_coord(o, c, in);
 		r = tile_reg(g, x, in);
 		word[n] = word_get(g, x, (int)r / t->epw);
@@ -62,7 +62,7 @@ pull_same(Gen *g, Op *o, int w)
 	int64_t c[DIM_MAX], in[DIM_MAX];
 
 	for (int r = 0; w == 0 && r < t->nreg; r++) {
-		tile_coord(t, r, c);
+		tile_index(t, r, c);
 		BUG_IF(g->a, tile_reg(g, source_coord(o, c, in), in) != r);
 	}
 	t->word[w] = word_get(g, o->in[0], w);

@@ -93,7 +93,7 @@ expand_element(Gen *g, Op *o, int64_t r)
 	LV place[2], at, sum = NULL;
 	int64_t c[DIM_MAX], here;
 
-	tile_coord(t, r, c);
+	tile_index(t, r, c);
 	here = c[p->dim];
 	at = LLVMBuildAdd(g->b, p->lane, const_i32(g, here % p->s.group), "");
 	at = LLVMBuildAnd(g->b, at, const_i32(g, p->s.group - 1), "");
@@ -127,6 +127,6 @@ emit_expand(Gen *g, Op *o)
 	p->dim = (int)IMM(o, dim);
 	ok = sparse_of(&o->in[0]->type, &o->in[1]->type, p->dim, &p->s);
 	BUG_IF(g->a, !ok);
-	p->lane = lane_coord(g, o->out[0]->type.layout, p->dim);
+	p->lane = lane_index(g, o->out[0]->type.layout, p->dim);
 	tile_lazy(g, o, pull_expand, p);
 }

@@ -32,7 +32,7 @@ iota_element(Gen *g, Op *o, int64_t r)
 	int64_t c[DIM_MAX];
 	LV x;
 
-	tile_coord(t, r, c);
+	tile_index(t, r, c);
 	x = LLVMBuildAdd(g->b, t->plan, const_i32(g, c[IMM(o, dim)]), "");
 	return dtype_info[t->dtype].bits == 64 ? LLVMBuildZExt(g->b, x, g->i64, "") : x;
 }
@@ -48,7 +48,7 @@ emit_iota(Gen *g, Op *o)
 {
 	Tile *t = tile_lazy(g, o, pull_iota, NULL);
 
-	t->plan = lane_coord(g, t->l, (int)IMM(o, dim));
+	t->plan = lane_index(g, t->l, (int)IMM(o, dim));
 	t->remat = true;
 }
 
@@ -67,7 +67,7 @@ clip_inside(Gen *g, const Tile *t, const ClipPlan *p, int64_t r)
 	int64_t c[DIM_MAX];
 	LV all = NULL;
 
-	tile_coord(t, r, c);
+	tile_index(t, r, c);
 	for (int i = 0; i < p->n; i++) {
 		LV at = LLVMBuildAdd(g->b, p->lane[i], const_i32(g, c[p->dim[i]]), "");
 		LV in = LLVMBuildICmp(g->b, LLVMIntSLT, at, p->bound[i], "");
@@ -82,8 +82,8 @@ clip_same(const Tile *t, const ClipPlan *p, int64_t r, int64_t s)
 {
 	int64_t c[DIM_MAX], d[DIM_MAX];
 
-	tile_coord(t, r, c);
-	tile_coord(t, s, d);
+	tile_index(t, r, c);
+	tile_index(t, s, d);
 	for (int i = 0; i < p->n; i++)
 		if (c[p->dim[i]] != d[p->dim[i]])
 			return false;
@@ -136,7 +136,7 @@ emit_clip(Gen *g, Op *o)
 		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		p->dim[p->n] = d;
-		p->lane[p->n] = lane_coord(g, type->layout, d);
+		p->lane[p->n] = lane_index(g, type->layout, d);
 		p->bound[p->n] = clip_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
 		p->n++;
 	}

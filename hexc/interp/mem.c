@@ -158,18 +158,18 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
 	bool single = v->rank && v->gather == v->rank - 1;
 	int last = v->rank && !single ? v->dim[v->rank - 1] : -1;
-	int64_t coord[DIM_MAX] = { 0 }, number[DIM_MAX], along = 0;
+	int64_t index[DIM_MAX] = { 0 }, number[DIM_MAX], along = 0;
 	int outer = v->rank ? v->rank - (single ? 0 : 1) : 0;
 	bool inside = true;
 	Row row = { 0, 1, 0, 1 };
 
 	row_major_coord(outer, t->shape, n, number);
 	for (int d = 0; d < outer; d++)
-		coord[v->dim[d]] = number[d];
+		index[v->dim[d]] = number[d];
 	if (v->gather >= 0)
-		along = coord[v->dim[v->gather]];
+		along = index[v->dim[v->gather]];
 	for (int d = 0; d < v->root_rank; d++) {
-		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + coord[d];
+		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + index[d];
 
 		row.at += at * r->stride[d];
 		if (d == last) {

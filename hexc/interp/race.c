@@ -147,12 +147,12 @@ static int64_t
 element_offset(const Shared *s, int64_t at)
 {
 	const Layout *l = s->alloc->out[0]->type.layout;
-	int64_t coord[DIM_MAX];
+	int64_t index[DIM_MAX];
 
 	if (!l)
 		return at;
-	row_major_coord(s->rank, s->shape, at, coord);
-	return layout_at(l, coord).at[AX_mem];
+	row_major_coord(s->rank, s->shape, at, index);
+	return layout_at(l, index).at[AX_mem];
 }
 
 bool

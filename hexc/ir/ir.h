@@ -262,7 +262,7 @@ bool type_is_cond(const Type *t);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
 Type type_free(Type t);                      /* the same, in whatever layout */
 int64_t type_size(const Type *t);            /* elements */
-void type_coord(const Type *t, int64_t elem, int64_t *coord); /* of the element of this row-major number */
+void type_coord(const Type *t, int64_t elem, int64_t *index); /* of the element of this row-major number */
 bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
 const char *type_print(Arena *a, const Type *t);
 

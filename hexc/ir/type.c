@@ -96,9 +96,9 @@ type_size(const Type *t)
 }
 
 void
-type_coord(const Type *t, int64_t elem, int64_t *coord)
+type_coord(const Type *t, int64_t elem, int64_t *index)
 {
-	row_major_coord(t->rank, t->shape, elem, coord);
+	row_major_coord(t->rank, t->shape, elem, index);
 }
 
 bool

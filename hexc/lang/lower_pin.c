@@ -99,7 +99,7 @@ thread_slot(const Pin *p, int64_t elem, int64_t copy, int64_t regs)
 {
 	const Layout *l = p->layout;
 	int64_t c[DIM_MAX] = { 0 };
-	Place at;
+	Coord at;
 
 	type_coord(p->t, elem, c);
 	at = layout_at(l, c);

@@ -41,10 +41,10 @@ elem_words(Solve *s, const Type *t, int64_t elem)
 }
 
 const char *
-place_words(Solve *s, const Layout *l, const Type *t, int64_t elem)
+coord_text(Solve *s, const Layout *l, const Type *t, int64_t elem)
 {
 	int64_t c[DIM_MAX] = { 0 };
-	Place p;
+	Coord p;
 
 	type_coord(t, elem, c);
 	p = layout_at(l, c);
@@ -88,8 +88,8 @@ fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 	      "%s elements cannot be stored one at a time: element %s, in %s, shares a byte with element "
 	      "%s, in %s: assume that the last dimension written is a multiple of %d, and write slices "
 	      "whose starts and extents are such too",
-	      dtype_info[t->dtype].name, elem_words(s, t, 0), place_words(s, l, t, 0), elem_words(s, t, next),
-	      place_words(s, l, t, next), 8 / dtype_grain(t->dtype));
+	      dtype_info[t->dtype].name, elem_words(s, t, 0), coord_text(s, l, t, 0), elem_words(s, t, next),
+	      coord_text(s, l, t, next), 8 / dtype_grain(t->dtype));
 	fails_note_tensor(s, o->in[1]);
 }
 

@@ -29,7 +29,7 @@ void fails_no_red(Solve *s, const Op *o);
 
 const char *elem_words(Solve *s, const Type *t, int64_t elem); /* "(3, 5)", of a row-major number */
 /* Where layout l has that element: "register 2 of lane 5 of warp 0"; `l` of a register tile. */
-const char *place_words(Solve *s, const Layout *l, const Type *t, int64_t elem);
+const char *coord_text(Solve *s, const Layout *l, const Type *t, int64_t elem);
 /* "tile `acc`" or "the tile f32[64, 64]", of a value. */
 const char *tile_words(Solve *s, const Val *v);
 #endif

@@ -47,14 +47,14 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	/* instances differ by constants: the first stands for all;  rows other than the contiguous dim
 	 * never share a sector */
 	for (int lane = 0; lane < WARP_SIZE; lane++) {
-		Place p = { .at = { 0 } };
+		Coord p = { .at = { 0 } };
 		int64_t c[DIM_MAX] = { 0 }, key;
 		int j;
 
 		p.at[AX_lane] = lane;
 		if (write && !layout_first_replica(map, lane, 0))
 			continue;
-		layout_coord(map, &p, c);
+		layout_index(map, &p, c);
 		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
 		for (int d = 0; d < map->ndim; d++)
 			if (d != unit)

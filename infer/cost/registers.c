@@ -72,11 +72,11 @@ need_fragments(Solve *s, Need *n, Op *dot)
 static int64_t
 last_element(const Layout *l, const Type *t)
 {
-	Place p = { .at = { 0 } };
+	Coord p = { .at = { 0 } };
 	int64_t c[DIM_MAX] = { 0 };
 
 	p.at[AX_reg] = layout_cosize(l, AX_reg) - 1;
-	layout_coord(l, &p, c);
+	layout_index(l, &p, c);
 	return row_major_index(t->rank, t->shape, c);
 }
 

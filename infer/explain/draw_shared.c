@@ -114,11 +114,11 @@ draw_phase(Text *t, const Explained *ex, const Val *v, int lines)
 	n = bytes < 4 ? WARP_SIZE : LINE_BYTES / bytes;
 	n = n > a.lanes ? a.lanes : n;
 	for (int lane = 0; lane < n; lane++) {
-		Place p = { .at = { 0 } };
+		Coord p = { .at = { 0 } };
 		int64_t c[DIM_MAX] = { 0 }, tile[DIM_MAX] = { 0 }, word;
 
 		p.at[AX_lane] = lane;
-		layout_coord(a.map, &p, c);
+		layout_index(a.map, &p, c);
 		for (int d = 0; d < a.rank; d++)
 			tile[a.dim_of[d]] = c[d];
 		word = layout_at(&mem, tile).at[AX_mem] * bits / 32;

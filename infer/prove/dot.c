@@ -113,11 +113,11 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 	for (int i = 0; i < fragment_size(in, o->pick->swap && which < 2 ? 1 - which : which); i++) {
 		RowCol z = part(p, in, which, 0, i);
 		int64_t c[2] = { row->by[r0 + z.r], col->by[c0 + z.c] };
-		int64_t reg = reg_of(h, coord_elem(t, c));
+		int64_t reg = reg_of(h, index_elem(t, c));
 
 		if (reg < 0)
 			return wrong(p, 0, 0, "operand %d: %s is not in lane 0", which,
-			             elem_text(p, t, coord_elem(t, c)));
+			             elem_text(p, t, index_elem(t, c)));
 		if (i % packed == 0)
 			first = reg;
 		if (first % packed || reg != first + i % packed)
@@ -223,16 +223,16 @@ prove_fma(Prove *p, const Op *o)
 			ca[0] = c[0];
 			ca[1] = cb[0] = x;
 			cb[1] = c[1];
-			ra = reg_of(ha, coord_elem(&o->in[0]->type, ca));
-			rb = reg_of(hb, coord_elem(&o->in[1]->type, cb));
+			ra = reg_of(ha, index_elem(&o->in[0]->type, ca));
+			rb = reg_of(hb, index_elem(&o->in[1]->type, cb));
 			for (int t = 0; t < p->threads; t++) {
 				int64_t m[2];
 				type_coord(&o->out[0]->type, hc->elem[t * hc->regs + r], m);
 				ca[0] = m[0];
 				cb[1] = m[1];
 				if (ra < 0 || rb < 0 ||
-				    ha->elem[t * ha->regs + ra] != coord_elem(&o->in[0]->type, ca) ||
-				    hb->elem[t * hb->regs + rb] != coord_elem(&o->in[1]->type, cb)) {
+				    ha->elem[t * ha->regs + ra] != index_elem(&o->in[0]->type, ca) ||
+				    hb->elem[t * hb->regs + rb] != index_elem(&o->in[1]->type, cb)) {
 					wrong(p, t, r, "k = %lld of %s is not at hand", (long long)x,
 					      elem_text(p, &o->out[0]->type, hc->elem[t * hc->regs + r]));
 					return;
@@ -299,7 +299,7 @@ source_elem(const Op *o, int64_t elem, int *i)
 		s[IMM(o, dim)] -= from->shape[IMM(o, dim)];
 		*i = 1;
 	}
-	return coord_elem(&o->in[*i]->type, s);
+	return index_elem(&o->in[*i]->type, s);
 }
 
 void
@@ -351,7 +351,7 @@ prove_shift(Prove *p, const Op *o)
 			c[d] -= IMM(o, by);
 			if (c[d] < 0)
 				continue;
-			want = coord_elem(t, c);
+			want = index_elem(t, c);
 			for (int x = 0; x < WARP_SIZE && !found; x++)
 				for (int64_t q = 0; !found && q < from->regs; q++)
 					found = from->elem[(th - th % WARP_SIZE + x) * from->regs + q] ==

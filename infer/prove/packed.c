@@ -87,11 +87,11 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 
 		c[rank] = word_in_block(k, place / each, bit / 32);
 		have = mine / 32 < words->regs ? words->elem[thread * words->regs + mine / 32] : -1;
-		if (have != coord_elem(wt, c) || bit % 32 != mine % 32)
+		if (have != index_elem(wt, c) || bit % 32 != mine % 32)
 			return wrong(p, thread, reg,
 			             "bit %d of element %s is bit %lld of word %s, not of word %s", b,
 			             elem_text(p, t, e), (long long)(bit % 32),
-			             elem_text(p, wt, coord_elem(wt, c)), elem_text(p, wt, have));
+			             elem_text(p, wt, index_elem(wt, c)), elem_text(p, wt, have));
 	}
 	return true;
 }

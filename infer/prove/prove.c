@@ -30,7 +30,7 @@ wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 }
 
 int64_t
-coord_elem(const Type *t, const int64_t *c)
+index_elem(const Type *t, const int64_t *c)
 {
 	return row_major_index(t->rank, t->shape, c);
 }
@@ -93,7 +93,7 @@ extents_match(const Layout *l, const Type *t)
 
 /* Element e is at this lane, warp and register. */
 static bool
-place_one(Prove *p, const Type *t, Held *h, int64_t e, const Place *at)
+place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
 {
 	int64_t lane = at->at[AX_lane], warp = at->at[AX_warp], reg = at->at[AX_reg], *slot;
 
@@ -131,12 +131,12 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 	memset(h->elem, -1, sizeof *h->elem * (size_t)p->threads * (size_t)h->regs);
 	for (int64_t e = 0; e < n; e++) {
 		int64_t c[DIM_MAX] = { 0 };
-		Place at = { { 0 } };
+		Coord at = { { 0 } };
 
 		type_coord(t, e, c);
 		spread(l, c, at.at);
 		for (int64_t i = 0; i < replicas; i++) {
-			Place copy = at;
+			Coord copy = at;
 
 			layout_replica(l, i, &copy);
 			if (!place_one(p, t, h, e, &copy))

@@ -35,7 +35,7 @@ const Held *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
 bool wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
-int64_t coord_elem(const Type *t, const int64_t *c);
+int64_t index_elem(const Type *t, const int64_t *c);
 const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */
 /* Register of thread 0 that holds an element; -1 none. */
 int64_t reg_of(const Held *h, int64_t elem);

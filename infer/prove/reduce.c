@@ -48,7 +48,7 @@ warp_terms(const Op *o, const Held *to, const Held *from, int th, int64_t reg,
 			type_coord(t, from->elem[x * from->regs + q], c);
 			i = c[d];
 			c[d] = 0;
-			if (coord_elem(rt, c) == want && seen[i] < 255)
+			if (index_elem(rt, c) == want && seen[i] < 255)
 				seen[i]++;
 		}
 	}
@@ -72,7 +72,7 @@ result_of(const Type *parts, const Type *rt, int d, int64_t part)
 
 	type_coord(parts, part, c);
 	c[d] = 0;
-	return coord_elem(rt, c);
+	return index_elem(rt, c);
 }
 
 /* Register q of a map of parts belongs to this register of the result, in all threads (codegen asks the

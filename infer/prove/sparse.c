@@ -60,11 +60,11 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 	at[side] = m0;
 	at[1 - side] = start;
 	for (int64_t r = 0; r < h->regs && reg < 0; r++)
-		if (h->elem[first * h->regs + r] == coord_elem(&v->type, at))
+		if (h->elem[first * h->regs + r] == index_elem(&v->type, at))
 			reg = r;
 	if (reg < 0 || reg % x.each || reg + x.each > h->regs)
 		return wrong(p, (int)first, reg, "positions from %s do not start here",
-		             elem_text(p, &v->type, coord_elem(&v->type, at)));
+		             elem_text(p, &v->type, index_elem(&v->type, at)));
 	for (int t = 0; t < p->threads; t++) {
 		int q = t % 4 - (int)first;
 		for (int i = 0; q >= 0 && q < x.lanes && i < x.each; i++) {
@@ -72,9 +72,9 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 			position(&x, t % WARP_SIZE / 4, q, i, &row, &place);
 			at[side] = c[t / WARP_SIZE][side] + row;
 			at[1 - side] = start + place;
-			if (h->elem[t * h->regs + reg + i] != coord_elem(&v->type, at))
+			if (h->elem[t * h->regs + reg + i] != index_elem(&v->type, at))
 				return wrong(p, t, reg + i, "%s reads the position %s here", in->name,
-				             elem_text(p, &v->type, coord_elem(&v->type, at)));
+				             elem_text(p, &v->type, index_elem(&v->type, at)));
 		}
 	}
 	return true;
@@ -88,7 +88,7 @@ group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int e
 
 	type_coord(whole, of, c);
 	c[d] = c[d] / group * each + j;
-	return coord_elem(t, c);
+	return index_elem(t, c);
 }
 
 /* Whoever makes an element has its group, in the registers in which thread 0 has its own. */

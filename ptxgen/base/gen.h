@@ -75,8 +75,8 @@ Tile *tile_lazy(Gen *g, Op *o, PullFn pull, void *plan);
 LV word_get(Gen *g, Val *v, int w);
 void tile_force(Gen *g, Val *v);         /* pull all words */
 LV scalar_get(Gen *g, Val *v);
-int64_t tile_reg(Gen *g, const Val *v, const int64_t *coord); /* register of an element */
-void tile_coord(const Tile *t, int64_t reg, int64_t *coord);  /* what lane 0 of warp 0 holds there */
+int64_t tile_reg(Gen *g, const Val *v, const int64_t *index); /* register of an element */
+void tile_index(const Tile *t, int64_t reg, int64_t *index);  /* what lane 0 of warp 0 holds there */
 /* Remember a shared load that is not wholly pulled yet; `force` issues what is missing of it. */
 void gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o));
 /* Force remembered loads: all, or those of one root. */

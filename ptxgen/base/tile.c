@@ -94,27 +94,27 @@ scalar_get(Gen *g, Val *v)
 }
 
 int64_t
-tile_reg(Gen *g, const Val *v, const int64_t *coord)
+tile_reg(Gen *g, const Val *v, const int64_t *index)
 {
 	const Tile *t = tile_of(g, v);
-	Place p;
+	Coord p;
 
 	if (!t->l)
 		return 0;
-	p = layout_at(t->l, coord);
+	p = layout_at(t->l, index);
 	BUG_IF(g->a, p.at[AX_reg] < 0 || p.at[AX_reg] >= t->nreg);
 	return p.at[AX_reg];
 }
 
 void
-tile_coord(const Tile *t, int64_t reg, int64_t *coord)
+tile_index(const Tile *t, int64_t reg, int64_t *index)
 {
-	Place p;
+	Coord p;
 
 	memset(&p, 0, sizeof p);
 	p.at[AX_reg] = reg;
 	if (t->l)
-		layout_coord(t->l, &p, coord);
+		layout_index(t->l, &p, index);
 }
 
 /* ---- what must not be pulled too late -------------------------------------------------------- */

@@ -132,7 +132,7 @@ table_of(Gen *g, const Op *o, int64_t r)
 	const Type *t = &o->in[0]->type;
 	int64_t c[DIM_MAX] = { 0 };
 
-	tile_coord(tile_of(g, o->out[0]), r, c);
+	tile_index(tile_of(g, o->out[0]), r, c);
 	for (int d = 0; d + 1 < t->rank; d++)
 		c[d] = t->shape[d] == 1 ? 0 : c[d];
 	c[t->rank - 1] = 0;

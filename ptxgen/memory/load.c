@@ -25,15 +25,15 @@ typedef struct LoadPlan {
 
 /* Coordinates of register r of the map in lane `lane` of warp 0. */
 static void
-map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *coord)
+map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *index)
 {
-	Place p = { { 0 } };
+	Coord p = { { 0 } };
 
 	if (!map)
 		return;
 	p.at[AX_lane] = lane;
 	p.at[AX_reg] = r;
-	layout_coord(map, &p, coord);
+	layout_index(map, &p, index);
 }
 
 /* The bits of an element that may lie in two bytes: both, from the first one's on. */
@@ -52,14 +52,14 @@ across_bytes(Gen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV f
 }
 
 LV
-load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *coord)
+load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *index)
 {
 	LV in[2], inside, shift = NULL, first;
 	int64_t imm;
 
-	access_at(x, coord, &in[0], &imm, &shift);
+	access_at(x, index, &in[0], &imm, &shift);
 	in[1] = const_i32(g, imm);
-	inside = access_inside(x, coord);
+	inside = access_inside(x, index);
 	asm_instr(g, byte, in, 2, inside, &first);
 	if (shift && dtype_pieces(x->dtype) > 1)
 		first = across_bytes(g, x, byte, in, inside, first, shift);
@@ -85,18 +85,18 @@ static void
 load_instance(Gen *g, LoadPlan *p, int i)
 {
 	LV in[2], inside, *raw = &p->raw[i * p->nraw];
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 
 	if (raw[0])
 		return;
-	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
+	map_coord(p->map, 0, (int64_t)i * p->vec, index);
 	if (p->sub) {
-		raw[0] = load_bits(g, p->x, p->inst, coord);
+		raw[0] = load_bits(g, p->x, p->inst, index);
 		return;
 	}
-	access_at(p->x, coord, &in[0], &imm, NULL);
+	access_at(p->x, index, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
-	inside = access_inside(p->x, coord);
+	inside = access_inside(p->x, index);
 	if (p->pieces > 1)
 		load_pieces(g, p, in, imm, inside, raw);
 	else
@@ -165,12 +165,12 @@ static void
 ldmatrix_instance(Gen *g, LoadPlan *p, int i)
 {
 	LV in[2];
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 
 	if (p->raw[i * p->nraw])
 		return;
-	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
-	access_at(p->x, coord, &in[0], &imm, NULL);
+	map_coord(p->map, 0, (int64_t)i * p->vec, index);
+	access_at(p->x, index, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
 	asm_instr(g, p->inst, in, 2, NULL, &p->raw[i * p->nraw]);
 }
@@ -218,14 +218,14 @@ static void
 load_registers(Gen *g, LoadPlan *p, Val *v)
 {
 	const Tile *t = tile_of(g, v);
-	int64_t coord[DIM_MAX] = { 0 };
+	int64_t index[DIM_MAX] = { 0 };
 
 	if (p->map == t->l)
 		return;
 	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);
 	for (int m = 0; m < p->ninst * p->vec; m++) {
-		map_coord(p->map, 0, m, coord);
-		p->from[tile_reg(g, v, coord)] = m;
+		map_coord(p->map, 0, m, index);
+		p->from[tile_reg(g, v, index)] = m;
 	}
 }
 

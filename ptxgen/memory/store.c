@@ -107,8 +107,8 @@ store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
 static void
 store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 {
-	Place at = { { 0 } };
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	Coord at = { { 0 } };
+	int64_t index[DIM_MAX] = { 0 }, imm;
 	int reg[ACCESS_ELEMS];
 	LV in[ACCESS_WORDS + 2], inside, exec = p->exec;
 	int n;
@@ -118,19 +118,19 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 		if (!p->map)
 			continue;
 		at.at[AX_reg] = m + e;
-		layout_coord(p->map, &at, coord);
+		layout_index(p->map, &at, index);
 		if (p->map != p->v->type.layout)
-			reg[e] = (int)tile_reg(g, p->v, coord);
+			reg[e] = (int)tile_reg(g, p->v, index);
 	}
 	at.at[AX_reg] = m;
 	if (p->map)
-		layout_coord(p->map, &at, coord);
+		layout_index(p->map, &at, index);
 	for (int d = 0; d < p->x->rank; d++)
-		coord[d] += more[d];
+		index[d] += more[d];
 	n = (p->bytes ? store_bytes : store_words)(g, p->v, reg, p->vec, in);
-	access_at(p->x, coord, &in[n], &imm, NULL);
+	access_at(p->x, index, &in[n], &imm, NULL);
 	in[n + 1] = const_i32(g, imm);
-	inside = access_inside(p->x, coord);
+	inside = access_inside(p->x, index);
 	if (inside)
 		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
 	if (p->inst->kind == IK_red)

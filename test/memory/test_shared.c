@@ -162,12 +162,12 @@ TEST(waves_by_hand)
 				int n[32] = { 0 }, worst = 0;
 				for (int l = lo; l < lo + per; l++)
 					for (int b = 0; b < (bytes > 4 ? bytes : 4); b += 4) {
-						Place p = { .at = { 0 } };
+						Coord p = { .at = { 0 } };
 						int64_t c[2], w;
 						int j, bank;
 						p.at[AX_lane] = l;
 						p.at[AX_reg] = i * vec;
-						layout_coord(&map, &p, c);
+						layout_index(&map, &p, c);
 						w = (layout_at(&tile, c).at[AX_mem] * bits / 8 + b) / 4;
 						bank = (int)(w % 32);
 						for (j = 0; j < n[bank] && words[bank][j] != w; j++)

@@ -68,7 +68,7 @@ check_fragment(const char *t_text, const char *v_text, int64_t rows, int64_t col
 	TM(layout_from_tv(&l, &t, &v, 2, shape));
 	for (int th = 0; th < layout_size(&t); th++) {
 		for (int i = 0; i < layout_size(&v); i++) {
-			Place p = { .at = { 0 } }, q;
+			Coord p = { .at = { 0 } }, q;
 
 			f(th, i, &row, &col);
 			TM_MSG(at_index(&t, th) + at_index(&v, i) == row + rows * col,
@@ -76,11 +76,11 @@ check_fragment(const char *t_text, const char *v_text, int64_t rows, int64_t col
 			p.at[AX_lane] = th % 32;
 			p.at[AX_warp] = th / 32;
 			p.at[AX_reg] = i;
-			layout_coord(&l, &p, c);
+			layout_index(&l, &p, c);
 			TM_MSG(c[0] == row && c[1] == col, "%s: thread %d value %d", show(&l), th,
 			       i);
 			q = layout_at(&l, c);
-			TM(same_place(&p, &q));
+			TM(same_coord(&p, &q));
 		}
 	}
 	TM(tv_from_layout(&bt, &bv, &l, (int)layout_size(&t) / 32));
@@ -110,13 +110,13 @@ TEST(replicated_and_offset)
 	for (int64_t i = 0; i < 8; i++) {
 		for (int64_t j = 0; j < 16; j++) {
 			int64_t c[2] = { i, j }, back[2];
-			Place p = layout_at(&l, c);
+			Coord p = layout_at(&l, c);
 
 			TM_INT(p.at[AX_lane], ==, 4 * i + j / 2 % 4);
 			TM_INT(p.at[AX_warp], ==, j / 8 + 5);
 			TM_INT(p.at[AX_reg], ==, j % 2);
 			p.at[AX_warp] += 4; /* the other replica */
-			layout_coord(&l, &p, back);
+			layout_index(&l, &p, back);
 			TM(back[0] == i && back[1] == j);
 		}
 	}
