@@ -23,10 +23,10 @@ double infer_cycles(const Cands *c, int i);
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Cands *c, int i);
 
-/* ---- places.c ------------------------------------------------------------------------------------- */
+/* ---- space_search.c ------------------------------------------------------------------------------- */
 /* A kernel that can be made in several ways before it is searched. */
 typedef struct Variants {
-	const FreeTile *tile; /* n of them */
+	const SpaceChoice *tile; /* n of them */
 	int n;
 	bool sparse; /* it has sparse tiles, and products of them may skip their zeros or not */
 	bool show;   /* the way taken is made once more, aloud */
@@ -37,5 +37,5 @@ typedef struct Variants {
 } Variants;
 /* The solutions of all of them in one list.  NULL: there are none, or not the one asked for, why is in the
  * unit's Diag; or `make` said so. */
-Cands *places_choose(Unit *u, const Variants *v);
+Cands *space_search(Unit *u, const Variants *v);
 #endif

@@ -167,13 +167,13 @@ int64_t type_value(DType d);
 DType value_type(int64_t x); /* D_COUNT: it is a number */
 
 /* A tile of which the program does not say whether it lives in shared memory or in registers
- * (hexc/pass/place.h). */
-typedef struct FreeTile {
+ * (hexc/pass/assign_space.h). */
+typedef struct SpaceChoice {
 	const char *name; /* of the tile; NULL: it has none */
 	Src src;
 	int64_t bytes; /* of the tile */
 	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
-} FreeTile;
+} SpaceChoice;
 
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {

@@ -6,7 +6,7 @@
 /* What is chosen before a kernel goes through the passes up to infer: where tiles live of which the program
  * does not say, and whether products of sparse tiles go over zeros and all. */
 typedef struct Spaces {
-	const FreeTile *tile;
+	const SpaceChoice *tile;
 	int n;
 	bool dense;
 } Spaces;

@@ -96,11 +96,11 @@ pack_lines(Text *t, const Explained *ex)
 
 /* Tiles of which the program does not say where they live. */
 static void
-place_lines(Text *t, const Explained *ex)
+space_lines(Text *t, const Explained *ex)
 {
 	for (int i = 0; i < ex->sol->spaces->n; i++) {
-		const FreeTile *p = &ex->sol->spaces->tile[i];
-		int other = explain_other_place(ex, i);
+		const SpaceChoice *p = &ex->sol->spaces->tile[i];
+		int other = explain_other_space(ex, i);
 
 		text_printf(t, "%s  %s, line %u: %s", i ? "" : "\nplaces\n", p->name ? p->name : "tile",
 		            p->src.line, p->registers ? "registers" : "shared");
@@ -259,7 +259,7 @@ infer_explain(Kernel *k, const Cands *c)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, ex, o->blk[b]->arg[i]);
 	}
-	place_lines(&t, ex);
+	space_lines(&t, ex);
 	sparse_line(&t, ex);
 	pack_lines(&t, ex);
 	text_printf(&t, "\ninstructions\n");

@@ -103,7 +103,7 @@ explain_other_layout(const Explained *ex, const Val *v)
 }
 
 int
-explain_other_place(const Explained *ex, int i)
+explain_other_space(const Explained *ex, int i)
 {
 	for (int c = 0; c < ex->cands->n; c++)
 		if (ex->cands->sol[c]->spaces->tile[i].registers != ex->sol->spaces->tile[i].registers)

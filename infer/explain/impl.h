@@ -33,7 +33,7 @@ int explain_other_pick(const Explained *ex, const Op *o);
 /* The cheapest other candidate with another layout of v, -1: none. */
 int explain_other_layout(const Explained *ex, const Val *v);
 /* The cheapest candidate of those for which tile i of Spaces lives elsewhere, -1: there is none. */
-int explain_other_place(const Explained *ex, int i);
+int explain_other_space(const Explained *ex, int i);
 /* The cheapest candidate of those that do products of sparse tiles the other way, -1: there is none. */
 int explain_other_sparse(const Explained *ex);
 /* How o touches the shared tile *root; false: it does not. */

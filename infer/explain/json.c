@@ -5,7 +5,7 @@
 #include "taskmap/json.h"
 
 static void
-put_place(Text *t, Src src)
+put_src(Text *t, Src src)
 {
 	if (!src.line)
 		return;
@@ -29,7 +29,7 @@ put_demand(Text *t, const Op *who)
 		return;
 	json_open(t, "demanded_by", "{");
 	json_text(t, "op", who->code == O_hold ? "pin" : op_info[who->code].name);
-	put_place(t, who->src);
+	put_src(t, who->src);
 	text_add(t, "}", 1);
 }
 
@@ -74,7 +74,7 @@ put_shared(Text *t, const Explained *ex, const Val *v)
 		json_open(t, NULL, "{");
 		json_number(t, "op", o->id);
 		json_text(t, "instruction", o->pick->inst);
-		put_place(t, o->src);
+		put_src(t, o->src);
 		json_number(t, "wavefronts", waves);
 		json_number(t, "wavefronts_least", least);
 		json_number(t, "conflicts", waves - least);
@@ -104,7 +104,7 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 	text_printf(t, y->pinned ? "true" : "false");
 	if (y->space == S_reg)
 		json_number(t, "registers",
-		        ceil_div(layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits, 32));
+		            ceil_div(layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits, 32));
 	put_demand(t, explain_origin(ex, v));
 	put_other_layout(t, ex, v);
 	if (y->space == S_shared && v->def && v->def->code == O_alloc)
@@ -243,7 +243,7 @@ put_op(Text *t, const Explained *ex, const Op *o)
 	json_open(t, NULL, "{");
 	json_number(t, "id", o->id);
 	json_text(t, "op", op_info[o->code].name);
-	put_place(t, o->src);
+	put_src(t, o->src);
 	put_pick(t, ex, o);
 	put_vals(t, ex, "operands", o->nin, o->in);
 	put_vals(t, ex, "results", o->nout, o->out);
@@ -273,16 +273,16 @@ put_packs(Text *t, const Explained *ex)
 
 /* Tiles of which the program does not say where they live. */
 static void
-put_places(Text *t, const Explained *ex)
+put_spaces(Text *t, const Explained *ex)
 {
 	json_open(t, "places", "[");
 	for (int i = 0; i < ex->sol->spaces->n; i++) {
-		const FreeTile *p = &ex->sol->spaces->tile[i];
-		int other = explain_other_place(ex, i);
+		const SpaceChoice *p = &ex->sol->spaces->tile[i];
+		int other = explain_other_space(ex, i);
 
 		json_open(t, NULL, "{");
 		json_text(t, "name", p->name ? p->name : "tile");
-		put_place(t, p->src);
+		put_src(t, p->src);
 		json_text(t, "space", p->registers ? "register" : "shared");
 		if (other >= 0) {
 			json_open(t, "runner_up", "{");
@@ -339,7 +339,7 @@ infer_explain_json(Kernel *k, const Cands *c)
 				put_tile(&t, ex, o->blk[b]->arg[i]);
 	}
 	text_add(&t, "]", 1);
-	put_places(&t, ex);
+	put_spaces(&t, ex);
 	put_sparse(&t, ex);
 	put_packs(&t, ex);
 	json_open(&t, "ops", "[");

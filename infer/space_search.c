@@ -1,5 +1,5 @@
-/* places.c - the outermost loop of the search: tiles whose place is free.  Shared memory and registers are
- * both tried, and what is found of every choice is ranked in one list.  Where instructions that skip the
+/* space_search.c - the outermost loop of the search: tiles whose space is free.  Shared memory and registers
+ * are both tried, and what is found of every choice is ranked in one list.  Where instructions that skip the
  * zeros of sparse tiles are found, products without them are tried as well.
  *
  * Up to FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of these
@@ -28,7 +28,7 @@ spaces_of(const Cands *c)
 static Spaces *
 spaces_new(const Places *p, const bool *registers, bool dense)
 {
-	FreeTile *tile = NEWN(p->arena, FreeTile, p->v->n);
+	SpaceChoice *tile = NEWN(p->arena, SpaceChoice, p->v->n);
 	Spaces *s = NEW(p->arena, Spaces);
 
 	for (int t = 0; t < p->v->n; t++) {
@@ -152,7 +152,7 @@ show(const Places *p, const Spaces *s, bool *registers)
 }
 
 Cands *
-places_choose(Unit *u, const Variants *v)
+space_search(Unit *u, const Variants *v)
 {
 	Places p = { .v = v, .arena = u->arena, .alone = v->n == 0 && !v->sparse };
 	bool *registers = NEWN(u->arena, bool, v->n);
