@@ -36,7 +36,7 @@ static bool
 own_layout(Solve *s, const Op *o, const Type *t, Pack *p, Layout *l)
 {
 	*p = *pack_of(s, o);
-	return (p->place || pack_default(s, p)) && pack_layout(s, t, p, l);
+	return (p->layout || pack_default(s, p)) && pack_layout(s, t, p, l);
 }
 
 /* Does l, arranged, have the elements where the tensor's pack has them?  Without a pack, it has one now. */
@@ -50,7 +50,7 @@ agrees(Solve *s, const Op *o, Layout *l, Pack *p)
 	if (!pack_arrange(l, at, have))
 		return false;
 	pack_read(s, l, at, p);
-	return !have->place || (have->streams == p->streams && layout_equal(have->place, p->place));
+	return !have->layout || (have->streams == p->streams && layout_equal(have->layout, p->layout));
 }
 
 void
@@ -156,7 +156,7 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 	if (!o)
 		return true;
 	if (!pack_arrange(&own, at, val_param(s->k, o->in[1])->pack))
-		return val_param(s->k, o->in[1])->pack->place != NULL; /* as it is, and converted */
+		return val_param(s->k, o->in[1])->pack->layout != NULL; /* as it is, and converted */
 	*l = own;
 	return true;
 }
@@ -184,9 +184,9 @@ settle_packs(Solve *s)
 		if (!s->sol->pack[i])
 			continue;
 		*p = *s->sol->pack[i];
-		p->spread = asked->place ? asked->spread : spread[i] > 0 ? spread[i]
-		                                                         : 0;
-		if (asked->place)
+		p->spread = asked->layout ? asked->spread : spread[i] > 0 ? spread[i]
+		                                                          : 0;
+		if (asked->layout)
 			;
 		else if (dtype_info[p->dtype].bits >= p->spread ||
 		         p->block[0] * p->block[1] / p->streams %

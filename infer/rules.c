@@ -209,7 +209,7 @@ rule_expand(Solve *s, Op *o)
 	Sparse x;
 
 	if (l && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &x) && halved(&v, l, d, x.group, x.kept) &&
-	    halved(&p, l, d, x.group, x.places)) {
+	    halved(&p, l, d, x.group, x.npos)) {
 		demand(s, o, 0, &v);
 		demand(s, o, 1, &p);
 	}

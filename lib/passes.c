@@ -124,7 +124,7 @@ keep_packs(Job *j, ModKernel *mk, const Kernel *k)
 	for (int i = 0; i < k->nparam; i++) {
 		const Pack *p = k->param[i].pack;
 
-		if (p && p->place) {
+		if (p && p->layout) {
 			const char *text = pack_text(&j->arena, p);
 			mk->param[i].pack = arena_strndup(&j->m->arena, text, strlen(text));
 		}

@@ -100,7 +100,7 @@ whole_words(const Origin *from, int n, int epw)
 	return true;
 }
 
-/* A word, or one element shifted down to place 0 (epw > 1 and `element`), from wherever each lane
+/* A word, or one element shifted down to slot 0 (epw > 1 and `element`), from wherever each lane
  * finds it. */
 static LV
 fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
@@ -179,7 +179,7 @@ pull_convert(Gen *g, Op *o, int w)
 
 		for (int l = 1; l < WARP_SIZE; l++)
 			fixed = fixed && from[k].reg[l] == from[k].reg[0];
-		/* one register for all lanes: leave it where it is, bits_gather takes any place */
+		/* one register for all lanes: leave it where it is, bits_gather takes any slot */
 		pos[k] = fixed ? from[k].reg[0] % t->epw : 0;
 		e[k] = fetch(g, o, p, &from[k], t->epw, !fixed);
 	}
@@ -211,7 +211,7 @@ scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 {
 	LV in[2], out[4];
 	int64_t index[DIM_MAX] = { 0 }, imm;
-	int place = dtype_place(t->dtype), each = dtype_info[x->dtype].bits;
+	int slot = dtype_slot_bits(t->dtype), each = dtype_info[x->dtype].bits;
 
 	tile_index(t, m, index);
 	access_at(x, index, &in[0], &imm, NULL);
@@ -219,7 +219,7 @@ scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 	asm_instr(g, mem_instr(g, IK_ld_shared, vec * each), in, 2, NULL, out);
 	for (int e = 0; e < vec; e++) {
 		raw[m + e] = t->epw > 1 ? out[e * each / 32] : from_raw(g, t->dtype, out, e);
-		raw_pos[m + e] = t->epw > 1 ? e * each % 32 / place : 0;
+		raw_pos[m + e] = t->epw > 1 ? e * each % 32 / slot : 0;
 	}
 }
 

@@ -74,9 +74,9 @@ sum_of(Gen *g, DType d, LV x, LV y)
 
 /* i1: value j of the group stands at index `at` of it. */
 static LV
-stands(Gen *g, const ExpandPlan *p, const LV *place, int j, LV at)
+stands(Gen *g, const ExpandPlan *p, const LV *pos, int j, LV at)
 {
-	LV to = place[j / p->s.unit];
+	LV to = pos[j / p->s.unit];
 
 	if (p->s.unit > 1)
 		to = LLVMBuildAdd(g->b, LLVMBuildMul(g->b, to, const_i32(g, p->s.unit), ""),
@@ -90,23 +90,23 @@ expand_element(Gen *g, Op *o, int64_t r)
 	const Tile *t = tile_of(g, o->out[0]);
 	const ExpandPlan *p = t->plan;
 	DType d = t->dtype;
-	LV place[2], at, sum = NULL;
+	LV pos[2], at, sum = NULL;
 	int64_t c[DIM_MAX], here;
 
 	tile_index(t, r, c);
 	here = c[p->dim];
 	at = LLVMBuildAdd(g->b, p->lane, const_i32(g, here % p->s.group), "");
 	at = LLVMBuildAnd(g->b, at, const_i32(g, p->s.group - 1), "");
-	for (int q = 0; q < p->s.places; q++) {
-		c[p->dim] = here / p->s.group * p->s.places + q;
-		place[q] = elem_get(g, o->in[1], tile_reg(g, o->in[1], c));
+	for (int q = 0; q < p->s.npos; q++) {
+		c[p->dim] = here / p->s.group * p->s.npos + q;
+		pos[q] = elem_get(g, o->in[1], tile_reg(g, o->in[1], c));
 	}
 	for (int j = 0; j < p->s.kept; j++) {
 		LV x;
 
 		c[p->dim] = here / p->s.group * p->s.kept + j;
 		x = elem_get(g, o->in[0], tile_reg(g, o->in[0], c));
-		x = LLVMBuildSelect(g->b, stands(g, p, place, j, at), x, zero_of(g, d), "");
+		x = LLVMBuildSelect(g->b, stands(g, p, pos, j, at), x, zero_of(g, d), "");
 		sum = sum ? sum_of(g, d, sum, x) : x;
 	}
 	return sum;

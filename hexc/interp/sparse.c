@@ -46,9 +46,9 @@ interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, 
 			for (int64_t i = 0; i < n; i++) {
 				int64_t group = i / s.kept, k = i % s.kept, p[2] = { 0, 0 }, to;
 
-				for (int q = 0; q < s.places; q++)
-					p[q] = at->i[(row * m + group * s.places + q) * inner + j];
-				if (s.places == 2 && !check_order(it, o, p, group))
+				for (int q = 0; q < s.npos; q++)
+					p[q] = at->i[(row * m + group * s.npos + q) * inner + j];
+				if (s.npos == 2 && !check_order(it, o, p, group))
 					return false;
 				to = group * s.group + p[k / s.unit] * s.unit + k % s.unit;
 				to = (row * 2 * n + to) * inner + j;

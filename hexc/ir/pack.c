@@ -8,20 +8,20 @@
 const char *
 pack_text(Arena *a, const Pack *p)
 {
-	Layout place;
+	Layout layout;
 
 	if (p->block[0] == 0)
 		return arena_printf(a, "hexc-pack %d %s", PACK_VERSION, dtype_info[p->dtype].name);
-	if (!p->place)
+	if (!p->layout)
 		return arena_printf(a, "hexc-pack %d %s block %lldx%lld", PACK_VERSION,
 		                    dtype_info[p->dtype].name, (long long)p->block[0],
 		                    (long long)p->block[1]);
-	place = *p->place;
-	layout_canon(&place);
+	layout = *p->layout;
+	layout_canon(&layout);
 	return arena_printf(a, "hexc-pack %d %s block %lldx%lld spread %d streams %lld place %s",
 	                    PACK_VERSION, dtype_info[p->dtype].name, (long long)p->block[0],
 	                    (long long)p->block[1], p->spread, (long long)p->streams,
-	                    layout_print(a, &place));
+	                    layout_print(a, &layout));
 }
 
 typedef struct Reader {
@@ -110,9 +110,9 @@ parse_head(Arena *a, Reader *r, Pack *p, const char **why)
 
 /* What follows the block. */
 static bool
-parse_place(Arena *a, Reader *r, Pack *p, const char **why)
+parse_layout(Arena *a, Reader *r, Pack *p, const char **why)
 {
-	Layout *place = NEW(a, Layout);
+	Layout *layout = NEW(a, Layout);
 	int64_t spread;
 	size_t at;
 
@@ -120,10 +120,10 @@ parse_place(Arena *a, Reader *r, Pack *p, const char **why)
 		return refuse(why, "`spread N` is missing behind the block");
 	if (!take_word(r, "streams") || !take_number(r, ' ', &p->streams))
 		return refuse(why, "`streams N` is missing behind the spread");
-	if (!take_word(r, "place") || !layout_parse(place, r->s, (size_t)(r->end - r->s), &at))
+	if (!take_word(r, "place") || !layout_parse(layout, r->s, (size_t)(r->end - r->s), &at))
 		return refuse(why, "`place LAYOUT` is missing behind the streams");
 	p->spread = spread > 99 ? 1 : (int)spread; /* no order */
-	p->place = place;
+	p->layout = layout;
 	return true;
 }
 
@@ -139,10 +139,10 @@ parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char *
 		if (!take_word(&r, "block") || !take_number(&r, 'x', &p.block[0]) ||
 		    !take_number(&r, ' ', &p.block[1]))
 			return refuse(why, "`block ROWSxCOLUMNS` is missing behind the element type");
-		if ((!open || r.s < r.end) && !parse_place(a, &r, &p, why))
+		if ((!open || r.s < r.end) && !parse_layout(a, &r, &p, why))
 			return false;
 	}
-	if (p.place && !pack_check(a, &p, why))
+	if (p.layout && !pack_check(a, &p, why))
 		return false;
 	*out = p;
 	return true;
@@ -182,7 +182,7 @@ bool
 pack_check(Arena *a, const Pack *p, const char **why)
 {
 	int64_t n, each, bits = dtype_info[p->dtype].bits;
-	const Layout *l = p->place;
+	const Layout *l = p->layout;
 
 	if (!dtype_is_narrow(p->dtype))
 		return refuse(why, "packed elements have 1 to 8 bits");
@@ -213,8 +213,8 @@ pack_check(Arena *a, const Pack *p, const char **why)
 int64_t
 pack_position(const Pack *p, int64_t row, int64_t column)
 {
-	return !p->place ? row * p->block[1] + column
-	                 : layout_at(p->place, (int64_t[2]){ row, column }).at[AX_mem];
+	return !p->layout ? row * p->block[1] + column
+	                  : layout_at(p->layout, (int64_t[2]){ row, column }).at[AX_mem];
 }
 
 int64_t

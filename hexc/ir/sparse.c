@@ -8,10 +8,10 @@ sparse_of(const Type *values, const Type *positions, int dim, Sparse *out)
 	int unit = m == n ? 1 : 2;
 
 	if (positions->dtype == D_u1) {
-		*out = (Sparse){ .group = 2, .kept = 1, .unit = 1, .places = 1 };
+		*out = (Sparse){ .group = 2, .kept = 1, .unit = 1, .npos = 1 };
 		return m == n;
 	}
-	*out = (Sparse){ .group = 4 * unit, .kept = 2 * unit, .unit = unit, .places = 2 };
+	*out = (Sparse){ .group = 4 * unit, .kept = 2 * unit, .unit = unit, .npos = 2 };
 	return positions->dtype == D_u2 && m * unit == n && n % out->kept == 0;
 }
 

@@ -15,27 +15,27 @@ spread_valid(int bits, int spread)
 
 /* Where in its byte a bit of an element is. */
 static int
-byte_place(int bits, int g, int bit)
+byte_bit(int bits, int g, int bit)
 {
 	if (bit == bits - 1)
 		return BYTE - 1;
 	return g + bit >= BYTE ? g + bit - BYTE : g + bit - 1;
 }
 
-/* The places of a byte that elements of so many bits take, as bits. */
+/* The bits of a byte that elements of so many bits take, as a set. */
 static unsigned
-byte_places(int bits, int g)
+byte_bits(int bits, int g)
 {
 	unsigned used = 0;
 
 	for (int b = 0; b < bits; b++)
-		used |= 1u << byte_place(bits, g, b);
+		used |= 1u << byte_bit(bits, g, b);
 	return used;
 }
 
-/* Place number n of those in the set. */
+/* Bit number n of those in the set. */
 static int
-nth_place(unsigned set, int n)
+nth_bit(unsigned set, int n)
 {
 	int at = 0;
 
@@ -45,9 +45,9 @@ nth_place(unsigned set, int n)
 	return at;
 }
 
-/* How many places of the set are below `at`. */
+/* How many bits of the set are below `at`. */
 static int
-places_below(unsigned set, int at)
+bits_below(unsigned set, int at)
 {
 	int n = 0;
 
@@ -59,14 +59,14 @@ places_below(unsigned set, int at)
 static int
 half_bit(int bits, int g, int element, int bit)
 {
-	int quad = element / QUAD, base = element % QUAD * BYTE, at = byte_place(bits, g, bit);
+	int quad = element / QUAD, base = element % QUAD * BYTE, at = byte_bit(bits, g, bit);
 	int left = BYTE - bits, s;
-	unsigned used = byte_places(bits, g);
+	unsigned used = byte_bits(bits, g);
 
 	if (quad < bits)
 		return quad * 32 + base + at;
-	s = (quad - bits) * bits + places_below(used, at);
-	return s / left * 32 + base + nth_place(~used, s % left);
+	s = (quad - bits) * bits + bits_below(used, at);
+	return s / left * 32 + base + nth_bit(~used, s % left);
 }
 
 int

@@ -87,11 +87,11 @@ edge_expand(Bounds *b, Op *o)
 	Edge e;
 	Sparse s;
 
-	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.places)
+	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.npos)
 		diag_error(b->k->unit->diag, o->src,
 		           "the end of the positions may lie within a group of %d: assume that their last "
 		           "dimension is a multiple of %d",
-		           s.places, s.places);
+		           s.npos, s.npos);
 	own = edge_of(b, o->in[0])->at[d];
 	if (own && !(edge_of(b, o->in[0])->zero >> d & 1))
 		o->in[0] = clip_zero(b, o, o->in[0], d, own);

@@ -376,7 +376,7 @@ pass_packed(Kernel *k)
 			continue;
 		p.pack = NEW(a, Pack);
 		*p.pack = *r->pack;
-		if (!p.pack->place)
+		if (!p.pack->layout)
 			p.pack->streams = 1;
 		p.words = NEWN(a, Val *, p.n);
 		p.ours = NEWN(a, bool, p.n);

@@ -42,7 +42,7 @@ classify(const Layout *from, const Layout *to)
 	return worst;
 }
 
-/* Words of a lane, whose elements have places of so many bits. */
+/* Words of a lane, whose elements have slots of so many bits. */
 static int64_t
 words(const Layout *l, int bits)
 {
@@ -53,7 +53,7 @@ Pick *
 conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
 {
 	Pick *p = NEW(s->arena, Pick);
-	int bits = dtype_place(t->dtype), c = classify(from, to);
+	int bits = dtype_slot_bits(t->dtype), c = classify(from, to);
 	double n = (double)s->k->warps * (double)words(to, bits), shuffles = 0, steps = 0, accesses = 0;
 	int64_t waves[2] = { 0 };
 	Exchange x;

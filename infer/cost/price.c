@@ -166,7 +166,7 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	}
 	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
-	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their places, or back */
+	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their slots, or back */
 		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
 	if (mem->type.space == S_global) {
 		if (o->code == O_load && made_ahead(s, o))
@@ -247,7 +247,7 @@ price_cast(const Solve *s, const Op *o, Res *r)
 {
 	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
 	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
-	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_place(to), 32));
+	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_slot_bits(to), 32));
 	const CastPrice *p;
 
 	if (dtype_info[from].bits > 8 && to != D_bool) {
@@ -280,7 +280,7 @@ price_elements(const Solve *s, const Op *o, Res *r)
 		arithmetic(s, r, D_i32, elems * lookup_weight(s, o));
 		return;
 	}
-	arithmetic(s, r, d, n * (double)words_of(l, dtype_place(d)) * alu_weight(o));
+	arithmetic(s, r, d, n * (double)words_of(l, dtype_slot_bits(d)) * alu_weight(o));
 	r->unit[R_mufu] += elems * mufu_weight(o) * WARP_SIZE / s->rates->mufu;
 	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
 }

@@ -36,7 +36,7 @@ lookup_weight(const Solve *s, const Op *o)
 	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
 	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
 
-	if (bits < 3 && !s->sol->spread[index->id]) /* codes to places of four bits */
+	if (bits < 3 && !s->sol->spread[index->id]) /* codes to slots of four bits */
 		four += bits == 2 ? 3 : 6;
 	return four / 4;
 }

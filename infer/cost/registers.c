@@ -16,7 +16,7 @@ typedef struct Need {
 static int64_t
 words(const Layout *l, DType t)
 {
-	return ceil_div(layout_cosize(l, AX_reg) * dtype_place(t), 32);
+	return ceil_div(layout_cosize(l, AX_reg) * dtype_slot_bits(t), 32);
 }
 
 static int64_t

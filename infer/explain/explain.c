@@ -83,7 +83,7 @@ pack_lines(Text *t, const Explained *ex)
 		const Param *p = &ex->k->param[i];
 		const Op *who;
 
-		if (!p->pack || !p->pack->place)
+		if (!p->pack || !p->pack->layout)
 			continue;
 		who = explain_pack_origin(ex, p);
 		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));

@@ -260,7 +260,7 @@ put_packs(Text *t, const Explained *ex)
 	for (int i = 0; i < ex->k->nparam; i++) {
 		const Pack *p = ex->k->param[i].pack;
 
-		if (!p || !p->place)
+		if (!p || !p->layout)
 			continue;
 		json_open(t, NULL, "{");
 		json_text(t, "name", ex->k->param[i].name);

@@ -33,7 +33,7 @@ load_price(const Layout *l, int64_t vec, DType d)
 static double
 pick_price(const Layout *from, const Layout *to, int64_t vec, DType d)
 {
-	int bits = dtype_place(d);
+	int bits = dtype_slot_bits(d);
 	double have = (double)(layout_cosize(from, AX_reg) * bits) / 32;
 	double need = (double)(layout_cosize(to, AX_reg) * bits) / 32;
 

@@ -38,7 +38,7 @@ bit_for_half(int bits, int first, int64_t e, int bit)
 	return word * 32 + e % 4 * 8 + at;
 }
 
-/* The place of a bit of element e of a stream, in bits from the stream's start, by the words of spread.h:
+/* Where a bit of element e of a stream is, in bits from the stream's start, by the words of spread.h:
  * lanes of H bits filled with whole elements from below, leftovers of all words on top. */
 int64_t
 bit_in_stream(int bits, int spread, int64_t e, int bit)
@@ -72,7 +72,7 @@ static bool
 element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg, const Held *words,
         int64_t e)
 {
-	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, place;
+	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, position;
 	int bits = dtype_info[k->dtype].bits, rank = t->rank;
 
 	type_coord(t, e, c);
@@ -80,12 +80,12 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 		at[i] = c[rank - 2 + i] % k->block[i];
 		c[rank - 2 + i] /= k->block[i];
 	}
-	place = mem_offset(k->place, at);
+	position = mem_offset(k->layout, at);
 	for (int b = 0; b < bits; b++) {
-		int64_t bit = bit_in_stream(bits, k->spread, place % each, b);
+		int64_t bit = bit_in_stream(bits, k->spread, position % each, b);
 		int64_t mine = bit_in_stream(bits, k->spread, reg, b), have;
 
-		c[rank] = word_in_block(k, place / each, bit / 32);
+		c[rank] = word_in_block(k, position / each, bit / 32);
 		have = mine / 32 < words->regs ? words->elem[thread * words->regs + mine / 32] : -1;
 		if (have != index_elem(wt, c) || bit % 32 != mine % 32)
 			return wrong(p, thread, reg,
@@ -107,7 +107,7 @@ blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 
 	if (!words || !elems)
 		return;
-	if (!k->place || !pack_check(p->arena, k, &why) || (e->type.spread && k->spread != e->type.spread)) {
+	if (!k->layout || !pack_check(p->arena, k, &why) || (e->type.spread && k->spread != e->type.spread)) {
 		wrong(p, -1, 0, "the tensor has no pack, or one in another order than the tile");
 		return;
 	}

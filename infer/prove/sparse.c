@@ -32,16 +32,16 @@ metadata(const Instr *in)
 	};
 }
 
-/* Row and place of position i in lane q of those that are read, g = lane / 4. */
+/* Row and column of position i in lane q of those that are read, g = lane / 4. */
 static void
-position(const Metadata *x, int g, int q, int i, int64_t *row, int64_t *place)
+position(const Metadata *x, int g, int q, int i, int64_t *row, int64_t *column)
 {
 	if (x->bits >= 16) {
 		*row = g + i / (x->each / 2) * 8;
-		*place = q * (x->each / 2) + i % (x->each / 2);
+		*column = q * (x->each / 2) + i % (x->each / 2);
 	} else {
 		*row = g + q % 2 * 8;
-		*place = q / 2 * 16 + i;
+		*column = q / 2 * 16 + i;
 	}
 }
 
@@ -68,10 +68,10 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 	for (int t = 0; t < p->threads; t++) {
 		int q = t % 4 - (int)first;
 		for (int i = 0; q >= 0 && q < x.lanes && i < x.each; i++) {
-			int64_t row, place;
-			position(&x, t % WARP_SIZE / 4, q, i, &row, &place);
+			int64_t row, column;
+			position(&x, t % WARP_SIZE / 4, q, i, &row, &column);
 			at[side] = c[t / WARP_SIZE][side] + row;
-			at[1 - side] = start + place;
+			at[1 - side] = start + column;
 			if (h->elem[t * h->regs + reg + i] != index_elem(&v->type, at))
 				return wrong(p, t, reg + i, "%s reads the position %s here", in->name,
 				             elem_text(p, &v->type, index_elem(&v->type, at)));
@@ -105,7 +105,7 @@ prove_expand(Prove *p, const Op *o)
 	for (int i = 0; i < 2; i++) {
 		const Type *part = &o->in[i]->type;
 		const Held *h = held_of(p, o->in[i]);
-		int each = i ? s.places : s.kept;
+		int each = i ? s.npos : s.kept;
 
 		for (int64_t r = 0; h && r < to->regs; r++)
 			for (int j = 0; j < each; j++) {

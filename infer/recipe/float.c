@@ -144,7 +144,7 @@ recipe_bytes(Make *k)
 
 	if (k->lane != 16 || !has_fields(d) || !recipe_exact(k->r->from, k->r->to))
 		return false;
-	if ((k->r->spread == 0 && k->place < 8) || (special && !in_bytes(k)))
+	if ((k->r->spread == 0 && k->slot_bits < 8) || (special && !in_bytes(k)))
 		return false;
 	for (int q = 0; q < SPREAD_GROUP / QUAD; q++) {
 		int hi, lo;

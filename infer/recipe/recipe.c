@@ -89,14 +89,14 @@ recipe_code(const Make *k, double x)
 int
 recipe_bit(const Make *k, int e, int b)
 {
-	return k->r->spread ? spread_bit(k->bits, k->r->spread, e, b) : e * k->place + b;
+	return k->r->spread ? spread_bit(k->bits, k->r->spread, e, b) : e * k->slot_bits + b;
 }
 
-/* Where bit b of an element goes in its lane: an integer's field to `place`, a float's sign to the top. */
+/* Where bit b of an element goes in its lane: an integer's field to bit `bit`, a float's sign to the top. */
 static int
-goal(const Make *k, int b, int place)
+goal(const Make *k, int b, int bit)
 {
-	return k->flt && b == k->bits - 1 ? k->lane - 1 : place + b;
+	return k->flt && b == k->bits - 1 ? k->lane - 1 : bit + b;
 }
 
 int
@@ -115,14 +115,14 @@ recipe_part(Part *part, int n, int word, int shift, int to)
 }
 
 int
-recipe_parts(const Make *k, int j, int place, Part *part)
+recipe_parts(const Make *k, int j, int bit, Part *part)
 {
 	int n = 0;
 
 	for (int i = 0; i < k->lanes; i++)
 		for (int b = 0; b < k->bits; b++) {
 			int from = recipe_bit(k, j * k->lanes + i, b);
-			int to = i * k->lane + goal(k, b, place), shift = from % 32 - to;
+			int to = i * k->lane + goal(k, b, bit), shift = from % 32 - to;
 
 			n = recipe_part(part, n, from / 32, shift, to);
 			if (n > PARTS)
@@ -153,16 +153,16 @@ recipe_half(const Make *k)
 }
 
 void
-recipe_finish(Make *k, int j, int value, const int place[2])
+recipe_finish(Make *k, int j, int value, const int bit[2])
 {
 	RecipeOut *o = &k->r->out[j];
 
 	o->value = (int16_t)value;
 	o->moved = true;
 	for (int i = 0; i < k->lanes; i++) {
-		o->less[i] = (1 << (k->man - place[i])) + recipe_half(k);
-		o->scaled = o->scaled || place[i];
-		o->mul |= recipe_code(k, ldexp(1, -place[i])) << i * k->lane;
+		o->less[i] = (1 << (k->man - bit[i])) + recipe_half(k);
+		o->scaled = o->scaled || bit[i];
+		o->mul |= recipe_code(k, ldexp(1, -bit[i])) << i * k->lane;
 		o->add |= recipe_code(k, -o->less[i]) << i * k->lane;
 	}
 	if (k->lanes == 1)
@@ -170,11 +170,11 @@ recipe_finish(Make *k, int j, int value, const int place[2])
 }
 
 static void
-int_to_float(Make *k, int j, int place)
+int_to_float(Make *k, int j, int bit)
 {
 	Part part[PARTS + 1];
-	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man | (uint32_t)recipe_half(k) << place;
-	int n = recipe_parts(k, j, place, part), both[2] = { place, place };
+	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man | (uint32_t)recipe_half(k) << bit;
+	int n = recipe_parts(k, j, bit, part), both[2] = { bit, bit };
 
 	recipe_finish(k, j, recipe_mixed(k, part, n, recipe_lanes(k, magic)), both);
 }
@@ -184,16 +184,16 @@ int_to_float(Make *k, int j, int place)
 static void
 ints_to_floats(Make *k)
 {
-	int place[RECIPE_OUT] = { 0 };
+	int bit[RECIPE_OUT] = { 0 };
 
-	recipe_places(k, place);
+	recipe_field_bits(k, bit);
 	for (int j = 0; j < k->r->nout; j++)
-		int_to_float(k, j, place[j]);
+		int_to_float(k, j, bit[j]);
 }
 
 /* Of an element in natural order: a power of two. */
 static int
-place_bits(int bits)
+slot_bits(int bits)
 {
 	if (bits > 4)
 		return 8;
@@ -213,7 +213,7 @@ make_init(Make *k, Recipe *r, DType from, int spread, DType to)
 	r->spread = spread;
 	k->r = r;
 	k->bits = d->bits;
-	k->place = place_bits(d->bits);
+	k->slot_bits = slot_bits(d->bits);
 	k->sint = d->kind == K_sint;
 	k->flt = d->kind == K_flt;
 	k->lane = t->bits;
@@ -360,5 +360,5 @@ recipe_words(DType from, int spread)
 {
 	int bits = dtype_info[from].bits;
 
-	return spread ? bits : place_bits(bits);
+	return spread ? bits : slot_bits(bits);
 }

@@ -1,7 +1,7 @@
 /* table.c - floats of up to 4 bits by tables of the results' bytes.
  *
- * In natural order codes have places of 4 bits, as prmt's selectors have, of which it uses three bits; those
- * of 3 bits have such places in the order of spread 4 too.  One prmt takes four bytes of a table of 8.  A
+ * In natural order codes have slots of 4 bits, as prmt's selectors have, of which it uses three bits; those
+ * of 3 bits have such slots in the order of spread 4 too.  One prmt takes four bytes of a table of 8.  A
  * sign is no matter of the table; where there is none, 16 numbers are in two tables, and the codes' uppermost
  * bits choose between them. */
 #include "hexc/ir/number.h"
@@ -92,7 +92,7 @@ recipe_table(Make *k)
 {
 	Table t;
 
-	if ((k->r->spread ? k->r->spread != 4 : k->place != 4) || k->lane < 16 || !table_make(&t, k))
+	if ((k->r->spread ? k->r->spread != 4 : k->slot_bits != 4) || k->lane < 16 || !table_make(&t, k))
 		return false;
 	if (k->lane == 32 && t.half == 1) /* is shorter by way of 16 bits */
 		return false;

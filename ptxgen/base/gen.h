@@ -2,7 +2,7 @@
  *
  * Words.  A lane's part of a register tile is an array of SSA values, never memory.  Element r of a
  * type of b < 32 bits lives in word r*b/32, packed little-endian, where b is a power of two: types of 3
- * bits have places of 4, those of 5, 6 and 7 places of 8 (dtype_place), what is above the element being
+ * bits have slots of 4, those of 5, 6 and 7 slots of 8 (dtype_slot_bits), what is above the element being
  * open.  Wider ones and bool take a word each:
  *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
  * A scalar is a tile of one register.  A tile in a spread order (hexc/ir/spread.h) has its groups' words.

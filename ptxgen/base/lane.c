@@ -12,7 +12,7 @@ pre_mul(Gen *g, LV x, int64_t by)
 	return LLVMBuildMul(g->pre, x, const_i32(g, by), "");
 }
 
-/* (place / stride) % extent, where place < limit. */
+/* (x / stride) % extent, where x < limit. */
 static LV
 pre_digit(Gen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 {

@@ -43,18 +43,18 @@ static LV
 four_codes(Gen *g, Val *index, int group)
 {
 	const Tile *t = tile_of(g, index);
-	int place = dtype_place(t->dtype), at = group * 4 % t->epw * place;
+	int slot = dtype_slot_bits(t->dtype), at = group * 4 % t->epw * slot;
 	LV x = word_get(g, index, group * 4 / t->epw);
 
 	if (at)
 		x = LLVMBuildLShr(g->b, x, const_i32(g, at), "");
 	for (int n = 2; n > 0; n /= 2) { /* halves, then single codes apart */
-		int up = n * (4 - place), run = n * place;
+		int up = n * (4 - slot), run = n * slot;
 		int64_t keep = ((int64_t)1 << run) - 1;
 
 		keep |= keep << 4 * n | (n == 1 ? (keep | keep << 4) << 8 : 0);
 		if (n == 2)
-			x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << 4 * place) - 1), "");
+			x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << 4 * slot) - 1), "");
 		x = LLVMBuildOr(g->b, x, LLVMBuildShl(g->b, x, const_i32(g, up), ""), "");
 		x = LLVMBuildAnd(g->b, x, const_i32(g, keep), "");
 	}
@@ -93,7 +93,7 @@ make_selectors(Gen *g, const Op *o, LookupPlan *p, int group)
 
 	if (p->low[group])
 		return;
-	if (!index->type.spread && dtype_place(index->type.dtype) < 4) {
+	if (!index->type.spread && dtype_slot_bits(index->type.dtype) < 4) {
 		low = four_codes(g, index, group);
 		table_selectors(g, p->entries, low, &p->low[group], &p->upper[group]);
 		return;

@@ -6,11 +6,11 @@
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
-/* The integer at a place of a word, extended to the value. */
+/* The integer in a slot of a word, extended to the value. */
 static LV
 unpack_int(Gen *g, DType d, LV word, int pos)
 {
-	int bits = dtype_info[d].bits, place = dtype_place(d), left = 32 - bits - place * pos;
+	int bits = dtype_info[d].bits, slot = dtype_slot_bits(d), left = 32 - bits - slot * pos;
 	bool sign = dtype_info[d].kind == K_sint;
 
 	if (bits == 32)
@@ -19,7 +19,7 @@ unpack_int(Gen *g, DType d, LV word, int pos)
 		word = LLVMBuildShl(g->b, word, const_i32(g, left), "");
 		return LLVMBuildAShr(g->b, word, const_i32(g, 32 - bits), "");
 	}
-	word = LLVMBuildLShr(g->b, word, const_i32(g, place * pos), "");
+	word = LLVMBuildLShr(g->b, word, const_i32(g, slot * pos), "");
 	return left ? LLVMBuildAnd(g->b, word, const_i32(g, ((int64_t)1 << bits) - 1), "") : word;
 }
 
@@ -132,7 +132,7 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 			code[i] = small_from_f32(g, d, e[i]);
 		e = code;
 	}
-	return bits_pack(g, dtype_place(d), e, n);
+	return bits_pack(g, dtype_slot_bits(d), e, n);
 }
 
 void
@@ -173,7 +173,7 @@ word_const(Gen *g, DType d, int64_t i, double f)
 	if (dtype_is_float(d))
 		i = num_code(d, f);
 	x = bits == 32 ? (uint64_t)i : (uint64_t)i & (((uint64_t)1 << bits) - 1);
-	for (int have = dtype_place(d); have < 32; have *= 2)
+	for (int have = dtype_slot_bits(d); have < 32; have *= 2)
 		x |= x << have;
 	return const_i32(g, (int64_t)x);
 }

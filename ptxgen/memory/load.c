@@ -3,7 +3,7 @@
  * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of
  * the result is a table made once; words of the result are then put together when they are pulled.
  * Elements that lie across bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
- * put into places when it is asked for. */
+ * put into slots when it is asked for. */
 #include "ptxgen/memory/load.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
@@ -18,8 +18,8 @@ typedef struct LoadPlan {
 	int vec, ninst, nraw; /* elements per instance; instances; raw words of one */
 	bool sub;             /* less than a byte per access: shift it down */
 	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
-	int pieces, nplaced;  /* instructions of an instance; words of places, 0: as they come */
-	LV *placed;           /* [ninst * nplaced] */
+	int pieces, nslots;  /* instructions of an instance; words of slots, 0: as they come */
+	LV *placed;           /* [ninst * nslots] */
 	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
 } LoadPlan;
 
@@ -103,17 +103,17 @@ load_instance(Gen *g, LoadPlan *p, int i)
 		asm_instr(g, p->inst, in, 2, inside, raw);
 }
 
-/* Word w of instance i's elements in their places. */
+/* Word w of instance i's elements in their slots. */
 static LV
-placed_word(Gen *g, LoadPlan *p, DType d, int i, int w)
+slot_word(Gen *g, LoadPlan *p, DType d, int i, int w)
 {
-	LV *to = &p->placed[i * p->nplaced + w], two[2] = { NULL };
+	LV *to = &p->placed[i * p->nslots + w], two[2] = { NULL };
 	int at = w * dtype_per_word(d) * dtype_info[d].bits;
 
 	for (int k = 0; k < 2 && at / 32 + k < p->nraw; k++)
 		two[k] = p->raw[i * p->nraw + at / 32 + k];
 	if (!*to)
-		*to = stream_places(g, d, two, at % 32);
+		*to = stream_slots(g, d, two, at % 32);
 	return *to;
 }
 
@@ -125,9 +125,9 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 	int bits = dtype_info[d].bits;
 
 	load_instance(g, p, i);
-	if (p->nplaced) {
+	if (p->nslots) {
 		*pos = e % dtype_per_word(d);
-		return placed_word(g, p, d, i, e / dtype_per_word(d));
+		return slot_word(g, p, d, i, e / dtype_per_word(d));
 	}
 	*pos = e * bits % 32 / bits;
 	return p->raw[i * p->nraw + e * bits / 32];
@@ -263,8 +263,8 @@ emit_load(Gen *g, Op *o)
 	p->pieces = dtype_pieces(d);
 	p->sub = p->vec * bits < 8;
 	p->nraw = p->sub ? 1 : (int)ceil_div(p->inst->bits * p->pieces, 32);
-	p->nplaced = p->pieces > 1 ? (p->vec + dtype_per_word(d) - 1) / dtype_per_word(d) : 0;
-	p->placed = lv_array(g, p->ninst * p->nplaced);
+	p->nslots = p->pieces > 1 ? (p->vec + dtype_per_word(d) - 1) / dtype_per_word(d) : 0;
+	p->placed = lv_array(g, p->ninst * p->nslots);
 	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
 	                     !(p->sub && p->inst->bits == 8));

@@ -29,7 +29,7 @@ raw_word(Gen *g, Val *v, const int *reg, int e, int n)
 	return bits_gather(g, t->dtype == D_bool ? D_u8 : t->dtype, word, pos, n);
 }
 
-/* Elements that lie across bytes: gathered in their places, then as a stream. */
+/* Elements that lie across bytes: gathered in their slots, then as a stream. */
 static int
 store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
@@ -67,7 +67,7 @@ static int
 store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	Tile *t = tile_of(g, v);
-	int place = dtype_place(t->dtype), n = 0;
+	int slot = dtype_slot_bits(t->dtype), n = 0;
 
 	for (int e = 0; e < vec; e += 4) {
 		LV word[4];
@@ -78,7 +78,7 @@ store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 
 			word[k] = word_get(g, v, reg[e + k] / t->epw);
 			if (at)
-				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, place * at), "");
+				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, slot * at), "");
 		}
 		out[n++] = bits_gather(g, D_u8, word, pos, k);
 	}

@@ -39,7 +39,7 @@ moved(Gen *g, Val *x, const Moves *m)
 
 /* Where a lane's element r has bit b: in the words of the pack, and in those of a tile in natural order. */
 static int64_t
-pack_place(const Pack *p, int64_t r, int b)
+pack_bit_of(const Pack *p, int64_t r, int b)
 {
 	int bits = dtype_info[p->dtype].bits;
 
@@ -47,9 +47,9 @@ pack_place(const Pack *p, int64_t r, int b)
 }
 
 static int64_t
-tile_place(const Tile *t, int64_t r, int b)
+tile_bit_of(const Tile *t, int64_t r, int b)
 {
-	return r / t->epw * 32 + r % t->epw * dtype_place(t->dtype) + b;
+	return r / t->epw * 32 + r % t->epw * dtype_slot_bits(t->dtype) + b;
 }
 
 static const Pack *
@@ -66,7 +66,7 @@ pull_unpack(Gen *g, Op *o, int w)
 	int bits = dtype_info[t->dtype].bits;
 	Moves m;
 
-	if (o->out[0]->type.spread || (!p->spread && dtype_place(t->dtype) == bits)) {
+	if (o->out[0]->type.spread || (!p->spread && dtype_slot_bits(t->dtype) == bits)) {
 		t->word[w] = word_get(g, o->in[0], w);
 		return;
 	}
@@ -74,7 +74,7 @@ pull_unpack(Gen *g, Op *o, int w)
 		m.from[i] = -1;
 	for (int r = w * t->epw; r < (w + 1) * t->epw && r < t->nreg; r++)
 		for (int b = 0; b < bits; b++)
-			m.from[tile_place(t, r, b) % 32] = pack_place(p, r, b);
+			m.from[tile_bit_of(t, r, b) % 32] = pack_bit_of(p, r, b);
 	t->word[w] = moved(g, o->in[0], &m);
 }
 
@@ -96,8 +96,8 @@ pull_pack(Gen *g, Op *o, int w)
 		m.from[i] = -1;
 	for (int r = first; r < first + SPREAD_GROUP && r < x->nreg; r++)
 		for (int b = 0; b < bits; b++)
-			if (pack_place(p, r, b) / 32 == w)
-				m.from[pack_place(p, r, b) % 32] = tile_place(x, r, b);
+			if (pack_bit_of(p, r, b) / 32 == w)
+				m.from[pack_bit_of(p, r, b) % 32] = tile_bit_of(x, r, b);
 	tile_of(g, o->out[0])->word[w] = moved(g, o->in[0], &m);
 }
 

@@ -17,8 +17,8 @@ static bool
 pack_same(const Pack *a, const Pack *b)
 {
 	return a->dtype == b->dtype && a->block[0] == b->block[0] && a->block[1] == b->block[1] &&
-	       a->spread == b->spread && a->streams == b->streams && !a->place == !b->place &&
-	       (!a->place || layout_equal(a->place, b->place));
+	       a->spread == b->spread && a->streams == b->streams && !a->layout == !b->layout &&
+	       (!a->layout || layout_equal(a->layout, b->layout));
 }
 
 TEST_EACH(text_comes_back, COUNT_OF(good))
@@ -76,10 +76,10 @@ TEST_EACH(bits_are_apart, 4)
 	DType d = type[_i % 4];
 	const int spreads[] = { 0, 4, 8, 16, 33, 40 };
 	int64_t bits = dtype_info[d].bits, dim[3] = { 2, 70, 260 }, each = 16384 / bits / 32;
-	Layout place;
+	Layout layout;
 
 	for (int k = 0; k < 6; k++) {
-		Pack p = { d, { 64, 8 * each }, spreads[k], 32, &place };
+		Pack p = { d, { 64, 8 * each }, spreads[k], 32, &layout };
 		uint32_t *w;
 		int64_t n;
 		const char *why = "";

@@ -82,7 +82,7 @@ random_pack(Arena *a, Pack *p, bool odd)
 	p->spread = spreads[below(8)];
 	p->streams = below(2) ? 1 : (int64_t)1 << below(6);
 	random_place(l, rows, cols);
-	p->place = l;
+	p->layout = l;
 	return pack_check(a, p, &why);
 }
 

@@ -376,12 +376,12 @@ static void
 pack_place_turned(Kernel *k)
 {
 	Pack *p = other_pack(k);
-	Layout *l = copy_layout(p->place);
+	Layout *l = copy_layout(p->layout);
 	int64_t stride = l->it[0].stride;
 
 	l->it[0].stride = l->it[l->n - 1].stride;
 	l->it[l->n - 1].stride = stride;
-	p->place = l;
+	p->layout = l;
 }
 static void
 pack_spread(Kernel *k)

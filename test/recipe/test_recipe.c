@@ -82,11 +82,11 @@ rounded(double x, int man)
 /* ---- a group ------------------------------------------------------------------------------------- */
 
 static int
-place_of(int bits, int spread, int e, int b)
+bit_of(int bits, int spread, int e, int b)
 {
-	static const int place[] = { 0, 1, 2, 4, 4, 8, 8, 8, 8 };
+	static const int slot[] = { 0, 1, 2, 4, 4, 8, 8, 8, 8 };
 
-	return spread ? spread_bit(bits, spread, e, b) : e * place[bits] + b;
+	return spread ? spread_bit(bits, spread, e, b) : e * slot[bits] + b;
 }
 
 /* Steps take what is there before them. */
@@ -169,7 +169,7 @@ check_recipe(const Recipe *r)
 			for (int w = 0; w < 8; w++)
 				word[w] ^= word[w] >> 15;
 			for (int b = 0; b < bits; b++) {
-				int at = place_of(bits, r->spread, e, b);
+				int at = bit_of(bits, r->spread, e, b);
 
 				word[at / 32] &= ~(1u << at % 32);
 				word[at / 32] |= (uint32_t)(code >> b & 1) << at % 32;
@@ -191,13 +191,13 @@ TEST_EACH(all_codes, D_COUNT)
 	for (size_t s = 0; s < COUNT_OF(orders); s++)
 		for (size_t i = 0; i < COUNT_OF(to) * COUNT_OF(archs); i++) {
 			unsigned features = target_find(archs[i % COUNT_OF(archs)])->features;
-			int place = orders[s] ? bits : place_of(bits, 0, 1, 0);
+			int words = orders[s] ? bits : bit_of(bits, 0, 1, 0);
 
 			if (bits > 8 || !spread_valid(bits, orders[s]))
 				continue;
 			if (!recipe_make(&r, from, orders[s], to[i / COUNT_OF(archs)], features))
 				continue;
-			ck_assert_int_eq(recipe_words(from, orders[s]), place);
+			ck_assert_int_eq(recipe_words(from, orders[s]), words);
 			check_recipe(&r);
 			n += orders[s] <= 16 && orders[s] != 4;
 		}
