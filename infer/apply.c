@@ -54,7 +54,7 @@ set_layouts(Solve *s, const Sol *sol, Block *b)
 			b->arg[i]->type.layout = sol->val[b->arg[i]->id];
 	for (Op *o = b->first; o; o = o->next) {
 		for (int i = 0; i < o->nout; i++)
-			o->out[i]->type.spread = sol->spread[o->out[i]->id];
+			o->out[i]->type.bit_order = sol->bit_order[o->out[i]->id];
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg || o->code == O_alloc)
 				o->out[i]->type.layout = sol->val[o->out[i]->id];

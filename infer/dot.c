@@ -163,7 +163,7 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 		    !take_turns(&c->c, side, q, c->mix[side]))
 			return false;
 		/* pairs along k, the turns, the others in the order they have: words of narrow elements in
-		 * the order of spread 16 */
+		 * bit order 16 */
 		layout_regs_first(side ? &c->b : &c->a, 2, (int[2]){ 1 - side, side });
 		c->side[side] = turn_positions(s, sc[side], q, c->mix[side]);
 		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
@@ -177,15 +177,15 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 
 /* ---- without tensor cores --------------------------------------------------------------------------- */
 
-/* How one dim of the result is spread: runs in registers, then lanes, registers again, warps. */
-typedef struct Spread {
+/* How one dim of the result is split: runs in registers, then lanes, registers again, warps. */
+typedef struct DimSplit {
 	int64_t vec, lanes, regs, warps;
 	int lane, warp; /* strides of lanes and warps */
-} Spread;
+} DimSplit;
 
 /* A dim of the result that the operand does not have is repeated over its lanes and warps. */
 static void
-push_spread(Layout *l, int d, const Spread *x, int64_t vec, int64_t regs)
+push_split(Layout *l, int d, const DimSplit *x, int64_t vec, int64_t regs)
 {
 	layout_push(l, d, x->vec, vec, AX_reg);
 	layout_push(l, d, x->lanes, x->lane, AX_lane);
@@ -195,13 +195,13 @@ push_spread(Layout *l, int d, const Spread *x, int64_t vec, int64_t regs)
 
 /* An operand with dim d of the result and all of k; `runs`: a lane's registers run along k first. */
 static void
-fma_operand(Layout *l, int d, const Spread *own, const Spread *other, int64_t k, bool runs)
+fma_operand(Layout *l, int d, const DimSplit *own, const DimSplit *other, int64_t k, bool runs)
 {
 	int64_t vec = runs ? k : 1, kstride = runs ? 1 : own->vec;
 
 	layout_init(l, 2);
 	layout_push(l, 1 - d, k, kstride, AX_reg);
-	push_spread(l, d, own, vec, own->vec * k);
+	push_split(l, d, own, vec, own->vec * k);
 	layout_push_rep(l, other->lanes, other->lane, AX_lane);
 	layout_push_rep(l, other->warps, other->warp, AX_warp);
 }
@@ -214,7 +214,7 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	const Type *t = &dot->out[0]->type;
 	int64_t k = dot->in[0]->type.shape[1], rows = t->shape[0], cols = t->shape[1];
 	int unit[2] = { source_unit(s, dot->in[0]), source_unit(s, dot->in[1]) };
-	Spread m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
+	DimSplit m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
 	int left;
 
 	while (n.vec > 1 && gcd64(cols / n.vec, 8) < 8 && cols / n.vec > gcd64(cols / n.vec, 8))
@@ -234,8 +234,8 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	fma_operand(&c->a, 0, &m, &n, k, c->along_k && unit[0] == 1);
 	fma_operand(&c->b, 1, &n, &m, k, c->along_k && unit[1] == 0);
 	layout_init(&c->c, 2);
-	push_spread(&c->c, 1, &n, 1, n.vec);
-	push_spread(&c->c, 0, &m, n.vec * n.regs, n.vec * n.regs * m.vec);
+	push_split(&c->c, 1, &n, 1, n.vec);
+	push_split(&c->c, 0, &m, n.vec * n.regs, n.vec * n.regs * m.vec);
 	for (int i = 0; i < 3; i++) {
 		Layout *l = i == 0 ? &c->a : i == 1 ? &c->b
 		                                    : &c->c;

@@ -2,7 +2,7 @@
  *
  * A tensor has one pack.  The first reader chooses it; tiles of others, and of a pack that the program gives,
  * are made as the pack has them and converted. */
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "infer/base/model.h"
 #include "infer/memory/memory.h"
 #include "infer/memory/pack_layout.h"
@@ -166,16 +166,16 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 void
 settle_packs(Solve *s)
 {
-	int *spread = NEWN(s->arena, int, s->k->nparam);
+	int *bit_order = NEWN(s->arena, int, s->k->nparam);
 
 	for (int i = 0; i < s->k->nparam; i++)
-		spread[i] = -1;
+		bit_order[i] = -1;
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
-		int *one = o->code == O_unpack ? &spread[o->in[1]->index] : NULL;
+		int *one = o->code == O_unpack ? &bit_order[o->in[1]->index] : NULL;
 
 		if (one)
-			*one = s->sol->made[o->id][0] ? 0 : spread_liked_packed(s, o->out[0], *one);
+			*one = s->sol->made[o->id][0] ? 0 : bit_order_liked_packed(s, o->out[0], *one);
 	}
 	for (int i = 0; i < s->k->nparam; i++) {
 		const Pack *asked = s->k->param[i].pack;
@@ -184,14 +184,14 @@ settle_packs(Solve *s)
 		if (!s->sol->pack[i])
 			continue;
 		*p = *s->sol->pack[i];
-		p->spread = asked->layout ? asked->spread : spread[i] > 0 ? spread[i]
-		                                                          : 0;
+		p->bit_order = asked->layout ? asked->bit_order : bit_order[i] > 0 ? bit_order[i]
+		                                                                   : 0;
 		if (asked->layout)
 			;
-		else if (dtype_info[p->dtype].bits >= p->spread ||
+		else if (dtype_info[p->dtype].bits >= p->bit_order ||
 		         p->block[0] * p->block[1] / p->streams %
-		                 spread_unit(dtype_info[p->dtype].bits, p->spread))
-			p->spread = 0;
+		                 bit_order_unit(dtype_info[p->dtype].bits, p->bit_order))
+			p->bit_order = 0;
 		s->sol->pack[i] = p;
 	}
 	for (int i = 0; i < s->norder; i++) {
@@ -199,8 +199,8 @@ settle_packs(Solve *s)
 		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
 
 		/* who cannot read that order has the bits put in natural order */
-		if (p && p->spread && !s->sol->made[o->id][0] &&
-		    spread_liked_packed(s, o->out[0], -1) == p->spread)
-			spread_tile(s, o->out[0], p->spread);
+		if (p && p->bit_order && !s->sol->made[o->id][0] &&
+		    bit_order_liked_packed(s, o->out[0], -1) == p->bit_order)
+			bit_order_set(s, o->out[0], p->bit_order);
 	}
 }

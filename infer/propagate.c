@@ -61,7 +61,8 @@ anchor_access(Solve *s, Op *o)
 	/* wider than for every lane to have a part: lanes would do again what others do */
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
-	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps, s->sol->plan.spread == WARPS_OUTER))
+	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps,
+	               s->sol->plan.warp_major == WARPS_OUTER))
 		return false;
 	return give(s, tile, &l, o);
 }

@@ -127,7 +127,7 @@ new_piece(Layout *out, const Solve *s, const Type *t, int d, int64_t g)
 
 /* All tiles consist of the pieces, one behind the other in registers. */
 static void
-spread_pieces(Solve *s, Op *o, const Layout *piece)
+lay_out_pieces(Solve *s, Op *o, const Layout *piece)
 {
 	int d = (int)IMM(o, dim);
 	int64_t g = piece_of(o);
@@ -149,18 +149,18 @@ rule_pieces(Solve *s, Op *o)
 	Layout piece;
 
 	if (known(s, o->out[0]) && piece_layout(&piece, known(s, o->out[0]), d, g)) {
-		spread_pieces(s, o, &piece);
+		lay_out_pieces(s, o, &piece);
 		return;
 	}
 	for (int i = 0; i < o->nin; i++) {
 		any = any || known(s, o->in[i]);
 		if (known(s, o->in[i]) && piece_layout(&piece, known(s, o->in[i]), d, g)) {
-			spread_pieces(s, o, &piece);
+			lay_out_pieces(s, o, &piece);
 			return;
 		}
 	}
 	if (any && new_piece(&piece, s, &o->out[0]->type, d, g))
-		spread_pieces(s, o, &piece);
+		lay_out_pieces(s, o, &piece);
 }
 
 void
@@ -169,5 +169,5 @@ anchor_pieces(Solve *s, Op *o)
 	Layout piece;
 
 	if (new_piece(&piece, s, &o->out[0]->type, (int)IMM(o, dim), piece_of(o)))
-		spread_pieces(s, o, &piece);
+		lay_out_pieces(s, o, &piece);
 }

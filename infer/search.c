@@ -27,7 +27,7 @@ typedef struct Search {
 	Solve *s;
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
-	int nstore, nwiden, nline, nspread;
+	int nstore, nwiden, nline, nmajor;
 	Why nearest; /* of the plans that failed, the reason of the one that came farthest */
 	int tried;
 	Cands *out;
@@ -54,13 +54,13 @@ try_dots(Search *x, const int *at)
 
 	for (int i = 0; i < x->s->ndot; i++)
 		dot[i] = &x->choice[i][at[i]];
-	for (int v = 0; v < x->nstore * x->nwiden * x->nline * x->nspread; v++) {
+	for (int v = 0; v < x->nstore * x->nwiden * x->nline * x->nmajor; v++) {
 		Plan p = {
 			.dot = dot,
 			.store = (StoreWay)(v % x->nstore),
 			.widen = (NarrowWay)(v / x->nstore % x->nwiden),
 			.line = (LineWay)(v / x->nstore / x->nwiden % x->nline),
-			.spread = (WarpOrder)(v / x->nstore / x->nwiden / x->nline),
+			.warp_major = (WarpOrder)(v / x->nstore / x->nwiden / x->nline),
 		};
 		bool more;
 
@@ -217,7 +217,7 @@ search(Solve *s, Cands *out)
 		.nstore = has_store_choice(s) ? STORE_WAYS : 1,
 		.nwiden = has_narrow_load(s) ? NARROW_WAYS : 1,
 		.nline = has_line(s) ? LINE_WAYS : 1,
-		.nspread = s->ndot ? 1 : WARP_ORDERS,
+		.nmajor = s->ndot ? 1 : WARP_ORDERS,
 	};
 	int *at = NEWN(s->arena, int, s->ndot + 1);
 	int64_t combinations = 1;

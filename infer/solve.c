@@ -234,7 +234,7 @@ sol_new(Solve *s, const Plan *plan)
 	sol->made = NEWN(s->arena, const Layout **, no);
 	sol->mconv = NEWN(s->arena, Pick **, no);
 	sol->pick = NEWN(s->arena, Pick *, no);
-	sol->spread = NEWN(s->arena, int, nv);
+	sol->bit_order = NEWN(s->arena, int, nv);
 	sol->pack = NEWN(s->arena, const Pack *, s->k->nparam + 1);
 	sol->res = NEWN(s->arena, Res, no);
 	for (int i = 0; i < s->norder; i++) {

@@ -54,7 +54,7 @@ pull_regmap(Gen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 }
 
-/* Words of a spread order are not taken apart: transposed or not, each is what it was. */
+/* Words of a bit order are not taken apart: transposed or not, each is what it was. */
 static void
 pull_same(Gen *g, Op *o, int w)
 {
@@ -73,5 +73,5 @@ emit_regmap(Gen *g, Op *o)
 {
 	if (o->out[0]->type.space != S_reg)
 		return; /* another shape of a shared tile: its accesses know */
-	tile_lazy(g, o, o->out[0]->type.spread ? pull_same : pull_regmap, NULL);
+	tile_lazy(g, o, o->out[0]->type.bit_order ? pull_same : pull_regmap, NULL);
 }

@@ -23,7 +23,7 @@ make_rising(Gen *g, LV x)
 /* One of two, as tensor cores have it: 0 is 0b0100 and 1 is 0b1110.  Bits move to the nibbles in steps of
  * 12, 6 and 3; then 0 * 10 + 4 and 1 * 10 + 4. */
 static LV
-spread_bits(Gen *g, LV x)
+widen_bits(Gen *g, LV x)
 {
 	static const struct {
 		int shift;
@@ -49,7 +49,7 @@ sparse_metadata(Gen *g, Val *v, int64_t reg)
 	x = word_get(g, v, (int)(reg / epw));
 	if (reg % epw)
 		x = LLVMBuildLShr(g->b, x, const_i32(g, reg % epw * dtype_info[v->type.dtype].bits), "");
-	return one ? spread_bits(g, x) : make_rising(g, x);
+	return one ? widen_bits(g, x) : make_rising(g, x);
 }
 
 /* ---- without tensor cores for it --------------------------------------------------------------- */

@@ -50,8 +50,9 @@ typedef struct Type {
 	 * swizzled). NULL until inference; `pinned` if the program gave it. */
 	const Layout *layout;
 	bool pinned;
-	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/ir/spread.h) */
-	int spread;
+	/* register tile of at most 8 bits: the order of a lane's elements in its words
+	 * (hexc/ir/bit_order.h) */
+	int bit_order;
 } Type;
 
 typedef struct Op Op;
@@ -263,7 +264,7 @@ Type type_tile(DType d, Space s, int rank, const int64_t *shape);
 Type type_free(Type t);                      /* the same, in whatever layout */
 int64_t type_size(const Type *t);            /* elements */
 void type_coord(const Type *t, int64_t elem, int64_t *index); /* of the element of this row-major number */
-bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
+bool type_same(const Type *a, const Type *b); /* dtype, space, shape, bit order; not layout */
 const char *type_print(Arena *a, const Type *t);
 
 /* ---- what a kernel says (say.c) ------------------------------------------------------------------- */

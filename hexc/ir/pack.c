@@ -1,6 +1,6 @@
 /* pack.c - packs: text, validity, and where each bit of an element is. */
 #include "hexc/ir/pack.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include <string.h>
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ pack_text(Arena *a, const Pack *p)
 	layout_canon(&layout);
 	return arena_printf(a, "hexc-pack %d %s block %lldx%lld spread %d streams %lld place %s",
 	                    PACK_VERSION, dtype_info[p->dtype].name, (long long)p->block[0],
-	                    (long long)p->block[1], p->spread, (long long)p->streams,
+	                    (long long)p->block[1], p->bit_order, (long long)p->streams,
 	                    layout_print(a, &layout));
 }
 
@@ -113,16 +113,16 @@ static bool
 parse_layout(Arena *a, Reader *r, Pack *p, const char **why)
 {
 	Layout *layout = NEW(a, Layout);
-	int64_t spread;
+	int64_t bit_order;
 	size_t at;
 
-	if (!take_word(r, "spread") || !take_number(r, ' ', &spread))
+	if (!take_word(r, "spread") || !take_number(r, ' ', &bit_order))
 		return refuse(why, "`spread N` is missing behind the block");
 	if (!take_word(r, "streams") || !take_number(r, ' ', &p->streams))
 		return refuse(why, "`streams N` is missing behind the spread");
 	if (!take_word(r, "place") || !layout_parse(layout, r->s, (size_t)(r->end - r->s), &at))
 		return refuse(why, "`place LAYOUT` is missing behind the streams");
-	p->spread = spread > 99 ? 1 : (int)spread; /* no order */
+	p->bit_order = bit_order > 99 ? 1 : (int)bit_order; /* no order */
 	p->layout = layout;
 	return true;
 }
@@ -191,15 +191,15 @@ pack_check(Arena *a, const Pack *p, const char **why)
 	n = p->block[0] * p->block[1];
 	if (n * bits % 32)
 		return refuse(why, "a block is not a whole number of 32-bit words");
-	if (!spread_valid((int)bits, p->spread))
+	if (!bit_order_valid((int)bits, p->bit_order))
 		return refuse(why, "the spread is 0, 4, 8, 16, or an order for halves, 33 to 41");
 	if (p->streams < 1 || n % p->streams)
 		return refuse(why, "the streams do not share a block equally");
 	each = n / p->streams;
 	if (p->streams > 1 && each * bits % 128)
 		return refuse(why, "a stream is not a multiple of 16 bytes");
-	if (p->spread && each % spread_unit((int)bits, p->spread))
-		return refuse(why, "a stream is no whole number of spread groups");
+	if (p->bit_order && each % bit_order_unit((int)bits, p->bit_order))
+		return refuse(why, "a stream is no whole number of groups of elements");
 	if (l->ndim != 2 || layout_extent(l, 0) != p->block[0] || layout_extent(l, 1) != p->block[1] ||
 	    !layout_is_mem(l) || l->swizzle.bits || !layout_in_range(l))
 		return refuse(why, "the place is no layout of a block's rows and columns");
@@ -223,8 +223,8 @@ pack_bit(const Pack *p, int64_t row, int64_t column, int bit)
 	int bits = dtype_info[p->dtype].bits;
 	int64_t each = p->block[0] * p->block[1] / p->streams, at = pack_position(p, row, column);
 	int64_t stream = at / each, nth = at % each;
-	int in_group = spread_bit(bits, p->spread, (int)(nth % SPREAD_GROUP), bit);
-	int64_t word = nth / SPREAD_GROUP * bits + in_group / 32;
+	int in_group = bit_order_bit(bits, p->bit_order, (int)(nth % BIT_GROUP), bit);
+	int64_t word = nth / BIT_GROUP * bits + in_group / 32;
 
 	word = word / 4 * 4 * p->streams + stream * 4 + word % 4;
 	return word * 32 + in_group % 32;

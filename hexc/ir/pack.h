@@ -4,7 +4,7 @@
  * what sticks out at the ends is filled up with code 0.  Blocks follow one another row by row of blocks, and
  * the matrices of the leading dims follow one another.  In a block an element has a position by `layout`.
  * The positions are shared out to `streams` streams of equal length, in order: one for each lane that reads
- * the block.  A stream is a row of 32-bit words whose bits hold its elements in the order of spread.h, and
+ * the block.  A stream is a row of 32-bit words whose bits hold its elements in the order of bit_order.h, and
  * the streams of a block take turns with 16 bytes each, so that lanes that read theirs by 16 bytes read
  * memory in one piece.
  *
@@ -19,7 +19,7 @@ enum { PACK_BLOCK_MAX = 1 << 20, PACK_VERSION = 1 };
 struct Pack {
 	DType dtype;         /* 1 to 8 bits */
 	int64_t block[2];    /* rows, columns of a block; 0, 0: not chosen yet */
-	int spread;          /* the order of a stream's elements: spread.h */
+	int bit_order;       /* the order of a stream's elements: bit_order.h */
 	int64_t streams;     /* above 1: each is a multiple of 16 bytes */
 	const Layout *layout; /* [rows, columns] -> mem, a bijection to 0 .. rows * columns - 1;
 	                      * NULL: not known yet, and row by row until then */

@@ -336,12 +336,12 @@ want_type(Read *r, Type *out)
 			return false;
 		out->rank++;
 	}
-	if (read_word(r, "spread")) {
-		int64_t spread;
+	if (read_word(r, "order")) {
+		int64_t bit_order;
 
-		if (!want_int(r, 1, 99, &spread))
+		if (!want_int(r, 1, 99, &bit_order))
 			return false;
-		out->spread = (int)spread;
+		out->bit_order = (int)bit_order;
 	}
 	if (!read_sign(r, "@"))
 		return !r->bad;

@@ -107,13 +107,13 @@ verify_written(Verify *v, const Op *o)
 }
 
 static bool
-has_spread(const Op *o)
+has_bit_order(const Op *o)
 {
 	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->type.spread)
+		if (o->in[i]->type.bit_order)
 			return true;
 	for (int i = 0; i < o->nout; i++)
-		if (o->out[i]->type.spread)
+		if (o->out[i]->type.bit_order)
 			return true;
 	return false;
 }
@@ -160,7 +160,7 @@ verify_op(Verify *v, const Op *o)
 	for (int r = 0; r < 2; r++)
 		if (o->blk[r] && !verify_block(v, o->blk[r], o))
 			return false;
-	if (!op_is(o, F_SPREAD) && has_spread(o))
+	if (!op_is(o, F_BIT_ORDER) && has_bit_order(o))
 		return broken(v, o, "it takes tiles in natural order only");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (!bad)

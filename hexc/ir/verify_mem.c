@@ -103,7 +103,7 @@ shape_load(Arena *a, const Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Type natural = *t;
 
-	natural.spread = 0; /* what an instruction makes of it is the matter of pass prove */
+	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass prove */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));

@@ -27,7 +27,7 @@ same_shape(const Type *x, const Type *y)
 	Type t = *x;
 
 	t.dtype = y->dtype;
-	t.spread = y->spread;
+	t.bit_order = y->bit_order;
 	return type_same(&t, y);
 }
 
@@ -139,8 +139,8 @@ shape_lookup(Arena *a, const Op *o)
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
 		return "operands or results that are no register tiles";
-	if (x->spread || t->spread || (i->spread && i->spread != 4))
-		return "a spread, other than one of 4 of the indices";
+	if (x->bit_order || t->bit_order || (i->bit_order && i->bit_order != 4))
+		return "a bit order, other than 4 of the indices";
 	if (!same_shape(i, t) || x->dtype != t->dtype)
 		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
 		                    t);
@@ -162,7 +162,7 @@ shape_cast(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 
-	if (t->spread)
+	if (t->bit_order)
 		return "a result that is not in natural order";
 	return is_value(t) && same_shape(x, t) ? NULL : types_differ(a, "shapes differ", x, t);
 }

@@ -7,7 +7,7 @@ both_reg(const Op *o)
 {
 	return o->in[0]->type.space == S_reg && o->out[0]->type.space == S_reg &&
 	       o->in[0]->type.dtype == o->out[0]->type.dtype &&
-	       o->in[0]->type.spread == o->out[0]->type.spread;
+	       o->in[0]->type.bit_order == o->out[0]->type.bit_order;
 }
 
 const char *
@@ -96,7 +96,7 @@ shape_concat(Arena *a, const Op *o)
 	int64_t d = IMM(o, dim);
 	Type r = *x;
 
-	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->spread || y->spread)
+	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->bit_order || y->bit_order)
 		return types_differ(a, "not register tiles of one type", x, y);
 	if (d < 0 || d >= x->rank || d >= y->rank)
 		return "no such dim";

@@ -209,8 +209,8 @@ Val *lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what);
 bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
 /* Only the shape: rank and extents of `t`, whose dtype is left alone. */
 bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
-/* Spread a value of the right element type to the shape of t. */
-Val *lower_spread(Lower *l, Src src, Value v, Type t);
+/* Broadcast a value of the right element type to the shape of t. */
+Val *lower_broadcast_to(Lower *l, Src src, Value v, Type t);
 /* Edges of the elementwise combination of n operands with result type t. */
 void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
 /* An i64 scalar, or NULL after a report that names `what`. */

@@ -127,7 +127,7 @@ print_tiles(Lower *l, const Say *s)
 			continue;
 		x.v = printable(l, src, x.v);
 		t.dtype = x.v->type.dtype;
-		x.v = lower_spread(l, src, x, t);
+		x.v = lower_broadcast_to(l, src, x, t);
 		tile[i] = lower_stage(l, src, &x).v;
 	}
 	for (int d = 0; d < rank; d++)

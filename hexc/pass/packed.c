@@ -12,7 +12,7 @@
  *
  * needs   slices of packed tensors that start and end with blocks
  * keeps   what the kernel computes, given the tensor in its packed form
- * leaves  Param.pack with its block; place and spread are inference's to find */
+ * leaves  Param.pack with its block; layout and bit_order are inference's to find */
 #include "hexc/ir/access.h"
 #include "hexc/pass/packed.h"
 #include "hexc/pass/pass.h"

@@ -60,7 +60,7 @@ typedef enum NarrowWay {
 
 typedef struct Plan {
 	const DotChoice **dot; /* [ndot] by order of appearance */
-	WarpOrder spread;
+	WarpOrder warp_major;
 	StoreWay store;
 	LoadWay load;
 	LineWay line;

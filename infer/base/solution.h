@@ -26,7 +26,7 @@ typedef struct Sol {
 	Pick ***mconv; /* [nop+1][nout] how made becomes val[] */
 	Pick **pick; /* [nop+1] */
 	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
-	int *spread; /* [nval+1] in which order the words of narrow tiles hold their bits */
+	int *bit_order; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	int64_t registers; /* that a lane holds at once, about */
 	double cycles; /* of a block, with others beside it */

@@ -7,13 +7,13 @@
 /* What a cast from a narrow type takes. */
 typedef struct CastPrice {
 	bool known, any; /* is there a recipe? */
-	int spread;
+	int bit_order;
 	int steps, last; /* instructions for 32 elements: of integers, of the result's type */
 } CastPrice;
 /* No cast has been asked for yet. */
 void forget_casts(Solve *s);
-/* Of cast o if its operand's words are in that order (hexc/ir/spread.h). */
-const CastPrice *cast_price(const Solve *s, const Op *o, int spread);
+/* Of cast o if its operand's words are in that order (hexc/ir/bit_order.h). */
+const CastPrice *cast_price(const Solve *s, const Op *o, int bit_order);
 /* Instructions per element of a lookup (ptxgen/element/lookup.c): each four take byte permutations for each
  * of their bytes, selectors, and permutations that join bytes to elements. */
 double lookup_weight(const Solve *s, const Op *o);

@@ -2,7 +2,7 @@
  * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
  * is. */
 #include "hexc/ir/sparse.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
 #include <string.h>
@@ -255,9 +255,9 @@ price_cast(const Solve *s, const Op *o, Res *r)
 		r->unit[R_issue] += words / ISSUE_RATE;
 		return;
 	}
-	p = cast_price(s, o, s->sol->spread[o->in[0]->id]);
+	p = cast_price(s, o, s->sol->bit_order[o->in[0]->id]);
 	if (p->any) {
-		double groups = n * (double)regs / SPREAD_GROUP;
+		double groups = n * (double)regs / BIT_GROUP;
 		arithmetic(s, r, D_i32, groups * p->steps);
 		arithmetic(s, r, to, groups * p->last);
 		return;
@@ -297,7 +297,7 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	if (dot_is_sparse(o)) {
 		bool one = o->in[3]->type.dtype == D_u1;
 		int64_t words = words_of(operand(s, o, 3), bits_of(o->in[3]));
-		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? SPREAD_STEPS : ORDER_STEPS));
+		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? WIDEN_STEPS : ORDER_STEPS));
 	}
 	if (in && in->kind != IK_fma) {
 		double instances = work / ((double)in->m * in->n * in->k);

@@ -40,15 +40,15 @@ int64_t reg_run(const Layout *l, int dim);
 bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
                bool outer);
 
-/* ---- spread.c ------------------------------------------------------------------------------------- */
-/* The order of bits (hexc/ir/spread.h) that all readers of narrow tile v like: casts that have recipes for
+/* ---- bit_order.c ---------------------------------------------------------------------------------- */
+/* The order of bits (hexc/ir/bit_order.h) that all readers of narrow tile v like: casts that have recipes for
  * it. */
-int spread_liked(const Solve *s, const Val *v);
+int bit_order_liked(const Solve *s, const Val *v);
 /* The same of a tile unpacked from a tensor's words; so_far: what readers of that tensor's other tiles like,
  * -1: there are none. */
-int spread_liked_packed(const Solve *s, const Val *v, int so_far);
+int bit_order_liked_packed(const Solve *s, const Val *v, int so_far);
 /* v, and what only rearranges it, lies in that order. */
-void spread_tile(Solve *s, const Val *v, int spread);
+void bit_order_set(Solve *s, const Val *v, int bit_order);
 
 /* ---- load.c --------------------------------------------------------------------------------------- */
 /* Access instruction of a load of a tile, and the layout it comes in where that is another than its

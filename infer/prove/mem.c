@@ -174,7 +174,7 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held
 		used[word + e]++;
 	for (int l = 0; l < WARP_SIZE; l++)
 		for (int i = 0; i < per_word; i++) {
-			int64_t bit = bit_in_stream(bits, t->spread, word + i, 0) - word * bits;
+			int64_t bit = bit_in_stream(bits, t->bit_order, word + i, 0) - word * bits;
 			int e = (int)(bit / bits); /* as the word has them */
 			int r = trans ? 2 * (l % 4) + e / half : l / 4;
 			int c = trans ? l / 4 * half + e % half : per_word * (l % 4) + e;
@@ -228,7 +228,7 @@ prove_load(Prove *p, const Op *o)
 		return;
 	}
 	h = held_of(p, o->out[0]);
-	if (o->out[0]->type.spread)
+	if (o->out[0]->type.bit_order)
 		wrong(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
 	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
 	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&

@@ -61,7 +61,7 @@ reg_of(const Held *h, int64_t elem)
 
 /* Sum of digit * stride per axis, digits fastest first within each dim. */
 static void
-spread(const Layout *l, const int64_t *c, int64_t *at)
+axis_offsets(const Layout *l, const int64_t *c, int64_t *at)
 {
 	for (Digit g = layout_digits(l); g.it; digit_next(&g))
 		at[g.it->axis] += c[g.dim] / g.weight % g.it->extent * g.it->stride;
@@ -72,7 +72,7 @@ mem_offset(const Layout *l, const int64_t *c)
 {
 	int64_t at[AX_COUNT] = { 0 }, x, from;
 
-	spread(l, c, at);
+	axis_offsets(l, c, at);
 	x = at[AX_mem] + l->offset[AX_mem];
 	if (l->swizzle.bits == 0)
 		return x;
@@ -134,7 +134,7 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 		Coord at = { { 0 } };
 
 		type_coord(t, e, c);
-		spread(l, c, at.at);
+		axis_offsets(l, c, at.at);
 		for (int64_t i = 0; i < replicas; i++) {
 			Coord copy = at;
 

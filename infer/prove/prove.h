@@ -47,7 +47,7 @@ int64_t mem_offset(const Layout *l, const int64_t *c);
 #include "hexc/ir/ops.def"
 
 /* Where a bit of element e of a lane's narrow elements is: word * 32 + bit of the word (prove/packed.c). */
-int64_t bit_in_stream(int bits, int spread, int64_t e, int bit);
+int64_t bit_in_stream(int bits, int bit_order, int64_t e, int bit);
 /* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
  * that the instruction reads those of the rows from c[warp]. */
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);

@@ -18,7 +18,7 @@ stream_shifts(const Make *k, int *shift)
 	for (int at = k->room + 1; at < 8; at++) {
 		bool used = false;
 
-		for (int e = 0; e < SPREAD_GROUP; e++)
+		for (int e = 0; e < BIT_GROUP; e++)
 			used = used || e * k->slot_bits % 8 == at;
 		if (used && at > shift[n - 1] + k->room)
 			shift[n++] = at;

@@ -74,7 +74,7 @@ double bound_smallest(DType d, bool normal); /* smallest positive number, smalle
 /* Sums (bound/sum.c) */
 Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */
-Val *bound_spread(Twin *t, Val *x, const Val *like);      /* x broadcast to the shape of `like` */
+Val *bound_broadcast_to(Twin *t, Val *x, const Val *like); /* x broadcast to the shape of `like` */
 
 /* Formulas, in functions that have a Twin *t and a Site *s. */
 #define ADD(x, y) bound_op2(t, O_add, x, y)

@@ -1,13 +1,13 @@
 /* plan.c - a pack as a movement of bits. */
 #include "lib/pack/plan.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include <string.h>
 
 /* Where the bits of a position are, in bits from the start of its block. */
 typedef struct Positions {
 	int64_t each, streams; /* elements of a stream */
 	int bits;
-	int in_group[SPREAD_GROUP][8];
+	int in_group[BIT_GROUP][8];
 } Positions;
 
 static void
@@ -16,19 +16,19 @@ positions(Positions *p, const Pack *pack)
 	p->bits = dtype_info[pack->dtype].bits;
 	p->streams = pack->streams;
 	p->each = pack->block[0] * pack->block[1] / pack->streams;
-	for (int e = 0; e < SPREAD_GROUP; e++)
+	for (int e = 0; e < BIT_GROUP; e++)
 		for (int b = 0; b < p->bits; b++)
-			p->in_group[e][b] = spread_bit(p->bits, pack->spread, e, b);
+			p->in_group[e][b] = bit_order_bit(p->bits, pack->bit_order, e, b);
 }
 
 static void
 bits_at(const Positions *p, int64_t position, int64_t out[8])
 {
 	int64_t stream = position / p->each, nth = position % p->each;
-	const int *in_group = p->in_group[nth % SPREAD_GROUP];
+	const int *in_group = p->in_group[nth % BIT_GROUP];
 
 	for (int b = 0; b < p->bits; b++) {
-		int64_t word = nth / SPREAD_GROUP * p->bits + in_group[b] / 32;
+		int64_t word = nth / BIT_GROUP * p->bits + in_group[b] / 32;
 
 		out[b] = (word / 4 * 4 * p->streams + stream * 4 + word % 4) * 32 + in_group[b] % 32;
 	}

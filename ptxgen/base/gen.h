@@ -5,7 +5,7 @@
  * bits have slots of 4, those of 5, 6 and 7 slots of 8 (dtype_slot_bits), what is above the element being
  * open.  Wider ones and bool take a word each:
  *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
- * A scalar is a tile of one register.  A tile in a spread order (hexc/ir/spread.h) has its groups' words.
+ * A scalar is a tile of one register.  A tile in a bit order (hexc/ir/bit_order.h) has its groups' words.
  *
  * Pull.  An op without effect is not emitted where it stands: it leaves a Tile with a `pull` rule, and
  * whoever needs word w of its result calls word_get, which emits just the instruction instance that

@@ -24,7 +24,7 @@ tile_new(Gen *g, Val *v)
 	BUG_IF(g->a, t->nreg < 1 || t->nreg > 1 << 16);
 	t->epw = dtype_per_word(t->dtype);
 	t->nword = (int)ceil_div(t->nreg, t->epw);
-	if (v->type.spread)
+	if (v->type.bit_order)
 		t->nword = t->nreg * dtype_info[t->dtype].bits / 32;
 	t->word = lv_array(g, t->nword);
 	BUG_IF(g->a, v->id > g->k->nval || g->tile[v->id]);

@@ -2,7 +2,7 @@
  *
  * Four codes of a word take a byte each from a plane of the table at once (table.c). Elements of more bytes
  * are put together from as many planes. Who asks for one element has its three neighbours with it. */
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
@@ -61,7 +61,7 @@ four_codes(Gen *g, Val *index, int group)
 	return x;
 }
 
-/* Codes 8 i .. 8 i + 7 of a lane in the order of spread 4, each in four bits, above them anything. */
+/* Codes 8 i .. 8 i + 7 of a lane in bit order 4, each in four bits, above them anything. */
 static LV
 eight_codes(Gen *g, Val *index, int i)
 {
@@ -70,10 +70,10 @@ eight_codes(Gen *g, Val *index, int i)
 	LV code = NULL;
 
 	for (int done = 0; done < bits; done += n) {
-		int at = spread_bit(bits, 4, i % 4 * 8, done), shift = at % 4 - done;
+		int at = bit_order_bit(bits, 4, i % 4 * 8, done), shift = at % 4 - done;
 		LV x = word_get(g, index, group + at / 32);
 
-		for (n = 1; done + n < bits && spread_bit(bits, 4, i % 4 * 8, done + n) == at + n;)
+		for (n = 1; done + n < bits && bit_order_bit(bits, 4, i % 4 * 8, done + n) == at + n;)
 			n++;
 		x = shift > 0 ? LLVMBuildLShr(g->b, x, const_i32(g, shift), "")
 		              : LLVMBuildShl(g->b, x, const_i32(g, -shift), "");
@@ -93,12 +93,12 @@ make_selectors(Gen *g, const Op *o, LookupPlan *p, int group)
 
 	if (p->low[group])
 		return;
-	if (!index->type.spread && dtype_slot_bits(index->type.dtype) < 4) {
+	if (!index->type.bit_order && dtype_slot_bits(index->type.dtype) < 4) {
 		low = four_codes(g, index, group);
 		table_selectors(g, p->entries, low, &p->low[group], &p->upper[group]);
 		return;
 	}
-	low = index->type.spread ? eight_codes(g, index, group / 2) : word_get(g, index, group / 2);
+	low = index->type.bit_order ? eight_codes(g, index, group / 2) : word_get(g, index, group / 2);
 	table_selectors(g, p->entries, low, &low, &upper);
 	for (int i = group & ~1; i < (group | 1) + 1 && i < p->ngroup; i++) {
 		LV by = const_i32(g, i % 2 * 16);

@@ -1,7 +1,7 @@
 /* number.c - elements of words as numbers, and back. */
 #include "ptxgen/element/number.h"
 #include "hexc/ir/number.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
@@ -41,19 +41,19 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 	return dtype_per_word(d) > 1 ? unpack_int(g, d, word, pos) : word;
 }
 
-/* The code of element r of a tile in a spread order, bit by bit where it is cut up; above it anything. */
+/* The code of element r of a tile in a bit order, bit by bit where it is cut up; above it anything. */
 static LV
-spread_code(Gen *g, Val *v, int r)
+ordered_code(Gen *g, Val *v, int r)
 {
-	int bits = dtype_info[v->type.dtype].bits, spread = v->type.spread, done = 0;
-	int group = r / SPREAD_GROUP * bits, e = r % SPREAD_GROUP;
+	int bits = dtype_info[v->type.dtype].bits, bit_order = v->type.bit_order, done = 0;
+	int group = r / BIT_GROUP * bits, e = r % BIT_GROUP;
 	LV code = NULL;
 
 	while (done < bits) {
-		int at = spread_bit(bits, spread, e, done), n = 1, shift = at % 32 - done;
+		int at = bit_order_bit(bits, bit_order, e, done), n = 1, shift = at % 32 - done;
 		LV x = word_get(g, v, group + at / 32);
 
-		while (done + n < bits && spread_bit(bits, spread, e, done + n) == at + n)
+		while (done + n < bits && bit_order_bit(bits, bit_order, e, done + n) == at + n)
 			n++;
 		x = shift > 0 ? LLVMBuildLShr(g->b, x, const_i32(g, shift), "")
 		              : LLVMBuildShl(g->b, x, const_i32(g, -shift), "");
@@ -70,8 +70,8 @@ elem_get(Gen *g, Val *v, int64_t r)
 {
 	const Tile *t = tile_of(g, v);
 
-	if (v->type.spread)
-		return elem_unpack(g, t->dtype, spread_code(g, v, (int)r), 0);
+	if (v->type.bit_order)
+		return elem_unpack(g, t->dtype, ordered_code(g, v, (int)r), 0);
 	return elem_unpack(g, t->dtype, word_get(g, v, (int)r / t->epw), (int)r % t->epw);
 }
 

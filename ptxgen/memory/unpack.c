@@ -1,7 +1,7 @@
 /* unpack.c - words of a packed tensor and of its elements: the same, where the tile has the pack's order
  * of bits. Elsewhere bits are moved, all those of a word that go the same way at once. */
 #include "hexc/ir/pack.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "ptxgen/base/word.h"
 
 /* Bits of one word of the result: from where each comes, in bits of the operand's words, -1: it is 0. */
@@ -43,7 +43,7 @@ pack_bit_of(const Pack *p, int64_t r, int b)
 {
 	int bits = dtype_info[p->dtype].bits;
 
-	return r / SPREAD_GROUP * 32 * bits + spread_bit(bits, p->spread, (int)(r % SPREAD_GROUP), b);
+	return r / BIT_GROUP * 32 * bits + bit_order_bit(bits, p->bit_order, (int)(r % BIT_GROUP), b);
 }
 
 static int64_t
@@ -66,7 +66,7 @@ pull_unpack(Gen *g, Op *o, int w)
 	int bits = dtype_info[t->dtype].bits;
 	Moves m;
 
-	if (o->out[0]->type.spread || (!p->spread && dtype_slot_bits(t->dtype) == bits)) {
+	if (o->out[0]->type.bit_order || (!p->bit_order && dtype_slot_bits(t->dtype) == bits)) {
 		t->word[w] = word_get(g, o->in[0], w);
 		return;
 	}
@@ -89,12 +89,12 @@ pull_pack(Gen *g, Op *o, int w)
 {
 	const Pack *p = pack_of(g, o);
 	const Tile *x = tile_of(g, o->in[0]);
-	int bits = dtype_info[p->dtype].bits, first = w / bits * SPREAD_GROUP;
+	int bits = dtype_info[p->dtype].bits, first = w / bits * BIT_GROUP;
 	Moves m;
 
 	for (int i = 0; i < 32; i++)
 		m.from[i] = -1;
-	for (int r = first; r < first + SPREAD_GROUP && r < x->nreg; r++)
+	for (int r = first; r < first + BIT_GROUP && r < x->nreg; r++)
 		for (int b = 0; b < bits; b++)
 			if (pack_bit_of(p, r, b) / 32 == w)
 				m.from[pack_bit_of(p, r, b) % 32] = tile_bit_of(x, r, b);

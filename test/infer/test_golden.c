@@ -138,7 +138,7 @@ TEST(narrow_along_n)
 			ck_assert_str_eq(o->pick->inst, "st_global_128");
 		if (o->code == O_load && o->out[0]->type.dtype == D_u4) {
 			ck_assert_str_eq(o->pick->inst, "ldmatrix_x4_trans");
-			ck_assert_int_eq(o->out[0]->type.spread, 16);
+			ck_assert_int_eq(o->out[0]->type.bit_order, 16);
 			words++;
 		}
 	}

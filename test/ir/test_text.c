@@ -47,7 +47,7 @@ static const char whole[] =
 	"    barrier pick { }\n"
 	"    commit\n"
 	"    %35 = const : i64\n"
-	"    %36 = transpose %26 : reg u4[64] spread 16 @{64:1@reg}\n"
+	"    %36 = transpose %26 : reg u4[64] order 16 @{64:1@reg}\n"
 	"    yield\n"
 	"  }\n"
 	"}\n";

@@ -120,14 +120,14 @@ static const struct {
 	{ "%20 = const : reg f16[8] @{8:1}", "axis 0" },
 	{ "%20 = const : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
 	{ "%20 = alloc : shared f16[8] @{8:1@reg}", "axis 1" },
-	{ "%20 = const : reg u4[8] spread 16 @{8:1@reg}", "in natural order only" },
-	{ "%20 = const : reg u4[8] spread 4 @{8:1@reg}", "spread 4" },
-	{ "%20 = const : reg u4[8] spread 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },
-	{ "%20 = const : reg f16[8] spread 16 @{8:1@reg}", "at most 8 bits" },
-	{ "%20 = const : reg bool[8] spread 8 @{8:1@reg}", "at most 8 bits" },
-	{ "%20 = const : shared u4[8] spread 16", "at most 8 bits" },
-	{ "%20 = const : reg u4[8] %21 = cast %20 : reg u8[8] spread 8", "natural order" },
-	{ "%20 = const : reg u4[8] %21 = reshape %20 : reg u4[8] spread 16", "of one type" },
+	{ "%20 = const : reg u4[8] order 16 @{8:1@reg}", "in natural order only" },
+	{ "%20 = const : reg u4[8] order 4 @{8:1@reg}", "order 4" },
+	{ "%20 = const : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },
+	{ "%20 = const : reg f16[8] order 16 @{8:1@reg}", "at most 8 bits" },
+	{ "%20 = const : reg bool[8] order 8 @{8:1@reg}", "at most 8 bits" },
+	{ "%20 = const : shared u4[8] order 16", "at most 8 bits" },
+	{ "%20 = const : reg u4[8] %21 = cast %20 : reg u8[8] order 8", "natural order" },
+	{ "%20 = const : reg u4[8] %21 = reshape %20 : reg u4[8] order 16", "of one type" },
 };
 
 TEST_EACH(bad_is_named, COUNT_OF(bad))

@@ -384,9 +384,9 @@ pack_place_turned(Kernel *k)
 	p->layout = l;
 }
 static void
-pack_spread(Kernel *k)
+pack_bit_order(Kernel *k)
 {
-	other_pack(k)->spread = 8;
+	other_pack(k)->bit_order = 8;
 }
 static void
 pack_streams(Kernel *k)
@@ -461,7 +461,7 @@ static const struct {
 	C(GEMM, no_way),
 	C(GEMM, elementwise),
 	C(PACKED, pack_place_turned),
-	C(PACKED, pack_spread),
+	C(PACKED, pack_bit_order),
 	C(PACKED, pack_streams),
 	C(PACKED, unpacked_regs),
 	C(PACKED, words_lane),

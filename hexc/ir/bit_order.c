@@ -1,16 +1,16 @@
-/* spread.c - the one statement of the spread orders. */
-#include "hexc/ir/spread.h"
+/* bit_order.c - the one statement of the bit orders. */
+#include "hexc/ir/bit_order.h"
 
 enum { HALF_MOST = 9, BYTE = 8, QUAD = 4 };
 
 bool
-spread_valid(int bits, int spread)
+bit_order_valid(int bits, int bit_order)
 {
-	int g = spread - SPREAD_HALF;
+	int g = bit_order - ORDER_HALF;
 
 	if (g > 0 && g <= HALF_MOST)
 		return g + bits <= 2 * BYTE;
-	return spread == 0 || spread == 8 || spread == 16 || (spread == 4 && bits < 4);
+	return bit_order == 0 || bit_order == 8 || bit_order == 16 || (bit_order == 4 && bits < 4);
 }
 
 /* Where in its byte a bit of an element is. */
@@ -70,19 +70,19 @@ half_bit(int bits, int g, int element, int bit)
 }
 
 int
-spread_bit(int bits, int spread, int element, int bit)
+bit_order_bit(int bits, int bit_order, int element, int bit)
 {
 	int lanes, tuple, base, whole, left, s;
 
-	if (spread == 0)
+	if (bit_order == 0)
 		return element * bits + bit;
-	if (spread > SPREAD_HALF)
-		return half_bit(bits, spread - SPREAD_HALF, element, bit);
-	lanes = 32 / spread;
+	if (bit_order > ORDER_HALF)
+		return half_bit(bits, bit_order - ORDER_HALF, element, bit);
+	lanes = 32 / bit_order;
 	tuple = element / lanes;
-	base = spread * (element % lanes);
-	whole = spread / bits;
-	left = spread - whole * bits;
+	base = bit_order * (element % lanes);
+	whole = bit_order / bits;
+	left = bit_order - whole * bits;
 	if (tuple < bits * whole)
 		return tuple / whole * 32 + base + tuple % whole * bits + bit;
 	s = (tuple - bits * whole) * bits + bit;
@@ -90,15 +90,15 @@ spread_bit(int bits, int spread, int element, int bit)
 }
 
 int
-spread_unit(int bits, int spread)
+bit_order_unit(int bits, int bit_order)
 {
-	int n = SPREAD_GROUP;
+	int n = BIT_GROUP;
 
-	if (spread > SPREAD_HALF)
+	if (bit_order > ORDER_HALF)
 		return bits == BYTE ? QUAD : n;
-	if (spread && spread % bits == 0)
+	if (bit_order && bit_order % bits == 0)
 		return 32 / bits;
-	while (spread == 0 && n / 2 * bits % 32 == 0)
+	while (bit_order == 0 && n / 2 * bits % 32 == 0)
 		n /= 2;
 	return n;
 }
