@@ -130,7 +130,7 @@ unpack_behind(const Val *v, int at[2], int depth)
 		}
 		return found;
 	}
-	if (o->code != O_clip && !op_is(o, F_ELT))
+	if (o->code != O_mask && !op_is(o, F_ELT))
 		return NULL;
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->type.space == S_reg && (found = unpack_behind(o->in[i], at, depth - 1)) != NULL)

@@ -8,7 +8,7 @@
 static bool
 is_pin(const Op *o)
 {
-	return o && o->code == O_hold;
+	return o && o->code == O_pin;
 }
 
 /* The first element that lies elsewhere, -1: they differ in copies only. */

@@ -11,7 +11,7 @@ static void
 anchor_pins(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_hold)
+		if (s->order[i]->code == O_pin)
 			give(s, s->order[i]->out[0], s->order[i]->out[0]->type.layout, s->order[i]);
 }
 

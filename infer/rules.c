@@ -85,7 +85,7 @@ rule_lookup(Solve *s, Op *o)
 }
 
 static void
-rule_clip(Solve *s, Op *o)
+rule_mask(Solve *s, Op *o)
 {
 	if (known(s, o->out[0]))
 		demand(s, o, 0, known(s, o->out[0]));
@@ -94,7 +94,7 @@ rule_clip(Solve *s, Op *o)
 }
 
 static void
-rule_hold(Solve *s, Op *o)
+rule_pin(Solve *s, Op *o)
 {
 	demand(s, o, 0, o->out[0]->type.layout);
 }
@@ -201,7 +201,7 @@ halved(Layout *out, const Layout *l, int d, int group, int keep)
 
 /* Values and positions of what the result's lanes hold. */
 static void
-rule_expand(Solve *s, Op *o)
+rule_sparse_expand(Solve *s, Op *o)
 {
 	const Layout *l = known(s, o->out[0]);
 	int d = (int)IMM(o, dim);

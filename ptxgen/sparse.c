@@ -54,11 +54,11 @@ sparse_metadata(Gen *g, Val *v, int64_t reg)
 
 /* ---- without tensor cores for it --------------------------------------------------------------- */
 
-typedef struct ExpandPlan {
+typedef struct SparseExpandPlan {
 	Sparse s;
 	int dim;
 	LV lane; /* i32: this lane's index along the dim, of its register 0 */
-} ExpandPlan;
+} SparseExpandPlan;
 
 static LV
 zero_of(Gen *g, DType d)
@@ -74,7 +74,7 @@ sum_of(Gen *g, DType d, LV x, LV y)
 
 /* i1: value j of the group stands at index `at` of it. */
 static LV
-stands(Gen *g, const ExpandPlan *p, const LV *pos, int j, LV at)
+stands(Gen *g, const SparseExpandPlan *p, const LV *pos, int j, LV at)
 {
 	LV to = pos[j / p->s.unit];
 
@@ -85,10 +85,10 @@ stands(Gen *g, const ExpandPlan *p, const LV *pos, int j, LV at)
 }
 
 static LV
-expand_element(Gen *g, Op *o, int64_t r)
+sparse_element(Gen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
-	const ExpandPlan *p = t->plan;
+	const SparseExpandPlan *p = t->plan;
 	DType d = t->dtype;
 	LV pos[2], at, sum = NULL;
 	int64_t c[DIM_MAX], here;
@@ -113,20 +113,20 @@ expand_element(Gen *g, Op *o, int64_t r)
 }
 
 static void
-pull_expand(Gen *g, Op *o, int w)
+pull_sparse_expand(Gen *g, Op *o, int w)
 {
-	number_word(g, o, w, expand_element);
+	number_word(g, o, w, sparse_element);
 }
 
 void
-emit_expand(Gen *g, Op *o)
+emit_sparse_expand(Gen *g, Op *o)
 {
-	ExpandPlan *p = NEW(g->a, ExpandPlan);
+	SparseExpandPlan *p = NEW(g->a, SparseExpandPlan);
 	bool ok;
 
 	p->dim = (int)IMM(o, dim);
 	ok = sparse_of(&o->in[0]->type, &o->in[1]->type, p->dim, &p->s);
 	BUG_IF(g->a, !ok);
 	p->lane = lane_index(g, o->out[0]->type.layout, p->dim);
-	tile_lazy(g, o, pull_expand, p);
+	tile_lazy(g, o, pull_sparse_expand, p);
 }

@@ -107,7 +107,8 @@ bool interp_block(Interp *it, Block *b);
 void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
 /* The tile that values and positions make along dim, into r; a place for it when no op has it as a result. */
 Slot interp_whole(Interp *it, const Val *values);
-bool interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r);
+bool interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim,
+                          const Slot *r);
 /* Copy the value of `from` into the slot of `to`. */
 void slot_copy(Interp *it, const Val *to, const Val *from);
 /* Element `from` of x to `to` of r, as it is. */

@@ -28,7 +28,7 @@ check_order(Interp *it, const Op *o, const int64_t *p, int64_t group)
 }
 
 bool
-interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r)
+interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r)
 {
 	const Type *t = &values->type;
 	const Slot *v = slot_of(it, values), *at = slot_of(it, positions);
@@ -61,7 +61,7 @@ interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, 
 }
 
 bool
-eval_expand(Interp *it, Op *o)
+eval_sparse_expand(Interp *it, Op *o)
 {
-	return interp_expand(it, o, o->in[0], o->in[1], (int)IMM(o, dim), slot_of(it, o->out[0]));
+	return interp_sparse_expand(it, o, o->in[0], o->in[1], (int)IMM(o, dim), slot_of(it, o->out[0]));
 }

@@ -41,7 +41,7 @@ kernel_is_sparse(const Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_expand)
+		if (o->code == O_sparse_expand)
 			return true;
 	return false;
 }
@@ -52,6 +52,6 @@ kernel_skip_zeros(Kernel *k, bool skip)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_expand)
+		if (o->code == O_sparse_expand)
 			o->imm[1] = !skip;
 }

@@ -102,7 +102,7 @@ shape_relayout(Arena *a, const Op *o)
 }
 
 const char *
-shape_hold(Arena *a, const Op *o)
+shape_pin(Arena *a, const Op *o)
 {
 	return o->out[0]->type.pinned ? shape_relayout(a, o) : "the result has no pinned layout";
 }
@@ -179,7 +179,7 @@ shape_bitcast(Arena *a, const Op *o)
 }
 
 const char *
-shape_clip(Arena *a, const Op *o)
+shape_mask(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	int n = 0;
@@ -187,7 +187,7 @@ shape_clip(Arena *a, const Op *o)
 	if (o->nin < 1 || t->space != S_reg || !type_same(&o->in[0]->type, t))
 		return "not a register tile, or the result has another type";
 	if (IMM(o, dims) < 1 || IMM(o, dims) >= (int64_t)1 << t->rank)
-		return "no dims to clip, or dims that the tile does not have";
+		return "no dims to mask, or dims that the tile does not have";
 	for (int d = 0; d < t->rank; d++)
 		n += (int)(IMM(o, dims) >> d & 1);
 	if (o->nin != 1 + n)

@@ -142,7 +142,7 @@ expanded(Arena *a, const Type *v, const Type *p, int64_t dim, Type *out)
 }
 
 const char *
-shape_expand(Arena *a, const Op *o)
+shape_sparse_expand(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Type want;

@@ -326,6 +326,6 @@ void lower_if(Lower *l, const Stmt *s);
 /* The layout written in `spec` for a tile of type t (S_reg or S_shared); NULL after a report. */
 const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name);
 /* v, lying so. */
-Val *lower_hold(Lower *l, Src src, Val *v, const Layout *layout);
+Val *lower_pin(Lower *l, Src src, Val *v, const Layout *layout);
 Value lower_relayout(Lower *l, const Expr *e);
 #endif

@@ -199,7 +199,7 @@ let_register(Lower *l, const Stmt *s, const Layout **pin)
 		return v;
 	*pin = lower_layout(l, &s->type, &v.v->type, s->name);
 	if (*pin)
-		v.v = lower_hold(l, s->src, v.v, *pin);
+		v.v = lower_pin(l, s->src, v.v, *pin);
 	return v;
 }
 

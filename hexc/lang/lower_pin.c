@@ -258,13 +258,13 @@ lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name)
 }
 
 Val *
-lower_hold(Lower *l, Src src, Val *v, const Layout *layout)
+lower_pin(Lower *l, Src src, Val *v, const Layout *layout)
 {
 	Type t = v->type;
 
 	t.layout = layout;
 	t.pinned = true;
-	return put1(l, O_hold, src, v, t);
+	return put1(l, O_pin, src, v, t);
 }
 
 Value

@@ -14,7 +14,7 @@ Val *
 put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t)
 {
 	BUG_IF(l->arena, l->mode == MODE_CONST || !l->b);
-	if (code != O_hold && code != O_alloc)
+	if (code != O_pin && code != O_alloc)
 		t = type_free(t);
 	return op_new(l->b, NULL, code, src, nin, in, 1, &t)->out[0];
 }

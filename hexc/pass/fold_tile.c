@@ -131,9 +131,9 @@ fold_reduce(Op *o)
 	return NULL;
 }
 
-/* Bounds that are never smaller than the tile clip nothing. */
+/* Bounds that are never smaller than the tile mask nothing. */
 static Val *
-fold_clip(Op *o)
+fold_mask(Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Val *in[1 + DIM_MAX];
@@ -155,7 +155,7 @@ fold_clip(Op *o)
 		return NULL;
 	if (n == 1)
 		return in[0];
-	c = op_new(o->parent, o, O_clip, o->src, n, in, 1, t);
+	c = op_new(o->parent, o, O_mask, o->src, n, in, 1, t);
 	IMM_SET(c, dims, mask);
 	IMM_SET(c, fill, IMM(o, fill));
 	c->fimm = o->fimm;
@@ -209,7 +209,7 @@ fold_tile(Op *o)
 	case O_reduce_sum:
 	case O_reduce_max:
 	case O_reduce_min: return fold_reduce(o);
-	case O_clip: return fold_clip(o);
+	case O_mask: return fold_mask(o);
 	case O_cast:
 		r = fold_cast(o);
 		break;

@@ -262,7 +262,7 @@ cleared(Packed *p, Op *o, Val *tile)
 	int rank = tile->type.rank, n = 1;
 	Val *in[1 + DIM_MAX] = { tile };
 	int64_t dims = 0;
-	Op *clip;
+	Op *mask;
 
 	for (int d = rank - 2; v && v->code == O_view && d < rank; d++) {
 		int rd = view_operand_dim(v, d);
@@ -274,9 +274,9 @@ cleared(Packed *p, Op *o, Val *tile)
 	}
 	if (!dims)
 		return tile;
-	clip = op_new(o->parent, o, O_clip, o->src, n, in, 1, &tile->type);
-	IMM_SET(clip, dims, dims);
-	return clip->out[0];
+	mask = op_new(o->parent, o, O_mask, o->src, n, in, 1, &tile->type);
+	IMM_SET(mask, dims, dims);
+	return mask->out[0];
 }
 
 /* A store of elements packs them and stores words. */

@@ -34,7 +34,7 @@ first_cause(const Solve *s, const Op *who)
 {
 	const Block *body = who->blk[0];
 
-	if (who->code == O_dot || who->code == O_load || who->code == O_store || who->code == O_hold)
+	if (who->code == O_dot || who->code == O_load || who->code == O_store || who->code == O_pin)
 		return who;
 	for (int i = 0; i < who->nout; i++)
 		if (s->sol->origin[who->out[i]->id])
@@ -126,5 +126,5 @@ pinned(const Solve *s, const Val *v)
 {
 	const Op *who = s->sol->origin[v->id];
 
-	return who && who->code == O_hold;
+	return who && who->code == O_pin;
 }

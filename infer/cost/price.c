@@ -196,10 +196,10 @@ alu_weight(const Op *o)
 		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? FLOAT_DIV_STEPS : INT_DIV_STEPS;
 	case O_mod:
 		return MOD_STEPS;
-	case O_expand:
+	case O_sparse_expand:
 		return EXPAND_STEPS;
 	case O_unpack:
-	case O_hold:
+	case O_pin:
 	case O_relayout:
 	case O_transpose:
 	case O_slice:

@@ -38,7 +38,7 @@ explain_pack_origin(const Explained *ex, const Param *p)
 const char *
 explain_demand(const Op *who)
 {
-	return who->code == O_hold ? "the pin" : op_info[who->code].name;
+	return who->code == O_pin ? "the pin" : op_info[who->code].name;
 }
 
 bool

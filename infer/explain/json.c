@@ -28,7 +28,7 @@ put_demand(Text *t, const Op *who)
 	if (!who)
 		return;
 	json_open(t, "demanded_by", "{");
-	json_text(t, "op", who->code == O_hold ? "pin" : op_info[who->code].name);
+	json_text(t, "op", who->code == O_pin ? "pin" : op_info[who->code].name);
 	put_src(t, who->src);
 	text_add(t, "}", 1);
 }

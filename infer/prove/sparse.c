@@ -93,7 +93,7 @@ group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int e
 
 /* Whoever makes an element has its group, in the registers in which thread 0 has its own. */
 void
-prove_expand(Prove *p, const Op *o)
+prove_sparse_expand(Prove *p, const Op *o)
 {
 	const Held *to = held_of(p, o->out[0]);
 	const Type *t = &o->out[0]->type;

@@ -99,9 +99,9 @@ bound_unsure(Twin *t, const Op *view)
 /* ---- the place of an extreme ------------------------------------------------------------------------ */
 
 static const Op *
-behind_clip(const Val *v)
+behind_mask(const Val *v)
 {
-	while (v->def && v->def->code == O_clip)
+	while (v->def && v->def->code == O_mask)
 		v = v->def->in[0];
 	return v->def;
 }
@@ -111,7 +111,7 @@ behind_clip(const Val *v)
 static const Op *
 extreme_of(const Op *o)
 {
-	const Op *choice = behind_clip(o->in[0]), *eq, *rows, *top;
+	const Op *choice = behind_mask(o->in[0]), *eq, *rows, *top;
 
 	if (!choice || choice->code != O_select || !choice->in[1]->def ||
 	    choice->in[1]->def->code != O_iota || IMM(choice->in[1]->def, dim) != IMM(o, dim))
@@ -120,7 +120,7 @@ extreme_of(const Op *o)
 	rows = eq && eq->code == O_eq ? eq->in[1]->def : NULL;
 	top = rows && rows->code == O_broadcast ? rows->in[0]->def : NULL;
 	if (!top || (top->code != O_reduce_max && top->code != O_reduce_min) ||
-	    IMM(top, dim) != IMM(o, dim) || behind_clip(top->in[0]) != behind_clip(eq->in[0]))
+	    IMM(top, dim) != IMM(o, dim) || behind_mask(top->in[0]) != behind_mask(eq->in[0]))
 		return NULL;
 	return top;
 }

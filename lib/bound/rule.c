@@ -236,7 +236,7 @@ bound_of_move(Twin *t, const Site *s)
 	type.dtype = D_f64;
 	type.layout = NULL;
 	in[0] = s->e[0];
-	for (int i = 1; i < s->o->nin; i++) /* bounds of a clip, positions */
+	for (int i = 1; i < s->o->nin; i++) /* bounds of a mask, positions */
 		in[i] = t->val[s->o->in[i]->id];
 	o = op_new(t->at, NULL, s->o->code, s->o->src, s->o->nin, in, 1, &type);
 	memcpy(o->imm, s->o->imm, sizeof o->imm);
@@ -272,9 +272,9 @@ bound_of_extreme(Twin *t, const Site *s)
 	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)IMM(s->o, dim)) : NULL;
 }
 
-/* The bounds of a clip, unlike those that it clips, are to be exact. */
+/* The bounds of a mask, unlike those that it masks, are to be exact. */
 Val *
-bound_of_clip(Twin *t, const Site *s)
+bound_of_mask(Twin *t, const Site *s)
 {
 	for (int i = 1; i < s->o->nin; i++)
 		bound_doubt(t, t->err[s->o->in[i]->id]);

@@ -359,14 +359,14 @@ butterfly_no_way(void)
 	by_shuffle()->pick->inst = "teleport";
 }
 static void
-hold_result(void)
+pin_result(void)
 {
-	renumber(own(op(O_hold, 0)->out[0]), AX_lane);
+	renumber(own(op(O_pin, 0)->out[0]), AX_lane);
 }
 static void
 relayout_operand(void)
 {
-	op(O_relayout, 0)->out[0]->type.layout = op(O_hold, 0)->out[0]->type.layout;
+	op(O_relayout, 0)->out[0]->type.layout = op(O_pin, 0)->out[0]->type.layout;
 }
 static void
 pinned_row(void)
@@ -461,19 +461,19 @@ positions_b(void)
 static void
 expand_values(void)
 {
-	exchange(own(op(O_expand, 0)->in[0]), AX_lane);
+	exchange(own(op(O_sparse_expand, 0)->in[0]), AX_lane);
 }
 
 static void
 expand_positions(void)
 {
-	exchange(own(op(O_expand, 0)->in[1]), AX_lane);
+	exchange(own(op(O_sparse_expand, 0)->in[1]), AX_lane);
 }
 
 static void
 expand_whole(void)
 {
-	exchange(own(op(O_expand, 0)->out[0]), AX_lane);
+	exchange(own(op(O_sparse_expand, 0)->out[0]), AX_lane);
 }
 
 static const struct {
@@ -521,7 +521,7 @@ static const struct {
 	C(whole, 0, expand_values),
 	C(whole, 0, expand_positions),
 	C(whole, 0, expand_whole),
-	C(pins, 0, hold_result),
+	C(pins, 0, pin_result),
 	C(pins, 0, relayout_operand),
 	C(pins, 0, pinned_row),
 	C(pins, 0, store_misaligned),

@@ -276,7 +276,7 @@ TEST(flow)
 		"    %52 = cast %31 : f32\n    %53 = splat %52 : reg f32[256] " L "\n"
 		"    %54 = select %19, %51, %53 : reg f32[256] " L "\n"
 		"    %55 = sub %3, %12 : i64\n"
-		"    %56 = clip %54, %55 imm 1 fimm 7.5 : reg f32[256] " L "\n"
+		"    %56 = mask %54, %55 imm 1 fimm 7.5 : reg f32[256] " L "\n"
 		"    %57 = view %2, %12 : global f32[256]\n"
 		"    store %56, %57 pick { inst st_global_128 vec 4 }\n    yield\n  }\n}\n";
 	const char *at = strstr(text, "%21 = const imm 5 : i64\n");
