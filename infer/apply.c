@@ -1,23 +1,23 @@
-/* apply.c - write the chosen solution into the IR: layouts into types, picks onto ops, converts where an
+/* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
  * operand is wanted in another layout than its value has. */
 #include "infer/search.h"
 
 static Val *
-convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Pick *how)
+convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Lowering *how)
 {
 	Type t = v->type;
 	Op *o;
 
 	t.layout = to;
 	o = op_new(b, at, O_convert, src, 1, &v, 1, &t);
-	o->pick = how;
+	o->lowering = how;
 	(void)s;
 	return o->out[0];
 }
 
 /* A result that is made in another layout than its readers were promised. */
 static void
-convert_result(Solve *s, const Sol *sol, Op *o, int i)
+convert_result(Solve *s, const Solution *sol, Op *o, int i)
 {
 	Val *v = o->out[i];
 	Type t = v->type;
@@ -27,7 +27,7 @@ convert_result(Solve *s, const Sol *sol, Op *o, int i)
 	val_replace(s->k, v, c->out[0]);
 	c->in[0] = v; /* val_replace has redirected it too */
 	c->out[0]->type.layout = sol->val[v->id];
-	c->pick = sol->mconv[o->id][i];
+	c->lowering = sol->mconv[o->id][i];
 	v->type.layout = sol->made[o->id][i];
 	for (int u = 0; u < s->nuse[v->id]; u++) { /* who wants it as it was made */
 		const Use *use = &s->use[v->id][u];
@@ -47,7 +47,7 @@ alias_layout(Solve *s, Val *v)
 }
 
 static void
-set_layouts(Solve *s, const Sol *sol, Block *b)
+set_layouts(Solve *s, const Solution *sol, Block *b)
 {
 	for (int i = 0; i < b->narg; i++)
 		if (b->arg[i]->type.space == S_reg)
@@ -83,17 +83,17 @@ convert_place(Op *o, const Val *v)
 
 /* Conversions in place, of one value. */
 typedef struct Placed {
-	const Pick *how;
+	const Lowering *how;
 	Val *v;
 	const struct Placed *next;
 } Placed;
 
 /* Operand j of o in the layout that o wants. */
 static Val *
-converted(Solve *s, const Sol *sol, const Placed **placed, Op *o, int j)
+converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
 {
 	Val *v = o->in[j];
-	Pick *how = sol->conv[o->id][j];
+	Lowering *how = sol->conv[o->id][j];
 	Placed *new;
 	Op *at;
 
@@ -109,7 +109,7 @@ converted(Solve *s, const Sol *sol, const Placed **placed, Op *o, int j)
 }
 
 void
-apply(Solve *s, const Sol *sol)
+apply(Solve *s, const Solution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
@@ -120,7 +120,7 @@ apply(Solve *s, const Sol *sol)
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
 
-		o->pick = sol->pick[o->id];
+		o->lowering = sol->lowering[o->id];
 		for (int j = 0; j < o->nin; j++)
 			if (sol->conv[o->id][j] && o->in[j]->type.space == S_reg)
 				o->in[j] = converted(s, sol, placed, o, j);

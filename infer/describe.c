@@ -34,8 +34,8 @@ find_told(Solve *s)
 }
 
 /* How what o loads or stores is converted; NULL: it is not. */
-static const Pick *
-converted_by(const Sol *sol, const Op *o)
+static const Lowering *
+converted_by(const Solution *sol, const Op *o)
 {
 	if (o->code == O_load)
 		return sol->mconv[o->id][0];
@@ -43,7 +43,7 @@ converted_by(const Sol *sol, const Op *o)
 }
 
 static Swizzle
-swizzle_of(const Sol *sol, const Op *alloc)
+swizzle_of(const Solution *sol, const Op *alloc)
 {
 	const Layout *l = sol->val[alloc->out[0]->id];
 
@@ -66,7 +66,7 @@ same_name(const char *a, const char *b)
 }
 
 static bool
-same_pick(const Pick *a, const Pick *b)
+same_pick(const Lowering *a, const Lowering *b)
 {
 	return a == b || (a && b && same_name(a->inst, b->inst) && same_name(a->wr, b->wr) &&
 	                  same_name(a->rd, b->rd));
@@ -79,7 +79,7 @@ same_swizzle(Swizzle a, Swizzle b)
 }
 
 bool
-same_choices(const Solve *s, const Sol *a, const Sol *b)
+same_choices(const Solve *s, const Solution *a, const Solution *b)
 {
 	for (int i = 0; i < s->ndot; i++)
 		if (!same_dot(a->plan.dot[i], b->plan.dot[i]))
@@ -87,8 +87,8 @@ same_choices(const Solve *s, const Sol *a, const Sol *b)
 	for (int i = 0; i < s->ntold; i++) {
 		const Op *o = s->told[i];
 
-		if (!same_pick(a->pick[o->id], b->pick[o->id]) ||
-		    (a->pick[o->id] && !same_pick(converted_by(a, o), converted_by(b, o))))
+		if (!same_pick(a->lowering[o->id], b->lowering[o->id]) ||
+		    (a->lowering[o->id] && !same_pick(converted_by(a, o), converted_by(b, o))))
 			return false;
 	}
 	for (int i = 0; i < s->norder; i++)
@@ -127,7 +127,7 @@ dot_words(Text *t, const DotChoice *c, const char *sep)
 
 /* What a conversion is, with the rows by which a staging tile is written and read. */
 static void
-conversion_words(Text *t, const char *how, const Pick *p)
+conversion_words(Text *t, const char *how, const Lowering *p)
 {
 	text_printf(t, "%s%s", how, p->inst);
 	if (p->wr || p->rd)
@@ -136,9 +136,9 @@ conversion_words(Text *t, const char *how, const Pick *p)
 }
 
 static void
-access_words(Text *t, const Sol *sol, const Op *o)
+access_words(Text *t, const Solution *sol, const Op *o)
 {
-	const Pick *p = sol->pick[o->id], *conv = converted_by(sol, o);
+	const Lowering *p = sol->lowering[o->id], *conv = converted_by(sol, o);
 
 	if (!p)
 		return;
@@ -149,7 +149,7 @@ access_words(Text *t, const Sol *sol, const Op *o)
 }
 
 const char *
-describe(const Solve *s, const Sol *sol)
+describe(const Solve *s, const Solution *sol)
 {
 	Text t = { .arena = s->arena };
 

@@ -96,7 +96,7 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 		      coord_text(s, theirs, t, e), pin_it, cut);
 	fails_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
 	           layout_print(s->arena, theirs));
-	s->why.excess = distance(ours, theirs, t);
+	s->failure.excess = distance(ours, theirs, t);
 }
 
 /* Who made the operands of o lie so: a pin if there is one. */

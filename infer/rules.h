@@ -4,7 +4,7 @@
 #include "infer/base/state.h"
 
 /* ---- propagate.c ---------------------------------------------------------------------------------- */
-/* Layouts for every register value under s->sol->plan.  False: s->why says why not. */
+/* Layouts for every register value under s->sol->plan.  False: s->failure says why not. */
 bool propagate(Solve *s);
 
 /* ---- rules.c -------------------------------------------------------------------------------------- */

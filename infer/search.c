@@ -28,9 +28,9 @@ typedef struct Search {
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
 	int nstore, nwiden, nline, nmajor;
-	Why nearest; /* of the plans that failed, the reason of the one that came farthest */
+	Failure nearest; /* of the plans that failed, the reason of the one that came farthest */
 	int tried;
-	Cands *out;
+	Candidates *out;
 } Search;
 
 /* Which failure to tell of when all plans fail: the one at the latest stage of solve(); there the one that
@@ -39,7 +39,7 @@ typedef struct Search {
 static void
 note_failure(Search *x)
 {
-	const Why *w = &x->s->why, *n = &x->nearest;
+	const Failure *w = &x->s->failure, *n = &x->nearest;
 
 	if (!n->text || w->stage > n->stage || (w->stage == n->stage && w->excess < n->excess))
 		x->nearest = *w;
@@ -65,7 +65,7 @@ try_dots(Search *x, const int *at)
 		bool more;
 
 		do {
-			Sol *sol = solve(x->s, &p);
+			Solution *sol = solve(x->s, &p);
 
 			more = x->s->load_matters && p.load == LOAD_AS_WANTED;
 			p.load = LOAD_COALESCED;
@@ -76,7 +76,7 @@ try_dots(Search *x, const int *at)
 			}
 			if (sol->cycles < best)
 				best = sol->cycles;
-			cands_add(x->s, x->out, sol);
+			candidates_add(x->s, x->out, sol);
 		} while (more);
 	}
 	return best;
@@ -209,7 +209,7 @@ has_line(const Solve *s)
 }
 
 static void
-search(Solve *s, Cands *out)
+search(Solve *s, Candidates *out)
 {
 	Search x = {
 		.s = s,
@@ -237,10 +237,11 @@ search(Solve *s, Cands *out)
 		all_combinations(&x, at);
 	else
 		one_at_a_time(&x, at);
-	s->why = x.nearest;
+	s->failure = x.nearest;
 	if (x.nearest.text && x.tried > 1)
-		s->why.text = arena_printf(s->arena, "%s (the nearest of %d plans tried)", s->why.text,
-		                           x.tried);
+		s->failure.text = arena_printf(s->arena, "%s (the nearest of %d plans "
+		                                         "tried)", s->failure.text,
+		                               x.tried);
 }
 
 static bool
@@ -253,11 +254,11 @@ has_tiles(const Solve *s)
 	return false;
 }
 
-Cands *
-search_kernel(Kernel *k, const Spaces *spaces, const Cands *like)
+Candidates *
+search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like)
 {
 	Solve *s = NEW(k->unit->arena, Solve);
-	Cands *c = NEW(k->unit->arena, Cands);
+	Candidates *c = NEW(k->unit->arena, Candidates);
 	uint64_t before = k->unit->arena->steps;
 
 	facts_keep(k);
@@ -275,7 +276,7 @@ search_kernel(Kernel *k, const Spaces *spaces, const Cands *like)
 	search(s, c);
 	facts_drop(k);
 	c->tiles = has_tiles(s);
-	c->why = s->why;
+	c->failure = s->failure;
 	c->steps = k->unit->arena->steps - before;
 	return c;
 }

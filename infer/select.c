@@ -69,18 +69,18 @@ select_load(Solve *s, Op *o)
 bool
 select_memory(Solve *s)
 {
-	for (int i = 0; i < s->norder && !s->why.text; i++) {
+	for (int i = 0; i < s->norder && !s->failure.text; i++) {
 		Op *o = s->order[i];
 
 		if (o->code == O_load)
 			select_load(s, o);
 		else if (o->code == O_store)
 			select_store(s, o);
-		else if (o->code == O_copy && !select_copy(s, o) && !s->why.text)
+		else if (o->code == O_copy && !select_copy(s, o) && !s->failure.text)
 			fails(s, o->src, "the copy cannot be spread over the threads");
 	}
-	for (int i = 0; i < s->norder && !s->why.text; i++)
+	for (int i = 0; i < s->norder && !s->failure.text; i++)
 		if (s->order[i]->code == O_alloc)
 			select_shared(s, s->order[i]);
-	return s->why.text == NULL;
+	return s->failure.text == NULL;
 }

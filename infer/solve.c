@@ -218,11 +218,11 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	find_told(s);
 }
 
-static Sol *
+static Solution *
 sol_new(Solve *s, const Plan *plan)
 {
 	size_t nv = s->k->nval + 1, no = s->k->nop + 1;
-	Sol *sol = NEW(s->arena, Sol);
+	Solution *sol = NEW(s->arena, Solution);
 
 	sol->k = s->k;
 	sol->spaces = s->spaces;
@@ -230,19 +230,19 @@ sol_new(Solve *s, const Plan *plan)
 	sol->val = NEWN(s->arena, const Layout *, nv);
 	sol->origin = NEWN(s->arena, const Op *, nv);
 	sol->want = NEWN(s->arena, const Layout **, no);
-	sol->conv = NEWN(s->arena, Pick **, no);
+	sol->conv = NEWN(s->arena, Lowering **, no);
 	sol->made = NEWN(s->arena, const Layout **, no);
-	sol->mconv = NEWN(s->arena, Pick **, no);
-	sol->pick = NEWN(s->arena, Pick *, no);
+	sol->mconv = NEWN(s->arena, Lowering **, no);
+	sol->lowering = NEWN(s->arena, Lowering *, no);
 	sol->bit_order = NEWN(s->arena, int, nv);
 	sol->pack = NEWN(s->arena, const Pack *, s->k->nparam + 1);
 	sol->res = NEWN(s->arena, Res, no);
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 		sol->want[o->id] = NEWN(s->arena, const Layout *, o->nin + 1);
-		sol->conv[o->id] = NEWN(s->arena, Pick *, o->nin + 1);
+		sol->conv[o->id] = NEWN(s->arena, Lowering *, o->nin + 1);
 		sol->made[o->id] = NEWN(s->arena, const Layout *, o->nout + 1);
-		sol->mconv[o->id] = NEWN(s->arena, Pick *, o->nout + 1);
+		sol->mconv[o->id] = NEWN(s->arena, Lowering *, o->nout + 1);
 	}
 	return sol;
 }
@@ -250,7 +250,7 @@ sol_new(Solve *s, const Plan *plan)
 /* ---- one plan ------------------------------------------------------------------------------------- */
 
 /* How operand j of o is converted; what an earlier op wanted alike is there already. */
-static Pick *
+static Lowering *
 convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 {
 	const Val *v = o->in[j];
@@ -285,41 +285,41 @@ price_conversions(Solve *s)
 				                                     s->sol->val[o->out[j]->id],
 				                                     &s->sol->res[o->id]);
 		if (o->code == O_dot) {
-			Pick *p = NEW(s->arena, Pick);
+			Lowering *p = NEW(s->arena, Lowering);
 			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
 			p->inst = c->inst->name;
 			p->swap = c->swap;
 			p->map = c->order;
 			p->rows = c->side[0];
 			p->cols = c->side[1];
-			s->sol->pick[o->id] = p;
+			s->sol->lowering[o->id] = p;
 		}
 		if (op_is(o, F_REDUCE))
-			s->sol->pick[o->id] = reduction(s, o, &s->sol->res[o->id]);
+			s->sol->lowering[o->id] = reduction(s, o, &s->sol->res[o->id]);
 	}
 }
 
-Sol *
+Solution *
 solve(Solve *s, const Plan *plan)
 {
 	bool (*const stage[])(Solve *) = { propagate, pins_hold, registers_fit, select_memory, pins_hold };
 
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
-	s->why = (Why){ .text = NULL };
+	s->failure = (Failure){ .text = NULL };
 	s->load_matters = false;
 	s->unpackable = NULL;
 	for (size_t i = 0; i < COUNT_OF(stage); i++)
 		if (!stage[i](s)) {
-			s->why.stage = (int)i;
+			s->failure.stage = (int)i;
 			return NULL;
 		}
 	settle_packs(s);
 	price_conversions(s);
 	cost_of(s);
 	for (int i = 0; i < s->norder; i++)
-		if (s->sol->pick[s->order[i]->id])
-			s->sol->pick[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);
+		if (s->sol->lowering[s->order[i]->id])
+			s->sol->lowering[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);
 	s->sol->what = describe(s, s->sol);
 	return s->sol;
 }

@@ -14,13 +14,13 @@ typedef struct Places {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
-	Cands *tried[2 * TRIED];
+	Candidates *tried[2 * TRIED];
 	int n;
 	int best; /* of those tried */
 } Places;
 
 static const Spaces *
-spaces_of(const Cands *c)
+spaces_of(const Candidates *c)
 {
 	return c->solve->spaces;
 }
@@ -44,7 +44,7 @@ static bool
 try_one(Places *p, const bool *registers, bool dense)
 {
 	Kernel *k = p->v->make(p->v->user, registers, dense, p->alone);
-	Cands *c;
+	Candidates *c;
 
 	if (!k)
 		return false;
@@ -151,12 +151,12 @@ show(const Places *p, const Spaces *s, bool *registers)
 	return p->v->make(p->v->user, registers, s->dense, true) != NULL;
 }
 
-Cands *
+Candidates *
 space_search(Unit *u, const Variants *v)
 {
 	Places p = { .v = v, .arena = u->arena, .alone = v->n == 0 && !v->sparse };
 	bool *registers = NEWN(u->arena, bool, v->n);
-	Cands *c;
+	Candidates *c;
 
 	if (!(v->n <= FEW ? try_all : try_some)(&p, registers))
 		return NULL;

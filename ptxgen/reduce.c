@@ -1,9 +1,9 @@
 /* reduce.c - sum, max, min along a dim: over the registers of a lane, the lanes of a warp, the warps.
  *
  * f16 and bf16 are reduced in f32 and rounded once.  Across warps a staging tile takes the parts of each
- * result, one for each warp along the dim.  pick.map says who writes which part, pick.map2 who reads which,
- * pick.scratch where it lies; a part is written once, and all threads that want a result add its parts up in
- * the same order, so the replicas of a result are equal bit for bit. */
+ * result, one for each warp along the dim.  lowering.map says who writes which part, lowering.map2 who reads
+ * which, lowering.scratch where it lies; a part is written once, and all threads that want a result add its
+ * parts up in the same order, so the replicas of a result are equal bit for bit. */
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
@@ -124,7 +124,7 @@ part_number(Gen *g, DType d, const LV *word)
 static void
 parts_write(Gen *g, const Op *o, DType d, const LV *e)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Access *x = access_scratch(g, p->map, p->scratch, p->scratch_off, d);
 	LV exec = lane_first(g, p->map);
 	int nreg = (int)layout_cosize(p->map, AX_reg);
@@ -147,7 +147,7 @@ parts_write(Gen *g, const Op *o, DType d, const LV *e)
 static void
 parts_read(Gen *g, const Op *o, DType d, LV *e)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Access *x = access_scratch(g, p->map2, p->scratch, p->scratch_off, d);
 	int nreg = (int)layout_cosize(p->map2, AX_reg), bits = dtype_info[d].bits;
 
@@ -170,7 +170,7 @@ parts_read(Gen *g, const Op *o, DType d, LV *e)
 static void
 reduce_across(Gen *g, Op *o, Tile *t)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	DType d = dtype_accumulator(t->dtype);
 	LV *e = lv_array(g, t->nreg);
 

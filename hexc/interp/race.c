@@ -218,7 +218,7 @@ race_barrier(Interp *it)
 bool
 race_scratch(Interp *it, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Touch t = { o, o, 0, 0, true };
 	int64_t end;
 

@@ -70,7 +70,7 @@ typedef struct Val {
 } Val;
 
 /* What inference decided for one op; NULL fields where they mean nothing. */
-typedef struct Pick {
+typedef struct Lowering {
 	const char *inst;    /* row of infer/base/instr.def: "ldmatrix_x4", "mma_m16n8k16_f32_f16",
 	                        or of a convert: "rename", "select", "shuffle", "shared",
 	                        of a reduction: "reduce_shuffle", "reduce_shared" */
@@ -86,12 +86,12 @@ typedef struct Pick {
 	int64_t scratch_bytes;
 	int64_t scratch_off; /* bytes from the start of the block's shared memory; set by pass smem */
 	double cost;         /* predicted cycles, for explain */
-} Pick;
+} Lowering;
 
 /* Bits that an element takes in the staging tile of a convert through shared memory: a byte for types whose
  * elements lie across bytes, and for smaller ones when one of the sides has single elements, which could
  * not be written without their neighbour's. */
-int pick_stage_bits(const Pick *p, DType d);
+int lowering_stage_bits(const Lowering *p, DType d);
 
 struct Op {
 	OpCode code;
@@ -103,7 +103,7 @@ struct Op {
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
 	Block *blk[2];        /* for: body;  if: then, else */
-	Pick *pick;
+	Lowering *lowering;
 	Op *prev, *next;
 	Block *parent;
 };
@@ -223,7 +223,7 @@ void op_unlink(Op *o);                       /* take it out of its block */
 void op_move_before(Op *o, Op *at);
 /* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
-/* A deep copy, regions and pick too.  `map` says what stands for an operand defined outside of o;
+/* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
 /* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not

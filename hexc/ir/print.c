@@ -85,9 +85,9 @@ print_pick_number(Text *t, const char *name, int64_t x)
 }
 
 static void
-print_pick(Text *t, const Pick *p)
+print_lowering(Text *t, const Lowering *p)
 {
-	text_printf(t, " pick {");
+	text_printf(t, " lowering {");
 	if (p->inst) {
 		text_printf(t, " inst ");
 		print_name(t, p->inst);
@@ -175,8 +175,8 @@ op_print(Text *t, const Op *o, int indent)
 		text_printf(t, i ? ", " : " : ");
 		print_type(t, &o->out[i]->type);
 	}
-	if (o->pick)
-		print_pick(t, o->pick);
+	if (o->lowering)
+		print_lowering(t, o->lowering);
 	print_src(t, o->src);
 	for (int r = 0; r < 2 && o->blk[r]; r++) {
 		text_printf(t, r ? " else " : " ");

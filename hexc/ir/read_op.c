@@ -12,7 +12,7 @@ typedef struct Line {
 	int64_t imm[DIM_MAX];
 	double fimm;
 	const char *text;
-	Pick *pick;
+	Lowering *lowering;
 	Src src;
 } Line;
 
@@ -123,14 +123,14 @@ want_small(Read *r, int *out)
 }
 
 static bool
-read_pick(Read *r, Pick **out)
+read_lowering(Read *r, Lowering **out)
 {
-	Pick *p;
+	Lowering *p;
 	bool ok = true;
 
-	if (!read_word(r, "pick"))
+	if (!read_word(r, "lowering"))
 		return !r->bad;
-	p = *out = NEW(r->arena, Pick);
+	p = *out = NEW(r->arena, Lowering);
 	if (!want_sign(r, "{"))
 		return false;
 	while (ok && !read_sign(r, "}")) {
@@ -163,7 +163,7 @@ read_pick(Read *r, Pick **out)
 		else if (read_word(r, "cost"))
 			ok = want_float(r, &p->cost);
 		else
-			ok = read_fail(r, "expected a field of pick or '}'");
+			ok = read_fail(r, "expected a field of lowering or '}'");
 	}
 	return ok && !r->bad;
 }
@@ -200,13 +200,13 @@ read_op(Read *r, Block *b)
 
 	memset(&l, 0, sizeof l);
 	if (!read_results(r, &l) || !want_op_code(r, &l.code) || !read_operands(r, &l) || !read_imm(r, &l) ||
-	    !read_types(r, &l) || !read_pick(r, &l.pick) || !read_source(r, &l.src))
+	    !read_types(r, &l) || !read_lowering(r, &l.lowering) || !read_source(r, &l.src))
 		return false;
 	o = op_new(b, NULL, l.code, l.src, l.nin, l.in, l.nout, l.type);
 	memcpy(o->imm, l.imm, sizeof o->imm);
 	o->fimm = l.fimm;
 	o->text = l.text;
-	o->pick = l.pick;
+	o->lowering = l.lowering;
 	if (!read_end(r) && r->s[r->at] == '{') {
 		if (!read_region(r, o, 0))
 			return false;

@@ -11,7 +11,7 @@ fails(Solve *s, Src src, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, 2048, fmt, ap);
 	va_end(ap);
-	s->why = (Why){ .text = text, .src = src };
+	s->failure = (Failure){ .text = text, .src = src };
 }
 
 void
@@ -23,8 +23,8 @@ fails_note(Solve *s, Src src, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, 2048, fmt, ap);
 	va_end(ap);
-	s->why.note = text;
-	s->why.note_src = src;
+	s->failure.note = text;
+	s->failure.note_src = src;
 }
 
 const char *

@@ -6,7 +6,7 @@
 typedef struct Solve Solve; /* infer/base/state.h */
 
 /* text NULL: the plan has a solution. */
-typedef struct Why {
+typedef struct Failure {
 	const char *text; /* both demands, where they meet, the fix; arena */
 	Src src;
 	const char *note; /* the other demand at its own line; NULL: there is none */
@@ -14,9 +14,9 @@ typedef struct Why {
 	int stage; /* of solve(), which the plan came to */
 	/* by how much it missed there: registers needed, elements elsewhere; 0 where that is not told */
 	int64_t excess;
-} Why;
+} Failure;
 
-/* The plan has no solution: s->why.text, printed, at src. */
+/* The plan has no solution: s->failure.text, printed, at src. */
 void fails(Solve *s, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* The other demand, for a note there. */
 void fails_note(Solve *s, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -1,8 +1,8 @@
 /* state.h - the state of a search: what it knows of the kernel, and the solution that it is building.
  *
  * A Plan fixes the free choices.  Demands turn it into layouts for all values, accesses into instructions
- * and address layouts, and the result has a price.  All of it is written into a Sol, never into the IR; that
- * is done once, for the solution taken. */
+ * and address layouts, and the result has a price.  All of it is written into a Solution, never into the IR;
+ * that is done once, for the solution taken. */
 #ifndef HEXC_STATE_H
 #define HEXC_STATE_H
 #include "infer/base/solution.h"
@@ -45,14 +45,14 @@ struct Solve {
 	struct StageMemo *stages; /* convert/stage.c: the same */
 	struct CastPrice *cast; /* cost/recipe_price.c */
 
-	Sol *sol; /* the one being built */
+	Solution *sol; /* the one being built */
 	Op **queue; /* ops that may know more now, for propagate() */
 	int nqueue, capqueue;
 	bool *queued;
 	/* the last plan has a load that the other choice of Plan.load would do otherwise */
 	bool load_matters;
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
-	Why why; /* why the last plan failed */
+	Failure failure; /* why the last plan failed */
 };
 
 static inline bool

@@ -48,7 +48,7 @@ accesses(const Solve *s, const Layout *l, int vec)
 	return (double)(layout_cosize(l, AX_reg) / vec * s->k->warps);
 }
 
-Pick *
+Lowering *
 reduction(Solve *s, const Op *o, Res *res)
 {
 	const Layout *in = operand(s, o, 0), *out = result(s, o, 0);
@@ -56,7 +56,7 @@ reduction(Solve *s, const Op *o, Res *res)
 	int64_t warps = layout_extent_on(in, dim, AX_warp);
 	Type t = o->out[0]->type;
 	Layout *w = NEW(s->arena, Layout);
-	Pick *best = NEW(s->arena, Pick);
+	Lowering *best = NEW(s->arena, Lowering);
 	Res least = { 0 };
 
 	best->inst = "reduce_shuffle";
@@ -66,7 +66,7 @@ reduction(Solve *s, const Op *o, Res *res)
 	t.shape[dim] = warps;
 	for (int by_result = 1; by_result >= 0; by_result--) {
 		Layout *r = NEW(s->arena, Layout);
-		Pick *p = NEW(s->arena, Pick);
+		Lowering *p = NEW(s->arena, Lowering);
 		Res own = { 0 };
 		int64_t waves[2];
 

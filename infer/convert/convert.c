@@ -49,10 +49,10 @@ words(const Layout *l, int bits)
 	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
-Pick *
+Lowering *
 conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
 {
-	Pick *p = NEW(s->arena, Pick);
+	Lowering *p = NEW(s->arena, Lowering);
 	int bits = dtype_slot_bits(t->dtype), c = classify(from, to);
 	double n = (double)s->k->warps * (double)words(to, bits), shuffles = 0, steps = 0, accesses = 0;
 	int64_t waves[2] = { 0 };

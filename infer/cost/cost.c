@@ -13,7 +13,6 @@
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
 
-
 /* What has been added up of a block of code. */
 typedef struct Sum {
 	Res piece; /* since the last barrier */
@@ -131,7 +130,7 @@ in_loop(const Op *o)
 }
 
 static void
-at_least(int64_t *most, const Pick *p)
+at_least(int64_t *most, const Lowering *p)
 {
 	if (p && p->scratch_bytes > *most)
 		*most = p->scratch_bytes;
@@ -150,7 +149,7 @@ shared_bytes(const Solve *s)
 
 		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
 			tiles += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
-		at_least(most, s->sol->pick[o->id]);
+		at_least(most, s->sol->lowering[o->id]);
 		for (int j = 0; j < o->nin; j++)
 			at_least(most, s->sol->conv[o->id][j]);
 		for (int j = 0; j < o->nout; j++)
@@ -177,7 +176,7 @@ spilled(const Solve *s)
 void
 cost_of(Solve *s)
 {
-	Sol *sol = s->sol;
+	Solution *sol = s->sol;
 	double busy;
 	Sum top;
 

@@ -19,7 +19,7 @@ const CastPrice *cast_price(const Solve *s, const Op *o, int bit_order);
 double lookup_weight(const Solve *s, const Op *o);
 
 /* ---- registers.c ---------------------------------------------------------------------------------- */
-/* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->why. */
+/* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 
 /* ---- price.c -------------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ void price(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
 bool made_ahead(const Solve *s, const Op *o);
 /* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and
  * accesses. */
-void price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
+void price_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,
                       double accesses, Res *r);
 /* 32-byte sectors that one execution of a global access by all warps touches. */
 int64_t global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits,

@@ -30,7 +30,7 @@ words_of(const Layout *l, int bits)
 bool
 made_ahead(const Solve *s, const Op *o)
 {
-	const Pick *how = s->sol->mconv[o->id][0];
+	const Lowering *how = s->sol->mconv[o->id][0];
 
 	return s->ahead[o->id] && (!how || strcmp(how->inst, "rename") == 0);
 }
@@ -123,7 +123,7 @@ own_part(const Solve *s, const Op *view)
 }
 
 static void
-price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Pick *p, Res *r)
+price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Lowering *p, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) *
@@ -149,7 +149,7 @@ price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, con
 static void
 price_memory(const Solve *s, const Op *o, Res *r)
 {
-	const Pick *p = s->sol->pick[o->id];
+	const Lowering *p = s->sol->lowering[o->id];
 	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
 	                                                                  : o->in[1];
 	const Layout *map = p->map ? p->map : o->code == O_load ? result(s, o, 0)
@@ -288,7 +288,7 @@ price_elements(const Solve *s, const Op *o, Res *r)
 static void
 price_dot(const Solve *s, const Op *o, Res *r)
 {
-	const Instr *in = s->sol->pick[o->id] ? instr_find(s->sol->pick[o->id]->inst) : NULL;
+	const Instr *in = s->sol->lowering[o->id] ? instr_find(s->sol->lowering[o->id]->inst) : NULL;
 	const int64_t *c = o->out[0]->type.shape;
 	const Layout *lc = s->sol->val[o->out[0]->id];
 	double work = (double)c[0] * (double)c[1] * (double)dot_k(o);
@@ -355,7 +355,7 @@ price_shift(const Solve *s, const Op *o, Res *r)
 }
 
 void
-price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
+price_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,
                  double accesses,
                  Res *r)
 {

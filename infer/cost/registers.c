@@ -164,6 +164,6 @@ registers_fit(Solve *s)
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);
-	s->why.excess = n.tiles + n.fragments;
+	s->failure.excess = n.tiles + n.fragments;
 	return false;
 }

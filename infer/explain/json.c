@@ -73,7 +73,7 @@ put_shared(Text *t, const Explained *ex, const Val *v)
 		access_waves(ex->k->unit->arena, &a, l, ex->k->warps, &waves, &least);
 		json_open(t, NULL, "{");
 		json_number(t, "op", o->id);
-		json_text(t, "instruction", o->pick->inst);
+		json_text(t, "instruction", o->lowering->inst);
 		put_src(t, o->src);
 		json_number(t, "wavefronts", waves);
 		json_number(t, "wavefronts_least", least);
@@ -118,7 +118,7 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 static void
 put_scratch(Text *t, const Explained *ex, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Access side[2];
 
 	if (!p->scratch_bytes)
@@ -143,7 +143,7 @@ put_scratch(Text *t, const Explained *ex, const Op *o)
 static void
 put_pick(Text *t, const Explained *ex, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 
 	if (!p || !p->inst)
 		return;
@@ -188,8 +188,8 @@ put_cost(Text *t, const Explained *ex, const Op *o)
 		json_decimal(t, "latency", r.latency);
 		json_decimal(t, "wait", r.wait);
 		text_add(t, "}", 1);
-	} else if (o->pick && o->pick->cost > 0) {
-		json_decimal(t, "cycles", o->pick->cost);
+	} else if (o->lowering && o->lowering->cost > 0) {
+		json_decimal(t, "cycles", o->lowering->cost);
 	}
 	json_decimal(t, "runs", explain_runs(ex, o));
 }
@@ -197,15 +197,15 @@ put_cost(Text *t, const Explained *ex, const Op *o)
 static void
 put_other_pick(Text *t, const Explained *ex, const Op *o)
 {
-	int other = explain_other_pick(ex, o);
+	int other = explain_other_lowering(ex, o);
 
 	if (other < 0)
 		return;
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	json_text(t, "instruction", ex->cands->sol[other]->pick[o->id]->inst);
-	if (ex->cands->sol[other]->pick[o->id]->vec)
-		json_number(t, "elements_an_access", ex->cands->sol[other]->pick[o->id]->vec);
+	json_text(t, "instruction", ex->cands->sol[other]->lowering[o->id]->inst);
+	if (ex->cands->sol[other]->lowering[o->id]->vec)
+		json_number(t, "elements_an_access", ex->cands->sol[other]->lowering[o->id]->vec);
 	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
 	text_add(t, "}", 1);
 }
@@ -238,7 +238,7 @@ put_op(Text *t, const Explained *ex, const Op *o)
 {
 	Res r;
 
-	if (!(o->pick && o->pick->inst) && !explain_res(ex, o, &r))
+	if (!(o->lowering && o->lowering->inst) && !explain_res(ex, o, &r))
 		return;
 	json_open(t, NULL, "{");
 	json_number(t, "id", o->id);
@@ -312,7 +312,7 @@ put_sparse(Text *t, const Explained *ex)
 }
 
 const char *
-infer_explain_json(Kernel *k, const Cands *c)
+infer_explain_json(Kernel *k, const Candidates *c)
 {
 	const Explained e = explained(k, c), *ex = &e;
 	Text t = { .arena = k->unit->arena };

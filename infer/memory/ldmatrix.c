@@ -185,14 +185,14 @@ matrix_row(Solve *s, InstrKind kind, const Layout *l, const Matrix *m, int bits,
 	return NULL;
 }
 
-Pick *
-pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
+Lowering *
+lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 {
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
 	const Layout *map;
 	const Instr *in;
 	Matrix m;
-	Pick *p;
+	Lowering *p;
 
 	if (!has_matrices(o->out[0]->type.dtype))
 		return NULL;
@@ -207,7 +207,7 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	in = matrix_row(s, IK_ldmatrix, l, &m, bits, &map);
 	if (!in)
 		return NULL;
-	p = pick_new(s, in, 128 / bits);
+	p = lowering_new(s, in, 128 / bits);
 	p->map = map;
 	if (m.pairs)
 		bit_order_set(s, o->out[0], 16);
@@ -226,17 +226,17 @@ matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, Matrix
 	return out->in != NULL;
 }
 
-Pick *
-pick_stmatrix(Solve *s, const Op *o, const Layout *l)
+Lowering *
+lowering_stmatrix(Solve *s, const Op *o, const Layout *l)
 {
 	DType d = o->in[0]->type.dtype;
 	int unit = unit_dim(s, o->in[1]), run = 128 / dtype_info[d].bits;
 	MatrixSide side;
-	Pick *p;
+	Lowering *p;
 
 	if (unit < 0 || !matrix_side(s, IK_stmatrix, d, l, unit, &side) || shared_vec(s, o->in[1], run) < run)
 		return NULL;
-	p = pick_new(s, side.in, run);
+	p = lowering_new(s, side.in, run);
 	p->map = side.map;
 	return p;
 }

@@ -57,12 +57,12 @@ load_shared(Solve *s, Op *o)
 	int grain = dtype_grain(d), unit = unit_dim(s, o->in[0]);
 	int64_t vec = unit < 0 ? 1 : whole_bytes(d, shared_vec(s, o->in[0], reg_run(l, unit)));
 	const Layout *made = NULL;
-	Pick *p = pick_ldmatrix(s, o, l, &made);
+	Lowering *p = lowering_ldmatrix(s, o, l, &made);
 
 	if (p) {
 		if (made)
 			s->sol->made[o->id][0] = made;
-		s->sol->pick[o->id] = p;
+		s->sol->lowering[o->id] = p;
 		return;
 	}
 	if (s->sol->plan.widen == NARROW_WORDS && unit >= 0 && vec * grain < 32) {
@@ -70,13 +70,13 @@ load_shared(Solve *s, Op *o)
 		Layout *w = NEW(s->arena, Layout);
 		if (wide * grain >= 32 && widen(w, l, unit, wide) &&
 		    load_price(w, wide, d) + pick_price(w, l, vec, d) < load_price(l, vec, d)) {
-			s->sol->pick[o->id] =
-				pick_new(s, memory_row(IK_ld_shared, (int)wide * grain, false), wide);
+			s->sol->lowering[o->id] =
+				lowering_new(s, memory_row(IK_ld_shared, (int)wide * grain, false), wide);
 			s->sol->made[o->id][0] = w;
 			return;
 		}
 	}
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
+	s->sol->lowering[o->id] = lowering_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
 }
 
 int64_t
@@ -113,5 +113,5 @@ load_global_as(Solve *s, Op *o, const Layout *l)
 	if (l != known(s, o->out[0]))
 		s->sol->made[o->id][0] = l;
 	demand_indices(s, o->in[0], l);
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, bits, false), vec);
+	s->sol->lowering[o->id] = lowering_new(s, memory_row(IK_ld_global, bits, false), vec);
 }

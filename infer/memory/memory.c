@@ -12,10 +12,10 @@ memory_row(InstrKind kind, int bits, bool trans)
 	return NULL;
 }
 
-Pick *
-pick_new(Solve *s, const Instr *in, int64_t vec)
+Lowering *
+lowering_new(Solve *s, const Instr *in, int64_t vec)
 {
-	Pick *p = NEW(s->arena, Pick);
+	Lowering *p = NEW(s->arena, Lowering);
 
 	p->inst = in ? in->name : NULL;
 	p->vec = (int)vec;
@@ -129,7 +129,8 @@ select_store(Solve *s, Op *o)
 		fails_no_red(s, o);
 		return;
 	}
-	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0])) {
+	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL &&
+	    !pinned(s, o->in[0])) {
 		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == STORE_TRADED;
 		if (trade ? unit >= 0 && !red &&
@@ -148,7 +149,7 @@ select_store(Solve *s, Op *o)
 	}
 	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, grain) != l)
 		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);
-	if (!global && !red && (s->sol->pick[o->id] = pick_stmatrix(s, o, l)) != NULL)
+	if (!global && !red && (s->sol->lowering[o->id] = lowering_stmatrix(s, o, l)) != NULL)
 		return;
 	demand_indices(s, o->in[1], l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
@@ -161,7 +162,7 @@ select_store(Solve *s, Op *o)
 		vec = red_vec(s, o, vec);
 	in = red ? red_row(s, o, vec)
 	         : memory_row(global ? IK_st_global : IK_st_shared, (int)vec * grain, false);
-	s->sol->pick[o->id] = pick_new(s, in, vec);
+	s->sol->lowering[o->id] = lowering_new(s, in, vec);
 }
 
 /* Elements that begin at any bit in global memory are fetched one by one, and stored to shared memory so many
@@ -216,7 +217,7 @@ select_copy(Solve *s, Op *o)
 	const Instr *in;
 	InstrKind kind;
 	int64_t vec;
-	Pick *p;
+	Lowering *p;
 
 	if (!copy_map(s, o, map, &vec, &kind))
 		return false;
@@ -224,9 +225,9 @@ select_copy(Solve *s, Op *o)
 	in = memory_row(kind, (int)vec * grain, false);
 	if (!in || in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target))
 		in = memory_row(IK_ld_st, (int)vec * grain, false);
-	p = pick_new(s, in, vec);
+	p = lowering_new(s, in, vec);
 	p->map = map;
-	s->sol->pick[o->id] = p;
+	s->sol->lowering[o->id] = p;
 	return true;
 }
 
@@ -237,7 +238,7 @@ static bool
 access_of(const Solve *s, const Op *o, Access *a)
 {
 	Val *mem = shared_operand(o);
-	const Pick *p = s->sol->pick[o->id];
+	const Lowering *p = s->sol->lowering[o->id];
 	const Instr *in;
 
 	if (!mem || !p)

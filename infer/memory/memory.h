@@ -64,22 +64,22 @@ const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
 /* ---- memory.c ------------------------------------------------------------------------------------- */
 /* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */
 const Instr *memory_row(InstrKind kind, int bits, bool trans);
-Pick *pick_new(Solve *s, const Instr *in, int64_t vec);
+Lowering *lowering_new(Solve *s, const Instr *in, int64_t vec);
 /* The task mapping of a copy: coalesced where it reads, vec elements an access, by instructions of that kind
- * if there are such; false: s->why. */
+ * if there are such; false: s->failure. */
 bool copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind);
-/* Access instruction of a store, of a copy; false, or s->why has a text: there is none. */
+/* Access instruction of a store, of a copy; false, or s->failure has a text: there is none. */
 void select_store(Solve *s, Op *o);
 bool select_copy(Solve *s, Op *o);
-/* Address layout of an alloc, once all accesses to it are known; s->why. */
+/* Address layout of an alloc, once all accesses to it are known; s->failure. */
 void select_shared(Solve *s, Op *alloc);
 
 /* ---- ldmatrix.c ----------------------------------------------------------------------------------- */
 /* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the
  * layout it comes in where registers have other numbers. */
-Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
+Lowering *lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
 /* stmatrix for a store to a shared tile of what lies as l; NULL likewise. */
-Pick *pick_stmatrix(Solve *s, const Op *o, const Layout *l);
+Lowering *lowering_stmatrix(Solve *s, const Op *o, const Layout *l);
 /* A row of kind ldmatrix or stmatrix for a tile that lies as l in registers and has runs along `unit` in
  * shared memory, and which lane addresses what (128 bits of elements an access).  False: there is none. */
 typedef struct MatrixSide {

@@ -80,7 +80,7 @@ staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layo
 }
 
 bool
-prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to)
+prove_staging(Prove *p, const Type *t, const Lowering *how, const Held *from, const Held *to)
 {
 	Val stage = { .type = *t };
 	Side s = { .mem = &stage, .shared = true, .layout = how->scratch };
@@ -101,7 +101,7 @@ void
 prove_convert(Prove *p, const Op *o)
 {
 	const Held *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
-	const char *how = o->pick ? o->pick->inst : NULL;
+	const char *how = o->lowering ? o->lowering->inst : NULL;
 	const Type *t = &o->out[0]->type;
 
 	if (!from || !to)
@@ -113,9 +113,9 @@ prove_convert(Prove *p, const Op *o)
 	if (!strcmp(how, "shared")) {
 		Type staged = *t;
 
-		if (pick_stage_bits(o->pick, t->dtype) != dtype_info[t->dtype].bits)
+		if (lowering_stage_bits(o->lowering, t->dtype) != dtype_info[t->dtype].bits)
 			staged.dtype = D_u8;
-		prove_staging(p, &staged, o->pick, from, to);
+		prove_staging(p, &staged, o->lowering, from, to);
 		return;
 	}
 	for (int64_t r = 0; r < to->regs; r++) {

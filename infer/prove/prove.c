@@ -1,6 +1,7 @@
 /* prove.c - pass_prove: translation validation of inference.
  *
- * needs   what pass_infer leaves: a layout on every register and shared tile, a pick on every op that moves
+ * needs   what pass_infer leaves: a layout on every register and shared tile, a lowering on every op that
+ * moves
  *         or combines data
  * keeps   everything; a violation is an internal error with the op, thread, register and elements named */
 #include "infer/prove/prove.h"

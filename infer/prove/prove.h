@@ -1,8 +1,8 @@
 /* prove.h - inside the independent checker.
  *
- * It shares no code with the solver: it reads what inference wrote into the IR (layouts, picks), spells every
- * layout out as a table of who holds what, and follows each instruction element by element by the rules of
- * the PTX ISA.  Nothing is derived twice from the same formula. */
+ * It shares no code with the solver: it reads what inference wrote into the IR (layouts, lowerings), spells
+ * every layout out as a table of who holds what, and follows each instruction element by element by the rules
+ * of the PTX ISA.  Nothing is derived twice from the same formula. */
 #ifndef HEXC_PROVE_H
 #define HEXC_PROVE_H
 #include "hexc/ir/ir.h"
@@ -53,5 +53,5 @@ int64_t bit_in_stream(int bits, int bit_order, int64_t e, int bit);
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
  * address of its own. */
-bool prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to);
+bool prove_staging(Prove *p, const Type *t, const Lowering *how, const Held *from, const Held *to);
 #endif

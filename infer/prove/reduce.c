@@ -111,7 +111,7 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
 	Type parts = *rt;
 	int d = (int)IMM(o, dim);
-	const Pick *k = o->pick;
+	const Lowering *k = o->lowering;
 	const Held *w, *r;
 	uint8_t *seen = NEWN(p->arena, uint8_t, type_size(rt) * t->shape[d]);
 	int64_t *read = NEWN(p->arena, int64_t, to->regs);
@@ -162,11 +162,11 @@ prove_reduce(Prove *p, const Op *o)
 
 	if (!to || !from)
 		return;
-	if (!o->pick || !o->pick->inst) {
+	if (!o->lowering || !o->lowering->inst) {
 		wrong(p, -1, 0, "no way was chosen");
 		return;
 	}
-	if (strcmp(o->pick->inst, "reduce_shared") == 0) {
+	if (strcmp(o->lowering->inst, "reduce_shared") == 0) {
 		prove_parts(p, o, to, from);
 		return;
 	}

@@ -178,21 +178,21 @@ emit_store(Gen *g, Op *o)
 	StorePlan p = { 0 };
 
 	p.v = v;
-	p.map = o->pick && o->pick->map ? o->pick->map : v->type.layout;
-	p.vec = o->pick && o->pick->vec ? o->pick->vec : 1;
+	p.map = o->lowering && o->lowering->map ? o->lowering->map : v->type.layout;
+	p.vec = o->lowering && o->lowering->vec ? o->lowering->vec : 1;
 	if (p.vec * bits < 8) {
 		gen_unsupported(g, o, "elements that share a byte with another thread's");
 		return;
 	}
-	if (o->pick && o->pick->inst && instr_find(o->pick->inst)->kind == IK_stmatrix) {
-		matrix_store(g, instr_find(o->pick->inst), v, p.map, access_new(g, p.map, o->in[1]),
+	if (o->lowering && o->lowering->inst && instr_find(o->lowering->inst)->kind == IK_stmatrix) {
+		matrix_store(g, instr_find(o->lowering->inst), v, p.map, access_new(g, p.map, o->in[1]),
 		             lane_first(g, v->type.layout));
 		return;
 	}
-	if (scalar && kind != IK_red && !(o->pick && o->pick->inst))
+	if (scalar && kind != IK_red && !(o->lowering && o->lowering->inst))
 		p.inst = mem_instr(g, kind, bits);
 	else
-		p.inst = pick_instr(g, o, kind);
+		p.inst = lowering_instr(g, o, kind);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
 	p.x = access_new(g, p.map, o->in[1]);
 	gen_flush(g, p.x->root);

@@ -240,7 +240,7 @@ TEST(staging_is_free)
 		int bits[2] = { 3 + (int)random_below(&seed, 4), 0 };
 		Layout *from = NEW(&arena, Layout), *to = NEW(&arena, Layout); /* remembered */
 		int64_t waves[2];
-		Pick p = { 0 };
+		Lowering p = { 0 };
 
 		bits[1] = 8 + (int)random_below(&seed, 3) - bits[0] + 2;
 		random_layout(&seed, from, bits);

@@ -1,15 +1,15 @@
-/* cands.c - pass infer: the ranked list of what the search found, of one kernel or of several that differ
- * in where tiles live; the one taken goes into the IR.
+/* candidates.c - pass infer: the ranked list of what the search found, of one kernel or of several that
+ * differ in where tiles live; the one taken goes into the IR.
  *
  * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
- * leaves  layouts on all register and shared tiles, picks, converts */
+ * leaves  layouts on all register and shared tiles, lowerings, converts */
 #include "infer/alone.h"
 #include "infer/search.h"
 #include <math.h>
 
 void
-cands_add(Solve *s, Cands *c, Sol *sol)
+candidates_add(Solve *s, Candidates *c, Solution *sol)
 {
 	int at;
 
@@ -26,7 +26,7 @@ cands_add(Solve *s, Cands *c, Sol *sol)
 /* ---- several kernels ------------------------------------------------------------------------------ */
 
 double
-cands_best(const Cands *c)
+cands_best(const Candidates *c)
 {
 	for (int i = 0; i < c->n; i++)
 		if (!c->sol[i]->crowded)
@@ -36,13 +36,13 @@ cands_best(const Cands *c)
 
 /* Of lists with their cheapest first, one such; at equal prices those of earlier lists come first. */
 static void
-merge(Arena *a, Cands *const *c, int n, Cands *out)
+merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 {
 	int *at = NEWN(a, int, n), total = 0, next;
 
 	for (int i = 0; i < n; i++)
 		total += c[i]->n;
-	out->sol = NEWN(a, Sol *, total + 1);
+	out->sol = NEWN(a, Solution *, total + 1);
 	out->n = 0;
 	while (out->n < total) {
 		next = -1;
@@ -57,7 +57,7 @@ merge(Arena *a, Cands *const *c, int n, Cands *out)
 /* Solutions whose staging does not fit beside the tiles go, unless there are no others: those may still be
  * placed over each other. */
 static void
-drop_crowded(Cands *c)
+drop_crowded(Candidates *c)
 {
 	int n = 0;
 
@@ -68,7 +68,7 @@ drop_crowded(Cands *c)
 }
 
 static void
-why_not(Kernel *k, const Why *w)
+why_not(Kernel *k, const Failure *w)
 {
 	Diag *d = k->unit->diag;
 
@@ -78,12 +78,12 @@ why_not(Kernel *k, const Why *w)
 		diag_note(d, w->note_src, "%s", w->note);
 }
 
-Cands *
-cands_join(Cands *const *c, int n)
+Candidates *
+cands_join(Candidates *const *c, int n)
 {
 	Kernel *k = c[0]->k;
 	int pick = k->unit->candidate, of = 0;
-	Cands all = { 0 };
+	Candidates all = { 0 };
 
 	merge(k->unit->arena, c, n, &all);
 	drop_crowded(&all);
@@ -91,7 +91,7 @@ cands_join(Cands *const *c, int n)
 		all.steps += c[i]->steps;
 	if (all.n == 0) {
 		if (c[0]->tiles)
-			why_not(k, &c[0]->why);
+			why_not(k, &c[0]->failure);
 		return c[0]->tiles ? NULL : c[0];
 	}
 	if (pick >= all.n) {
@@ -110,16 +110,16 @@ cands_join(Cands *const *c, int n)
 
 /* ---- the pass ------------------------------------------------------------------------------------- */
 
-Cands *
+Candidates *
 infer_search(Kernel *k)
 {
-	Cands *c = search_kernel(k, NEW(k->unit->arena, Spaces), NULL);
+	Candidates *c = search_kernel(k, NEW(k->unit->arena, Spaces), NULL);
 
 	return cands_join(&c, 1);
 }
 
 bool
-infer_apply(const Cands *c)
+infer_apply(const Candidates *c)
 {
 	if (c->n == 0)
 		return false;
@@ -130,31 +130,31 @@ infer_apply(const Cands *c)
 bool
 pass_infer(Kernel *k)
 {
-	const Cands *c = infer_search(k);
+	const Candidates *c = infer_search(k);
 
 	return c && infer_apply(c);
 }
 
 Kernel *
-infer_kernel(const Cands *c)
+infer_kernel(const Candidates *c)
 {
 	return c->k;
 }
 
 int
-infer_ncand(const Cands *c)
+infer_ncand(const Candidates *c)
 {
 	return c->n;
 }
 
 double
-infer_cycles(const Cands *c, int i)
+infer_cycles(const Candidates *c, int i)
 {
 	return c->sol[i]->cycles;
 }
 
 const char *
-infer_describe(const Cands *c, int i)
+infer_describe(const Candidates *c, int i)
 {
 	return c->sol[i]->what;
 }
