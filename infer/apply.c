@@ -109,7 +109,7 @@ converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
 }
 
 void
-apply(Solve *s, const Solution *sol)
+solution_apply(Solve *s, const Solution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 

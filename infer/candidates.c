@@ -123,7 +123,7 @@ infer_apply(const Candidates *c)
 {
 	if (c->n == 0)
 		return false;
-	apply(c->solve, c->sol[c->k->unit->candidate]);
+	solution_apply(c->solve, c->sol[c->k->unit->candidate]);
 	return true;
 }
 

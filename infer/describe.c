@@ -149,7 +149,7 @@ access_words(Text *t, const Solution *sol, const Op *o)
 }
 
 const char *
-describe(const Solve *s, const Solution *sol)
+solution_describe(const Solve *s, const Solution *sol)
 {
 	Text t = { .arena = s->arena };
 

@@ -69,8 +69,8 @@ rule_unpack(Solve *s, Op *o)
 		return;
 	}
 	keep_pack(s, o, &p);
-	demand(s, o, 0, &words);
-	deliver(s, o, 0, &l);
+	require_operand(s, o, 0, &words);
+	set_result(s, o, 0, &l);
 }
 
 bool
@@ -80,7 +80,7 @@ anchor_unpack(Solve *s, Op *o)
 	Layout l;
 	Pack p;
 
-	return own_layout(s, o, &tile->type, &p, &l) && give(s, tile, &l, o);
+	return own_layout(s, o, &tile->type, &p, &l) && set_layout(s, tile, &l, o);
 }
 
 /* The pack is known: the tile is wanted as it has it. */
@@ -100,8 +100,8 @@ rule_pack(Solve *s, Op *o)
 		return;
 	}
 	keep_pack(s, o, &p);
-	demand(s, o, 0, &l);
-	deliver(s, o, 0, &words);
+	require_operand(s, o, 0, &l);
+	set_result(s, o, 0, &words);
 }
 
 /* ---- dots ---------------------------------------------------------------------------------------------- */

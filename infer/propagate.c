@@ -12,7 +12,7 @@ anchor_pins(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++)
 		if (s->order[i]->code == O_pin)
-			give(s, s->order[i]->out[0], s->order[i]->out[0]->type.layout, s->order[i]);
+			set_layout(s, s->order[i]->out[0], s->order[i]->out[0]->type.layout, s->order[i]);
 }
 
 static void
@@ -61,22 +61,22 @@ anchor_access(Solve *s, Op *o)
 	/* wider than for every lane to have a part: lanes would do again what others do */
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
-	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps,
-	               s->sol->plan.warp_major == WARPS_OUTER))
+	if (!coalesced_layout(&l, t->rank, t->shape, order, vec, s->k->warps,
+	                      s->sol->plan.warp_major == WARPS_OUTER))
 		return false;
-	return give(s, tile, &l, o);
+	return set_layout(s, tile, &l, o);
 }
 
 static void
 anchor_dot(Solve *s, Op *o, const DotChoice *c)
 {
 	/* the accumulator first: it lives longest, so others convert to it */
-	deliver(s, o, 0, &c->c);
-	demand(s, o, 2, &c->c);
-	demand(s, o, 0, &c->a);
-	demand(s, o, 1, &c->b);
+	set_result(s, o, 0, &c->c);
+	require_operand(s, o, 2, &c->c);
+	require_operand(s, o, 0, &c->a);
+	require_operand(s, o, 1, &c->b);
 	if (dot_is_sparse(o))
-		demand(s, o, 3, &c->e);
+		require_operand(s, o, 3, &c->e);
 }
 
 /* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices lie
@@ -93,7 +93,7 @@ anchor_indices(Solve *s)
 		if (o->code != O_copy || !o->in[0]->def || view_gather_dim(o->in[0]->def) < 0 ||
 		    !copy_map(s, o, &map, &vec, &kind))
 			continue;
-		demand_indices(s, o->in[0], &map);
+		require_indices(s, o->in[0], &map);
 		drain(s);
 	}
 }
@@ -109,7 +109,7 @@ anchor_lines(Solve *s)
 			if (pass == 0 && o->code == O_shift)
 				anchor_shift(s, o);
 			else if (pass == 1 && (o->code == O_slice || o->code == O_concat) &&
-			         !known(s, o->in[0]) && !known(s, o->out[0]))
+			         !known_layout(s, o->in[0]) && !known_layout(s, o->out[0]))
 				anchor_pieces(s, o);
 			drain(s);
 		}
@@ -121,8 +121,8 @@ anchor_packed(Solve *s)
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
 
-		if (!(o->code == O_unpack && !known(s, o->out[0])) &&
-		    !(o->code == O_pack && !known(s, o->in[0])))
+		if (!(o->code == O_unpack && !known_layout(s, o->out[0])) &&
+		    !(o->code == O_pack && !known_layout(s, o->in[0])))
 			continue;
 		if (!anchor_unpack(s, o))
 			s->unpackable = o;
@@ -154,7 +154,7 @@ all_known(Solve *s)
 		for (int j = 0; j < s->order[i]->nout; j++) {
 			const Val *v = s->order[i]->out[j];
 
-			if (is_reg(v) && !known(s, v)) {
+			if (is_reg(v) && !known_layout(s, v)) {
 				fails(s, s->order[i]->src, "no layout found for this tile");
 				return false;
 			}
@@ -163,7 +163,7 @@ all_known(Solve *s)
 }
 
 bool
-propagate(Solve *s)
+propagate_layouts(Solve *s)
 {
 	anchor_pins(s);
 	drain(s);

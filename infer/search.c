@@ -33,8 +33,8 @@ typedef struct Search {
 	Candidates *out;
 } Search;
 
-/* Which failure to tell of when all plans fail: the one at the latest stage of solve(); there the one that
- * missed by the least, of registers needed or elements that lie otherwise than pinned; of several the
+/* Which failure to tell of when all plans fail: the one at the latest stage of solve_plan(); there the one
+ * that missed by the least, of registers needed or elements that lie otherwise than pinned; of several the
  * first. */
 static void
 note_failure(Search *x)
@@ -65,7 +65,7 @@ try_dots(Search *x, const int *at)
 		bool more;
 
 		do {
-			Solution *sol = solve(x->s, &p);
+			Solution *sol = solve_plan(x->s, &p);
 
 			more = x->s->load_matters && p.load == LOAD_AS_WANTED;
 			p.load = LOAD_COALESCED;

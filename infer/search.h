@@ -7,7 +7,7 @@
 /* ---- solve.c -------------------------------------------------------------------------------------- */
 void solve_init(Solve *s, Kernel *k, const Spaces *spaces);
 /* The complete solution under a plan, with its price; NULL: s->failure says why there is none. */
-Solution *solve(Solve *s, const Plan *plan);
+Solution *solve_plan(Solve *s, const Plan *plan);
 
 /* ---- pin.c ---------------------------------------------------------------------------------------- */
 /* Is no demand of another op in the way of a layout that the program gave?  s->failure. */
@@ -37,7 +37,7 @@ double cands_best(const Candidates *c);
 Candidates *cands_join(Candidates *const *c, int n);
 
 /* ---- apply.c -------------------------------------------------------------------------------------- */
-void apply(Solve *s, const Solution *sol); /* into the IR */
+void solution_apply(Solve *s, const Solution *sol); /* into the IR */
 
 /* ---- describe.c ----------------------------------------------------------------------------------- */
 /* The accesses that tell solutions apart. */
@@ -45,5 +45,5 @@ void find_told(Solve *s);
 /* Do two solutions do the same by the same instructions? */
 bool same_choices(const Solve *s, const Solution *a, const Solution *b);
 /* What tells a solution from the others, one line. */
-const char *describe(const Solve *s, const Solution *sol);
+const char *solution_describe(const Solve *s, const Solution *sol);
 #endif

@@ -30,20 +30,20 @@ load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
 	if (t->rank == 0)
 		return false;
 	memory_order(s, o->in[0], order);
-	if (!coalesced(out, t->rank, t->shape, order,
-	               global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
+	if (!coalesced_layout(out, t->rank, t->shape, order,
+	                      global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
 		return false;
 	staged = load_cycles(s, o, out);
 	if (staged >= direct)
 		return false;
-	conversion(s, t, out, l, &res);
+	lowering_convert(s, t, out, l, &res);
 	return staged + res_cycles(&res) < direct;
 }
 
 static void
 load_global(Solve *s, Op *o)
 {
-	const Layout *l = along_memory(s, known(s, o->out[0]), unit_dim(s, o->in[0]),
+	const Layout *l = along_memory(s, known_layout(s, o->out[0]), unit_dim(s, o->in[0]),
 	                               dtype_grain(o->out[0]->type.dtype));
 	Layout *w = NEW(s->arena, Layout);
 

@@ -262,7 +262,7 @@ convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 			return x->how;
 	c = NEW(s->arena, Conversion);
 	*c = (Conversion){ to, o->parent, NULL, done[v->id] };
-	c->how = conversion(s, &v->type, s->sol->val[v->id], to, &s->sol->res[o->id]);
+	c->how = lowering_convert(s, &v->type, s->sol->val[v->id], to, &s->sol->res[o->id]);
 	done[v->id] = c;
 	return c->how;
 }
@@ -280,10 +280,10 @@ price_conversions(Solve *s)
 		}
 		for (int j = 0; j < o->nout; j++)
 			if (s->sol->made[o->id][j])
-				s->sol->mconv[o->id][j] = conversion(s, &o->out[j]->type,
-				                                     s->sol->made[o->id][j],
-				                                     s->sol->val[o->out[j]->id],
-				                                     &s->sol->res[o->id]);
+				s->sol->mconv[o->id][j] = lowering_convert(s, &o->out[j]->type,
+				                                           s->sol->made[o->id][j],
+				                                           s->sol->val[o->out[j]->id],
+				                                           &s->sol->res[o->id]);
 		if (o->code == O_dot) {
 			Lowering *p = NEW(s->arena, Lowering);
 			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
@@ -295,14 +295,15 @@ price_conversions(Solve *s)
 			s->sol->lowering[o->id] = p;
 		}
 		if (op_is(o, F_REDUCE))
-			s->sol->lowering[o->id] = reduction(s, o, &s->sol->res[o->id]);
+			s->sol->lowering[o->id] = lowering_reduce(s, o, &s->sol->res[o->id]);
 	}
 }
 
 Solution *
-solve(Solve *s, const Plan *plan)
+solve_plan(Solve *s, const Plan *plan)
 {
-	bool (*const stage[])(Solve *) = { propagate, pins_hold, registers_fit, select_memory, pins_hold };
+	bool (*const stage[])(Solve *) = { propagate_layouts, pins_hold, registers_fit, select_memory,
+		                           pins_hold };
 
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
@@ -320,6 +321,6 @@ solve(Solve *s, const Plan *plan)
 	for (int i = 0; i < s->norder; i++)
 		if (s->sol->lowering[s->order[i]->id])
 			s->sol->lowering[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);
-	s->sol->what = describe(s, s->sol);
+	s->sol->what = solution_describe(s, s->sol);
 	return s->sol;
 }

@@ -52,7 +52,7 @@ first_cause(const Solve *s, const Op *who)
 }
 
 bool
-give(Solve *s, Val *v, const Layout *l, const Op *who)
+set_layout(Solve *s, Val *v, const Layout *l, const Op *who)
 {
 	const Layout *have = s->sol->val[v->id];
 
@@ -66,11 +66,11 @@ give(Solve *s, Val *v, const Layout *l, const Op *who)
 }
 
 void
-demand(Solve *s, Op *o, int i, const Layout *l)
+require_operand(Solve *s, Op *o, int i, const Layout *l)
 {
 	const Layout **want = s->sol->want[o->id];
 
-	if (give(s, o->in[i], l, o)) {
+	if (set_layout(s, o->in[i], l, o)) {
 		want[i] = NULL;
 		return;
 	}
@@ -80,11 +80,11 @@ demand(Solve *s, Op *o, int i, const Layout *l)
 }
 
 void
-deliver(Solve *s, Op *o, int i, const Layout *l)
+set_result(Solve *s, Op *o, int i, const Layout *l)
 {
 	const Layout **made = s->sol->made[o->id];
 
-	if (give(s, o->out[i], l, o)) {
+	if (set_layout(s, o->out[i], l, o)) {
 		made[i] = NULL;
 		return;
 	}
@@ -94,7 +94,7 @@ deliver(Solve *s, Op *o, int i, const Layout *l)
 }
 
 void
-demand_indices(Solve *s, Val *mem, const Layout *map)
+require_indices(Solve *s, Val *mem, const Layout *map)
 {
 	Op *view = mem->def;
 	int dim = view ? view_gather_dim(view) : -1;
@@ -108,7 +108,7 @@ demand_indices(Solve *s, Val *mem, const Layout *map)
 			return;
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		if (view_gathers(view, d))
-			demand(s, view, 1 + d, &l);
+			require_operand(s, view, 1 + d, &l);
 }
 
 bool
@@ -122,7 +122,7 @@ wanted_as_made(const Solve *s, const Op *o, int i)
 }
 
 bool
-pinned(const Solve *s, const Val *v)
+value_is_pinned(const Solve *s, const Val *v)
 {
 	const Op *who = s->sol->origin[v->id];
 

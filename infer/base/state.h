@@ -46,7 +46,7 @@ struct Solve {
 	struct CastPrice *cast; /* cost/recipe_price.c */
 
 	Solution *sol; /* the one being built */
-	Op **queue; /* ops that may know more now, for propagate() */
+	Op **queue; /* ops that may know more now, for propagate_layouts() */
 	int nqueue, capqueue;
 	bool *queued;
 	/* the last plan has a load that the other choice of Plan.load would do otherwise */
@@ -69,44 +69,44 @@ bits_of(const Val *v) /* of an element */
 
 /* A value's layout, NULL: it has none yet. */
 static inline const Layout *
-known(const Solve *s, const Val *v)
+known_layout(const Solve *s, const Val *v)
 {
 	return s->sol->val[v->id];
 }
 
 /* The layout operand i has when o reads it. */
 static inline const Layout *
-operand(const Solve *s, const Op *o, int i)
+operand_layout(const Solve *s, const Op *o, int i)
 {
 	const Layout *want = s->sol->want[o->id][i];
 
-	return want ? want : known(s, o->in[i]);
+	return want ? want : known_layout(s, o->in[i]);
 }
 
 /* The layout in which o makes result i. */
 static inline const Layout *
-result(const Solve *s, const Op *o, int i)
+result_layout(const Solve *s, const Op *o, int i)
 {
 	const Layout *made = s->sol->made[o->id][i];
 
-	return made ? made : known(s, o->out[i]);
+	return made ? made : known_layout(s, o->out[i]);
 }
 
 /* ---- demand.c ------------------------------------------------------------------------------------- */
 /* Give a value its layout if it has none; true if that is what it has now (equal), false on conflict. */
-bool give(Solve *s, Val *v, const Layout *l, const Op *who);
+bool set_layout(Solve *s, Val *v, const Layout *l, const Op *who);
 /* o makes result i in layout l: what readers already count on is converted to from there. */
-void deliver(Solve *s, Op *o, int i, const Layout *l);
+void set_result(Solve *s, Op *o, int i, const Layout *l);
 /* Operand i of o must lie as l: gives it when unknown, else records a conversion on the edge. */
-void demand(Solve *s, Op *o, int i, const Layout *l);
+void require_operand(Solve *s, Op *o, int i, const Layout *l);
 /* An access to mem by `map`: each thread holds the indices of the elements it touches. */
-void demand_indices(Solve *s, Val *mem, const Layout *map);
+void require_indices(Solve *s, Val *mem, const Layout *map);
 /* Is operand i of o wanted just as its maker made it, before the conversion for the others? */
 bool wanted_as_made(const Solve *s, const Op *o, int i);
 /* Whose demand does `who` pass on? */
 const Op *first_cause(const Solve *s, const Op *who);
 /* Does the layout of v come from one that the program gave? */
-bool pinned(const Solve *s, const Val *v);
+bool value_is_pinned(const Solve *s, const Val *v);
 
 /* ---- kept.c --------------------------------------------------------------------------------------- */
 /* A layout like l that lives as long as the search, and is never written to. */

@@ -49,9 +49,9 @@ accesses(const Solve *s, const Layout *l, int vec)
 }
 
 Lowering *
-reduction(Solve *s, const Op *o, Res *res)
+lowering_reduce(Solve *s, const Op *o, Res *res)
 {
-	const Layout *in = operand(s, o, 0), *out = result(s, o, 0);
+	const Layout *in = operand_layout(s, o, 0), *out = result_layout(s, o, 0);
 	int dim = (int)IMM(o, dim);
 	int64_t warps = layout_extent_on(in, dim, AX_warp);
 	Type t = o->out[0]->type;
@@ -72,7 +72,7 @@ reduction(Solve *s, const Op *o, Res *res)
 
 		BUG_IF(s->arena, !writers(w, in, out, dim) || !readers(r, out, dim, warps, by_result));
 		p->inst = "reduce_shared";
-		stage(s, &t, w, r, false, p, waves);
+		lowering_staged(s, &t, w, r, false, p, waves);
 		p->map = w;
 		p->map2 = r;
 		price_conversion(s, p, 0, 0, waves, accesses(s, w, p->vec) + accesses(s, r, p->vec2), &own);

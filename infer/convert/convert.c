@@ -50,7 +50,7 @@ words(const Layout *l, int bits)
 }
 
 Lowering *
-conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
+lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
 {
 	Lowering *p = NEW(s->arena, Lowering);
 	int bits = dtype_slot_bits(t->dtype), c = classify(from, to);
@@ -69,7 +69,7 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		shuffles = trade ? n * x.n / 2 : EXCHANGE_STEPS * n;
 		steps = trade ? n * x.n * BUTTERFLY_STEPS : EXCHANGE_STEPS * n;
 	} else if (c == CLASS_SHARED) {
-		stage(s, t, from, to, true, p, waves);
+		lowering_staged(s, t, from, to, true, p, waves);
 		accesses = (double)(layout_cosize(p->map ? p->map : from, AX_reg) / p->vec +
 		                    layout_cosize(p->map2 ? p->map2 : to, AX_reg) / p->vec2);
 		accesses *= s->k->warps;

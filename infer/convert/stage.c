@@ -277,8 +277,8 @@ conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, co
 }
 
 void
-stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Lowering *p,
-      int64_t *waves)
+lowering_staged(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Lowering *p,
+                int64_t *waves)
 {
 	StageMemo *m = asked(s, t, from, to, matrices);
 

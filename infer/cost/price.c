@@ -152,8 +152,8 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	const Lowering *p = s->sol->lowering[o->id];
 	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
 	                                                                  : o->in[1];
-	const Layout *map = p->map ? p->map : o->code == O_load ? result(s, o, 0)
-	                                                        : operand(s, o, 0);
+	const Layout *map = p->map ? p->map : o->code == O_load ? result_layout(s, o, 0)
+	                                                        : operand_layout(s, o, 0);
 	const Instr *in = instr_find(p->inst);
 	int bits = dtype_info[mem->type.dtype].bits, pieces = dtype_pieces(mem->type.dtype);
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * s->k->warps;
@@ -246,7 +246,7 @@ static void
 price_cast(const Solve *s, const Op *o, Res *r)
 {
 	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
-	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
+	int64_t regs = layout_cosize(result_layout(s, o, 0), AX_reg);
 	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_slot_bits(to), 32));
 	const CastPrice *p;
 
@@ -268,7 +268,7 @@ price_cast(const Solve *s, const Op *o, Res *r)
 static void
 price_elements(const Solve *s, const Op *o, Res *r)
 {
-	const Layout *l = is_reduce(o) ? operand(s, o, 0) : result(s, o, 0);
+	const Layout *l = is_reduce(o) ? operand_layout(s, o, 0) : result_layout(s, o, 0);
 	DType d = o->out[0]->type.dtype;
 	double n = s->k->warps, elems = n * (double)layout_cosize(l, AX_reg);
 
@@ -296,7 +296,7 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	work *= (double)layout_replicas(lc); /* warps that repeat the work */
 	if (dot_is_sparse(o)) {
 		bool one = o->in[3]->type.dtype == D_u1;
-		int64_t words = words_of(operand(s, o, 3), bits_of(o->in[3]));
+		int64_t words = words_of(operand_layout(s, o, 3), bits_of(o->in[3]));
 		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? WIDEN_STEPS : ORDER_STEPS));
 	}
 	if (in && in->kind != IK_fma) {
@@ -314,7 +314,7 @@ price_dot(const Solve *s, const Op *o, Res *r)
 static void
 price_reduce(const Solve *s, const Op *o, Res *r)
 {
-	const Layout *in = operand(s, o, 0);
+	const Layout *in = operand_layout(s, o, 0);
 	int d = (int)IMM(o, dim), bits = dtype_info[o->out[0]->type.dtype].bits;
 	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
 
@@ -337,7 +337,7 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 static void
 price_shift(const Solve *s, const Op *o, Res *r)
 {
-	const Layout *l = result(s, o, 0);
+	const Layout *l = result_layout(s, o, 0);
 	int d = (int)IMM(o, dim);
 	DimLine line;
 	double n, cross;

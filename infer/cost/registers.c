@@ -58,8 +58,8 @@ static void
 need_fragments(Solve *s, Need *n, Op *dot)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
-	int64_t f = words(operand(s, dot, 0), dot->in[0]->type.dtype) +
-	            words(operand(s, dot, 1), dot->in[1]->type.dtype);
+	int64_t f = words(operand_layout(s, dot, 0), dot->in[0]->type.dtype) +
+	            words(operand_layout(s, dot, 1), dot->in[1]->type.dtype);
 
 	f = f * k_step(dot, c) / dot_k(dot);
 	if (f < n->fragments)

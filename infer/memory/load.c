@@ -110,8 +110,8 @@ load_global_as(Solve *s, Op *o, const Layout *l)
 	int64_t vec = load_vec(s, o, l);
 	int bits = (int)vec * dtype_grain(o->out[0]->type.dtype);
 
-	if (l != known(s, o->out[0]))
+	if (l != known_layout(s, o->out[0]))
 		s->sol->made[o->id][0] = l;
-	demand_indices(s, o->in[0], l);
+	require_indices(s, o->in[0], l);
 	s->sol->lowering[o->id] = lowering_new(s, memory_row(IK_ld_global, bits, false), vec);
 }

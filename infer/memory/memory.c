@@ -60,7 +60,7 @@ store_layout(Solve *s, Op *o, Layout *l)
 	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]]);
 	if (IMM(o, update))
 		vec = red_vec(s, o, vec);
-	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
+	return coalesced_layout(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
 /* The weight of a register digit of dim d from `from` on, whose first f can be had as a digit of its own; 0
@@ -112,7 +112,7 @@ byte_layout(Solve *s, const Op *o, int unit, Layout *l)
 		if (d != unit)
 			order[n++] = d;
 	return vec * dtype_grain(t->dtype) >= 8 &&
-	       coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
+	       coalesced_layout(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
 void
@@ -121,7 +121,7 @@ select_store(Solve *s, Op *o)
 	DType d = o->in[0]->type.dtype;
 	int grain = dtype_grain(d), unit = unit_dim(s, o->in[1]);
 	bool global = o->in[1]->type.space == S_global, red = IMM(o, update) != STORE_PLAIN;
-	const Layout *l = operand(s, o, 0);
+	const Layout *l = operand_layout(s, o, 0);
 	const Instr *in;
 	int64_t vec;
 
@@ -130,7 +130,7 @@ select_store(Solve *s, Op *o)
 		return;
 	}
 	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL &&
-	    !pinned(s, o->in[0])) {
+	    !value_is_pinned(s, o->in[0])) {
 		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == STORE_TRADED;
 		if (trade ? unit >= 0 && !red &&
@@ -140,7 +140,7 @@ select_store(Solve *s, Op *o)
 			l = w;
 		}
 	}
-	if (!global && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0]) && unit >= 0 &&
+	if (!global && s->sol->want[o->id][0] == NULL && !value_is_pinned(s, o->in[0]) && unit >= 0 &&
 	    shared_vec(s, o->in[1], reg_run(l, unit)) * grain < 8) {
 		Layout *w = NEW(s->arena, Layout);
 
@@ -151,7 +151,7 @@ select_store(Solve *s, Op *o)
 		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);
 	if (!global && !red && (s->sol->lowering[o->id] = lowering_stmatrix(s, o, l)) != NULL)
 		return;
-	demand_indices(s, o->in[1], l);
+	require_indices(s, o->in[1], l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
@@ -206,7 +206,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 		fails_note_tensor(s, o->in[0]);
 		return false;
 	}
-	return coalesced(map, t->rank, t->shape, order, *vec, s->k->warps, false);
+	return coalesced_layout(map, t->rank, t->shape, order, *vec, s->k->warps, false);
 }
 
 bool
@@ -221,7 +221,7 @@ select_copy(Solve *s, Op *o)
 
 	if (!copy_map(s, o, map, &vec, &kind))
 		return false;
-	demand_indices(s, o->in[0], map);
+	require_indices(s, o->in[0], map);
 	in = memory_row(kind, (int)vec * grain, false);
 	if (!in || in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target))
 		in = memory_row(IK_ld_st, (int)vec * grain, false);
@@ -259,9 +259,9 @@ access_of(const Solve *s, const Op *o, Access *a)
 		a->lanes = in->bits / 32 * 8;
 	a->map = p->map;
 	if (!a->map && o->code == O_load)
-		a->map = result(s, o, 0);
+		a->map = result_layout(s, o, 0);
 	if (!a->map)
-		a->map = operand(s, o, 0);
+		a->map = operand_layout(s, o, 0);
 	return true;
 }
 

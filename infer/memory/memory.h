@@ -37,8 +37,8 @@ int64_t reg_run(const Layout *l, int dim);
 /* ---- coalesced.c ---------------------------------------------------------------------------------- */
 /* Threads over a tile so that neighbours in memory meet neighbouring lanes.  order[0] = dim that is
  * contiguous; vec elements of it per access.  outer: warps go to the slowest dims. */
-bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
-               bool outer);
+bool coalesced_layout(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
+                      bool outer);
 
 /* ---- bit_order.c ---------------------------------------------------------------------------------- */
 /* The order of bits (hexc/ir/bit_order.h) that all readers of narrow tile v like: casts that have recipes for

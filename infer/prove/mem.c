@@ -193,7 +193,7 @@ bool
 prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const Layout *map, const Side *s)
 {
 	int per_row = 128 / dtype_info[t->dtype].bits;
-	const Held *m = map ? spell(p, map, t, false) : NULL;
+	const Held *m = map ? held_spell(p, map, t, false) : NULL;
 	int64_t *used = NEWN(p->arena, int64_t, h ? h->regs : 1);
 
 	if (!map)
@@ -279,7 +279,7 @@ prove_copy(Prove *p, const Op *o)
 {
 	Side from, to;
 	const Type *t = &o->in[1]->type;
-	const Held *h = o->lowering && o->lowering->map ? spell(p, o->lowering->map, t, false) : NULL;
+	const Held *h = o->lowering && o->lowering->map ? held_spell(p, o->lowering->map, t, false) : NULL;
 	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
 	bool single = in && in->kind == IK_ld_bits && dtype_info[t->dtype].bits < 8;
 

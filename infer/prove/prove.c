@@ -111,7 +111,7 @@ place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
 }
 
 const Held *
-spell(Prove *p, const Layout *l, const Type *t, bool full)
+held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 {
 	Held *h = NEW(p->arena, Held);
 	int64_t n = type_size(t), replicas;
@@ -159,7 +159,7 @@ const Held *
 held_of(Prove *p, const Val *v)
 {
 	if (!p->held[v->id])
-		p->held[v->id] = spell(p, v->type.layout, &v->type, true);
+		p->held[v->id] = held_spell(p, v->type.layout, &v->type, true);
 	return p->held[v->id];
 }
 

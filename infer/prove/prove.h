@@ -30,7 +30,7 @@ typedef struct Prove {
 
 /* Spell a layout out.  NULL after a report: two elements in one place, a place outside the block, an extent
  * that is not the tile's, a register that holds nothing. */
-const Held *spell(Prove *p, const Layout *l, const Type *t, bool full);
+const Held *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
 const Held *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
 bool wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);

@@ -122,8 +122,8 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 		wrong(p, -1, 0, "nothing says who writes and reads the parts");
 		return;
 	}
-	w = spell(p, k->map, &parts, false);
-	r = spell(p, k->map2, &parts, false);
+	w = held_spell(p, k->map, &parts, false);
+	r = held_spell(p, k->map2, &parts, false);
 	if (!w || !r || !prove_staging(p, &parts, k, w, r))
 		return;
 	for (int64_t q = 0; q < w->regs; q++) {

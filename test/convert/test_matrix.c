@@ -63,7 +63,7 @@ choice(const struct Way *w, unsigned features)
 	int64_t waves[2];
 
 	target.features &= features;
-	stage(&s, &type, layout_of(w->from), layout_of(w->to), true, &p, waves);
+	lowering_staged(&s, &type, layout_of(w->from), layout_of(w->to), true, &p, waves);
 	return p;
 }
 

@@ -277,10 +277,10 @@ TEST(conflicts_cost)
 	Access a[2];
 	int64_t waves[2], least[2], conflicting;
 
-	ck_assert(coalesced(&rows, 2, shape, order, 4, k->warps, false));
+	ck_assert(coalesced_layout(&rows, 2, shape, order, 4, k->warps, false));
 	layout_permute(&frag, &rows, (const int[]){ 1, 0 });
 	Lowering p = { 0 };
-	stage(&s, &t, &rows, &frag, true, &p, waves);
+	lowering_staged(&s, &t, &rows, &frag, true, &p, waves);
 	scratch = NEW(&arena, Layout);
 	*scratch = *p.scratch;
 	for (int i = 0; i < 2; i++)

@@ -170,9 +170,9 @@ TEST(rearrange)
 	Lowering *p;
 
 	k->warps = 1;
-	ck_assert(coalesced(&to, 2, shape, order, 4, 1, false));
+	ck_assert(coalesced_layout(&to, 2, shape, order, 4, 1, false));
 	ck_assert(layout_equal(&to, &want));
-	p = conversion(&s, &t, &from, &to, &res);
+	p = lowering_convert(&s, &t, &from, &to, &res);
 	/* all in one warp: no staging is needed here, which is better than published */
 	ck_assert_str_eq(p->inst, "shuffle");
 	ck_assert_int_eq(p->scratch_bytes, 0);
@@ -194,8 +194,8 @@ TEST(rearrange_block)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		from = o->code == O_dot ? o->out[0]->type.layout : from;
-	ck_assert(coalesced(&to, 2, shape, order, 8, k->warps, false));
-	p = conversion(&s, &t, from, &to, &res);
+	ck_assert(coalesced_layout(&to, 2, shape, order, 8, k->warps, false));
+	p = lowering_convert(&s, &t, from, &to, &res);
 	ck_assert_str_eq(p->inst, "shared");
 	ck_assert(p->vec == 2 && p->vec2 == 8);
 	ck_assert_int_eq(p->scratch_bytes, 128 * 128 * 2);

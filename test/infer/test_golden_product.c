@@ -234,7 +234,7 @@ TEST(staging)
 
 	infer_source(&x, text_of("golden/product"), "sm_80", 0, false);
 	s = (Solve){ .k = x.k, .arena = &x.arena, .rates = rates_of(x.unit.target) };
-	ck_assert(coalesced(&to, 2, shape, order, 8, 4, false));
+	ck_assert(coalesced_layout(&to, 2, shape, order, 8, 4, false));
 	ck_assert(tv_from_layout(&thread, &value, &to, 4));
 	for (int i = 0; i < 128; i++) { /* T (16,8):(1024,1) */
 		static const int e[] = { 16, 8 }, d[] = { 1024, 1 };
@@ -244,7 +244,7 @@ TEST(staging)
 		static const int e[] = { 8, 16 }, d[] = { 128, 8 };
 		ck_assert_int_eq(layout_at_index(&value, i).at[AX_mem], digits(i, 2, e, d));
 	}
-	p = conversion(&s, &t, infer_op(&x, O_dot, 0)->out[0]->type.layout, &to, &res);
+	p = lowering_convert(&s, &t, infer_op(&x, O_dot, 0)->out[0]->type.layout, &to, &res);
 	ck_assert_str_eq(p->inst, "shared");
 	ck_assert_int_eq(published_staging(), 2304); /* writes 8-way: 16 * 8 * 4 warps * 4; reads 256 */
 	ck_assert_int_eq((int)res.unit[R_smem], 512);
