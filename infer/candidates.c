@@ -34,7 +34,7 @@ cands_best(const Candidates *c)
 	return HUGE_VAL;
 }
 
-/* Of lists with their cheapest first, one such; at equal prices those of earlier lists come first. */
+/* Of lists with their cheapest first, one such; at equal costs those of earlier lists come first. */
 static void
 merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 {

@@ -18,7 +18,7 @@ bool infer_apply(const Candidates *c);
 Kernel *infer_kernel(const Candidates *c);
 /* Complete solutions, cheapest first: at least 1. */
 int infer_ncand(const Candidates *c);
-/* Predicted cycles of one block on one SM, from the cost model in infer/cost/cost.c.  It ranks. */
+/* Predicted cycles of one block on one SM, from the cost model in infer/cost/cost_block.c.  It ranks. */
 double infer_cycles(const Candidates *c, int i);
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Candidates *c, int i);

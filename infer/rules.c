@@ -224,7 +224,7 @@ rule_dot(Solve *s, Op *o)
 	(void)o;
 }
 
-/* Loads take what their readers ask for, stores what they are given: memory.c prices both. */
+/* Loads take what their readers ask for, stores what they are given: memory.c costs both. */
 static void
 rule_load(Solve *s, Op *o)
 {

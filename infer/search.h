@@ -6,7 +6,7 @@
 
 /* ---- solve.c -------------------------------------------------------------------------------------- */
 void solve_init(Solve *s, Kernel *k, const Spaces *spaces);
-/* The complete solution under a plan, with its price; NULL: s->failure says why there is none. */
+/* The complete solution under a plan, with its cost; NULL: s->failure says why there is none. */
 Solution *solve_plan(Solve *s, const Plan *plan);
 
 /* ---- pin.c ---------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
+/* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its cost. */
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
@@ -268,7 +268,7 @@ convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 }
 
 static void
-price_conversions(Solve *s)
+cost_conversions(Solve *s)
 {
 	const Conversion **done = NEWN(s->arena, const Conversion *, s->k->nval + 1);
 
@@ -316,8 +316,8 @@ solve_plan(Solve *s, const Plan *plan)
 			return NULL;
 		}
 	settle_packs(s);
-	price_conversions(s);
-	cost_of(s);
+	cost_conversions(s);
+	cost_block(s);
 	for (int i = 0; i < s->norder; i++)
 		if (s->sol->lowering[s->order[i]->id])
 			s->sol->lowering[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);

@@ -1,4 +1,4 @@
-/* solution.h - what a plan comes to: layouts, instructions and prices of a whole kernel.  Nothing of it is in
+/* solution.h - what a plan comes to: layouts, instructions and costs of a whole kernel.  Nothing of it is in
  * the IR before a solution is taken. */
 #ifndef HEXC_SOLUTION_H
 #define HEXC_SOLUTION_H
@@ -39,7 +39,7 @@ typedef struct Solution {
 	const Spaces *spaces; /* that it has */
 } Solution;
 
-/* Solutions, cheapest first; equal prices keep the order of enumeration. */
+/* Solutions, cheapest first; equal costs keep the order of enumeration. */
 typedef struct Candidates {
 	Kernel *k;
 	Solution **sol;

@@ -1,7 +1,7 @@
 /* state.h - the state of a search: what it knows of the kernel, and the solution that it is building.
  *
  * A Plan fixes the free choices.  Demands turn it into layouts for all values, accesses into instructions
- * and address layouts, and the result has a price.  All of it is written into a Solution, never into the IR;
+ * and address layouts, and the result has a cost.  All of it is written into a Solution, never into the IR;
  * that is done once, for the solution taken. */
 #ifndef HEXC_STATE_H
 #define HEXC_STATE_H
@@ -43,7 +43,7 @@ struct Solve {
 	struct ViewFact *view; /* memory/view.c: [nval+1] views of global memory */
 	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
 	struct StageMemo *stages; /* convert/stage.c: the same */
-	struct CastPrice *cast; /* cost/recipe_price.c */
+	struct CastCost *cast; /* cost/cost_cast.c */
 
 	Solution *sol; /* the one being built */
 	Op **queue; /* ops that may know more now, for propagate_layouts() */

@@ -75,7 +75,7 @@ lowering_reduce(Solve *s, const Op *o, Res *res)
 		lowering_staged(s, &t, w, r, false, p, waves);
 		p->map = w;
 		p->map2 = r;
-		price_conversion(s, p, 0, 0, waves, accesses(s, w, p->vec) + accesses(s, r, p->vec2), &own);
+		cost_conversion(s, p, 0, 0, waves, accesses(s, w, p->vec) + accesses(s, r, p->vec2), &own);
 		if (by_result || res_cycles(&own) < res_cycles(&least)) {
 			best = p;
 			least = own;

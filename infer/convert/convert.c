@@ -74,7 +74,7 @@ lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, 
 		                    layout_cosize(p->map2 ? p->map2 : to, AX_reg) / p->vec2);
 		accesses *= s->k->warps;
 	}
-	price_conversion(s, p, shuffles, steps, waves, accesses, &own);
+	cost_conversion(s, p, shuffles, steps, waves, accesses, &own);
 	p->cost = res_cycles(&own);
 	res_add(res, &own, 1);
 	return p;

@@ -16,6 +16,6 @@ Lowering *lowering_reduce(Solve *s, const Op *o, Res *res);
 
 /* ---- convert.c ------------------------------------------------------------------------------------ */
 /* How a tile goes from one layout to another: "rename", "select", "shuffle" or "shared", with the scratch it
- * needs.  Adds the price to *res. */
+ * needs.  Adds the cost to *res. */
 Lowering *lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res);
 #endif

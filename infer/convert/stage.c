@@ -150,7 +150,7 @@ accesses(const Layout *l, const Layout *map, int vec)
 
 /* Wavefronts, and a little for each instruction. */
 static double
-stage_price(const Solve *s, const Layout *from, const Layout *to, const Lowering *p, const int64_t *waves)
+stage_cost(const Solve *s, const Layout *from, const Layout *to, const Lowering *p, const int64_t *waves)
 {
 	int64_t inst = accesses(from, p->map, p->vec) + accesses(to, p->map2, p->vec2);
 
@@ -182,7 +182,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Lowering 
 			    !deal(g, vec, scratch))
 				continue;
 			shared_swizzle(s, scratch, acc, 2, n);
-			if (stage_price(s, from, to, &q, n) < stage_price(s, from, to, p, waves)) {
+			if (stage_cost(s, from, to, &q, n) < stage_cost(s, from, to, p, waves)) {
 				p->vec = q.vec;
 				p->vec2 = q.vec2;
 				p->scratch = scratch;
@@ -240,7 +240,7 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 			q.rd = m[1].in->name;
 			q.map2 = m[1].map;
 		}
-		if (stage_price(s, from, to, &q, n) < stage_price(s, from, to, p, waves)) {
+		if (stage_cost(s, from, to, &q, n) < stage_cost(s, from, to, p, waves)) {
 			*p = q;
 			waves[0] = n[0];
 			waves[1] = n[1];

@@ -18,16 +18,16 @@ cast_likes(const Solve *s, const Op *o, bool packed)
 	bool whole = is_pow2(bits), half = packed && lane == 16 && from->kind == K_flt;
 	double least = 1e9;
 
-	if (whole && cast_price(s, o, 0)->any)
-		least = cast_price(s, o, 0)->steps + cast_price(s, o, 0)->last;
+	if (whole && cast_cost(s, o, 0)->any)
+		least = cast_cost(s, o, 0)->steps + cast_cost(s, o, 0)->last;
 	if (lane > 16 && whole)
 		return 0;
 	for (int i = 0; i < (half ? 4 : 2); i++) {
-		const CastPrice *p;
+		const CastCost *p;
 
 		if ((i == 1 && best) || !bit_order_valid(bits, order[i]))
 			continue;
-		p = cast_price(s, o, order[i]);
+		p = cast_cost(s, o, order[i]);
 		if (bits < order[i] && p->any && p->steps + p->last < least) {
 			least = p->steps + p->last;
 			best = order[i];

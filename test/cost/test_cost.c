@@ -265,7 +265,7 @@ TEST(more_costs_more)
 	ck_assert(res_cycles(&a) > was);
 }
 
-/* A tile read across its rows: without a swizzle its accesses conflict, and the price says so. */
+/* A tile read across its rows: without a swizzle its accesses conflict, and the cost says so. */
 TEST(conflicts_cost)
 {
 	static const int64_t shape[2] = { 64, 64 };
@@ -297,8 +297,8 @@ TEST(conflicts_cost)
 	ck_assert_int_gt(conflicting, least[1]);
 	Res clean = { 0 }, dirty = { 0 };
 	int64_t bad[2] = { waves[0], conflicting };
-	price_conversion(&s, &p, 0, 0, waves, 64, &clean);
-	price_conversion(&s, &p, 0, 0, bad, 64, &dirty);
+	cost_conversion(&s, &p, 0, 0, waves, 64, &clean);
+	cost_conversion(&s, &p, 0, 0, bad, 64, &dirty);
 	ck_assert(res_cycles(&dirty) > res_cycles(&clean));
 }
 

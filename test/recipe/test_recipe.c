@@ -233,7 +233,7 @@ static const struct {
 
 /* Machine instructions of 32 elements, 0 without a recipe. */
 static int
-price_of(DType from, size_t c)
+cost_of(DType from, size_t c)
 {
 	unsigned features = target_find(column[c].arch)->features;
 	int bit_order = column[c].bit_order;
@@ -250,7 +250,7 @@ price_of(DType from, size_t c)
 }
 
 static void
-write_prices(FILE *f)
+write_costs(FILE *f)
 {
 	fprintf(f, "type");
 	for (size_t c = 0; c < COUNT_OF(column); c++)
@@ -260,7 +260,7 @@ write_prices(FILE *f)
 			continue;
 		fprintf(f, "\n%s", dtype_info[d].name);
 		for (size_t c = 0; c < COUNT_OF(column); c++) {
-			int n = price_of((DType)d, c);
+			int n = cost_of((DType)d, c);
 
 			fprintf(f, n ? "\t%.3f" : "\t-", (double)n / BIT_GROUP);
 		}
@@ -269,7 +269,7 @@ write_prices(FILE *f)
 }
 
 /* Instructions per element in the table: they may fall, and then UPDATE=1 writes it anew. */
-TEST(prices)
+TEST(costs)
 {
 	static const char path[] = "test/recipe/recipes.tsv";
 	char line[200], name[16], *end, *at;
@@ -278,7 +278,7 @@ TEST(prices)
 	if (getenv("UPDATE")) {
 		f = fopen(path, "w");
 		ck_assert_ptr_nonnull(f);
-		write_prices(f);
+		write_costs(f);
 		fclose(f);
 	}
 	f = fopen(path, "r");
@@ -292,7 +292,7 @@ TEST(prices)
 		ck_assert_msg(!strncmp(line, name, strlen(name)), "%s is not in %s: UPDATE=1", name, path);
 		at = line + strlen(name);
 		for (size_t c = 0; c < COUNT_OF(column); c++, at = end + 1) {
-			double now = (double)price_of((DType)d, c) / BIT_GROUP, was = strtod(at, &end);
+			double now = (double)cost_of((DType)d, c) / BIT_GROUP, was = strtod(at, &end);
 
 			if (end == at) /* "-" */
 				end++;

@@ -1,5 +1,5 @@
-/* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each
- * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
+/* cost_block.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of
+ * each unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
  * is. */
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/bit_order.h"
@@ -123,7 +123,7 @@ own_part(const Solve *s, const Op *view)
 }
 
 static void
-price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Lowering *p, Res *r)
+cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Lowering *p, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) *
@@ -147,7 +147,7 @@ price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, con
 }
 
 static void
-price_memory(const Solve *s, const Op *o, Res *r)
+cost_memory(const Solve *s, const Op *o, Res *r)
 {
 	const Lowering *p = s->sol->lowering[o->id];
 	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
@@ -171,7 +171,7 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	if (mem->type.space == S_global) {
 		if (o->code == O_load && made_ahead(s, o))
 			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
-		price_global(s, o, mem, map, p, r);
+		cost_global(s, o, mem, map, p, r);
 	} else {
 		r->latency += (double)s->rates->shared_wait / SHARED_OVERLAP;
 	}
@@ -243,19 +243,19 @@ is_reduce(const Op *o)
 
 /* Casts: from narrow types by their recipe, or element by element; others have an instruction. */
 static void
-price_cast(const Solve *s, const Op *o, Res *r)
+cost_cast(const Solve *s, const Op *o, Res *r)
 {
 	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
 	int64_t regs = layout_cosize(result_layout(s, o, 0), AX_reg);
 	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_slot_bits(to), 32));
-	const CastPrice *p;
+	const CastCost *p;
 
 	if (dtype_info[from].bits > 8 && to != D_bool) {
 		r->unit[R_alu] += words * WARP_SIZE / s->rates->cvt;
 		r->unit[R_issue] += words / ISSUE_RATE;
 		return;
 	}
-	p = cast_price(s, o, s->sol->bit_order[o->in[0]->id]);
+	p = cast_cost(s, o, s->sol->bit_order[o->in[0]->id]);
 	if (p->any) {
 		double groups = n * (double)regs / BIT_GROUP;
 		arithmetic(s, r, D_i32, groups * p->steps);
@@ -266,14 +266,14 @@ price_cast(const Solve *s, const Op *o, Res *r)
 }
 
 static void
-price_elements(const Solve *s, const Op *o, Res *r)
+cost_elements(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *l = is_reduce(o) ? operand_layout(s, o, 0) : result_layout(s, o, 0);
 	DType d = o->out[0]->type.dtype;
 	double n = s->k->warps, elems = n * (double)layout_cosize(l, AX_reg);
 
 	if (o->code == O_cast) {
-		price_cast(s, o, r);
+		cost_cast(s, o, r);
 		return;
 	}
 	if (o->code == O_lookup) {
@@ -286,7 +286,7 @@ price_elements(const Solve *s, const Op *o, Res *r)
 }
 
 static void
-price_dot(const Solve *s, const Op *o, Res *r)
+cost_dot(const Solve *s, const Op *o, Res *r)
 {
 	const Instr *in = s->sol->lowering[o->id] ? instr_find(s->sol->lowering[o->id]->inst) : NULL;
 	const int64_t *c = o->out[0]->type.shape;
@@ -312,7 +312,7 @@ price_dot(const Solve *s, const Op *o, Res *r)
 /* ---- between lanes and warps ----------------------------------------------------------------- */
 
 static void
-price_reduce(const Solve *s, const Op *o, Res *r)
+cost_reduce(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *in = operand_layout(s, o, 0);
 	int d = (int)IMM(o, dim), bits = dtype_info[o->out[0]->type.dtype].bits;
@@ -335,7 +335,7 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 
 /* Elements that cross a lane take one shuffle, or two where the row before may be meant, and a choice. */
 static void
-price_shift(const Solve *s, const Op *o, Res *r)
+cost_shift(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *l = result_layout(s, o, 0);
 	int d = (int)IMM(o, dim);
@@ -355,9 +355,9 @@ price_shift(const Solve *s, const Op *o, Res *r)
 }
 
 void
-price_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,
-                 double accesses,
-                 Res *r)
+cost_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,
+                double accesses,
+                Res *r)
 {
 	arithmetic(s, r, D_i32, steps);
 	r->unit[R_smem] += shuffles;
@@ -372,24 +372,24 @@ price_conversion(const Solve *s, const Lowering *p, double shuffles, double step
 }
 
 void
-price(Solve *s, Op *o)
+cost_op(Solve *s, Op *o)
 {
 	Res *r = &s->sol->res[o->id];
 
 	if (o->code == O_load && o->out[0]->type.space == S_scalar)
 		r->latency += o->in[0]->type.space == S_global ? s->rates->l2_wait : s->rates->shared_wait;
 	else if (o->code == O_load || o->code == O_store || o->code == O_copy)
-		price_memory(s, o, r);
+		cost_memory(s, o, r);
 	else if (o->code == O_dot)
-		price_dot(s, o, r);
+		cost_dot(s, o, r);
 	else if (o->code == O_shift)
-		price_shift(s, o, r);
+		cost_shift(s, o, r);
 	else if (o->code == O_barrier)
 		r->latency += BARRIER_CLOCKS;
 	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_is(o, F_PURE))
-		price_elements(s, o, r);
+		cost_elements(s, o, r);
 	if (o->code == O_barrier)
 		r->barrier = true;
 	if (is_reduce(o))
-		price_reduce(s, o, r);
+		cost_reduce(s, o, r);
 }

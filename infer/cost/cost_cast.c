@@ -1,4 +1,4 @@
-/* recipe_price.c - what casts of narrow elements cost, by their recipes, and lookups. */
+/* cost_cast.c - what casts of narrow elements cost, by their recipes, and lookups. */
 #include "infer/cost/cost.h"
 #include "infer/recipe/recipe.h"
 
@@ -7,13 +7,13 @@ enum { ORDERS = 4 }; /* remembered of a cast: 0, 8, 16, and the last that was as
 void
 forget_casts(Solve *s)
 {
-	s->cast = NEWN(s->arena, CastPrice, ORDERS * (s->k->nop + 1));
+	s->cast = NEWN(s->arena, CastCost, ORDERS * (s->k->nop + 1));
 }
 
-const CastPrice *
-cast_price(const Solve *s, const Op *o, int bit_order)
+const CastCost *
+cast_cost(const Solve *s, const Op *o, int bit_order)
 {
-	CastPrice *p = &s->cast[ORDERS * o->id + (uint32_t)(bit_order <= 16 ? bit_order / 8 : 3)];
+	CastCost *p = &s->cast[ORDERS * o->id + (uint32_t)(bit_order <= 16 ? bit_order / 8 : 3)];
 	Recipe r;
 
 	if (p->known && p->bit_order == bit_order)

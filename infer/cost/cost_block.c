@@ -1,11 +1,11 @@
-/* cost.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
+/* cost_block.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
  *
  * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts),
- * global memory (bytes), arithmetic, special functions, issue slots (price.c).  A straight piece of code,
- * up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the longest
- * wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async copies, or
- * for loads made an iteration ahead, is as long as the copy, less the iterations that have passed since it
- * was issued: deeper pipelines wait less.
+ * global memory (bytes), arithmetic, special functions, issue slots (cost_block.c).  A straight piece of
+ * code, up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the
+ * longest wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async
+ * copies, or for loads made an iteration ahead, is as long as the copy, less the iterations that have passed
+ * since it was issued: deeper pipelines wait less.
  *
  * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster:
  * the time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it
@@ -174,14 +174,14 @@ spilled(const Solve *s)
 }
 
 void
-cost_of(Solve *s)
+cost_block(Solve *s)
 {
 	Solution *sol = s->sol;
 	double busy;
 	Sum top;
 
 	for (int i = 0; i < s->norder; i++)
-		price(s, s->order[i]);
+		cost_op(s, s->order[i]);
 	top = sum_block(s, s->k->body);
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
