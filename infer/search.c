@@ -264,7 +264,7 @@ search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like)
 	facts_keep(k);
 	solve_init(s, k, spaces);
 	if (like) {
-		s->kept = like->solve->kept;
+		s->interned = like->solve->interned;
 		s->memo = like->solve->memo;
 		s->stages = like->solve->stages;
 	}

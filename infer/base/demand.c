@@ -59,7 +59,7 @@ set_layout(Solve *s, Val *v, const Layout *l, const Op *who)
 	arena_step(s->arena);
 	if (have)
 		return have == l || layout_equal(have, l);
-	s->sol->val[v->id] = kept_layout(s, l);
+	s->sol->val[v->id] = layout_intern(s, l);
 	s->sol->origin[v->id] = who ? first_cause(s, who) : NULL;
 	wake(s, v);
 	return true;
@@ -76,7 +76,7 @@ require_operand(Solve *s, Op *o, int i, const Layout *l)
 	}
 	if (want[i] && layout_equal(want[i], l))
 		return;
-	want[i] = kept_layout(s, l);
+	want[i] = layout_intern(s, l);
 }
 
 void
@@ -90,7 +90,7 @@ set_result(Solve *s, Op *o, int i, const Layout *l)
 	}
 	if (made[i] && layout_equal(made[i], l))
 		return;
-	made[i] = kept_layout(s, l);
+	made[i] = layout_intern(s, l);
 }
 
 void

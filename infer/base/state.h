@@ -39,7 +39,7 @@ struct Solve {
 	int *dot_at; /* [nop+1] which of them an op is */
 	int ndot;
 	/* what rooms remember of what they were asked */
-	struct KeptLayout **kept; /* kept.c: by hash */
+	struct InternedLayout **interned; /* intern.c: by hash */
 	struct ViewFact *view; /* memory/view.c: [nval+1] views of global memory */
 	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
 	struct StageMemo *stages; /* convert/stage.c: the same */
@@ -108,7 +108,7 @@ const Op *first_cause(const Solve *s, const Op *who);
 /* Does the layout of v come from one that the program gave? */
 bool value_is_pinned(const Solve *s, const Val *v);
 
-/* ---- kept.c --------------------------------------------------------------------------------------- */
+/* ---- intern.c ------------------------------------------------------------------------------------- */
 /* A layout like l that lives as long as the search, and is never written to. */
-const Layout *kept_layout(Solve *s, const Layout *l);
+const Layout *layout_intern(Solve *s, const Layout *l);
 #endif
