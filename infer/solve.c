@@ -165,24 +165,24 @@ find_through(Solve *s)
 				if (b->owner->code != O_for || last[loop] == v)
 					continue;
 				last[loop] = v;
-				VEC_PUSH(s->arena, s->through[loop], n[loop], cap[loop], v);
+				VEC_PUSH(s->arena, s->live_through[loop], n[loop], cap[loop], v);
 			}
 	}
 	for (int i = 0; i < s->norder; i++)
 		if (s->order[i]->code == O_for) {
 			uint32_t loop = s->order[i]->id;
-			VEC_PUSH(s->arena, s->through[loop], n[loop], cap[loop], NULL);
+			VEC_PUSH(s->arena, s->live_through[loop], n[loop], cap[loop], NULL);
 		}
 }
 
 static void
-find_ahead(Solve *s)
+find_prefetched(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 
 		if (o->code == O_load && o->in[0]->type.space == S_global)
-			s->ahead[o->id] = only_carried(s, o->out[0]);
+			s->prefetched[o->id] = only_carried(s, o->out[0]);
 	}
 }
 
@@ -201,8 +201,8 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->use = NEWN(s->arena, Use *, nv);
 	s->nuse = NEWN(s->arena, int, nv);
 	s->weight = NEWN(s->arena, double, no);
-	s->through = NEWN(s->arena, Val **, no);
-	s->ahead = NEWN(s->arena, bool, no);
+	s->live_through = NEWN(s->arena, Val **, no);
+	s->prefetched = NEWN(s->arena, bool, no);
 	s->unit = NEWN(s->arena, int, nv);
 	s->dot = NEWN(s->arena, Op *, no);
 	s->dot_at = NEWN(s->arena, int, no);
@@ -212,7 +212,7 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_through(s);
-	find_ahead(s);
+	find_prefetched(s);
 	find_units(s);
 	find_accesses(s);
 	find_told(s);

@@ -83,7 +83,7 @@ pull_reduce(Gen *g, Op *o, int w)
 	number_word(g, o, w, reduce_warp);
 }
 
-/* ---- across warps (infer/convert/across.c) ----------------------------------------------------------- */
+/* ---- across warps (infer/convert/reduce_warps.c) ----------------------------------------------------- */
 
 /* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
 static int
@@ -168,7 +168,7 @@ parts_read(Gen *g, const Op *o, DType d, LV *e)
 }
 
 static void
-reduce_across(Gen *g, Op *o, Tile *t)
+reduce_over_warps(Gen *g, Op *o, Tile *t)
 {
 	const Lowering *p = o->lowering;
 	DType d = dtype_accumulator(t->dtype);
@@ -203,5 +203,5 @@ emit_reduce(Gen *g, Op *o)
 	Tile *t = tile_new(g, o->out[0]);
 
 	t->plan = p;
-	reduce_across(g, o, t);
+	reduce_over_warps(g, o, t);
 }

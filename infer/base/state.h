@@ -26,8 +26,8 @@ struct Solve {
 	int *nuse;
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	/* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
-	Val ***through;
-	bool *ahead; /* [nop+1] loads of what only the next iteration of a loop reads */
+	Val ***live_through;
+	bool *prefetched; /* [nop+1] loads of what only the next iteration of a loop reads */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
 	int naccess;

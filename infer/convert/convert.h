@@ -9,7 +9,7 @@
 void lowering_staged(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices,
                      Lowering *p, int64_t *waves);
 
-/* ---- across.c ------------------------------------------------------------------------------------- */
+/* ---- reduce_warps.c ------------------------------------------------------------------------------- */
 /* How a reduction is done: "reduce_shuffle" within warps, or "reduce_shared" with map and map2, who writes
  * and who reads which part of a result, and the scratch.  Adds what the scratch costs to *res. */
 Lowering *lowering_reduce(Solve *s, const Op *o, Res *res);

@@ -25,7 +25,7 @@ bool registers_fit(Solve *s);
 /* ---- cost_block.c --------------------------------------------------------------------------------- */
 void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
 /* Does nothing wait for load o before the next iteration?  A conversion would. */
-bool made_ahead(const Solve *s, const Op *o);
+bool is_prefetched(const Solve *s, const Op *o);
 /* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and
  * accesses. */
 void cost_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,

@@ -31,13 +31,13 @@ static Sum sum_block(const Solve *s, const Block *b);
 
 /* Are there loads for the next iteration? */
 static bool
-loads_ahead(const Solve *s, const Block *b)
+has_prefetch(const Solve *s, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next) {
-		if (o->code == O_load && made_ahead(s, o))
+		if (o->code == O_load && is_prefetched(s, o))
 			return true;
 		for (int i = 0; i < 2 && o->code == O_if; i++)
-			if (loads_ahead(s, o->blk[i]))
+			if (has_prefetch(s, o->blk[i]))
 				return true;
 	}
 	return false;
@@ -56,10 +56,10 @@ copies_wait(const Block *b)
 
 /* How long an iteration, which takes `body`, waits for what earlier ones have asked for. */
 static double
-wait_ahead(const Solve *s, const Block *b, double body)
+prefetch_wait(const Solve *s, const Block *b, double body)
 {
 	const Op *wait = copies_wait(b);
-	bool loads = loads_ahead(s, b);
+	bool loads = has_prefetch(s, b);
 	double since = body * (wait && !loads ? (double)(IMM(wait, pending) + 1) : 1);
 	double left = s->rates->dram_wait - since;
 
@@ -73,7 +73,7 @@ only_asks(const Solve *s, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next)
 		if (!op_is(o, F_PURE) && o->code != O_yield &&
-		    !(o->code == O_copy && IMM(o, async)) && !(o->code == O_load && made_ahead(s, o)))
+		    !(o->code == O_copy && IMM(o, async)) && !(o->code == O_load && is_prefetched(s, o)))
 			return false;
 	return true;
 }
@@ -87,7 +87,7 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	end_piece(x);
 	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
 		x->time += s->rates->l2_wait;
-	x->time += trips * (body.time + wait_ahead(s, o->blk[0], body.time));
+	x->time += trips * (body.time + prefetch_wait(s, o->blk[0], body.time));
 	res_add(&x->all, &body.all, trips);
 }
 

@@ -28,11 +28,11 @@ words_of(const Layout *l, int bits)
 }
 
 bool
-made_ahead(const Solve *s, const Op *o)
+is_prefetched(const Solve *s, const Op *o)
 {
 	const Lowering *how = s->sol->mconv[o->id][0];
 
-	return s->ahead[o->id] && (!how || strcmp(how->inst, "rename") == 0);
+	return s->prefetched[o->id] && (!how || strcmp(how->inst, "rename") == 0);
 }
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, cons
 		rate = l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
 	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
-	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !made_ahead(s, o))
+	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
 		r->wait = s->rates->l2_wait;
 }
 
@@ -169,7 +169,7 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their slots, or back */
 		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
 	if (mem->type.space == S_global) {
-		if (o->code == O_load && made_ahead(s, o))
+		if (o->code == O_load && is_prefetched(s, o))
 			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
 		cost_global(s, o, mem, map, p, r);
 	} else {
@@ -327,7 +327,7 @@ cost_reduce(const Solve *s, const Op *o, Res *r)
 				r->latency += SHUFFLE_CLOCKS;
 			}
 		} else if (g.it->axis == AX_warp) {
-			/* parts: across.c */
+			/* parts: reduce_warps.c */
 			arithmetic(s, r, o->out[0]->type.dtype, words * (double)g.it->extent);
 		}
 	}

@@ -111,7 +111,7 @@ too_many(Solve *s, const Need *n)
 
 /* The largest result of a dot in there that does not take the place of what is carried, and what is loaded
  * for the next iteration while this one still needs its own: in front of all products
- * (hexc/pass/pipeline_ahead.c). */
+ * (hexc/pass/pipeline_prefetch.c). */
 static int64_t
 fresh_results(const Solve *s, const Op *loop)
 {
@@ -123,7 +123,7 @@ fresh_results(const Solve *s, const Op *loop)
 		if (o->code == O_dot && o->in[2]->def && words_of(s, o->out[0]) > most)
 			most = words_of(s, o->out[0]);
 		first = first && o->code != O_dot;
-		if (first && o->code == O_load && s->ahead[o->id])
+		if (first && o->code == O_load && s->prefetched[o->id])
 			ahead += words_of(s, o->out[0]);
 	}
 	return most + ahead;
@@ -136,7 +136,7 @@ need_held(const Solve *s, Need *n, const Op *loop)
 
 	for (int j = 0; j < loop->nout; j++)
 		sum += words_of(s, loop->out[j]);
-	for (Val **v = s->through[loop->id]; *v; v++)
+	for (Val **v = s->live_through[loop->id]; *v; v++)
 		sum += words_of(s, *v);
 	n->held = sum > n->held ? sum : n->held;
 }

@@ -297,7 +297,7 @@ reduce_out(Kernel *k)
 }
 /* A reduction along warps and some of the lanes: who writes and who reads which part, and where it lies. */
 static Op *
-across(Kernel *k)
+over_warps(Kernel *k)
 {
 	return find(k, O_reduce_sum, 0, 1);
 }
@@ -312,22 +312,22 @@ part_map(const Layout **map)
 static void
 parts_written_twice(Kernel *k)
 {
-	part_map(&across(k)->lowering->map)->nrep = 0;
+	part_map(&over_warps(k)->lowering->map)->nrep = 0;
 }
 static void
 parts_other_rows(Kernel *k)
 {
-	swap_strides(part_map(&across(k)->lowering->map), AX_lane);
+	swap_strides(part_map(&over_warps(k)->lowering->map), AX_lane);
 }
 static void
 parts_read_elsewhere(Kernel *k)
 {
-	swap_strides(part_map(&across(k)->lowering->map2), AX_lane);
+	swap_strides(part_map(&over_warps(k)->lowering->map2), AX_lane);
 }
 static void
 parts_not_all_read(Kernel *k)
 {
-	Layout *l = part_map(&across(k)->lowering->map2);
+	Layout *l = part_map(&over_warps(k)->lowering->map2);
 
 	for (int i = 0; i < l->n; i++)
 		if (l->it[i].axis == AX_reg)
@@ -336,19 +336,19 @@ parts_not_all_read(Kernel *k)
 static void
 parts_overlap(Kernel *k)
 {
-	Layout *l = part_map(&across(k)->lowering->scratch);
+	Layout *l = part_map(&over_warps(k)->lowering->scratch);
 
 	l->it[0].stride = l->it[1].stride;
 }
 static void
 parts_small(Kernel *k)
 {
-	across(k)->lowering->scratch_bytes /= 2;
+	over_warps(k)->lowering->scratch_bytes /= 2;
 }
 static void
 parts_by_shuffle(Kernel *k)
 {
-	across(k)->lowering->inst = "reduce_shuffle";
+	over_warps(k)->lowering->inst = "reduce_shuffle";
 }
 static void
 elementwise(Kernel *k)

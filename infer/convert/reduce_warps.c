@@ -1,4 +1,4 @@
-/* across.c - reductions over several warps.
+/* reduce_warps.c - reductions over several warps.
  *
  * Each warp has its part of every result it knows of; a staging tile holds the parts, of the result's
  * shape but for the reduced dim, where the warps stand.  One lane writes a part, and all threads that want
