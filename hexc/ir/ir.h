@@ -267,7 +267,7 @@ void type_coord(const Type *t, int64_t elem, int64_t *index); /* of the element 
 bool type_same(const Type *a, const Type *b); /* dtype, space, shape, bit order; not layout */
 const char *type_print(Arena *a, const Type *t);
 
-/* ---- what a kernel says (say.c) ------------------------------------------------------------------- */
+/* ---- the message of a print (message.c) ----------------------------------------------------------- */
 
 /* The pieces of a print's text: literal characters, and `{}` in place of operands.  {{ and }} are braces. */
 typedef struct Piece {
@@ -275,11 +275,11 @@ typedef struct Piece {
 	size_t n;
 } Piece;
 /* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
-bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
-int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
+bool message_next(const char *text, size_t *at, Piece *out, bool *bad);
+int message_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
 /* How printf writes an operand that a print takes. */
-const char *say_format(DType d);
-bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
+const char *message_format(DType d);
+bool message_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 
 /* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
 

@@ -192,10 +192,10 @@ shape_wait(Arena *a, const Op *o)
 const char *
 shape_print(Arena *a, const Op *o)
 {
-	if (!o->text || say_operands(o->text) != o->nin)
+	if (!o->text || message_operands(o->text) != o->nin)
 		return arena_printf(a, "%d operands, but not as many {} in the text", o->nin);
 	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->type.space != S_scalar || !say_takes(o->in[i]->type.dtype))
+		if (o->in[i]->type.space != S_scalar || !message_takes(o->in[i]->type.dtype))
 			return arena_printf(a, "%s cannot be printed", type_print(a, &o->in[i]->type));
 	return NULL;
 }

@@ -265,14 +265,14 @@ Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
 Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
 Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 
-/* ---- lower_atomic.c, lower_say.c ------------------------------------------------------------- */
+/* ---- lower_atomic.c, lower_message.c --------------------------------------------------------- */
 
 /* A statement atomic_add(T[slice], x) or such; false: it is none. */
 bool lower_atomic(Lower *l, const Expr *e);
 Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 /* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
-bool lower_say(Lower *l, const Expr *e);
-Value lower_say_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+bool lower_message(Lower *l, const Expr *e);
+Value lower_message_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 
 /* ---- lower_scan.c ---------------------------------------------------------------------------- */
 

@@ -54,8 +54,8 @@ static const Builtin builtin[] = {
 	{ "atomic_max", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_max(T[slice], x);" },
 	{ "atomic_min", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_min(T[slice], x);" },
 	{ "relayout", 1, 1, O_none, lower_relayout, "relayout(x)" },
-	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_say_value, "print(\"text {}\", x, ...);" },
-	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_say_value, "assert(condition, \"text\");" },
+	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "print(\"text {}\", x, ...);" },
+	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "assert(condition, \"text\");" },
 	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
 };
 
