@@ -136,8 +136,8 @@ typedef struct Param {
 	Val *val;               /* S_global tile, or scalar */
 	Val *size[DIM_MAX];     /* tensors: extents, i64 scalars computed at the top of the body */
 	Val *stride[DIM_MAX];   /* tensors: in elements, likewise */
-	/* tensors declared `packed`; NULL: others.  Until pass packed the tensor is one of elements; then of
-	 * words.  Inference completes what the program leaves open. */
+	/* tensors declared `packed`; NULL: others.  Until pass lower_packed the tensor is one of elements;
+	 * then of words.  Inference completes what the program leaves open. */
 	const Pack *pack;
 	bool written;           /* `out` or `inout` */
 	bool read;              /* not `out` */

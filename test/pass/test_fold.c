@@ -1,4 +1,4 @@
-/* test_fold.c - fold, cse, dce, tidy: what becomes of small programs, and that random ones keep
+/* test_fold.c - fold, cse, dce, cleanup: what becomes of small programs, and that random ones keep
  * their meaning. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/number.h"
@@ -228,12 +228,12 @@ TEST(fold_reaches_sizes_and_assumptions)
 	                    " %9 = add %7, %6 : i64\n yield } }");
 	int64_t one;
 
-	ck_assert(pass_tidy(k));
+	ck_assert(pass_cleanup(k));
 	still_whole(k);
 	ck_assert(k->param[0].size[0] == k->param[1].val);
 	ck_assert(val_is_const(k->param[0].stride[0], &one) && one == 1);
 	ck_assert(val_is_const(k->assume[0].cond, &one) && one == 1);
-	ck_assert(!pass_tidy(k));
+	ck_assert(!pass_cleanup(k));
 }
 
 /* All codes of the small floats to numbers and back; not those of NaN, nor the infinities of a type that
@@ -467,7 +467,7 @@ TEST_EACH(tidy_keeps_the_meaning, 10)
 				}
 			}
 			if (pass == 0)
-				pass_tidy(k);
+				pass_cleanup(k);
 		}
 		still_whole(k);
 		ir_unit_free(u);

@@ -1,4 +1,4 @@
-/* packed.c - pass packed: tensors declared `packed` become tensors of words.
+/* lower_packed.c - pass lower_packed: tensors declared `packed` become tensors of words.
  *
  *     W: u4[N, K]                            W: u32[N / 16, K / 64, 128]
  *     w = alloc u4[64, 128]                  w = alloc u32[4, 2, 128]
@@ -14,7 +14,7 @@
  * keeps   what the kernel computes, given the tensor in its packed form
  * leaves  Param.pack with its block; layout and bit_order are inference's to find */
 #include "hexc/ir/access.h"
-#include "hexc/pass/packed.h"
+#include "hexc/pass/lower_packed.h"
 #include "hexc/pass/pass.h"
 
 typedef struct Packed {
@@ -363,7 +363,7 @@ lower_one(Packed *p)
 }
 
 bool
-pass_packed(Kernel *k)
+pass_lower_packed(Kernel *k)
 {
 	Arena *a = k->unit->arena;
 	bool changed = false;
