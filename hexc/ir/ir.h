@@ -191,8 +191,8 @@ struct Kernel {
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
-	const Define *konst; /* constants and tunables as chosen, for the manifest */
-	int nkonst;
+	const Define *constants; /* constants and tunables as chosen, for the manifest */
+	int nconstants;
 	Src src;
 };
 

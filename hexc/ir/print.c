@@ -224,13 +224,13 @@ kernel_print(Text *t, const Kernel *k)
 	text_printf(t, " {\n  warps %d\n", k->warps);
 	if (k->smem)
 		text_printf(t, "  smem %lld\n", (long long)k->smem);
-	for (int i = 0; i < k->nkonst; i++) {
+	for (int i = 0; i < k->nconstants; i++) {
 		text_printf(t, "  const ");
-		print_name(t, k->konst[i].name);
-		if (value_type(k->konst[i].value) < D_COUNT)
-			text_printf(t, " = %s\n", dtype_info[value_type(k->konst[i].value)].name);
+		print_name(t, k->constants[i].name);
+		if (value_type(k->constants[i].value) < D_COUNT)
+			text_printf(t, " = %s\n", dtype_info[value_type(k->constants[i].value)].name);
 		else
-			text_printf(t, " = %lld\n", (long long)k->konst[i].value);
+			text_printf(t, " = %lld\n", (long long)k->constants[i].value);
 	}
 	for (int i = 0; i < k->nparam; i++)
 		print_param(t, &k->param[i]);

@@ -11,8 +11,8 @@ typedef struct Late {
 
 typedef struct Header {
 	Late *late;
-	int clate, cparam, cassume, ckonst;
-	Define *konst;
+	int clate, cparam, cassume, cconstants;
+	Define *constants;
 	bool grid, body;
 } Header;
 
@@ -104,15 +104,15 @@ read_param(Read *r, Header *h)
 }
 
 static bool
-read_konst(Read *r, Header *h)
+read_constant(Read *r, Header *h)
 {
 	Define d;
 
 	d.name = want_name(r);
 	if (!d.name || !want_sign(r, "=") || !want_value(r, &d.value))
 		return false;
-	VEC_PUSH(r->arena, h->konst, r->k->nkonst, h->ckonst, d);
-	r->k->konst = h->konst;
+	VEC_PUSH(r->arena, h->constants, r->k->nconstants, h->cconstants, d);
+	r->k->constants = h->constants;
 	return true;
 }
 
@@ -143,7 +143,7 @@ read_item(Read *r, Header *h)
 	if (read_word(r, "smem"))
 		return want_int(r, 0, INT64_MAX, &r->k->smem);
 	if (read_word(r, "const"))
-		return read_konst(r, h);
+		return read_constant(r, h);
 	if (read_word(r, "param"))
 		return h->grid || h->body ? read_fail(r, "a parameter behind the grid") : read_param(r, h);
 	if (read_word(r, "assume"))

@@ -68,7 +68,7 @@ fold_bitcast(Op *o)
 static Val *
 fold_select(Op *o)
 {
-	Konst c;
+	Constant c;
 
 	if (o->in[1] == o->in[2])
 		return o->in[1];
@@ -96,7 +96,7 @@ fold_shape(Op *o)
 	Op *p = x->def;
 	bool same = type_equal(&x->type, &o->out[0]->type);
 	int64_t imm[DIM_MAX] = { 0 };
-	Konst c;
+	Constant c;
 
 	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
 		same = same && IMM_AT(o, perm, d) == d;
@@ -117,7 +117,7 @@ fold_shape(Op *o)
 static Val *
 fold_reduce(Op *o)
 {
-	Konst c;
+	Constant c;
 
 	if (type_equal(&o->in[0]->type, &o->out[0]->type))
 		return o->in[0];
@@ -170,7 +170,7 @@ fold_splats(Op *o)
 	Type t = type_scalar(o->out[0]->type.dtype);
 	bool splat = false;
 	Val *x;
-	Konst c;
+	Constant c;
 
 	if (!op_is(o, F_ELT) || o->out[0]->type.space != S_reg || o->nin < 1 || o->nin > 3)
 		return NULL;
@@ -195,7 +195,7 @@ Val *
 fold_tile(Op *o)
 {
 	Val *r;
-	Konst c;
+	Constant c;
 
 	switch (o->code) {
 	case O_splat: return const_get(o->in[0], &c) ? const_make(o, &o->out[0]->type, c) : NULL;

@@ -261,12 +261,12 @@ place(const Smem *s, int i)
 static const char *
 tunable_hint(const Kernel *k)
 {
-	for (int i = 0; i < k->nkonst; i++) {
-		const char *n = k->konst[i].name;
+	for (int i = 0; i < k->nconstants; i++) {
+		const char *n = k->constants[i].name;
 
-		if (n[0] == 'S' && n[1] == 'T' && n[2] == 'A' && k->konst[i].value > 1)
+		if (n[0] == 'S' && n[1] == 'T' && n[2] == 'A' && k->constants[i].value > 1)
 			return arena_printf(k->unit->arena, "a smaller %s (now %lld) or smaller tiles", n,
-			                    (long long)k->konst[i].value);
+			                    (long long)k->constants[i].value);
 	}
 	return "fewer stages or smaller tiles";
 }

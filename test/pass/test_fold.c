@@ -249,7 +249,7 @@ TEST(bits_of_constants)
 
 		for (unsigned code = 0; code < 1u << dtype_info[num[d]].bits; code++) {
 			double x = num_of_code(flt[d], code);
-			Konst c;
+			Constant c;
 			Op *o;
 
 			in->type = n;
@@ -280,7 +280,7 @@ TEST(float_constants_are_rounded_once)
 		OpCode code = codes[i % 5];
 		Op *o = op_new(k->body, NULL, code, k->src, code == O_sqrt ? 1 : 2, in, 1, &t);
 		float x[2], want;
-		Konst got;
+		Constant got;
 		bool same;
 		for (int j = 0; j < 2; j++) {
 			uint32_t bits = (uint32_t)prog_rand(&r, 1u << 31) ^ (uint32_t)prog_rand(&r, 4) << 30;
