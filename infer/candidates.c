@@ -72,8 +72,8 @@ why_not(Kernel *k, const Failure *w)
 {
 	Diag *d = k->unit->diag;
 
-	diag_fail(d, DC_LAYOUT, w->src.line ? w->src : k->src, "%s",
-	          w->text ? w->text : "no layout satisfies this program");
+	diag_class_error(d, DC_LAYOUT, w->src.line ? w->src : k->src, "%s",
+	                 w->text ? w->text : "no layout satisfies this program");
 	if (w->note)
 		diag_note(d, w->note_src, "%s", w->note);
 }
@@ -95,9 +95,9 @@ cands_join(Candidates *const *c, int n)
 		return c[0]->tiles ? NULL : c[0];
 	}
 	if (pick >= all.n) {
-		diag_fail(k->unit->diag, DC_SOURCE, k->src,
+		diag_class_error(k->unit->diag, DC_SOURCE, k->src,
 		          "candidate %d does not exist: kernel %s has %d, counted from 0", pick, k->name,
-		          all.n);
+		                 all.n);
 		return NULL;
 	}
 	while (c[of]->k != all.sol[pick]->k)

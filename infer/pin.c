@@ -84,18 +84,18 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 	                             pin->src.line < other->src.line ? other->src.line : pin->src.line)
 	              : "put `relayout(...)` between the two";
 	if (e < 0)
-		fails(s, pin->src,
+		infer_error(s, pin->src,
 		      "%s is pinned, and that makes %s lie as %s, but %s wants other copies: %s, leave the "
 		      "pin out, or %s",
-		      name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
+		            name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
 	else
-		fails(s, pin->src,
-		      "%s is pinned, and that puts element %s of %s into %s, but %s has it in %s: %s, "
-		      "leave the pin out, or %s",
-		      name, elem_words(s, t, e), type_print(s->arena, t), coord_text(s, ours, t, e), them,
-		      coord_text(s, theirs, t, e), pin_it, cut);
-	fails_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
-	           layout_print(s->arena, theirs));
+		infer_error(s, pin->src,
+		            "%s is pinned, and that puts element %s of %s into %s, but %s has it in %s: %s, "
+		            "leave the pin out, or %s",
+		            name, elem_words(s, t, e), type_print(s->arena, t), coord_text(s, ours, t, e),
+		            them, coord_text(s, theirs, t, e), pin_it, cut);
+	infer_error_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
+	                 layout_print(s->arena, theirs));
 	s->failure.excess = distance(ours, theirs, t);
 }
 

@@ -129,8 +129,8 @@ anchor_packed(Solve *s)
 		drain(s);
 	}
 	if (s->unpackable)
-		fails(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
-		      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+		infer_error(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
+		            val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
 	return !s->unpackable;
 }
 
@@ -141,7 +141,7 @@ anchor_accesses(Solve *s)
 
 	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))
 		if (!anchor_access(s, o)) {
-			fails(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
+			infer_error(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
 			return false;
 		}
 	return true;
@@ -155,7 +155,7 @@ all_known(Solve *s)
 			const Val *v = s->order[i]->out[j];
 
 			if (is_reg(v) && !known_layout(s, v)) {
-				fails(s, s->order[i]->src, "no layout found for this tile");
+				infer_error(s, s->order[i]->src, "no layout found for this tile");
 				return false;
 			}
 		}

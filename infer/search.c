@@ -227,7 +227,7 @@ search(Solve *s, Candidates *out)
 	for (int i = 0; i < s->ndot; i++) {
 		x.nchoice[i] = dot_choices(s, s->dot[i], &x.choice[i]);
 		if (x.nchoice[i] == 0) {
-			fails(s, s->dot[i]->src, "no instruction and warp grid fit this dot");
+			infer_error(s, s->dot[i]->src, "no instruction and warp grid fit this dot");
 			return;
 		}
 		if (combinations <= DOT_COMBINATIONS)

@@ -63,13 +63,13 @@ reread(Job *j, Kernel *k, const char *pass)
 	kernel_print(&one, k);
 	copy = kernel_read(&j->unit, one.s, one.n);
 	if (!copy) {
-		diag_fail(j->unit.diag, DC_INTERNAL, k->src,
+		diag_class_error(j->unit.diag, DC_INTERNAL, k->src,
 		          "internal: after %s: the IR of %s cannot be read back", pass, k->name);
 		return k;
 	}
 	kernel_print(&two, copy);
 	if (one.n != two.n || memcmp(one.s, two.s, one.n) != 0) {
-		diag_fail(j->unit.diag, DC_INTERNAL, k->src,
+		diag_class_error(j->unit.diag, DC_INTERNAL, k->src,
 		          "internal: after %s: the IR of %s reads back differently", pass, k->name);
 		return k;
 	}

@@ -100,7 +100,7 @@ InterpCode interp_end(Interp *it);
 /* The slot of a value, with room for its elements. */
 Slot *slot_of(Interp *it, const Val *v);
 /* Remember a fault of op o (NULL: of the kernel); returns false. */
-bool interp_fault(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
+bool interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Run the ops of a block; false on a fault. */
 bool interp_block(Interp *it, Block *b);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */

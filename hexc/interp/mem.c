@@ -134,11 +134,11 @@ check_view(Interp *it, const Op *o, const View *v, const Root *r)
 {
 	for (int d = 0; d < v->root_rank; d++) {
 		if (v->start[d] < 0)
-			return interp_fault(it, INTERP_E_FAULT, o,
+			return interp_error(it, INTERP_E_FAULT, o,
 			                    "dim %d of the slice starts at %lld, before the tile's start", d,
 			                    (long long)v->start[d]);
 		if (v->shared && v->start[d] + r->extent[d] > r->size[d])
-			return interp_fault(it, INTERP_E_FAULT, o,
+			return interp_error(it, INTERP_E_FAULT, o,
 			                    "dim %d of the slice ends at %lld, the shared tile at %lld", d,
 			                    (long long)(v->start[d] + r->extent[d]), (long long)r->size[d]);
 	}
@@ -197,7 +197,7 @@ read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val,
 		int64_t from = row->at + j * row->stride;
 
 		if (!s->init[from] && !it->opt.uninit)
-			return interp_fault(it, INTERP_E_FAULT, o,
+			return interp_error(it, INTERP_E_FAULT, o,
 			                    "element %lld of a shared tile is read, but nothing wrote it",
 			                    (long long)from);
 		if (s->watched && !race_access(it, o, s, from, false, false, at + j))
@@ -306,7 +306,7 @@ interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *
 	if (!check_view(it, o, v, &root))
 		return false;
 	if (v->param && !v->param->written)
-		return interp_fault(it, INTERP_E_FAULT, o, "%s is not an output", v->param->name);
+		return interp_error(it, INTERP_E_FAULT, o, "%s is not an output", v->param->name);
 	for (int64_t at = 0; at < size; at += len) {
 		Row row = row_of(v, t, &root, at / len);
 

@@ -59,5 +59,5 @@ eval_assert(Interp *it, Op *o)
 {
 	if (slot_of(it, o->in[0])->i[0])
 		return true;
-	return interp_fault(it, INTERP_E_FAULT, o, "assertion failed: %s", o->text);
+	return interp_error(it, INTERP_E_FAULT, o, "assertion failed: %s", o->text);
 }

@@ -22,7 +22,7 @@ check_order(Interp *it, const Op *o, const int64_t *p, int64_t group)
 {
 	if (p[0] < p[1] || (p[0] == 0 && p[1] == 0))
 		return true;
-	return interp_fault(it, INTERP_E_FAULT, o,
+	return interp_error(it, INTERP_E_FAULT, o,
 	                    "group %lld has the positions %lld and %lld: positions of a group must rise",
 	                    (long long)group, (long long)p[0], (long long)p[1]);
 }
@@ -37,7 +37,7 @@ interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *posi
 	Sparse s;
 
 	if (!sparse_of(t, &positions->type, dim, &s))
-		return interp_fault(it, INTERP_E_FAULT, o, "values and positions do not fit");
+		return interp_error(it, INTERP_E_FAULT, o, "values and positions do not fit");
 	for (int d = dim + 1; d < t->rank; d++)
 		inner *= t->shape[d];
 	memset(r->f, 0, sizeof *r->f * (size_t)r->n);

@@ -26,7 +26,7 @@ read_results(Read *r, Line *l)
 	VEC_PUSH(r->arena, l->out, l->nout, l->cout, n);
 	while (read_sign(r, ",")) {
 		if (!read_id(r, &n))
-			return read_fail(r, "expected a value");
+			return read_error(r, "expected a value");
 		VEC_PUSH(r->arena, l->out, l->nout, l->cout, n);
 	}
 	return want_sign(r, "=");
@@ -47,7 +47,7 @@ want_op_code(Read *r, OpCode *code)
 	if (*code != O_none)
 		return true;
 	r->at = at;
-	return read_fail(r, "there is no op '%.40s'", name);
+	return read_error(r, "there is no op '%.40s'", name);
 }
 
 /* A value on the same line: on the next one it would be a result. */
@@ -84,7 +84,7 @@ read_imm(Read *r, Line *l)
 	if (read_word(r, "imm")) {
 		do {
 			if (n == DIM_MAX)
-				return read_fail(r, "more than %d numbers", DIM_MAX);
+				return read_error(r, "more than %d numbers", DIM_MAX);
 			if (!want_int(r, INT64_MIN, INT64_MAX, &l->imm[n++]))
 				return false;
 		} while (read_sign(r, ","));
@@ -108,7 +108,7 @@ read_types(Read *r, Line *l)
 			VEC_PUSH(r->arena, l->type, l->ntype, l->ctype, t);
 		} while (read_sign(r, ","));
 	}
-	return l->ntype == l->nout || read_fail(r, "%d results but %d types", l->nout, l->ntype);
+	return l->ntype == l->nout || read_error(r, "%d results but %d types", l->nout, l->ntype);
 }
 
 static bool
@@ -163,7 +163,7 @@ read_lowering(Read *r, Lowering **out)
 		else if (read_word(r, "cost"))
 			ok = want_float(r, &p->cost);
 		else
-			ok = read_fail(r, "expected a field of lowering or '}'");
+			ok = read_error(r, "expected a field of lowering or '}'");
 	}
 	return ok && !r->bad;
 }
@@ -182,7 +182,7 @@ read_region(Read *r, Op *o, int which)
 	if (read_sign(r, "(")) {
 		do {
 			if (!read_id(r, &n) || !want_sign(r, ":") || !want_type(r, &t))
-				return read_fail(r, "expected an argument");
+				return read_error(r, "expected an argument");
 			if (!read_define(r, n, block_arg(b, t)))
 				return false;
 		} while (read_sign(r, ","));
@@ -224,11 +224,11 @@ bool
 read_block(Read *r, Block *b)
 {
 	if (r->depth == READ_DEPTH)
-		return read_fail(r, "more than %d nested regions", READ_DEPTH);
+		return read_error(r, "more than %d nested regions", READ_DEPTH);
 	r->depth++;
 	while (!read_sign(r, "}")) {
 		if (r->bad || read_end(r))
-			return read_fail(r, "unclosed block");
+			return read_error(r, "unclosed block");
 		if (!read_op(r, b))
 			return false;
 	}

@@ -95,18 +95,19 @@ too_many(Solve *s, const Need *n)
 		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
 	if (s->k->warps < BLOCK_WARPS)
 		mend = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
-	fails(s, n->where->src,
-	      "the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
-	      "lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
-	      (long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
-	      elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
+	infer_error(
+		s, n->where->src,
+		"the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
+		"lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
+		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
+		elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
 	if (n->dot)
-		fails_note(s, n->dot->src,
+		infer_error_note(s, n->dot->src,
 		           "%s on %dx%d warps: the result takes %lld registers of a lane, fragments %lld",
-		           s->sol->plan.dot[s->dot_at[n->dot->id]]->inst->name,
-		           s->sol->plan.dot[s->dot_at[n->dot->id]]->wm,
-		           s->sol->plan.dot[s->dot_at[n->dot->id]]->wn,
-		           (long long)words_of(s, n->dot->out[0]), (long long)n->fragments);
+		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->inst->name,
+		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wm,
+		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wn,
+		                 (long long)words_of(s, n->dot->out[0]), (long long)n->fragments);
 }
 
 /* The largest result of a dot in there that does not take the place of what is carried, and what is loaded

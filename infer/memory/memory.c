@@ -126,7 +126,7 @@ select_store(Solve *s, Op *o)
 	int64_t vec;
 
 	if (red && !red_row(s, o, 1)) {
-		fails_no_red(s, o);
+		infer_error_no_red(s, o);
 		return;
 	}
 	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL &&
@@ -156,7 +156,7 @@ select_store(Solve *s, Op *o)
 	if (unit >= 0)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
 	if (vec * grain < 8) {
-		fails_half_bytes(s, o, l, unit);
+		infer_error_half_bytes(s, o, l, unit);
 	}
 	if (red)
 		vec = red_vec(s, o, vec);
@@ -198,12 +198,12 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 		memory_order(s, o->in[1], order);
 	}
 	if (*vec == 0) {
-		fails(s, o->src,
+		infer_error(s, o->src,
 		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which "
 		      "lane 0 of warp 0 cannot copy alone: the rows of the shared tile, and what is "
 		      "copied of them, must be multiples of %d",
-		      dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
-		fails_note_tensor(s, o->in[0]);
+		            dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
+		infer_error_tensor(s, o->in[0]);
 		return false;
 	}
 	return coalesced_layout(map, t->rank, t->shape, order, *vec, s->k->warps, false);
@@ -267,16 +267,18 @@ access_of(const Solve *s, const Op *o, Access *a)
 
 /* Op o reads or writes the tile under another shape, of which a dim would have no strides of its own. */
 static void
-cannot_reshape(Solve *s, const Op *o, const Val *tile, const Layout *l)
+reshape_error(Solve *s, const Op *o, const Val *tile, const Layout *l)
 {
 	const Op *as = view_base(shared_operand(o))->def;
 
-	fails(s, as->src,
-	      "%s lies in memory as %s%s, of which no dims of %s can be made: declare it in that shape, or "
-	      "load it whole and reshape what is loaded",
-	      tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
-	      type_print(s->arena, &as->out[0]->type));
-	fails_note(s, tile->def->src, "%s is %s", tile_words(s, tile), type_print(s->arena, &tile->type));
+	infer_error(
+		s, as->src,
+		"%s lies in memory as %s%s, of which no dims of %s can be made: declare it in that shape, or "
+		"load it whole and reshape what is loaded",
+		tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
+		type_print(s->arena, &as->out[0]->type));
+	infer_error_note(s, tile->def->src, "%s is %s", tile_words(s, tile),
+	                 type_print(s->arena, &tile->type));
 }
 
 void
@@ -309,7 +311,7 @@ select_shared(Solve *s, Op *alloc)
 		Layout other;
 
 		if (acc[i].as && !layout_reshape(&other, l, acc[i].as->rank, acc[i].as->shape)) {
-			cannot_reshape(s, acc[i].op, tile, l);
+			reshape_error(s, acc[i].op, tile, l);
 			return;
 		}
 	}

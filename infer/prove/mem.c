@@ -24,7 +24,7 @@ side_of(Prove *p, Val *mem, Side *s)
 		}
 	s->layout = v->type.layout;
 	if (s->shared && !s->layout)
-		return wrong(p, -1, 0, "the shared tile has no layout");
+		return prove_error(p, -1, 0, "the shared tile has no layout");
 	return true;
 }
 
@@ -59,9 +59,9 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 				ok = ok && (d == s->unit || c[d] == first[d]);
 		}
 		if (!ok)
-			return wrong(p, thread, reg,
+			return prove_error(p, thread, reg,
 			             "an access of %d elements takes %s and %s, not neighbours in memory",
-			             n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
+			                   n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
 	}
 	return true;
 }
@@ -70,8 +70,8 @@ bool
 prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 {
 	if (vec < 1 || h->regs % vec)
-		return wrong(p, -1, 0, "%lld registers are not whole accesses of %d",
-		             (long long)h->regs, vec);
+		return prove_error(p, -1, 0, "%lld registers are not whole accesses of %d",
+		                   (long long)h->regs, vec);
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < h->regs; r += vec)
 			if ((!write || h->acts[t]) &&
@@ -106,9 +106,9 @@ indices(Prove *p, const Val *mem, const Held *h)
 				if (t == 0)
 					reg = reg_of(x, c[dim]);
 				if (reg < 0 || x->elem[t * x->regs + reg] != c[dim])
-					return wrong(p, t, r,
+					return prove_error(p, t, r,
 					             "index %lld is not where the access to %s looks for it",
-					             (long long)c[dim], elem_text(p, &mem->type, e));
+					                   (long long)c[dim], elem_text(p, &mem->type, e));
 			}
 		}
 	}
@@ -129,12 +129,12 @@ width(Prove *p, const Op *o, int bits)
 	want /= odd;
 
 	if (!in)
-		return wrong(p, -1, 0, "no instruction was chosen");
+		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (in->bits != (want < 8 ? 8 : want))
-		return wrong(p, -1, 0, "%s moves %d bits, not %d elements of %d", in->name, in->bits,
-		             o->lowering->vec, bits);
+		return prove_error(p, -1, 0, "%s moves %d bits, not %d elements of %d", in->name, in->bits,
+		                   o->lowering->vec, bits);
 	if (!instr_on(in, p->k->unit->target))
-		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
+		return prove_error(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
 	return true;
 }
 
@@ -145,11 +145,11 @@ does(Prove *p, const Op *o, unsigned kinds)
 	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
 
 	if (!in)
-		return wrong(p, -1, 0, "no instruction was chosen");
+		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
-		return wrong(p, -1, 0, "%s does something else", in->name);
+		return prove_error(p, -1, 0, "%s does something else", in->name);
 	if (in->kind == IK_red && (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
-		return wrong(p, -1, 0, "%s updates otherwise, or another type", in->name);
+		return prove_error(p, -1, 0, "%s updates otherwise, or another type", in->name);
 	return true;
 }
 
@@ -165,11 +165,11 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held
 	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
 
 	if (word < 0)
-		return wrong(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
-		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+		return prove_error(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
+		                   elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	if (word % per_word)
-		return wrong(p, w, word, "%s moves words, and %s begins none", in->name,
-		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+		return prove_error(p, w, word, "%s moves words, and %s begins none", in->name,
+		                   elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	for (int e = 0; w == 0 && e < per_word; e++)
 		used[word + e]++;
 	for (int l = 0; l < WARP_SIZE; l++)
@@ -183,8 +183,8 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held
 			if (bit >= 0 && bit < 32)
 				got = m->elem[(w + 8 * j + r) * m->regs + row + c];
 			if (got != want)
-				return wrong(p, w + l, word + i, "%s moves %s, the layout says %s", in->name,
-				             elem_text(p, t, got), elem_text(p, t, want));
+				return prove_error(p, w + l, word + i, "%s moves %s, the layout says %s",
+				                   in->name, elem_text(p, t, got), elem_text(p, t, want));
 		}
 	return true;
 }
@@ -197,9 +197,9 @@ prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const La
 	int64_t *used = NEWN(p->arena, int64_t, h ? h->regs : 1);
 
 	if (!map)
-		return wrong(p, -1, 0, "nothing says which lane addresses which row");
+		return prove_error(p, -1, 0, "nothing says which lane addresses which row");
 	if (!instr_on(in, p->k->unit->target))
-		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
+		return prove_error(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
 	if (!h || !m || !prove_vectors(p, s, m, per_row, false))
 		return false;
 	for (int w = 0; w < p->threads; w += WARP_SIZE)
@@ -209,8 +209,8 @@ prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const La
 					return false;
 	for (int64_t r = 0; r < h->regs; r++)
 		if (used[r] != 1)
-			return wrong(p, 0, r, "%s moves this register %lld times", in->name,
-			             (long long)used[r]);
+			return prove_error(p, 0, r, "%s moves this register %lld times", in->name,
+			                   (long long)used[r]);
 	return true;
 }
 
@@ -229,7 +229,7 @@ prove_load(Prove *p, const Op *o)
 	}
 	h = held_of(p, o->out[0]);
 	if (o->out[0]->type.bit_order)
-		wrong(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
+		prove_error(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
 	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
 	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
 	    prove_vectors(p, &s, h, o->lowering->vec, false))
@@ -248,7 +248,7 @@ prove_once(Prove *p, const Type *t, const Held *h)
 				count[h->elem[i * h->regs + r]]++;
 	for (int64_t e = 0; e < n; e++)
 		if (count[e] != 1) {
-			wrong(p, -1, 0, "element %s is written %d times", elem_text(p, t, e), count[e]);
+			prove_error(p, -1, 0, "element %s is written %d times", elem_text(p, t, e), count[e]);
 			return;
 		}
 }
@@ -284,7 +284,7 @@ prove_copy(Prove *p, const Op *o)
 	bool single = in && in->kind == IK_ld_bits && dtype_info[t->dtype].bits < 8;
 
 	if (!h) {
-		wrong(p, -1, 0, "the copy has no task mapping");
+		prove_error(p, -1, 0, "the copy has no task mapping");
 		return;
 	}
 	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||

@@ -9,7 +9,7 @@
 #include <string.h>
 
 bool
-wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
+prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 {
 	va_list ap;
 	char text[512];
@@ -21,12 +21,12 @@ wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	if (thread >= 0)
-		diag_fail(p->k->unit->diag, DC_INTERNAL, p->op->src,
+		diag_class_error(p->k->unit->diag, DC_INTERNAL, p->op->src,
 		          "internal: %s, lane %d of warp %d, register %lld: %s", op_info[p->op->code].name,
-		          thread % WARP_SIZE, thread / WARP_SIZE, (long long)reg, text);
+		                 thread % WARP_SIZE, thread / WARP_SIZE, (long long)reg, text);
 	else
-		diag_fail(p->k->unit->diag, DC_INTERNAL, p->op->src, "internal: %s: %s",
-		          op_info[p->op->code].name, text);
+		diag_class_error(p->k->unit->diag, DC_INTERNAL, p->op->src, "internal: %s: %s",
+		                 op_info[p->op->code].name, text);
 	return false;
 }
 
@@ -100,12 +100,13 @@ place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
 
 	if (lane < 0 || lane >= WARP_SIZE || warp < 0 || warp * WARP_SIZE >= p->threads || reg < 0 ||
 	    reg >= h->regs)
-		return wrong(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: outside",
-		             elem_text(p, t, e), (long long)lane, (long long)warp, (long long)reg);
+		return prove_error(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: "
+		                             "outside",
+		                   elem_text(p, t, e), (long long)lane, (long long)warp, (long long)reg);
 	slot = &h->elem[(warp * WARP_SIZE + lane) * h->regs + reg];
 	if (*slot >= 0)
-		return wrong(p, (int)(warp * WARP_SIZE + lane), reg, "both %s and %s lie here",
-		             elem_text(p, t, *slot), elem_text(p, t, e));
+		return prove_error(p, (int)(warp * WARP_SIZE + lane), reg, "both %s and %s lie here",
+		                   elem_text(p, t, *slot), elem_text(p, t, e));
 	*slot = e;
 	return true;
 }
@@ -117,12 +118,12 @@ held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 	int64_t n = type_size(t), replicas;
 
 	if (!l) {
-		wrong(p, -1, 0, "%s has no layout", type_print(p->arena, t));
+		prove_error(p, -1, 0, "%s has no layout", type_print(p->arena, t));
 		return NULL;
 	}
 	if (!extents_match(l, t)) {
-		wrong(p, -1, 0, "layout %s is not one of %s", layout_print(p->arena, l),
-		      type_print(p->arena, t));
+		prove_error(p, -1, 0, "layout %s is not one of %s", layout_print(p->arena, l),
+		            type_print(p->arena, t));
 		return NULL;
 	}
 	replicas = layout_replicas(l);
@@ -148,7 +149,7 @@ held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 		h->acts[i] = layout_first_replica(l, i % WARP_SIZE, i / WARP_SIZE);
 		for (int64_t r = 0; full && r < h->regs; r++)
 			if (h->elem[i * h->regs + r] < 0) {
-				wrong(p, i, r, "no element lies here");
+				prove_error(p, i, r, "no element lies here");
 				return NULL;
 			}
 	}
@@ -182,14 +183,14 @@ same(Prove *p, const Val *x, const Val *y)
 	if (!a || !b)
 		return;
 	if (a->regs != b->regs) {
-		wrong(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs,
-		      (long long)b->regs);
+		prove_error(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs,
+		            (long long)b->regs);
 		return;
 	}
 	for (int64_t i = 0; i < p->threads * a->regs; i++)
 		if (a->elem[i] != b->elem[i]) {
-			wrong(p, (int)(i / a->regs), i % a->regs, "one operand has %s here, another %s",
-			      elem_text(p, &x->type, a->elem[i]), elem_text(p, &y->type, b->elem[i]));
+			prove_error(p, (int)(i / a->regs), i % a->regs, "one operand has %s here, another %s",
+			            elem_text(p, &x->type, a->elem[i]), elem_text(p, &y->type, b->elem[i]));
 			return;
 		}
 }

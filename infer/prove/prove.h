@@ -33,7 +33,7 @@ typedef struct Prove {
 const Held *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
 const Held *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
-bool wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
+bool prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
 int64_t index_elem(const Type *t, const int64_t *c);
 const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */

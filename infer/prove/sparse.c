@@ -63,8 +63,8 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 		if (h->elem[first * h->regs + r] == index_elem(&v->type, at))
 			reg = r;
 	if (reg < 0 || reg % x.each || reg + x.each > h->regs)
-		return wrong(p, (int)first, reg, "positions from %s do not start here",
-		             elem_text(p, &v->type, index_elem(&v->type, at)));
+		return prove_error(p, (int)first, reg, "positions from %s do not start here",
+		                   elem_text(p, &v->type, index_elem(&v->type, at)));
 	for (int t = 0; t < p->threads; t++) {
 		int q = t % 4 - (int)first;
 		for (int i = 0; q >= 0 && q < x.lanes && i < x.each; i++) {
@@ -73,8 +73,8 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 			at[side] = c[t / WARP_SIZE][side] + row;
 			at[1 - side] = start + column;
 			if (h->elem[t * h->regs + reg + i] != index_elem(&v->type, at))
-				return wrong(p, t, reg + i, "%s reads the position %s here", in->name,
-				             elem_text(p, &v->type, index_elem(&v->type, at)));
+				return prove_error(p, t, reg + i, "%s reads the position %s here", in->name,
+				                   elem_text(p, &v->type, index_elem(&v->type, at)));
 		}
 	}
 	return true;
@@ -115,8 +115,8 @@ prove_sparse_expand(Prove *p, const Op *o)
 					                          s.group, each, j);
 					if (q >= 0 && h->elem[th * h->regs + q] == want)
 						continue;
-					wrong(p, th, r, "%s %s is not at hand", i ? "position" : "value",
-					      elem_text(p, part, want));
+					prove_error(p, th, r, "%s %s is not at hand",
+					            i ? "position" : "value", elem_text(p, part, want));
 					return;
 				}
 			}

@@ -146,6 +146,6 @@ gen_flush(Gen *g, const Val *root)
 void
 gen_unsupported(Gen *g, const Op *o, const char *what)
 {
-	diag_fail(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
-	          op_info[o->code].name, what, g->u->target->name);
+	diag_class_error(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
+	                 op_info[o->code].name, what, g->u->target->name);
 }
