@@ -30,8 +30,8 @@ typedef struct Site {
 	Val *x[3], *e[3], *r;
 } Site;
 
-/* The rules: column `bound` of ops.def.  The bound of the copy's result; NULL: exact, or there is none.  Ops with
- * regions, and yield, have no copy yet: they make it, and set the bounds of their results. */
+/* The rules: column `bound` of ops.def.  The bound of the copy's result; NULL: exact, or there is none.  Ops
+ * with regions, and yield, have no copy yet: they make it, and set the bounds of their results. */
 typedef Val *BoundFn(Twin *t, const Site *s);
 #define OP_BOUND(name, rule) BoundFn bound_of_##rule;
 #include "hexc/ir/ops.def"
