@@ -3,7 +3,7 @@
 #define TEST_UTIL_NUMBER_H
 #include "hexc/ir/ir.h"
 
-/* The number of a float's code with so many exponent and mantissa bits, with infinities and NaNs or without. */
+/* The number of a code of so many exponent and mantissa bits, with infinities and NaNs or without. */
 double float_code_value(unsigned code, int exp, int man, bool special);
 /* The number of a code of up to 16 bits, exactly. */
 double code_value(DType d, unsigned code);
