@@ -8,24 +8,14 @@
 #include "infer/search.h"
 #include <math.h>
 
-static bool
-same_words(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 void
 cands_add(Solve *s, Cands *c, Sol *sol)
 {
 	int at;
 
 	for (int i = 0; i < c->n; i++)
-		if (same_words(c->sol[i]->what, sol->what) && c->sol[i]->cycles <= sol->cycles &&
-		    c->sol[i]->cycles >= sol->cycles)
+		if (c->sol[i]->cycles <= sol->cycles && c->sol[i]->cycles >= sol->cycles &&
+		    same_choices(s, c->sol[i], sol))
 			return;
 	VEC_PUSH(s->arena, c->sol, c->n, c->cap, sol);
 	for (at = c->n - 1; at > 0 && c->sol[at - 1]->cycles > sol->cycles; at--)

@@ -231,8 +231,8 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	m.lane = (int)n.lanes;
 	n.warp = c->wm;
 	left = s->k->warps / (c->wm * c->wn);
-	fma_operand(&c->a, 0, &m, &n, k, c->run && unit[0] == 1);
-	fma_operand(&c->b, 1, &n, &m, k, c->run && unit[1] == 0);
+	fma_operand(&c->a, 0, &m, &n, k, c->along_k && unit[0] == 1);
+	fma_operand(&c->b, 1, &n, &m, k, c->along_k && unit[1] == 0);
 	layout_init(&c->c, 2);
 	push_spread(&c->c, 1, &n, 1, n.vec);
 	push_spread(&c->c, 0, &m, n.vec * n.regs, n.vec * n.regs * m.vec);
@@ -287,37 +287,54 @@ turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
 	return bits && 16 % bits == 0 && register_elems(in) == 2 ? 16 / bits : 1;
 }
 
-enum { RUNS_MAX = 6 };
+enum { ORDERS_MAX = 6 };
+
+/* The orders of k, m and n worth trying, as choices of an instruction without warps. */
+static int
+orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
+{
+	int64_t run[ORDERS_MAX], mix[2] = { 1, 1 };
+	int n = 0;
+
+	if (base.inst->kind == IK_fma) {
+		out[0] = out[1] = base;
+		out[0].along_k = true;
+		return 2;
+	}
+	n = k_runs(s, dot, base.inst, run);
+	for (int i = 0; i < n; i++) {
+		out[i] = base;
+		out[i].run = run[i];
+	}
+	for (int side = 0; side < 2; side++)
+		/* positions are those of rows in their order */
+		if (!dot_is_sparse(dot) || side != dot_side(dot))
+			mix[side] = turned_as_one(s, dot, base.inst, side);
+	if (mix[0] * mix[1] > 1) { /* k in its own order, m or n not */
+		out[n] = base;
+		out[n].mix[0] = mix[0];
+		out[n++].mix[1] = mix[1];
+	}
+	return n;
+}
 
 /* All warp grids of an instruction; those that give every warp its own work are preferred. */
 static void
 grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int *n, int *cap)
 {
-	int64_t run[RUNS_MAX] = { 1, 0 };
+	DotChoice base = { .inst = in, .swap = swap, .mix = { 1, 1 } }, order[ORDERS_MAX];
+	int norder = orders(s, dot, base, order);
 	bool some = false, fma = in->kind == IK_fma;
-	int nrun = fma ? 2 : k_runs(s, dot, in, run);
-	int64_t mix[2] = { 1, 1 };
-
-	for (int side = 0; side < 2 && !fma; side++)
-		/* positions are those of rows in their order */
-		if (!dot_is_sparse(dot) || side != dot_side(dot))
-			mix[side] = turned_as_one(s, dot, in, side);
-	if (mix[0] * mix[1] > 1)
-		run[nrun++] = -1; /* k in its own order, m or n not */
 
 	for (int use = s->k->warps; use >= 1 && !some; use--) {
 		if (s->k->warps % use)
 			continue;
 		for (int wm = 1; wm <= use; wm++)
-			for (int r = 0; use % wm == 0 && r < nrun; r++) {
-				DotChoice c = {
-					.inst = in,
-					.swap = swap,
-					.wm = wm,
-					.wn = use / wm,
-					.run = run[r] < 0 ? 0 : run[r],
-					.mix = { run[r] < 0 ? mix[0] : 1, run[r] < 0 ? mix[1] : 1 },
-				};
+			for (int r = 0; use % wm == 0 && r < norder; r++) {
+				DotChoice c = order[r];
+
+				c.wm = wm;
+				c.wn = use / wm;
 				if (!(fma ? fma_choice : mma_choice)(s, dot, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, *n, *cap, c);

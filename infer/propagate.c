@@ -61,7 +61,7 @@ anchor_access(Solve *s, Op *o)
 	/* wider than for every lane to have a part: lanes would do again what others do */
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
-	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps, s->sol->plan.spread != 0))
+	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps, s->sol->plan.spread == WARPS_OUTER))
 		return false;
 	return give(s, tile, &l, o);
 }
@@ -97,11 +97,73 @@ anchor_indices(Solve *s)
 	}
 }
 
-bool
-propagate(Solve *s)
+/* Shifts first, then pieces that still have no layout on either side. */
+static void
+anchor_lines(Solve *s)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < s->norder; i++) {
+			Op *o = s->order[i];
+
+			if (pass == 0 && o->code == O_shift)
+				anchor_shift(s, o);
+			else if (pass == 1 && (o->code == O_slice || o->code == O_concat) &&
+			         !known(s, o->in[0]) && !known(s, o->out[0]))
+				anchor_pieces(s, o);
+			drain(s);
+		}
+}
+
+static bool
+anchor_packed(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+
+		if (!(o->code == O_unpack && !known(s, o->out[0])) &&
+		    !(o->code == O_pack && !known(s, o->in[0])))
+			continue;
+		if (!anchor_unpack(s, o))
+			s->unpackable = o;
+		drain(s);
+	}
+	if (s->unpackable)
+		fails(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
+		      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+	return !s->unpackable;
+}
+
+static bool
+anchor_accesses(Solve *s)
 {
 	int next = 0;
 
+	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))
+		if (!anchor_access(s, o)) {
+			fails(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
+			return false;
+		}
+	return true;
+}
+
+static bool
+all_known(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		for (int j = 0; j < s->order[i]->nout; j++) {
+			const Val *v = s->order[i]->out[j];
+
+			if (is_reg(v) && !known(s, v)) {
+				fails(s, s->order[i]->src, "no layout found for this tile");
+				return false;
+			}
+		}
+	return true;
+}
+
+bool
+propagate(Solve *s)
+{
 	anchor_pins(s);
 	drain(s);
 	anchor_indices(s);
@@ -109,34 +171,10 @@ propagate(Solve *s)
 		anchor_dot(s, s->dot[i], s->sol->plan.dot[i]);
 		drain(s);
 	}
-	for (int pass = 0; pass < 2 && !s->sol->plan.line; pass++)
-		for (int i = 0; i < s->norder; i++) {
-			Op *o = s->order[i];
-
-			if (pass == 0 && o->code == O_shift)
-				anchor_shift(s, o);
-			else if (pass == 1 && (o->code == O_slice || o->code == O_concat) &&
-			         !s->sol->val[o->in[0]->id] && !s->sol->val[o->out[0]->id])
-				anchor_pieces(s, o);
-			drain(s);
-		}
-	for (int i = 0; i < s->norder; i++)
-		if ((s->order[i]->code == O_unpack && !s->sol->val[s->order[i]->out[0]->id]) ||
-		    (s->order[i]->code == O_pack && !s->sol->val[s->order[i]->in[0]->id])) {
-			if (!anchor_unpack(s, s->order[i]))
-				s->unpackable = s->order[i];
-			drain(s);
-		}
-	if (s->unpackable) {
-		fails(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
-		      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+	if (s->sol->plan.line == LINE_FIRST)
+		anchor_lines(s);
+	if (!anchor_packed(s) || !anchor_accesses(s))
 		return false;
-	}
-	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))
-		if (!anchor_access(s, o)) {
-			fails(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
-			return false;
-		}
 	/* from results of reductions back to what is reduced, the last ones first */
 	for (int i = s->norder - 1; i >= 0; i--)
 		if (rule_backward(s, s->order[i]))
@@ -145,13 +183,5 @@ propagate(Solve *s)
 	for (int i = 0; i < s->norder; i++)
 		if (rule_backward(s, s->order[i]) || rule_default(s, s->order[i]))
 			drain(s);
-	for (int i = 0; i < s->norder; i++)
-		for (int j = 0; j < s->order[i]->nout; j++) {
-			const Val *v = s->order[i]->out[j];
-			if (is_reg(v) && !s->sol->val[v->id]) {
-				fails(s, s->order[i]->src, "no layout found for this tile");
-				return false;
-			}
-		}
-	return true;
+	return all_known(s);
 }

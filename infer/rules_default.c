@@ -30,7 +30,8 @@ rule_backward(Solve *s, Op *o)
 	Layout l;
 
 	return d >= 0 && is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
-	       layout_broadcast(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
+	       layout_broadcast(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) &&
+	       give(s, o->in[0], &l, o);
 }
 
 bool

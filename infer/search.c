@@ -57,17 +57,18 @@ try_dots(Search *x, const int *at)
 	for (int v = 0; v < x->nstore * x->nwiden * x->nline * x->nspread; v++) {
 		Plan p = {
 			.dot = dot,
-			.store = v % x->nstore,
-			.widen = v / x->nstore % x->nwiden,
-			.line = v / x->nstore / x->nwiden % x->nline,
-			.spread = v / x->nstore / x->nwiden / x->nline,
+			.store = (StoreWay)(v % x->nstore),
+			.widen = (NarrowWay)(v / x->nstore % x->nwiden),
+			.line = (LineWay)(v / x->nstore / x->nwiden % x->nline),
+			.spread = (WarpOrder)(v / x->nstore / x->nwiden / x->nline),
 		};
 		bool more;
 
 		do {
 			Sol *sol = solve(x->s, &p);
 
-			more = x->s->load_matters && !p.load++;
+			more = x->s->load_matters && p.load == LOAD_AS_WANTED;
+			p.load = LOAD_COALESCED;
 			x->tried++;
 			if (!sol) {
 				note_failure(x);
@@ -213,10 +214,10 @@ search(Solve *s, Cands *out)
 	Search x = {
 		.s = s,
 		.out = out,
-		.nstore = has_store_choice(s) ? 3 : 1,
-		.nwiden = has_narrow_load(s) ? 2 : 1,
-		.nline = has_line(s) ? 2 : 1,
-		.nspread = s->ndot ? 1 : 2,
+		.nstore = has_store_choice(s) ? STORE_WAYS : 1,
+		.nwiden = has_narrow_load(s) ? NARROW_WAYS : 1,
+		.nline = has_line(s) ? LINE_WAYS : 1,
+		.nspread = s->ndot ? 1 : WARP_ORDERS,
 	};
 	int *at = NEWN(s->arena, int, s->ndot + 1);
 	int64_t combinations = 1;

@@ -27,7 +27,8 @@ int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 Cands *search_kernel(Kernel *k, const Spaces *spaces, const Cands *like);
 
 /* ---- cands.c -------------------------------------------------------------------------------------- */
-/* In its place among the others; of two that read alike and cost the same the first stays. */
+/* In its place among the others; of two that make the same choices and cost the same the first
+ * stays. */
 void cands_add(Solve *s, Cands *c, Sol *sol);
 /* Predicted cycles of the best that fits; infinity: none does. */
 double cands_best(const Cands *c);
@@ -37,5 +38,12 @@ Cands *cands_join(Cands *const *c, int n);
 
 /* ---- apply.c -------------------------------------------------------------------------------------- */
 void apply(Solve *s, const Sol *sol); /* into the IR */
-const char *describe(Solve *s, const Sol *sol);
+
+/* ---- describe.c ----------------------------------------------------------------------------------- */
+/* The accesses that tell solutions apart. */
+void find_told(Solve *s);
+/* Do two solutions do the same by the same instructions? */
+bool same_choices(const Solve *s, const Sol *a, const Sol *b);
+/* What tells a solution from the others, one line. */
+const char *describe(const Solve *s, const Sol *sol);
 #endif

@@ -49,7 +49,7 @@ load_global(Solve *s, Op *o)
 
 	if (load_layout(s, o, l, w)) {
 		s->load_matters = true;
-		if (s->sol->plan.load)
+		if (s->sol->plan.load == LOAD_COALESCED)
 			l = w;
 	}
 	load_global_as(s, o, l);

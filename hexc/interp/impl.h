@@ -119,6 +119,10 @@ bool interp_scalar(Interp *it, const Val *v, int64_t *out);
 /* Do the arguments meet what the kernel assumes, and the buffers its tensors? */
 bool interp_check(Interp *it);
 bool interp_find_grid(Interp *it, int64_t grid[3]);
+/* The elements of a view of type t, read or written by op o; false on a fault.  `async`: by a copy that need
+ * not have landed. */
+bool interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val);
+bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async);
 /* Start of a block of the grid: memory is fresh. */
 void interp_mem_start(Interp *it);
 

@@ -107,8 +107,8 @@ struct Op {
 	Block *parent;
 };
 
-/* The immediate of that name, as in IMM(o, dim); it is an error of the compiler if the op has none.  Of a list,
- * such as perm, element i. */
+/* The immediate of that name, as in IMM(o, dim); it is an error of the compiler if the op has none.  Of a
+ * list, such as perm, element i. */
 #define IMM(o, name) op_imm((o), IMM_##name, 0)
 #define IMM_AT(o, name, i) op_imm((o), IMM_##name, (i))
 #define IMM_SET(o, name, x) op_set_imm((o), IMM_##name, 0, (x))
@@ -153,8 +153,8 @@ typedef struct Assume {
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
-/* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no other
- * thread sees the middle of. */
+/* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
+ * other thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
 /* A constant or tunable with the value that was chosen. */

@@ -118,7 +118,7 @@ has_spread(const Op *o)
 	return false;
 }
 
-/* Does the op take elements of that type, by column `types`?  Types of temporary values have no arithmetic. */
+/* Does the op take elements of that type, by column `types`?  Temporary values have no arithmetic. */
 static const char *
 verify_types(Arena *a, const Op *o)
 {

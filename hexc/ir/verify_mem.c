@@ -121,7 +121,8 @@ shape_store(Arena *a, const Op *o)
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
 	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
 		return "imm is no kind of store";
-	if (IMM(o, update) && (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
+	if (IMM(o, update) &&
+	    (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
 	return NULL;
 }

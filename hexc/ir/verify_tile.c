@@ -65,7 +65,9 @@ shape_shift(Arena *a, const Op *o)
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
 		return "no such dim";
-	return IMM(o, by) >= 1 && IMM(o, by) < x->shape[IMM(o, dim)] ? NULL : "moves all elements out, or none";
+	if (IMM(o, by) < 1 || IMM(o, by) >= x->shape[IMM(o, dim)])
+		return "moves all elements out, or none";
+	return NULL;
 }
 
 const char *
@@ -82,7 +84,9 @@ shape_slice(Arena *a, const Op *o)
 	r.shape[d] = t->shape[d];
 	if (!same_shape(&r, t))
 		return types_differ(a, "another dim changes", x, t);
-	return IMM(o, from) >= 0 && IMM(o, from) <= x->shape[d] - t->shape[d] ? NULL : "reaches outside the tile";
+	if (IMM(o, from) < 0 || IMM(o, from) > x->shape[d] - t->shape[d])
+		return "reaches outside the tile";
+	return NULL;
 }
 
 const char *

@@ -235,7 +235,7 @@ let_plain(Lower *l, const Stmt *s)
 	if (v.kind == VK_view) {
 		v = lower_load_tile(l, (Operand){ v, s->value });
 		if (v.kind == VK_val)
-			IMM_SET(v.v->def, free, 1); /* in registers or in shared memory: see hexc/pass/place.h */
+			IMM_SET(v.v->def, free, 1); /* registers or shared memory: hexc/pass/place.h */
 		return v;
 	}
 	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;

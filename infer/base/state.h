@@ -33,6 +33,8 @@ struct Solve {
 	int naccess;
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
+	Op **told; /* the first access of each kind to each memory */
+	int ntold;
 	Op **dot; /* in program order */
 	int *dot_at; /* [nop+1] which of them an op is */
 	int ndot;

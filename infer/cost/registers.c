@@ -33,7 +33,7 @@ k_step(const Op *dot, const DotChoice *c)
 
 	if (c->inst->kind != IK_fma)
 		return c->run ? 4 * c->run : c->inst->k;
-	return c->run && vec < k ? vec : 1;
+	return c->along_k && vec < k ? vec : 1;
 }
 
 static void

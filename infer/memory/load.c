@@ -65,7 +65,7 @@ load_shared(Solve *s, Op *o)
 		s->sol->pick[o->id] = p;
 		return;
 	}
-	if (s->sol->plan.widen && unit >= 0 && vec * grain < 32) {
+	if (s->sol->plan.widen == NARROW_WORDS && unit >= 0 && vec * grain < 32) {
 		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
 		Layout *w = NEW(s->arena, Layout);
 		if (wide * grain >= 32 && widen(w, l, unit, wide) &&

@@ -129,9 +129,9 @@ select_store(Solve *s, Op *o)
 		fails_no_red(s, o);
 		return;
 	}
-	if (global && s->sol->plan.store && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0])) {
+	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0])) {
 		Layout *w = NEW(s->arena, Layout);
-		bool trade = s->sol->plan.store == 2;
+		bool trade = s->sol->plan.store == STORE_TRADED;
 		if (trade ? unit >= 0 && !red &&
 		                    traded(w, l, unit, global_vec(s, o->in[1]->def, unit, dtype_most(d)))
 		          : store_layout(s, o, w) && !layout_equal(w, l)) {

@@ -289,7 +289,8 @@ prove_copy(Prove *p, const Op *o)
 	}
 	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
 	    !does(p, o,
-	          1u << IK_ld_st | (IMM(o, async) ? 1u << IK_cp_async : 0) | (single ? 1u << IK_ld_bits : 0)) ||
+	          1u << IK_ld_st | (IMM(o, async) ? 1u << IK_cp_async : 0) |
+	                  (single ? 1u << IK_ld_bits : 0)) ||
 	    !width(p, o, dtype_info[t->dtype].bits) ||
 	    !prove_vectors(p, &from, h, single ? 1 : o->pick->vec, true) ||
 	    !prove_vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))

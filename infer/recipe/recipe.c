@@ -337,12 +337,6 @@ recipe_arithmetic(const Recipe *r)
 	return n;
 }
 
-int
-recipe_instructions(const Recipe *r)
-{
-	return r->nstep + recipe_arithmetic(r);
-}
-
 bool
 recipe_takes(const Recipe *r, int64_t lo, int64_t hi)
 {

@@ -73,7 +73,11 @@ bool recipe_make(Recipe *r, DType from, int spread, DType to, unsigned features)
 /* Machine instructions of a whole group: what the casts of its 32 elements take.  The first form counts those
  * behind the steps: arithmetic and conversions of the outputs. */
 int recipe_arithmetic(const Recipe *r);
-int recipe_instructions(const Recipe *r);
+static inline int
+recipe_instructions(const Recipe *r)
+{
+	return r->nstep + recipe_arithmetic(r);
+}
 /* May an integer y, from lo to hi, that is to be taken off the results be taken off their `add` instead, and
  * all bits be the same?  It may where all those differences are numbers of the type. */
 bool recipe_takes(const Recipe *r, int64_t lo, int64_t hi);

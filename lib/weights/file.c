@@ -130,7 +130,7 @@ file_finish(hexc_file *f, bool dense)
 const FileType *
 file_type_named(const FileType *types, const char *name, size_t n)
 {
-	for (; types->bytes; types++)
+	for (; types->elements; types++)
 		if (types->name && strlen(types->name) == n && strncmp(types->name, name, n) == 0)
 			return types;
 	return NULL;

@@ -66,8 +66,8 @@ bool safetensors_read(hexc_file *f);
 bool gguf_read(hexc_file *f);
 /* Once it is read: what weights there are (weight_load.c). */
 void file_weights(hexc_file *f);
-/* The types of each container, up to one without a name. */
-extern const FileType gguf_types[], safetensors_types[]; /* end with bytes == 0 */
+/* The types of each container, up to one without elements. */
+extern const FileType gguf_types[], safetensors_types[];
 const FileType *file_type_named(const FileType *types, const char *name, size_t n); /* NULL: none */
 /* A type of a container by its name or, of a list NAME|NAME, the first of that dtype (NULL: any); never
  * NULL for the rows of formats.def. */

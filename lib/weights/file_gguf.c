@@ -244,7 +244,7 @@ gguf_other(const char *type)
 static const FileType *
 find_type(uint64_t id)
 {
-	for (const FileType *t = gguf_types; t->bytes; t++)
+	for (const FileType *t = gguf_types; t->elements; t++)
 		if (t->name && (uint64_t)t->id == id)
 			return t;
 	return NULL;

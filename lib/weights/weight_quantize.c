@@ -147,7 +147,7 @@ one_level(const Quantizing *z, hexc_plane_id id, int64_t n, int64_t g, double id
 {
 	const hexc_plane *p = &z->w->plane[id];
 
-	if (plane_type(p) == D_e8m0) /* OCP 1.0, 6.3: the largest stays within the codes' binades */
+	if (dtype_info[plane_type(p)].codes == C_scale) /* OCP 1.0, 6.3: the largest stays within the codes' binades */
 		ideal_number =
 			ideal_number > 0
 				? exp2(floor(log2(ideal_number * z->r->hi)) - floor(log2(z->r->hi)))

@@ -172,7 +172,7 @@ product(const char *type, int tile, int stages)
 static const Sol *
 best(const char *source, const char *target)
 {
-	return infer_text(&arena, source, target, 0)->sol[0];
+	return infer_solved(&arena, source, target, 0)->sol[0];
 }
 
 /* More stages wait less for memory.  Iterations of a small tile are shorter than the way to memory and
@@ -229,7 +229,7 @@ TEST(rereading)
 		"    Y[m :+ 4, 0 :+ 1024] = x * rsqrt(mean(x * x, 1)) * g;\n}\n";
 
 	for (const Target *t = target_find("sm_75"); t->name; t++) {
-		const Cands *c = infer_text(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
+		const Cands *c = infer_solved(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
 		const Kernel *k = c->k;
 		const Sol *here = c->sol[0];
 		const Op *g = NULL, *x = NULL;
@@ -268,7 +268,7 @@ TEST(conflicts_cost)
 {
 	static const int64_t shape[2] = { 64, 64 };
 	static const int order[2] = { 1, 0 };
-	Kernel *k = infer_text(&arena, product("f16", 64, 3), "sm_80", 0)->k;
+	Kernel *k = infer_solved(&arena, product("f16", 64, 3), "sm_80", 0)->k;
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Layout rows, frag, plain, *scratch;
 	Type t = type_tile(D_f32, S_reg, 2, shape);

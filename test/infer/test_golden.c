@@ -15,7 +15,7 @@
 static Cands *
 inferred(const char *source)
 {
-	return infer_text(&arena, source, "sm_80", 0);
+	return infer_solved(&arena, source, "sm_80", 0);
 }
 
 /* A and B contiguous along k (`a`, `b` as the program names their tiles), or A along m. */

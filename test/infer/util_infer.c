@@ -53,7 +53,7 @@ infer_source(Inferred *x, const char *source, const char *arch, int candidate, b
 }
 
 Cands *
-infer_text(Arena *a, const char *source, const char *arch, int candidate)
+infer_solved(Arena *a, const char *source, const char *arch, int candidate)
 {
 	Unit *unit = NEW(a, Unit);
 	Cands *c;

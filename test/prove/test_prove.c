@@ -2,6 +2,7 @@
  * solutions once any one decision is corrupted. */
 #include "hexc/ir/pack.h"
 #include "hexc/pass/pass.h"
+#include "infer/base/solution.h"
 #include "infer/base/instr.h"
 #include "test/infer/util_infer.h"
 #include "test/util_file.h"
@@ -479,7 +480,7 @@ static const struct {
 
 TEST_EACH(rejects, COUNT_OF(cases))
 {
-	Kernel *k = infer_kernel(infer_text(&arena, file_read(cases[_i].path, NULL), "sm_80", 0));
+	Kernel *k = infer_solved(&arena, file_read(cases[_i].path, NULL), "sm_80", 0)->k;
 	const Diag *diag = k->unit->diag;
 
 	pass_prove(k);
