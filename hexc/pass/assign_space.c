@@ -91,7 +91,7 @@ space_find(Kernel *k, SpaceChoice **out, int *n)
 		t = &o->out[0]->type;
 		p = (SpaceChoice){ .name = o->out[0]->name, .src = o->src };
 		p.bytes = type_size(t) * dtype_info[t->dtype].bits / 8;
-		VEC_PUSH(a, slot_bits, *n, cap, p);
+		VEC_PUSH(a, space, *n, cap, p);
 	}
 	*out = space;
 }

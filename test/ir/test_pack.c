@@ -86,7 +86,7 @@ TEST_EACH(bits_are_apart, 4)
 
 		if ((orders[k] == 8 && bits == 8) || (orders[k] == 4 && bits > 3))
 			continue;
-		layout_rows(&place, 2, p.block, 1, p.block[1]);
+		layout_rows(&layout, 2, p.block, 1, p.block[1]);
 		ck_assert_msg(pack_check(&arena, &p, &why), "%s", why);
 		n = pack_words(&p, 3, dim);
 		ck_assert_int_eq(n, 2 * 2 * ((260 + p.block[1] - 1) / p.block[1]) * pack_block_words(&p));

@@ -208,7 +208,7 @@ TEST_EACH(all_codes, D_COUNT)
 		ck_assert_int_ge(n, from == D_e4m3 || from == D_e5m2 ? 12 : 24);
 }
 
-/* ---- the figures: test/recipe/recipes.tsv ----------------------------------------------------------------- */
+/* ---- the figures: test/recipe/recipes.tsv ---------------------------------------------------------- */
 
 static const struct {
 	const char *name;
