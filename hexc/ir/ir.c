@@ -10,7 +10,7 @@ const OpInfo op_info[O_COUNT] = {
 #include "hexc/ir/ops.def"
 };
 
-enum { IMM_OPS = 8 };
+enum { IMM_OPS = 12 };
 static const struct {
 	int slot;
 	OpCode of[IMM_OPS];
