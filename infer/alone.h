@@ -5,5 +5,5 @@
 
 /* The solutions of k, which is in front of pass infer.  NULL: there are none, or not the one asked for; why
  * is in the unit's Diag. */
-Cands *infer_search(Kernel *k);
+Candidates *infer_search(Kernel *k);
 #endif

@@ -1,23 +1,23 @@
-/* apply.c - write the chosen solution into the IR: layouts into types, picks onto ops, converts where an
+/* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
  * operand is wanted in another layout than its value has. */
 #include "infer/search.h"
 
 static Val *
-convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Pick *how)
+convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Lowering *how)
 {
 	Type t = v->type;
 	Op *o;
 
 	t.layout = to;
 	o = op_new(b, at, O_convert, src, 1, &v, 1, &t);
-	o->pick = how;
+	o->lowering = how;
 	(void)s;
 	return o->out[0];
 }
 
 /* A result that is made in another layout than its readers were promised. */
 static void
-convert_result(Solve *s, const Sol *sol, Op *o, int i)
+convert_result(Solve *s, const Solution *sol, Op *o, int i)
 {
 	Val *v = o->out[i];
 	Type t = v->type;
@@ -27,7 +27,7 @@ convert_result(Solve *s, const Sol *sol, Op *o, int i)
 	val_replace(s->k, v, c->out[0]);
 	c->in[0] = v; /* val_replace has redirected it too */
 	c->out[0]->type.layout = sol->val[v->id];
-	c->pick = sol->mconv[o->id][i];
+	c->lowering = sol->mconv[o->id][i];
 	v->type.layout = sol->made[o->id][i];
 	for (int u = 0; u < s->nuse[v->id]; u++) { /* who wants it as it was made */
 		const Use *use = &s->use[v->id][u];
@@ -47,14 +47,14 @@ alias_layout(Solve *s, Val *v)
 }
 
 static void
-set_layouts(Solve *s, const Sol *sol, Block *b)
+set_layouts(Solve *s, const Solution *sol, Block *b)
 {
 	for (int i = 0; i < b->narg; i++)
 		if (b->arg[i]->type.space == S_reg)
 			b->arg[i]->type.layout = sol->val[b->arg[i]->id];
 	for (Op *o = b->first; o; o = o->next) {
 		for (int i = 0; i < o->nout; i++)
-			o->out[i]->type.spread = sol->spread[o->out[i]->id];
+			o->out[i]->type.bit_order = sol->bit_order[o->out[i]->id];
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg || o->code == O_alloc)
 				o->out[i]->type.layout = sol->val[o->out[i]->id];
@@ -83,17 +83,17 @@ convert_place(Op *o, const Val *v)
 
 /* Conversions in place, of one value. */
 typedef struct Placed {
-	const Pick *how;
+	const Lowering *how;
 	Val *v;
 	const struct Placed *next;
 } Placed;
 
 /* Operand j of o in the layout that o wants. */
 static Val *
-converted(Solve *s, const Sol *sol, const Placed **placed, Op *o, int j)
+converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
 {
 	Val *v = o->in[j];
-	Pick *how = sol->conv[o->id][j];
+	Lowering *how = sol->conv[o->id][j];
 	Placed *new;
 	Op *at;
 
@@ -109,7 +109,7 @@ converted(Solve *s, const Sol *sol, const Placed **placed, Op *o, int j)
 }
 
 void
-apply(Solve *s, const Sol *sol)
+solution_apply(Solve *s, const Solution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
@@ -120,7 +120,7 @@ apply(Solve *s, const Sol *sol)
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
 
-		o->pick = sol->pick[o->id];
+		o->lowering = sol->lowering[o->id];
 		for (int j = 0; j < o->nin; j++)
 			if (sol->conv[o->id][j] && o->in[j]->type.space == S_reg)
 				o->in[j] = converted(s, sol, placed, o, j);
@@ -129,72 +129,4 @@ apply(Solve *s, const Sol *sol)
 		for (int j = 0; j < s->order[i]->nout; j++)
 			if (sol->made[s->order[i]->id][j])
 				convert_result(s, sol, s->order[i], j);
-}
-
-static const char *
-short_inst(const char *name)
-{
-	return name ? name : "-";
-}
-
-/* What a conversion is, with the rows by which a staging tile is written and read. */
-static const char *
-conversion_words(const Solve *s, const Pick *p)
-{
-	if (!p->wr && !p->rd)
-		return p->inst;
-	return arena_printf(s->arena, "%s (%s%s%s)", p->inst, p->wr ? p->wr : "", p->wr && p->rd ? ", " : "",
-	                    p->rd ? p->rd : "");
-}
-
-const char *
-describe(Solve *s, const Sol *sol)
-{
-	/* by id of memory, a bit for each kind of access: prologues repeat what the loop does */
-	uint8_t *told = NEWN(s->arena, uint8_t, s->k->nval + 1);
-	Text t = { .arena = s->arena };
-
-	text_printf(&t, "%s", "");
-	for (int i = 0; i < s->spaces->n; i++) {
-		const FreeTile *p = &s->spaces->tile[i];
-		text_printf(&t, "%s%s %s", i ? ", " : "", p->name ? p->name : "tile",
-		            p->registers ? "registers" : "shared");
-	}
-	for (int i = 0; i < s->ndot; i++) {
-		const DotChoice *c = sol->plan.dot[i];
-		text_printf(&t, "%s%s%s warps %dx%d", i ? ", " : t.n ? "; " : "", c->inst->name,
-		            c->swap ? " swapped" : "", c->wm, c->wn);
-		if (c->order)
-			text_printf(&t, " k by %lld", (long long)c->run);
-		for (int side = 0; side < 2; side++)
-			if (c->side[side])
-				text_printf(&t, " %c by %lld", "mn"[side], (long long)c->mix[side]);
-	}
-	for (int i = 0; i < s->norder; i++) {
-		const Op *o = s->order[i];
-		const Pick *p = sol->pick[o->id];
-		int kind = o->code == O_load ? 1 : o->code == O_store ? 2 : o->code == O_copy ? 4 : 0;
-		Val *mem = kind ? view_root(kind == 1 ? o->in[0] : o->in[1]) : NULL;
-		bool again = mem && told[mem->id] & kind;
-
-		if (mem)
-			told[mem->id] |= (uint8_t)kind;
-		if (!mem || !p || again)
-			continue;
-		text_printf(&t, "%s%s%s %s", t.n ? "; " : "", o->code == O_load ? "" : "to ",
-		            mem->name ? mem->name : "tile", short_inst(p->inst));
-		if (o->code == O_load && sol->mconv[o->id][0])
-			text_printf(&t, "+%s", conversion_words(s, sol->mconv[o->id][0]));
-		if (o->code == O_store && sol->conv[o->id][0])
-			text_printf(&t, " via %s", conversion_words(s, sol->conv[o->id][0]));
-	}
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_alloc && sol->val[s->order[i]->out[0]->id]) {
-			const Val *v = s->order[i]->out[0];
-			Swizzle w = sol->val[v->id]->swizzle;
-			if (w.bits)
-				text_printf(&t, "; %s swizzle<%d,%d,%d>", v->name ? v->name : "tile",
-				            w.bits, w.base, w.shift);
-		}
-	return t.s;
 }

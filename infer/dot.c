@@ -163,7 +163,7 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 		    !take_turns(&c->c, side, q, c->mix[side]))
 			return false;
 		/* pairs along k, the turns, the others in the order they have: words of narrow elements in
-		 * the order of spread 16 */
+		 * bit order 16 */
 		layout_regs_first(side ? &c->b : &c->a, 2, (int[2]){ 1 - side, side });
 		c->side[side] = turn_positions(s, sc[side], q, c->mix[side]);
 		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
@@ -177,15 +177,15 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 
 /* ---- without tensor cores --------------------------------------------------------------------------- */
 
-/* How one dim of the result is spread: runs in registers, then lanes, registers again, warps. */
-typedef struct Spread {
+/* How one dim of the result is split: runs in registers, then lanes, registers again, warps. */
+typedef struct DimSplit {
 	int64_t vec, lanes, regs, warps;
 	int lane, warp; /* strides of lanes and warps */
-} Spread;
+} DimSplit;
 
 /* A dim of the result that the operand does not have is repeated over its lanes and warps. */
 static void
-push_spread(Layout *l, int d, const Spread *x, int64_t vec, int64_t regs)
+push_split(Layout *l, int d, const DimSplit *x, int64_t vec, int64_t regs)
 {
 	layout_push(l, d, x->vec, vec, AX_reg);
 	layout_push(l, d, x->lanes, x->lane, AX_lane);
@@ -195,13 +195,13 @@ push_spread(Layout *l, int d, const Spread *x, int64_t vec, int64_t regs)
 
 /* An operand with dim d of the result and all of k; `runs`: a lane's registers run along k first. */
 static void
-fma_operand(Layout *l, int d, const Spread *own, const Spread *other, int64_t k, bool runs)
+fma_operand(Layout *l, int d, const DimSplit *own, const DimSplit *other, int64_t k, bool runs)
 {
 	int64_t vec = runs ? k : 1, kstride = runs ? 1 : own->vec;
 
 	layout_init(l, 2);
 	layout_push(l, 1 - d, k, kstride, AX_reg);
-	push_spread(l, d, own, vec, own->vec * k);
+	push_split(l, d, own, vec, own->vec * k);
 	layout_push_rep(l, other->lanes, other->lane, AX_lane);
 	layout_push_rep(l, other->warps, other->warp, AX_warp);
 }
@@ -214,7 +214,7 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	const Type *t = &dot->out[0]->type;
 	int64_t k = dot->in[0]->type.shape[1], rows = t->shape[0], cols = t->shape[1];
 	int unit[2] = { source_unit(s, dot->in[0]), source_unit(s, dot->in[1]) };
-	Spread m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
+	DimSplit m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
 	int left;
 
 	while (n.vec > 1 && gcd64(cols / n.vec, 8) < 8 && cols / n.vec > gcd64(cols / n.vec, 8))
@@ -231,11 +231,11 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	m.lane = (int)n.lanes;
 	n.warp = c->wm;
 	left = s->k->warps / (c->wm * c->wn);
-	fma_operand(&c->a, 0, &m, &n, k, c->run && unit[0] == 1);
-	fma_operand(&c->b, 1, &n, &m, k, c->run && unit[1] == 0);
+	fma_operand(&c->a, 0, &m, &n, k, c->along_k && unit[0] == 1);
+	fma_operand(&c->b, 1, &n, &m, k, c->along_k && unit[1] == 0);
 	layout_init(&c->c, 2);
-	push_spread(&c->c, 1, &n, 1, n.vec);
-	push_spread(&c->c, 0, &m, n.vec * n.regs, n.vec * n.regs * m.vec);
+	push_split(&c->c, 1, &n, 1, n.vec);
+	push_split(&c->c, 0, &m, n.vec * n.regs, n.vec * n.regs * m.vec);
 	for (int i = 0; i < 3; i++) {
 		Layout *l = i == 0 ? &c->a : i == 1 ? &c->b
 		                                    : &c->c;
@@ -287,37 +287,54 @@ turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
 	return bits && 16 % bits == 0 && register_elems(in) == 2 ? 16 / bits : 1;
 }
 
-enum { RUNS_MAX = 6 };
+enum { ORDERS_MAX = 6 };
+
+/* The orders of k, m and n worth trying, as choices of an instruction without warps. */
+static int
+orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
+{
+	int64_t run[ORDERS_MAX], mix[2] = { 1, 1 };
+	int n = 0;
+
+	if (base.inst->kind == IK_fma) {
+		out[0] = out[1] = base;
+		out[0].along_k = true;
+		return 2;
+	}
+	n = k_runs(s, dot, base.inst, run);
+	for (int i = 0; i < n; i++) {
+		out[i] = base;
+		out[i].run = run[i];
+	}
+	for (int side = 0; side < 2; side++)
+		/* positions are those of rows in their order */
+		if (!dot_is_sparse(dot) || side != dot_side(dot))
+			mix[side] = turned_as_one(s, dot, base.inst, side);
+	if (mix[0] * mix[1] > 1) { /* k in its own order, m or n not */
+		out[n] = base;
+		out[n].mix[0] = mix[0];
+		out[n++].mix[1] = mix[1];
+	}
+	return n;
+}
 
 /* All warp grids of an instruction; those that give every warp its own work are preferred. */
 static void
 grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int *n, int *cap)
 {
-	int64_t run[RUNS_MAX] = { 1, 0 };
+	DotChoice base = { .inst = in, .swap = swap, .mix = { 1, 1 } }, order[ORDERS_MAX];
+	int norder = orders(s, dot, base, order);
 	bool some = false, fma = in->kind == IK_fma;
-	int nrun = fma ? 2 : k_runs(s, dot, in, run);
-	int64_t mix[2] = { 1, 1 };
-
-	for (int side = 0; side < 2 && !fma; side++)
-		/* positions are those of rows in their order */
-		if (!dot_is_sparse(dot) || side != dot_side(dot))
-			mix[side] = turned_as_one(s, dot, in, side);
-	if (mix[0] * mix[1] > 1)
-		run[nrun++] = -1; /* k in its own order, m or n not */
 
 	for (int use = s->k->warps; use >= 1 && !some; use--) {
 		if (s->k->warps % use)
 			continue;
 		for (int wm = 1; wm <= use; wm++)
-			for (int r = 0; use % wm == 0 && r < nrun; r++) {
-				DotChoice c = {
-					.inst = in,
-					.swap = swap,
-					.wm = wm,
-					.wn = use / wm,
-					.run = run[r] < 0 ? 0 : run[r],
-					.mix = { run[r] < 0 ? mix[0] : 1, run[r] < 0 ? mix[1] : 1 },
-				};
+			for (int r = 0; use % wm == 0 && r < norder; r++) {
+				DotChoice c = order[r];
+
+				c.wm = wm;
+				c.wn = use / wm;
 				if (!(fma ? fma_choice : mma_choice)(s, dot, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, *n, *cap, c);

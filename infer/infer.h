@@ -1,32 +1,32 @@
 /* infer.h - layout synthesis: what the rest of the library may ask.
  *
  * A search finds every complete solution of a kernel; the one that unit->candidate asks for is written into
- * the IR: layouts of all register and shared tiles, a Pick on every op that moves or combines data, converts
- * where two layouts meet. */
+ * the IR: layouts of all register and shared tiles, a Lowering on every op that moves or combines data,
+ * converts where two layouts meet. */
 #ifndef HEXC_INFER_H
 #define HEXC_INFER_H
 #include "hexc/ir/ir.h"
 
-typedef struct Cands Cands; /* what a search found: infer/base/solution.h */
+typedef struct Candidates Candidates; /* what a search found: infer/base/solution.h */
 
 /* Finds and writes, of a kernel in front of pass infer. */
 bool pass_infer(Kernel *k);
 
-/* ---- cands.c -------------------------------------------------------------------------------------- */
+/* ---- candidates.c --------------------------------------------------------------------------------- */
 /* The one asked for, into the kernel that it is of, c's. */
-bool infer_apply(const Cands *c);
-Kernel *infer_kernel(const Cands *c);
+bool infer_apply(const Candidates *c);
+Kernel *infer_kernel(const Candidates *c);
 /* Complete solutions, cheapest first: at least 1. */
-int infer_ncand(const Cands *c);
-/* Predicted cycles of one block on one SM, from the cost model in infer/cost/cost.c.  It ranks. */
-double infer_cycles(const Cands *c, int i);
+int infer_ncand(const Candidates *c);
+/* Predicted cycles of one block on one SM, from the cost model in infer/cost/cost_block.c.  It ranks. */
+double infer_cycles(const Candidates *c, int i);
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
-const char *infer_describe(const Cands *c, int i);
+const char *infer_describe(const Candidates *c, int i);
 
-/* ---- places.c ------------------------------------------------------------------------------------- */
+/* ---- space_search.c ------------------------------------------------------------------------------- */
 /* A kernel that can be made in several ways before it is searched. */
 typedef struct Variants {
-	const FreeTile *tile; /* n of them */
+	const SpaceChoice *tile; /* n of them */
 	int n;
 	bool sparse; /* it has sparse tiles, and products of them may skip their zeros or not */
 	bool show;   /* the way taken is made once more, aloud */
@@ -37,5 +37,5 @@ typedef struct Variants {
 } Variants;
 /* The solutions of all of them in one list.  NULL: there are none, or not the one asked for, why is in the
  * unit's Diag; or `make` said so. */
-Cands *places_choose(Unit *u, const Variants *v);
+Candidates *space_search(Unit *u, const Variants *v);
 #endif

@@ -2,7 +2,7 @@
  *
  * A tensor has one pack.  The first reader chooses it; tiles of others, and of a pack that the program gives,
  * are made as the pack has them and converted. */
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "infer/base/model.h"
 #include "infer/memory/memory.h"
 #include "infer/memory/pack_layout.h"
@@ -36,7 +36,7 @@ static bool
 own_layout(Solve *s, const Op *o, const Type *t, Pack *p, Layout *l)
 {
 	*p = *pack_of(s, o);
-	return (p->place || pack_default(s, p)) && pack_layout(s, t, p, l);
+	return (p->layout || pack_default(s, p)) && pack_layout(s, t, p, l);
 }
 
 /* Does l, arranged, have the elements where the tensor's pack has them?  Without a pack, it has one now. */
@@ -50,7 +50,7 @@ agrees(Solve *s, const Op *o, Layout *l, Pack *p)
 	if (!pack_arrange(l, at, have))
 		return false;
 	pack_read(s, l, at, p);
-	return !have->place || (have->streams == p->streams && layout_equal(have->place, p->place));
+	return !have->layout || (have->streams == p->streams && layout_equal(have->layout, p->layout));
 }
 
 void
@@ -69,8 +69,8 @@ rule_unpack(Solve *s, Op *o)
 		return;
 	}
 	keep_pack(s, o, &p);
-	demand(s, o, 0, &words);
-	deliver(s, o, 0, &l);
+	require_operand(s, o, 0, &words);
+	set_result(s, o, 0, &l);
 }
 
 bool
@@ -80,7 +80,7 @@ anchor_unpack(Solve *s, Op *o)
 	Layout l;
 	Pack p;
 
-	return own_layout(s, o, &tile->type, &p, &l) && give(s, tile, &l, o);
+	return own_layout(s, o, &tile->type, &p, &l) && set_layout(s, tile, &l, o);
 }
 
 /* The pack is known: the tile is wanted as it has it. */
@@ -100,8 +100,8 @@ rule_pack(Solve *s, Op *o)
 		return;
 	}
 	keep_pack(s, o, &p);
-	demand(s, o, 0, &l);
-	deliver(s, o, 0, &words);
+	require_operand(s, o, 0, &l);
+	set_result(s, o, 0, &words);
 }
 
 /* ---- dots ---------------------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ unpack_behind(const Val *v, int at[2], int depth)
 		}
 		return found;
 	}
-	if (o->code != O_clip && !op_is(o, F_ELT))
+	if (o->code != O_mask && !op_is(o, F_ELT))
 		return NULL;
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->type.space == S_reg && (found = unpack_behind(o->in[i], at, depth - 1)) != NULL)
@@ -156,7 +156,7 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 	if (!o)
 		return true;
 	if (!pack_arrange(&own, at, val_param(s->k, o->in[1])->pack))
-		return val_param(s->k, o->in[1])->pack->place != NULL; /* as it is, and converted */
+		return val_param(s->k, o->in[1])->pack->layout != NULL; /* as it is, and converted */
 	*l = own;
 	return true;
 }
@@ -166,16 +166,16 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 void
 settle_packs(Solve *s)
 {
-	int *spread = NEWN(s->arena, int, s->k->nparam);
+	int *bit_order = NEWN(s->arena, int, s->k->nparam);
 
 	for (int i = 0; i < s->k->nparam; i++)
-		spread[i] = -1;
+		bit_order[i] = -1;
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
-		int *one = o->code == O_unpack ? &spread[o->in[1]->index] : NULL;
+		int *one = o->code == O_unpack ? &bit_order[o->in[1]->index] : NULL;
 
 		if (one)
-			*one = s->sol->made[o->id][0] ? 0 : spread_liked_packed(s, o->out[0], *one);
+			*one = s->sol->made[o->id][0] ? 0 : bit_order_liked_packed(s, o->out[0], *one);
 	}
 	for (int i = 0; i < s->k->nparam; i++) {
 		const Pack *asked = s->k->param[i].pack;
@@ -184,14 +184,14 @@ settle_packs(Solve *s)
 		if (!s->sol->pack[i])
 			continue;
 		*p = *s->sol->pack[i];
-		p->spread = asked->place ? asked->spread : spread[i] > 0 ? spread[i]
-		                                                         : 0;
-		if (asked->place)
+		p->bit_order = asked->layout ? asked->bit_order : bit_order[i] > 0 ? bit_order[i]
+		                                                                   : 0;
+		if (asked->layout)
 			;
-		else if (dtype_info[p->dtype].bits >= p->spread ||
+		else if (dtype_info[p->dtype].bits >= p->bit_order ||
 		         p->block[0] * p->block[1] / p->streams %
-		                 spread_unit(dtype_info[p->dtype].bits, p->spread))
-			p->spread = 0;
+		                 bit_order_unit(dtype_info[p->dtype].bits, p->bit_order))
+			p->bit_order = 0;
 		s->sol->pack[i] = p;
 	}
 	for (int i = 0; i < s->norder; i++) {
@@ -199,8 +199,8 @@ settle_packs(Solve *s)
 		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
 
 		/* who cannot read that order has the bits put in natural order */
-		if (p && p->spread && !s->sol->made[o->id][0] &&
-		    spread_liked_packed(s, o->out[0], -1) == p->spread)
-			spread_tile(s, o->out[0], p->spread);
+		if (p && p->bit_order && !s->sol->made[o->id][0] &&
+		    bit_order_liked_packed(s, o->out[0], -1) == p->bit_order)
+			bit_order_set(s, o->out[0], p->bit_order);
 	}
 }

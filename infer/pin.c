@@ -8,7 +8,7 @@
 static bool
 is_pin(const Op *o)
 {
-	return o && o->code == O_hold;
+	return o && o->code == O_pin;
 }
 
 /* The first element that lies elsewhere, -1: they differ in copies only. */
@@ -17,7 +17,7 @@ first_difference(const Layout *a, const Layout *b, const Type *t)
 {
 	for (int64_t e = 0; e < type_size(t); e++) {
 		int64_t c[DIM_MAX] = { 0 };
-		Place p, q;
+		Coord p, q;
 
 		type_coord(t, e, c);
 		p = layout_at(a, c);
@@ -37,7 +37,7 @@ distance(const Layout *a, const Layout *b, const Type *t)
 
 	for (int64_t i = 0; i < tried; i++) {
 		int64_t c[DIM_MAX] = { 0 };
-		Place p, q;
+		Coord p, q;
 
 		type_coord(t, i * n / tried, c);
 		p = layout_at(a, c);
@@ -84,19 +84,19 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 	                             pin->src.line < other->src.line ? other->src.line : pin->src.line)
 	              : "put `relayout(...)` between the two";
 	if (e < 0)
-		fails(s, pin->src,
+		infer_error(s, pin->src,
 		      "%s is pinned, and that makes %s lie as %s, but %s wants other copies: %s, leave the "
 		      "pin out, or %s",
-		      name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
+		            name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
 	else
-		fails(s, pin->src,
-		      "%s is pinned, and that puts element %s of %s into %s, but %s has it in %s: %s, "
-		      "leave the pin out, or %s",
-		      name, elem_words(s, t, e), type_print(s->arena, t), place_words(s, ours, t, e), them,
-		      place_words(s, theirs, t, e), pin_it, cut);
-	fails_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
-	           layout_print(s->arena, theirs));
-	s->why.excess = distance(ours, theirs, t);
+		infer_error(s, pin->src,
+		            "%s is pinned, and that puts element %s of %s into %s, but %s has it in %s: %s, "
+		            "leave the pin out, or %s",
+		            name, elem_words(s, t, e), type_print(s->arena, t), coord_text(s, ours, t, e),
+		            them, coord_text(s, theirs, t, e), pin_it, cut);
+	infer_error_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
+	                 layout_print(s->arena, theirs));
+	s->failure.excess = distance(ours, theirs, t);
 }
 
 /* Who made the operands of o lie so: a pin if there is one. */

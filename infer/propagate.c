@@ -11,8 +11,8 @@ static void
 anchor_pins(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_hold)
-			give(s, s->order[i]->out[0], s->order[i]->out[0]->type.layout, s->order[i]);
+		if (s->order[i]->code == O_pin)
+			set_layout(s, s->order[i]->out[0], s->order[i]->out[0]->type.layout, s->order[i]);
 }
 
 static void
@@ -61,21 +61,22 @@ anchor_access(Solve *s, Op *o)
 	/* wider than for every lane to have a part: lanes would do again what others do */
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
-	if (!coalesced(&l, t->rank, t->shape, order, vec, s->k->warps, s->sol->plan.spread != 0))
+	if (!coalesced_layout(&l, t->rank, t->shape, order, vec, s->k->warps,
+	                      s->sol->plan.warp_major == WARPS_OUTER))
 		return false;
-	return give(s, tile, &l, o);
+	return set_layout(s, tile, &l, o);
 }
 
 static void
 anchor_dot(Solve *s, Op *o, const DotChoice *c)
 {
 	/* the accumulator first: it lives longest, so others convert to it */
-	deliver(s, o, 0, &c->c);
-	demand(s, o, 2, &c->c);
-	demand(s, o, 0, &c->a);
-	demand(s, o, 1, &c->b);
+	set_result(s, o, 0, &c->c);
+	require_operand(s, o, 2, &c->c);
+	require_operand(s, o, 0, &c->a);
+	require_operand(s, o, 1, &c->b);
 	if (dot_is_sparse(o))
-		demand(s, o, 3, &c->e);
+		require_operand(s, o, 3, &c->e);
 }
 
 /* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices lie
@@ -92,16 +93,78 @@ anchor_indices(Solve *s)
 		if (o->code != O_copy || !o->in[0]->def || view_gather_dim(o->in[0]->def) < 0 ||
 		    !copy_map(s, o, &map, &vec, &kind))
 			continue;
-		demand_indices(s, o->in[0], &map);
+		require_indices(s, o->in[0], &map);
 		drain(s);
 	}
 }
 
-bool
-propagate(Solve *s)
+/* Shifts first, then pieces that still have no layout on either side. */
+static void
+anchor_lines(Solve *s)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < s->norder; i++) {
+			Op *o = s->order[i];
+
+			if (pass == 0 && o->code == O_shift)
+				anchor_shift(s, o);
+			else if (pass == 1 && (o->code == O_slice || o->code == O_concat) &&
+			         !known_layout(s, o->in[0]) && !known_layout(s, o->out[0]))
+				anchor_pieces(s, o);
+			drain(s);
+		}
+}
+
+static bool
+anchor_packed(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+
+		if (!(o->code == O_unpack && !known_layout(s, o->out[0])) &&
+		    !(o->code == O_pack && !known_layout(s, o->in[0])))
+			continue;
+		if (!anchor_unpack(s, o))
+			s->unpackable = o;
+		drain(s);
+	}
+	if (s->unpackable)
+		infer_error(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
+		            val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+	return !s->unpackable;
+}
+
+static bool
+anchor_accesses(Solve *s)
 {
 	int next = 0;
 
+	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))
+		if (!anchor_access(s, o)) {
+			infer_error(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
+			return false;
+		}
+	return true;
+}
+
+static bool
+all_known(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		for (int j = 0; j < s->order[i]->nout; j++) {
+			const Val *v = s->order[i]->out[j];
+
+			if (is_reg(v) && !known_layout(s, v)) {
+				infer_error(s, s->order[i]->src, "no layout found for this tile");
+				return false;
+			}
+		}
+	return true;
+}
+
+bool
+propagate_layouts(Solve *s)
+{
 	anchor_pins(s);
 	drain(s);
 	anchor_indices(s);
@@ -109,34 +172,10 @@ propagate(Solve *s)
 		anchor_dot(s, s->dot[i], s->sol->plan.dot[i]);
 		drain(s);
 	}
-	for (int pass = 0; pass < 2 && !s->sol->plan.line; pass++)
-		for (int i = 0; i < s->norder; i++) {
-			Op *o = s->order[i];
-
-			if (pass == 0 && o->code == O_shift)
-				anchor_shift(s, o);
-			else if (pass == 1 && (o->code == O_slice || o->code == O_concat) &&
-			         !s->sol->val[o->in[0]->id] && !s->sol->val[o->out[0]->id])
-				anchor_pieces(s, o);
-			drain(s);
-		}
-	for (int i = 0; i < s->norder; i++)
-		if ((s->order[i]->code == O_unpack && !s->sol->val[s->order[i]->out[0]->id]) ||
-		    (s->order[i]->code == O_pack && !s->sol->val[s->order[i]->in[0]->id])) {
-			if (!anchor_unpack(s, s->order[i]))
-				s->unpackable = s->order[i];
-			drain(s);
-		}
-	if (s->unpackable) {
-		fails(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
-		      val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+	if (s->sol->plan.line == LINE_FIRST)
+		anchor_lines(s);
+	if (!anchor_packed(s) || !anchor_accesses(s))
 		return false;
-	}
-	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))
-		if (!anchor_access(s, o)) {
-			fails(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
-			return false;
-		}
 	/* from results of reductions back to what is reduced, the last ones first */
 	for (int i = s->norder - 1; i >= 0; i--)
 		if (rule_backward(s, s->order[i]))
@@ -145,13 +184,5 @@ propagate(Solve *s)
 	for (int i = 0; i < s->norder; i++)
 		if (rule_backward(s, s->order[i]) || rule_default(s, s->order[i]))
 			drain(s);
-	for (int i = 0; i < s->norder; i++)
-		for (int j = 0; j < s->order[i]->nout; j++) {
-			const Val *v = s->order[i]->out[j];
-			if (is_reg(v) && !s->sol->val[v->id]) {
-				fails(s, s->order[i]->src, "no layout found for this tile");
-				return false;
-			}
-		}
-	return true;
+	return all_known(s);
 }

@@ -101,7 +101,7 @@ reshape_layout(const Solve *s, const Type *x, const Type *y, Layout *out)
 	while (vec * dtype_info[x->dtype].bits < 128 && free[order[0]] % (2 * vec) == 0 &&
 	       2 * vec * WARP_SIZE * s->k->warps <= size)
 		vec *= 2;
-	if (!coalesced(&l, dims, free, order, vec, s->k->warps, false))
+	if (!coalesced_layout(&l, dims, free, order, vec, s->k->warps, false))
 		return false;
 	regs = layout_cosize(&l, AX_reg);
 	for (int d = dims - 1; d >= 0; d--)

@@ -29,7 +29,7 @@ rule_fill(Solve *s, Op *o)
 static void
 rule_same(Solve *s, Op *o)
 {
-	const Layout *l = is_reg(o->out[0]) ? known(s, o->out[0]) : NULL;
+	const Layout *l = is_reg(o->out[0]) ? known_layout(s, o->out[0]) : NULL;
 
 	if (!is_reg(o->out[0]))
 		return;
@@ -37,18 +37,19 @@ rule_same(Solve *s, Op *o)
 		int most = 0;
 		for (int i = 0; i < o->nin; i++) {
 			int bits = dtype_info[o->in[i]->type.dtype].bits;
-			if (is_reg(o->in[i]) && known(s, o->in[i]) && !is_fill(o->in[i]) && bits > most) {
+			if (is_reg(o->in[i]) && known_layout(s, o->in[i]) && !is_fill(o->in[i]) &&
+			    bits > most) {
 				most = bits;
-				l = known(s, o->in[i]);
+				l = known_layout(s, o->in[i]);
 			}
 		}
 	}
 	if (!l)
 		return;
-	give(s, o->out[0], l, o);
+	set_layout(s, o->out[0], l, o);
 	for (int i = 0; i < o->nin; i++)
 		if (is_reg(o->in[i]))
-			demand(s, o, i, l);
+			require_operand(s, o, i, l);
 }
 
 /* Where the table of a lookup lies, by indices that lie as l: a lane has all of each table that it needs. */
@@ -73,38 +74,38 @@ table_layout(Layout *out, const Layout *l, const Type *index, const Type *table)
 static void
 rule_lookup(Solve *s, Op *o)
 {
-	const Layout *l = known(s, o->out[0]) ? known(s, o->out[0]) : known(s, o->in[1]);
+	const Layout *l = known_layout(s, o->out[0]) ? known_layout(s, o->out[0]) : known_layout(s, o->in[1]);
 	Layout table;
 
 	if (!l)
 		return;
-	give(s, o->out[0], l, o);
-	demand(s, o, 1, l);
+	set_layout(s, o->out[0], l, o);
+	require_operand(s, o, 1, l);
 	if (table_layout(&table, l, &o->in[1]->type, &o->in[0]->type))
-		demand(s, o, 0, &table);
+		require_operand(s, o, 0, &table);
 }
 
 static void
-rule_clip(Solve *s, Op *o)
+rule_mask(Solve *s, Op *o)
 {
-	if (known(s, o->out[0]))
-		demand(s, o, 0, known(s, o->out[0]));
-	else if (known(s, o->in[0]))
-		give(s, o->out[0], known(s, o->in[0]), o);
+	if (known_layout(s, o->out[0]))
+		require_operand(s, o, 0, known_layout(s, o->out[0]));
+	else if (known_layout(s, o->in[0]))
+		set_layout(s, o->out[0], known_layout(s, o->in[0]), o);
 }
 
 static void
-rule_hold(Solve *s, Op *o)
+rule_pin(Solve *s, Op *o)
 {
-	demand(s, o, 0, o->out[0]->type.layout);
+	require_operand(s, o, 0, o->out[0]->type.layout);
 }
 
 /* The cut: operand and result have nothing to do with each other. */
 static void
 rule_relayout(Solve *s, Op *o)
 {
-	if (known(s, o->in[0]) && known(s, o->out[0]))
-		demand(s, o, 0, known(s, o->out[0]));
+	if (known_layout(s, o->in[0]) && known_layout(s, o->out[0]))
+		require_operand(s, o, 0, known_layout(s, o->out[0]));
 }
 
 static void
@@ -119,12 +120,12 @@ rule_transpose(Solve *s, Op *o)
 		perm[i] = (int)IMM_AT(o, perm, i);
 		back[IMM_AT(o, perm, i)] = i;
 	}
-	if (known(s, o->out[0])) {
-		layout_permute(&l, known(s, o->out[0]), back);
-		demand(s, o, 0, &l);
-	} else if (known(s, o->in[0])) {
-		layout_permute(&l, known(s, o->in[0]), perm);
-		give(s, o->out[0], &l, o);
+	if (known_layout(s, o->out[0])) {
+		layout_permute(&l, known_layout(s, o->out[0]), back);
+		require_operand(s, o, 0, &l);
+	} else if (known_layout(s, o->in[0])) {
+		layout_permute(&l, known_layout(s, o->in[0]), perm);
+		set_layout(s, o->out[0], &l, o);
 	}
 }
 
@@ -144,9 +145,9 @@ rule_broadcast(Solve *s, Op *o)
 {
 	Layout l;
 
-	if (known(s, o->out[0]) &&
-	    cut(&l, known(s, o->out[0]), &o->out[0]->type, &o->in[0]->type))
-		demand(s, o, 0, &l);
+	if (known_layout(s, o->out[0]) &&
+	    cut(&l, known_layout(s, o->out[0]), &o->out[0]->type, &o->in[0]->type))
+		require_operand(s, o, 0, &l);
 }
 
 static void
@@ -154,8 +155,8 @@ rule_reduce(Solve *s, Op *o)
 {
 	Layout l;
 
-	if (known(s, o->in[0]) && layout_reduce(&l, known(s, o->in[0]), (int)IMM(o, dim)))
-		deliver(s, o, 0, &l);
+	if (known_layout(s, o->in[0]) && layout_reduce(&l, known_layout(s, o->in[0]), (int)IMM(o, dim)))
+		set_result(s, o, 0, &l);
 }
 
 /* Operand and result lie alike by the numbers of their elements, or both are converted. */
@@ -165,19 +166,19 @@ rule_reshape(Solve *s, Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Layout l, to;
 
-	if (!is_reg(o->out[0]) || (!known(s, o->out[0]) && !known(s, o->in[0])))
+	if (!is_reg(o->out[0]) || (!known_layout(s, o->out[0]) && !known_layout(s, o->in[0])))
 		return;
-	if (known(s, o->out[0]) && layout_reshape(&l, known(s, o->out[0]), x->rank, x->shape)) {
-		demand(s, o, 0, &l);
+	if (known_layout(s, o->out[0]) && layout_reshape(&l, known_layout(s, o->out[0]), x->rank, x->shape)) {
+		require_operand(s, o, 0, &l);
 		return;
 	}
-	if (known(s, o->in[0]))
-		l = *known(s, o->in[0]);
-	if ((!known(s, o->in[0]) || !layout_reshape(&to, &l, t->rank, t->shape)) &&
+	if (known_layout(s, o->in[0]))
+		l = *known_layout(s, o->in[0]);
+	if ((!known_layout(s, o->in[0]) || !layout_reshape(&to, &l, t->rank, t->shape)) &&
 	    (!reshape_layout(s, x, t, &l) || !layout_reshape(&to, &l, t->rank, t->shape)))
 		return;
-	demand(s, o, 0, &l);
-	deliver(s, o, 0, &to);
+	require_operand(s, o, 0, &l);
+	set_result(s, o, 0, &to);
 }
 
 /* Half of the result: each lane holds the groups of which it has any element, whole.  A group's digits leave
@@ -201,17 +202,17 @@ halved(Layout *out, const Layout *l, int d, int group, int keep)
 
 /* Values and positions of what the result's lanes hold. */
 static void
-rule_expand(Solve *s, Op *o)
+rule_sparse_expand(Solve *s, Op *o)
 {
-	const Layout *l = known(s, o->out[0]);
+	const Layout *l = known_layout(s, o->out[0]);
 	int d = (int)IMM(o, dim);
 	Layout v, p;
 	Sparse x;
 
 	if (l && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &x) && halved(&v, l, d, x.group, x.kept) &&
-	    halved(&p, l, d, x.group, x.places)) {
-		demand(s, o, 0, &v);
-		demand(s, o, 1, &p);
+	    halved(&p, l, d, x.group, x.npos)) {
+		require_operand(s, o, 0, &v);
+		require_operand(s, o, 1, &p);
 	}
 }
 
@@ -223,19 +224,19 @@ rule_dot(Solve *s, Op *o)
 	(void)o;
 }
 
-/* Loads take what their readers ask for, stores what they are given: memory.c prices both. */
+/* Loads take what their readers ask for, stores what they are given: memory.c costs both. */
 static void
 rule_load(Solve *s, Op *o)
 {
-	if (o->out[0]->type.space == S_reg && known(s, o->out[0]))
-		demand_indices(s, o->in[0], known(s, o->out[0]));
+	if (o->out[0]->type.space == S_reg && known_layout(s, o->out[0]))
+		require_indices(s, o->in[0], known_layout(s, o->out[0]));
 }
 
 static void
 rule_store(Solve *s, Op *o)
 {
-	if (o->in[0]->type.space == S_reg && known(s, o->in[0]))
-		demand_indices(s, o->in[1], known(s, o->in[0]));
+	if (o->in[0]->type.space == S_reg && known_layout(s, o->in[0]))
+		require_indices(s, o->in[1], known_layout(s, o->in[0]));
 }
 
 static void
@@ -264,17 +265,17 @@ rule_for(Solve *s, Op *o)
 
 		if (!is_reg(arg))
 			continue;
-		l = known(s, arg) ? known(s, arg) : known(s, o->out[i]);
+		l = known_layout(s, arg) ? known_layout(s, arg) : known_layout(s, o->out[i]);
 		if (!l && !is_fill(y->in[i]))
-			l = known(s, y->in[i]);
+			l = known_layout(s, y->in[i]);
 		if (!l && !is_fill(o->in[i + 3]))
-			l = known(s, o->in[i + 3]);
+			l = known_layout(s, o->in[i + 3]);
 		if (!l)
 			continue;
-		give(s, arg, l, o);
-		deliver(s, o, i, l);
-		demand(s, o, i + 3, l);
-		demand(s, y, i, l);
+		set_layout(s, arg, l, o);
+		set_result(s, o, i, l);
+		require_operand(s, o, i + 3, l);
+		require_operand(s, y, i, l);
 	}
 }
 
@@ -283,18 +284,18 @@ rule_if(Solve *s, Op *o)
 {
 	for (int i = 0; i < o->nout; i++) {
 		Op *y[2] = { yield_of(o->blk[0]), yield_of(o->blk[1]) };
-		const Layout *l = known(s, o->out[i]);
+		const Layout *l = known_layout(s, o->out[i]);
 
 		if (!is_reg(o->out[i]))
 			continue;
 		for (int b = 0; b < 2 && !l; b++)
 			if (!is_fill(y[b]->in[i]))
-				l = known(s, y[b]->in[i]);
+				l = known_layout(s, y[b]->in[i]);
 		if (!l)
 			continue;
-		give(s, o->out[i], l, o);
+		set_layout(s, o->out[i], l, o);
 		for (int b = 0; b < 2; b++)
-			demand(s, y[b], i, l);
+			require_operand(s, y[b], i, l);
 	}
 }
 

@@ -1,11 +1,11 @@
-/* rules.h - what each op says about layouts: propagate() asks it of every op that may know more. */
+/* rules.h - what each op says about layouts: propagate_layouts() asks it of every op that may know more. */
 #ifndef HEXC_RULES_H
 #define HEXC_RULES_H
 #include "infer/base/state.h"
 
 /* ---- propagate.c ---------------------------------------------------------------------------------- */
-/* Layouts for every register value under s->sol->plan.  False: s->why says why not. */
-bool propagate(Solve *s);
+/* Layouts for every register value under s->sol->plan.  False: s->failure says why not. */
+bool propagate_layouts(Solve *s);
 
 /* ---- rules.c -------------------------------------------------------------------------------------- */
 /* One rule per `layout` column of ops.def; NULL: the op says nothing. */

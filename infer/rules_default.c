@@ -11,7 +11,7 @@ anyhow(Solve *s, const Type *t, Layout *l)
 
 	for (int d = 0; d < t->rank; d++)
 		order[d] = t->rank - 1 - d;
-	return coalesced(l, t->rank, t->shape, order, 1, s->k->warps, true);
+	return coalesced_layout(l, t->rank, t->shape, order, 1, s->k->warps, true);
 }
 
 /* Ops whose results nothing may have asked for. */
@@ -29,8 +29,9 @@ rule_backward(Solve *s, Op *o)
 	int d = op_is(o, F_REDUCE) ? (int)IMM(o, dim) : -1;
 	Layout l;
 
-	return d >= 0 && is_reg(o->in[0]) && !known(s, o->in[0]) && known(s, o->out[0]) &&
-	       layout_broadcast(&l, known(s, o->out[0]), d, o->in[0]->type.shape[d]) && give(s, o->in[0], &l, o);
+	return d >= 0 && is_reg(o->in[0]) && !known_layout(s, o->in[0]) && known_layout(s, o->out[0]) &&
+	       layout_broadcast(&l, known_layout(s, o->out[0]), d, o->in[0]->type.shape[d]) &&
+	       set_layout(s, o->in[0], &l, o);
 }
 
 bool
@@ -39,22 +40,22 @@ rule_default(Solve *s, Op *o)
 	Val *in = o->nin ? o->in[0] : NULL;
 	Layout l;
 
-	if (o->code == O_broadcast && !known(s, o->out[0]) && is_reg(in) && known(s, in)) {
-		l = *known(s, in);
+	if (o->code == O_broadcast && !known_layout(s, o->out[0]) && is_reg(in) && known_layout(s, in)) {
+		l = *known_layout(s, in);
 		for (int d = 0; d < in->type.rank; d++)
 			if (in->type.shape[d] == 1 && o->out[0]->type.shape[d] > 1 &&
 			    !layout_broadcast(&l, &l, d, o->out[0]->type.shape[d]))
 				return false;
-		return give(s, o->out[0], &l, o);
+		return set_layout(s, o->out[0], &l, o);
 	}
-	if (o->code == O_relayout && !known(s, in) != !known(s, o->out[0]))
-		return known(s, in) ? give(s, o->out[0], known(s, in), o)
-		                    : give(s, in, known(s, o->out[0]), o);
+	if (o->code == O_relayout && !known_layout(s, in) != !known_layout(s, o->out[0]))
+		return known_layout(s, in) ? set_layout(s, o->out[0], known_layout(s, in), o)
+		                           : set_layout(s, in, known_layout(s, o->out[0]), o);
 	if (takes_any(o->code))
 		for (int i = 0; i < o->nout; i++)
-			if (is_reg(o->out[i]) && !known(s, o->out[i]) &&
+			if (is_reg(o->out[i]) && !known_layout(s, o->out[i]) &&
 			    anyhow(s, &o->out[i]->type, &l)) {
-				give(s, o->out[i], &l, o);
+				set_layout(s, o->out[i], &l, o);
 				if (o->code == O_for)
 					rule_for(s, o);
 				return true;

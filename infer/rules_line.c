@@ -48,21 +48,21 @@ anchor_shift(Solve *s, Op *o)
 {
 	Layout l;
 
-	if (!known(s, o->in[0]) && !known(s, o->out[0]) &&
+	if (!known_layout(s, o->in[0]) && !known_layout(s, o->out[0]) &&
 	    along(&l, &o->out[0]->type, (int)IMM(o, dim), s->k->warps))
-		give(s, o->in[0], &l, o);
+		set_layout(s, o->in[0], &l, o);
 }
 
 void
 rule_shift(Solve *s, Op *o)
 {
-	const Layout *l = known(s, o->in[0]);
+	const Layout *l = known_layout(s, o->in[0]);
 	int d = (int)IMM(o, dim);
 	Layout own;
 	DimLine line; /* what a shift can do with static registers and one lane distance */
 
 	if (!l)
-		l = known(s, o->out[0]);
+		l = known_layout(s, o->out[0]);
 	if (!l)
 		return;
 	if (!layout_line(l, d, &line)) {
@@ -70,8 +70,8 @@ rule_shift(Solve *s, Op *o)
 			return;
 		l = &own;
 	}
-	demand(s, o, 0, l);
-	deliver(s, o, 0, l);
+	require_operand(s, o, 0, l);
+	set_result(s, o, 0, l);
 }
 
 /* ---- slice, concat ---------------------------------------------------------------------------------- */
@@ -122,22 +122,22 @@ new_piece(Layout *out, const Solve *s, const Type *t, int d, int64_t g)
 	while (vec * dtype_info[t->dtype].bits < 128 && shape[order[0]] % (2 * vec) == 0 &&
 	       2 * vec * WARP_SIZE * s->k->warps <= size)
 		vec *= 2;
-	return coalesced(out, t->rank, shape, order, vec, s->k->warps, false);
+	return coalesced_layout(out, t->rank, shape, order, vec, s->k->warps, false);
 }
 
 /* All tiles consist of the pieces, one behind the other in registers. */
 static void
-spread_pieces(Solve *s, Op *o, const Layout *piece)
+lay_out_pieces(Solve *s, Op *o, const Layout *piece)
 {
 	int d = (int)IMM(o, dim);
 	int64_t g = piece_of(o);
 	Layout l;
 
 	if (pieces_layout(&l, piece, d, o->out[0]->type.shape[d] / g))
-		deliver(s, o, 0, &l);
+		set_result(s, o, 0, &l);
 	for (int i = 0; i < o->nin; i++)
 		if (pieces_layout(&l, piece, d, o->in[i]->type.shape[d] / g))
-			demand(s, o, i, &l);
+			require_operand(s, o, i, &l);
 }
 
 void
@@ -145,22 +145,22 @@ rule_pieces(Solve *s, Op *o)
 {
 	int d = (int)IMM(o, dim);
 	int64_t g = piece_of(o);
-	bool any = known(s, o->out[0]);
+	bool any = known_layout(s, o->out[0]);
 	Layout piece;
 
-	if (known(s, o->out[0]) && piece_layout(&piece, known(s, o->out[0]), d, g)) {
-		spread_pieces(s, o, &piece);
+	if (known_layout(s, o->out[0]) && piece_layout(&piece, known_layout(s, o->out[0]), d, g)) {
+		lay_out_pieces(s, o, &piece);
 		return;
 	}
 	for (int i = 0; i < o->nin; i++) {
-		any = any || known(s, o->in[i]);
-		if (known(s, o->in[i]) && piece_layout(&piece, known(s, o->in[i]), d, g)) {
-			spread_pieces(s, o, &piece);
+		any = any || known_layout(s, o->in[i]);
+		if (known_layout(s, o->in[i]) && piece_layout(&piece, known_layout(s, o->in[i]), d, g)) {
+			lay_out_pieces(s, o, &piece);
 			return;
 		}
 	}
 	if (any && new_piece(&piece, s, &o->out[0]->type, d, g))
-		spread_pieces(s, o, &piece);
+		lay_out_pieces(s, o, &piece);
 }
 
 void
@@ -169,5 +169,5 @@ anchor_pieces(Solve *s, Op *o)
 	Layout piece;
 
 	if (new_piece(&piece, s, &o->out[0]->type, (int)IMM(o, dim), piece_of(o)))
-		spread_pieces(s, o, &piece);
+		lay_out_pieces(s, o, &piece);
 }

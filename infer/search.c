@@ -27,19 +27,19 @@ typedef struct Search {
 	Solve *s;
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
-	int nstore, nwiden, nline, nspread;
-	Why nearest; /* of the plans that failed, the reason of the one that came farthest */
+	int nstore, nwiden, nline, nmajor;
+	Failure nearest; /* of the plans that failed, the reason of the one that came farthest */
 	int tried;
-	Cands *out;
+	Candidates *out;
 } Search;
 
-/* Which failure to tell of when all plans fail: the one at the latest stage of solve(); there the one that
- * missed by the least, of registers needed or elements that lie otherwise than pinned; of several the
+/* Which failure to tell of when all plans fail: the one at the latest stage of solve_plan(); there the one
+ * that missed by the least, of registers needed or elements that lie otherwise than pinned; of several the
  * first. */
 static void
 note_failure(Search *x)
 {
-	const Why *w = &x->s->why, *n = &x->nearest;
+	const Failure *w = &x->s->failure, *n = &x->nearest;
 
 	if (!n->text || w->stage > n->stage || (w->stage == n->stage && w->excess < n->excess))
 		x->nearest = *w;
@@ -54,20 +54,21 @@ try_dots(Search *x, const int *at)
 
 	for (int i = 0; i < x->s->ndot; i++)
 		dot[i] = &x->choice[i][at[i]];
-	for (int v = 0; v < x->nstore * x->nwiden * x->nline * x->nspread; v++) {
+	for (int v = 0; v < x->nstore * x->nwiden * x->nline * x->nmajor; v++) {
 		Plan p = {
 			.dot = dot,
-			.store = v % x->nstore,
-			.widen = v / x->nstore % x->nwiden,
-			.line = v / x->nstore / x->nwiden % x->nline,
-			.spread = v / x->nstore / x->nwiden / x->nline,
+			.store = (StoreWay)(v % x->nstore),
+			.widen = (NarrowWay)(v / x->nstore % x->nwiden),
+			.line = (LineWay)(v / x->nstore / x->nwiden % x->nline),
+			.warp_major = (WarpOrder)(v / x->nstore / x->nwiden / x->nline),
 		};
 		bool more;
 
 		do {
-			Sol *sol = solve(x->s, &p);
+			Solution *sol = solve_plan(x->s, &p);
 
-			more = x->s->load_matters && !p.load++;
+			more = x->s->load_matters && p.load == LOAD_AS_WANTED;
+			p.load = LOAD_COALESCED;
 			x->tried++;
 			if (!sol) {
 				note_failure(x);
@@ -75,7 +76,7 @@ try_dots(Search *x, const int *at)
 			}
 			if (sol->cycles < best)
 				best = sol->cycles;
-			cands_add(x->s, x->out, sol);
+			candidates_add(x->s, x->out, sol);
 		} while (more);
 	}
 	return best;
@@ -208,15 +209,15 @@ has_line(const Solve *s)
 }
 
 static void
-search(Solve *s, Cands *out)
+search(Solve *s, Candidates *out)
 {
 	Search x = {
 		.s = s,
 		.out = out,
-		.nstore = has_store_choice(s) ? 3 : 1,
-		.nwiden = has_narrow_load(s) ? 2 : 1,
-		.nline = has_line(s) ? 2 : 1,
-		.nspread = s->ndot ? 1 : 2,
+		.nstore = has_store_choice(s) ? STORE_WAYS : 1,
+		.nwiden = has_narrow_load(s) ? NARROW_WAYS : 1,
+		.nline = has_line(s) ? LINE_WAYS : 1,
+		.nmajor = s->ndot ? 1 : WARP_ORDERS,
 	};
 	int *at = NEWN(s->arena, int, s->ndot + 1);
 	int64_t combinations = 1;
@@ -226,7 +227,7 @@ search(Solve *s, Cands *out)
 	for (int i = 0; i < s->ndot; i++) {
 		x.nchoice[i] = dot_choices(s, s->dot[i], &x.choice[i]);
 		if (x.nchoice[i] == 0) {
-			fails(s, s->dot[i]->src, "no instruction and warp grid fit this dot");
+			infer_error(s, s->dot[i]->src, "no instruction and warp grid fit this dot");
 			return;
 		}
 		if (combinations <= DOT_COMBINATIONS)
@@ -236,10 +237,11 @@ search(Solve *s, Cands *out)
 		all_combinations(&x, at);
 	else
 		one_at_a_time(&x, at);
-	s->why = x.nearest;
+	s->failure = x.nearest;
 	if (x.nearest.text && x.tried > 1)
-		s->why.text = arena_printf(s->arena, "%s (the nearest of %d plans tried)", s->why.text,
-		                           x.tried);
+		s->failure.text = arena_printf(s->arena, "%s (the nearest of %d plans "
+		                                         "tried)", s->failure.text,
+		                               x.tried);
 }
 
 static bool
@@ -252,17 +254,17 @@ has_tiles(const Solve *s)
 	return false;
 }
 
-Cands *
-search_kernel(Kernel *k, const Spaces *spaces, const Cands *like)
+Candidates *
+search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like)
 {
 	Solve *s = NEW(k->unit->arena, Solve);
-	Cands *c = NEW(k->unit->arena, Cands);
+	Candidates *c = NEW(k->unit->arena, Candidates);
 	uint64_t before = k->unit->arena->steps;
 
 	facts_keep(k);
 	solve_init(s, k, spaces);
 	if (like) {
-		s->kept = like->solve->kept;
+		s->interned = like->solve->interned;
 		s->memo = like->solve->memo;
 		s->stages = like->solve->stages;
 	}
@@ -274,7 +276,7 @@ search_kernel(Kernel *k, const Spaces *spaces, const Cands *like)
 	search(s, c);
 	facts_drop(k);
 	c->tiles = has_tiles(s);
-	c->why = s->why;
+	c->failure = s->failure;
 	c->steps = k->unit->arena->steps - before;
 	return c;
 }

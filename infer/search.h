@@ -6,11 +6,11 @@
 
 /* ---- solve.c -------------------------------------------------------------------------------------- */
 void solve_init(Solve *s, Kernel *k, const Spaces *spaces);
-/* The complete solution under a plan, with its price; NULL: s->why says why there is none. */
-Sol *solve(Solve *s, const Plan *plan);
+/* The complete solution under a plan, with its cost; NULL: s->failure says why there is none. */
+Solution *solve_plan(Solve *s, const Plan *plan);
 
 /* ---- pin.c ---------------------------------------------------------------------------------------- */
-/* Is no demand of another op in the way of a layout that the program gave?  s->why. */
+/* Is no demand of another op in the way of a layout that the program gave?  s->failure. */
 bool pins_hold(Solve *s);
 
 /* ---- select.c ------------------------------------------------------------------------------------- */
@@ -24,18 +24,26 @@ int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 /* ---- search.c ------------------------------------------------------------------------------------- */
 /* All solutions of k, which has those spaces, perhaps none.  `like`: what was found of the same kernel in
  * other spaces, whose layouts of shared memory need not be found again; or NULL. */
-Cands *search_kernel(Kernel *k, const Spaces *spaces, const Cands *like);
+Candidates *search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like);
 
-/* ---- cands.c -------------------------------------------------------------------------------------- */
-/* In its place among the others; of two that read alike and cost the same the first stays. */
-void cands_add(Solve *s, Cands *c, Sol *sol);
+/* ---- candidates.c --------------------------------------------------------------------------------- */
+/* In its place among the others; of two that make the same choices and cost the same the first
+ * stays. */
+void candidates_add(Solve *s, Candidates *c, Solution *sol);
 /* Predicted cycles of the best that fits; infinity: none does. */
-double cands_best(const Cands *c);
+double cands_best(const Candidates *c);
 /* Of n lists the one of the kernel with the solution that unit->candidate asks for, counted through all of
  * them; it is the list of all then.  NULL: an error. */
-Cands *cands_join(Cands *const *c, int n);
+Candidates *cands_join(Candidates *const *c, int n);
 
 /* ---- apply.c -------------------------------------------------------------------------------------- */
-void apply(Solve *s, const Sol *sol); /* into the IR */
-const char *describe(Solve *s, const Sol *sol);
+void solution_apply(Solve *s, const Solution *sol); /* into the IR */
+
+/* ---- describe.c ----------------------------------------------------------------------------------- */
+/* The accesses that tell solutions apart. */
+void find_told(Solve *s);
+/* Do two solutions do the same by the same instructions? */
+bool same_choices(const Solve *s, const Solution *a, const Solution *b);
+/* What tells a solution from the others, one line. */
+const char *solution_describe(const Solve *s, const Solution *sol);
 #endif

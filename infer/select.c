@@ -30,26 +30,26 @@ load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
 	if (t->rank == 0)
 		return false;
 	memory_order(s, o->in[0], order);
-	if (!coalesced(out, t->rank, t->shape, order,
-	               global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
+	if (!coalesced_layout(out, t->rank, t->shape, order,
+	                      global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
 		return false;
 	staged = load_cycles(s, o, out);
 	if (staged >= direct)
 		return false;
-	conversion(s, t, out, l, &res);
+	lowering_convert(s, t, out, l, &res);
 	return staged + res_cycles(&res) < direct;
 }
 
 static void
 load_global(Solve *s, Op *o)
 {
-	const Layout *l = along_memory(s, known(s, o->out[0]), unit_dim(s, o->in[0]),
+	const Layout *l = along_memory(s, known_layout(s, o->out[0]), unit_dim(s, o->in[0]),
 	                               dtype_grain(o->out[0]->type.dtype));
 	Layout *w = NEW(s->arena, Layout);
 
 	if (load_layout(s, o, l, w)) {
 		s->load_matters = true;
-		if (s->sol->plan.load)
+		if (s->sol->plan.load == LOAD_COALESCED)
 			l = w;
 	}
 	load_global_as(s, o, l);
@@ -69,18 +69,18 @@ select_load(Solve *s, Op *o)
 bool
 select_memory(Solve *s)
 {
-	for (int i = 0; i < s->norder && !s->why.text; i++) {
+	for (int i = 0; i < s->norder && !s->failure.text; i++) {
 		Op *o = s->order[i];
 
 		if (o->code == O_load)
 			select_load(s, o);
 		else if (o->code == O_store)
 			select_store(s, o);
-		else if (o->code == O_copy && !select_copy(s, o) && !s->why.text)
-			fails(s, o->src, "the copy cannot be spread over the threads");
+		else if (o->code == O_copy && !select_copy(s, o) && !s->failure.text)
+			infer_error(s, o->src, "the copy cannot be spread over the threads");
 	}
-	for (int i = 0; i < s->norder && !s->why.text; i++)
+	for (int i = 0; i < s->norder && !s->failure.text; i++)
 		if (s->order[i]->code == O_alloc)
 			select_shared(s, s->order[i]);
-	return s->why.text == NULL;
+	return s->failure.text == NULL;
 }

@@ -1,4 +1,4 @@
-/* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its price. */
+/* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its cost. */
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
@@ -165,24 +165,24 @@ find_through(Solve *s)
 				if (b->owner->code != O_for || last[loop] == v)
 					continue;
 				last[loop] = v;
-				VEC_PUSH(s->arena, s->through[loop], n[loop], cap[loop], v);
+				VEC_PUSH(s->arena, s->live_through[loop], n[loop], cap[loop], v);
 			}
 	}
 	for (int i = 0; i < s->norder; i++)
 		if (s->order[i]->code == O_for) {
 			uint32_t loop = s->order[i]->id;
-			VEC_PUSH(s->arena, s->through[loop], n[loop], cap[loop], NULL);
+			VEC_PUSH(s->arena, s->live_through[loop], n[loop], cap[loop], NULL);
 		}
 }
 
 static void
-find_ahead(Solve *s)
+find_prefetched(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 
 		if (o->code == O_load && o->in[0]->type.space == S_global)
-			s->ahead[o->id] = only_carried(s, o->out[0]);
+			s->prefetched[o->id] = only_carried(s, o->out[0]);
 	}
 }
 
@@ -201,8 +201,8 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->use = NEWN(s->arena, Use *, nv);
 	s->nuse = NEWN(s->arena, int, nv);
 	s->weight = NEWN(s->arena, double, no);
-	s->through = NEWN(s->arena, Val **, no);
-	s->ahead = NEWN(s->arena, bool, no);
+	s->live_through = NEWN(s->arena, Val **, no);
+	s->prefetched = NEWN(s->arena, bool, no);
 	s->unit = NEWN(s->arena, int, nv);
 	s->dot = NEWN(s->arena, Op *, no);
 	s->dot_at = NEWN(s->arena, int, no);
@@ -212,16 +212,17 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_through(s);
-	find_ahead(s);
+	find_prefetched(s);
 	find_units(s);
 	find_accesses(s);
+	find_told(s);
 }
 
-static Sol *
+static Solution *
 sol_new(Solve *s, const Plan *plan)
 {
 	size_t nv = s->k->nval + 1, no = s->k->nop + 1;
-	Sol *sol = NEW(s->arena, Sol);
+	Solution *sol = NEW(s->arena, Solution);
 
 	sol->k = s->k;
 	sol->spaces = s->spaces;
@@ -229,19 +230,19 @@ sol_new(Solve *s, const Plan *plan)
 	sol->val = NEWN(s->arena, const Layout *, nv);
 	sol->origin = NEWN(s->arena, const Op *, nv);
 	sol->want = NEWN(s->arena, const Layout **, no);
-	sol->conv = NEWN(s->arena, Pick **, no);
+	sol->conv = NEWN(s->arena, Lowering **, no);
 	sol->made = NEWN(s->arena, const Layout **, no);
-	sol->mconv = NEWN(s->arena, Pick **, no);
-	sol->pick = NEWN(s->arena, Pick *, no);
-	sol->spread = NEWN(s->arena, int, nv);
+	sol->mconv = NEWN(s->arena, Lowering **, no);
+	sol->lowering = NEWN(s->arena, Lowering *, no);
+	sol->bit_order = NEWN(s->arena, int, nv);
 	sol->pack = NEWN(s->arena, const Pack *, s->k->nparam + 1);
 	sol->res = NEWN(s->arena, Res, no);
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 		sol->want[o->id] = NEWN(s->arena, const Layout *, o->nin + 1);
-		sol->conv[o->id] = NEWN(s->arena, Pick *, o->nin + 1);
+		sol->conv[o->id] = NEWN(s->arena, Lowering *, o->nin + 1);
 		sol->made[o->id] = NEWN(s->arena, const Layout *, o->nout + 1);
-		sol->mconv[o->id] = NEWN(s->arena, Pick *, o->nout + 1);
+		sol->mconv[o->id] = NEWN(s->arena, Lowering *, o->nout + 1);
 	}
 	return sol;
 }
@@ -249,7 +250,7 @@ sol_new(Solve *s, const Plan *plan)
 /* ---- one plan ------------------------------------------------------------------------------------- */
 
 /* How operand j of o is converted; what an earlier op wanted alike is there already. */
-static Pick *
+static Lowering *
 convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 {
 	const Val *v = o->in[j];
@@ -261,13 +262,13 @@ convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 			return x->how;
 	c = NEW(s->arena, Conversion);
 	*c = (Conversion){ to, o->parent, NULL, done[v->id] };
-	c->how = conversion(s, &v->type, s->sol->val[v->id], to, &s->sol->res[o->id]);
+	c->how = lowering_convert(s, &v->type, s->sol->val[v->id], to, &s->sol->res[o->id]);
 	done[v->id] = c;
 	return c->how;
 }
 
 static void
-price_conversions(Solve *s)
+cost_conversions(Solve *s)
 {
 	const Conversion **done = NEWN(s->arena, const Conversion *, s->k->nval + 1);
 
@@ -279,46 +280,47 @@ price_conversions(Solve *s)
 		}
 		for (int j = 0; j < o->nout; j++)
 			if (s->sol->made[o->id][j])
-				s->sol->mconv[o->id][j] = conversion(s, &o->out[j]->type,
-				                                     s->sol->made[o->id][j],
-				                                     s->sol->val[o->out[j]->id],
-				                                     &s->sol->res[o->id]);
+				s->sol->mconv[o->id][j] = lowering_convert(s, &o->out[j]->type,
+				                                           s->sol->made[o->id][j],
+				                                           s->sol->val[o->out[j]->id],
+				                                           &s->sol->res[o->id]);
 		if (o->code == O_dot) {
-			Pick *p = NEW(s->arena, Pick);
+			Lowering *p = NEW(s->arena, Lowering);
 			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
 			p->inst = c->inst->name;
 			p->swap = c->swap;
 			p->map = c->order;
 			p->rows = c->side[0];
 			p->cols = c->side[1];
-			s->sol->pick[o->id] = p;
+			s->sol->lowering[o->id] = p;
 		}
 		if (op_is(o, F_REDUCE))
-			s->sol->pick[o->id] = reduction(s, o, &s->sol->res[o->id]);
+			s->sol->lowering[o->id] = lowering_reduce(s, o, &s->sol->res[o->id]);
 	}
 }
 
-Sol *
-solve(Solve *s, const Plan *plan)
+Solution *
+solve_plan(Solve *s, const Plan *plan)
 {
-	bool (*const stage[])(Solve *) = { propagate, pins_hold, registers_fit, select_memory, pins_hold };
+	bool (*const stage[])(Solve *) = { propagate_layouts, pins_hold, registers_fit, select_memory,
+		                           pins_hold };
 
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
-	s->why = (Why){ .text = NULL };
+	s->failure = (Failure){ .text = NULL };
 	s->load_matters = false;
 	s->unpackable = NULL;
 	for (size_t i = 0; i < COUNT_OF(stage); i++)
 		if (!stage[i](s)) {
-			s->why.stage = (int)i;
+			s->failure.stage = (int)i;
 			return NULL;
 		}
 	settle_packs(s);
-	price_conversions(s);
-	cost_of(s);
+	cost_conversions(s);
+	cost_block(s);
 	for (int i = 0; i < s->norder; i++)
-		if (s->sol->pick[s->order[i]->id])
-			s->sol->pick[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);
-	s->sol->what = describe(s, s->sol);
+		if (s->sol->lowering[s->order[i]->id])
+			s->sol->lowering[s->order[i]->id]->cost = res_cycles(&s->sol->res[s->order[i]->id]);
+	s->sol->what = solution_describe(s, s->sol);
 	return s->sol;
 }

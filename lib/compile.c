@@ -22,7 +22,7 @@ parse(Job *j)
 	for (size_t i = 0; i < o->ndefine; i++)
 		def[i] = (Define){ o->define[i].name, o->define[i].value };
 	if (!unit_parse(u, def, (int)o->ndefine, o->kernel) && u->diag->nerror == 0)
-		diag_fail(u->diag, DC_INTERNAL, (Src){ 0, 0, 0 },
+		diag_class_error(u->diag, DC_INTERNAL, (Src){ 0, 0, 0 },
 		          "internal: the program was refused without a reason");
 	module_time(j->m, "parse", passes_clock() - t);
 	if (u->diag->nerror)
@@ -62,7 +62,7 @@ emit(Job *j)
 	memset(&out, 0, sizeof out);
 	if (!ptxgen_emit(&j->unit, &out)) {
 		if (j->unit.diag->nerror == 0)
-			diag_fail(j->unit.diag, DC_INTERNAL, (Src){ 0, 0, 0 },
+			diag_class_error(j->unit.diag, DC_INTERNAL, (Src){ 0, 0, 0 },
 			          "internal: no PTX and no reason");
 		return;
 	}
@@ -84,7 +84,7 @@ compile(void *user)
 	c->file = arena_strndup(&c->arena, u->file, strlen(u->file));
 	u->file = c->file;
 	if (j->len > SOURCE_MAX) {
-		diag_fail(u->diag, DC_LIMIT, (Src){ 0, 0, 0 },
+		diag_class_error(u->diag, DC_LIMIT, (Src){ 0, 0, 0 },
 		          "the source has %zu bytes; at most %d are read", j->len, (int)SOURCE_MAX);
 		return;
 	}

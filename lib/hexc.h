@@ -314,8 +314,8 @@ typedef struct hexc_dtype {
 	const char *name;       /* "f16", "bf16", "u4", "bool", ... */
 	uint32_t bits;          /* in a buffer; below 8: one stream, least significant bits first */
 	uint32_t kind;          /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
-	uint32_t npy;           /* the same of the type that .npy files have it in: 'u', of whole bytes, for the codes of
-	                         * types that NumPy lacks */
+	uint32_t npy;           /* the same of the type that .npy files have it in: 'u', of whole
+	                         * bytes, for the codes of types that NumPy lacks */
 } hexc_dtype;
 
 /* By name, or the i-th; NULL: none. */

@@ -5,15 +5,15 @@
 #include <string.h>
 
 /* One sentence for the caller; returns E_ARGS. */
-typedef struct Why {
+typedef struct Sentence {
 	char *s;
 	size_t n;
-} Why;
+} Sentence;
 
-static int say(const Why *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static int launch_error(const Sentence *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static int
-say(const Why *w, const char *fmt, ...)
+launch_error(const Sentence *w, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -52,7 +52,7 @@ kernel_of(const hexc_module *m, size_t k, const hexc_arg *arg)
 /* ---- grid ------------------------------------------------------------------------------------------ */
 
 static int
-grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Why *why)
+grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Sentence *why)
 {
 	/* CUDA C Programming Guide, "Technical Specifications per Compute Capability" */
 	static const int64_t most[3] = { INT32_MAX, 65535, 65535 };
@@ -60,13 +60,14 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Why *why
 	for (int d = 0; d < 3; d++) {
 		int64_t n = v->value[k->grid[d]];
 		if (v->bad[k->grid[d]])
-			return say(
+			return launch_error(
 				why,
 				"the grid %s cannot be computed for these sizes: overflow or division by 0",
 				k->grid_text[d]);
 		if (n < 0 || n > most[d])
-			return say(why, "the grid has %s = %lld blocks in %c; a launch takes 0 to %lld",
-			           k->grid_text[d], (long long)n, "xyz"[d], (long long)most[d]);
+			return launch_error(why, "the grid has %s = %lld blocks in %c; a launch takes 0 "
+			                         "to %lld",
+			                    k->grid_text[d], (long long)n, "xyz"[d], (long long)most[d]);
 		out[d] = (uint32_t)n;
 	}
 	return HEXC_OK;
@@ -76,7 +77,7 @@ int
 hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3])
 {
 	const ModKernel *mk = kernel_of(m, k, arg);
-	const Why silent = { NULL, 0 };
+	const Sentence silent = { NULL, 0 };
 	ExprValues v;
 	int rc;
 
@@ -89,20 +90,23 @@ hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3])
 /* ---- tensors --------------------------------------------------------------------------------------- */
 
 static int
-tensor_of(const ModParam *p, const ExprValues *v, int64_t *dim, int64_t *stride, const Why *why)
+tensor_of(const ModParam *p, const ExprValues *v, int64_t *dim, int64_t *stride, const Sentence *why)
 {
 	for (int d = 0; d < p->rank; d++) {
 		if (v->bad[p->dim[d]] || v->bad[p->stride[d]])
-			return say(why, "%s cannot be computed for these sizes: overflow or division by 0",
-			           v->bad[p->dim[d]] ? p->dim_text[d] : p->stride_text[d]);
+			return launch_error(why, "%s cannot be computed for these sizes: overflow or "
+			                         "division by 0",
+			                    v->bad[p->dim[d]] ? p->dim_text[d] : p->stride_text[d]);
 		dim[d] = v->value[p->dim[d]];
 		stride[d] = v->value[p->stride[d]];
 		if (dim[d] < 0)
-			return say(why, "%s has %s = %lld elements in dimension %d", p->name, p->dim_text[d],
-			           (long long)dim[d], d);
+			return launch_error(why, "%s has %s = %lld elements in dimension "
+			                         "%d", p->name, p->dim_text[d],
+			                    (long long)dim[d], d);
 		if (stride[d] < 0)
-			return say(why, "%s has stride %s = %lld in dimension %d; strides are not negative",
-			           p->name, p->stride_text[d], (long long)stride[d], d);
+			return launch_error(why, "%s has stride %s = %lld in dimension %d; strides are "
+			                         "not negative",
+			                    p->name, p->stride_text[d], (long long)stride[d], d);
 	}
 	return HEXC_OK;
 }
@@ -130,7 +134,7 @@ hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64
             int64_t stride[HEXC_MAX_RANK])
 {
 	const ModKernel *mk = kernel_of(m, k, arg);
-	const Why silent = { NULL, 0 };
+	const Sentence silent = { NULL, 0 };
 	ExprValues v;
 	int rc;
 
@@ -141,7 +145,7 @@ hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64
 }
 
 static int
-check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, const Why *why)
+check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, const Sentence *why)
 {
 	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK], span;
 	int rc = tensor_of(p, v, dim, stride, why);
@@ -151,13 +155,14 @@ check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, const 
 		return rc;
 	span = tensor_span(p->rank, dim, stride);
 	if (span < 0)
-		return say(why, "%s would be larger than any address space", p->name);
+		return launch_error(why, "%s would be larger than any address space", p->name);
 	need = ((uint64_t)span * dtype_info[p->dtype].bits + 7) / 8;
 	if (arg->bytes && need > arg->bytes)
-		return say(why, "%s needs %llu bytes for these sizes; its buffer has %llu", p->name,
-		           (unsigned long long)need, (unsigned long long)arg->bytes);
+		return launch_error(why, "%s needs %llu bytes for these sizes; its buffer has %llu", p->name,
+		                    (unsigned long long)need, (unsigned long long)arg->bytes);
 	if (need && (uintptr_t)arg->ptr % POINTER_ALIGN)
-		return say(why, "the address of %s is not a multiple of %d bytes", p->name, POINTER_ALIGN);
+		return launch_error(why, "the address of %s is not a multiple of %d "
+		                         "bytes", p->name, POINTER_ALIGN);
 	return HEXC_OK;
 }
 
@@ -182,7 +187,7 @@ int
 hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why_text, size_t n)
 {
 	const ModKernel *mk = kernel_of(m, k, arg);
-	const Why why = { why_text, n };
+	const Sentence why = { why_text, n };
 	uint32_t grid[3];
 	ExprValues v;
 	int rc;
@@ -197,24 +202,25 @@ hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why_t
 	for (int i = 0; i < mk->nparam; i++) {
 		const ModParam *p = &mk->param[i];
 		if (p->kind == HEXC_SIZE && arg[i].i < 0)
-			return say(&why, "the size %s is %lld; sizes are not negative", p->name,
-			           (long long)arg[i].i);
+			return launch_error(&why, "the size %s is %lld; sizes are not negative", p->name,
+			                    (long long)arg[i].i);
 		if (p->kind == HEXC_SIZE && arg[i].i > SIZE_LIMIT)
-			return say(&why, "the size %s is %lld; sizes go up to %lld", p->name,
-			           (long long)arg[i].i, (long long)SIZE_LIMIT);
+			return launch_error(&why, "the size %s is %lld; sizes go up to %lld", p->name,
+			                    (long long)arg[i].i, (long long)SIZE_LIMIT);
 		if (p->kind == HEXC_SCALAR && !dtype_is_float(p->dtype) &&
 		    num_wrap(p->dtype, arg[i].i) != arg[i].i)
-			return say(&why, "%s = %lld does not fit %s", p->name, (long long)arg[i].i,
-			           dtype_info[p->dtype].name);
+			return launch_error(&why, "%s = %lld does not fit %s", p->name, (long long)arg[i].i,
+			                    dtype_info[p->dtype].name);
 	}
 	for (int i = 0; i < mk->nassume; i++) {
 		const ModAssume *as = &mk->assume[i];
 		if (assume_holds(mk, as, arg, &v))
 			continue;
 		if (as->param >= 0)
-			return say(&why, "the kernel assumes %s, but %s is %lld", as->text,
-			           mk->param[as->param].name, (long long)arg[as->param].i);
-		return say(&why, "the kernel assumes %s, which does not hold for these arguments", as->text);
+			return launch_error(&why, "the kernel assumes %s, but %s is %lld", as->text,
+			                    mk->param[as->param].name, (long long)arg[as->param].i);
+		return launch_error(&why, "the kernel assumes %s, which does not hold for these "
+		                          "arguments", as->text);
 	}
 	for (int i = 0; i < mk->nparam; i++)
 		if (mk->param[i].kind == HEXC_POINTER &&

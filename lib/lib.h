@@ -73,8 +73,8 @@ typedef struct ModKernel {
 	int nparam;
 	ModAssume *assume;
 	int nassume;
-	hexc_define *konst;
-	int nkonst;
+	hexc_define *constants;
+	int nconstants;
 	ModCand *cand;
 	int ncand, candidate;
 	int warps;

@@ -163,11 +163,11 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 		declare_param(m, mk, k, i);
 	declare_grid(m, mk, k);
 	declare_assumptions(m, mk, k);
-	mk->nkonst = k->nkonst;
-	mk->konst = NEWN(a, hexc_define, k->nkonst);
-	for (int i = 0; i < k->nkonst; i++) {
-		mk->konst[i].name = keep(m, k->konst[i].name);
-		mk->konst[i].value = k->konst[i].value;
+	mk->nconstants = k->nconstants;
+	mk->constants = NEWN(a, hexc_define, k->nconstants);
+	for (int i = 0; i < k->nconstants; i++) {
+		mk->constants[i].name = keep(m, k->constants[i].name);
+		mk->constants[i].value = k->constants[i].value;
 	}
 	mk->warps = k->warps;
 	mk->explain = "";

@@ -43,7 +43,7 @@ hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
 	info.smem = (uint32_t)k->smem;
 	info.nparam = (uint32_t)k->nparam;
 	info.nassume = (uint32_t)k->nassume;
-	info.nconst = (uint32_t)k->nkonst;
+	info.nconst = (uint32_t)k->nconstants;
 	info.ncandidate = (uint32_t)k->ncand;
 	info.candidate = (uint32_t)k->candidate;
 	return hand_out(out, out->size, &info, sizeof info);
@@ -96,9 +96,9 @@ hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out)
 {
 	const ModKernel *mk = kernel_at(m, k);
 
-	if (!mk || !out || i >= (size_t)mk->nkonst)
+	if (!mk || !out || i >= (size_t)mk->nconstants)
 		return 0;
-	*out = mk->konst[i];
+	*out = mk->constants[i];
 	return 1;
 }
 

@@ -2,7 +2,7 @@
 #include "hexc/ir/pack.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/pass/pass.h"
-#include "hexc/pass/place.h"
+#include "hexc/pass/assign_space.h"
 #include "infer/explain/explain.h"
 #include "infer/infer.h"
 #include "lib/passes.h"
@@ -63,13 +63,13 @@ reread(Job *j, Kernel *k, const char *pass)
 	kernel_print(&one, k);
 	copy = kernel_read(&j->unit, one.s, one.n);
 	if (!copy) {
-		diag_fail(j->unit.diag, DC_INTERNAL, k->src,
+		diag_class_error(j->unit.diag, DC_INTERNAL, k->src,
 		          "internal: after %s: the IR of %s cannot be read back", pass, k->name);
 		return k;
 	}
 	kernel_print(&two, copy);
 	if (one.n != two.n || memcmp(one.s, two.s, one.n) != 0) {
-		diag_fail(j->unit.diag, DC_INTERNAL, k->src,
+		diag_class_error(j->unit.diag, DC_INTERNAL, k->src,
 		          "internal: after %s: the IR of %s reads back differently", pass, k->name);
 		return k;
 	}
@@ -124,14 +124,14 @@ keep_packs(Job *j, ModKernel *mk, const Kernel *k)
 	for (int i = 0; i < k->nparam; i++) {
 		const Pack *p = k->param[i].pack;
 
-		if (p && p->place) {
+		if (p && p->layout) {
 			const char *text = pack_text(&j->arena, p);
 			mk->param[i].pack = arena_strndup(&j->m->arena, text, strlen(text));
 		}
 	}
 }
 
-/* What is explained of a kernel when all is known, the places of shared tiles too. */
+/* What is explained of a kernel when all is known, the addresses of shared tiles too. */
 static void
 keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 {
@@ -228,7 +228,7 @@ make(void *user, const bool *registers, bool dense, bool aloud)
 	double t = passes_clock();
 	bool ok;
 
-	place_decide(k, registers);
+	space_decide(k, registers);
 	kernel_skip_zeros(k, !dense);
 	b->j->unit.kernel[b->i] = k;
 	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud);
@@ -244,13 +244,13 @@ search(Job *j, int i)
 	Base b = { .j = j, .i = i, .k = j->unit.kernel[i] };
 	Variants v = { .make = make, .user = &b, .show = o->dump || o->stop };
 	double t = passes_clock();
-	FreeTile *tile;
+	SpaceChoice *tile;
 
-	place_find(b.k, &tile, &v.n);
+	space_find(b.k, &tile, &v.n);
 	v.tile = tile;
 	v.sparse = kernel_is_sparse(b.k);
 	b.choice = v.n || v.sparse;
-	j->cands = places_choose(&j->unit, &v);
+	j->cands = space_search(&j->unit, &v);
 	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
 	if (!j->cands)
 		return false;

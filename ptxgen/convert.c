@@ -45,14 +45,14 @@ nearest_replica(const Layout *l, int64_t lane, int self)
 static void
 find_origin(Gen *g, const Layout *in, const Layout *out, int64_t r, Origin *from)
 {
-	Place p = { { 0 } }, q;
-	int64_t coord[DIM_MAX] = { 0 };
+	Coord p = { { 0 } }, q;
+	int64_t index[DIM_MAX] = { 0 };
 
 	p.at[AX_reg] = r;
 	for (int l = 0; l < WARP_SIZE; l++) {
 		p.at[AX_lane] = l;
-		layout_coord(out, &p, coord);
-		q = layout_at(in, coord);
+		layout_index(out, &p, index);
+		q = layout_at(in, index);
 		BUG_IF(g->a, q.at[AX_warp] != 0);
 		from->lane[l] = nearest_replica(in, q.at[AX_lane], l);
 		from->reg[l] = (int)q.at[AX_reg];
@@ -100,7 +100,7 @@ whole_words(const Origin *from, int n, int epw)
 	return true;
 }
 
-/* A word, or one element shifted down to place 0 (epw > 1 and `element`), from wherever each lane
+/* A word, or one element shifted down to slot 0 (epw > 1 and `element`), from wherever each lane
  * finds it. */
 static LV
 fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
@@ -179,7 +179,7 @@ pull_convert(Gen *g, Op *o, int w)
 
 		for (int l = 1; l < WARP_SIZE; l++)
 			fixed = fixed && from[k].reg[l] == from[k].reg[0];
-		/* one register for all lanes: leave it where it is, bits_gather takes any place */
+		/* one register for all lanes: leave it where it is, bits_gather takes any slot */
 		pos[k] = fixed ? from[k].reg[0] % t->epw : 0;
 		e[k] = fetch(g, o, p, &from[k], t->epw, !fixed);
 	}
@@ -210,16 +210,16 @@ static void
 scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 {
 	LV in[2], out[4];
-	int64_t coord[DIM_MAX] = { 0 }, imm;
-	int place = dtype_place(t->dtype), each = dtype_info[x->dtype].bits;
+	int64_t index[DIM_MAX] = { 0 }, imm;
+	int slot = dtype_slot_bits(t->dtype), each = dtype_info[x->dtype].bits;
 
-	tile_coord(t, m, coord);
-	access_at(x, coord, &in[0], &imm, NULL);
+	tile_index(t, m, index);
+	access_at(x, index, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
 	asm_instr(g, mem_instr(g, IK_ld_shared, vec * each), in, 2, NULL, out);
 	for (int e = 0; e < vec; e++) {
 		raw[m + e] = t->epw > 1 ? out[e * each / 32] : from_raw(g, t->dtype, out, e);
-		raw_pos[m + e] = t->epw > 1 ? e * each % 32 / place : 0;
+		raw_pos[m + e] = t->epw > 1 ? e * each % 32 / slot : 0;
 	}
 }
 
@@ -227,34 +227,34 @@ static void
 convert_shared(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
-	const Pick *pick = o->pick;
+	const Lowering *lowering = o->lowering;
 	const Layout *in = o->in[0]->type.layout;
-	int bits = pick_stage_bits(pick, t->dtype), vec2 = pick->vec2 ? pick->vec2 : 1;
+	int bits = lowering_stage_bits(lowering, t->dtype), vec2 = lowering->vec2 ? lowering->vec2 : 1;
 	bool bytes = bits != dtype_info[t->dtype].bits;
 	DType each = bytes ? D_u8 : t->dtype;
-	StorePlan w = { .v = o->in[0], .map = in, .vec = pick->vec ? pick->vec : 1, .bytes = bytes };
+	StorePlan w = { .v = o->in[0], .map = in, .vec = lowering->vec ? lowering->vec : 1, .bytes = bytes };
 	LV *raw = lv_array(g, t->nreg);
 	int *pos = arena_alloc(g->a, sizeof *pos * (size_t)t->nreg);
 	Access *x;
 
-	BUG_IF(g->a, !pick->scratch || (!pick->rd && t->nreg % vec2));
+	BUG_IF(g->a, !lowering->scratch || (!lowering->rd && t->nreg % vec2));
 	w.exec = lane_first(g, in);
 	tile_force(g, o->in[0]);
-	if (pick->wr) {
-		w.x = access_scratch(g, pick->map, pick->scratch, pick->scratch_off, each);
-		matrix_store(g, instr_find(pick->wr), w.v, pick->map, w.x, w.exec);
+	if (lowering->wr) {
+		w.x = access_scratch(g, lowering->map, lowering->scratch, lowering->scratch_off, each);
+		matrix_store(g, instr_find(lowering->wr), w.v, lowering->map, w.x, w.exec);
 	} else {
-		w.x = access_scratch(g, in, pick->scratch, pick->scratch_off, each);
+		w.x = access_scratch(g, in, lowering->scratch, lowering->scratch_off, each);
 		w.inst = mem_instr(g, IK_st_shared, w.vec * bits);
 		store_tile(g, &w);
 	}
 	emit_block_barrier(g);
-	if (pick->rd) {
-		x = access_scratch(g, pick->map2, pick->scratch, pick->scratch_off, each);
-		matrix_load(g, instr_find(pick->rd), o->out[0], pick->map2, x);
+	if (lowering->rd) {
+		x = access_scratch(g, lowering->map2, lowering->scratch, lowering->scratch_off, each);
+		matrix_load(g, instr_find(lowering->rd), o->out[0], lowering->map2, x);
 		return;
 	}
-	x = access_scratch(g, t->l, pick->scratch, pick->scratch_off, each);
+	x = access_scratch(g, t->l, lowering->scratch, lowering->scratch_off, each);
 	for (int m = 0; m < t->nreg; m += vec2)
 		scratch_read(g, t, x, m, vec2, raw, pos);
 	for (int i = 0; i < t->nword; i++) {
@@ -271,8 +271,8 @@ emit_convert(Gen *g, Op *o)
 	ConvertPlan *p;
 	Tile *t;
 
-	BUG_IF(g->a, !o->pick || !o->pick->inst);
-	if (strcmp(o->pick->inst, "shared") == 0) {
+	BUG_IF(g->a, !o->lowering || !o->lowering->inst);
+	if (strcmp(o->lowering->inst, "shared") == 0) {
 		convert_shared(g, o);
 		return;
 	}

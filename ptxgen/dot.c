@@ -6,9 +6,9 @@
  * the operands of a step are pulled one step ahead, so that loads and dequantization overlap the
  * products.
  *
- * The order of k is free as long as A and B agree: Pick.map of a dot, when there is one, is a
+ * The order of k is free as long as A and B agree: Lowering.map of a dot, when there is one, is a
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
- * Likewise Pick.rows for m, of A and C, and Pick.cols for n, of B and C.  Instances are counted by
+ * Likewise Lowering.rows for m, of A and C, and Lowering.cols for n, of B and C.  Instances are counted by
  * positions. */
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
@@ -58,7 +58,7 @@ static int
 frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const int64_t *by0,
           const int64_t *by1)
 {
-	Place p = { { 0 } };
+	Coord p = { { 0 } };
 	int64_t at[DIM_MAX] = { 0 };
 	int64_t first = 0;
 
@@ -66,7 +66,7 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const 
 		int64_t r;
 
 		p.at[AX_reg] = (int64_t)i * f->epw + e;
-		layout_coord(&f->l, &p, at);
+		layout_index(&f->l, &p, at);
 		at[0] = by0[at[0] + row];
 		at[1] = by1[at[1] + col];
 		r = tile_reg(g, v, at);
@@ -127,7 +127,7 @@ own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *c
 	BUG_IF(g->a, acc->type.shape[d] % step);
 	*count = 0;
 	for (int64_t i = 0; i < n; i++) {
-		Place p;
+		Coord p;
 
 		c[d] = by[i * step];
 		p = layout_at(acc->type.layout, c);
@@ -215,7 +215,7 @@ acc_init(Gen *g, DotPlan *p, Tile *t)
 static void
 dot_mma(Gen *g, Op *o, const Instr *inst)
 {
-	DotPlan p = { .o = o, .inst = inst, .swap = o->pick->swap };
+	DotPlan p = { .o = o, .inst = inst, .swap = o->lowering->swap };
 	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
 	Tile *t = tile_new(g, o->out[0]);
 	bool ahead;
@@ -226,9 +226,9 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	frag_init(g, &p.a, &p, 0, ta);
 	frag_init(g, &p.b, &p, 1, tb);
 	frag_init(g, &p.c, &p, 2, inst->acc);
-	p.row = by_position(g, o->out[0]->type.shape[0], o->pick->rows);
-	p.col = by_position(g, o->out[0]->type.shape[1], o->pick->cols);
-	p.k = by_position(g, dot_k(o), o->pick->map);
+	p.row = by_position(g, o->out[0]->type.shape[0], o->lowering->rows);
+	p.col = by_position(g, o->out[0]->type.shape[1], o->lowering->cols);
+	p.k = by_position(g, dot_k(o), o->lowering->map);
 	p.m = own_positions(g, o->out[0], 0, p.row, p.swap ? inst->n : inst->m, &p.nm);
 	p.n = own_positions(g, o->out[0], 1, p.col, p.swap ? inst->m : inst->n, &p.nn);
 	p.nk = (int)(dot_k(o) / inst->k);
@@ -274,7 +274,7 @@ dot_fma(Gen *g, Op *o)
 			int64_t c[DIM_MAX] = { 0 }, x[2], y[2];
 			LV a, b;
 
-			tile_coord(t, r, c);
+			tile_index(t, r, c);
 			x[0] = c[0];
 			x[1] = y[0] = k;
 			y[1] = c[1];
@@ -291,7 +291,7 @@ dot_fma(Gen *g, Op *o)
 void
 emit_dot(Gen *g, Op *o)
 {
-	const Instr *inst = o->pick ? instr_find(o->pick->inst) : NULL;
+	const Instr *inst = o->lowering ? instr_find(o->lowering->inst) : NULL;
 
 	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_mma_sp && inst->kind != IK_fma));
 	if (inst->kind != IK_fma)

@@ -41,11 +41,11 @@ pull_exchange(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	ExchangePlan *p = t->plan;
-	int64_t coord[DIM_MAX] = { 0 };
-	Place at;
+	int64_t index[DIM_MAX] = { 0 };
+	Coord at;
 
-	tile_coord(t, (int64_t)w * t->epw, coord);
-	at = layout_at(&p->x.mid, coord);
+	tile_index(t, (int64_t)w * t->epw, index);
+	at = layout_at(&p->x.mid, index);
 	t->word[w] = staged(g, o, p, p->x.n, (int)at.at[AX_reg] / t->epw);
 }
 

@@ -25,13 +25,13 @@ now_ms(void)
 }
 
 static bool
-emit_fail(Unit *u, const Session *s)
+emit_error(Unit *u, const Session *s)
 {
 	Src nowhere = { 0, 0, 1 };
 
 	if (u->diag->nerror == 0)
-		diag_fail(u->diag, DC_INTERNAL, nowhere, "%s",
-		          s->why[0] ? s->why : "code generation failed");
+		diag_class_error(u->diag, DC_INTERNAL, nowhere, "%s",
+		                 s->why[0] ? s->why : "code generation failed");
 	return false;
 }
 
@@ -102,9 +102,9 @@ ptxgen_emit(Unit *u, PtxOut *out)
 
 	memset(out, 0, sizeof *out);
 	if (u->target->llvm > ptxgen_llvm_major()) {
-		diag_fail(u->diag, DC_ARCH, nowhere,
+		diag_class_error(u->diag, DC_ARCH, nowhere,
 		          "%s needs LLVM %d, but this hexc was built with LLVM %s", u->target->name,
-		          u->target->llvm, LLVM_VERSION_STRING);
+		                 u->target->llvm, LLVM_VERSION_STRING);
 		return false;
 	}
 	s = NEW(u->arena, Session);
@@ -115,7 +115,7 @@ ptxgen_emit(Unit *u, PtxOut *out)
 		arena_fail(u->arena, (ArenaFail)why, u->arena->why);
 	}
 	u->arena->fail = &here;
-	ok = emit_module(u, s, out) || emit_fail(u, s);
+	ok = emit_module(u, s, out) || emit_error(u, s);
 	session_close(s);
 	u->arena->fail = outer;
 	return ok;

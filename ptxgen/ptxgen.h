@@ -10,7 +10,7 @@ typedef struct PtxOut {
 	double ms_build, ms_opt, ms_emit;
 } PtxOut;
 
-/* Emit every kernel of the unit, which has been through all passes (layouts, picks, shared-memory
+/* Emit every kernel of the unit, which has been through all passes (layouts, lowerings, shared-memory
  * offsets and barriers are final), for u->target.  False: errors are in u->diag and *out is empty.
  * Same unit, same LLVM: same bytes.  Thread-safe for different units. */
 bool ptxgen_emit(Unit *u, PtxOut *out);

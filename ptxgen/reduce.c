@@ -1,9 +1,9 @@
 /* reduce.c - sum, max, min along a dim: over the registers of a lane, the lanes of a warp, the warps.
  *
  * f16 and bf16 are reduced in f32 and rounded once.  Across warps a staging tile takes the parts of each
- * result, one for each warp along the dim.  pick.map says who writes which part, pick.map2 who reads which,
- * pick.scratch where it lies; a part is written once, and all threads that want a result add its parts up in
- * the same order, so the replicas of a result are equal bit for bit. */
+ * result, one for each warp along the dim.  lowering.map says who writes which part, lowering.map2 who reads
+ * which, lowering.scratch where it lies; a part is written once, and all threads that want a result add its
+ * parts up in the same order, so the replicas of a result are equal bit for bit. */
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
@@ -55,10 +55,10 @@ reduce_warp(Gen *g, Op *o, int64_t r)
 	const ReducePlan *p = tile_of(g, o->out[0])->plan;
 	const Layout *l = o->in[0]->type.layout;
 	LV part[PARTIALS] = { NULL }, x;
-	int64_t coord[DIM_MAX] = { 0 }, base;
+	int64_t index[DIM_MAX] = { 0 }, base;
 
-	tile_coord(tile_of(g, o->out[0]), r, coord);
-	base = tile_reg(g, o->in[0], coord);
+	tile_index(tile_of(g, o->out[0]), r, index);
+	base = tile_reg(g, o->in[0], index);
 	for (int i = 0; i < p->nstep; i++)
 		part[i % PARTIALS] =
 			combine(g, o, part[i % PARTIALS], elem_get(g, o->in[0], base + p->step[i]));
@@ -83,18 +83,18 @@ pull_reduce(Gen *g, Op *o, int w)
 	number_word(g, o, w, reduce_warp);
 }
 
-/* ---- across warps (infer/convert/across.c) ----------------------------------------------------------- */
+/* ---- across warps (infer/convert/reduce_warps.c) ----------------------------------------------------- */
 
 /* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
 static int
-part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *coord)
+part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *index)
 {
-	Place p = { { 0 } };
+	Coord p = { { 0 } };
 	int64_t c[DIM_MAX];
 
 	p.at[AX_reg] = reg;
-	layout_coord(map, &p, coord);
-	memcpy(c, coord, sizeof c);
+	layout_index(map, &p, index);
+	memcpy(c, index, sizeof c);
 	c[IMM(o, dim)] = 0;
 	return (int)tile_reg(g, o->out[0], c);
 }
@@ -124,20 +124,20 @@ part_number(Gen *g, DType d, const LV *word)
 static void
 parts_write(Gen *g, const Op *o, DType d, const LV *e)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Access *x = access_scratch(g, p->map, p->scratch, p->scratch_off, d);
 	LV exec = lane_first(g, p->map);
 	int nreg = (int)layout_cosize(p->map, AX_reg);
 
 	for (int m = 0; m < nreg; m += p->vec) {
-		int64_t coord[DIM_MAX] = { 0 }, imm;
+		int64_t index[DIM_MAX] = { 0 }, imm;
 		LV in[6];
 		int n = 0;
 
 		for (int i = 0; i < p->vec; i++)
-			n += part_words(g, d, e[part_at(g, o, p->map, m + i, coord)], in + n);
-		part_at(g, o, p->map, m, coord);
-		access_at(x, coord, &in[n], &imm, NULL);
+			n += part_words(g, d, e[part_at(g, o, p->map, m + i, index)], in + n);
+		part_at(g, o, p->map, m, index);
+		access_at(x, index, &in[n], &imm, NULL);
 		in[n + 1] = const_i32(g, imm);
 		asm_instr(g, mem_instr(g, IK_st_shared, p->vec * dtype_info[d].bits), in, n + 2, exec, NULL);
 	}
@@ -147,20 +147,20 @@ parts_write(Gen *g, const Op *o, DType d, const LV *e)
 static void
 parts_read(Gen *g, const Op *o, DType d, LV *e)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Access *x = access_scratch(g, p->map2, p->scratch, p->scratch_off, d);
 	int nreg = (int)layout_cosize(p->map2, AX_reg), bits = dtype_info[d].bits;
 
 	for (int m = 0; m < nreg; m += p->vec2) {
-		int64_t coord[DIM_MAX] = { 0 }, imm;
+		int64_t index[DIM_MAX] = { 0 }, imm;
 		LV in[2], out[4];
 
-		part_at(g, o, p->map2, m, coord);
-		access_at(x, coord, &in[0], &imm, NULL);
+		part_at(g, o, p->map2, m, index);
+		access_at(x, index, &in[0], &imm, NULL);
 		in[1] = const_i32(g, imm);
 		asm_instr(g, mem_instr(g, IK_ld_shared, p->vec2 * bits), in, 2, NULL, out);
 		for (int i = 0; i < p->vec2; i++) {
-			int r = part_at(g, o, p->map2, m + i, coord);
+			int r = part_at(g, o, p->map2, m + i, index);
 
 			e[r] = combine(g, o, e[r], part_number(g, d, out + i * bits / 32));
 		}
@@ -168,9 +168,9 @@ parts_read(Gen *g, const Op *o, DType d, LV *e)
 }
 
 static void
-reduce_across(Gen *g, Op *o, Tile *t)
+reduce_over_warps(Gen *g, Op *o, Tile *t)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	DType d = dtype_accumulator(t->dtype);
 	LV *e = lv_array(g, t->nreg);
 
@@ -203,5 +203,5 @@ emit_reduce(Gen *g, Op *o)
 	Tile *t = tile_new(g, o->out[0]);
 
 	t->plan = p;
-	reduce_across(g, o, t);
+	reduce_over_warps(g, o, t);
 }

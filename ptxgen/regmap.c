@@ -45,7 +45,7 @@ pull_regmap(Gen *g, Op *o, int w)
 		int64_t c[DIM_MAX], in[DIM_MAX], r;
 		Val *x;
 
-		tile_coord(t, w * t->epw + n, c);
+		tile_index(t, w * t->epw + n, c);
 		x = source_coord(o, c, in);
 		r = tile_reg(g, x, in);
 		word[n] = word_get(g, x, (int)r / t->epw);
@@ -54,7 +54,7 @@ pull_regmap(Gen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 }
 
-/* Words of a spread order are not taken apart: transposed or not, each is what it was. */
+/* Words of a bit order are not taken apart: transposed or not, each is what it was. */
 static void
 pull_same(Gen *g, Op *o, int w)
 {
@@ -62,7 +62,7 @@ pull_same(Gen *g, Op *o, int w)
 	int64_t c[DIM_MAX], in[DIM_MAX];
 
 	for (int r = 0; w == 0 && r < t->nreg; r++) {
-		tile_coord(t, r, c);
+		tile_index(t, r, c);
 		BUG_IF(g->a, tile_reg(g, source_coord(o, c, in), in) != r);
 	}
 	t->word[w] = word_get(g, o->in[0], w);
@@ -73,5 +73,5 @@ emit_regmap(Gen *g, Op *o)
 {
 	if (o->out[0]->type.space != S_reg)
 		return; /* another shape of a shared tile: its accesses know */
-	tile_lazy(g, o, o->out[0]->type.spread ? pull_same : pull_regmap, NULL);
+	tile_lazy(g, o, o->out[0]->type.bit_order ? pull_same : pull_regmap, NULL);
 }

@@ -26,32 +26,32 @@ fill(Gen *g, const Op *o)
 
 /* The element at low + R L high of this lane's line, NULL: before its start. */
 static LV
-line_elem(Gen *g, Op *o, const ShiftPlan *p, int64_t *coord, int64_t low, int64_t high)
+line_elem(Gen *g, Op *o, const ShiftPlan *p, int64_t *index, int64_t low, int64_t high)
 {
 	if (high < 0)
 		return NULL;
-	coord[p->dim] = low + p->line.low * p->line.lanes * high;
-	return elem_get(g, o->in[0], tile_reg(g, o->in[0], coord));
+	index[p->dim] = low + p->line.low * p->line.lanes * high;
+	return elem_get(g, o->in[0], tile_reg(g, o->in[0], index));
 }
 
 static LV
 shifted(Gen *g, Op *o, int64_t r)
 {
 	const ShiftPlan *p = tile_of(g, o->out[0])->plan;
-	int64_t coord[DIM_MAX] = { 0 }, to, high, low, down;
+	int64_t index[DIM_MAX] = { 0 }, to, high, low, down;
 	LV same, below, from, inside, none = fill(g, o);
 
-	tile_coord(tile_of(g, o->out[0]), r, coord);
-	to = coord[p->dim] % p->line.low - IMM(o, by); /* lane 0's */
-	high = coord[p->dim] / (p->line.low * p->line.lanes);
+	tile_index(tile_of(g, o->out[0]), r, index);
+	to = index[p->dim] % p->line.low - IMM(o, by); /* lane 0's */
+	high = index[p->dim] / (p->line.low * p->line.lanes);
 	down = to < 0 ? (p->line.low - 1 - to) / p->line.low : 0;
 	low = to + down * p->line.low;
 	high -= down / p->line.lanes;
 	down %= p->line.lanes;
-	same = line_elem(g, o, p, coord, low, high);
+	same = line_elem(g, o, p, index, low, high);
 	if (down == 0)
 		return same ? same : none;
-	below = line_elem(g, o, p, coord, low, high - 1);
+	below = line_elem(g, o, p, index, low, high - 1);
 	inside = LLVMBuildICmp(g->b, LLVMIntSGE, p->digit, const_i32(g, down), "");
 	from = LLVMBuildSelect(g->b, inside, const_i32(g, -down * p->line.stride),
 	                       const_i32(g, (p->line.lanes - down) * p->line.stride), "");

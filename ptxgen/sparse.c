@@ -23,7 +23,7 @@ make_rising(Gen *g, LV x)
 /* One of two, as tensor cores have it: 0 is 0b0100 and 1 is 0b1110.  Bits move to the nibbles in steps of
  * 12, 6 and 3; then 0 * 10 + 4 and 1 * 10 + 4. */
 static LV
-spread_bits(Gen *g, LV x)
+widen_bits(Gen *g, LV x)
 {
 	static const struct {
 		int shift;
@@ -49,16 +49,16 @@ sparse_metadata(Gen *g, Val *v, int64_t reg)
 	x = word_get(g, v, (int)(reg / epw));
 	if (reg % epw)
 		x = LLVMBuildLShr(g->b, x, const_i32(g, reg % epw * dtype_info[v->type.dtype].bits), "");
-	return one ? spread_bits(g, x) : make_rising(g, x);
+	return one ? widen_bits(g, x) : make_rising(g, x);
 }
 
 /* ---- without tensor cores for it --------------------------------------------------------------- */
 
-typedef struct ExpandPlan {
+typedef struct SparseExpandPlan {
 	Sparse s;
 	int dim;
 	LV lane; /* i32: this lane's index along the dim, of its register 0 */
-} ExpandPlan;
+} SparseExpandPlan;
 
 static LV
 zero_of(Gen *g, DType d)
@@ -74,9 +74,9 @@ sum_of(Gen *g, DType d, LV x, LV y)
 
 /* i1: value j of the group stands at index `at` of it. */
 static LV
-stands(Gen *g, const ExpandPlan *p, const LV *place, int j, LV at)
+stands(Gen *g, const SparseExpandPlan *p, const LV *pos, int j, LV at)
 {
-	LV to = place[j / p->s.unit];
+	LV to = pos[j / p->s.unit];
 
 	if (p->s.unit > 1)
 		to = LLVMBuildAdd(g->b, LLVMBuildMul(g->b, to, const_i32(g, p->s.unit), ""),
@@ -85,48 +85,48 @@ stands(Gen *g, const ExpandPlan *p, const LV *place, int j, LV at)
 }
 
 static LV
-expand_element(Gen *g, Op *o, int64_t r)
+sparse_element(Gen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
-	const ExpandPlan *p = t->plan;
+	const SparseExpandPlan *p = t->plan;
 	DType d = t->dtype;
-	LV place[2], at, sum = NULL;
+	LV pos[2], at, sum = NULL;
 	int64_t c[DIM_MAX], here;
 
-	tile_coord(t, r, c);
+	tile_index(t, r, c);
 	here = c[p->dim];
 	at = LLVMBuildAdd(g->b, p->lane, const_i32(g, here % p->s.group), "");
 	at = LLVMBuildAnd(g->b, at, const_i32(g, p->s.group - 1), "");
-	for (int q = 0; q < p->s.places; q++) {
-		c[p->dim] = here / p->s.group * p->s.places + q;
-		place[q] = elem_get(g, o->in[1], tile_reg(g, o->in[1], c));
+	for (int q = 0; q < p->s.npos; q++) {
+		c[p->dim] = here / p->s.group * p->s.npos + q;
+		pos[q] = elem_get(g, o->in[1], tile_reg(g, o->in[1], c));
 	}
 	for (int j = 0; j < p->s.kept; j++) {
 		LV x;
 
 		c[p->dim] = here / p->s.group * p->s.kept + j;
 		x = elem_get(g, o->in[0], tile_reg(g, o->in[0], c));
-		x = LLVMBuildSelect(g->b, stands(g, p, place, j, at), x, zero_of(g, d), "");
+		x = LLVMBuildSelect(g->b, stands(g, p, pos, j, at), x, zero_of(g, d), "");
 		sum = sum ? sum_of(g, d, sum, x) : x;
 	}
 	return sum;
 }
 
 static void
-pull_expand(Gen *g, Op *o, int w)
+pull_sparse_expand(Gen *g, Op *o, int w)
 {
-	number_word(g, o, w, expand_element);
+	number_word(g, o, w, sparse_element);
 }
 
 void
-emit_expand(Gen *g, Op *o)
+emit_sparse_expand(Gen *g, Op *o)
 {
-	ExpandPlan *p = NEW(g->a, ExpandPlan);
+	SparseExpandPlan *p = NEW(g->a, SparseExpandPlan);
 	bool ok;
 
 	p->dim = (int)IMM(o, dim);
 	ok = sparse_of(&o->in[0]->type, &o->in[1]->type, p->dim, &p->s);
 	BUG_IF(g->a, !ok);
-	p->lane = lane_coord(g, o->out[0]->type.layout, p->dim);
-	tile_lazy(g, o, pull_expand, p);
+	p->lane = lane_index(g, o->out[0]->type.layout, p->dim);
+	tile_lazy(g, o, pull_sparse_expand, p);
 }

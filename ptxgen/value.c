@@ -1,4 +1,4 @@
-/* value.c - const, splat, iota, clip. */
+/* value.c - const, splat, iota, mask. */
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/number.h"
@@ -32,7 +32,7 @@ iota_element(Gen *g, Op *o, int64_t r)
 	int64_t c[DIM_MAX];
 	LV x;
 
-	tile_coord(t, r, c);
+	tile_index(t, r, c);
 	x = LLVMBuildAdd(g->b, t->plan, const_i32(g, c[IMM(o, dim)]), "");
 	return dtype_info[t->dtype].bits == 64 ? LLVMBuildZExt(g->b, x, g->i64, "") : x;
 }
@@ -48,26 +48,26 @@ emit_iota(Gen *g, Op *o)
 {
 	Tile *t = tile_lazy(g, o, pull_iota, NULL);
 
-	t->plan = lane_coord(g, t->l, (int)IMM(o, dim));
+	t->plan = lane_index(g, t->l, (int)IMM(o, dim));
 	t->remat = true;
 }
 
-/* ---- clip ------------------------------------------------------------------------------------ */
+/* ---- mask ------------------------------------------------------------------------------------ */
 
-typedef struct ClipPlan {
+typedef struct MaskPlan {
 	int n, dim[DIM_MAX];
 	LV lane[DIM_MAX], bound[DIM_MAX]; /* i32 */
 	LV fill; /* a word of it */
-} ClipPlan;
+} MaskPlan;
 
 /* i1: the register's element is inside all bounds. */
 static LV
-clip_inside(Gen *g, const Tile *t, const ClipPlan *p, int64_t r)
+mask_inside(Gen *g, const Tile *t, const MaskPlan *p, int64_t r)
 {
 	int64_t c[DIM_MAX];
 	LV all = NULL;
 
-	tile_coord(t, r, c);
+	tile_index(t, r, c);
 	for (int i = 0; i < p->n; i++) {
 		LV at = LLVMBuildAdd(g->b, p->lane[i], const_i32(g, c[p->dim[i]]), "");
 		LV in = LLVMBuildICmp(g->b, LLVMIntSLT, at, p->bound[i], "");
@@ -78,12 +78,12 @@ clip_inside(Gen *g, const Tile *t, const ClipPlan *p, int64_t r)
 }
 
 static bool
-clip_same(const Tile *t, const ClipPlan *p, int64_t r, int64_t s)
+mask_same(const Tile *t, const MaskPlan *p, int64_t r, int64_t s)
 {
 	int64_t c[DIM_MAX], d[DIM_MAX];
 
-	tile_coord(t, r, c);
-	tile_coord(t, s, d);
+	tile_index(t, r, c);
+	tile_index(t, s, d);
 	for (int i = 0; i < p->n; i++)
 		if (c[p->dim[i]] != d[p->dim[i]])
 			return false;
@@ -91,23 +91,23 @@ clip_same(const Tile *t, const ClipPlan *p, int64_t r, int64_t s)
 }
 
 static void
-pull_clip(Gen *g, Op *o, int w)
+pull_mask(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	const ClipPlan *p = t->plan;
+	const MaskPlan *p = t->plan;
 	int64_t r = (int64_t)w * t->epw;
 	LV x = word_get(g, o->in[0], w), one[WORD_ELEMS];
 	int pos[WORD_ELEMS], n = 0;
 	bool same = true;
 
 	for (; n < t->epw && r + n < t->nreg; n++)
-		same = same && clip_same(t, p, r, r + n);
+		same = same && mask_same(t, p, r, r + n);
 	if (same || t->epw == 1) {
-		t->word[w] = LLVMBuildSelect(g->b, clip_inside(g, t, p, r), x, p->fill, "");
+		t->word[w] = LLVMBuildSelect(g->b, mask_inside(g, t, p, r), x, p->fill, "");
 		return;
 	}
 	for (int i = 0; i < n; i++) {
-		one[i] = LLVMBuildSelect(g->b, clip_inside(g, t, p, r + i), x, p->fill, "");
+		one[i] = LLVMBuildSelect(g->b, mask_inside(g, t, p, r + i), x, p->fill, "");
 		pos[i] = i;
 	}
 	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
@@ -115,7 +115,7 @@ pull_clip(Gen *g, Op *o, int w)
 
 /* A bound as i32: below 0 is as good as 0, beyond the extent as good as the extent. */
 static LV
-clip_bound(Gen *g, LV bound, int64_t extent)
+mask_bound(Gen *g, LV bound, int64_t extent)
 {
 	LV zero = const_i64(g, 0), most = const_i64(g, extent);
 
@@ -127,19 +127,19 @@ clip_bound(Gen *g, LV bound, int64_t extent)
 }
 
 void
-emit_clip(Gen *g, Op *o)
+emit_mask(Gen *g, Op *o)
 {
-	ClipPlan *p = NEW(g->a, ClipPlan);
+	MaskPlan *p = NEW(g->a, MaskPlan);
 	const Type *type = &o->out[0]->type;
 
 	for (int d = 0; d < type->rank; d++) {
 		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		p->dim[p->n] = d;
-		p->lane[p->n] = lane_coord(g, type->layout, d);
-		p->bound[p->n] = clip_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
+		p->lane[p->n] = lane_index(g, type->layout, d);
+		p->bound[p->n] = mask_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
 		p->n++;
 	}
 	p->fill = word_const(g, type->dtype, IMM(o, fill), o->fimm);
-	tile_lazy(g, o, pull_clip, p);
+	tile_lazy(g, o, pull_mask, p);
 }

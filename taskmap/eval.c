@@ -1,4 +1,4 @@
-/* eval.c - from coordinates to places and back. */
+/* eval.c - from indices to coordinates and back. */
 #include "taskmap/layout.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ swizzle_apply(Swizzle s, int64_t x)
 
 /* Add the digits of coordinate c of one dim.  The last digit takes what is left. */
 static inline void
-eval_dim(Place *p, const Iter *it, const Iter *end, int64_t c)
+eval_dim(Coord *p, const Iter *it, const Iter *end, int64_t c)
 {
 	for (; it < end; it++) {
 		int64_t q = it + 1 < end ? fast_div(c, it->extent) : 0;
@@ -29,22 +29,22 @@ eval_dim(Place *p, const Iter *it, const Iter *end, int64_t c)
 	}
 }
 
-Place
-layout_at(const Layout *l, const int64_t *coord)
+Coord
+layout_at(const Layout *l, const int64_t *index)
 {
-	Place p;
+	Coord p;
 
 	memcpy(p.at, l->offset, sizeof p.at);
 	for (int d = 0; d < l->ndim; d++)
-		eval_dim(&p, &l->it[l->first[d]], &l->it[l->first[d + 1]], coord[d]);
+		eval_dim(&p, &l->it[l->first[d]], &l->it[l->first[d + 1]], index[d]);
 	p.at[AX_mem] = swizzle_apply(l->swizzle, p.at[AX_mem]);
 	return p;
 }
 
-Place
+Coord
 layout_at_index(const Layout *l, int64_t index)
 {
-	Place p;
+	Coord p;
 
 	memcpy(p.at, l->offset, sizeof p.at);
 	eval_dim(&p, l->it, l->it + l->n, index);
@@ -53,7 +53,7 @@ layout_at_index(const Layout *l, int64_t index)
 }
 
 void
-layout_coord(const Layout *l, const Place *p, int64_t *coord)
+layout_index(const Layout *l, const Coord *p, int64_t *index)
 {
 	int64_t mem = swizzle_apply(l->swizzle, p->at[AX_mem]) - l->offset[AX_mem];
 
@@ -70,14 +70,14 @@ layout_coord(const Layout *l, const Place *p, int64_t *coord)
 			}
 			weight *= it->extent;
 		}
-		coord[d] = c;
+		index[d] = c;
 	}
 }
 
-Place
+Coord
 layout_dim_at(const Layout *l, int dim, int64_t c)
 {
-	Place p = { { 0 } };
+	Coord p = { { 0 } };
 
 	eval_dim(&p, &l->it[l->first[dim]], &l->it[l->first[dim + 1]], c);
 	return p;
@@ -86,20 +86,20 @@ layout_dim_at(const Layout *l, int dim, int64_t c)
 /* ---- numbers of elements --------------------------------------------------------------------------- */
 
 void
-row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *coord)
+row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *index)
 {
 	for (int d = ndim - 1; d >= 0; d--) {
-		coord[d] = i % shape[d];
+		index[d] = i % shape[d];
 		i /= shape[d];
 	}
 }
 
 int64_t
-row_major_index(int ndim, const int64_t *shape, const int64_t *coord)
+row_major_index(int ndim, const int64_t *shape, const int64_t *index)
 {
 	int64_t i = 0;
 
 	for (int d = 0; d < ndim; d++)
-		i = i * shape[d] + coord[d];
+		i = i * shape[d] + index[d];
 	return i;
 }

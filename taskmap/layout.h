@@ -1,16 +1,16 @@
 /* layout.h - one algebra for layouts and task mappings.
  *
- * A Layout is a function from coordinates to places.  Its domain is a list of top-level modes ("dims");
- * each is a list of iters (extent, stride, axis), FASTEST FIRST (colexicographic, as in CuTe).  The
- * place is one integer per named axis: the sum of digit * stride over the iters of that axis, plus the
- * axis' offset.  Replication iters add further places that hold the same element (Axe, "R").
+ * A Layout is a function from indices of elements to coordinates.  Its domain is a list of top-level modes
+ * ("dims"); each is a list of iters (extent, stride, axis), FASTEST FIRST (colexicographic, as in CuTe).
+ * A coordinate is one integer per named axis: the sum of digit * stride over the iters of that axis, plus the
+ * axis' offset.  Replication iters add further coordinates that hold the same element (Axe, "R").
  *
  *   register tile   dims = tile dims, axes lane/warp/reg: which lane of which warp holds element
  *                   (i0,i1,..) in which register.  An iter of stride 0 on AX_reg (extent > 1) says that
  *                   one register serves all its positions (a broadcast dim).
  *   memory tile     all iters on AX_mem, in elements; a swizzle xors bits of the mem offset
  *   task mapping    dims = task dims, worker axes (lane, warp) and AX_reg = time: worker w does the
- *                   tasks whose place is w, in the order of their reg coordinate
+ *                   tasks whose coordinate is w, in the order of their reg coordinate
  *   CuTe layout     all iters on AX_mem; nesting kept in `open`/`close`, so it prints as CuTe prints it
  *
  * `lane` is 0..31 within a warp, `warp` counts warps of the block.  Extents need not be powers of two.
@@ -41,7 +41,7 @@ typedef enum Axis {
 
 typedef struct Iter {
 	int64_t extent; /* >= 1 */
-	int64_t stride; /* on `axis`; 0: all digits share one place */
+	int64_t stride; /* on `axis`; 0: all digits share one coordinate */
 	uint8_t axis;   /* Axis */
 	uint8_t open;   /* parentheses opened before this iter, inside its dim (nesting below depth 1) */
 	uint8_t close;  /* parentheses closed after it */
@@ -61,15 +61,16 @@ typedef struct Layout {
 	bool tuple;                /* prints as (..) even with one dim; CuTe text only */
 	Swizzle swizzle;
 	Iter it[ITER_MAX];
-	Iter rep[REP_MAX];         /* replication: extra places, same element */
+	Iter rep[REP_MAX];         /* replication: more coordinates, same element */
 	int64_t offset[AX_COUNT];
 } Layout;
 
-typedef struct Place {
+/* On every axis. */
+typedef struct Coord {
 	int64_t at[AX_COUNT];
-} Place;
+} Coord;
 
-/* A digit of a coordinate: what one iter takes of it, coord / weight % it->extent. */
+/* A digit of a coordinate: what one iter takes of it, index / weight % it->extent. */
 typedef struct Digit {
 	const Layout *l;
 	const Iter *it; /* NULL: no more */
@@ -131,19 +132,19 @@ bool layout_push_front(Layout *l, int dim, int64_t extent, int64_t stride, Axis 
 /* Append the iters of dim `from` of x to dim `dim`, or all its replication: x may not be *l. */
 bool layout_push_dim(Layout *l, int dim, const Layout *x, int from);
 bool layout_push_reps(Layout *l, const Layout *x);
-/* Replication iters have stride >= 0; extent 1 and stride 0 add no place and are dropped. */
+/* Replication iters have stride >= 0; extent 1 and stride 0 add no coordinate and are dropped. */
 bool layout_push_rep(Layout *l, int64_t extent, int64_t stride, Axis axis);
 /* Memory in rows along dim `unit`, `pitch` elements apart, the other dims row-major over them. */
 void layout_rows(Layout *l, int ndim, const int64_t *shape, int unit, int64_t pitch);
 int64_t layout_extent(const Layout *l, int dim);    /* product of the dim's extents */
 int64_t layout_extent_on(const Layout *l, int dim, Axis axis); /* of those on one axis */
 int64_t layout_size(const Layout *l);               /* elements of the domain */
-/* Places used on an axis, replication included: 1 + the largest coordinate there (>= 1).  On mem under
+/* Coordinates used on an axis, replication included: 1 + the largest coordinate there (>= 1).  On mem under
  * a swizzle: rounded up to whole blocks of those that the xor permutes. */
 int64_t layout_cosize(const Layout *l, Axis axis);
 bool layout_is_mem(const Layout *l);                /* every iter on mem */
 bool layout_swizzle_matters(const Layout *l);       /* false: no offset of it is changed by its swizzle */
-/* Size and places stay within +-LAYOUT_FAR, so that evaluating cannot overflow.  True of all that
+/* Size and coordinates stay within +-LAYOUT_FAR, so that evaluating cannot overflow.  True of all that
  * layout_parse returns. */
 bool layout_in_range(const Layout *l);
 #define LAYOUT_FAR ((int64_t)1 << 60)
@@ -160,27 +161,27 @@ bool layout_parse(Layout *l, const char *s, size_t n, size_t *at);
 
 /* ---- evaluation (eval.c) ----------------------------------------------------------------------- */
 
-/* Place of the element at coord[0..ndim); swizzle applied to mem; first replica. */
-Place layout_at(const Layout *l, const int64_t *coord);
+/* Where the element at index[0..ndim) is; swizzle applied to mem; first replica. */
+Coord layout_at(const Layout *l, const int64_t *index);
 /* The same for a flat colexicographic index. */
-Place layout_at_index(const Layout *l, int64_t index);
+Coord layout_at_index(const Layout *l, int64_t index);
 /* Inverse, for layouts whose iters are mixed-radix on their axes (every register layout is): the
- * coordinates held at a place.  Digits not determined by the place (stride 0) are 0. */
-void layout_coord(const Layout *l, const Place *p, int64_t *coord);
+ * index of the element there.  Digits not determined by the coordinate (stride 0) are 0. */
+void layout_index(const Layout *l, const Coord *p, int64_t *index);
 /* What coordinate c of one dim adds to the place, before the offset and the swizzle.  The last digit takes
  * what is left of c. */
-Place layout_dim_at(const Layout *l, int dim, int64_t c);
+Coord layout_dim_at(const Layout *l, int dim, int64_t c);
 int64_t swizzle_apply(Swizzle s, int64_t x);
 /* Coordinates of element i of a shape, elements numbered row-major (last dim fastest), and its number. */
-void row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *coord);
-int64_t row_major_index(int ndim, const int64_t *shape, const int64_t *coord);
+void row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *index);
+int64_t row_major_index(int ndim, const int64_t *shape, const int64_t *index);
 
 /* ---- replication (replica.c) -------------------------------------------------------------------- */
 
 int64_t layout_replicas(const Layout *l);                 /* places of each element */
 int64_t layout_replicas_on(const Layout *l, Axis axis);   /* those that differ on this axis */
 /* p, the place of a first replica, moved to replica i of layout_replicas. */
-void layout_replica(const Layout *l, int64_t i, Place *p);
+void layout_replica(const Layout *l, int64_t i, Coord *p);
 /* Is this lane of this warp the first of those that hold the same: the one that acts? */
 bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
 

@@ -41,7 +41,7 @@ normal_rep_before(const Iter *a, const Iter *b)
 	return a->extent < b->extent;
 }
 
-/* Replication is a set: its order means nothing, and a stride of 0 adds no place. */
+/* Replication is a set: its order means nothing, and a stride of 0 adds no coordinate. */
 static void
 normal_rep(Layout *l)
 {
@@ -194,7 +194,7 @@ normal_equal(Layout *a, Layout *b)
 		return normal_same_dims(a, b);
 	size = layout_size(a);
 	for (int64_t i = 0; i < size; i++) {
-		Place p = layout_at_index(a, i), q = layout_at_index(b, i);
+		Coord p = layout_at_index(a, i), q = layout_at_index(b, i);
 
 		if (memcmp(&p, &q, sizeof p) != 0)
 			return false;

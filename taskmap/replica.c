@@ -23,7 +23,7 @@ layout_replicas_on(const Layout *l, Axis axis)
 }
 
 void
-layout_replica(const Layout *l, int64_t i, Place *p)
+layout_replica(const Layout *l, int64_t i, Coord *p)
 {
 	for (int k = 0; k < l->nrep; k++) {
 		p->at[l->rep[k].axis] += i % l->rep[k].extent * l->rep[k].stride;

@@ -76,7 +76,7 @@ draw(const hexc_module *m, const char *dir)
 	int status = 0;
 
 	if (mkdir(dir, 0777) && errno != EEXIST)
-		return cli_fail(EXIT_TROUBLE, "%s: %s", dir, strerror(errno));
+		return cli_error(EXIT_TROUBLE, "%s: %s", dir, strerror(errno));
 	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
 		const char *name, *svg;
 
@@ -85,7 +85,7 @@ draw(const hexc_module *m, const char *dir)
 			char *path = malloc(n);
 
 			if (!path)
-				return cli_fail(EXIT_TROUBLE, "out of memory");
+				return cli_error(EXIT_TROUBLE, "out of memory");
 			snprintf(path, n, "%s/%s.%s.svg", dir, info.name, name);
 			status = cli_write(path, svg, strlen(svg));
 			free(path);

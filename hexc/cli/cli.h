@@ -58,7 +58,7 @@ void cli_help(char command);
 /* ---- messages, memory, files, numbers (cli/util.c) -------------------------------------------- */
 
 /* Print "hexc: error: ..." to standard error; returns `status`. */
-int cli_fail(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
+int cli_error(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* Zeroed memory that lives as long as c; ends the program with EXIT_TROUBLE when there is none. */
 void *cli_alloc(Cli *c, size_t n);
 /* The same, but NULL when there is none: for what the user sizes. */

@@ -79,14 +79,14 @@ read_defines(Cli *c, hexc_opts *o)
 			continue;
 		eq = strchr(v, '=');
 		if (!eq || eq == v)
-			return cli_fail(EXIT_USAGE, "-D wants NAME=VALUE, not '%s'", v);
+			return cli_error(EXIT_USAGE, "-D wants NAME=VALUE, not '%s'", v);
 		if (!cli_int(eq + 1, &d->value) && (d->value = hexc_type_value(eq + 1)) == 0)
-			return cli_fail(EXIT_USAGE, "-D %s: '%s' is neither an integer nor an element type",
-			                v, eq + 1);
+			return cli_error(EXIT_USAGE, "-D %s: '%s' is neither an integer nor an element type",
+			                 v, eq + 1);
 		d->name = cli_strndup(c, v, (size_t)(eq - v));
 		for (size_t j = 0; j < o->ndefine; j++)
 			if (strcmp(def[j].name, d->name) == 0)
-				return cli_fail(EXIT_USAGE, "-D %s is given twice", d->name);
+				return cli_error(EXIT_USAGE, "-D %s is given twice", d->name);
 		o->ndefine++;
 	}
 	o->define = def;
@@ -145,7 +145,7 @@ read_options(Cli *c, hexc_opts *o)
 	    (status = check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))
-		return cli_fail(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);
+		return cli_error(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);
 	o->candidate = (uint32_t)k;
 	if (cli_has(c, CLI_prove))
 		o->flags |= HEXC_PROVE;
@@ -178,7 +178,7 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	if (!p->src)
 		return status;
 	code = hexc_open(&p->ctx, &p->opts);
-	return code ? cli_fail(cli_status(code), "%s", hexc_strerror(code)) : 0;
+	return code ? cli_error(cli_status(code), "%s", hexc_strerror(code)) : 0;
 }
 
 void

@@ -39,11 +39,11 @@ show_times(CliProgram *p, const hexc_module *first, double first_ms)
 
 	p->opts.dump = NULL;
 	if (hexc_configure(p->ctx, &p->opts) != HEXC_OK)
-		return cli_fail(EXIT_TROUBLE, "out of memory");
+		return cli_error(EXIT_TROUBLE, "out of memory");
 	for (int r = 0; r < TIMED_RUNS; r++) {
 		double t = now_ms();
 		if (hexc_compile(&m, p->ctx, p->path, p->src, p->n) != HEXC_OK)
-			return cli_fail(EXIT_TROUBLE, "compiling once more failed");
+			return cli_error(EXIT_TROUBLE, "compiling once more failed");
 		all[r] = now_ms() - t;
 		for (size_t i = 0; i < PARTS_MAX; i++)
 			if (!hexc_time(m, i, &part[i][r]))

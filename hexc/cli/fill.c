@@ -71,11 +71,11 @@ tensor_check_type(const Tensor *t, const char *what)
 	if (t->npy.size == size && (kind == want || (want == 'b' && kind == 'u') || codes))
 		return 0;
 	if (what)
-		return cli_fail(EXIT_INPUT, "%s is %s, but %s has %s: declare %s so, or name another tensor",
-		                t->info.name, t->type->name, t->value.text, what, t->info.name);
-	return cli_fail(EXIT_INPUT, "%s (%s) is %s, which is kept as %s%d in .npy; the file has %s%d",
-	                t->info.name, t->value.text, t->type->name, kind_name(want), size * 8,
-	                kind_name(kind), t->npy.size * 8);
+		return cli_error(EXIT_INPUT, "%s is %s, but %s has %s: declare %s so, or name another tensor",
+		                 t->info.name, t->type->name, t->value.text, what, t->info.name);
+	return cli_error(EXIT_INPUT, "%s (%s) is %s, which is kept as %s%d in .npy; the file has %s%d",
+	                 t->info.name, t->value.text, t->type->name, kind_name(want), size * 8,
+	                 kind_name(kind), t->npy.size * 8);
 }
 
 /* One code of element `i` of row `row` of a packed file. */
@@ -115,14 +115,14 @@ fill_codes(Tensor *t)
 			int64_t half = (most + 1) / 2;
 			x = x > 127 ? x - 256 : x;
 			if (x < -half || x >= half)
-				return cli_fail(EXIT_INPUT, "%s (%s): element %lld is %lld, which is no %s",
-				                t->info.name, t->value.text, (long long)n, (long long)x,
-				                t->type->name);
+				return cli_error(EXIT_INPUT, "%s (%s): element %lld is %lld, which is no %s",
+				                 t->info.name, t->value.text, (long long)n, (long long)x,
+				                 t->type->name);
 		} else if (x > most) {
-			return cli_fail(EXIT_INPUT,
+			return cli_error(EXIT_INPUT,
 			                "%s (%s): element %lld is %lld, which is no code of %s",
-			                t->info.name, t->value.text, (long long)n, (long long)x,
-			                t->type->name);
+			                 t->info.name, t->value.text, (long long)n, (long long)x,
+			                 t->type->name);
 		}
 		hexc_put_int(code, t->start, w.at, x);
 	}
@@ -176,7 +176,7 @@ tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path
 		count *= (uint64_t)t->dim[d];
 	out = cli_try_alloc(c, NPY_HEADER_MAX + count * size);
 	if (!out)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", path);
 	head = npy_header(out, (char)t->type->npy, (int)size, (int)t->info.rank, t->dim);
 	for (each_start(&w, t); !w.done; each_next(&w), n++) {
 		if (code->bits < 8)
@@ -284,11 +284,11 @@ check_range(const Tensor *t)
 	if (v->kind == V_POSITIONS &&
 	    (t->type->kind != 'u' || t->type->bits > 2 || t->info.rank == 0 ||
 	     (t->type->bits == 2 && t->dim[t->info.rank - 1] % 2)))
-		return cli_fail(EXIT_INPUT, "%s: positions are u2 in rows of even length, or u1",
-		                t->info.name);
+		return cli_error(EXIT_INPUT, "%s: positions are u2 in rows of even length, or u1",
+		                 t->info.name);
 	return ok ? 0
-	          : cli_fail(EXIT_INPUT, "%s is %s: %s does not fit", t->info.name, t->type->name,
-	                     v->text);
+	          : cli_error(EXIT_INPUT, "%s is %s: %s does not fit", t->info.name, t->type->name,
+	                      v->text);
 }
 
 int

@@ -72,7 +72,7 @@ held_open(const char *path, hexc_file **out)
 
 	return code == HEXC_OK
 	               ? 0
-	               : cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
+	               : cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
 }
 
 /* ---- packed tensors ---------------------------------------------------------------------------- */
@@ -121,30 +121,30 @@ held_packed(Cli *c, const hexc_file *f, const char *name, Held *out)
 
 	memset(out, 0, sizeof *out);
 	if (!pack || !shape || !hexc_file_find(f, name, &in))
-		return cli_fail(EXIT_INPUT, "the file has no packed tensor %s: hexc pack writes such", name);
+		return cli_error(EXIT_INPUT, "the file has no packed tensor %s: hexc pack writes such", name);
 	type = strchr(pack, ' '); /* hexc-pack 1 TYPE */
 	type = type ? strchr(type + 1, ' ') : NULL;
 	out->type = type ? hexc_dtype_find(cli_strndup(c, type + 1, strcspn(type + 1, " "))) : NULL;
 	out->what = "packed tensor";
 	if (!out->type || !read_shape(c, shape, out) ||
 	    hexc_pack_bytes(pack, out->rank, out->dim, &bytes, why, sizeof why) != HEXC_OK)
-		return cli_fail(EXIT_INPUT,
+		return cli_error(EXIT_INPUT,
 		                "%s: its pack or its shape in the metadata is damaged: '%s', [%s]", name,
-		                pack, shape);
+		                 pack, shape);
 	if (bytes != in.bytes)
-		return cli_fail(EXIT_INPUT, "%s: %" PRIu64 " bytes do not go with [%s] in '%s'", name,
-		                in.bytes, shape, pack);
+		return cli_error(EXIT_INPUT, "%s: %" PRIu64 " bytes do not go with [%s] in '%s'", name,
+		                 in.bytes, shape, pack);
 	for (uint32_t d = 0; d < out->rank; d++)
 		count *= (uint64_t)out->dim[d];
 	out->bytes = (count * out->type->bits + 7) / 8;
 	out->data = cli_try_alloc(c, (size_t)out->bytes + 8);
 	aligned = cli_try_alloc(c, (size_t)in.bytes + 16);
 	if (!out->data || !aligned)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", name);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", name);
 	aligned += (16 - (uintptr_t)aligned % 16) % 16; /* the file's need not be */
 	memcpy(aligned, in.data, (size_t)in.bytes);
 	if (hexc_unpack(pack, out->rank, out->dim, aligned, out->data, 0, why, sizeof why) != HEXC_OK)
-		return cli_fail(EXIT_TROUBLE, "%s: %s", name, why);
+		return cli_error(EXIT_TROUBLE, "%s: %s", name, why);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ keep(Cli *c, Held *out, const void *data, uint64_t bytes)
 {
 	out->data = cli_try_alloc(c, (size_t)bytes + 8);
 	if (!out->data)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", out->what);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", out->what);
 	memcpy(out->data, data, (size_t)bytes);
 	out->bytes = bytes;
 	return 0;
@@ -195,7 +195,7 @@ read_plane(Cli *c, const hexc_file *f, const char *path, const char *name, int p
 	int status, code = hexc_weight_load(&w, f, name, 0, why, sizeof why);
 
 	if (code != HEXC_OK)
-		return cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
+		return cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
 	for (int i = 0; i < HEXC_NPLANE; i++)
 		if (w->plane[i].dtype)
 			has = cli_printf(c, "%s%s %s", has, i ? "," : "", held_planes[i]);
@@ -205,8 +205,8 @@ read_plane(Cli *c, const hexc_file *f, const char *path, const char *name, int p
 		dims_of(f, name, w, plane, out);
 		status = keep(c, out, w->plane[plane].data, w->plane[plane].bytes);
 	} else {
-		status = cli_fail(EXIT_INPUT, "%s is %s, which has no plane %s; it has%s", name, w->format,
-		                  held_planes[plane], has);
+		status = cli_error(EXIT_INPUT, "%s is %s, which has no plane %s; it has%s", name, w->format,
+		                   held_planes[plane], has);
 	}
 	hexc_weight_free(w);
 	return status;
@@ -272,7 +272,7 @@ held_write_npy(Cli *c, const char *path, char kind, int size, int rank, const in
 		bytes *= (size_t)dim[d];
 	all = cli_try_alloc(c, n + bytes);
 	if (!all)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", path);
 	memcpy(all, head, n);
 	memcpy(all + n, data, bytes);
 	return cli_write(path, all, n + bytes);

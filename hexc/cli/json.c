@@ -147,7 +147,7 @@ json_write(const char *path, cJSON *root)
 
 	cJSON_Delete(root);
 	if (!s)
-		return cli_fail(EXIT_TROUBLE, "out of memory");
+		return cli_error(EXIT_TROUBLE, "out of memory");
 	s[n] = '\n'; /* in place of the NUL: the length is known */
 	status = cli_write(path, s, n + 1);
 	free(s);

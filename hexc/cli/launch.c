@@ -15,12 +15,12 @@ launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *
 	if (!pack)
 		return 0;
 	if (hexc_pack_bytes(pack, t->info.rank, t->dim, bytes, why, sizeof why) != HEXC_OK)
-		return cli_fail(EXIT_INPUT, "%s cannot be packed: %s", t->info.name, why);
+		return cli_error(EXIT_INPUT, "%s cannot be packed: %s", t->info.name, why);
 	*data = to = cli_try_alloc(c, *bytes);
 	if (!to)
-		return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+		return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
 	if (hexc_pack(pack, t->info.rank, t->dim, t->start, to, 0, why, sizeof why) != HEXC_OK)
-		return cli_fail(EXIT_TROUBLE, "%s cannot be packed: %s", t->info.name, why);
+		return cli_error(EXIT_TROUBLE, "%s cannot be packed: %s", t->info.name, why);
 	return 0;
 }
 
@@ -40,12 +40,12 @@ fetch(Cli *c, const Args *a, int i, LaunchRead *read, void *user)
 		data = cli_try_alloc(c, bytes);
 	}
 	if (!data)
-		return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+		return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
 	status = read(user, i, data, bytes);
 	if (status || !pack)
 		return status;
 	if (hexc_unpack(pack, t->info.rank, t->dim, data, t->device, 0, why, sizeof why) != HEXC_OK)
-		return cli_fail(EXIT_TROUBLE, "%s cannot be unpacked: %s", t->info.name, why);
+		return cli_error(EXIT_TROUBLE, "%s cannot be unpacked: %s", t->info.name, why);
 	return 0;
 }
 
@@ -61,7 +61,7 @@ launch_results(Cli *c, Args *a, LaunchRead *read, void *user)
 			continue;
 		t->device = tensor_copy(c, t);
 		if (!t->device)
-			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
 		if (t->bytes && t->info.written)
 			status = fetch(c, a, i, read, user);
 	}

@@ -30,14 +30,14 @@ dispatch(Cli *c)
 	case 'U': return cli_unpack(c);
 	case 'T':
 		if (c->nfile)
-			return cli_fail(EXIT_USAGE, "no command '%s'; see hexc --help", c->file[0]);
+			return cli_error(EXIT_USAGE, "no command '%s'; see hexc --help", c->file[0]);
 		if (cli_has(c, CLI_version)) {
 			puts(hexc_build_info());
 			return cli_flush();
 		}
 		if (cli_has(c, CLI_list_archs))
 			return list_archs();
-		return cli_fail(EXIT_USAGE, "nothing to do; see hexc --help");
+		return cli_error(EXIT_USAGE, "nothing to do; see hexc --help");
 	default: return cli_emit(c);
 	}
 }

@@ -11,11 +11,11 @@ typedef struct Scan {
 } Scan;
 
 #if defined(__GNUC__)
-static bool refuse(const Scan *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool npy_error(const Scan *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #endif
 
 static bool
-refuse(const Scan *c, const char *fmt, ...)
+npy_error(const Scan *c, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -105,15 +105,15 @@ descr(Scan *c, Npy *out)
 
 	blanks(c);
 	if (c->s < c->end && *c->s == '[')
-		return refuse(c, "a structured type; save one plain array per file");
+		return npy_error(c, "a structured type; save one plain array per file");
 	if (!quoted(c, &s, &n))
-		return refuse(c, "the header's 'descr' is no string");
+		return npy_error(c, "the header's 'descr' is no string");
 	if (n == 3 && s[0] == '>' && s[2] != '1')
-		return refuse(c, "big-endian data; save a.astype(a.dtype.newbyteorder('<'))");
+		return npy_error(c, "big-endian data; save a.astype(a.dtype.newbyteorder('<'))");
 	if (n != 3 || !strchr("<|=>", s[0]) || !strchr("fiub", s[1]) || !strchr("1248", s[2]) ||
 	    (s[1] == 'f' && s[2] == '1') || (s[1] == 'b' && s[2] != '1'))
-		return refuse(c, "elements of type '%.*s'; f16, f32, f64, i8 to u64 and bool can be read",
-		              n > 40 ? 40 : (int)n, s);
+		return npy_error(c, "elements of type '%.*s'; f16, f32, f64, i8 to u64 and bool can be read",
+		                 n > 40 ? 40 : (int)n, s);
 	out->kind = s[1];
 	out->size = s[2] - '0';
 	return true;
@@ -125,23 +125,23 @@ shape(Scan *c, Npy *out)
 	out->rank = 0;
 	out->count = 1;
 	if (!take(c, '('))
-		return refuse(c, "the header's 'shape' is no tuple");
+		return npy_error(c, "the header's 'shape' is no tuple");
 	while (!take(c, ')')) {
 		int64_t x;
 		if (out->rank == NPY_RANK_MAX)
-			return refuse(c, "more than %d dimensions", (int)NPY_RANK_MAX);
+			return npy_error(c, "more than %d dimensions", (int)NPY_RANK_MAX);
 		if (!number(c, &x))
-			return refuse(c, "the header's 'shape' is no tuple of sizes");
+			return npy_error(c, "the header's 'shape' is no tuple of sizes");
 		out->shape[out->rank++] = x;
 		if (!take(c, ',') && !(c->s < c->end && *c->s == ')'))
-			return refuse(c, "the header's 'shape' is no tuple of sizes");
+			return npy_error(c, "the header's 'shape' is no tuple of sizes");
 	}
 	for (int d = 0; d < out->rank; d++)
 		if (out->shape[d] == 0)
 			out->count = 0;
 	for (int d = 0; d < out->rank && out->count; d++) {
 		if (out->count > INT64_MAX / 8 / out->shape[d])
-			return refuse(c, "a shape of more elements than any memory holds");
+			return npy_error(c, "a shape of more elements than any memory holds");
 		out->count *= out->shape[d];
 	}
 	return true;
@@ -154,34 +154,34 @@ dict(Scan *c, Npy *out)
 	bool have[3] = { false, false, false }, fortran = false;
 
 	if (!take(c, '{'))
-		return refuse(c, "the header is no dict");
+		return npy_error(c, "the header is no dict");
 	while (!take(c, '}')) {
 		const char *key;
 		size_t n;
 		int which;
 		if (!quoted(c, &key, &n) || !take(c, ':'))
-			return refuse(c, "the header is no dict of three entries");
+			return npy_error(c, "the header is no dict of three entries");
 		which = n == 5 && memcmp(key, "descr", n) == 0           ? 0
 		        : n == 13 && memcmp(key, "fortran_order", n) == 0 ? 1
 		        : n == 5 && memcmp(key, "shape", n) == 0          ? 2
 		                                                          : -1;
 		if (which < 0 || have[which])
-			return refuse(c, "the header has an entry that does not belong there");
+			return npy_error(c, "the header has an entry that does not belong there");
 		have[which] = true;
 		if (which == 0 && !descr(c, out))
 			return false;
 		if (which == 1 && !(fortran = word(c, "True")) && !word(c, "False"))
-			return refuse(c, "the header's 'fortran_order' is neither True nor False");
+			return npy_error(c, "the header's 'fortran_order' is neither True nor False");
 		if (which == 2 && !shape(c, out))
 			return false;
 		if (!take(c, ',') && !(c->s < c->end && *c->s == '}'))
-			return refuse(c, "the header is no dict of three entries");
+			return npy_error(c, "the header is no dict of three entries");
 	}
 	blanks(c);
 	if (!have[0] || !have[1] || !have[2] || c->s != c->end)
-		return refuse(c, "the header is no dict of three entries");
+		return npy_error(c, "the header is no dict of three entries");
 	if (fortran && out->rank > 1)
-		return refuse(c, "Fortran order; save numpy.ascontiguousarray(a)");
+		return npy_error(c, "Fortran order; save numpy.ascontiguousarray(a)");
 	return true;
 }
 
@@ -196,30 +196,30 @@ npy_parse(Npy *out, const void *file, size_t n, char *why, size_t nwhy)
 
 	memset(out, 0, sizeof *out);
 	if (n < 10 || memcmp(b, "\x93NUMPY", 6) != 0)
-		return refuse(&c, "not a .npy file");
+		return npy_error(&c, "not a .npy file");
 	if (b[6] < 1 || b[6] > 3)
-		return refuse(&c, "version %d.%d of .npy; 1 to 3 can be read", b[6], b[7]);
+		return npy_error(&c, "version %d.%d of .npy; 1 to 3 can be read", b[6], b[7]);
 	at = b[6] == 1 ? 10 : 12;
 	if (n < at)
-		return refuse(&c, "truncated: the file ends in its header");
+		return npy_error(&c, "truncated: the file ends in its header");
 	len = b[8] | (size_t)b[9] << 8;
 	if (b[6] > 1)
 		len |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
 	if (len > n - at)
-		return refuse(&c, "truncated: the file ends in its header");
+		return npy_error(&c, "truncated: the file ends in its header");
 	c.s = (const char *)b + at;
 	c.end = c.s + len;
 	if (!dict(&c, out))
 		return false;
 	have = n - at - len;
 	if ((uint64_t)out->count * (uint64_t)out->size > have)
-		return refuse(&c, "truncated: %llu bytes of data where the header promises %llu",
-		              (unsigned long long)have,
-		              (unsigned long long)out->count * (unsigned long long)out->size);
+		return npy_error(&c, "truncated: %llu bytes of data where the header promises %llu",
+		                 (unsigned long long)have,
+		                 (unsigned long long)out->count * (unsigned long long)out->size);
 	if ((uint64_t)out->count * (uint64_t)out->size < have)
-		return refuse(&c, "%llu bytes too many behind the data",
-		              (unsigned long long)have -
-		                      (unsigned long long)out->count * (unsigned long long)out->size);
+		return npy_error(&c, "%llu bytes too many behind the data",
+		                 (unsigned long long)have -
+		                         (unsigned long long)out->count * (unsigned long long)out->size);
 	out->data = b + at + len;
 	return true;
 }

@@ -43,9 +43,9 @@ cli_file(const Cli *c, const char *what)
 	if (c->nfile == 1)
 		return c->file[0];
 	if (c->nfile == 0)
-		cli_fail(EXIT_USAGE, "which %s? Give a file", what);
+		cli_error(EXIT_USAGE, "which %s? Give a file", what);
 	else
-		cli_fail(EXIT_USAGE, "one %s at a time: what is '%s'?", what, c->file[1]);
+		cli_error(EXIT_USAGE, "one %s at a time: what is '%s'?", what, c->file[1]);
 	return NULL;
 }
 
@@ -79,9 +79,9 @@ unknown(char command, const char *word)
 	for (int i = 0; i < CLI_NOPT; i++)
 		if (strlen(opts[i].text) == (size_t)n &&
 		    strncmp(word, opts[i].text, (size_t)n) == 0 && !known(&opts[i], command))
-			return cli_fail(EXIT_USAGE,
+			return cli_error(EXIT_USAGE,
 			                "%.*s does not go with this command; see --help", n, word);
-	return cli_fail(EXIT_USAGE, "unknown option %.*s; see --help", n, word);
+	return cli_error(EXIT_USAGE, "unknown option %.*s; see --help", n, word);
 }
 
 /* One option at word[i]; returns how many words it took, or -1 with *status set. */
@@ -98,17 +98,18 @@ take(Cli *c, int n, char **word, int i, int *status)
 	}
 	if (opts[id].value && !value && opts[id].value[0] != '[') {
 		if (i + 1 >= n) {
-			*status = cli_fail(EXIT_USAGE, "%s needs a value: %s", opts[id].text, opts[id].value);
+			*status = cli_error(EXIT_USAGE, "%s needs a value: "
+			                                "%s", opts[id].text, opts[id].value);
 			return -1;
 		}
 		value = word[i + 1];
 		used = 2;
 	} else if (!opts[id].value && value) {
-		*status = cli_fail(EXIT_USAGE, "%s takes no value", opts[id].text);
+		*status = cli_error(EXIT_USAGE, "%s takes no value", opts[id].text);
 		return -1;
 	}
 	if (!opts[id].many && cli_has(c, (CliOpt)id)) {
-		*status = cli_fail(EXIT_USAGE, "%s is given twice", opts[id].text);
+		*status = cli_error(EXIT_USAGE, "%s is given twice", opts[id].text);
 		return -1;
 	}
 	c->arg[c->narg++] = (CliArg){ (CliOpt)id, value };

@@ -30,7 +30,7 @@ from_file(Cli *c, const char *path, const char *name, Natural *t)
 	if (status)
 		return status;
 	if (held.type != t->type)
-		return cli_fail(
+		return cli_error(
 			EXIT_INPUT,
 			"%s has codes of type %s, and %s is packed as %s: compile the kernel for %s",
 			name, held.type->name, t->name, t->type->name, held.type->name);
@@ -54,23 +54,23 @@ from_npy(Cli *c, const char *path, Natural *t)
 	if (!file)
 		return status;
 	if (!npy_parse(&npy, file, n, why, sizeof why))
-		return cli_fail(EXIT_INPUT, "%s: %s", path, why);
+		return cli_error(EXIT_INPUT, "%s: %s", path, why);
 	if (npy.size != 1 || npy.kind == 'f' || npy.rank < 2 || npy.rank > HEXC_MAX_RANK)
-		return cli_fail(EXIT_INPUT, "%s: codes are bytes, one for each element, in 2 to %d dims",
-		                path, HEXC_MAX_RANK);
+		return cli_error(EXIT_INPUT, "%s: codes are bytes, one for each element, in 2 to %d dims",
+		                 path, HEXC_MAX_RANK);
 	t->rank = (uint32_t)npy.rank;
 	memcpy(t->dim, npy.shape, sizeof *t->dim * (size_t)npy.rank);
 	data = cli_try_alloc(c, (size_t)npy.count + 8);
 	if (!data)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", path);
 	for (int64_t i = 0; i < npy.count; i++) {
 		int64_t at = i * (int64_t)t->type->bits;
 
 		if (npy.kind == 'u' && npy.data[i] >> t->type->bits % 8 && t->type->bits < 8)
-			return cli_fail(EXIT_INPUT,
+			return cli_error(EXIT_INPUT,
 			                "%s: code %d of element %" PRId64
 			                " has more than the %u bits of %s",
-			                path, npy.data[i], i, t->type->bits, t->type->name);
+			                 path, npy.data[i], i, t->type->bits, t->type->name);
 		for (uint32_t b = 0; b < t->type->bits; b++, at++)
 			data[at / 8] |= (unsigned char)((npy.data[i] >> b & 1) << at % 8);
 	}
@@ -87,16 +87,16 @@ read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 	size_t i;
 
 	if (!eq || eq == spec || eq[1] != '@' || !eq[2])
-		return cli_fail(EXIT_USAGE, "--arg %s: NAME=@FILE.npy or NAME=@FILE:WEIGHT is wanted", spec);
+		return cli_error(EXIT_USAGE, "--arg %s: NAME=@FILE.npy or NAME=@FILE:WEIGHT is wanted", spec);
 	t->name = cli_strndup(c, spec, (size_t)(eq - spec));
 	for (i = 0; hexc_param(m, 0, i, &info); i++, info.size = sizeof info)
 		if (strcmp(info.name, t->name) == 0)
 			break;
 	if (!hexc_param(m, 0, i, &info))
-		return cli_fail(EXIT_USAGE, "the kernel has no parameter %s", t->name);
+		return cli_error(EXIT_USAGE, "the kernel has no parameter %s", t->name);
 	t->pack = hexc_module_pack(m, 0, i);
 	if (!t->pack)
-		return cli_fail(EXIT_INPUT, "%s is not declared `packed`: it is taken as it is", t->name);
+		return cli_error(EXIT_INPUT, "%s is not declared `packed`: it is taken as it is", t->name);
 	t->type = hexc_dtype_find(info.dtype);
 	return held_split(c, eq + 2, &path, &name) ? from_file(c, path, name, t) : from_npy(c, eq + 2, t);
 }
@@ -139,22 +139,22 @@ write_packed(Cli *c, const Natural *t, int n, const char *path)
 
 	for (int i = 0; i < n; i++) {
 		if (hexc_pack_bytes(t[i].pack, t[i].rank, t[i].dim, &bytes[i], why, sizeof why) != HEXC_OK)
-			return cli_fail(EXIT_INPUT, "%s: %s", t[i].name, why);
+			return cli_error(EXIT_INPUT, "%s: %s", t[i].name, why);
 		all += bytes[i];
 	}
 	head = header(c, t, bytes, n);
 	if (!head)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", path);
 	len = strlen(head);
 	file = cli_try_alloc(c, (size_t)(8 + len + all));
 	if (!file)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", path);
 	memcpy(file, &len, 8);
 	memcpy(file + 8, head, len);
 	at = file + 8 + len;
 	for (int i = 0; i < n; at += bytes[i++])
 		if (hexc_pack(t[i].pack, t[i].rank, t[i].dim, t[i].data, at, 0, why, sizeof why) != HEXC_OK)
-			return cli_fail(EXIT_TROUBLE, "%s: %s", t[i].name, why);
+			return cli_error(EXIT_TROUBLE, "%s: %s", t[i].name, why);
 	return cli_write(path, file, (size_t)(8 + len + all));
 }
 
@@ -167,7 +167,7 @@ cli_pack(Cli *c)
 	int n = 0, status;
 
 	if (!out)
-		return cli_fail(EXIT_USAGE,
+		return cli_error(EXIT_USAGE,
 		                "-o FILE.safetensors is missing: where do the packed weights go?");
 	status = cli_compile(c, HEXC_NO_EMIT, NULL, &m);
 	if (!status)
@@ -176,7 +176,7 @@ cli_pack(Cli *c)
 		if (c->arg[i].opt == CLI_pack_arg)
 			status = read_natural(c, m, c->arg[i].value, &t[n++]);
 	if (!status && !n)
-		status = cli_fail(EXIT_USAGE,
+		status = cli_error(EXIT_USAGE,
 		                  "nothing to pack: give --arg NAME=@FILE.npy or NAME=@FILE:WEIGHT");
 	if (!status)
 		status = write_packed(c, t, n, out);
@@ -210,7 +210,7 @@ unpack_one(Cli *c, const hexc_file *f, const char *spec)
 	int status;
 
 	if (!eq || eq == spec || !eq[1])
-		return cli_fail(EXIT_USAGE, "--save %s: NAME=FILE.npy is wanted", spec);
+		return cli_error(EXIT_USAGE, "--save %s: NAME=FILE.npy is wanted", spec);
 	status = held_packed(c, f, cli_strndup(c, spec, (size_t)(eq - spec)), &t);
 	if (status)
 		return status;
@@ -218,7 +218,7 @@ unpack_one(Cli *c, const hexc_file *f, const char *spec)
 		count *= t.dim[d];
 	out = cli_try_alloc(c, (size_t)count);
 	if (!out)
-		return cli_fail(EXIT_TROUBLE, "%s: out of memory", spec);
+		return cli_error(EXIT_TROUBLE, "%s: out of memory", spec);
 	for (int64_t i = 0; i < count; i++)
 		out[i] = t.type->kind == 'f' ? code_of(t.data, i, t.type->bits)
 		                             : (unsigned char)hexc_get_int(t.type, t.data, (uint64_t)i);
@@ -232,7 +232,7 @@ cli_unpack(Cli *c)
 	int n, status = held_save(c, "file of packed weights", CLI_unpack_save, unpack_one, &f, &n);
 
 	if (!status && !n)
-		status = cli_fail(EXIT_USAGE, "nothing to unpack: give --save NAME=FILE.npy");
+		status = cli_error(EXIT_USAGE, "nothing to unpack: give --save NAME=FILE.npy");
 	hexc_file_close(f);
 	return status;
 }

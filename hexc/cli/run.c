@@ -31,16 +31,16 @@ open_gpu(const Cli *c, hexc_gpu **g)
 	char why[400] = "";
 
 	if (hexc_gpu_open(g, 0, why, sizeof why) != HEXC_OK)
-		return cli_fail(EXIT_TROUBLE, "--exec gpu: %s", why);
+		return cli_error(EXIT_TROUBLE, "--exec gpu: %s", why);
 	hexc_gpu_describe(*g, &info);
 	if (!info.arch)
-		return cli_fail(EXIT_TROUBLE, "--exec gpu: %s is older than every arch hexc compiles for",
-		                info.name);
+		return cli_error(EXIT_TROUBLE, "--exec gpu: %s is older than every arch hexc compiles for",
+		                 info.name);
 	for (size_t i = 0; arch && hexc_arch(i); i++)
 		if (strcmp(arch, hexc_arch(i)) == 0 && !hexc_gpu_runs(*g, arch))
-			return cli_fail(EXIT_TROUBLE,
+			return cli_error(EXIT_TROUBLE,
 			                "--exec gpu: %s does not run PTX for %s; it runs that for %s",
-			                info.name, arch, info.arch);
+			                 info.name, arch, info.arch);
 	return 0;
 }
 
@@ -59,7 +59,7 @@ read_exec(const Cli *c, Exec *out, hexc_gpu **g)
 		*out = EXEC_GPU;
 		return open_gpu(c, g);
 	} else if (strcmp(s, "sim") != 0) {
-		return cli_fail(EXIT_USAGE, "--exec is tile, sim, gpu or auto, not '%s'", s);
+		return cli_error(EXIT_USAGE, "--exec is tile, sim, gpu or auto, not '%s'", s);
 	}
 	return 0;
 }
@@ -107,7 +107,7 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 		if (bounds && t->info.written)
 			t->bound = cli_try_alloc(c, t->span * sizeof *t->bound);
 		if (!t->tile || (bounds && t->info.written && !t->bound))
-			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
 		a->arg[i].ptr = t->tile;
 		a->arg[i].bytes = t->bytes;
 		a->arg[i].bound = t->bound;
@@ -119,7 +119,7 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
 	if (said.n && (print || code))
 		fwrite(said.s, 1, said.n, stdout);
-	return code ? cli_fail(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
+	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
@@ -137,11 +137,11 @@ saves(Cli *c, const Args *a, Exec exec, bool write)
 			continue;
 		eq = strchr(v, '=');
 		if (!eq || eq == v || !eq[1])
-			return cli_fail(EXIT_USAGE, "--save wants NAME=FILE.npy, not '%s'", v);
+			return cli_error(EXIT_USAGE, "--save wants NAME=FILE.npy, not '%s'", v);
 		t = args_find(a, v, (size_t)(eq - v));
 		if (!t || t->info.kind != HEXC_POINTER)
-			return cli_fail(EXIT_USAGE, "--save: the kernel has no tensor '%.*s'",
-			                (int)(eq - v), v);
+			return cli_error(EXIT_USAGE, "--save: the kernel has no tensor '%.*s'",
+			                 (int)(eq - v), v);
 		if (write)
 			status = tensor_save(c, t, exec == EXEC_TILE ? t->tile : t->device, eq + 1);
 	}
@@ -182,11 +182,11 @@ static int
 check_exec(const Cli *c, Exec exec)
 {
 	if (exec == EXEC_TILE && cli_has(c, CLI_stats))
-		return cli_fail(EXIT_USAGE, "--stats tells of the PTX: it needs --exec sim or gpu");
+		return cli_error(EXIT_USAGE, "--stats tells of the PTX: it needs --exec sim or gpu");
 	if (exec != EXEC_SIM && cli_has(c, CLI_roofline))
-		return cli_fail(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
+		return cli_error(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
 	if (exec != EXEC_GPU && cli_has(c, CLI_repeat))
-		return cli_fail(EXIT_USAGE, "--repeat measures time: it needs --exec gpu");
+		return cli_error(EXIT_USAGE, "--repeat measures time: it needs --exec gpu");
 	return sim_check_roofline(c);
 }
 

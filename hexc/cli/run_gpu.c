@@ -22,9 +22,9 @@ trouble(const Launch *l, int code)
 	const char *why = hexc_gpu_why(l->g);
 
 	if (code == HEXC_E_FAULT)
-		return cli_fail(EXIT_WRONG, "the kernel failed on the GPU: %s; --exec sim may say where",
-		                why);
-	return cli_fail(code == HEXC_E_ARGS ? EXIT_INPUT : EXIT_TROUBLE, "GPU: %s",
+		return cli_error(EXIT_WRONG, "the kernel failed on the GPU: %s; --exec sim may say where",
+		                 why);
+	return cli_error(code == HEXC_E_ARGS ? EXIT_INPUT : EXIT_TROUBLE, "GPU: %s",
 	                *why ? why : hexc_strerror(code));
 }
 
@@ -145,8 +145,8 @@ run_gpu(Cli *c, Args *a, hexc_gpu *g)
 	int status, code;
 
 	if (repeat && (!cli_int(repeat, &l.repeat) || l.repeat < 1 || l.repeat > REPEAT_MAX))
-		return cli_fail(EXIT_USAGE, "--repeat wants a number from 1 to %d, not '%s'", REPEAT_MAX,
-		                repeat);
+		return cli_error(EXIT_USAGE, "--repeat wants a number from 1 to %d, not '%s'", REPEAT_MAX,
+		                 repeat);
 	l.arg = cli_alloc(c, sizeof *l.arg * (size_t)(a->n + 1));
 	memcpy(l.arg, a->arg, sizeof *l.arg * (size_t)a->n);
 	for (int i = 0; i < a->n; i++)

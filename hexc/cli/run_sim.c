@@ -26,7 +26,7 @@ load_ptx(Launch *l, const hexc_module *m)
 		return 0;
 	for (size_t i = 0; sim_message_at(l->device, i, &msg); i++)
 		fprintf(stderr, "<ptx>:%u:1: error: %s\n", msg.line, msg.text);
-	return cli_fail(EXIT_TROUBLE, "the simulator cannot run this PTX: %s", sim_strerror(code));
+	return cli_error(EXIT_TROUBLE, "the simulator cannot run this PTX: %s", sim_strerror(code));
 }
 
 /* Outputs that no --arg filled count as not written yet. */
@@ -46,7 +46,7 @@ send_tensors(Cli *c, Launch *l, const Args *a)
 			return status;
 		l->ptr[i] = sim_alloc(l->device, bytes, t->info.name);
 		if (!l->ptr[i] || (bytes && sim_write(l->device, l->ptr[i], data, bytes) != SIM_OK))
-			return cli_fail(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
 		if (t->value.kind == V_NONE && bytes)
 			sim_mark(l->device, l->ptr[i], bytes, 0);
 	}
@@ -93,7 +93,7 @@ set_launch(Launch *l, const Args *a)
 	hexc_kernel(a->m, a->kernel, &k);
 	l->launch = none;
 	if (hexc_grid(a->m, a->kernel, a->arg, l->launch.grid) != HEXC_OK)
-		return cli_fail(EXIT_INPUT, "the grid cannot be computed for these sizes");
+		return cli_error(EXIT_INPUT, "the grid cannot be computed for these sizes");
 	memcpy(l->launch.block, k.block, sizeof k.block);
 	memcpy(l->launch.cluster, k.cluster, sizeof k.cluster);
 	l->launch.smem = k.smem;
@@ -103,9 +103,9 @@ set_launch(Launch *l, const Args *a)
 	memcpy(l->report.grid, l->launch.grid, sizeof l->report.grid);
 	memcpy(l->report.block, k.block, sizeof k.block);
 	if (!sim_entry_find(l->module, k.name, &e) || e.nparam != (uint32_t)a->n)
-		return cli_fail(EXIT_TROUBLE,
+		return cli_error(EXIT_TROUBLE,
 		                "the PTX and the manifest do not agree on the parameters of %s",
-		                k.name);
+		                 k.name);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ run_sim(Cli *c, Args *a)
 	l.args = cli_alloc(c, sizeof *l.args * (size_t)(a->n + 1));
 	l.device = sim_open();
 	if (!l.device)
-		return cli_fail(EXIT_TROUBLE, "out of memory");
+		return cli_error(EXIT_TROUBLE, "out of memory");
 	status = load_ptx(&l, a->m);
 	if (!status)
 		status = send_tensors(c, &l, a);

@@ -12,11 +12,11 @@ read_dims(const Cli *c, CliOpt opt, const char *name, bool needed, uint32_t most
 	const char *s = cli_get(c, opt);
 
 	if (!s)
-		return needed ? cli_fail(EXIT_USAGE, "%s X[,Y[,Z]] is needed", name) : 0;
+		return needed ? cli_error(EXIT_USAGE, "%s X[,Y[,Z]] is needed", name) : 0;
 	return cli_dims(s, most, out)
 	               ? 0
-	               : cli_fail(EXIT_USAGE, "%s wants X[,Y[,Z]] of numbers from 1, not '%s'",
-	                          name, s);
+	               : cli_error(EXIT_USAGE, "%s wants X[,Y[,Z]] of numbers from 1, not '%s'",
+	                           name, s);
 }
 
 static int
@@ -30,14 +30,14 @@ read_launch(SimJob *j)
 	j->launch = none;
 	j->entry = cli_get(j->c, CLI_entry);
 	if (!j->entry)
-		return cli_fail(EXIT_USAGE, "--entry NAME is needed: which kernel?");
+		return cli_error(EXIT_USAGE, "--entry NAME is needed: which kernel?");
 	if ((status = read_dims(j->c, CLI_grid, "--grid", true, INT32_MAX, j->launch.grid)) ||
 	    (status = read_dims(j->c, CLI_block, "--block", true, 1024, j->launch.block)) ||
 	    (status = read_dims(j->c, CLI_cluster, "--cluster", false, 16, j->launch.cluster)))
 		return status;
 	if (smem && (!cli_int(smem, &bytes) || bytes < 0 || bytes > (1 << 20)))
-		return cli_fail(EXIT_USAGE, "--smem wants a number of bytes up to %d, not '%s'",
-		                1 << 20, smem);
+		return cli_error(EXIT_USAGE, "--smem wants a number of bytes up to %d, not '%s'",
+		                 1 << 20, smem);
 	j->launch.smem = (uint32_t)bytes;
 	return 0;
 }
@@ -76,15 +76,15 @@ check_entry(SimJob *j)
 		return EXIT_USAGE;
 	}
 	if (e.nparam != (uint32_t)j->narg)
-		return cli_fail(EXIT_USAGE, "%s takes %u arguments; %d are given with --arg",
-		                j->entry, e.nparam, j->narg);
+		return cli_error(EXIT_USAGE, "%s takes %u arguments; %d are given with --arg",
+		                 j->entry, e.nparam, j->narg);
 	for (int i = 0; i < j->narg; i++) {
 		const SimArg *a = &j->arg[i];
 		uint32_t have = sim_arg_bytes(a);
 		if (sim_param_at(j->module, j->entry, (size_t)i, &p) && p.bytes != have)
-			return cli_fail(EXIT_USAGE,
+			return cli_error(EXIT_USAGE,
 			                "argument %d (%s) has %u bytes; parameter %s takes %u", i,
-			                a->text, have, p.name, p.bytes);
+			                 a->text, have, p.name, p.bytes);
 	}
 	return 0;
 }
@@ -105,21 +105,22 @@ saves(SimJob *j, bool write)
 			continue;
 		eq = strchr(v, '=');
 		if (!eq || !eq[1] || !cli_int(cli_strndup(j->c, v, (size_t)(eq - v)), &n))
-			return cli_fail(
+			return cli_error(
 				EXIT_USAGE,
 				"--save wants I=FILE.npy with the number of an argument, not '%s'",
 				v);
 		if (n < 0 || n >= j->narg || !j->arg[n].buffer)
-			return cli_fail(EXIT_USAGE, "--save %s: argument %lld is no buffer", v, (long long)n);
+			return cli_error(EXIT_USAGE, "--save %s: argument %lld is no "
+			                             "buffer", v, (long long)n);
 		if (!write)
 			continue;
 		a = &j->arg[n];
 		out = cli_try_alloc(j->c, NPY_HEADER_MAX + a->bytes);
 		if (!out)
-			return cli_fail(EXIT_TROUBLE, "%s: out of memory", eq + 1);
+			return cli_error(EXIT_TROUBLE, "%s: out of memory", eq + 1);
 		head = npy_header(out, a->npy.kind, a->npy.size, a->npy.rank, a->npy.shape);
 		if (a->bytes && sim_read(j->device, a->ptr, out + head, a->bytes) != SIM_OK)
-			return cli_fail(EXIT_TROUBLE, "%s: the buffer cannot be read", eq + 1);
+			return cli_error(EXIT_TROUBLE, "%s: the buffer cannot be read", eq + 1);
 		status = cli_write(eq + 1, out, head + a->bytes);
 	}
 	return status;
@@ -185,7 +186,7 @@ cli_sim(Cli *c)
 		return status;
 	j.device = sim_open();
 	if (!j.device)
-		return cli_fail(EXIT_TROUBLE, "out of memory");
+		return cli_error(EXIT_TROUBLE, "out of memory");
 	status = load(&j, path);
 	if (!status)
 		status = sim_read_args(&j);

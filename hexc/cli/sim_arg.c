@@ -42,9 +42,9 @@ is_float(sim_type t)
 /* ---- arguments -------------------------------------------------------------------------------- */
 
 static int
-bad_arg(const char *text)
+arg_error(const char *text)
 {
-	return cli_fail(
+	return cli_error(
 		EXIT_USAGE,
 		"--arg '%s' is none of TYPE:NUMBER, @FILE.npy, zeros:TYPE:COUNT, tmap:FILE.json",
 		text);
@@ -74,14 +74,14 @@ scalar(SimArg *a, const char *s)
 	if (is_float(a->type)) {
 		d = hexc_dtype_find(types[a->type].name);
 		if (!cli_float(s, &f))
-			return cli_fail(EXIT_USAGE, "--arg '%s': '%s' is no number", a->text, s);
+			return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no number", a->text, s);
 		hexc_put(d, a->value, 0, f);
 		return 0;
 	}
 	if (!(types[a->type].size == 8 && types[a->type].name[0] != 's' ? cli_u64(s, &i) : cli_int(s, &i)))
-		return cli_fail(EXIT_USAGE, "--arg '%s': '%s' is no integer of 64 bits", a->text, s);
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no integer of 64 bits", a->text, s);
 	if (!fits(a->type, i))
-		return cli_fail(EXIT_USAGE, "--arg '%s': the number does not fit", a->text);
+		return cli_error(EXIT_USAGE, "--arg '%s': the number does not fit", a->text);
 	memcpy(a->value, &i, 8); /* little-endian: the low bytes come first */
 	return 0;
 }
@@ -93,17 +93,17 @@ buffer(SimJob *j, SimArg *a, int index, const unsigned char *data)
 
 	a->buffer = true;
 	if (a->bytes > buffer_max || (j->sum += a->bytes) > buffer_max)
-		return cli_fail(EXIT_TROUBLE,
+		return cli_error(EXIT_TROUBLE,
 		                "--arg '%s': the buffers would take more than %llu MiB", a->text,
-		                (unsigned long long)(buffer_max >> 20));
+		                 (unsigned long long)(buffer_max >> 20));
 	snprintf(name, sizeof name, "argument %d", index);
 	a->ptr = sim_alloc(j->device, a->bytes, name);
 	if (!a->ptr)
-		return cli_fail(EXIT_TROUBLE, "--arg '%s': out of memory", a->text);
+		return cli_error(EXIT_TROUBLE, "--arg '%s': out of memory", a->text);
 	memcpy(a->value, &a->ptr, 8);
 	if (a->bytes && (data ? sim_write(j->device, a->ptr, data, a->bytes)
 	                      : sim_fill(j->device, a->ptr, 0, a->bytes)) != SIM_OK)
-		return cli_fail(EXIT_TROUBLE, "--arg '%s': cannot be written", a->text);
+		return cli_error(EXIT_TROUBLE, "--arg '%s': cannot be written", a->text);
 	return 0;
 }
 
@@ -118,9 +118,9 @@ file_arg(SimJob *j, SimArg *a, int index)
 	if (!s)
 		return status;
 	if (!npy_parse(&a->npy, s, n, why, sizeof why))
-		return cli_fail(EXIT_INPUT, "%s: %s", a->text + 1, why);
+		return cli_error(EXIT_INPUT, "%s: %s", a->text + 1, why);
 	if (a->npy.rank > 8)
-		return cli_fail(EXIT_INPUT, "%s: %d dimensions; at most 8", a->text + 1, a->npy.rank);
+		return cli_error(EXIT_INPUT, "%s: %d dimensions; at most 8", a->text + 1, a->npy.rank);
 	a->bytes = (uint64_t)a->npy.count * (uint64_t)a->npy.size;
 	return buffer(j, a, index, a->npy.data);
 }
@@ -135,7 +135,7 @@ zeros_arg(SimJob *j, SimArg *a, int index)
 
 	a->type = type_find(type, n);
 	if (a->type == SIM_NTYPES || !type[n] || !cli_int(type + n + 1, &count) || count < 0)
-		return cli_fail(
+		return cli_error(
 			EXIT_USAGE,
 			"--arg '%s': zeros:TYPE:COUNT wants a PTX type such as f32 and a number",
 			a->text);
@@ -169,7 +169,7 @@ read_arg(SimJob *j, SimArg *a)
 		return status;
 	a->type = type_find(a->text, n);
 	if (a->type == SIM_NTYPES || !a->text[n])
-		return bad_arg(a->text);
+		return arg_error(a->text);
 	return scalar(a, a->text + n + 1);
 }
 

@@ -14,9 +14,9 @@ typedef struct Map {
 } Map;
 
 static int
-wrong(const Map *m, const char *field, const char *what)
+tmap_error(const Map *m, const char *field, const char *what)
 {
-	return cli_fail(EXIT_INPUT, "%s: \"%s\" %s", m->path, field, what);
+	return cli_error(EXIT_INPUT, "%s: \"%s\" %s", m->path, field, what);
 }
 
 static const cJSON *
@@ -49,13 +49,13 @@ numbers(Map *m, const char *field, uint32_t n, int64_t low, int64_t high, int64_
 	uint32_t i = 0;
 
 	if (!v)
-		return wrong(m, field, "is missing");
+		return tmap_error(m, field, "is missing");
 	if (!cJSON_IsArray(v) || (uint32_t)cJSON_GetArraySize(v) != n)
-		return cli_fail(EXIT_INPUT, "%s: \"%s\" wants an array of %u number%s", m->path, field, n,
-		                n == 1 ? "" : "s");
+		return cli_error(EXIT_INPUT, "%s: \"%s\" wants an array of %u number%s", m->path, field, n,
+		                 n == 1 ? "" : "s");
 	for (e = v->child; e; e = e->next)
 		if (!whole(e, low, high, &out[i++]))
-			return wrong(m, field, "has an element that is no such number");
+			return tmap_error(m, field, "has an element that is no such number");
 	return 0;
 }
 
@@ -98,7 +98,7 @@ number(Map *m, const char *field, uint32_t *to)
 	int64_t v;
 
 	if (!whole(get(m, field), 0, UINT32_MAX, &v))
-		return wrong(m, field, "has to be a number from 0");
+		return tmap_error(m, field, "has to be a number from 0");
 	*to = (uint32_t)v;
 	return 0;
 }
@@ -152,13 +152,13 @@ choice(Map *m, const Enum *e, bool needed, uint32_t *to)
 	int64_t i;
 
 	if (!v)
-		return needed ? wrong(m, e->field, "is missing") : 0;
+		return needed ? tmap_error(m, e->field, "is missing") : 0;
 	if (whole(v, 0, 255, &i)) {
 		*to = (uint32_t)i;
 		return 0;
 	}
 	if (!cJSON_IsString(v))
-		return wrong(m, e->field, "has to be a name or a number of the driver's");
+		return tmap_error(m, e->field, "has to be a name or a number of the driver's");
 	s = strncmp(v->valuestring, e->prefix, skip) ? v->valuestring : v->valuestring + skip;
 	for (int k = 0; k < e->n; k++)
 		if (!strcmp(s, e->name[k]) || (e == &types && !strcmp(s, short_types[k]))) {
@@ -182,7 +182,7 @@ own_buffer(Map *m, const char *spec)
 	if (status)
 		return status;
 	if (!own.buffer)
-		return wrong(m, "globalAddress",
+		return tmap_error(m, "globalAddress",
 		             "wants @FILE.npy, zeros:TYPE:COUNT or the number of an argument");
 	m->a->npy = own.npy;
 	m->a->bytes = own.bytes;
@@ -198,23 +198,23 @@ address(Map *m)
 	int64_t i, byte = 0;
 
 	if (!v)
-		return wrong(m, "globalAddress",
+		return tmap_error(m, "globalAddress",
 		             "is missing: the number of the buffer argument that it maps");
 	if (off && !whole(off, 0, (int64_t)1 << 52, &byte))
-		return wrong(m, "globalOffset", "has to be a number of bytes from 0");
+		return tmap_error(m, "globalOffset", "has to be a number of bytes from 0");
 	if (cJSON_IsString(v)) {
 		int status = own_buffer(m, v->valuestring);
 		m->d.address = m->a->ptr + (uint64_t)byte;
 		return status;
 	}
 	if (!whole(v, 0, m->j->narg - 1, &i))
-		return cli_fail(EXIT_INPUT,
+		return cli_error(EXIT_INPUT,
 		                "%s: \"globalAddress\" wants the number of a buffer argument, 0 to %d",
-		                m->path, m->j->narg - 1);
+		                 m->path, m->j->narg - 1);
 	if (!m->j->arg[i].buffer || m->j->arg[i].tmap)
-		return cli_fail(EXIT_INPUT,
+		return cli_error(EXIT_INPUT,
 		                "%s: \"globalAddress\" is %lld, and argument %lld (%s) is no buffer",
-		                m->path, (long long)i, (long long)i, m->j->arg[i].text);
+		                 m->path, (long long)i, (long long)i, m->j->arg[i].text);
 	m->d.address = m->j->arg[i].ptr + (uint64_t)byte;
 	return 0;
 }
@@ -231,7 +231,7 @@ box(Map *m)
 	if (!d->im2col)
 		return sizes32(m, "boxDim", d->rank, d->box);
 	if (d->rank < 3)
-		return wrong(m, "tensorRank", "has to be 3, 4 or 5 for an im2col map");
+		return tmap_error(m, "tensorRank", "has to be 3, 4 or 5 for an im2col map");
 	if ((status = corner(m, "pixelBoxLowerCorner", d->lower)) ||
 	    (status = corner(m, "pixelBoxUpperCorner", d->upper)) ||
 	    (status = number(m, "channelsPerPixel", &d->channels)))
@@ -248,7 +248,7 @@ fields(Map *m)
 	if ((status = number(m, "tensorRank", &d->rank)))
 		return status;
 	if (d->rank < 1 || d->rank > 5)
-		return wrong(m, "tensorRank", "is not in 1..5");
+		return tmap_error(m, "tensorRank", "is not in 1..5");
 	if ((status = choice(m, &types, true, &d->type)) || (status = address(m)) ||
 	    (status = sizes64(m, "globalDim", d->rank, d->dim)) || (status = box(m)))
 		return status;
@@ -284,12 +284,12 @@ no_others(const Map *m)
 		while (i < CLI_COUNT(known) && strcmp(known[i], e->string))
 			i++;
 		if (i == CLI_COUNT(known))
-			return wrong(m, e->string, "is no field of a tensor map");
+			return tmap_error(m, e->string, "is no field of a tensor map");
 	}
 	if (m->seen != cJSON_GetArraySize(m->root))
-		return cli_fail(EXIT_INPUT,
+		return cli_error(EXIT_INPUT,
 		                "%s: a field is given twice, or boxDim together with pixelsPerColumn",
-		                m->path);
+		                 m->path);
 	return 0;
 }
 
@@ -311,10 +311,10 @@ sim_read_tmap(SimJob *j, SimArg *a)
 		if (!status)
 			status = no_others(&m);
 	} else {
-		status = cli_fail(EXIT_INPUT, "%s: no JSON object", m.path);
+		status = cli_error(EXIT_INPUT, "%s: no JSON object", m.path);
 	}
 	cJSON_Delete(m.root);
 	if (!status && sim_tmap_encode(&a->map, &m.d, why, sizeof why) != SIM_OK)
-		status = cli_fail(EXIT_INPUT, "%s: %s", m.path, why);
+		status = cli_error(EXIT_INPUT, "%s: %s", m.path, why);
 	return status;
 }

@@ -167,9 +167,9 @@ read_stop(Trace *t, const char *s)
 
 	if (!cli_int(colon ? cli_strndup(c, s, (size_t)(colon - s)) : s, &line) || line < 1 ||
 	    line > UINT32_MAX || !read_where(c, colon ? colon + 1 : NULL, &p->block, &p->warp))
-		return cli_fail(EXIT_USAGE, "--break wants LINE[:BLOCK[,WARP]] of numbers, not '%s'", s);
+		return cli_error(EXIT_USAGE, "--break wants LINE[:BLOCK[,WARP]] of numbers, not '%s'", s);
 	if (line > t->nline)
-		return cli_fail(EXIT_USAGE, "--break %s: the file has %u lines", s, t->nline);
+		return cli_error(EXIT_USAGE, "--break %s: the file has %u lines", s, t->nline);
 	p->line = (uint32_t)line;
 	return 0;
 }
@@ -209,7 +209,7 @@ sim_read_trace(SimJob *j)
 	size_t words = 1;
 
 	if (!cli_has(c, CLI_trace) && !cli_has(c, CLI_brk) && cli_has(c, CLI_show))
-		return cli_fail(EXIT_USAGE, "--show needs --break or --trace: when?");
+		return cli_error(EXIT_USAGE, "--show needs --break or --trace: when?");
 	if (!cli_has(c, CLI_trace) && !cli_has(c, CLI_brk))
 		return 0;
 	t = cli_alloc(c, sizeof *t);
@@ -222,8 +222,8 @@ sim_read_trace(SimJob *j)
 	t->stop = cli_alloc(c, ((size_t)c->narg + 1) * sizeof *t->stop);
 	t->all = cli_has(c, CLI_trace);
 	if (t->all && !read_where(c, cli_get(c, CLI_trace), &t->block, &t->warp))
-		return cli_fail(EXIT_USAGE, "--trace wants BLOCK[,WARP] of numbers from 0, not '%s'",
-		                cli_get(c, CLI_trace));
+		return cli_error(EXIT_USAGE, "--trace wants BLOCK[,WARP] of numbers from 0, not '%s'",
+		                 cli_get(c, CLI_trace));
 	for (int i = 0; i < c->narg; i++) {
 		if (c->arg[i].opt == CLI_show)
 			read_show(t, c->arg[i].value);

@@ -43,13 +43,13 @@ disagree(const Args *a, int size, const Origin *o, const Tensor *t, int dim, int
 	long long known = (long long)a->arg[size].i, here = (long long)n;
 
 	if (o->t == &a->t[size])
-		return cli_fail(EXIT_INPUT,
+		return cli_error(EXIT_INPUT,
 		                "%s is %lld by --arg, but %lld in %s (%s, dimension %d)", name,
-		                known, here, t->info.name, t->value.text, dim);
-	return cli_fail(EXIT_INPUT,
+		                 known, here, t->info.name, t->value.text, dim);
+	return cli_error(EXIT_INPUT,
 	                "%s is %lld in %s (%s, dimension %d), but %lld in %s (%s, dimension %d)",
-	                name, known, o->t->info.name, o->t->value.text, o->dim, here, t->info.name,
-	                t->value.text, dim);
+	                 name, known, o->t->info.name, o->t->value.text, o->dim, here, t->info.name,
+	                 t->value.text, dim);
 }
 
 /* Learn from dimension d of t. */
@@ -74,8 +74,8 @@ check_rank(const Tensor *t, int rank)
 {
 	if (rank == (int)t->info.rank)
 		return 0;
-	return cli_fail(EXIT_INPUT, "%s (%s) has %d dimension%s; %s takes %u", t->info.name,
-	                t->value.text, rank, rank == 1 ? "" : "s", t->info.name, t->info.rank);
+	return cli_error(EXIT_INPUT, "%s (%s) has %d dimension%s; %s takes %u", t->info.name,
+	                 t->value.text, rank, rank == 1 ? "" : "s", t->info.name, t->info.rank);
 }
 
 /* With the sizes known: do the shapes fit? */
@@ -87,7 +87,7 @@ check_shape(Args *a, int i)
 	const int64_t *given = given_shape(t, &rank);
 
 	if (hexc_tensor(a->m, a->kernel, (size_t)i, a->arg, t->dim, t->stride) != HEXC_OK)
-		return cli_fail(
+		return cli_error(
 			EXIT_INPUT,
 			"%s has no shape for these sizes: overflow, division by 0 or a negative extent",
 			t->info.name);
@@ -99,10 +99,10 @@ check_shape(Args *a, int i)
 			t->packed = true;
 			continue;
 		}
-		return cli_fail(EXIT_INPUT,
+		return cli_error(EXIT_INPUT,
 		                "dimension %d of %s is %s = %lld, but %s has %lld there", d,
-		                t->info.name, t->info.dim[d], (long long)t->dim[d], t->value.text,
-		                (long long)given[d]);
+		                 t->info.name, t->info.dim[d], (long long)t->dim[d], t->value.text,
+		                 (long long)given[d]);
 	}
 	return 0;
 }
@@ -138,7 +138,7 @@ args_sizes(Args *a)
 	int status;
 
 	if (a->n > (int)CLI_COUNT(from))
-		return cli_fail(EXIT_TROUBLE, "a kernel of more than %zu parameters", CLI_COUNT(from));
+		return cli_error(EXIT_TROUBLE, "a kernel of more than %zu parameters", CLI_COUNT(from));
 	memset(from, 0, sizeof from);
 	for (int i = 0; i < a->n; i++)
 		if (a->t[i].info.kind == HEXC_SIZE && a->t[i].value.kind == V_NUMBER)
@@ -146,7 +146,7 @@ args_sizes(Args *a)
 	status = learn_all(a, from);
 	for (int i = 0; i < a->n && !status; i++)
 		if (a->t[i].info.kind == HEXC_SIZE && !from[i].t)
-			status = cli_fail(
+			status = cli_error(
 				EXIT_USAGE,
 				"the size %s cannot be known from the tensors given: add --arg %s=...",
 				a->t[i].info.name, a->t[i].info.name);

@@ -11,9 +11,9 @@ sim_status(int code, const char *text)
 	switch (code) {
 	case SIM_OK: return 0;
 	case SIM_E_FAULT: return EXIT_WRONG;
-	case SIM_E_SOURCE: return cli_fail(EXIT_INPUT, "%s", say);
-	case SIM_E_INVALID: return cli_fail(EXIT_INPUT, "the launch: %s", say);
-	default: return cli_fail(EXIT_TROUBLE, "%s", say);
+	case SIM_E_SOURCE: return cli_error(EXIT_INPUT, "%s", say);
+	case SIM_E_INVALID: return cli_error(EXIT_INPUT, "the launch: %s", say);
+	default: return cli_error(EXIT_TROUBLE, "%s", say);
 	}
 }
 

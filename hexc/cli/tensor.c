@@ -71,8 +71,8 @@ read_file(Cli *c, Tensor *t)
 	if (!s)
 		return status;
 	if (!npy_parse(&t->npy, s, n, why, sizeof why))
-		return cli_fail(EXIT_INPUT, "%s: %s%s", t->value.path, why,
-		                held_file(t->value.path) ? "; one of its tensors is @FILE:TENSOR" : "");
+		return cli_error(EXIT_INPUT, "%s: %s%s", t->value.path, why,
+		                 held_file(t->value.path) ? "; one of its tensors is @FILE:TENSOR" : "");
 	return tensor_check_type(t, NULL);
 }
 
@@ -89,11 +89,11 @@ read_scalar(Cli *c, const Tensor *t, hexc_arg *arg)
 	for (uint32_t d = 0; d < held.rank; d++)
 		count *= held.dim[d];
 	if (count != 1)
-		return cli_fail(EXIT_INPUT, "%s is a scalar, but %s has %lld elements", t->info.name,
-		                t->value.text, (long long)count);
+		return cli_error(EXIT_INPUT, "%s is a scalar, but %s has %lld elements", t->info.name,
+		                 t->value.text, (long long)count);
 	if ((held.type->kind == 'f') != (t->type->kind == 'f'))
-		return cli_fail(EXIT_INPUT, "%s is %s, but %s is %s (%s)", t->info.name, t->type->name,
-		                t->value.text, held.type->name, held.what);
+		return cli_error(EXIT_INPUT, "%s is %s, but %s is %s (%s)", t->info.name, t->type->name,
+		                 t->value.text, held.type->name, held.what);
 	arg->f = hexc_get(held.type, held.data, 0);
 	arg->i = held.type->kind == 'f' ? 0 : hexc_get_int(held.type, held.data, 0);
 	return 0;
@@ -109,15 +109,15 @@ read_number(Cli *c, Tensor *t, hexc_arg *arg)
 	if (v->held && t->info.kind == HEXC_SCALAR)
 		return read_scalar(c, t, arg);
 	if (v->kind != V_NUMBER || v->shaped)
-		return cli_fail(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name,
-		                t->info.name, t->info.kind == HEXC_SIZE ? "size" : "scalar");
+		return cli_error(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name,
+		                 t->info.name, t->info.kind == HEXC_SIZE ? "size" : "scalar");
 	arg->i = v->i;
 	if (integer && !v->is_int && !(strcmp(t->info.dtype, "u64") == 0 && cli_u64(v->text, &arg->i)))
-		return cli_fail(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name,
-		                t->info.name, t->info.dtype, v->text);
+		return cli_error(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name,
+		                 t->info.name, t->info.dtype, v->text);
 	if (t->info.kind == HEXC_SIZE && v->i < 0)
-		return cli_fail(EXIT_INPUT, "the size %s is %lld; sizes are not negative",
-		                t->info.name, (long long)v->i);
+		return cli_error(EXIT_INPUT, "the size %s is %lld; sizes are not negative",
+		                 t->info.name, (long long)v->i);
 	arg->f = v->f;
 	return 0;
 }
@@ -130,12 +130,12 @@ read_arg(Cli *c, Args *a, const char *text)
 	int status;
 
 	if (!eq || eq == text)
-		return cli_fail(EXIT_USAGE, "--arg wants NAME=VALUE, not '%s'", text);
+		return cli_error(EXIT_USAGE, "--arg wants NAME=VALUE, not '%s'", text);
 	t = args_find(a, text, (size_t)(eq - text));
 	if (!t)
 		return no_parameter(a, text, (int)(eq - text));
 	if (t->value.kind != V_NONE)
-		return cli_fail(EXIT_USAGE, "--arg %s is given twice", t->info.name);
+		return cli_error(EXIT_USAGE, "--arg %s is given twice", t->info.name);
 	status = value_parse(c, t->info.name, eq + 1, &t->value);
 	if (status)
 		return status;
@@ -151,8 +151,8 @@ check_given(const Args *a)
 		const Tensor *t = &a->t[i];
 		bool needed = t->info.kind == HEXC_SCALAR || (t->info.kind == HEXC_POINTER && t->info.read);
 		if (needed && t->value.kind == V_NONE)
-			return cli_fail(EXIT_USAGE, "the kernel reads %s: give --arg %s=...",
-			                t->info.name, t->info.name);
+			return cli_error(EXIT_USAGE, "the kernel reads %s: give --arg %s=...",
+			                 t->info.name, t->info.name);
 	}
 	return 0;
 }
@@ -205,18 +205,18 @@ allocate(Cli *c, Args *a)
 		if (t->info.kind != HEXC_POINTER)
 			continue;
 		if (!measure(t) || t->bytes > memory_max || (sum += t->bytes) > memory_max)
-			return cli_fail(EXIT_TROUBLE, "the tensors would take more than %llu MiB (at %s)",
-			                (unsigned long long)(memory_max >> 20), t->info.name);
+			return cli_error(EXIT_TROUBLE, "the tensors would take more than %llu MiB (at %s)",
+			                 (unsigned long long)(memory_max >> 20), t->info.name);
 		for (uint32_t d = 0; d < t->info.rank;
 		     d++) /* a stride of 0 repeats elements without memory */
 			if (t->dim[d] && (each *= (uint64_t)t->dim[d]) > memory_max * 8)
-				return cli_fail(EXIT_TROUBLE,
+				return cli_error(EXIT_TROUBLE,
 				                "%s has too many elements to go through",
-				                t->info.name);
+				                 t->info.name);
 		t->start = cli_try_alloc(c, t->bytes);
 		if (!t->start)
-			return cli_fail(EXIT_TROUBLE, "out of memory for %s (%llu bytes)", t->info.name,
-			                (unsigned long long)t->bytes);
+			return cli_error(EXIT_TROUBLE, "out of memory for %s (%llu bytes)", t->info.name,
+			                 (unsigned long long)t->bytes);
 	}
 	return 0;
 }
@@ -239,7 +239,7 @@ args_read(Cli *c, const hexc_module *m, size_t kernel, Args *a)
 	if (!status)
 		status = args_sizes(a);
 	if (!status && hexc_check_args(m, kernel, a->arg, why, sizeof why) != HEXC_OK)
-		status = cli_fail(EXIT_INPUT, "%s", why);
+		status = cli_error(EXIT_INPUT, "%s", why);
 	if (!status)
 		status = allocate(c, a);
 	for (int i = 0; i < a->n && !status; i++)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 int
-cli_fail(int status, const char *fmt, ...)
+cli_error(int status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -55,7 +55,7 @@ cli_alloc(Cli *c, size_t n)
 	void *p = cli_try_alloc(c, n);
 
 	if (!p)
-		exit(cli_fail(EXIT_TROUBLE, "out of memory"));
+		exit(cli_error(EXIT_TROUBLE, "out of memory"));
 	return p;
 }
 
@@ -118,11 +118,11 @@ read_all(Cli *c, FILE *f, const char *path, size_t most, size_t *n, int *status)
 	}
 	kept = s && have <= most ? cli_try_alloc(c, have + 1) : NULL;
 	if (have > most)
-		*status = cli_fail(EXIT_TROUBLE, "%s: larger than %zu bytes", path, most);
+		*status = cli_error(EXIT_TROUBLE, "%s: larger than %zu bytes", path, most);
 	else if (!kept)
-		*status = cli_fail(EXIT_TROUBLE, "%s: out of memory", path);
+		*status = cli_error(EXIT_TROUBLE, "%s: out of memory", path);
 	else if (ferror(f))
-		*status = cli_fail(EXIT_INPUT, "%s: %s", path, strerror(errno));
+		*status = cli_error(EXIT_INPUT, "%s: %s", path, strerror(errno));
 	else
 		memcpy(kept, s, have);
 	free(s);
@@ -139,7 +139,7 @@ cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status)
 
 	*status = 0;
 	if (!f) {
-		*status = cli_fail(EXIT_INPUT, "%s: %s", path, strerror(errno));
+		*status = cli_error(EXIT_INPUT, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
 	s = read_all(c, f, path, most, n, status);
@@ -156,14 +156,14 @@ cli_write(const char *path, const void *data, size_t n)
 	bool ok;
 
 	if (!f)
-		return cli_fail(EXIT_TROUBLE, "%s: %s", path, strerror(errno));
+		return cli_error(EXIT_TROUBLE, "%s: %s", path, strerror(errno));
 	ok = fwrite(data, 1, n, f) == n;
 	ok = fflush(f) == 0 && ok;
 	if (!ok)
-		cli_fail(EXIT_TROUBLE, "%s: cannot write: %s", out ? "standard output" : path,
-		         strerror(errno));
+		cli_error(EXIT_TROUBLE, "%s: cannot write: %s", out ? "standard output" : path,
+		          strerror(errno));
 	if (!out && fclose(f) != 0 && ok)
-		return cli_fail(EXIT_TROUBLE, "%s: cannot write: %s", path, strerror(errno));
+		return cli_error(EXIT_TROUBLE, "%s: cannot write: %s", path, strerror(errno));
 	return ok ? 0 : EXIT_TROUBLE;
 }
 
@@ -172,7 +172,7 @@ cli_flush(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
-	return cli_fail(EXIT_TROUBLE, "standard output: cannot write: %s", strerror(errno));
+	return cli_error(EXIT_TROUBLE, "standard output: cannot write: %s", strerror(errno));
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------- */

@@ -3,9 +3,9 @@
 #include <string.h>
 
 static int
-bad(const char *name, const char *text)
+value_error(const char *name, const char *text)
 {
-	return cli_fail(
+	return cli_error(
 		EXIT_USAGE,
 		"--arg %s: '%s' is none of @FILE.npy, @FILE:TENSOR, a number, random(SEED), "
 		"randint(SEED,LO,HI), positions(SEED), zeros, arange; each may have a [shape] behind it",
@@ -23,18 +23,20 @@ shape(const char *name, const char *s, Value *v)
 		size_t n = strcspn(++s, ",]");
 		char word[24];
 		if (v->rank == HEXC_MAX_RANK)
-			return cli_fail(EXIT_USAGE, "--arg %s: a shape has at most %d dimensions",
-			                name, HEXC_MAX_RANK);
+			return cli_error(EXIT_USAGE, "--arg %s: a shape has at most %d dimensions",
+			                 name, HEXC_MAX_RANK);
 		if (!s[n] || n >= sizeof word)
-			return cli_fail(EXIT_USAGE, "--arg %s: '%s' is no shape like [128,256]", name, whole);
+			return cli_error(EXIT_USAGE, "--arg %s: '%s' is no shape like "
+			                             "[128,256]", name, whole);
 		memcpy(word, s, n);
 		word[n] = 0;
 		if (!cli_int(word, &v->shape[v->rank]) || v->shape[v->rank] < 0)
-			return cli_fail(EXIT_USAGE, "--arg %s: '%s' is no shape like [128,256]", name, whole);
+			return cli_error(EXIT_USAGE, "--arg %s: '%s' is no shape like "
+			                             "[128,256]", name, whole);
 		v->rank++;
 		s += n;
 	} while (*s == ',');
-	return s[1] ? cli_fail(EXIT_USAGE, "--arg %s: '%s' stands behind the shape", name, s + 1) : 0;
+	return s[1] ? cli_error(EXIT_USAGE, "--arg %s: '%s' stands behind the shape", name, s + 1) : 0;
 }
 
 /* The n numbers in parentheses of a call like randint(1,0,16); false: it is not that. */
@@ -74,7 +76,7 @@ value_parse(Cli *c, const char *name, const char *text, Value *v)
 		if (!held_split(c, word + 1, &v->path, &v->held))
 			v->path = word + 1;
 		if (!v->path[0])
-			return bad(name, text);
+			return value_error(name, text);
 	} else if (strcmp(word, "zeros") == 0) {
 		v->kind = V_ZEROS;
 	} else if (strcmp(word, "arange") == 0) {
@@ -86,7 +88,7 @@ value_parse(Cli *c, const char *name, const char *text, Value *v)
 	} else if (call(word, "randint", 3, randint)) {
 		v->kind = V_RANDINT;
 		if (v->lo > v->hi)
-			return cli_fail(
+			return cli_error(
 				EXIT_USAGE,
 				"--arg %s: randint(SEED,LO,HI) gives LO <= x < HI, but %lld > %lld",
 				name, (long long)v->lo, (long long)v->hi);
@@ -96,7 +98,7 @@ value_parse(Cli *c, const char *name, const char *text, Value *v)
 		if (v->is_int)
 			v->f = (double)v->i;
 	} else {
-		return bad(name, text);
+		return value_error(name, text);
 	}
 	return open ? shape(name, open, v) : 0;
 }

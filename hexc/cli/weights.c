@@ -149,8 +149,8 @@ save_plane(Cli *c, const hexc_plane *p, const char *path)
 
 	if (t->bits < 8) {
 		if (p->cols * t->bits % 8)
-			return cli_fail(EXIT_INPUT, "%s: rows of %" PRId64 " %s end inside a byte", path,
-			                p->cols, t->name);
+			return cli_error(EXIT_INPUT, "%s: rows of %" PRId64 " %s end inside a byte", path,
+			                 p->cols, t->name);
 		dim[1] = p->cols * t->bits / 8;
 	}
 	return held_write_npy(c, path, t->bits < 8 || !numpy ? 'u' : (char)t->kind,
@@ -167,16 +167,16 @@ save(Cli *c, const hexc_file *f, const char *spec)
 	int plane, code, status;
 
 	if (!eq || eq == spec || !eq[1])
-		return cli_fail(EXIT_USAGE, "--save %s: NAME=FILE.npy or NAME:PLANE=FILE.npy is wanted",
-		                spec);
+		return cli_error(EXIT_USAGE, "--save %s: NAME=FILE.npy or NAME:PLANE=FILE.npy is wanted",
+		                 spec);
 	name = cli_strndup(c, spec, (size_t)(eq - spec));
 	plane = held_plane(name);
 	code = hexc_weight_load(&w, f, name, 0, why, sizeof why);
 	if (code != HEXC_OK)
-		return cli_fail(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s", why);
+		return cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s", why);
 	if (plane >= 0 && !w->plane[plane].dtype) {
-		status = cli_fail(EXIT_INPUT, "%s is %s, which has no plane %s", name, w->format,
-		                  held_planes[plane]);
+		status = cli_error(EXIT_INPUT, "%s is %s, which has no plane %s", name, w->format,
+		                   held_planes[plane]);
 	} else if (plane >= 0) {
 		status = save_plane(c, &w->plane[plane], eq + 1);
 	} else {
@@ -185,9 +185,9 @@ save(Cli *c, const hexc_file *f, const char *spec)
 		float *x = cli_try_alloc(c, (size_t)bytes);
 
 		if (!x)
-			status = cli_fail(EXIT_TROUBLE, "%s: out of memory", name);
+			status = cli_error(EXIT_TROUBLE, "%s: out of memory", name);
 		else if (hexc_weight_float(w, x, 0, why, sizeof why) != HEXC_OK)
-			status = cli_fail(EXIT_INPUT, "%s: %s", name, why);
+			status = cli_error(EXIT_INPUT, "%s: %s", name, why);
 		else
 			status = held_write_npy(c, eq + 1, 'f', 4, 2, dim, x);
 	}

@@ -5,14 +5,14 @@ static bool
 check_number(Interp *it, const Param *p, int64_t x)
 {
 	if (p->kind == P_size && x < 0)
-		return interp_fault(it, INTERP_E_ARG, NULL, "%s is %lld: a size cannot be negative", p->name,
+		return interp_error(it, INTERP_E_ARG, NULL, "%s is %lld: a size cannot be negative", p->name,
 		                    (long long)x);
 	if (p->mult > 1 && x % p->mult != 0)
-		return interp_fault(it, INTERP_E_ARG, NULL,
+		return interp_error(it, INTERP_E_ARG, NULL,
 		                    "%s is %lld, but the kernel assumes %s %% %lld == 0", p->name,
 		                    (long long)x, p->name, (long long)p->mult);
 	if (p->lo <= p->hi && (p->lo || p->hi) && (x < p->lo || x > p->hi))
-		return interp_fault(it, INTERP_E_ARG, NULL,
+		return interp_error(it, INTERP_E_ARG, NULL,
 		                    "%s is %lld, but the kernel assumes %lld <= %s <= %lld", p->name,
 		                    (long long)x, (long long)p->lo, p->name, (long long)p->hi);
 	return true;
@@ -27,22 +27,22 @@ check_tensor(Interp *it, const Param *p, const InterpArg *arg)
 		if (!interp_scalar(it, p->size[d], &size) || !interp_scalar(it, p->stride[d], &stride))
 			return false;
 		if (size < 0 || stride < 0)
-			return interp_fault(it, INTERP_E_ARG, NULL,
+			return interp_error(it, INTERP_E_ARG, NULL,
 			                    "%s has size %lld and stride %lld in dim %d", p->name,
 			                    (long long)size, (long long)stride, d);
 		if (size == 0)
 			return true;
 		if (stride && size - 1 > INT64_MAX / stride)
-			return interp_fault(it, INTERP_E_ARG, NULL, "%s is too large", p->name);
+			return interp_error(it, INTERP_E_ARG, NULL, "%s is too large", p->name);
 		span = (size - 1) * stride;
 		if (span > INT64_MAX - 1 - last)
-			return interp_fault(it, INTERP_E_ARG, NULL, "%s is too large", p->name);
+			return interp_error(it, INTERP_E_ARG, NULL, "%s is too large", p->name);
 		last += span;
 	}
 	if (!arg->data)
-		return interp_fault(it, INTERP_E_ARG, NULL, "%s is NULL, and has elements", p->name);
+		return interp_error(it, INTERP_E_ARG, NULL, "%s is NULL, and has elements", p->name);
 	if (last >= arg->count)
-		return interp_fault(it, INTERP_E_ARG, NULL, "%s needs %lld elements, its buffer holds %lld",
+		return interp_error(it, INTERP_E_ARG, NULL, "%s needs %lld elements, its buffer holds %lld",
 		                    p->name, (long long)last + 1, (long long)arg->count);
 	return true;
 }
@@ -80,7 +80,7 @@ interp_check(Interp *it)
 			return false;
 		if (x)
 			continue;
-		interp_fault(it, INTERP_E_ARG, NULL, "the kernel assumes %s",
+		interp_error(it, INTERP_E_ARG, NULL, "the kernel assumes %s",
 		             a->text ? a->text : "otherwise");
 		it->src = a->src.line ? a->src : it->src;
 		return false;
@@ -100,7 +100,7 @@ interp_find_grid(Interp *it, int64_t grid[3])
 		if (!interp_scalar(it, last->in[i], &grid[i]))
 			return false;
 		if (grid[i] < 0 || grid[i] > INT32_MAX)
-			return interp_fault(it, INTERP_E_ARG, last, "the grid has %lld blocks in dim %d",
+			return interp_error(it, INTERP_E_ARG, last, "the grid has %lld blocks in dim %d",
 			                    (long long)grid[i], i);
 	}
 	return true;

@@ -20,7 +20,7 @@ interp_grid(Kernel *k, const InterpArg *arg, int narg, int64_t grid[3])
 
 	interp_start(&it, k, arg, NULL);
 	if (narg != k->nparam)
-		interp_fault(&it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name, k->nparam,
+		interp_error(&it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name, k->nparam,
 		             narg);
 	else
 		find_grid(&it, grid);
@@ -47,7 +47,7 @@ interp_shape(Kernel *k, const InterpArg *arg, int narg, int param, int64_t *size
 
 	interp_start(&it, k, arg, NULL);
 	if (narg != k->nparam || param < 0 || param >= narg || k->param[param].kind != P_tensor)
-		interp_fault(&it, INTERP_E_ARG, NULL, "%s has no tensor parameter %d", k->name, param);
+		interp_error(&it, INTERP_E_ARG, NULL, "%s has no tensor parameter %d", k->name, param);
 	else
 		find_shape(&it, &k->param[param], size, stride);
 	return interp_end(&it);

@@ -264,7 +264,7 @@ operands(Interp *it, const Op *o, Slot *in[3], Slot **r)
 	for (int i = 0; i < o->nin; i++) {
 		in[i] = slot_of(it, o->in[i]);
 		if (in[i]->n != (*r)->n)
-			return interp_fault(it, INTERP_E_FAULT, o, "internal: %s of tiles of different shape",
+			return interp_error(it, INTERP_E_FAULT, o, "internal: %s of tiles of different shape",
 			                    op_info[o->code].name);
 	}
 	return true;
@@ -286,7 +286,7 @@ eval_arith(Interp *it, Op *o)
 		ok = int_op(o->code, d, r->n, r->i, in[0]->i, in[1] ? in[1]->i : NULL);
 		num_wrap_n(d, r->i, (size_t)r->n);
 	}
-	return ok || interp_fault(it, INTERP_E_FAULT, o, "%s has no meaning for %s",
+	return ok || interp_error(it, INTERP_E_FAULT, o, "%s has no meaning for %s",
 	                          op_info[o->code].name, dtype_info[d].name);
 }
 

@@ -59,7 +59,7 @@ eval_for(Interp *it, Op *o)
 	bool first = true;
 
 	if (step <= 0)
-		return interp_fault(it, INTERP_E_FAULT, o, "the step of a loop is %lld: it must be positive",
+		return interp_error(it, INTERP_E_FAULT, o, "the step of a loop is %lld: it must be positive",
 		                    (long long)step);
 	while (i < hi) {
 		if (first)

@@ -100,14 +100,15 @@ InterpCode interp_end(Interp *it);
 /* The slot of a value, with room for its elements. */
 Slot *slot_of(Interp *it, const Val *v);
 /* Remember a fault of op o (NULL: of the kernel); returns false. */
-bool interp_fault(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
+bool interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Run the ops of a block; false on a fault. */
 bool interp_block(Interp *it, Block *b);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
 void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
 /* The tile that values and positions make along dim, into r; a place for it when no op has it as a result. */
 Slot interp_whole(Interp *it, const Val *values);
-bool interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r);
+bool interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim,
+                          const Slot *r);
 /* Copy the value of `from` into the slot of `to`. */
 void slot_copy(Interp *it, const Val *to, const Val *from);
 /* Element `from` of x to `to` of r, as it is. */
@@ -119,6 +120,10 @@ bool interp_scalar(Interp *it, const Val *v, int64_t *out);
 /* Do the arguments meet what the kernel assumes, and the buffers its tensors? */
 bool interp_check(Interp *it);
 bool interp_find_grid(Interp *it, int64_t grid[3]);
+/* The elements of a view of type t, read or written by op o; false on a fault.  `async`: by a copy that need
+ * not have landed. */
+bool interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val);
+bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async);
 /* Start of a block of the grid: memory is fresh. */
 void interp_mem_start(Interp *it);
 

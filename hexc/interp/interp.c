@@ -48,7 +48,7 @@ slot_copy(Interp *it, const Val *to, const Val *from)
 }
 
 bool
-interp_fault(Interp *it, InterpCode code, const Op *o, const char *fmt, ...)
+interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -67,10 +67,10 @@ interp_block(Interp *it, Block *b)
 {
 	for (Op *o = b->first; o; o = o->next) {
 		if (it->opt.max_ops && ++it->nop > it->opt.max_ops)
-			return interp_fault(it, INTERP_E_LIMIT, o, "the budget of %llu ops is spent",
+			return interp_error(it, INTERP_E_LIMIT, o, "the budget of %llu ops is spent",
 			                    (unsigned long long)it->opt.max_ops);
 		if (it->cancel && it->cancel(it->user))
-			return interp_fault(it, INTERP_E_LIMIT, o, "cancelled");
+			return interp_error(it, INTERP_E_LIMIT, o, "cancelled");
 		if (it->bound && it->linear > atomic_load_explicit(it->bound, memory_order_relaxed))
 			return false;
 		if (!eval_fn[o->code](it, o))
@@ -89,7 +89,7 @@ interp_scalar(Interp *it, const Val *v, int64_t *out)
 	if (v->def) {
 		if (!op_is(v->def, F_PURE) || v->type.space != S_scalar ||
 		    v->def->code == O_block_id)
-			return interp_fault(it, INTERP_E_FAULT, v->def,
+			return interp_error(it, INTERP_E_FAULT, v->def,
 			                    "a tensor's size must depend on parameters only");
 		for (int i = 0; i < v->def->nin; i++)
 			if (!interp_scalar(it, v->def->in[i], NULL))
@@ -151,9 +151,9 @@ interp_end(Interp *it)
 
 	arena_free(&it->arena);
 	if (code != INTERP_OK)
-		diag_fail(it->k->unit->diag,
-		          code == INTERP_E_LIMIT || code == INTERP_E_NOMEM ? DC_LIMIT : DC_SOURCE, it->src,
-		          "%s", it->text[0] ? it->text : "out of memory");
+		diag_class_error(it->k->unit->diag,
+		                 code == INTERP_E_LIMIT || code == INTERP_E_NOMEM ? DC_LIMIT : DC_SOURCE,
+		                 it->src, "%s", it->text[0] ? it->text : "out of memory");
 	return code;
 }
 
@@ -274,7 +274,7 @@ prepare(Interp *it, Kernel *k, int narg, int64_t grid[3])
 		return;
 	}
 	if (narg != k->nparam) {
-		interp_fault(it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name,
+		interp_error(it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name,
 		             k->nparam, narg);
 		return;
 	}

@@ -1,4 +1,4 @@
-/* mem.c - memory ops of the tile interpreter: tensors, shared tiles, async copies. */
+/* mem.c - memory ops of the tile interpreter: tensors, shared tiles. */
 #include "hexc/interp/impl.h"
 #include <math.h>
 #include <string.h>
@@ -134,11 +134,11 @@ check_view(Interp *it, const Op *o, const View *v, const Root *r)
 {
 	for (int d = 0; d < v->root_rank; d++) {
 		if (v->start[d] < 0)
-			return interp_fault(it, INTERP_E_FAULT, o,
+			return interp_error(it, INTERP_E_FAULT, o,
 			                    "dim %d of the slice starts at %lld, before the tile's start", d,
 			                    (long long)v->start[d]);
 		if (v->shared && v->start[d] + r->extent[d] > r->size[d])
-			return interp_fault(it, INTERP_E_FAULT, o,
+			return interp_error(it, INTERP_E_FAULT, o,
 			                    "dim %d of the slice ends at %lld, the shared tile at %lld", d,
 			                    (long long)(v->start[d] + r->extent[d]), (long long)r->size[d]);
 	}
@@ -158,18 +158,18 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
 	bool single = v->rank && v->gather == v->rank - 1;
 	int last = v->rank && !single ? v->dim[v->rank - 1] : -1;
-	int64_t coord[DIM_MAX] = { 0 }, number[DIM_MAX], along = 0;
+	int64_t index[DIM_MAX] = { 0 }, number[DIM_MAX], along = 0;
 	int outer = v->rank ? v->rank - (single ? 0 : 1) : 0;
 	bool inside = true;
 	Row row = { 0, 1, 0, 1 };
 
 	row_major_coord(outer, t->shape, n, number);
 	for (int d = 0; d < outer; d++)
-		coord[v->dim[d]] = number[d];
+		index[v->dim[d]] = number[d];
 	if (v->gather >= 0)
-		along = coord[v->dim[v->gather]];
+		along = index[v->dim[v->gather]];
 	for (int d = 0; d < v->root_rank; d++) {
-		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + coord[d];
+		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + index[d];
 
 		row.at += at * r->stride[d];
 		if (d == last) {
@@ -197,7 +197,7 @@ read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val,
 		int64_t from = row->at + j * row->stride;
 
 		if (!s->init[from] && !it->opt.uninit)
-			return interp_fault(it, INTERP_E_FAULT, o,
+			return interp_error(it, INTERP_E_FAULT, o,
 			                    "element %lld of a shared tile is read, but nothing wrote it",
 			                    (long long)from);
 		if (s->watched && !race_access(it, o, s, from, false, false, at + j))
@@ -243,9 +243,8 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 	return watch_global(it, o, v, row, at, false);
 }
 
-/* The elements of a view of type t. */
-static bool
-mem_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
+bool
+interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
 {
 	int64_t len = row_length(v, t), size = type_size(t);
 	Root root;
@@ -296,8 +295,8 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 	return watch_global(it, o, v, row, at, true);
 }
 
-static bool
-mem_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async)
+bool
+interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async)
 {
 	int64_t len = row_length(v, t), size = type_size(t);
 	Root root;
@@ -307,7 +306,7 @@ mem_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val
 	if (!check_view(it, o, v, &root))
 		return false;
 	if (v->param && !v->param->written)
-		return interp_fault(it, INTERP_E_FAULT, o, "%s is not an output", v->param->name);
+		return interp_error(it, INTERP_E_FAULT, o, "%s is not an output", v->param->name);
 	for (int64_t at = 0; at < size; at += len) {
 		Row row = row_of(v, t, &root, at / len);
 
@@ -321,100 +320,13 @@ mem_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val
 bool
 eval_load(Interp *it, Op *o)
 {
-	return mem_read(it, o, slot_of(it, o->in[0])->view, &o->in[0]->type, slot_of(it, o->out[0]));
+	return interp_read(it, o, slot_of(it, o->in[0])->view, &o->in[0]->type, slot_of(it, o->out[0]));
 }
 
 bool
 eval_store(Interp *it, Op *o)
 {
-	return mem_write(it, o, slot_of(it, o->in[1])->view, &o->in[1]->type, slot_of(it, o->in[0]), false);
-}
+	const Val *to = o->in[1];
 
-/* ---- copies ---------------------------------------------------------------------------------- */
-
-/* Make room for one more async copy, reusing the storage of those that have landed. */
-static Pending *
-pending_new(Interp *it, const Type *t)
-{
-	Pending *p;
-
-	if (it->npending == it->pending_cap) {
-		it->pending = arena_grow(&it->arena, it->pending, (size_t)it->pending_cap,
-		                         (size_t)it->pending_cap * 2 + 4, sizeof *it->pending);
-		it->pending_cap = it->pending_cap * 2 + 4;
-	}
-	p = &it->pending[it->npending++];
-	if (p->val.n < type_size(t)) {
-		p->val.n = type_size(t);
-		p->val.f = NEWN(&it->arena, double, p->val.n);
-		p->val.i = (void *)p->val.f;
-	}
-	p->type = *t;
-	p->group = -1;
-	return p;
-}
-
-bool
-eval_copy(Interp *it, Op *o)
-{
-	const Type *from = &o->in[0]->type;
-	const View *dst = slot_of(it, o->in[1])->view;
-	Pending *p = pending_new(it, from);
-
-	p->op = o;
-	p->dst = *dst;
-	if (!mem_read(it, o, slot_of(it, o->in[0])->view, from, &p->val))
-		return false;
-	if (IMM(o, async) && it->opt.late && !it->opt.races)
-		return true;
-	it->npending--;
-	return mem_write(it, o, dst, &o->in[1]->type, &p->val, IMM(o, async) != 0);
-}
-
-/* Land what commits up to number `group` have closed. */
-static bool
-land(Interp *it, int64_t group)
-{
-	int keep = 0;
-
-	for (int i = 0; i < it->npending; i++) {
-		Pending *p = &it->pending[i], tmp;
-
-		if (p->group < 0 || p->group > group) {
-			tmp = it->pending[keep];
-			it->pending[keep++] = *p;
-			it->pending[i] = tmp; /* storage is swapped, not lost */
-			continue;
-		}
-		if (!mem_write(it, p->op, &p->dst, &p->type, &p->val, false))
-			return false;
-	}
-	it->npending = keep;
-	return true;
-}
-
-bool
-eval_commit(Interp *it, Op *o)
-{
-	(void)o;
-	it->groups++;
-	for (int i = 0; i < it->npending; i++)
-		if (it->pending[i].group < 0)
-			it->pending[i].group = it->groups;
-	return true;
-}
-
-bool
-eval_wait(Interp *it, Op *o)
-{
-	race_wait(it, it->groups - IMM(o, pending));
-	return land(it, it->groups - IMM(o, pending));
-}
-
-bool
-eval_barrier(Interp *it, Op *o)
-{
-	(void)o;
-	race_barrier(it);
-	return true;
+	return interp_write(it, o, slot_of(it, to)->view, &to->type, slot_of(it, o->in[0]), false);
 }

@@ -69,7 +69,7 @@ race_alloc(Interp *it, Shared *s)
 static bool
 missing(Interp *it, const Op *now, const char *verb, const Op *then, const char *then_verb)
 {
-	return interp_fault(it, INTERP_E_FAULT, now,
+	return interp_error(it, INTERP_E_FAULT, now,
 	                    "%s %s memory that %s of line %u %s with no barrier in between",
 	                    op_info[now->code].name, verb, op_info[then->code].name, then->src.line,
 	                    then_verb);
@@ -110,7 +110,7 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 		return missing(it, t->o, "reads", c->wop,
 		               c->group > it->waited ? "writes, with no wait or" : "writes,");
 	if (c->owner && c->owner != t->owner)
-		return interp_fault(it, INTERP_E_FAULT, t->o,
+		return interp_error(it, INTERP_E_FAULT, t->o,
 		                    "%s reads shared memory that another tile, written by %s of line %u, "
 		                    "has taken",
 		                    op_info[t->o->code].name, op_info[c->wop->code].name,
@@ -147,12 +147,12 @@ static int64_t
 element_offset(const Shared *s, int64_t at)
 {
 	const Layout *l = s->alloc->out[0]->type.layout;
-	int64_t coord[DIM_MAX];
+	int64_t index[DIM_MAX];
 
 	if (!l)
 		return at;
-	row_major_coord(s->rank, s->shape, at, coord);
-	return layout_at(l, coord).at[AX_mem];
+	row_major_coord(s->rank, s->shape, at, index);
+	return layout_at(l, index).at[AX_mem];
 }
 
 bool
@@ -168,7 +168,7 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 	hi = IMM(s->alloc, offset) + (bit + dtype_info[s->dtype].bits - 1) / 8;
 	for (; lo <= hi; lo++) {
 		if (lo >= it->memory_size)
-			return interp_fault(it, INTERP_E_FAULT, o,
+			return interp_error(it, INTERP_E_FAULT, o,
 			                    "internal: a shared tile reaches byte %lld of %lld",
 			                    (long long)lo, (long long)it->memory_size);
 		if (!touch(it, &it->memory[lo], &t))
@@ -218,7 +218,7 @@ race_barrier(Interp *it)
 bool
 race_scratch(Interp *it, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Touch t = { o, o, 0, 0, true };
 	int64_t end;
 

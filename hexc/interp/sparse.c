@@ -22,13 +22,13 @@ check_order(Interp *it, const Op *o, const int64_t *p, int64_t group)
 {
 	if (p[0] < p[1] || (p[0] == 0 && p[1] == 0))
 		return true;
-	return interp_fault(it, INTERP_E_FAULT, o,
+	return interp_error(it, INTERP_E_FAULT, o,
 	                    "group %lld has the positions %lld and %lld: positions of a group must rise",
 	                    (long long)group, (long long)p[0], (long long)p[1]);
 }
 
 bool
-interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r)
+interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r)
 {
 	const Type *t = &values->type;
 	const Slot *v = slot_of(it, values), *at = slot_of(it, positions);
@@ -37,7 +37,7 @@ interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, 
 	Sparse s;
 
 	if (!sparse_of(t, &positions->type, dim, &s))
-		return interp_fault(it, INTERP_E_FAULT, o, "values and positions do not fit");
+		return interp_error(it, INTERP_E_FAULT, o, "values and positions do not fit");
 	for (int d = dim + 1; d < t->rank; d++)
 		inner *= t->shape[d];
 	memset(r->f, 0, sizeof *r->f * (size_t)r->n);
@@ -46,9 +46,9 @@ interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, 
 			for (int64_t i = 0; i < n; i++) {
 				int64_t group = i / s.kept, k = i % s.kept, p[2] = { 0, 0 }, to;
 
-				for (int q = 0; q < s.places; q++)
-					p[q] = at->i[(row * m + group * s.places + q) * inner + j];
-				if (s.places == 2 && !check_order(it, o, p, group))
+				for (int q = 0; q < s.npos; q++)
+					p[q] = at->i[(row * m + group * s.npos + q) * inner + j];
+				if (s.npos == 2 && !check_order(it, o, p, group))
 					return false;
 				to = group * s.group + p[k / s.unit] * s.unit + k % s.unit;
 				to = (row * 2 * n + to) * inner + j;
@@ -61,7 +61,7 @@ interp_expand(Interp *it, const Op *o, const Val *values, const Val *positions, 
 }
 
 bool
-eval_expand(Interp *it, Op *o)
+eval_sparse_expand(Interp *it, Op *o)
 {
-	return interp_expand(it, o, o->in[0], o->in[1], (int)IMM(o, dim), slot_of(it, o->out[0]));
+	return interp_sparse_expand(it, o, o->in[0], o->in[1], (int)IMM(o, dim), slot_of(it, o->out[0]));
 }

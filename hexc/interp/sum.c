@@ -100,7 +100,7 @@ eval_dot(Interp *it, Op *o)
 		int side = dot_side(o);
 
 		whole = interp_whole(it, o->in[side]);
-		if (!interp_expand(it, o, o->in[side], o->in[3], 1 - side, &whole))
+		if (!interp_sparse_expand(it, o, o->in[side], o->in[3], 1 - side, &whole))
 			return false;
 		*(side ? &b : &a) = &whole;
 	}

@@ -144,7 +144,7 @@ slot_move(Slot *r, int64_t to, const Slot *x, int64_t from)
 }
 
 bool
-eval_clip(Interp *it, Op *o)
+eval_mask(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Slot *r = slot_of(it, o->out[0]);

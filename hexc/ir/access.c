@@ -29,9 +29,11 @@ is_update(const Op *o)
 const Layout *
 access_owners(const Op *o)
 {
-	const Layout *l = o->code == O_load ? o->out[0]->type.layout : o->code == O_store ? o->in[0]->type.layout : NULL;
+	const Layout *l = o->code == O_load    ? o->out[0]->type.layout
+	                  : o->code == O_store ? o->in[0]->type.layout
+	                                       : NULL;
 
-	return l && !l->nrep && !(o->pick && o->pick->map) && !is_update(o) ? l : NULL;
+	return l && !l->nrep && !(o->lowering && o->lowering->map) && !is_update(o) ? l : NULL;
 }
 
 bool

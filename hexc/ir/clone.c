@@ -54,9 +54,9 @@ clone_op(Cloner *c, Block *b, Op *at, const Op *o)
 	memcpy(n->imm, o->imm, sizeof n->imm);
 	n->fimm = o->fimm;
 	n->text = o->text;
-	if (o->pick) {
-		n->pick = NEW(a, Pick);
-		*n->pick = *o->pick;
+	if (o->lowering) {
+		n->lowering = NEW(a, Lowering);
+		*n->lowering = *o->lowering;
 	}
 	for (int r = 0; r < 2; r++) {
 		if (!o->blk[r])

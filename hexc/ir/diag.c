@@ -76,7 +76,7 @@ diag_error(Diag *d, Src src, const char *fmt, ...)
 }
 
 void
-diag_fail(Diag *d, DiagClass cls, Src src, const char *fmt, ...)
+diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...)
 {
 	va_list ap;
 

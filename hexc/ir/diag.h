@@ -29,7 +29,7 @@ typedef struct Diag {
 } Diag;
 
 void diag_error(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void diag_fail(Diag *d, DiagClass cls, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
+void diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Belongs to the message before it. */
 void diag_note(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 #endif

@@ -102,21 +102,21 @@ dtype_most(DType d)
 }
 
 int
-dtype_place(DType d)
+dtype_slot_bits(DType d)
 {
-	int place = 1;
+	int bits = 1;
 
-	while (place < dtype_info[d].bits)
-		place *= 2;
-	return place;
+	while (bits < dtype_info[d].bits)
+		bits *= 2;
+	return bits;
 }
 
 int
 dtype_per_word(DType d)
 {
-	int place = dtype_place(d);
+	int slot = dtype_slot_bits(d);
 
-	return dtype_info[d].kind == K_pred || place >= 32 ? 1 : 32 / place;
+	return dtype_info[d].kind == K_pred || slot >= 32 ? 1 : 32 / slot;
 }
 
 DReg

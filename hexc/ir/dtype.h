@@ -71,9 +71,9 @@ int dtype_grain(DType d);
 int dtype_pieces(DType d);
 /* Elements of the widest access, whose pieces have 16 bytes. */
 int dtype_most(DType d);
-/* Elements in registers: each has a place of so many bits, a power of two; what the bits above the element's
+/* Elements in registers: each has a slot of so many bits, a power of two; what the bits above the element's
  * own are is left open. */
-int dtype_place(DType d);
+int dtype_slot_bits(DType d);
 /* Elements of one word of a lane. */
 int dtype_per_word(DType d);
 /* The register that holds an element, or such a word. */

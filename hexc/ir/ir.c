@@ -215,7 +215,7 @@ val_replace(Kernel *k, Val *old, Val *new_val)
 }
 
 int
-pick_stage_bits(const Pick *p, DType d)
+lowering_stage_bits(const Lowering *p, DType d)
 {
 	int bits = dtype_info[d].bits;
 

@@ -50,8 +50,9 @@ typedef struct Type {
 	 * swizzled). NULL until inference; `pinned` if the program gave it. */
 	const Layout *layout;
 	bool pinned;
-	/* register tile of at most 8 bits: the order of a lane's elements in its words (hexc/ir/spread.h) */
-	int spread;
+	/* register tile of at most 8 bits: the order of a lane's elements in its words
+	 * (hexc/ir/bit_order.h) */
+	int bit_order;
 } Type;
 
 typedef struct Op Op;
@@ -69,7 +70,7 @@ typedef struct Val {
 } Val;
 
 /* What inference decided for one op; NULL fields where they mean nothing. */
-typedef struct Pick {
+typedef struct Lowering {
 	const char *inst;    /* row of infer/base/instr.def: "ldmatrix_x4", "mma_m16n8k16_f32_f16",
 	                        or of a convert: "rename", "select", "shuffle", "shared",
 	                        of a reduction: "reduce_shuffle", "reduce_shared" */
@@ -85,12 +86,12 @@ typedef struct Pick {
 	int64_t scratch_bytes;
 	int64_t scratch_off; /* bytes from the start of the block's shared memory; set by pass smem */
 	double cost;         /* predicted cycles, for explain */
-} Pick;
+} Lowering;
 
 /* Bits that an element takes in the staging tile of a convert through shared memory: a byte for types whose
  * elements lie across bytes, and for smaller ones when one of the sides has single elements, which could
  * not be written without their neighbour's. */
-int pick_stage_bits(const Pick *p, DType d);
+int lowering_stage_bits(const Lowering *p, DType d);
 
 struct Op {
 	OpCode code;
@@ -102,13 +103,13 @@ struct Op {
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
 	Block *blk[2];        /* for: body;  if: then, else */
-	Pick *pick;
+	Lowering *lowering;
 	Op *prev, *next;
 	Block *parent;
 };
 
-/* The immediate of that name, as in IMM(o, dim); it is an error of the compiler if the op has none.  Of a list,
- * such as perm, element i. */
+/* The immediate of that name, as in IMM(o, dim); it is an error of the compiler if the op has none.  Of a
+ * list, such as perm, element i. */
 #define IMM(o, name) op_imm((o), IMM_##name, 0)
 #define IMM_AT(o, name, i) op_imm((o), IMM_##name, (i))
 #define IMM_SET(o, name, x) op_set_imm((o), IMM_##name, 0, (x))
@@ -135,8 +136,8 @@ typedef struct Param {
 	Val *val;               /* S_global tile, or scalar */
 	Val *size[DIM_MAX];     /* tensors: extents, i64 scalars computed at the top of the body */
 	Val *stride[DIM_MAX];   /* tensors: in elements, likewise */
-	/* tensors declared `packed`; NULL: others.  Until pass packed the tensor is one of elements; then of
-	 * words.  Inference completes what the program leaves open. */
+	/* tensors declared `packed`; NULL: others.  Until pass lower_packed the tensor is one of elements;
+	 * then of words.  Inference completes what the program leaves open. */
 	const Pack *pack;
 	bool written;           /* `out` or `inout` */
 	bool read;              /* not `out` */
@@ -153,8 +154,8 @@ typedef struct Assume {
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
-/* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no other
- * thread sees the middle of. */
+/* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
+ * other thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
 /* A constant or tunable with the value that was chosen. */
@@ -167,13 +168,13 @@ int64_t type_value(DType d);
 DType value_type(int64_t x); /* D_COUNT: it is a number */
 
 /* A tile of which the program does not say whether it lives in shared memory or in registers
- * (hexc/pass/place.h). */
-typedef struct FreeTile {
+ * (hexc/pass/assign_space.h). */
+typedef struct SpaceChoice {
 	const char *name; /* of the tile; NULL: it has none */
 	Src src;
 	int64_t bytes; /* of the tile */
 	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
-} FreeTile;
+} SpaceChoice;
 
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {
@@ -190,8 +191,8 @@ struct Kernel {
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
-	const Define *konst; /* constants and tunables as chosen, for the manifest */
-	int nkonst;
+	const Define *constants; /* constants and tunables as chosen, for the manifest */
+	int nconstants;
 	Src src;
 };
 
@@ -222,7 +223,7 @@ void op_unlink(Op *o);                       /* take it out of its block */
 void op_move_before(Op *o, Op *at);
 /* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
-/* A deep copy, regions and pick too.  `map` says what stands for an operand defined outside of o;
+/* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
 /* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
@@ -262,11 +263,11 @@ bool type_is_cond(const Type *t);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
 Type type_free(Type t);                      /* the same, in whatever layout */
 int64_t type_size(const Type *t);            /* elements */
-void type_coord(const Type *t, int64_t elem, int64_t *coord); /* of the element of this row-major number */
-bool type_same(const Type *a, const Type *b); /* dtype, space, shape, spread; not layout */
+void type_coord(const Type *t, int64_t elem, int64_t *index); /* of the element of this row-major number */
+bool type_same(const Type *a, const Type *b); /* dtype, space, shape, bit order; not layout */
 const char *type_print(Arena *a, const Type *t);
 
-/* ---- what a kernel says (say.c) ------------------------------------------------------------------- */
+/* ---- the message of a print (message.c) ----------------------------------------------------------- */
 
 /* The pieces of a print's text: literal characters, and `{}` in place of operands.  {{ and }} are braces. */
 typedef struct Piece {
@@ -274,11 +275,11 @@ typedef struct Piece {
 	size_t n;
 } Piece;
 /* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
-bool say_next(const char *text, size_t *at, Piece *out, bool *bad);
-int say_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
+bool message_next(const char *text, size_t *at, Piece *out, bool *bad);
+int message_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
 /* How printf writes an operand that a print takes. */
-const char *say_format(DType d);
-bool say_takes(DType d); /* can a scalar of that type be printed, without a cast? */
+const char *message_format(DType d);
+bool message_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 
 /* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
 

@@ -28,13 +28,17 @@ static const float nf4[16] = {
 	1.0f,
 };
 
-const float *
+/* The numbers of a type that is a table, by their codes, in ascending order. */
+static const float *
 num_table(DType d)
 {
 	return d == D_nf4 ? nf4 : NULL;
 }
 
-bool
+/* Is d a float of sign, exponent and mantissa?  The others go through their codes: scales (e8m0) to the
+ * nearest power of two, the larger one in the middle, whatever the sign; tables (nf4) to the nearest number,
+ * the smaller one in the middle, NaN as 0. */
+static bool
 num_is_grid(DType d)
 {
 	return dtype_info[d].codes != C_scale && dtype_info[d].codes != C_table;

@@ -40,12 +40,6 @@ double num_outside(DType d);
 unsigned num_code(DType d, double x);
 /* The bits of x, a value of float type d: nothing is rounded, infinities stay. */
 uint64_t num_bits(DType d, double x);
-/* Is d a float of sign, exponent and mantissa?  The others go through their codes: scales (e8m0) to the
- * nearest power of two, the larger one in the middle, whatever the sign; tables (nf4) to the nearest number,
- * the smaller one in the middle, NaN as 0. */
-bool num_is_grid(DType d);
-/* The numbers of a type that is a table, by their codes, in ascending order. */
-const float *num_table(DType d);
 
 /* ---- rounding and wrapping ------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ enum {
 	F_MEM = 8,
 	F_SYNC = 16,
 	F_TERM = 32,
-	F_SPREAD = 64,
+	F_BIT_ORDER = 64,
 	F_EFFECT = 128,
 	F_COMPARE = 256,
 	F_FILL = 512,

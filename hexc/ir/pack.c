@@ -1,6 +1,6 @@
 /* pack.c - packs: text, validity, and where each bit of an element is. */
 #include "hexc/ir/pack.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include <string.h>
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -8,20 +8,20 @@
 const char *
 pack_text(Arena *a, const Pack *p)
 {
-	Layout place;
+	Layout layout;
 
 	if (p->block[0] == 0)
 		return arena_printf(a, "hexc-pack %d %s", PACK_VERSION, dtype_info[p->dtype].name);
-	if (!p->place)
+	if (!p->layout)
 		return arena_printf(a, "hexc-pack %d %s block %lldx%lld", PACK_VERSION,
 		                    dtype_info[p->dtype].name, (long long)p->block[0],
 		                    (long long)p->block[1]);
-	place = *p->place;
-	layout_canon(&place);
+	layout = *p->layout;
+	layout_canon(&layout);
 	return arena_printf(a, "hexc-pack %d %s block %lldx%lld spread %d streams %lld place %s",
 	                    PACK_VERSION, dtype_info[p->dtype].name, (long long)p->block[0],
-	                    (long long)p->block[1], p->spread, (long long)p->streams,
-	                    layout_print(a, &place));
+	                    (long long)p->block[1], p->bit_order, (long long)p->streams,
+	                    layout_print(a, &layout));
 }
 
 typedef struct Reader {
@@ -82,7 +82,7 @@ take_number(Reader *r, char end, int64_t *out)
 }
 
 static bool
-refuse(const char **why, const char *text)
+pack_error(const char **why, const char *text)
 {
 	*why = text;
 	return false;
@@ -95,35 +95,35 @@ parse_head(Arena *a, Reader *r, Pack *p, const char **why)
 	int64_t version;
 
 	if (!take_word(r, "hexc-pack"))
-		return refuse(why, "it does not begin with `hexc-pack`");
+		return pack_error(why, "it does not begin with `hexc-pack`");
 	if (!take_number(r, ' ', &version))
-		return refuse(why, "a number of the version is missing behind `hexc-pack`");
+		return pack_error(why, "a number of the version is missing behind `hexc-pack`");
 	if (version != PACK_VERSION)
-		return refuse(why, arena_printf(a, "it is of version %lld, and %d is known",
-		                                (long long)version, PACK_VERSION));
+		return pack_error(why, arena_printf(a, "it is of version %lld, and %d is known",
+		                                    (long long)version, PACK_VERSION));
 	p->dtype = dtype_find(r->s, word_length(r));
 	if (p->dtype == D_COUNT)
-		return refuse(why, "an element type is missing behind the version");
+		return pack_error(why, "an element type is missing behind the version");
 	skip(r, word_length(r));
 	return true;
 }
 
 /* What follows the block. */
 static bool
-parse_place(Arena *a, Reader *r, Pack *p, const char **why)
+parse_layout(Arena *a, Reader *r, Pack *p, const char **why)
 {
-	Layout *place = NEW(a, Layout);
-	int64_t spread;
+	Layout *layout = NEW(a, Layout);
+	int64_t bit_order;
 	size_t at;
 
-	if (!take_word(r, "spread") || !take_number(r, ' ', &spread))
-		return refuse(why, "`spread N` is missing behind the block");
+	if (!take_word(r, "spread") || !take_number(r, ' ', &bit_order))
+		return pack_error(why, "`spread N` is missing behind the block");
 	if (!take_word(r, "streams") || !take_number(r, ' ', &p->streams))
-		return refuse(why, "`streams N` is missing behind the spread");
-	if (!take_word(r, "place") || !layout_parse(place, r->s, (size_t)(r->end - r->s), &at))
-		return refuse(why, "`place LAYOUT` is missing behind the streams");
-	p->spread = spread > 99 ? 1 : (int)spread; /* no order */
-	p->place = place;
+		return pack_error(why, "`streams N` is missing behind the spread");
+	if (!take_word(r, "place") || !layout_parse(layout, r->s, (size_t)(r->end - r->s), &at))
+		return pack_error(why, "`place LAYOUT` is missing behind the streams");
+	p->bit_order = bit_order > 99 ? 1 : (int)bit_order; /* no order */
+	p->layout = layout;
 	return true;
 }
 
@@ -138,11 +138,11 @@ parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char *
 	if (!open || r.s < r.end) {
 		if (!take_word(&r, "block") || !take_number(&r, 'x', &p.block[0]) ||
 		    !take_number(&r, ' ', &p.block[1]))
-			return refuse(why, "`block ROWSxCOLUMNS` is missing behind the element type");
-		if ((!open || r.s < r.end) && !parse_place(a, &r, &p, why))
+			return pack_error(why, "`block ROWSxCOLUMNS` is missing behind the element type");
+		if ((!open || r.s < r.end) && !parse_layout(a, &r, &p, why))
 			return false;
 	}
-	if (p.place && !pack_check(a, &p, why))
+	if (p.layout && !pack_check(a, &p, why))
 		return false;
 	*out = p;
 	return true;
@@ -182,29 +182,29 @@ bool
 pack_check(Arena *a, const Pack *p, const char **why)
 {
 	int64_t n, each, bits = dtype_info[p->dtype].bits;
-	const Layout *l = p->place;
+	const Layout *l = p->layout;
 
 	if (!dtype_is_narrow(p->dtype))
-		return refuse(why, "packed elements have 1 to 8 bits");
+		return pack_error(why, "packed elements have 1 to 8 bits");
 	if (p->block[0] < 1 || p->block[1] < 1 || p->block[0] > PACK_BLOCK_MAX / p->block[1])
-		return refuse(why, arena_printf(a, "a block has 1 to %d elements", PACK_BLOCK_MAX));
+		return pack_error(why, arena_printf(a, "a block has 1 to %d elements", PACK_BLOCK_MAX));
 	n = p->block[0] * p->block[1];
 	if (n * bits % 32)
-		return refuse(why, "a block is not a whole number of 32-bit words");
-	if (!spread_valid((int)bits, p->spread))
-		return refuse(why, "the spread is 0, 4, 8, 16, or an order for halves, 33 to 41");
+		return pack_error(why, "a block is not a whole number of 32-bit words");
+	if (!bit_order_valid((int)bits, p->bit_order))
+		return pack_error(why, "the spread is 0, 4, 8, 16, or an order for halves, 33 to 41");
 	if (p->streams < 1 || n % p->streams)
-		return refuse(why, "the streams do not share a block equally");
+		return pack_error(why, "the streams do not share a block equally");
 	each = n / p->streams;
 	if (p->streams > 1 && each * bits % 128)
-		return refuse(why, "a stream is not a multiple of 16 bytes");
-	if (p->spread && each % spread_unit((int)bits, p->spread))
-		return refuse(why, "a stream is no whole number of spread groups");
+		return pack_error(why, "a stream is not a multiple of 16 bytes");
+	if (p->bit_order && each % bit_order_unit((int)bits, p->bit_order))
+		return pack_error(why, "a stream is no whole number of groups of elements");
 	if (l->ndim != 2 || layout_extent(l, 0) != p->block[0] || layout_extent(l, 1) != p->block[1] ||
 	    !layout_is_mem(l) || l->swizzle.bits || !layout_in_range(l))
-		return refuse(why, "the place is no layout of a block's rows and columns");
+		return pack_error(why, "the place is no layout of a block's rows and columns");
 	if (!is_bijection(a, p, n))
-		return refuse(why, "the place has two elements in one position, or outside of the block");
+		return pack_error(why, "the place has two elements in one position, or outside of the block");
 	return true;
 }
 
@@ -213,8 +213,8 @@ pack_check(Arena *a, const Pack *p, const char **why)
 int64_t
 pack_position(const Pack *p, int64_t row, int64_t column)
 {
-	return !p->place ? row * p->block[1] + column
-	                 : layout_at(p->place, (int64_t[2]){ row, column }).at[AX_mem];
+	return !p->layout ? row * p->block[1] + column
+	                  : layout_at(p->layout, (int64_t[2]){ row, column }).at[AX_mem];
 }
 
 int64_t
@@ -223,8 +223,8 @@ pack_bit(const Pack *p, int64_t row, int64_t column, int bit)
 	int bits = dtype_info[p->dtype].bits;
 	int64_t each = p->block[0] * p->block[1] / p->streams, at = pack_position(p, row, column);
 	int64_t stream = at / each, nth = at % each;
-	int in_group = spread_bit(bits, p->spread, (int)(nth % SPREAD_GROUP), bit);
-	int64_t word = nth / SPREAD_GROUP * bits + in_group / 32;
+	int in_group = bit_order_bit(bits, p->bit_order, (int)(nth % BIT_GROUP), bit);
+	int64_t word = nth / BIT_GROUP * bits + in_group / 32;
 
 	word = word / 4 * 4 * p->streams + stream * 4 + word % 4;
 	return word * 32 + in_group % 32;

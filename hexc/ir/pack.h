@@ -2,11 +2,11 @@
  *
  * The last two dims of the tensor, its rows and columns, are cut into blocks of block[0] x block[1] elements;
  * what sticks out at the ends is filled up with code 0.  Blocks follow one another row by row of blocks, and
- * the matrices of the leading dims follow one another.  In a block an element has a position, `place`.  The
- * positions are shared out to `streams` streams of equal length, in order: one for each lane that reads the
- * block.  A stream is a row of 32-bit words whose bits hold its elements in the order of spread.h, and the
- * streams of a block take turns with 16 bytes each, so that lanes that read theirs by 16 bytes read memory in
- * one piece.
+ * the matrices of the leading dims follow one another.  In a block an element has a position by `layout`.
+ * The positions are shared out to `streams` streams of equal length, in order: one for each lane that reads
+ * the block.  A stream is a row of 32-bit words whose bits hold its elements in the order of bit_order.h, and
+ * the streams of a block take turns with 16 bytes each, so that lanes that read theirs by 16 bytes read
+ * memory in one piece.
  *
  * A pack is a value: its text stands next to the weights, and who loads them compares it. */
 #ifndef HEXC_PACK_H
@@ -19,9 +19,9 @@ enum { PACK_BLOCK_MAX = 1 << 20, PACK_VERSION = 1 };
 struct Pack {
 	DType dtype;         /* 1 to 8 bits */
 	int64_t block[2];    /* rows, columns of a block; 0, 0: not chosen yet */
-	int spread;          /* the order of a stream's elements: spread.h */
+	int bit_order;       /* the order of a stream's elements: bit_order.h */
 	int64_t streams;     /* above 1: each is a multiple of 16 bytes */
-	const Layout *place; /* [rows, columns] -> mem, a bijection to 0 .. rows * columns - 1;
+	const Layout *layout; /* [rows, columns] -> mem, a bijection to 0 .. rows * columns - 1;
 	                      * NULL: not known yet, and row by row until then */
 };
 
@@ -32,7 +32,7 @@ bool pack_parse(Arena *a, const char *s, size_t n, Pack *out, const char **why);
 /* The same, but the text may end behind the element type or behind the block: what is known of a pack while
  * a kernel is compiled.  Of such packs only pack_text wants to know. */
 bool pack_parse_open(Arena *a, const char *s, size_t n, Pack *out, const char **why);
-/* Does the pack say where each element of a block is, no two in one place?  False: *why. */
+/* Does the pack say where each element of a block is, no two in one position?  False: *why. */
 bool pack_check(Arena *a, const Pack *p, const char **why);
 
 /* The position of an element of a block. */

@@ -85,9 +85,9 @@ print_pick_number(Text *t, const char *name, int64_t x)
 }
 
 static void
-print_pick(Text *t, const Pick *p)
+print_lowering(Text *t, const Lowering *p)
 {
-	text_printf(t, " pick {");
+	text_printf(t, " lowering {");
 	if (p->inst) {
 		text_printf(t, " inst ");
 		print_name(t, p->inst);
@@ -175,8 +175,8 @@ op_print(Text *t, const Op *o, int indent)
 		text_printf(t, i ? ", " : " : ");
 		print_type(t, &o->out[i]->type);
 	}
-	if (o->pick)
-		print_pick(t, o->pick);
+	if (o->lowering)
+		print_lowering(t, o->lowering);
 	print_src(t, o->src);
 	for (int r = 0; r < 2 && o->blk[r]; r++) {
 		text_printf(t, r ? " else " : " ");
@@ -224,13 +224,13 @@ kernel_print(Text *t, const Kernel *k)
 	text_printf(t, " {\n  warps %d\n", k->warps);
 	if (k->smem)
 		text_printf(t, "  smem %lld\n", (long long)k->smem);
-	for (int i = 0; i < k->nkonst; i++) {
+	for (int i = 0; i < k->nconstants; i++) {
 		text_printf(t, "  const ");
-		print_name(t, k->konst[i].name);
-		if (value_type(k->konst[i].value) < D_COUNT)
-			text_printf(t, " = %s\n", dtype_info[value_type(k->konst[i].value)].name);
+		print_name(t, k->constants[i].name);
+		if (value_type(k->constants[i].value) < D_COUNT)
+			text_printf(t, " = %s\n", dtype_info[value_type(k->constants[i].value)].name);
 		else
-			text_printf(t, " = %lld\n", (long long)k->konst[i].value);
+			text_printf(t, " = %lld\n", (long long)k->constants[i].value);
 	}
 	for (int i = 0; i < k->nparam; i++)
 		print_param(t, &k->param[i]);

@@ -11,8 +11,8 @@ typedef struct Late {
 
 typedef struct Header {
 	Late *late;
-	int clate, cparam, cassume, ckonst;
-	Define *konst;
+	int clate, cparam, cassume, cconstants;
+	Define *constants;
 	bool grid, body;
 } Header;
 
@@ -29,7 +29,7 @@ read_ids(Read *r, const char *word, int rank, uint32_t *out)
 		if (d && !want_sign(r, ","))
 			return false;
 		if (!read_id(r, &n))
-			return read_fail(r, "expected a value");
+			return read_error(r, "expected a value");
 		out[d] = n.id;
 	}
 	return true;
@@ -45,7 +45,7 @@ read_kind(Read *r, ParamKind *kind)
 	else if (read_word(r, "scalar"))
 		*kind = P_scalar;
 	else
-		return read_fail(r, "expected tensor, size or scalar");
+		return read_error(r, "expected tensor, size or scalar");
 	return true;
 }
 
@@ -62,7 +62,7 @@ read_pack(Read *r, Param *p)
 		return false;
 	pack = NEW(r->arena, Pack);
 	if (!pack_parse_open(r->arena, text, strlen(text), pack, &why))
-		return read_fail(r, "the pack of %.40s: %s", p->name, why);
+		return read_error(r, "the pack of %.40s: %s", p->name, why);
 	p->pack = pack;
 	return true;
 }
@@ -81,7 +81,7 @@ read_param(Read *r, Header *h)
 	memset(&late, 0, sizeof late);
 	if (!read_id(r, &n) || !read_kind(r, &p.kind) || !(p.name = want_name(r)) || !want_sign(r, ":") ||
 	    !want_type(r, &t))
-		return read_fail(r, "expected a parameter");
+		return read_error(r, "expected a parameter");
 	p.read = read_word(r, "read");
 	p.written = read_word(r, "written");
 	if (p.kind == P_tensor && (!read_ids(r, "size", t.rank, late.size) ||
@@ -104,15 +104,15 @@ read_param(Read *r, Header *h)
 }
 
 static bool
-read_konst(Read *r, Header *h)
+read_constant(Read *r, Header *h)
 {
 	Define d;
 
 	d.name = want_name(r);
 	if (!d.name || !want_sign(r, "=") || !want_value(r, &d.value))
 		return false;
-	VEC_PUSH(r->arena, h->konst, r->k->nkonst, h->ckonst, d);
-	r->k->konst = h->konst;
+	VEC_PUSH(r->arena, h->constants, r->k->nconstants, h->cconstants, d);
+	r->k->constants = h->constants;
 	return true;
 }
 
@@ -143,9 +143,9 @@ read_item(Read *r, Header *h)
 	if (read_word(r, "smem"))
 		return want_int(r, 0, INT64_MAX, &r->k->smem);
 	if (read_word(r, "const"))
-		return read_konst(r, h);
+		return read_constant(r, h);
 	if (read_word(r, "param"))
-		return h->grid || h->body ? read_fail(r, "a parameter behind the grid") : read_param(r, h);
+		return h->grid || h->body ? read_error(r, "a parameter behind the grid") : read_param(r, h);
 	if (read_word(r, "assume"))
 		return read_assume(r, h);
 	if (!h->grid && !h->body && read_word(r, "grid")) {
@@ -156,7 +156,7 @@ read_item(Read *r, Header *h)
 		h->body = true;
 		return want_sign(r, "{") && read_block(r, r->k->body);
 	}
-	return read_fail(r, "expected warps, smem, const, param, grid, assume, body or '}'");
+	return read_error(r, "expected warps, smem, const, param, grid, assume, body or '}'");
 }
 
 static bool
@@ -169,7 +169,7 @@ read_late(Read *r, const Header *h)
 			p->size[d] = size < r->nval ? r->val[size] : NULL;
 			p->stride[d] = stride < r->nval ? r->val[stride] : NULL;
 			if ((size && !p->size[d]) || (stride && !p->stride[d]))
-				return read_fail(r, "a size or stride of %.40s is not defined", p->name);
+				return read_error(r, "a size or stride of %.40s is not defined", p->name);
 		}
 	}
 	return true;
@@ -188,10 +188,10 @@ read_kernel(Read *r)
 		if (!read_item(r, &h))
 			return false;
 	if (!h.body)
-		return read_fail(r, "a kernel without a body");
+		return read_error(r, "a kernel without a body");
 	if (!h.grid)
 		r->k->grid = NULL;
-	return read_late(r, &h) && (read_end(r) || read_fail(r, "something behind the kernel"));
+	return read_late(r, &h) && (read_end(r) || read_error(r, "something behind the kernel"));
 }
 
 Kernel *

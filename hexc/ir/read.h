@@ -20,7 +20,7 @@ typedef struct Read {
 /* Everything below skips blanks and // comments first.  The ones that return bool say whether the
  * thing was there; `want` ones report an error when it is not. */
 
-bool read_fail(Read *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* false */
+bool read_error(Read *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* false */
 bool read_end(Read *r);
 bool read_sign(Read *r, const char *sign);        /* punctuation */
 bool want_sign(Read *r, const char *sign);

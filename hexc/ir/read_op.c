@@ -12,7 +12,7 @@ typedef struct Line {
 	int64_t imm[DIM_MAX];
 	double fimm;
 	const char *text;
-	Pick *pick;
+	Lowering *lowering;
 	Src src;
 } Line;
 
@@ -26,7 +26,7 @@ read_results(Read *r, Line *l)
 	VEC_PUSH(r->arena, l->out, l->nout, l->cout, n);
 	while (read_sign(r, ",")) {
 		if (!read_id(r, &n))
-			return read_fail(r, "expected a value");
+			return read_error(r, "expected a value");
 		VEC_PUSH(r->arena, l->out, l->nout, l->cout, n);
 	}
 	return want_sign(r, "=");
@@ -47,7 +47,7 @@ want_op_code(Read *r, OpCode *code)
 	if (*code != O_none)
 		return true;
 	r->at = at;
-	return read_fail(r, "there is no op '%.40s'", name);
+	return read_error(r, "there is no op '%.40s'", name);
 }
 
 /* A value on the same line: on the next one it would be a result. */
@@ -84,7 +84,7 @@ read_imm(Read *r, Line *l)
 	if (read_word(r, "imm")) {
 		do {
 			if (n == DIM_MAX)
-				return read_fail(r, "more than %d numbers", DIM_MAX);
+				return read_error(r, "more than %d numbers", DIM_MAX);
 			if (!want_int(r, INT64_MIN, INT64_MAX, &l->imm[n++]))
 				return false;
 		} while (read_sign(r, ","));
@@ -108,7 +108,7 @@ read_types(Read *r, Line *l)
 			VEC_PUSH(r->arena, l->type, l->ntype, l->ctype, t);
 		} while (read_sign(r, ","));
 	}
-	return l->ntype == l->nout || read_fail(r, "%d results but %d types", l->nout, l->ntype);
+	return l->ntype == l->nout || read_error(r, "%d results but %d types", l->nout, l->ntype);
 }
 
 static bool
@@ -123,14 +123,14 @@ want_small(Read *r, int *out)
 }
 
 static bool
-read_pick(Read *r, Pick **out)
+read_lowering(Read *r, Lowering **out)
 {
-	Pick *p;
+	Lowering *p;
 	bool ok = true;
 
-	if (!read_word(r, "pick"))
+	if (!read_word(r, "lowering"))
 		return !r->bad;
-	p = *out = NEW(r->arena, Pick);
+	p = *out = NEW(r->arena, Lowering);
 	if (!want_sign(r, "{"))
 		return false;
 	while (ok && !read_sign(r, "}")) {
@@ -163,7 +163,7 @@ read_pick(Read *r, Pick **out)
 		else if (read_word(r, "cost"))
 			ok = want_float(r, &p->cost);
 		else
-			ok = read_fail(r, "expected a field of pick or '}'");
+			ok = read_error(r, "expected a field of lowering or '}'");
 	}
 	return ok && !r->bad;
 }
@@ -182,7 +182,7 @@ read_region(Read *r, Op *o, int which)
 	if (read_sign(r, "(")) {
 		do {
 			if (!read_id(r, &n) || !want_sign(r, ":") || !want_type(r, &t))
-				return read_fail(r, "expected an argument");
+				return read_error(r, "expected an argument");
 			if (!read_define(r, n, block_arg(b, t)))
 				return false;
 		} while (read_sign(r, ","));
@@ -200,13 +200,13 @@ read_op(Read *r, Block *b)
 
 	memset(&l, 0, sizeof l);
 	if (!read_results(r, &l) || !want_op_code(r, &l.code) || !read_operands(r, &l) || !read_imm(r, &l) ||
-	    !read_types(r, &l) || !read_pick(r, &l.pick) || !read_source(r, &l.src))
+	    !read_types(r, &l) || !read_lowering(r, &l.lowering) || !read_source(r, &l.src))
 		return false;
 	o = op_new(b, NULL, l.code, l.src, l.nin, l.in, l.nout, l.type);
 	memcpy(o->imm, l.imm, sizeof o->imm);
 	o->fimm = l.fimm;
 	o->text = l.text;
-	o->pick = l.pick;
+	o->lowering = l.lowering;
 	if (!read_end(r) && r->s[r->at] == '{') {
 		if (!read_region(r, o, 0))
 			return false;
@@ -224,11 +224,11 @@ bool
 read_block(Read *r, Block *b)
 {
 	if (r->depth == READ_DEPTH)
-		return read_fail(r, "more than %d nested regions", READ_DEPTH);
+		return read_error(r, "more than %d nested regions", READ_DEPTH);
 	r->depth++;
 	while (!read_sign(r, "}")) {
 		if (r->bad || read_end(r))
-			return read_fail(r, "unclosed block");
+			return read_error(r, "unclosed block");
 		if (!read_op(r, b))
 			return false;
 	}

@@ -20,7 +20,7 @@ place(const Read *r, size_t at)
 }
 
 bool
-read_fail(Read *r, const char *fmt, ...)
+read_error(Read *r, const char *fmt, ...)
 {
 	char text[300];
 	va_list ap;
@@ -73,7 +73,7 @@ read_sign(Read *r, const char *sign)
 bool
 want_sign(Read *r, const char *sign)
 {
-	return read_sign(r, sign) || read_fail(r, "expected '%s'", sign);
+	return read_sign(r, sign) || read_error(r, "expected '%s'", sign);
 }
 
 /* Bytes of the bare name at the cursor. */
@@ -105,7 +105,7 @@ read_word(Read *r, const char *word)
 bool
 want_word(Read *r, const char *word)
 {
-	return read_word(r, word) || read_fail(r, "expected '%s'", word);
+	return read_word(r, word) || read_error(r, "expected '%s'", word);
 }
 
 static int
@@ -135,15 +135,15 @@ want_quoted(Read *r, const char **out)
 				c = (char)(hex_digit(e[1]) * 16 + hex_digit(e[2]));
 				r->at += 3;
 			} else {
-				return read_fail(r, "unknown escape");
+				return read_error(r, "unknown escape");
 			}
 		}
 		if (c == '\0')
-			return read_fail(r, "a zero byte in a string");
+			return read_error(r, "a zero byte in a string");
 		text_add(&t, &c, 1);
 	}
 	*out = t.s ? t.s : "";
-	return r->at < r->n && r->s[r->at] == '"' ? r->at++, true : read_fail(r, "unclosed string");
+	return r->at < r->n && r->s[r->at] == '"' ? r->at++, true : read_error(r, "unclosed string");
 }
 
 const char *
@@ -159,7 +159,7 @@ want_name(Read *r)
 	if (n == 0) {
 		if (r->at < r->n && r->s[r->at] == '"')
 			return want_quoted(r, &s) ? s : NULL;
-		read_fail(r, "expected a name");
+		read_error(r, "expected a name");
 		return NULL;
 	}
 	r->at += n;
@@ -184,19 +184,19 @@ want_int(Read *r, int64_t lo, int64_t hi, int64_t *out)
 		uint64_t d = (uint64_t)(r->s[r->at] - '0');
 		if (x > (most - d) / 10) {
 			r->at = start;
-			return read_fail(r, "a number too large");
+			return read_error(r, "a number too large");
 		}
 		x = x * 10 + d;
 	}
 	if (r->bad || r->at == from)
-		return read_fail(r, "expected an integer");
+		return read_error(r, "expected an integer");
 	*out = x > INT64_MAX ? INT64_MIN : (int64_t)x;
 	if (neg && x <= INT64_MAX)
 		*out = -*out;
 	if (*out >= lo && *out <= hi)
 		return true;
 	r->at = start;
-	return read_fail(r, "%lld is out of range", (long long)*out);
+	return read_error(r, "%lld is out of range", (long long)*out);
 }
 
 bool
@@ -207,7 +207,7 @@ want_float(Read *r, double *out)
 	blanks(r);
 	n = text_read_float(r->s + r->at, r->n - r->at, out);
 	if (r->bad || n == 0)
-		return read_fail(r, "expected a float as the printer writes it");
+		return read_error(r, "expected a float as the printer writes it");
 	r->at += n;
 	return true;
 }
@@ -263,10 +263,10 @@ want_layout(Read *r, const Layout **out)
 	s = r->s + r->at;
 	e = memchr(s, '}', r->n - r->at);
 	if (!e)
-		return read_fail(r, "unclosed layout");
+		return read_error(r, "unclosed layout");
 	if (!layout_parse(l, s, (size_t)(e - s), &wrong) || !layout_is_sane(l)) {
 		r->at += wrong;
-		return read_fail(r, "not a layout");
+		return read_error(r, "not a layout");
 	}
 	r->at += (size_t)(e - s) + 1;
 	*out = l;
@@ -282,7 +282,7 @@ want_dtype(Read *r, DType *out)
 	n = name_length(r);
 	*out = dtype_find(r->s + r->at, n);
 	if (r->bad || *out == D_COUNT)
-		return read_fail(r, "expected an element type");
+		return read_error(r, "expected an element type");
 	r->at += n;
 	return true;
 }
@@ -327,7 +327,7 @@ want_type(Read *r, Type *out)
 		return false;
 	while (!read_sign(r, "]")) {
 		if (out->rank == DIM_MAX)
-			return read_fail(r, "more than %d dims", DIM_MAX);
+			return read_error(r, "more than %d dims", DIM_MAX);
 		if (out->rank && !want_sign(r, ","))
 			return false;
 		if (read_sign(r, "?"))
@@ -336,12 +336,12 @@ want_type(Read *r, Type *out)
 			return false;
 		out->rank++;
 	}
-	if (read_word(r, "spread")) {
-		int64_t spread;
+	if (read_word(r, "order")) {
+		int64_t bit_order;
 
-		if (!want_int(r, 1, 99, &spread))
+		if (!want_int(r, 1, 99, &bit_order))
 			return false;
-		out->spread = (int)spread;
+		out->bit_order = (int)bit_order;
 	}
 	if (!read_sign(r, "@"))
 		return !r->bad;
@@ -378,7 +378,7 @@ read_define(Read *r, Name n, Val *v)
 		r->nval = size;
 	}
 	if (n.id == 0 || r->val[n.id])
-		return read_fail(r, "%%%u is defined twice", (unsigned)n.id);
+		return read_error(r, "%%%u is defined twice", (unsigned)n.id);
 	v->id = n.id;
 	v->name = n.name;
 	r->val[n.id] = v;
@@ -391,7 +391,7 @@ want_val(Read *r, Val **out)
 	Name n;
 
 	if (!read_id(r, &n))
-		return read_fail(r, "expected a value");
+		return read_error(r, "expected a value");
 	*out = n.id < r->nval ? r->val[n.id] : NULL;
-	return *out || n.id == 0 || read_fail(r, "%%%u is not defined", (unsigned)n.id);
+	return *out || n.id == 0 || read_error(r, "%%%u is not defined", (unsigned)n.id);
 }

@@ -8,10 +8,10 @@ sparse_of(const Type *values, const Type *positions, int dim, Sparse *out)
 	int unit = m == n ? 1 : 2;
 
 	if (positions->dtype == D_u1) {
-		*out = (Sparse){ .group = 2, .kept = 1, .unit = 1, .places = 1 };
+		*out = (Sparse){ .group = 2, .kept = 1, .unit = 1, .npos = 1 };
 		return m == n;
 	}
-	*out = (Sparse){ .group = 4 * unit, .kept = 2 * unit, .unit = unit, .places = 2 };
+	*out = (Sparse){ .group = 4 * unit, .kept = 2 * unit, .unit = unit, .npos = 2 };
 	return positions->dtype == D_u2 && m * unit == n && n % out->kept == 0;
 }
 
@@ -41,7 +41,7 @@ kernel_is_sparse(const Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_expand)
+		if (o->code == O_sparse_expand)
 			return true;
 	return false;
 }
@@ -52,6 +52,6 @@ kernel_skip_zeros(Kernel *k, bool skip)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_expand)
+		if (o->code == O_sparse_expand)
 			o->imm[1] = !skip;
 }

@@ -5,9 +5,9 @@
 #include "hexc/ir/ir.h"
 
 /* A group of `group` neighbours along the dim is made of `kept` values, `unit` of them side by side for each
- * of `places` positions: 2 of 4 (unit 1), 4 of 8 in pairs (unit 2), 1 of 2. */
+ * of `npos` positions: 2 of 4 (unit 1), 4 of 8 in pairs (unit 2), 1 of 2. */
 typedef struct Sparse {
-	int group, kept, unit, places;
+	int group, kept, unit, npos;
 } Sparse;
 
 /* What tiles of values and positions mean along `dim`; false: their types and extents there mean nothing.

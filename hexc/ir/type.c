@@ -1,5 +1,5 @@
 /* type.c - types of values, and what one must be by itself: extents in range, a layout that fits them. */
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "hexc/ir/verify.h"
 #include <string.h>
 
@@ -96,15 +96,16 @@ type_size(const Type *t)
 }
 
 void
-type_coord(const Type *t, int64_t elem, int64_t *coord)
+type_coord(const Type *t, int64_t elem, int64_t *index)
 {
-	row_major_coord(t->rank, t->shape, elem, coord);
+	row_major_coord(t->rank, t->shape, elem, index);
 }
 
 bool
 type_same(const Type *a, const Type *b)
 {
-	if (a->dtype != b->dtype || a->space != b->space || a->rank != b->rank || a->spread != b->spread)
+	if (a->dtype != b->dtype || a->space != b->space || a->rank != b->rank ||
+	    a->bit_order != b->bit_order)
 		return false;
 	for (int i = 0; i < a->rank; i++)
 		if (a->shape[i] != b->shape[i])
@@ -130,8 +131,8 @@ type_print(Arena *a, const Type *t)
 			text_printf(&s, "%lld", (long long)t->shape[i]);
 	}
 	text_printf(&s, "]");
-	if (t->spread)
-		text_printf(&s, " spread %d", t->spread);
+	if (t->bit_order)
+		text_printf(&s, " order %d", t->bit_order);
 	return s.s;
 }
 
@@ -181,20 +182,20 @@ check_layout(Arena *a, const Type *t, int warps)
 
 /* Only narrow numbers in registers have an order other than the natural one; it fills whole words. */
 static const char *
-check_spread(Arena *a, const Type *t)
+check_bit_order(Arena *a, const Type *t)
 {
 	int bits = dtype_info[t->dtype].bits;
 	int64_t regs;
 
 	if (t->space != S_reg || !dtype_is_narrow(t->dtype))
-		return "a spread of other than a register tile of at most 8 bits";
-	if (!spread_valid(bits, t->spread))
-		return arena_printf(a, "spread %d", t->spread);
+		return "a bit order of other than a register tile of at most 8 bits";
+	if (!bit_order_valid(bits, t->bit_order))
+		return arena_printf(a, "order %d", t->bit_order);
 	regs = t->layout ? layout_cosize(t->layout, AX_reg) : 0;
-	if (regs % spread_unit(bits, t->spread))
-		return arena_printf(a, "%lld elements of a lane, not whole words in spread %d",
+	if (regs % bit_order_unit(bits, t->bit_order))
+		return arena_printf(a, "%lld elements of a lane, not whole words in order %d",
 		                    (long long)regs,
-		                    t->spread);
+		                    t->bit_order);
 	return NULL;
 }
 
@@ -224,5 +225,5 @@ type_check(Arena *a, const Type *t, int warps)
 	if (t->pinned && !t->layout)
 		return "pinned without a layout";
 	bad = t->layout ? check_layout(a, t, warps) : NULL;
-	return bad || t->spread == 0 ? bad : check_spread(a, t);
+	return bad || t->bit_order == 0 ? bad : check_bit_order(a, t);
 }

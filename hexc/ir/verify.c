@@ -11,13 +11,14 @@ typedef struct Verify {
 } Verify;
 
 static bool
-broken(Verify *v, const Op *o, const char *what)
+verify_error(Verify *v, const Op *o, const char *what)
 {
 	const char *op = o && o->code < O_COUNT ? op_info[o->code].name : "kernel";
 	Src src = o ? o->src : v->k->src;
 
 	if (v->ok)
-		diag_fail(v->k->unit->diag, DC_INTERNAL, src, "internal: after %s: kernel %s: %s%s: %s",
+		diag_class_error(v->k->unit->diag, DC_INTERNAL, src, "internal: after %s: kernel %s: "
+		                                                     "%s%s: %s",
 		          v->after, v->k->name ? v->k->name : "?", o ? "op " : "", op, what);
 	v->ok = false;
 	return false;
@@ -33,15 +34,15 @@ define(Verify *v, const Op *o, const Val *x, const Op *def, const Block *b, int 
 	unsigned id;
 
 	if (!x)
-		return broken(v, o, "a result or argument is missing");
+		return verify_error(v, o, "a result or argument is missing");
 	id = x->id;
 	if (x->id == 0 || x->id > v->k->nval || v->used[x->id])
-		return broken(v, o, arena_printf(a, "id %%%u is used twice or out of range", id));
+		return verify_error(v, o, arena_printf(a, "id %%%u is used twice or out of range", id));
 	if (x->def != def || x->block != b || x->index != index)
-		return broken(v, o, arena_printf(a, "value %%%u points to another place", id));
+		return verify_error(v, o, arena_printf(a, "value %%%u points to another place", id));
 	bad = type_check(a, &x->type, v->k->warps);
 	if (bad)
-		return broken(v, o, arena_printf(a, "value %%%u: %s", id, bad));
+		return verify_error(v, o, arena_printf(a, "value %%%u: %s", id, bad));
 	v->used[x->id] = true;
 	v->seen[x->id] = x;
 	return true;
@@ -61,8 +62,9 @@ use(Verify *v, const Op *o, const Val *x, const char *what)
 	if (visible(v, x))
 		return true;
 	if (!x)
-		return broken(v, o, arena_printf(a, "%s is missing", what));
-	return broken(v, o, arena_printf(a, "%s %%%u is not defined before its use", what, (unsigned)x->id));
+		return verify_error(v, o, arena_printf(a, "%s is missing", what));
+	return verify_error(v, o, arena_printf(a, "%s %%%u is not defined before its "
+	                                          "use", what, (unsigned)x->id));
 }
 
 /* ---- ops and blocks ------------------------------------------------------------------------------ */
@@ -77,19 +79,19 @@ verify_counts(Verify *v, const Op *o)
 	int nblk = 0;
 
 	if (o->code <= O_none || o->code >= O_COUNT)
-		return broken(v, NULL, "an op has no code");
+		return verify_error(v, NULL, "an op has no code");
 	info = &op_info[o->code];
 	if (o->code == O_for || o->code == O_if)
 		nblk = o->code == O_for ? 1 : 2;
 	if (o->nin < 0 || o->nout < 0 || (info->nin != V && info->nin != o->nin))
-		return broken(v, o, arena_printf(a, "%d operands, not %d", o->nin, info->nin));
+		return verify_error(v, o, arena_printf(a, "%d operands, not %d", o->nin, info->nin));
 	if (info->nout != V && info->nout != o->nout)
-		return broken(v, o, arena_printf(a, "%d results, not %d", o->nout, info->nout));
+		return verify_error(v, o, arena_printf(a, "%d results, not %d", o->nout, info->nout));
 	for (int r = 0; r < 2; r++) {
 		if ((o->blk[r] != NULL) != (r < nblk))
-			return broken(v, o, "wrong number of regions");
+			return verify_error(v, o, "wrong number of regions");
 		if (r < nblk && (o->blk[r]->owner != o || o->blk[r]->kernel != v->k))
-			return broken(v, o, "a region belongs to another op");
+			return verify_error(v, o, "a region belongs to another op");
 	}
 	return true;
 }
@@ -103,22 +105,22 @@ verify_written(Verify *v, const Op *o)
 	if (o->code != O_store || o->in[1]->type.space != S_global)
 		return true;
 	p = val_param(v->k, view_root(o->in[1]));
-	return (p && p->written) || broken(v, o, "the destination is not an out or inout parameter");
+	return (p && p->written) || verify_error(v, o, "the destination is not an out or inout parameter");
 }
 
 static bool
-has_spread(const Op *o)
+has_bit_order(const Op *o)
 {
 	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->type.spread)
+		if (o->in[i]->type.bit_order)
 			return true;
 	for (int i = 0; i < o->nout; i++)
-		if (o->out[i]->type.spread)
+		if (o->out[i]->type.bit_order)
 			return true;
 	return false;
 }
 
-/* Does the op take elements of that type, by column `types`?  Types of temporary values have no arithmetic. */
+/* Does the op take elements of that type, by column `types`?  Temporary values have no arithmetic. */
 static const char *
 verify_types(Arena *a, const Op *o)
 {
@@ -153,20 +155,20 @@ verify_op(Verify *v, const Op *o)
 		bad = o->out[i] ? type_check(v->k->unit->arena, &o->out[i]->type, v->k->warps)
 		                : "a result is missing";
 	if (bad)
-		return broken(v, o, bad);
+		return verify_error(v, o, bad);
 	for (int i = 0; i < o->nin; i++)
 		if (!use(v, o, o->in[i], "operand"))
 			return false;
 	for (int r = 0; r < 2; r++)
 		if (o->blk[r] && !verify_block(v, o->blk[r], o))
 			return false;
-	if (!op_is(o, F_SPREAD) && has_spread(o))
-		return broken(v, o, "it takes tiles in natural order only");
+	if (!op_is(o, F_BIT_ORDER) && has_bit_order(o))
+		return verify_error(v, o, "it takes tiles in natural order only");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (!bad)
 		bad = verify_types(v->k->unit->arena, o);
 	if (bad)
-		return broken(v, o, bad);
+		return verify_error(v, o, bad);
 	if (!verify_written(v, o))
 		return false;
 	for (int i = 0; i < o->nout; i++)
@@ -182,11 +184,11 @@ verify_links(Verify *v, const Block *b, const Op *owner)
 
 	for (const Op *o = b->first; o; prev = o, o = o->next)
 		if (o->prev != prev || o->parent != b)
-			return broken(v, owner, "the list of ops is torn");
+			return verify_error(v, owner, "the list of ops is torn");
 	if (b->last != prev)
-		return broken(v, owner, "the list of ops is torn");
+		return verify_error(v, owner, "the list of ops is torn");
 	if (!prev || prev->code != O_yield)
-		return broken(v, owner, "a block does not end in yield");
+		return verify_error(v, owner, "a block does not end in yield");
 	return true;
 }
 
@@ -200,7 +202,7 @@ verify_block(Verify *v, const Block *b, const Op *owner)
 			return false;
 	for (const Op *o = b->first; o; o = o->next) {
 		if (o->code == O_yield && o != b->last)
-			return broken(v, o, "not the last of its block");
+			return verify_error(v, o, "not the last of its block");
 		if (!verify_op(v, o))
 			return false;
 	}
@@ -230,19 +232,19 @@ verify_params(Verify *v)
 	Kernel *k = v->k;
 
 	if (k->body->narg != k->nparam || k->body->owner)
-		return broken(v, NULL, "body arguments and parameters differ");
+		return verify_error(v, NULL, "body arguments and parameters differ");
 	for (int i = 0; i < k->nparam; i++) {
 		const Param *p = &k->param[i];
 		if (!p->val || k->body->arg[i] != p->val)
-			return broken(v, NULL, "body arguments and parameters differ");
+			return verify_error(v, NULL, "body arguments and parameters differ");
 		if (!define(v, NULL, p->val, NULL, k->body, i))
 			return false;
 		if ((p->kind == P_tensor) != (p->val->type.space == S_global) ||
 		    (p->kind != P_tensor && p->val->type.space != S_scalar) ||
 		    (p->kind == P_size && p->val->type.dtype != D_i64))
-			return broken(v, NULL, "a parameter's type does not fit its kind");
+			return verify_error(v, NULL, "a parameter's type does not fit its kind");
 		if (p->kind != P_tensor && (p->mult < 0 || p->lo > p->hi))
-			return broken(v, NULL, "a parameter's facts contradict each other");
+			return verify_error(v, NULL, "a parameter's facts contradict each other");
 	}
 	return true;
 }
@@ -258,9 +260,10 @@ verify_sizes(Verify *v)
 			if (!use(v, NULL, p->size[d], "a size") || !use(v, NULL, p->stride[d], "a stride"))
 				return false;
 			if (!index_scalar(p->size[d]) || !index_scalar(p->stride[d]))
-				return broken(v, NULL, "a size or stride is not an i64 scalar");
+				return verify_error(v, NULL, "a size or stride is not an i64 scalar");
 			if (ext >= 0 && (!val_is_const(p->size[d], &c) || c != ext))
-				return broken(v, NULL, "a static extent differs from the tensor's size");
+				return verify_error(v, NULL, "a static extent differs from the tensor's "
+				                             "size");
 		}
 	}
 	return true;
@@ -273,26 +276,26 @@ verify_grid(Verify *v)
 	Op *y;
 
 	if (!k->grid || k->grid->owner || k->grid->narg)
-		return broken(v, NULL, "no grid block, or one with an owner or arguments");
+		return verify_error(v, NULL, "no grid block, or one with an owner or arguments");
 	if (!verify_block(v, k->grid, NULL))
 		return false;
 	y = k->grid->last;
 	if (y->nin != 3)
-		return broken(v, y, "the grid yields x, y and z");
+		return verify_error(v, y, "the grid yields x, y and z");
 	for (int i = 0; i < 3; i++)
 		if (!index_scalar(y->in[i]))
-			return broken(v, y, "the grid yields i64 scalars");
+			return verify_error(v, y, "the grid yields i64 scalars");
 	for (int i = 0; i < k->nassume; i++) {
 		const Val *c = k->assume[i].cond;
 		if (!use(v, NULL, c, "an assumption"))
 			return false;
 		if (!type_is_cond(&c->type))
-			return broken(v, NULL, "an assumption is not a bool scalar");
+			return verify_error(v, NULL, "an assumption is not a bool scalar");
 	}
 	for (OpWalk w = { k->grid->first, k->grid }; w.next;) {
 		const Op *o = walk_next(&w);
 		if (!op_is(o, F_PURE | F_TERM) || o->code == O_block_id)
-			return broken(v, o, "the grid block only computes");
+			return verify_error(v, o, "the grid block only computes");
 		for (int i = 0; i < o->nout; i++)
 			v->seen[o->out[i]->id] = NULL;
 	}
@@ -308,12 +311,12 @@ kernel_verify(Kernel *k, const char *after)
 	v.seen = NEWN(a, const Val *, (size_t)k->nval + 1);
 	v.used = NEWN(a, bool, (size_t)k->nval + 1);
 	if (k->warps < 1 || k->warps > 32)
-		return broken(&v, NULL, "warps per block are not 1 to 32");
+		return verify_error(&v, NULL, "warps per block are not 1 to 32");
 	if (!k->body || !verify_params(&v) || !verify_grid(&v))
-		return broken(&v, NULL, "no body");
+		return verify_error(&v, NULL, "no body");
 	if (!verify_block(&v, k->body, NULL) || !verify_sizes(&v))
 		return false;
 	if (k->body->last->nin != 0)
-		return broken(&v, k->body->last, "the body yields nothing");
+		return verify_error(&v, k->body->last, "the body yields nothing");
 	return true;
 }

@@ -103,7 +103,7 @@ shape_load(Arena *a, const Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Type natural = *t;
 
-	natural.spread = 0; /* what an instruction makes of it is the matter of pass prove */
+	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass prove */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
@@ -121,7 +121,8 @@ shape_store(Arena *a, const Op *o)
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
 	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
 		return "imm is no kind of store";
-	if (IMM(o, update) && (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
+	if (IMM(o, update) &&
+	    (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
 	return NULL;
 }
@@ -191,10 +192,10 @@ shape_wait(Arena *a, const Op *o)
 const char *
 shape_print(Arena *a, const Op *o)
 {
-	if (!o->text || say_operands(o->text) != o->nin)
+	if (!o->text || message_operands(o->text) != o->nin)
 		return arena_printf(a, "%d operands, but not as many {} in the text", o->nin);
 	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->type.space != S_scalar || !say_takes(o->in[i]->type.dtype))
+		if (o->in[i]->type.space != S_scalar || !message_takes(o->in[i]->type.dtype))
 			return arena_printf(a, "%s cannot be printed", type_print(a, &o->in[i]->type));
 	return NULL;
 }

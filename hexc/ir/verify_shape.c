@@ -27,7 +27,7 @@ same_shape(const Type *x, const Type *y)
 	Type t = *x;
 
 	t.dtype = y->dtype;
-	t.spread = y->spread;
+	t.bit_order = y->bit_order;
 	return type_same(&t, y);
 }
 
@@ -102,7 +102,7 @@ shape_relayout(Arena *a, const Op *o)
 }
 
 const char *
-shape_hold(Arena *a, const Op *o)
+shape_pin(Arena *a, const Op *o)
 {
 	return o->out[0]->type.pinned ? shape_relayout(a, o) : "the result has no pinned layout";
 }
@@ -139,8 +139,8 @@ shape_lookup(Arena *a, const Op *o)
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
 		return "operands or results that are no register tiles";
-	if (x->spread || t->spread || (i->spread && i->spread != 4))
-		return "a spread, other than one of 4 of the indices";
+	if (x->bit_order || t->bit_order || (i->bit_order && i->bit_order != 4))
+		return "a bit order, other than 4 of the indices";
 	if (!same_shape(i, t) || x->dtype != t->dtype)
 		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
 		                    t);
@@ -162,7 +162,7 @@ shape_cast(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 
-	if (t->spread)
+	if (t->bit_order)
 		return "a result that is not in natural order";
 	return is_value(t) && same_shape(x, t) ? NULL : types_differ(a, "shapes differ", x, t);
 }
@@ -179,7 +179,7 @@ shape_bitcast(Arena *a, const Op *o)
 }
 
 const char *
-shape_clip(Arena *a, const Op *o)
+shape_mask(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	int n = 0;
@@ -187,7 +187,7 @@ shape_clip(Arena *a, const Op *o)
 	if (o->nin < 1 || t->space != S_reg || !type_same(&o->in[0]->type, t))
 		return "not a register tile, or the result has another type";
 	if (IMM(o, dims) < 1 || IMM(o, dims) >= (int64_t)1 << t->rank)
-		return "no dims to clip, or dims that the tile does not have";
+		return "no dims to mask, or dims that the tile does not have";
 	for (int d = 0; d < t->rank; d++)
 		n += (int)(IMM(o, dims) >> d & 1);
 	if (o->nin != 1 + n)

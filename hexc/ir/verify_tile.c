@@ -7,7 +7,7 @@ both_reg(const Op *o)
 {
 	return o->in[0]->type.space == S_reg && o->out[0]->type.space == S_reg &&
 	       o->in[0]->type.dtype == o->out[0]->type.dtype &&
-	       o->in[0]->type.spread == o->out[0]->type.spread;
+	       o->in[0]->type.bit_order == o->out[0]->type.bit_order;
 }
 
 const char *
@@ -65,7 +65,9 @@ shape_shift(Arena *a, const Op *o)
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
 		return "no such dim";
-	return IMM(o, by) >= 1 && IMM(o, by) < x->shape[IMM(o, dim)] ? NULL : "moves all elements out, or none";
+	if (IMM(o, by) < 1 || IMM(o, by) >= x->shape[IMM(o, dim)])
+		return "moves all elements out, or none";
+	return NULL;
 }
 
 const char *
@@ -82,7 +84,9 @@ shape_slice(Arena *a, const Op *o)
 	r.shape[d] = t->shape[d];
 	if (!same_shape(&r, t))
 		return types_differ(a, "another dim changes", x, t);
-	return IMM(o, from) >= 0 && IMM(o, from) <= x->shape[d] - t->shape[d] ? NULL : "reaches outside the tile";
+	if (IMM(o, from) < 0 || IMM(o, from) > x->shape[d] - t->shape[d])
+		return "reaches outside the tile";
+	return NULL;
 }
 
 const char *
@@ -92,7 +96,7 @@ shape_concat(Arena *a, const Op *o)
 	int64_t d = IMM(o, dim);
 	Type r = *x;
 
-	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->spread || y->spread)
+	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->bit_order || y->bit_order)
 		return types_differ(a, "not register tiles of one type", x, y);
 	if (d < 0 || d >= x->rank || d >= y->rank)
 		return "no such dim";
@@ -138,7 +142,7 @@ expanded(Arena *a, const Type *v, const Type *p, int64_t dim, Type *out)
 }
 
 const char *
-shape_expand(Arena *a, const Op *o)
+shape_sparse_expand(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Type want;

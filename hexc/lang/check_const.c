@@ -40,7 +40,7 @@ const_double(const Value *v)
 }
 
 static Value
-wrong(Lower *l, Src src, const char *why)
+const_error(Lower *l, Src src, const char *why)
 {
 	diag_error(l->diag, src, "%s", why);
 	return value_none();
@@ -87,7 +87,8 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 		diag_error(l->diag, src, "%s does not fit %s, which has no sign", check_describe(l, c), name);
 		return false;
 	}
-	if (!flt && !num_fits(d, c->i)) {
+	/* here a negative number is one, not the bits of a large u64 */
+	if (!flt && (c->i < num_min(d) || !num_fits(d, c->i))) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
 		           name, (long long)num_min(d),
 		           dtype_past_i64(d) ? "18446744073709551615"
@@ -105,16 +106,16 @@ const_unary(Lower *l, Tok op, Src src, Value x)
 		if (x.kind == VK_flt)
 			return value_flt(-x.f);
 		if (x.kind == VK_int)
-			return x.i == INT64_MIN ? wrong(l, src, too_big) : value_int(-x.i);
-		return wrong(l, src, "a bool has no negative: write `!`");
+			return x.i == INT64_MIN ? const_error(l, src, too_big) : value_int(-x.i);
+		return const_error(l, src, "a bool has no negative: write `!`");
 	case TK_bang:
 		if (x.kind == VK_bool)
 			return value_bool(!x.i);
-		return wrong(l, src, "`!` needs a condition: compare the number with 0");
+		return const_error(l, src, "`!` needs a condition: compare the number with 0");
 	default:
 		if (x.kind == VK_int)
 			return value_int(~x.i);
-		return wrong(l, src, "`~` needs an integer");
+		return const_error(l, src, "`~` needs an integer");
 	}
 }
 
@@ -131,7 +132,7 @@ int_binary(Lower *l, Tok op, Src src, int64_t x, int64_t y)
 	case TK_slash:
 	case TK_percent:
 		if (y == 0)
-			return wrong(l, src, "division by zero");
+			return const_error(l, src, "division by zero");
 		if (y == -1)
 			over = op == TK_slash && __builtin_sub_overflow((int64_t)0, x, &r);
 		else
@@ -143,15 +144,15 @@ int_binary(Lower *l, Tok op, Src src, int64_t x, int64_t y)
 	case TK_shl:
 	case TK_shr:
 		if (y < 0 || y > 62)
-			return wrong(l, src, "a shift of a constant is by 0 to 62 bits");
+			return const_error(l, src, "a shift of a constant is by 0 to 62 bits");
 		if (op == TK_shl)
 			over = __builtin_mul_overflow(x, (int64_t)1 << y, &r);
 		else
 			r = x < 0 ? ~(~x >> y) : x >> y;
 		break;
-	default: return wrong(l, src, "`&&` and `||` need conditions: compare the number with 0");
+	default: return const_error(l, src, "`&&` and `||` need conditions: compare the number with 0");
 	}
-	return over ? wrong(l, src, too_big) : value_int(r);
+	return over ? const_error(l, src, too_big) : value_int(r);
 }
 
 static Value
@@ -162,7 +163,7 @@ flt_binary(Lower *l, Tok op, Src src, double x, double y)
 	case TK_minus: return value_flt(x - y);
 	case TK_star: return value_flt(x * y);
 	case TK_slash: return value_flt(x / y);
-	default: return wrong(l, src, "the operator needs integers");
+	default: return const_error(l, src, "the operator needs integers");
 	}
 }
 
@@ -177,7 +178,7 @@ bool_binary(Lower *l, Tok op, Src src, bool x, bool y)
 	case TK_ne:
 	case TK_caret: return value_bool(x != y);
 	case TK_eq: return value_bool(x == y);
-	default: return wrong(l, src, "the operator needs numbers, not conditions");
+	default: return const_error(l, src, "the operator needs numbers, not conditions");
 	}
 }
 
@@ -204,7 +205,8 @@ const_binary(Lower *l, Tok op, Src src, Value x, Value y)
 	if (x.kind == VK_bool && y.kind == VK_bool)
 		return bool_binary(l, op, src, x.i != 0, y.i != 0);
 	if (x.kind == VK_bool || y.kind == VK_bool)
-		return wrong(l, src, "the operator joins a condition and a number: compare the number first");
+		return const_error(l, src, "the operator joins a condition and a number: compare the "
+		                           "number first");
 	o = order(&x, &y);
 	switch (op) {
 	case TK_lt: return value_bool(o == -1);

@@ -209,8 +209,8 @@ Val *lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what);
 bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
 /* Only the shape: rank and extents of `t`, whose dtype is left alone. */
 bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
-/* Spread a value of the right element type to the shape of t. */
-Val *lower_spread(Lower *l, Src src, Value v, Type t);
+/* Broadcast a value of the right element type to the shape of t. */
+Val *lower_broadcast_to(Lower *l, Src src, Value v, Type t);
 /* Edges of the elementwise combination of n operands with result type t. */
 void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
 /* An i64 scalar, or NULL after a report that names `what`. */
@@ -265,14 +265,14 @@ Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
 Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
 Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 
-/* ---- lower_atomic.c, lower_say.c ------------------------------------------------------------- */
+/* ---- lower_atomic.c, lower_message.c --------------------------------------------------------- */
 
 /* A statement atomic_add(T[slice], x) or such; false: it is none. */
 bool lower_atomic(Lower *l, const Expr *e);
 Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 /* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
-bool lower_say(Lower *l, const Expr *e);
-Value lower_say_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+bool lower_message(Lower *l, const Expr *e);
+Value lower_message_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 
 /* ---- lower_scan.c ---------------------------------------------------------------------------- */
 
@@ -326,6 +326,6 @@ void lower_if(Lower *l, const Stmt *s);
 /* The layout written in `spec` for a tile of type t (S_reg or S_shared); NULL after a report. */
 const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name);
 /* v, lying so. */
-Val *lower_hold(Lower *l, Src src, Val *v, const Layout *layout);
+Val *lower_pin(Lower *l, Src src, Val *v, const Layout *layout);
 Value lower_relayout(Lower *l, const Expr *e);
 #endif

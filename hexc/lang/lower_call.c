@@ -54,8 +54,8 @@ static const Builtin builtin[] = {
 	{ "atomic_max", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_max(T[slice], x);" },
 	{ "atomic_min", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_min(T[slice], x);" },
 	{ "relayout", 1, 1, O_none, lower_relayout, "relayout(x)" },
-	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_say_value, "print(\"text {}\", x, ...);" },
-	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_say_value, "assert(condition, \"text\");" },
+	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "print(\"text {}\", x, ...);" },
+	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "assert(condition, \"text\");" },
 	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
 };
 
@@ -219,7 +219,7 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 	    !check_dtype(l, code, t.dtype, e->src, value_is_const(&o[0].v) ? o[1].e : o[0].e))
 		return value_none();
 	for (int i = 0; i < e->narg; i++)
-		in[i] = lower_spread(l, e->src, o[i].v, t);
+		in[i] = lower_broadcast_to(l, e->src, o[i].v, t);
 	if (type_is_index(&t) && e->narg == 2)
 		r.v = put_index(l, code, e->src, in[0], in[1]);
 	else
@@ -253,7 +253,7 @@ choose(Lower *l, const Expr *e, Operand *o, DType d, Value *r)
 	tc = t;
 	tc.dtype = D_bool;
 	for (int i = 0; i < 3; i++)
-		in[i] = lower_spread(l, e->src, o[i].v, i ? t : tc);
+		in[i] = lower_broadcast_to(l, e->src, o[i].v, i ? t : tc);
 	*r = (Value){ .kind = VK_val, .v = put_op(l, O_select, e->src, 3, in, t) };
 	lower_join_edges(l, 3, o, &t, r);
 	return true;

@@ -193,8 +193,8 @@ lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y)
 		return const_binary(l, op, src, x.v, y.v);
 	if (!lower_join(l, src, 2, o, &t) || !check_op(l, r, src, o, t.dtype))
 		return value_none();
-	a = lower_spread(l, src, o[0].v, t);
-	b = lower_spread(l, src, o[1].v, t);
+	a = lower_broadcast_to(l, src, o[0].v, t);
+	b = lower_broadcast_to(l, src, o[1].v, t);
 	if (r->swap) {
 		Val *c = a;
 		a = b;

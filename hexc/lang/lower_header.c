@@ -254,7 +254,7 @@ lower_consts(Lower *l)
 			VEC_PUSH(l->arena, list, n, cap,
 			         ((Define){ c->name, v.kind == VK_type ? type_value((DType)v.i) : v.i }));
 	}
-	l->k->konst = list;
-	l->k->nkonst = n;
+	l->k->constants = list;
+	l->k->nconstants = n;
 	set_warps(l);
 }

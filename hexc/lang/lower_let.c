@@ -199,7 +199,7 @@ let_register(Lower *l, const Stmt *s, const Layout **pin)
 		return v;
 	*pin = lower_layout(l, &s->type, &v.v->type, s->name);
 	if (*pin)
-		v.v = lower_hold(l, s->src, v.v, *pin);
+		v.v = lower_pin(l, s->src, v.v, *pin);
 	return v;
 }
 
@@ -235,7 +235,7 @@ let_plain(Lower *l, const Stmt *s)
 	if (v.kind == VK_view) {
 		v = lower_load_tile(l, (Operand){ v, s->value });
 		if (v.kind == VK_val)
-			IMM_SET(v.v->def, free, 1); /* in registers or in shared memory: see hexc/pass/place.h */
+			IMM_SET(v.v->def, free, 1); /* registers or shared memory: hexc/pass/assign_space.h */
 		return v;
 	}
 	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;

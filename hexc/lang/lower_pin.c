@@ -17,10 +17,10 @@ typedef struct Pin {
 	Layout *layout;
 } Pin;
 
-static bool refuse(const Pin *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static bool pin_error(const Pin *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static bool
-refuse(const Pin *p, const char *fmt, ...)
+pin_error(const Pin *p, const char *fmt, ...)
 {
 	char *text = NEWN(p->l->arena, char, 1024);
 	va_list ap;
@@ -51,15 +51,16 @@ right_shape(const Pin *p)
 	const Layout *l = p->layout;
 
 	if (l->ndim != p->t->rank)
-		return refuse(p, "it has %d dimensions, but the tile is %s: give one list of digits for each",
-		              l->ndim, type_print(p->l->arena, p->t));
+		return pin_error(p, "it has %d dimensions, but the tile is %s: give one list of digits "
+		                    "for each",
+		                 l->ndim, type_print(p->l->arena, p->t));
 	for (int d = 0; d < p->t->rank; d++)
 		if (layout_extent(l, d) != p->t->shape[d])
-			return refuse(p,
+			return pin_error(p,
 			              "the digits of dimension %d make %lld elements, but the tile is %s: "
 			              "they must make %lld",
-			              d, (long long)layout_extent(l, d), type_print(p->l->arena, p->t),
-			              (long long)p->t->shape[d]);
+			                 d, (long long)layout_extent(l, d), type_print(p->l->arena, p->t),
+			                 (long long)p->t->shape[d]);
 	return true;
 }
 
@@ -74,20 +75,21 @@ right_axes(const Pin *p)
 		bool thread = it->axis == AX_reg || it->axis == AX_lane || it->axis == AX_warp;
 
 		if (reg ? !thread || (i >= l->n && it->axis == AX_reg) : it->axis != AX_mem || i >= l->n)
-			return refuse(p, "a %s",
-			              reg ? "register tile lies in lanes, warps and registers: write "
+			return pin_error(p, "a %s",
+			                 reg ? "register tile lies in lanes, warps and registers: write "
 			                    "strides like 1@reg, 4@lane, 1@warp, and copies as +[4:1@lane]"
-			                  : "shared tile lies in memory: write strides as plain numbers");
+			                     : "shared tile lies in memory: write strides as plain numbers");
 		if (it->extent > 1 && it->stride < 1)
-			return refuse(p, "a stride of %lld puts several elements into one place: strides are "
+			return pin_error(p, "a stride of %lld puts several elements into one place: "
+			                    "strides are "
 			                 "1 or more",
-			              (long long)it->stride);
+			                 (long long)it->stride);
 	}
 	for (int a = 0; a < AX_COUNT; a++)
 		if (l->offset[a])
-			return refuse(p, "it starts at %lld on axis %s: places count from 0, leave the "
+			return pin_error(p, "it starts at %lld on axis %s: places count from 0, leave the "
 			                 "offset out",
-			              (long long)l->offset[a], axis_name((Axis)a));
+			                 (long long)l->offset[a], axis_name((Axis)a));
 	return true;
 }
 
@@ -99,7 +101,7 @@ thread_slot(const Pin *p, int64_t elem, int64_t copy, int64_t regs)
 {
 	const Layout *l = p->layout;
 	int64_t c[DIM_MAX] = { 0 };
-	Place at;
+	Coord at;
 
 	type_coord(p->t, elem, c);
 	at = layout_at(l, c);
@@ -121,12 +123,12 @@ held_twice(const Pin *p, int64_t slot, int64_t elem, int64_t copies, int64_t reg
 	for (int64_t e = 0; e <= elem; e++)
 		for (int64_t c = 0; c < copies; c++)
 			if (thread_slot(p, e, c, regs) == slot && e != elem)
-				return refuse(p, "elements %s and %s both lie in %s: give one of their "
+				return pin_error(p, "elements %s and %s both lie in %s: give one of their "
 				                 "digits another stride",
-				              coord_text(p, e), coord_text(p, elem),
-				              slot_text(p, slot, regs));
-	return refuse(p, "element %s lies in %s twice: leave out a copy", coord_text(p, elem),
-	              slot_text(p, slot, regs));
+				                 coord_text(p, e), coord_text(p, elem),
+				                 slot_text(p, slot, regs));
+	return pin_error(p, "element %s lies in %s twice: leave out a copy", coord_text(p, elem),
+	                 slot_text(p, slot, regs));
 }
 
 static bool
@@ -143,7 +145,7 @@ nothing_here(const Pin *p, int64_t slot, int64_t regs, int64_t lanes, int64_t wa
 		                    (long long)(p->l->k->warps / warps), (long long)warps);
 	else if (lane || warp)
 		mend = "number lanes and warps without a gap";
-	return refuse(p, "no element lies in %s: %s", slot_text(p, slot, regs), mend);
+	return pin_error(p, "no element lies in %s: %s", slot_text(p, slot, regs), mend);
 }
 
 static bool
@@ -155,13 +157,14 @@ register_places(const Pin *p)
 	uint8_t *taken;
 
 	if (lanes > WARP_SIZE || warps > have)
-		return refuse(p, "it reaches lane %lld of warp %lld, but a block has WARPS = %lld warps of "
+		return pin_error(p, "it reaches lane %lld of warp %lld, but a block has WARPS = %lld "
+		                    "warps of "
 		                 "32 lanes: make strides or extents smaller, or WARPS larger",
-		              (long long)lanes - 1, (long long)warps - 1, (long long)have);
+		                 (long long)lanes - 1, (long long)warps - 1, (long long)have);
 	if (regs > LANE_REGISTERS * 32 / dtype_info[p->t->dtype].bits)
-		return refuse(p, "register %lld of a lane: a lane has %d of 32 bits, spread the tile over "
+		return pin_error(p, "register %lld of a lane: a lane has %d of 32 bits, spread the tile over "
 		                 "more lanes and warps",
-		              (long long)regs - 1, LANE_REGISTERS);
+		                 (long long)regs - 1, LANE_REGISTERS);
 	copies = layout_replicas(l);
 	slots = have * WARP_SIZE * regs;
 	taken = NEWN(p->l->arena, uint8_t, slots);
@@ -190,16 +193,17 @@ memory_places(const Pin *p)
 	int far = s.shift < 0 ? -s.shift : s.shift;
 
 	if (s.bits < 0 || s.base < 0 || s.base + s.bits + far > SWIZZLE_MAX)
-		return refuse(p, "Sw<%d,%d,%d> moves bits beyond the %d lowest of an address", s.bits, s.base,
-		              s.shift, SWIZZLE_MAX);
+		return pin_error(p, "Sw<%d,%d,%d> moves bits beyond the %d lowest of an "
+		                    "address", s.bits, s.base,
+		                 s.shift, SWIZZLE_MAX);
 	if (s.bits > 0 && s.shift < s.bits)
-		return refuse(p, "Sw<%d,%d,%d>: the bits that are xored in stand above the others, make "
+		return pin_error(p, "Sw<%d,%d,%d>: the bits that are xored in stand above the others, make "
 		                 "the third number %d or more",
-		              s.bits, s.base, s.shift, s.bits);
+		                 s.bits, s.base, s.shift, s.bits);
 	if (layout_cosize(l, AX_mem) > PLACES_MAX)
-		return refuse(p, "element %s lies at element %lld of memory, which no block has: make "
+		return pin_error(p, "element %s lies at element %lld of memory, which no block has: make "
 		                 "strides smaller",
-		              coord_text(p, n - 1), (long long)layout_cosize(l, AX_mem) - 1);
+		                 coord_text(p, n - 1), (long long)layout_cosize(l, AX_mem) - 1);
 	room = layout_cosize(l, AX_mem) + ((int64_t)1 << (s.base + s.bits + far));
 	owner = NEWN(p->l->arena, int64_t, room);
 	for (int64_t e = 0; e < n; e++) {
@@ -208,9 +212,10 @@ memory_places(const Pin *p)
 		type_coord(p->t, e, c);
 		at = layout_at(l, c).at[AX_mem];
 		if (owner[at])
-			return refuse(p, "elements %s and %s both lie at element %lld of memory: give one of "
+			return pin_error(p, "elements %s and %s both lie at element %lld of memory: give "
+			                    "one of "
 			                 "their digits another stride",
-			              coord_text(p, owner[at] - 1), coord_text(p, e), (long long)at);
+			                 coord_text(p, owner[at] - 1), coord_text(p, e), (long long)at);
 		owner[at] = e + 1;
 	}
 	return true;
@@ -226,14 +231,15 @@ whole_bytes(const Pin *p)
 	for (Digit g = layout_digits(l); g.it && least > 1; digit_next(&g))
 		if (g.it->stride == 1 && g.it->extent % least == 0)
 			return l->swizzle.bits == 0 || (1 << l->swizzle.base) % least == 0 ||
-			       refuse(p, "Sw<%d,%d,%d> moves single elements of %s, which are less than a "
+			       pin_error(p, "Sw<%d,%d,%d> moves single elements of %s, which are less than a "
 			                 "byte",
-			              l->swizzle.bits, l->swizzle.base, l->swizzle.shift,
-			              dtype_info[p->t->dtype].name);
+			                 l->swizzle.bits, l->swizzle.base, l->swizzle.shift,
+			                 dtype_info[p->t->dtype].name);
 	return least <= 1 ||
-	       refuse(p, "element %s shares a byte with no neighbour, and less than a byte cannot be written "
+	       pin_error(p, "element %s shares a byte with no neighbour, and less than a byte cannot be "
+	                    "written "
 	                 "alone: keep %lld %s together, by a digit of stride 1",
-	              coord_text(p, 0), (long long)least, dtype_info[p->t->dtype].name);
+	                 coord_text(p, 0), (long long)least, dtype_info[p->t->dtype].name);
 }
 
 const Layout *
@@ -246,9 +252,9 @@ lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name)
 	size_t at = 0;
 
 	if (!layout_parse(layout, spec->layout, strlen(spec->layout), &at)) {
-		refuse(&p, "byte %zu of the text cannot be read: write extents and strides of each "
+		pin_error(&p, "byte %zu of the text cannot be read: write extents and strides of each "
 		           "dimension, as in %s",
-		       at + 1, t->space == S_reg ? in_threads : in_memory);
+		          at + 1, t->space == S_reg ? in_threads : in_memory);
 		return NULL;
 	}
 	if (!right_shape(&p) || !right_axes(&p) ||
@@ -258,13 +264,13 @@ lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name)
 }
 
 Val *
-lower_hold(Lower *l, Src src, Val *v, const Layout *layout)
+lower_pin(Lower *l, Src src, Val *v, const Layout *layout)
 {
 	Type t = v->type;
 
 	t.layout = layout;
 	t.pinned = true;
-	return put1(l, O_hold, src, v, t);
+	return put1(l, O_pin, src, v, t);
 }
 
 Value

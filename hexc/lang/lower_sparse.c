@@ -73,7 +73,7 @@ lower_sparse(Lower *l, const Expr *e)
 	t.shape[last] *= 2;
 	if (!check_shape(l, t.rank, t.shape, e->src))
 		return value_none();
-	r.v = put2(l, O_expand, e->src, v.v.v, p.v.v, t);
+	r.v = put2(l, O_sparse_expand, e->src, v.v.v, p.v.v, t);
 	IMM_SET(r.v->def, dim, last);
 	for (int d = 0; d < last; d++)
 		r.edge[d] = v.v.edge[d];

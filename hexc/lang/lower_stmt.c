@@ -121,7 +121,7 @@ set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 	}
 	lower_join_edges(l, 1, &v, &t, &r);
 	if (sym->pin)
-		r.v = lower_hold(l, sym->src, r.v, sym->pin);
+		r.v = lower_pin(l, sym->src, r.v, sym->pin);
 	if (!r.v->name)
 		r.v->name = sym->name;
 	sym->val = r;

@@ -14,7 +14,7 @@ Val *
 put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t)
 {
 	BUG_IF(l->arena, l->mode == MODE_CONST || !l->b);
-	if (code != O_hold && code != O_alloc)
+	if (code != O_pin && code != O_alloc)
 		t = type_free(t);
 	return op_new(l->b, NULL, code, src, nin, in, 1, &t)->out[0];
 }
@@ -176,7 +176,7 @@ put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape)
 }
 
 Val *
-lower_spread(Lower *l, Src src, Value v, Type t)
+lower_broadcast_to(Lower *l, Src src, Value v, Type t)
 {
 	int64_t shape[RANK_MAX];
 	int skip;
@@ -316,7 +316,7 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 		check_declared(l, o.e->src, 1, &o);
 		return NULL;
 	}
-	return lower_spread(l, src, o.v, t);
+	return lower_broadcast_to(l, src, o.v, t);
 }
 
 Val *

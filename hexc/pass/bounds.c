@@ -2,7 +2,7 @@
  *
  * needs   IR as lowered (or any without layouts)
  * keeps   everything else; a second run changes nothing
- * gives   an IR whose meaning needs no notion of "outside": clips stand where one is needed
+ * gives   an IR whose meaning needs no notion of "outside": masks stand where one is needed
  *
  * A tile read from a slice that reaches past a tensor's end has elements that do not exist.  Along
  * each dim of each register tile we know a bound: elements at that index or above do not exist.
@@ -13,10 +13,10 @@
  * and shared tiles that are not filled by exactly one copy or store have no bounds: all their elements
  * exist, and are what was computed from the zeros read outside.
  *
- * A reduction over a bounded dim gets a clip with its identity, a dot whose k is bounded a clip with zero on
+ * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
  * each operand, unless what lies outside is known to be zero already: loads read zeros, which survive
  * transposes, broadcasts, casts, neg and abs.  For floats both operands are cleared, since 0 * inf is not 0.
- * A tile clipped with zero takes the place of the unclipped one from there on: elements that do not exist
+ * A tile masked with zero takes the place of the unmasked one from there on: elements that do not exist
  * may be anything, and zeros serve later sums and products. */
 #include "hexc/pass/bounds.h"
 #include "hexc/ir/number.h"
@@ -119,14 +119,14 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 	return e;
 }
 
-/* ---- clips ----------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 Val *
-clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
+mask_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 {
 	Val *in[2] = { x, bound };
 	Type t = type_free(x->type);
-	Op *c = op_new(o->parent, o, O_clip, o->src, 2, in, 1, &t);
+	Op *c = op_new(o->parent, o, O_mask, o->src, 2, in, 1, &t);
 
 	IMM_SET(c, dims, (int64_t)1 << d);
 	if (dtype_is_float(t.dtype))
@@ -139,9 +139,9 @@ clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 }
 
 Val *
-clip_zero(Bounds *b, Op *o, Val *x, int d, Val *bound)
+mask_zero(Bounds *b, Op *o, Val *x, int d, Val *bound)
 {
-	Val *c = clip_new(b, o, x, d, bound, 0, 0);
+	Val *c = mask_new(b, o, x, d, bound, 0, 0);
 	Instead old = { x->id, NULL };
 	Edge e = *edge_of(b, x);
 
@@ -173,7 +173,7 @@ bounds_block(Bounds *b, Block *blk)
 			if (o->blk[r])
 				bounds_block(b, o->blk[r]);
 	}
-	/* clipped tiles made in here are not visible outside */
+	/* masked tiles made in here are not visible outside */
 	while (b->nundo > mark) {
 		b->nundo--;
 		b->instead[b->undo[b->nundo].id] = b->undo[b->nundo].old;

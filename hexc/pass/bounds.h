@@ -17,7 +17,7 @@ typedef struct Instead {
 typedef struct Bounds {
 	Kernel *k;
 	Edge **edge;     /* by value id */
-	Val **instead;   /* by value id: the clipped tile that takes its place; NULL: itself */
+	Val **instead;   /* by value id: the masked tile that takes its place; NULL: itself */
 	uint32_t n;      /* entries of both; values made later have none unless set */
 	uint32_t *copies, *stores; /* by id of an alloc's result: how many write it */
 	Instead *undo;
@@ -31,10 +31,10 @@ void edge_set(Bounds *b, const Val *v, const Edge *e);
 /* The edges of what is read from memory value v by op o. */
 Edge edges_of_memory(Bounds *b, Op *o, Val *v);
 /* x with f or i outside of `bound` along d, in front of o. */
-Val *clip_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i);
+Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i);
 /* x with zeros outside along d, for o and all that follows it. */
-Val *clip_zero(Bounds *b, Op *o, Val *x, int d, Val *bound);
-/* The rules: column `edge` of ops.def.  Edges of the results of o, clips for its operands. */
+Val *mask_zero(Bounds *b, Op *o, Val *x, int d, Val *bound);
+/* The rules: column `edge` of ops.def.  Edges of the results of o, masks for its operands. */
 #define OP_EDGE(name, rule) void edge_##rule(Bounds *b, Op *o);
 #include "hexc/ir/ops.def"
 #endif

@@ -1,4 +1,4 @@
-/* bounds_rule.c - pass bounds: the edges of what each op makes, and the clips it needs. */
+/* bounds_rule.c - pass bounds: the edges of what each op makes, and the masks it needs. */
 #include "hexc/pass/bounds.h"
 #include "hexc/ir/facts.h"
 #include "hexc/ir/number.h"
@@ -22,13 +22,13 @@ edge_reduce(Bounds *b, Op *o)
 	Val *bound = e.at[d];
 
 	if (bound && o->code == O_reduce_max)
-		o->in[0] = clip_new(b, o, o->in[0], d, bound, -(double)INFINITY,
+		o->in[0] = mask_new(b, o, o->in[0], d, bound, -(double)INFINITY,
 		                    dtype_is_float(t) ? 0 : num_min(t));
 	else if (bound && o->code == O_reduce_min)
-		o->in[0] = clip_new(b, o, o->in[0], d, bound, (double)INFINITY,
+		o->in[0] = mask_new(b, o, o->in[0], d, bound, (double)INFINITY,
 		                    dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
-		o->in[0] = clip_zero(b, o, o->in[0], d, bound);
+		o->in[0] = mask_zero(b, o, o->in[0], d, bound);
 	e.at[d] = NULL;
 	if (o->code != O_reduce_sum)
 		e.zero = 0;
@@ -69,7 +69,7 @@ edge_dot(Bounds *b, Op *o)
 
 		if (zero[i] || other)
 			continue;
-		o->in[i] = clip_zero(b, o, o->in[i], 1 - i, k);
+		o->in[i] = mask_zero(b, o, o->in[i], 1 - i, k);
 		zero[i] = true;
 	}
 	e.at[0] = ea.at[0];
@@ -80,21 +80,21 @@ edge_dot(Bounds *b, Op *o)
 /* Values and positions end together.  Half a group would have positions that do not rise, and outside the
  * values' end there shall be zeros. */
 void
-edge_expand(Bounds *b, Op *o)
+edge_sparse_expand(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
 	Val *end = edge_of(b, o->in[1])->at[d], *own;
 	Edge e;
 	Sparse s;
 
-	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.places)
+	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.npos)
 		diag_error(b->k->unit->diag, o->src,
 		           "the end of the positions may lie within a group of %d: assume that their last "
 		           "dimension is a multiple of %d",
-		           s.places, s.places);
+		           s.npos, s.npos);
 	own = edge_of(b, o->in[0])->at[d];
 	if (own && !(edge_of(b, o->in[0])->zero >> d & 1))
-		o->in[0] = clip_zero(b, o, o->in[0], d, own);
+		o->in[0] = mask_zero(b, o, o->in[0], d, own);
 	e = *edge_of(b, o->in[0]);
 	if (own)
 		e.at[d] = ir_bin(o->parent, o, O_mul, own, ir_const(o->parent, o, 2));
@@ -143,7 +143,7 @@ edge_zero(Bounds *b, Op *o)
 }
 
 void
-edge_clip(Bounds *b, Op *o)
+edge_mask(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Edge e = *edge_of(b, o->in[0]);

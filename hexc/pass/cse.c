@@ -66,7 +66,7 @@ same_layout(const Type *x, const Type *y)
 static bool
 same(const Op *x, const Op *y)
 {
-	if (x->code != y->code || x->nin != y->nin || x->pick || y->pick ||
+	if (x->code != y->code || x->nin != y->nin || x->lowering || y->lowering ||
 	    memcmp(x->imm, y->imm, sizeof x->imm) != 0 || float_bits(x->fimm) != float_bits(y->fimm))
 		return false;
 	for (int i = 0; i < x->nin; i++)

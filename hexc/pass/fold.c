@@ -55,7 +55,7 @@ commute(Fold *f, Op *o)
 static void
 fold_op(Fold *f, Op *o)
 {
-	Konst c;
+	Constant c;
 	Val *r = NULL;
 
 	if (o->nout != 1 || !op_is(o, F_PURE) || o->code == O_const ||

@@ -4,17 +4,17 @@
 #include "hexc/ir/ir.h"
 
 /* A constant, or a tile of equal elements: integers and bool in i, floats in f. */
-typedef struct Konst {
+typedef struct Constant {
 	int64_t i;
 	double f;
-} Konst;
+} Constant;
 
-bool const_get(const Val *v, Konst *out);
+bool const_get(const Val *v, Constant *out);
 /* `like`'s type; its value in front of op at. */
-Val *const_make(Op *at, const Type *like, Konst c);
+Val *const_make(Op *at, const Type *like, Constant c);
 /* o's value when all operands are constants, as the device computes it; false: not known here (exp
  * and the like are left to the device). */
-bool const_eval(const Op *o, Konst *out);
+bool const_eval(const Op *o, Constant *out);
 
 /* A value that o's only result equals, made in front of o if need be; NULL: none.  Operands are
  * never changed.  fold_rule.c: integers and bool of any shape, floats;  fold_tile.c: shape ops, casts,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 bool
-const_get(const Val *v, Konst *out)
+const_get(const Val *v, Constant *out)
 {
 	if (!v->def || v->def->code != O_const)
 		return false;
@@ -14,7 +14,7 @@ const_get(const Val *v, Konst *out)
 }
 
 Val *
-const_make(Op *at, const Type *like, Konst c)
+const_make(Op *at, const Type *like, Constant c)
 {
 	Op *o = op_new(at->parent, at, O_const, at->src, 0, NULL, 1, like);
 
@@ -72,7 +72,7 @@ eval_int(OpCode code, DType d, int64_t x, int64_t y, int64_t *r)
 }
 
 static void
-eval_cast(DType to, DType from, Konst x, Konst *r)
+eval_cast(DType to, DType from, Constant x, Constant *r)
 {
 	if (dtype_is_float(to))
 		r->f = dtype_is_float(from) ? num_round(to, x.f) : num_from_int(to, from, x.i);
@@ -83,7 +83,7 @@ eval_cast(DType to, DType from, Konst x, Konst *r)
 /* The bits of a NaN are not defined, so they stay what the device makes of them; and a constant is rounded to
  * its type, which some infinities do not outlive. */
 static bool
-eval_bitcast(DType to, DType from, Konst x, Konst *r)
+eval_bitcast(DType to, DType from, Constant x, Constant *r)
 {
 	uint64_t bits = 0;
 
@@ -101,7 +101,7 @@ eval_bitcast(DType to, DType from, Konst x, Konst *r)
 }
 
 static bool
-eval_fma(DType d, const Konst *x, Konst *r)
+eval_fma(DType d, const Constant *x, Constant *r)
 {
 	if (dtype_is_float(d)) {
 		r->f = num_fma(d, x[0].f, x[1].f, x[2].f);
@@ -113,9 +113,9 @@ eval_fma(DType d, const Konst *x, Konst *r)
 /* eval_float's double result is rounded once more to the type: harmless for + - * / sqrt, since 53
  * bits are more than twice the 24 of f32. */
 bool
-const_eval(const Op *o, Konst *out)
+const_eval(const Op *o, Constant *out)
 {
-	Konst x[3] = { { 0, 0 }, { 0, 0 }, { 0, 0 } };
+	Constant x[3] = { { 0, 0 }, { 0, 0 }, { 0, 0 } };
 	DType d = o->out[0]->type.dtype, from = o->nin ? o->in[0]->type.dtype : d;
 	bool ok;
 
@@ -144,7 +144,7 @@ const_eval(const Op *o, Konst *out)
 		return true;
 	default:
 		ok = dtype_is_float(d) ? eval_float(o->code, x[0].f, x[1].f, &out->f)
-		                     : eval_int(o->code, d, x[0].i, x[1].i, &out->i);
+		                       : eval_int(o->code, d, x[0].i, x[1].i, &out->i);
 		break;
 	}
 	if (dtype_is_float(d))

@@ -7,7 +7,7 @@
 static Val *
 make_int(Op *o, int64_t x)
 {
-	Konst c = { num_wrap(o->out[0]->type.dtype, x), 0 };
+	Constant c = { num_wrap(o->out[0]->type.dtype, x), 0 };
 
 	return const_make(o, &o->out[0]->type, c);
 }
@@ -50,7 +50,7 @@ fold_chain(Op *o, int64_t c)
 	DType d = o->out[0]->type.dtype;
 	Op *p = o->in[0]->def;
 	OpCode code = o->code == O_sub ? O_add : o->code;
-	Konst k, r = { 0, 0 };
+	Constant k, r = { 0, 0 };
 
 	if (!p || p->nin != 2 || p->code != code || !const_get(p->in[1], &k))
 		return NULL;
@@ -116,7 +116,7 @@ Val *
 fold_int(Op *o)
 {
 	Op *p = o->nin ? o->in[0]->def : NULL;
-	Konst c;
+	Constant c;
 	Val *r;
 
 	if ((o->code == O_neg || o->code == O_not) && p && p->code == o->code)
@@ -132,7 +132,7 @@ Val *
 fold_float(Op *o)
 {
 	Op *p = o->nin ? o->in[0]->def : NULL;
-	Konst c;
+	Constant c;
 
 	if (o->code == O_neg && p && p->code == O_neg)
 		return p->in[0];

@@ -68,7 +68,7 @@ fold_bitcast(Op *o)
 static Val *
 fold_select(Op *o)
 {
-	Konst c;
+	Constant c;
 
 	if (o->in[1] == o->in[2])
 		return o->in[1];
@@ -96,7 +96,7 @@ fold_shape(Op *o)
 	Op *p = x->def;
 	bool same = type_equal(&x->type, &o->out[0]->type);
 	int64_t imm[DIM_MAX] = { 0 };
-	Konst c;
+	Constant c;
 
 	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
 		same = same && IMM_AT(o, perm, d) == d;
@@ -117,7 +117,7 @@ fold_shape(Op *o)
 static Val *
 fold_reduce(Op *o)
 {
-	Konst c;
+	Constant c;
 
 	if (type_equal(&o->in[0]->type, &o->out[0]->type))
 		return o->in[0];
@@ -131,9 +131,9 @@ fold_reduce(Op *o)
 	return NULL;
 }
 
-/* Bounds that are never smaller than the tile clip nothing. */
+/* Bounds that are never smaller than the tile mask nothing. */
 static Val *
-fold_clip(Op *o)
+fold_mask(Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Val *in[1 + DIM_MAX];
@@ -155,7 +155,7 @@ fold_clip(Op *o)
 		return NULL;
 	if (n == 1)
 		return in[0];
-	c = op_new(o->parent, o, O_clip, o->src, n, in, 1, t);
+	c = op_new(o->parent, o, O_mask, o->src, n, in, 1, t);
 	IMM_SET(c, dims, mask);
 	IMM_SET(c, fill, IMM(o, fill));
 	c->fimm = o->fimm;
@@ -170,7 +170,7 @@ fold_splats(Op *o)
 	Type t = type_scalar(o->out[0]->type.dtype);
 	bool splat = false;
 	Val *x;
-	Konst c;
+	Constant c;
 
 	if (!op_is(o, F_ELT) || o->out[0]->type.space != S_reg || o->nin < 1 || o->nin > 3)
 		return NULL;
@@ -195,7 +195,7 @@ Val *
 fold_tile(Op *o)
 {
 	Val *r;
-	Konst c;
+	Constant c;
 
 	switch (o->code) {
 	case O_splat: return const_get(o->in[0], &c) ? const_make(o, &o->out[0]->type, c) : NULL;
@@ -209,7 +209,7 @@ fold_tile(Op *o)
 	case O_reduce_sum:
 	case O_reduce_max:
 	case O_reduce_min: return fold_reduce(o);
-	case O_clip: return fold_clip(o);
+	case O_mask: return fold_mask(o);
 	case O_cast:
 		r = fold_cast(o);
 		break;

@@ -19,7 +19,7 @@
  * With one stage: copies, commit, wait 0, compute; both barriers are left to pass sync.
  *
  * Loads from global memory to registers whose address depends likewise on the counter only are made one
- * iteration ahead when there are two stages or more: their tile is carried (pipeline_ahead.c).
+ * iteration ahead when there are two stages or more: their tile is carried (pipeline_prefetch.c).
  *
  * What does not fit (an address that depends on a carried value, a tensor that the loop writes) stays in
  * place, synchronous, and is ordered by pass sync. */
@@ -170,8 +170,8 @@ find_work(Pipe *p)
 			Ring r = { o, NULL, NULL };
 			VEC_PUSH(a, p->ring, p->nring, p->ring_cap, r);
 		} else if (p->stages > 1 && load_ok(p, o)) {
-			Ahead h = { o, NULL, NULL };
-			VEC_PUSH(a, p->ahead, p->nahead, p->ahead_cap, h);
+			Prefetch h = { o, NULL, NULL };
+			VEC_PUSH(a, p->prefetch, p->nprefetch, p->prefetch_cap, h);
 		}
 	}
 }
@@ -197,7 +197,7 @@ pipe_loop(Kernel *k, Op *loop)
 	find_work(&p);
 	if (p.nring && p.stages == 1)
 		pipe_single(&p);
-	else if (p.nring || p.nahead)
+	else if (p.nring || p.nprefetch)
 		pipe_multi(&p);
 }
 

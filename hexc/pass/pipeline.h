@@ -11,11 +11,11 @@ typedef struct Ring {
 } Ring;
 
 /* A load made one iteration ahead. */
-typedef struct Ahead {
+typedef struct Prefetch {
 	Op *load;
 	Val *first; /* of the first iteration */
 	Val *now;   /* carried */
-} Ahead;
+} Prefetch;
 
 /* One pipeline loop. */
 typedef struct Pipe {
@@ -25,8 +25,8 @@ typedef struct Pipe {
 	int64_t stages;
 	Ring *ring;
 	int nring, ring_cap;
-	Ahead *ahead;
-	int nahead, ahead_cap;
+	Prefetch *prefetch;
+	int nprefetch, prefetch_cap;
 	Val *slot, *fill; /* in the body: the buffer read now, and the one filled now */
 } Pipe;
 
@@ -60,9 +60,9 @@ Val *pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead);
 Val *pipe_carry(Pipe *p, Val *first);
 void pipe_carry_next(Pipe *p, Val *next);
 
-/* pipeline_ahead.c: the loads of the first iteration, in front of the loop; those of the next, in front of
+/* pipeline_prefetch.c: the loads of the first iteration, in front of the loop; those of the next, in front of
  * `start` or where their tiles are needed no more; the loads themselves go. */
-void ahead_first(Pipe *p);
-void ahead_carry(Pipe *p, Op *start);
-void ahead_replace(Pipe *p);
+void prefetch_first(Pipe *p);
+void prefetch_carry(Pipe *p, Op *start);
+void prefetch_replace(Pipe *p);
 #endif

@@ -310,7 +310,7 @@ pipe_multi(Pipe *p)
 	for (int i = 0; i < p->nring; i++)
 		ring_alloc(p, &p->ring[i]);
 	prologue(p);
-	ahead_first(p);
+	prefetch_first(p);
 	if (p->nring) {
 		carry_slots(p, at);
 		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
@@ -319,11 +319,11 @@ pipe_multi(Pipe *p)
 		/* only empty groups are open here, but this says so to those who reuse the memory */
 		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
 	}
-	ahead_carry(p, at);
+	prefetch_carry(p, at);
 	for (int i = 0; i < p->nring; i++)
 		p->ring[i].now = stage_view(b, at, &p->ring[i], p->slot);
 	/* only now: what the copies' and loads' slices were cloned from is no longer needed */
 	for (int i = 0; i < p->nring; i++)
 		ring_replace(p, &p->ring[i]);
-	ahead_replace(p);
+	prefetch_replace(p);
 }

@@ -1,8 +1,9 @@
 /* smem.c - pass smem: place shared tiles and scratch memory by liveness.
  *
- * needs   layouts of shared tiles and picks with their scratch_bytes, where there are any
+ * needs   layouts of shared tiles and lowerings with their scratch_bytes, where there are any
  * keeps   everything but what it sets
- * sets    the offset of each alloc and scratch_off of each pick (bytes from the start of the block's shared
+ * sets    the offset of each alloc and scratch_off of each lowering (bytes from the start of the block's
+ * shared
  *         memory), Kernel.smem
  *
  * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
@@ -63,7 +64,7 @@ smem_alloc_bytes(const Op *alloc)
 bool
 smem_has_scratch(const Op *o)
 {
-	return o->pick && o->pick->scratch_bytes > 0;
+	return o->lowering && o->lowering->scratch_bytes > 0;
 }
 
 /* ---- liveness -------------------------------------------------------------------------------- */
@@ -80,7 +81,7 @@ number_block(Smem *s, Block *b)
 			it.align = IMM(o, align) > ALIGN_MIN ? IMM(o, align) : ALIGN_MIN;
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
 		} else if (smem_has_scratch(o)) {
-			it.bytes = o->pick->scratch_bytes;
+			it.bytes = o->lowering->scratch_bytes;
 			it.from = it.to = s->at[o->id];
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
 		} else if (o->code == O_wait && IMM(o, pending) == 0) {
@@ -260,12 +261,12 @@ place(const Smem *s, int i)
 static const char *
 tunable_hint(const Kernel *k)
 {
-	for (int i = 0; i < k->nkonst; i++) {
-		const char *n = k->konst[i].name;
+	for (int i = 0; i < k->nconstants; i++) {
+		const char *n = k->constants[i].name;
 
-		if (n[0] == 'S' && n[1] == 'T' && n[2] == 'A' && k->konst[i].value > 1)
+		if (n[0] == 'S' && n[1] == 'T' && n[2] == 'A' && k->constants[i].value > 1)
 			return arena_printf(k->unit->arena, "a smaller %s (now %lld) or smaller tiles", n,
-			                    (long long)k->konst[i].value);
+			                    (long long)k->constants[i].value);
 	}
 	return "fewer stages or smaller tiles";
 }
@@ -349,7 +350,7 @@ pass_smem(Kernel *k)
 		if (it->op->code == O_alloc)
 			IMM_SET(it->op, offset, it->off);
 		else
-			it->op->pick->scratch_off = it->off;
+			it->op->lowering->scratch_off = it->off;
 	}
 	if (k->unit->target && k->smem > k->unit->target->smem)
 		too_much(&s, k->smem);

@@ -107,7 +107,7 @@ static int64_t
 thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
 {
 	int64_t at[DIM_MAX] = { 0 };
-	Place p;
+	Coord p;
 
 	for (int d = 0; d < rank; d++) {
 		int r = dim_in(x, d);

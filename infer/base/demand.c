@@ -34,7 +34,7 @@ first_cause(const Solve *s, const Op *who)
 {
 	const Block *body = who->blk[0];
 
-	if (who->code == O_dot || who->code == O_load || who->code == O_store || who->code == O_hold)
+	if (who->code == O_dot || who->code == O_load || who->code == O_store || who->code == O_pin)
 		return who;
 	for (int i = 0; i < who->nout; i++)
 		if (s->sol->origin[who->out[i]->id])
@@ -52,49 +52,49 @@ first_cause(const Solve *s, const Op *who)
 }
 
 bool
-give(Solve *s, Val *v, const Layout *l, const Op *who)
+set_layout(Solve *s, Val *v, const Layout *l, const Op *who)
 {
 	const Layout *have = s->sol->val[v->id];
 
 	arena_step(s->arena);
 	if (have)
 		return have == l || layout_equal(have, l);
-	s->sol->val[v->id] = kept_layout(s, l);
+	s->sol->val[v->id] = layout_intern(s, l);
 	s->sol->origin[v->id] = who ? first_cause(s, who) : NULL;
 	wake(s, v);
 	return true;
 }
 
 void
-demand(Solve *s, Op *o, int i, const Layout *l)
+require_operand(Solve *s, Op *o, int i, const Layout *l)
 {
 	const Layout **want = s->sol->want[o->id];
 
-	if (give(s, o->in[i], l, o)) {
+	if (set_layout(s, o->in[i], l, o)) {
 		want[i] = NULL;
 		return;
 	}
 	if (want[i] && layout_equal(want[i], l))
 		return;
-	want[i] = kept_layout(s, l);
+	want[i] = layout_intern(s, l);
 }
 
 void
-deliver(Solve *s, Op *o, int i, const Layout *l)
+set_result(Solve *s, Op *o, int i, const Layout *l)
 {
 	const Layout **made = s->sol->made[o->id];
 
-	if (give(s, o->out[i], l, o)) {
+	if (set_layout(s, o->out[i], l, o)) {
 		made[i] = NULL;
 		return;
 	}
 	if (made[i] && layout_equal(made[i], l))
 		return;
-	made[i] = kept_layout(s, l);
+	made[i] = layout_intern(s, l);
 }
 
 void
-demand_indices(Solve *s, Val *mem, const Layout *map)
+require_indices(Solve *s, Val *mem, const Layout *map)
 {
 	Op *view = mem->def;
 	int dim = view ? view_gather_dim(view) : -1;
@@ -108,7 +108,7 @@ demand_indices(Solve *s, Val *mem, const Layout *map)
 			return;
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		if (view_gathers(view, d))
-			demand(s, view, 1 + d, &l);
+			require_operand(s, view, 1 + d, &l);
 }
 
 bool
@@ -122,9 +122,9 @@ wanted_as_made(const Solve *s, const Op *o, int i)
 }
 
 bool
-pinned(const Solve *s, const Val *v)
+value_is_pinned(const Solve *s, const Val *v)
 {
 	const Op *who = s->sol->origin[v->id];
 
-	return who && who->code == O_hold;
+	return who && who->code == O_pin;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 void
-fails(Solve *s, Src src, const char *fmt, ...)
+infer_error(Solve *s, Src src, const char *fmt, ...)
 {
 	char *text = NEWN(s->arena, char, 2048);
 	va_list ap;
@@ -11,11 +11,11 @@ fails(Solve *s, Src src, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, 2048, fmt, ap);
 	va_end(ap);
-	s->why = (Why){ .text = text, .src = src };
+	s->failure = (Failure){ .text = text, .src = src };
 }
 
 void
-fails_note(Solve *s, Src src, const char *fmt, ...)
+infer_error_note(Solve *s, Src src, const char *fmt, ...)
 {
 	char *text = NEWN(s->arena, char, 2048);
 	va_list ap;
@@ -23,8 +23,8 @@ fails_note(Solve *s, Src src, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, 2048, fmt, ap);
 	va_end(ap);
-	s->why.note = text;
-	s->why.note_src = src;
+	s->failure.note = text;
+	s->failure.note_src = src;
 }
 
 const char *
@@ -41,10 +41,10 @@ elem_words(Solve *s, const Type *t, int64_t elem)
 }
 
 const char *
-place_words(Solve *s, const Layout *l, const Type *t, int64_t elem)
+coord_text(Solve *s, const Layout *l, const Type *t, int64_t elem)
 {
 	int64_t c[DIM_MAX] = { 0 };
-	Place p;
+	Coord p;
 
 	type_coord(t, elem, c);
 	p = layout_at(l, c);
@@ -64,18 +64,18 @@ tile_words(Solve *s, const Val *v)
 
 /* The other side of a demand on an access: the tensor, as the program declares it. */
 void
-fails_note_tensor(Solve *s, Val *mem)
+infer_error_tensor(Solve *s, Val *mem)
 {
 	const Val *root = view_root(mem);
 	const Param *p = val_param(s->k, root);
 
 	if (p)
-		fails_note(s, p->src, "`%s` is %s here", p->name, dtype_info[root->type.dtype].name);
+		infer_error_note(s, p->src, "`%s` is %s here", p->name, dtype_info[root->type.dtype].name);
 }
 
 /* A store of elements smaller than a byte whose neighbours are not at hand. */
 void
-fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
+infer_error_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 {
 	const Type *t = &o->in[0]->type;
 	int64_t next = 1;
@@ -84,17 +84,18 @@ fails_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 		next *= t->shape[d];
 	if (next >= type_size(t))
 		next = 0;
-	fails(s, o->src,
-	      "%s elements cannot be stored one at a time: element %s, in %s, shares a byte with element "
-	      "%s, in %s: assume that the last dimension written is a multiple of %d, and write slices "
-	      "whose starts and extents are such too",
-	      dtype_info[t->dtype].name, elem_words(s, t, 0), place_words(s, l, t, 0), elem_words(s, t, next),
-	      place_words(s, l, t, next), 8 / dtype_grain(t->dtype));
-	fails_note_tensor(s, o->in[1]);
+	infer_error(
+		s, o->src,
+		"%s elements cannot be stored one at a time: element %s, in %s, shares a byte with element "
+		"%s, in %s: assume that the last dimension written is a multiple of %d, and write slices "
+		"whose starts and extents are such too",
+		dtype_info[t->dtype].name, elem_words(s, t, 0), coord_text(s, l, t, 0),
+		elem_words(s, t, next), coord_text(s, l, t, next), 8 / dtype_grain(t->dtype));
+	infer_error_tensor(s, o->in[1]);
 }
 
 void
-fails_no_red(Solve *s, const Op *o)
+infer_error_no_red(Solve *s, const Op *o)
 {
 	static const char *const name[STORE_KINDS] = { "", "atomic_add", "atomic_max", "atomic_min" };
 	DType d = o->in[0]->type.dtype;
@@ -103,7 +104,7 @@ fails_no_red(Solve *s, const Op *o)
 
 	if (kind != K_flt)
 		use = kind == K_sint ? "i32" : "u32";
-	fails(s, o->src, "%s has no %s of %s: keep that tensor in %s, and cast it in another kernel",
-	      s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name, use);
-	fails_note_tensor(s, o->in[1]);
+	infer_error(s, o->src, "%s has no %s of %s: keep that tensor in %s, and cast it in another kernel",
+	            s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name, use);
+	infer_error_tensor(s, o->in[1]);
 }

@@ -6,7 +6,7 @@
 /* What is chosen before a kernel goes through the passes up to infer: where tiles live of which the program
  * does not say, and whether products of sparse tiles go over zeros and all. */
 typedef struct Spaces {
-	const FreeTile *tile;
+	const SpaceChoice *tile;
 	int n;
 	bool dense;
 } Spaces;
@@ -16,9 +16,9 @@ typedef struct DotChoice {
 	const Instr *inst;
 	bool swap; /* as the transposed product: the instruction's m is the tile's n */
 	int wm, wn; /* warps along m and n; the rest of the block's warps repeat the work */
-	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order.
-	 * fma: 1, a lane's registers run along k where memory does; 0, they do not */
+	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order */
 	int64_t run;
+	bool along_k; /* fma: a lane's registers run along k where memory does */
 	/* neighbours along m and n that a lane holds, of instances next to each other; 1: as the instances
 	 * have it */
 	int64_t mix[2];
@@ -27,14 +27,43 @@ typedef struct DotChoice {
 	Layout a, b, c, e; /* e: positions of a sparse operand */
 } DotChoice;
 
+/* Accesses that nothing demands otherwise have lanes dealt out along memory, and warps ... */
+typedef enum WarpOrder {
+	WARPS_ALONG, /* likewise */
+	WARPS_OUTER, /* over the outer dims */
+	WARP_ORDERS
+} WarpOrder;
+/* Stores of computed tiles to global memory. */
+typedef enum StoreWay {
+	STORE_AS_IS,
+	STORE_COALESCED, /* converted before */
+	STORE_TRADED,    /* lanes trade neighbours for wider accesses */
+	STORE_WAYS
+} StoreWay;
+/* Loads of global tiles. */
+typedef enum LoadWay {
+	LOAD_AS_WANTED,
+	LOAD_COALESCED /* where that moves less; then converted */
+} LoadWay;
+/* Shifts, slices, concats. */
+typedef enum LineWay {
+	LINE_FIRST, /* lay their tiles out before accesses do */
+	LINE_AS_IS,
+	LINE_WAYS
+} LineWay;
+/* Loads of elements narrower than a word from shared memory. */
+typedef enum NarrowWay {
+	NARROW_ELEMENTS,
+	NARROW_WORDS, /* whole words, picked apart */
+	NARROW_WAYS
+} NarrowWay;
+
 typedef struct Plan {
 	const DotChoice **dot; /* [ndot] by order of appearance */
-	int spread; /* anchors without a dot: 0 lanes then warps along memory, 1 warps on outer dims */
-	int store; /* stores of computed tiles: 0 as the tile lies, 1 through a coalesced layout,
-	            * 2 lanes trade neighbours for wider accesses */
-	/* loads of global tiles: 0 as they are wanted, 1 coalesced where that moves less, then converted */
-	int load;
-	int line; /* shifts, slices, concats: 0 lay their tiles out first, 1 take them as they lie */
-	int widen; /* sub-word shared loads: 1 whole words and pick, 0 element accesses */
+	WarpOrder warp_major;
+	StoreWay store;
+	LoadWay load;
+	LineWay line;
+	NarrowWay widen;
 } Plan;
 #endif

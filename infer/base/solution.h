@@ -1,4 +1,4 @@
-/* solution.h - what a plan comes to: layouts, instructions and prices of a whole kernel.  Nothing of it is in
+/* solution.h - what a plan comes to: layouts, instructions and costs of a whole kernel.  Nothing of it is in
  * the IR before a solution is taken. */
 #ifndef HEXC_SOLUTION_H
 #define HEXC_SOLUTION_H
@@ -10,23 +10,23 @@
 typedef struct Conversion {
 	const Layout *to;
 	const Block *b;
-	Pick *how;
+	Lowering *how;
 	const struct Conversion *next; /* of the same value */
 } Conversion;
 
 /* One complete solution (or the attempt at one). */
-typedef struct Sol {
+typedef struct Solution {
 	Plan plan;
 	const Layout **val; /* [nval+1] by value id */
 	const Op **origin; /* [nval+1] the op that demanded val[] */
 	const Layout ***want; /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
-	Pick ***conv; /* [nop+1][nin] how; operands with one Pick share the conversion */
+	Lowering ***conv; /* [nop+1][nin] how; operands with one Lowering share the conversion */
 	/* [nop+1][nout] the layout an op makes a result in, where readers see another; NULL: val[] */
 	const Layout ***made;
-	Pick ***mconv; /* [nop+1][nout] how made becomes val[] */
-	Pick **pick; /* [nop+1] */
+	Lowering ***mconv; /* [nop+1][nout] how made becomes val[] */
+	Lowering **lowering; /* [nop+1] */
 	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
-	int *spread; /* [nval+1] in which order the words of narrow tiles hold their bits */
+	int *bit_order; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	int64_t registers; /* that a lane holds at once, about */
 	double cycles; /* of a block, with others beside it */
@@ -37,18 +37,18 @@ typedef struct Sol {
 	const char *what; /* infer_describe */
 	const Kernel *k; /* of which this is a solution: that of its list, or of one that was joined to it */
 	const Spaces *spaces; /* that it has */
-} Sol;
+} Solution;
 
-/* Solutions, cheapest first; equal prices keep the order of enumeration. */
-typedef struct Cands {
+/* Solutions, cheapest first; equal costs keep the order of enumeration. */
+typedef struct Candidates {
 	Kernel *k;
-	Sol **sol;
+	Solution **sol;
 	int n, cap;
-	uint32_t nval, nop; /* values and ops when the search ran: the length of Sol's arrays */
+	uint32_t nval, nop; /* values and ops when the search ran: the length of Solution's arrays */
 	const double *weight; /* [nop+1] how often an op runs in a block */
 	uint64_t steps;
 	struct Solve *solve; /* what the search knew of the kernel */
 	bool tiles; /* there was something to solve */
-	Why why; /* why the best-looking plan has no solution */
-} Cands;
+	Failure failure; /* why the best-looking plan has no solution */
+} Candidates;
 #endif

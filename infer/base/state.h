@@ -1,8 +1,8 @@
 /* state.h - the state of a search: what it knows of the kernel, and the solution that it is building.
  *
  * A Plan fixes the free choices.  Demands turn it into layouts for all values, accesses into instructions
- * and address layouts, and the result has a price.  All of it is written into a Sol, never into the IR; that
- * is done once, for the solution taken. */
+ * and address layouts, and the result has a cost.  All of it is written into a Solution, never into the IR;
+ * that is done once, for the solution taken. */
 #ifndef HEXC_STATE_H
 #define HEXC_STATE_H
 #include "infer/base/solution.h"
@@ -26,31 +26,33 @@ struct Solve {
 	int *nuse;
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	/* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
-	Val ***through;
-	bool *ahead; /* [nop+1] loads of what only the next iteration of a loop reads */
+	Val ***live_through;
+	bool *prefetched; /* [nop+1] loads of what only the next iteration of a loop reads */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
 	int naccess;
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
+	Op **told; /* the first access of each kind to each memory */
+	int ntold;
 	Op **dot; /* in program order */
 	int *dot_at; /* [nop+1] which of them an op is */
 	int ndot;
 	/* what rooms remember of what they were asked */
-	struct KeptLayout **kept; /* kept.c: by hash */
+	struct InternedLayout **interned; /* intern.c: by hash */
 	struct ViewFact *view; /* memory/view.c: [nval+1] views of global memory */
 	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
 	struct StageMemo *stages; /* convert/stage.c: the same */
-	struct CastPrice *cast; /* cost/recipe_price.c */
+	struct CastCost *cast; /* cost/cost_cast.c */
 
-	Sol *sol; /* the one being built */
-	Op **queue; /* ops that may know more now, for propagate() */
+	Solution *sol; /* the one being built */
+	Op **queue; /* ops that may know more now, for propagate_layouts() */
 	int nqueue, capqueue;
 	bool *queued;
 	/* the last plan has a load that the other choice of Plan.load would do otherwise */
 	bool load_matters;
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
-	Why why; /* why the last plan failed */
+	Failure failure; /* why the last plan failed */
 };
 
 static inline bool
@@ -67,46 +69,46 @@ bits_of(const Val *v) /* of an element */
 
 /* A value's layout, NULL: it has none yet. */
 static inline const Layout *
-known(const Solve *s, const Val *v)
+known_layout(const Solve *s, const Val *v)
 {
 	return s->sol->val[v->id];
 }
 
 /* The layout operand i has when o reads it. */
 static inline const Layout *
-operand(const Solve *s, const Op *o, int i)
+operand_layout(const Solve *s, const Op *o, int i)
 {
 	const Layout *want = s->sol->want[o->id][i];
 
-	return want ? want : known(s, o->in[i]);
+	return want ? want : known_layout(s, o->in[i]);
 }
 
 /* The layout in which o makes result i. */
 static inline const Layout *
-result(const Solve *s, const Op *o, int i)
+result_layout(const Solve *s, const Op *o, int i)
 {
 	const Layout *made = s->sol->made[o->id][i];
 
-	return made ? made : known(s, o->out[i]);
+	return made ? made : known_layout(s, o->out[i]);
 }
 
 /* ---- demand.c ------------------------------------------------------------------------------------- */
 /* Give a value its layout if it has none; true if that is what it has now (equal), false on conflict. */
-bool give(Solve *s, Val *v, const Layout *l, const Op *who);
+bool set_layout(Solve *s, Val *v, const Layout *l, const Op *who);
 /* o makes result i in layout l: what readers already count on is converted to from there. */
-void deliver(Solve *s, Op *o, int i, const Layout *l);
+void set_result(Solve *s, Op *o, int i, const Layout *l);
 /* Operand i of o must lie as l: gives it when unknown, else records a conversion on the edge. */
-void demand(Solve *s, Op *o, int i, const Layout *l);
+void require_operand(Solve *s, Op *o, int i, const Layout *l);
 /* An access to mem by `map`: each thread holds the indices of the elements it touches. */
-void demand_indices(Solve *s, Val *mem, const Layout *map);
+void require_indices(Solve *s, Val *mem, const Layout *map);
 /* Is operand i of o wanted just as its maker made it, before the conversion for the others? */
 bool wanted_as_made(const Solve *s, const Op *o, int i);
 /* Whose demand does `who` pass on? */
 const Op *first_cause(const Solve *s, const Op *who);
 /* Does the layout of v come from one that the program gave? */
-bool pinned(const Solve *s, const Val *v);
+bool value_is_pinned(const Solve *s, const Val *v);
 
-/* ---- kept.c --------------------------------------------------------------------------------------- */
+/* ---- intern.c ------------------------------------------------------------------------------------- */
 /* A layout like l that lives as long as the search, and is never written to. */
-const Layout *kept_layout(Solve *s, const Layout *l);
+const Layout *layout_intern(Solve *s, const Layout *l);
 #endif

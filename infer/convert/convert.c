@@ -42,18 +42,18 @@ classify(const Layout *from, const Layout *to)
 	return worst;
 }
 
-/* Words of a lane, whose elements have places of so many bits. */
+/* Words of a lane, whose elements have slots of so many bits. */
 static int64_t
 words(const Layout *l, int bits)
 {
 	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
-Pick *
-conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
+Lowering *
+lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
 {
-	Pick *p = NEW(s->arena, Pick);
-	int bits = dtype_place(t->dtype), c = classify(from, to);
+	Lowering *p = NEW(s->arena, Lowering);
+	int bits = dtype_slot_bits(t->dtype), c = classify(from, to);
 	double n = (double)s->k->warps * (double)words(to, bits), shuffles = 0, steps = 0, accesses = 0;
 	int64_t waves[2] = { 0 };
 	Exchange x;
@@ -69,12 +69,12 @@ conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *r
 		shuffles = trade ? n * x.n / 2 : EXCHANGE_STEPS * n;
 		steps = trade ? n * x.n * BUTTERFLY_STEPS : EXCHANGE_STEPS * n;
 	} else if (c == CLASS_SHARED) {
-		stage(s, t, from, to, true, p, waves);
+		lowering_staged(s, t, from, to, true, p, waves);
 		accesses = (double)(layout_cosize(p->map ? p->map : from, AX_reg) / p->vec +
 		                    layout_cosize(p->map2 ? p->map2 : to, AX_reg) / p->vec2);
 		accesses *= s->k->warps;
 	}
-	price_conversion(s, p, shuffles, steps, waves, accesses, &own);
+	cost_conversion(s, p, shuffles, steps, waves, accesses, &own);
 	p->cost = res_cycles(&own);
 	res_add(res, &own, 1);
 	return p;

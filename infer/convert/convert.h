@@ -6,16 +6,16 @@
 /* ---- stage.c -------------------------------------------------------------------------------------- */
 /* Through shared memory from one layout to another: sets vec, vec2 and the scratch of *p; where `matrices`
  * says so, stmatrix and ldmatrix are ways too.  waves[2]: wavefronts of writing and reading by all warps. */
-void stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Pick *p,
-           int64_t *waves);
+void lowering_staged(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices,
+                     Lowering *p, int64_t *waves);
 
-/* ---- across.c ------------------------------------------------------------------------------------- */
+/* ---- reduce_warps.c ------------------------------------------------------------------------------- */
 /* How a reduction is done: "reduce_shuffle" within warps, or "reduce_shared" with map and map2, who writes
  * and who reads which part of a result, and the scratch.  Adds what the scratch costs to *res. */
-Pick *reduction(Solve *s, const Op *o, Res *res);
+Lowering *lowering_reduce(Solve *s, const Op *o, Res *res);
 
 /* ---- convert.c ------------------------------------------------------------------------------------ */
 /* How a tile goes from one layout to another: "rename", "select", "shuffle" or "shared", with the scratch it
- * needs.  Adds the price to *res. */
-Pick *conversion(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res);
+ * needs.  Adds the cost to *res. */
+Lowering *lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res);
 #endif

@@ -27,7 +27,7 @@ typedef struct StageMemo {
 	DType dtype;
 	Layout from, to;
 	bool matrices;
-	Pick pick; /* vec, vec2, scratch, scratch_bytes */
+	Lowering lowering; /* vec, vec2, scratch, scratch_bytes */
 	int64_t waves[2];
 } StageMemo;
 
@@ -46,7 +46,7 @@ stage_access(const Stage *g, const Layout *map, int vec, bool write)
 
 /* Elements of one access of either side along dim `unit`, where elements take so many bits. */
 static void
-row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Pick *p)
+row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Lowering *p)
 {
 	int64_t cap = 128 / bits, row = pow2_part(t->shape[unit]);
 
@@ -57,7 +57,8 @@ row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int b
 
 /* Rows along the dim where the reader's registers run. */
 static void
-stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *to, Pick *p, int64_t *waves)
+stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *to, Lowering *p,
+           int64_t *waves)
 {
 	int bits = dtype_info[t->dtype].bits, unit = t->rank - 1;
 	Layout *scratch = NEW(s->arena, Layout);
@@ -67,7 +68,7 @@ stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *
 		if (reg_run(to, d) > reg_run(to, unit))
 			unit = d;
 	row_vectors(t, from, to, unit, bits, p);
-	if (pick_stage_bits(p, t->dtype) != bits)
+	if (lowering_stage_bits(p, t->dtype) != bits)
 		g->type.dtype = D_u8;
 	g->bits = dtype_info[g->type.dtype].bits;
 	row_vectors(t, from, to, unit, g->bits, p);
@@ -149,7 +150,7 @@ accesses(const Layout *l, const Layout *map, int vec)
 
 /* Wavefronts, and a little for each instruction. */
 static double
-stage_price(const Solve *s, const Layout *from, const Layout *to, const Pick *p, const int64_t *waves)
+stage_cost(const Solve *s, const Layout *from, const Layout *to, const Lowering *p, const int64_t *waves)
 {
 	int64_t inst = accesses(from, p->map, p->vec) + accesses(to, p->map2, p->vec2);
 
@@ -157,7 +158,7 @@ stage_price(const Solve *s, const Layout *from, const Layout *to, const Pick *p,
 }
 
 static void
-stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, int64_t *waves)
+stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Lowering *p, int64_t *waves)
 {
 	int64_t vec[2], bytes = g->type.dtype == D_u8 ? 8 : 0;
 
@@ -172,7 +173,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 	for (vec[1] = 128 / g->bits; vec[1] >= 1; vec[1] /= 2)
 		for (vec[0] = 128 / g->bits; vec[0] >= 1; vec[0] /= 2) {
 			Layout *scratch = NEW(s->arena, Layout);
-			Pick q = { .vec = (int)vec[0], .vec2 = (int)vec[1], .scratch = scratch };
+			Lowering q = { .vec = (int)vec[0], .vec2 = (int)vec[1], .scratch = scratch };
 			Access acc[2] = { stage_access(g, from, q.vec, true),
 				          stage_access(g, to, q.vec2, false) };
 			int64_t n[2];
@@ -181,7 +182,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 			    !deal(g, vec, scratch))
 				continue;
 			shared_swizzle(s, scratch, acc, 2, n);
-			if (stage_price(s, from, to, &q, n) < stage_price(s, from, to, p, waves)) {
+			if (stage_cost(s, from, to, &q, n) < stage_cost(s, from, to, p, waves)) {
 				p->vec = q.vec;
 				p->vec2 = q.vec2;
 				p->scratch = scratch;
@@ -196,7 +197,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Pick *p, 
 /* Rows along dim `unit`, which the writer fills by stmatrix or the reader empties by ldmatrix, or both:
  * each way that is cheaper than what p has. */
 static void
-stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, int unit, Pick *p,
+stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, int unit, Lowering *p,
                int64_t *waves)
 {
 	DType d = g->type.dtype;
@@ -210,7 +211,7 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 	matrix_side(s, IK_ldmatrix, d, to, unit, &m[1]);
 	for (int way = 1; way < 4; way++) {
 		Layout *scratch = NEW(s->arena, Layout);
-		Pick q = { .scratch = scratch };
+		Lowering q = { .scratch = scratch };
 		Access acc[2];
 		int64_t n[2];
 		int vec[2];
@@ -239,7 +240,7 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 			q.rd = m[1].in->name;
 			q.map2 = m[1].map;
 		}
-		if (stage_price(s, from, to, &q, n) < stage_price(s, from, to, p, waves)) {
+		if (stage_cost(s, from, to, &q, n) < stage_cost(s, from, to, p, waves)) {
 			*p = q;
 			waves[0] = n[0];
 			waves[1] = n[1];
@@ -261,7 +262,7 @@ asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool 
 
 /* Wavefronts of both sides if nothing had to wait: what each moves, 128 bytes at a time. */
 static bool
-conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, const Pick *p,
+conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, const Lowering *p,
               const int64_t *waves)
 {
 	for (int i = 0; i < 2; i++) {
@@ -276,7 +277,8 @@ conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, co
 }
 
 void
-stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Pick *p, int64_t *waves)
+lowering_staged(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Lowering *p,
+                int64_t *waves)
 {
 	StageMemo *m = asked(s, t, from, to, matrices);
 
@@ -286,17 +288,18 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matric
 		m = NEW(s->arena, StageMemo);
 		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to };
 		m->matrices = matrices;
-		stage_rows(s, t, &g, from, to, &m->pick, m->waves);
+		stage_rows(s, t, &g, from, to, &m->lowering, m->waves);
 		/* parts of a reduction are few, and wider accesses pay */
-		if (!matrices || !conflict_free(s, &g, from, to, &m->pick, m->waves))
-			stage_digits(s, &g, from, to, &m->pick, m->waves);
+		if (!matrices || !conflict_free(s, &g, from, to, &m->lowering, m->waves))
+			stage_digits(s, &g, from, to, &m->lowering, m->waves);
 		for (int d = 0; matrices && d < t->rank && g.type.dtype == t->dtype; d++)
-			stage_matrices(s, &g, from, to, d, &m->pick, m->waves);
-		m->pick.scratch_bytes = align_up(layout_cosize(m->pick.scratch, AX_mem) * g.bits / 8, 16);
+			stage_matrices(s, &g, from, to, d, &m->lowering, m->waves);
+		m->lowering.scratch_bytes =
+			align_up(layout_cosize(m->lowering.scratch, AX_mem) * g.bits / 8, 16);
 		s->stages = m;
 	}
-	m->pick.inst = p->inst;
-	*p = m->pick;
+	m->lowering.inst = p->inst;
+	*p = m->lowering;
 	waves[0] = m->waves[0];
 	waves[1] = m->waves[1];
 }

@@ -3,37 +3,37 @@
 #define HEXC_COST_H
 #include "infer/base/state.h"
 
-/* ---- recipe_price.c ------------------------------------------------------------------------------- */
+/* ---- cost_cast.c ---------------------------------------------------------------------------------- */
 /* What a cast from a narrow type takes. */
-typedef struct CastPrice {
+typedef struct CastCost {
 	bool known, any; /* is there a recipe? */
-	int spread;
+	int bit_order;
 	int steps, last; /* instructions for 32 elements: of integers, of the result's type */
-} CastPrice;
+} CastCost;
 /* No cast has been asked for yet. */
 void forget_casts(Solve *s);
-/* Of cast o if its operand's words are in that order (hexc/ir/spread.h). */
-const CastPrice *cast_price(const Solve *s, const Op *o, int spread);
+/* Of cast o if its operand's words are in that order (hexc/ir/bit_order.h). */
+const CastCost *cast_cost(const Solve *s, const Op *o, int bit_order);
 /* Instructions per element of a lookup (ptxgen/element/lookup.c): each four take byte permutations for each
  * of their bytes, selectors, and permutations that join bytes to elements. */
 double lookup_weight(const Solve *s, const Op *o);
 
 /* ---- registers.c ---------------------------------------------------------------------------------- */
-/* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->why. */
+/* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 
-/* ---- price.c -------------------------------------------------------------------------------------- */
-void price(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
+/* ---- cost_block.c --------------------------------------------------------------------------------- */
+void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
 /* Does nothing wait for load o before the next iteration?  A conversion would. */
-bool made_ahead(const Solve *s, const Op *o);
+bool is_prefetched(const Solve *s, const Op *o);
 /* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and
  * accesses. */
-void price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
-                      double accesses, Res *r);
+void cost_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,
+                     double accesses, Res *r);
 /* 32-byte sectors that one execution of a global access by all warps touches. */
 int64_t global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits,
                        bool write);
 
-/* ---- cost.c --------------------------------------------------------------------------------------- */
-void cost_of(Solve *s); /* prices all ops; fills sol->cycles and what belongs to it */
+/* ---- cost_block.c --------------------------------------------------------------------------------- */
+void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
 #endif

@@ -16,7 +16,7 @@ typedef struct Need {
 static int64_t
 words(const Layout *l, DType t)
 {
-	return ceil_div(layout_cosize(l, AX_reg) * dtype_place(t), 32);
+	return ceil_div(layout_cosize(l, AX_reg) * dtype_slot_bits(t), 32);
 }
 
 static int64_t
@@ -33,7 +33,7 @@ k_step(const Op *dot, const DotChoice *c)
 
 	if (c->inst->kind != IK_fma)
 		return c->run ? 4 * c->run : c->inst->k;
-	return c->run && vec < k ? vec : 1;
+	return c->along_k && vec < k ? vec : 1;
 }
 
 static void
@@ -58,8 +58,8 @@ static void
 need_fragments(Solve *s, Need *n, Op *dot)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
-	int64_t f = words(operand(s, dot, 0), dot->in[0]->type.dtype) +
-	            words(operand(s, dot, 1), dot->in[1]->type.dtype);
+	int64_t f = words(operand_layout(s, dot, 0), dot->in[0]->type.dtype) +
+	            words(operand_layout(s, dot, 1), dot->in[1]->type.dtype);
 
 	f = f * k_step(dot, c) / dot_k(dot);
 	if (f < n->fragments)
@@ -72,11 +72,11 @@ need_fragments(Solve *s, Need *n, Op *dot)
 static int64_t
 last_element(const Layout *l, const Type *t)
 {
-	Place p = { .at = { 0 } };
+	Coord p = { .at = { 0 } };
 	int64_t c[DIM_MAX] = { 0 };
 
 	p.at[AX_reg] = layout_cosize(l, AX_reg) - 1;
-	layout_coord(l, &p, c);
+	layout_index(l, &p, c);
 	return row_major_index(t->rank, t->shape, c);
 }
 
@@ -95,23 +95,24 @@ too_many(Solve *s, const Need *n)
 		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
 	if (s->k->warps < BLOCK_WARPS)
 		mend = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
-	fails(s, n->where->src,
-	      "the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
-	      "lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
-	      (long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
-	      elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
+	infer_error(
+		s, n->where->src,
+		"the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
+		"lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
+		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
+		elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
 	if (n->dot)
-		fails_note(s, n->dot->src,
+		infer_error_note(s, n->dot->src,
 		           "%s on %dx%d warps: the result takes %lld registers of a lane, fragments %lld",
-		           s->sol->plan.dot[s->dot_at[n->dot->id]]->inst->name,
-		           s->sol->plan.dot[s->dot_at[n->dot->id]]->wm,
-		           s->sol->plan.dot[s->dot_at[n->dot->id]]->wn,
-		           (long long)words_of(s, n->dot->out[0]), (long long)n->fragments);
+		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->inst->name,
+		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wm,
+		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wn,
+		                 (long long)words_of(s, n->dot->out[0]), (long long)n->fragments);
 }
 
 /* The largest result of a dot in there that does not take the place of what is carried, and what is loaded
  * for the next iteration while this one still needs its own: in front of all products
- * (hexc/pass/pipeline_ahead.c). */
+ * (hexc/pass/pipeline_prefetch.c). */
 static int64_t
 fresh_results(const Solve *s, const Op *loop)
 {
@@ -123,7 +124,7 @@ fresh_results(const Solve *s, const Op *loop)
 		if (o->code == O_dot && o->in[2]->def && words_of(s, o->out[0]) > most)
 			most = words_of(s, o->out[0]);
 		first = first && o->code != O_dot;
-		if (first && o->code == O_load && s->ahead[o->id])
+		if (first && o->code == O_load && s->prefetched[o->id])
 			ahead += words_of(s, o->out[0]);
 	}
 	return most + ahead;
@@ -136,7 +137,7 @@ need_held(const Solve *s, Need *n, const Op *loop)
 
 	for (int j = 0; j < loop->nout; j++)
 		sum += words_of(s, loop->out[j]);
-	for (Val **v = s->through[loop->id]; *v; v++)
+	for (Val **v = s->live_through[loop->id]; *v; v++)
 		sum += words_of(s, *v);
 	n->held = sum > n->held ? sum : n->held;
 }
@@ -164,6 +165,6 @@ registers_fit(Solve *s)
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);
-	s->why.excess = n.tiles + n.fragments;
+	s->failure.excess = n.tiles + n.fragments;
 	return false;
 }

@@ -175,7 +175,8 @@ add_dot(Album *a, const Op *o)
 			    draw_tile(a->ex, v[i],
 			              arena_printf(m, "%c of the dot in line %u: %s by %s", "ABC"[i],
 			                           o -> src.line, type_print(m, &v[i]->type),
-			                           o->pick && o->pick->inst ? o->pick->inst : "?")));
+			                           o->lowering && o->lowering->inst ? o->lowering->inst
+			                                                            : "?")));
 }
 
 static void
@@ -201,7 +202,7 @@ copies(Block *b)
 }
 
 int
-infer_draw(Kernel *k, const Cands *c, const Drawing **out)
+infer_draw(Kernel *k, const Candidates *c, const Drawing **out)
 {
 	const Explained e = explained(k, c), *ex = &e;
 	Album a = { .ex = ex };

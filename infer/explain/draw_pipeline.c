@@ -92,7 +92,8 @@ draw_pipeline(const Explained *ex, const Op *loop)
 {
 	Arena *a = ex->k->unit->arena;
 	Text t = { .arena = a };
-	int stages = IMM(loop, stages) > STAGES_DRAWN ? STAGES_DRAWN : (int)IMM(loop, stages), n = stages + STEPS_MORE;
+	int64_t asked = IMM(loop, stages);
+	int stages = asked > STAGES_DRAWN ? STAGES_DRAWN : (int)asked, n = stages + STEPS_MORE;
 	double *issued = NEWN(a, double, n), *landed = NEWN(a, double, n), *start = NEWN(a, double, n);
 	Chart c = { .t = &t, .stages = stages };
 	Beat beat = { 0 };
@@ -106,7 +107,7 @@ draw_pipeline(const Explained *ex, const Op *loop)
 	idle = n > 1 ? start[n - 1] - start[n - 2] - beat.compute : 0;
 	c.scale = total > 0 ? WIDTH / total : 1;
 	title = arena_printf(a, "pipeline in line %u: %lld stages, the first %d iterations", loop->src.line,
-	                     (long long)IMM(loop, stages), n);
+	                     (long long)asked, n);
 	about = arena_printf(a,
 	                     "predicted cycles of one block: an iteration computes %.0f, its copies take "
 	                     "%.0f to issue and %.0f to land; once it runs, computing waits %.0f an "

@@ -114,11 +114,11 @@ draw_phase(Text *t, const Explained *ex, const Val *v, int lines)
 	n = bytes < 4 ? WARP_SIZE : LINE_BYTES / bytes;
 	n = n > a.lanes ? a.lanes : n;
 	for (int lane = 0; lane < n; lane++) {
-		Place p = { .at = { 0 } };
+		Coord p = { .at = { 0 } };
 		int64_t c[DIM_MAX] = { 0 }, tile[DIM_MAX] = { 0 }, word;
 
 		p.at[AX_lane] = lane;
-		layout_coord(a.map, &p, c);
+		layout_index(a.map, &p, c);
 		for (int d = 0; d < a.rank; d++)
 			tile[a.dim_of[d]] = c[d];
 		word = layout_at(&mem, tile).at[AX_mem] * bits / 32;
@@ -138,7 +138,7 @@ draw_shared(const Explained *ex, const Op *alloc)
 	const Val *v = alloc->out[0];
 	const Layout *l = v->type.layout;
 	int64_t bytes = ceil_div(layout_cosize(l, AX_mem) * dtype_info[v->type.dtype].bits, 8);
-	int64_t all = (bytes + LINE_BYTES - 1) / LINE_BYTES;
+	int64_t all = (bytes + LINE_BYTES - 1) / LINE_BYTES, offset = IMM(alloc, offset);
 	int lines = all < LINES_MAX ? (int)all : LINES_MAX;
 	int n, phase, bottom = TOP + lines * CELL_H;
 	const char **access = explain_accesses(ex, v, &n);
@@ -148,7 +148,7 @@ draw_shared(const Explained *ex, const Op *alloc)
 	                                 "first %d of %lld lines of 32 banks; a cell names the first "
 	                                 "element of its 4 bytes (last two dims), hue: row, lightness: 16 "
 	                                 "bytes of a row",
-	                                 (long long)bytes, (long long)(IMM(alloc, offset) < 0 ? 0 : IMM(alloc, offset)),
+	                                 (long long)bytes, (long long)(offset < 0 ? 0 : offset),
 	                                 lines, (long long)all);
 
 	svg_start(&t, LEFT + BANKS * CELL_W + 24, bottom + 56 + n * 16, title, about);

@@ -27,7 +27,7 @@ window(Window *w, const Type *t)
 	w->c = w->cols < SIDE_MAX ? (int)w->cols : SIDE_MAX;
 }
 
-static Place
+static Coord
 held(const Window *w, const Layout *l, int r, int c)
 {
 	int64_t at[DIM_MAX] = { 0 };
@@ -40,7 +40,7 @@ held(const Window *w, const Layout *l, int r, int c)
 
 /* Lanes differ in hue, four neighbours in lightness. */
 static void
-cell(Text *t, const Explained *ex, int x, int y, const Place *p)
+cell(Text *t, const Explained *ex, int x, int y, const Coord *p)
 {
 	int lane = (int)p->at[AX_lane];
 	const char *fill = svg_colour(ex->k->unit->arena, lane / 4, 8, 45 + lane % 4 * 12);
@@ -125,7 +125,7 @@ draw_tile(const Explained *ex, const Val *v, const char *title)
 	for (int r = 0; r < w.r; r++) {
 		svg_text(&t, LEFT - 6, TOP + r * CELL_H + 17, "side", "%d", r);
 		for (int c = 0; c < w.c; c++) {
-			Place p = held(&w, l, r, c);
+			Coord p = held(&w, l, r, c);
 			cell(&t, ex, LEFT + c * CELL_W, TOP + r * CELL_H, &p);
 		}
 	}

@@ -83,7 +83,7 @@ pack_lines(Text *t, const Explained *ex)
 		const Param *p = &ex->k->param[i];
 		const Op *who;
 
-		if (!p->pack || !p->pack->place)
+		if (!p->pack || !p->pack->layout)
 			continue;
 		who = explain_pack_origin(ex, p);
 		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));
@@ -96,11 +96,11 @@ pack_lines(Text *t, const Explained *ex)
 
 /* Tiles of which the program does not say where they live. */
 static void
-place_lines(Text *t, const Explained *ex)
+space_lines(Text *t, const Explained *ex)
 {
 	for (int i = 0; i < ex->sol->spaces->n; i++) {
-		const FreeTile *p = &ex->sol->spaces->tile[i];
-		int other = explain_other_place(ex, i);
+		const SpaceChoice *p = &ex->sol->spaces->tile[i];
+		int other = explain_other_space(ex, i);
 
 		text_printf(t, "%s  %s, line %u: %s", i ? "" : "\nplaces\n", p->name ? p->name : "tile",
 		            p->src.line, p->registers ? "registers" : "shared");
@@ -147,9 +147,9 @@ staging_words(Text *t, const Explained *ex, const Op *o)
 	if (!explain_staging(o, side))
 		return;
 	for (int i = 0; i < 2; i++)
-		access_waves(a, &side[i], o->pick->scratch, ex->k->warps, &waves[i], &least[i]);
+		access_waves(a, &side[i], o->lowering->scratch, ex->k->warps, &waves[i], &least[i]);
 	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
-	            layout_print(a, o->pick->scratch), (long long)(waves[0] + waves[1]),
+	            layout_print(a, o->lowering->scratch), (long long)(waves[0] + waves[1]),
 	            (long long)(least[0] + least[1]));
 }
 
@@ -157,7 +157,7 @@ staging_words(Text *t, const Explained *ex, const Op *o)
 static void
 mapping_line(Text *t, const Op *o)
 {
-	const Layout *l = o->pick->map;
+	const Layout *l = o->lowering->map;
 	const char *text;
 
 	if (!l && o->code == O_load)
@@ -174,11 +174,11 @@ mapping_line(Text *t, const Op *o)
 static void
 op_line(Text *t, const Explained *ex, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Arena *a = ex->k->unit->arena;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
-	int other = explain_other_pick(ex, o);
+	int other = explain_other_lowering(ex, o);
 
 	if (!p || !p->inst) {
 		arithmetic_line(t, ex, o);
@@ -206,14 +206,14 @@ op_line(Text *t, const Explained *ex, const Op *o)
 		text_printf(t, ", %.0f cycles", explain_cycles(ex, o));
 	if (other >= 0)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
-		            ex->cands->sol[other]->pick[o->id]->inst, other, above(ex, other));
+		            ex->cands->sol[other]->lowering[o->id]->inst, other, above(ex, other));
 	text_printf(t, "\n");
 	mapping_line(t, o);
 }
 
 /* Where the cycles of a block go. */
 static void
-unit_lines(Text *t, const Sol *sol)
+unit_lines(Text *t, const Solution *sol)
 {
 	const char *sep = "\n  ";
 
@@ -228,7 +228,7 @@ unit_lines(Text *t, const Sol *sol)
 
 /* What the other solutions would have cost: the runner-up of every choice is among them. */
 static void
-others(Text *t, const Cands *c, int chosen)
+others(Text *t, const Candidates *c, int chosen)
 {
 	text_printf(t, "\nsolutions, cheapest first (* taken)\n");
 	for (int i = 0; i < c->n; i++)
@@ -238,7 +238,7 @@ others(Text *t, const Cands *c, int chosen)
 }
 
 const char *
-infer_explain(Kernel *k, const Cands *c)
+infer_explain(Kernel *k, const Candidates *c)
 {
 	const Explained e = explained(k, c), *ex = &e;
 	Text t = { .arena = k->unit->arena };
@@ -259,7 +259,7 @@ infer_explain(Kernel *k, const Cands *c)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, ex, o->blk[b]->arg[i]);
 	}
-	place_lines(&t, ex);
+	space_lines(&t, ex);
 	sparse_line(&t, ex);
 	pack_lines(&t, ex);
 	text_printf(&t, "\ninstructions\n");

@@ -4,7 +4,7 @@
 #include <string.h>
 
 Explained
-explained(Kernel *k, const Cands *c)
+explained(Kernel *k, const Candidates *c)
 {
 	int i = k->unit->candidate;
 
@@ -38,7 +38,7 @@ explain_pack_origin(const Explained *ex, const Param *p)
 const char *
 explain_demand(const Op *who)
 {
-	return who->code == O_hold ? "the pin" : op_info[who->code].name;
+	return who->code == O_pin ? "the pin" : op_info[who->code].name;
 }
 
 bool
@@ -53,8 +53,8 @@ explain_res(const Explained *ex, const Op *o, Res *out)
 double
 explain_cycles(const Explained *ex, const Op *o)
 {
-	if (o->pick && (o->pick->cost > 0 || o->code == O_convert))
-		return o->pick->cost;
+	if (o->lowering && (o->lowering->cost > 0 || o->code == O_convert))
+		return o->lowering->cost;
 	return o->id <= ex->cands->nop ? res_cycles(&ex->sol->res[o->id]) : 0;
 }
 
@@ -70,15 +70,15 @@ explain_runs(const Explained *ex, const Op *o)
 }
 
 int
-explain_other_pick(const Explained *ex, const Op *o)
+explain_other_lowering(const Explained *ex, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 
 	if (!p || !p->inst || o->id > ex->cands->nop)
 		return -1;
 	for (int i = 0; i < ex->cands->n; i++) {
-		const Sol *s = ex->cands->sol[i];
-		const Pick *q = s->k == ex->sol->k ? s->pick[o->id] : NULL;
+		const Solution *s = ex->cands->sol[i];
+		const Lowering *q = s->k == ex->sol->k ? s->lowering[o->id] : NULL;
 
 		if (i != ex->k->unit->candidate && q && q->inst &&
 		    (strcmp(q->inst, p->inst) != 0 || q->vec != p->vec || q->swap != p->swap))
@@ -93,7 +93,7 @@ explain_other_layout(const Explained *ex, const Val *v)
 	if (v->id > ex->cands->nval || !ex->sol->val[v->id])
 		return -1;
 	for (int i = 0; i < ex->cands->n; i++) {
-		const Sol *s = ex->cands->sol[i];
+		const Solution *s = ex->cands->sol[i];
 		const Layout *l = s->k == ex->sol->k ? s->val[v->id] : NULL;
 
 		if (i != ex->k->unit->candidate && l && !layout_equal(l, ex->sol->val[v->id]))
@@ -103,7 +103,7 @@ explain_other_layout(const Explained *ex, const Val *v)
 }
 
 int
-explain_other_place(const Explained *ex, int i)
+explain_other_space(const Explained *ex, int i)
 {
 	for (int c = 0; c < ex->cands->n; c++)
 		if (ex->cands->sol[c]->spaces->tile[i].registers != ex->sol->spaces->tile[i].registers)
@@ -127,20 +127,20 @@ explain_access(const Op *o, Val **root, Access *a)
 	Val *mem = load ? access_source(o) : access_target(o);
 	const Instr *in;
 
-	if (!mem || mem->type.space != S_shared || !o->pick || !o->pick->inst || o->pick->vec < 1)
+	if (!mem || mem->type.space != S_shared || !o->lowering || !o->lowering->inst || o->lowering->vec < 1)
 		return false;
-	in = instr_find(o->pick->inst);
+	in = instr_find(o->lowering->inst);
 	*a = (Access){
 		.op = o,
 		.rank = mem->type.rank,
-		.vec = o->pick->vec,
+		.vec = o->lowering->vec,
 		.bits = bits_of(mem),
 		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 *
 		                                                                              8
 		                                                                    : WARP_SIZE,
 		.weight = 1,
 		.write = !load,
-		.map = o->pick->map,
+		.map = o->lowering->map,
 	};
 	if (!a->map)
 		a->map = load ? o->out[0]->type.layout : o->in[0]->type.layout;
@@ -153,7 +153,7 @@ explain_access(const Op *o, Val **root, Access *a)
 bool
 explain_staging(const Op *o, Access a[2])
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	DType d;
 
 	if (!p || !p->scratch)
@@ -162,7 +162,7 @@ explain_staging(const Op *o, Access a[2])
 	for (int i = 0; i < 2; i++) {
 		const char *row = i ? p->rd : p->wr;
 		const Instr *in = row ? instr_find(row) : NULL;
-		int bits = o->code == O_convert           ? pick_stage_bits(p, d)
+		int bits = o->code == O_convert           ? lowering_stage_bits(p, d)
 		           : dtype_info[d].bits == 64 ? 64
 		                                      : 32; /* parts of a reduction */
 
@@ -207,8 +207,8 @@ explain_accesses(const Explained *ex, const Val *v, int *n)
 		s = arena_printf(ex->k->unit->arena,
 		                 "line %u: %s by %s, %d element%s an access: %lld wavefronts, %lld are the "
 		                 "least%s",
-		                 o->src.line, op_info[o->code].name, o->pick->inst, o->pick->vec,
-		                 o->pick->vec > 1 ? "s" : "", (long long)waves, (long long)least,
+		                 o->src.line, op_info[o->code].name, o->lowering->inst, o->lowering->vec,
+		                 o->lowering->vec > 1 ? "s" : "", (long long)waves, (long long)least,
 		                 waves <= least      ? ", no conflicts"
 		                 : v->type.pinned ? " - bank conflicts of the layout given"
 		                                  : " - bank conflicts: of all swizzles of its rows, and "

@@ -7,13 +7,13 @@
 
 typedef struct Explained {
 	Kernel *k;
-	const Cands *cands;
-	const Sol *sol; /* the one in the IR; NULL: there is none */
+	const Candidates *cands;
+	const Solution *sol; /* the one in the IR; NULL: there is none */
 } Explained;
 
 /* ---- facts.c ---------------------------------------------------------------------------------------- */
 
-Explained explained(Kernel *k, const Cands *c);
+Explained explained(Kernel *k, const Candidates *c);
 /* "acc", or "%12" for a value without a name. */
 const char *explain_name(const Val *v, Arena *a);
 /* The op that demanded v's layout, NULL: unknown, or v was made later. */
@@ -29,17 +29,17 @@ double explain_cycles(const Explained *ex, const Op *o);
 /* How often the op runs in a block. */
 double explain_runs(const Explained *ex, const Op *o);
 /* The cheapest other candidate that does o by another instruction or width, -1: all do it so. */
-int explain_other_pick(const Explained *ex, const Op *o);
+int explain_other_lowering(const Explained *ex, const Op *o);
 /* The cheapest other candidate with another layout of v, -1: none. */
 int explain_other_layout(const Explained *ex, const Val *v);
 /* The cheapest candidate of those for which tile i of Spaces lives elsewhere, -1: there is none. */
-int explain_other_place(const Explained *ex, int i);
+int explain_other_space(const Explained *ex, int i);
 /* The cheapest candidate of those that do products of sparse tiles the other way, -1: there is none. */
 int explain_other_sparse(const Explained *ex);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
 
-/* How o fills (a[0]) and empties (a[1]) its staging tile, o->pick->scratch; false: it has none. */
+/* How o fills (a[0]) and empties (a[1]) its staging tile, o->lowering->scratch; false: it has none. */
 bool explain_staging(const Op *o, Access a[2]);
 
 /* In words, what each kind of access to shared tile v costs against the least: n lines. */

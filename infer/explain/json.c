@@ -5,7 +5,7 @@
 #include "taskmap/json.h"
 
 static void
-put_place(Text *t, Src src)
+put_src(Text *t, Src src)
 {
 	if (!src.line)
 		return;
@@ -28,8 +28,8 @@ put_demand(Text *t, const Op *who)
 	if (!who)
 		return;
 	json_open(t, "demanded_by", "{");
-	json_text(t, "op", who->code == O_hold ? "pin" : op_info[who->code].name);
-	put_place(t, who->src);
+	json_text(t, "op", who->code == O_pin ? "pin" : op_info[who->code].name);
+	put_src(t, who->src);
 	text_add(t, "}", 1);
 }
 
@@ -73,8 +73,8 @@ put_shared(Text *t, const Explained *ex, const Val *v)
 		access_waves(ex->k->unit->arena, &a, l, ex->k->warps, &waves, &least);
 		json_open(t, NULL, "{");
 		json_number(t, "op", o->id);
-		json_text(t, "instruction", o->pick->inst);
-		put_place(t, o->src);
+		json_text(t, "instruction", o->lowering->inst);
+		put_src(t, o->src);
 		json_number(t, "wavefronts", waves);
 		json_number(t, "wavefronts_least", least);
 		json_number(t, "conflicts", waves - least);
@@ -104,7 +104,7 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 	text_printf(t, y->pinned ? "true" : "false");
 	if (y->space == S_reg)
 		json_number(t, "registers",
-		        ceil_div(layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits, 32));
+		            ceil_div(layout_cosize(y->layout, AX_reg) * dtype_info[y->dtype].bits, 32));
 	put_demand(t, explain_origin(ex, v));
 	put_other_layout(t, ex, v);
 	if (y->space == S_shared && v->def && v->def->code == O_alloc)
@@ -118,7 +118,7 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 static void
 put_scratch(Text *t, const Explained *ex, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 	Access side[2];
 
 	if (!p->scratch_bytes)
@@ -143,7 +143,7 @@ put_scratch(Text *t, const Explained *ex, const Op *o)
 static void
 put_pick(Text *t, const Explained *ex, const Op *o)
 {
-	const Pick *p = o->pick;
+	const Lowering *p = o->lowering;
 
 	if (!p || !p->inst)
 		return;
@@ -188,8 +188,8 @@ put_cost(Text *t, const Explained *ex, const Op *o)
 		json_decimal(t, "latency", r.latency);
 		json_decimal(t, "wait", r.wait);
 		text_add(t, "}", 1);
-	} else if (o->pick && o->pick->cost > 0) {
-		json_decimal(t, "cycles", o->pick->cost);
+	} else if (o->lowering && o->lowering->cost > 0) {
+		json_decimal(t, "cycles", o->lowering->cost);
 	}
 	json_decimal(t, "runs", explain_runs(ex, o));
 }
@@ -197,15 +197,15 @@ put_cost(Text *t, const Explained *ex, const Op *o)
 static void
 put_other_pick(Text *t, const Explained *ex, const Op *o)
 {
-	int other = explain_other_pick(ex, o);
+	int other = explain_other_lowering(ex, o);
 
 	if (other < 0)
 		return;
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	json_text(t, "instruction", ex->cands->sol[other]->pick[o->id]->inst);
-	if (ex->cands->sol[other]->pick[o->id]->vec)
-		json_number(t, "elements_an_access", ex->cands->sol[other]->pick[o->id]->vec);
+	json_text(t, "instruction", ex->cands->sol[other]->lowering[o->id]->inst);
+	if (ex->cands->sol[other]->lowering[o->id]->vec)
+		json_number(t, "elements_an_access", ex->cands->sol[other]->lowering[o->id]->vec);
 	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
 	text_add(t, "}", 1);
 }
@@ -238,12 +238,12 @@ put_op(Text *t, const Explained *ex, const Op *o)
 {
 	Res r;
 
-	if (!(o->pick && o->pick->inst) && !explain_res(ex, o, &r))
+	if (!(o->lowering && o->lowering->inst) && !explain_res(ex, o, &r))
 		return;
 	json_open(t, NULL, "{");
 	json_number(t, "id", o->id);
 	json_text(t, "op", op_info[o->code].name);
-	put_place(t, o->src);
+	put_src(t, o->src);
 	put_pick(t, ex, o);
 	put_vals(t, ex, "operands", o->nin, o->in);
 	put_vals(t, ex, "results", o->nout, o->out);
@@ -260,7 +260,7 @@ put_packs(Text *t, const Explained *ex)
 	for (int i = 0; i < ex->k->nparam; i++) {
 		const Pack *p = ex->k->param[i].pack;
 
-		if (!p || !p->place)
+		if (!p || !p->layout)
 			continue;
 		json_open(t, NULL, "{");
 		json_text(t, "name", ex->k->param[i].name);
@@ -273,16 +273,16 @@ put_packs(Text *t, const Explained *ex)
 
 /* Tiles of which the program does not say where they live. */
 static void
-put_places(Text *t, const Explained *ex)
+put_spaces(Text *t, const Explained *ex)
 {
 	json_open(t, "places", "[");
 	for (int i = 0; i < ex->sol->spaces->n; i++) {
-		const FreeTile *p = &ex->sol->spaces->tile[i];
-		int other = explain_other_place(ex, i);
+		const SpaceChoice *p = &ex->sol->spaces->tile[i];
+		int other = explain_other_space(ex, i);
 
 		json_open(t, NULL, "{");
 		json_text(t, "name", p->name ? p->name : "tile");
-		put_place(t, p->src);
+		put_src(t, p->src);
 		json_text(t, "space", p->registers ? "register" : "shared");
 		if (other >= 0) {
 			json_open(t, "runner_up", "{");
@@ -312,7 +312,7 @@ put_sparse(Text *t, const Explained *ex)
 }
 
 const char *
-infer_explain_json(Kernel *k, const Cands *c)
+infer_explain_json(Kernel *k, const Candidates *c)
 {
 	const Explained e = explained(k, c), *ex = &e;
 	Text t = { .arena = k->unit->arena };
@@ -339,7 +339,7 @@ infer_explain_json(Kernel *k, const Cands *c)
 				put_tile(&t, ex, o->blk[b]->arg[i]);
 	}
 	text_add(&t, "]", 1);
-	put_places(&t, ex);
+	put_spaces(&t, ex);
 	put_sparse(&t, ex);
 	put_packs(&t, ex);
 	json_open(&t, "ops", "[");

@@ -1,21 +1,21 @@
 /* sparse.c - products of sparse tiles on tensor cores that skip the zeros.
  *
- * `dot(expand(values, positions), b)` becomes one op with four operands when an instruction takes it.  Casts
- * and transposes between the two move onto the values: they keep zeros where they are. */
+ * `dot(sparse_expand(values, positions), b)` becomes one op with four operands when an instruction takes it.
+ * Casts and transposes between the two move onto the values: they keep zeros where they are. */
 #include "infer/base/dot_instr.h"
 #include "infer/legalize/legalize.h"
 
 enum { CHAIN_MAX = 8 };
 
-/* The expand that makes operand `side` of a dot, with the ops in between, nearest to the dot first. */
+/* The sparse_expand that makes operand `side` of a dot, with the ops in between, nearest to the dot first. */
 static Op *
-expand_of(const Op *dot, int side, Op **chain, int *n)
+sparse_expand_of(const Op *dot, int side, Op **chain, int *n)
 {
 	int kdim = 1 - side;
 	Op *o = dot->in[side]->def;
 
 	for (*n = 0; o && *n < CHAIN_MAX; o = o->in[0]->def) {
-		if (o->code == O_expand)
+		if (o->code == O_sparse_expand)
 			return IMM(o, dim) == kdim && !IMM(o, dense) && o->out[0]->type.rank == 2 ? o : NULL;
 		if (o->code == O_transpose && o->out[0]->type.rank == 2)
 			kdim = IMM_AT(o, perm, 0) == 1 ? 1 - kdim : kdim;
@@ -42,7 +42,7 @@ again(Op *dot, Op *const *chain, int n, Val *x, bool casts)
 			for (int d = 0; d < 2; d++)
 				t.shape[d] = x->type.shape[IMM_AT(chain[i], perm, d)];
 		o = op_new(dot->parent, dot, chain[i]->code, chain[i]->src, 1, &x, 1, &t);
-		for (int d = 0; d < DIM_MAX; d++)
+		for (int d = 0; d < 2 && o->code == O_transpose; d++)
 			IMM_SET_AT(o, perm, d, IMM_AT(chain[i], perm, d));
 		x = o->out[0];
 	}
@@ -70,7 +70,7 @@ fuse(Kernel *k, Op *dot, int side)
 	Val *in[4];
 	int n;
 
-	e = expand_of(dot, side, chain, &n);
+	e = sparse_expand_of(dot, side, chain, &n);
 	if (!e)
 		return false;
 	in[side] = again(dot, chain, n, e->in[0], true);

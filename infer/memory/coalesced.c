@@ -2,7 +2,8 @@
 #include "infer/memory/memory.h"
 
 bool
-coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps, bool outer)
+coalesced_layout(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
+                 bool outer)
 {
 	int64_t rest[DIM_MAX] = { 0 }, warp_of[DIM_MAX], left = warps;
 	bool ok = true;

@@ -5,7 +5,7 @@
 /* Where an 8 x 16-byte matrix lies in a fragment layout. */
 typedef struct Matrix {
 	bool trans;
-	bool spread; /* narrow elements in the order of spread 16: pairs of rows 16 bits apart */
+	bool pairs; /* narrow elements in bit order 16: pairs of rows 16 bits apart */
 	int unit, row; /* tile dims: 16-byte runs, matrix rows */
 	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4, elements of 16 bits
 	 * that are turned as one (-1: one) */
@@ -36,7 +36,7 @@ fragment_run(const Layout *l, int d, int64_t per_word, int64_t stride, int *word
 }
 
 /* With .trans a register has 16 bits of one row, then of the next.  Narrow elements are numbered so, or as in
- * spread 16: by pairs of rows. */
+ * bit order 16: by pairs of rows. */
 static bool
 find_turned(const Layout *l, int unit, int bits, Matrix *m)
 {
@@ -46,10 +46,10 @@ find_turned(const Layout *l, int unit, int bits, Matrix *m)
 	if (bits > 16 || 16 % bits)
 		return false;
 	if (bits < 16) {
-		m->spread = is_digit(&g, 16 / bits, AX_reg, 2);
-		if (!m->spread && !is_digit(&g, 16 / bits, AX_reg, 1))
+		m->pairs = is_digit(&g, 16 / bits, AX_reg, 2);
+		if (!m->pairs && !is_digit(&g, 16 / bits, AX_reg, 1))
 			return false;
-		stride = m->spread ? 1 : 16 / bits;
+		stride = m->pairs ? 1 : 16 / bits;
 		m->pack = g.at;
 		digit_next(&g);
 	}
@@ -72,7 +72,7 @@ find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 		return false;
 	m->unit = unit;
 	m->pack = -1;
-	m->spread = false;
+	m->pairs = false;
 	if (fragment_run(l, unit, 32 / bits, 1, &m->word, &m->lane4)) {
 		m->trans = false;
 		for (Digit g = layout_digits(l); g.it; digit_next(&g))
@@ -185,18 +185,18 @@ matrix_row(Solve *s, InstrKind kind, const Layout *l, const Matrix *m, int bits,
 	return NULL;
 }
 
-Pick *
-pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
+Lowering *
+lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 {
 	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
 	const Layout *map;
 	const Instr *in;
 	Matrix m;
-	Pick *p;
+	Lowering *p;
 
 	if (!has_matrices(o->out[0]->type.dtype))
 		return NULL;
-	if (!find_matrix(l, unit, bits, &m) || (m.spread && spread_liked(s, o->out[0]) != 16)) {
+	if (!find_matrix(l, unit, bits, &m) || (m.pairs && bit_order_liked(s, o->out[0]) != 16)) {
 		l = turned_words(s, l, unit, bits);
 		if (!l || !find_matrix(l, unit, bits, &m))
 			return NULL;
@@ -207,10 +207,10 @@ pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	in = matrix_row(s, IK_ldmatrix, l, &m, bits, &map);
 	if (!in)
 		return NULL;
-	p = pick_new(s, in, 128 / bits);
+	p = lowering_new(s, in, 128 / bits);
 	p->map = map;
-	if (m.spread)
-		spread_tile(s, o->out[0], 16);
+	if (m.pairs)
+		bit_order_set(s, o->out[0], 16);
 	return p;
 }
 
@@ -220,23 +220,23 @@ matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, Matrix
 	int bits = dtype_info[d].bits;
 	Matrix m;
 
-	if (!has_matrices(d) || !find_matrix(l, unit, bits, &m) || m.spread)
+	if (!has_matrices(d) || !find_matrix(l, unit, bits, &m) || m.pairs)
 		return false;
 	out->in = matrix_row(s, kind, l, &m, bits, &out->map);
 	return out->in != NULL;
 }
 
-Pick *
-pick_stmatrix(Solve *s, const Op *o, const Layout *l)
+Lowering *
+lowering_stmatrix(Solve *s, const Op *o, const Layout *l)
 {
 	DType d = o->in[0]->type.dtype;
 	int unit = unit_dim(s, o->in[1]), run = 128 / dtype_info[d].bits;
 	MatrixSide side;
-	Pick *p;
+	Lowering *p;
 
 	if (unit < 0 || !matrix_side(s, IK_stmatrix, d, l, unit, &side) || shared_vec(s, o->in[1], run) < run)
 		return NULL;
-	p = pick_new(s, side.in, run);
+	p = lowering_new(s, side.in, run);
 	p->map = side.map;
 	return p;
 }

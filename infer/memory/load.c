@@ -19,7 +19,7 @@ widen(Layout *out, const Layout *l, int dim, int64_t run)
 /* What a lane spends on loading l by accesses of vec: wavefronts, instructions, and half as much for each
  * step of packing what is narrower than a word. */
 static double
-load_price(const Layout *l, int64_t vec, DType d)
+load_cost(const Layout *l, int64_t vec, DType d)
 {
 	double n = (double)(layout_cosize(l, AX_reg) / vec * dtype_pieces(d));
 	double bytes = (double)(vec * dtype_grain(d)) / 8;
@@ -31,9 +31,9 @@ load_price(const Layout *l, int64_t vec, DType d)
 /* Steps to pick one's own elements out of whole words, `vec` neighbours of them at a time: byte permutations
  * that look at every source word, the first for nothing; less than a byte takes shifts for each element. */
 static double
-pick_price(const Layout *from, const Layout *to, int64_t vec, DType d)
+pick_cost(const Layout *from, const Layout *to, int64_t vec, DType d)
 {
-	int bits = dtype_place(d);
+	int bits = dtype_slot_bits(d);
 	double have = (double)(layout_cosize(from, AX_reg) * bits) / 32;
 	double need = (double)(layout_cosize(to, AX_reg) * bits) / 32;
 
@@ -57,26 +57,26 @@ load_shared(Solve *s, Op *o)
 	int grain = dtype_grain(d), unit = unit_dim(s, o->in[0]);
 	int64_t vec = unit < 0 ? 1 : whole_bytes(d, shared_vec(s, o->in[0], reg_run(l, unit)));
 	const Layout *made = NULL;
-	Pick *p = pick_ldmatrix(s, o, l, &made);
+	Lowering *p = lowering_ldmatrix(s, o, l, &made);
 
 	if (p) {
 		if (made)
 			s->sol->made[o->id][0] = made;
-		s->sol->pick[o->id] = p;
+		s->sol->lowering[o->id] = p;
 		return;
 	}
-	if (s->sol->plan.widen && unit >= 0 && vec * grain < 32) {
+	if (s->sol->plan.widen == NARROW_WORDS && unit >= 0 && vec * grain < 32) {
 		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
 		Layout *w = NEW(s->arena, Layout);
 		if (wide * grain >= 32 && widen(w, l, unit, wide) &&
-		    load_price(w, wide, d) + pick_price(w, l, vec, d) < load_price(l, vec, d)) {
-			s->sol->pick[o->id] =
-				pick_new(s, memory_row(IK_ld_shared, (int)wide * grain, false), wide);
+		    load_cost(w, wide, d) + pick_cost(w, l, vec, d) < load_cost(l, vec, d)) {
+			s->sol->lowering[o->id] =
+				lowering_new(s, memory_row(IK_ld_shared, (int)wide * grain, false), wide);
 			s->sol->made[o->id][0] = w;
 			return;
 		}
 	}
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
+	s->sol->lowering[o->id] = lowering_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
 }
 
 int64_t
@@ -110,8 +110,8 @@ load_global_as(Solve *s, Op *o, const Layout *l)
 	int64_t vec = load_vec(s, o, l);
 	int bits = (int)vec * dtype_grain(o->out[0]->type.dtype);
 
-	if (l != known(s, o->out[0]))
+	if (l != known_layout(s, o->out[0]))
 		s->sol->made[o->id][0] = l;
-	demand_indices(s, o->in[0], l);
-	s->sol->pick[o->id] = pick_new(s, memory_row(IK_ld_global, bits, false), vec);
+	require_indices(s, o->in[0], l);
+	s->sol->lowering[o->id] = lowering_new(s, memory_row(IK_ld_global, bits, false), vec);
 }

@@ -12,10 +12,10 @@ memory_row(InstrKind kind, int bits, bool trans)
 	return NULL;
 }
 
-Pick *
-pick_new(Solve *s, const Instr *in, int64_t vec)
+Lowering *
+lowering_new(Solve *s, const Instr *in, int64_t vec)
 {
-	Pick *p = NEW(s->arena, Pick);
+	Lowering *p = NEW(s->arena, Lowering);
 
 	p->inst = in ? in->name : NULL;
 	p->vec = (int)vec;
@@ -60,7 +60,7 @@ store_layout(Solve *s, Op *o, Layout *l)
 	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]]);
 	if (IMM(o, update))
 		vec = red_vec(s, o, vec);
-	return coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
+	return coalesced_layout(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
 /* The weight of a register digit of dim d from `from` on, whose first f can be had as a digit of its own; 0
@@ -112,7 +112,7 @@ byte_layout(Solve *s, const Op *o, int unit, Layout *l)
 		if (d != unit)
 			order[n++] = d;
 	return vec * dtype_grain(t->dtype) >= 8 &&
-	       coalesced(l, t->rank, t->shape, order, vec, s->k->warps, false);
+	       coalesced_layout(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
 void
@@ -121,17 +121,18 @@ select_store(Solve *s, Op *o)
 	DType d = o->in[0]->type.dtype;
 	int grain = dtype_grain(d), unit = unit_dim(s, o->in[1]);
 	bool global = o->in[1]->type.space == S_global, red = IMM(o, update) != STORE_PLAIN;
-	const Layout *l = operand(s, o, 0);
+	const Layout *l = operand_layout(s, o, 0);
 	const Instr *in;
 	int64_t vec;
 
 	if (red && !red_row(s, o, 1)) {
-		fails_no_red(s, o);
+		infer_error_no_red(s, o);
 		return;
 	}
-	if (global && s->sol->plan.store && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0])) {
+	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL &&
+	    !value_is_pinned(s, o->in[0])) {
 		Layout *w = NEW(s->arena, Layout);
-		bool trade = s->sol->plan.store == 2;
+		bool trade = s->sol->plan.store == STORE_TRADED;
 		if (trade ? unit >= 0 && !red &&
 		                    traded(w, l, unit, global_vec(s, o->in[1]->def, unit, dtype_most(d)))
 		          : store_layout(s, o, w) && !layout_equal(w, l)) {
@@ -139,7 +140,7 @@ select_store(Solve *s, Op *o)
 			l = w;
 		}
 	}
-	if (!global && s->sol->want[o->id][0] == NULL && !pinned(s, o->in[0]) && unit >= 0 &&
+	if (!global && s->sol->want[o->id][0] == NULL && !value_is_pinned(s, o->in[0]) && unit >= 0 &&
 	    shared_vec(s, o->in[1], reg_run(l, unit)) * grain < 8) {
 		Layout *w = NEW(s->arena, Layout);
 
@@ -148,20 +149,20 @@ select_store(Solve *s, Op *o)
 	}
 	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, grain) != l)
 		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);
-	if (!global && !red && (s->sol->pick[o->id] = pick_stmatrix(s, o, l)) != NULL)
+	if (!global && !red && (s->sol->lowering[o->id] = lowering_stmatrix(s, o, l)) != NULL)
 		return;
-	demand_indices(s, o->in[1], l);
+	require_indices(s, o->in[1], l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)
 		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
 	if (vec * grain < 8) {
-		fails_half_bytes(s, o, l, unit);
+		infer_error_half_bytes(s, o, l, unit);
 	}
 	if (red)
 		vec = red_vec(s, o, vec);
 	in = red ? red_row(s, o, vec)
 	         : memory_row(global ? IK_st_global : IK_st_shared, (int)vec * grain, false);
-	s->sol->pick[o->id] = pick_new(s, in, vec);
+	s->sol->lowering[o->id] = lowering_new(s, in, vec);
 }
 
 /* Elements that begin at any bit in global memory are fetched one by one, and stored to shared memory so many
@@ -197,15 +198,15 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 		memory_order(s, o->in[1], order);
 	}
 	if (*vec == 0) {
-		fails(s, o->src,
+		infer_error(s, o->src,
 		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which "
 		      "lane 0 of warp 0 cannot copy alone: the rows of the shared tile, and what is "
 		      "copied of them, must be multiples of %d",
-		      dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
-		fails_note_tensor(s, o->in[0]);
+		            dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
+		infer_error_tensor(s, o->in[0]);
 		return false;
 	}
-	return coalesced(map, t->rank, t->shape, order, *vec, s->k->warps, false);
+	return coalesced_layout(map, t->rank, t->shape, order, *vec, s->k->warps, false);
 }
 
 bool
@@ -216,17 +217,17 @@ select_copy(Solve *s, Op *o)
 	const Instr *in;
 	InstrKind kind;
 	int64_t vec;
-	Pick *p;
+	Lowering *p;
 
 	if (!copy_map(s, o, map, &vec, &kind))
 		return false;
-	demand_indices(s, o->in[0], map);
+	require_indices(s, o->in[0], map);
 	in = memory_row(kind, (int)vec * grain, false);
 	if (!in || in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target))
 		in = memory_row(IK_ld_st, (int)vec * grain, false);
-	p = pick_new(s, in, vec);
+	p = lowering_new(s, in, vec);
 	p->map = map;
-	s->sol->pick[o->id] = p;
+	s->sol->lowering[o->id] = p;
 	return true;
 }
 
@@ -237,7 +238,7 @@ static bool
 access_of(const Solve *s, const Op *o, Access *a)
 {
 	Val *mem = shared_operand(o);
-	const Pick *p = s->sol->pick[o->id];
+	const Lowering *p = s->sol->lowering[o->id];
 	const Instr *in;
 
 	if (!mem || !p)
@@ -258,24 +259,26 @@ access_of(const Solve *s, const Op *o, Access *a)
 		a->lanes = in->bits / 32 * 8;
 	a->map = p->map;
 	if (!a->map && o->code == O_load)
-		a->map = result(s, o, 0);
+		a->map = result_layout(s, o, 0);
 	if (!a->map)
-		a->map = operand(s, o, 0);
+		a->map = operand_layout(s, o, 0);
 	return true;
 }
 
 /* Op o reads or writes the tile under another shape, of which a dim would have no strides of its own. */
 static void
-cannot_reshape(Solve *s, const Op *o, const Val *tile, const Layout *l)
+reshape_error(Solve *s, const Op *o, const Val *tile, const Layout *l)
 {
 	const Op *as = view_base(shared_operand(o))->def;
 
-	fails(s, as->src,
-	      "%s lies in memory as %s%s, of which no dims of %s can be made: declare it in that shape, or "
-	      "load it whole and reshape what is loaded",
-	      tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
-	      type_print(s->arena, &as->out[0]->type));
-	fails_note(s, tile->def->src, "%s is %s", tile_words(s, tile), type_print(s->arena, &tile->type));
+	infer_error(
+		s, as->src,
+		"%s lies in memory as %s%s, of which no dims of %s can be made: declare it in that shape, or "
+		"load it whole and reshape what is loaded",
+		tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
+		type_print(s->arena, &as->out[0]->type));
+	infer_error_note(s, tile->def->src, "%s is %s", tile_words(s, tile),
+	                 type_print(s->arena, &tile->type));
 }
 
 void
@@ -308,7 +311,7 @@ select_shared(Solve *s, Op *alloc)
 		Layout other;
 
 		if (acc[i].as && !layout_reshape(&other, l, acc[i].as->rank, acc[i].as->shape)) {
-			cannot_reshape(s, acc[i].op, tile, l);
+			reshape_error(s, acc[i].op, tile, l);
 			return;
 		}
 	}

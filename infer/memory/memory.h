@@ -37,18 +37,18 @@ int64_t reg_run(const Layout *l, int dim);
 /* ---- coalesced.c ---------------------------------------------------------------------------------- */
 /* Threads over a tile so that neighbours in memory meet neighbouring lanes.  order[0] = dim that is
  * contiguous; vec elements of it per access.  outer: warps go to the slowest dims. */
-bool coalesced(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
-               bool outer);
+bool coalesced_layout(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
+                      bool outer);
 
-/* ---- spread.c ------------------------------------------------------------------------------------- */
-/* The order of bits (hexc/ir/spread.h) that all readers of narrow tile v like: casts that have recipes for
+/* ---- bit_order.c ---------------------------------------------------------------------------------- */
+/* The order of bits (hexc/ir/bit_order.h) that all readers of narrow tile v like: casts that have recipes for
  * it. */
-int spread_liked(const Solve *s, const Val *v);
+int bit_order_liked(const Solve *s, const Val *v);
 /* The same of a tile unpacked from a tensor's words; so_far: what readers of that tensor's other tiles like,
  * -1: there are none. */
-int spread_liked_packed(const Solve *s, const Val *v, int so_far);
+int bit_order_liked_packed(const Solve *s, const Val *v, int so_far);
 /* v, and what only rearranges it, lies in that order. */
-void spread_tile(Solve *s, const Val *v, int spread);
+void bit_order_set(Solve *s, const Val *v, int bit_order);
 
 /* ---- load.c --------------------------------------------------------------------------------------- */
 /* Access instruction of a load of a tile, and the layout it comes in where that is another than its
@@ -64,22 +64,22 @@ const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
 /* ---- memory.c ------------------------------------------------------------------------------------- */
 /* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */
 const Instr *memory_row(InstrKind kind, int bits, bool trans);
-Pick *pick_new(Solve *s, const Instr *in, int64_t vec);
+Lowering *lowering_new(Solve *s, const Instr *in, int64_t vec);
 /* The task mapping of a copy: coalesced where it reads, vec elements an access, by instructions of that kind
- * if there are such; false: s->why. */
+ * if there are such; false: s->failure. */
 bool copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind);
-/* Access instruction of a store, of a copy; false, or s->why has a text: there is none. */
+/* Access instruction of a store, of a copy; false, or s->failure has a text: there is none. */
 void select_store(Solve *s, Op *o);
 bool select_copy(Solve *s, Op *o);
-/* Address layout of an alloc, once all accesses to it are known; s->why. */
+/* Address layout of an alloc, once all accesses to it are known; s->failure. */
 void select_shared(Solve *s, Op *alloc);
 
 /* ---- ldmatrix.c ----------------------------------------------------------------------------------- */
 /* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the
  * layout it comes in where registers have other numbers. */
-Pick *pick_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
+Lowering *lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
 /* stmatrix for a store to a shared tile of what lies as l; NULL likewise. */
-Pick *pick_stmatrix(Solve *s, const Op *o, const Layout *l);
+Lowering *lowering_stmatrix(Solve *s, const Op *o, const Layout *l);
 /* A row of kind ldmatrix or stmatrix for a tile that lies as l in registers and has runs along `unit` in
  * shared memory, and which lane addresses what (128 bits of elements an access).  False: there is none. */
 typedef struct MatrixSide {

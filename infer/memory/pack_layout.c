@@ -1,7 +1,7 @@
 /* pack_layout.c - layouts of a packed tensor's tile, and the pack that they amount to.
  *
  * A layout of the tile of elements is cut at the blocks.  In a block its digits are registers and lanes: the
- * lanes are the pack's streams, the registers the elements of a stream, and so the place of every element.
+ * lanes are the pack's streams, the registers the elements of a stream, and so the layout of every element.
  * Whole blocks are dealt out to the rest of the registers, lanes and warps.  The words then lie by
  * themselves: a lane holds the words of its streams, four of them at a time neighbours in memory. */
 #include "infer/memory/pack_layout.h"
@@ -102,18 +102,18 @@ lanes_below(const Layout *l, const int at[2], const int64_t block[2], int64_t st
 void
 pack_read(Solve *s, Layout *l, const int at[2], Pack *p)
 {
-	Layout *place = NEW(s->arena, Layout);
+	Layout *layout = NEW(s->arena, Layout);
 	int64_t each;
 
 	block_is_shared_well(l, at, p, &each);
-	layout_init(place, 2);
+	layout_init(layout, 2);
 	for (Digit g = layout_digits(l); g.it; digit_next(&g))
 		if (inside(&g, at, p->block))
-			layout_push(place, g.dim == at[1], g.it->extent,
+			layout_push(layout, g.dim == at[1], g.it->extent,
 			            g.it->axis == AX_reg ? g.it->stride
 			                                 : each * lanes_below(l, at, p->block, g.it->stride),
 			            AX_mem);
-	p->place = place;
+	p->layout = layout;
 	p->streams = p->block[0] * p->block[1] / each;
 }
 
@@ -149,7 +149,7 @@ pack_words_layout(Layout *out, Layout *l, const Pack *p)
 bool
 pack_default(Solve *s, Pack *p)
 {
-	Layout *place = NEW(s->arena, Layout);
+	Layout *layout = NEW(s->arena, Layout);
 	int64_t each = p->block[0] * p->block[1] / WARP_SIZE, run = each < 8 ? each : 8;
 	int64_t lanes = p->block[1] / run < WARP_SIZE ? p->block[1] / run : WARP_SIZE;
 	int64_t more = p->block[1] / run / lanes, down = WARP_SIZE / lanes;
@@ -157,22 +157,22 @@ pack_default(Solve *s, Pack *p)
 	if (each < 1 || p->block[1] % (run * lanes) || p->block[0] % down ||
 	    each * dtype_info[p->dtype].bits % ACCESS_BITS)
 		return false;
-	layout_init(place, 2);
-	layout_push(place, 1, run, 1, AX_mem);
-	layout_push(place, 1, lanes, each, AX_mem);
-	layout_push(place, 1, more, run, AX_mem);
-	layout_push(place, 0, down, each * lanes, AX_mem);
-	layout_push(place, 0, p->block[0] / down, run * more, AX_mem);
-	p->place = place;
+	layout_init(layout, 2);
+	layout_push(layout, 1, run, 1, AX_mem);
+	layout_push(layout, 1, lanes, each, AX_mem);
+	layout_push(layout, 1, more, run, AX_mem);
+	layout_push(layout, 0, down, each * lanes, AX_mem);
+	layout_push(layout, 0, p->block[0] / down, run * more, AX_mem);
+	p->layout = layout;
 	p->streams = WARP_SIZE;
 	return true;
 }
 
 /* Digits of dim i of a block: places in a stream are registers, streams are lanes. */
 static bool
-block_digits(Layout *l, int dim, const Layout *place, int i, int64_t each)
+block_digits(Layout *l, int dim, const Layout *layout, int i, int64_t each)
 {
-	for (Digit g = dim_digits(place, i); g.it; digit_next(&g)) {
+	for (Digit g = dim_digits(layout, i); g.it; digit_next(&g)) {
 		const Iter *it = g.it;
 		int64_t regs = it->stride >= each ? 1 : it->extent;
 
@@ -204,7 +204,7 @@ pack_layout(Solve *s, const Type *t, const Pack *p, Layout *l)
 		int d = t->rank - 2 + i;
 
 		rest[d] /= p->block[i];
-		if (!block_digits(l, d, p->place, i, each))
+		if (!block_digits(l, d, p->layout, i, each))
 			return false;
 	}
 	/* whole blocks */

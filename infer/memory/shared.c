@@ -40,12 +40,12 @@ static int64_t
 offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
 {
 	int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 };
-	Place p = { .at = { 0 } };
+	Coord p = { .at = { 0 } };
 
 	p.at[AX_lane] = lane;
 	p.at[AX_warp] = warp;
 	p.at[AX_reg] = reg;
-	layout_coord(a->map, &p, c);
+	layout_index(a->map, &p, c);
 	for (int d = 0; d < a->rank; d++)
 		at[a->dim_of[d]] = c[d];
 	return layout_at(tile, at).at[AX_mem];

@@ -200,13 +200,13 @@ source_of(const Solve *s, const Val *v, int depth)
 	}
 	if (o->code == O_lookup)
 		return source_of(s, o->in[1], depth - 1);
-	if (o->code == O_expand) { /* of values, half as many along the dim */
+	if (o->code == O_sparse_expand) { /* of values, half as many along the dim */
 		best = source_of(s, o->in[0], depth - 1);
 		if (best.unit == IMM(o, dim))
 			best.bits /= 2;
 		return best;
 	}
-	if (o->code != O_clip && o->code != O_hold && !op_is(o, F_ELT))
+	if (o->code != O_mask && o->code != O_pin && !op_is(o, F_ELT))
 		return best;
 	for (int i = 0; i < o->nin; i++) {
 		const Type *t = &o->in[i]->type;

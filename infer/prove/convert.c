@@ -16,11 +16,11 @@ injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
 		type_coord(t, e, c);
 		at = mem_offset(l, c);
 		if (at < 0 || at >= room)
-			return wrong(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
-			             elem_text(p, t, e), (long long)at);
+			return prove_error(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
+			                   elem_text(p, t, e), (long long)at);
 		if (taken[at])
-			return wrong(p, -1, 0, "element %s shares its address with another",
-			             elem_text(p, t, e));
+			return prove_error(p, -1, 0, "element %s shares its address with another",
+			                   elem_text(p, t, e));
 		taken[at] = 1;
 	}
 	return true;
@@ -34,7 +34,7 @@ prove_alloc(Prove *p, const Op *o)
 	if (t->layout)
 		injective(p, t->layout, t, -1);
 	else
-		wrong(p, -1, 0, "the shared tile has no layout");
+		prove_error(p, -1, 0, "the shared tile has no layout");
 }
 
 /* Another shape of a shared tile: every element lies where it lies in the tile. */
@@ -49,8 +49,8 @@ prove_alias(Prove *p, const Op *o)
 		type_coord(t, e, c);
 		type_coord(r, e, d);
 		if (!t->layout || mem_offset(t->layout, c) != mem_offset(r->layout, d)) {
-			wrong(p, -1, 0, "element %s is not where element %s of the tile is",
-			      elem_text(p, r, e), elem_text(p, t, e));
+			prove_error(p, -1, 0, "element %s is not where element %s of the tile is",
+			            elem_text(p, r, e), elem_text(p, t, e));
 			return;
 		}
 	}
@@ -75,12 +75,12 @@ staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layo
 	if (!row)
 		return prove_vectors(p, s, h, vec, kind == IK_stmatrix);
 	if (!in || in->kind != kind)
-		return wrong(p, -1, 0, "%s is no way to touch a staging tile", row);
+		return prove_error(p, -1, 0, "%s is no way to touch a staging tile", row);
 	return prove_matrices(p, &s->mem->type, in, h, map, s);
 }
 
 bool
-prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to)
+prove_staging(Prove *p, const Type *t, const Lowering *how, const Held *from, const Held *to)
 {
 	Val stage = { .type = *t };
 	Side s = { .mem = &stage, .shared = true, .layout = how->scratch };
@@ -88,7 +88,7 @@ prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const 
 	for (int d = 0; d < t->rank; d++)
 		s.dim_of[d] = d;
 	if (!s.layout)
-		return wrong(p, -1, 0, "no staging tile");
+		return prove_error(p, -1, 0, "no staging tile");
 	if (!injective(p, s.layout, t, how->scratch_bytes) ||
 	    !staged_side(p, &s, IK_stmatrix, how->wr, how->map, from, how->vec) ||
 	    !staged_side(p, &s, IK_ldmatrix, how->rd, how->map2, to, how->vec2))
@@ -101,21 +101,21 @@ void
 prove_convert(Prove *p, const Op *o)
 {
 	const Held *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
-	const char *how = o->pick ? o->pick->inst : NULL;
+	const char *how = o->lowering ? o->lowering->inst : NULL;
 	const Type *t = &o->out[0]->type;
 
 	if (!from || !to)
 		return;
 	if (!how) {
-		wrong(p, -1, 0, "no way was chosen");
+		prove_error(p, -1, 0, "no way was chosen");
 		return;
 	}
 	if (!strcmp(how, "shared")) {
 		Type staged = *t;
 
-		if (pick_stage_bits(o->pick, t->dtype) != dtype_info[t->dtype].bits)
+		if (lowering_stage_bits(o->lowering, t->dtype) != dtype_info[t->dtype].bits)
 			staged.dtype = D_u8;
-		prove_staging(p, &staged, o->pick, from, to);
+		prove_staging(p, &staged, o->lowering, from, to);
 		return;
 	}
 	for (int64_t r = 0; r < to->regs; r++) {
@@ -130,7 +130,7 @@ prove_convert(Prove *p, const Op *o)
 					there = from->elem[j * from->regs + q] == want &&
 					        (strcmp(how, "rename") || q == fixed);
 			if (!there) {
-				wrong(p, i, r, "a %s cannot bring %s here", how, elem_text(p, t, want));
+				prove_error(p, i, r, "a %s cannot bring %s here", how, elem_text(p, t, want));
 				return;
 			}
 		}

@@ -40,7 +40,7 @@ part(const Prove *p, const Instr *in, int which, int lane, int i)
 {
 	RowCol z;
 
-	if (!p->op->pick->swap)
+	if (!p->op->lowering->swap)
 		return fragment(in, which, lane, i);
 	z = fragment(in, which < 2 ? 1 - which : 2, lane, i);
 	return (RowCol){ z.c, z.r };
@@ -72,13 +72,15 @@ read_order(Prove *p, const char *name, int64_t n, const Layout *map, Order *out)
 	for (int64_t i = 0; i < n; i++)
 		out->by[i] = -1;
 	if (map && (map->ndim != 1 || layout_size(map) != n))
-		return wrong(p, -1, 0, "the order of %s is not one of %lld indices", name, (long long)n);
+		return prove_error(p, -1, 0, "the order of %s is not one of %lld "
+		                             "indices", name, (long long)n);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at = map ? mem_offset(map, &i) : i;
 		if (at < 0 || at >= n || out->by[at] >= 0)
-			return wrong(p, -1, 0, "%s = %lld has no position of its own in the order of %s",
-			             name,
-			             (long long)i, name);
+			return prove_error(p, -1, 0, "%s = %lld has no position of its own in the order "
+			                             "of %s",
+			                   name,
+			                   (long long)i, name);
 		out->at[i] = at;
 		out->by[at] = i;
 	}
@@ -90,11 +92,11 @@ read_orders(Prove *p, const Op *o, Order *out)
 {
 	const int64_t *c = o->out[0]->type.shape;
 
-	if (dot_is_sparse(o) && (o->pick->map || (dot_side(o) ? o->pick->cols : o->pick->rows)))
-		return wrong(p, -1, 0, "the positions of a sparse operand are those of its own order");
-	return read_order(p, "m", c[0], o->pick->rows, &out[M]) &&
-	       read_order(p, "n", c[1], o->pick->cols, &out[N]) &&
-	       read_order(p, "k", dot_k(o), o->pick->map, &out[K]);
+	if (dot_is_sparse(o) && (o->lowering->map || (dot_side(o) ? o->lowering->cols : o->lowering->rows)))
+		return prove_error(p, -1, 0, "the positions of a sparse operand are those of its own order");
+	return read_order(p, "m", c[0], o->lowering->rows, &out[M]) &&
+	       read_order(p, "n", c[1], o->lowering->cols, &out[N]) &&
+	       read_order(p, "k", dot_k(o), o->lowering->map, &out[K]);
 }
 
 /* Registers of one operand for the instance at position (r0, c0) in thread 0; then every lane of
@@ -110,19 +112,19 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 	int packed = register_elems(t->dtype);
 	int64_t first = -1;
 
-	for (int i = 0; i < fragment_size(in, o->pick->swap && which < 2 ? 1 - which : which); i++) {
+	for (int i = 0; i < fragment_size(in, o->lowering->swap && which < 2 ? 1 - which : which); i++) {
 		RowCol z = part(p, in, which, 0, i);
 		int64_t c[2] = { row->by[r0 + z.r], col->by[c0 + z.c] };
-		int64_t reg = reg_of(h, coord_elem(t, c));
+		int64_t reg = reg_of(h, index_elem(t, c));
 
 		if (reg < 0)
-			return wrong(p, 0, 0, "operand %d: %s is not in lane 0", which,
-			             elem_text(p, t, coord_elem(t, c)));
+			return prove_error(p, 0, 0, "operand %d: %s is not in lane 0", which,
+			                   elem_text(p, t, index_elem(t, c)));
 		if (i % packed == 0)
 			first = reg;
 		if (first % packed || reg != first + i % packed)
-			return wrong(p, 0, reg, "operand %d: element %d of the fragment is not packed",
-			             which, i);
+			return prove_error(p, 0, reg, "operand %d: element %d of the fragment is not packed",
+			                   which, i);
 		used[reg]++;
 		for (int th = 0; th < p->threads; th++) {
 			RowCol f = part(p, in, which, th % WARP_SIZE, i);
@@ -135,9 +137,10 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 				b[1] = have[1] - f.c;
 			}
 			if (have[0] != b[0] + f.r || have[1] != b[1] + f.c)
-				return wrong(p, th, reg, "operand %d has %s where %s reads (%lld,%lld)",
-				             which, elem_text(p, t, h->elem[th * h->regs + reg]), in->name,
-				             (long long)(b[0] + f.r), (long long)(b[1] + f.c));
+				return prove_error(p, th, reg, "operand %d has %s where %s reads (%lld,%lld)",
+				                   which, elem_text(p, t, h->elem[th * h->regs + reg]),
+				                   in->name, (long long)(b[0] + f.r),
+				                   (long long)(b[1] + f.c));
 		}
 	}
 	return true;
@@ -154,7 +157,7 @@ along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, 
 	int64_t(*b)[2] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
 
 	if (k % in->k)
-		return wrong(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
+		return prove_error(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
 		             (long long)k);
 	if (dot_is_sparse(o))
 		half[dot_side(o)] = 2;
@@ -166,10 +169,12 @@ along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, 
 		for (int w = 0; w < warps; w++)
 			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] * half[0] != k0 ||
 			    b[w][0] * half[1] != k0)
-				return wrong(p, w * WARP_SIZE, 0, "a product of A at (%lld,%lld) and B at "
-				                                  "(%lld,%lld) is added to C at (%lld,%lld)",
-				             (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
-				             (long long)b[w][1], (long long)c[w][0], (long long)c[w][1]);
+				return prove_error(p, w * WARP_SIZE, 0,
+				                   "a product of A at (%lld,%lld) and B at "
+				                   "(%lld,%lld) is added to C at (%lld,%lld)",
+				                   (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
+				                   (long long)b[w][1], (long long)c[w][0],
+				                   (long long)c[w][1]);
 	}
 	return true;
 }
@@ -181,7 +186,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	const Type *t = &o->out[0]->type;
 	int64_t(*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
-	bool swap = o->pick->swap;
+	bool swap = o->lowering->swap;
 	Order order[3];
 
 	if (!hc || !ha || !hb || !read_orders(p, o, order))
@@ -202,7 +207,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	}
 	for (int64_t r = 0; r < hc->regs; r++)
 		if (uc[r] != 1) {
-			wrong(p, 0, r, "this part of the result is made %lld times", (long long)uc[r]);
+			prove_error(p, 0, r, "this part of the result is made %lld times", (long long)uc[r]);
 			return;
 		}
 }
@@ -223,17 +228,17 @@ prove_fma(Prove *p, const Op *o)
 			ca[0] = c[0];
 			ca[1] = cb[0] = x;
 			cb[1] = c[1];
-			ra = reg_of(ha, coord_elem(&o->in[0]->type, ca));
-			rb = reg_of(hb, coord_elem(&o->in[1]->type, cb));
+			ra = reg_of(ha, index_elem(&o->in[0]->type, ca));
+			rb = reg_of(hb, index_elem(&o->in[1]->type, cb));
 			for (int t = 0; t < p->threads; t++) {
 				int64_t m[2];
 				type_coord(&o->out[0]->type, hc->elem[t * hc->regs + r], m);
 				ca[0] = m[0];
 				cb[1] = m[1];
 				if (ra < 0 || rb < 0 ||
-				    ha->elem[t * ha->regs + ra] != coord_elem(&o->in[0]->type, ca) ||
-				    hb->elem[t * hb->regs + rb] != coord_elem(&o->in[1]->type, cb)) {
-					wrong(p, t, r, "k = %lld of %s is not at hand", (long long)x,
+				    ha->elem[t * ha->regs + ra] != index_elem(&o->in[0]->type, ca) ||
+				    hb->elem[t * hb->regs + rb] != index_elem(&o->in[1]->type, cb)) {
+					prove_error(p, t, r, "k = %lld of %s is not at hand", (long long)x,
 					      elem_text(p, &o->out[0]->type, hc->elem[t * hc->regs + r]));
 					return;
 				}
@@ -249,25 +254,27 @@ alike(Prove *p, const Val *x, const Val *y)
 	if (a && b &&
 	    (a->regs != b->regs ||
 	     memcmp(a->elem, b->elem, sizeof *a->elem * (size_t)(p->threads * a->regs))))
-		wrong(p, -1, 0, "the accumulator goes in as %s and comes out as %s",
+		prove_error(p, -1, 0, "the accumulator goes in as %s and comes out as %s",
 		      layout_print(p->arena, x->type.layout), layout_print(p->arena, y->type.layout));
 }
 
 void
 prove_dot(Prove *p, const Op *o)
 {
-	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
 
 	alike(p, o->in[2], o->out[0]);
 	if (!in)
-		wrong(p, -1, 0, "no instruction was chosen");
+		prove_error(p, -1, 0, "no instruction was chosen");
 	else if ((in->kind == IK_mma_sp) != dot_is_sparse(o) ||
-	         (dot_is_sparse(o) && o->pick->swap != (dot_side(o) == 1)))
-		wrong(p, -1, 0, "%s does not multiply such operands", in->name);
+	         (dot_is_sparse(o) && o->lowering->swap != (dot_side(o) == 1)))
+		prove_error(p, -1, 0, "%s does not multiply such operands", in->name);
 	else if (in->kind != IK_fma &&
-	         (in->ta != o->in[o->pick->swap]->type.dtype || in->tb != o->in[!o->pick->swap]->type.dtype ||
-	          in->acc != o->out[0]->type.dtype || !instr_on(in, p->k->unit->target)))
-		wrong(p, -1, 0, "%s does not multiply these types on %s", in->name, p->k->unit->target->name);
+	         (in->ta != o->in[o->lowering->swap]->type.dtype ||
+	          in->tb != o->in[!o->lowering->swap]->type.dtype || in->acc != o->out[0]->type.dtype ||
+	          !instr_on(in, p->k->unit->target)))
+		prove_error(p, -1, 0, "%s does not multiply these types on "
+		                      "%s", in->name, p->k->unit->target->name);
 	else if (in->kind != IK_fma)
 		prove_mma(p, o, in);
 	else
@@ -299,7 +306,7 @@ source_elem(const Op *o, int64_t elem, int *i)
 		s[IMM(o, dim)] -= from->shape[IMM(o, dim)];
 		*i = 1;
 	}
-	return coord_elem(&o->in[*i]->type, s);
+	return index_elem(&o->in[*i]->type, s);
 }
 
 void
@@ -320,8 +327,8 @@ prove_regmap(Prove *p, const Op *o)
 		for (int t = 0; t < p->threads; t++) {
 			int64_t want = source_elem(o, to->elem[t * to->regs + r], &j);
 			if (q < 0 || i != j || from[i]->elem[t * from[i]->regs + q] != want) {
-				wrong(p, t, r, "the operand's %s is not at hand",
-				      elem_text(p, &o->in[j]->type, want));
+				prove_error(p, t, r, "the operand's %s is not at hand",
+				            elem_text(p, &o->in[j]->type, want));
 				return;
 			}
 		}
@@ -339,7 +346,7 @@ prove_shift(Prove *p, const Op *o)
 	if (!to || !from)
 		return;
 	if (!layout_equal(o->in[0]->type.layout, o->out[0]->type.layout)) {
-		wrong(p, -1, 0, "operand and result lie differently");
+		prove_error(p, -1, 0, "operand and result lie differently");
 		return;
 	}
 	for (int th = 0; th < p->threads; th++)
@@ -351,13 +358,14 @@ prove_shift(Prove *p, const Op *o)
 			c[d] -= IMM(o, by);
 			if (c[d] < 0)
 				continue;
-			want = coord_elem(t, c);
+			want = index_elem(t, c);
 			for (int x = 0; x < WARP_SIZE && !found; x++)
 				for (int64_t q = 0; !found && q < from->regs; q++)
 					found = from->elem[(th - th % WARP_SIZE + x) * from->regs + q] ==
 					        want;
 			if (!found) {
-				wrong(p, th, r, "%s is with no lane of the warp", elem_text(p, t, want));
+				prove_error(p, th, r, "%s is with no lane of the "
+				                      "warp", elem_text(p, t, want));
 				return;
 			}
 		}

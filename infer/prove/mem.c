@@ -24,7 +24,7 @@ side_of(Prove *p, Val *mem, Side *s)
 		}
 	s->layout = v->type.layout;
 	if (s->shared && !s->layout)
-		return wrong(p, -1, 0, "the shared tile has no layout");
+		return prove_error(p, -1, 0, "the shared tile has no layout");
 	return true;
 }
 
@@ -59,9 +59,9 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 				ok = ok && (d == s->unit || c[d] == first[d]);
 		}
 		if (!ok)
-			return wrong(p, thread, reg,
+			return prove_error(p, thread, reg,
 			             "an access of %d elements takes %s and %s, not neighbours in memory",
-			             n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
+			                   n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
 	}
 	return true;
 }
@@ -70,8 +70,8 @@ bool
 prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 {
 	if (vec < 1 || h->regs % vec)
-		return wrong(p, -1, 0, "%lld registers are not whole accesses of %d",
-		             (long long)h->regs, vec);
+		return prove_error(p, -1, 0, "%lld registers are not whole accesses of %d",
+		                   (long long)h->regs, vec);
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < h->regs; r += vec)
 			if ((!write || h->acts[t]) &&
@@ -106,9 +106,9 @@ indices(Prove *p, const Val *mem, const Held *h)
 				if (t == 0)
 					reg = reg_of(x, c[dim]);
 				if (reg < 0 || x->elem[t * x->regs + reg] != c[dim])
-					return wrong(p, t, r,
+					return prove_error(p, t, r,
 					             "index %lld is not where the access to %s looks for it",
-					             (long long)c[dim], elem_text(p, &mem->type, e));
+					                   (long long)c[dim], elem_text(p, &mem->type, e));
 			}
 		}
 	}
@@ -120,8 +120,8 @@ indices(Prove *p, const Val *mem, const Held *h)
 static bool
 width(Prove *p, const Op *o, int bits)
 {
-	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
-	int want = o->pick ? o->pick->vec * bits : 0;
+	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
+	int want = o->lowering ? o->lowering->vec * bits : 0;
 	int odd = bits;
 
 	while (odd % 2 == 0)
@@ -129,12 +129,12 @@ width(Prove *p, const Op *o, int bits)
 	want /= odd;
 
 	if (!in)
-		return wrong(p, -1, 0, "no instruction was chosen");
+		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (in->bits != (want < 8 ? 8 : want))
-		return wrong(p, -1, 0, "%s moves %d bits, not %d elements of %d", in->name, in->bits,
-		             o->pick->vec, bits);
+		return prove_error(p, -1, 0, "%s moves %d bits, not %d elements of %d", in->name, in->bits,
+		                   o->lowering->vec, bits);
 	if (!instr_on(in, p->k->unit->target))
-		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
+		return prove_error(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
 	return true;
 }
 
@@ -142,14 +142,14 @@ width(Prove *p, const Op *o, int bits)
 static bool
 does(Prove *p, const Op *o, unsigned kinds)
 {
-	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
 
 	if (!in)
-		return wrong(p, -1, 0, "no instruction was chosen");
+		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
-		return wrong(p, -1, 0, "%s does something else", in->name);
+		return prove_error(p, -1, 0, "%s does something else", in->name);
 	if (in->kind == IK_red && (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
-		return wrong(p, -1, 0, "%s updates otherwise, or another type", in->name);
+		return prove_error(p, -1, 0, "%s updates otherwise, or another type", in->name);
 	return true;
 }
 
@@ -165,16 +165,16 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held
 	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
 
 	if (word < 0)
-		return wrong(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
-		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+		return prove_error(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
+		                   elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	if (word % per_word)
-		return wrong(p, w, word, "%s moves words, and %s begins none", in->name,
-		             elem_text(p, t, m->elem[8 * j * m->regs + row]));
+		return prove_error(p, w, word, "%s moves words, and %s begins none", in->name,
+		                   elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	for (int e = 0; w == 0 && e < per_word; e++)
 		used[word + e]++;
 	for (int l = 0; l < WARP_SIZE; l++)
 		for (int i = 0; i < per_word; i++) {
-			int64_t bit = bit_in_stream(bits, t->spread, word + i, 0) - word * bits;
+			int64_t bit = bit_in_stream(bits, t->bit_order, word + i, 0) - word * bits;
 			int e = (int)(bit / bits); /* as the word has them */
 			int r = trans ? 2 * (l % 4) + e / half : l / 4;
 			int c = trans ? l / 4 * half + e % half : per_word * (l % 4) + e;
@@ -183,8 +183,8 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held
 			if (bit >= 0 && bit < 32)
 				got = m->elem[(w + 8 * j + r) * m->regs + row + c];
 			if (got != want)
-				return wrong(p, w + l, word + i, "%s moves %s, the layout says %s", in->name,
-				             elem_text(p, t, got), elem_text(p, t, want));
+				return prove_error(p, w + l, word + i, "%s moves %s, the layout says %s",
+				                   in->name, elem_text(p, t, got), elem_text(p, t, want));
 		}
 	return true;
 }
@@ -193,13 +193,13 @@ bool
 prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const Layout *map, const Side *s)
 {
 	int per_row = 128 / dtype_info[t->dtype].bits;
-	const Held *m = map ? spell(p, map, t, false) : NULL;
+	const Held *m = map ? held_spell(p, map, t, false) : NULL;
 	int64_t *used = NEWN(p->arena, int64_t, h ? h->regs : 1);
 
 	if (!map)
-		return wrong(p, -1, 0, "nothing says which lane addresses which row");
+		return prove_error(p, -1, 0, "nothing says which lane addresses which row");
 	if (!instr_on(in, p->k->unit->target))
-		return wrong(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
+		return prove_error(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
 	if (!h || !m || !prove_vectors(p, s, m, per_row, false))
 		return false;
 	for (int w = 0; w < p->threads; w += WARP_SIZE)
@@ -209,8 +209,8 @@ prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const La
 					return false;
 	for (int64_t r = 0; r < h->regs; r++)
 		if (used[r] != 1)
-			return wrong(p, 0, r, "%s moves this register %lld times", in->name,
-			             (long long)used[r]);
+			return prove_error(p, 0, r, "%s moves this register %lld times", in->name,
+			                   (long long)used[r]);
 	return true;
 }
 
@@ -218,21 +218,21 @@ void
 prove_load(Prove *p, const Op *o)
 {
 	Side s;
-	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
 	const Held *h;
 
 	if (o->out[0]->type.space != S_reg || !side_of(p, o->in[0], &s))
 		return;
 	if (in && in->kind == IK_ldmatrix) {
-		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), o->pick->map, &s);
+		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), o->lowering->map, &s);
 		return;
 	}
 	h = held_of(p, o->out[0]);
-	if (o->out[0]->type.spread)
-		wrong(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
+	if (o->out[0]->type.bit_order)
+		prove_error(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
 	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
 	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
-	    prove_vectors(p, &s, h, o->pick->vec, false))
+	    prove_vectors(p, &s, h, o->lowering->vec, false))
 		indices(p, o->in[0], h);
 }
 
@@ -248,7 +248,7 @@ prove_once(Prove *p, const Type *t, const Held *h)
 				count[h->elem[i * h->regs + r]]++;
 	for (int64_t e = 0; e < n; e++)
 		if (count[e] != 1) {
-			wrong(p, -1, 0, "element %s is written %d times", elem_text(p, t, e), count[e]);
+			prove_error(p, -1, 0, "element %s is written %d times", elem_text(p, t, e), count[e]);
 			return;
 		}
 }
@@ -258,18 +258,18 @@ prove_store(Prove *p, const Op *o)
 {
 	Side s;
 	InstrKind global = IMM(o, update) ? IK_red : IK_st_global;
-	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
 	const Type *t = &o->in[0]->type;
 	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
 
 	if (h && in && in->kind == IK_stmatrix) {
-		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, o->pick->map, &s))
+		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, o->lowering->map, &s))
 			prove_once(p, t, h);
 		return;
 	}
 	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
 	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
-	    !prove_vectors(p, &s, h, o->pick->vec, true) || !indices(p, o->in[1], h))
+	    !prove_vectors(p, &s, h, o->lowering->vec, true) || !indices(p, o->in[1], h))
 		return;
 	prove_once(p, &o->in[0]->type, h);
 }
@@ -279,20 +279,21 @@ prove_copy(Prove *p, const Op *o)
 {
 	Side from, to;
 	const Type *t = &o->in[1]->type;
-	const Held *h = o->pick && o->pick->map ? spell(p, o->pick->map, t, false) : NULL;
-	const Instr *in = o->pick && o->pick->inst ? instr_find(o->pick->inst) : NULL;
+	const Held *h = o->lowering && o->lowering->map ? held_spell(p, o->lowering->map, t, false) : NULL;
+	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
 	bool single = in && in->kind == IK_ld_bits && dtype_info[t->dtype].bits < 8;
 
 	if (!h) {
-		wrong(p, -1, 0, "the copy has no task mapping");
+		prove_error(p, -1, 0, "the copy has no task mapping");
 		return;
 	}
 	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
 	    !does(p, o,
-	          1u << IK_ld_st | (IMM(o, async) ? 1u << IK_cp_async : 0) | (single ? 1u << IK_ld_bits : 0)) ||
+	          1u << IK_ld_st | (IMM(o, async) ? 1u << IK_cp_async : 0) |
+	                  (single ? 1u << IK_ld_bits : 0)) ||
 	    !width(p, o, dtype_info[t->dtype].bits) ||
-	    !prove_vectors(p, &from, h, single ? 1 : o->pick->vec, true) ||
-	    !prove_vectors(p, &to, h, o->pick->vec, true) || !indices(p, o->in[0], h))
+	    !prove_vectors(p, &from, h, single ? 1 : o->lowering->vec, true) ||
+	    !prove_vectors(p, &to, h, o->lowering->vec, true) || !indices(p, o->in[0], h))
 		return;
 	prove_once(p, t, h);
 }

@@ -1,8 +1,8 @@
 /* packed.c - unpack: every element's bits lie in the words that its thread holds, where the words
  * of the result have them.  The arrangement of a block is spelled out here once more, from its description in
- * hexc/ir/pack.h and hexc/ir/spread.h. */
+ * hexc/ir/pack.h and hexc/ir/bit_order.h. */
 #include "hexc/ir/pack.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "infer/prove/prove.h"
 #include <string.h>
 
@@ -38,27 +38,27 @@ bit_for_half(int bits, int first, int64_t e, int bit)
 	return word * 32 + e % 4 * 8 + at;
 }
 
-/* The place of a bit of element e of a stream, in bits from the stream's start, by the words of spread.h:
+/* Where a bit of element e of a stream is, in bits from the stream's start, by the words of bit_order.h:
  * lanes of H bits filled with whole elements from below, leftovers of all words on top. */
 int64_t
-bit_in_stream(int bits, int spread, int64_t e, int bit)
+bit_in_stream(int bits, int bit_order, int64_t e, int bit)
 {
 	int64_t group = e / 32 * 32 * bits, tuples, row, lane, whole, rest, left;
 
-	if (!spread)
+	if (!bit_order)
 		return e * bits + bit;
 	e %= 32;
-	if (spread > SPREAD_HALF)
-		return group + bit_for_half(bits, spread - SPREAD_HALF, e, bit);
-	lane = e % (32 / spread);
-	row = e / (32 / spread);
-	whole = spread / bits;
+	if (bit_order > ORDER_HALF)
+		return group + bit_for_half(bits, bit_order - ORDER_HALF, e, bit);
+	lane = e % (32 / bit_order);
+	row = e / (32 / bit_order);
+	whole = bit_order / bits;
 	tuples = (int64_t)bits * whole;
 	if (row < tuples)
-		return group + row / whole * 32 + lane * spread + row % whole * bits + bit;
-	left = spread % bits;
+		return group + row / whole * 32 + lane * bit_order + row % whole * bits + bit;
+	left = bit_order % bits;
 	rest = (row - tuples) * bits + bit;
-	return group + rest / left * 32 + lane * spread + whole * bits + rest % left;
+	return group + rest / left * 32 + lane * bit_order + whole * bits + rest % left;
 }
 
 /* Word of the block that is word w of a stream. */
@@ -72,7 +72,7 @@ static bool
 element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg, const Held *words,
         int64_t e)
 {
-	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, place;
+	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, position;
 	int bits = dtype_info[k->dtype].bits, rank = t->rank;
 
 	type_coord(t, e, c);
@@ -80,18 +80,18 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 		at[i] = c[rank - 2 + i] % k->block[i];
 		c[rank - 2 + i] /= k->block[i];
 	}
-	place = mem_offset(k->place, at);
+	position = mem_offset(k->layout, at);
 	for (int b = 0; b < bits; b++) {
-		int64_t bit = bit_in_stream(bits, k->spread, place % each, b);
-		int64_t mine = bit_in_stream(bits, k->spread, reg, b), have;
+		int64_t bit = bit_in_stream(bits, k->bit_order, position % each, b);
+		int64_t mine = bit_in_stream(bits, k->bit_order, reg, b), have;
 
-		c[rank] = word_in_block(k, place / each, bit / 32);
+		c[rank] = word_in_block(k, position / each, bit / 32);
 		have = mine / 32 < words->regs ? words->elem[thread * words->regs + mine / 32] : -1;
-		if (have != coord_elem(wt, c) || bit % 32 != mine % 32)
-			return wrong(p, thread, reg,
+		if (have != index_elem(wt, c) || bit % 32 != mine % 32)
+			return prove_error(p, thread, reg,
 			             "bit %d of element %s is bit %lld of word %s, not of word %s", b,
-			             elem_text(p, t, e), (long long)(bit % 32),
-			             elem_text(p, wt, coord_elem(wt, c)), elem_text(p, wt, have));
+			                   elem_text(p, t, e), (long long)(bit % 32),
+			                   elem_text(p, wt, index_elem(wt, c)), elem_text(p, wt, have));
 	}
 	return true;
 }
@@ -107,8 +107,9 @@ blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 
 	if (!words || !elems)
 		return;
-	if (!k->place || !pack_check(p->arena, k, &why) || (e->type.spread && k->spread != e->type.spread)) {
-		wrong(p, -1, 0, "the tensor has no pack, or one in another order than the tile");
+	if (!k->layout || !pack_check(p->arena, k, &why) ||
+	    (e->type.bit_order && k->bit_order != e->type.bit_order)) {
+		prove_error(p, -1, 0, "the tensor has no pack, or one in another order than the tile");
 		return;
 	}
 	for (int t = 0; t < p->threads; t++)

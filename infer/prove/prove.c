@@ -1,6 +1,7 @@
 /* prove.c - pass_prove: translation validation of inference.
  *
- * needs   what pass_infer leaves: a layout on every register and shared tile, a pick on every op that moves
+ * needs   what pass_infer leaves: a layout on every register and shared tile, a lowering on every op that
+ * moves
  *         or combines data
  * keeps   everything; a violation is an internal error with the op, thread, register and elements named */
 #include "infer/prove/prove.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 bool
-wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
+prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 {
 	va_list ap;
 	char text[512];
@@ -20,17 +21,17 @@ wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	if (thread >= 0)
-		diag_fail(p->k->unit->diag, DC_INTERNAL, p->op->src,
+		diag_class_error(p->k->unit->diag, DC_INTERNAL, p->op->src,
 		          "internal: %s, lane %d of warp %d, register %lld: %s", op_info[p->op->code].name,
-		          thread % WARP_SIZE, thread / WARP_SIZE, (long long)reg, text);
+		                 thread % WARP_SIZE, thread / WARP_SIZE, (long long)reg, text);
 	else
-		diag_fail(p->k->unit->diag, DC_INTERNAL, p->op->src, "internal: %s: %s",
-		          op_info[p->op->code].name, text);
+		diag_class_error(p->k->unit->diag, DC_INTERNAL, p->op->src, "internal: %s: %s",
+		                 op_info[p->op->code].name, text);
 	return false;
 }
 
 int64_t
-coord_elem(const Type *t, const int64_t *c)
+index_elem(const Type *t, const int64_t *c)
 {
 	return row_major_index(t->rank, t->shape, c);
 }
@@ -61,7 +62,7 @@ reg_of(const Held *h, int64_t elem)
 
 /* Sum of digit * stride per axis, digits fastest first within each dim. */
 static void
-spread(const Layout *l, const int64_t *c, int64_t *at)
+axis_offsets(const Layout *l, const int64_t *c, int64_t *at)
 {
 	for (Digit g = layout_digits(l); g.it; digit_next(&g))
 		at[g.it->axis] += c[g.dim] / g.weight % g.it->extent * g.it->stride;
@@ -72,7 +73,7 @@ mem_offset(const Layout *l, const int64_t *c)
 {
 	int64_t at[AX_COUNT] = { 0 }, x, from;
 
-	spread(l, c, at);
+	axis_offsets(l, c, at);
 	x = at[AX_mem] + l->offset[AX_mem];
 	if (l->swizzle.bits == 0)
 		return x;
@@ -93,35 +94,36 @@ extents_match(const Layout *l, const Type *t)
 
 /* Element e is at this lane, warp and register. */
 static bool
-place_one(Prove *p, const Type *t, Held *h, int64_t e, const Place *at)
+place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
 {
 	int64_t lane = at->at[AX_lane], warp = at->at[AX_warp], reg = at->at[AX_reg], *slot;
 
 	if (lane < 0 || lane >= WARP_SIZE || warp < 0 || warp * WARP_SIZE >= p->threads || reg < 0 ||
 	    reg >= h->regs)
-		return wrong(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: outside",
-		             elem_text(p, t, e), (long long)lane, (long long)warp, (long long)reg);
+		return prove_error(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: "
+		                             "outside",
+		                   elem_text(p, t, e), (long long)lane, (long long)warp, (long long)reg);
 	slot = &h->elem[(warp * WARP_SIZE + lane) * h->regs + reg];
 	if (*slot >= 0)
-		return wrong(p, (int)(warp * WARP_SIZE + lane), reg, "both %s and %s lie here",
-		             elem_text(p, t, *slot), elem_text(p, t, e));
+		return prove_error(p, (int)(warp * WARP_SIZE + lane), reg, "both %s and %s lie here",
+		                   elem_text(p, t, *slot), elem_text(p, t, e));
 	*slot = e;
 	return true;
 }
 
 const Held *
-spell(Prove *p, const Layout *l, const Type *t, bool full)
+held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 {
 	Held *h = NEW(p->arena, Held);
 	int64_t n = type_size(t), replicas;
 
 	if (!l) {
-		wrong(p, -1, 0, "%s has no layout", type_print(p->arena, t));
+		prove_error(p, -1, 0, "%s has no layout", type_print(p->arena, t));
 		return NULL;
 	}
 	if (!extents_match(l, t)) {
-		wrong(p, -1, 0, "layout %s is not one of %s", layout_print(p->arena, l),
-		      type_print(p->arena, t));
+		prove_error(p, -1, 0, "layout %s is not one of %s", layout_print(p->arena, l),
+		            type_print(p->arena, t));
 		return NULL;
 	}
 	replicas = layout_replicas(l);
@@ -131,12 +133,12 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 	memset(h->elem, -1, sizeof *h->elem * (size_t)p->threads * (size_t)h->regs);
 	for (int64_t e = 0; e < n; e++) {
 		int64_t c[DIM_MAX] = { 0 };
-		Place at = { { 0 } };
+		Coord at = { { 0 } };
 
 		type_coord(t, e, c);
-		spread(l, c, at.at);
+		axis_offsets(l, c, at.at);
 		for (int64_t i = 0; i < replicas; i++) {
-			Place copy = at;
+			Coord copy = at;
 
 			layout_replica(l, i, &copy);
 			if (!place_one(p, t, h, e, &copy))
@@ -147,7 +149,7 @@ spell(Prove *p, const Layout *l, const Type *t, bool full)
 		h->acts[i] = layout_first_replica(l, i % WARP_SIZE, i / WARP_SIZE);
 		for (int64_t r = 0; full && r < h->regs; r++)
 			if (h->elem[i * h->regs + r] < 0) {
-				wrong(p, i, r, "no element lies here");
+				prove_error(p, i, r, "no element lies here");
 				return NULL;
 			}
 	}
@@ -158,7 +160,7 @@ const Held *
 held_of(Prove *p, const Val *v)
 {
 	if (!p->held[v->id])
-		p->held[v->id] = spell(p, v->type.layout, &v->type, true);
+		p->held[v->id] = held_spell(p, v->type.layout, &v->type, true);
 	return p->held[v->id];
 }
 
@@ -181,14 +183,14 @@ same(Prove *p, const Val *x, const Val *y)
 	if (!a || !b)
 		return;
 	if (a->regs != b->regs) {
-		wrong(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs,
-		      (long long)b->regs);
+		prove_error(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs,
+		            (long long)b->regs);
 		return;
 	}
 	for (int64_t i = 0; i < p->threads * a->regs; i++)
 		if (a->elem[i] != b->elem[i]) {
-			wrong(p, (int)(i / a->regs), i % a->regs, "one operand has %s here, another %s",
-			      elem_text(p, &x->type, a->elem[i]), elem_text(p, &y->type, b->elem[i]));
+			prove_error(p, (int)(i / a->regs), i % a->regs, "one operand has %s here, another %s",
+			            elem_text(p, &x->type, a->elem[i]), elem_text(p, &y->type, b->elem[i]));
 			return;
 		}
 }

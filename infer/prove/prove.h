@@ -1,8 +1,8 @@
 /* prove.h - inside the independent checker.
  *
- * It shares no code with the solver: it reads what inference wrote into the IR (layouts, picks), spells every
- * layout out as a table of who holds what, and follows each instruction element by element by the rules of
- * the PTX ISA.  Nothing is derived twice from the same formula. */
+ * It shares no code with the solver: it reads what inference wrote into the IR (layouts, lowerings), spells
+ * every layout out as a table of who holds what, and follows each instruction element by element by the rules
+ * of the PTX ISA.  Nothing is derived twice from the same formula. */
 #ifndef HEXC_PROVE_H
 #define HEXC_PROVE_H
 #include "hexc/ir/ir.h"
@@ -30,12 +30,12 @@ typedef struct Prove {
 
 /* Spell a layout out.  NULL after a report: two elements in one place, a place outside the block, an extent
  * that is not the tile's, a register that holds nothing. */
-const Held *spell(Prove *p, const Layout *l, const Type *t, bool full);
+const Held *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
 const Held *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
-bool wrong(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
+bool prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
-int64_t coord_elem(const Type *t, const int64_t *c);
+int64_t index_elem(const Type *t, const int64_t *c);
 const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */
 /* Register of thread 0 that holds an element; -1 none. */
 int64_t reg_of(const Held *h, int64_t elem);
@@ -47,11 +47,11 @@ int64_t mem_offset(const Layout *l, const int64_t *c);
 #include "hexc/ir/ops.def"
 
 /* Where a bit of element e of a lane's narrow elements is: word * 32 + bit of the word (prove/packed.c). */
-int64_t bit_in_stream(int bits, int spread, int64_t e, int bit);
+int64_t bit_in_stream(int bits, int bit_order, int64_t e, int bit);
 /* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
  * that the instruction reads those of the rows from c[warp]. */
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
  * address of its own. */
-bool prove_staging(Prove *p, const Type *t, const Pick *how, const Held *from, const Held *to);
+bool prove_staging(Prove *p, const Type *t, const Lowering *how, const Held *from, const Held *to);
 #endif

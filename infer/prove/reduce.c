@@ -48,7 +48,7 @@ warp_terms(const Op *o, const Held *to, const Held *from, int th, int64_t reg,
 			type_coord(t, from->elem[x * from->regs + q], c);
 			i = c[d];
 			c[d] = 0;
-			if (coord_elem(rt, c) == want && seen[i] < 255)
+			if (index_elem(rt, c) == want && seen[i] < 255)
 				seen[i]++;
 		}
 	}
@@ -59,8 +59,8 @@ all_once(Prove *p, const Op *o, int th, int64_t reg, int64_t want, const uint8_t
 {
 	for (int64_t i = 0; i < o->in[0]->type.shape[IMM(o, dim)]; i++)
 		if (seen[i] != 1)
-			return wrong(p, th, reg, "term %lld of result %s comes %d times", (long long)i,
-			             elem_text(p, &o->out[0]->type, want), seen[i]);
+			return prove_error(p, th, reg, "term %lld of result %s comes %d times", (long long)i,
+			                   elem_text(p, &o->out[0]->type, want), seen[i]);
 	return true;
 }
 
@@ -72,7 +72,7 @@ result_of(const Type *parts, const Type *rt, int d, int64_t part)
 
 	type_coord(parts, part, c);
 	c[d] = 0;
-	return coord_elem(rt, c);
+	return index_elem(rt, c);
 }
 
 /* Register q of a map of parts belongs to this register of the result, in all threads (codegen asks the
@@ -86,7 +86,7 @@ part_register(Prove *p, const Op *o, const Type *parts, const Held *map, const H
 	int64_t reg = map->elem[q] < 0 ? -1 : reg_of(to, result_of(parts, rt, d, map->elem[q]));
 
 	if (reg < 0) {
-		wrong(p, 0, q, "no result here belongs to the part");
+		prove_error(p, 0, q, "no result here belongs to the part");
 		return -1;
 	}
 	for (int t = 0; t < p->threads; t++) {
@@ -95,9 +95,9 @@ part_register(Prove *p, const Op *o, const Type *parts, const Held *map, const H
 		if (write && !map->acts[t])
 			continue;
 		if (e < 0 || result_of(parts, rt, d, e) != to->elem[t * to->regs + reg]) {
-			wrong(p, t, q, "%s part %s, but its register is one of result %s",
-			      write ? "writes" : "reads", elem_text(p, parts, e),
-			      elem_text(p, rt, to->elem[t * to->regs + reg]));
+			prove_error(p, t, q, "%s part %s, but its register is one of result %s",
+			            write ? "writes" : "reads", elem_text(p, parts, e),
+			            elem_text(p, rt, to->elem[t * to->regs + reg]));
 			return -1;
 		}
 	}
@@ -111,7 +111,7 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
 	Type parts = *rt;
 	int d = (int)IMM(o, dim);
-	const Pick *k = o->pick;
+	const Lowering *k = o->lowering;
 	const Held *w, *r;
 	uint8_t *seen = NEWN(p->arena, uint8_t, type_size(rt) * t->shape[d]);
 	int64_t *read = NEWN(p->arena, int64_t, to->regs);
@@ -119,11 +119,11 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 	parts.dtype = dtype_info[rt->dtype].bits == 64 ? D_i64 : D_i32;
 	parts.shape[d] = layout_extent_on(o->in[0]->type.layout, d, AX_warp);
 	if (!k->map || !k->map2 || k->wr || k->rd) {
-		wrong(p, -1, 0, "nothing says who writes and reads the parts");
+		prove_error(p, -1, 0, "nothing says who writes and reads the parts");
 		return;
 	}
-	w = spell(p, k->map, &parts, false);
-	r = spell(p, k->map2, &parts, false);
+	w = held_spell(p, k->map, &parts, false);
+	r = held_spell(p, k->map2, &parts, false);
 	if (!w || !r || !prove_staging(p, &parts, k, w, r))
 		return;
 	for (int64_t q = 0; q < w->regs; q++) {
@@ -148,8 +148,8 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 	}
 	for (int64_t q = 0; q < to->regs; q++) /* different ones, as the map is one */
 		if (read[q] != parts.shape[d]) {
-			wrong(p, 0, q, "%lld of %lld parts are read", (long long)read[q],
-			      (long long)parts.shape[d]);
+			prove_error(p, 0, q, "%lld of %lld parts are read", (long long)read[q],
+			            (long long)parts.shape[d]);
 			return;
 		}
 }
@@ -162,11 +162,11 @@ prove_reduce(Prove *p, const Op *o)
 
 	if (!to || !from)
 		return;
-	if (!o->pick || !o->pick->inst) {
-		wrong(p, -1, 0, "no way was chosen");
+	if (!o->lowering || !o->lowering->inst) {
+		prove_error(p, -1, 0, "no way was chosen");
 		return;
 	}
-	if (strcmp(o->pick->inst, "reduce_shared") == 0) {
+	if (strcmp(o->lowering->inst, "reduce_shared") == 0) {
 		prove_parts(p, o, to, from);
 		return;
 	}

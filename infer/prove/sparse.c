@@ -32,16 +32,16 @@ metadata(const Instr *in)
 	};
 }
 
-/* Row and place of position i in lane q of those that are read, g = lane / 4. */
+/* Row and column of position i in lane q of those that are read, g = lane / 4. */
 static void
-position(const Metadata *x, int g, int q, int i, int64_t *row, int64_t *place)
+position(const Metadata *x, int g, int q, int i, int64_t *row, int64_t *column)
 {
 	if (x->bits >= 16) {
 		*row = g + i / (x->each / 2) * 8;
-		*place = q * (x->each / 2) + i % (x->each / 2);
+		*column = q * (x->each / 2) + i % (x->each / 2);
 	} else {
 		*row = g + q % 2 * 8;
-		*place = q / 2 * 16 + i;
+		*column = q / 2 * 16 + i;
 	}
 }
 
@@ -60,21 +60,21 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 	at[side] = m0;
 	at[1 - side] = start;
 	for (int64_t r = 0; r < h->regs && reg < 0; r++)
-		if (h->elem[first * h->regs + r] == coord_elem(&v->type, at))
+		if (h->elem[first * h->regs + r] == index_elem(&v->type, at))
 			reg = r;
 	if (reg < 0 || reg % x.each || reg + x.each > h->regs)
-		return wrong(p, (int)first, reg, "positions from %s do not start here",
-		             elem_text(p, &v->type, coord_elem(&v->type, at)));
+		return prove_error(p, (int)first, reg, "positions from %s do not start here",
+		                   elem_text(p, &v->type, index_elem(&v->type, at)));
 	for (int t = 0; t < p->threads; t++) {
 		int q = t % 4 - (int)first;
 		for (int i = 0; q >= 0 && q < x.lanes && i < x.each; i++) {
-			int64_t row, place;
-			position(&x, t % WARP_SIZE / 4, q, i, &row, &place);
+			int64_t row, column;
+			position(&x, t % WARP_SIZE / 4, q, i, &row, &column);
 			at[side] = c[t / WARP_SIZE][side] + row;
-			at[1 - side] = start + place;
-			if (h->elem[t * h->regs + reg + i] != coord_elem(&v->type, at))
-				return wrong(p, t, reg + i, "%s reads the position %s here", in->name,
-				             elem_text(p, &v->type, coord_elem(&v->type, at)));
+			at[1 - side] = start + column;
+			if (h->elem[t * h->regs + reg + i] != index_elem(&v->type, at))
+				return prove_error(p, t, reg + i, "%s reads the position %s here", in->name,
+				                   elem_text(p, &v->type, index_elem(&v->type, at)));
 		}
 	}
 	return true;
@@ -88,12 +88,12 @@ group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int e
 
 	type_coord(whole, of, c);
 	c[d] = c[d] / group * each + j;
-	return coord_elem(t, c);
+	return index_elem(t, c);
 }
 
 /* Whoever makes an element has its group, in the registers in which thread 0 has its own. */
 void
-prove_expand(Prove *p, const Op *o)
+prove_sparse_expand(Prove *p, const Op *o)
 {
 	const Held *to = held_of(p, o->out[0]);
 	const Type *t = &o->out[0]->type;
@@ -105,7 +105,7 @@ prove_expand(Prove *p, const Op *o)
 	for (int i = 0; i < 2; i++) {
 		const Type *part = &o->in[i]->type;
 		const Held *h = held_of(p, o->in[i]);
-		int each = i ? s.places : s.kept;
+		int each = i ? s.npos : s.kept;
 
 		for (int64_t r = 0; h && r < to->regs; r++)
 			for (int j = 0; j < each; j++) {
@@ -115,8 +115,8 @@ prove_expand(Prove *p, const Op *o)
 					                          s.group, each, j);
 					if (q >= 0 && h->elem[th * h->regs + q] == want)
 						continue;
-					wrong(p, th, r, "%s %s is not at hand", i ? "position" : "value",
-					      elem_text(p, part, want));
+					prove_error(p, th, r, "%s %s is not at hand",
+					            i ? "position" : "value", elem_text(p, part, want));
 					return;
 				}
 			}

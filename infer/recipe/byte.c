@@ -9,7 +9,7 @@ recipe_int_to_byte(Make *k, int j)
 	uint32_t half = recipe_lanes(k, (uint32_t)recipe_half(k)), top = recipe_lanes(k, 0x80);
 
 	k->r->out[j].second = VAL_NONE;
-	if (k->sint && n == 1 && k->r->spread == 8 && part[0].shift + k->bits == 8) {
+	if (k->sint && n == 1 && k->r->bit_order == 8 && part[0].shift + k->bits == 8) {
 		/* its sign is its byte's */
 		v = recipe_step(k, ST_pick, part[0].word, part[0].word, 0, 0xba98, 0);
 		x = recipe_shifted(k, part[0].word, part[0].shift);

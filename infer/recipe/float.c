@@ -23,7 +23,7 @@ has_fields(const DTypeInfo *d)
 static bool
 in_bytes(const Make *k)
 {
-	return k->bits == 8 && (k->r->spread == 0 || k->r->spread == 8);
+	return k->bits == 8 && (k->r->bit_order == 0 || k->r->bit_order == 8);
 }
 
 bool
@@ -144,9 +144,9 @@ recipe_bytes(Make *k)
 
 	if (k->lane != 16 || !has_fields(d) || !recipe_exact(k->r->from, k->r->to))
 		return false;
-	if ((k->r->spread == 0 && k->place < 8) || (special && !in_bytes(k)))
+	if ((k->r->bit_order == 0 && k->slot_bits < 8) || (special && !in_bytes(k)))
 		return false;
-	for (int q = 0; q < SPREAD_GROUP / QUAD; q++) {
+	for (int q = 0; q < BIT_GROUP / QUAD; q++) {
 		int hi, lo;
 
 		if (plane_parts(k, q, g, true, part) > PARTS || plane_parts(k, q, g, false, part) > PARTS)
@@ -205,7 +205,7 @@ bool
 recipe_scale(Make *k)
 {
 	if (source(k)->codes != C_scale || k->lane < 16 || dtype_info[k->r->to].exp != 8 ||
-	    k->r->spread > SPREAD_HALF)
+	    k->r->bit_order > ORDER_HALF)
 		return false;
 	for (int j = 0; j < k->r->nout; j++) {
 		RecipeOut *o = &k->r->out[j];

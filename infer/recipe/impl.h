@@ -9,12 +9,12 @@ enum { PARTS = 32 };
 typedef struct Make {
 	Recipe *r;
 	int bits;       /* of a source element */
-	int place;      /* bits from one element to the next in natural order */
+	int slot_bits;  /* bits from one element to the next in natural order */
 	bool sint, flt; /* the source */
 	int lane;       /* bits of a result */
 	int lanes;      /* results in a word */
 	int man, bias;  /* of a float result */
-	int room;       /* an integer's field may lie at places 0 .. room of the result */
+	int room;       /* an integer's field may lie at bits 0 .. room of the result */
 	unsigned features; /* of the target */
 	uint64_t forced[8];    /* a set of shifts, bit 32 + s each, that outputs of several parts need */
 	uint64_t wants[8][32]; /* of each output of one part, any of which will do */
@@ -47,16 +47,16 @@ int recipe_bit(const Make *k, int e, int b);
 /* One more bit of an output: bit `to`, from that word, shifted.  How many parts there are then; PARTS + 1:
  * too many. */
 int recipe_part(Part *part, int n, int word, int shift, int to);
-/* The parts of output j, its fields at `place`: at most PARTS; more are PARTS + 1. */
-int recipe_parts(const Make *k, int j, int place, Part *part);
-/* Output j is `value`: of each lane i 2^man + field * 2^place[i], the sign bit turned over. */
-void recipe_finish(Make *k, int j, int value, const int place[2]);
-/* The places of all outputs of integers to floats, such that few shifted copies of words are needed
- * (recipe/place.c). */
-void recipe_places(Make *k, int *place);
+/* The parts of output j, its fields at bit `bit`: at most PARTS; more are PARTS + 1. */
+int recipe_parts(const Make *k, int j, int bit, Part *part);
+/* Output j is `value`: of each lane i 2^man + field * 2^bit[i], the sign bit turned over. */
+void recipe_finish(Make *k, int j, int value, const int bit[2]);
+/* The bits where fields go in all outputs of integers to floats, such that few shifted copies of words are
+ * needed (recipe/field.c). */
+void recipe_field_bits(Make *k, int *bit);
 /* Words in natural order to lanes of 16 bits (recipe/natural.c). */
 void recipe_natural(Make *k);
-/* Output j of integers to bytes; of 8-bit integers to floats that have places for all their bits in the
+/* Output j of integers to bytes; of 8-bit integers to floats that have room for all their bits in the
  * mantissa, and to bf16, which has one less (recipe/byte.c). */
 void recipe_int_to_byte(Make *k, int j);
 void recipe_byte_to_float(Make *k, int j);

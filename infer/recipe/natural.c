@@ -18,8 +18,8 @@ stream_shifts(const Make *k, int *shift)
 	for (int at = k->room + 1; at < 8; at++) {
 		bool used = false;
 
-		for (int e = 0; e < SPREAD_GROUP; e++)
-			used = used || e * k->place % 8 == at;
+		for (int e = 0; e < BIT_GROUP; e++)
+			used = used || e * k->slot_bits % 8 == at;
 		if (used && at > shift[n - 1] + k->room)
 			shift[n++] = at;
 	}
@@ -32,30 +32,30 @@ stream_word(Make *k, int w, int s)
 {
 	if (s == 0)
 		return w;
-	if (w + 1 == k->place)
+	if (w + 1 == k->slot_bits)
 		return recipe_step(k, ST_shift, w, VAL_NONE, s, 0, 0);
 	return recipe_step(k, ST_funnel, w, w + 1, s, 0, 0);
 }
 
-/* Where one element is: byte `byte` of the stream shifted by shift[which], `place` bits up. */
+/* Where one element is: byte `byte` of the stream shifted by shift[which], `bit` bits up. */
 typedef struct Field {
-	int shift, byte, place, last; /* last byte that it touches */
+	int shift, byte, bit, last; /* last byte that it touches */
 } Field;
 
 static Field
 field_of(const Make *k, int e, const int *shift, int nshift)
 {
-	int at = e * k->place;
+	int at = e * k->slot_bits;
 	Field f = { 0, 0, 0, 0 };
 
 	for (int i = 0; i < nshift; i++) {
 		f.shift = shift[i];
 		f.byte = (at - shift[i]) / 8;
-		f.place = (at - shift[i]) % 8;
-		if (at >= shift[i] && f.place <= k->room)
+		f.bit = (at - shift[i]) % 8;
+		if (at >= shift[i] && f.bit <= k->room)
 			break;
 	}
-	f.last = f.byte + (f.place + k->bits - 1) / 8;
+	f.last = f.byte + (f.bit + k->bits - 1) / 8;
 	return f;
 }
 
@@ -87,19 +87,19 @@ recipe_natural(Make *k)
 
 	for (int j = 0; j < k->r->nout; j++) {
 		Field f[2] = { field_of(k, 2 * j, shift, nshift), field_of(k, 2 * j + 1, shift, nshift) };
-		uint32_t lo, hi, mask = field << f[0].place | field << f[1].place << 16, magic;
-		int src[2] = { 0, 0 }, place[2], n = 0, x;
+		uint32_t lo, hi, mask = field << f[0].bit | field << f[1].bit << 16, magic;
+		int src[2] = { 0, 0 }, bit[2], n = 0, x;
 
-		magic = (base | (uint32_t)recipe_half(k) << f[0].place) |
-		        (base | (uint32_t)recipe_half(k) << f[1].place) << 16;
+		magic = (base | (uint32_t)recipe_half(k) << f[0].bit) |
+		        (base | (uint32_t)recipe_half(k) << f[1].bit) << 16;
 		if (!half_bytes(k, &f[0], src, &n, &lo) || !half_bytes(k, &f[1], src, &n, &hi)) {
 			k->r->nstep = RECIPE_STEPS; /* none */
 			return;
 		}
 		x = recipe_step(k, ST_pick, src[0], n > 1 ? src[1] : src[0], 0, lo | hi << 8, 0);
 		x = recipe_step(k, ST_mix, x, VAL_NONE, 0, mask, magic);
-		place[0] = f[0].place;
-		place[1] = f[1].place;
-		recipe_finish(k, j, x, place);
+		bit[0] = f[0].bit;
+		bit[1] = f[1].bit;
+		recipe_finish(k, j, x, bit);
 	}
 }

@@ -89,14 +89,14 @@ recipe_code(const Make *k, double x)
 int
 recipe_bit(const Make *k, int e, int b)
 {
-	return k->r->spread ? spread_bit(k->bits, k->r->spread, e, b) : e * k->place + b;
+	return k->r->bit_order ? bit_order_bit(k->bits, k->r->bit_order, e, b) : e * k->slot_bits + b;
 }
 
-/* Where bit b of an element goes in its lane: an integer's field to `place`, a float's sign to the top. */
+/* Where bit b of an element goes in its lane: an integer's field to bit `bit`, a float's sign to the top. */
 static int
-goal(const Make *k, int b, int place)
+goal(const Make *k, int b, int bit)
 {
-	return k->flt && b == k->bits - 1 ? k->lane - 1 : place + b;
+	return k->flt && b == k->bits - 1 ? k->lane - 1 : bit + b;
 }
 
 int
@@ -115,14 +115,14 @@ recipe_part(Part *part, int n, int word, int shift, int to)
 }
 
 int
-recipe_parts(const Make *k, int j, int place, Part *part)
+recipe_parts(const Make *k, int j, int bit, Part *part)
 {
 	int n = 0;
 
 	for (int i = 0; i < k->lanes; i++)
 		for (int b = 0; b < k->bits; b++) {
 			int from = recipe_bit(k, j * k->lanes + i, b);
-			int to = i * k->lane + goal(k, b, place), shift = from % 32 - to;
+			int to = i * k->lane + goal(k, b, bit), shift = from % 32 - to;
 
 			n = recipe_part(part, n, from / 32, shift, to);
 			if (n > PARTS)
@@ -153,16 +153,16 @@ recipe_half(const Make *k)
 }
 
 void
-recipe_finish(Make *k, int j, int value, const int place[2])
+recipe_finish(Make *k, int j, int value, const int bit[2])
 {
 	RecipeOut *o = &k->r->out[j];
 
 	o->value = (int16_t)value;
 	o->moved = true;
 	for (int i = 0; i < k->lanes; i++) {
-		o->less[i] = (1 << (k->man - place[i])) + recipe_half(k);
-		o->scaled = o->scaled || place[i];
-		o->mul |= recipe_code(k, ldexp(1, -place[i])) << i * k->lane;
+		o->less[i] = (1 << (k->man - bit[i])) + recipe_half(k);
+		o->scaled = o->scaled || bit[i];
+		o->mul |= recipe_code(k, ldexp(1, -bit[i])) << i * k->lane;
 		o->add |= recipe_code(k, -o->less[i]) << i * k->lane;
 	}
 	if (k->lanes == 1)
@@ -170,11 +170,11 @@ recipe_finish(Make *k, int j, int value, const int place[2])
 }
 
 static void
-int_to_float(Make *k, int j, int place)
+int_to_float(Make *k, int j, int bit)
 {
 	Part part[PARTS + 1];
-	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man | (uint32_t)recipe_half(k) << place;
-	int n = recipe_parts(k, j, place, part), both[2] = { place, place };
+	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man | (uint32_t)recipe_half(k) << bit;
+	int n = recipe_parts(k, j, bit, part), both[2] = { bit, bit };
 
 	recipe_finish(k, j, recipe_mixed(k, part, n, recipe_lanes(k, magic)), both);
 }
@@ -184,16 +184,16 @@ int_to_float(Make *k, int j, int place)
 static void
 ints_to_floats(Make *k)
 {
-	int place[RECIPE_OUT] = { 0 };
+	int bit[RECIPE_OUT] = { 0 };
 
-	recipe_places(k, place);
+	recipe_field_bits(k, bit);
 	for (int j = 0; j < k->r->nout; j++)
-		int_to_float(k, j, place[j]);
+		int_to_float(k, j, bit[j]);
 }
 
 /* Of an element in natural order: a power of two. */
 static int
-place_bits(int bits)
+slot_bits(int bits)
 {
 	if (bits > 4)
 		return 8;
@@ -201,7 +201,7 @@ place_bits(int bits)
 }
 
 static void
-make_init(Make *k, Recipe *r, DType from, int spread, DType to)
+make_init(Make *k, Recipe *r, DType from, int bit_order, DType to)
 {
 	const DTypeInfo *d = &dtype_info[from], *t = &dtype_info[to];
 
@@ -210,10 +210,10 @@ make_init(Make *k, Recipe *r, DType from, int spread, DType to)
 	r->from = from;
 	r->to = to;
 	r->via = to;
-	r->spread = spread;
+	r->bit_order = bit_order;
 	k->r = r;
 	k->bits = d->bits;
-	k->place = place_bits(d->bits);
+	k->slot_bits = slot_bits(d->bits);
 	k->sint = d->kind == K_sint;
 	k->flt = d->kind == K_flt;
 	k->lane = t->bits;
@@ -221,7 +221,7 @@ make_init(Make *k, Recipe *r, DType from, int spread, DType to)
 	k->man = t->man;
 	k->bias = (1 << (t->exp - 1)) - 1;
 	k->room = t->man - d->bits;
-	r->nout = SPREAD_GROUP / k->lanes;
+	r->nout = BIT_GROUP / k->lanes;
 	for (int j = 0; j < r->nout; j++)
 		r->out[j].second = VAL_NONE;
 }
@@ -234,7 +234,7 @@ ints(Make *k)
 	bool byte = k->lane == 8;
 	Part part[PARTS + 1];
 
-	if (k->flt || (k->bits == 8 && (byte || k->r->spread > SPREAD_HALF)))
+	if (k->flt || (k->bits == 8 && (byte || k->r->bit_order > ORDER_HALF)))
 		return false;
 	for (int j = 0; j < k->r->nout; j++)
 		if (recipe_parts(k, j, 0, part) > PARTS)
@@ -248,7 +248,7 @@ ints(Make *k)
 	else if (k->room < 0)
 		for (int j = 0; j < k->r->nout; j++)
 			recipe_byte_to_bf16(k, j);
-	else if (k->r->spread == 0 && k->lane == 16)
+	else if (k->r->bit_order == 0 && k->lane == 16)
 		recipe_natural(k);
 	else
 		ints_to_floats(k);
@@ -269,14 +269,14 @@ has_arithmetic(const Recipe *r)
 }
 
 static bool
-make_direct(Recipe *best, DType from, int spread, DType to, unsigned features)
+make_direct(Recipe *best, DType from, int bit_order, DType to, unsigned features)
 {
 	bool any = false;
 	Recipe r;
 	Make k;
 
 	for (size_t i = 0; i < COUNT_OF(makers); i++) {
-		make_init(&k, &r, from, spread, to);
+		make_init(&k, &r, from, bit_order, to);
 		k.features = features;
 		if (!makers[i](&k) || r.nstep >= RECIPE_STEPS)
 			continue;
@@ -290,7 +290,7 @@ make_direct(Recipe *best, DType from, int spread, DType to, unsigned features)
 }
 
 bool
-recipe_make(Recipe *r, DType from, int spread, DType to, unsigned features)
+recipe_make(Recipe *r, DType from, int bit_order, DType to, unsigned features)
 {
 	static const struct {
 		DType to, via;
@@ -300,12 +300,12 @@ recipe_make(Recipe *r, DType from, int spread, DType to, unsigned features)
 
 	if (!dtype_is_narrow(from) || (!flt && dtype_info[to].mma != MMA_i8))
 		return false;
-	any = make_direct(r, from, spread, to, features);
+	any = make_direct(r, from, bit_order, to, features);
 	if (dtype_info[from].kind != K_flt)
 		return any;
 	for (size_t i = 0; i < COUNT_OF(way); i++) {
 		if (way[i].to != to || !recipe_exact(from, way[i].via) ||
-		    !make_direct(&half, from, spread, way[i].via, features))
+		    !make_direct(&half, from, bit_order, way[i].via, features))
 			continue;
 		half.to = to;
 		if (!any || recipe_instructions(&half) < recipe_instructions(r))
@@ -321,7 +321,7 @@ conversions(const Recipe *r)
 {
 	if (r->via == r->to)
 		return 0;
-	return (r->via == D_f32 ? 0 : SPREAD_GROUP) + (r->to == D_f32 ? 0 : SPREAD_GROUP / 2);
+	return (r->via == D_f32 ? 0 : BIT_GROUP) + (r->to == D_f32 ? 0 : BIT_GROUP / 2);
 }
 
 int
@@ -335,12 +335,6 @@ recipe_arithmetic(const Recipe *r)
 		n += (o->scaled || o->moved) + (o->second != VAL_NONE && o->moved);
 	}
 	return n;
-}
-
-int
-recipe_instructions(const Recipe *r)
-{
-	return r->nstep + recipe_arithmetic(r);
 }
 
 bool
@@ -362,9 +356,9 @@ recipe_takes(const Recipe *r, int64_t lo, int64_t hi)
 }
 
 int
-recipe_words(DType from, int spread)
+recipe_words(DType from, int bit_order)
 {
 	int bits = dtype_info[from].bits;
 
-	return spread ? bits : place_bits(bits);
+	return bit_order ? bits : slot_bits(bits);
 }

@@ -1,8 +1,8 @@
 /* recipe.h - how narrow elements that lie in words become elements of 8, 16 or 32 bits: straight programs of
- * machine instructions, made from the order of the bits (hexc/ir/spread.h) and the formats of the types.
+ * machine instructions, made from the order of the bits (hexc/ir/bit_order.h) and the formats of the types.
  *
  * Integers to floats.  The field of an element is put into the mantissa of a float of known exponent: 1024
- * for f16, 128 for bf16, 2^23 for f32.  Wherever in the mantissa it lies: at place p it counts 2^p, and one
+ * for f16, 128 for bf16, 2^23 for f32.  Wherever in the mantissa it lies: at bit p it counts 2^p, and one
  * fma takes the large number off and the factor out.  So no field that lies in the mantissa as it is needs
  * a shift, and one logical instruction, (x & mask) ^ magic, does the rest for all lanes of a word;
  * the sign bit of signed ones is turned over by the same magic, and taken off by the fma.  Each step is
@@ -12,14 +12,14 @@
  * corrects the exponent's bias; subnormals come right by themselves.  Exact.  Where elements lie in bytes,
  * four at a time are parted into their upper and lower bytes of 16-bit halves, and those joined (prmt).
  *
- * Codes of up to 4 bits in places of 4 bits: prmt takes bytes of a table by three bits of each of four codes;
+ * Codes of up to 4 bits in slots of 4 bits: prmt takes bytes of a table by three bits of each of four codes;
  * so many tables as a result has bytes that are not 0, and twice as many for 16 numbers.
  *
  * Integers to bytes: the fields by themselves; signed ones are extended through 128 + v, which never carries
  * from a byte to the next. */
 #ifndef HEXC_RECIPE_H
 #define HEXC_RECIPE_H
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "hexc/ir/ir.h"
 
 /* A machine instruction each.  x, y: values; m, c constants. */
@@ -59,21 +59,25 @@ typedef struct RecipeOut {
 typedef struct Recipe {
 	DType from, to;
 	DType via; /* of the outputs, which the machine then converts to `to`; mostly `to` itself */
-	int spread;
+	int bit_order;
 	int nstep, nout;
 	RecipeStep step[RECIPE_STEPS];
 	RecipeOut out[RECIPE_OUT];
 } Recipe;
 
-/* Words of a group: in a spread order `bits`; in natural order elements have places of 1, 2, 4 or 8 bits. */
-int recipe_words(DType from, int spread);
+/* Words of a group: in a bit order `bits`; in natural order elements have slots of 1, 2, 4 or 8 bits. */
+int recipe_words(DType from, int bit_order);
 /* The cheapest recipe for casting elements of `from` (at most 8 bits) in that order to `to` on a target with
  * these features (T_*); false: there is none, and elements are converted one by one. */
-bool recipe_make(Recipe *r, DType from, int spread, DType to, unsigned features);
+bool recipe_make(Recipe *r, DType from, int bit_order, DType to, unsigned features);
 /* Machine instructions of a whole group: what the casts of its 32 elements take.  The first form counts those
  * behind the steps: arithmetic and conversions of the outputs. */
 int recipe_arithmetic(const Recipe *r);
-int recipe_instructions(const Recipe *r);
+static inline int
+recipe_instructions(const Recipe *r)
+{
+	return r->nstep + recipe_arithmetic(r);
+}
 /* May an integer y, from lo to hi, that is to be taken off the results be taken off their `add` instead, and
  * all bits be the same?  It may where all those differences are numbers of the type. */
 bool recipe_takes(const Recipe *r, int64_t lo, int64_t hi);

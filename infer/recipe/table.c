@@ -1,7 +1,7 @@
 /* table.c - floats of up to 4 bits by tables of the results' bytes.
  *
- * In natural order codes have places of 4 bits, as prmt's selectors have, of which it uses three bits; those
- * of 3 bits have such places in the order of spread 4 too.  One prmt takes four bytes of a table of 8.  A
+ * In natural order codes have slots of 4 bits, as prmt's selectors have, of which it uses three bits; those
+ * of 3 bits have such slots in bit order 4 too.  One prmt takes four bytes of a table of 8.  A
  * sign is no matter of the table; where there is none, 16 numbers are in two tables, and the codes' uppermost
  * bits choose between them. */
 #include "hexc/ir/number.h"
@@ -53,7 +53,7 @@ selectors(Make *k, int i)
 	Part part[PARTS];
 	int n = 0;
 
-	if (k->r->spread == 0)
+	if (k->r->bit_order == 0)
 		return recipe_step(k, ST_mix, i, VAL_NONE, 0, 0x77777777, 0);
 	for (int b = 0; b < k->bits; b++) { /* all eight go the same way */
 		int from = recipe_bit(k, 8 * i, b), shift = from % 32 - b;
@@ -92,11 +92,12 @@ recipe_table(Make *k)
 {
 	Table t;
 
-	if ((k->r->spread ? k->r->spread != 4 : k->place != 4) || k->lane < 16 || !table_make(&t, k))
+	if ((k->r->bit_order ? k->r->bit_order != 4 : k->slot_bits != 4) || k->lane < 16 ||
+	    !table_make(&t, k))
 		return false;
 	if (k->lane == 32 && t.half == 1) /* is shorter by way of 16 bits */
 		return false;
-	for (int i = 0; i < SPREAD_GROUP / QUAD; i++) {
+	for (int i = 0; i < BIT_GROUP / QUAD; i++) {
 		int word = i / 2, q = i % 2, low, which = VAL_NONE, byte[4];
 
 		low = recipe_shifted(k, selectors(k, word), 16 * q);

@@ -99,9 +99,9 @@ bound_unsure(Twin *t, const Op *view)
 /* ---- the place of an extreme ------------------------------------------------------------------------ */
 
 static const Op *
-behind_clip(const Val *v)
+behind_mask(const Val *v)
 {
-	while (v->def && v->def->code == O_clip)
+	while (v->def && v->def->code == O_mask)
 		v = v->def->in[0];
 	return v->def;
 }
@@ -111,16 +111,16 @@ behind_clip(const Val *v)
 static const Op *
 extreme_of(const Op *o)
 {
-	const Op *choice = behind_clip(o->in[0]), *eq, *spread, *top;
+	const Op *choice = behind_mask(o->in[0]), *eq, *rows, *top;
 
 	if (!choice || choice->code != O_select || !choice->in[1]->def ||
 	    choice->in[1]->def->code != O_iota || IMM(choice->in[1]->def, dim) != IMM(o, dim))
 		return NULL;
 	eq = choice->in[0]->def;
-	spread = eq && eq->code == O_eq ? eq->in[1]->def : NULL;
-	top = spread && spread->code == O_broadcast ? spread->in[0]->def : NULL;
+	rows = eq && eq->code == O_eq ? eq->in[1]->def : NULL;
+	top = rows && rows->code == O_broadcast ? rows->in[0]->def : NULL;
 	if (!top || (top->code != O_reduce_max && top->code != O_reduce_min) ||
-	    IMM(top, dim) != IMM(o, dim) || behind_clip(top->in[0]) != behind_clip(eq->in[0]))
+	    IMM(top, dim) != IMM(o, dim) || behind_mask(top->in[0]) != behind_mask(eq->in[0]))
 		return NULL;
 	return top;
 }
@@ -144,12 +144,12 @@ bound_arg(Twin *t, const Site *s, Val **e)
 	place = op_new(t->at, NULL, O_iota, s->o->src, 0, NULL, 1, &s->o->in[0]->type);
 	IMM_SET(place, dim, dim);
 	far = bound_f64(t, place->out[0]);
-	at = bound_spread(t, bound_f64(t, s->r), x);
+	at = bound_broadcast_to(t, bound_f64(t, s->r), x);
 	own = bound_cmp(t, O_eq, far, at);
 	far = ABS(SUB(far, at));
 	slack = bound_reduce(t, O_reduce_max, bound_where(t, own, ex, zero), dim);
-	slack = ADD(ex, bound_spread(t, slack, x));
-	gap = ABS(SUB(x, bound_spread(t, bound_f64(t, bound_val(t, top->out[0])), x)));
+	slack = ADD(ex, bound_broadcast_to(t, slack, x));
+	gap = ABS(SUB(x, bound_broadcast_to(t, bound_f64(t, bound_val(t, top->out[0])), x)));
 	far = bound_where(t, bound_cmp(t, O_lt, slack, gap), zero, far);
 	*e = bound_reduce(t, O_reduce_max, bound_if_positive(t, slack, far), dim);
 	return true;

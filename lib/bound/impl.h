@@ -30,13 +30,14 @@ typedef struct Site {
 	Val *x[3], *e[3], *r;
 } Site;
 
-/* The rules: column `bound` of ops.def.  The bound of the copy's result; NULL: exact, or there is none.  Ops with
- * regions, and yield, have no copy yet: they make it, and set the bounds of their results. */
+/* The rules: column `bound` of ops.def.  The bound of the copy's result; NULL: exact, or there is none.  Ops
+ * with regions, and yield, have no copy yet: they make it, and set the bounds of their results. */
 typedef Val *BoundFn(Twin *t, const Site *s);
 #define OP_BOUND(name, rule) BoundFn bound_of_##rule;
 #include "hexc/ir/ops.def"
 
 Val *bound_val(const Twin *t, const Val *v); /* its copy */
+Val *bound_or_zero(Twin *t, const Val *v);   /* its bound as a value: 0 when it is exact */
 Type bound_type(const Type *t);              /* the same of f64, with no layout */
 
 /* Atomic updates (bound/atomic.c): the bounds of what store o updates.  True: a plain store, whose bounds are
@@ -73,7 +74,7 @@ double bound_smallest(DType d, bool normal); /* smallest positive number, smalle
 /* Sums (bound/sum.c) */
 Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */
-Val *bound_spread(Twin *t, Val *x, const Val *like);      /* x broadcast to the shape of `like` */
+Val *bound_broadcast_to(Twin *t, Val *x, const Val *like); /* x broadcast to the shape of `like` */
 
 /* Formulas, in functions that have a Twin *t and a Site *s. */
 #define ADD(x, y) bound_op2(t, O_add, x, y)

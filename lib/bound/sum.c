@@ -28,7 +28,7 @@ bound_reduce(Twin *t, OpCode code, Val *x, int dim)
 }
 
 Val *
-bound_spread(Twin *t, Val *x, const Val *like)
+bound_broadcast_to(Twin *t, Val *x, const Val *like)
 {
 	Type type = like->type;
 
@@ -94,8 +94,9 @@ bound_of_dot(Twin *t, const Site *s)
 	if (!bound_is_float(s->r))
 		return e;
 	size = bound_add(t, dot64(t, a, b, c), e);
-	frac = bound_spread(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), 1), s->r);
-	frac = ADD(frac, bound_spread(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), 0), s->r));
+	frac = bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), 1), s->r);
+	frac = ADD(frac,
+	           bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), 0), s->r));
 	frac = bound_add(t, ADD(frac, bound_fraction(t, s->x[2])), e);
 	return bound_rounded(t, s, bound_add(t, e, order(t, s, s->r->type.dtype, size, frac, terms)));
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 int
-gpu_say(hexc_gpu *g, int code, const char *fmt, ...)
+gpu_error(hexc_gpu *g, int code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -47,7 +47,7 @@ gpu_result(hexc_gpu *g, const char *call, int r)
 		name = "unknown";
 	if (g->cu.cuGetErrorString(r, &text) || !text)
 		text = "unknown error";
-	return gpu_say(g, code_of(r), "%s: %s (%s, %d)", call, text, name, r);
+	return gpu_error(g, code_of(r), "%s: %s (%s, %d)", call, text, name, r);
 }
 
 /* ---- devices --------------------------------------------------------------------------------------- */
@@ -136,10 +136,10 @@ open_device(hexc_gpu *g, int device)
 	if ((code = GPU_CALL(g, cuInit, 0)) || (code = GPU_CALL(g, cuDeviceGetCount, &count)))
 		return code;
 	if (count == 0)
-		return gpu_say(g, HEXC_E_DEVICE, "the CUDA driver finds no GPU");
+		return gpu_error(g, HEXC_E_DEVICE, "the CUDA driver finds no GPU");
 	if (device < 0 || device >= count)
-		return gpu_say(g, HEXC_E_DEVICE, "there is no GPU %d; the driver has %d, counted from 0",
-		               device, count);
+		return gpu_error(g, HEXC_E_DEVICE, "there is no GPU %d; the driver has %d, counted from 0",
+		                 device, count);
 	if ((code = GPU_CALL(g, cuDeviceGet, &g->device, device)) || (code = describe(g)))
 		return code;
 	return GPU_CALL(g, cuDevicePrimaryCtxRetain, &g->context, g->device);

@@ -36,11 +36,11 @@ hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
 	*out = NULL;
 	hexc_ptx(m, &n);
 	if (n == 0)
-		return gpu_say(g, HEXC_E_INVALID,
+		return gpu_error(g, HEXC_E_INVALID,
 		               "the module has no PTX: it was compiled up to an earlier pass only");
 	gm = calloc(1, sizeof *gm);
 	if (!gm)
-		return gpu_say(g, HEXC_E_NOMEM, "out of memory");
+		return gpu_error(g, HEXC_E_NOMEM, "out of memory");
 	gm->g = g;
 	gm->m = m;
 	if ((code = gpu_enter(g)) || (code = gpu_leave(g, load(g, m, &gm->module)))) {
@@ -106,7 +106,7 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 
 	memset(c, 0, sizeof *c);
 	if (!hexc_kernel(gm->m, k, &info) || info.nparam > LAUNCH_PARAMS_MAX)
-		return gpu_say(g, HEXC_E_INVALID, "the module has no kernel %zu", k);
+		return gpu_error(g, HEXC_E_INVALID, "the module has no kernel %zu", k);
 	code = hexc_check_args(gm->m, k, arg, g->why, sizeof g->why);
 	if (code == HEXC_OK)
 		code = hexc_grid(gm->m, k, arg, c->grid);

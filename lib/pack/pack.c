@@ -249,7 +249,7 @@ make_plan(void *user)
 
 /* What is wrong with the buffers; NULL: nothing. */
 static const char *
-wrong_buffers(const PackJob *j, const void *natural, const void *packed)
+buffers_error(const PackJob *j, const void *natural, const void *packed)
 {
 	uintptr_t n = (uintptr_t)natural, p = (uintptr_t)packed;
 	uint64_t bytes = ((uint64_t)j->count * dtype_info[j->pack.dtype].bits + 7) / 8;
@@ -277,7 +277,7 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 		       .n = 1 };
 	const char *wrong;
 
-	if (!code && j.count && (wrong = wrong_buffers(&j, natural, packed)) != NULL)
+	if (!code && j.count && (wrong = buffers_error(&j, natural, packed)) != NULL)
 		code = why_error(HEXC_E_INVALID, why, n, "%s", wrong);
 	if (!code && j.count) {
 		j.back = back;

@@ -1,34 +1,34 @@
 /* plan.c - a pack as a movement of bits. */
 #include "lib/pack/plan.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include <string.h>
 
 /* Where the bits of a position are, in bits from the start of its block. */
-typedef struct Places {
+typedef struct Positions {
 	int64_t each, streams; /* elements of a stream */
 	int bits;
-	int in_group[SPREAD_GROUP][8];
-} Places;
+	int in_group[BIT_GROUP][8];
+} Positions;
 
 static void
-places(Places *p, const Pack *pack)
+positions(Positions *p, const Pack *pack)
 {
 	p->bits = dtype_info[pack->dtype].bits;
 	p->streams = pack->streams;
 	p->each = pack->block[0] * pack->block[1] / pack->streams;
-	for (int e = 0; e < SPREAD_GROUP; e++)
+	for (int e = 0; e < BIT_GROUP; e++)
 		for (int b = 0; b < p->bits; b++)
-			p->in_group[e][b] = spread_bit(p->bits, pack->spread, e, b);
+			p->in_group[e][b] = bit_order_bit(p->bits, pack->bit_order, e, b);
 }
 
 static void
-bits_at(const Places *p, int64_t position, int64_t out[8])
+bits_at(const Positions *p, int64_t position, int64_t out[8])
 {
 	int64_t stream = position / p->each, nth = position % p->each;
-	const int *in_group = p->in_group[nth % SPREAD_GROUP];
+	const int *in_group = p->in_group[nth % BIT_GROUP];
 
 	for (int b = 0; b < p->bits; b++) {
-		int64_t word = nth / SPREAD_GROUP * p->bits + in_group[b] / 32;
+		int64_t word = nth / BIT_GROUP * p->bits + in_group[b] / 32;
 
 		out[b] = (word / 4 * 4 * p->streams + stream * 4 + word % 4) * 32 + in_group[b] % 32;
 	}
@@ -40,10 +40,10 @@ pack_plan(Arena *a, PackPlan *out, const Pack *pack, bool back)
 	int64_t origin = pack_position(pack, 0, 0), *of_col = NEWN(a, int64_t, pack->block[1]);
 	size_t natural, n;
 	int32_t *of;
-	Places at;
+	Positions at;
 
 	memset(out, 0, sizeof *out);
-	places(&at, pack);
+	positions(&at, pack);
 	out->bits = at.bits;
 	out->rows = pack->block[0];
 	out->cols = pack->block[1];
@@ -53,7 +53,7 @@ pack_plan(Arena *a, PackPlan *out, const Pack *pack, bool back)
 	n = 8 * (natural > out->bytes ? natural : out->bytes);
 	of = NEWN(a, int32_t, n);
 	memset(of, -1, n * sizeof *of);
-	for (int64_t j = 0; j < out->cols; j++) /* the place has no swizzle: row and column add up */
+	for (int64_t j = 0; j < out->cols; j++) /* the layout has no swizzle: row and column add up */
 		of_col[j] = pack_position(pack, 0, j) - origin;
 	for (int64_t i = 0; i < out->rows; i++) {
 		int64_t of_row = pack_position(pack, i, 0);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 bool
-file_fail(hexc_file *f, const char *fmt, ...)
+file_error(hexc_file *f, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -43,22 +43,24 @@ file_tensor_bytes(hexc_file *f, const FileTensor *t, uint64_t *out)
 
 	for (uint32_t i = 0; i + 1 < t->rank; i++)
 		if (!mul64(n, t->dim[i], &n))
-			return file_fail(f, "tensor %s: its shape has more elements than a machine addresses",
-			                 t->name);
+			return file_error(f, "tensor %s: its shape has more elements than a machine "
+			                     "addresses",
+			                  t->name);
 	if (t->known->elements > 1 && strcmp(f->kind, "gguf") != 0) { /* packed without regard to rows */
 		if (!mul64(n, last, &last))
-			return file_fail(f, "tensor %s: its shape has more elements than a machine addresses",
-			                 t->name);
+			return file_error(f, "tensor %s: its shape has more elements than a machine "
+			                     "addresses",
+			                  t->name);
 		n = 1;
 	}
 	if (last % t->known->elements)
-		return file_fail(f, "tensor %s: %lld elements are no whole number of %s blocks of %d; "
+		return file_error(f, "tensor %s: %lld elements are no whole number of %s blocks of %d; "
 		                    "the writer must pad the rows",
-		                 t->name, (long long)last, t->type,
-		                 t->known->elements);
+		                  t->name, (long long)last, t->type,
+		                  t->known->elements);
 	if (!mul64(n, last / t->known->elements, &n) || !mul64(n, t->known->bytes, &n))
-		return file_fail(f, "tensor %s: its shape has more elements than a machine addresses",
-		                 t->name);
+		return file_error(f, "tensor %s: its shape has more elements than a machine addresses",
+		                  t->name);
 	*out = (uint64_t)n;
 	return true;
 }
@@ -92,20 +94,20 @@ file_finish(hexc_file *f, bool dense)
 		const FileTensor *t = v[i];
 
 		if (t->begin > f->room || t->bytes > f->room - t->begin)
-			return file_fail(
+			return file_error(
 				f,
 				"tensor %s: its data end at byte %llu, the file's at %llu: the file is "
 				"truncated; fetch or write it again",
 				t->name, (unsigned long long)(f->start + t->begin + t->bytes),
 				(unsigned long long)f->bytes);
 		if (t->begin < end && t->bytes)
-			return file_fail(
+			return file_error(
 				f,
 				"tensors %s and %s overlap at byte %llu of the data: the file is damaged; "
 				"write it again",
 				v[i - 1]->name, t->name, (unsigned long long)t->begin);
 		if (dense && t->begin > end)
-			return file_fail(
+			return file_error(
 				f,
 				"bytes %llu to %llu of the data belong to no tensor: the file is damaged; "
 				"write it again",
@@ -113,7 +115,7 @@ file_finish(hexc_file *f, bool dense)
 		end = t->begin + t->bytes;
 	}
 	if (dense && end != f->room)
-		return file_fail(
+		return file_error(
 			f,
 			"the file has %llu bytes of data, its tensors %llu: it is truncated or damaged; "
 			"fetch or write it again",
@@ -122,8 +124,8 @@ file_finish(hexc_file *f, bool dense)
 	f->by_name = v;
 	for (size_t i = 1; i < f->ntensor; i++)
 		if (strcmp(v[i - 1]->name, v[i]->name) == 0)
-			return file_fail(f, "two tensors are called %s: the file is damaged; write it again",
-			                 v[i]->name);
+			return file_error(f, "two tensors are called %s: the file is damaged; write it again",
+			                  v[i]->name);
 	return true;
 }
 
@@ -172,7 +174,7 @@ read_file(void *user)
 	else if (f->bytes >= 9 && f->data[8] == '{')
 		o->ok = safetensors_read(f);
 	else
-		o->ok = file_fail(
+		o->ok = file_error(
 			f,
 			"this is neither a safetensors file (a length of 8 bytes and a {) nor a GGUF file "
 			"(the letters GGUF)%s",
@@ -192,7 +194,7 @@ start(hexc_file **out, hexc_file *f)
 	arena_init(arena, NULL, NULL);
 	code = arena_protect(&arena, 1, read_file, &o);
 	if (code != HEXC_OK)
-		file_fail(f, "%s", hexc_strerror(code));
+		file_error(f, "%s", hexc_strerror(code));
 	else if (!o.ok)
 		code = HEXC_E_FILE;
 	f->why = NULL;
@@ -271,7 +273,7 @@ hexc_file_open(hexc_file **out, const char *path, char *why, size_t n)
 	if (!f)
 		return HEXC_E_NOMEM;
 	if (!map_file(path, &data, &bytes)) {
-		file_fail(f, "%s", errno ? strerror(errno) : "it is empty, or no regular file");
+		file_error(f, "%s", errno ? strerror(errno) : "it is empty, or no regular file");
 		free(f);
 		return HEXC_E_FILE;
 	}

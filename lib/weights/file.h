@@ -49,7 +49,7 @@ struct hexc_file {
 };
 
 /* Write the sentence; returns false. */
-bool file_fail(hexc_file *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+bool file_error(hexc_file *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Bytes from here on, at most 60, for a sentence: what is no printable ASCII becomes '?'. */
 const char *file_quote(hexc_file *f, const char *s, size_t n);
 /* The names of its weights and tensors that are most like `name`, "a, b, c", to out[0..n), n > 0. */

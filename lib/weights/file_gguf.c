@@ -107,7 +107,7 @@ take_string(Cursor *c, uint64_t *n)
 static bool
 truncated(hexc_file *f, const char *in)
 {
-	return file_fail(
+	return file_error(
 		f, "the file ends inside %s, at byte %llu: it is truncated; fetch or write it again", in,
 		(unsigned long long)f->bytes);
 }
@@ -118,7 +118,7 @@ name_of(hexc_file *f, const char *s, uint64_t n, const char *what)
 {
 	for (uint64_t i = 0; i < n; i++)
 		if ((unsigned char)s[i] < ' ') {
-			file_fail(
+			file_error(
 				f,
 				"the name of %s, %s, has a control character: the file is damaged; write it "
 				"again",
@@ -193,7 +193,7 @@ read_meta(Cursor *c, uint64_t *alignment)
 	if (c->short_of)
 		return truncated(f, "the metadata");
 	if (type >= V_COUNT)
-		return file_fail(
+		return file_error(
 			f, "metadata %s has type %llu, which GGUF does not know: the file is damaged",
 			file_quote(f, m.key, strlen(m.key)), (unsigned long long)type);
 	if (type == V_STRING) {
@@ -206,7 +206,7 @@ read_meta(Cursor *c, uint64_t *alignment)
 		m.value = scalar_text(f, (int)type, x);
 		if (strcmp(m.key, "general.alignment") == 0) {
 			if (type != 4 || x == 0 || x % 8 || x > 1 << 20)
-				return file_fail(
+				return file_error(
 					f, "general.alignment is %s: it must be a u32, a multiple of 8",
 					m.value);
 			*alignment = x;
@@ -215,8 +215,8 @@ read_meta(Cursor *c, uint64_t *alignment)
 	if (c->short_of)
 		return truncated(f, "the metadata");
 	if (!m.value)
-		return file_fail(f, "metadata %s is no list that GGUF knows: the file is damaged",
-		                 file_quote(f, m.key, strlen(m.key)));
+		return file_error(f, "metadata %s is no list that GGUF knows: the file is damaged",
+		                  file_quote(f, m.key, strlen(m.key)));
 	VEC_PUSH(&f->arena, f->meta, f->nmeta, f->meta_cap, m);
 	return true;
 }
@@ -264,15 +264,15 @@ read_tensor(Cursor *c, uint64_t alignment)
 		return false;
 	rank = take(c, 4);
 	if (!c->short_of && (rank < 1 || rank > HEXC_MAX_RANK))
-		return file_fail(f, "tensor %s has %llu dims; 1 to %d are possible", t.name,
-		                 (unsigned long long)rank, HEXC_MAX_RANK);
+		return file_error(f, "tensor %s has %llu dims; 1 to %d are possible", t.name,
+		                  (unsigned long long)rank, HEXC_MAX_RANK);
 	t.rank = (uint32_t)rank;
 	for (uint32_t i = 0; i < t.rank; i++) {
 		uint64_t d = take(c, 8);
 
 		if (d > INT64_MAX)
-			return file_fail(f, "tensor %s: dim %u is %llu, more than a machine addresses",
-			                 t.name, i, (unsigned long long)d);
+			return file_error(f, "tensor %s: dim %u is %llu, more than a machine addresses",
+			                  t.name, i, (unsigned long long)d);
 		t.dim[t.rank - 1 - i] = (int64_t)d;
 	}
 	id = take(c, 4);
@@ -282,7 +282,7 @@ read_tensor(Cursor *c, uint64_t alignment)
 	t.known = find_type(id);
 	t.type = t.known ? t.known->name : arena_printf(&f->arena, "type %llu", (unsigned long long)id);
 	if (t.begin % alignment)
-		return file_fail(
+		return file_error(
 			f,
 			"tensor %s begins at byte %llu of the data, which is no multiple of the alignment "
 			"%llu; write the file again",
@@ -301,20 +301,20 @@ gguf_read(hexc_file *f)
 
 	f->kind = "gguf";
 	if (!c.short_of && version != 2 && version != 3)
-		return file_fail(f,
-		                 version == 1
-		                         ? "GGUF version 1 is not read: convert the file to version 3"
-		                 : (version & 0xffff) == 0
-		                         ? "the file is a big-endian GGUF: convert it to little-endian"
-		                         : "GGUF version %llu is not known, only 2 and 3",
-		                 (unsigned long long)version);
+		return file_error(f,
+		                  version == 1
+		                          ? "GGUF version 1 is not read: convert the file to version 3"
+		                  : (version & 0xffff) == 0
+		                          ? "the file is a big-endian GGUF: convert it to little-endian"
+		                          : "GGUF version %llu is not known, only 2 and 3",
+		                  (unsigned long long)version);
 	ntensor = take(&c, 8);
 	nmeta = take(&c, 8);
 	if (c.short_of)
 		return truncated(f, "its head");
 	/* an entry takes at least 13 bytes, a tensor 32: no number makes us loop over nothing */
 	if (nmeta > left(&c) / 13 || ntensor > left(&c) / 32)
-		return file_fail(
+		return file_error(
 			f,
 			"the file claims %llu metadata entries and %llu tensors, more than its %llu bytes "
 			"can hold: it is truncated or damaged",

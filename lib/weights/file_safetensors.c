@@ -36,15 +36,15 @@ read_shape(hexc_file *f, FileTensor *t, const cJSON *shape)
 	const cJSON *d;
 
 	if (!cJSON_IsArray(shape))
-		return file_fail(f,
+		return file_error(f,
 		                 "tensor %s has no shape: the header is damaged; write the file again",
-		                 t->name);
+		                  t->name);
 	cJSON_ArrayForEach(d, shape)
 	{
 		if (t->rank == HEXC_MAX_RANK)
-			return file_fail(f, "tensor %s has more than %d dims", t->name, HEXC_MAX_RANK);
+			return file_error(f, "tensor %s has more than %d dims", t->name, HEXC_MAX_RANK);
 		if (!whole(d, &t->dim[t->rank++]))
-			return file_fail(
+			return file_error(
 				f,
 				"tensor %s: dim %u is no whole number from 0 on; write the file again",
 				t->name, t->rank - 1);
@@ -62,16 +62,16 @@ read_tensor(hexc_file *f, const cJSON *j)
 	uint64_t need;
 
 	if (!cJSON_IsObject(j) || !cJSON_IsString(type))
-		return file_fail(f,
+		return file_error(f,
 		                 "tensor %s has no dtype: the header is damaged; write the file again",
-		                 t.name);
+		                  t.name);
 	t.type = file_quote(f, type->valuestring, strlen(type->valuestring));
 	t.known = file_type_named(safetensors_types, type->valuestring, strlen(type->valuestring));
 	if (!read_shape(f, &t, cJSON_GetObjectItemCaseSensitive(j, "shape")))
 		return false;
 	if (!cJSON_IsArray(at) || cJSON_GetArraySize(at) != 2 || !whole(cJSON_GetArrayItem(at, 0), &begin) ||
 	    !whole(cJSON_GetArrayItem(at, 1), &end) || begin > end)
-		return file_fail(
+		return file_error(
 			f, "tensor %s: its data_offsets are not [begin, end]; write the file again",
 			t.name);
 	t.begin = (uint64_t)begin;
@@ -80,10 +80,10 @@ read_tensor(hexc_file *f, const cJSON *j)
 		if (!file_tensor_bytes(f, &t, &need))
 			return false;
 		if (need != t.bytes)
-			return file_fail(f, "tensor %s: %llu bytes of data, but its shape of %s needs %llu; "
+			return file_error(f, "tensor %s: %llu bytes of data, but its shape of %s needs %llu; "
 			                    "write the file again",
-			                 t.name, (unsigned long long)t.bytes, t.type,
-			                 (unsigned long long)need);
+			                  t.name, (unsigned long long)t.bytes, t.type,
+			                  (unsigned long long)need);
 	}
 	VEC_PUSH(&f->arena, f->tensor, f->ntensor, f->tensor_cap, t);
 	return true;
@@ -95,14 +95,14 @@ read_meta(hexc_file *f, const cJSON *object)
 	const cJSON *j;
 
 	if (!cJSON_IsObject(object))
-		return file_fail(f, "__metadata__ is no object of strings; write the file again");
+		return file_error(f, "__metadata__ is no object of strings; write the file again");
 	cJSON_ArrayForEach(j, object)
 	{
 		FileMeta m = { arena_strndup(&f->arena, j->string, strlen(j->string)), NULL };
 
 		if (!cJSON_IsString(j))
-			return file_fail(f, "__metadata__ %s is no string; write the file again",
-			                 file_quote(f, j->string, strlen(j->string)));
+			return file_error(f, "__metadata__ %s is no string; write the file again",
+			                  file_quote(f, j->string, strlen(j->string)));
 		m.value = arena_strndup(&f->arena, j->valuestring, strlen(j->valuestring));
 		VEC_PUSH(&f->arena, f->meta, f->nmeta, f->meta_cap, m);
 	}
@@ -115,7 +115,7 @@ read_header(hexc_file *f, const cJSON *root)
 	const cJSON *j;
 
 	if (!cJSON_IsObject(root))
-		return file_fail(f, "the header is no JSON object; write the file again");
+		return file_error(f, "the header is no JSON object; write the file again");
 	cJSON_ArrayForEach(j, root)
 	{
 		if (!(strcmp(j->string, "__metadata__") == 0 ? read_meta(f, j) : read_tensor(f, j)))
@@ -138,13 +138,13 @@ safetensors_read(hexc_file *f)
 	for (int i = 7; i >= 0; i--)
 		n = n << 8 | f->data[i];
 	if (n > HEADER_MAX)
-		return file_fail(
+		return file_error(
 			f,
 			"the header claims %llu bytes, more than the %u that safetensors allows: this is no "
 			"safetensors file, or it is damaged",
 			(unsigned long long)n, HEADER_MAX);
 	if (n > f->bytes - 8)
-		return file_fail(
+		return file_error(
 			f,
 			"the header claims %llu bytes and the file has %llu behind it: the file is "
 			"truncated; fetch or write it again",
@@ -152,13 +152,13 @@ safetensors_read(hexc_file *f)
 	for (uint64_t i = 0; i < n; i++)
 		nodes += text[i] == ',' || text[i] == '[' || text[i] == '{';
 	if (nodes > NODES_MAX)
-		return file_fail(f, "the header has %llu parts, more than %d: it is no header of tensors",
-		                 (unsigned long long)nodes, NODES_MAX);
+		return file_error(f, "the header has %llu parts, more than %d: it is no header of tensors",
+		                  (unsigned long long)nodes, NODES_MAX);
 	f->start = 8 + n;
 	f->room = f->bytes - f->start;
 	root = cJSON_ParseWithLengthOpts(text, (size_t)n, &end, false);
 	if (!root)
-		return file_fail(
+		return file_error(
 			f, "the header is no valid JSON: the file is damaged; fetch or write it again");
 	/* the tree is not the arena's: on the way out it goes first */
 	f->arena.fail = &here;

@@ -12,7 +12,7 @@ code_values(const hexc_weight *w, float value[256])
 	for (unsigned code = 0; code < 1u << dtype_info[type].bits; code++)
 		value[code] = table->dtype         ? (float)num_get(plane_type(table), table->data, code)
 		              : dtype_is_float(type) ? (float)num_of_code(type, code)
-		                                   : (float)num_wrap(type, (int64_t)code);
+		                                     : (float)num_wrap(type, (int64_t)code);
 }
 
 int

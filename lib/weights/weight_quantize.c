@@ -23,7 +23,7 @@ code_range(Range *r, const Format *format)
 	for (int i = 0; i < r->n; i++) {
 		r->table[i] = format->table_type      ? format->table[i]
 		              : dtype_is_float(r->code) ? num_of_code(r->code, (unsigned)i)
-		                                      : (double)(num_wrap(r->code, i) - format->bias);
+		                                        : (double)(num_wrap(r->code, i) - format->bias);
 		if (isfinite(r->table[i])) {
 			r->lo = fmin(r->lo, r->table[i]);
 			r->hi = fmax(r->hi, r->table[i]);
@@ -147,7 +147,8 @@ one_level(const Quantizing *z, hexc_plane_id id, int64_t n, int64_t g, double id
 {
 	const hexc_plane *p = &z->w->plane[id];
 
-	if (dtype_info[plane_type(p)].codes == C_scale) /* OCP 1.0, 6.3: the largest stays within the codes' binades */
+	/* OCP 1.0, 6.3: the largest stays within the codes' binades */
+	if (dtype_info[plane_type(p)].codes == C_scale)
 		ideal_number =
 			ideal_number > 0
 				? exp2(floor(log2(ideal_number * z->r->hi)) - floor(log2(z->r->hi)))

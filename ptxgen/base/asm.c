@@ -181,9 +181,9 @@ asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 }
 
 const Instr *
-pick_instr(Gen *g, const Op *o, InstrKind kind)
+lowering_instr(Gen *g, const Op *o, InstrKind kind)
 {
-	const Instr *i = o->pick ? instr_find(o->pick->inst) : NULL;
+	const Instr *i = o->lowering ? instr_find(o->lowering->inst) : NULL;
 
 	BUG_IF(g->a, !i || i->kind != kind);
 	return i;

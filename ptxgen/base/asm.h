@@ -16,7 +16,7 @@ LV asm_op(Gen *g, AsmId id, LV x, LV y, LV z);
  * constant or not. */
 void asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out);
 /* The row picked for o, of that kind; on a mismatch a bug. */
-const Instr *pick_instr(Gen *g, const Op *o, InstrKind kind);
+const Instr *lowering_instr(Gen *g, const Op *o, InstrKind kind);
 /* The row of a kind that moves `bits` per lane. */
 const Instr *mem_instr(Gen *g, InstrKind kind, int bits);
 #endif

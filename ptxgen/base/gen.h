@@ -2,10 +2,10 @@
  *
  * Words.  A lane's part of a register tile is an array of SSA values, never memory.  Element r of a
  * type of b < 32 bits lives in word r*b/32, packed little-endian, where b is a power of two: types of 3
- * bits have places of 4, those of 5, 6 and 7 places of 8 (dtype_place), what is above the element being
+ * bits have slots of 4, those of 5, 6 and 7 slots of 8 (dtype_slot_bits), what is above the element being
  * open.  Wider ones and bool take a word each:
  *	f32 float   f64 double   i64/u64 i64   bool i1   everything else i32
- * A scalar is a tile of one register.  A tile in a spread order (hexc/ir/spread.h) has its groups' words.
+ * A scalar is a tile of one register.  A tile in a bit order (hexc/ir/bit_order.h) has its groups' words.
  *
  * Pull.  An op without effect is not emitted where it stands: it leaves a Tile with a `pull` rule, and
  * whoever needs word w of its result calls word_get, which emits just the instruction instance that
@@ -75,8 +75,8 @@ Tile *tile_lazy(Gen *g, Op *o, PullFn pull, void *plan);
 LV word_get(Gen *g, Val *v, int w);
 void tile_force(Gen *g, Val *v);         /* pull all words */
 LV scalar_get(Gen *g, Val *v);
-int64_t tile_reg(Gen *g, const Val *v, const int64_t *coord); /* register of an element */
-void tile_coord(const Tile *t, int64_t reg, int64_t *coord);  /* what lane 0 of warp 0 holds there */
+int64_t tile_reg(Gen *g, const Val *v, const int64_t *index); /* register of an element */
+void tile_index(const Tile *t, int64_t reg, int64_t *index);  /* what lane 0 of warp 0 holds there */
 /* Remember a shared load that is not wholly pulled yet; `force` issues what is missing of it. */
 void gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o));
 /* Force remembered loads: all, or those of one root. */

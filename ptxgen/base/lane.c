@@ -12,7 +12,7 @@ pre_mul(Gen *g, LV x, int64_t by)
 	return LLVMBuildMul(g->pre, x, const_i32(g, by), "");
 }
 
-/* (place / stride) % extent, where place < limit. */
+/* (x / stride) % extent, where x < limit. */
 static LV
 pre_digit(Gen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 {
@@ -48,7 +48,7 @@ iter_source(Gen *g, const Layout *l, const Iter *it, int64_t *limit)
 }
 
 LV
-lane_coord(Gen *g, const Layout *l, int d)
+lane_index(Gen *g, const Layout *l, int d)
 {
 	LV sum = const_i32(g, 0);
 	int64_t limit;
@@ -71,11 +71,11 @@ axis_digits(Gen *g, const Layout *l, int d, Axis axis)
 
 	layout_project(&on, l, d, axis);
 	on.offset[axis] = l->offset[axis];
-	return lane_coord(g, &on, 0);
+	return lane_index(g, &on, 0);
 }
 
 bool
-lane_coord_bits(Gen *g, const Layout *l, int d, uint64_t *bits)
+lane_index_bits(Gen *g, const Layout *l, int d, uint64_t *bits)
 {
 	int64_t limit;
 

@@ -4,14 +4,14 @@
 #include "ptxgen/base/gen.h"
 
 /* Coordinate d of what this thread's register 0 holds (i32, entry block): lane and warp digits. */
-LV lane_coord(Gen *g, const Layout *l, int d);
+LV lane_index(Gen *g, const Layout *l, int d);
 /* The thread's digits of dim d on one axis (lane or warp) alone, as one number from 0 (i32, entry
  * block). */
 LV axis_digits(Gen *g, const Layout *l, int d, Axis axis);
 /* i1: this thread holds the first replica; NULL: there is only one. */
 LV lane_first(Gen *g, const Layout *l);
-/* Bits that lane_coord(d) may have; false: extents or weights are not powers of two. */
-bool lane_coord_bits(Gen *g, const Layout *l, int d, uint64_t *bits);
+/* Bits that lane_index(d) may have; false: extents or weights are not powers of two. */
+bool lane_index_bits(Gen *g, const Layout *l, int d, uint64_t *bits);
 /* A function of the lane given by its 32 values (i32, entry block). */
 LV lane_table(Gen *g, const int *value);
 LV lane_mask(Gen *g, uint32_t mask);      /* i1: bit `lane` of the mask */

@@ -30,7 +30,7 @@ session_register(void)
 }
 
 static bool
-session_fail(Session *s, const char *what, const char *why)
+session_error(Session *s, const char *what, const char *why)
 {
 	if (!s->nerror++)
 		snprintf(s->why, sizeof s->why, "%s: %s", what, why ? why : "unknown reason");
@@ -47,7 +47,7 @@ session_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
 		return;
 	text = LLVMGetDiagInfoDescription(info);
-	session_fail(s, "LLVM", text);
+	session_error(s, "LLVM", text);
 	LLVMDisposeMessage(text);
 }
 
@@ -58,14 +58,14 @@ session_machine(Session *s, const Target *t, int ptx)
 	LLVMTargetRef target;
 
 	if (LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &target, &why)) {
-		session_fail(s, "no NVPTX target", why);
+		session_error(s, "no NVPTX target", why);
 		LLVMDisposeMessage(why);
 		return false;
 	}
 	snprintf(features, sizeof features, "+ptx%d", ptx);
 	s->tm = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", t->name, features,
 	                                LLVMCodeGenLevelNone, LLVMRelocDefault, LLVMCodeModelDefault);
-	return s->tm || session_fail(s, "no target machine", t->name);
+	return s->tm || session_error(s, "no target machine", t->name);
 }
 
 bool
@@ -99,7 +99,7 @@ session_verify(Session *s)
 	char *why = NULL;
 
 	if (LLVMVerifyModule(s->mod, LLVMReturnStatusAction, &why))
-		session_fail(s, "internal: the module is broken", why);
+		session_error(s, "internal: the module is broken", why);
 	LLVMDisposeMessage(why);
 	return s->nerror == 0;
 }
@@ -115,7 +115,7 @@ session_optimize(Session *s)
 	if (err) {
 		char *why = LLVMGetErrorMessage(err); /* consumes err */
 
-		session_fail(s, "internal: optimiser", why);
+		session_error(s, "internal: optimiser", why);
 		LLVMDisposeErrorMessage(why);
 	}
 	return s->nerror == 0;
@@ -127,7 +127,7 @@ session_emit(Session *s)
 	char *why = NULL;
 
 	if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->mod, LLVMAssemblyFile, &why, &s->ptx)) {
-		session_fail(s, "internal: writing PTX", why);
+		session_error(s, "internal: writing PTX", why);
 		LLVMDisposeMessage(why);
 	}
 	return s->nerror == 0;

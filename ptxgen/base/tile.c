@@ -24,7 +24,7 @@ tile_new(Gen *g, Val *v)
 	BUG_IF(g->a, t->nreg < 1 || t->nreg > 1 << 16);
 	t->epw = dtype_per_word(t->dtype);
 	t->nword = (int)ceil_div(t->nreg, t->epw);
-	if (v->type.spread)
+	if (v->type.bit_order)
 		t->nword = t->nreg * dtype_info[t->dtype].bits / 32;
 	t->word = lv_array(g, t->nword);
 	BUG_IF(g->a, v->id > g->k->nval || g->tile[v->id]);
@@ -94,27 +94,27 @@ scalar_get(Gen *g, Val *v)
 }
 
 int64_t
-tile_reg(Gen *g, const Val *v, const int64_t *coord)
+tile_reg(Gen *g, const Val *v, const int64_t *index)
 {
 	const Tile *t = tile_of(g, v);
-	Place p;
+	Coord p;
 
 	if (!t->l)
 		return 0;
-	p = layout_at(t->l, coord);
+	p = layout_at(t->l, index);
 	BUG_IF(g->a, p.at[AX_reg] < 0 || p.at[AX_reg] >= t->nreg);
 	return p.at[AX_reg];
 }
 
 void
-tile_coord(const Tile *t, int64_t reg, int64_t *coord)
+tile_index(const Tile *t, int64_t reg, int64_t *index)
 {
-	Place p;
+	Coord p;
 
 	memset(&p, 0, sizeof p);
 	p.at[AX_reg] = reg;
 	if (t->l)
-		layout_coord(t->l, &p, coord);
+		layout_index(t->l, &p, index);
 }
 
 /* ---- what must not be pulled too late -------------------------------------------------------- */
@@ -146,6 +146,6 @@ gen_flush(Gen *g, const Val *root)
 void
 gen_unsupported(Gen *g, const Op *o, const char *what)
 {
-	diag_fail(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
-	          op_info[o->code].name, what, g->u->target->name);
+	diag_class_error(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
+	                 op_info[o->code].name, what, g->u->target->name);
 }

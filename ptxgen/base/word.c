@@ -107,7 +107,7 @@ bits_pack(Gen *g, int bits, const LV *e, int n)
 }
 
 /* A word of whole bytes of others: those of two by one permutation, one more for each other.  NULL: some byte
- * has elements of several places. */
+ * has elements of several slots. */
 static LV
 bytes_gather(Gen *g, int bits, const LV *word, const int *pos)
 {
@@ -144,7 +144,7 @@ bytes_gather(Gen *g, int bits, const LV *word, const int *pos)
 LV
 bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 {
-	int bits = dtype_place(d);
+	int bits = dtype_slot_bits(d);
 	bool same = true;
 	LV e[WORD_ELEMS], bytes;
 
@@ -167,7 +167,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 LV
 word_splat(Gen *g, DType d, LV word)
 {
-	int bits = dtype_place(d);
+	int bits = dtype_slot_bits(d);
 
 	if (dtype_per_word(d) == 1)
 		return word;

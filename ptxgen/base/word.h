@@ -21,5 +21,5 @@ LV prmt(Gen *g, LV lo, LV hi, unsigned selector);
 LV bits_pack(Gen *g, int bits, const LV *e, int n);
 /* Move elements without looking at them: word `word[i]`, element `pos[i]`, for i < n. */
 LV bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n);
-LV word_splat(Gen *g, DType d, LV word);  /* element 0 in every place */
+LV word_splat(Gen *g, DType d, LV word);  /* element 0 in every slot */
 #endif

@@ -181,7 +181,7 @@ pull_cast(Gen *g, Op *o, int w)
 
 	if (t->plan)
 		t->word[w] = dequant_word(g, t->plan, o->in[0], w);
-	else if (!o->in[0]->type.spread)
+	else if (!o->in[0]->type.bit_order)
 		t->word[w] = cast_word(g, o, w);
 	if (!t->word[w])
 		number_word(g, o, w, cast_element);

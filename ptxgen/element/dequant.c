@@ -131,10 +131,10 @@ dequant_plan(Gen *g, const Op *o)
 	if (from->space != S_reg)
 		return NULL;
 	d = NEW(g->a, Dequant);
-	if (!recipe_make(&d->recipe, from->dtype, from->spread, to->dtype, g->u->target->features))
+	if (!recipe_make(&d->recipe, from->dtype, from->bit_order, to->dtype, g->u->target->features))
 		return NULL;
-	d->words = recipe_words(from->dtype, from->spread);
-	d->ngroup = (tile_of(g, o->in[0])->nreg + SPREAD_GROUP - 1) / SPREAD_GROUP;
+	d->words = recipe_words(from->dtype, from->bit_order);
+	d->ngroup = (tile_of(g, o->in[0])->nreg + BIT_GROUP - 1) / BIT_GROUP;
 	d->value = lv_array(g, d->ngroup * d->recipe.nstep);
 	d->word = lv_array(g, d->ngroup * d->recipe.nout);
 	return d;

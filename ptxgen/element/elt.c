@@ -96,8 +96,9 @@ function(Gen *g, const Op *o, DType d, LV x)
 	if (d != D_f64)
 		return approx_f32(g, o->code, d, x);
 	if (o->code == O_rsqrt)
-		return LLVMBuildFDiv(g->b, LLVMConstReal(g->f64, 1), call_fp(g, "llvm.sqrt", g->f64, &x, 1), "");
-	diag_fail(g->u->diag, DC_SOURCE, o->src,
+		return LLVMBuildFDiv(g->b, LLVMConstReal(g->f64, 1),
+		                     call_fp(g, "llvm.sqrt", g->f64, &x, 1), "");
+	diag_class_error(g->u->diag, DC_SOURCE, o->src,
 	          "GPUs have no %s for f64: cast to f32 first, as in `f64(%s(f32(x)))`", name, name);
 	return LLVMConstNull(g->f64);
 }

@@ -22,7 +22,7 @@ LV fp8_to_h2(Gen *g, DType d, LV word, int half);
 /* Two floats or two f16 to codes in the lower half of a word; from f16 only where the machine does it. */
 LV fp8_from_floats(Gen *g, DType d, LV lo, LV hi);
 LV fp8_from_h2(Gen *g, DType d, LV h2);
-/* Floats of up to 8 bits by their codes (small_float.c).  The element at a place of a word, of types other
+/* Floats of up to 8 bits by their codes (small_float.c).  The element in a slot of a word, of types other
  * than those, as f32; f32 to a code, any type. */
 LV small_to_f32(Gen *g, DType d, LV word, int pos);
 LV small_from_f32(Gen *g, DType d, LV x);

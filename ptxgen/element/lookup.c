@@ -2,7 +2,7 @@
  *
  * Four codes of a word take a byte each from a plane of the table at once (table.c). Elements of more bytes
  * are put together from as many planes. Who asks for one element has its three neighbours with it. */
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
@@ -43,25 +43,25 @@ static LV
 four_codes(Gen *g, Val *index, int group)
 {
 	const Tile *t = tile_of(g, index);
-	int place = dtype_place(t->dtype), at = group * 4 % t->epw * place;
+	int slot = dtype_slot_bits(t->dtype), at = group * 4 % t->epw * slot;
 	LV x = word_get(g, index, group * 4 / t->epw);
 
 	if (at)
 		x = LLVMBuildLShr(g->b, x, const_i32(g, at), "");
 	for (int n = 2; n > 0; n /= 2) { /* halves, then single codes apart */
-		int up = n * (4 - place), run = n * place;
+		int up = n * (4 - slot), run = n * slot;
 		int64_t keep = ((int64_t)1 << run) - 1;
 
 		keep |= keep << 4 * n | (n == 1 ? (keep | keep << 4) << 8 : 0);
 		if (n == 2)
-			x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << 4 * place) - 1), "");
+			x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << 4 * slot) - 1), "");
 		x = LLVMBuildOr(g->b, x, LLVMBuildShl(g->b, x, const_i32(g, up), ""), "");
 		x = LLVMBuildAnd(g->b, x, const_i32(g, keep), "");
 	}
 	return x;
 }
 
-/* Codes 8 i .. 8 i + 7 of a lane in the order of spread 4, each in four bits, above them anything. */
+/* Codes 8 i .. 8 i + 7 of a lane in bit order 4, each in four bits, above them anything. */
 static LV
 eight_codes(Gen *g, Val *index, int i)
 {
@@ -70,10 +70,10 @@ eight_codes(Gen *g, Val *index, int i)
 	LV code = NULL;
 
 	for (int done = 0; done < bits; done += n) {
-		int at = spread_bit(bits, 4, i % 4 * 8, done), shift = at % 4 - done;
+		int at = bit_order_bit(bits, 4, i % 4 * 8, done), shift = at % 4 - done;
 		LV x = word_get(g, index, group + at / 32);
 
-		for (n = 1; done + n < bits && spread_bit(bits, 4, i % 4 * 8, done + n) == at + n;)
+		for (n = 1; done + n < bits && bit_order_bit(bits, 4, i % 4 * 8, done + n) == at + n;)
 			n++;
 		x = shift > 0 ? LLVMBuildLShr(g->b, x, const_i32(g, shift), "")
 		              : LLVMBuildShl(g->b, x, const_i32(g, -shift), "");
@@ -93,12 +93,12 @@ make_selectors(Gen *g, const Op *o, LookupPlan *p, int group)
 
 	if (p->low[group])
 		return;
-	if (!index->type.spread && dtype_place(index->type.dtype) < 4) {
+	if (!index->type.bit_order && dtype_slot_bits(index->type.dtype) < 4) {
 		low = four_codes(g, index, group);
 		table_selectors(g, p->entries, low, &p->low[group], &p->upper[group]);
 		return;
 	}
-	low = index->type.spread ? eight_codes(g, index, group / 2) : word_get(g, index, group / 2);
+	low = index->type.bit_order ? eight_codes(g, index, group / 2) : word_get(g, index, group / 2);
 	table_selectors(g, p->entries, low, &low, &upper);
 	for (int i = group & ~1; i < (group | 1) + 1 && i < p->ngroup; i++) {
 		LV by = const_i32(g, i % 2 * 16);
@@ -132,7 +132,7 @@ table_of(Gen *g, const Op *o, int64_t r)
 	const Type *t = &o->in[0]->type;
 	int64_t c[DIM_MAX] = { 0 };
 
-	tile_coord(tile_of(g, o->out[0]), r, c);
+	tile_index(tile_of(g, o->out[0]), r, c);
 	for (int d = 0; d + 1 < t->rank; d++)
 		c[d] = t->shape[d] == 1 ? 0 : c[d];
 	c[t->rank - 1] = 0;

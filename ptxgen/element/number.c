@@ -1,16 +1,16 @@
 /* number.c - elements of words as numbers, and back. */
 #include "ptxgen/element/number.h"
 #include "hexc/ir/number.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
 
-/* The integer at a place of a word, extended to the value. */
+/* The integer in a slot of a word, extended to the value. */
 static LV
 unpack_int(Gen *g, DType d, LV word, int pos)
 {
-	int bits = dtype_info[d].bits, place = dtype_place(d), left = 32 - bits - place * pos;
+	int bits = dtype_info[d].bits, slot = dtype_slot_bits(d), left = 32 - bits - slot * pos;
 	bool sign = dtype_info[d].kind == K_sint;
 
 	if (bits == 32)
@@ -19,7 +19,7 @@ unpack_int(Gen *g, DType d, LV word, int pos)
 		word = LLVMBuildShl(g->b, word, const_i32(g, left), "");
 		return LLVMBuildAShr(g->b, word, const_i32(g, 32 - bits), "");
 	}
-	word = LLVMBuildLShr(g->b, word, const_i32(g, place * pos), "");
+	word = LLVMBuildLShr(g->b, word, const_i32(g, slot * pos), "");
 	return left ? LLVMBuildAnd(g->b, word, const_i32(g, ((int64_t)1 << bits) - 1), "") : word;
 }
 
@@ -41,19 +41,19 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 	return dtype_per_word(d) > 1 ? unpack_int(g, d, word, pos) : word;
 }
 
-/* The code of element r of a tile in a spread order, bit by bit where it is cut up; above it anything. */
+/* The code of element r of a tile in a bit order, bit by bit where it is cut up; above it anything. */
 static LV
-spread_code(Gen *g, Val *v, int r)
+ordered_code(Gen *g, Val *v, int r)
 {
-	int bits = dtype_info[v->type.dtype].bits, spread = v->type.spread, done = 0;
-	int group = r / SPREAD_GROUP * bits, e = r % SPREAD_GROUP;
+	int bits = dtype_info[v->type.dtype].bits, bit_order = v->type.bit_order, done = 0;
+	int group = r / BIT_GROUP * bits, e = r % BIT_GROUP;
 	LV code = NULL;
 
 	while (done < bits) {
-		int at = spread_bit(bits, spread, e, done), n = 1, shift = at % 32 - done;
+		int at = bit_order_bit(bits, bit_order, e, done), n = 1, shift = at % 32 - done;
 		LV x = word_get(g, v, group + at / 32);
 
-		while (done + n < bits && spread_bit(bits, spread, e, done + n) == at + n)
+		while (done + n < bits && bit_order_bit(bits, bit_order, e, done + n) == at + n)
 			n++;
 		x = shift > 0 ? LLVMBuildLShr(g->b, x, const_i32(g, shift), "")
 		              : LLVMBuildShl(g->b, x, const_i32(g, -shift), "");
@@ -70,8 +70,8 @@ elem_get(Gen *g, Val *v, int64_t r)
 {
 	const Tile *t = tile_of(g, v);
 
-	if (v->type.spread)
-		return elem_unpack(g, t->dtype, spread_code(g, v, (int)r), 0);
+	if (v->type.bit_order)
+		return elem_unpack(g, t->dtype, ordered_code(g, v, (int)r), 0);
 	return elem_unpack(g, t->dtype, word_get(g, v, (int)r / t->epw), (int)r % t->epw);
 }
 
@@ -132,7 +132,7 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 			code[i] = small_from_f32(g, d, e[i]);
 		e = code;
 	}
-	return bits_pack(g, dtype_place(d), e, n);
+	return bits_pack(g, dtype_slot_bits(d), e, n);
 }
 
 void
@@ -173,7 +173,7 @@ word_const(Gen *g, DType d, int64_t i, double f)
 	if (dtype_is_float(d))
 		i = num_code(d, f);
 	x = bits == 32 ? (uint64_t)i : (uint64_t)i & (((uint64_t)1 << bits) - 1);
-	for (int have = dtype_place(d); have < 32; have *= 2)
+	for (int have = dtype_slot_bits(d); have < 32; have *= 2)
 		x |= x << have;
 	return const_i32(g, (int64_t)x);
 }

@@ -43,7 +43,7 @@ LV
 small_to_f32(Gen *g, DType d, LV word, int pos)
 {
 	const DTypeInfo *t = &dtype_info[d];
-	int up = 32 - t->bits - dtype_place(d) * pos;
+	int up = 32 - t->bits - dtype_slot_bits(d) * pos;
 	LV x, sign;
 
 	if (t->codes == C_table)

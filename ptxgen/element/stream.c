@@ -1,8 +1,8 @@
-/* stream.c - elements of 3, 5, 6 and 7 bits: side by side in memory, across bytes and words, and in places
+/* stream.c - elements of 3, 5, 6 and 7 bits: side by side in memory, across bytes and words, and in slots
  * of 4 or 8 bits in registers.
  *
  * From one to the other in log2 steps: a run of elements is cut in half and the upper half moved up by what
- * its elements' places are larger, or the upper half moved down.  A step is a shift and a choice of bits
+ * its elements' slots are larger, or the upper half moved down.  A step is a shift and a choice of bits
  * between two words, and does it for all runs of a word at once.  Bits above a run are open, so nothing is
  * cleared. */
 #include "ptxgen/element/stream.h"
@@ -31,9 +31,9 @@ choose_bits(Gen *g, LV x, LV y, int64_t mask)
 }
 
 LV
-stream_places(Gen *g, DType d, const LV *two, int at)
+stream_slots(Gen *g, DType d, const LV *two, int at)
 {
-	int bits = dtype_info[d].bits, place = dtype_place(d), epw = dtype_per_word(d);
+	int bits = dtype_info[d].bits, slot = dtype_slot_bits(d), epw = dtype_per_word(d);
 	LV x = two[0], in[3] = { two[1], two[0], const_i32(g, at) };
 
 	if (at + epw * bits > 32 && two[1])
@@ -41,9 +41,9 @@ stream_places(Gen *g, DType d, const LV *two, int at)
 	else if (at)
 		x = LLVMBuildLShr(g->b, x, const_i32(g, at), "");
 	for (int half = epw / 2; half > 0; half /= 2) {
-		LV up = LLVMBuildShl(g->b, x, const_i32(g, half * (place - bits)), "");
+		LV up = LLVMBuildShl(g->b, x, const_i32(g, half * (slot - bits)), "");
 
-		x = choose_bits(g, x, up, mask_of(half * place, 2 * half * place, 2 * half * place));
+		x = choose_bits(g, x, up, mask_of(half * slot, 2 * half * slot, 2 * half * slot));
 	}
 	return x;
 }
@@ -51,7 +51,7 @@ stream_places(Gen *g, DType d, const LV *two, int at)
 int
 stream_pack(Gen *g, DType d, const LV *word, int count, LV *out)
 {
-	int bits = dtype_info[d].bits, place = dtype_place(d), epw = dtype_per_word(d), have = 0;
+	int bits = dtype_info[d].bits, slot = dtype_slot_bits(d), epw = dtype_per_word(d), have = 0;
 	int n = (int)ceil_div(count * bits, 32);
 
 	for (int i = 0; i < n; i++)
@@ -61,9 +61,9 @@ stream_pack(Gen *g, DType d, const LV *word, int count, LV *out)
 		LV x = word[w], up;
 
 		for (int run = 1; run < epw; run *= 2) {
-			LV down = LLVMBuildLShr(g->b, x, const_i32(g, run * (place - bits)), "");
+			LV down = LLVMBuildLShr(g->b, x, const_i32(g, run * (slot - bits)), "");
 
-			x = choose_bits(g, x, down, mask_of(run * bits, 2 * run * bits, 2 * run * place));
+			x = choose_bits(g, x, down, mask_of(run * bits, 2 * run * bits, 2 * run * slot));
 		}
 		x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << take) - 1), "");
 		up = have % 32 ? LLVMBuildShl(g->b, x, const_i32(g, have % 32), "") : x;

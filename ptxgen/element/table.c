@@ -43,7 +43,7 @@ table_bytes(Gen *g, const LV *plane, int entries, LV low, LV upper)
 	return asm_op(g, A_prmt_lane, x, y, upper);
 }
 
-/* Plane `byte` of d's numbers as f32, by the four codes from place `pos` on. */
+/* Plane `byte` of d's numbers as f32, by the four codes from slot `pos` on. */
 static LV
 number_bytes(Gen *g, DType d, LV word, int pos, int byte)
 {

@@ -154,22 +154,22 @@ access_pin_edges(Access *x, const Op *o)
 			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
-/* The index into root dim rd at `coord`, as i64. */
+/* The index into root dim rd at `index`, as i64. */
 static LV
-index_at(Access *x, int rd, const int64_t *coord)
+index_at(Access *x, int rd, const int64_t *index)
 {
 	Gen *g = x->g;
 	Val *v = x->index[rd];
-	LV e = elem_get(g, v, tile_reg(g, v, &coord[x->gather]));
+	LV e = elem_get(g, v, tile_reg(g, v, &index[x->gather]));
 
 	return v->type.dtype == D_i64 ? e : LLVMBuildSExt(g->b, e, g->i64, "");
 }
 
 LV
-global_index(Access *x, const int64_t *coord)
+global_index(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
-	int64_t key[2] = { -2, x->gather < 0 ? 0 : coord[x->gather] };
+	int64_t key[2] = { -2, x->gather < 0 ? 0 : index[x->gather] };
 	LV sum = NULL;
 
 	if (x->gather < 0 || (sum = memo_find(x, 2, key)))
@@ -179,20 +179,20 @@ global_index(Access *x, const int64_t *coord)
 
 		if (!x->index[rd])
 			continue;
-		part = LLVMBuildMul(g->b, index_at(x, rd, coord), s, "");
+		part = LLVMBuildMul(g->b, index_at(x, rd, index), s, "");
 		sum = sum ? LLVMBuildAdd(g->b, sum, part, "") : part;
 	}
 	memo_add(x, 2, key, sum);
 	return sum;
 }
 
-/* i1: the indices at `coord` are in the tensor. */
+/* i1: the indices at `index` are in the tensor. */
 static LV
-indices_inside(Access *x, const int64_t *coord)
+indices_inside(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
 	const Param *p = val_param(g->k, x->root);
-	int64_t key[2] = { -3, coord[x->gather] };
+	int64_t key[2] = { -3, index[x->gather] };
 	LV all = memo_find(x, 2, key);
 
 	for (int rd = 0; !all && rd < x->root_rank; rd++) {
@@ -200,9 +200,9 @@ indices_inside(Access *x, const int64_t *coord)
 
 		if (!x->index[rd])
 			continue;
-		in = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, rd, coord), scalar_get(g, p->size[rd]), "");
+		in = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, rd, index), scalar_get(g, p->size[rd]), "");
 		for (int next = rd + 1; next < x->root_rank && x->index[next]; next++) {
-			LV more = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, next, coord),
+			LV more = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, next, index),
 			                        scalar_get(g, p->size[next]), "");
 			in = LLVMBuildAnd(g->b, in, more, "");
 		}
@@ -213,13 +213,13 @@ indices_inside(Access *x, const int64_t *coord)
 }
 
 LV
-access_inside(Access *x, const int64_t *coord)
+access_inside(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
 	LV all = x->inside;
 
 	if (x->gather >= 0) {
-		LV in = indices_inside(x, coord);
+		LV in = indices_inside(x, index);
 		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
 	}
 
@@ -228,15 +228,15 @@ access_inside(Access *x, const int64_t *coord)
 
 		if (!x->rem[d])
 			continue;
-		in = memo_find(x, 2, (int64_t[]){ d, coord[d] });
+		in = memo_find(x, 2, (int64_t[]){ d, index[d] });
 		if (!in) {
-			at = LLVMBuildAdd(g->b, x->lane[d], const_i32(g, coord[d]), "");
+			at = LLVMBuildAdd(g->b, x->lane[d], const_i32(g, index[d]), "");
 			in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
 			if (x->low[d]) {
 				more = LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], "");
 				in = LLVMBuildAnd(g->b, in, more, "");
 			}
-			memo_add(x, 2, (int64_t[]){ d, coord[d] }, in);
+			memo_add(x, 2, (int64_t[]){ d, index[d] }, in);
 		}
 		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
 	}
@@ -310,7 +310,7 @@ access_new(Gen *g, const Layout *l, Val *view)
 	x->dtype = view->type.dtype;
 	resolve_view(x, view);
 	for (int d = 0; d < x->rank; d++) /* along indices, each thread has its own */
-		x->lane[d] = l && d != x->gather ? lane_coord(g, l, d) : const_i32(g, 0);
+		x->lane[d] = l && d != x->gather ? lane_index(g, l, d) : const_i32(g, 0);
 	if (x->space == S_global) {
 		global_new(x);
 		if (view->def && view->def->code == O_view)
@@ -337,7 +337,7 @@ access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType
 	x->gather = -1;
 	for (int i = 0; i < x->rank; i++) {
 		x->dim[i] = i;
-		x->lane[i] = lane_coord(g, l, i);
+		x->lane[i] = lane_index(g, l, i);
 	}
 	x->mem = mem;
 	x->offset = offset;
@@ -346,12 +346,12 @@ access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType
 }
 
 void
-access_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
+access_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift)
 {
 	if (shift)
 		*shift = NULL;
 	if (x->space == S_global)
-		global_at(x, coord, base, imm, shift);
+		global_at(x, index, base, imm, shift);
 	else
-		shared_at(x, coord, base, imm, shift);
+		shared_at(x, index, base, imm, shift);
 }

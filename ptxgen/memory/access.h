@@ -21,13 +21,13 @@ struct Access {
 		int64_t add;
 		int depth;         /* loops around the deepest value */
 	} start[DIM_MAX];
-	LV lane[DIM_MAX];          /* lane_coord by view dim */
+	LV lane[DIM_MAX];          /* lane_index by view dim */
 	/* global */
 	LV base;                   /* i64 address of coordinate 0 of this thread */
 	LV elems;                  /* types under a byte: i64 element offset; base is the tensor's start */
 	int64_t fixed;             /* elements: constant starts */
 	LV last;                   /* base or elems plus run-time strides, of the instance last asked for */
-	int64_t last_coord[DIM_MAX];
+	int64_t last_index[DIM_MAX];
 	LV stride[DIM_MAX];        /* i64, by root dim; NULL: constant cstride */
 	int64_t cstride[DIM_MAX];
 	LV rem[DIM_MAX];           /* i32, by view dim: elements left to the tensor's end; NULL: enough */
@@ -54,14 +54,14 @@ struct Access {
 Access *access_new(Gen *g, const Layout *l, Val *view);
 /* Staging tile at a byte offset of the block's shared memory, addressed by `mem`. */
 Access *access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType d);
-/* Byte address (i64 global, i32 shared) of the element at `coord` (of lane 0) for this thread = *base +
+/* Byte address (i64 global, i32 shared) of the element at `index` (of lane 0) for this thread = *base +
  * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
-void access_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
+void access_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);
 /* For an op of many instances: compare with the edges where they are needed.  Comparisons that do
  * not change in a loop would all be made before it, and there are but seven predicate registers. */
 void access_pin_edges(Access *x, const Op *o);
 /* i1: the element is inside the tensor; NULL: always. */
-LV access_inside(Access *x, const int64_t *coord);
+LV access_inside(Access *x, const int64_t *index);
 
 /* ---- between access*.c ---------------------------------------------------- */
 
@@ -71,9 +71,9 @@ void memo_add(Access *x, int n, const int64_t *key, LV v);
 LV access_bytes(Access *x, LLVMBuilderRef b, LV elems);
 LV access_bit(Access *x, LLVMBuilderRef b, LV elems);
 void global_new(Access *x);
-void global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
-/* Address part of the indices at `coord`, in elements; NULL: none. */
-LV global_index(Access *x, const int64_t *coord);
+void global_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);
+/* Address part of the indices at `index`, in elements; NULL: none. */
+LV global_index(Access *x, const int64_t *index);
 void shared_new(Access *x);
-void shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift);
+void shared_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);
 #endif

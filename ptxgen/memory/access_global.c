@@ -124,7 +124,7 @@ runtime_step(Access *x, const int64_t *step)
 /* Go on from the last instance's address: instances in a row are one step apart, so one register
  * holds the step, where products of stride and coordinate would take one each. */
 static LV
-runtime_part(Access *x, const int64_t *coord)
+runtime_part(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
 	bool packed = dtype_info[x->dtype].bits < 8;
@@ -132,8 +132,8 @@ runtime_part(Access *x, const int64_t *coord)
 	LV by;
 
 	for (int d = 0; d < x->rank; d++) {
-		step[d] = d == x->gather ? 0 : coord[d] - x->last_coord[d];
-		x->last_coord[d] = coord[d];
+		step[d] = d == x->gather ? 0 : index[d] - x->last_index[d];
+		x->last_index[d] = index[d];
 	}
 	by = runtime_step(x, step);
 	if (!x->last)
@@ -144,18 +144,18 @@ runtime_part(Access *x, const int64_t *coord)
 }
 
 void
-global_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
+global_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift)
 {
 	Gen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
 	int64_t fixed = x->fixed;
-	LV e = runtime_part(x, coord), index = global_index(x, coord);
+	LV e = runtime_part(x, index), gathered = global_index(x, index);
 
-	if (index)
-		e = LLVMBuildAdd(g->b, e, bits < 8 ? index : scaled(x, index), "");
+	if (gathered)
+		e = LLVMBuildAdd(g->b, e, bits < 8 ? gathered : scaled(x, gathered), "");
 	for (int d = 0; d < x->rank; d++)
 		if (!x->stride[x->dim[d]] && d != x->gather)
-			fixed += coord[d] * x->cstride[x->dim[d]];
+			fixed += index[d] * x->cstride[x->dim[d]];
 	if (bits >= 8) {
 		*base = e;
 		*imm = fixed * (bits / 8);

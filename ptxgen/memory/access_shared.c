@@ -129,7 +129,7 @@ lane_part(Access *x, int d)
 	Gen *g = x->g;
 	int rd = x->dim[d];
 	uint64_t bits = 0, image = 0;
-	bool known = lane_coord_bits(g, x->l, d, &bits);
+	bool known = lane_index_bits(g, x->l, d, &bits);
 	LV v = dim_offset_code(g, g->pre, x->mem, rd, x->lane[d]);
 
 	if (!known && iters(x->mem, rd) > 1)
@@ -172,14 +172,14 @@ shared_new(Access *x)
 
 /* Element offset of the instance as code, nothing assumed. */
 static LV
-general_offset(Access *x, const int64_t *coord)
+general_offset(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
 	LV sum = const_i32(g, 0);
 
 	for (int rd = 0; rd < x->root_rank; rd++) {
 		int d = view_dim(x, rd);
-		LV c = const_i32(g, x->start[rd].add + (d >= 0 ? coord[d] : 0));
+		LV c = const_i32(g, x->start[rd].add + (d >= 0 ? index[d] : 0));
 
 		if (x->start[rd].var)
 			c = LLVMBuildAdd(g->b, c,
@@ -193,17 +193,17 @@ general_offset(Access *x, const int64_t *coord)
 
 /* The constant part c; false: it runs into the bits of the lanes, so that the parts do not separate. */
 static bool
-constant_part(const Access *x, const int64_t *coord, int64_t *c)
+constant_part(const Access *x, const int64_t *index, int64_t *c)
 {
 	*c = 0;
 	for (int rd = 0; rd < x->root_rank; rd++) {
 		int d = view_dim(x, rd);
-		int64_t at = x->start[rd].add + (d >= 0 ? coord[d] : 0);
+		int64_t at = x->start[rd].add + (d >= 0 ? index[d] : 0);
 		uint64_t bits;
 
 		if (iters(x->mem, rd) > 1) {
 			if (d >= 0 && x->l &&
-			    (!lane_coord_bits(x->g, x->l, d, &bits) || (bits & (uint64_t)at)))
+			    (!lane_index_bits(x->g, x->l, d, &bits) || (bits & (uint64_t)at)))
 				return false;
 			if (x->start[rd].var && at >= last_digit(x->mem, rd).weight)
 				return false;
@@ -268,7 +268,7 @@ from_elems(Access *x, LV e, LV *shift)
 }
 
 void
-shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
+shared_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift)
 {
 	Gen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
@@ -276,8 +276,8 @@ shared_at(Access *x, const int64_t *coord, LV *base, int64_t *imm, LV *shift)
 	uint64_t may;
 
 	*imm = 0;
-	if (x->general || !constant_part(x, coord, &c)) {
-		*base = from_elems(x, general_offset(x, coord), shift);
+	if (x->general || !constant_part(x, index, &c)) {
+		*base = from_elems(x, general_offset(x, index), shift);
 		return;
 	}
 	sc = swizzle_apply(x->mem->swizzle, c);

@@ -25,24 +25,24 @@ words_of(const CopyPlan *p)
 }
 
 static void
-copy_coord(const CopyPlan *p, int i, int64_t *coord)
+copy_coord(const CopyPlan *p, int i, int64_t *index)
 {
-	Place at = { { 0 } };
+	Coord at = { { 0 } };
 
 	at.at[AX_reg] = (int64_t)i * p->vec;
-	layout_coord(p->map, &at, coord);
+	layout_index(p->map, &at, index);
 }
 
 static void
 copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
 {
-	int64_t coord[DIM_MAX] = { 0 }, to, from;
+	int64_t index[DIM_MAX] = { 0 }, to, from;
 	LV in[5], inside, bytes = const_i32(g, p->bits / 8);
 
-	copy_coord(p, i, coord);
-	access_at(p->dst, coord, &in[0], &to, NULL);
-	access_at(p->src, coord, &in[2], &from, NULL);
-	inside = access_inside(p->src, coord);
+	copy_coord(p, i, index);
+	access_at(p->dst, index, &in[0], &to, NULL);
+	access_at(p->src, index, &in[2], &from, NULL);
+	inside = access_inside(p->src, index);
 	in[4] = inside ? LLVMBuildSelect(g->b, inside, bytes, const_i32(g, 0), "") : bytes;
 	for (int k = 0; k < p->pieces; k++) {
 		in[1] = const_i32(g, to + (int64_t)k * p->bits / 8);
@@ -61,14 +61,14 @@ copy_single(Gen *g, const CopyPlan *p, int i, LV *stream)
 	for (int w = 0; w * 32 < p->vec * bits; w++)
 		stream[w] = const_i32(g, 0);
 	for (int e = 0; e < p->vec; e++) {
-		int64_t coord[DIM_MAX] = { 0 };
-		Place from = { { 0 } };
+		int64_t index[DIM_MAX] = { 0 };
+		Coord from = { { 0 } };
 		int at = e * bits % 32;
 		LV *to = &stream[e * bits / 32], x;
 
 		from.at[AX_reg] = (int64_t)i * p->vec + e;
-		layout_coord(p->map, &from, coord);
-		x = load_bits(g, p->src, byte, coord);
+		layout_index(p->map, &from, index);
+		x = load_bits(g, p->src, byte, index);
 		x = LLVMBuildAnd(g->b, x, const_i32(g, ((int64_t)1 << bits) - 1), "");
 		if (at + bits > 32)
 			to[1] = LLVMBuildLShr(g->b, x, const_i32(g, 32 - at), "");
@@ -79,7 +79,7 @@ copy_single(Gen *g, const CopyPlan *p, int i, LV *stream)
 static void
 copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
 {
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 	LV in[2], inside, stream[PIECES_MAX];
 
 	if (p->single) {
@@ -88,9 +88,9 @@ copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
 			word[k] = stream_part(g, p->bits, stream, k);
 		return;
 	}
-	copy_coord(p, i, coord);
-	access_at(p->src, coord, &in[0], &imm, NULL);
-	inside = access_inside(p->src, coord);
+	copy_coord(p, i, index);
+	access_at(p->src, index, &in[0], &imm, NULL);
+	inside = access_inside(p->src, index);
 	for (int k = 0; k < p->pieces; k++) {
 		in[1] = const_i32(g, imm + (int64_t)k * p->bits / 8);
 		asm_instr(g, mem_instr(g, IK_ld_global, p->bits), in, 2, inside, word + k * words_of(p));
@@ -100,12 +100,12 @@ copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
 static void
 copy_store(Gen *g, const CopyPlan *p, int i, const LV *word)
 {
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 	int n = words_of(p);
 	LV in[6];
 
-	copy_coord(p, i, coord);
-	access_at(p->dst, coord, &in[n], &imm, NULL);
+	copy_coord(p, i, index);
+	access_at(p->dst, index, &in[n], &imm, NULL);
 	for (int k = 0; k < p->pieces; k++) {
 		for (int w = 0; w < n; w++)
 			in[w] = word[k * n + w];
@@ -130,16 +130,16 @@ copy_registers(Gen *g, const CopyPlan *p, int n)
 void
 emit_copy(Gen *g, Op *o)
 {
-	const Instr *inst = o->pick ? instr_find(o->pick->inst) : NULL;
+	const Instr *inst = o->lowering ? instr_find(o->lowering->inst) : NULL;
 	DType d = o->in[0]->type.dtype;
 	CopyPlan p = { .pieces = dtype_pieces(d) };
 	int n;
 
-	BUG_IF(g->a, !inst || !o->pick->map);
+	BUG_IF(g->a, !inst || !o->lowering->map);
 	BUG_IF(g->a, inst->kind != IK_cp_async && inst->kind != IK_ld_st && inst->kind != IK_ld_bits);
 	p.single = inst->kind == IK_ld_bits;
-	p.map = o->pick->map;
-	p.vec = o->pick->vec ? o->pick->vec : 1;
+	p.map = o->lowering->map;
+	p.vec = o->lowering->vec ? o->lowering->vec : 1;
 	p.bits = inst->bits;
 	BUG_IF(g->a, p.vec * dtype_grain(d) != p.bits);
 	n = (int)layout_cosize(p.map, AX_reg);

@@ -3,7 +3,7 @@
  * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of
  * the result is a table made once; words of the result are then put together when they are pulled.
  * Elements that lie across bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
- * put into places when it is asked for. */
+ * put into slots when it is asked for. */
 #include "ptxgen/memory/load.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
@@ -18,22 +18,22 @@ typedef struct LoadPlan {
 	int vec, ninst, nraw; /* elements per instance; instances; raw words of one */
 	bool sub;             /* less than a byte per access: shift it down */
 	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
-	int pieces, nplaced;  /* instructions of an instance; words of places, 0: as they come */
-	LV *placed;           /* [ninst * nplaced] */
+	int pieces, nslots;  /* instructions of an instance; words of slots, 0: as they come */
+	LV *placed;           /* [ninst * nslots] */
 	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
 } LoadPlan;
 
 /* Coordinates of register r of the map in lane `lane` of warp 0. */
 static void
-map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *coord)
+map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *index)
 {
-	Place p = { { 0 } };
+	Coord p = { { 0 } };
 
 	if (!map)
 		return;
 	p.at[AX_lane] = lane;
 	p.at[AX_reg] = r;
-	layout_coord(map, &p, coord);
+	layout_index(map, &p, index);
 }
 
 /* The bits of an element that may lie in two bytes: both, from the first one's on. */
@@ -52,14 +52,14 @@ across_bytes(Gen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV f
 }
 
 LV
-load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *coord)
+load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *index)
 {
 	LV in[2], inside, shift = NULL, first;
 	int64_t imm;
 
-	access_at(x, coord, &in[0], &imm, &shift);
+	access_at(x, index, &in[0], &imm, &shift);
 	in[1] = const_i32(g, imm);
-	inside = access_inside(x, coord);
+	inside = access_inside(x, index);
 	asm_instr(g, byte, in, 2, inside, &first);
 	if (shift && dtype_pieces(x->dtype) > 1)
 		first = across_bytes(g, x, byte, in, inside, first, shift);
@@ -85,35 +85,35 @@ static void
 load_instance(Gen *g, LoadPlan *p, int i)
 {
 	LV in[2], inside, *raw = &p->raw[i * p->nraw];
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 
 	if (raw[0])
 		return;
-	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
+	map_coord(p->map, 0, (int64_t)i * p->vec, index);
 	if (p->sub) {
-		raw[0] = load_bits(g, p->x, p->inst, coord);
+		raw[0] = load_bits(g, p->x, p->inst, index);
 		return;
 	}
-	access_at(p->x, coord, &in[0], &imm, NULL);
+	access_at(p->x, index, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
-	inside = access_inside(p->x, coord);
+	inside = access_inside(p->x, index);
 	if (p->pieces > 1)
 		load_pieces(g, p, in, imm, inside, raw);
 	else
 		asm_instr(g, p->inst, in, 2, inside, raw);
 }
 
-/* Word w of instance i's elements in their places. */
+/* Word w of instance i's elements in their slots. */
 static LV
-placed_word(Gen *g, LoadPlan *p, DType d, int i, int w)
+slot_word(Gen *g, LoadPlan *p, DType d, int i, int w)
 {
-	LV *to = &p->placed[i * p->nplaced + w], two[2] = { NULL };
+	LV *to = &p->placed[i * p->nslots + w], two[2] = { NULL };
 	int at = w * dtype_per_word(d) * dtype_info[d].bits;
 
 	for (int k = 0; k < 2 && at / 32 + k < p->nraw; k++)
 		two[k] = p->raw[i * p->nraw + at / 32 + k];
 	if (!*to)
-		*to = stream_places(g, d, two, at % 32);
+		*to = stream_slots(g, d, two, at % 32);
 	return *to;
 }
 
@@ -125,9 +125,9 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 	int bits = dtype_info[d].bits;
 
 	load_instance(g, p, i);
-	if (p->nplaced) {
+	if (p->nslots) {
 		*pos = e % dtype_per_word(d);
-		return placed_word(g, p, d, i, e / dtype_per_word(d));
+		return slot_word(g, p, d, i, e / dtype_per_word(d));
 	}
 	*pos = e * bits % 32 / bits;
 	return p->raw[i * p->nraw + e * bits / 32];
@@ -165,12 +165,12 @@ static void
 ldmatrix_instance(Gen *g, LoadPlan *p, int i)
 {
 	LV in[2];
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 
 	if (p->raw[i * p->nraw])
 		return;
-	map_coord(p->map, 0, (int64_t)i * p->vec, coord);
-	access_at(p->x, coord, &in[0], &imm, NULL);
+	map_coord(p->map, 0, (int64_t)i * p->vec, index);
+	access_at(p->x, index, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
 	asm_instr(g, p->inst, in, 2, NULL, &p->raw[i * p->nraw]);
 }
@@ -218,14 +218,14 @@ static void
 load_registers(Gen *g, LoadPlan *p, Val *v)
 {
 	const Tile *t = tile_of(g, v);
-	int64_t coord[DIM_MAX] = { 0 };
+	int64_t index[DIM_MAX] = { 0 };
 
 	if (p->map == t->l)
 		return;
 	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);
 	for (int m = 0; m < p->ninst * p->vec; m++) {
-		map_coord(p->map, 0, m, coord);
-		p->from[tile_reg(g, v, coord)] = m;
+		map_coord(p->map, 0, m, index);
+		p->from[tile_reg(g, v, index)] = m;
 	}
 }
 
@@ -234,8 +234,8 @@ load_instr(Gen *g, const Op *o, bool global)
 {
 	int bits = dtype_info[o->out[0]->type.dtype].bits;
 
-	if (o->out[0]->type.space == S_reg || (o->pick && o->pick->inst)) {
-		const Instr *i = o->pick ? instr_find(o->pick->inst) : NULL;
+	if (o->out[0]->type.space == S_reg || (o->lowering && o->lowering->inst)) {
+		const Instr *i = o->lowering ? instr_find(o->lowering->inst) : NULL;
 
 		BUG_IF(g->a, !i || (global ? i->kind != IK_ld_global
 		                           : i->kind != IK_ld_shared && i->kind != IK_ldmatrix));
@@ -255,16 +255,16 @@ emit_load(Gen *g, Op *o)
 	int nreg;
 
 	p->inst = load_instr(g, o, global);
-	p->map = o->pick && o->pick->map ? o->pick->map : v->type.layout;
-	p->vec = o->pick && o->pick->vec ? o->pick->vec : 1;
+	p->map = o->lowering && o->lowering->map ? o->lowering->map : v->type.layout;
+	p->vec = o->lowering && o->lowering->vec ? o->lowering->vec : 1;
 	p->x = access_new(g, p->map, o->in[0]);
 	nreg = p->map ? (int)layout_cosize(p->map, AX_reg) : 1;
 	p->ninst = nreg / p->vec;
 	p->pieces = dtype_pieces(d);
 	p->sub = p->vec * bits < 8;
 	p->nraw = p->sub ? 1 : (int)ceil_div(p->inst->bits * p->pieces, 32);
-	p->nplaced = p->pieces > 1 ? (p->vec + dtype_per_word(d) - 1) / dtype_per_word(d) : 0;
-	p->placed = lv_array(g, p->ninst * p->nplaced);
+	p->nslots = p->pieces > 1 ? (p->vec + dtype_per_word(d) - 1) / dtype_per_word(d) : 0;
+	p->placed = lv_array(g, p->ninst * p->nslots);
 	BUG_IF(g->a, nreg % p->vec || p->pieces > PIECES_MAX || (p->sub && p->pieces > 1 && p->vec > 1));
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
 	                     !(p->sub && p->inst->bits == 8));

@@ -3,7 +3,7 @@
 #define HEXC_PTXGEN_LOAD_H
 #include "ptxgen/memory/access.h"
 
-/* The element at `coord`, of less than 8 bits and beginning at any, by loads of a byte; above it are
+/* The element at `index`, of less than 8 bits and beginning at any, by loads of a byte; above it are
  * others. */
-LV load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *coord);
+LV load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *index);
 #endif

@@ -14,13 +14,13 @@ row_elems(const Val *v)
 }
 
 static void
-address(const Layout *map, int64_t lane, int64_t reg, int64_t *coord)
+address(const Layout *map, int64_t lane, int64_t reg, int64_t *index)
 {
-	Place p = { { 0 } };
+	Coord p = { { 0 } };
 
 	p.at[AX_lane] = lane;
 	p.at[AX_reg] = reg;
-	layout_coord(map, &p, coord);
+	layout_index(map, &p, index);
 }
 
 static int
@@ -41,10 +41,10 @@ matrix_words(Gen *g, Val *v, const Layout *map, int nmat, int *from)
 		from[w] = -1;
 	for (int i = 0; i < instances(g, v, map); i++)
 		for (int j = 0; j < nmat; j++) {
-			int64_t coord[DIM_MAX] = { 0 }, r;
+			int64_t index[DIM_MAX] = { 0 }, r;
 
-			address(map, 8 * j, (int64_t)i * row_elems(v), coord);
-			r = tile_reg(g, v, coord);
+			address(map, 8 * j, (int64_t)i * row_elems(v), index);
+			r = tile_reg(g, v, index);
 			BUG_IF(g->a, r % t->epw);
 			from[r / t->epw] = i * nmat + j;
 		}
@@ -54,10 +54,10 @@ matrix_words(Gen *g, Val *v, const Layout *map, int nmat, int *from)
 static void
 place(Gen *g, const Val *v, const Layout *map, Access *x, int i, LV *in)
 {
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	int64_t index[DIM_MAX] = { 0 }, imm;
 
-	address(map, 0, (int64_t)i * row_elems(v), coord);
-	access_at(x, coord, &in[0], &imm, NULL);
+	address(map, 0, (int64_t)i * row_elems(v), index);
+	access_at(x, index, &in[0], &imm, NULL);
 	in[1] = const_i32(g, imm);
 }
 

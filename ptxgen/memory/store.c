@@ -29,7 +29,7 @@ raw_word(Gen *g, Val *v, const int *reg, int e, int n)
 	return bits_gather(g, t->dtype == D_bool ? D_u8 : t->dtype, word, pos, n);
 }
 
-/* Elements that lie across bytes: gathered in their places, then as a stream. */
+/* Elements that lie across bytes: gathered in their slots, then as a stream. */
 static int
 store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
@@ -67,7 +67,7 @@ static int
 store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	Tile *t = tile_of(g, v);
-	int place = dtype_place(t->dtype), n = 0;
+	int slot = dtype_slot_bits(t->dtype), n = 0;
 
 	for (int e = 0; e < vec; e += 4) {
 		LV word[4];
@@ -78,7 +78,7 @@ store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 
 			word[k] = word_get(g, v, reg[e + k] / t->epw);
 			if (at)
-				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, place * at), "");
+				word[k] = LLVMBuildLShr(g->b, word[k], const_i32(g, slot * at), "");
 		}
 		out[n++] = bits_gather(g, D_u8, word, pos, k);
 	}
@@ -107,8 +107,8 @@ store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
 static void
 store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 {
-	Place at = { { 0 } };
-	int64_t coord[DIM_MAX] = { 0 }, imm;
+	Coord at = { { 0 } };
+	int64_t index[DIM_MAX] = { 0 }, imm;
 	int reg[ACCESS_ELEMS];
 	LV in[ACCESS_WORDS + 2], inside, exec = p->exec;
 	int n;
@@ -118,19 +118,19 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 		if (!p->map)
 			continue;
 		at.at[AX_reg] = m + e;
-		layout_coord(p->map, &at, coord);
+		layout_index(p->map, &at, index);
 		if (p->map != p->v->type.layout)
-			reg[e] = (int)tile_reg(g, p->v, coord);
+			reg[e] = (int)tile_reg(g, p->v, index);
 	}
 	at.at[AX_reg] = m;
 	if (p->map)
-		layout_coord(p->map, &at, coord);
+		layout_index(p->map, &at, index);
 	for (int d = 0; d < p->x->rank; d++)
-		coord[d] += more[d];
+		index[d] += more[d];
 	n = (p->bytes ? store_bytes : store_words)(g, p->v, reg, p->vec, in);
-	access_at(p->x, coord, &in[n], &imm, NULL);
+	access_at(p->x, index, &in[n], &imm, NULL);
 	in[n + 1] = const_i32(g, imm);
-	inside = access_inside(p->x, coord);
+	inside = access_inside(p->x, index);
 	if (inside)
 		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
 	if (p->inst->kind == IK_red)
@@ -178,21 +178,21 @@ emit_store(Gen *g, Op *o)
 	StorePlan p = { 0 };
 
 	p.v = v;
-	p.map = o->pick && o->pick->map ? o->pick->map : v->type.layout;
-	p.vec = o->pick && o->pick->vec ? o->pick->vec : 1;
+	p.map = o->lowering && o->lowering->map ? o->lowering->map : v->type.layout;
+	p.vec = o->lowering && o->lowering->vec ? o->lowering->vec : 1;
 	if (p.vec * bits < 8) {
 		gen_unsupported(g, o, "elements that share a byte with another thread's");
 		return;
 	}
-	if (o->pick && o->pick->inst && instr_find(o->pick->inst)->kind == IK_stmatrix) {
-		matrix_store(g, instr_find(o->pick->inst), v, p.map, access_new(g, p.map, o->in[1]),
+	if (o->lowering && o->lowering->inst && instr_find(o->lowering->inst)->kind == IK_stmatrix) {
+		matrix_store(g, instr_find(o->lowering->inst), v, p.map, access_new(g, p.map, o->in[1]),
 		             lane_first(g, v->type.layout));
 		return;
 	}
-	if (scalar && kind != IK_red && !(o->pick && o->pick->inst))
+	if (scalar && kind != IK_red && !(o->lowering && o->lowering->inst))
 		p.inst = mem_instr(g, kind, bits);
 	else
-		p.inst = pick_instr(g, o, kind);
+		p.inst = lowering_instr(g, o, kind);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
 	p.x = access_new(g, p.map, o->in[1]);
 	gen_flush(g, p.x->root);

@@ -1,7 +1,7 @@
 /* unpack.c - words of a packed tensor and of its elements: the same, where the tile has the pack's order
  * of bits. Elsewhere bits are moved, all those of a word that go the same way at once. */
 #include "hexc/ir/pack.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "ptxgen/base/word.h"
 
 /* Bits of one word of the result: from where each comes, in bits of the operand's words, -1: it is 0. */
@@ -39,17 +39,17 @@ moved(Gen *g, Val *x, const Moves *m)
 
 /* Where a lane's element r has bit b: in the words of the pack, and in those of a tile in natural order. */
 static int64_t
-pack_place(const Pack *p, int64_t r, int b)
+pack_bit_of(const Pack *p, int64_t r, int b)
 {
 	int bits = dtype_info[p->dtype].bits;
 
-	return r / SPREAD_GROUP * 32 * bits + spread_bit(bits, p->spread, (int)(r % SPREAD_GROUP), b);
+	return r / BIT_GROUP * 32 * bits + bit_order_bit(bits, p->bit_order, (int)(r % BIT_GROUP), b);
 }
 
 static int64_t
-tile_place(const Tile *t, int64_t r, int b)
+tile_bit_of(const Tile *t, int64_t r, int b)
 {
-	return r / t->epw * 32 + r % t->epw * dtype_place(t->dtype) + b;
+	return r / t->epw * 32 + r % t->epw * dtype_slot_bits(t->dtype) + b;
 }
 
 static const Pack *
@@ -66,7 +66,7 @@ pull_unpack(Gen *g, Op *o, int w)
 	int bits = dtype_info[t->dtype].bits;
 	Moves m;
 
-	if (o->out[0]->type.spread || (!p->spread && dtype_place(t->dtype) == bits)) {
+	if (o->out[0]->type.bit_order || (!p->bit_order && dtype_slot_bits(t->dtype) == bits)) {
 		t->word[w] = word_get(g, o->in[0], w);
 		return;
 	}
@@ -74,7 +74,7 @@ pull_unpack(Gen *g, Op *o, int w)
 		m.from[i] = -1;
 	for (int r = w * t->epw; r < (w + 1) * t->epw && r < t->nreg; r++)
 		for (int b = 0; b < bits; b++)
-			m.from[tile_place(t, r, b) % 32] = pack_place(p, r, b);
+			m.from[tile_bit_of(t, r, b) % 32] = pack_bit_of(p, r, b);
 	t->word[w] = moved(g, o->in[0], &m);
 }
 
@@ -89,15 +89,15 @@ pull_pack(Gen *g, Op *o, int w)
 {
 	const Pack *p = pack_of(g, o);
 	const Tile *x = tile_of(g, o->in[0]);
-	int bits = dtype_info[p->dtype].bits, first = w / bits * SPREAD_GROUP;
+	int bits = dtype_info[p->dtype].bits, first = w / bits * BIT_GROUP;
 	Moves m;
 
 	for (int i = 0; i < 32; i++)
 		m.from[i] = -1;
-	for (int r = first; r < first + SPREAD_GROUP && r < x->nreg; r++)
+	for (int r = first; r < first + BIT_GROUP && r < x->nreg; r++)
 		for (int b = 0; b < bits; b++)
-			if (pack_place(p, r, b) / 32 == w)
-				m.from[pack_place(p, r, b) % 32] = tile_place(x, r, b);
+			if (pack_bit_of(p, r, b) / 32 == w)
+				m.from[pack_bit_of(p, r, b) % 32] = tile_bit_of(x, r, b);
 	tile_of(g, o->out[0])->word[w] = moved(g, o->in[0], &m);
 }
 

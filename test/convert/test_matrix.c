@@ -50,7 +50,7 @@ layout_of(const char *text)
 }
 
 /* What inference takes on a target that has no other features than these. */
-static Pick
+static Lowering
 choice(const struct Way *w, unsigned features)
 {
 	const int64_t shape[2] = { SIDE, SIDE };
@@ -59,17 +59,17 @@ choice(const struct Way *w, unsigned features)
 	Unit unit = { .arena = u->arena, .target = &target };
 	Kernel kernel = { .unit = &unit, .warps = WARPS };
 	Solve s = { .k = &kernel, .arena = u->arena };
-	Pick p = { .inst = "shared" };
+	Lowering p = { .inst = "shared" };
 	int64_t waves[2];
 
 	target.features &= features;
-	stage(&s, &type, layout_of(w->from), layout_of(w->to), true, &p, waves);
+	lowering_staged(&s, &type, layout_of(w->from), layout_of(w->to), true, &p, waves);
 	return p;
 }
 
 /* A is loaded as `from`, converted as p says, stored as `to`. */
 static const char *
-kernel_text(const struct Way *w, const Pick *p)
+kernel_text(const struct Way *w, const Lowering *p)
 {
 	Text t = { u->arena, NULL, 0, 0 };
 	int bits = dtype_info[dtype_find(w->type, strlen(w->type))].bits;
@@ -82,9 +82,10 @@ kernel_text(const struct Way *w, const Pick *p)
 	            "  grid {\n    %%4 = const imm 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
 	            "  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n"
 	            "    %%10 = const : i64\n    %%12 = view %%1, %%10, %%10 : global %s[64, 64]\n"
-	            "    %%20 = load %%12 : reg %s[64, 64] @{%s} pick { inst ld_global_%d vec 1 }\n",
+	            "    %%20 = load %%12 : reg %s[64, 64] @{%s} lowering { inst ld_global_%d vec 1 }\n",
 	            WARPS, (int)p->scratch_bytes, w->type, w->type, w->type, w->type, w->from, bits);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[64, 64] @{%s} pick { inst shared vec %d vec2 %d",
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[64, 64] @{%s} lowering { inst shared vec %d "
+	                "vec2 %d",
 	            w->type, w->to, p->vec, p->vec2);
 	if (p->wr)
 		text_printf(&t, " wr %s map {%s}", p->wr, layout_print(u->arena, p->map));
@@ -92,7 +93,7 @@ kernel_text(const struct Way *w, const Pick *p)
 		text_printf(&t, " rd %s map2 {%s}", p->rd, layout_print(u->arena, p->map2));
 	text_printf(&t,
 	            " scratch {%s} bytes %d off 0 }\n    %%91 = view %%2, %%10, %%10 : global %s[64, 64]\n"
-	            "    store %%21, %%91 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            "    store %%21, %%91 lowering { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
 	            layout_print(u->arena, p->scratch), (int)p->scratch_bytes, w->type, bits);
 	return t.s;
 }
@@ -119,7 +120,7 @@ typedef struct Count {
 } Count;
 
 static Count
-run(const struct Way *w, const Pick *p)
+run(const struct Way *w, const Lowering *p)
 {
 	const char *text = kernel_text(w, p), *ptx;
 	size_t bytes = (size_t)TILE * dtype_info[dtype_find(w->type, strlen(w->type))].bits / 8;
@@ -151,7 +152,7 @@ named(const char *a, const char *b)
 TEST_EACH(ways, COUNT_OF(way))
 {
 	const struct Way *w = &way[_i];
-	Pick plain, best;
+	Lowering plain, best;
 	Count n, m;
 
 	u->target = target_find(w->arch);
@@ -177,7 +178,7 @@ TEST(copies)
 {
 	static const struct Way w = { "sm_90a", "f16", TWICE, ROWS, "stmatrix_x4", NULL };
 	static const struct Way back = { "sm_90a", "f16", ROWS, TWICE, NULL, "ldmatrix_x4" };
-	Pick p;
+	Lowering p;
 
 	u->target = target_find("sm_90a");
 	p = choice(&w, ~0u);
@@ -193,7 +194,7 @@ TEST(copies)
 TEST(corrupted)
 {
 	static const struct Way w = { "sm_90a", "f16", FRAG, TURN, "stmatrix_x4_trans", "ldmatrix_x4" };
-	Pick p, bad;
+	Lowering p, bad;
 
 	u->target = target_find("sm_90a");
 	p = choice(&w, ~0u);

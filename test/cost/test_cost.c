@@ -169,7 +169,7 @@ product(const char *type, int tile, int stages)
 	                    type, type, tile, stages);
 }
 
-static const Sol *
+static const Solution *
 best(const char *source, const char *target)
 {
 	return infer_solved(&arena, source, target, 0)->sol[0];
@@ -184,7 +184,7 @@ TEST(stages_hide_latency)
 		double was = HUGE_VAL;
 
 		for (int stages = 2; stages <= 4; stages++) {
-			const Sol *s = best(product("f16", 32, stages), t->name);
+			const Solution *s = best(product("f16", 32, stages), t->name);
 
 			ck_assert_msg(s->alone < was, "%s, %d stages: %g, before %g", t->name, stages,
 			              s->alone, was);
@@ -196,8 +196,9 @@ TEST(stages_hide_latency)
 /* The same product in a type that the tensor cores do faster, and on a target that has more of them. */
 TEST(faster_products)
 {
-	const Sol *f16 = best(product("f16", 64, 3), "sm_89"), *f8 = best(product("e4m3", 64, 3), "sm_89");
-	const Sol *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
+	const Solution *f16 = best(product("f16", 64, 3), "sm_89"),
+		       *f8 = best(product("e4m3", 64, 3), "sm_89");
+	const Solution *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
 	                      "    assume K % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
 	                      "    let m = block.x * 64, n = block.y * 64;\n"
 	                      "    var acc: register f64[64, 64] = 0;\n"
@@ -229,9 +230,10 @@ TEST(rereading)
 		"    Y[m :+ 4, 0 :+ 1024] = x * rsqrt(mean(x * x, 1)) * g;\n}\n";
 
 	for (const Target *t = target_find("sm_75"); t->name; t++) {
-		const Cands *c = infer_solved(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
+		const Candidates *c =
+			infer_solved(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
 		const Kernel *k = c->k;
-		const Sol *here = c->sol[0];
+		const Solution *here = c->sol[0];
 		const Op *g = NULL, *x = NULL;
 		OpWalk w;
 
@@ -263,7 +265,7 @@ TEST(more_costs_more)
 	ck_assert(res_cycles(&a) > was);
 }
 
-/* A tile read across its rows: without a swizzle its accesses conflict, and the price says so. */
+/* A tile read across its rows: without a swizzle its accesses conflict, and the cost says so. */
 TEST(conflicts_cost)
 {
 	static const int64_t shape[2] = { 64, 64 };
@@ -275,10 +277,10 @@ TEST(conflicts_cost)
 	Access a[2];
 	int64_t waves[2], least[2], conflicting;
 
-	ck_assert(coalesced(&rows, 2, shape, order, 4, k->warps, false));
+	ck_assert(coalesced_layout(&rows, 2, shape, order, 4, k->warps, false));
 	layout_permute(&frag, &rows, (const int[]){ 1, 0 });
-	Pick p = { 0 };
-	stage(&s, &t, &rows, &frag, true, &p, waves);
+	Lowering p = { 0 };
+	lowering_staged(&s, &t, &rows, &frag, true, &p, waves);
 	scratch = NEW(&arena, Layout);
 	*scratch = *p.scratch;
 	for (int i = 0; i < 2; i++)
@@ -295,8 +297,8 @@ TEST(conflicts_cost)
 	ck_assert_int_gt(conflicting, least[1]);
 	Res clean = { 0 }, dirty = { 0 };
 	int64_t bad[2] = { waves[0], conflicting };
-	price_conversion(&s, &p, 0, 0, waves, 64, &clean);
-	price_conversion(&s, &p, 0, 0, bad, 64, &dirty);
+	cost_conversion(&s, &p, 0, 0, waves, 64, &clean);
+	cost_conversion(&s, &p, 0, 0, bad, 64, &dirty);
 	ck_assert(res_cycles(&dirty) > res_cycles(&clean));
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Cands *
+static Candidates *
 inferred(const char *source)
 {
 	return infer_solved(&arena, source, "sm_80", 0);
@@ -39,21 +39,21 @@ gemm(bool k_major)
 /* A pipelined product with plain operands: what is copied how, and how its tiles lie. */
 TEST(pipeline)
 {
-	const Cands *c = inferred(gemm(true));
+	const Candidates *c = inferred(gemm(true));
 	Kernel *k = c->k;
 	int load = 0, copy = 0, dot = 0, tile = 0;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_load) { /* 64 x 32 a warp: 4 instances for every 16 of k */
-			ck_assert_str_eq(o->pick->inst, "ldmatrix_x4");
-			ck_assert_int_eq(layout_cosize(o->pick->map, AX_reg) / o->pick->vec, 8);
+			ck_assert_str_eq(o->lowering->inst, "ldmatrix_x4");
+			ck_assert_int_eq(layout_cosize(o->lowering->map, AX_reg) / o->lowering->vec, 8);
 			load++;
 		} else if (o->code == O_copy) {
-			ck_assert_str_eq(o->pick->inst, "cp_async_16");
+			ck_assert_str_eq(o->lowering->inst, "cp_async_16");
 			copy++;
 		} else if (o->code == O_dot) {
-			ck_assert_str_eq(o->pick->inst, "mma_m16n8k16_f32_f16");
+			ck_assert_str_eq(o->lowering->inst, "mma_m16n8k16_f32_f16");
 			ck_assert_int_eq(layout_cosize(o->out[0]->type.layout, AX_reg), 128);
 			ck_assert_int_eq(layout_cosize(o->out[0]->type.layout, AX_warp), 4);
 			dot++;
@@ -78,7 +78,7 @@ TEST(pipeline)
 TEST(transposed)
 {
 	for (int k_major = 0; k_major < 2; k_major++) {
-		const Cands *c = inferred(gemm(k_major));
+		const Candidates *c = inferred(gemm(k_major));
 
 		for (int i = 0; i < infer_ncand(c); i++) {
 			const char *what = infer_describe(c, i);
@@ -103,9 +103,9 @@ TEST(turned)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_load)
-			ck_assert_str_eq(o->pick->inst, "ld_global_128");
+			ck_assert_str_eq(o->lowering->inst, "ld_global_128");
 		if (o->code == O_store)
-			ck_assert_str_eq(o->pick->inst, "st_global_128");
+			ck_assert_str_eq(o->lowering->inst, "st_global_128");
 		if (o->code == O_convert) {
 			ck_assert_int_eq(o->in[0]->type.dtype, D_u8);
 			converts++;
@@ -135,10 +135,10 @@ TEST(narrow_along_n)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		ck_assert(o->code != O_convert);
 		if (o->code == O_store)
-			ck_assert_str_eq(o->pick->inst, "st_global_128");
+			ck_assert_str_eq(o->lowering->inst, "st_global_128");
 		if (o->code == O_load && o->out[0]->type.dtype == D_u4) {
-			ck_assert_str_eq(o->pick->inst, "ldmatrix_x4_trans");
-			ck_assert_int_eq(o->out[0]->type.spread, 16);
+			ck_assert_str_eq(o->lowering->inst, "ldmatrix_x4_trans");
+			ck_assert_int_eq(o->out[0]->type.bit_order, 16);
 			words++;
 		}
 	}
@@ -167,12 +167,12 @@ TEST(rearrange)
 	Type t = type_tile(D_f32, S_reg, 2, shape);
 	Layout from = parsed(c_16x8), to, want = parsed("(16,(4,2)):(2@lane,(1@reg,1@lane))");
 	Res res = { 0 };
-	Pick *p;
+	Lowering *p;
 
 	k->warps = 1;
-	ck_assert(coalesced(&to, 2, shape, order, 4, 1, false));
+	ck_assert(coalesced_layout(&to, 2, shape, order, 4, 1, false));
 	ck_assert(layout_equal(&to, &want));
-	p = conversion(&s, &t, &from, &to, &res);
+	p = lowering_convert(&s, &t, &from, &to, &res);
 	/* all in one warp: no staging is needed here, which is better than published */
 	ck_assert_str_eq(p->inst, "shuffle");
 	ck_assert_int_eq(p->scratch_bytes, 0);
@@ -188,14 +188,14 @@ TEST(rearrange_block)
 	Type t = type_tile(D_f16, S_reg, 2, shape);
 	Layout to;
 	Res res = { 0 };
-	Pick *p;
+	Lowering *p;
 	OpWalk w;
 	const Layout *from = NULL;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		from = o->code == O_dot ? o->out[0]->type.layout : from;
-	ck_assert(coalesced(&to, 2, shape, order, 8, k->warps, false));
-	p = conversion(&s, &t, from, &to, &res);
+	ck_assert(coalesced_layout(&to, 2, shape, order, 8, k->warps, false));
+	p = lowering_convert(&s, &t, from, &to, &res);
 	ck_assert_str_eq(p->inst, "shared");
 	ck_assert(p->vec == 2 && p->vec2 == 8);
 	ck_assert_int_eq(p->scratch_bytes, 128 * 128 * 2);

@@ -72,8 +72,8 @@ TEST_EACH(table, 3)
 
 	infer_source(&x, text_of(row[_i].program), "sm_80", 0, false);
 	if (row[_i].load)
-		ck_assert_str_eq(access_of_a(O_load)->pick->inst, row[_i].load);
-	ck_assert_str_eq(access_of_a(O_copy)->pick->inst, row[_i].copy);
+		ck_assert_str_eq(access_of_a(O_load)->lowering->inst, row[_i].load);
+	ck_assert_str_eq(access_of_a(O_copy)->lowering->inst, row[_i].copy);
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
@@ -105,10 +105,10 @@ TEST(best_of_the_table)
 		values = layout_cosize(load->out[0]->type.layout, AX_reg); /* of A in a lane */
 		for (size_t i = 0; i < COUNT_OF(published); i++) {
 			ck_assert_int_le(values / 8, values / published[i].elements);
-			ck_assert_int_ge(copy->pick->vec * 2, published[i].copy);
+			ck_assert_int_ge(copy->lowering->vec * 2, published[i].copy);
 		}
-		ck_assert_str_eq(load->pick->inst, "ldmatrix_x4"); /* 8 elements for each lane */
-		ck_assert_str_eq(copy->pick->inst, "cp_async_16");
+		ck_assert_str_eq(load->lowering->inst, "ldmatrix_x4"); /* 8 elements for each lane */
+		ck_assert_str_eq(copy->lowering->inst, "cp_async_16");
 		for (int i = 0; i < 2; i++) {
 			infer_waves(&x, i ? "b" : "a", &waves, &least);
 			ck_assert_int_eq(waves, least);
@@ -229,12 +229,12 @@ TEST(staging)
 	Type t = type_tile(D_f16, S_reg, 2, shape);
 	Layout to, thread, value;
 	Res res = { 0 };
-	Pick *p;
+	Lowering *p;
 	Solve s;
 
 	infer_source(&x, text_of("golden/product"), "sm_80", 0, false);
 	s = (Solve){ .k = x.k, .arena = &x.arena, .rates = rates_of(x.unit.target) };
-	ck_assert(coalesced(&to, 2, shape, order, 8, 4, false));
+	ck_assert(coalesced_layout(&to, 2, shape, order, 8, 4, false));
 	ck_assert(tv_from_layout(&thread, &value, &to, 4));
 	for (int i = 0; i < 128; i++) { /* T (16,8):(1024,1) */
 		static const int e[] = { 16, 8 }, d[] = { 1024, 1 };
@@ -244,7 +244,7 @@ TEST(staging)
 		static const int e[] = { 8, 16 }, d[] = { 128, 8 };
 		ck_assert_int_eq(layout_at_index(&value, i).at[AX_mem], digits(i, 2, e, d));
 	}
-	p = conversion(&s, &t, infer_op(&x, O_dot, 0)->out[0]->type.layout, &to, &res);
+	p = lowering_convert(&s, &t, infer_op(&x, O_dot, 0)->out[0]->type.layout, &to, &res);
 	ck_assert_str_eq(p->inst, "shared");
 	ck_assert_int_eq(published_staging(), 2304); /* writes 8-way: 16 * 8 * 4 warps * 4; reads 256 */
 	ck_assert_int_eq((int)res.unit[R_smem], 512);

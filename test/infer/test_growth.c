@@ -128,7 +128,7 @@ typedef struct Cost {
 } Cost;
 
 static void
-run_pass(Kernel *k, PassWhen when, bool (*run)(Kernel *), Cands **found)
+run_pass(Kernel *k, PassWhen when, bool (*run)(Kernel *), Candidates **found)
 {
 	if (when != PASS_search) {
 		run(k);
@@ -146,7 +146,7 @@ compile(const char *src)
 	clock_t t = clock();
 	Kernel *k = run_source(u, src, "");
 	Cost c = { 0 };
-	Cands *found = NULL;
+	Candidates *found = NULL;
 	OpWalk w;
 
 #define PASS(name, when, help)                                                                             \
@@ -233,7 +233,7 @@ TEST_EACH(lists, COUNT_OF(list))
 	for (int i = 0; i < 10; i++) {
 		Unit *u = ir_unit();
 		Kernel *k = run_source(u, src, "");
-		Cands *found = NULL;
+		Candidates *found = NULL;
 		clock_t t;
 		double ms;
 

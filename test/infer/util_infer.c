@@ -16,10 +16,10 @@ static const struct {
 };
 
 /* Kernel 0 and its solutions, NULL if there are none. */
-static Cands *
+static Candidates *
 infer_all(Unit *unit, const char *source, const char *arch, int candidate)
 {
-	Cands *c;
+	Candidates *c;
 
 	*unit = (Unit){
 		.arena = unit->arena,
@@ -52,11 +52,11 @@ infer_source(Inferred *x, const char *source, const char *arch, int candidate, b
 	ck_assert_msg((x->diag.nerror != 0) == wrong, "%s", x->diag.n ? x->diag.msg[0].text : source);
 }
 
-Cands *
+Candidates *
 infer_solved(Arena *a, const char *source, const char *arch, int candidate)
 {
 	Unit *unit = NEW(a, Unit);
-	Cands *c;
+	Candidates *c;
 
 	unit->arena = a;
 	unit->diag = NEW(a, Diag);

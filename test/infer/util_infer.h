@@ -9,7 +9,7 @@ typedef struct Inferred {
 	Diag diag;
 	Unit unit;
 	Kernel *k; /* the first kernel, behind pass infer */
-	Cands *cands; /* its solutions */
+	Candidates *cands; /* its solutions */
 } Inferred;
 
 /* Compile up to pass infer for an arch.  Fails the test on an error, unless `wrong`: then there must be
@@ -17,7 +17,7 @@ typedef struct Inferred {
 void infer_source(Inferred *x, const char *source, const char *arch, int candidate, bool wrong);
 void infer_free(Inferred *x);
 /* The solutions of the first kernel, in the caller's arena; fails the test on an error. */
-Cands *infer_solved(Arena *a, const char *source, const char *arch, int candidate);
+Candidates *infer_solved(Arena *a, const char *source, const char *arch, int candidate);
 /* The n-th op of a kind, NULL: there are fewer. */
 Op *infer_op(const Inferred *x, OpCode code, int nth);
 /* Does a candidate's line contain this? */

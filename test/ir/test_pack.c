@@ -17,8 +17,8 @@ static bool
 pack_same(const Pack *a, const Pack *b)
 {
 	return a->dtype == b->dtype && a->block[0] == b->block[0] && a->block[1] == b->block[1] &&
-	       a->spread == b->spread && a->streams == b->streams && !a->place == !b->place &&
-	       (!a->place || layout_equal(a->place, b->place));
+	       a->bit_order == b->bit_order && a->streams == b->streams && !a->layout == !b->layout &&
+	       (!a->layout || layout_equal(a->layout, b->layout));
 }
 
 TEST_EACH(text_comes_back, COUNT_OF(good))
@@ -30,7 +30,7 @@ TEST_EACH(text_comes_back, COUNT_OF(good))
 	ck_assert_str_eq(pack_text(&arena, &p), s);
 	s = pack_text(&arena, &p);
 	ck_assert(pack_parse(&arena, s, strlen(s), &q, &why) && pack_same(&p, &q));
-	q.spread = q.spread ? 0 : 8;
+	q.bit_order = q.bit_order ? 0 : 8;
 	ck_assert(!pack_same(&p, &q));
 }
 
@@ -74,19 +74,19 @@ TEST_EACH(bits_are_apart, 4)
 {
 	static const DType type[] = { D_u1, D_u2, D_u4, D_u8 };
 	DType d = type[_i % 4];
-	const int spreads[] = { 0, 4, 8, 16, 33, 40 };
+	const int orders[] = { 0, 4, 8, 16, 33, 40 };
 	int64_t bits = dtype_info[d].bits, dim[3] = { 2, 70, 260 }, each = 16384 / bits / 32;
-	Layout place;
+	Layout layout;
 
 	for (int k = 0; k < 6; k++) {
-		Pack p = { d, { 64, 8 * each }, spreads[k], 32, &place };
+		Pack p = { d, { 64, 8 * each }, orders[k], 32, &layout };
 		uint32_t *w;
 		int64_t n;
 		const char *why = "";
 
-		if ((spreads[k] == 8 && bits == 8) || (spreads[k] == 4 && bits > 3))
+		if ((orders[k] == 8 && bits == 8) || (orders[k] == 4 && bits > 3))
 			continue;
-		layout_rows(&place, 2, p.block, 1, p.block[1]);
+		layout_rows(&layout, 2, p.block, 1, p.block[1]);
 		ck_assert_msg(pack_check(&arena, &p, &why), "%s", why);
 		n = pack_words(&p, 3, dim);
 		ck_assert_int_eq(n, 2 * 2 * ((260 + p.block[1] - 1) / p.block[1]) * pack_block_words(&p));

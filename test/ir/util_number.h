@@ -1,9 +1,9 @@
-/* util_number.h - what the formats of numbers say, written here a second time: hexc/ir/number.c is not used. */
+/* util_number.h - what the formats of numbers say, written a second time: hexc/ir/number.c is not used. */
 #ifndef TEST_UTIL_NUMBER_H
 #define TEST_UTIL_NUMBER_H
 #include "hexc/ir/ir.h"
 
-/* The number of a float's code with so many exponent and mantissa bits, with infinities and NaNs or without. */
+/* The number of a code of so many exponent and mantissa bits, with infinities and NaNs or without. */
 double float_code_value(unsigned code, int exp, int man, bool special);
 /* The number of a code of up to 16 bits, exactly. */
 double code_value(DType d, unsigned code);

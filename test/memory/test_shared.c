@@ -39,7 +39,7 @@ accesses(int bk, Access *a, Layout *map)
 	int64_t shape[2] = { 128, bk };
 	int order[2] = { 1, 0 };
 
-	ck_assert(coalesced(&map[0], 2, shape, order, 8, 4, false));
+	ck_assert(coalesced_layout(&map[0], 2, shape, order, 8, 4, false));
 	/* lane 8j + r: row r of matrix j; j over row halves, then column halves */
 	layout_init(&map[1], 2);
 	layout_push(&map[1], 0, 16, 1, AX_lane);
@@ -138,7 +138,7 @@ TEST(waves_by_hand)
 		shape[1] = 16 << (seed >> 20 & 3);
 		ord[0] = (int)(seed >> 24 & 1);
 		ord[1] = 1 - ord[0];
-		ck_assert(coalesced(&map, 2, shape, ord, ord[0] == 1 ? vec : 1, 1, false));
+		ck_assert(coalesced_layout(&map, 2, shape, ord, ord[0] == 1 ? vec : 1, 1, false));
 		if (ord[0] == 0)
 			vec = 1;
 		layout_rows(&tile, 2, shape, 1, shape[1]);
@@ -162,12 +162,12 @@ TEST(waves_by_hand)
 				int n[32] = { 0 }, worst = 0;
 				for (int l = lo; l < lo + per; l++)
 					for (int b = 0; b < (bytes > 4 ? bytes : 4); b += 4) {
-						Place p = { .at = { 0 } };
+						Coord p = { .at = { 0 } };
 						int64_t c[2], w;
 						int j, bank;
 						p.at[AX_lane] = l;
 						p.at[AX_reg] = i * vec;
-						layout_coord(&map, &p, c);
+						layout_index(&map, &p, c);
 						w = (layout_at(&tile, c).at[AX_mem] * bits / 8 + b) / 4;
 						bank = (int)(w % 32);
 						for (j = 0; j < n[bank] && words[bank][j] != w; j++)
@@ -240,14 +240,14 @@ TEST(staging_is_free)
 		int bits[2] = { 3 + (int)random_below(&seed, 4), 0 };
 		Layout *from = NEW(&arena, Layout), *to = NEW(&arena, Layout); /* remembered */
 		int64_t waves[2];
-		Pick p = { 0 };
+		Lowering p = { 0 };
 
 		bits[1] = 8 + (int)random_below(&seed, 3) - bits[0] + 2;
 		random_layout(&seed, from, bits);
 		random_layout(&seed, to, bits);
 		Type t = type_tile(D_f32, S_reg, 2,
 		                   (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
-		stage(&search, &t, from, to, true, &p, waves);
+		lowering_staged(&search, &t, from, to, true, &p, waves);
 		for (int i = 0; i < 2; i++) {
 			int64_t all, least;
 			Access a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 },
@@ -334,7 +334,7 @@ TEST_EACH(golden_coalesced, 4)
 	Layout l, t, v, wt, wv;
 	size_t at;
 
-	ck_assert(coalesced(&l, 2, want[_i].shape, order, want[_i].vec, 4, false));
+	ck_assert(coalesced_layout(&l, 2, want[_i].shape, order, want[_i].vec, 4, false));
 	ck_assert(tv_from_layout(&t, &v, &l, 4));
 	ck_assert(layout_parse(&wt, want[_i].t, strlen(want[_i].t), &at));
 	ck_assert(layout_parse(&wv, want[_i].v, strlen(want[_i].v), &at));

@@ -70,7 +70,7 @@ factors(int *f, bool odd)
 static bool
 random_pack(Arena *a, Pack *p, bool odd)
 {
-	static const int spreads[] = { 0, 4, 8, 16, 33, 36, 39, 41 };
+	static const int orders[] = { 0, 4, 8, 16, 33, 36, 39, 41 };
 	char name[4] = { "ui"[below(2)], (char)('1' + below(8)), 0 };
 	int rows[8], cols[8];
 	const char *why;
@@ -79,10 +79,10 @@ random_pack(Arena *a, Pack *p, bool odd)
 	p->dtype = dtype_find(name, 2);
 	p->block[0] = factors(rows, odd);
 	p->block[1] = factors(cols, odd);
-	p->spread = spreads[below(8)];
+	p->bit_order = orders[below(8)];
 	p->streams = below(2) ? 1 : (int64_t)1 << below(6);
 	random_place(l, rows, cols);
-	p->place = l;
+	p->layout = l;
 	return pack_check(a, p, &why);
 }
 

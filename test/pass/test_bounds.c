@@ -1,4 +1,4 @@
-/* test_bounds.c - pass bounds: clips where an edge can be seen, none where it cannot. */
+/* test_bounds.c - pass bounds: masks where an edge can be seen, none where it cannot. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -31,8 +31,8 @@ static const char head[] =
 
 static const struct {
 	const char *assume, *body;
-	int clips;
-} clipped[] = {
+	int masks;
+} masked[] = {
 	// clang-format off
 	/* k proved inside: nothing, however the operands are made */
 	{ "K % 32 == 0", DOT("a", "b"), 0 },
@@ -53,7 +53,7 @@ static const struct {
 	{ "K <= 64", ROW("reduce_min(x, 1)"), 1 },
 	{ "K == 64", ROW("reduce_max(x * 2, 1)"), 0 },
 	{ "K <= 64", ROW("sum(x - reduce_max(x, 1), 1)"), 2 },
-	/* the clipped tile serves the second sum too */
+	/* the masked tile serves the second sum too */
 	{ "K <= 64", "    let x: register = X[m :+ 16, 0 :+ 64] + 1;\n"
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1) + sum(-x, 1);\n", 1 },
 	/* a row along the other dim keeps the edge; m is ragged but not reduced */
@@ -75,20 +75,20 @@ static const struct {
 	// clang-format on
 };
 
-TEST_EACH(clips, COUNT_OF(clipped))
+TEST_EACH(masks, COUNT_OF(masked))
 {
-	Kernel *k = run_source(u, arena_printf(u->arena, head, clipped[_i].assume, clipped[_i].body), "");
+	Kernel *k = run_source(u, arena_printf(u->arena, head, masked[_i].assume, masked[_i].body), "");
 	int got;
 
 	pass_apply(k, "bounds", pass_bounds);
-	got = ir_count(k, O_clip);
-	ck_assert_msg(got == clipped[_i].clips, "%d clips, not %d:\n%.3500s", got, clipped[_i].clips,
+	got = ir_count(k, O_mask);
+	ck_assert_msg(got == masked[_i].masks, "%d masks, not %d:\n%.3500s", got, masked[_i].masks,
 	              ir_text(u, k));
 	ck_assert(!pass_bounds(k)); /* a second run changes nothing */
-	ck_assert_int_eq(ir_count(k, O_clip), got);
+	ck_assert_int_eq(ir_count(k, O_mask), got);
 }
 
-/* The largest element of negative numbers, by type: the clip is the type's least. */
+/* The largest element of negative numbers, by type: the mask is the type's least. */
 TEST_EACH(identities, 7)
 {
 	static const char *const type[] = { "f16", "bf16", "f32", "i8", "i32", "u8", "i64" };

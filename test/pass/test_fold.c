@@ -1,4 +1,4 @@
-/* test_fold.c - fold, cse, dce, tidy: what becomes of small programs, and that random ones keep
+/* test_fold.c - fold, cse, dce, cleanup: what becomes of small programs, and that random ones keep
  * their meaning. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/number.h"
@@ -147,9 +147,9 @@ static const struct {
 	{ "%20 = const imm 3 : reg i32[4, 8] %90 = reduce_sum %20 imm 1 : reg i32[4, 1]", "const imm 24" },
 	{ "%20 = const fimm 3 : " T " %90 = reduce_sum %20 imm 1 : reg f16[4, 1]", "reduce_sum" },
 	{ "%20 = const fimm 3 : " T " %90 = reduce_max %20 imm 1 : reg f16[4, 1]", "const fimm 3" },
-	{ "%90 = clip %12, %3 imm 1 fimm -inf : " T, "clip %12, %3" },
-	{ "%90 = clip %12, %4 imm 2 : " T, "cast %11" },
-	{ "%90 = clip %12, %3, %4 imm 3 fimm -1 : " T, "clip %12, %3.M imm 1 fimm -1" },
+	{ "%90 = mask %12, %3 imm 1 fimm -inf : " T, "mask %12, %3" },
+	{ "%90 = mask %12, %4 imm 2 : " T, "cast %11" },
+	{ "%90 = mask %12, %3, %4 imm 3 fimm -1 : " T, "mask %12, %3.M imm 1 fimm -1" },
 	{ "%20 = cast %12 : reg f32[4, 8] %90 = cast %20 : " T, "cast %11" },
 	{ "%20 = cast %12 : reg bf16[4, 8] %90 = cast %20 : " T, "cast %20" },
 	{ "%20 = cast %11 : reg f32[4, 8] %90 = cast %20 : reg i32[4, 8]", "cast %20" },
@@ -228,12 +228,12 @@ TEST(fold_reaches_sizes_and_assumptions)
 	                    " %9 = add %7, %6 : i64\n yield } }");
 	int64_t one;
 
-	ck_assert(pass_tidy(k));
+	ck_assert(pass_cleanup(k));
 	still_whole(k);
 	ck_assert(k->param[0].size[0] == k->param[1].val);
 	ck_assert(val_is_const(k->param[0].stride[0], &one) && one == 1);
 	ck_assert(val_is_const(k->assume[0].cond, &one) && one == 1);
-	ck_assert(!pass_tidy(k));
+	ck_assert(!pass_cleanup(k));
 }
 
 /* All codes of the small floats to numbers and back; not those of NaN, nor the infinities of a type that
@@ -249,7 +249,7 @@ TEST(bits_of_constants)
 
 		for (unsigned code = 0; code < 1u << dtype_info[num[d]].bits; code++) {
 			double x = num_of_code(flt[d], code);
-			Konst c;
+			Constant c;
 			Op *o;
 
 			in->type = n;
@@ -280,7 +280,7 @@ TEST(float_constants_are_rounded_once)
 		OpCode code = codes[i % 5];
 		Op *o = op_new(k->body, NULL, code, k->src, code == O_sqrt ? 1 : 2, in, 1, &t);
 		float x[2], want;
-		Konst got;
+		Constant got;
 		bool same;
 		for (int j = 0; j < 2; j++) {
 			uint32_t bits = (uint32_t)prog_rand(&r, 1u << 31) ^ (uint32_t)prog_rand(&r, 4) << 30;
@@ -467,7 +467,7 @@ TEST_EACH(tidy_keeps_the_meaning, 10)
 				}
 			}
 			if (pass == 0)
-				pass_tidy(k);
+				pass_cleanup(k);
 		}
 		still_whole(k);
 		ir_unit_free(u);

@@ -112,17 +112,17 @@ no_layout(Kernel *k)
 static void
 other_mma(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->pick->inst = "mma_m16n8k16_f32_bf16";
+	find(k, O_dot, 0, 0)->lowering->inst = "mma_m16n8k16_f32_bf16";
 }
 static void
 no_mma(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->pick->inst = "nosuch";
+	find(k, O_dot, 0, 0)->lowering->inst = "nosuch";
 }
 static void
 fma_instead(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->pick->inst = "fma";
+	find(k, O_dot, 0, 0)->lowering->inst = "fma";
 }
 static Layout *change_map(Op *o);
 static void
@@ -138,34 +138,34 @@ k_short(Kernel *k)
 static void
 k_none(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->pick->map = NULL;
+	find(k, O_dot, 0, 0)->lowering->map = NULL;
 }
 static void
 not_turned(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->pick->swap = false;
+	find(k, O_dot, 0, 0)->lowering->swap = false;
 }
 static void
 turned(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->pick->swap = true;
+	find(k, O_dot, 0, 0)->lowering->swap = true;
 }
 static void
 matrix_x2(Kernel *k)
 {
-	find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x2";
+	find(k, O_load, S_shared, 0)->lowering->inst = "ldmatrix_x2";
 }
 static void
 matrix_trans(Kernel *k)
 {
-	find(k, O_load, S_shared, 0)->pick->inst = "ldmatrix_x4_trans";
+	find(k, O_load, S_shared, 0)->lowering->inst = "ldmatrix_x4_trans";
 }
 static Layout *
 change_map(Op *o)
 {
-	Layout *l = copy_layout(o->pick->map);
+	Layout *l = copy_layout(o->lowering->map);
 
-	o->pick->map = l;
+	o->lowering->map = l;
 	return l;
 }
 static void
@@ -179,17 +179,17 @@ matrix_rows(Kernel *k)
 static void
 no_map(Kernel *k)
 {
-	find(k, O_load, S_shared, 0)->pick->map = NULL;
+	find(k, O_load, S_shared, 0)->lowering->map = NULL;
 }
 static void
 copy_narrow(Kernel *k)
 {
-	find(k, O_copy, S_shared, 0)->pick->inst = "cp_async_8";
+	find(k, O_copy, S_shared, 0)->lowering->inst = "cp_async_8";
 }
 static void
 copy_wide(Kernel *k)
 {
-	find(k, O_copy, S_shared, 0)->pick->vec = 16;
+	find(k, O_copy, S_shared, 0)->lowering->vec = 16;
 }
 static void
 copy_twice(Kernel *k)
@@ -202,7 +202,7 @@ copy_twice(Kernel *k)
 static void
 copy_no_map(Kernel *k)
 {
-	find(k, O_copy, S_shared, 0)->pick->map = NULL;
+	find(k, O_copy, S_shared, 0)->lowering->map = NULL;
 }
 static void
 tile_overlap(Kernel *k)
@@ -233,12 +233,12 @@ other_shape(Kernel *k) /* of a shared tile: its rows change places */
 static void
 store_wide(Kernel *k)
 {
-	find(k, O_store, S_global, 0)->pick->vec *= 2;
+	find(k, O_store, S_global, 0)->lowering->vec *= 2;
 }
 static void
 store_inst(Kernel *k)
 {
-	find(k, O_store, S_global, 0)->pick->inst = "st_global_8";
+	find(k, O_store, S_global, 0)->lowering->inst = "st_global_8";
 }
 static void
 double_lane(Layout *l)
@@ -257,32 +257,32 @@ store_lanes(Kernel *k)
 static void
 stage_small(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->pick->scratch_bytes /= 2;
+	find(k, O_convert, 0, 0)->lowering->scratch_bytes /= 2;
 }
 static void
 stage_vec(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->pick->vec *= 2;
+	find(k, O_convert, 0, 0)->lowering->vec *= 2;
 }
 static void
 stage_none(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->pick->scratch = NULL;
+	find(k, O_convert, 0, 0)->lowering->scratch = NULL;
 }
 static void
 as_rename(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->pick->inst = "rename";
+	find(k, O_convert, 0, 0)->lowering->inst = "rename";
 }
 static void
 as_shuffle(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->pick->inst = "shuffle";
+	find(k, O_convert, 0, 0)->lowering->inst = "shuffle";
 }
 static void
 no_way(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->pick = NULL;
+	find(k, O_convert, 0, 0)->lowering = NULL;
 }
 static void
 reduce_in(Kernel *k)
@@ -297,7 +297,7 @@ reduce_out(Kernel *k)
 }
 /* A reduction along warps and some of the lanes: who writes and who reads which part, and where it lies. */
 static Op *
-across(Kernel *k)
+over_warps(Kernel *k)
 {
 	return find(k, O_reduce_sum, 0, 1);
 }
@@ -312,22 +312,22 @@ part_map(const Layout **map)
 static void
 parts_written_twice(Kernel *k)
 {
-	part_map(&across(k)->pick->map)->nrep = 0;
+	part_map(&over_warps(k)->lowering->map)->nrep = 0;
 }
 static void
 parts_other_rows(Kernel *k)
 {
-	swap_strides(part_map(&across(k)->pick->map), AX_lane);
+	swap_strides(part_map(&over_warps(k)->lowering->map), AX_lane);
 }
 static void
 parts_read_elsewhere(Kernel *k)
 {
-	swap_strides(part_map(&across(k)->pick->map2), AX_lane);
+	swap_strides(part_map(&over_warps(k)->lowering->map2), AX_lane);
 }
 static void
 parts_not_all_read(Kernel *k)
 {
-	Layout *l = part_map(&across(k)->pick->map2);
+	Layout *l = part_map(&over_warps(k)->lowering->map2);
 
 	for (int i = 0; i < l->n; i++)
 		if (l->it[i].axis == AX_reg)
@@ -336,19 +336,19 @@ parts_not_all_read(Kernel *k)
 static void
 parts_overlap(Kernel *k)
 {
-	Layout *l = part_map(&across(k)->pick->scratch);
+	Layout *l = part_map(&over_warps(k)->lowering->scratch);
 
 	l->it[0].stride = l->it[1].stride;
 }
 static void
 parts_small(Kernel *k)
 {
-	across(k)->pick->scratch_bytes /= 2;
+	over_warps(k)->lowering->scratch_bytes /= 2;
 }
 static void
 parts_by_shuffle(Kernel *k)
 {
-	across(k)->pick->inst = "reduce_shuffle";
+	over_warps(k)->lowering->inst = "reduce_shuffle";
 }
 static void
 elementwise(Kernel *k)
@@ -376,17 +376,17 @@ static void
 pack_place_turned(Kernel *k)
 {
 	Pack *p = other_pack(k);
-	Layout *l = copy_layout(p->place);
+	Layout *l = copy_layout(p->layout);
 	int64_t stride = l->it[0].stride;
 
 	l->it[0].stride = l->it[l->n - 1].stride;
 	l->it[l->n - 1].stride = stride;
-	p->place = l;
+	p->layout = l;
 }
 static void
-pack_spread(Kernel *k)
+pack_bit_order(Kernel *k)
 {
-	other_pack(k)->spread = 8;
+	other_pack(k)->bit_order = 8;
 }
 static void
 pack_streams(Kernel *k)
@@ -461,7 +461,7 @@ static const struct {
 	C(GEMM, no_way),
 	C(GEMM, elementwise),
 	C(PACKED, pack_place_turned),
-	C(PACKED, pack_spread),
+	C(PACKED, pack_bit_order),
 	C(PACKED, pack_streams),
 	C(PACKED, unpacked_regs),
 	C(PACKED, words_lane),

@@ -107,9 +107,9 @@ own_map(Op *o)
 {
 	Layout *l = NEW(&x.arena, Layout);
 
-	ck_assert_ptr_nonnull(o->pick->map);
-	*l = *o->pick->map;
-	o->pick->map = l;
+	ck_assert_ptr_nonnull(o->lowering->map);
+	*l = *o->lowering->map;
+	o->lowering->map = l;
 	return l;
 }
 
@@ -173,9 +173,9 @@ shift_across_warps(void)
 
 	ck_assert(layout_parse(l, wide, strlen(wide), &at));
 	o->in[0] = op_new(o->parent, o, O_load, o->src, 1, op(O_load, 0)->in, 1, &o->out[0]->type)->out[0];
-	o->in[0]->def->pick = NEW(&x.arena, Pick);
-	o->in[0]->def->pick->inst = "ld_global_32";
-	o->in[0]->def->pick->vec = 1;
+	o->in[0]->def->lowering = NEW(&x.arena, Lowering);
+	o->in[0]->def->lowering->inst = "ld_global_32";
+	o->in[0]->def->lowering->vec = 1;
 }
 static void
 shift_operand(void)
@@ -223,7 +223,7 @@ index_of_copy(void)
 static void
 gather_wide(void)
 {
-	gathering(O_load, 0)->pick->vec *= 2;
+	gathering(O_load, 0)->lowering->vec *= 2;
 }
 static void
 copy_map_gathered(void)
@@ -233,27 +233,27 @@ copy_map_gathered(void)
 static void
 red_wide(void)
 {
-	op(O_store, 0)->pick->vec *= 2;
+	op(O_store, 0)->lowering->vec *= 2;
 }
 static void
 red_as_store(void)
 {
-	op(O_store, 0)->pick->inst = "st_global_32";
+	op(O_store, 0)->lowering->inst = "st_global_32";
 }
 static void
 red_other_way(void)
 {
-	op(O_store, 2)->pick->inst = "red_min_i32";
+	op(O_store, 2)->lowering->inst = "red_min_i32";
 }
 static void
 red_other_type(void)
 {
-	op(O_store, 1)->pick->inst = "red_add_bf16x2";
+	op(O_store, 1)->lowering->inst = "red_add_bf16x2";
 }
 static void
 red_no_row(void)
 {
-	op(O_store, 0)->pick->inst = "red_add_nothing";
+	op(O_store, 0)->lowering->inst = "red_add_nothing";
 }
 static void
 red_twice(void)
@@ -268,17 +268,17 @@ red_twice(void)
 static void
 load_shared(void)
 {
-	op(O_load, 0)->pick->inst = "ld_shared_128";
+	op(O_load, 0)->lowering->inst = "ld_shared_128";
 }
 static void
 store_shared(void)
 {
-	op(O_store, 0)->pick->inst = "st_shared_128";
+	op(O_store, 0)->lowering->inst = "st_shared_128";
 }
 static void
 copy_by_load(void)
 {
-	gathering(O_copy, 0)->pick->inst = "ld_global_128";
+	gathering(O_copy, 0)->lowering->inst = "ld_global_128";
 }
 static void
 slice_registers(void)
@@ -304,7 +304,7 @@ static Op *
 by_matrices(void)
 {
 	for (int i = 0; infer_op(&x, O_store, i); i++)
-		if (strncmp(infer_op(&x, O_store, i)->pick->inst, "stmatrix", 8) == 0)
+		if (strncmp(infer_op(&x, O_store, i)->lowering->inst, "stmatrix", 8) == 0)
 			return infer_op(&x, O_store, i);
 	ck_abort_msg("no stmatrix");
 	return NULL;
@@ -312,12 +312,12 @@ by_matrices(void)
 static void
 matrices_fewer(void)
 {
-	by_matrices()->pick->inst = "stmatrix_x2";
+	by_matrices()->lowering->inst = "stmatrix_x2";
 }
 static void
 matrices_turned(void)
 {
-	by_matrices()->pick->inst = "stmatrix_x4_trans";
+	by_matrices()->lowering->inst = "stmatrix_x4_trans";
 }
 static void
 matrices_rows(void)
@@ -327,13 +327,13 @@ matrices_rows(void)
 static void
 matrices_by_words(void)
 {
-	by_matrices()->pick->inst = "st_shared_128";
+	by_matrices()->lowering->inst = "st_shared_128";
 }
 static Op *
 by_shuffle(void)
 {
 	for (int i = 0; infer_op(&x, O_convert, i); i++)
-		if (strcmp(infer_op(&x, O_convert, i)->pick->inst, "shuffle") == 0)
+		if (strcmp(infer_op(&x, O_convert, i)->lowering->inst, "shuffle") == 0)
 			return infer_op(&x, O_convert, i);
 	ck_abort_msg("no shuffle");
 	return NULL;
@@ -341,12 +341,12 @@ by_shuffle(void)
 static void
 butterfly_as_select(void)
 {
-	by_shuffle()->pick->inst = "select";
+	by_shuffle()->lowering->inst = "select";
 }
 static void
 butterfly_as_rename(void)
 {
-	by_shuffle()->pick->inst = "rename";
+	by_shuffle()->lowering->inst = "rename";
 }
 static void
 butterfly_result(void)
@@ -356,17 +356,17 @@ butterfly_result(void)
 static void
 butterfly_no_way(void)
 {
-	by_shuffle()->pick->inst = "teleport";
+	by_shuffle()->lowering->inst = "teleport";
 }
 static void
-hold_result(void)
+pin_result(void)
 {
-	renumber(own(op(O_hold, 0)->out[0]), AX_lane);
+	renumber(own(op(O_pin, 0)->out[0]), AX_lane);
 }
 static void
 relayout_operand(void)
 {
-	op(O_relayout, 0)->out[0]->type.layout = op(O_hold, 0)->out[0]->type.layout;
+	op(O_relayout, 0)->out[0]->type.layout = op(O_pin, 0)->out[0]->type.layout;
 }
 static void
 pinned_row(void)
@@ -404,19 +404,19 @@ exchange(Layout *l, Axis axis)
 static void
 half_dense_row(void)
 {
-	op(O_dot, 0)->pick->inst = "mma_m16n8k16_f32_f16";
+	op(O_dot, 0)->lowering->inst = "mma_m16n8k16_f32_f16";
 }
 
 static void
 half_other_type(void)
 {
-	op(O_dot, 0)->pick->inst = "mma_sp_m16n8k32_f32_bf16";
+	op(O_dot, 0)->lowering->inst = "mma_sp_m16n8k32_f32_bf16";
 }
 
 static void
 half_swapped(void)
 {
-	op(O_dot, 0)->pick->swap = true;
+	op(O_dot, 0)->lowering->swap = true;
 }
 
 static void
@@ -426,7 +426,7 @@ half_order(void)
 
 	layout_init(l, 1);
 	layout_push(l, 0, 64, 1, AX_mem);
-	op(O_dot, 0)->pick->map = l;
+	op(O_dot, 0)->lowering->map = l;
 }
 
 static void
@@ -461,19 +461,19 @@ positions_b(void)
 static void
 expand_values(void)
 {
-	exchange(own(op(O_expand, 0)->in[0]), AX_lane);
+	exchange(own(op(O_sparse_expand, 0)->in[0]), AX_lane);
 }
 
 static void
 expand_positions(void)
 {
-	exchange(own(op(O_expand, 0)->in[1]), AX_lane);
+	exchange(own(op(O_sparse_expand, 0)->in[1]), AX_lane);
 }
 
 static void
 expand_whole(void)
 {
-	exchange(own(op(O_expand, 0)->out[0]), AX_lane);
+	exchange(own(op(O_sparse_expand, 0)->out[0]), AX_lane);
 }
 
 static const struct {
@@ -521,7 +521,7 @@ static const struct {
 	C(whole, 0, expand_values),
 	C(whole, 0, expand_positions),
 	C(whole, 0, expand_whole),
-	C(pins, 0, hold_result),
+	C(pins, 0, pin_result),
 	C(pins, 0, relayout_operand),
 	C(pins, 0, pinned_row),
 	C(pins, 0, store_misaligned),

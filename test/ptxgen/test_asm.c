@@ -211,7 +211,7 @@ check_positions(const Instr *in)
 			for (int lane = 0; lane < WARP_SIZE; lane++)
 				for (int i = 0; i < n; i++) {
 					int64_t c[2];
-					Place p;
+					Coord p;
 					int row, place;
 
 					if (!isa_e(in, lane, i, &row, &place)) {
@@ -242,7 +242,7 @@ check_fragment(const Instr *in, int operand, int rows, int cols,
 	for (int lane = 0; lane < WARP_SIZE; lane++) {
 		for (int i = 0; i < n; i++) {
 			int64_t c[2];
-			Place p;
+			Coord p;
 			int row, col;
 
 			isa(in, lane, i, &row, &col);

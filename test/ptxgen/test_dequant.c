@@ -1,6 +1,6 @@
 /* test_dequant.c - casts of tiles of narrow elements on the simulator, as packs bring them: every code of
  * every type in every element of a group, in every order, to every type, against what the formats say. */
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "infer/recipe/recipe.h"
 #include "test/ir/util_number.h"
 #include "test/ptxgen/util_ptx.h"
@@ -52,14 +52,14 @@ changed(int change, double x, int e)
 
 /* A lane casts so many groups of 32 elements; only of one is the result changed. */
 static const char *
-kernel_text(DType from, int spread, DType to, int change, int groups)
+kernel_text(DType from, int bit_order, DType to, int change, int groups)
 {
 	const char *in = dtype_info[from].name, *out = dtype_info[to].name;
 	int words = dtype_info[from].bits * groups, each = 128 / dtype_info[to].bits, n = GROUP * groups;
 	const char *more = change_text(change, out), *order = "", *lay;
 
-	if (spread)
-		order = arena_printf(u->arena, " spread %d", spread);
+	if (bit_order)
+		order = arena_printf(u->arena, " order %d", bit_order);
 	lay = arena_printf(u->arena, "@{(32,%d):(1@lane,1@reg)}", n);
 	return arena_printf(
 		u->arena,
@@ -74,13 +74,13 @@ kernel_text(DType from, int spread, DType to, int change, int groups)
 		"    %%12 = mul %%10, %%11 : i64\n    %%13 = const imm 0 : i64\n"
 		"    %%14 = view %%1.A, %%12, %%13, %%13 : global u32[32, 1, %d]\n"
 		"    %%15 = load %%14 : reg u32[32, 1, %d] @{(32,1,%d):(1@lane,0,1@reg)}"
-		" pick { inst ld_global_32 vec 1 }\n"
+		" lowering { inst ld_global_32 vec 1 }\n"
 		"    %%16 = unpack %%15, %%1.A : reg %s[32, %d]%s %s\n"
 		"    %%17 = cast %%16 : reg %s[32, %d] %s\n%s"
 		"    %%18 = view %%2.C, %%12, %%13 : global %s[32, %d]\n"
-		"    store %%%d, %%18 pick { inst st_global_128 vec %d }\n"
+		"    store %%%d, %%18 lowering { inst st_global_128 vec %d }\n"
 		"    yield\n  }\n}\n",
-		in, n, spread, n, out, words, n, words, words, words, in, n, order, lay, out, n, lay, more,
+		in, n, bit_order, n, out, words, n, words, words, words, in, n, order, lay, out, n, lay, more,
 		out, n, change ? 19 : 17, each);
 }
 
@@ -141,7 +141,7 @@ code_at(int row, int e, int bits)
 }
 
 static void
-try_cast(DType from, int spread, DType to, int change)
+try_cast(DType from, int bit_order, DType to, int change)
 {
 	static uint32_t word[ROWS * 8];
 	static uint8_t out[ROWS * GROUP * 4];
@@ -153,12 +153,12 @@ try_cast(DType from, int spread, DType to, int change)
 	for (int r = 0; r < ROWS; r++)
 		for (int e = 0; e < GROUP; e++)
 			for (int b = 0; b < bits; b++) {
-				int at = spread_bit(bits, spread, e, b);
+				int at = bit_order_bit(bits, bit_order, e, b);
 
 				word[r * bits + at / 32] |= (uint32_t)(code_at(r, e, bits) >> b & 1)
 				                            << at % 32;
 			}
-	ptx_run(u, kernel_text(from, spread, to, change, 1), grid, arg, 3, NULL);
+	ptx_run(u, kernel_text(from, bit_order, to, change, 1), grid, arg, 3, NULL);
 	for (int r = 0; r < ROWS; r++)
 		for (int e = 0; e < GROUP; e++) {
 			double x = result_value(to, out, r * GROUP + e);
@@ -166,8 +166,8 @@ try_cast(DType from, int spread, DType to, int change)
 			double want = as_type(to, changed(change, v, e));
 			bool same = x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want);
 
-			ck_assert_msg(same, "%s, spread %d to %s, change %d: code %x of %d gives %g, not %g",
-			              dtype_info[from].name, spread, dtype_info[to].name, change,
+			ck_assert_msg(same, "%s, order %d to %s, change %d: code %x of %d gives %g, not %g",
+			              dtype_info[from].name, bit_order, dtype_info[to].name, change,
 			              code_at(r, e, bits), e, x, want);
 		}
 }
@@ -179,7 +179,7 @@ is_tried(DType from, DType to)
 	return dtype_info[to].kind == K_flt || (dtype_info[from].kind != K_flt && dtype_info[from].bits < 8);
 }
 
-static const int orders[] = { 0, 8, 16, 4, SPREAD_HALF };
+static const int orders[] = { 0, 8, 16, 4, ORDER_HALF };
 static const DType targets_of[] = { D_f16, D_bf16, D_f32, D_u8, D_i8 };
 
 static void
@@ -187,16 +187,17 @@ try_type(DType from, const char *arch)
 {
 	for (size_t s = 0; s < COUNT_OF(orders); s++)
 		for (size_t t = 0; t < COUNT_OF(targets_of); t++) {
-			int spread = orders[s];
+			int bit_order = orders[s];
 
-			if (spread == SPREAD_HALF) /* made for this cast; for casts to f32 it is any */
-				spread += (dtype_info[targets_of[t]].man - dtype_info[from].man) % 9;
-			if (!is_tried(from, targets_of[t]) || !spread_valid(dtype_info[from].bits, spread))
+			if (bit_order == ORDER_HALF) /* made for this cast; for casts to f32 it is any */
+				bit_order += (dtype_info[targets_of[t]].man - dtype_info[from].man) % 9;
+			if (!is_tried(from, targets_of[t]) ||
+			    !bit_order_valid(dtype_info[from].bits, bit_order))
 				continue;
 			if (s > 2 && strcmp(arch, "sm_80") != 0) /* packs' orders once */
 				continue;
 			u->target = target_find(arch);
-			try_cast(from, spread, targets_of[t], 0);
+			try_cast(from, bit_order, targets_of[t], 0);
 			ir_unit_free(u);
 			u = ir_unit();
 		}
@@ -243,20 +244,20 @@ TEST_EACH(instructions, D_COUNT)
 	if (bits > 8 || from == D_bool)
 		return;
 	for (size_t t = 0; t < COUNT_OF(to); t++) {
-		int spread = t < 3 ? dtype_info[to[t]].bits : 0, n = 0;
+		int bit_order = t < 3 ? dtype_info[to[t]].bits : 0, n = 0;
 		const char *ptx;
 
 		if (t >= 6)
-			spread = SPREAD_HALF + dtype_info[to[t]].man - dtype_info[from].man;
-		if (!spread_valid(bits, spread))
+			bit_order = ORDER_HALF + dtype_info[to[t]].man - dtype_info[from].man;
+		if (!bit_order_valid(bits, bit_order))
 			continue;
 		/* in natural order others are moved to their places first */
-		if (spread == 0 && (bits & (bits - 1)) != 0)
+		if (bit_order == 0 && (bits & (bits - 1)) != 0)
 			continue;
-		if (!recipe_make(&r, from, spread, to[t], u->target->features))
+		if (!recipe_make(&r, from, bit_order, to[t], u->target->features))
 			continue;
 		/* to bf16 from u8 nothing more can be taken off; floats are not moved at all */
-		ptx = ptx_of(u, kernel_text(from, spread, to[t], recipe_takes(&r, 8, 8), 1));
+		ptx = ptx_of(u, kernel_text(from, bit_order, to[t], recipe_takes(&r, 8, 8), 1));
 		ptx = strstr(ptx, "ld.global");
 		for (size_t i = 0; i < COUNT_OF(word); i++)
 			n += ptx_count(ptx, word[i]);
@@ -309,12 +310,12 @@ TEST_EACH(machine_code, D_COUNT)
 	if (dtype_info[from].bits > 8 || from == D_bool || !getenv("NVDISASM"))
 		return;
 	for (size_t t = 0; t < COUNT_OF(to); t++) {
-		int spread = dtype_info[to[t]].bits, n;
+		int bit_order = dtype_info[to[t]].bits, n;
 
-		if (!recipe_make(&r, from, spread, to[t], u->target->features))
+		if (!recipe_make(&r, from, bit_order, to[t], u->target->features))
 			continue;
-		n = machine_instructions(ptx_of(u, kernel_text(from, spread, to[t], 0, 4)));
-		n -= machine_instructions(ptx_of(u, kernel_text(from, spread, to[t], 0, 2)));
+		n = machine_instructions(ptx_of(u, kernel_text(from, bit_order, to[t], 0, 4)));
+		n -= machine_instructions(ptx_of(u, kernel_text(from, bit_order, to[t], 0, 2)));
 		ck_assert_msg(n <= 2 * recipe_instructions(&r) + 2, "%s to %s: %d instructions, not 2 * %d",
 		              dtype_info[from].name, dtype_info[to[t]].name, n, recipe_instructions(&r));
 	}

@@ -33,7 +33,7 @@ typedef struct Product {
 	DType ta, tb, acc;
 	int m, n, k;
 	Layout a, b, c;
-	const char *order; /* Pick.map, or "" */
+	const char *order; /* Lowering.map, or "" */
 } Product;
 
 /* Of an access to one element. */
@@ -72,12 +72,12 @@ product_text(const Product *p)
 		"    %%11 = view %%1, %%10, %%10 : global %s[%d, %d]\n"
 		"    %%12 = view %%2, %%10, %%10 : global %s[%d, %d]\n"
 		"    %%13 = view %%3, %%10, %%10 : global %s[%d, %d]\n"
-		"    %%21 = load %%11 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n",
+		"    %%21 = load %%11 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec 1 }\n",
 		ta, p->m, p->k, tb, p->k, p->n, acc, p->m, p->n, ta, p->m, p->k, text_of(&p->a),
 		access_bits(p->ta));
 	text_printf(&t,
-	            "    %%22 = load %%12 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n"
-	            "    %%23 = load %%13 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec 1 }\n",
+	            "    %%22 = load %%12 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec 1 }\n"
+	            "    %%23 = load %%13 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec 1 }\n",
 	            tb, p->k, p->n, text_of(&p->b), access_bits(p->tb), acc, p->m, p->n, text_of(&p->c),
 	            access_bits(p->acc));
 	if (p->ta == D_tf32)
@@ -86,8 +86,8 @@ product_text(const Product *p)
 		            "    %%32 = cast %%22 : reg tf32[%d, %d] @{%s}\n",
 		            p->m, p->k, text_of(&p->a), p->k, p->n, text_of(&p->b));
 	text_printf(&t,
-	            "    %%24 = dot %%%d1, %%%d2, %%23 : reg %s[%d, %d] @{%s} pick { inst %s%s }\n"
-	            "    store %%24, %%13 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            "    %%24 = dot %%%d1, %%%d2, %%23 : reg %s[%d, %d] @{%s} lowering { inst %s%s }\n"
+	            "    store %%24, %%13 lowering { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
 	            p->ta == D_tf32 ? 3 : 2, p->ta == D_tf32 ? 3 : 2, acc, p->m, p->n, text_of(&p->c),
 	            p->name, p->order, access_bits(p->acc));
 	return t.s;
@@ -250,7 +250,7 @@ TEST(flow)
 		"  body {\n    %7 = const imm 1 : i64\n    %9 = const : i64\n    %10 = block_id : i64\n"
 		"    %11 = const imm 256 : i64\n    %12 = mul %10, %11 : i64\n"
 		"    %13 = view %1, %12 : global f32[256]\n"
-		"    %14 = load %13 : reg f32[256] " L " pick { inst ld_global_128 vec 4 }\n"
+		"    %14 = load %13 : reg f32[256] " L " lowering { inst ld_global_128 vec 4 }\n"
 		"    %15 = cast %4 : f32\n    %16 = splat %15 : reg f32[256] " L "\n"
 		"    %17 = iota imm 0 : reg i32[256] " L "\n"
 		"    %18 = splat %5 : reg i32[256] " L "\n"
@@ -276,9 +276,9 @@ TEST(flow)
 		"    %52 = cast %31 : f32\n    %53 = splat %52 : reg f32[256] " L "\n"
 		"    %54 = select %19, %51, %53 : reg f32[256] " L "\n"
 		"    %55 = sub %3, %12 : i64\n"
-		"    %56 = clip %54, %55 imm 1 fimm 7.5 : reg f32[256] " L "\n"
+		"    %56 = mask %54, %55 imm 1 fimm 7.5 : reg f32[256] " L "\n"
 		"    %57 = view %2, %12 : global f32[256]\n"
-		"    store %56, %57 pick { inst st_global_128 vec 4 }\n    yield\n  }\n}\n";
+		"    store %56, %57 lowering { inst st_global_128 vec 4 }\n    yield\n  }\n}\n";
 	const char *at = strstr(text, "%21 = const imm 5 : i64\n");
 	const char *all = arena_printf(u->arena, "%.*s%%41 = const imm 2 : i64\n    %s",
 	                               (int)(at - text), text, at);

@@ -138,7 +138,7 @@ kernel_load(Text *t, const char *type, int r, int c, const char *layout, int vec
 
 	text_printf(t,
 	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
-	            "    %%20 = load %%12 : reg %s[%d, %d] @{%s} pick { inst ld_global_%d vec %d }\n",
+	            "    %%20 = load %%12 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec %d }\n",
 	            type, r, c, type, r, c, layout, bits < 8 ? 8 : bits, vec);
 }
 
@@ -157,7 +157,7 @@ kernel_store(Text *t, const char *type, int id, int r, int c, const char *layout
 	}
 	text_printf(t,
 	            "    %%91 = view %%2, %%11, %%10 : global %s[%d, %d]\n"
-	            "    store %%%d, %%91 pick { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            "    store %%%d, %%91 lowering { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
 	            type, r, c, id, bits);
 }
 
@@ -206,7 +206,7 @@ TEST_EACH(convert_warp, ROUNDS)
 	bits_layout(&b, &lb);
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shuffle }\n",
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { inst shuffle }\n",
 	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
@@ -244,7 +244,7 @@ TEST_EACH(convert_trade, ROUNDS)
 	ck_assert(exchange_find(&la, &lb, elems, &x) == (n > 0));
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shuffle }\n",
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { inst shuffle }\n",
 	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
@@ -289,7 +289,7 @@ TEST_EACH(convert_shared, ROUNDS)
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = convert %%20 : reg %s[%d, %d] @{%s} pick { inst shared vec %d vec2 "
+		"    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { inst shared vec %d vec2 "
 		"%d scratch {%s} "
 		"bytes %d off 32 }\n",
 		s.type, 1 << s.r, 1 << s.c, text_of(&lb), 1 << va, 1 << vb, scratch_layout(&s, 3),
@@ -370,9 +370,9 @@ TEST_EACH(reduce, ROUNDS)
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} pick %s\n"
+		"    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} lowering %s\n"
 		"    %%22 = broadcast %%21 : reg %s[%d, %d] @{%s}\n"
-		"    %%23 = convert %%22 : reg %s[%d, %d] @{%s} pick { inst rename }\n"
+		"    %%23 = convert %%22 : reg %s[%d, %d] @{%s} lowering { inst rename }\n"
 		"    %%24 = add %%20, %%23 : reg %s[%d, %d] @{%s}\n",
 		op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr),
 		parts_pick(&s, &la, &lr, dim, dtype_find(s.type, strlen(s.type))),
@@ -406,7 +406,7 @@ TEST_EACH(reduce_store, ROUNDS)
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} pick %s\n"
+		"    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} lowering %s\n"
 		"    %%22 = transpose %%21 imm 1, 0 : reg %s[%d, %d] @{%s}\n",
 		dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr),
 		parts_pick(&s, &la, &lr, dim, dtype_find(s.type, strlen(s.type))), s.type,
@@ -450,7 +450,7 @@ TEST_EACH(copy, ROUNDS)
 	            "    %%31 = const imm 2 : i64\n    %%32 = sub %%31, %%8 : i64\n"
 	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
 	            "    %%33 = view %%30, %%32, %%10, %%10 imm 1 : shared %s[%d, %d]\n"
-	            "    copy %%12, %%33 imm %d pick { inst %s vec %d map {%s} }\n",
+	            "    copy %%12, %%33 imm %d lowering { inst %s vec %d map {%s} }\n",
 	            s.type, r, c,
 	            vec + 1 <= s.c && s.r ? arena_printf(u->arena, "Sw<1,%d,%d> o ", vec, s.c - vec)
 	                                  : "",
@@ -458,7 +458,7 @@ TEST_EACH(copy, ROUNDS)
 	            text_of(&la));
 	text_printf(&t,
 	            "    commit\n    wait\n    barrier\n"
-	            "    %%20 = load %%33 : reg %s[%d, %d] @{%s} pick { inst ld_shared_%d vec 1 }\n",
+	            "    %%20 = load %%33 : reg %s[%d, %d] @{%s} lowering { inst ld_shared_%d vec 1 }\n",
 	            s.type, r, c, text_of(&lb), bits < 8 ? 8 : bits);
 	kernel_store(&t, s.type, 20, r, c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);

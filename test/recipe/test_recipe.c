@@ -82,11 +82,11 @@ rounded(double x, int man)
 /* ---- a group ------------------------------------------------------------------------------------- */
 
 static int
-place_of(int bits, int spread, int e, int b)
+bit_of(int bits, int bit_order, int e, int b)
 {
-	static const int place[] = { 0, 1, 2, 4, 4, 8, 8, 8, 8 };
+	static const int slot[] = { 0, 1, 2, 4, 4, 8, 8, 8, 8 };
 
-	return spread ? spread_bit(bits, spread, e, b) : e * place[bits] + b;
+	return bit_order ? bit_order_bit(bits, bit_order, e, b) : e * slot[bits] + b;
 }
 
 /* Steps take what is there before them. */
@@ -134,8 +134,8 @@ check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int 
 
 	if (lane == 8) {
 		if (v != ((uint32_t)(int)want & 0xff))
-			ck_abort_msg("%s spread %d to %s: code %x of %d gives %x",
-			             dtype_info[r->from].name, r->spread, dtype_info[r->to].name, code, e, v);
+			ck_abort_msg("%s order %d to %s: code %x of %d gives %x", dtype_info[r->from].name,
+			             r->bit_order, dtype_info[r->to].name, code, e, v);
 		return;
 	}
 	want = rounded(want, dtype_info[r->via].man);
@@ -151,8 +151,9 @@ check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int 
 	if (o->second != VAL_NONE || o->moved)
 		x += y;
 	if (x == want ? !signbit(x) != !signbit(want) : !isnan(x) || !isnan(want))
-		ck_abort_msg("%s spread %d to %s: code %x of element %d gives %g, not %g",
-		             dtype_info[r->from].name, r->spread, dtype_info[r->to].name, code, e, x, want);
+		ck_abort_msg("%s order %d to %s: code %x of element %d gives %g, not %g",
+		             dtype_info[r->from].name, r->bit_order, dtype_info[r->to].name, code, e, x,
+		             want);
 }
 
 static void
@@ -162,14 +163,14 @@ check_recipe(const Recipe *r)
 	int bits = dtype_info[r->from].bits;
 
 	check_order(r);
-	for (int e = 0; e < SPREAD_GROUP; e++)
+	for (int e = 0; e < BIT_GROUP; e++)
 		for (unsigned code = 0; code < 1u << bits; code++) {
 			for (int w = 0; w < 8; w++)
 				word[w] = seed = seed * 1664525u + 1013904223u;
 			for (int w = 0; w < 8; w++)
 				word[w] ^= word[w] >> 15;
 			for (int b = 0; b < bits; b++) {
-				int at = place_of(bits, r->spread, e, b);
+				int at = bit_of(bits, r->bit_order, e, b);
 
 				word[at / 32] &= ~(1u << at % 32);
 				word[at / 32] |= (uint32_t)(code >> b & 1) << at % 32;
@@ -191,13 +192,13 @@ TEST_EACH(all_codes, D_COUNT)
 	for (size_t s = 0; s < COUNT_OF(orders); s++)
 		for (size_t i = 0; i < COUNT_OF(to) * COUNT_OF(archs); i++) {
 			unsigned features = target_find(archs[i % COUNT_OF(archs)])->features;
-			int place = orders[s] ? bits : place_of(bits, 0, 1, 0);
+			int words = orders[s] ? bits : bit_of(bits, 0, 1, 0);
 
-			if (bits > 8 || !spread_valid(bits, orders[s]))
+			if (bits > 8 || !bit_order_valid(bits, orders[s]))
 				continue;
 			if (!recipe_make(&r, from, orders[s], to[i / COUNT_OF(archs)], features))
 				continue;
-			ck_assert_int_eq(recipe_words(from, orders[s]), place);
+			ck_assert_int_eq(recipe_words(from, orders[s]), words);
 			check_recipe(&r);
 			n += orders[s] <= 16 && orders[s] != 4;
 		}
@@ -207,18 +208,18 @@ TEST_EACH(all_codes, D_COUNT)
 		ck_assert_int_ge(n, from == D_e4m3 || from == D_e5m2 ? 12 : 24);
 }
 
-/* ---- the figures: test/recipe/recipes.tsv ----------------------------------------------------------------- */
+/* ---- the figures: test/recipe/recipes.tsv ---------------------------------------------------------- */
 
 static const struct {
 	const char *name;
 	DType to;
-	int spread;
+	int bit_order;
 	const char *arch;
 } column[] = {
 	{ "f16", D_f16, 16, "sm_80" },
 	{ "bf16", D_bf16, 16, "sm_80" },
-	{ "half f16", D_f16, SPREAD_HALF, "sm_80" },
-	{ "half bf16", D_bf16, SPREAD_HALF, "sm_80" },
+	{ "half f16", D_f16, ORDER_HALF, "sm_80" },
+	{ "half bf16", D_bf16, ORDER_HALF, "sm_80" },
 	{ "table f16", D_f16, 4, "sm_80" },
 	{ "byte", D_i8, 8, "sm_80" },
 	{ "natural f16", D_f16, 0, "sm_80" },
@@ -232,24 +233,24 @@ static const struct {
 
 /* Machine instructions of 32 elements, 0 without a recipe. */
 static int
-price_of(DType from, size_t c)
+cost_of(DType from, size_t c)
 {
 	unsigned features = target_find(column[c].arch)->features;
-	int spread = column[c].spread;
+	int bit_order = column[c].bit_order;
 	static Recipe r;
 
-	if (spread == SPREAD_HALF) /* the type's own */
-		spread += dtype_info[column[c].to].man - dtype_info[from].man;
-	if (column[c].spread == SPREAD_HALF &&
-	    (dtype_info[from].kind != K_flt || !spread_valid(dtype_info[from].bits, spread)))
+	if (bit_order == ORDER_HALF) /* the type's own */
+		bit_order += dtype_info[column[c].to].man - dtype_info[from].man;
+	if (column[c].bit_order == ORDER_HALF &&
+	    (dtype_info[from].kind != K_flt || !bit_order_valid(dtype_info[from].bits, bit_order)))
 		return 0;
-	if (spread == 4 && (dtype_info[from].kind != K_flt || dtype_info[from].bits > 3))
+	if (bit_order == 4 && (dtype_info[from].kind != K_flt || dtype_info[from].bits > 3))
 		return 0;
-	return recipe_make(&r, from, spread, column[c].to, features) ? recipe_instructions(&r) : 0;
+	return recipe_make(&r, from, bit_order, column[c].to, features) ? recipe_instructions(&r) : 0;
 }
 
 static void
-write_prices(FILE *f)
+write_costs(FILE *f)
 {
 	fprintf(f, "type");
 	for (size_t c = 0; c < COUNT_OF(column); c++)
@@ -259,16 +260,16 @@ write_prices(FILE *f)
 			continue;
 		fprintf(f, "\n%s", dtype_info[d].name);
 		for (size_t c = 0; c < COUNT_OF(column); c++) {
-			int n = price_of((DType)d, c);
+			int n = cost_of((DType)d, c);
 
-			fprintf(f, n ? "\t%.3f" : "\t-", (double)n / SPREAD_GROUP);
+			fprintf(f, n ? "\t%.3f" : "\t-", (double)n / BIT_GROUP);
 		}
 	}
 	fprintf(f, "\n");
 }
 
 /* Instructions per element in the table: they may fall, and then UPDATE=1 writes it anew. */
-TEST(prices)
+TEST(costs)
 {
 	static const char path[] = "test/recipe/recipes.tsv";
 	char line[200], name[16], *end, *at;
@@ -277,7 +278,7 @@ TEST(prices)
 	if (getenv("UPDATE")) {
 		f = fopen(path, "w");
 		ck_assert_ptr_nonnull(f);
-		write_prices(f);
+		write_costs(f);
 		fclose(f);
 	}
 	f = fopen(path, "r");
@@ -291,7 +292,7 @@ TEST(prices)
 		ck_assert_msg(!strncmp(line, name, strlen(name)), "%s is not in %s: UPDATE=1", name, path);
 		at = line + strlen(name);
 		for (size_t c = 0; c < COUNT_OF(column); c++, at = end + 1) {
-			double now = (double)price_of((DType)d, c) / SPREAD_GROUP, was = strtod(at, &end);
+			double now = (double)cost_of((DType)d, c) / BIT_GROUP, was = strtod(at, &end);
 
 			if (end == at) /* "-" */
 				end++;

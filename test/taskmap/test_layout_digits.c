@@ -13,7 +13,7 @@ TEST(walk)
 
 		coord_of(&l, rnd_in(0, layout_size(&l) - 1), c);
 		for (int d = 0; d < l.ndim; d++) {
-			Place p = layout_dim_at(&l, d, c[d]);
+			Coord p = layout_dim_at(&l, d, c[d]);
 			Digit g;
 
 			sum[d] = 0;
@@ -129,7 +129,7 @@ TEST(swap_digits)
 		done++;
 		for (int64_t i = 0; i < layout_size(&l); i++) {
 			int64_t low, mid, high, above;
-			Place x, y;
+			Coord x, y;
 
 			coord_of(&l, i, c);
 			x = layout_at(&l, c);
@@ -140,7 +140,7 @@ TEST(swap_digits)
 			c[d] = low + high * w[0] + mid * w[0] * (w[2] / w[1]) + above;
 			TM_INT(c[d], <, n);
 			y = layout_at(&r, c);
-			TM_MSG(same_place(&x, &y), "%s at %d, %d, %d: %s", show(&l), (int)w[0], (int)w[1],
+			TM_MSG(same_coord(&x, &y), "%s at %d, %d, %d: %s", show(&l), (int)w[0], (int)w[1],
 			       (int)w[2], show(&r));
 		}
 	}
@@ -168,7 +168,7 @@ TEST(trade)
 		e = layout_digit(&l, a, wa).it->extent;
 		for (int64_t i = 0; i < layout_size(&l); i++) {
 			int64_t x, y;
-			Place p, q;
+			Coord p, q;
 
 			coord_of(&l, i, c);
 			p = layout_at(&l, c);
@@ -177,7 +177,7 @@ TEST(trade)
 			c[a] += (y - x) * wa;
 			c[b] += (x - y) * wb;
 			q = layout_at(&r, c);
-			TM_MSG(same_place(&p, &q), "%s: %s", show(&l), show(&r));
+			TM_MSG(same_coord(&p, &q), "%s: %s", show(&l), show(&r));
 		}
 	}
 	TM_INT(done, >, TRIALS / 20);
@@ -206,7 +206,7 @@ TEST(runs)
 		layout_project(&p, &l, d, axis);
 		TM_INT(layout_size(&p), ==, layout_extent_on(&l, d, axis));
 		for (int64_t i = 0; i < layout_extent(&l, d); i++) { /* once each, where the others are 0 */
-			Place x = layout_dim_at(&l, d, i);
+			Coord x = layout_dim_at(&l, d, i);
 			bool rest = false;
 
 			for (Digit g = dim_digits(&l, d); g.it; digit_next(&g))
@@ -250,7 +250,7 @@ TEST(line)
 		done++;
 		TM_INT(x.low * x.lanes * x.high, ==, layout_extent(&l, 0));
 		for (int64_t i = 0; i < layout_extent(&l, 0); i++) {
-			Place p = layout_dim_at(&l, 0, i);
+			Coord p = layout_dim_at(&l, 0, i);
 
 			TM_INT(p.at[AX_warp], ==, 0);
 			TM_INT(p.at[AX_lane], ==, i / x.low % x.lanes * x.stride);
@@ -279,12 +279,12 @@ TEST(replicas)
 	for (int k = 0; k < TRIALS; k++) {
 		Layout l = rnd_tile((int)rnd_in(1, 3));
 		int64_t c[DIM_MAX], n = layout_replicas(&l), first = 0;
-		Place want_p[2048], got[2048];
+		Coord want_p[2048], got[2048];
 		int m;
 
 		TM_INT(n, ==, layout_replicas_on(&l, AX_lane) * layout_replicas_on(&l, AX_warp));
 		coord_of(&l, rnd_in(0, layout_size(&l) - 1), c);
-		m = places(&l, c, want_p, 2048);
+		m = coords(&l, c, want_p, 2048);
 		TM_INT(m, ==, n);
 		for (int64_t i = 0; i < n; i++) {
 			got[i] = layout_at(&l, c);
@@ -304,7 +304,7 @@ TEST(pushes)
 		Layout a = rnd_tile((int)rnd_in(1, 3)), b, c;
 		int d = (int)rnd_in(0, a.ndim - 1);
 		int64_t e = rnd_in(1, 4), by = rnd_in(1, 5), i, at[DIM_MAX];
-		Place x, y;
+		Coord x, y;
 
 		layout_init(&b, a.ndim);
 		for (int j = 0; j < a.ndim; j++)
@@ -322,7 +322,7 @@ TEST(pushes)
 			at[d] /= e;
 			y = layout_at(&a, at);
 			y.at[AX_reg] *= by;
-			TM(same_place(&x, &y));
+			TM(same_coord(&x, &y));
 		}
 	}
 }

@@ -68,7 +68,7 @@ check_fragment(const char *t_text, const char *v_text, int64_t rows, int64_t col
 	TM(layout_from_tv(&l, &t, &v, 2, shape));
 	for (int th = 0; th < layout_size(&t); th++) {
 		for (int i = 0; i < layout_size(&v); i++) {
-			Place p = { .at = { 0 } }, q;
+			Coord p = { .at = { 0 } }, q;
 
 			f(th, i, &row, &col);
 			TM_MSG(at_index(&t, th) + at_index(&v, i) == row + rows * col,
@@ -76,11 +76,11 @@ check_fragment(const char *t_text, const char *v_text, int64_t rows, int64_t col
 			p.at[AX_lane] = th % 32;
 			p.at[AX_warp] = th / 32;
 			p.at[AX_reg] = i;
-			layout_coord(&l, &p, c);
+			layout_index(&l, &p, c);
 			TM_MSG(c[0] == row && c[1] == col, "%s: thread %d value %d", show(&l), th,
 			       i);
 			q = layout_at(&l, c);
-			TM(same_place(&p, &q));
+			TM(same_coord(&p, &q));
 		}
 	}
 	TM(tv_from_layout(&bt, &bv, &l, (int)layout_size(&t) / 32));
@@ -110,13 +110,13 @@ TEST(replicated_and_offset)
 	for (int64_t i = 0; i < 8; i++) {
 		for (int64_t j = 0; j < 16; j++) {
 			int64_t c[2] = { i, j }, back[2];
-			Place p = layout_at(&l, c);
+			Coord p = layout_at(&l, c);
 
 			TM_INT(p.at[AX_lane], ==, 4 * i + j / 2 % 4);
 			TM_INT(p.at[AX_warp], ==, j / 8 + 5);
 			TM_INT(p.at[AX_reg], ==, j % 2);
 			p.at[AX_warp] += 4; /* the other replica */
-			layout_coord(&l, &p, back);
+			layout_index(&l, &p, back);
 			TM(back[0] == i && back[1] == j);
 		}
 	}
@@ -406,7 +406,7 @@ TEST(tiled_mma)
 	Layout a, b, c;
 
 	/* (a) repeat (1,2), warps (2,2), repeat (2,4) */
-	ck_assert(tiled_mma_repeat(&t, &t, 1, 2, NULL) && tiled_mma_spread(&t, &t, 2, 2, NULL) &&
+	ck_assert(tiled_mma_repeat(&t, &t, 1, 2, NULL) && tiled_mma_grid(&t, &t, 2, 2, NULL) &&
 	          tiled_mma_repeat(&t, &t, 2, 4, NULL));
 	ck_assert(t.m == 64 && t.n == 128 && t.k == 16);
 	want_tile(&t.tc, &t.vc, "(4,8,2,2):(128,1,16,1024)", "(2,2,2,2,4):(64,8,512,32,2048)");
@@ -418,12 +418,12 @@ TEST(tiled_mma)
 		&a,
 		"((8,2,2,2),(2,4,2)):((4@lane,2@reg,1@warp,8@reg),(1@reg,1@lane,4@reg))+[2:2@warp]");
 	/* (b) warps (2,4) of the plain atom */
-	ck_assert(tiled_mma_spread(&t, &atom, 2, 4, NULL));
+	ck_assert(tiled_mma_grid(&t, &atom, 2, 4, NULL));
 	want_tile(&t.tc, &t.vc, "(4,8,2,4):(64,1,16,256)", "(2,2):(32,8)");
 	ck_assert(t.m == 32 && t.n == 32);
 	/* the same grid, n first */
 	c = lay("(4,2):(2,1)");
-	ck_assert(tiled_mma_spread(&t, &atom, 2, 4, &c));
+	ck_assert(tiled_mma_grid(&t, &atom, 2, 4, &c));
 	want_tile(&t.tc, &t.vc, "(4,8,4,2):(64,1,256,16)", "(2,2):(32,8)");
 	check_instances(&t, &atom);
 	/* (c) wgmma, both operands in shared memory, two warpgroups along m */
@@ -438,7 +438,7 @@ TEST(tiled_mma)
 		.tc = lay("(4,8,4):(128,1,16)"),
 		.vc = lay("(2,2,8):(64,8,512)"),
 	};
-	ck_assert(tiled_mma_spread(&t, &t, 2, 1, NULL));
+	ck_assert(tiled_mma_grid(&t, &t, 2, 1, NULL));
 	want_tile(&t.ta, &t.va, "(128,2):(0,64)", "(64,16):(1,128)");
 	want_tile(&t.tc, &t.vc, "(4,8,8):(256,1,16)", "(2,2,8):(128,8,1024)");
 }
@@ -449,7 +449,7 @@ TEST(gemm_pipeline)
 	TiledMma atom = atom_m16n8k16(), t;
 	Layout ht, rt, hv, rv, tv, q = lay(x4_dst), p = lay(x4_src), inv, c;
 
-	ck_assert(tiled_mma_repeat(&t, &atom, 1, 2, NULL) && tiled_mma_spread(&t, &t, 2, 2, NULL) &&
+	ck_assert(tiled_mma_repeat(&t, &atom, 1, 2, NULL) && tiled_mma_grid(&t, &t, 2, 2, NULL) &&
 	          tiled_mma_repeat(&t, &t, 4, 4, NULL));
 	want_tile(&t.ta, &t.va, "(4,8,2,2):(256,1,16,0)", "(2,2,2,4):(128,8,1024,32)");
 	want_tile(&t.tb, &t.vb, "(4,8,2,2):(256,1,0,16)", "(2,2,2,4):(128,1024,8,32)");

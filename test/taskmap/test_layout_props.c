@@ -163,13 +163,13 @@ TEST(equal_replication)
 	}
 }
 
-/* coord is the inverse of at, for every replica, on register tiles and compact memory. */
-TEST(coord)
+/* index is the inverse of at, for every replica, on register tiles and compact memory. */
+TEST(index)
 {
 	tm_seed = 24;
 	for (int k = 0; k < TRIALS; k++) {
 		Layout l = k % 2 ? rnd_tile((int)rnd_in(1, 3)) : rnd_compact(4, 300, rnd_bool());
-		Place p[2048];
+		Coord p[2048];
 		int64_t c[DIM_MAX], back[DIM_MAX];
 
 		if (k % 2)
@@ -183,8 +183,8 @@ TEST(coord)
 			coord_of(&l, i, c);
 			p[0] = layout_at_index(&l, i);
 			p[1] = layout_at(&l, c);
-			TM(same_place(&p[0], &p[1]));
-			n = places(&l, c, p, 2048);
+			TM(same_coord(&p[0], &p[1]));
+			n = coords(&l, c, p, 2048);
 			for (int d = 0; d < l.ndim; d++) { /* digits of stride 0 come back as 0 */
 				int64_t w = 1, want_c = 0;
 
@@ -196,7 +196,7 @@ TEST(coord)
 				c[d] = want_c;
 			}
 			for (int j = 0; j < n; j++) {
-				layout_coord(&l, &p[j], back);
+				layout_index(&l, &p[j], back);
 				TM_MSG(memcmp(back, c, sizeof back[0] * (size_t)l.ndim) == 0,
 				       "%s at %d", show(&l), (int)i);
 			}
@@ -210,7 +210,7 @@ TEST(sizes)
 	for (int k = 0; k < TRIALS; k++) {
 		Layout l = k % 2 ? rnd_tile((int)rnd_in(1, 3)) : rnd_mem(4, 300, 40);
 		int64_t size = 1, top[AX_COUNT] = { 0 }, c[DIM_MAX];
-		Place p[2048];
+		Coord p[2048];
 
 		if (rnd_bool())
 			l.offset[k % 2 ? AX_warp : AX_mem] = rnd_in(-3, 3);
@@ -221,7 +221,7 @@ TEST(sizes)
 			int n;
 
 			coord_of(&l, i, c);
-			n = places(&l, c, p, 2048);
+			n = coords(&l, c, p, 2048);
 			for (int j = 0; j < n; j++)
 				for (int x = 0; x < AX_COUNT; x++)
 					top[x] = p[j].at[x] > top[x] ? p[j].at[x] : top[x];

@@ -103,7 +103,7 @@ TEST(reshape)
 		TM_INT(q.ndim, ==, m);
 		for (int64_t i = 0; i < size; i++) { /* row-major */
 			int64_t x = i, y = i;
-			Place a, b;
+			Coord a, b;
 
 			for (int d = ndim - 1; d >= 0; d--) {
 				c[d] = x % shape[d];
@@ -115,7 +115,7 @@ TEST(reshape)
 			}
 			a = layout_at(&l, c);
 			b = layout_at(&q, p);
-			TM(same_place(&a, &b));
+			TM(same_coord(&a, &b));
 		}
 		TM(layout_reshape(&back, &q, ndim, shape));
 		TM(layout_equal(&back, &l));
@@ -143,19 +143,19 @@ TEST(permute_insert_drop_concat)
 		TM(layout_insert_dim(&q, &l, at));
 		TM_INT(layout_extent(&q, at), ==, 1);
 		for (int64_t i = 0; i < layout_size(&l); i++) {
-			Place want_p, got;
+			Coord want_p, got;
 
 			coord_of(&l, i, c);
 			want_p = layout_at(&l, c);
 			for (int d = 0; d < ndim; d++)
 				pc[d] = c[perm[d]];
 			got = layout_at(&p, pc);
-			TM(same_place(&got, &want_p));
+			TM(same_coord(&got, &want_p));
 			pc[at] = 0;
 			for (int d = 0; d < ndim; d++)
 				pc[d < at ? d : d + 1] = c[d];
 			got = layout_at(&q, pc);
-			TM(same_place(&got, &want_p));
+			TM(same_coord(&got, &want_p));
 		}
 		TM(layout_drop_dim(&q, &q, at));
 		TM(layout_equal(&q, &l));
@@ -166,7 +166,7 @@ TEST(permute_insert_drop_concat)
 		b.offset[AX_lane] = rnd_in(0, 2);
 		TM(layout_concat_dims(&q, &l, &b));
 		for (int64_t i = 0; i < layout_size(&q); i += rnd_in(1, 9)) {
-			Place x, y, z;
+			Coord x, y, z;
 
 			coord_of(&q, i, c);
 			x = layout_at(&q, c);
@@ -181,7 +181,7 @@ TEST(permute_insert_drop_concat)
 /* Threads that hold any element of the row, before: exactly those hold the result, after. */
 TEST(reduce_broadcast)
 {
-	static Place pl[4096], pr[4096];
+	static Coord pl[4096], pr[4096];
 	int done = 0;
 
 	tm_seed = 31;
@@ -198,9 +198,9 @@ TEST(reduce_broadcast)
 			int na = 0, nb;
 
 			coord_of(&r, i, c);
-			nb = places(&r, c, pr, 4096);
+			nb = coords(&r, c, pr, 4096);
 			for (c[dim] = 0; c[dim] < n; c[dim]++)
-				na += places(&l, c, pl + na, 4096 - na);
+				na += coords(&l, c, pl + na, 4096 - na);
 			for (int j = 0; j < na; j++)
 				pl[j].at[AX_reg] = 0;
 			for (int j = 0; j < nb; j++)
@@ -220,13 +220,13 @@ TEST(reduce_broadcast)
 		check_regs(&w, &b, true);
 		/* all positions of the dim are in the one place the reduced element has */
 		for (int64_t i = 0; i < layout_size(&b); i++) {
-			Place x, y;
+			Coord x, y;
 
 			coord_of(&b, i, c);
 			x = layout_at(&b, c);
 			c[dim] = 0;
 			y = layout_at(&r, c);
-			TM(same_place(&x, &y));
+			TM(same_coord(&x, &y));
 		}
 		TM_INT(b.nrep, ==, r.nrep);
 		TM(n == 1 || !layout_broadcast(&b, &b, dim, 2));
@@ -279,7 +279,7 @@ told_apart_otherwise(const Layout *l, int dim, int64_t lo, int64_t len)
 	int64_t c[DIM_MAX];
 
 	for (int64_t i = 0; i < layout_size(l); i++) {
-		Place x, y;
+		Coord x, y;
 
 		coord_of(l, i, c);
 		if (c[dim] >= len)
@@ -316,14 +316,14 @@ TEST(slice)
 		done += !other;
 		for (int64_t lo = 0; lo < n && !other; lo += len) {
 			for (int64_t i = 0; i < layout_size(&r); i++) {
-				Place x, y;
+				Coord x, y;
 
 				coord_of(&r, i, c);
 				x = layout_at(&r, c);
 				c[dim] += lo;
 				y = layout_at(&l, c);
 				x.at[AX_reg] = y.at[AX_reg] = 0;
-				TM_MSG(same_place(&x, &y), "%s -> %s", show(&l), show(&r));
+				TM_MSG(same_coord(&x, &y), "%s -> %s", show(&l), show(&r));
 			}
 			check_sliced_regs(&l, &r, dim, lo);
 		}
@@ -335,7 +335,7 @@ TEST(slice)
 /* The digits below a position taken out: who holds any element of a run, and in what is left of registers. */
 TEST(reduce_low)
 {
-	static Place pl[4096], pr[4096];
+	static Coord pl[4096], pr[4096];
 	int done = 0;
 
 	tm_seed = 33;
@@ -357,12 +357,12 @@ TEST(reduce_low)
 			int64_t reg;
 
 			coord_of(&r, i, c);
-			nb = places(&r, c, pr, 4096);
+			nb = coords(&r, c, pr, 4096);
 			reg = pr[0].at[AX_reg];
 			c[dim] *= run;
 			TM_INT(layout_at(&l, c).at[AX_reg], ==, reg);
 			for (int64_t j = 0; j < run; j++, c[dim]++)
-				na += places(&l, c, pl + na, 4096 - na);
+				na += coords(&l, c, pl + na, 4096 - na);
 			for (int j = 0; j < na; j++)
 				pl[j].at[AX_reg] = reg;
 			TM_MSG(subset(pl, na, pr, nb) && subset(pr, nb, pl, na), "%s dim %d by %d -> %s",

@@ -63,16 +63,16 @@ check_lists(const Layout *l, const Lists *want_l)
 	TM_INT(layout_cosize(l, AX_reg), ==, want_l->len);
 	for (int w = 0; w < want_l->n; w++) {
 		for (int t = 0; t < want_l->len; t++) {
-			Place p = { .at = { 0 } }, q;
+			Coord p = { .at = { 0 } }, q;
 
 			p.at[AX_lane] = w;
 			p.at[AX_reg] = t;
-			layout_coord(l, &p, c);
+			layout_index(l, &p, c);
 			for (int d = 0; d < l->ndim; d++)
 				TM_MSG(c[d] == want_l->task[w][t][d], "%s, worker %d, task %d",
 				       show(l), w, t);
 			q = layout_at(l, c);
-			TM(same_place(&p, &q));
+			TM(same_coord(&p, &q));
 		}
 	}
 }
@@ -258,13 +258,13 @@ check_tv(const Layout *l, const Layout *t, const Layout *v, int nwarp)
 	TM_INT(layout_size(v), ==, layout_cosize(l, AX_reg));
 	for (int64_t th = 0; th < layout_size(t); th++) {
 		for (int64_t r = 0; r < layout_size(v); r++) {
-			Place p = { .at = { 0 } };
+			Coord p = { .at = { 0 } };
 			int64_t index = 0, w = 1;
 
 			p.at[AX_lane] = th % 32;
 			p.at[AX_warp] = th / 32;
 			p.at[AX_reg] = r;
-			layout_coord(l, &p, c);
+			layout_index(l, &p, c);
 			for (int d = 0; d < l->ndim; d++) {
 				index += c[d] * w;
 				w *= layout_extent(l, d);
@@ -346,13 +346,13 @@ TEST(from_tv)
 		for (int64_t i = 0; i < layout_size(&t); i++) {
 			for (int64_t j = 0; j < layout_size(&v); j++) {
 				int64_t x = at_index(&t, i) + at_index(&v, j);
-				Place p = { .at = { 0 } };
+				Coord p = { .at = { 0 } };
 				int64_t got = 0;
 
 				p.at[AX_lane] = i % 32;
 				p.at[AX_warp] = i / 32;
 				p.at[AX_reg] = regs[j];
-				layout_coord(&l, &p, c);
+				layout_index(&l, &p, c);
 				got = c[0] + shape[0] * (c[1] + shape[1] * c[2]);
 				TM_MSG(got == x, "T %s, V %s: %s, thread %d value %d", show(&t),
 				       show(&v), show(&l), (int)i, (int)j);

@@ -97,7 +97,7 @@ coord_of(const Layout *l, int64_t i, int64_t *c)
 }
 
 static inline bool
-same_place(const Place *a, const Place *b)
+same_coord(const Coord *a, const Coord *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
 }
@@ -148,7 +148,7 @@ rnd_compact(int iters, int64_t limit, bool gaps)
 }
 
 /* A register layout, mixed-radix on every axis: lanes to 32, up to 6 warps, replication and
- * broadcast registers included; at most 384 places in all. */
+ * broadcast registers included; at most 384 coordinates in all. */
 static inline Layout
 rnd_tile(int ndim)
 {
@@ -197,9 +197,9 @@ rnd_tile(int ndim)
 	return l;
 }
 
-/* All places of an element: every replica. */
+/* All coordinates of an element: every replica. */
 static inline int
-places(const Layout *l, const int64_t *c, Place *p, int max)
+coords(const Layout *l, const int64_t *c, Coord *p, int max)
 {
 	int n = 1;
 
@@ -219,13 +219,13 @@ places(const Layout *l, const int64_t *c, Place *p, int max)
 }
 
 static inline bool
-subset(const Place *a, int na, const Place *b, int nb)
+subset(const Coord *a, int na, const Coord *b, int nb)
 {
 	for (int i = 0; i < na; i++) {
 		bool found = false;
 
 		for (int j = 0; j < nb && !found; j++)
-			found = same_place(&a[i], &b[j]);
+			found = same_coord(&a[i], &b[j]);
 		if (!found)
 			return false;
 	}
@@ -236,7 +236,7 @@ subset(const Place *a, int na, const Place *b, int nb)
 static inline bool
 brute_equal(const Layout *a, const Layout *b, bool threads)
 {
-	static Place pa[2048], pb[2048];
+	static Coord pa[2048], pb[2048];
 	int64_t c[DIM_MAX];
 
 	if (a->ndim != b->ndim)
@@ -249,8 +249,8 @@ brute_equal(const Layout *a, const Layout *b, bool threads)
 		int na, nb;
 
 		coord_of(a, i, c);
-		na = places(a, c, pa, 2048);
-		nb = places(b, c, pb, 2048);
+		na = coords(a, c, pa, 2048);
+		nb = coords(b, c, pb, 2048);
 		for (int j = 0; threads && j < na; j++)
 			pa[j].at[AX_reg] = 0;
 		for (int j = 0; threads && j < nb; j++)

@@ -1,17 +1,17 @@
 /* util_compose.c - composition of CuTe layouts. */
 #include "test/taskmap/util_cute.h"
 
-/* The place of index x in the modes a[0..n), the last one taking what is left; *digit per mode. */
+/* The coord of index x in the modes a[0..n), the last one taking what is left; *digit per mode. */
 static bool
-compose_at(const Iter *a, int n, int64_t x, int64_t *digit, int64_t *place)
+compose_at(const Iter *a, int n, int64_t x, int64_t *digit, int64_t *coord)
 {
-	*place = 0;
+	*coord = 0;
 	for (int i = 0; i < n; i++) {
 		int64_t term;
 
 		digit[i] = i + 1 < n ? x % a[i].extent : x;
 		x = i + 1 < n ? x / a[i].extent : 0;
-		if (!mul64(digit[i], a[i].stride, &term) || !add64(*place, term, place))
+		if (!mul64(digit[i], a[i].stride, &term) || !add64(*coord, term, coord))
 			return false;
 	}
 	return true;
@@ -40,9 +40,9 @@ compose_leaf(Modes *out, const Iter *a, int n, int64_t s, int64_t d, int64_t *lo
 	int at = out->n;
 
 	while (s > 1) {
-		int64_t digit[MODES_MAX], place, run, next;
+		int64_t digit[MODES_MAX], coord, run, next;
 
-		if (!compose_at(a, n, d, digit, &place))
+		if (!compose_at(a, n, d, digit, &coord))
 			return false;
 		run = compose_run(a, n, digit);
 		if (run > s)
@@ -55,9 +55,9 @@ compose_leaf(Modes *out, const Iter *a, int n, int64_t s, int64_t d, int64_t *lo
 				return false;
 		}
 		if (out->n > at && mul64(out->it[out->n - 1].extent, out->it[out->n - 1].stride, &next) &&
-		    next == place)
+		    next == coord)
 			out->it[out->n - 1].extent *= run;
-		else if (!modes_push(out, run, place))
+		else if (!modes_push(out, run, coord))
 			return false;
 		s /= run;
 	}
@@ -74,13 +74,13 @@ modes_compose(Modes *out, const Modes *a, const Modes *b)
 	for (int i = 0; i < b->n; i++) {
 		const Iter *leaf = &b->it[i];
 		int at = r.n;
-		int64_t digit[MODES_MAX], place;
+		int64_t digit[MODES_MAX], coord;
 
 		if (leaf->stride < 0)
 			return false;
 		if (leaf->stride == 0 || leaf->extent == 1) {
-			if (!compose_at(flat.it, flat.n, leaf->stride, digit, &place) ||
-			    !modes_push(&r, leaf->extent, place))
+			if (!compose_at(flat.it, flat.n, leaf->stride, digit, &coord) ||
+			    !modes_push(&r, leaf->extent, coord))
 				return false;
 		} else if (!compose_leaf(&r, flat.it, flat.n, leaf->extent, leaf->stride, load)) {
 			return false;

@@ -98,7 +98,7 @@ mma_grow(TiledMma *out, const TiledMma *in, int64_t rm, int64_t rn, const Layout
 }
 
 bool
-tiled_mma_spread(TiledMma *out, const TiledMma *in, int64_t rm, int64_t rn, const Layout *grid)
+tiled_mma_grid(TiledMma *out, const TiledMma *in, int64_t rm, int64_t rn, const Layout *grid)
 {
 	return mma_grow(out, in, rm, rn, grid, true);
 }

@@ -13,7 +13,7 @@ need_sanitizers
 # watched.
 cat >"$out/Makefile" <<END
 SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/number*.c lib/base/*.c) \
-	lib/pack/pack.c lib/pack/plan.c lib/pack/bitmove.c hexc/ir/pack.c hexc/ir/spread.c test/weights/test_mutated.c \
+	lib/pack/pack.c lib/pack/plan.c lib/pack/bitmove.c hexc/ir/pack.c hexc/ir/bit_order.c test/weights/test_mutated.c \
 	test/util_main.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)

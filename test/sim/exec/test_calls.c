@@ -23,7 +23,8 @@ compile(void)
 	for (int i = 0; i < NOPTION; i++) {
 		snprintf(file, sizeof file, "%s/k.ptx", dir);
 		snprintf(cmd, sizeof cmd,
-		         "nvcc -Wno-deprecated-gpu-targets %s -ptx -o %s test/sim/exec/calls.cu", options[i], file);
+		         "nvcc -Wno-deprecated-gpu-targets %s -ptx -o %s test/sim/exec/calls.cu", options[i],
+		         file);
 		if (system(cmd) != 0)
 			return false;
 		ptx[i] = read_text(file);

@@ -1,4 +1,4 @@
-/* place.c - where in the mantissa each integer's field goes, so that few words need shifted copies. */
+/* field.c - where in the mantissa each integer's field goes, so that few words need shifted copies. */
 #include "infer/recipe/impl.h"
 #include <string.h>
 
@@ -39,9 +39,9 @@ note_wants(Make *k, int j)
 	k->wants[part[0].word][k->nwant[part[0].word]++] = want;
 }
 
-/* The place of output j, of several parts, that costs the fewest further copies; they are forced. */
+/* The bit of output j, of several parts, that costs the fewest further copies; they are forced. */
 static int
-choose_place(Make *k, int j)
+choose_bit(Make *k, int j)
 {
 	Part part[PARTS + 1];
 	int best = 0, least = 1 << 30;
@@ -67,9 +67,9 @@ choose_place(Make *k, int j)
 	return best;
 }
 
-/* The place of output j, of one part, by the copies that there are. */
+/* The bit of output j, of one part, by the copies that there are. */
 static int
-place_of(const Make *k, int j)
+shared_bit(const Make *k, int j)
 {
 	Part part[PARTS + 1];
 
@@ -85,7 +85,7 @@ place_of(const Make *k, int j)
 }
 
 void
-recipe_places(Make *k, int *place)
+recipe_field_bits(Make *k, int *bit)
 {
 	Part part[PARTS + 1];
 
@@ -94,8 +94,8 @@ recipe_places(Make *k, int *place)
 			note_wants(k, j);
 	for (int j = 0; j < k->r->nout; j++)
 		if (recipe_parts(k, j, 0, part) > 1)
-			place[j] = choose_place(k, j);
+			bit[j] = choose_bit(k, j);
 	for (int j = 0; j < k->r->nout; j++)
 		if (recipe_parts(k, j, 0, part) == 1)
-			place[j] = place_of(k, j);
+			bit[j] = shared_bit(k, j);
 }

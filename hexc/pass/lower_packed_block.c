@@ -1,11 +1,11 @@
-/* packed_block.c - the blocks of a packed tensor.
+/* lower_packed_block.c - the blocks of a packed tensor.
  *
  * A warp reads a block by accesses of 16 bytes of each lane, so that a lane's part is a multiple of 16
  * bytes and of whole elements: 16 bytes for 1, 2, 4 and 8 bits, an odd multiple of them for other widths.
  *  In the fragments of all instructions a lane holds 8 of 16 x 16 elements (two rows, two pairs or quads
  * along k, ..), so that blocks of 16 rows and more serve as either operand: packs do not depend on which
  * one is taken. */
-#include "hexc/pass/packed.h"
+#include "hexc/pass/lower_packed.h"
 
 enum { ROWS = 16, K_MOST = 64, DEPTH = 24 };
 
@@ -60,7 +60,7 @@ through(Follow *f, const Op *o, int i, const int *dim, int depth)
 		return true;
 	}
 	if (o->nout != 1 || o->out[0]->type.rank != v->type.rank ||
-	    !(o->code == O_transpose || o->code == O_clip || o->code == O_convert ||
+	    !(o->code == O_transpose || o->code == O_mask || o->code == O_convert ||
 	      op_is(o, F_ELT)))
 		return false;
 	for (int d = 0; d < v->type.rank; d++)

@@ -1,31 +1,21 @@
-/* cands.c - pass infer: the ranked list of what the search found, of one kernel or of several that differ
- * in where tiles live; the one taken goes into the IR.
+/* candidates.c - pass infer: the ranked list of what the search found, of one kernel or of several that
+ * differ in where tiles live; the one taken goes into the IR.
  *
  * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
- * leaves  layouts on all register and shared tiles, picks, converts */
+ * leaves  layouts on all register and shared tiles, lowerings, converts */
 #include "infer/alone.h"
 #include "infer/search.h"
 #include <math.h>
 
-static bool
-same_words(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 void
-cands_add(Solve *s, Cands *c, Sol *sol)
+candidates_add(Solve *s, Candidates *c, Solution *sol)
 {
 	int at;
 
 	for (int i = 0; i < c->n; i++)
-		if (same_words(c->sol[i]->what, sol->what) && c->sol[i]->cycles <= sol->cycles &&
-		    c->sol[i]->cycles >= sol->cycles)
+		if (c->sol[i]->cycles <= sol->cycles && c->sol[i]->cycles >= sol->cycles &&
+		    same_choices(s, c->sol[i], sol))
 			return;
 	VEC_PUSH(s->arena, c->sol, c->n, c->cap, sol);
 	for (at = c->n - 1; at > 0 && c->sol[at - 1]->cycles > sol->cycles; at--)
@@ -36,7 +26,7 @@ cands_add(Solve *s, Cands *c, Sol *sol)
 /* ---- several kernels ------------------------------------------------------------------------------ */
 
 double
-cands_best(const Cands *c)
+cands_best(const Candidates *c)
 {
 	for (int i = 0; i < c->n; i++)
 		if (!c->sol[i]->crowded)
@@ -44,15 +34,15 @@ cands_best(const Cands *c)
 	return HUGE_VAL;
 }
 
-/* Of lists with their cheapest first, one such; at equal prices those of earlier lists come first. */
+/* Of lists with their cheapest first, one such; at equal costs those of earlier lists come first. */
 static void
-merge(Arena *a, Cands *const *c, int n, Cands *out)
+merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 {
 	int *at = NEWN(a, int, n), total = 0, next;
 
 	for (int i = 0; i < n; i++)
 		total += c[i]->n;
-	out->sol = NEWN(a, Sol *, total + 1);
+	out->sol = NEWN(a, Solution *, total + 1);
 	out->n = 0;
 	while (out->n < total) {
 		next = -1;
@@ -67,7 +57,7 @@ merge(Arena *a, Cands *const *c, int n, Cands *out)
 /* Solutions whose staging does not fit beside the tiles go, unless there are no others: those may still be
  * placed over each other. */
 static void
-drop_crowded(Cands *c)
+drop_crowded(Candidates *c)
 {
 	int n = 0;
 
@@ -78,22 +68,22 @@ drop_crowded(Cands *c)
 }
 
 static void
-why_not(Kernel *k, const Why *w)
+why_not(Kernel *k, const Failure *w)
 {
 	Diag *d = k->unit->diag;
 
-	diag_fail(d, DC_LAYOUT, w->src.line ? w->src : k->src, "%s",
-	          w->text ? w->text : "no layout satisfies this program");
+	diag_class_error(d, DC_LAYOUT, w->src.line ? w->src : k->src, "%s",
+	                 w->text ? w->text : "no layout satisfies this program");
 	if (w->note)
 		diag_note(d, w->note_src, "%s", w->note);
 }
 
-Cands *
-cands_join(Cands *const *c, int n)
+Candidates *
+cands_join(Candidates *const *c, int n)
 {
 	Kernel *k = c[0]->k;
 	int pick = k->unit->candidate, of = 0;
-	Cands all = { 0 };
+	Candidates all = { 0 };
 
 	merge(k->unit->arena, c, n, &all);
 	drop_crowded(&all);
@@ -101,13 +91,13 @@ cands_join(Cands *const *c, int n)
 		all.steps += c[i]->steps;
 	if (all.n == 0) {
 		if (c[0]->tiles)
-			why_not(k, &c[0]->why);
+			why_not(k, &c[0]->failure);
 		return c[0]->tiles ? NULL : c[0];
 	}
 	if (pick >= all.n) {
-		diag_fail(k->unit->diag, DC_SOURCE, k->src,
+		diag_class_error(k->unit->diag, DC_SOURCE, k->src,
 		          "candidate %d does not exist: kernel %s has %d, counted from 0", pick, k->name,
-		          all.n);
+		                 all.n);
 		return NULL;
 	}
 	while (c[of]->k != all.sol[pick]->k)
@@ -120,51 +110,51 @@ cands_join(Cands *const *c, int n)
 
 /* ---- the pass ------------------------------------------------------------------------------------- */
 
-Cands *
+Candidates *
 infer_search(Kernel *k)
 {
-	Cands *c = search_kernel(k, NEW(k->unit->arena, Spaces), NULL);
+	Candidates *c = search_kernel(k, NEW(k->unit->arena, Spaces), NULL);
 
 	return cands_join(&c, 1);
 }
 
 bool
-infer_apply(const Cands *c)
+infer_apply(const Candidates *c)
 {
 	if (c->n == 0)
 		return false;
-	apply(c->solve, c->sol[c->k->unit->candidate]);
+	solution_apply(c->solve, c->sol[c->k->unit->candidate]);
 	return true;
 }
 
 bool
 pass_infer(Kernel *k)
 {
-	const Cands *c = infer_search(k);
+	const Candidates *c = infer_search(k);
 
 	return c && infer_apply(c);
 }
 
 Kernel *
-infer_kernel(const Cands *c)
+infer_kernel(const Candidates *c)
 {
 	return c->k;
 }
 
 int
-infer_ncand(const Cands *c)
+infer_ncand(const Candidates *c)
 {
 	return c->n;
 }
 
 double
-infer_cycles(const Cands *c, int i)
+infer_cycles(const Candidates *c, int i)
 {
 	return c->sol[i]->cycles;
 }
 
 const char *
-infer_describe(const Cands *c, int i)
+infer_describe(const Candidates *c, int i)
 {
 	return c->sol[i]->what;
 }

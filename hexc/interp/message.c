@@ -1,4 +1,4 @@
-/* say.c - what a kernel prints and asserts. */
+/* message.c - what a kernel prints and asserts. */
 #include "hexc/interp/impl.h"
 #include <math.h>
 #include <stdio.h>
@@ -12,13 +12,13 @@ put(Interp *it, const char *s, size_t n)
 	it->opt.print(it->opt.user, s, n);
 }
 
-/* The formats are those of say_format, one for each of these types. */
+/* The formats are those of message_format, one for each of these types. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static size_t
 number_text(char *s, size_t n, DType d, const Slot *x)
 {
-	const char *format = say_format(d);
+	const char *format = message_format(d);
 	int len;
 
 	if (dtype_is_float(d) && isnan(x->f[0]))
@@ -41,7 +41,7 @@ eval_print(Interp *it, Op *o)
 	Piece p;
 	bool bad;
 
-	while (say_next(o->text, &at, &p, &bad)) {
+	while (message_next(o->text, &at, &p, &bad)) {
 		char s[40];
 
 		if (p.text)
@@ -59,5 +59,5 @@ eval_assert(Interp *it, Op *o)
 {
 	if (slot_of(it, o->in[0])->i[0])
 		return true;
-	return interp_fault(it, INTERP_E_FAULT, o, "assertion failed: %s", o->text);
+	return interp_error(it, INTERP_E_FAULT, o, "assertion failed: %s", o->text);
 }

@@ -1,4 +1,4 @@
-/* packed.c - pass packed: tensors declared `packed` become tensors of words.
+/* lower_packed.c - pass lower_packed: tensors declared `packed` become tensors of words.
  *
  *     W: u4[N, K]                            W: u32[N / 16, K / 64, 128]
  *     w = alloc u4[64, 128]                  w = alloc u32[4, 2, 128]
@@ -12,9 +12,9 @@
  *
  * needs   slices of packed tensors that start and end with blocks
  * keeps   what the kernel computes, given the tensor in its packed form
- * leaves  Param.pack with its block; place and spread are inference's to find */
+ * leaves  Param.pack with its block; layout and bit_order are inference's to find */
 #include "hexc/ir/access.h"
-#include "hexc/pass/packed.h"
+#include "hexc/pass/lower_packed.h"
 #include "hexc/pass/pass.h"
 
 typedef struct Packed {
@@ -34,7 +34,7 @@ is_ours(const Packed *p, const Val *v)
 }
 
 static bool
-fail(Packed *p, Src src, const char *text)
+packed_error(Packed *p, Src src, const char *text)
 {
 	diag_error(p->k->unit->diag, src, "`%s` is packed: %s", p->param->name, text);
 	return false;
@@ -55,12 +55,13 @@ find_tiles(Packed *p)
 		Val *to = access_target(o);
 
 		if (o->code == O_load && o->out[0]->type.space == S_scalar && is_ours(p, view_root(o->in[0])))
-			return fail(p, o->src, "single elements cannot be read, only whole blocks");
+			return packed_error(p, o->src, "single elements cannot be read, only whole blocks");
 		if (to && view_root(to) == p->root && (o->code != O_store || IMM(o, update)))
-			return fail(p, o->src, "it is written by whole blocks, not updated");
+			return packed_error(p, o->src, "it is written by whole blocks, not updated");
 		if (to && to != p->root && is_ours(p, view_root(to)) && view_root(to) != p->root &&
 		    (o->code != O_copy || view_root(o->in[0]) != p->root))
-			return fail(p, o->src, "the shared tile that it is copied to holds nothing else");
+			return packed_error(p, o->src, "the shared tile that it is copied to holds "
+			                               "nothing else");
 	}
 	return true;
 }
@@ -122,11 +123,12 @@ find_block(Packed *p)
 		if (o->code == O_load && is_ours(p, view_root(o->in[0])))
 			note_dot(p, o->out[0], &s);
 		if (o->nout == 1 && val_is_alias(o->out[0]) && is_ours(p, view_root(o->in[0])))
-			return fail(p, o->src, "a slice of another shape of it is of a register tile");
+			return packed_error(p, o->src, "a slice of another shape of it is of a register "
+			                               "tile");
 		if (o->code != O_view || !is_ours(p, view_root(o->in[0])))
 			continue;
 		if (o->in[0] != p->root && o->in[0]->def->code == O_view && view_root(o->in[0]) == p->root)
-			return fail(p, o->src, "slice it once");
+			return packed_error(p, o->src, "slice it once");
 		for (int i = 0; i < 2; i++)
 			s.step[i] = step_of(p, o, s.step[i], o->in[0]->type.rank - 2 + i);
 	}
@@ -262,7 +264,7 @@ cleared(Packed *p, Op *o, Val *tile)
 	int rank = tile->type.rank, n = 1;
 	Val *in[1 + DIM_MAX] = { tile };
 	int64_t dims = 0;
-	Op *clip;
+	Op *mask;
 
 	for (int d = rank - 2; v && v->code == O_view && d < rank; d++) {
 		int rd = view_operand_dim(v, d);
@@ -274,9 +276,9 @@ cleared(Packed *p, Op *o, Val *tile)
 	}
 	if (!dims)
 		return tile;
-	clip = op_new(o->parent, o, O_clip, o->src, n, in, 1, &tile->type);
-	IMM_SET(clip, dims, dims);
-	return clip->out[0];
+	mask = op_new(o->parent, o, O_mask, o->src, n, in, 1, &tile->type);
+	IMM_SET(mask, dims, dims);
+	return mask->out[0];
 }
 
 /* A store of elements packs them and stores words. */
@@ -341,7 +343,7 @@ lower_one(Packed *p)
 	OpWalk w;
 
 	if (p->root->type.rank + 1 > DIM_MAX - 1)
-		return fail(p, p->param->src, "it has too many dimensions");
+		return packed_error(p, p->param->src, "it has too many dimensions");
 	if (!find_tiles(p) || !find_block(p))
 		return false;
 	words = word_type(p, &p->root->type);
@@ -363,7 +365,7 @@ lower_one(Packed *p)
 }
 
 bool
-pass_packed(Kernel *k)
+pass_lower_packed(Kernel *k)
 {
 	Arena *a = k->unit->arena;
 	bool changed = false;
@@ -376,7 +378,7 @@ pass_packed(Kernel *k)
 			continue;
 		p.pack = NEW(a, Pack);
 		*p.pack = *r->pack;
-		if (!p.pack->place)
+		if (!p.pack->layout)
 			p.pack->streams = 1;
 		p.words = NEWN(a, Val *, p.n);
 		p.ours = NEWN(a, bool, p.n);

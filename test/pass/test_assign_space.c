@@ -1,6 +1,6 @@
-/* test_place.c - pass place: which loads are free, what becomes of them; copies of kernels. */
+/* test_place.c - pass assign_space: which loads are free, what becomes of them; copies of kernels. */
 #include "hexc/pass/pass.h"
-#include "hexc/pass/place.h"
+#include "hexc/pass/assign_space.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
 #include <stdlib.h>
@@ -48,11 +48,11 @@ count(Kernel *k, OpCode code, Space from)
 TEST(free_tiles)
 {
 	Kernel *k = run_source(u, source, "");
-	FreeTile *place;
+	SpaceChoice *place;
 	int n;
 
 	ck_assert_int_eq(marked(k), 6);
-	place_find(k, &place, &n);
+	space_find(k, &place, &n);
 	ck_assert_int_eq(n, 3); /* not the table, the sum, the indices */
 	ck_assert_str_eq(place[0].name, "a");
 	ck_assert_str_eq(place[1].name, "b");
@@ -60,7 +60,7 @@ TEST(free_tiles)
 	ck_assert_int_eq(place[0].bytes, 2048);
 	ck_assert_int_eq(place[2].bytes, 512);
 	ck_assert_int_eq(marked(k), 3);
-	ck_assert(kernel_verify(k, "place_find"));
+	ck_assert(kernel_verify(k, "space_find"));
 }
 
 /* Each of the 8 choices computes what the program says. */
@@ -71,15 +71,15 @@ TEST_EACH(choices, 8)
 	int shared = 3 - registers[0] - registers[1] - registers[2];
 	Kernel *base = run_source(u, source, ""), *k;
 	Run before, after;
-	FreeTile *place;
+	SpaceChoice *place;
 	int n;
 
-	place_find(base, &place, &n);
+	space_find(base, &place, &n);
 	k = kernel_copy(base);
 	ck_assert_str_eq(ir_text(u, k), ir_text(u, base));
-	place_decide(k, registers);
+	space_decide(k, registers);
 	ck_assert_int_eq(marked(k), shared);
-	pass_apply(k, "place", pass_place);
+	pass_apply(k, "assign_space", pass_assign_space);
 	ck_assert_int_eq(marked(k), 0);
 	ck_assert_int_eq(marked(base), 3);
 	ck_assert_int_eq(count(k, O_copy, S_global), shared);
@@ -93,8 +93,8 @@ TEST_EACH(choices, 8)
 	for (int64_t i = 0; i < 40; i++)
 		run_put(&after, "G", i, (double)(39 - i));
 	run_ok(&after, &opt);
-	run_same(&before, &after, "place");
-	ck_assert(!pass_place(k));
+	run_same(&before, &after, "assign_space");
+	ck_assert(!pass_assign_space(k));
 }
 
 /* From text: an op may read the tile twice, and a loop may start from it. */
@@ -120,12 +120,12 @@ TEST(from_text)
 		"    store %10, %14\n"
 		"    yield\n  }\n}\n";
 	Kernel *k = ir_read(u, text);
-	FreeTile *place;
+	SpaceChoice *place;
 	int n;
 
-	place_find(k, &place, &n);
+	space_find(k, &place, &n);
 	ck_assert_int_eq(n, 1);
-	pass_apply(k, "place", pass_place);
+	pass_apply(k, "assign_space", pass_assign_space);
 	ck_assert_int_eq(count(k, O_load, S_shared), 3);
 	ck_assert_int_eq(count(k, O_load, S_global), 0);
 	ck_assert_ptr_eq(pass_find(k, O_mul, 0)->in[0], pass_find(k, O_mul, 0)->in[1]);

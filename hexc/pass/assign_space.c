@@ -1,4 +1,4 @@
-/* place.c - pass place: tiles whose place the program leaves open.
+/* assign_space.c - pass assign_space: tiles whose space the program leaves open.
  *
  *     a = load A[..] imm 1          s = alloc; copy A[..] to s
  *     ...                     =>    ...
@@ -11,7 +11,7 @@
  * keeps   what the kernel computes
  * leaves  no marks */
 #include "hexc/pass/pass.h"
-#include "hexc/pass/place.h"
+#include "hexc/pass/assign_space.h"
 
 /* ---- who is free -------------------------------------------------------------------------------- */
 
@@ -68,18 +68,18 @@ read_by_dots(Kernel *k)
 }
 
 void
-place_find(Kernel *k, FreeTile **out, int *n)
+space_find(Kernel *k, SpaceChoice **out, int *n)
 {
 	Arena *a = k->unit->arena;
 	bool *read = NULL;
-	FreeTile *place = NULL;
+	SpaceChoice *space = NULL;
 	int cap = 0;
 	OpWalk w;
 
 	*n = 0;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Type *t;
-		FreeTile p;
+		SpaceChoice p;
 
 		if (!is_marked(o))
 			continue;
@@ -89,15 +89,15 @@ place_find(Kernel *k, FreeTile **out, int *n)
 			continue;
 		}
 		t = &o->out[0]->type;
-		p = (FreeTile){ .name = o->out[0]->name, .src = o->src };
+		p = (SpaceChoice){ .name = o->out[0]->name, .src = o->src };
 		p.bytes = type_size(t) * dtype_info[t->dtype].bits / 8;
-		VEC_PUSH(a, place, *n, cap, p);
+		VEC_PUSH(a, space, *n, cap, p);
 	}
-	*out = place;
+	*out = space;
 }
 
 void
-place_decide(Kernel *k, const bool *registers)
+space_decide(Kernel *k, const bool *registers)
 {
 	OpWalk w;
 	int n = 0;
@@ -143,15 +143,15 @@ load_operands(Op *o, Val *const *shared, uint32_t n)
 }
 
 bool
-pass_place(Kernel *k)
+pass_assign_space(Kernel *k)
 {
 	uint32_t n = k->nval + 1;
 	Val **shared = NULL; /* by value id: where a tile is from now on */
-	FreeTile *free;
+	SpaceChoice *free;
 	int nfree;
 	OpWalk w;
 
-	place_find(k, &free, &nfree);
+	space_find(k, &free, &nfree);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (is_marked(o)) {
 			shared = shared ? shared : NEWN(k->unit->arena, Val *, n);

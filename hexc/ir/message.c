@@ -1,9 +1,9 @@
-/* say.c - the texts that a kernel prints. */
+/* message.c - the messages that a kernel prints. */
 #include "hexc/ir/number.h"
 #include <string.h>
 
 bool
-say_next(const char *text, size_t *at, Piece *out, bool *bad)
+message_next(const char *text, size_t *at, Piece *out, bool *bad)
 {
 	const char *s = text + *at;
 	size_t n = strcspn(s, "{}");
@@ -25,26 +25,26 @@ say_next(const char *text, size_t *at, Piece *out, bool *bad)
 }
 
 int
-say_operands(const char *text)
+message_operands(const char *text)
 {
 	size_t at = 0;
 	int n = 0;
 	Piece p;
 	bool bad;
 
-	while (say_next(text, &at, &p, &bad))
+	while (message_next(text, &at, &p, &bad))
 		n += p.text == NULL;
 	return bad ? -1 : n;
 }
 
 bool
-say_takes(DType d)
+message_takes(DType d)
 {
 	return dtype_info[d].print != NULL;
 }
 
 const char *
-say_format(DType d)
+message_format(DType d)
 {
 	return dtype_info[d].print;
 }

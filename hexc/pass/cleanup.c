@@ -1,11 +1,11 @@
-/* tidy.c - pass tidy: fold, cse and dce until nothing changes. */
+/* cleanup.c - pass cleanup: fold, cse and dce until nothing changes. */
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 
 enum { ROUNDS = 12 };
 
 bool
-pass_tidy(Kernel *k)
+pass_cleanup(Kernel *k)
 {
 	bool changed = false;
 

@@ -1,18 +1,17 @@
-/* cost.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
+/* cost_block.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
  *
  * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts),
- * global memory (bytes), arithmetic, special functions, issue slots (price.c).  A straight piece of code,
- * up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the longest
- * wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async copies, or
- * for loads made an iteration ahead, is as long as the copy, less the iterations that have passed since it
- * was issued: deeper pipelines wait less.
+ * global memory (bytes), arithmetic, special functions, issue slots (cost_block.c).  A straight piece of
+ * code, up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the
+ * longest wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async
+ * copies, or for loads made an iteration ahead, is as long as the copy, less the iterations that have passed
+ * since it was issued: deeper pipelines wait less.
  *
  * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster:
  * the time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it
  * is not exact. */
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
-
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
@@ -32,13 +31,13 @@ static Sum sum_block(const Solve *s, const Block *b);
 
 /* Are there loads for the next iteration? */
 static bool
-loads_ahead(const Solve *s, const Block *b)
+has_prefetch(const Solve *s, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next) {
-		if (o->code == O_load && made_ahead(s, o))
+		if (o->code == O_load && is_prefetched(s, o))
 			return true;
 		for (int i = 0; i < 2 && o->code == O_if; i++)
-			if (loads_ahead(s, o->blk[i]))
+			if (has_prefetch(s, o->blk[i]))
 				return true;
 	}
 	return false;
@@ -57,10 +56,10 @@ copies_wait(const Block *b)
 
 /* How long an iteration, which takes `body`, waits for what earlier ones have asked for. */
 static double
-wait_ahead(const Solve *s, const Block *b, double body)
+prefetch_wait(const Solve *s, const Block *b, double body)
 {
 	const Op *wait = copies_wait(b);
-	bool loads = loads_ahead(s, b);
+	bool loads = has_prefetch(s, b);
 	double since = body * (wait && !loads ? (double)(IMM(wait, pending) + 1) : 1);
 	double left = s->rates->dram_wait - since;
 
@@ -74,7 +73,7 @@ only_asks(const Solve *s, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next)
 		if (!op_is(o, F_PURE) && o->code != O_yield &&
-		    !(o->code == O_copy && IMM(o, async)) && !(o->code == O_load && made_ahead(s, o)))
+		    !(o->code == O_copy && IMM(o, async)) && !(o->code == O_load && is_prefetched(s, o)))
 			return false;
 	return true;
 }
@@ -88,7 +87,7 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	end_piece(x);
 	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
 		x->time += s->rates->l2_wait;
-	x->time += trips * (body.time + wait_ahead(s, o->blk[0], body.time));
+	x->time += trips * (body.time + prefetch_wait(s, o->blk[0], body.time));
 	res_add(&x->all, &body.all, trips);
 }
 
@@ -131,7 +130,7 @@ in_loop(const Op *o)
 }
 
 static void
-at_least(int64_t *most, const Pick *p)
+at_least(int64_t *most, const Lowering *p)
 {
 	if (p && p->scratch_bytes > *most)
 		*most = p->scratch_bytes;
@@ -150,7 +149,7 @@ shared_bytes(const Solve *s)
 
 		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
 			tiles += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
-		at_least(most, s->sol->pick[o->id]);
+		at_least(most, s->sol->lowering[o->id]);
 		for (int j = 0; j < o->nin; j++)
 			at_least(most, s->sol->conv[o->id][j]);
 		for (int j = 0; j < o->nout; j++)
@@ -175,14 +174,14 @@ spilled(const Solve *s)
 }
 
 void
-cost_of(Solve *s)
+cost_block(Solve *s)
 {
-	Sol *sol = s->sol;
+	Solution *sol = s->sol;
 	double busy;
 	Sum top;
 
 	for (int i = 0; i < s->norder; i++)
-		price(s, s->order[i]);
+		cost_op(s, s->order[i]);
 	top = sum_block(s, s->k->body);
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);

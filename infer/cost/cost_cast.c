@@ -1,4 +1,4 @@
-/* recipe_price.c - what casts of narrow elements cost, by their recipes, and lookups. */
+/* cost_cast.c - what casts of narrow elements cost, by their recipes, and lookups. */
 #include "infer/cost/cost.h"
 #include "infer/recipe/recipe.h"
 
@@ -7,20 +7,20 @@ enum { ORDERS = 4 }; /* remembered of a cast: 0, 8, 16, and the last that was as
 void
 forget_casts(Solve *s)
 {
-	s->cast = NEWN(s->arena, CastPrice, ORDERS * (s->k->nop + 1));
+	s->cast = NEWN(s->arena, CastCost, ORDERS * (s->k->nop + 1));
 }
 
-const CastPrice *
-cast_price(const Solve *s, const Op *o, int spread)
+const CastCost *
+cast_cost(const Solve *s, const Op *o, int bit_order)
 {
-	CastPrice *p = &s->cast[ORDERS * o->id + (uint32_t)(spread <= 16 ? spread / 8 : 3)];
+	CastCost *p = &s->cast[ORDERS * o->id + (uint32_t)(bit_order <= 16 ? bit_order / 8 : 3)];
 	Recipe r;
 
-	if (p->known && p->spread == spread)
+	if (p->known && p->bit_order == bit_order)
 		return p;
 	p->known = true;
-	p->spread = spread;
-	p->any = recipe_make(&r, o->in[0]->type.dtype, spread, o->out[0]->type.dtype,
+	p->bit_order = bit_order;
+	p->any = recipe_make(&r, o->in[0]->type.dtype, bit_order, o->out[0]->type.dtype,
 	                     s->k->unit->target->features);
 	if (p->any) {
 		p->steps = r.nstep;
@@ -36,7 +36,7 @@ lookup_weight(const Solve *s, const Op *o)
 	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
 	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
 
-	if (bits < 3 && !s->sol->spread[index->id]) /* codes to places of four bits */
+	if (bits < 3 && !s->sol->bit_order[index->id]) /* codes to slots of four bits */
 		four += bits == 2 ? 3 : 6;
 	return four / 4;
 }

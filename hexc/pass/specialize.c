@@ -1,4 +1,4 @@
-/* version.c - pass version: wide stores where a run-time size decides whether they are possible.
+/* specialize.c - pass specialize: wide stores where a run-time size decides whether they are possible.
  *
  * A row of C[M, N] starts at a multiple of 16 bytes only if N is a multiple of 8 (f16).  The program need not
  * promise that: a store whose width only such sizes limit is made twice,
@@ -93,7 +93,7 @@ split(Kernel *k, Op *store, const Op *view, const Limits *l, int64_t vec)
 }
 
 bool
-pass_version(Kernel *k)
+pass_specialize(Kernel *k)
 {
 	bool changed = false;
 	OpWalk w;

@@ -1,4 +1,4 @@
-/* lower_say.c - print and assert.
+/* lower_message.c - print and assert.
  *
  * The IR prints scalars.  A tile goes to shared memory, and loops over its indices print one line for each
  * element, in order; an assertion about a tile is one about the place of its first element that fails. */
@@ -19,7 +19,7 @@ typedef struct Say {
 } Say;
 
 Value
-lower_say_value(Lower *l, const Expr *e)
+lower_message_value(Lower *l, const Expr *e)
 {
 	diag_error(l->diag, e->src, "`%s` gives no value: write it as a statement", e->name);
 	return value_none();
@@ -31,7 +31,7 @@ printable(Lower *l, Src src, Val *x)
 {
 	Type t = x->type;
 
-	if (say_takes(x->type.dtype))
+	if (message_takes(x->type.dtype))
 		return x;
 	t.dtype = dtype_accumulator(t.dtype);
 	return put1(l, O_cast, src, x, t);
@@ -127,7 +127,7 @@ print_tiles(Lower *l, const Say *s)
 			continue;
 		x.v = printable(l, src, x.v);
 		t.dtype = x.v->type.dtype;
-		x.v = lower_spread(l, src, x, t);
+		x.v = lower_broadcast_to(l, src, x, t);
 		tile[i] = lower_stage(l, src, &x).v;
 	}
 	for (int d = 0; d < rank; d++)
@@ -175,7 +175,7 @@ join_tiles(Lower *l, Say *s, bool *any)
 }
 
 static void
-say_print(Lower *l, const Expr *e)
+message_print(Lower *l, const Expr *e)
 {
 	Say s = { .e = e, .n = e->narg - 1 };
 	Val *in[CALL_ARG_MAX];
@@ -184,7 +184,7 @@ say_print(Lower *l, const Expr *e)
 
 	if (!read_text(l, e, 0, &s.text))
 		return;
-	want = say_operands(s.text);
+	want = message_operands(s.text);
 	if (want != s.n) {
 		diag_error(l->diag, e->arg[0]->src,
 		           want < 0 ? "a brace stands alone: a value's place is {}, a brace is {{ or }}"
@@ -276,7 +276,7 @@ assert_tile(Lower *l, const Expr *e, const char *text, const Value *cond)
 }
 
 static void
-say_assert(Lower *l, const Expr *e)
+message_assert(Lower *l, const Expr *e)
 {
 	Operand c;
 	const char *text;
@@ -304,7 +304,7 @@ say_assert(Lower *l, const Expr *e)
 }
 
 bool
-lower_say(Lower *l, const Expr *e)
+lower_message(Lower *l, const Expr *e)
 {
 	bool print = strcmp(e->name, "print") == 0;
 
@@ -313,8 +313,8 @@ lower_say(Lower *l, const Expr *e)
 	if (!check_mode(l, MODE_BODY, e->src, print ? "`print`" : "`assert`"))
 		return true;
 	if (print)
-		say_print(l, e);
+		message_print(l, e);
 	else
-		say_assert(l, e);
+		message_assert(l, e);
 	return true;
 }

@@ -1,4 +1,4 @@
-/* pipeline_ahead.c - loads from global memory to registers, made one iteration ahead.
+/* pipeline_prefetch.c - loads from global memory to registers, made one iteration ahead.
  *
  * The tile of this iteration and that of the next are both in registers from the place of the load to the
  * last need of this one.  So where most of an iteration's products lie outside of the time in which a tile is
@@ -19,7 +19,7 @@ zero_tile(Block *b, Op *at, const Type *t, Src src)
 
 /* The load for counter value iv, if it is below the loop's end, else zeros. */
 static Val *
-load_ahead(const Pipe *p, const Ahead *h, Block *b, Op *at, Val *iv)
+prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 {
 	Src src = h->load->src;
 	const Type *t = &h->load->out[0]->type;
@@ -138,34 +138,35 @@ load_place(const Pipe *p, const Needs *n, const Val *tile)
 /* ---- the loop ------------------------------------------------------------------------------------- */
 
 void
-ahead_first(Pipe *p)
+prefetch_first(Pipe *p)
 {
-	for (int i = 0; i < p->nahead; i++)
-		p->ahead[i].first = load_ahead(p, &p->ahead[i], p->loop->parent, p->loop, p->loop->in[0]);
+	for (int i = 0; i < p->nprefetch; i++)
+		p->prefetch[i].first =
+			prefetch_load(p, &p->prefetch[i], p->loop->parent, p->loop, p->loop->in[0]);
 }
 
 void
-ahead_carry(Pipe *p, Op *start)
+prefetch_carry(Pipe *p, Op *start)
 {
 	Val *iv;
 	Needs n;
 
 	find_needs(p, &n);
-	for (int i = 0; i < p->nahead; i++) {
-		Op *at = load_place(p, &n, p->ahead[i].load->out[0]);
+	for (int i = 0; i < p->nprefetch; i++) {
+		Op *at = load_place(p, &n, p->prefetch[i].load->out[0]);
 
 		at = at ? at : start;
-		p->ahead[i].now = pipe_carry(p, p->ahead[i].first);
+		p->prefetch[i].now = pipe_carry(p, p->prefetch[i].first);
 		iv = pipe_counter(p, p->body, at, p->body->arg[0], 1);
-		pipe_carry_next(p, load_ahead(p, &p->ahead[i], p->body, at, iv));
+		pipe_carry_next(p, prefetch_load(p, &p->prefetch[i], p->body, at, iv));
 	}
 }
 
 void
-ahead_replace(Pipe *p)
+prefetch_replace(Pipe *p)
 {
-	for (int i = 0; i < p->nahead; i++) {
-		val_replace(p->k, p->ahead[i].load->out[0], p->ahead[i].now);
-		op_unlink(p->ahead[i].load);
+	for (int i = 0; i < p->nprefetch; i++) {
+		val_replace(p->k, p->prefetch[i].load->out[0], p->prefetch[i].now);
+		op_unlink(p->prefetch[i].load);
 	}
 }

@@ -1,5 +1,5 @@
-/* spread.c - the order in which words hold the bits of a narrow tile: what those who read it like. */
-#include "hexc/ir/spread.h"
+/* bit_order.c - the order in which words hold the bits of a narrow tile: what those who read it like. */
+#include "hexc/ir/bit_order.h"
 #include "infer/base/model.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
@@ -14,20 +14,20 @@ cast_likes(const Solve *s, const Op *o, bool packed)
 	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), wide = lane <= 8 ? 8 : 16, best = 0;
 	const DTypeInfo *from = &dtype_info[o->in[0]->type.dtype], *to = &dtype_info[o->out[0]->type.dtype];
 	/* of 8 and 16 the first that will do; for floats 4, and the one for their fields */
-	int order[4] = { wide, 24 - wide, 4, SPREAD_HALF + to->man - from->man };
+	int order[4] = { wide, 24 - wide, 4, ORDER_HALF + to->man - from->man };
 	bool whole = is_pow2(bits), half = packed && lane == 16 && from->kind == K_flt;
 	double least = 1e9;
 
-	if (whole && cast_price(s, o, 0)->any)
-		least = cast_price(s, o, 0)->steps + cast_price(s, o, 0)->last;
+	if (whole && cast_cost(s, o, 0)->any)
+		least = cast_cost(s, o, 0)->steps + cast_cost(s, o, 0)->last;
 	if (lane > 16 && whole)
 		return 0;
 	for (int i = 0; i < (half ? 4 : 2); i++) {
-		const CastPrice *p;
+		const CastCost *p;
 
-		if ((i == 1 && best) || !spread_valid(bits, order[i]))
+		if ((i == 1 && best) || !bit_order_valid(bits, order[i]))
 			continue;
-		p = cast_price(s, o, order[i]);
+		p = cast_cost(s, o, order[i]);
 		if (bits < order[i] && p->any && p->steps + p->last < least) {
 			least = p->steps + p->last;
 			best = order[i];
@@ -36,7 +36,7 @@ cast_likes(const Solve *s, const Op *o, bool packed)
 	return best;
 }
 
-/* The spread that all readers of a narrow tile like, packed or not; -1 not asked yet. */
+/* The bit order that all readers of a narrow tile like, packed or not; -1 not asked yet. */
 static int
 liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 {
@@ -60,30 +60,30 @@ liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 }
 
 int
-spread_liked(const Solve *s, const Val *v)
+bit_order_liked(const Solve *s, const Val *v)
 {
-	int spread = liked(s, v, CHAIN_DEPTH, -1, false);
+	int bit_order = liked(s, v, CHAIN_DEPTH, -1, false);
 	Recipe *r = NEW(s->arena, Recipe);
-	DType to = spread == 16 ? D_f16 : D_i8;
+	DType to = bit_order == 16 ? D_f16 : D_i8;
 	unsigned have = s->k->unit->target->features;
 
-	return spread > 0 && recipe_make(r, v->type.dtype, spread, to, have) ? spread : 0;
+	return bit_order > 0 && recipe_make(r, v->type.dtype, bit_order, to, have) ? bit_order : 0;
 }
 
 int
-spread_liked_packed(const Solve *s, const Val *v, int so_far)
+bit_order_liked_packed(const Solve *s, const Val *v, int so_far)
 {
 	return liked(s, v, CHAIN_DEPTH, so_far, true);
 }
 
 void
-spread_tile(Solve *s, const Val *v, int spread)
+bit_order_set(Solve *s, const Val *v, int bit_order)
 {
-	s->sol->spread[v->id] = spread;
+	s->sol->bit_order[v->id] = bit_order;
 	for (int i = 0; i < s->nuse[v->id]; i++) {
 		const Op *o = s->use[v->id][i].op;
 
 		if (o->code == O_transpose || o->code == O_reshape)
-			spread_tile(s, o->out[0], spread);
+			bit_order_set(s, o->out[0], bit_order);
 	}
 }

@@ -1,4 +1,4 @@
-/* across.c - reductions over several warps.
+/* reduce_warps.c - reductions over several warps.
  *
  * Each warp has its part of every result it knows of; a staging tile holds the parts, of the result's
  * shape but for the reduced dim, where the warps stand.  One lane writes a part, and all threads that want
@@ -48,15 +48,15 @@ accesses(const Solve *s, const Layout *l, int vec)
 	return (double)(layout_cosize(l, AX_reg) / vec * s->k->warps);
 }
 
-Pick *
-reduction(Solve *s, const Op *o, Res *res)
+Lowering *
+lowering_reduce(Solve *s, const Op *o, Res *res)
 {
-	const Layout *in = operand(s, o, 0), *out = result(s, o, 0);
+	const Layout *in = operand_layout(s, o, 0), *out = result_layout(s, o, 0);
 	int dim = (int)IMM(o, dim);
 	int64_t warps = layout_extent_on(in, dim, AX_warp);
 	Type t = o->out[0]->type;
 	Layout *w = NEW(s->arena, Layout);
-	Pick *best = NEW(s->arena, Pick);
+	Lowering *best = NEW(s->arena, Lowering);
 	Res least = { 0 };
 
 	best->inst = "reduce_shuffle";
@@ -66,16 +66,16 @@ reduction(Solve *s, const Op *o, Res *res)
 	t.shape[dim] = warps;
 	for (int by_result = 1; by_result >= 0; by_result--) {
 		Layout *r = NEW(s->arena, Layout);
-		Pick *p = NEW(s->arena, Pick);
+		Lowering *p = NEW(s->arena, Lowering);
 		Res own = { 0 };
 		int64_t waves[2];
 
 		BUG_IF(s->arena, !writers(w, in, out, dim) || !readers(r, out, dim, warps, by_result));
 		p->inst = "reduce_shared";
-		stage(s, &t, w, r, false, p, waves);
+		lowering_staged(s, &t, w, r, false, p, waves);
 		p->map = w;
 		p->map2 = r;
-		price_conversion(s, p, 0, 0, waves, accesses(s, w, p->vec) + accesses(s, r, p->vec2), &own);
+		cost_conversion(s, p, 0, 0, waves, accesses(s, w, p->vec) + accesses(s, r, p->vec2), &own);
 		if (by_result || res_cycles(&own) < res_cycles(&least)) {
 			best = p;
 			least = own;

@@ -1,8 +1,8 @@
-/* price.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of each
- * unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
+/* cost_block.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of
+ * each unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
  * is. */
 #include "hexc/ir/sparse.h"
-#include "hexc/ir/spread.h"
+#include "hexc/ir/bit_order.h"
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
 #include <string.h>
@@ -28,11 +28,11 @@ words_of(const Layout *l, int bits)
 }
 
 bool
-made_ahead(const Solve *s, const Op *o)
+is_prefetched(const Solve *s, const Op *o)
 {
-	const Pick *how = s->sol->mconv[o->id][0];
+	const Lowering *how = s->sol->mconv[o->id][0];
 
-	return s->ahead[o->id] && (!how || strcmp(how->inst, "rename") == 0);
+	return s->prefetched[o->id] && (!how || strcmp(how->inst, "rename") == 0);
 }
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
@@ -47,14 +47,14 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	/* instances differ by constants: the first stands for all;  rows other than the contiguous dim
 	 * never share a sector */
 	for (int lane = 0; lane < WARP_SIZE; lane++) {
-		Place p = { .at = { 0 } };
+		Coord p = { .at = { 0 } };
 		int64_t c[DIM_MAX] = { 0 }, key;
 		int j;
 
 		p.at[AX_lane] = lane;
 		if (write && !layout_first_replica(map, lane, 0))
 			continue;
-		layout_coord(map, &p, c);
+		layout_index(map, &p, c);
 		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
 		for (int d = 0; d < map->ndim; d++)
 			if (d != unit)
@@ -123,7 +123,7 @@ own_part(const Solve *s, const Op *view)
 }
 
 static void
-price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Pick *p, Res *r)
+cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Lowering *p, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) *
@@ -142,18 +142,18 @@ price_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, con
 		rate = l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
 	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
-	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !made_ahead(s, o))
+	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
 		r->wait = s->rates->l2_wait;
 }
 
 static void
-price_memory(const Solve *s, const Op *o, Res *r)
+cost_memory(const Solve *s, const Op *o, Res *r)
 {
-	const Pick *p = s->sol->pick[o->id];
+	const Lowering *p = s->sol->lowering[o->id];
 	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
 	                                                                  : o->in[1];
-	const Layout *map = p->map ? p->map : o->code == O_load ? result(s, o, 0)
-	                                                        : operand(s, o, 0);
+	const Layout *map = p->map ? p->map : o->code == O_load ? result_layout(s, o, 0)
+	                                                        : operand_layout(s, o, 0);
 	const Instr *in = instr_find(p->inst);
 	int bits = dtype_info[mem->type.dtype].bits, pieces = dtype_pieces(mem->type.dtype);
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * s->k->warps;
@@ -166,12 +166,12 @@ price_memory(const Solve *s, const Op *o, Res *r)
 	}
 	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
-	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their places, or back */
+	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their slots, or back */
 		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
 	if (mem->type.space == S_global) {
-		if (o->code == O_load && made_ahead(s, o))
+		if (o->code == O_load && is_prefetched(s, o))
 			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
-		price_global(s, o, mem, map, p, r);
+		cost_global(s, o, mem, map, p, r);
 	} else {
 		r->latency += (double)s->rates->shared_wait / SHARED_OVERLAP;
 	}
@@ -196,10 +196,10 @@ alu_weight(const Op *o)
 		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? FLOAT_DIV_STEPS : INT_DIV_STEPS;
 	case O_mod:
 		return MOD_STEPS;
-	case O_expand:
+	case O_sparse_expand:
 		return EXPAND_STEPS;
 	case O_unpack:
-	case O_hold:
+	case O_pin:
 	case O_relayout:
 	case O_transpose:
 	case O_slice:
@@ -243,21 +243,21 @@ is_reduce(const Op *o)
 
 /* Casts: from narrow types by their recipe, or element by element; others have an instruction. */
 static void
-price_cast(const Solve *s, const Op *o, Res *r)
+cost_cast(const Solve *s, const Op *o, Res *r)
 {
 	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
-	int64_t regs = layout_cosize(result(s, o, 0), AX_reg);
-	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_place(to), 32));
-	const CastPrice *p;
+	int64_t regs = layout_cosize(result_layout(s, o, 0), AX_reg);
+	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_slot_bits(to), 32));
+	const CastCost *p;
 
 	if (dtype_info[from].bits > 8 && to != D_bool) {
 		r->unit[R_alu] += words * WARP_SIZE / s->rates->cvt;
 		r->unit[R_issue] += words / ISSUE_RATE;
 		return;
 	}
-	p = cast_price(s, o, s->sol->spread[o->in[0]->id]);
+	p = cast_cost(s, o, s->sol->bit_order[o->in[0]->id]);
 	if (p->any) {
-		double groups = n * (double)regs / SPREAD_GROUP;
+		double groups = n * (double)regs / BIT_GROUP;
 		arithmetic(s, r, D_i32, groups * p->steps);
 		arithmetic(s, r, to, groups * p->last);
 		return;
@@ -266,29 +266,29 @@ price_cast(const Solve *s, const Op *o, Res *r)
 }
 
 static void
-price_elements(const Solve *s, const Op *o, Res *r)
+cost_elements(const Solve *s, const Op *o, Res *r)
 {
-	const Layout *l = is_reduce(o) ? operand(s, o, 0) : result(s, o, 0);
+	const Layout *l = is_reduce(o) ? operand_layout(s, o, 0) : result_layout(s, o, 0);
 	DType d = o->out[0]->type.dtype;
 	double n = s->k->warps, elems = n * (double)layout_cosize(l, AX_reg);
 
 	if (o->code == O_cast) {
-		price_cast(s, o, r);
+		cost_cast(s, o, r);
 		return;
 	}
 	if (o->code == O_lookup) {
 		arithmetic(s, r, D_i32, elems * lookup_weight(s, o));
 		return;
 	}
-	arithmetic(s, r, d, n * (double)words_of(l, dtype_place(d)) * alu_weight(o));
+	arithmetic(s, r, d, n * (double)words_of(l, dtype_slot_bits(d)) * alu_weight(o));
 	r->unit[R_mufu] += elems * mufu_weight(o) * WARP_SIZE / s->rates->mufu;
 	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
 }
 
 static void
-price_dot(const Solve *s, const Op *o, Res *r)
+cost_dot(const Solve *s, const Op *o, Res *r)
 {
-	const Instr *in = s->sol->pick[o->id] ? instr_find(s->sol->pick[o->id]->inst) : NULL;
+	const Instr *in = s->sol->lowering[o->id] ? instr_find(s->sol->lowering[o->id]->inst) : NULL;
 	const int64_t *c = o->out[0]->type.shape;
 	const Layout *lc = s->sol->val[o->out[0]->id];
 	double work = (double)c[0] * (double)c[1] * (double)dot_k(o);
@@ -296,8 +296,8 @@ price_dot(const Solve *s, const Op *o, Res *r)
 	work *= (double)layout_replicas(lc); /* warps that repeat the work */
 	if (dot_is_sparse(o)) {
 		bool one = o->in[3]->type.dtype == D_u1;
-		int64_t words = words_of(operand(s, o, 3), bits_of(o->in[3]));
-		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? SPREAD_STEPS : ORDER_STEPS));
+		int64_t words = words_of(operand_layout(s, o, 3), bits_of(o->in[3]));
+		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? WIDEN_STEPS : ORDER_STEPS));
 	}
 	if (in && in->kind != IK_fma) {
 		double instances = work / ((double)in->m * in->n * in->k);
@@ -312,9 +312,9 @@ price_dot(const Solve *s, const Op *o, Res *r)
 /* ---- between lanes and warps ----------------------------------------------------------------- */
 
 static void
-price_reduce(const Solve *s, const Op *o, Res *r)
+cost_reduce(const Solve *s, const Op *o, Res *r)
 {
-	const Layout *in = operand(s, o, 0);
+	const Layout *in = operand_layout(s, o, 0);
 	int d = (int)IMM(o, dim), bits = dtype_info[o->out[0]->type.dtype].bits;
 	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
 
@@ -327,7 +327,7 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 				r->latency += SHUFFLE_CLOCKS;
 			}
 		} else if (g.it->axis == AX_warp) {
-			/* parts: across.c */
+			/* parts: reduce_warps.c */
 			arithmetic(s, r, o->out[0]->type.dtype, words * (double)g.it->extent);
 		}
 	}
@@ -335,9 +335,9 @@ price_reduce(const Solve *s, const Op *o, Res *r)
 
 /* Elements that cross a lane take one shuffle, or two where the row before may be meant, and a choice. */
 static void
-price_shift(const Solve *s, const Op *o, Res *r)
+cost_shift(const Solve *s, const Op *o, Res *r)
 {
-	const Layout *l = result(s, o, 0);
+	const Layout *l = result_layout(s, o, 0);
 	int d = (int)IMM(o, dim);
 	DimLine line;
 	double n, cross;
@@ -355,9 +355,9 @@ price_shift(const Solve *s, const Op *o, Res *r)
 }
 
 void
-price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, const int64_t *waves,
-                 double accesses,
-                 Res *r)
+cost_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,
+                double accesses,
+                Res *r)
 {
 	arithmetic(s, r, D_i32, steps);
 	r->unit[R_smem] += shuffles;
@@ -372,24 +372,24 @@ price_conversion(const Solve *s, const Pick *p, double shuffles, double steps, c
 }
 
 void
-price(Solve *s, Op *o)
+cost_op(Solve *s, Op *o)
 {
 	Res *r = &s->sol->res[o->id];
 
 	if (o->code == O_load && o->out[0]->type.space == S_scalar)
 		r->latency += o->in[0]->type.space == S_global ? s->rates->l2_wait : s->rates->shared_wait;
 	else if (o->code == O_load || o->code == O_store || o->code == O_copy)
-		price_memory(s, o, r);
+		cost_memory(s, o, r);
 	else if (o->code == O_dot)
-		price_dot(s, o, r);
+		cost_dot(s, o, r);
 	else if (o->code == O_shift)
-		price_shift(s, o, r);
+		cost_shift(s, o, r);
 	else if (o->code == O_barrier)
 		r->latency += BARRIER_CLOCKS;
 	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_is(o, F_PURE))
-		price_elements(s, o, r);
+		cost_elements(s, o, r);
 	if (o->code == O_barrier)
 		r->barrier = true;
 	if (is_reduce(o))
-		price_reduce(s, o, r);
+		cost_reduce(s, o, r);
 }

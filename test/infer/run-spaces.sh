@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tiles of which the program does not say where they live (places/*.hexc): every choice that was searched is right on
+# Tiles of which the program does not say where they live (spaces/*.hexc): every choice that was searched is right on
 # the simulator, on all targets; the list is the same from run to run, and through the text form of the IR; the best
-# choice is the one that `// places:` names.  Without their spaces, a GEMM and products with packed weights execute what
+# choice is the one that `// spaces:` names.  Without their spaces, a GEMM and products with packed weights execute what
 # the examples do.  By default every 13th candidate of each target; FULL=1 tries them all.
 set -u
 . test/script.sh
@@ -11,12 +11,12 @@ ran=0
 
 # ---- every choice is right ----------------------------------------------------------------------------------
 
-for f in "$here"/places/*.hexc; do
+for f in "$here"/spaces/*.hexc; do
 	args=
 	for a in $(sed -n '1s|^// run: ||p' "$f"); do
 		args="$args --arg $a"
 	done
-	want=$(sed -n 's|^// places: ||p' "$f")
+	want=$(sed -n 's|^// spaces: ||p' "$f")
 	"$HEXC" --emit-ptx "$f" --candidate 1 -o "$dir/ptx" && "$HEXC" --emit-ptx "$f" --candidate 1 --paranoid -o "$dir/again" &&
 		cmp -s "$dir/ptx" "$dir/again" || fail "$f: other PTX by way of the IR's text"
 	for arch in sm_75 sm_80 sm_86 sm_89 sm_90a; do

@@ -1,4 +1,4 @@
-/* say.c - print and assert: calls of what the device's runtime has for printf and assert.
+/* message.c - print and assert: calls of what the device's runtime has for printf and assert.
  *
  * One thread of the block does it, so that every print is one line and lines come in the order of the
  * program.  vprintf takes the format and the address of the arguments, each at its own alignment, floats as
@@ -71,9 +71,9 @@ format_of(Gen *g, const Op *o)
 	Piece p;
 	bool bad;
 
-	while (say_next(o->text, &at, &p, &bad)) {
+	while (message_next(o->text, &at, &p, &bad)) {
 		if (!p.text)
-			text_printf(&t, "%s", say_format(o->in[in++]->type.dtype));
+			text_printf(&t, "%s", message_format(o->in[in++]->type.dtype));
 		for (size_t i = 0; p.text && i < p.n; i++)
 			text_add(&t, p.text[i] == '%' ? "%%" : p.text + i, p.text[i] == '%' ? 2 : 1);
 	}

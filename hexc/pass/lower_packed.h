@@ -1,6 +1,6 @@
-/* packed.h - inside packed*.c: what readers of a packed tensor want of its blocks. */
-#ifndef HEXC_PACKED_H
-#define HEXC_PACKED_H
+/* lower_packed.h - inside packed*.c: what readers of a packed tensor want of its blocks. */
+#ifndef HEXC_LOWER_PACKED_H
+#define HEXC_LOWER_PACKED_H
 #include "hexc/ir/pack.h"
 
 /* What the slices of a tensor have in common. */

@@ -1,5 +1,5 @@
-/* places.c - the outermost loop of the search: tiles whose place is free.  Shared memory and registers are
- * both tried, and what is found of every choice is ranked in one list.  Where instructions that skip the
+/* space_search.c - the outermost loop of the search: tiles whose space is free.  Shared memory and registers
+ * are both tried, and what is found of every choice is ranked in one list.  Where instructions that skip the
  * zeros of sparse tiles are found, products without them are tried as well.
  *
  * Up to FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of these
@@ -14,13 +14,13 @@ typedef struct Places {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
-	Cands *tried[2 * TRIED];
+	Candidates *tried[2 * TRIED];
 	int n;
 	int best; /* of those tried */
 } Places;
 
 static const Spaces *
-spaces_of(const Cands *c)
+spaces_of(const Candidates *c)
 {
 	return c->solve->spaces;
 }
@@ -28,7 +28,7 @@ spaces_of(const Cands *c)
 static Spaces *
 spaces_new(const Places *p, const bool *registers, bool dense)
 {
-	FreeTile *tile = NEWN(p->arena, FreeTile, p->v->n);
+	SpaceChoice *tile = NEWN(p->arena, SpaceChoice, p->v->n);
 	Spaces *s = NEW(p->arena, Spaces);
 
 	for (int t = 0; t < p->v->n; t++) {
@@ -44,7 +44,7 @@ static bool
 try_one(Places *p, const bool *registers, bool dense)
 {
 	Kernel *k = p->v->make(p->v->user, registers, dense, p->alone);
-	Cands *c;
+	Candidates *c;
 
 	if (!k)
 		return false;
@@ -151,12 +151,12 @@ show(const Places *p, const Spaces *s, bool *registers)
 	return p->v->make(p->v->user, registers, s->dense, true) != NULL;
 }
 
-Cands *
-places_choose(Unit *u, const Variants *v)
+Candidates *
+space_search(Unit *u, const Variants *v)
 {
 	Places p = { .v = v, .arena = u->arena, .alone = v->n == 0 && !v->sparse };
 	bool *registers = NEWN(u->arena, bool, v->n);
-	Cands *c;
+	Candidates *c;
 
 	if (!(v->n <= FEW ? try_all : try_some)(&p, registers))
 		return NULL;

@@ -1,0 +1,172 @@
+/* describe.c - what tells the solutions of a kernel apart: how dots are done, how each memory is accessed,
+ * how shared tiles are swizzled. */
+#include "infer/search.h"
+#include <string.h>
+
+static bool
+is_access(const Op *o)
+{
+	return o->code == O_load || o->code == O_store || o->code == O_copy;
+}
+
+static Val *
+memory_of(const Op *o)
+{
+	return view_root(o->code == O_load ? o->in[0] : o->in[1]);
+}
+
+void
+find_told(Solve *s)
+{
+	/* by id of memory, a bit for each kind of access: prologues repeat what the loop does */
+	uint8_t *told = NEWN(s->arena, uint8_t, s->k->nval + 1);
+
+	s->told = NEWN(s->arena, Op *, s->norder + 1);
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+		uint8_t kind = o->code == O_load ? 1 : o->code == O_store ? 2 : 4, *had;
+
+		if (!is_access(o) || *(had = &told[memory_of(o)->id]) & kind)
+			continue;
+		*had |= kind;
+		s->told[s->ntold++] = o;
+	}
+}
+
+/* How what o loads or stores is converted; NULL: it is not. */
+static const Lowering *
+converted_by(const Solution *sol, const Op *o)
+{
+	if (o->code == O_load)
+		return sol->mconv[o->id][0];
+	return o->code == O_store ? sol->conv[o->id][0] : NULL;
+}
+
+static Swizzle
+swizzle_of(const Solution *sol, const Op *alloc)
+{
+	const Layout *l = sol->val[alloc->out[0]->id];
+
+	return l ? l->swizzle : (Swizzle){ 0, 0, 0 };
+}
+
+/* ---- alike ---------------------------------------------------------------------------------------- */
+
+static bool
+same_dot(const DotChoice *a, const DotChoice *b)
+{
+	return a->inst == b->inst && a->swap == b->swap && a->wm == b->wm && a->wn == b->wn &&
+	       a->run == b->run && a->mix[0] == b->mix[0] && a->mix[1] == b->mix[1];
+}
+
+static bool
+same_name(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool
+same_pick(const Lowering *a, const Lowering *b)
+{
+	return a == b || (a && b && same_name(a->inst, b->inst) && same_name(a->wr, b->wr) &&
+	                  same_name(a->rd, b->rd));
+}
+
+static bool
+same_swizzle(Swizzle a, Swizzle b)
+{
+	return (!a.bits && !b.bits) || (a.bits == b.bits && a.base == b.base && a.shift == b.shift);
+}
+
+bool
+same_choices(const Solve *s, const Solution *a, const Solution *b)
+{
+	for (int i = 0; i < s->ndot; i++)
+		if (!same_dot(a->plan.dot[i], b->plan.dot[i]))
+			return false;
+	for (int i = 0; i < s->ntold; i++) {
+		const Op *o = s->told[i];
+
+		if (!same_pick(a->lowering[o->id], b->lowering[o->id]) ||
+		    (a->lowering[o->id] && !same_pick(converted_by(a, o), converted_by(b, o))))
+			return false;
+	}
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_alloc &&
+		    !same_swizzle(swizzle_of(a, s->order[i]), swizzle_of(b, s->order[i])))
+			return false;
+	return true;
+}
+
+/* ---- in words --------------------------------------------------------------------------------------- */
+
+static const char *
+name_of(const char *name)
+{
+	return name ? name : "tile";
+}
+
+static void
+space_words(Text *t, const Spaces *s)
+{
+	for (int i = 0; i < s->n; i++)
+		text_printf(t, "%s%s %s", i ? ", " : "", name_of(s->tile[i].name),
+		            s->tile[i].registers ? "registers" : "shared");
+}
+
+static void
+dot_words(Text *t, const DotChoice *c, const char *sep)
+{
+	text_printf(t, "%s%s%s warps %dx%d", sep, c->inst->name, c->swap ? " swapped" : "", c->wm, c->wn);
+	if (c->order)
+		text_printf(t, " k by %lld", (long long)c->run);
+	for (int side = 0; side < 2; side++)
+		if (c->side[side])
+			text_printf(t, " %c by %lld", "mn"[side], (long long)c->mix[side]);
+}
+
+/* What a conversion is, with the rows by which a staging tile is written and read. */
+static void
+conversion_words(Text *t, const char *how, const Lowering *p)
+{
+	text_printf(t, "%s%s", how, p->inst);
+	if (p->wr || p->rd)
+		text_printf(t, " (%s%s%s)", p->wr ? p->wr : "", p->wr && p->rd ? ", " : "",
+		            p->rd ? p->rd : "");
+}
+
+static void
+access_words(Text *t, const Solution *sol, const Op *o)
+{
+	const Lowering *p = sol->lowering[o->id], *conv = converted_by(sol, o);
+
+	if (!p)
+		return;
+	text_printf(t, "%s%s%s %s", t->n ? "; " : "", o->code == O_load ? "" : "to ",
+	            name_of(memory_of(o)->name), p->inst ? p->inst : "-");
+	if (conv)
+		conversion_words(t, o->code == O_load ? "+" : " via ", conv);
+}
+
+const char *
+solution_describe(const Solve *s, const Solution *sol)
+{
+	Text t = { .arena = s->arena };
+
+	text_printf(&t, "%s", "");
+	space_words(&t, s->spaces);
+	for (int i = 0; i < s->ndot; i++)
+		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");
+	for (int i = 0; i < s->ntold; i++)
+		access_words(&t, sol, s->told[i]);
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+
+		if (o->code == O_alloc && swizzle_of(sol, o).bits) {
+			Swizzle w = swizzle_of(sol, o);
+			text_printf(&t, "; %s swizzle<%d,%d,%d>", name_of(o->out[0]->name), w.bits, w.base,
+			            w.shift);
+		}
+	}
+	return t.s;
+}
