@@ -2,19 +2,18 @@
  * are both tried, and what is found of every choice is ranked in one list.  Where instructions that skip the
  * zeros of sparse tiles are found, products without them are tried as well.
  *
- * Up to FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of these
- * with one tile at a time changed, largest first; a change that pays stays. */
+ * Up to SPACES_FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of
+ * these with one tile at a time changed, largest first; a change that pays stays. */
 #include "hexc/ir/sparse.h"
+#include "infer/base/model.h"
 #include "infer/search.h"
 #include <string.h>
-
-enum { FEW = 2, TRIED = 8 };
 
 typedef struct Places {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
-	Candidates *tried[2 * TRIED];
+	Candidates *tried[2 * SPACES_TRIED];
 	int n;
 	int best; /* of those tried */
 } Places;
@@ -133,7 +132,7 @@ try_some(Places *p, bool *registers)
 	memset(registers, true, (size_t)n * sizeof *registers);
 	if (!try(p, registers))
 		return false;
-	while (p->n < TRIED && (tile = next_tile(p->v, changed)) >= 0) {
+	while (p->n < SPACES_TRIED && (tile = next_tile(p->v, changed)) >= 0) {
 		places_of(spaces_of(p->tried[p->best]), registers);
 		registers[tile] = !registers[tile];
 		changed[tile] = true;
@@ -158,7 +157,7 @@ space_search(Unit *u, const Variants *v)
 	bool *registers = NEWN(u->arena, bool, v->n);
 	Candidates *c;
 
-	if (!(v->n <= FEW ? try_all : try_some)(&p, registers))
+	if (!(v->n <= SPACES_FEW ? try_all : try_some)(&p, registers))
 		return NULL;
 	c = cands_join(p.tried, p.n);
 	if (c && !p.alone && v->show && !show(&p, spaces_of(c), registers))

@@ -42,6 +42,21 @@ if [ -f examples/gemm_w4a16.hexc ]; then
 		}' "$dir/readme" examples/gemm_w4a16.hexc || fail "README.md: its program is not a part of examples/gemm_w4a16.hexc"
 fi
 
+# The program in C in the README compiles, and files that it names are there.
+sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' >"$dir/readme.c"
+[ -s "$dir/readme.c" ] || fail "README.md: no program in C"
+"${CC:-cc}" -std=c11 -Wall -Wextra -Werror -I. -fsyntax-only "$dir/readme.c" || fail "README.md: its program in C does not compile"
+for f in $(grep -oE '\b(taskmap|hexc|infer|ptxgen|lib|examples|test|scripts)/[A-Za-z0-9_./-]*[A-Za-z0-9_]' README.md CONTRIBUTING.md -h | grep -v '^hexc/PROG' | LC_ALL=C sort -u); do
+	case $f in test/DIR/* | test/gpu/NAME.json) continue ;; esac
+	[ -e "$f" ] || ls "$f"* >/dev/null 2>&1 || fail "README.md or CONTRIBUTING.md: there is no $f"
+done
+
+# Prose is at most 118 columns wide; tables, programs and commands may be wider.
+for md in $(git ls-files '*.md'); do
+	awk '/^```/ { code = !code } !code && !/^\|/ && !/^    / { print FNR ": " $0 }' "$md" | LC_ALL=C.UTF-8 grep -E '^[0-9]+: .{119}' >"$dir/wide" &&
+		fail "$md: over 118 columns: $(cut -c 1-60 "$dir/wide")"
+done
+
 # Links to files lead somewhere.
 # shellcheck disable=SC2044 # no blanks in our names
 for md in $(find . -name '*.md' ! -path './build*' ! -path './.git/*'); do

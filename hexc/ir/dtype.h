@@ -1,5 +1,6 @@
-/* dtype.h - element types: dtypes.def as data, and what follows from its columns.  As numbers: number.h.  A new
- * type is a row; what asks "is it type x?" instead of a column or a predicate has to be found and changed then. */
+/* dtype.h - element types: dtypes.def as data, and what follows from its columns.  As numbers: number.h.
+ * A new type is a row; what asks "is it type x?" instead of a column or a predicate has to be found
+ * and changed then. */
 #ifndef HEXC_DTYPE_H
 #define HEXC_DTYPE_H
 #include <stdbool.h>
@@ -57,7 +58,8 @@ bool dtype_is_narrow_float(DType d);
 bool dtype_has_pattern(DType d);
 /* Has it numbers past those of int64_t?  It travels as bit patterns then (u64). */
 bool dtype_past_i64(DType d);
-/* Does `dot` multiply elements of these types?  One type of numbers, or signed and unsigned integers of one size, or
+/* Does `dot` multiply elements of these types?  One type of numbers, or signed and unsigned integers of one
+ * size, or
  * the 8-bit floats that tensor cores take. */
 bool dtype_multiplies(DType a, DType b);
 /* What sums of it are added up in, and prints show it as. */

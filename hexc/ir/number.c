@@ -232,7 +232,8 @@ grid_of_code(DType d, unsigned code)
 	else if (e == all && codes == C_nan && m == (1 << man) - 1)
 		v = (double)NAN;
 	else if (e)
-		v = bits_double((uint64_t)(e - bias + DOUBLE_BIAS) << DOUBLE_MAN | (uint64_t)m << (DOUBLE_MAN - man));
+		v = bits_double((uint64_t)(e - bias + DOUBLE_BIAS) << DOUBLE_MAN |
+		                (uint64_t)m << (DOUBLE_MAN - man));
 	else
 		v = (double)m * bits_double((uint64_t)(1 - bias - man + DOUBLE_BIAS) << DOUBLE_MAN);
 	return bits_double(double_bits(v) | sign);

@@ -53,5 +53,5 @@ kernel_skip_zeros(Kernel *k, bool skip)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_sparse_expand)
-			o->imm[1] = !skip;
+			IMM_SET(o, dense, !skip);
 }

@@ -22,7 +22,7 @@ double lookup_weight(const Solve *s, const Op *o);
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 
-/* ---- cost_block.c --------------------------------------------------------------------------------- */
+/* ---- cost_op.c ------------------------------------------------------------------------------------ */
 void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
 /* Does nothing wait for load o before the next iteration?  A conversion would. */
 bool is_prefetched(const Solve *s, const Op *o);

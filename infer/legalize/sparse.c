@@ -31,18 +31,18 @@ static Val *
 again(Op *dot, Op *const *chain, int n, Val *x, bool casts)
 {
 	for (int i = n - 1; i >= 0; i--) {
+		bool cast = chain[i]->code == O_cast;
 		Type t = x->type;
 		Op *o;
 
-		if (chain[i]->code == O_cast && !casts)
+		if (cast && !casts)
 			continue;
-		if (chain[i]->code == O_cast)
+		if (cast)
 			t.dtype = chain[i]->out[0]->type.dtype;
-		else
-			for (int d = 0; d < 2; d++)
-				t.shape[d] = x->type.shape[IMM_AT(chain[i], perm, d)];
+		for (int d = 0; d < 2 && !cast; d++)
+			t.shape[d] = x->type.shape[IMM_AT(chain[i], perm, d)];
 		o = op_new(dot->parent, dot, chain[i]->code, chain[i]->src, 1, &x, 1, &t);
-		for (int d = 0; d < DIM_MAX; d++)
+		for (int d = 0; d < 2 && !cast; d++)
 			IMM_SET_AT(o, perm, d, IMM_AT(chain[i], perm, d));
 		x = o->out[0];
 	}

@@ -8,7 +8,7 @@
 const FileType gguf_types[] = {
 	/* name, dtype, number, elements and bytes of a block */
 #define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
-	{ gguf < 0 ? NULL : file, #name, gguf, 1, (bits + 7) / 8 }, /* 0 bytes would end the table */
+	{ gguf < 0 ? NULL : file, #name, gguf, 1, bits / 8 },
 #include "hexc/ir/dtypes.def"
 	{ "Q4_0", NULL, 2, 32, 18 },
 	{ "Q4_1", NULL, 3, 32, 20 },

@@ -179,8 +179,8 @@ fp8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			double mag = 0;
 
 			for (int q = 0; q < kb; q++) {
-				Sum d = sum_products(a, (int64_t)i * s->k + 128 * q, b, (int64_t)j * s->k + 128 * q,
-				            128);
+				Sum d = sum_products(a, (int64_t)i * s->k + 128 * q, b,
+				                     (int64_t)j * s->k + 128 * q, 128);
 				double f = sa->v[i * kb + q] * sb->v[j / 128 * kb + q];
 				o->v[at] += d.x * f;
 				mag += d.mag * f;
@@ -282,7 +282,8 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 			o->v[at] = d.x;
 			/* w - zero is exact but for e4m3's smallest; the product with the scale is rounded
 			 * once */
-			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * (2 * u * d.mag + sum_error(d.mag, s->k));
+			o->allow[at] =
+				ulp2(o->type, o->v[at]) + 1.01 * (2 * u * d.mag + sum_error(d.mag, s->k));
 		}
 	if (packed)
 		case_def(&c, "KMULT", s->k % BK ? 8 : BK);
@@ -368,8 +369,8 @@ convolution(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			Sum d;
 			if (y < 0 || y >= h || z < 0 || z >= w)
 				continue;
-			d = sum_products(x, (((int64_t)b * h + y) * w + z) * s->k, f, ((int64_t)n * 9 + r) * s->k,
-			        s->k);
+			d = sum_products(x, (((int64_t)b * h + y) * w + z) * s->k, f,
+			                 ((int64_t)n * 9 + r) * s->k, s->k);
 			o->v[at] += d.x;
 			mag += d.mag;
 		}

@@ -81,7 +81,8 @@ act8(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 			o->v[at] = d.x * sa->v[i];
 			/* sums of integers are exact, those of floats and of groups are not */
-			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * sum_error(d.mag * sa->v[i], BK + s->k / BK + 4);
+			o->allow[at] = ulp2(o->type, o->v[at]) +
+			               1.01 * sum_error(d.mag * sa->v[i], BK + s->k / BK + 4);
 		}
 	*ncand = case_run(&c, "gemm_wNa8", NULL, arch, cand);
 	case_end(&c);

@@ -92,7 +92,8 @@ double ulp2(const hexc_dtype *t, double x);
 /* Unit roundoff of f32, f16. */
 #define U32 0x1p-24
 #define U16 0x1p-11
-/* What sums that f32 tensor cores and f32 adders make of k terms may be off by, in any order, when the magnitudes
+/* What sums that f32 tensor cores and f32 adders make of k terms may be off by, in any order, when the
+ * magnitudes
  * add up to `mag`. */
 double sum_error(double mag, int64_t k);
 typedef struct Sum {

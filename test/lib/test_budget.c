@@ -12,7 +12,7 @@
 enum { ALL = 60, SAMPLE = 60 };
 
 static const char *const program[] = { "examples/gemm_f16.hexc", "examples/attention.hexc",
-	                               "test/infer/places/gemm.hexc",
+	                               "test/infer/spaces/gemm.hexc",
 	                               "test/infer/programs/carried.hexc" };
 
 typedef struct Patience {

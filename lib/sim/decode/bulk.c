@@ -63,7 +63,8 @@ completion(Dec *d, const BulkArg *a)
 static bool
 reduction(Dec *d, BulkArg *a)
 {
-	return (dec_atomic(d, &a->op) && a->op != AT_EXCH && a->op != AT_CAS) || dec_fail(d, "unknown operation");
+	return (dec_atomic(d, &a->op) && a->op != AT_EXCH && a->op != AT_CAS) ||
+	       dec_fail(d, "unknown operation");
 }
 
 static bool

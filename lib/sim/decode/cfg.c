@@ -92,7 +92,8 @@ find_edges(Cfg *g)
 	for (u32 i = 0; i < g->n; i++) {
 		Blk *b = &g->b[i];
 		Ins *in = &code[b->last];
-		b->succ = arena_alloc(&g->m->ptx.arena, (2 + (in->id == OP_brx ? in->branch.n : 0)) * sizeof(u32));
+		b->succ = arena_alloc(&g->m->ptx.arena,
+		                      (2 + (in->id == OP_brx ? in->branch.n : 0)) * sizeof(u32));
 		if (in->id == OP_bra)
 			edge(g, i, (u32)in->branch.target);
 		for (u32 k = 0; in->id == OP_brx && k < in->branch.n; k++)

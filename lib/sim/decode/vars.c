@@ -156,7 +156,8 @@ place_vars(sim_module *m)
 	for (u32 i = 0; i < m->ptx.nfn; i++)
 		m->ptx.fn[i]->addr = WIN_CODE + WIN_CODE_STEP * (i + 1);
 	for (u32 i = 0; i < m->ptx.nvar; i++)
-		if (m->ptx.var[i]->space == SIM_SPACE_SHARED && m->ptx.var[i]->user && !m->ptx.var[i]->user->entry)
+		if (m->ptx.var[i]->space == SIM_SPACE_SHARED && m->ptx.var[i]->user &&
+		    !m->ptx.var[i]->user->entry)
 			m->ptx.var[i]->used_func = true;
 	for (u32 k = 0; k < m->ptx.nfn; k++)
 		for (u32 i = 0; i < m->ptx.fn[k]->nst; i++)

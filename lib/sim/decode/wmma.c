@@ -62,8 +62,8 @@ dec_wmmamem(Dec *d)
 	k = in->mma.k;
 	t = d->ty[0];
 	for (size_t i = 0; i < COUNT_OF(shapes) && !found; i++)
-		if (is_shape(&shapes[i], m, n, k) &&
-		    (which == FRAG_C ? goes_with((PtxType)shapes[i].type, t) : shapes[i].type == type_family(t))) {
+		if (is_shape(&shapes[i], m, n, k) && (which == FRAG_C ? goes_with((PtxType)shapes[i].type, t)
+		                                                      : shapes[i].type == type_family(t))) {
 			found = true;
 			sm = shapes[i].sm;
 		}

@@ -232,7 +232,8 @@ exec_pbool(Warp *w, const Ins *in, u32 mask)
 			org = w->porg[in->ps];
 	}
 	if (op <= BOOL_XOR) {
-		u32 p = in->logic.p, b = pred_get(w, (s32)p, in->logic.neg), db = w->def ? w->pdef[p] : ALL_LANES;
+		u32 p = in->logic.p, b = pred_get(w, (s32)p, in->logic.neg),
+		    db = w->def ? w->pdef[p] : ALL_LANES;
 		if (w->def && mask & ~db && w->porg[p])
 			org = w->porg[p];
 		/* a false operand decides an and, a true one an or */

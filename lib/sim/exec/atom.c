@@ -131,7 +131,8 @@ rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 		bool idle;
 		if (m->op == AT_CAS)
 			c = lane_get(w, &in->s[1 + m->vec], l);
-		old = atom_rmw(a->p + i * m->ebytes, m->ebytes, m->op, (PtxType)in->type, b, c, a->al != NULL);
+		old = atom_rmw(a->p + i * m->ebytes, m->ebytes, m->op, (PtxType)in->type, b, c,
+		               a->al != NULL);
 		/* a comparison that fails, or 0 added, is a read: loops wait so */
 		idle = m->op == AT_CAS ? old != b : (m->op == AT_ADD || m->op == AT_OR) && !b;
 		w->cta->cl->effects += !idle;

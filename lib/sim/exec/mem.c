@@ -153,8 +153,8 @@ exec_ldparam(Warp *w, const Ins *in, u32 mask)
 	MemAccess acc;
 	int l;
 
-	if (!mem_access(w, in, low_lane(mask), SIM_SPACE_PARAM, addr, (u32)in->mem.ebytes * in->mem.vec, false,
-	                &acc))
+	if (!mem_access(w, in, low_lane(mask), SIM_SPACE_PARAM, addr, (u32)in->mem.ebytes * in->mem.vec,
+	                false, &acc))
 		return R_NEXT;
 	FOR_LANES(l, mask)
 		load_lane(w, in, l, acc.p);

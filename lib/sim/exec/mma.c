@@ -226,7 +226,8 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 	load_b(w, in, &f);
 	load_c(w, in, &f);
 	if (w->def) {
-		use_check(w, in, meta, mat_meta_lanes(f.k, (PtxType)in->mma.a, in->mma.selector), "sparsity metadata");
+		use_check(w, in, meta, mat_meta_lanes(f.k, (PtxType)in->mma.a, in->mma.selector),
+		          "sparsity metadata");
 		def_set(w, meta, ALL_LANES, ALL_LANES, 0);
 		taint_mma(w, in);
 	}

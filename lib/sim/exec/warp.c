@@ -169,7 +169,9 @@ exec_vote(Warp *w, const Ins *in, u32 mask)
 				def_set(w, in->d, g, def, org);
 			continue;
 		}
-		r = in->mode == VOTE_ALL ? (v & g) == g : in->mode == VOTE_ANY ? (v & g) != 0 : !(v & g) || (v & g) == g;
+		r = in->mode == VOTE_ALL   ? (v & g) == g
+		    : in->mode == VOTE_ANY ? (v & g) != 0
+		                           : !(v & g) || (v & g) == g;
 		set_pred(w, in->pd, g, r ? ALL_LANES : 0, def, org);
 	}
 	return R_NEXT;

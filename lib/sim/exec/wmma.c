@@ -63,7 +63,8 @@ bits(Warp *w, const Ins *in, u32 k, double *c)
 {
 	for (u32 i = 0; i < 64; i++)
 		for (u32 q = 0; q < k / 32; q++) {
-			u32 a = src32(w, in->s)[i / 8 * 4 + q], b = src32(w, in->s + in->mma.na)[i % 8 * 4 + q];
+			u32 a = src32(w, in->s)[i / 8 * 4 + q],
+			    b = src32(w, in->s + in->mma.na)[i % 8 * 4 + q];
 			c[i] += (double)popcount(in->mma.is_and ? a & b : a ^ b);
 		}
 }
@@ -139,7 +140,7 @@ exec_wmmamem(Warp *w, const Ins *in, u32 mask)
 	bool write = in->nd == 0;
 	u32 size = type_bits((PtxType)in->type), n = (u32)in->frag.rows * in->frag.cols, each = n / WARP;
 	u32 ldm[WARP], bytes, nreg, def = ALL_LANES, org = 0, word;
-	u32 run = in->frag.which == FRAG_C && in->frag.col ? 1 : each;        /* elements side by side in memory */
+	u32 run = in->frag.which == FRAG_C && in->frag.col ? 1 : each; /* elements side by side in memory */
 	const Ref *reg = write ? in->s + 1 + in->frag.stride : in->d;
 	u8 v[WARP][64];
 	MemAccess acc[WARP];
@@ -153,7 +154,9 @@ exec_wmmamem(Warp *w, const Ins *in, u32 mask)
 	if (in->frag.stride)
 		use_check(w, in, &in->s[1], ALL_LANES, "a stride");
 	for (l = 0; l < WARP; l++)
-		ldm[l] = in->frag.stride ? src32(w, &in->s[1])[l] : in->frag.col ? in->frag.rows : in->frag.cols;
+		ldm[l] = in->frag.stride ? src32(w, &in->s[1])[l]
+		         : in->frag.col  ? in->frag.rows
+		                         : in->frag.cols;
 	memset(v, 0, sizeof v);
 	for (l = 0; write && l < WARP; l++)
 		for (u32 i = 0; i < nreg; i++) {

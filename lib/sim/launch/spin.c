@@ -82,7 +82,7 @@ goes_round(Warp *w, State *s, u64 *steps)
 			keep(s, w);
 			next *= 2;
 		}
-		/* a wait for an mbarrier that sleeps is asked once more: it says false and is reached again */
+		/* a wait for an mbarrier that sleeps is asked once more: it says false, and comes again */
 		if (w->blocked && !paths_wake(w, P_MBAR, true))
 			return true;            /* others have to move it */
 		if (warp_step(w, steps) == R_STOP || w->done || c->effects != effects || c->clocks != clocks)
