@@ -102,17 +102,17 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 {
 	hexc_module *m = j->m;
 
-	mk->ncand = infer_ncand(j->cands);
+	mk->ncand = infer_ncand(j->candidates);
 	mk->cand = NEWN(&m->arena, ModCand, mk->ncand);
 	for (int i = 0; i < mk->ncand; i++) {
-		const char *text = infer_describe(j->cands, i);
-		mk->cand[i].cycles = infer_cycles(j->cands, i);
+		const char *text = infer_describe(j->candidates, i);
+		mk->cand[i].cycles = infer_cycles(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}
 	mk->candidate = j->unit.candidate;
 	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
 	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
-		const char *text = infer_explain(k, j->cands);
+		const char *text = infer_explain(k, j->candidates);
 		mk->explain = arena_strndup(&m->arena, text, strlen(text));
 	}
 }
@@ -140,12 +140,12 @@ keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 	const Drawing *d;
 
 	if (flags & HEXC_EXPLAIN) {
-		const char *json = infer_explain_json(k, j->cands);
+		const char *json = infer_explain_json(k, j->candidates);
 		mk->json = arena_strndup(a, json, strlen(json));
 	}
 	if (!(flags & HEXC_DRAW))
 		return;
-	mk->ndrawing = infer_draw(k, j->cands, &d);
+	mk->ndrawing = infer_draw(k, j->candidates, &d);
 	mk->drawing = NEWN(a, struct ModDrawing, mk->ndrawing);
 	for (int i = 0; i < mk->ndrawing; i++) {
 		mk->drawing[i].name = arena_strndup(a, d[i].name, strlen(d[i].name));
@@ -164,7 +164,7 @@ static void
 run(Job *j, int i, int p)
 {
 	if (passes[p].when == PASS_search)
-		infer_apply(j->cands);
+		infer_apply(j->candidates);
 	else
 		passes[p].run(j->unit.kernel[i]);
 }
@@ -250,11 +250,11 @@ search(Job *j, int i)
 	v.tile = tile;
 	v.sparse = kernel_is_sparse(b.k);
 	b.choice = v.n || v.sparse;
-	j->cands = space_search(&j->unit, &v);
+	j->candidates = space_search(&j->unit, &v);
 	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
-	if (!j->cands)
+	if (!j->candidates)
 		return false;
-	j->unit.kernel[i] = infer_kernel(j->cands);
+	j->unit.kernel[i] = infer_kernel(j->candidates);
 	return true;
 }
 

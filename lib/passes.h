@@ -9,7 +9,7 @@ typedef struct Job {
 	hexc_module *m;
 	Arena arena;
 	Unit unit;
-	Candidates *cands; /* solutions of the kernel at hand */
+	Candidates *candidates; /* solutions of the kernel at hand */
 	const char *src;
 	size_t len;
 	bool stopped; /* opts.stop was reached */

@@ -168,8 +168,8 @@ Coord layout_at_index(const Layout *l, int64_t index);
 /* Inverse, for layouts whose iters are mixed-radix on their axes (every register layout is): the
  * index of the element there.  Digits not determined by the coordinate (stride 0) are 0. */
 void layout_index(const Layout *l, const Coord *p, int64_t *index);
-/* What coordinate c of one dim adds to the place, before the offset and the swizzle.  The last digit takes
- * what is left of c. */
+/* What index c of one dim adds to the coordinate, before the offset and the swizzle.  The last digit
+ * takes what is left of c. */
 Coord layout_dim_at(const Layout *l, int dim, int64_t c);
 int64_t swizzle_apply(Swizzle s, int64_t x);
 /* Coordinates of element i of a shape, elements numbered row-major (last dim fastest), and its number. */
@@ -178,16 +178,16 @@ int64_t row_major_index(int ndim, const int64_t *shape, const int64_t *index);
 
 /* ---- replication (replica.c) -------------------------------------------------------------------- */
 
-int64_t layout_replicas(const Layout *l);                 /* places of each element */
+int64_t layout_replicas(const Layout *l);                 /* coordinates of each element */
 int64_t layout_replicas_on(const Layout *l, Axis axis);   /* those that differ on this axis */
-/* p, the place of a first replica, moved to replica i of layout_replicas. */
+/* p, the coordinate of a first replica, moved to replica i of layout_replicas. */
 void layout_replica(const Layout *l, int64_t i, Coord *p);
 /* Is this lane of this warp the first of those that hold the same: the one that acts? */
 bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
 
 /* ---- digits (digits.c) --------------------------------------------------------------------------- */
 
-/* How many positions 0, 1, .. of a dim lie at places 0, 1, .. of the axis, counted from the first. */
+/* How many positions 0, 1, .. of a dim lie at coordinates 0, 1, .. of the axis, counted from the first. */
 int64_t layout_run(const Layout *l, int dim, Axis axis);
 
 /* position = low digit + low * (lane digit + lanes * high digit): registers of a lane, lanes `stride` apart,
@@ -206,7 +206,7 @@ int layout_by_stride(const Layout *l, Axis axis, int *order);
 /* Split an iter of dim `d` so that a boundary falls at digit weight `w` (a product of extents), keeping
  * the boundaries there are.  False when w does not divide so; *l is then as before. */
 bool layout_split(Layout *l, int dim, int64_t weight);
-/* Cut the digits of a dim at the same places in both: the common refinement; bits: even ones to extent 2.
+/* Cut the digits of a dim at the same weights in both: the common refinement; bits: even ones to extent 2.
  * False, and both cut somewhere, where the boundaries of one do not divide those of the other. */
 bool layout_refine(Layout *a, Layout *b, int dim, bool bits);
 /* The digit of a dim that begins at weight w, if there is one. */
@@ -239,7 +239,7 @@ void layout_compact_regs(Layout *l, const int *order);
 void layout_squeeze_regs(Layout *l);
 /* The same with the first digits of dims dim[0], .. dim[n-1] numbered before all others, in that order. */
 void layout_regs_first(Layout *l, int n, const int *dim);
-/* Strides on an axis times `by`: room for what is put between the places. */
+/* Strides on an axis times `by`: room for what is put between the coordinates. */
 void layout_scale(Layout *l, Axis axis, int64_t by);
 
 /* ---- surgery on dims (surgery.c): what transpose, reduce, broadcast, slice do to a tile's layout -- */

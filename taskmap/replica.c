@@ -1,4 +1,4 @@
-/* replica.c - the places that hold the same element. */
+/* replica.c - the coordinates that hold the same element. */
 #include "taskmap/layout.h"
 
 int64_t

@@ -82,7 +82,7 @@ show_roofline(const Cli *c, const SimReport *p)
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
 static cJSON *
-place(const sim_place *p)
+place_json(const sim_place *p)
 {
 	cJSON *o = cJSON_CreateObject();
 
@@ -101,7 +101,7 @@ faults(const sim_result *r)
 	sim_fault f;
 
 	for (size_t i = 0; r && sim_fault_at(r, i, &f); i++) {
-		cJSON *o = place(&f.at);
+		cJSON *o = place_json(&f.at);
 		cJSON_AddStringToObject(o, "kind", sim_fault_name(f.kind));
 		cJSON_AddStringToObject(o, "text", f.text);
 		cJSON_AddStringToObject(o, "space", f.space < CLI_COUNT(space) ? space[f.space] : "?");
@@ -109,7 +109,7 @@ faults(const sim_result *r)
 		json_uint(o, "bytes", f.bytes);
 		json_uint(o, "times", f.times);
 		if (f.other.line)
-			cJSON_AddItemToObject(o, "other", place(&f.other));
+			cJSON_AddItemToObject(o, "other", place_json(&f.other));
 		cJSON_AddItemToArray(list, o);
 	}
 	return list;

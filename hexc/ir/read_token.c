@@ -5,7 +5,7 @@
 
 /* Where byte `at` is, in lines and columns of the text. */
 static Src
-place(const Read *r, size_t at)
+source_at(const Read *r, size_t at)
 {
 	Src src = { 1, 1, 1 };
 
@@ -30,7 +30,7 @@ read_error(Read *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	diag_error(r->u->diag, place(r, r->at), "IR text: %s", text);
+	diag_error(r->u->diag, source_at(r, r->at), "IR text: %s", text);
 	r->bad = true;
 	return false;
 }

@@ -45,7 +45,7 @@ layout_words(Text *t, const Layout *l)
 static double
 above(const Explained *ex, int i)
 {
-	return 100 * (ex->cands->sol[i]->cycles / ex->sol->cycles - 1);
+	return 100 * (ex->candidates->sol[i]->cycles / ex->sol->cycles - 1);
 }
 
 static void
@@ -65,7 +65,7 @@ tile_lines(Text *t, const Explained *ex, const Val *v)
 		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
 	if (other >= 0)
 		text_printf(t, "\n      else %s: candidate %d, %+.1f %%",
-		            layout_print(a, ex->cands->sol[other]->val[v->id]), other, above(ex, other));
+		            layout_print(a, ex->candidates->sol[other]->val[v->id]), other, above(ex, other));
 	if (v->def && v->def->code == O_alloc)
 		access = explain_accesses(ex, v, &n);
 	for (int i = 0; i < n; i++)
@@ -206,7 +206,7 @@ op_line(Text *t, const Explained *ex, const Op *o)
 		text_printf(t, ", %.0f cycles", explain_cycles(ex, o));
 	if (other >= 0)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
-		            ex->cands->sol[other]->lowering[o->id]->inst, other, above(ex, other));
+		            ex->candidates->sol[other]->lowering[o->id]->inst, other, above(ex, other));
 	text_printf(t, "\n");
 	mapping_line(t, o);
 }

@@ -20,7 +20,7 @@ explain_name(const Val *v, Arena *a)
 const Op *
 explain_origin(const Explained *ex, const Val *v)
 {
-	return v->id <= ex->cands->nval ? ex->sol->origin[v->id] : NULL;
+	return v->id <= ex->candidates->nval ? ex->sol->origin[v->id] : NULL;
 }
 
 const Op *
@@ -29,7 +29,7 @@ explain_pack_origin(const Explained *ex, const Param *p)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w))
-		if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= ex->cands->nval &&
+		if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= ex->candidates->nval &&
 		    ex->sol->origin[o->out[0]->id])
 			return ex->sol->origin[o->out[0]->id];
 	return NULL;
@@ -44,7 +44,7 @@ explain_demand(const Op *who)
 bool
 explain_res(const Explained *ex, const Op *o, Res *out)
 {
-	if (o->id > ex->cands->nop || !ex->sol->res)
+	if (o->id > ex->candidates->nop || !ex->sol->res)
 		return false;
 	*out = ex->sol->res[o->id];
 	return res_cycles(out) > 0;
@@ -55,7 +55,7 @@ explain_cycles(const Explained *ex, const Op *o)
 {
 	if (o->lowering && (o->lowering->cost > 0 || o->code == O_convert))
 		return o->lowering->cost;
-	return o->id <= ex->cands->nop ? res_cycles(&ex->sol->res[o->id]) : 0;
+	return o->id <= ex->candidates->nop ? res_cycles(&ex->sol->res[o->id]) : 0;
 }
 
 double
@@ -64,9 +64,9 @@ explain_runs(const Explained *ex, const Op *o)
 	const Op *in = o;
 
 	/* what was put in later runs as often as the next thing there that is known */
-	while (in && in->id > ex->cands->nop)
+	while (in && in->id > ex->candidates->nop)
 		in = in->next;
-	return in ? ex->cands->weight[in->id] : 0;
+	return in ? ex->candidates->weight[in->id] : 0;
 }
 
 int
@@ -74,10 +74,10 @@ explain_other_lowering(const Explained *ex, const Op *o)
 {
 	const Lowering *p = o->lowering;
 
-	if (!p || !p->inst || o->id > ex->cands->nop)
+	if (!p || !p->inst || o->id > ex->candidates->nop)
 		return -1;
-	for (int i = 0; i < ex->cands->n; i++) {
-		const Solution *s = ex->cands->sol[i];
+	for (int i = 0; i < ex->candidates->n; i++) {
+		const Solution *s = ex->candidates->sol[i];
 		const Lowering *q = s->k == ex->sol->k ? s->lowering[o->id] : NULL;
 
 		if (i != ex->k->unit->candidate && q && q->inst &&
@@ -90,10 +90,10 @@ explain_other_lowering(const Explained *ex, const Op *o)
 int
 explain_other_layout(const Explained *ex, const Val *v)
 {
-	if (v->id > ex->cands->nval || !ex->sol->val[v->id])
+	if (v->id > ex->candidates->nval || !ex->sol->val[v->id])
 		return -1;
-	for (int i = 0; i < ex->cands->n; i++) {
-		const Solution *s = ex->cands->sol[i];
+	for (int i = 0; i < ex->candidates->n; i++) {
+		const Solution *s = ex->candidates->sol[i];
 		const Layout *l = s->k == ex->sol->k ? s->val[v->id] : NULL;
 
 		if (i != ex->k->unit->candidate && l && !layout_equal(l, ex->sol->val[v->id]))
@@ -105,8 +105,8 @@ explain_other_layout(const Explained *ex, const Val *v)
 int
 explain_other_space(const Explained *ex, int i)
 {
-	for (int c = 0; c < ex->cands->n; c++)
-		if (ex->cands->sol[c]->spaces->tile[i].registers != ex->sol->spaces->tile[i].registers)
+	for (int c = 0; c < ex->candidates->n; c++)
+		if (ex->candidates->sol[c]->spaces->tile[i].registers != ex->sol->spaces->tile[i].registers)
 			return c;
 	return -1;
 }
@@ -114,8 +114,8 @@ explain_other_space(const Explained *ex, int i)
 int
 explain_other_sparse(const Explained *ex)
 {
-	for (int c = 0; c < ex->cands->n; c++)
-		if (ex->cands->sol[c]->spaces->dense != ex->sol->spaces->dense)
+	for (int c = 0; c < ex->candidates->n; c++)
+		if (ex->candidates->sol[c]->spaces->dense != ex->sol->spaces->dense)
 			return c;
 	return -1;
 }

@@ -7,7 +7,7 @@
 
 typedef struct Explained {
 	Kernel *k;
-	const Candidates *cands;
+	const Candidates *candidates;
 	const Solution *sol; /* the one in the IR; NULL: there is none */
 } Explained;
 

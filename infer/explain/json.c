@@ -42,8 +42,8 @@ put_other_layout(Text *t, const Explained *ex, const Val *v)
 		return;
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	put_layout(t, ex, "layout", ex->cands->sol[other]->val[v->id]);
-	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
+	put_layout(t, ex, "layout", ex->candidates->sol[other]->val[v->id]);
+	json_decimal(t, "cycles", ex->candidates->sol[other]->cycles);
 	text_add(t, "}", 1);
 }
 
@@ -203,10 +203,10 @@ put_other_pick(Text *t, const Explained *ex, const Op *o)
 		return;
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	json_text(t, "instruction", ex->cands->sol[other]->lowering[o->id]->inst);
-	if (ex->cands->sol[other]->lowering[o->id]->vec)
-		json_number(t, "elements_an_access", ex->cands->sol[other]->lowering[o->id]->vec);
-	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
+	json_text(t, "instruction", ex->candidates->sol[other]->lowering[o->id]->inst);
+	if (ex->candidates->sol[other]->lowering[o->id]->vec)
+		json_number(t, "elements_an_access", ex->candidates->sol[other]->lowering[o->id]->vec);
+	json_decimal(t, "cycles", ex->candidates->sol[other]->cycles);
 	text_add(t, "}", 1);
 }
 
@@ -287,7 +287,7 @@ put_spaces(Text *t, const Explained *ex)
 		if (other >= 0) {
 			json_open(t, "runner_up", "{");
 			json_number(t, "candidate", other);
-			json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
+			json_decimal(t, "cycles", ex->candidates->sol[other]->cycles);
 			text_add(t, "}", 1);
 		}
 		text_add(t, "}", 1);
@@ -307,7 +307,7 @@ put_sparse(Text *t, const Explained *ex)
 	json_text(t, "zeros", ex->sol->spaces->dense ? "multiplied" : "skipped");
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	json_decimal(t, "cycles", ex->cands->sol[other]->cycles);
+	json_decimal(t, "cycles", ex->candidates->sol[other]->cycles);
 	text_add(t, "}}", 2);
 }
 

@@ -52,7 +52,7 @@ matrix_words(Gen *g, Val *v, const Layout *map, int nmat, int *from)
 
 /* Inputs of instance i: its address, behind n others. */
 static void
-place(Gen *g, const Val *v, const Layout *map, Access *x, int i, LV *in)
+instance_address(Gen *g, const Val *v, const Layout *map, Access *x, int i, LV *in)
 {
 	int64_t index[DIM_MAX] = { 0 }, imm;
 
@@ -78,7 +78,7 @@ matrix_store(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV e
 				op[from[w] % nmat] = as_i32(g, word_get(g, v, w));
 		for (int j = 0; j < nmat; j++)
 			BUG_IF(g->a, !op[j]);
-		place(g, v, map, x, i, &op[nmat]);
+		instance_address(g, v, map, x, i, &op[nmat]);
 		asm_instr(g, in, op, nmat + 2, exec, NULL);
 	}
 }
@@ -96,7 +96,7 @@ matrix_load(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x)
 	for (int i = 0; i < n; i++) {
 		LV op[2];
 
-		place(g, v, map, x, i, op);
+		instance_address(g, v, map, x, i, op);
 		asm_instr(g, in, op, 2, NULL, &raw[i * nmat]);
 	}
 	for (int w = 0; w < t->nword; w++) {
