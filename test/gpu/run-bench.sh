@@ -25,5 +25,22 @@ assert e["shape"] == "64 x 64 x 64" and e["flops"] == 2 * 64**3 and e["bytes"] =
 e = next(e for e in r if e["name"] == "w4a16")
 assert e["bytes"] == 8192 + 2 * (128 + 128 + 128), e
 END
+
+# The host's part: packing beside memcpy, each width on one thread and on all; how long is nobody's verdict here.
+"$python" scripts/bench --host --shrink 64 --repeat 1 -o "$dir/host.json" >"$dir/out" 2>&1 || {
+	echo "FAIL: bench --host: exit $?"
+	cat "$dir/out"
+	exit 1
+}
+"$python" - "$dir/host.json" <<'END' || { cat "$dir/out"; exit 1; }
+import json, sys
+results = json.load(open(sys.argv[1]))["results"]
+assert {e["weights"] for e in results} == {f"u{b}" for b in range(1, 9)}
+assert 1 in {e["threads"] for e in results}
+for e in results:
+    assert e["bytes"] == 128 * 128 * int(e["weights"][1:]) // 8, e # hexc_pack_bytes of whole blocks
+    assert set(e["seconds"]) == {"memcpy", "pack", "unpack"}, e
+END
+
 LD_LIBRARY_PATH=$dir "$python" scripts/bench --suite none >"$dir/out" 2>&1
 grep -qF "no suite 'none'; there are weights, gemm, rows, attention" "$dir/out" || { echo "FAIL:"; cat "$dir/out"; exit 1; }

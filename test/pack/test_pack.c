@@ -1,5 +1,5 @@
 /* test_pack.c - hexc_pack and hexc_unpack against hexc/ir/pack.c's own statement of where a code is, for
- * random packs of every kind; how fast they are beside memcpy. */
+ * random packs of every kind */
 #include "lib/pack/bitmove.h"
 #include "lib/base/base.h"
 #include "lib/weights/format.h"
@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static uint64_t seed = 1;
 
@@ -319,115 +317,4 @@ TEST(refusals)
 	ck_assert_str_eq(why, "it does not begin with `hexc-pack`");
 }
 
-/* ---- speed
- * ---------------------------------------------------------------------------------------------- */
-
-enum { ROUNDS = 11, SIDE = 8192 };
-
-/* CPU time of one thread, for the machine may have other things to do; of several the time that passes. */
-static double
-now(unsigned threads)
-{
-	struct timespec t;
-
-	clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-typedef struct Copy {
-	unsigned char *to;
-	const unsigned char *from;
-} Copy;
-
-static void
-copy_part(void *user, int64_t lo, int64_t hi)
-{
-	const Copy *c = user;
-
-	memcpy(c->to + lo, c->from + lo, (size_t)(hi - lo));
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Median times of memcpy, pack and unpack, in turns: as many threads and bytes for each. */
-static void
-measure(const char *pack, unsigned threads, const int64_t dim[2], Copy c, int64_t bytes, double median[3])
-{
-	double t[3][ROUNDS];
-
-	for (int round = 0; round < ROUNDS; round++) {
-		double at[4] = { now(threads) };
-
-		parallel_for(threads, bytes, (bytes + threads - 1) / threads, copy_part, &c);
-		at[1] = now(threads);
-		hexc_pack(pack, 2, dim, c.from, c.to, threads, NULL, 0);
-		at[2] = now(threads);
-		hexc_unpack(pack, 2, dim, c.to, (unsigned char *)(uintptr_t)c.from, threads, NULL, 0);
-		at[3] = now(threads);
-		for (int i = 0; i < 3; i++)
-			t[i][round] = at[i + 1] - at[i];
-	}
-	for (int i = 0; i < 3; i++) {
-		qsort(t[i], ROUNDS, sizeof *t[i], by_size);
-		median[i] = t[i][ROUNDS / 2];
-	}
-}
-
-/* test_pack speed PACK=LIMIT ...: 1 when one thread takes more than LIMIT times as long as memcpy. */
-static int
-speed(char *spec)
-{
-	int64_t dim[2] = { SIDE, SIDE };
-	unsigned all = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-	char *limit = strrchr(spec, '='), dtype[8] = "", why[200];
-	uint64_t bytes;
-	double worst = 0;
-	Copy c;
-
-	if (limit)
-		*limit++ = 0;
-	if (hexc_pack_bytes(spec, 2, dim, &bytes, why, sizeof why)) {
-		fprintf(stderr, "%s\n", why);
-		return 1;
-	}
-	sscanf(spec, "hexc-pack %*d %7s", dtype);
-	c = (Copy){ calloc(bytes, 1), calloc(bytes, 1) };
-	memset(c.to, 7, bytes);
-	memset((unsigned char *)(uintptr_t)c.from, 7, bytes);
-	for (unsigned threads = 1;; threads = all) {
-		double m[3];
-
-		measure(spec, threads, dim, c, (int64_t)bytes, m);
-		printf("%s %2u thread%s: memcpy %5.2f GB/s, pack %.2f (%.2f of its time), "
-		       "unpack %.2f (%.2f)\n",
-		       dtype, threads, threads > 1 ? "s" : " ", (double)bytes / m[0] / 1e9,
-		       (double)bytes / m[1] / 1e9, m[1] / m[0], (double)bytes / m[2] / 1e9, m[2] / m[0]);
-		if (threads == 1)
-			worst = (m[1] > m[2] ? m[1] : m[2]) / m[0];
-		if (threads == all)
-			break;
-	}
-	free(c.to);
-	free((unsigned char *)(uintptr_t)c.from);
-	return limit && worst > atof(limit);
-}
-
-static int
-start(int argc, char **argv)
-{
-	int bad = 0;
-
-	if (argc < 2 || strcmp(argv[1], "speed") != 0)
-		return RUN_TESTS;
-	for (int i = 2; i < argc; i++)
-		bad |= speed(argv[i]);
-	return bad;
-}
-
-TEST_PROGRAM(.start = start, .timeout = 60);
+TEST_PROGRAM(.timeout = 60);
