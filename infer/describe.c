@@ -65,11 +65,15 @@ same_name(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* By the same instructions? */
 static bool
-same_pick(const Lowering *a, const Lowering *b)
+same_lowering(const Lowering *a, const Lowering *b)
 {
-	return a == b || (a && b && same_name(a->inst, b->inst) && same_name(a->wr, b->wr) &&
-	                  same_name(a->rd, b->rd));
+	if (a == b)
+		return true;
+	return a && b && a->kind == b->kind && same_name(lowering_name(a), lowering_name(b)) &&
+	       (!lowering_is_staged(a) || (same_name(a->staged.write.inst, b->staged.write.inst) &&
+	                                   same_name(a->staged.read.inst, b->staged.read.inst)));
 }
 
 static bool
@@ -87,8 +91,8 @@ same_choices(const Solve *s, const Solution *a, const Solution *b)
 	for (int i = 0; i < s->ntold; i++) {
 		const Op *o = s->told[i];
 
-		if (!same_pick(a->lowering[o->id], b->lowering[o->id]) ||
-		    (a->lowering[o->id] && !same_pick(converted_by(a, o), converted_by(b, o))))
+		if (!same_lowering(a->lowering[o->id], b->lowering[o->id]) ||
+		    (a->lowering[o->id] && !same_lowering(converted_by(a, o), converted_by(b, o))))
 			return false;
 	}
 	for (int i = 0; i < s->norder; i++)
@@ -129,10 +133,15 @@ dot_words(Text *t, const DotChoice *c, const char *sep)
 static void
 conversion_words(Text *t, const char *how, const Lowering *p)
 {
-	text_printf(t, "%s%s", how, p->inst);
-	if (p->wr || p->rd)
-		text_printf(t, " (%s%s%s)", p->wr ? p->wr : "", p->wr && p->rd ? ", " : "",
-		            p->rd ? p->rd : "");
+	const char *write, *read;
+
+	text_printf(t, "%s%s", how, lowering_name(p));
+	if (!lowering_is_staged(p))
+		return;
+	write = p->staged.write.inst;
+	read = p->staged.read.inst;
+	if (write || read)
+		text_printf(t, " (%s%s%s)", write ? write : "", write && read ? ", " : "", read ? read : "");
 }
 
 static void
@@ -143,7 +152,7 @@ access_words(Text *t, const Solution *sol, const Op *o)
 	if (!p)
 		return;
 	text_printf(t, "%s%s%s %s", t->n ? "; " : "", o->code == O_load ? "" : "to ",
-	            name_of(memory_of(o)->name), p->inst ? p->inst : "-");
+	            name_of(memory_of(o)->name), lowering_name(p) ? lowering_name(p) : "-");
 	if (conv)
 		conversion_words(t, o->code == O_load ? "+" : " via ", conv);
 }

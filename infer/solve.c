@@ -287,11 +287,12 @@ cost_conversions(Solve *s)
 		if (o->code == O_dot) {
 			Lowering *p = NEW(s->arena, Lowering);
 			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
-			p->inst = c->inst->name;
-			p->swap = c->swap;
-			p->map = c->order;
-			p->rows = c->side[0];
-			p->cols = c->side[1];
+			p->kind = LW_dot;
+			p->dot.inst = c->inst->name;
+			p->dot.swap = c->swap;
+			p->dot.rows = c->side[0];
+			p->dot.cols = c->side[1];
+			p->dot.k = c->order;
 			s->sol->lowering[o->id] = p;
 		}
 		if (op_is(o, F_REDUCE))

@@ -227,34 +227,34 @@ static void
 convert_shared(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
-	const Lowering *lowering = o->lowering;
+	const Staging *tile = &o->lowering->staged;
 	const Layout *in = o->in[0]->type.layout;
-	int bits = lowering_stage_bits(lowering, t->dtype), vec2 = lowering->vec2 ? lowering->vec2 : 1;
+	int bits = staging_bits(tile, t->dtype), vec2 = tile->read.vec;
 	bool bytes = bits != dtype_info[t->dtype].bits;
 	DType each = bytes ? D_u8 : t->dtype;
-	StorePlan w = { .v = o->in[0], .map = in, .vec = lowering->vec ? lowering->vec : 1, .bytes = bytes };
+	StorePlan w = { .v = o->in[0], .map = in, .vec = tile->write.vec, .bytes = bytes };
 	LV *raw = lv_array(g, t->nreg);
 	int *pos = arena_alloc(g->a, sizeof *pos * (size_t)t->nreg);
 	Access *x;
 
-	BUG_IF(g->a, !lowering->scratch || (!lowering->rd && t->nreg % vec2));
+	BUG_IF(g->a, !tile->tile || (!tile->read.inst && t->nreg % vec2));
 	w.exec = lane_first(g, in);
 	tile_force(g, o->in[0]);
-	if (lowering->wr) {
-		w.x = access_scratch(g, lowering->map, lowering->scratch, lowering->scratch_off, each);
-		matrix_store(g, instr_find(lowering->wr), w.v, lowering->map, w.x, w.exec);
+	if (tile->write.inst) {
+		w.x = access_staging(g, tile, tile->write.map, each);
+		matrix_store(g, instr_find(tile->write.inst), w.v, tile->write.map, w.x, w.exec);
 	} else {
-		w.x = access_scratch(g, in, lowering->scratch, lowering->scratch_off, each);
+		w.x = access_staging(g, tile, in, each);
 		w.inst = mem_instr(g, IK_st_shared, w.vec * bits);
 		store_tile(g, &w);
 	}
 	emit_block_barrier(g);
-	if (lowering->rd) {
-		x = access_scratch(g, lowering->map2, lowering->scratch, lowering->scratch_off, each);
-		matrix_load(g, instr_find(lowering->rd), o->out[0], lowering->map2, x);
+	if (tile->read.inst) {
+		x = access_staging(g, tile, tile->read.map, each);
+		matrix_load(g, instr_find(tile->read.inst), o->out[0], tile->read.map, x);
 		return;
 	}
-	x = access_scratch(g, t->l, lowering->scratch, lowering->scratch_off, each);
+	x = access_staging(g, tile, t->l, each);
 	for (int m = 0; m < t->nreg; m += vec2)
 		scratch_read(g, t, x, m, vec2, raw, pos);
 	for (int i = 0; i < t->nword; i++) {
@@ -271,8 +271,8 @@ emit_convert(Gen *g, Op *o)
 	ConvertPlan *p;
 	Tile *t;
 
-	BUG_IF(g->a, !o->lowering || !o->lowering->inst);
-	if (strcmp(o->lowering->inst, "shared") == 0) {
+	BUG_IF(g->a, !o->lowering);
+	if (o->lowering->kind == LW_shared) {
 		convert_shared(g, o);
 		return;
 	}

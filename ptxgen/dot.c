@@ -6,9 +6,9 @@
  * the operands of a step are pulled one step ahead, so that loads and dequantization overlap the
  * products.
  *
- * The order of k is free as long as A and B agree: Lowering.map of a dot, when there is one, is a
+ * The order of k is free as long as A and B agree: lowering->dot.k, when there is one, is a
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
- * Likewise Lowering.rows for m, of A and C, and Lowering.cols for n, of B and C.  Instances are counted by
+ * Likewise dot.rows for m, of A and C, and dot.cols for n, of B and C.  Instances are counted by
  * positions. */
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
@@ -215,7 +215,7 @@ acc_init(Gen *g, DotPlan *p, Tile *t)
 static void
 dot_mma(Gen *g, Op *o, const Instr *inst)
 {
-	DotPlan p = { .o = o, .inst = inst, .swap = o->lowering->swap };
+	DotPlan p = { .o = o, .inst = inst, .swap = o->lowering->dot.swap };
 	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
 	Tile *t = tile_new(g, o->out[0]);
 	bool ahead;
@@ -226,9 +226,9 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	frag_init(g, &p.a, &p, 0, ta);
 	frag_init(g, &p.b, &p, 1, tb);
 	frag_init(g, &p.c, &p, 2, inst->acc);
-	p.row = by_position(g, o->out[0]->type.shape[0], o->lowering->rows);
-	p.col = by_position(g, o->out[0]->type.shape[1], o->lowering->cols);
-	p.k = by_position(g, dot_k(o), o->lowering->map);
+	p.row = by_position(g, o->out[0]->type.shape[0], o->lowering->dot.rows);
+	p.col = by_position(g, o->out[0]->type.shape[1], o->lowering->dot.cols);
+	p.k = by_position(g, dot_k(o), o->lowering->dot.k);
 	p.m = own_positions(g, o->out[0], 0, p.row, p.swap ? inst->n : inst->m, &p.nm);
 	p.n = own_positions(g, o->out[0], 1, p.col, p.swap ? inst->m : inst->n, &p.nn);
 	p.nk = (int)(dot_k(o) / inst->k);
@@ -291,7 +291,7 @@ dot_fma(Gen *g, Op *o)
 void
 emit_dot(Gen *g, Op *o)
 {
-	const Instr *inst = o->lowering ? instr_find(o->lowering->inst) : NULL;
+	const Instr *inst = instr_of(o->lowering);
 
 	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_mma_sp && inst->kind != IK_fma));
 	if (inst->kind != IK_fma)

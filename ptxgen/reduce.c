@@ -1,9 +1,9 @@
 /* reduce.c - sum, max, min along a dim: over the registers of a lane, the lanes of a warp, the warps.
  *
  * f16 and bf16 are reduced in f32 and rounded once.  Across warps a staging tile takes the parts of each
- * result, one for each warp along the dim.  lowering.map says who writes which part, lowering.map2 who reads
- * which, lowering.scratch where it lies; a part is written once, and all threads that want a result add its
- * parts up in the same order, so the replicas of a result are equal bit for bit. */
+ * result, one for each warp along the dim.  Its maps say who writes and who
+ * reads which part; a part is written once, and all threads that want a result add its parts up in the same
+ * order, so the replicas of a result are equal bit for bit. */
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
@@ -124,8 +124,8 @@ part_number(Gen *g, DType d, const LV *word)
 static void
 parts_write(Gen *g, const Op *o, DType d, const LV *e)
 {
-	const Lowering *p = o->lowering;
-	Access *x = access_scratch(g, p->map, p->scratch, p->scratch_off, d);
+	const LoweredAccess *p = &o->lowering->staged.write;
+	Access *x = access_staging(g, &o->lowering->staged, p->map, d);
 	LV exec = lane_first(g, p->map);
 	int nreg = (int)layout_cosize(p->map, AX_reg);
 
@@ -147,20 +147,20 @@ parts_write(Gen *g, const Op *o, DType d, const LV *e)
 static void
 parts_read(Gen *g, const Op *o, DType d, LV *e)
 {
-	const Lowering *p = o->lowering;
-	Access *x = access_scratch(g, p->map2, p->scratch, p->scratch_off, d);
-	int nreg = (int)layout_cosize(p->map2, AX_reg), bits = dtype_info[d].bits;
+	const LoweredAccess *p = &o->lowering->staged.read;
+	Access *x = access_staging(g, &o->lowering->staged, p->map, d);
+	int nreg = (int)layout_cosize(p->map, AX_reg), bits = dtype_info[d].bits;
 
-	for (int m = 0; m < nreg; m += p->vec2) {
+	for (int m = 0; m < nreg; m += p->vec) {
 		int64_t index[DIM_MAX] = { 0 }, imm;
 		LV in[2], out[4];
 
-		part_at(g, o, p->map2, m, index);
+		part_at(g, o, p->map, m, index);
 		access_at(x, index, &in[0], &imm, NULL);
 		in[1] = const_i32(g, imm);
-		asm_instr(g, mem_instr(g, IK_ld_shared, p->vec2 * bits), in, 2, NULL, out);
-		for (int i = 0; i < p->vec2; i++) {
-			int r = part_at(g, o, p->map2, m + i, index);
+		asm_instr(g, mem_instr(g, IK_ld_shared, p->vec * bits), in, 2, NULL, out);
+		for (int i = 0; i < p->vec; i++) {
+			int r = part_at(g, o, p->map, m + i, index);
 
 			e[r] = combine(g, o, e[r], part_number(g, d, out + i * bits / 32));
 		}
@@ -170,20 +170,20 @@ parts_read(Gen *g, const Op *o, DType d, LV *e)
 static void
 reduce_over_warps(Gen *g, Op *o, Tile *t)
 {
-	const Lowering *p = o->lowering;
+	const LoweredAccess *w = &o->lowering->staged.write, *r = &o->lowering->staged.read;
 	DType d = dtype_accumulator(t->dtype);
 	LV *e = lv_array(g, t->nreg);
 
-	BUG_IF(g->a, !p || !p->map || !p->map2 || !p->scratch || p->vec < 1 || p->vec2 < 1 ||
-	                     layout_cosize(p->map, AX_reg) % p->vec ||
-	                     layout_cosize(p->map2, AX_reg) % p->vec2 ||
-	                     p->vec * dtype_info[d].bits > 128 || p->vec2 * dtype_info[d].bits > 128);
-	for (int r = 0; r < t->nreg; r++)
-		e[r] = reduce_warp(g, o, r);
+	BUG_IF(g->a, !w->map || !r->map || !o->lowering->staged.tile || w->vec < 1 || r->vec < 1 ||
+	                     layout_cosize(w->map, AX_reg) % w->vec ||
+	                     layout_cosize(r->map, AX_reg) % r->vec ||
+	                     w->vec * dtype_info[d].bits > 128 || r->vec * dtype_info[d].bits > 128);
+	for (int i = 0; i < t->nreg; i++)
+		e[i] = reduce_warp(g, o, i);
 	parts_write(g, o, d, e);
 	emit_block_barrier(g);
-	for (int r = 0; r < t->nreg; r++)
-		e[r] = NULL;
+	for (int i = 0; i < t->nreg; i++)
+		e[i] = NULL;
 	parts_read(g, o, d, e);
 	number_words(g, t, e);
 }

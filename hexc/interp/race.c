@@ -218,18 +218,19 @@ race_barrier(Interp *it)
 bool
 race_scratch(Interp *it, const Op *o)
 {
-	const Lowering *p = o->lowering;
+	const Staging *tile;
 	Touch t = { o, o, 0, 0, true };
 	int64_t end;
 
-	if (!it->opt.races || !p || p->scratch_bytes <= 0)
+	if (!it->opt.races || !lowering_is_staged(o->lowering))
 		return true;
-	end = p->scratch_off + p->scratch_bytes;
+	tile = &o->lowering->staged;
+	end = tile->off + tile->bytes;
 	for (int pass = 0; pass < 2; pass++) {
 		t.write = pass == 0;
 		race_barrier(it);
 		it->serial++;
-		for (int64_t b = p->scratch_off; it->memory && b < end && b < it->memory_size; b++)
+		for (int64_t b = tile->off; it->memory && b < end && b < it->memory_size; b++)
 			if (!touch(it, &it->memory[b], &t))
 				return false;
 	}

@@ -33,7 +33,7 @@ access_owners(const Op *o)
 	                  : o->code == O_store ? o->in[0]->type.layout
 	                                       : NULL;
 
-	return l && !l->nrep && !(o->lowering && o->lowering->map) && !is_update(o) ? l : NULL;
+	return l && !l->nrep && !op_access(o)->map && !is_update(o) ? l : NULL;
 }
 
 bool

@@ -214,14 +214,43 @@ val_replace(Kernel *k, Val *old, Val *new_val)
 	}
 }
 
+const char *const lowering_kind_name[LW_COUNT] = {
+	"none",
+#define X(name, help) #name,
+	LOWERINGS(X)
+#undef X
+};
+
+const char *
+lowering_name(const Lowering *p)
+{
+	return p->kind == LW_access ? p->access.inst
+	       : p->kind == LW_dot  ? p->dot.inst
+	                            : lowering_kind_name[p->kind];
+}
+
+const LoweredAccess *
+op_access(const Op *o)
+{
+	static const LoweredAccess single = { .vec = 1 };
+
+	return o->lowering && o->lowering->kind == LW_access ? &o->lowering->access : &single;
+}
+
+bool
+lowering_is_staged(const Lowering *p)
+{
+	return p && (p->kind == LW_shared || p->kind == LW_reduce_shared);
+}
+
 int
-lowering_stage_bits(const Lowering *p, DType d)
+staging_bits(const Staging *p, DType d)
 {
 	int bits = dtype_info[d].bits;
 
 	if (dtype_pieces(d) > 1)
 		return 8;
-	return bits < 8 && (p->vec * bits < 8 || p->vec2 * bits < 8) ? 8 : bits;
+	return bits < 8 && (p->write.vec * bits < 8 || p->read.vec * bits < 8) ? 8 : bits;
 }
 
 /* ---- walk ---------------------------------------------------------------------------------------- */

@@ -69,29 +69,70 @@ typedef struct Val {
 	const char *name; /* source name, or NULL; decoration only */
 } Val;
 
-/* What inference decided for one op; NULL fields where they mean nothing. */
+/* Ways to carry out an op: name, what it is */
+#define LOWERINGS(X)                                                                               \
+	X(access, "load, store, copy: by an instruction, some elements at a time")                 \
+	X(dot, "a product: by instances of an instruction")                                        \
+	X(rename, "a conversion: every thread has what it wants")                                  \
+	X(select, "a conversion: every thread has what it wants in a register that it computes")   \
+	X(shuffle, "a conversion: another lane of the warp has it")                                \
+	X(shared, "a conversion through a staging tile in shared memory")                          \
+	X(reduce_shuffle, "a reduction: within warps")                                             \
+	X(reduce_shared, "a reduction: parts of several warps meet in a staging tile")
+
+typedef enum LoweringKind {
+	LW_none,
+#define X(name, help) LW_##name,
+	LOWERINGS(X)
+#undef X
+	LW_COUNT
+} LoweringKind;
+
+/* Memory is accessed so. */
+typedef struct LoweredAccess {
+	const char *inst;  /* row of infer/base/instr.def: "ldmatrix_x4"; of a staging tile NULL: ld or st of
+	                    * vec elements */
+	int vec;           /* elements of one access per lane */
+	const Layout *map; /* tile coordinates -> lane, warp, reg (vector first, then time); NULL: as the
+	                    * layout of the register tile says */
+} LoweredAccess;
+
+/* A tile in shared memory that one op writes and, past a barrier, reads. */
+typedef struct Staging {
+	LoweredAccess write, read;
+	const Layout *tile; /* addresses */
+	int64_t bytes;
+	int64_t off; /* bytes from the start of the block's shared memory; set by pass smem */
+} Staging;
+
+/* What inference decided for one op. */
 typedef struct Lowering {
-	const char *inst;    /* row of infer/base/instr.def: "ldmatrix_x4", "mma_m16n8k16_f32_f16",
-	                        or of a convert: "rename", "select", "shuffle", "shared",
-	                        of a reduction: "reduce_shuffle", "reduce_shared" */
-	int vec;             /* elements of one access per lane */
-	bool swap;           /* dot: computed as the transpose of B' A' */
-	int vec2;            /* through shared: elements of one read (vec is the write) */
-	const char *wr, *rd; /* convert through shared: rows of its write and read; NULL: plain accesses */
-	const Layout *map2;  /* convert by ldmatrix, reduction across warps: of the read (map is the write) */
-	const Layout *map;   /* memory side: tile coordinates -> lane, warp, reg (vector first, then time);
-	                      * dot: index along k -> its position in the order of the instances */
-	const Layout *rows, *cols; /* dot: likewise for the indices along m and n; NULL: their own order */
-	const Layout *scratch; /* convert, reduce: address layout of the staging tile */
-	int64_t scratch_bytes;
-	int64_t scratch_off; /* bytes from the start of the block's shared memory; set by pass smem */
-	double cost;         /* predicted cycles, for explain */
+	LoweringKind kind;
+	double cost; /* predicted cycles, for explain */
+	union {
+		LoweredAccess access; /* LW_access */
+		struct {              /* LW_dot */
+			const char *inst; /* "mma_m16n8k16_f32_f16" */
+			bool swap;        /* computed as the transpose of B' A' */
+			/* The index along a dim -> its position in the order of the instances; NULL: its
+			 * own. */
+			const Layout *rows, *cols, *k;
+		} dot;
+		Staging staged; /* LW_shared, LW_reduce_shared */
+	};
 } Lowering;
 
-/* Bits that an element takes in the staging tile of a convert through shared memory: a byte for types whose
- * elements lie across bytes, and for smaller ones when one of the sides has single elements, which could
- * not be written without their neighbour's. */
-int lowering_stage_bits(const Lowering *p, DType d);
+extern const char *const lowering_kind_name[LW_COUNT];
+/* "ldmatrix_x4", "mma_m16n8k16_f32_f16": the instruction; or "shuffle": what else it is. */
+const char *lowering_name(const Lowering *p);
+/* How o accesses memory: as its lowering says, else one element at a time by an instruction that is NULL. */
+const LoweredAccess *op_access(const Op *o);
+/* Has it a staging tile?  p may be NULL. */
+bool lowering_is_staged(const Lowering *p);
+/* Bits that an element takes in the staging tile of a convert: a byte for types whose elements are laid out
+ * across bytes, and for smaller ones when one of the sides has single elements, which could not be written
+ * without their neighbour's. */
+int staging_bits(const Staging *p, DType d);
 
 struct Op {
 	OpCode code;

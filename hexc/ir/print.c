@@ -78,44 +78,58 @@ print_src(Text *t, Src s)
 }
 
 static void
-print_pick_number(Text *t, const char *name, int64_t x)
+print_word(Text *t, const char *word, const char *name)
 {
-	if (x)
-		text_printf(t, " %s %lld", name, (long long)x);
+	if (!name)
+		return;
+	text_printf(t, " %s ", word);
+	print_name(t, name);
+}
+
+static void
+print_map(Text *t, const char *word, const Layout *l)
+{
+	if (l)
+		text_printf(t, " %s {%s}", word, layout_print(t->arena, l));
+}
+
+static void
+print_access(Text *t, const LoweredAccess *a)
+{
+	print_word(t, "inst", a->inst);
+	text_printf(t, " vec %d", a->vec);
+	print_map(t, "map", a->map);
+}
+
+static void
+print_staging(Text *t, const Staging *s)
+{
+	text_printf(t, " write {");
+	print_access(t, &s->write);
+	text_printf(t, " } read {");
+	print_access(t, &s->read);
+	text_printf(t, " }");
+	print_map(t, "tile", s->tile);
+	text_printf(t, " bytes %lld", (long long)s->bytes);
+	if (s->off)
+		text_printf(t, " off %lld", (long long)s->off);
 }
 
 static void
 print_lowering(Text *t, const Lowering *p)
 {
-	text_printf(t, " lowering {");
-	if (p->inst) {
-		text_printf(t, " inst ");
-		print_name(t, p->inst);
+	text_printf(t, " lowering { %s", lowering_kind_name[p->kind]);
+	if (p->kind == LW_access) {
+		print_access(t, &p->access);
+	} else if (p->kind == LW_dot) {
+		print_word(t, "inst", p->dot.inst);
+		text_printf(t, p->dot.swap ? " swap" : "");
+		print_map(t, "rows", p->dot.rows);
+		print_map(t, "cols", p->dot.cols);
+		print_map(t, "k", p->dot.k);
+	} else if (lowering_is_staged(p)) {
+		print_staging(t, &p->staged);
 	}
-	if (p->swap)
-		text_printf(t, " swap");
-	print_pick_number(t, "vec", p->vec);
-	print_pick_number(t, "vec2", p->vec2);
-	if (p->wr) {
-		text_printf(t, " wr ");
-		print_name(t, p->wr);
-	}
-	if (p->rd) {
-		text_printf(t, " rd ");
-		print_name(t, p->rd);
-	}
-	if (p->map)
-		text_printf(t, " map {%s}", layout_print(t->arena, p->map));
-	if (p->map2)
-		text_printf(t, " map2 {%s}", layout_print(t->arena, p->map2));
-	if (p->rows)
-		text_printf(t, " rows {%s}", layout_print(t->arena, p->rows));
-	if (p->cols)
-		text_printf(t, " cols {%s}", layout_print(t->arena, p->cols));
-	if (p->scratch)
-		text_printf(t, " scratch {%s}", layout_print(t->arena, p->scratch));
-	print_pick_number(t, "bytes", p->scratch_bytes);
-	print_pick_number(t, "off", p->scratch_off);
 	if (p->cost < 0 || p->cost > 0 || p->cost != p->cost) {
 		text_printf(t, " cost ");
 		text_float(t, p->cost);

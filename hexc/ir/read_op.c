@@ -111,61 +111,81 @@ read_types(Read *r, Line *l)
 	return l->ntype == l->nout || read_error(r, "%d results but %d types", l->nout, l->ntype);
 }
 
+/* The word and the layout behind it, if it is there; false: an error. */
 static bool
-want_small(Read *r, int *out)
+read_map(Read *r, const char *word, const Layout **out)
 {
-	int64_t x;
+	return !read_word(r, word) || want_layout(r, out);
+}
 
-	if (!want_int(r, INT32_MIN, INT32_MAX, &x))
+static bool
+read_inst(Read *r, const char **out)
+{
+	return !read_word(r, "inst") || (*out = want_name(r)) != NULL;
+}
+
+static bool
+read_access(Read *r, LoweredAccess *a)
+{
+	int64_t vec = 1;
+
+	if (!read_inst(r, &a->inst) || (read_word(r, "vec") && !want_int(r, 1, INT32_MAX, &vec)))
 		return false;
-	*out = (int)x;
-	return true;
+	a->vec = (int)vec;
+	return read_map(r, "map", &a->map);
+}
+
+static bool
+want_side(Read *r, const char *word, LoweredAccess *a)
+{
+	return (read_word(r, word) || read_error(r, "expected `%s`", word)) && want_sign(r, "{") &&
+	       read_access(r, a) && want_sign(r, "}");
+}
+
+static bool
+read_staging(Read *r, Staging *s)
+{
+	return want_side(r, "write", &s->write) && want_side(r, "read", &s->read) &&
+	       read_map(r, "tile", &s->tile) &&
+	       (!read_word(r, "bytes") || want_int(r, INT64_MIN, INT64_MAX, &s->bytes)) &&
+	       (!read_word(r, "off") || want_int(r, INT64_MIN, INT64_MAX, &s->off));
+}
+
+static bool
+read_lowered_dot(Read *r, Lowering *p)
+{
+	if (!read_inst(r, &p->dot.inst))
+		return false;
+	p->dot.swap = read_word(r, "swap");
+	return read_map(r, "rows", &p->dot.rows) && read_map(r, "cols", &p->dot.cols) &&
+	       read_map(r, "k", &p->dot.k);
+}
+
+static bool
+want_kind(Read *r, LoweringKind *out)
+{
+	for (*out = LW_none + 1; *out < LW_COUNT; ++*out)
+		if (read_word(r, lowering_kind_name[*out]))
+			return true;
+	return read_error(r, "expected a kind of lowering");
 }
 
 static bool
 read_lowering(Read *r, Lowering **out)
 {
 	Lowering *p;
-	bool ok = true;
 
 	if (!read_word(r, "lowering"))
 		return !r->bad;
 	p = *out = NEW(r->arena, Lowering);
-	if (!want_sign(r, "{"))
+	if (!want_sign(r, "{") || !want_kind(r, &p->kind))
 		return false;
-	while (ok && !read_sign(r, "}")) {
-		if (read_word(r, "inst"))
-			ok = (p->inst = want_name(r)) != NULL;
-		else if (read_word(r, "swap"))
-			p->swap = true;
-		else if (read_word(r, "vec"))
-			ok = want_small(r, &p->vec);
-		else if (read_word(r, "vec2"))
-			ok = want_small(r, &p->vec2);
-		else if (read_word(r, "wr"))
-			ok = (p->wr = want_name(r)) != NULL;
-		else if (read_word(r, "rd"))
-			ok = (p->rd = want_name(r)) != NULL;
-		else if (read_word(r, "map2"))
-			ok = want_layout(r, &p->map2);
-		else if (read_word(r, "map"))
-			ok = want_layout(r, &p->map);
-		else if (read_word(r, "rows"))
-			ok = want_layout(r, &p->rows);
-		else if (read_word(r, "cols"))
-			ok = want_layout(r, &p->cols);
-		else if (read_word(r, "scratch"))
-			ok = want_layout(r, &p->scratch);
-		else if (read_word(r, "bytes"))
-			ok = want_int(r, INT64_MIN, INT64_MAX, &p->scratch_bytes);
-		else if (read_word(r, "off"))
-			ok = want_int(r, INT64_MIN, INT64_MAX, &p->scratch_off);
-		else if (read_word(r, "cost"))
-			ok = want_float(r, &p->cost);
-		else
-			ok = read_error(r, "expected a field of lowering or '}'");
-	}
-	return ok && !r->bad;
+	if ((p->kind == LW_access && !read_access(r, &p->access)) ||
+	    (p->kind == LW_dot && !read_lowered_dot(r, p)) ||
+	    (lowering_is_staged(p) && !read_staging(r, &p->staged)) ||
+	    (read_word(r, "cost") && !want_float(r, &p->cost)))
+		return false;
+	return want_sign(r, "}") && !r->bad;
 }
 
 /* "{ (%1 : i64, ..) ops }" */

@@ -1,9 +1,8 @@
 /* smem.c - pass smem: place shared tiles and scratch memory by liveness.
  *
- * needs   layouts of shared tiles and lowerings with their scratch_bytes, where there are any
+ * needs   layouts of shared tiles and lowerings with staging tiles, where there are any
  * keeps   everything but what it sets
- * sets    the offset of each alloc and scratch_off of each lowering (bytes from the start of the block's
- * shared
+ * sets    the offset of each alloc and of each staging tile (bytes from the start of the block's shared
  *         memory), Kernel.smem
  *
  * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
@@ -64,7 +63,7 @@ smem_alloc_bytes(const Op *alloc)
 bool
 smem_has_scratch(const Op *o)
 {
-	return o->lowering && o->lowering->scratch_bytes > 0;
+	return lowering_is_staged(o->lowering);
 }
 
 /* ---- liveness -------------------------------------------------------------------------------- */
@@ -81,7 +80,7 @@ number_block(Smem *s, Block *b)
 			it.align = IMM(o, align) > ALIGN_MIN ? IMM(o, align) : ALIGN_MIN;
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
 		} else if (smem_has_scratch(o)) {
-			it.bytes = o->lowering->scratch_bytes;
+			it.bytes = o->lowering->staged.bytes;
 			it.from = it.to = s->at[o->id];
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
 		} else if (o->code == O_wait && IMM(o, pending) == 0) {
@@ -350,7 +349,7 @@ pass_smem(Kernel *k)
 		if (it->op->code == O_alloc)
 			IMM_SET(it->op, offset, it->off);
 		else
-			it->op->lowering->scratch_off = it->off;
+			it->op->lowering->staged.off = it->off;
 	}
 	if (k->unit->target && k->smem > k->unit->target->smem)
 		too_much(&s, k->smem);

@@ -107,9 +107,9 @@ access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
 static Access
 scratch(const Op *o, bool write)
 {
-	Access a = { .op = o, .lo = o->lowering->scratch_off, .write = write };
+	Access a = { .op = o, .lo = o->lowering->staged.off, .write = write };
 
-	a.hi = a.lo + o->lowering->scratch_bytes;
+	a.hi = a.lo + o->lowering->staged.bytes;
 	return a;
 }
 

@@ -72,6 +72,12 @@ instr_find(const char *name)
 	return NULL;
 }
 
+const Instr *
+instr_of(const Lowering *p)
+{
+	return p && (p->kind == LW_access || p->kind == LW_dot) ? instr_find(lowering_name(p)) : NULL;
+}
+
 bool
 instr_on(const Instr *i, const Target *t)
 {

@@ -57,6 +57,8 @@ extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
 
 /* The row of that name; NULL: unknown. */
 const Instr *instr_find(const char *name);
+/* The row that p, of an access or a dot, names; NULL: none.  p may be NULL. */
+const Instr *instr_of(const Lowering *p);
 /* Can the target issue it? */
 bool instr_on(const Instr *i, const Target *t);
 /* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is

@@ -11,31 +11,26 @@
 #include "infer/cost/cost.h"
 #include "taskmap/exchange.h"
 
-enum { CLASS_RENAME,
-       CLASS_SELECT,
-       CLASS_SHUFFLE,
-       CLASS_SHARED };
-static const char *const class_name[] = { "rename", "select", "shuffle", "shared" };
-
-static int
+/* By cost: a conversion is as dear as its dearest digit. */
+static LoweringKind
 classify(const Layout *from, const Layout *to)
 {
 	Layout a = *from, b = *to;
-	int worst = CLASS_RENAME;
+	LoweringKind worst = LW_rename;
 
 	for (int d = 0; d < a.ndim; d++)
 		if (!layout_refine(&a, &b, d, false))
-			return CLASS_SHARED;
+			return LW_shared;
 	for (int i = 0; i < a.n; i++) {
 		const Iter *x = &a.it[i], *y = &b.it[i];
-		int c = CLASS_RENAME;
+		LoweringKind c = LW_rename;
 
 		if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
 			continue;
 		if (x->axis == AX_warp || y->axis == AX_warp)
-			c = CLASS_SHARED;
+			c = LW_shared;
 		else
-			c = x->axis == AX_reg ? CLASS_SELECT : CLASS_SHUFFLE;
+			c = x->axis == AX_reg ? LW_select : LW_shuffle;
 		if (c > worst)
 			worst = c;
 	}
@@ -49,30 +44,36 @@ words(const Layout *l, int bits)
 	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
+/* Instructions of a warp for one side of a staging tile, whose registers are laid out as l. */
+static int64_t
+side_accesses(const LoweredAccess *a, const Layout *l)
+{
+	return layout_cosize(a->map ? a->map : l, AX_reg) / a->vec;
+}
+
 Lowering *
 lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
 {
 	Lowering *p = NEW(s->arena, Lowering);
-	int bits = dtype_slot_bits(t->dtype), c = classify(from, to);
+	int bits = dtype_slot_bits(t->dtype);
 	double n = (double)s->k->warps * (double)words(to, bits), shuffles = 0, steps = 0, accesses = 0;
 	int64_t waves[2] = { 0 };
 	Exchange x;
 	Res own = { 0 };
 
-	p->inst = class_name[c];
-	if (c == CLASS_SELECT) {
+	p->kind = classify(from, to);
+	if (p->kind == LW_select) {
 		steps = SELECT_STEPS * n;
-	} else if (c == CLASS_SHUFFLE) {
+	} else if (p->kind == LW_shuffle) {
 		/* butterflies: for every two words one shuffle and three choices */
 		bool trade = exchange_find(from, to, dtype_per_word(t->dtype), &x);
 
 		shuffles = trade ? n * x.n / 2 : EXCHANGE_STEPS * n;
 		steps = trade ? n * x.n * BUTTERFLY_STEPS : EXCHANGE_STEPS * n;
-	} else if (c == CLASS_SHARED) {
-		lowering_staged(s, t, from, to, true, p, waves);
-		accesses = (double)(layout_cosize(p->map ? p->map : from, AX_reg) / p->vec +
-		                    layout_cosize(p->map2 ? p->map2 : to, AX_reg) / p->vec2);
-		accesses *= s->k->warps;
+	} else if (p->kind == LW_shared) {
+		stage_find(s, t, from, to, true, &p->staged, waves);
+		accesses = s->k->warps * (double)(side_accesses(&p->staged.write, from) +
+		                                  side_accesses(&p->staged.read, to));
 	}
 	cost_conversion(s, p, shuffles, steps, waves, accesses, &own);
 	p->cost = res_cycles(&own);

@@ -4,18 +4,18 @@
 #include "infer/base/state.h"
 
 /* ---- stage.c -------------------------------------------------------------------------------------- */
-/* Through shared memory from one layout to another: sets vec, vec2 and the scratch of *p; where `matrices`
- * says so, stmatrix and ldmatrix are ways too.  waves[2]: wavefronts of writing and reading by all warps. */
-void lowering_staged(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices,
-                     Lowering *p, int64_t *waves);
+/* Through shared memory from one layout to another: sets *p, all but the offset; where `matrices` says so,
+ * stmatrix and ldmatrix are ways too.  waves[2]: wavefronts of writing and reading by all warps. */
+void stage_find(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Staging *p,
+                int64_t *waves);
 
 /* ---- reduce_warps.c ------------------------------------------------------------------------------- */
-/* How a reduction is done: "reduce_shuffle" within warps, or "reduce_shared" with map and map2, who writes
- * and who reads which part of a result, and the scratch.  Adds what the scratch costs to *res. */
+/* How a reduction is done: within warps, or with a staging tile of which the maps say who writes and who
+ * reads which part of a result.  Adds what the tile costs to *res. */
 Lowering *lowering_reduce(Solve *s, const Op *o, Res *res);
 
 /* ---- convert.c ------------------------------------------------------------------------------------ */
-/* How a tile goes from one layout to another: "rename", "select", "shuffle" or "shared", with the scratch it
- * needs.  Adds the cost to *res. */
+/* How a tile goes from one layout to another: LW_rename, LW_select, LW_shuffle or LW_shared.
+ * Adds the cost to *res. */
 Lowering *lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res);
 #endif

@@ -59,7 +59,7 @@ lowering_reduce(Solve *s, const Op *o, Res *res)
 	Lowering *best = NEW(s->arena, Lowering);
 	Res least = { 0 };
 
-	best->inst = "reduce_shuffle";
+	best->kind = LW_reduce_shuffle;
 	if (warps == 1)
 		return best;
 	t.dtype = dtype_accumulator(t.dtype);
@@ -71,11 +71,13 @@ lowering_reduce(Solve *s, const Op *o, Res *res)
 		int64_t waves[2];
 
 		BUG_IF(s->arena, !writers(w, in, out, dim) || !readers(r, out, dim, warps, by_result));
-		p->inst = "reduce_shared";
-		lowering_staged(s, &t, w, r, false, p, waves);
-		p->map = w;
-		p->map2 = r;
-		cost_conversion(s, p, 0, 0, waves, accesses(s, w, p->vec) + accesses(s, r, p->vec2), &own);
+		p->kind = LW_reduce_shared;
+		stage_find(s, &t, w, r, false, &p->staged, waves);
+		p->staged.write.map = w;
+		p->staged.read.map = r;
+		cost_conversion(s, p, 0, 0, waves,
+		                accesses(s, w, p->staged.write.vec) + accesses(s, r, p->staged.read.vec),
+		                &own);
 		if (by_result || res_cycles(&own) < res_cycles(&least)) {
 			best = p;
 			least = own;

@@ -27,7 +27,7 @@ typedef struct StageMemo {
 	DType dtype;
 	Layout from, to;
 	bool matrices;
-	Lowering lowering; /* vec, vec2, scratch, scratch_bytes */
+	Staging staging;
 	int64_t waves[2];
 } StageMemo;
 
@@ -46,36 +46,36 @@ stage_access(const Stage *g, const Layout *map, int vec, bool write)
 
 /* Elements of one access of either side along dim `unit`, where elements take so many bits. */
 static void
-row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Lowering *p)
+row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Staging *p)
 {
 	int64_t cap = 128 / bits, row = pow2_part(t->shape[unit]);
 
 	cap = min64(cap, row);
-	p->vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
-	p->vec2 = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
+	p->write.vec = (int)(reg_run(from, unit) < cap ? reg_run(from, unit) : cap);
+	p->read.vec = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
 }
 
 /* Rows along the dim where the reader's registers run. */
 static void
-stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *to, Lowering *p,
+stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *to, Staging *p,
            int64_t *waves)
 {
 	int bits = dtype_info[t->dtype].bits, unit = t->rank - 1;
-	Layout *scratch = NEW(s->arena, Layout);
+	Layout *tile = NEW(s->arena, Layout);
 	Access acc[2];
 
 	for (int d = 0; d < t->rank; d++)
 		if (reg_run(to, d) > reg_run(to, unit))
 			unit = d;
 	row_vectors(t, from, to, unit, bits, p);
-	if (lowering_stage_bits(p, t->dtype) != bits)
+	if (staging_bits(p, t->dtype) != bits)
 		g->type.dtype = D_u8;
 	g->bits = dtype_info[g->type.dtype].bits;
 	row_vectors(t, from, to, unit, g->bits, p);
-	acc[0] = stage_access(g, from, p->vec, true);
-	acc[1] = stage_access(g, to, p->vec2, false);
-	shared_layout(s, &g->type, unit, acc, 2, scratch, waves);
-	p->scratch = scratch;
+	acc[0] = stage_access(g, from, p->write.vec, true);
+	acc[1] = stage_access(g, to, p->read.vec, false);
+	shared_layout(s, &g->type, unit, acc, 2, tile, waves);
+	p->tile = tile;
 }
 
 /* ---- digits ----------------------------------------------------------------------------------------- */
@@ -150,15 +150,15 @@ accesses(const Layout *l, const Layout *map, int vec)
 
 /* Wavefronts, and a little for each instruction. */
 static double
-stage_cost(const Solve *s, const Layout *from, const Layout *to, const Lowering *p, const int64_t *waves)
+stage_cost(const Solve *s, const Layout *from, const Layout *to, const Staging *p, const int64_t *waves)
 {
-	int64_t inst = accesses(from, p->map, p->vec) + accesses(to, p->map2, p->vec2);
+	int64_t inst = accesses(from, p->write.map, p->write.vec) + accesses(to, p->read.map, p->read.vec);
 
 	return (double)(waves[0] + waves[1]) + INSTRUCTION_SHARE * (double)(inst * s->k->warps);
 }
 
 static void
-stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Lowering *p, int64_t *waves)
+stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Staging *p, int64_t *waves)
 {
 	int64_t vec[2], bytes = g->type.dtype == D_u8 ? 8 : 0;
 
@@ -172,20 +172,20 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Lowering 
 			return;
 	for (vec[1] = 128 / g->bits; vec[1] >= 1; vec[1] /= 2)
 		for (vec[0] = 128 / g->bits; vec[0] >= 1; vec[0] /= 2) {
-			Layout *scratch = NEW(s->arena, Layout);
-			Lowering q = { .vec = (int)vec[0], .vec2 = (int)vec[1], .scratch = scratch };
-			Access acc[2] = { stage_access(g, from, q.vec, true),
-				          stage_access(g, to, q.vec2, false) };
+			Layout *tile = NEW(s->arena, Layout);
+			Staging q = { .write.vec = (int)vec[0], .read.vec = (int)vec[1], .tile = tile };
+			Access acc[2] = { stage_access(g, from, q.write.vec, true),
+				          stage_access(g, to, q.read.vec, false) };
 			int64_t n[2];
 
 			if ((!bytes && (vec[0] * g->bits < 8 || vec[1] * g->bits < 8)) ||
-			    !deal(g, vec, scratch))
+			    !deal(g, vec, tile))
 				continue;
-			shared_swizzle(s, scratch, acc, 2, n);
+			shared_swizzle(s, tile, acc, 2, n);
 			if (stage_cost(s, from, to, &q, n) < stage_cost(s, from, to, p, waves)) {
-				p->vec = q.vec;
-				p->vec2 = q.vec2;
-				p->scratch = scratch;
+				p->write.vec = q.write.vec;
+				p->read.vec = q.read.vec;
+				p->tile = tile;
 				waves[0] = n[0];
 				waves[1] = n[1];
 			}
@@ -197,7 +197,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Lowering 
 /* Rows along dim `unit`, which the writer fills by stmatrix or the reader empties by ldmatrix, or both:
  * each way that is cheaper than what p has. */
 static void
-stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, int unit, Lowering *p,
+stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, int unit, Staging *p,
                int64_t *waves)
 {
 	DType d = g->type.dtype;
@@ -210,8 +210,8 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 	matrix_side(s, IK_stmatrix, d, from, unit, &m[0]);
 	matrix_side(s, IK_ldmatrix, d, to, unit, &m[1]);
 	for (int way = 1; way < 4; way++) {
-		Layout *scratch = NEW(s->arena, Layout);
-		Lowering q = { .scratch = scratch };
+		Layout *tile = NEW(s->arena, Layout);
+		Staging q = { .tile = tile };
 		Access acc[2];
 		int64_t n[2];
 		int vec[2];
@@ -229,16 +229,16 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 		}
 		if (vec[0] * g->bits < 8 || vec[1] * g->bits < 8)
 			continue;
-		shared_layout(s, &g->type, unit, acc, 2, scratch, n);
-		q.vec = vec[0];
-		q.vec2 = vec[1];
+		shared_layout(s, &g->type, unit, acc, 2, tile, n);
+		q.write.vec = vec[0];
+		q.read.vec = vec[1];
 		if (way & 1) {
-			q.wr = m[0].in->name;
-			q.map = m[0].map;
+			q.write.inst = m[0].in->name;
+			q.write.map = m[0].map;
 		}
 		if (way & 2) {
-			q.rd = m[1].in->name;
-			q.map2 = m[1].map;
+			q.read.inst = m[1].in->name;
+			q.read.map = m[1].map;
 		}
 		if (stage_cost(s, from, to, &q, n) < stage_cost(s, from, to, p, waves)) {
 			*p = q;
@@ -262,14 +262,14 @@ asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool 
 
 /* Wavefronts of both sides if nothing had to wait: what each moves, 128 bytes at a time. */
 static bool
-conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, const Lowering *p,
+conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, const Staging *p,
               const int64_t *waves)
 {
 	for (int i = 0; i < 2; i++) {
-		Access a = stage_access(g, i ? to : from, i ? p->vec2 : p->vec, !i);
+		Access a = stage_access(g, i ? to : from, i ? p->read.vec : p->write.vec, !i);
 		int64_t all, least;
 
-		access_waves(s->arena, &a, p->scratch, s->k->warps, &all, &least);
+		access_waves(s->arena, &a, p->tile, s->k->warps, &all, &least);
 		if (waves[i] > least)
 			return false;
 	}
@@ -277,8 +277,8 @@ conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, co
 }
 
 void
-lowering_staged(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Lowering *p,
-                int64_t *waves)
+stage_find(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Staging *p,
+           int64_t *waves)
 {
 	StageMemo *m = asked(s, t, from, to, matrices);
 
@@ -288,18 +288,17 @@ lowering_staged(Solve *s, const Type *t, const Layout *from, const Layout *to, b
 		m = NEW(s->arena, StageMemo);
 		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to };
 		m->matrices = matrices;
-		stage_rows(s, t, &g, from, to, &m->lowering, m->waves);
+		stage_rows(s, t, &g, from, to, &m->staging, m->waves);
 		/* parts of a reduction are few, and wider accesses pay */
-		if (!matrices || !conflict_free(s, &g, from, to, &m->lowering, m->waves))
-			stage_digits(s, &g, from, to, &m->lowering, m->waves);
+		if (!matrices || !conflict_free(s, &g, from, to, &m->staging, m->waves))
+			stage_digits(s, &g, from, to, &m->staging, m->waves);
 		for (int d = 0; matrices && d < t->rank && g.type.dtype == t->dtype; d++)
-			stage_matrices(s, &g, from, to, d, &m->lowering, m->waves);
-		m->lowering.scratch_bytes =
-			align_up(layout_cosize(m->lowering.scratch, AX_mem) * g.bits / 8, 16);
+			stage_matrices(s, &g, from, to, d, &m->staging, m->waves);
+		m->staging.bytes =
+			align_up(layout_cosize(m->staging.tile, AX_mem) * g.bits / 8, 16);
 		s->stages = m;
 	}
-	m->lowering.inst = p->inst;
-	*p = m->lowering;
+	*p = m->staging;
 	waves[0] = m->waves[0];
 	waves[1] = m->waves[1];
 }

@@ -132,8 +132,8 @@ in_loop(const Op *o)
 static void
 at_least(int64_t *most, const Lowering *p)
 {
-	if (p && p->scratch_bytes > *most)
-		*most = p->scratch_bytes;
+	if (lowering_is_staged(p) && p->staged.bytes > *most)
+		*most = p->staged.bytes;
 }
 
 /* Bytes of shared memory, before they are placed: the tiles, which live through loops, and the largest

@@ -32,7 +32,7 @@ is_prefetched(const Solve *s, const Op *o)
 {
 	const Lowering *how = s->sol->mconv[o->id][0];
 
-	return s->prefetched[o->id] && (!how || strcmp(how->inst, "rename") == 0);
+	return s->prefetched[o->id] && (!how || how->kind == LW_rename);
 }
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
@@ -123,12 +123,12 @@ own_part(const Solve *s, const Op *view)
 }
 
 static void
-cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, const Lowering *p, Res *r)
+cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
-	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * dtype_pieces(mem->type.dtype)) *
+	double inst = (double)(layout_cosize(map, AX_reg) / vec * dtype_pieces(mem->type.dtype)) *
 	              s->k->warps;
-	double asked = (double)global_sectors(s, mem->def, map, p->vec, bits, o->code == O_store),
+	double asked = (double)global_sectors(s, mem->def, map, vec, bits, o->code == O_store),
 	       moved = asked;
 	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
 
@@ -149,12 +149,12 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, cons
 static void
 cost_memory(const Solve *s, const Op *o, Res *r)
 {
-	const Lowering *p = s->sol->lowering[o->id];
+	const LoweredAccess *p = &s->sol->lowering[o->id]->access;
 	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
 	                                                                  : o->in[1];
 	const Layout *map = p->map ? p->map : o->code == O_load ? result_layout(s, o, 0)
 	                                                        : operand_layout(s, o, 0);
-	const Instr *in = instr_find(p->inst);
+	const Instr *in = instr_of(s->sol->lowering[o->id]);
 	int bits = dtype_info[mem->type.dtype].bits, pieces = dtype_pieces(mem->type.dtype);
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * s->k->warps;
 
@@ -171,7 +171,7 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 	if (mem->type.space == S_global) {
 		if (o->code == O_load && is_prefetched(s, o))
 			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
-		cost_global(s, o, mem, map, p, r);
+		cost_global(s, o, mem, map, p->vec, r);
 	} else {
 		r->latency += (double)s->rates->shared_wait / SHARED_OVERLAP;
 	}
@@ -288,7 +288,7 @@ cost_elements(const Solve *s, const Op *o, Res *r)
 static void
 cost_dot(const Solve *s, const Op *o, Res *r)
 {
-	const Instr *in = s->sol->lowering[o->id] ? instr_find(s->sol->lowering[o->id]->inst) : NULL;
+	const Instr *in = instr_of(s->sol->lowering[o->id]);
 	const int64_t *c = o->out[0]->type.shape;
 	const Layout *lc = s->sol->val[o->out[0]->id];
 	double work = (double)c[0] * (double)c[1] * (double)dot_k(o);
@@ -363,7 +363,7 @@ cost_conversion(const Solve *s, const Lowering *p, double shuffles, double steps
 	r->unit[R_smem] += shuffles;
 	r->unit[R_issue] += shuffles / ISSUE_RATE;
 	r->latency += shuffles > 0 ? SHUFFLE_CLOCKS : 0;
-	if (!p->scratch)
+	if (!lowering_is_staged(p))
 		return;
 	r->unit[R_smem] += (double)(waves[0] + waves[1]);
 	memory_instructions(r, accesses);

@@ -168,15 +168,14 @@ add_dot(Album *a, const Op *o)
 {
 	Arena *m = a->ex->k->unit->arena;
 	const Val *v[3] = { o->in[0], o->in[1], o->out[0] };
+	const char *by = o->lowering ? lowering_name(o->lowering) : "?";
 
 	for (int i = 0; i < 3; i++)
 		if (v[i]->type.layout)
 			add(a, arena_printf(m, "dot-line%u-%u-%c", o->src.line, o->id, "abc"[i]),
 			    draw_tile(a->ex, v[i],
 			              arena_printf(m, "%c of the dot in line %u: %s by %s", "ABC"[i],
-			                           o -> src.line, type_print(m, &v[i]->type),
-			                           o->lowering && o->lowering->inst ? o->lowering->inst
-			                                                            : "?")));
+			                           o->src.line, type_print(m, &v[i]->type), by)));
 }
 
 static void

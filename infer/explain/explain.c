@@ -141,15 +141,21 @@ static void
 staging_words(Text *t, const Explained *ex, const Op *o)
 {
 	Arena *a = ex->k->unit->arena;
+	const Staging *tile = &o->lowering->staged;
 	Access side[2];
 	int64_t waves[2], least[2];
 
+	if (tile->write.inst)
+		text_printf(t, ", written by %s", tile->write.inst);
+	if (tile->read.inst)
+		text_printf(t, ", read by %s", tile->read.inst);
+	text_printf(t, ", %d a read, %lld bytes of scratch", tile->read.vec, (long long)tile->bytes);
 	if (!explain_staging(o, side))
 		return;
 	for (int i = 0; i < 2; i++)
-		access_waves(a, &side[i], o->lowering->scratch, ex->k->warps, &waves[i], &least[i]);
+		access_waves(a, &side[i], tile->tile, ex->k->warps, &waves[i], &least[i]);
 	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
-	            layout_print(a, o->lowering->scratch), (long long)(waves[0] + waves[1]),
+	            layout_print(a, tile->tile), (long long)(waves[0] + waves[1]),
 	            (long long)(least[0] + least[1]));
 }
 
@@ -157,7 +163,7 @@ staging_words(Text *t, const Explained *ex, const Op *o)
 static void
 mapping_line(Text *t, const Op *o)
 {
-	const Layout *l = o->lowering->map;
+	const Layout *l = op_access(o)->map;
 	const char *text;
 
 	if (!l && o->code == O_load)
@@ -178,35 +184,29 @@ op_line(Text *t, const Explained *ex, const Op *o)
 	Arena *a = ex->k->unit->arena;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
-	int other = explain_other_lowering(ex, o);
+	int other = explain_other_lowering(ex, o), vec = p ? lowering_vec(p) : 0;
 
-	if (!p || !p->inst) {
+	if (!p || !lowering_name(p)) {
 		arithmetic_line(t, ex, o);
 		return;
 	}
-	text_printf(t, "  line %-4u %-10s %-22s", o->src.line, op_info[o->code].name, p->inst);
+	text_printf(t, "  line %-4u %-10s %-22s", o->src.line, op_info[o->code].name, lowering_name(p));
 	if (o->code == O_copy)
 		what = view_root(o->in[1]);
 	if (o->code == O_load)
 		what = view_root(o->in[0]);
 	if (what)
 		text_printf(t, " %s", explain_name(what, a));
-	if (p->vec)
-		text_printf(t, ", %d element%s an access", p->vec, p->vec > 1 ? "s" : "");
-	if (p->wr)
-		text_printf(t, ", written by %s", p->wr);
-	if (p->rd)
-		text_printf(t, ", read by %s", p->rd);
-	if (p->vec2)
-		text_printf(t, ", %d a read", p->vec2);
-	if (p->scratch_bytes)
-		text_printf(t, ", %lld bytes of scratch", (long long)p->scratch_bytes);
-	staging_words(t, ex, o);
+	if (vec)
+		text_printf(t, ", %d element%s an access", vec, vec > 1 ? "s" : "");
+	if (lowering_is_staged(p))
+		staging_words(t, ex, o);
 	if (explain_cycles(ex, o) > 0)
 		text_printf(t, ", %.0f cycles", explain_cycles(ex, o));
 	if (other >= 0)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
-		            ex->candidates->sol[other]->lowering[o->id]->inst, other, above(ex, other));
+		            lowering_name(ex->candidates->sol[other]->lowering[o->id]), other,
+		            above(ex, other));
 	text_printf(t, "\n");
 	mapping_line(t, o);
 }

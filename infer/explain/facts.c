@@ -70,18 +70,31 @@ explain_runs(const Explained *ex, const Op *o)
 }
 
 int
+lowering_vec(const Lowering *p)
+{
+	return p->kind == LW_access ? p->access.vec : lowering_is_staged(p) ? p->staged.write.vec : 0;
+}
+
+static bool
+same_lowering(const Lowering *a, const Lowering *b)
+{
+	return a->kind == b->kind && strcmp(lowering_name(a), lowering_name(b)) == 0 &&
+	       lowering_vec(a) == lowering_vec(b) &&
+	       (a->kind != LW_dot || a->dot.swap == b->dot.swap);
+}
+
+int
 explain_other_lowering(const Explained *ex, const Op *o)
 {
 	const Lowering *p = o->lowering;
 
-	if (!p || !p->inst || o->id > ex->candidates->nop)
+	if (!p || !lowering_name(p) || o->id > ex->candidates->nop)
 		return -1;
 	for (int i = 0; i < ex->candidates->n; i++) {
 		const Solution *s = ex->candidates->sol[i];
 		const Lowering *q = s->k == ex->sol->k ? s->lowering[o->id] : NULL;
 
-		if (i != ex->k->unit->candidate && q && q->inst &&
-		    (strcmp(q->inst, p->inst) != 0 || q->vec != p->vec || q->swap != p->swap))
+		if (i != ex->k->unit->candidate && q && lowering_name(q) && !same_lowering(p, q))
 			return i;
 	}
 	return -1;
@@ -127,20 +140,20 @@ explain_access(const Op *o, Val **root, Access *a)
 	Val *mem = load ? access_source(o) : access_target(o);
 	const Instr *in;
 
-	if (!mem || mem->type.space != S_shared || !o->lowering || !o->lowering->inst || o->lowering->vec < 1)
+	if (!mem || mem->type.space != S_shared || !op_access(o)->inst)
 		return false;
-	in = instr_find(o->lowering->inst);
+	in = instr_of(o->lowering);
 	*a = (Access){
 		.op = o,
 		.rank = mem->type.rank,
-		.vec = o->lowering->vec,
+		.vec = op_access(o)->vec,
 		.bits = bits_of(mem),
 		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 *
 		                                                                              8
 		                                                                    : WARP_SIZE,
 		.weight = 1,
 		.write = !load,
-		.map = o->lowering->map,
+		.map = op_access(o)->map,
 	};
 	if (!a->map)
 		a->map = load ? o->out[0]->type.layout : o->in[0]->type.layout;
@@ -153,34 +166,35 @@ explain_access(const Op *o, Val **root, Access *a)
 bool
 explain_staging(const Op *o, Access a[2])
 {
-	const Lowering *p = o->lowering;
+	const Staging *tile;
 	DType d;
 
-	if (!p || !p->scratch)
+	if (!lowering_is_staged(o->lowering))
 		return false;
+	tile = &o->lowering->staged;
 	d = o->out[0]->type.dtype;
 	for (int i = 0; i < 2; i++) {
-		const char *row = i ? p->rd : p->wr;
-		const Instr *in = row ? instr_find(row) : NULL;
-		int bits = o->code == O_convert           ? lowering_stage_bits(p, d)
+		const LoweredAccess *by = i ? &tile->read : &tile->write;
+		const Instr *in = by->inst ? instr_find(by->inst) : NULL;
+		int bits = o->code == O_convert           ? staging_bits(tile, d)
 		           : dtype_info[d].bits == 64 ? 64
 		                                      : 32; /* parts of a reduction */
 
 		a[i] = (Access){
 			.op = o,
-			.rank = p->scratch->ndim,
-			.vec = i ? p->vec2 : p->vec,
+			.rank = tile->tile->ndim,
+			.vec = by->vec,
 			.bits = bits,
 			.lanes = in ? in->bits / 32 * 8 : WARP_SIZE,
 			.weight = 1,
 			.write = i == 0,
-			.map = i ? p->map2 : p->map,
+			.map = by->map,
 		};
 		if (!a[i].map)
 			a[i].map = i ? o->out[0]->type.layout : o->in[0]->type.layout;
 		for (int j = 0; j < a[i].rank; j++)
 			a[i].dim_of[j] = j;
-		if (!a[i].map || a[i].vec < 1)
+		if (!a[i].map )
 			return false;
 	}
 	return true;
@@ -207,8 +221,8 @@ explain_accesses(const Explained *ex, const Val *v, int *n)
 		s = arena_printf(ex->k->unit->arena,
 		                 "line %u: %s by %s, %d element%s an access: %lld wavefronts, %lld are the "
 		                 "least%s",
-		                 o->src.line, op_info[o->code].name, o->lowering->inst, o->lowering->vec,
-		                 o->lowering->vec > 1 ? "s" : "", (long long)waves, (long long)least,
+		                 o->src.line, op_info[o->code].name, op_access(o)->inst, op_access(o)->vec,
+		                 op_access(o)->vec > 1 ? "s" : "", (long long)waves, (long long)least,
 		                 waves <= least      ? ", no conflicts"
 		                 : v->type.pinned ? " - bank conflicts of the layout given"
 		                                  : " - bank conflicts: of all swizzles of its rows, and "

@@ -28,6 +28,8 @@ bool explain_res(const Explained *ex, const Op *o, Res *out);
 double explain_cycles(const Explained *ex, const Op *o);
 /* How often the op runs in a block. */
 double explain_runs(const Explained *ex, const Op *o);
+/* Elements of one access, of a staging tile's writes; 0: it makes none. */
+int lowering_vec(const Lowering *p);
 /* The cheapest other candidate that does o by another instruction or width, -1: all do it so. */
 int explain_other_lowering(const Explained *ex, const Op *o);
 /* The cheapest other candidate with another layout of v, -1: none. */
@@ -39,7 +41,7 @@ int explain_other_sparse(const Explained *ex);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
 
-/* How o fills (a[0]) and empties (a[1]) its staging tile, o->lowering->scratch; false: it has none. */
+/* How o fills (a[0]) and empties (a[1]) its staging tile; false: it has none. */
 bool explain_staging(const Op *o, Access a[2]);
 
 /* In words, what each kind of access to shared tile v costs against the least: n lines. */

@@ -73,7 +73,7 @@ put_shared(Text *t, const Explained *ex, const Val *v)
 		access_waves(ex->k->unit->arena, &a, l, ex->k->warps, &waves, &least);
 		json_open(t, NULL, "{");
 		json_number(t, "op", o->id);
-		json_text(t, "instruction", o->lowering->inst);
+		json_text(t, "instruction", lowering_name(o->lowering));
 		put_src(t, o->src);
 		json_number(t, "wavefronts", waves);
 		json_number(t, "wavefronts_least", least);
@@ -114,23 +114,21 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 
 /* ---- ops ------------------------------------------------------------------------------------------ */
 
-/* A staging tile: where it lies, and what writing and reading take. */
+/* A staging tile: where it is, and what writing and reading take. */
 static void
-put_scratch(Text *t, const Explained *ex, const Op *o)
+put_staging(Text *t, const Explained *ex, const Op *o)
 {
-	const Lowering *p = o->lowering;
+	const Staging *tile = &o->lowering->staged;
 	Access side[2];
 
-	if (!p->scratch_bytes)
-		return;
 	json_open(t, "scratch", "{");
-	json_number(t, "offset", p->scratch_off);
-	json_number(t, "bytes", p->scratch_bytes);
-	put_layout(t, ex, "layout", p->scratch);
+	json_number(t, "offset", tile->off);
+	json_number(t, "bytes", tile->bytes);
+	put_layout(t, ex, "layout", tile->tile);
 	for (int i = 0; i < 2 && explain_staging(o, side); i++) {
 		int64_t waves, least;
 
-		access_waves(ex->k->unit->arena, &side[i], p->scratch, ex->k->warps, &waves, &least);
+		access_waves(ex->k->unit->arena, &side[i], tile->tile, ex->k->warps, &waves, &least);
 		json_open(t, i ? "reads" : "writes", "{");
 		json_number(t, "wavefronts", waves);
 		json_number(t, "wavefronts_least", least);
@@ -141,30 +139,43 @@ put_scratch(Text *t, const Explained *ex, const Op *o)
 }
 
 static void
-put_pick(Text *t, const Explained *ex, const Op *o)
+put_staged(Text *t, const Explained *ex, const Op *o)
+{
+	const LoweredAccess *write = &o->lowering->staged.write, *read = &o->lowering->staged.read;
+
+	json_number(t, "elements_an_access", write->vec);
+	json_number(t, "elements_a_read", read->vec);
+	if (write->inst)
+		json_text(t, "written_by", write->inst);
+	if (read->inst)
+		json_text(t, "read_by", read->inst);
+	put_layout(t, ex, "mapping", write->map);
+	put_layout(t, ex, "read_mapping", read->map);
+	put_staging(t, ex, o);
+}
+
+static void
+put_lowering(Text *t, const Explained *ex, const Op *o)
 {
 	const Lowering *p = o->lowering;
 
-	if (!p || !p->inst)
+	if (!p || !lowering_name(p))
 		return;
-	json_text(t, "instruction", p->inst);
-	if (p->vec)
-		json_number(t, "elements_an_access", p->vec);
-	if (p->vec2)
-		json_number(t, "elements_a_read", p->vec2);
-	if (p->swap) {
-		json_key(t, "swapped");
-		text_printf(t, "true");
+	json_text(t, "instruction", lowering_name(p));
+	if (p->kind == LW_access) {
+		json_number(t, "elements_an_access", p->access.vec);
+		put_layout(t, ex, "mapping", p->access.map);
+	} else if (p->kind == LW_dot) {
+		if (p->dot.swap) {
+			json_key(t, "swapped");
+			text_printf(t, "true");
+		}
+		put_layout(t, ex, "order_of_k", p->dot.k);
+		put_layout(t, ex, "order_of_m", p->dot.rows);
+		put_layout(t, ex, "order_of_n", p->dot.cols);
+	} else if (lowering_is_staged(p)) {
+		put_staged(t, ex, o);
 	}
-	if (p->wr)
-		json_text(t, "written_by", p->wr);
-	if (p->rd)
-		json_text(t, "read_by", p->rd);
-	put_layout(t, ex, o->code == O_dot ? "order_of_k" : "mapping", p->map);
-	put_layout(t, ex, "read_mapping", p->map2);
-	put_layout(t, ex, "order_of_m", p->rows);
-	put_layout(t, ex, "order_of_n", p->cols);
-	put_scratch(t, ex, o);
 }
 
 /* Opens an object. */
@@ -195,17 +206,20 @@ put_cost(Text *t, const Explained *ex, const Op *o)
 }
 
 static void
-put_other_pick(Text *t, const Explained *ex, const Op *o)
+put_other_lowering(Text *t, const Explained *ex, const Op *o)
 {
-	int other = explain_other_lowering(ex, o);
+	int other = explain_other_lowering(ex, o), vec;
+	const Lowering *p;
 
 	if (other < 0)
 		return;
+	p = ex->candidates->sol[other]->lowering[o->id];
+	vec = lowering_vec(p);
 	json_open(t, "runner_up", "{");
 	json_number(t, "candidate", other);
-	json_text(t, "instruction", ex->candidates->sol[other]->lowering[o->id]->inst);
-	if (ex->candidates->sol[other]->lowering[o->id]->vec)
-		json_number(t, "elements_an_access", ex->candidates->sol[other]->lowering[o->id]->vec);
+	json_text(t, "instruction", lowering_name(p));
+	if (vec)
+		json_number(t, "elements_an_access", vec);
 	json_decimal(t, "cycles", ex->candidates->sol[other]->cycles);
 	text_add(t, "}", 1);
 }
@@ -238,17 +252,17 @@ put_op(Text *t, const Explained *ex, const Op *o)
 {
 	Res r;
 
-	if (!(o->lowering && o->lowering->inst) && !explain_res(ex, o, &r))
+	if (!(o->lowering && lowering_name(o->lowering)) && !explain_res(ex, o, &r))
 		return;
 	json_open(t, NULL, "{");
 	json_number(t, "id", o->id);
 	json_text(t, "op", op_info[o->code].name);
 	put_src(t, o->src);
-	put_pick(t, ex, o);
+	put_lowering(t, ex, o);
 	put_vals(t, ex, "operands", o->nin, o->in);
 	put_vals(t, ex, "results", o->nout, o->out);
 	put_cost(t, ex, o);
-	put_other_pick(t, ex, o);
+	put_other_lowering(t, ex, o);
 	text_add(t, "}", 1);
 }
 

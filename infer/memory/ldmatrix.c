@@ -208,7 +208,7 @@ lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	if (!in)
 		return NULL;
 	p = lowering_new(s, in, 128 / bits);
-	p->map = map;
+	p->access.map = map;
 	if (m.pairs)
 		bit_order_set(s, o->out[0], 16);
 	return p;
@@ -237,6 +237,6 @@ lowering_stmatrix(Solve *s, const Op *o, const Layout *l)
 	if (unit < 0 || !matrix_side(s, IK_stmatrix, d, l, unit, &side) || shared_vec(s, o->in[1], run) < run)
 		return NULL;
 	p = lowering_new(s, side.in, run);
-	p->map = side.map;
+	p->access.map = side.map;
 	return p;
 }

@@ -17,8 +17,9 @@ lowering_new(Solve *s, const Instr *in, int64_t vec)
 {
 	Lowering *p = NEW(s->arena, Lowering);
 
-	p->inst = in ? in->name : NULL;
-	p->vec = (int)vec;
+	p->kind = LW_access;
+	p->access.inst = in ? in->name : NULL;
+	p->access.vec = (int)vec;
 	return p;
 }
 
@@ -226,7 +227,7 @@ select_copy(Solve *s, Op *o)
 	if (!in || in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target))
 		in = memory_row(IK_ld_st, (int)vec * grain, false);
 	p = lowering_new(s, in, vec);
-	p->map = map;
+	p->access.map = map;
 	s->sol->lowering[o->id] = p;
 	return true;
 }
@@ -243,11 +244,11 @@ access_of(const Solve *s, const Op *o, Access *a)
 
 	if (!mem || !p)
 		return false;
-	in = instr_find(p->inst);
+	in = instr_of(p);
 	*a = (Access){
 		.op = o,
 		.rank = mem->type.rank,
-		.vec = p->vec,
+		.vec = p->access.vec,
 		.bits = bits_of(mem),
 		.lanes = 32,
 		.weight = s->weight[o->id],
@@ -257,7 +258,7 @@ access_of(const Solve *s, const Op *o, Access *a)
 	a->as = val_is_alias(mem) ? &mem->type : NULL;
 	if (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix))
 		a->lanes = in->bits / 32 * 8;
-	a->map = p->map;
+	a->map = p->access.map;
 	if (!a->map && o->code == O_load)
 		a->map = result_layout(s, o, 0);
 	if (!a->map)

@@ -67,31 +67,30 @@ prove_reshape(Prove *p, const Op *o)
 
 /* One side of a staging tile: plain accesses, or matrices. */
 static bool
-staged_side(Prove *p, const Side *s, InstrKind kind, const char *row, const Layout *map, const Held *h,
-            int vec)
+staged_side(Prove *p, const Side *s, InstrKind kind, const LoweredAccess *a, const Held *h)
 {
-	const Instr *in = instr_find(row);
+	const Instr *in = instr_find(a->inst);
 
-	if (!row)
-		return prove_vectors(p, s, h, vec, kind == IK_stmatrix);
+	if (!a->inst)
+		return prove_vectors(p, s, h, a->vec, kind == IK_stmatrix);
 	if (!in || in->kind != kind)
-		return prove_error(p, -1, 0, "%s is no way to touch a staging tile", row);
-	return prove_matrices(p, &s->mem->type, in, h, map, s);
+		return prove_error(p, -1, 0, "%s is no way to touch a staging tile", a->inst);
+	return prove_matrices(p, &s->mem->type, in, h, a->map, s);
 }
 
 bool
-prove_staging(Prove *p, const Type *t, const Lowering *how, const Held *from, const Held *to)
+prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, const Held *to)
 {
 	Val stage = { .type = *t };
-	Side s = { .mem = &stage, .shared = true, .layout = how->scratch };
+	Side s = { .mem = &stage, .shared = true, .layout = how->tile };
 
 	for (int d = 0; d < t->rank; d++)
 		s.dim_of[d] = d;
 	if (!s.layout)
 		return prove_error(p, -1, 0, "no staging tile");
-	if (!injective(p, s.layout, t, how->scratch_bytes) ||
-	    !staged_side(p, &s, IK_stmatrix, how->wr, how->map, from, how->vec) ||
-	    !staged_side(p, &s, IK_ldmatrix, how->rd, how->map2, to, how->vec2))
+	if (!injective(p, s.layout, t, how->bytes) ||
+	    !staged_side(p, &s, IK_stmatrix, &how->write, from) ||
+	    !staged_side(p, &s, IK_ldmatrix, &how->read, to))
 		return false;
 	prove_once(p, t, from);
 	return p->ok;
@@ -101,21 +100,21 @@ void
 prove_convert(Prove *p, const Op *o)
 {
 	const Held *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
-	const char *how = o->lowering ? o->lowering->inst : NULL;
+	LoweringKind how = o->lowering ? o->lowering->kind : LW_none;
 	const Type *t = &o->out[0]->type;
 
 	if (!from || !to)
 		return;
-	if (!how) {
+	if (how != LW_rename && how != LW_select && how != LW_shuffle && how != LW_shared) {
 		prove_error(p, -1, 0, "no way was chosen");
 		return;
 	}
-	if (!strcmp(how, "shared")) {
+	if (how == LW_shared) {
 		Type staged = *t;
 
-		if (lowering_stage_bits(o->lowering, t->dtype) != dtype_info[t->dtype].bits)
+		if (staging_bits(&o->lowering->staged, t->dtype) != dtype_info[t->dtype].bits)
 			staged.dtype = D_u8;
-		prove_staging(p, &staged, o->lowering, from, to);
+		prove_staging(p, &staged, &o->lowering->staged, from, to);
 		return;
 	}
 	for (int64_t r = 0; r < to->regs; r++) {
@@ -123,14 +122,15 @@ prove_convert(Prove *p, const Op *o)
 		for (int i = 0; i < p->threads; i++) {
 			int64_t want = to->elem[i * to->regs + r];
 			bool there = false;
-			int first = !strcmp(how, "shuffle") ? i / WARP_SIZE * WARP_SIZE : i;
-			int last = !strcmp(how, "shuffle") ? first + WARP_SIZE : i + 1;
+			int first = how == LW_shuffle ? i / WARP_SIZE * WARP_SIZE : i;
+			int last = how == LW_shuffle ? first + WARP_SIZE : i + 1;
 			for (int j = first; j < last && !there; j++)
 				for (int64_t q = 0; q < from->regs && !there; q++)
 					there = from->elem[j * from->regs + q] == want &&
-					        (strcmp(how, "rename") || q == fixed);
+					        (how != LW_rename || q == fixed);
 			if (!there) {
-				prove_error(p, i, r, "a %s cannot bring %s here", how, elem_text(p, t, want));
+				prove_error(p, i, r, "a %s cannot bring %s here", lowering_kind_name[how],
+				            elem_text(p, t, want));
 				return;
 			}
 		}

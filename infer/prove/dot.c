@@ -40,7 +40,7 @@ part(const Prove *p, const Instr *in, int which, int lane, int i)
 {
 	RowCol z;
 
-	if (!p->op->lowering->swap)
+	if (!p->op->lowering->dot.swap)
 		return fragment(in, which, lane, i);
 	z = fragment(in, which < 2 ? 1 - which : 2, lane, i);
 	return (RowCol){ z.c, z.r };
@@ -92,11 +92,12 @@ read_orders(Prove *p, const Op *o, Order *out)
 {
 	const int64_t *c = o->out[0]->type.shape;
 
-	if (dot_is_sparse(o) && (o->lowering->map || (dot_side(o) ? o->lowering->cols : o->lowering->rows)))
+	if (dot_is_sparse(o) &&
+	    (o->lowering->dot.k || (dot_side(o) ? o->lowering->dot.cols : o->lowering->dot.rows)))
 		return prove_error(p, -1, 0, "the positions of a sparse operand are those of its own order");
-	return read_order(p, "m", c[0], o->lowering->rows, &out[M]) &&
-	       read_order(p, "n", c[1], o->lowering->cols, &out[N]) &&
-	       read_order(p, "k", dot_k(o), o->lowering->map, &out[K]);
+	return read_order(p, "m", c[0], o->lowering->dot.rows, &out[M]) &&
+	       read_order(p, "n", c[1], o->lowering->dot.cols, &out[N]) &&
+	       read_order(p, "k", dot_k(o), o->lowering->dot.k, &out[K]);
 }
 
 /* Registers of one operand for the instance at position (r0, c0) in thread 0; then every lane of
@@ -112,7 +113,7 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 	int packed = register_elems(t->dtype);
 	int64_t first = -1;
 
-	for (int i = 0; i < fragment_size(in, o->lowering->swap && which < 2 ? 1 - which : which); i++) {
+	for (int i = 0; i < fragment_size(in, o->lowering->dot.swap && which < 2 ? 1 - which : which); i++) {
 		RowCol z = part(p, in, which, 0, i);
 		int64_t c[2] = { row->by[r0 + z.r], col->by[c0 + z.c] };
 		int64_t reg = reg_of(h, index_elem(t, c));
@@ -186,7 +187,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	const Type *t = &o->out[0]->type;
 	int64_t(*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
-	bool swap = o->lowering->swap;
+	bool swap = o->lowering->dot.swap;
 	Order order[3];
 
 	if (!hc || !ha || !hb || !read_orders(p, o, order))
@@ -261,17 +262,17 @@ alike(Prove *p, const Val *x, const Val *y)
 void
 prove_dot(Prove *p, const Op *o)
 {
-	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
+	const Instr *in = instr_of(o->lowering);
 
 	alike(p, o->in[2], o->out[0]);
 	if (!in)
 		prove_error(p, -1, 0, "no instruction was chosen");
 	else if ((in->kind == IK_mma_sp) != dot_is_sparse(o) ||
-	         (dot_is_sparse(o) && o->lowering->swap != (dot_side(o) == 1)))
+	         (dot_is_sparse(o) && o->lowering->dot.swap != (dot_side(o) == 1)))
 		prove_error(p, -1, 0, "%s does not multiply such operands", in->name);
 	else if (in->kind != IK_fma &&
-	         (in->ta != o->in[o->lowering->swap]->type.dtype ||
-	          in->tb != o->in[!o->lowering->swap]->type.dtype || in->acc != o->out[0]->type.dtype ||
+	         (in->ta != o->in[o->lowering->dot.swap]->type.dtype ||
+	          in->tb != o->in[!o->lowering->dot.swap]->type.dtype || in->acc != o->out[0]->type.dtype ||
 	          !instr_on(in, p->k->unit->target)))
 		prove_error(p, -1, 0, "%s does not multiply these types on "
 		                      "%s", in->name, p->k->unit->target->name);

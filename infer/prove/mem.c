@@ -120,8 +120,8 @@ indices(Prove *p, const Val *mem, const Held *h)
 static bool
 width(Prove *p, const Op *o, int bits)
 {
-	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
-	int want = o->lowering ? o->lowering->vec * bits : 0;
+	const Instr *in = instr_of(o->lowering);
+	int want = op_access(o)->vec * bits;
 	int odd = bits;
 
 	while (odd % 2 == 0)
@@ -132,7 +132,7 @@ width(Prove *p, const Op *o, int bits)
 		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (in->bits != (want < 8 ? 8 : want))
 		return prove_error(p, -1, 0, "%s moves %d bits, not %d elements of %d", in->name, in->bits,
-		                   o->lowering->vec, bits);
+		                   op_access(o)->vec, bits);
 	if (!instr_on(in, p->k->unit->target))
 		return prove_error(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
 	return true;
@@ -142,7 +142,7 @@ width(Prove *p, const Op *o, int bits)
 static bool
 does(Prove *p, const Op *o, unsigned kinds)
 {
-	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
+	const Instr *in = instr_of(o->lowering);
 
 	if (!in)
 		return prove_error(p, -1, 0, "no instruction was chosen");
@@ -218,13 +218,13 @@ void
 prove_load(Prove *p, const Op *o)
 {
 	Side s;
-	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
+	const Instr *in = instr_of(o->lowering);
 	const Held *h;
 
 	if (o->out[0]->type.space != S_reg || !side_of(p, o->in[0], &s))
 		return;
 	if (in && in->kind == IK_ldmatrix) {
-		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), o->lowering->map, &s);
+		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), op_access(o)->map, &s);
 		return;
 	}
 	h = held_of(p, o->out[0]);
@@ -232,7 +232,7 @@ prove_load(Prove *p, const Op *o)
 		prove_error(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
 	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
 	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
-	    prove_vectors(p, &s, h, o->lowering->vec, false))
+	    prove_vectors(p, &s, h, op_access(o)->vec, false))
 		indices(p, o->in[0], h);
 }
 
@@ -258,18 +258,18 @@ prove_store(Prove *p, const Op *o)
 {
 	Side s;
 	InstrKind global = IMM(o, update) ? IK_red : IK_st_global;
-	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
+	const Instr *in = instr_of(o->lowering);
 	const Type *t = &o->in[0]->type;
 	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
 
 	if (h && in && in->kind == IK_stmatrix) {
-		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, o->lowering->map, &s))
+		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, op_access(o)->map, &s))
 			prove_once(p, t, h);
 		return;
 	}
 	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
 	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
-	    !prove_vectors(p, &s, h, o->lowering->vec, true) || !indices(p, o->in[1], h))
+	    !prove_vectors(p, &s, h, op_access(o)->vec, true) || !indices(p, o->in[1], h))
 		return;
 	prove_once(p, &o->in[0]->type, h);
 }
@@ -279,8 +279,9 @@ prove_copy(Prove *p, const Op *o)
 {
 	Side from, to;
 	const Type *t = &o->in[1]->type;
-	const Held *h = o->lowering && o->lowering->map ? held_spell(p, o->lowering->map, t, false) : NULL;
-	const Instr *in = o->lowering && o->lowering->inst ? instr_find(o->lowering->inst) : NULL;
+	const Layout *map = op_access(o)->map;
+	const Held *h = map ? held_spell(p, map, t, false) : NULL;
+	const Instr *in = instr_of(o->lowering);
 	bool single = in && in->kind == IK_ld_bits && dtype_info[t->dtype].bits < 8;
 
 	if (!h) {
@@ -292,8 +293,8 @@ prove_copy(Prove *p, const Op *o)
 	          1u << IK_ld_st | (IMM(o, async) ? 1u << IK_cp_async : 0) |
 	                  (single ? 1u << IK_ld_bits : 0)) ||
 	    !width(p, o, dtype_info[t->dtype].bits) ||
-	    !prove_vectors(p, &from, h, single ? 1 : o->lowering->vec, true) ||
-	    !prove_vectors(p, &to, h, o->lowering->vec, true) || !indices(p, o->in[0], h))
+	    !prove_vectors(p, &from, h, single ? 1 : op_access(o)->vec, true) ||
+	    !prove_vectors(p, &to, h, op_access(o)->vec, true) || !indices(p, o->in[0], h))
 		return;
 	prove_once(p, t, h);
 }

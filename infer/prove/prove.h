@@ -53,5 +53,5 @@ int64_t bit_in_stream(int bits, int bit_order, int64_t e, int bit);
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
  * address of its own. */
-bool prove_staging(Prove *p, const Type *t, const Lowering *how, const Held *from, const Held *to);
+bool prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, const Held *to);
 #endif

@@ -111,20 +111,20 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
 	Type parts = *rt;
 	int d = (int)IMM(o, dim);
-	const Lowering *k = o->lowering;
+	const Staging *tile = &o->lowering->staged;
 	const Held *w, *r;
 	uint8_t *seen = NEWN(p->arena, uint8_t, type_size(rt) * t->shape[d]);
 	int64_t *read = NEWN(p->arena, int64_t, to->regs);
 
 	parts.dtype = dtype_info[rt->dtype].bits == 64 ? D_i64 : D_i32;
 	parts.shape[d] = layout_extent_on(o->in[0]->type.layout, d, AX_warp);
-	if (!k->map || !k->map2 || k->wr || k->rd) {
+	if (!tile->write.map || !tile->read.map || tile->write.inst || tile->read.inst) {
 		prove_error(p, -1, 0, "nothing says who writes and reads the parts");
 		return;
 	}
-	w = held_spell(p, k->map, &parts, false);
-	r = held_spell(p, k->map2, &parts, false);
-	if (!w || !r || !prove_staging(p, &parts, k, w, r))
+	w = held_spell(p, tile->write.map, &parts, false);
+	r = held_spell(p, tile->read.map, &parts, false);
+	if (!w || !r || !prove_staging(p, &parts, tile, w, r))
 		return;
 	for (int64_t q = 0; q < w->regs; q++) {
 		int64_t reg = part_register(p, o, &parts, w, to, q, true);
@@ -162,11 +162,12 @@ prove_reduce(Prove *p, const Op *o)
 
 	if (!to || !from)
 		return;
-	if (!o->lowering || !o->lowering->inst) {
+	if (!o->lowering ||
+	    (o->lowering->kind != LW_reduce_shuffle && o->lowering->kind != LW_reduce_shared)) {
 		prove_error(p, -1, 0, "no way was chosen");
 		return;
 	}
-	if (strcmp(o->lowering->inst, "reduce_shared") == 0) {
+	if (o->lowering->kind == LW_reduce_shared) {
 		prove_parts(p, o, to, from);
 		return;
 	}

@@ -183,7 +183,7 @@ asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 const Instr *
 lowering_instr(Gen *g, const Op *o, InstrKind kind)
 {
-	const Instr *i = o->lowering ? instr_find(o->lowering->inst) : NULL;
+	const Instr *i = instr_of(o->lowering);
 
 	BUG_IF(g->a, !i || i->kind != kind);
 	return i;

@@ -324,11 +324,11 @@ access_new(Gen *g, const Layout *l, Val *view)
 }
 
 Access *
-access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType d)
+access_staging(Gen *g, const Staging *tile, const Layout *l, DType d)
 {
 	Access *x = NEW(g->a, Access);
 
-	BUG_IF(g->a, !mem || offset < 0);
+	BUG_IF(g->a, !tile->tile || tile->off < 0);
 	x->g = g;
 	x->l = l;
 	x->space = S_shared;
@@ -339,8 +339,8 @@ access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType
 		x->dim[i] = i;
 		x->lane[i] = lane_index(g, l, i);
 	}
-	x->mem = mem;
-	x->offset = offset;
+	x->mem = tile->tile;
+	x->offset = tile->off;
 	shared_new(x);
 	return x;
 }

@@ -52,8 +52,8 @@ struct Access {
 
 /* `view`: an S_global or S_shared value; needs the builder at the op. */
 Access *access_new(Gen *g, const Layout *l, Val *view);
-/* Staging tile at a byte offset of the block's shared memory, addressed by `mem`. */
-Access *access_scratch(Gen *g, const Layout *l, const Layout *mem, int64_t offset, DType d);
+/* Elements of type d of a staging tile. */
+Access *access_staging(Gen *g, const Staging *tile, const Layout *l, DType d);
 /* Byte address (i64 global, i32 shared) of the element at `index` (of lane 0) for this thread = *base +
  * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
 void access_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);

@@ -130,16 +130,16 @@ copy_registers(Gen *g, const CopyPlan *p, int n)
 void
 emit_copy(Gen *g, Op *o)
 {
-	const Instr *inst = o->lowering ? instr_find(o->lowering->inst) : NULL;
+	const Instr *inst = instr_of(o->lowering);
 	DType d = o->in[0]->type.dtype;
 	CopyPlan p = { .pieces = dtype_pieces(d) };
 	int n;
 
-	BUG_IF(g->a, !inst || !o->lowering->map);
+	BUG_IF(g->a, !inst || !op_access(o)->map);
 	BUG_IF(g->a, inst->kind != IK_cp_async && inst->kind != IK_ld_st && inst->kind != IK_ld_bits);
 	p.single = inst->kind == IK_ld_bits;
-	p.map = o->lowering->map;
-	p.vec = o->lowering->vec ? o->lowering->vec : 1;
+	p.map = op_access(o)->map;
+	p.vec = op_access(o)->vec;
 	p.bits = inst->bits;
 	BUG_IF(g->a, p.vec * dtype_grain(d) != p.bits);
 	n = (int)layout_cosize(p.map, AX_reg);

@@ -234,8 +234,8 @@ load_instr(Gen *g, const Op *o, bool global)
 {
 	int bits = dtype_info[o->out[0]->type.dtype].bits;
 
-	if (o->out[0]->type.space == S_reg || (o->lowering && o->lowering->inst)) {
-		const Instr *i = o->lowering ? instr_find(o->lowering->inst) : NULL;
+	if (o->out[0]->type.space == S_reg || o->lowering) {
+		const Instr *i = instr_of(o->lowering);
 
 		BUG_IF(g->a, !i || (global ? i->kind != IK_ld_global
 		                           : i->kind != IK_ld_shared && i->kind != IK_ldmatrix));
@@ -255,8 +255,8 @@ emit_load(Gen *g, Op *o)
 	int nreg;
 
 	p->inst = load_instr(g, o, global);
-	p->map = o->lowering && o->lowering->map ? o->lowering->map : v->type.layout;
-	p->vec = o->lowering && o->lowering->vec ? o->lowering->vec : 1;
+	p->map = op_access(o)->map ? op_access(o)->map : v->type.layout;
+	p->vec = op_access(o)->vec;
 	p->x = access_new(g, p->map, o->in[0]);
 	nreg = p->map ? (int)layout_cosize(p->map, AX_reg) : 1;
 	p->ninst = nreg / p->vec;

@@ -175,21 +175,22 @@ emit_store(Gen *g, Op *o)
 	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
 	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_grain(v->type.dtype);
+	const Instr *chosen = instr_of(o->lowering);
 	StorePlan p = { 0 };
 
 	p.v = v;
-	p.map = o->lowering && o->lowering->map ? o->lowering->map : v->type.layout;
-	p.vec = o->lowering && o->lowering->vec ? o->lowering->vec : 1;
+	p.map = op_access(o)->map ? op_access(o)->map : v->type.layout;
+	p.vec = op_access(o)->vec;
 	if (p.vec * bits < 8) {
 		gen_unsupported(g, o, "elements that share a byte with another thread's");
 		return;
 	}
-	if (o->lowering && o->lowering->inst && instr_find(o->lowering->inst)->kind == IK_stmatrix) {
-		matrix_store(g, instr_find(o->lowering->inst), v, p.map, access_new(g, p.map, o->in[1]),
+	if (chosen && chosen->kind == IK_stmatrix) {
+		matrix_store(g, chosen, v, p.map, access_new(g, p.map, o->in[1]),
 		             lane_first(g, v->type.layout));
 		return;
 	}
-	if (scalar && kind != IK_red && !(o->lowering && o->lowering->inst))
+	if (scalar && kind != IK_red && !chosen)
 		p.inst = mem_instr(g, kind, bits);
 	else
 		p.inst = lowering_instr(g, o, kind);

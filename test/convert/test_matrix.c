@@ -50,7 +50,7 @@ layout_of(const char *text)
 }
 
 /* What inference takes on a target that has no other features than these. */
-static Lowering
+static Staging
 choice(const struct Way *w, unsigned features)
 {
 	const int64_t shape[2] = { SIDE, SIDE };
@@ -59,42 +59,52 @@ choice(const struct Way *w, unsigned features)
 	Unit unit = { .arena = u->arena, .target = &target };
 	Kernel kernel = { .unit = &unit, .warps = WARPS };
 	Solve s = { .k = &kernel, .arena = u->arena };
-	Lowering p = { .inst = "shared" };
+	Staging p;
 	int64_t waves[2];
 
 	target.features &= features;
-	lowering_staged(&s, &type, layout_of(w->from), layout_of(w->to), true, &p, waves);
+	stage_find(&s, &type, layout_of(w->from), layout_of(w->to), true, &p, waves);
 	return p;
+}
+
+static void
+side_text(Text *t, const char *word, const LoweredAccess *a)
+{
+	text_printf(t, " %s {", word);
+	if (a->inst)
+		text_printf(t, " inst %s", a->inst);
+	text_printf(t, " vec %d", a->vec);
+	if (a->map)
+		text_printf(t, " map {%s}", layout_print(t->arena, a->map));
+	text_printf(t, " }");
 }
 
 /* A is loaded as `from`, converted as p says, stored as `to`. */
 static const char *
-kernel_text(const struct Way *w, const Lowering *p)
+kernel_text(const struct Way *w, const Staging *p)
 {
 	Text t = { u->arena, NULL, 0, 0 };
 	int bits = dtype_info[dtype_find(w->type, strlen(w->type))].bits;
 
+	text_printf(
+		&t,
+		"kernel t {\n  warps %d\n  smem %d\n"
+		"  param %%1.A tensor A : global %s[?, ?] read size %%3, %%6 stride %%6, %%7\n"
+		"  param %%2.C tensor C : global %s[?, ?] written size %%3, %%6 stride %%6, %%7\n"
+		"  param %%3.M size M : i64 mult 64 lo 1 hi 100000\n"
+		"  grid {\n    %%4 = const imm 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
+		"  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n"
+		"    %%10 = const : i64\n    %%12 = view %%1, %%10, %%10 : global %s[64, 64]\n"
+		"    %%20 = load %%12 : reg %s[64, 64] @{%s} lowering { access inst ld_global_%d vec 1 }\n",
+		WARPS, (int)p->bytes, w->type, w->type, w->type, w->type, w->from, bits);
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[64, 64] @{%s} lowering { shared",
+	            w->type, w->to);
+	side_text(&t, "write", &p->write);
+	side_text(&t, "read", &p->read);
 	text_printf(&t,
-	            "kernel t {\n  warps %d\n  smem %d\n"
-	            "  param %%1.A tensor A : global %s[?, ?] read size %%3, %%6 stride %%6, %%7\n"
-	            "  param %%2.C tensor C : global %s[?, ?] written size %%3, %%6 stride %%6, %%7\n"
-	            "  param %%3.M size M : i64 mult 64 lo 1 hi 100000\n"
-	            "  grid {\n    %%4 = const imm 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
-	            "  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n"
-	            "    %%10 = const : i64\n    %%12 = view %%1, %%10, %%10 : global %s[64, 64]\n"
-	            "    %%20 = load %%12 : reg %s[64, 64] @{%s} lowering { inst ld_global_%d vec 1 }\n",
-	            WARPS, (int)p->scratch_bytes, w->type, w->type, w->type, w->type, w->from, bits);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[64, 64] @{%s} lowering { inst shared vec %d "
-	                "vec2 %d",
-	            w->type, w->to, p->vec, p->vec2);
-	if (p->wr)
-		text_printf(&t, " wr %s map {%s}", p->wr, layout_print(u->arena, p->map));
-	if (p->rd)
-		text_printf(&t, " rd %s map2 {%s}", p->rd, layout_print(u->arena, p->map2));
-	text_printf(&t,
-	            " scratch {%s} bytes %d off 0 }\n    %%91 = view %%2, %%10, %%10 : global %s[64, 64]\n"
-	            "    store %%21, %%91 lowering { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
-	            layout_print(u->arena, p->scratch), (int)p->scratch_bytes, w->type, bits);
+	            " tile {%s} bytes %d off 0 }\n    %%91 = view %%2, %%10, %%10 : global %s[64, 64]\n"
+	            "    store %%21, %%91 lowering { access inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            layout_print(u->arena, p->tile), (int)p->bytes, w->type, bits);
 	return t.s;
 }
 
@@ -120,7 +130,7 @@ typedef struct Count {
 } Count;
 
 static Count
-run(const struct Way *w, const Lowering *p)
+run(const struct Way *w, const Staging *p)
 {
 	const char *text = kernel_text(w, p), *ptx;
 	size_t bytes = (size_t)TILE * dtype_info[dtype_find(w->type, strlen(w->type))].bits / 8;
@@ -136,8 +146,8 @@ run(const struct Way *w, const Lowering *p)
 	ptx = ptx_of(u, text);
 	n.accesses = ptx_count(ptx, "st.shared") + ptx_count(ptx, "ld.shared") + ptx_count(ptx, "stmatrix") +
 	             ptx_count(ptx, "ldmatrix");
-	ck_assert_int_eq(ptx_count(ptx, "stmatrix") > 0, p->wr != NULL);
-	ck_assert_int_eq(ptx_count(ptx, "ldmatrix") > 0, p->rd != NULL);
+	ck_assert_int_eq(ptx_count(ptx, "stmatrix") > 0, p->write.inst != NULL);
+	ck_assert_int_eq(ptx_count(ptx, "ldmatrix") > 0, p->read.inst != NULL);
 	ptx_run(u, text, (const uint32_t[3]){ 1, 1, 1 }, arg, 3, &n.run);
 	ck_assert_mem_eq(a, c, bytes);
 	return n;
@@ -152,15 +162,16 @@ named(const char *a, const char *b)
 TEST_EACH(ways, COUNT_OF(way))
 {
 	const struct Way *w = &way[_i];
-	Lowering plain, best;
+	Staging plain, best;
 	Count n, m;
 
 	u->target = target_find(w->arch);
 	plain = choice(w, ~(unsigned)(T_LDMATRIX | T_STMATRIX));
 	best = choice(w, ~0u);
-	ck_assert_msg(named(best.wr, w->wr) && named(best.rd, w->rd), "%s to %s: written by %s, read by %s",
-	              w->from, w->to, best.wr ? best.wr : "-", best.rd ? best.rd : "-");
-	ck_assert(!plain.wr && !plain.rd);
+	ck_assert_msg(named(best.write.inst, w->wr) && named(best.read.inst, w->rd),
+	              "%s to %s: written by %s, read by %s", w->from, w->to,
+	              best.write.inst ? best.write.inst : "-", best.read.inst ? best.read.inst : "-");
+	ck_assert(!plain.write.inst && !plain.read.inst);
 	n = run(w, &plain);
 	m = run(w, &best);
 	ck_assert_uint_eq(m.run.wavefronts, m.run.wavefronts_min);
@@ -169,8 +180,8 @@ TEST_EACH(ways, COUNT_OF(way))
 	if (w->wr || w->rd)
 		ck_assert_int_lt(m.accesses, n.accesses);
 	printf("%-7s %-4s %-18s %-18s %3d accesses for %3d, %3d wavefronts for %3d\n", w->arch, w->type,
-	       best.wr ? best.wr : "st", best.rd ? best.rd : "ld", m.accesses, n.accesses,
-	       (int)m.run.wavefronts, (int)n.run.wavefronts);
+	       best.write.inst ? best.write.inst : "st", best.read.inst ? best.read.inst : "ld", m.accesses,
+	       n.accesses, (int)m.run.wavefronts, (int)n.run.wavefronts);
 }
 
 /* Of several warps that hold an element one stores it, and all of them read it. */
@@ -178,14 +189,14 @@ TEST(copies)
 {
 	static const struct Way w = { "sm_90a", "f16", TWICE, ROWS, "stmatrix_x4", NULL };
 	static const struct Way back = { "sm_90a", "f16", ROWS, TWICE, NULL, "ldmatrix_x4" };
-	Lowering p;
+	Staging p;
 
 	u->target = target_find("sm_90a");
 	p = choice(&w, ~0u);
-	ck_assert_msg(named(p.wr, w.wr), "%s", p.wr ? p.wr : "-");
+	ck_assert_msg(named(p.write.inst, w.wr), "%s", p.write.inst ? p.write.inst : "-");
 	run(&w, &p);
 	p = choice(&back, ~0u);
-	ck_assert_msg(named(p.rd, back.rd), "%s", p.rd ? p.rd : "-");
+	ck_assert_msg(named(p.read.inst, back.rd), "%s", p.read.inst ? p.read.inst : "-");
 	run(&back, &p);
 }
 
@@ -194,25 +205,25 @@ TEST(copies)
 TEST(corrupted)
 {
 	static const struct Way w = { "sm_90a", "f16", FRAG, TURN, "stmatrix_x4_trans", "ldmatrix_x4" };
-	Lowering p, bad;
+	Staging p, bad;
 
 	u->target = target_find("sm_90a");
 	p = choice(&w, ~0u);
-	ck_assert(p.wr && p.rd && proved(kernel_text(&w, &p)));
+	ck_assert(p.write.inst && p.read.inst && proved(kernel_text(&w, &p)));
 	bad = p;
-	bad.wr = "stmatrix_x4";
+	bad.write.inst = "stmatrix_x4";
 	ck_assert(!proved(kernel_text(&w, &bad)));
 	bad = p;
-	bad.rd = "ldmatrix_x4_trans";
+	bad.read.inst = "ldmatrix_x4_trans";
 	ck_assert(!proved(kernel_text(&w, &bad)));
 	bad = p;
-	bad.wr = "stmatrix_x2_trans";
+	bad.write.inst = "stmatrix_x2_trans";
 	ck_assert(!proved(kernel_text(&w, &bad)));
 	bad = p;
-	bad.wr = "ldmatrix_x4";
+	bad.write.inst = "ldmatrix_x4";
 	ck_assert(!proved(kernel_text(&w, &bad)));
 	bad = p;
-	bad.map2 = p.map; /* addresses for the other side */
+	bad.read.map = p.write.map; /* addresses for the other side */
 	ck_assert(!proved(kernel_text(&w, &bad)));
 	u->target = target_find("sm_80");
 	ck_assert(!proved(kernel_text(&w, &p)));

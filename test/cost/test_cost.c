@@ -279,13 +279,13 @@ TEST(conflicts_cost)
 
 	ck_assert(coalesced_layout(&rows, 2, shape, order, 4, k->warps, false));
 	layout_permute(&frag, &rows, (const int[]){ 1, 0 });
-	Lowering p = { 0 };
-	lowering_staged(&s, &t, &rows, &frag, true, &p, waves);
+	Lowering p = { .kind = LW_shared };
+	stage_find(&s, &t, &rows, &frag, true, &p.staged, waves);
 	scratch = NEW(&arena, Layout);
-	*scratch = *p.scratch;
+	*scratch = *p.staged.tile;
 	for (int i = 0; i < 2; i++)
 		a[i] = (Access){ .map = i ? &frag : &rows, .rank = 2, .dim_of = { 0, 1 },
-		        .vec = i ? p.vec2 : p.vec,
+		        .vec = i ? p.staged.read.vec : p.staged.write.vec,
 			         .bits = 32, .lanes = 32, .weight = 1, .write = !i };
 	for (int i = 0; i < 2; i++) {
 		access_waves(&arena, &a[i], scratch, k->warps, &waves[i], &least[i]);

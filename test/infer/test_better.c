@@ -82,7 +82,7 @@ TEST(picks_mma_and_grid)
 
 	for (int i = 0; i < 2; i++) {
 		infer_source(&x, usual(), arch[i], 0, false);
-		ck_assert_str_eq(infer_op(&x, O_dot, 0)->lowering->inst, inst[i]);
+		ck_assert_str_eq(infer_op(&x, O_dot, 0)->lowering->dot.inst, inst[i]);
 		ck_assert(infer_any(&x, "warps 1x4"));
 		ck_assert(infer_any(&x, "warps 2x2"));
 		ck_assert(infer_any(&x, "warps 4x1"));
@@ -116,7 +116,7 @@ TEST(converts_by_shuffle)
 		infer_source(&x, s, "sm_80", i, false);
 		ck_assert_int_eq(infer_violations(&x), 0);
 		for (int j = 0; infer_op(&x, O_convert, j); j++)
-			ck_assert_int_eq(infer_op(&x, O_convert, j)->lowering->scratch_bytes, 0);
+			ck_assert_int_ne(infer_op(&x, O_convert, j)->lowering->kind, LW_shared);
 		infer_free(&x);
 	}
 }
@@ -127,9 +127,9 @@ TEST(order_of_k)
 	bool wide = false;
 
 	infer_source(&x, f16_product(1, 16, 16, 64, "register"), "sm_80", 0, false);
-	ck_assert_ptr_nonnull(infer_op(&x, O_dot, 0)->lowering->map);
+	ck_assert_ptr_nonnull(infer_op(&x, O_dot, 0)->lowering->dot.k);
 	for (int i = 0; infer_op(&x, O_load, i); i++)
-		wide = wide || infer_op(&x, O_load, i)->lowering->vec == 8;
+		wide = wide || infer_op(&x, O_load, i)->lowering->access.vec == 8;
 	ck_assert(wide);
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
@@ -155,7 +155,7 @@ TEST(packed)
 TEST(swap)
 {
 	infer_source(&x, f16_product(1, 8, 32, 16, "shared"), "sm_80", 0, false);
-	ck_assert(infer_op(&x, O_dot, 0)->lowering->swap);
+	ck_assert(infer_op(&x, O_dot, 0)->lowering->dot.swap);
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
@@ -251,7 +251,7 @@ TEST(scratch_swizzled)
 		const Op *o = infer_op(&x, O_convert, i);
 		const Val *v[2] = { o->in[0], o->out[0] };
 
-		if (!o->lowering->scratch)
+		if (o->lowering->kind != LW_shared)
 			continue;
 		staged = true;
 		for (int side = 0; side < 2; side++) {
@@ -260,8 +260,8 @@ TEST(scratch_swizzled)
 
 			a.map = v[side]->type.layout;
 			a.write = !side;
-			a.vec = side ? o->lowering->vec2 : o->lowering->vec;
-			access_waves(&x.arena, &a, o->lowering->scratch, 4, &waves, &least);
+			a.vec = side ? o->lowering->staged.read.vec : o->lowering->staged.write.vec;
+			access_waves(&x.arena, &a, o->lowering->staged.tile, 4, &waves, &least);
 			ck_assert_int_eq(waves, least);
 		}
 	}
@@ -363,8 +363,8 @@ reach(const Instr *in, const char *arch)
 	if (tf32)
 		ta = tb = "f32";
 	infer_source(&x, product(1, in->m, in->n, in->k, ta, tb, tc, "shared", dot), arch, 0, false);
-	ck_assert_msg(instr_find(infer_op(&x, O_dot, 0)->lowering->inst)->kind == IK_mma, "%s: %s", in->name,
-	              infer_op(&x, O_dot, 0)->lowering->inst);
+	ck_assert_msg(instr_find(infer_op(&x, O_dot, 0)->lowering->dot.inst)->kind == IK_mma, "%s: %s",
+	              in->name, infer_op(&x, O_dot, 0)->lowering->dot.inst);
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
@@ -457,7 +457,7 @@ TEST(small_tiles)
 		infer_source(&x, source, "sm_80", 0, false);
 		load = infer_op(&x, O_load, 0);
 		ck_assert_int_eq(load->out[0]->type.layout->nrep, 0);
-		ck_assert_int_eq(load->lowering->vec, vec[i]);
+		ck_assert_int_eq(load->lowering->access.vec, vec[i]);
 		infer_free(&x);
 	}
 }

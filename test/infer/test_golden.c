@@ -46,14 +46,15 @@ TEST(pipeline)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_load) { /* 64 x 32 a warp: 4 instances for every 16 of k */
-			ck_assert_str_eq(o->lowering->inst, "ldmatrix_x4");
-			ck_assert_int_eq(layout_cosize(o->lowering->map, AX_reg) / o->lowering->vec, 8);
+			ck_assert_str_eq(o->lowering->access.inst, "ldmatrix_x4");
+			ck_assert_int_eq(
+				layout_cosize(o->lowering->access.map, AX_reg) / o->lowering->access.vec, 8);
 			load++;
 		} else if (o->code == O_copy) {
-			ck_assert_str_eq(o->lowering->inst, "cp_async_16");
+			ck_assert_str_eq(o->lowering->access.inst, "cp_async_16");
 			copy++;
 		} else if (o->code == O_dot) {
-			ck_assert_str_eq(o->lowering->inst, "mma_m16n8k16_f32_f16");
+			ck_assert_str_eq(o->lowering->access.inst, "mma_m16n8k16_f32_f16");
 			ck_assert_int_eq(layout_cosize(o->out[0]->type.layout, AX_reg), 128);
 			ck_assert_int_eq(layout_cosize(o->out[0]->type.layout, AX_warp), 4);
 			dot++;
@@ -103,9 +104,9 @@ TEST(turned)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_load)
-			ck_assert_str_eq(o->lowering->inst, "ld_global_128");
+			ck_assert_str_eq(o->lowering->access.inst, "ld_global_128");
 		if (o->code == O_store)
-			ck_assert_str_eq(o->lowering->inst, "st_global_128");
+			ck_assert_str_eq(o->lowering->access.inst, "st_global_128");
 		if (o->code == O_convert) {
 			ck_assert_int_eq(o->in[0]->type.dtype, D_u8);
 			converts++;
@@ -135,9 +136,9 @@ TEST(narrow_along_n)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		ck_assert(o->code != O_convert);
 		if (o->code == O_store)
-			ck_assert_str_eq(o->lowering->inst, "st_global_128");
+			ck_assert_str_eq(o->lowering->access.inst, "st_global_128");
 		if (o->code == O_load && o->out[0]->type.dtype == D_u4) {
-			ck_assert_str_eq(o->lowering->inst, "ldmatrix_x4_trans");
+			ck_assert_str_eq(o->lowering->access.inst, "ldmatrix_x4_trans");
 			ck_assert_int_eq(o->out[0]->type.bit_order, 16);
 			words++;
 		}
@@ -174,8 +175,7 @@ TEST(rearrange)
 	ck_assert(layout_equal(&to, &want));
 	p = lowering_convert(&s, &t, &from, &to, &res);
 	/* all in one warp: no staging is needed here, which is better than published */
-	ck_assert_str_eq(p->inst, "shuffle");
-	ck_assert_int_eq(p->scratch_bytes, 0);
+	ck_assert_int_eq(p->kind, LW_shuffle);
 }
 
 /* The same over four warps: rows of 128, written by pairs and read 16 bytes a lane, without conflicts. */
@@ -196,9 +196,9 @@ TEST(rearrange_block)
 		from = o->code == O_dot ? o->out[0]->type.layout : from;
 	ck_assert(coalesced_layout(&to, 2, shape, order, 8, k->warps, false));
 	p = lowering_convert(&s, &t, from, &to, &res);
-	ck_assert_str_eq(p->inst, "shared");
-	ck_assert(p->vec == 2 && p->vec2 == 8);
-	ck_assert_int_eq(p->scratch_bytes, 128 * 128 * 2);
+	ck_assert_int_eq(p->kind, LW_shared);
+	ck_assert(p->staged.write.vec == 2 && p->staged.read.vec == 8);
+	ck_assert_int_eq(p->staged.bytes, 128 * 128 * 2);
 	/* 64 writes of 4 bytes and 16 reads of 16 bytes a lane, 4 warps: no wavefront more than these need */
 	ck_assert(res.unit[R_smem] <= 4 * (64 + 16 * 4) && res.unit[R_smem] >= 4 * (64 + 16 * 4));
 }

@@ -72,8 +72,8 @@ TEST_EACH(table, 3)
 
 	infer_source(&x, text_of(row[_i].program), "sm_80", 0, false);
 	if (row[_i].load)
-		ck_assert_str_eq(access_of_a(O_load)->lowering->inst, row[_i].load);
-	ck_assert_str_eq(access_of_a(O_copy)->lowering->inst, row[_i].copy);
+		ck_assert_str_eq(access_of_a(O_load)->lowering->access.inst, row[_i].load);
+	ck_assert_str_eq(access_of_a(O_copy)->lowering->access.inst, row[_i].copy);
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
@@ -105,10 +105,10 @@ TEST(best_of_the_table)
 		values = layout_cosize(load->out[0]->type.layout, AX_reg); /* of A in a lane */
 		for (size_t i = 0; i < COUNT_OF(published); i++) {
 			ck_assert_int_le(values / 8, values / published[i].elements);
-			ck_assert_int_ge(copy->lowering->vec * 2, published[i].copy);
+			ck_assert_int_ge(copy->lowering->access.vec * 2, published[i].copy);
 		}
-		ck_assert_str_eq(load->lowering->inst, "ldmatrix_x4"); /* 8 elements for each lane */
-		ck_assert_str_eq(copy->lowering->inst, "cp_async_16");
+		ck_assert_str_eq(load->lowering->access.inst, "ldmatrix_x4"); /* 8 elements for each lane */
+		ck_assert_str_eq(copy->lowering->access.inst, "cp_async_16");
 		for (int i = 0; i < 2; i++) {
 			infer_waves(&x, i ? "b" : "a", &waves, &least);
 			ck_assert_int_eq(waves, least);
@@ -245,7 +245,7 @@ TEST(staging)
 		ck_assert_int_eq(layout_at_index(&value, i).at[AX_mem], digits(i, 2, e, d));
 	}
 	p = lowering_convert(&s, &t, infer_op(&x, O_dot, 0)->out[0]->type.layout, &to, &res);
-	ck_assert_str_eq(p->inst, "shared");
+	ck_assert_int_eq(p->kind, LW_shared);
 	ck_assert_int_eq(published_staging(), 2304); /* writes 8-way: 16 * 8 * 4 warps * 4; reads 256 */
 	ck_assert_int_eq((int)res.unit[R_smem], 512);
 	infer_free(&x);

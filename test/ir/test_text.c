@@ -30,7 +30,7 @@ static const char whole[] =
 	"    %23 = const fimm -0.1 : reg f32[16, 64] @{(16,64):(1@lane,1@reg)+[2:16@lane]}\n"
 	"    %24.s = alloc imm -1, 128 : shared f16[16, 64] @pin{Sw<3,3,3> o (16,64):(64,1)}\n"
 	"    %25 = view %1.A, %21, %20 imm 1 : global u4[64]\n"
-	"    %26 = load %25 : reg u4[64] lowering { inst ld_global_32 vec 8 map {64:1@reg} cost "
+	"    %26 = load %25 : reg u4[64] lowering { access inst ld_global_32 vec 8 map {64:1@reg} cost "
 	"0x1.8p+100 }\n"
 	"    %27, %28 = for %21, %3.M, %20, %23, %21 imm 1, 3 : reg f32[16, 64], i64 !3:3+3 "
 	"{ (%29.k : i64, %30 : reg f32[16, 64], %31 : i64)\n"
@@ -42,11 +42,17 @@ static const char whole[] =
 	"      }\n"
 	"      yield %30, %33\n"
 	"    }\n"
-	"    %34 = convert %27 : reg f32[16, 64] lowering { inst shared vec 4 vec2 2 scratch "
-	"{(16,64):(64,1)} "
+	"    %34 = convert %27 : reg f32[16, 64] lowering { shared write { vec 4 } read { "
+	"inst ldmatrix_x4 vec 8 map {(16,64):(1@lane,1@reg)} } tile {(16,64):(64,1)} "
 	"bytes 4096 "
 	"off 16 }\n"
-	"    barrier lowering { }\n"
+	"    barrier lowering { dot inst mma_m16n8k16_f32_f16 swap rows {16:1} cols {8:1} k {16:1} }\n"
+	"    barrier lowering { rename }\n"
+	"    barrier lowering { select cost 2 }\n"
+	"    barrier lowering { shuffle }\n"
+	"    barrier lowering { reduce_shuffle }\n"
+	"    barrier lowering { reduce_shared write { vec 1 } read { vec 2 } bytes 32 }\n"
+	"    barrier\n"
 	"    commit\n"
 	"    %35 = const : i64\n"
 	"    %36 = transpose %26 : reg u4[64] order 16 @{64:1@reg}\n"
@@ -148,7 +154,10 @@ static const struct {
 	{ "kernel k { body { %1 = const : reg f32[8] @{8:x}", "not a layout" },
 	{ "kernel k { body { %1 = const : reg f32[8] @{(99999999999,99999999999):(1,1)}", "not a layout" },
 	{ "kernel k { body { %1, %2 = const : i64", "2 results but 1 types" },
-	{ "kernel k { body { barrier lowering { what 3 } yield", "expected a field of lowering" },
+	{ "kernel k { body { barrier lowering { what 3 } yield", "expected a kind of lowering" },
+	{ "kernel k { body { barrier lowering { rename vec 4 } yield", "expected '}'" },
+	{ "kernel k { body { barrier lowering { access inst } yield", "expected a name" },
+	{ "kernel k { body { barrier lowering { shared vec 4 } yield", "expected `write`" },
 	{ "kernel k { body { barrier !1:2 yield", "expected '+'" },
 	{ "kernel \"k { body { yield } }", "unclosed string" },
 	{ "kernel \"\\q\" { body { yield } }", "unknown escape" },

@@ -240,27 +240,26 @@ TEST(staging_is_free)
 		int bits[2] = { 3 + (int)random_below(&seed, 4), 0 };
 		Layout *from = NEW(&arena, Layout), *to = NEW(&arena, Layout); /* remembered */
 		int64_t waves[2];
-		Lowering p = { 0 };
+		Staging p = { 0 };
 
 		bits[1] = 8 + (int)random_below(&seed, 3) - bits[0] + 2;
 		random_layout(&seed, from, bits);
 		random_layout(&seed, to, bits);
 		Type t = type_tile(D_f32, S_reg, 2,
 		                   (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
-		lowering_staged(&search, &t, from, to, true, &p, waves);
+		stage_find(&search, &t, from, to, true, &p, waves);
 		for (int i = 0; i < 2; i++) {
 			int64_t all, least;
 			Access a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 },
-			        .vec = i ? p.vec2 : p.vec,
+			        .vec = i ? p.read.vec : p.write.vec,
 				     .bits = 32, .lanes = 32, .weight = 1, .write = !i };
 
-			access_waves(&arena, &a, p.scratch, 4, &all, &least);
+			access_waves(&arena, &a, p.tile, 4, &all, &least);
 			ck_assert_msg(all == least,
 			              "round %d, %s: %lld wavefronts, not %lld: %s to %s by %d, %d; %s",
-			              round,
-			              i ? "read" : "written", (long long)all, (long long)least,
-			              layout_print(&arena, from), layout_print(&arena, to), p.vec, p.vec2,
-			              layout_print(&arena, p.scratch));
+			              round, i ? "read" : "written", (long long)all, (long long)least,
+			              layout_print(&arena, from), layout_print(&arena, to), p.write.vec,
+			              p.read.vec, layout_print(&arena, p.tile));
 		}
 	}
 }

@@ -180,7 +180,7 @@ with_scratch(int64_t bytes, Op **one, Op **two)
 		TILE("b") READ("b") "    C[:] = x + s + r;\n}\n";
 	// clang-format on
 	Kernel *k = run_source(u, src, "");
-	Lowering p = { .inst = "reduce", .scratch_bytes = bytes };
+	Lowering p = { .kind = LW_reduce_shared, .staged.bytes = bytes };
 
 	*one = pass_find(k, O_reduce_sum, 0);
 	*two = pass_find(k, O_reduce_sum, 1);
@@ -197,9 +197,9 @@ TEST(scratch)
 	Op *one, *two;
 
 	ck_assert_int_eq(with_scratch(100, &one, &two), 256 + 112 + 112); /* to 16 bytes each */
-	ck_assert_int_ge(one->lowering->scratch_off, 256);
-	ck_assert_int_eq(one->lowering->scratch_off % 16, 0);
-	ck_assert_int_ge(llabs(one->lowering->scratch_off - two->lowering->scratch_off), 112);
+	ck_assert_int_ge(one->lowering->staged.off, 256);
+	ck_assert_int_eq(one->lowering->staged.off % 16, 0);
+	ck_assert_int_ge(llabs(one->lowering->staged.off - two->lowering->staged.off), 112);
 	/* 16 blocks of 4 warps are 10,496 bytes each, of which 1,024 are not ours: room for both, not for
 	 * the tile too */
 	ck_assert_int_eq(with_scratch(4640, &one, &two), 2 * 4640);

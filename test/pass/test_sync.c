@@ -224,12 +224,12 @@ TEST(scratch)
 	int64_t c;
 
 	o->lowering = NEW(u->arena, Lowering);
-	o->lowering->inst = "reduce";
-	o->lowering->scratch_bytes = 128;
+	o->lowering->kind = LW_reduce_shared;
+	o->lowering->staged.bytes = 128;
 	pass_apply(k, "smem", pass_smem);
 	/* c and the scratch share memory, b was read before: in front of c's write and of its read */
 	c = pass_find(k, O_alloc, 1)->imm[0];
-	ck_assert(c == o->lowering->scratch_off || c == pass_find(k, O_alloc, 0)->imm[0]);
+	ck_assert(c == o->lowering->staged.off || c == pass_find(k, O_alloc, 0)->imm[0]);
 	pass_apply(k, "sync", pass_sync);
 	ck_assert_msg(ir_count(k, O_barrier) == 2, "%s", ir_text(u, k));
 }
@@ -255,13 +255,13 @@ TEST_EACH(scratch_by_need, COUNT_OF(staged))
 	                               staged[_i].before, staged[_i].after);
 	Kernel *k = run_source(u, src, "");
 	Op *one = pass_find(k, O_reduce_sum, 0), *two = pass_find(k, O_reduce_sum, 1);
-	Lowering p = { .inst = "reduce", .scratch_bytes = 64 };
+	Lowering p = { .kind = LW_reduce_shared, .staged.bytes = 64 };
 
 	one->lowering = NEW(u->arena, Lowering);
 	two->lowering = NEW(u->arena, Lowering);
 	*one->lowering = *two->lowering = p;
-	one->lowering->scratch_off = staged[_i].one;
-	two->lowering->scratch_off = staged[_i].two;
+	one->lowering->staged.off = staged[_i].one;
+	two->lowering->staged.off = staged[_i].two;
 	pass_apply(k, "sync", pass_sync);
 	ck_assert_msg(ir_count(k, O_barrier) == staged[_i].barriers, "%s", ir_text(u, k));
 }

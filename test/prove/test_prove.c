@@ -112,17 +112,17 @@ no_layout(Kernel *k)
 static void
 other_mma(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->lowering->inst = "mma_m16n8k16_f32_bf16";
+	find(k, O_dot, 0, 0)->lowering->dot.inst = "mma_m16n8k16_f32_bf16";
 }
 static void
 no_mma(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->lowering->inst = "nosuch";
+	find(k, O_dot, 0, 0)->lowering->dot.inst = "nosuch";
 }
 static void
 fma_instead(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->lowering->inst = "fma";
+	find(k, O_dot, 0, 0)->lowering->dot.inst = "fma";
 }
 static Layout *change_map(Op *o);
 static void
@@ -138,34 +138,35 @@ k_short(Kernel *k)
 static void
 k_none(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->lowering->map = NULL;
+	find(k, O_dot, 0, 0)->lowering->dot.k = NULL;
 }
 static void
 not_turned(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->lowering->swap = false;
+	find(k, O_dot, 0, 0)->lowering->dot.swap = false;
 }
 static void
 turned(Kernel *k)
 {
-	find(k, O_dot, 0, 0)->lowering->swap = true;
+	find(k, O_dot, 0, 0)->lowering->dot.swap = true;
 }
 static void
 matrix_x2(Kernel *k)
 {
-	find(k, O_load, S_shared, 0)->lowering->inst = "ldmatrix_x2";
+	find(k, O_load, S_shared, 0)->lowering->access.inst = "ldmatrix_x2";
 }
 static void
 matrix_trans(Kernel *k)
 {
-	find(k, O_load, S_shared, 0)->lowering->inst = "ldmatrix_x4_trans";
+	find(k, O_load, S_shared, 0)->lowering->access.inst = "ldmatrix_x4_trans";
 }
 static Layout *
 change_map(Op *o)
 {
-	Layout *l = copy_layout(o->lowering->map);
+	const Layout **map = o->code == O_dot ? &o->lowering->dot.k : &o->lowering->access.map;
+	Layout *l = copy_layout(*map);
 
-	o->lowering->map = l;
+	*map = l;
 	return l;
 }
 static void
@@ -179,17 +180,17 @@ matrix_rows(Kernel *k)
 static void
 no_map(Kernel *k)
 {
-	find(k, O_load, S_shared, 0)->lowering->map = NULL;
+	find(k, O_load, S_shared, 0)->lowering->access.map = NULL;
 }
 static void
 copy_narrow(Kernel *k)
 {
-	find(k, O_copy, S_shared, 0)->lowering->inst = "cp_async_8";
+	find(k, O_copy, S_shared, 0)->lowering->access.inst = "cp_async_8";
 }
 static void
 copy_wide(Kernel *k)
 {
-	find(k, O_copy, S_shared, 0)->lowering->vec = 16;
+	find(k, O_copy, S_shared, 0)->lowering->access.vec = 16;
 }
 static void
 copy_twice(Kernel *k)
@@ -202,7 +203,7 @@ copy_twice(Kernel *k)
 static void
 copy_no_map(Kernel *k)
 {
-	find(k, O_copy, S_shared, 0)->lowering->map = NULL;
+	find(k, O_copy, S_shared, 0)->lowering->access.map = NULL;
 }
 static void
 tile_overlap(Kernel *k)
@@ -233,12 +234,12 @@ other_shape(Kernel *k) /* of a shared tile: its rows change places */
 static void
 store_wide(Kernel *k)
 {
-	find(k, O_store, S_global, 0)->lowering->vec *= 2;
+	find(k, O_store, S_global, 0)->lowering->access.vec *= 2;
 }
 static void
 store_inst(Kernel *k)
 {
-	find(k, O_store, S_global, 0)->lowering->inst = "st_global_8";
+	find(k, O_store, S_global, 0)->lowering->access.inst = "st_global_8";
 }
 static void
 double_lane(Layout *l)
@@ -257,27 +258,27 @@ store_lanes(Kernel *k)
 static void
 stage_small(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->scratch_bytes /= 2;
+	find(k, O_convert, 0, 0)->lowering->staged.bytes /= 2;
 }
 static void
 stage_vec(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->vec *= 2;
+	find(k, O_convert, 0, 0)->lowering->staged.write.vec *= 2;
 }
 static void
 stage_none(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->scratch = NULL;
+	find(k, O_convert, 0, 0)->lowering->staged.tile = NULL;
 }
 static void
 as_rename(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->inst = "rename";
+	find(k, O_convert, 0, 0)->lowering->kind = LW_rename;
 }
 static void
 as_shuffle(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->inst = "shuffle";
+	find(k, O_convert, 0, 0)->lowering->kind = LW_shuffle;
 }
 static void
 no_way(Kernel *k)
@@ -312,22 +313,22 @@ part_map(const Layout **map)
 static void
 parts_written_twice(Kernel *k)
 {
-	part_map(&over_warps(k)->lowering->map)->nrep = 0;
+	part_map(&over_warps(k)->lowering->staged.write.map)->nrep = 0;
 }
 static void
 parts_other_rows(Kernel *k)
 {
-	swap_strides(part_map(&over_warps(k)->lowering->map), AX_lane);
+	swap_strides(part_map(&over_warps(k)->lowering->staged.write.map), AX_lane);
 }
 static void
 parts_read_elsewhere(Kernel *k)
 {
-	swap_strides(part_map(&over_warps(k)->lowering->map2), AX_lane);
+	swap_strides(part_map(&over_warps(k)->lowering->staged.read.map), AX_lane);
 }
 static void
 parts_not_all_read(Kernel *k)
 {
-	Layout *l = part_map(&over_warps(k)->lowering->map2);
+	Layout *l = part_map(&over_warps(k)->lowering->staged.read.map);
 
 	for (int i = 0; i < l->n; i++)
 		if (l->it[i].axis == AX_reg)
@@ -336,19 +337,19 @@ parts_not_all_read(Kernel *k)
 static void
 parts_overlap(Kernel *k)
 {
-	Layout *l = part_map(&over_warps(k)->lowering->scratch);
+	Layout *l = part_map(&over_warps(k)->lowering->staged.tile);
 
 	l->it[0].stride = l->it[1].stride;
 }
 static void
 parts_small(Kernel *k)
 {
-	over_warps(k)->lowering->scratch_bytes /= 2;
+	over_warps(k)->lowering->staged.bytes /= 2;
 }
 static void
 parts_by_shuffle(Kernel *k)
 {
-	over_warps(k)->lowering->inst = "reduce_shuffle";
+	over_warps(k)->lowering->kind = LW_reduce_shuffle;
 }
 static void
 elementwise(Kernel *k)

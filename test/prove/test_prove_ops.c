@@ -107,9 +107,9 @@ own_map(Op *o)
 {
 	Layout *l = NEW(&x.arena, Layout);
 
-	ck_assert_ptr_nonnull(o->lowering->map);
-	*l = *o->lowering->map;
-	o->lowering->map = l;
+	ck_assert_ptr_nonnull(o->lowering->access.map);
+	*l = *o->lowering->access.map;
+	o->lowering->access.map = l;
 	return l;
 }
 
@@ -174,8 +174,8 @@ shift_across_warps(void)
 	ck_assert(layout_parse(l, wide, strlen(wide), &at));
 	o->in[0] = op_new(o->parent, o, O_load, o->src, 1, op(O_load, 0)->in, 1, &o->out[0]->type)->out[0];
 	o->in[0]->def->lowering = NEW(&x.arena, Lowering);
-	o->in[0]->def->lowering->inst = "ld_global_32";
-	o->in[0]->def->lowering->vec = 1;
+	o->in[0]->def->lowering->access.inst = "ld_global_32";
+	o->in[0]->def->lowering->access.vec = 1;
 }
 static void
 shift_operand(void)
@@ -223,7 +223,7 @@ index_of_copy(void)
 static void
 gather_wide(void)
 {
-	gathering(O_load, 0)->lowering->vec *= 2;
+	gathering(O_load, 0)->lowering->access.vec *= 2;
 }
 static void
 copy_map_gathered(void)
@@ -233,27 +233,27 @@ copy_map_gathered(void)
 static void
 red_wide(void)
 {
-	op(O_store, 0)->lowering->vec *= 2;
+	op(O_store, 0)->lowering->access.vec *= 2;
 }
 static void
 red_as_store(void)
 {
-	op(O_store, 0)->lowering->inst = "st_global_32";
+	op(O_store, 0)->lowering->access.inst = "st_global_32";
 }
 static void
 red_other_way(void)
 {
-	op(O_store, 2)->lowering->inst = "red_min_i32";
+	op(O_store, 2)->lowering->access.inst = "red_min_i32";
 }
 static void
 red_other_type(void)
 {
-	op(O_store, 1)->lowering->inst = "red_add_bf16x2";
+	op(O_store, 1)->lowering->access.inst = "red_add_bf16x2";
 }
 static void
 red_no_row(void)
 {
-	op(O_store, 0)->lowering->inst = "red_add_nothing";
+	op(O_store, 0)->lowering->access.inst = "red_add_nothing";
 }
 static void
 red_twice(void)
@@ -268,17 +268,17 @@ red_twice(void)
 static void
 load_shared(void)
 {
-	op(O_load, 0)->lowering->inst = "ld_shared_128";
+	op(O_load, 0)->lowering->access.inst = "ld_shared_128";
 }
 static void
 store_shared(void)
 {
-	op(O_store, 0)->lowering->inst = "st_shared_128";
+	op(O_store, 0)->lowering->access.inst = "st_shared_128";
 }
 static void
 copy_by_load(void)
 {
-	gathering(O_copy, 0)->lowering->inst = "ld_global_128";
+	gathering(O_copy, 0)->lowering->access.inst = "ld_global_128";
 }
 static void
 slice_registers(void)
@@ -304,7 +304,7 @@ static Op *
 by_matrices(void)
 {
 	for (int i = 0; infer_op(&x, O_store, i); i++)
-		if (strncmp(infer_op(&x, O_store, i)->lowering->inst, "stmatrix", 8) == 0)
+		if (strncmp(infer_op(&x, O_store, i)->lowering->access.inst, "stmatrix", 8) == 0)
 			return infer_op(&x, O_store, i);
 	ck_abort_msg("no stmatrix");
 	return NULL;
@@ -312,12 +312,12 @@ by_matrices(void)
 static void
 matrices_fewer(void)
 {
-	by_matrices()->lowering->inst = "stmatrix_x2";
+	by_matrices()->lowering->access.inst = "stmatrix_x2";
 }
 static void
 matrices_turned(void)
 {
-	by_matrices()->lowering->inst = "stmatrix_x4_trans";
+	by_matrices()->lowering->access.inst = "stmatrix_x4_trans";
 }
 static void
 matrices_rows(void)
@@ -327,13 +327,13 @@ matrices_rows(void)
 static void
 matrices_by_words(void)
 {
-	by_matrices()->lowering->inst = "st_shared_128";
+	by_matrices()->lowering->access.inst = "st_shared_128";
 }
 static Op *
 by_shuffle(void)
 {
 	for (int i = 0; infer_op(&x, O_convert, i); i++)
-		if (strcmp(infer_op(&x, O_convert, i)->lowering->inst, "shuffle") == 0)
+		if (infer_op(&x, O_convert, i)->lowering->kind == LW_shuffle)
 			return infer_op(&x, O_convert, i);
 	ck_abort_msg("no shuffle");
 	return NULL;
@@ -341,12 +341,12 @@ by_shuffle(void)
 static void
 butterfly_as_select(void)
 {
-	by_shuffle()->lowering->inst = "select";
+	by_shuffle()->lowering->kind = LW_select;
 }
 static void
 butterfly_as_rename(void)
 {
-	by_shuffle()->lowering->inst = "rename";
+	by_shuffle()->lowering->kind = LW_rename;
 }
 static void
 butterfly_result(void)
@@ -356,7 +356,7 @@ butterfly_result(void)
 static void
 butterfly_no_way(void)
 {
-	by_shuffle()->lowering->inst = "teleport";
+	by_shuffle()->lowering->kind = LW_reduce_shuffle;
 }
 static void
 pin_result(void)
@@ -404,19 +404,19 @@ exchange(Layout *l, Axis axis)
 static void
 half_dense_row(void)
 {
-	op(O_dot, 0)->lowering->inst = "mma_m16n8k16_f32_f16";
+	op(O_dot, 0)->lowering->dot.inst = "mma_m16n8k16_f32_f16";
 }
 
 static void
 half_other_type(void)
 {
-	op(O_dot, 0)->lowering->inst = "mma_sp_m16n8k32_f32_bf16";
+	op(O_dot, 0)->lowering->dot.inst = "mma_sp_m16n8k32_f32_bf16";
 }
 
 static void
 half_swapped(void)
 {
-	op(O_dot, 0)->lowering->swap = true;
+	op(O_dot, 0)->lowering->dot.swap = true;
 }
 
 static void
@@ -426,7 +426,7 @@ half_order(void)
 
 	layout_init(l, 1);
 	layout_push(l, 0, 64, 1, AX_mem);
-	op(O_dot, 0)->lowering->map = l;
+	op(O_dot, 0)->lowering->dot.k = l;
 }
 
 static void

@@ -74,11 +74,11 @@ kernel_text(DType from, int bit_order, DType to, int change, int groups)
 		"    %%12 = mul %%10, %%11 : i64\n    %%13 = const imm 0 : i64\n"
 		"    %%14 = view %%1.A, %%12, %%13, %%13 : global u32[32, 1, %d]\n"
 		"    %%15 = load %%14 : reg u32[32, 1, %d] @{(32,1,%d):(1@lane,0,1@reg)}"
-		" lowering { inst ld_global_32 vec 1 }\n"
+		" lowering { access inst ld_global_32 vec 1 }\n"
 		"    %%16 = unpack %%15, %%1.A : reg %s[32, %d]%s %s\n"
 		"    %%17 = cast %%16 : reg %s[32, %d] %s\n%s"
 		"    %%18 = view %%2.C, %%12, %%13 : global %s[32, %d]\n"
-		"    store %%%d, %%18 lowering { inst st_global_128 vec %d }\n"
+		"    store %%%d, %%18 lowering { access inst st_global_128 vec %d }\n"
 		"    yield\n  }\n}\n",
 		in, n, bit_order, n, out, words, n, words, words, words, in, n, order, lay, out, n, lay, more,
 		out, n, change ? 19 : 17, each);

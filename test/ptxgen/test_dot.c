@@ -33,7 +33,7 @@ typedef struct Product {
 	DType ta, tb, acc;
 	int m, n, k;
 	Layout a, b, c;
-	const char *order; /* Lowering.map, or "" */
+	const char *order; /* of the indices along k, or "" */
 } Product;
 
 /* Of an access to one element. */
@@ -72,22 +72,23 @@ product_text(const Product *p)
 		"    %%11 = view %%1, %%10, %%10 : global %s[%d, %d]\n"
 		"    %%12 = view %%2, %%10, %%10 : global %s[%d, %d]\n"
 		"    %%13 = view %%3, %%10, %%10 : global %s[%d, %d]\n"
-		"    %%21 = load %%11 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec 1 }\n",
+		"    %%21 = load %%11 : reg %s[%d, %d] @{%s} lowering { access inst ld_global_%d vec 1 }\n",
 		ta, p->m, p->k, tb, p->k, p->n, acc, p->m, p->n, ta, p->m, p->k, text_of(&p->a),
 		access_bits(p->ta));
-	text_printf(&t,
-	            "    %%22 = load %%12 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec 1 }\n"
-	            "    %%23 = load %%13 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec 1 }\n",
-	            tb, p->k, p->n, text_of(&p->b), access_bits(p->tb), acc, p->m, p->n, text_of(&p->c),
-	            access_bits(p->acc));
+	text_printf(
+		&t,
+		"    %%22 = load %%12 : reg %s[%d, %d] @{%s} lowering { access inst ld_global_%d vec 1 }\n"
+		"    %%23 = load %%13 : reg %s[%d, %d] @{%s} lowering { access inst ld_global_%d vec 1 }\n",
+		tb, p->k, p->n, text_of(&p->b), access_bits(p->tb), acc, p->m, p->n, text_of(&p->c),
+		access_bits(p->acc));
 	if (p->ta == D_tf32)
 		text_printf(&t,
 		            "    %%31 = cast %%21 : reg tf32[%d, %d] @{%s}\n"
 		            "    %%32 = cast %%22 : reg tf32[%d, %d] @{%s}\n",
 		            p->m, p->k, text_of(&p->a), p->k, p->n, text_of(&p->b));
 	text_printf(&t,
-	            "    %%24 = dot %%%d1, %%%d2, %%23 : reg %s[%d, %d] @{%s} lowering { inst %s%s }\n"
-	            "    store %%24, %%13 lowering { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            "    %%24 = dot %%%d1, %%%d2, %%23 : reg %s[%d, %d] @{%s} lowering { dot inst %s%s }\n"
+	            "    store %%24, %%13 lowering { access inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
 	            p->ta == D_tf32 ? 3 : 2, p->ta == D_tf32 ? 3 : 2, acc, p->m, p->n, text_of(&p->c),
 	            p->name, p->order, access_bits(p->acc));
 	return t.s;
@@ -185,7 +186,7 @@ TEST_EACH(mma, mma_rows() * 4)
 	if (_i % 2) { /* the two k steps take every other group of four indices */
 		interleave(&p.a, 1, in->k);
 		interleave(&p.b, 0, in->k);
-		p.order = arena_printf(u->arena, "%s map {((4,2,%d)):((1,%d,4))}", p.order, in->k / 4,
+		p.order = arena_printf(u->arena, "%s k {((4,2,%d)):((1,%d,4))}", p.order, in->k / 4,
 		                       in->k);
 	}
 	ptx_compare(u, product_text(&p), "", (uint64_t)_i, tolerance(p.acc));
@@ -250,7 +251,7 @@ TEST(flow)
 		"  body {\n    %7 = const imm 1 : i64\n    %9 = const : i64\n    %10 = block_id : i64\n"
 		"    %11 = const imm 256 : i64\n    %12 = mul %10, %11 : i64\n"
 		"    %13 = view %1, %12 : global f32[256]\n"
-		"    %14 = load %13 : reg f32[256] " L " lowering { inst ld_global_128 vec 4 }\n"
+		"    %14 = load %13 : reg f32[256] " L " lowering { access inst ld_global_128 vec 4 }\n"
 		"    %15 = cast %4 : f32\n    %16 = splat %15 : reg f32[256] " L "\n"
 		"    %17 = iota imm 0 : reg i32[256] " L "\n"
 		"    %18 = splat %5 : reg i32[256] " L "\n"
@@ -278,7 +279,7 @@ TEST(flow)
 		"    %55 = sub %3, %12 : i64\n"
 		"    %56 = mask %54, %55 imm 1 fimm 7.5 : reg f32[256] " L "\n"
 		"    %57 = view %2, %12 : global f32[256]\n"
-		"    store %56, %57 lowering { inst st_global_128 vec 4 }\n    yield\n  }\n}\n";
+		"    store %56, %57 lowering { access inst st_global_128 vec 4 }\n    yield\n  }\n}\n";
 	const char *at = strstr(text, "%21 = const imm 5 : i64\n");
 	const char *all = arena_printf(u->arena, "%.*s%%41 = const imm 2 : i64\n    %s",
 	                               (int)(at - text), text, at);

@@ -36,7 +36,7 @@ head(Text *t, const char *in, const char *out, int rows)
 		text_printf(t,
 		            "    %%%d = view %%%d, %%12 : global %s[512]\n"
 		            "    %%%d = load %%%d : reg %s[512] " L8
-		            " lowering { inst ld_global_%d vec %d }\n",
+		            " lowering { access inst ld_global_%d vec %d }\n",
 		            12 + i, i, in, 20 + i, 12 + i, in, vec_of(d) * dtype_info[d].bits,
 		            vec_of(d));
 	}
@@ -51,7 +51,7 @@ put_row(Text *t, int id, const char *out, int row)
 	text_printf(t,
 	            "    %%%d = const imm %d : i64\n"
 	            "    %%%d = view %%4, %%%d, %%12 imm 1 : global %s[512]\n"
-	            "    store %%%d, %%%d lowering { inst st_global_%d vec %d }\n",
+	            "    store %%%d, %%%d lowering { access inst st_global_%d vec %d }\n",
 	            200 + row, row, 300 + row, 200 + row, out, id, 300 + row,
 	            vec_of(d) * dtype_info[d].bits, vec_of(d));
 }
@@ -159,11 +159,11 @@ TEST_EACH(partial_words, 5)
 		"  body {\n    %%5 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
 		"    %%10 = const : i64\n"
 		"    %%13 = view %%1, %%10 : global %s[%d]\n"
-		"    %%14 = load %%13 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))} lowering { inst "
+		"    %%14 = load %%13 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))} lowering { access inst "
 		"ld_global_%d vec 1 }\n"
 		"    %%15 = add %%14, %%14 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))}\n"
 		"    %%16 = view %%4, %%10 : global %s[%d]\n"
-		"    store %%15, %%16 lowering { inst st_global_%d vec 1 }\n    yield\n  }\n}\n";
+		"    store %%15, %%16 lowering { access inst st_global_%d vec 1 }\n    yield\n  }\n}\n";
 	static const char *const narrow[] = { "f16", "bf16", "i8", "u8", "i16" };
 	const char *d = narrow[_i];
 	int bits = dtype_info[dtype_find(d, strlen(d))].bits;

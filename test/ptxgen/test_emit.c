@@ -26,16 +26,16 @@ kernel_text(const char *name, const char *type, const char *op)
 		"reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]})\n"
 		"      %%15 = view %%1, %%13 : global %s[128]\n"
 		"      %%16 = load %%15 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))} lowering "
-		"{ inst ld_global_64 vec 2 }\n"
+		"{ access inst ld_global_64 vec 2 }\n"
 		"      %%17 = %s %%16 : reg %s[128] @{((2,32,2)):((1@reg,1@lane,1@warp))}\n"
 		"      barrier\n"
 		"      %%18 = reduce_sum %%17 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]} lowering "
-		"{ inst reduce_shared vec 1 vec2 2 map {(2):(1@warp)+[32:1@lane]} map2 "
-		"{(2):(1@reg)+[32:1@lane]+[2:1@warp]} scratch {(2):(1)} bytes 32 }\n"
+		"{ reduce_shared write { vec 1 map {(2):(1@warp)+[32:1@lane]} } read { vec 2 map "
+		"{(2):(1@reg)+[32:1@lane]+[2:1@warp]} } tile {(2):(1)} bytes 32 }\n"
 		"      %%19 = add %%14, %%18 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]}\n"
 		"      yield %%19\n    }\n"
 		"    %%20 = view %%2, %%9 : global %s[1]\n"
-		"    store %%12, %%20 lowering { inst st_global_32 vec 1 }\n    yield\n  }\n}\n";
+		"    store %%12, %%20 lowering { access inst st_global_32 vec 1 }\n    yield\n  }\n}\n";
 	const char *t = type;
 
 	return arena_printf(u->arena, text, name, t, t, t, t, t, t, t, op, t, t, t, t);

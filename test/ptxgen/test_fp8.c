@@ -38,9 +38,9 @@ cast_text(DType from, DType via, DType to, int64_t n)
 		"  body {\n    %%5 = const imm %lld : i64\n    %%7 = const imm 1 : i64\n"
 		"    %%10 = block_id : i64\n    %%11 = const imm 512 : i64\n    %%12 = mul %%10, %%11 : i64\n"
 		"    %%13 = view %%1, %%12 : global %s[512]\n    %%14 = view %%4, %%12 : global %s[512]\n"
-		"    %%21 = load %%13 : reg %s[512] " L " lowering { inst ld_global_%d vec %d }\n"
+		"    %%21 = load %%13 : reg %s[512] " L " lowering { access inst ld_global_%d vec %d }\n"
 		"    %%22 = cast %%21 : reg %s[512] " L "\n    %%23 = cast %%22 : reg %s[512] " L "\n"
-		"    store %%23, %%14 lowering { inst st_global_%d vec %d }\n    yield\n  }\n}\n",
+		"    store %%23, %%14 lowering { access inst st_global_%d vec %d }\n    yield\n  }\n}\n",
 		a, c, (long long)(n / PER_BLOCK), (long long)n, a, c, a, ba, va, b, c, bc, vc);
 }
 

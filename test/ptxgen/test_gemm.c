@@ -24,11 +24,11 @@ static const char vadd[] =
 	"    %12 = mul %10, %11 : i64\n"
 	"    %20 = view %1, %12 : global f16[1024]\n"
 	"    %21 = view %2, %12 : global f16[1024]\n"
-	"    %22 = load %20 : reg f16[1024] " V " lowering { inst ld_global_128 vec 8 }\n"
-	"    %23 = load %21 : reg f16[1024] " V " lowering { inst ld_global_128 vec 8 }\n"
+	"    %22 = load %20 : reg f16[1024] " V " lowering { access inst ld_global_128 vec 8 }\n"
+	"    %23 = load %21 : reg f16[1024] " V " lowering { access inst ld_global_128 vec 8 }\n"
 	"    %24 = add %22, %23 : reg f16[1024] " V "\n"
 	"    %25 = view %3, %12 : global f16[1024]\n"
-	"    store %24, %25 lowering { inst st_global_128 vec 8 }\n"
+	"    store %24, %25 lowering { access inst st_global_128 vec 8 }\n"
 	"    yield\n  }\n}\n";
 
 TEST(vector_add)
@@ -67,10 +67,10 @@ gemm_copies(Text *t, int id, const char *k, const char *slot)
 	text_printf(t,
 	            "    %%%d = view %%1, %%14, %s : global f16[128, 32]\n"
 	            "    %%%d = view %%20, %s, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    copy %%%d, %%%d imm 1 lowering { inst cp_async_16 vec 8 map " CP " }\n"
+	            "    copy %%%d, %%%d imm 1 lowering { access inst cp_async_16 vec 8 map " CP " }\n"
 	            "    %%%d = view %%2, %%15, %s : global f16[128, 32]\n"
 	            "    %%%d = view %%21, %s, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    copy %%%d, %%%d imm 1 lowering { inst cp_async_16 vec 8 map " CP " }\n",
+	            "    copy %%%d, %%%d imm 1 lowering { access inst cp_async_16 vec 8 map " CP " }\n",
 	            id, k, id + 1, slot, id, id + 1, id + 2, k, id + 3, slot, id + 2, id + 3);
 }
 
@@ -132,25 +132,26 @@ gemm_text(int st)
 	            "    %%67 = add %%63, %%18 : i64\n    %%68 = lt %%67, %%6 : bool\n    if %%68 {\n",
 	            st - 1, st - 2);
 	gemm_copies(&t, 70, "%67", "%66");
-	text_printf(&t,
-	            "    yield\n    } else {\n    yield\n    }\n    commit\n"
-	            "    %%80 = view %%20, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    %%81 = load %%80 : reg f16[128, 32] " LA " lowering { inst ldmatrix_x4 vec "
-	            "8 map " MA " }\n"
-	            "    %%82 = view %%21, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    %%83 = load %%82 : reg f16[128, 32] " LW " lowering { inst ldmatrix_x4 vec "
-	            "8 map " MW " }\n"
-	            "    %%84 = transpose %%83 imm 1, 0 : reg f16[32, 128] " LB "\n"
-	            "    %%85 = dot %%81, %%84, %%64 : reg f32[128, 128] " ACC
-	            " lowering { inst mma_m16n8k16_f32_f16 }\n"
-	            "    %%86 = add %%65, %%10 : i64\n    %%87 = eq %%86, %%19 : bool\n"
-	            "    %%88 = select %%87, %%16, %%86 : i64\n"
-	            "    %%89 = add %%66, %%10 : i64\n    %%90 = eq %%89, %%19 : bool\n"
-	            "    %%91 = select %%90, %%16, %%89 : i64\n"
-	            "    yield %%85, %%88, %%91\n    }\n    wait\n"
-	            "    %%100 = cast %%60 : reg f16[128, 128] " ACC "\n"
-	            "    %%101 = view %%3, %%14, %%15 : global f16[128, 128]\n"
-	            "    store %%100, %%101 lowering { inst st_global_32 vec 2 }\n    yield\n  }\n}\n");
+	text_printf(
+		&t,
+		"    yield\n    } else {\n    yield\n    }\n    commit\n"
+		"    %%80 = view %%20, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
+		"    %%81 = load %%80 : reg f16[128, 32] " LA " lowering { access inst ldmatrix_x4 vec "
+		"8 map " MA " }\n"
+		"    %%82 = view %%21, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
+		"    %%83 = load %%82 : reg f16[128, 32] " LW " lowering { access inst ldmatrix_x4 vec "
+		"8 map " MW " }\n"
+		"    %%84 = transpose %%83 imm 1, 0 : reg f16[32, 128] " LB "\n"
+		"    %%85 = dot %%81, %%84, %%64 : reg f32[128, 128] " ACC
+		" lowering { dot inst mma_m16n8k16_f32_f16 }\n"
+		"    %%86 = add %%65, %%10 : i64\n    %%87 = eq %%86, %%19 : bool\n"
+		"    %%88 = select %%87, %%16, %%86 : i64\n"
+		"    %%89 = add %%66, %%10 : i64\n    %%90 = eq %%89, %%19 : bool\n"
+		"    %%91 = select %%90, %%16, %%89 : i64\n"
+		"    yield %%85, %%88, %%91\n    }\n    wait\n"
+		"    %%100 = cast %%60 : reg f16[128, 128] " ACC "\n"
+		"    %%101 = view %%3, %%14, %%15 : global f16[128, 128]\n"
+		"    store %%100, %%101 lowering { access inst st_global_32 vec 2 }\n    yield\n  }\n}\n");
 	return t.s;
 }
 

@@ -136,10 +136,11 @@ kernel_load(Text *t, const char *type, int r, int c, const char *layout, int vec
 {
 	int bits = bits_of(type) * vec;
 
-	text_printf(t,
-	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
-	            "    %%20 = load %%12 : reg %s[%d, %d] @{%s} lowering { inst ld_global_%d vec %d }\n",
-	            type, r, c, type, r, c, layout, bits < 8 ? 8 : bits, vec);
+	text_printf(
+		t,
+		"    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
+		"    %%20 = load %%12 : reg %s[%d, %d] @{%s} lowering { access inst ld_global_%d vec %d }\n",
+		type, r, c, type, r, c, layout, bits < 8 ? 8 : bits, vec);
 }
 
 /* Store %id; nibbles are widened to bytes first. */
@@ -157,7 +158,7 @@ kernel_store(Text *t, const char *type, int id, int r, int c, const char *layout
 	}
 	text_printf(t,
 	            "    %%91 = view %%2, %%11, %%10 : global %s[%d, %d]\n"
-	            "    store %%%d, %%91 lowering { inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            "    store %%%d, %%91 lowering { access inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
 	            type, r, c, id, bits);
 }
 
@@ -206,7 +207,7 @@ TEST_EACH(convert_warp, ROUNDS)
 	bits_layout(&b, &lb);
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { inst shuffle }\n",
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { shuffle }\n",
 	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
@@ -244,7 +245,7 @@ TEST_EACH(convert_trade, ROUNDS)
 	ck_assert(exchange_find(&la, &lb, elems, &x) == (n > 0));
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { inst shuffle }\n",
+	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { shuffle }\n",
 	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
@@ -289,8 +290,8 @@ TEST_EACH(convert_shared, ROUNDS)
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { inst shared vec %d vec2 "
-		"%d scratch {%s} "
+		"    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { shared write { vec %d } "
+		"read { vec %d } tile {%s} "
 		"bytes %d off 32 }\n",
 		s.type, 1 << s.r, 1 << s.c, text_of(&lb), 1 << va, 1 << vb, scratch_layout(&s, 3),
 		bytes);
@@ -318,7 +319,7 @@ parts_pick(Shape *s, const Layout *la, const Layout *lr, int dim, DType d)
 			layout_push_rep(&w, la->it[i].extent, la->it[i].stride, AX_lane);
 		}
 	if (warps == 1)
-		return "{ inst reduce_shuffle }";
+		return "{ reduce_shuffle }";
 	for (int i = lr->first[1 - dim]; i < lr->first[2 - dim]; i++) {
 		const Iter *it = &lr->it[i];
 		int64_t times = by_result && it->axis == AX_reg ? warps : 1;
@@ -338,10 +339,9 @@ parts_pick(Shape *s, const Layout *la, const Layout *lr, int dim, DType d)
 	layout_push(&at, 1 - dim, size, by_result ? warps : 1, AX_mem);
 	layout_push(&at, dim, warps, by_result ? 1 : size, AX_mem);
 	return arena_printf(u->arena,
-	                    "{ inst reduce_shared vec 1 vec2 %d map {%s} map2 {%s} scratch {%s} "
-	                    "bytes %d }",
-	                    vec,
-	                    text_of(&w), text_of(&r), text_of(&at), 64 * 64 * 8);
+	                    "{ reduce_shared write { vec 1 map {%s} } read { vec %d map {%s} } "
+	                    "tile {%s} bytes %d }",
+	                    text_of(&w), vec, text_of(&r), text_of(&at), 64 * 64 * 8);
 }
 
 /* sum, max and min along either dim; the result is broadcast back and combined with the operand. */
@@ -372,7 +372,7 @@ TEST_EACH(reduce, ROUNDS)
 		&t,
 		"    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} lowering %s\n"
 		"    %%22 = broadcast %%21 : reg %s[%d, %d] @{%s}\n"
-		"    %%23 = convert %%22 : reg %s[%d, %d] @{%s} lowering { inst rename }\n"
+		"    %%23 = convert %%22 : reg %s[%d, %d] @{%s} lowering { rename }\n"
 		"    %%24 = add %%20, %%23 : reg %s[%d, %d] @{%s}\n",
 		op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr),
 		parts_pick(&s, &la, &lr, dim, dtype_find(s.type, strlen(s.type))),
@@ -450,16 +450,17 @@ TEST_EACH(copy, ROUNDS)
 	            "    %%31 = const imm 2 : i64\n    %%32 = sub %%31, %%8 : i64\n"
 	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
 	            "    %%33 = view %%30, %%32, %%10, %%10 imm 1 : shared %s[%d, %d]\n"
-	            "    copy %%12, %%33 imm %d lowering { inst %s vec %d map {%s} }\n",
+	            "    copy %%12, %%33 imm %d lowering { access inst %s vec %d map {%s} }\n",
 	            s.type, r, c,
 	            vec + 1 <= s.c && s.r ? arena_printf(u->arena, "Sw<1,%d,%d> o ", vec, s.c - vec)
 	                                  : "",
 	            r, c, r * c, c, s.type, r, c, s.type, r, c, i < 3, inst[i], 1 << vec,
 	            text_of(&la));
-	text_printf(&t,
-	            "    commit\n    wait\n    barrier\n"
-	            "    %%20 = load %%33 : reg %s[%d, %d] @{%s} lowering { inst ld_shared_%d vec 1 }\n",
-	            s.type, r, c, text_of(&lb), bits < 8 ? 8 : bits);
+	text_printf(
+		&t,
+		"    commit\n    wait\n    barrier\n"
+		"    %%20 = load %%33 : reg %s[%d, %d] @{%s} lowering { access inst ld_shared_%d vec 1 }\n",
+		s.type, r, c, text_of(&lb), bits < 8 ? 8 : bits);
 	kernel_store(&t, s.type, 20, r, c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }

@@ -212,14 +212,14 @@ cast_text(DType from, const DType *to, int nto, int64_t n)
 	PUT("    %%54 = block_id : i64\n    %%55 = const imm 512 : i64\n    %%56 = mul %%54, %%55 : i64\n");
 	PUT("    %%57 = view %%1, %%56 : global %s[512]\n", dtype_info[from].name);
 	PUT("    %%58 = load %%57 : reg %s[512] " L, dtype_info[from].name);
-	PUT(" lowering { inst ld_global_%d vec %d }\n", bits, vec);
+	PUT(" lowering { access inst ld_global_%d vec %d }\n", bits, vec);
 	for (int i = 0; i < nto; i++) {
 		bits = access(to[i], &vec);
 		PUT("    %%%d = view %%%d, %%56 : global %s[512]\n", 60 + 2 * i, 2 + i,
 		    dtype_info[to[i]].name);
 		PUT("    %%%d = cast %%58 : reg %s[512] " L "\n", 61 + 2 * i, dtype_info[to[i]].name);
-		PUT("    store %%%d, %%%d lowering { inst st_global_%d vec %d }\n", 61 + 2 * i, 60 + 2 * i,
-		    bits, vec);
+		PUT("    store %%%d, %%%d lowering { access inst st_global_%d vec %d }\n", 61 + 2 * i,
+		    60 + 2 * i, bits, vec);
 	}
 	PUT("    yield\n  }\n}\n");
 #undef PUT
