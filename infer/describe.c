@@ -19,17 +19,17 @@ void
 find_told(Solve *s)
 {
 	/* by id of memory, a bit for each kind of access: prologues repeat what the loop does */
-	uint8_t *told = NEWN(s->arena, uint8_t, s->k->nval + 1);
+	uint8_t *seen = NEWN(s->arena, uint8_t, s->k->nval + 1);
 
-	s->told = NEWN(s->arena, Op *, s->norder + 1);
+	s->listed = NEWN(s->arena, Op *, s->norder + 1);
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
 		uint8_t kind = o->code == O_load ? 1 : o->code == O_store ? 2 : 4, *had;
 
-		if (!is_access(o) || *(had = &told[memory_of(o)->id]) & kind)
+		if (!is_access(o) || *(had = &seen[memory_of(o)->id]) & kind)
 			continue;
 		*had |= kind;
-		s->told[s->ntold++] = o;
+		s->listed[s->nlisted++] = o;
 	}
 }
 
@@ -88,8 +88,8 @@ same_choices(const Solve *s, const Solution *a, const Solution *b)
 	for (int i = 0; i < s->ndot; i++)
 		if (!same_dot(a->plan.dot[i], b->plan.dot[i]))
 			return false;
-	for (int i = 0; i < s->ntold; i++) {
-		const Op *o = s->told[i];
+	for (int i = 0; i < s->nlisted; i++) {
+		const Op *o = s->listed[i];
 
 		if (!same_lowering(a->lowering[o->id], b->lowering[o->id]) ||
 		    (a->lowering[o->id] && !same_lowering(converted_by(a, o), converted_by(b, o))))
@@ -166,8 +166,8 @@ solution_describe(const Solve *s, const Solution *sol)
 	space_words(&t, s->spaces);
 	for (int i = 0; i < s->ndot; i++)
 		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");
-	for (int i = 0; i < s->ntold; i++)
-		access_words(&t, sol, s->told[i]);
+	for (int i = 0; i < s->nlisted; i++)
+		access_words(&t, sol, s->listed[i]);
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 

@@ -4,7 +4,7 @@
  * Fragments tile over the warps.  The order of k is free as long as both operands agree: a lane's elements of
  * several instances may be neighbours along k, so that it reads them with one access.  That pays where the
  * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
- * and of n, which only the result shows: where narrow data lies along one of them, ldmatrix.trans turns 16
+ * and of n, which only the result shows: where narrow data runs along one of them, ldmatrix.trans turns 16
  * bits of neighbours as one, and these go to instances next to each other. */
 #include "infer/base/dot_instr.h"
 #include "infer/base/rates.h"
@@ -119,7 +119,7 @@ register_elems(const Instr *in)
 
 /* ---- one way --------------------------------------------------------------------------------------- */
 
-/* Where the positions of a sparse operand lie: as many instances along k as the tile has share a group of
+/* Where the positions of a sparse operand are: as many instances along k as the tile has share a group of
  * four lanes; warps that share the operand share them. */
 static bool
 positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
@@ -262,7 +262,7 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 	for (int i = 0; i < 2; i++) {
 		int bits = k_source_bits(s, dot->in[i], 1 - i);
 
-		bits &= -bits; /* of types that lie across bytes an access has several pieces */
+		bits &= -bits; /* of types that straddle bytes an access has several pieces */
 		for (int64_t access = 32; bits && access <= 128; access *= 4) {
 			int64_t r = access / bits;
 			bool known = false;

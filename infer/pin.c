@@ -11,7 +11,7 @@ is_pin(const Op *o)
 	return o && o->code == O_pin;
 }
 
-/* The first element that lies elsewhere, -1: they differ in copies only. */
+/* The first element that is elsewhere, -1: they differ in copies only. */
 static int64_t
 first_difference(const Layout *a, const Layout *b, const Type *t)
 {
@@ -85,7 +85,7 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 	              : "put `relayout(...)` between the two";
 	if (e < 0)
 		infer_error(s, pin->src,
-		      "%s is pinned, and that makes %s lie as %s, but %s wants other copies: %s, leave the "
+		      "%s is pinned, and that lays %s out as %s, but %s wants other copies: %s, leave the "
 		      "pin out, or %s",
 		            name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
 	else
@@ -99,7 +99,7 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 	s->failure.excess = distance(ours, theirs, t);
 }
 
-/* Who made the operands of o lie so: a pin if there is one. */
+/* Whoever laid the operands of o out so: a pin if there is one. */
 static const Op *
 cause_of_operands(const Solve *s, const Op *o)
 {
@@ -115,8 +115,8 @@ cause_of_operands(const Solve *s, const Op *o)
 	return cause ? cause : o;
 }
 
-/* Who wants operand i of o to lie as it is demanded: a region's end speaks for what its op gives, indices for
- * the access through their view. */
+/* Who wants operand i of o to be laid out as it is demanded: a region's end speaks for what its op gives,
+ * indices for the access through their view. */
 static const Op *
 cause_of_demand(const Solve *s, const Op *o, int i)
 {

@@ -79,7 +79,7 @@ anchor_dot(Solve *s, Op *o, const DotChoice *c)
 		require_operand(s, o, 3, &c->e);
 }
 
-/* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices lie
+/* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices are
  * as they want them. */
 static void
 anchor_indices(Solve *s)

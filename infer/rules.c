@@ -25,7 +25,8 @@ rule_fill(Solve *s, Op *o)
 	(void)o;
 }
 
-/* Operands and result lie alike.  When operands disagree the result follows the one of most bytes. */
+/* Operands and result are laid out alike.  When operands disagree the result follows the one of most
+ * bytes. */
 static void
 rule_same(Solve *s, Op *o)
 {
@@ -52,7 +53,8 @@ rule_same(Solve *s, Op *o)
 			require_operand(s, o, i, l);
 }
 
-/* Where the table of a lookup lies, by indices that lie as l: a lane has all of each table that it needs. */
+/* Where the table of a lookup is, by indices that are laid out as l: a lane has all of each table that it
+ * needs. */
 static bool
 table_layout(Layout *out, const Layout *l, const Type *index, const Type *table)
 {
@@ -159,7 +161,7 @@ rule_reduce(Solve *s, Op *o)
 		set_result(s, o, 0, &l);
 }
 
-/* Operand and result lie alike by the numbers of their elements, or both are converted. */
+/* Operand and result are laid out alike by the numbers of their elements, or both are converted. */
 static void
 rule_reshape(Solve *s, Op *o)
 {
@@ -252,8 +254,8 @@ yield_of(Block *b)
 	return b->last;
 }
 
-/* A carried tile lies alike at the start, in the body, at its end and after the loop.  What the body makes of
- * it counts more than how it starts. */
+/* A carried tile is laid out alike at the start, in the body, at its end and after the loop.  What the body
+ * makes of it counts more than how it starts. */
 void
 rule_for(Solve *s, Op *o)
 {

@@ -24,7 +24,7 @@ void anchor_pieces(Solve *s, Op *o);
 /* ---- rules_default.c ------------------------------------------------------------------------------ */
 /* A layout for op o's results or operands when nothing demands one; last resort.  False: not mine. */
 bool rule_default(Solve *s, Op *o);
-/* The operand of reduction o lies so that reducing it gives the result as it lies.  False: not mine. */
+/* The operand of reduction o is laid out so that reducing it gives the result's layout.  False: not mine. */
 bool rule_backward(Solve *s, Op *o);
 
 /* ---- packed.c ------------------------------------------------------------------------------------- */

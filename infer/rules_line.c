@@ -86,7 +86,7 @@ piece_of(const Op *o)
 	return o->code == O_slice ? gcd64(g, IMM(o, from)) : g;
 }
 
-/* The layout of one piece of g along d, if those of l lie in registers behind each other. */
+/* The layout of one piece of g along d, if those of l are in registers behind each other. */
 static bool
 piece_layout(Layout *out, const Layout *l, int d, int64_t g)
 {

@@ -34,8 +34,8 @@ typedef struct Search {
 } Search;
 
 /* Which failure to tell of when all plans fail: the one at the latest stage of solve_plan(); there the one
- * that missed by the least, of registers needed or elements that lie otherwise than pinned; of several the
- * first. */
+ * that missed by the least, of registers needed or elements that are laid out otherwise than pinned; of
+ * several the first. */
 static void
 note_failure(Search *x)
 {

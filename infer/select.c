@@ -1,4 +1,4 @@
-/* select.c - which instruction every load, store and copy uses, and how shared tiles lie then.
+/* select.c - which instruction every load, store and copy uses, and how shared tiles are laid out then.
  *
  * A load from global memory has two ways: as its tile is wanted, or coalesced and then converted. */
 #include "infer/convert/convert.h"

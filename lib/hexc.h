@@ -281,7 +281,7 @@ HEXC_API int hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg,
 
 /* ---- packed tensors --------------------------------------------------------------- */
 
-/* A tensor declared `packed` lies in device memory as the kernel reads it best.  How, says its pack: a
+/* A tensor declared `packed` is laid out in device memory as the kernel reads it best.  How, says its pack: a
  * line of text, "hexc-pack 1 u3 block 32x128 spread 16 streams 32 place (..):(..)", that stands next to
  * packed weights; they fit a kernel exactly when the texts are equal.  hexc_run_tile and hexc_check_args
  * take such tensors in their natural form: row-major, elements of less than 8 bits as a bit stream. */

@@ -12,12 +12,12 @@
  *	W[n,k] = scale2 * scale * (code[n,k] - bias - zero) + offset2 * offset
  *
  * (with a table, table[code[n,k]] in place of the code)
- * where scale, zero and offset are planes [K / group, N] (neighbours along N lie side by side: so kernels
+ * where scale, zero and offset are planes [K / group, N] (neighbours along N are side by side: so kernels
  * read them), scale2 and offset2 planes of coarser groups, bias a whole number, and what a format lacks is 1
  * or 0.  Each operation is one of f32.
  *
  * Every file may be hostile: sizes are checked before they are believed, and what does not fit is refused
- * with a sentence that names the thing and the mend. */
+ * with a sentence that names the thing and the fix. */
 #ifndef HEXC_WEIGHTS_H
 #define HEXC_WEIGHTS_H
 #include "lib/hexc.h"

@@ -117,7 +117,7 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	}
 }
 
-/* How packed tensors lie, once inference has said so. */
+/* How packed tensors are laid out, once inference has said so. */
 static void
 keep_packs(Job *j, ModKernel *mk, const Kernel *k)
 {

@@ -88,7 +88,7 @@ choose(Gen *g, LV so_far, uint32_t mask, LV v)
 	return so_far ? LLVMBuildSelect(g->b, lane_mask(g, mask), v, so_far, "") : v;
 }
 
-/* Do n registers from r on lie in one source word, in order, for every lane? */
+/* Do n registers from r on are in one source word, in order, for every lane? */
 static bool
 whole_words(const Origin *from, int n, int epw)
 {
@@ -128,7 +128,7 @@ fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
 	return x;
 }
 
-/* A word of which every byte lies whole in one source word, the same for all lanes, at a place that
+/* A word of which every byte is whole in one source word, the same for all lanes, at a place that
  * depends on the lane: byte permutations whose selector each lane has for itself.  NULL: it is not so. */
 static LV
 gather_bytes(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw)

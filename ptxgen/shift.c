@@ -1,6 +1,6 @@
 /* shift.c - elements moved up along a dim, within a warp.
  *
- * Along the dim lie R registers of a lane, then L lanes, then registers again: place = r + R (lane + L high).
+ * Along the dim are R registers of a lane, then L lanes, then registers again: place = r + R (lane + L high).
  * From which register an element comes, and from how many lanes below, is the same for all lanes; where that
  * passes lane 0 it is the top lanes of one row further down. */
 #include "ptxgen/base/lane.h"

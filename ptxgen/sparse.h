@@ -3,7 +3,7 @@
 #define HEXC_PTXGEN_SPARSE_H
 #include "ptxgen/base/gen.h"
 
-/* The metadata register of mma.sp from register `reg` on of the positions v: 16 of two bits as they lie, or
- * 8 of one. */
+/* The metadata register of mma.sp from register `reg` on of the positions v: 16 of two bits as they are
+ * laid out, or 8 of one. */
 LV sparse_metadata(Gen *g, Val *v, int64_t reg);
 #endif

@@ -2,7 +2,7 @@
 #include "taskmap/layout.h"
 #include <string.h>
 
-/* ---- what lies along a dim ----------------------------------------------------------------------- */
+/* ---- what is along a dim ----------------------------------------------------------------------- */
 
 int64_t
 layout_run(const Layout *l, int dim, Axis axis)

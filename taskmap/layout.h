@@ -187,7 +187,7 @@ bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
 
 /* ---- digits (digits.c) --------------------------------------------------------------------------- */
 
-/* How many positions 0, 1, .. of a dim lie at coordinates 0, 1, .. of the axis, counted from the first. */
+/* How many positions 0, 1, .. of a dim are at coordinates 0, 1, .. of the axis, counted from the first. */
 int64_t layout_run(const Layout *l, int dim, Axis axis);
 
 /* position = low digit + low * (lane digit + lanes * high digit): registers of a lane, lanes `stride` apart,

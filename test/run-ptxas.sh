@@ -22,7 +22,7 @@ for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
 		printf '%-28s %-7s %s\n' "$(basename "$src")" "$arch" "$(sed -n 's/.*Used \([0-9]* registers\).*/\1/p' "$dir/log" | tr '\n' ' ')"
 	done
 done
-# What the matrix products must be made of.  With 4-bit weights k runs in the order in which a lane's weights lie, so
+# What the matrix products must be made of.  With 4-bit weights k runs in the order in which a lane's weights are, so
 # that both operands come by plain wide loads.
 made_of() { # example what...
 	src=examples/$1.hexc

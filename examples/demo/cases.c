@@ -108,8 +108,8 @@ gemm_f16(Case *c)
 }
 
 /* Rows of w to 4 bits: each group of 128 gets the f16 scale and the whole zero point that map its range
- * onto 0..15; without zero points the range is symmetric around code 8.  Scales and zero points lie as
- * [GROUPS, COLS], so that neighbours in n are neighbours in memory. */
+ * onto 0..15; without zero points the range is symmetric around code 8.  Scales and zero points are laid
+ * out as [GROUPS, COLS], so that neighbours in n are neighbours in memory. */
 static void
 quantize(const double *w, Tensor *q, Tensor *s, Tensor *z)
 {

@@ -1,6 +1,6 @@
 /* check.c - comparing a result with the tile interpreter's.
  *
- * Every element x of the result must lie within bound of the interpreter's t, where bound is what
+ * Every element x of the result must be within bound of the interpreter's t, where bound is what
  * hexc_run_tile computes along with t: the farthest that any correct execution may be, from the types'
  * roundoffs, the number of terms and the magnitudes in this very run.  Where nothing may differ (integers,
  * elementwise arithmetic, sums of small integers) it is 0 and the result must be equal. */

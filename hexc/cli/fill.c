@@ -34,7 +34,7 @@ each_next(Each *w)
 	w->done = true;
 }
 
-/* Do the elements lie one after the other, whole bytes each? */
+/* Are the elements one after the other, whole bytes each? */
 static bool
 is_dense(const Tensor *t)
 {

@@ -16,7 +16,7 @@ typedef struct Npy {
 	const unsigned char *data; /* count * size bytes inside the file's; not aligned */
 } Npy;
 
-/* Understand the n bytes of a file.  False: why[0..nwhy) says what is wrong and how to mend it. */
+/* Understand the n bytes of a file.  False: why[0..nwhy) says what is wrong and how to fix it. */
 bool npy_parse(Npy *out, const void *file, size_t n, char *why, size_t nwhy);
 /* Write the header for such data to out[0..NPY_HEADER_MAX); returns its bytes.  rank <= 8. */
 size_t npy_header(char *out, char kind, int size, int rank, const int64_t *shape);

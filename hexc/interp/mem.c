@@ -67,7 +67,7 @@ eval_reshape(Interp *it, Op *o)
 {
 	if (val_is_alias(o->out[0]))
 		alias(slot_of(it, o->out[0])->view, slot_of(it, o->in[0])->view, &o->out[0]->type);
-	else /* the elements lie as they lay */
+	else /* the elements stay where they are */
 		slot_copy(it, o->out[0], o->in[0]);
 	return true;
 }
@@ -101,7 +101,7 @@ typedef struct Row {
 	int64_t at, stride, lo, hi;
 } Row;
 
-/* Where the root ends and how it lies in memory. */
+/* Where the root ends and how it is laid out in memory. */
 typedef struct Root {
 	int64_t size[DIM_MAX], stride[DIM_MAX];
 	int64_t extent[DIM_MAX]; /* of the view, in the root's dims; 1 where it drops the dim */
@@ -127,7 +127,7 @@ root_of(Interp *it, const View *v, const Type *t, Root *r)
 		r->extent[v->dim[d]] = t->shape[d];
 }
 
-/* Only what lies before a tensor is wrong; behind its end is the edge that slices may pass.  A shared tile
+/* Only what is before a tensor is wrong; behind its end is the edge that slices may pass.  A shared tile
  * has no edge. */
 static bool
 check_view(Interp *it, const Op *o, const View *v, const Root *r)

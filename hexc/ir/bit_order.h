@@ -12,7 +12,7 @@
  *
  * Order ORDER_HALF + g, g from 1 to 9, is made for floats whose fields go to places g, g + 1 .. of a float
  * of 16 bits, the sign to place 15.  Elements are in bytes, four in a word.  Bits for the upper byte of a
- * half are in their byte where they are to be there; those for the lower one lie one place lower.  The
+ * half are in their byte where they are to be there; those for the lower one are one place lower.  The
  * 8 - bits free bits of each byte are a stream in the order of the words, into which the bits of the last
  * 8 - bits quads are cut, from the lowest place on. */
 #ifndef HEXC_BIT_ORDER_H

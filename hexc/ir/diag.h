@@ -18,7 +18,7 @@ typedef struct DiagMsg {
 	int severity;
 	DiagClass cls;
 	Src src;
-	const char *text; /* one sentence, no newline: names the thing and the mend */
+	const char *text; /* one sentence, no newline: names the thing and the fix */
 } DiagMsg;
 
 typedef struct Diag {

@@ -94,7 +94,7 @@ view_operand_in_bounds(Kernel *k, const Op *view, int d)
 
 	if (view_gathers(view, d))
 		return true; /* each access looks at its indices */
-	/* A view of a view must lie in it; then only the sum of the starts counts. */
+	/* A view of a view must be in it; then only the sum of the starts counts. */
 	for (;;) {
 		Fact f = val_fact(k, o->in[1 + d]);
 		start[n++] = o->in[1 + d];

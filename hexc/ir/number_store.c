@@ -8,7 +8,7 @@ num_bytes(DType d, int64_t count)
 	return count <= 0 ? 0 : ((size_t)count * dtype_info[d].bits + 7) / 8;
 }
 
-/* The `bits` bits of element i, which may lie in two bytes when they are less than 8. */
+/* The `bits` bits of element i, which may be in two bytes when they are less than 8. */
 static uint64_t
 load_bits(const void *buf, int64_t i, int bits)
 {

@@ -1,4 +1,4 @@
-/* pack.h - how a tensor declared `packed` lies in memory.
+/* pack.h - how a tensor declared `packed` is laid out in memory.
  *
  * The last two dims of the tensor, its rows and columns, are cut into blocks of block[0] x block[1] elements;
  * what sticks out at the ends is filled up with code 0.  Blocks follow one another row by row of blocks, and

@@ -165,7 +165,7 @@ check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e)
 	return false;
 }
 
-/* The richer of two types: what a mend would cast to. */
+/* The richer of two types: what a fix would cast to. */
 static DType
 richer(DType a, DType b)
 {

@@ -13,7 +13,7 @@ enum { NAMES_MAX = 4096 };
 /* Largest extent, and most elements, of a tile. */
 enum { TILE_MAX = 1 << 20 };
 
-/* Elements with index >= size - start along a dim lie outside the tensor the value was read from, and
+/* Elements with index >= size - start along a dim are outside the tensor the value was read from, and
  * outside of everything in `also`.  Read through a shared tile, that holds only if one copy alone fills
  * the tile.  Pass bounds follows the same rules on the IR; here they serve what counts elements: `mean`, and
  * what takes the last one. */
@@ -65,7 +65,7 @@ struct Sym {
 	SymKind kind;
 	Src src;
 	Value val;
-	const Layout *pin; /* of a var: what is assigned lies so; NULL: as inferred */
+	const Layout *pin; /* of a var: what is assigned is laid out so; NULL: as inferred */
 	int depth; /* names visible with this one */
 	Sym *next; /* declared before */
 	unsigned hash;
@@ -325,7 +325,7 @@ void lower_if(Lower *l, const Stmt *s);
 
 /* The layout written in `spec` for a tile of type t (S_reg or S_shared); NULL after a report. */
 const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name);
-/* v, lying so. */
+/* v, laid out so. */
 Val *lower_pin(Lower *l, Src src, Val *v, const Layout *layout);
 Value lower_relayout(Lower *l, const Expr *e);
 #endif

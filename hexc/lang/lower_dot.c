@@ -85,7 +85,7 @@ static bool
 dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 {
 	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
-	const char *mend = "";
+	const char *fix = "";
 
 	if (ta->rank != 2 || tb->rank != 2) {
 		diag_error(l->diag, e->src, "`dot` multiplies matrices, but the operands are %s and %s",
@@ -95,12 +95,12 @@ dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 	if (ta->shape[1] == tb->shape[0])
 		return true;
 	if (ta->shape[1] == tb->shape[1])
-		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
+		fix = arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
 	else if (ta->shape[0] == tb->shape[0])
-		mend = arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
+		fix = arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
 	diag_error(l->diag, e->src, "`dot` of %s and %s: the left has %lld columns, the right %lld rows%s",
 	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[1],
-	           (long long)tb->shape[0], mend);
+	           (long long)tb->shape[0], fix);
 	check_declared(l, e->src, 1, a);
 	check_declared(l, e->src, 1, b);
 	return false;

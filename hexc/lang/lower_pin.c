@@ -75,10 +75,11 @@ right_axes(const Pin *p)
 		bool thread = it->axis == AX_reg || it->axis == AX_lane || it->axis == AX_warp;
 
 		if (reg ? !thread || (i >= l->n && it->axis == AX_reg) : it->axis != AX_mem || i >= l->n)
-			return pin_error(p, "a %s",
-			                 reg ? "register tile lies in lanes, warps and registers: write "
-			                    "strides like 1@reg, 4@lane, 1@warp, and copies as +[4:1@lane]"
-			                     : "shared tile lies in memory: write strides as plain numbers");
+			return pin_error(
+				p, "a %s",
+				reg ? "register tile is laid out in lanes, warps and registers: write "
+				      "strides like 1@reg, 4@lane, 1@warp, and copies as +[4:1@lane]"
+				    : "shared tile is laid out in memory: write strides as plain numbers");
 		if (it->extent > 1 && it->stride < 1)
 			return pin_error(p, "a stride of %lld puts several elements into one place: "
 			                    "strides are "
@@ -123,11 +124,11 @@ held_twice(const Pin *p, int64_t slot, int64_t elem, int64_t copies, int64_t reg
 	for (int64_t e = 0; e <= elem; e++)
 		for (int64_t c = 0; c < copies; c++)
 			if (thread_slot(p, e, c, regs) == slot && e != elem)
-				return pin_error(p, "elements %s and %s both lie in %s: give one of their "
+				return pin_error(p, "elements %s and %s are both in %s: give one of their "
 				                 "digits another stride",
 				                 coord_text(p, e), coord_text(p, elem),
 				                 slot_text(p, slot, regs));
-	return pin_error(p, "element %s lies in %s twice: leave out a copy", coord_text(p, elem),
+	return pin_error(p, "element %s is in %s twice: leave out a copy", coord_text(p, elem),
 	                 slot_text(p, slot, regs));
 }
 
@@ -135,17 +136,17 @@ static bool
 nothing_here(const Pin *p, int64_t slot, int64_t regs, int64_t lanes, int64_t warps)
 {
 	int64_t lane = slot / regs % WARP_SIZE, warp = slot / regs / WARP_SIZE;
-	const char *mend = "number the registers without a gap";
+	const char *fix = "number the registers without a gap";
 
 	if (lane >= lanes)
-		mend = arena_printf(p->l->arena, "let the other lanes hold copies, +[%lld:%lld@lane]",
-		                    (long long)(WARP_SIZE / lanes), (long long)lanes);
+		fix = arena_printf(p->l->arena, "let the other lanes hold copies, +[%lld:%lld@lane]",
+		                   (long long)(WARP_SIZE / lanes), (long long)lanes);
 	else if (warp >= warps)
-		mend = arena_printf(p->l->arena, "let the other warps hold copies, +[%lld:%lld@warp]",
-		                    (long long)(p->l->k->warps / warps), (long long)warps);
+		fix = arena_printf(p->l->arena, "let the other warps hold copies, +[%lld:%lld@warp]",
+		                   (long long)(p->l->k->warps / warps), (long long)warps);
 	else if (lane || warp)
-		mend = "number lanes and warps without a gap";
-	return pin_error(p, "no element lies in %s: %s", slot_text(p, slot, regs), mend);
+		fix = "number lanes and warps without a gap";
+	return pin_error(p, "no element is in %s: %s", slot_text(p, slot, regs), fix);
 }
 
 static bool
@@ -201,7 +202,7 @@ memory_places(const Pin *p)
 		                 "the third number %d or more",
 		                 s.bits, s.base, s.shift, s.bits);
 	if (layout_cosize(l, AX_mem) > PLACES_MAX)
-		return pin_error(p, "element %s lies at element %lld of memory, which no block has: make "
+		return pin_error(p, "element %s is at element %lld of memory, which no block has: make "
 		                 "strides smaller",
 		                 coord_text(p, n - 1), (long long)layout_cosize(l, AX_mem) - 1);
 	room = layout_cosize(l, AX_mem) + ((int64_t)1 << (s.base + s.bits + far));
@@ -212,7 +213,7 @@ memory_places(const Pin *p)
 		type_coord(p->t, e, c);
 		at = layout_at(l, c).at[AX_mem];
 		if (owner[at])
-			return pin_error(p, "elements %s and %s both lie at element %lld of memory: give "
+			return pin_error(p, "elements %s and %s are both at element %lld of memory: give "
 			                    "one of "
 			                 "their digits another stride",
 			                 coord_text(p, owner[at] - 1), coord_text(p, e), (long long)at);

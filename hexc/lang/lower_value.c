@@ -200,13 +200,13 @@ static bool
 shape_error(Lower *l, Src src, const Operand *x, const Operand *y)
 {
 	const Type *a = &x->v.v->type, *b = &y->v.v->type;
-	const char *mend = "";
+	const char *fix = "";
 
 	if (a->rank == 2 && b->rank == 2 && a->shape[0] == b->shape[1] && a->shape[1] == b->shape[0])
-		mend = arena_printf(l->arena, ", or transpose one: `%s.T`", check_text(l, y->e, "(...)"));
+		fix = arena_printf(l->arena, ", or transpose one: `%s.T`", check_text(l, y->e, "(...)"));
 	diag_error(l->diag, src, "shapes %s (%s) and %s (%s) do not fit: extents must be equal or 1%s",
 	           check_describe(l, &x->v), check_text(l, x->e, "left"), check_describe(l, &y->v),
-	           check_text(l, y->e, "right"), mend);
+	           check_text(l, y->e, "right"), fix);
 	check_declared(l, src, 1, x);
 	check_declared(l, src, 1, y);
 	return false;

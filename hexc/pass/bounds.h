@@ -3,7 +3,7 @@
 #define HEXC_BOUNDS_H
 #include "hexc/ir/ir.h"
 
-/* What lies outside of a tile. */
+/* What is outside of a tile. */
 typedef struct Edge {
 	Val *at[DIM_MAX]; /* bound along the dim; NULL: none */
 	unsigned zero;    /* bit d: elements outside along d are zero */

@@ -89,7 +89,7 @@ edge_sparse_expand(Bounds *b, Op *o)
 
 	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.npos)
 		diag_error(b->k->unit->diag, o->src,
-		           "the end of the positions may lie within a group of %d: assume that their last "
+		           "the end of the positions may be within a group of %d: assume that their last "
 		           "dimension is a multiple of %d",
 		           s.npos, s.npos);
 	own = edge_of(b, o->in[0])->at[d];
@@ -158,7 +158,7 @@ edge_mask(Bounds *b, Op *o)
 		in++;
 	}
 	if (!zero)
-		e.zero = 0; /* the fill lies outside along the other dims too */
+		e.zero = 0; /* the fill is outside along the other dims too */
 	edge_set(b, o->out[0], &e);
 }
 

@@ -256,7 +256,7 @@ rewrite(Packed *p, Op *o)
 	            op_new(o->parent, o, O_unpack, o->src, 2, in, 1, &o->out[0]->type)->out[0]);
 }
 
-/* What lies behind the tensor's ends has code 0. */
+/* What is behind the tensor's ends has code 0. */
 static Val *
 cleared(Packed *p, Op *o, Val *tile)
 {
@@ -309,7 +309,7 @@ behind_sizes(const Packed *p)
 	return at;
 }
 
-/* Sizes in blocks and words; words lie one behind the other. */
+/* Sizes in blocks and words; words are one behind the other. */
 static void
 retype(Packed *p, const Type *words)
 {

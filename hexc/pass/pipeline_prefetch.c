@@ -1,7 +1,7 @@
 /* pipeline_prefetch.c - loads from global memory to registers, made one iteration ahead.
  *
  * The tile of this iteration and that of the next are both in registers from the place of the load to the
- * last need of this one.  So where most of an iteration's products lie outside of the time in which a tile is
+ * last need of this one.  So where most of an iteration's products are outside of the time in which a tile is
  * needed, the next one is loaded right behind its last need: what is left of the iteration, and what the
  * next does before it needs the tile, is time enough, and a lane never holds both.  Else it is loaded first
  * of all. */

@@ -1,7 +1,7 @@
 /* demand.c - what an op demands of the layouts around it, and what becomes of the demand.
  *
- * Where a value already lies otherwise, the demand is kept on the operand's edge and becomes a conversion:
- * that is the only place where two layouts meet. */
+ * Where a value is already laid out otherwise, the demand is kept on the operand's edge and becomes a
+ * conversion: that is the only place where two layouts meet. */
 #include "infer/base/state.h"
 
 static void

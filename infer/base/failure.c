@@ -1,4 +1,4 @@
-/* failure.c - a plan without a solution, in words: who demanded what, which element it is about, the mend. */
+/* failure.c - a plan without a solution, in words: who demanded what, which element it is about, the fix. */
 #include "infer/base/state.h"
 #include <stdio.h>
 

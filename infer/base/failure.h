@@ -12,7 +12,7 @@ typedef struct Failure {
 	const char *note; /* the other demand at its own line; NULL: there is none */
 	Src note_src;
 	int stage; /* of solve_plan(), which the plan came to */
-	/* by how much it missed there: registers needed, elements elsewhere; 0 where that is not told */
+	/* by how much it missed there: registers needed, elements elsewhere; 0 where that is not known */
 	int64_t excess;
 } Failure;
 

@@ -19,7 +19,8 @@ typedef struct Solution {
 	Plan plan;
 	const Layout **val; /* [nval+1] by value id */
 	const Op **origin; /* [nval+1] the op that demanded val[] */
-	const Layout ***want; /* [nop+1][nin] the layout an operand is converted to, NULL: as it lies */
+	const Layout **
+		*want; /* [nop+1][nin] the layout an operand is converted to, NULL: as it is laid out */
 	Lowering ***conv; /* [nop+1][nin] how; operands with one Lowering share the conversion */
 	/* [nop+1][nout] the layout an op makes a result in, where readers see another; NULL: val[] */
 	const Layout ***made;

@@ -33,8 +33,8 @@ struct Solve {
 	int naccess;
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
-	Op **told; /* the first access of each kind to each memory */
-	int ntold;
+	Op **listed; /* the first access of each kind to each memory */
+	int nlisted;
 	Op **dot; /* in program order */
 	int *dot_at; /* [nop+1] which of them an op is */
 	int ndot;
@@ -97,7 +97,7 @@ result_layout(const Solve *s, const Op *o, int i)
 bool set_layout(Solve *s, Val *v, const Layout *l, const Op *who);
 /* o makes result i in layout l: what readers already count on is converted to from there. */
 void set_result(Solve *s, Op *o, int i, const Layout *l);
-/* Operand i of o must lie as l: gives it when unknown, else records a conversion on the edge. */
+/* Operand i of o must be laid out as l: gives it when unknown, else records a conversion on the edge. */
 void require_operand(Solve *s, Op *o, int i, const Layout *l);
 /* An access to mem by `map`: each thread holds the indices of the elements it touches. */
 void require_indices(Solve *s, Val *mem, const Layout *map);

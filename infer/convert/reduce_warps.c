@@ -3,7 +3,7 @@
  * Each warp has its part of every result it knows of; a staging tile holds the parts, of the result's
  * shape but for the reduced dim, where the warps stand.  One lane writes a part, and all threads that want
  * a result read its parts and add them up in one order, so that replicas are equal bit for bit.  Where the
- * parts lie, and how many an access takes, is searched as for a conversion from the writers' layout to the
+ * parts are, and how many an access takes, is searched as for a conversion from the writers' layout to the
  * readers'. */
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"

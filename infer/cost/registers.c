@@ -89,18 +89,18 @@ too_many(Solve *s, const Need *n)
 	                                         n->dot->src.line, (long long)n->fragments)
 	                          : "";
 	const char *named = tile_words(s, v);
-	const char *mend = "use smaller tiles, or keep what is read in shared memory";
+	const char *fix = "use smaller tiles, or keep what is read in shared memory";
 
 	if (v->name)
 		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
 	if (s->k->warps < BLOCK_WARPS)
-		mend = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
+		fix = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
 	infer_error(
 		s, n->where->src,
 		"the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
 		"lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
 		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
-		elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), mend);
+		elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), fix);
 	if (n->dot)
 		infer_error_note(s, n->dot->src,
 		           "%s on %dx%d warps: the result takes %lld registers of a lane, fragments %lld",

@@ -1,4 +1,4 @@
-/* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element lies in which,
+/* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element is in which,
  * and what every access to it costs in wavefronts. */
 #include "infer/explain/impl.h"
 
@@ -12,7 +12,7 @@ enum {
 	TOP = 96,
 };
 
-/* Element number by place in memory, of the first `n` places; -1: none lies there. */
+/* Element number by place in memory, of the first `n` places; -1: none is there. */
 static int64_t *
 owners(const Explained *ex, const Val *v, int64_t n)
 {

@@ -1,4 +1,4 @@
-/* explain.c - the chosen solution in words: what lies where and who asked for it, which instruction does
+/* explain.c - the chosen solution in words: what is where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
 #include "hexc/ir/pack.h"
 #include "infer/explain/impl.h"
@@ -73,7 +73,7 @@ tile_lines(Text *t, const Explained *ex, const Val *v)
 	text_printf(t, "\n");
 }
 
-/* How packed tensors lie, and what asked for it. */
+/* How packed tensors are laid out, and what asked for it. */
 static void
 pack_lines(Text *t, const Explained *ex)
 {
@@ -136,7 +136,7 @@ arithmetic_line(Text *t, const Explained *ex, const Op *o)
 		            op_info[o->code].name, "", name, cycles);
 }
 
-/* Where a staging tile lies, and what both sides take of it. */
+/* Where a staging tile is, and what both sides take of it. */
 static void
 staging_words(Text *t, const Explained *ex, const Op *o)
 {

@@ -9,7 +9,7 @@ typedef struct Candidates Candidates; /* infer/base/solution.h */
  * runner-up and why it lost.  Text in the unit's arena. */
 const char *infer_explain(Kernel *k, const Candidates *c);
 /* The same for programs: one JSON object, whose fields hexc.1 lists.  Where shared
- * tiles lie is in it once pass smem has run. */
+ * tiles are placed is in it once pass smem has run. */
 const char *infer_explain_json(Kernel *k, const Candidates *c);
 /* The same as pictures, SVG documents: register tiles with the owner of every element, shared tiles with
  * their banks, pipelines in time.  Sets *out to an array in the unit's arena,

@@ -18,7 +18,7 @@ Explained explained(Kernel *k, const Candidates *c);
 const char *explain_name(const Val *v, Arena *a);
 /* The op that demanded v's layout, NULL: unknown, or v was made later. */
 const Op *explain_origin(const Explained *ex, const Val *v);
-/* The op that demanded how packed tensor p lies, NULL: unknown. */
+/* The op that demanded how packed tensor p is laid out, NULL: unknown. */
 const Op *explain_pack_origin(const Explained *ex, const Param *p);
 /* What it is called: "dot", "the pin" of a layout that the program gave. */
 const char *explain_demand(const Op *who);

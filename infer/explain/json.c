@@ -47,7 +47,7 @@ put_other_layout(Text *t, const Explained *ex, const Val *v)
 	text_add(t, "}", 1);
 }
 
-/* Where a shared tile lies, and what touches it: wavefronts against the least that moves as much. */
+/* Where a shared tile is, and what touches it: wavefronts against the least that moves as much. */
 static void
 put_shared(Text *t, const Explained *ex, const Val *v)
 {
@@ -266,7 +266,7 @@ put_op(Text *t, const Explained *ex, const Op *o)
 	text_add(t, "}", 1);
 }
 
-/* How packed tensors lie. */
+/* How packed tensors are laid out. */
 static void
 put_packs(Text *t, const Explained *ex)
 {

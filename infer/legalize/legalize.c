@@ -8,8 +8,8 @@
 #include "infer/legalize/legalize.h"
 #include "hexc/pass/pass.h"
 
-/* A constant tile takes a different layout for each reader at no cost, and a view's indices lie as the access
- * through it wants them: one op per use. */
+/* A constant tile takes a different layout for each reader at no cost, and a view's indices are laid out as
+ * the access through it wants them: one op per use. */
 static void
 split_fills(Kernel *k)
 {
@@ -18,7 +18,8 @@ split_fills(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; i < o->nin; i++) {
 			Op *def = o->in[i]->def;
-			if (def && view_gather_dim(def) >= 0) { /* its indices lie as the access wants */
+			if (def &&
+			    view_gather_dim(def) >= 0) { /* its indices are laid out as the access wants */
 				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
 				continue;
 			}

@@ -6,7 +6,7 @@
 #include "infer/recipe/recipe.h"
 
 /* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be, of
- * packed floats the one that is made for them.  Natural order is as good for what lies in whole words as it
+ * packed floats the one that is made for them.  Natural order is as good for what is in whole words as it
  * is, if its recipe is no longer. */
 static int
 cast_likes(const Solve *s, const Op *o, bool packed)

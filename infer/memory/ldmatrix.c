@@ -2,7 +2,7 @@
  * addresses which row? */
 #include "infer/memory/memory.h"
 
-/* Where an 8 x 16-byte matrix lies in a fragment layout. */
+/* Where an 8 x 16-byte matrix is in a fragment layout. */
 typedef struct Matrix {
 	bool trans;
 	bool pairs; /* narrow elements in bit order 16: pairs of rows 16 bits apart */

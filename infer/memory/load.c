@@ -1,4 +1,4 @@
-/* load.c - how a tile comes to registers: by ldmatrix, by accesses as it lies or wider ones that lanes
+/* load.c - how a tile comes to registers: by ldmatrix, by accesses as it is laid out or wider ones that lanes
  * share. */
 #include "infer/base/model.h"
 #include "infer/memory/memory.h"
@@ -42,7 +42,7 @@ pick_cost(const Layout *from, const Layout *to, int64_t vec, DType d)
 	return PACK_SHARE * (have - (need < 1 ? 1 : need));
 }
 
-/* Elements that lie across bytes are loaded in runs of whole bytes or one by one. */
+/* Elements that straddle bytes are loaded in runs of whole bytes or one by one. */
 static int64_t
 whole_bytes(DType d, int64_t vec)
 {

@@ -274,8 +274,8 @@ reshape_error(Solve *s, const Op *o, const Val *tile, const Layout *l)
 
 	infer_error(
 		s, as->src,
-		"%s lies in memory as %s%s, of which no dims of %s can be made: declare it in that shape, or "
-		"load it whole and reshape what is loaded",
+		"%s is laid out in memory as %s%s, of which no dims of %s can be made: declare it in "
+		"that shape, or load it whole and reshape what is loaded",
 		tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
 		type_print(s->arena, &as->out[0]->type));
 	infer_error_note(s, tile->def->src, "%s is %s", tile_words(s, tile),

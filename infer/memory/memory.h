@@ -13,7 +13,7 @@ Val *shared_operand(const Op *o);
 /* ---- view.c --------------------------------------------------------------------------------------- */
 /* No view has been asked about yet. */
 void forget_views(Solve *s);
-/* Where a view's dims lie in its base (view_base): dim_of[view dim] = dim there.  Returns the base. */
+/* Where a view's dims are in its base (view_base): dim_of[view dim] = dim there.  Returns the base. */
 Val *view_dims(Val *v, int *dim_of);
 /* The view dim along which memory is contiguous, -1 none. */
 int unit_dim(const Solve *s, Val *mem);
@@ -31,7 +31,7 @@ int k_source_bits(const Solve *s, const Val *v, int kdim);
 int side_source_bits(const Solve *s, const Val *v, int side);
 /* The dim of a dot's operand that is contiguous where it comes from, -1 unknown. */
 int source_unit(const Solve *s, const Val *v);
-/* The longest power-of-two run of registers [0, n) that lies along `dim` in memory order. */
+/* The longest power-of-two run of registers [0, n) along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 
 /* ---- coalesced.c ---------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ int bit_order_liked(const Solve *s, const Val *v);
 /* The same of a tile unpacked from a tensor's words; so_far: what readers of that tensor's other tiles like,
  * -1: there are none. */
 int bit_order_liked_packed(const Solve *s, const Val *v, int so_far);
-/* v, and what only rearranges it, lies in that order. */
+/* v, and what only rearranges it, is in that order. */
 void bit_order_set(Solve *s, const Val *v, int bit_order);
 
 /* ---- load.c --------------------------------------------------------------------------------------- */
@@ -75,13 +75,14 @@ bool select_copy(Solve *s, Op *o);
 void select_shared(Solve *s, Op *alloc);
 
 /* ---- ldmatrix.c ----------------------------------------------------------------------------------- */
-/* ldmatrix for a shared load whose result is to lie as l; NULL: l is no fragment of matrices.  *made: the
- * layout it comes in where registers have other numbers. */
+/* ldmatrix for a shared load whose result is to be laid out as l; NULL: l is no fragment of matrices.
+ * *made: the layout it comes in where registers have other numbers. */
 Lowering *lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made);
-/* stmatrix for a store to a shared tile of what lies as l; NULL likewise. */
+/* stmatrix for a store to a shared tile of what is laid out as l; NULL likewise. */
 Lowering *lowering_stmatrix(Solve *s, const Op *o, const Layout *l);
-/* A row of kind ldmatrix or stmatrix for a tile that lies as l in registers and has runs along `unit` in
- * shared memory, and which lane addresses what (128 bits of elements an access).  False: there is none. */
+/* A row of kind ldmatrix or stmatrix for a tile that is laid out as l in registers and has runs along
+ * `unit` in shared memory, and which lane addresses what (128 bits of elements an access).  False: there is
+ * none. */
 typedef struct MatrixSide {
 	const Instr *in;
 	const Layout *map;

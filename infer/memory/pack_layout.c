@@ -2,7 +2,7 @@
  *
  * A layout of the tile of elements is cut at the blocks.  In a block its digits are registers and lanes: the
  * lanes are the pack's streams, the registers the elements of a stream, and so the layout of every element.
- * Whole blocks are dealt out to the rest of the registers, lanes and warps.  The words then lie by
+ * Whole blocks are dealt out to the rest of the registers, lanes and warps.  The words then stand by
  * themselves: a lane holds the words of its streams, four of them at a time neighbours in memory. */
 #include "infer/memory/pack_layout.h"
 

@@ -9,7 +9,7 @@
 bool pack_arrange(Layout *l, const int at[2], const Pack *p);
 /* The place and the streams that an arranged layout asks for. */
 void pack_read(Solve *s, Layout *l, const int at[2], Pack *p);
-/* How the words lie under elements that lie as l, arranged. */
+/* The layout of the words under elements that are laid out as l, arranged. */
 bool pack_words_layout(Layout *out, Layout *l, const Pack *p);
 /* Where nothing is asked: neighbours along a row in registers, then in lanes. */
 bool pack_default(Solve *s, Pack *p);

@@ -16,7 +16,7 @@ typedef struct Trace {
 	int nbank; /* units a wavefront serves; also the lanes of a phase */
 	int unit; /* log2 of elements in a unit */
 	bool none; /* the tile cannot be addressed under the shape that the access has it in */
-	/* elements that lie across bytes: a unit is an access of so many instructions, each of which moves a
+	/* elements that straddle bytes: a unit is an access of so many instructions, each of which moves a
 	 * 2^-part-th of what a bank group holds */
 	int pieces, part;
 } Trace;

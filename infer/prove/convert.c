@@ -16,7 +16,7 @@ injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
 		type_coord(t, e, c);
 		at = mem_offset(l, c);
 		if (at < 0 || at >= room)
-			return prove_error(p, -1, 0, "element %s lies at %lld, outside the tile's memory",
+			return prove_error(p, -1, 0, "element %s is at %lld, outside the tile's memory",
 			                   elem_text(p, t, e), (long long)at);
 		if (taken[at])
 			return prove_error(p, -1, 0, "element %s shares its address with another",
@@ -37,7 +37,7 @@ prove_alloc(Prove *p, const Op *o)
 		prove_error(p, -1, 0, "the shared tile has no layout");
 }
 
-/* Another shape of a shared tile: every element lies where it lies in the tile. */
+/* Another shape of a shared tile: every element is where it is in the tile. */
 static void
 prove_alias(Prove *p, const Op *o)
 {

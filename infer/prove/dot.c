@@ -336,7 +336,7 @@ prove_regmap(Prove *p, const Op *o)
 	}
 }
 
-/* Operand and result lie alike, and what comes to a register is with some lane of the same warp. */
+/* Operand and result are laid out alike, and what comes to a register is with some lane of the same warp. */
 void
 prove_shift(Prove *p, const Op *o)
 {
@@ -347,7 +347,7 @@ prove_shift(Prove *p, const Op *o)
 	if (!to || !from)
 		return;
 	if (!layout_equal(o->in[0]->type.layout, o->out[0]->type.layout)) {
-		prove_error(p, -1, 0, "operand and result lie differently");
+		prove_error(p, -1, 0, "operand and result are laid out differently");
 		return;
 	}
 	for (int th = 0; th < p->threads; th++)

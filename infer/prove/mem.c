@@ -115,7 +115,7 @@ indices(Prove *p, const Val *mem, const Held *h)
 	return true;
 }
 
-/* Bits of an access: what the row's name promises is what vec elements take; of elements that lie across
+/* Bits of an access: what the row's name promises is what vec elements take; of elements that straddle
  * bytes, an odd part of it, so that 3, 5 or 7 such instructions are the access. */
 static bool
 width(Prove *p, const Op *o, int bits)

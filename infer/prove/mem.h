@@ -3,7 +3,7 @@
 #define INFER_PROVE_MEM_H
 #include "infer/prove/prove.h"
 
-/* One side of an access: where an element of the view lies. */
+/* One side of an access: where an element of the view is. */
 typedef struct Side {
 	const Val *mem;
 	bool shared;

@@ -1,4 +1,4 @@
-/* packed.c - unpack: every element's bits lie in the words that its thread holds, where the words
+/* packed.c - unpack: every element's bits are in the words that its thread holds, where the words
  * of the result have them.  The arrangement of a block is spelled out here once more, from its description in
  * hexc/ir/pack.h and hexc/ir/bit_order.h. */
 #include "hexc/ir/pack.h"

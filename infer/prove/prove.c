@@ -100,12 +100,12 @@ place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
 
 	if (lane < 0 || lane >= WARP_SIZE || warp < 0 || warp * WARP_SIZE >= p->threads || reg < 0 ||
 	    reg >= h->regs)
-		return prove_error(p, -1, 0, "element %s lies at lane %lld of warp %lld, register %lld: "
+		return prove_error(p, -1, 0, "element %s is at lane %lld of warp %lld, register %lld: "
 		                             "outside",
 		                   elem_text(p, t, e), (long long)lane, (long long)warp, (long long)reg);
 	slot = &h->elem[(warp * WARP_SIZE + lane) * h->regs + reg];
 	if (*slot >= 0)
-		return prove_error(p, (int)(warp * WARP_SIZE + lane), reg, "both %s and %s lie here",
+		return prove_error(p, (int)(warp * WARP_SIZE + lane), reg, "both %s and %s are here",
 		                   elem_text(p, t, *slot), elem_text(p, t, e));
 	*slot = e;
 	return true;
@@ -149,7 +149,7 @@ held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 		h->acts[i] = layout_first_replica(l, i % WARP_SIZE, i / WARP_SIZE);
 		for (int64_t r = 0; full && r < h->regs; r++)
 			if (h->elem[i * h->regs + r] < 0) {
-				prove_error(p, i, r, "no element lies here");
+				prove_error(p, i, r, "no element is here");
 				return NULL;
 			}
 	}
@@ -170,7 +170,7 @@ is_reg(const Val *v)
 	return v->type.space == S_reg;
 }
 
-/* Two values of one shape lie alike. */
+/* Two values of one shape are laid out alike. */
 static void
 same(Prove *p, const Val *x, const Val *y)
 {
@@ -218,7 +218,7 @@ prove_fill(Prove *p, const Op *o)
 		held_of(p, o->out[0]);
 }
 
-/* Register tiles among the operands lie as the result does. */
+/* Register tiles among the operands are laid out as the result is. */
 void
 prove_same(Prove *p, const Op *o)
 {

@@ -112,7 +112,7 @@ plane(Make *k, int q, int g, bool upper)
 	return recipe_mixed(k, part, n, 0);
 }
 
-/* The upper bytes of a quad of 8-bit floats with infinities or NaNs, which lie in a word: from the first such
+/* The upper bytes of a quad of 8-bit floats with infinities or NaNs, which are in a word: from the first such
  * code on all bits of the exponent are set that the source does not have. */
 static int
 upper_special(Make *k, int q, int g)

@@ -14,7 +14,7 @@ typedef struct Make {
 	int lane;       /* bits of a result */
 	int lanes;      /* results in a word */
 	int man, bias;  /* of a float result */
-	int room;       /* an integer's field may lie at bits 0 .. room of the result */
+	int room;       /* an integer's field may be at bits 0 .. room of the result */
 	unsigned features; /* of the target */
 	uint64_t forced[8];    /* a set of shifts, bit 32 + s each, that outputs of several parts need */
 	uint64_t wants[8][32]; /* of each output of one part, any of which will do */

@@ -1,15 +1,16 @@
-/* recipe.h - how narrow elements that lie in words become elements of 8, 16 or 32 bits: straight programs of
- * machine instructions, made from the order of the bits (hexc/ir/bit_order.h) and the formats of the types.
+/* recipe.h - how narrow elements that are laid out in words become elements of 8, 16 or 32 bits: straight
+ * programs of machine instructions, made from the order of the bits (hexc/ir/bit_order.h) and the formats
+ * of the types.
  *
  * Integers to floats.  The field of an element is put into the mantissa of a float of known exponent: 1024
- * for f16, 128 for bf16, 2^23 for f32.  Wherever in the mantissa it lies: at bit p it counts 2^p, and one
- * fma takes the large number off and the factor out.  So no field that lies in the mantissa as it is needs
+ * for f16, 128 for bf16, 2^23 for f32.  Wherever in the mantissa it is: at bit p it counts 2^p, and one
+ * fma takes the large number off and the factor out.  So no field that is in the mantissa as it is needs
  * a shift, and one logical instruction, (x & mask) ^ magic, does the rest for all lanes of a word;
  * the sign bit of signed ones is turned over by the same magic, and taken off by the fma.  Each step is
  * exact.
  *
  * Floats to floats.  Exponent and mantissa go to those of the result, the sign to its sign, and a product
- * corrects the exponent's bias; subnormals come right by themselves.  Exact.  Where elements lie in bytes,
+ * corrects the exponent's bias; subnormals come right by themselves.  Exact.  Where elements are in bytes,
  * four at a time are parted into their upper and lower bytes of 16-bit halves, and those joined (prmt).
  *
  * Codes of up to 4 bits in slots of 4 bits: prmt takes bytes of a table by three bits of each of four codes;

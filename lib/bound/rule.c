@@ -192,7 +192,7 @@ bound_of_cast(Twin *t, const Site *s)
 		return NULL;
 	if (to->kind == K_flt)
 		return bound_rounded(t, s, ex);
-	if (to->kind == K_pred) /* x' and x may lie on both sides of 0 only when x is that near */
+	if (to->kind == K_pred) /* x' and x may be on both sides of 0 only when x is that near */
 		return bound_if_positive(
 			t, ex,
 			bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1),

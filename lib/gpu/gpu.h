@@ -20,7 +20,7 @@ struct hexc_gpu {
 
 /* Keep a sentence for hexc_gpu_why; returns `code`. */
 int gpu_error(hexc_gpu *g, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* The result of a driver's function as our code, told if it is no success. */
+/* The result of a driver's function as our code, reported if it is no success. */
 int gpu_result(hexc_gpu *g, const char *call, int result);
 #define GPU_CALL(g, function, ...) gpu_result(g, #function, (g)->cu.function(__VA_ARGS__))
 

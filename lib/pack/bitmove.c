@@ -128,7 +128,7 @@ typedef struct Kernels {
 } Kernels;
 
 /* Word j of lane i of eight becomes byte i of word j: exchanges of halves, quarters, bytes.  The lanes of a
- * plane that lie in a Vector are done side by side. */
+ * plane that are in a Vector are done side by side. */
 #define KERNELS(Vector, name, TARGET)									\
 	TARGET static void										\
 	transpose_##name(uint64_t *data, size_t words)							\

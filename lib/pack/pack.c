@@ -121,7 +121,7 @@ typedef struct PackWork {
 /* A block of the tensor: its matrix and where in it, how much of it there is. */
 typedef struct BlockAt {
 	int64_t matrix, row, col, rows, cols; /* matrix: its first element */
-	bool whole; /* as it lies in the tensor */
+	bool whole; /* as it is laid out in the tensor */
 } BlockAt;
 
 static BlockAt

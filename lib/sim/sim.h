@@ -57,7 +57,7 @@ void sim_close(sim *s);
 
 /* Reserve `bytes` of global memory and return its device address: a multiple of 256,
  * with inaccessible gaps before and after, contents uninitialised (a kernel that makes use
- * of them is told).  0 when out of memory.  bytes = 0 gives an address nothing can be
+ * of them is reported).  0 when out of memory.  bytes = 0 gives an address nothing can be
  * read from.  `name` labels the buffer in fault reports; NULL is allowed; copied. */
 uint64_t sim_alloc(sim *s, size_t bytes, const char *name);
 /* Give the memory back; later accesses are faults.  0 is allowed. */
@@ -138,7 +138,7 @@ const char *sim_target(const sim_module *m);
 /* ---- tensor maps ------------------------------------------------------------------
  *
  * What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col make, for cp.async.bulk.tensor: where
- * a tensor lies in global memory and which box of it one instruction copies.  The numbers of
+ * a tensor is in global memory and which box of it one instruction copies.  The numbers of
  * the enumerations are the driver's.  Dimension 0 is the contiguous one. */
 
 /* Element types: identifier, name as in JSON files, bytes.  *_FTZ: subnormals become zero on
@@ -180,7 +180,7 @@ typedef struct sim_tmap_desc {
 /* The map a kernel is given: as a parameter of 128 bytes (.param .align 64 .b8 tm[128]: its
  * sim_launch.args entry points at one), or written to global memory at a multiple of 64.
  * Opaque: an encoding of the simulator's own, with a checksum, so that a kernel which damages
- * it is told. */
+ * it is reported. */
 typedef struct sim_tmap { uint64_t opaque[16]; } sim_tmap;
 
 /* Check a description by the driver's rules and encode it.  SIM_E_INVALID: `why` (NULL is

@@ -164,7 +164,7 @@ find_part(const hexc_file *f, const char *name, const char *suffix, hexc_file_te
 	return n > 0 && (size_t)n < sizeof whole && hexc_file_find(f, whole, t);
 }
 
-/* How the tensor's dims lie: [a, b]; of order k the last dim (of order b the last two) makes b. */
+/* How the tensor's dims are laid out: [a, b]; of order k the last dim (of order b the last two) makes b. */
 static void
 as_matrix(const FormatPart *part, const hexc_file_tensor *t, int64_t *a, int64_t *b)
 {

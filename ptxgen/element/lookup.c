@@ -84,7 +84,7 @@ eight_codes(Gen *g, Val *index, int i)
 	return code;
 }
 
-/* The selectors of a group; two of them lie in a word, and share what makes them. */
+/* The selectors of a group; two of them are in a word, and share what makes them. */
 static void
 make_selectors(Gen *g, const Op *o, LookupPlan *p, int group)
 {

@@ -1,4 +1,4 @@
-/* stream.h - elements that lie across bytes, as streams of bits. */
+/* stream.h - elements that straddle bytes, as streams of bits. */
 #ifndef HEXC_PTXGEN_STREAM_H
 #define HEXC_PTXGEN_STREAM_H
 #include "ptxgen/base/gen.h"

@@ -2,7 +2,7 @@
  *
  * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of
  * the result is a table made once; words of the result are then put together when they are pulled.
- * Elements that lie across bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
+ * Elements that straddle bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
  * put into slots when it is asked for. */
 #include "ptxgen/memory/load.h"
 #include "ptxgen/base/asm.h"
@@ -36,7 +36,7 @@ map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *index)
 	layout_index(map, &p, index);
 }
 
-/* The bits of an element that may lie in two bytes: both, from the first one's on. */
+/* The bits of an element that may be in two bytes: both, from the first one's on. */
 static LV
 across_bytes(Gen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV first, LV shift)
 {

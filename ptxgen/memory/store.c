@@ -29,7 +29,7 @@ raw_word(Gen *g, Val *v, const int *reg, int e, int n)
 	return bits_gather(g, t->dtype == D_bool ? D_u8 : t->dtype, word, pos, n);
 }
 
-/* Elements that lie across bytes: gathered in their slots, then as a stream. */
+/* Elements that straddle bytes: gathered in their slots, then as a stream. */
 static int
 store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
 {
@@ -85,7 +85,7 @@ store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 	return n;
 }
 
-/* The instructions of an access of elements that lie across bytes: parts of the stream of n words, the
+/* The instructions of an access of elements that straddle bytes: parts of the stream of n words, the
  * address behind it. */
 static void
 store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)

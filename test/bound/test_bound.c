@@ -1,7 +1,7 @@
 /* test_bound.c - the error bounds of hexc_run_tile hold for other correct executions, and are not idle.
  *
  * The other executions are the same formulas with other tile sizes and other orders of k: every one of them
- * must lie within the bounds of the first.  A wrong term must not. */
+ * must be within the bounds of the first.  A wrong term must not. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <math.h>

@@ -124,7 +124,7 @@ next(uint64_t *s)
 	return (uint32_t)(*s >> 33);
 }
 
-/* Whatever is taken for good must lie inside the file. */
+/* Whatever is taken for good must be inside the file. */
 static void
 mutate(const unsigned char *f, size_t n, uint64_t *seed)
 {

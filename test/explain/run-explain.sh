@@ -152,7 +152,7 @@ for path in sorted(glob.glob(tmp + '/*.1.json')):
                 fail(path, 'too few registers for', t['name'])
             if t['space'] == 'shared':
                 if t['offset'] + t['bytes'] > k['shared_bytes']:
-                    fail(path, t['name'], 'lies outside of the shared memory of the block')
+                    fail(path, t['name'], 'is outside of the shared memory of the block')
                 for a in t['accesses']:
                     if a['wavefronts'] < a['wavefronts_least'] or a['conflicts'] < 0:
                         fail(path, a)

@@ -210,7 +210,7 @@ static const char plain_rows[] =
 	"        let b: shared = B[n :+ 128, k :+ 32];\n        acc += dot(a, b.T);\n    }\n"
 	"    C[m :+ 128, n :+ 128] = acc;\n}\n";
 
-/* Rows of 64 bytes without a swizzle: 8 rows of a matrix lie on 2 groups of banks, so each of the 4 phases of
+/* Rows of 64 bytes without a swizzle: 8 rows of a matrix are on 2 groups of banks, so each of the 4 phases of
  * each ldmatrix.x4 takes 4 wavefronts.  Counting the first phase alone would give 4, or 1 at its offset 0. */
 TEST(every_phase)
 {

@@ -36,7 +36,7 @@ gemm(bool k_major)
 	                    k_major ? "" : ".T");
 }
 
-/* A pipelined product with plain operands: what is copied how, and how its tiles lie. */
+/* A pipelined product with plain operands: what is copied how, and how its tiles are laid out. */
 TEST(pipeline)
 {
 	const Candidates *c = inferred(gemm(true));

@@ -1,5 +1,5 @@
 /* test_scan.c - scans and reductions of functions of the program, against loops written here: functions whose
- * order matters, rows of any length in tiles of any size, what lies outside of a tensor in nothing.
+ * order matters, rows of any length in tiles of any size, what is outside of a tensor in nothing.
  * The same program runs on the simulator in test/infer/run-candidates.sh, against the tile interpreter. */
 #include "hexc/pass/pass.h"
 #include "test/check.h"

@@ -141,7 +141,7 @@ TEST(loads_ahead)
 	ck_assert_int_eq(pass_find(k, O_for, 0)->nout, 1);
 }
 
-/* Where most products lie outside of the time in which a tile is needed, the next one is loaded behind it, so
+/* Where most products are outside of the time in which a tile is needed, the next one is loaded behind it, so
  * that a lane never has both: of the statistic l behind the second product, the first that needs it, though
  * its difference from the first product stands in front.  What most products need is loaded first of all. */
 TEST(loads_late)

@@ -234,7 +234,7 @@ TEST(scratch)
 	ck_assert_msg(ir_count(k, O_barrier) == 2, "%s", ir_text(u, k));
 }
 
-/* Two ops with scratch, once or in a loop: where it lies, 64 bytes each, and barriers in front of them. */
+/* Two ops with scratch, once or in a loop: where it is, 64 bytes each, and barriers in front of them. */
 static const struct {
 	const char *before, *after;
 	int64_t one, two;

@@ -296,7 +296,7 @@ reduce_out(Kernel *k)
 	Layout *l = change(find(k, O_reduce_sum, 0, 0)->out[0]);
 	l->nrep = 0;
 }
-/* A reduction along warps and some of the lanes: who writes and who reads which part, and where it lies. */
+/* A reduction along warps and some of the lanes: who writes and who reads which part, and where it is. */
 static Op *
 over_warps(Kernel *k)
 {

@@ -351,7 +351,7 @@ butterfly_as_rename(void)
 static void
 butterfly_result(void)
 {
-	own(by_shuffle()->in[0])->it[0].stride = 1; /* what comes in lies otherwise */
+	own(by_shuffle()->in[0])->it[0].stride = 1; /* what comes in is laid out otherwise */
 }
 static void
 butterfly_no_way(void)

@@ -103,7 +103,7 @@ TEST_EACH(from_every_code, 6)
 		try_casts(d, d, to[i], x, n);
 }
 
-/* The middles between numbers of d, and what lies just beside them. */
+/* The middles between numbers of d, and what is just beside them. */
 TEST_EACH(from_middles, 6)
 {
 	DType d = small[_i % 2];

@@ -340,7 +340,7 @@ TEST_EACH(from_every_half, (narrow_count() + TO_MAX - 1) / TO_MAX * 3)
 	try_casts(D_bf16, to, nto, x, all_numbers(D_bf16, x));
 }
 
-/* The middles between numbers of d, and what lies just beside them. */
+/* The middles between numbers of d, and what is just beside them. */
 TEST_EACH(from_middles, narrow_count())
 {
 	enum { N = PER_BLOCK * 3 };

@@ -173,7 +173,7 @@ TEST(complement)
 			}
 		}
 		if (layout_cosize(&a, AX_mem) * 2 > bound && na * nc >= bound && filled < bound) {
-			/* holes only where a stride is no multiple of what lies below */
+			/* holes only where a stride is no multiple of what is below */
 			bool divides = true;
 			Layout s = a;
 
@@ -445,7 +445,7 @@ TEST(refusals)
 	b = lay("3:2");
 	TM(cute_compose(&r, &a, &b));
 	want(&r, "3:2");
-	b = lay("2:7"); /* two places always lie on a line */
+	b = lay("2:7"); /* two places are always on a line */
 	TM(cute_compose(&r, &a, &b));
 	want(&r, "2:12");
 	a = lay("(2,3):(3,2)");

@@ -30,7 +30,7 @@ compose_run(const Iter *a, int n, const int64_t *digit)
 	return run < INT64_MAX ? run + 1 : run;
 }
 
-/* a o (s:d) for one leaf, d > 0, s > 1, appended to `out`: the first `run` multiples of d lie on a line;
+/* a o (s:d) for one leaf, d > 0, s > 1, appended to `out`: the first `run` multiples of d are on a line;
  * what follows are such lines again, run * d apart.  load[i] grows by the largest digit that the leaf
  * gives mode i: over all leaves of b it must stay below the mode's extent, or else a carry would make
  * a(x + y) differ from a(x) + a(y). */

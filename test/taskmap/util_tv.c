@@ -104,7 +104,7 @@ tv_from_layout(Layout *t, Layout *v, const Layout *l, int nwarp)
 
 /* ---- from TV -------------------------------------------------------------------------------------- */
 
-/* A piece of a mode that lies in one dim: extent positions of that dim, `weight` apart. */
+/* A piece of a mode that is in one dim: extent positions of that dim, `weight` apart. */
 typedef struct TvPiece {
 	int64_t extent, stride, weight;
 	int dim;

@@ -54,7 +54,7 @@ use_weight(const hexc_file *f, const char *name)
 }
 
 /* Whatever it is, look at all of it; returns a sum of it.  The memory is of exactly the size, so that a
- * sanitizer sees what lies behind. */
+ * sanitizer sees what is behind. */
 static unsigned
 use(const void *bytes, size_t n)
 {

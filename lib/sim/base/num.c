@@ -167,7 +167,7 @@ fp8_value(u32 b, bool e5m2)
 	return s ? -v : v;
 }
 
-/* The neighbour of s with an odd last bit, on the side where the exact value lies. */
+/* The neighbour of s with an odd last bit, on the side where the exact value is. */
 static double
 to_odd(double s, double err)
 {

@@ -64,7 +64,7 @@ bool dec_layouts(Dec *d, bool any);             /* .row.col, or any two, to Ins.
 void dec_product(Dec *d, PtxType a, PtxType b, PtxType c, PtxType dt);
 bool dec_satfinite(Dec *d, PtxType ab);
 u32 fragment_regs(u32 elements, PtxType t);     /* of a warp */
-/* Operands 0 to 3 as registers of D, A, B and C.  Where one more source fits behind them; NULL: told. */
+/* Operands 0 to 3 as registers of D, A, B and C.  Where one more source fits behind them; NULL: reported. */
 Ref *dec_fragments(Dec *d, u32 nd, u32 na, u32 nb, u32 nc);
 /* mma.c: metadata of a sparse A and their selector, as the last source */
 bool dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits);

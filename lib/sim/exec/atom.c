@@ -178,7 +178,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			launch_unlock(w->cta->l);
 		else if (w->def && acc[l].al)      /* another block may have begun to hand over since */
 			check_strong(w, &acc[l], in, true, false, false);
-		/* an exchange defines the memory; anything else on undefined memory is told once */
+		/* an exchange defines the memory; anything else on undefined memory is reported once */
 		if (undef >> l & 1 && in->mem.op != AT_EXCH)
 			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED,
 			          in->line,

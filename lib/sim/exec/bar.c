@@ -60,10 +60,10 @@ exec_bar(Warp *w, const Ins *in, u32 mask)
 	Path *q = &w->path[w->cur];
 	u32 n, expect = 0;
 
-	w->told = false;
+	w->reported = false;
 	if (in->flags & F_INT && !sync_lanes(w, in, mask, w->live))
 		return R_BLOCK;
-	if (w->told) {          /* nobody can say how the block would go on */
+	if (w->reported) {          /* nobody can say how the block would go on */
 		w->cta->dead = true;
 		return R_STOP;
 	}

@@ -70,11 +70,11 @@ cluster_bar_try(Cluster *c)
 static bool
 together(Warp *w, const Ins *in, u32 mask, int *r)
 {
-	w->told = false;
+	w->reported = false;
 	*r = R_BLOCK;
 	if (in->flags & F_INT && !sync_lanes(w, in, mask, w->live))
 		return false;
-	if (!w->told)
+	if (!w->reported)
 		return true;
 	w->cta->dead = true;
 	*r = R_STOP;

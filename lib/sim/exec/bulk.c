@@ -2,7 +2,7 @@
  *
  * PTX ISA, "Asynchronous data copy": cp.async.bulk, cp.reduce.async.bulk.  A copy reads its
  * source and writes its destination as late as it may: when its flight lands, or when the thread
- * waits for its group.  So code that does not wait reads stale data, and is told. */
+ * waits for its group.  So code that does not wait reads stale data, and is reported. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
@@ -149,13 +149,13 @@ bulk_run(Bulk *k, u64 addr, u32 at, u32 n)
 		return;
 	}
 	if (!mem_access(k->w, k->in, k->lane, SIM_SPACE_GLOBAL, addr, 1, write, &a)) {
-		k->told = true;
+		k->reported = true;
 		return;
 	}
 	if (addr + n > a.al->base + a.al->size) {       /* gaps follow: this one fails, and says so */
 		mem_access(k->w, k->in, k->lane, SIM_SPACE_GLOBAL, a.al->base + a.al->size, 1, write, &end);
 		n = (u32)(a.al->base + a.al->size - addr);
-		k->told = true;
+		k->reported = true;
 	}
 	k->run[k->nrun].al = a.al;
 	k->run[k->nrun].addr = addr;
@@ -176,7 +176,8 @@ land(Flight *f)
 	bulk_read(k);
 	FOR_LANES(r, k->ranks) {
 		Cta *b = c->cta[r];
-		if (k->idle || k->told ? b->ended : !cluster_reach(k->w, k->in, k->lane, b, k->sh, k->bytes))
+		if (k->idle || k->reported ? b->ended
+		                           : !cluster_reach(k->w, k->in, k->lane, b, k->sh, k->bytes))
 			continue;
 		if (!k->idle)
 			bulk_write_shared(k, b, arg->dir == B_SEND ? k->to : k->sh);

@@ -37,8 +37,8 @@ typedef struct Bulk {
 	int lane;
 	u32 group;              /* B_STORE: bulk group of the lane */
 	bool have;              /* the source has been read */
-	bool idle;              /* nothing moves: a fault was told.  It only completes */
-	bool told;              /* part of its global memory is not there, which was told */
+	bool idle;              /* nothing moves: a fault was reported.  It only completes */
+	bool reported;              /* part of its global memory is not there, which was reported */
 	u32 sh;                 /* shared address: of the source, or in every destination block */
 	u32 to;                 /* B_SEND: address in the destination block */
 	u32 mbar;
@@ -61,7 +61,7 @@ int bulk_issued(Warp *w);                       /* what the instruction returns 
 bool bulk_shared(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes, u32 align, MemAccess *a);
 /* Destination blocks and mbarrier of a copy that has one. */
 bool bulk_target(Bulk *k, const MemAccess *dst);
-/* Add the global bytes [addr, addr + n), which hold data[at...]; told and left out if they are
+/* Add the global bytes [addr, addr + n), which hold data[at...]; reported and left out if they are
  * out of bounds. */
 void bulk_run(Bulk *k, u64 addr, u32 at, u32 n);
 u64 bulk_value(const Warp *w, const BulkAddr *a, int lane);

@@ -91,7 +91,7 @@ coordinates(Warp *w, const Ins *in, int l, s32 *at, u32 *off)
 		off[i] = (u32)lane_get(w, &arg->off[i], l);
 }
 
-/* A box that starts where the instruction says.  False: a fault was told. */
+/* A box that starts where the instruction says.  False: a fault was reported. */
 static bool
 start(Warp *w, const Ins *in, int l, u64 map, const sim_tmap_desc *d, Box *box)
 {

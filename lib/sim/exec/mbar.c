@@ -156,7 +156,7 @@ exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 	FOR_LANES(l, good) {
 		Mbar *m = mbar_live(w, in, l, acc[l].cta, (u32)acc[l].addr);
 		if (!m) {
-			over |= 1u << l; /* told; do not hang too */
+			over |= 1u << l; /* reported; do not hang too */
 			continue;
 		}
 		if (acc[l].cta != w->cta)

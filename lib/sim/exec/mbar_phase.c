@@ -117,7 +117,7 @@ mbar_complete_tx(const Flight *f, Cta *b, u32 addr, u32 bytes)
 		settle(b, m);
 		return true;
 	}
-	memset(&in, 0, sizeof in); /* told at thread 0 of the block: the issuer may be gone */
+	memset(&in, 0, sizeof in); /* reported at thread 0 of the block: the issuer may be gone */
 	in.line = f->line;
 	in.text = "complete_tx of an asynchronous operation";
 	if (!m)

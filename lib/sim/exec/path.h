@@ -11,7 +11,7 @@ void path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb);
 void path_meet(Warp *w);                        /* the current path is at its meeting point */
 bool path_unpark(Warp *w);
 /* warp.c: true if the lanes of `need` are all here; else the path has been blocked, or
- * the fault told (*missing set to true) and the instruction goes on with what there is */
+ * the fault reported (*missing set to true) and the instruction goes on with what there is */
 bool sync_lanes(Warp *w, const Ins *in, u32 mask, u32 need);
 /* The whole warp has to be here, nobody exited: .aligned instructions with fragments. */
 bool sync_full(Warp *w, const Ins *in, u32 mask);

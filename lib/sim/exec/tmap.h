@@ -41,7 +41,7 @@ enum { TF_ADDRESS, TF_RANK, TF_BOX, TF_DIM, TF_STRIDE, TF_ESTRIDE, TF_TYPE, TF_I
 /* tmap_edit.c: the map at global memory `a` is about to be used: was it changed, and fenced? */
 bool tmap_seen(Warp *w, const Ins *in, int lane, const MemAccess *a);
 
-/* A walk through the rows of a box in the order in which they lie in shared memory.  A row is
+/* A walk through the rows of a box in the order in which they are in shared memory.  A row is
  * contiguous in both memories; row i starts i * tmap_row() bytes after the box does. */
 typedef struct Box {
 	const sim_tmap_desc *d;

@@ -124,7 +124,7 @@ box_next(Box *b, BoxRow *r)
 	return true;
 }
 
-/* The tables of "Swizzling Modes": in a line of eight 16-byte pieces, piece i of line y lies at
+/* The tables of "Swizzling Modes": in a line of eight 16-byte pieces, piece i of line y is at
  * i ^ y % 8, i ^ y % 4 or i ^ y % 2.  Lines are counted from address 0, so a box that starts
  * elsewhere in the pattern has the ISA's base offset. */
 u32

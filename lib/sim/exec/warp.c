@@ -12,7 +12,7 @@ tell_partial(Warp *w, const Ins *in, u32 mask, u32 missing)
 	                           ? SIM_FAULT_DIVERGENT_BARRIER
 	                           : SIM_FAULT_ALIGNED;
 
-	w->told = true;
+	w->reported = true;
 	fault_add(w, low_lane(mask), k, in->line, SIM_SPACE_NONE, 0, 0, NULL,
 	          "%.60s: warp %u executes it with lanes 0x%08x while lanes 0x%08x, which it needs, "
 	          "are elsewhere%s", in->text, w->id, mask, missing,

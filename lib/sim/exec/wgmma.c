@@ -38,7 +38,7 @@ typedef struct Wg {             /* one warp's part */
 	u32 used[MAX_CHUNKS], nused;    /* what has been read */
 	u32 bad_rows;           /* rows of A with undefined data */
 	u32 bad_org;
-	bool told;
+	bool reported;
 } Wg;
 
 static Desc
@@ -76,11 +76,11 @@ read_chunk(Wg *g, const Desc *d, u32 row, u32 c, u32 *out)
 	u32 at = chunk_at(d, row, c);
 
 	memset(out, 0, CHUNK);
-	if (g->told)
+	if (g->reported)
 		return true;
 	if (at + CHUNK > w->cta->smem_bytes) {
 		mem_access(w, g->in, 0, SIM_SPACE_SHARED, at, CHUNK, false, &a);
-		g->told = true;
+		g->reported = true;
 		return true;
 	}
 	memcpy(out, w->cta->smem + at, CHUNK);
@@ -321,7 +321,7 @@ exec_wgmma(Warp *w, const Ins *in, u32 mask)
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
 	g.nused = g.bad_rows = g.bad_org = 0;
-	g.told = false;
+	g.reported = false;
 	g.w = w;
 	g.in = in;
 	g.n = in->mma.n;

@@ -51,7 +51,7 @@ enum { FENCE_THREAD, FENCE_MBAR_INIT, FENCE_ASYNC, FENCE_ASYNC_GLOBAL, FENCE_ASY
 void proxy_fence(Warp *w, u32 kind);
 /* mbar.c.  A fault of kind MBARRIER; returns false. */
 bool mbar_bad(Warp *w, const Ins *in, int lane, u32 addr, const char *fmt, ...) PRINTF_LIKE(5, 6);
-Mbar *mbar_live(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);  /* NULL: told */
+Mbar *mbar_live(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);  /* NULL: reported */
 void mbar_overwrite(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 bytes);
 /* What an async operation needs of the mbarrier it will signal: live, and fenced after its init. */
 bool mbar_async_use(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);

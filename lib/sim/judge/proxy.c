@@ -1,7 +1,7 @@
 /* proxy.c - fences, and the proxies through which memory is reached.
  *
  * PTX ISA, "Memory Consistency Model: Proxies": bulk copies and wgmma use the async proxy, all else
- * the generic one.  A generic write is seen by the async proxy if a proxy fence lies on the way
+ * the generic one.  A generic write is seen by the async proxy if a proxy fence is on the way
  * from the write to the read in causality order, in whichever thread: Know.pf follows that.
  * cp.async writes are not judged: code in wide use has no fence between them and wgmma. */
 #include "lib/sim/judge/slot.h"
@@ -35,7 +35,7 @@ tell(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot
 
 	place_of(w->cta, s_thread(s), w->cta->l->m->code[s_pc(s)].line, &other);
 	fault_add(w, lane, SIM_FAULT_PROXY, in->line, a->space, a->addr, bytes, &other,
-	          "%.60s: reads what line %u wrote in the generic proxy, and no fence.proxy.async lies "
+	          "%.60s: reads what line %u wrote in the generic proxy, and no fence.proxy.async is "
 	          "between", in->text, other.line);
 }
 

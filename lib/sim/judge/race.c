@@ -153,21 +153,21 @@ read_now(const Now *n, const Slot *s, u32 m4)
 
 /* An access to bytes of the present one: is anything wrong with the two?  True if s was a copy in flight. */
 static inline bool
-meet(const Now *n, const Slot *s, bool ord, bool *told)
+meet(const Now *n, const Slot *s, bool ord, bool *reported)
 {
 	u32 k = s_kind(s);
 
 	if (k == A_ASYNC || (k == A_LANDED && !ord) || (k == A_AREAD && writes(n->kind))) {
-		if (!*told)
+		if (!*reported)
 			unfinished(n, s);
-		*told = true;
+		*reported = true;
 		return true;
 	}
 	if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind)) &&
 	    !(writes(k) && writes(n->kind) && same_value(n))) {
-		if (!*told)
+		if (!*reported)
 			race(n, s);
-		*told = true;
+		*reported = true;
 	}
 	return false;
 }
@@ -185,7 +185,7 @@ covers(const Now *n, const Slot *s, u32 m4, bool ord)
 
 /* One word: compare with what is remembered, then remember the present access. */
 static void
-word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
+word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
 {
 	u64 b = n->b | (u64)m4 << 3;
 	s32 spare = -1, victim = -1;
@@ -204,7 +204,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 		if (read_now(n, s, m4) && (s_thread(s) == n->thread || ++lanes == 2))
 			return;         /* two lanes of this warp have read it just now */
 		ord = ordered(n, s);
-		if (s_mask(s) & m4 && meet(n, s, ord, told))
+		if (s_mask(s) & m4 && meet(n, s, ord, reported))
 			continue;
 		if (k == A_ASYNC || k == A_AREAD)
 			continue;
@@ -222,11 +222,11 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *told)
 }
 
 static void
-words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *told)
+words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *reported)
 {
 	while (bytes) {
 		u32 at = addr & 3, take = 4 - at < bytes ? 4 - at : bytes;
-		word(n, cells, slots, ((1u << take) - 1) << at, told);
+		word(n, cells, slots, ((1u << take) - 1) << at, reported);
 		cells += slots;
 		addr += take;
 		bytes -= take;
@@ -259,7 +259,7 @@ seen(const Now *n, Slot *s)
 }
 
 static void
-global_words(const Now *n, bool *told)
+global_words(const Now *n, bool *reported)
 {
 	Alloc *al = n->acc->al;
 	Launch *l = n->w->cta->l;
@@ -283,7 +283,7 @@ global_words(const Now *n, bool *told)
 		if (n->kind == A_READ && bytes % 4 == 0)
 			for (; bytes && seen(n, s); bytes -= 4, off += 4)
 				s += GLOBAL_SLOTS;
-		words(n, s, GLOBAL_SLOTS, off, bytes, told);
+		words(n, s, GLOBAL_SLOTS, off, bytes, reported);
 	}
 	page_unlock(l, al, page);
 }
@@ -317,7 +317,7 @@ void
 check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int kind,
              const void *value)
 {
-	bool told = false, look = kind & A_LOOK, mbar = kind & A_MBAR;
+	bool reported = false, look = kind & A_LOOK, mbar = kind & A_MBAR;
 	Now n;
 
 	kind &= 7;
@@ -337,9 +337,10 @@ check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, in
 	n.look = look;
 	n.value = value;
 	if (a->space == SIM_SPACE_SHARED)
-		words(&n, a->cta->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes, &told);
+		words(&n, a->cta->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes,
+		      &reported);
 	else if (a->al && !a->al->readonly)
-		global_words(&n, &told);
+		global_words(&n, &reported);
 }
 
 void
@@ -350,12 +351,12 @@ check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
 
 	now(&n, w, in, bytes, A_READ);
 	FOR_LANES(l, mask) {
-		bool told = false;
+		bool reported = false;
 		if (acc[l].space == SIM_SPACE_SHARED) {
 			check_access(w, in, l, &acc[l], bytes, A_READ, NULL);
 		} else if (acc[l].al && !acc[l].al->readonly) {
 			by_lane(&n, l, &acc[l]);
-			global_words(&n, &told);
+			global_words(&n, &reported);
 		}
 	}
 }

@@ -137,7 +137,7 @@ use_check(Warp *w, const Ins *in, const Ref *r, u32 mask, const char *what)
 	if (!bad)
 		return;
 	report(w, in, origin_of(w, in, r), low_lane(bad), what);
-	def_set(w, r, bad, ALL_LANES, 0);       /* told once */
+	def_set(w, r, bad, ALL_LANES, 0);       /* reported once */
 }
 
 void

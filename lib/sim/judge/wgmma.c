@@ -86,7 +86,7 @@ touch(Warp *w, const Ins *in, const Ref *r, bool write)
 		     write ? "writes a register of A of the wgmma of"
 		           : "reads a register of A of the wgmma of");
 	if (g->acc > w->wg->done || g->a > w->wg->done)
-		g->acc = g->a = 0;      /* told once */
+		g->acc = g->a = 0;      /* reported once */
 	g->touched = w->wg->fences;
 	g->line = in->line;
 }
@@ -122,7 +122,7 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 		return false;
 	}
 	if (g->touched == w->wg->fences) {
-		tell(w, in, g->line, "uses a register, and no wgmma.fence lies between this and its access "
+		tell(w, in, g->line, "uses a register, and no wgmma.fence is between this and its access "
 		     "in");
 		return false;
 	}

@@ -90,7 +90,7 @@ has_state(const Cluster *c, u32 state)
 }
 
 /* Nothing moves: complete what can be, let waits for mbarriers time out, and last let paths go on
- * without the lanes of their warp that they wait for, which is told.  False: for good. */
+ * without the lanes of their warp that they wait for, which is reported.  False: for good. */
 static bool
 unstick(Cluster *c, u64 *steps)
 {
@@ -169,7 +169,7 @@ cluster_run(Cluster *c, u64 slice)
 		if (flights_land(c, !moved))
 			moved = true;
 		if (!alive(c)) {
-			flights_land(c, true);  /* into the memory of blocks that are gone: told */
+			flights_land(c, true);  /* into the memory of blocks that are gone: reported */
 			r = R_NEXT;
 		} else if (!moved && !unstick(c, &used)) {
 			hang_tell(c);

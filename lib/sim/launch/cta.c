@@ -91,7 +91,7 @@ warp_start(Warp *w, Cta *b, u32 id)
 	w->konst = l->m->konst;
 	w->id = id;
 	w->live = w->start = left >= WARP ? ALL_LANES : (1u << left) - 1;
-	w->done = w->blocked = w->told = false;
+	w->done = w->blocked = w->reported = false;
 	w->clock = 1;
 	w->met = 0;
 	w->paired = false;

@@ -59,7 +59,7 @@ place_of(const Cta *b, u32 thread, u32 line, sim_place *out)
 	out->thread[2] = thread / a->block[0] / a->block[1];
 }
 
-/* A race between two lines is one fault, whichever came first; *swap if it was told the other
+/* A race between two lines is one fault, whichever came first; *swap if it was reported the other
  * way round. */
 static FaultRec *
 same_fault(Launch *l, sim_fault_kind kind, u32 line, u32 other, bool *swap)
@@ -97,7 +97,7 @@ fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 ad
 	if (f) {
 		bool later = b->lin > f->lin || (b->lin == f->lin && thread >= f->thread);
 		times = f->f.times;
-		if (swap ? line < other->line : later) {        /* races: told at the later line */
+		if (swap ? line < other->line : later) {        /* races: reported at the later line */
 			f->f.times++;
 			pthread_mutex_unlock(&s->faults);
 			return;

@@ -71,7 +71,7 @@ struct Warp {
 	u32 id, live, start;            /* lanes alive, lanes that existed */
 	u32 npath;
 	s32 cur;
-	bool done, blocked, told;
+	bool done, blocked, reported;
 	u8 *local, *linit;
 	u32 clock;                      /* grows at each synchronisation */
 	u32 met;                        /* what lanes did before this clock is ordered between all of them */

@@ -104,7 +104,7 @@ KERNEL mma_types(const float *tfa, const float *tfb, float *tfc, const __nv_bflo
 	dc[g * 8 + t * 2 + 1] = d[1];
 }
 
-// Four bits and one bit: patterns as they lie in memory, B by columns.
+// Four bits and one bit: patterns as they are laid out in memory, B by columns.
 KERNEL mma_bits(const unsigned *a4, const unsigned *b4, int *c4, const unsigned *a1, const unsigned *b1, int *c1)
 {
 	int l = threadIdx.x, g = l / 4, t = l % 4, s[4] = {}, x[4] = {};

@@ -135,7 +135,7 @@ TEST_EACH(product, 2)
 	done(&g);
 }
 
-/* Seven boxes of A and B for each block; what lies outside of a matrix is not read. */
+/* Seven boxes of A and B for each block; what is outside of a matrix is not read. */
 TEST(traffic)
 {
 	Gemm g = multiply(text[0], 1);

@@ -10,7 +10,7 @@
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-/* The low bits of a become `fresh`; what lies beside them stays. */
+/* The low bits of a become `fresh`; what is beside them stays. */
 static u64
 beside(const In *v, int bits, u64 fresh)
 {

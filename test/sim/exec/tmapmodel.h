@@ -37,7 +37,7 @@ static const uint8_t cells[4][8][8] = {
 };
 static const uint32_t lines[4] = { 1, 2, 4, 8 };
 
-/* Where the byte that lies at `addr` without swizzle lies with it. */
+/* Where the byte at `addr` without swizzle is with it. */
 static inline uint32_t
 swizzled(uint32_t mode, uint32_t addr)
 {

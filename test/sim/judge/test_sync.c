@@ -1,6 +1,6 @@
 /* test_sync.c - random kernels that are right in every access (syncgen.h): nothing may be said of them, and
  * every value has to be as predicted; and the same kernels without one of their synchronisations, where a
- * conflict certainly exists: that has to be told, at the places where the model has it.
+ * conflict certainly exists: that has to be reported, at the places where the model has it.
  *
  * SYNC_KERNELS=N runs N small kernels instead of a few; SYNC_SEED=N starts at another seed; SYNC_OPS=N makes
  * the large ones larger, SYNC_LARGE=N runs fewer of them; SYNC_VERBOSE=1 lists what was not found and
@@ -160,7 +160,7 @@ TEST(small)
 
 /* ---- one synchronisation is missing ----
  *
- * Some of these are not told (about one in fifty), because the simulator knows less than the model: a
+ * Some of these are not reported (about one in fifty), because the simulator knows less than the model: a
  * fence, an acquire or an arrival of one lane counts for its whole warp; ldmatrix reads for the lanes that
  * name rows only, here for all lanes; a word remembers two readers. */
 
@@ -240,14 +240,14 @@ TEST(mutated)
 	for (int k = 0; k < SG_NKINDS; k++) {
 		if (t[k].tried)
 			fprintf(stderr,
-			        "without %-10s %4u conflicts, %4u told, %4u of them where the model has "
+			        "without %-10s %4u conflicts, %4u reported, %4u of them where the model has "
 			        "one\n",
 			        sg_kind_name[k], t[k].tried, t[k].caught, t[k].placed);
 		all.tried += t[k].tried;
 		all.caught += t[k].caught;
 		all.placed += t[k].placed;
 	}
-	fprintf(stderr, "%u of %u told\n", all.caught, all.tried);
+	fprintf(stderr, "%u of %u reported\n", all.caught, all.tried);
 	ck_assert_uint_ge(all.tried, n);
 	if (all.tried >= 50)
 		ck_assert_uint_ge(100 * all.caught, 95 * all.tried);

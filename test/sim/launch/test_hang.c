@@ -1,4 +1,4 @@
-/* test_hang.c - kernels that never end are told so,
+/* test_hang.c - kernels that never end are reported as that,
   with what every warp waits for; those that only take long
  * are not. */
 #include "test/check.h"
@@ -95,7 +95,7 @@ TEST_EACH(planted, sizeof cases / sizeof *cases)
 		print_faults(r);
 		ck_assert(!sim_fault_at(r, 1, &f) && sim_fault_at(r, 0, &f));
 		ck_assert_int_eq(f.kind, SIM_FAULT_DEADLOCK);
-		/* a loop is told at one of its instructions */
+		/* a loop is reported at one of its instructions */
 		ck_assert_msg(f.at.line < line + 4 && f.at.line + 4 > line, "%s: line %u, not %u",
 		              c->name, f.at.line, line);
 		ck_assert(*sim_result_hang(r));
