@@ -29,7 +29,7 @@ proxy_fence(Warp *w, u32 kind)
 }
 
 static void
-tell(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot *s)
+proxy_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot *s)
 {
 	sim_place other;
 
@@ -52,7 +52,7 @@ scan(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot
 {
 	for (u32 i = 0; s && i < ((u32)a->addr % 4 + bytes + 3) / 4 * slots; i++)
 		if (bare(w, &s[i], p)) {
-			tell(w, in, lane, a, bytes, &s[i]);
+			proxy_fault(w, in, lane, a, bytes, &s[i]);
 			return true;
 		}
 	return false;

@@ -52,7 +52,7 @@ wgmma_turn(Warp *w, const Ins *in)
 /* ---- registers ---- */
 
 static void
-tell(Warp *w, const Ins *in, u32 line, const char *why)
+wgmma_fault(Warp *w, const Ins *in, u32 line, const char *why)
 {
 	sim_place other;
 
@@ -78,11 +78,11 @@ touch(Warp *w, const Ins *in, const Ref *r, bool write)
 	WgReg *g = &w->wg->reg[r->unit];
 
 	if (g->acc > w->wg->done)
-		tell(w, in, line_of(w, g->acc),
+		wgmma_fault(w, in, line_of(w, g->acc),
 		     write ? "writes an accumulator of the wgmma of"
 		           : "reads an accumulator of the wgmma of");
 	else if (g->a > w->wg->done)
-		tell(w, in, line_of(w, g->a),
+		wgmma_fault(w, in, line_of(w, g->a),
 		     write ? "writes a register of A of the wgmma of"
 		           : "reads a register of A of the wgmma of");
 	if (g->acc > w->wg->done || g->a > w->wg->done)
@@ -118,22 +118,22 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 	if (r->base)
 		return true;
 	if (!w->wg->fences) {
-		tell(w, in, in->line, "no wgmma.fence before the first wgmma of");
+		wgmma_fault(w, in, in->line, "no wgmma.fence before the first wgmma of");
 		return false;
 	}
 	if (g->touched == w->wg->fences) {
-		tell(w, in, g->line, "uses a register, and no wgmma.fence is between this and its access "
+		wgmma_fault(w, in, g->line, "uses a register, and no wgmma.fence is between this and its access "
 		     "in");
 		return false;
 	}
 	if (acc ? g->a > w->wg->done : g->acc > w->wg->done) {
-		tell(w, in, line_of(w, acc ? g->a : g->acc),
+		wgmma_fault(w, in, line_of(w, acc ? g->a : g->acc),
 		     acc ? "writes what is a register of A in the unfinished wgmma of"
 		         : "has in A what is an accumulator of the unfinished wgmma of");
 		return false;
 	}
 	if (acc && g->acc && g->shape != shape && g->fences == w->wg->fences) {
-		tell(w, in, in->line, "no wgmma.fence after a wgmma of another shape on the same registers, "
+		wgmma_fault(w, in, in->line, "no wgmma.fence after a wgmma of another shape on the same registers, "
 		     "before");
 		return false;
 	}

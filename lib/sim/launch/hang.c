@@ -214,7 +214,7 @@ others(const Cta *b, char *text, size_t size)
 }
 
 static void
-tell(Warp *w, const Path *q)
+hang_fault(Warp *w, const Path *q)
 {
 	Cta *b = w->cta;
 	const Bar *bar = &b->bar[q->bar % NBAR];
@@ -275,6 +275,6 @@ hang_tell(Cluster *c)
 		}
 	if (!first)
 		return;
-	tell(who, first);
+	hang_fault(who, first);
 	launch_hang(c->l, hang_report(c));
 }

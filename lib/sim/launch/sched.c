@@ -35,7 +35,8 @@ rotate(Warp *w)
 	}
 }
 
-static u32
+/* The threads of mask whose guard is true. */
+static inline u32
 guarded(Warp *w, const Ins *in, u32 mask)
 {
 	if (in->guard < 0)
@@ -127,6 +128,45 @@ unblock(Warp *w)
 	return !w->cta->dead;
 }
 
+/* The same, and the guard is to be defined. */
+static inline __attribute__((always_inline)) u32
+guarded_checked(Warp *w, const Ins *in, u32 mask)
+{
+	if (in->guard >= 0 && w->def && mask & ~w->pdef[in->guard])
+		use_pred(w, in, in->guard, mask, "a predicate");
+	return guarded(w, in, mask);
+}
+
+/* One instruction of path q by the threads of mask.  False: the slice ends here. */
+static inline __attribute__((always_inline)) bool
+step(Warp *w, Path *q, const Ins *in, u32 mask, Count *count)
+{
+	Cta *b = w->cta;
+	s32 pc = q->pc;
+	int r;
+
+	if (in->wg && w->def)
+		wgmma_touch(w, in);
+	r = in->exec(w, in, mask);
+	if (r == R_BLOCK && q->state == P_SYNC)
+		return true;            /* not executed yet */
+	count->warps++;
+	count->threads += popcount(mask);
+	if (r == R_NEXT) {
+		q->pc = pc + 1;
+		q->forced = false;
+	} else if (r == R_AGAIN) {
+		q->pc = pc + 1;
+		return false;
+	} else if (r == R_STOP) {
+		b->dead = true;
+		return false;
+	} else if (r == R_BLOCK) {
+		bar_try(b);
+	}
+	return true;
+}
+
 /* Run until the warp ends, waits for others, or its slice is over. */
 static inline __attribute__((always_inline)) int
 run(Warp *w, u64 *steps, const bool traced, const u64 most)
@@ -135,13 +175,11 @@ run(Warp *w, u64 *steps, const bool traced, const u64 most)
 	const Ins *code = b->l->m->code;
 	Count *counts = b->k->n;
 	u64 n = 0, slice = b->l->max_steps < most ? b->l->max_steps + 1 : most;
-	int r;
 
 	while (n < slice) {
 		Path *q;
 		const Ins *in;
 		u32 mask;
-		s32 pc;
 		if ((w->cur < 0 || w->path[w->cur].state != P_RUN) && !pick(w)) {
 			if (!unblock(w))
 				break;
@@ -149,52 +187,23 @@ run(Warp *w, u64 *steps, const bool traced, const u64 most)
 			continue;
 		}
 		q = &w->path[w->cur];
-		pc = q->pc;
-		if (pc == q->rpc) {
+		if (q->pc == q->rpc) {
 			path_meet(w);
 			continue;
 		}
-		in = &code[pc];
-		mask = q->mask;
+		in = &code[q->pc];
 		n++;
-		if (in->guard >= 0) {
-			if (w->def && mask & ~w->pdef[in->guard])
-				use_pred(w, in, in->guard, mask, "a predicate");
-			mask &= in->guard_neg ? ~w->p[in->guard] : w->p[in->guard];
-			if (!mask && !traced) {
-				counts[pc].warps++;
-				q->pc++;
-				continue;
-			}
-		}
+		mask = guarded_checked(w, in, q->mask);
 		if (traced && !view_show(w, in, q->mask, mask)) {
 			b->dead = true;
 			break;
 		}
-		if (traced && !mask) {
-			counts[pc].warps++;
-			q->pc++;
+		if (!mask && in->guard >= 0) {
+			counts[q->pc++].warps++;
 			continue;
 		}
-		if (in->wg && w->def)
-			wgmma_touch(w, in);
-		r = in->exec(w, in, mask);
-		if (r == R_BLOCK && q->state == P_SYNC)
-			continue;               /* not executed yet */
-		counts[pc].warps++;
-		counts[pc].threads += popcount(mask);
-		if (r == R_NEXT) {
-			q->pc = pc + 1;
-			q->forced = false;
-		} else if (r == R_AGAIN) {
-			q->pc = pc + 1;
+		if (!step(w, q, in, mask, &counts[q->pc]))
 			break;
-		} else if (r == R_STOP) {
-			b->dead = true;
-			break;
-		} else if (r == R_BLOCK) {
-			bar_try(b);
-		}
 	}
 	rotate(w);
 	w->steps += n;
