@@ -79,12 +79,12 @@ touch(Warp *w, const Ins *in, const Ref *r, bool write)
 
 	if (g->acc > w->wg->done)
 		wgmma_fault(w, in, line_of(w, g->acc),
-		     write ? "writes an accumulator of the wgmma of"
-		           : "reads an accumulator of the wgmma of");
+		            write ? "writes an accumulator of the wgmma of"
+		                  : "reads an accumulator of the wgmma of");
 	else if (g->a > w->wg->done)
 		wgmma_fault(w, in, line_of(w, g->a),
-		     write ? "writes a register of A of the wgmma of"
-		           : "reads a register of A of the wgmma of");
+		            write ? "writes a register of A of the wgmma of"
+		                  : "reads a register of A of the wgmma of");
 	if (g->acc > w->wg->done || g->a > w->wg->done)
 		g->acc = g->a = 0;      /* reported once */
 	g->touched = w->wg->fences;
@@ -122,19 +122,21 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 		return false;
 	}
 	if (g->touched == w->wg->fences) {
-		wgmma_fault(w, in, g->line, "uses a register, and no wgmma.fence is between this and its access "
-		     "in");
+		wgmma_fault(w, in, g->line,
+		            "uses a register, and no wgmma.fence is between this and its access "
+		            "in");
 		return false;
 	}
 	if (acc ? g->a > w->wg->done : g->acc > w->wg->done) {
 		wgmma_fault(w, in, line_of(w, acc ? g->a : g->acc),
-		     acc ? "writes what is a register of A in the unfinished wgmma of"
-		         : "has in A what is an accumulator of the unfinished wgmma of");
+		            acc ? "writes what is a register of A in the unfinished wgmma of"
+		                : "has in A what is an accumulator of the unfinished wgmma of");
 		return false;
 	}
 	if (acc && g->acc && g->shape != shape && g->fences == w->wg->fences) {
-		wgmma_fault(w, in, in->line, "no wgmma.fence after a wgmma of another shape on the same registers, "
-		     "before");
+		wgmma_fault(w, in, in->line,
+		            "no wgmma.fence after a wgmma of another shape on the same registers, "
+		            "before");
 		return false;
 	}
 	return true;
