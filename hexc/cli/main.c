@@ -87,6 +87,8 @@ main(int argc, char **argv)
 	skip = c.command == 'T' || c.command == 'E' ? 1 : 2;
 	status = cli_parse(&c, argc - skip, argv + skip);
 	if (!status)
+		status = cli_outputs(&c);
+	if (!status)
 		status = dispatch(&c);
 	cli_free(&c);
 	return status;

@@ -116,7 +116,7 @@ write_stats(Cli *c, const Launch *l)
 		for (int64_t i = 0; i < l->repeat; i++)
 			cJSON_AddItemToArray(times, cJSON_CreateNumber(l->us[i]));
 	}
-	return json_write(path, o);
+	return json_write(c, path, o);
 }
 
 static int

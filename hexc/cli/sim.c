@@ -121,7 +121,7 @@ saves(SimJob *j, bool write)
 		head = npy_header(out, a->npy.kind, a->npy.size, a->npy.rank, a->npy.shape);
 		if (a->bytes && sim_read(j->device, a->ptr, out + head, a->bytes) != SIM_OK)
 			return cli_error(EXIT_TROUBLE, "%s: the buffer cannot be read", eq + 1);
-		status = cli_write(eq + 1, out, head + a->bytes);
+		status = cli_write(j->c, eq + 1, out, head + a->bytes);
 	}
 	return status;
 }

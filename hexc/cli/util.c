@@ -1,4 +1,4 @@
-/* util.c - messages, memory, files and numbers of the command line. */
+/* util.c - messages, memory and numbers of the command line. */
 #include "hexc/cli/cli.h"
 #include <errno.h>
 #include <math.h>
@@ -93,86 +93,6 @@ cli_strndup(Cli *c, const char *s, size_t n)
 
 	memcpy(p, s, n);
 	return p;
-}
-
-/* ---- files ------------------------------------------------------------------------------------ */
-
-/* All of f into memory that grows by doubling, so that pipes work too. */
-static char *
-read_all(Cli *c, FILE *f, const char *path, size_t most, size_t *n, int *status)
-{
-	size_t cap = 1 << 16, have = 0, got;
-	char *s = malloc(cap + 1), *kept;
-
-	while (s && (got = fread(s + have, 1, cap - have, f)) > 0) {
-		have += got;
-		if (have > most)
-			break;
-		if (have == cap) {
-			char *more = cap > SIZE_MAX / 4 ? NULL : realloc(s, cap * 2 + 1);
-			if (!more)
-				free(s);
-			s = more;
-			cap *= 2;
-		}
-	}
-	kept = s && have <= most ? cli_try_alloc(c, have + 1) : NULL;
-	if (have > most)
-		*status = cli_error(EXIT_TROUBLE, "%s: larger than %zu bytes", path, most);
-	else if (!kept)
-		*status = cli_error(EXIT_TROUBLE, "%s: out of memory", path);
-	else if (ferror(f))
-		*status = cli_error(EXIT_INPUT, "%s: %s", path, strerror(errno));
-	else
-		memcpy(kept, s, have);
-	free(s);
-	*n = have;
-	return *status ? NULL : kept;
-}
-
-char *
-cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status)
-{
-	bool in = strcmp(path, "-") == 0;
-	FILE *f = in ? stdin : fopen(path, "rb");
-	char *s;
-
-	*status = 0;
-	if (!f) {
-		*status = cli_error(EXIT_INPUT, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	s = read_all(c, f, path, most, n, status);
-	if (!in)
-		fclose(f);
-	return s;
-}
-
-int
-cli_write(const char *path, const void *data, size_t n)
-{
-	bool out = strcmp(path, "-") == 0;
-	FILE *f = out ? stdout : fopen(path, "wb");
-	bool ok;
-
-	if (!f)
-		return cli_error(EXIT_TROUBLE, "%s: %s", path, strerror(errno));
-	ok = fwrite(data, 1, n, f) == n;
-	ok = fflush(f) == 0 && ok;
-	if (!ok)
-		cli_error(EXIT_TROUBLE, "%s: cannot write: %s", out ? "standard output" : path,
-		          strerror(errno));
-	if (!out && fclose(f) != 0 && ok)
-		return cli_error(EXIT_TROUBLE, "%s: cannot write: %s", path, strerror(errno));
-	return ok ? 0 : EXIT_TROUBLE;
-}
-
-int
-cli_flush(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return 0;
-	return cli_error(EXIT_TROUBLE, "standard output: cannot write: %s", strerror(errno));
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------- */

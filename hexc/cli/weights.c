@@ -103,7 +103,7 @@ json_plane(const hexc_plane *p)
 }
 
 static int
-list_json(const hexc_file *f)
+list_json(Cli *c, const hexc_file *f)
 {
 	cJSON *root = cJSON_CreateObject(), *a = cJSON_AddArrayToObject(root, "weights"), *o, *dim;
 	hexc_weight w = HEXC_WEIGHT_INIT;
@@ -134,7 +134,7 @@ list_json(const hexc_file *f)
 		json_uint(o, "bytes", t.bytes);
 		cJSON_AddItemToArray(a, o);
 	}
-	return json_write("-", root);
+	return json_write(c, "-", root);
 }
 
 /* ---- saving -------------------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ cli_weights(Cli *c)
 	int n, status = held_save(c, "file of weights", CLI_plane_save, save, &f, &n);
 
 	if (!status && !n)
-		status = cli_has(c, CLI_json_out) ? list_json(f) : list(c, f);
+		status = cli_has(c, CLI_json_out) ? list_json(c, f) : list(c, f);
 	hexc_file_close(f);
 	return status;
 }
