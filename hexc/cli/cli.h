@@ -58,8 +58,11 @@ void cli_help(char command);
 
 /* ---- messages, memory, numbers (cli/util.c) --------------------------------------------------- */
 
-/* Print "hexc: error: ..." to standard error; returns `status`. */
+/* Print "hexc: error: ..." to standard error, without control characters; returns `status`. */
 int cli_error(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* The same text without control characters: names of files, and those in files, may be made to deceive who
+ * reads them on a terminal. */
+const char *cli_plain(Cli *c, const char *s);
 /* Zeroed memory that lives as long as c; ends the program with EXIT_TROUBLE when there is none. */
 void *cli_alloc(Cli *c, size_t n);
 /* The same, but NULL when there is none: for what the user sizes. */

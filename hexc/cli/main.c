@@ -70,6 +70,18 @@ aborted(int sig)
 	_exit(EXIT_TROUBLE);
 }
 
+/* A file of weights is mapped: what is read of it behind its end does not exist. */
+static void
+shrank(int sig)
+{
+	static const char text[] = "hexc: error: a file became shorter while it was read\n";
+
+	(void)sig;
+	if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+		_exit(EXIT_TROUBLE);
+	_exit(EXIT_INPUT);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -80,6 +92,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGABRT, aborted);
+	signal(SIGBUS, shrank);
 	memset(&c, 0, sizeof c);
 	if (argc < 1)
 		return EXIT_USAGE;

@@ -47,7 +47,7 @@ send_tensors(Cli *c, Launch *l)
 			code = hexc_gpu_write(l->g, l->arg[i].ptr, data, bytes);
 		if (code)
 			return trouble(l, code);
-		l->arg[i].bytes = t->bytes;
+		l->arg[i].bytes = bytes;
 	}
 	return 0;
 }

@@ -52,7 +52,7 @@ load(SimJob *j, const char *path)
 
 	if (!s)
 		return status;
-	j->path = strcmp(path, "-") == 0 ? "<stdin>" : path;
+	j->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(j->c, path);
 	j->text = s;
 	code = sim_load(j->device, s, n, &j->module);
 	if (code == SIM_OK)

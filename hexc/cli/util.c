@@ -6,16 +6,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Control characters of ASCII, and those that UTF-8 writes as C2 80 to C2 9F, become '?'. */
+static void
+make_plain(char *s)
+{
+	for (unsigned char *p = (unsigned char *)s; *p; p++) {
+		bool c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
+
+		if (*p < ' ' || *p == 0x7f || c1)
+			*p = '?';
+		if (c1)
+			p[1] = '?';
+	}
+}
+
+const char *
+cli_plain(Cli *c, const char *s)
+{
+	char *plain = cli_strndup(c, s, strlen(s));
+
+	make_plain(plain);
+	return plain;
+}
+
 int
 cli_error(int status, const char *fmt, ...)
 {
 	va_list ap;
+	char *text;
+	int n;
 
-	fputs("hexc: error: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	text = calloc(1, (size_t)(n < 0 ? 0 : n) + 1);
+	va_start(ap, fmt);
+	if (text)
+		vsnprintf(text, (size_t)(n < 0 ? 0 : n) + 1, fmt, ap);
+	va_end(ap);
+	if (text)
+		make_plain(text);
+	fprintf(stderr, "hexc: error: %s\n", text ? text : "out of memory");
+	free(text);
 	return status;
 }
 

@@ -75,7 +75,7 @@ list(Cli *c, const hexc_file *f)
 	for (size_t i = 0; hexc_file_weight(f, i, &w); i++, w.size = sizeof w) {
 		printf("%-14s %-16s %6.3f  %s: %s\n", w.format,
 		       cli_printf(c, "[%" PRId64 ", %" PRId64 "]", w.n, w.k),
-		       bits_each(w.bytes, (double)w.n * (double)w.k), w.name, scheme(c, &w));
+		       bits_each(w.bytes, (double)w.n * (double)w.k), cli_plain(c, w.name), scheme(c, &w));
 		bytes += w.bytes;
 		n += (double)w.n * (double)w.k;
 	}
@@ -83,7 +83,7 @@ list(Cli *c, const hexc_file *f)
 	       "shape", "bits", "tensor");
 	for (size_t i = 0; hexc_file_tensor_at(f, i, &t); i++, t.size = sizeof t) {
 		printf("%-14s %-16s %6.3f  %s\n", t.type, shape(c, &t), bits_each(t.bytes, elements(&t)),
-		       t.name);
+		       cli_plain(c, t.name));
 		all += t.bytes;
 	}
 	printf("%s, %" PRIu64 " bytes of tensors\n", hexc_file_kind(f), all);

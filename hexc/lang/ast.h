@@ -10,7 +10,7 @@
 /* Deepest nesting of expressions, longest chain of operators; deepest nesting of statements. */
 enum { EXPR_DEPTH_MAX = 200, STMT_DEPTH_MAX = 40 };
 /* Kernels of a file; declared parameters, assumptions, constants and tunables of a kernel. */
-enum { KERNEL_MAX = 1000, FN_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
+enum { KERNEL_MAX = 4096, FN_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
 /* Values that a function returns; calls of functions within functions. */
 enum { RESULT_MAX = 16, CALL_DEPTH_MAX = 16 };
 
