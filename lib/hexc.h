@@ -384,7 +384,9 @@ HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past 
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */
 HEXC_API int hexc_version(void);                  /* compare with HEXC_VERSION */
-HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22.1.8" */
+HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22"; where another LLVM runs than
+                                                   * the one it was built with, both, and hexc_compile
+                                                   * then gives E_INTERNAL */
 
 #ifdef __cplusplus
 }
