@@ -1,7 +1,7 @@
 /* hexc.h - compile hexc tile programs to PTX, from C or C++.
  *
  * Everything declared here is the whole API; everything else is private.
- * hexc never prints, exits, reads the environment or keeps state of its own outside
+ * hexc never prints, exits, reads the environment variables or keeps state of its own outside
  * the objects below: one hexc_ctx is used by one thread at a time, different ones run
  * in parallel.  (LLVM, which hexc uses, keeps a registry of targets for the process.)
  *
@@ -16,7 +16,18 @@
  * fills no more than that, says there how much it filled, and takes what is missing from what it reads as 0.
  * The others do not grow, but for those that the library alone makes and hands out by a pointer to const.
  * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is.
- * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero. */
+ * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero.
+ *
+ * Callbacks (text, cancel, realloc, print) are called on the thread that called hexc, which meanwhile has the
+ * locale "C" for numbers, rounds to nearest and traps nothing; they leave all that as they found it.  They
+ * return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
+ * they may.  realloc is called for a module on whatever thread frees it.
+ *
+ * Threads: functions that take a number of them start their own, for as long as they run, which block all
+ * signals that can be.  0 means one for each processor that the calling thread may use, by its affinity and by
+ * the limits of its control groups (version 2).
+ * Stack: 1 MiB is enough for every function here.
+ * fork: the child may go on with everything but a hexc_gpu if no other thread was in hexc at that time. */
 #ifndef HEXC_H
 #define HEXC_H
 #include <stddef.h>
@@ -212,6 +223,24 @@ HEXC_API int hexc_const_find(const hexc_module *m, size_t k, const char *name);
 HEXC_API const char *hexc_assume(const hexc_module *m, size_t k, size_t i);
 /* The i-th constant or tunable and the value it has here; 0 past the end. */
 HEXC_API int hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out);
+
+/* For tuners, which compile up to "parse" first: that takes no time.  Values, as in hexc_define, and the default
+ * may depend on constants and tunables before; they are as those are here. */
+typedef struct hexc_tunable_info {
+	size_t size;            /* bytes of this struct that hexc_tunable filled */
+	const char *name;
+	int64_t value;          /* in this module */
+	int64_t preset;         /* where no hexc_define says otherwise */
+	const int64_t *choice;  /* the values that it may have, as the program lists them: nchoice of them */
+	size_t nchoice;
+} hexc_tunable_info;
+#define HEXC_TUNABLE_INFO_INIT { sizeof(hexc_tunable_info), NULL, 0, 0, NULL, 0 }
+
+/* The i-th tunable of kernel k; 0 past the end. */
+HEXC_API int hexc_tunable(const hexc_module *m, size_t k, size_t i, hexc_tunable_info *out);
+/* The i-th condition on constants and tunables, as text ("G % BK == 0"): values that do not satisfy it do not
+ * compile (E_SOURCE).  NULL past the end. */
+HEXC_API const char *hexc_condition(const hexc_module *m, size_t k, size_t i);
 
 typedef struct hexc_candidate_info {
 	size_t size;            /* bytes of this struct that hexc_candidate filled */

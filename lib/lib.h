@@ -84,6 +84,9 @@ typedef struct ModKernel {
 	int nassume;
 	hexc_define *constants;
 	int nconstants;
+	Tunable *tunable;
+	const char **condition;
+	int ntunable, ncondition;
 	ModCand *cand;
 	int ncand, candidate;
 	int warps;

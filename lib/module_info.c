@@ -138,6 +138,32 @@ hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out)
 }
 
 int
+hexc_tunable(const hexc_module *m, size_t k, size_t i, hexc_tunable_info *out)
+{
+	const ModKernel *mk = kernel_at(m, k);
+	hexc_tunable_info info = HEXC_TUNABLE_INFO_INIT;
+	const Tunable *t;
+
+	if (!mk || !out || i >= (size_t)mk->ntunable)
+		return 0;
+	t = &mk->tunable[i];
+	info.name = t->name;
+	info.value = t->value;
+	info.preset = t->preset;
+	info.choice = t->choice;
+	info.nchoice = (size_t)t->nchoice;
+	return hand_out(out, out->size, &info, sizeof info);
+}
+
+const char *
+hexc_condition(const hexc_module *m, size_t k, size_t i)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk && i < (size_t)mk->ncondition ? mk->condition[i] : NULL;
+}
+
+int
 hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out)
 {
 	const ModKernel *mk = kernel_at(m, k);

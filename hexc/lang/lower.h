@@ -123,7 +123,7 @@ typedef struct Lower {
 	const Define *def;
 	int ndef;
 	Count *count;
-	int ncount, count_cap, assume_cap;
+	int ncount, count_cap, assume_cap, condition_cap;
 } Lower;
 
 /* ---- lower.c: scopes and blocks -------------------------------------------------------------- */

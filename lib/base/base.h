@@ -35,10 +35,18 @@ bool take_in(void *full, size_t n, const void *in);
 /* why[0..n) = the sentence; returns code. */
 int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
+/* ---- cores.c ------------------------------------------------------------------------------------- */
+
+/* Processors that this thread may use. */
+int64_t cores_allowed(void);
+/* What the control groups (version 2) of a process leave: `self` is its /proc/PID/cgroup, `mount` where groups
+ * are.  0: no limit. */
+int64_t cores_quota(const char *self, const char *mount);
+
 /* ---- parallel.c ---------------------------------------------------------------------------------- */
 
-/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: all cores); the caller's
- * is one. */
+/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: cores_allowed); the
+ * caller's is one.  The others get no signals. */
 void parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
                   void *user);
 #endif

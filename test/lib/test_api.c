@@ -558,6 +558,51 @@ TEST(launch_parameters)
 	hexc_module_free(m);
 }
 
+/* All that a tuner in an engine needs to know. */
+TEST(tunables)
+{
+	static const char src[] = "kernel k(A: T[N], C: out T[N])\n"
+				  "    const G = 256\n"
+				  "    tune T = f32|f16 default f16\n"
+				  "    tune BN = 128|256|512 default G\n"
+				  "    tune WARPS = 1..3, X = 2*BN\n"
+				  "    assume BN % WARPS == 0 && X > 1, N % 8 == 0\n"
+				  "{\n"
+				  "    grid(ceil(N, BN));\n"
+				  "    C[block.x * BN :+ BN] = A[block.x * BN :+ BN];\n"
+				  "}\n";
+	hexc_define define[] = { { "BN", 128 }, { "WARPS", 2 } };
+	hexc_tunable_info t = HEXC_TUNABLE_INFO_INIT;
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	int code;
+
+	o.stop = "parse";
+	o.define = define;
+	o.ndefine = 2;
+	m = lib_must(src, &o);
+	ck_assert_int_eq(hexc_tunable(m, 0, 0, &t), 1);
+	ck_assert_str_eq(t.name, "T");
+	ck_assert(t.nchoice == 2 && t.choice[0] == hexc_type_value("f32") && t.preset == t.choice[1] &&
+	          t.value == t.preset);
+	ck_assert_int_eq(hexc_tunable(m, 0, 1, &t), 1);
+	ck_assert_str_eq(t.name, "BN");
+	ck_assert(t.nchoice == 3 && t.choice[2] == 512 && t.preset == 256 && t.value == 128);
+	ck_assert_int_eq(hexc_tunable(m, 0, 2, &t), 1);
+	ck_assert(t.nchoice == 3 && t.choice[2] == 3 && t.preset == 1 && t.value == 2);
+	ck_assert_int_eq(hexc_tunable(m, 0, 3, &t), 1);
+	ck_assert(t.nchoice == 1 && t.value == 256);
+	ck_assert_int_eq(hexc_tunable(m, 0, 4, &t), 0);
+	ck_assert_str_eq(hexc_condition(m, 0, 0), "BN % WARPS == 0");
+	ck_assert_str_eq(hexc_condition(m, 0, 1), "X > 1");
+	ck_assert_ptr_null(hexc_condition(m, 0, 2));
+	ck_assert_ptr_null(hexc_condition(m, 1, 0));
+	hexc_module_free(m);
+	define[1].value = 3;
+	ck_assert_ptr_null(lib_compile(src, &o, &code, NULL, 0));
+	ck_assert_int_eq(code, HEXC_E_SOURCE);
+}
+
 /* As many kernels as the header says, and no more. */
 TEST(many_kernels)
 {
