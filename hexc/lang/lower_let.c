@@ -297,8 +297,8 @@ lower_let(Lower *l, const Stmt *s)
 		return;
 	}
 	own.type.dtype = lower_dtype(l, &s->type);
-	v = let_value(l, &own, &pin);
-
+	v = s->type.name && own.type.dtype == D_COUNT ? value_none() /* reported */
+	                                              : let_value(l, &own, &pin);
 	if (v.kind == VK_val)
 		name_val(v.v, s->name);
 	sym_add(l, s->name, s->is_var ? SY_var : SY_let, s->src, v)->pin = pin;
