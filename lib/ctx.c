@@ -76,6 +76,7 @@ hexc_configure(hexc_ctx *c, const hexc_opts *opts)
 int
 hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 {
+	hexc_diag_info info = HEXC_DIAG_INFO_INIT;
 	const DiagMsg *m;
 
 	if (!c || !out)
@@ -89,13 +90,13 @@ hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 			return 0;
 		m = &c->diag.msg[c->order ? c->order[i] : (int)i];
 	}
-	out->severity = m->severity;
-	out->file = c->file ? c->file : "<source>";
-	out->line = m->src.line;
-	out->col = m->src.col;
-	out->len = m->src.len ? m->src.len : 1;
-	out->text = m->text;
-	return 1;
+	info.severity = m->severity;
+	info.file = c->file ? c->file : "<source>";
+	info.line = m->src.line;
+	info.col = m->src.col;
+	info.len = m->src.len ? m->src.len : 1;
+	info.text = m->text;
+	return hand_out(out, out->size, &info, sizeof info);
 }
 
 int

@@ -146,10 +146,10 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 	Arena *a = &m->arena;
 	const char **name = NEWN(a, const char *, k->nparam);
 
-	if (k->nparam > LAUNCH_PARAMS_MAX) {
+	if (k->nparam > HEXC_MAX_PARAMS) {
 		diag_error(k->unit->diag, k->src,
 		           "%s has %d launch parameters (sizes included); at most %d are possible",
-		           k->name, k->nparam, LAUNCH_PARAMS_MAX);
+		           k->name, k->nparam, HEXC_MAX_PARAMS);
 		return;
 	}
 

@@ -20,7 +20,7 @@ int main(void)
 	static const char src[] = "kernel k(";
 	hexc_ctx *ctx;
 	hexc_module *m;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	if (hexc_version() != HEXC_VERSION || hexc_open(&ctx, NULL) != HEXC_OK)
 		return 1;
 	if (hexc_compile(&m, ctx, "k", src, strlen(src)) != HEXC_E_SOURCE || !hexc_diag(ctx, 0, &d))

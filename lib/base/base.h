@@ -3,9 +3,7 @@
 #define HEXC_LIB_BASE_H
 #include "lib/hexc.h"
 #include "taskmap/base.h"
-
-/* Launch parameters of a kernel, at the most. */
-enum { LAUNCH_PARAMS_MAX = 64 };
+#include <fenv.h>
 
 /* ---- protect.c ----------------------------------------------------------------------------------- */
 
@@ -13,10 +11,27 @@ enum { LAUNCH_PARAMS_MAX = 64 };
  * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
 int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
 
+/* ---- arithmetic.c -------------------------------------------------------------------------------- */
+
+/* How the host's thread computes, which is not ours to depend on: it may round otherwise, flush subnormal
+ * numbers to zero, or trap. */
+typedef struct Arithmetic {
+	fenv_t host;
+	bool plain; /* it computes as we do */
+} Arithmetic;
+
+/* Between the two, numbers are rounded to nearest, subnormal ones too, and nothing traps.  Threads inherit
+ * it. */
+void arithmetic_enter(Arithmetic *a);
+void arithmetic_leave(const Arithmetic *a);
+
 /* ---- error.c ------------------------------------------------------------------------------------- */
 
 /* Hand out as much of `full` as the caller's struct has room for; 0: not even for its size. */
 int hand_out(void *out, size_t room, const void *full, size_t n);
+/* Into `full`, which holds the defaults, as much of a caller's struct as we know, whatever version it is of.
+ * False: it says something in what we do not know. */
+bool take_in(void *full, size_t n, const void *in);
 /* why[0..n) = the sentence; returns code. */
 int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
 

@@ -1,6 +1,5 @@
 /* parallel.c - a loop on all cores. */
 #include "lib/base/base.h"
-#include <fenv.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -34,10 +33,9 @@ parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, 
 	pthread_t id[THREADS_MAX];
 	int64_t pieces = (n + grain - 1) / grain, most = threads;
 	int started = 0;
-	fenv_t env;
+	Arithmetic host;
 
-	fegetenv(&env);
-	fesetenv(FE_DFL_ENV); /* threads inherit it: numbers do not depend on how the host's are rounded */
+	arithmetic_enter(&host);
 	if (!most)
 		most = sysconf(_SC_NPROCESSORS_ONLN);
 	if (most > THREADS_MAX)
@@ -49,5 +47,5 @@ parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, 
 	work(&l);
 	for (int i = 0; i < started; i++)
 		pthread_join(id[i], NULL);
-	fesetenv(&env);
+	arithmetic_leave(&host);
 }

@@ -39,7 +39,7 @@ compile(const Job *j)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m = NULL;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *c;
 
 	o.define = work[j->i].def;
