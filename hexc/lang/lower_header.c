@@ -1,4 +1,5 @@
 /* lower_header.c - constants and tunables get their values: from the program or from -D. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -63,8 +64,8 @@ lower_dtype(Lower *l, const TypeSpec *t)
 	if (t->name && d == D_COUNT && !(s && s->val.kind == VK_none))
 		diag_error(l->diag, t->name_src,
 		           "`%.40s` is not an element type: write f16, bf16, f32, i8, u8, i32, u32, i4, u4, "
-		           "bool or the like",
-		           t->name);
+		           "bool or the like%s",
+		           t->name, foreign_hint(l->arena, t->name));
 	return d;
 }
 
