@@ -578,6 +578,16 @@ TEST_EACH(rejects, COUNT_OF(cases))
 	infer_free(&x);
 }
 
+/* Two elements in one register are told as what they are, not as what is missing elsewhere. */
+TEST(collision)
+{
+	infer_source(&x, atomics, "sm_80", 0, false);
+	red_twice();
+	ck_assert_int_eq(infer_violations(&x), 1);
+	ck_assert_ptr_nonnull(strstr(x.diag.msg[x.diag.n - 1].text, "both (0,0) and ("));
+	infer_free(&x);
+}
+
 /* A pinned swizzle moves runs of 4: no access to the tile is wider. */
 TEST(pinned_swizzle)
 {
