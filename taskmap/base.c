@@ -60,7 +60,7 @@ arena_alloc(Arena *a, size_t n)
 {
 	if (n > SIZE_MAX / 4)
 		arena_fail(a, ARENA_NOMEM, "allocation size");
-	n = (n + ALIGN - 1) / ALIGN * ALIGN;
+	n = n ? (n + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
 	if (n > a->capacity - a->used) {
 		size_t bytes = HEADER + (n > CHUNK_MIN ? n : CHUNK_MIN);
 		ArenaChunk *c;

@@ -59,6 +59,12 @@ dtype_has_pattern(DType d)
 	return dtype_info[d].kind != K_pred && dtype_info[d].use != U_temp;
 }
 
+int
+dtype_bias(DType d)
+{
+	return dtype_info[d].exp ? (1 << (dtype_info[d].exp - 1)) - 1 : 0;
+}
+
 bool
 dtype_past_i64(DType d)
 {

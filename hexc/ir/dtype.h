@@ -56,6 +56,8 @@ bool dtype_is_narrow(DType d);
 bool dtype_is_narrow_float(DType d);
 /* Numbers whose bits programs may see: not bool, not what memory never holds. */
 bool dtype_has_pattern(DType d);
+/* By how much an exponent's code is larger than the exponent; 0 where there is none. */
+int dtype_bias(DType d);
 /* Has it numbers past those of int64_t?  It travels as bit patterns then (u64). */
 bool dtype_past_i64(DType d);
 /* Does `dot` multiply elements of these types?  One type of numbers, or signed and unsigned integers of one

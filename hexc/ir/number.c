@@ -115,7 +115,7 @@ static Grid
 grid_of(DType d)
 {
 	const DTypeInfo *t = &dtype_info[d];
-	int half = 1 << (t->exp - 1), top = t->codes == C_ieee ? half - 1 : half;
+	int half = dtype_bias(d) + 1, top = t->codes == C_ieee ? half - 1 : half;
 	Grid g;
 
 	g.round = (DRound)t->round;
@@ -220,7 +220,7 @@ num_fma(DType d, double a, double b, double c)
 static double
 grid_of_code(DType d, unsigned code)
 {
-	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
+	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = dtype_bias(d);
 	int all = (1 << exp) - 1;
 	int e = (int)(code >> man) & all, m = (int)(code & ((1u << man) - 1));
 	uint64_t sign = (uint64_t)(code >> (exp + man) & 1) << 63;
@@ -255,7 +255,7 @@ num_outside(DType d)
 static unsigned
 grid_code(DType d, double r)
 {
-	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = (1 << (exp - 1)) - 1;
+	int exp = dtype_info[d].exp, man = dtype_info[d].man, bias = dtype_bias(d);
 	double a = fabs(r);
 	uint64_t u = double_bits(a);
 	unsigned sign = double_bits(r) >> 63 ? 1u << (exp + man) : 0, code;

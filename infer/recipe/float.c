@@ -43,7 +43,7 @@ static void
 put_float(Make *k, int j, int value)
 {
 	RecipeOut *o = &k->r->out[j];
-	int scale = k->bias - ((1 << (source(k)->exp - 1)) - 1);
+	int scale = k->bias - dtype_bias(k->r->from);
 
 	o->value = (int16_t)value;
 	o->scaled = scale != 0;

@@ -219,7 +219,7 @@ make_init(Make *k, Recipe *r, DType from, int bit_order, DType to)
 	k->lane = t->bits;
 	k->lanes = 32 / t->bits;
 	k->man = t->man;
-	k->bias = (1 << (t->exp - 1)) - 1;
+	k->bias = dtype_bias(to);
 	k->room = t->man - d->bits;
 	r->nout = BIT_GROUP / k->lanes;
 	for (int j = 0; j < r->nout; j++)

@@ -109,6 +109,7 @@ bitmove_scratch(const BitMove *m)
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 8")
 #define PREFETCH(p) __builtin_prefetch(p)
+#define PREFETCH_WRITE(p) __builtin_prefetch(p, 1)
 typedef uint64_t Two __attribute__((vector_size(16), may_alias));
 typedef uint64_t Four __attribute__((vector_size(32), may_alias));
 typedef uint64_t Eight __attribute__((vector_size(64), may_alias));
@@ -116,6 +117,7 @@ typedef uint64_t Eight __attribute__((vector_size(64), may_alias));
 #define INLINE static inline
 #define UNROLL
 #define PREFETCH(p) ((void)(p))
+#define PREFETCH_WRITE(p) ((void)(p))
 typedef uint64_t Two;
 #endif
 
@@ -237,8 +239,8 @@ store(unsigned char *p, size_t n, uint64_t x)
 	}
 }
 
-/* Words [w, w + n) of a row that begins at p[lane]: word by word, in each the lanes.  The next row is
- * next[lane] bytes behind it. */
+/* Words [w, w + n) of a row that begins at p[lane]: word by word, in each the lanes.  What is wanted next,
+ * of the next row or of this one, is next[lane] bytes behind it: no hardware foresees so many streams. */
 static void
 load_chunk(const MoveSide *s, const unsigned char *const *p, const size_t *next, size_t w, size_t n,
            uint64_t *to)
@@ -251,9 +253,8 @@ load_chunk(const MoveSide *s, const unsigned char *const *p, const size_t *next,
 		return;
 	}
 	for (size_t lane = 0; lane < MOVE_LANES; lane += 8, to += 8) {
-		if (s->rows > 1)
-			UNROLL for (size_t k = 0; k < 8; k++)
-				PREFETCH(p[lane + k] + next[lane + k] + first);
+		UNROLL for (size_t k = 0; k < 8; k++)
+			PREFETCH(p[lane + k] + next[lane + k] + first);
 		for (size_t i = 0, at; i < n; i++) {
 			at = i + 1 < n ? first + 8 * i : last;
 			UNROLL for (size_t k = 0; k < 8; k++)
@@ -264,9 +265,11 @@ load_chunk(const MoveSide *s, const unsigned char *const *p, const size_t *next,
 
 /* The same for rows that n words fill; n is a constant. */
 INLINE void
-store_words(unsigned char *const *p, size_t lanes, size_t first, size_t last, size_t n, const uint64_t *from)
+store_words(unsigned char *const *p, const size_t *next, size_t lanes, size_t first, size_t last, size_t n,
+            const uint64_t *from)
 {
 	for (size_t lane = 0; lane < lanes; lane++, from++) {
+		PREFETCH_WRITE(p[lane] + next[lane] + first);
 		UNROLL for (size_t i = 0; i + 1 < n; i++)
 			store(p[lane] + first + 8 * i, 8, from[i * MOVE_LANES]);
 		store(p[lane] + last, 8, from[(n - 1) * MOVE_LANES]);
@@ -274,7 +277,7 @@ store_words(unsigned char *const *p, size_t lanes, size_t first, size_t last, si
 }
 
 static void
-store_chunk(const MoveSide *s, unsigned char *const *p, size_t lanes, size_t w, size_t n,
+store_chunk(const MoveSide *s, unsigned char *const *p, const size_t *next, size_t lanes, size_t w, size_t n,
             const uint64_t *from)
 {
 	size_t first = word_start(s, w), last = word_start(s, w + n - 1);
@@ -285,14 +288,14 @@ store_chunk(const MoveSide *s, unsigned char *const *p, size_t lanes, size_t w, 
 		return;
 	}
 	switch (n) {
-	case 1: store_words(p, lanes, first, last, 1, from); break;
-	case 2: store_words(p, lanes, first, last, 2, from); break;
-	case 3: store_words(p, lanes, first, last, 3, from); break;
-	case 4: store_words(p, lanes, first, last, 4, from); break;
-	case 5: store_words(p, lanes, first, last, 5, from); break;
-	case 6: store_words(p, lanes, first, last, 6, from); break;
-	case 7: store_words(p, lanes, first, last, 7, from); break;
-	default: store_words(p, lanes, first, last, 8, from); break;
+	case 1: store_words(p, next, lanes, first, last, 1, from); break;
+	case 2: store_words(p, next, lanes, first, last, 2, from); break;
+	case 3: store_words(p, next, lanes, first, last, 3, from); break;
+	case 4: store_words(p, next, lanes, first, last, 4, from); break;
+	case 5: store_words(p, next, lanes, first, last, 5, from); break;
+	case 6: store_words(p, next, lanes, first, last, 6, from); break;
+	case 7: store_words(p, next, lanes, first, last, 7, from); break;
+	default: store_words(p, next, lanes, first, last, 8, from); break;
 	}
 }
 
@@ -316,18 +319,22 @@ bitmove_run(const BitMove *m, const MoveBlock *block, size_t nblock, void *scrat
 		}
 		for (size_t w = 0, n; w < m->from.words; w += n, at += n * MOVE_LANES) {
 			n = m->from.words - w < CHUNK ? m->from.words - w : CHUNK;
+			for (size_t i = 0; i < MOVE_LANES && m->from.rows == 1; i++)
+				next[i] = w + n < m->from.words ? 8 * n : 0;
 			load_chunk(&m->from, from, next, w, n, at);
 			k.transpose(at, n);
 		}
 	}
 	for (size_t row = 0; row < m->to.rows; row++) {
-		for (size_t i = 0; i < nblock; i++)
+		for (size_t i = 0; i < nblock; i++) {
 			to[i] = block[i].to + row * block[i].to_stride;
+			next[i] = row + 1 < m->to.rows ? block[i].to_stride : 0;
+		}
 		for (size_t w = 0, n; w < m->to.words; w += n, count += 8 * n) {
 			n = m->to.words - w < CHUNK ? m->to.words - w : CHUNK;
 			seg = k.gather(seg, count, 8 * n, planes, chunk);
 			k.transpose(chunk, n);
-			store_chunk(&m->to, to, nblock, w, n, chunk);
+			store_chunk(&m->to, to, next, nblock, w, n, chunk);
 		}
 	}
 }

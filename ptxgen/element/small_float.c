@@ -9,12 +9,6 @@
 #include "ptxgen/element/elt.h"
 #include <math.h>
 
-static int
-bias_of(DType d)
-{
-	return (1 << (dtype_info[d].exp - 1)) - 1;
-}
-
 /* Mask of exponent and mantissa of d in the place of a type with `man` bits of mantissa. */
 static int64_t
 magnitude_mask(DType d, int man)
@@ -55,7 +49,7 @@ small_to_f32(Gen *g, DType d, LV word, int pos)
 	x = LLVMBuildLShr(g->b, x, const_i32(g, 8 - t->exp), "");
 	x = LLVMBuildAnd(g->b, x, const_i32(g, magnitude_mask(d, 23)), "");
 	x = as_f32(g, LLVMBuildOr(g->b, sign, x, ""));
-	return LLVMBuildFMul(g->b, x, const_f32(g, ldexp(1, 127 - bias_of(d))), "");
+	return LLVMBuildFMul(g->b, x, const_f32(g, ldexp(1, 127 - dtype_bias(d))), "");
 }
 
 /* ---- from f32 -------------------------------------------------------------------------------- */
@@ -82,7 +76,7 @@ scale_code(Gen *g, LV x)
 static LV
 grid_code(Gen *g, DType d, LV x)
 {
-	int man = dtype_info[d].man, bias = bias_of(d), top = dtype_info[d].bits - 1;
+	int man = dtype_info[d].man, bias = dtype_bias(d), top = dtype_info[d].bits - 1;
 	LV bits = LLVMBuildBitCast(g->b, x, g->i32, ""), a, e, magic, r, low, nan;
 	LV least = const_i32(g, (int64_t)(127 + 1 - bias) << 23);
 	LV most = const_f32(g, num_largest(d));

@@ -137,11 +137,12 @@ TEST(tensor_core_types)
 	const Target *t = target_find("sm_80");
 
 	for (const Instr *in = instrs; in->name; in++) {
-		double rate = (double)in->m * in->n * in->k / mma_clocks(rates_of(t), in);
+		double rate;
 		bool found = false;
 
 		if ((in->kind != IK_mma && in->kind != IK_mma_sp) || !instr_on(in, t))
 			continue;
+		rate = (double)in->m * in->n * in->k / mma_clocks(rates_of(t), in);
 		for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 			if (strcmp(want[i].type, dtype_info[in->ta].name) != 0)
 				continue;

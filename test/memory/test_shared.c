@@ -298,10 +298,10 @@ TEST(no_better_swizzle)
 
 					layout_rows(&l, 2, t.shape, 1, t.shape[1]);
 					l.swizzle = (Swizzle){ (int8_t)b, (int8_t)base, (int8_t)shift };
-					for (int i = 0; i < 3; i++) {
-						/* what an access takes at once stays together */
-						whole = whole && (b == 0 || 1 << base >= a[i].vec);
-						whole = whole && (b == 0 || elem << base >= 32);
+					/* what an access takes at once stays together */
+					for (int i = 0; i < 3 && b > 0; i++)
+						whole = whole && 1 << base >= a[i].vec && elem << base >= 32;
+					for (int i = 0; i < 3 && whole; i++) {
 						access_waves(&arena, &a[i], &l, 4, &all, &least);
 						sum += all;
 					}

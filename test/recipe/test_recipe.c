@@ -86,7 +86,7 @@ bit_of(int bits, int bit_order, int e, int b)
 {
 	static const int slot[] = { 0, 1, 2, 4, 4, 8, 8, 8, 8 };
 
-	return bit_order ? bit_order_bit(bits, bit_order, e, b) : e * slot[bits] + b;
+	return bit_order ? bit_order_bit(bits, bit_order, e, b) : e * (bits > 8 ? bits : slot[bits]) + b;
 }
 
 /* Steps take what is there before them. */
