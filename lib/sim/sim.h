@@ -266,9 +266,12 @@ typedef struct sim_launch {
 	int (*cancel)(void *user);      /* polled now and then from any worker; nonzero stops */
 	void *user;
 	sim_trace trace;
+	uint64_t seed;          /* in which order threads of different warps and blocks get on: each number is
+	                         * another interleaving, always the same one, with short turns and one
+	                         * host thread; 0: long turns, the fastest */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, SIM_TRACE_INIT }
+	1, 1, 0, 0, 0, 0, NULL, NULL, SIM_TRACE_INIT, 0 }
 
 /* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong.  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are
@@ -293,8 +296,11 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
  * Races: two accesses of one word with no order between, one of them a write, unless both are
  * strong (atomic, volatile, relaxed ...) or both write the same value.  Order comes from program
  * order, barriers, bar.warp.sync (of the lanes it names; shuffles and votes order nothing), acquire
- * and release, and fences with strong accesses (these count for the whole warp).  A word remembers its last
- * few accesses, so one race may hide another.
+ * and release, and fences with strong accesses (these count for the whole warp), each between threads that
+ * its scope includes; a strong write also precedes what follows a strong read of it.  Strong accesses of
+ * threads that their scopes leave out race too.  A word remembers its last few accesses, so one race may
+ * hide another.  Memory is sequentially consistent here: what a kernel does is one interleaving of its
+ * threads, and outcomes beyond those, which the memory model allows relaxed accesses, are never seen.
  * Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \

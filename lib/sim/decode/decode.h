@@ -33,7 +33,8 @@ bool dec_has(Dec *d, const char *word);         /* the part of this name */
 const char *dec_prefix(Dec *d, const char *pre);/* one that starts so */
 bool dec_types(Dec *d);                         /* all that are types */
 bool dec_space(Dec *d, sim_space *out);
-bool dec_scope(Dec *d);                         /* .cta, .cluster, .gpu or .sys */
+const char *scope_name(u32 scope);              /* without the dot */
+bool dec_scope(Dec *d);                         /* .cta, .cluster, .gpu or .sys, to Ins.scope */
 bool dec_atomic(Dec *d, u8 *op);                /* the operation of an atomic or reduction, AT_ */
 /* The target is sm_`sm` or newer; sm above 1000: sm - 1000 with suffix a.  what: NULL, the instruction. */
 bool dec_needs(Dec *d, u32 sm, const char *what);

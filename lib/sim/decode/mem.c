@@ -16,7 +16,6 @@ cache_mods(Dec *d)
 static void
 order_mods(Dec *d)
 {
-	static const char *const scope[] = { "cta", "cluster", "gpu", "sys" };
 	u32 *fl = &d->in->flags;
 
 	dec_has(d, "weak");
@@ -29,8 +28,8 @@ order_mods(Dec *d)
 		*fl |= F_STRONG | F_REL;
 	if (dec_has(d, "acq_rel"))
 		*fl |= F_STRONG | F_ACQ | F_REL;
-	for (u32 i = 0; i < 4; i++)
-		dec_has(d, scope[i]);
+	if (!dec_scope(d) && d->row->cls == SIM_CLASS_ATOM)
+		d->in->scope = SCOPE_GPU;
 }
 
 static bool

@@ -101,10 +101,24 @@ dec_space(Dec *d, sim_space *out)
 	return false;
 }
 
+const char *
+scope_name(u32 scope)
+{
+	static const char *const names[] = { [SCOPE_CTA] = "cta", [SCOPE_CLUSTER] = "cluster",
+		[SCOPE_GPU] = "gpu", [SCOPE_SYS] = "sys" };
+
+	return names[scope];
+}
+
 bool
 dec_scope(Dec *d)
 {
-	return dec_has(d, "cta") || dec_has(d, "cluster") || dec_has(d, "gpu") || dec_has(d, "sys");
+	for (u32 i = 0; i <= SCOPE_SYS; i++)
+		if (dec_has(d, scope_name(i))) {
+			d->in->scope = (u8)i;
+			return true;
+		}
+	return false;
 }
 
 bool
@@ -214,6 +228,7 @@ blank(const Stmt *st)
 
 	memset(&in, 0, sizeof in);
 	in.guard = in.pd = in.pd2 = in.ps = -1;
+	in.scope = SCOPE_SYS;
 	in.line = st->line;
 	in.text = st->op;
 	in.st = st;

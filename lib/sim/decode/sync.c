@@ -231,32 +231,31 @@ dec_fence(Dec *d)
 	static const struct {
 		const char *form;
 		u8 kind;
-		u8 operands;
+		u8 scope;               /* unless {} */
 		u8 sm;
 	} forms[] = {
-		{ "membar.cta", FENCE_THREAD, 0, 0 },
-		{ "membar.gl", FENCE_THREAD, 0, 0 },
-		{ "membar.sys", FENCE_THREAD, 0, 0 },
-		{ "membar.proxy.alias", FENCE_OTHER, 0, 70 },
-		{ "fence.{}", FENCE_THREAD, 0, 70 },
-		{ "fence.sc.{}", FENCE_THREAD, 0, 70 },
-		{ "fence.acq_rel.{}", FENCE_THREAD, 0, 70 },
-		{ "fence.acquire.{}", FENCE_THREAD, 0, 90 },
-		{ "fence.release.{}", FENCE_THREAD, 0, 90 },
-		{ "fence.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD, 0, 90 },
-		{ "fence.release.sync_restrict::shared::cta.cluster", FENCE_THREAD, 0, 90 },
-		{ "fence.mbarrier_init.release.cluster", FENCE_MBAR_INIT, 0, 90 },
-		{ "fence.proxy.alias", FENCE_OTHER, 0, 70 },
-		{ "fence.proxy.async", FENCE_ASYNC, 0, 90 },
-		{ "fence.proxy.async.global", FENCE_ASYNC_GLOBAL, 0, 90 },
-		{ "fence.proxy.async.shared::cta", FENCE_ASYNC_SHARED, 0, 90 },
-		{ "fence.proxy.async.shared::cluster", FENCE_ASYNC_SHARED, 0, 90 },
+		{ "membar.cta", FENCE_THREAD, SCOPE_CTA, 0 },
+		{ "membar.gl", FENCE_THREAD, SCOPE_GPU, 0 },
+		{ "membar.sys", FENCE_THREAD, SCOPE_SYS, 0 },
+		{ "membar.proxy.alias", FENCE_OTHER, SCOPE_SYS, 70 },
+		{ "fence.{}", FENCE_THREAD, SCOPE_SYS, 70 },
+		{ "fence.sc.{}", FENCE_THREAD, SCOPE_SYS, 70 },
+		{ "fence.acq_rel.{}", FENCE_THREAD, SCOPE_SYS, 70 },
+		{ "fence.acquire.{}", FENCE_THREAD, SCOPE_SYS, 90 },
+		{ "fence.release.{}", FENCE_THREAD, SCOPE_SYS, 90 },
+		{ "fence.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD, SCOPE_CLUSTER, 90 },
+		{ "fence.release.sync_restrict::shared::cta.cluster", FENCE_THREAD, SCOPE_CLUSTER, 90 },
+		{ "fence.mbarrier_init.release.cluster", FENCE_MBAR_INIT, SCOPE_CLUSTER, 90 },
+		{ "fence.proxy.alias", FENCE_OTHER, SCOPE_SYS, 70 },
+		{ "fence.proxy.async", FENCE_ASYNC, SCOPE_SYS, 90 },
+		{ "fence.proxy.async.global", FENCE_ASYNC_GLOBAL, SCOPE_SYS, 90 },
+		{ "fence.proxy.async.shared::cta", FENCE_ASYNC_SHARED, SCOPE_SYS, 90 },
+		{ "fence.proxy.async.shared::cluster", FENCE_ASYNC_SHARED, SCOPE_SYS, 90 },
 		{ "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD,
-		  0, 90 },
+		  SCOPE_CLUSTER, 90 },
 		{ "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
-		    FENCE_THREAD, 0, 90 },
+		    FENCE_THREAD, SCOPE_CLUSTER, 90 },
 	};
-	static const char *const scopes[] = { "cta", "cluster", "gpu", "sys" };
 	const char *op = d->st->op;
 
 	d->used = ~0u;
@@ -264,13 +263,17 @@ dec_fence(Dec *d)
 		const char *f = forms[i].form, *any = strchr(f, '{');
 		size_t n = any ? (size_t)(any - f) : strlen(f);
 		bool is = !strncmp(op, f, n) && !op[n];
-		for (u32 k = 0; any && k < 4; k++)
-			is |= !strncmp(op, f, n) && !strcmp(op + n, scopes[k]);
+		d->in->scope = forms[i].scope;
+		for (u32 k = 0; any && k <= SCOPE_SYS; k++)
+			if (!strncmp(op, f, n) && !strcmp(op + n, scope_name(k))) {
+				is = true;
+				d->in->scope = (u8)k;
+			}
 		if (!is)
 			continue;
 		d->in->fence = forms[i].kind;
 		return dec_needs(d, forms[i].sm, NULL) &&
-		       (d->st->no == forms[i].operands || dec_fail(d, "wrong number of operands"));
+		       (!d->st->no || dec_fail(d, "wrong number of operands"));
 	}
 	return dec_fail(d, "no such fence");
 }

@@ -99,8 +99,8 @@ exec_carrive(Warp *w, const Ins *in, u32 mask)
 	c->effects++;
 	if (w->def && in->flags & F_REL)
 		c->gacq = time_tick(c->l);
-	else if (w->def && c->gacq < w->grel)
-		c->gacq = w->grel;
+	else if (w->def && c->gacq < w->grel[SCOPE_CLUSTER])
+		c->gacq = w->grel[SCOPE_CLUSTER];
 	cluster_bar_try(c);
 	return R_NEXT;
 }

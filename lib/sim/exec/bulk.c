@@ -227,6 +227,34 @@ count(const Bulk *k)
 		count_runs(k->w, k->in, k->run, k->nrun, true);
 }
 
+/* Is `other` under way from the same source to the same place?  As it has yet to read, both write the same. */
+static bool
+repeats(const Bulk *k, const Bulk *other)
+{
+	const BulkArg *a = k->in->bulk, *b = other->in->bulk;
+
+	return other->w->cta == k->w->cta && !other->have && !other->idle && !other->reported &&
+	       a->dir == b->dir && !a->reduce && !b->reduce && k->sh == other->sh && k->to == other->to &&
+	       k->ranks == other->ranks && k->bytes == other->bytes && k->nrun == other->nrun &&
+	       !memcmp(k->run, other->run, k->nrun * sizeof *k->run) && !k->d == !other->d &&
+	       (!k->d || !memcmp(k->d, other->d, sizeof *k->d));
+}
+
+static bool
+repeats_any(const Bulk *k)
+{
+	if (k->in->bulk->dir == B_STORE) {
+		for (const Bulk *o = k->w->bulk; o; o = o->next)
+			if (repeats(k, o))
+				return true;
+		return false;
+	}
+	for (const Flight *f = k->w->cta->cl->flights; f; f = f->next)
+		if (f->land == land && repeats(k, (const Bulk *)(const void *)f))
+			return true;
+	return false;
+}
+
 void
 bulk_issue(Bulk *k)
 {
@@ -234,7 +262,7 @@ bulk_issue(Bulk *k)
 
 	if (!k->idle) {
 		if (w->def)
-			bulk_check(k);
+			bulk_check(k, repeats_any(k));
 		count(k);
 	}
 	if (k->in->bulk->dir == B_STORE) {

@@ -124,7 +124,7 @@ check_reduced(const Bulk *k)
 }
 
 void
-bulk_check(const Bulk *k)
+bulk_check(const Bulk *k, bool again)
 {
 	const BulkArg *arg = k->in->bulk;
 	Cta *own = k->w->cta;
@@ -148,13 +148,14 @@ bulk_check(const Bulk *k)
 	}
 	if (arg->dir == B_STORE) {
 		check_source(k, own);
-		check_global(k, arg->reduce ? A_SWRITE : A_ASYNC);
+		if (!again)
+			check_global(k, arg->reduce ? A_SWRITE : A_ASYNC);
 		if (arg->reduce)
 			check_reduced(k);
 		return;
 	}
 	/* Reductions into shared memory may meet each other in flight: they are not remembered. */
-	FOR_LANES(r, arg->reduce ? 0 : k->ranks)
+	FOR_LANES(r, arg->reduce || again ? 0 : k->ranks)
 		check_shared(k, own->cl->cta[r], arg->dir == B_SEND ? k->to : k->sh, A_ASYNC);
 }
 

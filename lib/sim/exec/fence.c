@@ -28,7 +28,7 @@ exec_fence(Warp *w, const Ins *in, u32 mask)
 	if (!w->def)
 		return R_NEXT;
 	if (in->fence == FENCE_THREAD || in->fence == FENCE_MBAR_INIT)
-		check_fence(w);
+		check_fence(w, in->scope);
 	else
 		proxy_fence(w, in->fence);
 	return R_NEXT;

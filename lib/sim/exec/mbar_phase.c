@@ -61,7 +61,7 @@ hand_over(Warp *w, const Ins *in, Cta *b, Mbar *m)
 			know_join(&m->next, &w->rel);
 		return;
 	}
-	t = in->flags & F_REL ? time_tick(b->l) : w->grel;
+	t = in->flags & F_REL ? time_tick(b->l) : w->grel[SCOPE_CLUSTER];
 	if (m->next.gacq < t)
 		m->next.gacq = t;
 	if (m->next.gown < t)

@@ -74,7 +74,7 @@ exec_tmacquire(Warp *w, const Ins *in, u32 mask)
 	if (!w->def)
 		return R_NEXT;
 	bulk_use_addr(w, in, &arg->src, mask, "an address");
-	check_fence(w);
+	check_fence(w, in->scope);
 	FOR_LANES(l, mask)
 		if ((t = see(w->cta, bulk_value(w, &arg->src, l))) != NULL)
 			t->time = time_tick(w->cta->l);
@@ -84,10 +84,9 @@ exec_tmacquire(Warp *w, const Ins *in, u32 mask)
 int
 exec_tmrelease(Warp *w, const Ins *in, u32 mask)
 {
-	(void)in;
 	(void)mask;
 	if (w->def)
-		check_fence(w);
+		check_fence(w, in->scope);
 	return R_NEXT;
 }
 
@@ -217,7 +216,7 @@ exec_tmcopy(Warp *w, const Ins *in, u32 mask)
 	}
 	if (w->def) {
 		check_sync_warp(w, mask);
-		check_fence(w);
+		check_fence(w, in->scope);
 	}
 	return R_NEXT;
 }

@@ -63,7 +63,7 @@ void mbar_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 p
 void check_sync_warp(Warp *w, u32 lanes);       /* these lanes of a warp are ordered */
 bool hands_over(const Warp *w, const MemAccess *a, const Ins *in);  /* between blocks, by a strong access */
 void check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write, bool locked);
-void check_fence(Warp *w);
+void check_fence(Warp *w, u32 scope);
 /* taint.c */
 u32 def_of(const Warp *w, const Ref *r);        /* lanes fully defined */
 void def_set(Warp *w, const Ref *r, u32 mask, u32 defined, u32 origin);

@@ -27,7 +27,7 @@ remember(Slot *s, u64 a, u64 b)
 		}
 	/* a third: only if one of the two is older in launch time, and may be ordered before a write */
 	for (u32 i = 0; i < 2; i++)
-		if ((s[i].a ^ a) & 0xfffffffffull) {
+		if ((u32)(s[i].a ^ a)) {
 			s[i].a = a;
 			s[i].b = b;
 			return;

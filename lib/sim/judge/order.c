@@ -30,16 +30,26 @@ check_sync_warp(Warp *w, u32 lanes)
 	w->clock++;
 }
 
+/* The widest of the scopes up to this one that are told apart: there is one GPU. */
+static u32
+told(u32 scope)
+{
+	return scope < SCOPE_GPU ? scope : SCOPE_GPU;
+}
+
 /* A fence: what was strongly read before it is now acquired; what was done before it will be
  * released by the next strong write. */
 void
-check_fence(Warp *w)
+check_fence(Warp *w, u32 scope)
 {
-	Launch *l = w->cta->l;
+	u32 t = time_tick(w->cta->l);
 
 	know_join(&w->know, &w->acq);
+	for (u32 s = 0; s <= told(scope); s++) {
+		know_far(&w->know, &w->far[s], s);
+		w->grel[s] = t;
+	}
 	know_release(w, &w->rel);
-	w->grel = time_tick(l);
 	w->cta->fenced = true;
 }
 
@@ -89,9 +99,43 @@ global_sync(Launch *l, u64 addr, bool make)
 			break;
 	}
 	if (g->addr)            /* a full neighbourhood: forget the last, keep its time (ordering) */
-		g->block = ~0u;
+		for (u32 s = 0; s < NSCOPES; s++)
+			g->at[s].block = ~0u;
 	g->addr = addr;
 	return g;
+}
+
+static void
+acquire_from(Warp *w, const GSync *g, const Ins *in)
+{
+	for (u32 s = 0; s <= told(in->scope); s++) {
+		const struct Released *r = &g->at[s];
+		u32 own = r->block == w->cta->lin + 1 ? 0 : r->time;
+		Far far = { r->time, own };
+		if (s == SCOPE_CLUSTER && r->cluster != w->cta->cl->lin + 1)
+			continue;
+		if (far.acq > w->far[s].acq)
+			w->far[s].acq = far.acq;
+		if (far.own > w->far[s].own)
+			w->far[s].own = far.own;
+		if (in->flags & F_ACQ)
+			know_far(&w->know, &far, s);
+	}
+}
+
+static void
+release_to(const Warp *w, GSync *g, const Ins *in)
+{
+	u32 now = in->flags & F_REL ? time_tick(w->cta->l) : 0, self = w->cta->lin + 1;
+
+	for (u32 s = 0; s <= told(in->scope); s++) {
+		struct Released *r = &g->at[s];
+		u32 t = now ? now : w->grel[s];
+		if (t > r->time)
+			r->time = t;
+		r->block = !r->block || r->block == self ? self : ~0u;
+		r->cluster = w->cta->cl->lin + 1;
+	}
 }
 
 /* The same between blocks, where a moment of launch time stands for all clocks.  Host threads run blocks at
@@ -100,30 +144,14 @@ global_sync(Launch *l, u64 addr, bool make)
 static void
 between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write)
 {
-	Launch *l = w->cta->l;
-	GSync *g;
 	u64 key = a->space == SIM_SPACE_GLOBAL ? a->addr
 	                                       : 1ull << 63 | (u64)a->cta->lin << 32 | (u32)a->addr;
+	GSync *g = global_sync(w->cta->l, key, write);
 
-	g = global_sync(l, key, write);
-	if (g && read) {
-		if (g->time > w->acq.gacq)
-			w->acq.gacq = g->time;
-		if (g->block != w->cta->lin + 1 && g->time > w->acq.gown)
-			w->acq.gown = g->time;
-		if (in->flags & F_ACQ) {
-			if (g->time > w->know.gacq)
-				w->know.gacq = g->time;
-			if (g->block != w->cta->lin + 1 && g->time > w->know.gown)
-				w->know.gown = g->time;
-		}
-	}
-	if (g && write) {
-		u32 t = in->flags & F_REL ? time_tick(l) : w->grel;
-		if (t > g->time)
-			g->time = t;
-		g->block = !g->block || g->block == w->cta->lin + 1 ? w->cta->lin + 1 : ~0u;
-	}
+	if (g && read)
+		acquire_from(w, g, in);
+	if (g && write)
+		release_to(w, g, in);
 }
 
 bool
@@ -132,7 +160,7 @@ hands_over(const Warp *w, const MemAccess *a, const Ins *in)
 	const Launch *l = w->cta->l;
 
 	return (a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && w->cta->cl->n > 1)) &&
-	       (__atomic_load_n(&l->cgs, __ATOMIC_ACQUIRE) || w->grel || in->flags & F_REL);
+	       (__atomic_load_n(&l->cgs, __ATOMIC_ACQUIRE) || w->grel[SCOPE_CTA] || in->flags & F_REL);
 }
 
 /* A strong access: relaxed ones work with the fences around them. */

@@ -61,6 +61,35 @@ strong(u32 kind)
 	return kind == A_SREAD || kind == A_SWRITE;
 }
 
+/* Shared memory is used by one block after the other: is this one of the same cluster? */
+static bool
+in_cluster(const Now *n, u32 lin)
+{
+	const Cluster *c = n->w->cta->cl;
+
+	for (u32 i = 0; c->n > 1 && i < c->n; i++)
+		if (c->cta[i]->lin == lin)
+			return true;
+	return false;
+}
+
+/* Do the scopes of the two include each other's thread? */
+static bool
+in_scope(const Now *n, const Slot *s)
+{
+	u32 far = s_block(s) == n->block                ? SCOPE_CTA
+	          : in_cluster(n, s_block(s) - 1) ? SCOPE_CLUSTER
+	                                          : SCOPE_GPU;
+
+	return n->in->scope >= far && n->w->cta->l->m->code[s_pc(s)].scope >= far;
+}
+
+static bool
+morally_strong(const Now *n, const Slot *s)
+{
+	return strong(n->kind) && strong(s_kind(s)) && in_scope(n, s);
+}
+
 static void
 slot_place(const Now *n, const Slot *s, sim_place *out)
 {
@@ -75,6 +104,17 @@ slot_place(const Now *n, const Slot *s, sim_place *out)
 	place_of(&other, s_thread(s), l->m->code[s_pc(s)].line, out);
 }
 
+/* Words on scopes, where these are why the two race. */
+static const char *
+narrow(const Now *n, const Slot *s)
+{
+	if (strong(n->kind) && strong(s_kind(s)))
+		return ": the scope of one does not include the other's thread";
+	if (s_block(s) != n->block && s_time(s) < n->w->know.gwide)
+		return ": a fence or strong access between them has too narrow a scope";
+	return "";
+}
+
 static void
 race(const Now *n, const Slot *s)
 {
@@ -84,11 +124,11 @@ race(const Now *n, const Slot *s)
 	slot_place(n, s, &other);
 	fault_add(n->w, n->lane, sh ? SIM_FAULT_RACE_SHARED : SIM_FAULT_RACE_GLOBAL, n->in->line,
 	          n->acc->space, n->acc->addr, n->bytes, &other,
-	          "%s of %s%.48s not ordered with the %s in line %u by block %u,%u,%u thread %u,%u,%u",
+	          "%s of %s%.48s not ordered with the %s in line %u by block %u,%u,%u thread %u,%u,%u%s",
 	          writes(n->kind) ? "write" : "read", sh ? "shared memory" : "global memory ",
 	          sh || !n->acc->al ? "" : n->acc->al->name, writes(s_kind(s)) ? "write" : "read",
 	          other.line, other.block[0], other.block[1], other.block[2], other.thread[0],
-	          other.thread[1], other.thread[2]);
+	          other.thread[1], other.thread[2], narrow(n, s));
 }
 
 static void
@@ -111,18 +151,6 @@ static bool
 same_value(const Now *n)
 {
 	return n->value && !memcmp(n->acc->p, n->value, n->bytes);
-}
-
-/* Shared memory is used by one block after the other: is this one of the same cluster? */
-static bool
-in_cluster(const Now *n, u32 lin)
-{
-	const Cluster *c = n->w->cta->cl;
-
-	for (u32 i = 0; c->n > 1 && i < c->n; i++)
-		if (c->cta[i]->lin == lin)
-			return true;
-	return false;
 }
 
 /* What is forgotten first when a word has no room left. */
@@ -151,6 +179,50 @@ read_now(const Now *n, const Slot *s, u32 m4)
 	       s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock;
 }
 
+/* The strong writes of a word, a bit for each slot, that the present access observes or knows to be observed.  Of
+ * those that a further write has overwritten all count: in doubt nothing is said. */
+static u32
+observed(const Now *n, const Slot *cell, u32 slots, u32 m4)
+{
+	bool reads = n->kind == A_SREAD || (n->kind == A_SWRITE && n->in->id != OP_st);
+	u32 saw = 0;
+
+	for (u32 i = 0; i < slots; i++) {
+		const Slot *s = &cell[i];
+		if (s_saw(s) && ((s_block(s) == n->block && s_thread(s) / WARP == n->w->id) || ordered(n, s)))
+			saw |= s_saw(s);
+		if (reads && s_kind(s) == A_SWRITE && s_mask(s) & m4 && morally_strong(n, s))
+			saw |= 1u << i;
+	}
+	return saw;
+}
+
+/* The slot is of something else from now on: nobody has observed that. */
+static void
+unsee(Slot *cell, u32 slots, u32 at)
+{
+	for (u32 i = 0; i < slots; i++)
+		cell[i].a &= ~(1ull << (SAW_SHIFT + at));
+}
+
+/* Writes that nobody who is left has observed are forgotten with the one who had: who knows of him would be
+ * accused. */
+static void
+replace(Slot *cell, u32 slots, u32 at, Slot by)
+{
+	u32 lost = s_saw(&cell[at]) & ~s_saw(&by) & ~(1u << at);
+
+	for (u32 i = 0; i < slots; i++)
+		lost &= i == at ? ~0u : ~s_saw(&cell[i]);
+	for (u32 i = 0; i < slots; i++)
+		if (lost >> i & 1) {
+			cell[i] = (Slot){ 0, 0 };
+			unsee(cell, slots, i);
+		}
+	cell[at] = by;
+	unsee(cell, slots, at);
+}
+
 /* An access to bytes of the present one: is anything wrong with the two?  True if s was a copy in flight. */
 static inline bool
 meet(const Now *n, const Slot *s, bool ord, bool *reported)
@@ -163,7 +235,7 @@ meet(const Now *n, const Slot *s, bool ord, bool *reported)
 		*reported = true;
 		return true;
 	}
-	if (!ord && (writes(k) || writes(n->kind)) && !(strong(k) && strong(n->kind)) &&
+	if (!ord && (writes(k) || writes(n->kind)) && !morally_strong(n, s) &&
 	    !(writes(k) && writes(n->kind) && same_value(n))) {
 		if (!*reported)
 			race(n, s);
@@ -189,21 +261,29 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
 {
 	u64 b = n->b | (u64)m4 << 3;
 	s32 spare = -1, victim = -1;
-	u32 lanes = 0;
+	u32 lanes = 0, saw = observed(n, cell, slots, m4);
+	u64 seen_now = (u64)saw << SAW_SHIFT;
 
 	for (u32 i = 0; i < slots; i++) {
 		Slot *s = &cell[i];
 		u32 k = s_kind(s);
 		bool ord;
-		if (s->a == n->a && s->b == b)
+		if ((s->a & ~SAW_BITS) == n->a && s->b == b) {
+			if (writes(n->kind))
+				unsee(cell, slots, i);
+			s->a |= seen_now & ~(1ull << (SAW_SHIFT + i));
 			return;
+		}
 		if (vacant(n, s, slots)) {
 			spare = spare < 0 ? (s32)i : spare;     /* the first: see seen() */
 			continue;
 		}
-		if (read_now(n, s, m4) && (s_thread(s) == n->thread || ++lanes == 2))
-			return;         /* two lanes of this warp have read it just now */
-		ord = ordered(n, s);
+		if (read_now(n, s, m4)) {
+			s->a |= seen_now;
+			if (s_thread(s) == n->thread || ++lanes == 2)
+				return;         /* two lanes of this warp have read it just now */
+		}
+		ord = saw >> i & 1 || ordered(n, s);
 		if (s_mask(s) & m4 && meet(n, s, ord, reported))
 			continue;
 		if (k == A_ASYNC || k == A_AREAD)
@@ -218,7 +298,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
 	if (spare < 0)
 		spare = victim;
 	if (spare >= 0)
-		cell[spare] = (Slot){ n->a, b };
+		replace(cell, slots, (u32)spare, (Slot){ n->a | seen_now, b });
 }
 
 static void
@@ -253,7 +333,7 @@ seen(const Now *n, Slot *s)
 	if (s[0].a >> 36 == s[1].a >> 36)
 		return false;
 	for (u32 i = 0; i < GLOBAL_SLOTS; i++)
-		if ((s[i].b & 0x7f) != (b & 0x7f) || (s[i].a ^ n->a) & 0xfffffffffull)
+		if ((s[i].b & 0x7f) != (b & 0x7f) || (u32)(s[i].a ^ n->a))
 			return false;
 	return true;
 }

@@ -3,9 +3,15 @@
 #define SIM_SLOT_H
 #include "lib/sim/judge/check.h"
 
-/* Slot.a: block + 1 : 28, time : 36.  Slot.b: pc 20, clock 27, thread 10, mask 4, kind 3. */
+/* Slot.a: block + 1 : 28, saw : 4, time : 32.  Slot.b: pc 20, clock 27, thread 10, mask 4, kind 3.
+ * saw: the slots of this word, a bit each, that hold strong writes which this access has observed, or which
+ * somebody had observed whom it knows of.  Such a write precedes all that follows this access: PTX ISA,
+ * "Causality order". */
+enum { SAW_SHIFT = 32 };
+#define SAW_BITS (15ull << SAW_SHIFT)
 static inline u32 s_block(const Slot *s) { return (u32)(s->a >> 36); }
-static inline u64 s_time(const Slot *s) { return s->a & 0xfffffffffull; }
+static inline u32 s_saw(const Slot *s) { return s->a >> SAW_SHIFT & 15; }
+static inline u64 s_time(const Slot *s) { return (u32)s->a; }
 static inline u32 s_kind(const Slot *s) { return s->b & 7; }
 static inline u32 s_mask(const Slot *s) { return s->b >> 3 & 15; }
 static inline u32 s_thread(const Slot *s) { return s->b >> 7 & 1023; }

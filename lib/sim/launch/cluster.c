@@ -121,6 +121,7 @@ check_reach(Cta *b)
 		const Warp *w = &b->warp[i];
 		known = w->know.gacq > known ? w->know.gacq : known;
 		known = w->acq.gacq > known ? w->acq.gacq : known;
+		known = w->far[SCOPE_CLUSTER].acq > known ? w->far[SCOPE_CLUSTER].acq : known;
 	}
 	if (known > r->time)
 		return;

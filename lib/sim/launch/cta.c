@@ -99,7 +99,8 @@ warp_start(Warp *w, Cta *b, u32 id)
 	memset(&w->rel, 0, sizeof w->rel);
 	memset(&w->acq, 0, sizeof w->acq);
 	memset(w->ncommit, 0, sizeof w->ncommit);
-	w->grel = 0;
+	memset(w->far, 0, sizeof w->far);
+	memset(w->grel, 0, sizeof w->grel);
 	w->carrived = w->cdone = 0;
 	w->copies = NULL;
 	w->ncopies = 0;

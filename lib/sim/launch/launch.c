@@ -174,7 +174,7 @@ check_shape(Launch *l, sim_result *r)
 		l->nthread = 256;
 	if (l->nthread > l->ncluster)
 		l->nthread = l->ncluster;
-	if (l->a.trace.hook)
+	if (l->a.trace.hook || l->a.seed)
 		l->nthread = 1;
 	return SIM_OK;
 }
@@ -300,6 +300,7 @@ sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch
 		l.checks = launch->checks != 0;
 		l.counts = launch->counts != 0;
 		l.max_steps = launch->max_steps ? launch->max_steps : 1ull << 36;
+		l.random = launch->seed;
 		l.max_fault = launch->max_faults ? launch->max_faults : 16;
 		code = execute(&l, r);
 	}

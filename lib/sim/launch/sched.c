@@ -214,7 +214,9 @@ run(Warp *w, u64 *steps, const bool traced, const u64 most)
 static int
 warp_run(Warp *w, u64 *steps)
 {
-	return w->cta->l->shown ? run(w, steps, true, WARP_SLICE) : run(w, steps, false, WARP_SLICE);
+	u64 most = turn(w->cta->l, WARP_SLICE);
+
+	return w->cta->l->shown ? run(w, steps, true, most) : run(w, steps, false, most);
 }
 
 int

@@ -3,6 +3,15 @@
 #define SIM_SCHED_H
 #include "lib/sim/state/machine.h"
 
+/* Instructions of a warp's turn: `most`; with a seed 0 to 15, so that all interleavings can happen. */
+static inline u64
+turn(Launch *l, u64 most)
+{
+	if (!l->a.seed)
+		return most;
+	l->random = l->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (1ull << (l->random >> 33) % 5) - 1;
+}
 /* workers.c: one worker of `k` for each of l->nthread */
 void run_workers(Launch *l, Worker *k);
 /* cluster.c */

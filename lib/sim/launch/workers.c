@@ -127,13 +127,14 @@ worker(void *arg)
 		}
 		if (!c)
 			break;
-		u64 effects = c->effects;
-		int r = cluster_run(c, k->l->max_steps < BLOCK_SLICE ? k->l->max_steps + 1 : BLOCK_SLICE);
+		u64 effects = c->effects, slice = k->l->a.seed ? 1 : BLOCK_SLICE;
+		int r = cluster_run(c, k->l->max_steps < slice ? k->l->max_steps + 1 : slice);
+		c->quiet = c->effects == effects ? c->quiet + k->steps : 0;
 		if (!within_budget(k))
 			r = r == R_NEXT ? r : R_STOP;
 		if (r != R_BLOCK || c->effects != effects) {
 			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
-		} else if (all_spin(k, c)) {
+		} else if (c->quiet >= BLOCK_SLICE && all_spin(k, c)) {
 			hang_tell(c);
 			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
 			r = R_STOP;

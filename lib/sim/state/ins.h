@@ -40,6 +40,9 @@ enum { /* Ins.flags */
 	F_GUESS = 1 << 19       /* a weak load whose value compare-and-swap will judge */
 };
 
+/* Whose threads a strong access or a fence reaches: PTX ISA, "Scope".  There is one GPU: .gpu and .sys are alike. */
+enum { SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS, NSCOPES = SCOPE_SYS };
+
 /* Instruction rows of isa.def. */
 typedef enum OpId {
 #define I(id, mnemonic, cls, dec, exec, pat, mods) OP_##id,
@@ -118,6 +121,7 @@ struct Ins {
 	u8 type, type2;         /* the first two types of the opcode, or the first twice */
 	u8 cls;
 	u8 space;               /* sim_space, NONE: generic */
+	u8 scope;               /* SCOPE_; SCOPE_SYS where none can be given */
 	u16 id;
 	s32 guard;              /* predicate number, or -1 */
 	bool guard_neg;

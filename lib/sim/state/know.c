@@ -11,6 +11,23 @@ know_join(Know *to, const Know *from)
 		t[i] = t[i] < f[i] ? f[i] : t[i];
 }
 
+static void
+later(u32 *t, u32 u)
+{
+	*t = *t < u ? u : *t;
+}
+
+void
+know_far(Know *to, const Far *from, u32 scope)
+{
+	if (scope == SCOPE_CTA) {
+		later(&to->gwide, from->acq);
+		return;
+	}
+	later(&to->gacq, from->acq);
+	later(&to->gown, from->own);
+}
+
 void
 know_release(Warp *w, Know *to)
 {

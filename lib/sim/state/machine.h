@@ -79,7 +79,10 @@ struct Warp {
 	u32 pair[WARP][WARP];           /* what lane j did up to this clock is ordered before lane i */
 	Know know;                      /* happens-before */
 	Know rel, acq;                  /* at the last fence; to take at the next */
-	u32 grel;                       /* launch time of the last fence */
+	/* The same between blocks, by the narrowest scope that is on the way; of SCOPE_CTA, at which nothing
+	 * reaches another block, is kept what would have. */
+	Far far[NSCOPES];               /* to take at the next fence of that scope */
+	u32 grel[NSCOPES];              /* launch time of the last fence of that scope */
 	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose
 	                                 * phase is not, is complete */
 	struct WgWarp *wg;              /* NULL unless the module has wgmma */
@@ -183,7 +186,13 @@ typedef struct Out {            /* what one thread printed in one call */
 	char text[];
 } Out;
 
-typedef struct GSync { u64 addr; u32 time; u32 block; } GSync;  /* block + 1 that releases; ~0: several */
+typedef struct GSync {          /* what was released to an address, by the narrowest scope on the way */
+	u64 addr;
+	struct Released {
+		u32 time;
+		u32 block, cluster;     /* + 1: that released; ~0: several */
+	} at[NSCOPES];
+} GSync;
 
 typedef struct Sync { pthread_mutex_t faults, sync; } Sync;
 
@@ -210,6 +219,7 @@ struct Launch {
 	int stop;                       /* 0 or a SIM_E_ code */
 	char *why;
 	u64 steps, max_steps;
+	u64 random;                     /* for turns; used if the launch has a seed */
 	FaultRec *faults;
 	u32 nfault, max_fault;
 	char *hang;                     /* the first report of a hang */

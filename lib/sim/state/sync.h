@@ -10,6 +10,7 @@
  *	                    p = 0 shared, 1 global memory
  *	gacq                what other blocks did before this launch time is ordered before us
  *	gown                the same for the own block, handed over by way of another block
+ *	gwide               as gacq, had every scope on the way been wide enough: for words, not for verdicts
  *
  * Shared addresses.  An address of shared::cta is an offset; of shared::cluster the same offset
  * with rank + 1 above RANK_SHIFT, or 0 there for the own block.
@@ -31,9 +32,13 @@ typedef struct Know {
 	u32 pf[2][MAX_WARPS];
 	u32 gacq;
 	u32 gown;
+	u32 gwide;
 } Know;
+/* What reaches a warp from other blocks, in launch time: as Know.gacq and Know.gown. */
+typedef struct Far { u32 acq, own; } Far;
 /* know.c */
 void know_join(Know *to, const Know *from);
+void know_far(Know *to, const Far *from, u32 scope); /* what reaches us at that scope: see Warp.far */
 void know_release(Warp *w, Know *to); /* all that w did and knows; starts a new clock */
 u32 time_tick(Launch *l); /* a new moment of launch time */
 
@@ -81,6 +86,7 @@ typedef struct Cluster {
 	Flight *flights; /* newest first */
 	u64 round;
 	u64 effects; /* grows with each thing another warp could notice, ... */
+	u64 quiet; /* instructions of its turns since the last effect */
 	u64 reads; /* ... and with each that other clusters may have changed */
 	u64 clocks;                     /* reads of clocks */
 	u64 epoch;                      /* of the launch, + 1, when last proven to spin */

@@ -139,7 +139,7 @@ KERNEL atomics(const int *in, int *i32, unsigned *u32, unsigned long long *u64, 
 	atomicAdd(f32, (float)(v & 255));
 	atomicAdd(f64, (double)v);
 	atomicAdd_system(u32 + 8, 1u);
-	atomicSub_block(u32 + 9, 2u);
+	atomicSub_block(u32 + 9 + blockIdx.x, 2u);
 	atomicInc(wrap, 10);
 	atomicDec(wrap + 1, 6);
 	__syncthreads();

@@ -181,7 +181,8 @@ atomics(Run *r)
 		most = v[i] > most ? v[i] : most;
 	}
 	same(r, 2, 8, BLOCKS * THREADS + r->a[2].in.u[8]);
-	same(r, 2, 9, (int64_t)r->a[2].in.u[9] - 2 * BLOCKS * THREADS);
+	for (unsigned k = 9; k < 9 + BLOCKS; k++)
+		same(r, 2, k, (int64_t)r->a[2].in.u[k] - 2 * THREADS);
 	same(r, 4, 0, least << 20);
 	same(r, 4, 1, most << 20);
 	near(r, 5, 0, f, 0);            /* below 2^24: exact in any order */
@@ -341,7 +342,7 @@ static const Case cases[] = {
 	K1(warp_aggregated, 75, 4, 64, "<i250:-50,50 +i1:0 +i250:-1 =i250"),
 	K1(named_barriers, 75, 1, 128, "<i576 >i64 =i9"),
 	K1(block_votes, 75, 1, 128, "<i128:0,999 >i128"),
-	K1(atomics, 75, 3, 64, "<i192:-100000,100000 +i16:0 +u10:1000 +q8:100 +l2:0 +f1:0 +d1:0 +u2:0"),
+	K1(atomics, 75, 3, 64, "<i192:-100000,100000 +i16:0 +u12:1000 +q8:100 +l2:0 +f1:0 +d1:0 +u2:0"),
 	K1(cas_loops, 75, 3, 64, "<f192:0,1 +f1:0 +q1:1"),
 	K1(locks, 75, 4, 64, "+i1:0"),
 	K1(ring, 75, 12, 32, ">i12"),

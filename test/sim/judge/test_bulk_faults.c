@@ -72,6 +72,21 @@ static const Case cases[] = {
 	{ "tensor store from a shared address that is no multiple of 128", SIM_FAULT_ALIGN,
 	  K(BULK_FILL("0", "0", "2048") FENCE ONE TSTORE("sm+64") " //here\n" COMMIT),
 	  K(BULK_FILL("0", "0", "2048") FENCE ONE TSTORE("sm+128") "\n" COMMIT), 64, 1, 0 },
+	/* by all lanes: the same bytes to one place, or others */
+	{ "lanes store different bytes to one place", SIM_FAULT_ASYNC_WRITE,
+	  K(FILL FENCE "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 16, %%r9;\n"
+	    STORE("%%d1", "%%r9", 64) " //here\n" COMMIT),
+	  K(FILL FENCE "mov.u32 %%r9, sm;\n" STORE("%%d1", "%%r9", 64) "\n" COMMIT), 32, 1, 0 },
+	{ "lanes store tiles to one place", SIM_FAULT_ASYNC_WRITE,
+	  K(BULK_FILL("0", "0", "4096") FENCE "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 128, %%r9;\n"
+	    "setp.gt.u32 %%p1, %%r1, 3;\n@%%p1 ret;\n" TSTORE("%%r9") " //here\n" COMMIT),
+	  K(BULK_FILL("0", "0", "4096") FENCE "mov.u32 %%r9, sm;\n"
+	    "setp.gt.u32 %%p1, %%r1, 3;\n@%%p1 ret;\n" TSTORE("%%r9") "\n" COMMIT), 32, 1, 0 },
+	{ "lanes load different bytes to one place", SIM_FAULT_ASYNC_WRITE,
+	  K(BULK_INIT "@!%%p1 mbarrier.arrive.expect_tx.shared.b64 _, [mb], 2048;\nbar.sync 0;\n"
+	    "mad.wide.u32 %%d9, %%r1, 16, %%d2;\n" LOAD("sm", "%%d9", 64) " //here\n" WAIT USE),
+	  K(BULK_INIT "@!%%p1 mbarrier.arrive.expect_tx.shared.b64 _, [mb], 2048;\nbar.sync 0;\n"
+	    LOAD("sm", "%%d2", 64) "\n" WAIT USE), 32, 1, 0 },
 	/* bounds */
 	{ "load over the end of a buffer", SIM_FAULT_BOUNDS,
 	  K(BULK_INIT "@%%p1 bra W;\n" EXPECT(64) LOAD("sm", "%%d2+131040", 64) " //here\nW:\n" WAIT),

@@ -50,7 +50,11 @@ random_step(void)
 
 /* ---- what has to be said ---------------------------------------------------------------------- */
 
-typedef struct Seen { int reader[2], writer[2], atomic[2]; } Seen;      /* up to two threads each, + 1 */
+typedef struct Seen {
+	int reader[2], writer[2], atomic[2];    /* up to two threads each, + 1 */
+	unsigned observers;     /* warps with an atomic between these barriers: what they do may follow those of
+	                         * others, which they may have observed */
+} Seen;
 
 static void
 note(int *two, int t)
@@ -79,11 +83,29 @@ conflict(const Seen *s, Kind k, int t)
 
 	for (int warp = 0; warp < 2; warp++) {
 		bool read = k != LOAD && other(s->reader, t, warp);
-		bool strong = k != ATOM && other(s->atomic, t, warp);
+		bool strong = k != ATOM && other(s->atomic, t, warp) &&
+		              !(warp && s->observers >> (t - 1) / 32 & 1);
 		if (other(s->writer, t, warp) || read || strong)
 			r |= 1u << warp;
 	}
 	return r;
+}
+
+static bool
+takes_part(const Step *s, int t)
+{
+	return s->warps >> t / 32 & 1 && (uint32_t)t % 32 < s->lanes;
+}
+
+/* Between two barriers: nothing is known but who will observe. */
+static void
+start(Seen *seen, const Step *step, int n)
+{
+	memset(seen, 0, BYTES * sizeof *seen);
+	for (int i = 0; i < n && step[i].kind != BARRIER; i++)
+		for (int t = 0; t < THREADS; t++)
+			for (uint32_t b = 0; step[i].kind == ATOM && takes_part(&step[i], t) && b < 4; b++)
+				seen[place(&step[i], (uint32_t)t) + b].observers |= 1u << t / 32;
 }
 
 static unsigned
@@ -92,15 +114,15 @@ expected(const Step *step, int n)
 	Seen seen[BYTES];
 	unsigned r = 0;
 
-	memset(seen, 0, sizeof seen);
+	start(seen, step, n);
 	for (int i = 0; i < n; i++) {
 		const Step *s = &step[i];
 		if (s->kind == BARRIER) {
-			memset(seen, 0, sizeof seen);
+			start(seen, step + i + 1, n - i - 1);
 			continue;
 		}
 		for (int t = 0; t < THREADS; t++) {
-			if (!(s->warps >> t / 32 & 1) || (uint32_t)t % 32 >= s->lanes)
+			if (!takes_part(s, t))
 				continue;
 			for (uint32_t b = 0; b < s->bytes; b++) {
 				Seen *x = &seen[place(s, (uint32_t)t) + b];
