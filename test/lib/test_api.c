@@ -370,7 +370,7 @@ TEST(launches)
 	ck_assert_int_eq(hexc_tensor(m, 0, 3, arg, dim, stride), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "A is NULL; for these sizes it has 800 bytes");
+	ck_assert_str_eq(why, "A is NULL, and has elements: 800 bytes for these sizes");
 	arg[3].i = -1;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "the size N is -1; sizes are not negative");
@@ -429,7 +429,8 @@ TEST(packed_arguments)
 	arg[hexc_param_find(m, 0, "M")].i = 16;
 	arg[hexc_param_find(m, 0, "N")].i = dim[0];
 	arg[hexc_param_find(m, 0, "K")].i = dim[1];
-	ck_assert_int_eq(hexc_pack_bytes(hexc_module_pack(m, 0, (size_t)w), 2, dim, &need, why, sizeof why), 0);
+	ck_assert_int_eq(
+		hexc_pack_bytes(hexc_module_pack(m, 0, (size_t)w), 2, dim, &need, why, sizeof why), 0);
 	ck_assert_uint_gt(need, 8 * 64 / 2);
 	arg[w].bytes = need;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
@@ -586,8 +587,8 @@ TEST(launch_parameters)
 {
 	static const char src[] = "kernel k(A: f32[N], C: out f32[N], x: bf16, y: i8, z: f64, b: bool) {\n"
 				  "    grid(ceil(N, 128));\n"
-				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) + f32(y) + f32(z) + "
-				  "where(b, 1.0, 0.0);\n"
+				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) + f32(y) +\n"
+				  "        f32(z) + where(b, 1.0, 0.0);\n"
 				  "}\n";
 	hexc_module *m = lib_must(src, NULL);
 	static float a[4];
