@@ -19,12 +19,23 @@ read_dims(const Cli *c, CliOpt opt, const char *name, bool needed, uint32_t most
 	                           name, s);
 }
 
+/* `name` wants `what` from 0 to `most`; 0 if the option is not given. */
+static int
+read_number(const Cli *c, CliOpt opt, const char *name, const char *what, int64_t most, int64_t *out)
+{
+	const char *s = cli_get(c, opt);
+
+	*out = 0;
+	if (!s || (cli_int(s, out) && *out >= 0 && *out <= most))
+		return 0;
+	return cli_error(EXIT_USAGE, "%s wants %s from 0 to %lld, not '%s'", name, what, (long long)most, s);
+}
+
 static int
 read_launch(SimJob *j)
 {
 	static const sim_launch none = SIM_LAUNCH_INIT;
-	const char *smem = cli_get(j->c, CLI_smem);
-	int64_t bytes = 0;
+	int64_t bytes, seed, faults;
 	int status;
 
 	j->launch = none;
@@ -33,11 +44,13 @@ read_launch(SimJob *j)
 		return cli_error(EXIT_USAGE, "--entry NAME is needed: which kernel?");
 	if ((status = read_dims(j->c, CLI_grid, "--grid", true, INT32_MAX, j->launch.grid)) ||
 	    (status = read_dims(j->c, CLI_block, "--block", true, 1024, j->launch.block)) ||
-	    (status = read_dims(j->c, CLI_cluster, "--cluster", false, 16, j->launch.cluster)))
+	    (status = read_dims(j->c, CLI_cluster, "--cluster", false, 16, j->launch.cluster)) ||
+	    (status = read_number(j->c, CLI_smem, "--smem", "a number of bytes", 1 << 20, &bytes)) ||
+	    (status = read_number(j->c, CLI_seed, "--seed", "a number", INT64_MAX, &seed)) ||
+	    (status = read_number(j->c, CLI_max_faults, "--max-faults", "a number", 1 << 20, &faults)))
 		return status;
-	if (smem && (!cli_int(smem, &bytes) || bytes < 0 || bytes > (1 << 20)))
-		return cli_error(EXIT_USAGE, "--smem wants a number of bytes up to %d, not '%s'",
-		                 1 << 20, smem);
+	j->launch.seed = (uint64_t)seed;
+	j->launch.max_faults = (uint32_t)faults;
 	j->launch.smem = (uint32_t)bytes;
 	return 0;
 }

@@ -109,6 +109,8 @@ t 2 "the kernel has no tensor 'N'" run "$add" --exec tile --arg A=@"$dir/a.npy" 
 t 2 '--entry NAME is needed' sim x.ptx --grid 1 --block 1
 t 2 "--grid wants X[,Y[,Z]] of numbers from 1, not '0'" sim x.ptx --entry k --grid 0 --block 1
 t 2 "not '1,2,3,4'" sim x.ptx --entry k --grid 1 --block 1,2,3,4
+t 2 '--seed wants a number from 0' sim x.ptx --entry k --grid 1 --block 1 --seed -1
+t 2 '--max-faults wants a number from 0' sim x.ptx --entry k --grid 1 --block 1 --max-faults x
 t 2 '--smem wants a number of bytes' sim x.ptx --entry k --grid 1 --block 1 --smem -1
 
 # files
