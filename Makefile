@@ -4,7 +4,7 @@
 #                   (check-sim: test/sim/)
 # make check-gpu    the rest
 # make static       build-static/hexc: needs no LLVM on the machine it runs on
-# make install      PREFIX=/usr/local DESTDIR=
+# make install      PREFIX=/usr/local DESTDIR=; make uninstall takes away what it brought
 # make SAN=1 ...    the same targets with ASan and UBSan, in build-san/
 # make fmt          report what clang-format would change; scripts/fmt changes it
 #
@@ -38,7 +38,9 @@ SANF := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=un
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wcast-qual -Wwrite-strings \
 	-Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wswitch $(if $(WERROR),-Werror)
+# Debug information names files from here, so that two folders build the same bytes.
 HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pthread -MMD -MP -I. \
+	-ffile-prefix-map='$(CURDIR)'=. \
 	$(WARN) $(CFLAGS) $(SANF)
 LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
 LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes))
@@ -83,10 +85,10 @@ endef
 $(LIBA): $(LIB_OBJ) $B/sources
 	$(archive)
 
-$(LIBSO): $(LIB_OBJ) $B/llvm
+$(LIBSO): $(LIB_OBJ) $B/llvm lib/libhexc.map
 	$(call say,link  $@)
 	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libhexc.so.$(MAJOR) $(if $(SAN),,-Wl$(comma)--no-undefined) \
-		-Wl,--exclude-libs,ALL $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@.tmp
+		-Wl,--exclude-libs,ALL -Wl,--version-script=lib/libhexc.map $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
@@ -218,21 +220,26 @@ $B/install/libhexc.a: $(LIBA)
 
 OBJCOPY ?= objcopy
 install: all $B/install/libhexc.a
-	install -d $D/bin $D/include $D/share/man/man1 $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 755 $B/hexc $D/bin/hexc
-	install -m 644 lib/hexc.h $D/include/hexc.h
-	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > $D/include/hexc_$$h.h || exit 1; done
-	install -m 644 hexc/cli/hexc.1 $D/share/man/man1/hexc.1
-	install -m 644 $B/install/libhexc.a $(DESTDIR)$(LIBDIR)/libhexc.a
-	install -m 755 $(LIBSO) $(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)
-	ln -sf libhexc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libhexc.so.$(MAJOR)
-	ln -sf libhexc.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libhexc.so
+	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$(DESTDIR)$(LIBDIR)/pkgconfig"
+	install -m 755 $B/hexc "$D/bin/hexc"
+	install -m 644 lib/hexc.h "$D/include/hexc.h"
+	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
+	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
+	install -m 644 $B/install/libhexc.a "$(DESTDIR)$(LIBDIR)/libhexc.a"
+	install -m 755 $(LIBSO) "$(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)"
+	ln -sf libhexc.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/libhexc.so.$(MAJOR)"
+	ln -sf libhexc.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/libhexc.so"
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)%=$${prefix}%)' 'includedir=$${prefix}/include' '' \
-		'Name: hexc' 'Description: tile programs to PTX' 'Version: $(VERSION)' \
+		'Name: hexc' 'Description: tile programs to PTX' 'Version: $(VERSION)' 'Requires.private: libcjson' \
 		'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lhexc' \
-		'Libs.private: $(strip $(LLVM_LIBS)) -lcjson -lm -ldl -pthread' \
-		> $(DESTDIR)$(LIBDIR)/pkgconfig/hexc.pc
+		'Libs.private: $(strip $(LLVM_LIBS)) -lm -ldl -pthread' \
+		> "$(DESTDIR)$(LIBDIR)/pkgconfig/hexc.pc"
 	@echo 'installed $(VERSION) under $D'
+
+# The files that install makes; folders stay, since others may use them.
+uninstall:
+	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h share/man/man1/hexc.1
+	cd "$(DESTDIR)$(LIBDIR)" && rm -f libhexc.a libhexc.so libhexc.so.$(MAJOR) libhexc.so.$(VERSION) pkgconfig/hexc.pc
 
 fmt:
 	@scripts/fmt --check
@@ -241,6 +248,6 @@ clean:
 	rm -rf build build-san $S $B
 
 FORCE:
-.PHONY: all demo check check-built check-unit check-scripts check-gpu static install fmt clean FORCE
+.PHONY: all demo check check-built check-unit check-scripts check-gpu static install uninstall fmt clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

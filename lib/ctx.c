@@ -76,6 +76,7 @@ hexc_configure(hexc_ctx *c, const hexc_opts *opts)
 int
 hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 {
+	hexc_diag_info info = HEXC_DIAG_INFO_INIT;
 	const DiagMsg *m;
 
 	if (!c || !out)
@@ -89,13 +90,13 @@ hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 			return 0;
 		m = &c->diag.msg[c->order ? c->order[i] : (int)i];
 	}
-	out->severity = m->severity;
-	out->file = c->file ? c->file : "<source>";
-	out->line = m->src.line;
-	out->col = m->src.col;
-	out->len = m->src.len ? m->src.len : 1;
-	out->text = m->text;
-	return 1;
+	info.severity = m->severity;
+	info.file = c->file ? c->file : "<source>";
+	info.line = m->src.line;
+	info.col = m->src.col;
+	info.len = m->src.len ? m->src.len : 1;
+	info.text = m->text;
+	return hand_out(out, out->size, &info, sizeof info);
 }
 
 int
@@ -110,14 +111,20 @@ hexc_build_info(void)
 #define STR2(x) #x
 #define STR(x) STR2(x)
 #define VERSION STR(HEXC_VERSION_MAJOR) "." STR(HEXC_VERSION_MINOR) "." STR(HEXC_VERSION_PATCH)
-	/* one text for each LLVM that can be linked, so that it is static without a buffer to fill */
-	static const char *const info[] = {
-		"hexc " VERSION ", LLVM 19",
-		"hexc " VERSION ", LLVM 20",
-		"hexc " VERSION ", LLVM 21",
-		"hexc " VERSION ", LLVM 22",
+	/* one text for each pair of LLVMs, so that it is static without a buffer to fill */
+#define SAME(built) "hexc " VERSION ", LLVM " #built
+#define OTHER(built, running) "hexc " VERSION ", built with LLVM " #built ", runs with " running
+	static const char *const info[4][5] = {
+		{ SAME(19), OTHER(19, "LLVM 20"), OTHER(19, "LLVM 21"), OTHER(19, "LLVM 22"),
+		  OTHER(19, "another one") },
+		{ OTHER(20, "LLVM 19"), SAME(20), OTHER(20, "LLVM 21"), OTHER(20, "LLVM 22"),
+		  OTHER(20, "another one") },
+		{ OTHER(21, "LLVM 19"), OTHER(21, "LLVM 20"), SAME(21), OTHER(21, "LLVM 22"),
+		  OTHER(21, "another one") },
+		{ OTHER(22, "LLVM 19"), OTHER(22, "LLVM 20"), OTHER(22, "LLVM 21"), SAME(22),
+		  OTHER(22, "another one") },
 	};
-	int major = ptxgen_llvm_major();
+	int built = ptxgen_llvm_major(), running = ptxgen_llvm_running();
 
-	return major >= 19 && major <= 22 ? info[major - 19] : "hexc " VERSION;
+	return info[built - 19][running >= 19 && running <= 22 ? running - 19 : 4];
 }

@@ -46,36 +46,69 @@ hexc_value_type(int64_t value)
 	return hexc_dtype_at(value_type(value));
 }
 
+/* D_COUNT: none of ours, or no buffer. */
 static DType
-id(const hexc_dtype *t)
+id(const hexc_dtype *t, const void *buf)
 {
-	return (DType)(t - dtypes);
+	return buf && t >= dtypes && t < dtypes + D_COUNT ? (DType)(t - dtypes) : D_COUNT;
 }
 
 double
 hexc_get(const hexc_dtype *t, const void *buf, uint64_t i)
 {
-	return num_get(id(t), buf, (int64_t)i);
+	DType d = id(t, buf);
+	Arithmetic host;
+	double x;
+
+	if (d == D_COUNT)
+		return 0;
+	arithmetic_enter(&host);
+	x = num_get(d, buf, (int64_t)i);
+	arithmetic_leave(&host);
+	return x;
 }
 
 int64_t
 hexc_get_int(const hexc_dtype *t, const void *buf, uint64_t i)
 {
-	return t->kind == 'f' ? num_from_float(D_i64, num_get(id(t), buf, (int64_t)i))
-	                      : num_get_i(id(t), buf, (int64_t)i);
+	DType d = id(t, buf);
+	Arithmetic host;
+	int64_t x;
+
+	if (d == D_COUNT)
+		return 0;
+	arithmetic_enter(&host);
+	x = dtype_is_float(d) ? num_from_float(D_i64, num_get(d, buf, (int64_t)i))
+	                      : num_get_i(d, buf, (int64_t)i);
+	arithmetic_leave(&host);
+	return x;
 }
 
 void
 hexc_put(const hexc_dtype *t, void *buf, uint64_t i, double x)
 {
-	num_put(id(t), buf, (int64_t)i, x);
+	DType d = id(t, buf);
+	Arithmetic host;
+
+	if (d == D_COUNT)
+		return;
+	arithmetic_enter(&host);
+	num_put(d, buf, (int64_t)i, x);
+	arithmetic_leave(&host);
 }
 
 void
 hexc_put_int(const hexc_dtype *t, void *buf, uint64_t i, int64_t x)
 {
-	if (t->kind == 'f')
-		num_put_f(id(t), buf, (int64_t)i, num_from_int(id(t), D_i64, x));
+	DType d = id(t, buf);
+	Arithmetic host;
+
+	if (d == D_COUNT)
+		return;
+	arithmetic_enter(&host);
+	if (dtype_is_float(d))
+		num_put_f(d, buf, (int64_t)i, num_from_int(d, D_i64, x));
 	else
-		num_put_i(id(t), buf, (int64_t)i, x);
+		num_put_i(d, buf, (int64_t)i, x);
+	arithmetic_leave(&host);
 }

@@ -1,7 +1,7 @@
 /* hexc.h - compile hexc tile programs to PTX, from C or C++.
  *
  * Everything declared here is the whole API; everything else is private.
- * hexc never prints, exits, reads the environment or keeps state of its own outside
+ * hexc never prints, exits, reads the environment variables or keeps state of its own outside
  * the objects below: one hexc_ctx is used by one thread at a time, different ones run
  * in parallel.  (LLVM, which hexc uses, keeps a registry of targets for the process.)
  *
@@ -12,9 +12,22 @@
  * threads may read one.
  *
  * Units: sizes and strides in elements, memory in bytes, times in milliseconds.
- * Structs whose first member is `size` may grow: set it to sizeof, or use the _INIT.
+ * Structs whose first member is `size` may grow at their end: set it to sizeof, or use the _INIT.  The library
+ * fills no more than that, says there how much it filled, and takes what is missing from what it reads as 0.
+ * The others do not grow, but for those that the library alone makes and hands out by a pointer to const.
  * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is.
- * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero. */
+ * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero.
+ *
+ * Callbacks (text, cancel, realloc, print) are called on the thread that called hexc, which meanwhile has the
+ * locale "C" for numbers, rounds to nearest and traps nothing; they leave all that as they found it.  They
+ * return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
+ * they may.  realloc is called for a module on whatever thread frees it.
+ *
+ * Threads: functions that take a number of them start their own, for as long as they run, which block all
+ * signals that can be.  0 means one for each processor that the calling thread may use, by its affinity and by
+ * the limits of its control groups (version 2).
+ * Stack: 1 MiB is enough for every function here.
+ * fork: the child may go on with everything but a hexc_gpu if no other thread was in hexc at that time. */
 #ifndef HEXC_H
 #define HEXC_H
 #include <stddef.h>
@@ -42,6 +55,7 @@ typedef struct hexc_module hexc_module; /* the result of one compilation; never 
 
 #define HEXC_MAX_RANK 8                 /* dimensions of a tensor */
 #define HEXC_MAX_KERNELS 4096           /* kernels of a module */
+#define HEXC_MAX_PARAMS 64              /* launch parameters of a kernel */
 
 /* Results.  0 is success, negatives are failures; values never change. */
 #define HEXC_ERRORS(X) \
@@ -57,10 +71,9 @@ typedef struct hexc_module hexc_module; /* the result of one compilation; never 
 	X(E_FILE,      -9, "a file cannot be read, or is not what its format demands") \
 	X(E_DEVICE,   -10, "there is no GPU, or its driver failed") \
 	X(E_FAULT,    -11, "a kernel did something wrong on the GPU")
+#define HEXC_RESULT_(name, value, text) HEXC_##name = value,
 enum {
-#define X(name, value, text) HEXC_##name = value,
-	HEXC_ERRORS(X)
-#undef X
+	HEXC_ERRORS(HEXC_RESULT_)
 	HEXC_FORCE_INT = 0x7fffffff
 };
 
@@ -68,7 +81,7 @@ enum {
 
 /* The value of a `const` or `tune` of the program.  Names that no kernel declares, and
  * values that a `tune` does not list, are errors of the program (E_SOURCE). */
-typedef struct hexc_define {
+typedef struct hexc_define { /* does not grow */
 	const char *name;
 	int64_t value;          /* a number; for an element type hexc_type_value("u4") */
 } hexc_define;
@@ -127,15 +140,17 @@ HEXC_API int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, co
 HEXC_API void hexc_module_free(hexc_module *m);
 
 typedef struct hexc_diag_info {
+	size_t size;            /* bytes of this struct that hexc_diag filled */
 	int severity;           /* 0 note (belongs to the message before), 1 warning, 2 error */
 	uint32_t line, col;     /* 1-based; col counts bytes; line 0: no place */
 	uint32_t len;           /* bytes underlined, >= 1 */
 	const char *file;       /* as passed to hexc_compile */
 	const char *text;       /* one sentence, no newline */
 } hexc_diag_info;
+#define HEXC_DIAG_INFO_INIT { sizeof(hexc_diag_info), 0, 0, 0, 0, NULL, NULL }
 
-/* The i-th message of the last hexc_compile on ctx, in source order.  Fills *out and
- * returns 1, or 0 when i is past the end.  Strings live until the next hexc_compile or
+/* The i-th message of the last hexc_compile on ctx, in source order.  Fills at most the bytes that out->size
+ * says, returns 1, or 0 when i is past the end.  Strings live until the next hexc_compile or
  * hexc_close on ctx. */
 HEXC_API int hexc_diag(const hexc_ctx *ctx, size_t i, hexc_diag_info *out);
 
@@ -172,10 +187,9 @@ typedef struct hexc_kernel_info {
 	X(POINTER, pointer, "device address of a tensor, 8 bytes") \
 	X(SIZE,    size,    "run-time size, 8 bytes, signed") \
 	X(SCALAR,  scalar,  "a number of the dtype; of less than 8 bits its code, in a byte")
+#define HEXC_KIND_(id, name, text) HEXC_##id,
 typedef enum hexc_kind {
-#define X(id, name, text) HEXC_##id,
-	HEXC_KINDS(X)
-#undef X
+	HEXC_KINDS(HEXC_KIND_)
 	HEXC_NKINDS
 } hexc_kind;
 
@@ -201,10 +215,32 @@ typedef struct hexc_param_info {
  * bytes that out->size says, returns 1, or 0 past the end.  Strings live as long as m. */
 HEXC_API int hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out);
 HEXC_API int hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out);
+/* The number of the kernel, parameter or constant of this name; -1: there is none. */
+HEXC_API int hexc_kernel_find(const hexc_module *m, const char *name);
+HEXC_API int hexc_param_find(const hexc_module *m, size_t k, const char *name);
+HEXC_API int hexc_const_find(const hexc_module *m, size_t k, const char *name);
 /* The i-th condition on the arguments, as text ("K % 128 == 0"); NULL past the end. */
 HEXC_API const char *hexc_assume(const hexc_module *m, size_t k, size_t i);
 /* The i-th constant or tunable and the value it has here; 0 past the end. */
 HEXC_API int hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out);
+
+/* For tuners, which compile up to "parse" first: that takes no time.  Values, as in hexc_define, and the default
+ * may depend on constants and tunables before; they are as those are here. */
+typedef struct hexc_tunable_info {
+	size_t size;            /* bytes of this struct that hexc_tunable filled */
+	const char *name;
+	int64_t value;          /* in this module */
+	int64_t preset;         /* where no hexc_define says otherwise */
+	const int64_t *choice;  /* the values that it may have, as the program lists them: nchoice of them */
+	size_t nchoice;
+} hexc_tunable_info;
+#define HEXC_TUNABLE_INFO_INIT { sizeof(hexc_tunable_info), NULL, 0, 0, NULL, 0 }
+
+/* The i-th tunable of kernel k; 0 past the end. */
+HEXC_API int hexc_tunable(const hexc_module *m, size_t k, size_t i, hexc_tunable_info *out);
+/* The i-th condition on constants and tunables, as text ("G % BK == 0"): values that do not satisfy it do not
+ * compile (E_SOURCE).  NULL past the end. */
+HEXC_API const char *hexc_condition(const hexc_module *m, size_t k, size_t i);
 
 typedef struct hexc_candidate_info {
 	size_t size;            /* bytes of this struct that hexc_candidate filled */
@@ -227,26 +263,63 @@ HEXC_API const char *hexc_drawing(const hexc_module *m, size_t k, size_t i, cons
 
 /* ---- launching -------------------------------------------------------------------- */
 
+/* A host with a CUDA context of its own launches kernel k of m as follows; hexc_gpu.h does the same for those
+ * that have none.  Once for each module and kernel:
+ *
+ *	cuModuleLoadDataEx(&module, hexc_ptx(m, NULL), 0, NULL, NULL);
+ *	hexc_kernel(m, k, &info);
+ *	cuModuleGetFunction(&function, module, info.name);
+ *	cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, info.smem);
+ *
+ * (without the last one a launch with more than 48 KB of shared memory fails).  For each launch:
+ *
+ *	uint64_t value[HEXC_MAX_PARAMS];
+ *	void *params[HEXC_MAX_PARAMS];
+ *	uint32_t grid[3];
+ *
+ *	if (hexc_check_args(m, k, arg, why, sizeof why) || hexc_grid(m, k, arg, grid) ||
+ *	    hexc_launch_params(m, k, arg, value, params))
+ *		...
+ *	if (grid[0] && grid[1] && grid[2])
+ *		cuLaunchKernel(function, grid[0], grid[1], grid[2], info.block[0], info.block[1], info.block[2],
+ *		               info.smem, stream, params, NULL);
+ *
+ * The PTX is for one arch: the context's device must run it (an arch with a letter runs on its own capability
+ * only).  Tensors are in device memory, hexc_module_pack says of which in another form than the natural one;
+ * nothing needs to be cleared before.  Outputs are complete when the stream is. */
+
 /* One launch argument; an array of nparam of them, in launch order.  What a parameter's kind
- * does not need is ignored. */
+ * does not need is ignored, but `reserved` is 0 in all (E_INVALID): this struct grows into it, and not in
+ * size, since it stands in arrays. */
 typedef struct hexc_arg {
 	void *ptr;              /* POINTER: the tensor.  hexc_run_tile reads and writes it; else
-	                         * only its alignment is looked at */
+	                         * only the address is looked at */
 	double *bound;          /* hexc_run_tile, written tensors: NULL, or one double for each
 	                         * element of the tensor's memory; see there */
 	uint64_t bytes;         /* POINTER: bytes at ptr; 0: unknown (not for hexc_run_tile) */
 	int64_t i;              /* SIZE, and SCALAR of an integer type or bool */
 	double f;               /* SCALAR of a float type */
+	uint64_t reserved[3];
 } hexc_arg;
+#define HEXC_ARG_INIT { NULL, NULL, 0, 0, 0, {0, 0, 0} }
 
-/* May kernel k be launched with these arguments?  Tests sizes (not negative, small enough for
- * the addresses), the program's assumptions, buffer bytes and alignment, and the grid against the
- * limits of CUDA.  Returns HEXC_OK, or E_ARGS and one sentence in why[0..n) (n may be 0). */
+/* May kernel k be launched with these arguments?  Tests sizes (not negative, small enough for the addresses),
+ * the program's assumptions, tensors (not NULL, unless they have no elements; aligned; large enough, packed
+ * ones by hexc_pack_bytes), and the grid against the limits of CUDA.  Returns HEXC_OK, or E_ARGS and one
+ * sentence in why[0..n) (n may be 0). */
 HEXC_API int hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why,
                              size_t n);
+/* The same without the tensors' addresses and bytes: before there is memory for them. */
+HEXC_API int hexc_check_sizes(const hexc_module *m, size_t k, const hexc_arg *arg, char *why,
+                              size_t n);
 /* Blocks to launch for these arguments (ptr is not looked at).  A grid with a 0 must not be
  * launched: there is nothing to do.  E_ARGS when an expression overflows or divides by zero. */
 HEXC_API int hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3]);
+/* The parameters of a launch for cuLaunchKernel: value[0..nparam) gets their bytes, params[i] points to
+ * value[i].  Both have room for nparam (HEXC_MAX_PARAMS at the most) and live until the launch returns.
+ * HEXC_OK or E_INVALID; whether the arguments fit is for hexc_check_args to say. */
+HEXC_API int hexc_launch_params(const hexc_module *m, size_t k, const hexc_arg *arg, uint64_t *value,
+                                void **params);
 /* Extents and strides (in elements) of tensor parameter i.  HEXC_OK, E_INVALID or E_ARGS. */
 HEXC_API int hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
                          int64_t dim[HEXC_MAX_RANK], int64_t stride[HEXC_MAX_RANK]);
@@ -283,8 +356,8 @@ HEXC_API int hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg,
 
 /* A tensor declared `packed` is laid out in device memory as the kernel reads it best.  How, says its pack: a
  * line of text, "hexc-pack 1 u3 block 32x128 spread 16 streams 32 place (..):(..)", that stands next to
- * packed weights; they fit a kernel exactly when the texts are equal.  hexc_run_tile and hexc_check_args
- * take such tensors in their natural form: row-major, elements of less than 8 bits as a bit stream. */
+ * packed weights; they fit a kernel exactly when the texts are equal.  hexc_run_tile takes such tensors in
+ * their natural form: row-major, elements of less than 8 bits as a bit stream. */
 
 /* The pack of tensor parameter i of kernel k; NULL: it is not declared `packed`, or there is no such
  * parameter, or the options said to stop before it was found.  Lives as long as m. */
@@ -310,7 +383,7 @@ HEXC_API size_t hexc_pack_program(const char *pack, int unpack, char *out, size_
 
 /* ---- element types ---------------------------------------------------------------- */
 
-typedef struct hexc_dtype {
+typedef struct hexc_dtype { /* may grow: only the library makes them, and hosts compare their addresses */
 	const char *name;       /* "f16", "bf16", "u4", "bool", ... */
 	uint32_t bits;          /* in a buffer; below 8: one stream, least significant bits first */
 	uint32_t kind;          /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
@@ -326,7 +399,8 @@ HEXC_API const hexc_dtype *hexc_dtype_at(size_t i);
 HEXC_API int64_t hexc_type_value(const char *name);
 HEXC_API const hexc_dtype *hexc_value_type(int64_t value);
 /* Element i of a buffer in device format, t from the two functions above.  The double forms round to
- * nearest even (integers: toward zero, saturating), the int64 forms wrap; u64 travels as its bits. */
+ * nearest even (integers: toward zero, saturating), the int64 forms wrap; u64 travels as its bits.  Where t
+ * or buf is NULL, or t none of the library's, they give 0 and write nothing. */
 HEXC_API double hexc_get(const hexc_dtype *t, const void *buf, uint64_t i);
 HEXC_API int64_t hexc_get_int(const hexc_dtype *t, const void *buf, uint64_t i);
 HEXC_API void hexc_put(const hexc_dtype *t, void *buf, uint64_t i, double x);
@@ -339,7 +413,9 @@ HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past 
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */
 HEXC_API int hexc_version(void);                  /* compare with HEXC_VERSION */
-HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22.1.8" */
+HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22"; where another LLVM runs than
+                                                   * the one it was built with, both, and hexc_compile
+                                                   * then gives E_INTERNAL */
 
 #ifdef __cplusplus
 }

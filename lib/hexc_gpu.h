@@ -27,7 +27,8 @@ typedef struct hexc_gpu_module hexc_gpu_module; /* a module on it */
 /* Device number `device`, from 0, as CUDA_VISIBLE_DEVICES leaves them.  HEXC_OK and *out, or *out = NULL and
  * one sentence in why[0..n) (n may be 0). */
 HEXC_API int hexc_gpu_open(hexc_gpu **out, int device, char *why, size_t n);
-/* Frees its memory and modules as well.  NULL is allowed. */
+/* Frees all memory and modules that are left; they are not to be used, nor freed, after it.  NULL is
+ * allowed. */
 HEXC_API void hexc_gpu_close(hexc_gpu *g);
 /* What the last function that failed has to say; "" if none did. */
 HEXC_API const char *hexc_gpu_why(const hexc_gpu *g);

@@ -30,9 +30,14 @@ extern "C" {
 
 typedef struct hexc_file hexc_file; /* an open file; any number of threads may read one */
 
-/* Open a file by its name (it is mapped into memory, not read) or from `bytes` bytes that stay where
- * they are until hexc_file_close.  Which format it is, it says itself. HEXC_OK and *out, or E_FILE,
- * E_NOMEM, E_INVALID with *out = NULL and one sentence in why[0..n) (n may be 0). */
+/* Open a regular file by its name, or from `bytes` bytes that stay where they are until hexc_file_close.  Which
+ * format it is, it says itself.  HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and one
+ * sentence in why[0..n) (n may be 0).
+ *
+ * A file is mapped into memory, not read: while it is open, nobody may make it shorter.  hexc_weight_load
+ * looks once more before it begins (E_FILE); whoever touches bytes of it that went away later, through
+ * hexc_file_tensor.data too, ends by SIGBUS, as with every mapping.  A host that cannot rule that out reads
+ * the file and uses hexc_file_memory; one that replaces files renames new ones over the old. */
 HEXC_API int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
 HEXC_API int hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, size_t n);
 HEXC_API void hexc_file_close(hexc_file *f); /* NULL is allowed */
@@ -85,14 +90,14 @@ HEXC_API int hexc_format_at(size_t i, hexc_format *out);
 	X(OFFSET2, offset2, "multiplies the offset, [K / group, N]") \
 	X(INDEX,   index,   "which group an input belongs to, [K, 1]; without it, k / group") \
 	X(TABLE,   table,   "what a code stands for, [1, numbers]; without it, for itself")
+#define HEXC_PLANE_(id, name, text) HEXC_PLANE_##id,
 typedef enum hexc_plane_id {
-#define X(id, name, text) HEXC_PLANE_##id,
-	HEXC_PLANES(X)
-#undef X
+	HEXC_PLANES(HEXC_PLANE_)
 	HEXC_NPLANE
 } hexc_plane_id;
 
-/* Numbers in row-major order, as a kernel's tensor of this type and shape takes them. */
+/* Numbers in row-major order, as a kernel's tensor of this type and shape takes them.  Does not grow: a weight
+ * that needs more says it in `reserved`, or has more planes. */
 typedef struct hexc_plane {
 	const char *dtype;      /* NULL: the weight has no such plane */
 	int64_t rows, cols;
@@ -108,9 +113,10 @@ typedef struct hexc_weight {
 	int64_t n, k;           /* outputs, inputs; of more than two dims all but the last make N */
 	int64_t bias;
 	uint64_t bytes;         /* that it takes in the file: bits per weight are 8 * bytes / (n * k) */
+	uint64_t reserved[4];   /* 0 */
 	hexc_plane plane[HEXC_NPLANE]; /* data is NULL where the weight is only described */
 } hexc_weight;
-#define HEXC_WEIGHT_INIT { sizeof(hexc_weight), NULL, NULL, 0, 0, 0, 0, \
+#define HEXC_WEIGHT_INIT { sizeof(hexc_weight), NULL, NULL, 0, 0, 0, 0, {0, 0, 0, 0}, \
 	{{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
 	{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
 	{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}}}

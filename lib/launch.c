@@ -1,5 +1,6 @@
 /* launch.c - launch arguments: do they fit the kernel, which grid do they need. */
 #include "hexc/ir/number.h"
+#include "hexc/ir/pack.h"
 #include "lib/lib.h"
 #include <stdio.h>
 #include <string.h>
@@ -29,9 +30,9 @@ launch_error(const Sentence *w, const char *fmt, ...)
 static int
 launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
 {
-	int64_t small[LAUNCH_PARAMS_MAX];
+	int64_t small[HEXC_MAX_PARAMS];
 
-	if (k->nparam > LAUNCH_PARAMS_MAX) /* module_declare refuses such kernels */
+	if (k->nparam > HEXC_MAX_PARAMS) /* module_declare refuses such kernels */
 		return HEXC_E_INVALID;
 	for (int i = 0; i < k->nparam; i++) {
 		bool number = k->param[i].kind != HEXC_POINTER && !dtype_is_float(k->param[i].dtype);
@@ -41,11 +42,16 @@ launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
 	return HEXC_OK;
 }
 
+/* The kernel; NULL: there is none, or its arguments come from another version of hexc.h. */
 static const ModKernel *
 kernel_of(const hexc_module *m, size_t k, const hexc_arg *arg)
 {
 	if (!m || k >= (size_t)m->nkernel || (!arg && m->kernel[k].nparam))
 		return NULL;
+	for (int i = 0; i < m->kernel[k].nparam; i++)
+		for (size_t r = 0; r < COUNT_OF(arg->reserved); r++)
+			if (arg[i].reserved[r])
+				return NULL;
 	return &m->kernel[k];
 }
 
@@ -85,6 +91,33 @@ hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3])
 		return HEXC_E_INVALID;
 	rc = launch_eval(mk, arg, &v);
 	return rc ? rc : grid_of(mk, &v, out, &silent);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------ */
+
+int
+hexc_launch_params(const hexc_module *m, size_t k, const hexc_arg *arg, uint64_t *value, void **params)
+{
+	const ModKernel *mk = kernel_of(m, k, arg);
+	Arithmetic host;
+
+	if (!mk || (mk->nparam && (!value || !params)))
+		return HEXC_E_INVALID;
+	arithmetic_enter(&host);
+	for (int i = 0; i < mk->nparam; i++) {
+		DType t = mk->param[i].dtype;
+
+		value[i] = 0;
+		params[i] = &value[i];
+		if (mk->param[i].kind == HEXC_POINTER)
+			value[i] = (uintptr_t)arg[i].ptr;
+		else if (dtype_is_float(t))
+			num_put(t, params[i], 0, arg[i].f);
+		else
+			num_put_i(t, params[i], 0, arg[i].i);
+	}
+	arithmetic_leave(&host);
+	return HEXC_OK;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------------- */
@@ -144,23 +177,38 @@ hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64
 	return rc ? rc : tensor_of(&mk->param[i], &v, dim, stride, &silent);
 }
 
-static int
-check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, const Sentence *why)
+/* Bytes of the tensor's memory in that form, or -1. */
+static int64_t
+tensor_bytes(const ModParam *p, const int64_t *dim, const int64_t *stride, bool packed)
 {
-	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK], span;
+	int64_t n = packed ? pack_words(p->packed, p->rank, dim) : tensor_span(p->rank, dim, stride);
+	int64_t bits = packed ? 32 : dtype_info[p->dtype].bits;
+
+	return n < 0 || n > (INT64_MAX - 7) / bits ? -1 : (n * bits + 7) / 8;
+}
+
+static int
+check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgForm form, const Sentence *why)
+{
+	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK], need;
+	bool packed = form == ARG_DEVICE && p->packed;
 	int rc = tensor_of(p, v, dim, stride, why);
-	uint64_t need;
 
 	if (rc)
 		return rc;
-	span = tensor_span(p->rank, dim, stride);
-	if (span < 0)
+	need = tensor_bytes(p, dim, stride, packed);
+	if (need < 0)
 		return launch_error(why, "%s would be larger than any address space", p->name);
-	need = ((uint64_t)span * dtype_info[p->dtype].bits + 7) / 8;
-	if (arg->bytes && need > arg->bytes)
-		return launch_error(why, "%s needs %llu bytes for these sizes; its buffer has %llu", p->name,
-		                    (unsigned long long)need, (unsigned long long)arg->bytes);
-	if (need && (uintptr_t)arg->ptr % POINTER_ALIGN)
+	if (form == ARG_SIZES || need == 0)
+		return HEXC_OK;
+	if (!arg->ptr)
+		return launch_error(why, "%s is NULL; for these sizes it has %lld bytes", p->name,
+		                    (long long)need);
+	if (arg->bytes && (uint64_t)need > arg->bytes)
+		return launch_error(why, "%s needs %lld bytes for these sizes%s; its buffer has %llu", p->name,
+		                    (long long)need, packed ? ", packed" : "",
+		                    (unsigned long long)arg->bytes);
+	if ((uintptr_t)arg->ptr % POINTER_ALIGN)
 		return launch_error(why, "the address of %s is not a multiple of %d "
 		                         "bytes", p->name, POINTER_ALIGN);
 	return HEXC_OK;
@@ -184,7 +232,7 @@ assume_holds(const ModKernel *k, const ModAssume *as, const hexc_arg *arg, const
 }
 
 int
-hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why_text, size_t n)
+launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why_text, size_t n)
 {
 	const ModKernel *mk = kernel_of(m, k, arg);
 	const Sentence why = { why_text, n };
@@ -224,7 +272,19 @@ hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why_t
 	}
 	for (int i = 0; i < mk->nparam; i++)
 		if (mk->param[i].kind == HEXC_POINTER &&
-		    (rc = check_tensor(&mk->param[i], &v, &arg[i], &why)) != HEXC_OK)
+		    (rc = check_tensor(&mk->param[i], &v, &arg[i], form, &why)) != HEXC_OK)
 			return rc;
 	return grid_of(mk, &v, grid, &why);
+}
+
+int
+hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why, size_t n)
+{
+	return launch_check(m, k, arg, ARG_DEVICE, why, n);
+}
+
+int
+hexc_check_sizes(const hexc_module *m, size_t k, const hexc_arg *arg, char *why, size_t n)
+{
+	return launch_check(m, k, arg, ARG_SIZES, why, n);
 }

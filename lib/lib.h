@@ -38,7 +38,15 @@ int outcome(hexc_ctx *c, int left, const char *why);
 /* Only this one sentence remains: the rest may be half written.  Returns code. */
 int outcome_leave(hexc_ctx *c, int code, const char *text);
 
-/* ---- modules (module.c, module_info.c, launch.c) ---------------------------------------------- */
+/* ---- launch.c --------------------------------------------------------------------------------- */
+
+/* What of tensor arguments is looked at: nothing, or the memory at their addresses, in this form. */
+typedef enum ArgForm { ARG_SIZES, ARG_NATURAL, ARG_DEVICE } ArgForm;
+
+/* hexc_check_args for that form. */
+int launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why, size_t n);
+
+/* ---- modules (module.c, module_info.c) -------------------------------------------------------- */
 
 typedef struct ModParam {
 	const char *name;
@@ -47,6 +55,7 @@ typedef struct ModParam {
 	int rank;
 	bool read, written;
 	const char *pack; /* NULL: not packed, or not known yet */
+	const struct Pack *packed; /* the same, for its bytes: without a layout */
 	ExprRef dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
 	const char *dim_text[HEXC_MAX_RANK], *stride_text[HEXC_MAX_RANK];
 	int64_t mult, lo, hi; /* of a size or scalar: value % mult == 0, lo <= value <= hi */
@@ -75,6 +84,9 @@ typedef struct ModKernel {
 	int nassume;
 	hexc_define *constants;
 	int nconstants;
+	Tunable *tunable;
+	const char **condition;
+	int ntunable, ncondition;
 	ModCand *cand;
 	int ncand, candidate;
 	int warps;

@@ -140,16 +140,36 @@ declare_grid(hexc_module *m, ModKernel *mk, Kernel *k)
 	}
 }
 
+static void
+keep_tunables(hexc_module *m, ModKernel *mk, const Kernel *k)
+{
+	mk->ntunable = k->ntunable;
+	mk->tunable = NEWN(&m->arena, Tunable, k->ntunable);
+	for (int i = 0; i < k->ntunable; i++) {
+		const Tunable *t = &k->tunable[i];
+		int64_t *choice = NEWN(&m->arena, int64_t, t->nchoice);
+
+		memcpy(choice, t->choice, sizeof *choice * (size_t)t->nchoice);
+		mk->tunable[i] = *t;
+		mk->tunable[i].name = keep(m, t->name);
+		mk->tunable[i].choice = choice;
+	}
+	mk->ncondition = k->ncondition;
+	mk->condition = NEWN(&m->arena, const char *, k->ncondition);
+	for (int i = 0; i < k->ncondition; i++)
+		mk->condition[i] = keep(m, k->condition[i]);
+}
+
 void
 module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 {
 	Arena *a = &m->arena;
 	const char **name = NEWN(a, const char *, k->nparam);
 
-	if (k->nparam > LAUNCH_PARAMS_MAX) {
+	if (k->nparam > HEXC_MAX_PARAMS) {
 		diag_error(k->unit->diag, k->src,
 		           "%s has %d launch parameters (sizes included); at most %d are possible",
-		           k->name, k->nparam, LAUNCH_PARAMS_MAX);
+		           k->name, k->nparam, HEXC_MAX_PARAMS);
 		return;
 	}
 
@@ -169,6 +189,7 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 		mk->constants[i].name = keep(m, k->constants[i].name);
 		mk->constants[i].value = k->constants[i].value;
 	}
+	keep_tunables(m, mk, k);
 	mk->warps = k->warps;
 	mk->explain = "";
 	mk->json = "{}";

@@ -75,6 +75,41 @@ hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out)
 	return hand_out(out, out->size, &info, sizeof info);
 }
 
+/* ---- by name ---- */
+
+int
+hexc_kernel_find(const hexc_module *m, const char *name)
+{
+	for (int i = 0; m && name && i < m->nkernel; i++)
+		if (strcmp(m->kernel[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+int
+hexc_param_find(const hexc_module *m, size_t k, const char *name)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	for (int i = 0; mk && name && i < mk->nparam; i++)
+		if (strcmp(mk->param[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+int
+hexc_const_find(const hexc_module *m, size_t k, const char *name)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	for (int i = 0; mk && name && i < mk->nconstants; i++)
+		if (strcmp(mk->constants[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+/* ---- parts of a kernel ---- */
+
 const char *
 hexc_module_pack(const hexc_module *m, size_t k, size_t i)
 {
@@ -100,6 +135,32 @@ hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out)
 		return 0;
 	*out = mk->constants[i];
 	return 1;
+}
+
+int
+hexc_tunable(const hexc_module *m, size_t k, size_t i, hexc_tunable_info *out)
+{
+	const ModKernel *mk = kernel_at(m, k);
+	hexc_tunable_info info = HEXC_TUNABLE_INFO_INIT;
+	const Tunable *t;
+
+	if (!mk || !out || i >= (size_t)mk->ntunable)
+		return 0;
+	t = &mk->tunable[i];
+	info.name = t->name;
+	info.value = t->value;
+	info.preset = t->preset;
+	info.choice = t->choice;
+	info.nchoice = (size_t)t->nchoice;
+	return hand_out(out, out->size, &info, sizeof info);
+}
+
+const char *
+hexc_condition(const hexc_module *m, size_t k, size_t i)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk && i < (size_t)mk->ncondition ? mk->condition[i] : NULL;
 }
 
 int

@@ -43,24 +43,13 @@ pass_index(const char *name)
 	return -1;
 }
 
-/* The caller's struct may be of an older header (shorter) or a newer one (longer, then with zeros). */
 static bool
 opts_read(hexc_opts *o, const hexc_opts *in)
 {
 	static const hexc_opts none = HEXC_OPTS_INIT;
-	const unsigned char *bytes = (const unsigned char *)in;
 
 	*o = none;
-	if (!in)
-		return true;
-	if (in->size < offsetof(hexc_opts, define))
-		return false;
-	for (size_t i = sizeof *o; i < in->size; i++)
-		if (bytes[i])
-			return false;
-	memcpy(o, in, in->size < sizeof *o ? in->size : sizeof *o);
-	o->size = sizeof *o;
-	return true;
+	return !in || (in->size >= offsetof(hexc_opts, define) && take_in(o, sizeof *o, in));
 }
 
 static bool

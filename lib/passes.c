@@ -126,6 +126,11 @@ keep_packs(Job *j, ModKernel *mk, const Kernel *k)
 
 		if (p && p->layout) {
 			const char *text = pack_text(&j->arena, p);
+			Pack *packed = NEW(&j->m->arena, Pack);
+
+			*packed = *p;
+			packed->layout = NULL;
+			mk->param[i].packed = packed;
 			mk->param[i].pack = arena_strndup(&j->m->arena, text, strlen(text));
 		}
 	}

@@ -197,12 +197,7 @@ opts_read(hexc_run_opts *o, const hexc_run_opts *in)
 	static const hexc_run_opts none = HEXC_RUN_OPTS_INIT;
 
 	*o = none;
-	if (!in)
-		return true;
-	if (in->size != sizeof *in)
-		return false;
-	*o = *in;
-	return true;
+	return !in || (in->size >= offsetof(hexc_run_opts, cancel) && take_in(o, sizeof *o, in));
 }
 
 int
@@ -215,7 +210,7 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 
 	if (!m || k >= (size_t)m->nkernel || !opts_read(&o, opts))
 		return HEXC_E_INVALID;
-	code = hexc_check_args(m, k, arg, o.why, o.why_size);
+	code = launch_check(m, k, arg, ARG_NATURAL, o.why, o.why_size);
 	if (code)
 		return code;
 	memset(&j, 0, sizeof j);

@@ -15,6 +15,15 @@ ptxgen_llvm_major(void)
 	return LLVM_VERSION_MAJOR;
 }
 
+int
+ptxgen_llvm_running(void)
+{
+	unsigned major = 0, minor, patch;
+
+	LLVMGetVersion(&major, &minor, &patch);
+	return (int)major;
+}
+
 static double
 now_ms(void)
 {
@@ -105,6 +114,12 @@ ptxgen_emit(Unit *u, PtxOut *out)
 		diag_class_error(u->diag, DC_ARCH, nowhere,
 		          "%s needs LLVM %d, but this hexc was built with LLVM %s", u->target->name,
 		                 u->target->llvm, LLVM_VERSION_STRING);
+		return false;
+	}
+	if (ptxgen_llvm_running() != ptxgen_llvm_major()) {
+		diag_class_error(u->diag, DC_INTERNAL, nowhere,
+		                 "hexc was built with LLVM %s, and runs with LLVM %d: install that one, or build "
+		                 "hexc anew", LLVM_VERSION_STRING, ptxgen_llvm_running());
 		return false;
 	}
 	s = NEW(u->arena, Session);

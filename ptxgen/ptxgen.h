@@ -16,4 +16,6 @@ typedef struct PtxOut {
 bool ptxgen_emit(Unit *u, PtxOut *out);
 /* The major number of the LLVM that this was built with. */
 int ptxgen_llvm_major(void);
+/* The same of the LLVM that runs. */
+int ptxgen_llvm_running(void);
 #endif

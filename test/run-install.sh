@@ -1,5 +1,6 @@
 #!/bin/sh
-# What `make install` leaves is enough for a host: headers, hexc.pc, the shared and the static library.
+# What `make install` leaves is enough for a host: headers, hexc.pc, the shared and the static library; it knows nothing
+# of the folder it was built in.  It goes to any DESTDIR, and `make uninstall` takes all of it away.
 [ -z "$SAN" ] || { echo "an installed library has no sanitizers"; exit 77; }
 command -v pkg-config >/dev/null || { echo "no pkg-config"; exit 77; }
 set -e
@@ -8,6 +9,13 @@ trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
 for f in bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so share/man/man1/hexc.1; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
+done
+! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
+grep -qx 'Requires.private: libcjson' "$dir/lib/pkgconfig/hexc.pc"
+for make in install uninstall; do
+	MAKEFLAGS='' make -s $make B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX=/usr DESTDIR="$dir/a blank" >/dev/null
+	n=$(find "$dir/a blank" ! -type d | wc -l)
+	[ "$make $n" = 'install 10' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
 done
 cat >"$dir/host.c" <<'END'
 #include <hexc.h>
@@ -20,7 +28,7 @@ int main(void)
 	static const char src[] = "kernel k(";
 	hexc_ctx *ctx;
 	hexc_module *m;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	if (hexc_version() != HEXC_VERSION || hexc_open(&ctx, NULL) != HEXC_OK)
 		return 1;
 	if (hexc_compile(&m, ctx, "k", src, strlen(src)) != HEXC_E_SOURCE || !hexc_diag(ctx, 0, &d))
@@ -77,3 +85,16 @@ rm "$dir"/lib/libhexc.so* # so that -lhexc is the static one
 "${CC:-cc}" "$dir/host.c" $(pkg-config --static --cflags --libs hexc) -o "$dir/static"
 "$dir/static"
 "$dir/bin/hexc" --version
+# another LLVM than the one it was built with is told, and not used
+cat >"$dir/llvm.c" <<'END'
+void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch)
+{
+	*major = 19, *minor = *patch = 1;
+}
+END
+case $("$dir/bin/hexc" --version) in *'LLVM 19'*) other=20 ;; *) other=19 ;; esac
+sed -i "s/= 19/= $other/" "$dir/llvm.c"
+"${CC:-cc}" -shared -fPIC "$dir/llvm.c" -o "$dir/llvm.so"
+LD_PRELOAD="$dir/llvm.so" "$dir/bin/hexc" --version | grep "built with LLVM [0-9]*, runs with LLVM $other"
+! LD_PRELOAD="$dir/llvm.so" "$dir/bin/hexc" --emit-ptx examples/vector_add.hexc >/dev/null 2>"$dir/err"
+grep -q "built with LLVM .* runs with LLVM $other" "$dir/err" || { echo "no word on another LLVM: $(cat "$dir/err")"; exit 1; }

@@ -55,7 +55,7 @@ build(const char *arch, const char *src, const Choice *c, Row *row)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m = NULL;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *ctx;
 
 	o.arch = arch;

@@ -39,7 +39,7 @@ compile(const char *arch, const char *file, const char *src, Row *row)
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_ctx *ctx;
 	hexc_module *m = NULL;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	double ms[4];
 	int rc;
 
@@ -133,8 +133,7 @@ instructions(const sim_result *r, const char *ptx, Row *row)
 
 /* The launch's arguments by the names of the parameters: device addresses and sizes. */
 static bool
-arguments(sim *s, const hexc_module *m, Case *c, uint32_t nparam, hexc_arg *arg, uint64_t *value,
-          Row *row)
+arguments(sim *s, const hexc_module *m, Case *c, uint32_t nparam, hexc_arg *arg, Row *row)
 {
 	for (uint32_t i = 0; i < nparam; i++) {
 		hexc_param_info p = HEXC_PARAM_INFO_INIT;
@@ -148,20 +147,15 @@ arguments(sim *s, const hexc_module *m, Case *c, uint32_t nparam, hexc_arg *arg,
 			t->dev = sim_alloc(s, t->bytes, t->name);
 			if (!t->dev || (!t->out && sim_write(s, t->dev, t->mem, t->bytes)))
 				return wrong(row, "no memory for", t->name);
-			arg[i].ptr = (void *)(uintptr_t)t->dev; /* only its alignment is looked at */
-			value[i] = t->dev;
+			arg[i].ptr = (void *)(uintptr_t)t->dev;
 			arg[i].bytes = t->bytes;
 			found = true;
 		}
 		for (int j = 0; j < c->nsize && p.kind != HEXC_POINTER && !found; j++) {
 			if (strcmp(c->size[j].name, p.name))
 				continue;
-			float f = (float)c->size[j].f;
 			arg[i].i = c->size[j].i;
-			arg[i].f = f;
-			value[i] = (uint64_t)c->size[j].i;
-			if (p.kind == HEXC_SCALAR)
-				memcpy(&value[i], &f, sizeof f);
+			arg[i].f = c->size[j].f;
 			found = true;
 		}
 		if (!found)
@@ -204,9 +198,10 @@ simulate(const hexc_module *m, Case *c, Row *row)
 {
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	sim_launch l = SIM_LAUNCH_INIT;
-	hexc_arg arg[16];
-	uint64_t value[16];
-	const void *ptr[16];
+	hexc_arg arg[HEXC_MAX_PARAMS];
+	uint64_t value[HEXC_MAX_PARAMS];
+	void *params[HEXC_MAX_PARAMS];
+	const void *args[HEXC_MAX_PARAMS];
 	char why[200] = "";
 	sim *s = sim_open();
 	sim_module *sm;
@@ -217,21 +212,22 @@ simulate(const hexc_module *m, Case *c, Row *row)
 	bool ok = false;
 	int rc;
 
-	if (!s || !hexc_kernel(m, 0, &k) || k.nparam > 16) {
-		wrong(row, "no kernel, no memory or too many parameters", NULL);
-	} else if (!arguments(s, m, c, k.nparam, arg, value, row)) {
+	if (!s || !hexc_kernel(m, 0, &k)) {
+		wrong(row, "no kernel or no memory", NULL);
+	} else if (!arguments(s, m, c, k.nparam, arg, row)) {
 		;
-	} else if (hexc_check_args(m, 0, arg, why, sizeof why) || hexc_grid(m, 0, arg, l.grid)) {
+	} else if (hexc_check_args(m, 0, arg, why, sizeof why) || hexc_grid(m, 0, arg, l.grid) ||
+	           hexc_launch_params(m, 0, arg, value, params)) {
 		wrong(row, "arguments", why);
 	} else if (sim_load(s, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm)) {
 		wrong(row, "PTX", sim_message_at(s, 0, &msg) ? msg.text : NULL);
 	} else {
-		for (uint32_t i = 0; i < k.nparam; i++)
-			ptr[i] = &value[i];
 		memcpy(l.block, k.block, sizeof l.block);
 		memcpy(l.cluster, k.cluster, sizeof l.cluster);
 		l.smem = k.smem;
-		l.args = ptr;
+		for (uint32_t i = 0; i < k.nparam; i++)
+			args[i] = params[i];
+		l.args = args;
 		rc = sim_run(s, sm, k.name, &l, &r);
 		if (rc != SIM_OK) {
 			wrong(row, r && *sim_result_text(r) ? sim_result_text(r) : sim_strerror(rc),

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 static int
-print_json(const hexc_module *m)
+print_json(Cli *c, const hexc_module *m)
 {
 	cJSON *root = cJSON_CreateArray();
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
@@ -17,7 +17,7 @@ print_json(const hexc_module *m)
 		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k));
 		cJSON_AddItemToArray(root, o);
 	}
-	return json_write("-", root);
+	return json_write(c, "-", root);
 }
 
 int
@@ -29,7 +29,7 @@ cli_candidates(Cli *c)
 	int status = cli_compile(c, HEXC_NO_EMIT, "infer", &m);
 
 	if (!status && cli_has(c, CLI_json_out))
-		status = print_json(m);
+		status = print_json(c, m);
 	else if (!status) {
 		for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
 			if (hexc_kernel(m, 1, &info) && hexc_kernel(m, k, &info))
@@ -44,7 +44,7 @@ cli_candidates(Cli *c)
 }
 
 static int
-explain_json(const hexc_module *m, const char *path)
+explain_json(Cli *c, const hexc_module *m, const char *path)
 {
 	cJSON *root = cJSON_CreateArray();
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
@@ -65,12 +65,12 @@ explain_json(const hexc_module *m, const char *path)
 		cJSON_AddStringToObject(o, "text", hexc_explain(m, k));
 		cJSON_AddItemToArray(root, o);
 	}
-	return json_write(path, root);
+	return json_write(c, path, root);
 }
 
 /* DIR/KERNEL.WHAT.svg for each picture. */
 static int
-draw(const hexc_module *m, const char *dir)
+draw(Cli *c, const hexc_module *m, const char *dir)
 {
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 	int status = 0;
@@ -87,7 +87,7 @@ draw(const hexc_module *m, const char *dir)
 			if (!path)
 				return cli_error(EXIT_TROUBLE, "out of memory");
 			snprintf(path, n, "%s/%s.%s.svg", dir, info.name, name);
-			status = cli_write(path, svg, strlen(svg));
+			status = cli_write(c, path, svg, strlen(svg));
 			free(path);
 		}
 	}
@@ -104,9 +104,9 @@ cli_explain(Cli *c)
 
 	status = cli_compile(c, HEXC_EXPLAIN | HEXC_NO_EMIT | (svg ? HEXC_DRAW : 0), NULL, &m);
 	if (!status && svg)
-		status = draw(m, svg);
+		status = draw(c, m, svg);
 	if (!status && json)
-		status = explain_json(m, json);
+		status = explain_json(c, m, json);
 	if (!status && !(json && json[0] == '-' && !json[1])) {
 		for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)
 			fputs(hexc_explain(m, k), stdout);

@@ -45,6 +45,7 @@ typedef struct Cli {
 	const char *arch;  /* what --arch is where it is not given; NULL: the library's own */
 	int nfile;
 	struct CliBlock *block;
+	struct CliFile *file_used; /* by hexc/cli/files.c */
 } Cli;
 
 /* Fill c from the words after the command.  0, or an exit status with the reason printed. */
@@ -55,10 +56,13 @@ const char *cli_get(const Cli *c, CliOpt opt); /* NULL: not given */
 const char *cli_file(const Cli *c, const char *what);
 void cli_help(char command);
 
-/* ---- messages, memory, files, numbers (cli/util.c) -------------------------------------------- */
+/* ---- messages, memory, numbers (cli/util.c) --------------------------------------------------- */
 
-/* Print "hexc: error: ..." to standard error; returns `status`. */
+/* Print "hexc: error: ..." to standard error, without control characters; returns `status`. */
 int cli_error(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* The same text without control characters: names of files, and those in files, may be made to deceive who
+ * reads them on a terminal. */
+const char *cli_plain(Cli *c, const char *s);
 /* Zeroed memory that lives as long as c; ends the program with EXIT_TROUBLE when there is none. */
 void *cli_alloc(Cli *c, size_t n);
 /* The same, but NULL when there is none: for what the user sizes. */
@@ -66,19 +70,28 @@ void *cli_try_alloc(Cli *c, size_t n);
 char *cli_printf(Cli *c, const char *fmt, ...) CLI_PRINTF(2, 3);
 char *cli_strndup(Cli *c, const char *s, size_t n);
 void cli_free(Cli *c);
-/* Whole contents of a file of at most `most` bytes ("-": standard input), with a NUL behind; NULL with the
- * reason printed and *status set. */
-char *cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status);
-/* Write a whole file ("-": standard output).  0, or a status with the reason printed. */
-int cli_write(const char *path, const void *data, size_t n);
-/* Flush standard output; a status if that fails. */
-int cli_flush(void);
 /* A whole word as a number; false: it is none, or out of range. */
 bool cli_int(const char *s, int64_t *out);   /* decimal or 0x; with sign */
 bool cli_u64(const char *s, int64_t *out);   /* also the upper half of u64; its bits */
 bool cli_float(const char *s, double *out);  /* decimal; inf and nan too */
 /* X[,Y[,Z]] with every number in 1..most; missing ones are 1. */
 bool cli_dims(const char *s, uint32_t most, uint32_t out[3]);
+
+/* ---- files (cli/files.c) ---------------------------------------------------------------------- */
+
+/* Before the command begins: the options name no file as output twice.  0, or EXIT_USAGE with the reason
+ * printed. */
+int cli_outputs(Cli *c);
+/* This file is going to be read by others than cli_read: is it no output?  As above. */
+int cli_input(Cli *c, const char *path);
+/* Whole contents of a file of at most `most` bytes ("-": standard input), with a NUL behind; NULL with the
+ * reason printed and *status set. */
+char *cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status);
+/* Write a whole file ("-": standard output), or leave the old one as it is.  0, or a status with the reason
+ * printed. */
+int cli_write(Cli *c, const char *path, const void *data, size_t n);
+/* Flush standard output; a status if that fails. */
+int cli_flush(void);
 
 /* ---- compiling (cli/compile.c) ---------------------------------------------------------------- */
 

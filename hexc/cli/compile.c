@@ -51,7 +51,7 @@ static void
 show_diag(const hexc_ctx *ctx, const char *src, size_t n)
 {
 	static const char *const word[] = { "note", "warning", "error" };
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 
 	for (size_t i = 0; hexc_diag(ctx, i, &d); i++) {
 		if (d.line)
@@ -173,7 +173,7 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	status = read_options(c, &p->opts);
 	if (status)
 		return status;
-	p->path = strcmp(path, "-") == 0 ? "<stdin>" : path;
+	p->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(c, path);
 	p->src = cli_read(c, path, PROGRAM_MAX, &p->n, &status);
 	if (!p->src)
 		return status;

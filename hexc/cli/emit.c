@@ -67,9 +67,9 @@ write_results(Cli *c, CliProgram *p, const hexc_module *m, double ms)
 
 	ptx = hexc_ptx(m, &n);
 	if (!p->opts.stop)
-		status = cli_write(to ? to : "-", ptx, n);
+		status = cli_write(c, to ? to : "-", ptx, n);
 	if (!status && manifest)
-		status = json_write(manifest, json_manifest(m, arch));
+		status = json_write(c, manifest, json_manifest(m, arch));
 	if (!status && cli_has(c, CLI_time))
 		status = show_times(p, m, ms);
 	return status;

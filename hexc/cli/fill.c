@@ -184,7 +184,7 @@ tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path
 		else
 			memcpy(out + head + n * size, data + w.at * size, size);
 	}
-	return cli_write(path, out, head + count * size);
+	return cli_write(c, path, out, head + count * size);
 }
 
 /* ---- generators ------------------------------------------------------------------------------- */

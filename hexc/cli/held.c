@@ -3,6 +3,7 @@
 #include "hexc/cli/npy.h"
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const held_planes[HEXC_NPLANE] = {
 #define X(id, name, text) #name,
@@ -28,11 +29,7 @@ held_plane(char *name)
 static bool
 exists(const char *path)
 {
-	FILE *f = fopen(path, "rb");
-
-	if (f)
-		fclose(f);
-	return f != NULL;
+	return access(path, R_OK) == 0;
 }
 
 bool
@@ -65,11 +62,15 @@ held_split(Cli *c, const char *text, const char **path, const char **name)
 }
 
 int
-held_open(const char *path, hexc_file **out)
+held_open(Cli *c, const char *path, hexc_file **out)
 {
 	char why[400];
-	int code = hexc_file_open(out, path, why, sizeof why);
+	int code, status = cli_input(c, path);
 
+	*out = NULL;
+	if (status)
+		return status;
+	code = hexc_file_open(out, path, why, sizeof why);
 	return code == HEXC_OK
 	               ? 0
 	               : cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
@@ -229,7 +230,7 @@ int
 held_read(Cli *c, const char *path, const char *name, Held *out)
 {
 	hexc_file *f;
-	int status = held_open(path, &f);
+	int status = held_open(c, path, &f);
 
 	memset(out, 0, sizeof *out);
 	if (status)
@@ -252,7 +253,7 @@ held_save(Cli *c, const char *what, CliOpt opt, int (*save)(Cli *c, const hexc_f
 	*n = 0;
 	if (!path)
 		return EXIT_USAGE;
-	status = held_open(path, f);
+	status = held_open(c, path, f);
 	for (int i = 0; i < c->narg && !status; i++)
 		if (c->arg[i].opt == opt) {
 			status = save(c, *f, c->arg[i].value);
@@ -275,5 +276,5 @@ held_write_npy(Cli *c, const char *path, char kind, int size, int rank, const in
 		return cli_error(EXIT_TROUBLE, "%s: out of memory", path);
 	memcpy(all, head, n);
 	memcpy(all + n, data, bytes);
-	return cli_write(path, all, n + bytes);
+	return cli_write(c, path, all, n + bytes);
 }

@@ -24,7 +24,7 @@ bool held_file(const char *path);
 /* FILE:NAME at its colon; false: it is the name of a file alone. */
 bool held_split(Cli *c, const char *text, const char **path, const char **name);
 /* Open a file of tensors.  These return 0, or a status with the reason printed. */
-int held_open(const char *path, hexc_file **out);
+int held_open(Cli *c, const char *path, hexc_file **out);
 /* NAME of a file: a tensor of plain numbers, one that hexc pack wrote, or a weight's codes; NAME:PLANE: one
  * of a weight's planes. */
 int held_read(Cli *c, const char *path, const char *name, Held *out);

@@ -139,7 +139,7 @@ json_line(Cli *c, cJSON *root)
 }
 
 int
-json_write(const char *path, cJSON *root)
+json_write(Cli *c, const char *path, cJSON *root)
 {
 	char *s = root ? cJSON_Print(root) : NULL;
 	size_t n = s ? strlen(s) : 0;
@@ -149,7 +149,7 @@ json_write(const char *path, cJSON *root)
 	if (!s)
 		return cli_error(EXIT_TROUBLE, "out of memory");
 	s[n] = '\n'; /* in place of the NUL: the length is known */
-	status = cli_write(path, s, n + 1);
+	status = cli_write(c, path, s, n + 1);
 	free(s);
 	return status;
 }

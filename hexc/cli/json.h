@@ -16,5 +16,5 @@ cJSON *json_candidates(const hexc_module *m, size_t k);
 char *json_line(Cli *c, cJSON *root);
 /* Write as text with a newline ("-": standard output) and delete it.  0, or a status with the reason
  * printed. */
-int json_write(const char *path, cJSON *root);
+int json_write(Cli *c, const char *path, cJSON *root);
 #endif

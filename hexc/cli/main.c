@@ -70,6 +70,18 @@ aborted(int sig)
 	_exit(EXIT_TROUBLE);
 }
 
+/* A file of weights is mapped: what is read of it behind its end does not exist. */
+static void
+shrank(int sig)
+{
+	static const char text[] = "hexc: error: a file became shorter while it was read\n";
+
+	(void)sig;
+	if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+		_exit(EXIT_TROUBLE);
+	_exit(EXIT_INPUT);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -80,12 +92,15 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGABRT, aborted);
+	signal(SIGBUS, shrank);
 	memset(&c, 0, sizeof c);
 	if (argc < 1)
 		return EXIT_USAGE;
 	c.command = command_of(argc - 1, argv + 1);
 	skip = c.command == 'T' || c.command == 'E' ? 1 : 2;
 	status = cli_parse(&c, argc - skip, argv + skip);
+	if (!status)
+		status = cli_outputs(&c);
 	if (!status)
 		status = dispatch(&c);
 	cli_free(&c);

@@ -110,7 +110,7 @@ descr(Scan *c, Npy *out)
 		return npy_error(c, "the header's 'descr' is no string");
 	if (n == 3 && s[0] == '>' && s[2] != '1')
 		return npy_error(c, "big-endian data; save a.astype(a.dtype.newbyteorder('<'))");
-	if (n != 3 || !strchr("<|=>", s[0]) || !strchr("fiub", s[1]) || !strchr("1248", s[2]) ||
+	if (n != 3 || memchr(s, 0, n) || !strchr("<|=>", s[0]) || !strchr("fiub", s[1]) || !strchr("1248", s[2]) ||
 	    (s[1] == 'f' && s[2] == '1') || (s[1] == 'b' && s[2] != '1'))
 		return npy_error(c, "elements of type '%.*s'; f16, f32, f64, i8 to u64 and bool can be read",
 		                 n > 40 ? 40 : (int)n, s);
@@ -136,14 +136,16 @@ shape(Scan *c, Npy *out)
 		if (!take(c, ',') && !(c->s < c->end && *c->s == ')'))
 			return npy_error(c, "the header's 'shape' is no tuple of sizes");
 	}
+	for (int d = 0; d < out->rank; d++) { /* a 0 excuses no others: their product is computed, too */
+		int64_t n = out->shape[d] ? out->shape[d] : 1;
+
+		if (out->count > INT64_MAX / 8 / n)
+			return npy_error(c, "a shape of more elements than any memory holds");
+		out->count *= n;
+	}
 	for (int d = 0; d < out->rank; d++)
 		if (out->shape[d] == 0)
 			out->count = 0;
-	for (int d = 0; d < out->rank && out->count; d++) {
-		if (out->count > INT64_MAX / 8 / out->shape[d])
-			return npy_error(c, "a shape of more elements than any memory holds");
-		out->count *= out->shape[d];
-	}
 	return true;
 }
 

@@ -155,7 +155,7 @@ write_packed(Cli *c, const Natural *t, int n, const char *path)
 	for (int i = 0; i < n; at += bytes[i++])
 		if (hexc_pack(t[i].pack, t[i].rank, t[i].dim, t[i].data, at, 0, why, sizeof why) != HEXC_OK)
 			return cli_error(EXIT_TROUBLE, "%s: %s", t[i].name, why);
-	return cli_write(path, file, (size_t)(8 + len + all));
+	return cli_write(c, path, file, (size_t)(8 + len + all));
 }
 
 int

@@ -41,7 +41,7 @@ size_t sim_show_faults(const char *ptx_name, const sim_result *r);
 /* --roofline names a GPU that is known, or is not given: 0; else a status with the names printed. */
 int sim_check_roofline(const Cli *c);
 /* Print --roofline and write --stats, if it was asked for. */
-int sim_write_stats(const Cli *c, const SimReport *report);
+int sim_write_stats(Cli *c, const SimReport *report);
 /* Exit status for a result of sim_run or sim_load, with the reason printed. */
 int sim_status(int code, const char *text);
 #endif

@@ -47,7 +47,7 @@ send_tensors(Cli *c, Launch *l)
 			code = hexc_gpu_write(l->g, l->arg[i].ptr, data, bytes);
 		if (code)
 			return trouble(l, code);
-		l->arg[i].bytes = t->bytes;
+		l->arg[i].bytes = bytes;
 	}
 	return 0;
 }
@@ -116,7 +116,7 @@ write_stats(Cli *c, const Launch *l)
 		for (int64_t i = 0; i < l->repeat; i++)
 			cJSON_AddItemToArray(times, cJSON_CreateNumber(l->us[i]));
 	}
-	return json_write(path, o);
+	return json_write(c, path, o);
 }
 
 static int

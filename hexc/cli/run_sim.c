@@ -7,8 +7,8 @@ typedef struct Launch {
 	sim *device;
 	sim_module *module;
 	sim_launch launch;
-	uint64_t *ptr;             /* device address of each tensor */
-	unsigned char (*value)[8]; /* of each parameter, as the kernel takes it */
+	uint64_t *ptr;   /* device address of each tensor */
+	uint64_t *value; /* of each parameter, as the kernel takes it */
 	const void **args;
 	SimReport report;
 	sim_result *result;
@@ -53,24 +53,21 @@ send_tensors(Cli *c, Launch *l, const Args *a)
 	return 0;
 }
 
-static void
-set_args(Launch *l, const Args *a)
+static int
+set_args(Cli *c, Launch *l, const Args *a)
 {
+	hexc_arg *arg = cli_alloc(c, sizeof *arg * (size_t)(a->n + 1));
+	void *params[HEXC_MAX_PARAMS];
+	int code;
+
 	for (int i = 0; i < a->n; i++) {
-		const Tensor *t = &a->t[i];
-		switch (t->info.kind) {
-		case HEXC_POINTER: memcpy(l->value[i], &l->ptr[i], 8); break;
-		case HEXC_SIZE: memcpy(l->value[i], &a->arg[i].i, 8); break;
-		case HEXC_SCALAR:
-			if (t->type->kind == 'f')
-				hexc_put(t->type, l->value[i], 0, a->arg[i].f);
-			else
-				hexc_put_int(t->type, l->value[i], 0, a->arg[i].i);
-			break;
-		case HEXC_NKINDS: break;
-		}
-		l->args[i] = l->value[i];
+		arg[i] = a->arg[i];
+		arg[i].ptr = (void *)(uintptr_t)l->ptr[i];
 	}
+	code = hexc_launch_params(a->m, a->kernel, arg, l->value, params);
+	for (int i = 0; i < a->n && !code; i++)
+		l->args[i] = params[i];
+	return code ? cli_error(EXIT_TROUBLE, "%s", hexc_strerror(code)) : 0;
 }
 
 static int
@@ -147,10 +144,10 @@ run_sim(Cli *c, Args *a)
 	status = load_ptx(&l, a->m);
 	if (!status)
 		status = send_tensors(c, &l, a);
-	if (!status) {
-		set_args(&l, a);
+	if (!status)
+		status = set_args(c, &l, a);
+	if (!status)
 		status = set_launch(&l, a);
-	}
 	if (!status)
 		status = launch(c, &l, a);
 	sim_result_free(l.result);

@@ -52,7 +52,7 @@ load(SimJob *j, const char *path)
 
 	if (!s)
 		return status;
-	j->path = strcmp(path, "-") == 0 ? "<stdin>" : path;
+	j->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(j->c, path);
 	j->text = s;
 	code = sim_load(j->device, s, n, &j->module);
 	if (code == SIM_OK)
@@ -121,7 +121,7 @@ saves(SimJob *j, bool write)
 		head = npy_header(out, a->npy.kind, a->npy.size, a->npy.rank, a->npy.shape);
 		if (a->bytes && sim_read(j->device, a->ptr, out + head, a->bytes) != SIM_OK)
 			return cli_error(EXIT_TROUBLE, "%s: the buffer cannot be read", eq + 1);
-		status = cli_write(eq + 1, out, head + a->bytes);
+		status = cli_write(j->c, eq + 1, out, head + a->bytes);
 	}
 	return status;
 }

@@ -195,10 +195,10 @@ stats(const Cli *c, const SimReport *p)
 }
 
 int
-sim_write_stats(const Cli *c, const SimReport *p)
+sim_write_stats(Cli *c, const SimReport *p)
 {
 	const char *path = cli_get(c, CLI_stats);
 
 	show_roofline(c, p);
-	return path ? json_write(path, stats(c, p)) : 0;
+	return path ? json_write(c, path, stats(c, p)) : 0;
 }

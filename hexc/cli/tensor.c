@@ -238,7 +238,7 @@ args_read(Cli *c, const hexc_module *m, size_t kernel, Args *a)
 		status = check_given(a);
 	if (!status)
 		status = args_sizes(a);
-	if (!status && hexc_check_args(m, kernel, a->arg, why, sizeof why) != HEXC_OK)
+	if (!status && hexc_check_sizes(m, kernel, a->arg, why, sizeof why) != HEXC_OK)
 		status = cli_error(EXIT_INPUT, "%s", why);
 	if (!status)
 		status = allocate(c, a);

@@ -1,4 +1,4 @@
-/* util.c - messages, memory, files and numbers of the command line. */
+/* util.c - messages, memory and numbers of the command line. */
 #include "hexc/cli/cli.h"
 #include <errno.h>
 #include <math.h>
@@ -6,16 +6,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Control characters of ASCII, and those that UTF-8 writes as C2 80 to C2 9F, become '?'. */
+static void
+make_plain(char *s)
+{
+	for (unsigned char *p = (unsigned char *)s; *p; p++) {
+		bool c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
+
+		if (*p < ' ' || *p == 0x7f || c1)
+			*p = '?';
+		if (c1)
+			p[1] = '?';
+	}
+}
+
+const char *
+cli_plain(Cli *c, const char *s)
+{
+	char *plain = cli_strndup(c, s, strlen(s));
+
+	make_plain(plain);
+	return plain;
+}
+
 int
 cli_error(int status, const char *fmt, ...)
 {
 	va_list ap;
+	char *text;
+	int n;
 
-	fputs("hexc: error: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	text = calloc(1, (size_t)(n < 0 ? 0 : n) + 1);
+	va_start(ap, fmt);
+	if (text)
+		vsnprintf(text, (size_t)(n < 0 ? 0 : n) + 1, fmt, ap);
+	va_end(ap);
+	if (text)
+		make_plain(text);
+	fprintf(stderr, "hexc: error: %s\n", text ? text : "out of memory");
+	free(text);
 	return status;
 }
 
@@ -93,86 +125,6 @@ cli_strndup(Cli *c, const char *s, size_t n)
 
 	memcpy(p, s, n);
 	return p;
-}
-
-/* ---- files ------------------------------------------------------------------------------------ */
-
-/* All of f into memory that grows by doubling, so that pipes work too. */
-static char *
-read_all(Cli *c, FILE *f, const char *path, size_t most, size_t *n, int *status)
-{
-	size_t cap = 1 << 16, have = 0, got;
-	char *s = malloc(cap + 1), *kept;
-
-	while (s && (got = fread(s + have, 1, cap - have, f)) > 0) {
-		have += got;
-		if (have > most)
-			break;
-		if (have == cap) {
-			char *more = cap > SIZE_MAX / 4 ? NULL : realloc(s, cap * 2 + 1);
-			if (!more)
-				free(s);
-			s = more;
-			cap *= 2;
-		}
-	}
-	kept = s && have <= most ? cli_try_alloc(c, have + 1) : NULL;
-	if (have > most)
-		*status = cli_error(EXIT_TROUBLE, "%s: larger than %zu bytes", path, most);
-	else if (!kept)
-		*status = cli_error(EXIT_TROUBLE, "%s: out of memory", path);
-	else if (ferror(f))
-		*status = cli_error(EXIT_INPUT, "%s: %s", path, strerror(errno));
-	else
-		memcpy(kept, s, have);
-	free(s);
-	*n = have;
-	return *status ? NULL : kept;
-}
-
-char *
-cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status)
-{
-	bool in = strcmp(path, "-") == 0;
-	FILE *f = in ? stdin : fopen(path, "rb");
-	char *s;
-
-	*status = 0;
-	if (!f) {
-		*status = cli_error(EXIT_INPUT, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	s = read_all(c, f, path, most, n, status);
-	if (!in)
-		fclose(f);
-	return s;
-}
-
-int
-cli_write(const char *path, const void *data, size_t n)
-{
-	bool out = strcmp(path, "-") == 0;
-	FILE *f = out ? stdout : fopen(path, "wb");
-	bool ok;
-
-	if (!f)
-		return cli_error(EXIT_TROUBLE, "%s: %s", path, strerror(errno));
-	ok = fwrite(data, 1, n, f) == n;
-	ok = fflush(f) == 0 && ok;
-	if (!ok)
-		cli_error(EXIT_TROUBLE, "%s: cannot write: %s", out ? "standard output" : path,
-		          strerror(errno));
-	if (!out && fclose(f) != 0 && ok)
-		return cli_error(EXIT_TROUBLE, "%s: cannot write: %s", path, strerror(errno));
-	return ok ? 0 : EXIT_TROUBLE;
-}
-
-int
-cli_flush(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return 0;
-	return cli_error(EXIT_TROUBLE, "standard output: cannot write: %s", strerror(errno));
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------- */

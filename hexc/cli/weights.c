@@ -75,7 +75,7 @@ list(Cli *c, const hexc_file *f)
 	for (size_t i = 0; hexc_file_weight(f, i, &w); i++, w.size = sizeof w) {
 		printf("%-14s %-16s %6.3f  %s: %s\n", w.format,
 		       cli_printf(c, "[%" PRId64 ", %" PRId64 "]", w.n, w.k),
-		       bits_each(w.bytes, (double)w.n * (double)w.k), w.name, scheme(c, &w));
+		       bits_each(w.bytes, (double)w.n * (double)w.k), cli_plain(c, w.name), scheme(c, &w));
 		bytes += w.bytes;
 		n += (double)w.n * (double)w.k;
 	}
@@ -83,7 +83,7 @@ list(Cli *c, const hexc_file *f)
 	       "shape", "bits", "tensor");
 	for (size_t i = 0; hexc_file_tensor_at(f, i, &t); i++, t.size = sizeof t) {
 		printf("%-14s %-16s %6.3f  %s\n", t.type, shape(c, &t), bits_each(t.bytes, elements(&t)),
-		       t.name);
+		       cli_plain(c, t.name));
 		all += t.bytes;
 	}
 	printf("%s, %" PRIu64 " bytes of tensors\n", hexc_file_kind(f), all);
@@ -103,7 +103,7 @@ json_plane(const hexc_plane *p)
 }
 
 static int
-list_json(const hexc_file *f)
+list_json(Cli *c, const hexc_file *f)
 {
 	cJSON *root = cJSON_CreateObject(), *a = cJSON_AddArrayToObject(root, "weights"), *o, *dim;
 	hexc_weight w = HEXC_WEIGHT_INIT;
@@ -134,7 +134,7 @@ list_json(const hexc_file *f)
 		json_uint(o, "bytes", t.bytes);
 		cJSON_AddItemToArray(a, o);
 	}
-	return json_write("-", root);
+	return json_write(c, "-", root);
 }
 
 /* ---- saving -------------------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ cli_weights(Cli *c)
 	int n, status = held_save(c, "file of weights", CLI_plane_save, save, &f, &n);
 
 	if (!status && !n)
-		status = cli_has(c, CLI_json_out) ? list_json(f) : list(c, f);
+		status = cli_has(c, CLI_json_out) ? list_json(c, f) : list(c, f);
 	hexc_file_close(f);
 	return status;
 }

@@ -204,6 +204,13 @@ typedef struct Define {
 	const char *name;
 	int64_t value; /* a number, or type_value() */
 } Define;
+/* What a `tune` of the program admits, with the constants before it as they are.  Numbers, or type_value(). */
+typedef struct Tunable {
+	const char *name;
+	int64_t value, preset; /* chosen, and what it is when nobody chooses */
+	const int64_t *choice;
+	int nchoice;
+} Tunable;
 /* How an element type stands among numbers: far below all that a program counts with. */
 int64_t type_value(DType d);
 DType value_type(int64_t x); /* D_COUNT: it is a number */
@@ -234,6 +241,10 @@ struct Kernel {
 	uint64_t nfact; /* values that val_fact looked at so far */
 	const Define *constants; /* constants and tunables as chosen, for the manifest */
 	int nconstants;
+	/* What else a tuner must know; of the program, not of the text form. */
+	Tunable *tunable;
+	const char **condition; /* that the constants satisfy */
+	int ntunable, ncondition;
 	Src src;
 };
 

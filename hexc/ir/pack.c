@@ -132,6 +132,7 @@ parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char *
 {
 	Reader r = { s, s + n };
 	Pack p = { .streams = 1 };
+	const char *normal;
 
 	if (!parse_head(a, &r, &p, why))
 		return false;
@@ -144,6 +145,9 @@ parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char *
 	}
 	if (p.layout && !pack_check(a, &p, why))
 		return false;
+	normal = pack_text(a, &p); /* packs are compared as texts */
+	if (strlen(normal) != n || memcmp(normal, s, n) != 0)
+		return pack_error(why, arena_printf(a, "it is written otherwise: `%s`", normal));
 	*out = p;
 	return true;
 }

@@ -27,7 +27,7 @@ struct Pack {
 
 /* "hexc-pack 1 u3 block 32x128 spread 16 streams 32 place (..):(..)": equal packs have equal texts. */
 const char *pack_text(Arena *a, const Pack *p);
-/* Reads what pack_text wrote; false: *why says what is wrong, in words (static or in the arena). */
+/* Reads exactly what pack_text wrote; false: *why says what is wrong, in words (static or in the arena). */
 bool pack_parse(Arena *a, const char *s, size_t n, Pack *out, const char **why);
 /* The same, but the text may end behind the element type or behind the block: what is known of a pack while
  * a kernel is compiled.  Of such packs only pack_text wants to know. */

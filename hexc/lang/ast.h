@@ -10,7 +10,7 @@
 /* Deepest nesting of expressions, longest chain of operators; deepest nesting of statements. */
 enum { EXPR_DEPTH_MAX = 200, STMT_DEPTH_MAX = 40 };
 /* Kernels of a file; declared parameters, assumptions, constants and tunables of a kernel. */
-enum { KERNEL_MAX = 1000, FN_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
+enum { KERNEL_MAX = 4096, FN_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
 /* Values that a function returns; calls of functions within functions. */
 enum { RESULT_MAX = 16, CALL_DEPTH_MAX = 16 };
 
@@ -114,6 +114,7 @@ typedef enum StmtKind {
 typedef struct Stmt Stmt;
 struct Stmt {
 	StmtKind kind;
+	bool broken; /* could not be parsed: of a declaration the names, with no value; others are dropped */
 	Src src;
 	Stmt *next;
 	const char *name;
@@ -145,6 +146,7 @@ struct KernelDecl {
 	int nclause;
 	Stmt *body;
 	Src end; /* the closing brace */
+	bool broken_header, broken_body; /* parts of it could not be parsed */
 	KernelDecl *next;
 };
 
@@ -162,13 +164,24 @@ struct FnDecl {
 	int nparam;
 	Stmt *body;
 	Src end;
+	bool broken; /* parts of it could not be parsed */
 	FnDecl *next;
 };
+
+/* Names in text that could not be parsed and may have declared them: nothing is said where they are used. */
+enum { LOST_MAX = 256 };
+typedef struct Lost {
+	const char *name[LOST_MAX];
+	int n;
+	bool more; /* than fit: they may be any */
+} Lost;
 
 /* Kernels and functions, each in order of the text. */
 typedef struct File {
 	KernelDecl *kernel;
 	FnDecl *fn;
+	Lost *lost;
+	bool stop; /* parsing gave up */
 } File;
 
 /* Parse the source of u; errors go to u->diag. */

@@ -1,4 +1,5 @@
 /* check.c - type rules and the words in which they are broken to the user. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -22,9 +23,8 @@ check_text(const Lower *l, const Expr *e, const char *other)
 	return arena_strndup(l->arena, l->u->text + e->at, n);
 }
 
-/* In backquotes when it is source text. */
-static const char *
-quoted(const Lower *l, const Operand *o, const char *other)
+const char *
+check_quoted(const Lower *l, const Operand *o, const char *other)
 {
 	const char *s = check_text(l, o->e, NULL);
 
@@ -100,29 +100,59 @@ distance(const char *a, const char *b, int most)
 	return row[m];
 }
 
-const char *
-check_similar(const Lower *l, const char *name)
+static bool
+is_lost(const Lost *lost, const char *name)
+{
+	for (int i = 0; i < lost->n; i++)
+		if (strcmp(lost->name[i], name) == 0)
+			return true;
+	return lost->more;
+}
+
+/* Keep `word` in *best if it is nearer to the name than what is there. */
+static void
+nearer(const char *name, const char *word, const char **best, int *least)
+{
+	int d = distance(name, word, 2);
+
+	if (d < *least && d < (int)strlen(name)) {
+		*least = d;
+		*best = word;
+	}
+}
+
+/* The visible, built-in or foreign word that looks most like this name: ", did you mean `acc`?" or "". */
+static const char *
+similar(const Lower *l, const char *name)
 {
 	const char *best = NULL, *b;
-	int least = strlen(name) < 4 ? 2 : 3, d;
+	const Foreign *f;
+	int least = strlen(name) < 4 ? 2 : 3;
 
 	if (l->diag->nerror >= 20) /* nobody will read it */
 		return "";
-	for (const Sym *s = l->scope; s; s = s->next) {
-		d = distance(name, s->name, 2);
-		if (d < least && d < (int)strlen(name)) {
-			least = d;
-			best = s->name;
-		}
-	}
-	for (int i = 0; (b = lower_builtin(i)); i++) {
-		d = distance(name, b, 2);
-		if (d < least && d < (int)strlen(name)) {
-			least = d;
-			best = b;
-		}
-	}
-	return best ? arena_printf(l->arena, ", did you mean `%s`?", best) : "";
+	for (const Sym *s = l->scope; s; s = s->next)
+		nearer(name, s->name, &best, &least);
+	for (int i = 0; (b = lower_builtin(i)); i++)
+		nearer(name, b, &best, &least);
+	for (int i = 0; (f = foreign_at(i)); i++) /* short ones look like too much */
+		if (strlen(f->word) > 4)
+			nearer(name, f->word, &best, &least);
+	return best ? arena_printf(l->arena, ", did you mean `%s`?%s", best,
+	                           sym_find(l, best) || lower_is_builtin(best)
+	                                   ? ""
+	                                   : foreign_hint(l->arena, best) + strlen(";"))
+	            : "";
+}
+
+void
+check_no_name(Lower *l, Src src, const char *what, const char *name, const char *also)
+{
+	const char *hint = foreign_hint(l->arena, name);
+
+	if (!is_lost(l->lost, name))
+		diag_error(l->diag, src, "there is no %s`%s`%s%s%s", what, name, *what ? "" : " here",
+		           *hint ? hint : similar(l, name), also);
 }
 
 /* ---- element types --------------------------------------------------------------------------- */
@@ -183,7 +213,7 @@ check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y)
 	const Operand *weak = dx == to ? y : x;
 
 	diag_error(l->diag, src, "%s is %s but %s is %s: write `%s(%s)`",
-	           quoted(l, x, "the left side"), dtype_info[dx].name, quoted(l, y, "the right side"),
+	           check_quoted(l, x, "the left side"), dtype_info[dx].name, check_quoted(l, y, "the right side"),
 	           dtype_info[dy].name, dtype_info[to].name, check_text(l, weak->e, "..."));
 	check_declared(l, src, 1, x);
 	check_declared(l, src, 1, y);

@@ -263,7 +263,8 @@ lex_unknown(Lexer *l)
 	else if (c < ' ' || c == 127)
 		diag_error(l->diag, src_from(l, at), "control character 0x%02x: remove it", (unsigned)c);
 	else
-		diag_error(l->diag, src_from(l, at), "`%c` is not part of the language", c);
+		diag_error(l->diag, src_from(l, at), "`%c` is not part of the language%s", c,
+		           c == '@' ? ": a product of matrices is `dot(a, b)`" : "");
 	push(l, TK_bad, at);
 }
 

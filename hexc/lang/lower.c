@@ -93,8 +93,9 @@ finish_grid(Lower *l)
 
 	if (l->has_grid)
 		return;
-	diag_error(l->diag, l->decl->src,
-	           "kernel `%s` has no grid: begin its body with `grid(blocks);`", l->decl->name);
+	if (!l->decl->broken_body)
+		diag_error(l->diag, l->decl->src,
+		           "kernel `%s` has no grid: begin its body with `grid(blocks);`", l->decl->name);
 	for (int i = 0; i < 3; i++)
 		one[i] = ir_const(l->k->grid, NULL, 1);
 	op_new(l->k->grid, NULL, O_yield, l->decl->src, 3, one, 0, NULL);
@@ -125,6 +126,7 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 
 	l.bucket = NEWN(u->arena, Sym *, SYM_BUCKETS);
 	l.fns = file->fn;
+	l.lost = file->lost;
 	l.k = kernel_new(u, d->name);
 	l.k->src = d->src;
 	lower_consts(&l);
@@ -209,16 +211,18 @@ unit_parse(Unit *u, const Define *def, int ndef, const char *only)
 	}
 	file = parse_file(u);
 	first = file.kernel;
-	if (u->diag->nerror)
+	if (file.stop)
 		return false;
-	lower_check_fns(u, &file);
-	check_kernels(u, first, only);
-	for (int i = 0; u->diag->nerror == 0 && i < ndef; i++)
-		check_define(u, first, only, def[i].name);
-	if (u->diag->nerror)
-		return false;
+	if (!u->diag->nerror) {
+		lower_check_fns(u, &file);
+		check_kernels(u, first, only);
+		for (int i = 0; u->diag->nerror == 0 && i < ndef; i++)
+			check_define(u, first, only, def[i].name);
+		if (u->diag->nerror)
+			return false;
+	}
 	for (const KernelDecl *d = first; d; d = d->next)
-		if (wanted(d, only))
+		if (wanted(d, only) && !d->broken_header)
 			VEC_PUSH(u->arena, u->kernel, u->nkernel, cap, lower_kernel(u, &file, d, def, ndef));
 	return u->diag->nerror == 0;
 }

@@ -110,6 +110,7 @@ typedef struct Lower {
 	Diag *diag;
 	const KernelDecl *decl;
 	const FnDecl *fns;
+	const Lost *lost;
 	FnCall *call; /* innermost; NULL: the kernel itself */
 	Kernel *k;
 	Block *b; /* ops go to its end */
@@ -123,7 +124,7 @@ typedef struct Lower {
 	const Define *def;
 	int ndef;
 	Count *count;
-	int ncount, count_cap, assume_cap;
+	int ncount, count_cap, assume_cap, condition_cap;
 } Lower;
 
 /* ---- lower.c: scopes and blocks -------------------------------------------------------------- */
@@ -157,12 +158,15 @@ bool lower_is_const(const Lower *l, const Expr *e);
 
 /* The source text of an expression if it is short, else `other`. */
 const char *check_text(const Lower *l, const Expr *e, const char *other);
+/* The text of an operand in backquotes if it is short, else `other`. */
+const char *check_quoted(const Lower *l, const Operand *o, const char *other);
 /* Notes where the names in these operands were declared, behind an error about them. */
 void check_declared(Lower *l, Src error, int n, const Operand *o);
 /* "f16[64, 32]", "the number 3": what a value is. */
 const char *check_describe(const Lower *l, const Value *v);
-/* The visible or built-in name that looks most like this one: ", did you mean `acc`?" or "". */
-const char *check_similar(const Lower *l, const char *name);
+/* Say that there is no `what` ("", "function ") of that name, and what looks like it or is meant instead;
+ * `also` ends the sentence.  Not if text that could not be parsed may have declared it. */
+void check_no_name(Lower *l, Src src, const char *what, const char *name, const char *also);
 /* Is the code defined on this element type?  Reports. */
 bool check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e);
 /* Do both have one element type?  Reports, with the cast to write. */

@@ -360,6 +360,6 @@ lower_call(Lower *l, const Expr *e)
 		lower_fn_expr(l, f, e, 1, &v);
 		return v;
 	}
-	diag_error(l->diag, e->src, "there is no function `%s`%s", e->name, check_similar(l, e->name));
+	check_no_name(l, e->src, "function ", e->name, "");
 	return value_none();
 }

@@ -41,13 +41,39 @@ accumulators(Lower *l, DType d)
 	return text;
 }
 
+/* Operands of two types: the cast that tensor cores want, where there is one. */
+static void
+dot_mismatch(Lower *l, Src src, const Operand *o)
+{
+	Text fix = { .arena = l->arena };
+	DType d[2] = { o[0].v.v->type.dtype, o[1].v.v->type.dtype }, to = D_f16;
+
+	for (int i = 0; i < 2; i++)
+		if (dtype_info[d[i]].mma == MMA_f16)
+			to = d[i];
+	if (!dtype_is_float(d[0]) && !dtype_is_float(d[1])) {
+		check_same_dtype(l, src, &o[0], &o[1]);
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		if (d[i] != to)
+			text_printf(&fix, "%s`%s(%s)`", fix.n ? " and " : "", dtype_info[to].name,
+			            check_text(l, o[i].e, "..."));
+	diag_error(l->diag, src, "%s is %s but %s is %s: write %s, which tensor cores multiply",
+	           check_quoted(l, &o[0], "the left side"), dtype_info[d[0]].name,
+	           check_quoted(l, &o[1], "the right side"), dtype_info[d[1]].name, fix.s);
+	check_declared(l, src, 2, o);
+}
+
 static bool
 dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *acc)
 {
-	DType d = a->v.v->type.dtype, want;
+	DType d = a->v.v->type.dtype, other = b->v.v->type.dtype, want;
 
-	if (!dtype_multiplies(d, b->v.v->type.dtype) && !check_same_dtype(l, e->src, a, b))
+	if (d != other && !dtype_multiplies(d, other)) {
+		dot_mismatch(l, e->src, (const Operand[]){ *a, *b });
 		return false;
+	}
 	*acc = dtype_accumulator(d);
 	if (dtype_info[d].kind == K_pred) {
 		diag_error(l->diag, e->src, "`dot` does not multiply %s: cast both sides, as in `f16(%s)`",
@@ -81,11 +107,39 @@ round_operands(Lower *l, const Expr *e, Operand *o)
 	}
 }
 
+/* The size of the tensor that a value's dim runs along; NULL: unknown, or several. */
+static const Val *
+edge_size(const Value *v, int d)
+{
+	const Edge *e = v->edge[d];
+
+	return e && !e->also ? e->size : NULL;
+}
+
+/* What to write where the columns of `a` and the rows of `b` are of other numbers. */
+static const char *
+shape_fix(Lower *l, const Operand *a, const Operand *b)
+{
+	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
+	const Val *columns = edge_size(&a->v, 1), *rows = edge_size(&b->v, 0);
+
+	/* Both run along one size, and the right one's columns along another: it stands right already. */
+	if (columns && columns == rows && columns != edge_size(&b->v, 1))
+		return arena_printf(l->arena,
+		                    ": dimension 0 of what is on the right goes with the columns of the "
+		                    "left, both are %s: take %lld of it there",
+		                    columns->name ? columns->name : "one size", (long long)ta->shape[1]);
+	if (ta->shape[1] == tb->shape[1])
+		return arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
+	if (ta->shape[0] == tb->shape[0])
+		return arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
+	return "";
+}
+
 static bool
 dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 {
 	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
-	const char *fix = "";
 
 	if (ta->rank != 2 || tb->rank != 2) {
 		diag_error(l->diag, e->src, "`dot` multiplies matrices, but the operands are %s and %s",
@@ -94,13 +148,9 @@ dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 	}
 	if (ta->shape[1] == tb->shape[0])
 		return true;
-	if (ta->shape[1] == tb->shape[1])
-		fix = arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
-	else if (ta->shape[0] == tb->shape[0])
-		fix = arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
 	diag_error(l->diag, e->src, "`dot` of %s and %s: the left has %lld columns, the right %lld rows%s",
 	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[1],
-	           (long long)tb->shape[0], fix);
+	           (long long)tb->shape[0], shape_fix(l, a, b));
 	check_declared(l, e->src, 1, a);
 	check_declared(l, e->src, 1, b);
 	return false;

@@ -1,4 +1,5 @@
 /* lower_expr.c - names, operators and members. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/lower.h"
 #include <math.h>
 #include <string.h>
@@ -43,8 +44,8 @@ unknown_name(Lower *l, const Expr *e)
 	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name))
 		diag_error(l->diag, e->src, "`%s` is a function: call it with `%s(...)`", e->name, e->name);
 	else
-		diag_error(l->diag, e->src, "there is no `%s` here%s%s", e->name, check_similar(l, e->name),
-		           l->call ? "; a function sees its parameters only" : "");
+		check_no_name(l, e->src, "", e->name,
+		              l->call ? "; a function sees its parameters only" : "");
 	return value_none();
 }
 
@@ -104,7 +105,12 @@ lower_member(Lower *l, const Expr *e)
 	}
 	if (strcmp(e->name, "T") == 0)
 		return lower_swap(l, e);
-	diag_error(l->diag, e->src, "there is no `.%s`: a matrix has `.T`, its transpose", e->name);
+	if (x->kind == EX_name && !sym_find(l, x->name) && foreign_find(x->name)) {
+		check_no_name(l, x->src, "", x->name, "");
+		return value_none();
+	}
+	diag_error(l->diag, e->src, "there is no `.%s`: a matrix has `.T`, its transpose%s", e->name,
+	           foreign_hint(l->arena, e->name));
 	return value_none();
 }
 

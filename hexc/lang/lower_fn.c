@@ -92,6 +92,8 @@ lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int w
 
 	for (int i = 0; i < want; i++)
 		out[i] = value_none();
+	if (f->broken)
+		return false;
 	for (const FnCall *c = l->call; c; c = c->outer)
 		depth++;
 	if (depth == CALL_DEPTH_MAX) {

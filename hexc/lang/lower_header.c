@@ -1,4 +1,5 @@
 /* lower_header.c - constants and tunables get their values: from the program or from -D. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -63,8 +64,8 @@ lower_dtype(Lower *l, const TypeSpec *t)
 	if (t->name && d == D_COUNT && !(s && s->val.kind == VK_none))
 		diag_error(l->diag, t->name_src,
 		           "`%.40s` is not an element type: write f16, bf16, f32, i8, u8, i32, u32, i4, u4, "
-		           "bool or the like",
-		           t->name);
+		           "bool or the like%s",
+		           t->name, foreign_hint(l->arena, t->name));
 	return d;
 }
 
@@ -94,9 +95,10 @@ value_text(Lower *l, int64_t x)
 
 /* `const W = u4`, `tune W = u4|u2` */
 static Value
-clause_type(Lower *l, const Clause *c, DType d)
+clause_type(Lower *l, const Clause *c, DType d, Tunable *t)
 {
 	const Define *def = find_define(l, c->name);
+	Choices list = { NULL, 0, 0 };
 	bool listed = c->kind == CL_const;
 	DType x;
 
@@ -108,6 +110,7 @@ clause_type(Lower *l, const Clause *c, DType d)
 			return value_none();
 		}
 		listed |= def && type_value(x) == def->value;
+		add_choice(l, &list, type_value(x));
 	}
 	if (c->kind == CL_tune && c->value && (d = type_of_clause(l, c->value)) == D_COUNT) {
 		diag_error(l->diag, c->value->src,
@@ -122,6 +125,7 @@ clause_type(Lower *l, const Clause *c, DType d)
 		           c->kind == CL_tune ? types_text(l, c) : "");
 		return value_none();
 	}
+	*t = (Tunable){ c->name, def ? def->value : type_value(d), type_value(d), list.v, list.n };
 	return (Value){ .kind = VK_type, .i = def ? (int64_t)value_type(def->value) : (int64_t)d };
 }
 
@@ -168,7 +172,7 @@ choices_text(Lower *l, const Choices *c)
 }
 
 static bool
-tune_value(Lower *l, const Clause *c, int64_t *out)
+tune_value(Lower *l, const Clause *c, Tunable *out)
 {
 	const Define *d = find_define(l, c->name);
 	Choices list = { NULL, 0, 0 };
@@ -182,13 +186,13 @@ tune_value(Lower *l, const Clause *c, int64_t *out)
 	}
 	if (!ok)
 		return false;
-	*out = list.v[0];
-	if (c->value && !lower_const_int(l, c->value, "the default of a tunable", out))
+	*out = (Tunable){ c->name, 0, list.v[0], list.v, list.n };
+	if (c->value && !lower_const_int(l, c->value, "the default of a tunable", &out->preset))
 		return false;
-	if (c->value && !has(&list, *out)) {
+	if (c->value && !has(&list, out->preset)) {
 		diag_error(l->diag, c->value->src,
 		           "the default %lld of tunable `%s` is none of its values %s",
-		           (long long)*out, c->name, choices_text(l, &list));
+		           (long long)out->preset, c->name, choices_text(l, &list));
 		return false;
 	}
 	if (d && !has(&list, d->value)) {
@@ -196,22 +200,22 @@ tune_value(Lower *l, const Clause *c, int64_t *out)
 		           value_text(l, d->value), c->name, choices_text(l, &list));
 		return false;
 	}
-	if (d)
-		*out = d->value;
+	out->value = d ? d->value : out->preset;
 	return true;
 }
 
+/* *t: filled for a tunable. */
 static Value
-clause_value(Lower *l, const Clause *c)
+clause_value(Lower *l, const Clause *c, Tunable *t)
 {
 	const Define *d = find_define(l, c->name);
-	DType t = type_of_clause(l, c->kind == CL_tune ? c->range[0].lo : c->value);
+	DType type = type_of_clause(l, c->kind == CL_tune ? c->range[0].lo : c->value);
 	int64_t x;
 
-	if (t != D_COUNT)
-		return clause_type(l, c, t);
+	if (type != D_COUNT)
+		return clause_type(l, c, type, t);
 	if (c->kind == CL_tune)
-		return tune_value(l, c, &x) ? value_int(x) : value_none();
+		return tune_value(l, c, t) ? value_int(t->value) : value_none();
 	if (!lower_const_int(l, c->value, "a constant", &x))
 		return value_none();
 	if (d && value_type(d->value) < D_COUNT) {
@@ -240,19 +244,22 @@ void
 lower_consts(Lower *l)
 {
 	Define *list = NULL;
-	int n = 0, cap = 0;
+	int n = 0, cap = 0, tcap = 0;
 
 	for (int i = 0; i < l->decl->nclause; i++) {
 		const Clause *c = &l->decl->clause[i];
+		Tunable t;
 		Value v;
 
 		if (c->kind == CL_assume)
 			continue;
-		v = clause_value(l, c);
+		v = clause_value(l, c, &t);
 		sym_add(l, c->name, SY_const, c->src, v);
 		if (v.kind == VK_int || v.kind == VK_type)
 			VEC_PUSH(l->arena, list, n, cap,
 			         ((Define){ c->name, v.kind == VK_type ? type_value((DType)v.i) : v.i }));
+		if (c->kind == CL_tune && v.kind != VK_none)
+			VEC_PUSH(l->arena, l->k->tunable, l->k->ntunable, tcap, t);
 	}
 	l->k->constants = list;
 	l->k->nconstants = n;

@@ -285,6 +285,18 @@ let_parts(Lower *l, const Stmt *s)
 	}
 }
 
+/* The parser has said what is wrong. */
+static void
+let_broken(Lower *l, const Stmt *s)
+{
+	SymKind kind = s->is_var ? SY_var : SY_let;
+
+	if (!s->npart)
+		sym_add(l, s->name, kind, s->src, value_none());
+	for (int i = 0; i < s->npart; i++)
+		sym_add(l, s->part[i].name, kind, s->part[i].src, value_none());
+}
+
 void
 lower_let(Lower *l, const Stmt *s)
 {
@@ -292,6 +304,10 @@ lower_let(Lower *l, const Stmt *s)
 	const Layout *pin = NULL;
 	Value v;
 
+	if (s->broken) {
+		let_broken(l, s);
+		return;
+	}
 	if (s->npart) {
 		let_parts(l, s);
 		return;

@@ -89,8 +89,7 @@ find_var(Lower *l, const Expr *e)
 	Sym *s = sym_find(l, e->name);
 
 	if (!s) {
-		diag_error(l->diag, e->src, "there is no variable `%s`%s", e->name,
-		           check_similar(l, e->name));
+		check_no_name(l, e->src, "variable ", e->name, "");
 	} else if (s->kind == SY_var) {
 		return s;
 	} else if (s->kind == SY_tensor || s->val.kind == VK_view) {

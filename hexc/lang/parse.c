@@ -1,4 +1,5 @@
 /* parse.c - kernels of a file, and the parser's common parts. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/parse.h"
 #include <stdio.h>
 #include <string.h>
@@ -21,9 +22,20 @@ parse_at_top(const Parser *p)
 	return parse_is(p, TK_end) || parse_is(p, TK_kernel) || parse_is(p, TK_fn);
 }
 
+static void
+lose(Lost *lost, const char *name)
+{
+	if (lost->n < LOST_MAX)
+		lost->name[lost->n++] = name;
+	else
+		lost->more = true;
+}
+
 void
 parse_next(Parser *p)
 {
+	if (p->panic && parse_is(p, TK_name))
+		lose(p->lost, p->tok->u.name);
 	p->last = p->tok;
 	if (p->tok->kind != TK_end)
 		p->tok++;
@@ -47,6 +59,7 @@ parse_error(Parser *p, Src src, const char *fmt, ...)
 	if (p->panic || p->stop)
 		return;
 	p->panic = true;
+	p->npanic++;
 	if (p->tok->kind == TK_bad) /* the lexer has said it */
 		return;
 	va_start(ap, fmt);
@@ -71,8 +84,9 @@ parse_found(Parser *p)
 
 	if (t->kind == TK_end)
 		return "the file ends";
-	return arena_printf(p->arena, "found `%.*s`", (int)(t->src.len > 40 ? 40 : t->src.len),
-	                    p->text + t->at);
+	return arena_printf(p->arena, "found `%.*s`%s", (int)(t->src.len > 40 ? 40 : t->src.len),
+	                    p->text + t->at,
+	                    t->kind == TK_name ? foreign_hint(p->arena, t->u.name) : "");
 }
 
 bool
@@ -117,12 +131,11 @@ parse_span(const Parser *p, const Token *from, const Token *to)
 	return (Src){ from->src.line, from->src.col, at > from->at ? (uint32_t)(at - from->at) : 1 };
 }
 
-void
-parse_sync(Parser *p)
+static void
+skip_stmt(Parser *p)
 {
 	int depth = 0;
 
-	p->panic = false;
 	for (;; parse_next(p)) {
 		switch (p->tok->kind) {
 		case TK_end:
@@ -164,23 +177,31 @@ parse_sync(Parser *p)
 	}
 }
 
+void
+parse_sync(Parser *p)
+{
+	skip_stmt(p);
+	p->panic = false;
+}
+
 static KernelDecl *
 parse_kernel(Parser *p)
 {
 	KernelDecl *k = NEW(p->arena, KernelDecl);
+	int n = p->npanic;
 
 	parse_next(p);
 	k->name = parse_name(p, "the kernel", &k->src);
 	parse_header(p, k);
-	if (!parse_is(p, TK_lbrace)) {
-		/* The header is broken: go on with the body, which may be fine. */
-		p->panic = false;
-		while (!parse_is(p, TK_lbrace) && !parse_at_top(p))
-			parse_next(p);
-	}
+	k->broken_header = p->npanic != n;
+	/* A broken header: go on with the body, which may be fine. */
+	while (!parse_is(p, TK_lbrace) && !parse_at_top(p))
+		parse_next(p);
 	p->panic = false;
+	n = p->npanic;
 	if (parse_accept(p, TK_lbrace))
 		k->body = parse_body(p, &k->end);
+	k->broken_body = p->npanic != n;
 	return k;
 }
 
@@ -188,7 +209,7 @@ static FnDecl *
 parse_fn(Parser *p)
 {
 	FnDecl *f = NEW(p->arena, FnDecl);
-	int cap = 0;
+	int cap = 0, n = p->npanic;
 
 	parse_next(p);
 	f->name = parse_name(p, "the function", &f->src);
@@ -211,6 +232,7 @@ parse_fn(Parser *p)
 	p->panic = false;
 	if (parse_accept(p, TK_lbrace))
 		f->body = parse_body(p, &f->end);
+	f->broken = p->npanic != n;
 	return f;
 }
 
@@ -218,11 +240,12 @@ File
 parse_file(Unit *u)
 {
 	Parser p = { .arena = u->arena, .diag = u->diag, .text = u->text, .len = u->len };
-	File file = { NULL, NULL };
+	File file = { .lost = NEW(u->arena, Lost) };
 	KernelDecl **kernel = &file.kernel;
 	FnDecl **fn = &file.fn;
 	int n = 0, nfn = 0;
 
+	p.lost = file.lost;
 	p.tok = lex_all(u->arena, u->diag, u->text, u->len);
 	while (!parse_is(&p, TK_end)) {
 		p.panic = false;
@@ -250,5 +273,6 @@ parse_file(Unit *u)
 	if (!file.kernel && !u->diag->nerror)
 		diag_error(u->diag, p.tok->src,
 		           "the file holds no kernel: write `kernel NAME(...) { ... }`");
+	file.stop = p.stop;
 	return file;
 }

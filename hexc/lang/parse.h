@@ -14,6 +14,8 @@ typedef struct Parser {
 	const Token *tok; /* the next token */
 	const Token *last; /* the one before it */
 	bool panic;
+	int npanic; /* times it fell into one */
+	Lost *lost; /* names that it stepped over in panic */
 	bool stop; /* nothing more is parsed or reported */
 	int depth; /* of expressions being parsed */
 	int nest; /* of statements being parsed */

@@ -1,4 +1,5 @@
 /* parse_expr.c - expressions, by precedence climbing. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/parse.h"
 
 typedef struct BinOp {
@@ -158,6 +159,11 @@ parse_postfix(Parser *p, Expr *x, const Token *from)
 			Src src;
 			const char *name = parse_name(p, "the part after `.`", &src);
 			Expr *e = node(p, EX_member, from);
+			const char *hint = foreign_hint(p->arena, name);
+
+			if (parse_is(p, TK_lparen))
+				parse_error(p, e->src, "there are no methods and modules%s",
+				            *hint ? hint : ": functions stand alone, as in `exp(x)`");
 			e->name = name;
 			set_args(p, e, 1, one(p, x));
 			x = e;

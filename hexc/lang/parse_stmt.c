@@ -1,4 +1,5 @@
 /* parse_stmt.c - statements. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/parse.h"
 
 static Stmt *
@@ -78,6 +79,18 @@ parse_block(Parser *p, const char *where)
 	return parse_body(p, &end);
 }
 
+/* To behind the parenthesis that closes the one here. */
+static void
+skip_parens(Parser *p)
+{
+	int depth = 0;
+
+	do {
+		depth += parse_is(p, TK_lparen) - parse_is(p, TK_rparen);
+		parse_next(p);
+	} while (depth && !parse_at_top(p));
+}
+
 static Stmt *
 parse_for(Parser *p)
 {
@@ -85,6 +98,13 @@ parse_for(Parser *p)
 
 	s->pipeline = parse_is(p, TK_pipeline);
 	parse_next(p);
+	if (parse_is(p, TK_lparen)) {
+		parse_error(p, p->tok->src, "a loop is written `for i in first..end step s { ... }`");
+		skip_parens(p);
+		parse_block(p, "before the body of the loop");
+		s->broken = true; /* nobody declares what the body uses */
+		return s;
+	}
 	s->name = parse_name(p, "the loop variable", &s->name_src);
 	parse_expect(p, TK_in, "after the loop variable");
 	s->lo = parse_expr(p);
@@ -108,6 +128,7 @@ parse_for(Parser *p)
 		parse_error(p, s->src,
 		            "the pipeline loop does not say its stages: "
 		            "write `pipeline i in lo..hi step s stages n`");
+	s->broken = p->panic;
 	s->body = parse_block(p, "before the body of the loop");
 	return s;
 }
@@ -119,6 +140,7 @@ parse_if(Parser *p)
 
 	parse_next(p);
 	s->value = parse_expr(p);
+	s->broken = p->panic;
 	s->body = parse_block(p, "after the condition");
 	if (!p->panic && parse_accept(p, TK_else)) {
 		if (!parse_is(p, TK_if)) {
@@ -128,6 +150,7 @@ parse_if(Parser *p)
 		} else {
 			p->nest++;
 			s->other = parse_if(p);
+			s->broken |= s->other->broken;
 			p->nest--;
 		}
 	}
@@ -220,6 +243,13 @@ parse_static_assert(Parser *p)
 	return s;
 }
 
+/* What the word that the statement begins with says in another language. */
+static const char *
+foreign_start(const Parser *p, const Expr *e)
+{
+	return e->kind == EX_name || e->kind == EX_call ? foreign_hint(p->arena, e->name) : "";
+}
+
 static Stmt *
 parse_assign(Parser *p)
 {
@@ -247,7 +277,8 @@ parse_assign(Parser *p)
 		            "the value is not used: assign it, or give it a name with `let`");
 		break;
 	default:
-		parse_error(p, p->tok->src, "expected a statement, but %s", parse_found(p));
+		parse_error(p, p->tok->src, "expected a statement, but %s%s", parse_found(p),
+		            foreign_start(p, s->target));
 		break;
 	}
 	parse_expect(p, TK_semi, "after the assignment");
@@ -278,6 +309,21 @@ parse_stmt(Parser *p, Stmt **last)
 	return s;
 }
 
+/* Of a statement in panic only the names remain that it declares. */
+static Stmt *
+parse_whole(Parser *p, Stmt **last)
+{
+	Stmt *s = parse_stmt(p, last);
+
+	if (!p->panic && !s->broken)
+		return s;
+	if (s->kind != ST_let)
+		return NULL;
+	for (Stmt *one = s; one; one = one->next)
+		one->broken = true;
+	return s;
+}
+
 Stmt *
 parse_body(Parser *p, Src *end)
 {
@@ -290,8 +336,9 @@ parse_body(Parser *p, Src *end)
 
 		if (parse_accept(p, TK_semi))
 			continue;
-		*link = parse_stmt(p, &last);
-		link = &last->next;
+		*link = parse_whole(p, &last);
+		if (*link)
+			link = &last->next;
 		if (p->panic) {
 			if (p->tok == from)
 				parse_next(p);

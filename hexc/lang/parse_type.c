@@ -1,4 +1,5 @@
 /* parse_type.c - types, parameters and the clauses of a kernel's header. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/parse.h"
 #include <string.h>
 
@@ -71,6 +72,9 @@ parse_param(Parser *p)
 	ParamDecl d = { .in = true };
 
 	d.name = parse_name(p, "the parameter", &d.src);
+	if (parse_is(p, TK_name) || parse_is(p, TK_star))
+		parse_error(p, d.src, "a parameter is written `NAME: TYPE`, as in `n: i32` or `A: f16[M, K]`%s",
+		            foreign_hint(p->arena, d.name));
 	parse_expect(p, TK_colon, "and a type after the parameter's name");
 	if (parse_accept(p, TK_out)) {
 		d.in = false;
@@ -157,10 +161,10 @@ sync_clause(Parser *p)
 {
 	if (!p->panic)
 		return;
-	p->panic = false;
 	while (!parse_is(p, TK_assume) && !parse_is(p, TK_const) && !parse_is(p, TK_tune) &&
 	       !parse_is(p, TK_lbrace) && !parse_is(p, TK_kernel) && !parse_is(p, TK_end))
 		parse_next(p);
+	p->panic = false;
 }
 
 void

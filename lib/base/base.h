@@ -3,9 +3,7 @@
 #define HEXC_LIB_BASE_H
 #include "lib/hexc.h"
 #include "taskmap/base.h"
-
-/* Launch parameters of a kernel, at the most. */
-enum { LAUNCH_PARAMS_MAX = 64 };
+#include <fenv.h>
 
 /* ---- protect.c ----------------------------------------------------------------------------------- */
 
@@ -13,17 +11,42 @@ enum { LAUNCH_PARAMS_MAX = 64 };
  * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
 int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
 
+/* ---- arithmetic.c -------------------------------------------------------------------------------- */
+
+/* How the host's thread computes, which is not ours to depend on: it may round otherwise, flush subnormal
+ * numbers to zero, or trap. */
+typedef struct Arithmetic {
+	fenv_t host;
+	bool plain; /* it computes as we do */
+} Arithmetic;
+
+/* Between the two, numbers are rounded to nearest, subnormal ones too, and nothing traps.  Threads inherit
+ * it. */
+void arithmetic_enter(Arithmetic *a);
+void arithmetic_leave(const Arithmetic *a);
+
 /* ---- error.c ------------------------------------------------------------------------------------- */
 
 /* Hand out as much of `full` as the caller's struct has room for; 0: not even for its size. */
 int hand_out(void *out, size_t room, const void *full, size_t n);
+/* Into `full`, which holds the defaults, as much of a caller's struct as we know, whatever version it is of.
+ * False: it says something in what we do not know. */
+bool take_in(void *full, size_t n, const void *in);
 /* why[0..n) = the sentence; returns code. */
 int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
+/* ---- cores.c ------------------------------------------------------------------------------------- */
+
+/* Processors that this thread may use. */
+int64_t cores_allowed(void);
+/* What the control groups (version 2) of a process leave: `self` is its /proc/PID/cgroup, `mount` where groups
+ * are.  0: no limit. */
+int64_t cores_quota(const char *self, const char *mount);
+
 /* ---- parallel.c ---------------------------------------------------------------------------------- */
 
-/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: all cores); the caller's
- * is one. */
+/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: cores_allowed); the
+ * caller's is one.  The others get no signals. */
 void parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
                   void *user);
 #endif

@@ -27,6 +27,21 @@ hand_out(void *out, size_t room, const void *full, size_t n)
 	return 1;
 }
 
+bool
+take_in(void *full, size_t n, const void *in)
+{
+	const unsigned char *bytes = in;
+	size_t size;
+
+	memcpy(&size, in, sizeof size);
+	for (size_t i = n; i < size; i++)
+		if (bytes[i])
+			return false;
+	memcpy(full, in, size < n ? size : n);
+	memcpy(full, &n, sizeof n);
+	return true;
+}
+
 int
 why_error(int code, char *why, size_t n, const char *fmt, ...)
 {

@@ -1,28 +1,27 @@
 /* protect.c - the one setjmp of the library. */
 #include "lib/base/base.h"
-#include <fenv.h>
 #include <locale.h>
 
 /* Numbers in texts are as in C, whatever locale the host has set: explanations are JSON.  And they are
- * rounded to nearest, subnormal ones too: hosts may flush these to zero, or trap what gives infinities. */
+ * rounded as the library does, whatever the host's thread does. */
 int
 arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user)
 {
 	locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), host;
 	jmp_buf fail;
-	fenv_t env;
-	int code = HEXC_OK;
+	Arithmetic host_arithmetic;
+	int code;
 
 	if (!c)
 		return HEXC_E_NOMEM;
 	host = uselocale(c);
-	fegetenv(&env);
-	fesetenv(FE_DFL_ENV);
+	arithmetic_enter(&host_arithmetic);
 	switch (setjmp(fail)) {
 	case 0:
 		for (int i = 0; i < n; i++)
 			a[i]->fail = &fail;
 		fn(user);
+		code = HEXC_OK;
 		break;
 	case ARENA_NOMEM: code = HEXC_E_NOMEM; break;
 	case ARENA_LIMIT: code = HEXC_E_LIMIT; break;
@@ -30,7 +29,7 @@ arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user)
 	}
 	for (int i = 0; i < n; i++)
 		a[i]->fail = NULL;
-	fesetenv(&env);
+	arithmetic_leave(&host_arithmetic);
 	uselocale(host);
 	freelocale(c);
 	return code;

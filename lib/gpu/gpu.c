@@ -188,8 +188,11 @@ hexc_gpu_close(hexc_gpu *g)
 {
 	if (!g)
 		return;
-	if (g->flush)
-		hexc_gpu_free(g, g->flush);
+	while (g->modules)
+		hexc_gpu_unload(g->modules);
+	while (g->nmemory)
+		hexc_gpu_free(g, g->memory[g->nmemory - 1]);
+	free(g->memory);
 	if (g->context)
 		g->cu.cuDevicePrimaryCtxRelease_v2(g->device);
 	free(g);
@@ -216,6 +219,23 @@ hexc_gpu_describe(const hexc_gpu *g, hexc_gpu_info *out)
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
+/* Room for one more in g->memory. */
+static bool
+memory_room(hexc_gpu *g)
+{
+	size_t cap = 2 * g->memory_cap + 16;
+	void **more;
+
+	if (g->nmemory < g->memory_cap)
+		return true;
+	more = realloc(g->memory, cap * sizeof *more);
+	if (!more)
+		return false;
+	g->memory = more;
+	g->memory_cap = cap;
+	return true;
+}
+
 int
 hexc_gpu_alloc(hexc_gpu *g, uint64_t bytes, void **out)
 {
@@ -225,22 +245,33 @@ hexc_gpu_alloc(hexc_gpu *g, uint64_t bytes, void **out)
 	if (!g || !out)
 		return HEXC_E_INVALID;
 	*out = NULL;
+	if (!memory_room(g))
+		return gpu_error(g, HEXC_E_NOMEM, "out of memory");
 	if ((code = gpu_enter(g)))
 		return code;
-	code = gpu_leave(g, GPU_CALL(g, cuMemAlloc_v2, &ptr, bytes ? bytes : 1));
-	*out = (void *)(uintptr_t)ptr;
-	return code;
+	code = GPU_CALL(g, cuMemAlloc_v2, &ptr, bytes ? bytes : 1);
+	if (code == HEXC_OK)
+		*out = g->memory[g->nmemory++] = (void *)(uintptr_t)ptr;
+	return gpu_leave(g, code);
 }
 
 int
 hexc_gpu_free(hexc_gpu *g, void *ptr)
 {
+	size_t i;
 	int code;
 
 	if (!g)
 		return HEXC_E_INVALID;
-	if (!ptr || (code = gpu_enter(g)))
-		return ptr ? code : HEXC_OK;
+	if (!ptr)
+		return HEXC_OK;
+	for (i = g->nmemory; i > 0 && g->memory[i - 1] != ptr; i--)
+		;
+	if (i == 0)
+		return gpu_error(g, HEXC_E_INVALID, "%p is no memory of this GPU, or was freed already", ptr);
+	g->memory[i - 1] = g->memory[--g->nmemory];
+	if ((code = gpu_enter(g)))
+		return code;
 	return gpu_leave(g, GPU_CALL(g, cuMemFree_v2, (uintptr_t)ptr));
 }
 

@@ -13,6 +13,9 @@ struct hexc_gpu {
 	void *context;
 	hexc_gpu_info info;
 	char name[256];
+	void **memory; /* what hexc_gpu_alloc gave and nobody freed: nmemory of them */
+	size_t nmemory, memory_cap;
+	hexc_gpu_module *modules; /* loaded ones, a list */
 	void *flush; /* device memory of `flush_bytes`, to overwrite the L2 cache with; NULL: not yet */
 	uint64_t flush_bytes;
 	char why[LOG_MAX + 200];

@@ -8,6 +8,7 @@ struct hexc_gpu_module {
 	hexc_gpu *g;
 	const hexc_module *m;
 	void *module;
+	hexc_gpu_module *next, *prev; /* of g */
 };
 
 static int
@@ -47,7 +48,10 @@ hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
 		free(gm);
 		return code;
 	}
-	*out = gm;
+	gm->next = g->modules;
+	if (gm->next)
+		gm->next->prev = gm;
+	g->modules = *out = gm;
 	return HEXC_OK;
 }
 
@@ -58,6 +62,12 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 		return;
 	if (gpu_enter(gm->g) == HEXC_OK)
 		gpu_leave(gm->g, GPU_CALL(gm->g, cuModuleUnload, gm->module));
+	if (gm->next)
+		gm->next->prev = gm->prev;
+	if (gm->prev)
+		gm->prev->next = gm->next;
+	else
+		gm->g->modules = gm->next;
 	free(gm);
 }
 
@@ -67,35 +77,9 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 typedef struct Call {
 	void *function;
 	uint32_t grid[3], block[3], smem;
-	union {
-		uint64_t address;
-		int64_t size;
-		unsigned char scalar[8];
-	} value[LAUNCH_PARAMS_MAX];
-	void *arg[LAUNCH_PARAMS_MAX];
+	uint64_t value[HEXC_MAX_PARAMS];
+	void *arg[HEXC_MAX_PARAMS];
 } Call;
-
-static void
-set_value(Call *c, const hexc_module *m, size_t k, size_t i, const hexc_arg *arg)
-{
-	hexc_param_info p = HEXC_PARAM_INFO_INIT;
-	const hexc_dtype *t;
-
-	hexc_param(m, k, i, &p);
-	c->arg[i] = &c->value[i];
-	switch (p.kind) {
-	case HEXC_POINTER: c->value[i].address = (uintptr_t)arg->ptr; return;
-	case HEXC_SIZE: c->value[i].size = arg->i; return;
-	case HEXC_SCALAR:
-		t = hexc_dtype_find(p.dtype);
-		if (t->kind == 'f')
-			hexc_put(t, c->value[i].scalar, 0, arg->f);
-		else
-			hexc_put_int(t, c->value[i].scalar, 0, arg->i);
-		return;
-	case HEXC_NKINDS: return;
-	}
-}
 
 static int
 prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
@@ -105,7 +89,7 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 	int code;
 
 	memset(c, 0, sizeof *c);
-	if (!hexc_kernel(gm->m, k, &info) || info.nparam > LAUNCH_PARAMS_MAX)
+	if (!hexc_kernel(gm->m, k, &info))
 		return gpu_error(g, HEXC_E_INVALID, "the module has no kernel %zu", k);
 	code = hexc_check_args(gm->m, k, arg, g->why, sizeof g->why);
 	if (code == HEXC_OK)
@@ -114,8 +98,7 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 		return code;
 	memcpy(c->block, info.block, sizeof c->block);
 	c->smem = info.smem;
-	for (size_t i = 0; i < info.nparam; i++)
-		set_value(c, gm->m, k, i, &arg[i]);
+	hexc_launch_params(gm->m, k, arg, c->value, c->arg);
 	code = GPU_CALL(g, cuModuleGetFunction, &c->function, gm->module, info.name);
 	if (code == HEXC_OK && c->smem)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,

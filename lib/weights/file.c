@@ -237,34 +237,37 @@ hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, siz
 	return start(out, f);
 }
 
-/* The bytes of a regular file; false with errno set (0: it is no file, or empty). */
+/* The bytes of a regular file; false with errno set (0: it is no file, or empty).  A pipe is not waited for. */
 static bool
-map_file(const char *path, void **data, size_t *bytes)
+map_file(const char *path, hexc_file *f)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), saved;
+	void *data = MAP_FAILED;
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
 
-	*data = NULL;
 	if (fd < 0)
 		return false;
 	errno = 0;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-	    (uint64_t)st.st_size <= SIZE_MAX) {
-		*bytes = (size_t)st.st_size;
-		*data = mmap(NULL, *bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	    (uint64_t)st.st_size <= SIZE_MAX)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data != MAP_FAILED) {
+		f->data = data;
+		f->bytes = (uint64_t)st.st_size;
+		f->mapped = true;
+		f->fd = fd;
+		return true;
 	}
 	saved = errno;
 	close(fd);
 	errno = saved;
-	return *data && *data != MAP_FAILED;
+	return false;
 }
 
 int
 hexc_file_open(hexc_file **out, const char *path, char *why, size_t n)
 {
 	hexc_file *f;
-	void *data;
-	size_t bytes = 0;
 
 	if (!out || !path || (!why && n))
 		return HEXC_E_INVALID;
@@ -272,15 +275,20 @@ hexc_file_open(hexc_file **out, const char *path, char *why, size_t n)
 	f = file_new(why, n);
 	if (!f)
 		return HEXC_E_NOMEM;
-	if (!map_file(path, &data, &bytes)) {
+	if (!map_file(path, f)) {
 		file_error(f, "%s", errno ? strerror(errno) : "it is empty, or no regular file");
 		free(f);
 		return HEXC_E_FILE;
 	}
-	f->data = data;
-	f->bytes = bytes;
-	f->mapped = true;
 	return start(out, f);
+}
+
+bool
+file_whole(const hexc_file *f)
+{
+	struct stat st;
+
+	return !f->mapped || (fstat(f->fd, &st) == 0 && (uint64_t)st.st_size >= f->bytes);
 }
 
 void
@@ -288,8 +296,10 @@ hexc_file_close(hexc_file *f)
 {
 	if (!f)
 		return;
-	if (f->mapped)
+	if (f->mapped) {
 		munmap((void *)(uintptr_t)f->data, (size_t)f->bytes);
+		close(f->fd);
+	}
 	arena_free(&f->arena);
 	free(f);
 }

@@ -36,6 +36,7 @@ struct hexc_file {
 	const unsigned char *data; /* the whole file */
 	uint64_t bytes;
 	bool mapped;
+	int fd; /* of the mapped file */
 	uint64_t start, room;      /* where the tensors' data begin in it, and how many bytes they have */
 	FileTensor *tensor;        /* in the file's order */
 	FileTensor **by_name;
@@ -48,6 +49,9 @@ struct hexc_file {
 	size_t nwhy;
 };
 
+/* Has the file all the bytes that it had when it was opened?  To touch those that are gone ends the process by
+ * SIGBUS. */
+bool file_whole(const hexc_file *f);
 /* Write the sentence; returns false. */
 bool file_error(hexc_file *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Bytes from here on, at most 60, for a sentence: what is no printable ASCII becomes '?'. */

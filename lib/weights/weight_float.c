@@ -134,15 +134,21 @@ rows(void *user, int64_t lo, int64_t hi)
 int
 hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why, size_t n)
 {
-	Floating f = { w, out, { 0 } };
+	hexc_weight all = HEXC_WEIGHT_INIT;
+	Floating f = { &all, out, { 0 } };
+	Arithmetic host;
 	int code;
 
 	if (!w || !out || (!why && n))
 		return HEXC_E_INVALID;
-	code = weight_check(w, why, n);
-	if (code != HEXC_OK)
-		return code;
-	code_values(w, f.value);
-	parallel_for(threads, w->n, 16, rows, &f);
-	return HEXC_OK;
+	if (!take_in(&all, sizeof all, w))
+		return why_error(HEXC_E_INVALID, why, n, "the weight is of a newer hexc_weights.h");
+	arithmetic_enter(&host);
+	code = weight_check(&all, why, n);
+	if (code == HEXC_OK) {
+		code_values(&all, f.value);
+		parallel_for(threads, all.n, 16, rows, &f);
+	}
+	arithmetic_leave(&host);
+	return code;
 }

@@ -185,9 +185,8 @@ check_index(const hexc_weight *w, char *why, size_t n)
 	return HEXC_OK;
 }
 
-int
-hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, char *why,
-                 size_t n)
+static int
+load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, char *why, size_t n)
 {
 	Loading l;
 	Arena *arena = &l.arena;
@@ -195,9 +194,9 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsign
 	hexc_weight *w;
 	int code;
 
-	if (!out || !f || !name || (!why && n))
-		return HEXC_E_INVALID;
-	*out = NULL;
+	if (!file_whole(f))
+		return why_error(HEXC_E_FILE, why, n,
+		                 "%s: the file is shorter than when it was opened: open it again", name);
 	code = find_weight(&fit, f, name, why, n);
 	if (code != HEXC_OK)
 		return code;
@@ -227,8 +226,23 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsign
 	return code;
 }
 
-/* ---- back to tensors
- * ------------------------------------------------------------------------------------- */
+int
+hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, char *why,
+                 size_t n)
+{
+	Arithmetic host;
+	int code;
+
+	if (!out || !f || !name || (!why && n))
+		return HEXC_E_INVALID;
+	*out = NULL;
+	arithmetic_enter(&host);
+	code = load(out, f, name, threads, why, n);
+	arithmetic_leave(&host);
+	return code;
+}
+
+/* ---- back to tensors --------------------------------------------------------------------------------- */
 
 static void
 shape_of(const PartMap *m, const hexc_weight *w, const char *dtype, hexc_file_tensor *t)

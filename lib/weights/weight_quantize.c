@@ -209,9 +209,9 @@ quantize_rows(void *user, int64_t lo, int64_t hi)
 			quantize_groups(z, n, g, each);
 }
 
-int
-hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
-                     int64_t group, char *why, size_t nwhy)
+static int
+quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k, int64_t group,
+         char *why, size_t nwhy)
 {
 	const Format *f = format_find(format);
 	Quantizing z = { 0 };
@@ -219,9 +219,6 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 	Range range;
 	Fit fit;
 
-	if (!out || !x || (!why && nwhy))
-		return HEXC_E_INVALID;
-	*out = NULL;
 	if (!f)
 		return why_error(HEXC_E_INVALID, why, nwhy, "there is no format %s",
 		                 format ? format : "(none)");
@@ -249,4 +246,20 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 	parallel_for(0, n, 64, quantize_rows, &z);
 	*out = z.w;
 	return HEXC_OK;
+}
+
+int
+hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
+                     int64_t group, char *why, size_t nwhy)
+{
+	Arithmetic host;
+	int code;
+
+	if (!out || !x || (!why && nwhy))
+		return HEXC_E_INVALID;
+	*out = NULL;
+	arithmetic_enter(&host);
+	code = quantize(out, format, x, n, k, group, why, nwhy);
+	arithmetic_leave(&host);
+	return code;
 }

@@ -45,9 +45,9 @@ run_gemm(const hexc_module *m, uint16_t *a, uint16_t *b, void *c, size_t bytes, 
 	char why[200];
 
 	memset(arg, 0, sizeof arg);
-	arg[0] = (hexc_arg){ a, NULL, M * K * 2, 0, 0 };
-	arg[1] = (hexc_arg){ b, NULL, N * K * 2, 0, 0 };
-	arg[2] = (hexc_arg){ c, bound, bytes, 0, 0 };
+	arg[0] = (hexc_arg){ a, NULL, M * K * 2, 0, 0, { 0 } };
+	arg[1] = (hexc_arg){ b, NULL, N * K * 2, 0, 0, { 0 } };
+	arg[2] = (hexc_arg){ c, bound, bytes, 0, 0, { 0 } };
 	for (size_t i = 3; i < 6; i++) {
 		hexc_param_info p = HEXC_PARAM_INFO_INIT;
 		hexc_param(m, 0, i, &p);
@@ -314,7 +314,7 @@ run_adds(const hexc_module *m, Adds *a, bool bounds)
 
 	memset(a->bound, 0, sizeof a->bound);
 	for (int i = 0; i < 7; i++)
-		arg[i] = (hexc_arg){ p[i], bounds && i >= 2 ? a->bound[i - 2] : NULL, bytes[i], 0, 0 };
+		arg[i] = (hexc_arg){ p[i], bounds && i >= 2 ? a->bound[i - 2] : NULL, bytes[i], 0, 0, { 0 } };
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
 }
 

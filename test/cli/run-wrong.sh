@@ -126,6 +126,15 @@ t 1 'element 127 is 17, which is no code of u4' run "$mm" --exec tile --arg A=@"
 t 4 'No such file or directory' explain "$add" --svg "$dir/none/svg"
 t 4 'cannot write' --emit-ptx "$add" -o /dev/full
 t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
+# control characters of names do not reach a terminal
+esc=$(printf '\033')
+cp "$dir/wrong.hexc" "$dir/${esc}[2Jx.hexc"
+printf 'c2 9b: \302\2331m' >"$dir/c1"
+for file in "$dir/${esc}[2Jx.hexc" "$dir/${esc}[2Jnone" "$dir/$(cat "$dir/c1")"; do
+	"$HEXC" --emit-ptx "$file" >"$dir/err" 2>&1
+	LC_ALL=C grep -q '[[:cntrl:]]\|'"$(printf '\302\233')" "$dir/err" && fail "control characters: $(cat -v "$dir/err")"
+	grep -q '??*' "$dir/err" || fail "no name: $(cat -v "$dir/err")"
+done
 # files that may not grow, and memory that LLVM does not get: no signal ends hexc
 for to in "-o $dir/none.ptx" "--manifest $dir/none.json"; do
 	# shellcheck disable=SC2086 # words

@@ -60,6 +60,8 @@ static const struct {
 	  "no tuple of sizes" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 0), }\n", 0, 1,
 	  "no tuple of sizes" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0), }\n", 0, 1,
+	  "more elements than any memory" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }\n", 9, 1,
 	  "no tuple of sizes" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': 4, }\n", 9, 1, "'shape' is no tuple" },

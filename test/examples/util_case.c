@@ -137,7 +137,7 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_ctx *ctx;
 	hexc_module *m = NULL;
-	hexc_diag_info d = { 0 };
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	size_t n;
 	const char *src = file_read(path, &n);
 	int rc;

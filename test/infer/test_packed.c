@@ -18,7 +18,7 @@ pack_of(const char *source, const char *arch, const hexc_define *def, size_t nde
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_param_info p = HEXC_PARAM_INFO_INIT;
-	hexc_diag_info d = { 0 };
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *ctx;
 	hexc_module *m = NULL;
 
@@ -124,7 +124,7 @@ run_program(sim *device, const char *text, int unpack, const char *arch, int64_t
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	sim_launch l = SIM_LAUNCH_INIT;
 	const void *args[4] = { &from, &to, &rows, &columns };
-	hexc_diag_info d = { 0 };
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *ctx;
 	hexc_module *m = NULL;
 	sim_module *sm;

@@ -161,7 +161,7 @@ TEST(messages)
 	                            "    C[0 :+ 16] = A[0 :+ 32];\n"
 	                            "}\n";
 	hexc_module *m = (hexc_module *)1;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *c;
 	uint32_t line = 0;
 	size_t n = 0;
@@ -368,7 +368,9 @@ TEST(launches)
 	ck_assert_int_eq(hexc_tensor(m, 0, 0, arg, dim, stride), HEXC_OK);
 	ck_assert(dim[0] == 200 && stride[0] == 1);
 	ck_assert_int_eq(hexc_tensor(m, 0, 3, arg, dim, stride), HEXC_E_INVALID);
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_str_eq(why, "A is NULL; for these sizes it has 800 bytes");
 	arg[3].i = -1;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "the size N is -1; sizes are not negative");
@@ -379,9 +381,9 @@ TEST(launches)
 	ck_assert_int_eq(hexc_grid(m, 0, arg, grid), HEXC_OK);
 	ck_assert_uint_eq(grid[0], 0);
 	arg[3].i = 200;
-	arg[0] = (hexc_arg){ a, NULL, sizeof a, 0, 0 };
-	arg[1] = (hexc_arg){ b, NULL, sizeof b - 4, 0, 0 };
-	arg[2] = (hexc_arg){ c, NULL, sizeof c, 0, 0 };
+	arg[0] = (hexc_arg){ a, NULL, sizeof a, 0, 0, { 0 } };
+	arg[1] = (hexc_arg){ b, NULL, sizeof b - 4, 0, 0, { 0 } };
+	arg[2] = (hexc_arg){ c, NULL, sizeof c, 0, 0, { 0 } };
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_ptr_nonnull(strstr(why, "B needs 800 bytes"));
@@ -427,6 +429,7 @@ TEST(three_dims)
 	                           "    let n = block.x * 32;\n"
 	                           "    C[block.z, block.y, n :+ 32] = A[block.z, block.y, n :+ 32] + 1.0;\n"
 	                           "}\n";
+	static _Alignas(16) float some[4]; /* nobody reads it */
 	const int64_t most = 65535; /* of y and z */
 	hexc_module *m = lib_must(cube, NULL);
 	hexc_arg arg[5];
@@ -435,6 +438,7 @@ TEST(three_dims)
 	memset(arg, 0, sizeof arg);
 	for (int i = 2; i < 5; i++)
 		arg[i].i = i + 1;
+	arg[0].ptr = arg[1].ptr = some;
 	arg[0].bytes = 3 * 4 * 5 * 4;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
 	arg[0].bytes--;
@@ -456,6 +460,48 @@ TEST(three_dims)
 	hexc_module_free(m);
 }
 
+/* What a kernel reads packed is judged as such: here blocks are filled up. */
+TEST(packed_arguments)
+{
+	static const char src[] = "kernel k(A: f16[M, K], W: packed u4[N, K], C: out f16[M, N])\n"
+				  "    assume K % 64 == 0, N % 8 == 0\n"
+				  "{\n"
+				  "    grid(ceil(M, 16), ceil(N, 64));\n"
+				  "    var acc: register f32[16, 64] = 0;\n"
+				  "    for k in 0..K step 64 {\n"
+				  "        let a: shared = A[block.x * 16 :+ 16, k :+ 64];\n"
+				  "        let w: shared = W[block.y * 64 :+ 64, k :+ 64];\n"
+				  "        acc += dot(a, f16(w.T));\n"
+				  "    }\n"
+				  "    C[block.x * 16 :+ 16, block.y * 64 :+ 64] = f16(acc);\n"
+				  "}\n";
+	static _Alignas(16) unsigned char mem[16 * 64 * 2];
+	hexc_module *m = lib_must(src, NULL);
+	const int64_t dim[2] = { 8, 64 };
+	int w = hexc_param_find(m, 0, "W");
+	hexc_arg arg[6];
+	char why[300];
+	uint64_t need;
+
+	memset(arg, 0, sizeof arg);
+	for (int i = 0; i < 3; i++)
+		arg[i].ptr = mem;
+	arg[hexc_param_find(m, 0, "M")].i = 16;
+	arg[hexc_param_find(m, 0, "N")].i = dim[0];
+	arg[hexc_param_find(m, 0, "K")].i = dim[1];
+	ck_assert_int_eq(hexc_pack_bytes(hexc_module_pack(m, 0, (size_t)w), 2, dim, &need, why, sizeof why), 0);
+	ck_assert_uint_gt(need, 8 * 64 / 2);
+	arg[w].bytes = need;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
+	arg[w].bytes = need - 4;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "for these sizes, packed; its buffer has"));
+	for (int i = 0; i < 3; i++)
+		arg[i].bytes = i == w ? 8 * 64 / 2 : sizeof mem;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK); /* takes the natural form */
+	hexc_module_free(m);
+}
+
 TEST(assumptions)
 {
 	hexc_arg arg[6];
@@ -465,7 +511,7 @@ TEST(assumptions)
 	memset(arg, 0, sizeof arg);
 	for (int i = 3; i < 6; i++)
 		arg[i].i = 64;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
 	for (int i = 3; i < 6; i++) {
 		hexc_param_info p = HEXC_PARAM_INFO_INIT;
 		hexc_param(m, 0, (size_t)i, &p);
@@ -513,6 +559,191 @@ see(void *user, const char *pass, const char *kernel, const char *ir)
 	snprintf(s->last, sizeof s->last, "%s", pass);
 	ck_assert_str_eq(kernel, "gemm");
 	ck_assert(strncmp(ir, "kernel gemm", 11) == 0);
+}
+
+/* ---- by name, and as a launch takes them -------------------------------------------------------- */
+
+TEST(names)
+{
+	hexc_module *m = lib_must(lib_gemm, NULL);
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+	hexc_define d;
+
+	ck_assert_int_eq(hexc_kernel_find(m, "gemm"), 0);
+	ck_assert_int_eq(hexc_kernel_find(m, "gem"), -1);
+	for (size_t i = 0; hexc_param(m, 0, i, &p); i++)
+		ck_assert_int_eq(hexc_param_find(m, 0, p.name), (int)i);
+	ck_assert_int_eq(hexc_param_find(m, 0, "BM"), -1);
+	ck_assert_int_eq(hexc_param_find(m, 1, "A"), -1);
+	for (size_t i = 0; hexc_const(m, 0, i, &d); i++)
+		ck_assert_int_eq(hexc_const_find(m, 0, d.name), (int)i);
+	ck_assert_int_eq(hexc_const_find(m, 0, NULL), -1);
+	ck_assert_int_eq(hexc_kernel_find(NULL, "gemm"), -1);
+	hexc_module_free(m);
+}
+
+TEST(launch_parameters)
+{
+	static const char src[] = "kernel k(A: f32[N], C: out f32[N], x: bf16, y: i8, z: f64, b: bool) {\n"
+				  "    grid(ceil(N, 128));\n"
+				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) + f32(y) + f32(z) + "
+				  "where(b, 1.0, 0.0);\n"
+				  "}\n";
+	hexc_module *m = lib_must(src, NULL);
+	static float a[4];
+	uint64_t value[HEXC_MAX_PARAMS];
+	void *params[HEXC_MAX_PARAMS];
+	hexc_arg arg[7];
+	double z = 0.3;
+
+	memset(arg, 0, sizeof arg);
+	arg[0].ptr = arg[1].ptr = a;
+	arg[hexc_param_find(m, 0, "x")].f = 1.5;
+	arg[hexc_param_find(m, 0, "y")].i = -2;
+	arg[hexc_param_find(m, 0, "z")].f = z;
+	arg[hexc_param_find(m, 0, "b")].i = 1;
+	arg[hexc_param_find(m, 0, "N")].i = 4;
+	ck_assert_int_eq(hexc_launch_params(m, 0, arg, value, params), HEXC_OK);
+	for (int i = 0; i < 7; i++)
+		ck_assert_ptr_eq(params[i], &value[i]);
+	ck_assert_uint_eq(value[1], (uintptr_t)a);
+	ck_assert_uint_eq(value[hexc_param_find(m, 0, "x")], 0x3fc0);
+	ck_assert_uint_eq(value[hexc_param_find(m, 0, "y")], 0xfe);
+	ck_assert_mem_eq(&value[hexc_param_find(m, 0, "z")], &z, 8);
+	ck_assert_uint_eq(value[hexc_param_find(m, 0, "b")], 1);
+	ck_assert_uint_eq(value[hexc_param_find(m, 0, "N")], 4);
+	arg[6].reserved[2] = 1; /* of a later hexc.h */
+	ck_assert_int_eq(hexc_launch_params(m, 0, arg, value, params), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, NULL, 0), HEXC_E_INVALID);
+	hexc_module_free(m);
+}
+
+/* All that a tuner in an engine needs to know. */
+TEST(tunables)
+{
+	static const char src[] = "kernel k(A: T[N], C: out T[N])\n"
+				  "    const G = 256\n"
+				  "    tune T = f32|f16 default f16\n"
+				  "    tune BN = 128|256|512 default G\n"
+				  "    tune WARPS = 1..3, X = 2*BN\n"
+				  "    assume BN % WARPS == 0 && X > 1, N % 8 == 0\n"
+				  "{\n"
+				  "    grid(ceil(N, BN));\n"
+				  "    C[block.x * BN :+ BN] = A[block.x * BN :+ BN];\n"
+				  "}\n";
+	hexc_define define[] = { { "BN", 128 }, { "WARPS", 2 } };
+	hexc_tunable_info t = HEXC_TUNABLE_INFO_INIT;
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	int code;
+
+	o.stop = "parse";
+	o.define = define;
+	o.ndefine = 2;
+	m = lib_must(src, &o);
+	ck_assert_int_eq(hexc_tunable(m, 0, 0, &t), 1);
+	ck_assert_str_eq(t.name, "T");
+	ck_assert(t.nchoice == 2 && t.choice[0] == hexc_type_value("f32") && t.preset == t.choice[1] &&
+	          t.value == t.preset);
+	ck_assert_int_eq(hexc_tunable(m, 0, 1, &t), 1);
+	ck_assert_str_eq(t.name, "BN");
+	ck_assert(t.nchoice == 3 && t.choice[2] == 512 && t.preset == 256 && t.value == 128);
+	ck_assert_int_eq(hexc_tunable(m, 0, 2, &t), 1);
+	ck_assert(t.nchoice == 3 && t.choice[2] == 3 && t.preset == 1 && t.value == 2);
+	ck_assert_int_eq(hexc_tunable(m, 0, 3, &t), 1);
+	ck_assert(t.nchoice == 1 && t.value == 256);
+	ck_assert_int_eq(hexc_tunable(m, 0, 4, &t), 0);
+	ck_assert_str_eq(hexc_condition(m, 0, 0), "BN % WARPS == 0");
+	ck_assert_str_eq(hexc_condition(m, 0, 1), "X > 1");
+	ck_assert_ptr_null(hexc_condition(m, 0, 2));
+	ck_assert_ptr_null(hexc_condition(m, 1, 0));
+	hexc_module_free(m);
+	define[1].value = 3;
+	ck_assert_ptr_null(lib_compile(src, &o, &code, NULL, 0));
+	ck_assert_int_eq(code, HEXC_E_SOURCE);
+}
+
+/* As many kernels as the header says, and no more. */
+TEST(many_kernels)
+{
+	static const char one[] = "kernel k%d(C: out f32[N]) { grid(1); C[0 :+ 128] = 1.0; }\n";
+	char *src = malloc((HEXC_MAX_KERNELS + 1) * (sizeof one + 8));
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	size_t n = 0;
+	int code;
+
+	o.stop = "parse";
+	for (int i = 0; i < HEXC_MAX_KERNELS; i++)
+		n += (size_t)sprintf(src + n, one, i);
+	m = lib_must(src, &o);
+	ck_assert_int_eq(hexc_kernel_find(m, "k4095"), 4095);
+	hexc_module_free(m);
+	sprintf(src + n, one, HEXC_MAX_KERNELS);
+	ck_assert_ptr_null(lib_compile(src, &o, &code, NULL, 0));
+	ck_assert_int_eq(code, HEXC_E_SOURCE);
+	free(src);
+}
+
+/* Structs of an older or a newer hexc.h. */
+TEST(other_versions)
+{
+	struct {
+		hexc_run_opts o;
+		uint64_t later;
+	} later = { HEXC_RUN_OPTS_INIT, 0 };
+	struct {
+		size_t size;
+		int severity;
+		uint32_t line;
+	} before = { sizeof before, 0, 0 };
+	hexc_module *m = lib_must(lib_add, NULL), *none;
+	hexc_arg arg[4];
+	hexc_ctx *ctx;
+
+	memset(arg, 0, sizeof arg);
+	later.o.size = offsetof(hexc_run_opts, print);
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &later.o), HEXC_OK);
+	later.o.size = sizeof later;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &later.o), HEXC_OK);
+	later.later = 1;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &later.o), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_open(&ctx, NULL), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&none, ctx, NULL, "kernel", 6), HEXC_E_SOURCE);
+	ck_assert_int_eq(hexc_diag(ctx, 0, (hexc_diag_info *)(void *)&before), 1);
+	ck_assert(before.size == sizeof before && before.severity == 2 && before.line == 1);
+	hexc_close(ctx);
+	hexc_module_free(m);
+}
+
+/* ---- arithmetic -------------------------------------------------------------------------------- */
+
+/* Numbers of every type, put and read by a thread that computes in another way. */
+TEST(host_numbers)
+{
+	static const double x[] = { 1.0 / 3, -1.0 / 3, 1e-40, 0x1p-1074, 6.1e-5, 1e30, 0.7 };
+	const hexc_dtype *t;
+
+	for (size_t d = 0; (t = hexc_dtype_at(d)) != NULL; d++)
+		for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
+			uint64_t want = 0, got = 0;
+			double back, again;
+
+			hexc_put(t, &want, 0, x[i]);
+			back = hexc_get(t, &want, 0);
+			fesetround(FE_UPWARD);
+#ifdef __SSE__
+			_mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+			hexc_put(t, &got, 0, x[i]);
+			again = hexc_get(t, &want, 0);
+			fesetenv(FE_DFL_ENV);
+			ck_assert_msg(want == got, "%s of %g", t->name, x[i]);
+			ck_assert_msg(memcmp(&back, &again, sizeof back) == 0, "%s of %g", t->name, x[i]);
+		}
+	ck_assert(hexc_get(NULL, x, 0) == 0 && hexc_get_int(hexc_dtype_find("f32"), NULL, 0) == 0);
+	hexc_put(NULL, NULL, 0, 1);
+	hexc_put_int(hexc_dtype_find("u8"), NULL, 0, 1);
 }
 
 /* How the host's thread rounds, and whether it flushes subnormal numbers, is its own business. */

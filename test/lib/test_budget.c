@@ -64,7 +64,7 @@ compiled(Fixture *f, const char *src, size_t n, int *code)
 {
 	hexc_module *m = NULL;
 	char *s = NULL;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 
 	*code = hexc_compile(&m, f->ctx, "t.hexc", src, n);
 	if (*code) {

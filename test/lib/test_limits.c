@@ -9,7 +9,7 @@ static int
 once(const char *src, hexc_opts *o, LibAlloc *a)
 {
 	hexc_module *m = NULL;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *c;
 	int code;
 

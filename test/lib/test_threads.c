@@ -39,7 +39,7 @@ compile(const Job *j)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m = NULL;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *c;
 
 	o.define = work[j->i].def;
@@ -89,4 +89,76 @@ TEST(threads)
 		              (int)ROUNDS);
 		free(job[i].ptx);
 	}
+}
+
+/* ---- the stack that hexc.h promises to do with --------------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__
+enum { STACK = 8 << 20 };
+#else
+enum { STACK = 1 << 20 };
+#endif
+
+static void *
+deepest(void *user)
+{
+	static const char head[] = "kernel k(A: f32[N], C: out f32[N]) {\n    grid(ceil(N, 128));\n"
+				   "    var x: register f32[128] = A[block.x * 128 :+ 128];\n";
+	enum { LOOPS = 30, DEPTH = 65 };
+	char *src = malloc(1 << 16);
+	static float a[128], c[128];
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	hexc_arg arg[3];
+	int *bad = user, code;
+	char why[300];
+	size_t n;
+
+	n = (size_t)sprintf(src, "%s", head);
+	for (int i = 0; i < LOOPS; i++)
+		n += (size_t)sprintf(src + n, "for loop%d in 0..N %s {\n", i, i % 2 ? "step 5" : "");
+	n += (size_t)sprintf(src + n, "x = x * 0.5 + ");
+	for (int i = 0; i < DEPTH; i++)
+		n += (size_t)sprintf(src + n, "(1.0 + x * ");
+	n += (size_t)sprintf(src + n, "x");
+	for (int i = 0; i < DEPTH; i++)
+		src[n++] = ')';
+	src[n++] = ';';
+	for (int i = 0; i < LOOPS; i++)
+		src[n++] = '}';
+	sprintf(src + n, "\n    C[block.x * 128 :+ 128] = x;\n}\n");
+	o.flags = HEXC_PROVE | HEXC_PARANOID | HEXC_EXPLAIN | HEXC_DRAW;
+	m = lib_compile(src, &o, &code, why, sizeof why);
+	if (!m)
+		fprintf(stderr, "%d: %s\n", code, why);
+	memset(arg, 0, sizeof arg);
+	arg[0].ptr = a;
+	arg[1].ptr = c;
+	arg[0].bytes = arg[1].bytes = sizeof a;
+	arg[2].i = 1;
+	*bad = !m || hexc_run_tile(m, 0, arg, NULL) != HEXC_OK;
+	hexc_module_free(m);
+	free(src);
+	for (int i = 0; i < THREADS; i++) {
+		Job j = { .i = i };
+
+		j.src = file_read(work[i].path, &j.n);
+		m = compile(&j);
+		*bad |= !m;
+		hexc_module_free(m);
+	}
+	return NULL;
+}
+
+TEST(small_stack)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+	int bad = 0;
+
+	pthread_attr_init(&attr);
+	ck_assert_int_eq(pthread_attr_setstacksize(&attr, STACK), 0);
+	ck_assert_int_eq(pthread_create(&id, &attr, deepest, &bad), 0);
+	pthread_join(id, NULL);
+	ck_assert(!bad);
 }

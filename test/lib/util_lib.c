@@ -32,7 +32,7 @@ hexc_module *
 lib_compile(const char *src, const hexc_opts *opts, int *code, char *why, size_t nwhy)
 {
 	hexc_module *m = NULL;
-	hexc_diag_info d;
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 	hexc_ctx *ctx;
 
 	if (nwhy)

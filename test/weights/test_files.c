@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static uint32_t
 crc32(const void *data, size_t n)
@@ -143,4 +146,43 @@ TEST(listing)
 	ck_assert_int_eq(t.dim[0], 8);
 	ck_assert_int_eq(hexc_file_find(f, "nor", &t), 0);
 	hexc_file_close(f);
+}
+
+/* ---- files that are none, or change -------------------------------------------------------------------- */
+
+TEST(pipes_are_not_waited_for)
+{
+	char path[] = "/tmp/hexc-pipe-XXXXXX", name[sizeof path + 8], why[200];
+	hexc_file *f;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	snprintf(name, sizeof name, "%s/pipe", path);
+	ck_assert_int_eq(mkfifo(name, 0600), 0);
+	ck_assert_int_eq(hexc_file_open(&f, name, why, sizeof why), HEXC_E_FILE);
+	ck_assert_ptr_nonnull(strstr(why, "no regular file"));
+	unlink(name);
+	rmdir(path);
+}
+
+/* Not by SIGBUS. */
+TEST(a_file_that_shrank)
+{
+	char path[] = "/tmp/hexc-shrank-XXXXXX", why[300];
+	int to = mkstemp(path), from = open("test/weights/fixtures/blocks.gguf", O_RDONLY);
+	static char bytes[1 << 20];
+	ssize_t n = read(from, bytes, sizeof bytes);
+	hexc_weight *w;
+	hexc_file *f;
+
+	ck_assert(to >= 0 && n > 5000 && write(to, bytes, (size_t)n) == n);
+	ck_assert_int_eq(hexc_file_open(&f, path, NULL, 0), HEXC_OK);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "blk.0.q4_0", 1, why, sizeof why), HEXC_OK);
+	hexc_weight_free(w);
+	ck_assert_int_eq(ftruncate(to, 100), 0);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "blk.0.q4_0", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_str_eq(why, "blk.0.q4_0: the file is shorter than when it was opened: open it again");
+	hexc_file_close(f);
+	close(from);
+	close(to);
+	unlink(path);
 }

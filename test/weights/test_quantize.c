@@ -3,10 +3,14 @@
 #include "lib/weights/format.h"
 #include "lib/hexc_weights.h"
 #include "test/check.h"
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE__
+# include <xmmintrin.h>
+#endif
 
 enum { N = 64, K = 512 };
 
@@ -185,6 +189,34 @@ TEST(exact)
 			ck_assert_msg(back[j] == x[j], "%s: %g for %g", names[i], (double)back[j],
 			              (double)x[j]);
 		hexc_weight_free(w);
+	}
+}
+
+/* The host's thread may round upwards and flush subnormal numbers. */
+TEST(host_arithmetic)
+{
+	hexc_weight *w, *v;
+	hexc_format f = HEXC_FORMAT_INIT;
+
+	for (size_t i = 0; hexc_format_at(i, &f); i++, f.size = sizeof f) {
+		fill(7 + i);
+		x[0] = 1e-41f;
+		ck_assert_int_eq(hexc_weight_quantize(&w, f.name, x, N, K, 0, NULL, 0), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_float(w, back, 1, NULL, 0), HEXC_OK);
+		fesetround(FE_UPWARD);
+#ifdef __SSE__
+		_mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+		ck_assert_int_eq(hexc_weight_quantize(&v, f.name, x, N, K, 0, NULL, 0), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_float(w, again, 1, NULL, 0), HEXC_OK);
+		fesetenv(FE_DFL_ENV);
+		ck_assert_msg(memcmp(back, again, sizeof back) == 0, "%s back to f32", f.name);
+		for (int p = 0; p < HEXC_NPLANE; p++)
+			ck_assert_msg(!w->plane[p].dtype || memcmp(w->plane[p].data, v->plane[p].data,
+			                                           (size_t)w->plane[p].bytes) == 0,
+			              "%s, plane %d", f.name, p);
+		hexc_weight_free(w);
+		hexc_weight_free(v);
 	}
 }
 

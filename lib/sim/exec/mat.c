@@ -9,7 +9,11 @@
 #include "lib/sim/exec/mat.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#ifdef __clang__
+#define LEVEL4 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma"), min_vector_width(512)))
+#else
 #define LEVEL4 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")))
+#endif
 #define LEVEL3 __attribute__((target("avx2,fma")))
 #define HAS4 (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
 	__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

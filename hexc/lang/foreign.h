@@ -1,0 +1,15 @@
+/* foreign.h - words of other languages, and what hexc has instead. */
+#ifndef HEXC_FOREIGN_H
+#define HEXC_FOREIGN_H
+#include "taskmap/base.h"
+
+typedef struct Foreign {
+	const char *word, *of, *instead; /* a row of foreign.def */
+} Foreign;
+
+/* The i-th; NULL past the end. */
+const Foreign *foreign_at(int i);
+const Foreign *foreign_find(const char *word); /* NULL: it is none */
+/* "; `zeros` is NumPy's: write ..." for the end of a message; "" if the word is none. */
+const char *foreign_hint(Arena *a, const char *word);
+#endif

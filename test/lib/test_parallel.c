@@ -1,0 +1,122 @@
+/* test_parallel.c - threads of the library beside those of a host. */
+#define _GNU_SOURCE
+#include "lib/base/base.h"
+#include "test/check.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECES = 64 };
+
+typedef struct Seen {
+	pthread_t thread[PIECES];
+	sigset_t mask[PIECES];
+	int running, most; /* threads at once */
+} Seen;
+
+static void
+look(void *user, int64_t lo, int64_t hi)
+{
+	Seen *s = user;
+	int now = __atomic_add_fetch(&s->running, 1, __ATOMIC_SEQ_CST);
+
+	if (now > __atomic_load_n(&s->most, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&s->most, now, __ATOMIC_SEQ_CST);
+	ck_assert_int_eq(hi, lo + 1);
+	s->thread[lo] = pthread_self();
+	pthread_sigmask(SIG_SETMASK, NULL, &s->mask[lo]);
+	if (pthread_equal(s->thread[lo], s->thread[0]))
+		usleep(2000); /* leave work to the others */
+	__atomic_sub_fetch(&s->running, 1, __ATOMIC_SEQ_CST);
+}
+
+TEST(workers_get_no_signals)
+{
+	Seen s = { .running = 0 };
+	sigset_t before, after;
+	int workers = 0;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	parallel_for(4, PIECES, 1, look, &s);
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	ck_assert_int_eq(sigismember(&before, SIGINT), 0);
+	ck_assert_int_eq(sigismember(&after, SIGINT), 0);
+	for (int i = 0; i < PIECES; i++) {
+		bool own = pthread_equal(s.thread[i], pthread_self());
+
+		workers += !own;
+		ck_assert_int_eq(sigismember(&s.mask[i], SIGINT), !own);
+		ck_assert_int_eq(sigismember(&s.mask[i], SIGPROF), !own);
+		ck_assert_int_eq(sigismember(&s.mask[i], SIGSEGV), 0);
+	}
+	ck_assert_int_gt(workers, 0);
+}
+
+TEST(affinity_is_respected)
+{
+	Seen s = { .running = 0 };
+	cpu_set_t all, one;
+	size_t cpu = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+	parallel_for(0, PIECES, 1, look, &s);
+	for (int i = 0; i < PIECES; i++)
+		ck_assert(pthread_equal(s.thread[i], pthread_self()));
+}
+
+static void
+put(const char *dir, const char *name, const char *text)
+{
+	char path[300];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+TEST(quotas_of_control_groups)
+{
+	static const struct {
+		const char *self, *inner, *outer;
+		int64_t want;
+	} t[] = {
+		{ "0::/a/b\n", "200000 100000\n", "max 100000\n", 2 },
+		{ "9:cpu:/x\n0::/a/b\n", "max 100000\n", "150000 100000\n", 2 },
+		{ "0::/a/b\n", "400000 100000\n", "100000 100000\n", 1 },
+		{ "0::/a/b\n", "50000 100000\n", "max 100000\n", 1 },
+		{ "0::/a/b\n", "max 100000\n", "max 100000\n", 0 },
+		{ "0::/a/b\n", "nonsense", "", 0 },
+		{ "0::/\n", "100000 100000\n", "100000 100000\n", 0 },
+		{ "9:cpu:/a/b\n", "100000 100000\n", "100000 100000\n", 0 },
+	};
+	char dir[] = "/tmp/hexc-groups-XXXXXX", self[300], path[300];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/a", dir);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/a/b", dir);
+	mkdir(path, 0700);
+	snprintf(self, sizeof self, "%s/self", dir);
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		put(dir, "self", t[i].self);
+		put(dir, "a/b/cpu.max", t[i].inner);
+		put(dir, "a/cpu.max", t[i].outer);
+		ck_assert_int_eq(cores_quota(self, dir), t[i].want);
+	}
+	ck_assert_int_eq(cores_quota("/nowhere", dir), 0);
+	snprintf(path, sizeof path, "rm -r '%s'", dir);
+	ck_assert_int_eq(system(path), 0);
+}
