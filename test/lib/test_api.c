@@ -585,8 +585,8 @@ TEST(launch_parameters)
 {
 	static const char src[] = "kernel k(A: f32[N], C: out f32[N], x: bf16, y: i8, z: f64, b: bool) {\n"
 				  "    grid(ceil(N, 128));\n"
-				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) + f32(y) +\n"
-				  "        f32(z) + where(b, 1.0, 0.0);\n"
+				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) +\n"
+				  "        f32(y) + f32(z) + where(b, 1.0, 0.0);\n"
 				  "}\n";
 	hexc_module *m = lib_must(src, NULL);
 	static float a[4];
