@@ -13,8 +13,8 @@
  *
  * Units: sizes and strides in elements, memory in bytes, times in milliseconds.
  * Structs whose first member is `size` may grow at their end: set it to sizeof, or use the _INIT.  The
- * library fills no more than that, says there how much it filled, and takes what is missing from what it reads
- * as 0.
+ * library fills no more than that, says there how much it filled, and takes what is missing from what it
+ * reads as 0.
  * The others do not grow, but for those that the library alone makes and hands out by a pointer to const.
  * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is.
  * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero.

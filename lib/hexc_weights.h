@@ -31,8 +31,8 @@ extern "C" {
 typedef struct hexc_file hexc_file; /* an open file; any number of threads may read one */
 
 /* Open a regular file by its name, or from `bytes` bytes that stay where they are until hexc_file_close.
- * Which format it is, it says itself.  HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and one
- * sentence in why[0..n) (n may be 0).
+ * Which format it is, it says itself.  HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and
+ * one sentence in why[0..n) (n may be 0).
  *
  * A file is mapped into memory, not read: while it is open, nobody may make it shorter.  hexc_weight_load
  * looks once more before it begins (E_FILE); whoever touches bytes of it that went away later, through
