@@ -1,7 +1,7 @@
 /* print.c - the IR's text form: everything in a Kernel, read back by read.c to the same bytes. The
  * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
  * at. */
-#include "hexc/ir/ir_text.h"
+#include "hexc/ir/ir.h"
 #include "hexc/ir/pack.h"
 #include <string.h>
 
@@ -221,6 +221,8 @@ print_param(Text *t, const Param *p)
 	if (p->mult || p->lo || p->hi)
 		text_printf(t, " mult %lld lo %lld hi %lld", (long long)p->mult, (long long)p->lo,
 		            (long long)p->hi);
+	if (p->any)
+		text_printf(t, " any");
 	if (p->pack) {
 		text_printf(t, " pack ");
 		text_quote(t, pack_text(t->arena, p->pack));
