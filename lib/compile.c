@@ -10,6 +10,7 @@
 
 enum { SOURCE_MAX = 64 << 20 }; /* bytes; places in the source are 32 bits wide */
 static const uint64_t default_steps = 10000000;
+static const uint64_t default_values = 1 << 18;
 
 static bool
 parse(Job *j)
@@ -124,6 +125,7 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	u->text = src;
 	u->len = len;
 	u->candidate = (int)c->opt.o.candidate;
+	u->max_values = c->opt.o.max_values ? c->opt.o.max_values : default_values;
 }
 
 static void

@@ -12,8 +12,9 @@
  * threads may read one.
  *
  * Units: sizes and strides in elements, memory in bytes, times in milliseconds.
- * Structs whose first member is `size` may grow at their end: set it to sizeof, or use the _INIT.  The library
- * fills no more than that, says there how much it filled, and takes what is missing from what it reads as 0.
+ * Structs whose first member is `size` may grow at their end: set it to sizeof, or use the _INIT.  The
+ * library fills no more than that, says there how much it filled, and takes what is missing from what it
+ * reads as 0.
  * The others do not grow, but for those that the library alone makes and hands out by a pointer to const.
  * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is.
  * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero.
@@ -24,8 +25,8 @@
  * they may.  realloc is called for a module on whatever thread frees it.
  *
  * Threads: functions that take a number of them start their own, for as long as they run, which block all
- * signals that can be.  0 means one for each processor that the calling thread may use, by its affinity and by
- * the limits of its control groups (version 2).
+ * signals that can be.  0 means one for each processor that the calling thread may use, by its affinity and
+ * by the limits of its control groups (version 2).
  * Stack: 1 MiB is enough for every function here.
  * fork: the child may go on with everything but a hexc_gpu if no other thread was in hexc at that time. */
 #ifndef HEXC_H
@@ -101,13 +102,18 @@ typedef struct hexc_opts {
 	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
 	size_t max_memory;      /* bytes of working memory of one compile, and of its module; LLVM's
 	                         * are not included; 0: no limit */
-	int (*cancel)(void *user);                      /* polled often; nonzero stops */
+	int (*cancel)(void *user); /* nonzero stops.  Polled each 0.3 s and more often, but not while LLVM
+	                         * writes PTX, about 0.3 s for 30 000 lines: max_values bounds that */
 	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
 	                         * callable until the last module is freed; does not serve LLVM */
 	void *user;             /* handed to text, cancel and realloc */
+	uint64_t max_values;    /* that a thread computes in all kernels of a module, register by register:
+	                         * a few instructions of PTX each, and LLVM, whose time and memory no
+	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
+	                         * (Without memory LLVM ends the process by abort.) */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL }
+	NULL, NULL, NULL, 0 }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -224,8 +230,8 @@ HEXC_API const char *hexc_assume(const hexc_module *m, size_t k, size_t i);
 /* The i-th constant or tunable and the value it has here; 0 past the end. */
 HEXC_API int hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out);
 
-/* For tuners, which compile up to "parse" first: that takes no time.  Values, as in hexc_define, and the default
- * may depend on constants and tunables before; they are as those are here. */
+/* For tuners, which compile up to "parse" first: that takes no time.  Values, as in hexc_define, and the
+ * default may depend on constants and tunables before; they are as those are here. */
 typedef struct hexc_tunable_info {
 	size_t size;            /* bytes of this struct that hexc_tunable filled */
 	const char *name;
@@ -281,8 +287,8 @@ HEXC_API const char *hexc_drawing(const hexc_module *m, size_t k, size_t i, cons
  *	    hexc_launch_params(m, k, arg, value, params))
  *		...
  *	if (grid[0] && grid[1] && grid[2])
- *		cuLaunchKernel(function, grid[0], grid[1], grid[2], info.block[0], info.block[1], info.block[2],
- *		               info.smem, stream, params, NULL);
+ *		cuLaunchKernel(function, grid[0], grid[1], grid[2], info.block[0], info.block[1],
+ *		               info.block[2], info.smem, stream, params, NULL);
  *
  * The PTX is for one arch: the context's device must run it (an arch with a letter runs on its own capability
  * only).  Tensors are in device memory, hexc_module_pack says of which in another form than the natural one;

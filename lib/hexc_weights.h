@@ -30,9 +30,9 @@ extern "C" {
 
 typedef struct hexc_file hexc_file; /* an open file; any number of threads may read one */
 
-/* Open a regular file by its name, or from `bytes` bytes that stay where they are until hexc_file_close.  Which
- * format it is, it says itself.  HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and one
- * sentence in why[0..n) (n may be 0).
+/* Open a regular file by its name, or from `bytes` bytes that stay where they are until hexc_file_close.
+ * Which format it is, it says itself.  HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and
+ * one sentence in why[0..n) (n may be 0).
  *
  * A file is mapped into memory, not read: while it is open, nobody may make it shorter.  hexc_weight_load
  * looks once more before it begins (E_FILE); whoever touches bytes of it that went away later, through
@@ -96,8 +96,8 @@ typedef enum hexc_plane_id {
 	HEXC_NPLANE
 } hexc_plane_id;
 
-/* Numbers in row-major order, as a kernel's tensor of this type and shape takes them.  Does not grow: a weight
- * that needs more says it in `reserved`, or has more planes. */
+/* Numbers in row-major order, as a kernel's tensor of this type and shape takes them.  Does not grow: a
+ * weight that needs more says it in `reserved`, or has more planes. */
 typedef struct hexc_plane {
 	const char *dtype;      /* NULL: the weight has no such plane */
 	int64_t rows, cols;

@@ -202,11 +202,11 @@ check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgFor
 	if (form == ARG_SIZES || need == 0)
 		return HEXC_OK;
 	if (!arg->ptr)
-		return launch_error(why, "%s is NULL; for these sizes it has %lld bytes", p->name,
+		return launch_error(why, "%s is NULL, and has elements: %lld bytes for these sizes", p->name,
 		                    (long long)need);
 	if (arg->bytes && (uint64_t)need > arg->bytes)
-		return launch_error(why, "%s needs %lld bytes for these sizes%s; its buffer has %llu", p->name,
-		                    (long long)need, packed ? ", packed" : "",
+		return launch_error(why, "%s needs %lld bytes for these sizes%s; its buffer has %llu",
+		                    p->name, (long long)need, packed ? ", packed" : "",
 		                    (unsigned long long)arg->bytes);
 	if ((uintptr_t)arg->ptr % POINTER_ALIGN)
 		return launch_error(why, "the address of %s is not a multiple of %d "

@@ -5,6 +5,7 @@ void
 gen_block(Gen *g, Block *b)
 {
 	for (Op *o = b->first; o && g->u->diag->nerror == 0; o = o->next) {
+		arena_poll(g->a);
 		switch (o->code) {
 #define OP_EMIT(name, rule)                                                                        \
 	case O_##name:                                                                             \

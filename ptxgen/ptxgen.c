@@ -85,7 +85,9 @@ emit_module(Unit *u, Session *s, PtxOut *out)
 	if (!session_verify(s))
 		return false;
 	t1 = now_ms();
-	if (!session_optimize(s))
+	for (size_t i = 0; session_optimize(s, i); i++)
+		arena_poll(u->arena);
+	if (s->nerror)
 		return false;
 	session_split(s);
 	arena_poll(u->arena);
@@ -118,8 +120,8 @@ ptxgen_emit(Unit *u, PtxOut *out)
 	}
 	if (ptxgen_llvm_running() != ptxgen_llvm_major()) {
 		diag_class_error(u->diag, DC_INTERNAL, nowhere,
-		                 "hexc was built with LLVM %s, and runs with LLVM %d: install that one, or build "
-		                 "hexc anew", LLVM_VERSION_STRING, ptxgen_llvm_running());
+		                 "hexc was built with LLVM %s, and runs with LLVM %d: install that one, or "
+		                 "build hexc anew", LLVM_VERSION_STRING, ptxgen_llvm_running());
 		return false;
 	}
 	s = NEW(u->arena, Session);
@@ -127,6 +129,8 @@ ptxgen_emit(Unit *u, PtxOut *out)
 	if (why) {
 		session_close(s);
 		u->arena->fail = outer;
+		if (u->diag->nerror) /* it has been told why */
+			return false;
 		arena_fail(u->arena, (ArenaFail)why, u->arena->why);
 	}
 	u->arena->fail = &here;

@@ -110,7 +110,8 @@ descr(Scan *c, Npy *out)
 		return npy_error(c, "the header's 'descr' is no string");
 	if (n == 3 && s[0] == '>' && s[2] != '1')
 		return npy_error(c, "big-endian data; save a.astype(a.dtype.newbyteorder('<'))");
-	if (n != 3 || memchr(s, 0, n) || !strchr("<|=>", s[0]) || !strchr("fiub", s[1]) || !strchr("1248", s[2]) ||
+	if (n != 3 || memchr(s, 0, n) || !strchr("<|=>", s[0]) || !strchr("fiub", s[1]) ||
+	    !strchr("1248", s[2]) ||
 	    (s[1] == 'f' && s[2] == '1') || (s[1] == 'b' && s[2] != '1'))
 		return npy_error(c, "elements of type '%.*s'; f16, f32, f64, i8 to u64 and bool can be read",
 		                 n > 40 ? 40 : (int)n, s);

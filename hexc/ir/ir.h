@@ -204,7 +204,7 @@ typedef struct Define {
 	const char *name;
 	int64_t value; /* a number, or type_value() */
 } Define;
-/* What a `tune` of the program admits, with the constants before it as they are.  Numbers, or type_value(). */
+/* What a `tune` of the program admits, with the constants before it as they are: numbers, or type_value(). */
 typedef struct Tunable {
 	const char *name;
 	int64_t value, preset; /* chosen, and what it is when nobody chooses */
@@ -257,6 +257,7 @@ typedef struct Unit {
 	const char *text;   /* source, for carets */
 	size_t len;
 	int candidate;      /* which solution to take, 0 = best */
+	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
 	Kernel **kernel;
 	int nkernel;
 } Unit;

@@ -134,7 +134,8 @@ lower_assume(Lower *l, const Expr *e)
 		return;
 	}
 	if (lower_is_const(l, e)) {
-		VEC_PUSH(l->arena, l->k->condition, l->k->ncondition, l->condition_cap, check_text(l, e, "..."));
+		VEC_PUSH(l->arena, l->k->condition, l->k->ncondition, l->condition_cap,
+		         check_text(l, e, "..."));
 		check_now(l, e);
 		return;
 	}

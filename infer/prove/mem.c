@@ -72,6 +72,10 @@ prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 	if (vec < 1 || h->regs % vec)
 		return prove_error(p, -1, 0, "%lld registers are not whole accesses of %d",
 		                   (long long)h->regs, vec);
+	if (!s->shared && s->mem->def && view_align(p->k, s->mem->def, vec) % vec)
+		return prove_error(p, -1, 0, "nothing says that the tile begins at a multiple of the %d "
+		                             "elements of an access",
+		                   vec);
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < h->regs; r += vec)
 			if ((!write || h->acts[t]) &&

@@ -9,7 +9,7 @@ static bool
 is_plain(void)
 {
 #ifdef __SSE2__
-	enum { FLAGS = 0x3f, PLAIN = 0x1f80 }; /* exceptions that happened; all masked, to nearest, no flushing */
+	enum { FLAGS = 0x3f, PLAIN = 0x1f80 }; /* exceptions that happened; all masked, to nearest */
 
 	return (_mm_getcsr() & ~(unsigned)FLAGS) == PLAIN;
 #else

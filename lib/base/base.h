@@ -39,9 +39,6 @@ int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4
 
 /* Processors that this thread may use. */
 int64_t cores_allowed(void);
-/* What the control groups (version 2) of a process leave: `self` is its /proc/PID/cgroup, `mount` where groups
- * are.  0: no limit. */
-int64_t cores_quota(const char *self, const char *mount);
 
 /* ---- parallel.c ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* cores.c - how many threads may run at once: by affinity, and by the limits of control groups. */
 #define _GNU_SOURCE /* sched_getaffinity */
+#include "lib/base/cores.h"
 #include "lib/base/base.h"
 #include <sched.h>
 #include <stdio.h>

@@ -237,7 +237,8 @@ hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, siz
 	return start(out, f);
 }
 
-/* The bytes of a regular file; false with errno set (0: it is no file, or empty).  A pipe is not waited for. */
+/* The bytes of a regular file; false with errno set (0: it is no file, or empty).  Pipes are not waited
+ * for. */
 static bool
 map_file(const char *path, hexc_file *f)
 {

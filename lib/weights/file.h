@@ -49,8 +49,8 @@ struct hexc_file {
 	size_t nwhy;
 };
 
-/* Has the file all the bytes that it had when it was opened?  To touch those that are gone ends the process by
- * SIGBUS. */
+/* Has the file all the bytes that it had when it was opened?  To touch those that are gone ends the process
+ * by SIGBUS. */
 bool file_whole(const hexc_file *f);
 /* Write the sentence; returns false. */
 bool file_error(hexc_file *f, const char *fmt, ...) PRINTF_LIKE(2, 3);

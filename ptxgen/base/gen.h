@@ -39,6 +39,7 @@ typedef struct Tile {
 	void *plan;      /* what the op's visit prepared for pull */
 	bool remat;      /* words are cheap: made anew at each use, never kept */
 	int depth;       /* pulls that a pull may nest */
+	uint64_t made;   /* words emitted */
 } Tile;
 
 struct Gen {

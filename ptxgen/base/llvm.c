@@ -17,8 +17,12 @@
  * gemm_f16 and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the
  * main loop instead of 179 and 501, in a fifth of the time; NaryReassociate alone took most of the
  * rest. */
-static const char pipeline[] = "function(simplifycfg,early-cse,instcombine<no-verify-fixpoint>,"
-			       "loop-mssa(loop-rotate,licm),early-cse,simplifycfg)";
+static const char *const pipeline[] = {
+	"simplifycfg,early-cse",
+	"instcombine<no-verify-fixpoint>",
+	"loop-mssa(loop-rotate,licm)",
+	"early-cse,simplifycfg",
+};
 
 static void
 session_register(void)
@@ -105,12 +109,17 @@ session_verify(Session *s)
 }
 
 bool
-session_optimize(Session *s)
+session_optimize(Session *s, size_t i)
 {
-	LLVMPassBuilderOptionsRef opts = LLVMCreatePassBuilderOptions();
+	LLVMPassBuilderOptionsRef opts;
+	char text[80];
 	LLVMErrorRef err;
 
-	err = LLVMRunPasses(s->mod, pipeline, s->tm, opts);
+	if (i >= COUNT_OF(pipeline))
+		return false;
+	snprintf(text, sizeof text, "function(%s)", pipeline[i]);
+	opts = LLVMCreatePassBuilderOptions();
+	err = LLVMRunPasses(s->mod, text, s->tm, opts);
 	LLVMDisposePassBuilderOptions(opts);
 	if (err) {
 		char *why = LLVMGetErrorMessage(err); /* consumes err */

@@ -12,6 +12,7 @@ typedef struct Session {
 	LLVMBuilderRef b;   /* code where it belongs */
 	LLVMBuilderRef pre; /* what depends on the thread alone: end of the entry block */
 	LLVMMemoryBufferRef ptx;
+	uint64_t made;      /* words of tiles emitted so far */
 	/* First error reported through the context's handler; no arena: we are inside LLVM then. */
 	int nerror;
 	char why[400];
@@ -21,7 +22,8 @@ typedef struct Session {
 bool session_open(Session *s, const Target *t, int ptx, const char *name);
 /* Structural check of the module.  False: s->why. */
 bool session_verify(Session *s);
-bool session_optimize(Session *s);
+/* The i-th part of optimising; false: there is none, or it failed. */
+bool session_optimize(Session *s, size_t i);
 void session_split(Session *s); /* split.c: what optimising made longer than code generation likes */
 /* s->ptx becomes the text. */
 bool session_emit(Session *s);

@@ -59,6 +59,42 @@ tile_lazy(Gen *g, Op *o, PullFn pull, void *plan)
 	return t;
 }
 
+/* Leave: LLVM's time and memory grow with what it is given, and neither can be bounded there. */
+static void
+too_much(Gen *g)
+{
+	const Tile *most = NULL;
+	int tiles = 0;
+
+	for (uint32_t i = 0; i <= g->k->nval; i++) {
+		const Tile *t = g->tile[i];
+
+		tiles += t && t->made;
+		if (t && t->made && (!most || t->made > most->made))
+			most = t;
+	}
+	diag_class_error(g->u->diag, DC_LIMIT, most && most->v->def ? most->v->def->src : g->k->src,
+	                 "a thread of %s computes more than %llu values (max_values), of %d tiles, and most "
+	                 "of them, %llu, for this one: take smaller tiles or more warps, or a loop in place "
+	                 "of statements that repeat",
+	                 g->k->name, (unsigned long long)g->u->max_values, tiles,
+	                 (unsigned long long)(most ? most->made : 0));
+	arena_fail(g->a, ARENA_LIMIT, "max_values");
+}
+
+/* A word of t is going to be emitted. */
+static void
+count_word(Gen *g, Tile *t)
+{
+	enum { POLL_EACH = 256 };
+
+	t->made++;
+	if (++g->s->made % POLL_EACH == 0)
+		arena_poll(g->a);
+	if (g->u->max_values && g->s->made > g->u->max_values)
+		too_much(g);
+}
+
 LV
 word_get(Gen *g, Val *v, int w)
 {
@@ -68,6 +104,7 @@ word_get(Gen *g, Val *v, int w)
 	BUG_IF(g->a, w < 0 || w >= t->nword);
 	if (!t->word[w]) {
 		BUG_IF(g->a, !t->pull);
+		count_word(g, t);
 		t->pull(g, v->def, w);
 	}
 	x = t->word[w];

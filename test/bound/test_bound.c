@@ -163,7 +163,7 @@ TEST_EACH(chains, sizeof chain / sizeof chain[0])
 {
 	static float x[16 * 64], c[16 * 64];
 	static double bound[16 * 64];
-	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0 }, { c, bound, sizeof c, 0, 0 } };
+	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0, { 0 } }, { c, bound, sizeof c, 0, 0, { 0 } } };
 	char src[600];
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
@@ -196,7 +196,7 @@ TEST(choices)
 		"C[0 :+ 16, 0 :+ 16] = where(e <= exp(0.0 * X[0 :+ 16, 0 :+ 16]), e, e + 5.0);\n}\n";
 	static float x[256], c[256];
 	static double bound[256];
-	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0 }, { c, bound, sizeof c, 0, 0 } };
+	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0, { 0 } }, { c, bound, sizeof c, 0, 0, { 0 } } };
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
 
@@ -219,10 +219,10 @@ TEST(places)
 	static float x[256], t[128], y[128];
 	static double far[16], bound[128];
 	int32_t at[16];
-	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0 },
-		            { t, NULL, sizeof t, 0, 0 },
-		            { at, far, sizeof at, 0, 0 },
-		            { y, bound, sizeof y, 0, 0 } };
+	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0, { 0 } },
+		            { t, NULL, sizeof t, 0, 0, { 0 } },
+		            { at, far, sizeof at, 0, 0, { 0 } },
+		            { y, bound, sizeof y, 0, 0, { 0 } } };
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
 
@@ -252,7 +252,7 @@ TEST(doubts)
 	};
 	static float x[256], c[16];
 	static double bound[16];
-	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0 }, { c, bound, sizeof c, 0, 0 } };
+	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0, { 0 } }, { c, bound, sizeof c, 0, 0, { 0 } } };
 
 	for (int i = 0; i < (int)(sizeof body / sizeof *body); i++)
 		for (int near = 0; near < 2; near++) {
@@ -427,9 +427,9 @@ TEST_EACH(store_then_add, 3)
 				  "    Y[0 :+ 16] = %s;\n}\n";
 	float x[16], f[16], y[16];
 	double bf[16], by[16];
-	hexc_arg arg[3] = { { x, NULL, sizeof x, 0, 0 },
-		            { f, bf, sizeof f, 0, 0 },
-		            { y, by, sizeof y, 0, 0 } };
+	hexc_arg arg[3] = { { x, NULL, sizeof x, 0, 0, { 0 } },
+		            { f, bf, sizeof f, 0, 0, { 0 } },
+		            { y, by, sizeof y, 0, 0, { 0 } } };
 	hexc_opts o = HEXC_OPTS_INIT;
 	char text[400];
 	hexc_module *m;

@@ -58,7 +58,7 @@ static const struct {
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(64,1@lane)", "rows" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1 place Sw<1,0,1> o (16,64):(64,1)", "rows" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1", "place" },
-	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(64,1)\n", "otherwise: `hexc-pack 1 u4" },
+	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(64,1)\n", "otherwise: `hexc-pack 1" },
 	{ "hexc-pack 1  u4 block 16x64 spread 0 streams 1 place (16,64):(64,1)", "otherwise" },
 	{ "hexc-pack 1 u4 block 016x64 spread 0 streams 1 place (16,64):(64,1)", "otherwise" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(64,1) ", "otherwise" },

@@ -370,7 +370,7 @@ TEST(launches)
 	ck_assert_int_eq(hexc_tensor(m, 0, 3, arg, dim, stride), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "A is NULL; for these sizes it has 800 bytes");
+	ck_assert_str_eq(why, "A is NULL, and has elements: 800 bytes for these sizes");
 	arg[3].i = -1;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "the size N is -1; sizes are not negative");
@@ -429,7 +429,8 @@ TEST(packed_arguments)
 	arg[hexc_param_find(m, 0, "M")].i = 16;
 	arg[hexc_param_find(m, 0, "N")].i = dim[0];
 	arg[hexc_param_find(m, 0, "K")].i = dim[1];
-	ck_assert_int_eq(hexc_pack_bytes(hexc_module_pack(m, 0, (size_t)w), 2, dim, &need, why, sizeof why), 0);
+	ck_assert_int_eq(
+		hexc_pack_bytes(hexc_module_pack(m, 0, (size_t)w), 2, dim, &need, why, sizeof why), 0);
 	ck_assert_uint_gt(need, 8 * 64 / 2);
 	arg[w].bytes = need;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
@@ -439,6 +440,64 @@ TEST(packed_arguments)
 	for (int i = 0; i < 3; i++)
 		arg[i].bytes = i == w ? 8 * 64 / 2 : sizeof mem;
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK); /* takes the natural form */
+	hexc_module_free(m);
+}
+
+/* A pointer that no access of 16 bytes may use. */
+TEST(misaligned)
+{
+	static _Alignas(16) float a[204];
+	hexc_arg arg[4];
+	hexc_module *m = lib_must(lib_add, NULL);
+	char why[300];
+
+	memset(arg, 0, sizeof arg);
+	arg[3].i = 200;
+	for (int i = 0; i < 3; i++)
+		arg[i].ptr = a;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
+	arg[1].ptr = a + 2;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_str_eq(why, "the address of B is not a multiple of 16 bytes");
+	hexc_module_free(m);
+}
+
+/* Every dim of a tensor counts for what its buffer must hold, and every dim of the grid has its limit. */
+TEST(three_dims)
+{
+	static const char cube[] = "kernel cube(A: f32[B, M, N], C: out f32[B, M, N])\n"
+	                           "    const WARPS = 1\n"
+	                           "{\n"
+	                           "    grid(ceil(N, 32), M, B);\n"
+	                           "    let n = block.x * 32;\n"
+	                           "    C[block.z, block.y, n :+ 32] = A[block.z, block.y, n :+ 32] + 1.0;\n"
+	                           "}\n";
+	const int64_t most = 65535; /* of y and z */
+	hexc_module *m = lib_must(cube, NULL);
+	hexc_arg arg[5];
+	char why[300];
+
+	memset(arg, 0, sizeof arg);
+	for (int i = 2; i < 5; i++)
+		arg[i].i = i + 1;
+	arg[0].bytes = 3 * 4 * 5 * 4;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
+	arg[0].bytes--;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_str_eq(why, "A needs 240 bytes for these sizes; its buffer has 239");
+	arg[0].bytes = 0;
+	for (int d = 1; d < 3; d++) {
+		uint32_t grid[3];
+		int i = d == 1 ? 3 : 2;
+
+		arg[i].i = most;
+		ck_assert_int_eq(hexc_grid(m, 0, arg, grid), HEXC_OK);
+		ck_assert_int_eq(grid[d], most);
+		arg[i].i = most + 1;
+		ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+		ck_assert_ptr_nonnull(strstr(why, d == 1 ? "65536 blocks in y" : "65536 blocks in z"));
+		arg[i].i = 1;
+	}
 	hexc_module_free(m);
 }
 
@@ -526,8 +585,8 @@ TEST(launch_parameters)
 {
 	static const char src[] = "kernel k(A: f32[N], C: out f32[N], x: bf16, y: i8, z: f64, b: bool) {\n"
 				  "    grid(ceil(N, 128));\n"
-				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) + f32(y) + f32(z) + "
-				  "where(b, 1.0, 0.0);\n"
+				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) +\n"
+				  "        f32(y) + f32(z) + where(b, 1.0, 0.0);\n"
 				  "}\n";
 	hexc_module *m = lib_must(src, NULL);
 	static float a[4];

@@ -1,6 +1,7 @@
 /* test_limits.c - when memory, steps or patience run out: the right code, no leak, the next compile works. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,14 +148,74 @@ TEST(cancelled)
 	ck_assert_msg(n > 5 && n < 10000, "%ld polls", n);
 }
 
+/* A thousand statements, and no loop: all of it is code. */
+static char *
+straight_code(void)
+{
+	enum { LETS = 1000 };
+	char *src = malloc(LETS * 60 + 400);
+	static const char head[] = "kernel k(A: f32[M, N], C: out f32[M, N]) {\n"
+				   "    grid(ceil(M, 16), ceil(N, 32));\n"
+				   "    let x0: register = A[block.x * 16 :+ 16, block.y * 32 :+ 32];\n";
+	size_t n = (size_t)sprintf(src, "%s", head);
+
+	for (int i = 0; i < LETS; i++)
+		n += (size_t)sprintf(src + n, "    let x%d = exp(x%d) - 1.0;\n", i + 1, i);
+	sprintf(src + n, "    C[block.x * 16 :+ 16, block.y * 32 :+ 32] = x%d;\n}\n", LETS);
+	return src;
+}
+
+/* Polls, not times: one for a few hundred values, of which there are 8000, while LLVM's input is made. */
+TEST(polled_in_straight_code)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	Patience p = { { 0, 0, 0, false }, 0, 1 << 30 };
+	char *src = straight_code();
+	long without;
+
+	o.cancel = impatient;
+	o.flags = HEXC_NO_EMIT;
+	ck_assert_int_eq(once(src, &o, &p.alloc), HEXC_OK);
+	without = p.polls;
+	p.polls = 0;
+	o.flags = 0;
+	ck_assert_int_eq(once(src, &o, &p.alloc), HEXC_OK);
+	ck_assert_msg(p.polls - without > 1000, "%ld polls, %ld without emission", p.polls, without);
+	p.stop_at = p.polls - 2; /* in the last parts of LLVM's work */
+	p.polls = 0;
+	ck_assert_int_eq(once(src, &o, &p.alloc), HEXC_E_LIMIT);
+	ck_assert_int_eq(p.alloc.live, 0);
+	free(src);
+}
+
+TEST(max_values)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	char *src = straight_code(), why[400];
+	hexc_module *m;
+	int code;
+
+	o.max_values = 5000;
+	m = lib_compile(src, &o, &code, why, sizeof why);
+	ck_assert_ptr_null(m);
+	ck_assert_int_eq(code, HEXC_E_LIMIT);
+	ck_assert_msg(strstr(why, "a thread of k computes more than 5000 values (max_values)") != NULL, "%s",
+	              why);
+	o.max_values = 100000;
+	m = lib_compile(src, &o, &code, why, sizeof why);
+	ck_assert_msg(m != NULL, "%s", why);
+	hexc_module_free(m);
+	free(src);
+}
+
 /* The tile interpreter has its own budget. */
 TEST(tile_limits)
 {
 	static float x[4096], y[4096];
-	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0 },
-		            { x, NULL, sizeof x, 0, 0 },
-		            { y, NULL, sizeof y, 0, 0 },
-		            { NULL, NULL, 0, 4096, 0 } };
+	hexc_arg arg[4] = { { x, NULL, sizeof x, 0, 0, { 0 } },
+		            { x, NULL, sizeof x, 0, 0, { 0 } },
+		            { y, NULL, sizeof y, 0, 0, { 0 } },
+		            { NULL, NULL, 0, 4096, 0, { 0 } } };
 	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
 	hexc_module *m = lib_must(lib_add, NULL);
 	Patience p = { { 0, 0, 0, false }, 0, 1 };

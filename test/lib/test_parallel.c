@@ -1,6 +1,7 @@
 /* test_parallel.c - threads of the library beside those of a host. */
 #define _GNU_SOURCE
 #include "lib/base/base.h"
+#include "lib/base/cores.h"
 #include "test/check.h"
 #include <pthread.h>
 #include <sched.h>

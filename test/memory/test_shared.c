@@ -141,9 +141,10 @@ TEST(waves_by_hand)
 		ck_assert(coalesced_layout(&map, 2, shape, ord, ord[0] == 1 ? vec : 1, 1, false));
 		if (ord[0] == 0)
 			vec = 1;
-		layout_rows(&tile, 2, shape, 1, shape[1]);
+		/* padded rows: lanes and instances have address bits in common */
+		layout_rows(&tile, 2, shape, 1, shape[1] + (seed >> 30 & 1 ? 4 : 0));
 		tile.swizzle = (Swizzle){ (int8_t)(seed >> 28 & 1), 3, 4 };
-		if (layout_size(&tile) < 512)
+		if (layout_size(&tile) < 512 || seed >> 30 & 1)
 			tile.swizzle.bits = 0;
 		a = (Access){
 			.map = &map,

@@ -225,6 +225,30 @@ TEST(one_tile_two_copies)
 	run_same(&r, &s, "two copies");
 }
 
+/* The second copy comes when the first was read: neither can be made ahead. */
+TEST(read_between_copies)
+{
+	static const char text[] =
+		"    %10 = const imm 0 : i64\n    %11 = const imm 64 : i64\n    %12 = const imm 128 : i64\n"
+		"    %13 = const fimm 0 : reg f16[128, 64]\n"
+		"    %14 = block_id imm 0 : i64\n    %15 = mul %14, %12 : i64\n"
+		"    %16 = for %10, %4, %12, %13 imm 1, 3 : reg f16[128, 64] { "
+		"(%17 : i64, %18 : reg f16[128, 64])\n"
+		"      %20 = alloc imm -1 : shared f16[128, 64]\n"
+		"      %23 = add %17, %11 : i64\n"
+		"      %24 = view %1, %15, %17 : global f16[128, 64]\n"
+		"      %25 = view %1, %15, %23 : global f16[128, 64]\n"
+		"      copy %24, %20 imm 0\n      %26 = load %20 : reg f16[128, 64]\n"
+		"      copy %25, %20 imm 0\n      %27 = load %20 : reg f16[128, 64]\n"
+		"      %28 = mul %26, %27 : reg f16[128, 64]\n      %29 = add %18, %28 : reg f16[128, 64]\n"
+		"      yield %29\n    }\n"
+		"    %30 = view %2, %15, %10 : global f16[128, 64]\n    store %16, %30\n";
+	Kernel *k = ir_read(u, ir_wrap(u, text));
+
+	pass_apply(k, "pipeline", pass_pipeline);
+	ck_assert_int_eq(ir_count(k, O_copy), 2);
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static void

@@ -4,6 +4,7 @@
  * byte of shared memory watched: a tile that another one overwrites, or a barrier that is missing, is a
  * fault. */
 #include "hexc/pass/pass.h"
+#include "hexc/pass/smem.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
 #include <stdlib.h>
@@ -165,6 +166,41 @@ TEST_EACH(sharing, COUNT_OF(shared))
 	Kernel *k = placed(shared[_i].body);
 
 	ck_assert_msg(k->smem == shared[_i].bytes, "%lld bytes:\n%.3500s", (long long)k->smem, ir_text(u, k));
+}
+
+/* A tile goes into the smallest gap that holds it, not into the first. */
+TEST(smallest_gap)
+{
+	Kernel *k = run_source(u,
+	                       "kernel t(A: f32[256], C: out f32[256])\n{\n    grid(1);\n"
+	                       "    let x: shared = A[0 :+ 256], y: shared = A[0 :+ 240];\n"
+	                       "    let z: shared = A[0 :+ 128], w: shared = A[0 :+ 120];\n"
+	                       "    C[0 :+ 256] = x + 1;\n    C[0 :+ 128] = z + 1;\n"
+	                       "    let t: shared = A[0 :+ 100];\n    C[0 :+ 100] = t + 1;\n"
+	                       "    C[0 :+ 240] = y + 1;\n    C[0 :+ 120] = w + 1;\n}\n",
+	                       "");
+
+	pass_apply(k, "smem", pass_smem);
+	ck_assert_int_eq(IMM(pass_find(k, O_alloc, 2), offset), 1024 + 960);
+	ck_assert_int_eq(IMM(pass_find(k, O_alloc, 4), offset), 1024 + 960);
+}
+
+/* A swizzle moves elements about in whole blocks: 24 elements take 32. */
+TEST(swizzled_end)
+{
+	static const char text[] = "Sw<2,3,2> o (3,8):(8,1)";
+	Kernel *k = run_source(u,
+	                       "kernel t(A: f16[3, 8], C: out f16[3, 8])\n{\n    grid(1);\n"
+	                       "    let x: shared = A[0 :+ 3, :];\n    C[0 :+ 3, :] = x + 1;\n}\n",
+	                       "");
+	Op *alloc = pass_find(k, O_alloc, 0);
+	Layout *l = NEW(u->arena, Layout);
+	size_t at;
+
+	ck_assert_int_eq(smem_alloc_bytes(alloc), 48);
+	ck_assert(layout_parse(l, text, strlen(text), &at));
+	alloc->out[0]->type.layout = l;
+	ck_assert_int_eq(smem_alloc_bytes(alloc), 64);
 }
 
 /* Bytes of two scratches of `bytes`, and of a tile of 256 that lives around the first. */

@@ -84,6 +84,9 @@ static const struct {
 	{ "let b: shared f32[2, 8];\n b[0, :] = A[0 :+ 8];\n barrier;\n let x = b[0, :] + 1;\n"
 	  " b[1, :] = x;\n barrier;\n Y[0 :+ 8] = b[1, :] * 2;\n b[0, :] = x;\n",
 	  2 },
+	/* parts of different sizes that meet, whichever begins first */
+	{ "let b: shared f32[16];\n b[0 :+ 16] = A[0 :+ 16];\n Y[0 :+ 8] = b[8 :+ 8] * 2;\n", 1 },
+	{ "let b: shared f32[16];\n b[8 :+ 8] = A[0 :+ 8];\n Y[0 :+ 16] = b[0 :+ 16] * 2;\n", 1 },
 	/* in a loop: behind the write, and in front of the next one */
 	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", 2 },
 	/* written in front of the loop, read in it: one, in front */
@@ -102,6 +105,9 @@ static const struct {
 	{ "let b: shared f32[128];\n for i in 0..4 { b[i * 16 :+ 8] = A[0 :+ 8];\n"
 	  " Y[i * 8 :+ 8] = b[i * 16 + 16 :+ 8] * 2; }\n",
 	  1 },
+	/* a barrier in a loop that may not run at all, and in one that does */
+	{ "let b: shared = A[0 :+ 8];\n for i in 0..N { barrier; }\n Y[0 :+ 8] = b + 1;\n", 2 },
+	{ "let b: shared = A[0 :+ 8];\n for i in 0..4 { barrier; }\n Y[0 :+ 8] = b + 1;\n", 1 },
 	/* each branch reads what was written in front: one barrier in front of both */
 	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Y[0 :+ 8] = b + 1; } else { Y[0 :+ 8] = b + 2; }\n", 1 },
 	/* a branch writes over what was written: one in front of it, one behind */
@@ -131,6 +137,7 @@ static const struct {
 	{ "Y[0 :+ 16, :] = s[0 :+ 16, :] + 1;\n", 0 },
 	{ "Y[0 :+ 8, :] = s[8 :+ 8, :] + 1;\n", 0 },
 	{ "Y[0 :+ 8, :] = s[4 :+ 8, :] + 1;\n", 1 },
+	{ "Y[0 :+ 4, :] = s[4 :+ 4, :] + 1;\n", 1 }, /* of threads of higher numbers only */
 	{ "Y[0 :+ 8, :] = s[8 :+ 8, :].T.T + s[4 :+ 8, :];\n", 1 },
 	{ "for i in 0..2 { Y[i * 8 :+ 8, :] = s[i * 8 :+ 8, :] + 1; }\n", 1 },
 	        /* i is not known: taken for another's */
@@ -188,6 +195,24 @@ TEST(async_waited_without_barrier)
 	ck_assert_int_eq(ir_count(k, O_barrier), 1);
 	ck_assert_int_eq(ir_count(k, O_wait), 1);
 	ck_assert_int_eq(ir_count(k, O_commit), 1);
+}
+
+/* `wait 1` may leave the copy under way: a tile in the same memory has to wait for all. */
+TEST(async_still_under_way)
+{
+	Kernel *k = run_source(u,
+	                       "kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n"
+	                       " let b: shared f32[8];\n let c: shared f32[8];\n"
+	                       " async copy(A[0 :+ 8], b);\n commit; wait 1; barrier;\n"
+	                       " c[:] = A[8 :+ 8];\n Y[0 :+ 8] = c + 1;\n}\n",
+	                       "");
+
+	for (int i = 0; i < 2; i++)
+		IMM_SET(pass_find(k, O_alloc, i), offset, 0);
+	pass_apply(k, "sync", pass_sync);
+	ck_assert_msg(ir_count(k, O_wait) == 2, "%s", ir_text(u, k));
+	ck_assert_int_eq(IMM(pass_find(k, O_wait, 1), pending), 0);
+	ck_assert_int_eq(ir_count(k, O_barrier), 3);
 }
 
 TEST(async_complete)

@@ -334,6 +334,30 @@ parts_not_all_read(Kernel *k)
 		if (l->it[i].axis == AX_reg)
 			l->it[i].stride = 0;
 }
+/* Each warp reads the parts of one warp. */
+static void
+parts_not_together(Kernel *k)
+{
+	Op *o = over_warps(k);
+	Layout *l = part_map(&o->lowering->staged.read.map);
+	int dim = (int)IMM(o, dim), at = -1;
+	int64_t warps = layout_extent_on(o->in[0]->type.layout, dim, AX_warp);
+
+	for (int i = 0; i < l->nrep; i++)
+		if (l->rep[i].axis == AX_warp && l->rep[i].extent == warps)
+			at = i;
+	ck_assert_int_ge(at, 0);
+	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
+		if (l->it[i].axis == AX_reg) {
+			l->it[i].axis = AX_warp;
+			l->it[i].stride = l->rep[at].stride;
+		}
+	for (int i = 0; i < l->n; i++)
+		if (l->it[i].axis == AX_reg && o->lowering->staged.read.vec > 1)
+			l->it[i].stride /= warps;
+	o->lowering->staged.read.vec = 1;
+	l->rep[at] = l->rep[--l->nrep];
+}
 static void
 parts_overlap(Kernel *k)
 {
@@ -473,6 +497,7 @@ static const struct {
 	C(PINNED, parts_other_rows),
 	C(PINNED, parts_read_elsewhere),
 	C(PINNED, parts_not_all_read),
+	C(PINNED, parts_not_together),
 	C(PINNED, parts_overlap),
 	C(PINNED, parts_small),
 	C(PINNED, parts_by_shuffle),

@@ -270,6 +270,36 @@ load_shared(void)
 {
 	op(O_load, 0)->lowering->access.inst = "ld_shared_128";
 }
+/* The tile that load n or store n touches in global memory begins one column further. */
+static void
+begin_odd(Op *access, int mem)
+{
+	Op *view = access->in[mem]->def;
+	Op *one = op_new(view->parent, view, O_const, view->src, 0, NULL, 1, &view->in[2]->type);
+
+	IMM_SET(one, value, 1);
+	view->in[2] = one->out[0];
+}
+static void
+load_misplaced(void)
+{
+	begin_odd(op(O_load, 0), 0);
+}
+static void
+store_misplaced(void)
+{
+	begin_odd(op(O_store, 0), 1);
+}
+static void
+copy_misplaced(void)
+{
+	begin_odd(op(O_copy, 0), 0);
+}
+static void
+load_half(void) /* of what its instruction moves */
+{
+	op(O_load, 0)->lowering->access.vec /= 2;
+}
 static void
 store_shared(void)
 {
@@ -498,6 +528,10 @@ static const struct {
 	C(atomics, 0, red_twice),
 	C(pieces, 0, load_shared),
 	C(pieces, 0, store_shared),
+	C(pieces, 0, load_half),
+	C(pieces, 0, load_misplaced),
+	C(pieces, 0, store_misplaced),
+	C(product, 0, copy_misplaced),
 	C(gather_copy, 0, copy_by_load),
 	C(pieces, 0, slice_lanes),
 	C(pieces, 0, slice_registers),
@@ -541,6 +575,34 @@ TEST_EACH(rejects, COUNT_OF(cases))
 	ck_assert_ptr_nonnull(strstr(x.diag.msg[x.diag.n - 1].text, "internal: "));
 	if (getenv("SAY"))
 		printf("%-20s %s\n", cases[_i].name, x.diag.msg[x.diag.n - 1].text);
+	infer_free(&x);
+}
+
+/* Two elements in one register are told as what they are, not as what is missing elsewhere. */
+TEST(collision)
+{
+	infer_source(&x, atomics, "sm_80", 0, false);
+	red_twice();
+	ck_assert_int_eq(infer_violations(&x), 1);
+	ck_assert_ptr_nonnull(strstr(x.diag.msg[x.diag.n - 1].text, "both (0,0) and ("));
+	infer_free(&x);
+}
+
+/* A pinned swizzle moves runs of 4: no access to the tile is wider. */
+TEST(pinned_swizzle)
+{
+	static const char source[] =
+		HEAD("X: f16[M, N], Y: out f16[M, N]", "1")
+		"    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+		"    let s: shared f16[16, 64] layout \"Sw<2,2,4> o (16,64):(64,1)\" = X[m :+ 16, 0 :+ 64];\n"
+		"    Y[m :+ 16, 0 :+ 64] = s + 1;\n}\n";
+	Op *copy;
+
+	infer_source(&x, source, "sm_80", 0, false);
+	ck_assert_int_eq(infer_violations(&x), 0);
+	copy = infer_op(&x, O_copy, 0);
+	ck_assert_ptr_nonnull(copy);
+	ck_assert_int_eq(copy->lowering->access.vec, 4);
 	infer_free(&x);
 }
 

@@ -418,7 +418,17 @@ TEST_EACH(reduce_store, ROUNDS)
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
 
-/* Global to shared with every instruction, back with scalar loads from a stage chosen at run time. */
+/* Elements that straddle bytes, as many as fit into so many such accesses; of 128 bits in rows of 64. */
+static const char *
+straddling(int round, int size)
+{
+	static const char *const narrow[] = { "u3", "i5", "u6", "i7" };
+
+	return size == 128 ? "i6" : narrow[round / 8 % 4];
+}
+
+/* Global to shared with every instruction, back with scalar loads from a stage chosen at run time; with bytes
+ * of elements that straddle them. */
 TEST_EACH(copy, ROUNDS)
 {
 	static const char *const inst[] = { "cp_async_4", "cp_async_8", "cp_async_16", "ld_st_16",
@@ -428,20 +438,25 @@ TEST_EACH(copy, ROUNDS)
 	Bits a, b;
 	Layout la, lb;
 	Text t = { u->arena, NULL, 0, 0 };
-	int i = _i % 8, bits, vec = 0, r, c;
+	int i = _i % 8, bits, odd, back = 0, vec = 0, r, c;
 
 	shape_random(&s, _i);
+	if (_i / 8 % 3 == 2)
+		s.type = straddling(_i, size[i]);
 	if (bits_of(s.type) > size[i])
 		s.type = "i8";
 	bits = bits_of(s.type);
-	while (bits << vec < size[i])
+	odd = dtype_pieces(dtype_find(s.type, strlen(s.type)));
+	while (bits << vec < size[i] * odd)
 		vec++;
+	while (odd > 1 && bits << back < 8 * odd)
+		back++;
 	if (s.c < vec)
 		s.c = vec;
 	r = 1 << s.r;
 	c = 1 << s.c;
 	bits_random(&a, &s.seed, s.r, s.c, vec, s.w, NULL);
-	bits_random(&b, &s.seed, s.r, s.c, 0, s.w, NULL);
+	bits_random(&b, &s.seed, s.r, s.c, back, s.w, NULL);
 	bits_layout(&a, &la);
 	bits_layout(&b, &lb);
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, r, 3 * ((r * c * bits) / 8 + 16) + 48);
@@ -459,8 +474,8 @@ TEST_EACH(copy, ROUNDS)
 	text_printf(
 		&t,
 		"    commit\n    wait\n    barrier\n"
-		"    %%20 = load %%33 : reg %s[%d, %d] @{%s} lowering { access inst ld_shared_%d vec 1 }\n",
-		s.type, r, c, text_of(&lb), bits < 8 ? 8 : bits);
+		"    %%20 = load %%33 : reg %s[%d, %d] @{%s} lowering { access inst ld_shared_%d vec %d }\n",
+		s.type, r, c, text_of(&lb), bits < 8 ? 8 : bits, 1 << back);
 	kernel_store(&t, s.type, 20, r, c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }

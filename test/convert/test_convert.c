@@ -1,0 +1,68 @@
+/* test_convert.c - by which means one layout becomes another: what convert.c says of each digit. */
+#include "infer/base/rates.h"
+#include "infer/convert/convert.h"
+#include "infer/search.h"
+#include "test/infer/util_infer.h"
+#include "test/ir/util_unit.h"
+#include "test/util_file.h"
+#include <string.h>
+
+#define PINNED "test/infer/reductions/pinned.hexc"
+
+enum { WARPS = 2 };
+
+static const struct {
+	int64_t shape[2];
+	const char *from, *to;
+	LoweringKind kind;
+} way[] = {
+	{ { 32, 4 }, "(32,(2,2)):(1@lane,(1@reg,2@reg))+[2:1@warp]",
+	  "(32,(2,2)):(1@lane,(2@reg,1@reg))+[2:1@warp]", LW_rename },
+	{ { 16, 2 }, "(16,2):(1@lane,1@reg)+[2:16@lane]+[2:1@warp]",
+	  "(16,2):(1@lane,16@lane)+[2:1@warp]", LW_select },
+	{ { 32, 2 }, "(32,2):(1@lane,1@reg)+[2:1@warp]", "((2,16),2):((16@lane,1@lane),1@reg)+[2:1@warp]",
+	  LW_shuffle },
+	/* a warp has registers and lanes of its own, and which of a thread's registers is static */
+	{ { 32, 2 }, "(32,2):(1@lane,1@warp)", "(32,2):(1@lane,1@reg)+[2:1@warp]", LW_shared },
+	{ { 32, 2 }, "(32,2):(1@lane,1@reg)+[2:1@warp]", "(32,2):(1@lane,1@warp)", LW_shared },
+};
+
+static const Layout *
+layout_of(const char *text)
+{
+	Layout *l = NEW(u->arena, Layout);
+	size_t at;
+
+	ck_assert_msg(layout_parse(l, text, strlen(text), &at), "%s", text);
+	return l;
+}
+
+TEST_EACH(means, COUNT_OF(way))
+{
+	Type t = type_tile(D_f32, S_reg, 2, way[_i].shape);
+	Unit unit = { .arena = u->arena, .target = target_find("sm_80") };
+	Kernel kernel = { .unit = &unit, .warps = WARPS };
+	Solve s = { .k = &kernel, .arena = u->arena, .rates = rates_of(unit.target) };
+	Res res = { 0 };
+	const Lowering *p = lowering_convert(&s, &t, layout_of(way[_i].from), layout_of(way[_i].to), &res);
+
+	ck_assert_int_eq(p->kind, way[_i].kind);
+}
+
+/* Parts of several warps: side by side by result or by warp, whichever is cheaper.  Lanes that have two rows
+ * of a result write and read both at once only where the parts of a warp are together. */
+TEST(parts_of_warps)
+{
+	const char *source = file_read(PINNED, NULL);
+	const Kernel *k = infer_solved(u->arena, source, "sm_80", 0)->k;
+	const Op *found = NULL;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o && !found; o = walk_next(&w))
+		found = o->code == O_reduce_sum ? o : NULL;
+	ck_assert(found && found->lowering->kind == LW_reduce_shared);
+	ck_assert_int_eq(found->lowering->staged.write.vec, 2);
+	ck_assert_int_eq(found->lowering->staged.read.vec, 2);
+}
+
+TEST_PROGRAM(UNIT_FIXTURE);

@@ -1,0 +1,53 @@
+#!/bin/sh
+# The table of mutants follows the code: each text stands there once, each test that a line names exists.  And
+# scripts/mutate tells those that tests notice from those that they do not, in a tree of one file.
+# Trying the table itself takes an hour: scripts/mutate, by hand.
+. test/script.sh
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+command -v git >/dev/null || { echo "no git"; exit 77; }
+scripts/mutate --texts >"$dir/out" || fail "test/mutants.tsv does not fit the code: $(cat "$dir/out")"
+
+tree=$dir/tree
+mkdir -p "$tree/scripts" "$tree/room" "$tree/test/room"
+cp scripts/mutate "$tree/scripts/"
+cat >"$tree/room/sum.c" <<'END'
+int sum(int n) { int s = 0; for (int i = 1; i <= n; i++) s += i; return s; }
+int zero(void) { return 0; }
+END
+cat >"$tree/test/room/test_sum.c" <<'END'
+int sum(int n);
+int main(void) { return sum(3) != 6; }
+END
+cat >"$tree/Makefile" <<'END'
+B/test/room/test_sum: B/libhexc.a test/room/test_sum.c
+	mkdir -p B/test/room && cc -o $@ test/room/test_sum.c B/libhexc.a
+B/libhexc.a: room/sum.c
+	mkdir -p B/obj && cc -c -o B/obj/sum.o room/sum.c && rm -f $@ && ar rc $@ B/obj/sum.o
+	touch B/flags B/sources B/llvm
+END
+(cd "$tree" && git init -q . && echo B >.gitignore)
+
+# try STATUS LINE...: the lines as a table; the next ones say what is told of it.
+try() {
+	want=$1
+	shift
+	printf '%b\n' "$@" >"$tree/test/mutants.tsv"
+	(cd "$tree" && MAKEFLAGS='' B=B scripts/mutate --timeout 20) >"$dir/out" 2>&1
+	got=$?
+	[ $got = "$want" ] || fail "$*: status $got, not $want: $(cat "$dir/out")"
+}
+told() {
+	for text; do
+		grep -q -- "$text" "$dir/out" || fail "no '$text' in $(cat "$dir/out")"
+	done
+}
+try 0 'room/sum.c\ti <= n\ti < n\t-\t-' 'room/sum.c\ts += i\ts += i--\ttest/room/test_sum\t-' \
+	'room/sum.c\tint s = 0\tint s = +0\t-\tthe same number'
+told '^killed  *1 ' '^killed  *2 ' '^equivalent  *3 ' '^1 equivalent, 2 killed: 100.0 %'
+try 1 'room/sum.c\treturn 0\treturn 1\t-\t-' 'room/sum.c\tint s = 0\tint s = none\t-\t-' \
+	'room/sum.c\ti <= n\ti < n\t-\tsaid to change nothing'
+told '^survived  *1 ' '^does not build  *2 ' '^1 does not build, 1 killed, 1 survived: 33.3 %'
+try 1 'room/sum.c\ti <= n\ti < n\t-\tsaid to change nothing'
+try 2 'room/sum.c\treturn\tbreak\t-\t-' 'room/sum.c\ti <= n\ti < n\ttest/room/test_other\t-'
+told ":1: room/sum.c has 'return' 2 times" ":2: no test 'test/room/test_other'"
+exit $bad
