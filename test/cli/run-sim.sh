@@ -17,7 +17,10 @@ W:	mov.u32 %r2, 1; st.relaxed.gpu.global.u32 [%d], %r2; ret;
 .visible .entry races(.param .u64 p) {
 	.reg .b32 %r; .reg .b64 %d;
 	ld.param.u64 %d, [p]; mov.u32 %r, %tid.x; shr.u32 %r, %r, 5;
-	st.global.u32 [%d], %r; st.global.u32 [%d+4], %r; st.global.u32 [%d+8], %r; ret;
+	st.global.u32 [%d], %r;
+	st.global.u32 [%d+4], %r;
+	st.global.u32 [%d+8], %r;
+	ret;
 }
 END
 # seed N: what block 1 has read

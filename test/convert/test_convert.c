@@ -1,4 +1,4 @@
-/* test_convert.c - by which means one layout becomes another: what infer/convert/convert.c says of each digit. */
+/* test_convert.c - by which means one layout becomes another: what convert.c says of each digit. */
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/search.h"
@@ -7,6 +7,8 @@
 #include "test/util_file.h"
 #include <string.h>
 
+#define PINNED "test/infer/reductions/pinned.hexc"
+
 enum { WARPS = 2 };
 
 static const struct {
@@ -14,9 +16,10 @@ static const struct {
 	const char *from, *to;
 	LoweringKind kind;
 } way[] = {
-	{ { 32, 4 }, "(32,(2,2)):(1@lane,(1@reg,2@reg))+[2:1@warp]", "(32,(2,2)):(1@lane,(2@reg,1@reg))+[2:1@warp]",
-	  LW_rename },
-	{ { 16, 2 }, "(16,2):(1@lane,1@reg)+[2:16@lane]+[2:1@warp]", "(16,2):(1@lane,16@lane)+[2:1@warp]", LW_select },
+	{ { 32, 4 }, "(32,(2,2)):(1@lane,(1@reg,2@reg))+[2:1@warp]",
+	  "(32,(2,2)):(1@lane,(2@reg,1@reg))+[2:1@warp]", LW_rename },
+	{ { 16, 2 }, "(16,2):(1@lane,1@reg)+[2:16@lane]+[2:1@warp]",
+	  "(16,2):(1@lane,16@lane)+[2:1@warp]", LW_select },
 	{ { 32, 2 }, "(32,2):(1@lane,1@reg)+[2:1@warp]", "((2,16),2):((16@lane,1@lane),1@reg)+[2:1@warp]",
 	  LW_shuffle },
 	/* a warp has registers and lanes of its own, and which of a thread's registers is static */
@@ -46,11 +49,12 @@ TEST_EACH(means, COUNT_OF(way))
 	ck_assert_int_eq(p->kind, way[_i].kind);
 }
 
-/* Parts of several warps: side by side by result or by warp, whichever is cheaper.  Lanes that have two rows of a
- * result write and read both at once only where the parts of a warp are together. */
+/* Parts of several warps: side by side by result or by warp, whichever is cheaper.  Lanes that have two rows
+ * of a result write and read both at once only where the parts of a warp are together. */
 TEST(parts_of_warps)
 {
-	const Kernel *k = infer_solved(u->arena, file_read("test/infer/reductions/pinned.hexc", NULL), "sm_80", 0)->k;
+	const char *source = file_read(PINNED, NULL);
+	const Kernel *k = infer_solved(u->arena, source, "sm_80", 0)->k;
 	const Op *found = NULL;
 	OpWalk w;
 

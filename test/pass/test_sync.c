@@ -201,8 +201,9 @@ TEST(async_waited_without_barrier)
 TEST(async_still_under_way)
 {
 	Kernel *k = run_source(u,
-	                       "kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n let b: shared f32[8];\n"
-	                       " let c: shared f32[8];\n async copy(A[0 :+ 8], b);\n commit; wait 1; barrier;\n"
+	                       "kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n"
+	                       " let b: shared f32[8];\n let c: shared f32[8];\n"
+	                       " async copy(A[0 :+ 8], b);\n commit; wait 1; barrier;\n"
 	                       " c[:] = A[8 :+ 8];\n Y[0 :+ 8] = c + 1;\n}\n",
 	                       "");
 

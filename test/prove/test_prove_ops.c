@@ -592,7 +592,8 @@ TEST(collision)
 TEST(pinned_swizzle)
 {
 	static const char source[] =
-		HEAD("X: f16[M, N], Y: out f16[M, N]", "1") "    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+		HEAD("X: f16[M, N], Y: out f16[M, N]", "1")
+		"    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
 		"    let s: shared f16[16, 64] layout \"Sw<2,2,4> o (16,64):(64,1)\" = X[m :+ 16, 0 :+ 64];\n"
 		"    Y[m :+ 16, 0 :+ 64] = s + 1;\n}\n";
 	Op *copy;

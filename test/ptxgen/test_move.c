@@ -427,8 +427,8 @@ straddling(int round, int size)
 	return size == 128 ? "i6" : narrow[round / 8 % 4];
 }
 
-/* Global to shared with every instruction, back with scalar loads from a stage chosen at run time; of elements
- * that straddle bytes with bytes. */
+/* Global to shared with every instruction, back with scalar loads from a stage chosen at run time; with bytes
+ * of elements that straddle them. */
 TEST_EACH(copy, ROUNDS)
 {
 	static const char *const inst[] = { "cp_async_4", "cp_async_8", "cp_async_16", "ld_st_16",

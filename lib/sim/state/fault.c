@@ -103,7 +103,7 @@ fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 ad
 			return;
 		}
 	} else {
-		f = calloc(1, sizeof *f);
+		f = l->nfault < l->max_fault ? calloc(1, sizeof *f) : NULL;
 		if (!f) {
 			pthread_mutex_unlock(&s->faults);
 			return;

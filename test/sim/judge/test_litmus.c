@@ -199,8 +199,8 @@ shape_case(const Shape *s, int strength, int scope, int place)
 		seen[o] = true;
 	}
 	for (o = 0; o < sizeof right.is; o++)
-		ck_assert_msg(seen[o] == right.is[o], "%s strength %d .%s place %d: outcome %x is %s", s->name,
-		              strength, scope_names[scope], place, o, seen[o] ? "impossible" : "never seen");
+		ck_assert_msg(seen[o] == right.is[o], "%s strength %d .%s place %d: outcome %x is %s",
+		              s->name, strength, scope_names[scope], place, o, seen[o] ? "impossible" : "never seen");
 	sim_close(d.s);
 }
 
@@ -324,8 +324,9 @@ TEST(threadfence_block)
 			Text t;
 			Device d;
 			begin(&t, place, 2);
-			put(&t, "T0: st.global.u32 [%%d0], 1; %s; st.volatile.global.u32 [%%d0+128], 1; ret;\n"
-			    "T1: ld.volatile.global.u32 %%r2, [%%d0+128]; setp.eq.u32 %%p2, %%r2, 0; @%%p2 ret;\n"
+			put(&t, "T0: st.global.u32 [%%d0], 1; %s; st.volatile.global.u32 [%%d0+128], 1;\n"
+			    "ret;\nT1: ld.volatile.global.u32 %%r2, [%%d0+128];\n"
+			    "setp.eq.u32 %%p2, %%r2, 0; @%%p2 ret;\n"
 			    "membar.gl; ld.global.u32 %%r4, [%%d0]; ret;\n}\n", fences[i]);
 			d = device(&t);
 			for (uint64_t seed = 0; seed < 20; seed++)

@@ -64,7 +64,8 @@ TEST(lock_reset)
 	right(LOCK(RED, "ld.acquire.gpu.global.u32", "st.global.u32 [%d0], 0;\n"), 4, 1);
 	right(LOCK(RED, "ld.relaxed.gpu.global.u32", "st.global.u32 [%d0], 0;\n"), 4, 1);
 	right(LOCK(RED, "ld.acquire.gpu.global.u32", "st.global.u32 [%d0], 0;\n"), 4, 32);
-	right(LOCK(RED, "ld.acquire.gpu.global.u32", "bar.sync 0; @!%p1 st.global.u32 [%d0], 0;\n"), 4, 64);
+	right(LOCK(RED, "ld.acquire.gpu.global.u32",
+	           "bar.sync 0; @!%p1 st.global.u32 [%d0], 0;\n"), 4, 64);
 }
 
 TEST(lock_reset_by_another_warp)
@@ -87,7 +88,8 @@ TEST(reset_beside_other_readers)
 	race(KERNEL "setp.eq.u32 %p3, %r0, 1; @!%p3 bra WAIT;\n"
 	     "@!%p1 red.relaxed.gpu.global.add.u32 [%d0], 3;\n"
 	     "WAIT: ld.acquire.gpu.global.u32 %r2, [%d0]; setp.ne.u32 %p2, %r2, 3; @%p2 bra WAIT;\n"
-	     "setp.eq.u32 %p3, %r0, 2; @!%p3 bra DONE; @!%p1 st.global.u32 [%d0], 3;\nDONE: ret;\n}\n", 3, 32);
+	     "setp.eq.u32 %p3, %r0, 2; @!%p3 bra DONE; @!%p1 st.global.u32 [%d0], 3;\n"
+	     "DONE: ret;\n}\n", 3, 32);
 }
 
 /* Nobody reads the flag: nothing orders the two. */

@@ -52,8 +52,8 @@ random_step(void)
 
 typedef struct Seen {
 	int reader[2], writer[2], atomic[2];    /* up to two threads each, + 1 */
-	unsigned observers;     /* warps with an atomic between these barriers: what they do may follow those of
-	                         * others, which they may have observed */
+	unsigned observers;     /* warps with an atomic between these barriers: what they do may follow
+	                         * those of others, which they may have observed */
 } Seen;
 
 static void
