@@ -73,7 +73,8 @@ parse_param(Parser *p)
 
 	d.name = parse_name(p, "the parameter", &d.src);
 	if (parse_is(p, TK_name) || parse_is(p, TK_star))
-		parse_error(p, d.src, "a parameter is written `NAME: TYPE`, as in `n: i32` or `A: f16[M, K]`%s",
+		parse_error(p, d.src,
+		            "a parameter is written `NAME: TYPE`, as in `n: i32` or `A: f16[M, K]`%s",
 		            foreign_hint(p->arena, d.name));
 	parse_expect(p, TK_colon, "and a type after the parameter's name");
 	if (parse_accept(p, TK_out)) {

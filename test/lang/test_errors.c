@@ -53,8 +53,8 @@ check_places(const char *path, const Lang *l, const char *source)
 	}
 }
 
-/* Is there an error on that line, with that text, that was not met yet?  The parser's come first, whatever their
- * lines. */
+/* Is there an error on that line, with that text, that was not met yet?  The parser's come first, whatever
+ * their lines. */
 static bool
 meet(const Diag *d, uint32_t line, const char *want, bool *met)
 {
