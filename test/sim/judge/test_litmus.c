@@ -11,7 +11,7 @@
 #include "test/sim/simtest.h"
 
 enum { MAX_THREADS = 4, MAX_OPS = 2, OUTCOMES = 256, SEEDS = 300, MORE_SEEDS = 6000, TEXT = 1 << 14 };
-enum { BLOCK, CLUSTER, GRID, NPLACES };         /* threads are warps of a block, blocks of a cluster, blocks */
+enum { BLOCK, CLUSTER, GRID, NPLACES };         /* threads: warps of a block, blocks of a cluster, blocks */
 enum { CTA, CLUSTERWIDE, GPU, SYS, NSCOPES };
 static const char *const scope_names[] = { "cta", "cluster", "gpu", "sys" };
 enum { RELAXED, ACQ_REL, FENCE, NSTRENGTHS };
