@@ -1,4 +1,5 @@
 /* test_check.c - the verdict of --check: wrong results are wrong, right ones right, whatever their type. */
+#include "hexc/cli/files.c"
 #include "hexc/cli/check.c"
 #include "hexc/cli/fill.c"
 #include "hexc/cli/npy.c"

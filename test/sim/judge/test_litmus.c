@@ -1,6 +1,5 @@
 /* test_litmus.c - litmus tests of the PTX memory model: message passing, store buffering, load buffering,
- * IRIW, 2+2W, with every scope and strength, by threads of one block, of one cluster, of different
- * clusters.
+ * IRIW, 2+2W, with every scope and strength, by threads of one block, of one cluster, of different clusters.
  *
  * Outcomes: over the seeds the simulator gives exactly those of the interleavings, which are enumerated here,
  * and each of them the model allows; what the model allows beyond (relaxed accesses may be reordered) it does
@@ -12,7 +11,7 @@
 #include "test/sim/simtest.h"
 
 enum { MAX_THREADS = 4, MAX_OPS = 2, OUTCOMES = 256, SEEDS = 300, MORE_SEEDS = 6000, TEXT = 1 << 14 };
-enum { BLOCK, CLUSTER, GRID, NPLACES }; /* the threads are warps of a block, blocks of a cluster, blocks */
+enum { BLOCK, CLUSTER, GRID, NPLACES };         /* threads: warps of a block, blocks of a cluster, blocks */
 enum { CTA, CLUSTERWIDE, GPU, SYS, NSCOPES };
 static const char *const scope_names[] = { "cta", "cluster", "gpu", "sys" };
 enum { RELAXED, ACQ_REL, FENCE, NSTRENGTHS };
