@@ -474,10 +474,12 @@ TEST(three_dims)
 	                           "}\n";
 	const int64_t most = 65535; /* of y and z */
 	hexc_module *m = lib_must(cube, NULL);
+	static _Alignas(16) float mem[4];
 	hexc_arg arg[5];
 	char why[300];
 
 	memset(arg, 0, sizeof arg);
+	arg[0].ptr = arg[1].ptr = mem; /* only the address counts here */
 	for (int i = 2; i < 5; i++)
 		arg[i].i = i + 1;
 	arg[0].bytes = 3 * 4 * 5 * 4;
