@@ -111,8 +111,10 @@ typedef struct hexc_opts {
 	                         * a few instructions of PTX each, and LLVM, whose time and memory no
 	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
 	                         * (Without memory LLVM ends the process by abort.) */
-	const char *quiet;      /* warnings that are not wanted: names (hexc_warning()) with commas
-	                         * between them; NULL: all are wanted */
+	const char *warnings;   /* which are given beside those that are by default (hexc_warning_help()
+	                         * says of which this is so), and which are not: names (hexc_warning())
+	                         * with commas between them, after "no-" those that are not wanted, as in
+	                         * "narrow,no-unused"; the last word on one holds.  NULL: the default */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
 	NULL, NULL, NULL, 0, NULL }

@@ -11,7 +11,7 @@
 typedef struct Options {
 	hexc_opts o;
 	const Target *target;
-	unsigned quiet; /* as in Diag */
+	unsigned warnings; /* as Diag.wanted */
 	void *block; /* holds every string and define of o */
 } Options;
 

@@ -45,18 +45,20 @@ hexc_warning_help(size_t i)
 	return i < DW_COUNT - 1 ? warning_help[i + 1] : NULL;
 }
 
-/* The bits of Diag.quiet; false: a name is unknown. */
+/* The bits of Diag.wanted; false: a name is unknown. */
 static bool
-quiet_bits(const char *s, unsigned *bits)
+warning_bits(const char *s, unsigned *bits)
 {
 	*bits = 0;
+	for (int w = 0; w < DW_COUNT; w++)
+		*bits |= (unsigned)warning_on[w] << w;
 	while (s && *s) {
-		size_t n = strcspn(s, ",");
-		DiagWarning w = warning_find(s, n);
+		size_t n = strcspn(s, ","), no = strncmp(s, "no-", 3) == 0 ? 3 : 0;
+		DiagWarning w = warning_find(s + no, n - no);
 
 		if (w == DW_none)
 			return false;
-		*bits |= 1u << w;
+		*bits = no ? *bits & ~(1u << w) : *bits | 1u << w;
 		s += n + (s[n] == ',');
 	}
 	return true;
@@ -134,7 +136,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 		return HEXC_E_INVALID;
 	if ((o.flags & ~(uint32_t)ALL_FLAGS) || o.candidate > INT32_MAX)
 		return HEXC_E_INVALID;
-	if (!quiet_bits(o.quiet, &out->quiet))
+	if (!warning_bits(o.warnings, &out->warnings))
 		return HEXC_E_INVALID;
 	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
 		return HEXC_E_INVALID;
@@ -158,7 +160,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	o.kernel = text_take(&at, o.kernel);
 	o.dump = text_take(&at, o.dump);
 	o.stop = text_take(&at, o.stop);
-	o.quiet = NULL; /* as bits */
+	o.warnings = NULL; /* as bits */
 	out->o = o;
 	return HEXC_OK;
 }

@@ -15,7 +15,7 @@ fi
 
 # Every warning of hexc/ir/warnings.def is in hexc/LANGUAGE.md and in the manual page, in the same words, and they have no
 # others.
-sed -n 's/^WARNING(\([a-z]*\), *"\(.*\)")$/\1\t\2/p' hexc/ir/warnings.def >"$dir/warnings"
+sed -n 's/^WARNING(\([a-z]*\), *[a-z]*, *"\(.*\)")$/\1\t\2/p' hexc/ir/warnings.def >"$dir/warnings"
 [ -s "$dir/warnings" ] || fail "hexc/ir/warnings.def: no rows"
 sed -n '/^| warning | of |$/,/^$/s/^| `\([a-z]*\)` | \(.*\) |$/\1\t\2/p' hexc/LANGUAGE.md | diff "$dir/warnings" - ||
 	fail "hexc/ir/warnings.def (<) and hexc/LANGUAGE.md (>) differ"

@@ -130,20 +130,20 @@ is_warning(const char *name)
 	return false;
 }
 
-/* -W no-NAME, any number of them. */
+/* -W NAME and -W no-NAME, any number of them; the last on one warning holds. */
 static int
-read_quiet(Cli *c, hexc_opts *o)
+read_warnings(Cli *c, hexc_opts *o)
 {
 	for (int i = 0; i < c->narg; i++) {
 		const char *v = c->arg[i].value;
 
 		if (c->arg[i].opt != CLI_W)
 			continue;
-		if (strncmp(v, "no-", 3) == 0 && is_warning(v + 3)) {
-			o->quiet = o->quiet ? cli_printf(c, "%s,%s", o->quiet, v + 3) : v + 3;
+		if (is_warning(strncmp(v, "no-", 3) == 0 ? v + 3 : v)) {
+			o->warnings = o->warnings ? cli_printf(c, "%s,%s", o->warnings, v) : v;
 			continue;
 		}
-		fprintf(stderr, "hexc: error: -W wants no-NAME, not '%s'; the warnings are", v);
+		fprintf(stderr, "hexc: error: -W wants NAME or no-NAME, not '%s'; the warnings are", v);
 		for (size_t k = 0; hexc_warning(k); k++)
 			fprintf(stderr, "%s %s", k ? "," : "", hexc_warning(k));
 		fputc('\n', stderr);
@@ -212,7 +212,7 @@ read_options(Cli *c, hexc_opts *o)
 		o->flags |= HEXC_PARANOID;
 	if (cli_has(c, CLI_werror))
 		o->flags |= HEXC_WERROR;
-	if ((status = read_quiet(c, o)))
+	if ((status = read_warnings(c, o)))
 		return status;
 	return read_defines(c, o);
 }

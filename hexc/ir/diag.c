@@ -7,11 +7,16 @@
 enum { ERROR_MAX = 20, WARNING_MAX = 100 };
 
 const char *const warning_name[DW_COUNT] = {
-#define WARNING(name, help) [DW_##name] = #name,
+#define WARNING(name, on, help) [DW_##name] = #name,
 #include "hexc/ir/warnings.def"
 };
 const char *const warning_help[DW_COUNT] = {
-#define WARNING(name, help) [DW_##name] = help,
+#define WARNING(name, on, help) [DW_##name] = help,
+#include "hexc/ir/warnings.def"
+};
+
+const bool warning_on[DW_COUNT] = {
+#define WARNING(name, on, help) [DW_##name] = on,
 #include "hexc/ir/warnings.def"
 };
 
@@ -110,7 +115,7 @@ diag_warn(Diag *d, DiagWarning w, Src src, const char *fmt, ...)
 	const char *text;
 	va_list ap;
 
-	if (d->quiet >> w & 1 || d->nwarning == WARNING_MAX)
+	if (!(d->wanted >> w & 1) || d->nwarning == WARNING_MAX)
 		return false;
 	va_start(ap, fmt);
 	text = format(d->arena, fmt, ap);

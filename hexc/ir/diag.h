@@ -12,11 +12,12 @@ typedef struct Src {
 /* Rows of warnings.def. */
 typedef enum DiagWarning {
 	DW_none,
-#define WARNING(name, help) DW_##name,
+#define WARNING(name, on, help) DW_##name,
 #include "hexc/ir/warnings.def"
 	DW_COUNT
 } DiagWarning;
 extern const char *const warning_name[DW_COUNT], *const warning_help[DW_COUNT];
+extern const bool warning_on[DW_COUNT]; /* without being asked for */
 DiagWarning warning_find(const char *name, size_t n); /* DW_none: there is none of that name */
 
 enum { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
@@ -38,7 +39,7 @@ typedef struct Diag {
 	int n, cap;
 	int nerror;
 	int nwarning;
-	unsigned quiet; /* bit w: nothing is said of warning w */
+	unsigned wanted; /* bit w: warning w is given */
 	bool strict;    /* warnings count as errors when all is done; they stop nothing before */
 } Diag;
 

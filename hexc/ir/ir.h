@@ -184,7 +184,6 @@ typedef struct Param {
 	bool read;              /* not `out` */
 	/* sizes and scalars: what the program assumes.  value % mult == 0, lo <= value <= hi */
 	int64_t mult, lo, hi;
-	bool any; /* it may be a multiple of nothing, as the program says: `assume N % 1 == 0` */
 	Src src;
 } Param;
 

@@ -221,8 +221,6 @@ print_param(Text *t, const Param *p)
 	if (p->mult || p->lo || p->hi)
 		text_printf(t, " mult %lld lo %lld hi %lld", (long long)p->mult, (long long)p->lo,
 		            (long long)p->hi);
-	if (p->any)
-		text_printf(t, " any");
 	if (p->pack) {
 		text_printf(t, " pack ");
 		text_quote(t, pack_text(t->arena, p->pack));

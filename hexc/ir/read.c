@@ -92,7 +92,6 @@ read_param(Read *r, Header *h)
 	     !want_int(r, INT64_MIN, INT64_MAX, &p.lo) || !want_word(r, "hi") ||
 	     !want_int(r, INT64_MIN, INT64_MAX, &p.hi)))
 		return false;
-	p.any = read_word(r, "any");
 	if (!read_pack(r, &p) || !read_source(r, &p.src))
 		return false;
 	p.val = block_arg(k->body, t);

@@ -212,10 +212,9 @@ check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y)
 	DType dx = x->v.v->type.dtype, dy = y->v.v->type.dtype, to = richer(dx, dy);
 	const Operand *weak = dx == to ? y : x;
 
-	diag_error(l->diag, src, "%s is %s but %s is %s: write `%s(%s)`",
-	           check_quoted(l, x, "the left side"), dtype_info[dx].name,
-	           check_quoted(l, y, "the right side"),
-	           dtype_info[dy].name, dtype_info[to].name, check_text(l, weak->e, "..."));
+	diag_error(l->diag, src, "%s is %s but %s is %s: write `%s(%s)`", check_quoted(l, x, "the left side"),
+	           dtype_info[dx].name, check_quoted(l, y, "the right side"), dtype_info[dy].name,
+	           dtype_info[to].name, check_text(l, weak->e, "..."));
 	check_declared(l, src, 1, x);
 	check_declared(l, src, 1, y);
 }

@@ -43,7 +43,6 @@ take_multiple(Lower *l, const Expr *x, const Expr *zero)
 	if (m > MULT_MAX / p->mult)
 		return false;
 	p->mult *= m;
-	p->any |= c == 1;
 	return true;
 }
 

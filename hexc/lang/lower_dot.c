@@ -48,7 +48,7 @@ dot_mismatch(Lower *l, Src src, const Operand *o)
 	Text fix = { .arena = l->arena };
 	DType d[2] = { o[0].v.v->type.dtype, o[1].v.v->type.dtype }, to = D_f16;
 
-	for (int i = 1; i >= 0; i--)
+	for (int i = 0; i < 2; i++)
 		if (dtype_info[d[i]].mma == MMA_f16)
 			to = d[i];
 	if (!dtype_is_float(d[0]) && !dtype_is_float(d[1])) {

@@ -136,7 +136,7 @@ warn_narrow(Kernel *k, const Op *o)
 	if (most >= want || view_width(k, view, unit, want) > most)
 		return; /* not for want of alignment */
 	for (int i = 0; i < k->nparam; i++) {
-		bool asked = k->param[i].kind == P_size && !k->param[i].any;
+		bool asked = k->param[i].kind == P_size;
 		int64_t vec = asked ? width_if(k, view, unit, &k->param[i], want) : 0;
 
 		if (vec > most) {

@@ -21,20 +21,20 @@ w() {
 seen=
 
 w unused 'warning: parameter `B` is not used: remove it, or call it `_B`' <<'END2'
-kernel k(_A: f32[N], B: f32[N], C: out f32[N]) assume N % 1 == 0 { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
+kernel k(_A: f32[N], B: f32[N], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
 w unused 'value `y` is not used: remove it, or call it `_y`' <<'END2'
-kernel k(C: out f32[N]) assume N % 1 == 0 { grid(ceil(N, 128)); let y = 3, _z = 4; C[block.x * 128 :+ 128] = 1; }
+kernel k(C: out f32[N]) { grid(ceil(N, 128)); let y = 3, _z = 4; C[block.x * 128 :+ 128] = 1; }
 END2
 w unused 'variable `y` is not used' <<'END2'
-kernel k(C: out f32[N]) assume N % 1 == 0 { grid(ceil(N, 128)); var y = 3; y = 4; C[block.x * 128 :+ 128] = 1; }
+kernel k(C: out f32[N]) { grid(ceil(N, 128)); var y = 3; y = 4; C[block.x * 128 :+ 128] = 1; }
 END2
 w unused 'tunable `BM` is not used' <<'END2'
-kernel k(C: out f32[N]) tune BM = 16, WARPS = 2 assume N % 1 == 0 { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
+kernel k(C: out f32[N]) tune BM = 16, WARPS = 2 { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
 w unused 'parameter `y` is not used' <<'END2'
 fn twice(x, y) { return x + x; }
-kernel k(C: out f32[N]) assume N % 1 == 0 { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = twice(1.0, 2.0); }
+kernel k(C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = twice(1.0, 2.0); }
 END2
 w slice 'the slice of `W` runs along K in dimension 1, which has K / 2 elements: divide the start by 2' <<'END2'
 kernel k(W: u8[64, K / 2], C: out f32[64, K]) assume K % 64 == 0
@@ -54,19 +54,19 @@ kernel k(T: f32[128], C: out f32[256])
 }
 END2
 w unwritten '`C` is out, but the last N % 128 along dimension 0 are not written: the grid has ceil(N, 128) blocks, or assume N % 128 == 0' <<'END2'
-kernel k(C: out f32[N]) assume N % 1 == 0 { grid(N / 128); C[block.x * 128 :+ 128] = 1; }
+kernel k(C: out f32[N]) { grid(N / 128); C[block.x * 128 :+ 128] = 1; }
 END2
 w unwritten '`C` is out, but of every 128 along dimension 0 only 64 are written' <<'END2'
-kernel k(C: out f32[N]) tune WARPS = 2 assume N % 1 == 0 { grid(ceil(N, 128)); C[block.x * 128 :+ 64] = 1; }
+kernel k(C: out f32[N]) tune WARPS = 2 { grid(ceil(N, 128)); C[block.x * 128 :+ 64] = 1; }
 END2
 w unwritten '`C` is out, but of N along dimension 0 only the first 128 are written' <<'END2'
-kernel k(C: out f32[N]) assume N % 1 == 0 { grid(1); C[0 :+ 128] = 1; }
+kernel k(C: out f32[N]) { grid(1); C[0 :+ 128] = 1; }
 END2
 w unwritten '`_D` is out and never written: its elements keep what was there' <<'END2'
-kernel k(C: out f32[N], _D: out f32[N]) assume N % 1 == 0 { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
+kernel k(C: out f32[N], _D: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
 w strides '`C` is out, but elements of dimensions 0 and 1 share addresses: its strides are too small for its extents' <<'END2'
-kernel k(C: out f32[N, 4] strides [2, 1]) assume N % 1 == 0 { grid(ceil(N, 128)); C[block.x * 128 :+ 128, :] = 1; }
+kernel k(C: out f32[N, 4] strides [2, 1]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128, :] = 1; }
 END2
 w fma 'this dot of f32 is done by fma, without tensor cores: cast both sides, as in `dot(f16(a), f16(b))`, or write `dot(a, b, tf32)`' <<'END2'
 kernel k(A: f32[64, 64], B: f32[64, 64], C: out f32[64, 64]) 
@@ -79,11 +79,16 @@ END2
 w idle 'of 3 warps of 32 lanes the largest tile keeps 1 of 32 busy, the others repeat them: WARPS = 1 does the same' <<'END2'
 kernel k(A: f32[1024], C: out f32[1024]) tune WARPS = 3 { grid(1); C[:] = A[:] + 1; }
 END2
-w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128' <<'END2'
+w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128' -W narrow <<'END2'
 kernel k(A: f16[M, N], C: out f32[1, 1024]) { grid(1); for i in 0..M step 1 { C[:, :] = f32(A[i :+ 1, 0 :+ 1024]); } }
 END2
 
-# Each was seen; the examples have none.
+# What is off unless asked for; the last word holds.
+"$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" 2>"$dir/err" && [ ! -s "$dir/err" ] || fail "narrow is on: $(cat "$dir/err")"
+"$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" -W no-narrow -W narrow 2>"$dir/err"
+grep -qF "[-W no-narrow]" "$dir/err" || fail "-W no-narrow -W narrow: the last does not hold"
+
+# Each was seen; the examples have none of those that are on.
 for name in $(sed -n 's/^WARNING(\([a-z]*\),.*/\1/p' hexc/ir/warnings.def); do
 	case "$seen " in *" $name "*) ;; *) fail "nothing here warns of $name" ;; esac
 done
@@ -92,13 +97,13 @@ for e in examples/*.hexc; do
 done
 
 # JSON, one object a line, of which errors have no `warning`.
-"$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" --diag=json 2>"$dir/err"
+"$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" -W narrow --diag=json 2>"$dir/err"
 want='{"severity":"warning","warning":"narrow","file":"'$dir'/w.hexc","line":1,"col":'
 grep -qF "$want" "$dir/err" || fail "--diag json: $(cat "$dir/err")"
 printf 'kernel k(C: out f32[N]) { grid(1); C[0 :+ 8] = nosuch; }' >"$dir/w.hexc"
 "$HEXC" --emit-ptx "$dir/w.hexc" --diag=json 2>"$dir/err"
 [ "$(cat "$dir/err")" = '{"severity":"error","file":"'"$dir"'/w.hexc","line":1,"col":48,"len":6,"text":"there is no `nosuch` here"}' ] ||
 	fail "--diag json: $(cat "$dir/err")"
-says 2 "-W wants no-NAME, not 'unused'; the warnings are unused, slice" --emit-ptx "$dir/w.hexc" -W unused
+says 2 "-W wants NAME or no-NAME, not 'nosuch'; the warnings are unused, slice" --emit-ptx "$dir/w.hexc" -W nosuch
 says 2 "--diag is text or json, not 'xml'" --emit-ptx "$dir/w.hexc" --diag xml
 exit $bad

@@ -1,6 +1,6 @@
 /* test_check.c - the verdict of --check: wrong results are wrong, right ones right, whatever their type. */
-#include "hexc/cli/check.c"
 #include "hexc/cli/files.c"
+#include "hexc/cli/check.c"
 #include "hexc/cli/fill.c"
 #include "hexc/cli/npy.c"
 #include "hexc/cli/util.c"

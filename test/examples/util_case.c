@@ -191,22 +191,22 @@ find_size(Case *c, const hexc_module *m, const char *name, int64_t *out)
 	return false;
 }
 
-/* A device address with the input as the kernel's pack has it. */
+/* A device address with the input as the kernel's pack has it, and how many bytes that are. */
 static uint64_t
-packed(Case *c, const Buf *b, const char *pack)
+packed(Case *c, const Buf *b, const char *pack, uint64_t *bytes)
 {
 	char why[200] = "";
-	uint64_t bytes, dev;
+	uint64_t dev;
 	void *to;
 
-	ck_assert_msg(hexc_pack_bytes(pack, (uint32_t)b->rank, b->dim, &bytes, why, sizeof why) == HEXC_OK,
+	ck_assert_msg(hexc_pack_bytes(pack, (uint32_t)b->rank, b->dim, bytes, why, sizeof why) == HEXC_OK,
 	              "%s: %s", b->name, why);
-	to = calloc(1, bytes + 1);
-	dev = sim_alloc(c->sim, bytes, b->name);
+	to = calloc(1, *bytes + 1);
+	dev = sim_alloc(c->sim, *bytes, b->name);
 	ck_assert(to && dev);
 	ck_assert_msg(hexc_pack(pack, (uint32_t)b->rank, b->dim, b->mem, to, 1, why, sizeof why) == HEXC_OK,
 	              "%s: %s", b->name, why);
-	ck_assert_int_eq(sim_write(c->sim, dev, to, bytes), SIM_OK);
+	ck_assert_int_eq(sim_write(c->sim, dev, to, *bytes), SIM_OK);
 	free(to);
 	return dev;
 }
@@ -222,13 +222,13 @@ set_arg(Case *c, const hexc_module *m, uint32_t nth, const hexc_param_info *p, h
 		ck_assert_msg(b != NULL, "no data for %s", p->name);
 		ck_assert_msg(!strcmp(b->type->name, p->dtype) && (uint32_t)b->rank == p->rank,
 		              "%s is %s of rank %u", p->name, p->dtype, p->rank);
-		arg->ptr = (void *)(uintptr_t)b->dev;
 		arg->bytes = b->bytes;
 		*value = b->dev;
 		if (hexc_module_pack(m, 0, nth))
-			*value = packed(c, b, hexc_module_pack(m, 0, nth));
+			*value = packed(c, b, hexc_module_pack(m, 0, nth), &arg->bytes);
 		else if (!b->out)
 			ck_assert_int_eq(sim_write(c->sim, b->dev, b->mem, b->bytes), SIM_OK);
+		arg->ptr = (void *)(uintptr_t)*value;
 		return;
 	}
 	for (int i = 0; i < c->nnum; i++)

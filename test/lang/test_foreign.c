@@ -1,4 +1,5 @@
-/* test_foreign.c - the words of foreign.def are foreign: hexc knows none, and each stands there once. */
+/* test_foreign.c - the words of foreign.def are foreign: hexc knows none of them, and each stands there
+ * once. */
 #include "hexc/ir/dtype.h"
 #include "hexc/lang/foreign.h"
 #include "hexc/lang/lower.h"

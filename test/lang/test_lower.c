@@ -107,7 +107,7 @@ check_program(const char *path, bool patterns)
 
 	lang_compile(&l, source, len, NULL, 0, NULL);
 	ck_assert_msg(l.ok && l.code == 0, "%s: %s", path, lang_messages(&l));
-	ck_assert_int_eq(l.diag.nerror, 0);
+	ck_assert_int_eq(l.diag.n, 0);
 	for (int i = 0; i < l.unit.nkernel; i++) {
 		ck_assert_msg(kernel_verify(l.unit.kernel[i], "lower"), "%s: %s\n%.4000s", path,
 		              lang_messages(&l), lang_print(&l, i));

@@ -227,7 +227,7 @@ count(const Bulk *k)
 		count_runs(k->w, k->in, k->run, k->nrun, true);
 }
 
-/* Is `other` under way from the same source to the same place?  As it has yet to read, both write the same. */
+/* Is `other` under way from the same source to the same place?  It has yet to read: both write the same. */
 static bool
 repeats(const Bulk *k, const Bulk *other)
 {

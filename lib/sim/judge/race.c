@@ -179,8 +179,8 @@ read_now(const Now *n, const Slot *s, u32 m4)
 	       s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock;
 }
 
-/* The strong writes of a word, a bit for each slot, that the present access observes or knows to be observed.  Of
- * those that a further write has overwritten all count: in doubt nothing is said. */
+/* The strong writes of a word, a bit for each slot, that the present access observes or knows to be
+ * observed.  Of those that a further write has overwritten all count: in doubt nothing is said. */
 static u32
 observed(const Now *n, const Slot *cell, u32 slots, u32 m4)
 {

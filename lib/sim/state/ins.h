@@ -40,7 +40,7 @@ enum { /* Ins.flags */
 	F_GUESS = 1 << 19       /* a weak load whose value compare-and-swap will judge */
 };
 
-/* Whose threads a strong access or a fence reaches: PTX ISA, "Scope".  There is one GPU: .gpu and .sys are alike. */
+/* Whose threads a strong access or a fence reaches: PTX ISA, "Scope".  .gpu and .sys are alike here. */
 enum { SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS, NSCOPES = SCOPE_SYS };
 
 /* Instruction rows of isa.def. */

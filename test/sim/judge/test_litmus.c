@@ -1,5 +1,5 @@
-/* test_litmus.c - litmus tests of the PTX memory model: message passing, store buffering, load buffering, IRIW,
- * 2+2W, with every scope and strength, by threads of one block, of one cluster, of different clusters.
+/* test_litmus.c - litmus tests of the PTX memory model: message passing, store buffering, load buffering,
+ * IRIW, 2+2W, with every scope and strength, by threads of one block, of one cluster, of different clusters.
  *
  * Outcomes: over the seeds the simulator gives exactly those of the interleavings, which are enumerated here,
  * and each of them the model allows; what the model allows beyond (relaxed accesses may be reordered) it does
@@ -11,7 +11,7 @@
 #include "test/sim/simtest.h"
 
 enum { MAX_THREADS = 4, MAX_OPS = 2, OUTCOMES = 256, SEEDS = 300, MORE_SEEDS = 6000, TEXT = 1 << 14 };
-enum { BLOCK, CLUSTER, GRID, NPLACES };         /* the threads are warps of a block, blocks of a cluster, blocks */
+enum { BLOCK, CLUSTER, GRID, NPLACES };         /* threads: warps of a block, blocks of a cluster, blocks */
 enum { CTA, CLUSTERWIDE, GPU, SYS, NSCOPES };
 static const char *const scope_names[] = { "cta", "cluster", "gpu", "sys" };
 enum { RELAXED, ACQ_REL, FENCE, NSTRENGTHS };
@@ -192,15 +192,16 @@ shape_case(const Shape *s, int strength, int scope, int place)
 	for (uint64_t seed = 0; seed < SEEDS || (seed < MORE_SEEDS && left); seed++) {
 		Ran r = run(&d, place, (unsigned)s->threads, seed);
 		ck_assert_msg(r.faulty == racy && (!racy || r.kind == SIM_FAULT_RACE_GLOBAL),
-		              "%s strength %d .%s place %d seed %u: %s", s->name, strength, scope_names[scope],
-		              place, (unsigned)seed, racy ? "not accused" : "accused");
+		              "%s strength %d .%s place %d seed %u: %s", s->name, strength,
+		              scope_names[scope], place, (unsigned)seed, racy ? "not accused" : "accused");
 		o = outcome(r.read, r.memory);
 		left -= right.is[o] && !seen[o];
 		seen[o] = true;
 	}
 	for (o = 0; o < sizeof right.is; o++)
 		ck_assert_msg(seen[o] == right.is[o], "%s strength %d .%s place %d: outcome %x is %s",
-		              s->name, strength, scope_names[scope], place, o, seen[o] ? "impossible" : "never seen");
+		              s->name, strength, scope_names[scope], place, o,
+		              seen[o] ? "impossible" : "never seen");
 	sim_close(d.s);
 }
 
