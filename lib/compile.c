@@ -127,6 +127,7 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	u->text = src;
 	u->len = len;
 	u->candidate = (int)c->opt.o.candidate;
+	u->lineinfo = c->opt.o.flags & HEXC_LINEINFO;
 	u->max_values = c->opt.o.max_values ? c->opt.o.max_values : default_values;
 }
 

@@ -126,7 +126,10 @@ enum {
 	HEXC_NO_EMIT = 4,       /* layouts, candidates and explanations, but no PTX */
 	HEXC_EXPLAIN = 8,       /* keep what hexc_explain() says; costs time */
 	HEXC_DRAW = 16,         /* keep what hexc_drawing() gives; costs more */
-	HEXC_WERROR = 32        /* a warning is an error of the program (E_SOURCE) */
+	HEXC_WERROR = 32,       /* a warning is an error of the program (E_SOURCE) */
+	HEXC_LINEINFO = 64      /* .file and .loc in the PTX: which line of the program each instruction is
+	                         * of, for profilers, debuggers and the simulator; the instructions are the
+	                         * same */
 };
 
 /* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.

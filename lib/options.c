@@ -2,7 +2,8 @@
 #include "lib/lib.h"
 #include <string.h>
 
-enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR };
+enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR |
+	HEXC_LINEINFO };
 
 static const struct {
 	const char *name, *help;

@@ -210,6 +210,8 @@ read_options(Cli *c, hexc_opts *o)
 		o->flags |= HEXC_PROVE;
 	if (cli_has(c, CLI_paranoid))
 		o->flags |= HEXC_PARANOID;
+	if (cli_has(c, CLI_lineinfo))
+		o->flags |= HEXC_LINEINFO;
 	if (cli_has(c, CLI_werror))
 		o->flags |= HEXC_WERROR;
 	if ((status = read_warnings(c, o)))

@@ -208,7 +208,7 @@ cli_run(Cli *c)
 	if (g && hexc_gpu_describe(g, &info))
 		c->arch = info.arch;
 	if (!status) /* the interpreter needs no layouts */
-		status = cli_compile(c, 0, exec == EXEC_TILE ? "parse" : NULL, &m);
+		status = cli_compile(c, HEXC_LINEINFO, exec == EXEC_TILE ? "parse" : NULL, &m);
 	if (!status)
 		status = cli_one_kernel(m);
 	if (!status)

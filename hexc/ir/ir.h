@@ -257,6 +257,7 @@ typedef struct Unit {
 	const char *text;   /* source, for carets */
 	size_t len;
 	int candidate;      /* which solution to take, 0 = best */
+	bool lineinfo;      /* the PTX tells the lines of the program */
 	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
 	Kernel **kernel;
 	int nkernel;
