@@ -24,7 +24,7 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 	size_t n = 0;
 
 	for (; sim_fault_at(r, n, &f); n++) {
-		fprintf(stderr, "%s:%u:1: fault: %s: %s", ptx_name, f.at.line,
+		fprintf(stderr, "%s:%u:1: %s: %s: %s", ptx_name, f.at.line, cli_severity(CLI_FAULT),
 		        sim_fault_name(f.kind), f.text);
 		if (f.times > 1)
 			fprintf(stderr, " (%" PRIu64 " times)", f.times);
@@ -43,17 +43,32 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 
 /* ---- roofline --------------------------------------------------------------------------------- */
 
+/* Does the name of a GPU begin with this and a dash?  A10 is not the begin of A100-80GB. */
+static bool
+begins(const char *gpu, const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && strncmp(gpu, name, n) == 0 && gpu[n] == '-';
+}
+
 int
 sim_check_roofline(const Cli *c)
 {
 	const char *name = cli_get(c, CLI_roofline);
+	size_t begin = 0;
 	sim_gpu g;
 
 	if (!name || sim_gpu_find(name, &g))
 		return 0;
-	fprintf(stderr, "hexc: error: --roofline knows no GPU '%s'; it knows\n", name);
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
-		fprintf(stderr, "  %-16s%s\n", g.name, g.source);
+		begin += begins(g.name, name);
+	cli_begin_error(begin ? "--roofline: which '%s'?"
+	                      : "--roofline knows no GPU '%s'; it knows", name);
+	fputc('\n', stderr);
+	for (size_t i = 0; sim_gpu_at(i, &g); i++)
+		if (!begin || begins(g.name, name))
+			fprintf(stderr, "  %-16s%s\n", g.name, g.source);
 	return EXIT_USAGE;
 }
 
