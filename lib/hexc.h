@@ -269,7 +269,10 @@ typedef struct hexc_candidate_info {
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);
 /* Every layout, instruction and conversion of kernel k in words; "" without HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain(const hexc_module *m, size_t k);
-/* The same for programs: a JSON object, whose fields are in the manual page under explain; "{}" without
+/* A few lines on it: each tile that has a name, what each loop does and what limits it; "" without
+ * HEXC_EXPLAIN. */
+HEXC_API const char *hexc_explain_short(const hexc_module *m, size_t k);
+/* All of it for programs: a JSON object, whose fields are in the manual page under explain; "{}" without
  * HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain_json(const hexc_module *m, size_t k);
 /* The i-th picture of kernel k, an SVG document: register tiles with the owner of each element, shared

@@ -92,7 +92,7 @@ typedef struct ModKernel {
 	int ncand, candidate;
 	int warps;
 	int64_t smem;
-	const char *explain, *json;
+	const char *explain, *explain_short, *json;
 	struct ModDrawing {
 		const char *name, *svg;
 	} *drawing;

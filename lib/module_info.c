@@ -185,6 +185,14 @@ hexc_explain(const hexc_module *m, size_t k)
 }
 
 const char *
+hexc_explain_short(const hexc_module *m, size_t k)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk ? mk->explain_short : "";
+}
+
+const char *
 hexc_explain_json(const hexc_module *m, size_t k)
 {
 	const ModKernel *mk = kernel_at(m, k);

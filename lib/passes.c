@@ -115,6 +115,8 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
 		const char *text = infer_explain(k, j->candidates);
 		mk->explain = arena_strndup(&m->arena, text, strlen(text));
+		text = infer_explain_short(k, j->candidates);
+		mk->explain_short = arena_strndup(&m->arena, text, strlen(text));
 	}
 }
 
