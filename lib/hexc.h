@@ -262,8 +262,11 @@ typedef struct hexc_candidate_info {
 	size_t size;            /* bytes of this struct that hexc_candidate filled */
 	double cycles;          /* predicted, for the main loop and epilogue of one block */
 	const char *text;       /* what differs: instructions, vector widths, swizzle, warp grid */
+	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
+	                         * share of each of `together` blocks */
+	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
 } hexc_candidate_info;
-#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL }
+#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0 }
 
 /* The i-th solution of kernel k, best first; 0 past the end. */
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);

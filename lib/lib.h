@@ -70,7 +70,8 @@ typedef struct ModAssume {
 } ModAssume;
 
 typedef struct ModCand {
-	double cycles;
+	double cycles, alone;
+	int together;
 	const char *text;
 } ModCand;
 

@@ -173,6 +173,8 @@ hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *ou
 		return 0;
 	info.cycles = mk->cand[i].cycles;
 	info.text = mk->cand[i].text;
+	info.alone = mk->cand[i].alone;
+	info.together = (uint32_t)mk->cand[i].together;
 	return hand_out(out, out->size, &info, sizeof info);
 }
 

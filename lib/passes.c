@@ -108,6 +108,8 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	for (int i = 0; i < mk->ncand; i++) {
 		const char *text = infer_describe(j->candidates, i);
 		mk->cand[i].cycles = infer_cycles(j->candidates, i);
+		mk->cand[i].alone = infer_alone(j->candidates, i);
+		mk->cand[i].together = infer_together(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}
 	mk->candidate = j->unit.candidate;

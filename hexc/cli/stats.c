@@ -160,9 +160,13 @@ roofline(const Cli *c, const sim_result *result)
 	const char *name = cli_get(c, CLI_roofline);
 	cJSON *o = cJSON_CreateObject(), *by = cJSON_CreateObject();
 	sim_roof r;
+	sim_gpu g;
 
 	if (name && result && sim_roofline(result, name, &r) == SIM_OK) {
-		cJSON_AddStringToObject(o, "gpu", name);
+		sim_gpu_find(name, &g);
+		cJSON_AddStringToObject(o, "gpu", g.name);
+		json_uint(o, "sms", g.sms);
+		json_uint(o, "mhz", g.mhz);
 		cJSON_AddNumberToObject(o, "seconds", r.bound);
 		cJSON_AddStringToObject(o, "limiter", sim_limit_name(r.limiter));
 		for (int i = 0; i < SIM_NLIMITS; i++)
