@@ -4,6 +4,7 @@
 #include "infer/base/instr.h"
 #include "test/check.h"
 #include "test/infer/util_infer.h"
+#include "test/util_layout.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,10 +169,8 @@ shift_across_warps(void)
 	/* the line leaves the warp, in operand and result alike */
 	static const char wide[] = "(8,(32,2)):(1@reg,(1@lane,1@warp))";
 	Op *o = op(O_shift, 0);
-	Layout *l = own(o->out[0]);
-	size_t at;
 
-	ck_assert(layout_parse(l, wide, strlen(wide), &at));
+	*own(o->out[0]) = layout_of(wide);
 	o->in[0] = op_new(o->parent, o, O_load, o->src, 1, op(O_load, 0)->in, 1, &o->out[0]->type)->out[0];
 	o->in[0]->def->lowering = NEW(&x.arena, Lowering);
 	o->in[0]->def->lowering->access.inst = "ld_global_32";
@@ -462,10 +461,7 @@ half_order(void)
 static void
 positions_as(const char *text)
 {
-	Layout *l = own(op(O_dot, 0)->in[3]);
-	size_t at;
-
-	ck_assert(layout_parse(l, text, strlen(text), &at));
+	*own(op(O_dot, 0)->in[3]) = layout_of(text);
 }
 
 /* Lanes 1 and 2 of each group have the columns of the other. */
