@@ -142,10 +142,11 @@ TEST(waves_by_hand)
 		ck_assert(coalesced_layout(&map, 2, shape, ord, ord[0] == 1 ? vec : 1, 1, false));
 		if (ord[0] == 0)
 			vec = 1;
-		/* padded rows: lanes and instances have address bits in common */
-		layout_rows(&tile, 2, shape, 1, shape[1] + (seed >> 30 & 1 ? 4 : 0));
+		/* padded rows: lanes and instances have address bits in common, and other lanes share a word,
+		 * or a swizzle moves them otherwise, in each instance */
+		layout_rows(&tile, 2, shape, 1, shape[1] + (seed >> 30 & 1 ? vec * (1 << (seed >> 32 & 3)) : 0));
 		tile.swizzle = (Swizzle){ (int8_t)(seed >> 28 & 1), 3, 4 };
-		if (layout_size(&tile) < 512 || seed >> 30 & 1)
+		if (layout_size(&tile) < 512)
 			tile.swizzle.bits = 0;
 		a = (Access){
 			.map = &map,
