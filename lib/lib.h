@@ -11,6 +11,7 @@
 typedef struct Options {
 	hexc_opts o;
 	const Target *target;
+	unsigned warnings; /* as Diag.wanted */
 	void *block; /* holds every string and define of o */
 } Options;
 

@@ -4,6 +4,7 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
 #include "infer/explain/explain.h"
+#include "infer/explain/warn.h"
 #include "infer/infer.h"
 #include "lib/passes.h"
 #include <string.h>
@@ -193,6 +194,7 @@ run_some(Job *j, int i, int from, int to, bool aloud)
 				return false;
 			if (passes[p].when == PASS_search) {
 				keep_candidates(j, &j->m->kernel[i], j->unit.kernel[i]);
+				infer_warn(j->unit.kernel[i]);
 				keep_packs(j, &j->m->kernel[i], j->unit.kernel[i]);
 			}
 			if (!after_pass(j, i, name, aloud))

@@ -102,6 +102,8 @@ typedef struct CliProgram {
 	size_t n;
 	hexc_opts opts;
 	hexc_ctx *ctx;     /* NULL once closed */
+	Cli *cli;
+	bool json;         /* diagnostics as JSON */
 } CliProgram;
 
 /* Read the options and the file; `stop`: a pass that overrides --stop, or NULL.  0, or a status with the

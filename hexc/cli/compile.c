@@ -1,5 +1,5 @@
 /* compile.c - from a file and options to a module; showing diagnostics. */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/json.h"
 #include <string.h>
 
 enum { PROGRAM_MAX = 64 << 20 };
@@ -47,21 +47,49 @@ show_source(const char *src, size_t n, uint32_t line, uint32_t col, uint32_t len
 	fputc('\n', stderr);
 }
 
+static const char *const severity[] = { "note", "warning", "error" };
+
 static void
-show_diag(const hexc_ctx *ctx, const char *src, size_t n)
+show_text(const hexc_diag_info *d, const char *src, size_t n)
 {
-	static const char *const word[] = { "note", "warning", "error" };
+	if (d->line)
+		fprintf(stderr, "%s:%u:%u: %s: %s", d->file, d->line, d->col, severity[d->severity], d->text);
+	else
+		fprintf(stderr, "%s: %s: %s", d->file, severity[d->severity], d->text);
+	fprintf(stderr, d->warning ? " [-W no-%s]\n" : "\n", d->warning);
+	if (d->line)
+		show_source(src, n, d->line, d->col, d->len);
+}
+
+/* One line, whatever is in it. */
+static void
+show_json(Cli *c, const hexc_diag_info *d)
+{
+	cJSON *o = cJSON_CreateObject();
+	char *line;
+
+	cJSON_AddStringToObject(o, "severity", severity[d->severity]);
+	if (d->warning)
+		cJSON_AddStringToObject(o, "warning", d->warning);
+	cJSON_AddStringToObject(o, "file", d->file);
+	json_uint(o, "line", d->line);
+	json_uint(o, "col", d->col);
+	json_uint(o, "len", d->len);
+	cJSON_AddStringToObject(o, "text", d->text);
+	line = json_line(c, o);
+	fprintf(stderr, "%s\n", line ? line : "{}");
+}
+
+static void
+show_diag(const CliProgram *p)
+{
 	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 
-	for (size_t i = 0; hexc_diag(ctx, i, &d); i++) {
-		if (d.line)
-			fprintf(stderr, "%s:%u:%u: %s: %s\n", d.file, d.line, d.col,
-			        word[d.severity], d.text);
+	for (size_t i = 0; hexc_diag(p->ctx, i, &d); i++)
+		if (p->json)
+			show_json(p->cli, &d);
 		else
-			fprintf(stderr, "%s: %s: %s\n", d.file, word[d.severity], d.text);
-		if (d.line)
-			show_source(src, n, d.line, d.col, d.len);
-	}
+			show_text(&d, p->src, p->n);
 }
 
 /* ---- options ---------------------------------------------------------------------------------- */
@@ -90,6 +118,37 @@ read_defines(Cli *c, hexc_opts *o)
 		o->ndefine++;
 	}
 	o->define = def;
+	return 0;
+}
+
+static bool
+is_warning(const char *name)
+{
+	for (size_t i = 0; hexc_warning(i); i++)
+		if (strcmp(name, hexc_warning(i)) == 0)
+			return true;
+	return false;
+}
+
+/* -W NAME and -W no-NAME, any number of them; the last on one warning holds. */
+static int
+read_warnings(Cli *c, hexc_opts *o)
+{
+	for (int i = 0; i < c->narg; i++) {
+		const char *v = c->arg[i].value;
+
+		if (c->arg[i].opt != CLI_W)
+			continue;
+		if (is_warning(strncmp(v, "no-", 3) == 0 ? v + 3 : v)) {
+			o->warnings = o->warnings ? cli_printf(c, "%s,%s", o->warnings, v) : v;
+			continue;
+		}
+		fprintf(stderr, "hexc: error: -W wants NAME or no-NAME, not '%s'; the warnings are", v);
+		for (size_t k = 0; hexc_warning(k); k++)
+			fprintf(stderr, "%s %s", k ? "," : "", hexc_warning(k));
+		fputc('\n', stderr);
+		return EXIT_USAGE;
+	}
 	return 0;
 }
 
@@ -151,6 +210,12 @@ read_options(Cli *c, hexc_opts *o)
 		o->flags |= HEXC_PROVE;
 	if (cli_has(c, CLI_paranoid))
 		o->flags |= HEXC_PARANOID;
+	if (cli_has(c, CLI_lineinfo))
+		o->flags |= HEXC_LINEINFO;
+	if (cli_has(c, CLI_werror))
+		o->flags |= HEXC_WERROR;
+	if ((status = read_warnings(c, o)))
+		return status;
 	return read_defines(c, o);
 }
 
@@ -160,13 +225,17 @@ int
 cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 {
 	const hexc_opts none = HEXC_OPTS_INIT;
-	const char *path;
+	const char *path, *diag = cli_get(c, CLI_diag);
 	int status, code;
 
 	memset(p, 0, sizeof *p);
 	path = cli_file(c, "program");
 	if (!path)
 		return EXIT_USAGE;
+	p->cli = c;
+	p->json = diag && strcmp(diag, "json") == 0;
+	if (diag && !p->json && strcmp(diag, "text") != 0)
+		return cli_error(EXIT_USAGE, "--diag is text or json, not '%s'", diag);
 	p->opts = none;
 	p->opts.flags = flags;
 	p->opts.stop = stop;
@@ -193,7 +262,7 @@ cli_build(CliProgram *p, hexc_module **out)
 {
 	int code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
 
-	show_diag(p->ctx, p->src, p->n);
+	show_diag(p);
 	return cli_status(code);
 }
 

@@ -19,6 +19,13 @@ known(const OptInfo *o, char command)
 	return strchr(o->where, command) || strchr(o->where, tolower((unsigned char)command));
 }
 
+/* Only with =, and only where one is wanted. */
+static bool
+value_is_optional(const OptInfo *o)
+{
+	return o->value && strncmp(o->value, "[=", 2) == 0;
+}
+
 bool
 cli_has(const Cli *c, CliOpt opt)
 {
@@ -96,7 +103,7 @@ take(Cli *c, int n, char **word, int i, int *status)
 		*status = unknown(c->command, word[i]);
 		return -1;
 	}
-	if (opts[id].value && !value && opts[id].value[0] != '[') {
+	if (opts[id].value && !value && !value_is_optional(&opts[id])) {
 		if (i + 1 >= n) {
 			*status = cli_error(EXIT_USAGE, "%s needs a value: "
 			                                "%s", opts[id].text, opts[id].value);
@@ -171,7 +178,7 @@ help_options(char command)
 		if (!strchr(opts[i].where, command))
 			continue;
 		snprintf(left, sizeof left, "%s%s%s", opts[i].text,
-		         opts[i].value && opts[i].value[0] != '[' ? " " : "",
+		         opts[i].value && !value_is_optional(&opts[i]) ? " " : "",
 		         opts[i].value ? opts[i].value : "");
 		printf("  %-24s %s\n", left, opts[i].help);
 	}

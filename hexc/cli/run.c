@@ -108,6 +108,8 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 			t->bound = cli_try_alloc(c, t->span * sizeof *t->bound);
 		if (!t->tile || (bounds && t->info.written && !t->bound))
 			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+		for (uint64_t k = 0; t->bound && !t->info.read && k < t->span; k++)
+			t->bound[k] = BOUND_UNWRITTEN;
 		a->arg[i].ptr = t->tile;
 		a->arg[i].bytes = t->bytes;
 		a->arg[i].bound = t->bound;
@@ -172,6 +174,8 @@ execute(Cli *c, const hexc_module *m, Exec exec, hexc_gpu *g)
 		status = saves(c, &a, exec, true);
 	if (!status && check && run_check(&a, exec != EXEC_TILE))
 		wrong = EXIT_WRONG;
+	if (!status)
+		status = run_expect(c, &a, exec != EXEC_TILE);
 	if (!status && !wrong)
 		status = cli_flush();
 	return status ? status : wrong;
@@ -204,7 +208,7 @@ cli_run(Cli *c)
 	if (g && hexc_gpu_describe(g, &info))
 		c->arch = info.arch;
 	if (!status) /* the interpreter needs no layouts */
-		status = cli_compile(c, 0, exec == EXEC_TILE ? "parse" : NULL, &m);
+		status = cli_compile(c, HEXC_LINEINFO, exec == EXEC_TILE ? "parse" : NULL, &m);
 	if (!status)
 		status = cli_one_kernel(m);
 	if (!status)

@@ -247,3 +247,26 @@ args_read(Cli *c, const hexc_module *m, size_t kernel, Args *a)
 			status = tensor_fill(&a->t[i]);
 	return status;
 }
+
+int
+tensor_expect(Cli *c, const Tensor *t, const char *text, unsigned char **out)
+{
+	Tensor want = *t;
+	int status;
+
+	want.packed = want.natural = false;
+	status = value_parse(c, t->info.name, text, &want.value);
+	if (!status && want.value.kind != V_FILE)
+		status = cli_error(EXIT_USAGE, "--expect takes a file, as in %s=@FILE.npy:1e-3, not '%s'",
+		                   t->info.name, text);
+	if (!status)
+		status = read_file(c, &want);
+	if (!status)
+		status = tensor_check_shape(&want);
+	if (!status && !(want.start = cli_try_alloc(c, t->bytes)))
+		status = cli_error(EXIT_TROUBLE, "out of memory for %s", text);
+	if (!status)
+		status = tensor_fill(&want);
+	*out = want.start;
+	return status;
+}

@@ -152,6 +152,43 @@ TEST(configure)
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
+/* lib_add promises nothing of N. */
+TEST(warnings)
+{
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
+	hexc_opts opts = HEXC_OPTS_INIT;
+	hexc_module *m;
+	hexc_ctx *c;
+	size_t n = 0;
+
+	for (; hexc_warning(n); n++)
+		ck_assert_ptr_nonnull(hexc_warning_help(n));
+	ck_assert_uint_ge(n, 7);
+	ck_assert_ptr_null(hexc_warning_help(n));
+	opts.warnings = "narrow";
+	ck_assert_int_eq(hexc_open(&c, &opts), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", lib_add, strlen(lib_add)), HEXC_OK);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
+	ck_assert_int_eq(d.severity, 1);
+	ck_assert_str_eq(d.warning, "narrow");
+	hexc_module_free(m);
+	opts.flags = HEXC_WERROR;
+	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", lib_add, strlen(lib_add)), HEXC_E_SOURCE);
+	ck_assert_ptr_null(m);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
+	ck_assert_int_eq(d.severity, 2);
+	ck_assert_str_eq(d.warning, "narrow");
+	opts.warnings = "narrow,no-unused,no-narrow";
+	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", lib_add, strlen(lib_add)), HEXC_OK);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 0);
+	hexc_module_free(m);
+	opts.warnings = "no-nosuch";
+	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_E_INVALID);
+	hexc_close(c);
+}
+
 TEST(messages)
 {
 	static const char wrong[] = "kernel k(A: f32[N], C: out f32[N])\n"
