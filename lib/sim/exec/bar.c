@@ -63,7 +63,7 @@ exec_bar(Warp *w, const Ins *in, u32 mask)
 	w->reported = false;
 	if (in->flags & F_INT && !sync_lanes(w, in, mask, w->live))
 		return R_BLOCK;
-	if (w->reported) {          /* nobody can say how the block would go on */
+	if (w->reported) {      /* nobody can say how the block would go on */
 		w->cta->dead = true;
 		return R_STOP;
 	}
