@@ -245,36 +245,14 @@ hang_fault(Warp *w, const Path *q)
 	          0, NULL, "%s%s nobody else comes", what, rest);
 }
 
-/* The first path that waits speaks for the cluster: at a barrier rather than for an mbarrier, and that rather
- * than for lanes of its warp. */
-static u32
-rank(const Path *q)
-{
-	switch (q->state) {
-	case P_BAR: case P_CLUSTER: case P_WG: case P_REGS: return 3;
-	case P_MBAR: return 2;
-	case P_SYNC: case P_RUN: return 1;
-	default: return 0;
-	}
-}
-
 void
 hang_tell(Cluster *c)
 {
-	const Path *first = NULL;
 	Warp *who = NULL;
+	const Path *cause = hang_cause(c, &who);
 
-	for (u32 i = 0; i < c->n; i++)
-		for (u32 n = 0; n < c->cta[i]->nwarp; n++) {
-			Warp *w = &c->cta[i]->warp[n];
-			for (u32 k = 0; k < w->npath; k++)
-				if (rank(&w->path[k]) > (first ? rank(first) : 0)) {
-					first = &w->path[k];
-					who = w;
-				}
-		}
-	if (!first)
+	if (!cause)
 		return;
-	hang_fault(who, first);
+	hang_fault(who, cause);
 	launch_hang(c->l, hang_report(c));
 }

@@ -31,6 +31,8 @@ bool cta_unstick(Cta *b);                       /* a warp goes on without lanes 
 /* hang.c */
 bool mbar_unstick(Cluster *c, u64 *steps);      /* waits that nobody ends answer false */
 void hang_tell(Cluster *c);                     /* nothing moves: one fault and the long report */
+/* hang_cause.c: the path that speaks for a hang, and its warp; NULL: none waits */
+const Path *hang_cause(Cluster *c, Warp **who);
 /* spin.c: every warp goes round without an effect, or waits for others of the cluster */
 bool spin_proven(Cluster *c, u64 *steps);
 /* view.c */

@@ -104,6 +104,7 @@ typedef struct Bar {
 	u32 expect;                     /* threads; 0: the whole block */
 	u32 count;                      /* threads arrived, in warps of 32 */
 	bool open;
+	u32 former;                     /* warps that have arrived in earlier phases */
 	u32 popc, all, any, lanes;      /* reductions */
 	Know know;
 	u32 line;
