@@ -101,13 +101,26 @@ say(Report *t, const char *fmt, ...)
 	t->n += (size_t)n;
 }
 
+/* The program's line, if the PTX tells it. */
+static void
+say_source(Report *t, const Warp *w, u32 ptx_line)
+{
+	u32 line;
+	const char *file = source_of(&w->cta->l->m->ptx, ptx_line, &line);
+
+	if (file)
+		say(t, "[%.160s:%u] ", file, line);
+}
+
 static void
 say_path(Report *t, const Warp *w, const Path *q)
 {
 	const Ins *in = &w->cta->l->m->code[q->pc];
 	u32 lanes = q->mask & w->live;
 
-	say(t, "    lanes 0x%08x, line %u, %.60s: ", lanes, in->line, in->text);
+	say(t, "    lanes 0x%08x, line %u, ", lanes, in->line);
+	say_source(t, w, in->line);
+	say(t, "%.60s: ", in->text);
 	switch (q->state) {
 	case P_BAR: say(t, "wait in barrier %u\n", q->bar); break;
 	case P_CLUSTER: say(t, "wait for the cluster\n"); break;
