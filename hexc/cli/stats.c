@@ -17,6 +17,14 @@ sim_status(int code, const char *text)
 	}
 }
 
+/* The program's line, if the PTX tells it. */
+static void
+show_source(const sim_place *p)
+{
+	if (p->source)
+		fprintf(stderr, " [%s:%u]", p->source, p->source_line);
+}
+
 size_t
 sim_show_faults(const char *ptx_name, const sim_result *r)
 {
@@ -28,13 +36,15 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 		        sim_fault_name(f.kind), f.text);
 		if (f.times > 1)
 			fprintf(stderr, " (%" PRIu64 " times)", f.times);
+		show_source(&f.at);
 		fputc('\n', stderr);
-		if (f.other.line)
-			fprintf(stderr,
-			        "%s:%u:1: note: the other place: block (%u,%u,%u), thread (%u,%u,%u)\n",
-			        ptx_name, f.other.line, f.other.block[0], f.other.block[1],
-			        f.other.block[2], f.other.thread[0], f.other.thread[1],
-			        f.other.thread[2]);
+		if (!f.other.line)
+			continue;
+		fprintf(stderr, "%s:%u:1: note: the other place: block (%u,%u,%u), thread (%u,%u,%u)",
+		        ptx_name, f.other.line, f.other.block[0], f.other.block[1],
+		        f.other.block[2], f.other.thread[0], f.other.thread[1], f.other.thread[2]);
+		show_source(&f.other);
+		fputc('\n', stderr);
 	}
 	if (*sim_result_hang(r))
 		fprintf(stderr, "who waits for what:\n%s", sim_result_hang(r));
@@ -102,6 +112,10 @@ place_json(const sim_place *p)
 	cJSON *o = cJSON_CreateObject();
 
 	json_uint(o, "line", p->line);
+	if (p->source) {
+		cJSON_AddStringToObject(o, "source", p->source);
+		json_uint(o, "source_line", p->source_line);
+	}
 	cJSON_AddItemToObject(o, "block", json_dims(p->block));
 	cJSON_AddItemToObject(o, "thread", json_dims(p->thread));
 	return o;

@@ -106,7 +106,7 @@ path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
 	Path *q = &w->path[w->cur];
 	s32 parent = w->cur, x, y;
 
-	if (q->parent >= 0 && q->rpc == in->branch.rpc) {      /* meets where its parent waits: a sibling */
+	if (q->parent >= 0 && q->rpc == in->branch.rpc) {       /* meets where its parent waits: a sibling */
 		parent = q->parent;
 		q->state = P_FREE;
 		x = side(w, parent, in->branch.rpc, a, ma);

@@ -53,6 +53,7 @@ place_of(const Cta *b, u32 thread, u32 line, sim_place *out)
 	const sim_launch *a = &b->l->a;
 
 	out->line = line;
+	out->source = source_of(&b->l->m->ptx, line, &out->source_line);
 	memcpy(out->block, b->id, sizeof out->block);
 	out->thread[0] = thread % a->block[0];
 	out->thread[1] = thread / a->block[0] % a->block[1];
