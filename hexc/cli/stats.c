@@ -73,8 +73,7 @@ sim_check_roofline(const Cli *c)
 		return 0;
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
 		begin += begins(g.name, name);
-	cli_begin_error(begin ? "--roofline: which '%s'?"
-	                      : "--roofline knows no GPU '%s'; it knows", name);
+	cli_begin_error(begin ? "--roofline: which '%s'?" : "--roofline knows no GPU '%s'; it knows", name);
 	fputc('\n', stderr);
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
 		if (!begin || begins(g.name, name))

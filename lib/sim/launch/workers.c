@@ -142,7 +142,7 @@ worker(void *arg)
 		if (r != R_BLOCK || c->effects != effects) {
 			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
 		} else if (c->quiet >= BLOCK_SLICE && all_spin(k, c)) {
-			if (!__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED)) /* or it waits for one that was stopped */
+			if (!stop) /* or it waits for one that was stopped */
 				hang_tell(c);
 			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
 			r = R_STOP;
