@@ -1,4 +1,5 @@
 /* flow.c - for, if, yield: basic blocks and phis. */
+#include "hexc/ir/access.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
 
@@ -66,8 +67,12 @@ tile_copy_words(Tile *to, const Tile *from)
 void
 emit_yield(Gen *g, Op *o)
 {
+	const Op *owner = o->parent->owner;
+
+	if (owner && if_is_copies(owner))
+		return;
 	gen_flush(g, NULL);
-	if (!o->parent->owner)
+	if (!owner)
 		return;
 	for (int i = 0; i < o->nin; i++)
 		tile_force(g, o->in[i]);
@@ -129,12 +134,27 @@ emit_for(Gen *g, Op *o)
 	LLVMPositionBuilderAtEnd(g->b, exit);
 }
 
+/* Without a branch: copies move nothing where the condition does not hold, and fill with zeros. */
+static void
+emit_guarded(Gen *g, Op *o)
+{
+	BUG_IF(g->a, g->guard); /* such an if holds none */
+	g->guard = o->in[0];
+	gen_block(g, o->blk[0]);
+	g->guard = NULL;
+}
+
 void
 emit_if(Gen *g, Op *o)
 {
 	LLVMBasicBlockRef start[2], from[2], join;
-	LV cond = scalar_get(g, o->in[0]), **word[2];
+	LV cond, **word[2];
 
+	if (if_is_copies(o)) {
+		emit_guarded(g, o);
+		return;
+	}
+	cond = scalar_get(g, o->in[0]);
 	gen_enter(g, o->blk[0]);
 	gen_enter(g, o->blk[1]);
 	start[0] = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");

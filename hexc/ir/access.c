@@ -14,6 +14,20 @@ access_target(const Op *o)
 }
 
 bool
+if_is_copies(const Op *o)
+{
+	if (o->code != O_if || !IMM(o, spare))
+		return false;
+	for (const Op *x = o->blk[0]->first; x; x = x->next) {
+		bool scalar = op_is(x, F_PURE) && x->nout == 1 && x->out[0]->type.space != S_reg;
+
+		if (x->code != O_copy && x->code != O_yield && x->code != O_view && !scalar)
+			return false;
+	}
+	return true;
+}
+
+bool
 access_same_update(const Op *a, const Op *b)
 {
 	return a->code == O_store && b->code == O_store && IMM(a, update) && IMM(a, update) == IMM(b, update);

@@ -11,6 +11,8 @@ Val *access_target(const Op *o);
 const Layout *access_owners(const Op *o);
 /* Is element i of the tile that load or store a moves in the hands of one thread, the same as for b? */
 bool access_same_threads(const Op *a, const Op *b);
+/* Is o a `spare` if that does nothing but copy?  It needs no branch. */
+bool if_is_copies(const Op *o);
 /* Are both atomic stores of one kind?  They may meet in an element in any order. */
 bool access_same_update(const Op *a, const Op *b);
 #endif

@@ -141,12 +141,14 @@ ring_replace(const Pipe *p, const Ring *r)
 	op_unlink(r->alloc);
 }
 
-/* An `if` with an empty else; *then is where to put ops, in front of its yield. */
+/* An `if` with an empty else, whose copies are read only if they were made; *then is where to put ops, in front
+ * of its yield. */
 static Op *
 guard_new(Block *b, Op *at, Src src, Val *cond, Op **then)
 {
 	Op *o = op_new(b, at, O_if, src, 1, &cond, 0, NULL);
 
+	IMM_SET(o, spare, 1);
 	for (int r = 0; r < 2; r++) {
 		o->blk[r] = block_new(b->kernel, o);
 		op_new(o->blk[r], NULL, O_yield, src, 0, NULL, 0, NULL);

@@ -212,6 +212,38 @@ indices_inside(Access *x, const int64_t *index)
 	return all;
 }
 
+/* start < size of a dim with an edge: the edge says so as well. */
+static bool
+is_edge(const Access *x, const Op *view, const Op *cond)
+{
+	const Param *p = val_param(x->g->k, view->in[0]);
+
+	if (!p || !cond || cond->code != O_lt)
+		return false;
+	for (int d = 0; d < p->val->type.rank; d++) {
+		int at = view_result_dim(view, d);
+
+		if (at >= 0 && x->rem[at] && cond->in[0] == view->in[1 + d] && cond->in[1] == p->size[d])
+			return true;
+	}
+	return false;
+}
+
+void
+access_guard(Access *x, const Op *view, Val *cond)
+{
+	LV holds = scalar_get(x->g, cond);
+
+	if (view && view->code == O_view && is_edge(x, view, cond->def))
+		return;
+	for (int d = 0; d < x->rank; d++)
+		if (x->rem[d]) { /* one place, where each element is looked at anyway */
+			x->rem[d] = LLVMBuildSelect(x->g->b, holds, x->rem[d], const_i32(x->g, 0), "");
+			return;
+		}
+	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
+}
+
 LV
 access_inside(Access *x, const int64_t *index)
 {

@@ -60,6 +60,8 @@ void access_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shif
 /* For an op of many instances: compare with the edges where they are needed.  Comparisons that do
  * not change in a loop would all be made before it, and there are but seven predicate registers. */
 void access_pin_edges(Access *x, const Op *o);
+/* Nothing is inside of `view` where `cond` does not hold. */
+void access_guard(Access *x, const Op *view, Val *cond);
 /* i1: the element is inside the tensor; NULL: always. */
 LV access_inside(Access *x, const int64_t *index);
 

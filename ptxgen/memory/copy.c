@@ -148,6 +148,8 @@ emit_copy(Gen *g, Op *o)
 	p.src = access_new(g, p.map, o->in[0]);
 	p.dst = access_new(g, p.map, o->in[1]);
 	p.exec = lane_first(g, p.map);
+	if (g->guard)
+		access_guard(p.src, o->in[0]->def, g->guard);
 	if (n > 4)
 		access_pin_edges(p.src, o);
 	gen_flush(g, p.dst->root);
