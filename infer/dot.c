@@ -150,8 +150,8 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 		return false;
 	if (!instr_fragment(c->inst, 0, c->swap, &fa) || !instr_fragment(c->inst, 1, c->swap, &fb) ||
 	    !instr_fragment(c->inst, 2, c->swap, &fc) ||
-	    !tile_fragment(&c->a, &fa, sa, (WarpDim[2]){ m, one }, 1, (WarpDim[2]){ n, left }) ||
-	    !tile_fragment(&c->b, &fb, sb, (WarpDim[2]){ one, n }, 0, (WarpDim[2]){ m, left }) ||
+	    !tile_fragment(&c->a, &fa, sa, (WarpDim[2]){ m, one }, 0, (WarpDim[2]){ n, left }) ||
+	    !tile_fragment(&c->b, &fb, sb, (WarpDim[2]){ one, n }, 1, (WarpDim[2]){ m, left }) ||
 	    !tile_fragment(&c->c, &fc, sc, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, left }))
 		return false;
 	for (int side = 0; side < 2; side++) {

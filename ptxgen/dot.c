@@ -212,13 +212,11 @@ acc_init(Gen *g, DotPlan *p, Tile *t)
 		p->acc[w] = word_get(g, p->o->in[2], w);
 }
 
-static void
-dot_mma(Gen *g, Op *o, const Instr *inst)
+static DotPlan
+plan_new(Gen *g, Op *o, const Instr *inst)
 {
 	DotPlan p = { .o = o, .inst = inst, .swap = o->lowering->dot.swap };
 	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
-	Tile *t = tile_new(g, o->out[0]);
-	bool ahead;
 
 	BUG_IF(g->a, inst->ta != (p.swap ? tb : ta) || inst->tb != (p.swap ? ta : tb) ||
 	                     inst->acc != o->out[0]->type.dtype);
@@ -232,19 +230,115 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	p.m = own_positions(g, o->out[0], 0, p.row, p.swap ? inst->n : inst->m, &p.nm);
 	p.n = own_positions(g, o->out[0], 1, p.col, p.swap ? inst->m : inst->n, &p.nn);
 	p.nk = (int)(dot_k(o) / inst->k);
+	return p;
+}
+
+static void
+dot_mma(Gen *g, Op *o, const Instr *inst)
+{
+	DotPlan p = plan_new(g, o, inst);
+	Tile *t = tile_new(g, o->out[0]);
+	int from = o->lowering->dot.from, to = o->lowering->dot.to ? o->lowering->dot.to : p.nk;
+	bool ahead;
+
+	BUG_IF(g->a, from >= to || to > p.nk);
 	if (dot_is_sparse(o))
 		sparse_init(g, &p);
 	acc_init(g, &p, t);
 	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= STEP_REGISTERS;
-	for (int k = 0; k < p.nk; k++) {
-		if (k == 0)
-			step_pull(g, &p, 0);
-		if (ahead && k + 1 < p.nk)
+	for (int k = from; k < to; k++) {
+		if (k == from)
+			step_pull(g, &p, k);
+		/* what another op is to multiply cannot be read behind it */
+		if (k + 1 < p.nk && (ahead || k + 1 == to))
 			step_pull(g, &p, k + 1);
 		for (int i = 0; i < p.nm; i++)
 			for (int jj = 0; jj < p.nn; jj++) /* back and forth: reuse the last B */
 				instance(g, &p, i, i % 2 ? p.nn - 1 - jj : jj, k);
 	}
+}
+
+/* ---- a turn ahead ------------------------------------------------------------------------------ */
+
+/* The dot of which `ahead` makes words, and its operand; the loop carries them. */
+static Op *
+dot_of_ahead(Gen *g, const Op *ahead, int *operand)
+{
+	const Val *v = ahead->out[0];
+	Op *loop = ahead->parent->owner;
+	int at = -1;
+
+	for (Op *o = ahead->next; o; o = o->next) {
+		if (o->code != O_for && o->code != O_yield)
+			continue;
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i] == v) {
+				loop = o->code == O_for ? o : loop;
+				at = o->code == O_for ? i - 3 : i;
+			}
+	}
+	BUG_IF(g->a, !loop || at < 0);
+	for (Op *o = loop->blk[0]->first; o; o = o->next)
+		for (int i = 0; o->code == O_dot && i < 2; i++) {
+			const Op *begun = o->in[i]->def;
+
+			if (begun && begun->code == O_begun && begun->in[1] == loop->blk[0]->arg[1 + at]) {
+				*operand = i;
+				return o;
+			}
+		}
+	BUG_IF(g->a, true);
+	return NULL;
+}
+
+/* Loads that v is made from are read no further than they have been when the next barrier comes. */
+static void
+seal_loads(Gen *g, const Val *v, const Block *b)
+{
+	const Op *o = v->def;
+
+	if (!o || o->parent != b)
+		return;
+	if (o->code == O_load)
+		gen_seal(g, o);
+	for (int i = 0; i < o->nin; i++)
+		seal_loads(g, o->in[i], b);
+}
+
+void
+emit_ahead(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	bool *part = NEWN(g->a, bool, t->nword);
+	int i;
+	Op *dot = dot_of_ahead(g, o, &i);
+	DotPlan p = plan_new(g, dot, instr_of(dot->lowering));
+	const Frag *f = i ? &p.b : &p.a;
+
+	for (int j = 0; j < (i ? p.nn : p.nm); j++)
+		for (int w = 0; w < f->nword; w++)
+			part[i ? frag_word(g, f, o->out[0], w, 0, p.n[j], p.k, p.col)
+			       : frag_word(g, f, o->out[0], w, p.m[j], 0, p.row, p.k)] = true;
+	t->part = part;
+	for (int w = 0; w < t->nword; w++)
+		if (part[w])
+			t->word[w] = word_get(g, o->in[0], w);
+	seal_loads(g, o->in[0], o->parent);
+}
+
+static void
+pull_begun(Gen *g, Op *o, int w)
+{
+	Val *v = tile_has(tile_of(g, o->in[1]), w) ? o->in[1] : o->in[0];
+
+	tile_of(g, o->out[0])->word[w] = word_get(g, v, w);
+}
+
+void
+emit_begun(Gen *g, Op *o)
+{
+	tile_lazy(g, o, pull_begun, NULL);
+	seal_loads(g, o->in[0], o->parent);
 }
 
 /* ---- without tensor cores -------------------------------------------------------------------- */

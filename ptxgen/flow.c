@@ -28,14 +28,18 @@ static void
 phi_words(Gen *g, Tile *t)
 {
 	for (int w = 0; w < t->nword; w++)
-		t->word[w] = LLVMBuildPhi(g->b, word_type(g, t->dtype), "");
+		if (tile_has(t, w))
+			t->word[w] = LLVMBuildPhi(g->b, word_type(g, t->dtype), "");
 }
 
 static void
 phi_add(Gen *g, Tile *t, LV *word, LLVMBasicBlockRef from)
 {
 	for (int w = 0; w < t->nword; w++) {
-		BUG_IF(g->a, !word[w] || LLVMTypeOf(word[w]) != LLVMTypeOf(t->word[w]));
+		BUG_IF(g->a, tile_has(t, w) != (word[w] != NULL));
+		if (!word[w])
+			continue;
+		BUG_IF(g->a, LLVMTypeOf(word[w]) != LLVMTypeOf(t->word[w]));
 		LLVMAddIncoming(t->word[w], &word[w], &from, 1);
 	}
 }
@@ -51,7 +55,7 @@ all_words(Gen *g, Val *const *v, int n)
 
 		all[i] = lv_array(g, t->nword + 1); /* a NULL behind tells a wrong count */
 		for (int w = 0; w < t->nword; w++)
-			all[i][w] = word_get(g, v[i], w);
+			all[i][w] = tile_has(t, w) ? word_get(g, v[i], w) : NULL;
 	}
 	return all;
 }
@@ -59,6 +63,7 @@ all_words(Gen *g, Val *const *v, int n)
 static void
 tile_copy_words(Tile *to, const Tile *from)
 {
+	to->part = from->part;
 	for (int w = 0; w < to->nword; w++)
 		to->word[w] = from->word[w];
 }
@@ -90,6 +95,7 @@ loop_head(Gen *g, Op *o, LV lo, LV *const *init, LLVMBasicBlockRef before)
 	for (int i = 0; i < o->nout; i++) {
 		Tile *t = tile_new(g, b->arg[1 + i]);
 
+		t->part = tile_of(g, o->in[3 + i])->part;
 		phi_words(g, t);
 		phi_add(g, t, init[i], before);
 	}

@@ -290,3 +290,41 @@ walk_next(OpWalk *w)
 	w->next = o ? walk_after(w, o) : NULL;
 	return o;
 }
+/* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
+Op *
+loop_carry(Op *o, Val *first)
+{
+	Kernel *k = o->parent->kernel;
+	Arena *a = k->unit->arena;
+	Type *out = NEWN(a, Type, o->nout + 1);
+	Op *n;
+
+	o->in = arena_grow(a, o->in, (size_t)o->nin, (size_t)o->nin + 1, sizeof *o->in);
+	o->in[o->nin++] = first;
+	for (int i = 0; i < o->nout; i++)
+		out[i] = o->out[i]->type;
+	out[o->nout] = first->type;
+	n = op_new(o->parent, o, O_for, o->src, o->nin, o->in, o->nout + 1, out);
+	IMM_SET(n, loop, IMM(o, loop));
+	IMM_SET(n, stages, IMM(o, stages));
+	n->blk[0] = o->blk[0];
+	n->blk[0]->owner = n;
+	o->blk[0] = NULL;
+	op_unlink(o); /* a body with two owners has no way out for a walk */
+	for (int i = 0; i < o->nout; i++) {
+		n->out[i]->name = o->out[i]->name;
+		val_replace(k, o->out[i], n->out[i]);
+	}
+	block_arg(n->blk[0], first->type);
+	return n;
+}
+
+void
+loop_carry_next(Op *loop, Val *next)
+{
+	Op *y = loop->blk[0]->last;
+
+	y->in = arena_grow(next->block->kernel->unit->arena, y->in, (size_t)y->nin, (size_t)y->nin + 1,
+	                   sizeof *y->in);
+	y->in[y->nin++] = next;
+}

@@ -117,6 +117,9 @@ typedef struct Lowering {
 			/* The index along a dim -> its position in the order of the instances; NULL: its
 			 * own. */
 			const Layout *rows, *cols, *k;
+			/* Of the instances along k these, from, from + 1, .. to - 1; to 0: all.  Another dot
+			 * does what is left, on the same operands. */
+			int from, to;
 		} dot;
 		Staging staged; /* LW_shared, LW_reduce_shared */
 	};
@@ -275,6 +278,10 @@ Val *block_arg(Block *b, Type t);
 Op *op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out);
 void op_unlink(Op *o);                       /* take it out of its block */
 void op_move_before(Op *o, Op *at);
+/* The loop carries another value, `first` at first, which is the last argument of its body; gives the op that
+ * stands for o.  And what the next iteration gets: the yield's next operand. */
+Op *loop_carry(Op *o, Val *first);
+void loop_carry_next(Op *loop, Val *next);
 /* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
 /* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;

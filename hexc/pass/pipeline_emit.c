@@ -210,48 +210,18 @@ pipe_single(Pipe *p)
 
 /* ---- many stages ----------------------------------------------------------------------------- */
 
-/* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
-static Op *
-loop_widen(Kernel *k, Op *o, Val *first)
-{
-	Arena *a = k->unit->arena;
-	Type *out = NEWN(a, Type, o->nout + 1);
-	Op *n;
-
-	o->in = arena_grow(a, o->in, (size_t)o->nin, (size_t)o->nin + 1, sizeof *o->in);
-	o->in[o->nin++] = first;
-	for (int i = 0; i < o->nout; i++)
-		out[i] = o->out[i]->type;
-	out[o->nout] = first->type;
-	n = op_new(o->parent, o, O_for, o->src, o->nin, o->in, o->nout + 1, out);
-	IMM_SET(n, loop, IMM(o, loop));
-	IMM_SET(n, stages, IMM(o, stages));
-	n->blk[0] = o->blk[0];
-	n->blk[0]->owner = n;
-	o->blk[0] = NULL;
-	op_unlink(o); /* a body with two owners has no way out for a walk */
-	for (int i = 0; i < o->nout; i++) {
-		n->out[i]->name = o->out[i]->name;
-		val_replace(k, o->out[i], n->out[i]);
-	}
-	return n;
-}
-
 /* A value that the loop carries from now on: its argument in the body. */
 Val *
 pipe_carry(Pipe *p, Val *first)
 {
-	p->loop = loop_widen(p->k, p->loop, first);
-	return block_arg(p->body, first->type);
+	p->loop = loop_carry(p->loop, first);
+	return p->body->arg[p->body->narg - 1];
 }
 
 void
 pipe_carry_next(Pipe *p, Val *next)
 {
-	Op *y = p->body->last;
-
-	y->in = arena_grow(p->k->unit->arena, y->in, (size_t)y->nin, (size_t)y->nin + 1, sizeof *y->in);
-	y->in[y->nin++] = next;
+	loop_carry_next(p->loop, next);
 }
 
 static Val *

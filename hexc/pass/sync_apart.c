@@ -54,6 +54,41 @@ moves(Sync *s, const Val *v, const Op *loop)
 	return 0;
 }
 
+/* x as the next iteration sees it, where a barrier in each says that it is the next one: the value that the loop
+ * carries; NULL: it does not. */
+static const Val *
+handed_on(const Val *x, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+	bool barrier = false;
+
+	for (const Op *o = b->first; o; o = o->next)
+		barrier |= o->code == O_barrier;
+	for (int i = 0; barrier && i < b->last->nin; i++)
+		if (b->last->in[i] == x)
+			return b->arg[1 + i];
+	return NULL;
+}
+
+/* Are x and y, one of them made from the other, different whatever that is: y = c - x, c odd, or the number before
+ * or behind x in a ring? */
+static bool
+never_equal(const Val *x, const Val *y)
+{
+	const Op *o = y->def, *eq;
+	const Val *base;
+	int64_t c, d;
+
+	if (!o)
+		return false;
+	if (o->code == O_sub && o->in[1] == x && val_is_const(o->in[0], &c))
+		return c % 2 != 0;
+	if (o->code != O_select || !val_is_const(o->in[1], &d) || peel(o->in[2], &base) == 0 || base != x)
+		return false;
+	eq = o->in[0]->def;
+	return eq && eq->code == O_eq && eq->in[0] == x && val_is_const(eq->in[1], &c) && c != d;
+}
+
 typedef enum Meeting { APART, SAME, UNKNOWN } Meeting;
 
 /* Dim d of the views of two accesses. */
@@ -63,9 +98,11 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
 	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
 	int64_t ea = ra < 0 ? 1 : then->view->type.shape[ra], eb = rb < 0 ? 1 : now->view->type.shape[rb];
-	const Val *base[2];
+	const Val *base[2], *old = loop ? handed_on(a->in[1 + d], loop) : a->in[1 + d];
 	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]), step;
 
+	if (old && ea == 1 && eb == 1 && (never_equal(old, b->in[1 + d]) || never_equal(b->in[1 + d], old)))
+		return APART;
 	if ((base[0] == NULL) != (base[1] == NULL) ||
 	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
 		return UNKNOWN;

@@ -35,6 +35,7 @@ typedef struct Tile {
 	int nreg;        /* elements of a lane */
 	int epw, nword;  /* elements per word, words of a lane */
 	LV *word;        /* NULL: not emitted yet */
+	const bool *part; /* which words there are ever; NULL: all */
 	PullFn pull;
 	void *plan;      /* what the op's visit prepared for pull */
 	bool remat;      /* words are cheap: made anew at each use, never kept */
@@ -76,6 +77,7 @@ Tile *tile_new(Gen *g, Val *v);          /* words all NULL */
 Tile *tile_of(Gen *g, const Val *v);     /* of a visited value */
 /* The result of o is made word by word, when asked for. */
 Tile *tile_lazy(Gen *g, Op *o, PullFn pull, void *plan);
+bool tile_has(const Tile *t, int w);     /* the word is there, now or once it is pulled */
 LV word_get(Gen *g, Val *v, int w);
 void tile_force(Gen *g, Val *v);         /* pull all words */
 LV scalar_get(Gen *g, Val *v);
@@ -84,6 +86,8 @@ void tile_index(const Tile *t, int64_t reg, int64_t *index);  /* what lane 0 of 
 /* Remember a shared load that is not wholly pulled yet; `force` issues what is missing of it. */
 void gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o));
 /* Force remembered loads: all, or those of one root. */
+/* What is still to be read of this load never is. */
+void gen_seal(Gen *g, const Op *load);
 void gen_flush(Gen *g, const Val *root);
 void gen_unsupported(Gen *g, const Op *o, const char *what);
 

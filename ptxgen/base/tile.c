@@ -96,6 +96,12 @@ count_word(Gen *g, Tile *t)
 		too_much(g);
 }
 
+bool
+tile_has(const Tile *t, int w)
+{
+	return !t->part || t->part[w];
+}
+
 LV
 word_get(Gen *g, Val *v, int w)
 {
@@ -124,7 +130,8 @@ tile_force(Gen *g, Val *v)
 	Tile *t = tile_of(g, v);
 
 	for (int w = 0; w < t->nword && !t->remat; w++)
-		word_get(g, v, w);
+		if (tile_has(t, w))
+			word_get(g, v, w);
 }
 
 LV
@@ -166,6 +173,21 @@ gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o))
 	struct Read r = { o, root, force };
 
 	VEC_PUSH(g->a, g->read, g->nread, g->read_cap, r);
+}
+
+/* Nothing of the tile is pulled any more. */
+static void
+seal(Gen *g, Op *o)
+{
+	tile_of(g, o->out[0])->pull = NULL;
+}
+
+void
+gen_seal(Gen *g, const Op *load)
+{
+	for (int i = 0; i < g->nread; i++)
+		if (g->read[i].op == load)
+			g->read[i].force = seal;
 }
 
 void

@@ -152,7 +152,8 @@ emit_copy(Gen *g, Op *o)
 		access_guard(p.src, o->in[0]->def, g->guard);
 	if (n > 4)
 		access_pin_edges(p.src, o);
-	gen_flush(g, p.dst->root);
+	if (!g->guard) /* these fill a buffer that is not read now */
+		gen_flush(g, p.dst->root);
 	if (inst->kind != IK_cp_async) {
 		copy_registers(g, &p, n);
 		return;

@@ -1,0 +1,147 @@
+/* turned.c - what pass rotate leaves: operands whose first words come from the turn before, products in parts. */
+#include "infer/prove/prove.h"
+#include <string.h>
+
+/* ---- the same tile, a turn ahead ------------------------------------------------------------------- */
+
+/* Where a turn's value stands for another turn's. */
+typedef struct Turn {
+	const Block *body;
+	const Val *arg, *next; /* the one carried value that the tiles differ by; not known yet: NULL */
+} Turn;
+
+static bool
+same_map(const Layout *a, const Layout *b)
+{
+	return a && b ? layout_equal(a, b) : a == b;
+}
+
+static bool
+same_lowered(const Lowering *a, const Lowering *b)
+{
+	if (!a || !b)
+		return !a && !b;
+	if (a->kind != b->kind)
+		return false;
+	return a->kind != LW_access ||
+	       (strcmp(a->access.inst, b->access.inst) == 0 && a->access.vec == b->access.vec &&
+	        same_map(a->access.map, b->access.map));
+}
+
+/* Is y what x is, in the turn in which t->arg is t->next? */
+static bool
+is_turned(Prove *p, Turn *t, const Val *x, const Val *y)
+{
+	const Op *a = x->def, *b = y->def;
+
+	if (!a && x->block == t->body) {
+		if (t->arg && t->arg != x)
+			return false;
+		if (t->next && t->next != y)
+			return false;
+		t->arg = x;
+		t->next = y;
+		return true;
+	}
+	if (!block_inside(x->block, t->body))
+		return x == y;
+	if (!a || !b || a->code != b->code || a->nin != b->nin || !same_lowered(a->lowering, b->lowering) ||
+	    memcmp(a->imm, b->imm, sizeof a->imm) != 0 || memcmp(&a->fimm, &b->fimm, sizeof a->fimm) != 0 ||
+	    !type_same(&x->type, &y->type) || x->index != y->index)
+		return false;
+	if (x->type.space == S_reg && !layout_equal(x->type.layout, y->type.layout))
+		return false;
+	for (int i = 0; i < a->nin; i++)
+		if (!is_turned(p, t, a->in[i], b->in[i]))
+			return false;
+	return true;
+}
+
+/* Is `ahead` the tile that `full` is when arg, carried value i, is what the loop makes of it? */
+static bool
+is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, bool first)
+{
+	const Op *o = ahead->def;
+	Turn t = { .body = loop->blk[0] };
+	int i;
+
+	if (!o || o->code != O_ahead || !is_turned(p, &t, full, o->in[0]))
+		return prove_error(p, -1, 0, "what was made ahead is another tile");
+	if (!t.arg)
+		return true;
+	i = t.arg->index - 1;
+	if (i < 0 || t.next != (first ? loop->in[3 + i] : loop->blk[0]->last->in[i]))
+		return prove_error(p, -1, 0, "what was made ahead is of another turn");
+	return true;
+}
+
+/* What comes between the making and the end of the turn does not write what was read. */
+static bool
+has_met(Prove *p, const Op *ahead)
+{
+	bool barrier = false, wait = false;
+
+	for (const Op *o = ahead->prev; o && o->code != O_copy && o->code != O_store && o->code != O_if; o = o->prev) {
+		wait = wait || (barrier && o->code == O_wait);
+		barrier = barrier || o->code == O_barrier;
+	}
+	if (!wait)
+		return prove_error(p, -1, 0, "nobody has waited for what is made ahead");
+	for (const Op *o = ahead->next; o; o = o->next)
+		if (o->code == O_copy || o->code == O_store || o->code == O_if)
+			return o->code == O_if || prove_error(p, -1, 0, "what is made ahead may be written behind");
+	return true;
+}
+
+void
+prove_begun(Prove *p, const Op *o)
+{
+	const Val *arg = o->in[1];
+	const Op *loop = arg->block->owner;
+	const Val *ahead;
+
+	prove_same(p, o);
+	if (arg->def || !loop || loop->code != O_for || arg->index < 1) {
+		prove_error(p, -1, 0, "what was begun is no carried value");
+		return;
+	}
+	ahead = loop->blk[0]->last->in[arg->index - 1];
+	if (is_ahead(p, loop, o->in[0], loop->in[2 + arg->index], true) &&
+	    is_ahead(p, loop, o->in[0], ahead, false))
+		has_met(p, ahead->def);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------ */
+
+static bool
+continues(const Op *a, const Op *b)
+{
+	const Lowering *x = a->lowering, *y = b->lowering;
+
+	return b->code == O_dot && y && b->in[2] == a->out[0] && b->in[0] == a->in[0] && b->in[1] == a->in[1] &&
+	       y->dot.from == x->dot.to && strcmp(x->dot.inst, y->dot.inst) == 0 && x->dot.swap == y->dot.swap &&
+	       same_map(x->dot.k, y->dot.k) && same_map(x->dot.rows, y->dot.rows) &&
+	       same_map(x->dot.cols, y->dot.cols);
+}
+
+bool
+prove_steps(Prove *p, const Op *o, int steps)
+{
+	int from = o->lowering->dot.from, to = o->lowering->dot.to ? o->lowering->dot.to : steps, readers = 0;
+	bool goes_on = to == steps;
+	OpWalk w;
+
+	if (from < 0 || from >= to || to > steps)
+		return prove_error(p, -1, 0, "steps %d to %d of %d", from, to, steps);
+	if (from > 0 && !(o->in[2]->def && o->in[2]->def->code == O_dot && continues(o->in[2]->def, o)))
+		return prove_error(p, -1, 0, "steps before %d are done by no one", from);
+	for (Op *x = walk_first(&w, p->k->body); to < steps && x; x = walk_next(&w))
+		for (int i = 0; i < x->nin; i++)
+			if (x->in[i] == o->out[0]) {
+				readers++;
+				goes_on = continues(o, x);
+			}
+	if (!goes_on || readers > 1)
+		return prove_error(p, -1, 0, "steps from %d on are done by no one", to);
+	return true;
+}
