@@ -24,9 +24,7 @@
  * return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
  * they may.  realloc is called for a module on whatever thread frees it.
  *
- * Threads: functions that take a number of them start their own, for as long as they run, which block all
- * signals that can be.  0 means one for each processor that the calling thread may use, by its affinity and
- * by the limits of its control groups (version 2).
+ * Threads: only functions that take hexc_workers use more than the caller's; hexc_compile uses no other.
  * Stack: 1 MiB is enough for every function here.
  * fork: the child may go on with everything but a hexc_gpu if no other thread was in hexc at that time. */
 #ifndef HEXC_H
@@ -77,6 +75,26 @@ enum {
 	HEXC_ERRORS(HEXC_RESULT_)
 	HEXC_FORCE_INT = 0x7fffffff
 };
+
+/* ---- threads ---------------------------------------------------------------------- */
+
+/* How a function works on several cores at once.  Nothing that it computes depends on it; NULL where functions
+ * take one is HEXC_WORKERS_INIT: threads of its own, one for each processor. */
+typedef struct hexc_workers {
+	size_t size;            /* sizeof(hexc_workers), set by HEXC_WORKERS_INIT */
+	uint32_t threads;       /* how many work at once, at most 256; 0: one for each processor that the calling
+	                         * thread may use, by its affinity and by the limits of its control groups */
+	/* The host's own way, on its threads: run calls piece(job, i) for each i of [0, n), 2 <= n <= threads,
+	 * in any order, several at once or one after the other, in the calling thread too, and returns when
+	 * all that it called have returned.  It may leave some out: the calling thread then does their work.
+	 * Functions of hexc that several threads are in call their own run at the same time, and pieces
+	 * never wait for each other, nor call back, but for `cancel`: of hexc_run_opts, by one of them.
+	 * NULL: threads of hexc's own, for as long as the function runs, which block all signals that can
+	 * be. */
+	void (*run)(void *user, uint32_t n, void (*piece)(void *job, uint32_t i), void *job);
+	void *user;             /* handed to run */
+} hexc_workers;
+#define HEXC_WORKERS_INIT { sizeof(hexc_workers), 0, NULL, NULL }
 
 /* ---- options ---------------------------------------------------------------------- */
 
@@ -351,8 +369,9 @@ typedef struct hexc_run_opts {
 	                         * pieces, block after block; at most 1 MiB; NULL: dropped */
 	char *why;              /* why_size bytes for one sentence on a failure; NULL is allowed */
 	size_t why_size;
+	const hexc_workers *workers; /* who runs blocks; NULL is allowed */
 } hexc_run_opts;
-#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL }
 
 /* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
  * layouts, threads or instructions.  Written tensors are changed in place.
@@ -384,12 +403,12 @@ HEXC_API const char *hexc_module_pack(const hexc_module *m, size_t k, size_t i);
 HEXC_API int hexc_pack_bytes(const char *pack, uint32_t rank, const int64_t *dim, uint64_t *bytes, char *why,
                              size_t n);
 /* From the natural form to the packed one, and back.  `from` and `to` do not overlap; the packed side is
- * aligned to 4 bytes and has hexc_pack_bytes of them, the natural one (elements * bits + 7) / 8. 
- * threads: how many of them; 0: one for each core.  Results as above. */
+ * aligned to 4 bytes and has hexc_pack_bytes of them, the natural one (elements * bits + 7) / 8.
+ * workers may be NULL.  Results as above. */
 HEXC_API int hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
-                       uint32_t threads, char *why, size_t n);
+                       const hexc_workers *workers, char *why, size_t n);
 HEXC_API int hexc_unpack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
-                         uint32_t threads, char *why, size_t n);
+                         const hexc_workers *workers, char *why, size_t n);
 
 /* The source of a tile program that does the same on the device, for hexc_compile: kernel `pack` with
  * tensors W and P, the packed one, both [N, K]; or `unpack` with P and W, where K is a multiple of 8 if

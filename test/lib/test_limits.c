@@ -208,6 +208,38 @@ TEST(max_values)
 	free(src);
 }
 
+/* What the blocks hold counts, whoever runs them: here tiles of 2 MB each. */
+TEST(tile_memory)
+{
+	static const char src[] = "kernel k(A: f32[M, 512], C: out f32[M, 512]) {\n"
+				  "    grid(ceil(M, 512));\n"
+				  "    let a: shared = A[block.x * 512 :+ 512, :];\n"
+				  "    C[block.x * 512 :+ 512, :] = a + 1.0;\n"
+				  "}\n";
+	enum { M = 4 * 512 };
+	static float x[M * 512], y[M * 512];
+	hexc_workers four = HEXC_WORKERS_INIT;
+	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
+	hexc_opts parse = HEXC_OPTS_INIT;
+	hexc_module *m;
+	hexc_arg arg[3];
+
+	parse.stop = "parse";
+	m = lib_must(src, &parse);
+	memset(arg, 0, sizeof arg);
+	arg[0].ptr = x;
+	arg[1].ptr = y;
+	arg[0].bytes = arg[1].bytes = sizeof x;
+	arg[2].i = M;
+	four.threads = 4;
+	o.workers = &four;
+	o.max_memory = 16 << 20;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_NOMEM);
+	o.max_memory = 400 << 20;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_OK);
+	hexc_module_free(m);
+}
+
 /* The tile interpreter has its own budget. */
 TEST(tile_limits)
 {
