@@ -24,9 +24,11 @@
  * return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
  * they may.  realloc is called for a module on whatever thread frees it.
  *
- * Threads: only functions that take hexc_workers use more than the caller's; hexc_compile uses no other.
+ * Threads: only functions that take hexc_workers use more than the caller's, and hexc_compile where it can be
+ * cancelled.  What they start gets no signals.
  * Stack: 1 MiB is enough for every function here (the deepest of its test programs take less than 192 KiB).
- * fork: the child may go on with everything but a hexc_gpu if no other thread was in hexc at that time. */
+ * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were cancelled, if
+ * no other thread was in hexc at that time. */
 #ifndef HEXC_H
 #define HEXC_H
 #include <stddef.h>
@@ -120,15 +122,21 @@ typedef struct hexc_opts {
 	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
 	size_t max_memory;      /* bytes of working memory of one compile, and of its module; LLVM's
 	                         * are not included; 0: no limit */
-	int (*cancel)(void *user); /* nonzero stops.  Polled each 0.3 s and more often, but not while LLVM
-	                         * writes PTX, about 0.3 s for 30 000 lines: max_values bounds that */
+	int (*cancel)(void *user); /* nonzero stops.  Polled each 0.3 s and more often.  LLVM, which cannot
+	                         * be stopped, then works on a thread of its own; when hexc_compile returns
+	                         * E_LIMIT it may go on, for some seconds (max_values bounds that).  The next
+	                         * hexc_compile on this context waits for it, with polls, before it has
+	                         * LLVM work again, and hexc_close waits for it without */
 	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
 	                         * callable until the last module is freed; does not serve LLVM */
 	void *user;             /* handed to text, cancel and realloc */
 	uint64_t max_values;    /* that a thread computes in all kernels of a module, register by register:
 	                         * a few instructions of PTX each, and LLVM, whose time and memory no
 	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
-	                         * (Without memory LLVM ends the process by abort.) */
+	                         * LLVM ends the process by abort where it gets no memory.  So hexc_compile
+	                         * asks before for what it will take, and gives E_NOMEM where a limit
+	                         * (RLIMIT_AS) refuses that; but what other threads take meanwhile, and a
+	                         * system that has promised more than it has, cannot be ruled out */
 	const char *warnings;   /* which are given beside those that are by default (hexc_warning_help()
 	                         * says of which this is so), and which are not: names (hexc_warning())
 	                         * with commas between them, after "no-" those that are not wanted, as in

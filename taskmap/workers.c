@@ -1,7 +1,6 @@
 /* workers.c - work shared out to threads of our own, or to those of a host. */
 #include "taskmap/workers.h"
 #include "taskmap/base.h"
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -51,22 +50,29 @@ mask_signals(sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
+bool
+thread_start(pthread_t *id, void *(*fn)(void *), void *user)
+{
+	sigset_t before;
+	bool started;
+
+	mask_signals(&before);
+	started = pthread_create(id, NULL, fn, user) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
+}
+
 static void
 run_threads(Round *r)
 {
 	Thread thread[WORKERS_MAX];
 	unsigned started = 1; /* the caller */
-	sigset_t before;
 
-	mask_signals(&before);
 	for (; started < r->n; started++) {
-		Thread *t = &thread[started];
-
-		*t = (Thread){ .round = r, .i = started };
-		if (pthread_create(&t->id, NULL, thread_main, t) != 0)
+		thread[started] = (Thread){ .round = r, .i = started };
+		if (!thread_start(&thread[started].id, thread_main, &thread[started]))
 			break;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	take(r, 0);
 	for (unsigned i = 1; i < started; i++)
 		pthread_join(thread[i].id, NULL);

@@ -1,6 +1,8 @@
 /* workers.h - the same work on several threads: how many, and whose. */
 #ifndef HEXC_WORKERS_H
 #define HEXC_WORKERS_H
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { WORKERS_MAX = 256 };
@@ -21,6 +23,8 @@ int64_t cores_allowed(void);
 
 /* ---- workers.c ------------------------------------------------------------------------------------ */
 
+/* A thread that gets no signals but those that its own instructions cause.  False: there is none to be had. */
+bool thread_start(pthread_t *id, void *(*fn)(void *), void *user);
 /* How many `w` has for so many pieces of work: from 1 to WORKERS_MAX. */
 unsigned workers_for(const Workers *w, int64_t pieces);
 /* work(job, i) once for each i of [0, n), n <= WORKERS_MAX.  Threads of our own get no signals, and number 0
