@@ -27,8 +27,8 @@
  * Threads: only functions that take hexc_workers use more than the caller's, and hexc_compile where it can be
  * cancelled.  What they start gets no signals.
  * Stack: 1 MiB is enough for every function here (the deepest of its test programs take less than 192 KiB).
- * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were cancelled, if
- * no other thread was in hexc at that time. */
+ * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were
+ * cancelled, if no other thread was in hexc at that time. */
 #ifndef HEXC_H
 #define HEXC_H
 #include <stddef.h>
@@ -80,19 +80,19 @@ enum {
 
 /* ---- threads ---------------------------------------------------------------------- */
 
-/* How a function works on several cores at once.  Nothing that it computes depends on it; NULL where functions
- * take one is HEXC_WORKERS_INIT: threads of its own, one for each processor. */
+/* How a function works on several cores at once.  Nothing that it computes depends on it; NULL where
+ * functions take one is HEXC_WORKERS_INIT: threads of its own, one for each processor. */
 typedef struct hexc_workers {
 	size_t size;            /* sizeof(hexc_workers), set by HEXC_WORKERS_INIT */
-	uint32_t threads;       /* how many work at once, at most 256; 0: one for each processor that the calling
-	                         * thread may use, by its affinity and by the limits of its control groups */
-	/* The host's own way, on its threads: run calls piece(job, i) for each i of [0, n), 2 <= n <= threads,
-	 * in any order, several at once or one after the other, in the calling thread too, and returns when
-	 * all that it called have returned.  It may leave some out: the calling thread then does their work.
-	 * Functions of hexc that several threads are in call their own run at the same time, and pieces
-	 * never wait for each other, nor call back, but for `cancel`: of hexc_run_opts, by one of them.
-	 * NULL: threads of hexc's own, for as long as the function runs, which block all signals that can
-	 * be. */
+	uint32_t threads;       /* how many work at once, at most 256; 0: one for each processor that the
+	                         * calling thread may use, by its affinity and by the limits of its
+	                         * control groups */
+	/* The host's own way, on its threads: calls piece(job, i) for i of [0, n), 2 <= n <= threads, in any
+	 * order, several at once or one after the other, in the calling thread too, and returns when all that
+	 * it called have returned.  What it leaves out the calling thread does then.  run is called at the
+	 * same time by as many threads as are in functions that were given it.  Pieces do not wait for each
+	 * other, and call back nothing but the cancel of hexc_run_opts, from one of them at a time.
+	 * NULL: threads of hexc's own, for as long as the function runs. */
 	void (*run)(void *user, uint32_t n, void (*piece)(void *job, uint32_t i), void *job);
 	void *user;             /* handed to run */
 } hexc_workers;

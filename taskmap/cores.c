@@ -61,8 +61,8 @@ has_word(const char *list, const char *end, const char *name)
 	return false;
 }
 
-/* A line of /proc/PID/cgroup is "0::/PATH" of version 2, or "9:cpu,cpuacct:/PATH" of a hierarchy of version 1:
- * the path, and in *v1 which it is; NULL: neither, or one without processors. */
+/* A line of /proc/PID/cgroup is "0::/PATH" of version 2, or "9:cpu,cpuacct:/PATH" of a hierarchy of version
+ * 1: the path, and in *v1 which it is; NULL: neither, or one without processors. */
 static char *
 group_path(char *line, bool *v1)
 {

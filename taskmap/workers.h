@@ -23,7 +23,7 @@ int64_t cores_allowed(void);
 
 /* ---- workers.c ------------------------------------------------------------------------------------ */
 
-/* A thread that gets no signals but those that its own instructions cause.  False: there is none to be had. */
+/* A thread that gets no signals but those that its own instructions cause.  False: there is none. */
 bool thread_start(pthread_t *id, void *(*fn)(void *), void *user);
 /* How many `w` has for so many pieces of work: from 1 to WORKERS_MAX. */
 unsigned workers_for(const Workers *w, int64_t pieces);

@@ -227,8 +227,8 @@ load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *wor
 }
 
 int
-hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, const hexc_workers *workers, char *why,
-                 size_t n)
+hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, const hexc_workers *workers,
+                 char *why, size_t n)
 {
 	HostWorkers threads;
 	Arithmetic host;

@@ -175,7 +175,7 @@ TEST_EACH(every_budget, sizeof program / sizeof *program)
 	end(&f);
 }
 
-/* With and without PTX: LLVM's part is polled, too, by time: then the last polls are sometimes fewer or more. */
+/* With and without PTX: LLVM's part is polled, too, by time, so that it is not the same polls each time. */
 TEST_EACH(every_poll, 2 * sizeof program / sizeof *program)
 {
 	Fixture f;

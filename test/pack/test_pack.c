@@ -134,7 +134,8 @@ compare(Arena *a, const Pack *p, uint32_t rank, const int64_t *dim)
 			              (long long)i, got[i], want[i]);
 		memset(again, 0, natural);
 		again[natural] = 0x5a;
-		ck_assert_int_eq(hexc_unpack(text, rank, dim, got, again, &workers, why, sizeof why), HEXC_OK);
+		ck_assert_int_eq(hexc_unpack(text, rank, dim, got, again, &workers, why, sizeof why),
+		                 HEXC_OK);
 		ck_assert_msg(memcmp(again, from, natural) == 0, "%s: unpack is not the inverse", text);
 		ck_assert_uint_eq(again[natural], 0x5a);
 	}
@@ -304,7 +305,8 @@ TEST(refusals)
 	ck_assert_int_eq(hexc_pack_bytes(mma, 2, bad, &bytes, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_pack(mma, 2, dim, NULL, &bytes, NULL, why, sizeof why), HEXC_E_INVALID);
 	ck_assert_str_eq(why, "a buffer is NULL");
-	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2050, NULL, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2050, NULL, why, sizeof why),
+	                 HEXC_E_INVALID);
 	ck_assert_str_eq(why, "the packed side is not aligned to 4 bytes");
 	for (int at = 0; at < 2048; at += 4) { /* either side has 2048 bytes */
 		ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + at, NULL, why, sizeof why),

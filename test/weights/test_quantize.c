@@ -183,7 +183,8 @@ TEST(exact)
 
 		for (int j = 0; j < N * K; j++)
 			x[j] = (float)(j % 16 - 8) * 0.25f; /* each group has all of -2 .. 1.75 */
-		ck_assert_int_eq(hexc_weight_quantize(&w, names[i], x, N, K, 128, NULL, why, sizeof why), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_quantize(&w, names[i], x, N, K, 128, NULL, why, sizeof why),
+		                 HEXC_OK);
 		ck_assert_int_eq(hexc_weight_float(w, back, NULL, why, sizeof why), HEXC_OK);
 		for (int j = 0; j < N * K; j++)
 			ck_assert_msg(back[j] == x[j], "%s: %g for %g", names[i], (double)back[j],
@@ -228,9 +229,11 @@ TEST(refusals)
 	fill(2);
 	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_9", x, N, K, 0, NULL, why, sizeof why), HEXC_E_INVALID);
 	ck_assert_str_eq(why, "there is no format Q4_9");
-	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_K", x, N, 128, 0, NULL, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_K", x, N, 128, 0, NULL, why, sizeof why),
+	                 HEXC_E_INVALID);
 	ck_assert_ptr_nonnull(strstr(why, "128 inputs are no whole number of groups of 256"));
-	ck_assert_int_eq(hexc_weight_quantize(&w, "Marlin-4", x, 48, K, 0, NULL, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_quantize(&w, "Marlin-4", x, 48, K, 0, NULL, why, sizeof why),
+	                 HEXC_E_INVALID);
 	ck_assert_ptr_nonnull(strstr(why, "outputs in multiples of 64"));
 	x[3] = NAN;
 	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_0", x, N, K, 0, NULL, why, sizeof why), HEXC_E_INVALID);
