@@ -288,14 +288,20 @@ typedef struct hexc_candidate_info {
 	size_t size;            /* bytes of this struct that hexc_candidate filled */
 	double cycles;          /* predicted, for the main loop and epilogue of one block */
 	const char *text;       /* what differs: instructions, vector widths, swizzle, warp grid */
+	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
+	                         * share of each of `together` blocks */
+	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
 } hexc_candidate_info;
-#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL }
+#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0 }
 
 /* The i-th solution of kernel k, best first; 0 past the end. */
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);
 /* Every layout, instruction and conversion of kernel k in words; "" without HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain(const hexc_module *m, size_t k);
-/* The same for programs: a JSON object, whose fields are in the manual page under explain; "{}" without
+/* A few lines on it: each tile that has a name, what each loop does and what limits it; "" without
+ * HEXC_EXPLAIN. */
+HEXC_API const char *hexc_explain_short(const hexc_module *m, size_t k);
+/* All of it for programs: a JSON object, whose fields are in the manual page under explain; "{}" without
  * HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain_json(const hexc_module *m, size_t k);
 /* The i-th picture of kernel k, an SVG document: register tiles with the owner of each element, shared

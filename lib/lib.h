@@ -71,7 +71,8 @@ typedef struct ModAssume {
 } ModAssume;
 
 typedef struct ModCand {
-	double cycles;
+	double cycles, alone;
+	int together;
 	const char *text;
 } ModCand;
 
@@ -93,7 +94,7 @@ typedef struct ModKernel {
 	int ncand, candidate;
 	int warps;
 	int64_t smem;
-	const char *explain, *json;
+	const char *explain, *explain_short, *json;
 	struct ModDrawing {
 		const char *name, *svg;
 	} *drawing;

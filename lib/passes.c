@@ -108,6 +108,8 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	for (int i = 0; i < mk->ncand; i++) {
 		const char *text = infer_describe(j->candidates, i);
 		mk->cand[i].cycles = infer_cycles(j->candidates, i);
+		mk->cand[i].alone = infer_alone(j->candidates, i);
+		mk->cand[i].together = infer_together(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}
 	mk->candidate = j->unit.candidate;
@@ -115,6 +117,8 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
 		const char *text = infer_explain(k, j->candidates);
 		mk->explain = arena_strndup(&m->arena, text, strlen(text));
+		text = infer_explain_short(k, j->candidates);
+		mk->explain_short = arena_strndup(&m->arena, text, strlen(text));
 	}
 }
 

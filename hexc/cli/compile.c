@@ -47,15 +47,15 @@ show_source(const char *src, size_t n, uint32_t line, uint32_t col, uint32_t len
 	fputc('\n', stderr);
 }
 
-static const char *const severity[] = { "note", "warning", "error" };
-
 static void
 show_text(const hexc_diag_info *d, const char *src, size_t n)
 {
+	const char *word = cli_severity((CliSeverity)d->severity);
+
 	if (d->line)
-		fprintf(stderr, "%s:%u:%u: %s: %s", d->file, d->line, d->col, severity[d->severity], d->text);
+		fprintf(stderr, "%s:%u:%u: %s: %s", d->file, d->line, d->col, word, d->text);
 	else
-		fprintf(stderr, "%s: %s: %s", d->file, severity[d->severity], d->text);
+		fprintf(stderr, "%s: %s: %s", d->file, word, d->text);
 	fprintf(stderr, d->warning ? " [-W no-%s]\n" : "\n", d->warning);
 	if (d->line)
 		show_source(src, n, d->line, d->col, d->len);
@@ -65,6 +65,7 @@ show_text(const hexc_diag_info *d, const char *src, size_t n)
 static void
 show_json(Cli *c, const hexc_diag_info *d)
 {
+	static const char *const severity[] = { "note", "warning", "error" };
 	cJSON *o = cJSON_CreateObject();
 	char *line;
 
@@ -143,7 +144,7 @@ read_warnings(Cli *c, hexc_opts *o)
 			o->warnings = o->warnings ? cli_printf(c, "%s,%s", o->warnings, v) : v;
 			continue;
 		}
-		fprintf(stderr, "hexc: error: -W wants NAME or no-NAME, not '%s'; the warnings are", v);
+		cli_begin_error("-W wants NAME or no-NAME, not '%s'; the warnings are", v);
 		for (size_t k = 0; hexc_warning(k); k++)
 			fprintf(stderr, "%s %s", k ? "," : "", hexc_warning(k));
 		fputc('\n', stderr);
@@ -158,7 +159,7 @@ check_arch(const char *arch)
 	for (size_t i = 0; hexc_arch(i); i++)
 		if (!arch || strcmp(arch, hexc_arch(i)) == 0)
 			return 0;
-	fprintf(stderr, "hexc: error: unknown arch '%s'; known are", arch);
+	cli_begin_error("unknown arch '%s'; known are", arch);
 	for (size_t i = 0; hexc_arch(i); i++)
 		fprintf(stderr, "%s %s", i ? "," : "", hexc_arch(i));
 	fputc('\n', stderr);
@@ -173,7 +174,7 @@ check_pass(const char *opt, const char *name, bool all)
 	for (size_t i = 0; hexc_pass(i); i++)
 		if (strcmp(name, hexc_pass(i)) == 0)
 			return 0;
-	fprintf(stderr, "hexc: error: %s: no pass '%s'; there are parse", opt, name);
+	cli_begin_error("%s: no pass '%s'; there are parse", opt, name);
 	for (size_t i = 0; hexc_pass(i); i++)
 		fprintf(stderr, ", %s", hexc_pass(i));
 	fprintf(stderr, "%s\n", all ? "; or all" : "");
@@ -237,6 +238,8 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	if (diag && !p->json && strcmp(diag, "text") != 0)
 		return cli_error(EXIT_USAGE, "--diag is text or json, not '%s'", diag);
 	p->opts = none;
+	p->opts.cancel = cli_progress;
+	p->opts.user = &p->progress;
 	p->opts.flags = flags;
 	p->opts.stop = stop;
 	status = read_options(c, &p->opts);
@@ -260,7 +263,11 @@ cli_close(CliProgram *p)
 int
 cli_build(CliProgram *p, hexc_module **out)
 {
-	int code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+	int code;
+
+	cli_progress_start(&p->progress, "compiling");
+	code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+	cli_progress_end(&p->progress);
 
 	show_diag(p);
 	return cli_status(code);
@@ -286,7 +293,7 @@ cli_one_kernel(const hexc_module *m)
 
 	if (!hexc_kernel(m, 1, &k))
 		return 0;
-	fprintf(stderr, "hexc: error: the program has several kernels; choose one with --kernel:");
+	cli_begin_error("the program has several kernels; choose one with --kernel:");
 	for (size_t i = 0; hexc_kernel(m, i, &k); i++, k.size = sizeof k)
 		fprintf(stderr, " %s", k.name);
 	fputc('\n', stderr);

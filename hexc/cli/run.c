@@ -71,7 +71,16 @@ typedef struct Said {
 	Cli *c;
 	char *s;
 	size_t n, cap;
+	CliProgress progress;
 } Said;
+
+static int
+keep_on(void *user)
+{
+	Said *said = user;
+
+	return cli_progress(&said->progress);
+}
 
 static void
 collect(void *user, const char *text, size_t n)
@@ -95,7 +104,7 @@ int
 run_tile(Cli *c, Args *a, bool bounds, bool print)
 {
 	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
-	Said said = { c, NULL, 0, 0 };
+	Said said = { .c = c };
 	char why[400] = "";
 	int code;
 
@@ -117,8 +126,11 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 	o.why = why;
 	o.why_size = sizeof why;
 	o.print = collect;
+	o.cancel = keep_on;
 	o.user = &said;
+	cli_progress_start(&said.progress, "interpreting");
 	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
+	cli_progress_end(&said.progress);
 	if (said.n && (print || code))
 		fwrite(said.s, 1, said.n, stdout);
 	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
@@ -181,12 +193,27 @@ execute(Cli *c, const hexc_module *m, Exec exec, hexc_gpu *g)
 	return status ? status : wrong;
 }
 
+/* --ptx FILE */
+static int
+keep_ptx(Cli *c, const hexc_module *m)
+{
+	const char *to = cli_get(c, CLI_ptx), *text;
+	size_t n;
+
+	if (!to)
+		return 0;
+	text = hexc_ptx(m, &n);
+	return cli_write(c, to, text, n);
+}
+
 /* Options that go with one way of running only. */
 static int
 check_exec(const Cli *c, Exec exec)
 {
 	if (exec == EXEC_TILE && cli_has(c, CLI_stats))
 		return cli_error(EXIT_USAGE, "--stats tells of the PTX: it needs --exec sim or gpu");
+	if (exec == EXEC_TILE && cli_has(c, CLI_ptx))
+		return cli_error(EXIT_USAGE, "--ptx: there is no PTX with --exec tile");
 	if (exec != EXEC_SIM && cli_has(c, CLI_roofline))
 		return cli_error(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
 	if (exec != EXEC_GPU && cli_has(c, CLI_repeat))
@@ -211,6 +238,8 @@ cli_run(Cli *c)
 		status = cli_compile(c, HEXC_LINEINFO, exec == EXEC_TILE ? "parse" : NULL, &m);
 	if (!status)
 		status = cli_one_kernel(m);
+	if (!status)
+		status = keep_ptx(c, m);
 	if (!status)
 		status = execute(c, m, exec, g);
 	hexc_module_free(m);

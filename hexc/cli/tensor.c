@@ -27,7 +27,7 @@ tensor_copy(Cli *c, const Tensor *t)
 static int
 no_parameter(const Args *a, const char *name, int n)
 {
-	fprintf(stderr, "hexc: error: --arg: the kernel has no parameter '%.*s'; it has", n, name);
+	cli_begin_error("--arg: the kernel has no parameter '%.*s'; it has", n, name);
 	for (int i = 0; i < a->n; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", a->t[i].info.name);
 	fputc('\n', stderr);
