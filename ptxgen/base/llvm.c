@@ -116,12 +116,13 @@ session_open(Session *s, const Target *t, int ptx, const char *name, const char 
 	return true;
 }
 
-/* Measured (LLVM 22): 4 MB of address space, and 1 KB a word; a thread has a stack besides.  Asked for and
- * given back: limits of address space say no then, and only a machine without memory has other ways to. */
+/* Measured (LLVM 22): 4 MB of address space, and 1 KB a word, of which a third for the IR that there is by
+ * now; a thread has a stack besides.  Asked for and given back: limits of address space say no then, and only
+ * a machine without memory has other ways to. */
 bool
 session_has_room(const Session *s)
 {
-	enum { BASE = 24 << 20, EACH = 1100 };
+	enum { BASE = 24 << 20, EACH = 800 };
 	void *volatile room = malloc(BASE + s->made * EACH); /* or a compiler knows the answer */
 
 	free(room);
