@@ -39,9 +39,8 @@ typedef struct sim_result sim_result;   /* what one launch did: faults and count
 	X(E_INVALID,-4, "an argument broke this header's rules") \
 	X(E_NOMEM,  -5, "out of memory")
 enum {
-#define X(name, value, text) SIM_##name = value,
-	SIM_ERRORS(X)
-#undef X
+#define SIM_RESULT_(name, value, text) SIM_##name = value,
+	SIM_ERRORS(SIM_RESULT_)
 	SIM_FORCE_INT = 0x7fffffff
 };
 
@@ -95,9 +94,8 @@ int sim_message_at(const sim *s, size_t i, sim_message *out);
 	X(F16, f16, 2) X(BF16, bf16, 2) X(B32, b32, 4) X(U32, u32, 4) X(S32, s32, 4) \
 	X(F32, f32, 4) X(B64, b64, 8) X(U64, u64, 8) X(S64, s64, 8) X(F64, f64, 8)
 typedef enum sim_type {
-#define X(id, suffix, bytes) SIM_##id,
-	SIM_PARAM_TYPES(X)
-#undef X
+#define SIM_PARAM_TYPE_(id, suffix, bytes) SIM_##id,
+	SIM_PARAM_TYPES(SIM_PARAM_TYPE_)
 	SIM_NTYPES
 } sim_type;
 
@@ -148,9 +146,8 @@ const char *sim_target(const sim_module *m);
 	X(F16, f16, 2) X(F32, f32, 4) X(F64, f64, 8) X(BF16, bf16, 2) X(F32_FTZ, f32.ftz, 4) \
 	X(TF32, tf32, 4) X(TF32_FTZ, tf32.ftz, 4)
 enum {
-#define X(id, name, bytes) SIM_TMAP_##id,
-	SIM_TMAP_TYPES(X)
-#undef X
+#define SIM_TMAP_TYPE_(id, name, bytes) SIM_TMAP_##id,
+	SIM_TMAP_TYPES(SIM_TMAP_TYPE_)
 	SIM_TMAP_NTYPES
 };
 enum { SIM_INTERLEAVE_NONE, SIM_INTERLEAVE_16B, SIM_INTERLEAVE_32B };
@@ -342,9 +339,8 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
 	                                      "or used by wgmma without a fence") \
 	X(SETMAXNREG,   "setmaxnreg",         "setmaxnreg.inc to fewer or .dec to more registers")
 typedef enum sim_fault_kind {
-#define X(id, name, text) SIM_FAULT_##id,
-	SIM_FAULTS(X)
-#undef X
+#define SIM_FAULT_KIND_(id, name, text) SIM_FAULT_##id,
+	SIM_FAULTS(SIM_FAULT_KIND_)
 	SIM_NFAULTS
 } sim_fault_kind;
 
@@ -410,9 +406,8 @@ const char *sim_fault_help(sim_fault_kind kind);
 	X(SHFL,     shfl,      "shfl, vote, match, redux, activemask, elect") \
 	X(OTHER,    other,     "all the rest")
 typedef enum sim_class {
-#define X(id, name, text) SIM_CLASS_##id,
-	SIM_CLASSES(X)
-#undef X
+#define SIM_CLASS_ID_(id, name, text) SIM_CLASS_##id,
+	SIM_CLASSES(SIM_CLASS_ID_)
 	SIM_NCLASSES
 } sim_class;
 
@@ -439,9 +434,8 @@ typedef enum sim_class {
 typedef struct sim_counts {
 	uint64_t threads;       /* thread instructions: lanes that executed (guard true) */
 	uint64_t warps;         /* warp instructions issued (guard false for all included) */
-#define X(name, text) uint64_t name;
-	SIM_MEM_COUNTS(X)
-#undef X
+#define SIM_MEM_COUNT_(name, text) uint64_t name;
+	SIM_MEM_COUNTS(SIM_MEM_COUNT_)
 } sim_counts;
 
 typedef struct sim_stats {
@@ -492,9 +486,8 @@ const char *sim_class_name(sim_class c);
 	X(CVT,    cvt,    "conversions") \
 	X(ISSUE,  issue,  "all instructions, four a clock")
 typedef enum sim_limit {
-#define X(id, name, text) SIM_LIMIT_##id,
-	SIM_LIMITS(X)
-#undef X
+#define SIM_LIMIT_ID_(id, name, text) SIM_LIMIT_##id,
+	SIM_LIMITS(SIM_LIMIT_ID_)
 	SIM_NLIMITS
 } sim_limit;
 
