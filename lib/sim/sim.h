@@ -304,7 +304,8 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
  * Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \
-	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space") \
+	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the shared " \
+	                                      "variable its address is counted from") \
 	X(ALIGN,        "misaligned",         "address is no multiple of the access size") \
 	X(READONLY,     "write-to-constant",  "store to constant or parameter space") \
 	X(UNINIT_REG,   "uninitialised-register", "a register was used before it was written") \
@@ -332,6 +333,7 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
 	X(COPY,         "bulk-copy",          "a bulk copy with an impossible size") \
 	X(TMAP,         "tensor-map",         "a tensor map that is damaged, wrong, or does not fit " \
 	                                      "the instruction") \
+	X(NONCOHERENT,  "non-coherent",       "ld.global.nc of data that the kernel has written") \
 	X(PROXY,        "proxy-fence",        "generic write and async access with no proxy " \
 	                                      "fence between") \
 	X(METADATA,     "sparsity-metadata",  "metadata of a sparse matrix are no two different " \

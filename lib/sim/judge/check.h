@@ -18,6 +18,8 @@ void check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 byte
 void check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes);
 /* The newest write of this launch to global memory: its launch time and place. */
 bool check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place);
+/* PTX ISA, "ld.global.nc": what it reads has to be read-only for the whole kernel. */
+void check_noncoherent(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes);
 /* race_copy.c */
 /* An async write has landed: slots of `from`'s thread and pc become the agent's at that clock. */
 void check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u32 agent,
@@ -29,6 +31,9 @@ void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
 /* access.c: have these bytes been written?  They have, or have not. */
 bool check_init(const Warp *w, int lane, const MemAccess *a, u32 bytes);
 void mark_init(Warp *w, int lane, const MemAccess *a, u32 bytes, bool defined);
+/* neighbour.c: offsets [*from, *to) of the variable that the address is counted from */
+void owner_range(const Cta *b, const Var *v, u32 *from, u32 *to);
+void check_owner(Warp *w, const Ins *in, int lane, u32 addr, u32 bytes);
 /* granule.c: a page of global memory, locked */
 bool granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b);       /* false: use the slots */
 void granule_spread(Alloc *al, u64 page);

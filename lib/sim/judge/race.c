@@ -358,23 +358,57 @@ check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
 	}
 }
 
+/* The newest write of one of the bytes; none: false. */
+static bool
+newest_write(Launch *l, const MemAccess *a, u32 bytes, Slot *out)
+{
+	u64 off = a->addr - a->al->base, end = off + bytes;
+	bool any = false;
+
+	for (u64 i = off / 4; a->al->page && i < (end + 3) / 4; i++) {
+		const Slot *s;
+		u32 m4 = 15;
+		if (i == off / 4)
+			m4 &= 15u << off % 4;
+		if (4 * i + 4 > end)
+			m4 &= 15u >> (4 * i + 4 - end);
+		page_lock(l, a->al, i / PAGE_WORDS);
+		s = a->al->page[i / PAGE_WORDS];
+		for (u32 k = 0; s && k < GLOBAL_SLOTS; k++) {
+			const Slot *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
+			if (writes(s_kind(c)) && s_mask(c) & m4 && (!any || s_time(c) > s_time(out))) {
+				*out = *c;
+				any = true;
+			}
+		}
+		page_unlock(l, a->al, i / PAGE_WORDS);
+	}
+	return any;
+}
+
 bool
 check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place)
 {
-	const Slot *newest = NULL;
-	u64 off = a->addr - a->al->base;
+	Slot s;
 
-	for (u64 i = off / 4; a->al->page && i < (off + bytes + 3) / 4; i++) {
-		const Slot *s = a->al->page[i / PAGE_WORDS];
-		for (u32 k = 0; s && k < GLOBAL_SLOTS; k++) {
-			const Slot *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
-			if (writes(s_kind(c)) && (!newest || s_time(c) > s_time(newest)))
-				newest = c;
-		}
-	}
-	if (!newest)
+	if (!newest_write(w->cta->l, a, bytes, &s))
 		return false;
-	*time = s_time(newest);
-	slot_place(w->cta->l, newest, place);
+	*time = s_time(&s);
+	slot_place(w->cta->l, &s, place);
 	return true;
+}
+
+void
+check_noncoherent(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
+{
+	sim_place place;
+	u64 time;
+	int l;
+
+	FOR_LANES(l, mask) {
+		const Alloc *al = acc[l].al;
+		bool written = al && al->page && al->page[(acc[l].addr - al->base) / 4 / PAGE_WORDS];
+		if (written && check_written(w, &acc[l], bytes, &time, &place))
+			noncoherent_fault(w, in, l, &acc[l], bytes, &place);
+	}
 }
