@@ -116,7 +116,9 @@ launch(Cli *c, Launch *l, Args *a)
 		code = sim_run(l->device, l->module, l->report.entry, &l->launch, &l->result);
 		l->report.result = l->result;
 		sim_show_output(l->result);
-		if (l->result && sim_show_faults("<ptx>", l->result))
+		if (l->result)
+			sim_show_faults("<ptx>", l->result);
+		if (code == SIM_E_FAULT)
 			wrong = EXIT_WRONG;
 		if (code != SIM_E_FAULT)
 			status = sim_status(code, l->result ? sim_result_text(l->result) : NULL);

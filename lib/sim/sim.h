@@ -240,6 +240,8 @@ int sim_view_symbol(const sim_view *v, const char *name, uint32_t *addr, size_t 
 
 /* ---- launches --------------------------------------------------------------------- */
 
+struct sim_fault;
+
 typedef struct sim_launch {
 	size_t size;            /* sizeof(sim_launch); set by SIM_LAUNCH_INIT */
 	uint32_t grid[3];       /* blocks, each >= 1 */
@@ -264,6 +266,9 @@ typedef struct sim_launch {
 	uint32_t max_faults;    /* distinct faults before the launch is stopped; 0: 16 */
 	uint32_t smem_limit;    /* static + dynamic shared memory; 0: 232448 (227 KiB) */
 	int (*cancel)(void *user);      /* polled now and then from any worker; nonzero stops */
+	/* Asked when a fault is found for the first time, from any worker, one at a time; nonzero: it is not
+	 * kept, and not counted.  What the kernel does is the same.  The pointers in *f live for the call. */
+	int (*suppress)(void *user, const struct sim_fault *f);
 	void *user;
 	sim_trace trace;
 	uint64_t seed;          /* in which order threads of different warps and blocks get on: each number is
@@ -271,9 +276,9 @@ typedef struct sim_launch {
 	                         * host thread; 0: long turns, the fastest */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, SIM_TRACE_INIT, 0 }
+	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0 }
 
-/* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong.  SIM_E_FAULT: it ran
+/* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong; there may be warnings.  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are
  * of what ran.  SIM_E_INVALID: the launch itself is wrong and sim_result_text() says how.
  * *out is set except for SIM_E_NOMEM; free it with sim_result_free. */
@@ -375,6 +380,7 @@ typedef struct sim_fault {
 	uint64_t addr;          /* address in its space, bytes */
 	uint32_t bytes;         /* access size */
 	uint64_t times;         /* how often this kind happened at this pair of lines */
+	int warning;            /* 1: odd, but not wrong for sure; does not make the run a failure */
 	const char *text;       /* one line in words, with buffer names; lives as long as r */
 } sim_fault;
 
