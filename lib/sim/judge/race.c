@@ -218,11 +218,33 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
 		replace(cell, slots, (u32)spare, (Slot){ n->a | seen_now, b });
 }
 
-static void
+/* Whole words of a copy that remember the same become the same: it is found out once. */
+static inline u32
+alike(const Now *n, Slot *cells, u32 slots, u32 most, bool *reported)
+{
+	Slot before[SHARED_SLOTS], *first = cells;
+	u32 i = 1;
+
+	memcpy(before, cells, slots * sizeof *cells);
+	word(n, cells, slots, 15, reported);
+	for (cells += slots; i < most && cell_same(cells, before, slots); i++, cells += slots)
+		if (!n->look)
+			memcpy(cells, first, slots * sizeof *cells);
+	return 4 * i;
+}
+
+static inline void
 words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *reported)
 {
 	while (bytes) {
 		u32 at = addr & 3, take = 4 - at < bytes ? 4 - at : bytes;
+		if (bytes >= 16 && !at && !n->value) {
+			take = alike(n, cells, slots, bytes / 4, reported);
+			cells += take / 4 * slots;
+			addr += take;
+			bytes -= take;
+			continue;
+		}
 		word(n, cells, slots, ((1u << take) - 1) << at, reported);
 		cells += slots;
 		addr += take;
@@ -267,7 +289,7 @@ global_words(const Now *n, bool *reported)
 	if (!al->page)
 		return;
 	page_lock(l, al, page);         /* an access never crosses a page: it is aligned */
-	if (n->kind == A_READ && granule_read(al, page, off, bytes, n->a, n->b)) {
+	if ((n->kind == A_READ || n->kind == A_AREAD) && granule_read(al, page, off, bytes, n->a, n->b)) {
 		page_unlock(l, al, page);
 		return;
 	}
@@ -326,8 +348,7 @@ check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, in
 		if (!look && !mbar && a->cta == w->cta &&
 		    shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
 			return;
-		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
-			shadow_open(a->cta, (u32)i);
+		shadow_open(a->cta, (u32)a->addr, bytes);
 	}
 	now(&n, w, in, bytes, (u32)kind);
 	by_lane(&n, lane, a);
