@@ -37,7 +37,8 @@ enum { /* Ins.flags */
 	F_STRONG = 1 << 9, F_ACQ = 1 << 10, F_REL = 1 << 11, F_TRANS = 1 << 12, F_POPC = 1 << 13,
 	F_ANY = 1 << 14,        /* dst always defined */
 	F_SCALED = 1 << 15, F_PLUS_ONE = 1 << 16, F_PARITY = 1 << 17, F_NOCOMPLETE = 1 << 18,
-	F_GUESS = 1 << 19       /* a weak load whose value compare-and-swap will judge */
+	F_GUESS = 1 << 19,      /* a weak load whose value compare-and-swap will judge */
+	F_OOB = 1 << 20         /* fma: NaN that stands for elements outside of a tensor gives 0 */
 };
 
 /* Whose threads a strong access or a fence reaches: PTX ISA, "Scope".  .gpu and .sys are alike here. */
