@@ -43,7 +43,7 @@ HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pth
 	-ffile-prefix-map='$(CURDIR)'=. \
 	$(WARN) $(CFLAGS) $(SANF)
 LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
-LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes))
+LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes irreader))
 LIBS := -Wl,--as-needed $(LLVM_LIBS) -lcjson -lm -ldl
 
 # The header is the only place that knows the version.
@@ -220,11 +220,12 @@ $B/install/libhexc.a: $(LIBA)
 
 OBJCOPY ?= objcopy
 install: all $B/install/libhexc.a
-	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$(DESTDIR)$(LIBDIR)/pkgconfig"
+	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	install -m 755 $B/hexc "$D/bin/hexc"
 	install -m 644 lib/hexc.h "$D/include/hexc.h"
 	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
+	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
 	install -m 644 $B/install/libhexc.a "$(DESTDIR)$(LIBDIR)/libhexc.a"
 	install -m 755 $(LIBSO) "$(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)"
 	ln -sf libhexc.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/libhexc.so.$(MAJOR)"
@@ -238,7 +239,8 @@ install: all $B/install/libhexc.a
 
 # The files that install makes; folders stay, since others may use them.
 uninstall:
-	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h share/man/man1/hexc.1
+	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h share/man/man1/hexc.1 \
+		share/bash-completion/completions/hexc
 	cd "$(DESTDIR)$(LIBDIR)" && rm -f libhexc.a libhexc.so libhexc.so.$(MAJOR) libhexc.so.$(VERSION) pkgconfig/hexc.pc
 
 fmt:

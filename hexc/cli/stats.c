@@ -17,6 +17,14 @@ sim_status(int code, const char *text)
 	}
 }
 
+/* The program's line, if the PTX tells it. */
+static void
+show_source(const sim_place *p)
+{
+	if (p->source)
+		fprintf(stderr, " [%s:%u]", p->source, p->source_line);
+}
+
 size_t
 sim_show_faults(const char *ptx_name, const sim_result *r)
 {
@@ -24,17 +32,19 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 	size_t n = 0;
 
 	for (; sim_fault_at(r, n, &f); n++) {
-		fprintf(stderr, "%s:%u:1: fault: %s: %s", ptx_name, f.at.line,
+		fprintf(stderr, "%s:%u:1: %s: %s: %s", ptx_name, f.at.line, cli_severity(CLI_FAULT),
 		        sim_fault_name(f.kind), f.text);
 		if (f.times > 1)
 			fprintf(stderr, " (%" PRIu64 " times)", f.times);
+		show_source(&f.at);
 		fputc('\n', stderr);
-		if (f.other.line)
-			fprintf(stderr,
-			        "%s:%u:1: note: the other place: block (%u,%u,%u), thread (%u,%u,%u)\n",
-			        ptx_name, f.other.line, f.other.block[0], f.other.block[1],
-			        f.other.block[2], f.other.thread[0], f.other.thread[1],
-			        f.other.thread[2]);
+		if (!f.other.line)
+			continue;
+		fprintf(stderr, "%s:%u:1: note: the other place: block (%u,%u,%u), thread (%u,%u,%u)",
+		        ptx_name, f.other.line, f.other.block[0], f.other.block[1],
+		        f.other.block[2], f.other.thread[0], f.other.thread[1], f.other.thread[2]);
+		show_source(&f.other);
+		fputc('\n', stderr);
 	}
 	if (*sim_result_hang(r))
 		fprintf(stderr, "who waits for what:\n%s", sim_result_hang(r));
@@ -43,17 +53,31 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 
 /* ---- roofline --------------------------------------------------------------------------------- */
 
+/* Does the name of a GPU begin with this and a dash?  A10 is not the begin of A100-80GB. */
+static bool
+begins(const char *gpu, const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && strncmp(gpu, name, n) == 0 && gpu[n] == '-';
+}
+
 int
 sim_check_roofline(const Cli *c)
 {
 	const char *name = cli_get(c, CLI_roofline);
+	size_t begin = 0;
 	sim_gpu g;
 
 	if (!name || sim_gpu_find(name, &g))
 		return 0;
-	fprintf(stderr, "hexc: error: --roofline knows no GPU '%s'; it knows\n", name);
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
-		fprintf(stderr, "  %-16s%s\n", g.name, g.source);
+		begin += begins(g.name, name);
+	cli_begin_error(begin ? "--roofline: which '%s'?" : "--roofline knows no GPU '%s'; it knows", name);
+	fputc('\n', stderr);
+	for (size_t i = 0; sim_gpu_at(i, &g); i++)
+		if (!begin || begins(g.name, name))
+			fprintf(stderr, "  %-16s%s\n", g.name, g.source);
 	return EXIT_USAGE;
 }
 
@@ -87,6 +111,10 @@ place_json(const sim_place *p)
 	cJSON *o = cJSON_CreateObject();
 
 	json_uint(o, "line", p->line);
+	if (p->source) {
+		cJSON_AddStringToObject(o, "source", p->source);
+		json_uint(o, "source_line", p->source_line);
+	}
 	cJSON_AddItemToObject(o, "block", json_dims(p->block));
 	cJSON_AddItemToObject(o, "thread", json_dims(p->thread));
 	return o;
@@ -145,9 +173,13 @@ roofline(const Cli *c, const sim_result *result)
 	const char *name = cli_get(c, CLI_roofline);
 	cJSON *o = cJSON_CreateObject(), *by = cJSON_CreateObject();
 	sim_roof r;
+	sim_gpu g;
 
 	if (name && result && sim_roofline(result, name, &r) == SIM_OK) {
-		cJSON_AddStringToObject(o, "gpu", name);
+		sim_gpu_find(name, &g);
+		cJSON_AddStringToObject(o, "gpu", g.name);
+		json_uint(o, "sms", g.sms);
+		json_uint(o, "mhz", g.mhz);
 		cJSON_AddNumberToObject(o, "seconds", r.bound);
 		cJSON_AddStringToObject(o, "limiter", sim_limit_name(r.limiter));
 		for (int i = 0; i < SIM_NLIMITS; i++)

@@ -356,6 +356,8 @@ typedef enum sim_space {
 
 typedef struct sim_place {
 	uint32_t line;          /* PTX line; 0: unknown */
+	uint32_t source_line;   /* line of the program that it was made from, by .loc; 0: the PTX does not say */
+	const char *source;     /* its file, by .file; NULL: the PTX does not say; lives as the module */
 	uint32_t block[3];      /* %ctaid */
 	uint32_t thread[3];     /* %tid */
 } sim_place;

@@ -42,4 +42,55 @@ faults() { "$HEXC" sim "$dir/order.ptx" --entry races --grid 1 --block 64 --arg 
 	grep -c 'race-global'; }
 [ "$(faults)" = 3 ] || fail "$(faults) races, not 3"
 [ "$(faults --max-faults 1)" = 1 ] || fail "--max-faults 1: $(faults --max-faults 1) races"
+
+# Lines of the program that a PTX was made from are told of every place: both of a race, and in a hang.  What
+# .loc said of one function is not true of the next; .file may come last; inlined code is told by its own line.
+cat >"$dir/loc.ptx" <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry races(.param .u64 p) {
+	.reg .b32 %r; .reg .b64 %d;
+	.loc 1 7 3
+	ld.param.u64 %d, [p]; mov.u32 %r, %tid.x; shr.u32 %r, %r, 5;
+	st.global.u32 [%d], %r;
+	.loc	2 40 9, function_name $L__info_string0, inlined_at 1 8 3
+	st.global.u32 [%d], %r;
+	ret;
+}
+.visible .entry plain(.param .u64 p) {
+	.reg .b32 %r<2>; .reg .b64 %d;
+	ld.param.u64 %d, [p]; mov.u32 %r0, %tid.x;
+	st.global.u32 [%d], %r0;
+	ret;
+}
+.visible .entry hang(.param .u64 p) {
+	.reg .pred %q; .reg .b32 %r;
+	.loc 1 90 1
+	mov.u32 %r, %tid.x; setp.ge.u32 %q, %r, 32; @%q ret;
+	bar.sync 1, 64;
+	ret;
+}
+.file	1 "dir/kernel.cu"
+.file	2 "inline.h", 1700000000, 99
+.section .debug_str
+{
+$L__info_string0:
+.b8 95,0
+}
+END
+loc() { "$HEXC" sim "$dir/loc.ptx" --entry "$1" --grid 1 --block 64 --arg zeros:u32:4 "$2" "$3" >"$dir/log" 2>&1; }
+told() { grep -qF -e "$1" "$dir/log" || fail "not told: $1, but: $(cat "$dir/log")"; }
+loc races --stats "$dir/loc.json"
+told 'loc.ptx:8:1: fault: race-global: '
+grep -q ':8:1: fault.* \[dir/kernel.cu:7\]$' "$dir/log" || fail "no program line: $(cat "$dir/log")"
+grep -q ':10:1: note.* \[inline.h:40\]$' "$dir/log" || fail "no program line of the note: $(cat "$dir/log")"
+grep -q '"source":[[:blank:]]*"inline.h"' "$dir/loc.json" || fail "--stats: no source"
+grep -q '"source_line":[[:blank:]]*40' "$dir/loc.json" || fail "--stats: no source_line"
+loc plain --seed 0
+told 'race-global'
+grep -q 'kernel.cu\|inline.h' "$dir/log" && fail "a line of another function: $(cat "$dir/log")"
+loc hang --seed 0
+told '[dir/kernel.cu:90]'
+told 'lanes 0xffffffff, line 23, [dir/kernel.cu:90] bar.sync: wait in barrier 1'
 exit $bad

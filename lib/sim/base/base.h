@@ -27,7 +27,7 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-enum { WARP = 32, MAX_WARPS = 32 };       /* lanes of a warp; warps of a block */
+enum { WARP = 32, MAX_WARPS = 32 };     /* lanes of a warp; warps of a block */
 #define ALL_LANES 0xffffffffu
 
 static inline u32

@@ -21,24 +21,24 @@ static u32
 const_plane(Dec *d, u64 v, u32 bits, u64 hi)
 {
 	sim_module *m = d->m;
-	u32 units = bits <= 32 ? 1 : bits / 32, from = m->nkonst > 64 ? m->nkonst - 64 : 0, u;
+	u32 units = bits <= 32 ? 1 : bits / 32, from = m->nconstants > 64 ? m->nconstants - 64 : 0, u;
 	u32 *p;
 
 	if (bits < 64)
 		v &= (1ull << bits) - 1;
 	if (bits <= 32)
-		for (u = from; u < m->nkonst; u++)
-			if (m->konst[u * WARP] == v && m->konst[u * WARP + 1] == v &&
-			    m->konst[u * WARP + WARP - 1] == v)
+		for (u = from; u < m->nconstants; u++)
+			if (m->constants[u * WARP] == v && m->constants[u * WARP + 1] == v &&
+			    m->constants[u * WARP + WARP - 1] == v)
 				return u;
-	u = m->nkonst;
-	if (u + 4 >= m->ckonst) {
-		u32 room = m->ckonst ? 2 * m->ckonst : 8, plane = WARP * sizeof(u32);
-		m->konst = arena_grow(d->arena, m->konst, m->ckonst, room, plane);
-		m->ckonst = room;
+	u = m->nconstants;
+	if (u + 4 >= m->cconstants) {
+		u32 room = m->cconstants ? 2 * m->cconstants : 8, plane = WARP * sizeof(u32);
+		m->constants = arena_grow(d->arena, m->constants, m->cconstants, room, plane);
+		m->cconstants = room;
 	}
-	m->nkonst += units;
-	p = m->konst + (size_t)u * WARP;
+	m->nconstants += units;
+	p = m->constants + (size_t)u * WARP;
 	for (u32 l = 0; l < WARP; l++) {
 		if (bits <= 32) {
 			p[l] = (u32)v;

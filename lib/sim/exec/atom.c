@@ -176,7 +176,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 		}
 		if (locked)
 			launch_unlock(w->cta->l);
-		else if (w->def && acc[l].al)      /* another block may have begun to hand over since */
+		else if (w->def && acc[l].al)   /* another block may have begun to hand over since */
 			check_strong(w, &acc[l], in, true, false, false);
 		/* an exchange defines the memory; anything else on undefined memory is reported once */
 		if (undef >> l & 1 && in->mem.op != AT_EXCH)

@@ -30,7 +30,9 @@ static void
 arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 {
 	if (!bar->open) {
+		u32 former = bar->former;
 		memset(bar, 0, sizeof *bar);
+		bar->former = former;
 		bar->open = true;
 		bar->expect = expect;
 		bar->all = 1;
@@ -63,7 +65,7 @@ exec_bar(Warp *w, const Ins *in, u32 mask)
 	w->reported = false;
 	if (in->flags & F_INT && !sync_lanes(w, in, mask, w->live))
 		return R_BLOCK;
-	if (w->reported) {          /* nobody can say how the block would go on */
+	if (w->reported) {      /* nobody can say how the block would go on */
 		w->cta->dead = true;
 		return R_STOP;
 	}
@@ -128,6 +130,7 @@ release(Cta *b, u32 n)
 	b->bar[n].open = false;
 	for (u32 i = 0; i < b->nwarp; i++) {
 		Warp *w = &b->warp[i];
+		b->bar[n].former |= bar.arrived[i] ? 1u << i : 0;
 		all = all && bar.waiting[i] == w->start;
 		if (!bar.waiting[i])
 			continue;

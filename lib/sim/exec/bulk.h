@@ -38,7 +38,7 @@ typedef struct Bulk {
 	u32 group;              /* B_STORE: bulk group of the lane */
 	bool have;              /* the source has been read */
 	bool idle;              /* nothing moves: a fault was reported.  It only completes */
-	bool reported;              /* part of its global memory is not there, which was reported */
+	bool reported;          /* part of its global memory is not there, which was reported */
 	u32 sh;                 /* shared address: of the source, or in every destination block */
 	u32 to;                 /* B_SEND: address in the destination block */
 	u32 mbar;
@@ -57,6 +57,7 @@ Bulk *bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_
 /* All operands but the data are known: check the accesses, count them, and let it go. */
 void bulk_issue(Bulk *k);
 int bulk_issued(Warp *w);                       /* what the instruction returns after that */
+/* bulk_operand.c */
 /* Shared memory [addr, addr + bytes) of any block of the cluster, aligned to `align`. */
 bool bulk_shared(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes, u32 align, MemAccess *a);
 /* Destination blocks and mbarrier of a copy that has one. */
@@ -66,12 +67,14 @@ bool bulk_target(Bulk *k, const MemAccess *dst);
 void bulk_run(Bulk *k, u64 addr, u32 at, u32 n);
 u64 bulk_value(const Warp *w, const BulkAddr *a, int lane);
 void bulk_use_addr(Warp *w, const Ins *in, const BulkAddr *a, u32 mask, const char *what);
+/* Says so; false. */
+bool bulk_misaligned(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 align);
 /* bulk_data.c */
-bool bulk_reduces(u32 op, PtxType t, bool shared);         /* has a reduction this type? */
+bool bulk_reduces(u32 op, PtxType t, bool shared);      /* has a reduction this type? */
 bool bulk_alike(const Bulk *k, const Bulk *other);      /* two stores of as many bytes: the same, as they are now */
 /* What it will read and write, when it is issued; `again`: one under way writes the same. */
 void bulk_check(const Bulk *k, bool again);
 void bulk_read(Bulk *k);                        /* stages the source, once; an idle copy reads nothing */
 void bulk_write_global(Bulk *k);
-void bulk_write_shared(Bulk *k, Cta *b, u32 base);    /* at `base` of b's shared memory */
+void bulk_write_shared(Bulk *k, Cta *b, u32 base);      /* at `base` of b's shared memory */
 #endif

@@ -9,7 +9,7 @@ enum { COUNT_MAX = (1 << 20) - 1, PHASE_MASK = (1 << 24) - 1 };
 u32 mbar_places(Warp *w, const Ins *in, const Ref *base, s64 off, u32 mask, int kind, MemAccess *acc);
 /* mbar_phase.c */
 u64 mbar_state(const Mbar *m);                  /* the object's 8 bytes */
-void mbar_keep(Cta *b, const Mbar *m);        /* brings them to shared memory */
+void mbar_keep(Cta *b, const Mbar *m);          /* brings them to shared memory */
 /* Arrive on the mbarrier at `addr` of block b, for one lane of w: first `tx` more bytes
  * are expected, then `count` arrivals are made; count 0: expect only.  False after a fault. */
 bool mbar_arrive(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 count, s64 tx);

@@ -38,6 +38,8 @@ settle(Cta *b, Mbar *m)
 	b->cl->effects++;
 	if (!m->pending && !m->tx) {
 		m->phase++;
+		m->former |= m->arrived;
+		m->arrived = 0;
 		m->pending = m->expected;
 		m->next.vc[MAX_WARPS + m->agent] = ++b->mb.agent_clock[m->agent];
 		m->done = m->next;
@@ -100,8 +102,10 @@ mbar_arrive(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 count, s64 t
 
 	if (!m || (tx && !add_tx(w, in, lane, m, tx)) || (count && !add_arrivals(w, in, lane, m, count)))
 		return false;
-	if (count)
+	if (count) {
+		m->arrived |= w->cta == b ? 1u << w->id : 0;
 		hand_over(w, in, b, m);
+	}
 	settle(b, m);
 	return true;
 }

@@ -18,7 +18,7 @@ path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent)
 	while (i < w->npath && w->path[i].state != P_FREE)
 		i++;
 	if (i == w->cta->l->paths) {    /* only recursion: a tree of 32 lanes has fewer nodes */
-		launch_stop(w->cta->l, SIM_E_FAULT, "calls are nested too deep");
+		block_stop(w->cta, SIM_E_FAULT, "calls are nested too deep");
 		w->cta->dead = true;
 		return 0;
 	}
@@ -106,7 +106,7 @@ path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
 	Path *q = &w->path[w->cur];
 	s32 parent = w->cur, x, y;
 
-	if (q->parent >= 0 && q->rpc == in->branch.rpc) {      /* meets where its parent waits: a sibling */
+	if (q->parent >= 0 && q->rpc == in->branch.rpc) {       /* meets where its parent waits: a sibling */
 		parent = q->parent;
 		q->state = P_FREE;
 		x = side(w, parent, in->branch.rpc, a, ma);
@@ -192,7 +192,7 @@ exec_trap(Warp *w, const Ins *in, u32 mask)
 {
 	fault_add(w, low_lane(mask), SIM_FAULT_TRAP, in->line, SIM_SPACE_NONE, 0, 0, NULL,
 	          "the kernel executed trap");
-	launch_stop(w->cta->l, SIM_E_FAULT, "trap");
+	block_stop(w->cta, SIM_E_FAULT, "trap");
 	return R_STOP;
 }
 

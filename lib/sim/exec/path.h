@@ -16,7 +16,7 @@ bool sync_lanes(Warp *w, const Ins *in, u32 mask, u32 need);
 /* The whole warp has to be here, nobody exited: .aligned instructions with fragments. */
 bool sync_full(Warp *w, const Ins *in, u32 mask);
 /* bar.c */
-bool bar_try(Cta *b);                         /* complete what can be; true if something was */
+bool bar_try(Cta *b);                           /* complete what can be; true if something was */
 /* bar_cluster.c */
 bool cluster_bar_try(Cluster *c);
 /* cpasync.c */

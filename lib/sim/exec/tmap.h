@@ -29,7 +29,7 @@ void tmap_unpack(const TmapBits *b, sim_tmap_desc *d);
 /* The driver's rules.  False with one sentence in `why`. */
 bool tmap_check(const sim_tmap_desc *d, char *why, size_t n);
 
-PtxType tmap_ptx_type(const sim_tmap_desc *d);     /* of an element, for arithmetic */
+PtxType tmap_ptx_type(const sim_tmap_desc *d);  /* of an element, for arithmetic */
 bool tmap_reduces(const sim_tmap_desc *d, u32 op);      /* may its elements be reduced so? */
 u32 tmap_esize(const sim_tmap_desc *d);         /* bytes of an element */
 u32 tmap_row(const sim_tmap_desc *d);           /* bytes of one row of the box in shared memory */

@@ -105,7 +105,7 @@ bit_of(const Ins *in, u32 e, u32 ldm, u32 size)
 {
 	u32 cols = in->frag.cols, rows = in->frag.rows, r, c;
 
-	if (in->frag.which != FRAG_C && in->frag.col) {        /* held as it is in memory */
+	if (in->frag.which != FRAG_C && in->frag.col) {         /* held as it is in memory */
 		r = e % rows;
 		c = e / rows;
 	} else {

@@ -9,7 +9,7 @@ typedef struct MemAccess {
 	sim_space space;
 	u64 addr;               /* in its space; shared: offset in the block's */
 	Alloc *al;              /* global */
-	Cta *cta;             /* shared: the block it is in */
+	Cta *cta;               /* shared: the block it is in */
 	u8 *p;
 } MemAccess;
 bool mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, bool write,

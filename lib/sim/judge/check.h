@@ -35,8 +35,8 @@ void granule_spread(Alloc *al, u64 page);
 void granule_forget(Alloc *al, u64 off, u64 bytes);
 /* shadow.c: shared memory; i is the number of a word */
 void shadow_start(Cta *b);
-void shadow_era(Cta *b);                      /* all threads have waited for each other */
-void shadow_open(Cta *b, u32 i);              /* the slots are about to be used */
+void shadow_era(Cta *b);                        /* all threads have waited for each other */
+void shadow_open(Cta *b, u32 i);                /* the slots are about to be used */
 /* The race check for whole words of the own block: the lanes for which check_access has to do it. */
 u32 shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 kind);
 bool shadow_lane(Warp *w, const Ins *in, u32 lane, u32 addr, u32 bytes, u32 kind);
@@ -51,7 +51,7 @@ enum { FENCE_THREAD, FENCE_MBAR_INIT, FENCE_ASYNC, FENCE_ASYNC_GLOBAL, FENCE_ASY
 void proxy_fence(Warp *w, u32 kind);
 /* mbar.c.  A fault of kind MBARRIER; returns false. */
 bool mbar_bad(Warp *w, const Ins *in, int lane, u32 addr, const char *fmt, ...) PRINTF_LIKE(5, 6);
-Mbar *mbar_live(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);  /* NULL: reported */
+Mbar *mbar_live(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);    /* NULL: reported */
 void mbar_overwrite(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 bytes);
 /* What an async operation needs of the mbarrier it will signal: live, and fenced after its init. */
 bool mbar_async_use(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);

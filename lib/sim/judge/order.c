@@ -1,5 +1,5 @@
 /* order.c - what is ordered before what: clocks handed over by fences, acquire and release.
- * check.c asks, bar.c hands clocks over at barriers. */
+ * race.c asks, bar.c hands clocks over at barriers. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/judge/check.h"

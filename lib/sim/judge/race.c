@@ -11,22 +11,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/sim/judge/slot.h"
+#include "lib/sim/judge/race.h"
 #include "lib/sim/judge/wgmma.h"
-#include "lib/sim/state/fault.h"
-
-typedef struct Now {            /* the present access */
-	Warp *w;
-	const Ins *in;
-	int lane;
-	const MemAccess *acc;
-	u32 bytes;
-	u32 kind;
-	bool look;              /* compare only */
-	const u8 *value;
-	u64 a, b;               /* slot without the byte mask */
-	u32 block, thread;
-} Now;
 
 static bool
 ordered(const Now *n, const Slot *s)
@@ -47,18 +33,6 @@ ordered(const Now *n, const Slot *s)
 	if (v == w->id && n->in->id == OP_mbinval)
 		return true;
 	return s_clock(s) <= w->know.vc[v];
-}
-
-static bool
-writes(u32 kind)
-{
-	return kind == A_WRITE || kind == A_SWRITE || kind == A_ASYNC || kind == A_LANDED;
-}
-
-static bool
-strong(u32 kind)
-{
-	return kind == A_SREAD || kind == A_SWRITE;
 }
 
 /* Shared memory is used by one block after the other: is this one of the same cluster? */
@@ -88,63 +62,6 @@ static bool
 morally_strong(const Now *n, const Slot *s)
 {
 	return strong(n->kind) && strong(s_kind(s)) && in_scope(n, s);
-}
-
-static void
-slot_place(const Now *n, const Slot *s, sim_place *out)
-{
-	Launch *l = n->w->cta->l;
-	Cta other;
-
-	other.l = l;
-	other.lin = s_block(s) - 1;
-	other.id[0] = other.lin % l->a.grid[0];
-	other.id[1] = other.lin / l->a.grid[0] % l->a.grid[1];
-	other.id[2] = other.lin / l->a.grid[0] / l->a.grid[1];
-	place_of(&other, s_thread(s), l->m->code[s_pc(s)].line, out);
-}
-
-/* Words on scopes, where these are why the two race. */
-static const char *
-narrow(const Now *n, const Slot *s)
-{
-	if (strong(n->kind) && strong(s_kind(s)))
-		return ": the scope of one does not include the other's thread";
-	if (s_block(s) != n->block && s_time(s) < n->w->know.gwide)
-		return ": a fence or strong access between them has too narrow a scope";
-	return "";
-}
-
-static void
-race(const Now *n, const Slot *s)
-{
-	bool sh = n->acc->space == SIM_SPACE_SHARED;
-	sim_place other;
-
-	slot_place(n, s, &other);
-	fault_add(n->w, n->lane, sh ? SIM_FAULT_RACE_SHARED : SIM_FAULT_RACE_GLOBAL, n->in->line,
-	          n->acc->space, n->acc->addr, n->bytes, &other,
-	          "%s of %s%.48s not ordered with the %s in line %u by block %u,%u,%u thread %u,%u,%u%s",
-	          writes(n->kind) ? "write" : "read", sh ? "shared memory" : "global memory ",
-	          sh || !n->acc->al ? "" : n->acc->al->name, writes(s_kind(s)) ? "write" : "read",
-	          other.line, other.block[0], other.block[1], other.block[2], other.thread[0],
-	          other.thread[1], other.thread[2], narrow(n, s));
-}
-
-static void
-unfinished(const Now *n, const Slot *s)
-{
-	bool wr = writes(n->kind);
-	sim_place other;
-
-	slot_place(n, s, &other);
-	fault_add(n->w, n->lane, wr ? SIM_FAULT_ASYNC_WRITE : SIM_FAULT_ASYNC_READ, n->in->line,
-	          n->acc->space, n->acc->addr, n->bytes, &other,
-	          "%s of %s memory that the %.60s of line %u (thread %u,%u,%u) %s: it has not been "
-	          "waited for",
-	          wr ? "write" : "read", n->acc->space == SIM_SPACE_SHARED ? "shared" : "global",
-	          n->w->cta->l->m->code[s_pc(s)].text, other.line, other.thread[0], other.thread[1],
-	          other.thread[2], s_kind(s) == A_AREAD ? "reads" : "writes");
 }
 
 static bool
@@ -231,14 +148,14 @@ meet(const Now *n, const Slot *s, bool ord, bool *reported)
 
 	if (k == A_ASYNC || (k == A_LANDED && !ord) || (k == A_AREAD && writes(n->kind))) {
 		if (!*reported)
-			unfinished(n, s);
+			unfinished_fault(n, s);
 		*reported = true;
 		return true;
 	}
 	if (!ord && (writes(k) || writes(n->kind)) && !morally_strong(n, s) &&
 	    !(writes(k) && writes(n->kind) && same_value(n))) {
 		if (!*reported)
-			race(n, s);
+			race_fault(n, s);
 		*reported = true;
 	}
 	return false;
@@ -446,7 +363,6 @@ check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *plac
 {
 	const Slot *newest = NULL;
 	u64 off = a->addr - a->al->base;
-	Now n;
 
 	for (u64 i = off / 4; a->al->page && i < (off + bytes + 3) / 4; i++) {
 		const Slot *s = a->al->page[i / PAGE_WORDS];
@@ -458,8 +374,7 @@ check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *plac
 	}
 	if (!newest)
 		return false;
-	n.w = w;
 	*time = s_time(newest);
-	slot_place(&n, newest, place);
+	slot_place(w->cta->l, newest, place);
 	return true;
 }

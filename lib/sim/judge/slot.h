@@ -1,4 +1,4 @@
-/* slot.h - what is in a Slot, one remembered access of a word.  For check.c and proxy.c. */
+/* slot.h - what is in a Slot, one remembered access of a word.  For race*.c and proxy.c. */
 #ifndef SIM_SLOT_H
 #define SIM_SLOT_H
 #include "lib/sim/judge/check.h"

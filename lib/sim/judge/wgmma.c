@@ -179,8 +179,7 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 	}
 	if (g->touched == w->wg->fences) {
 		wgmma_fault(w, in, g->line,
-		            "uses a register, and no wgmma.fence is between this and its access "
-		            "in");
+		            "uses a register, and no wgmma.fence is between this and its access in");
 		return false;
 	}
 	if (acc ? g->a > w->wg->done : g->acc > w->wg->done) {

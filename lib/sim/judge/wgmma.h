@@ -67,7 +67,7 @@ void wgmma_know(Warp *w, WgKnow *before);
 void wgmma_forget(Warp *w, const WgKnow *before);
 /* Before a wgmma: its registers may be used.  After: they, and what it reads, are in flight. */
 void wgmma_check(Warp *w, const Ins *in);
-bool wgmma_seen(const Warp *w, u32 addr);        /* nothing is wrong with its reading this piece */
+bool wgmma_seen(const Warp *w, u32 addr);       /* nothing is wrong with its reading this piece */
 void wgmma_see(Warp *w, u32 addr);
 void wgmma_issue(Warp *w, const Ins *in, WgOp *op);
 /* The operations of its group up to `turn` have read what they read: w knows, and it is remembered. */

@@ -88,7 +88,7 @@ warp_start(Warp *w, Cta *b, u32 id)
 	u32 units = l->units + 2;
 
 	w->cta = b;
-	w->konst = l->m->konst;
+	w->constants = l->m->constants;
 	w->id = id;
 	w->live = w->start = left >= WARP ? ALL_LANES : (1u << left) - 1;
 	w->done = w->blocked = w->reported = false;

@@ -101,13 +101,26 @@ say(Report *t, const char *fmt, ...)
 	t->n += (size_t)n;
 }
 
+/* The program's line, if the PTX tells it. */
+static void
+say_source(Report *t, const Warp *w, u32 ptx_line)
+{
+	u32 line;
+	const char *file = source_of(&w->cta->l->m->ptx, ptx_line, &line);
+
+	if (file)
+		say(t, "[%.160s:%u] ", file, line);
+}
+
 static void
 say_path(Report *t, const Warp *w, const Path *q)
 {
 	const Ins *in = &w->cta->l->m->code[q->pc];
 	u32 lanes = q->mask & w->live;
 
-	say(t, "    lanes 0x%08x, line %u, %.60s: ", lanes, in->line, in->text);
+	say(t, "    lanes 0x%08x, line %u, ", lanes, in->line);
+	say_source(t, w, in->line);
+	say(t, "%.60s: ", in->text);
 	switch (q->state) {
 	case P_BAR: say(t, "wait in barrier %u\n", q->bar); break;
 	case P_CLUSTER: say(t, "wait for the cluster\n"); break;
@@ -245,36 +258,14 @@ hang_fault(Warp *w, const Path *q)
 	          0, NULL, "%s%s nobody else comes", what, rest);
 }
 
-/* The first path that waits speaks for the cluster: at a barrier rather than for an mbarrier, and that rather
- * than for lanes of its warp. */
-static u32
-rank(const Path *q)
-{
-	switch (q->state) {
-	case P_BAR: case P_CLUSTER: case P_WG: case P_REGS: return 3;
-	case P_MBAR: return 2;
-	case P_SYNC: case P_RUN: return 1;
-	default: return 0;
-	}
-}
-
 void
 hang_tell(Cluster *c)
 {
-	const Path *first = NULL;
 	Warp *who = NULL;
+	const Path *cause = hang_cause(c, &who);
 
-	for (u32 i = 0; i < c->n; i++)
-		for (u32 n = 0; n < c->cta[i]->nwarp; n++) {
-			Warp *w = &c->cta[i]->warp[n];
-			for (u32 k = 0; k < w->npath; k++)
-				if (rank(&w->path[k]) > (first ? rank(first) : 0)) {
-					first = &w->path[k];
-					who = w;
-				}
-		}
-	if (!first)
+	if (!cause)
 		return;
-	hang_fault(who, first);
+	hang_fault(who, cause);
 	launch_hang(c->l, hang_report(c));
 }

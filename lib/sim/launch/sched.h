@@ -12,27 +12,30 @@ turn(Launch *l, u64 most)
 	l->random = l->random * 6364136223846793005ull + 1442695040888963407ull;
 	return (1ull << (l->random >> 33) % 5) - 1;
 }
+
 /* workers.c: one worker of `k` for each of l->nthread */
 void run_workers(Launch *l, Worker *k);
 /* cluster.c */
-Cluster *cluster_new(Worker *k, u32 lin); /* blocks and all; NULL: no memory */
-void cluster_drop(Cluster *c); /* blocks go back to their worker, flights are lost */
-int cluster_run(Cluster *c, u64 slice); /* R_NEXT done, R_BLOCK not yet, R_STOP */
+Cluster *cluster_new(Worker *k, u32 lin);       /* blocks and all; NULL: no memory */
+void cluster_drop(Cluster *c);                  /* blocks go back to their worker, flights are lost */
+int cluster_run(Cluster *c, u64 slice);         /* R_NEXT done, R_BLOCK not yet, R_STOP */
 /* cta.c */
-Cta *cta_new(Worker *k);                    /* NULL: out of memory */
-void cta_start(Worker *k, Cta *b);          /* id, lin, rank and cl are set */
+Cta *cta_new(Worker *k);                        /* NULL: out of memory */
+void cta_start(Worker *k, Cta *b);              /* id, lin, rank and cl are set */
 void cta_free(Cta *b);
 /* sched.c */
 /* Every warp that can gets its turn.  False: the cluster has to stop. */
 bool cta_round(Cta *b, u64 *steps, bool *moved);
 int warp_step(Warp *w, u64 *steps);             /* one instruction: R_ as of a slice */
-bool cta_unstick(Cta *b);                   /* a warp goes on without lanes it waits for */
+bool cta_unstick(Cta *b);                       /* a warp goes on without lanes it waits for */
 /* hang.c */
-bool mbar_unstick(Cluster *c, u64 *steps); /* waits that nobody ends answer false */
-void hang_tell(Cluster *c); /* nothing moves: one fault and the long report */
+bool mbar_unstick(Cluster *c, u64 *steps);      /* waits that nobody ends answer false */
+void hang_tell(Cluster *c);                     /* nothing moves: one fault and the long report */
+/* hang_cause.c: the path that speaks for a hang, and its warp; NULL: none waits */
+const Path *hang_cause(Cluster *c, Warp **who);
 /* spin.c: every warp goes round without an effect, or waits for others of the cluster */
 bool spin_proven(Cluster *c, u64 *steps);
 /* view.c */
 bool view_prepare(Launch *l);                   /* false: out of memory */
-bool view_show(Warp *w, const Ins *in, u32 here, u32 mask);     /* false: the hook said stop */
+bool view_show(Warp *w, const Ins *in, u32 here, u32 mask); /* false: the hook said stop */
 #endif

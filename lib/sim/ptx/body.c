@@ -174,10 +174,10 @@ body_directive(Parser *p)
 		return lex_next(l), p_var_list(p, SIM_SPACE_GLOBAL, is_extern);
 	if (lex_word(l, ".const"))
 		return lex_next(l), p_var_list(p, SIM_SPACE_CONST, is_extern);
-	if (lex_word(l, ".loc") || lex_word(l, ".file")) {
-		p_skip_numbers(p);
-		return true;
-	}
+	if (lex_word(l, ".loc"))
+		return p_loc(p), true;
+	if (lex_word(l, ".file"))
+		return p_file(p), true;
 	if (lex_word(l, ".pragma")) {
 		p_skip(p);
 		return true;
@@ -220,6 +220,7 @@ p_body(Parser *p)
 	Scope *outer = p->sc;
 
 	p->f->has_body = true;
+	p_no_loc(p);
 	lex_next(&p->l);
 	while (deep) {
 		if (p->l.tok == K_END)

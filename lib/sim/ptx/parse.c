@@ -265,12 +265,10 @@ number(const Parser *p)
 	return p->l.tok == K_INT || p->l.tok == K_F32 || p->l.tok == K_F64;
 }
 
-/* Past .version, .address_size, .file or .loc and their operands: line ends are only space.
- *	.loc file line column [, function_name label [+ offset], inlined_at file line column] */
+/* Past the operands of .version, .address_size, .file or .loc: line ends are only space. */
 void
 p_skip_numbers(Parser *p)
 {
-	lex_next(&p->l);
 	while (number(p) || p->l.tok == K_STR || lex_is(&p->l, ',') || lex_is(&p->l, '+') ||
 	       lex_word(&p->l, "inlined_at") || lex_word(&p->l, "function_name")) {
 		bool label = lex_word(&p->l, "function_name");
@@ -332,11 +330,15 @@ directive(Parser *p)
 		return lex_next(&p->l), p_var_list(p, SIM_SPACE_SHARED, is_extern);
 	if (lex_word(&p->l, ".target"))
 		return target(p);
-	if (lex_word(&p->l, ".version") || lex_word(&p->l, ".address_size") ||
-	    lex_word(&p->l, ".file") || lex_word(&p->l, ".loc")) {
+	if (lex_word(&p->l, ".version") || lex_word(&p->l, ".address_size")) {
+		lex_next(&p->l);
 		p_skip_numbers(p);
 		return true;
 	}
+	if (lex_word(&p->l, ".file"))
+		return p_file(p), true;
+	if (lex_word(&p->l, ".loc"))
+		return p_loc(p), true;
 	if (lex_word(&p->l, ".alias"))
 		return alias(p);
 	if (lex_word(&p->l, ".pragma")) {

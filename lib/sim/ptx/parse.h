@@ -19,7 +19,11 @@ bool p_take(Parser *p, char c);                 /* take c if it is there */
 char *p_name(Parser *p);                        /* copy of the current identifier; advances */
 bool p_uint(Parser *p, u32 *out);
 void p_skip(Parser *p);                         /* to after the next ';' or before '}' */
-void p_skip_numbers(Parser *p);                 /* .version, .address_size, .file, .loc */
+void p_skip_numbers(Parser *p);                 /* and strings, commas, names of .loc */
+/* loc.c */
+void p_file(Parser *p);
+void p_loc(Parser *p);
+void p_no_loc(Parser *p);                       /* what .loc has said is over: a function begins */
 /* scope.c */
 Scope *p_scope(Parser *p, Scope *up);
 bool p_define(Parser *p, const char *name, int what, void *thing);

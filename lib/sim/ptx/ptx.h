@@ -123,6 +123,12 @@ typedef struct Fn {
 	const char *alias;      /* .alias: the function it stands for */
 } Fn;
 
+typedef struct SourceFile { u32 number; const char *name; } SourceFile;        /* .file */
+typedef struct SourceLine {     /* .loc */
+	u32 ptx_line;           /* from here to the next one, ... */
+	u32 file, line;         /* ... is made from this line; 0: nobody says */
+} SourceLine;
+
 typedef struct Ptx {            /* a module as parsed */
 	Arena arena;
 	Messages *messages;     /* the device's */
@@ -132,6 +138,10 @@ typedef struct Ptx {            /* a module as parsed */
 	Var **var;
 	u32 nvar, cvar;
 	Scope *scope;
+	SourceFile *file;
+	u32 nfile, cfile;
+	SourceLine *source;     /* by PTX line */
+	u32 nsource, csource;
 	bool system_smem;       /* something names %reserved_smem_offset_* */
 	u32 nerr;
 } Ptx;
@@ -139,6 +149,8 @@ typedef struct Ptx {            /* a module as parsed */
 /* parse.c */
 bool parse_module(Ptx *m, const char *text, size_t len);
 void ptx_error(Ptx *m, u32 line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* loc.c: file and line that a line of PTX is made from; NULL: nobody says */
+const char *source_of(const Ptx *m, u32 ptx_line, u32 *line);
 /* scope.c */
 Bucket *scope_find(Scope *s, const char *name, size_t n);
 /* legal.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */

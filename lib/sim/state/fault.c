@@ -20,16 +20,35 @@ launch_unlock(Launch *l)
 		pthread_mutex_unlock(&l->sync->sync);
 }
 
+/* What stops the earliest cluster is why. */
+static void
+stop_from(Launch *l, u32 at, int code, const char *why)
+{
+	if (l->stop && l->stop_at <= at)
+		return;
+	if (!l->stop || at)
+		snprintf(l->why, 256, "%s", why);
+	__atomic_store_n(&l->stop_at, at, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->stop, code, __ATOMIC_RELEASE);
+}
+
 void
 launch_stop(Launch *l, int code, const char *why)
 {
 	Sync *s = l->sync;
 
 	pthread_mutex_lock(&s->faults);
-	if (!l->stop) {
-		snprintf(l->why, 256, "%s", why);
-		__atomic_store_n(&l->stop, code, __ATOMIC_RELAXED);
-	}
+	stop_from(l, 0, code, why);
+	pthread_mutex_unlock(&s->faults);
+}
+
+void
+block_stop(Cta *b, int code, const char *why)
+{
+	Sync *s = b->l->sync;
+
+	pthread_mutex_lock(&s->faults);
+	stop_from(b->l, b->cl->lin + 1, code, why);
 	pthread_mutex_unlock(&s->faults);
 }
 
@@ -53,6 +72,7 @@ place_of(const Cta *b, u32 thread, u32 line, sim_place *out)
 	const sim_launch *a = &b->l->a;
 
 	out->line = line;
+	out->source = source_of(&b->l->m->ptx, line, &out->source_line);
 	memcpy(out->block, b->id, sizeof out->block);
 	out->thread[0] = thread % a->block[0];
 	out->thread[1] = thread / a->block[0] % a->block[1];
@@ -113,6 +133,7 @@ fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 ad
 		full = ++l->nfault >= l->max_fault;
 	}
 	f->lin = b->lin;
+	f->cluster = b->cl->lin;
 	f->thread = thread;
 	f->f.kind = kind;
 	place_of(b, thread, line, &f->f.at);

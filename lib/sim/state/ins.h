@@ -20,7 +20,7 @@ typedef struct Call {
 typedef struct Ins Ins;
 typedef struct Warp Warp;
 
-enum { NO_PC = -1 };              /* no instruction */
+enum { NO_PC = -1 };            /* no instruction */
 /* What an exec function tells the scheduler. */
 enum { R_NEXT, R_JUMP, R_BLOCK, R_AGAIN, R_STOP };
 typedef int exec_fn(Warp *w, const Ins *in, u32 mask);
@@ -65,7 +65,7 @@ typedef struct Logic {          /* of predicates: the second source, if op has o
 	bool neg;
 	u32 p;
 } Logic;
-typedef struct Transfer {           /* loads, stores, atomics, st.async, ldmatrix */
+typedef struct Transfer {               /* loads, stores, atomics, st.async, ldmatrix */
 	u8 vec, ebytes;         /* elements of a vector (matrices), bytes of one in memory */
 	u8 op;                  /* AT_ */
 	s32 mbar;               /* st.async: offset of the mbarrier's address */

@@ -63,7 +63,7 @@ typedef struct Copy {           /* one warp-level cp.async in flight */
 
 struct Warp {
 	Cta *cta;
-	const u32 *konst;
+	const u32 *constants;
 	u32 *r;
 	u32 *p;
 	u32 *def, *org, *pdef, *porg;   /* NULL when checks are off */
@@ -104,6 +104,7 @@ typedef struct Bar {
 	u32 expect;                     /* threads; 0: the whole block */
 	u32 count;                      /* threads arrived, in warps of 32 */
 	bool open;
+	u32 former;                     /* warps that have arrived in earlier phases */
 	u32 popc, all, any, lanes;      /* reductions */
 	Know know;
 	u32 line;
@@ -166,7 +167,7 @@ struct Worker {
 	u64 barriers, blocks, mma_macs, mma;
 	u64 bsect[2];
 	u64 steps;
-	Cta *free;                    /* a block's memory to use again */
+	Cta *free;                      /* a block's memory to use again */
 	Cluster *freec;
 	u64 tick;
 	bool nomem;
@@ -175,6 +176,7 @@ struct Worker {
 typedef struct FaultRec {
 	sim_fault f;
 	u32 lin;                        /* block, for the order */
+	u32 cluster;
 	u32 thread;
 	char text[256];
 	struct FaultRec *next;
@@ -182,7 +184,7 @@ typedef struct FaultRec {
 
 typedef struct Out {            /* what one thread printed in one call */
 	struct Out *next;
-	u32 lin, seq, n;
+	u32 cluster, lin, seq, n;
 	char text[];
 } Out;
 
@@ -217,6 +219,7 @@ struct Launch {
 	Sync *sync;                     /* locks */
 	u32 next_cluster;
 	int stop;                       /* 0 or a SIM_E_ code */
+	u32 stop_at;                    /* by what this cluster did, + 1; 0: for all */
 	char *why;
 	u64 steps, max_steps;
 	u64 random;                     /* for turns; used if the launch has a seed */
@@ -233,7 +236,7 @@ struct Launch {
 static inline const u32 *
 src32(const Warp *w, const Ref *r)
 {
-	return (r->base ? w->konst : w->r) + (size_t)r->unit * WARP;
+	return (r->base ? w->constants : w->r) + (size_t)r->unit * WARP;
 }
 static inline const u64 *
 src64(const Warp *w, const Ref *r)

@@ -50,8 +50,8 @@ struct sim_module {
 	sim *s;
 	Ins *code;
 	u32 ncode, ccode;
-	u32 *konst;             /* constant planes */
-	u32 nkonst, ckonst;     /* units */
+	u32 *constants;                 /* constant planes */
+	u32 nconstants, cconstants;     /* units */
 	u32 fn_units, fn_preds;                 /* registers of all .func */
 	u64 *allocs;            /* device addresses of variables */
 	u32 nallocs, callocs;
@@ -60,7 +60,7 @@ struct sim_module {
 };
 
 /* alloc.c */
-enum { ALLOC_GUARD = 4096 };      /* bytes without an allocation behind each */
+enum { ALLOC_GUARD = 4096 };    /* bytes without an allocation behind each */
 Alloc *mem_find(const sim *s, u64 addr);
 Alloc *mem_new(sim *s, u64 bytes, const char *name);
 void mem_drop(Alloc *al);

@@ -62,6 +62,7 @@ typedef struct Mbar { /* one mbarrier object */
 	u32 expected, pending; /* arrivals: of a phase, still missing in this one */
 	s32 tx; /* transactions still expected in this phase */
 	u32 phase; /* phases completed */
+	u32 arrived, former; /* warps of its block: in this phase, in earlier ones */
 	bool live; /* between init and inval */
 	bool fenced; /* the init is known to the async proxy */
 	u8 agent;

@@ -328,7 +328,8 @@ static const Case cases[] = {
 	  64, 1, 0 },
 	{ "a barrier while others wait for an mbarrier", SIM_FAULT_DEADLOCK,
 	  K80(INIT("64") "setp.ge.u32 %p2, %r1, 32;\n@%p2 bra B;\n"
-	      "mbarrier.arrive.shared.b64 %d10, [mb];\n" SPIN("W", "mb", "0") "B:\nbar.sync 0; //here\n"),
+	      "mbarrier.arrive.shared.b64 %d10, [mb];\n"
+	      "W:\nmbarrier.test_wait.parity.shared.b64 %p1, [mb], 0; //here\n@!%p1 bra W;\nB:\nbar.sync 0;\n"),
 	  K80(INIT("64") "setp.ge.u32 %p2, %r1, 32;\nmbarrier.arrive.shared.b64 %d10, [mb];\n"
 	      "@%p2 bra B;\n" SPIN("W", "mb", "0") "B:\nbar.sync 0;\n"),
 	  64, 1, 0 },

@@ -109,6 +109,51 @@ TEST_EACH(clean, sizeof cases / sizeof *cases)
 	check_assembles(&cases[_i]);
 }
 
+/* Of several that wait, the headline names what cannot complete (//cause), not what waits for it. */
+static const char *const causes[] = {
+	/* warps 1 to 3 wait for warp 0, which waits for an arrival */
+	K90("setp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [mb], 2;\nbar.sync 0;\n"
+	    "@!%p1 mbarrier.arrive.shared.b64 _, [mb];\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 bra B;\n"
+	    "W:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [mb], 0; //cause\n@!%p3 bra W;\n"
+	    "B:\nbar.sync 0;\n"),
+	/* barrier 1 lacks warp 3, which has ended; the others come to barrier 0 */
+	K80("setp.lt.u32 %p1, %r1, 64;\n@%p1 bra B;\nsetp.ge.u32 %p2, %r1, 96;\n@%p2 bra E;\n"
+	    "bar.sync 1, 128; //cause\nB:\nbar.sync 0;\nE:\n"),
+	/* in its second round, after warp 3 has left, barrier 1 lacks it, although warp 0 still lives */
+	K80("shr.u32 %r9, %r1, 5;\nsetp.lt.u32 %p1, %r9, 2;\n@%p1 bra B;\nbar.sync 1, 64;\n"
+	    "setp.eq.u32 %p2, %r9, 3;\n@%p2 bra E;\nbar.sync 1, 64; //cause\nB:\nbar.sync 0;\nE:\n"),
+	/* a pipeline of one stage: the consumer does not give it back, the producer waits for that */
+	K90("setp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [mb], 1;\n"
+	    "@!%p1 mbarrier.init.shared.b64 [mb+8], 1;\nbar.sync 0;\nmov.u32 %r10, 0;\n"
+	    "setp.ge.u32 %p2, %r1, 32;\n@%p2 bra C;\n"
+	    "P:\n@!%p1 mbarrier.arrive.shared.b64 _, [mb];\n"
+	    "PW:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [mb+8], %r10; //cause\n@!%p3 bra PW;\n"
+	    "xor.b32 %r10, %r10, 1;\nbra P;\n"
+	    "C:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [mb], %r10;\n@!%p3 bra C;\n"
+	    "xor.b32 %r10, %r10, 1;\nbra C;\n"),
+	/* the rest of the warp waits for lanes that wait for a flag */
+	K80("setp.ge.u32 %p1, %r1, 16;\n@%p1 bra B;\nL:\n" FLAG("256") "setp.eq.u32 %p1, %r10, 0; //cause\n"
+	    "@%p1 bra L;\nbar.warp.sync -1;\nbra E;\nB:\nbar.warp.sync -1;\nE:\n"),
+};
+
+TEST_EACH(headline, sizeof causes / sizeof *causes)
+{
+	static const unsigned threads[] = { 128, 128, 128, 64, 32 };
+	unsigned out[256], line = line_of(causes[_i], "//cause");
+	sim_result *r;
+	sim_fault f;
+
+	ck_assert_int_eq(run_on(causes[_i], threads[_i], 1, 1, 1, out, 256, &r), SIM_E_FAULT);
+	print_faults(r);
+	ck_assert(sim_fault_at(r, 0, &f) && !sim_fault_at(r, 1, &f));
+	/* a loop that reads memory is reported at one of its instructions */
+	ck_assert_uint_le(f.at.line, line + (_i == 4));
+	ck_assert_uint_ge(f.at.line, line - (_i == 4));
+	sim_result_free(r);
+	if (have_ptxas())
+		must_assemble(causes[_i], strstr(causes[_i], "sm_80") ? "sm_80" : "sm_90");
+}
+
 /* Every warp and every barrier is in the report. */
 TEST(report)
 {

@@ -1,0 +1,35 @@
+/* race.h - the present access to a word, and what race.c has to say of it and one that is remembered. */
+#ifndef SIM_RACE_H
+#define SIM_RACE_H
+#include "lib/sim/judge/slot.h"
+
+typedef struct Now {            /* the present access */
+	Warp *w;
+	const Ins *in;
+	int lane;
+	const MemAccess *acc;
+	u32 bytes;
+	u32 kind;
+	bool look;              /* compare only */
+	const u8 *value;
+	u64 a, b;               /* slot without the byte mask */
+	u32 block, thread;
+} Now;
+
+static inline bool
+writes(u32 kind)
+{
+	return kind == A_WRITE || kind == A_SWRITE || kind == A_ASYNC || kind == A_LANDED;
+}
+
+static inline bool
+strong(u32 kind)
+{
+	return kind == A_SREAD || kind == A_SWRITE;
+}
+
+/* race_fault.c */
+void slot_place(Launch *l, const Slot *s, sim_place *out);
+void race_fault(const Now *n, const Slot *s);           /* the two are not ordered */
+void unfinished_fault(const Now *n, const Slot *s);     /* s is of a copy in flight */
+#endif
