@@ -384,6 +384,33 @@ TEST_EACH(reduce, ROUNDS)
 	                                  : 1e-5);
 }
 
+/* Rows of 4 over lanes and 2 warps, and 2 warps more with the same: each part takes one wavefront to write and, for
+ * each of the 4 warps, one to read. */
+TEST(parts_written_once)
+{
+	Text t = { u->arena, NULL, 0, 0 };
+	float in[16][64] = { { 0 } }, out[16][64] = { { 0 } };
+	const uint32_t grid[3] = { 1, 1, 1 };
+	PtxArg arg[3] = { { in, sizeof in, 0 }, { out, sizeof out, 0 }, { NULL, 0, 16 } };
+	PtxCounts counts;
+
+	for (int i = 0; i < 16; i++)
+		for (int j = 0; j < 4; j++)
+			in[i][j] = (float)(i + 100 * j);
+	kernel_head(&t, "f32", "f32", 4, 16, 128);
+	kernel_load(&t, "f32", 16, 4, "(16,(2,2)):(1@lane,(16@lane,1@warp))+[2:2@warp]", 1);
+	text_printf(&t, "    %%21 = reduce_sum %%20 imm 1 : reg f32[16, 1] "
+	                "@{(16,1):(1@lane,0)+[2:16@lane]+[4:1@warp]} lowering { reduce_shared "
+	                "write { vec 1 map {(16,2):(1@lane,1@warp)+[2:16@lane]+[2:2@warp]} } "
+	                "read { vec 1 map {(16,2):(1@lane,1@reg)+[2:16@lane]+[4:1@warp]} } "
+	                "tile {(16,2):(1,16)} bytes 128 }\n");
+	kernel_store(&t, "f32", 21, 16, 1, "(16,1):(1@lane,0)+[2:16@lane]+[4:1@warp]");
+	ptx_run(u, t.s, grid, arg, 3, &counts);
+	for (int i = 0; i < 16; i++)
+		ck_assert(out[i][0] == (float)(4 * i + 600));
+	ck_assert_uint_eq(counts.wavefronts, 2 + 2 * 4);
+}
+
 /* The result of a reduction is stored itself: each replica must agree, and only one writes. */
 TEST_EACH(reduce_store, ROUNDS)
 {
