@@ -445,6 +445,35 @@ TEST_EACH(reduce_store, ROUNDS)
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
 
+/* Sums along a dim, each stored to all of its line: to wherever register bits were along it, from one register. */
+TEST_EACH(broadcast_store, 24)
+{
+	Shape s;
+	Bits a;
+	Layout la, lr, lb;
+	Text t = { u->arena, NULL, 0, 0 };
+	int dim, r, c;
+
+	shape_random(&s, _i);
+	s.type = "i32";
+	dim = (int)ptx_random(&s.seed, 2);
+	r = 1 << s.r;
+	c = 1 << s.c;
+	bits_random(&a, &s.seed, s.r, s.c, 0, s.w, NULL);
+	bits_layout(&a, &la);
+	ck_assert(layout_reduce(&lr, &la, dim));
+	ck_assert(layout_broadcast_like(&lb, &lr, dim, &la));
+	kernel_head(&t, s.type, s.type, 1 << s.w, r, 64 * 64 * 8);
+	kernel_load(&t, s.type, r, c, text_of(&la), 1);
+	text_printf(&t,
+	            "    %%21 = reduce_sum %%20 imm %d : reg i32[%d, %d] @{%s} lowering %s\n"
+	            "    %%22 = broadcast %%21 : reg i32[%d, %d] @{%s}\n",
+	            dim, dim ? r : 1, dim ? 1 : c, text_of(&lr), parts_pick(&s, &la, &lr, dim, D_i32), r, c,
+	            text_of(&lb));
+	kernel_store(&t, s.type, 22, r, c, text_of(&lb));
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+
 /* Elements that straddle bytes, as many as fit into so many such accesses; of 128 bits in rows of 64. */
 static const char *
 straddling(int round, int size)
