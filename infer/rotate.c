@@ -32,7 +32,9 @@ typedef struct Rotate {
 	Op *wait, *barrier;
 	int slot;         /* the carried value that is the buffer read; -1: none yet */
 	Op *first, *last; /* products */
-	bool ring;        /* the operand looked at reads a buffer */
+	bool ring;        /* some load reads a buffer */
+	Op **load;        /* what the first product is made from */
+	int nload, cap;
 } Rotate;
 
 /* ---- what an operand is made from ----------------------------------------------------------------- */
@@ -121,8 +123,14 @@ operand_ok(Rotate *r, const Val *v, int depth)
 		return true;
 	if (!o || o->parent != r->body || depth == 0)
 		return false;
-	if (o->code == O_load)
-		return v->type.space == S_reg && uses(r, v) == 1 && view_ok(r, o->in[0]);
+	if (o->code == O_load) {
+		Op *load = v->def;
+
+		if (v->type.space != S_reg || uses(r, v) != 1 || !view_ok(r, o->in[0]))
+			return false;
+		VEC_PUSH(r->k->unit->arena, r->load, r->nload, r->cap, load);
+		return true;
+	}
 	if (!op_is(o, F_PURE) || lowering_is_staged(o->lowering))
 		return false;
 	for (int i = 0; i < o->nin; i++)
@@ -267,12 +275,15 @@ meet(const Rotate *r, Block *b, Op *at)
 	op_clone(b, at, r->barrier, NULL, NULL);
 }
 
-static Val *
-begun_new(const Rotate *r, Val *full, Val *ahead)
+/* The load's tile as the body goes on with it: begun in the turn before. */
+static void
+begin(const Rotate *r, Op *load, Val *ahead)
 {
-	Val *in[2] = { full, ahead };
+	Val *in[2] = { load->out[0], ahead };
+	Op *begun = op_new(r->body, load->next, O_begun, load->src, 2, in, 1, &load->out[0]->type);
 
-	return op_new(r->body, r->first, O_begun, full->def->src, 2, in, 1, &full->type)->out[0];
+	val_replace(r->k, load->out[0], begun->out[0]);
+	begun->in[0] = load->out[0];
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------------- */
@@ -328,33 +339,24 @@ split(const Rotate *r, Op *o, Op *copies, Op **last)
 }
 
 static void
-turn(Rotate *r, const bool *ok)
+turn(Rotate *r)
 {
-	Block *out = r->loop->parent;
-	Ahead before = { .r = r, .block = out, .at = r->loop, .slot = r->loop->in[3 + r->slot] };
+	Ahead before = { .r = r, .block = r->loop->parent, .slot = r->loop->in[3 + r->slot] };
 	Ahead next = { .r = r, .block = r->body, .slot = r->body->last->in[r->slot] };
-	Val *full[2], *first[2];
 	Op *copies = copies_of(r), *last;
 
-	meet(r, out, r->loop);
-	for (int i = 0; i < 2; i++) {
-		if (!ok[i])
-			continue;
-		full[i] = r->first->in[i];
-		first[i] = ahead_new(&before, full[i]);
-	}
-	for (int i = 0; i < 2; i++) {
-		if (!ok[i])
-			continue;
-		r->loop = loop_carry(r->loop, first[i]);
-		r->first->in[i] = begun_new(r, full[i], r->body->arg[r->body->narg - 1]);
-	}
+	meet(r, before.block, r->loop);
 	split(r, r->last, copies, &last);
-	next.at = last;
 	meet(r, r->body, last);
-	for (int i = 0; i < 2; i++)
-		if (ok[i])
-			loop_carry_next(r->loop, ahead_new(&next, full[i]));
+	next.at = last;
+	for (int i = 0; i < r->nload; i++) {
+		Op *load = r->load[i];
+
+		before.at = r->loop;
+		r->loop = loop_carry(r->loop, ahead_new(&before, load->out[0]));
+		loop_carry_next(r->loop, ahead_new(&next, load->out[0]));
+		begin(r, load, r->body->arg[r->body->narg - 1]);
+	}
 	op_unlink(r->barrier);
 	op_unlink(r->wait);
 }
@@ -364,22 +366,22 @@ rotate_loop(Kernel *k, Op *loop)
 {
 	enum { DEPTH = 24 };
 	Rotate r = { .k = k, .loop = loop, .body = loop->blk[0], .slot = -1 };
-	bool ok[2], ring = false;
 
 	if (!find_top(&r) || !find_products(&r) || !fits(&r))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		int slot = r.slot;
+		int slot = r.slot, n = r.nload;
+		bool ring = r.ring;
 
-		r.ring = false;
-		ok[i] = !is_outside(&r, r.first->in[i]) && operand_ok(&r, r.first->in[i], DEPTH);
-		if (!ok[i])
+		if (!operand_ok(&r, r.first->in[i], DEPTH)) {
 			r.slot = slot;
-		ring |= ok[i] && r.ring;
+			r.nload = n;
+			r.ring = ring;
+		}
 	}
-	if (!ring)
+	if (!r.ring)
 		return false;
-	turn(&r, ok);
+	turn(&r);
 	return true;
 }
 

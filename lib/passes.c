@@ -99,7 +99,7 @@ after_pass(Job *j, int i, const char *pass, bool aloud)
 
 /* What the layout search found, while it is at hand. */
 static void
-keep_candidates(Job *j, ModKernel *mk, Kernel *k)
+keep_candidates(Job *j, ModKernel *mk)
 {
 	hexc_module *m = j->m;
 
@@ -114,12 +114,6 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	}
 	mk->candidate = j->unit.candidate;
 	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
-	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
-		const char *text = infer_explain(k, j->candidates);
-		mk->explain = arena_strndup(&m->arena, text, strlen(text));
-		text = infer_explain_short(k, j->candidates);
-		mk->explain_short = arena_strndup(&m->arena, text, strlen(text));
-	}
 }
 
 /* How packed tensors are laid out, once inference has said so. */
@@ -150,8 +144,13 @@ keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 	const Drawing *d;
 
 	if (flags & HEXC_EXPLAIN) {
-		const char *json = infer_explain_json(k, j->candidates);
-		mk->json = arena_strndup(a, json, strlen(json));
+		const char *text = infer_explain(k, j->candidates);
+
+		mk->explain = arena_strndup(a, text, strlen(text));
+		text = infer_explain_short(k, j->candidates);
+		mk->explain_short = arena_strndup(a, text, strlen(text));
+		text = infer_explain_json(k, j->candidates);
+		mk->json = arena_strndup(a, text, strlen(text));
 	}
 	if (!(flags & HEXC_DRAW))
 		return;
@@ -197,7 +196,7 @@ run_some(Job *j, int i, int from, int to, bool aloud)
 			if (d->nerror != errors)
 				return false;
 			if (passes[p].when == PASS_search) {
-				keep_candidates(j, &j->m->kernel[i], j->unit.kernel[i]);
+				keep_candidates(j, &j->m->kernel[i]);
 				infer_warn(j->unit.kernel[i]);
 				keep_packs(j, &j->m->kernel[i], j->unit.kernel[i]);
 			}

@@ -15,6 +15,7 @@
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/elt.h"
+#include "ptxgen/emit.h"
 #include "ptxgen/element/number.h"
 #include "ptxgen/sparse.h"
 #include <string.h>
@@ -69,7 +70,7 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const 
 		layout_index(&f->l, &p, at);
 		at[0] = by0[at[0] + row];
 		at[1] = by1[at[1] + col];
-		r = tile_reg(g, v, at);
+		r = layout_at(v->type.layout, at).at[AX_reg];
 		first = e == 0 ? r : first;
 		BUG_IF(g->a, r != first + e || first % f->epw);
 	}
@@ -258,87 +259,17 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 	}
 }
 
-/* ---- a turn ahead ------------------------------------------------------------------------------ */
-
-/* The dot of which `ahead` makes words, and its operand; the loop carries them. */
-static Op *
-dot_of_ahead(Gen *g, const Op *ahead, int *operand)
-{
-	const Val *v = ahead->out[0];
-	Op *loop = ahead->parent->owner;
-	int at = -1;
-
-	for (Op *o = ahead->next; o; o = o->next) {
-		if (o->code != O_for && o->code != O_yield)
-			continue;
-		for (int i = 0; i < o->nin; i++)
-			if (o->in[i] == v) {
-				loop = o->code == O_for ? o : loop;
-				at = o->code == O_for ? i - 3 : i;
-			}
-	}
-	BUG_IF(g->a, !loop || at < 0);
-	for (Op *o = loop->blk[0]->first; o; o = o->next)
-		for (int i = 0; o->code == O_dot && i < 2; i++) {
-			const Op *begun = o->in[i]->def;
-
-			if (begun && begun->code == O_begun && begun->in[1] == loop->blk[0]->arg[1 + at]) {
-				*operand = i;
-				return o;
-			}
-		}
-	BUG_IF(g->a, true);
-	return NULL;
-}
-
-/* Loads that v is made from are read no further than they have been when the next barrier comes. */
-static void
-seal_loads(Gen *g, const Val *v, const Block *b)
-{
-	const Op *o = v->def;
-
-	if (!o || o->parent != b)
-		return;
-	if (o->code == O_load)
-		gen_seal(g, o);
-	for (int i = 0; i < o->nin; i++)
-		seal_loads(g, o->in[i], b);
-}
-
 void
-emit_ahead(Gen *g, Op *o)
+dot_first_words(Gen *g, Op *o, int operand, bool *word)
 {
-	Tile *t = tile_new(g, o->out[0]);
-	bool *part = NEWN(g->a, bool, t->nword);
-	int i;
-	Op *dot = dot_of_ahead(g, o, &i);
-	DotPlan p = plan_new(g, dot, instr_of(dot->lowering));
-	const Frag *f = i ? &p.b : &p.a;
+	DotPlan p = plan_new(g, o, instr_of(o->lowering));
+	const Frag *f = operand ? &p.b : &p.a;
+	Val *v = o->in[operand];
 
-	for (int j = 0; j < (i ? p.nn : p.nm); j++)
+	for (int j = 0; j < (operand ? p.nn : p.nm); j++)
 		for (int w = 0; w < f->nword; w++)
-			part[i ? frag_word(g, f, o->out[0], w, 0, p.n[j], p.k, p.col)
-			       : frag_word(g, f, o->out[0], w, p.m[j], 0, p.row, p.k)] = true;
-	t->part = part;
-	for (int w = 0; w < t->nword; w++)
-		if (part[w])
-			t->word[w] = word_get(g, o->in[0], w);
-	seal_loads(g, o->in[0], o->parent);
-}
-
-static void
-pull_begun(Gen *g, Op *o, int w)
-{
-	Val *v = tile_has(tile_of(g, o->in[1]), w) ? o->in[1] : o->in[0];
-
-	tile_of(g, o->out[0])->word[w] = word_get(g, v, w);
-}
-
-void
-emit_begun(Gen *g, Op *o)
-{
-	tile_lazy(g, o, pull_begun, NULL);
-	seal_loads(g, o->in[0], o->parent);
+			word[operand ? frag_word(g, f, v, w, 0, p.n[j], p.k, p.col)
+			             : frag_word(g, f, v, w, p.m[j], 0, p.row, p.k)] = true;
 }
 
 /* ---- without tensor cores -------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* regmap.c - broadcast, transpose, reshape, slice, concat: registers get other coordinates, nothing moves
  * between lanes. */
 #include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
 
-/* The operand that has the element at `c` of the result, and its coordinates there. */
-static Val *
+Val *
 source_coord(const Op *o, const int64_t *c, int64_t *in)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;

@@ -33,7 +33,9 @@ eval_copy(Interp *it, Op *o)
 
 	p->op = o;
 	p->dst = *dst;
-	if (!interp_read(it, o, slot_of(it, o->in[0])->view, from, &p->val))
+	if (it->blank)
+		memset(p->val.f, 0, sizeof *p->val.f * (size_t)type_size(from));
+	else if (!interp_read(it, o, slot_of(it, o->in[0])->view, from, &p->val))
 		return false;
 	if (IMM(o, async) && it->opt.late && !it->opt.races)
 		return true;

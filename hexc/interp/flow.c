@@ -1,5 +1,6 @@
 /* flow.c - loops and branches of the tile interpreter. */
 #include "hexc/interp/impl.h"
+#include "hexc/ir/access.h"
 #include <string.h>
 
 bool
@@ -13,8 +14,15 @@ eval_yield(Interp *it, Op *o)
 bool
 eval_if(Interp *it, Op *o)
 {
-	Block *b = o->blk[slot_of(it, o->in[0])->i[0] ? 0 : 1];
+	bool holds = slot_of(it, o->in[0])->i[0], blank = !holds && if_is_copies(o), ok;
+	Block *b = o->blk[holds || blank ? 0 : 1];
 
+	if (blank) { /* these fill with zeros then */
+		it->blank = true;
+		ok = interp_block(it, b);
+		it->blank = false;
+		return ok;
+	}
 	if (!b)
 		return true;
 	if (!interp_block(it, b))

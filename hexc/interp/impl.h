@@ -65,6 +65,7 @@ typedef struct Interp {
 	uint32_t nshared;
 	/* async copies */
 	Pending *pending;
+	bool blank; /* copies fill with zeros */
 	int npending, pending_cap;
 	int64_t groups; /* commits so far */
 	/* races */

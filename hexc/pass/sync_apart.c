@@ -70,6 +70,30 @@ handed_on(const Val *x, const Op *loop)
 	return NULL;
 }
 
+/* x, from in front of a loop that `o` is in, as its first iteration sees it, where a barrier in each says that it is
+ * the first one: what it carries at first is x; NULL: it is not. */
+static const Val *
+entered(const Val *x, const Op *o)
+{
+	const Block *b = o->parent;
+	bool barrier = false;
+	int64_t c, d;
+
+	while (b->owner && b->owner->code == O_if)
+		b = b->owner->parent;
+	if (!b->owner || b->owner->code != O_for || block_inside(x->block, b))
+		return NULL;
+	for (const Op *y = b->first; y; y = y->next)
+		barrier |= y->code == O_barrier;
+	for (int i = 0; barrier && i < b->last->nin; i++) {
+		const Val *first = b->owner->in[3 + i];
+
+		if (first == x || (val_is_const(first, &c) && val_is_const(x, &d) && c == d))
+			return b->arg[1 + i];
+	}
+	return NULL;
+}
+
 /* Are x and y, one of them made from the other, different whatever that is: y = c - x, c odd, or the number before
  * or behind x in a ring? */
 static bool
@@ -101,6 +125,11 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	const Val *base[2], *old = loop ? handed_on(a->in[1 + d], loop) : a->in[1 + d];
 	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]), step;
 
+	if (!loop && (!old || !old->def || !block_inside(old->block, now->op->parent))) {
+		const Val *at = entered(a->in[1 + d], now->op);
+
+		old = at ? at : old;
+	}
 	if (old && ea == 1 && eb == 1 && (never_equal(old, b->in[1 + d]) || never_equal(b->in[1 + d], old)))
 		return APART;
 	if ((base[0] == NULL) != (base[1] == NULL) ||

@@ -197,6 +197,32 @@ ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
 	matrix_words(g, v, p->map, p->nraw, p->from);
 }
 
+/* The instance that word w is of, or its first element. */
+static int
+instance_of(const LoadPlan *p, const Tile *t, int w)
+{
+	int m;
+
+	if (p->inst->kind == IK_ldmatrix)
+		return p->from[w] / p->nraw;
+	m = p->from ? p->from[w * t->epw] : w * t->epw;
+	return m / p->vec;
+}
+
+void
+load_close(Gen *g, const Op *o, bool *word)
+{
+	const Tile *t = tile_of(g, o->out[0]);
+	const LoadPlan *p = t->plan;
+	bool *used = NEWN(g->a, bool, p->ninst);
+
+	for (int w = 0; w < t->nword; w++)
+		if (word[w])
+			used[instance_of(p, t, w)] = true;
+	for (int w = 0; w < t->nword; w++)
+		word[w] = word[w] || used[instance_of(p, t, w)];
+}
+
 /* ---- the op ---------------------------------------------------------------------------------- */
 
 /* Issue what is missing of a visited load. */

@@ -6,4 +6,6 @@
 /* The element at `index`, of less than 8 bits and beginning at any, by loads of a byte; above it are
  * others. */
 LV load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *index);
+/* Of a load that was visited: add the words that come with those of `word`, by the same instructions. */
+void load_close(Gen *g, const Op *o, bool *word);
 #endif
