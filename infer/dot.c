@@ -144,14 +144,16 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	WarpDim m = { c->wm, 1 }, n = { c->wn, c->wm }, one = { 1, 0 };
 	WarpDim left = { s->k->warps / (c->wm * c->wn), c->wm * c->wn };
 	int64_t w = register_elems(c->inst);
+	/* steps of k are numbered last, so that what comes by one load is of one step; packs have runs along k */
+	int quick_a = is_unpacked(dot->in[0]) ? 1 : 0, quick_b = is_unpacked(dot->in[1]) ? 0 : 1;
 	Layout fa, fb, fc;
 
 	if (dot_is_sparse(dot) && !positions(c, dot, m, n, left))
 		return false;
 	if (!instr_fragment(c->inst, 0, c->swap, &fa) || !instr_fragment(c->inst, 1, c->swap, &fb) ||
 	    !instr_fragment(c->inst, 2, c->swap, &fc) ||
-	    !tile_fragment(&c->a, &fa, sa, (WarpDim[2]){ m, one }, 0, (WarpDim[2]){ n, left }) ||
-	    !tile_fragment(&c->b, &fb, sb, (WarpDim[2]){ one, n }, 1, (WarpDim[2]){ m, left }) ||
+	    !tile_fragment(&c->a, &fa, sa, (WarpDim[2]){ m, one }, quick_a, (WarpDim[2]){ n, left }) ||
+	    !tile_fragment(&c->b, &fb, sb, (WarpDim[2]){ one, n }, quick_b, (WarpDim[2]){ m, left }) ||
 	    !tile_fragment(&c->c, &fc, sc, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, left }))
 		return false;
 	for (int side = 0; side < 2; side++) {

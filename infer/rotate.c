@@ -292,12 +292,12 @@ begin(const Rotate *r, Op *load, Val *ahead)
 static Op *
 part_of(Op *o, int from, int to, Val *acc)
 {
-	int all = steps_of(o);
+	int all = steps_of(o), k = (int)instr_of(o->lowering)->k;
 	Op *part = op_clone(o->parent, o, o, NULL, NULL);
 
 	part->in[2] = acc;
-	part->lowering->dot.from = from;
-	part->lowering->dot.to = to;
+	part->lowering->dot.from = from * k;
+	part->lowering->dot.to = to * k;
 	part->lowering->cost = o->lowering->cost * (to - from) / all;
 	return part;
 }

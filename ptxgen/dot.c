@@ -239,7 +239,8 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 {
 	DotPlan p = plan_new(g, o, inst);
 	Tile *t = tile_new(g, o->out[0]);
-	int from = o->lowering->dot.from, to = o->lowering->dot.to ? o->lowering->dot.to : p.nk;
+	int from = o->lowering->dot.from / (int)inst->k;
+	int to = o->lowering->dot.to ? o->lowering->dot.to / (int)inst->k : p.nk;
 	bool ahead;
 
 	BUG_IF(g->a, from >= to || to > p.nk);

@@ -87,6 +87,23 @@ dot_i(int64_t m, int64_t n, int64_t k, int64_t *c, const int64_t *a, const int64
 				                         (uint64_t)a[i * k + p] * (uint64_t)b[p * n + j]);
 }
 
+/* The products of k at some positions only: of the operands zeros are taken elsewhere. */
+static void
+take_part(Interp *it, const Op *o, const Slot *a, Slot *out)
+{
+	const Lowering *p = o->lowering;
+	int64_t m = o->in[0]->type.shape[0], k = dot_k(o);
+
+	*out = (Slot){ .n = a->n, .f = NEWN(&it->arena, double, a->n) };
+	out->i = (void *)out->f;
+	for (int64_t x = 0; x < k; x++) {
+		int64_t at = p->dot.k ? layout_at_index(p->dot.k, x).at[AX_mem] : x;
+
+		for (int64_t i = 0; i < m && at >= p->dot.from && at < p->dot.to; i++)
+			out->i[i * k + x] = a->i[i * k + x];
+	}
+}
+
 bool
 eval_dot(Interp *it, Op *o)
 {
@@ -103,6 +120,10 @@ eval_dot(Interp *it, Op *o)
 		if (!interp_sparse_expand(it, o, o->in[side], o->in[3], 1 - side, &whole))
 			return false;
 		*(side ? &b : &a) = &whole;
+	}
+	if (o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to) {
+		take_part(it, o, a, &whole);
+		a = &whole;
 	}
 	slot_copy(it, o->out[0], o->in[2]);
 	if (dtype_is_float(d)) {

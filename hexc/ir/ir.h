@@ -117,8 +117,8 @@ typedef struct Lowering {
 			/* The index along a dim -> its position in the order of the instances; NULL: its
 			 * own. */
 			const Layout *rows, *cols, *k;
-			/* Of the instances along k these, from, from + 1, .. to - 1; to 0: all.  Another dot
-			 * does what is left, on the same operands. */
+			/* The products at these positions along k only, from, from + 1, .. to - 1; to 0: all.
+			 * Another dot does what is left, on the same operands. */
 			int from, to;
 		} dot;
 		Staging staged; /* LW_shared, LW_reduce_shared */

@@ -128,7 +128,7 @@ print_lowering(Text *t, const Lowering *p)
 		print_map(t, "cols", p->dot.cols);
 		print_map(t, "k", p->dot.k);
 		if (p->dot.to)
-			text_printf(t, " steps %d, %d", p->dot.from, p->dot.to);
+			text_printf(t, " part %d, %d", p->dot.from, p->dot.to);
 	} else if (lowering_is_staged(p)) {
 		print_staging(t, &p->staged);
 	}

@@ -152,11 +152,11 @@ read_staging(Read *r, Staging *s)
 }
 
 static bool
-read_steps(Read *r, Lowering *p)
+read_part(Read *r, Lowering *p)
 {
 	int64_t from, to;
 
-	if (!read_word(r, "steps"))
+	if (!read_word(r, "part"))
 		return !r->bad;
 	if (!want_int(r, 0, INT32_MAX, &from) || !want_sign(r, ",") || !want_int(r, from + 1, INT32_MAX, &to))
 		return false;
@@ -172,7 +172,7 @@ read_lowered_dot(Read *r, Lowering *p)
 		return false;
 	p->dot.swap = read_word(r, "swap");
 	return read_map(r, "rows", &p->dot.rows) && read_map(r, "cols", &p->dot.cols) &&
-	       read_map(r, "k", &p->dot.k) && read_steps(r, p);
+	       read_map(r, "k", &p->dot.k) && read_part(r, p);
 }
 
 static bool

@@ -190,7 +190,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	bool swap = o->lowering->dot.swap;
 	Order order[3];
 
-	if (!hc || !ha || !hb || !read_orders(p, o, order) || !prove_steps(p, o, (int)(dot_k(o) / in->k)))
+	if (!hc || !ha || !hb || !read_orders(p, o, order) || !prove_part(p, o, (int)in->k))
 		return;
 	uc = NEWN(p->arena, int64_t, hc->regs);
 	ua = NEWN(p->arena, int64_t, ha->regs);

@@ -51,8 +51,8 @@ int64_t bit_in_stream(int bits, int bit_order, int64_t e, int bit);
 /* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
  * that the instruction reads those of the rows from c[warp]. */
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
-/* Of a dot that does some of `steps` steps: others do the rest, each once (prove/turned.c). */
-bool prove_steps(Prove *p, const Op *o, int steps);
+/* Of a dot that does a part, by instances of k: others do the rest, each once (prove/turned.c). */
+bool prove_part(Prove *p, const Op *o, int k);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
  * address of its own. */
 bool prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, const Held *to);

@@ -1,4 +1,5 @@
 /* turned.c - what pass rotate leaves: operands whose first words come from the turn before, products in parts. */
+#include "hexc/ir/sparse.h"
 #include "infer/prove/prove.h"
 #include <string.h>
 
@@ -125,23 +126,26 @@ continues(const Op *a, const Op *b)
 }
 
 bool
-prove_steps(Prove *p, const Op *o, int steps)
+prove_part(Prove *p, const Op *o, int k)
 {
-	int from = o->lowering->dot.from, to = o->lowering->dot.to ? o->lowering->dot.to : steps, readers = 0;
-	bool goes_on = to == steps;
+	int from = o->lowering->dot.from, to = o->lowering->dot.to, all = (int)dot_k(o), readers = 0;
+	bool goes_on;
 	OpWalk w;
 
-	if (from < 0 || from >= to || to > steps)
-		return prove_error(p, -1, 0, "steps %d to %d of %d", from, to, steps);
+	if (!to)
+		return from == 0 || prove_error(p, -1, 0, "a part without an end");
+	if (from < 0 || from >= to || to > all || from % k || to % k)
+		return prove_error(p, -1, 0, "positions %d to %d of %d, by %d", from, to, all, k);
 	if (from > 0 && !(o->in[2]->def && o->in[2]->def->code == O_dot && continues(o->in[2]->def, o)))
-		return prove_error(p, -1, 0, "steps before %d are done by no one", from);
-	for (Op *x = walk_first(&w, p->k->body); to < steps && x; x = walk_next(&w))
+		return prove_error(p, -1, 0, "positions before %d are multiplied by no one", from);
+	goes_on = to == all;
+	for (Op *x = walk_first(&w, p->k->body); to < all && x; x = walk_next(&w))
 		for (int i = 0; i < x->nin; i++)
 			if (x->in[i] == o->out[0]) {
 				readers++;
 				goes_on = continues(o, x);
 			}
 	if (!goes_on || readers > 1)
-		return prove_error(p, -1, 0, "steps from %d on are done by no one", to);
+		return prove_error(p, -1, 0, "positions from %d on are multiplied by no one", to);
 	return true;
 }
