@@ -136,6 +136,27 @@ positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 	return layout_push_reps(&c->e, &e);
 }
 
+enum { CHAIN = 24 }; /* ops between memory and a product */
+
+/* Is v made from elements of fewer bits in memory?  Such data likes runs along k.  Other fragments have their steps
+ * of k numbered last, so that what one load brings is of one step. */
+static bool
+comes_narrow(const Val *v, int bits, int depth)
+{
+	const Op *o = v->def;
+
+	if (!o || depth == 0 || v->type.space != S_reg)
+		return false;
+	if (o->code == O_load || o->code == O_unpack)
+		return bits_of(v) < bits;
+	if (!op_is(o, F_ELT | F_MOVE) && o->code != O_mask && o->code != O_lookup)
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (comes_narrow(o->in[i], bits, depth - 1))
+			return true;
+	return false;
+}
+
 static bool
 mma_choice(Solve *s, const Op *dot, DotChoice *c)
 {
@@ -144,8 +165,8 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	WarpDim m = { c->wm, 1 }, n = { c->wn, c->wm }, one = { 1, 0 };
 	WarpDim left = { s->k->warps / (c->wm * c->wn), c->wm * c->wn };
 	int64_t w = register_elems(c->inst);
-	/* steps of k are numbered last, so that what comes by one load is of one step; packs have runs along k */
-	int quick_a = is_unpacked(dot->in[0]) ? 1 : 0, quick_b = is_unpacked(dot->in[1]) ? 0 : 1;
+	int quick_a = comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ? 1 : 0;
+	int quick_b = comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN) ? 0 : 1;
 	Layout fa, fb, fc;
 
 	if (dot_is_sparse(dot) && !positions(c, dot, m, n, left))

@@ -111,8 +111,10 @@ eval_dot(Interp *it, Op *o)
 	const Slot *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
 	DType d = o->out[0]->type.dtype;
 	Slot *r = slot_of(it, o->out[0]), whole;
+	bool part = o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to, goes_on;
 	int64_t k = dot_k(o);
 
+	goes_on = part && o->lowering->dot.to < k;
 	if (dot_is_sparse(o)) {
 		int side = dot_side(o);
 
@@ -121,14 +123,15 @@ eval_dot(Interp *it, Op *o)
 			return false;
 		*(side ? &b : &a) = &whole;
 	}
-	if (o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to) {
+	if (part) {
 		take_part(it, o, a, &whole);
 		a = &whole;
 	}
 	slot_copy(it, o->out[0], o->in[2]);
 	if (dtype_is_float(d)) {
 		dot_f(sc[0], sc[1], k, r->f, a->f, b->f);
-		num_round_n(d, r->f, (size_t)r->n);
+		if (!goes_on) /* the sum is rounded when it is whole */
+			num_round_n(d, r->f, (size_t)r->n);
 	} else {
 		dot_i(sc[0], sc[1], k, r->i, a->i, b->i);
 		num_wrap_n(d, r->i, (size_t)r->n);
