@@ -79,6 +79,8 @@ bool wgmma_mark(sim_module *m, u32 units);      /* sets Ins.wg; false if there i
 bool place_vars(sim_module *m);
 /* link.c */
 bool decode_module(sim_module *m);
+/* owner.c: sets Ins.owner */
+void find_owners(sim_module *m, const Fn *f);
 /* cfg.c */
 void cfg_reconverge(sim_module *m, Fn *f);
 #endif

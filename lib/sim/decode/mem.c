@@ -5,10 +5,12 @@
 static void
 cache_mods(Dec *d)
 {
-	static const char *const words[] = { "ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt", "unified" };
+	static const char *const words[] = { "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified" };
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		dec_has(d, words[i]);
+	if (dec_has(d, "nc"))
+		d->in->flags |= F_NC;
 	while (dec_prefix(d, "L1::") || dec_prefix(d, "L2::"))
 		;
 }

@@ -38,7 +38,8 @@ enum { /* Ins.flags */
 	F_STRONG = 1 << 9, F_ACQ = 1 << 10, F_REL = 1 << 11, F_TRANS = 1 << 12, F_POPC = 1 << 13,
 	F_ANY = 1 << 14,        /* dst always defined */
 	F_SCALED = 1 << 15, F_PLUS_ONE = 1 << 16, F_PARITY = 1 << 17, F_NOCOMPLETE = 1 << 18,
-	F_GUESS = 1 << 19       /* a weak load whose value compare-and-swap will judge */
+	F_GUESS = 1 << 19,      /* a weak load whose value compare-and-swap will judge */
+	F_NC = 1 << 20          /* a load by way of a cache that sees no writes of the kernel */
 };
 
 /* Whose threads a strong access or a fence reaches: PTX ISA, "Scope".  .gpu and .sys are alike here. */
@@ -135,6 +136,7 @@ struct Ins {
 	s64 off;                /* address offset */
 	const char *text;       /* opcode as written */
 	const Stmt *st;         /* what it was decoded from */
+	const Var *owner;       /* shared variable that its address is counted from; NULL: who knows */
 	union {
 		Arith arith;
 		Logic logic;
