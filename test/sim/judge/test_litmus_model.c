@@ -1,16 +1,16 @@
-/* test_litmus_model.c - litmus tests against the axioms of the PTX memory model (PTX ISA, "Memory Consistency
- * Model").  For each program all candidate executions are enumerated: what each read reads, the coherence order
- * of each location, the Fence-SC order; from them follow synchronizes-with, causality order, and whether the
- * axioms hold and two accesses are in a data race.  The simulator's runs have to be among the allowed outcomes,
- * and it has to accuse those that all executions of their outcome call racy, and none that none does.  Of three
- * blocks and more it may miss a race. */
+/* test_litmus_model.c - litmus tests against the axioms of the PTX memory model (PTX ISA, "Memory
+ * Consistency Model").  For each program all candidate executions are enumerated: what each read reads, the
+ * coherence order of each location, the Fence-SC order; from them follow synchronizes-with, causality order,
+ * and whether the axioms hold and two accesses are in a data race.  The simulator's runs have to be among the
+ * allowed outcomes, and it has to accuse those that all executions of their outcome call racy, and none that
+ * none does.  Of three blocks and more it may miss a race. */
 #include "test/check.h"
 #include "test/sim/judge/litmus.h"
 
 /* ---- programs ---- */
 
-/* An operation as the shape has it: 'w', 'r': weak, and then not by strength; 'c': a weak read that is done only
- * if what was read before it was not 0; 'C': a strong write, likewise. */
+/* An operation as the shape has it: 'w', 'r': weak, and then not by strength; 'c': a weak read that is done
+ * only if what was read before it was not 0; 'C': a strong write, likewise. */
 typedef struct Op { char what; int at, value; } Op;
 typedef struct Shape { const char *name; int threads; Op op[MAX_THREADS][MAX_OPS]; } Shape;
 
@@ -24,12 +24,15 @@ static const Shape shapes[] = {
 	{ "CoRR", 2, { { { 'W', 0, 1 }, { 'W', 0, 2 } }, { { 'R', 0, 0 }, { 'R', 0, 0 } } } },
 	{ "CoRW", 2, { { { 'W', 0, 1 } }, { { 'R', 0, 0 }, { 'W', 0, 2 } } } },
 	{ "MP, weak data", 2, { { { 'w', 0, 1 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'c', 0, 0 } } } },
-	{ "MP, weak data, read always", 2, { { { 'w', 0, 1 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'r', 0, 0 } } } },
+	{ "MP, weak data, read always", 2,
+	  { { { 'w', 0, 1 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'r', 0, 0 } } } },
 	{ "MP, weak flag", 2, { { { 'w', 0, 1 }, { 'w', 1, 1 } }, { { 'R', 1, 0 }, { 'c', 0, 0 } } } },
-	{ "WRC", 3, { { { 'W', 0, 1 } }, { { 'R', 0, 0 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'R', 0, 0 } } } },
+	{ "WRC", 3,
+	  { { { 'W', 0, 1 } }, { { 'R', 0, 0 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'R', 0, 0 } } } },
 	{ "ISA2, weak data", 3, { { { 'w', 0, 1 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'C', 2, 1 } },
 	                          { { 'R', 2, 0 }, { 'c', 0, 0 } } } },
-	{ "RWC", 3, { { { 'W', 0, 1 } }, { { 'R', 0, 0 }, { 'R', 1, 0 } }, { { 'W', 1, 1 }, { 'R', 0, 0 } } } },
+	{ "RWC", 3,
+	  { { { 'W', 0, 1 } }, { { 'R', 0, 0 }, { 'R', 1, 0 } }, { { 'W', 1, 1 }, { 'R', 0, 0 } } } },
 	{ "IRIW", 4, { { { 'W', 0, 1 } }, { { 'W', 1, 1 } }, { { 'R', 0, 0 }, { 'R', 1, 0 } },
 	               { { 'R', 1, 0 }, { 'R', 0, 0 } } } },
 };
@@ -70,6 +73,12 @@ count_ops(const Shape *s, int thread)
 
 /* ---- as text ---- */
 
+static const char *
+order_of(const Program *p, Op o)
+{
+	return p->strength != ACQ_REL ? "relaxed" : is_write(o) ? "release" : "acquire";
+}
+
 static void
 put_op(Text *t, const Program *p, int thread, int k)
 {
@@ -83,9 +92,7 @@ put_op(Text *t, const Program *p, int thread, int k)
 	if (k && p->strength >= FENCE_ACQ_REL)
 		put(t, "fence.%s.%s;\n", p->strength == FENCE_SC ? "sc" : "acq_rel", sc);
 	if (!is_weak(o))
-		snprintf(sem, sizeof sem, "%s.%s", p->strength != ACQ_REL ? "relaxed" : is_write(o) ? "release"
-		                                                                                    : "acquire",
-		         sc);
+		snprintf(sem, sizeof sem, "%s.%s", order_of(p, o), sc);
 	if (is_write(o))
 		put(t, "mov.u32 %%r3, %d; st.%s.global.u32 [%%d0+%u], %%r3;\n", o.value, sem, at);
 	else
@@ -405,11 +412,17 @@ add_event(Candidate *c, int thread, int k)
 	Event *x = &c->e[c->n];
 
 	if (k && p->strength >= FENCE_ACQ_REL) {
-		*x++ = (Event){ thread, 'F', true, true, true, p->strength == FENCE_SC, p->scope[thread], -1, 0, 0 };
+		*x = (Event){ .thread = thread, .what = 'F', .strong = true, .acquire = true, .release = true };
+		x->sc = p->strength == FENCE_SC;
+		x->scope = p->scope[thread];
+		x->at = -1;
+		x++;
 		c->n++;
 	}
-	*x = (Event){ thread, is_write(o) ? 'W' : 'R', !is_weak(o), false, false, false, p->scope[thread], o.at,
-	              o.value, MAX_OPS * thread + k };
+	*x = (Event){ .thread = thread, .what = is_write(o) ? 'W' : 'R', .strong = !is_weak(o), .at = o.at };
+	x->scope = p->scope[thread];
+	x->value = o.value;
+	x->read = MAX_OPS * thread + k;
 	x->acquire = x->strong && x->what == 'R' && p->strength == ACQ_REL;
 	x->release = x->strong && x->what == 'W' && p->strength == ACQ_REL;
 	c->n++;
@@ -470,9 +483,9 @@ allows(const char *shape, int strength, const unsigned *read, const unsigned *me
 	return verdict_of(&all, &r) != NULL;
 }
 
-/* The outcome that no interleaving has, and the weakest strength that forbids it; NSTRENGTHS: none.  ISA: message
- * passing and load buffering need a release and an acquire, or fences; store buffering, R, RWC and IRIW an order of
- * the fences themselves. */
+/* Outcomes that no interleaving has, and the strengths that forbid them.  ISA: message passing and load
+ * buffering need a release and an acquire, or fences; store buffering, 2+2W, R, RWC and IRIW an order of the
+ * fences themselves. */
 TEST(known_outcomes)
 {
 	static const struct {
@@ -499,19 +512,21 @@ TEST(known_outcomes)
 			ck_assert_msg(allows(known[i].shape, strength, known[i].read, known[i].memory) ==
 			                      !known[i].forbidden[strength],
 			              "%s, %s: %s", known[i].shape,
-			              strength_names[strength], known[i].forbidden[strength] ? "allowed" : "forbidden");
+			              strength_names[strength],
+			              known[i].forbidden[strength] ? "allowed" : "forbidden");
 }
 
 /* ---- the simulator ---- */
 
 enum { SEEDS = 16 };
 
-/* Between blocks the simulator keeps order as points in time, so that what a third block did before two others
- * synchronised passes for ordered. */
+/* Between blocks the simulator keeps order as points in time, so that what a third block did before two
+ * others synchronised passes for ordered. */
 static void
 compare(const Program *p, const Verdicts *all)
 {
 	bool missed = p->place != BLOCK && p->s->threads > 2;
+	char run_name[200];
 	Text t;
 	Device d;
 
@@ -520,12 +535,12 @@ compare(const Program *p, const Verdicts *all)
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		Ran r = run(&d, p->place, (unsigned)p->s->threads, seed);
 		const Verdict *v = verdict_of(all, &r);
-		ck_assert_msg(v != NULL, "%s, %s, place %d, scopes %d %d %d, seed %u: forbidden outcome\n%s", p->s->name,
-		              strength_names[p->strength], p->place, p->scope[0], p->scope[1], p->scope[2],
-		              (unsigned)seed, t.s);
-		ck_assert_msg(r.faulty ? v->racy : v->clean || missed, "%s, %s, place %d, scopes %d %d %d, seed %u: %s\n%s",
-		              p->s->name, strength_names[p->strength], p->place, p->scope[0], p->scope[1],
-		              p->scope[2], (unsigned)seed, r.faulty ? "accused" : "not accused", t.s);
+		snprintf(run_name, sizeof run_name, "%s, %s, place %d, scopes %d %d %d, seed %u", p->s->name,
+		         strength_names[p->strength], p->place, p->scope[0], p->scope[1], p->scope[2],
+		         (unsigned)seed);
+		ck_assert_msg(v != NULL, "%s: forbidden outcome\n%s", run_name, t.s);
+		ck_assert_msg(r.faulty ? v->racy : v->clean || missed, "%s: %s\n%s", run_name,
+		              r.faulty ? "accused" : "not accused", t.s);
 	}
 	sim_close(d.s);
 }
