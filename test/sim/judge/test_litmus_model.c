@@ -412,7 +412,8 @@ add_event(Candidate *c, int thread, int k)
 	Event *x = &c->e[c->n];
 
 	if (k && p->strength >= FENCE_ACQ_REL) {
-		*x = (Event){ .thread = thread, .what = 'F', .strong = true, .acquire = true, .release = true };
+		*x = (Event){ .thread = thread, .what = 'F', .acquire = true, .release = true };
+		x->strong = true;
 		x->sc = p->strength == FENCE_SC;
 		x->scope = p->scope[thread];
 		x->at = -1;

@@ -103,8 +103,8 @@ static const struct { const char *name, *text; unsigned threads; int kind; } t[]
 	{ "no barrier between groups", HEAD "fence.proxy.async;\n" ZERO FENCE MMA COMMIT WAIT(0) END, 256,
 	  SIM_FAULT_RACE_SHARED },
 	{ "written after the fence",
-	  HEAD SHARED ZERO FENCE "st.shared.b32 [%r1], %r3;\nfence.proxy.async;\n" MMA COMMIT WAIT(0) END, 128,
-	  SIM_FAULT_RACE_SHARED },
+	  HEAD SHARED ZERO FENCE "st.shared.b32 [%r1], %r3;\nfence.proxy.async;\n" MMA COMMIT WAIT(0) END,
+	  128, SIM_FAULT_RACE_SHARED },
 	{ "read by a thread after the fence",
 	  HEAD "fence.proxy.async;\n" ZERO FENCE MMA COMMIT WAIT(0) "xor.b32 %r2, %r2, 1024;\n"
 	  "add.u32 %r2, %r2, %r5;\nld.shared.b32 %r3, [%r2];\nst.global.b32 [%o+4], %r3;\n" END, 128,
