@@ -43,7 +43,7 @@ HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pth
 	-ffile-prefix-map='$(CURDIR)'=. \
 	$(WARN) $(CFLAGS) $(SANF)
 LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
-LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes))
+LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes irreader))
 LIBS := -Wl,--as-needed $(LLVM_LIBS) -lcjson -lm -ldl
 
 # The header is the only place that knows the version.
@@ -242,11 +242,12 @@ endef
 
 OBJCOPY ?= objcopy
 install: all $B/install/libhexc.a $B/install/libhexc_sim.a
-	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$(DESTDIR)$(LIBDIR)/pkgconfig"
+	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	install -m 755 $B/hexc "$D/bin/hexc"
 	install -m 644 lib/hexc.h "$D/include/hexc.h"
 	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
+	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
 	install -m 644 lib/sim/sim.h "$D/include/hexc_sim.h"
 	for l in hexc hexc_sim; do \
 		install -m 644 $B/install/lib$$l.a "$(DESTDIR)$(LIBDIR)/lib$$l.a" && \
@@ -260,7 +261,7 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a
 # The files that install makes; folders stay, since others may use them.
 uninstall:
 	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
-		share/man/man1/hexc.1
+		share/man/man1/hexc.1 share/bash-completion/completions/hexc
 	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim; do \
 		rm -f lib$$l.a lib$$l.so lib$$l.so.$(MAJOR) lib$$l.so.$(VERSION) pkgconfig/$$l.pc; done
 

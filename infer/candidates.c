@@ -148,6 +148,18 @@ infer_ncand(const Candidates *c)
 }
 
 double
+infer_alone(const Candidates *c, int i)
+{
+	return c->sol[i]->alone;
+}
+
+int
+infer_together(const Candidates *c, int i)
+{
+	return c->sol[i]->blocks;
+}
+
+double
 infer_cycles(const Candidates *c, int i)
 {
 	return c->sol[i]->cycles;

@@ -65,9 +65,8 @@ same_name(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* By the same instructions? */
 static bool
-same_lowering(const Lowering *a, const Lowering *b)
+same_instructions(const Lowering *a, const Lowering *b)
 {
 	if (a == b)
 		return true;
@@ -91,8 +90,8 @@ same_choices(const Solve *s, const Solution *a, const Solution *b)
 	for (int i = 0; i < s->nlisted; i++) {
 		const Op *o = s->listed[i];
 
-		if (!same_lowering(a->lowering[o->id], b->lowering[o->id]) ||
-		    (a->lowering[o->id] && !same_lowering(converted_by(a, o), converted_by(b, o))))
+		if (!same_instructions(a->lowering[o->id], b->lowering[o->id]) ||
+		    (a->lowering[o->id] && !same_instructions(converted_by(a, o), converted_by(b, o))))
 			return false;
 	}
 	for (int i = 0; i < s->norder; i++)

@@ -120,11 +120,14 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	j->len = len;
 	u->arena = &j->arena;
 	u->diag = &c->diag;
+	u->diag->wanted = c->opt.warnings;
+	u->diag->strict = c->opt.o.flags & HEXC_WERROR;
 	u->target = c->opt.target;
 	u->file = file ? file : "<source>";
 	u->text = src;
 	u->len = len;
 	u->candidate = (int)c->opt.o.candidate;
+	u->lineinfo = c->opt.o.flags & HEXC_LINEINFO;
 	u->max_values = c->opt.o.max_values ? c->opt.o.max_values : default_values;
 }
 

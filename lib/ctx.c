@@ -96,6 +96,7 @@ hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 	info.col = m->src.col;
 	info.len = m->src.len ? m->src.len : 1;
 	info.text = m->text;
+	info.warning = warning_name[m->warning];
 	return hand_out(out, out->size, &info, sizeof info);
 }
 

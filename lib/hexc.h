@@ -111,9 +111,13 @@ typedef struct hexc_opts {
 	                         * a few instructions of PTX each, and LLVM, whose time and memory no
 	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
 	                         * (Without memory LLVM ends the process by abort.) */
+	const char *warnings;   /* which are given beside those that are by default (hexc_warning_help()
+	                         * says of which this is so), and which are not: names (hexc_warning())
+	                         * with commas between them, after "no-" those that are not wanted, as in
+	                         * "narrow,no-unused"; the last word on one holds.  NULL: the default */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL, 0 }
+	NULL, NULL, NULL, 0, NULL }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -121,7 +125,11 @@ enum {
 	                         * copy; verify it.  Slow; the PTX is the same */
 	HEXC_NO_EMIT = 4,       /* layouts, candidates and explanations, but no PTX */
 	HEXC_EXPLAIN = 8,       /* keep what hexc_explain() says; costs time */
-	HEXC_DRAW = 16          /* keep what hexc_drawing() gives; costs more */
+	HEXC_DRAW = 16,         /* keep what hexc_drawing() gives; costs more */
+	HEXC_WERROR = 32,       /* a warning is an error of the program (E_SOURCE) */
+	HEXC_LINEINFO = 64      /* .file and .loc in the PTX: which line of the program each instruction is
+	                         * of, for profilers, debuggers and the simulator; the instructions are the
+	                         * same */
 };
 
 /* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.
@@ -152,8 +160,10 @@ typedef struct hexc_diag_info {
 	uint32_t len;           /* bytes underlined, >= 1 */
 	const char *file;       /* as passed to hexc_compile */
 	const char *text;       /* one sentence, no newline */
+	const char *warning;    /* what it warns of, one of hexc_warning(), also where HEXC_WERROR makes an
+	                         * error of it; NULL: it is no warning */
 } hexc_diag_info;
-#define HEXC_DIAG_INFO_INIT { sizeof(hexc_diag_info), 0, 0, 0, 0, NULL, NULL }
+#define HEXC_DIAG_INFO_INIT { sizeof(hexc_diag_info), 0, 0, 0, 0, NULL, NULL, NULL }
 
 /* The i-th message of the last hexc_compile on ctx, in source order.  Fills at most the bytes that out->size
  * says, returns 1, or 0 when i is past the end.  Strings live until the next hexc_compile or
@@ -252,14 +262,20 @@ typedef struct hexc_candidate_info {
 	size_t size;            /* bytes of this struct that hexc_candidate filled */
 	double cycles;          /* predicted, for the main loop and epilogue of one block */
 	const char *text;       /* what differs: instructions, vector widths, swizzle, warp grid */
+	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
+	                         * share of each of `together` blocks */
+	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
 } hexc_candidate_info;
-#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL }
+#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0 }
 
 /* The i-th solution of kernel k, best first; 0 past the end. */
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);
 /* Every layout, instruction and conversion of kernel k in words; "" without HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain(const hexc_module *m, size_t k);
-/* The same for programs: a JSON object, whose fields are in the manual page under explain; "{}" without
+/* A few lines on it: each tile that has a name, what each loop does and what limits it; "" without
+ * HEXC_EXPLAIN. */
+HEXC_API const char *hexc_explain_short(const hexc_module *m, size_t k);
+/* All of it for programs: a JSON object, whose fields are in the manual page under explain; "{}" without
  * HEXC_EXPLAIN. */
 HEXC_API const char *hexc_explain_json(const hexc_module *m, size_t k);
 /* The i-th picture of kernel k, an SVG document: register tiles with the owner of each element, shared
@@ -418,6 +434,8 @@ HEXC_API const char *hexc_strerror(int code);     /* static text, never NULL */
 HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past the end */
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */
+HEXC_API const char *hexc_warning(size_t i);      /* names of the warnings; NULL past the end */
+HEXC_API const char *hexc_warning_help(size_t i); /* one sentence on each */
 HEXC_API int hexc_version(void);                  /* compare with HEXC_VERSION */
 HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22"; where another LLVM runs than
                                                    * the one it was built with, both, and hexc_compile

@@ -11,6 +11,7 @@
 typedef struct Options {
 	hexc_opts o;
 	const Target *target;
+	unsigned warnings; /* as Diag.wanted */
 	void *block; /* holds every string and define of o */
 } Options;
 
@@ -69,7 +70,8 @@ typedef struct ModAssume {
 } ModAssume;
 
 typedef struct ModCand {
-	double cycles;
+	double cycles, alone;
+	int together;
 	const char *text;
 } ModCand;
 
@@ -91,7 +93,7 @@ typedef struct ModKernel {
 	int ncand, candidate;
 	int warps;
 	int64_t smem;
-	const char *explain, *json;
+	const char *explain, *explain_short, *json;
 	struct ModDrawing {
 		const char *name, *svg;
 	} *drawing;

@@ -191,7 +191,7 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 	}
 	keep_tunables(m, mk, k);
 	mk->warps = k->warps;
-	mk->explain = "";
+	mk->explain = mk->explain_short = "";
 	mk->json = "{}";
 }
 

@@ -173,6 +173,8 @@ hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *ou
 		return 0;
 	info.cycles = mk->cand[i].cycles;
 	info.text = mk->cand[i].text;
+	info.alone = mk->cand[i].alone;
+	info.together = (uint32_t)mk->cand[i].together;
 	return hand_out(out, out->size, &info, sizeof info);
 }
 
@@ -182,6 +184,14 @@ hexc_explain(const hexc_module *m, size_t k)
 	const ModKernel *mk = kernel_at(m, k);
 
 	return mk ? mk->explain : "";
+}
+
+const char *
+hexc_explain_short(const hexc_module *m, size_t k)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk ? mk->explain_short : "";
 }
 
 const char *

@@ -2,7 +2,8 @@
 #include "lib/lib.h"
 #include <string.h>
 
-enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW };
+enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR |
+	HEXC_LINEINFO };
 
 static const struct {
 	const char *name, *help;
@@ -31,6 +32,37 @@ hexc_arch(size_t i)
 	while (targets[n].name)
 		n++;
 	return i < n ? targets[i].name : NULL;
+}
+
+const char *
+hexc_warning(size_t i)
+{
+	return i < DW_COUNT - 1 ? warning_name[i + 1] : NULL;
+}
+
+const char *
+hexc_warning_help(size_t i)
+{
+	return i < DW_COUNT - 1 ? warning_help[i + 1] : NULL;
+}
+
+/* The bits of Diag.wanted; false: a name is unknown. */
+static bool
+warning_bits(const char *s, unsigned *bits)
+{
+	*bits = 0;
+	for (int w = 0; w < DW_COUNT; w++)
+		*bits |= (unsigned)warning_on[w] << w;
+	while (s && *s) {
+		size_t n = strcspn(s, ","), no = strncmp(s, "no-", 3) == 0 ? 3 : 0;
+		DiagWarning w = warning_find(s + no, n - no);
+
+		if (w == DW_none)
+			return false;
+		*bits = no ? *bits & ~(1u << w) : *bits | 1u << w;
+		s += n + (s[n] == ',');
+	}
+	return true;
 }
 
 /* Row of passes.def by name; -1: unknown. */
@@ -105,6 +137,8 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 		return HEXC_E_INVALID;
 	if ((o.flags & ~(uint32_t)ALL_FLAGS) || o.candidate > INT32_MAX)
 		return HEXC_E_INVALID;
+	if (!warning_bits(o.warnings, &out->warnings))
+		return HEXC_E_INVALID;
 	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
 		return HEXC_E_INVALID;
 	out->target = target_find(o.arch ? o.arch : "sm_80");
@@ -127,6 +161,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	o.kernel = text_take(&at, o.kernel);
 	o.dump = text_take(&at, o.dump);
 	o.stop = text_take(&at, o.stop);
+	o.warnings = NULL; /* as bits */
 	out->o = o;
 	return HEXC_OK;
 }

@@ -76,7 +76,7 @@ int
 outcome_leave(hexc_ctx *c, int code, const char *text)
 {
 	c->only_last = true;
-	c->last = (DiagMsg){ DIAG_ERROR, DC_LIMIT, { 0, 0, 0 }, text };
+	c->last = (DiagMsg){ .severity = DIAG_ERROR, .cls = DC_LIMIT, .text = text };
 	return code;
 }
 

@@ -4,6 +4,7 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
 #include "infer/explain/explain.h"
+#include "infer/explain/warn.h"
 #include "infer/infer.h"
 #include "lib/passes.h"
 #include <string.h>
@@ -107,6 +108,8 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	for (int i = 0; i < mk->ncand; i++) {
 		const char *text = infer_describe(j->candidates, i);
 		mk->cand[i].cycles = infer_cycles(j->candidates, i);
+		mk->cand[i].alone = infer_alone(j->candidates, i);
+		mk->cand[i].together = infer_together(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}
 	mk->candidate = j->unit.candidate;
@@ -114,6 +117,8 @@ keep_candidates(Job *j, ModKernel *mk, Kernel *k)
 	if (j->ctx->opt.o.flags & HEXC_EXPLAIN) {
 		const char *text = infer_explain(k, j->candidates);
 		mk->explain = arena_strndup(&m->arena, text, strlen(text));
+		text = infer_explain_short(k, j->candidates);
+		mk->explain_short = arena_strndup(&m->arena, text, strlen(text));
 	}
 }
 
@@ -193,6 +198,7 @@ run_some(Job *j, int i, int from, int to, bool aloud)
 				return false;
 			if (passes[p].when == PASS_search) {
 				keep_candidates(j, &j->m->kernel[i], j->unit.kernel[i]);
+				infer_warn(j->unit.kernel[i]);
 				keep_packs(j, &j->m->kernel[i], j->unit.kernel[i]);
 			}
 			if (!after_pass(j, i, name, aloud))

@@ -1,4 +1,5 @@
 /* emit.c - the walk over the ops of a block, each to the function that emits it. */
+#include "ptxgen/base/lines.h"
 #include "ptxgen/emit.h"
 
 void
@@ -6,6 +7,7 @@ gen_block(Gen *g, Block *b)
 {
 	for (Op *o = b->first; o && g->u->diag->nerror == 0; o = o->next) {
 		arena_poll(g->a);
+		lines_at(g, o->src);
 		switch (o->code) {
 #define OP_EMIT(name, rule)                                                                        \
 	case O_##name:                                                                             \

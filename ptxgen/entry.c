@@ -1,4 +1,5 @@
 /* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
+#include "ptxgen/base/lines.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
 #include <string.h>
@@ -160,6 +161,7 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	g->tile = arena_alloc(g->a, sizeof *g->tile * ((size_t)k->nval + 1));
 	gen_types(g);
 	gen_function(g);
+	lines_begin(g);
 	entry = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	LLVMPositionBuilderAtEnd(g->pre, entry);

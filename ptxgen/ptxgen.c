@@ -5,6 +5,7 @@
  * thing to do on the way is to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
 #include "hexc/ir/sparse.h"
+#include "ptxgen/base/lines.h"
 #include "ptxgen/emit.h"
 #include <string.h>
 #include <time.h>
@@ -75,7 +76,8 @@ emit_module(Unit *u, Session *s, PtxOut *out)
 {
 	double t0 = now_ms(), t1, t2;
 
-	if (!session_open(s, u->target, ptx_version(u), u->file ? u->file : "hexc"))
+	if (!session_open(s, u->target, ptx_version(u), u->file ? u->file : "hexc",
+	                  u->lineinfo ? lines_module(u) : NULL))
 		return false;
 	for (int i = 0; i < u->nkernel; i++) {
 		if (!gen_kernel(s, u, u->kernel[i]))

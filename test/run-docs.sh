@@ -13,6 +13,16 @@ if [ -f hexc/IR.md ]; then
 	done
 fi
 
+# Every warning of hexc/ir/warnings.def is in hexc/LANGUAGE.md and in the manual page, in the same words, and they have no
+# others.
+sed -n 's/^WARNING(\([a-z]*\), *[a-z]*, *"\(.*\)")$/\1\t\2/p' hexc/ir/warnings.def >"$dir/warnings"
+[ -s "$dir/warnings" ] || fail "hexc/ir/warnings.def: no rows"
+sed -n '/^| warning | of |$/,/^$/s/^| `\([a-z]*\)` | \(.*\) |$/\1\t\2/p' hexc/LANGUAGE.md | diff "$dir/warnings" - ||
+	fail "hexc/ir/warnings.def (<) and hexc/LANGUAGE.md (>) differ"
+sed -n '/^The warnings are:$\|The warnings are:$/,/^\.RE$/p' hexc/cli/hexc.1 |
+	awk '/^\.B / { name = $2; getline; sub(/\.$/, ""); print name "\t" $0 }' | diff "$dir/warnings" - ||
+	fail "hexc/ir/warnings.def (<) and hexc/cli/hexc.1 (>) differ"
+
 # Every option of --help is in the manual page, and the other way round.
 if [ -x "$B/hexc" ]; then
 	options() { grep -Eo -- '(^|[^A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9-]*' | grep -Eo -- '--?[A-Za-z].*' | grep -Ex -- '-[A-Za-z]|--[a-z][a-z-]+' | LC_ALL=C sort -u; }

@@ -3,8 +3,8 @@
 #	/* ---- asm.c, split.c: text ---- */     up to the next such line; without a file, it promises nothing
 #	/* asm.c: text */                        up to an empty line, or the next of these two
 #	/* Text (asm.c) */                       up to the next remark or empty line
-# access*.c stands for all such files.
-find taskmap hexc infer ptxgen lib test \( -name '*.c' -o -name '*.h' \) -print | LC_ALL=C sort | xargs awk '
+# access*.c stands for all such files.  Each file starts with its own name, "/* NAME.c - what".
+find taskmap hexc infer ptxgen lib test examples \( -name '*.c' -o -name '*.h' \) -print | LC_ALL=C sort | xargs awk '
 # Names of C files in a text, without their folders, as "a.c b.c "; not those that other rooms have.
 function files_of(text,  list, name, room) {
 	while (match(text, /[a-z][a-z0-9_\/]*[*]?[a-z0-9_]*\.c/)) {
@@ -29,7 +29,17 @@ function is_among(file, list,  n, part, i) {
 	}
 	return 0
 }
-FNR == 1 { section = remark = one = ""; header = FILENAME ~ /\.h$/; before = ""; comment = 0 }
+FNR == 1 {
+	section = remark = one = before = ""
+	comment = 0
+	header = FILENAME ~ /\.h$/
+	own = FILENAME
+	sub(/.*\//, "", own)
+	if ($1 != "/*" || $2 != own || $3 != "-") {
+		printf "%s:1: does not start with \"/* %s - what\"\n", FILENAME, own
+		wrong = 1
+	}
+}
 # A definition is a name where a line starts, with "static" on the line before, or not.
 !header {
 	if (match($0, /^[a-z_][a-zA-Z0-9_]*\(/) && before !~ /^static|^#/)
@@ -72,8 +82,8 @@ END {
 			;
 		if (k && j > k) {
 			printf "%s: %s stands under %sbut is in %s\n", at[i], called[i], said[i], home[called[i]]
-			bad = 1
+			wrong = 1
 		}
 	}
-	exit bad
+	exit wrong
 }'

@@ -3,12 +3,13 @@
  * Every element x of the result must be within bound of the interpreter's t, where bound is what
  * hexc_run_tile computes along with t: the farthest that any correct execution may be, from the types'
  * roundoffs, the number of terms and the magnitudes in this very run.  Where nothing may differ (integers,
- * elementwise arithmetic, sums of small integers) it is 0 and the result must be equal. */
+ * elementwise arithmetic, sums of small integers) it is 0 and the result must be equal.  An element that the
+ * program does not write, of a tensor that is not read, is nothing that could be right. */
 #include "hexc/cli/run.h"
 #include <math.h>
 
 typedef struct Verdict {
-	uint64_t n, wrong, unjudged;
+	uint64_t n, wrong, unjudged, unwritten;
 	double abs, rel;          /* largest errors */
 	double share;             /* largest error / bound */
 	int64_t at[HEXC_MAX_RANK];  /* of the largest absolute error */
@@ -51,8 +52,12 @@ judge(Verdict *v, const Tensor *t, const unsigned char *data, const Each *w)
 	double bound = t->bound[w->at], err = fabs(x - r);
 
 	v->n++;
-	if (same(t, data, w->at))
+	if (same(t, data, w->at)) {
+		v->unwritten += bound == BOUND_UNWRITTEN;
 		return;
+	}
+	if (bound == BOUND_UNWRITTEN) /* nor may anybody else */
+		bound = 0;
 	if (err == 0) /* integers that differ where doubles do not */
 		err = 1;
 	if (!(err <= v->abs)) { /* NaN and infinity are large */
@@ -101,8 +106,24 @@ report(const Tensor *t, const Verdict *v)
 		       (unsigned long long)v->unjudged, (unsigned long long)v->n);
 		return EXIT_WRONG;
 	}
+	if (v->unwritten) {
+		printf(": NOT JUDGED, the program leaves %llu of %llu elements unwritten\n",
+		       (unsigned long long)v->unwritten, (unsigned long long)v->n);
+		return EXIT_WRONG;
+	}
 	printf(v->abs > 0 ? " (%.2g of the bound): right\n" : ": right\n", v->share);
 	return 0;
+}
+
+int
+run_judge(const Tensor *t, const unsigned char *data)
+{
+	Verdict v = { 0 };
+	Each w;
+
+	for (each_start(&w, t); !w.done; each_next(&w))
+		judge(&v, t, data, &w);
+	return report(t, &v);
 }
 
 int
@@ -112,13 +133,9 @@ run_check(const Args *a, bool device)
 
 	for (int i = 0; i < a->n; i++) {
 		const Tensor *t = &a->t[i];
-		Verdict v = { 0 };
-		Each w;
 		if (t->info.kind != HEXC_POINTER || !t->info.written)
 			continue;
-		for (each_start(&w, t); !w.done; each_next(&w))
-			judge(&v, t, device ? t->device : t->tile, &w);
-		if (report(t, &v))
+		if (run_judge(t, device ? t->device : t->tile))
 			status = EXIT_WRONG;
 	}
 	return status;

@@ -2,6 +2,7 @@
 #ifndef HEXC_CLI_H
 #define HEXC_CLI_H
 #include "lib/hexc.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -24,7 +25,7 @@ enum {
 /* ---- options (cli/options.c) ------------------------------------------------------------------ */
 
 typedef enum CliOpt {
-#define OPT(id, text, value, many, where, help) CLI_##id,
+#define OPT(id, text, value, many, out, where, help) CLI_##id,
 #include "hexc/cli/options.def"
 	CLI_NOPT
 } CliOpt;
@@ -52,14 +53,42 @@ typedef struct Cli {
 int cli_parse(Cli *c, int n, char **word);
 bool cli_has(const Cli *c, CliOpt opt);
 const char *cli_get(const Cli *c, CliOpt opt); /* NULL: not given */
+/* The file that an argument names as output; NULL: none. */
+const char *cli_output(const CliArg *a);
 /* The one file that the command needs, or NULL with the reason printed. */
 const char *cli_file(const Cli *c, const char *what);
 void cli_help(char command);
+/* The word is none of the commands: a status, with the reason and what may be meant printed. */
+int cli_no_command(const char *word);
+/* The letter of a command by its name; 0: there is none. */
+char cli_command(const char *name);
+
+/* ---- the terminal (cli/terminal.c) ------------------------------------------------------------- */
+
+typedef enum CliSeverity { CLI_NOTE, CLI_WARNING, CLI_ERROR, CLI_FAULT } CliSeverity;
+/* The word, in colour if standard error is a terminal.  The first three are as in hexc_diag_info. */
+const char *cli_severity(CliSeverity s);
+/* Standard output is a pipe whose reader has seen enough: that is no error of ours. */
+bool cli_nobody_reads(void);
+
+/* Says on a terminal how long something takes, once that is over a second. */
+typedef struct CliProgress {
+	const char *what;
+	int64_t start;        /* ms */
+	_Atomic int64_t next; /* when it is to be said again, ms */
+	bool terminal;
+} CliProgress;
+void cli_progress_start(CliProgress *p, const char *what); /* `what` lives as long as p is used */
+/* Fit for `cancel` of the libraries' options, with p as `user`, from any thread; never says stop. */
+int cli_progress(void *p);
+void cli_progress_end(CliProgress *p); /* the line is blank again; twice is allowed */
 
 /* ---- messages, memory, numbers (cli/util.c) --------------------------------------------------- */
 
 /* Print "hexc: error: ..." to standard error, without control characters; returns `status`. */
 int cli_error(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* The same without the end of the line: a list follows. */
+void cli_begin_error(const char *fmt, ...) CLI_PRINTF(1, 2);
 /* The same text without control characters: names of files, and those in files, may be made to deceive who
  * reads them on a terminal. */
 const char *cli_plain(Cli *c, const char *s);
@@ -102,6 +131,9 @@ typedef struct CliProgram {
 	size_t n;
 	hexc_opts opts;
 	hexc_ctx *ctx;     /* NULL once closed */
+	Cli *cli;
+	bool json;         /* diagnostics as JSON */
+	CliProgress progress;
 } CliProgram;
 
 /* Read the options and the file; `stop`: a pass that overrides --stop, or NULL.  0, or a status with the

@@ -1,5 +1,5 @@
 /* compile.c - from a file and options to a module; showing diagnostics. */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/json.h"
 #include <string.h>
 
 enum { PROGRAM_MAX = 64 << 20 };
@@ -48,20 +48,49 @@ show_source(const char *src, size_t n, uint32_t line, uint32_t col, uint32_t len
 }
 
 static void
-show_diag(const hexc_ctx *ctx, const char *src, size_t n)
+show_text(const hexc_diag_info *d, const char *src, size_t n)
 {
-	static const char *const word[] = { "note", "warning", "error" };
+	const char *word = cli_severity((CliSeverity)d->severity);
+
+	if (d->line)
+		fprintf(stderr, "%s:%u:%u: %s: %s", d->file, d->line, d->col, word, d->text);
+	else
+		fprintf(stderr, "%s: %s: %s", d->file, word, d->text);
+	fprintf(stderr, d->warning ? " [-W no-%s]\n" : "\n", d->warning);
+	if (d->line)
+		show_source(src, n, d->line, d->col, d->len);
+}
+
+/* One line, whatever is in it. */
+static void
+show_json(Cli *c, const hexc_diag_info *d)
+{
+	static const char *const severity[] = { "note", "warning", "error" };
+	cJSON *o = cJSON_CreateObject();
+	char *line;
+
+	cJSON_AddStringToObject(o, "severity", severity[d->severity]);
+	if (d->warning)
+		cJSON_AddStringToObject(o, "warning", d->warning);
+	cJSON_AddStringToObject(o, "file", d->file);
+	json_uint(o, "line", d->line);
+	json_uint(o, "col", d->col);
+	json_uint(o, "len", d->len);
+	cJSON_AddStringToObject(o, "text", d->text);
+	line = json_line(c, o);
+	fprintf(stderr, "%s\n", line ? line : "{}");
+}
+
+static void
+show_diag(const CliProgram *p)
+{
 	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 
-	for (size_t i = 0; hexc_diag(ctx, i, &d); i++) {
-		if (d.line)
-			fprintf(stderr, "%s:%u:%u: %s: %s\n", d.file, d.line, d.col,
-			        word[d.severity], d.text);
+	for (size_t i = 0; hexc_diag(p->ctx, i, &d); i++)
+		if (p->json)
+			show_json(p->cli, &d);
 		else
-			fprintf(stderr, "%s: %s: %s\n", d.file, word[d.severity], d.text);
-		if (d.line)
-			show_source(src, n, d.line, d.col, d.len);
-	}
+			show_text(&d, p->src, p->n);
 }
 
 /* ---- options ---------------------------------------------------------------------------------- */
@@ -93,13 +122,44 @@ read_defines(Cli *c, hexc_opts *o)
 	return 0;
 }
 
+static bool
+is_warning(const char *name)
+{
+	for (size_t i = 0; hexc_warning(i); i++)
+		if (strcmp(name, hexc_warning(i)) == 0)
+			return true;
+	return false;
+}
+
+/* -W NAME and -W no-NAME, any number of them; the last on one warning holds. */
+static int
+read_warnings(Cli *c, hexc_opts *o)
+{
+	for (int i = 0; i < c->narg; i++) {
+		const char *v = c->arg[i].value;
+
+		if (c->arg[i].opt != CLI_W)
+			continue;
+		if (is_warning(strncmp(v, "no-", 3) == 0 ? v + 3 : v)) {
+			o->warnings = o->warnings ? cli_printf(c, "%s,%s", o->warnings, v) : v;
+			continue;
+		}
+		cli_begin_error("-W wants NAME or no-NAME, not '%s'; the warnings are", v);
+		for (size_t k = 0; hexc_warning(k); k++)
+			fprintf(stderr, "%s %s", k ? "," : "", hexc_warning(k));
+		fputc('\n', stderr);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
 static int
 check_arch(const char *arch)
 {
 	for (size_t i = 0; hexc_arch(i); i++)
 		if (!arch || strcmp(arch, hexc_arch(i)) == 0)
 			return 0;
-	fprintf(stderr, "hexc: error: unknown arch '%s'; known are", arch);
+	cli_begin_error("unknown arch '%s'; known are", arch);
 	for (size_t i = 0; hexc_arch(i); i++)
 		fprintf(stderr, "%s %s", i ? "," : "", hexc_arch(i));
 	fputc('\n', stderr);
@@ -114,7 +174,7 @@ check_pass(const char *opt, const char *name, bool all)
 	for (size_t i = 0; hexc_pass(i); i++)
 		if (strcmp(name, hexc_pass(i)) == 0)
 			return 0;
-	fprintf(stderr, "hexc: error: %s: no pass '%s'; there are parse", opt, name);
+	cli_begin_error("%s: no pass '%s'; there are parse", opt, name);
 	for (size_t i = 0; hexc_pass(i); i++)
 		fprintf(stderr, ", %s", hexc_pass(i));
 	fprintf(stderr, "%s\n", all ? "; or all" : "");
@@ -151,6 +211,12 @@ read_options(Cli *c, hexc_opts *o)
 		o->flags |= HEXC_PROVE;
 	if (cli_has(c, CLI_paranoid))
 		o->flags |= HEXC_PARANOID;
+	if (cli_has(c, CLI_lineinfo))
+		o->flags |= HEXC_LINEINFO;
+	if (cli_has(c, CLI_werror))
+		o->flags |= HEXC_WERROR;
+	if ((status = read_warnings(c, o)))
+		return status;
 	return read_defines(c, o);
 }
 
@@ -160,14 +226,20 @@ int
 cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 {
 	const hexc_opts none = HEXC_OPTS_INIT;
-	const char *path;
+	const char *path, *diag = cli_get(c, CLI_diag);
 	int status, code;
 
 	memset(p, 0, sizeof *p);
 	path = cli_file(c, "program");
 	if (!path)
 		return EXIT_USAGE;
+	p->cli = c;
+	p->json = diag && strcmp(diag, "json") == 0;
+	if (diag && !p->json && strcmp(diag, "text") != 0)
+		return cli_error(EXIT_USAGE, "--diag is text or json, not '%s'", diag);
 	p->opts = none;
+	p->opts.cancel = cli_progress;
+	p->opts.user = &p->progress;
 	p->opts.flags = flags;
 	p->opts.stop = stop;
 	status = read_options(c, &p->opts);
@@ -191,9 +263,13 @@ cli_close(CliProgram *p)
 int
 cli_build(CliProgram *p, hexc_module **out)
 {
-	int code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+	int code;
 
-	show_diag(p->ctx, p->src, p->n);
+	cli_progress_start(&p->progress, "compiling");
+	code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+	cli_progress_end(&p->progress);
+
+	show_diag(p);
 	return cli_status(code);
 }
 
@@ -217,7 +293,7 @@ cli_one_kernel(const hexc_module *m)
 
 	if (!hexc_kernel(m, 1, &k))
 		return 0;
-	fprintf(stderr, "hexc: error: the program has several kernels; choose one with --kernel:");
+	cli_begin_error("the program has several kernels; choose one with --kernel:");
 	for (size_t i = 0; hexc_kernel(m, i, &k); i++, k.size = sizeof k)
 		fprintf(stderr, " %s", k.name);
 	fputc('\n', stderr);

@@ -73,31 +73,11 @@ remember(Cli *c, const CliFile *f, Use use)
 	c->file_used = kept;
 }
 
-/* What an option names as output; NULL: nothing. */
-static const char *
-output_of(const CliArg *a)
-{
-	const char *eq;
-
-	switch (a->opt) {
-	case CLI_o:
-	case CLI_manifest:
-	case CLI_stats:
-	case CLI_json: return a->value;
-	case CLI_save:
-	case CLI_sim_save: eq = strchr(a->value, '='); break;
-	case CLI_unpack_save:
-	case CLI_plane_save: eq = strrchr(a->value, '='); break; /* names in files may have one */
-	default: return NULL;
-	}
-	return eq ? eq + 1 : NULL;
-}
-
 int
 cli_outputs(Cli *c)
 {
 	for (int i = 0; i < c->narg; i++) {
-		const char *path = output_of(&c->arg[i]);
+		const char *path = cli_output(&c->arg[i]);
 		CliFile f;
 
 		if (!path || strcmp(path, "-") == 0 || !identify(c, path, &f))
@@ -337,7 +317,7 @@ cli_write(Cli *c, const char *path, const void *data, size_t n)
 int
 cli_flush(void)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || cli_nobody_reads())
 		return 0;
 	return cli_error(EXIT_TROUBLE, "standard output: cannot write: %s", strerror(errno));
 }

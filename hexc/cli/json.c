@@ -122,6 +122,8 @@ json_candidates(const hexc_module *m, size_t k)
 		cJSON *o = cJSON_CreateObject();
 		json_uint(o, "index", i);
 		cJSON_AddNumberToObject(o, "cycles", c.cycles);
+		cJSON_AddNumberToObject(o, "alone", c.alone);
+		json_uint(o, "blocks_together", c.together);
 		cJSON_AddStringToObject(o, "text", c.text);
 		cJSON_AddItemToArray(list, o);
 	}

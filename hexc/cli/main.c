@@ -30,7 +30,7 @@ dispatch(Cli *c)
 	case 'U': return cli_unpack(c);
 	case 'T':
 		if (c->nfile)
-			return cli_error(EXIT_USAGE, "no command '%s'; see hexc --help", c->file[0]);
+			return cli_no_command(c->file[0]);
 		if (cli_has(c, CLI_version)) {
 			puts(hexc_build_info());
 			return cli_flush();
@@ -46,16 +46,10 @@ dispatch(Cli *c)
 static char
 command_of(int n, char **word)
 {
-	static const struct {
-		const char *name;
-		char command;
-	} names[] = { { "run", 'R' }, { "sim", 'S' }, { "candidates", 'C' }, { "explain", 'X' },
-		      { "weights", 'W' },
-		      { "pack", 'P' }, { "unpack", 'U' } };
+	char command = n > 0 ? cli_command(word[0]) : 0;
 
-	for (size_t i = 0; n > 0 && i < CLI_COUNT(names); i++)
-		if (strcmp(word[0], names[i].name) == 0)
-			return names[i].command;
+	if (command)
+		return command;
 	for (int i = 0; i < n; i++)
 		if (strcmp(word[i], "--emit-ptx") == 0)
 			return 'E';

@@ -3,20 +3,54 @@
 #include <ctype.h>
 #include <string.h>
 
+typedef enum OptOut { OUT_no, OUT_path, OUT_first, OUT_last } OptOut;
+
 typedef struct OptInfo {
 	const char *text, *value, *where, *help;
 	bool many;
+	OptOut out;
 } OptInfo;
 
 static const OptInfo opts[CLI_NOPT] = {
-#define OPT(id, text, value, many, where, help) [CLI_##id] = { text, value, where, help, many },
+#define OPT(id, text, value, many, out, where, help) \
+	[CLI_##id] = { text, value, where, help, many, OUT_##out },
 #include "hexc/cli/options.def"
+};
+
+/* The commands; --help tells of them in this order. */
+static const struct {
+	char command;
+	const char *name; /* "": it is an option that says so */
+	const char *usage, *what;
+} commands[] = {
+	{ 'E', "", "hexc --emit-ptx PROG.hexc [options]", "Compile tile programs to PTX." },
+	{ 'R', "run", "hexc run PROG.hexc --arg NAME=VALUE ... [options]", "Compile one kernel and run it." },
+	{ 'S', "sim", "hexc sim FILE.ptx --entry NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [options]",
+	  "Run PTX of any producer in the simulator." },
+	{ 'C', "candidates", "hexc candidates PROG.hexc [options]",
+	  "List the solutions of the layout search, best first." },
+	{ 'X', "explain", "hexc explain PROG.hexc [options]",
+	  "Show every layout, instruction and conversion, and why." },
+	{ 'W', "weights", "hexc weights FILE [options]",
+	  "List the quantized weights and tensors of a safetensors or GGUF file, or write them as .npy." },
+	{ 'P', "pack", "hexc pack PROG.hexc --arg NAME=@FILE ... -o FILE.safetensors [options]",
+	  "Write weights in the order in which a kernel reads its packed tensors." },
+	{ 'U', "unpack", "hexc unpack FILE.safetensors --save NAME=FILE.npy ...",
+	  "Write what hexc pack wrote in its natural order." },
+	{ 'T', "", "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 
 static bool
 known(const OptInfo *o, char command)
 {
 	return strchr(o->where, command) || strchr(o->where, tolower((unsigned char)command));
+}
+
+/* Only with =, and only where one is wanted. */
+static bool
+value_is_optional(const OptInfo *o)
+{
+	return o->value && strncmp(o->value, "[=", 2) == 0;
 }
 
 bool
@@ -49,6 +83,88 @@ cli_file(const Cli *c, const char *what)
 	return NULL;
 }
 
+const char *
+cli_output(const CliArg *a)
+{
+	OptOut out = opts[a->opt].out;
+	const char *eq;
+
+	if (out == OUT_no || out == OUT_path)
+		return out == OUT_path ? a->value : NULL;
+	eq = out == OUT_first ? strchr(a->value, '=') : strrchr(a->value, '=');
+	return eq ? eq + 1 : NULL;
+}
+
+/* ---- words that are near --------------------------------------------------------------------- */
+
+/* Letters to insert, remove, replace or swap with their neighbour to make b of a; at most 9. */
+static int
+distance(const char *a, const char *b)
+{
+	enum { MOST = 24 };
+	int d[MOST + 1][MOST + 1];
+	int n = (int)strlen(a), m = (int)strlen(b);
+
+	if (n > MOST || m > MOST)
+		return 9;
+	for (int i = 0; i <= n; i++)
+		for (int j = 0; j <= m; j++) {
+			int x = i && j ? d[i - 1][j - 1] + (a[i - 1] != b[j - 1]) : i + j;
+
+			if (i && j && d[i - 1][j] + 1 < x)
+				x = d[i - 1][j] + 1;
+			if (i && j && d[i][j - 1] + 1 < x)
+				x = d[i][j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < x)
+				x = d[i - 2][j - 2] + 1;
+			d[i][j] = x;
+		}
+	return d[n][m];
+}
+
+/* Keep the nearer of *best and this word, if that is near at all. */
+static void
+nearer(const char *word, const char *to, const char **best, int *least)
+{
+	int d = distance(word, to);
+
+	if (d < *least && d * 2 < (int)strlen(to)) {
+		*best = to;
+		*least = d;
+	}
+}
+
+enum { FAR = 4 }; /* too many changes for one word to be meant by another */
+
+char
+cli_command(const char *name)
+{
+	for (size_t i = 0; i < CLI_COUNT(commands); i++)
+		if (commands[i].name[0] && strcmp(name, commands[i].name) == 0)
+			return commands[i].command;
+	return 0;
+}
+
+int
+cli_no_command(const char *word)
+{
+	const char *best = NULL, *dot = strrchr(word, '.');
+	int least = FAR;
+
+	for (size_t i = 0; i < CLI_COUNT(commands); i++)
+		if (commands[i].name[0])
+			nearer(word, commands[i].name, &best, &least);
+	if (best)
+		return cli_error(EXIT_USAGE, "no command '%s', did you mean %s? See hexc --help", word, best);
+	if (dot && strcmp(dot, ".hexc") == 0)
+		return cli_error(EXIT_USAGE,
+		                 "what is to be done with %s? hexc --emit-ptx compiles it, hexc run runs it; "
+		                 "see hexc --help",
+		                 word);
+	return cli_error(EXIT_USAGE, "no command '%s'; see hexc --help", word);
+}
+
 /* ---- parsing ---------------------------------------------------------------------------------- */
 
 /* The option of this command that the word names.  A long one ends at '='; -o and -D may have the value
@@ -74,13 +190,20 @@ find(char command, const char *word, const char **value)
 static int
 unknown(char command, const char *word)
 {
-	int n = (int)strcspn(word, "=");
+	int n = (int)strcspn(word, "="), least = FAR;
+	char name[40];
+	const char *best = NULL;
 
+	snprintf(name, sizeof name, "%.*s", n, word);
 	for (int i = 0; i < CLI_NOPT; i++)
-		if (strlen(opts[i].text) == (size_t)n &&
-		    strncmp(word, opts[i].text, (size_t)n) == 0 && !known(&opts[i], command))
-			return cli_error(EXIT_USAGE,
-			                "%.*s does not go with this command; see --help", n, word);
+		if (strcmp(opts[i].text, name) == 0 && !known(&opts[i], command))
+			return cli_error(EXIT_USAGE, "%s does not go with this command; see --help", name);
+	for (int i = 0; i < CLI_NOPT; i++)
+		if (word[1] == '-' && strchr(opts[i].where, command))
+			nearer(name, opts[i].text, &best, &least);
+	if (best)
+		return cli_error(EXIT_USAGE, "unknown option %.*s, did you mean %s? See --help", n, word,
+		                 best);
 	return cli_error(EXIT_USAGE, "unknown option %.*s; see --help", n, word);
 }
 
@@ -96,7 +219,7 @@ take(Cli *c, int n, char **word, int i, int *status)
 		*status = unknown(c->command, word[i]);
 		return -1;
 	}
-	if (opts[id].value && !value && opts[id].value[0] != '[') {
+	if (opts[id].value && !value && !value_is_optional(&opts[id])) {
 		if (i + 1 >= n) {
 			*status = cli_error(EXIT_USAGE, "%s needs a value: "
 			                                "%s", opts[id].text, opts[id].value);
@@ -142,27 +265,6 @@ cli_parse(Cli *c, int n, char **word)
 
 /* ---- help ------------------------------------------------------------------------------------- */
 
-static const struct {
-	char command;
-	const char *usage, *what;
-} commands[] = {
-	{ 'E', "hexc --emit-ptx PROG.hexc [options]", "Compile tile programs to PTX." },
-	{ 'R', "hexc run PROG.hexc --arg NAME=VALUE ... [options]", "Compile one kernel and run it." },
-	{ 'S', "hexc sim FILE.ptx --entry NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [options]",
-	  "Run PTX of any producer in the simulator." },
-	{ 'C', "hexc candidates PROG.hexc [options]",
-	  "List the solutions of the layout search, best first." },
-	{ 'X', "hexc explain PROG.hexc [options]",
-	  "Show every layout, instruction and conversion, and why." },
-	{ 'W', "hexc weights FILE [options]",
-	  "List the quantized weights and tensors of a safetensors or GGUF file, or write them as .npy." },
-	{ 'P', "hexc pack PROG.hexc --arg NAME=@FILE ... -o FILE.safetensors [options]",
-	  "Write weights in the order in which a kernel reads its packed tensors." },
-	{ 'U', "hexc unpack FILE.safetensors --save NAME=FILE.npy ...",
-	  "Write what hexc pack wrote in its natural order." },
-	{ 'T', "hexc --list-archs | --version | --help | COMMAND --help", NULL },
-};
-
 static void
 help_options(char command)
 {
@@ -171,9 +273,21 @@ help_options(char command)
 		if (!strchr(opts[i].where, command))
 			continue;
 		snprintf(left, sizeof left, "%s%s%s", opts[i].text,
-		         opts[i].value && opts[i].value[0] != '[' ? " " : "",
+		         opts[i].value && !value_is_optional(&opts[i]) ? " " : "",
 		         opts[i].value ? opts[i].value : "");
 		printf("  %-24s %s\n", left, opts[i].help);
+	}
+}
+
+/* What each command is for; how to ask for its options. */
+static void
+help_commands(void)
+{
+	printf("hexc compiles tile programs to PTX, runs them, and shows what it inferred.\n\n");
+	for (size_t i = 0; i < CLI_COUNT(commands); i++) {
+		printf("%s%s\n", i == 0 ? "usage: " : "       ", commands[i].usage);
+		if (commands[i].what)
+			printf("           %s\n", commands[i].what);
 	}
 }
 
@@ -182,19 +296,16 @@ cli_help(char command)
 {
 	bool all = command == 'T';
 
+	for (size_t i = 0; i < CLI_COUNT(commands) && !all; i++)
+		if (commands[i].command == command)
+			printf("usage: %s\n\n%s\n", commands[i].usage, commands[i].what);
 	if (all)
-		printf("hexc compiles tile programs to PTX, runs them, and shows what it inferred.\n\n");
-	for (size_t i = 0; i < CLI_COUNT(commands); i++) {
-		if (!all && commands[i].command != command)
-			continue;
-		printf("%s%s\n", i == 0 || !all ? "usage: " : "       ", commands[i].usage);
-		if (!all)
-			printf("\n%s\n", commands[i].what);
-	}
-	printf("\n");
+		help_commands();
+	printf(all ? "\nOptions with --emit-ptx; those of another command are told by hexc COMMAND --help:\n"
+	           : "\n");
 	help_options(all ? 'E' : command);
 	if (all) {
-		printf("\n");
+		printf("\nWithout a command:\n");
 		help_options('T');
 	}
 	printf("\nOptions and files may come in any order; --opt VALUE and --opt=VALUE mean the same.\n"

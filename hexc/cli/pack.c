@@ -161,7 +161,7 @@ write_packed(Cli *c, const Natural *t, int n, const char *path)
 int
 cli_pack(Cli *c)
 {
-	const char *out = cli_get(c, CLI_o);
+	const char *out = cli_get(c, CLI_pack_o);
 	hexc_module *m = NULL;
 	Natural *t = cli_alloc(c, sizeof *t * ((size_t)c->narg + 1));
 	int n = 0, status;

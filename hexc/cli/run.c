@@ -71,7 +71,16 @@ typedef struct Said {
 	Cli *c;
 	char *s;
 	size_t n, cap;
+	CliProgress progress;
 } Said;
+
+static int
+keep_on(void *user)
+{
+	Said *said = user;
+
+	return cli_progress(&said->progress);
+}
 
 static void
 collect(void *user, const char *text, size_t n)
@@ -95,7 +104,7 @@ int
 run_tile(Cli *c, Args *a, bool bounds, bool print)
 {
 	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
-	Said said = { c, NULL, 0, 0 };
+	Said said = { .c = c };
 	char why[400] = "";
 	int code;
 
@@ -108,6 +117,8 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 			t->bound = cli_try_alloc(c, t->span * sizeof *t->bound);
 		if (!t->tile || (bounds && t->info.written && !t->bound))
 			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+		for (uint64_t k = 0; t->bound && !t->info.read && k < t->span; k++)
+			t->bound[k] = BOUND_UNWRITTEN;
 		a->arg[i].ptr = t->tile;
 		a->arg[i].bytes = t->bytes;
 		a->arg[i].bound = t->bound;
@@ -115,8 +126,11 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 	o.why = why;
 	o.why_size = sizeof why;
 	o.print = collect;
+	o.cancel = keep_on;
 	o.user = &said;
+	cli_progress_start(&said.progress, "interpreting");
 	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
+	cli_progress_end(&said.progress);
 	if (said.n && (print || code))
 		fwrite(said.s, 1, said.n, stdout);
 	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
@@ -172,9 +186,24 @@ execute(Cli *c, const hexc_module *m, Exec exec, hexc_gpu *g)
 		status = saves(c, &a, exec, true);
 	if (!status && check && run_check(&a, exec != EXEC_TILE))
 		wrong = EXIT_WRONG;
+	if (!status)
+		status = run_expect(c, &a, exec != EXEC_TILE);
 	if (!status && !wrong)
 		status = cli_flush();
 	return status ? status : wrong;
+}
+
+/* --ptx FILE */
+static int
+keep_ptx(Cli *c, const hexc_module *m)
+{
+	const char *to = cli_get(c, CLI_ptx), *text;
+	size_t n;
+
+	if (!to)
+		return 0;
+	text = hexc_ptx(m, &n);
+	return cli_write(c, to, text, n);
 }
 
 /* Options that go with one way of running only. */
@@ -183,6 +212,8 @@ check_exec(const Cli *c, Exec exec)
 {
 	if (exec == EXEC_TILE && cli_has(c, CLI_stats))
 		return cli_error(EXIT_USAGE, "--stats tells of the PTX: it needs --exec sim or gpu");
+	if (exec == EXEC_TILE && cli_has(c, CLI_ptx))
+		return cli_error(EXIT_USAGE, "--ptx: there is no PTX with --exec tile");
 	if (exec != EXEC_SIM && cli_has(c, CLI_roofline))
 		return cli_error(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
 	if (exec != EXEC_GPU && cli_has(c, CLI_repeat))
@@ -204,9 +235,11 @@ cli_run(Cli *c)
 	if (g && hexc_gpu_describe(g, &info))
 		c->arch = info.arch;
 	if (!status) /* the interpreter needs no layouts */
-		status = cli_compile(c, 0, exec == EXEC_TILE ? "parse" : NULL, &m);
+		status = cli_compile(c, HEXC_LINEINFO, exec == EXEC_TILE ? "parse" : NULL, &m);
 	if (!status)
 		status = cli_one_kernel(m);
+	if (!status)
+		status = keep_ptx(c, m);
 	if (!status)
 		status = execute(c, m, exec, g);
 	hexc_module_free(m);

@@ -26,6 +26,12 @@ int run_gpu(Cli *c, Args *a, hexc_gpu *g);
  * EXIT_WRONG. */
 int run_check(const Args *a, bool device);
 
+/* Compare elements of t with t->tile, within t->bound; prints one line.  0 or EXIT_WRONG. */
+int run_judge(const Tensor *t, const unsigned char *data);
+/* Compare t->device (or t->tile) with the files that --expect names; prints one line for each.  0,
+ * EXIT_WRONG, or another status with the reason printed. */
+int run_expect(Cli *c, const Args *a, bool device);
+
 /* What of a launch is the same on every device (cli/launch.c).  The bytes that tensor i starts with there,
  * of a packed one another form of those that we have.  0, or a status with the reason printed. */
 int launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *bytes);

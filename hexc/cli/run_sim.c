@@ -12,6 +12,7 @@ typedef struct Launch {
 	const void **args;
 	SimReport report;
 	sim_result *result;
+	const char *name; /* of the PTX in messages */
 } Launch;
 
 static int
@@ -25,7 +26,7 @@ load_ptx(Launch *l, const hexc_module *m)
 	if (code == SIM_OK)
 		return 0;
 	for (size_t i = 0; sim_message_at(l->device, i, &msg); i++)
-		fprintf(stderr, "<ptx>:%u:1: error: %s\n", msg.line, msg.text);
+		fprintf(stderr, "%s:%u:1: %s: %s\n", l->name, msg.line, cli_severity(CLI_ERROR), msg.text);
 	return cli_error(EXIT_TROUBLE, "the simulator cannot run this PTX: %s", sim_strerror(code));
 }
 
@@ -111,15 +112,22 @@ launch(Cli *c, Launch *l, Args *a)
 {
 	const uint32_t *g = l->launch.grid;
 	int status = 0, code, wrong = 0;
+	CliProgress progress;
 
 	if (g[0] && g[1] && g[2]) {
+		cli_progress_start(&progress, "simulating");
+		l->launch.cancel = cli_progress;
+		l->launch.user = &progress;
 		code = sim_run(l->device, l->module, l->report.entry, &l->launch, &l->result);
+		cli_progress_end(&progress);
 		l->report.result = l->result;
 		sim_show_output(l->result);
 		if (l->result)
-			sim_show_faults("<ptx>", l->result);
+			sim_show_faults(l->name, l->result);
 		if (code == SIM_E_FAULT)
 			wrong = EXIT_WRONG;
+		if (wrong && !cli_has(c, CLI_ptx))
+			fprintf(stderr, "hexc: %s: --ptx FILE keeps the PTX\n", cli_severity(CLI_NOTE));
 		if (code != SIM_E_FAULT)
 			status = sim_status(code, l->result ? sim_result_text(l->result) : NULL);
 	}
@@ -143,6 +151,7 @@ run_sim(Cli *c, Args *a)
 	l.device = sim_open();
 	if (!l.device)
 		return cli_error(EXIT_TROUBLE, "out of memory");
+	l.name = cli_has(c, CLI_ptx) ? cli_plain(c, cli_get(c, CLI_ptx)) : "<ptx>";
 	status = load_ptx(&l, a->m);
 	if (!status)
 		status = send_tensors(c, &l, a);

@@ -71,7 +71,7 @@ load(SimJob *j, const char *path)
 	if (code == SIM_OK)
 		return 0;
 	for (size_t i = 0; sim_message_at(j->device, i, &msg); i++)
-		fprintf(stderr, "%s:%u:1: error: %s\n", j->path, msg.line, msg.text);
+		fprintf(stderr, "%s:%u:1: %s: %s\n", j->path, msg.line, cli_severity(CLI_ERROR), msg.text);
 	return code == SIM_E_SOURCE ? EXIT_INPUT : sim_status(code, NULL);
 }
 
@@ -82,7 +82,7 @@ check_entry(SimJob *j)
 	sim_param_info p;
 
 	if (!sim_entry_find(j->module, j->entry, &e)) {
-		fprintf(stderr, "hexc: error: there is no entry '%s'; there are", j->entry);
+		cli_begin_error("there is no entry '%s'; there are", j->entry);
 		for (size_t i = 0; sim_entry_at(j->module, i, &e); i++)
 			fprintf(stderr, "%s %s", i ? "," : "", e.name);
 		fputc('\n', stderr);
@@ -117,12 +117,13 @@ saves(SimJob *j, bool write)
 			continue;
 		eq = strchr(v, '=');
 		if (!eq || !eq[1])
-			return cli_error(EXIT_USAGE, "--save wants I=FILE.npy with the number of an argument, or "
+			return cli_error(EXIT_USAGE,
+			                 "--save wants I=FILE.npy with the number of an argument, or "
 			                 "NAME=FILE.npy with that of a --buffer, not '%s'", v);
 		a = sim_find_buffer(j, cli_strndup(j->c, v, (size_t)(eq - v)));
 		if (!a)
-			return cli_error(EXIT_USAGE, "--save %s: %.*s is no buffer argument and no --buffer", v,
-			                 (int)(eq - v), v);
+			return cli_error(EXIT_USAGE, "--save %s: %.*s is no buffer argument and no --buffer",
+			                 v, (int)(eq - v), v);
 		if (!write)
 			continue;
 		out = cli_try_alloc(j->c, NPY_HEADER_MAX + a->bytes);
@@ -150,13 +151,18 @@ run(SimJob *j)
 {
 	const void **args = cli_alloc(j->c, sizeof *args * (size_t)(j->narg + 1));
 	sim_result *r = NULL;
+	CliProgress progress;
 	SimReport report;
 	int code, status = 0, wrong = 0;
 
 	for (int i = 0; i < j->narg; i++)
 		args[i] = sim_arg_value(&j->arg[i]);
 	j->launch.args = args;
+	cli_progress_start(&progress, "simulating");
+	j->launch.cancel = cli_progress;
+	j->launch.user = &progress;
 	code = sim_run(j->device, j->module, j->entry, &j->launch, &r);
+	cli_progress_end(&progress);
 	sim_end_trace(j);
 	sim_show_output(r);
 	if (r)

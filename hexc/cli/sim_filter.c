@@ -155,7 +155,7 @@ sim_read_filter(SimJob *j)
 	}
 	if (any) {
 		j->launch.suppress = suppress;
-		j->launch.user = j->filter;
+		j->launch.suppress_user = j->filter;
 	}
 	return path ? read_rules(j, path) : 0;
 }

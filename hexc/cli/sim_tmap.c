@@ -136,7 +136,7 @@ static const Enum fill = { "oobFill", "CU_TENSOR_MAP_FLOAT_OOB_FILL_", fills, CL
 static int
 unknown_name(const Map *m, const Enum *e, const char *name)
 {
-	fprintf(stderr, "hexc: error: %s: \"%s\" is '%s'; possible are", m->path, e->field, name);
+	cli_begin_error("%s: \"%s\" is '%s'; possible are", m->path, e->field, name);
 	for (int i = 0; i < e->n; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", e->name[i]);
 	fputc('\n', stderr);

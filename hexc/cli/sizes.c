@@ -78,19 +78,14 @@ check_rank(const Tensor *t, int rank)
 	                 t->value.text, rank, rank == 1 ? "" : "s", t->info.name, t->info.rank);
 }
 
-/* With the sizes known: do the shapes fit? */
-static int
-check_shape(Args *a, int i)
+int
+tensor_check_shape(Tensor *t)
 {
-	Tensor *t = &a->t[i];
 	int rank, last = (int)t->info.rank - 1;
 	const int64_t *given = given_shape(t, &rank);
 
-	if (hexc_tensor(a->m, a->kernel, (size_t)i, a->arg, t->dim, t->stride) != HEXC_OK)
-		return cli_error(
-			EXIT_INPUT,
-			"%s has no shape for these sizes: overflow, division by 0 or a negative extent",
-			t->info.name);
+	if (given && check_rank(t, rank))
+		return EXIT_INPUT;
 	for (int d = 0; given && d < rank; d++) {
 		uint64_t packed = ((uint64_t)t->dim[d] * t->type->bits + 7) / 8;
 		if (given[d] == t->dim[d])
@@ -105,6 +100,20 @@ check_shape(Args *a, int i)
 		                 (long long)given[d]);
 	}
 	return 0;
+}
+
+/* With the sizes known: do the shapes fit? */
+static int
+check_shape(Args *a, int i)
+{
+	Tensor *t = &a->t[i];
+
+	if (hexc_tensor(a->m, a->kernel, (size_t)i, a->arg, t->dim, t->stride) != HEXC_OK)
+		return cli_error(
+			EXIT_INPUT,
+			"%s has no shape for these sizes: overflow, division by 0 or a negative extent",
+			t->info.name);
+	return tensor_check_shape(t);
 }
 
 /* Two rounds: the last dimension of what may be packed counts only when nothing else says the size. */

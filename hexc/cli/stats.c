@@ -31,7 +31,8 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 	sim_fault f;
 
 	for (size_t i = 0; sim_fault_at(r, i, &f); i++) {
-		fprintf(stderr, "%s:%u:1: %s: %s: %s", ptx_name, f.at.line, f.warning ? "warning" : "fault",
+		fprintf(stderr, "%s:%u:1: %s: %s: %s", ptx_name, f.at.line,
+		        cli_severity(f.warning ? CLI_WARNING : CLI_FAULT),
 		        sim_fault_name(f.kind), f.text);
 		if (f.times > 1)
 			fprintf(stderr, " (%" PRIu64 " times)", f.times);
@@ -51,17 +52,31 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 
 /* ---- roofline --------------------------------------------------------------------------------- */
 
+/* Does the name of a GPU begin with this and a dash?  A10 is not the begin of A100-80GB. */
+static bool
+begins(const char *gpu, const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && strncmp(gpu, name, n) == 0 && gpu[n] == '-';
+}
+
 int
 sim_check_roofline(const Cli *c)
 {
 	const char *name = cli_get(c, CLI_roofline);
+	size_t begin = 0;
 	sim_gpu g;
 
 	if (!name || sim_gpu_find(name, &g))
 		return 0;
-	fprintf(stderr, "hexc: error: --roofline knows no GPU '%s'; it knows\n", name);
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
-		fprintf(stderr, "  %-16s%s\n", g.name, g.source);
+		begin += begins(g.name, name);
+	cli_begin_error(begin ? "--roofline: which '%s'?" : "--roofline knows no GPU '%s'; it knows", name);
+	fputc('\n', stderr);
+	for (size_t i = 0; sim_gpu_at(i, &g); i++)
+		if (!begin || begins(g.name, name))
+			fprintf(stderr, "  %-16s%s\n", g.name, g.source);
 	return EXIT_USAGE;
 }
 
@@ -159,9 +174,13 @@ roofline(const Cli *c, const sim_result *result)
 	const char *name = cli_get(c, CLI_roofline);
 	cJSON *o = cJSON_CreateObject(), *by = cJSON_CreateObject();
 	sim_roof r;
+	sim_gpu g;
 
 	if (name && result && sim_roofline(result, name, &r) == SIM_OK) {
-		cJSON_AddStringToObject(o, "gpu", name);
+		sim_gpu_find(name, &g);
+		cJSON_AddStringToObject(o, "gpu", g.name);
+		json_uint(o, "sms", g.sms);
+		json_uint(o, "mhz", g.mhz);
 		cJSON_AddNumberToObject(o, "seconds", r.bound);
 		cJSON_AddStringToObject(o, "limiter", sim_limit_name(r.limiter));
 		for (int i = 0; i < SIM_NLIMITS; i++)

@@ -27,7 +27,7 @@ tensor_copy(Cli *c, const Tensor *t)
 static int
 no_parameter(const Args *a, const char *name, int n)
 {
-	fprintf(stderr, "hexc: error: --arg: the kernel has no parameter '%.*s'; it has", n, name);
+	cli_begin_error("--arg: the kernel has no parameter '%.*s'; it has", n, name);
 	for (int i = 0; i < a->n; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", a->t[i].info.name);
 	fputc('\n', stderr);
@@ -245,5 +245,28 @@ args_read(Cli *c, const hexc_module *m, size_t kernel, Args *a)
 	for (int i = 0; i < a->n && !status; i++)
 		if (a->t[i].info.kind == HEXC_POINTER)
 			status = tensor_fill(&a->t[i]);
+	return status;
+}
+
+int
+tensor_expect(Cli *c, const Tensor *t, const char *text, unsigned char **out)
+{
+	Tensor want = *t;
+	int status;
+
+	want.packed = want.natural = false;
+	status = value_parse(c, t->info.name, text, &want.value);
+	if (!status && want.value.kind != V_FILE)
+		status = cli_error(EXIT_USAGE, "--expect takes a file, as in %s=@FILE.npy:1e-3, not '%s'",
+		                   t->info.name, text);
+	if (!status)
+		status = read_file(c, &want);
+	if (!status)
+		status = tensor_check_shape(&want);
+	if (!status && !(want.start = cli_try_alloc(c, t->bytes)))
+		status = cli_error(EXIT_TROUBLE, "out of memory for %s", text);
+	if (!status)
+		status = tensor_fill(&want);
+	*out = want.start;
 	return status;
 }

@@ -33,6 +33,8 @@ typedef struct Value {
 /* 0, or EXIT_USAGE with the reason printed. */
 int value_parse(Cli *c, const char *name, const char *text, Value *out);
 
+#define BOUND_UNWRITTEN (-1.0)
+
 /* One parameter of the kernel. */
 typedef struct Tensor {
 	hexc_param_info info;
@@ -46,7 +48,8 @@ typedef struct Tensor {
 	unsigned char *start; /* contents before the run, in device format */
 	unsigned char *tile;  /* after --exec=tile; NULL: not run */
 	unsigned char *device; /* after --exec=sim or gpu */
-	double *bound;        /* of tile, for each element of the span; NULL: not asked for */
+	double *bound;        /* of tile, for each element of the span, BOUND_UNWRITTEN where a tensor that is
+	                       * `out` was not written; NULL: not asked for */
 } Tensor;
 
 /* All parameters of the kernel, and the launch arguments made of them. */
@@ -62,6 +65,11 @@ typedef struct Args {
 int args_read(Cli *c, const hexc_module *m, size_t kernel, Args *out);
 /* Sizes from the tensors given (cli/sizes.c). */
 int args_sizes(Args *a);
+/* With its extents known: has what t is given this shape?  0, or a status with the reason printed. */
+int tensor_check_shape(Tensor *t);
+/* Elements that t should have: what @FILE or @FILE:TENSOR holds, in device format, memory of c.  0, or a
+ * status with the reason printed. */
+int tensor_expect(Cli *c, const Tensor *t, const char *text, unsigned char **out);
 /* The tensor of that name, or NULL. */
 Tensor *args_find(const Args *a, const char *name, size_t n);
 /* A copy of the start contents; NULL when out of memory. */

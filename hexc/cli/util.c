@@ -29,26 +29,45 @@ cli_plain(Cli *c, const char *s)
 	return plain;
 }
 
+static void print_error(const char *end, const char *fmt, va_list ap) CLI_PRINTF(2, 0);
+static void
+print_error(const char *end, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *text;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	text = calloc(1, (size_t)(n < 0 ? 0 : n) + 1);
+	if (text) {
+		vsnprintf(text, (size_t)(n < 0 ? 0 : n) + 1, fmt, again);
+		make_plain(text);
+	}
+	va_end(again);
+	fprintf(stderr, "hexc: %s: %s%s", cli_severity(CLI_ERROR), text ? text : "out of memory", end);
+	free(text);
+}
+
 int
 cli_error(int status, const char *fmt, ...)
 {
 	va_list ap;
-	char *text;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	print_error("\n", fmt, ap);
 	va_end(ap);
-	text = calloc(1, (size_t)(n < 0 ? 0 : n) + 1);
-	va_start(ap, fmt);
-	if (text)
-		vsnprintf(text, (size_t)(n < 0 ? 0 : n) + 1, fmt, ap);
-	va_end(ap);
-	if (text)
-		make_plain(text);
-	fprintf(stderr, "hexc: error: %s\n", text ? text : "out of memory");
-	free(text);
 	return status;
+}
+
+void
+cli_begin_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_error("", fmt, ap);
+	va_end(ap);
 }
 
 /* ---- memory ----------------------------------------------------------------------------------- */

@@ -3,8 +3,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Errors kept; the rest are counted only, so that a broken program does not flood its reader. */
-enum { ERROR_MAX = 20 };
+/* Messages kept; the rest are counted only, so that a broken program does not flood its reader. */
+enum { ERROR_MAX = 20, WARNING_MAX = 100 };
+
+const char *const warning_name[DW_COUNT] = {
+#define WARNING(name, on, help) [DW_##name] = #name,
+#include "hexc/ir/warnings.def"
+};
+const char *const warning_help[DW_COUNT] = {
+#define WARNING(name, on, help) [DW_##name] = help,
+#include "hexc/ir/warnings.def"
+};
+
+const bool warning_on[DW_COUNT] = {
+#define WARNING(name, on, help) [DW_##name] = on,
+#include "hexc/ir/warnings.def"
+};
+
+DiagWarning
+warning_find(const char *name, size_t n)
+{
+	for (int w = DW_none + 1; w < DW_COUNT; w++)
+		if (strlen(warning_name[w]) == n && memcmp(warning_name[w], name, n) == 0)
+			return (DiagWarning)w;
+	return DW_none;
+}
 
 static const char *format(Arena *a, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 static void add_error(Diag *d, DiagClass cls, Src src, const char *fmt, va_list ap) PRINTF_LIKE(4, 0);
@@ -42,9 +65,9 @@ said(const Diag *d, int severity, Src src, const char *text)
 }
 
 static void
-push(Diag *d, int severity, DiagClass cls, Src src, const char *text)
+push(Diag *d, int severity, DiagClass cls, DiagWarning w, Src src, const char *text)
 {
-	DiagMsg m = { .severity = severity, .cls = cls, .src = src, .text = text };
+	DiagMsg m = { .severity = severity, .cls = cls, .warning = w, .src = src, .text = text };
 
 	if (m.src.line && m.src.len == 0)
 		m.src.len = 1;
@@ -60,9 +83,9 @@ add_error(Diag *d, DiagClass cls, Src src, const char *fmt, va_list ap)
 		return;
 	d->nerror++;
 	if (d->nerror <= ERROR_MAX)
-		push(d, DIAG_ERROR, cls, src, text);
+		push(d, DIAG_ERROR, cls, DW_none, src, text);
 	else if (d->nerror == ERROR_MAX + 1)
-		push(d, DIAG_NOTE, cls, (Src){ 0 }, "more errors follow and are not shown");
+		push(d, DIAG_NOTE, cls, DW_none, (Src){ 0 }, "more errors follow and are not shown");
 }
 
 void
@@ -85,6 +108,25 @@ diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...)
 	va_end(ap);
 }
 
+bool
+diag_warn(Diag *d, DiagWarning w, Src src, const char *fmt, ...)
+{
+	int severity = d->strict ? DIAG_ERROR : DIAG_WARNING;
+	const char *text;
+	va_list ap;
+
+	if (!(d->wanted >> w & 1) || d->nwarning == WARNING_MAX)
+		return false;
+	va_start(ap, fmt);
+	text = format(d->arena, fmt, ap);
+	va_end(ap);
+	if (said(d, severity, src, text))
+		return false;
+	d->nwarning++;
+	push(d, severity, DC_SOURCE, w, src, text);
+	return true;
+}
+
 void
 diag_note(Diag *d, Src src, const char *fmt, ...)
 {
@@ -95,5 +137,5 @@ diag_note(Diag *d, Src src, const char *fmt, ...)
 	text = format(d->arena, fmt, ap);
 	va_end(ap);
 	if (d->nerror <= ERROR_MAX && d->n && !said(d, DIAG_NOTE, src, text))
-		push(d, DIAG_NOTE, d->msg[d->n - 1].cls, src, text);
+		push(d, DIAG_NOTE, d->msg[d->n - 1].cls, DW_none, src, text);
 }

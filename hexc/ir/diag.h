@@ -9,6 +9,17 @@ typedef struct Src {
 	uint32_t len;       /* bytes underlined, >= 1 */
 } Src;
 
+/* Rows of warnings.def. */
+typedef enum DiagWarning {
+	DW_none,
+#define WARNING(name, on, help) DW_##name,
+#include "hexc/ir/warnings.def"
+	DW_COUNT
+} DiagWarning;
+extern const char *const warning_name[DW_COUNT], *const warning_help[DW_COUNT];
+extern const bool warning_on[DW_COUNT]; /* without being asked for */
+DiagWarning warning_find(const char *name, size_t n); /* DW_none: there is none of that name */
+
 enum { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
 
 /* What kind of failure an error is; decides the code the library returns. */
@@ -17,6 +28,7 @@ typedef enum DiagClass { DC_SOURCE, DC_LAYOUT, DC_LIMIT, DC_ARCH, DC_INTERNAL } 
 typedef struct DiagMsg {
 	int severity;
 	DiagClass cls;
+	DiagWarning warning; /* what it warns of, as an error too (Diag.strict) */
 	Src src;
 	const char *text; /* one sentence, no newline: names the thing and the fix */
 } DiagMsg;
@@ -26,10 +38,15 @@ typedef struct Diag {
 	DiagMsg *msg;
 	int n, cap;
 	int nerror;
+	int nwarning;
+	unsigned wanted; /* bit w: warning w is given */
+	bool strict;    /* warnings count as errors when all is done; they stop nothing before */
 } Diag;
 
 void diag_error(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* False: it is turned off, or was said already; then it has no notes. */
+bool diag_warn(Diag *d, DiagWarning w, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Belongs to the message before it. */
 void diag_note(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 #endif

@@ -257,6 +257,7 @@ typedef struct Unit {
 	const char *text;   /* source, for carets */
 	size_t len;
 	int candidate;      /* which solution to take, 0 = best */
+	bool lineinfo;      /* the PTX tells the lines of the program */
 	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
 	Kernel **kernel;
 	int nkernel;
@@ -342,6 +343,15 @@ Kernel *kernel_read(Unit *u, const char *text, size_t n);
 /* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
  * false when the IR is broken. */
 bool kernel_verify(Kernel *k, const char *after);
+
+/* ---- what print.c and read.c share (text_num.c) ------------------------------------------------- */
+
+/* Names that stand bare in the text; others are quoted. */
+bool text_is_name(const char *s, size_t n);
+/* x so that text_read_float gives the same bits. */
+void text_float(Text *t, double x);
+/* Bytes used, 0: not a float that text_float writes. */
+size_t text_read_float(const char *s, size_t n, double *out);
 
 /* ---- facts about index values (facts.c) --------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* lower.c - unit_parse: source -> kernels of tile IR. */
 #include "hexc/lang/lang.h"
 #include "hexc/lang/lower.h"
+#include "hexc/lang/warn.h"
 #include <string.h>
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -224,5 +225,14 @@ unit_parse(Unit *u, const Define *def, int ndef, const char *only)
 	for (const KernelDecl *d = first; d; d = d->next)
 		if (wanted(d, only) && !d->broken_header)
 			VEC_PUSH(u->arena, u->kernel, u->nkernel, cap, lower_kernel(u, &file, d, def, ndef));
-	return u->diag->nerror == 0;
+	if (u->diag->nerror)
+		return false;
+	for (const KernelDecl *d = first; d; d = d->next)
+		if (wanted(d, only))
+			warn_unused_kernel(u, d);
+	for (const FnDecl *f = file.fn; f; f = f->next)
+		warn_unused_fn(u, f);
+	for (int i = 0; i < u->nkernel; i++)
+		warn_memory(u->kernel[i]);
+	return true;
 }

@@ -1,7 +1,7 @@
 /* cost_block.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
  *
  * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts),
- * global memory (bytes), arithmetic, special functions, issue slots (cost_block.c).  A straight piece of
+ * global memory (bytes), arithmetic, special functions, issue slots (cost_op.c).  A straight piece of
  * code, up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the
  * longest wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async
  * copies, or for loads made an iteration ahead, is as long as the copy, less the iterations that have passed

@@ -1,4 +1,4 @@
-/* cost_block.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of
+/* cost_op.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of
  * each unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
  * is. */
 #include "hexc/ir/sparse.h"

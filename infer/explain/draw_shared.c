@@ -142,7 +142,7 @@ draw_shared(const Explained *ex, const Op *alloc)
 	int lines = all < LINES_MAX ? (int)all : LINES_MAX;
 	int n, phase, bottom = TOP + lines * CELL_H;
 	const char **access = explain_accesses(ex, v, &n);
-	const char *title = arena_printf(a, "%s: %s", explain_name(v, a), type_print(a, &v->type));
+	const char *title = arena_printf(a, "%s: %s", explain_name(v, ex->k), type_print(a, &v->type));
 	const char *about = arena_printf(a,
 	                                 "%lld bytes at offset %lld of the block's shared memory; the "
 	                                 "first %d of %lld lines of 32 banks; a cell names the first "

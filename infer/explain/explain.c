@@ -41,13 +41,6 @@ layout_words(Text *t, const Layout *l)
 		            l->swizzle.bits, l->swizzle.base, l->swizzle.shift);
 }
 
-/* What another solution costs more than the one taken, in percent. */
-static double
-above(const Explained *ex, int i)
-{
-	return 100 * (ex->candidates->sol[i]->cycles / ex->sol->cycles - 1);
-}
-
 static void
 tile_lines(Text *t, const Explained *ex, const Val *v)
 {
@@ -58,14 +51,15 @@ tile_lines(Text *t, const Explained *ex, const Val *v)
 
 	if (!v->type.layout || v->type.rank == 0)
 		return;
-	text_printf(t, "  %s  %s\n    %s", type_print(a, &v->type), explain_name(v, a),
+	text_printf(t, "  %s  %s\n    %s", type_print(a, &v->type), explain_name(v, ex->k),
 	            layout_print(a, v->type.layout));
 	layout_words(t, v->type.layout);
 	if (who && who->src.line)
 		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
 	if (other >= 0)
 		text_printf(t, "\n      else %s: candidate %d, %+.1f %%",
-		            layout_print(a, ex->candidates->sol[other]->val[v->id]), other, above(ex, other));
+		            layout_print(a, ex->candidates->sol[other]->val[v->id]), other,
+		            explain_above(ex, other));
 	if (v->def && v->def->code == O_alloc)
 		access = explain_accesses(ex, v, &n);
 	for (int i = 0; i < n; i++)
@@ -106,7 +100,7 @@ space_lines(Text *t, const Explained *ex)
 		            p->src.line, p->registers ? "registers" : "shared");
 		if (other >= 0)
 			text_printf(t, "; else %s: candidate %d, %+.1f %%",
-			            p->registers ? "shared" : "registers", other, above(ex, other));
+			            p->registers ? "shared" : "registers", other, explain_above(ex, other));
 		text_printf(t, "\n");
 	}
 }
@@ -121,14 +115,14 @@ sparse_line(Text *t, const Explained *ex)
 
 	if (other >= 0)
 		text_printf(t, "\nsparse\n  zeros %s; else %s: candidate %d, %+.1f %%\n", zeros[dense],
-		            zeros[!dense], other, above(ex, other));
+		            zeros[!dense], other, explain_above(ex, other));
 }
 
 /* What has no instruction of its own to choose. */
 static void
 arithmetic_line(Text *t, const Explained *ex, const Op *o)
 {
-	const char *name = o->nout ? explain_name(o->out[0], ex->k->unit->arena) : "";
+	const char *name = o->nout ? explain_name(o->out[0], ex->k) : "";
 	double cycles = explain_cycles(ex, o);
 
 	if (cycles >= 1)
@@ -181,7 +175,6 @@ static void
 op_line(Text *t, const Explained *ex, const Op *o)
 {
 	const Lowering *p = o->lowering;
-	Arena *a = ex->k->unit->arena;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
 	int other = explain_other_lowering(ex, o), vec = p ? lowering_vec(p) : 0;
@@ -196,7 +189,7 @@ op_line(Text *t, const Explained *ex, const Op *o)
 	if (o->code == O_load)
 		what = view_root(o->in[0]);
 	if (what)
-		text_printf(t, " %s", explain_name(what, a));
+		text_printf(t, " %s", explain_name(what, ex->k));
 	if (vec)
 		text_printf(t, ", %d element%s an access", vec, vec > 1 ? "s" : "");
 	if (lowering_is_staged(p))
@@ -206,7 +199,7 @@ op_line(Text *t, const Explained *ex, const Op *o)
 	if (other >= 0)
 		text_printf(t, "; else %s: candidate %d, %+.1f %%",
 		            lowering_name(ex->candidates->sol[other]->lowering[o->id]), other,
-		            above(ex, other));
+		            explain_above(ex, other));
 	text_printf(t, "\n");
 	mapping_line(t, o);
 }

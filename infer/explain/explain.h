@@ -8,6 +8,8 @@ typedef struct Candidates Candidates; /* infer/base/solution.h */
 /* The chosen solution in words: each tile with its layout, who demanded it, each op with its instruction, the
  * runner-up and why it lost.  Text in the unit's arena. */
 const char *infer_explain(Kernel *k, const Candidates *c);
+/* A few lines instead: each tile that has a name, each loop with what limits it. */
+const char *infer_explain_short(Kernel *k, const Candidates *c);
 /* The same for programs: one JSON object, whose fields hexc.1 lists.  Where shared
  * tiles are placed is in it once pass smem has run. */
 const char *infer_explain_json(Kernel *k, const Candidates *c);

@@ -11,10 +11,43 @@ explained(Kernel *k, const Candidates *c)
 	return (Explained){ k, c, c && i < c->n ? c->sol[i] : NULL };
 }
 
-const char *
-explain_name(const Val *v, Arena *a)
+/* What the program says there, if it is a short expression of one line, and no mere word, which names
+ * something else; NULL: it is not, or unknown. */
+static const char *
+source_at(const Unit *u, Src src)
 {
-	return v->name ? v->name : arena_printf(a, "%%%u", v->id);
+	enum { LONG = 32 };
+	const char *s = u->text, *end;
+	uint32_t line = 1;
+
+	if (!s || !src.line || src.len > LONG)
+		return NULL;
+	end = s + u->len;
+	for (; line < src.line && s < end; s++)
+		line += *s == '\n';
+	if (line < src.line || (size_t)(end - s) < (size_t)src.col - 1 + src.len)
+		return NULL;
+	s += src.col - 1;
+	if (memchr(s, '\n', src.len) || (!memchr(s, '(', src.len) && !memchr(s, ' ', src.len)))
+		return NULL;
+	return arena_strndup(u->arena, s, src.len);
+}
+
+const char *
+explain_name(const Val *v, const Kernel *k)
+{
+	Arena *a = k->unit->arena;
+	const Op *o = v->def;
+	const char *s;
+
+	if (v->name || !o)
+		return v->name ? v->name : arena_printf(a, "%%%u", v->id);
+	if (o->code == O_convert)
+		return arena_printf(a, "%s in another layout", explain_name(o->in[0], k));
+	if (o->code == O_load)
+		return arena_printf(a, "%s in registers", explain_name(view_root(o->in[0]), k));
+	s = source_at(k->unit, o->src);
+	return s ? s : arena_printf(a, "%s of line %u", op_info[o->code].name, o->src.line);
 }
 
 const Op *
@@ -56,6 +89,12 @@ explain_cycles(const Explained *ex, const Op *o)
 	if (o->lowering && (o->lowering->cost > 0 || o->code == O_convert))
 		return o->lowering->cost;
 	return o->id <= ex->candidates->nop ? res_cycles(&ex->sol->res[o->id]) : 0;
+}
+
+double
+explain_above(const Explained *ex, int i)
+{
+	return 100 * (ex->candidates->sol[i]->cycles / ex->sol->cycles - 1);
 }
 
 double

@@ -14,8 +14,8 @@ typedef struct Explained {
 /* ---- facts.c ---------------------------------------------------------------------------------------- */
 
 Explained explained(Kernel *k, const Candidates *c);
-/* "acc", or "%12" for a value without a name. */
-const char *explain_name(const Val *v, Arena *a);
+/* "acc"; for a value without a name what the program says there, as in "f16(p)", or "dot of line 20". */
+const char *explain_name(const Val *v, const Kernel *k);
 /* The op that demanded v's layout, NULL: unknown, or v was made later. */
 const Op *explain_origin(const Explained *ex, const Val *v);
 /* The op that demanded how packed tensor p is laid out, NULL: unknown. */
@@ -26,6 +26,8 @@ const char *explain_demand(const Op *who);
 bool explain_res(const Explained *ex, const Op *o, Res *out);
 /* Predicted cycles of the op, once: all its warps, alone on the SM; 0 for what takes nothing. */
 double explain_cycles(const Explained *ex, const Op *o);
+/* What candidate i costs more than the one taken, in percent. */
+double explain_above(const Explained *ex, int i);
 /* How often the op runs in a block. */
 double explain_runs(const Explained *ex, const Op *o);
 /* Elements of one access, of a staging tile's writes; 0: it makes none. */

@@ -92,7 +92,7 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 		return;
 	json_open(t, NULL, "{");
 	json_number(t, "id", v->id);
-	json_text(t, "name", explain_name(v, ex->k->unit->arena));
+	json_text(t, "name", explain_name(v, ex->k));
 	json_text(t, "space", y->space == S_reg ? "register" : "shared");
 	json_text(t, "dtype", dtype_info[y->dtype].name);
 	json_open(t, "shape", "[");
@@ -239,7 +239,7 @@ put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 		if (some)
 			text_add(t, ",", 1);
 		if (root->type.space == S_global)
-			json_string(t, explain_name(root, ex->k->unit->arena));
+			json_string(t, explain_name(root, ex->k));
 		else
 			text_printf(t, "%u", root->id);
 		some = true;

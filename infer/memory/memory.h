@@ -19,6 +19,9 @@ Val *view_dims(Val *v, int *dim_of);
 int unit_dim(const Solve *s, Val *mem);
 /* Dims of a view, fastest memory first: by stride for global, by the alloc's order for shared. */
 void memory_order(const Solve *s, Val *view, int *order);
+/* The most elements, <= cap, of one access along the contiguous dim of a global view that alignment and the
+ * tensor's edge admit. */
+int64_t view_width(Kernel *k, const Op *view, int dim, int64_t cap);
 /* Elements of one access along `dim` of a global view, for a run of `run` registers: alignment, edges. */
 int64_t global_vec(const Solve *s, const Op *view, int dim, int64_t run);
 /* The same along the contiguous dim of a shared view: what divides its rows and starts. */

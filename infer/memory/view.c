@@ -38,23 +38,31 @@ reg_run(const Layout *l, int dim)
 /* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the
  * tensor ends at multiples of it. */
 static int64_t
-edge_vec(const Solve *s, const Op *view, int dim, int64_t cap)
+edge_vec(Kernel *k, const Op *view, int dim, int64_t cap)
 {
 	int dim_of[DIM_MAX];
 	Val *root = view_dims(view->out[0], dim_of);
-	const Param *p = val_param(s->k, root);
+	const Param *p = val_param(k, root);
 	int rd = dim_of[dim];
 	int64_t size, start;
 
-	if (view_in_bounds(s->k, view, dim))
+	if (view_in_bounds(k, view, dim))
 		return cap;
 	if (!p || view->in[0] != root)
 		return 1;
-	size = val_fact_at(s->k, view, p->size[rd]).mult;
-	start = val_fact_at(s->k, view, view->in[1 + rd]).mult;
+	size = val_fact_at(k, view, p->size[rd]).mult;
+	start = val_fact_at(k, view, view->in[1 + rd]).mult;
 	while (cap > 1 && (size % cap || start % cap))
 		cap /= 2;
 	return cap;
+}
+
+int64_t
+view_width(Kernel *k, const Op *view, int dim, int64_t cap)
+{
+	int64_t vec = view_align(k, view, cap), edge = edge_vec(k, view, dim, cap);
+
+	return vec < edge ? vec : edge;
 }
 
 void
@@ -74,13 +82,7 @@ view_fact(const Solve *s, const Op *view)
 		return f;
 	f->known = true;
 	f->unit = view_unit_dim(s->k, view);
-	f->vec = 1;
-	if (f->unit >= 0) {
-		f->vec = view_align(s->k, view, cap);
-		cap = edge_vec(s, view, f->unit, cap);
-		if (f->vec > cap)
-			f->vec = cap;
-	}
+	f->vec = f->unit >= 0 ? view_width(s->k, view, f->unit, cap) : 1;
 	return f;
 }
 

@@ -277,15 +277,16 @@ typedef struct sim_launch {
 	int (*cancel)(void *user);      /* polled now and then from any worker; nonzero stops */
 	/* Asked when a fault is found for the first time, from any worker, one at a time; nonzero: it is not
 	 * kept, and not counted.  What the kernel does is the same.  The pointers in *f live for the call. */
-	int (*suppress)(void *user, const struct sim_fault *f);
-	void *user;
+	int (*suppress)(void *suppress_user, const struct sim_fault *f);
+	void *suppress_user;
+	void *user;             /* handed to cancel */
 	sim_trace trace;
 	uint64_t seed;          /* in which order threads of different warps and blocks get on: each number is
 	                         * another interleaving, always the same one, with short turns and one
 	                         * host thread; 0: long turns, the fastest */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0 }
+	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, NULL, SIM_TRACE_INIT, 0 }
 
 /* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong (warnings aside).  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are
@@ -318,8 +319,8 @@ SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
  * Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \
-	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the shared " \
-	                                      "variable its address is counted from") \
+	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the " \
+	                                      "shared variable its address is counted from") \
 	X(ALIGN,        "misaligned",         "address is no multiple of the access size") \
 	X(READONLY,     "write-to-constant",  "store to constant or parameter space") \
 	X(UNINIT_REG,   "uninitialised-register", "a register was used before it was written") \
@@ -371,8 +372,8 @@ typedef enum sim_space {
 
 typedef struct sim_place {
 	uint32_t line;          /* PTX line; 0: unknown */
-	uint32_t source_line;   /* line of the program that it was made from, by .loc; 0: the PTX does not say */
-	const char *source;     /* its file, by .file; NULL: the PTX does not say; lives as the module */
+	uint32_t source_line;   /* line of the program it was made from, by .loc; 0: nobody says */
+	const char *source;     /* its file, by .file; NULL: nobody says; lives as the module */
 	uint32_t block[3];      /* %ctaid */
 	uint32_t thread[3];     /* %tid */
 } sim_place;

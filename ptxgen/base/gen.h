@@ -52,6 +52,8 @@ struct Gen {
 	LV fn;
 	LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, h2, ptr1, nothing;
 	LV tid, lane, warp; /* i32; lane < 32 */
+	Src at;             /* what is being emitted belongs there */
+	LLVMMetadataRef lines; /* the function, as debug information names it; NULL: none is wanted */
 	LV smem;            /* i32: shared address of the block's dynamic memory; NULL until asked for */
 	Tile **tile;        /* by Val.id; NULL: not visited */
 	LV *arg;            /* kernel arguments, by parameter */

@@ -72,8 +72,27 @@ session_machine(Session *s, const Target *t, int ptx)
 	return s->tm || session_error(s, "no target machine", t->name);
 }
 
+static bool
+session_module(Session *s, const char *name, const char *text)
+{
+	char *why = NULL;
+
+	if (!text) {
+		s->mod = LLVMModuleCreateWithNameInContext(name, s->ctx);
+		return true;
+	}
+	/* takes the buffer */
+	if (!LLVMParseIRInContext(s->ctx,
+	                          LLVMCreateMemoryBufferWithMemoryRange(text, strlen(text), name, 1),
+	                          &s->mod, &why))
+		return true;
+	session_error(s, "internal: the module to begin with", why);
+	LLVMDisposeMessage(why);
+	return false;
+}
+
 bool
-session_open(Session *s, const Target *t, int ptx, const char *name)
+session_open(Session *s, const Target *t, int ptx, const char *name, const char *text)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	LLVMTargetDataRef data;
@@ -82,12 +101,11 @@ session_open(Session *s, const Target *t, int ptx, const char *name)
 	pthread_once(&once, session_register);
 	s->ctx = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(s->ctx, session_diagnostic, s);
-	LLVMContextSetDiscardValueNames(s->ctx, 1);
-	if (!session_machine(s, t, ptx)) {
+	if (!session_machine(s, t, ptx) || !session_module(s, name, text)) {
 		session_close(s);
 		return false;
 	}
-	s->mod = LLVMModuleCreateWithNameInContext(name, s->ctx);
+	LLVMContextSetDiscardValueNames(s->ctx, 1); /* IR is read with names only */
 	LLVMSetTarget(s->mod, "nvptx64-nvidia-cuda");
 	data = LLVMCreateTargetDataLayout(s->tm);
 	LLVMSetModuleDataLayout(s->mod, data);

@@ -18,8 +18,9 @@ typedef struct Session {
 	char why[400];
 } Session;
 
-/* Open for a target of the table.  False: *s is closed and s->why says why. */
-bool session_open(Session *s, const Target *t, int ptx, const char *name);
+/* Open for a target of the table.  `text`: IR of the module to begin with, or NULL for an empty one.
+ * False: *s is closed and s->why says why. */
+bool session_open(Session *s, const Target *t, int ptx, const char *name, const char *text);
 /* Structural check of the module.  False: s->why. */
 bool session_verify(Session *s);
 /* The i-th part of optimising; false: there is none, or it failed. */

@@ -1,4 +1,5 @@
 /* tile.c - tiles and pulling. */
+#include "ptxgen/base/lines.h"
 #include "ptxgen/base/word.h"
 #include <string.h>
 
@@ -99,13 +100,16 @@ LV
 word_get(Gen *g, Val *v, int w)
 {
 	Tile *t = tile_of(g, v);
+	Src before;
 	LV x;
 
 	BUG_IF(g->a, w < 0 || w >= t->nword);
 	if (!t->word[w]) {
 		BUG_IF(g->a, !t->pull);
 		count_word(g, t);
+		before = lines_at(g, v->def->src);
 		t->pull(g, v->def, w);
+		lines_at(g, before);
 	}
 	x = t->word[w];
 	BUG_IF(g->a, !x);

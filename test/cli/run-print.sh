@@ -5,7 +5,7 @@
 
 cat >"$dir/k.hexc" <<'END'
 fn told(x, n) { print("in a function: {}", n); return x * 2; }
-kernel k(X: f32[M, N], W: u4[M, N], L: i64[M], Y: out f32[M, N], s: i32, d: f64)
+kernel k(X: f32[M, N], W: u4[M, N], L: i64[M], Y: out f32[M, 8], s: i32, d: f64)
     const BM = 4, BN = 8
 {
     grid(ceil(M, BM), 2);
@@ -17,7 +17,7 @@ kernel k(X: f32[M, N], W: u4[M, N], L: i64[M], Y: out f32[M, N], s: i32, d: f64)
     print("x {} as f16 {} w {}; m {} d {}", x, f16(x), w, m, d);
     print("{}", x.T);
     print("row {}", X[m, 0 :+ BN]);
-    let unused = x + 1;
+    let _unused = x + 1;
     print("u8 {} i64 {} u64 {} bool {}", u8(300 * s), i64(s) << 40, u64(s) << 63, s > 2);
     var acc: register f32[BM, BN] = 0;
     pipeline n in 0..N step BN stages 2 {

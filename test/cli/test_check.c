@@ -56,6 +56,30 @@ TEST_EACH(verdict, CLI_COUNT(row))
 	ck_assert_int_eq(run_check(&a, false), 0);
 }
 
+/* What the program does not write is not judged, and wrong where the device wrote it. */
+TEST(unwritten)
+{
+	float tile[2] = { 1, 2 }, got[2] = { 1, 2 };
+	double bound[2] = { 0, BOUND_UNWRITTEN };
+	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 1, .written = 1 },
+		     .dim = { 2 },
+		     .stride = { 1 },
+		     .span = 2,
+		     .tile = (unsigned char *)tile,
+		     .device = (unsigned char *)got,
+		     .bound = bound };
+	Args a = { .t = &t, .n = 1 };
+
+	t.type = hexc_dtype_find("f32");
+	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
+	ck_assert_int_eq(run_check(&a, false), EXIT_WRONG);
+	got[1] = 3;
+	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
+	bound[1] = 0;
+	got[1] = 2;
+	ck_assert_int_eq(run_check(&a, true), 0);
+}
+
 /* Integers that a double cannot tell apart. */
 TEST(wide_integers)
 {

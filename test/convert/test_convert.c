@@ -5,7 +5,7 @@
 #include "test/infer/util_infer.h"
 #include "test/ir/util_unit.h"
 #include "test/util_file.h"
-#include <string.h>
+#include "test/util_layout.h"
 
 #define PINNED "test/infer/reductions/pinned.hexc"
 
@@ -27,24 +27,15 @@ static const struct {
 	{ { 32, 2 }, "(32,2):(1@lane,1@reg)+[2:1@warp]", "(32,2):(1@lane,1@warp)", LW_shared },
 };
 
-static const Layout *
-layout_of(const char *text)
-{
-	Layout *l = NEW(u->arena, Layout);
-	size_t at;
-
-	ck_assert_msg(layout_parse(l, text, strlen(text), &at), "%s", text);
-	return l;
-}
-
 TEST_EACH(means, COUNT_OF(way))
 {
 	Type t = type_tile(D_f32, S_reg, 2, way[_i].shape);
 	Unit unit = { .arena = u->arena, .target = target_find("sm_80") };
 	Kernel kernel = { .unit = &unit, .warps = WARPS };
 	Solve s = { .k = &kernel, .arena = u->arena, .rates = rates_of(unit.target) };
+	const Layout from = layout_of(way[_i].from), to = layout_of(way[_i].to);
 	Res res = { 0 };
-	const Lowering *p = lowering_convert(&s, &t, layout_of(way[_i].from), layout_of(way[_i].to), &res);
+	const Lowering *p = lowering_convert(&s, &t, &from, &to, &res);
 
 	ck_assert_int_eq(p->kind, way[_i].kind);
 }

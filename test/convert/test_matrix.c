@@ -4,6 +4,7 @@
 #include "infer/convert/convert.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
+#include "test/util_layout.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +40,6 @@ static const struct Way {
 	{ "sm_90a", "i64", FRAG, ROWS, NULL, NULL },
 };
 
-static const Layout *
-layout_of(const char *text)
-{
-	Layout *l = NEW(u->arena, Layout);
-	size_t at;
-
-	ck_assert_msg(layout_parse(l, text, strlen(text), &at), "%s", text);
-	return l;
-}
-
 /* What inference takes on a target that has no other features than these. */
 static Staging
 choice(const struct Way *w, unsigned features)
@@ -59,11 +50,12 @@ choice(const struct Way *w, unsigned features)
 	Unit unit = { .arena = u->arena, .target = &target };
 	Kernel kernel = { .unit = &unit, .warps = WARPS };
 	Solve s = { .k = &kernel, .arena = u->arena };
+	const Layout from = layout_of(w->from), to = layout_of(w->to);
 	Staging p;
 	int64_t waves[2];
 
 	target.features &= features;
-	stage_find(&s, &type, layout_of(w->from), layout_of(w->to), true, &p, waves);
+	stage_find(&s, &type, &from, &to, true, &p, waves);
 	return p;
 }
 

@@ -15,6 +15,7 @@ for f in examples/*.hexc; do
 		timeout 60 "$HEXC" explain "$f" --arch "$arch" --svg "$dir/$name.$i" --json "$dir/$name.$i.json" \
 			>"$dir/out" 2>&1 || fail "$f: $(head -3 "$dir/out")"
 	done
+	"$HEXC" explain "$f" --arch "$arch" --short >"$dir/$name.short" || fail "$f: --short"
 	cmp -s "$dir/$name.1.json" "$dir/$name.2.json" || fail "$f: JSON differs from run to run"
 	diff -r "$dir/$name.1" "$dir/$name.2" >/dev/null || fail "$f: pictures differ from run to run"
 	n=$((n + 1))
@@ -23,7 +24,7 @@ done
 	--stats "$dir/stats.json" >"$dir/out" 2>&1 || fail "gemm_f16: $(head -3 "$dir/out")"
 
 python3 - "$dir" <<'PY' || bad=1
-import glob, json, os, re, sys
+import glob, html.parser, json, os, re, sys
 import xml.etree.ElementTree as xml
 
 tmp = sys.argv[1]
@@ -58,7 +59,7 @@ def complete(path, k):
         fail(path, len(told), 'tiles in words,', len(k['tiles']), 'in JSON')
     for words, t in zip(told, k['tiles']):
         lines = words.split('\n')
-        if lines[0].split()[-1] != t['name'] or lines[1].strip() != t['layout'] or t['dtype'] not in lines[0]:
+        if lines[0].strip().split('  ', 1)[1] != t['name'] or lines[1].strip() != t['layout'] or t['dtype'] not in lines[0]:
             fail(path, lines[:2], t)
         seen = set()
         for l in lines[2:]:
@@ -92,6 +93,7 @@ def complete(path, k):
             fail(path, part['sparse'])
     # instructions: op by op
     told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
+    source = open('examples/' + os.path.basename(path).replace('.1.json', '.hexc')).read()
     ops = iter([o for o in k['ops'] if 'instruction' in o or o['cycles'] >= 1])
     for l in told:
         words = l.split()
@@ -119,10 +121,11 @@ def complete(path, k):
         for f in fact:
             if f not in l:
                 fail(path, 'says', f, 'but in words', l)
-        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and nothing else is told
+        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and nothing else is told but names
         for f in sorted(fact, key=len, reverse=True):
             rest = rest.replace(f, '', 1)
-        if re.search(r'[,;]', rest):
+        name = re.sub(r'^  line \d+ +\w+ +|( in registers| in another layout)*$', '', rest)
+        if re.search(r'[,;]', rest) and name not in source:
             fail(path, 'lacks', rest, 'of', l)
         m = re.search(r', (\d+) cycles', l)
         if m and not near(m[1], o['cycles']):
@@ -169,6 +172,49 @@ for path in sorted(glob.glob(tmp + '/*.1.json')):
         complete(path, k)
         if len({t['name'] for t in k['tiles'] if 'demanded_by' in t}) == 0:
             fail(path, 'says of no tile who demanded it')
+
+# The short answer: every tile that has a name, each once, and every loop that takes time; cycles add up.
+for path in sorted(glob.glob(tmp + '/*.1.json')):
+    lines = open(path.replace('.1.json', '.short')).read().splitlines()
+    kernels = json.load(open(path))
+    heads = [l for l in lines if l.startswith('kernel ')]
+    if len(heads) != len(kernels) or not all(near(re.search(r'(\d+) cycles a block', h)[1], k['cycles'])
+                                             for h, k in zip(heads, kernels)):
+        fail(path, heads)
+    once = [l for l in lines if re.match('  [^ ]', l)]
+    if len(set(once)) != len(once) and len(kernels) == 1:
+        fail(path, 'says something twice in short')
+    for h, k in zip(heads, kernels):
+        limit = re.search(r'limited by (.*) \((\d+)\); candidate', h)
+        if not near(limit[2], max(k['total'].values())) or not near(limit[2], k['total'][limit[1]]):
+            fail(path, h, k['total'])
+        for t in k['tiles']:
+            if re.fullmatch(r'[A-Za-z_]\w*', t['name']) and not any(
+                    l.split()[:1] == [t['name']] and t['dtype'] in l for l in lines):
+                fail(path, 'says nothing of', t['name'], 'in short')
+    told = sum(int(m[1]) for l in lines if (m := re.search(r'(?:times|line \d+|loops): (\d+) cycles', l)))
+    parts = sum(int(m[1]) for l in lines if (m := re.match(r' {4,}(\d+) cycles  \d+ ', l)))
+    once = sum(o.get('cycles', 0) for k in kernels for o in k['ops'] if o['op'] != 'for')
+    if abs(told - once) > 0.5 * len(lines) + 2 or abs(parts - told) > 0.5 * len(lines) + 2:
+        fail(path, 'short: the parts are', parts, 'the loops', told, 'all ops', once)
+
+# The page of pictures: what a parser takes, each picture is there, no scripts.
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.images, self.tags, self.text = [], set(), ''
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        if tag == 'img':
+            self.images.append(dict(attrs)['src'])
+    def handle_data(self, data):
+        self.text += data
+for path in sorted(glob.glob(tmp + '/*.1/index.html')):
+    page = Page()
+    page.feed(open(path).read())
+    there = sorted(os.path.basename(p) for p in glob.glob(os.path.dirname(path) + '/*.svg'))
+    if sorted(page.images) != there or 'script' in page.tags or page.text.count('solutions, cheapest') < 1:
+        fail(path, len(page.images), 'of', len(there), 'pictures')
 
 pictures = 0
 for path in sorted(glob.glob(tmp + '/*.1/*.svg')):

@@ -23,7 +23,10 @@ t() { # exit status, a part of what is said, arguments
 	t 0 'the fastest is among the first five in 2 of 2 lists' examples/gemm_f16.hexc $args --repeat 3 -o "$dir/gpu.json"
 	grep -qF 'left out: BM=7 BN=64: examples/gemm_f16.hexc:4:10: error: BM=7 is not admitted' "$dir/out" ||
 		fail "FAIL: nothing is said of BM=7"
-	t 0 'best: -D BM=64 -D BN=64 --candidate 0' examples/gemm_f16.hexc $args --exec sim --within 1 -o "$dir/sim.json"
+	# two blocks on two multiprocessors, or one with all the work
+	t 0 'best: -D BM=32 -D BN=64 --candidate 0' examples/gemm_f16.hexc $args --exec sim --within 1 -o "$dir/sim.json"
+	t 1 "--roofline: which 'A100'?" examples/gemm_f16.hexc $args --exec sim --roofline A100
+	t 1 'needs --exec sim' examples/gemm_f16.hexc $args --roofline A10
 	t 1 "--exec is gpu or sim, not 'tile'" examples/gemm_f16.hexc --exec tile
 	t 1 'choose one with --kernel: decode join' examples/decode_wNa16.hexc
 	t 1 'which program?' -D BM=1
@@ -31,7 +34,7 @@ t() { # exit status, a part of what is said, arguments
 }
 python3 - "$dir" <<'END' || bad=1
 import json, sys
-for name, has in ("gpu", "median_us"), ("sim", "warp_instructions"):
+for name, has in ("gpu", "median_us"), ("sim", "roofline"):
     d = json.load(open(f"{sys.argv[1]}/{name}.json"))
     assert {e["define"][0] for e in d["tried"]} == {"BM=32", "BM=64"}, d["tried"]
     assert all(has in e and e["block"] == [128, 1, 1] for e in d["tried"])
@@ -42,4 +45,20 @@ for name, has in ("gpu", "median_us"), ("sim", "warp_instructions"):
         cycles = [e["cycles"] for e in d["tried"] if e["define"][0] == bm]
         assert max(cycles) <= most * min(cycles), cycles
 END
+# Ended by a signal: what was tried is kept, and told of; no traceback.
+long="--arg A=random(1)[256,256] --arg B=random(2)[256,256] -D BM=16,32,64,128 -D BN=32,64,128 -D BK=32,64 --within 9"
+# shellcheck disable=SC2086
+setsid scripts/tune examples/gemm_f16.hexc --exec sim --no-check $long -o "$dir/int.json" >"$dir/out" 2>&1 &
+pid=$!
+while [ ! -s "$dir/int.json" ] || ! grep -q '"grid"' "$dir/int.json"; do
+	kill -0 $pid || break
+	sleep 0.1
+done
+kill -TERM $pid
+wait $pid
+status=$?
+[ $status = 143 ] && grep -q 'ended before all was tried' "$dir/out" && grep -q '^best: ' "$dir/out" ||
+	fail "FAIL: ended by a signal: exit $status: $(cat "$dir/out")"
+grep -q Traceback "$dir/out" && fail "FAIL: a traceback"
+python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["tried"]' "$dir/int.json" || fail "FAIL: nothing is kept"
 exit $bad

@@ -8,6 +8,7 @@
 #include "infer/search.h"
 #include "test/infer/util_infer.h"
 #include "test/util_arena.h"
+#include "test/util_layout.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,16 +149,6 @@ TEST(narrow_along_n)
 
 static const char c_16x8[] = "((8,2),(2,4)):((4@lane,2@reg),(1@reg,1@lane))";
 
-static Layout
-parsed(const char *text)
-{
-	Layout l;
-	size_t at;
-
-	ck_assert(layout_parse(&l, text, strlen(text), &at));
-	return l;
-}
-
 /* Test 17, small: the fragment to rows read 16 bytes a lane, in one round of 128 elements. */
 TEST(rearrange)
 {
@@ -166,7 +157,7 @@ TEST(rearrange)
 	Kernel *k = inferred(gemm(true))->k;
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Type t = type_tile(D_f32, S_reg, 2, shape);
-	Layout from = parsed(c_16x8), to, want = parsed("(16,(4,2)):(2@lane,(1@reg,1@lane))");
+	Layout from = layout_of(c_16x8), to, want = layout_of("(16,(4,2)):(2@lane,(1@reg,1@lane))");
 	Res res = { 0 };
 	Lowering *p;
 
@@ -208,7 +199,7 @@ TEST_EACH(reduce, 2)
 {
 	static const char *const want[2] = { "(1,(2,4)):(0,(1@reg,1@lane))+[8:4@lane]",
 		                             "((8,2),1):((4@lane,1@reg),0)+[4:1@lane]" };
-	Layout c = parsed(c_16x8), r, w = parsed(want[_i]);
+	Layout c = layout_of(c_16x8), r, w = layout_of(want[_i]);
 
 	ck_assert(layout_reduce(&r, &c, _i));
 	ck_assert_msg(layout_equal(&r, &w), "%s", layout_print(&arena, &r));

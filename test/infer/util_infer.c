@@ -1,3 +1,4 @@
+/* util_infer.c - the passes up to inference, and questions about what they made. */
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"

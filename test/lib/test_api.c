@@ -1,4 +1,4 @@
-/* test_api.c - hexc.h: options, messages, what a module says, launch arithmetic. */
+/* test_api.c - hexc.h: options, messages, what a module says, arithmetic of the host. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <fenv.h>
@@ -151,6 +151,43 @@ TEST(configure)
 }
 
 /* ---- messages --------------------------------------------------------------------------------- */
+
+/* lib_add promises nothing of N. */
+TEST(warnings)
+{
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
+	hexc_opts opts = HEXC_OPTS_INIT;
+	hexc_module *m;
+	hexc_ctx *c;
+	size_t n = 0;
+
+	for (; hexc_warning(n); n++)
+		ck_assert_ptr_nonnull(hexc_warning_help(n));
+	ck_assert_uint_ge(n, 7);
+	ck_assert_ptr_null(hexc_warning_help(n));
+	opts.warnings = "narrow";
+	ck_assert_int_eq(hexc_open(&c, &opts), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", lib_add, strlen(lib_add)), HEXC_OK);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
+	ck_assert_int_eq(d.severity, 1);
+	ck_assert_str_eq(d.warning, "narrow");
+	hexc_module_free(m);
+	opts.flags = HEXC_WERROR;
+	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", lib_add, strlen(lib_add)), HEXC_E_SOURCE);
+	ck_assert_ptr_null(m);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
+	ck_assert_int_eq(d.severity, 2);
+	ck_assert_str_eq(d.warning, "narrow");
+	opts.warnings = "narrow,no-unused,no-narrow";
+	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", lib_add, strlen(lib_add)), HEXC_OK);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 0);
+	hexc_module_free(m);
+	opts.warnings = "no-nosuch";
+	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_E_INVALID);
+	hexc_close(c);
+}
 
 TEST(messages)
 {
@@ -308,7 +345,7 @@ TEST(kernels_and_candidates)
 	ck_assert_msg(code == HEXC_E_SOURCE && strstr(why, "candidate"), "%d %s", code, why);
 }
 
-/* ---- facts and launches ----------------------------------------------------------------------- */
+/* ---- facts ------------------------------------------------------------------------------------ */
 
 TEST(facts)
 {
@@ -352,182 +389,7 @@ TEST(facts)
 	hexc_module_free(m);
 }
 
-TEST(launches)
-{
-	static float a[200], b[200], c[200];
-	hexc_arg arg[4];
-	hexc_module *m = lib_must(lib_add, NULL);
-	char why[300];
-	uint32_t grid[3];
-	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
-
-	memset(arg, 0, sizeof arg);
-	arg[3].i = 200;
-	ck_assert_int_eq(hexc_grid(m, 0, arg, grid), HEXC_OK);
-	ck_assert(grid[0] == 2 && grid[1] == 1 && grid[2] == 1);
-	ck_assert_int_eq(hexc_tensor(m, 0, 0, arg, dim, stride), HEXC_OK);
-	ck_assert(dim[0] == 200 && stride[0] == 1);
-	ck_assert_int_eq(hexc_tensor(m, 0, 3, arg, dim, stride), HEXC_E_INVALID);
-	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "A is NULL, and has elements: 800 bytes for these sizes");
-	arg[3].i = -1;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "the size N is -1; sizes are not negative");
-	arg[3].i = INT64_MAX;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_int_ne(hexc_grid(m, 0, arg, grid), HEXC_OK);
-	arg[3].i = 0;
-	ck_assert_int_eq(hexc_grid(m, 0, arg, grid), HEXC_OK);
-	ck_assert_uint_eq(grid[0], 0);
-	arg[3].i = 200;
-	arg[0] = (hexc_arg){ a, NULL, sizeof a, 0, 0, { 0 } };
-	arg[1] = (hexc_arg){ b, NULL, sizeof b - 4, 0, 0, { 0 } };
-	arg[2] = (hexc_arg){ c, NULL, sizeof c, 0, 0, { 0 } };
-	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_E_ARGS);
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_ptr_nonnull(strstr(why, "B needs 800 bytes"));
-	arg[1].bytes = sizeof b;
-	for (int i = 0; i < 200; i++) {
-		a[i] = (float)i;
-		b[i] = (float)(2 * i);
-	}
-	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
-	for (int i = 0; i < 200; i++)
-		ck_assert(c[i] == (float)(3 * i));
-	ck_assert_int_eq(hexc_check_args(m, 1, arg, why, sizeof why), HEXC_E_INVALID);
-	ck_assert_int_eq(hexc_check_args(m, 0, NULL, NULL, 0), HEXC_E_INVALID);
-	hexc_module_free(m);
-}
-
-/* What a kernel reads packed is judged as such: here blocks are filled up. */
-TEST(packed_arguments)
-{
-	static const char src[] = "kernel k(A: f16[M, K], W: packed u4[N, K], C: out f16[M, N])\n"
-				  "    assume K % 64 == 0, N % 8 == 0\n"
-				  "{\n"
-				  "    grid(ceil(M, 16), ceil(N, 64));\n"
-				  "    var acc: register f32[16, 64] = 0;\n"
-				  "    for k in 0..K step 64 {\n"
-				  "        let a: shared = A[block.x * 16 :+ 16, k :+ 64];\n"
-				  "        let w: shared = W[block.y * 64 :+ 64, k :+ 64];\n"
-				  "        acc += dot(a, f16(w.T));\n"
-				  "    }\n"
-				  "    C[block.x * 16 :+ 16, block.y * 64 :+ 64] = f16(acc);\n"
-				  "}\n";
-	static _Alignas(16) unsigned char mem[16 * 64 * 2];
-	hexc_module *m = lib_must(src, NULL);
-	const int64_t dim[2] = { 8, 64 };
-	int w = hexc_param_find(m, 0, "W");
-	hexc_arg arg[6];
-	char why[300];
-	uint64_t need;
-
-	memset(arg, 0, sizeof arg);
-	for (int i = 0; i < 3; i++)
-		arg[i].ptr = mem;
-	arg[hexc_param_find(m, 0, "M")].i = 16;
-	arg[hexc_param_find(m, 0, "N")].i = dim[0];
-	arg[hexc_param_find(m, 0, "K")].i = dim[1];
-	ck_assert_int_eq(
-		hexc_pack_bytes(hexc_module_pack(m, 0, (size_t)w), 2, dim, &need, why, sizeof why), 0);
-	ck_assert_uint_gt(need, 8 * 64 / 2);
-	arg[w].bytes = need;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
-	arg[w].bytes = need - 4;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_ptr_nonnull(strstr(why, "for these sizes, packed; its buffer has"));
-	for (int i = 0; i < 3; i++)
-		arg[i].bytes = i == w ? 8 * 64 / 2 : sizeof mem;
-	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK); /* takes the natural form */
-	hexc_module_free(m);
-}
-
-/* A pointer that no access of 16 bytes may use. */
-TEST(misaligned)
-{
-	static _Alignas(16) float a[204];
-	hexc_arg arg[4];
-	hexc_module *m = lib_must(lib_add, NULL);
-	char why[300];
-
-	memset(arg, 0, sizeof arg);
-	arg[3].i = 200;
-	for (int i = 0; i < 3; i++)
-		arg[i].ptr = a;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
-	arg[1].ptr = a + 2;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "the address of B is not a multiple of 16 bytes");
-	hexc_module_free(m);
-}
-
-/* Every dim of a tensor counts for what its buffer must hold, and every dim of the grid has its limit. */
-TEST(three_dims)
-{
-	static const char cube[] = "kernel cube(A: f32[B, M, N], C: out f32[B, M, N])\n"
-	                           "    const WARPS = 1\n"
-	                           "{\n"
-	                           "    grid(ceil(N, 32), M, B);\n"
-	                           "    let n = block.x * 32;\n"
-	                           "    C[block.z, block.y, n :+ 32] = A[block.z, block.y, n :+ 32] + 1.0;\n"
-	                           "}\n";
-	const int64_t most = 65535; /* of y and z */
-	hexc_module *m = lib_must(cube, NULL);
-	static _Alignas(16) float mem[4];
-	hexc_arg arg[5];
-	char why[300];
-
-	memset(arg, 0, sizeof arg);
-	arg[0].ptr = arg[1].ptr = mem; /* only the address counts here */
-	for (int i = 2; i < 5; i++)
-		arg[i].i = i + 1;
-	arg[0].bytes = 3 * 4 * 5 * 4;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_OK);
-	arg[0].bytes--;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "A needs 240 bytes for these sizes; its buffer has 239");
-	arg[0].bytes = 0;
-	for (int d = 1; d < 3; d++) {
-		uint32_t grid[3];
-		int i = d == 1 ? 3 : 2;
-
-		arg[i].i = most;
-		ck_assert_int_eq(hexc_grid(m, 0, arg, grid), HEXC_OK);
-		ck_assert_int_eq(grid[d], most);
-		arg[i].i = most + 1;
-		ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-		ck_assert_ptr_nonnull(strstr(why, d == 1 ? "65536 blocks in y" : "65536 blocks in z"));
-		arg[i].i = 1;
-	}
-	hexc_module_free(m);
-}
-
-TEST(assumptions)
-{
-	hexc_arg arg[6];
-	hexc_module *m = lib_must(lib_gemm, NULL);
-	char why[300];
-
-	memset(arg, 0, sizeof arg);
-	for (int i = 3; i < 6; i++)
-		arg[i].i = 64;
-	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
-	for (int i = 3; i < 6; i++) {
-		hexc_param_info p = HEXC_PARAM_INFO_INIT;
-		hexc_param(m, 0, (size_t)i, &p);
-		arg[i].i = *p.name == 'K' ? 12 : (*p.name == 'N' ? 5000 : 64);
-	}
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "the kernel assumes K % 8 == 0, but K is 12");
-	for (int i = 3; i < 6; i++)
-		arg[i].i = arg[i].i == 12 ? 16 : arg[i].i;
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "the kernel assumes N <= 4096, but N is 5000");
-	hexc_module_free(m);
-}
-
-/* ---- the same bytes --------------------------------------------------------------------------- */
+/* ---- the same bytes, and dumps ---------------------------------------------------------------- */
 
 TEST(same_bytes)
 {
@@ -562,7 +424,31 @@ see(void *user, const char *pass, const char *kernel, const char *ir)
 	ck_assert(strncmp(ir, "kernel gemm", 11) == 0);
 }
 
-/* ---- by name, and as a launch takes them -------------------------------------------------------- */
+TEST(dumps)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	Seen s = { 0, "" };
+	hexc_module *m;
+
+	o.text = see;
+	o.user = &s;
+	o.dump = "all";
+	o.stop = "pipeline";
+	m = lib_must(lib_gemm, &o);
+	ck_assert_str_eq(s.last, "pipeline");
+	ck_assert_int_eq(s.n, 8);
+	ck_assert_str_eq(hexc_ptx(m, NULL), "");
+	hexc_module_free(m);
+	s.n = 0;
+	o.dump = "fold";
+	o.stop = NULL;
+	o.flags = HEXC_NO_EMIT;
+	m = lib_must(lib_gemm, &o);
+	ck_assert_int_eq(s.n, 1);
+	hexc_module_free(m);
+}
+
+/* ---- by name ---------------------------------------------------------------------------------- */
 
 TEST(names)
 {
@@ -580,42 +466,6 @@ TEST(names)
 		ck_assert_int_eq(hexc_const_find(m, 0, d.name), (int)i);
 	ck_assert_int_eq(hexc_const_find(m, 0, NULL), -1);
 	ck_assert_int_eq(hexc_kernel_find(NULL, "gemm"), -1);
-	hexc_module_free(m);
-}
-
-TEST(launch_parameters)
-{
-	static const char src[] = "kernel k(A: f32[N], C: out f32[N], x: bf16, y: i8, z: f64, b: bool) {\n"
-				  "    grid(ceil(N, 128));\n"
-				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] * f32(x) +\n"
-				  "        f32(y) + f32(z) + where(b, 1.0, 0.0);\n"
-				  "}\n";
-	hexc_module *m = lib_must(src, NULL);
-	static float a[4];
-	uint64_t value[HEXC_MAX_PARAMS];
-	void *params[HEXC_MAX_PARAMS];
-	hexc_arg arg[7];
-	double z = 0.3;
-
-	memset(arg, 0, sizeof arg);
-	arg[0].ptr = arg[1].ptr = a;
-	arg[hexc_param_find(m, 0, "x")].f = 1.5;
-	arg[hexc_param_find(m, 0, "y")].i = -2;
-	arg[hexc_param_find(m, 0, "z")].f = z;
-	arg[hexc_param_find(m, 0, "b")].i = 1;
-	arg[hexc_param_find(m, 0, "N")].i = 4;
-	ck_assert_int_eq(hexc_launch_params(m, 0, arg, value, params), HEXC_OK);
-	for (int i = 0; i < 7; i++)
-		ck_assert_ptr_eq(params[i], &value[i]);
-	ck_assert_uint_eq(value[1], (uintptr_t)a);
-	ck_assert_uint_eq(value[hexc_param_find(m, 0, "x")], 0x3fc0);
-	ck_assert_uint_eq(value[hexc_param_find(m, 0, "y")], 0xfe);
-	ck_assert_mem_eq(&value[hexc_param_find(m, 0, "z")], &z, 8);
-	ck_assert_uint_eq(value[hexc_param_find(m, 0, "b")], 1);
-	ck_assert_uint_eq(value[hexc_param_find(m, 0, "N")], 4);
-	arg[6].reserved[2] = 1; /* of a later hexc.h */
-	ck_assert_int_eq(hexc_launch_params(m, 0, arg, value, params), HEXC_E_INVALID);
-	ck_assert_int_eq(hexc_check_args(m, 0, arg, NULL, 0), HEXC_E_INVALID);
 	hexc_module_free(m);
 }
 
@@ -772,29 +622,5 @@ TEST(host_arithmetic)
 	ck_assert_msg(strcmp(hexc_ptx(m, NULL), hexc_ptx(up, NULL)) == 0, "constants are rounded otherwise");
 	hexc_module_free(up);
 #endif
-	hexc_module_free(m);
-}
-
-TEST(dumps)
-{
-	hexc_opts o = HEXC_OPTS_INIT;
-	Seen s = { 0, "" };
-	hexc_module *m;
-
-	o.text = see;
-	o.user = &s;
-	o.dump = "all";
-	o.stop = "pipeline";
-	m = lib_must(lib_gemm, &o);
-	ck_assert_str_eq(s.last, "pipeline");
-	ck_assert_int_eq(s.n, 8);
-	ck_assert_str_eq(hexc_ptx(m, NULL), "");
-	hexc_module_free(m);
-	s.n = 0;
-	o.dump = "fold";
-	o.stop = NULL;
-	o.flags = HEXC_NO_EMIT;
-	m = lib_must(lib_gemm, &o);
-	ck_assert_int_eq(s.n, 1);
 	hexc_module_free(m);
 }

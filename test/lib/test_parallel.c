@@ -10,45 +10,73 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <time.h>
 
 enum { PIECES = 64 };
 
+/* Who did which piece, and how.  The caller waits at its first piece for one of a worker: for as long as it
+ * takes, or for a second where there should be none. */
 typedef struct Seen {
 	pthread_t thread[PIECES];
 	sigset_t mask[PIECES];
-	int running, most; /* threads at once */
+	pthread_t caller;
+	pthread_mutex_t lock;
+	pthread_cond_t came;
+	bool alone, worker;
 } Seen;
+
+static void
+seen_init(Seen *s, bool alone)
+{
+	*s = (Seen){ .caller = pthread_self(), .alone = alone };
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->came, NULL);
+}
+
+static void
+wait_a_second(Seen *s)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	pthread_cond_timedwait(&s->came, &s->lock, &until);
+}
 
 static void
 look(void *user, int64_t lo, int64_t hi)
 {
 	Seen *s = user;
-	int now = __atomic_add_fetch(&s->running, 1, __ATOMIC_SEQ_CST);
 
-	if (now > __atomic_load_n(&s->most, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&s->most, now, __ATOMIC_SEQ_CST);
 	ck_assert_int_eq(hi, lo + 1);
 	s->thread[lo] = pthread_self();
 	pthread_sigmask(SIG_SETMASK, NULL, &s->mask[lo]);
-	if (pthread_equal(s->thread[lo], s->thread[0]))
-		usleep(2000); /* leave work to the others */
-	__atomic_sub_fetch(&s->running, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&s->lock);
+	if (!pthread_equal(s->thread[lo], s->caller)) {
+		s->worker = true;
+		pthread_cond_signal(&s->came);
+	}
+	while (!s->worker && !s->alone)
+		pthread_cond_wait(&s->came, &s->lock);
+	if (s->alone && !s->worker && lo == 0)
+		wait_a_second(s);
+	pthread_mutex_unlock(&s->lock);
 }
 
 TEST(workers_get_no_signals)
 {
-	Seen s = { .running = 0 };
 	sigset_t before, after;
 	int workers = 0;
+	Seen s;
 
+	seen_init(&s, false);
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	parallel_for(4, PIECES, 1, look, &s);
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
 	ck_assert_int_eq(sigismember(&before, SIGINT), 0);
 	ck_assert_int_eq(sigismember(&after, SIGINT), 0);
 	for (int i = 0; i < PIECES; i++) {
-		bool own = pthread_equal(s.thread[i], pthread_self());
+		bool own = pthread_equal(s.thread[i], s.caller);
 
 		workers += !own;
 		ck_assert_int_eq(sigismember(&s.mask[i], SIGINT), !own);
@@ -60,10 +88,11 @@ TEST(workers_get_no_signals)
 
 TEST(affinity_is_respected)
 {
-	Seen s = { .running = 0 };
 	cpu_set_t all, one;
 	size_t cpu = 0;
+	Seen s;
 
+	seen_init(&s, true);
 	ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
 	while (!CPU_ISSET(cpu, &all))
 		cpu++;
@@ -72,7 +101,7 @@ TEST(affinity_is_respected)
 	ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
 	parallel_for(0, PIECES, 1, look, &s);
 	for (int i = 0; i < PIECES; i++)
-		ck_assert(pthread_equal(s.thread[i], pthread_self()));
+		ck_assert(pthread_equal(s.thread[i], s.caller));
 }
 
 static void

@@ -1,4 +1,4 @@
-/* test_place.c - pass assign_space: which loads are free, what becomes of them; copies of kernels. */
+/* test_assign_space.c - pass assign_space: which loads are free, what becomes of them; copies of kernels. */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
 #include "test/pass/util_pass.h"

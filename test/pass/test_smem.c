@@ -7,6 +7,7 @@
 #include "hexc/pass/smem.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
+#include "test/util_layout.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,18 +189,15 @@ TEST(smallest_gap)
 /* A swizzle moves elements about in whole blocks: 24 elements take 32. */
 TEST(swizzled_end)
 {
-	static const char text[] = "Sw<2,3,2> o (3,8):(8,1)";
 	Kernel *k = run_source(u,
 	                       "kernel t(A: f16[3, 8], C: out f16[3, 8])\n{\n    grid(1);\n"
 	                       "    let x: shared = A[0 :+ 3, :];\n    C[0 :+ 3, :] = x + 1;\n}\n",
 	                       "");
 	Op *alloc = pass_find(k, O_alloc, 0);
-	Layout *l = NEW(u->arena, Layout);
-	size_t at;
+	Layout l = layout_of("Sw<2,3,2> o (3,8):(8,1)");
 
 	ck_assert_int_eq(smem_alloc_bytes(alloc), 48);
-	ck_assert(layout_parse(l, text, strlen(text), &at));
-	alloc->out[0]->type.layout = l;
+	alloc->out[0]->type.layout = &l;
 	ck_assert_int_eq(smem_alloc_bytes(alloc), 64);
 }
 

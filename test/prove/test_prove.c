@@ -325,38 +325,34 @@ parts_read_elsewhere(Kernel *k)
 {
 	swap_strides(part_map(&over_warps(k)->lowering->staged.read.map), AX_lane);
 }
+/* What reads all parts of a result, now in each warp or lane group of it, reads one. */
 static void
-parts_not_all_read(Kernel *k)
-{
-	Layout *l = part_map(&over_warps(k)->lowering->staged.read.map);
-
-	for (int i = 0; i < l->n; i++)
-		if (l->it[i].axis == AX_reg)
-			l->it[i].stride = 0;
-}
-/* Each warp reads the parts of one warp. */
-static void
-parts_not_together(Kernel *k)
+deal_parts(Kernel *k, Axis axis)
 {
 	Op *o = over_warps(k);
 	Layout *l = part_map(&o->lowering->staged.read.map);
 	int dim = (int)IMM(o, dim), at = -1;
 	int64_t warps = layout_extent_on(o->in[0]->type.layout, dim, AX_warp);
+	Iter *parts = &l->it[l->first[dim]];
 
 	for (int i = 0; i < l->nrep; i++)
-		if (l->rep[i].axis == AX_warp && l->rep[i].extent == warps)
+		if (l->rep[i].axis == axis && l->rep[i].extent == warps)
 			at = i;
 	ck_assert_int_ge(at, 0);
-	for (int i = l->first[dim]; i < l->first[dim + 1]; i++)
-		if (l->it[i].axis == AX_reg) {
-			l->it[i].axis = AX_warp;
-			l->it[i].stride = l->rep[at].stride;
-		}
-	for (int i = 0; i < l->n; i++)
-		if (l->it[i].axis == AX_reg && o->lowering->staged.read.vec > 1)
-			l->it[i].stride /= warps;
-	o->lowering->staged.read.vec = 1;
+	ck_assert(parts->axis == AX_reg && parts->extent == warps);
+	parts->axis = axis;
+	parts->stride = l->rep[at].stride;
 	l->rep[at] = l->rep[--l->nrep];
+}
+static void
+parts_dealt_to_lanes(Kernel *k)
+{
+	deal_parts(k, AX_lane);
+}
+static void
+parts_dealt_to_warps(Kernel *k)
+{
+	deal_parts(k, AX_warp);
 }
 static void
 parts_overlap(Kernel *k)
@@ -443,65 +439,65 @@ words_lane(Kernel *k)
 static const struct {
 	const char *name, *path;
 	void (*corrupt)(Kernel *);
+	const char *says; /* the check that is meant */
 } cases[] = {
-#define C(path, fn)           \
-	{                     \
-#fn, path, fn \
-	}
-	C(GEMM, acc_regs),
-	C(GEMM, a_regs),
-	C(GEMM, b_regs),
-	C(GEMM, a_lane),
-	C(GEMM, acc_warp),
-	C(GEMM, lost_replica),
-	C(GEMM, extent),
-	C(GEMM, no_layout),
-	C(SKINNY, k_wrong),
-	C(SKINNY, k_short),
-	C(SKINNY, k_none),
-	C(SKINNY, not_turned),
-	C(GEMM, turned),
-	C(GEMM, other_mma),
-	C(GEMM, no_mma),
-	C(GEMM, fma_instead),
-	C(GEMM, matrix_x2),
-	C(GEMM, matrix_trans),
-	C(GEMM, matrix_rows),
-	C(GEMM, no_map),
-	C(GEMM, copy_narrow),
-	C(GEMM, copy_wide),
-	C(GEMM, copy_twice),
-	C(GEMM, copy_no_map),
-	C(GEMM, tile_overlap),
-	C(GEMM, tile_columns),
-	C(GEMM, swizzle_fine),
-	C(GEMM, store_wide),
-	C(GEMM, store_inst),
-	C(GEMM, store_lanes),
-	C(GEMM, stage_small),
-	C(GEMM, stage_vec),
-	C(GEMM, stage_none),
-	C(GEMM, as_rename),
-	C(GEMM, as_shuffle),
-	C(GEMM, no_way),
-	C(GEMM, elementwise),
-	C(PACKED, pack_place_turned),
-	C(PACKED, pack_bit_order),
-	C(PACKED, pack_streams),
-	C(PACKED, unpacked_regs),
-	C(PACKED, words_lane),
-	C(SHAPES, other_shape),
-	C(NORM, reduce_in),
-	C(NORM, reduce_out),
-	C(PINNED, parts_written_twice),
-	C(PINNED, parts_other_rows),
-	C(PINNED, parts_read_elsewhere),
-	C(PINNED, parts_not_all_read),
-	C(PINNED, parts_not_together),
-	C(PINNED, parts_overlap),
-	C(PINNED, parts_small),
-	C(PINNED, parts_by_shuffle),
+// clang-format off
+#define C(path, fn, says) { #fn, path, fn, says }
+	C(GEMM, acc_regs, "one operand has (8,0) here, another (0,1)"),
+	C(GEMM, a_regs, "ldmatrix_x4 moves (0,1), the layout says (8,0)"),
+	C(GEMM, b_regs, "element 1 of the fragment is not packed"),
+	C(GEMM, a_lane, "both (0,2) and (1,0) are here"),
+	C(GEMM, acc_warp, "at lane 0 of warp 4, register 0: outside"),
+	C(GEMM, lost_replica, "lane 0 of warp 2, register 0: no element is here"),
+	C(GEMM, extent, "is not one of reg f16[128, 32]"),
+	C(GEMM, no_layout, "has no layout"),
+	C(SKINNY, k_wrong, "element 1 of the fragment is not packed"),
+	C(SKINNY, k_short, "the order of k is not one of 128 indices"),
+	C(SKINNY, k_none, "operand 0 has (0,8) where"),
+	C(SKINNY, not_turned, "operand 2 has (2,0) where"),
+	C(GEMM, turned, "operand 2 has (0,2) where"),
+	C(GEMM, other_mma, "does not multiply these types on sm_80"),
+	C(GEMM, no_mma, "no instruction was chosen"),
+	C(GEMM, fma_instead, "k = 0 of (0,2) is not at hand"),
+	C(GEMM, matrix_x2, "ldmatrix_x2 moves this register 0 times"),
+	C(GEMM, matrix_trans, "ldmatrix_x4_trans moves (1,0), the layout says (0,1)"),
+	C(GEMM, matrix_rows, "both (4,0) and (8,0) are here"),
+	C(GEMM, no_map, "nothing says which lane addresses which row"),
+	C(GEMM, copy_narrow, "cp_async_8 moves 64 bits, not 8 elements"),
+	C(GEMM, copy_wide, "cp_async_16 moves 128 bits, not 16 elements"),
+	C(GEMM, copy_twice, "both (0,1) and (8,0) are here"),
+	C(GEMM, copy_no_map, "the copy has no task mapping"),
+	C(GEMM, tile_overlap, "element (0,1,0) shares its address"),
+	C(GEMM, tile_columns, "takes (0,0) and (0,1), not neighbours in memory"),
+	C(GEMM, swizzle_fine, "takes (1,0) and (1,0), not neighbours in memory"),
+	C(GEMM, store_wide, "st_global_128 moves 128 bits, not 16 elements"),
+	C(GEMM, store_inst, "st_global_8 moves 8 bits, not 8 elements"),
+	C(GEMM, store_lanes, "at lane 32 of warp 0, register 0: outside"),
+	C(GEMM, stage_small, "at 8192, outside the tile's memory"),
+	C(GEMM, stage_vec, "takes (0,0) and (8,0), not neighbours in memory"),
+	C(GEMM, stage_none, "no staging tile"),
+	C(GEMM, as_rename, "a rename cannot bring (0,8) here"),
+	C(GEMM, as_shuffle, "a shuffle cannot bring (0,64) here"),
+	C(GEMM, no_way, "no way was chosen"),
+	C(GEMM, elementwise, "lane 0 of warp 0, register 128: no element is here"),
+	C(PACKED, pack_place_turned, "no pack, or one in another order"),
+	C(PACKED, pack_bit_order, "no pack, or one in another order"),
+	C(PACKED, pack_streams, "is bit 0 of word (0,0,8), not of word (0,0,4)"),
+	C(PACKED, unpacked_regs, "is bit 4 of word (0,0,0), not of word (0,0,0)"),
+	C(PACKED, words_lane, "both (0,0,8) and (0,0,16) are here"),
+	C(SHAPES, other_shape, "is not where element (16,0) of the tile is"),
+	C(NORM, reduce_in, "at lane 32 of warp 0, register 0: outside"),
+	C(NORM, reduce_out, "lane 1 of warp 0, register 0: no element is here"),
+	C(PINNED, parts_written_twice, "4 elements takes nothing and nothing"),
+	C(PINNED, parts_other_rows, "writes part (0,2), but its register is one of result (0,1)"),
+	C(PINNED, parts_read_elsewhere, "reads part (0,2), but its register is one of result (0,1)"),
+	C(PINNED, parts_dealt_to_lanes, "of 4 parts are read"),
+	C(PINNED, parts_dealt_to_warps, "of 4 parts are read"),
+	C(PINNED, parts_overlap, "element (1,0) shares its address"),
+	C(PINNED, parts_small, "at 128, outside the tile's memory"),
+	C(PINNED, parts_by_shuffle, "term 1 of result (0,0) comes 0 times"),
 #undef C
+	// clang-format on
 };
 
 TEST_EACH(rejects, COUNT_OF(cases))
@@ -517,6 +513,8 @@ TEST_EACH(rejects, COUNT_OF(cases))
 	ck_assert_msg(diag->nerror == 1, "%s: not noticed", cases[_i].name);
 	ck_assert(diag->msg[diag->n - 1].cls == DC_INTERNAL);
 	ck_assert(strstr(diag->msg[diag->n - 1].text, "internal: ") != NULL);
+	ck_assert_msg(strstr(diag->msg[diag->n - 1].text, cases[_i].says), "%s: %s", cases[_i].name,
+	              diag->msg[diag->n - 1].text);
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

@@ -4,6 +4,7 @@
 #include "infer/base/instr.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
+#include "test/util_layout.h"
 #include <string.h>
 
 static const char *
@@ -226,11 +227,9 @@ TEST_EACH(no_tensor_core, COUNT_OF(without))
 		"((4,2,4),(4,2,2)):((4@lane,1@reg,1@warp),(1@lane,2@reg,16@lane))",
 	};
 	Layout *l[3] = { &p.a, &p.b, &p.c };
-	size_t at;
 
 	for (int i = 0; i < 3; i++)
-		ck_assert_msg(layout_parse(l[i], text[i], strlen(text[i]), &at), "%s at %d",
-		              text[i], (int)at);
+		*l[i] = layout_of(text[i]);
 	ptx_compare(u, product_text(&p), "", 1, tolerance(p.acc));
 }
 

@@ -4,6 +4,7 @@
 #define HEXC_TM_TEST_H
 #include "test/taskmap/util_cute.h"
 #include "test/check.h"
+#include "test/util_layout.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +59,7 @@ show(const Layout *l)
 static inline Layout
 lay(const char *s)
 {
-	Layout l;
-	size_t at = 0;
-
-	TM_MSG(layout_parse(&l, s, strlen(s), &at), "'%s' does not parse at %zu", s, at);
-	return l;
+	return layout_of(s);
 }
 
 /* Expect this exact text. */

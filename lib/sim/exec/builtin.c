@@ -37,7 +37,7 @@ fail_assert(Warp *w, const Ins *in, const Call *c, int lane)
 		return R_STOP;
 	fault_add(w, lane, SIM_FAULT_ASSERT, in->line, SIM_SPACE_NONE, 0, 0, NULL,
 	          "%s:%u: %s: assertion `%s' failed", file, (u32)call_arg(w, c, 2, lane), fn, what);
-	launch_stop(w->cta->l, SIM_E_FAULT, "an assertion failed");
+	block_stop(w->cta, SIM_E_FAULT, "an assertion failed");
 	return R_STOP;
 }
 

@@ -16,7 +16,7 @@ overflow(Warp *w, const Ins *in, int lane)
 {
 	fault_add(w, lane, SIM_FAULT_CALL, in->line, SIM_SPACE_LOCAL, w->sp[lane], 0, NULL,
 	          "%.60s: the stack of %u bytes is used up", in->text, w->cta->l->local - w->cta->l->frame);
-	launch_stop(w->cta->l, SIM_E_FAULT, "the stack is used up");
+	block_stop(w->cta, SIM_E_FAULT, "the stack is used up");
 	return false;
 }
 
@@ -250,7 +250,7 @@ pointed(Warp *w, const Ins *in, const Call *c, u32 mask, u32 *same)
 		return f;
 	fault_add(w, low_lane(*same), SIM_FAULT_CALL, in->line, SIM_SPACE_NONE, first, 0, NULL,
 	          "%.60s: 0x%llx %.60s %s", in->text, (unsigned long long)first, f ? f->name : "", why);
-	launch_stop(w->cta->l, SIM_E_FAULT, "a call of what is no function");
+	block_stop(w->cta, SIM_E_FAULT, "a call of what is no function");
 	return NULL;
 }
 

@@ -18,7 +18,7 @@ path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent)
 	while (i < w->npath && w->path[i].state != P_FREE)
 		i++;
 	if (i == w->cta->l->paths) {    /* only recursion: a tree of 32 lanes has fewer nodes */
-		launch_stop(w->cta->l, SIM_E_FAULT, "calls are nested too deep");
+		block_stop(w->cta, SIM_E_FAULT, "calls are nested too deep");
 		w->cta->dead = true;
 		return 0;
 	}
@@ -192,7 +192,7 @@ exec_trap(Warp *w, const Ins *in, u32 mask)
 {
 	fault_add(w, low_lane(mask), SIM_FAULT_TRAP, in->line, SIM_SPACE_NONE, 0, 0, NULL,
 	          "the kernel executed trap");
-	launch_stop(w->cta->l, SIM_E_FAULT, "trap");
+	block_stop(w->cta, SIM_E_FAULT, "trap");
 	return R_STOP;
 }
 

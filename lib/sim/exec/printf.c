@@ -190,6 +190,7 @@ print_format(Warp *w, const Ins *in, int lane, u64 format, u64 args)
 	if (!o)
 		return ~0ull;
 	o->next = NULL;
+	o->cluster = w->cta->cl->lin;
 	o->lin = w->cta->lin;
 	o->n = (u32)t.n;
 	memcpy(o->text, t.p, t.n);

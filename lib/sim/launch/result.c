@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/launch/result.h"
+#include "lib/sim/state/fault.h"
 
 static int
 by_place(const void *x, const void *y)
@@ -34,7 +35,8 @@ collect_faults(Launch *l, sim_result *r)
 		return SIM_E_NOMEM;
 	}
 	for (f = l->faults; f; f = f->next)
-		v[n++] = f;
+		if (!is_after_stop(l, f->cluster))
+			v[n++] = f;
 	qsort(v, n, sizeof *v, by_place);
 	for (u32 i = 0; i < n; i++) {
 		r->fault[i] = v[i]->f;
@@ -196,7 +198,7 @@ collect_output(Launch *l, sim_result *r)
 	n = 0;
 	for (Out *o = l->out; o; o = next) {
 		next = o->next;
-		if (v && r->out) {
+		if (v && r->out && !is_after_stop(l, o->cluster)) {
 			o->seq = n;
 			v[n++] = o;
 		} else {

@@ -3,6 +3,7 @@
 #include "lib/sim/judge/check.h"
 #include "lib/sim/judge/wgmma.h"
 #include "lib/sim/launch/sched.h"
+#include "lib/sim/state/fault.h"
 
 enum { WARP_SLICE = 1 << 14 };
 
@@ -255,7 +256,7 @@ cta_round(Cta *b, u64 *steps, bool *moved)
 			continue;
 		}
 		*moved = true;
-		if (warp_run(w, steps) == R_STOP || __atomic_load_n(&b->l->stop, __ATOMIC_RELAXED))
+		if (warp_run(w, steps) == R_STOP || is_stopped(b->l, b->cl->lin))
 			return false;
 		alive |= !w->done;
 	}

@@ -29,7 +29,7 @@ finish_cluster(Worker *k, Cluster *c, bool ran)
 }
 
 static bool
-within_budget(Worker *k)
+within_budget(Worker *k, const Cluster *c)
 {
 	Launch *l = k->l;
 	u64 all = __atomic_add_fetch(&l->steps, k->steps, __ATOMIC_RELAXED);
@@ -41,7 +41,7 @@ within_budget(Worker *k)
 		launch_stop(l, SIM_E_LIMIT, "the instruction budget is spent: the kernel may not end");
 	else if (l->a.cancel && l->a.cancel(l->a.user))
 		launch_stop(l, SIM_E_LIMIT, "cancelled");
-	return !__atomic_load_n(&l->stop, __ATOMIC_RELAXED);
+	return !is_stopped(l, c->lin);
 }
 
 /* ---- is anything left that could move? ---- */
@@ -81,7 +81,7 @@ all_spin(Worker *k, Cluster *c)
 		c->epoch = epoch + 1;
 		l->spinning++;
 		all = l->spinning == l->running &&
-		      __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->ncluster;
+		      (l->stop || __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->ncluster);
 	}
 	pthread_mutex_unlock(&s->faults);
 	return all;
@@ -117,7 +117,9 @@ worker(void *arg)
 	u32 naside = 0, most = MAX_SUSPENDED / (k->l->nblock / k->l->ncluster);
 
 	for (;;) {
-		c = naside < most ? next_cluster(k) : NULL;
+		bool stop = __atomic_load_n(&k->l->stop, __ATOMIC_RELAXED);
+
+		c = naside < most && !stop ? next_cluster(k) : NULL;
 		if (!c && aside) {
 			c = aside;
 			aside = c->next;
@@ -127,15 +129,21 @@ worker(void *arg)
 		}
 		if (!c)
 			break;
+		if (is_stopped(k->l, c->lin)) {
+			epoch_ends(k->l, -1);
+			finish_cluster(k, c, false);
+			continue;
+		}
 		u64 effects = c->effects, slice = k->l->a.seed ? 1 : BLOCK_SLICE;
 		int r = cluster_run(c, k->l->max_steps < slice ? k->l->max_steps + 1 : slice);
 		c->quiet = c->effects == effects ? c->quiet + k->steps : 0;
-		if (!within_budget(k))
+		if (!within_budget(k, c))
 			r = r == R_NEXT ? r : R_STOP;
 		if (r != R_BLOCK || c->effects != effects) {
 			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
 		} else if (c->quiet >= BLOCK_SLICE && all_spin(k, c)) {
-			hang_tell(c);
+			if (!stop) /* or it waits for one that was stopped */
+				hang_tell(c);
 			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
 			r = R_STOP;
 		}
@@ -147,13 +155,6 @@ worker(void *arg)
 			continue;
 		}
 		finish_cluster(k, c, r == R_NEXT);
-		if (__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
-			break;
-	}
-	while (aside) {
-		c = aside;
-		aside = c->next;
-		finish_cluster(k, c, false);
 	}
 	return NULL;
 }

@@ -20,16 +20,35 @@ launch_unlock(Launch *l)
 		pthread_mutex_unlock(&l->sync->sync);
 }
 
+/* What stops the earliest cluster is why. */
+static void
+stop_from(Launch *l, u32 at, int code, const char *why)
+{
+	if (l->stop && l->stop_at <= at)
+		return;
+	if (!l->stop || at)
+		snprintf(l->why, 256, "%s", why);
+	__atomic_store_n(&l->stop_at, at, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->stop, code, __ATOMIC_RELEASE);
+}
+
 void
 launch_stop(Launch *l, int code, const char *why)
 {
 	Sync *s = l->sync;
 
 	pthread_mutex_lock(&s->faults);
-	if (!l->stop) {
-		snprintf(l->why, 256, "%s", why);
-		__atomic_store_n(&l->stop, code, __ATOMIC_RELAXED);
-	}
+	stop_from(l, 0, code, why);
+	pthread_mutex_unlock(&s->faults);
+}
+
+void
+block_stop(Cta *b, int code, const char *why)
+{
+	Sync *s = b->l->sync;
+
+	pthread_mutex_lock(&s->faults);
+	stop_from(b->l, b->cl->lin + 1, code, why);
 	pthread_mutex_unlock(&s->faults);
 }
 
@@ -91,7 +110,7 @@ one_more(Launch *l, const FaultRec *from)
 	u32 *n = from->f.warning ? &l->nwarning : &l->nfault;
 	FaultRec *f;
 
-	if (*n >= l->max_fault || (l->a.suppress && l->a.suppress(l->a.user, &from->f)))
+	if (*n >= l->max_fault || (l->a.suppress && l->a.suppress(l->a.suppress_user, &from->f)))
 		return NULL;
 	f = malloc(sizeof *f);
 	if (!f)
@@ -102,13 +121,13 @@ one_more(Launch *l, const FaultRec *from)
 	return f;
 }
 
-/* Put it among the faults of the launch: counted if it is known, but told of the earliest place.  False: they
- * are too many. */
+/* Put it among the faults of the launch: counted if it is known, but told of the earliest place.  False: now
+ * they are too many. */
 static bool
 add(Warp *w, FaultRec *from, const char *fmt, va_list ap)
 {
 	Launch *l = w->cta->l;
-	bool swap;
+	bool swap, full = false;
 	FaultRec *f = same_fault(l, &from->f, &swap), *next;
 
 	from->f.times = f ? f->f.times + 1 : 1;
@@ -122,12 +141,16 @@ add(Warp *w, FaultRec *from, const char *fmt, va_list ap)
 	place_of(w->cta, from->thread, from->f.at.line, &from->f.at);
 	vsnprintf(from->text, sizeof from->text, fmt, ap);
 	from->f.text = from->text;
-	if (!f && !(f = one_more(l, from)))
-		return true;
-	next = f->next;
-	*f = *from;
-	f->next = next;
-	return l->nfault < l->max_fault;
+	if (!f) {
+		f = one_more(l, from);
+		full = f && !from->f.warning && l->nfault >= l->max_fault;
+	}
+	if (f) {
+		next = f->next;
+		*f = *from;
+		f->next = next;
+	}
+	return !full;
 }
 
 static void
@@ -137,6 +160,7 @@ vadd(Warp *w, int lane, FaultRec *f, u32 line, const sim_place *other, const cha
 	bool ok;
 
 	f->lin = w->cta->lin;
+	f->cluster = w->cta->cl->lin;
 	f->thread = w->id * WARP + (u32)lane;
 	f->f.at.line = line;
 	if (other)

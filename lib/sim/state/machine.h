@@ -176,6 +176,7 @@ struct Worker {
 typedef struct FaultRec {
 	sim_fault f;
 	u32 lin;                        /* block, for the order */
+	u32 cluster;
 	u32 thread;
 	char text[256];
 	struct FaultRec *next;
@@ -183,7 +184,7 @@ typedef struct FaultRec {
 
 typedef struct Out {            /* what one thread printed in one call */
 	struct Out *next;
-	u32 lin, seq, n;
+	u32 cluster, lin, seq, n;
 	char text[];
 } Out;
 
@@ -218,6 +219,7 @@ struct Launch {
 	Sync *sync;                     /* locks */
 	u32 next_cluster;
 	int stop;                       /* 0 or a SIM_E_ code */
+	u32 stop_at;                    /* by what this cluster did, + 1; 0: for all */
 	char *why;
 	u64 steps, max_steps;
 	u64 random;                     /* for turns; used if the launch has a seed */

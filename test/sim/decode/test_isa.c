@@ -1,5 +1,6 @@
-/* Which instructions exist: each member of the rows of isa.txt is loaded alone, for every target, and the
- * simulator's yes or no compared with that of ptxas.  What is not compared, and why, is in `known`.
+/* test_isa.c - which instructions exist: each member of the rows of isa.txt is loaded alone, for every
+ * target, and the simulator's yes or no compared with that of ptxas.  What is not compared, and why, is in
+ * `known`.
  *
  * ISA_VERBOSE=1 prints every disagreement. */
 #include <unistd.h>

@@ -52,8 +52,7 @@ random_step(void)
 
 typedef struct Seen {
 	int reader[2], writer[2], atomic[2];    /* up to two threads each, + 1 */
-	unsigned observers;     /* warps with an atomic between these barriers: what they do may follow
-	                         * those of others, which they may have observed */
+	uint32_t observers[WARPS]; /* lanes with an atomic before: what they do may follow those of others */
 } Seen;
 
 static void
@@ -84,7 +83,7 @@ conflict(const Seen *s, Kind k, int t)
 	for (int warp = 0; warp < 2; warp++) {
 		bool read = k != LOAD && other(s->reader, t, warp);
 		bool strong = k != ATOM && other(s->atomic, t, warp) &&
-		              !(warp && s->observers >> (t - 1) / 32 & 1);
+		              !(warp && s->observers[(t - 1) / 32] >> (t - 1) % 32 & 1);
 		if (other(s->writer, t, warp) || read || strong)
 			r |= 1u << warp;
 	}
@@ -97,28 +96,17 @@ takes_part(const Step *s, int t)
 	return s->warps >> t / 32 & 1 && (uint32_t)t % 32 < s->lanes;
 }
 
-/* Between two barriers: nothing is known but who will observe. */
-static void
-start(Seen *seen, const Step *step, int n)
-{
-	memset(seen, 0, BYTES * sizeof *seen);
-	for (int i = 0; i < n && step[i].kind != BARRIER; i++)
-		for (int t = 0; t < THREADS; t++)
-			for (uint32_t b = 0; step[i].kind == ATOM && takes_part(&step[i], t) && b < 4; b++)
-				seen[place(&step[i], (uint32_t)t) + b].observers |= 1u << t / 32;
-}
-
 static unsigned
 expected(const Step *step, int n)
 {
 	Seen seen[BYTES];
 	unsigned r = 0;
 
-	start(seen, step, n);
+	memset(seen, 0, sizeof seen);
 	for (int i = 0; i < n; i++) {
 		const Step *s = &step[i];
 		if (s->kind == BARRIER) {
-			start(seen, step + i + 1, n - i - 1);
+			memset(seen, 0, sizeof seen);
 			continue;
 		}
 		for (int t = 0; t < THREADS; t++) {
@@ -127,6 +115,8 @@ expected(const Step *step, int n)
 			for (uint32_t b = 0; b < s->bytes; b++) {
 				Seen *x = &seen[place(s, (uint32_t)t) + b];
 				r |= conflict(x, s->kind, t + 1);
+				if (s->kind == ATOM)
+					x->observers[t / 32] |= 1u << t % 32;
 				note(s->kind == LOAD ? x->reader : s->kind == STORE ? x->writer
 				                                                    : x->atomic,
 				     t + 1);

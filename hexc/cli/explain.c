@@ -1,0 +1,170 @@
+/* explain.c - hexc explain: words, JSON, pictures. */
+#include "hexc/cli/json.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- JSON -------------------------------------------------------------------------------------- */
+
+static int
+explain_json(Cli *c, const hexc_module *m, const char *path)
+{
+	cJSON *root = cJSON_CreateArray();
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
+		cJSON *o = cJSON_CreateObject(), *facts = cJSON_Parse(hexc_explain_json(m, k));
+
+		cJSON_AddStringToObject(o, "entry", info.name);
+		json_uint(o, "candidate", info.candidate);
+		while (facts && facts->child) {
+			cJSON *x = cJSON_DetachItemViaPointer(facts, facts->child);
+			cJSON_AddItemToObject(o, x->string, x);
+		}
+		if (!facts) /* no memory: shows when printing */
+			cJSON_AddItemToObject(o, "tiles", NULL);
+		cJSON_Delete(facts);
+		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k));
+		cJSON_AddStringToObject(o, "text", hexc_explain(m, k));
+		cJSON_AddItemToArray(root, o);
+	}
+	return json_write(c, path, root);
+}
+
+/* ---- pictures --------------------------------------------------------------------------------- */
+
+/* A page in the making. */
+typedef struct Page {
+	Cli *c;
+	char *s;
+	size_t n, cap;
+} Page;
+
+static void
+page_add(Page *p, const char *s, size_t n)
+{
+	if (n > p->cap - p->n) {
+		size_t cap = 2 * (p->n + n) + 1000;
+		char *old = p->s;
+
+		p->s = cli_alloc(p->c, cap);
+		memcpy(p->s, old ? old : "", p->n);
+		p->cap = cap;
+	}
+	memcpy(p->s + p->n, s, n);
+	p->n += n;
+}
+
+static void
+page_html(Page *p, const char *s)
+{
+	page_add(p, s, strlen(s));
+}
+
+/* As text, which HTML's own characters are not. */
+static void
+page_text(Page *p, const char *s)
+{
+	while (*s) {
+		size_t n = strcspn(s, "<>&\"");
+
+		page_add(p, s, n);
+		s += n;
+		if (*s)
+			page_html(p, *s == '<'   ? "&lt;"
+			             : *s == '>' ? "&gt;"
+			             : *s == '&' ? "&amp;"
+			                         : "&quot;");
+		s += *s != 0;
+	}
+}
+
+static const char page_head[] =
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>hexc explain</title>\n"
+        "<style>\n"
+        "body { font: 16px sans-serif; margin: 2em auto; max-width: 100em; padding: 0 1em }\n"
+        "pre { font-size: 13px; overflow-x: auto } figure { margin: 1em 0 } img { max-width: 100% }\n"
+        "</style>\n";
+
+/* A kernel's part: the short answer, its pictures, all the rest. */
+static void
+page_kernel(Page *p, const hexc_module *m, size_t k, const char *entry)
+{
+	const char *name;
+
+	page_html(p, "<h1>");
+	page_text(p, entry);
+	page_html(p, "</h1>\n<pre>");
+	page_text(p, hexc_explain_short(m, k));
+	page_html(p, "</pre>\n");
+	for (size_t i = 0; hexc_drawing(m, k, i, &name); i++) {
+		page_html(p, "<figure><figcaption>");
+		page_text(p, name);
+		page_html(p, "</figcaption><img loading=\"lazy\" alt=\"");
+		page_text(p, name);
+		page_html(p, "\" src=\"");
+		page_text(p, cli_printf(p->c, "%s.%s.svg", entry, name));
+		page_html(p, "\"></figure>\n");
+	}
+	page_html(p, "<details><summary>Everything in words</summary>\n<pre>");
+	page_text(p, hexc_explain(m, k));
+	page_html(p, "</pre></details>\n");
+}
+
+/* DIR/index.html: pictures and words on one page. */
+static int
+draw_page(Cli *c, const hexc_module *m, const char *dir)
+{
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	Page p = { .c = c };
+
+	page_html(&p, page_head);
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)
+		page_kernel(&p, m, k, info.name);
+	return cli_write(c, cli_printf(c, "%s/index.html", dir), p.s, p.n);
+}
+
+/* DIR/KERNEL.WHAT.svg for each picture, and the page of them. */
+static int
+draw(Cli *c, const hexc_module *m, const char *dir)
+{
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	int status = 0;
+
+	if (mkdir(dir, 0777) && errno != EEXIST)
+		return cli_error(EXIT_TROUBLE, "%s: %s", dir, strerror(errno));
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
+		const char *name, *svg;
+
+		for (size_t i = 0; !status && (svg = hexc_drawing(m, k, i, &name)) != NULL; i++) {
+			const char *path = cli_printf(c, "%s/%s.%s.svg", dir, info.name, name);
+
+			status = cli_write(c, path, svg, strlen(svg));
+		}
+	}
+	return status ? status : draw_page(c, m, dir);
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+int
+cli_explain(Cli *c)
+{
+	const char *json = cli_get(c, CLI_json), *svg = cli_get(c, CLI_svg);
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	hexc_module *m;
+	int status;
+
+	status = cli_compile(c, HEXC_EXPLAIN | HEXC_NO_EMIT | (svg ? HEXC_DRAW : 0), NULL, &m);
+	if (!status && svg)
+		status = draw(c, m, svg);
+	if (!status && json)
+		status = explain_json(c, m, json);
+	if (!status && !(json && json[0] == '-' && !json[1])) {
+		for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)
+			fputs(cli_has(c, CLI_brief) ? hexc_explain_short(m, k) : hexc_explain(m, k), stdout);
+		status = cli_flush();
+	}
+	hexc_module_free(m);
+	return status;
+}

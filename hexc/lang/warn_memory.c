@@ -1,0 +1,305 @@
+/* warn_memory.c - slices along another dimension's size, elements that nobody writes, strides that meet. */
+#include "hexc/lang/warn.h"
+
+/* ---- what a start runs along ---------------------------------------------------------------------- */
+
+/* A start in memory: `by` * (one block index or loop variable), which takes the values lo, lo + step, ..
+ * below `end`; a block index: 0 .. end - 1 in steps of 1. */
+typedef struct Run {
+	const Val *var; /* NULL: the start is 0 always */
+	int64_t by;
+	const Val *end, *lo, *step; /* lo and step NULL: of a block index, 0 and 1 */
+} Run;
+
+static const Val *
+grid_extent(const Kernel *k, int64_t axis)
+{
+	const Op *yield = k->grid->last;
+
+	return yield && axis < yield->nin ? yield->in[axis] : NULL;
+}
+
+static bool
+run_of_var(const Kernel *k, const Val *v, Run *r)
+{
+	const Op *loop = v->def ? NULL : v->block->owner;
+
+	*r = (Run){ .var = v, .by = 1 };
+	if (v->def && v->def->code == O_block_id) {
+		r->end = grid_extent(k, IMM(v->def, axis));
+		return r->end != NULL;
+	}
+	if (!loop || loop->code != O_for || v->index != 0)
+		return false;
+	r->lo = loop->in[0];
+	r->end = loop->in[1];
+	r->step = loop->in[2];
+	return true;
+}
+
+static bool
+run_of(const Kernel *k, const Val *v, Run *r)
+{
+	const Op *o = v->def;
+	int64_t c;
+
+	if (val_is_const(v, &c)) {
+		*r = (Run){ NULL, 0, NULL, NULL, NULL };
+		return c == 0;
+	}
+	if (o && o->code == O_mul)
+		for (int i = 0; i < 2; i++)
+			if (val_is_const(o->in[i], &c) && c > 0 && run_of_var(k, o->in[1 - i], r)) {
+				r->by = c;
+				return true;
+			}
+	return run_of_var(k, v, r);
+}
+
+/* x of (x + c - 1) / c, which is ceil(x, c); NULL: v is no such value. */
+static const Val *
+ceil_of(const Val *v, int64_t *c)
+{
+	const Op *o = v->def, *sum;
+	int64_t more;
+
+	if (!o || o->code != O_div || !val_is_const(o->in[1], c) || !o->in[0]->def)
+		return NULL;
+	sum = o->in[0]->def;
+	if (sum->code != O_add || !val_is_const(sum->in[1], &more) || more != *c - 1)
+		return NULL;
+	return sum->in[0];
+}
+
+/* x of x / c */
+static const Val *
+floor_of(const Val *v, int64_t *c)
+{
+	const Op *o = v->def;
+
+	return o && o->code == O_div && val_is_const(o->in[1], c) ? o->in[0] : NULL;
+}
+
+/* The size that a run goes along: its end, or what the grid divides; NULL: unknown. */
+static const Val *
+run_size(const Run *r)
+{
+	const Val *x;
+	int64_t c, lo;
+
+	if (!r->var)
+		return NULL;
+	if (r->lo)
+		return r->by == 1 && val_is_const(r->lo, &lo) && lo == 0 ? r->end : NULL;
+	x = ceil_of(r->end, &c);
+	if (!x)
+		x = floor_of(r->end, &c);
+	return x && c == r->by ? x : NULL;
+}
+
+/* ---- slices --------------------------------------------------------------------------------------- */
+
+static bool
+is_size(const Kernel *k, const Val *v)
+{
+	return !v->def && v->block == k->body && k->param[v->index].kind == P_size;
+}
+
+/* The dim of p that has this size; -1: none. */
+static int
+dim_of_size(const Param *p, const Val *size)
+{
+	for (int d = 0; d < p->val->type.rank; d++)
+		if (p->size[d] == size)
+			return d;
+	return -1;
+}
+
+static void
+check_slice(Kernel *k, const Op *view, const Param *p, int d)
+{
+	const Val *along, *size = p->size[d];
+	int64_t have, want, c;
+	Run r;
+	int other;
+
+	if (!run_of(k, view->in[1 + d], &r) || !(along = run_size(&r)) || along == size)
+		return;
+	other = dim_of_size(p, along);
+	if (is_size(k, along) && is_size(k, size) && other >= 0)
+		diag_warn(k->unit->diag, DW_slice, view->src,
+		          "the slice of `%s` runs along %s in dimension %d, which has %s elements; %s is "
+		          "dimension %d: give the starts in the order of the declaration",
+		          p->name, along->name, d, size->name, along->name, other);
+	else if (is_size(k, along) && floor_of(size, &c) == along && c > 1)
+		diag_warn(k->unit->diag, DW_slice, view->src,
+		          "the slice of `%s` runs along %s in dimension %d, which has %s / %lld elements: "
+		          "divide the start by %lld",
+		          p->name, along->name, d, along->name, (long long)c, (long long)c);
+	else if (val_is_const(along, &want) && val_is_const(size, &have) && want > have)
+		diag_warn(k->unit->diag, DW_slice, view->src,
+		          "the slice of `%s` runs to %lld in dimension %d, which has %lld elements", p->name,
+		          (long long)want, d, (long long)have);
+}
+
+/* ---- what is written ------------------------------------------------------------------------------- */
+
+/* How the one store to a tensor covers a dim. */
+typedef enum Cover { COVER_all, COVER_unknown, COVER_some } Cover;
+
+static const char *
+size_text(Kernel *k, const Val *v)
+{
+	int64_t c;
+
+	if (val_is_const(v, &c))
+		return arena_printf(k->unit->arena, "%lld", (long long)c);
+	return is_size(k, v) ? k->param[v->index].name : "the extent";
+}
+
+/* Blocks or iterations of one store, in each dim; *why: what is left out. */
+static Cover
+cover_dim(Kernel *k, const Param *p, int d, const Val *start, int64_t extent, const char **why)
+{
+	Arena *a = k->unit->arena;
+	const Val *size = p->size[d], *n;
+	int64_t have, step, c;
+	bool fixed = val_is_const(size, &have);
+	Run r;
+
+	if (!run_of(k, start, &r))
+		return COVER_unknown;
+	if (!r.var) {
+		if (extent >= (fixed ? have : val_fact(k, size).hi))
+			return COVER_all;
+		*why = arena_printf(a, "of %s along dimension %d only the first %lld are written",
+		                    size_text(k, size), d, (long long)extent);
+		return COVER_some;
+	}
+	step = r.by;
+	if (r.step && !val_is_const(r.step, &c))
+		return COVER_unknown;
+	step *= r.step ? c : 1;
+	if (step > extent) {
+		*why = arena_printf(a, "of every %lld along dimension %d only %lld are written",
+		                    (long long)step, d, (long long)extent);
+		return COVER_some;
+	}
+	n = r.lo ? NULL : floor_of(r.end, &c);
+	if (n == size && c == step && val_fact(k, size).mult % c) {
+		*why = arena_printf(a, "the last %s %% %lld along dimension %d are not written: the grid has "
+		                       "ceil(%s, %lld) blocks, or assume %s %% %lld == 0",
+		                    size_text(k, size), (long long)c, d, size_text(k, size), (long long)c,
+		                    size_text(k, size), (long long)c);
+		return COVER_some;
+	}
+	return COVER_all; /* or unknown */
+}
+
+/* The statements that write p; *view: of the only one, if each block runs it. */
+static int
+count_stores(Kernel *k, const Param *p, const Op **view)
+{
+	OpWalk w;
+	int n = 0;
+
+	*view = NULL;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Val *to = o->code == O_store ? o->in[1] : NULL;
+
+		if (!to || view_root(o->in[1]) != p->val)
+			continue;
+		n++;
+		*view = to->def && to->def->code == O_view && to->def->in[0] == p->val ? to->def : NULL;
+		for (const Op *in = o->parent->owner; in; in = in->parent->owner)
+			if (in->code == O_if)
+				*view = NULL;
+	}
+	return n;
+}
+
+static void
+check_written(Kernel *k, const Param *p)
+{
+	const Op *view;
+	int n = count_stores(k, p, &view);
+
+	if (n == 0)
+		diag_warn(k->unit->diag, DW_unwritten, p->src,
+		          "`%s` is out and never written: its elements keep what was there", p->name);
+	for (int d = 0; n == 1 && view && d < p->val->type.rank; d++) {
+		int at = view_result_dim(view, d);
+		const char *why;
+
+		if (!view_gathers(view, d) &&
+		    cover_dim(k, p, d, view->in[1 + d], at < 0 ? 1 : view->out[0]->type.shape[at], &why) ==
+		            COVER_some)
+			diag_warn(k->unit->diag, DW_unwritten, view->src, "`%s` is out, but %s", p->name,
+			          why);
+	}
+}
+
+/* ---- strides --------------------------------------------------------------------------------------- */
+
+/* Do two elements of p have one address, along dims d and e? */
+static bool
+strides_meet(const Param *p, int d, int e)
+{
+	int64_t s, t, n, m, g;
+
+	if (!val_is_const(p->stride[d], &s) || !val_is_const(p->stride[e], &t))
+		return p->stride[d] == p->stride[e];
+	if (!val_is_const(p->size[d], &n))
+		n = SIZE_LIMIT;
+	if (!val_is_const(p->size[e], &m))
+		m = SIZE_LIMIT;
+	if (s == 0 || t == 0)
+		return (s == 0 && n > 1) || (t == 0 && m > 1);
+	g = gcd64(s, t);
+	return t / g < n && s / g < m;
+}
+
+static void
+check_strides(Kernel *k, const Param *p)
+{
+	int64_t s, n;
+
+	for (int d = 0; d < p->val->type.rank; d++)
+		if (p->val->type.rank == 1 && val_is_const(p->stride[d], &s) && s == 0 &&
+		    !(val_is_const(p->size[d], &n) && n == 1))
+			diag_warn(k->unit->diag, DW_strides, p->src,
+			          "`%s` is out, but all its elements have one address: its stride is 0",
+			          p->name);
+	for (int d = 0; d < p->val->type.rank; d++)
+		for (int e = d + 1; e < p->val->type.rank; e++)
+			if (strides_meet(p, d, e)) {
+				diag_warn(k->unit->diag, DW_strides, p->src,
+				          "`%s` is out, but elements of dimensions %d and %d share "
+				          "addresses: its strides are too small for its extents",
+				          p->name, d, e);
+				return;
+			}
+}
+
+void
+warn_memory(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Param *p = o->code == O_view ? val_param(k, o->in[0]) : NULL;
+
+		for (int d = 0; p && d < p->val->type.rank; d++)
+			if (!view_gathers(o, d))
+				check_slice(k, o, p, d);
+	}
+	for (int i = 0; i < k->nparam; i++) {
+		const Param *p = &k->param[i];
+
+		if (p->kind != P_tensor || !p->written)
+			continue;
+		if (!p->read)
+			check_written(k, p);
+		check_strides(k, p);
+	}
+}
