@@ -188,8 +188,8 @@ typedef struct sim_tmap_desc {
 
 /* The map a kernel is given: as a parameter of 128 bytes (.param .align 64 .b8 tm[128]: its
  * sim_launch.args entry points at one), or written to global memory at a multiple of 64.
- * Opaque: an encoding of the simulator's own, with a checksum, so that a kernel which damages
- * it is reported. */
+ * Opaque: an encoding of the simulator's own, with checksums, so that a kernel or host which edits
+ * it is reported, with the field if it is one. */
 typedef struct sim_tmap { uint64_t opaque[16]; } sim_tmap;
 
 /* Check a description by the driver's rules and encode it.  SIM_E_INVALID: `why` (NULL is
