@@ -147,22 +147,29 @@ sim_show_output(const sim_result *r)
 }
 
 static int
+keep_on(void *user)
+{
+	SimJob *j = user;
+
+	return cli_progress(&j->progress);
+}
+
+static int
 run(SimJob *j)
 {
 	const void **args = cli_alloc(j->c, sizeof *args * (size_t)(j->narg + 1));
 	sim_result *r = NULL;
-	CliProgress progress;
 	SimReport report;
 	int code, status = 0, wrong = 0;
 
 	for (int i = 0; i < j->narg; i++)
 		args[i] = sim_arg_value(&j->arg[i]);
 	j->launch.args = args;
-	cli_progress_start(&progress, "simulating");
-	j->launch.cancel = cli_progress;
-	j->launch.user = &progress;
+	cli_progress_start(&j->progress, "simulating");
+	j->launch.cancel = keep_on;
+	j->launch.user = j;
 	code = sim_run(j->device, j->module, j->entry, &j->launch, &r);
-	cli_progress_end(&progress);
+	cli_progress_end(&j->progress);
 	sim_end_trace(j);
 	sim_show_output(r);
 	if (r)

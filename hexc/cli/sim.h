@@ -32,6 +32,7 @@ typedef struct SimJob {
 	const char *entry;
 	uint64_t sum; /* bytes of all buffers */
 	struct SimFilter *filter;
+	CliProgress progress;
 } SimJob;
 
 /* The --arg options, in parameter order; buffers are allocated and filled.  0, or a status with the reason

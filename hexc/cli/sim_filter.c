@@ -43,7 +43,8 @@ matches(const char *pattern, const char *s)
 static int
 suppress(void *user, const sim_fault *f)
 {
-	const struct SimFilter *filter = user;
+	const SimJob *j = user;
+	const struct SimFilter *filter = j->filter;
 
 	if (filter->off[f->kind])
 		return 1;
@@ -153,9 +154,7 @@ sim_read_filter(SimJob *j)
 		else
 			any = j->filter->off[kind] = true;
 	}
-	if (any) {
+	if (any)
 		j->launch.suppress = suppress;
-		j->launch.suppress_user = j->filter;
-	}
 	return path ? read_rules(j, path) : 0;
 }

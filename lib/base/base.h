@@ -3,6 +3,7 @@
 #define HEXC_LIB_BASE_H
 #include "lib/hexc.h"
 #include "taskmap/base.h"
+#include "taskmap/workers.h"
 #include <fenv.h>
 
 /* ---- protect.c ----------------------------------------------------------------------------------- */
@@ -35,15 +36,17 @@ bool take_in(void *full, size_t n, const void *in);
 /* why[0..n) = the sentence; returns code. */
 int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
-/* ---- cores.c ------------------------------------------------------------------------------------- */
-
-/* Processors that this thread may use. */
-int64_t cores_allowed(void);
-
 /* ---- parallel.c ---------------------------------------------------------------------------------- */
 
-/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: cores_allowed); the
- * caller's is one.  The others get no signals. */
-void parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
+/* A host's hexc_workers as ours; stays where it is while it is used. */
+typedef struct HostWorkers {
+	hexc_workers host;
+	Workers workers;
+} HostWorkers;
+
+/* Read what a host said, NULL: nothing.  False: of a newer hexc.h. */
+bool workers_of(HostWorkers *w, const hexc_workers *in);
+/* fn(user, lo, hi) over [0, n) in pieces of `grain`. */
+void parallel_for(const Workers *w, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
                   void *user);
 #endif

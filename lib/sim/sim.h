@@ -277,16 +277,15 @@ typedef struct sim_launch {
 	int (*cancel)(void *user);      /* polled now and then from any worker; nonzero stops */
 	/* Asked when a fault is found for the first time, from any worker, one at a time; nonzero: it is not
 	 * kept, and not counted.  What the kernel does is the same.  The pointers in *f live for the call. */
-	int (*suppress)(void *suppress_user, const struct sim_fault *f);
-	void *suppress_user;
-	void *user;             /* handed to cancel */
+	int (*suppress)(void *user, const struct sim_fault *f);
+	void *user;             /* handed to cancel and suppress */
 	sim_trace trace;
 	uint64_t seed;          /* in which order threads of different warps and blocks get on: each number is
 	                         * another interleaving, always the same one, with short turns and one
 	                         * host thread; 0: long turns, the fastest */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, NULL, SIM_TRACE_INIT, 0 }
+	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0 }
 
 /* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong (warnings aside).  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are

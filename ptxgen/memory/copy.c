@@ -136,7 +136,8 @@ emit_copy(Gen *g, Op *o)
 	int n;
 
 	BUG_IF(g->a, !inst || !op_access(o)->map);
-	BUG_IF(g->a, inst->kind != IK_cp_async && inst->kind != IK_ld_st && inst->kind != IK_ld_bits);
+	BUG_IF(g->a, inst->kind != IK_ld_st && inst->kind != IK_ld_bits &&
+	                     !(inst->kind == IK_cp_async && IMM(o, async)));
 	p.single = inst->kind == IK_ld_bits;
 	p.map = op_access(o)->map;
 	p.vec = op_access(o)->vec;
@@ -157,10 +158,6 @@ emit_copy(Gen *g, Op *o)
 	}
 	for (int i = 0; i < n; i++)
 		copy_async(g, &p, inst, i);
-	if (!IMM(o, async)) { /* to be complete in program order */
-		asm_op(g, A_commit, NULL, NULL, NULL);
-		asm_op(g, A_wait, const_i32(g, 0), NULL, NULL);
-	}
 }
 
 /* Resolved where they are used. */

@@ -15,6 +15,8 @@
  *   every_mma                every dtype of mma
  *   any_scan, shared_scan    scans of any length, a part of them for every warp
  *   small_tiles              wide accesses only where every lane has a part
+ *   global_memory_first      global memory's order before that of shared memory
+ *   whole_row_of_bytes       wide accesses of bytes that lanes share
  *   any_rank                 n-dimensional conversions
  *   mean_divides             mean divides
  *   max_of_infinity          -inf safe max
@@ -460,6 +462,37 @@ TEST(small_tiles)
 		ck_assert_int_eq(load->lowering->access.vec, vec[i]);
 		infer_free(&x);
 	}
+}
+
+/* Columns of a shared tile that become rows of global memory: words of shared memory are as good as runs of them,
+ * sectors of global memory are not, so the tile is laid out as the store wants it and nothing is converted. */
+TEST(global_memory_first)
+{
+	infer_source(&x,
+	             "kernel p(X: f32[M, N], Y: out f32[N, M])\n    const WARPS = 4\n"
+	             "    assume N % 64 == 0, M % 64 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
+	             "    let m = block.x * 64, n = block.y * 64;\n"
+	             "    let s: shared = X[m :+ 64, n :+ 64];\n    Y[n :+ 64, m :+ 64] = s.T;\n}\n",
+	             "sm_80", 0, false);
+	ck_assert_ptr_null(infer_op(&x, O_convert, 0));
+	ck_assert_str_eq(infer_op(&x, O_store, 0)->lowering->access.inst, "st_global_128");
+	ck_assert_str_eq(infer_op(&x, O_load, 0)->lowering->access.inst, "ld_shared_32");
+	infer_free(&x);
+}
+
+/* Every fourth byte of a row of 16, and the row for each of 4 lanes: as many wavefronts and steps of packing, but one
+ * access instead of 4. */
+TEST(whole_row_of_bytes)
+{
+	infer_source(&x,
+	             "kernel p(X: i8[M, 16], Y: out i8[M, 16])\n    const WARPS = 1\n{\n    grid(ceil(M, 8));\n"
+	             "    let m = block.x * 8;\n    let s: shared = X[m :+ 8, :];\n"
+	             "    let x: register i8[8, 16] layout \"(8,(4,4)):(4@lane,(1@lane,1@reg))\" = s;\n"
+	             "    Y[m :+ 8, :] = x;\n}\n",
+	             "sm_80", 0, false);
+	ck_assert_str_eq(infer_op(&x, O_load, 0)->lowering->access.inst, "ld_shared_128");
+	ck_assert_ptr_nonnull(infer_op(&x, O_convert, 0));
+	infer_free(&x);
 }
 
 TEST(any_rank)

@@ -56,6 +56,10 @@ static const struct {
 	/* the masked tile serves the second sum too */
 	{ "K <= 64", "    let x: register = X[m :+ 16, 0 :+ 64] + 1;\n"
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1) + sum(-x, 1);\n", 1 },
+	/* ... but not one behind the loop that it was masked in */
+	{ "K <= 64", "    let x: register = X[m :+ 16, 0 :+ 64] + 1;\n"
+	             "    for i in 0..2 { Z[m :+ 16, 0 :+ 1] = sum(x, 1); }\n"
+	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 2 },
 	/* a row along the other dim keeps the edge; m is ragged but not reduced */
 	{ "K <= 64", ROW("sum(x * V[0 :+ 64] + 1, 1)"), 1 },
 	/* a carried tile has no outside */
@@ -88,16 +92,18 @@ TEST_EACH(masks, COUNT_OF(masked))
 	ck_assert_int_eq(ir_count(k, O_mask), got);
 }
 
-/* The largest element of negative numbers, by type: the mask is the type's least. */
-TEST_EACH(identities, 7)
+/* The largest element of negative numbers, by type: the mask is the type's least; the least of positive ones. */
+TEST_EACH(identities, 14)
 {
-	static const char *const type[] = { "f16", "bf16", "f32", "i8", "i32", "u8", "i64" };
+	static const char *const type[] = { "f16", "bf16", "f32", "i8", "i32", "i64", "u8" };
+	const char *name = type[_i % 7];
+	int sign = _i < 6 ? -1 : 1; /* u8 has no negative ones */
 	Kernel *k = run_source(u,
 	                       arena_printf(u->arena,
 	                                    "kernel t(X: %s[N], Y: out %s[2])\n{\n    grid(1);\n"
 	                                    "    Y[0 :+ 1] = reduce_max(X[0 :+ 64], 0);\n"
 	                                    "    Y[1 :+ 1] = reduce_min(X[0 :+ 64], 0);\n}\n",
-	                                    type[_i], type[_i]),
+	                                    name, name),
 	                       "");
 	double top = -INFINITY, bottom = INFINITY;
 	Run r;
@@ -105,13 +111,34 @@ TEST_EACH(identities, 7)
 	pass_apply(k, "bounds", pass_bounds);
 	run_setup(&r, k, "N=37", 3);
 	for (int i = 0; i < 37; i++) {
-		run_put(&r, "X", i, run_get(&r, "X", i) - (_i < 3 ? 2 : 0));
+		run_put(&r, "X", i, sign * (1 + fmin(fabs(run_get(&r, "X", i)), 100)));
 		top = fmax(top, run_get(&r, "X", i));
 		bottom = fmin(bottom, run_get(&r, "X", i));
 	}
 	run_ok(&r, NULL);
 	ck_assert(run_get(&r, "Y", 0) == top);
 	ck_assert(run_get(&r, "Y", 1) == bottom);
+}
+
+/* Of 50 negative numbers the largest: of a slice that begins at 32, as a tensor's or a register tile's, 18 exist. */
+TEST_EACH(edge_from_start, 2)
+{
+	static const char *const slice[] = { "X[32 :+ 32]", "x[32 :+ 32]" };
+	Kernel *k = run_source(u,
+	                       arena_printf(u->arena,
+	                                    "kernel t(X: f32[N], Y: out f32[1])\n{\n    grid(1);\n"
+	                                    "    let x: register = X[0 :+ 64];\n"
+	                                    "    Y[0 :+ 1] = reduce_max(%s, 0);\n}\n",
+	                                    slice[_i]),
+	                       "");
+	Run r;
+
+	pass_apply(k, "bounds", pass_bounds);
+	run_setup(&r, k, "N=50", 1);
+	for (int i = 0; i < 50; i++)
+		run_put(&r, "X", i, -1 - i);
+	run_ok(&r, NULL);
+	ck_assert(run_get(&r, "Y", 0) == -33);
 }
 
 /* 0 * inf is not 0: where one side is ragged and the other has infinities behind the edge, both are

@@ -201,6 +201,13 @@ copy_twice(Kernel *k)
 			l->it[i].axis = AX_reg;
 }
 static void
+copy_repeated(Kernel *k) /* each lane copies all of its elements again */
+{
+	Layout *l = change_map(find(k, O_copy, S_shared, 0));
+
+	ck_assert(layout_push_rep(l, 2, layout_cosize(l, AX_reg), AX_reg));
+}
+static void
 copy_no_map(Kernel *k)
 {
 	find(k, O_copy, S_shared, 0)->lowering->access.map = NULL;
@@ -466,6 +473,7 @@ static const struct {
 	C(GEMM, copy_narrow, "cp_async_8 moves 64 bits, not 8 elements"),
 	C(GEMM, copy_wide, "cp_async_16 moves 128 bits, not 16 elements"),
 	C(GEMM, copy_twice, "both (0,1) and (8,0) are here"),
+	C(GEMM, copy_repeated, "element (0,0) is written 2 times"),
 	C(GEMM, copy_no_map, "the copy has no task mapping"),
 	C(GEMM, tile_overlap, "element (0,1,0) shares its address"),
 	C(GEMM, tile_columns, "takes (0,0) and (0,1), not neighbours in memory"),

@@ -72,6 +72,14 @@ static const char pins[] =
 	"    let s: shared f32[8, 32] layout \"(8,32):(36,1)\" = y;\n"
 	"    Y[m :+ 8, 0 :+ 32] = s + y;\n}\n";
 
+/* every lane has all of a row, and then one element of it */
+static const char chosen[] =
+	"kernel p(X: f32[M], Y: out f32[M])\n    const WARPS = 1\n    assume M % 8 == 0\n{\n"
+	"    grid(ceil(M, 8));\n    let m = block.x * 8;\n"
+	"    let x: register f32[8] layout \"(8):(1@reg)+[32:1@lane]\" = X[m :+ 8];\n"
+	"    let y: register f32[8] layout \"(8):(1@lane)+[4:8@lane]\" = relayout(x);\n"
+	"    Y[m :+ 8] = y;\n}\n";
+
 static const char stored[] =
 	HEAD("A: f16[M, N], B: f16[M, N], C: out f16[M, M]", "1")
 	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
@@ -376,6 +384,13 @@ butterfly_as_rename(void)
 {
 	by_shuffle()->lowering->kind = LW_rename;
 }
+/* What lane 0 has in register 0 as well, others have in another one. */
+static void
+select_as_rename(void)
+{
+	ck_assert_int_eq(op(O_convert, 0)->lowering->kind, LW_select);
+	op(O_convert, 0)->lowering->kind = LW_rename;
+}
 static void
 butterfly_result(void)
 {
@@ -427,6 +442,17 @@ exchange(Layout *l, Axis axis)
 	stride = it[0]->stride;
 	it[0]->stride = it[1]->stride;
 	it[1]->stride = stride;
+}
+
+/* Every lane has its part of the result in two sets of registers, and one is not the product's. */
+static void
+product_twice(void)
+{
+	Op *dot = op(O_dot, 0);
+	Layout *l = own(dot->out[0]);
+
+	ck_assert(layout_push_rep(l, 2, layout_cosize(l, AX_reg), AX_reg));
+	dot->in[2]->type.layout = l;
 }
 
 static void
@@ -539,8 +565,10 @@ static const struct {
 	C(stored, 0, matrices_by_words, "an access of 8 elements takes (0,0) and (8,0), not neighbours"),
 	C(product, 1, butterfly_as_select, "a select cannot bring (0,8) here"),
 	C(product, 1, butterfly_as_rename, "a rename cannot bring (0,8) here"),
+	C(chosen, 0, select_as_rename, "lane 1 of warp 0, register 0: a rename cannot bring (1) here"),
 	C(product, 1, butterfly_result, "both (0,2) and (1,0) are here"),
 	C(product, 1, butterfly_no_way, "no way was chosen"),
+	C(product, 0, product_twice, "this part of the result is made 2 times"),
 	C(half, 0, half_dense_row, "mma_m16n8k16_f32_f16 does not multiply such operands"),
 	C(half, 0, half_other_type, "mma_sp_m16n8k32_f32_bf16 does not multiply these types on"),
 	C(half, 0, half_swapped, "mma_sp_m16n8k32_f32_f16 does not multiply such operands"),

@@ -1,4 +1,5 @@
 /* test_elt.c - elementwise ops and casts of every type, simulator against tile interpreter. */
+#include "hexc/ir/number.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include <string.h>
@@ -146,6 +147,24 @@ TEST_EACH(casts, 16 * 3)
 		text_printf(&t, "    yield\n  }\n}\n");
 		ptx_compare(u, t.s, "N=1000", 5, 0);
 	}
+}
+
+/* The least number by -1 wraps, of constants too. */
+TEST_EACH(least_by_minus_one, 4)
+{
+	static const char *const type[] = { "i8", "i16", "i32", "i64" };
+	const char *d = type[_i];
+	Text t = { u->arena, NULL, 0, 0 };
+
+	head(&t, d, d, 2);
+	text_printf(&t, "    %%50 = const imm %lld : reg %s[512] " L8 "\n    %%51 = const imm -1 : reg %s[512] " L8
+	                "\n    %%52 = div %%50, %%51 : reg %s[512] " L8 "\n    %%53 = mod %%50, %%51 : reg %s[512] "
+	            L8 "\n",
+	            (long long)num_min(dtype_find(d, strlen(d))), d, d, d, d);
+	put_row(&t, 52, d, 0);
+	put_row(&t, 53, d, 1);
+	text_printf(&t, "    yield\n  }\n}\n");
+	ptx_compare(u, t.s, "N=1000", 1, 0);
 }
 
 /* Types below 32 bits fill words partly: 3 and 5 registers of each. */

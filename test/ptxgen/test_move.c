@@ -384,6 +384,33 @@ TEST_EACH(reduce, ROUNDS)
 	                                  : 1e-5);
 }
 
+/* Rows of 4 over lanes and 2 warps, and 2 warps more with the same: each part takes one wavefront to write and, for
+ * each of the 4 warps, one to read. */
+TEST(parts_written_once)
+{
+	Text t = { u->arena, NULL, 0, 0 };
+	float in[16][64] = { { 0 } }, out[16][64] = { { 0 } };
+	const uint32_t grid[3] = { 1, 1, 1 };
+	PtxArg arg[3] = { { in, sizeof in, 0 }, { out, sizeof out, 0 }, { NULL, 0, 16 } };
+	PtxCounts counts;
+
+	for (int i = 0; i < 16; i++)
+		for (int j = 0; j < 4; j++)
+			in[i][j] = (float)(i + 100 * j);
+	kernel_head(&t, "f32", "f32", 4, 16, 128);
+	kernel_load(&t, "f32", 16, 4, "(16,(2,2)):(1@lane,(16@lane,1@warp))+[2:2@warp]", 1);
+	text_printf(&t, "    %%21 = reduce_sum %%20 imm 1 : reg f32[16, 1] "
+	                "@{(16,1):(1@lane,0)+[2:16@lane]+[4:1@warp]} lowering { reduce_shared "
+	                "write { vec 1 map {(16,2):(1@lane,1@warp)+[2:16@lane]+[2:2@warp]} } "
+	                "read { vec 1 map {(16,2):(1@lane,1@reg)+[2:16@lane]+[4:1@warp]} } "
+	                "tile {(16,2):(1,16)} bytes 128 }\n");
+	kernel_store(&t, "f32", 21, 16, 1, "(16,1):(1@lane,0)+[2:16@lane]+[4:1@warp]");
+	ptx_run(u, t.s, grid, arg, 3, &counts);
+	for (int i = 0; i < 16; i++)
+		ck_assert(out[i][0] == (float)(4 * i + 600));
+	ck_assert_uint_eq(counts.wavefronts, 2 + 2 * 4);
+}
+
 /* The result of a reduction is stored itself: each replica must agree, and only one writes. */
 TEST_EACH(reduce_store, ROUNDS)
 {
@@ -416,6 +443,104 @@ TEST_EACH(reduce_store, ROUNDS)
 	if (!dim && 2 * c > r)
 		return; /* the blocks' results would overlap */
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+
+/* Sums along a dim, each stored to all of its line: to wherever register bits were along it, from one register. */
+TEST_EACH(broadcast_store, 24)
+{
+	Shape s;
+	Bits a;
+	Layout la, lr, lb;
+	Text t = { u->arena, NULL, 0, 0 };
+	int dim, r, c;
+
+	shape_random(&s, _i);
+	s.type = "i32";
+	dim = (int)ptx_random(&s.seed, 2);
+	r = 1 << s.r;
+	c = 1 << s.c;
+	bits_random(&a, &s.seed, s.r, s.c, 0, s.w, NULL);
+	bits_layout(&a, &la);
+	ck_assert(layout_reduce(&lr, &la, dim));
+	ck_assert(layout_broadcast_like(&lb, &lr, dim, &la));
+	kernel_head(&t, s.type, s.type, 1 << s.w, r, 64 * 64 * 8);
+	kernel_load(&t, s.type, r, c, text_of(&la), 1);
+	text_printf(&t,
+	            "    %%21 = reduce_sum %%20 imm %d : reg i32[%d, %d] @{%s} lowering %s\n"
+	            "    %%22 = broadcast %%21 : reg i32[%d, %d] @{%s}\n",
+	            dim, dim ? r : 1, dim ? 1 : c, text_of(&lr), parts_pick(&s, &la, &lr, dim, D_i32), r, c,
+	            text_of(&lb));
+	kernel_store(&t, s.type, 22, r, c, text_of(&lb));
+	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
+}
+
+/* Tiles that begin where nothing says that it is not before the tensor, behind its last row (in a dim that is
+ * dropped), in a row that is known. */
+TEST_EACH(starts, 4)
+{
+	static const struct {
+		const char *start, *view, *layout;
+	} at[] = {
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %11, %12 : i64", "%14, %10 : global f32[8, 8]",
+		  "(8,(4,2)):(4@lane,(1@lane,1@reg))" },
+		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1 : global f32[8]",
+		  "(8):(1@lane)+[4:8@lane]" },
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1 : global f32[8]", "(8):(1@lane)+[4:8@lane]" },
+		{ "%14 = const imm 5 : i64", "%14, %11 : global f32[8, 8]",
+		  "(8,(4,2)):(4@lane,(1@lane,1@reg))" },
+	};
+	Text t = { u->arena, NULL, 0, 0 };
+
+	kernel_head(&t, "f32", "f32", 1, 8, 0);
+	text_printf(&t,
+	            "    %%13 = const imm 13 : i64\n    %s\n    %%15 = view %%1, %s\n    %%16 = view %%2, %s\n"
+	            "    %%20 = load %%15 : reg f32[%s] @{%s} lowering { access inst ld_global_32 vec 1 }\n"
+	            "    store %%20, %%16 lowering { access inst st_global_32 vec 1 }\n    yield\n  }\n}\n",
+	            at[_i].start, at[_i].view, at[_i].view, strstr(at[_i].view, "imm") ? "8" : "8, 8",
+	            at[_i].layout);
+	ptx_compare(u, t.s, "M=13", (uint64_t)_i, 0);
+}
+
+/* Part of a shared tile whose start is within what lanes take of a swizzled row, or within a digit of the rows. */
+TEST_EACH(shared_starts, 2)
+{
+	static const struct {
+		const char *layout, *start;
+	} at[] = {
+		{ "Sw<2,1,3> o (16,16):(16,1)", "%10, %13" },
+		{ "((4,4),16):((64,16),1)", "%14, %10" },
+	};
+	Text t = { u->arena, NULL, 0, 0 };
+
+	kernel_head(&t, "i32", "i32", 1, 8, 16 * 16 * 4);
+	text_printf(&t,
+	            "    %%13 = const imm 3 : i64\n    %%14 = add %%8, %%8 : i64\n"
+	            "    %%30 = alloc imm 0, 16 : shared i32[16, 16] @{%s}\n"
+	            "    %%31 = view %%1, %%10, %%10 : global i32[16, 16]\n"
+	            "    copy %%31, %%30 lowering { access inst ld_st_32 vec 1 map "
+	            "{(16,(2,8)):(2@lane,(1@lane,1@reg))} }\n    barrier\n"
+	            "    %%32 = view %%30, %s : shared i32[8, 8]\n"
+	            "    %%20 = load %%32 : reg i32[8, 8] @{(8,(4,2)):(4@lane,(1@lane,1@reg))} "
+	            "lowering { access inst ld_shared_32 vec 1 }\n",
+	            at[_i].layout, at[_i].start);
+	kernel_store(&t, "i32", 20, 8, 8, "");
+	ptx_compare(u, t.s, "M=16", (uint64_t)_i, 0);
+}
+
+/* The larger and the smaller of floats of both signs and what is there, a negative one. */
+TEST_EACH(float_extremes, 4)
+{
+	static const char *const type[] = { "f32", "f64" };
+	const char *d = type[_i / 2];
+	Text t = { u->arena, NULL, 0, 0 };
+
+	kernel_head(&t, d, d, 1, 8, 0);
+	kernel_load(&t, d, 8, 8, "(8,(4,2)):(4@lane,(1@lane,1@reg))", 1);
+	text_printf(&t,
+	            "    %%91 = view %%2, %%11, %%10 : global %s[8, 8]\n"
+	            "    store %%20, %%91 imm %d lowering { access inst red_%s_%s vec 1 }\n    yield\n  }\n}\n",
+	            d, _i % 2 ? 3 : 2, _i % 2 ? "min" : "max", d);
+	ptx_compare(u, t.s, "M=13", (uint64_t)_i, 0);
 }
 
 /* Elements that straddle bytes, as many as fit into so many such accesses; of 128 bits in rows of 64. */

@@ -271,7 +271,7 @@ dec_cpasync(Dec *d)
 	s64 off;
 	bool ca = dec_has(d, "ca"), cg = dec_has(d, "cg");
 
-	if (ca == cg || !(dec_has(d, "shared") || dec_has(d, "shared::cta")) || !dec_has(d, "global"))
+	if (ca == cg || !(dec_follow(d, "shared", "global") || dec_follow(d, "shared::cta", "global")))
 		return dec_fail(d, "is not supported; expected cp.async.{ca,cg}.shared.global");
 	cache_mods(d);
 	if (d->st->no < 3 || d->st->no > 5 || !dec_imm(&o[2], &size))

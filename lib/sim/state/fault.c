@@ -110,7 +110,7 @@ one_more(Launch *l, const FaultRec *from)
 	u32 *n = from->f.warning ? &l->nwarning : &l->nfault;
 	FaultRec *f;
 
-	if (*n >= l->max_fault || (l->a.suppress && l->a.suppress(l->a.suppress_user, &from->f)))
+	if (*n >= l->max_fault || (l->a.suppress && l->a.suppress(l->a.user, &from->f)))
 		return NULL;
 	f = malloc(sizeof *f);
 	if (!f)

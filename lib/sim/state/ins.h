@@ -33,6 +33,7 @@ enum { /* Ins.flags */
 	F_FTZ = 1 << 0, F_SAT = 1 << 1, F_NAN = 1 << 2, F_RELU = 1 << 3, F_ABS = 1 << 4,
 	F_INT = 1 << 5,         /* round to integer */
 	F_SATF = 1 << 6, F_XOR = 1 << 7,
+	F_OOB = 1 << 21,        /* fma: NaN that stands for elements outside of a tensor gives 0 */
 	F_HALVES = 1 << 8,      /* defined-ness by 16-bit halves */
 	F_STRONG = 1 << 9, F_ACQ = 1 << 10, F_REL = 1 << 11, F_TRANS = 1 << 12, F_POPC = 1 << 13,
 	F_ANY = 1 << 14,        /* dst always defined */
