@@ -19,7 +19,9 @@
  * Approximate instructions (ex2, lg2, sin, cos, tanh, rcp, rsqrt, sqrt .approx) are
  * computed in double and rounded once to nearest, so they are at least as accurate as
  * any hardware; rcp and rsqrt .approx.ftz.f64 read and give 32 bits, as the ISA says.  A matrix
- * multiply-accumulate is summed in double and rounded once.
+ * multiply-accumulate is summed in double and rounded once.  How the calling thread rounds, and
+ * whether it flushes subnormal numbers to zero, is its own business; callbacks of sim_run are
+ * called with rounding to nearest.
  */
 #ifndef HEXC_SIM_H
 #define HEXC_SIM_H
