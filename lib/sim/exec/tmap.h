@@ -1,7 +1,7 @@
 /* tmap.h - tensor maps inside the simulator: the 128 bytes, and the walk through a box.
  *
- * tmap.c encodes and checks, tmap_sum.c finds what was edited, tmap_box.c says which element goes where, bulk_tensor.c copies,
- * tmap_edit.c is tensormap.replace. */
+ * tmap.c encodes and checks, tmap_sum.c finds what was edited, tmap_box.c says which element goes where,
+ * bulk_tensor.c copies, tmap_edit.c is tensormap.replace. */
 #ifndef SIM_TMAP_H
 #define SIM_TMAP_H
 #include "lib/sim/judge/access.h"
