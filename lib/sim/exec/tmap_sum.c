@@ -10,8 +10,8 @@
 
 enum { WORDS = TMAP_BYTES / 8 - 2 };
 
-/* A bit of the second sum that is never set: CUTLASS's hosts clear it, in the second word of the driver's maps
- * of small tensors. */
+/* A bit of the second sum that is never set: CUTLASS's hosts clear it, in the second word of the driver's
+ * maps of small tensors. */
 #define CLEARED (1ull << 21)
 
 static const u64 magic[2] = { 0x70616d7863786568ull /* "hexcxmap" */, 0x9e3779b97f4a7c15ull };
