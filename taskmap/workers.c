@@ -53,12 +53,19 @@ mask_signals(sigset_t *before)
 bool
 thread_start(pthread_t *id, void *(*fn)(void *), void *user)
 {
+	enum { STACK = 8 << 20 }; /* as a main thread has; some libraries give 128 KiB */
+	pthread_attr_t attr;
 	sigset_t before;
+	size_t stack;
 	bool started;
 
+	pthread_attr_init(&attr);
+	if (pthread_attr_getstacksize(&attr, &stack) == 0 && stack < STACK)
+		pthread_attr_setstacksize(&attr, STACK);
 	mask_signals(&before);
-	started = pthread_create(id, NULL, fn, user) == 0;
+	started = pthread_create(id, &attr, fn, user) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 	return started;
 }
 

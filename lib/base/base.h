@@ -2,29 +2,15 @@
 #ifndef HEXC_LIB_BASE_H
 #define HEXC_LIB_BASE_H
 #include "lib/hexc.h"
+#include "taskmap/arithmetic.h"
 #include "taskmap/base.h"
 #include "taskmap/workers.h"
-#include <fenv.h>
 
 /* ---- protect.c ----------------------------------------------------------------------------------- */
 
 /* Run fn(user) with every arena of `a` (n of them) leaving to here: the one setjmp of the library.
  * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
 int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
-
-/* ---- arithmetic.c -------------------------------------------------------------------------------- */
-
-/* How the host's thread computes, which is not ours to depend on: it may round otherwise, flush subnormal
- * numbers to zero, or trap. */
-typedef struct Arithmetic {
-	fenv_t host;
-	bool plain; /* it computes as we do */
-} Arithmetic;
-
-/* Between the two, numbers are rounded to nearest, subnormal ones too, and nothing traps.  Threads inherit
- * it. */
-void arithmetic_enter(Arithmetic *a);
-void arithmetic_leave(const Arithmetic *a);
 
 /* ---- error.c ------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include <time.h>
 #include "lib/sim/launch/result.h"
 #include "lib/sim/launch/sched.h"
+#include "taskmap/arithmetic.h"
 #include "taskmap/workers.h"
 
 /* Paths and local memory of a warp: FULL_PATHS are enough for 32 lanes.  Recursion and calls through
@@ -203,6 +204,7 @@ execute(Launch *l, sim_result *r)
 	Worker *k = calloc(l->nthread, sizeof *k);
 	Sync sync;
 	struct timespec t0, t1;
+	Arithmetic host;
 	bool ok = k != NULL;
 	int code = SIM_E_NOMEM, c2;
 
@@ -219,7 +221,9 @@ execute(Launch *l, sim_result *r)
 	ok = ok && alloc_begin(l) && view_prepare(l);
 	if (ok) {
 		clock_gettime(CLOCK_MONOTONIC, &t0);
+		arithmetic_enter(&host);
 		run_workers(l, k);
+		arithmetic_leave(&host);
 		clock_gettime(CLOCK_MONOTONIC, &t1);
 		r->st.seconds = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
 		code = l->stop ? l->stop : l->nfault ? SIM_E_FAULT : SIM_OK;
