@@ -314,8 +314,10 @@ SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
  * order, barriers, bar.warp.sync (of the lanes it names; shuffles and votes order nothing), acquire
  * and release, and fences with strong accesses (these count for the whole warp), each between threads that
  * its scope includes; a strong write also precedes what follows a strong read of it.  Strong accesses of
- * threads that their scopes leave out race too.  A word remembers its last few accesses, so one race may
- * hide another.  Memory is sequentially consistent here: what a kernel does is one interleaving of its
+ * threads that their scopes leave out race too.  What a warpgroup wrote before a wgmma.fence precedes the
+ * wgmma behind it.  A word remembers its last few accesses, so one race may hide another; and order between
+ * blocks is kept as points in time, so that what a third block did before two others synchronised passes for
+ * ordered.  Memory is sequentially consistent here: what a kernel does is one interleaving of its
  * threads, and outcomes beyond those, which the memory model allows relaxed accesses, are never seen.
  * Lanes that only return early do not make a barrier divergent. */
 
