@@ -245,6 +245,22 @@ TEST(gguf_lies)
 	put(&g, UINT64_MAX / 2, 8);
 	refused(g.at, g.n, "the file ends inside the metadata");
 	head(&g, 3, 0, 1);
+	string(&g, "key");
+	put(&g, 9, 4);
+	put(&g, 11, 4);
+	put(&g, (uint64_t)1 << 61, 8); /* of 8 bytes: 0 in 64 bits */
+	refused(g.at, g.n, "the file ends inside the metadata");
+	head(&g, 3, 0, 1);
+	string(&g, "key");
+	put(&g, 9, 4);
+	for (int depth = 0; depth < 20; depth++) {
+		put(&g, 9, 4);
+		put(&g, 1, 8);
+	}
+	put(&g, 7, 4);
+	put(&g, 0, 8);
+	refused(g.at, g.n, "metadata key is no list that GGUF knows");
+	head(&g, 3, 0, 1);
 	string(&g, "general.alignment");
 	put(&g, 4, 4);
 	put(&g, 0, 4);
