@@ -215,6 +215,27 @@ TEST(lost_terms)
 	hexc_module_free(m);
 }
 
+/* Between the last two numbers of nf4, 0.7229568 and 1, either is right. */
+TEST(between_numbers)
+{
+	static const char src[] = "kernel k(X: f32[16], C: out nf4[16])\n{\ngrid(1);\nC[:] = nf4(exp(X[:]));\n}\n";
+	static float x[16];
+	_Alignas(16) unsigned char c[8];
+	double bound[16] = { 0 };
+	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0, { 0 } }, { c, bound, sizeof c, 0, 0, { 0 } } };
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+
+	o.stop = "bounds";
+	for (int i = 0; i < 16; i++)
+		x[i] = (float)log((1 + 0.7229568) / 2);
+	m = lib_must(src, &o);
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+	for (int i = 0; i < 16; i++)
+		ck_assert(bound[i] >= 1 - 0.72296 && bound[i] <= 1);
+	hexc_module_free(m);
+}
+
 /* A choice that rounding may turn is bounded by the distance of the sides; control flow by nothing. */
 TEST(choices)
 {
