@@ -70,9 +70,13 @@ TEST_BIN := $(TEST_SRC:%.c=$B/%)
 HOST_BIN := $(HOST_SRC:%.c=$B/%)
 LIBA := $B/libhexc.a
 LIBSO := $B/libhexc.so.$(MAJOR)
+# The simulator is a library of its own: a host of one needs nothing of the other.
+SIM_OBJ := $(filter $B/obj/lib/sim/%,$(LIB_OBJ))
+HEXC_OBJ := $(filter-out $(SIM_OBJ),$(LIB_OBJ))
+SIMSO := $B/libhexc_sim.so.$(MAJOR)
 UTIL := $(if $(TEST_UTIL),$B/libutil.a)
 
-all: $(LIBA) $(LIBSO) $(if $(CLI_SRC),$B/hexc) $(HOST_BIN)
+all: $(LIBA) $(LIBSO) $(SIMSO) $(if $(CLI_SRC),$B/hexc) $(HOST_BIN)
 
 # Archives and programs appear complete or not at all.
 define archive
@@ -85,10 +89,18 @@ endef
 $(LIBA): $(LIB_OBJ) $B/sources
 	$(archive)
 
-$(LIBSO): $(LIB_OBJ) $B/llvm lib/libhexc.map
+$(LIBSO): $(HEXC_OBJ) $B/llvm lib/libhexc.map
 	$(call say,link  $@)
 	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libhexc.so.$(MAJOR) $(if $(SAN),,-Wl$(comma)--no-undefined) \
 		-Wl,--exclude-libs,ALL -Wl,--version-script=lib/libhexc.map $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@.tmp
+	@mv $@.tmp $@
+
+# Of what it stands on only what it uses comes along.
+$(SIMSO): $(SIM_OBJ) $(LIBA) lib/sim/libhexc_sim.map
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libhexc_sim.so.$(MAJOR) \
+		$(if $(SAN),,-Wl$(comma)--no-undefined) -Wl,--exclude-libs,ALL -Wl,--version-script=lib/sim/libhexc_sim.map \
+		$(LDFLAGS) $(SIM_OBJ) $(LIBA) -lm -o $@.tmp
 	@mv $@.tmp $@
 
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
@@ -211,37 +223,47 @@ D = $(DESTDIR)$(PREFIX)
 
 # Tests and the CLI see all of build/libhexc.a; a host that links the installed one sees the API alone, so
 # that its own names cannot meet ours.
-$B/install/libhexc.a: $(LIBA)
+$B/install/libhexc.a: $(HEXC_OBJ)
+$B/install/libhexc_sim.a: $(SIM_OBJ) $(LIBA)
+$B/install/%.a: $B/sources
 	@mkdir -p $(@D)
-	$(LD) -r --whole-archive $< -o $(@D)/hexc.o
-	$(OBJCOPY) --localize-hidden $(@D)/hexc.o
+	$(LD) -r $(filter %.o,$^) $(filter %.a,$^) -o $(@D)/$*.o
+	$(OBJCOPY) --localize-hidden $(@D)/$*.o
 	@rm -f $@
-	ar rcs $@ $(@D)/hexc.o
+	ar rcs $@ $(@D)/$*.o
+
+# pkg-config's file of library $1, for $2: what a host links with it, $3 when statically.
+define pc
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)%=$${prefix}%)' 'includedir=$${prefix}/include' '' \
+		'Name: $1' 'Description: $2' 'Version: $(VERSION)' $(if $4,'Requires.private: $4') \
+		'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$1' 'Libs.private: $3' \
+		> "$(DESTDIR)$(LIBDIR)/pkgconfig/$1.pc"
+endef
 
 OBJCOPY ?= objcopy
-install: all $B/install/libhexc.a
+install: all $B/install/libhexc.a $B/install/libhexc_sim.a
 	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	install -m 755 $B/hexc "$D/bin/hexc"
 	install -m 644 lib/hexc.h "$D/include/hexc.h"
 	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
 	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
-	install -m 644 $B/install/libhexc.a "$(DESTDIR)$(LIBDIR)/libhexc.a"
-	install -m 755 $(LIBSO) "$(DESTDIR)$(LIBDIR)/libhexc.so.$(VERSION)"
-	ln -sf libhexc.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/libhexc.so.$(MAJOR)"
-	ln -sf libhexc.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/libhexc.so"
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)%=$${prefix}%)' 'includedir=$${prefix}/include' '' \
-		'Name: hexc' 'Description: tile programs to PTX' 'Version: $(VERSION)' 'Requires.private: libcjson' \
-		'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lhexc' \
-		'Libs.private: $(strip $(LLVM_LIBS)) -lm -ldl -pthread' \
-		> "$(DESTDIR)$(LIBDIR)/pkgconfig/hexc.pc"
+	install -m 644 lib/sim/sim.h "$D/include/hexc_sim.h"
+	for l in hexc hexc_sim; do \
+		install -m 644 $B/install/lib$$l.a "$(DESTDIR)$(LIBDIR)/lib$$l.a" && \
+		install -m 755 $B/lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(VERSION)" && \
+		ln -sf lib$$l.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(MAJOR)" && \
+		ln -sf lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so" || exit 1; done
+	$(call pc,hexc,tile programs to PTX,$(strip $(LLVM_LIBS)) -lm -ldl -pthread,libcjson)
+	$(call pc,hexc_sim,PTX on the host: executed$(comma) checked and counted,-lm -pthread)
 	@echo 'installed $(VERSION) under $D'
 
 # The files that install makes; folders stay, since others may use them.
 uninstall:
-	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h share/man/man1/hexc.1 \
-		share/bash-completion/completions/hexc
-	cd "$(DESTDIR)$(LIBDIR)" && rm -f libhexc.a libhexc.so libhexc.so.$(MAJOR) libhexc.so.$(VERSION) pkgconfig/hexc.pc
+	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
+		share/man/man1/hexc.1 share/bash-completion/completions/hexc
+	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim; do \
+		rm -f lib$$l.a lib$$l.so lib$$l.so.$(MAJOR) lib$$l.so.$(VERSION) pkgconfig/$$l.pc; done
 
 fmt:
 	@scripts/fmt --check

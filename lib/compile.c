@@ -58,10 +58,15 @@ keep_source(Job *j)
 static void
 emit(Job *j)
 {
+	hexc_ctx *c = j->ctx;
 	PtxOut out;
 
 	memset(&out, 0, sizeof out);
-	if (!ptxgen_emit(&j->unit, &out)) {
+	if (!c->ptxgen)
+		c->ptxgen = ptxgen_new(c->realloc, c->user);
+	if (!c->ptxgen)
+		arena_fail(&j->arena, ARENA_NOMEM, NULL);
+	if (!ptxgen_emit(c->ptxgen, &j->unit, &out)) {
 		if (j->unit.diag->nerror == 0)
 			diag_class_error(j->unit.diag, DC_INTERNAL, (Src){ 0, 0, 0 },
 			          "internal: no PTX and no reason");

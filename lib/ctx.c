@@ -51,6 +51,7 @@ hexc_close(hexc_ctx *c)
 {
 	if (!c)
 		return;
+	ptxgen_free(c->ptxgen);
 	arena_free(&c->arena);
 	options_free(&c->opt, c->realloc, c->user);
 	c->realloc(c->user, c, 0);

@@ -24,11 +24,11 @@
  * return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
  * they may.  realloc is called for a module on whatever thread frees it.
  *
- * Threads: functions that take a number of them start their own, for as long as they run, which block all
- * signals that can be.  0 means one for each processor that the calling thread may use, by its affinity and
- * by the limits of its control groups (version 2).
- * Stack: 1 MiB is enough for every function here.
- * fork: the child may go on with everything but a hexc_gpu if no other thread was in hexc at that time. */
+ * Threads: only functions that take hexc_workers use more than the caller's, and hexc_compile where it can be
+ * cancelled.  What they start gets no signals.
+ * Stack: 1 MiB is enough for every function here (the deepest of its test programs take less than 192 KiB).
+ * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were
+ * cancelled, if no other thread was in hexc at that time. */
 #ifndef HEXC_H
 #define HEXC_H
 #include <stddef.h>
@@ -78,6 +78,26 @@ enum {
 	HEXC_FORCE_INT = 0x7fffffff
 };
 
+/* ---- threads ---------------------------------------------------------------------- */
+
+/* How a function works on several cores at once.  Nothing that it computes depends on it; NULL where
+ * functions take one is HEXC_WORKERS_INIT: threads of its own, one for each processor. */
+typedef struct hexc_workers {
+	size_t size;            /* sizeof(hexc_workers), set by HEXC_WORKERS_INIT */
+	uint32_t threads;       /* how many work at once, at most 256; 0: one for each processor that the
+	                         * calling thread may use, by its affinity and by the limits of its
+	                         * control groups */
+	/* The host's own way, on its threads: calls piece(job, i) for i of [0, n), 2 <= n <= threads, in any
+	 * order, several at once or one after the other, in the calling thread too, and returns when all that
+	 * it called have returned.  What it leaves out the calling thread does then.  run is called at the
+	 * same time by as many threads as are in functions that were given it.  Pieces do not wait for each
+	 * other, and call back nothing but the cancel of hexc_run_opts, from one of them at a time.
+	 * NULL: threads of hexc's own, for as long as the function runs. */
+	void (*run)(void *user, uint32_t n, void (*piece)(void *job, uint32_t i), void *job);
+	void *user;             /* handed to run */
+} hexc_workers;
+#define HEXC_WORKERS_INIT { sizeof(hexc_workers), 0, NULL, NULL }
+
 /* ---- options ---------------------------------------------------------------------- */
 
 /* The value of a `const` or `tune` of the program.  Names that no kernel declares, and
@@ -102,15 +122,21 @@ typedef struct hexc_opts {
 	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
 	size_t max_memory;      /* bytes of working memory of one compile, and of its module; LLVM's
 	                         * are not included; 0: no limit */
-	int (*cancel)(void *user); /* nonzero stops.  Polled each 0.3 s and more often, but not while LLVM
-	                         * writes PTX, about 0.3 s for 30 000 lines: max_values bounds that */
+	int (*cancel)(void *user); /* nonzero stops.  Polled each 0.3 s and more often.  LLVM, which cannot
+	                         * be stopped, then works on a thread of its own; when hexc_compile returns
+	                         * E_LIMIT it may go on, for some seconds (max_values bounds that).  The next
+	                         * hexc_compile on this context waits for it, with polls, before it has
+	                         * LLVM work again, and hexc_close waits for it without */
 	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
 	                         * callable until the last module is freed; does not serve LLVM */
 	void *user;             /* handed to text, cancel and realloc */
 	uint64_t max_values;    /* that a thread computes in all kernels of a module, register by register:
 	                         * a few instructions of PTX each, and LLVM, whose time and memory no
 	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
-	                         * (Without memory LLVM ends the process by abort.) */
+	                         * LLVM ends the process by abort where it gets no memory.  So hexc_compile
+	                         * asks before for what it will take, and gives E_NOMEM where a limit
+	                         * (RLIMIT_AS) refuses that; but what other threads take meanwhile, and a
+	                         * system that has promised more than it has, cannot be ruled out */
 	const char *warnings;   /* which are given beside those that are by default (hexc_warning_help()
 	                         * says of which this is so), and which are not: names (hexc_warning())
 	                         * with commas between them, after "no-" those that are not wanted, as in
@@ -357,8 +383,9 @@ typedef struct hexc_run_opts {
 	                         * pieces, block after block; at most 1 MiB; NULL: dropped */
 	char *why;              /* why_size bytes for one sentence on a failure; NULL is allowed */
 	size_t why_size;
+	const hexc_workers *workers; /* who runs blocks; NULL is allowed */
 } hexc_run_opts;
-#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL }
 
 /* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
  * layouts, threads or instructions.  Written tensors are changed in place.
@@ -390,12 +417,12 @@ HEXC_API const char *hexc_module_pack(const hexc_module *m, size_t k, size_t i);
 HEXC_API int hexc_pack_bytes(const char *pack, uint32_t rank, const int64_t *dim, uint64_t *bytes, char *why,
                              size_t n);
 /* From the natural form to the packed one, and back.  `from` and `to` do not overlap; the packed side is
- * aligned to 4 bytes and has hexc_pack_bytes of them, the natural one (elements * bits + 7) / 8. 
- * threads: how many of them; 0: one for each core.  Results as above. */
+ * aligned to 4 bytes and has hexc_pack_bytes of them, the natural one (elements * bits + 7) / 8.
+ * workers may be NULL.  Results as above. */
 HEXC_API int hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
-                       uint32_t threads, char *why, size_t n);
+                       const hexc_workers *workers, char *why, size_t n);
 HEXC_API int hexc_unpack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
-                         uint32_t threads, char *why, size_t n);
+                         const hexc_workers *workers, char *why, size_t n);
 
 /* The source of a tile program that does the same on the device, for hexc_compile: kernel `pack` with
  * tensors W and P, the packed one, both [N, K]; or `unpack` with P and W, where K is a multiple of 8 if

@@ -125,23 +125,24 @@ typedef struct hexc_weight {
  * tensors have in common ("model.layers.0.mlp.up_proj"). */
 HEXC_API int hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out);
 
-/* Load a weight by that name, its planes in one block of memory.  threads: how many of them; 0: one for each
- * core.  HEXC_OK and *out (free with hexc_weight_free), or E_FILE, E_NOMEM, E_INVALID and one sentence in
+/* Load a weight by that name, its planes in one block of memory.  workers may be NULL, here and below.
+ * HEXC_OK and *out (free with hexc_weight_free), or E_FILE, E_NOMEM, E_INVALID and one sentence in
  * why[0..n). */
-HEXC_API int hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads,
-                              char *why, size_t n);
+HEXC_API int hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name,
+                              const hexc_workers *workers, char *why, size_t n);
 HEXC_API void hexc_weight_free(hexc_weight *w); /* NULL is allowed */
 
 /* W as f32, row-major, n * k numbers; each operation of the formula is rounded to f32.  HEXC_OK, or
  * E_INVALID and a sentence when w's planes do not fit together. */
-HEXC_API int hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why, size_t n);
+HEXC_API int hexc_weight_float(const hexc_weight *w, float *out, const hexc_workers *workers, char *why,
+                               size_t n);
 
 /* Round x[n, k] to a format: each group's range decides its scale (and zero or offset), second-level
  * scales are the largest of theirs, every number goes to the nearest code that the rounded scales allow.
  * group: for formats that leave it to the file (0: 128, or k where that does not divide).  As
  * hexc_weight_load; E_INVALID when n and k do not fit the format. */
 HEXC_API int hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
-                                  int64_t group, char *why, size_t nwhy);
+                                  int64_t group, const hexc_workers *workers, char *why, size_t nwhy);
 
 /* The tensors that a weight has in its format, as its container holds them: tensor i's suffix, type,
  * shape and, when data is not NULL, its bytes (at most `bytes` of them are written).  The inverse of

@@ -23,6 +23,7 @@ struct hexc_ctx {
 	Options opt;
 	void *(*realloc)(void *user, void *p, size_t n); /* never NULL */
 	void *user;
+	struct PtxGen *ptxgen; /* NULL: nothing was emitted yet */
 	Arena arena;      /* diagnostics of the last compile */
 	Diag diag;
 	int *order;       /* diag.msg in source order */

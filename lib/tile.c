@@ -14,6 +14,7 @@ typedef struct TileJob {
 	const ModKernel *mk;
 	const hexc_arg *arg;
 	uint64_t max_steps;
+	HostWorkers workers;
 	void (*print)(void *, const char *, size_t);
 	void *user;
 	Arena arena;
@@ -151,6 +152,7 @@ run_tile(void *user)
 
 	memset(&opt, 0, sizeof opt);
 	opt.max_ops = j->max_steps;
+	opt.workers = j->workers.workers;
 	opt.print = j->print;
 	opt.user = j->user;
 	j->code = HEXC_E_INTERNAL;
@@ -208,12 +210,12 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	Arena *arenas[1];
 	int code;
 
-	if (!m || k >= (size_t)m->nkernel || !opts_read(&o, opts))
+	memset(&j, 0, sizeof j);
+	if (!m || k >= (size_t)m->nkernel || !opts_read(&o, opts) || !workers_of(&j.workers, o.workers))
 		return HEXC_E_INVALID;
 	code = launch_check(m, k, arg, ARG_NATURAL, o.why, o.why_size);
 	if (code)
 		return code;
-	memset(&j, 0, sizeof j);
 	j.m = m;
 	j.mk = &m->kernel[k];
 	j.arg = arg;

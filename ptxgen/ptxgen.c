@@ -7,8 +7,23 @@
 #include "hexc/ir/sparse.h"
 #include "ptxgen/base/lines.h"
 #include "ptxgen/emit.h"
+#include "taskmap/aside.h"
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+
+enum { POLL_MS = 50 };
+
+struct PtxGen {
+	void *(*realloc)(void *user, void *p, size_t n);
+	void *user;
+	Session session;
+	/* LLVM's own part of a compilation: from IR to text */
+	Aside aside;
+	bool left;        /* it goes on for a compilation that was cancelled */
+	atomic_bool stop; /* its result is not wanted */
+	double ms_opt, ms_emit;
+};
 
 int
 ptxgen_llvm_major(void)
@@ -71,11 +86,66 @@ ptx_version(const Unit *u)
 	return need;
 }
 
-static bool
-emit_module(Unit *u, Session *s, PtxOut *out)
+/* Uses nothing but the session. */
+static void
+finish(void *user)
 {
-	double t0 = now_ms(), t1, t2;
+	PtxGen *g = user;
+	Session *s = &g->session;
+	double t0 = now_ms(), t1;
 
+	if (!session_verify(s))
+		return;
+	for (size_t i = 0; !g->stop && session_optimize(s, i); i++)
+		;
+	if (s->nerror || g->stop)
+		return;
+	session_split(s);
+	t1 = now_ms();
+	if (!g->stop)
+		session_emit(s);
+	g->ms_opt = t1 - t0;
+	g->ms_emit = now_ms() - t1;
+}
+
+/* Until what is left of the last compilation has ended. */
+static void
+settle(PtxGen *g, Arena *a)
+{
+	while (g->left && !aside_ended(&g->aside, POLL_MS))
+		arena_poll(a);
+	if (g->left)
+		session_close(&g->session);
+	g->left = false;
+}
+
+static void
+finish_aside(PtxGen *g, Arena *a)
+{
+	g->stop = false;
+	arena_poll(a);
+	if (!session_has_room(&g->session))
+		arena_fail(a, ARENA_NOMEM, NULL);
+	if (!a->cancel || !aside_start(&g->aside, finish, g)) {
+		finish(g);
+		return;
+	}
+	g->left = true;
+	while (!aside_ended(&g->aside, POLL_MS))
+		arena_poll(a);
+	g->left = false;
+	arena_poll(a);
+}
+
+static bool
+emit_module(PtxGen *g, Unit *u, PtxOut *out)
+{
+	Session *s = &g->session;
+	double t0 = now_ms();
+
+	s->made = 0;
+	if (!session_has_room(s))
+		arena_fail(u->arena, ARENA_NOMEM, NULL);
 	if (!session_open(s, u->target, ptx_version(u), u->file ? u->file : "hexc",
 	                  u->lineinfo ? lines_module(u) : NULL))
 		return false;
@@ -84,32 +154,47 @@ emit_module(Unit *u, Session *s, PtxOut *out)
 			return false;
 		arena_poll(u->arena);
 	}
-	if (!session_verify(s))
-		return false;
-	t1 = now_ms();
-	for (size_t i = 0; session_optimize(s, i); i++)
-		arena_poll(u->arena);
+	out->ms_build = now_ms() - t0;
+	finish_aside(g, u->arena);
 	if (s->nerror)
 		return false;
-	session_split(s);
-	arena_poll(u->arena);
-	t2 = now_ms();
-	if (!session_emit(s))
-		return false;
+	out->ms_opt = g->ms_opt;
+	out->ms_emit = g->ms_emit;
 	out->len = LLVMGetBufferSize(s->ptx);
 	out->text = arena_strndup(u->arena, LLVMGetBufferStart(s->ptx), out->len);
-	out->ms_build = t1 - t0;
-	out->ms_opt = t2 - t1;
-	out->ms_emit = now_ms() - t2;
 	return true;
 }
 
+PtxGen *
+ptxgen_new(void *(*fn)(void *user, void *p, size_t n), void *user)
+{
+	PtxGen *g = fn(user, NULL, sizeof *g);
+
+	if (!g)
+		return NULL;
+	memset(g, 0, sizeof *g);
+	g->realloc = fn;
+	g->user = user;
+	return g;
+}
+
+void
+ptxgen_free(PtxGen *g)
+{
+	if (!g)
+		return;
+	if (g->left) {
+		aside_ended(&g->aside, -1);
+		session_close(&g->session);
+	}
+	g->realloc(g->user, g, 0);
+}
+
 bool
-ptxgen_emit(Unit *u, PtxOut *out)
+ptxgen_emit(PtxGen *g, Unit *u, PtxOut *out)
 {
 	Src nowhere = { 0, 0, 1 };
 	jmp_buf *outer = u->arena->fail, here;
-	Session *s;
 	int why;
 	bool ok;
 
@@ -126,18 +211,20 @@ ptxgen_emit(Unit *u, PtxOut *out)
 		                 "build hexc anew", LLVM_VERSION_STRING, ptxgen_llvm_running());
 		return false;
 	}
-	s = NEW(u->arena, Session);
+	settle(g, u->arena);
 	why = setjmp(here);
 	if (why) {
-		session_close(s);
+		g->stop = true;
+		if (!g->left)
+			session_close(&g->session);
 		u->arena->fail = outer;
 		if (u->diag->nerror) /* it has been told why */
 			return false;
 		arena_fail(u->arena, (ArenaFail)why, u->arena->why);
 	}
 	u->arena->fail = &here;
-	ok = emit_module(u, s, out) || emit_error(u, s);
-	session_close(s);
+	ok = emit_module(g, u, out) || emit_error(u, &g->session);
+	session_close(&g->session);
 	u->arena->fail = outer;
 	return ok;
 }

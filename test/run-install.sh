@@ -7,7 +7,8 @@ set -e
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
-for f in bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so share/man/man1/hexc.1 share/bash-completion/completions/hexc; do
+for f in bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
+	lib/libhexc_sim.so share/man/man1/hexc.1 share/bash-completion/completions/hexc; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
 done
 ! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
@@ -15,7 +16,7 @@ grep -qx 'Requires.private: libcjson' "$dir/lib/pkgconfig/hexc.pc"
 for make in install uninstall; do
 	MAKEFLAGS='' make -s $make B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX=/usr DESTDIR="$dir/a blank" >/dev/null
 	n=$(find "$dir/a blank" ! -type d | wc -l)
-	[ "$make $n" = 'install 11' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
+	[ "$make $n" = 'install 17' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
 done
 cat >"$dir/host.c" <<'END'
 #include <hexc.h>
@@ -80,6 +81,56 @@ if command -v localedef >/dev/null && mkdir "$dir/locale" &&
 else
 	echo "no localedef with de_DE: locales are not tried"
 fi
+# The simulator is a library of its own: its host needs nothing of libhexc, LLVM or C++, shared or static.
+cat >"$dir/sim.c" <<'END'
+#define X 17
+#include <hexc_sim.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+	static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+		".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d;\nld.param.u64 %d, [p];\n"
+		"st.global.u32 [%d], 17;\nst.global.u32 [%d+4], 1;\nret;\n}\n";
+	sim *s = sim_open();
+	sim_module *m;
+	sim_launch l = SIM_LAUNCH_INIT;
+	sim_result *r;
+	sim_fault f;
+	unsigned v = 0;
+	uint64_t p = sim_alloc(s, 4, "p");
+	const void *args[] = { &p };
+	if (sim_load(s, ptx, strlen(ptx), &m) != SIM_OK)
+		return 1;
+	l.args = args;
+	if (sim_run(s, m, "k", &l, &r) != SIM_E_FAULT || !sim_fault_at(r, 0, &f) || f.kind != SIM_FAULT_BOUNDS)
+		return 2;
+	if (sim_read(s, p, &v, 4) != SIM_OK || v != X)
+		return 3;
+	puts(f.text);
+	sim_result_free(r);
+	sim_close(s);
+	return 0;
+}
+END
+alone() { # PROGRAM: runs, and needs the C library and the simulator
+	"$dir/$1" >/dev/null || { echo "the host of hexc_sim ($1): status $?"; exit 1; }
+	others=$(ldd "$dir/$1" | grep -vE 'linux-vdso|ld-linux|lib(c|m|pthread|hexc_sim)[.]so') || return 0
+	echo "the host of hexc_sim ($1) needs $others"
+	exit 1
+}
+# shellcheck disable=SC2046
+"${CC:-cc}" "$dir/sim.c" $(pkg-config --cflags --libs hexc_sim) -Wl,-rpath,"$dir/lib" -o "$dir/sim-shared"
+alone sim-shared
+mkdir "$dir/both"
+mv "$dir"/lib/libhexc_sim.so* "$dir/both"
+# shellcheck disable=SC2046
+"${CC:-cc}" "$dir/sim.c" $(pkg-config --static --cflags --libs hexc_sim) -o "$dir/sim-static"
+alone sim-static
+mv "$dir/both"/* "$dir/lib"
+# shellcheck disable=SC2046 # and in a host of both
+"${CC:-cc}" "$dir/host.c" $(pkg-config --cflags --libs hexc hexc_sim) -Wl,-rpath,"$dir/lib" -o "$dir/both/shared"
+"$dir/both/shared"
 rm "$dir"/lib/libhexc.so* # so that -lhexc is the static one
 # shellcheck disable=SC2046
 "${CC:-cc}" "$dir/host.c" $(pkg-config --static --cflags --libs hexc) -o "$dir/static"

@@ -1,16 +1,19 @@
 #!/bin/sh
-# What libhexc.so exports is the API and changes in review only: test/libhexc.symbols.
-# UPDATE=1 writes the list anew.
-list=test/libhexc.symbols
+# What the shared libraries export is the API and changes in review only: test/libhexc.symbols, libhexc_sim.symbols.
+# UPDATE=1 writes the lists anew.
 [ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
-set -- "${B:-build}"/libhexc.so.[0-9]*
-# what the linker adds by itself is no API
-names=$(nm -D --defined-only "$1" | awk '{ print $NF }' | grep -vxE '__bss_start|_edata|_end|HEXC_0' | LC_ALL=C sort)
-unversioned=$(printf '%s\n' "$names" | grep -v '@@HEXC_0$') && { echo "without a version: $unversioned"; exit 1; }
-names=$(printf '%s\n' "$names" | sed 's/@@.*//')
-[ -z "$UPDATE" ] || printf '%s\n' "$names" >$list
-[ -f $list ] || { echo "no $list yet"; exit 77; }
-printf '%s\n' "$names" | diff $list - || {
-	echo "exported symbols differ from $list: < missing, > new"
-	exit 1
-}
+bad=0
+for lib in libhexc:HEXC_0 libhexc_sim:HEXC_SIM_0; do
+	version=${lib#*:} list=test/${lib%:*}.symbols
+	set -- "${B:-build}/${lib%:*}".so.[0-9]*
+	# what the linker adds by itself is no API
+	names=$(nm -D --defined-only "$1" | awk '{ print $NF }' | grep -vxE "__bss_start|_edata|_end|$version" | LC_ALL=C sort)
+	unversioned=$(printf '%s\n' "$names" | grep -v "@@$version\$") && { echo "without a version: $unversioned"; bad=1; }
+	names=$(printf '%s\n' "$names" | sed 's/@@.*//')
+	[ -z "$UPDATE" ] || printf '%s\n' "$names" >"$list"
+	printf '%s\n' "$names" | diff "$list" - || {
+		echo "exported symbols differ from $list: < missing, > new"
+		bad=1
+	}
+done
+exit $bad

@@ -95,7 +95,7 @@ tensors(Case *c, const hexc_module *m, const hexc_weight *w)
 				return false;
 			t->mem = need(bytes, 1);
 			t->bytes = bytes;
-			if (hexc_pack(hexc_module_pack(m, 0, j), 2, dim, p->data, t->mem, 0, NULL, 0) !=
+			if (hexc_pack(hexc_module_pack(m, 0, j), 2, dim, p->data, t->mem, NULL, NULL, 0) !=
 			    HEXC_OK)
 				return false;
 		}
@@ -164,8 +164,8 @@ one(const char *arch, const char *src, const char *format, const float *w, float
 	Choice choice;
 	char why[200];
 
-	if (hexc_weight_quantize(&q, format, w, N, K, 128, why, sizeof why) != HEXC_OK ||
-	    hexc_weight_float(q, x, 0, why, sizeof why) != HEXC_OK) {
+	if (hexc_weight_quantize(&q, format, w, N, K, 128, NULL, why, sizeof why) != HEXC_OK ||
+	    hexc_weight_float(q, x, NULL, why, sizeof why) != HEXC_OK) {
 		printf("%-10s %s\n", format, why);
 		return false;
 	}

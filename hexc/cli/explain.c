@@ -71,13 +71,17 @@ page_text(Page *p, const char *s)
 		page_add(p, s, n);
 		s += n;
 		if (*s)
-			page_html(p, *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : *s == '&' ? "&amp;" : "&quot;");
+			page_html(p, *s == '<'   ? "&lt;"
+			             : *s == '>' ? "&gt;"
+			             : *s == '&' ? "&amp;"
+			                         : "&quot;");
 		s += *s != 0;
 	}
 }
 
 static const char page_head[] =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>hexc explain</title>\n<style>\n"
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>hexc explain</title>\n"
+        "<style>\n"
         "body { font: 16px sans-serif; margin: 2em auto; max-width: 100em; padding: 0 1em }\n"
         "pre { font-size: 13px; overflow-x: auto } figure { margin: 1em 0 } img { max-width: 100% }\n"
         "</style>\n";

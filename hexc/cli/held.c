@@ -144,7 +144,7 @@ held_packed(Cli *c, const hexc_file *f, const char *name, Held *out)
 		return cli_error(EXIT_TROUBLE, "%s: out of memory", name);
 	aligned += (16 - (uintptr_t)aligned % 16) % 16; /* the file's need not be */
 	memcpy(aligned, in.data, (size_t)in.bytes);
-	if (hexc_unpack(pack, out->rank, out->dim, aligned, out->data, 0, why, sizeof why) != HEXC_OK)
+	if (hexc_unpack(pack, out->rank, out->dim, aligned, out->data, NULL, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "%s: %s", name, why);
 	return 0;
 }
@@ -193,7 +193,7 @@ read_plane(Cli *c, const hexc_file *f, const char *path, const char *name, int p
 	char why[400];
 	hexc_weight *w = NULL;
 	const char *has = "";
-	int status, code = hexc_weight_load(&w, f, name, 0, why, sizeof why);
+	int status, code = hexc_weight_load(&w, f, name, NULL, why, sizeof why);
 
 	if (code != HEXC_OK)
 		return cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);

@@ -19,7 +19,7 @@ launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *
 	*data = to = cli_try_alloc(c, *bytes);
 	if (!to)
 		return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
-	if (hexc_pack(pack, t->info.rank, t->dim, t->start, to, 0, why, sizeof why) != HEXC_OK)
+	if (hexc_pack(pack, t->info.rank, t->dim, t->start, to, NULL, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "%s cannot be packed: %s", t->info.name, why);
 	return 0;
 }
@@ -44,7 +44,7 @@ fetch(Cli *c, const Args *a, int i, LaunchRead *read, void *user)
 	status = read(user, i, data, bytes);
 	if (status || !pack)
 		return status;
-	if (hexc_unpack(pack, t->info.rank, t->dim, data, t->device, 0, why, sizeof why) != HEXC_OK)
+	if (hexc_unpack(pack, t->info.rank, t->dim, data, t->device, NULL, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "%s cannot be unpacked: %s", t->info.name, why);
 	return 0;
 }

@@ -158,8 +158,10 @@ cli_no_command(const char *word)
 	if (best)
 		return cli_error(EXIT_USAGE, "no command '%s', did you mean %s? See hexc --help", word, best);
 	if (dot && strcmp(dot, ".hexc") == 0)
-		return cli_error(EXIT_USAGE, "what is to be done with %s? hexc --emit-ptx compiles it, hexc run "
-		                             "runs it; see hexc --help", word);
+		return cli_error(EXIT_USAGE,
+		                 "what is to be done with %s? hexc --emit-ptx compiles it, hexc run runs it; "
+		                 "see hexc --help",
+		                 word);
 	return cli_error(EXIT_USAGE, "no command '%s'; see hexc --help", word);
 }
 
@@ -200,7 +202,8 @@ unknown(char command, const char *word)
 		if (word[1] == '-' && strchr(opts[i].where, command))
 			nearer(name, opts[i].text, &best, &least);
 	if (best)
-		return cli_error(EXIT_USAGE, "unknown option %.*s, did you mean %s? See --help", n, word, best);
+		return cli_error(EXIT_USAGE, "unknown option %.*s, did you mean %s? See --help", n, word,
+		                 best);
 	return cli_error(EXIT_USAGE, "unknown option %.*s; see --help", n, word);
 }
 
@@ -298,7 +301,8 @@ cli_help(char command)
 			printf("usage: %s\n\n%s\n", commands[i].usage, commands[i].what);
 	if (all)
 		help_commands();
-	printf(all ? "\nOptions with --emit-ptx; those of another command are told by hexc COMMAND --help:\n" : "\n");
+	printf(all ? "\nOptions with --emit-ptx; those of another command are told by hexc COMMAND --help:\n"
+	           : "\n");
 	help_options(all ? 'E' : command);
 	if (all) {
 		printf("\nWithout a command:\n");

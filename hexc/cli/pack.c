@@ -153,7 +153,8 @@ write_packed(Cli *c, const Natural *t, int n, const char *path)
 	memcpy(file + 8, head, len);
 	at = file + 8 + len;
 	for (int i = 0; i < n; at += bytes[i++])
-		if (hexc_pack(t[i].pack, t[i].rank, t[i].dim, t[i].data, at, 0, why, sizeof why) != HEXC_OK)
+		if (hexc_pack(t[i].pack, t[i].rank, t[i].dim, t[i].data, at, NULL, why, sizeof why) !=
+		    HEXC_OK)
 			return cli_error(EXIT_TROUBLE, "%s: %s", t[i].name, why);
 	return cli_write(c, path, file, (size_t)(8 + len + all));
 }

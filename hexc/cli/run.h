@@ -42,8 +42,8 @@ int launch_results(Cli *c, Args *a, LaunchRead *read, void *user);
 
 /* What the kernel printed, on standard output. */
 void sim_show_output(const sim_result *r);
-/* Show the faults of a run on standard error; how many there were. */
-size_t sim_show_faults(const char *ptx_name, const sim_result *r);
+/* Show the faults and warnings of a run on standard error. */
+void sim_show_faults(const char *ptx_name, const sim_result *r);
 /* --roofline names a GPU that is known, or is not given: 0; else a status with the names printed. */
 int sim_check_roofline(const Cli *c);
 /* Print --roofline and write --stats, if it was asked for. */

@@ -122,7 +122,9 @@ launch(Cli *c, Launch *l, Args *a)
 		cli_progress_end(&progress);
 		l->report.result = l->result;
 		sim_show_output(l->result);
-		if (l->result && sim_show_faults(l->name, l->result))
+		if (l->result)
+			sim_show_faults(l->name, l->result);
+		if (code == SIM_E_FAULT)
 			wrong = EXIT_WRONG;
 		if (wrong && !cli_has(c, CLI_ptx))
 			fprintf(stderr, "hexc: %s: --ptx FILE keeps the PTX\n", cli_severity(CLI_NOTE));

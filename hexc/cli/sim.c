@@ -111,23 +111,20 @@ saves(SimJob *j, bool write)
 	for (int i = 0; i < j->c->narg && !status; i++) {
 		const char *v = j->c->arg[i].value, *eq;
 		const SimArg *a;
-		int64_t n;
 		size_t head;
 		char *out;
 		if (j->c->arg[i].opt != CLI_sim_save)
 			continue;
 		eq = strchr(v, '=');
-		if (!eq || !eq[1] || !cli_int(cli_strndup(j->c, v, (size_t)(eq - v)), &n))
-			return cli_error(
-				EXIT_USAGE,
-				"--save wants I=FILE.npy with the number of an argument, not '%s'",
-				v);
-		if (n < 0 || n >= j->narg || !j->arg[n].buffer)
-			return cli_error(EXIT_USAGE, "--save %s: argument %lld is no "
-			                             "buffer", v, (long long)n);
+		if (!eq || !eq[1])
+			return cli_error(EXIT_USAGE, "--save wants I=FILE.npy with the number of an argument, or "
+			                 "NAME=FILE.npy with that of a --buffer, not '%s'", v);
+		a = sim_find_buffer(j, cli_strndup(j->c, v, (size_t)(eq - v)));
+		if (!a)
+			return cli_error(EXIT_USAGE, "--save %s: %.*s is no buffer argument and no --buffer", v,
+			                 (int)(eq - v), v);
 		if (!write)
 			continue;
-		a = &j->arg[n];
 		out = cli_try_alloc(j->c, NPY_HEADER_MAX + a->bytes);
 		if (!out)
 			return cli_error(EXIT_TROUBLE, "%s: out of memory", eq + 1);
@@ -149,25 +146,34 @@ sim_show_output(const sim_result *r)
 }
 
 static int
+keep_on(void *user)
+{
+	SimJob *j = user;
+
+	return cli_progress(&j->progress);
+}
+
+static int
 run(SimJob *j)
 {
 	const void **args = cli_alloc(j->c, sizeof *args * (size_t)(j->narg + 1));
 	sim_result *r = NULL;
-	CliProgress progress;
 	SimReport report;
 	int code, status = 0, wrong = 0;
 
 	for (int i = 0; i < j->narg; i++)
 		args[i] = sim_arg_value(&j->arg[i]);
 	j->launch.args = args;
-	cli_progress_start(&progress, "simulating");
-	j->launch.cancel = cli_progress;
-	j->launch.user = &progress;
+	cli_progress_start(&j->progress, "simulating");
+	j->launch.cancel = keep_on;
+	j->launch.user = j;
 	code = sim_run(j->device, j->module, j->entry, &j->launch, &r);
-	cli_progress_end(&progress);
+	cli_progress_end(&j->progress);
 	sim_end_trace(j);
 	sim_show_output(r);
-	if (r && sim_show_faults(j->path, r))
+	if (r)
+		sim_show_faults(j->path, r);
+	if (code == SIM_E_FAULT)
 		wrong = EXIT_WRONG;
 	if (code != SIM_E_FAULT)
 		status = sim_status(code, r ? sim_result_text(r) : NULL);
@@ -210,6 +216,8 @@ cli_sim(Cli *c)
 		status = sim_read_args(&j);
 	if (!status)
 		status = check_entry(&j);
+	if (!status)
+		status = sim_read_filter(&j);
 	if (!status)
 		status = saves(&j, false);
 	if (!status)

@@ -44,10 +44,8 @@ is_float(sim_type t)
 static int
 arg_error(const char *text)
 {
-	return cli_error(
-		EXIT_USAGE,
-		"--arg '%s' is none of TYPE:NUMBER, @FILE.npy, zeros:TYPE:COUNT, tmap:FILE.json",
-		text);
+	return cli_error(EXIT_USAGE, "--arg '%s' is none of TYPE:NUMBER, @FILE.npy, zeros:TYPE:COUNT, "
+	                 "tmap:FILE.json, struct:{TYPE NUMBER, ptr BUFFER, ...}, struct:FILE, ptrs:{BUFFER, ...}", text);
 }
 
 /* Bit patterns (b32) may be written with a sign or without. */
@@ -63,26 +61,27 @@ fits(sim_type t, int64_t i)
 	return i >= (types[t].name[0] == 'u' ? 0 : -half) && i < (types[t].name[0] == 's' ? half : 2 * half);
 }
 
-/* "u32:5", type already known. */
-static int
-scalar(SimArg *a, const char *s)
+int
+sim_scalar(const char *text, const char *type, const char *s, unsigned char value[8], uint32_t *bytes)
 {
-	const hexc_dtype *d;
+	sim_type t = type_find(type, strlen(type));
 	double f;
 	int64_t i;
 
-	if (is_float(a->type)) {
-		d = hexc_dtype_find(types[a->type].name);
+	if (t == SIM_NTYPES)
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no PTX type such as u32 or f16", text, type);
+	*bytes = (uint32_t)types[t].size;
+	if (is_float(t)) {
 		if (!cli_float(s, &f))
-			return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no number", a->text, s);
-		hexc_put(d, a->value, 0, f);
+			return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no number", text, s);
+		hexc_put(hexc_dtype_find(types[t].name), value, 0, f);
 		return 0;
 	}
-	if (!(types[a->type].size == 8 && types[a->type].name[0] != 's' ? cli_u64(s, &i) : cli_int(s, &i)))
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no integer of 64 bits", a->text, s);
-	if (!fits(a->type, i))
-		return cli_error(EXIT_USAGE, "--arg '%s': the number does not fit", a->text);
-	memcpy(a->value, &i, 8); /* little-endian: the low bytes come first */
+	if (!(types[t].size == 8 && types[t].name[0] != 's' ? cli_u64(s, &i) : cli_int(s, &i)))
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no integer of 64 bits", text, s);
+	if (!fits(t, i))
+		return cli_error(EXIT_USAGE, "--arg '%s': the number does not fit", text);
+	memcpy(value, &i, 8); /* little-endian: the low bytes come first */
 	return 0;
 }
 
@@ -97,7 +96,7 @@ buffer(SimJob *j, SimArg *a, int index, const unsigned char *data)
 		                "--arg '%s': the buffers would take more than %llu MiB", a->text,
 		                 (unsigned long long)(buffer_max >> 20));
 	snprintf(name, sizeof name, "argument %d", index);
-	a->ptr = sim_alloc(j->device, a->bytes, name);
+	a->ptr = sim_alloc(j->device, a->bytes, a->name ? a->name : name);
 	if (!a->ptr)
 		return cli_error(EXIT_TROUBLE, "--arg '%s': out of memory", a->text);
 	memcpy(a->value, &a->ptr, 8);
@@ -125,6 +124,25 @@ file_arg(SimJob *j, SimArg *a, int index)
 	return buffer(j, a, index, a->npy.data);
 }
 
+/* Of a->type. */
+static int
+new_buffer(SimJob *j, SimArg *a, int index, int64_t count, const unsigned char *data)
+{
+	a->npy.kind = type_kind(a->type);
+	a->npy.size = types[a->type].size;
+	a->npy.rank = 1;
+	a->npy.shape[0] = a->npy.count = count;
+	a->bytes = count > INT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * (uint64_t)a->npy.size;
+	return buffer(j, a, index, data);
+}
+
+int
+sim_new_buffer(SimJob *j, SimArg *a, sim_type type, int64_t count, const unsigned char *data)
+{
+	a->type = type;
+	return new_buffer(j, a, (int)(a - j->arg), count, data);
+}
+
 /* zeros:TYPE:COUNT */
 static int
 zeros_arg(SimJob *j, SimArg *a, int index)
@@ -139,12 +157,7 @@ zeros_arg(SimJob *j, SimArg *a, int index)
 			EXIT_USAGE,
 			"--arg '%s': zeros:TYPE:COUNT wants a PTX type such as f32 and a number",
 			a->text);
-	a->npy.kind = type_kind(a->type);
-	a->npy.size = types[a->type].size;
-	a->npy.rank = 1;
-	a->npy.shape[0] = a->npy.count = count;
-	a->bytes = count > INT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * (uint64_t)a->npy.size;
-	return buffer(j, a, index, NULL);
+	return new_buffer(j, a, index, count, NULL);
 }
 
 int
@@ -157,20 +170,62 @@ sim_read_buffer(SimJob *j, SimArg *a, int index)
 	return 0;
 }
 
+/* Made of buffers that are there already: not read in the first round. */
+static bool
+holds_others(const char *text)
+{
+	return strncmp(text, "tmap:", 5) == 0 || strncmp(text, "struct:", 7) == 0 ||
+	       strncmp(text, "ptrs:", 5) == 0;
+}
+
 static int
 read_arg(SimJob *j, SimArg *a)
 {
 	size_t n = strcspn(a->text, ":");
-
 	int status = sim_read_buffer(j, a, (int)(a - j->arg));
+	uint32_t bytes;
 
 	a->tmap = strncmp(a->text, "tmap:", 5) == 0;
-	if (status || a->buffer || a->tmap)
+	if (status || a->buffer || holds_others(a->text))
 		return status;
 	a->type = type_find(a->text, n);
 	if (a->type == SIM_NTYPES || !a->text[n])
 		return arg_error(a->text);
-	return scalar(a, a->text + n + 1);
+	return sim_scalar(a->text, types[a->type].name, a->text + n + 1, a->value, &bytes);
+}
+
+/* --buffer NAME=@FILE.npy or zeros:TYPE:COUNT.  A name is no number, and stands once. */
+static int
+read_named(SimJob *j, const char *text)
+{
+	SimArg *a = &j->buffer[j->nbuffer];
+	size_t n = strcspn(text, "=");
+	int64_t number;
+	int status;
+
+	a->name = cli_strndup(j->c, text, n);
+	if (!n || !text[n] || strcspn(a->name, " ,{}+") != n || cli_int(a->name, &number) ||
+	    strcmp(a->name, "null") == 0 || sim_find_buffer(j, a->name))
+		return cli_error(EXIT_USAGE, "--buffer '%s': wants a new NAME (no number, not null)=@FILE.npy or "
+		                 "zeros:TYPE:COUNT", text);
+	a->text = text + n + 1;
+	status = sim_read_buffer(j, a, 0);
+	j->nbuffer++;
+	if (!status && !a->buffer)
+		return cli_error(EXIT_USAGE, "--buffer '%s': wants @FILE.npy or zeros:TYPE:COUNT behind %s=", text,
+		                 a->name);
+	return status;
+}
+
+const SimArg *
+sim_find_buffer(const SimJob *j, const char *name)
+{
+	int64_t i;
+
+	for (int k = 0; k < j->nbuffer; k++)
+		if (strcmp(j->buffer[k].name, name) == 0)
+			return &j->buffer[k];
+	return cli_int(name, &i) && i >= 0 && i < j->narg && j->arg[i].buffer ? &j->arg[i] : NULL;
 }
 
 int
@@ -179,21 +234,28 @@ sim_read_args(SimJob *j)
 	int status = 0;
 
 	j->arg = cli_alloc(j->c, sizeof *j->arg * (size_t)(j->c->narg + 1));
-	for (int i = 0; i < j->c->narg && !status; i++)
-		if (j->c->arg[i].opt == CLI_sim_arg) {
+	j->buffer = cli_alloc(j->c, sizeof *j->buffer * (size_t)(j->c->narg + 1));
+	for (int i = 0; i < j->c->narg && !status; i++) {
+		const char *text = j->c->arg[i].value;
+		if (j->c->arg[i].opt == CLI_buffer) {
+			status = read_named(j, text);
+		} else if (j->c->arg[i].opt == CLI_sim_arg) {
 			SimArg *a = &j->arg[j->narg++];
-			a->text = j->c->arg[i].value;
+			a->text = text;
 			status = read_arg(j, a);
 		}
+	}
 	for (int i = 0; i < j->narg && !status; i++)
-		if (j->arg[i].tmap)
-			status = sim_read_tmap(j, &j->arg[i]);
+		if (holds_others(j->arg[i].text))
+			status = j->arg[i].tmap ? sim_read_tmap(j, &j->arg[i]) : sim_read_struct(j, &j->arg[i]);
 	return status;
 }
 
 uint32_t
 sim_arg_bytes(const SimArg *a)
 {
+	if (a->block)
+		return a->block_bytes;
 	return a->tmap ? sizeof a->map : a->buffer ? 8
 	                                           : (uint32_t)types[a->type].size;
 }
@@ -201,5 +263,7 @@ sim_arg_bytes(const SimArg *a)
 const void *
 sim_arg_value(const SimArg *a)
 {
+	if (a->block)
+		return a->block;
 	return a->tmap ? (const void *)&a->map : a->value;
 }

@@ -25,14 +25,14 @@ show_source(const sim_place *p)
 		fprintf(stderr, " [%s:%u]", p->source, p->source_line);
 }
 
-size_t
+void
 sim_show_faults(const char *ptx_name, const sim_result *r)
 {
 	sim_fault f;
-	size_t n = 0;
 
-	for (; sim_fault_at(r, n, &f); n++) {
-		fprintf(stderr, "%s:%u:1: %s: %s: %s", ptx_name, f.at.line, cli_severity(CLI_FAULT),
+	for (size_t i = 0; sim_fault_at(r, i, &f); i++) {
+		fprintf(stderr, "%s:%u:1: %s: %s: %s", ptx_name, f.at.line,
+		        cli_severity(f.warning ? CLI_WARNING : CLI_FAULT),
 		        sim_fault_name(f.kind), f.text);
 		if (f.times > 1)
 			fprintf(stderr, " (%" PRIu64 " times)", f.times);
@@ -48,7 +48,6 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 	}
 	if (*sim_result_hang(r))
 		fprintf(stderr, "who waits for what:\n%s", sim_result_hang(r));
-	return n;
 }
 
 /* ---- roofline --------------------------------------------------------------------------------- */
@@ -73,8 +72,7 @@ sim_check_roofline(const Cli *c)
 		return 0;
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
 		begin += begins(g.name, name);
-	cli_begin_error(begin ? "--roofline: which '%s'?"
-	                      : "--roofline knows no GPU '%s'; it knows", name);
+	cli_begin_error(begin ? "--roofline: which '%s'?" : "--roofline knows no GPU '%s'; it knows", name);
 	fputc('\n', stderr);
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
 		if (!begin || begins(g.name, name))
@@ -137,6 +135,8 @@ faults(const sim_result *r)
 		json_uint(o, "address", f.addr);
 		json_uint(o, "bytes", f.bytes);
 		json_uint(o, "times", f.times);
+		if (f.warning)
+			cJSON_AddTrueToObject(o, "warning");
 		if (f.other.line)
 			cJSON_AddItemToObject(o, "other", place_json(&f.other));
 		cJSON_AddItemToArray(list, o);

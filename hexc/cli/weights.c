@@ -171,7 +171,7 @@ save(Cli *c, const hexc_file *f, const char *spec)
 		                 spec);
 	name = cli_strndup(c, spec, (size_t)(eq - spec));
 	plane = held_plane(name);
-	code = hexc_weight_load(&w, f, name, 0, why, sizeof why);
+	code = hexc_weight_load(&w, f, name, NULL, why, sizeof why);
 	if (code != HEXC_OK)
 		return cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s", why);
 	if (plane >= 0 && !w->plane[plane].dtype) {
@@ -186,7 +186,7 @@ save(Cli *c, const hexc_file *f, const char *spec)
 
 		if (!x)
 			status = cli_error(EXIT_TROUBLE, "%s: out of memory", name);
-		else if (hexc_weight_float(w, x, 0, why, sizeof why) != HEXC_OK)
+		else if (hexc_weight_float(w, x, NULL, why, sizeof why) != HEXC_OK)
 			status = cli_error(EXIT_INPUT, "%s: %s", name, why);
 		else
 			status = held_write_npy(c, eq + 1, 'f', 4, 2, dim, x);

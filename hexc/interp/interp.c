@@ -1,10 +1,8 @@
 /* interp.c - values, launches and blocks of the tile interpreter. */
 #include "hexc/interp/impl.h"
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A missing rule is a link error. */
 static EvalFn *const eval_fn[O_COUNT] = {
@@ -172,28 +170,26 @@ typedef struct Launch {
 typedef struct Worker {
 	Interp it;
 	Launch *run;
-	pthread_t thread;
-	bool started;
 } Worker;
 
-static void *
-work(void *user)
+static void
+work(void *workers, unsigned i)
 {
-	Worker *w = user;
+	Worker *w = (Worker *)workers + i;
 	Interp *it = &w->it;
 	Launch *run = w->run;
 
 	if (setjmp(it->fail)) {
 		it->code = INTERP_E_NOMEM;
 		atomic_store(&run->bound, 0);
-		return NULL;
+		return;
 	}
 	interp_setup(it);
 	for (;;) {
 		int64_t b = atomic_fetch_add(&run->next, 1), low;
 
 		if (b >= run->nblock || b >= atomic_load(&run->bound))
-			return NULL;
+			return;
 		it->linear = b;
 		it->block[0] = b % run->grid[0];
 		it->block[1] = b / run->grid[0] % run->grid[1];
@@ -204,7 +200,7 @@ work(void *user)
 		for (low = atomic_load(&run->bound); b < low;)
 			if (atomic_compare_exchange_weak(&run->bound, &low, b))
 				break;
-		return NULL;
+		return;
 	}
 }
 
@@ -221,48 +217,43 @@ needs_order(Kernel *k)
 
 /* Blocks that store elements of less than a byte may share bytes, blocks that update elements share those,
  * and what blocks print has an order: they run one after the other. */
-static int
-thread_count(Kernel *k, const InterpOpt *opt, int64_t nblock)
+static unsigned
+thread_count(Kernel *k, const Workers *workers, int64_t nblock)
 {
-	long n = opt && opt->threads > 0 ? opt->threads : sysconf(_SC_NPROCESSORS_ONLN);
-
 	for (int i = 0; i < k->nparam; i++)
 		if (k->param[i].kind == P_tensor && k->param[i].written &&
 		    dtype_info[k->param[i].val->type.dtype].bits < 8)
 			return 1;
 	if (needs_order(k))
 		return 1;
-	n = n < 1 ? 1 : n;
-	n = n > 64 ? 64 : n;
-	return (int)(n < nblock ? n : nblock);
+	return workers_for(workers, nblock);
 }
 
 static InterpCode
-launch(Launch *run, Worker *w, int n)
+launch(Launch *run, Worker *w, unsigned n)
 {
-	int worst = -1;
+	const Arena *unit = run->k->unit->arena;
+	size_t left = unit->limit > unit->held ? unit->limit - unit->held : 1;
+	size_t share = unit->limit ? left / n + 1 : 0;
+	const Worker *worst = NULL;
 
-	for (int i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		w[i].run = run;
 		interp_start(&w[i].it, run->k, run->arg, &run->opt);
 		w[i].it.bound = &run->bound;
-		if (i > 0)
-			w[i].started = pthread_create(&w[i].thread, NULL, work, &w[i]) == 0;
+		w[i].it.arena.limit = share;
 	}
-	w[0].it.cancel = run->k->unit->arena->cancel; /* only this thread may call it */
-	w[0].it.user = run->k->unit->arena->user;
-	work(&w[0]);
-	for (int i = 0; i < n; i++) {
-		if (w[i].started)
-			pthread_join(w[i].thread, NULL);
-		if (w[i].it.code != INTERP_OK && (worst < 0 || w[i].it.linear < w[worst].it.linear))
-			worst = i;
-	}
-	for (int i = 0; i < n; i++)
-		if (i != worst)
+	w[0].it.cancel = unit->cancel; /* one worker calls it: the caller's own, if it has one */
+	w[0].it.user = unit->user;
+	workers_run(&run->opt.workers, n, work, w);
+	for (unsigned i = 0; i < n; i++)
+		if (w[i].it.code != INTERP_OK && (!worst || w[i].it.linear < worst->it.linear))
+			worst = &w[i];
+	for (unsigned i = 0; i < n; i++)
+		if (&w[i] != worst)
 			arena_free(&w[i].it.arena);
 	/* the report is that of the first block that failed, whoever ran it */
-	return worst < 0 ? INTERP_OK : interp_end(&w[worst].it);
+	return worst ? interp_end(&w[worst - w].it) : INTERP_OK;
 }
 
 /* Arguments into a checked grid. */
@@ -290,7 +281,7 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	Interp it;
 	Worker *w;
 	InterpCode code;
-	int n;
+	unsigned n;
 
 	memset(&run, 0, sizeof run);
 	interp_start(&it, k, arg, opt);
@@ -303,9 +294,9 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	run.opt = it.opt;
 	run.nblock = run.grid[0] * run.grid[1] * run.grid[2];
 	atomic_store(&run.bound, run.nblock);
-	n = thread_count(k, opt, run.nblock);
-	if (n == 0)
+	if (run.nblock == 0)
 		return INTERP_OK;
+	n = thread_count(k, &run.opt.workers, run.nblock);
 	w = NEWN(k->unit->arena, Worker, n);
 	return launch(&run, w, n);
 }

@@ -15,6 +15,7 @@
 #ifndef HEXC_INTERP_H
 #define HEXC_INTERP_H
 #include "hexc/ir/ir.h"
+#include "taskmap/workers.h"
 
 enum { INTERP_PRINT_MAX = 1 << 20 };
 
@@ -35,7 +36,7 @@ typedef enum InterpCode {
 } InterpCode;
 
 typedef struct InterpOpt {
-	int threads;      /* blocks run at once; 0: one for each core */
+	Workers workers;  /* who runs blocks */
 	bool late;        /* async copies land as late as their waits allow; else, and with `races`, now */
 	bool races;       /* report accesses to memory that lack a barrier between them, shared memory by
 	                     tile, or by byte where pass smem has placed the tiles; each block by itself */

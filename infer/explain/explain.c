@@ -58,7 +58,8 @@ tile_lines(Text *t, const Explained *ex, const Val *v)
 		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
 	if (other >= 0)
 		text_printf(t, "\n      else %s: candidate %d, %+.1f %%",
-		            layout_print(a, ex->candidates->sol[other]->val[v->id]), other, explain_above(ex, other));
+		            layout_print(a, ex->candidates->sol[other]->val[v->id]), other,
+		            explain_above(ex, other));
 	if (v->def && v->def->code == O_alloc)
 		access = explain_accesses(ex, v, &n);
 	for (int i = 0; i < n; i++)

@@ -11,8 +11,8 @@ explained(Kernel *k, const Candidates *c)
 	return (Explained){ k, c, c && i < c->n ? c->sol[i] : NULL };
 }
 
-/* What the program says there, if it is a short expression of one line, and no mere word, which names something
- * else; NULL: it is not, or unknown. */
+/* What the program says there, if it is a short expression of one line, and no mere word, which names
+ * something else; NULL: it is not, or unknown. */
 static const char *
 source_at(const Unit *u, Src src)
 {

@@ -1,5 +1,5 @@
-/* short.c - the chosen solution in a few lines: where each tile is and why, what each loop does and what limits
- * it. */
+/* short.c - the chosen solution in a few lines: where each tile is and why, what each loop does and what
+ * limits it. */
 #include "hexc/ir/access.h"
 #include "infer/explain/impl.h"
 #include <stdlib.h>
@@ -219,8 +219,8 @@ share_lines(Text *t, Share *s)
 			rest += g->cycles;
 			continue;
 		}
-		text_printf(t, "    %8.0f cycles  %d %s%s%s\n", g->cycles, g->n, g->op, *g->inst ? " by " : "",
-		            g->inst);
+		text_printf(t, "    %8.0f cycles  %d %s%s%s\n", g->cycles, g->n, g->op,
+		            *g->inst ? " by " : "", g->inst);
 	}
 	if (other)
 		text_printf(t, "    %8.0f cycles  %d others\n", rest, other);
@@ -278,7 +278,9 @@ infer_explain_short(Kernel *k, const Candidates *c)
 	if (!ex->sol)
 		return "";
 	most = busiest(&ex->sol->total);
-	text_printf(&t, "kernel %s on %s: %d warps, %.0f cycles a block, limited by %s (%.0f); candidate %d of %d\n",
+	text_printf(&t,
+	            "kernel %s on %s: %d warps, %.0f cycles a block, limited by %s (%.0f); candidate %d of "
+	            "%d\n",
 	            k->name, k->unit->target->name, k->warps, ex->sol->cycles, res_unit[most],
 	            ex->sol->total.unit[most], k->unit->candidate, c->n);
 	short_tiles(&t, ex);

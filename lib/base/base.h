@@ -2,28 +2,15 @@
 #ifndef HEXC_LIB_BASE_H
 #define HEXC_LIB_BASE_H
 #include "lib/hexc.h"
+#include "taskmap/arithmetic.h"
 #include "taskmap/base.h"
-#include <fenv.h>
+#include "taskmap/workers.h"
 
 /* ---- protect.c ----------------------------------------------------------------------------------- */
 
 /* Run fn(user) with every arena of `a` (n of them) leaving to here: the one setjmp of the library.
  * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */
 int arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user);
-
-/* ---- arithmetic.c -------------------------------------------------------------------------------- */
-
-/* How the host's thread computes, which is not ours to depend on: it may round otherwise, flush subnormal
- * numbers to zero, or trap. */
-typedef struct Arithmetic {
-	fenv_t host;
-	bool plain; /* it computes as we do */
-} Arithmetic;
-
-/* Between the two, numbers are rounded to nearest, subnormal ones too, and nothing traps.  Threads inherit
- * it. */
-void arithmetic_enter(Arithmetic *a);
-void arithmetic_leave(const Arithmetic *a);
 
 /* ---- error.c ------------------------------------------------------------------------------------- */
 
@@ -35,15 +22,17 @@ bool take_in(void *full, size_t n, const void *in);
 /* why[0..n) = the sentence; returns code. */
 int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
-/* ---- cores.c ------------------------------------------------------------------------------------- */
-
-/* Processors that this thread may use. */
-int64_t cores_allowed(void);
-
 /* ---- parallel.c ---------------------------------------------------------------------------------- */
 
-/* fn(user, lo, hi) over [0, n) in pieces of `grain` on `threads` threads (0: cores_allowed); the
- * caller's is one.  The others get no signals. */
-void parallel_for(unsigned threads, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
+/* A host's hexc_workers as ours; stays where it is while it is used. */
+typedef struct HostWorkers {
+	hexc_workers host;
+	Workers workers;
+} HostWorkers;
+
+/* Read what a host said, NULL: nothing.  False: of a newer hexc.h. */
+bool workers_of(HostWorkers *w, const hexc_workers *in);
+/* fn(user, lo, hi) over [0, n) in pieces of `grain`. */
+void parallel_for(const Workers *w, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
                   void *user);
 #endif

@@ -199,13 +199,13 @@ spare_bytes(const PackPlan *p)
 
 /* One worker: pieces as long as there are some, with memory of its own. */
 static void
-move_pieces(void *user, int64_t worker, int64_t unused)
+move_pieces(void *user, unsigned i)
 {
 	PackWork *w = user;
 	size_t scratch = bitmove_scratch(&w->plan->move);
 	unsigned char *memory = NULL;
 
-	(void)worker, (void)unused;
+	(void)i;
 	for (;;) {
 		int64_t lo = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED) * MOVE_LANES;
 
@@ -226,14 +226,14 @@ move_pieces(void *user, int64_t worker, int64_t unused)
 static const size_t memory_most = (size_t)256 << 20;
 
 static int
-move_all(PackWork *w, uint32_t threads)
+move_all(PackWork *w, const Workers *workers)
 {
 	int64_t pieces = (w->n + MOVE_LANES - 1) / MOVE_LANES;
 	size_t most = memory_most / (bitmove_scratch(&w->plan->move) + spare_bytes(w->plan)) + 1;
 
 	if (w->back && !w->bytes) /* blocks that share bytes are not written at the same time */
 		most = 1;
-	parallel_for(threads, pieces < (int64_t)most ? pieces : (int64_t)most, 1, move_pieces, w);
+	workers_run(workers, workers_for(workers, min64(pieces, (int64_t)most)), move_pieces, w);
 	return w->nomem ? HEXC_E_NOMEM : HEXC_OK;
 }
 
@@ -265,8 +265,9 @@ buffers_error(const PackJob *j, const void *natural, const void *packed)
 
 static int
 run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, void *packed, bool back,
-    uint32_t threads, char *why, size_t n)
+    const hexc_workers *workers, char *why, size_t n)
 {
+	HostWorkers host;
 	PackJob j;
 	Arena *arenas[1] = { &j.arena };
 	int code = job_open(&j, pack, rank, dim, why, n);
@@ -277,6 +278,8 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 		       .n = 1 };
 	const char *wrong;
 
+	if (!code && !workers_of(&host, workers))
+		code = why_error(HEXC_E_INVALID, why, n, "hexc_workers is of a newer hexc.h");
 	if (!code && j.count && (wrong = buffers_error(&j, natural, packed)) != NULL)
 		code = why_error(HEXC_E_INVALID, why, n, "%s", wrong);
 	if (!code && j.count) {
@@ -294,7 +297,7 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 		for (uint32_t d = 0; d + 2 < rank; d++)
 			w.n *= dim[d];
 		w.bytes = w.dim[1] * j.plan.bits % 8 == 0 && j.plan.cols * j.plan.bits % 8 == 0;
-		code = move_all(&w, threads);
+		code = move_all(&w, &host.workers);
 		if (code)
 			why_error(code, why, n, "%s", hexc_strerror(code));
 	}
@@ -303,15 +306,15 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 }
 
 int
-hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to, uint32_t threads,
-          char *why, size_t n)
+hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
+          const hexc_workers *workers, char *why, size_t n)
 {
-	return run(pack, rank, dim, from, to, false, threads, why, n);
+	return run(pack, rank, dim, from, to, false, workers, why, n);
 }
 
 int
-hexc_unpack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to, uint32_t threads,
-            char *why, size_t n)
+hexc_unpack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to,
+            const hexc_workers *workers, char *why, size_t n)
 {
-	return run(pack, rank, dim, to, (void *)(uintptr_t)from, true, threads, why, n);
+	return run(pack, rank, dim, to, (void *)(uintptr_t)from, true, workers, why, n);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
+#include "taskmap/arithmetic.h"
 
 const char *
 sim_strerror(int code)
@@ -109,6 +110,7 @@ int
 sim_load(sim *s, const char *text, size_t len, sim_module **out)
 {
 	sim_module *m = calloc(1, sizeof *m);
+	Arithmetic host;
 	int code;
 
 	*out = NULL;
@@ -118,7 +120,9 @@ sim_load(sim *s, const char *text, size_t len, sim_module **out)
 	m->s = s;
 	m->ptx.messages = &s->messages;
 	arena_init(&m->ptx.arena, NULL, NULL);
+	arithmetic_enter(&host); /* constants are rounded */
 	code = load(m, text, len);
+	arithmetic_leave(&host);
 	if (code != SIM_OK) {
 		for (u32 i = 0; i < m->nallocs; i++)
 			sim_free(s, m->allocs[i]);

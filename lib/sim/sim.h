@@ -4,6 +4,10 @@
  * document.  It never prints, exits, aborts or keeps global state; bad input of any
  * kind comes back as messages (at load) or faults (at run time), each with its line.
  *
+ * It is a library of its own, libhexc_sim (pkg-config hexc_sim), which needs neither libhexc nor LLVM; this
+ * header is installed as hexc_sim.h.  Structs without a size are filled by the library: they change with its
+ * major version only, the number in the name of libhexc_sim.so.
+ *
  * Call order:
  *	sim_open -> sim_alloc, sim_write -> sim_load -> sim_run -> sim_read -> sim_close
  *
@@ -15,12 +19,22 @@
  * Approximate instructions (ex2, lg2, sin, cos, tanh, rcp, rsqrt, sqrt .approx) are
  * computed in double and rounded once to nearest, so they are at least as accurate as
  * any hardware; rcp and rsqrt .approx.ftz.f64 read and give 32 bits, as the ISA says.  A matrix
- * multiply-accumulate is summed in double and rounded once.
+ * multiply-accumulate is summed in double and rounded once.  How the calling thread rounds, and
+ * whether it flushes subnormal numbers to zero, is its own business; callbacks of sim_run are
+ * called with rounding to nearest.
  */
 #ifndef HEXC_SIM_H
 #define HEXC_SIM_H
 #include <stddef.h>
 #include <stdint.h>
+
+#ifndef SIM_API
+# if defined(__GNUC__)
+#  define SIM_API __attribute__((visibility("default")))
+# else
+#  define SIM_API
+# endif
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,41 +52,40 @@ typedef struct sim_result sim_result;   /* what one launch did: faults and count
 	X(E_LIMIT,  -3, "the instruction budget is spent, or cancel() said stop") \
 	X(E_INVALID,-4, "an argument broke this header's rules") \
 	X(E_NOMEM,  -5, "out of memory")
+#define SIM_RESULT_(name, value, text) SIM_##name = value,
 enum {
-#define X(name, value, text) SIM_##name = value,
-	SIM_ERRORS(X)
-#undef X
+	SIM_ERRORS(SIM_RESULT_)
 	SIM_FORCE_INT = 0x7fffffff
 };
 
 /* Static English text of a result code; never NULL. */
-const char *sim_strerror(int code);
+SIM_API const char *sim_strerror(int code);
 
 /* ---- device and memory ------------------------------------------------------------ */
 
 /* Make a device, or NULL when out of memory.  sim_close frees it with all its buffers and
  * modules; NULL is allowed.  Results (sim_result) are freed on their own. */
-sim *sim_open(void);
-void sim_close(sim *s);
+SIM_API sim *sim_open(void);
+SIM_API void sim_close(sim *s);
 
 /* Reserve `bytes` of global memory and return its device address: a multiple of 256,
  * with inaccessible gaps before and after, contents uninitialised (a kernel that makes use
  * of them is reported).  0 when out of memory.  bytes = 0 gives an address nothing can be
  * read from.  `name` labels the buffer in fault reports; NULL is allowed; copied. */
-uint64_t sim_alloc(sim *s, size_t bytes, const char *name);
+SIM_API uint64_t sim_alloc(sim *s, size_t bytes, const char *name);
 /* Give the memory back; later accesses are faults.  0 is allowed. */
-int sim_free(sim *s, uint64_t ptr);
+SIM_API int sim_free(sim *s, uint64_t ptr);
 /* Copy to and from device memory.  Any part of one buffer (or module variable); anything
  * else is SIM_E_INVALID.  sim_write marks the bytes initialised.  sim_read does not mind
  * uninitialised bytes (they read as the pattern 0xA5). */
-int sim_write(sim *s, uint64_t ptr, const void *src, size_t bytes);
-int sim_read(sim *s, uint64_t ptr, void *dst, size_t bytes);
+SIM_API int sim_write(sim *s, uint64_t ptr, const void *src, size_t bytes);
+SIM_API int sim_read(sim *s, uint64_t ptr, void *dst, size_t bytes);
 /* Fill with a byte, as initialised data. */
-int sim_fill(sim *s, uint64_t ptr, int byte, size_t bytes);
+SIM_API int sim_fill(sim *s, uint64_t ptr, int byte, size_t bytes);
 /* Mark bytes initialised (1) or uninitialised (0) without changing them. */
-int sim_mark(sim *s, uint64_t ptr, size_t bytes, int initialised);
+SIM_API int sim_mark(sim *s, uint64_t ptr, size_t bytes, int initialised);
 /* Number of bytes in [ptr, ptr + bytes) that nobody has written. */
-int sim_uninitialised(sim *s, uint64_t ptr, size_t bytes, size_t *count);
+SIM_API int sim_uninitialised(sim *s, uint64_t ptr, size_t bytes, size_t *count);
 
 /* ---- modules ---------------------------------------------------------------------- */
 
@@ -84,20 +97,19 @@ typedef struct sim_message {
 /* Read `len` bytes of PTX at `text` (need not end in NUL).  Module variables are allocated
  * and initialised.  Returns SIM_OK and sets *out, or SIM_E_SOURCE, SIM_E_NOMEM and
  * *out = NULL; sim_message_at() then says why.  Freed by sim_close or sim_unload. */
-int sim_load(sim *s, const char *text, size_t len, sim_module **out);
-void sim_unload(sim *s, sim_module *m);
+SIM_API int sim_load(sim *s, const char *text, size_t len, sim_module **out);
+SIM_API void sim_unload(sim *s, sim_module *m);
 /* The i-th message of the last sim_load, in line order: fills *out and returns 1, or 0. */
-int sim_message_at(const sim *s, size_t i, sim_message *out);
+SIM_API int sim_message_at(const sim *s, size_t i, sim_message *out);
 
 /* PTX types of kernel parameters.  The text is the PTX suffix without the dot. */
 #define SIM_PARAM_TYPES(X) \
 	X(B8, b8, 1) X(U8, u8, 1) X(S8, s8, 1) X(B16, b16, 2) X(U16, u16, 2) X(S16, s16, 2) \
 	X(F16, f16, 2) X(BF16, bf16, 2) X(B32, b32, 4) X(U32, u32, 4) X(S32, s32, 4) \
 	X(F32, f32, 4) X(B64, b64, 8) X(U64, u64, 8) X(S64, s64, 8) X(F64, f64, 8)
+#define SIM_TYPE_(id, suffix, bytes) SIM_##id,
 typedef enum sim_type {
-#define X(id, suffix, bytes) SIM_##id,
-	SIM_PARAM_TYPES(X)
-#undef X
+	SIM_PARAM_TYPES(SIM_TYPE_)
 	SIM_NTYPES
 } sim_type;
 
@@ -125,15 +137,15 @@ typedef struct sim_entry_info {
 
 /* The i-th entry, in source order: fills *out and returns 1, or 0 past the end.
  * Strings live as long as the module. */
-int sim_entry_at(const sim_module *m, size_t i, sim_entry_info *out);
+SIM_API int sim_entry_at(const sim_module *m, size_t i, sim_entry_info *out);
 /* By name; 0 if there is none. */
-int sim_entry_find(const sim_module *m, const char *name, sim_entry_info *out);
+SIM_API int sim_entry_find(const sim_module *m, const char *name, sim_entry_info *out);
 /* The i-th parameter of an entry; 0 if there is none. */
-int sim_param_at(const sim_module *m, const char *entry, size_t i, sim_param_info *out);
+SIM_API int sim_param_at(const sim_module *m, const char *entry, size_t i, sim_param_info *out);
 /* Device address and size of a .global or .const variable; 0 if there is none. */
-int sim_symbol(const sim_module *m, const char *name, uint64_t *ptr, size_t *bytes);
+SIM_API int sim_symbol(const sim_module *m, const char *name, uint64_t *ptr, size_t *bytes);
 /* The .target and .version lines: e.g. "sm_80", 80 and 78. */
-const char *sim_target(const sim_module *m);
+SIM_API const char *sim_target(const sim_module *m);
 
 /* ---- tensor maps ------------------------------------------------------------------
  *
@@ -147,10 +159,9 @@ const char *sim_target(const sim_module *m);
 	X(U8, u8, 1) X(U16, u16, 2) X(U32, u32, 4) X(S32, s32, 4) X(U64, u64, 8) X(S64, s64, 8) \
 	X(F16, f16, 2) X(F32, f32, 4) X(F64, f64, 8) X(BF16, bf16, 2) X(F32_FTZ, f32.ftz, 4) \
 	X(TF32, tf32, 4) X(TF32_FTZ, tf32.ftz, 4)
+#define SIM_TMAP_TYPE_(id, name, bytes) SIM_TMAP_##id,
 enum {
-#define X(id, name, bytes) SIM_TMAP_##id,
-	SIM_TMAP_TYPES(X)
-#undef X
+	SIM_TMAP_TYPES(SIM_TMAP_TYPE_)
 	SIM_TMAP_NTYPES
 };
 enum { SIM_INTERLEAVE_NONE, SIM_INTERLEAVE_16B, SIM_INTERLEAVE_32B };
@@ -187,9 +198,9 @@ typedef struct sim_tmap { uint64_t opaque[16]; } sim_tmap;
  * allowed, `n` its size) has one sentence on the rule that is broken, or on what is not
  * simulated: interleaved layouts, and a swizzle span wider than the rows of the box when it has
  * several (neither the ISA nor the driver's manual say where the data goes). */
-int sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n);
+SIM_API int sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n);
 /* Back from 128 bytes to the description: SIM_E_INVALID if they are no intact map. */
-int sim_tmap_decode(const void *map, sim_tmap_desc *out);
+SIM_API int sim_tmap_decode(const void *map, sim_tmap_desc *out);
 /* ---- debugging -------------------------------------------------------------------- */
 
 /* What a trace hook looks at: a warp about to execute an instruction.  Valid during the call only. */
@@ -225,20 +236,22 @@ typedef struct sim_register {
 
 /* The i-th register that the instruction names, guard first, each name once: fills *out and returns 1, or
  * 0 past the end. */
-int sim_view_register(const sim_view *v, size_t i, sim_register *out);
+SIM_API int sim_view_register(const sim_view *v, size_t i, sim_register *out);
 /* A register by name, as the instruction would see it (declarations of inner { } first); 0 if there is
  * none. */
-int sim_view_find(const sim_view *v, const char *name, sim_register *out);
+SIM_API int sim_view_find(const sim_view *v, const char *name, sim_register *out);
 /* Value of a register in one lane (0 to 31), low 64 bits first.  Returns 1; 0 if there is no such register
  * or lane; -1 if nobody has written it (known only when the launch has checks on). */
-int sim_view_value(const sim_view *v, const char *name, uint32_t lane, uint64_t value[2]);
+SIM_API int sim_view_value(const sim_view *v, const char *name, uint32_t lane, uint64_t value[2]);
 /* Shared memory of the block: copies bytes from `addr`; SIM_E_INVALID if that is not all inside. */
-int sim_view_shared(const sim_view *v, uint32_t addr, void *dst, size_t bytes);
+SIM_API int sim_view_shared(const sim_view *v, uint32_t addr, void *dst, size_t bytes);
 /* Address and size of a shared variable by name (size 0: .extern, as large as the launch says); 0 if there
  * is none. */
-int sim_view_symbol(const sim_view *v, const char *name, uint32_t *addr, size_t *bytes);
+SIM_API int sim_view_symbol(const sim_view *v, const char *name, uint32_t *addr, size_t *bytes);
 
 /* ---- launches --------------------------------------------------------------------- */
+
+struct sim_fault;
 
 typedef struct sim_launch {
 	size_t size;            /* sizeof(sim_launch); set by SIM_LAUNCH_INIT */
@@ -264,6 +277,9 @@ typedef struct sim_launch {
 	uint32_t max_faults;    /* distinct faults before the launch is stopped; 0: 16 */
 	uint32_t smem_limit;    /* static + dynamic shared memory; 0: 232448 (227 KiB) */
 	int (*cancel)(void *user);      /* polled now and then from any worker; nonzero stops */
+	/* Asked when a fault is found for the first time, from any worker, one at a time; nonzero: it is not
+	 * kept, and not counted.  What the kernel does is the same.  The pointers in *f live for the call. */
+	int (*suppress)(void *user, const struct sim_fault *f);
 	void *user;
 	sim_trace trace;
 	uint64_t seed;          /* in which order threads of different warps and blocks get on: each number is
@@ -271,22 +287,22 @@ typedef struct sim_launch {
 	                         * host thread; 0: long turns, the fastest */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, SIM_TRACE_INIT, 0 }
+	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0 }
 
-/* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong.  SIM_E_FAULT: it ran
+/* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong (warnings aside).  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are
  * of what ran.  SIM_E_INVALID: the launch itself is wrong and sim_result_text() says how.
  * *out is set except for SIM_E_NOMEM; free it with sim_result_free. */
-int sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch,
-            sim_result **out);
-void sim_result_free(sim_result *r);
+SIM_API int sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch,
+                    sim_result **out);
+SIM_API void sim_result_free(sim_result *r);
 /* One sentence on why the launch could not start or was stopped; "" if it ran. */
-const char *sim_result_text(const sim_result *r);
+SIM_API const char *sim_result_text(const sim_result *r);
 
 /* What the kernel printed (printf), block after block, in each in the order of execution: *bytes of
  * text, NUL-terminated; lives as long as r.  At most SIM_OUTPUT_MAX bytes, the rest is lost. */
 enum { SIM_OUTPUT_MAX = 1 << 20 };
-const char *sim_result_output(const sim_result *r, size_t *bytes);
+SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
 
 /* ---- faults -----------------------------------------------------------------------
  *
@@ -304,7 +320,8 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
  * Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \
-	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space") \
+	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the shared " \
+	                                      "variable its address is counted from") \
 	X(ALIGN,        "misaligned",         "address is no multiple of the access size") \
 	X(READONLY,     "write-to-constant",  "store to constant or parameter space") \
 	X(UNINIT_REG,   "uninitialised-register", "a register was used before it was written") \
@@ -332,6 +349,7 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
 	X(COPY,         "bulk-copy",          "a bulk copy with an impossible size") \
 	X(TMAP,         "tensor-map",         "a tensor map that is damaged, wrong, or does not fit " \
 	                                      "the instruction") \
+	X(NONCOHERENT,  "non-coherent",       "ld.global.nc of data that the kernel has written") \
 	X(PROXY,        "proxy-fence",        "generic write and async access with no proxy " \
 	                                      "fence between") \
 	X(METADATA,     "sparsity-metadata",  "metadata of a sparse matrix are no two different " \
@@ -341,10 +359,9 @@ const char *sim_result_output(const sim_result *r, size_t *bytes);
 	X(WGMMA,        "wgmma",              "a register of a wgmma was touched before its wait, " \
 	                                      "or used by wgmma without a fence") \
 	X(SETMAXNREG,   "setmaxnreg",         "setmaxnreg.inc to fewer or .dec to more registers")
+#define SIM_FAULT_KIND_(id, name, text) SIM_FAULT_##id,
 typedef enum sim_fault_kind {
-#define X(id, name, text) SIM_FAULT_##id,
-	SIM_FAULTS(X)
-#undef X
+	SIM_FAULTS(SIM_FAULT_KIND_)
 	SIM_NFAULTS
 } sim_fault_kind;
 
@@ -373,18 +390,19 @@ typedef struct sim_fault {
 	uint64_t addr;          /* address in its space, bytes */
 	uint32_t bytes;         /* access size */
 	uint64_t times;         /* how often this kind happened at this pair of lines */
+	int warning;            /* 1: odd, but not wrong for sure; does not make the run a failure */
 	const char *text;       /* one line in words, with buffer names; lives as long as r */
 } sim_fault;
 
 /* The i-th fault, ordered by block, then line: fills *out and returns 1, or 0. */
-int sim_fault_at(const sim_result *r, size_t i, sim_fault *out);
+SIM_API int sim_fault_at(const sim_result *r, size_t i, sim_fault *out);
 /* If blocks hung (a deadlock fault): lines of text that say of every warp of the first cluster that
  * did where its lanes are and what they wait for, and of every barrier and mbarrier who is missing.
  * "" if nothing hung.  Lives as long as r. */
-const char *sim_result_hang(const sim_result *r);
+SIM_API const char *sim_result_hang(const sim_result *r);
 /* "race-shared", and one sentence on what it means; never NULL. */
-const char *sim_fault_name(sim_fault_kind kind);
-const char *sim_fault_help(sim_fault_kind kind);
+SIM_API const char *sim_fault_name(sim_fault_kind kind);
+SIM_API const char *sim_fault_help(sim_fault_kind kind);
 
 /* ---- counts ----------------------------------------------------------------------- */
 
@@ -409,10 +427,9 @@ const char *sim_fault_help(sim_fault_kind kind);
 	X(BARRIER,  barrier,   "barriers, fences") \
 	X(SHFL,     shfl,      "shfl, vote, match, redux, activemask, elect") \
 	X(OTHER,    other,     "all the rest")
+#define SIM_CLASS_(id, name, text) SIM_CLASS_##id,
 typedef enum sim_class {
-#define X(id, name, text) SIM_CLASS_##id,
-	SIM_CLASSES(X)
-#undef X
+	SIM_CLASSES(SIM_CLASS_)
 	SIM_NCLASSES
 } sim_class;
 
@@ -436,12 +453,11 @@ typedef enum sim_class {
 	X(shared_wavefronts,     "wavefronts they took") \
 	X(shared_min,            "wavefronts they would take without conflicts")
 
+#define SIM_COUNT_(name, text) uint64_t name;
 typedef struct sim_counts {
 	uint64_t threads;       /* thread instructions: lanes that executed (guard true) */
 	uint64_t warps;         /* warp instructions issued (guard false for all included) */
-#define X(name, text) uint64_t name;
-	SIM_MEM_COUNTS(X)
-#undef X
+	SIM_MEM_COUNTS(SIM_COUNT_)
 } sim_counts;
 
 typedef struct sim_stats {
@@ -458,7 +474,7 @@ typedef struct sim_stats {
 	double seconds;                         /* host time; not repeatable */
 } sim_stats;
 
-const sim_stats *sim_stats_of(const sim_result *r);
+SIM_API const sim_stats *sim_stats_of(const sim_result *r);
 
 typedef struct sim_line {
 	uint32_t line;          /* PTX line */
@@ -469,9 +485,9 @@ typedef struct sim_line {
 
 /* The i-th instruction of the kernel (and the functions it calls) in text order: fills *out
  * and returns 1, or 0 past the end.  The result must not outlive its module for this. */
-int sim_line_at(const sim_result *r, size_t i, sim_line *out);
+SIM_API int sim_line_at(const sim_result *r, size_t i, sim_line *out);
 
-const char *sim_class_name(sim_class c);
+SIM_API const char *sim_class_name(sim_class c);
 
 /* ---- roofline ---------------------------------------------------------------------
  *
@@ -491,10 +507,9 @@ const char *sim_class_name(sim_class c);
 	X(MUFU,   mufu,   "reciprocals, roots, exponentials, ...") \
 	X(CVT,    cvt,    "conversions") \
 	X(ISSUE,  issue,  "all instructions, four a clock")
+#define SIM_LIMIT_(id, name, text) SIM_LIMIT_##id,
 typedef enum sim_limit {
-#define X(id, name, text) SIM_LIMIT_##id,
-	SIM_LIMITS(X)
-#undef X
+	SIM_LIMITS(SIM_LIMIT_)
 	SIM_NLIMITS
 } sim_limit;
 
@@ -508,9 +523,9 @@ typedef struct sim_gpu {
 	const char *source;     /* datasheet */
 } sim_gpu;
 /* The i-th known GPU: fills *out and returns 1, or 0 past the end. */
-int sim_gpu_at(size_t i, sim_gpu *out);
+SIM_API int sim_gpu_at(size_t i, sim_gpu *out);
 /* By name, in upper or lower case; 0 if there is none. */
-int sim_gpu_find(const char *name, sim_gpu *out);
+SIM_API int sim_gpu_find(const char *name, sim_gpu *out);
 
 typedef struct sim_roof {
 	double seconds[SIM_NLIMITS];    /* what each limit alone would take; 0: it has nothing to do */
@@ -519,10 +534,10 @@ typedef struct sim_roof {
 } sim_roof;
 /* SIM_E_INVALID: no such GPU, or one without the tensor-core type that
  * the kernel uses.  At most as many SMs work as the launch has blocks. */
-int sim_roofline(const sim_result *r, const char *gpu, sim_roof *out);
+SIM_API int sim_roofline(const sim_result *r, const char *gpu, sim_roof *out);
 /* "dram", and what it counts. */
-const char *sim_limit_name(sim_limit l);
-const char *sim_limit_text(sim_limit l);
+SIM_API const char *sim_limit_name(sim_limit l);
+SIM_API const char *sim_limit_text(sim_limit l);
 
 #ifdef __cplusplus
 }

@@ -132,10 +132,11 @@ rows(void *user, int64_t lo, int64_t hi)
 }
 
 int
-hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why, size_t n)
+hexc_weight_float(const hexc_weight *w, float *out, const hexc_workers *workers, char *why, size_t n)
 {
 	hexc_weight all = HEXC_WEIGHT_INIT;
 	Floating f = { &all, out, { 0 } };
+	HostWorkers threads;
 	Arithmetic host;
 	int code;
 
@@ -143,11 +144,13 @@ hexc_weight_float(const hexc_weight *w, float *out, unsigned threads, char *why,
 		return HEXC_E_INVALID;
 	if (!take_in(&all, sizeof all, w))
 		return why_error(HEXC_E_INVALID, why, n, "the weight is of a newer hexc_weights.h");
+	if (!workers_of(&threads, workers))
+		return why_error(HEXC_E_INVALID, why, n, "hexc_workers is of a newer hexc.h");
 	arithmetic_enter(&host);
 	code = weight_check(&all, why, n);
 	if (code == HEXC_OK) {
 		code_values(&all, f.value);
-		parallel_for(threads, all.n, 16, rows, &f);
+		parallel_for(&threads.workers, all.n, 16, rows, &f);
 	}
 	arithmetic_leave(&host);
 	return code;

@@ -186,7 +186,7 @@ check_index(const hexc_weight *w, char *why, size_t n)
 }
 
 static int
-load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, char *why, size_t n)
+load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *workers, char *why, size_t n)
 {
 	Loading l;
 	Arena *arena = &l.arena;
@@ -210,7 +210,7 @@ load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, 
 	arena_init(arena, NULL, NULL);
 	code = arena_protect(&arena, 1, make_segs, &l);
 	if (code == HEXC_OK) {
-		parallel_for(threads, w->n, 64, decode_range, &l);
+		parallel_for(workers, w->n, 64, decode_range, &l);
 		for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
 			if (w->plane[id].cols == 1 && w->n > 1)
 				decode_numbers(&l.d, (hexc_plane_id)id, 0, w->n);
@@ -227,17 +227,20 @@ load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, 
 }
 
 int
-hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, unsigned threads, char *why,
-                 size_t n)
+hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, const hexc_workers *workers,
+                 char *why, size_t n)
 {
+	HostWorkers threads;
 	Arithmetic host;
 	int code;
 
 	if (!out || !f || !name || (!why && n))
 		return HEXC_E_INVALID;
 	*out = NULL;
+	if (!workers_of(&threads, workers))
+		return why_error(HEXC_E_INVALID, why, n, "hexc_workers is of a newer hexc.h");
 	arithmetic_enter(&host);
-	code = load(out, f, name, threads, why, n);
+	code = load(out, f, name, &threads.workers, why, n);
 	arithmetic_leave(&host);
 	return code;
 }

@@ -211,7 +211,7 @@ quantize_rows(void *user, int64_t lo, int64_t hi)
 
 static int
 quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k, int64_t group,
-         char *why, size_t nwhy)
+         const Workers *workers, char *why, size_t nwhy)
 {
 	const Format *f = format_find(format);
 	Quantizing z = { 0 };
@@ -243,23 +243,26 @@ quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64
 	coarse = &z.w->plane[HEXC_PLANE_SCALE2];
 	if (coarse->dtype && coarse->rows == 1 && coarse->cols == 1) /* one for the matrix */
 		put(coarse, 0, z.top / largest(f, HEXC_PLANE_SCALE));
-	parallel_for(0, n, 64, quantize_rows, &z);
+	parallel_for(workers, n, 64, quantize_rows, &z);
 	*out = z.w;
 	return HEXC_OK;
 }
 
 int
 hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
-                     int64_t group, char *why, size_t nwhy)
+                     int64_t group, const hexc_workers *workers, char *why, size_t nwhy)
 {
+	HostWorkers threads;
 	Arithmetic host;
 	int code;
 
 	if (!out || !x || (!why && nwhy))
 		return HEXC_E_INVALID;
 	*out = NULL;
+	if (!workers_of(&threads, workers))
+		return why_error(HEXC_E_INVALID, why, nwhy, "hexc_workers is of a newer hexc.h");
 	arithmetic_enter(&host);
-	code = quantize(out, format, x, n, k, group, why, nwhy);
+	code = quantize(out, format, x, n, k, group, &threads.workers, why, nwhy);
 	arithmetic_leave(&host);
 	return code;
 }

@@ -38,8 +38,9 @@ lines_module(const Unit *u)
 	put_quoted(&t, file);
 	text_printf(&t, ")\n!3 = !DISubroutineType(types: !4)\n!4 = !{null}\n");
 	for (int i = 0; i < u->nkernel; i++) {
-		text_printf(&t, "!%d = distinct !DISubprogram(scope: !2, file: !2, type: !3, unit: !0, line: %u, "
-		                "scopeLine: %u, spFlags: DISPFlagDefinition | DISPFlagOptimized, name: ",
+		text_printf(&t,
+		            "!%d = distinct !DISubprogram(scope: !2, file: !2, type: !3, unit: !0, line: %u, "
+		            "scopeLine: %u, spFlags: DISPFlagDefinition | DISPFlagOptimized, name: ",
 		            FIRST_KERNEL + i, u->kernel[i]->src.line, u->kernel[i]->src.line);
 		put_quoted(&t, u->kernel[i]->name);
 		text_printf(&t, ")\n");

@@ -87,11 +87,13 @@ too_much(Gen *g)
 static void
 count_word(Gen *g, Tile *t)
 {
-	enum { POLL_EACH = 256 };
+	enum { POLL_EACH = 256, ROOM_EACH = 8192 };
 
 	t->made++;
 	if (++g->s->made % POLL_EACH == 0)
 		arena_poll(g->a);
+	if (g->s->made % ROOM_EACH == 0 && !session_has_room(g->s))
+		arena_fail(g->a, ARENA_NOMEM, NULL);
 	if (g->u->max_values && g->s->made > g->u->max_values)
 		too_much(g);
 }

@@ -98,6 +98,26 @@ TEST_EACH(headers, sizeof files / sizeof files[0])
 	free(f);
 }
 
+/* A NUL ends no string of a header, and is no letter of an element type. */
+TEST(nul_in_headers)
+{
+	static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
+	size_t n;
+	unsigned char *f = file_of(1, header, 8, &n);
+	char why[200];
+	Npy npy;
+
+	ck_assert(npy_parse(&npy, f, n, why, sizeof why));
+	for (size_t i = 10; i < 10 + strlen(header); i++) {
+		unsigned char was = f[i];
+
+		f[i] = 0;
+		ck_assert_msg(!npy_parse(&npy, f, n, why, sizeof why), "byte %zu", i);
+		f[i] = was;
+	}
+	free(f);
+}
+
 TEST(short_files)
 {
 	size_t n;

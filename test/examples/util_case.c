@@ -204,7 +204,8 @@ packed(Case *c, const Buf *b, const char *pack, uint64_t *bytes)
 	to = calloc(1, *bytes + 1);
 	dev = sim_alloc(c->sim, *bytes, b->name);
 	ck_assert(to && dev);
-	ck_assert_msg(hexc_pack(pack, (uint32_t)b->rank, b->dim, b->mem, to, 1, why, sizeof why) == HEXC_OK,
+	ck_assert_msg(hexc_pack(pack, (uint32_t)b->rank, b->dim, b->mem, to, NULL, why, sizeof why) ==
+	                      HEXC_OK,
 	              "%s: %s", b->name, why);
 	ck_assert_int_eq(sim_write(c->sim, dev, to, *bytes), SIM_OK);
 	free(to);

@@ -22,7 +22,7 @@ for f in "$here"/spaces/*.hexc; do
 	for arch in sm_75 sm_80 sm_86 sm_89 sm_90a; do
 		"$HEXC" candidates "$f" --arch $arch >"$dir/list" 2>"$dir/err" ||
 			fail "$f $arch: $(head -2 "$dir/err")"
-		"$HEXC" candidates "$f" --arch $arch >"$dir/again" 2>&1
+		"$HEXC" candidates "$f" --arch $arch >"$dir/again" 2>"$dir/err"
 		cmp -s "$dir/list" "$dir/again" || fail "$f $arch: another list the second time"
 		if [ $arch = sm_80 ] && [ -n "$want" ] && ! head -1 "$dir/list" | grep -q "cycles  $want; "; then
 			fail "$f: expected $want, not $(head -1 "$dir/list")"

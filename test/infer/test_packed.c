@@ -170,7 +170,7 @@ TEST_EACH(packed_on_the_device, COUNT_OF(types))
 	ck_assert_uint_le(bytes, sizeof host_form);
 	for (uint64_t i = 0; i < size; i++)
 		natural[i] = (unsigned char)(i * 2654435761u >> 11);
-	ck_assert_int_eq(hexc_pack(text, 2, dim, natural, host_form, 1, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_pack(text, 2, dim, natural, host_form, NULL, why, sizeof why), HEXC_OK);
 	w = sim_alloc(device, size, "W");
 	p = sim_alloc(device, bytes, "P");
 	u = sim_alloc(device, size, "U");

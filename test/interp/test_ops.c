@@ -279,7 +279,7 @@ TEST(first_block_reports)
 	static const char src[] =
 		"kernel t(A: f32[N], Y: out f32[N])\n{\n    grid(ceil(N, 8));\n"
 		"    Y[block.x * 8 :+ 8] = A[300 - block.x * 8 :+ 8];\n}\n";
-	InterpOpt many = { .threads = 8 };
+	InterpOpt many = { .workers.threads = 8 };
 
 	go(src, "N=4096");
 	run_fails(&r, &many, INTERP_E_FAULT, "starts at -4");

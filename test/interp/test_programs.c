@@ -377,7 +377,7 @@ TEST(shared_tiles)
 /* Blocks that run at once give what one thread gives. */
 TEST(threads)
 {
-	InterpOpt one = { .threads = 1 }, many = { .threads = 7 };
+	InterpOpt one = { .workers.threads = 1 }, many = { .workers.threads = 7 };
 	Run other;
 
 	go(gemm, "BM=16 BN=16 BK=16", "M=200 N=130 K=40");

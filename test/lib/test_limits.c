@@ -1,9 +1,12 @@
 /* test_limits.c - when memory, steps or patience run out: the right code, no leak, the next compile works. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* Compile on a context whose allocator is `a`; frees everything. */
 static int
@@ -148,20 +151,20 @@ TEST(cancelled)
 	ck_assert_msg(n > 5 && n < 10000, "%ld polls", n);
 }
 
-/* A thousand statements, and no loop: all of it is code. */
+/* A thousand statements on 16 rows, and no loop: all of it is code. */
 static char *
-straight_code(void)
+straight_code(int columns)
 {
 	enum { LETS = 1000 };
 	char *src = malloc(LETS * 60 + 400);
 	static const char head[] = "kernel k(A: f32[M, N], C: out f32[M, N]) {\n"
-				   "    grid(ceil(M, 16), ceil(N, 32));\n"
-				   "    let x0: register = A[block.x * 16 :+ 16, block.y * 32 :+ 32];\n";
-	size_t n = (size_t)sprintf(src, "%s", head);
+				   "    grid(ceil(M, 16), ceil(N, %d));\n"
+				   "    let x0: register = A[block.x * 16 :+ 16, block.y * %d :+ %d];\n";
+	size_t n = (size_t)sprintf(src, head, columns, columns, columns);
 
 	for (int i = 0; i < LETS; i++)
 		n += (size_t)sprintf(src + n, "    let x%d = exp(x%d) - 1.0;\n", i + 1, i);
-	sprintf(src + n, "    C[block.x * 16 :+ 16, block.y * 32 :+ 32] = x%d;\n}\n", LETS);
+	sprintf(src + n, "    C[block.x * 16 :+ 16, block.y * %d :+ %d] = x%d;\n}\n", columns, columns, LETS);
 	return src;
 }
 
@@ -170,7 +173,7 @@ TEST(polled_in_straight_code)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	Patience p = { { 0, 0, 0, false }, 0, 1 << 30 };
-	char *src = straight_code();
+	char *src = straight_code(32);
 	long without;
 
 	o.cancel = impatient;
@@ -181,17 +184,102 @@ TEST(polled_in_straight_code)
 	o.flags = 0;
 	ck_assert_int_eq(once(src, &o, &p.alloc), HEXC_OK);
 	ck_assert_msg(p.polls - without > 1000, "%ld polls, %ld without emission", p.polls, without);
-	p.stop_at = p.polls - 2; /* in the last parts of LLVM's work */
+	p.stop_at = without + 500; /* in the middle of it */
 	p.polls = 0;
 	ck_assert_int_eq(once(src, &o, &p.alloc), HEXC_E_LIMIT);
 	ck_assert_int_eq(p.alloc.live, 0);
 	free(src);
 }
 
+/* Impatient while there is a second thread, LLVM's. */
+static int
+llvm_is_seen(void *user)
+{
+	Patience *p = user;
+	DIR *d = opendir("/proc/self/task");
+	int n = 0;
+
+	ck_assert_ptr_nonnull(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	p->polls += n > 3; /* . and .. */
+	return n > 3;
+}
+
+/* LLVM cannot be stopped: the call returns, and the next, and the context's end, wait for what goes on. */
+TEST(cancelled_while_llvm_works)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	Patience p = { { 0, 0, 0, false }, 0, 0 };
+	char *src = straight_code(256);
+	hexc_module *m, *want = lib_must(lib_add, NULL);
+	hexc_ctx *c;
+
+	o.realloc = lib_realloc;
+	o.user = &p;
+	o.cancel = llvm_is_seen;
+	ck_assert_int_eq(hexc_open(&c, &o), HEXC_OK);
+	for (int i = 0; i < 2; i++) { /* the second finds the first at work */
+		ck_assert_int_eq(hexc_compile(&m, c, NULL, src, strlen(src)), HEXC_E_LIMIT);
+		ck_assert_int_gt(p.polls, i);
+	}
+	o.cancel = NULL;
+	ck_assert_int_eq(hexc_configure(c, &o), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, NULL, lib_add, strlen(lib_add)), HEXC_OK);
+	ck_assert_str_eq(hexc_ptx(m, NULL), hexc_ptx(want, NULL));
+	hexc_module_free(m);
+	o.cancel = llvm_is_seen;
+	ck_assert_int_eq(hexc_configure(c, &o), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, NULL, src, strlen(src)), HEXC_E_LIMIT);
+	hexc_close(c);
+	ck_assert_int_eq(p.alloc.live, 0);
+	hexc_module_free(want);
+	free(src);
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* which takes more address space than there may be */
+/* Bytes of address space. */
+static rlim_t
+address_space(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long pages;
+
+	ck_assert(f && fscanf(f, "%ld", &pages) == 1);
+	fclose(f);
+	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* LLVM ends the process where it gets no memory. */
+TEST(little_address_space)
+{
+	char *src = straight_code(256);
+	rlim_t before = address_space();
+	bool done = false, refused = false;
+
+	hexc_module_free(lib_must(lib_add, NULL));
+	for (rlim_t more = 8 << 20; more < (rlim_t)1 << 30 && !done; more += more / 4) {
+		struct rlimit most = { before + more, RLIM_INFINITY };
+		hexc_module *m;
+		int code;
+
+		ck_assert_int_eq(setrlimit(RLIMIT_AS, &most), 0);
+		m = lib_compile(src, NULL, &code, NULL, 0);
+		ck_assert(m || code == HEXC_E_NOMEM);
+		hexc_module_free(m);
+		refused = refused || !m;
+		done = m != NULL;
+	}
+	ck_assert(done && refused);
+	free(src);
+}
+#endif
+
 TEST(max_values)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
-	char *src = straight_code(), why[400];
+	char *src = straight_code(32), why[400];
 	hexc_module *m;
 	int code;
 
@@ -206,6 +294,38 @@ TEST(max_values)
 	ck_assert_msg(m != NULL, "%s", why);
 	hexc_module_free(m);
 	free(src);
+}
+
+/* What the blocks hold counts, whoever runs them: here tiles of 2 MB each. */
+TEST(tile_memory)
+{
+	static const char src[] = "kernel k(A: f32[M, 512], C: out f32[M, 512]) {\n"
+				  "    grid(ceil(M, 512));\n"
+				  "    let a: shared = A[block.x * 512 :+ 512, :];\n"
+				  "    C[block.x * 512 :+ 512, :] = a + 1.0;\n"
+				  "}\n";
+	enum { M = 4 * 512 };
+	static float x[M * 512], y[M * 512];
+	hexc_workers four = HEXC_WORKERS_INIT;
+	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
+	hexc_opts parse = HEXC_OPTS_INIT;
+	hexc_module *m;
+	hexc_arg arg[3];
+
+	parse.stop = "parse";
+	m = lib_must(src, &parse);
+	memset(arg, 0, sizeof arg);
+	arg[0].ptr = x;
+	arg[1].ptr = y;
+	arg[0].bytes = arg[1].bytes = sizeof x;
+	arg[2].i = M;
+	four.threads = 4;
+	o.workers = &four;
+	o.max_memory = 16 << 20;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_NOMEM);
+	o.max_memory = 400 << 20;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_OK);
+	hexc_module_free(m);
 }
 
 /* The tile interpreter has its own budget. */

@@ -1,7 +1,7 @@
 /* test_parallel.c - threads of the library beside those of a host. */
 #define _GNU_SOURCE
 #include "lib/base/base.h"
-#include "lib/base/cores.h"
+#include "taskmap/cores.h"
 #include "test/check.h"
 #include <pthread.h>
 #include <sched.h>
@@ -71,7 +71,7 @@ TEST(workers_get_no_signals)
 
 	seen_init(&s, false);
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
-	parallel_for(4, PIECES, 1, look, &s);
+	parallel_for(&(Workers){ .threads = 4 }, PIECES, 1, look, &s);
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
 	ck_assert_int_eq(sigismember(&before, SIGINT), 0);
 	ck_assert_int_eq(sigismember(&after, SIGINT), 0);
@@ -99,7 +99,7 @@ TEST(affinity_is_respected)
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
-	parallel_for(0, PIECES, 1, look, &s);
+	parallel_for(&(Workers){ 0 }, PIECES, 1, look, &s);
 	for (int i = 0; i < PIECES; i++)
 		ck_assert(pthread_equal(s.thread[i], s.caller));
 }
@@ -147,6 +147,44 @@ TEST(quotas_of_control_groups)
 		ck_assert_int_eq(cores_quota(self, dir), t[i].want);
 	}
 	ck_assert_int_eq(cores_quota("/nowhere", dir), 0);
+	snprintf(path, sizeof path, "rm -r '%s'", dir);
+	ck_assert_int_eq(system(path), 0);
+}
+
+/* The same of version 1, whose hierarchies have folders of their own.  A container sees its own group as the
+ * root of them, whatever path it is told. */
+TEST(quotas_of_control_groups_1)
+{
+	static const struct {
+		const char *self, *quota, *period;
+		int64_t want;
+	} t[] = {
+		{ "9:cpu,cpuacct:/a\n0::/a\n", "200000\n", "100000\n", 2 },
+		{ "3:cpuset:/\n9:cpuacct,cpu:/a\n", "250000\n", "100000\n", 3 },
+		{ "9:cpu:/a\n", "-1\n", "100000\n", 0 },
+		{ "9:cpu:/a\n", "50000\n", "0\n", 0 },
+		{ "9:cpuset:/a\n8:cpuacct:/a\n", "200000\n", "100000\n", 0 },
+		{ "9:cpu:/docker/5f3a\n", "200000\n", "100000\n", 0 },
+		{ "9:cpu", "200000\n", "100000\n", 0 },
+	};
+	char dir[] = "/tmp/hexc-groups-XXXXXX", self[300], path[300];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/cpu", dir);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/cpu/a", dir);
+	mkdir(path, 0700);
+	snprintf(self, sizeof self, "%s/self", dir);
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		put(dir, "self", t[i].self);
+		put(dir, "cpu/a/cpu.cfs_quota_us", t[i].quota);
+		put(dir, "cpu/a/cpu.cfs_period_us", t[i].period);
+		ck_assert_int_eq(cores_quota(self, dir), t[i].want);
+	}
+	put(dir, "cpu/cpu.cfs_quota_us", "300000\n");
+	put(dir, "cpu/cpu.cfs_period_us", "100000\n");
+	put(dir, "self", "9:cpu:/docker/5f3a\n");
+	ck_assert_int_eq(cores_quota(self, dir), 3);
 	snprintf(path, sizeof path, "rm -r '%s'", dir);
 	ck_assert_int_eq(system(path), 0);
 }

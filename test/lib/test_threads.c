@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 8, ROUNDS = 3 };
 
@@ -89,6 +91,23 @@ TEST(threads)
 		              (int)ROUNDS);
 		free(job[i].ptx);
 	}
+}
+
+/* A child goes on with what its parent had. */
+TEST(fork_between_calls)
+{
+	hexc_module *one = lib_must(lib_gemm, NULL), *two;
+	int status;
+	pid_t child = fork();
+
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		two = lib_compile(lib_gemm, NULL, &status, NULL, 0);
+		_exit(!two || strcmp(hexc_ptx(one, NULL), hexc_ptx(two, NULL)) != 0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	hexc_module_free(one);
 }
 
 /* ---- the stack that hexc.h promises to do with --------------------------------------------------- */

@@ -126,7 +126,7 @@ TEST(waves_by_hand)
 		Layout map, tile;
 		Access a;
 		int64_t waves, least, by_hand = 0;
-		int bits, vec;
+		int bits, vec, pad;
 
 		seed ^= seed << 13;
 		seed ^= seed >> 7;
@@ -144,7 +144,8 @@ TEST(waves_by_hand)
 			vec = 1;
 		/* padded rows: lanes and instances have address bits in common, and other lanes share a word,
 		 * or a swizzle moves them otherwise, in each instance */
-		layout_rows(&tile, 2, shape, 1, shape[1] + (seed >> 30 & 1 ? vec * (1 << (seed >> 32 & 3)) : 0));
+		pad = seed >> 30 & 1 ? vec * (1 << (seed >> 32 & 3)) : 0;
+		layout_rows(&tile, 2, shape, 1, shape[1] + pad);
 		tile.swizzle = (Swizzle){ (int8_t)(seed >> 28 & 1), 3, 4 };
 		if (layout_size(&tile) < 512)
 			tile.swizzle.bits = 0;

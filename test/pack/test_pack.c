@@ -122,9 +122,11 @@ compare(Arena *a, const Pack *p, uint32_t rank, const int64_t *dim)
 			index[d] = 0;
 	}
 	for (unsigned threads = 0; threads < 2; threads++) {
+		const hexc_workers workers = { sizeof workers, threads, NULL, NULL };
+
 		memset(got, 0xaa, (size_t)words * 4 + 4);
 		got[words] = 0x12345678;
-		ck_assert_msg(hexc_pack(text, rank, dim, from, got, threads, why, sizeof why) == HEXC_OK,
+		ck_assert_msg(hexc_pack(text, rank, dim, from, got, &workers, why, sizeof why) == HEXC_OK,
 		              "%s", why);
 		ck_assert_uint_eq(got[words], 0x12345678);
 		for (int64_t i = 0; i < words; i++)
@@ -132,7 +134,8 @@ compare(Arena *a, const Pack *p, uint32_t rank, const int64_t *dim)
 			              (long long)i, got[i], want[i]);
 		memset(again, 0, natural);
 		again[natural] = 0x5a;
-		ck_assert_int_eq(hexc_unpack(text, rank, dim, got, again, threads, why, sizeof why), HEXC_OK);
+		ck_assert_int_eq(hexc_unpack(text, rank, dim, got, again, &workers, why, sizeof why),
+		                 HEXC_OK);
 		ck_assert_msg(memcmp(again, from, natural) == 0, "%s: unpack is not the inverse", text);
 		ck_assert_uint_eq(again[natural], 0x5a);
 	}
@@ -300,20 +303,21 @@ TEST(refusals)
 	ck_assert_ptr_nonnull(strstr(why, "version 2"));
 	ck_assert_int_eq(hexc_pack_bytes(mma, 1, dim, &bytes, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_pack_bytes(mma, 2, bad, &bytes, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_int_eq(hexc_pack(mma, 2, dim, NULL, &bytes, 1, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, NULL, &bytes, NULL, why, sizeof why), HEXC_E_INVALID);
 	ck_assert_str_eq(why, "a buffer is NULL");
-	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2050, 1, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2050, NULL, why, sizeof why),
+	                 HEXC_E_INVALID);
 	ck_assert_str_eq(why, "the packed side is not aligned to 4 bytes");
 	for (int at = 0; at < 2048; at += 4) { /* either side has 2048 bytes */
-		ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + at, 1, why, sizeof why),
+		ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + at, NULL, why, sizeof why),
 		                 HEXC_E_INVALID);
 		ck_assert_str_eq(why, "the buffers overlap");
-		ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer, buffer + at, 1, why, sizeof why),
+		ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer, buffer + at, NULL, why, sizeof why),
 		                 HEXC_E_INVALID);
 	}
-	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2048, 1, why, sizeof why), HEXC_OK);
-	ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer + 2048, buffer, 1, why, sizeof why), HEXC_OK);
-	ck_assert_int_eq(hexc_pack("nonsense", 2, dim, dim, dim, 1, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2048, NULL, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer + 2048, buffer, NULL, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_pack("nonsense", 2, dim, dim, dim, NULL, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "it does not begin with `hexc-pack`");
 }
 

@@ -66,7 +66,7 @@ TEST(free_tiles)
 /* Each of the 8 choices computes what the program says. */
 TEST_EACH(choices, 8)
 {
-	InterpOpt opt = { .threads = 1 };
+	InterpOpt opt = { .workers.threads = 1 };
 	bool registers[3] = { _i & 1, _i >> 1 & 1, _i >> 2 & 1 };
 	int shared = 3 - registers[0] - registers[1] - registers[2];
 	Kernel *base = run_source(u, source, ""), *k;

@@ -45,17 +45,19 @@ TEST(two_kernels)
 {
 	Kernel *k[2] = { ir_read(u, kernel_text("first", "f32", "exp")),
 		         ir_read(u, kernel_text("second", "f32", "neg")) };
+	PtxGen *g = ptxgen_new(u->arena->realloc, u->arena->user);
 	PtxOut one, two;
 
 	u->kernel = k;
 	u->nkernel = 2;
-	ck_assert_msg(ptxgen_emit(u, &one), "%s", ir_diags(u));
+	ck_assert_msg(ptxgen_emit(g, u, &one), "%s", ir_diags(u));
 	ck_assert_int_eq(ptx_count(one.text, ".visible .entry"), 2);
 	ck_assert_int_eq(ptx_count(one.text, ".reqntid 64"), 2);
 	ck_assert_int_eq(ptx_count(one.text, ".extern .shared"), 1);
 	ck_assert(one.ms_build >= 0 && one.ms_opt >= 0 && one.ms_emit >= 0);
 	ptx_assembles(u, one.text);
-	ck_assert(ptxgen_emit(u, &two));
+	ck_assert(ptxgen_emit(g, u, &two));
+	ptxgen_free(g);
 	ck_assert_str_eq(one.text, two.text);
 	ptx_compare(u, kernel_text("run", "f32", "neg"), "N=300", 1, 1e-4);
 }
@@ -68,6 +70,7 @@ TEST(memory)
 	jmp_buf *outer = u->arena->fail, here;
 	volatile int failed = 0;
 	volatile bool worked = false;
+	PtxGen *g = ptxgen_new(u->arena->realloc, u->arena->user);
 	PtxOut out;
 
 	u->kernel = &k;
@@ -79,7 +82,7 @@ TEST(memory)
 		u->arena->limit = u->arena->held;
 		u->arena->fail = &here;
 		if (setjmp(here) == 0) {
-			worked = ptxgen_emit(u, &out);
+			worked = ptxgen_emit(g, u, &out);
 		} else {
 			ck_assert_ptr_eq(u->arena->fail, &here);
 			failed++;
@@ -88,6 +91,7 @@ TEST(memory)
 		u->arena->fail = outer;
 		ck_assert_int_lt(failed, 500);
 	}
+	ptxgen_free(g);
 	ck_assert_int_gt(failed, 3);
 	ck_assert_int_eq(u->diag->nerror, 0);
 }
@@ -96,11 +100,13 @@ static void
 fails(const char *text, const char *words)
 {
 	Kernel *k = ir_read(u, text);
+	PtxGen *g = ptxgen_new(u->arena->realloc, u->arena->user);
 	PtxOut out;
 
 	u->kernel = &k;
 	u->nkernel = 1;
-	ck_assert(!ptxgen_emit(u, &out));
+	ck_assert(!ptxgen_emit(g, u, &out));
+	ptxgen_free(g);
 	ck_assert_ptr_null(out.text);
 	ck_assert_msg(strstr(ir_diags(u), words) != NULL, "%s", ir_diags(u));
 }
@@ -137,6 +143,7 @@ TEST(wrong_pick)
 	const char *text = kernel_text("t", "f32", "exp");
 	char *at = arena_strndup(u->arena, text, strlen(text));
 	Kernel *k;
+	PtxGen *g = ptxgen_new(u->arena->realloc, u->arena->user);
 	PtxOut out;
 
 	memcpy(strstr(at, "ld_global_64 vec 2"), "st_global_64 vec 2", 18);
@@ -145,10 +152,11 @@ TEST(wrong_pick)
 	u->nkernel = 1;
 	u->arena->fail = &here;
 	if (setjmp(here) == 0) {
-		ptxgen_emit(u, &out);
+		ptxgen_emit(g, u, &out);
 		ck_abort_msg("nothing happened");
 	}
 	u->arena->fail = outer;
+	ptxgen_free(g);
 	ck_assert_ptr_nonnull(strstr(u->arena->why, "ptxgen/memory/load.c"));
 }
 

@@ -13,13 +13,15 @@
 static const char *
 emit(Unit *u, const char *ir, Kernel **k)
 {
+	PtxGen *g = ptxgen_new(u->arena->realloc, u->arena->user);
 	PtxOut out;
 
 	*k = ir_read(u, ir);
 	ck_assert_msg(kernel_verify(*k, "reading"), "%s", ir_diags(u));
 	u->kernel = k;
 	u->nkernel = 1;
-	ck_assert_msg(ptxgen_emit(u, &out), "%s", ir_diags(u));
+	ck_assert_msg(g && ptxgen_emit(g, u, &out), "%s", ir_diags(u));
+	ptxgen_free(g);
 	ck_assert_uint_eq(strlen(out.text), out.len);
 	return out.text;
 }

@@ -325,6 +325,62 @@ TEST_EACH(wgmma, 4)
 	ck_assert_double_gt(rate[1], rate[0] / (getenv("SIM_SPEED") ? 3 : 10));
 }
 
+/* Tensor copies and wgmma, in blocks of their own and in clusters of two: what Triton makes of a product of
+ * f16 matrices of 256 x 512 and 512 x 256. */
+static sim_tmap
+map_of(uint64_t p, uint64_t rows, uint64_t cols)
+{
+	sim_tmap_desc d = SIM_TMAP_INIT;
+	sim_tmap map;
+
+	d.type = SIM_TMAP_F16;
+	d.rank = 2;
+	d.address = p;
+	d.dim[0] = cols;
+	d.dim[1] = rows;
+	d.stride[0] = 2 * cols;
+	d.box[0] = d.box[1] = 64;
+	d.swizzle = SIM_SWIZZLE_128B;
+	ck_assert_int_eq(sim_tmap_encode(&map, &d, NULL, 0), SIM_OK);
+	return map;
+}
+
+TEST_EACH(tensor_copies, 2)
+{
+	enum { M = 256, N = 256, K = 512 };
+	char path[600], *text = read_text(beside(path, sizeof path, "triton/matmul_tma_sm_90a.ptx"));
+	sim *s = sim_open();
+	sim_module *m = must_load(s, text);
+	uint64_t a = sim_alloc(s, 2 * M * K, "a"), b = sim_alloc(s, 2 * K * N, "b"), c = sim_alloc(s, 2 * M * N, "c");
+	sim_tmap ma = map_of(a, M, K), mb = map_of(b, K, N), mc = map_of(c, M, N);
+	int n[] = { M, N, K };
+	int64_t stride[] = { K, 1, N };
+	uint64_t none = 0;
+	const void *args[] = { &ma, &n[0], &n[2], &stride[0], &stride[1], &mb, &n[2], &n[1], &stride[2], &stride[1],
+		&mc, &n[0], &n[1], &stride[2], &stride[1], &n[0], &n[1], &n[2], &none, &none };
+	sim_launch l = SIM_LAUNCH_INIT;
+	double off, on;
+
+	fill(s, a, M * K / 2);
+	fill(s, b, K * N / 2);
+	l.grid[0] = 4;
+	l.block[0] = 128;
+	l.cluster[0] = _i ? 2 : 0;
+	l.smem = 65536;
+	l.threads = 1;
+	l.args = args;
+	l.checks = l.counts = 0;
+	off = fastest(s, m, "matmul_tma", &l);
+	l.checks = l.counts = 1;
+	on = fastest(s, m, "matmul_tma", &l);
+	printf("tensor copies and wgmma%s: %5.1f M thread instructions/s, %5.1f with checks (1/%.1f)\n",
+	       _i ? " in clusters" : "", off, on, off / on);
+	fflush(stdout);
+	ck_assert_double_gt(on, off / (getenv("SIM_SPEED") ? 3 : 4));
+	sim_close(s);
+	free(text);
+}
+
 static int
 start(int argc, char **argv)
 {

@@ -28,6 +28,7 @@ static void
 one(const char *dir, const char *file, const char *name, const char *format, long rows, long cols,
     unsigned long crc, unsigned threads)
 {
+	const hexc_workers workers = { sizeof workers, threads, NULL, NULL };
 	char path[600], why[400] = "";
 	hexc_file *f;
 	hexc_weight *w;
@@ -36,13 +37,13 @@ one(const char *dir, const char *file, const char *name, const char *format, lon
 
 	snprintf(path, sizeof path, "%s/%s", dir, file);
 	ck_assert_msg(hexc_file_open(&f, path, why, sizeof why) == HEXC_OK, "%s: %s", path, why);
-	ck_assert_msg(hexc_weight_load(&w, f, name, threads, why, sizeof why) == HEXC_OK, "%s %s: %s",
+	ck_assert_msg(hexc_weight_load(&w, f, name, &workers, why, sizeof why) == HEXC_OK, "%s %s: %s",
 	              path, name, why);
 	ck_assert_str_eq(w->format, format);
 	ck_assert_int_eq(w->n, rows);
 	ck_assert_int_eq(w->k, cols);
 	x = malloc((size_t)(rows * cols) * sizeof *x);
-	ck_assert_int_eq(hexc_weight_float(w, x, threads, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_weight_float(w, x, &workers, why, sizeof why), HEXC_OK);
 	for (long i = 0; i < rows * cols; i++)
 		x[i] += 0.0f; /* -0 */
 	ck_assert_msg(crc32(x, (size_t)(rows * cols) * sizeof *x) == crc, "%s %s: %g %g %g ...", file,
@@ -176,10 +177,10 @@ TEST(a_file_that_shrank)
 
 	ck_assert(to >= 0 && n > 5000 && write(to, bytes, (size_t)n) == n);
 	ck_assert_int_eq(hexc_file_open(&f, path, NULL, 0), HEXC_OK);
-	ck_assert_int_eq(hexc_weight_load(&w, f, "blk.0.q4_0", 1, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "blk.0.q4_0", NULL, why, sizeof why), HEXC_OK);
 	hexc_weight_free(w);
 	ck_assert_int_eq(ftruncate(to, 100), 0);
-	ck_assert_int_eq(hexc_weight_load(&w, f, "blk.0.q4_0", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "blk.0.q4_0", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_str_eq(why, "blk.0.q4_0: the file is shorter than when it was opened: open it again");
 	hexc_file_close(f);
 	close(from);

@@ -143,7 +143,7 @@ gptq(const char *scales_shape, int scales_bytes, const char *zeros_shape, int ze
 	for (int i = 0; i < 64; i++)
 		memcpy(file + n - 256 + 4 * i, &group, 4);
 	ck_assert_int_eq(open_copy(&f, &copy, file, n), HEXC_OK);
-	code = hexc_weight_load(&w, f, "l", 1, why, sizeof why);
+	code = hexc_weight_load(&w, f, "l", NULL, why, sizeof why);
 	if (says) {
 		ck_assert_int_eq(code, HEXC_E_FILE);
 		ck_assert_ptr_null(w);
@@ -340,12 +340,12 @@ TEST(gguf_unknown)
 	tensor(&g, "b", 256, 19, 0);
 	data(&g, 100);
 	ck_assert_int_eq(open_copy(&f, &copy, g.at, g.n), HEXC_OK);
-	ck_assert_int_eq(hexc_weight_load(&w, f, "a", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "a", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_str_eq(why, "tensor a is type 99, which is no format of quantized weights that hexc knows");
-	ck_assert_int_eq(hexc_weight_load(&w, f, "b", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "b", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which has codes that name points of a codebook"));
 	ck_assert_ptr_nonnull(strstr(why, "quantize it to IQ4_XS"));
-	ck_assert_int_eq(hexc_weight_load(&w, f, "c", 1, why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_weight_load(&w, f, "c", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_ptr_nonnull(strstr(why, "there is no weight c"));
 	hexc_file_close(f);
 	free(copy);
@@ -391,13 +391,13 @@ TEST(nothing_given)
 	info.format = "untouched";
 	ck_assert_int_eq(hexc_file_weight(f, 0, &info), 1);
 	ck_assert_str_eq(info.format, "untouched");
-	ck_assert_int_eq(hexc_weight_load(NULL, f, info.name, 1, NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_load(NULL, f, info.name, NULL, NULL, 0), HEXC_E_INVALID);
 	strcpy(why, "old");
-	ck_assert_int_eq(hexc_weight_load(&w, f, info.name, 1, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_weight_load(&w, f, info.name, NULL, why, sizeof why), HEXC_OK);
 	ck_assert_str_eq(why, "");
-	ck_assert_int_eq(hexc_weight_float(w, NULL, 1, NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_float(w, NULL, NULL, NULL, 0), HEXC_E_INVALID);
 	hexc_weight_free(w);
-	ck_assert_int_eq(hexc_weight_quantize(&w, NULL, &x, 1, 1, 0, NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_quantize(&w, NULL, &x, 1, 1, 0, NULL, NULL, 0), HEXC_E_INVALID);
 	hexc_file_close(f);
 }
 

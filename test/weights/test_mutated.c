@@ -37,12 +37,12 @@ use_weight(const hexc_file *f, const char *name)
 	hexc_weight *w;
 	float *x;
 
-	if (hexc_weight_load(&w, f, name, 1, why, sizeof why) != HEXC_OK) {
+	if (hexc_weight_load(&w, f, name, NULL, why, sizeof why) != HEXC_OK) {
 		must(why[0] != 0, "refused without a sentence", "file");
 		return;
 	}
 	x = malloc((size_t)(w->n * w->k) * sizeof *x);
-	hexc_weight_float(w, x, 1, why, sizeof why);
+	hexc_weight_float(w, x, NULL, why, sizeof why);
 	for (size_t i = 0; hexc_weight_tensor(w, i, &t, NULL, 0); i++, t.size = sizeof t) {
 		void *bytes = malloc((size_t)t.bytes + 1);
 
@@ -187,8 +187,8 @@ use_pack(const char *text)
 	for (size_t i = 0; i < sizeof from; i++)
 		from[i] = (unsigned char)(i * 167 + i / 256);
 	memset(again, 0, sizeof again);
-	must(hexc_pack(text, 2, dim, from, to, 1, why, sizeof why) == HEXC_OK, "not packed", text);
-	must(hexc_unpack(text, 2, dim, to, again, 1, why, sizeof why) == HEXC_OK, "not unpacked", text);
+	must(hexc_pack(text, 2, dim, from, to, NULL, why, sizeof why) == HEXC_OK, "not packed", text);
+	must(hexc_unpack(text, 2, dim, to, again, NULL, why, sizeof why) == HEXC_OK, "not unpacked", text);
 	/* codes have a bit each at the least */
 	must(memcmp(from, again, 37 * 40 / 8) == 0, "unpack is not the inverse", text);
 	free(to);

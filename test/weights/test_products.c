@@ -26,7 +26,7 @@ floats(const hexc_weight *w)
 	float *x = malloc((size_t)(w->n * w->k) * sizeof *x);
 	char why[200];
 
-	ck_assert_msg(hexc_weight_float(w, x, 1, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_msg(hexc_weight_float(w, x, NULL, why, sizeof why) == HEXC_OK, "%s", why);
 	return x;
 }
 
@@ -139,7 +139,7 @@ product(const char *file, const char *name, int nth)
 
 	snprintf(path, sizeof path, "test/weights/fixtures/%s", file);
 	ck_assert_msg(hexc_file_open(&f, path, why, sizeof why) == HEXC_OK, "%s", why);
-	ck_assert_msg(hexc_weight_load(&w, f, name, 1, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_msg(hexc_weight_load(&w, f, name, NULL, why, sizeof why) == HEXC_OK, "%s", why);
 	act = strcmp(w->plane[HEXC_PLANE_SCALE].dtype, "e8m0") == 0 ? "bf16" : "f16";
 	case_start(&c, (uint64_t)nth + 1);
 	Buf *a = case_in(&c, "A", act, -0.0625, 0.0625, m, (int)w->k, 0);

@@ -143,9 +143,9 @@ TEST(all_formats)
 		size_t n;
 		double e;
 
-		ck_assert_msg(hexc_weight_quantize(&w, f.name, x, N, K, 0, why, sizeof why) == HEXC_OK,
+		ck_assert_msg(hexc_weight_quantize(&w, f.name, x, N, K, 0, NULL, why, sizeof why) == HEXC_OK,
 		              "%s: %s", f.name, why);
-		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_float(w, back, NULL, why, sizeof why), HEXC_OK);
 		e = error(back);
 		if (getenv("SHOW"))
 			printf("%-16s %6.3f bits %8.5f (%.5f)\n", f.name, 8 * (double)w->bytes / (N * K),
@@ -159,8 +159,8 @@ TEST(all_formats)
 		    strcmp(f.name, "packed-4") == 0) { /* shapes do not tell the width */
 			ck_assert_msg(strcmp(info.format, f.name) == 0, "%s is taken for %s", f.name,
 			              info.format);
-			ck_assert_int_eq(hexc_weight_load(&v, file, "w", 1, why, sizeof why), HEXC_OK);
-			ck_assert_int_eq(hexc_weight_float(v, again, 1, why, sizeof why), HEXC_OK);
+			ck_assert_int_eq(hexc_weight_load(&v, file, "w", NULL, why, sizeof why), HEXC_OK);
+			ck_assert_int_eq(hexc_weight_float(v, again, NULL, why, sizeof why), HEXC_OK);
 			ck_assert_msg(memcmp(back, again, sizeof back) == 0,
 			              "%s: the file has other weights", f.name);
 			hexc_weight_free(v);
@@ -183,8 +183,9 @@ TEST(exact)
 
 		for (int j = 0; j < N * K; j++)
 			x[j] = (float)(j % 16 - 8) * 0.25f; /* each group has all of -2 .. 1.75 */
-		ck_assert_int_eq(hexc_weight_quantize(&w, names[i], x, N, K, 128, why, sizeof why), HEXC_OK);
-		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_quantize(&w, names[i], x, N, K, 128, NULL, why, sizeof why),
+		                 HEXC_OK);
+		ck_assert_int_eq(hexc_weight_float(w, back, NULL, why, sizeof why), HEXC_OK);
 		for (int j = 0; j < N * K; j++)
 			ck_assert_msg(back[j] == x[j], "%s: %g for %g", names[i], (double)back[j],
 			              (double)x[j]);
@@ -201,14 +202,14 @@ TEST(host_arithmetic)
 	for (size_t i = 0; hexc_format_at(i, &f); i++, f.size = sizeof f) {
 		fill(7 + i);
 		x[0] = 1e-41f;
-		ck_assert_int_eq(hexc_weight_quantize(&w, f.name, x, N, K, 0, NULL, 0), HEXC_OK);
-		ck_assert_int_eq(hexc_weight_float(w, back, 1, NULL, 0), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_quantize(&w, f.name, x, N, K, 0, NULL, NULL, 0), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_float(w, back, NULL, NULL, 0), HEXC_OK);
 		fesetround(FE_UPWARD);
 #ifdef __SSE__
 		_mm_setcsr(_mm_getcsr() | 0x8040);
 #endif
-		ck_assert_int_eq(hexc_weight_quantize(&v, f.name, x, N, K, 0, NULL, 0), HEXC_OK);
-		ck_assert_int_eq(hexc_weight_float(w, again, 1, NULL, 0), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_quantize(&v, f.name, x, N, K, 0, NULL, NULL, 0), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_float(w, again, NULL, NULL, 0), HEXC_OK);
 		fesetenv(FE_DFL_ENV);
 		ck_assert_msg(memcmp(back, again, sizeof back) == 0, "%s back to f32", f.name);
 		for (int p = 0; p < HEXC_NPLANE; p++)
@@ -226,27 +227,29 @@ TEST(refusals)
 	char why[300];
 
 	fill(2);
-	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_9", x, N, K, 0, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_9", x, N, K, 0, NULL, why, sizeof why), HEXC_E_INVALID);
 	ck_assert_str_eq(why, "there is no format Q4_9");
-	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_K", x, N, 128, 0, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_K", x, N, 128, 0, NULL, why, sizeof why),
+	                 HEXC_E_INVALID);
 	ck_assert_ptr_nonnull(strstr(why, "128 inputs are no whole number of groups of 256"));
-	ck_assert_int_eq(hexc_weight_quantize(&w, "Marlin-4", x, 48, K, 0, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_quantize(&w, "Marlin-4", x, 48, K, 0, NULL, why, sizeof why),
+	                 HEXC_E_INVALID);
 	ck_assert_ptr_nonnull(strstr(why, "outputs in multiples of 64"));
 	x[3] = NAN;
-	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_0", x, N, K, 0, why, sizeof why), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_0", x, N, K, 0, NULL, why, sizeof why), HEXC_E_INVALID);
 	ck_assert_str_eq(why, "W[0, 3] is no finite number");
 	ck_assert_ptr_null(w);
 	for (int i = 0; i < N * K; i++) /* nothing to find a scale in */
 		x[i] = 0;
 	for (size_t i = 0; i < nformats; i++) {
-		ck_assert_int_eq(hexc_weight_quantize(&w, formats[i].name, x, N, K, 0, why, sizeof why),
+		ck_assert_int_eq(hexc_weight_quantize(&w, formats[i].name, x, N, K, 0, NULL, why, sizeof why),
 		                 HEXC_OK);
-		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_OK);
+		ck_assert_int_eq(hexc_weight_float(w, back, NULL, why, sizeof why), HEXC_OK);
 		for (int j = 0; j < N * K; j++)
 			ck_assert_msg(fabsf(back[j]) < 1e-30f, "%s: %g for 0", formats[i].name,
 			              (double)back[j]);
 		w->plane[HEXC_PLANE_SCALE].rows++;
-		ck_assert_int_eq(hexc_weight_float(w, back, 1, why, sizeof why), HEXC_E_INVALID);
+		ck_assert_int_eq(hexc_weight_float(w, back, NULL, why, sizeof why), HEXC_E_INVALID);
 		ck_assert_ptr_nonnull(strstr(why, "the plane scale is"));
 		hexc_weight_free(w);
 	}

@@ -27,7 +27,7 @@ arith_mods(Dec *d, bool *plain)
 	static const char *const rnd[] = { "rn", "rz", "rm", "rp" };
 	static const struct { const char *name; u32 flag; } fl[] = {
 		{ "ftz", F_FTZ }, { "sat", F_SAT }, { "NaN", F_NAN }, { "relu", F_RELU },
-		{ "cc", F_POPC }, { "xorsign", F_XOR }, { "abs", F_ABS },
+		{ "cc", F_POPC }, { "xorsign", F_XOR }, { "abs", F_ABS }, { "oob", F_OOB },
 	};
 
 	*plain = true;

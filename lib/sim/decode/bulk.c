@@ -28,7 +28,7 @@ global_addr(Dec *d, const Opnd *o, BulkAddr *a)
 	return dec_addr(d, o, &a->base, &a->off, &sp);
 }
 
-/* The two spaces, destination first: their places among the modifiers say which is which. */
+/* The two spaces, the destination's first. */
 static bool
 spaces(Dec *d, BulkArg *a)
 {
@@ -39,13 +39,11 @@ spaces(Dec *d, BulkArg *a)
 	};
 
 	for (size_t k = 0; k < COUNT_OF(t); k++)
-		for (u32 i = 0; i + 1 < d->npart; i++)
-			if (!strcmp(d->part[i], t[k].dst) && !strcmp(d->part[i + 1], t[k].src)) {
-				d->used |= 3u << i;
-				a->dir = t[k].dir;
-				a->own = t[k].own;
-				return true;
-			}
+		if (dec_follow(d, t[k].dst, t[k].src)) {
+			a->dir = t[k].dir;
+			a->own = t[k].own;
+			return true;
+		}
 	return dec_fail(d, "expected .shared::cluster.global, .shared::cta.global, "
 	                ".shared::cluster.shared::cta or .global.shared::cta");
 }
@@ -131,8 +129,8 @@ dec_bulkpre(Dec *d)
 	a->dir = B_FETCH;
 	if (!dec_needs(d, 90, NULL))
 		return false;
-	if (d->st->no < 2)
-		return dec_fail(d, "expected [src], size");
+	if (!dec_has(d, "L2") || !dec_has(d, "global") || d->st->no < 2)
+		return dec_fail(d, "expected .L2.global [src], size");
 	return global_addr(d, &o[0], &a->src) && dec_src(d, &o[1], T_u32, &a->size) && tail(d, a, 2);
 }
 
@@ -321,9 +319,9 @@ dec_tmcopy(Dec *d)
 	const Opnd *o = d->st->o;
 	u64 size;
 
-	if (!dec_scope(d) || !dec_has(d, "sync") || !dec_has(d, "aligned") || d->st->no != 3 ||
+	if (!dec_follow(d, "global", "shared::cta") || !dec_scope(d) || !dec_has(d, "sync") || !dec_has(d, "aligned") || d->st->no != 3 ||
 	    !dec_imm(&o[2], &size) || size != TMAP_BYTES)
-		return dec_fail(d, "expected .scope.sync.aligned [dst], [src], 128");
+		return dec_fail(d, "expected .global.shared::cta.scope.sync.aligned [dst], [src], 128");
 	d->in->wsync = true;
 	return dec_needs(d, 90, NULL) && global_addr(d, &o[0], &a->dst) && shared_addr(d, &o[1], &a->src);
 }

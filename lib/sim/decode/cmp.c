@@ -14,8 +14,7 @@ compare(Dec *d, bool *unsign)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(t); i++)
-		if (d->npart && !strcmp(d->part[0], t[i].name)) {
-			d->used |= 1;
+		if (dec_has(d, t[i].name)) {
 			d->in->arith.relation = t[i].set;
 			*unsign = t[i].u;
 			return true;

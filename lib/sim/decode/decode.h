@@ -21,7 +21,7 @@ typedef struct Dec {
 	Ins *in;
 	const Row *row;
 	char op[160];
-	const char *part[24];   /* parts after the row's name */
+	const char *part[24];   /* of the opcode, without those of the row's name */
 	u32 npart;
 	u32 used;               /* bit per part */
 	PtxType ty[6];
@@ -30,6 +30,8 @@ typedef struct Dec {
 bool dec_fail(Dec *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* stmt.c: parts of the opcode are taken; one that nobody took is an error. */
 bool dec_has(Dec *d, const char *word);         /* the part of this name */
+bool dec_first(Dec *d, const char *word);       /* the part behind the row's name */
+bool dec_follow(Dec *d, const char *first, const char *then); /* both, in this order */
 const char *dec_prefix(Dec *d, const char *pre);/* one that starts so */
 bool dec_types(Dec *d);                         /* all that are types */
 bool dec_space(Dec *d, sim_space *out);
@@ -67,6 +69,8 @@ bool dec_satfinite(Dec *d, PtxType ab);
 u32 fragment_regs(u32 elements, PtxType t);     /* of a warp */
 /* Operands 0 to 3 as registers of D, A, B and C.  Where one more source fits behind them; NULL: reported. */
 Ref *dec_fragments(Dec *d, u32 nd, u32 na, u32 nb, u32 nc);
+/* mma.c: .and.popc or .xor.popc of single-bit products, to Ins.mma */
+bool dec_bit_op(Dec *d, bool bits);
 /* mma.c: metadata of a sparse A and their selector, as the last source */
 bool dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits);
 /* wgmma.c */
@@ -75,6 +79,8 @@ bool wgmma_mark(sim_module *m, u32 units);      /* sets Ins.wg; false if there i
 bool place_vars(sim_module *m);
 /* link.c */
 bool decode_module(sim_module *m);
+/* owner.c: sets Ins.owner */
+void find_owners(sim_module *m, const Fn *f);
 /* cfg.c */
 void cfg_reconverge(sim_module *m, Fn *f);
 #endif

@@ -110,7 +110,7 @@ decode_fn(sim_module *m, Fn *f)
 	f->pc = m->ncode;
 	if (!f->entry) {
 		f->fp = NEW(&m->ptx.arena, Reg);
-		*f->fp = (Reg){ "the frame pointer", T_u64, ~0u };
+		*f->fp = (Reg){ .name = "the frame pointer", .type = T_u64, .unit = ~0u };
 		dec_fp(&d, &f->fp_ref);
 	}
 	for (u32 i = 0; i < f->nst; i++) {
@@ -128,6 +128,7 @@ decode_fn(sim_module *m, Fn *f)
 	if (m->ptx.nerr || !link_branches(&d, f->pc, pc))
 		return false;
 	find_guesses(m, f);
+	find_owners(m, f);
 	if (!f->entry)
 		one_ret(m, f);
 	cfg_reconverge(m, f);

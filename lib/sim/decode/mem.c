@@ -5,10 +5,12 @@
 static void
 cache_mods(Dec *d)
 {
-	static const char *const words[] = { "ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt", "unified" };
+	static const char *const words[] = { "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified" };
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		dec_has(d, words[i]);
+	if (dec_has(d, "nc"))
+		d->in->flags |= F_NC;
 	while (dec_prefix(d, "L1::") || dec_prefix(d, "L2::"))
 		;
 }
@@ -269,7 +271,7 @@ dec_cpasync(Dec *d)
 	s64 off;
 	bool ca = dec_has(d, "ca"), cg = dec_has(d, "cg");
 
-	if (ca == cg || !(dec_has(d, "shared") || dec_has(d, "shared::cta")) || !dec_has(d, "global"))
+	if (ca == cg || !(dec_follow(d, "shared", "global") || dec_follow(d, "shared::cta", "global")))
 		return dec_fail(d, "is not supported; expected cp.async.{ca,cg}.shared.global");
 	cache_mods(d);
 	if (d->st->no < 3 || d->st->no > 5 || !dec_imm(&o[2], &size))

@@ -46,17 +46,15 @@ acc_bit(PtxType t)
 	return t == T_f16 ? F16C : t == T_f32 ? F32C : t == T_s32 ? S32C : t == T_f64 ? F64C : 0;
 }
 
-/* The bit operation of single-bit products. */
-static bool
-bit_op(Dec *d, bool bits)
+bool
+dec_bit_op(Dec *d, bool bits)
 {
-	bool and_ = dec_has(d, "and"), popc;
+	bool and_ = dec_follow(d, "and", "popc");
 
-	if (!and_ && !dec_has(d, "xor"))
+	if (!and_ && !dec_follow(d, "xor", "popc"))
 		return !bits || dec_fail(d, "single bits need .xor.popc or .and.popc");
-	popc = dec_has(d, "popc");
 	d->in->mma.is_and = and_;
-	if (!bits || !popc)
+	if (!bits)
 		return dec_fail(d, "is no bit operation of these types");
 	return !and_ || dec_needs(d, 80, ".and.popc");
 }
@@ -104,7 +102,7 @@ dec_mma(Dec *d)
 	if (d->nty != 4)
 		return dec_fail(d, "expected four types, of D, A, B and C");
 	if (!(s = find_shape(d, m, n, k, sparse)) || !dec_needs(d, s->sm, NULL) ||
-	    !dec_layouts(d, s->type == T_f16 && m == 8) || !bit_op(d, s->type == T_b1))
+	    !dec_layouts(d, s->type == T_f16 && m == 8) || !dec_bit_op(d, s->type == T_b1))
 		return false;
 	if (!dec_satfinite(d, d->ty[1]))
 		return false;

@@ -98,7 +98,7 @@ reg_ref(Dec *d, Reg *r, Ref *out)
 static bool
 temp_ref(Dec *d, PtxType t, Ref *out)
 {
-	Reg r = { "temporary", t, ~0u };
+	Reg r = { .name = "temporary", .type = t, .unit = ~0u };
 
 	reg_ref(d, &r, out);
 	return true;

@@ -13,6 +13,7 @@ static const Row rows[OP_COUNT] = {
 #define CVT SIM_CLASS_CVT
 #define MMA SIM_CLASS_MMA
 #define LDG SIM_CLASS_LDG
+#define STG SIM_CLASS_STG
 #define STS SIM_CLASS_STS
 #define ATOM SIM_CLASS_ATOM
 #define SHFL SIM_CLASS_SHFL
@@ -47,6 +48,26 @@ dec_has(Dec *d, const char *word)
 			d->used |= 1u << i;
 			return true;
 		}
+	return false;
+}
+
+bool
+dec_first(Dec *d, const char *word)
+{
+	return d->npart && !strcmp(d->part[0], word) && dec_has(d, word);
+}
+
+bool
+dec_follow(Dec *d, const char *first, const char *then)
+{
+	u32 before = d->used, i;
+
+	if (!dec_has(d, first))
+		return false;
+	i = d->used & ~before;
+	if (dec_has(d, then) && (d->used & ~before & ~i) > i)
+		return true;
+	d->used = before;
 	return false;
 }
 
@@ -149,34 +170,65 @@ dec_needs(Dec *d, u32 sm, const char *what)
 	                sm < 1000 ? " or higher" : "a");
 }
 
-static const Row *
-find_row(const char *op)
-{
-	const Row *best = NULL;
-	size_t n, len = 0;
-
-	for (u32 i = 0; i < OP_COUNT; i++) {
-		n = strlen(rows[i].name);
-		if (n > len && !strncmp(op, rows[i].name, n) && (!op[n] || op[n] == '.')) {
-			best = &rows[i];
-			len = n;
-		}
-	}
-	return best;
-}
-
-static void
+/* The parts of the opcode, the mnemonic's first word included; false if there are too many. */
+static bool
 split(Dec *d)
 {
-	char *s = d->op + strlen(d->row->name);
+	char *s = d->op;
 
-	while (*s == '.') {
-		*s++ = 0;
-		if (d->npart < 24)
-			d->part[d->npart++] = s;
-		while (*s && *s != '.')
-			s++;
+	for (bool more = true; more; s++) {
+		if (d->npart == COUNT_OF(d->part))
+			return false;
+		d->part[d->npart++] = s;
+		s += strcspn(s, ".");
+		more = *s == '.';
+		*s = 0;
 	}
+	return true;
+}
+
+/* Which parts of the opcode are the row's: its dotted name in front and its words anywhere.  0: not all are
+ * there. */
+static u32
+row_parts(const Dec *d, const Row *row)
+{
+	const char *w = row->name;
+	bool front = true;
+	u32 taken = 0;
+
+	for (u32 n = 0; *w; n++) {
+		size_t len = strcspn(w, ". ");
+		u32 i = front ? n : 0, end = front && n < d->npart ? n + 1 : d->npart;
+		while (i < end && (taken >> i & 1 || strncmp(d->part[i], w, len) || d->part[i][len]))
+			i++;
+		if (i >= end)
+			return 0;
+		taken |= 1u << i;
+		front = front && w[len] == '.';
+		w += len + (w[len] != 0);
+	}
+	return taken;
+}
+
+/* The row with the most words; what the opcode has besides them remains as parts. */
+static const Row *
+take_row(Dec *d)
+{
+	const Row *best = NULL;
+	u32 most = 0, n = 0;
+
+	for (u32 i = 0; i < OP_COUNT; i++) {
+		u32 taken = strncmp(rows[i].name, d->part[0], strlen(d->part[0])) ? 0 : row_parts(d, &rows[i]);
+		if (__builtin_popcount(taken) > __builtin_popcount(most)) {
+			best = &rows[i];
+			most = taken;
+		}
+	}
+	for (u32 i = 0; i < d->npart; i++)
+		if (!(most >> i & 1))
+			d->part[n++] = d->part[i];
+	d->npart = n;
+	return best;
 }
 
 static u8
@@ -263,12 +315,13 @@ dec_stmt(Dec *d)
 	Ins in = blank(d->st);
 
 	d->in = &in;
-	if (strlen(d->st->op) >= sizeof d->op || !(d->row = find_row(d->st->op)))
+	if (strlen(d->st->op) >= sizeof d->op)
+		return dec_fail(d, "unknown instruction");
+	strcpy(d->op, d->st->op);
+	if (!split(d) || !(d->row = take_row(d)))
 		return dec_fail(d, "unknown instruction");
 	if (!exists(d))
 		return false;
-	strcpy(d->op, d->st->op);
-	split(d);
 	in.id = d->row->id;
 	in.exec = d->row->exec;
 	in.cls = d->row->cls;

@@ -68,7 +68,7 @@ dec_mbar(Dec *d)
 	Ref *r = dec_room(d, 1, 2);
 
 	in->arrive.op = (u8)op;
-	in->arrive.tx = !dst || dec_has(d, "expect_tx");
+	in->arrive.tx = !dst || dec_first(d, "expect_tx");
 	if (!in->arrive.tx && dec_has(d, "noComplete"))
 		in->flags |= F_NOCOMPLETE;
 	sem_scope(d, F_REL);
@@ -100,7 +100,7 @@ dec_mbarwait(Dec *d)
 	u32 n = d->st->no;
 	Ref *r = dec_room(d, 0, 3);
 
-	if (dec_has(d, "parity"))
+	if (dec_first(d, "parity"))
 		in->flags |= F_PARITY;
 	sem_scope(d, F_ACQ);
 	if (!dec_needs(d, try ? 90 : 80, NULL) || !shared_space(d, false) || !b64(d))
@@ -224,56 +224,35 @@ dec_stasync(Dec *d)
 	return off == in->mem.mbar || dec_fail(d, "offset is too large");
 }
 
-/* fence and membar: each form in full, as the ISA lists them.  {} around a scope: any. */
+/* The fence with one of the async proxies, or of aliases. */
+static u8
+proxies(Dec *d)
+{
+	if (dec_has(d, "alias"))
+		return FENCE_OTHER;
+	(void)dec_has(d, "async");
+	if (dec_has(d, "global"))
+		return FENCE_ASYNC_GLOBAL;
+	return dec_has(d, "shared::cta") || dec_has(d, "shared::cluster") ? FENCE_ASYNC_SHARED : FENCE_ASYNC;
+}
+
+/* fence and membar, in the forms of legal.def. */
 bool
 dec_fence(Dec *d)
 {
-	static const struct {
-		const char *form;
-		u8 kind;
-		u8 scope;               /* unless {} */
-		u8 sm;
-	} forms[] = {
-		{ "membar.cta", FENCE_THREAD, SCOPE_CTA, 0 },
-		{ "membar.gl", FENCE_THREAD, SCOPE_GPU, 0 },
-		{ "membar.sys", FENCE_THREAD, SCOPE_SYS, 0 },
-		{ "membar.proxy.alias", FENCE_OTHER, SCOPE_SYS, 70 },
-		{ "fence.{}", FENCE_THREAD, SCOPE_SYS, 70 },
-		{ "fence.sc.{}", FENCE_THREAD, SCOPE_SYS, 70 },
-		{ "fence.acq_rel.{}", FENCE_THREAD, SCOPE_SYS, 70 },
-		{ "fence.acquire.{}", FENCE_THREAD, SCOPE_SYS, 90 },
-		{ "fence.release.{}", FENCE_THREAD, SCOPE_SYS, 90 },
-		{ "fence.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD, SCOPE_CLUSTER, 90 },
-		{ "fence.release.sync_restrict::shared::cta.cluster", FENCE_THREAD, SCOPE_CLUSTER, 90 },
-		{ "fence.mbarrier_init.release.cluster", FENCE_MBAR_INIT, SCOPE_CLUSTER, 90 },
-		{ "fence.proxy.alias", FENCE_OTHER, SCOPE_SYS, 70 },
-		{ "fence.proxy.async", FENCE_ASYNC, SCOPE_SYS, 90 },
-		{ "fence.proxy.async.global", FENCE_ASYNC_GLOBAL, SCOPE_SYS, 90 },
-		{ "fence.proxy.async.shared::cta", FENCE_ASYNC_SHARED, SCOPE_SYS, 90 },
-		{ "fence.proxy.async.shared::cluster", FENCE_ASYNC_SHARED, SCOPE_SYS, 90 },
-		{ "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", FENCE_THREAD,
-		  SCOPE_CLUSTER, 90 },
-		{ "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
-		    FENCE_THREAD, SCOPE_CLUSTER, 90 },
-	};
-	const char *op = d->st->op;
+	static const char *const orders[] = { "sc", "acq_rel", "acquire", "release" };
+	Ins *in = d->in;
 
-	d->used = ~0u;
-	for (size_t i = 0; i < COUNT_OF(forms); i++) {
-		const char *f = forms[i].form, *any = strchr(f, '{');
-		size_t n = any ? (size_t)(any - f) : strlen(f);
-		bool is = !strncmp(op, f, n) && !op[n];
-		d->in->scope = forms[i].scope;
-		for (u32 k = 0; any && k <= SCOPE_SYS; k++)
-			if (!strncmp(op, f, n) && !strcmp(op + n, scope_name(k))) {
-				is = true;
-				d->in->scope = (u8)k;
-			}
-		if (!is)
-			continue;
-		d->in->fence = forms[i].kind;
-		return dec_needs(d, forms[i].sm, NULL) &&
-		       (!d->st->no || dec_fail(d, "wrong number of operands"));
-	}
-	return dec_fail(d, "no such fence");
+	if (!dec_scope(d) && dec_has(d, "gl"))
+		in->scope = SCOPE_GPU;
+	for (size_t i = 0; i < COUNT_OF(orders); i++)
+		dec_has(d, orders[i]);
+	(void)dec_prefix(d, "sync_restrict::");
+	if (dec_has(d, "mbarrier_init"))
+		in->fence = FENCE_MBAR_INIT;
+	else if (dec_has(d, "proxy") && !dec_has(d, "async::generic"))
+		in->fence = proxies(d);
+	else
+		in->fence = FENCE_THREAD;
+	return !d->st->no || dec_fail(d, "takes no operand");
 }

@@ -1,4 +1,4 @@
-/* warp.c - decoders of warp-level exchange, barriers, control flow. */
+/* warp.c - decoders of warp-level exchange, barriers, control flow, and of what is not simulated. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
@@ -141,16 +141,16 @@ dec_bar(Dec *d)
 	Ins *in = d->in;
 	Ref *r = NEWN(d->arena, Ref, 4);
 	const Opnd *o = d->st->o;
-	const char *verb = strrchr(d->row->name, '.');
+	const u32 id = d->row->id;
 	u32 n = d->st->no, i = 0;
 
 	in->flags |= !strncmp(d->row->name, "bar.", 4) || dec_has(d, "aligned") ? F_INT : 0;
 	in->d = r;
 	in->s = r + 1;
 	in->ns = 1;
-	if (!strcmp(verb, ".arrive"))
+	if (id == OP_bararrive || id == OP_bcarrive || id == OP_barrarrive || id == OP_brcarrive)
 		in->mode = BAR_ARRIVE;
-	if (!strcmp(verb, ".red")) {
+	if (id == OP_barred || id == OP_bcred || id == OP_barrred || id == OP_brcred) {
 		in->mode = dec_has(d, "popc")  ? BAR_POPC
 		           : dec_has(d, "and") ? BAR_AND
 		           : dec_has(d, "or")  ? BAR_OR
@@ -239,5 +239,57 @@ dec_nop(Dec *d)
 		return d->st->no >= 1 && dec_dst(d, &d->st->o[0], T_b64, r);
 	}
 	dec_has(d, d->row->id == OP_nanosleep ? "u32" : "mask");
+	return true;
+}
+
+/* istypep: no address is that of a texture, a sampler or a surface. */
+bool
+dec_istypep(Dec *d)
+{
+	Ref *r = dec_room(d, 0, 1);
+
+	if (!dec_prefix(d, "texref") && !dec_prefix(d, "samplerref") && !dec_prefix(d, "surfref"))
+		return dec_fail(d, "expected .texref, .samplerref or .surfref");
+	return (d->st->no == 2 || dec_fail(d, "expected p, a")) && dec_pdst(d, &d->st->o[0], &d->in->pd) &&
+	       dec_src(d, &d->st->o[1], T_u64, r);
+}
+
+/* Registers that a vector of the opcode takes. */
+static u32
+vector(Dec *d)
+{
+	return dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : dec_has(d, "v8") ? 8 : 1;
+}
+
+/* Elements of the vector of coordinates, in the address of a texture or surface; 0: there is none. */
+static u32
+coordinates(Dec *d)
+{
+	static const struct { const char *name; u32 n; } geometry[] = { { "1d", 1 }, { "2d", 2 }, { "3d", 4 },
+		{ "a1d", 2 }, { "a2d", 4 }, { "cube", 4 }, { "acube", 4 }, { "2dms", 4 }, { "a2dms", 4 } };
+
+	for (size_t i = 0; i < COUNT_OF(geometry); i++)
+		if (dec_has(d, geometry[i].name))
+			return geometry[i].n;
+	return 0;
+}
+
+/* What the simulated device lacks: it loads, with all that stands beside it, and is a fault where it runs. */
+bool
+dec_absent(Dec *d)
+{
+	const Opnd *o = d->st->o, *at, *data;
+	u32 n = vector(d), c = coordinates(d), level = d->row->id == OP_tex && dec_first(d, "level");
+	u32 grad = d->row->id == OP_tex && dec_first(d, "grad");
+
+	d->used = ~0u;
+	if (d->st->no < 2 + level + 2 * grad)
+		return dec_fail(d, "has not enough operands");
+	at = o[0].kind == O_ADDR ? &o[0] : &o[1];
+	data = at == o ? &o[1] : &o[0];
+	if (at->kind != O_ADDR || (data->kind == O_VEC ? data->n : 1) != n)
+		return dec_fail(d, "expected an address and %u registers", n);
+	if (c && (at->elt[at->n - 1].kind != O_VEC || at->elt[at->n - 1].n < c))
+		return dec_fail(d, "expected %u coordinates", c);
 	return true;
 }

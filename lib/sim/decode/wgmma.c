@@ -64,7 +64,7 @@ find_kind(Dec *d, bool sparse, u32 *kind)
 		return dec_fail(d, "n must be a multiple of %d up to 256", kinds[i].fine ? 8 : 16);
 	if (!dec_satfinite(d, d->ty[1]))
 		return false;
-	if (d->ty[1] == T_b1 && (!dec_has(d, "and") || !dec_has(d, "popc")))
+	if (d->ty[1] == T_b1 && !dec_follow(d, "and", "popc"))
 		return dec_fail(d, "single bits need .and.popc");
 	*kind = i;
 	return true;

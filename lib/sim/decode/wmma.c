@@ -133,11 +133,8 @@ dec_wmma(Dec *d)
 		return dec_fail(d, "is supported with .rn only");
 	if (a == T_f64)
 		dec_has(d, "rn");
-	if ((a == T_b1) != (d->row->id != OP_wmma))
-		return dec_fail(d, "single bits need .xor.popc or .and.popc");
-	if (d->row->id == OP_wmmaand && !dec_needs(d, 80, ".and.popc"))
+	if (!dec_bit_op(d, a == T_b1))
 		return false;
-	in->mma.is_and = d->row->id == OP_wmmaand;
 	in->wsync = true;
 	dec_product(d, a, b, c, dt);
 	return (d->st->no == 4 || dec_fail(d, "expected four fragments")) &&

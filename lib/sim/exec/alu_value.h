@@ -288,6 +288,14 @@ fma_odd32(float a, float b, float c)
 		f = f32_of(bits_of(f) | 1);
 	return f;
 }
+/* fma.oob: is one the NaN that a tensor copy fills with (all bits but the sign), 16 bits as f32? */
+static inline bool
+is_oob(float a, float b, float c, const Ins *in)
+{
+	u32 nan = in->type == T_f16 || in->type == T_f16x2 ? 0x7fffe000u : 0x7fff0000u;
+
+	return in->flags & F_OOB && (bits_of(a) == nan || bits_of(b) == nan || bits_of(c) == nan);
+}
 static inline float
 hclamp(float v, const Ins *in)
 {

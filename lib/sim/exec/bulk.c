@@ -107,29 +107,33 @@ count(const Bulk *k)
 		count_runs(k->w, k->in, k->run, k->nrun, true);
 }
 
-/* Is `other` under way from the same source to the same place?  It has yet to read: both write the same. */
+/* Is `other` under way to the same place with the same data?  It has yet to read: both write the same. */
 static bool
 repeats(const Bulk *k, const Bulk *other)
 {
 	const BulkArg *a = k->in->bulk, *b = other->in->bulk;
 
 	return other->w->cta == k->w->cta && !other->have && !other->idle && !other->reported &&
-	       a->dir == b->dir && !a->reduce && !b->reduce && k->sh == other->sh && k->to == other->to &&
-	       k->ranks == other->ranks && k->bytes == other->bytes && k->nrun == other->nrun &&
+	       a->dir == b->dir && !a->reduce && !b->reduce && k->ranks == other->ranks &&
+	       (a->dir == B_STORE || k->to == other->to) && k->bytes == other->bytes && k->nrun == other->nrun &&
 	       !memcmp(k->run, other->run, k->nrun * sizeof *k->run) && !k->d == !other->d &&
-	       (!k->d || !memcmp(k->d, other->d, sizeof *k->d));
+	       (!k->d || !memcmp(k->d, other->d, sizeof *k->d)) &&
+	       (k->sh == other->sh || (a->dir == B_STORE && bulk_alike(k, other)));
 }
 
 static bool
 repeats_any(const Bulk *k)
 {
+	const Cta *b = k->w->cta;
+
 	if (k->in->bulk->dir == B_STORE) {
-		for (const Bulk *o = k->w->bulk; o; o = o->next)
-			if (repeats(k, o))
-				return true;
+		for (u32 i = 0; i < b->nwarp; i++)
+			for (const Bulk *o = b->warp[i].bulk; o; o = o->next)
+				if (repeats(k, o))
+					return true;
 		return false;
 	}
-	for (const Flight *f = k->w->cta->cl->flights; f; f = f->next)
+	for (const Flight *f = b->cl->flights; f; f = f->next)
 		if (f->land == land && repeats(k, (const Bulk *)(const void *)f))
 			return true;
 	return false;

@@ -56,8 +56,9 @@ area(const Bulk *k, u32 base, u32 at, u32 *addr)
 	return k->bytes - at;
 }
 
+/* `same`: it writes what is there. */
 static void
-check_global(const Bulk *k, int kind)
+check_global(const Bulk *k, int kind, bool same)
 {
 	Warp *w = k->w;
 
@@ -68,7 +69,7 @@ check_global(const Bulk *k, int kind)
 			n = PAGE_BYTES - (a.addr - r->al->base) % PAGE_BYTES;
 			if (n > r->n - off)
 				n = r->n - off;
-			check_access(w, k->in, k->lane, &a, (u32)n, kind, NULL);
+			check_access(w, k->in, k->lane, &a, (u32)n, kind, same ? a.p : NULL);
 		}
 	}
 }
@@ -108,6 +109,37 @@ check_source(const Bulk *k, Cta *b)
 		}
 }
 
+/* Global memory holds what the store would write, as its source is now. */
+static bool
+is_there(const Bulk *k)
+{
+	for (u32 i = 0; i < k->nrun; i++)
+		for (u32 off = 0, n; off < k->run[i].n; off += n) {
+			const Run *r = &k->run[i];
+			u32 addr;
+			n = piece(k, k->sh, r->at + off, &addr);
+			if (n > r->n - off)
+				n = r->n - off;
+			if (memcmp(global_access(r, off).p, k->w->cta->smem + addr, n))
+				return false;
+		}
+	return true;
+}
+
+bool
+bulk_alike(const Bulk *k, const Bulk *other)
+{
+	for (u32 at = 0, n, m; at < k->bytes; at += n) {
+		u32 a, b;
+		n = piece(k, k->sh, at, &a);
+		m = piece(other, other->sh, at, &b);
+		n = n < m ? n : m;
+		if (memcmp(k->w->cta->smem + a, other->w->cta->smem + b, n))
+			return false;
+	}
+	return true;
+}
+
 /* A reduction reads its destination. */
 static void
 check_reduced(const Bulk *k)
@@ -136,7 +168,7 @@ bulk_check(const Bulk *k, bool again)
 			a = global_access(&k->run[i], 0);
 			proxy_read(k->w, k->in, k->lane, &a, k->run[i].n);
 		}
-		check_global(k, A_AREAD);
+		check_global(k, A_AREAD, false);
 	} else {
 		for (u32 at = 0, n; at < k->bytes; at += n) {
 			u32 addr;
@@ -149,7 +181,7 @@ bulk_check(const Bulk *k, bool again)
 	if (arg->dir == B_STORE) {
 		check_source(k, own);
 		if (!again)
-			check_global(k, arg->reduce ? A_SWRITE : A_ASYNC);
+			check_global(k, arg->reduce ? A_SWRITE : A_ASYNC, !arg->reduce && is_there(k));
 		if (arg->reduce)
 			check_reduced(k);
 		return;

@@ -2,6 +2,7 @@
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/exec/mbar.h"
 #include "lib/sim/judge/check.h"
+#include "lib/sim/state/fault.h"
 
 /* The mbarrier's place for each lane; the access is remembered for races. */
 u32
@@ -126,7 +127,10 @@ phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
 	u32 ago;
 
 	if (in->flags & F_PARITY) {
-		if (v > 1)
+		if ((u32)v == ~0u)
+			warning_add(w, l, SIM_FAULT_MBARRIER, in->line, SIM_SPACE_SHARED, m->addr, 8, NULL,
+			            "%.60s: phase parity -1 is taken for 1; the ISA knows 0 and 1", in->text);
+		else if (v > 1)
 			mbar_bad(w, in, l, m->addr, "phase parity %llu is neither 0 nor 1",
 			         (unsigned long long)v);
 		return (m->phase & 1) != (v & 1);

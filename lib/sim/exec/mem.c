@@ -90,6 +90,8 @@ load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const MemAccess *acc)
 	u32 bytes = (u32)in->mem.ebytes * in->mem.vec, undef = 0;
 	int l;
 
+	if (in->flags & F_NC)
+		check_noncoherent(w, in, good, acc, bytes);
 	if (!(in->flags & (F_STRONG | F_GUESS)))
 		check_reads(w, in, good, acc, bytes);
 	FOR_LANES(l, good) {

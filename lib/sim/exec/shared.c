@@ -10,10 +10,13 @@ static bool
 offsets(Warp *w, const Ins *in, u32 mask, u32 bytes, u32 *addr)
 {
 	const Ref *base = &in->s[0];
-	u32 size = w->cta->smem_bytes, last = size - bytes, odd = 0;
+	u32 from = 0, to = w->cta->smem_bytes, last, odd = 0;
 	int l;
 
-	if (size < bytes || (w->def && mask & ~def_of(w, base)))
+	if (in->owner && w->def)
+		owner_range(w->cta, in->owner, &from, &to);
+	last = to - from - bytes;
+	if (to < from + bytes || (w->def && mask & ~def_of(w, base)))
 		return false;
 	if (base->chunks >= 4) {
 		const u64 *s = src64(w, base);
@@ -28,10 +31,10 @@ offsets(Warp *w, const Ins *in, u32 mask, u32 bytes, u32 *addr)
 	}
 	if (mask == ALL_LANES)
 		for (u32 i = 0; i < WARP; i++)
-			odd |= (u32)(addr[i] > last) | (addr[i] & (bytes - 1));
+			odd |= (u32)(addr[i] - from > last) | (addr[i] & (bytes - 1));
 	else
 		FOR_LANES(l, mask)
-			odd |= (u32)(addr[l] > last) | (addr[l] & (bytes - 1));
+			odd |= (u32)(addr[l] - from > last) | (addr[l] & (bytes - 1));
 	return !odd;
 }
 

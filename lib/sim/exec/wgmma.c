@@ -95,8 +95,10 @@ read_chunk(Wg *g, const Desc *d, u32 row, u32 c, u32 *out)
 	a.addr = at;
 	a.cta = w->cta;
 	a.p = w->cta->smem + at;
-	proxy_read(w, g->in, 0, &a, CHUNK);
-	check_access(w, g->in, 0, &a, CHUNK, A_READ | A_LOOK, NULL);
+	if (!check_only_landed(w, at, CHUNK / 4)) {
+		proxy_read(w, g->in, 0, &a, CHUNK);
+		check_access(w, g->in, 0, &a, CHUNK, A_READ | A_LOOK, NULL);
+	}
 	if (!check_init(w, 0, &a, CHUNK))
 		return false;
 	wgmma_see(w, at);
@@ -314,6 +316,7 @@ exec_wgmma(Warp *w, const Ins *in, u32 mask)
 	double a[16 * 64], b[64 * 8], c[16 * 8];
 	u32 words[4 * WARP], p;
 	Wg g;
+	WgKnow before;
 	WgOp *op;
 	u64 v = 0;
 	bool acc, ok;
@@ -338,6 +341,7 @@ exec_wgmma(Warp *w, const Ins *in, u32 mask)
 	acc = p & 1;
 	if (w->def)
 		wgmma_check(w, in);
+	wgmma_know(w, &before);
 	if (in->mma.a == T_b1)
 		words_a(&g, words);
 	else
@@ -357,6 +361,7 @@ exec_wgmma(Warp *w, const Ins *in, u32 mask)
 		if (w->def)
 			define(&g, j, acc, ok);
 	}
+	wgmma_forget(w, &before);
 	if (!(op = op_of(&g))) {
 		w->cta->k->nomem = true;
 		return R_STOP;

@@ -8,8 +8,10 @@ exec_wgfence(Warp *w, const Ins *in, u32 mask)
 {
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
-	w->wg->fences++;
-	return R_NEXT;
+	if (wgmma_meet(w))
+		return R_NEXT;
+	w->path[w->cur].state = P_WG;
+	return R_BLOCK;
 }
 
 int

@@ -162,6 +162,8 @@ mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, 
 			return bad_bounds(w, in, lane, sp, addr, bytes);
 		a->cta = w->cta;
 		a->p = w->cta->smem + addr;
+		if (in->owner && w->def)
+			check_owner(w, in, lane, (u32)addr, bytes);
 		break;
 	case SIM_SPACE_LOCAL:
 		if (addr > WIN_BYTES || addr + bytes > l->local)

@@ -18,10 +18,15 @@ void check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 byte
 void check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes);
 /* The newest write of this launch to global memory: its launch time and place. */
 bool check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place);
+/* PTX ISA, "ld.global.nc": what it reads has to be read-only for the whole kernel. */
+void check_noncoherent(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes);
 /* race_copy.c */
 /* An async write has landed: slots of `from`'s thread and pc become the agent's at that clock. */
 void check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u32 agent,
                   u32 clock);
+/* All that is remembered of these words of the own block are async writes that w knows to have landed: any
+ * proxy may read them.  False says nothing. */
+bool check_only_landed(const Warp *w, u32 addr, u32 words);
 /* A copy of this lane by instruction `in` is done with memory: what it was writing is written, what
  * it was reading becomes `read`: A_READ, or A_NONE: forgotten. */
 void check_copied(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int read);
@@ -29,14 +34,20 @@ void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
 /* access.c: have these bytes been written?  They have, or have not. */
 bool check_init(const Warp *w, int lane, const MemAccess *a, u32 bytes);
 void mark_init(Warp *w, int lane, const MemAccess *a, u32 bytes, bool defined);
+/* neighbour.c: offsets [*from, *to) of the variable that the address is counted from */
+void owner_range(const Cta *b, const Var *v, u32 *from, u32 *to);
+void check_owner(Warp *w, const Ins *in, int lane, u32 addr, u32 bytes);
 /* granule.c: a page of global memory, locked */
 bool granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b);       /* false: use the slots */
+/* A copy by this instruction of this thread (block: its number + 1) reads no more. */
+void granule_copied(Alloc *al, u64 page, u64 off, u32 bytes, u32 block, u32 thread, u32 pc);
 void granule_spread(Alloc *al, u64 page);
 void granule_forget(Alloc *al, u64 off, u64 bytes);
 /* shadow.c: shared memory; i is the number of a word */
 void shadow_start(Cta *b);
 void shadow_era(Cta *b);                        /* all threads have waited for each other */
-void shadow_open(Cta *b, u32 i);                /* the slots are about to be used */
+bool shadow_in_slots(const Cta *b, u32 addr, u32 bytes);        /* already */
+void shadow_open(Cta *b, u32 addr, u32 bytes);  /* the slots are about to be used */
 /* The race check for whole words of the own block: the lanes for which check_access has to do it. */
 u32 shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 kind);
 bool shadow_lane(Warp *w, const Ins *in, u32 lane, u32 addr, u32 bytes, u32 kind);

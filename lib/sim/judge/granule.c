@@ -1,11 +1,11 @@
 /* granule.c - the race check of global memory that is only read, 16 bytes at a time: what inputs are.
  *
  * While nothing else happens to a page, each granule of 16 aligned bytes remembers two readers of different
- * warps, as Slots of a word: a write would race with one of them.  The first other access of the page
+ * warps, or copies in flight, as Slots of a word: a write would race with one of them.  The first other access of the page
  * spreads them over the words' slots of race.c, and they stay there until the launch ends. */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/sim/judge/check.h"
+#include "lib/sim/judge/slot.h"
 
 enum { GRANULES = PAGE_WORDS / 4 };
 
@@ -20,14 +20,14 @@ static void
 remember(Slot *s, u64 a, u64 b)
 {
 	for (u32 i = 0; i < 2; i++)
-		if (!s[i].b || same_warp(&s[i], a, b)) {
+		if (!s[i].b || (same_warp(&s[i], a, b) && s_kind(&s[i]) == (b & 7))) {
 			s[i].a = a;
 			s[i].b = b;
 			return;
 		}
 	/* a third: only if one of the two is older in launch time, and may be ordered before a write */
 	for (u32 i = 0; i < 2; i++)
-		if ((u32)(s[i].a ^ a)) {
+		if ((u32)(s[i].a ^ a) && s_kind(&s[i]) != A_AREAD) {
 			s[i].a = a;
 			s[i].b = b;
 			return;
@@ -48,6 +48,21 @@ granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b)
 	for (s += off / 16 % GRANULES * 2; bytes; bytes -= 16, s += 2)
 		remember(s, a, b | 15u << 3);
 	return true;
+}
+
+void
+granule_copied(Alloc *al, u64 page, u64 off, u32 bytes, u32 block, u32 thread, u32 pc)
+{
+	Slot *s = al->granule[page];
+
+	if (!s)
+		return;
+	for (u64 i = off / 16; i < (off + bytes + 15) / 16; i++)
+		for (u32 k = 0; k < 2; k++) {
+			Slot *c = &s[i % GRANULES * 2 + k];
+			if (s_kind(c) == A_AREAD && s_block(c) == block && s_thread(c) == thread && s_pc(c) == pc)
+				*c = (Slot){ 0, 0 };
+		}
 }
 
 void

@@ -50,7 +50,13 @@ bare(const Warp *w, const Slot *s, u32 p)
 static bool
 scan(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot *s, u32 slots, u32 p)
 {
-	for (u32 i = 0; s && i < ((u32)a->addr % 4 + bytes + 3) / 4 * slots; i++)
+	u32 n = s ? ((u32)a->addr % 4 + bytes + 3) / 4 * slots : 0, kinds = 0;
+
+	for (u32 i = 0; i < n; i++)
+		kinds |= 1u << s_kind(&s[i]);
+	if (!(kinds & (1u << A_WRITE | 1u << A_SWRITE)))
+		return false;
+	for (u32 i = 0; i < n; i++)
 		if (bare(w, &s[i], p)) {
 			proxy_fault(w, in, lane, a, bytes, &s[i]);
 			return true;
@@ -66,11 +72,10 @@ proxy_read(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes)
 	if (!w->def)
 		return;
 	if (a->space == SIM_SPACE_SHARED) {
-		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4 && a->cta == w->cta; i++)
-			shadow_open(w->cta, (u32)i);
-		if (a->cta == w->cta)
-			scan(w, in, lane, a, bytes, a->cta->shadow + a->addr / 4 * SHARED_SLOTS,
-			     SHARED_SLOTS, 0);
+		if (a->cta != w->cta)
+			return;
+		shadow_open(a->cta, (u32)a->addr, bytes);
+		scan(w, in, lane, a, bytes, a->cta->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, 0);
 		return;
 	}
 	if (!a->al || !a->al->page)

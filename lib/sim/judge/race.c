@@ -218,11 +218,33 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
 		replace(cell, slots, (u32)spare, (Slot){ n->a | seen_now, b });
 }
 
-static void
+/* Whole words of a copy that remember the same become the same: it is found out once. */
+static inline u32
+alike(const Now *n, Slot *cells, u32 slots, u32 most, bool *reported)
+{
+	Slot before[SHARED_SLOTS], *first = cells;
+	u32 i = 1;
+
+	memcpy(before, cells, slots * sizeof *cells);
+	word(n, cells, slots, 15, reported);
+	for (cells += slots; i < most && cell_same(cells, before, slots); i++, cells += slots)
+		if (!n->look)
+			memcpy(cells, first, slots * sizeof *cells);
+	return 4 * i;
+}
+
+static inline void
 words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *reported)
 {
 	while (bytes) {
 		u32 at = addr & 3, take = 4 - at < bytes ? 4 - at : bytes;
+		if (bytes >= 16 && !at && !n->value) {
+			take = alike(n, cells, slots, bytes / 4, reported);
+			cells += take / 4 * slots;
+			addr += take;
+			bytes -= take;
+			continue;
+		}
 		word(n, cells, slots, ((1u << take) - 1) << at, reported);
 		cells += slots;
 		addr += take;
@@ -267,7 +289,7 @@ global_words(const Now *n, bool *reported)
 	if (!al->page)
 		return;
 	page_lock(l, al, page);         /* an access never crosses a page: it is aligned */
-	if (n->kind == A_READ && granule_read(al, page, off, bytes, n->a, n->b)) {
+	if ((n->kind == A_READ || n->kind == A_AREAD) && granule_read(al, page, off, bytes, n->a, n->b)) {
 		page_unlock(l, al, page);
 		return;
 	}
@@ -326,8 +348,7 @@ check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, in
 		if (!look && !mbar && a->cta == w->cta &&
 		    shadow_lane(w, in, (u32)lane, (u32)a->addr, bytes, (u32)kind))
 			return;
-		for (u64 i = a->addr / 4; i <= (a->addr + bytes - 1) / 4; i++)
-			shadow_open(a->cta, (u32)i);
+		shadow_open(a->cta, (u32)a->addr, bytes);
 	}
 	now(&n, w, in, bytes, (u32)kind);
 	by_lane(&n, lane, a);
@@ -358,23 +379,57 @@ check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
 	}
 }
 
+/* The newest write of one of the bytes; none: false. */
+static bool
+newest_write(Launch *l, const MemAccess *a, u32 bytes, Slot *out)
+{
+	u64 off = a->addr - a->al->base, end = off + bytes;
+	bool any = false;
+
+	for (u64 i = off / 4; a->al->page && i < (end + 3) / 4; i++) {
+		const Slot *s;
+		u32 m4 = 15;
+		if (i == off / 4)
+			m4 &= 15u << off % 4;
+		if (4 * i + 4 > end)
+			m4 &= 15u >> (4 * i + 4 - end);
+		page_lock(l, a->al, i / PAGE_WORDS);
+		s = a->al->page[i / PAGE_WORDS];
+		for (u32 k = 0; s && k < GLOBAL_SLOTS; k++) {
+			const Slot *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
+			if (writes(s_kind(c)) && s_mask(c) & m4 && (!any || s_time(c) > s_time(out))) {
+				*out = *c;
+				any = true;
+			}
+		}
+		page_unlock(l, a->al, i / PAGE_WORDS);
+	}
+	return any;
+}
+
 bool
 check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place)
 {
-	const Slot *newest = NULL;
-	u64 off = a->addr - a->al->base;
+	Slot s;
 
-	for (u64 i = off / 4; a->al->page && i < (off + bytes + 3) / 4; i++) {
-		const Slot *s = a->al->page[i / PAGE_WORDS];
-		for (u32 k = 0; s && k < GLOBAL_SLOTS; k++) {
-			const Slot *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
-			if (writes(s_kind(c)) && (!newest || s_time(c) > s_time(newest)))
-				newest = c;
-		}
-	}
-	if (!newest)
+	if (!newest_write(w->cta->l, a, bytes, &s))
 		return false;
-	*time = s_time(newest);
-	slot_place(w->cta->l, newest, place);
+	*time = s_time(&s);
+	slot_place(w->cta->l, &s, place);
 	return true;
+}
+
+void
+check_noncoherent(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
+{
+	sim_place place;
+	u64 time;
+	int l;
+
+	FOR_LANES(l, mask) {
+		const Alloc *al = acc[l].al;
+		bool written = al && al->page && al->page[(acc[l].addr - al->base) / 4 / PAGE_WORDS];
+		if (written && check_written(w, &acc[l], bytes, &time, &place))
+			noncoherent_fault(w, in, l, &acc[l], bytes, &place);
+	}
 }

@@ -7,9 +7,9 @@ check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u
 {
 	u64 now = (u64)(b->lin + 1) << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
 
+	shadow_open(b, addr, bytes);
 	for (u32 i = addr / 4; i <= (addr + bytes - 1) / 4; i++) {
 		Slot *s = b->shadow + (size_t)i * SHARED_SLOTS;
-		shadow_open(b, i);
 		for (u32 k = 0; k < SHARED_SLOTS; k++)
 			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc &&
 			    s_block(&s[k]) == from->lin + 1) {
@@ -19,6 +19,25 @@ check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u
 				                thread, s_mask(&s[k]), A_LANDED);
 			}
 	}
+}
+
+bool
+check_only_landed(const Warp *w, u32 addr, u32 words)
+{
+	const Cta *b = w->cta;
+	const Slot *s = b->shadow + (size_t)(addr / 4) * SHARED_SLOTS;
+
+	if (!shadow_in_slots(b, addr, 4 * words))
+		return false;
+	for (u32 k = 0; k < SHARED_SLOTS; k++)
+		if (s_kind(&s[k]) != A_NONE &&
+		    (s_kind(&s[k]) != A_LANDED || s_block(&s[k]) != b->lin + 1 ||
+		     s_landed(&s[k]) > w->know.vc[MAX_WARPS + s_agent(&s[k])]))
+			return false;
+	for (u32 i = 1; i < words; i++)
+		if (!cell_same(&s[i * SHARED_SLOTS], s, SHARED_SLOTS))
+			return false;
+	return true;
 }
 
 void
@@ -68,11 +87,12 @@ check_copied(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, in
 	for (off = a->addr - a->al->base, end = off + bytes; off < end; off += n) {
 		u64 page = off / 4 / PAGE_WORDS, next = (page + 1) * PAGE_WORDS * 4;
 		n = (u32)((next < end ? next : end) - off);
-		if (!a->al->page[page])
-			continue;
 		page_lock(w->cta->l, a->al, page);
-		copied(a->al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS,
-		       (u32)((off + n + 3) / 4 - off / 4) * GLOBAL_SLOTS, w, who, pc, read);
+		if (!a->al->page[page])
+			granule_copied(a->al, page, off, n, w->cta->lin + 1, (u32)who, pc);
+		else
+			copied(a->al->page[page] + off / 4 % PAGE_WORDS * GLOBAL_SLOTS,
+			       (u32)((off + n + 3) / 4 - off / 4) * GLOBAL_SLOTS, w, who, pc, read);
 		page_unlock(w->cta->l, a->al, page);
 	}
 }

@@ -57,3 +57,11 @@ unfinished_fault(const Now *n, const Slot *s)
 	          n->w->cta->l->m->code[s_pc(s)].text, other.line, other.thread[0], other.thread[1],
 	          other.thread[2], s_kind(s) == A_AREAD ? "reads" : "writes");
 }
+
+void
+noncoherent_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const sim_place *other)
+{
+	fault_add(w, lane, SIM_FAULT_NONCOHERENT, in->line, a->space, a->addr, bytes, other,
+	          "%.60s of global memory %.48s that the kernel has written in line %u: load it without .nc",
+	          in->text, a->al->name, other->line);
+}

@@ -53,15 +53,15 @@ shadow_era(Cta *b)
 	b->era_time = __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
 }
 
-void
-shadow_open(Cta *b, u32 i)
+static void
+open_word(Cta *b, u32 i)
 {
 	u32 s = b->word_state[i], n = 0;
 	Slot *slot = b->shadow + (size_t)i * SHARED_SLOTS;
 	u64 a = (u64)(b->lin + 1) << 36 | (s >> ERA == b->era ? b->era_time : 0);
 
 	b->word_state[i] = b->era << ERA | S_SLOTS;
-	if (!b->quick || (s & 7) == S_SLOTS)
+	if ((s & 7) == S_SLOTS)
 		return;
 	memset(slot, 0, SHARED_SLOTS * sizeof *slot);
 	if (!s)
@@ -72,6 +72,26 @@ shadow_open(Cta *b, u32 i)
 		slot[n++] = (Slot){ a, b->word.r[0][i] };
 	if ((s & 7) == S_LANES || (s & 7) == S_READ2)
 		slot[n] = (Slot){ a, b->word.r[1][i] };
+}
+
+bool
+shadow_in_slots(const Cta *b, u32 addr, u32 bytes)
+{
+	u32 odd = 0;
+
+	for (u32 i = addr / 4; b->quick && i <= (addr + bytes - 1) / 4; i++)
+		odd |= (b->word_state[i] & 7) ^ S_SLOTS;
+	return !odd;
+}
+
+void
+shadow_open(Cta *b, u32 addr, u32 bytes)
+{
+	if (!b->quick)
+		return;
+	for (u32 i = addr / 4; i <= (addr + bytes - 1) / 4; i++)
+		if (b->word_state[i] != (b->era << ERA | S_SLOTS))
+			open_word(b, i);
 }
 
 /* Back from the slots, in a new era: unless copies are in flight, or several writes to parts of the word are

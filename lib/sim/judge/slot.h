@@ -27,6 +27,17 @@ slot_b(u32 pc, u32 clock, u32 thread, u32 mask, u32 kind)
 	return (u64)pc << 44 | (u64)(clock & 0x7ffffff) << 17 | thread << 7 | mask << 3 | kind;
 }
 
+/* Do two words remember the same? */
+static inline bool
+cell_same(const Slot *x, const Slot *y, u32 slots)
+{
+	u64 odd = 0;
+
+	for (u32 i = 0; i < slots; i++)
+		odd |= (x[i].a ^ y[i].a) | (x[i].b ^ y[i].b);
+	return !odd;
+}
+
 /* The slots of a page of global memory may be used by one host thread at a time. */
 static inline void
 page_lock(Launch *l, Alloc *al, u64 page)

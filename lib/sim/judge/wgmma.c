@@ -5,7 +5,9 @@
  *    earlier wgmma of another shape writes;
  *  - accumulators and registers of A may not be accessed before the wait.
  * A plain mov from register to register is taken as a new name: compilers write them anywhere.
- * Of a warpgroup: shared memory that a wgmma reads may not be written before one of its warps has
+ * Of a warpgroup: its warps wait for each other at a wgmma.fence, and what they wrote before is there for the
+ * wgmma behind it, which they execute together, if each has fenced the proxies: CUTLASS has no barrier there.
+ * Shared memory that a wgmma reads may not be written before one of its warps has
  * waited; what that warp knows then, the others know when they have waited.  A wait ends only when all
  * warps of the group have issued what is waited for. */
 #include <stdlib.h>
@@ -47,6 +49,60 @@ wgmma_turn(Warp *w, const Ins *in)
 	}
 	for (u32 i = first; i < first + WG_WARPS && i < w->cta->nwarp; i++)
 		paths_wake(&w->cta->warp[i], P_WG, false);
+}
+
+/* ---- the warps of a group meet ---- */
+
+bool
+wgmma_meet(Warp *w)
+{
+	WgWarp *g = w->wg;
+	Cta *b = w->cta;
+	u32 first = w->id / WG_WARPS * WG_WARPS, end = first + WG_WARPS < b->nwarp ? first + WG_WARPS : b->nwarp;
+
+	if (g->arrived == g->fences) {
+		g->arrived++;
+		g->clock = w->clock++;
+		g->pf = w->know.pf[0][w->id];
+		for (u32 i = first; i < end; i++)
+			paths_wake(&b->warp[i], P_WG, false);
+	}
+	for (u32 i = first; i < end; i++)
+		if (!b->warp[i].done && b->warp[i].wg->arrived < g->arrived)
+			return false;
+	for (u32 i = first; i < end; i++) {
+		g->met.vc[i - first] = b->warp[i].wg->clock;
+		g->met.pf[i - first] = b->warp[i].wg->pf;
+	}
+	g->fences++;
+	return true;
+}
+
+static void
+raise_to(u32 *have, u32 least, u32 *before)
+{
+	*before = *have;
+	*have = least > *have ? least : *have;
+}
+
+void
+wgmma_know(Warp *w, WgKnow *before)
+{
+	u32 first = w->id / WG_WARPS * WG_WARPS;
+
+	for (u32 i = 0; i < WG_WARPS; i++) {
+		raise_to(&w->know.vc[first + i], w->wg->met.vc[i], &before->vc[i]);
+		raise_to(&w->know.pf[0][first + i], w->wg->met.pf[i], &before->pf[i]);
+	}
+}
+
+void
+wgmma_forget(Warp *w, const WgKnow *before)
+{
+	u32 first = w->id / WG_WARPS * WG_WARPS;
+
+	memcpy(w->know.vc + first, before->vc, sizeof before->vc);
+	memcpy(w->know.pf[0] + first, before->pf, sizeof before->pf);
 }
 
 /* ---- registers ---- */

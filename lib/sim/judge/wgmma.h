@@ -23,9 +23,15 @@ typedef struct WgOp {           /* a wgmma that nobody has waited for: the share
 	u32 chunk[];            /* offsets of WG_PITCH bytes */
 } WgOp;
 
+/* What a warpgroup's warps had done when they came to a wgmma.fence, by warp: see Know.vc and Know.pf. */
+typedef struct WgKnow { u32 vc[WG_WARPS], pf[WG_WARPS]; } WgKnow;
+
 typedef struct WgWarp {
 	u32 seq, done;          /* operations issued, waited for */
 	u32 fences, groups;     /* so far */
+	u32 arrived;            /* fences that it has come to */
+	u32 clock, pf;          /* when it came to the last; behind its proxy fence then */
+	WgKnow met;             /* of the group, at the last fence */
 	WgReg *reg;             /* by unit; NULL without checks */
 	WgOp *op, **end;        /* oldest first */
 	u32 turns;              /* instructions of the whole warpgroup so far */
@@ -53,6 +59,12 @@ typedef struct WgBlock {
 
 /* The whole warpgroup has to execute the same; says so if this warp is out of step. */
 void wgmma_turn(Warp *w, const Ins *in);
+/* The warp comes to a wgmma.fence; has its whole group? */
+bool wgmma_meet(Warp *w);
+/* While its matrices are read a wgmma, which the group executes together, knows what all of the group did before
+ * the fence.  The second is the first undone. */
+void wgmma_know(Warp *w, WgKnow *before);
+void wgmma_forget(Warp *w, const WgKnow *before);
 /* Before a wgmma: its registers may be used.  After: they, and what it reads, are in flight. */
 void wgmma_check(Warp *w, const Ins *in);
 bool wgmma_seen(const Warp *w, u32 addr);       /* nothing is wrong with its reading this piece */

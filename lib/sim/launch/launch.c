@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "lib/sim/launch/result.h"
 #include "lib/sim/launch/sched.h"
+#include "taskmap/arithmetic.h"
+#include "taskmap/workers.h"
 
 /* Paths and local memory of a warp: FULL_PATHS are enough for 32 lanes.  Recursion and calls through
  * pointers are as deep as the data say; they get so much, and a fault beyond. */
@@ -91,14 +92,6 @@ refuse(sim_result *r, const char *fmt, ...)
 	return SIM_E_INVALID;
 }
 
-static u32
-host_threads(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n < 1 ? 1 : n > 256 ? 256 : (u32)n;
-}
-
 /* The blocks of a cluster: as the launch says, or as the kernel requires. */
 static int
 check_cluster(Launch *l, sim_result *r)
@@ -169,11 +162,7 @@ check_shape(Launch *l, sim_result *r)
 	if (check_cluster(l, r) != SIM_OK)
 		return SIM_E_INVALID;
 	l->nwarp = ((u32)threads + WARP - 1) / WARP;
-	l->nthread = l->a.threads ? l->a.threads : host_threads();
-	if (l->nthread > 256)
-		l->nthread = 256;
-	if (l->nthread > l->ncluster)
-		l->nthread = l->ncluster;
+	l->nthread = workers_for(&(Workers){ .threads = l->a.threads }, l->ncluster);
 	if (l->a.trace.hook || l->a.seed)
 		l->nthread = 1;
 	return SIM_OK;
@@ -215,6 +204,7 @@ execute(Launch *l, sim_result *r)
 	Worker *k = calloc(l->nthread, sizeof *k);
 	Sync sync;
 	struct timespec t0, t1;
+	Arithmetic host;
 	bool ok = k != NULL;
 	int code = SIM_E_NOMEM, c2;
 
@@ -231,7 +221,9 @@ execute(Launch *l, sim_result *r)
 	ok = ok && alloc_begin(l) && view_prepare(l);
 	if (ok) {
 		clock_gettime(CLOCK_MONOTONIC, &t0);
+		arithmetic_enter(&host);
 		run_workers(l, k);
+		arithmetic_leave(&host);
 		clock_gettime(CLOCK_MONOTONIC, &t1);
 		r->st.seconds = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
 		code = l->stop ? l->stop : l->nfault ? SIM_E_FAULT : SIM_OK;

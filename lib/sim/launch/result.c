@@ -26,10 +26,10 @@ collect_faults(Launch *l, sim_result *r)
 
 	r->recs = l->faults;
 	r->hang = l->hang;
-	if (!l->nfault)
+	if (!l->faults)
 		return SIM_OK;
-	v = malloc(l->nfault * sizeof *v);
-	r->fault = malloc(l->nfault * sizeof *r->fault);
+	v = malloc((l->nfault + l->nwarning) * sizeof *v);
+	r->fault = malloc((l->nfault + l->nwarning) * sizeof *r->fault);
 	if (!v || !r->fault) {
 		free(v);
 		return SIM_E_NOMEM;

@@ -6,6 +6,7 @@
 #include "lib/sim/judge/wgmma.h"
 #include "lib/sim/launch/sched.h"
 #include "lib/sim/state/fault.h"
+#include "taskmap/workers.h"
 
 enum { MAX_SUSPENDED = 256 };
 #define BLOCK_SLICE (1ull << 20)
@@ -109,10 +110,10 @@ next_cluster(Worker *k)
 /* Clusters (mostly of one block) run to their end one after the other.  One that takes very long
  * may be waiting for another: it is put aside and a new one started, as on a device with many
  * processors. */
-static void *
-worker(void *arg)
+static void
+worker(void *workers, unsigned i)
 {
-	Worker *k = arg;
+	Worker *k = (Worker *)workers + i;
 	Cluster *aside = NULL, **end = &aside, *c;
 	u32 naside = 0, most = MAX_SUSPENDED / (k->l->nblock / k->l->ncluster);
 
@@ -142,7 +143,7 @@ worker(void *arg)
 		if (r != R_BLOCK || c->effects != effects) {
 			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
 		} else if (c->quiet >= BLOCK_SLICE && all_spin(k, c)) {
-			if (!__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED)) /* or it waits for one that was stopped */
+			if (!stop) /* or it waits for one that was stopped */
 				hang_tell(c);
 			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
 			r = R_STOP;
@@ -156,19 +157,12 @@ worker(void *arg)
 		}
 		finish_cluster(k, c, r == R_NEXT);
 	}
-	return NULL;
 }
 
 void
 run_workers(Launch *l, Worker *k)
 {
-	pthread_t id[256];
-	u32 started = 0;
+	const Workers own = { 0 };
 
-	for (u32 i = 1; i < l->nthread; i++)
-		if (pthread_create(&id[started], NULL, worker, &k[i]) == 0)
-			started++;
-	worker(&k[0]);
-	for (u32 i = 0; i < started; i++)
-		pthread_join(id[i], NULL);
+	workers_run(&own, l->nthread, worker, k);
 }

@@ -11,14 +11,23 @@ enum { MAX_PARTS = 16 };
 typedef struct Op {
 	const char *part[MAX_PARTS];
 	u8 len[MAX_PARTS];
-	bool type[MAX_PARTS];
+	u32 alike[MAX_PARTS];   /* the parts of the same kind, for those whose order counts */
 	u32 n, all;
 } Op;
+
+/* Types, and the priorities of a cache policy, mean something by their order. */
+static int
+kind(const char *part, size_t len)
+{
+	PtxType t;
+
+	return type_find(part, len, &t) ? 1 : !strncmp(part, "L2::evict", 9) ? 2 : 0;
+}
 
 static bool
 split(const char *op, Op *o)
 {
-	PtxType t;
+	u32 of[3] = { 0 };
 
 	for (op += strcspn(op, "."); *op; op += o->len[o->n++]) {
 		size_t len = strcspn(++op, ".");
@@ -26,8 +35,10 @@ split(const char *op, Op *o)
 			return false;
 		o->part[o->n] = op;
 		o->len[o->n] = (u8)len;
-		o->type[o->n] = type_find(op, len, &t);
+		of[kind(op, len)] |= 1u << o->n;
 	}
+	for (u32 i = 0; i < o->n; i++)
+		o->alike[i] = (of[1] >> i & 1) * of[1] | (of[2] >> i & 1) * of[2];
 	o->all = (1u << o->n) - 1;
 	return true;
 }
@@ -47,11 +58,12 @@ chosen(const char *word, const char *end, const char *part, size_t len)
 	return false;
 }
 
-/* The words of `parts` against the parts not yet used; types may not go back before `from`. */
+/* The words of `parts` against the parts not yet used. */
 static bool
-matches(const char *parts, const Op *o, u32 used, u32 from)
+matches(const char *parts, const Op *o, u32 used)
 {
 	const char *end;
+	u32 first = 0, n = o->n;
 	bool optional;
 
 	while (*parts == ' ')
@@ -60,12 +72,16 @@ matches(const char *parts, const Op *o, u32 used, u32 from)
 		return used == o->all;
 	end = parts + strcspn(parts, " ");
 	optional = end[-1] == '?';
-	for (u32 i = 0; i < o->n; i++)
-		if (!(used >> i & 1) && (!o->type[i] || i >= from) &&
-		    chosen(parts, end - optional, o->part[i], o->len[i]) &&
-		    matches(end, o, used | 1u << i, o->type[i] ? i + 1 : from))
+	if (*parts == '.') {            /* of the name: behind what was used so far */
+		parts++;
+		first = (u32)__builtin_popcount(used);
+		n = first < n ? first + 1 : n;
+	}
+	for (u32 i = first; i < n; i++)
+		if (!(used >> i & 1) && !((used & o->alike[i]) >> i) &&
+		    chosen(parts, end - optional, o->part[i], o->len[i]) && matches(end, o, used | 1u << i))
 			return true;
-	return optional && matches(end, o, used, from);
+	return optional && matches(end, o, used);
 }
 
 u32
@@ -83,7 +99,7 @@ legal_opcode(const char *op, u32 sm)
 		if (strncmp(f->name, op, len) || f->name[len])
 			continue;
 		known = true;
-		if (!matches(f->parts, &o, 0, 0))
+		if (!matches(f->parts, &o, 0))
 			continue;
 		if (f->sm <= sm)
 			return LEGAL;

@@ -30,6 +30,7 @@ typedef struct Reg {
 	const char *name;
 	PtxType type;
 	u32 unit;               /* plane, or predicate number */
+	const Var *owner;       /* see decode/owner.c */
 } Reg;
 
 typedef enum OpndKind { O_NONE, O_REG, O_IMM, O_SREG, O_VAR, O_ADDR, O_VEC, O_LABEL, O_SINK,

@@ -82,14 +82,18 @@ place_of(const Cta *b, u32 thread, u32 line, sim_place *out)
 /* A race between two lines is one fault, whichever came first; *swap if it was reported the other
  * way round. */
 static FaultRec *
-same_fault(Launch *l, sim_fault_kind kind, u32 line, u32 other, bool *swap)
+same_fault(Launch *l, const sim_fault *as, bool *swap)
 {
+	sim_fault_kind kind = as->kind;
+	u32 line = as->at.line, other = as->other.line;
+	int warning = as->warning;
 	bool race = kind == SIM_FAULT_RACE_SHARED || kind == SIM_FAULT_RACE_GLOBAL;
 	FaultRec *f;
 
 	*swap = false;
 	for (f = l->faults; f; f = f->next) {
-		if (f->f.kind == kind && f->f.at.line == line && f->f.other.line == other)
+		if (f->f.kind == kind && f->f.warning == warning && f->f.at.line == line &&
+		    f->f.other.line == other)
 			return f;
 		if (race && f->f.kind == kind && f->f.at.line == other && f->f.other.line == line) {
 			*swap = true;
@@ -99,54 +103,91 @@ same_fault(Launch *l, sim_fault_kind kind, u32 line, u32 other, bool *swap)
 	return NULL;
 }
 
+/* Room for one more; NULL: there are enough of them, or the host does not want it. */
+static FaultRec *
+one_more(Launch *l, const FaultRec *from)
+{
+	u32 *n = from->f.warning ? &l->nwarning : &l->nfault;
+	FaultRec *f;
+
+	if (*n >= l->max_fault || (l->a.suppress && l->a.suppress(l->a.user, &from->f)))
+		return NULL;
+	f = malloc(sizeof *f);
+	if (!f)
+		return NULL;
+	f->next = l->faults;
+	l->faults = f;
+	++*n;
+	return f;
+}
+
+/* Put it among the faults of the launch: counted if it is known, but told of the earliest place.  False: they
+ * are too many. */
+static bool
+add(Warp *w, FaultRec *from, const char *fmt, va_list ap)
+{
+	Launch *l = w->cta->l;
+	bool swap;
+	FaultRec *f = same_fault(l, &from->f, &swap), *next;
+
+	from->f.times = f ? f->f.times + 1 : 1;
+	if (f) {
+		bool later = from->lin > f->lin || (from->lin == f->lin && from->thread >= f->thread);
+		if (swap ? from->f.at.line < from->f.other.line : later) {      /* races: at the later line */
+			f->f.times++;
+			return true;
+		}
+	}
+	place_of(w->cta, from->thread, from->f.at.line, &from->f.at);
+	vsnprintf(from->text, sizeof from->text, fmt, ap);
+	from->f.text = from->text;
+	if (!f && !(f = one_more(l, from)))
+		return true;
+	next = f->next;
+	*f = *from;
+	f->next = next;
+	return l->nfault < l->max_fault;
+}
+
+static void
+vadd(Warp *w, int lane, FaultRec *f, u32 line, const sim_place *other, const char *fmt, va_list ap)
+{
+	Launch *l = w->cta->l;
+	bool ok;
+
+	f->lin = w->cta->lin;
+	f->cluster = w->cta->cl->lin;
+	f->thread = w->id * WARP + (u32)lane;
+	f->f.at.line = line;
+	if (other)
+		f->f.other = *other;
+	pthread_mutex_lock(&l->sync->faults);
+	ok = add(w, f, fmt, ap);
+	pthread_mutex_unlock(&l->sync->faults);
+	if (!ok)
+		launch_stop(l, SIM_E_FAULT, "too many faults");
+}
+
 void
 fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
           const sim_place *other, const char *fmt, ...)
 {
-	Cta *b = w->cta;
-	Launch *l = b->l;
-	Sync *s = l->sync;
-	u32 thread = w->id * WARP + (u32)lane;
-	bool full = false, swap;
-	FaultRec *f;
+	FaultRec f = { .f = { .kind = kind, .space = sp, .addr = addr, .bytes = bytes } };
 	va_list ap;
-	u64 times = 0;
 
-	pthread_mutex_lock(&s->faults);
-	f = same_fault(l, kind, line, other ? other->line : 0, &swap);
-	if (f) {
-		bool later = b->lin > f->lin || (b->lin == f->lin && thread >= f->thread);
-		times = f->f.times;
-		if (swap ? line < other->line : later) {        /* races: reported at the later line */
-			f->f.times++;
-			pthread_mutex_unlock(&s->faults);
-			return;
-		}
-	} else {
-		f = l->nfault < l->max_fault ? calloc(1, sizeof *f) : NULL;
-		if (!f) {
-			pthread_mutex_unlock(&s->faults);
-			return;
-		}
-		f->next = l->faults;
-		l->faults = f;
-		full = ++l->nfault >= l->max_fault;
-	}
-	f->lin = b->lin;
-	f->cluster = b->cl->lin;
-	f->thread = thread;
-	f->f.kind = kind;
-	place_of(b, thread, line, &f->f.at);
-	if (other)
-		f->f.other = *other;
-	f->f.space = sp;
-	f->f.addr = addr;
-	f->f.bytes = bytes;
-	f->f.times = times + 1;
 	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof f->text, fmt, ap);
+	vadd(w, lane, &f, line, other, fmt, ap);
 	va_end(ap);
-	pthread_mutex_unlock(&s->faults);
-	if (full)
-		launch_stop(l, SIM_E_FAULT, "too many faults");
+}
+
+void
+warning_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
+            const sim_place *other, const char *fmt, ...)
+{
+	FaultRec f = { .f = { .kind = kind, .space = sp, .addr = addr, .bytes = bytes, .warning = 1 } };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vadd(w, lane, &f, line, other, fmt, ap);
+	va_end(ap);
 }

@@ -5,9 +5,13 @@
 
 void fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
                const sim_place *other, const char *fmt, ...) PRINTF_LIKE(9, 10);
+/* Likewise, of what is odd but not wrong for sure. */
+void warning_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
+                 const sim_place *other, const char *fmt, ...) PRINTF_LIKE(9, 10);
 void launch_hang(Launch *l, char *report);      /* takes it over */
 void launch_stop(Launch *l, int code, const char *why);
-/* For something that b did.  Clusters before b's go on to their end, as they had were there one host thread. */
+/* For something that b did.  Clusters before b's go on to their end, as they had were there one host
+ * thread. */
 void block_stop(Cta *b, int code, const char *why);
 /* Is this cluster to go no further? */
 static inline bool

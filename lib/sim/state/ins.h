@@ -33,11 +33,13 @@ enum { /* Ins.flags */
 	F_FTZ = 1 << 0, F_SAT = 1 << 1, F_NAN = 1 << 2, F_RELU = 1 << 3, F_ABS = 1 << 4,
 	F_INT = 1 << 5,         /* round to integer */
 	F_SATF = 1 << 6, F_XOR = 1 << 7,
+	F_OOB = 1 << 21,        /* fma: NaN that stands for elements outside of a tensor gives 0 */
 	F_HALVES = 1 << 8,      /* defined-ness by 16-bit halves */
 	F_STRONG = 1 << 9, F_ACQ = 1 << 10, F_REL = 1 << 11, F_TRANS = 1 << 12, F_POPC = 1 << 13,
 	F_ANY = 1 << 14,        /* dst always defined */
 	F_SCALED = 1 << 15, F_PLUS_ONE = 1 << 16, F_PARITY = 1 << 17, F_NOCOMPLETE = 1 << 18,
-	F_GUESS = 1 << 19       /* a weak load whose value compare-and-swap will judge */
+	F_GUESS = 1 << 19,      /* a weak load whose value compare-and-swap will judge */
+	F_NC = 1 << 20          /* a load by way of a cache that sees no writes of the kernel */
 };
 
 /* Whose threads a strong access or a fence reaches: PTX ISA, "Scope".  .gpu and .sys are alike here. */
@@ -134,6 +136,7 @@ struct Ins {
 	s64 off;                /* address offset */
 	const char *text;       /* opcode as written */
 	const Stmt *st;         /* what it was decoded from */
+	const Var *owner;       /* shared variable that its address is counted from; NULL: who knows */
 	union {
 		Arith arith;
 		Logic logic;

@@ -224,7 +224,7 @@ struct Launch {
 	u64 steps, max_steps;
 	u64 random;                     /* for turns; used if the launch has a seed */
 	FaultRec *faults;
-	u32 nfault, max_fault;
+	u32 nfault, nwarning, max_fault;        /* at most max_fault of each */
 	char *hang;                     /* the first report of a hang */
 	u32 running, spinning;          /* clusters started and not ended; proven to spin in ... */
 	u64 epoch;                      /* ... this time without writes */

@@ -130,7 +130,7 @@ fill(const char *row, char *out, size_t cap)
 	out[n] = 0;
 }
 
-static void
+static inline void
 read_table(List *out)
 {
 	FILE *f = fopen("test/sim/decode/isa.txt", "r");
@@ -164,6 +164,6 @@ read_table(List *out)
 static const char isa_head[] =
 	".address_size 64\n.global .align 16 .b8 G[64];\n.const .align 16 .b8 C[64];\n"
 	".visible .entry k(.param .align 16 .b8 P[64])\n{\n.reg .pred %p<4>;\n"
-	".reg .b16 %h<5>;\n.reg .b32 %r<5>;\n.reg .b64 %d<5>;\n.reg .b128 %q<3>;\n"
+	".reg .b16 %h<5>;\n.reg .b32 %r<25>;\n.reg .b64 %d<10>;\n.reg .b128 %q<3>;\n"
 	".shared .align 16 .b8 S[64]; .local .align 16 .b8 L[64];\n";
 #endif

@@ -322,4 +322,42 @@ TEST_EACH(sparse, 8)
 				}
 }
 
+/* The warps of a group wait for each other at the fence: what each wrote before is in the products of all. */
+TEST(written_without_a_barrier)
+{
+	static const char text[] =
+		".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+		".reg .b32 %r<8>; .reg .f32 %f<4>; .reg .b64 %d<4>, %o; .reg .pred %p<4>;\n"
+		".shared .align 1024 .b8 sm[4096];\nld.param.u64 %o, [out]; mov.u32 %r0, %tid.x;\n"
+		"mad.wide.u32 %o, %r0, 16, %o; mov.u32 %r5, sm; mad.lo.u32 %r1, %r0, 32, %r5;\n"
+		"mov.u32 %r3, 0x3c003c00; setp.lt.u32 %p2, %r0, 32; @%p2 bra W; nanosleep.u32 100;\n"
+		"W: st.shared.v4.b32 [%r1], {%r3,%r3,%r3,%r3}; st.shared.v4.b32 [%r1+16], {%r3,%r3,%r3,%r3};\n"
+		"fence.proxy.async; setp.ne.u32 %p1, 1, 0;\n"
+		"mov.b64 %d0, 0x0000001000080000; mov.b64 %d1, 0x00000010000800c0; shr.u32 %r4, %r5, 4;\n"
+		"cvt.u64.u32 %d2, %r4; add.u64 %d0, %d0, %d2; add.u64 %d1, %d1, %d2;\n"
+		"mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"
+		"wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+		"{%f0,%f1,%f2,%f3}, %d0, %d1, %p1, 1, 1, 0, 0;\n"
+		"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n"
+		"st.global.v4.f32 [%o], {%f0,%f1,%f2,%f3}; ret;\n}\n";
+	float out[512];
+
+	for (uint64_t seed = 0; seed < 8; seed++) {
+		sim *s = sim_open();
+		sim_launch l = SIM_LAUNCH_INIT;
+		uint64_t p = sim_alloc(s, sizeof out, "out");
+		const void *args[] = { &p };
+		sim_result *r;
+		l.args = args;
+		l.block[0] = 128;
+		l.seed = seed;
+		ck_assert_int_eq(sim_run(s, must_load(s, text), "k", &l, &r), SIM_OK);
+		sim_read(s, p, out, sizeof out);
+		for (int i = 0; i < 512; i++)
+			ck_assert_float_eq(out[i], 16.0f);
+		sim_result_free(r);
+		sim_close(s);
+	}
+}
+
 TEST_PROGRAM(.timeout = 120);

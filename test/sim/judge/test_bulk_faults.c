@@ -74,14 +74,29 @@ static const Case cases[] = {
 	  K(BULK_FILL("0", "0", "2048") FENCE ONE TSTORE("sm+128") "\n" COMMIT), 64, 1, 0 },
 	/* by all lanes: the same bytes to one place, or others */
 	{ "lanes store different bytes to one place", SIM_FAULT_ASYNC_WRITE,
-	  K(FILL FENCE "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 16, %%r9;\n"
-	    STORE("%%d1", "%%r9", 64) " //here\n" COMMIT),
+	  K(FILL "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 16, %%r9;\nbar.sync 0;\n"
+	    "st.shared.u32 [%%r9], %%r1;\n" FENCE STORE("%%d1", "%%r9", 64) " //here\n" COMMIT),
 	  K(FILL FENCE "mov.u32 %%r9, sm;\n" STORE("%%d1", "%%r9", 64) "\n" COMMIT), 32, 1, 0 },
+	{ "lanes store the same bytes from different places, and one other", SIM_FAULT_ASYNC_WRITE,
+	  K(FILL "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 16, %%r9;\nbar.sync 0;\n"
+	    "st.shared.u32 [sm+544], 7;\n" FENCE STORE("%%d1", "%%r9", 64) " //here\n" COMMIT),
+	  K(FILL FENCE "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 16, %%r9;\n"
+	    STORE("%%d1", "%%r9", 64) "\n" COMMIT), 32, 1, 0 },
 	{ "lanes store tiles to one place", SIM_FAULT_ASYNC_WRITE,
-	  K(BULK_FILL("0", "0", "4096") FENCE "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 128, %%r9;\n"
+	  K(BULK_FILL("0", "0", "4096") "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 128, %%r9;\n"
+	    "bar.sync 0;\nst.shared.u32 [%%r9], %%r1;\n" FENCE
 	    "setp.gt.u32 %%p1, %%r1, 3;\n@%%p1 ret;\n" TSTORE("%%r9") " //here\n" COMMIT),
-	  K(BULK_FILL("0", "0", "4096") FENCE "mov.u32 %%r9, sm;\n"
+	  K(BULK_FILL("0", "0", "4096") FENCE "mov.u32 %%r9, sm;\nmad.lo.u32 %%r9, %%r1, 128, %%r9;\n"
 	    "setp.gt.u32 %%p1, %%r1, 3;\n@%%p1 ret;\n" TSTORE("%%r9") "\n" COMMIT), 32, 1, 0 },
+	{ "warps store tiles to one place, one after the other", SIM_FAULT_RACE_GLOBAL,
+	  K(BULK_FILL("0", "0", "4096") "mov.u32 %%r9, sm;\nand.b32 %%r8, %%r1, 32;\n"
+	    "mad.lo.u32 %%r9, %%r8, 64, %%r9;\nbar.sync 0;\nst.shared.u32 [%%r9], %%r8;\n" FENCE
+	    "and.b32 %%r8, %%r1, 31;\nsetp.ne.u32 %%p1, %%r8, 0;\n@%%p1 ret;\n"
+	    TSTORE("%%r9") " //here\n" COMMIT "cp.async.bulk.wait_group 0;\n"),
+	  K(BULK_FILL("0", "0", "4096") FENCE "mov.u32 %%r9, sm;\nand.b32 %%r8, %%r1, 32;\n"
+	    "mad.lo.u32 %%r9, %%r8, 64, %%r9;\n"
+	    "and.b32 %%r8, %%r1, 31;\nsetp.ne.u32 %%p1, %%r8, 0;\n@%%p1 ret;\n"
+	    TSTORE("%%r9") "\n" COMMIT "cp.async.bulk.wait_group 0;\n"), 64, 1, 0 },
 	{ "lanes load different bytes to one place", SIM_FAULT_ASYNC_WRITE,
 	  K(BULK_INIT "@!%%p1 mbarrier.arrive.expect_tx.shared.b64 _, [mb], 2048;\nbar.sync 0;\n"
 	    "mad.wide.u32 %%d9, %%r1, 16, %%d2;\n" LOAD("sm", "%%d9", 64) " //here\n" WAIT USE),

@@ -1,5 +1,5 @@
 /* arithmetic.c - numbers do not depend on how the host's thread computes. */
-#include "lib/base/base.h"
+#include "taskmap/arithmetic.h"
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif

@@ -1,0 +1,146 @@
+/* sim_struct.c - arguments of `hexc sim` that hold others: structs by value, arrays of device pointers. */
+#include "hexc/cli/sim.h"
+#include <string.h>
+
+enum { STRUCT_MAX = 32764 }; /* bytes of all parameters of a kernel, says the PTX ISA */
+
+/* What is being put together. */
+typedef struct Block {
+	SimJob *j;
+	SimArg *a;
+	const char *s;             /* the rest of the text */
+	unsigned char *data;
+	uint32_t bytes, align;
+} Block;
+
+/* The next word of a list, up to a blank, ',' or '}'; "" where there is none. */
+static const char *
+word(Block *b)
+{
+	size_t n;
+	const char *w;
+
+	b->s += strspn(b->s, " \t");
+	n = strcspn(b->s, " \t,}");
+	w = cli_strndup(b->j->c, b->s, n);
+	b->s += n;
+	b->s += strspn(b->s, " \t");
+	return w;
+}
+
+static int
+add(Block *b, const void *value, uint32_t size)
+{
+	uint32_t at = (b->bytes + size - 1) / size * size;
+
+	if (at + size > STRUCT_MAX)
+		return cli_error(EXIT_USAGE, "--arg '%.60s': more than %d bytes", b->a->text, STRUCT_MAX);
+	memcpy(b->data + at, value, size);
+	b->bytes = at + size;
+	b->align = size > b->align ? size : b->align;
+	return 0;
+}
+
+/* A buffer by its --buffer name or the number of its argument, with +BYTES behind; or null. */
+static int
+pointer(Block *b, const char *w)
+{
+	size_t n = strcspn(w, "+");
+	const char *name = cli_strndup(b->j->c, w, n);
+	const SimArg *to = sim_find_buffer(b->j, name);
+	int64_t off = 0;
+	uint64_t address;
+
+	if (strcmp(w, "null") == 0) {
+		address = 0;
+		return add(b, &address, sizeof address);
+	}
+	if (!to || (w[n] && (!cli_int(w + n + 1, &off) || off < 0)))
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no pointer: NAME of a --buffer, the number of a "
+		                 "buffer argument, with +BYTES or without, or null", b->a->text, w);
+	address = to->ptr + (uint64_t)off;
+	return add(b, &address, sizeof address);
+}
+
+/* TYPE NUMBER..., or ptr BUFFER... */
+static int
+field(Block *b)
+{
+	const char *type = word(b);
+	bool ptr = strcmp(type, "ptr") == 0;
+	unsigned char value[8];
+	uint32_t size;
+	int status;
+
+	if (!*b->s || *b->s == ',' || *b->s == '}')
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' wants a value behind it, as in f32 1.0 or ptr A",
+		                 b->a->text, type);
+	do {
+		const char *w = word(b);
+		status = ptr ? pointer(b, w) : sim_scalar(b->a->text, type, w, value, &size);
+		if (!status && !ptr)
+			status = add(b, value, size);
+	} while (!status && *b->s && *b->s != ',' && *b->s != '}');
+	return status;
+}
+
+static int
+address(Block *b)
+{
+	return pointer(b, word(b));
+}
+
+/* { item, item, ... } and nothing behind it. */
+static int
+list(Block *b, int (*item)(Block *))
+{
+	int status;
+
+	do {
+		b->s++;
+		status = item(b);
+	} while (!status && *b->s == ',');
+	if (status)
+		return status;
+	if (*b->s != '}' || b->s[1])
+		return cli_error(EXIT_USAGE, "--arg '%s': no , or } at '%s'", b->a->text, b->s);
+	b->bytes = (b->bytes + b->align - 1) / b->align * b->align;
+	return 0;
+}
+
+/* struct:FILE: its bytes are the struct's. */
+static int
+from_file(SimJob *j, SimArg *a, const char *path)
+{
+	size_t n;
+	int status;
+	char *s = cli_read(j->c, path, STRUCT_MAX, &n, &status);
+
+	if (!s)
+		return status;
+	a->block = (unsigned char *)s;
+	a->block_bytes = (uint32_t)n;
+	return 0;
+}
+
+int
+sim_read_struct(SimJob *j, SimArg *a)
+{
+	bool ptrs = strncmp(a->text, "ptrs:", 5) == 0;
+	Block b = { .j = j, .a = a, .s = strchr(a->text, ':') + 1, .align = 1 };
+	int status;
+
+	if (*b.s != '{' && !ptrs)
+		return from_file(j, a, b.s);
+	if (*b.s != '{')
+		return cli_error(EXIT_USAGE, "--arg '%s': ptrs wants {BUFFER, ...}", a->text);
+	b.data = cli_alloc(j->c, STRUCT_MAX);
+	status = list(&b, ptrs ? address : field);
+	if (status)
+		return status;
+	if (ptrs)
+		return sim_new_buffer(j, a, SIM_B64, b.bytes / 8, b.data);
+	a->block = b.data;
+	a->block_bytes = b.bytes;
+	return 0;
+}

@@ -1,9 +1,0 @@
-/* cores.h - what cores_allowed is made of, for tests. */
-#ifndef HEXC_LIB_CORES_H
-#define HEXC_LIB_CORES_H
-#include <stdint.h>
-
-/* What the control groups (version 2) of a process leave: `self` is its /proc/PID/cgroup, `mount` where
- * groups are.  0: no limit. */
-int64_t cores_quota(const char *self, const char *mount);
-#endif

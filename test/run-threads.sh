@@ -1,0 +1,10 @@
+#!/bin/sh
+# Threads are started in one place, taskmap/workers.c: without signals, as many as this process may use, or by a host.
+. test/script.sh
+[ -z "$SAN" ] || { echo "sanitizers start threads their own way"; exit 77; }
+find "$B"/obj/taskmap "$B"/obj/hexc "$B"/obj/infer "$B"/obj/ptxgen "$B"/obj/lib -name '*.o' | xargs nm -A |
+	awk -F: '/ U pthread_create/ && $1 !~ /taskmap\/workers\.o$/ { print $1 " starts threads" }' >"$dir/out"
+grep -rnE '_SC_NPROCESSORS|sched_getaffinity\(' --include='*.[ch]' taskmap hexc infer ptxgen lib |
+	grep -v '^taskmap/cores\.c:' >>"$dir/out"
+[ ! -s "$dir/out" ] || fail "$(cat "$dir/out")"
+exit $bad
