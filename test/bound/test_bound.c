@@ -187,12 +187,13 @@ TEST_EACH(chains, sizeof chain / sizeof chain[0])
 	hexc_module_free(m);
 }
 
-/* Added to 1 one after the other 63 numbers of half its roundoff are all lost.  Rows that cancel have the sum 0, each
- * as far off as its bound: so the product of two is as far off as both together. */
+/* Added to 1 one after the other 63 numbers of half its roundoff are all lost.  Rows that cancel have the sum
+ * 0, each as far off as its bound: so the product of two is as far off as both together. */
 TEST(lost_terms)
 {
-	static const char src[] = "kernel k(X: f32[16, 64], S: out f32[16, 1], P: out f32[16, 1])\n{\ngrid(1);\n"
-				  "let s = sum(X[:, :], 1);\nS[:, :] = s;\nP[:, :] = s * s;\n}\n";
+	static const char src[] = "kernel k(X: f32[16, 64], S: out f32[16, 1], P: out f32[16, 1])\n"
+				  "{\ngrid(1);\nlet s = sum(X[:, :], 1);\n"
+				  "S[:, :] = s;\nP[:, :] = s * s;\n}\n";
 	static float x[16][64], sum[16], product[16];
 	double far[16] = { 0 }, both[16] = { 0 };
 	hexc_arg arg[3] = { { x, NULL, sizeof x, 0, 0, { 0 } },
@@ -218,7 +219,8 @@ TEST(lost_terms)
 /* Between the last two numbers of nf4, 0.7229568 and 1, either is right. */
 TEST(between_numbers)
 {
-	static const char src[] = "kernel k(X: f32[16], C: out nf4[16])\n{\ngrid(1);\nC[:] = nf4(exp(X[:]));\n}\n";
+	static const char src[] = "kernel k(X: f32[16], C: out nf4[16])\n{\ngrid(1);\n"
+				  "C[:] = nf4(exp(X[:]));\n}\n";
 	static float x[16];
 	_Alignas(16) unsigned char c[8];
 	double bound[16] = { 0 };

@@ -42,7 +42,8 @@ TEST_EACH(means, COUNT_OF(way))
 	ck_assert_int_eq(p->kind, way[_i].kind);
 }
 
-/* Elements of a word from any lanes and registers to any: no more than if each went alone and nothing waited. */
+/* Elements of a word from any lanes and registers to any: no more than if each went alone and none
+ * waited. */
 TEST(no_conflicts)
 {
 	Type t = type_tile(D_f32, S_reg, 2, (int64_t[]){ 32, 32 });

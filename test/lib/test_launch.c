@@ -181,11 +181,13 @@ TEST(assumptions)
 	hexc_module_free(m);
 }
 
-/* Expressions are told with the parentheses that they need, and a sum that has no value is not one that wrapped. */
+/* Expressions are told with the parentheses that they need, and a sum that has no value is not one that
+ * wrapped. */
 TEST(expressions)
 {
 	static const char src[] = "kernel k(X: out f32[N], x: i64, y: i64)\n    assume x + y > 0\n{\n"
-				  "    grid((N + x) * y, N - (x - y), N - x - y);\n    X[block.x :+ 1] = 1.0;\n}\n";
+				  "    grid((N + x) * y, N - (x - y), N - x - y);\n"
+				  "    X[block.x :+ 1] = 1.0;\n}\n";
 	hexc_module *m = lib_must(src, NULL);
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	hexc_arg arg[4];

@@ -3,7 +3,8 @@
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
 
-/* Rows of run-time length: one test of N where the columns begin at a multiple of 16 bytes, none where they do not. */
+/* Rows of run-time length: one test of N where the columns begin at a multiple of 16 bytes, none where
+ * they do not. */
 TEST_EACH(wide_stores, 2)
 {
 	static const int from[] = { 8, 3 };
@@ -19,7 +20,8 @@ TEST_EACH(wide_stores, 2)
 	ck_assert_int_eq(ir_count(k, O_if), 1 - _i);
 }
 
-/* A copy in a loop that keeps groups of its own in flight stays as it is: waiting for it would wait for them. */
+/* A copy in a loop that keeps groups of its own in flight stays as it is: waiting for it would wait for
+ * them. */
 TEST_EACH(groups_in_flight, 2)
 {
 	static const char *const wait[] = { "", "            wait 1;\n" };

@@ -637,7 +637,8 @@ TEST(lines_beside_each_other)
 		infer_free(&x);
 		infer_source(&x, scan, "sm_80", i, false);
 		l = op(O_shift, 0)->out[0]->type.layout;
-		found = found || (layout_extent_on(l, 0, AX_lane) == 4 && layout_extent_on(l, 0, AX_warp) == 2);
+		found = found ||
+		        (layout_extent_on(l, 0, AX_lane) == 4 && layout_extent_on(l, 0, AX_warp) == 2);
 	}
 	ck_assert(found);
 	infer_free(&x);

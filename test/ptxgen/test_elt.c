@@ -157,9 +157,11 @@ TEST_EACH(least_by_minus_one, 4)
 	Text t = { u->arena, NULL, 0, 0 };
 
 	head(&t, d, d, 2);
-	text_printf(&t, "    %%50 = const imm %lld : reg %s[512] " L8 "\n    %%51 = const imm -1 : reg %s[512] " L8
-	                "\n    %%52 = div %%50, %%51 : reg %s[512] " L8 "\n    %%53 = mod %%50, %%51 : reg %s[512] "
-	            L8 "\n",
+	text_printf(&t,
+	            "    %%50 = const imm %lld : reg %s[512] " L8 "\n"
+	            "    %%51 = const imm -1 : reg %s[512] " L8 "\n"
+	            "    %%52 = div %%50, %%51 : reg %s[512] " L8 "\n"
+	            "    %%53 = mod %%50, %%51 : reg %s[512] " L8 "\n",
 	            (long long)num_min(dtype_find(d, strlen(d))), d, d, d, d);
 	put_row(&t, 52, d, 0);
 	put_row(&t, 53, d, 1);

@@ -183,7 +183,7 @@ TEST(rows_of_six_bytes)
 	for (uint32_t k = 0; k < 12; k++)
 		memcpy(file + n - 68 + 4 * k, &(uint32_t){ 0x11111111 * k }, 4);
 	ck_assert_int_eq(open_copy(&f, &copy, file, n), HEXC_OK);
-	ck_assert_msg(hexc_weight_load(&w, f, "l", 1, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_msg(hexc_weight_load(&w, f, "l", NULL, why, sizeof why) == HEXC_OK, "%s", why);
 	ck_assert(w->n == 8 && w->k == 12);
 	for (int i = 0; i < 8; i++)
 		ck_assert_mem_eq((const char *)w->plane[HEXC_PLANE_CODE].data + 6 * i, row, sizeof row);
