@@ -175,7 +175,7 @@ TEST(loads_late)
 /* A wait that allows one group more lets a copy land too late. */
 TEST(waits_are_needed)
 {
-	InterpOpt late = { .late = true, .threads = 1 };
+	InterpOpt late = { .late = true, .workers.threads = 1 };
 
 	for (int stages = 1; stages < 5; stages++) {
 		Kernel *k = gemm_with("", "shared", stages);

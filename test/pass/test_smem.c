@@ -98,7 +98,7 @@ gen_program(uint64_t seed)
 
 TEST_EACH(random_programs, PROGRAMS)
 {
-	InterpOpt races = { .races = true, .threads = 1 };
+	InterpOpt races = { .races = true, .workers.threads = 1 };
 	const char *src = gen_program((uint64_t)_i);
 	Kernel *plain = run_source(u, src, ""), *k = run_source(u, src, "");
 	int64_t total = 0;

@@ -24,7 +24,7 @@ until_sync(const char *src, const char *defines, bool place)
 static bool
 fails(const Program *p, Kernel *k)
 {
-	InterpOpt races = { .threads = 1, .races = true };
+	InterpOpt races = { .workers.threads = 1, .races = true };
 	Run r;
 
 	for (int s = 0; s < PASS_SIZES; s++) {

@@ -23,8 +23,8 @@ TEST_EACH(twins, pass_program_count() * STAGES * PASS_SIZES)
 	const Program *p = &pass_program[_i / (STAGES * PASS_SIZES)];
 	int stages = _i / PASS_SIZES % STAGES + 1;
 	const char *sizes = p->sizes[_i % PASS_SIZES];
-	InterpOpt plain = { .threads = 1 }, late = { .threads = 1, .late = true };
-	InterpOpt races = { .threads = 1, .races = true };
+	InterpOpt plain = { .workers.threads = 1 }, late = { .workers.threads = 1, .late = true };
+	InterpOpt races = { .workers.threads = 1, .races = true };
 	Unit *u = ir_unit();
 	Run before, after;
 

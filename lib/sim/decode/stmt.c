@@ -122,7 +122,7 @@ dec_space(Dec *d, sim_space *out)
 	return false;
 }
 
-const char *
+static const char *
 scope_name(u32 scope)
 {
 	static const char *const names[] = { [SCOPE_CTA] = "cta", [SCOPE_CLUSTER] = "cluster",
