@@ -2,7 +2,7 @@
 # Threads are started in one place, taskmap/workers.c: without signals, as many as this process may use, or by a host.
 . test/script.sh
 [ -z "$SAN" ] || { echo "sanitizers start threads their own way"; exit 77; }
-find "$B"/obj/taskmap "$B"/obj/hexc "$B"/obj/infer "$B"/obj/ptxgen "$B"/obj/lib -name '*.o' | xargs nm -A |
+find taskmap hexc infer ptxgen lib -name '*.c' | sed "s|\(.*\)\.c$|$B/obj/\1.o|" | xargs ls 2>/dev/null | xargs nm -A |
 	awk -F: '/ U pthread_create/ && $1 !~ /taskmap\/workers\.o$/ { print $1 " starts threads" }' >"$dir/out"
 grep -rnE '_SC_NPROCESSORS|sched_getaffinity\(' --include='*.[ch]' taskmap hexc infer ptxgen lib |
 	grep -v '^taskmap/cores\.c:' >>"$dir/out"

@@ -209,7 +209,7 @@ unknown(char command, const char *word)
 
 /* One option at word[i]; returns how many words it took, or -1 with *status set. */
 static int
-take(Cli *c, int n, char **word, int i, int *status)
+take_option(Cli *c, int n, char **word, int i, int *status)
 {
 	const char *value;
 	int id = find(c->command, word[i], &value), used = 1;
@@ -252,7 +252,7 @@ cli_parse(Cli *c, int n, char **word)
 			options = false;
 			i++;
 		} else if (options && word[i][0] == '-' && word[i][1]) {
-			int used = take(c, n, word, i, &status);
+			int used = take_option(c, n, word, i, &status);
 			if (used < 0)
 				return status;
 			i += used;

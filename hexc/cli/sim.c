@@ -117,12 +117,13 @@ saves(SimJob *j, bool write)
 			continue;
 		eq = strchr(v, '=');
 		if (!eq || !eq[1])
-			return cli_error(EXIT_USAGE, "--save wants I=FILE.npy with the number of an argument, or "
+			return cli_error(EXIT_USAGE,
+			                 "--save wants I=FILE.npy with the number of an argument, or "
 			                 "NAME=FILE.npy with that of a --buffer, not '%s'", v);
 		a = sim_find_buffer(j, cli_strndup(j->c, v, (size_t)(eq - v)));
 		if (!a)
-			return cli_error(EXIT_USAGE, "--save %s: %.*s is no buffer argument and no --buffer", v,
-			                 (int)(eq - v), v);
+			return cli_error(EXIT_USAGE, "--save %s: %.*s is no buffer argument and no --buffer",
+			                 v, (int)(eq - v), v);
 		if (!write)
 			continue;
 		out = cli_try_alloc(j->c, NPY_HEADER_MAX + a->bytes);

@@ -49,7 +49,8 @@ const void *sim_arg_value(const SimArg *a);
 const SimArg *sim_find_buffer(const SimJob *j, const char *name);
 /* A number of a PTX type, both as written in --arg `text`: its bytes and how many.  0, or a status with the
  * reason printed. */
-int sim_scalar(const char *text, const char *type, const char *number, unsigned char value[8], uint32_t *bytes);
+int sim_scalar(const char *text, const char *type, const char *number, unsigned char value[8],
+               uint32_t *bytes);
 /* A buffer of `count` elements for a, filled with `data` or zeros.  Likewise. */
 int sim_new_buffer(SimJob *j, SimArg *a, sim_type type, int64_t count, const unsigned char *data);
 /* struct:... and ptrs:..., when all buffers are there (cli/sim_struct.c). */

@@ -45,7 +45,8 @@ static int
 arg_error(const char *text)
 {
 	return cli_error(EXIT_USAGE, "--arg '%s' is none of TYPE:NUMBER, @FILE.npy, zeros:TYPE:COUNT, "
-	                 "tmap:FILE.json, struct:{TYPE NUMBER, ptr BUFFER, ...}, struct:FILE, ptrs:{BUFFER, ...}", text);
+	                 "tmap:FILE.json, struct:{TYPE NUMBER, ptr BUFFER, ...}, struct:FILE, "
+	                 "ptrs:{BUFFER, ...}", text);
 }
 
 /* Bit patterns (b32) may be written with a sign or without. */
@@ -69,7 +70,8 @@ sim_scalar(const char *text, const char *type, const char *s, unsigned char valu
 	int64_t i;
 
 	if (t == SIM_NTYPES)
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no PTX type such as u32 or f16", text, type);
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no PTX type such as u32 or f16", text,
+		                 type);
 	*bytes = (uint32_t)types[t].size;
 	if (is_float(t)) {
 		if (!cli_float(s, &f))
@@ -206,14 +208,14 @@ read_named(SimJob *j, const char *text)
 	a->name = cli_strndup(j->c, text, n);
 	if (!n || !text[n] || strcspn(a->name, " ,{}+") != n || cli_int(a->name, &number) ||
 	    strcmp(a->name, "null") == 0 || sim_find_buffer(j, a->name))
-		return cli_error(EXIT_USAGE, "--buffer '%s': wants a new NAME (no number, not null)=@FILE.npy or "
-		                 "zeros:TYPE:COUNT", text);
+		return cli_error(EXIT_USAGE, "--buffer '%s': wants a new NAME (no number, not null)="
+		                 "@FILE.npy or zeros:TYPE:COUNT", text);
 	a->text = text + n + 1;
 	status = sim_read_buffer(j, a, 0);
 	j->nbuffer++;
 	if (!status && !a->buffer)
-		return cli_error(EXIT_USAGE, "--buffer '%s': wants @FILE.npy or zeros:TYPE:COUNT behind %s=", text,
-		                 a->name);
+		return cli_error(EXIT_USAGE, "--buffer '%s': wants @FILE.npy or zeros:TYPE:COUNT behind %s=",
+		                 text, a->name);
 	return status;
 }
 
@@ -245,9 +247,11 @@ sim_read_args(SimJob *j)
 			status = read_arg(j, a);
 		}
 	}
-	for (int i = 0; i < j->narg && !status; i++)
-		if (holds_others(j->arg[i].text))
-			status = j->arg[i].tmap ? sim_read_tmap(j, &j->arg[i]) : sim_read_struct(j, &j->arg[i]);
+	for (int i = 0; i < j->narg && !status; i++) {
+		SimArg *a = &j->arg[i];
+		if (holds_others(a->text))
+			status = a->tmap ? sim_read_tmap(j, a) : sim_read_struct(j, a);
+	}
 	return status;
 }
 

@@ -56,8 +56,8 @@ pointer(Block *b, const char *w)
 		return add(b, &address, sizeof address);
 	}
 	if (!to || (w[n] && (!cli_int(w + n + 1, &off) || off < 0)))
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no pointer: NAME of a --buffer, the number of a "
-		                 "buffer argument, with +BYTES or without, or null", b->a->text, w);
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no pointer: NAME of a --buffer, the number "
+		                 "of a buffer argument, with +BYTES or without, or null", b->a->text, w);
 	address = to->ptr + (uint64_t)off;
 	return add(b, &address, sizeof address);
 }
@@ -73,8 +73,8 @@ field(Block *b)
 	int status;
 
 	if (!*b->s || *b->s == ',' || *b->s == '}')
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' wants a value behind it, as in f32 1.0 or ptr A",
-		                 b->a->text, type);
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' wants a value behind it, as in f32 1.0 or "
+		                 "ptr A", b->a->text, type);
 	do {
 		const char *w = word(b);
 		status = ptr ? pointer(b, w) : sim_scalar(b->a->text, type, w, value, &size);

@@ -190,8 +190,8 @@ typedef struct sim_tmap_desc {
 
 /* The map a kernel is given: as a parameter of 128 bytes (.param .align 64 .b8 tm[128]: its
  * sim_launch.args entry points at one), or written to global memory at a multiple of 64.
- * Opaque: an encoding of the simulator's own, with a checksum, so that a kernel which damages
- * it is reported. */
+ * Opaque: an encoding of the simulator's own, with checksums, so that a kernel or host which edits
+ * it is reported, with the field if it is one. */
 typedef struct sim_tmap { uint64_t opaque[16]; } sim_tmap;
 
 /* Check a description by the driver's rules and encode it.  SIM_E_INVALID: `why` (NULL is
@@ -280,7 +280,7 @@ typedef struct sim_launch {
 	/* Asked when a fault is found for the first time, from any worker, one at a time; nonzero: it is not
 	 * kept, and not counted.  What the kernel does is the same.  The pointers in *f live for the call. */
 	int (*suppress)(void *user, const struct sim_fault *f);
-	void *user;
+	void *user;             /* handed to cancel and suppress */
 	sim_trace trace;
 	uint64_t seed;          /* in which order threads of different warps and blocks get on: each number is
 	                         * another interleaving, always the same one, with short turns and one
@@ -314,14 +314,16 @@ SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
  * order, barriers, bar.warp.sync (of the lanes it names; shuffles and votes order nothing), acquire
  * and release, and fences with strong accesses (these count for the whole warp), each between threads that
  * its scope includes; a strong write also precedes what follows a strong read of it.  Strong accesses of
- * threads that their scopes leave out race too.  A word remembers its last few accesses, so one race may
- * hide another.  Memory is sequentially consistent here: what a kernel does is one interleaving of its
+ * threads that their scopes leave out race too.  What a warpgroup wrote before a wgmma.fence precedes the
+ * wgmma behind it.  A word remembers its last few accesses, so one race may hide another; and order between
+ * blocks is kept as points in time, so that what a third block did before two others synchronised passes for
+ * ordered.  Memory is sequentially consistent here: what a kernel does is one interleaving of its
  * threads, and outcomes beyond those, which the memory model allows relaxed accesses, are never seen.
  * Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \
-	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the shared " \
-	                                      "variable its address is counted from") \
+	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the " \
+	                                      "shared variable its address is counted from") \
 	X(ALIGN,        "misaligned",         "address is no multiple of the access size") \
 	X(READONLY,     "write-to-constant",  "store to constant or parameter space") \
 	X(UNINIT_REG,   "uninitialised-register", "a register was used before it was written") \
@@ -373,8 +375,8 @@ typedef enum sim_space {
 
 typedef struct sim_place {
 	uint32_t line;          /* PTX line; 0: unknown */
-	uint32_t source_line;   /* line of the program that it was made from, by .loc; 0: the PTX does not say */
-	const char *source;     /* its file, by .file; NULL: the PTX does not say; lives as the module */
+	uint32_t source_line;   /* line of the program it was made from, by .loc; 0: nobody says */
+	const char *source;     /* its file, by .file; NULL: nobody says; lives as the module */
 	uint32_t block[3];      /* %ctaid */
 	uint32_t thread[3];     /* %tid */
 } sim_place;

@@ -3,6 +3,8 @@
 #include "hexc/cli/check.c"
 #include "hexc/cli/fill.c"
 #include "hexc/cli/npy.c"
+#include "hexc/cli/options.c"
+#include "hexc/cli/terminal.c"
 #include "hexc/cli/util.c"
 #include "test/check.h"
 #include <math.h>

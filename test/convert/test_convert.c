@@ -1,8 +1,10 @@
 /* test_convert.c - by which means one layout becomes another: what convert.c says of each digit. */
+#include "infer/base/model.h"
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/search.h"
 #include "test/infer/util_infer.h"
+#include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"
 #include "test/util_file.h"
 #include "test/util_layout.h"
@@ -38,6 +40,44 @@ TEST_EACH(means, COUNT_OF(way))
 	const Lowering *p = lowering_convert(&s, &t, &from, &to, &res);
 
 	ck_assert_int_eq(p->kind, way[_i].kind);
+}
+
+/* Elements of a word from any lanes and registers to any: no more than if each went alone and none
+ * waited. */
+TEST(no_conflicts)
+{
+	Type t = type_tile(D_f32, S_reg, 2, (int64_t[]){ 32, 32 });
+	Unit unit = { .arena = u->arena, .target = target_find("sm_80") };
+	Kernel kernel = { .unit = &unit, .warps = 1 };
+	Solve s = { .k = &kernel, .arena = u->arena, .rates = rates_of(unit.target) };
+	uint64_t seed = 1;
+
+	for (int round = 0; round < 100; round++) {
+		Layout l[2];
+		Staging p;
+		int64_t waves[2];
+		double cost;
+
+		for (int side = 0; side < 2; side++) {
+			int bit[10] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+
+			layout_init(&l[side], 2);
+			for (int i = 0; i < 10; i++) {
+				int j = i + (int)(run_random(&seed) % (uint64_t)(10 - i)), b = bit[j];
+
+				bit[j] = bit[i];
+				ck_assert(layout_push(&l[side], i / 5, 2, (int64_t)1 << b % 5,
+				                      b < 5 ? AX_lane : AX_reg));
+			}
+			layout_canon(&l[side]);
+		}
+		stage_find(&s, &t, &l[0], &l[1], false, &p, waves);
+		cost = (double)(waves[0] + waves[1]) +
+		       INSTRUCTION_SHARE * (32.0 / p.write.vec + 32.0 / p.read.vec);
+		ck_assert_msg(cost <= (1 + INSTRUCTION_SHARE) * 64, "%s to %s: %d and %d wavefronts",
+		              layout_print(u->arena, &l[0]), layout_print(u->arena, &l[1]), (int)waves[0],
+		              (int)waves[1]);
+	}
 }
 
 /* Parts of several warps: side by side by result or by warp, whichever is cheaper.  Lanes that have two rows

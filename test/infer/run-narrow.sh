@@ -30,6 +30,11 @@ for t in $some; do
 		--arg ld=41 --arg 'U=random(5)' --arg 'P=randint(6,-1,38)'
 	[ "$t" = e8m0 ] || try product "$t" --arg 'A=random(1)[40,72]' --arg "W=${x}[56,72]" --arg 'V=random(4)'
 done
+# one warp fetches whole words of single elements, of which one begins in the last bits of a word
+for t in u3 i5; do
+	try anywhere "$t" -D WARPS=1 --arg 'A=random(1)[20,37]' --arg "W=random(2)[35,37]" --arg 'V=random(4)' \
+		--arg ld=41 --arg 'U=random(5)' --arg 'P=randint(6,-1,38)'
+done
 # files hold codes: what was saved reads as what it was
 for t in e2m1 e3m2 nf4 i3; do
 	for run in "moved --arg X=random(1)[16,64] --save Y=$dir/moved.npy" \

@@ -464,8 +464,9 @@ TEST(small_tiles)
 	}
 }
 
-/* Columns of a shared tile that become rows of global memory: words of shared memory are as good as runs of them,
- * sectors of global memory are not, so the tile is laid out as the store wants it and nothing is converted. */
+/* Columns of a shared tile that become rows of global memory: words of shared memory are as good as runs of
+ * them, sectors of global memory are not, so the tile is laid out as the store wants it and nothing is
+ * converted. */
 TEST(global_memory_first)
 {
 	infer_source(&x,
@@ -480,13 +481,13 @@ TEST(global_memory_first)
 	infer_free(&x);
 }
 
-/* Every fourth byte of a row of 16, and the row for each of 4 lanes: as many wavefronts and steps of packing, but one
- * access instead of 4. */
+/* Every fourth byte of a row of 16, and the row for each of 4 lanes: as many wavefronts and steps of packing,
+ * but one access instead of 4. */
 TEST(whole_row_of_bytes)
 {
 	infer_source(&x,
-	             "kernel p(X: i8[M, 16], Y: out i8[M, 16])\n    const WARPS = 1\n{\n    grid(ceil(M, 8));\n"
-	             "    let m = block.x * 8;\n    let s: shared = X[m :+ 8, :];\n"
+	             "kernel p(X: i8[M, 16], Y: out i8[M, 16])\n    const WARPS = 1\n{\n"
+	             "    grid(ceil(M, 8));\n    let m = block.x * 8;\n    let s: shared = X[m :+ 8, :];\n"
 	             "    let x: register i8[8, 16] layout \"(8,(4,4)):(4@lane,(1@lane,1@reg))\" = s;\n"
 	             "    Y[m :+ 8, :] = x;\n}\n",
 	             "sm_80", 0, false);

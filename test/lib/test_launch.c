@@ -181,6 +181,51 @@ TEST(assumptions)
 	hexc_module_free(m);
 }
 
+/* Expressions are told with the parentheses that they need, and a sum that has no value is not one that
+ * wrapped. */
+TEST(expressions)
+{
+	static const char src[] = "kernel k(X: out f32[N], x: i64, y: i64)\n    assume x + y > 0\n{\n"
+				  "    grid((N + x) * y, N - (x - y), N - x - y);\n"
+				  "    X[block.x :+ 1] = 1.0;\n}\n";
+	hexc_module *m = lib_must(src, NULL);
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	hexc_arg arg[4];
+	char why[300];
+
+	ck_assert_int_eq(hexc_kernel(m, 0, &k), 1);
+	ck_assert_str_eq(k.grid[0], "(N + x) * y");
+	ck_assert_str_eq(k.grid[1], "N - (x - y)");
+	ck_assert_str_eq(k.grid[2], "N - x - y");
+	memset(arg, 0, sizeof arg);
+	arg[hexc_param_find(m, 0, "x")].i = INT64_MIN;
+	arg[hexc_param_find(m, 0, "y")].i = -1;
+	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "x + y > 0"));
+	hexc_module_free(m);
+}
+
+/* Five elements of 4 bits are in three bytes. */
+TEST(half_a_byte)
+{
+	static const char src[] = "kernel k(W: u4[N], Y: out f32[N])\n{\n    grid(1);\n"
+				  "    Y[0 :+ 8] = f32(W[0 :+ 8]);\n}\n";
+	hexc_module *m = lib_must(src, NULL);
+	_Alignas(16) unsigned char w[3] = { 0x21, 0x43, 5 };
+	_Alignas(16) float y[5];
+	hexc_arg arg[3] = { { w, NULL, 2, 0, 0, { 0 } }, { y, NULL, sizeof y, 0, 0, { 0 } } };
+	char why[300];
+
+	arg[hexc_param_find(m, 0, "N")].i = 5;
+	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "W needs 3 bytes"));
+	arg[0].bytes = 3;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+	for (int i = 0; i < 5; i++)
+		ck_assert(y[i] == (float)(i + 1));
+	hexc_module_free(m);
+}
+
 TEST(launch_parameters)
 {
 	static const char src[] = "kernel k(A: f32[N], C: out f32[N], x: bf16, y: i8, z: f64, b: bool) {\n"

@@ -92,7 +92,8 @@ TEST_EACH(masks, COUNT_OF(masked))
 	ck_assert_int_eq(ir_count(k, O_mask), got);
 }
 
-/* The largest element of negative numbers, by type: the mask is the type's least; the least of positive ones. */
+/* The largest element of negative numbers, by type: the mask is the type's least; the least of positive
+ * ones. */
 TEST_EACH(identities, 14)
 {
 	static const char *const type[] = { "f16", "bf16", "f32", "i8", "i32", "i64", "u8" };
@@ -120,7 +121,8 @@ TEST_EACH(identities, 14)
 	ck_assert(run_get(&r, "Y", 1) == bottom);
 }
 
-/* Of 50 negative numbers the largest: of a slice that begins at 32, as a tensor's or a register tile's, 18 exist. */
+/* Of 50 negative numbers the largest: of a slice that begins at 32, as a tensor's or a register tile's, 18
+ * exist. */
 TEST_EACH(edge_from_start, 2)
 {
 	static const char *const slice[] = { "X[32 :+ 32]", "x[32 :+ 32]" };

@@ -612,6 +612,38 @@ TEST(collision)
 	infer_free(&x);
 }
 
+/* A slice that begins at no multiple of its length. */
+TEST(slice_begins_anywhere)
+{
+	static const char source[] =
+		HEAD("X: f32[M, N], Y: out f32[M, N]", "2")
+		"    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+		"    let x: register = X[m :+ 16, 0 :+ 64];\n    Y[m :+ 16, 0 :+ 16] = x[:, 8 :+ 16];\n}\n";
+
+	infer_source(&x, source, "sm_80", 0, false);
+	ck_assert_int_eq(infer_violations(&x), 0);
+	infer_free(&x);
+}
+
+/* Lines of 8 rows for 2 warps: one way has each warp's 4 rows in lanes. */
+TEST(lines_beside_each_other)
+{
+	bool found = false;
+
+	infer_source(&x, scan, "sm_80", 0, false);
+	for (int i = 0, n = infer_ncand(x.cands); i < n; i++) {
+		const Layout *l;
+
+		infer_free(&x);
+		infer_source(&x, scan, "sm_80", i, false);
+		l = op(O_shift, 0)->out[0]->type.layout;
+		found = found ||
+		        (layout_extent_on(l, 0, AX_lane) == 4 && layout_extent_on(l, 0, AX_warp) == 2);
+	}
+	ck_assert(found);
+	infer_free(&x);
+}
+
 /* A pinned swizzle moves runs of 4: no access to the tile is wider. */
 TEST(pinned_swizzle)
 {

@@ -230,6 +230,17 @@ TEST_EACH(offsets, 11)
 		}
 }
 
+/* Less 8 and plus -3: either is in the number that the cast adds anyway. */
+TEST(constant_offsets)
+{
+	int n[3];
+
+	for (int change = 0; change < 3; change++)
+		n[change] = ptx_count(ptx_of(u, kernel_text(D_u4, 16, D_f16, change, 1)), ";");
+	ck_assert_int_eq(n[1], n[0]);
+	ck_assert_int_eq(n[2], n[0]);
+}
+
 /* What is written is what the recipe counts: LLVM takes no step apart and undoes none. */
 TEST_EACH(instructions, D_COUNT)
 {

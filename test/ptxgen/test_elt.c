@@ -157,12 +157,30 @@ TEST_EACH(least_by_minus_one, 4)
 	Text t = { u->arena, NULL, 0, 0 };
 
 	head(&t, d, d, 2);
-	text_printf(&t, "    %%50 = const imm %lld : reg %s[512] " L8 "\n    %%51 = const imm -1 : reg %s[512] " L8
-	                "\n    %%52 = div %%50, %%51 : reg %s[512] " L8 "\n    %%53 = mod %%50, %%51 : reg %s[512] "
-	            L8 "\n",
+	text_printf(&t,
+	            "    %%50 = const imm %lld : reg %s[512] " L8 "\n"
+	            "    %%51 = const imm -1 : reg %s[512] " L8 "\n"
+	            "    %%52 = div %%50, %%51 : reg %s[512] " L8 "\n"
+	            "    %%53 = mod %%50, %%51 : reg %s[512] " L8 "\n",
 	            (long long)num_min(dtype_find(d, strlen(d))), d, d, d, d);
 	put_row(&t, 52, d, 0);
 	put_row(&t, 53, d, 1);
+	text_printf(&t, "    yield\n  }\n}\n");
+	ptx_compare(u, t.s, "N=1000", 1, 0);
+}
+
+/* A little above the middle of two numbers, by less than f32 tells: the upper one. */
+TEST_EACH(rounded_once, 2)
+{
+	static const char *const type[] = { "bf16", "e4m3" };
+	const char *to = type[_i];
+	Text t = { u->arena, NULL, 0, 0 };
+
+	head(&t, "f64", to, 1);
+	text_printf(&t, "    %%50 = const fimm ");
+	text_float(&t, 1 + (_i ? 0x1p-4 : 0x1p-8) + 0x1p-40);
+	text_printf(&t, " : reg f64[512] " L8 "\n    %%51 = cast %%50 : reg %s[512] " L8 "\n", to);
+	put_row(&t, 51, to, 0);
 	text_printf(&t, "    yield\n  }\n}\n");
 	ptx_compare(u, t.s, "N=1000", 1, 0);
 }

@@ -384,8 +384,8 @@ TEST_EACH(reduce, ROUNDS)
 	                                  : 1e-5);
 }
 
-/* Rows of 4 over lanes and 2 warps, and 2 warps more with the same: each part takes one wavefront to write and, for
- * each of the 4 warps, one to read. */
+/* Rows of 4 over lanes and 2 warps, and 2 warps more with the same: each part takes one wavefront to write
+ * and, for each of the 4 warps, one to read. */
 TEST(parts_written_once)
 {
 	Text t = { u->arena, NULL, 0, 0 };
@@ -445,7 +445,8 @@ TEST_EACH(reduce_store, ROUNDS)
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
 
-/* Sums along a dim, each stored to all of its line: to wherever register bits were along it, from one register. */
+/* Sums along a dim, each stored to all of its line: to wherever register bits were along it, from one
+ * register. */
 TEST_EACH(broadcast_store, 24)
 {
 	Shape s;
@@ -485,7 +486,8 @@ TEST_EACH(starts, 4)
 		  "(8,(4,2)):(4@lane,(1@lane,1@reg))" },
 		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1 : global f32[8]",
 		  "(8):(1@lane)+[4:8@lane]" },
-		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1 : global f32[8]", "(8):(1@lane)+[4:8@lane]" },
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1 : global f32[8]",
+		  "(8):(1@lane)+[4:8@lane]" },
 		{ "%14 = const imm 5 : i64", "%14, %11 : global f32[8, 8]",
 		  "(8,(4,2)):(4@lane,(1@lane,1@reg))" },
 	};
@@ -493,7 +495,8 @@ TEST_EACH(starts, 4)
 
 	kernel_head(&t, "f32", "f32", 1, 8, 0);
 	text_printf(&t,
-	            "    %%13 = const imm 13 : i64\n    %s\n    %%15 = view %%1, %s\n    %%16 = view %%2, %s\n"
+	            "    %%13 = const imm 13 : i64\n    %s\n"
+	            "    %%15 = view %%1, %s\n    %%16 = view %%2, %s\n"
 	            "    %%20 = load %%15 : reg f32[%s] @{%s} lowering { access inst ld_global_32 vec 1 }\n"
 	            "    store %%20, %%16 lowering { access inst st_global_32 vec 1 }\n    yield\n  }\n}\n",
 	            at[_i].start, at[_i].view, at[_i].view, strstr(at[_i].view, "imm") ? "8" : "8, 8",
@@ -501,7 +504,8 @@ TEST_EACH(starts, 4)
 	ptx_compare(u, t.s, "M=13", (uint64_t)_i, 0);
 }
 
-/* Part of a shared tile whose start is within what lanes take of a swizzled row, or within a digit of the rows. */
+/* Part of a shared tile whose start is within what lanes take of a swizzled row, or within a digit of
+ * the rows. */
 TEST_EACH(shared_starts, 2)
 {
 	static const struct {
@@ -538,7 +542,8 @@ TEST_EACH(float_extremes, 4)
 	kernel_load(&t, d, 8, 8, "(8,(4,2)):(4@lane,(1@lane,1@reg))", 1);
 	text_printf(&t,
 	            "    %%91 = view %%2, %%11, %%10 : global %s[8, 8]\n"
-	            "    store %%20, %%91 imm %d lowering { access inst red_%s_%s vec 1 }\n    yield\n  }\n}\n",
+	            "    store %%20, %%91 imm %d lowering { access inst red_%s_%s vec 1 }\n"
+	            "    yield\n  }\n}\n",
 	            d, _i % 2 ? 3 : 2, _i % 2 ? "min" : "max", d);
 	ptx_compare(u, t.s, "M=13", (uint64_t)_i, 0);
 }

@@ -351,13 +351,14 @@ TEST_EACH(tensor_copies, 2)
 	char path[600], *text = read_text(beside(path, sizeof path, "triton/matmul_tma_sm_90a.ptx"));
 	sim *s = sim_open();
 	sim_module *m = must_load(s, text);
-	uint64_t a = sim_alloc(s, 2 * M * K, "a"), b = sim_alloc(s, 2 * K * N, "b"), c = sim_alloc(s, 2 * M * N, "c");
+	uint64_t a = sim_alloc(s, 2 * M * K, "a"), b = sim_alloc(s, 2 * K * N, "b");
+	uint64_t c = sim_alloc(s, 2 * M * N, "c");
 	sim_tmap ma = map_of(a, M, K), mb = map_of(b, K, N), mc = map_of(c, M, N);
 	int n[] = { M, N, K };
 	int64_t stride[] = { K, 1, N };
 	uint64_t none = 0;
-	const void *args[] = { &ma, &n[0], &n[2], &stride[0], &stride[1], &mb, &n[2], &n[1], &stride[2], &stride[1],
-		&mc, &n[0], &n[1], &stride[2], &stride[1], &n[0], &n[1], &n[2], &none, &none };
+	const void *args[] = { &ma, &n[0], &n[2], &stride[0], &stride[1], &mb, &n[2], &n[1], &stride[2],
+		&stride[1], &mc, &n[0], &n[1], &stride[2], &stride[1], &n[0], &n[1], &n[2], &none, &none };
 	sim_launch l = SIM_LAUNCH_INIT;
 	double off, on;
 

@@ -166,6 +166,32 @@ TEST(wrong_shapes)
 	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not go with W[");
 }
 
+/* AWQ of 8 rows of 12 codes, the code of column k is k: rows are 6 bytes, no whole words. */
+TEST(rows_of_six_bytes)
+{
+	static const unsigned char row[6] = { 0x10, 0x32, 0x54, 0x76, 0x98, 0xba };
+	unsigned char file[1000];
+	hexc_file *f;
+	hexc_weight *w;
+	void *copy;
+	size_t n = safetensors(file,
+	                       "{\"l.qweight\":{\"dtype\":\"I32\",\"shape\":[12,1],\"data_offsets\":[0,48]},"
+	                       "\"l.scales\":{\"dtype\":\"F16\",\"shape\":[1,8],\"data_offsets\":[48,64]},"
+	                       "\"l.qzeros\":{\"dtype\":\"I32\",\"shape\":[1,1],\"data_offsets\":[64,68]}}",
+	                       -1, 68);
+
+	for (uint32_t k = 0; k < 12; k++)
+		memcpy(file + n - 68 + 4 * k, &(uint32_t){ 0x11111111 * k }, 4);
+	ck_assert_int_eq(open_copy(&f, &copy, file, n), HEXC_OK);
+	ck_assert_msg(hexc_weight_load(&w, f, "l", NULL, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert(w->n == 8 && w->k == 12);
+	for (int i = 0; i < 8; i++)
+		ck_assert_mem_eq((const char *)w->plane[HEXC_PLANE_CODE].data + 6 * i, row, sizeof row);
+	hexc_weight_free(w);
+	hexc_file_close(f);
+	free(copy);
+}
+
 /* ---- GGUF
  * ------------------------------------------------------------------------------------------------- */
 
@@ -244,6 +270,22 @@ TEST(gguf_lies)
 	put(&g, 6, 4);
 	put(&g, UINT64_MAX / 2, 8);
 	refused(g.at, g.n, "the file ends inside the metadata");
+	head(&g, 3, 0, 1);
+	string(&g, "key");
+	put(&g, 9, 4);
+	put(&g, 11, 4);
+	put(&g, (uint64_t)1 << 61, 8); /* of 8 bytes: 0 in 64 bits */
+	refused(g.at, g.n, "the file ends inside the metadata");
+	head(&g, 3, 0, 1);
+	string(&g, "key");
+	put(&g, 9, 4);
+	for (int depth = 0; depth < 20; depth++) {
+		put(&g, 9, 4);
+		put(&g, 1, 8);
+	}
+	put(&g, 7, 4);
+	put(&g, 0, 8);
+	refused(g.at, g.n, "metadata key is no list that GGUF knows");
 	head(&g, 3, 0, 1);
 	string(&g, "general.alignment");
 	put(&g, 4, 4);

@@ -319,7 +319,8 @@ dec_tmcopy(Dec *d)
 	const Opnd *o = d->st->o;
 	u64 size;
 
-	if (!dec_follow(d, "global", "shared::cta") || !dec_scope(d) || !dec_has(d, "sync") || !dec_has(d, "aligned") || d->st->no != 3 ||
+	if (!dec_follow(d, "global", "shared::cta") || !dec_scope(d) || !dec_has(d, "sync") ||
+	    !dec_has(d, "aligned") || d->st->no != 3 ||
 	    !dec_imm(&o[2], &size) || size != TMAP_BYTES)
 		return dec_fail(d, "expected .global.shared::cta.scope.sync.aligned [dst], [src], 128");
 	d->in->wsync = true;

@@ -35,7 +35,6 @@ bool dec_follow(Dec *d, const char *first, const char *then); /* both, in this o
 const char *dec_prefix(Dec *d, const char *pre);/* one that starts so */
 bool dec_types(Dec *d);                         /* all that are types */
 bool dec_space(Dec *d, sim_space *out);
-const char *scope_name(u32 scope);              /* without the dot */
 bool dec_scope(Dec *d);                         /* .cta, .cluster, .gpu or .sys, to Ins.scope */
 bool dec_atomic(Dec *d, u8 *op);                /* the operation of an atomic or reduction, AT_ */
 /* The target is sm_`sm` or newer; sm above 1000: sm - 1000 with suffix a.  what: NULL, the instruction. */

@@ -122,7 +122,7 @@ dec_space(Dec *d, sim_space *out)
 	return false;
 }
 
-const char *
+static const char *
 scope_name(u32 scope)
 {
 	static const char *const names[] = { [SCOPE_CTA] = "cta", [SCOPE_CLUSTER] = "cluster",
@@ -218,7 +218,8 @@ take_row(Dec *d)
 	u32 most = 0, n = 0;
 
 	for (u32 i = 0; i < OP_COUNT; i++) {
-		u32 taken = strncmp(rows[i].name, d->part[0], strlen(d->part[0])) ? 0 : row_parts(d, &rows[i]);
+		bool same = !strncmp(rows[i].name, d->part[0], strlen(d->part[0]));
+		u32 taken = same ? row_parts(d, &rows[i]) : 0;
 		if (__builtin_popcount(taken) > __builtin_popcount(most)) {
 			best = &rows[i];
 			most = taken;

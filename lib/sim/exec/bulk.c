@@ -115,7 +115,8 @@ repeats(const Bulk *k, const Bulk *other)
 
 	return other->w->cta == k->w->cta && !other->have && !other->idle && !other->reported &&
 	       a->dir == b->dir && !a->reduce && !b->reduce && k->ranks == other->ranks &&
-	       (a->dir == B_STORE || k->to == other->to) && k->bytes == other->bytes && k->nrun == other->nrun &&
+	       (a->dir == B_STORE || k->to == other->to) && k->bytes == other->bytes &&
+	       k->nrun == other->nrun &&
 	       !memcmp(k->run, other->run, k->nrun * sizeof *k->run) && !k->d == !other->d &&
 	       (!k->d || !memcmp(k->d, other->d, sizeof *k->d)) &&
 	       (k->sh == other->sh || (a->dir == B_STORE && bulk_alike(k, other)));

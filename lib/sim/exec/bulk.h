@@ -71,7 +71,8 @@ void bulk_use_addr(Warp *w, const Ins *in, const BulkAddr *a, u32 mask, const ch
 bool bulk_misaligned(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 align);
 /* bulk_data.c */
 bool bulk_reduces(u32 op, PtxType t, bool shared);      /* has a reduction this type? */
-bool bulk_alike(const Bulk *k, const Bulk *other);      /* two stores of as many bytes: the same, as they are now */
+/* Two stores of as many bytes: are these the same, as they are now? */
+bool bulk_alike(const Bulk *k, const Bulk *other);
 /* What it will read and write, when it is issued; `again`: one under way writes the same. */
 void bulk_check(const Bulk *k, bool again);
 void bulk_read(Bulk *k);                        /* stages the source, once; an idle copy reads nothing */

@@ -30,6 +30,7 @@ static bool
 fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, TmapBits *b)
 {
 	MemAccess half[2];
+	char what[100];
 
 	for (u32 i = 0; i < 2; i++) {
 		MemAccess *a = &half[i];
@@ -42,6 +43,9 @@ fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, TmapBits *b)
 			           a->space == SIM_SPACE_SHARED ? "shared" : "local");
 		memcpy((u8 *)b + 64 * i, a->p, 64);
 	}
+	if (!tmap_intact(b) && tmap_edited(b, what, sizeof what))
+		return bad(w, in, lane, addr, "the tensor map at 0x%llx was edited other than by "
+		           "tensormap.replace: %s", (unsigned long long)addr, what);
 	if (!tmap_intact(b))
 		return bad(w, in, lane, addr, "there is no tensor map at 0x%llx, or it has been overwritten",
 		           (unsigned long long)addr);

@@ -1,13 +1,8 @@
-/* tmap.c - tensor maps: the driver's rules, the 128 bytes and their checksum. */
+/* tmap.c - tensor maps: the driver's rules, and the fields in 128 bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
-
-#define MAGIC 0x70616d7863786568ull     /* "hexcxmap" */
-/* A bit of the second word, the checksum, that is never set: CUTLASS's hosts clear it in the driver's maps
- * of small tensors. */
-#define CLEARED (1ull << 21)
 
 static const struct { const char *name; u8 bytes; bool is_float; } types[SIM_TMAP_NTYPES] = {
 #define X(id, name, bytes) [SIM_TMAP_##id] = { #name, bytes, SIM_TMAP_##id >= SIM_TMAP_F16 },
@@ -199,32 +194,6 @@ tmap_check(const sim_tmap_desc *d, char *why, size_t n)
 }
 
 /* ---- the 128 bytes ---- */
-
-static u64
-checksum(const TmapBits *b)
-{
-	TmapBits c = *b;
-	u64 word[TMAP_BYTES / 8], h = 0x9e3779b97f4a7c15ull;
-
-	c.sum = 0;
-	memcpy(word, &c, sizeof word);
-	for (u32 i = 0; i < TMAP_BYTES / 8; i++)
-		h = (h ^ word[i]) * 0xff51afd7ed558ccdull, h ^= h >> 29;
-	return h & ~CLEARED;
-}
-
-bool
-tmap_intact(const TmapBits *b)
-{
-	return b->magic == MAGIC && b->sum == checksum(b);
-}
-
-void
-tmap_seal(TmapBits *b)
-{
-	b->magic = MAGIC;
-	b->sum = checksum(b);
-}
 
 int
 sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n)

@@ -1,7 +1,7 @@
 /* tmap.h - tensor maps inside the simulator: the 128 bytes, and the walk through a box.
  *
- * tmap.c encodes and checks, tmap_box.c says which element goes where, bulk_tensor.c copies,
- * tmap_edit.c is tensormap.replace. */
+ * tmap.c encodes and checks, tmap_sum.c finds what was edited, tmap_box.c says which element goes where,
+ * bulk_tensor.c copies, tmap_edit.c is tensormap.replace. */
 #ifndef SIM_TMAP_H
 #define SIM_TMAP_H
 #include "lib/sim/judge/access.h"
@@ -11,7 +11,7 @@ enum { TMAP_BYTES = 128, TMAP_ALIGN = 64 };
 /* The opaque bytes.  Fields hold whatever tensormap.replace puts there: a map is judged when it
  * is used, not while it is being changed. */
 typedef struct TmapBits {
-	u64 magic, sum;
+	u64 sum[2];             /* of all that follows */
 	u64 address, stride[4];
 	u32 dim[5];             /* 0 with its bit in `full`: 2^32 */
 	u32 box[5];
@@ -23,8 +23,12 @@ typedef struct TmapBits {
 } TmapBits;
 _Static_assert(sizeof(TmapBits) == TMAP_BYTES, "a tensor map has 128 bytes");
 
-bool tmap_intact(const TmapBits *b);            /* magic and checksum are right */
+/* tmap_sum.c */
+bool tmap_intact(const TmapBits *b);            /* the sums are right */
 void tmap_seal(TmapBits *b);                    /* after a change of fields */
+/* What is not as it was when the sums were right: "boxDim[0] 32, was 64".  False: that is not known. */
+bool tmap_edited(const TmapBits *b, char *text, size_t size);
+
 void tmap_unpack(const TmapBits *b, sim_tmap_desc *d);
 /* The driver's rules.  False with one sentence in `why`. */
 bool tmap_check(const sim_tmap_desc *d, char *why, size_t n);

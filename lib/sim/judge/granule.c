@@ -1,8 +1,9 @@
 /* granule.c - the race check of global memory that is only read, 16 bytes at a time: what inputs are.
  *
  * While nothing else happens to a page, each granule of 16 aligned bytes remembers two readers of different
- * warps, or copies in flight, as Slots of a word: a write would race with one of them.  The first other access of the page
- * spreads them over the words' slots of race.c, and they stay there until the launch ends. */
+ * warps, or copies in flight, as Slots of a word: a write would race with one of them.  The first other
+ * access of the page spreads them over the words' slots of race.c, and they stay there until the launch
+ * ends. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/judge/slot.h"
@@ -60,7 +61,8 @@ granule_copied(Alloc *al, u64 page, u64 off, u32 bytes, u32 block, u32 thread, u
 	for (u64 i = off / 16; i < (off + bytes + 15) / 16; i++)
 		for (u32 k = 0; k < 2; k++) {
 			Slot *c = &s[i % GRANULES * 2 + k];
-			if (s_kind(c) == A_AREAD && s_block(c) == block && s_thread(c) == thread && s_pc(c) == pc)
+			if (s_kind(c) == A_AREAD && s_block(c) == block && s_thread(c) == thread &&
+			    s_pc(c) == pc)
 				*c = (Slot){ 0, 0 };
 		}
 }

@@ -39,6 +39,6 @@ check_owner(Warp *w, const Ins *in, int lane, u32 addr, u32 bytes)
 		return;
 	describe(w->cta, addr < from ? addr : to > addr ? to : addr, what, sizeof what);
 	fault_add(w, lane, SIM_FAULT_BOUNDS, in->line, SIM_SPACE_SHARED, addr, bytes, NULL,
-	          "%.60s: %u bytes at shared address 0x%x are %s, outside of the %u bytes of %.60s, from which "
-	          "the address is counted", in->text, bytes, addr, what, to - from, in->owner->name);
+	          "%.60s: %u bytes at shared address 0x%x are %s, outside of the %u bytes of %.60s, from "
+	          "which the address is counted", in->text, bytes, addr, what, to - from, in->owner->name);
 }

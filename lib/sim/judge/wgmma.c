@@ -58,8 +58,10 @@ wgmma_meet(Warp *w)
 {
 	WgWarp *g = w->wg;
 	Cta *b = w->cta;
-	u32 first = w->id / WG_WARPS * WG_WARPS, end = first + WG_WARPS < b->nwarp ? first + WG_WARPS : b->nwarp;
+	u32 first = w->id / WG_WARPS * WG_WARPS, end = first + WG_WARPS;
 
+	if (end > b->nwarp)
+		end = b->nwarp;
 	if (g->arrived == g->fences) {
 		g->arrived++;
 		g->clock = w->clock++;

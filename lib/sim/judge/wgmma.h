@@ -61,8 +61,8 @@ typedef struct WgBlock {
 void wgmma_turn(Warp *w, const Ins *in);
 /* The warp comes to a wgmma.fence; has its whole group? */
 bool wgmma_meet(Warp *w);
-/* While its matrices are read a wgmma, which the group executes together, knows what all of the group did before
- * the fence.  The second is the first undone. */
+/* While its matrices are read a wgmma, which the group executes together, knows what all of the group did
+ * before the fence.  The second is the first undone. */
 void wgmma_know(Warp *w, WgKnow *before);
 void wgmma_forget(Warp *w, const WgKnow *before);
 /* Before a wgmma: its registers may be used.  After: they, and what it reads, are in flight. */

@@ -91,7 +91,7 @@ weight(const Warp *w, const Path *q)
 
 	switch (q->state) {
 	case P_BAR: return can_fill(w->cta, &w->cta->bar[q->bar]) ? cause + 3 : cause + 7;
-	case P_MBAR: return m && !m->pending ? cause + 6 : m && m->pending < m->expected ? cause + 5 : cause + 4;
+	case P_MBAR: return m && !m->pending ? cause + 6 : cause + 4 + (m && m->pending < m->expected);
 	case P_CLUSTER: case P_WG: case P_REGS: return cause + 3;
 	case P_RUN: return cause + 2;
 	case P_SYNC: return cause + 1;

@@ -121,13 +121,13 @@ one_more(Launch *l, const FaultRec *from)
 	return f;
 }
 
-/* Put it among the faults of the launch: counted if it is known, but told of the earliest place.  False: they
- * are too many. */
+/* Put it among the faults of the launch: counted if it is known, but told of the earliest place.  False: now
+ * they are too many. */
 static bool
 add(Warp *w, FaultRec *from, const char *fmt, va_list ap)
 {
 	Launch *l = w->cta->l;
-	bool swap;
+	bool swap, full = false;
 	FaultRec *f = same_fault(l, &from->f, &swap), *next;
 
 	from->f.times = f ? f->f.times + 1 : 1;
@@ -141,12 +141,16 @@ add(Warp *w, FaultRec *from, const char *fmt, va_list ap)
 	place_of(w->cta, from->thread, from->f.at.line, &from->f.at);
 	vsnprintf(from->text, sizeof from->text, fmt, ap);
 	from->f.text = from->text;
-	if (!f && !(f = one_more(l, from)))
-		return true;
-	next = f->next;
-	*f = *from;
-	f->next = next;
-	return l->nfault < l->max_fault;
+	if (!f) {
+		f = one_more(l, from);
+		full = f && !from->f.warning && l->nfault >= l->max_fault;
+	}
+	if (f) {
+		next = f->next;
+		*f = *from;
+		f->next = next;
+	}
+	return !full;
 }
 
 static void

@@ -13,7 +13,12 @@ enum { MAX_PARTS = 16, ALL = 5, SAMPLE = 9 };
 
 /* ---- permutations ---- */
 
-typedef struct Opcode { const char *part[MAX_PARTS]; int n; char text[MAX_TEXT]; const char *operands; } Opcode;
+typedef struct Opcode {
+	const char *part[MAX_PARTS];
+	int n;
+	char text[MAX_TEXT];
+	const char *operands;
+} Opcode;
 
 static void
 take_apart(Opcode *o, const char *ins)
@@ -142,16 +147,16 @@ row_agrees(const char *row, bool again)
 	bool same;
 
 	snprintf(ins, sizeof ins, "%.*s", eq ? (int)(eq - row) : (int)strlen(row), row);
-	ck_assert_msg(getenv("ORDERS_ASK") || (eq && sscanf(eq, " = %u of %u %x", &n, &of, &which) == 3), "%s",
-	              row);
+	ck_assert_msg(getenv("ORDERS_ASK") || (eq && sscanf(eq, " = %u of %u %x", &n, &of, &which) == 3),
+	              "%s", row);
 	orders(&all, ins);
 	for (size_t i = 0; i < all.n; i++)
 		if (sim_says(ARCH, all.v[i], why, sizeof why))
 			count(&mine, all.v[i]);
 	if (again) {
 		same = ask(ins, &all, &theirs);
-		ck_assert_msg(!eq || (theirs.n == n && theirs.which == which), "%s: ptxas has changed its mind",
-		              row);
+		ck_assert_msg(!eq || (theirs.n == n && theirs.which == which),
+		              "%s: ptxas has changed its mind", row);
 	} else {
 		same = mine.n == n && mine.which == which && all.n == of;
 		if (!same)

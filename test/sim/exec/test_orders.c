@@ -19,10 +19,12 @@ static const struct { const char *usual, *other; } pairs[] = {
 	{ "div.approx.ftz.f32 %f1, %f0, 0f40400000; mov.b32 %r1, %f1",
 	  "div.f32.ftz.approx %f1, %f0, 0f40400000; mov.b32 %r1, %f1" },
 	{ "cvt.rpi.ftz.s32.f32 %r1, %f2", "cvt.s32.f32.ftz.rpi %r1, %f2" },
-	{ "add.rm.f32 %f1, %f2, 0f33800000; mov.b32 %r1, %f1", "add.f32.rm %f1, %f2, 0f33800000; mov.b32 %r1, %f1" },
+	{ "add.rm.f32 %f1, %f2, 0f33800000; mov.b32 %r1, %f1",
+	  "add.f32.rm %f1, %f2, 0f33800000; mov.b32 %r1, %f1" },
 	{ "shf.l.wrap.b32 %r1, %r0, %r3, 7", "shf.l.b32.wrap %r1, %r0, %r3, 7" },
 	{ "bfind.shiftamt.u32 %r1, %r0", "bfind.u32.shiftamt %r1, %r0" },
-	{ "mad24.hi.sat.s32 %r1, %r0, 0x7fffff, 0x7fffffff", "mad24.hi.s32.sat %r1, %r0, 0x7fffff, 0x7fffffff" },
+	{ "mad24.hi.sat.s32 %r1, %r0, 0x7fffff, 0x7fffffff",
+	  "mad24.hi.s32.sat %r1, %r0, 0x7fffff, 0x7fffffff" },
 	{ "add.cc.u32 %r1, %r0, -5; addc.u32 %r1, 0, 0", "add.u32.cc %r1, %r0, -5; addc.u32 %r1, 0, 0" },
 	{ "mma.sync.aligned.m8n8k16.row.col.s32.s8.u8.s32 {%r1, %r2}, {%r0}, {%r3}, {%r0, %r0}",
 	  "mma.m8n8k16.s32.row.s8.sync.u8.col.aligned.s32 {%r1, %r2}, {%r0}, {%r3}, {%r0, %r0}" },
@@ -47,7 +49,8 @@ values(const char *ins, unsigned *out)
 	         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
 	         ".reg .pred %%p<4>; .reg .b32 %%r<6>; .reg .f32 %%f<4>; .reg .b64 %%d<4>; .shared .b32 s;\n"
 	         "ld.param.u64 %%d0, [p]; mov.u32 %%r0, %%laneid; shr.u32 %%r3, %%r0, 2;\n"
-	         "setp.gt.u32 %%p1, %%r0, 11; cvt.rn.f32.u32 %%f0, %%r0; fma.rn.f32 %%f2, %%f0, 0f3e99999a, %%f0;\n"
+	         "setp.gt.u32 %%p1, %%r0, 11; cvt.rn.f32.u32 %%f0, %%r0;\n"
+	         "fma.rn.f32 %%f2, %%f0, 0f3e99999a, %%f0;\n"
 	         "mov.u32 %%r1, 99; %s; mul.wide.u32 %%d1, %%r0, 4; add.u64 %%d2, %%d0, %%d1;\n"
 	         "st.global.u32 [%%d2], %%r1; ret; }\n",
 	         ins);
@@ -56,7 +59,8 @@ values(const char *ins, unsigned *out)
 	a.block[0] = LANES;
 	a.threads = 1;
 	a.checks = 0;
-	ck_assert_msg(sim_run(s, must_load(s, text), "k", &a, &r) == SIM_OK, "%s: %s", ins, sim_result_text(r));
+	ck_assert_msg(sim_run(s, must_load(s, text), "k", &a, &r) == SIM_OK, "%s: %s", ins,
+	              sim_result_text(r));
 	sim_read(s, p, out, LANES * sizeof *out);
 	sim_result_free(r);
 	sim_close(s);

@@ -137,6 +137,47 @@ TEST(damage)
 	ck_assert_int_eq(sim_tmap_decode(&bad, &e), SIM_E_INVALID);
 }
 
+/* A map whose bytes the host has edited: the fault names the field, what it is and what it was. */
+TEST(edited)
+{
+	static const char text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+		".visible .entry k(.param .align 64 .b8 tm[128])\n{\n.reg .b64 %d;\n"
+		"mov.b64 %d, tm;\ncvta.param.u64 %d, %d;\n"
+		"cp.async.bulk.prefetch.tensor.3d.L2.global [%d, {0, 0, 0}];\nret;\n}\n";
+	static const struct {
+		uint64_t address;
+		uint32_t box, dim;
+		const char *told;
+	} cases[] = {
+		{ 0x5000, 2, 64, "edited other than by tensormap.replace: globalAddress 0x5000, was 0x1000" },
+		{ 0x1000, 3, 64, ": boxDim[2] 3, was 2" },
+		{ 0x5000, 2, 128, "or it has been overwritten" },
+	};
+	sim *s = sim_open();
+	sim_module *m = must_load(s, text);
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		sim_tmap_desc d = plain();
+		sim_launch l = SIM_LAUNCH_INIT;
+		sim_tmap map, other;
+		const void *args[] = { &map };
+		sim_result *r;
+		sim_fault f;
+		ck_assert_int_eq(sim_tmap_encode(&map, &d, NULL, 0), SIM_OK);
+		d.address = cases[i].address;
+		d.box[2] = cases[i].box;
+		d.dim[0] = cases[i].dim;
+		ck_assert_int_eq(sim_tmap_encode(&other, &d, NULL, 0), SIM_OK);
+		memcpy(&map.opaque[2], &other.opaque[2], sizeof map - 16);      /* all but the sums */
+		l.args = args;
+		ck_assert_int_eq(sim_run(s, m, "k", &l, &r), SIM_E_FAULT);
+		ck_assert(sim_fault_at(r, 0, &f) && f.kind == SIM_FAULT_TMAP);
+		ck_assert_msg(strstr(f.text, cases[i].told) != NULL, "no \"%s\": %s", cases[i].told, f.text);
+		sim_result_free(r);
+	}
+	sim_close(s);
+}
+
 /* ---- addresses ---- */
 
 /* All elements of one box: the walk of the simulator against the model. */

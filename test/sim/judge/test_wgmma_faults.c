@@ -98,12 +98,13 @@ static const struct { const char *name, *text; unsigned threads; int kind; } t[]
 	{ "memory beside it", HEAD SHARED ZERO FENCE MMA COMMIT "st.shared.b32 [%r5+6144], %r3;\n"
 	  WAIT(0) END, 128,
 	  -1 },
-	{ "the warps of a group meet at the fence", HEAD "fence.proxy.async;\n" ZERO FENCE MMA COMMIT WAIT(0) END,
-	  128, -1 },
+	{ "the warps of a group meet at the fence",
+	  HEAD "fence.proxy.async;\n" ZERO FENCE MMA COMMIT WAIT(0) END, 128, -1 },
 	{ "no barrier between groups", HEAD "fence.proxy.async;\n" ZERO FENCE MMA COMMIT WAIT(0) END, 256,
 	  SIM_FAULT_RACE_SHARED },
-	{ "written after the fence", HEAD SHARED ZERO FENCE "st.shared.b32 [%r1], %r3;\nfence.proxy.async;\n" MMA
-	  COMMIT WAIT(0) END, 128, SIM_FAULT_RACE_SHARED },
+	{ "written after the fence",
+	  HEAD SHARED ZERO FENCE "st.shared.b32 [%r1], %r3;\nfence.proxy.async;\n" MMA COMMIT WAIT(0) END,
+	  128, SIM_FAULT_RACE_SHARED },
 	{ "read by a thread after the fence",
 	  HEAD "fence.proxy.async;\n" ZERO FENCE MMA COMMIT WAIT(0) "xor.b32 %r2, %r2, 1024;\n"
 	  "add.u32 %r2, %r2, %r5;\nld.shared.b32 %r3, [%r2];\nst.global.b32 [%o+4], %r3;\n" END, 128,
