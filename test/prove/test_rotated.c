@@ -1,0 +1,231 @@
+/* test_rotated.c - the checker accepts loops that pass rotate has turned, and rejects them once anything is out of
+ * place: the tile made ahead, its turn, what was waited for, the parts of a product. */
+#include "hexc/pass/pass.h"
+#include "infer/base/solution.h"
+#include "infer/infer.h"
+#include "test/infer/util_infer.h"
+#include "test/util_arena.h"
+#include "test/util_file.h"
+#include <string.h>
+
+#define GEMM "examples/gemm_f16.hexc"
+
+/* The nth op of a kind, in the loop's body or (outside) in front of it. */
+static Op *
+find(Kernel *k, OpCode code, bool inside, int nth)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		bool in = o->parent->owner && o->parent->owner->code == O_for;
+
+		if (o->code == code && in == inside && nth-- == 0)
+			return o;
+	}
+	ck_abort_msg("no such op");
+	return NULL;
+}
+
+static Op *
+loop_of(Kernel *k)
+{
+	return find(k, O_for, false, 0);
+}
+
+/* The view that the nth `ahead` inside (or in front) loads from. */
+static Op *
+view_of(Kernel *k, bool inside, int nth)
+{
+	return find(k, O_ahead, inside, nth)->in[0]->def->in[0]->def;
+}
+
+static Val *
+slot_of(Kernel *k)
+{
+	return find(k, O_begun, true, 0)->in[0]->def->in[0]->def->in[1];
+}
+
+/* ---- corruptions ------------------------------------------------------------------------------------- */
+
+static void
+this_turn(Kernel *k)
+{
+	view_of(k, true, 0)->in[1] = slot_of(k);
+}
+
+static void
+second_buffer_first(Kernel *k)
+{
+	Op *v = view_of(k, false, 0);
+
+	v->in[1] = ir_const(v->parent, v, 1);
+}
+
+static void
+row_further(Kernel *k)
+{
+	Op *v = view_of(k, true, 1);
+
+	v->in[2] = ir_const(v->parent, v, 1);
+}
+
+static void
+other_tile(Kernel *k)
+{
+	Op *a = view_of(k, true, 0), *b = view_of(k, true, 1);
+
+	a->in[0] = b->in[0];
+}
+
+static void
+crossed(Kernel *k)
+{
+	Op *a = find(k, O_begun, true, 0), *b = find(k, O_begun, true, 1);
+	Val *t = a->in[1];
+
+	a->in[1] = b->in[1];
+	b->in[1] = t;
+}
+
+static void
+of_no_loop(Kernel *k)
+{
+	Op *a = find(k, O_begun, true, 0);
+
+	a->in[1] = a->in[0];
+}
+
+static void
+other_width(Kernel *k)
+{
+	find(k, O_ahead, true, 0)->in[0]->def->lowering->access.vec = 4;
+}
+
+static void
+no_barrier(Kernel *k)
+{
+	op_unlink(find(k, O_barrier, true, 0));
+}
+
+static void
+no_wait(Kernel *k)
+{
+	op_unlink(find(k, O_wait, true, 0));
+}
+
+static void
+barrier_too_early(Kernel *k)
+{
+	op_move_before(find(k, O_barrier, true, 0), loop_of(k)->blk[0]->first);
+}
+
+static Op *
+last_part(Kernel *k)
+{
+	return find(k, O_dot, true, 1);
+}
+
+static void
+gap(Kernel *k)
+{
+	last_part(k)->lowering->dot.from += 8;
+}
+
+static void
+step_left_out(Kernel *k)
+{
+	Op *o = last_part(k);
+
+	val_replace(k, o->out[0], o->in[2]);
+	op_unlink(o);
+}
+
+static void
+twice(Kernel *k)
+{
+	last_part(k)->lowering->dot.from = 0;
+}
+
+static void
+beyond(Kernel *k)
+{
+	last_part(k)->lowering->dot.to += 16;
+}
+
+static void
+all_and_a_part(Kernel *k)
+{
+	find(k, O_dot, true, 0)->lowering->dot.to = 0;
+}
+
+static void
+from_nothing(Kernel *k)
+{
+	Op *first = find(k, O_dot, true, 0);
+
+	last_part(k)->in[2] = first->in[2];
+}
+
+static void
+other_operand(Kernel *k)
+{
+	Op *o = last_part(k);
+
+	o->in[0] = find(k, O_begun, true, 0)->in[0];
+}
+
+static const struct {
+	const char *name;
+	void (*corrupt)(Kernel *);
+	const char *says; /* the check that is meant */
+} cases[] = {
+#define C(fn, says) { #fn, fn, says }
+	C(this_turn, "what was made ahead is of another turn"),
+	C(second_buffer_first, "what was made ahead is of another turn"),
+	C(row_further, "what was made ahead is another tile"),
+	C(other_tile, "what was made ahead is another tile"),
+	C(crossed, "one operand has (0,8) here, another (8,0)"),
+	C(of_no_loop, "what was begun is no carried value"),
+	C(other_width, "what was made ahead is another tile"),
+	C(no_barrier, "nobody has waited for what is made ahead"),
+	C(no_wait, "nobody has waited for what is made ahead"),
+	C(barrier_too_early, "nobody has waited for what is made ahead"),
+	C(gap, "positions from 16 on are multiplied by no one"),
+	C(step_left_out, "positions from 16 on are multiplied by no one"),
+	C(twice, "positions from 16 on are multiplied by no one"),
+	C(beyond, "positions 16 to 48 of 32"),
+	C(all_and_a_part, "positions before 16 are multiplied by no one"),
+	C(from_nothing, "are multiplied by no one"),
+	C(other_operand, "are multiplied by no one"),
+#undef C
+};
+
+static Kernel *
+rotated(void)
+{
+	Kernel *k = infer_solved(&arena, file_read(GEMM, NULL), "sm_80", 0)->k;
+
+	ck_assert(pass_rotate(k));
+	pass_prove(k);
+	ck_assert_msg(k->unit->diag->nerror == 0, "not clean: %s", k->unit->diag->n ? k->unit->diag->msg[0].text : "");
+	return k;
+}
+
+TEST_EACH(rejects, COUNT_OF(cases))
+{
+	Kernel *k = rotated();
+	const Diag *diag = k->unit->diag;
+
+	cases[_i].corrupt(k);
+	pass_prove(k);
+	ck_assert_msg(diag->nerror >= 1, "%s: not noticed", cases[_i].name);
+	ck_assert_msg(strstr(diag->msg[0].text, cases[_i].says), "%s: %s", cases[_i].name, diag->msg[0].text);
+}
+
+/* A second run finds nothing left to turn. */
+TEST(once)
+{
+	ck_assert(!pass_rotate(rotated()));
+}
+
+TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);
