@@ -138,8 +138,8 @@ positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 
 enum { CHAIN = 24 }; /* ops between memory and a product */
 
-/* Is v made from elements of fewer bits in memory?  Such data likes runs along k.  Other fragments have their steps
- * of k numbered last, so that what one load brings is of one step. */
+/* Is v made from elements of fewer bits in memory?  Such data likes runs along k.  Other fragments have
+ * their steps of k numbered last, so that what one load brings is of one step. */
 static bool
 comes_narrow(const Val *v, int bits, int depth)
 {

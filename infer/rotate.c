@@ -1,12 +1,12 @@
 /* rotate.c - pass rotate: a pipeline loop whose products begin before its barrier.
  *
- * needs   what pass infer leaves, of loops that pass pipeline made: `wait`, `barrier` at their top, the buffer that
- *         they read a carried number
+ * needs   what pass infer leaves, of loops that pass pipeline made: `wait`, `barrier` at their top, the
+ *         buffer that they read a carried number
  * keeps   what the kernel computes; every lowering, of what is cloned too
  * gives   loops that wait and meet at their end, in front of the last step of their last product
  *
- * As pass pipeline leaves it, a turn waits for its buffer, meets the other warps, loads the fragments of its first
- * products and only then multiplies: the tensor cores are idle for as long as all that takes.  Here
+ * As pass pipeline leaves it, a turn waits for its buffer, meets the other warps, loads the fragments of its
+ * first products and only then multiplies: the tensor cores are idle for as long as all that takes.  Here
  *
  *     first products, of fragments that the turn before has loaded
  *     copies of a later turn
@@ -15,10 +15,10 @@
  *     fragments of the next turn's first products
  *     the last step of the products
  *
- * with the first wait, barrier and fragments in front of the loop.  Fragments are what the operands' words are made
- * from, in shared memory, casts and all: op `ahead` makes those words that the first step reads, and no others, and
- * op `begun` is the operand, of which these words are there already.  The last turn loads fragments of a buffer
- * that holds nothing: copies that are not made have filled it with zeros (the `spare` ifs of pass pipeline). */
+ * with the first wait, barrier and fragments in front of the loop.  Op `ahead` makes those words of a load's
+ * tile that the first step needs, and what comes with them, and op `begun` is the tile, of which these words
+ * are there already.  The last turn loads from a buffer that holds nothing: copies that are not made have
+ * filled it with zeros (the `spare` ifs of pass pipeline). */
 #include "hexc/ir/access.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
@@ -313,8 +313,7 @@ copies_of(const Rotate *r)
 	return o && if_is_copies(o) && o->next && o->next->code == O_commit ? o : NULL;
 }
 
-/* Product o in parts: a step, the copies, the other steps, the place in front of the last one, which is returned
- * with *done what was added so far. */
+/* Product o in parts: a step, the copies, the other steps, and *last, the one in front of which all meet. */
 static void
 split(const Rotate *r, Op *o, Op *copies, Op **last)
 {

@@ -1,5 +1,5 @@
-/* ahead.c - loads for the first step of a product, a turn ahead: `ahead` makes those words of a load's tile that the
- * step needs, and what comes with them; `begun` is the tile, with these words there already. */
+/* ahead.c - loads for the first step of a product, a turn ahead: `ahead` makes those words of a load's tile
+ * that the step needs, and what comes with them; `begun` is the tile, with these words there already. */
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
 #include "ptxgen/memory/load.h"

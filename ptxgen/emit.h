@@ -19,8 +19,8 @@ void emit_block_barrier(Gen *g);
 
 /* Mark the words of operand i that the first step of dot o reads. */
 void dot_first_words(Gen *g, Op *o, int operand, bool *word);
-/* The operand of a broadcast, transpose, reshape, slice or concat that has the element at `c` of the result, and
- * its coordinates there. */
+/* The operand of a broadcast, transpose, reshape, slice or concat that has the element at `c` of the
+ * result, and its coordinates there. */
 Val *source_coord(const Op *o, const int64_t *c, int64_t *in);
 
 /* ---- exchange.c ------------------------------------------------------------------------------ */

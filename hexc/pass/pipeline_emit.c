@@ -141,8 +141,8 @@ ring_replace(const Pipe *p, const Ring *r)
 	op_unlink(r->alloc);
 }
 
-/* An `if` with an empty else, whose copies are read only if they were made; *then is where to put ops, in front
- * of its yield. */
+/* An `if` with an empty else, whose copies are read only if they were made; *then is where to put ops, in
+ * front of its yield. */
 static Op *
 guard_new(Block *b, Op *at, Src src, Val *cond, Op **then)
 {

@@ -54,8 +54,8 @@ moves(Sync *s, const Val *v, const Op *loop)
 	return 0;
 }
 
-/* x as the next iteration sees it, where a barrier in each says that it is the next one: the value that the loop
- * carries; NULL: it does not. */
+/* x as the next iteration sees it, where a barrier in each says that it is the next one: the value that the
+ * loop carries; NULL: it does not. */
 static const Val *
 handed_on(const Val *x, const Op *loop)
 {
@@ -70,8 +70,8 @@ handed_on(const Val *x, const Op *loop)
 	return NULL;
 }
 
-/* x, from in front of a loop that `o` is in, as its first iteration sees it, where a barrier in each says that it is
- * the first one: what it carries at first is x; NULL: it is not. */
+/* x, from in front of a loop that `o` is in, as its first iteration sees it, where a barrier in each says
+ * that it is the first one: what it carries at first is x; NULL: it is not. */
 static const Val *
 entered(const Val *x, const Op *o)
 {
@@ -94,8 +94,8 @@ entered(const Val *x, const Op *o)
 	return NULL;
 }
 
-/* Are x and y, one of them made from the other, different whatever that is: y = c - x, c odd, or the number before
- * or behind x in a ring? */
+/* Are x and y, one of them made from the other, different whatever that is: y = c - x, c odd, or the number
+ * before or behind x in a ring? */
 static bool
 never_equal(const Val *x, const Val *y)
 {

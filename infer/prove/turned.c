@@ -1,4 +1,5 @@
-/* turned.c - what pass rotate leaves: operands whose first words come from the turn before, products in parts. */
+/* turned.c - what pass rotate leaves: operands whose first words come from the turn before, products in
+ * parts. */
 #include "hexc/ir/sparse.h"
 #include "infer/prove/prove.h"
 #include <string.h>
@@ -76,21 +77,27 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, bool first
 	return true;
 }
 
+static bool
+may_write(const Op *o)
+{
+	return o->code == O_copy || o->code == O_store || o->blk[0];
+}
+
 /* What comes between the making and the end of the turn does not write what was read. */
 static bool
 has_met(Prove *p, const Op *ahead)
 {
 	bool barrier = false, wait = false;
 
-	for (const Op *o = ahead->prev; o && o->code != O_copy && o->code != O_store && o->code != O_if; o = o->prev) {
+	for (const Op *o = ahead->prev; o && !may_write(o); o = o->prev) {
 		wait = wait || (barrier && o->code == O_wait);
 		barrier = barrier || o->code == O_barrier;
 	}
 	if (!wait)
 		return prove_error(p, -1, 0, "nobody has waited for what is made ahead");
 	for (const Op *o = ahead->next; o; o = o->next)
-		if (o->code == O_copy || o->code == O_store || o->code == O_if)
-			return o->code == O_if || prove_error(p, -1, 0, "what is made ahead may be written behind");
+		if (may_write(o))
+			return prove_error(p, -1, 0, "what is made ahead may be written behind");
 	return true;
 }
 
@@ -119,8 +126,13 @@ continues(const Op *a, const Op *b)
 {
 	const Lowering *x = a->lowering, *y = b->lowering;
 
-	return b->code == O_dot && y && b->in[2] == a->out[0] && b->in[0] == a->in[0] && b->in[1] == a->in[1] &&
-	       y->dot.from == x->dot.to && strcmp(x->dot.inst, y->dot.inst) == 0 && x->dot.swap == y->dot.swap &&
+	if (b->code != O_dot || !y)
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (b->in[i] != (i == 2 ? a->out[0] : a->in[i]))
+			return false;
+	return y->dot.from == x->dot.to && strcmp(x->dot.inst, y->dot.inst) == 0 &&
+	       x->dot.swap == y->dot.swap &&
 	       same_map(x->dot.k, y->dot.k) && same_map(x->dot.rows, y->dot.rows) &&
 	       same_map(x->dot.cols, y->dot.cols);
 }

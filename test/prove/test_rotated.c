@@ -1,5 +1,5 @@
-/* test_rotated.c - the checker accepts loops that pass rotate has turned, and rejects them once anything is out of
- * place: the tile made ahead, its turn, what was waited for, the parts of a product. */
+/* test_rotated.c - the checker accepts loops that pass rotate has turned, and rejects them once anything is
+ * out of place: the tile made ahead, its turn, what was waited for, the parts of a product. */
 #include "hexc/pass/pass.h"
 #include "infer/base/solution.h"
 #include "infer/infer.h"
@@ -207,7 +207,8 @@ rotated(void)
 
 	ck_assert(pass_rotate(k));
 	pass_prove(k);
-	ck_assert_msg(k->unit->diag->nerror == 0, "not clean: %s", k->unit->diag->n ? k->unit->diag->msg[0].text : "");
+	ck_assert_msg(k->unit->diag->nerror == 0, "not clean: %s",
+	              k->unit->diag->n ? k->unit->diag->msg[0].text : "");
 	return k;
 }
 
