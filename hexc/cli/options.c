@@ -167,7 +167,7 @@ cli_no_command(const char *word)
 
 /* ---- parsing ---------------------------------------------------------------------------------- */
 
-/* The option of this command that the word names.  A long one ends at '='; -o and -D may have the value
+/* The option of this command that the word names.  A long one ends at '='; -o, -D and -W may have the value
  * glued on.  *value: what the word itself holds of it, or NULL. */
 static int
 find(char command, const char *word, const char **value)

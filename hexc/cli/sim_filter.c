@@ -15,7 +15,8 @@ struct SimFilter {
 	size_t nrule;
 };
 
-/* * stands for any text, ? for one character. */
+/* * stands for any text, ? for one character; brackets, of which the texts of faults are full, for
+ * themselves. */
 static bool
 matches(const char *pattern, const char *s)
 {
@@ -70,7 +71,7 @@ find_kind(const char *name)
 static int
 unknown_kind(const char *where, const char *name)
 {
-	fprintf(stderr, "hexc: error: %s: '%s' is no kind of fault; there are", where, name);
+	cli_begin_error("%s: '%s' is no kind of fault; there are", where, name);
 	for (int k = 0; k < SIM_NFAULTS; k++)
 		fprintf(stderr, "%s %s", k ? "," : "", sim_fault_name((sim_fault_kind)k));
 	fputc('\n', stderr);

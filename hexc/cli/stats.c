@@ -90,7 +90,8 @@ show_roofline(const Cli *c, const SimReport *p)
 	if (!name || !p->result || !sim_gpu_find(name, &g))
 		return;
 	if (sim_roofline(p->result, name, &r) != SIM_OK) {
-		fprintf(stderr, "hexc: warning: %s has no tensor cores for this kernel's types\n", g.name);
+		fprintf(stderr, "hexc: %s: %s has no tensor cores for this kernel's types\n",
+		        cli_severity(CLI_WARNING), g.name);
 		return;
 	}
 	printf("%s on %s: at least %.3f us, limited by %s\n", p->entry, g.name, 1e6 * r.bound,

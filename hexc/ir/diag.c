@@ -109,13 +109,19 @@ diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...)
 }
 
 bool
+diag_wants(const Diag *d, DiagWarning w)
+{
+	return d->wanted >> w & 1;
+}
+
+bool
 diag_warn(Diag *d, DiagWarning w, Src src, const char *fmt, ...)
 {
 	int severity = d->strict ? DIAG_ERROR : DIAG_WARNING;
 	const char *text;
 	va_list ap;
 
-	if (!(d->wanted >> w & 1) || d->nwarning == WARNING_MAX)
+	if (!diag_wants(d, w) || d->nwarning == WARNING_MAX)
 		return false;
 	va_start(ap, fmt);
 	text = format(d->arena, fmt, ap);

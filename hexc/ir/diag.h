@@ -45,6 +45,7 @@ typedef struct Diag {
 
 void diag_error(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
+bool diag_wants(const Diag *d, DiagWarning w); /* is it given? */
 /* False: it is turned off, or was said already; then it has no notes. */
 bool diag_warn(Diag *d, DiagWarning w, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Belongs to the message before it. */

@@ -45,7 +45,7 @@ static bool
 check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, int64_t extent,
              const Type *t)
 {
-	int64_t at;
+	int64_t at, last;
 
 	if (!val_is_const(start, &at))
 		return true;
@@ -55,10 +55,11 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 		return false;
 	}
 	if (t->space != S_global && at > t->shape[d] - extent) {
+		last = at > INT64_MAX - extent ? INT64_MAX : at + extent - 1;
 		diag_error(l->diag, s->src,
 		           "the slice reaches element %lld of dimension %d, but "
 		           "`%s` has %lld there: start at %lld or lower, or take fewer",
-		           (long long)(at + extent - 1), d, tensor_name(e), (long long)t->shape[d],
+		           (long long)last, d, tensor_name(e), (long long)t->shape[d],
 		           (long long)(t->shape[d] - extent < 0 ? 0 : t->shape[d] - extent));
 		check_declared(l, s->src, 1, &(Operand){ value_none(), e->arg[0] });
 		return false;

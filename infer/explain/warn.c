@@ -128,7 +128,7 @@ warn_narrow(Kernel *k, const Op *o)
 	const Param *best = NULL;
 	int64_t want, most;
 
-	if (unit < 0)
+	if (unit < 0 || !diag_wants(k->unit->diag, DW_narrow))
 		return;
 	bits = dtype_info[view->out[0]->type.dtype].bits;
 	want = wished(k, view, unit);

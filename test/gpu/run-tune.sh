@@ -26,6 +26,7 @@ t() { # exit status, a part of what is said, arguments
 	# two blocks on two multiprocessors, or one with all the work
 	t 0 'best: -D BM=32 -D BN=64 --candidate 0' examples/gemm_f16.hexc $args --exec sim --within 1 -o "$dir/sim.json"
 	t 1 "--roofline: which 'A100'?" examples/gemm_f16.hexc $args --exec sim --roofline A100
+	t 1 "unknown arch 'sm_99'" examples/gemm_f16.hexc $args --exec sim --arch sm_99
 	t 1 'needs --exec sim' examples/gemm_f16.hexc $args --roofline A10
 	t 1 "--exec is gpu or sim, not 'tile'" examples/gemm_f16.hexc --exec tile
 	t 1 'choose one with --kernel: decode join' examples/decode_wNa16.hexc

@@ -117,6 +117,29 @@ put(const char *dir, const char *name, const char *text)
 	fclose(f);
 }
 
+enum { FOLDER = 32 };
+
+/* A folder of groups, with one below another in it. */
+static void
+folder_new(char dir[FOLDER], const char *groups)
+{
+	char command[100];
+
+	strcpy(dir, "/tmp/hexc-groups-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(command, sizeof command, "mkdir -p '%s/%s'", dir, groups);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void
+folder_remove(const char *dir)
+{
+	char command[100];
+
+	snprintf(command, sizeof command, "rm -r '%s'", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
 TEST(quotas_of_control_groups)
 {
 	static const struct {
@@ -132,13 +155,9 @@ TEST(quotas_of_control_groups)
 		{ "0::/\n", "100000 100000\n", "100000 100000\n", 0 },
 		{ "9:cpu:/a/b\n", "100000 100000\n", "100000 100000\n", 0 },
 	};
-	char dir[] = "/tmp/hexc-groups-XXXXXX", self[300], path[300];
+	char dir[FOLDER], self[FOLDER + 8];
 
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(path, sizeof path, "%s/a", dir);
-	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s/a/b", dir);
-	mkdir(path, 0700);
+	folder_new(dir, "a/b");
 	snprintf(self, sizeof self, "%s/self", dir);
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		put(dir, "self", t[i].self);
@@ -147,8 +166,7 @@ TEST(quotas_of_control_groups)
 		ck_assert_int_eq(cores_quota(self, dir), t[i].want);
 	}
 	ck_assert_int_eq(cores_quota("/nowhere", dir), 0);
-	snprintf(path, sizeof path, "rm -r '%s'", dir);
-	ck_assert_int_eq(system(path), 0);
+	folder_remove(dir);
 }
 
 /* The same of version 1, whose hierarchies have folders of their own.  A container sees its own group as the
@@ -167,13 +185,9 @@ TEST(quotas_of_control_groups_1)
 		{ "9:cpu:/docker/5f3a\n", "200000\n", "100000\n", 0 },
 		{ "9:cpu", "200000\n", "100000\n", 0 },
 	};
-	char dir[] = "/tmp/hexc-groups-XXXXXX", self[300], path[300];
+	char dir[FOLDER], self[FOLDER + 8];
 
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(path, sizeof path, "%s/cpu", dir);
-	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s/cpu/a", dir);
-	mkdir(path, 0700);
+	folder_new(dir, "cpu/a");
 	snprintf(self, sizeof self, "%s/self", dir);
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		put(dir, "self", t[i].self);
@@ -185,6 +199,5 @@ TEST(quotas_of_control_groups_1)
 	put(dir, "cpu/cpu.cfs_period_us", "100000\n");
 	put(dir, "self", "9:cpu:/docker/5f3a\n");
 	ck_assert_int_eq(cores_quota(self, dir), 3);
-	snprintf(path, sizeof path, "rm -r '%s'", dir);
-	ck_assert_int_eq(system(path), 0);
+	folder_remove(dir);
 }

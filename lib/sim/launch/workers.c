@@ -143,7 +143,8 @@ worker(void *workers, unsigned i)
 		if (r != R_BLOCK || c->effects != effects) {
 			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
 		} else if (c->quiet >= BLOCK_SLICE && all_spin(k, c)) {
-			if (!stop) /* or it waits for one that was stopped */
+			/* of those that wait for one that was stopped nothing is told */
+			if (!__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
 				hang_tell(c);
 			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
 			r = R_STOP;

@@ -12,6 +12,10 @@ enum { BLOCK, CLUSTER, GRID, NPLACES };         /* threads: warps of a block, bl
 enum { CTA, CLUSTERWIDE, GPU, SYS, NSCOPES };
 static const char *const scope_names[] = { "cta", "cluster", "gpu", "sys" };
 
+/* 'W'rite of value or 'R'ead at a location; 0: none. */
+typedef struct Op { char what; int at, value; } Op;
+typedef struct Shape { const char *name; int threads; Op op[MAX_THREADS][MAX_OPS]; } Shape;
+
 /* ---- texts ---- */
 
 typedef struct Text { char s[TEXT]; size_t n; } Text;

@@ -11,9 +11,6 @@
 enum { OUTCOMES = 256, SEEDS = 300, MORE_SEEDS = 6000 };
 enum { RELAXED, ACQ_REL, FENCE, NSTRENGTHS };
 
-typedef struct Op { char what; int at, value; } Op;     /* 'W'rite of value or 'R'ead at location 0 or 1 */
-typedef struct Shape { const char *name; int threads; Op op[MAX_THREADS][MAX_OPS]; } Shape;
-
 static const Shape shapes[] = {
 	{ "MP", 2, { { { 'W', 0, 1 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'R', 0, 0 } } } },
 	{ "SB", 2, { { { 'W', 0, 1 }, { 'R', 1, 0 } }, { { 'W', 1, 1 }, { 'R', 0, 0 } } } },

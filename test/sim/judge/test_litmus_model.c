@@ -9,11 +9,8 @@
 
 /* ---- programs ---- */
 
-/* An operation as the shape has it: 'w', 'r': weak, and then not by strength; 'c': a weak read that is done
- * only if what was read before it was not 0; 'C': a strong write, likewise. */
-typedef struct Op { char what; int at, value; } Op;
-typedef struct Shape { const char *name; int threads; Op op[MAX_THREADS][MAX_OPS]; } Shape;
-
+/* Operations beside those that litmus.h tells of: 'w', 'r': weak, and then not by strength; 'c': a weak read
+ * that is done only if what was read before it was not 0; 'C': a strong write, likewise. */
 static const Shape shapes[] = {
 	{ "MP", 2, { { { 'W', 0, 1 }, { 'W', 1, 1 } }, { { 'R', 1, 0 }, { 'R', 0, 0 } } } },
 	{ "SB", 2, { { { 'W', 0, 1 }, { 'R', 1, 0 } }, { { 'W', 1, 1 }, { 'R', 0, 0 } } } },
