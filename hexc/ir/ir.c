@@ -28,15 +28,20 @@ op_find(const char *name, size_t n)
 	return O_none;
 }
 
+bool
+op_has_imm(OpCode code, Imm name)
+{
+	for (int i = 0; i < IMM_OPS; i++)
+		if (imm_info[name].of[i] == code)
+			return true;
+	return false;
+}
+
 static int
 imm_slot(const Op *o, Imm name)
 {
-	bool has = false;
-
-	for (int i = 0; i < IMM_OPS && !has; i++)
-		has = imm_info[name].of[i] == o->code;
 	if (o->parent) /* else it was taken out of its block */
-		BUG_IF(o->parent->kernel->unit->arena, !has);
+		BUG_IF(o->parent->kernel->unit->arena, !op_has_imm(o->code, name));
 	return imm_info[name].slot;
 }
 

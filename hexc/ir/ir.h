@@ -158,6 +158,7 @@ struct Op {
 #define IMM_AT(o, name, i) op_imm((o), IMM_##name, (i))
 #define IMM_SET(o, name, x) op_set_imm((o), IMM_##name, 0, (x))
 #define IMM_SET_AT(o, name, i, x) op_set_imm((o), IMM_##name, (i), (x))
+bool op_has_imm(OpCode code, Imm name);
 int64_t op_imm(const Op *o, Imm name, int64_t i);
 void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
 bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */

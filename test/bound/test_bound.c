@@ -143,7 +143,10 @@ static const struct {
 	bool exact; /* every bound is 0 */
 } chain[] = {
 	{ "C[0 :+ 16, 0 :+ 64] = X[0 :+ 16, 0 :+ 64] * 3.0 + 1.0;", 0, true },
-	{ "C[0 :+ 16, 0 :+ 64] = sqrt(abs(X[0 :+ 16, 0 :+ 64])) / 7.0;", 0, true },
+	{ "C[0 :+ 16, 0 :+ 64] = exact(sqrt(abs(X[0 :+ 16, 0 :+ 64])) / 7.0);", 0, true },
+	{ "C[0 :+ 16, 0 :+ 64] = X[0 :+ 16, 0 :+ 64] / 0.25;", 0, true },
+	{ "C[0 :+ 16, 0 :+ 64] = sqrt(abs(X[0 :+ 16, 0 :+ 64])) / 7.0;", 1e-6, false },
+	{ "let x = X[0 :+ 16, 0 :+ 64]; C[0 :+ 16, 0 :+ 64] = x / reduce_max(abs(x), 1);", 1e-6, false },
 	{ "let x: register = X[0 :+ 16, 0 :+ 64]; C[0 :+ 16, 0 :+ 64] = exp(x) * 2.0;", 1e-5,
 	  false },
 	{ "let x: register = X[0 :+ 16, 0 :+ 64]; let u: register = x - mean(x, 1);"
