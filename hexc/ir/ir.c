@@ -333,3 +333,17 @@ loop_carry_next(Op *loop, Val *next)
 	                   sizeof *y->in);
 	y->in[y->nin++] = next;
 }
+
+uint32_t *
+kernel_uses(const Kernel *k)
+{
+	uint32_t *n = NEWN(k->unit->arena, uint32_t, k->nval + 1);
+	Block *const root[] = { k->grid, k->body };
+	OpWalk w;
+
+	for (int r = 0; r < (int)COUNT_OF(root); r++)
+		for (Op *o = root[r] ? walk_first(&w, root[r]) : NULL; o; o = walk_next(&w))
+			for (int i = 0; i < o->nin; i++)
+				n[o->in[i]->id]++;
+	return n;
+}

@@ -285,6 +285,8 @@ Op *loop_carry(Op *o, Val *first);
 void loop_carry_next(Op *loop, Val *next);
 /* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
+/* How many operands of ops each value is, by its id. */
+uint32_t *kernel_uses(const Kernel *k);
 /* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);

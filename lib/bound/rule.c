@@ -1,5 +1,6 @@
 /* rule.c - the bound of one op's result from its operands and their bounds.
  * Names: x, y operands; ex, ey their bounds; r the result; e its bound.  All arithmetic is in f64. */
+#include "hexc/ir/late.h"
 #include "hexc/ir/number.h"
 #include "lib/bound/impl.h"
 #include <math.h>
@@ -330,7 +331,12 @@ bound_of_mask(Twin *t, const Site *s)
 Val *
 bound_of_add(Twin *t, const Site *s)
 {
-	return bound_rounded(t, s, bound_add(t, s->e[0], s->e[1]));
+	Val *e = bound_add(t, s->e[0], s->e[1]);
+
+	for (int i = 0; i < 2; i++)
+		if (op_is_late(s->o->in[i]->def))
+			e = bound_add(t, e, bound_late(t, s, s->o->in[i]->def));
+	return bound_rounded(t, s, e);
 }
 
 Val *
@@ -344,7 +350,10 @@ bound_of_fma(Twin *t, const Site *s)
 {
 	Val *e = product(t, s->x[0], s->e[0], s->x[1], s->e[1]);
 
-	return bound_rounded(t, s, bound_add(t, e, s->e[2]));
+	e = bound_add(t, e, s->e[2]);
+	if (op_is_late(s->o->in[2]->def))
+		e = bound_add(t, e, bound_late(t, s, s->o->in[2]->def));
+	return bound_rounded(t, s, e);
 }
 
 Val *
