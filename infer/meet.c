@@ -4,13 +4,13 @@
  * keeps   what the kernel computes, but for the order of additions that the marks leave open
  * gives   loops that carry, in place of a reduction's result, the part of it that each lane holds
  *
- * A reduction adds up the registers of a lane, then lanes, then warps.  Where all that happens to the result is
- * that a loop adds it to a carried value, x = x * u + sum(y), the lanes' parts do as well, since u is one for
- * all of them; they take as many registers as the result, of which every lane has a copy.  A tile of n
+ * A reduction adds up the registers of a lane, then lanes, then warps.  Where all that happens to the result
+ * is that a loop adds it to a carried value, x = x * u + sum(y), the lanes' parts do as well, since u is one
+ * for all of them; they take as many registers as the result, of which every lane has a copy.  A tile of n
  * elements along the dim, in registers and lanes, is reshaped so that its registers stand in dims of their
  * own, reduced along these, and what is left is one element for each lane.  The reduction itself, in the way
  * inference has chosen, moves behind the loop. */
-#include "hexc/ir/late.h"
+#include "hexc/pass/late.h"
 #include "infer/infer.h"
 
 typedef struct Meet {

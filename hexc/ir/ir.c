@@ -63,6 +63,12 @@ op_is(const Op *o, unsigned flags)
 	return (op_info[o->code].flags & flags) != 0;
 }
 
+bool
+op_is_late(const Op *o)
+{
+	return o && op_is(o, F_REDUCE) && IMM(o, late);
+}
+
 /* ---- kernels, blocks, values --------------------------------------------------------------------- */
 
 Kernel *

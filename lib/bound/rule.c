@@ -1,6 +1,5 @@
 /* rule.c - the bound of one op's result from its operands and their bounds.
  * Names: x, y operands; ex, ey their bounds; r the result; e its bound.  All arithmetic is in f64. */
-#include "hexc/ir/late.h"
 #include "hexc/ir/number.h"
 #include "lib/bound/impl.h"
 #include <math.h>

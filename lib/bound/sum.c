@@ -1,5 +1,4 @@
 /* sum.c - bounds of sums: what any order of adding may give. */
-#include "hexc/ir/late.h"
 #include "hexc/ir/sparse.h"
 #include "lib/bound/impl.h"
 #include <math.h>

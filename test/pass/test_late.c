@@ -1,5 +1,4 @@
 /* test_late.c - pass late: which reductions a loop may carry in parts. */
-#include "hexc/ir/late.h"
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

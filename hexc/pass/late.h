@@ -14,5 +14,4 @@ typedef struct Late {
 /* Is this reduction one whose only reader is such an op, in a loop of its block, that nothing else in the
  * loop reads?  uses: kernel_uses.  Does not look at the mark. */
 bool late_find(const uint32_t *uses, const Op *reduce, Late *out);
-bool op_is_late(const Op *o); /* a reduction with the mark */
 #endif
