@@ -54,6 +54,19 @@ static const struct {
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = lt %23, %11 : bool %25 = select %24, %23, %10 : i64 yield %25 }",
 	  1, 0, 2 },
+	/* asked before it is made: 0 1 2 0 1 2, and the one before: 2 0 1 2 0 1 */
+	{ "%10 = const : i64 %11 = const imm 2 : i64 %20 = for %10, %4, %5, %10 : i64"
+	  " { (%21 : i64, %22 : i64) "
+	  "%23 = add %22, %5 : i64 %24 = eq %22, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }",
+	  1, 0, 2 },
+	{ "%10 = const : i64 %11 = const imm 2 : i64 %20 = for %10, %4, %5, %11 : i64"
+	  " { (%21 : i64, %22 : i64) "
+	  "%23 = sub %22, %5 : i64 %24 = eq %22, %10 : bool %25 = select %24, %11, %23 : i64 yield %25 }",
+	  1, 0, 2 },
+	/* twice what is at most 7, and 3 more */
+	{ "%10 = const imm 8 : i64 %11 = lt %3, %10 : bool %12 = const imm 2 : i64 %13 = mul %3, %12 : i64"
+	  " %14 = const imm 3 : i64 %15 = add %13, %14 : i64 %20 = select %11, %15, %14 : i64",
+	  1, 3, 17 },
 	/* climbs without end: only the divisor and the lower bound settle... which may wrap */
 	{ "%10 = const imm 8 : i64 %20 = for %5, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) %23 = add %22, %10 : i64 "
