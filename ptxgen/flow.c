@@ -1,5 +1,6 @@
 /* flow.c - for, if, yield: basic blocks and phis. */
 #include "hexc/ir/access.h"
+#include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
 
@@ -11,6 +12,20 @@ gen_enter_val(Gen *g, Val *v)
 		tile_force(g, v);
 }
 
+/* A tensor comes with its sizes and strides. */
+static void
+gen_enter_tensor(Gen *g, const Val *v)
+{
+	const Param *p = v->type.space == S_global ? val_param(g->k, v) : NULL;
+
+	for (int d = 0; p && d < v->type.rank; d++) {
+		if (p->size[d])
+			gen_enter_val(g, p->size[d]);
+		if (p->stride[d])
+			gen_enter_val(g, p->stride[d]);
+	}
+}
+
 /* Before a region: force what its ops use from outside. */
 static void
 gen_enter(Gen *g, Block *b)
@@ -19,8 +34,10 @@ gen_enter(Gen *g, Block *b)
 
 	gen_flush(g, NULL);
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		for (int i = 0; i < o->nin; i++)
+		for (int i = 0; i < o->nin; i++) {
 			gen_enter_val(g, o->in[i]);
+			gen_enter_tensor(g, o->in[i]);
+		}
 }
 
 /* Phis for the words of a tile. */
@@ -168,31 +185,36 @@ void
 emit_for(Gen *g, Op *o)
 {
 	Block *b = o->blk[0];
-	LLVMBasicBlockRef before, head, body, exit;
-	LV hi, step, iv, more, **word;
+	Loop loop = { .outer = g->loop, .op = o };
+	LLVMBasicBlockRef body, exit;
+	LV hi, iv, more, **word;
 	Carried c;
 
 	gen_enter(g, b);
-	word = turn_words(g, scalar_get(g, o->in[0]), o->in + 3, o->nout);
+	loop.lo = scalar_get(g, o->in[0]);
 	hi = scalar_get(g, o->in[1]);
-	step = scalar_get(g, o->in[2]);
-	before = LLVMGetInsertBlock(g->b);
-	head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	loop.step = scalar_get(g, o->in[2]);
+	word = turn_words(g, loop.lo, o->in + 3, o->nout);
+	loop.before = LLVMGetInsertBlock(g->b);
+	loop.head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	exit = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
-	LLVMPositionBuilderAtEnd(g->b, head);
+	LLVMPositionBuilderAtEnd(g->b, loop.head);
 	c = loop_head(g, o);
 	iv = tile_of(g, b->arg[0])->word[0];
 	more = LLVMBuildICmp(g->b, LLVMIntSLT, iv, hi, "");
 	LLVMBuildCondBr(g->b, more, body, exit);
-	LLVMPositionBuilderAtEnd(g->b, before);
-	loop_enter(g, &c, word, head);
+	LLVMPositionBuilderAtEnd(g->b, loop.before);
+	loop_enter(g, &c, word, loop.head);
 	LLVMPositionBuilderAtEnd(g->b, body);
+	g->loop = &loop;
 	gen_block(g, b);
 	if (g->u->diag->nerror)
 		return;
-	word = turn_words(g, LLVMBuildNSWAdd(g->b, iv, step, ""), b->last->in, o->nout);
-	loop_enter(g, &c, word, head);
+	moving_next(g);
+	word = turn_words(g, LLVMBuildNSWAdd(g->b, iv, loop.step, ""), b->last->in, o->nout);
+	loop_enter(g, &c, word, loop.head);
+	g->loop = loop.outer;
 	for (int i = 0; i < o->nout; i++)
 		tile_copy_words(tile_new(g, o->out[i]), tile_of(g, b->arg[1 + i]));
 	LLVMPositionBuilderAtEnd(g->b, exit);
