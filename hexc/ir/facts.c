@@ -166,8 +166,20 @@ fact_counter(Asking *a, const Op *loop)
 
 /* ---- the value ----------------------------------------------------------------------------------- */
 
+/* Is v an extent of the grid?  Where a block runs, these are 1 or more. */
+static bool
+is_grid_extent(const Kernel *k, const Val *v)
+{
+	const Op *y = k->grid ? k->grid->last : NULL;
+
+	for (int i = 0; y && y->code == O_yield && i < y->nin; i++)
+		if (y->in[i] == v)
+			return true;
+	return false;
+}
+
 static Fact
-fact_param(const Param *p, DType d)
+fact_param(const Kernel *k, const Param *p, DType d)
 {
 	Fact f = { p->mult, p->lo, p->hi }, t = fact_type(d);
 
@@ -176,7 +188,7 @@ fact_param(const Param *p, DType d)
 	if (f.mult == 0 && f.lo == 0 && f.hi == 0)
 		f = t; /* nobody filled it in */
 	if (p->kind == P_size) {
-		t.lo = 0;
+		t.lo = is_grid_extent(k, p->val);
 		t.hi = SIZE_LIMIT;
 	}
 	f.lo = f.lo > t.lo ? f.lo : t.lo;
@@ -234,7 +246,7 @@ fact_any(Asking *a, const Val *v)
 	if (v->def)
 		return fact_op(a, v);
 	if (v->block->owner == NULL && v->index < a->k->nparam)
-		return fact_param(&a->k->param[v->index], v->type.dtype);
+		return fact_param(a->k, &a->k->param[v->index], v->type.dtype);
 	if (v->block->owner == NULL || v->block->owner->code != O_for)
 		return fact_type(v->type.dtype);
 	if (v->index == 0)

@@ -186,6 +186,16 @@ static const struct {
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %11 : i64\n"
 	  " %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
 	  { false, true } },
+	/* up to the end or before it, by 64 of a multiple of 128: 64 are there, not 128 */
+	{ "%20 = min %4, %18 : i64\n for %10, %20, %11 { (%21 : i64)\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "%20 = min %4, %18 : i64\n for %10, %20, %11 { (%21 : i64)\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 128]\n yield }",
+	  { true, false } },
+	{ "%20 = min %3, %18 : i64\n for %10, %20, %11 { (%21 : i64)\n"
+	  " %90 = view %1, %21, %10 : global f16[64, 64]\n yield }",
+	  { false, true } },
 	/* the guarded next step of the same */
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
 	  " %23 = div %21, %12 : i64\n %90 = view %15, %23, %10 : global f16[1, 1]\n"
@@ -296,6 +306,22 @@ TEST_EACH(views_inside, COUNT_OF(seen))
 		              seen[_i].in[d] ? "inside" : "not known to be inside");
 	for (int d = 0; d < view->out[0]->type.rank; d++)
 		ck_assert(view_in_bounds(k, view, d) == seen[_i].in[view_operand_dim(view, d)]);
+}
+
+/* Where a block runs, no extent of the grid is 0. */
+TEST(grid_extents)
+{
+	Kernel *k = ir_read(u, "kernel t {\n warps 1\n"
+	                       " param %1 size N : i64 mult 1 lo 0 hi 100\n"
+	                       " param %2 size M : i64 mult 1 lo 0 hi 100\n"
+	                       " grid {\n %3 = const imm 1 : i64\n %4 = add %2, %3 : i64\n yield %3, %1, %4\n }\n"
+	                       " body {\n %5 = div %2, %1 : i64\n %6 = div %1, %2 : i64\n yield\n }\n}\n");
+
+	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
+	ck_assert_int_eq(val_fact(k, ir_val(k, 1)).lo, 1);
+	ck_assert_int_eq(val_fact(k, ir_val(k, 2)).lo, 0);
+	ck_assert_int_eq(val_fact(k, ir_val(k, 5)).hi, 100);
+	ck_assert(val_fact(k, ir_val(k, 6)).hi > 100);
 }
 
 TEST(alignment)
