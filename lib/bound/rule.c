@@ -95,8 +95,8 @@ where_tiny(Twin *t, const Site *s, int operand, Val *yes, Val *no)
 }
 
 /* On top of bound e of the exact quotient, what div.full (2 ulp) or a product with rcp.approx (1 ulp, of a
- * subnormal reciprocal 2^-21 of it, and the product's rounding) may miss, with one bit of slack.  Operands and
- * results below the smallest normal number may count as 0; x / 0 is what it is. */
+ * subnormal reciprocal 2^-21 of it, and the product's rounding) may miss, with one bit of slack.  Operands
+ * and results below the smallest normal number may count as 0; x / 0 is what it is. */
 static Val *
 rough_quotient(Twin *t, const Site *s, Val *e)
 {

@@ -85,8 +85,8 @@ turns(Twin *t, const Op *loop, const Val *r)
 }
 
 /* A term is rounded as often as the loop still turns, here and there, and as parts of the sum meet behind it:
- * at most once for each turn and each term of the turn's sum.  That all terms are integers is not known in one
- * turn of the others. */
+ * at most once for each turn and each term of the turn's sum.  That all terms are integers is not known in
+ * one turn of the others. */
 Val *
 bound_late(Twin *t, const Site *s, const Op *sum)
 {

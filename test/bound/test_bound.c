@@ -219,8 +219,8 @@ TEST(lost_terms)
 	hexc_module_free(m);
 }
 
-/* What a loop adds to may be carried in parts: 1 and -1 in two lanes, of which the first then loses what follows,
- * half its roundoff at a time, a thousand times. */
+/* What a loop adds to may be carried in parts: 1 and -1 in two lanes, of which the first then loses what
+ * follows, half its roundoff at a time, a thousand times. */
 TEST(lost_turns)
 {
 	static const char src[] = "kernel k(X: f32[1, N], S: out f32[1, 1], P: out f32[1, 1])\n"
