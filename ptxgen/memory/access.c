@@ -232,8 +232,12 @@ is_edge(const Access *x, const Op *view, const Op *cond)
 void
 access_guard(Access *x, const Op *view, Val *cond)
 {
-	LV holds = scalar_get(x->g, cond);
+	LV holds;
+	int64_t always;
 
+	if (val_is_const(cond, &always) && always)
+		return;
+	holds = scalar_get(x->g, cond);
 	if (view && view->code == O_view && is_edge(x, view, cond->def))
 		return;
 	for (int d = 0; d < x->rank; d++)

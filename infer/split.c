@@ -1,0 +1,287 @@
+/* split.c - pass split: loops whose first turns need no masks.
+ *
+ * needs   what pass infer leaves: masks, choices and views with their layouts and accesses
+ * keeps   what the kernel computes; layouts and lowerings, of what is cloned too
+ * gives   in place of a loop two, one behind the other
+ *
+ *     clear = for lo .. mid     without masks
+ *     rest  = for at .. hi      as it was; what it carries starts as what clear gives, and `at` is where
+ *                               clear ended: the first of lo, lo + step, .. that is not below mid
+ *
+ * Masks are what pass bounds put in front of reductions and products, choices by comparisons that hold or fail for
+ * all elements, ifs, and views that may reach past their tensor.  Each is without effect where some linear forms of
+ * the counter are not negative (split_form.c); mid is the end of the first turns in which all are, found once, in
+ * front of the loop.  A form that the counter has no part in, as of rows at a tensor's edge, holds in all turns or
+ * none.  In the clear loop masks and choices are gone, and of its views the facts know that they are inside.
+ *
+ * A loop that holds loops stays whole: the inner ones are split. */
+#include "hexc/ir/access.h"
+#include "hexc/ir/sparse.h"
+#include "infer/base/instr.h"
+#include "infer/base/model.h"
+#include "infer/infer.h"
+#include "infer/split.h"
+
+/* A mask, choice or if that the clear loop does without. */
+typedef struct Idle {
+	int at;   /* the how manieth op of the body, those inside others too */
+	int way;  /* of a choice or if: 0 it holds, 1 it fails */
+} Idle;
+
+typedef struct Plan {
+	Turns turns;
+	Forms forms;
+	Idle *idle;
+	int nidle, cap;
+	double gain, size; /* instructions of a thread in a turn, about: without masks less, with them */
+} Plan;
+
+/* ---- what an op comes to, instructions of a thread ------------------------------------------------- */
+
+static double
+words(const Val *v)
+{
+	if (v->type.space != S_reg || !v->type.layout)
+		return 1;
+	return (double)layout_cosize(v->type.layout, AX_reg) * (dtype_info[v->type.dtype].bits == 16 ? 0.5 : 1);
+}
+
+static double
+accesses(const Op *o)
+{
+	const LoweredAccess *a = op_access(o);
+	const Val *tile = o->code == O_load ? o->out[0] : o->in[0];
+	const Layout *l = a->map ? a->map : tile->type.layout;
+
+	return l ? (double)layout_cosize(l, AX_reg) / a->vec : 1;
+}
+
+static double
+instances(const Kernel *k, const Op *dot)
+{
+	const Instr *in = instr_of(dot->lowering);
+	double n = (double)type_size(&dot->out[0]->type) * (double)dot_k(dot);
+
+	return in ? n / (in->m * in->n * in->k) / (in->kind == IK_fma ? k->warps * WARP_SIZE : k->warps) : n;
+}
+
+static double
+steps(const Kernel *k, const Op *o)
+{
+	if (o->code == O_dot)
+		return instances(k, o);
+	if (o->code == O_load || o->code == O_store || o->code == O_copy)
+		return 2 * accesses(o);
+	if (op_is(o, F_FILL) || o->code == O_view || o->code == O_yield)
+		return 0;
+	if (o->code == O_convert && o->lowering && o->lowering->kind == LW_rename)
+		return 0;
+	if (o->code == O_transpose || o->code == O_reshape || o->code == O_broadcast || o->nout == 0)
+		return 0;
+	return op_is(o, F_REDUCE) || o->code == O_mask ? 2 * words(o->in[0]) : words(o->out[0]);
+}
+
+/* ---- masks ------------------------------------------------------------------------------------------ */
+
+static void
+idle_add(Plan *p, const Forms *f, int at, int way, double gain)
+{
+	Idle i = { at, way };
+
+	VEC_PUSH(p->turns.k->unit->arena, p->idle, p->nidle, p->cap, i);
+	forms_join(&p->turns, &p->forms, f);
+	p->gain += gain;
+}
+
+/* A choice or if, o, by `cond`. */
+static void
+find_choice(Plan *p, const Op *o, int at, double gain)
+{
+	for (int way = 0; way < 2; way++) {
+		Forms f = { 0 };
+
+		if (!forms_condition(&p->turns, &f, o->in[0], way == 0))
+			continue;
+		idle_add(p, &f, at, way, gain);
+		return;
+	}
+}
+
+/* Edges of the global views that o moves elements of. */
+static void
+find_edges(Plan *p, const Op *o)
+{
+	const Val *side[2] = { access_source(o), access_target(o) };
+
+	for (int i = 0; i < 2; i++) {
+		Forms f = { 0 };
+		int n;
+
+		if (!side[i] || side[i]->type.space != S_global || !side[i]->def ||
+		    !forms_view(&p->turns, &f, side[i]->def, &n) || n == 0)
+			continue;
+		forms_join(&p->turns, &p->forms, &f);
+		p->gain += 2 * n * accesses(o);
+	}
+}
+
+static void
+find_mask(Plan *p, Op *o, int at)
+{
+	Forms f = { 0 };
+
+	if (o->code == O_mask && forms_mask(&p->turns, &f, o))
+		idle_add(p, &f, at, 0, 2 * words(o->out[0]));
+	else if (o->code == O_select)
+		find_choice(p, o, at, 2 * words(o->out[0]));
+	else if (o->code == O_if)
+		find_choice(p, o, at, 2);
+	else if (o->code == O_load || o->code == O_store || o->code == O_copy)
+		find_edges(p, o);
+}
+
+/* ---- which loops ------------------------------------------------------------------------------------- */
+
+static SplitKind
+judge(Plan *p)
+{
+	int at = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, p->turns.body); o; o = walk_next(&w)) {
+		if (o->code == O_for)
+			return SPLIT_NESTED;
+		find_mask(p, o, at++);
+		p->size += steps(p->turns.k, o);
+	}
+	if (p->forms.n == 0)
+		return SPLIT_NO_EDGE;
+	if (p->gain * SPLIT_SHARE < p->size)
+		return SPLIT_LITTLE;
+	return p->size > SPLIT_SIZE ? SPLIT_LARGE : SPLIT_CLEAR;
+}
+
+/* ---- the clear loop ----------------------------------------------------------------------------------- */
+
+static void
+value_becomes(Kernel *k, Op *o, Val *v)
+{
+	val_replace(k, o->out[0], v);
+	op_unlink(o);
+}
+
+/* The region that is always taken, in place of the if. */
+static void
+inline_region(Kernel *k, Op *o, int way)
+{
+	Block *b = o->blk[way];
+
+	for (int i = 0; i < o->nout; i++)
+		val_replace(k, o->out[i], b->last->in[i]);
+	while (b->first != b->last)
+		op_move_before(b->first, o);
+	op_unlink(o);
+}
+
+/* What is idle in the clear loop goes; an if of nothing but copies stays one, always taken, as what it fills is
+ * still of no use before the next turn. */
+static void
+clear_op(Kernel *k, Op *o, int way)
+{
+	Type t = type_cond();
+	Op *c;
+
+	if (o->code == O_mask) {
+		value_becomes(k, o, o->in[0]);
+	} else if (o->code == O_select) {
+		value_becomes(k, o, o->in[1 + way]);
+	} else if (way == 0 && if_is_copies(o)) {
+		c = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &t);
+		IMM_SET(c, value, 1);
+		o->in[0] = c->out[0];
+	} else {
+		inline_region(k, o, way);
+	}
+}
+
+static void
+clear(const Plan *p, Op *loop)
+{
+	Op **op = NEWN(p->turns.k->unit->arena, Op *, p->nidle);
+	int at = 0, n = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, loop->blk[0]); o && n < p->nidle; o = walk_next(&w), at++)
+		if (p->idle[n].at == at)
+			op[n++] = o;
+	while (n--)
+		clear_op(p->turns.k, op[n], p->idle[n].way);
+}
+
+/* Where a loop from lo to hi ends, when it has turns, else lo. */
+static Val *
+behind(Op *loop)
+{
+	Block *b = loop->parent;
+	Val *lo = loop->in[0], *step = loop->in[2], *n;
+
+	n = ir_bin(b, loop, O_sub, loop->in[1], lo);
+	n = ir_bin(b, loop, O_add, n, ir_bin(b, loop, O_sub, step, ir_const(b, loop, 1)));
+	n = ir_bin(b, loop, O_mul, ir_bin(b, loop, O_div, n, step), step);
+	return ir_bin(b, loop, O_max, lo, ir_bin(b, loop, O_add, lo, n));
+}
+
+static void
+split_loop(const Plan *p)
+{
+	Op *rest = p->turns.loop, *first;
+	Val *mid = forms_end(&p->turns, &p->forms);
+
+	first = op_clone(rest->parent, rest, rest, NULL, NULL);
+	first->in[1] = mid;
+	clear(p, first);
+	IMM_SET(first, split, SPLIT_CLEAR);
+	IMM_SET(rest, split, SPLIT_REST);
+	rest->in[0] = behind(first);
+	for (int i = 0; i < first->nout; i++)
+		rest->in[3 + i] = first->out[i];
+}
+
+/* Numbers of which `behind` can make sums. */
+static bool
+is_countable(Kernel *k, const Op *loop)
+{
+	Fact step = val_fact(k, loop->in[2]);
+
+	for (int i = 0; i < 2; i++) {
+		Fact f = val_fact(k, loop->in[i]);
+
+		if (f.lo < -COUNTER_MOST || f.hi > COUNTER_MOST)
+			return false;
+	}
+	return step.lo >= 1 && step.hi <= COUNTER_MOST;
+}
+
+bool
+pass_split(Kernel *k)
+{
+	bool changed = false;
+	OpWalk w;
+
+	facts_keep(k);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		Plan p = { .turns = { k, o, o->blk[0] } };
+		SplitKind kind;
+
+		if (o->code != O_for || IMM(o, split) || !is_countable(k, o))
+			continue;
+		kind = judge(&p);
+		if (kind == SPLIT_CLEAR)
+			split_loop(&p);
+		else
+			IMM_SET(o, split, kind);
+		changed = true;
+	}
+	facts_drop(k);
+	return changed;
+}
