@@ -337,22 +337,42 @@ split(const Rotate *r, Op *o, Op *copies, Op **last)
 	}
 }
 
+/* The loop in front that has turned likewise and that this one goes on with: what it made ahead is ours; NULL: there
+ * is none.  `n`: values that it carries for its loads. */
+static Op *
+turned_before(const Rotate *r)
+{
+	Op *o = r->loop->prev;
+	bool goes_on = o && o->code == O_for && IMM(o, split) == SPLIT_CLEAR &&
+	               o->nout == r->loop->nout + r->nload;
+
+	for (int i = 0; goes_on && i < r->nload; i++)
+		goes_on = type_same(&o->out[r->loop->nout + i]->type, &r->load[i]->out[0]->type) &&
+		          layout_equal(o->out[r->loop->nout + i]->type.layout, r->load[i]->out[0]->type.layout);
+	return goes_on ? o : NULL;
+}
+
 static void
 turn(Rotate *r)
 {
+	Op *clear = turned_before(r);
 	Ahead before = { .r = r, .block = r->loop->parent, .slot = r->loop->in[3 + r->slot] };
 	Ahead next = { .r = r, .block = r->body, .slot = r->body->last->in[r->slot] };
 	Op *copies = copies_of(r), *last;
+	int carried = r->loop->nout;
 
-	meet(r, before.block, r->loop);
+	if (!clear)
+		meet(r, before.block, r->loop);
 	split(r, r->last, copies, &last);
 	meet(r, r->body, last);
 	next.at = last;
 	for (int i = 0; i < r->nload; i++) {
 		Op *load = r->load[i];
+		Val *first;
 
 		before.at = r->loop;
-		r->loop = loop_carry(r->loop, ahead_new(&before, load->out[0]));
+		first = clear ? clear->out[carried + i] : ahead_new(&before, load->out[0]);
+		r->loop = loop_carry(r->loop, first);
 		loop_carry_next(r->loop, ahead_new(&next, load->out[0]));
 		begin(r, load, r->body->arg[r->body->narg - 1]);
 	}
