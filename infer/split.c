@@ -142,12 +142,39 @@ find_mask(Plan *p, Op *o, int at)
 
 /* ---- which loops ------------------------------------------------------------------------------------- */
 
+/* Numbers of which `behind` can make sums. */
+static bool
+is_countable(Kernel *k, const Op *loop)
+{
+	Fact step = val_fact(k, loop->in[2]);
+
+	for (int i = 0; i < 2; i++) {
+		Fact f = val_fact(k, loop->in[i]);
+
+		if (f.lo < -COUNTER_MOST || f.hi > COUNTER_MOST)
+			return false;
+	}
+	return step.lo >= 1 && step.hi <= COUNTER_MOST;
+}
+
+static bool
+is_short(Kernel *k, const Op *loop)
+{
+	Fact lo = val_fact(k, loop->in[0]), hi = val_fact(k, loop->in[1]), step = val_fact(k, loop->in[2]);
+
+	return ceil_div(hi.hi - lo.lo, step.lo) < SPLIT_TURNS;
+}
+
 static SplitKind
 judge(Plan *p)
 {
 	int at = 0;
 	OpWalk w;
 
+	if (!is_countable(p->turns.k, p->turns.loop))
+		return SPLIT_FAR;
+	if (is_short(p->turns.k, p->turns.loop))
+		return SPLIT_SHORT;
 	for (Op *o = walk_first(&w, p->turns.body); o; o = walk_next(&w)) {
 		if (o->code == O_for)
 			return SPLIT_NESTED;
@@ -247,21 +274,6 @@ split_loop(const Plan *p)
 		rest->in[3 + i] = first->out[i];
 }
 
-/* Numbers of which `behind` can make sums. */
-static bool
-is_countable(Kernel *k, const Op *loop)
-{
-	Fact step = val_fact(k, loop->in[2]);
-
-	for (int i = 0; i < 2; i++) {
-		Fact f = val_fact(k, loop->in[i]);
-
-		if (f.lo < -COUNTER_MOST || f.hi > COUNTER_MOST)
-			return false;
-	}
-	return step.lo >= 1 && step.hi <= COUNTER_MOST;
-}
-
 bool
 pass_split(Kernel *k)
 {
@@ -273,7 +285,7 @@ pass_split(Kernel *k)
 		Plan p = { .turns = { k, o, o->blk[0] } };
 		SplitKind kind;
 
-		if (o->code != O_for || IMM(o, split) || !is_countable(k, o))
+		if (o->code != O_for || IMM(o, split))
 			continue;
 		kind = judge(&p);
 		if (kind == SPLIT_CLEAR)

@@ -29,16 +29,18 @@ is_fixed(const Turns *t, const Lin *x)
 	return true;
 }
 
-/* Are x and its parts small enough to be added up by the machine? */
+/* The range of x.  False: it is too far for the machine to add x up. */
 static bool
-is_bounded(const Turns *t, Lin x)
+is_bounded(const Turns *t, Lin x, int64_t *most)
 {
-	int64_t least, most;
+	int64_t least;
 	Asking a = fact_asking(t->k);
 	Lin minus = lin_scale(x, -1, 1);
 
-	return lin_least(&a, &x, &least) && lin_least(&a, &minus, &most) && least > -COUNTER_MOST &&
-	       most > -COUNTER_MOST;
+	if (!lin_least(&a, &x, &least) || !lin_least(&a, &minus, most))
+		return false;
+	*most = -*most;
+	return least > -COUNTER_MOST && *most < COUNTER_MOST;
 }
 
 /* x >= 0.  `anywhere`: if it rises with the counter, ask for it in all turns, else do not ask. */
@@ -48,6 +50,7 @@ need(const Turns *t, Forms *f, Lin x, bool anywhere)
 	Asking a = fact_asking(t->k);
 	int64_t by = times_counter(t, &x);
 	Form form = { x, by < 0 };
+	int64_t most;
 
 	if (lin_nonneg(&a, &x))
 		return true;
@@ -58,7 +61,7 @@ need(const Turns *t, Forms *f, Lin x, bool anywhere)
 		form.lin = lin_add(form.lin, lin_atom(t->body->arg[0]), -by);
 		form.lin = lin_add(form.lin, lin_exact(t->loop, t->loop->in[0]), by);
 	}
-	if (!is_bounded(t, form.lin))
+	if (!is_bounded(t, form.lin, &most) || most < 0)
 		return false;
 	VEC_PUSH(t->k->unit->arena, f->form, f->n, f->cap, form);
 	return true;
@@ -95,8 +98,10 @@ static bool span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int de
 static bool
 fits_type(const Turns *t, Forms *f, DType d, const Span *x)
 {
+	int64_t most;
+
 	if (d == D_i64)
-		return x->lo.ok && x->hi.ok && is_bounded(t, x->lo) && is_bounded(t, x->hi);
+		return x->lo.ok && x->hi.ok && is_bounded(t, x->lo, &most) && is_bounded(t, x->hi, &most);
 	return !dtype_past_i64(d) && need(t, f, lin_add(x->lo, lin_const(num_min(d)), -1), true) &&
 	       need(t, f, lin_add(lin_const(num_max(d)), x->hi, -1), true);
 }

@@ -205,7 +205,9 @@ typedef enum SplitKind {
 	SPLIT_CLEAR,
 	SPLIT_REST,
 	SPLIT_NESTED, /* whole: it holds loops */
+	SPLIT_FAR,    /* its counter may be too large to reckon with */
 	SPLIT_NO_EDGE, /* no mask that is known to end */
+	SPLIT_SHORT,  /* few turns */
 	SPLIT_LITTLE, /* masks that cost little */
 	SPLIT_LARGE,  /* too long to be there twice */
 	SPLIT_KINDS

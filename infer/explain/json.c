@@ -250,9 +250,10 @@ put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 static void
 put_op(Text *t, const Explained *ex, const Op *o)
 {
+	const char *split = o->code == O_for ? explain_split(ex, o) : NULL;
 	Res r;
 
-	if (!(o->lowering && lowering_name(o->lowering)) && !explain_res(ex, o, &r))
+	if (!(o->lowering && lowering_name(o->lowering)) && !explain_res(ex, o, &r) && !split)
 		return;
 	json_open(t, NULL, "{");
 	json_number(t, "id", o->id);
@@ -263,6 +264,8 @@ put_op(Text *t, const Explained *ex, const Op *o)
 	put_vals(t, ex, "results", o->nout, o->out);
 	put_cost(t, ex, o);
 	put_other_lowering(t, ex, o);
+	if (split)
+		json_text(t, "split", split);
 	text_add(t, "}", 1);
 }
 

@@ -380,31 +380,42 @@ same_turns(Pair *x)
 
 /* ---- loop behind loop ---------------------------------------------------------------------------------- */
 
+/* q * step = x: the value that is q; NULL: x is no such product. */
+static const Val *
+factor_of_step(const Affine *x, const Val *step)
+{
+	const Op *o = x->ok && x->n == 1 && x->c == 0 ? x->v[0]->def : NULL;
+	int64_t c;
+
+	if (o && val_is_const(step, &c))
+		return x->k[0] == c ? x->v[0] : NULL;
+	return o && x->k[0] == 1 && o->code == O_mul && o->in[1] == step ? o->in[0] : NULL;
+}
+
 /* Is v where a loop from lo to end by step ends: lo + (end - lo + step - 1) / step * step, or lo? */
 static bool
 is_behind(Pair *x, const Val *v)
 {
 	const Op *loop = x->clear, *o = v->def;
-	const Val *lo = loop->in[0];
+	const Val *lo = loop->in[0], *step = loop->in[2], *q;
 	Kernel *k = x->p->k;
-	Affine start = affine_of(k, lo), want, n, step = affine_of(k, loop->in[2]);
+	Affine start = affine_of(k, lo), want, n;
+	int64_t c, from, to, at;
 
+	if (val_is_const(lo, &from) && val_is_const(loop->in[1], &to) && val_is_const(step, &c) && c > 0 &&
+	    val_is_const(v, &at))
+		return at == from + (to > from ? ceil_div(to - from, c) * c : 0);
 	if (!o || o->code != O_max || (o->in[0] != lo && o->in[1] != lo))
 		return false;
 	n = affine_add(affine_of(k, o->in[o->in[0] == lo ? 1 : 0]), start, -1);
-	/* what is left is quotient * step */
-	if (n.n != 1 || n.c != 0 || !n.ok)
+	want = affine_add(affine_of(k, loop->in[1]), start, -1);
+	if (val_is_const(step, &c) && c == 1)
+		return affine_equal(&n, &want);
+	q = factor_of_step(&n, step);
+	if (!q || !q->def || q->def->code != O_div || q->def->in[1] != step)
 		return false;
-	o = n.v[0]->def;
-	if (n.k[0] == 1 && o && o->code == O_mul && o->in[1] == loop->in[2])
-		o = o->in[0]->def;
-	else if (step.n || n.k[0] != step.c)
-		return false;
-	if (!o || o->code != O_div || o->in[1] != loop->in[2])
-		return false;
-	want = affine_add(affine_add(affine_of(k, loop->in[1]), start, -1), step, 1);
-	want = affine_add(want, affine_const(1), -1);
-	n = affine_of(k, o->in[0]);
+	want = affine_add(affine_add(want, affine_of(k, step), 1), affine_const(1), -1);
+	n = affine_of(k, q->def->in[0]);
 	return affine_equal(&n, &want);
 }
 

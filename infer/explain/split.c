@@ -1,0 +1,78 @@
+/* split.c - what pass split made of a loop, in words. */
+#include "infer/explain/impl.h"
+#include <string.h>
+
+enum { DEPTH = 12 };
+
+/* Scalar v as the program might write it. */
+static void
+index_words(Text *t, const Kernel *k, const Val *v, int depth)
+{
+	static const char *const sign[O_COUNT] = { [O_add] = " + ", [O_sub] = " - ", [O_mul] = " * ",
+		                                   [O_div] = " / ", [O_le] = " <= ", [O_and] = " and " };
+	const Op *o = v->def;
+	int64_t c;
+
+	if (val_is_const(v, &c)) {
+		text_printf(t, "%lld", (long long)c);
+	} else if (o && o->code == O_block_id) {
+		text_printf(t, "block.%c", "xyz"[IMM(o, axis)]);
+	} else if (v->name || !o || depth == 0) {
+		text_printf(t, "%s", explain_name(v, k));
+	} else if (o->code == O_min) {
+		text_printf(t, "min(");
+		index_words(t, k, o->in[0], depth - 1);
+		text_printf(t, ", ");
+		index_words(t, k, o->in[1], depth - 1);
+		text_printf(t, ")");
+	} else if (sign[o->code] && o->nin == 2) {
+		index_words(t, k, o->in[0], depth - 1);
+		text_printf(t, "%s", sign[o->code]);
+		index_words(t, k, o->in[1], depth - 1);
+	} else {
+		text_printf(t, "%s", explain_name(v, k));
+	}
+}
+
+static const char *
+end_words(const Kernel *k, const Op *clear)
+{
+	const Op *o = clear->in[1]->def;
+	bool choice = o && o->code == O_select && o->in[2] == clear->in[0];
+	Text t = { .arena = k->unit->arena };
+
+	text_printf(&t, "without masks below ");
+	index_words(&t, k, choice ? o->in[1] : clear->in[1], DEPTH);
+	if (choice) {
+		text_printf(&t, ", where ");
+		index_words(&t, k, o->in[0], DEPTH);
+	}
+	return t.s;
+}
+
+const char *
+explain_split(const Explained *ex, const Op *loop)
+{
+	static const char *const why[SPLIT_KINDS] = {
+		[SPLIT_NESTED] = "not split, as it holds loops",
+		[SPLIT_FAR] = "not split, as its counter may be too large to reckon with",
+		[SPLIT_NO_EDGE] = "not split, as it has no mask that is known to be without effect in first turns",
+		[SPLIT_SHORT] = "not split, as it has few turns",
+		[SPLIT_LITTLE] = "not split, as its masks cost little",
+		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
+	};
+	SplitKind kind = IMM(loop, split);
+
+	if (kind == SPLIT_REST && loop->prev && IMM(loop->prev, split) == SPLIT_CLEAR)
+		return end_words(ex->k, loop->prev);
+	return why[kind];
+}
+
+bool
+explain_is_twin(const Op *o)
+{
+	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for && IMM(b->owner, split) == SPLIT_CLEAR)
+			return true;
+	return false;
+}
