@@ -107,6 +107,16 @@ find_choice(Plan *p, const Op *o, int at, double gain)
 	}
 }
 
+/* Is one of the forms of the counter? */
+static bool
+ends(const Forms *f)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->form[i].falls)
+			return true;
+	return false;
+}
+
 /* Edges of the global views that o moves elements of. */
 static void
 find_edges(Plan *p, const Op *o)
@@ -120,8 +130,9 @@ find_edges(Plan *p, const Op *o)
 		if (!side[i] || side[i]->type.space != S_global || !side[i]->def ||
 		    !forms_view(&p->turns, &f, side[i]->def, &n) || n == 0)
 			continue;
+		/* a comparison and what it chooses, in each turn; where turns are alike, what it chooses */
+		p->gain += (ends(&f) ? 2 * n : 1) * accesses(o);
 		forms_join(&p->turns, &p->forms, &f);
-		p->gain += 2 * n * accesses(o);
 	}
 }
 

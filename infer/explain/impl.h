@@ -24,7 +24,8 @@ const Op *explain_pack_origin(const Explained *ex, const Param *p);
 const char *explain_demand(const Op *who);
 /* What the op costs, all warps, once; false: it was made later or costs nothing. */
 bool explain_res(const Explained *ex, const Op *o, Res *out);
-/* Predicted cycles of the op, once: all its warps, alone on the SM; 0 for what takes nothing. */
+/* Predicted cycles of the op, once: all its warps, alone on the SM; 0 for what takes nothing, and
+ * in a loop without masks, which is told of with the other. */
 double explain_cycles(const Explained *ex, const Op *o);
 /* What candidate i costs more than the one taken, in percent. */
 double explain_above(const Explained *ex, int i);

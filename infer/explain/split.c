@@ -4,6 +4,20 @@
 
 enum { DEPTH = 12 };
 
+static void index_words(Text *t, const Kernel *k, const Val *v, int depth);
+
+/* An operand: sums in parentheses. */
+static void
+operand_words(Text *t, const Kernel *k, const Val *v, bool tight, int depth)
+{
+	const Op *o = v->def;
+	bool sum = tight && depth > 0 && o && !v->name && (o->code == O_add || o->code == O_sub);
+
+	text_printf(t, sum ? "(" : "");
+	index_words(t, k, v, depth);
+	text_printf(t, sum ? ")" : "");
+}
+
 /* Scalar v as the program might write it. */
 static void
 index_words(Text *t, const Kernel *k, const Val *v, int depth)
@@ -26,9 +40,9 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 		index_words(t, k, o->in[1], depth - 1);
 		text_printf(t, ")");
 	} else if (sign[o->code] && o->nin == 2) {
-		index_words(t, k, o->in[0], depth - 1);
+		operand_words(t, k, o->in[0], o->code == O_mul || o->code == O_div, depth - 1);
 		text_printf(t, "%s", sign[o->code]);
-		index_words(t, k, o->in[1], depth - 1);
+		operand_words(t, k, o->in[1], o->code == O_mul || o->code == O_div || o->code == O_sub, depth - 1);
 	} else {
 		text_printf(t, "%s", explain_name(v, k));
 	}
