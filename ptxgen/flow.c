@@ -102,6 +102,20 @@ loop_head(Gen *g, Op *o, LV lo, LV *const *init, LLVMBasicBlockRef before)
 	return counter->word[0];
 }
 
+/* Where the counter starts.  That of the rest of a split loop has got there in the loop in front, which is less to
+ * keep than the same number once more. */
+static LV
+counter_start(Gen *g, const Op *o)
+{
+	const Op *clear = o->prev;
+
+	while (IMM(o, split) == SPLIT_REST && clear && clear->code != O_for)
+		clear = clear->prev;
+	if (IMM(o, split) == SPLIT_REST && clear && IMM(clear, split) == SPLIT_CLEAR)
+		return tile_of(g, clear->blk[0]->arg[0])->word[0];
+	return scalar_get(g, o->in[0]);
+}
+
 void
 emit_for(Gen *g, Op *o)
 {
@@ -111,7 +125,7 @@ emit_for(Gen *g, Op *o)
 
 	gen_enter(g, b);
 	word = all_words(g, o->in + 3, o->nout);
-	lo = scalar_get(g, o->in[0]);
+	lo = counter_start(g, o);
 	hi = scalar_get(g, o->in[1]);
 	step = scalar_get(g, o->in[2]);
 	before = LLVMGetInsertBlock(g->b);
