@@ -280,11 +280,16 @@ forms_view(const Turns *t, Forms *f, const Op *o, int *n)
 
 /* ---- the end of the turns that all forms hold in ------------------------------------------------------- */
 
-/* v, to be used. */
+/* v, to be reckoned with in front of the loop. */
 static Val *
-value(const Val *v)
+value(const Turns *t, const Val *v)
 {
-	return v->def ? v->def->out[v->index] : v->block->arg[v->index];
+	Val *x = v->def ? v->def->out[v->index] : v->block->arg[v->index];
+	Type index = type_index();
+
+	if (type_is_index(&x->type))
+		return x;
+	return op_new(t->loop->parent, t->loop, O_cast, t->loop->src, 1, &x, 1, &index)->out[0];
 }
 
 /* The terms of x with positive factors, or the others, turned positive; but for the counter. */
@@ -300,7 +305,7 @@ side_of(const Turns *t, const Lin *x, bool positive)
 
 		if (k < 0 || x->t[i].v == t->body->arg[0])
 			continue;
-		v = value(x->t[i].v);
+		v = value(t, x->t[i].v);
 		v = k == 1 ? v : ir_bin(b, t->loop, O_mul, v, ir_const(b, t->loop, k));
 		sum = sum ? ir_bin(b, t->loop, O_add, sum, v) : v;
 	}

@@ -75,11 +75,13 @@ explain_split(const Explained *ex, const Op *loop)
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
 	};
-	SplitKind kind = IMM(loop, split);
+	const Op *clear = loop->prev;
 
-	if (kind == SPLIT_REST && loop->prev && IMM(loop->prev, split) == SPLIT_CLEAR)
-		return end_words(ex->k, loop->prev);
-	return why[kind];
+	if (IMM(loop, split) != SPLIT_REST)
+		return why[IMM(loop, split)];
+	while (clear && clear->code != O_for) /* a barrier may be in between */
+		clear = clear->prev;
+	return clear ? end_words(ex->k, clear) : NULL;
 }
 
 bool

@@ -97,6 +97,8 @@ affine_at(Kernel *k, const Val *v, int depth)
 	if (!o || depth == 0 || !type_is_index(&v->type) || may_have_wrapped(k, v))
 		return affine_val(v);
 	switch (o->code) {
+	case O_cast: /* of fewer bits: the same number */
+		return affine_val(dtype_is_float(o->in[0]->type.dtype) ? v : o->in[0]);
 	case O_add: return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), 1);
 	case O_sub: return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), -1);
 	case O_mul:

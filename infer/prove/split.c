@@ -477,7 +477,7 @@ pass_prove_split(Kernel *k)
 		p.op = o;
 		if (IMM(o, split) == SPLIT_CLEAR)
 			prove_pair(&p, o);
-		else if (IMM(o, split) == SPLIT_REST && (!before || before->next != o))
+		else if (IMM(o, split) == SPLIT_REST && (!before || before->next != o || IMM(before, split) != SPLIT_CLEAR))
 			prove_error(&p, -1, 0, "split loop: the rest of no loop");
 		before = o;
 	}

@@ -91,9 +91,8 @@ def complete(path, k):
         m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
         if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
             fail(path, part['sparse'])
-    told = [l.split(', ', 1)[1] for l in part.get('loops', '').split('\n') if l]
-    if told != [o['split'] for o in k['ops'] if 'split' in o]:
-        fail(path, 'loops', told)
+    if part.get('loops', '').split('\n') != ['  line %d, %s' % (l['line'], l['split']) for l in k['loops']] and k['loops']:
+        fail(path, 'loops', part.get('loops'), k['loops'])
     # instructions: op by op
     told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
     source = open('examples/' + os.path.basename(path).replace('.1.json', '.hexc')).read()
