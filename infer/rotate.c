@@ -343,7 +343,7 @@ static Op *
 turned_before(const Rotate *r)
 {
 	Op *o = r->loop->prev;
-	bool goes_on = o && o->code == O_for && IMM(o, split) == SPLIT_CLEAR &&
+	bool goes_on = o && o->code == O_for && split_goes_on(o, r->loop) &&
 	               o->nout == r->loop->nout + r->nload;
 
 	for (int i = 0; goes_on && i < r->nload; i++)

@@ -14,6 +14,9 @@
  * front of the loop.  A form that the counter has no part in, as of rows at a tensor's edge, holds in all turns or
  * none.  In the clear loop masks and choices are gone, and of its views the facts know that they are inside.
  *
+ * Masks that are without effect in last turns only, as a window's far end, take a third loop in front, of the turns that
+ * need them, where they are worth it.
+ *
  * A loop that holds loops stays whole: the inner ones are split. */
 #include "hexc/ir/access.h"
 #include "hexc/ir/sparse.h"
@@ -33,7 +36,9 @@ typedef struct Plan {
 	Forms forms;
 	Idle *idle;
 	int nidle, cap;
-	double gain, size; /* instructions of a thread in a turn, about: without masks less, with them */
+	bool early; /* no loop in front: what only last turns do without stays */
+	double gain, late; /* instructions of a thread that a turn without masks lacks, about; `late`: in last turns only */
+	double size; /* of a turn with masks */
 } Plan;
 
 /* ---- what an op comes to, instructions of a thread ------------------------------------------------- */
@@ -88,33 +93,26 @@ idle_add(Plan *p, const Forms *f, int at, int way, double gain)
 {
 	Idle i = { at, way };
 
+	if (p->early && forms_have(f, 1))
+		return;
 	VEC_PUSH(p->turns.k->unit->arena, p->idle, p->nidle, p->cap, i);
 	forms_join(&p->turns, &p->forms, f);
 	p->gain += gain;
+	p->late += forms_have(f, 1) ? gain : 0;
 }
 
-/* A choice or if, o, by `cond`. */
+/* A choice or if: rather as it comes out in first turns than in last ones, which take a loop in front. */
 static void
 find_choice(Plan *p, const Op *o, int at, double gain)
 {
-	for (int way = 0; way < 2; way++) {
+	for (int i = 0; i < 4; i++) {
 		Forms f = { 0 };
 
-		if (!forms_condition(&p->turns, &f, o->in[0], way == 0))
+		if (!forms_condition(&p->turns, &f, o->in[0], i % 2 == 0) || (i < 2 && forms_have(&f, 1)))
 			continue;
-		idle_add(p, &f, at, way, gain);
+		idle_add(p, &f, at, i % 2, gain);
 		return;
 	}
-}
-
-/* Is one of the forms of the counter? */
-static bool
-ends(const Forms *f)
-{
-	for (int i = 0; i < f->n; i++)
-		if (f->form[i].falls)
-			return true;
-	return false;
 }
 
 /* Edges of the global views that o moves elements of. */
@@ -131,7 +129,7 @@ find_edges(Plan *p, const Op *o)
 		    !forms_view(&p->turns, &f, side[i]->def, &n) || n == 0)
 			continue;
 		/* a comparison and what it chooses, in each turn; where turns are alike, what it chooses */
-		p->gain += (ends(&f) ? 2 * n : 1) * accesses(o);
+		p->gain += (forms_have(&f, -1) ? 2 * n : 1) * accesses(o);
 		forms_join(&p->turns, &p->forms, &f);
 	}
 }
@@ -269,20 +267,33 @@ behind(Op *loop)
 	return ir_bin(b, loop, O_max, lo, ir_bin(b, loop, O_add, lo, n));
 }
 
-static void
-split_loop(const Plan *p)
+/* The turns below `end` become a loop of their own, in front of `rest`. */
+static Op *
+take_turns(Op *rest, Val *end, SplitKind kind)
 {
-	Op *rest = p->turns.loop, *first;
-	Val *mid = forms_end(&p->turns, &p->forms);
+	Op *first = op_clone(rest->parent, rest, rest, NULL, NULL);
 
-	first = op_clone(rest->parent, rest, rest, NULL, NULL);
-	first->in[1] = mid;
-	clear(p, first);
-	IMM_SET(first, split, SPLIT_CLEAR);
-	IMM_SET(rest, split, SPLIT_REST);
+	first->in[1] = end;
+	IMM_SET(first, split, kind);
 	rest->in[0] = behind(first);
 	for (int i = 0; i < first->nout; i++)
 		rest->in[3 + i] = first->out[i];
+	return first;
+}
+
+static void
+split_loop(const Plan *p)
+{
+	const Turns *t = &p->turns;
+	Op *front = NULL, *first;
+
+	if (forms_have(&p->forms, 1))
+		front = take_turns(t->loop, forms_start(t, &p->forms), SPLIT_FRONT);
+	first = take_turns(t->loop, forms_end(t, &p->forms), SPLIT_CLEAR);
+	if (front)
+		op_move_before(front, first); /* behind all numbers */
+	clear(p, first);
+	IMM_SET(t->loop, split, SPLIT_REST);
 }
 
 bool
@@ -299,6 +310,10 @@ pass_split(Kernel *k)
 		if (o->code != O_for || IMM(o, split))
 			continue;
 		kind = judge(&p);
+		if (p.late > 0 && p.late * SPLIT_SHARE < p.size) {
+			p = (Plan){ .turns = p.turns, .early = true };
+			kind = judge(&p);
+		}
 		if (kind == SPLIT_CLEAR)
 			split_loop(&p);
 		else

@@ -3,11 +3,11 @@
 #define HEXC_SPLIT_H
 #include "hexc/ir/facts_lin.h"
 
-/* Linear forms that are not negative in the turns without masks: over values from in front of the loop, and
- * minus the counter (`falls`), so that they hold in the first turns, or in all or none. */
+/* A linear form that is not negative in the turns without masks: over values from in front of the loop, and `by` times
+ * the counter.  By -1 it holds in first turns, by 1 in last ones, by 0 in all or none. */
 typedef struct Form {
 	Lin lin;
-	bool falls;
+	int by;
 } Form;
 
 /* Counters, and forms that are computed: sums of a few do not wrap around. */
@@ -35,7 +35,12 @@ bool forms_view(const Turns *t, Forms *f, const Op *o, int *n);
 /* All of `more` too; of two that differ by a constant the one that says more stays. */
 void forms_join(const Turns *t, Forms *f, const Forms *more);
 
-/* The counter at which the first turn with a form that does not hold may be, i64, in front of the loop: from
- * its end on, or from its start. */
+/* Is there a form with this factor of the counter? */
+bool forms_have(const Forms *f, int by);
+/* The counter from which on those forms hold that hold in last turns, at most the loop's end; i64, in front of the
+ * loop. */
+Val *forms_start(const Turns *t, const Forms *f);
+/* .. at which the first turn may be in which another form does not hold: the loop's end, or before; its start, where
+ * those without the counter do not hold. */
 Val *forms_end(const Turns *t, const Forms *f);
 #endif

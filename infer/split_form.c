@@ -43,21 +43,22 @@ is_bounded(const Turns *t, Lin x, int64_t *most)
 	return least > -COUNTER_MOST && *most < COUNTER_MOST;
 }
 
-/* x >= 0.  `anywhere`: if it rises with the counter, ask for it in all turns, else do not ask. */
+/* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait for. */
 static bool
-need(const Turns *t, Forms *f, Lin x, bool anywhere)
+need(const Turns *t, Forms *f, Lin x, bool throughout)
 {
 	Asking a = fact_asking(t->k);
 	int64_t by = times_counter(t, &x);
-	Form form = { x, by < 0 };
+	Form form = { x, (int)by };
 	int64_t most;
 
 	if (lin_nonneg(&a, &x))
 		return true;
-	if (!x.ok || by < -1 || (by > 0 && !anywhere) || !is_fixed(t, &x))
+	if (!x.ok || by < -1 || by > 1 || !is_fixed(t, &x))
 		return false;
 	form.lin.den = 1;
-	if (by > 0) {
+	if (by > 0 && throughout) {
+		form.by = 0;
 		form.lin = lin_add(form.lin, lin_atom(t->body->arg[0]), -by);
 		form.lin = lin_add(form.lin, lin_exact(t->loop, t->loop->in[0]), by);
 	}
@@ -314,6 +315,32 @@ side_of(const Turns *t, const Lin *x, bool positive)
 	return sum ? sum : ir_const(b, t->loop, c > 0 ? c : 0);
 }
 
+bool
+forms_have(const Forms *f, int by)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->form[i].by == by)
+			return true;
+	return false;
+}
+
+Val *
+forms_start(const Turns *t, const Forms *f)
+{
+	Block *b = t->loop->parent;
+	Val *start = NULL, *v;
+
+	for (int i = 0; i < f->n; i++) {
+		const Lin *x = &f->form[i].lin;
+
+		if (f->form[i].by <= 0) /* counter >= the rest, turned */
+			continue;
+		v = ir_bin(b, t->loop, O_sub, side_of(t, x, false), side_of(t, x, true));
+		start = start ? ir_bin(b, t->loop, O_max, start, v) : v;
+	}
+	return ir_bin(b, t->loop, O_min, start, t->loop->in[1]);
+}
+
 /* Does counter <= x already keep the counter below the loop's end? */
 static bool
 ends_before(const Turns *t, const Lin *x)
@@ -336,12 +363,12 @@ forms_end(const Turns *t, const Forms *f)
 	for (int i = 0; i < f->n; i++) {
 		Lin x = f->form[i].lin;
 
-		if (f->form[i].falls) { /* counter <= the rest */
+		if (f->form[i].by < 0) { /* counter <= the rest */
 			before |= ends_before(t, &x);
 			x.c++;
 			v = ir_bin(b, t->loop, O_sub, side_of(t, &x, true), side_of(t, &x, false));
 			end = end ? ir_bin(b, t->loop, O_min, end, v) : v;
-		} else {
+		} else if (f->form[i].by == 0) {
 			v = ir_bin(b, t->loop, O_le, side_of(t, &x, false), side_of(t, &x, true));
 			all = all ? ir_bin(b, t->loop, O_and, all, v) : v;
 		}

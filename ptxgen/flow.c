@@ -102,17 +102,17 @@ loop_head(Gen *g, Op *o, LV lo, LV *const *init, LLVMBasicBlockRef before)
 	return counter->word[0];
 }
 
-/* Where the counter starts.  That of the rest of a split loop has got there in the loop in front, which is less to
+/* Where the counter starts.  That of a split loop's later part has got there in the loop in front, which is less to
  * keep than the same number once more. */
 static LV
 counter_start(Gen *g, const Op *o)
 {
-	const Op *clear = o->prev;
+	const Op *before = o->prev;
 
-	while (IMM(o, split) == SPLIT_REST && clear && clear->code != O_for)
-		clear = clear->prev;
-	if (IMM(o, split) == SPLIT_REST && clear && IMM(clear, split) == SPLIT_CLEAR)
-		return tile_of(g, clear->blk[0]->arg[0])->word[0];
+	while (before && before->code != O_for)
+		before = before->prev;
+	if (before && split_goes_on(before, o))
+		return tile_of(g, before->blk[0]->arg[0])->word[0];
 	return scalar_get(g, o->in[0]);
 }
 

@@ -220,6 +220,8 @@ lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 		return lin_atom(v);
 	if (dir < 0)
 		return lin_of(b, loop->in[0], -1);
+	while (end->def && end->def->code == O_min) /* it is below both */
+		end = end->def->in[choose(b)];
 	lo = lin_of(b, loop->in[0], 0);
 	hi = lin_of(b, end, 0);
 	gap = lin_add(hi, lo, -1);

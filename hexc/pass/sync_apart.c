@@ -162,8 +162,8 @@ counted_on(const Access *then, const Access *now, const Val *x, const Val *y)
 {
 	const Block *clear = turn_of(then->op), *rest = turn_of(now->op);
 
-	if (!x || !y || !clear || !rest || IMM(clear->owner, split) != SPLIT_CLEAR ||
-	    clear->owner->next != rest->owner || !same_of_rest(x, y, clear, rest, SAME_DEPTH))
+	if (!x || !y || !clear || !rest || clear->owner->next != rest->owner ||
+	    !split_goes_on(clear->owner, rest->owner) || !same_of_rest(x, y, clear, rest, SAME_DEPTH))
 		return NULL;
 	return rest->owner;
 }

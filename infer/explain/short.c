@@ -288,7 +288,7 @@ infer_explain_short(Kernel *k, const Candidates *c)
 	            ex->sol->total.unit[most], k->unit->candidate, c->n);
 	short_tiles(&t, ex);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_for && IMM(o, split) != SPLIT_CLEAR)
+		if (o->code == O_for && IMM(o, split) != SPLIT_CLEAR && IMM(o, split) != SPLIT_FRONT)
 			loop_lines(&t, ex, o);
 	share_block(&outside, ex, k->body);
 	if (outside.cycles >= 1) {

@@ -1,4 +1,5 @@
 /* split.c - what pass split made of a loop, in words. */
+#include "hexc/ir/access.h"
 #include "infer/explain/impl.h"
 #include <string.h>
 
@@ -33,8 +34,8 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 		text_printf(t, "block.%c", "xyz"[IMM(o, axis)]);
 	} else if (v->name || !o || depth == 0) {
 		text_printf(t, "%s", explain_name(v, k));
-	} else if (o->code == O_min) {
-		text_printf(t, "min(");
+	} else if (o->code == O_min || o->code == O_max) {
+		text_printf(t, "%s(", op_info[o->code].name);
 		index_words(t, k, o->in[0], depth - 1);
 		text_printf(t, ", ");
 		index_words(t, k, o->in[1], depth - 1);
@@ -48,14 +49,30 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 	}
 }
 
+/* The loop in front of o; a barrier may be in between. */
+static const Op *
+loop_before(const Op *o)
+{
+	do
+		o = o->prev;
+	while (o && o->code != O_for);
+	return o;
+}
+
 static const char *
 end_words(const Kernel *k, const Op *clear)
 {
-	const Op *o = clear->in[1]->def;
+	const Op *o = clear->in[1]->def, *front = loop_before(clear);
 	bool choice = o && o->code == O_select && o->in[2] == clear->in[0];
 	Text t = { .arena = k->unit->arena };
 
-	text_printf(&t, "without masks below ");
+	text_printf(&t, "without masks ");
+	if (front && split_goes_on(front, clear)) {
+		text_printf(&t, "from ");
+		index_words(&t, k, front->in[1], DEPTH);
+		text_printf(&t, ", ");
+	}
+	text_printf(&t, "below ");
 	index_words(&t, k, choice ? o->in[1] : clear->in[1], DEPTH);
 	if (choice) {
 		text_printf(&t, ", where ");
@@ -75,20 +92,16 @@ explain_split(const Explained *ex, const Op *loop)
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
 	};
-	const Op *clear = loop->prev;
-
 	if (IMM(loop, split) != SPLIT_REST)
 		return why[IMM(loop, split)];
-	while (clear && clear->code != O_for) /* a barrier may be in between */
-		clear = clear->prev;
-	return clear ? end_words(ex->k, clear) : NULL;
+	return loop_before(loop) ? end_words(ex->k, loop_before(loop)) : NULL;
 }
 
 bool
 explain_is_twin(const Op *o)
 {
 	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent)
-		if (b->owner->code == O_for && IMM(b->owner, split) == SPLIT_CLEAR)
+		if (b->owner->code == O_for && (IMM(b->owner, split) == SPLIT_CLEAR || IMM(b->owner, split) == SPLIT_FRONT))
 			return true;
 	return false;
 }

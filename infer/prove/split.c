@@ -10,6 +10,7 @@ enum { DEPTH = 24 };
 
 typedef struct Pair {
 	Prove *p;
+	const Op *front; /* the loop in front of clear that it goes on with; NULL: there is none */
 	const Op *clear, *rest;
 	const Val **to; /* by id of a value of rest's body: the one of clear's */
 	Known known;    /* in a turn of clear */
@@ -39,6 +40,26 @@ know_end(Pair *x, const Val *end)
 	}
 	above = affine_add(affine_of(x->p->k, end), affine_of(x->p->k, x->rest->blk[0]->arg[0]), -1);
 	known_add(&x->known, affine_add(above, affine_const(1), -1));
+}
+
+/* Each of what `start` is the most of is the counter at most, where the counter is below the whole loop's end, which
+ * may stand in for it. */
+static void
+know_start(Pair *x, const Val *start)
+{
+	const Op *o = start->def;
+
+	if (o && o->code == O_min && o->in[1] == x->rest->in[1]) {
+		know_start(x, o->in[0]);
+		return;
+	}
+	if (o && o->code == O_max) {
+		know_start(x, o->in[0]);
+		know_start(x, o->in[1]);
+		return;
+	}
+	known_add(&x->known, affine_add(affine_of(x->p->k, x->rest->blk[0]->arg[0]),
+	                                affine_of(x->p->k, start), -1));
 }
 
 static void
@@ -73,6 +94,8 @@ know_turn(Pair *x)
 		end = o->in[1];
 	}
 	know_end(x, end);
+	if (x->front)
+		know_start(x, x->front->in[1]);
 }
 
 /* ---- conditions, element by element ------------------------------------------------------------------- */
@@ -394,11 +417,10 @@ factor_of_step(const Affine *x, const Val *step)
 
 /* Is v where a loop from lo to end by step ends: lo + (end - lo + step - 1) / step * step, or lo? */
 static bool
-is_behind(Pair *x, const Val *v)
+is_behind(Kernel *k, const Op *loop, const Val *v)
 {
-	const Op *loop = x->clear, *o = v->def;
+	const Op *o = v->def;
 	const Val *lo = loop->in[0], *step = loop->in[2], *q;
-	Kernel *k = x->p->k;
 	Affine start = affine_of(k, lo), want, n;
 	int64_t c, from, to, at;
 
@@ -435,32 +457,60 @@ ends_inside(Pair *x, const Val *end)
 	return known_implies(&nothing, &room);
 }
 
-static void
-prove_pair(Prove *p, const Op *clear)
+/* Loop b goes on where a ends, with what it leaves. */
+static bool
+goes_on(Pair *x, const Op *a, const Op *b)
 {
-	Pair x = { .p = p, .clear = clear, .rest = clear->next, .known = { .k = p->k } };
+	if (!b || b->code != O_for)
+		return wrong(x, "nobody does the rest");
+	if (b->in[2] != a->in[2] || b->nout != a->nout || !is_behind(x->p->k, a, b->in[0]))
+		return wrong(x, "the rest does not go on where the loop without masks ends");
+	for (int i = 0; i < a->nout; i++)
+		if (b->in[3 + i] != a->out[i])
+			return wrong(x, "the rest does not go on with what was carried");
+	return true;
+}
 
+/* The turns of `clear`, which may be those in front, too, are the rest's but for masks, and end before those do. */
+static bool
+is_part(Prove *p, const Op *front, const Op *clear, const Op *rest)
+{
+	Pair x = { .p = p, .front = front, .clear = clear, .rest = rest, .known = { .k = p->k } };
+
+	if (!ends_inside(&x, clear->in[1]))
+		return wrong(&x, "the loop without masks may go on beyond the end");
+	x.to = NEWN(p->arena, const Val *, p->k->nval + 1);
+	know_turn(&x);
+	return same_turns(&x);
+}
+
+/* Loops in a row that stand for one: perhaps one in front, the one without masks, the rest. */
+static void
+prove_row(Prove *p, const Op *first)
+{
+	Pair x = { .p = p };
+	const Op *front = IMM(first, split) == SPLIT_FRONT ? first : NULL, *clear = front ? front->next : first;
+
+	p->op = first;
+	if (front && !goes_on(&x, front, clear))
+		return;
 	p->op = clear;
-	if (!x.rest || x.rest->code != O_for || IMM(x.rest, split) != SPLIT_REST) {
+	if (IMM(clear, split) != SPLIT_CLEAR || !goes_on(&x, clear, clear->next) ||
+	    IMM(clear->next, split) != SPLIT_REST) {
 		wrong(&x, "nobody does the rest");
 		return;
 	}
-	if (x.rest->in[2] != clear->in[2] || x.rest->nout != clear->nout || !is_behind(&x, x.rest->in[0])) {
-		wrong(&x, "the rest does not go on where the loop without masks ends");
-		return;
-	}
-	if (!ends_inside(&x, clear->in[1])) {
-		wrong(&x, "the loop without masks may go on beyond the end");
-		return;
-	}
-	for (int i = 0; i < clear->nout; i++)
-		if (x.rest->in[3 + i] != clear->out[i]) {
-			wrong(&x, "the rest does not go on with what was carried");
-			return;
-		}
-	x.to = NEWN(p->arena, const Val *, p->k->nval + 1);
-	know_turn(&x);
-	same_turns(&x);
+	if (is_part(p, front, clear, clear->next) && front)
+		is_part(p, NULL, front, clear->next);
+}
+
+/* Does o have its place in a row: behind what is its part in front? */
+static bool
+is_placed(const Op *o, const Op *before)
+{
+	SplitKind kind = IMM(o, split), in_front = before && before->next == o ? IMM(before, split) : SPLIT_NONE;
+
+	return kind == SPLIT_REST ? in_front == SPLIT_CLEAR : kind == SPLIT_CLEAR || in_front != SPLIT_FRONT;
 }
 
 bool
@@ -472,13 +522,16 @@ pass_prove_split(Kernel *k)
 
 	facts_keep(k);
 	for (Op *o = walk_first(&w, k->body); o && p.ok; o = walk_next(&w)) {
+		bool first;
+
 		if (o->code != O_for)
 			continue;
 		p.op = o;
-		if (IMM(o, split) == SPLIT_CLEAR)
-			prove_pair(&p, o);
-		else if (IMM(o, split) == SPLIT_REST && (!before || before->next != o || IMM(before, split) != SPLIT_CLEAR))
+		first = !before || before->next != o || IMM(before, split) != SPLIT_FRONT;
+		if (!is_placed(o, before))
 			prove_error(&p, -1, 0, "split loop: the rest of no loop");
+		else if (IMM(o, split) == SPLIT_FRONT || (IMM(o, split) == SPLIT_CLEAR && first))
+			prove_row(&p, o);
 		before = o;
 	}
 	facts_drop(k);

@@ -97,37 +97,20 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const
 	return true;
 }
 
-/* What the loop carries at first, where it goes on with what a loop in front carries: as the last turn of that one
- * makes it, or (first) as it is when there is none. */
+/* slot[i] where it is what loop `before` leaves: as its last turn makes it, or (first) as it is when there is none. */
 static Val **
-handed_on(Prove *p, const Op *loop, const Op *before, bool first)
+handed_on(Prove *p, Val *const *slot, int n, const Op *before, bool first)
 {
-	Val **slot = NEWN(p->arena, Val *, loop->nout);
+	Val **was = NEWN(p->arena, Val *, n);
 
-	for (int i = 0; i < loop->nout; i++) {
-		const Val *v = loop->in[3 + i];
+	for (int i = 0; i < n; i++) {
+		int at = slot[i]->index;
 
-		slot[i] = loop->in[3 + i];
-		if (v->def == before)
-			slot[i] = first ? before->in[3 + v->index] : before->blk[0]->last->in[v->index];
+		was[i] = slot[i];
+		if (slot[i]->def == before)
+			was[i] = first ? before->in[3 + at] : before->blk[0]->last->in[at];
 	}
-	return slot;
-}
-
-static bool has_met(Prove *p, const Op *ahead);
-
-/* The first turn's tile was made ahead in front of the loop, or by the loop that it goes on with. */
-static bool
-is_ahead_first(Prove *p, const Op *loop, const Val *full, const Val *ahead)
-{
-	const Op *before = ahead->def;
-	const Val *last;
-
-	if (!before || before->code != O_for || before->next != loop)
-		return is_ahead(p, loop, full, ahead, loop->in + 3);
-	last = before->blk[0]->last->in[ahead->index];
-	return is_ahead(p, loop, full, before->in[3 + ahead->index], handed_on(p, loop, before, true)) &&
-	       is_ahead(p, loop, full, last, handed_on(p, loop, before, false)) && has_met(p, last->def);
+	return was;
 }
 
 static bool
@@ -154,6 +137,25 @@ has_met(Prove *p, const Op *ahead)
 	return true;
 }
 
+/* The first turn's tile was made ahead in front of the loop, or by the loop in front that `taker` goes on with. */
+static bool
+is_ahead_first(Prove *p, const Op *loop, const Op *taker, const Val *full, const Val *ahead, Val *const *slot)
+{
+	const Op *before = ahead->def;
+	int n = loop->nout;
+	const Val *last;
+
+	if (!before || before->code != O_for || before->parent != taker->parent)
+		return is_ahead(p, loop, full, ahead, slot);
+	for (const Op *o = before->next; o && o != taker; o = o->next)
+		if (may_write(o))
+			return prove_error(p, -1, 0, "what is made ahead may be written between loops");
+	last = before->blk[0]->last->in[ahead->index];
+	return is_ahead(p, loop, full, last, handed_on(p, slot, n, before, false)) && has_met(p, last->def) &&
+	       is_ahead_first(p, loop, before, full, before->in[3 + ahead->index],
+	                      handed_on(p, slot, n, before, true));
+}
+
 void
 prove_begun(Prove *p, const Op *o)
 {
@@ -167,7 +169,7 @@ prove_begun(Prove *p, const Op *o)
 		return;
 	}
 	ahead = loop->blk[0]->last->in[arg->index - 1];
-	if (is_ahead_first(p, loop, o->in[0], loop->in[2 + arg->index]) &&
+	if (is_ahead_first(p, loop, loop, o->in[0], loop->in[2 + arg->index], loop->in + 3) &&
 	    is_ahead(p, loop, o->in[0], ahead, loop->blk[0]->last->in))
 		has_met(p, ahead->def);
 }

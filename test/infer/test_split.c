@@ -31,6 +31,30 @@ static const char attention[] =
 	"    O[m :+ BM, :] = f16(acc / max(total, 1e-30));\n"
 	"}\n";
 
+/* A window: the last 40 keys, some of them always. */
+static const char window[] =
+	"kernel window(Q: f16[M, D], K: f16[N, D], V: f16[N, D], O: out f16[M, D])\n"
+	"    const D = 16, BM = 32, BN = 16, STAGES = 2, WARPS = 1\n"
+	"    assume M <= N\n"
+	"{\n"
+	"    grid(ceil(M, BM));\n"
+	"    let m = block.x * BM, first = max(0, (m + N - M - 72) / BN * BN);\n"
+	"    let q: shared = Q[m :+ BM, :];\n"
+	"    var acc: register f32[BM, D] = 0;\n"
+	"    var top: register f32[BM, 1] = -1e30, total: register f32[BM, 1] = 0;\n"
+	"    pipeline n in first..min(N, m + BM + N - M) step BN stages STAGES {\n"
+	"        let k: shared = K[n :+ BN, :], v: shared = V[n :+ BN, :];\n"
+	"        var s = dot(q, k.T);\n"
+	"        let ahead = iota(1, BM, BN) - iota(0, BM, BN), at = i32(m - n + N - M);\n"
+	"        s = where(ahead <= at && ahead > at - 72, s, -inf);\n"
+	"        let t = max(top, reduce_max(s, 1)), p = exp2(s - t), old = exp2(top - t);\n"
+	"        total = total * old + sum(p, 1);\n"
+	"        acc = acc * old + dot(f16(p), v);\n"
+	"        top = t;\n"
+	"    }\n"
+	"    O[m :+ BM, :] = f16(acc / max(total, 1e-30));\n"
+	"}\n";
+
 static const char gemm[] =
 	"kernel gemm(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
 	"    const BM = 32, BN = 32, BK = 16, STAGES = 3, WARPS = 2\n"
@@ -72,6 +96,11 @@ static const struct {
 	{ "attention", attention, "M=1 N=1" },    { "attention", attention, "M=5 N=15" },
 	{ "attention", attention, "M=31 N=100" }, { "attention", attention, "M=100 N=100" },
 	{ "attention", attention, "M=16 N=16" },  { "attention", attention, "M=128 N=143" },
+	{ "window", window, "M=32 N=32" },        { "window", window, "M=32 N=160" },
+	{ "window", window, "M=64 N=127" },       { "window", window, "M=128 N=128" },
+	{ "window", window, "M=128 N=129" },      { "window", window, "M=97 N=210" },
+	{ "window", window, "M=200 N=200" },      { "window", window, "M=1 N=1" },
+	{ "window", window, "M=1 N=300" },        { "window", window, "M=33 N=71" },
 	{ "gemm", gemm, "M=32 N=32 K=160" },      { "gemm", gemm, "M=32 N=32 K=159" },
 	{ "gemm", gemm, "M=32 N=32 K=161" },      { "gemm", gemm, "M=33 N=31 K=96" },
 	{ "gemm", gemm, "M=64 N=64 K=16" },       { "gemm", gemm, "M=64 N=64 K=15" },
@@ -140,6 +169,20 @@ TEST_EACH(computes_the_same, COUNT_OF(cases))
 	run_same(&a, &b, cases[_i].sizes);
 }
 
+/* What holds in last turns only takes a loop in front. */
+TEST(front)
+{
+	Kernel *k = solved(window);
+
+	pass_split(k);
+	ck_assert(loop_of(k, SPLIT_FRONT) != NULL);
+	ck_assert_int_eq(count(loop_of(k, SPLIT_FRONT)->blk[0], O_select), 1);
+	ck_assert_int_eq(count(loop_of(k, SPLIT_CLEAR)->blk[0], O_select), 0);
+	k = solved(attention);
+	pass_split(k);
+	ck_assert(loop_of(k, SPLIT_FRONT) == NULL);
+}
+
 /* The clear loop has no mask and no choice, the rest all. */
 TEST(masks_are_gone)
 {
@@ -185,6 +228,60 @@ TEST(once)
 	n = count(k->body, O_for);
 	ck_assert(!pass_split(k));
 	ck_assert_int_eq(count(k->body, O_for), n);
+}
+
+/* ---- the rest needs what it has ------------------------------------------------------------------------ */
+
+/* Masks of the rest are gone as well, which only results can tell. */
+static void
+unmask(Kernel *k, OpCode code)
+{
+	Op *rest = loop_of(k, SPLIT_REST);
+
+	for (Op *o = rest->blk[0]->first, *next; o; o = next) {
+		next = o->next;
+		if (o->code != code)
+			continue;
+		val_replace(k, o->out[0], o->in[code == O_mask ? 0 : 1]);
+		op_unlink(o);
+	}
+}
+
+static bool
+differ(Run *a, Run *b, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		double x = run_get(a, "O", i), y = run_get(b, "O", i);
+
+		if (x < y || x > y)
+			return true;
+	}
+	return false;
+}
+
+/* Attention to all keys. */
+static const char *
+cross(void)
+{
+	const char *where = strstr(attention, "        s = where");
+
+	return arena_printf(&arena, "%.*s%s", (int)(where - attention), attention, strchr(where, '\n'));
+}
+
+TEST(rest_needs_masks)
+{
+	static const OpCode code[] = { O_mask, O_select };
+
+	for (int i = 0; i < 2; i++) {
+		Kernel *one = solved(i ? attention : cross()), *two = kernel_copy(one);
+		Run a = launched(one, "M=64 N=127"), b;
+
+		pass_split(two);
+		ck_assert(loop_of(two, SPLIT_REST) != NULL);
+		unmask(two, code[i]);
+		b = launched(two, "M=64 N=127");
+		ck_assert(differ(&a, &b, 64 * 16));
+	}
 }
 
 /* ---- loops that stay whole --------------------------------------------------------------------------- */
