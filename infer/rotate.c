@@ -337,8 +337,8 @@ split(const Rotate *r, Op *o, Op *copies, Op **last)
 	}
 }
 
-/* The loop in front that has turned likewise and that this one goes on with: what it made ahead is ours; NULL: there
- * is none.  `n`: values that it carries for its loads. */
+/* The loop in front that has turned likewise and that this one goes on with: what it made ahead is ours;
+ * NULL: there is none.  `n`: values that it carries for its loads. */
 static Op *
 turned_before(const Rotate *r)
 {
@@ -346,9 +346,11 @@ turned_before(const Rotate *r)
 	bool goes_on = o && o->code == O_for && split_goes_on(o, r->loop) &&
 	               o->nout == r->loop->nout + r->nload;
 
-	for (int i = 0; goes_on && i < r->nload; i++)
-		goes_on = type_same(&o->out[r->loop->nout + i]->type, &r->load[i]->out[0]->type) &&
-		          layout_equal(o->out[r->loop->nout + i]->type.layout, r->load[i]->out[0]->type.layout);
+	for (int i = 0; goes_on && i < r->nload; i++) {
+		const Type *a = &o->out[r->loop->nout + i]->type, *b = &r->load[i]->out[0]->type;
+
+		goes_on = type_same(a, b) && layout_equal(a->layout, b->layout);
+	}
 	return goes_on ? o : NULL;
 }
 

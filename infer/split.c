@@ -8,14 +8,15 @@
  *     rest  = for at .. hi      as it was; what it carries starts as what clear gives, and `at` is where
  *                               clear ended: the first of lo, lo + step, .. that is not below mid
  *
- * Masks are what pass bounds put in front of reductions and products, choices by comparisons that hold or fail for
- * all elements, ifs, and views that may reach past their tensor.  Each is without effect where some linear forms of
- * the counter are not negative (split_form.c); mid is the end of the first turns in which all are, found once, in
- * front of the loop.  A form that the counter has no part in, as of rows at a tensor's edge, holds in all turns or
- * none.  In the clear loop masks and choices are gone, and of its views the facts know that they are inside.
+ * Masks are what pass bounds put in front of reductions and products, choices by comparisons that hold or
+ * fail for all elements, ifs, and views that may reach past their tensor.  Each is without effect where some
+ * linear forms of the counter are not negative (split_form.c); mid is the end of the first turns in which all
+ * are, found once, in front of the loop.  A form that the counter has no part in, as of rows at a tensor's
+ * edge, holds in all turns or none.  In the clear loop masks and choices are gone, and of its views the facts
+ * know that they are inside.
  *
- * Masks that are without effect in last turns only, as a window's far end, take a third loop in front, of the turns that
- * need them, where they are worth it.
+ * Masks that are without effect in last turns only, as a window's far end, take a third loop in front, of the
+ * turns that need them, where they are worth it.
  *
  * A loop that holds loops stays whole: the inner ones are split. */
 #include "hexc/ir/access.h"
@@ -37,8 +38,9 @@ typedef struct Plan {
 	Idle *idle;
 	int nidle, cap;
 	bool early; /* no loop in front: what only last turns do without stays */
-	double gain, late; /* instructions of a thread that a turn without masks lacks, about; `late`: in last turns only */
-	double size; /* of a turn with masks */
+	/* instructions of a thread, about: what a turn lacks without masks, what only last turns lack, and
+	 * what one with masks has */
+	double gain, late, size;
 } Plan;
 
 /* ---- what an op comes to, instructions of a thread ------------------------------------------------- */
@@ -46,9 +48,10 @@ typedef struct Plan {
 static double
 words(const Val *v)
 {
-	if (v->type.space != S_reg || !v->type.layout)
-		return 1;
-	return (double)layout_cosize(v->type.layout, AX_reg) * (dtype_info[v->type.dtype].bits == 16 ? 0.5 : 1);
+	double pair = dtype_info[v->type.dtype].bits == 16 ? 2 : 1;
+
+	return v->type.space == S_reg && v->type.layout ? (double)layout_cosize(v->type.layout, AX_reg) / pair
+	                                                : 1;
 }
 
 static double
@@ -219,8 +222,8 @@ inline_region(Kernel *k, Op *o, int way)
 	op_unlink(o);
 }
 
-/* What is idle in the clear loop goes; an if of nothing but copies stays one, always taken, as what it fills is
- * still of no use before the next turn. */
+/* What is idle in the clear loop goes; an if of nothing but copies stays one, always taken, as what it fills
+ * is still of no use before the next turn. */
 static void
 clear_op(Kernel *k, Op *o, int way)
 {

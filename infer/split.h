@@ -3,8 +3,8 @@
 #define HEXC_SPLIT_H
 #include "hexc/ir/facts_lin.h"
 
-/* A linear form that is not negative in the turns without masks: over values from in front of the loop, and `by` times
- * the counter.  By -1 it holds in first turns, by 1 in last ones, by 0 in all or none. */
+/* A linear form that is not negative in the turns without masks: over values from in front of the loop, and
+ * `by` times the counter.  By -1 it holds in first turns, by 1 in last ones, by 0 in all or none. */
 typedef struct Form {
 	Lin lin;
 	int by;
@@ -37,10 +37,10 @@ void forms_join(const Turns *t, Forms *f, const Forms *more);
 
 /* Is there a form with this factor of the counter? */
 bool forms_have(const Forms *f, int by);
-/* The counter from which on those forms hold that hold in last turns, at most the loop's end; i64, in front of the
- * loop. */
+/* The counter from which on those forms hold that hold in last turns, at most the loop's end; i64, in front
+ * of the loop. */
 Val *forms_start(const Turns *t, const Forms *f);
-/* .. at which the first turn may be in which another form does not hold: the loop's end, or before; its start, where
- * those without the counter do not hold. */
+/* .. at which the first turn may be in which another form does not hold: the loop's end, or before; its
+ * start, where those without the counter do not hold. */
 Val *forms_end(const Turns *t, const Forms *f);
 #endif

@@ -1,8 +1,8 @@
 /* split_form.c - pass split: masks as linear forms of the counter.
  *
- * A comparison of tiles holds everywhere when the largest element on the one side is below the least one on the
- * other; of index tiles, sums of `iota` and scalars, these are linear forms again.  Arithmetic of narrow integers
- * wraps around: that it does not is one more form. */
+ * A comparison of tiles holds everywhere when the largest element on the one side is below the least one on
+ * the other; of index tiles, sums of `iota` and scalars, these are linear forms again.  Arithmetic of narrow
+ * integers wraps around: that it does not is one more form. */
 #include "hexc/ir/number.h"
 #include "infer/split.h"
 
@@ -43,7 +43,8 @@ is_bounded(const Turns *t, Lin x, int64_t *most)
 	return least > -COUNTER_MOST && *most < COUNTER_MOST;
 }
 
-/* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait for. */
+/* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait
+ * for. */
 static bool
 need(const Turns *t, Forms *f, Lin x, bool throughout)
 {
@@ -247,7 +248,7 @@ forms_mask(const Turns *t, Forms *f, const Op *o)
 static bool
 inside(const Turns *t, Forms *f, const Op *o, int d)
 {
-	Lin start = lin_exact(o, o->in[1 + d]);
+	Lin start = lin_exact(o, o->in[1 + d]), room;
 	int at = view_result_dim(o, d);
 	int64_t extent = at < 0 ? 1 : o->out[0]->type.shape[at];
 	const Param *p;
@@ -258,8 +259,10 @@ inside(const Turns *t, Forms *f, const Op *o, int d)
 		start = lin_add(start, lin_exact(o, o->in[1 + d]), 1);
 	}
 	p = val_param(t->k, o->in[0]);
-	return p && p->size[d] && need(t, f, start, true) &&
-	       need(t, f, lin_add(lin_add(lin_exact(o, p->size[d]), start, -1), lin_const(extent), -1), false);
+	if (!p || !p->size[d])
+		return false;
+	room = lin_add(lin_add(lin_exact(o, p->size[d]), start, -1), lin_const(extent), -1);
+	return need(t, f, start, true) && need(t, f, room, false);
 }
 
 bool

@@ -102,8 +102,8 @@ loop_head(Gen *g, Op *o, LV lo, LV *const *init, LLVMBasicBlockRef before)
 	return counter->word[0];
 }
 
-/* Where the counter starts.  That of a split loop's later part has got there in the loop in front, which is less to
- * keep than the same number once more. */
+/* Where the counter starts.  That of a split loop's later part has got there in the loop in front, which is
+ * less to keep than the same number once more. */
 static LV
 counter_start(Gen *g, const Op *o)
 {

@@ -90,7 +90,8 @@ bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
 	return bound_by(b, v, c->in[1], c->in[0], c->code == O_le, out);
 }
 
-/* The end of a loop that has a turn.  Where it is a choice between an end and the start, *cond holds in there. */
+/* The end of a loop that has a turn.  Where it is a choice between an end and the start, *cond holds in
+ * there. */
 static const Val *
 turns_end(const Op *loop, const Val **cond)
 {

@@ -198,8 +198,8 @@ typedef struct Assume {
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
-/* IMM(o, split) of a for: what pass split made of it.  The loop of turns that need no masks stands in front of the
- * one that has the others, and each goes on where the one before has ended. */
+/* IMM(o, split) of a for: what pass split made of it.  The loop of turns that need no masks stands in front
+ * of the one that has the others, and each goes on where the one before has ended. */
 typedef enum SplitKind {
 	SPLIT_NONE,   /* not asked */
 	SPLIT_FRONT,  /* the first turns, which need masks too; there may be none of these */

@@ -88,8 +88,8 @@ turn_of(const Op *o)
 	return b->owner && b->owner->code == O_for ? b : NULL;
 }
 
-/* Is a loop that starts with `first` handed x: the same number, or what a loop in front carries on from its last turn,
- * or from in front of it if it has none, where a barrier in each says so? */
+/* Is a loop that starts with `first` handed x: the same number, or what a loop in front carries on from its
+ * last turn, or from in front of it if it has none, where a barrier in each says so? */
 static bool
 is_handed(const Val *x, const Val *first)
 {
@@ -136,7 +136,8 @@ never_equal(const Val *x, const Val *y)
 	return eq && eq->code == O_eq && eq->in[0] == x && val_is_const(eq->in[1], &c) && c != d;
 }
 
-/* Of a loop that pass split made two of: does y say of a turn of the rest what x says of one of the clear loop? */
+/* Of a loop that pass split made two of: does y say of a turn of the rest what x says of one of the clear
+ * loop? */
 static bool
 same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, int depth)
 {
@@ -155,8 +156,8 @@ same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, 
 	return true;
 }
 
-/* `then` in a turn of a clear loop, `now` in one of the rest, which goes on counting: the loop of the rest; NULL:
- * they are not, or not from the same numbers. */
+/* `then` in a turn of a clear loop, `now` in one of the rest, which goes on counting: the loop of the rest;
+ * NULL: they are not, or not from the same numbers. */
 static const Op *
 counted_on(const Access *then, const Access *now, const Val *x, const Val *y)
 {
@@ -170,8 +171,8 @@ counted_on(const Access *then, const Access *now, const Val *x, const Val *y)
 
 typedef enum Meeting { APART, SAME, UNKNOWN } Meeting;
 
-/* A part of `extent` elements from x on, and one from y on an iteration or more later, in each of which both move on
- * by `step`. */
+/* A part of `extent` elements from x on, and one from y on an iteration or more later, in each of which both
+ * move on by `step`. */
 static Meeting
 further(int64_t step, int64_t extent, int64_t x, int64_t y)
 {

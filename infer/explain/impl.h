@@ -52,8 +52,8 @@ const char **explain_accesses(const Explained *ex, const Val *v, int *n);
 
 /* ---- split.c ---------------------------------------------------------------------------------------- */
 
-/* Of a loop of which pass split has made two, the second one: where the turns without masks end; of one that stayed
- * whole: why.  NULL: nothing is to be said. */
+/* Of a loop of which pass split has made two, the second one: where the turns without masks end; of one that
+ * stayed whole: why.  NULL: nothing is to be said. */
 const char *explain_split(const Explained *ex, const Op *loop);
 /* Is o in the loop without masks, and so there again in the other? */
 bool explain_is_twin(const Op *o);

@@ -41,9 +41,11 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 		index_words(t, k, o->in[1], depth - 1);
 		text_printf(t, ")");
 	} else if (sign[o->code] && o->nin == 2) {
-		operand_words(t, k, o->in[0], o->code == O_mul || o->code == O_div, depth - 1);
+		bool tight = o->code == O_mul || o->code == O_div;
+
+		operand_words(t, k, o->in[0], tight, depth - 1);
 		text_printf(t, "%s", sign[o->code]);
-		operand_words(t, k, o->in[1], o->code == O_mul || o->code == O_div || o->code == O_sub, depth - 1);
+		operand_words(t, k, o->in[1], tight || o->code == O_sub, depth - 1);
 	} else {
 		text_printf(t, "%s", explain_name(v, k));
 	}
@@ -87,7 +89,7 @@ explain_split(const Explained *ex, const Op *loop)
 	static const char *const why[SPLIT_KINDS] = {
 		[SPLIT_NESTED] = "not split, as it holds loops",
 		[SPLIT_FAR] = "not split, as its counter may be too large to reckon with",
-		[SPLIT_NO_EDGE] = "not split, as it has no mask that is known to be without effect in first turns",
+		[SPLIT_NO_EDGE] = "not split, as it has no mask that is known to end or begin",
 		[SPLIT_SHORT] = "not split, as it has few turns",
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
@@ -100,8 +102,11 @@ explain_split(const Explained *ex, const Op *loop)
 bool
 explain_is_twin(const Op *o)
 {
-	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent)
-		if (b->owner->code == O_for && (IMM(b->owner, split) == SPLIT_CLEAR || IMM(b->owner, split) == SPLIT_FRONT))
+	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent) {
+		SplitKind kind = b->owner->code == O_for ? IMM(b->owner, split) : SPLIT_NONE;
+
+		if (kind == SPLIT_CLEAR || kind == SPLIT_FRONT)
 			return true;
+	}
 	return false;
 }

@@ -90,17 +90,19 @@ static Affine
 affine_at(Kernel *k, const Val *v, int depth)
 {
 	const Op *o = v->def;
-	int64_t c;
+	int64_t c, sign;
 
 	if (val_is_const(v, &c))
 		return affine_const(c);
 	if (!o || depth == 0 || !type_is_index(&v->type) || may_have_wrapped(k, v))
 		return affine_val(v);
+	sign = o->code == O_sub ? -1 : 1;
 	switch (o->code) {
 	case O_cast: /* of fewer bits: the same number */
 		return affine_val(dtype_is_float(o->in[0]->type.dtype) ? v : o->in[0]);
-	case O_add: return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), 1);
-	case O_sub: return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), -1);
+	case O_add:
+	case O_sub:
+		return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), sign);
 	case O_mul:
 		if (val_is_const(o->in[1], &c))
 			return affine_add(affine_const(0), affine_at(k, o->in[0], depth - 1), c);

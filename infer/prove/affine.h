@@ -1,5 +1,5 @@
-/* affine.h - the checker's own arithmetic: sums of scalars with factors, and what follows from some of them not
- * being negative. */
+/* affine.h - the checker's own arithmetic: sums of scalars with factors, and what follows from some of them
+ * not being negative. */
 #ifndef HEXC_AFFINE_H
 #define HEXC_AFFINE_H
 #include "hexc/ir/ir.h"
@@ -16,8 +16,8 @@ typedef struct Affine {
 
 Affine affine_const(int64_t c);
 Affine affine_add(Affine x, Affine y, int64_t times); /* x + times * y */
-/* Integer scalar v, of i64, as sums, differences and products by constants make it of others; where it may have
- * wrapped around, of itself. */
+/* Integer scalar v, of i64, as sums, differences and products by constants make it of others; where it may
+ * have wrapped around, of itself. */
 Affine affine_of(Kernel *k, const Val *v);
 bool affine_equal(const Affine *x, const Affine *y);
 

@@ -1,7 +1,7 @@
 /* split.c - what pass split leaves: a loop without masks in front of the one with them.
  *
- * The two are held against each other op by op.  What the first lacks must be without effect in all its turns, element
- * by element of the tile; what is known of these turns is read off the loop's bounds. */
+ * The two are held against each other op by op.  What the first lacks must be without effect in all its
+ * turns, element by element of the tile; what is known of these turns is read off the loop's bounds. */
 #include "infer/prove/affine.h"
 #include "infer/prove/prove.h"
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct Pair {
 	const Op *clear, *rest;
 	const Val **to; /* by id of a value of rest's body: the one of clear's */
 	Known known;    /* in a turn of clear */
-	Affine *must;   /* that the condition asked about takes; of those that differ by a constant the least */
+	Affine *must;   /* what the condition asked about takes; of those a constant apart the least */
 	int nmust, cap;
 } Pair;
 
@@ -42,8 +42,8 @@ know_end(Pair *x, const Val *end)
 	known_add(&x->known, affine_add(above, affine_const(1), -1));
 }
 
-/* Each of what `start` is the most of is the counter at most, where the counter is below the whole loop's end, which
- * may stand in for it. */
+/* Each of what `start` is the most of is the counter at most, where the counter is below the whole loop's
+ * end, which may stand in for it. */
 static void
 know_start(Pair *x, const Val *start)
 {
@@ -87,8 +87,9 @@ know_turn(Pair *x)
 {
 	const Val *lo = x->clear->in[0], *end = x->clear->in[1];
 	const Op *o = end->def;
+	Affine counter = affine_of(x->p->k, x->rest->blk[0]->arg[0]);
 
-	known_add(&x->known, affine_add(affine_of(x->p->k, x->rest->blk[0]->arg[0]), affine_of(x->p->k, lo), -1));
+	known_add(&x->known, affine_add(counter, affine_of(x->p->k, lo), -1));
 	if (o && o->code == O_select && o->in[2] == lo) { /* else there are no turns */
 		know_condition(x, o->in[0]);
 		end = o->in[1];
@@ -354,7 +355,15 @@ same_if(Pair *x, const Op *a, const Op *b)
 	return true;
 }
 
-/* What b does up to its end is done from *at on, which moves on; what only says a number may be there besides. */
+static bool
+lacks(Pair *x, const Op *o)
+{
+	return wrong(x, arena_printf(x->p->arena, "without masks, there is no %s of line %u, or another",
+	                             op_info[o->code].name, o->src.line));
+}
+
+/* What b does up to its end is done from *at on, which moves on; what only says a number may be there
+ * besides. */
 static bool
 same_block(Pair *x, const Op **at, const Block *b)
 {
@@ -365,9 +374,7 @@ same_block(Pair *x, const Op **at, const Block *b)
 			a = a->next;
 		if (!a || !does_same(x, a, o)) {
 			if (!is_idle(x, at, o))
-				return wrong(x, arena_printf(x->p->arena,
-				                             "without masks, there is no %s of line %u, or another",
-				                             op_info[o->code].name, o->src.line));
+				return lacks(x, o);
 			continue;
 		}
 		if (o->code == O_for)
@@ -471,7 +478,8 @@ goes_on(Pair *x, const Op *a, const Op *b)
 	return true;
 }
 
-/* The turns of `clear`, which may be those in front, too, are the rest's but for masks, and end before those do. */
+/* The turns of `clear`, which may be those in front, too, are the rest's but for masks, and end before those
+ * do. */
 static bool
 is_part(Prove *p, const Op *front, const Op *clear, const Op *rest)
 {
@@ -489,7 +497,8 @@ static void
 prove_row(Prove *p, const Op *first)
 {
 	Pair x = { .p = p };
-	const Op *front = IMM(first, split) == SPLIT_FRONT ? first : NULL, *clear = front ? front->next : first;
+	const Op *front = IMM(first, split) == SPLIT_FRONT ? first : NULL;
+	const Op *clear = front ? front->next : first;
 
 	p->op = first;
 	if (front && !goes_on(&x, front, clear))
@@ -508,8 +517,10 @@ prove_row(Prove *p, const Op *first)
 static bool
 is_placed(const Op *o, const Op *before)
 {
-	SplitKind kind = IMM(o, split), in_front = before && before->next == o ? IMM(before, split) : SPLIT_NONE;
+	SplitKind kind = IMM(o, split), in_front = SPLIT_NONE;
 
+	if (before && before->next == o)
+		in_front = IMM(before, split);
 	return kind == SPLIT_REST ? in_front == SPLIT_CLEAR : kind == SPLIT_CLEAR || in_front != SPLIT_FRONT;
 }
 

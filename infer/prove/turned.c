@@ -97,7 +97,8 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const
 	return true;
 }
 
-/* slot[i] where it is what loop `before` leaves: as its last turn makes it, or (first) as it is when there is none. */
+/* slot[i] where it is what loop `before` leaves: as its last turn makes it, or (first) as it is when there is
+ * none. */
 static Val **
 handed_on(Prove *p, Val *const *slot, int n, const Op *before, bool first)
 {
@@ -137,7 +138,8 @@ has_met(Prove *p, const Op *ahead)
 	return true;
 }
 
-/* The first turn's tile was made ahead in front of the loop, or by the loop in front that `taker` goes on with. */
+/* The first turn's tile was made ahead in front of the loop, or by the loop in front that `taker` goes on
+ * with. */
 static bool
 is_ahead_first(Prove *p, const Op *loop, const Op *taker, const Val *full, const Val *ahead, Val *const *slot)
 {

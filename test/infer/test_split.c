@@ -1,5 +1,5 @@
-/* test_split.c - pass split: the two loops compute what the one did, at every edge; which loops are split; and that
- * the masks of the rest are needed. */
+/* test_split.c - pass split: the two loops compute what the one did, at every edge; which loops are split;
+ * and that the masks of the rest are needed. */
 #include "infer/base/solution.h"
 #include "infer/prove/prove.h"
 #include "test/infer/util_infer.h"
@@ -292,10 +292,13 @@ static const struct {
 } whole[] = {
 	{ SPLIT_NO_EDGE, "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, 0 :+ 32], 1); }" },
 	{ SPLIT_SHORT, "for n in 0..min(N, 200) step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
-	{ SPLIT_NESTED, "for i in 0..M { for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); } }" },
+	{ SPLIT_NESTED, "for i in 0..M {\n"
+	                "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); } }" },
 	{ SPLIT_LITTLE, "for n in 0..N step 32 { var x = exp(X[0 :+ 4, 0 :+ 32]);\n"
-	                "x = exp(exp(exp(exp(exp(exp(exp(exp(exp(exp(x)))))))))); x = x / (x + 1) / (x + 2);\n"
-	                "x = exp(exp(exp(exp(exp(exp(exp(exp(exp(exp(x)))))))))); x = x / (x + 1) / (x + 2);\n"
+	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
+	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
+	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
+	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "sums = sums + sum(x, 1) + sum(X[0 :+ 4, n :+ 2], 1); }" },
 	{ SPLIT_FAR, "for n in 0..N * N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
 };

@@ -1,5 +1,6 @@
-/* test_split.c - the checker accepts loops that pass split has made two of, and rejects them once anything is out of
- * place: where the loop without masks ends, where the rest goes on and with what, and what a turn without masks does. */
+/* test_split.c - the checker accepts loops that pass split has made two of, and rejects them once anything is
+ * out of place: where the loop without masks ends, where the rest goes on and with what, and what a turn
+ * without masks does. */
 #include "infer/base/solution.h"
 #include "infer/prove/prove.h"
 #include "test/infer/util_infer.h"
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #define ATTENTION "examples/attention.hexc"
+#define WINDOW "test/infer/programs/window.hexc"
 
 static Op *
 loop_of(Kernel *k, SplitKind kind)
@@ -201,7 +203,8 @@ no_clear(Kernel *k)
 	IMM_SET(clear_of(k), split, SPLIT_NONE);
 }
 
-/* ---- what a turn does ------------------------------------------------------------------------------------ */
+/* ---- what a turn does ------------------------------------------------------------------------------------
+ * */
 
 static void
 other_arithmetic(Kernel *k)
@@ -284,12 +287,109 @@ other_choice(Kernel *k)
 	o->in[2] = v;
 }
 
+/* ---- the loop in front
+ * -------------------------------------------------------------------------------------- */
+
+/* ---- the loop in front
+ * -------------------------------------------------------------------------------------- */
+
+static void
+element_earlier(Kernel *k)
+{
+	Op *front = loop_of(k, SPLIT_FRONT);
+
+	front->in[1] = ir_bin(front->parent, front, O_sub, front->in[1], ir_const(front->parent, front, 1));
+}
+
+/* Also where the loop behind starts, so that only what it lacks is wrong. */
+static void
+starts_earlier(Kernel *k)
+{
+	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def->in[0]->def; /* of min(.., hi) */
+	Val *v = o->out[0], *less = ir_bin(o->parent, o->next, O_sub, v, ir_const(o->parent, o->next, 1));
+
+	val_replace(k, v, less);
+	less->def->in[0] = v;
+}
+
+static void
+no_turns_in_front(Kernel *k)
+{
+	Op *front = loop_of(k, SPLIT_FRONT);
+
+	front->in[1] = front->in[0];
+}
+
+static void
+beyond_the_end(Kernel *k)
+{
+	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def;
+
+	ck_assert_int_eq(o->code, O_min);
+	o->code = O_max;
+}
+
+static void
+unmasked_in_front(Kernel *k)
+{
+	Op *o = in_loop(loop_of(k, SPLIT_FRONT), O_select, 0);
+
+	val_replace(k, o->out[0], o->in[1]);
+	op_unlink(o);
+}
+
+static void
+element_earlier(Kernel *k)
+{
+	Op *front = loop_of(k, SPLIT_FRONT);
+
+	front->in[1] = ir_bin(front->parent, front, O_sub, front->in[1], ir_const(front->parent, front, 1));
+}
+
+/* Also where the loop behind starts, so that only what it lacks is wrong. */
+static void
+starts_earlier(Kernel *k)
+{
+	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def->in[0]->def; /* of min(.., hi) */
+	Val *v = o->out[0], *less = ir_bin(o->parent, o->next, O_sub, v, ir_const(o->parent, o->next, 1));
+
+	val_replace(k, v, less);
+	less->def->in[0] = v;
+}
+
+static void
+no_turns_in_front(Kernel *k)
+{
+	Op *front = loop_of(k, SPLIT_FRONT);
+
+	front->in[1] = front->in[0];
+}
+
+static void
+beyond_the_end(Kernel *k)
+{
+	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def;
+
+	ck_assert_int_eq(o->code, O_min);
+	o->code = O_max;
+}
+
+static void
+unmasked_in_front(Kernel *k)
+{
+	Op *o = in_loop(loop_of(k, SPLIT_FRONT), O_select, 0);
+
+	val_replace(k, o->out[0], o->in[1]);
+	op_unlink(o);
+}
+
 #define ENDS "there is no "
 #define GOES_ON "the rest does not go on where"
 static const struct {
 	const char *name;
 	void (*corrupt)(Kernel *);
 	const char *says; /* the check that is meant */
+	bool window;
 } cases[] = {
 #define C(fn, says) { #fn, fn, says }
 	C(element_further, "split loop: "),
@@ -320,18 +420,33 @@ static const struct {
 	C(tighter_comparison, ENDS),
 	C(other_choice, ENDS),
 #undef C
+#define C(fn, says) { #fn, fn, says, true }
+	C(element_further, "split loop: "),
+	C(element_earlier, GOES_ON),
+	C(starts_earlier, ENDS),
+	C(no_turns_in_front, GOES_ON),
+	C(beyond_the_end, "split loop: "),
+	C(unmasked_in_front, ENDS),
+	C(no_clear, "nobody does the rest"),
+	C(ring_from_the_start, "the rest does not go on with what was carried"),
+#undef C
 };
 
-static Kernel *
-split(void)
+/* The example, causal. */
+static const char *
+causal(void)
 {
-	Text t = { .arena = &arena };
-	const char *source = file_read(ATTENTION, NULL), *at = strstr(source, "CAUSAL = 0");
-	Kernel *k;
+	const char *source = file_read(ATTENTION, NULL), *at = strstr(source, "0\n    tune BM");
 
 	ck_assert(at != NULL);
-	text_printf(&t, "%.*sCAUSAL = 1%s", (int)(at - source), source, at + strlen("CAUSAL = 0"));
-	k = infer_solved(&arena, t.s, "sm_80", 0)->k;
+	return arena_printf(&arena, "%.*s1%s", (int)(at - source), source, at + 1);
+}
+
+static Kernel *
+split(bool window)
+{
+	Kernel *k = infer_solved(&arena, window ? file_read(WINDOW, NULL) : causal(), "sm_80", 0)->k;
+
 	ck_assert(pass_split(k));
 	pass_prove_split(k);
 	ck_assert_msg(k->unit->diag->nerror == 0, "not clean: %s",
@@ -341,7 +456,7 @@ split(void)
 
 TEST_EACH(rejects, COUNT_OF(cases))
 {
-	Kernel *k = split();
+	Kernel *k = split(cases[_i].window);
 	const Diag *diag = k->unit->diag;
 
 	cases[_i].corrupt(k);
