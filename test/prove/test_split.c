@@ -287,56 +287,7 @@ other_choice(Kernel *k)
 	o->in[2] = v;
 }
 
-/* ---- the loop in front
- * -------------------------------------------------------------------------------------- */
-
-/* ---- the loop in front
- * -------------------------------------------------------------------------------------- */
-
-static void
-element_earlier(Kernel *k)
-{
-	Op *front = loop_of(k, SPLIT_FRONT);
-
-	front->in[1] = ir_bin(front->parent, front, O_sub, front->in[1], ir_const(front->parent, front, 1));
-}
-
-/* Also where the loop behind starts, so that only what it lacks is wrong. */
-static void
-starts_earlier(Kernel *k)
-{
-	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def->in[0]->def; /* of min(.., hi) */
-	Val *v = o->out[0], *less = ir_bin(o->parent, o->next, O_sub, v, ir_const(o->parent, o->next, 1));
-
-	val_replace(k, v, less);
-	less->def->in[0] = v;
-}
-
-static void
-no_turns_in_front(Kernel *k)
-{
-	Op *front = loop_of(k, SPLIT_FRONT);
-
-	front->in[1] = front->in[0];
-}
-
-static void
-beyond_the_end(Kernel *k)
-{
-	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def;
-
-	ck_assert_int_eq(o->code, O_min);
-	o->code = O_max;
-}
-
-static void
-unmasked_in_front(Kernel *k)
-{
-	Op *o = in_loop(loop_of(k, SPLIT_FRONT), O_select, 0);
-
-	val_replace(k, o->out[0], o->in[1]);
-	op_unlink(o);
-}
+/* ---- the loop in front ------------------------------------------------------------------------------ */
 
 static void
 element_earlier(Kernel *k)
@@ -391,7 +342,7 @@ static const struct {
 	const char *says; /* the check that is meant */
 	bool window;
 } cases[] = {
-#define C(fn, says) { #fn, fn, says }
+#define C(fn, says) { #fn, fn, says, false }
 	C(element_further, "split loop: "),
 	C(step_further, "split loop: "),
 	C(to_the_end, GOES_ON), /* which is computed of the end */
