@@ -188,10 +188,12 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
 	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
 	int64_t ea = ra < 0 ? 1 : then->view->type.shape[ra], eb = rb < 0 ? 1 : now->view->type.shape[rb];
-	const Val *base[2], *old = loop ? handed_on(a->in[1 + d], loop) : a->in[1 + d];
+	const Val *base[2], *old = a->in[1 + d];
 	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
 	const Op *more;
 
+	if (loop && block_inside(old->block, loop->blk[0])) /* else it is the same in all its iterations */
+		old = handed_on(old, loop);
 	if (!loop && (!old || !old->def || !block_inside(old->block, now->op->parent))) {
 		const Val *at = entered(a->in[1 + d], now->op);
 
