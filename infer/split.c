@@ -190,7 +190,8 @@ judge(Plan *p)
 	for (Op *o = walk_first(&w, p->turns.body); o; o = walk_next(&w)) {
 		if (o->code == O_for)
 			return SPLIT_NESTED;
-		find_mask(p, o, at++);
+		find_mask(p, o, at);
+		at += o->code != O_alloc; /* which will be gone from here */
 		p->size += steps(p->turns.k, o);
 	}
 	if (p->forms.n == 0)
@@ -250,8 +251,8 @@ clear(const Plan *p, Op *loop)
 	int at = 0, n = 0;
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, loop->blk[0]); o && n < p->nidle; o = walk_next(&w), at++)
-		if (p->idle[n].at == at)
+	for (Op *o = walk_first(&w, loop->blk[0]); o && n < p->nidle; o = walk_next(&w))
+		if (p->idle[n].at == at++)
 			op[n++] = o;
 	while (n--)
 		clear_op(p->turns.k, op[n], p->idle[n].way);
@@ -284,12 +285,24 @@ take_turns(Op *rest, Val *end, SplitKind kind)
 	return first;
 }
 
+/* Tiles of the body are the same memory in each turn, and so in all loops. */
+static void
+share_tiles(const Turns *t)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, t->body); o; o = walk_next(&w))
+		if (o->code == O_alloc)
+			op_move_before(o, t->loop);
+}
+
 static void
 split_loop(const Plan *p)
 {
 	const Turns *t = &p->turns;
 	Op *front = NULL, *first;
 
+	share_tiles(t);
 	if (forms_have(&p->forms, 1))
 		front = take_turns(t->loop, forms_start(t, &p->forms), SPLIT_FRONT);
 	first = take_turns(t->loop, forms_end(t, &p->forms), SPLIT_CLEAR);
