@@ -45,6 +45,7 @@ start_add(Access *x, struct Start *s, Val *v)
 	s->big = s->big || !is_small(f);
 	var = scalar_get(g, v);
 	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
+	s->hi = s->var ? INT64_MAX : f.hi;
 	s->var = s->var ? LLVMBuildAdd(g->b, s->var, var, "") : var;
 	s->mult = gcd64(s->mult, f.mult);
 	if (loop_depth(v->block) > s->depth)
