@@ -292,9 +292,30 @@ prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, co
 	return false;
 }
 
+/* x and y of x / c and y / c, rounded down; c, or 0. */
+static int64_t
+same_divisor(Kernel *k, const Val *start, const Val *size, Val **x, Val **y)
+{
+	const Op *p = start->def, *q = size->def;
+	int64_t c, d;
+
+	if (!p || !q || p->code != O_div || q->code != O_div || !val_is_const(p->in[1], &c) ||
+	    !val_is_const(q->in[1], &d) || c != d || c < 1 || val_fact(k, p->in[0]).lo < 0 ||
+	    val_fact(k, q->in[0]).lo < 0)
+		return 0;
+	*x = p->in[0];
+	*y = q->in[0];
+	return c;
+}
+
 bool
 prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
 {
+	Val *x, *y;
+	int64_t c = n == 1 ? same_divisor(k, start[0], size, &x, &y) : 0, more;
+
+	if (c && mul64(c, extent, &more) && prove_inside(k, at, &x, 1, more, y))
+		return true;
 	if (prove_room(k, at, start, n, extent, size))
 		return true;
 	/* where there is room for one, there is for as many as all come in */

@@ -118,6 +118,16 @@ sparse_line(Text *t, const Explained *ex)
 		            zeros[!dense], other, explain_above(ex, other));
 }
 
+/* What an assumption would do for o. */
+static void
+wish_words(Text *t, const Explained *ex, const Op *o)
+{
+	const char *what = explain_assumption(ex->k, o);
+
+	if (what)
+		text_printf(t, ", which `assume %s` would %s", what, o->code == O_mask ? "save" : "widen");
+}
+
 /* What has no instruction of its own to choose. */
 static void
 arithmetic_line(Text *t, const Explained *ex, const Op *o)
@@ -125,9 +135,11 @@ arithmetic_line(Text *t, const Explained *ex, const Op *o)
 	const char *name = o->nout ? explain_name(o->out[0], ex->k) : "";
 	double cycles = explain_cycles(ex, o);
 
-	if (cycles >= 1)
-		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
-		            op_info[o->code].name, "", name, cycles);
+	if (cycles < 1)
+		return;
+	text_printf(t, "  line %-4u %-10s %-22s %s", o->src.line, op_info[o->code].name, "", name);
+	wish_words(t, ex, o);
+	text_printf(t, ", %.0f cycles\n", cycles);
 }
 
 /* Where a staging tile is, and what both sides take of it. */
@@ -174,6 +186,7 @@ mapping_line(Text *t, const Op *o)
 static void
 op_line(Text *t, const Explained *ex, const Op *o)
 {
+
 	const Lowering *p = o->lowering;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
@@ -192,6 +205,7 @@ op_line(Text *t, const Explained *ex, const Op *o)
 		text_printf(t, " %s", explain_name(what, ex->k));
 	if (vec)
 		text_printf(t, ", %d element%s an access", vec, vec > 1 ? "s" : "");
+	wish_words(t, ex, o);
 	if (lowering_is_staged(p))
 		staging_words(t, ex, o);
 	if (explain_cycles(ex, o) > 0)

@@ -58,6 +58,20 @@ const char *explain_split(const Explained *ex, const Op *loop);
 /* Is o in the loop without masks, and so there again in the other? */
 bool explain_is_twin(const Op *o);
 
+/* ---- wish.c: what a size would give if it were known to be a multiple ---------------------------------- */
+
+typedef struct Wish {
+	const Param *size;
+	int64_t mult;        /* of which size should be a multiple */
+	const Param *tensor; /* that is accessed */
+} Wish;
+
+/* Would access o be of more elements, w->mult?  Would mask o go? */
+bool explain_wider(Kernel *k, const Op *o, Wish *w);
+bool explain_unmasked(Kernel *k, const Op *o, Wish *w);
+/* "K % 8 == 0", of either; NULL: neither. */
+const char *explain_assumption(Kernel *k, const Op *o);
+
 /* ---- draw.c: SVG ------------------------------------------------------------------------------------ */
 
 /* Begin a picture of that size in pixels: title and description for readers who cannot see it, white ground,

@@ -250,6 +250,7 @@ put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 static void
 put_op(Text *t, const Explained *ex, const Op *o)
 {
+	const char *assume;
 	Res r;
 
 	if (!(o->lowering && lowering_name(o->lowering)) && !explain_res(ex, o, &r))
@@ -259,6 +260,9 @@ put_op(Text *t, const Explained *ex, const Op *o)
 	json_text(t, "op", op_info[o->code].name);
 	put_src(t, o->src);
 	put_lowering(t, ex, o);
+	assume = explain_assumption(ex->k, o);
+	if (assume)
+		json_text(t, "assume", assume);
 	put_vals(t, ex, "operands", o->nin, o->in);
 	put_vals(t, ex, "results", o->nout, o->out);
 	put_cost(t, ex, o);

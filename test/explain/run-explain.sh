@@ -111,6 +111,8 @@ def complete(path, k):
             if field in o:
                 x = o[field]
                 fact[form % ((x, 's' if x > 1 else '') if form.count('%') > 1 else x)] = True
+        if 'assume' in o:
+            fact[', which `assume %s` would %s' % (o['assume'], 'save' if o['op'] == 'mask' else 'widen')] = True
         if 'scratch' in o:
             x = o['scratch']
             fact[', %d bytes of scratch' % x['bytes']] = True
