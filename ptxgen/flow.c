@@ -185,7 +185,7 @@ emit_for(Gen *g, Op *o)
 	Block *b = o->blk[0];
 	Loop loop = { .outer = g->loop, .op = o };
 	LLVMBasicBlockRef body, exit;
-	LV hi, step, now, next, **word;
+	LV hi, step, now, more, next, **word;
 	bool narrow = counter_narrow(g, o);
 	Carried c;
 
@@ -201,7 +201,8 @@ emit_for(Gen *g, Op *o)
 	LLVMPositionBuilderAtEnd(g->b, loop.head);
 	c = loop_head(g, o);
 	now = c.phi[0][0];
-	LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, now, narrow ? index_low(g, hi) : hi, ""), body, exit);
+	more = LLVMBuildICmp(g->b, LLVMIntSLT, now, narrow ? index_low(g, hi) : hi, "");
+	LLVMBuildCondBr(g->b, more, body, exit);
 	LLVMPositionBuilderAtEnd(g->b, loop.before);
 	loop_enter(g, &c, word, loop.head);
 	LLVMPositionBuilderAtEnd(g->b, body);

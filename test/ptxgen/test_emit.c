@@ -89,8 +89,9 @@ TEST_EACH(counters_in_32_bits, COUNT_OF(counter))
 		"    %%17 = view %%1, %%8 : global f32[1]\n"
 		"    store %%13, %%17 lowering { access inst st_global_32 vec 1 }\n    yield\n  }\n}\n";
 
-	ptx_compare(u, arena_printf(u->arena, text, counter[_i].lo, counter[_i].hi, counter[_i].step), counter[_i].sizes,
-	            1, 0);
+	const char *ir = arena_printf(u->arena, text, counter[_i].lo, counter[_i].hi, counter[_i].step);
+
+	ptx_compare(u, ir, counter[_i].sizes, 1, 0);
 }
 
 /* The arena's end in the middle of emission closes LLVM's session (a leak checker sees it) and

@@ -213,8 +213,8 @@ TEST_EACH(gemm_ptx, 4)
 	ck_assert_int_eq(ptx_count(ptx, ".local"), 0);
 }
 
-/* What a turn is besides its products: the text from the loop's label to the branch back.  Copies are without a
- * branch, as pass pipeline makes them. */
+/* What a turn is besides its products: the text from the loop's label to the branch back.  Copies are without
+ * a branch, as pass pipeline makes them. */
 TEST(gemm_ring)
 {
 	const char *ir = gemm_text(3), *branch = strstr(ir, "if %68 {"), *ptx, *from, *end;
