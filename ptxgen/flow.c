@@ -179,6 +179,20 @@ turn_words(Gen *g, LV counter, Val *const *carried, int n)
 	return word;
 }
 
+/* Where the counter starts.  That of a split loop's later part has got there in the loop in front, which is
+ * less to keep than the same number once more. */
+static LV
+counter_start(Gen *g, const Op *o)
+{
+	const Op *before = o->prev;
+
+	while (before && before->code != O_for)
+		before = before->prev;
+	if (before && split_goes_on(before, o))
+		return tile_of(g, before->blk[0]->arg[0])->word[0];
+	return scalar_get(g, o->in[0]);
+}
+
 void
 emit_for(Gen *g, Op *o)
 {
@@ -190,7 +204,7 @@ emit_for(Gen *g, Op *o)
 	Carried c;
 
 	gen_enter(g, b);
-	loop.lo = scalar_get(g, o->in[0]);
+	loop.lo = counter_start(g, o);
 	hi = scalar_get(g, o->in[1]);
 	step = scalar_get(g, o->in[2]);
 	word = turn_words(g, loop.lo, o->in + 3, o->nout);

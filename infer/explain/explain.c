@@ -232,6 +232,23 @@ unit_lines(Text *t, const Solution *sol)
 	            sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s");
 }
 
+/* Loops of which pass split made two, and why others are one. */
+static void
+split_lines(Text *t, const Explained *ex)
+{
+	const char *head = "\nloops\n";
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
+		const char *split = o->code == O_for ? explain_split(ex, o) : NULL;
+
+		if (!split)
+			continue;
+		text_printf(t, "%s  line %u, %s\n", head, o->src.line, split);
+		head = "";
+	}
+}
+
 /* What the other solutions would have cost: the runner-up of every choice is among them. */
 static void
 others(Text *t, const Candidates *c, int chosen)
@@ -271,6 +288,7 @@ infer_explain(Kernel *k, const Candidates *c)
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		op_line(&t, ex, o);
+	split_lines(&t, ex);
 	others(&t, c, k->unit->candidate);
 	return t.s;
 }

@@ -276,8 +276,12 @@ is_edge(const Access *x, const Op *view, const Op *cond)
 void
 access_guard(Access *x, const Op *view, Val *cond)
 {
-	LV holds = scalar_get(x->g, cond);
+	LV holds;
+	int64_t always;
 
+	if (val_is_const(cond, &always) && always)
+		return;
+	holds = scalar_get(x->g, cond);
 	if (view && view->code == O_view && is_edge(x, view, cond->def))
 		return;
 	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
