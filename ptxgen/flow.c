@@ -108,6 +108,14 @@ typedef struct Carried {
 	LV **phi; /* by argument */
 } Carried;
 
+/* The counter fits 32 bits where it starts, even past the end, and where it stops. */
+static bool
+counter_narrow(Gen *g, const Op *loop)
+{
+	return index_narrow(g, loop->in[0]) && index_narrow(g, loop->in[1]) && index_narrow(g, loop->in[2]) &&
+	       val_fact(g->k, loop->in[1]).hi <= INT32_MAX - val_fact(g->k, loop->in[2]).hi;
+}
+
 /* The phis of argument i; its words come behind all phis. */
 static void
 carried_phi(Gen *g, Carried *c, int i, const bool *part)
@@ -116,7 +124,7 @@ carried_phi(Gen *g, Carried *c, int i, const bool *part)
 
 	t->part = part;
 	c->phi[i] = t->word;
-	if (index_narrow(g, t->v)) { /* in 32 bits */
+	if (i == 0 ? counter_narrow(g, c->body->owner) : index_narrow(g, t->v)) { /* in 32 bits */
 		c->phi[i] = lv_array(g, 1);
 		c->phi[i][0] = LLVMBuildPhi(g->b, g->i32, "");
 	} else {
@@ -157,6 +165,7 @@ loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 	}
 	LLVMBuildBr(g->b, head);
 }
+
 /* The counter's word and those of the carried values, by argument. */
 static LV **
 turn_words(Gen *g, LV counter, Val *const *carried, int n)
@@ -190,7 +199,8 @@ emit_for(Gen *g, Op *o)
 	Block *b = o->blk[0];
 	Loop loop = { .outer = g->loop, .op = o };
 	LLVMBasicBlockRef body, exit;
-	LV hi, step, iv, more, **word;
+	LV hi, step, now, more, next, **word;
+	bool narrow = counter_narrow(g, o);
 	Carried c;
 
 	gen_enter(g, b);
@@ -204,8 +214,8 @@ emit_for(Gen *g, Op *o)
 	exit = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	LLVMPositionBuilderAtEnd(g->b, loop.head);
 	c = loop_head(g, o);
-	iv = tile_of(g, b->arg[0])->word[0];
-	more = LLVMBuildICmp(g->b, LLVMIntSLT, iv, hi, "");
+	now = c.phi[0][0];
+	more = LLVMBuildICmp(g->b, LLVMIntSLT, now, narrow ? index_low(g, hi) : hi, "");
 	LLVMBuildCondBr(g->b, more, body, exit);
 	LLVMPositionBuilderAtEnd(g->b, loop.before);
 	loop_enter(g, &c, word, loop.head);
@@ -215,7 +225,9 @@ emit_for(Gen *g, Op *o)
 	if (g->u->diag->nerror)
 		return;
 	moving_next(g);
-	word = turn_words(g, LLVMBuildNSWAdd(g->b, iv, step, ""), b->last->in, o->nout);
+	next = LLVMBuildNSWAdd(g->b, now, narrow ? index_low(g, step) : step, "");
+	next = narrow ? index_widen(g, b->arg[0], next) : next;
+	word = turn_words(g, next, b->last->in, o->nout);
 	loop_enter(g, &c, word, loop.head);
 	g->loop = loop.outer;
 	for (int i = 0; i < o->nout; i++)

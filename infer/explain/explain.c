@@ -186,7 +186,6 @@ mapping_line(Text *t, const Op *o)
 static void
 op_line(Text *t, const Explained *ex, const Op *o)
 {
-
 	const Lowering *p = o->lowering;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;

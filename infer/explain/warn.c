@@ -90,8 +90,10 @@ warn_narrow(Kernel *k, const Op *o)
 		return;
 	bits = dtype_info[w.tensor->val->type.dtype].bits;
 	diag_warn(k->unit->diag, DW_narrow, o->src,
-	          "`%s` is accessed by %d bits at a time: with `assume %s %% %lld == 0` by %lld", w.tensor->name,
-	          op_access(o)->vec * bits, w.size->name, (long long)w.mult, (long long)w.mult * bits);
+	          "`%s` is accessed by %d bits at a time: "
+	          "with `assume %s %% %lld == 0` by %lld",
+	          w.tensor->name, op_access(o)->vec * bits, w.size->name, (long long)w.mult,
+	          (long long)w.mult * bits);
 }
 
 static void
@@ -101,7 +103,8 @@ warn_masked(Kernel *k, const Op *o)
 
 	if (diag_wants(k->unit->diag, DW_masked) && explain_unmasked(k, o, &w))
 		diag_warn(k->unit->diag, DW_masked, o->src,
-		          "what is behind the end of %s is cleared here: with `assume %s %% %lld == 0` nothing is",
+		          "what is behind the end of %s is cleared here: with `assume %s %% %lld == 0` "
+		          "nothing is",
 		          w.size->name, w.size->name, (long long)w.mult);
 }
 

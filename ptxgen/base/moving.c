@@ -1,7 +1,7 @@
-/* moving.c - what is linear in the counter of a loop, and what a loop therefore moves by the same each turn.
+/* moving.c - what is linear in the counter of a loop: it moves by the same each turn.
  *
- * An address that is made anew each turn from the counter takes a shift or a product, and its parts are kept in
- * registers besides; one that moves takes an addition, and nothing else is kept. */
+ * An address that is made anew each turn from the counter takes a shift or a product, and its parts are kept
+ * in registers besides; one that moves takes an addition, and nothing else is kept. */
 #include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
 

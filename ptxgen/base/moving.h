@@ -1,4 +1,4 @@
-/* moving.h - what is linear in the counter of a loop, and what a loop therefore moves by the same each turn. */
+/* moving.h - what is linear in the counter of a loop: it moves by the same each turn. */
 #ifndef HEXC_PTXGEN_MOVING_H
 #define HEXC_PTXGEN_MOVING_H
 #include "ptxgen/base/gen.h"
@@ -28,7 +28,7 @@ Linear linear_add(Gen *g, Linear x, Linear y);
 /* Emit in front of g->loop from now on; moving_back ends that. */
 LLVMBasicBlockRef moving_front(Gen *g);
 void moving_back(Gen *g, LLVMBasicBlockRef block);
-/* An i64 that is `first` in the first turn, and `by` more in each next; both are made in front of the loop. */
+/* An i64 that is `first` in the first turn, and `by` more in each next; both are made in front. */
 LV moving(Gen *g, LV first, LV by);
 /* At the end of the loop's body. */
 void moving_next(Gen *g);

@@ -115,7 +115,9 @@ edge_moving(Access *x, int d, int rd, LV size)
 	int64_t step;
 	LV rest;
 
-	if (!s->var || s->big || !s->turn.ok || !val_is_const(g->loop->op->in[2], &step) || s->turn.by != step ||
+	if (!s->var || s->big || !s->turn.ok)
+		return;
+	if (!val_is_const(g->loop->op->in[2], &step) || s->turn.by != step ||
 	    !is_small(val_fact(g->k, counter)))
 		return;
 	block = moving_front(g);

@@ -32,9 +32,9 @@ struct Access {
 	int64_t last_index[DIM_MAX];
 	LV stride[DIM_MAX];        /* i64, by root dim; NULL: constant cstride */
 	int64_t cstride[DIM_MAX];
-	/* i32, by view dim: where the tensor ends and starts, counted from this thread's coordinate; NULL: not here */
+	/* i32, by view dim: the tensor's end and start, from this thread's coordinate; NULL: not here */
 	LV rem[DIM_MAX], low[DIM_MAX];
-	struct Limit {             /* by view dim, for starts that move: of coordinate c inside if var < size - c */
+	struct Limit {             /* by view dim, where starts move: c is inside if var < size - c */
 		LV var, size;      /* i64; NULL: there is rem */
 		LV from;           /* i64: and if var >= from - c; NULL: it is */
 	} limit[DIM_MAX];

@@ -62,6 +62,38 @@ TEST(two_kernels)
 	ptx_compare(u, kernel_text("run", "f32", "neg"), "N=300", 1, 1e-4);
 }
 
+/* Counters next to where 32 bits end: a loop that starts past its end does not run, and one that ends at the
+ * last number stops.  %7 is where it starts, from N. */
+static const struct { const char *lo, *hi, *step, *sizes; } counter[] = {
+	{ "%6 = const imm 4294967296 : i64 %7 = mul %2, %6 : i64", "100", "1", "N=1" },
+	{ "%6 = const imm 4294967296 : i64 %7 = mul %2, %6 : i64", "100", "1", "N=0" },
+	{ "%6 = const imm 2147483600 : i64 %7 = add %2, %6 : i64", "2147483647", "32", "N=3" },
+	{ "%6 = const imm 2147483600 : i64 %7 = sub %2, %6 : i64", "-2147483000", "32", "N=3" },
+	{ "%6 = const imm 2147483648 : i64 %7 = sub %2, %6 : i64", "-2147483640", "2", "N=0" },
+};
+
+TEST_EACH(counters_in_32_bits, COUNT_OF(counter))
+{
+	static const char text[] =
+		"kernel count {\n  warps 1\n"
+		"  param %%1.C tensor C : global f32[1] written size %%4 stride %%4\n"
+		"  param %%2.N size N : i64 mult 1 lo 0 hi 40\n"
+		"  grid {\n    %%3 = const imm 1 : i64\n    yield %%3, %%3, %%3\n  }\n"
+		"  body {\n    %%4 = const imm 1 : i64\n    %s\n    %%8 = const : i64\n"
+		"    %%9 = const imm %s : i64\n    %%10 = const imm %s : i64\n"
+		"    %%11 = const : reg f32[1] @{(1):(0)+[32:1@lane]}\n"
+		"    %%12 = const fimm 1 : reg f32[1] @{(1):(0)+[32:1@lane]}\n"
+		"    %%13 = for %%7, %%9, %%10, %%11 : reg f32[1] @{(1):(0)+[32:1@lane]}"
+		" { (%%14 : i64, %%15 : reg f32[1] @{(1):(0)+[32:1@lane]})\n"
+		"      %%16 = add %%15, %%12 : reg f32[1] @{(1):(0)+[32:1@lane]}\n      yield %%16\n    }\n"
+		"    %%17 = view %%1, %%8 : global f32[1]\n"
+		"    store %%13, %%17 lowering { access inst st_global_32 vec 1 }\n    yield\n  }\n}\n";
+
+	const char *ir = arena_printf(u->arena, text, counter[_i].lo, counter[_i].hi, counter[_i].step);
+
+	ptx_compare(u, ir, counter[_i].sizes, 1, 0);
+}
+
 /* The arena's end in the middle of emission closes LLVM's session (a leak checker sees it) and
  * lands in the compilation's setjmp; the next emission works. */
 TEST(memory)

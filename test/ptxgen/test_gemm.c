@@ -213,4 +213,25 @@ TEST_EACH(gemm_ptx, 4)
 	ck_assert_int_eq(ptx_count(ptx, ".local"), 0);
 }
 
+/* What a turn is besides its products: the text from the loop's label to the branch back.  Copies are without
+ * a branch, as pass pipeline makes them. */
+TEST(gemm_ring)
+{
+	const char *ir = gemm_text(3), *branch = strstr(ir, "if %68 {"), *ptx, *from, *end;
+
+	ptx = ptx_of(u, arena_printf(u->arena, "%.*s if %%68 imm 1 {%s", (int)(branch - ir), ir, branch + 8));
+	from = end = strstr(ptx, "bar.sync");
+	while (strncmp(from, "$L_", 3) != 0)
+		from--;
+	end = strstr(end, "bra");
+	ptx = arena_strndup(u->arena, from, (size_t)(end - from));
+	/* each row from the row before, and two tensors that move: nothing is multiplied or shifted */
+	ck_assert_int_eq(ptx_count(ptx, "add.s64"), 6 + 2);
+	ck_assert_int_eq(ptx_count(ptx, "shl.b64") + ptx_count(ptx, "mul"), 0);
+	/* what counts fits 32 bits; a copy's size is one predicate */
+	ck_assert_int_eq(ptx_count(ptx, "setp.lt.s64") + ptx_count(ptx, "selp.b64"), 0);
+	ck_assert_int_eq(ptx_count(ptx, "selp.b32"), 2 + 8);
+	ck_assert_int_eq(ptx_count(ptx, "cp.async.cg"), 8);
+}
+
 TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);
