@@ -121,6 +121,13 @@ uses(const Rotate *r, const Val *v)
 	return n;
 }
 
+/* Loops carry tiles in natural order only. */
+static bool
+bit_order(const Rotate *r, const Val *v)
+{
+	return r->sol ? r->sol->bit_order[v->id] != 0 : v->type.bit_order != 0;
+}
+
 /* Can v be made a turn ahead: from shared memory and what the loop does not change? */
 static bool
 operand_ok(Rotate *r, const Val *v, int depth)
@@ -134,7 +141,8 @@ operand_ok(Rotate *r, const Val *v, int depth)
 	if (o->code == O_load) {
 		Op *load = v->def;
 
-		if (v->type.space != S_reg || uses(r, v) != 1 || stages(r, o) || !view_ok(r, o->in[0]))
+		if (v->type.space != S_reg || uses(r, v) != 1 || stages(r, o) || bit_order(r, v) ||
+		    !view_ok(r, o->in[0]))
 			return false;
 		VEC_PUSH(r->k->unit->arena, r->load, r->nload, r->cap, load);
 		return true;

@@ -114,10 +114,19 @@ handed_on(Prove *p, Val *const *slot, int n, const Op *before, bool first)
 	return was;
 }
 
+/* Does o, or an op inside it, write shared memory? */
 static bool
 may_write(const Op *o)
 {
-	return o->code == O_copy || o->code == O_store || o->blk[0];
+	OpWalk w;
+
+	if (o->code == O_copy || o->code == O_store)
+		return o->in[1]->type.space == S_shared;
+	for (int i = 0; i < 2 && o->blk[i]; i++)
+		for (const Op *x = walk_first(&w, o->blk[i]); x; x = walk_next(&w))
+			if (!x->blk[0] && may_write(x))
+				return true;
+	return false;
 }
 
 /* What comes between the making and the end of the turn does not write what was read. */
