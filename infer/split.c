@@ -41,6 +41,7 @@ typedef struct Plan {
 	/* instructions of a thread, about: what a turn lacks without masks, what only last turns lack, and
 	 * what one with masks has */
 	double gain, late, size;
+	int products;
 } Plan;
 
 /* ---- what an op comes to, instructions of a thread ------------------------------------------------- */
@@ -177,6 +178,16 @@ is_short(Kernel *k, const Op *loop)
 	return ceil_div(hi.hi - lo.lo, step.lo) < SPLIT_TURNS;
 }
 
+/* Is the body too much to be there twice?  Without asynchronous copies a loop holds the next turn's tiles in
+ * registers: beside many products there are none left for what the second loop needs. */
+static bool
+is_large(const Plan *p)
+{
+	bool held = !(p->turns.k->unit->target->features & T_CPASYNC);
+
+	return p->size > SPLIT_SIZE || (held && p->products > SPLIT_PRODUCTS);
+}
+
 static SplitKind
 judge(Plan *p)
 {
@@ -191,6 +202,7 @@ judge(Plan *p)
 		if (o->code == O_for)
 			return SPLIT_NESTED;
 		find_mask(p, o, at);
+		p->products += o->code == O_dot;
 		at += o->code != O_alloc; /* which will be gone from here */
 		p->size += steps(p->turns.k, o);
 	}
@@ -198,7 +210,7 @@ judge(Plan *p)
 		return SPLIT_NO_EDGE;
 	if (p->gain * SPLIT_SHARE < p->size)
 		return SPLIT_LITTLE;
-	return p->size > SPLIT_SIZE ? SPLIT_LARGE : SPLIT_CLEAR;
+	return is_large(p) ? SPLIT_LARGE : SPLIT_CLEAR;
 }
 
 /* ---- the clear loop ----------------------------------------------------------------------------------- */

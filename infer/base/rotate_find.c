@@ -147,6 +147,7 @@ operand_ok(Rotate *r, const Val *v, int depth)
 		VEC_PUSH(r->k->unit->arena, r->load, r->nload, r->cap, load);
 		return true;
 	}
+	r->expands |= o->code == O_sparse_expand;
 	if (!op_is(o, F_PURE) || stages(r, o))
 		return false;
 	for (int i = 0; i < o->nin; i++)

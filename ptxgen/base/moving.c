@@ -5,6 +5,12 @@
 #include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
 
+bool
+moving_pays(const Gen *g)
+{
+	return g->loop && IMM(g->loop->op, split) != SPLIT_REST;
+}
+
 LLVMBasicBlockRef
 moving_front(Gen *g)
 {

@@ -109,9 +109,9 @@ global_base(Access *x)
 		if (!x->stride[rd])
 			x->fixed += x->start[rd].add * x->cstride[rd];
 	}
-	if (g->loop)
+	if (moving_pays(g))
 		block = moving_front(g);
-	if (g->loop && moves(x, &by)) {
+	if (block && moves(x, &by)) {
 		for (int rd = 0; rd < x->root_rank; rd++)
 			var[rd] = var[rd] ? x->start[rd].turn.first : NULL;
 		sum = base_sum(x, packed ? NULL : x->base, var);
