@@ -12,8 +12,8 @@
  *
  *   multiples   of the sizes and strides that keep accesses from being wide.  Where only the ends of
  *               contiguous dims do, as in tensors of one dim, it is whether the block is inside;
- *   inside      in the wide version once more, whether the block is inside: then nothing is masked.  Only
- *               where all that the kernel moves is in it.
+ *   inside      in the wide version once more, whether the block is inside, if there are masks: then nothing is
+ *               masked.
  *
  * The second version costs code, so what is made twice is small and has no products: a main loop runs as the
  * facts allow.  A store in front of that, or in a kernel too large for it, gets the two versions alone.
@@ -85,12 +85,16 @@ is_before(const Run *r, const Val *v)
 }
 
 static bool
-ask_multiple(const Run *r, Asked *a, const Op *view, Val *v, int64_t by)
+is_multiple(const Run *r, const Op *view, const Val *v, int64_t by)
+{
+	return val_fact_at(r->k, view, v).mult % by == 0;
+}
+
+static bool
+ask_multiple(const Run *r, Asked *a, Val *v, int64_t by)
 {
 	int i = 0;
 
-	if (val_fact_at(r->k, view, v).mult % by == 0)
-		return true;
 	while (i < a->nmult && a->mult[i].v != v)
 		i++;
 	if (i == ASKED_MAX || !is_before(r, v))
@@ -131,6 +135,15 @@ ask_inside(const Run *r, Asked *a, const Op *view)
 			ask_room(r, a, view, d);
 }
 
+/* Elements of the widest access along dim `unit` of a tile; 1 of a tile that has but one for a thread. */
+static int64_t
+widest(const Kernel *k, const Type *t, int unit)
+{
+	if (unit < 0 || type_size(t) < (int64_t)2 * k->warps * WARP_SIZE)
+		return 1;
+	return min64(pow2_part(t->shape[unit]), dtype_most(t->dtype));
+}
+
 /* What keeps accesses by the view from being as wide as its tile allows.  False: something does that cannot be
  * asked about. */
 static bool
@@ -138,22 +151,21 @@ ask_wide(const Run *r, Asked *a, const Op *view)
 {
 	const Param *p = val_param(r->k, view->in[0]);
 	int unit = view_unit_dim(r->k, view), end = unit < 0 ? -1 : view_operand_dim(view, unit);
-	int64_t vec = unit < 0 ? 1 : pow2_part(view->out[0]->type.shape[unit]);
+	int64_t vec = widest(r->k, &view->out[0]->type, unit);
 
-	vec = min64(vec, dtype_most(view->out[0]->type.dtype));
-	if (vec == 1 || val_fact_at(r->k, view, view->in[1 + end]).mult % vec)
+	if (vec == 1 || !is_multiple(r, view, view->in[1 + end], vec))
 		return false;
 	for (int d = 0; d < view->in[0]->type.rank; d++) {
-		int n = a->nmult;
-
-		if (d != end && !ask_multiple(r, a, view, p->stride[d], vec))
+		if (d == end || is_multiple(r, view, p->stride[d], vec))
+			continue;
+		a->strides = true;
+		if (!ask_multiple(r, a, p->stride[d], vec))
 			return false;
-		a->strides |= a->nmult > n;
 	}
-	if (view_in_bounds(r->k, view, unit))
+	if (view_in_bounds(r->k, view, unit) || is_multiple(r, view, p->size[end], vec))
 		return true;
 	a->no_room |= !ask_room(r, a, view, end);
-	return ask_multiple(r, a, view, p->size[end], vec);
+	return ask_multiple(r, a, p->size[end], vec);
 }
 
 typedef enum Wish { WIDE, INSIDE } Wish;
@@ -391,16 +403,18 @@ split_inside(Run *r)
 	return split(r, condition(r->first, &a));
 }
 
-/* Does anything in front of op `end` of the body move tiles of tensors? */
+/* Are there masks in o and the ops behind it? */
 static bool
-moves_before(const Kernel *k, const Op *end)
+has_mask(const Op *o)
 {
-	OpWalk w;
+	bool found = false;
 
-	for (const Op *o = walk_first(&w, k->body); o && o != end; o = walk_next(&w))
-		if (moved_by(o))
-			return true;
-	return false;
+	for (; o && !found; o = o->next) {
+		found = o->code == O_mask;
+		for (int i = 0; i < 2; i++)
+			found = found || (o->blk[i] && has_mask(o->blk[i]->first));
+	}
+	return found;
 }
 
 /* The versions of the body's end; what stands for its first op. */
@@ -410,19 +424,18 @@ split_end(Kernel *k)
 	Run r = { .k = k };
 	int64_t code;
 	Op *branch;
-	bool all;
 
 	r.first = end_of_body(k, CODE_MAX / 2, &code);
 	if (!r.first)
 		return NULL;
 	hoist_scalars(&r);
-	all = !moves_before(k, r.first);
 	branch = split_wide(&r);
-	if (!all || (branch ? 3 : 2) * code > CODE_MAX)
+	if (branch)
+		r.first = branch->blk[0]->first;
+	if ((branch ? 3 : 2) * code > CODE_MAX || !has_mask(r.first))
 		return branch;
 	if (!branch)
 		return split_inside(&r);
-	r.first = branch->blk[0]->first;
 	split_inside(&r);
 	return branch;
 }
