@@ -323,7 +323,28 @@ views_beside(Block *b)
 	}
 }
 
-/* Masks along dims that end inside in this branch. */
+/* Is every element of dim d of mask o, its i-th bound's, inside wherever op `at` runs? */
+static bool
+ends_inside(Kernel *k, const Op *at, const Op *o, int d, int i)
+{
+	return prove_inside(k, at, NULL, 0, o->out[0]->type.shape[d], o->in[i]);
+}
+
+/* Would a mask among o and the ops behind it be none where op `at` stands? */
+static bool
+spares_masks(Kernel *k, const Op *at, const Op *o)
+{
+	for (; o; o = o->next) {
+		for (int d = 0, i = 1; o->code == O_mask && d < o->out[0]->type.rank; d++)
+			if (IMM(o, dims) >> d & 1 && ends_inside(k, at, o, d, i++))
+				return true;
+		for (int i = 0; i < 2; i++)
+			if (o->blk[i] && spares_masks(k, at, o->blk[i]->first))
+				return true;
+	}
+	return false;
+}
+
 static void
 drop_masks(Kernel *k, Block *b)
 {
@@ -339,7 +360,7 @@ drop_masks(Kernel *k, Block *b)
 		for (int d = 0, i = 1; d < o->out[0]->type.rank; d++) {
 			if (!(IMM(o, dims) >> d & 1))
 				continue;
-			if (!prove_inside(k, o, NULL, 0, o->out[0]->type.shape[d], o->in[i])) {
+			if (!ends_inside(k, o, o, d, i)) {
 				o->in[n++] = o->in[i];
 				dims |= (int64_t)1 << d;
 			}
@@ -354,16 +375,25 @@ drop_masks(Kernel *k, Block *b)
 	}
 }
 
-/* The run, if the condition holds, and a copy of it, if not. */
+/* A branch in front of the run that does nothing. */
 static Op *
-split(const Run *r, Val *cond)
+branch_new(const Run *r, const Asked *a)
 {
-	Block *from = r->first->parent;
-	Op *branch = op_new(from, r->first, O_if, r->first->src, 1, &cond, 0, NULL), *yield;
+	Val *cond = condition(r->first, a);
+	Op *branch = op_new(r->first->parent, r->first, O_if, r->first->src, 1, &cond, 0, NULL);
 
 	for (int i = 0; i < 2; i++)
 		branch->blk[i] = block_new(r->k, branch);
-	yield = op_new(branch->blk[0], NULL, O_yield, branch->src, 0, NULL, 0, NULL);
+	op_new(branch->blk[0], NULL, O_yield, branch->src, 0, NULL, 0, NULL);
+	return branch;
+}
+
+/* The run, if the condition holds, and a copy of it, if not. */
+static void
+fill(const Run *r, Op *branch)
+{
+	Op *yield = branch->blk[0]->last;
+
 	for (Op *o = r->first, *next; o && o->code != O_yield; o = r->alone ? NULL : next) {
 		next = o->next;
 		op_move_before(o, yield);
@@ -371,7 +401,6 @@ split(const Run *r, Val *cond)
 	views_beside(branch->blk[0]);
 	block_clone(branch->blk[1], branch->blk[0]);
 	drop_masks(r->k, branch->blk[0]);
-	return branch;
 }
 
 /* The wide version and the other; NULL: there is nothing to ask. */
@@ -379,6 +408,7 @@ static Op *
 split_wide(Run *r)
 {
 	Asked a = { .nmult = 0 };
+	Op *branch;
 
 	if (!start_at_wish(r, WIDE))
 		return NULL;
@@ -389,32 +419,28 @@ split_wide(Run *r)
 	} else {
 		a.nroom = 0;
 	}
-	return split(r, condition(r->first, &a));
+	branch = branch_new(r, &a);
+	fill(r, branch);
+	return branch;
 }
 
+/* The version without masks and the other; NULL: there are none, or not because of where the block is. */
 static Op *
 split_inside(Run *r)
 {
 	Asked a = { .nmult = 0 };
+	Op *branch;
 
 	if (!start_at_wish(r, INSIDE))
 		return NULL;
 	ask_run(r, &a, INSIDE);
-	return split(r, condition(r->first, &a));
-}
-
-/* Are there masks in o and the ops behind it? */
-static bool
-has_mask(const Op *o)
-{
-	bool found = false;
-
-	for (; o && !found; o = o->next) {
-		found = o->code == O_mask;
-		for (int i = 0; i < 2; i++)
-			found = found || (o->blk[i] && has_mask(o->blk[i]->first));
+	branch = branch_new(r, &a);
+	if (!spares_masks(r->k, branch->blk[0]->last, r->first)) {
+		op_unlink(branch);
+		return NULL;
 	}
-	return found;
+	fill(r, branch);
+	return branch;
 }
 
 /* The versions of the body's end; what stands for its first op. */
@@ -423,21 +449,18 @@ split_end(Kernel *k)
 {
 	Run r = { .k = k };
 	int64_t code;
-	Op *branch;
+	Op *wide, *inside = NULL;
 
 	r.first = end_of_body(k, CODE_MAX / 2, &code);
 	if (!r.first)
 		return NULL;
 	hoist_scalars(&r);
-	branch = split_wide(&r);
-	if (branch)
-		r.first = branch->blk[0]->first;
-	if ((branch ? 3 : 2) * code > CODE_MAX || !has_mask(r.first))
-		return branch;
-	if (!branch)
-		return split_inside(&r);
-	split_inside(&r);
-	return branch;
+	wide = split_wide(&r);
+	if (wide)
+		r.first = wide->blk[0]->first;
+	if ((wide ? 3 : 2) * code <= CODE_MAX)
+		inside = split_inside(&r);
+	return wide ? wide : inside;
 }
 
 bool
