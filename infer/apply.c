@@ -1,5 +1,6 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
  * operand is wanted in another layout than its value has. */
+#include "infer/rotate.h"
 #include "infer/search.h"
 
 static Val *
@@ -108,11 +109,24 @@ converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
 	return new->v;
 }
 
+/* Loops that pass rotate is to turn: while nothing is in the IR that the solution does not know. */
+static void
+ask_rotate(const Solve *s, const Solution *sol)
+{
+	for (int i = 0; i < s->norder; i++) {
+		Rotate r = { .k = s->k, .sol = sol, .loop = s->order[i] };
+
+		if (r.loop->code == O_for)
+			IMM_SET(r.loop, rotate, sol->rotate && rotate_find(&r));
+	}
+}
+
 void
 solution_apply(Solve *s, const Solution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
+	ask_rotate(s, sol);
 	set_layouts(s, sol, s->k->body);
 	for (int i = 0; i < s->k->nparam; i++)
 		if (sol->pack[i])

@@ -84,6 +84,8 @@ same_swizzle(Swizzle a, Swizzle b)
 bool
 same_choices(const Solve *s, const Solution *a, const Solution *b)
 {
+	if (a->rotate != b->rotate)
+		return false;
 	for (int i = 0; i < s->ndot; i++)
 		if (!same_dot(a->plan.dot[i], b->plan.dot[i]))
 			return false;
@@ -165,6 +167,8 @@ solution_describe(const Solve *s, const Solution *sol)
 	space_words(&t, s->spaces);
 	for (int i = 0; i < s->ndot; i++)
 		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");
+	if (sol->rotate)
+		text_printf(&t, ", a turn ahead");
 	for (int i = 0; i < s->nlisted; i++)
 		access_words(&t, sol, s->listed[i]);
 	for (int i = 0; i < s->norder; i++) {

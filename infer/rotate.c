@@ -22,206 +22,8 @@
 #include "hexc/ir/access.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
-#include "infer/base/model.h"
 #include "infer/infer.h"
-
-typedef struct Rotate {
-	Kernel *k;
-	Op *loop;
-	Block *body;
-	Op *wait, *barrier;
-	int slot;         /* the carried value that is the buffer read; -1: none yet */
-	Op *first, *last; /* products */
-	bool ring;        /* some load reads a buffer */
-	Op **load;        /* what the first product is made from */
-	int nload, cap;
-} Rotate;
-
-/* ---- what an operand is made from ----------------------------------------------------------------- */
-
-/* The carried value that v is; -1: it is none. */
-static int
-carried(const Rotate *r, const Val *v)
-{
-	return v->def || v->block != r->body ? -1 : v->index - 1;
-}
-
-static bool
-is_outside(const Rotate *r, const Val *v)
-{
-	return !block_inside(v->block, r->body);
-}
-
-/* How many ops of the loop write the tile; *spare: how many of them are copies that fill buffers. */
-static int
-count_writes(const Rotate *r, const Val *root, int *spare)
-{
-	int n = 0;
-	OpWalk w;
-
-	*spare = 0;
-	for (Op *o = walk_first(&w, r->body); o; o = walk_next(&w)) {
-		Val *to = access_target(o);
-
-		if (!to || view_root(to) != root)
-			continue;
-		n++;
-		*spare += o->parent->owner && if_is_copies(o->parent->owner);
-	}
-	return n;
-}
-
-/* A view of shared memory from outside, all of it or the buffer of this turn. */
-static bool
-view_ok(Rotate *r, Val *v)
-{
-	const Op *o = v->def;
-	bool ring = false;
-	int n, spare;
-
-	if (v->type.space != S_shared)
-		return false;
-	if (is_outside(r, v))
-		return count_writes(r, view_root(v), &spare) == 0;
-	if (!o || o->code != O_view || !is_outside(r, o->in[0]))
-		return false;
-	for (int i = 1; i < o->nin; i++) {
-		int at = carried(r, o->in[i]);
-		int64_t c;
-
-		if (is_outside(r, o->in[i]) || val_is_const(o->in[i], &c))
-			continue;
-		if (at < 0 || (r->slot >= 0 && at != r->slot))
-			return false;
-		r->slot = at;
-		ring = true;
-	}
-	n = count_writes(r, view_root(v), &spare);
-	r->ring |= ring;
-	return ring ? n > 0 && n == spare : n == 0;
-}
-
-static int
-uses(const Rotate *r, const Val *v)
-{
-	int n = 0;
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w))
-		for (int i = 0; i < o->nin; i++)
-			n += o->in[i] == v;
-	return n;
-}
-
-/* Can v be made a turn ahead: from shared memory and what the loop does not change? */
-static bool
-operand_ok(Rotate *r, const Val *v, int depth)
-{
-	const Op *o = v->def;
-
-	if (is_outside(r, v))
-		return true;
-	if (!o || o->parent != r->body || depth == 0)
-		return false;
-	if (o->code == O_load) {
-		Op *load = v->def;
-
-		if (v->type.space != S_reg || uses(r, v) != 1 || !view_ok(r, o->in[0]))
-			return false;
-		VEC_PUSH(r->k->unit->arena, r->load, r->nload, r->cap, load);
-		return true;
-	}
-	if (!op_is(o, F_PURE) || lowering_is_staged(o->lowering))
-		return false;
-	for (int i = 0; i < o->nin; i++)
-		if (!operand_ok(r, o->in[i], depth - 1))
-			return false;
-	return true;
-}
-
-/* ---- which loops ------------------------------------------------------------------------------------ */
-
-static bool
-is_mma(const Op *o)
-{
-	const Instr *in = o->code == O_dot && o->lowering ? instr_of(o->lowering) : NULL;
-
-	return in && in->kind == IK_mma && !dot_is_sparse(o);
-}
-
-static int
-steps_of(const Op *dot)
-{
-	return (int)(dot_k(dot) / instr_of(dot->lowering)->k);
-}
-
-/* Does o, or an op inside it, read or write shared memory or bring threads together? */
-static bool
-touches_shared(Op *o)
-{
-	Val *from = access_source(o), *to = access_target(o);
-	OpWalk w;
-
-	if ((from && from->type.space == S_shared) || (to && to->type.space == S_shared) ||
-	    op_is(o, F_SYNC) || lowering_is_staged(o->lowering))
-		return true;
-	for (int b = 0; b < 2 && o->blk[b]; b++)
-		for (Op *x = walk_first(&w, o->blk[b]); x; x = walk_next(&w))
-			if (touches_shared(x))
-				return true;
-	return false;
-}
-
-/* `wait` and `barrier` at the top, behind nothing but index arithmetic. */
-static bool
-find_top(Rotate *r)
-{
-	for (Op *o = r->body->first; o; o = o->next) {
-		if (o->code == O_wait && o->next && o->next->code == O_barrier) {
-			r->wait = o;
-			r->barrier = o->next;
-			return true;
-		}
-		if (!op_is(o, F_PURE))
-			return false;
-	}
-	return false;
-}
-
-static bool
-find_products(Rotate *r)
-{
-	for (Op *o = r->barrier->next; o; o = o->next) {
-		if (is_mma(o)) {
-			r->first = r->first ? r->first : o;
-			r->last = o;
-		}
-	}
-	for (Op *o = r->last ? r->last->next : NULL; o; o = o->next)
-		if (touches_shared(o))
-			return false;
-	return r->last != NULL;
-}
-
-/* Registers of a lane that hold a tile. */
-static int64_t
-registers(const Val *v)
-{
-	return ceil_div(layout_cosize(v->type.layout, AX_reg) * dtype_info[v->type.dtype].bits, 32);
-}
-
-/* Fragments of two steps at once, beside the sums. */
-static bool
-fits(const Rotate *r)
-{
-	int64_t n = registers(r->last->out[0]);
-
-	for (int i = 0; i < 2; i++) {
-		n += ceil_div(2 * registers(r->last->in[i]), steps_of(r->last));
-		n += r->first == r->last ? 0 : ceil_div(registers(r->first->in[i]), steps_of(r->first));
-	}
-	return n <= STEP_REGISTERS;
-}
+#include "infer/rotate.h"
 
 /* ---- the operands, a turn ahead -------------------------------------------------------------------- */
 
@@ -246,9 +48,9 @@ ahead_val(void *user, Val *v)
 	Ahead *a = user;
 	struct Done d = { v, NULL };
 
-	if (carried(a->r, v) == a->r->slot)
+	if (rotate_carried(a->r, v) == a->r->slot)
 		return a->slot;
-	if (is_outside(a->r, v))
+	if (rotate_outside(a->r, v))
 		return v;
 	for (int i = 0; i < a->n; i++)
 		if (a->done[i].from == v)
@@ -292,7 +94,7 @@ begin(const Rotate *r, Op *load, Val *ahead)
 static Op *
 part_of(Op *o, int from, int to, Val *acc)
 {
-	int all = steps_of(o), k = (int)instr_of(o->lowering)->k;
+	int k = (int)instr_of(o->lowering)->k, all = (int)dot_k(o) / k;
 	Op *part = op_clone(o->parent, o, o, NULL, NULL);
 
 	part->in[2] = acc;
@@ -317,7 +119,7 @@ copies_of(const Rotate *r)
 static void
 split(const Rotate *r, Op *o, Op *copies, Op **last)
 {
-	int n = steps_of(o), from = 0;
+	int n = (int)dot_k(o) / instr_of(o->lowering)->k, from = 0;
 	Val *acc = o->in[2];
 
 	if (copies && o == r->first && n > 1) {
@@ -360,30 +162,6 @@ turn(Rotate *r)
 	op_unlink(r->wait);
 }
 
-static bool
-rotate_loop(Kernel *k, Op *loop)
-{
-	enum { DEPTH = 24 };
-	Rotate r = { .k = k, .loop = loop, .body = loop->blk[0], .slot = -1 };
-
-	if (!find_top(&r) || !find_products(&r) || !fits(&r))
-		return false;
-	for (int i = 0; i < 2; i++) {
-		int slot = r.slot, n = r.nload;
-		bool ring = r.ring;
-
-		if (!operand_ok(&r, r.first->in[i], DEPTH)) {
-			r.slot = slot;
-			r.nload = n;
-			r.ring = ring;
-		}
-	}
-	if (!r.ring)
-		return false;
-	turn(&r);
-	return true;
-}
-
 bool
 pass_rotate(Kernel *k)
 {
@@ -391,12 +169,16 @@ pass_rotate(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o;) {
-		if (o->code != O_for || !rotate_loop(k, o)) {
+		Rotate r = { .k = k, .loop = o };
+
+		if (o->code != O_for || !IMM(o, rotate) || !rotate_find(&r)) {
 			o = walk_next(&w);
 			continue;
 		}
+		IMM_SET(o, rotate, 0);
+		turn(&r);
 		changed = true;
-		o = walk_first(&w, k->body); /* the loop is another op now, and has no wait at its top */
+		o = walk_first(&w, k->body); /* the loop is another op now */
 	}
 	return changed;
 }

@@ -1,6 +1,7 @@
 /* search.c - enumerate plans, solve each, rank the complete solutions. */
 #include "infer/search.h"
 #include "infer/base/model.h"
+#include "infer/cost/cost.h"
 #include <math.h>
 
 static bool
@@ -45,6 +46,22 @@ note_failure(Search *x)
 		x->nearest = *w;
 }
 
+/* Into the list, and with rotated loops; the cycles of the better.  What is better in nothing stays out. */
+static double
+keep(Search *x, Solution *sol)
+{
+	Solution *rotated = cost_rotated(x->s);
+
+	if (rotated) {
+		rotated->what = solution_describe(x->s, rotated);
+		candidates_add(x->s, x->out, rotated);
+	}
+	if (rotated && rotated->blocks >= sol->blocks && rotated->cycles <= sol->cycles)
+		return rotated->cycles;
+	candidates_add(x->s, x->out, sol);
+	return rotated ? fmin(rotated->cycles, sol->cycles) : sol->cycles;
+}
+
 /* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */
 static double
 try_dots(Search *x, const int *at)
@@ -74,9 +91,7 @@ try_dots(Search *x, const int *at)
 				note_failure(x);
 				continue;
 			}
-			if (sol->cycles < best)
-				best = sol->cycles;
-			candidates_add(x->s, x->out, sol);
+			best = fmin(best, keep(x, sol));
 		} while (more);
 	}
 	return best;

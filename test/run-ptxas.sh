@@ -33,5 +33,5 @@ made_of() { # example what...
 	done
 }
 made_of gemm_f16 'ldmatrix.sync.aligned.m8n8.x4'
-made_of gemm_w4a16 'ld.shared.v4.b32' 'ld.shared.b32'
+made_of gemm_w4a16 'ld.shared.v4.b32' 'ld.shared\(.v2\)\{0,1\}.b32'
 exit $bad

@@ -12,6 +12,7 @@
  * is not exact. */
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
+#include "infer/rotate.h"
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
@@ -54,6 +55,18 @@ copies_wait(const Block *b)
 	return o;
 }
 
+/* How long the tensor cores are idle in an iteration, from the barrier to the first product: rotated loops
+ * have theirs while products run. */
+static double
+bubble(const Solve *s, const Op *loop)
+{
+	bool mma = false;
+
+	for (int i = 0; i < s->ndot; i++)
+		mma |= s->dot[i]->parent == loop->blk[0] && s->sol->plan.dot[i]->inst->kind == IK_mma;
+	return mma && copies_wait(loop->blk[0]) && !s->sol->rotate ? BUBBLE_CLOCKS : 0;
+}
+
 /* How long an iteration, which takes `body`, waits for what earlier ones have asked for. */
 static double
 prefetch_wait(const Solve *s, const Block *b, double body)
@@ -87,7 +100,7 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	end_piece(x);
 	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
 		x->time += s->rates->l2_wait;
-	x->time += trips * (body.time + prefetch_wait(s, o->blk[0], body.time));
+	x->time += trips * (body.time + bubble(s, o) + prefetch_wait(s, o->blk[0], body.time));
 	res_add(&x->all, &body.all, trips);
 }
 
@@ -164,7 +177,7 @@ shared_bytes(const Solve *s)
 static double
 spilled(const Solve *s)
 {
-	int64_t over = s->sol->registers + SPARE_REGISTERS - LANE_REGISTERS;
+	int64_t over = s->sol->registers + LEAST_REGISTERS - LANE_REGISTERS;
 	double runs = 1;
 
 	for (int i = 0; i < s->norder && over > 0; i++)
@@ -173,23 +186,60 @@ spilled(const Solve *s)
 	return over > 0 ? SPILL_CLOCKS * (double)over * s->k->warps * runs : 0;
 }
 
-void
-cost_block(Solve *s)
+/* All there is to know of a block whose ops have their costs. */
+static void
+cost_all(Solve *s)
 {
 	Solution *sol = s->sol;
+	int64_t lane = sol->registers + SPARE_REGISTERS;
+	Sum top = sum_block(s, s->k->body);
 	double busy;
-	Sum top;
 
-	for (int i = 0; i < s->norder; i++)
-		cost_op(s, s->order[i]);
-	top = sum_block(s, s->k->body);
+	lane = lane < LANE_REGISTERS ? lane : LANE_REGISTERS;
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
 	busy = res_busy(&top.all);
 	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
-	sol->blocks = occupancy(s->k->unit->target, s->k->warps, sol->registers + SPARE_REGISTERS,
-	                        shared_bytes(s));
+	sol->blocks = occupancy(s->k->unit->target, s->k->warps, lane, shared_bytes(s));
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
+}
+
+void
+cost_block(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		cost_op(s, s->order[i]);
+	cost_all(s);
+}
+
+static bool
+has_rotatable(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		Rotate r = { .k = s->k, .sol = s->sol, .loop = s->order[i] };
+
+		if (r.loop->code == O_for && rotate_find(&r))
+			return true;
+	}
+	return false;
+}
+
+Solution *
+cost_rotated(Solve *s)
+{
+	Solution *as_is = s->sol, *sol = NEW(s->arena, Solution);
+
+	if (!has_rotatable(s))
+		return NULL;
+	*sol = *as_is;
+	sol->rotate = true;
+	s->sol = sol;
+	if (registers_fit(s))
+		cost_all(s);
+	else
+		sol = NULL;
+	s->sol = as_is;
+	return sol;
 }

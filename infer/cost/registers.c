@@ -2,6 +2,7 @@
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
 #include "infer/cost/cost.h"
+#include "infer/rotate.h"
 
 /* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
  * a dot's fragments. */
@@ -10,6 +11,7 @@ typedef struct Need {
 	const Val *largest; /* of the tiles */
 	const Op *where; /* the loop that carries them, or what makes the one */
 	const Op *dot;
+	int64_t next; /* of the dot's next step, which are read while one runs (ptxgen/dot.c) */
 	int64_t held; /* in a loop: what it carries, what it reads from in front of it, and what is new */
 } Need;
 
@@ -66,6 +68,12 @@ need_fragments(Solve *s, Need *n, Op *dot)
 		return;
 	n->fragments = f;
 	n->dot = dot;
+	n->next = 0;
+	if (c->inst->kind == IK_mma && c->inst->k < dot_k(dot)) {
+		int64_t step = f * c->inst->k / k_step(dot, c);
+
+		n->next = words_of(s, dot->out[0]) + 2 * step <= STEP_REGISTERS ? step : 0;
+	}
 }
 
 /* Element of the last register of lane 0. */
@@ -142,6 +150,30 @@ need_held(const Solve *s, Need *n, const Op *loop)
 	n->held = sum > n->held ? sum : n->held;
 }
 
+/* What a rotated loop has loaded for the first step of its next turn: whole tiles where elements are so
+ * small that a load brings those of several steps. */
+static int64_t
+need_ahead(const Solve *s)
+{
+	int64_t most = 0;
+
+	for (int i = 0; i < s->norder; i++) {
+		Rotate r = { .k = s->k, .sol = s->sol, .loop = s->order[i] };
+		int64_t sum = 0;
+
+		if (r.loop->code != O_for || !rotate_find(&r))
+			continue;
+		for (int j = 0; j < r.nload; j++) {
+			const Val *v = r.load[j]->out[0];
+			int64_t steps = dot_k(r.first) / s->sol->plan.dot[s->dot_at[r.first->id]]->inst->k;
+
+			sum += dtype_info[v->type.dtype].bits < 16 ? words_of(s, v) : ceil_div(words_of(s, v), steps);
+		}
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
 bool
 registers_fit(Solve *s)
 {
@@ -161,7 +193,9 @@ registers_fit(Solve *s)
 		if (o->code == O_load && o->in[0]->type.space == S_global)
 			need_tiles(s, &n, o, 1, o->out);
 	}
-	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments;
+	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments + n.next;
+	if (s->sol->rotate)
+		s->sol->registers += need_ahead(s);
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= LANE_REGISTERS)
 		return true;
 	too_many(s, &n);
