@@ -385,6 +385,7 @@ branch_new(const Run *r, const Asked *a)
 	for (int i = 0; i < 2; i++)
 		branch->blk[i] = block_new(r->k, branch);
 	op_new(branch->blk[0], NULL, O_yield, branch->src, 0, NULL, 0, NULL);
+	IMM_SET(branch, versions, 1);
 	return branch;
 }
 

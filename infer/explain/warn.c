@@ -120,6 +120,17 @@ wished(const Kernel *k, const Op *view, int unit)
 	return n;
 }
 
+/* Is there another version of o, for sizes that let it be wider? */
+static bool
+has_wide_version(const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && !(b->owner->code == O_if && IMM(b->owner, versions) && b == b->owner->blk[1]))
+		b = b->owner->parent;
+	return b->owner != NULL;
+}
+
 static void
 warn_narrow(Kernel *k, const Op *o)
 {
@@ -128,7 +139,7 @@ warn_narrow(Kernel *k, const Op *o)
 	const Param *best = NULL;
 	int64_t want, most;
 
-	if (unit < 0 || !diag_wants(k->unit->diag, DW_narrow))
+	if (unit < 0 || !diag_wants(k->unit->diag, DW_narrow) || has_wide_version(o))
 		return;
 	bits = dtype_info[view->out[0]->type.dtype].bits;
 	want = wished(k, view, unit);

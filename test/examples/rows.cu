@@ -137,19 +137,22 @@ extern "C" __global__ void rms_norm(const __half *x, const __half *gain, __half 
 		}
 }
 
-// 1024 elements a block of 128 threads, N % 8 == 0
+// 1024 elements a block of 128 threads
 extern "C" __global__ void widen(const __half *x, float *y, i64 n)
 {
 	i64 i = ((i64)blockIdx.x * 128 + threadIdx.x) * 8;
-
-	if (i >= n)
-		return;
 	half8 v;
-	v.all = *(const uint4 *)(x + i);
-	for (int j = 0; j < 2; j++) {
-		float2 a = __half22float2(v.h[j * 2]), b = __half22float2(v.h[j * 2 + 1]);
 
-		*(float4 *)(y + i + j * 4) = make_float4(a.x, a.y, b.x, b.y);
+	if (i + 8 <= n) {
+		v.all = *(const uint4 *)(x + i);
+		for (int j = 0; j < 2; j++) {
+			float2 a = __half22float2(v.h[j * 2]), b = __half22float2(v.h[j * 2 + 1]);
+
+			*(float4 *)(y + i + j * 4) = make_float4(a.x, a.y, b.x, b.y);
+		}
+	} else {
+		for (; i < n; i++)
+			y[i] = __half2float(x[i]);
 	}
 }
 
@@ -158,13 +161,16 @@ extern "C" __global__ void narrow(const float *x, __half *y, i64 n)
 	i64 i = ((i64)blockIdx.x * 128 + threadIdx.x) * 8;
 	half8 v;
 
-	if (i >= n)
-		return;
-	for (int j = 0; j < 2; j++) {
-		float4 f = *(const float4 *)(x + i + j * 4);
+	if (i + 8 <= n) {
+		for (int j = 0; j < 2; j++) {
+			float4 f = *(const float4 *)(x + i + j * 4);
 
-		v.h[j * 2] = __floats2half2_rn(f.x, f.y);
-		v.h[j * 2 + 1] = __floats2half2_rn(f.z, f.w);
+			v.h[j * 2] = __floats2half2_rn(f.x, f.y);
+			v.h[j * 2 + 1] = __floats2half2_rn(f.z, f.w);
+		}
+		*(uint4 *)(y + i) = v.all;
+	} else {
+		for (; i < n; i++)
+			y[i] = __float2half(x[i]);
 	}
-	*(uint4 *)(y + i) = v.all;
 }
