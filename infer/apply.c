@@ -1,6 +1,6 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
  * operand is wanted in another layout than its value has. */
-#include "infer/rotate.h"
+#include "infer/base/rotate.h"
 #include "infer/search.h"
 
 static Val *

@@ -13,6 +13,8 @@ typedef struct Candidates Candidates; /* what a search found: infer/base/solutio
 bool pass_infer(Kernel *k);
 /* Behind it: loops of products and barriers, turned (infer/rotate.c). */
 bool pass_rotate(Kernel *k);
+/* Behind it too: what loops reduce, moved behind them (infer/meet.c). */
+bool pass_meet(Kernel *k);
 
 /* ---- candidates.c --------------------------------------------------------------------------------- */
 /* The one asked for, into the kernel that it is of, c's. */

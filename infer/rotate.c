@@ -23,7 +23,7 @@
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
 #include "infer/infer.h"
-#include "infer/rotate.h"
+#include "infer/base/rotate.h"
 
 /* ---- the operands, a turn ahead -------------------------------------------------------------------- */
 

@@ -61,6 +61,7 @@ kernel_again(TileJob *j)
 
 	if (!unit_parse(u, j->m->def, j->m->ndef, j->mk->name) || u->nkernel != 1)
 		return NULL;
+	pass_late(u->kernel[0]);
 	pass_bounds(u->kernel[0]);
 	return j->diag.nerror ? NULL : u->kernel[0];
 }

@@ -1,5 +1,6 @@
 /* flow.c - for, if, yield: basic blocks and phis. */
 #include "hexc/ir/access.h"
+#include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
 
@@ -11,6 +12,20 @@ gen_enter_val(Gen *g, Val *v)
 		tile_force(g, v);
 }
 
+/* A tensor comes with its sizes and strides. */
+static void
+gen_enter_tensor(Gen *g, const Val *v)
+{
+	const Param *p = v->type.space == S_global ? val_param(g->k, v) : NULL;
+
+	for (int d = 0; p && d < v->type.rank; d++) {
+		if (p->size[d])
+			gen_enter_val(g, p->size[d]);
+		if (p->stride[d])
+			gen_enter_val(g, p->stride[d]);
+	}
+}
+
 /* Before a region: force what its ops use from outside. */
 static void
 gen_enter(Gen *g, Block *b)
@@ -19,8 +34,10 @@ gen_enter(Gen *g, Block *b)
 
 	gen_flush(g, NULL);
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		for (int i = 0; i < o->nin; i++)
+		for (int i = 0; i < o->nin; i++) {
 			gen_enter_val(g, o->in[i]);
+			gen_enter_tensor(g, o->in[i]);
+		}
 }
 
 /* Phis for the words of a tile. */
@@ -32,15 +49,16 @@ phi_words(Gen *g, Tile *t)
 			t->word[w] = LLVMBuildPhi(g->b, word_type(g, t->dtype), "");
 }
 
+/* The words that come from there to the phis of t's words. */
 static void
-phi_add(Gen *g, Tile *t, LV *word, LLVMBasicBlockRef from)
+phi_add(Gen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 {
 	for (int w = 0; w < t->nword; w++) {
 		BUG_IF(g->a, tile_has(t, w) != (word[w] != NULL));
 		if (!word[w])
 			continue;
-		BUG_IF(g->a, LLVMTypeOf(word[w]) != LLVMTypeOf(t->word[w]));
-		LLVMAddIncoming(t->word[w], &word[w], &from, 1);
+		BUG_IF(g->a, LLVMTypeOf(word[w]) != LLVMTypeOf(phi[w]));
+		LLVMAddIncoming(phi[w], &word[w], &from, 1);
 	}
 }
 
@@ -83,60 +101,122 @@ emit_yield(Gen *g, Op *o)
 		tile_force(g, o->in[i]);
 }
 
-/* Head of a loop: phis of the counter and the carried values.  Returns the counter. */
-static LV
-loop_head(Gen *g, Op *o, LV lo, LV *const *init, LLVMBasicBlockRef before)
+/* An index whose values fit 32 bits: a loop carries no more of it. */
+static bool
+is_narrow(Gen *g, const Val *v)
 {
-	Block *b = o->blk[0];
-	Tile *counter = tile_new(g, b->arg[0]);
+	Fact f;
 
-	phi_words(g, counter);
-	LLVMAddIncoming(counter->word[0], &lo, &before, 1);
-	for (int i = 0; i < o->nout; i++) {
-		Tile *t = tile_new(g, b->arg[1 + i]);
+	if (v->type.space != S_scalar || v->type.dtype != D_i64)
+		return false;
+	f = val_fact(g->k, v);
+	return f.lo >= INT32_MIN && f.hi <= INT32_MAX;
+}
 
-		t->part = tile_of(g, o->in[3 + i])->part;
-		phi_words(g, t);
-		phi_add(g, t, init[i], before);
+/* What a loop hands to its next turn: words of the arguments of its body. */
+typedef struct Carried {
+	Block *body;
+	LV **phi; /* by argument */
+} Carried;
+
+/* The phis of argument i; its words come behind all phis. */
+static void
+carried_phi(Gen *g, Carried *c, int i, const bool *part)
+{
+	Tile *t = tile_new(g, c->body->arg[i]);
+
+	t->part = part;
+	phi_words(g, t);
+	c->phi[i] = t->word;
+	if (!is_narrow(g, t->v))
+		return;
+	LLVMInstructionEraseFromParent(t->word[0]);
+	c->phi[i] = lv_array(g, 1);
+	c->phi[i][0] = LLVMBuildPhi(g->b, g->i32, "");
+}
+
+/* Head of a loop: phis of the counter and the carried values. */
+static Carried
+loop_head(Gen *g, const Op *o)
+{
+	Carried c = { .body = o->blk[0] };
+
+	c.phi = arena_alloc(g->a, sizeof *c.phi * (size_t)c.body->narg);
+	for (int i = 0; i < c.body->narg; i++)
+		carried_phi(g, &c, i, i > 0 ? tile_of(g, o->in[2 + i])->part : NULL);
+	for (int i = 0; i < c.body->narg; i++) {
+		Tile *t = tile_of(g, c.body->arg[i]);
+
+		if (c.phi[i] != t->word)
+			t->word[0] = LLVMBuildSExt(g->b, c.phi[i][0], g->i64, "");
 	}
-	return counter->word[0];
+	return c;
+}
+
+/* Go to the head from here, with these words of all arguments. */
+static void
+loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
+{
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+
+	for (int i = 0; i < c->body->narg; i++) {
+		const Tile *t = tile_of(g, c->body->arg[i]);
+
+		if (c->phi[i] != t->word)
+			word[i][0] = LLVMBuildTrunc(g->b, word[i][0], g->i32, "");
+		phi_add(g, t, c->phi[i], word[i], from);
+	}
+	LLVMBuildBr(g->b, head);
+}
+/* The counter's word and those of the carried values, by argument. */
+static LV **
+turn_words(Gen *g, LV counter, Val *const *carried, int n)
+{
+	LV **word = arena_alloc(g->a, sizeof *word * (size_t)(n + 1)), **rest = all_words(g, carried, n);
+
+	word[0] = lv_array(g, 1);
+	word[0][0] = counter;
+	for (int i = 0; i < n; i++)
+		word[1 + i] = rest[i];
+	return word;
 }
 
 void
 emit_for(Gen *g, Op *o)
 {
 	Block *b = o->blk[0];
-	LLVMBasicBlockRef before, head, body, exit, last;
-	LV lo, hi, step, iv, next, **word;
+	Loop loop = { .outer = g->loop, .op = o };
+	LLVMBasicBlockRef body, exit;
+	LV hi, iv, more, **word;
+	Carried c;
 
 	gen_enter(g, b);
-	word = all_words(g, o->in + 3, o->nout);
-	lo = scalar_get(g, o->in[0]);
+	loop.lo = scalar_get(g, o->in[0]);
 	hi = scalar_get(g, o->in[1]);
-	step = scalar_get(g, o->in[2]);
-	before = LLVMGetInsertBlock(g->b);
-	head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	loop.step = scalar_get(g, o->in[2]);
+	word = turn_words(g, loop.lo, o->in + 3, o->nout);
+	loop.before = LLVMGetInsertBlock(g->b);
+	loop.head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	exit = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
-	LLVMBuildBr(g->b, head);
-	LLVMPositionBuilderAtEnd(g->b, head);
-	iv = loop_head(g, o, lo, word, before);
-	LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, iv, hi, ""), body, exit);
+	LLVMPositionBuilderAtEnd(g->b, loop.head);
+	c = loop_head(g, o);
+	iv = tile_of(g, b->arg[0])->word[0];
+	more = LLVMBuildICmp(g->b, LLVMIntSLT, iv, hi, "");
+	LLVMBuildCondBr(g->b, more, body, exit);
+	LLVMPositionBuilderAtEnd(g->b, loop.before);
+	loop_enter(g, &c, word, loop.head);
 	LLVMPositionBuilderAtEnd(g->b, body);
+	g->loop = &loop;
 	gen_block(g, b);
 	if (g->u->diag->nerror)
 		return;
-	word = all_words(g, b->last->in, o->nout);
-	next = LLVMBuildNSWAdd(g->b, iv, step, "");
-	last = LLVMGetInsertBlock(g->b);
-	LLVMBuildBr(g->b, head);
-	LLVMAddIncoming(iv, &next, &last, 1);
-	for (int i = 0; i < o->nout; i++) {
-		Tile *t = tile_of(g, b->arg[1 + i]);
-
-		phi_add(g, t, word[i], last);
-		tile_copy_words(tile_new(g, o->out[i]), t);
-	}
+	moving_next(g);
+	word = turn_words(g, LLVMBuildNSWAdd(g->b, iv, loop.step, ""), b->last->in, o->nout);
+	loop_enter(g, &c, word, loop.head);
+	g->loop = loop.outer;
+	for (int i = 0; i < o->nout; i++)
+		tile_copy_words(tile_new(g, o->out[i]), tile_of(g, b->arg[1 + i]));
 	LLVMPositionBuilderAtEnd(g->b, exit);
 }
 
@@ -181,5 +261,5 @@ emit_if(Gen *g, Op *o)
 		phi_words(g, tile_new(g, o->out[i]));
 	for (int i = 0; i < o->nout; i++)
 		for (int r = 0; r < 2; r++)
-			phi_add(g, tile_of(g, o->out[i]), word[r][i], from[r]);
+			phi_add(g, tile_of(g, o->out[i]), tile_of(g, o->out[i])->word, word[r][i], from[r]);
 }

@@ -72,17 +72,38 @@ refine(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 	return f.lo <= f.hi ? fact_tighten(f) : f; /* empty: this branch is never taken */
 }
 
+/* Of v where cond came out as `taken`: of what v is made of, too.  Empty: it never does. */
+static Fact
+fact_given(Asking *a, const Val *cond, bool taken, const Val *v, int depth)
+{
+	Fact f = refine(a, cond, taken, v, fact_of(a, v)), x, y;
+	const Op *o = v->def;
+
+	if (!o || depth == 0 || v->type.dtype != D_i64 || o->nin != 2 || !op_is(o, F_ELT))
+		return f;
+	x = fact_given(a, cond, taken, o->in[0], depth - 1);
+	y = fact_given(a, cond, taken, o->in[1], depth - 1);
+	if (x.lo > x.hi || y.lo > y.hi)
+		return f;
+	x = fact_binary(D_i64, o->code, x, y);
+	x.mult = x.mult > f.mult ? x.mult : f.mult;
+	x.lo = x.lo > f.lo ? x.lo : f.lo;
+	x.hi = x.hi < f.hi ? x.hi : f.hi;
+	return x;
+}
+
 static Fact
 fact_choice(Asking *a, const Val *cond, const Val *yes, const Val *no)
 {
+	enum { DEPTH = 2 };
 	Fact c = fact_of(a, cond), y0, n0, y, n;
 
 	if (c.lo != 0 || c.hi == 0)
 		return fact_of(a, c.hi == 0 ? no : yes);
 	y0 = fact_of(a, yes);
 	n0 = fact_of(a, no);
-	y = refine(a, cond, true, yes, y0);
-	n = refine(a, cond, false, no, n0);
+	y = fact_given(a, cond, true, yes, DEPTH);
+	n = fact_given(a, cond, false, no, DEPTH);
 	if (y.lo > y.hi && n.lo > n.hi)
 		y = fact_join(y0, n0); /* neither can be */
 	else if (y.lo > y.hi)
@@ -204,8 +225,20 @@ is_invariant(const Val *v)
 
 /* ---- the value ----------------------------------------------------------------------------------- */
 
+/* Is v an extent of the grid?  Where a block runs, these are 1 or more. */
+static bool
+is_grid_extent(const Kernel *k, const Val *v)
+{
+	const Op *y = k->grid ? k->grid->last : NULL;
+
+	for (int i = 0; y && y->code == O_yield && i < y->nin; i++)
+		if (y->in[i] == v)
+			return true;
+	return false;
+}
+
 static Fact
-fact_param(const Param *p, DType d)
+fact_param(const Kernel *k, const Param *p, DType d)
 {
 	Fact f = { p->mult, p->lo, p->hi }, t = fact_type(d);
 
@@ -214,7 +247,7 @@ fact_param(const Param *p, DType d)
 	if (f.mult == 0 && f.lo == 0 && f.hi == 0)
 		f = t; /* nobody filled it in */
 	if (p->kind == P_size) {
-		t.lo = 0;
+		t.lo = is_grid_extent(k, p->val);
 		t.hi = SIZE_LIMIT;
 	}
 	f.lo = f.lo > t.lo ? f.lo : t.lo;
@@ -272,7 +305,7 @@ fact_any(Asking *a, const Val *v)
 	if (v->def)
 		return fact_op(a, v);
 	if (v->block->owner == NULL && v->index < a->k->nparam)
-		return fact_param(&a->k->param[v->index], v->type.dtype);
+		return fact_param(a->k, &a->k->param[v->index], v->type.dtype);
 	if (v->block->owner == NULL || v->block->owner->code != O_for)
 		return fact_type(v->type.dtype);
 	if (v->index == 0)

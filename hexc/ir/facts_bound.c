@@ -234,8 +234,19 @@ lin_of(Bounding *b, const Val *v, int dir)
 	return out.ok ? out : lin_atom(v);
 }
 
-bool
-prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
+/* What divides size and all starts: it divides what is left between them, too. */
+static int64_t
+common_mult(Kernel *k, Val *const *start, int n, const Val *size)
+{
+	int64_t m = val_fact(k, size).mult;
+
+	for (int i = 0; i < n; i++)
+		m = gcd64(m, val_fact(k, start[i]).mult);
+	return m;
+}
+
+static bool
+prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
 {
 	for (unsigned choice = 0; choice < CHOICES; choice++) {
 		Bounding b = { .ask = fact_asking_at(k, at), .at = at, .choice = choice };
@@ -249,6 +260,15 @@ prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, 
 			return false;
 	}
 	return false;
+}
+
+bool
+prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
+{
+	if (prove_room(k, at, start, n, extent, size))
+		return true;
+	/* where there is room for one, there is for as many as all come in */
+	return extent > 1 && common_mult(k, start, n, size) >= extent && prove_room(k, at, start, n, 1, size);
 }
 
 bool

@@ -28,15 +28,20 @@ op_find(const char *name, size_t n)
 	return O_none;
 }
 
+bool
+op_has_imm(OpCode code, Imm name)
+{
+	for (int i = 0; i < IMM_OPS; i++)
+		if (imm_info[name].of[i] == code)
+			return true;
+	return false;
+}
+
 static int
 imm_slot(const Op *o, Imm name)
 {
-	bool has = false;
-
-	for (int i = 0; i < IMM_OPS && !has; i++)
-		has = imm_info[name].of[i] == o->code;
 	if (o->parent) /* else it was taken out of its block */
-		BUG_IF(o->parent->kernel->unit->arena, !has);
+		BUG_IF(o->parent->kernel->unit->arena, !op_has_imm(o->code, name));
 	return imm_info[name].slot;
 }
 
@@ -56,6 +61,12 @@ bool
 op_is(const Op *o, unsigned flags)
 {
 	return (op_info[o->code].flags & flags) != 0;
+}
+
+bool
+op_is_late(const Op *o)
+{
+	return o && op_is(o, F_REDUCE) && IMM(o, late);
 }
 
 /* ---- kernels, blocks, values --------------------------------------------------------------------- */
@@ -327,4 +338,18 @@ loop_carry_next(Op *loop, Val *next)
 	y->in = arena_grow(next->block->kernel->unit->arena, y->in, (size_t)y->nin, (size_t)y->nin + 1,
 	                   sizeof *y->in);
 	y->in[y->nin++] = next;
+}
+
+uint32_t *
+kernel_uses(const Kernel *k)
+{
+	uint32_t *n = NEWN(k->unit->arena, uint32_t, k->nval + 1);
+	Block *const root[] = { k->grid, k->body };
+	OpWalk w;
+
+	for (int r = 0; r < (int)COUNT_OF(root); r++)
+		for (Op *o = root[r] ? walk_first(&w, root[r]) : NULL; o; o = walk_next(&w))
+			for (int i = 0; i < o->nin; i++)
+				n[o->in[i]->id]++;
+	return n;
 }

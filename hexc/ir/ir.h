@@ -158,9 +158,11 @@ struct Op {
 #define IMM_AT(o, name, i) op_imm((o), IMM_##name, (i))
 #define IMM_SET(o, name, x) op_set_imm((o), IMM_##name, 0, (x))
 #define IMM_SET_AT(o, name, i, x) op_set_imm((o), IMM_##name, (i), (x))
+bool op_has_imm(OpCode code, Imm name);
 int64_t op_imm(const Op *o, Imm name, int64_t i);
 void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
 bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
+bool op_is_late(const Op *o); /* a reduction that may be made in parts: see hexc/pass/late.h; o may be NULL */
 
 struct Block {
 	Val **arg;
@@ -284,6 +286,8 @@ Op *loop_carry(Op *o, Val *first);
 void loop_carry_next(Op *loop, Val *next);
 /* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
+/* How many operands of ops each value is, by its id. */
+uint32_t *kernel_uses(const Kernel *k);
 /* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);

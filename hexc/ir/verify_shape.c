@@ -88,6 +88,8 @@ shape_same(Arena *a, const Op *o)
 	for (int i = 0; i < o->nin; i++)
 		if (!type_same(&o->in[i]->type, t))
 			return types_differ(a, "operand and result differ", &o->in[i]->type, t);
+	if (op_has_imm(o->code, IMM_exact) && (IMM(o, exact) & 1) != IMM(o, exact))
+		return "imm is 0 or 1";
 	return NULL;
 }
 

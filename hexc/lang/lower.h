@@ -120,6 +120,7 @@ typedef struct Lower {
 	Mode mode;
 	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
 	bool has_grid;
+	bool exact; /* inside of exact(...) */
 	int depth; /* of loops and conditions */
 	const Define *def;
 	int ndef;
@@ -228,6 +229,7 @@ Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
 Value lower_expr(Lower *l, const Expr *e);
 Operand lower_operand(Lower *l, const Expr *e);
 Value lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y);
+Value lower_unary_op(Lower *l, Tok op, Src src, Operand x);
 /* Compile-time integer, or false after a report that names `what`. */
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
 Value lower_slice(Lower *l, const Expr *e);
@@ -237,6 +239,13 @@ bool lower_is_builtin(const char *name);
 const char *lower_builtin(int i); /* NULL past the last */
 /* A choice of numbers in type d; false: one does not fit. */
 bool lower_plain(Lower *l, Operand *o, DType d);
+
+/* ---- lower_sum.c ----------------------------------------------------------------------------- */
+
+/* x + y or x - y (op): a product among them that is written as one is fused. */
+Value lower_sum(Lower *l, Tok op, Src src, const Expr *x, const Expr *y);
+/* The same with a value on the left. */
+Value lower_sum_onto(Lower *l, Tok op, Src src, Operand x, const Expr *y);
 
 /* ---- lower_tile.c ---------------------------------------------------------------------------- */
 

@@ -12,8 +12,8 @@ typedef struct Builtin {
 	const char *usage;
 } Builtin;
 
-static CallFn lower_where, lower_bitcast, lower_ceil, call_sum, call_max, call_min, call_argmax, call_argmin,
-	call_scan, call_dot;
+static CallFn lower_where, lower_bitcast, lower_exact, lower_ceil, call_sum, call_max, call_min, call_argmax,
+	call_argmin, call_scan, call_dot;
 
 static const Builtin builtin[] = {
 	{ "exp", 1, 1, O_exp, NULL, "exp(x)" },
@@ -30,6 +30,7 @@ static const Builtin builtin[] = {
 	{ "where", 3, 3, O_select, lower_where, "where(condition, a, b)" },
 	{ "lookup", 2, 2, O_none, lower_lookup, "lookup(table, indices)" },
 	{ "ceil", 2, 2, O_none, lower_ceil, "ceil(a, b): a / b rounded up" },
+	{ "exact", 1, 1, O_none, lower_exact, "exact(x)" },
 	{ "cdiv", 2, 2, O_none, lower_ceil, "cdiv(a, b): a / b rounded up" },
 	{ "sum", 2, 2, O_none, call_sum, "sum(x, dim)" },
 	{ "reduce_max", 2, 2, O_none, call_max, "reduce_max(x, dim)" },
@@ -226,6 +227,19 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 		r.v = put_op(l, code, e->src, e->narg, in, t);
 	lower_join_edges(l, e->narg, o, &t, &r);
 	return r;
+}
+
+/* The operations in there, those of functions that it calls too. */
+static Value
+lower_exact(Lower *l, const Expr *e)
+{
+	bool outer = l->exact;
+	Value v;
+
+	l->exact = true;
+	v = lower_expr(l, e->arg[0]);
+	l->exact = outer;
+	return v;
 }
 
 /* ---- choices ------------------------------------------------------------------------------------ */

@@ -232,32 +232,33 @@ lower_binary(Lower *l, const Expr *e)
 		y = lower_operand(l, e->arg[1]);
 		return lower_dot(l, e->arg[0], &y);
 	}
+	if (e->op == TK_plus || e->op == TK_minus)
+		return lower_sum(l, e->op, e->src, e->arg[0], e->arg[1]);
 	x = lower_operand(l, e->arg[0]);
 	y = lower_operand(l, e->arg[1]);
 	return lower_op2(l, e->op, e->src, x, y);
 }
 
-static Value
-lower_unary(Lower *l, const Expr *e)
+Value
+lower_unary_op(Lower *l, Tok op, Src src, Operand x)
 {
-	Operand x = lower_operand(l, e->arg[0]);
-	OpCode code = e->op == TK_minus ? O_neg : O_not;
+	OpCode code = op == TK_minus ? O_neg : O_not;
 	DType d;
 
 	x.v = lower_load(l, x);
 	if (x.v.kind == VK_none)
 		return x.v;
 	if (value_is_const(&x.v))
-		return const_unary(l, e->op, e->src, x.v);
+		return const_unary(l, op, src, x.v);
 	d = x.v.v->type.dtype;
-	if (e->op == TK_bang && d != D_bool) {
-		diag_error(l->diag, e->src, "`!` needs a condition, but `%s` is %s: compare it with 0",
+	if (op == TK_bang && d != D_bool) {
+		diag_error(l->diag, src, "`!` needs a condition, but `%s` is %s: compare it with 0",
 		           check_text(l, x.e, "the operand"), dtype_info[d].name);
 		return value_none();
 	}
-	if (!check_dtype(l, code, d, e->src, x.e))
+	if (!check_dtype(l, code, d, src, x.e))
 		return value_none();
-	x.v.v = put1(l, code, e->src, x.v.v, x.v.v->type);
+	x.v.v = put1(l, code, src, x.v.v, x.v.v->type);
 	return x.v;
 }
 
@@ -275,7 +276,7 @@ lower_expr(Lower *l, const Expr *e)
 		diag_error(l->diag, e->src, "a text is no value: it stands in `print`, `assert` and "
 		                            "`static_assert`");
 		break;
-	case EX_unary: return lower_unary(l, e);
+	case EX_unary: return lower_unary_op(l, e->op, e->src, lower_operand(l, e->arg[0]));
 	case EX_binary: return lower_binary(l, e);
 	case EX_call: return lower_call(l, e);
 	case EX_index: return lower_slice(l, e);

@@ -78,6 +78,8 @@ assigned_value(Lower *l, const Stmt *s, Operand old)
 		r.v = lower_expr(l, s->value);
 	else if (op == TK_plus && lower_is_plain_dot(l, s->value))
 		r.v = lower_dot(l, s->value, &old);
+	else if (op == TK_plus || op == TK_minus)
+		r.v = lower_sum_onto(l, op, s->src, old, s->value);
 	else
 		r.v = lower_op2(l, op, s->src, old, lower_operand(l, s->value));
 	return r;

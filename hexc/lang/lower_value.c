@@ -13,10 +13,15 @@ value_of(Val *v)
 Val *
 put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t)
 {
+	Op *o;
+
 	BUG_IF(l->arena, l->mode == MODE_CONST || !l->b);
 	if (code != O_pin && code != O_alloc)
 		t = type_free(t);
-	return op_new(l->b, NULL, code, src, nin, in, 1, &t)->out[0];
+	o = op_new(l->b, NULL, code, src, nin, in, 1, &t);
+	if (l->exact && dtype_is_float(t.dtype) && op_has_imm(code, IMM_exact))
+		IMM_SET(o, exact, 1);
+	return o->out[0];
 }
 
 Val *

@@ -127,6 +127,25 @@ fold_int(Op *o)
 	return r;
 }
 
+static bool
+is_number(double x, double c)
+{
+	return !(x < c) && !(x > c) && !isnan(x);
+}
+
+/* x / c with a power of two: x * (1 / c), where its type has 1 / c. */
+static Val *
+fold_power(Op *o, double c)
+{
+	const Type *t = &o->out[0]->type;
+	Constant r = { 0, 1 / c };
+	int exp;
+
+	if (!is_number(fabs(frexp(c, &exp)), 0.5) || !is_number(num_round(t->dtype, r.f), r.f))
+		return NULL;
+	return make_op(o, O_mul, o->in[0], const_make(o, t, r));
+}
+
 /* Only what keeps every bit, signed zeros and infinities too. */
 Val *
 fold_float(Op *o)
@@ -141,8 +160,8 @@ fold_float(Op *o)
 	if (o->nin != 2 || !const_get(o->in[1], &c))
 		return NULL;
 	switch (o->code) {
-	case O_mul:
-	case O_div: return !(c.f < 1) && !(c.f > 1) && !isnan(c.f) ? o->in[0] : NULL;
+	case O_mul: return is_number(c.f, 1) ? o->in[0] : NULL;
+	case O_div: return is_number(c.f, 1) ? o->in[0] : fold_power(o, c.f);
 	case O_add: return fpclassify(c.f) == FP_ZERO && signbit(c.f) ? o->in[0] : NULL;
 	case O_sub: return fpclassify(c.f) == FP_ZERO && !signbit(c.f) ? o->in[0] : NULL;
 	default: return NULL;

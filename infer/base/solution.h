@@ -29,7 +29,7 @@ typedef struct Solution {
 	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
 	int *bit_order; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
-	bool rotate; /* loops where that can be done (infer/rotate.c) */
+	bool rotate; /* loops where that can be done (pass rotate) */
 	int64_t registers; /* that a lane holds at once, about */
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */

@@ -83,6 +83,7 @@ lowering_reduce(Solve *s, const Op *o, Res *res)
 			least = own;
 		}
 	}
-	res_add(res, &least, 1);
+	if (!IMM(o, late)) /* behind the loop it is once */
+		res_add(res, &least, 1);
 	return best;
 }

@@ -36,7 +36,7 @@ int64_t global_sectors(const Solve *s, const Op *view, const Layout *map, int ve
 
 /* ---- cost_block.c --------------------------------------------------------------------------------- */
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
-/* s->sol, whose cost is known, with its loops rotated (infer/rotate.c); NULL: none can be, or a lane has too
+/* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too
  * few registers. */
 Solution *cost_rotated(Solve *s);
 #endif

@@ -12,7 +12,7 @@
  * is not exact. */
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
-#include "infer/rotate.h"
+#include "infer/base/rotate.h"
 
 /* What has been added up of a block of code. */
 typedef struct Sum {

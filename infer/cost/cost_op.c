@@ -184,16 +184,14 @@ static double
 alu_weight(const Op *o)
 {
 	switch (o->code) {
-	case O_exp:
 	case O_log:
-		return EXP_STEPS;
-	case O_exp2:
 	case O_sqrt:
 	case O_rsqrt:
-	case O_tanh:
-		return 1;
+		return GUARD_STEPS;
 	case O_div:
-		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? FLOAT_DIV_STEPS : INT_DIV_STEPS;
+		if (dtype_info[o->out[0]->type.dtype].kind != K_flt)
+			return INT_DIV_STEPS;
+		return IMM(o, exact) ? EXACT_DIV_STEPS : FLOAT_DIV_STEPS;
 	case O_mod:
 		return MOD_STEPS;
 	case O_sparse_expand:
@@ -206,6 +204,7 @@ alu_weight(const Op *o)
 	case O_concat:
 	case O_broadcast:
 	case O_bitcast:
+	case O_exp2:
 	case O_const:
 	case O_splat:
 	case O_reshape:
@@ -223,11 +222,10 @@ mufu_weight(const Op *o)
 	case O_exp:
 	case O_exp2:
 	case O_log:
+	case O_sqrt:
 	case O_rsqrt:
 	case O_tanh:
 		return 1;
-	case O_sqrt:
-		return SQRT_MUFU;
 	case O_div:
 		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 1 : INT_DIV_MUFU;
 	default:

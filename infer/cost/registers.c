@@ -2,7 +2,7 @@
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
 #include "infer/cost/cost.h"
-#include "infer/rotate.h"
+#include "infer/base/rotate.h"
 
 /* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
  * a dot's fragments. */
@@ -165,9 +165,10 @@ need_ahead(const Solve *s)
 			continue;
 		for (int j = 0; j < r.nload; j++) {
 			const Val *v = r.load[j]->out[0];
-			int64_t steps = dot_k(r.first) / s->sol->plan.dot[s->dot_at[r.first->id]]->inst->k;
+			const DotChoice *c = s->sol->plan.dot[s->dot_at[r.first->id]];
+			int64_t steps = dtype_info[v->type.dtype].bits < 16 ? 1 : dot_k(r.first) / c->inst->k;
 
-			sum += dtype_info[v->type.dtype].bits < 16 ? words_of(s, v) : ceil_div(words_of(s, v), steps);
+			sum += ceil_div(words_of(s, v), steps);
 		}
 		most = sum > most ? sum : most;
 	}

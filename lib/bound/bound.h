@@ -10,6 +10,9 @@
  *	dot, reduce_sum   2 n u * sum of magnitudes, for any order and for accumulators that truncate
  *	                  (n <= 4 terms more for alignment inside a tensor core); exactly 0 when every
  *	                  term is an integer and the magnitudes sum to what the type holds exactly
+ *	x = x * u + sum(y), in a loop that carries x, for parts of it that meet behind the loop: that of all
+ *	                  turns together, wherever the terms are
+ *	/ sqrt            of f32 and less, unless exact: the accuracy of div.full, rcp and sqrt.approx
  *	exp exp2 log      the accuracy that the PTX ISA states for the .approx forms, see approx()
  *	rsqrt tanh
  *	argmax argmin     the places of elements whose bounds reach the extreme
@@ -38,6 +41,6 @@ double bound_of_sum(DType d, double e, const double sum[BOUND_SUMS]);
  * order, one of f64 with the same sizes and strides that holds the bounds, and if bound_has_sums BOUND_SUMS
  * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of one element, 0 before the
  * run: behind it more than 0 where control flow or addresses depended on rounded data; then no bound counts.
- * k is as pass bounds left it.  NULL: no bound is known for any run. */
+ * k is as passes late and bounds left it.  NULL: no bound is known for any run. */
 Kernel *bound_kernel(Kernel *k);
 #endif

@@ -57,6 +57,22 @@ product(Twin *t, Val *x, Val *ex, Val *y, Val *ey)
 	return ex && ey ? ADD(e, MUL(ex, ey)) : e;
 }
 
+/* Does the device round the op's exact result once, as the interpreter does? */
+static bool
+rounds_once(const Site *s)
+{
+	return s->r->type.dtype == D_f64 || IMM(s->o, exact);
+}
+
+/* A number by which dividing is multiplying. */
+static bool
+is_power_of_2(const Val *v)
+{
+	int exp;
+
+	return v->def && v->def->code == O_const && fabs(frexp(v->def->fimm, &exp)) == 0.5;
+}
+
 /* (ex + |r| ey) / (|y| - ey), unbounded when y may be 0 */
 static Val *
 quotient(Twin *t, const Site *s)
@@ -67,6 +83,29 @@ quotient(Twin *t, const Site *s)
 	Val *wide = bound_where(t, bound_cmp(t, O_lt, NUM(0), low), DIV(top, low), NUM(INFINITY));
 
 	return bound_if_positive(t, ADD(ex, ey), wide);
+}
+
+/* `yes` where an operand may be below the smallest normal number, else `no`. */
+static Val *
+where_tiny(Twin *t, const Site *s, int operand, Val *yes, Val *no)
+{
+	Val *x = ABS(bound_f64(t, s->x[operand])), *low = s->e[operand] ? SUB(x, s->e[operand]) : x;
+
+	return bound_where(t, bound_cmp(t, O_lt, low, NUM(bound_smallest(D_f32, true))), yes, no);
+}
+
+/* On top of bound e of the exact quotient, what div.full (2 ulp) or a product with rcp.approx (1 ulp, of a
+ * subnormal reciprocal 2^-21 of it, and the product's rounding) may miss, with one bit of slack.  Operands and
+ * results below the smallest normal number may count as 0; x / 0 is what it is. */
+static Val *
+rough_quotient(Twin *t, const Site *s, Val *e)
+{
+	Val *r = ADD(ABS(bound_f64(t, s->r)), e), *y = ABS(bound_f64(t, s->x[1]));
+	Val *m = ADD(MUL(r, NUM(ldexp(1, -20))), NUM(bound_smallest(D_f32, true)));
+
+	m = ADD(m, where_tiny(t, s, 0, r, NUM(0)));
+	m = where_tiny(t, s, 1, NUM(INFINITY), ADD(e, m));
+	return bound_where(t, bound_cmp(t, O_eq, ADD(y, e), NUM(0)), NUM(0), m);
 }
 
 Val *
@@ -120,13 +159,20 @@ rising(Twin *t, const Site *s, OpCode code, Val *ex, bool cut)
 	return SUB(bound_op1(t, code, ADD(x, ex)), bound_op1(t, code, low));
 }
 
-/* Correctly rounded. */
+/* sqrt.approx: 2^-23, and a bit of slack as above. */
 Val *
 bound_of_sqrt(Twin *t, const Site *s)
 {
-	Val *ex = s->e[0];
+	Val *ex = s->e[0], *e = NULL;
 
-	return ex ? bound_rounded(t, s, bound_if_positive(t, ex, rising(t, s, O_sqrt, ex, true))) : NULL;
+	if (ex)
+		e = bound_if_positive(t, ex, rising(t, s, O_sqrt, ex, true));
+	if (!rounds_once(s)) {
+		Val *r = ABS(bound_f64(t, s->r));
+
+		e = bound_add(t, e, MUL(e ? ADD(r, e) : r, NUM(ldexp(1, -22))));
+	}
+	return bound_rounded(t, s, e);
 }
 
 Val *
@@ -147,7 +193,7 @@ bound_of_function(Twin *t, const Site *s)
 		m = MAX(m, NUM(1));
 	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* far out the result is 0 or infinite */
 	m = MUL(m, ADD(NUM(rel), MUL(x, NUM(per_x))));
-	m = ADD(m, NUM(bound_smallest(dtype_info[d].bits < 32 ? d : D_f32, dtype_info[d].bits >= 32)));
+	m = ADD(m, NUM(fmax(bound_smallest(d, false), bound_smallest(D_f32, true))));
 	return bound_rounded(t, s, ADD(e, m));
 }
 
@@ -284,7 +330,12 @@ bound_of_mask(Twin *t, const Site *s)
 Val *
 bound_of_add(Twin *t, const Site *s)
 {
-	return bound_rounded(t, s, bound_add(t, s->e[0], s->e[1]));
+	Val *e = bound_add(t, s->e[0], s->e[1]);
+
+	for (int i = 0; i < 2; i++)
+		if (op_is_late(s->o->in[i]->def))
+			e = bound_add(t, e, bound_late(t, s, s->o->in[i]->def));
+	return bound_rounded(t, s, e);
 }
 
 Val *
@@ -298,15 +349,22 @@ bound_of_fma(Twin *t, const Site *s)
 {
 	Val *e = product(t, s->x[0], s->e[0], s->x[1], s->e[1]);
 
-	return bound_rounded(t, s, bound_add(t, e, s->e[2]));
+	e = bound_add(t, e, s->e[2]);
+	if (op_is_late(s->o->in[2]->def))
+		e = bound_add(t, e, bound_late(t, s, s->o->in[2]->def));
+	return bound_rounded(t, s, e);
 }
 
 Val *
 bound_of_div(Twin *t, const Site *s)
 {
-	if (!bound_is_float(s->r) || (!s->e[0] && !s->e[1]))
+	bool once = !bound_is_float(s->r) || rounds_once(s) || is_power_of_2(s->o->in[1]);
+	Val *e;
+
+	if (once && ((!s->e[0] && !s->e[1]) || !bound_is_float(s->r)))
 		return bound_of_unknown(t, s);
-	return bound_rounded(t, s, quotient(t, s));
+	e = quotient(t, s);
+	return bound_rounded(t, s, once ? e : rough_quotient(t, s, e));
 }
 
 Val *

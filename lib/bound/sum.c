@@ -70,6 +70,40 @@ bound_of_reduce_sum(Twin *t, const Site *s)
 	return bound_rounded(t, s, bound_add(t, ex, order(t, s, acc, size, frac, terms)));
 }
 
+/* How often the loop's body runs, or more, in r's shape. */
+static Val *
+turns(Twin *t, const Op *loop, const Val *r)
+{
+	Val *in[3], *n;
+	Type type = bound_type(&r->type);
+
+	for (int i = 0; i < 3; i++)
+		in[i] = bound_f64(t, bound_val(t, loop->in[i]));
+	n = DIV(SUB(in[1], in[0]), in[2]);
+	n = ADD(n, bound_const(t, n, 1));
+	return r->type.space == S_reg ? op_new(t->at, NULL, O_splat, loop->src, 1, &n, 1, &type)->out[0] : n;
+}
+
+/* A term is rounded as often as the loop still turns, here and there, and as parts of the sum meet behind it:
+ * at most once for each turn and each term of the turn's sum.  That all terms are integers is not known in one
+ * turn of the others. */
+Val *
+bound_late(Twin *t, const Site *s, const Op *sum)
+{
+	Val *x = bound_val(t, sum->in[0]), *ex = t->err[sum->in[0]->id], *size, *n, *e;
+	DType d = s->r->type.dtype;
+	int dim = (int)IMM(sum, dim);
+
+	if (!bound_is_float(s->r))
+		return NULL;
+	x = ABS(bound_f64(t, x));
+	size = bound_reduce(t, O_reduce_sum, ex ? ADD(x, ex) : x, dim);
+	n = turns(t, s->o->parent->owner, s->r);
+	e = MUL(ADD(n, NUM((double)sum->in[0]->type.shape[dim])), NUM(2 * bound_roundoff(d)));
+	e = ADD(MUL(e, size), MUL(n, NUM(bound_smallest(d, d == D_f32))));
+	return bound_if_positive(t, size, e);
+}
+
 static Val *
 dot64(Twin *t, Val *a, Val *b, Val *c)
 {

@@ -25,6 +25,7 @@
 typedef LLVMValueRef LV;
 
 typedef struct Gen Gen;
+typedef struct Loop Loop; /* ptxgen/base/moving.h */
 /* Emit word w of the op's result; it may set others of the same instance too. */
 typedef void (*PullFn)(Gen *g, Op *o, int w);
 
@@ -53,6 +54,7 @@ struct Gen {
 	LV fn;
 	LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, h2, ptr1, nothing;
 	LV tid, lane, warp; /* i32; lane < 32 */
+	Loop *loop;         /* the innermost around what is emitted; NULL: none */
 	Val *guard;         /* copies move something only where this holds; NULL: always */
 	Src at;             /* what is being emitted belongs there */
 	LLVMMetadataRef lines; /* the function, as debug information names it; NULL: none is wanted */

@@ -1,8 +1,8 @@
 /* elt.c - elementwise ops, element by element: every type, in the arithmetic of its size.
  *
  * f16 and bf16 are computed in f32 and rounded once when packed.  For + - * / sqrt that gives the
- * correctly rounded result (24 >= 2 * 11 + 2 bits).  The approximate instructions are within 2 ulp
- * of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
+ * correctly rounded result of exact ones (24 >= 2 * 11 + 2 bits).  The approximate instructions are within
+ * 2 ulp of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
  * 2^-24. */
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
@@ -25,10 +25,39 @@ call_fp(Gen *g, const char *name, LLVMTypeRef type, const LV *arg, int n)
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
+/* Results below the smallest normal number become 0 unless they are asked for: ptxas makes one instruction of
+ * that, else four. */
 static LV
-exp2_of(Gen *g, LV x)
+exp2_of(Gen *g, LV x, bool exact)
 {
-	return asm_op(g, A_ex2, x, NULL, NULL);
+	return asm_op(g, exact ? A_ex2 : A_ex2_ftz, x, NULL, NULL);
+}
+
+static bool
+is_one(LV x)
+{
+	LLVMBool loses;
+
+	return LLVMIsAConstantFP(x) && !(LLVMConstRealGetDouble(x, &loses) < 1) &&
+	       !(LLVMConstRealGetDouble(x, &loses) > 1);
+}
+
+static LV
+quotient(Gen *g, const Op *o, DType d, const LV *e)
+{
+	if (d == D_f64 || IMM(o, exact))
+		return LLVMBuildFDiv(g->b, e[0], e[1], "");
+	if (is_one(e[0]))
+		return asm_op(g, A_rcp, e[1], NULL, NULL);
+	return asm_op(g, A_div, e[0], e[1], NULL);
+}
+
+static LV
+square_root(Gen *g, const Op *o, DType d, LV x)
+{
+	if (d == D_f64 || IMM(o, exact))
+		return call_fp(g, "llvm.sqrt", LLVMTypeOf(x), &x, 1);
+	return asm_op(g, A_sqrt, x, NULL, NULL);
 }
 
 static LV
@@ -57,7 +86,7 @@ tanh_f32(Gen *g, LV x)
 		                    -0.00627423776 };
 	LV a = call_fp(g, "llvm.fabs", g->f32, &x, 1), one = const_f32(g, 1), big, small, x2, e;
 
-	e = exp2_of(g, LLVMBuildFMul(g->b, a, const_f32(g, -2.8853900817779268), ""));
+	e = exp2_of(g, LLVMBuildFMul(g->b, a, const_f32(g, -2.8853900817779268), ""), false);
 	big = asm_op(g, A_rcp, LLVMBuildFAdd(g->b, e, one, ""), NULL, NULL);
 	big = sign_of(g, LLVMBuildFMul(g->b, LLVMBuildFSub(g->b, one, e, ""), big, ""), x);
 	x2 = LLVMBuildFMul(g->b, x, x, "");
@@ -71,12 +100,14 @@ tanh_f32(Gen *g, LV x)
 
 /* What has an instruction for f32 only: exp, exp2, log, rsqrt, tanh. */
 static LV
-approx_f32(Gen *g, OpCode code, DType d, LV x)
+approx_f32(Gen *g, const Op *o, DType d, LV x)
 {
+	OpCode code = o->code;
+
 	if (code == O_exp)
-		return exp2_of(g, LLVMBuildFMul(g->b, x, const_f32(g, 1.4426950408889634), ""));
-	if (code == O_exp2)
-		return exp2_of(g, x);
+		x = LLVMBuildFMul(g->b, x, const_f32(g, 1.4426950408889634), "");
+	if (code == O_exp || code == O_exp2)
+		return exp2_of(g, x, IMM(o, exact));
 	if (code == O_log) {
 		x = asm_op(g, A_lg2, x, NULL, NULL);
 		return LLVMBuildFMul(g->b, x, const_f32(g, 0.69314718055994531), "");
@@ -94,7 +125,7 @@ function(Gen *g, const Op *o, DType d, LV x)
 	const char *name = op_info[o->code].name;
 
 	if (d != D_f64)
-		return approx_f32(g, o->code, d, x);
+		return approx_f32(g, o, d, x);
 	if (o->code == O_rsqrt)
 		return LLVMBuildFDiv(g->b, LLVMConstReal(g->f64, 1),
 		                     call_fp(g, "llvm.sqrt", g->f64, &x, 1), "");
@@ -123,13 +154,13 @@ float_number(Gen *g, const Op *o, DType d, const LV *e)
 	case E_add: return LLVMBuildFAdd(g->b, e[0], e[1], "");
 	case E_sub: return LLVMBuildFSub(g->b, e[0], e[1], "");
 	case E_mul: return LLVMBuildFMul(g->b, e[0], e[1], "");
-	case E_div: return LLVMBuildFDiv(g->b, e[0], e[1], "");
+	case E_div: return quotient(g, o, d, e);
 	case E_min: return call_fp(g, "llvm.minnum", t, e, 2);
 	case E_max: return call_fp(g, "llvm.maxnum", t, e, 2);
 	case E_neg: return LLVMBuildFNeg(g->b, e[0], "");
 	case E_abs: return call_fp(g, "llvm.fabs", t, e, 1);
 	case E_fma: return call_fp(g, "llvm.fma", t, e, 3);
-	case E_sqrt: return call_fp(g, "llvm.sqrt", t, e, 1);
+	case E_sqrt: return square_root(g, o, d, e[0]);
 	case E_exp:
 	case E_exp2:
 	case E_log:

@@ -17,6 +17,15 @@ loop_depth(const Block *b)
 	return depth;
 }
 
+/* Sums of what is at most so large do not wrap around. */
+static bool
+is_small(Fact f)
+{
+	const int64_t most = (int64_t)1 << 60;
+
+	return f.lo > -most && f.hi < most;
+}
+
 static void
 start_add(Access *x, struct Start *s, Val *v)
 {
@@ -27,9 +36,13 @@ start_add(Access *x, struct Start *s, Val *v)
 
 	if (val_is_const(v, &c)) {
 		s->add += c;
+		s->big = s->big || !is_small((Fact){ 1, c, c });
 		return;
 	}
+	if (x->space == S_global)
+		s->turn = s->var ? linear_add(g, s->turn, linear_of(g, v)) : linear_of(g, v);
 	f = val_fact(g->k, v);
+	s->big = s->big || !is_small(f);
 	var = scalar_get(g, v);
 	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
 	s->var = s->var ? LLVMBuildAdd(g->b, s->var, var, "") : var;
@@ -90,14 +103,39 @@ clamped(Gen *g, LV v, int64_t extent)
 	return LLVMBuildTrunc(g->b, v, g->i32, "");
 }
 
+/* The start of dim d moves: compare it itself.  What it is compared with is made in front of the loop. */
+static void
+edge_moving(Access *x, int d, int rd, LV size)
+{
+	Gen *g = x->g;
+	const struct Start *s = &x->start[rd];
+	LLVMBasicBlockRef block;
+	LV rest;
+
+	if (!s->var || s->big || !s->turn.ok || s->turn.times != 1 ||
+	    !is_small(val_fact(g->k, g->loop->op->blk[0]->arg[0])))
+		return;
+	block = moving_front(g);
+	rest = LLVMBuildAdd(g->b, s->turn.rest, const_i64(g, s->add), "");
+	rest = LLVMBuildAdd(g->b, rest, LLVMBuildZExt(g->pre, x->lane[d], g->i64, ""), "");
+	x->limit[d].size = LLVMBuildSub(g->b, size, rest, "");
+	x->limit[d].from = s->lo < 0 ? LLVMBuildNeg(g->b, rest, "") : NULL;
+	moving_back(g, block);
+	x->limit[d].var = tile_of(g, g->loop->op->blk[0]->arg[0])->word[0];
+}
+
 static void
 edge_kept(Access *x, int d, int rd, LV start, LV size, int64_t extent)
 {
 	Gen *g = x->g;
 
+	edge_moving(x, d, rd, size);
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), extent);
-	if (x->start[rd].var && x->start[rd].lo < 0)
+	x->rem[d] = LLVMBuildSub(g->b, x->rem[d], x->lane[d], "");
+	if (x->start[rd].var && x->start[rd].lo < 0) {
 		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), extent);
+		x->low[d] = LLVMBuildSub(g->b, x->low[d], x->lane[d], "");
+	}
 }
 
 /* An index whose dim is dropped. */
@@ -150,7 +188,7 @@ access_pin_edges(Access *x, const Op *o)
 	if (loop_depth(o->parent) == 0)
 		return;
 	for (int d = 0; d < x->rank; d++)
-		if (x->rem[d])
+		if (x->rem[d] && !x->limit[d].var)
 			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
@@ -237,11 +275,41 @@ access_guard(Access *x, const Op *view, Val *cond)
 	if (view && view->code == O_view && is_edge(x, view, cond->def))
 		return;
 	for (int d = 0; d < x->rank; d++)
-		if (x->rem[d]) { /* one place, where each element is looked at anyway */
-			x->rem[d] = LLVMBuildSelect(x->g->b, holds, x->rem[d], const_i32(x->g, 0), "");
+		if (x->rem[d] && !x->limit[d].var) { /* one place, where each element is looked at anyway */
+			x->rem[d] = LLVMBuildSelect(x->g->b, holds, x->rem[d], const_i32(x->g, INT32_MIN), "");
 			return;
 		}
 	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
+}
+
+/* i1: coordinate c of dim d is inside, told by the counter. */
+static LV
+inside_moving(Gen *g, const struct Limit *m, int64_t c)
+{
+	LV size = LLVMBuildSub(g->b, m->size, const_i64(g, c), ""), from;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, m->var, size, "");
+
+	if (!m->from)
+		return in;
+	from = LLVMBuildSub(g->b, m->from, const_i64(g, c), "");
+	return LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, m->var, from, ""), "");
+}
+
+/* i1: coordinate c of dim d is inside.  The counter is compared in 64 bits, with a register pair for each c:
+ * where there are many, what is left to the edge is less. */
+static LV
+inside_dim(Access *x, int d, int64_t c)
+{
+	enum { PAIRS = 2 };
+	Gen *g = x->g;
+	LV at = const_i32(g, c), in;
+
+	if (x->limit[d].var && x->pairs++ < PAIRS)
+		return inside_moving(g, &x->limit[d], c);
+	in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
+	if (x->low[d])
+		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], ""), "");
+	return in;
 }
 
 LV
@@ -256,19 +324,15 @@ access_inside(Access *x, const int64_t *index)
 	}
 
 	for (int d = 0; d < x->rank; d++) {
-		LV at, in, more;
+		int64_t key[2] = { d, index[d] };
+		LV in;
 
 		if (!x->rem[d])
 			continue;
-		in = memo_find(x, 2, (int64_t[]){ d, index[d] });
+		in = memo_find(x, 2, key);
 		if (!in) {
-			at = LLVMBuildAdd(g->b, x->lane[d], const_i32(g, index[d]), "");
-			in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
-			if (x->low[d]) {
-				more = LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], "");
-				in = LLVMBuildAnd(g->b, in, more, "");
-			}
-			memo_add(x, 2, (int64_t[]){ d, index[d] }, in);
+			in = inside_dim(x, d, index[d]);
+			memo_add(x, 2, key, in);
 		}
 		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
 	}

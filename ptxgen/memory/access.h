@@ -1,7 +1,7 @@
 /* access.h - where the threads of one memory op find their elements. */
 #ifndef HEXC_PTXGEN_ACCESS_H
 #define HEXC_PTXGEN_ACCESS_H
-#include "ptxgen/base/gen.h"
+#include "ptxgen/base/moving.h"
 
 /* How the threads of one access op reach their elements: layout `l` (tile coordinates -> lane,
  * warp, reg) over a view of a tensor or alloc. */
@@ -20,6 +20,8 @@ struct Access {
 		int64_t lo;        /* < 0: var may be negative */
 		int64_t add;
 		int depth;         /* loops around the deepest value */
+		bool big;          /* sums with it may wrap around */
+		Linear turn;       /* global: var in the counter of the loop around */
 	} start[DIM_MAX];
 	LV lane[DIM_MAX];          /* lane_index by view dim */
 	/* global */
@@ -30,8 +32,13 @@ struct Access {
 	int64_t last_index[DIM_MAX];
 	LV stride[DIM_MAX];        /* i64, by root dim; NULL: constant cstride */
 	int64_t cstride[DIM_MAX];
-	LV rem[DIM_MAX];           /* i32, by view dim: elements left to the tensor's end; NULL: enough */
-	LV low[DIM_MAX];           /* i32, by view dim: elements before the tensor's start; NULL: none */
+	/* i32, by view dim: where the tensor ends and starts, counted from this thread's coordinate; NULL: not here */
+	LV rem[DIM_MAX], low[DIM_MAX];
+	struct Limit {             /* by view dim, for starts that move: of coordinate c inside if var < size - c */
+		LV var, size;      /* i64; NULL: there is rem */
+		LV from;           /* i64: and if var >= from - c; NULL: it is */
+	} limit[DIM_MAX];
+	int pairs;                 /* register pairs that limits have taken */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
 	int gather;                /* view dim along which there are indices, -1 none */
 	Val *index[DIM_MAX];       /* by root dim: their tile, NULL: none */

@@ -43,14 +43,35 @@ times_stride(Access *x, LV v, int rd)
 	return LLVMBuildMul(g->b, v, s, "");
 }
 
-/* The part of the address that all instances share. */
-static void
-global_base(Access *x)
+/* Is the part that changes in the loop around one that moves?  *by: elements a turn. */
+static bool
+moves(Access *x, LV *by)
 {
 	Gen *g = x->g;
-	bool packed = dtype_info[x->dtype].bits < 8;
-	int64_t fixed = 0;
-	LV sum = packed ? NULL : x->base;
+	bool any = false;
+
+	for (int rd = 0; rd < x->root_rank; rd++) {
+		const struct Start *s = &x->start[rd];
+
+		if (s->var && !s->turn.ok)
+			return false;
+		any = any || (s->var && s->turn.times);
+	}
+	*by = NULL;
+	for (int rd = 0; rd < x->root_rank && any; rd++) {
+		LV n = const_i64(g, x->start[rd].turn.times);
+
+		if (x->start[rd].var)
+			*by = add64v(g, *by, times_stride(x, LLVMBuildMul(g->b, g->loop->step, n, ""), rd));
+	}
+	return any;
+}
+
+/* The tensor's address (or NULL) plus what all instances share, with these starts; but for constants. */
+static LV
+base_sum(Access *x, LV sum, LV *var)
+{
+	Gen *g = x->g;
 
 	for (int d = 0; d < x->rank; d++) {
 		LV lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
@@ -65,17 +86,44 @@ global_base(Access *x)
 			if (s->depth != depth)
 				continue;
 			left--;
-			if (s->var)
+			if (var[rd])
 				sum = add64v(g, sum,
-				             opaque(x, scaled(x, times_stride(x, s->var, rd)), depth));
+				             opaque(x, scaled(x, times_stride(x, var[rd], rd)), depth));
 			if (x->stride[rd] && s->add)
 				sum = add64v(g, sum,
 				             scaled(x, times_stride(x, const_i64(g, s->add), rd)));
-			else
-				fixed += s->add * x->cstride[rd];
 		}
 	}
-	x->fixed = fixed;
+	return sum;
+}
+
+/* The part of the address that all instances share: carried, if the loop moves it. */
+static void
+global_base(Access *x)
+{
+	Gen *g = x->g;
+	bool packed = dtype_info[x->dtype].bits < 8;
+	LLVMBasicBlockRef block = NULL;
+	LV sum, by, var[DIM_MAX];
+
+	for (int rd = 0; rd < x->root_rank; rd++) {
+		var[rd] = x->start[rd].var;
+		if (!x->stride[rd])
+			x->fixed += x->start[rd].add * x->cstride[rd];
+	}
+	if (g->loop)
+		block = moving_front(g);
+	if (g->loop && moves(x, &by)) {
+		for (int rd = 0; rd < x->root_rank; rd++)
+			var[rd] = var[rd] ? linear_first(g, x->start[rd].turn) : NULL;
+		sum = base_sum(x, packed ? NULL : x->base, var);
+		sum = moving(g, sum, packed ? by : scaled(x, by));
+		moving_back(g, block);
+	} else {
+		if (block)
+			moving_back(g, block);
+		sum = base_sum(x, packed ? NULL : x->base, var);
+	}
 	if (packed)
 		x->elems = sum ? sum : const_i64(g, 0);
 	else

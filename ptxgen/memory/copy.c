@@ -43,7 +43,7 @@ copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
 	access_at(p->dst, index, &in[0], &to, NULL);
 	access_at(p->src, index, &in[2], &from, NULL);
 	inside = access_inside(p->src, index);
-	in[4] = inside ? LLVMBuildSelect(g->b, inside, bytes, const_i32(g, 0), "") : bytes;
+	in[4] = inside ? asm_op(g, A_bytes_if, bytes, inside, NULL) : bytes;
 	for (int k = 0; k < p->pieces; k++) {
 		in[1] = const_i32(g, to + (int64_t)k * p->bits / 8);
 		in[3] = const_i32(g, from + (int64_t)k * p->bits / 8);

@@ -54,6 +54,19 @@ static const struct {
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = lt %23, %11 : bool %25 = select %24, %23, %10 : i64 yield %25 }",
 	  1, 0, 2 },
+	/* asked before it is made: 0 1 2 0 1 2, and the one before: 2 0 1 2 0 1 */
+	{ "%10 = const : i64 %11 = const imm 2 : i64 %20 = for %10, %4, %5, %10 : i64"
+	  " { (%21 : i64, %22 : i64) "
+	  "%23 = add %22, %5 : i64 %24 = eq %22, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }",
+	  1, 0, 2 },
+	{ "%10 = const : i64 %11 = const imm 2 : i64 %20 = for %10, %4, %5, %11 : i64"
+	  " { (%21 : i64, %22 : i64) "
+	  "%23 = sub %22, %5 : i64 %24 = eq %22, %10 : bool %25 = select %24, %11, %23 : i64 yield %25 }",
+	  1, 0, 2 },
+	/* twice what is at most 7, and 3 more */
+	{ "%10 = const imm 8 : i64 %11 = lt %3, %10 : bool %12 = const imm 2 : i64 %13 = mul %3, %12 : i64"
+	  " %14 = const imm 3 : i64 %15 = add %13, %14 : i64 %20 = select %11, %15, %14 : i64",
+	  1, 3, 17 },
 	/* climbs without end: only the divisor and the lower bound settle... which may wrap */
 	{ "%10 = const imm 8 : i64 %20 = for %5, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) %23 = add %22, %10 : i64 "
@@ -172,6 +185,16 @@ static const struct {
 	  { false, true } },
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = div %20, %11 : i64\n"
 	  " %90 = view %15, %21, %10 : global f16[1, 1]\n yield }",
+	  { false, true } },
+	/* up to the end or before it, by 64 of a multiple of 128: 64 are there, not 128 */
+	{ "%20 = min %4, %18 : i64\n for %10, %20, %11 { (%21 : i64)\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "%20 = min %4, %18 : i64\n for %10, %20, %11 { (%21 : i64)\n"
+	  " %90 = view %1, %10, %21 : global f16[1, 128]\n yield }",
+	  { true, false } },
+	{ "%20 = min %3, %18 : i64\n for %10, %20, %11 { (%21 : i64)\n"
+	  " %90 = view %1, %21, %10 : global f16[64, 64]\n yield }",
 	  { false, true } },
 	/* the guarded next step of the same */
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
@@ -305,6 +328,22 @@ TEST_EACH(views_inside, COUNT_OF(seen))
 		              seen[_i].in[d] ? "inside" : "not known to be inside");
 	for (int d = 0; d < view->out[0]->type.rank; d++)
 		ck_assert(view_in_bounds(k, view, d) == seen[_i].in[view_operand_dim(view, d)]);
+}
+
+/* Where a block runs, no extent of the grid is 0. */
+TEST(grid_extents)
+{
+	Kernel *k = ir_read(u, "kernel t {\n warps 1\n"
+	                       " param %1 size N : i64 mult 1 lo 0 hi 100\n"
+	                       " param %2 size M : i64 mult 1 lo 0 hi 100\n"
+	                       " grid {\n %3 = const imm 1 : i64\n %4 = add %2, %3 : i64\n yield %3, %1, %4\n }\n"
+	                       " body {\n %5 = div %2, %1 : i64\n %6 = div %1, %2 : i64\n yield\n }\n}\n");
+
+	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
+	ck_assert_int_eq(val_fact(k, ir_val(k, 1)).lo, 1);
+	ck_assert_int_eq(val_fact(k, ir_val(k, 2)).lo, 0);
+	ck_assert_int_eq(val_fact(k, ir_val(k, 5)).hi, 100);
+	ck_assert(val_fact(k, ir_val(k, 6)).hi > 100);
 }
 
 TEST(alignment)

@@ -96,6 +96,8 @@ static const struct {
 	{ "%20 = const fimm -0 : f32 %21 = const : f32 %90 = max %20, %21 : f32", "const :" },
 	{ "%20 = const fimm nan : f32 %90 = eq %20, %20 : bool", "const :" },
 	{ "%20 = const fimm 2 : f32 %90 = exp %20 : f32", "exp" },
+	{ "%20 = const fimm 8 : " T " %90 = div %12, %20 : " T, "mul %12" },
+	{ "%20 = const fimm 3 : " T " %90 = div %12, %20 : " T, "div" },
 	{ "%20 = const fimm 300 : f32 %90 = cast %20 : u8", "const imm 255" },
 	{ "%20 = const fimm -2.9 : f32 %90 = cast %20 : i32", "const imm -2" },
 	{ "%20 = const imm 300 : i32 %90 = cast %20 : u8", "const imm 44" },

@@ -394,7 +394,7 @@ bits(Run *r)
 			min32(i, 32) == 32 ? x : (uint32_t)(yx << i >> 32), (uint32_t)(yx >> min32(i, 32)),
 			(uint32_t)((uint64_t)x * y >> 32) ^ (uint32_t)((int64_t)ix * iy >> 32),
 			(x & 0xffffff) * (y & 0xffffff) +
-				(uint32_t)((ix << 8 >> 8) * (int64_t)(iy << 8 >> 8)),
+				(uint32_t)(((int32_t)(x << 8) >> 8) * (int64_t)((int32_t)(y << 8) >> 8)),
 			(x > y ? x - y : y - x) + 5 + (ix > iy ? x - y : y - x) + 7,
 			(uint32_t)(((int64_t)ix + iy) >> 1),
 			(uint32_t)(((uint64_t)x + y) >> 1) ^ (uint32_t)(((uint64_t)x + y + 1) >> 1),

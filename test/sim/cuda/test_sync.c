@@ -109,10 +109,10 @@ static void
 named_barriers(Run *r)
 {
 	for (unsigned t = 0; t < 64; t++) {
-		int sum = 0;
+		uint32_t sum = 0;
 		for (unsigned k = 0; k < 9; k++)
-			sum += 3 * r->a[0].in.i[k * 64 + (t + 32 + k) % 64];
-		same(r, 1, t, sum);
+			sum += 3 * (uint32_t)r->a[0].in.i[k * 64 + (t + 32 + k) % 64];
+		same(r, 1, t, (int32_t)sum);
 	}
 }
 

@@ -470,4 +470,4 @@ start(int argc, char **argv)
 	return RUN_TESTS;
 }
 
-TEST_PROGRAM(.start = start, .timeout = 600);
+TEST_PROGRAM(.start = start);

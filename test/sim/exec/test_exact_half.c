@@ -239,7 +239,7 @@ same(const Op *op, uint64_t got, uint64_t want)
 	return got >> 32 == 0;
 }
 
-/* With register names of the width of the operands.  It lives as long as the process: Check's child of one round. */
+/* With register names of the width of the operands; the caller's to free. */
 static char *
 spelt(const char *ptx, char width)
 {
@@ -257,6 +257,13 @@ static Op
 spelt_op(const Op *op)
 {
 	return (Op){ spelt(op->ptx, op->kind), op->kind, op->want };
+}
+
+static void
+free_spelt(Op *op, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		free((void *)op[k].ptx);
 }
 
 static void
@@ -289,6 +296,7 @@ run(const Op *table, size_t count, int round, long times)
 			}
 	}
 	many_close(&e);
+	free_spelt(ops, n);
 }
 
 TEST_EACH(assembles, 2)
@@ -300,6 +308,7 @@ TEST_EACH(assembles, 2)
 	for (unsigned k = 0; k < n; k++)
 		all[k] = spelt_op(&table[k]);
 	many_assemble(all, n);
+	free_spelt(all, n);
 }
 
 TEST_EACH(alone, ROUNDS1)

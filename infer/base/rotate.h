@@ -1,4 +1,4 @@
-/* rotate.h - loops whose products can begin before their barrier: found here, turned in rotate.c. */
+/* rotate.h - loops whose products can begin before their barrier: found here, turned in infer/rotate.c. */
 #ifndef HEXC_ROTATE_H
 #define HEXC_ROTATE_H
 #include "infer/base/state.h"

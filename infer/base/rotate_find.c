@@ -2,7 +2,7 @@
 #include "hexc/ir/access.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
-#include "infer/rotate.h"
+#include "infer/base/rotate.h"
 
 /* ---- what is known of an op ----------------------------------------------------------------------- */
 
