@@ -14,7 +14,7 @@ fact_is_full(Fact f)
 	return f.lo == INT64_MIN && f.hi == INT64_MAX;
 }
 
-Asking
+static Asking
 fact_asking(Kernel *k)
 {
 	Asking a = { .k = k, .steps = STEPS };
@@ -176,8 +176,8 @@ fact_counter(Asking *a, const Op *loop)
 
 /* ---- conditions of enclosing ifs ------------------------------------------------------------------ */
 
-/* f of v, knowing that cond came out as `taken`: `x % c == 0` and comparisons, joined by `and`.  A value that may
- * have wrapped around keeps its full range, by which it is known. */
+/* f of v, knowing that cond came out as `taken`: `x % c == 0` and comparisons, joined by `and`.  A value
+ * that may have wrapped around keeps its full range, by which it is known. */
 static Fact
 guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 {

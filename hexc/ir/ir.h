@@ -373,8 +373,8 @@ size_t text_read_float(const char *s, size_t n, double *out);
 /* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
 typedef struct Fact { int64_t mult, lo, hi; } Fact;
 Fact val_fact(Kernel *k, const Val *v);
-/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too, inside `if x < y` x is
- * less than the most that y can be. */
+/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too, inside `if x < y` it
+ * is less than the most that y can be. */
 Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 /* From facts_keep to facts_drop answers are remembered: values keep their meaning, whatever becomes of the
  * ops. Pairs may nest. */

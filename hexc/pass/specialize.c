@@ -1,9 +1,9 @@
-/* specialize.c - pass specialize: versions of the code that moves tiles, for sizes that let accesses be wide and
- * for blocks that are inside.
+/* specialize.c - pass specialize: versions of the code that moves tiles, for sizes that let accesses be wide
+ * and for blocks that are inside.
  *
- * A row of X[M, N] starts at a multiple of 16 bytes only if N is a multiple of 8 (f16), and a slice is inside of
- * its tensor in all blocks but the last.  The program need not promise either: the end of the body, from the
- * first access on that would be the better for it, is made twice,
+ * A row of X[M, N] starts at a multiple of 16 bytes only if N is a multiple of 8 (f16), and a slice is inside
+ * of its tensor in all blocks but the last.  The program need not promise either: the end of the body, from
+ * the first access on that would be the better for it, is made twice,
  *
  *     if N % 8 == 0 { in 16-byte accesses } else { as the facts allow }
  *
@@ -12,8 +12,7 @@
  *
  *   multiples   of the sizes and strides that keep accesses from being wide.  Where only the ends of
  *               contiguous dims do, as in tensors of one dim, it is whether the block is inside;
- *   inside      in the wide version once more, whether the block is inside, if there are masks: then nothing is
- *               masked.
+ *   inside      in the wide version once more, whether the block is inside, if masks go by it.
  *
  * The second version costs code, so what is made twice is small and has no products: a main loop runs as the
  * facts allow.  A store in front of that, or in a kernel too large for it, gets the two versions alone.

@@ -1,4 +1,4 @@
-/* specialize_ask.c - pass specialize: what keeps accesses from being wide, or their tiles from being inside. */
+/* specialize_ask.c - pass specialize: what keeps accesses from being wide, or tiles from being inside. */
 #include "hexc/ir/facts.h"
 #include "hexc/pass/specialize.h"
 
@@ -83,8 +83,8 @@ widest(const Kernel *k, const Type *t, int unit)
 	return min64(pow2_part(t->shape[unit]), dtype_most(t->dtype));
 }
 
-/* What keeps accesses by the view from being as wide as its tile allows.  False: something does that cannot be
- * asked about. */
+/* What keeps accesses by the view from being as wide as its tile allows.  False: something does that cannot
+ * be asked about. */
 static bool
 ask_wide(const Run *r, Asked *a, const Op *view)
 {

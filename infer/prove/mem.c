@@ -88,7 +88,8 @@ prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 		                             "elements of an access",
 		                   vec);
 	if (!s->shared && s->mem->def && !ends_between(p, s->mem->def, s->unit, vec))
-		return prove_error(p, -1, 0, "an access of %d elements may reach past the end of the tensor", vec);
+		return prove_error(p, -1, 0, "an access of %d elements may reach past the end of the tensor",
+		                   vec);
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < h->regs; r += vec)
 			if ((!write || h->acts[t]) &&

@@ -58,7 +58,8 @@ rms_norm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 	case_start(&c, 12);
 	case_num(&c, "eps", eps);
-	Buf *x = case_in(&c, "X", "f16", -2, 2, s->m, s->n, 0), *g = case_in(&c, "gain", "f16", 0.5, 1.5, s->n, 0);
+	Buf *x = case_in(&c, "X", "f16", -2, 2, s->m, s->n, 0);
+	Buf *g = case_in(&c, "gain", "f16", 0.5, 1.5, s->n, 0);
 	Buf *y = case_out(&c, "Y", "f16", s->m, s->n, 0);
 	for (int i = 0; i < s->m; i++) {
 		const double *r = x->v + (int64_t)i * s->n;
@@ -81,8 +82,8 @@ rms_norm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 }
 
 static void
-convert(const char *kernel, const char *from, const char *to, const Size *s, const char *arch, uint32_t *ncand,
-        uint32_t cand)
+convert(const char *kernel, const char *from, const char *to, const Size *s, const char *arch,
+        uint32_t *ncand, uint32_t cand)
 {
 	Case c;
 
@@ -310,6 +311,7 @@ mamba2(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 #define S(b_, m_, n_, k_, h_, hk_, d_) \
 	{ .b = b_, .m = m_, .n = n_, .k = k_, .h = h_, .hk = hk_, .d = d_ }
+#define R(m_, n_) S(0, m_, n_, 0, 0, 0, 0)
 static const Example example[] = {
 	{ swiglu,
 	  { S(0, 64, 64, 64, 0, 0, 0), S(0, 1, 8, 8, 0, 0, 0), S(0, 33, 40, 72, 0, 0, 0),
@@ -319,16 +321,9 @@ static const Example example[] = {
 	  { S(0, 16, 0, 0, 4, 1, 128), S(0, 1, 0, 0, 1, 1, 64), S(0, 37, 0, 0, 3, 1, 128),
 	    S(0, 20, 0, 0, 2, 2, 256), S(0, 33, 0, 0, 8, 2, 64), S(0, 5, 0, 0, 2, 1, 96),
 	    S(0, 48, 0, 0, 1, 1, 128), S(0, 17, 0, 0, 5, 5, 32) } },
-	{ rms_norm,
-	  { S(0, 4, 4096, 0, 0, 0, 0), S(0, 1, 1, 0, 0, 0, 0), S(0, 3, 333, 0, 0, 0, 0), S(0, 2, 1000, 0, 0, 0, 0),
-	    S(0, 2, 4095, 0, 0, 0, 0), S(0, 5, 257, 0, 0, 0, 0), S(0, 3, 2048, 0, 0, 0, 0),
-	    S(0, 16, 8, 0, 0, 0, 0) } },
-	{ widen,
-	  { S(0, 0, 1024, 0, 0, 0, 0), S(0, 0, 1, 0, 0, 0, 0), S(0, 0, 1333, 0, 0, 0, 0), S(0, 0, 100, 0, 0, 0, 0),
-	    S(0, 0, 2048, 0, 0, 0, 0), S(0, 0, 4097, 0, 0, 0, 0), S(0, 0, 4095, 0, 0, 0, 0), S(0, 0, 8192, 0, 0, 0, 0) } },
-	{ narrow,
-	  { S(0, 0, 1024, 0, 0, 0, 0), S(0, 0, 1, 0, 0, 0, 0), S(0, 0, 1333, 0, 0, 0, 0), S(0, 0, 100, 0, 0, 0, 0),
-	    S(0, 0, 2048, 0, 0, 0, 0), S(0, 0, 4097, 0, 0, 0, 0), S(0, 0, 4095, 0, 0, 0, 0), S(0, 0, 8192, 0, 0, 0, 0) } },
+	{ rms_norm, { R(4, 4096), R(1, 1), R(3, 333), R(2, 1000), R(2, 4095), R(5, 257), R(3, 2048), R(16, 8) } },
+	{ widen, { R(0, 2048), R(0, 1), R(0, 1333), R(0, 100), R(0, 8192), R(0, 4097), R(0, 4095), R(0, 8) } },
+	{ narrow, { R(0, 2048), R(0, 1), R(0, 1333), R(0, 100), R(0, 8192), R(0, 4097), R(0, 4095), R(0, 8) } },
 	{ router,
 	  { S(0, 16, 64, 4, 0, 0, 0), S(0, 1, 8, 1, 0, 0, 0), S(0, 37, 64, 8, 0, 0, 0),
 	    S(0, 20, 128, 8, 0, 0, 0), S(0, 33, 32, 2, 0, 0, 0), S(0, 5, 256, 8, 0, 0, 0),

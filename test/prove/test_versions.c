@@ -1,5 +1,5 @@
-/* test_versions.c - the checker accepts what pass specialize leads to, and rejects a version that runs where its
- * accesses are not allowed. */
+/* test_versions.c - the checker accepts what pass specialize leads to, and rejects a version that runs where
+ * its accesses are not allowed. */
 #include "hexc/pass/pass.h"
 #include "infer/base/solution.h"
 #include "infer/infer.h"
