@@ -90,7 +90,7 @@ ask_wide(const Run *r, Asked *a, const Op *view)
 {
 	const Param *p = val_param(r->k, view->in[0]);
 	int unit = view_unit_dim(r->k, view), end = unit < 0 ? -1 : view_operand_dim(view, unit);
-	int64_t vec = widest(r->k, &view->out[0]->type, unit);
+	int64_t vec = widest(r->k, &view->out[0]->type, unit), at;
 
 	if (vec == 1 || !is_multiple(r, view, view->in[1 + end], vec))
 		return false;
@@ -103,7 +103,8 @@ ask_wide(const Run *r, Asked *a, const Op *view)
 	}
 	if (view_in_bounds(r->k, view, unit) || is_multiple(r, view, p->size[end], vec))
 		return true;
-	a->no_room |= !ask_room(r, a, view, end);
+	/* what starts at a constant is inside in every block or in none */
+	a->no_room |= val_is_const(view->in[1 + end], &at) || !ask_room(r, a, view, end);
 	return ask_multiple(r, a, p->size[end], vec);
 }
 

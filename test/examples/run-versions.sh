@@ -29,6 +29,7 @@ archs=sm_80
 [ -z "${FULL-}" ] || archs=$("$HEXC" --list-archs)
 matrix='256x8 257x9 255x7 264x8 4x3'
 all line '1024 1023 1025 1032 7' 'X=random(1)[N]' 'Y=random(2)'
+all whole '512 511 504 1' 'X=random(1)[N]'
 all tiles "$matrix" 'X=random(1)[M,N]'
 all beside '136x8 135x8 131x6 132x5' 'X=random(1)[M,N]' 'Z=random(2)'
 all row '256x4 255x3 253x2 248x3 1x1' 'X=random(1)[M,N]'
