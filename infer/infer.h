@@ -11,7 +11,9 @@ typedef struct Candidates Candidates; /* what a search found: infer/base/solutio
 
 /* Finds and writes, of a kernel in front of pass infer. */
 bool pass_infer(Kernel *k);
-/* Behind it: loops of products and barriers, turned (infer/rotate.c). */
+/* Behind it: loops whose first turns need no masks, in two (infer/split.c). */
+bool pass_split(Kernel *k);
+/* Loops of products and barriers, turned (infer/rotate.c). */
 bool pass_rotate(Kernel *k);
 /* Behind it too: what loops reduce, moved behind them (infer/meet.c). */
 bool pass_meet(Kernel *k);

@@ -139,22 +139,100 @@ split(const Rotate *r, Op *o, Op *copies, Op **last)
 	}
 }
 
+/* ---- what a loop in front has made ahead -------------------------------------------------------------- */
+
+/* The loop in front that this one goes on with, which has turned; NULL: there is none. */
+static Op *
+turned_before(const Rotate *r)
+{
+	Op *o = r->loop->prev;
+
+	return o && o->code == O_for && split_goes_on(o, r->loop) ? o : NULL;
+}
+
+/* Does x say of the turn behind the last of loop `before` what y says of the first of this one? */
+static bool
+same_start(const Rotate *r, const Op *before, const Val *x, const Val *y)
+{
+	int at = rotate_carried(r, y);
+	int64_t c, d;
+
+	if (val_is_const(x, &c) && val_is_const(y, &d))
+		return c == d;
+	return at < 0 ? x == y : x == before->blk[0]->last->in[at];
+}
+
+static bool
+same_view(const Rotate *r, const Op *before, const Val *x, const Val *y)
+{
+	const Op *a = x->def, *b = y->def;
+
+	if (x == y)
+		return true;
+	if (!a || !b || a->code != O_view || b->code != O_view || a->in[0] != b->in[0] ||
+	    IMM(a, dropped) != IMM(b, dropped) || !type_same(&x->type, &y->type))
+		return false;
+	for (int i = 1; i < a->nin; i++)
+		if (!same_start(r, before, a->in[i], b->in[i]))
+			return false;
+	return true;
+}
+
+/* What loop `before` carries on as the tile of `load`; NULL: nothing. */
+static Val *
+begun_before(const Rotate *r, const Op *before, const Op *load)
+{
+	const Type *t = &load->out[0]->type;
+
+	for (int i = 0; before && i < before->nout; i++) {
+		const Op *ahead = before->blk[0]->last->in[i]->def, *o;
+
+		if (!ahead || ahead->code != O_ahead)
+			continue;
+		o = ahead->in[0]->def;
+		if (o->code == O_load && type_same(t, &o->out[0]->type) &&
+		    layout_equal(t->layout, o->out[0]->type.layout) &&
+		    same_view(r, before, o->in[0], load->in[0]))
+			return before->out[i];
+	}
+	return NULL;
+}
+
+/* The loop in front that has begun all loads; NULL: there is none, and they begin in front of this one. */
+static Op *
+begun_by(const Rotate *r)
+{
+	Op *before = turned_before(r);
+
+	for (int i = 0; before && i < r->nload; i++)
+		if (!begun_before(r, before, r->load[i]))
+			return NULL;
+	return before;
+}
+
+/* ---- the loop, turned -----------------------------------------------------------------------------------
+ * */
+
 static void
 turn(Rotate *r)
 {
+	Op *goes_on = begun_by(r);
 	Ahead before = { .r = r, .block = r->loop->parent, .slot = r->loop->in[3 + r->slot] };
 	Ahead next = { .r = r, .block = r->body, .slot = r->body->last->in[r->slot] };
 	Op *copies = copies_of(r), *last;
 
-	meet(r, before.block, r->loop);
+	if (!goes_on)
+		meet(r, before.block, r->loop);
 	split(r, r->last, copies, &last);
 	meet(r, r->body, last);
 	next.at = last;
 	for (int i = 0; i < r->nload; i++) {
 		Op *load = r->load[i];
+		Val *first;
 
 		before.at = r->loop;
-		r->loop = loop_carry(r->loop, ahead_new(&before, load->out[0]));
+		first = goes_on ? begun_before(r, goes_on, load) : ahead_new(&before, load->out[0]);
+		r->loop = loop_carry(r->loop, first);
 		loop_carry_next(r->loop, ahead_new(&next, load->out[0]));
 		begin(r, load, r->body->arg[r->body->narg - 1]);
 	}

@@ -170,8 +170,10 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	g->lane = LLVMBuildAnd(g->pre, g->tid, const_i32(g, WARP_SIZE - 1), "");
 	g->warp = k->warps == 1 ? const_i32(g, 0) : LLVMBuildLShr(g->pre, g->tid, const_i32(g, 5), "");
 	gen_params(g);
+	facts_keep(k);
 	gen_block(g, k->body);
 	gen_flush(g, NULL);
+	facts_drop(k);
 	LLVMBuildRetVoid(g->b);
 	LLVMBuildBr(g->pre, body);
 	return u->diag->nerror == 0;

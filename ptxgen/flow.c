@@ -2,6 +2,7 @@
 #include "hexc/ir/access.h"
 #include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
+#include "ptxgen/element/index.h"
 #include "ptxgen/emit.h"
 
 /* Force a value that a region uses, if it was made outside: the values inside have no tile yet. */
@@ -101,18 +102,6 @@ emit_yield(Gen *g, Op *o)
 		tile_force(g, o->in[i]);
 }
 
-/* An index whose values fit 32 bits: a loop carries no more of it. */
-static bool
-is_narrow(Gen *g, const Val *v)
-{
-	Fact f;
-
-	if (v->type.space != S_scalar || v->type.dtype != D_i64)
-		return false;
-	f = val_fact(g->k, v);
-	return f.lo >= INT32_MIN && f.hi <= INT32_MAX;
-}
-
 /* What a loop hands to its next turn: words of the arguments of its body. */
 typedef struct Carried {
 	Block *body;
@@ -126,13 +115,13 @@ carried_phi(Gen *g, Carried *c, int i, const bool *part)
 	Tile *t = tile_new(g, c->body->arg[i]);
 
 	t->part = part;
-	phi_words(g, t);
 	c->phi[i] = t->word;
-	if (!is_narrow(g, t->v))
-		return;
-	LLVMInstructionEraseFromParent(t->word[0]);
-	c->phi[i] = lv_array(g, 1);
-	c->phi[i][0] = LLVMBuildPhi(g->b, g->i32, "");
+	if (index_narrow(g, t->v)) { /* in 32 bits */
+		c->phi[i] = lv_array(g, 1);
+		c->phi[i][0] = LLVMBuildPhi(g->b, g->i32, "");
+	} else {
+		phi_words(g, t);
+	}
 }
 
 /* Head of a loop: phis of the counter and the carried values. */
@@ -148,7 +137,7 @@ loop_head(Gen *g, const Op *o)
 		Tile *t = tile_of(g, c.body->arg[i]);
 
 		if (c.phi[i] != t->word)
-			t->word[0] = LLVMBuildSExt(g->b, c.phi[i][0], g->i64, "");
+			t->word[0] = index_widen(g, t->v, c.phi[i][0]);
 	}
 	return c;
 }
@@ -163,7 +152,7 @@ loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 		const Tile *t = tile_of(g, c->body->arg[i]);
 
 		if (c->phi[i] != t->word)
-			word[i][0] = LLVMBuildTrunc(g->b, word[i][0], g->i32, "");
+			word[i][0] = index_low(g, word[i][0]);
 		phi_add(g, t, c->phi[i], word[i], from);
 	}
 	LLVMBuildBr(g->b, head);
@@ -181,19 +170,33 @@ turn_words(Gen *g, LV counter, Val *const *carried, int n)
 	return word;
 }
 
+/* Where the counter starts.  That of a split loop's later part has got there in the loop in front, which is
+ * less to keep than the same number once more. */
+static LV
+counter_start(Gen *g, const Op *o)
+{
+	const Op *before = o->prev;
+
+	while (before && before->code != O_for)
+		before = before->prev;
+	if (before && split_goes_on(before, o))
+		return tile_of(g, before->blk[0]->arg[0])->word[0];
+	return scalar_get(g, o->in[0]);
+}
+
 void
 emit_for(Gen *g, Op *o)
 {
 	Block *b = o->blk[0];
 	Loop loop = { .outer = g->loop, .op = o };
 	LLVMBasicBlockRef body, exit;
-	LV hi, iv, more, **word;
+	LV hi, step, iv, more, **word;
 	Carried c;
 
 	gen_enter(g, b);
-	loop.lo = scalar_get(g, o->in[0]);
+	loop.lo = counter_start(g, o);
 	hi = scalar_get(g, o->in[1]);
-	loop.step = scalar_get(g, o->in[2]);
+	step = scalar_get(g, o->in[2]);
 	word = turn_words(g, loop.lo, o->in + 3, o->nout);
 	loop.before = LLVMGetInsertBlock(g->b);
 	loop.head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
@@ -212,7 +215,7 @@ emit_for(Gen *g, Op *o)
 	if (g->u->diag->nerror)
 		return;
 	moving_next(g);
-	word = turn_words(g, LLVMBuildNSWAdd(g->b, iv, loop.step, ""), b->last->in, o->nout);
+	word = turn_words(g, LLVMBuildNSWAdd(g->b, iv, step, ""), b->last->in, o->nout);
 	loop_enter(g, &c, word, loop.head);
 	g->loop = loop.outer;
 	for (int i = 0; i < o->nout; i++)

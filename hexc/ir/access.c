@@ -28,6 +28,14 @@ if_is_copies(const Op *o)
 }
 
 bool
+split_goes_on(const Op *a, const Op *b)
+{
+	SplitKind x = IMM(a, split), y = IMM(b, split);
+
+	return (x == SPLIT_FRONT && y == SPLIT_CLEAR) || (x == SPLIT_CLEAR && y == SPLIT_REST);
+}
+
+bool
 access_same_update(const Op *a, const Op *b)
 {
 	return a->code == O_store && b->code == O_store && IMM(a, update) && IMM(a, update) == IMM(b, update);

@@ -13,6 +13,8 @@ const Layout *access_owners(const Op *o);
 bool access_same_threads(const Op *a, const Op *b);
 /* Is o a `spare` if that does nothing but copy?  It needs no branch. */
 bool if_is_copies(const Op *o);
+/* Does loop b go on where loop a, in front of it, has ended, as pass split made them of one? */
+bool split_goes_on(const Op *a, const Op *b);
 /* Are both atomic stores of one kind?  They may meet in an element in any order. */
 bool access_same_update(const Op *a, const Op *b);
 #endif

@@ -14,7 +14,7 @@ fact_is_full(Fact f)
 	return f.lo == INT64_MIN && f.hi == INT64_MAX;
 }
 
-static Asking
+Asking
 fact_asking(Kernel *k)
 {
 	Asking a = { .k = k, .steps = STEPS };

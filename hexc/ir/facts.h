@@ -16,6 +16,7 @@ typedef struct Asking {
 	Fact as[FACT_ASSUMED];
 } Asking;
 
+Asking fact_asking(Kernel *k);
 Asking fact_asking_at(Kernel *k, const Op *at); /* of values as they are where op `at` runs */
 Fact fact_of(Asking *a, const Val *v);
 /* Facts of facts_arith.c; f.lo > f.hi in a result: no such value exists. */

@@ -90,6 +90,20 @@ bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
 	return bound_by(b, v, c->in[1], c->in[0], c->code == O_le, out) && choose(b);
 }
 
+/* The end of a loop that has a turn.  Where it is a choice between an end and the start, *cond holds in
+ * there. */
+static const Val *
+turns_end(const Op *loop, const Val **cond)
+{
+	const Op *o = loop->in[1]->def;
+
+	if (!o || o->code != O_select || o->in[2] != loop->in[0])
+		return loop->in[1];
+	if (cond)
+		*cond = o->in[0];
+	return o->in[1];
+}
+
 /* An enclosing condition that says something about v; which of several is a choice. */
 static bool
 bound_by_scope(Bounding *b, const Val *v, Lin *out)
@@ -99,12 +113,17 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 	if (b->depth > 4)
 		return false;
 	for (const Op *o; blk && (o = blk->owner); blk = o->parent) {
+		const Val *cond = NULL;
 		bool found;
 		int depth = b->depth;
-		if (o->code != O_if)
+		if (o->code == O_for)
+			turns_end(o, &cond);
+		else if (o->code == O_if)
+			cond = o->in[0];
+		if (!cond)
 			continue;
 		b->depth = DEPTH - 8; /* conditions are not used to bound conditions */
-		found = bound_by_cond(b, v, o->in[0], blk == o->blk[0], out);
+		found = bound_by_cond(b, v, cond, blk == o->blk[0], out);
 		b->depth = depth;
 		if (found)
 			return true;
@@ -195,18 +214,21 @@ lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 {
 	Lin lo, hi, gap;
 	Fact step = fact_of(&b->ask, loop->in[2]);
+	const Val *end = turns_end(loop, NULL);
 	int64_t m = 1;
 
 	if (dir == 0 || step.lo < 1)
 		return lin_atom(v);
 	if (dir < 0)
 		return lin_of(b, loop->in[0], -1);
+	while (end->def && end->def->code == O_min) /* it is below both */
+		end = end->def->in[choose(b)];
 	lo = lin_of(b, loop->in[0], 0);
-	hi = lin_of(b, loop->in[1], 0);
+	hi = lin_of(b, end, 0);
 	gap = lin_add(hi, lo, -1);
 	if (gap.ok && gap.den == 1)
 		m = gcd64(lin_mult(&b->ask, &gap), step.mult);
-	return lin_add(lin_of(b, loop->in[1], 1), lin_const(m < 1 ? 1 : m), -1);
+	return lin_add(lin_of(b, end, 1), lin_const(m < 1 ? 1 : m), -1);
 }
 
 static Lin
@@ -232,6 +254,14 @@ lin_of(Bounding *b, const Val *v, int dir)
 		out = lin_atom(v);
 	b->depth--;
 	return out.ok ? out : lin_atom(v);
+}
+
+Lin
+lin_exact(const Op *at, const Val *v)
+{
+	Bounding b = { .ask = fact_asking(at->parent->kernel), .at = at };
+
+	return lin_of(&b, v, 0);
 }
 
 /* What divides size and all starts: it divides what is left between them, too. */
@@ -262,9 +292,30 @@ prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, co
 	return false;
 }
 
+/* x and y of x / c and y / c, rounded down; c, or 0. */
+static int64_t
+same_divisor(Kernel *k, const Val *start, const Val *size, Val **x, Val **y)
+{
+	const Op *p = start->def, *q = size->def;
+	int64_t c, d;
+
+	if (!p || !q || p->code != O_div || q->code != O_div || !val_is_const(p->in[1], &c) ||
+	    !val_is_const(q->in[1], &d) || c != d || c < 1 || val_fact(k, p->in[0]).lo < 0 ||
+	    val_fact(k, q->in[0]).lo < 0)
+		return 0;
+	*x = p->in[0];
+	*y = q->in[0];
+	return c;
+}
+
 bool
 prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
 {
+	Val *x, *y;
+	int64_t c = n == 1 ? same_divisor(k, start[0], size, &x, &y) : 0, more;
+
+	if (c && mul64(c, extent, &more) && prove_inside(k, at, &x, 1, more, y))
+		return true;
 	if (prove_room(k, at, start, n, extent, size))
 		return true;
 	/* where there is room for one, there is for as many as all come in */

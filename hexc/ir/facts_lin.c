@@ -138,16 +138,23 @@ lin_floor(Asking *a, Lin x, int64_t c, Lin *out)
 }
 
 bool
-lin_nonneg(Asking *a, const Lin *x)
+lin_least(Asking *a, const Lin *x, int64_t *out)
 {
-	int64_t sum = x->c, p;
+	int64_t p;
 
-	if (!x->ok)
-		return false;
+	*out = x->c;
 	for (int i = 0; i < x->n; i++) {
 		Fact f = fact_of(a, x->t[i].v);
-		if (!mul64(x->t[i].k, x->t[i].k > 0 ? f.lo : f.hi, &p) || !add64(sum, p, &sum))
+		if (!mul64(x->t[i].k, x->t[i].k > 0 ? f.lo : f.hi, &p) || !add64(*out, p, out))
 			return false;
 	}
-	return sum >= 0;
+	return x->ok;
+}
+
+bool
+lin_nonneg(Asking *a, const Lin *x)
+{
+	int64_t least;
+
+	return lin_least(a, x, &least) && least >= 0;
 }

@@ -26,6 +26,10 @@ Lin lin_scale(Lin x, int64_t scale, int64_t over); /* x * scale / over; over >= 
 bool lin_floor(Asking *a, Lin x, int64_t c, Lin *out);
 /* A number that divides den * x for every value of the atoms; 0: x is 0. */
 int64_t lin_mult(Asking *a, const Lin *x);
+/* What x * den is at least, for all values that the facts of the atoms allow; false: it does not fit. */
+bool lin_least(Asking *a, const Lin *x, int64_t *out);
 /* x >= 0 for all values that the facts of the atoms allow?  false: not known. */
 bool lin_nonneg(Asking *a, const Lin *x);
+/* i64 scalar v as it is where op `at` runs: over counters, and what arithmetic does not lead beyond. */
+Lin lin_exact(const Op *at, const Val *v);
 #endif

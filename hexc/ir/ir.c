@@ -316,8 +316,7 @@ loop_carry(Op *o, Val *first)
 		out[i] = o->out[i]->type;
 	out[o->nout] = first->type;
 	n = op_new(o->parent, o, O_for, o->src, o->nin, o->in, o->nout + 1, out);
-	IMM_SET(n, loop, IMM(o, loop));
-	IMM_SET(n, stages, IMM(o, stages));
+	memcpy(n->imm, o->imm, sizeof n->imm);
 	n->blk[0] = o->blk[0];
 	n->blk[0]->owner = n;
 	o->blk[0] = NULL;

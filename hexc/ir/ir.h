@@ -200,6 +200,21 @@ typedef struct Assume {
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
+/* IMM(o, split) of a for: what pass split made of it.  The loop of turns that need no masks stands in front
+ * of the one that has the others, and each goes on where the one before has ended. */
+typedef enum SplitKind {
+	SPLIT_NONE,   /* not asked */
+	SPLIT_FRONT,  /* the first turns, which need masks too; there may be none of these */
+	SPLIT_CLEAR,
+	SPLIT_REST,
+	SPLIT_NESTED, /* whole: it holds loops */
+	SPLIT_FAR,    /* its counter may be too large to reckon with */
+	SPLIT_NO_EDGE, /* no mask that is known to end */
+	SPLIT_SHORT,  /* few turns */
+	SPLIT_LITTLE, /* masks that cost little */
+	SPLIT_LARGE,  /* too long to be there twice */
+	SPLIT_KINDS
+} SplitKind;
 /* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
  * other thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;

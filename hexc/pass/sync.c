@@ -85,6 +85,16 @@ runs(Sync *s, const Op *loop)
 	return prove_inside(s->k, loop, &lo, 1, 1, loop->in[1]);
 }
 
+/* May the loop run more than once? */
+static bool
+runs_again(Sync *s, const Op *loop)
+{
+	Fact step = val_fact(s->k, loop->in[2]);
+	Val *hi = loop->in[1];
+
+	return step.lo != step.hi || !prove_inside(s->k, loop, &hi, 1, -step.lo, loop->in[0]);
+}
+
 /* The set behind a loop or if, given the one in front; the IR stays. */
 static void
 flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
@@ -97,7 +107,7 @@ flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
 			flow_block(s, o->blk[0], &end, hit);
 			next = set_copy(s, &end);
 			set_wrap(&next, o);
-		} while (set_join(s, set, &next));
+		} while (runs_again(s, o) && set_join(s, set, &next));
 		*set = end;
 		if (!runs(s, o))
 			set_join(s, set, &before);
@@ -146,7 +156,7 @@ sync_region(Sync *s, Op *o, Set *set)
 			end = set_copy(s, &top);
 			sync_block(s, o->blk[r], &end);
 			set_wrap(&end, o);
-		} while (o->code == O_for && set_join(s, &top, &end));
+		} while (o->code == O_for && runs_again(s, o) && set_join(s, &top, &end));
 	}
 	for (int tries = 0;; tries++) {
 		hit.found = false;

@@ -54,20 +54,52 @@ moves(Sync *s, const Val *v, const Op *loop)
 	return 0;
 }
 
+static bool
+has_barrier(const Block *b)
+{
+	const Op *o = b->first;
+
+	while (o && o->code != O_barrier)
+		o = o->next;
+	return o != NULL;
+}
+
 /* x as the next iteration sees it, where a barrier in each says that it is the next one: the value that the
  * loop carries; NULL: it does not. */
 static const Val *
 handed_on(const Val *x, const Op *loop)
 {
 	const Block *b = loop->blk[0];
-	bool barrier = false;
 
-	for (const Op *o = b->first; o; o = o->next)
-		barrier |= o->code == O_barrier;
-	for (int i = 0; barrier && i < b->last->nin; i++)
+	for (int i = 0; has_barrier(b) && i < b->last->nin; i++)
 		if (b->last->in[i] == x)
 			return b->arg[1 + i];
 	return NULL;
+}
+
+/* The body of the loop that o is in, ifs left aside; NULL: it is in none. */
+static const Block *
+turn_of(const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && b->owner->code == O_if)
+		b = b->owner->parent;
+	return b->owner && b->owner->code == O_for ? b : NULL;
+}
+
+/* Is a loop that starts with `first` handed x: the same number, or what a loop in front carries on from its
+ * last turn, or from in front of it if it has none, where a barrier in each says so? */
+static bool
+is_handed(const Val *x, const Val *first)
+{
+	const Op *loop = first->def;
+	int64_t c, d;
+
+	if (first == x || (val_is_const(first, &c) && val_is_const(x, &d) && c == d))
+		return true;
+	return loop && loop->code == O_for && has_barrier(loop->blk[0]) &&
+	       (loop->blk[0]->last->in[first->index] == x || is_handed(x, loop->in[3 + first->index]));
 }
 
 /* x, from in front of a loop that `o` is in, as its first iteration sees it, where a barrier in each says
@@ -75,22 +107,13 @@ handed_on(const Val *x, const Op *loop)
 static const Val *
 entered(const Val *x, const Op *o)
 {
-	const Block *b = o->parent;
-	bool barrier = false;
-	int64_t c, d;
+	const Block *b = turn_of(o);
 
-	while (b->owner && b->owner->code == O_if)
-		b = b->owner->parent;
-	if (!b->owner || b->owner->code != O_for || block_inside(x->block, b))
+	if (!b || block_inside(x->block, b) || !has_barrier(b))
 		return NULL;
-	for (const Op *y = b->first; y; y = y->next)
-		barrier |= y->code == O_barrier;
-	for (int i = 0; barrier && i < b->last->nin; i++) {
-		const Val *first = b->owner->in[3 + i];
-
-		if (first == x || (val_is_const(first, &c) && val_is_const(x, &d) && c == d))
+	for (int i = 0; i < b->last->nin; i++)
+		if (is_handed(x, b->owner->in[3 + i]))
 			return b->arg[1 + i];
-	}
 	return NULL;
 }
 
@@ -113,7 +136,50 @@ never_equal(const Val *x, const Val *y)
 	return eq && eq->code == O_eq && eq->in[0] == x && val_is_const(eq->in[1], &c) && c != d;
 }
 
+/* Of a loop that pass split made two of: does y say of a turn of the rest what x says of one of the clear
+ * loop? */
+static bool
+same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, int depth)
+{
+	const Op *a = x->def, *b = y->def;
+
+	if (x == clear->arg[0] || y == rest->arg[0])
+		return x == clear->arg[0] && y == rest->arg[0];
+	if (!block_inside(x->block, clear))
+		return val_same(x, y, depth);
+	if (!a || !b || a->code != b->code || !op_is(a, F_ELT) || a->nin != b->nin || depth == 0 ||
+	    !type_same(&x->type, &y->type))
+		return false;
+	for (int i = 0; i < a->nin; i++)
+		if (!same_of_rest(a->in[i], b->in[i], clear, rest, depth - 1))
+			return false;
+	return true;
+}
+
+/* `then` in a turn of a clear loop, `now` in one of the rest, which goes on counting: the loop of the rest;
+ * NULL: they are not, or not from the same numbers. */
+static const Op *
+counted_on(const Access *then, const Access *now, const Val *x, const Val *y)
+{
+	const Block *clear = turn_of(then->op), *rest = turn_of(now->op);
+
+	if (!x || !y || !clear || !rest || clear->owner->next != rest->owner ||
+	    !split_goes_on(clear->owner, rest->owner) || !same_of_rest(x, y, clear, rest, SAME_DEPTH))
+		return NULL;
+	return rest->owner;
+}
+
 typedef enum Meeting { APART, SAME, UNKNOWN } Meeting;
+
+/* A part of `extent` elements from x on, and one from y on an iteration or more later, in each of which both
+ * move on by `step`. */
+static Meeting
+further(int64_t step, int64_t extent, int64_t x, int64_t y)
+{
+	if (x > INT32_MAX || x < INT32_MIN || y > INT32_MAX || y < INT32_MIN)
+		return UNKNOWN;
+	return step > 0 && step >= extent + x - y ? APART : UNKNOWN;
+}
 
 /* Dim d of the views of two accesses. */
 static Meeting
@@ -122,9 +188,12 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
 	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
 	int64_t ea = ra < 0 ? 1 : then->view->type.shape[ra], eb = rb < 0 ? 1 : now->view->type.shape[rb];
-	const Val *base[2], *old = loop ? handed_on(a->in[1 + d], loop) : a->in[1 + d];
-	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]), step;
+	const Val *base[2], *old = a->in[1 + d];
+	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
+	const Op *more;
 
+	if (loop && block_inside(old->block, loop->blk[0])) /* else it is the same in all its iterations */
+		old = handed_on(old, loop);
 	if (!loop && (!old || !old->def || !block_inside(old->block, now->op->parent))) {
 		const Val *at = entered(a->in[1 + d], now->op);
 
@@ -132,16 +201,14 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	}
 	if (old && ea == 1 && eb == 1 && (never_equal(old, b->in[1 + d]) || never_equal(b->in[1 + d], old)))
 		return APART;
+	more = counted_on(then, now, base[0], base[1]);
+	if (more)
+		return further(moves(s, base[1], more), ea, x, y);
 	if ((base[0] == NULL) != (base[1] == NULL) ||
 	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
 		return UNKNOWN;
-	if (loop && base[0] && block_inside(base[0]->block, loop->blk[0])) {
-		/* `now` is one iteration further, or more */
-		if (x > INT32_MAX || x < INT32_MIN || y > INT32_MAX || y < INT32_MIN)
-			return UNKNOWN;
-		step = moves(s, base[0], loop);
-		return step > 0 && step >= ea + x - y ? APART : UNKNOWN;
-	}
+	if (loop && base[0] && block_inside(base[0]->block, loop->blk[0]))
+		return further(moves(s, base[0], loop), ea, x, y);
 	if (x <= y ? y - x >= ea : x - y >= eb)
 		return APART;
 	return x == y && ea == eb ? SAME : UNKNOWN;

@@ -90,6 +90,25 @@ view_ok(Rotate *r, Val *v)
 	return ring ? n > 0 && n == spare : n == 0;
 }
 
+/* Do all who read what the loop's copies fill say which buffer, of the tile as it is?  Who reads it in
+ * another shape may read any (pass sync), and has the copies of a later turn wait. */
+static bool
+reads_ok(const Rotate *r)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, r->body); o; o = walk_next(&w)) {
+		Val *from = access_source(o), *root = from ? view_root(from) : NULL;
+		int spare;
+
+		if (!root || from == root || from->type.space != S_shared || from->def->in[0] == root)
+			continue;
+		if (count_writes(r, root, &spare) > 0)
+			return false;
+	}
+	return true;
+}
+
 static int
 uses(const Rotate *r, const Val *v)
 {
@@ -206,5 +225,5 @@ rotate_find(Rotate *r)
 			r->ring = ring;
 		}
 	}
-	return r->ring;
+	return r->ring && reads_ok(r);
 }

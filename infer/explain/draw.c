@@ -216,7 +216,8 @@ infer_draw(Kernel *k, const Candidates *c, const Drawing **out)
 			add_dot(&a, o);
 		if (o->code == O_alloc && o->out[0]->type.layout)
 			add_shared(&a, o);
-		if (o->code == O_for && IMM(o, stages) > 0 && copies(o->blk[0]))
+		if (o->code == O_for && IMM(o, stages) > 0 && !explain_is_twin(o->blk[0]->first) &&
+		    copies(o->blk[0]))
 			add(&a, arena_printf(m, "pipeline-line%u-%u", o->src.line, o->id),
 			    draw_pipeline(ex, o));
 		for (int i = 0; i < o->nout; i++)

@@ -118,6 +118,16 @@ sparse_line(Text *t, const Explained *ex)
 		            zeros[!dense], other, explain_above(ex, other));
 }
 
+/* What an assumption would do for o. */
+static void
+wish_words(Text *t, const Explained *ex, const Op *o)
+{
+	const char *what = explain_assumption(ex->k, o);
+
+	if (what)
+		text_printf(t, ", which `assume %s` would %s", what, o->code == O_mask ? "save" : "widen");
+}
+
 /* What has no instruction of its own to choose. */
 static void
 arithmetic_line(Text *t, const Explained *ex, const Op *o)
@@ -125,9 +135,11 @@ arithmetic_line(Text *t, const Explained *ex, const Op *o)
 	const char *name = o->nout ? explain_name(o->out[0], ex->k) : "";
 	double cycles = explain_cycles(ex, o);
 
-	if (cycles >= 1)
-		text_printf(t, "  line %-4u %-10s %-22s %s, %.0f cycles\n", o->src.line,
-		            op_info[o->code].name, "", name, cycles);
+	if (cycles < 1)
+		return;
+	text_printf(t, "  line %-4u %-10s %-22s %s", o->src.line, op_info[o->code].name, "", name);
+	wish_words(t, ex, o);
+	text_printf(t, ", %.0f cycles\n", cycles);
 }
 
 /* Where a staging tile is, and what both sides take of it. */
@@ -174,6 +186,7 @@ mapping_line(Text *t, const Op *o)
 static void
 op_line(Text *t, const Explained *ex, const Op *o)
 {
+
 	const Lowering *p = o->lowering;
 	const Val *what = o->nout ? o->out[0] : o->nin ? o->in[0]
 	                                               : NULL;
@@ -192,6 +205,7 @@ op_line(Text *t, const Explained *ex, const Op *o)
 		text_printf(t, " %s", explain_name(what, ex->k));
 	if (vec)
 		text_printf(t, ", %d element%s an access", vec, vec > 1 ? "s" : "");
+	wish_words(t, ex, o);
 	if (lowering_is_staged(p))
 		staging_words(t, ex, o);
 	if (explain_cycles(ex, o) > 0)
@@ -217,6 +231,23 @@ unit_lines(Text *t, const Solution *sol)
 		}
 	text_printf(t, "\n  alone on an SM %.0f; %d block%s fit%s there together\n", sol->alone, sol->blocks,
 	            sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s");
+}
+
+/* Loops of which pass split made two, and why others are one. */
+static void
+split_lines(Text *t, const Explained *ex)
+{
+	const char *head = "\nloops\n";
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
+		const char *split = o->code == O_for ? explain_split(ex, o) : NULL;
+
+		if (!split)
+			continue;
+		text_printf(t, "%s  line %u, %s\n", head, o->src.line, split);
+		head = "";
+	}
 }
 
 /* What the other solutions would have cost: the runner-up of every choice is among them. */
@@ -258,6 +289,7 @@ infer_explain(Kernel *k, const Candidates *c)
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		op_line(&t, ex, o);
+	split_lines(&t, ex);
 	others(&t, c, k->unit->candidate);
 	return t.s;
 }

@@ -86,6 +86,8 @@ explain_res(const Explained *ex, const Op *o, Res *out)
 double
 explain_cycles(const Explained *ex, const Op *o)
 {
+	if (explain_is_twin(o))
+		return 0;
 	if (o->lowering && (o->lowering->cost > 0 || o->code == O_convert))
 		return o->lowering->cost;
 	return o->id <= ex->candidates->nop ? res_cycles(&ex->sol->res[o->id]) : 0;

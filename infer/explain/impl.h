@@ -24,7 +24,8 @@ const Op *explain_pack_origin(const Explained *ex, const Param *p);
 const char *explain_demand(const Op *who);
 /* What the op costs, all warps, once; false: it was made later or costs nothing. */
 bool explain_res(const Explained *ex, const Op *o, Res *out);
-/* Predicted cycles of the op, once: all its warps, alone on the SM; 0 for what takes nothing. */
+/* Predicted cycles of the op, once: all its warps, alone on the SM; 0 for what takes nothing, and
+ * in a loop without masks, which is told of with the other. */
 double explain_cycles(const Explained *ex, const Op *o);
 /* What candidate i costs more than the one taken, in percent. */
 double explain_above(const Explained *ex, int i);
@@ -48,6 +49,28 @@ bool explain_staging(const Op *o, Access a[2]);
 
 /* In words, what each kind of access to shared tile v costs against the least: n lines. */
 const char **explain_accesses(const Explained *ex, const Val *v, int *n);
+
+/* ---- split.c ---------------------------------------------------------------------------------------- */
+
+/* Of a loop of which pass split has made two, the second one: where the turns without masks end; of one that
+ * stayed whole: why.  NULL: nothing is to be said. */
+const char *explain_split(const Explained *ex, const Op *loop);
+/* Is o in the loop without masks, and so there again in the other? */
+bool explain_is_twin(const Op *o);
+
+/* ---- wish.c: what a size would give if it were known to be a multiple ---------------------------------- */
+
+typedef struct Wish {
+	const Param *size;
+	int64_t mult;        /* of which size should be a multiple */
+	const Param *tensor; /* that is accessed */
+} Wish;
+
+/* Would access o be of more elements, w->mult?  Would mask o go? */
+bool explain_wider(Kernel *k, const Op *o, Wish *w);
+bool explain_unmasked(Kernel *k, const Op *o, Wish *w);
+/* "K % 8 == 0", of either; NULL: neither. */
+const char *explain_assumption(Kernel *k, const Op *o);
 
 /* ---- draw.c: SVG ------------------------------------------------------------------------------------ */
 

@@ -199,8 +199,8 @@ put_cost(Text *t, const Explained *ex, const Op *o)
 		json_decimal(t, "latency", r.latency);
 		json_decimal(t, "wait", r.wait);
 		text_add(t, "}", 1);
-	} else if (o->lowering && o->lowering->cost > 0) {
-		json_decimal(t, "cycles", o->lowering->cost);
+	} else if (explain_cycles(ex, o) > 0) {
+		json_decimal(t, "cycles", explain_cycles(ex, o));
 	}
 	json_decimal(t, "runs", explain_runs(ex, o));
 }
@@ -250,6 +250,7 @@ put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 static void
 put_op(Text *t, const Explained *ex, const Op *o)
 {
+	const char *assume;
 	Res r;
 
 	if (!(o->lowering && lowering_name(o->lowering)) && !explain_res(ex, o, &r))
@@ -259,6 +260,9 @@ put_op(Text *t, const Explained *ex, const Op *o)
 	json_text(t, "op", op_info[o->code].name);
 	put_src(t, o->src);
 	put_lowering(t, ex, o);
+	assume = explain_assumption(ex->k, o);
+	if (assume)
+		json_text(t, "assume", assume);
 	put_vals(t, ex, "operands", o->nin, o->in);
 	put_vals(t, ex, "results", o->nout, o->out);
 	put_cost(t, ex, o);
@@ -325,6 +329,26 @@ put_sparse(Text *t, const Explained *ex)
 	text_add(t, "}}", 2);
 }
 
+/* Loops of which pass split made two, and why others are one. */
+static void
+put_loops(Text *t, const Explained *ex)
+{
+	OpWalk w;
+
+	json_open(t, "loops", "[");
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
+		const char *split = o->code == O_for ? explain_split(ex, o) : NULL;
+
+		if (!split)
+			continue;
+		json_open(t, NULL, "{");
+		put_src(t, o->src);
+		json_text(t, "split", split);
+		text_add(t, "}", 1);
+	}
+	text_add(t, "]", 1);
+}
+
 const char *
 infer_explain_json(Kernel *k, const Candidates *c)
 {
@@ -359,6 +383,8 @@ infer_explain_json(Kernel *k, const Candidates *c)
 	json_open(&t, "ops", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		put_op(&t, ex, o);
-	text_add(&t, "]}", 2);
+	text_add(&t, "]", 1);
+	put_loops(&t, ex);
+	text_add(&t, "}", 1);
 	return t.s;
 }

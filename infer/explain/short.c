@@ -64,7 +64,7 @@ shared_words(Text *t, const Explained *ex, const Val *v)
 		Access a;
 		Val *root;
 
-		if (!explain_access(o, &root, &a) || root != v)
+		if (explain_is_twin(o) || !explain_access(o, &root, &a) || root != v)
 			continue;
 		access_waves(t->arena, &a, v->type.layout, ex->k->warps, &waves, &least);
 		more += waves - least;
@@ -252,6 +252,7 @@ static void
 loop_lines(Text *t, const Explained *ex, const Op *loop)
 {
 	const Op *last = loop->blk[0]->last;
+	const char *split = explain_split(ex, loop);
 	double runs = explain_runs(ex, loop);
 	Share s = { 0 };
 
@@ -263,6 +264,8 @@ loop_lines(Text *t, const Explained *ex, const Op *loop)
 		text_printf(t, "%.0f times: ", explain_runs(ex, last) / runs);
 	text_printf(t, "%.0f cycles", s.cycles);
 	limit_words(t, &s);
+	if (split)
+		text_printf(t, "    %s\n", split);
 	share_lines(t, &s);
 }
 
@@ -285,7 +288,7 @@ infer_explain_short(Kernel *k, const Candidates *c)
 	            ex->sol->total.unit[most], k->unit->candidate, c->n);
 	short_tiles(&t, ex);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_for)
+		if (o->code == O_for && IMM(o, split) != SPLIT_CLEAR && IMM(o, split) != SPLIT_FRONT)
 			loop_lines(&t, ex, o);
 	share_block(&outside, ex, k->body);
 	if (outside.cycles >= 1) {

@@ -1,11 +1,9 @@
 /* warn.c - warnings about the solution taken: products without tensor cores, threads that repeat others,
- * narrow accesses. */
+ * narrow accesses, masks. */
 #include "hexc/ir/access.h"
 #include "infer/base/dot_instr.h"
 #include "infer/explain/impl.h"
 #include "infer/explain/warn.h"
-
-enum { ACCESS_BITS = 128 };
 
 /* ---- products -------------------------------------------------------------------------------------- */
 
@@ -80,107 +78,50 @@ warn_idle(const Kernel *k, const Busy *b)
 	                              : "take larger tiles");
 }
 
-/* ---- accesses -------------------------------------------------------------------------------------- */
-
-/* Elements of one access along the contiguous dim `unit` if size p were a multiple of n. */
-static int64_t
-width_if(Kernel *k, const Op *view, int unit, Param *p, int64_t n)
-{
-	int64_t old = p->mult, vec;
-
-	p->mult = p->mult ? p->mult / gcd64(p->mult, n) * n : 0;
-	vec = view_width(k, view, unit, n);
-	p->mult = old;
-	return vec;
-}
-
-/* The view of global memory that o accesses; NULL: none, or one of odd elements. */
-static const Op *
-global_view(const Op *o)
-{
-	Val *from = access_source(o), *to = access_target(o);
-	Val *mem = from && from->type.space == S_global ? from : to && to->type.space == S_global ? to
-	                                                                                          : NULL;
-	int bits = mem ? dtype_info[mem->type.dtype].bits : 0;
-
-	return mem && mem->def && mem->def->code == O_view && (bits & (bits - 1)) == 0 ? mem->def : NULL;
-}
-
-/* Elements that an access could have, were memory aligned: what a thread has of them next to each other. */
-static int64_t
-wished(const Kernel *k, const Op *view, int unit)
-{
-	const Type *t = &view->out[0]->type;
-	int64_t n = ACCESS_BITS / dtype_info[t->dtype].bits, row = pow2_part(t->shape[unit]);
-	int64_t share = type_size(t) / ((int64_t)k->warps * WARP_SIZE);
-
-	n = n < row ? n : row;
-	while (n > 1 && n > share)
-		n /= 2;
-	return n;
-}
-
-/* Is there another version of o, for sizes that let it be wider? */
-static bool
-has_wide_version(const Op *o)
-{
-	const Block *b = o->parent;
-
-	while (b->owner && !(b->owner->code == O_if && IMM(b->owner, versions) && b == b->owner->blk[1]))
-		b = b->owner->parent;
-	return b->owner != NULL;
-}
+/* ---- what sizes do ----------------------------------------------------------------------------------- */
 
 static void
 warn_narrow(Kernel *k, const Op *o)
 {
-	const Op *view = global_view(o);
-	int unit = view ? view_unit_dim(k, view) : -1, bits;
-	const Param *best = NULL;
-	int64_t want, most;
+	Wish w;
+	int bits;
 
-	if (unit < 0 || !diag_wants(k->unit->diag, DW_narrow) || has_wide_version(o))
+	if (!diag_wants(k->unit->diag, DW_narrow) || !explain_wider(k, o, &w))
 		return;
-	bits = dtype_info[view->out[0]->type.dtype].bits;
-	want = wished(k, view, unit);
-	most = op_access(o)->vec;
-	if (most >= want || view_width(k, view, unit, want) > most)
-		return; /* not for want of alignment */
-	for (int i = 0; i < k->nparam; i++) {
-		bool asked = k->param[i].kind == P_size;
-		int64_t vec = asked ? width_if(k, view, unit, &k->param[i], want) : 0;
+	bits = dtype_info[w.tensor->val->type.dtype].bits;
+	diag_warn(k->unit->diag, DW_narrow, o->src,
+	          "`%s` is accessed by %d bits at a time: with `assume %s %% %lld == 0` by %lld", w.tensor->name,
+	          op_access(o)->vec * bits, w.size->name, (long long)w.mult, (long long)w.mult * bits);
+}
 
-		if (vec > most) {
-			most = vec;
-			best = &k->param[i];
-		}
-	}
-	if (best)
-		diag_warn(k->unit->diag, DW_narrow, o->src,
-		          "`%s` is accessed by %lld bits at a time: with `assume %s %% %lld == 0` by %lld",
-		          val_param(k, view_root(view->out[0]))->name, (long long)op_access(o)->vec * bits,
-		          best->name, (long long)most, (long long)most * bits);
+static void
+warn_masked(Kernel *k, const Op *o)
+{
+	Wish w;
+
+	if (diag_wants(k->unit->diag, DW_masked) && explain_unmasked(k, o, &w))
+		diag_warn(k->unit->diag, DW_masked, o->src,
+		          "what is behind the end of %s is cleared here: with `assume %s %% %lld == 0` nothing is",
+		          w.size->name, w.size->name, (long long)w.mult);
 }
 
 void
 infer_warn(Kernel *k)
 {
-	struct FactMemo *facts = k->facts;
 	Busy busy = { 1, 1, { 0 } };
 	OpWalk w;
 
-	k->facts = NULL; /* the answers change with what is assumed */
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg)
 				count_busy(&busy, o->out[i]->type.layout, o->src);
 		if (o->code == O_dot)
 			warn_fma(k, o);
+		warn_masked(k, o);
 		if (!access_source(o) && !access_target(o))
 			continue;
 		count_busy(&busy, op_access(o)->map, o->src);
 		warn_narrow(k, o);
 	}
 	warn_idle(k, &busy);
-	k->facts = facts;
 }

@@ -9,6 +9,8 @@
 #include "infer/base/instr.h"
 
 bool pass_prove(Kernel *k);
+/* The same of pass split, right behind it (prove/split.c). */
+bool pass_prove_split(Kernel *k);
 
 /* Who holds what of a register tile: elem[thread * regs + register], row-major element number, or -1. */
 typedef struct Held {
@@ -51,6 +53,8 @@ int64_t bit_in_stream(int bits, int bit_order, int64_t e, int bit);
 /* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
  * that the instruction reads those of the rows from c[warp]. */
 bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
+/* Are two ops done in the same way?  Either may be NULL (prove/turned.c). */
+bool prove_same_way(const Lowering *a, const Lowering *b);
 /* Of a dot that does a part, by instances of k: others do the rest, each once (prove/turned.c). */
 bool prove_part(Prove *p, const Op *o, int k);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an

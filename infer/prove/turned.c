@@ -19,15 +19,35 @@ same_map(const Layout *a, const Layout *b)
 }
 
 static bool
-same_lowered(const Lowering *a, const Lowering *b)
+same_name(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool
+same_access(const LoweredAccess *a, const LoweredAccess *b)
+{
+	return same_name(a->inst, b->inst) && a->vec == b->vec && same_map(a->map, b->map);
+}
+
+bool
+prove_same_way(const Lowering *a, const Lowering *b)
 {
 	if (!a || !b)
 		return !a && !b;
 	if (a->kind != b->kind)
 		return false;
-	return a->kind != LW_access ||
-	       (strcmp(a->access.inst, b->access.inst) == 0 && a->access.vec == b->access.vec &&
-	        same_map(a->access.map, b->access.map));
+	if (a->kind == LW_access)
+		return same_access(&a->access, &b->access);
+	if (a->kind == LW_dot)
+		return same_name(a->dot.inst, b->dot.inst) && a->dot.swap == b->dot.swap &&
+		       same_map(a->dot.rows, b->dot.rows) && same_map(a->dot.cols, b->dot.cols) &&
+		       same_map(a->dot.k, b->dot.k) && a->dot.from == b->dot.from && a->dot.to == b->dot.to;
+	if (lowering_is_staged(a))
+		return same_access(&a->staged.write, &b->staged.write) &&
+		       same_access(&a->staged.read, &b->staged.read) &&
+		       same_map(a->staged.tile, b->staged.tile) && a->staged.bytes == b->staged.bytes;
+	return true;
 }
 
 /* Is y what x is, in the turn in which t->arg is t->next? */
@@ -47,7 +67,7 @@ is_turned(Prove *p, Turn *t, const Val *x, const Val *y)
 	}
 	if (!block_inside(x->block, t->body))
 		return x == y;
-	if (!a || !b || a->code != b->code || a->nin != b->nin || !same_lowered(a->lowering, b->lowering) ||
+	if (!a || !b || a->code != b->code || a->nin != b->nin || !prove_same_way(a->lowering, b->lowering) ||
 	    memcmp(a->imm, b->imm, sizeof a->imm) != 0 || memcmp(&a->fimm, &b->fimm, sizeof a->fimm) != 0 ||
 	    !type_same(&x->type, &y->type) || x->index != y->index)
 		return false;
@@ -59,9 +79,9 @@ is_turned(Prove *p, Turn *t, const Val *x, const Val *y)
 	return true;
 }
 
-/* Is `ahead` the tile that `full` is when arg, carried value i, is what the loop makes of it? */
+/* Is `ahead` the tile that `full`, of the loop, is when carried value i is slot[i]? */
 static bool
-is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, bool first)
+is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const *slot)
 {
 	const Op *o = ahead->def;
 	Turn t = { .body = loop->blk[0] };
@@ -72,9 +92,26 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, bool first
 	if (!t.arg)
 		return true;
 	i = t.arg->index - 1;
-	if (i < 0 || t.next != (first ? loop->in[3 + i] : loop->blk[0]->last->in[i]))
+	if (i < 0 || t.next != slot[i])
 		return prove_error(p, -1, 0, "what was made ahead is of another turn");
 	return true;
+}
+
+/* slot[i] where it is what loop `before` leaves: as its last turn makes it, or (first) as it is when there is
+ * none. */
+static Val **
+handed_on(Prove *p, Val *const *slot, int n, const Op *before, bool first)
+{
+	Val **was = NEWN(p->arena, Val *, n);
+
+	for (int i = 0; i < n; i++) {
+		int at = slot[i]->index;
+
+		was[i] = slot[i];
+		if (slot[i]->def == before)
+			was[i] = first ? before->in[3 + at] : before->blk[0]->last->in[at];
+	}
+	return was;
 }
 
 static bool
@@ -101,6 +138,26 @@ has_met(Prove *p, const Op *ahead)
 	return true;
 }
 
+/* The first turn's tile was made ahead in front of the loop, or by the loop in front that `taker` goes on
+ * with. */
+static bool
+is_ahead_first(Prove *p, const Op *loop, const Op *taker, const Val *full, const Val *ahead, Val *const *slot)
+{
+	const Op *before = ahead->def;
+	int n = loop->nout;
+	const Val *last;
+
+	if (!before || before->code != O_for || before->parent != taker->parent)
+		return is_ahead(p, loop, full, ahead, slot);
+	for (const Op *o = before->next; o && o != taker; o = o->next)
+		if (may_write(o))
+			return prove_error(p, -1, 0, "what is made ahead may be written between loops");
+	last = before->blk[0]->last->in[ahead->index];
+	return is_ahead(p, loop, full, last, handed_on(p, slot, n, before, false)) && has_met(p, last->def) &&
+	       is_ahead_first(p, loop, before, full, before->in[3 + ahead->index],
+	                      handed_on(p, slot, n, before, true));
+}
+
 void
 prove_begun(Prove *p, const Op *o)
 {
@@ -114,8 +171,8 @@ prove_begun(Prove *p, const Op *o)
 		return;
 	}
 	ahead = loop->blk[0]->last->in[arg->index - 1];
-	if (is_ahead(p, loop, o->in[0], loop->in[2 + arg->index], true) &&
-	    is_ahead(p, loop, o->in[0], ahead, false))
+	if (is_ahead_first(p, loop, loop, o->in[0], loop->in[2 + arg->index], loop->in + 3) &&
+	    is_ahead(p, loop, o->in[0], ahead, loop->blk[0]->last->in))
 		has_met(p, ahead->def);
 }
 

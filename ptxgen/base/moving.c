@@ -25,83 +25,100 @@ moving_back(Gen *g, LLVMBasicBlockRef block)
 		LLVMPositionBuilderAtEnd(g->b, block);
 }
 
-static Linear
-scaled(Gen *g, Linear x, int64_t by)
+/* One of the builder's functions on what x is in the first turn. */
+static LV
+in_front(Gen *g, LV (*build)(LLVMBuilderRef, LV, LV, const char *), LV x, LV y)
 {
-	LLVMBasicBlockRef block;
+	LLVMBasicBlockRef block = moving_front(g);
+	LV v = build(g->b, x, y, "");
 
-	if (!x.ok || !mul64(x.times, by, &x.times))
-		return (Linear){ .ok = false };
-	block = moving_front(g);
-	x.rest = LLVMBuildMul(g->b, x.rest, const_i64(g, by), "");
 	moving_back(g, block);
+	return v;
+}
+
+static Linear
+linear_scale(Gen *g, Linear x, int64_t by)
+{
+	x.ok = x.ok && mul64(x.by, by, &x.by);
+	if (x.ok)
+		x.first = in_front(g, LLVMBuildMul, x.first, const_i64(g, by));
 	return x;
 }
 
 Linear
 linear_add(Gen *g, Linear x, Linear y)
 {
-	LLVMBasicBlockRef block;
+	x.ok = x.ok && y.ok && add64(x.by, y.by, &x.by);
+	if (x.ok)
+		x.first = in_front(g, LLVMBuildAdd, x.first, y.first);
+	return x;
+}
 
-	if (!x.ok || !y.ok || !add64(x.times, y.times, &x.times))
-		return (Linear){ .ok = false };
-	block = moving_front(g);
-	x.rest = LLVMBuildAdd(g->b, x.rest, y.rest, "");
-	moving_back(g, block);
+/* x / over, where x is v: linear if a turn moves x by whole quotients. */
+static Linear
+linear_divide(Gen *g, const Val *v, Linear x, int64_t over)
+{
+	x.ok = x.ok && over > 0 && x.by % over == 0 && val_fact(g->k, v).lo >= 0;
+	if (!x.ok)
+		return x;
+	x.by /= over;
+	x.first = in_front(g, LLVMBuildUDiv, x.first, const_i64(g, over));
 	return x;
 }
 
 /* Of what is the same in all turns. */
 static Linear
-steady(Gen *g, Val *v)
+linear_steady(Gen *g, Val *v)
 {
 	LLVMBasicBlockRef block = moving_front(g);
-	Linear x = { .ok = true, .rest = scalar_get(g, v) };
+	Linear x = { .ok = true, .first = scalar_get(g, v) };
 
 	moving_back(g, block);
 	return x;
 }
 
-Linear
-linear_of(Gen *g, Val *v)
+static Linear
+linear_op(Gen *g, const Op *o)
 {
-	const Linear none = { .ok = false };
-	const Op *o = v->def;
-	Linear x;
 	int64_t c;
+	bool right = o->nin == 2 && val_is_const(o->in[1], &c);
 
-	if (!g->loop || v->type.space != S_scalar || v->type.dtype != D_i64)
-		return none;
-	if (v == g->loop->op->blk[0]->arg[0])
-		return (Linear){ .ok = true, .times = 1, .rest = const_i64(g, 0) };
-	if (!block_inside(v->block, g->loop->op->blk[0]))
-		return steady(g, v);
-	if (val_is_const(v, &c))
-		return (Linear){ .ok = true, .rest = const_i64(g, c) };
-	if (!o)
-		return none;
 	switch (o->code) {
 	case O_add:
 		return linear_add(g, linear_of(g, o->in[0]), linear_of(g, o->in[1]));
 	case O_sub:
-		return linear_add(g, linear_of(g, o->in[0]), scaled(g, linear_of(g, o->in[1]), -1));
+		return linear_add(g, linear_of(g, o->in[0]), linear_scale(g, linear_of(g, o->in[1]), -1));
 	case O_mul:
-		x = linear_of(g, o->in[val_is_const(o->in[1], &c) ? 0 : 1]);
-		return val_is_const(o->in[1], &c) || val_is_const(o->in[0], &c) ? scaled(g, x, c) : none;
+		if (right || val_is_const(o->in[0], &c))
+			return linear_scale(g, linear_of(g, o->in[right ? 0 : 1]), c);
+		break;
+	case O_div:
+		if (right)
+			return linear_divide(g, o->in[0], linear_of(g, o->in[0]), c);
+		break;
 	default:
-		return none;
+		break;
 	}
+	return (Linear){ .ok = false };
 }
 
-LV
-linear_first(Gen *g, Linear x)
+Linear
+linear_of(Gen *g, Val *v)
 {
-	LLVMBasicBlockRef block = moving_front(g);
-	LV sum = LLVMBuildMul(g->b, g->loop->lo, const_i64(g, x.times), "");
+	Linear x = { .ok = false };
+	int64_t c;
 
-	sum = LLVMBuildAdd(g->b, sum, x.rest, "");
-	moving_back(g, block);
-	return sum;
+	if (!g->loop || v->type.space != S_scalar || v->type.dtype != D_i64)
+		return x;
+	if (val_is_const(v, &c))
+		return (Linear){ .ok = true, .first = const_i64(g, c) };
+	if (!block_inside(v->block, g->loop->op->blk[0]))
+		return linear_steady(g, v);
+	if (v->def)
+		return linear_op(g, v->def);
+	x.first = g->loop->lo;
+	x.ok = v == g->loop->op->blk[0]->arg[0] && val_is_const(g->loop->op->in[2], &x.by);
+	return x;
 }
 
 LV

@@ -3,11 +3,11 @@
 #define HEXC_PTXGEN_MOVING_H
 #include "ptxgen/base/gen.h"
 
-/* An index of a loop's body: times * counter + rest. */
+/* An index of a loop's body: what it is in the first turn, and how much more in each next. */
 typedef struct Linear {
 	bool ok;
-	int64_t times;
-	LV rest; /* i64, made in front of the loop */
+	int64_t by;
+	LV first; /* i64, made in front of the loop */
 } Linear;
 
 /* The innermost loop around what is emitted. */
@@ -15,18 +15,16 @@ struct Loop {
 	Loop *outer;
 	Op *op;
 	LLVMBasicBlockRef before, head;
-	LV lo, step;
+	LV lo;
 	struct Moving {
 		LV now, by;
 	} *moved;
 	int nmoved, moved_cap;
 };
 
-/* Of v in the counter of g->loop.  Not ok: v is not linear, or there is no loop. */
+/* Of v in g->loop.  Not ok: v is not linear, its step is not known, or there is no loop. */
 Linear linear_of(Gen *g, Val *v);
 Linear linear_add(Gen *g, Linear x, Linear y);
-/* What it is in the first turn, made in front of the loop. */
-LV linear_first(Gen *g, Linear x);
 /* Emit in front of g->loop from now on; moving_back ends that. */
 LLVMBasicBlockRef moving_front(Gen *g);
 void moving_back(Gen *g, LLVMBasicBlockRef block);

@@ -7,6 +7,7 @@
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/dequant.h"
+#include "ptxgen/element/index.h"
 #include "ptxgen/element/number.h"
 #include <string.h>
 
@@ -329,6 +330,23 @@ elt_element(Gen *g, Op *o, int64_t r)
 }
 
 static void
+pull_index(Gen *g, Op *o, int w)
+{
+	LV e[3] = { NULL };
+
+	for (int i = 0; i < o->nin; i++)
+		e[i] = scalar_get(g, o->in[i]);
+	tile_of(g, o->out[0])->word[w] = index_number(g, o, e);
+}
+
+/* Scalars that count. */
+static bool
+is_index(const Op *o)
+{
+	return o->out[0]->type.space == S_scalar && o->in[o->nin - 1]->type.dtype == D_i64;
+}
+
+static void
 pull_elt(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
@@ -346,6 +364,8 @@ emit_elt(Gen *g, Op *o)
 	BUG_IF(g->a, o->nin > 3);
 	if (offset)
 		tile_lazy(g, o, offset_pull, offset);
+	else if (is_index(o))
+		tile_lazy(g, o, pull_index, NULL);
 	else
 		tile_lazy(g, o, o->code == O_select ? pull_select : pull_elt, NULL);
 }

@@ -45,6 +45,7 @@ start_add(Access *x, struct Start *s, Val *v)
 	s->big = s->big || !is_small(f);
 	var = scalar_get(g, v);
 	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
+	s->hi = s->var ? INT64_MAX : f.hi;
 	s->var = s->var ? LLVMBuildAdd(g->b, s->var, var, "") : var;
 	s->mult = gcd64(s->mult, f.mult);
 	if (loop_depth(v->block) > s->depth)
@@ -109,19 +110,22 @@ edge_moving(Access *x, int d, int rd, LV size)
 {
 	Gen *g = x->g;
 	const struct Start *s = &x->start[rd];
+	Val *counter = g->loop ? g->loop->op->blk[0]->arg[0] : NULL;
 	LLVMBasicBlockRef block;
+	int64_t step;
 	LV rest;
 
-	if (!s->var || s->big || !s->turn.ok || s->turn.times != 1 ||
-	    !is_small(val_fact(g->k, g->loop->op->blk[0]->arg[0])))
+	if (!s->var || s->big || !s->turn.ok || !val_is_const(g->loop->op->in[2], &step) || s->turn.by != step ||
+	    !is_small(val_fact(g->k, counter)))
 		return;
 	block = moving_front(g);
-	rest = LLVMBuildAdd(g->b, s->turn.rest, const_i64(g, s->add), "");
+	rest = LLVMBuildSub(g->b, s->turn.first, g->loop->lo, "");
+	rest = LLVMBuildAdd(g->b, rest, const_i64(g, s->add), "");
 	rest = LLVMBuildAdd(g->b, rest, LLVMBuildZExt(g->pre, x->lane[d], g->i64, ""), "");
 	x->limit[d].size = LLVMBuildSub(g->b, size, rest, "");
 	x->limit[d].from = s->lo < 0 ? LLVMBuildNeg(g->b, rest, "") : NULL;
 	moving_back(g, block);
-	x->limit[d].var = tile_of(g, g->loop->op->blk[0]->arg[0])->word[0];
+	x->limit[d].var = scalar_get(g, counter);
 }
 
 static void
@@ -270,15 +274,14 @@ is_edge(const Access *x, const Op *view, const Op *cond)
 void
 access_guard(Access *x, const Op *view, Val *cond)
 {
-	LV holds = scalar_get(x->g, cond);
+	LV holds;
+	int64_t always;
 
+	if (val_is_const(cond, &always) && always)
+		return;
+	holds = scalar_get(x->g, cond);
 	if (view && view->code == O_view && is_edge(x, view, cond->def))
 		return;
-	for (int d = 0; d < x->rank; d++)
-		if (x->rem[d] && !x->limit[d].var) { /* one place, where each element is looked at anyway */
-			x->rem[d] = LLVMBuildSelect(x->g->b, holds, x->rem[d], const_i32(x->g, INT32_MIN), "");
-			return;
-		}
 	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
 }
 

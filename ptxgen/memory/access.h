@@ -17,7 +17,7 @@ struct Access {
 	struct Start {             /* of the view in root dims: sum of values plus a constant */
 		LV var;            /* i64 or NULL */
 		int64_t mult;      /* var % mult == 0; 0 without var */
-		int64_t lo;        /* < 0: var may be negative */
+		int64_t lo, hi;    /* var is at least and at most; lo of several: -1 or 0 */
 		int64_t add;
 		int depth;         /* loops around the deepest value */
 		bool big;          /* sums with it may wrap around */
@@ -48,6 +48,7 @@ struct Access {
 	bool general;              /* evaluated in full for each instance */
 	bool split;                /* types under a byte: uni may be no whole number of bytes */
 	LV uni, lanes;             /* i32; `lanes` not yet swizzled */
+	LV uni_bytes;              /* of uni, unless split */
 	uint64_t bits;             /* bits that `lanes` may have; ~0: unknown */
 	struct Memo {
 		int64_t key[DIM_MAX + 1];

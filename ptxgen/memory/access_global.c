@@ -55,14 +55,12 @@ moves(Access *x, LV *by)
 
 		if (s->var && !s->turn.ok)
 			return false;
-		any = any || (s->var && s->turn.times);
+		any = any || (s->var && s->turn.by);
 	}
 	*by = NULL;
 	for (int rd = 0; rd < x->root_rank && any; rd++) {
-		LV n = const_i64(g, x->start[rd].turn.times);
-
 		if (x->start[rd].var)
-			*by = add64v(g, *by, times_stride(x, LLVMBuildMul(g->b, g->loop->step, n, ""), rd));
+			*by = add64v(g, *by, times_stride(x, const_i64(g, x->start[rd].turn.by), rd));
 	}
 	return any;
 }
@@ -115,7 +113,7 @@ global_base(Access *x)
 		block = moving_front(g);
 	if (g->loop && moves(x, &by)) {
 		for (int rd = 0; rd < x->root_rank; rd++)
-			var[rd] = var[rd] ? linear_first(g, x->start[rd].turn) : NULL;
+			var[rd] = var[rd] ? x->start[rd].turn.first : NULL;
 		sum = base_sum(x, packed ? NULL : x->base, var);
 		sum = moving(g, sum, packed ? by : scaled(x, by));
 		moving_back(g, block);

@@ -7,6 +7,7 @@
  * where `high` are the bits of sw(c) that sw(lanes) never has: they go to the immediate, and one
  * base is made for each different `low`.  Otherwise the offset is computed in full, for each
  * instance. */
+#include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/memory/access.h"
@@ -96,6 +97,19 @@ view_dim(const Access *x, int rd)
 	return -1;
 }
 
+/* Bytes that v elements are, where v is `step` elements for each of `s`. */
+static LV
+uniform_bytes(Access *x, const struct Start *s, int64_t step, LV v)
+{
+	Gen *g = x->g;
+	int64_t bytes = step * dtype_grain(x->dtype) * dtype_pieces(x->dtype) / 8;
+
+	if (s->depth == 0 || s->lo < 0 || s->hi > INT32_MAX || !is_pow2(bytes) || s->hi > INT32_MAX / bytes)
+		return access_bytes(x, g->b, v);
+	v = LLVMBuildTrunc(g->b, s->var, g->i32, "");
+	return asm_op(g, A_shl_small, v, const_i32(g, log2_floor(bytes)), NULL);
+}
+
 /* Uniform start of dim rd.  False: it cannot be kept apart from the other parts. */
 static bool
 uniform_part(Access *x, int rd, int64_t period)
@@ -118,6 +132,10 @@ uniform_part(Access *x, int rd, int64_t period)
 		v = LLVMBuildUDiv(g->b, v, const_i32(g, weight), "");
 	v = LLVMBuildMul(g->b, v, const_i32(g, last.it->stride), "");
 	x->uni = x->uni ? LLVMBuildAdd(g->b, x->uni, v, "") : v;
+	if (x->split)
+		return true;
+	v = uniform_bytes(x, s, weight > 1 ? 0 : last.it->stride, v);
+	x->uni_bytes = x->uni_bytes ? LLVMBuildAdd(g->b, x->uni_bytes, v, "") : v;
 	return true;
 }
 
@@ -248,7 +266,7 @@ shared_base(Access *x, int64_t low)
 	v = LLVMBuildAdd(g->pre, v, const_i32(g, x->offset), "");
 	v = LLVMBuildAdd(g->pre, v, smem_base(g), "");
 	if (x->uni)
-		v = LLVMBuildAdd(g->b, v, access_bytes(x, g->b, x->uni), "");
+		v = LLVMBuildAdd(g->b, v, x->split ? access_bytes(x, g->b, x->uni) : x->uni_bytes, "");
 	memo_add(x, 1, &low, v);
 	return v;
 }

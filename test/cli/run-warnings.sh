@@ -79,6 +79,18 @@ END2
 w idle 'of 3 warps of 32 lanes the largest tile keeps 1 of 32 busy, the others repeat them: WARPS = 1 does the same' <<'END2'
 kernel k(A: f32[1024], C: out f32[1024]) tune WARPS = 3 { grid(1); C[:] = A[:] + 1; }
 END2
+w masked 'what is behind the end of K is cleared here: with `assume K % 64 == 0` nothing is' -W masked <<'END2'
+kernel k(A: f16[16, K], W: i8[64, K], C: out f32[16, 64]) assume K % 16 == 0
+{
+    grid(1);
+    var acc: register f32[16, 64] = 0;
+    pipeline k in 0..K step 64 stages 2 {
+        let a: shared = A[:, k :+ 64], w: shared = W[:, k :+ 64];
+        acc += dot(a, (f16(w) - 8).T);
+    }
+    C[:, :] = acc;
+}
+END2
 w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128' -W narrow <<'END2'
 kernel k(A: f16[64, N], C: out f32[64, 64]) { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = dot(a, a.T); }
 END2

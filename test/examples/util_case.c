@@ -271,17 +271,19 @@ compare(Case *c, const hexc_module *m, const char *what)
 /* In loops packed tensors are read from shared memory by 16 bytes of each lane, by one warp or by some that
  * share the work, and nothing narrower is stored there. */
 static void
-by_16_bytes(const Case *c, const sim_result *r, uint64_t warps, const char *what)
+by_16_bytes(const Case *c, const sim_result *r, const char *ptx, const char *what)
 {
+	bool *loop = loop_lines(ptx);
 	uint64_t sum = 0;
 	sim_line l;
 
 	for (size_t i = 0; sim_line_at(r, i, &l); i++) {
-		if (!strncmp(l.opcode, "ld.shared.v4", 12) && l.n.warps > warps)
+		if (!strncmp(l.opcode, "ld.shared.v4", 12) && loop[l.line])
 			sum += l.n.warps * 512;
-		if (!strncmp(l.opcode, "st.shared", 9) && l.n.warps > warps)
+		if (!strncmp(l.opcode, "st.shared", 9) && loop[l.line])
 			ck_assert_msg(strstr(l.opcode, ".v4"), "%s: %s in a loop", what, l.opcode);
 	}
+	free(loop);
 	for (uint64_t copies = 1; copies <= 8; copies *= 2)
 		if (sum == copies * c->by16)
 			return;
@@ -331,8 +333,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	ck_assert_msg(!conflicts, "%s: %llu bank conflicts in loops, as in line %u of the PTX", what,
 	              (unsigned long long)conflicts, line);
 	if (c->by16 && !candidate)
-		by_16_bytes(c, r, (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ((k.block[0] + 31) / 32),
-		            what);
+		by_16_bytes(c, r, hexc_ptx(m, NULL), what);
 	compare(c, m, what);
 	if (removing)
 		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);

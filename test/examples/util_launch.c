@@ -36,19 +36,27 @@ mark_loops(const char *ptx, bool *loop, uint32_t lines)
 	}
 }
 
-uint64_t
-loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line)
+bool *
+loop_lines(const char *ptx)
 {
-	uint64_t sum = 0;
 	uint32_t lines = 0;
 	bool *loop;
-	sim_line l;
 
 	for (const char *p = ptx; (p = strchr(p, '\n')) != NULL; p++)
 		lines++;
 	loop = calloc(lines + 2, sizeof *loop);
 	ck_assert_ptr_nonnull(loop);
 	mark_loops(ptx, loop, lines);
+	return loop;
+}
+
+uint64_t
+loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line)
+{
+	bool *loop = loop_lines(ptx);
+	uint64_t sum = 0;
+	sim_line l;
+
 	for (size_t i = 0; sim_line_at(r, i, &l); i++)
 		if (loop[l.line] && l.n.shared_wavefronts > l.n.shared_min) {
 			sum += l.n.shared_wavefronts - l.n.shared_min;

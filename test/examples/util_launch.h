@@ -3,8 +3,11 @@
 #ifndef UTIL_LAUNCH_H
 #define UTIL_LAUNCH_H
 #include "lib/sim/sim.h"
+#include <stdbool.h>
 #include <stdint.h>
 
+/* Which lines of a PTX text are in loops, from 1 on.  The caller frees it. */
+bool *loop_lines(const char *ptx);
 /* Wavefronts of shared memory above the least, in lines of loops; *line: the last of them. */
 uint64_t loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line);
 /* The kernel has run without faults as *l says, with this result; `what` names it.  Run it again without

@@ -41,7 +41,7 @@ def near(told, x): # told without decimals
 
 # Whatever the text tells, a field has too.
 def complete(path, k):
-    head, *sections = re.split(r'\n\n(?=tiles|places|sparse|packs|instructions|solutions)', k['text'])
+    head, *sections = re.split(r'\n\n(?=tiles|places|sparse|packs|instructions|loops|solutions)', k['text'])
     part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
     m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) cycles predicted for a block, (\d+) steps', head)
     if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
@@ -91,6 +91,8 @@ def complete(path, k):
         m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
         if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
             fail(path, part['sparse'])
+    if part.get('loops', '').split('\n') != ['  line %d, %s' % (l['line'], l['split']) for l in k['loops']] and k['loops']:
+        fail(path, 'loops', part.get('loops'), k['loops'])
     # instructions: op by op
     told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
     source = open('examples/' + os.path.basename(path).replace('.1.json', '.hexc')).read()
@@ -109,6 +111,8 @@ def complete(path, k):
             if field in o:
                 x = o[field]
                 fact[form % ((x, 's' if x > 1 else '') if form.count('%') > 1 else x)] = True
+        if 'assume' in o:
+            fact[', which `assume %s` would %s' % (o['assume'], 'save' if o['op'] == 'mask' else 'widen')] = True
         if 'scratch' in o:
             x = o['scratch']
             fact[', %d bytes of scratch' % x['bytes']] = True

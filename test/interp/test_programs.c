@@ -302,10 +302,10 @@ TEST(broadcasting)
 	go(src, "", "M=6 N=11 s=3");
 	run_ok(&r, NULL);
 	for (int64_t i = 0; i < 66; i++) {
-		double a = num_round(D_f32, run_get(&r, "X", i) * run_get(&r, "row", i % 11));
-		double b = num_round(D_f32, run_get(&r, "col", i / 11) * 3);
+		float a = (float)run_get(&r, "X", i), b = (float)run_get(&r, "row", i % 11);
+		float c = (float)run_get(&r, "col", i / 11) * 3;
 
-		near(run_get(&r, "Y", i), num_round(D_f32, a + b), 0, "Y", i);
+		near(run_get(&r, "Y", i), (double)fmaf(a, b, c), 0, "Y", i);
 	}
 }
 

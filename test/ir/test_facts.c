@@ -196,6 +196,13 @@ static const struct {
 	{ "%20 = min %3, %18 : i64\n for %10, %20, %11 { (%21 : i64)\n"
 	  " %90 = view %1, %21, %10 : global f16[64, 64]\n yield }",
 	  { false, true } },
+	/* k / 256 of ceil(K, 256), with k below K, and one more */
+	{ "for %10, %4, %11 { (%24 : i64)\n %25 = div %24, %13 : i64\n"
+	  " %90 = view %19, %25, %10 : global f16[1, 1]\n yield }",
+	  { true, true } },
+	{ "for %10, %4, %11 { (%24 : i64)\n %25 = div %24, %13 : i64\n"
+	  " %90 = view %19, %25, %10 : global f16[2, 1]\n yield }",
+	  { false, true } },
 	/* the guarded next step of the same */
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
 	  " %23 = div %21, %12 : i64\n %90 = view %15, %23, %10 : global f16[1, 1]\n"
@@ -301,6 +308,7 @@ static const char view_head[] =
 	" param %1 tensor A : global f16[?, ?] read size %3, %4 stride %4, %5\n"
 	" param %15 tensor S : global f16[?, 1] read size %17, %5 stride %5, %5\n"
 	" param %16 tensor B : global f16[?, ?] read size %2, %4 stride %4, %5\n"
+	" param %19 tensor T : global f16[?, 1] read size %41, %5 stride %5, %5\n"
 	" param %3 size M : i64 mult 1 lo 1 hi 9223372036854775807\n"
 	" param %4 size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
 	" param %2 size N : i64 mult 128 lo 0 hi 9223372036854775807\n"
@@ -310,7 +318,8 @@ static const char view_head[] =
 	" %30 = add %3, %6 : i64\n %31 = div %30, %7 : i64\n yield %9, %31, %3\n }\n"
 	" body {\n %5 = const imm 1 : i64\n %10 = const : i64\n %11 = const imm 64 : i64\n"
 	" %12 = const imm 128 : i64\n"
-	" %13 = const imm 256 : i64\n %14 = const imm 96 : i64\n %17 = div %4, %12 : i64\n %s\n"
+	" %13 = const imm 256 : i64\n %14 = const imm 96 : i64\n %17 = div %4, %12 : i64\n"
+	" %39 = const imm 255 : i64\n %40 = add %4, %39 : i64\n %41 = div %40, %13 : i64\n %s\n"
 	" yield\n }\n}\n";
 
 TEST_EACH(views_inside, COUNT_OF(seen))

@@ -1,0 +1,169 @@
+/* affine.c - sums of scalars with factors. */
+#include "infer/prove/affine.h"
+
+enum { DEPTH = 32 };
+
+Affine
+affine_const(int64_t c)
+{
+	return (Affine){ .ok = true, .c = c };
+}
+
+static Affine
+affine_val(const Val *v)
+{
+	Affine x = { .ok = true, .n = 1 };
+
+	x.k[0] = 1;
+	x.v[0] = v;
+	return x;
+}
+
+static bool
+same_scalar(const Val *x, const Val *y, int depth)
+{
+	const Op *a = x->def, *b = y->def;
+	int64_t c, d;
+
+	if (x == y)
+		return true;
+	if (val_is_const(x, &c) && val_is_const(y, &d))
+		return c == d && x->type.dtype == y->type.dtype;
+	if (depth == 0 || !a || !b || a->code != b->code || !type_same(&x->type, &y->type))
+		return false;
+	if (a->code == O_block_id)
+		return IMM(a, axis) == IMM(b, axis);
+	if (!op_is(a, F_ELT) || x->type.space != S_scalar)
+		return false;
+	for (int i = 0; i < a->nin; i++)
+		if (!same_scalar(a->in[i], b->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+static void
+add_term(Affine *x, int64_t k, const Val *v)
+{
+	int i = 0;
+
+	while (i < x->n && !same_scalar(x->v[i], v, DEPTH))
+		i++;
+	if (i == x->n) {
+		x->ok = x->ok && x->n < AFFINE_TERMS;
+		if (!x->ok)
+			return;
+		x->v[x->n] = v;
+		x->k[x->n++] = 0;
+	}
+	x->ok = x->ok && add64(x->k[i], k, &x->k[i]);
+	if (x->k[i] == 0) {
+		x->n--;
+		x->k[i] = x->k[x->n];
+		x->v[i] = x->v[x->n];
+	}
+}
+
+Affine
+affine_add(Affine x, Affine y, int64_t times)
+{
+	int64_t c;
+
+	x.ok = x.ok && y.ok && mul64(y.c, times, &c) && add64(x.c, c, &x.c);
+	for (int i = 0; i < y.n && x.ok; i++) {
+		x.ok = mul64(y.k[i], times, &c);
+		if (x.ok && c)
+			add_term(&x, c, y.v[i]);
+	}
+	return x;
+}
+
+/* Every number of 64 bits may be this one: the machine has perhaps dropped some. */
+static bool
+may_have_wrapped(Kernel *k, const Val *v)
+{
+	Fact f = val_fact(k, v);
+
+	return f.lo == INT64_MIN || f.hi == INT64_MAX;
+}
+
+static Affine
+affine_at(Kernel *k, const Val *v, int depth)
+{
+	const Op *o = v->def;
+	int64_t c, sign;
+
+	if (val_is_const(v, &c))
+		return affine_const(c);
+	if (!o || depth == 0 || !type_is_index(&v->type) || may_have_wrapped(k, v))
+		return affine_val(v);
+	sign = o->code == O_sub ? -1 : 1;
+	switch (o->code) {
+	case O_cast: /* of fewer bits: the same number */
+		return affine_val(dtype_is_float(o->in[0]->type.dtype) ? v : o->in[0]);
+	case O_add:
+	case O_sub:
+		return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), sign);
+	case O_mul:
+		if (val_is_const(o->in[1], &c))
+			return affine_add(affine_const(0), affine_at(k, o->in[0], depth - 1), c);
+		return affine_val(v);
+	default: return affine_val(v);
+	}
+}
+
+Affine
+affine_of(Kernel *k, const Val *v)
+{
+	return affine_at(k, v, DEPTH);
+}
+
+bool
+affine_equal(const Affine *x, const Affine *y)
+{
+	Affine gap = affine_add(*x, *y, -1);
+
+	return gap.ok && gap.n == 0 && gap.c == 0;
+}
+
+/* ---- what follows ------------------------------------------------------------------------------------ */
+
+void
+known_add(Known *h, Affine x)
+{
+	VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, x);
+}
+
+/* x >= 0, whatever its values are of what they can be? */
+static bool
+is_never_negative(Kernel *k, const Affine *x)
+{
+	int64_t least = x->c, p;
+
+	for (int i = 0; i < x->n && x->ok; i++) {
+		Fact f = val_fact(k, x->v[i]);
+
+		if (!mul64(x->k[i], x->k[i] > 0 ? f.lo : f.hi, &p) || !add64(least, p, &least))
+			return false;
+	}
+	return x->ok && least >= 0;
+}
+
+bool
+known_implies(const Known *h, const Affine *x)
+{
+	if (is_never_negative(h->k, x))
+		return true;
+	for (int i = 0; i < h->n; i++) {
+		Affine left = affine_add(*x, h->sum[i], -1);
+
+		if (is_never_negative(h->k, &left))
+			return true;
+		for (int j = 0; j < i; j++) {
+			Affine less = affine_add(left, h->sum[j], -1);
+
+			if (is_never_negative(h->k, &less))
+				return true;
+		}
+	}
+	return false;
+}

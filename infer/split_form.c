@@ -1,0 +1,389 @@
+/* split_form.c - pass split: masks as linear forms of the counter.
+ *
+ * A comparison of tiles holds everywhere when the largest element on the one side is below the least one on
+ * the other; of index tiles, sums of `iota` and scalars, these are linear forms again.  Arithmetic of narrow
+ * integers wraps around: that it does not is one more form. */
+#include "hexc/ir/number.h"
+#include "infer/split.h"
+
+enum { DEPTH = 16 };
+
+/* ---- forms ------------------------------------------------------------------------------------------- */
+
+static int64_t
+times_counter(const Turns *t, const Lin *x)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->t[i].v == t->body->arg[0])
+			return x->t[i].k;
+	return 0;
+}
+
+/* Is x, but for the counter, over values from in front of the loop? */
+static bool
+is_fixed(const Turns *t, const Lin *x)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->t[i].v != t->body->arg[0] && block_inside(x->t[i].v->block, t->body))
+			return false;
+	return true;
+}
+
+/* The range of x.  False: it is too far for the machine to add x up. */
+static bool
+is_bounded(const Turns *t, Lin x, int64_t *most)
+{
+	int64_t least;
+	Asking a = fact_asking(t->k);
+	Lin minus = lin_scale(x, -1, 1);
+
+	if (!lin_least(&a, &x, &least) || !lin_least(&a, &minus, most))
+		return false;
+	*most = -*most;
+	return least > -COUNTER_MOST && *most < COUNTER_MOST;
+}
+
+/* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait
+ * for. */
+static bool
+need(const Turns *t, Forms *f, Lin x, bool throughout)
+{
+	Asking a = fact_asking(t->k);
+	int64_t by = times_counter(t, &x);
+	Form form = { x, (int)by };
+	int64_t most;
+
+	if (lin_nonneg(&a, &x))
+		return true;
+	if (!x.ok || by < -1 || by > 1 || !is_fixed(t, &x))
+		return false;
+	form.lin.den = 1;
+	if (by > 0 && throughout) {
+		form.by = 0;
+		form.lin = lin_add(form.lin, lin_atom(t->body->arg[0]), -by);
+		form.lin = lin_add(form.lin, lin_exact(t->loop, t->loop->in[0]), by);
+	}
+	if (!is_bounded(t, form.lin, &most) || most < 0)
+		return false;
+	VEC_PUSH(t->k->unit->arena, f->form, f->n, f->cap, form);
+	return true;
+}
+
+void
+forms_join(const Turns *t, Forms *f, const Forms *more)
+{
+	for (int i = 0; i < more->n; i++) {
+		bool known = false;
+
+		for (int j = 0; j < f->n && !known; j++) {
+			Lin gap = lin_add(f->form[j].lin, more->form[i].lin, -1);
+
+			known = gap.ok && gap.n == 0;
+			if (known && gap.c > 0)
+				f->form[j] = more->form[i];
+		}
+		if (!known)
+			VEC_PUSH(t->k->unit->arena, f->form, f->n, f->cap, more->form[i]);
+	}
+}
+
+/* ---- integer tiles ----------------------------------------------------------------------------------- */
+
+/* The least and the largest element. */
+typedef struct Span {
+	Lin lo, hi;
+} Span;
+
+static bool span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int depth, Span *out);
+
+/* Values of the span are numbers of the type: what was computed has not wrapped around. */
+static bool
+fits_type(const Turns *t, Forms *f, DType d, const Span *x)
+{
+	int64_t most;
+
+	if (d == D_i64)
+		return x->lo.ok && x->hi.ok && is_bounded(t, x->lo, &most) && is_bounded(t, x->hi, &most);
+	return !dtype_past_i64(d) && need(t, f, lin_add(x->lo, lin_const(num_min(d)), -1), true) &&
+	       need(t, f, lin_add(lin_const(num_max(d)), x->hi, -1), true);
+}
+
+static bool
+span_sum(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
+{
+	Span x, y;
+
+	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
+		return false;
+	out->lo = o->code == O_add ? lin_add(x.lo, y.lo, 1) : lin_add(x.lo, y.hi, -1);
+	out->hi = o->code == O_add ? lin_add(x.hi, y.hi, 1) : lin_add(x.hi, y.lo, -1);
+	return fits_type(t, f, o->out[0]->type.dtype, out);
+}
+
+static bool
+span_product(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
+{
+	Span x, y;
+	int64_t c;
+
+	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y) ||
+	    y.lo.n || y.hi.n || y.lo.den != 1 || y.lo.c != y.hi.c)
+		return false;
+	c = y.lo.c;
+	out->lo = lin_scale(c < 0 ? x.hi : x.lo, c, 1);
+	out->hi = lin_scale(c < 0 ? x.lo : x.hi, c, 1);
+	return fits_type(t, f, o->out[0]->type.dtype, out);
+}
+
+/* Scalars that arithmetic does not lead beyond. */
+static bool
+span_scalar(const Op *at, const Val *v, Span *out)
+{
+	if (v->type.space != S_scalar)
+		return false;
+	out->lo = out->hi = type_is_index(&v->type) ? lin_exact(at, v) : lin_atom(v);
+	return out->lo.ok;
+}
+
+static bool
+span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int depth, Span *out)
+{
+	const Op *o = v->def;
+
+	if (dtype_is_float(v->type.dtype) || dtype_past_i64(v->type.dtype) || depth == 0)
+		return false;
+	if (!o || type_is_index(&v->type))
+		return span_scalar(at, v, out);
+	switch (o->code) {
+	case O_const:
+		out->lo = out->hi = lin_const(IMM(o, value));
+		return true;
+	case O_iota:
+		out->lo = lin_const(0);
+		out->hi = lin_const(v->type.shape[IMM(o, dim)] - 1);
+		return fits_type(t, f, v->type.dtype, out);
+	case O_cast:
+		return span_of(t, f, o, o->in[0], depth - 1, out) && fits_type(t, f, v->type.dtype, out);
+	case O_add:
+	case O_sub: return span_sum(t, f, o, depth - 1, out);
+	case O_mul: return span_product(t, f, o, depth - 1, out);
+	case O_splat:
+	case O_broadcast:
+	case O_transpose:
+	case O_reshape:
+	case O_slice:
+	case O_convert:
+	case O_pin:
+	case O_relayout: return span_of(t, f, o, o->in[0], depth - 1, out);
+	default: return span_scalar(at, v, out);
+	}
+}
+
+/* ---- conditions -------------------------------------------------------------------------------------- */
+
+static bool
+compare(const Turns *t, Forms *f, const Op *o, bool want, int depth)
+{
+	Span x, y;
+	Lin room;
+
+	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
+		return false;
+	room = want ? lin_add(y.lo, x.hi, -1) : lin_add(x.lo, y.hi, -1);
+	if ((o->code == O_lt) == want)
+		room = lin_add(room, lin_const(1), -1);
+	return need(t, f, room, false);
+}
+
+static bool
+condition(const Turns *t, Forms *f, const Val *v, bool want, int depth)
+{
+	const Op *o = v->def;
+
+	if (!o || depth == 0)
+		return false;
+	switch (o->code) {
+	case O_const: return (IMM(o, value) != 0) == want;
+	case O_not: return condition(t, f, o->in[0], !want, depth - 1);
+	case O_and:
+	case O_or:
+		return (o->code == O_and) == want && condition(t, f, o->in[0], want, depth - 1) &&
+		       condition(t, f, o->in[1], want, depth - 1);
+	case O_lt:
+	case O_le: return compare(t, f, o, want, depth - 1);
+	case O_splat:
+	case O_broadcast:
+	case O_transpose:
+	case O_reshape:
+	case O_slice:
+	case O_convert:
+	case O_pin:
+	case O_relayout: return condition(t, f, o->in[0], want, depth - 1);
+	default: return false;
+	}
+}
+
+bool
+forms_condition(const Turns *t, Forms *f, const Val *v, bool want)
+{
+	return condition(t, f, v, want, DEPTH);
+}
+
+bool
+forms_mask(const Turns *t, Forms *f, const Op *o)
+{
+	int next = 1;
+
+	for (int d = 0; d < o->out[0]->type.rank; d++)
+		if (IMM(o, dims) >> d & 1 &&
+		    !need(t, f, lin_add(lin_exact(o, o->in[next++]), lin_const(o->out[0]->type.shape[d]), -1),
+		          false))
+			return false;
+	return true;
+}
+
+/* ---- views ------------------------------------------------------------------------------------------- */
+
+/* Dim d of view o and what it is a view of, down to the tensor. */
+static bool
+inside(const Turns *t, Forms *f, const Op *o, int d)
+{
+	Lin start = lin_exact(o, o->in[1 + d]), room;
+	int at = view_result_dim(o, d);
+	int64_t extent = at < 0 ? 1 : o->out[0]->type.shape[at];
+	const Param *p;
+
+	for (; o->in[0]->def && o->in[0]->def->code == O_view;) {
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+		start = lin_add(start, lin_exact(o, o->in[1 + d]), 1);
+	}
+	p = val_param(t->k, o->in[0]);
+	if (!p || !p->size[d])
+		return false;
+	room = lin_add(lin_add(lin_exact(o, p->size[d]), start, -1), lin_const(extent), -1);
+	return need(t, f, start, true) && need(t, f, room, false);
+}
+
+bool
+forms_view(const Turns *t, Forms *f, const Op *o, int *n)
+{
+	bool outermost = true;
+
+	*n = 0;
+	for (; o && o->code == O_view; o = o->in[0]->def, outermost = false)
+		for (int d = 0; d < o->in[0]->type.rank; d++) {
+			if ((!outermost && view_result_dim(o, d) >= 0) || view_operand_in_bounds(t->k, o, d))
+				continue;
+			if (!inside(t, f, o, d))
+				return false;
+			++*n;
+		}
+	return true;
+}
+
+/* ---- the end of the turns that all forms hold in ------------------------------------------------------- */
+
+/* v, to be reckoned with in front of the loop. */
+static Val *
+value(const Turns *t, const Val *v)
+{
+	Val *x = v->def ? v->def->out[v->index] : v->block->arg[v->index];
+	Type index = type_index();
+
+	if (type_is_index(&x->type))
+		return x;
+	return op_new(t->loop->parent, t->loop, O_cast, t->loop->src, 1, &x, 1, &index)->out[0];
+}
+
+/* The terms of x with positive factors, or the others, turned positive; but for the counter. */
+static Val *
+side_of(const Turns *t, const Lin *x, bool positive)
+{
+	Block *b = t->loop->parent;
+	int64_t c = positive ? x->c : -x->c;
+	Val *sum = NULL, *v;
+
+	for (int i = 0; i < x->n; i++) {
+		int64_t k = positive ? x->t[i].k : -x->t[i].k;
+
+		if (k < 0 || x->t[i].v == t->body->arg[0])
+			continue;
+		v = value(t, x->t[i].v);
+		v = k == 1 ? v : ir_bin(b, t->loop, O_mul, v, ir_const(b, t->loop, k));
+		sum = sum ? ir_bin(b, t->loop, O_add, sum, v) : v;
+	}
+	if (c > 0 && sum)
+		sum = ir_bin(b, t->loop, O_add, sum, ir_const(b, t->loop, c));
+	return sum ? sum : ir_const(b, t->loop, c > 0 ? c : 0);
+}
+
+bool
+forms_have(const Forms *f, int by)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->form[i].by == by)
+			return true;
+	return false;
+}
+
+Val *
+forms_start(const Turns *t, const Forms *f)
+{
+	Block *b = t->loop->parent;
+	Val *start = NULL, *v;
+
+	for (int i = 0; i < f->n; i++) {
+		const Lin *x = &f->form[i].lin;
+
+		if (f->form[i].by <= 0) /* counter >= the rest, turned */
+			continue;
+		v = ir_bin(b, t->loop, O_sub, side_of(t, x, false), side_of(t, x, true));
+		start = start ? ir_bin(b, t->loop, O_max, start, v) : v;
+	}
+	return ir_bin(b, t->loop, O_min, start, t->loop->in[1]);
+}
+
+/* Does counter <= x already keep the counter below the loop's end? */
+static bool
+ends_before(const Turns *t, const Lin *x)
+{
+	Asking a = fact_asking(t->k);
+	Lin room = lin_add(lin_exact(t->loop, t->loop->in[1]), *x, -1);
+
+	room = lin_add(room, lin_atom(t->body->arg[0]), -1); /* which x has taken off */
+	room = lin_add(room, lin_const(1), -1);
+	return lin_nonneg(&a, &room);
+}
+
+Val *
+forms_end(const Turns *t, const Forms *f)
+{
+	Block *b = t->loop->parent;
+	Val *end = NULL, *all = NULL, *in[3], *v;
+	bool before = false;
+
+	for (int i = 0; i < f->n; i++) {
+		Lin x = f->form[i].lin;
+
+		if (f->form[i].by < 0) { /* counter <= the rest */
+			before |= ends_before(t, &x);
+			x.c++;
+			v = ir_bin(b, t->loop, O_sub, side_of(t, &x, true), side_of(t, &x, false));
+			end = end ? ir_bin(b, t->loop, O_min, end, v) : v;
+		} else if (f->form[i].by == 0) {
+			v = ir_bin(b, t->loop, O_le, side_of(t, &x, false), side_of(t, &x, true));
+			all = all ? ir_bin(b, t->loop, O_and, all, v) : v;
+		}
+	}
+	if (!end)
+		end = t->loop->in[1];
+	else if (!before)
+		end = ir_bin(b, t->loop, O_min, end, t->loop->in[1]);
+	if (!all)
+		return end;
+	in[0] = all;
+	in[1] = end;
+	in[2] = t->loop->in[0];
+	return op_new(b, t->loop, O_select, t->loop->src, 3, in, 1, &end->type)->out[0];
+}
