@@ -293,7 +293,7 @@ static const struct {
 	  " %90 = view %1, %10, %10 : global f16[1, 256]\n yield }",
 	  { true, false } },
 	/* what is asked about a value of one iteration says nothing of those before it */
-	{ "%19 = for %10, %13, %5, %10 : i64 { (%20 : i64, %21 : i64)\n %22 = add %21, %18 : i64\n"
+	{ "%89 = for %10, %13, %5, %10 : i64 { (%20 : i64, %21 : i64)\n %22 = add %21, %18 : i64\n"
 	  " %23 = lt %22, %4 : bool\n if %23 {\n %90 = view %1, %10, %22 : global f16[1, 1]\n"
 	  " yield } else { yield } yield %22 }",
 	  { true, false } },
