@@ -22,13 +22,38 @@ fact_asking(Kernel *k)
 	return a;
 }
 
+/* The same in all iterations of all loops?  Then what is known of it at one place holds while facts of
+ * carried values are proved, which are of other iterations too. */
+static bool
+is_invariant(const Val *v)
+{
+	const Block *b = v->block;
+
+	while (b->owner && b->owner->code != O_for)
+		b = b->owner->parent;
+	return !b->owner;
+}
+
+/* Does the condition compare what no loop changes? */
+static bool
+is_of_invariants(const Val *cond)
+{
+	const Op *c = cond->def;
+
+	if (!c || c->nin != 2)
+		return false;
+	if (c->code == O_and)
+		return is_of_invariants(c->in[0]) || is_of_invariants(c->in[1]);
+	return is_invariant(c->in[0]) && is_invariant(c->in[1]);
+}
+
 Asking
 fact_asking_at(Kernel *k, const Op *at)
 {
 	Asking a = fact_asking(k);
 
 	for (const Block *b = at->parent; b && b->owner && !a.at; b = b->owner->parent)
-		a.at = b->owner->code == O_if ? at : NULL;
+		a.at = b->owner->code == O_if && is_of_invariants(b->owner->in[0]) ? at : NULL;
 	return a;
 }
 
@@ -211,18 +236,6 @@ guarded(Asking *a, const Val *v, Fact f)
 	return f;
 }
 
-/* The same in all iterations of all loops?  Then what is known of it at one place holds while facts of
- * carried values are proved, which are of other iterations too. */
-static bool
-is_invariant(const Val *v)
-{
-	const Block *b = v->block;
-
-	while (b->owner && b->owner->code != O_for)
-		b = b->owner->parent;
-	return !b->owner;
-}
-
 /* ---- the value ----------------------------------------------------------------------------------- */
 
 /* Is v an extent of the grid?  Where a block runs, these are 1 or more. */
@@ -392,7 +405,12 @@ Fact
 val_fact_at(Kernel *k, const Op *at, const Val *v)
 {
 	Asking a = fact_asking_at(k, at);
-	Fact f = fact_of(&a, v);
+	Fact f = val_fact(k, v), g = fact_of(&a, v); /* which may run out of steps */
 
-	return a.at && !is_invariant(v) ? guarded(&a, v, f) : f;
+	f.mult = f.mult && g.mult % f.mult == 0 ? g.mult : f.mult;
+	f.lo = max64(f.lo, g.lo);
+	f.hi = min64(f.hi, g.hi);
+	f = f.lo <= f.hi ? f : val_fact(k, v); /* nothing runs here */
+	a.at = at;
+	return is_invariant(v) ? f : guarded(&a, v, f);
 }

@@ -80,9 +80,8 @@ width(const Question *q)
 	return view_width(q->k, q->o, q->unit, q->mult);
 }
 
-/* Is o in a version for sizes that let less?  What is left to wish is told of the other. */
-static bool
-in_second_version(const Op *o)
+bool
+explain_in_second_version(const Op *o)
 {
 	const Block *b = o->parent;
 
@@ -98,7 +97,7 @@ explain_wider(Kernel *k, const Op *o, Wish *wish)
 	Question q = { .k = k, .o = view, .answer = width, .unit = view ? view_unit_dim(k, view) : -1 };
 	int64_t most;
 
-	if (q.unit < 0 || in_second_version(o))
+	if (q.unit < 0 || explain_in_second_version(o))
 		return false;
 	q.mult = wished(k, view, q.unit);
 	most = op_access(o)->vec;
@@ -138,7 +137,7 @@ explain_unmasked(Kernel *k, const Op *o, Wish *wish)
 	int64_t yes;
 
 	wish->tensor = NULL;
-	if (in_second_version(o))
+	if (explain_in_second_version(o))
 		return false;
 	for (int d = 0; o->code == O_mask && d < o->out[0]->type.rank; d++) {
 		q.mult = o->out[0]->type.shape[d];
