@@ -13,10 +13,12 @@ executed() { # STATS
 		$2 == "warp_instructions" { n = $3 } $2 == "warps" && move { n -= $3 } END { print n }' "$1"
 }
 
-# compare KERNEL PERCENT GRID "ARGUMENTS BY HAND" example.hexc ARGUMENTS..: no more than so many of the instructions by hand
+# compare KERNEL GRID "ARGUMENTS BY HAND" example.hexc ARGUMENTS..: no more than 1.2 times the instructions by hand
 compare() {
-	kernel=$1 most=$2 grid=$3 given=$(printf -- '--arg %s ' $4)
-	shift 4
+	kernel=$1 grid=$2
+	# shellcheck disable=SC2086 # words
+	given=$(printf -- '--arg %s ' $3)
+	shift 3
 	# shellcheck disable=SC2086 # words
 	"$HEXC" sim "$dir/rows.ptx" --entry "$kernel" --grid "$grid" --block 128 --stats "$dir/hand" $given >"$dir/out" 2>&1 ||
 		fail "$kernel by hand: $(tail -3 "$dir/out")"
@@ -24,25 +26,24 @@ compare() {
 		fail "$kernel: $(tail -3 "$dir/out")"
 	hand=$(executed "$dir/hand") ours=$(executed "$dir/ours")
 	echo "$kernel: $ours, by hand $hand"
-	[ "$((ours * 100))" -le "$((hand * most))" ] || fail "$kernel: more than $most % of what is done by hand"
+	[ "$((ours * 10))" -le "$((hand * 12))" ] || fail "$kernel: more than 1.2 times what is done by hand"
 }
 
 n=8192
-compare vector_add 120 8 "zeros:f32:$n zeros:f32:$n zeros:f32:$n s64:$n" \
+compare vector_add 8 "zeros:f32:$n zeros:f32:$n zeros:f32:$n s64:$n" \
 	examples/vector_add.hexc --arg "A=random(1)[$n]" --arg 'B=random(2)'
-compare widen 120 8 "zeros:f16:$n zeros:f32:$n s64:$n" examples/convert.hexc --arg "X=random(1)[$n]"
-compare narrow 120 8 "zeros:f32:$n zeros:f16:$n s64:$n" examples/convert.hexc --arg "X=random(1)[$n]"
+compare widen 8 "zeros:f16:$n zeros:f32:$n s64:$n" examples/convert.hexc --arg "X=random(1)[$n]"
+compare narrow 8 "zeros:f32:$n zeros:f16:$n s64:$n" examples/convert.hexc --arg "X=random(1)[$n]"
 for n in 4096 3000; do
 	x=zeros:f16:$((16 * n))
-	compare rms_norm 120 16 "$x zeros:f16:$n $x f32:0.1 s64:16 s64:$n" \
+	compare rms_norm 16 "$x zeros:f16:$n $x f32:0.1 s64:16 s64:$n" \
 		examples/rms_norm.hexc --arg "X=random(1)[16,$n]" --arg 'gain=random(2)' --arg eps=1e-5
 done
-# sums of squares by fma are what is left to layer_norm; softmax reduces across lanes in every iteration
 for n in 1024 1000; do
 	x=zeros:f32:$((16 * n)) g=zeros:f32:$n
-	compare layer_norm 130 4 "$x $g $g $x f32:0.1 s64:16 s64:$n" \
+	compare layer_norm 4 "$x $g $g $x f32:0.1 s64:16 s64:$n" \
 		examples/layer_norm.hexc --arg "X=random(1)[16,$n]" --arg 'gamma=random(2)' --arg 'beta=random(3)' --arg eps=1e-5
 done
 x=zeros:f32:16384
-compare softmax 155 4 "$x $x s64:16 s64:1024" examples/softmax.hexc --arg 'X=random(1)[16,1024]'
+compare softmax 4 "$x $x s64:16 s64:1024" examples/softmax.hexc --arg 'X=random(1)[16,1024]'
 exit $bad
