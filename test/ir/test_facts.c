@@ -345,7 +345,8 @@ TEST(grid_extents)
 	Kernel *k = ir_read(u, "kernel t {\n warps 1\n"
 	                       " param %1 size N : i64 mult 1 lo 0 hi 100\n"
 	                       " param %2 size M : i64 mult 1 lo 0 hi 100\n"
-	                       " grid {\n %3 = const imm 1 : i64\n %4 = add %2, %3 : i64\n yield %3, %1, %4\n }\n"
+	                       " grid {\n %3 = const imm 1 : i64\n %4 = add %2, %3 : i64\n"
+	                       " yield %3, %1, %4\n }\n"
 	                       " body {\n %5 = div %2, %1 : i64\n %6 = div %1, %2 : i64\n yield\n }\n}\n");
 
 	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));

@@ -21,7 +21,8 @@ static const Split made[] = {
 	  ROWS "    Y[m :+ 16, 3 :+ 64] = X[m :+ 16, 1 :+ 64] * 2;\n", 0, 0, 0 },
 	/* one dim: is the block inside? */
 	{ "X: f32[N], Y: out f32[N]",
-	  "    grid(ceil(N, 256));\n    let i = block.x * 256;\n    Y[i :+ 256] = X[i :+ 256] * 2;\n", 1, 0, 0 },
+	  "    grid(ceil(N, 256));\n    let i = block.x * 256;\n    Y[i :+ 256] = X[i :+ 256] * 2;\n",
+	  1, 0, 0 },
 	/* ... which those at one place are in all blocks or in none */
 	{ "X: f32[N], Y: out f32[N]", "    grid(1);\n    Y[0 :+ 256] = X[0 :+ 256] * 2;\n",
 	  1, 1, 0 },
