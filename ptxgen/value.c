@@ -57,19 +57,28 @@ emit_iota(Gen *g, Op *o)
 typedef struct MaskPlan {
 	int n, dim[DIM_MAX];
 	LV lane[DIM_MAX], bound[DIM_MAX]; /* i32 */
+	int64_t step[DIM_MAX]; /* the bound and all lanes' places are multiples: elements in one are alike */
 	LV fill; /* a word of it */
 } MaskPlan;
+
+/* Where the element of register r is along the i-th masked dim, less the lane's place, down to a step. */
+static int64_t
+mask_at(const Tile *t, const MaskPlan *p, int i, int64_t r)
+{
+	int64_t c[DIM_MAX];
+
+	tile_index(t, r, c);
+	return c[p->dim[i]] / p->step[i] * p->step[i];
+}
 
 /* i1: the register's element is inside all bounds. */
 static LV
 mask_inside(Gen *g, const Tile *t, const MaskPlan *p, int64_t r)
 {
-	int64_t c[DIM_MAX];
 	LV all = NULL;
 
-	tile_index(t, r, c);
 	for (int i = 0; i < p->n; i++) {
-		LV at = LLVMBuildAdd(g->b, p->lane[i], const_i32(g, c[p->dim[i]]), "");
+		LV at = LLVMBuildAdd(g->b, p->lane[i], const_i32(g, mask_at(t, p, i, r)), "");
 		LV in = LLVMBuildICmp(g->b, LLVMIntSLT, at, p->bound[i], "");
 
 		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
@@ -80,12 +89,8 @@ mask_inside(Gen *g, const Tile *t, const MaskPlan *p, int64_t r)
 static bool
 mask_same(const Tile *t, const MaskPlan *p, int64_t r, int64_t s)
 {
-	int64_t c[DIM_MAX], d[DIM_MAX];
-
-	tile_index(t, r, c);
-	tile_index(t, s, d);
 	for (int i = 0; i < p->n; i++)
-		if (c[p->dim[i]] != d[p->dim[i]])
+		if (mask_at(t, p, i, r) != mask_at(t, p, i, s))
 			return false;
 	return true;
 }
@@ -126,6 +131,18 @@ mask_bound(Gen *g, LV bound, int64_t extent)
 	return LLVMBuildTrunc(g->b, bound, g->i32, "");
 }
 
+/* The largest power of two that divides the bound and the place of every lane along dim d. */
+static int64_t
+mask_step(Gen *g, const Op *o, int d, const Val *bound)
+{
+	int64_t mult = val_fact_at(g->k, o, bound).mult, step = mult ? pow2_part(mult) : 1;
+
+	for (Digit x = dim_digits(o->out[0]->type.layout, d); x.it; digit_next(&x))
+		if (x.it->axis != AX_reg && x.it->extent > 1)
+			step = min64(step, pow2_part(x.weight));
+	return step;
+}
+
 void
 emit_mask(Gen *g, Op *o)
 {
@@ -138,6 +155,7 @@ emit_mask(Gen *g, Op *o)
 		p->dim[p->n] = d;
 		p->lane[p->n] = lane_index(g, type->layout, d);
 		p->bound[p->n] = mask_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
+		p->step[p->n] = mask_step(g, o, d, o->in[1 + p->n]);
 		p->n++;
 	}
 	p->fill = word_const(g, type->dtype, IMM(o, fill), o->fimm);

@@ -89,6 +89,15 @@ op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user)
 	return clone_op(&c, b, at, o);
 }
 
+void
+block_clone(Block *to, const Block *from)
+{
+	Cloner c = { .ninner = to->kernel->nval + 1 };
+
+	c.inner = NEWN(to->kernel->unit->arena, Val *, c.ninner);
+	clone_block(&c, to, from);
+}
+
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
 static void

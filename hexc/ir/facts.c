@@ -22,6 +22,41 @@ fact_asking(Kernel *k)
 	return a;
 }
 
+/* The same in all iterations of all loops?  Then what is known of it at one place holds while facts of
+ * carried values are proved, which are of other iterations too. */
+static bool
+is_invariant(const Val *v)
+{
+	const Block *b = v->block;
+
+	while (b->owner && b->owner->code != O_for)
+		b = b->owner->parent;
+	return !b->owner;
+}
+
+/* Does the condition compare what no loop changes? */
+static bool
+is_of_invariants(const Val *cond)
+{
+	const Op *c = cond->def;
+
+	if (!c || c->nin != 2)
+		return false;
+	if (c->code == O_and)
+		return is_of_invariants(c->in[0]) || is_of_invariants(c->in[1]);
+	return is_invariant(c->in[0]) && is_invariant(c->in[1]);
+}
+
+Asking
+fact_asking_at(Kernel *k, const Op *at)
+{
+	Asking a = fact_asking(k);
+
+	for (const Block *b = at->parent; b && b->owner && !a.at; b = b->owner->parent)
+		a.at = b->owner->code == O_if && is_of_invariants(b->owner->in[0]) ? at : NULL;
+	return a;
+}
+
 static bool
 fact_equal(Fact x, Fact y)
 {
@@ -164,6 +199,43 @@ fact_counter(Asking *a, const Op *loop)
 	return f.hi < f.lo ? lo : fact_tighten(f); /* hi <= lo: never runs */
 }
 
+/* ---- conditions of enclosing ifs ------------------------------------------------------------------ */
+
+/* f of v, knowing that cond came out as `taken`: `x % c == 0` and comparisons, joined by `and`.  A value
+ * that may have wrapped around keeps its full range, by which it is known. */
+static Fact
+guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
+{
+	const Op *c = cond->def, *mod;
+	int64_t by, zero;
+
+	if (!c)
+		return f;
+	if (c->code == O_and && taken)
+		return guarded_by(a, c->in[1], true, v, guarded_by(a, c->in[0], true, v, f));
+	mod = c->code == O_eq && taken ? c->in[0]->def : NULL;
+	if (!mod || mod->code != O_mod)
+		return fact_is_full(f) ? f : refine(a, cond, taken, v, f);
+	if (mod->in[0] == v && f.mult && val_is_const(c->in[1], &zero) && zero == 0 &&
+	    val_is_const(mod->in[1], &by) && by >= 1 && f.mult % by)
+		mul64(f.mult / gcd64(f.mult, by), by, &f.mult);
+	return f;
+}
+
+/* f of v, knowing what the ifs around a->at say.  Conditions are asked about without conditions. */
+static Fact
+guarded(Asking *a, const Val *v, Fact f)
+{
+	const Op *at = a->at;
+
+	a->at = NULL;
+	for (const Block *b = at->parent; b && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_if)
+			f = guarded_by(a, b->owner->in[0], b == b->owner->blk[0], v, f);
+	a->at = at;
+	return f;
+}
+
 /* ---- the value ----------------------------------------------------------------------------------- */
 
 /* Is v an extent of the grid?  Where a block runs, these are 1 or more. */
@@ -285,7 +357,7 @@ remember(const Asking *a, const Val *v, Fact f)
 	struct FactMemo *m = a->k->facts;
 	Arena *arena = a->k->unit->arena;
 
-	if (!m || a->nassumed || a->steps <= 0)
+	if (!m || a->at || a->nassumed || a->steps <= 0)
 		return;
 	if (v->id >= m->n) {
 		uint32_t n = v->id + v->id / 2 + 64;
@@ -308,12 +380,14 @@ fact_of(Asking *a, const Val *v)
 	if (v->type.space != S_scalar || dtype_is_float(d) || dtype_past_i64(d) || a->steps-- <= 0)
 		return fact_type(d);
 	a->k->nfact++;
-	if (m && v->id < m->n && m->known[v->id])
+	if (m && !a->at && v->id < m->n && m->known[v->id])
 		return m->of[v->id];
 	for (int i = 0; i < a->nassumed; i++)
 		if (a->assumed[i] == v)
 			return a->as[i];
 	f = fact_any(a, v);
+	if (a->at && is_invariant(v))
+		f = guarded(a, v, f);
 	f = f.lo <= f.hi ? f : fact_type(d); /* facts that contradict each other say nothing */
 	remember(a, v, f);
 	return f;
@@ -325,4 +399,18 @@ val_fact(Kernel *k, const Val *v)
 	Asking a = fact_asking(k);
 
 	return fact_of(&a, v);
+}
+
+Fact
+val_fact_at(Kernel *k, const Op *at, const Val *v)
+{
+	Asking a = fact_asking_at(k, at);
+	Fact f = val_fact(k, v), g = fact_of(&a, v); /* which may run out of steps */
+
+	f.mult = f.mult && g.mult % f.mult == 0 ? g.mult : f.mult;
+	f.lo = max64(f.lo, g.lo);
+	f.hi = min64(f.hi, g.hi);
+	f = f.lo <= f.hi ? f : val_fact(k, v); /* nothing runs here */
+	a.at = at;
+	return is_invariant(v) ? f : guarded(&a, v, f);
 }

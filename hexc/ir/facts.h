@@ -8,6 +8,7 @@ enum { FACT_ASSUMED = 8 };
 /* One question.  Every value looked at costs a step; when they are spent the answer is "anything". */
 typedef struct Asking {
 	Kernel *k;
+	const Op *at; /* the conditions of ifs around it hold; NULL: there are none */
 	int steps;
 	/* loop-carried values whose fact is being proved by induction */
 	int nassumed;
@@ -16,6 +17,7 @@ typedef struct Asking {
 } Asking;
 
 Asking fact_asking(Kernel *k);
+Asking fact_asking_at(Kernel *k, const Op *at); /* of values as they are where op `at` runs */
 Fact fact_of(Asking *a, const Val *v);
 /* Facts of facts_arith.c; f.lo > f.hi in a result: no such value exists. */
 Fact fact_const(int64_t c);

@@ -86,8 +86,8 @@ bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
 	if (c->code != O_lt && c->code != O_le)
 		return false;
 	if (taken)
-		return bound_by(b, v, c->in[0], c->in[1], c->code == O_lt, out);
-	return bound_by(b, v, c->in[1], c->in[0], c->code == O_le, out);
+		return bound_by(b, v, c->in[0], c->in[1], c->code == O_lt, out) && choose(b);
+	return bound_by(b, v, c->in[1], c->in[0], c->code == O_le, out) && choose(b);
 }
 
 /* The end of a loop that has a turn.  Where it is a choice between an end and the start, *cond holds in
@@ -125,7 +125,7 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 		b->depth = DEPTH - 8; /* conditions are not used to bound conditions */
 		found = bound_by_cond(b, v, cond, blk == o->blk[0], out);
 		b->depth = depth;
-		if (found && choose(b))
+		if (found)
 			return true;
 	}
 	return false;
@@ -279,7 +279,7 @@ static bool
 prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
 {
 	for (unsigned choice = 0; choice < CHOICES; choice++) {
-		Bounding b = { .ask = fact_asking(k), .at = at, .choice = choice };
+		Bounding b = { .ask = fact_asking_at(k, at), .at = at, .choice = choice };
 		Lin room = lin_add(lin_of(&b, size, -1), lin_const(extent), -1);
 		for (int i = 0; i < n; i++)
 			room = lin_add(room, lin_of(&b, start[i], 1), -1);
@@ -325,7 +325,7 @@ prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, 
 bool
 index_equal(const Op *at, const Val *x, const Val *y)
 {
-	Bounding b = { .ask = fact_asking(at->parent->kernel), .at = at };
+	Bounding b = { .ask = fact_asking_at(at->parent->kernel, at), .at = at };
 	Lin gap;
 
 	if (val_same(x, y, SAME_DEPTH))

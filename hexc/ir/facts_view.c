@@ -123,39 +123,6 @@ view_in_bounds(Kernel *k, const Op *view, int d)
 	return view->code != O_view || view_operand_in_bounds(k, view, view_operand_dim(view, d));
 }
 
-/* ---- what a branch has made sure of ------------------------------------------------------------------- */
-
-/* Does cond say that v is a multiple of something?  `x % c == 0`, joined by `and`. */
-static void
-guarded_mult(const Val *cond, const Val *v, Fact *f)
-{
-	const Op *c = cond->def;
-	int64_t by, zero;
-
-	if (c && c->code == O_and) {
-		guarded_mult(c->in[0], v, f);
-		guarded_mult(c->in[1], v, f);
-		return;
-	}
-	if (!c || c->code != O_eq || !c->in[0]->def || c->in[0]->def->code != O_mod ||
-	    c->in[0]->def->in[0] != v || !val_is_const(c->in[1], &zero) || zero != 0 ||
-	    !val_is_const(c->in[0]->def->in[1], &by) || by < 1 || f->mult == 0)
-		return;
-	if (f->mult % by)
-		mul64(f->mult / gcd64(f->mult, by), by, &f->mult);
-}
-
-Fact
-val_fact_at(Kernel *k, const Op *at, const Val *v)
-{
-	Fact f = val_fact(k, v);
-
-	for (const Block *b = at->parent; b && b->owner; b = b->owner->parent)
-		if (b->owner->code == O_if && b == b->owner->blk[0])
-			guarded_mult(b->owner->in[0], v, &f);
-	return f;
-}
-
 /* ---- the contiguous dim -------------------------------------------------------------------------- */
 
 /* Where dim d of the root is in the view; -1: dropped on the way. */

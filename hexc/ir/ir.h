@@ -306,6 +306,8 @@ uint32_t *kernel_uses(const Kernel *k);
 /* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
+/* Copies of all ops of `from`, one after the other, at the end of `to`: each reads those before it. */
+void block_clone(Block *to, const Block *from);
 /* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
  * entered in unit->kernel. */
 Kernel *kernel_copy(const Kernel *k);
@@ -386,15 +388,16 @@ size_t text_read_float(const char *s, size_t n, double *out);
 /* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
 typedef struct Fact { int64_t mult, lo, hi; } Fact;
 Fact val_fact(Kernel *k, const Val *v);
+/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too, inside `if x < y` it
+ * is less than the most that y can be. */
+Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 /* From facts_keep to facts_drop answers are remembered: values keep their meaning, whatever becomes of the
  * ops. Pairs may nest. */
 void facts_keep(Kernel *k);
 void facts_drop(Kernel *k);
 
-/* ---- facts where an op stands, and about views (facts_view.c) -------------------------------- */
+/* ---- facts about views (facts_view.c) ------------------------------------------------------------ */
 
-/* val_fact where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too. */
-Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 /* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block
  * and iteration in which the op runs?  False: not known.  An alloc is inside itself. */
 bool view_in_bounds(Kernel *k, const Op *view, int d);

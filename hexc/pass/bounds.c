@@ -15,7 +15,8 @@
  *
  * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
  * each operand, unless what is outside is known to be zero already: loads read zeros, which survive
- * transposes, broadcasts, casts, neg and abs.  For floats both operands are cleared, since 0 * inf is not 0.
+ * transposes, broadcasts, casts and arithmetic that makes zero of zeros, if all operands end alike.  For
+ * floats both operands are cleared, since 0 * inf is not 0.
  * A tile masked with zero takes the place of the unmasked one from there on: elements that do not exist
  * may be anything, and zeros serve later sums and products. */
 #include "hexc/pass/bounds.h"

@@ -142,6 +142,24 @@ edge_zero(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
+/* Zeros make zero, where all operands have them. */
+void
+edge_zeros(Bounds *b, Op *o)
+{
+	Edge e = edges_of_operands(b, o);
+
+	e.zero = ~0u;
+	for (int i = 0; i < o->nin; i++) {
+		const Edge *own = edge_of(b, o->in[i]);
+
+		e.zero &= own->zero;
+		for (int d = 0; d < o->out[0]->type.rank; d++)
+			if (e.at[d] && (!own->at[d] || !index_equal(o, own->at[d], e.at[d])))
+				e.zero &= ~(1u << d);
+	}
+	edge_set(b, o->out[0], &e);
+}
+
 void
 edge_mask(Bounds *b, Op *o)
 {

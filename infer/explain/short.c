@@ -131,6 +131,8 @@ short_tiles(Text *t, const Explained *ex)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
+		if (explain_in_second_version(o))
+			continue;
 		for (int i = 0; i < o->nout; i++)
 			short_tile(t, &told, ex, o->out[i]);
 		for (int b = 0; b < 2; b++)
@@ -259,7 +261,8 @@ loop_lines(Text *t, const Explained *ex, const Op *loop)
 	share_block(&s, ex, loop->blk[0]);
 	if (s.cycles < 1)
 		return;
-	text_printf(t, "  loop of line %u, ", loop->src.line);
+	text_printf(t, "  loop of line %u, %s", loop->src.line,
+	            explain_in_second_version(loop) ? "for other sizes, " : "");
 	if (runs > 0)
 		text_printf(t, "%.0f times: ", explain_runs(ex, last) / runs);
 	text_printf(t, "%.0f cycles", s.cycles);

@@ -66,6 +66,17 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 	return true;
 }
 
+/* The tensor ends between accesses of vec elements along the view's dim `unit`, or the view inside of it. */
+static bool
+ends_between(Prove *p, const Op *view, int unit, int vec)
+{
+	const Param *tensor = val_param(p->k, view->in[0]);
+
+	if (vec == 1 || unit < 0 || view_in_bounds(p->k, view, unit))
+		return true;
+	return tensor && val_fact_at(p->k, view, tensor->size[view_operand_dim(view, unit)]).mult % vec == 0;
+}
+
 bool
 prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 {
@@ -75,6 +86,9 @@ prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 	if (!s->shared && s->mem->def && view_align(p->k, s->mem->def, vec) % vec)
 		return prove_error(p, -1, 0, "nothing says that the tile begins at a multiple of the %d "
 		                             "elements of an access",
+		                   vec);
+	if (!s->shared && s->mem->def && !ends_between(p, s->mem->def, s->unit, vec))
+		return prove_error(p, -1, 0, "an access of %d elements may reach past the end of the tensor",
 		                   vec);
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < h->regs; r += vec)

@@ -1,5 +1,5 @@
 /* test_models.c - parts of models in examples/ against their formulas in double: a gated layer, rotary
- * embedding, routing, sorting, Mamba 2. */
+ * embedding, norms, conversions, routing, sorting, Mamba 2. */
 #include "test/examples/util_case.h"
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +46,67 @@ swiglu(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 		}
 	*ncand = case_run(&c, "swiglu", NULL, arch, cand);
 	case_end(&c);
+}
+
+/* ---- rows and conversions --------------------------------------------------------------------------- */
+
+static void
+rms_norm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	double eps = (float)1e-5;
+	Case c;
+
+	case_start(&c, 12);
+	case_num(&c, "eps", eps);
+	Buf *x = case_in(&c, "X", "f16", -2, 2, s->m, s->n, 0);
+	Buf *g = case_in(&c, "gain", "f16", 0.5, 1.5, s->n, 0);
+	Buf *y = case_out(&c, "Y", "f16", s->m, s->n, 0);
+	for (int i = 0; i < s->m; i++) {
+		const double *r = x->v + (int64_t)i * s->n;
+		double square = 0, e;
+
+		for (int j = 0; j < s->n; j++)
+			square += r[j] * r[j] / s->n;
+		/* a sum of n terms in any order, halved by the root; rsqrt.approx is good to 2^-22.9 */
+		e = 1.01 * (0.5 * (s->n + 3) * U32 + 0x1p-22 + 3 * U32);
+		for (int j = 0; j < s->n; j++) {
+			int64_t at = (int64_t)i * s->n + j;
+			double want = r[j] / sqrt(square + eps) * g->v[j];
+
+			y->v[at] = want;
+			y->allow[at] = fabs(want) * e + ulp2(y->type, fabs(want) * (1 + e));
+		}
+	}
+	*ncand = case_run(&c, "rms_norm", NULL, arch, cand);
+	case_end(&c);
+}
+
+static void
+convert(const char *kernel, const char *from, const char *to, const Size *s, const char *arch,
+        uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+
+	case_start(&c, 13);
+	Buf *x = case_in(&c, "X", from, -100, 100, s->n, 0), *y = case_out(&c, "Y", to, s->n, 0);
+	for (int i = 0; i < s->n; i++) {
+		y->v[i] = x->v[i];
+		y->allow[i] = !strcmp(to, "f16") ? ulp2(y->type, fabs(x->v[i])) : 0;
+	}
+	*ncand = case_run(&c, "convert", kernel, arch, cand);
+	case_end(&c);
+}
+
+static void
+widen(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	convert("widen", "f16", "f32", s, arch, ncand, cand);
+}
+
+static void
+narrow(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	convert("narrow", "f32", "f16", s, arch, ncand, cand);
 }
 
 /* ---- rotary embedding -------------------------------------------------------------------------------- */
@@ -250,6 +311,7 @@ mamba2(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 #define S(b_, m_, n_, k_, h_, hk_, d_) \
 	{ .b = b_, .m = m_, .n = n_, .k = k_, .h = h_, .hk = hk_, .d = d_ }
+#define R(m_, n_) S(0, m_, n_, 0, 0, 0, 0)
 static const Example example[] = {
 	{ swiglu,
 	  { S(0, 64, 64, 64, 0, 0, 0), S(0, 1, 8, 8, 0, 0, 0), S(0, 33, 40, 72, 0, 0, 0),
@@ -259,6 +321,12 @@ static const Example example[] = {
 	  { S(0, 16, 0, 0, 4, 1, 128), S(0, 1, 0, 0, 1, 1, 64), S(0, 37, 0, 0, 3, 1, 128),
 	    S(0, 20, 0, 0, 2, 2, 256), S(0, 33, 0, 0, 8, 2, 64), S(0, 5, 0, 0, 2, 1, 96),
 	    S(0, 48, 0, 0, 1, 1, 128), S(0, 17, 0, 0, 5, 5, 32) } },
+	{ rms_norm,
+	  { R(4, 4096), R(1, 1), R(3, 333), R(2, 1000), R(2, 4095), R(5, 257), R(3, 2048), R(16, 8) } },
+	{ widen,
+	  { R(0, 2048), R(0, 1), R(0, 1333), R(0, 100), R(0, 8192), R(0, 4097), R(0, 4095), R(0, 8) } },
+	{ narrow,
+	  { R(0, 2048), R(0, 1), R(0, 1333), R(0, 100), R(0, 8192), R(0, 4097), R(0, 4095), R(0, 8) } },
 	{ router,
 	  { S(0, 16, 64, 4, 0, 0, 0), S(0, 1, 8, 1, 0, 0, 0), S(0, 37, 64, 8, 0, 0, 0),
 	    S(0, 20, 128, 8, 0, 0, 0), S(0, 33, 32, 2, 0, 0, 0), S(0, 5, 256, 8, 0, 0, 0),

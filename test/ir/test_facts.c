@@ -275,6 +275,28 @@ static const struct {
 	{ "%20 = lt %18, %4 : bool\n if %20 {\n %90 = view %1, %10, %18 : global f16[1, 1]\n"
 	  " yield } else { yield }",
 	  { true, true } },
+	/* several conditions, of which each dim needs another: a block that is inside */
+	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n %22 = add %21, %12 : i64\n"
+	  " %23 = block_id : i64\n %24 = mul %23, %12 : i64\n %25 = add %24, %12 : i64\n"
+	  " %26 = le %22, %3 : bool\n %27 = le %25, %4 : bool\n %28 = and %26, %27 : bool\n if %28 {\n"
+	  " %90 = view %1, %21, %24 : global f16[128, 128]\n yield } else { yield }",
+	  { true, true } },
+	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n %22 = add %21, %11 : i64\n"
+	  " %26 = le %22, %3 : bool\n if %26 {\n"
+	  " %90 = view %1, %21, %10 : global f16[128, 128]\n yield } else { yield }",
+	  { false, true } },
+	/* from 0 on, and in the other branch */
+	{ "%20 = le %13, %4 : bool\n if %20 {\n %90 = view %1, %10, %10 : global f16[1, 256]\n"
+	  " yield } else { yield }",
+	  { true, true } },
+	{ "%20 = le %13, %4 : bool\n if %20 {\n yield } else {\n"
+	  " %90 = view %1, %10, %10 : global f16[1, 256]\n yield }",
+	  { true, false } },
+	/* what is asked about a value of one iteration says nothing of those before it */
+	{ "%89 = for %10, %13, %5, %10 : i64 { (%20 : i64, %21 : i64)\n %22 = add %21, %18 : i64\n"
+	  " %23 = lt %22, %4 : bool\n if %23 {\n %90 = view %1, %10, %22 : global f16[1, 1]\n"
+	  " yield } else { yield } yield %22 }",
+	  { true, false } },
 	/* a value that may have wrapped around proves nothing */
 	{ "%20 = mul %3, %3 : i64\n %21 = mul %20, %20 : i64\n"
 	  " %90 = view %1, %21, %21 : global f16[1, 1]",

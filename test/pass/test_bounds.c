@@ -53,6 +53,11 @@ static const struct {
 	{ "K <= 64", ROW("reduce_min(x, 1)"), 1 },
 	{ "K == 64", ROW("reduce_max(x * 2, 1)"), 0 },
 	{ "K <= 64", ROW("sum(x - reduce_max(x, 1), 1)"), 2 },
+	/* zeros make zero, where all operands end alike */
+	{ "K <= 64", ROW("sum(x * x, 1)"), 0 },
+	{ "K <= 64", ROW("sum(max(x, x * 2 - x) + tanh(x), 1)"), 1 },
+	{ "K <= 64", ROW("sum(max(x, x * x - x) + tanh(x), 1)"), 0 },
+	{ "K <= 64, N <= 64", ROW("sum(x * f32(S[0 :+ 1, 0 :+ 64]), 1)"), 1 },
 	/* the masked tile serves the second sum too */
 	{ "K <= 64", "    let x: register = X[m :+ 16, 0 :+ 64] + 1;\n"
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1) + sum(-x, 1);\n", 1 },

@@ -3,21 +3,56 @@
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
 
-/* Rows of run-time length: one test of N where the columns begin at a multiple of 16 bytes, none where
- * they do not. */
-TEST_EACH(wide_stores, 2)
-{
-	static const int from[] = { 8, 3 };
-	Kernel *k = run_source(u,
-	                       arena_printf(u->arena,
-	                                    "kernel t(X: f16[M, N], Y: out f16[M, N])\n{\n"
-	                                    "    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
-	                                    "    Y[m :+ 16, %d :+ 64] = X[m :+ 16, 0 :+ 64] * 2;\n}\n",
-	                                    from[_i]),
-	                       "");
+typedef struct Split {
+	const char *params, *body;
+	int ifs;   /* branches made */
+	int mods;  /* multiples asked about */
+	int masks; /* in all versions together */
+} Split;
 
+#define ROWS "    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+static const Split made[] = {
+	/* columns that begin at a multiple of 16 bytes: of both, of one, of none */
+	{ "X: f16[M, N], Y: out f16[M, N]",
+	  ROWS "    Y[m :+ 16, 8 :+ 64] = X[m :+ 16, 0 :+ 64] * 2;\n", 1, 1, 0 },
+	{ "X: f16[M, N], Y: out f16[M, N]",
+	  ROWS "    Y[m :+ 16, 3 :+ 64] = X[m :+ 16, 0 :+ 64] * 2;\n", 1, 1, 0 },
+	{ "X: f16[M, N], Y: out f16[M, N]",
+	  ROWS "    Y[m :+ 16, 3 :+ 64] = X[m :+ 16, 1 :+ 64] * 2;\n", 0, 0, 0 },
+	/* one dim: is the block inside? */
+	{ "X: f32[N], Y: out f32[N]",
+	  "    grid(ceil(N, 256));\n    let i = block.x * 256;\n    Y[i :+ 256] = X[i :+ 256] * 2;\n",
+	  1, 0, 0 },
+	/* ... which those at one place are in all blocks or in none */
+	{ "X: f32[N], Y: out f32[N]", "    grid(1);\n    Y[0 :+ 256] = X[0 :+ 256] * 2;\n",
+	  1, 1, 0 },
+	/* ... nor can a start be asked about that a loop has; a thread has two elements at least */
+	{ "X: f32[N], Y: out f32[2]",
+	  "    grid(1);\n    var s: register f32[256] = 0;\n"
+	  "    for i in 0..N step 256 { s += X[i :+ 256]; }\n    Y[0 :+ 1] = sum(s, 0);\n",
+	  1, 1, 0 },
+	{ "X: f32[N], Y: out f32[N]",
+	  "    grid(ceil(N, 64));\n    let i = block.x * 64;\n    Y[i :+ 64] = X[i :+ 64] * 2;\n", 0, 0, 0 },
+	/* a mask that goes where the block is inside: wide and inside, wide, neither */
+	{ "X: f32[M, N], Y: out f32[M, 1]",
+	  ROWS "    Y[m :+ 16, 0 :+ 1] = reduce_max(X[m :+ 16, 0 :+ 64], 1);\n", 2, 1, 2 },
+	/* products stay alone; what is behind them has versions */
+	{ "X: f16[M, 64], Y: out f16[M, N]",
+	  ROWS "    Y[m :+ 16, 0 :+ 32] = f16(dot(X[m :+ 16, 0 :+ 64], X[0 :+ 32, 0 :+ 64].T));\n", 1, 1, 0 },
+};
+
+TEST_EACH(versions, COUNT_OF(made))
+{
+	const Split *x = &made[_i];
+	Kernel *k = run_source(u, arena_printf(u->arena, "kernel t(%s)\n{\n%s}\n", x->params, x->body), "");
+	int dots = ir_count(k, O_dot);
+
+	pass_apply(k, "bounds", pass_bounds);
 	pass_apply(k, "specialize", pass_specialize);
-	ck_assert_int_eq(ir_count(k, O_if), 1 - _i);
+	ck_assert_msg(ir_count(k, O_if) == x->ifs && ir_count(k, O_mask) == x->masks, "%.3500s",
+	              ir_text(u, k));
+	ck_assert_int_eq(ir_count(k, O_mod), x->mods);
+	ck_assert_int_eq(ir_count(k, O_dot), dots);
 }
 
 /* A copy in a loop that keeps groups of its own in flight stays as it is: waiting for it would wait for

@@ -1,0 +1,51 @@
+/* specialize.h - what the files of pass specialize share. */
+#ifndef HEXC_SPECIALIZE_H
+#define HEXC_SPECIALIZE_H
+#include "hexc/ir/ir.h"
+
+enum { ASKED_MAX = 12 }; /* conditions of one kind */
+
+/* v % by == 0 */
+typedef struct Multiple {
+	Val *v;
+	int64_t by;
+} Multiple;
+
+/* start + extent <= size */
+typedef struct Room {
+	Val *start, *size;
+	int64_t extent;
+} Room;
+
+/* What would help: multiples first of strides, then of the sizes of contiguous dims. */
+typedef struct Asked {
+	Multiple mult[ASKED_MAX];
+	Room room[ASKED_MAX];
+	int nmult, nroom;
+	bool strides; /* there are such */
+	bool no_room; /* a contiguous dim's end cannot be asked about */
+} Asked;
+
+/* The ops from `first` to the end of its block, or `first` alone. */
+typedef struct Run {
+	Kernel *k;
+	Op *first;
+	bool alone;
+	bool *before; /* by id of ops: stands in the body, in front of the run */
+	uint32_t n;
+} Run;
+
+/* What a run of ops could ask for. */
+typedef enum Wish {
+	WIDE, /* accesses as wide as their tiles allow */
+	INSIDE, /* no element outside of a tensor */
+} Wish;
+
+/* specialize_ask.c */
+/* The view of a tensor that o moves a tile by; NULL: none. */
+Op *moved_by(const Op *o);
+bool is_before(const Run *r, const Val *v); /* known in front of the run */
+/* What would help o, with all that is in it; or all ops of the run. */
+void ask_op(const Run *r, Asked *a, const Op *o, Wish wish);
+void ask_run(const Run *r, Asked *a, Wish wish);
+#endif
