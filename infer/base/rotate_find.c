@@ -234,5 +234,5 @@ rotate_find(Rotate *r)
 			r->ring = ring;
 		}
 	}
-	return r->ring && reads_ok(r);
+	return r->ring && !r->expands && reads_ok(r);
 }
