@@ -183,8 +183,8 @@ atomics(Run *r)
 	same(r, 2, 8, BLOCKS * THREADS + r->a[2].in.u[8]);
 	for (unsigned k = 9; k < 9 + BLOCKS; k++)
 		same(r, 2, k, (int64_t)r->a[2].in.u[k] - 2 * THREADS);
-	same(r, 4, 0, least << 20);
-	same(r, 4, 1, most << 20);
+	same(r, 4, 0, least * (1 << 20));
+	same(r, 4, 1, most * (1 << 20));
 	near(r, 5, 0, f, 0);            /* below 2^24: exact in any order */
 	near(r, 6, 0, d, 0);
 	same(r, 7, 0, BLOCKS * THREADS % 11);

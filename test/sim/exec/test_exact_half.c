@@ -263,7 +263,7 @@ static void
 free_spelt(Op *op, unsigned n)
 {
 	for (unsigned k = 0; k < n; k++)
-		free((void *)op[k].ptx);
+		free((void *)(uintptr_t)op[k].ptx);
 }
 
 static void
