@@ -25,7 +25,8 @@ struct Loop {
 /* Of v in g->loop.  Not ok: v is not linear, its step is not known, or there is no loop. */
 Linear linear_of(Gen *g, Val *v);
 Linear linear_add(Gen *g, Linear x, Linear y);
-/* Is there a loop, of more than a few turns?  A split loop's rest makes anew what would be kept for it meanwhile. */
+/* Is there a loop, of more than a few turns?  A split loop's rest makes anew what would be kept for it
+ * meanwhile. */
 bool moving_pays(const Gen *g);
 /* Emit in front of g->loop from now on; moving_back ends that. */
 LLVMBasicBlockRef moving_front(Gen *g);
