@@ -119,10 +119,10 @@ prove_row(Prove *p, const Op *first)
 static bool
 is_placed(const Op *o, const Op *before)
 {
-	SplitKind kind = IMM(o, split), in_front = SPLIT_NONE;
+	SplitKind kind = (SplitKind)IMM(o, split), in_front = SPLIT_NONE;
 
 	if (before && before->next == o)
-		in_front = IMM(before, split);
+		in_front = (SplitKind)IMM(before, split);
 	return kind == SPLIT_REST ? in_front == SPLIT_CLEAR : kind == SPLIT_CLEAR || in_front != SPLIT_FRONT;
 }
 
