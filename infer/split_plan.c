@@ -148,7 +148,7 @@ is_short(Kernel *k, const Op *loop)
 }
 
 /* Is the body too much to be there twice?  Without asynchronous copies a loop holds the next turn's tiles in
- * registers: beside many products there are none left for what the second loop needs. */
+ * registers while it multiplies: with many products what the second loop needs besides is spilled. */
 static bool
 is_large(const Plan *p)
 {
