@@ -1,4 +1,4 @@
-/* split_end.c - pass split: the turns that forms hold in, as numbers that are computed in front of the loop. */
+/* split_end.c - pass split: the turns that forms hold in, as numbers that are made in front of the loop. */
 #include "infer/split.h"
 
 /* v, to be reckoned with in front of the loop. */

@@ -1,7 +1,7 @@
 /* split.c - what pass split leaves: a loop without masks in front of the one with them.
  *
- * The two are held against each other op by op (split_turn.c).  What the first lacks must be without effect in
- * all its turns (split_idle.c), and the rest must go on where it ends. */
+ * The two are held against each other op by op (split_turn.c).  What the first lacks must be without effect
+ * in all its turns (split_idle.c), and the rest must go on where it ends. */
 #include "infer/prove/split.h"
 
 bool

@@ -21,7 +21,8 @@ does_same(const Pair *x, const Op *a, const Op *b)
 		if (a->in[i] != mapped(x, b->in[i]))
 			return false;
 	for (int i = 0; i < a->nout; i++)
-		if (!type_same(&a->out[i]->type, &b->out[i]->type) || !prove_same_layout(a->out[i]->type.layout, b->out[i]->type.layout))
+		if (!type_same(&a->out[i]->type, &b->out[i]->type) ||
+		    !prove_same_layout(a->out[i]->type.layout, b->out[i]->type.layout))
 			return false;
 	return true;
 }
@@ -80,8 +81,10 @@ same_if(Pair *x, const Op *a, const Op *b)
 static bool
 lacks(Pair *x, const Op *o)
 {
+	const char *name = op_info[o->code].name;
+
 	return split_wrong(x, arena_printf(x->p->arena, "without masks, there is no %s of line %u, or another",
-	                                   op_info[o->code].name, o->src.line));
+	                                   name, o->src.line));
 }
 
 /* What b does up to its end is done from *at on, which moves on; what only says a number may be there

@@ -30,6 +30,15 @@ same_access(const LoweredAccess *a, const LoweredAccess *b)
 	return same_name(a->inst, b->inst) && a->vec == b->vec && prove_same_layout(a->map, b->map);
 }
 
+/* Of two dots, positions along k apart. */
+static bool
+same_product(const Lowering *a, const Lowering *b)
+{
+	return same_name(a->dot.inst, b->dot.inst) && a->dot.swap == b->dot.swap &&
+	       prove_same_layout(a->dot.rows, b->dot.rows) && prove_same_layout(a->dot.cols, b->dot.cols) &&
+	       prove_same_layout(a->dot.k, b->dot.k);
+}
+
 bool
 prove_same_way(const Lowering *a, const Lowering *b)
 {
@@ -40,9 +49,7 @@ prove_same_way(const Lowering *a, const Lowering *b)
 	if (a->kind == LW_access)
 		return same_access(&a->access, &b->access);
 	if (a->kind == LW_dot)
-		return same_name(a->dot.inst, b->dot.inst) && a->dot.swap == b->dot.swap &&
-		       prove_same_layout(a->dot.rows, b->dot.rows) && prove_same_layout(a->dot.cols, b->dot.cols) &&
-		       prove_same_layout(a->dot.k, b->dot.k) && a->dot.from == b->dot.from && a->dot.to == b->dot.to;
+		return same_product(a, b) && a->dot.from == b->dot.from && a->dot.to == b->dot.to;
 	if (lowering_is_staged(a))
 		return same_access(&a->staged.write, &b->staged.write) &&
 		       same_access(&a->staged.read, &b->staged.read) &&
@@ -197,10 +204,7 @@ continues(const Op *a, const Op *b)
 	for (int i = 0; i < 3; i++)
 		if (b->in[i] != (i == 2 ? a->out[0] : a->in[i]))
 			return false;
-	return y->dot.from == x->dot.to && strcmp(x->dot.inst, y->dot.inst) == 0 &&
-	       x->dot.swap == y->dot.swap &&
-	       prove_same_layout(x->dot.k, y->dot.k) && prove_same_layout(x->dot.rows, y->dot.rows) &&
-	       prove_same_layout(x->dot.cols, y->dot.cols);
+	return y->dot.from == x->dot.to && same_product(x, y);
 }
 
 bool
