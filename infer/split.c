@@ -12,8 +12,8 @@
  * fail for all elements, ifs, and views that may reach past their tensor.  Each is without effect where some
  * linear forms of the counter are not negative (split_form.c); mid is the end of the first turns in which all
  * are, found once, in front of the loop (split_end.c).  A form that the counter has no part in, as of rows at
- * a tensor's edge, holds in all turns or none.  In the clear loop masks and choices are gone, and of its views the facts
- * know that they are inside.
+ * a tensor's edge, holds in all turns or none.  In the clear loop masks and choices are gone, and of its
+ * views the facts know that they are inside.
  *
  * Masks that are without effect in last turns only, as a window's far end, take a third loop in front, of the
  * turns that need them, where they are worth it.

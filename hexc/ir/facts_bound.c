@@ -148,8 +148,8 @@ lin_worse(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
 	return lin_atom(v);
 }
 
-/* Is it known, where b->at runs, that c does not divide x?  So it is in the other branch of `x % m == 0`, if m
- * divides c. */
+/* Is it known, where b->at runs, that c does not divide x?  So it is in the other branch of `x % m == 0`, if
+ * m divides c. */
 static bool
 is_no_multiple(Bounding *b, const Val *x, int64_t c)
 {

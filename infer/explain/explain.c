@@ -229,7 +229,8 @@ unit_lines(Text *t, const Solution *sol)
 			sep = ", ";
 		}
 	text_printf(t, "\n  alone on an SM %.0f; %d block%s fit%s there together, with %d registers a lane\n",
-	            sol->alone, sol->blocks, sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s", sol->lane);
+	            sol->alone, sol->blocks, sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s",
+	            sol->lane);
 }
 
 /* Loops of which pass split made two, and why others are one. */

@@ -83,8 +83,9 @@ lacks(Pair *x, const Op *o)
 {
 	const char *name = op_info[o->code].name;
 
-	return split_wrong(x, arena_printf(x->p->arena, "without masks, there is no %s of line %u, or another",
-	                                   name, o->src.line));
+	return split_wrong(x, arena_printf(x->p->arena,
+	                                   "without masks, there is no %s of line %u, or another", name,
+	                                   o->src.line));
 }
 
 /* What b does up to its end is done from *at on, which moves on; what only says a number may be there

@@ -53,7 +53,8 @@ prove_same_way(const Lowering *a, const Lowering *b)
 	if (lowering_is_staged(a))
 		return same_access(&a->staged.write, &b->staged.write) &&
 		       same_access(&a->staged.read, &b->staged.read) &&
-		       prove_same_layout(a->staged.tile, b->staged.tile) && a->staged.bytes == b->staged.bytes;
+		       prove_same_layout(a->staged.tile, b->staged.tile) &&
+		       a->staged.bytes == b->staged.bytes;
 	return true;
 }
 
