@@ -3,8 +3,8 @@
  * Instances are at multiples of the instruction's tile; those whose first element belongs to lane 0 of
  * warp 0 are this warp's (all warps do the same, elsewhere).  Which words feed an instance follows
  * from the operands' layouts and the instruction's fragments.  The k steps are the outer loop, and
- * the operands of a step are pulled one step ahead, between products, so that loads, dequantization and
- * what else makes them overlap the products.  What an instance adds to is pulled when it comes.
+ * the operands of a step are pulled one step ahead, so that loads and dequantization overlap the
+ * products.  What an instance adds to is pulled when it comes: arithmetic on accumulators overlaps them too.
  *
  * The order of k is free as long as A and B agree: lowering->dot.k, when there is one, is a
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
@@ -165,28 +165,19 @@ sparse_init(Gen *g, DotPlan *p)
 	p->meta = lv_array(g, (dot_side(p->o) ? p->nn : p->nm) * p->nk);
 }
 
-/* How many operands the instances of a step have. */
-static int
-step_operands(const DotPlan *p)
-{
-	return p->nm + p->nn;
-}
-
-/* Pull operands from .. to - 1 of step k, as instances come to them: the first row's, all columns', the other
- * rows'. */
+/* Pull the operands of step k. */
 static void
-step_pull(Gen *g, const DotPlan *p, int k, int from, int to)
+step_pull(Gen *g, const DotPlan *p, int k)
 {
 	LV out[FRAG_MAX];
+	int64_t at = (int64_t)k * p->inst->k;
 
-	for (int n = from; n < to; n++) {
-		int side = n >= 1 && n <= p->nn;
-		int i = side ? n - 1 : n - (n > 0 ? p->nn : 0);
-
-		pull_operand(g, p, side, side ? p->n[i] : p->m[i], (int64_t)k * p->inst->k, out);
-		if (p->meta && dot_side(p->o) == side)
-			metadata(g, p, i, k);
-	}
+	for (int i = 0; i < p->nm; i++)
+		pull_operand(g, p, 0, p->m[i], at, out);
+	for (int j = 0; j < p->nn; j++)
+		pull_operand(g, p, 1, p->n[j], at, out);
+	for (int i = 0; p->meta && i < (dot_side(p->o) ? p->nn : p->nm); i++)
+		metadata(g, p, i, k);
 }
 
 static void
@@ -241,21 +232,6 @@ plan_new(Gen *g, Op *o, const Instr *inst)
 	return p;
 }
 
-/* The instances of step k, and between them the operands of the next. */
-static void
-step(Gen *g, DotPlan *p, int k, bool ahead)
-{
-	int all = p->nm * p->nn, n = step_operands(p);
-
-	for (int t = 0; t < all; t++) {
-		int i = t / p->nn, j = t % p->nn;
-
-		instance(g, p, i, i % 2 ? p->nn - 1 - j : j, k); /* back and forth: reuse the last B */
-		if (ahead)
-			step_pull(g, p, k + 1, t * n / all, (t + 1) * n / all);
-	}
-}
-
 static void
 dot_mma(Gen *g, Op *o, const Instr *inst)
 {
@@ -270,10 +246,16 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 		sparse_init(g, &p);
 	acc_init(g, &p, t);
 	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= STEP_REGISTERS;
-	step_pull(g, &p, from, 0, 1 + p.nn);
-	for (int k = from; k < to; k++)
+	for (int k = from; k < to; k++) {
+		if (k == from)
+			step_pull(g, &p, k);
 		/* what another op is to multiply cannot be read behind it */
-		step(g, &p, k, k + 1 < p.nk && (ahead || k + 1 == to));
+		if (k + 1 < p.nk && (ahead || k + 1 == to))
+			step_pull(g, &p, k + 1);
+		for (int i = 0; i < p.nm; i++)
+			for (int jj = 0; jj < p.nn; jj++) /* back and forth: reuse the last B */
+				instance(g, &p, i, i % 2 ? p.nn - 1 - jj : jj, k);
+	}
 }
 
 void
