@@ -5,6 +5,7 @@
 #include "hexc/ir/bit_order.h"
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
+#include <math.h>
 #include <string.h>
 
 /* n warp instructions of arithmetic on elements of type d. */
@@ -130,17 +131,14 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	              s->k->warps;
 	double asked = (double)global_sectors(s, mem->def, map, vec, bits, o->code == O_store),
 	       moved = asked;
-	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
+	double tile = tile_sectors(s, mem->def, &mem->type), least = tile < asked ? tile : asked;
+	double l2 = l2_bytes(s->rates), dram = own_part(s, mem->def) ? dram_bytes(s->rates) : l2;
 
-	if (o->code != O_store) {
-		double tile = tile_sectors(s, mem->def, &mem->type);
-		moved = tile < asked ? tile : asked;
-	} else if (IMM(o, update)) {
-		moved *= UPDATE_SECTORS;
-	}
-	if (rate > l2_bytes(s->rates))
-		rate = l2_bytes(s->rates);
-	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
+	if (o->code != O_store)
+		moved = least;
+	else if (IMM(o, update))
+		least = moved *= UPDATE_SECTORS;
+	r->unit[R_gmem] += fmax(least / dram, moved / l2) * SECTOR_BYTES;
 	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
 	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
 		r->wait = s->rates->l2_wait;
