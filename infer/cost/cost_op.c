@@ -5,7 +5,6 @@
 #include "hexc/ir/bit_order.h"
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
-#include <math.h>
 #include <string.h>
 
 /* n warp instructions of arithmetic on elements of type d. */
@@ -123,22 +122,36 @@ own_part(const Solve *s, const Op *view)
 	return (all & ~dims) == 0;
 }
 
+/* Elements of a sector that a lane touches by accesses of vec which follow each other: where these are of 16
+ * bytes it may have both halves, which meet before the sector moves. */
+static int
+meeting(const Solve *s, const Op *view, const Layout *map, int vec, int bits)
+{
+	int unit = view ? view_unit_dim(s->k, view) : -1, sector = 8 * SECTOR_BYTES / bits;
+
+	return unit >= 0 && 2 * vec == sector && layout_run(map, unit, AX_reg) % sector == 0 ? sector : vec;
+}
+
 static void
 cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / vec * dtype_pieces(mem->type.dtype)) *
 	              s->k->warps;
+	int met = meeting(s, mem->def, map, vec, bits);
 	double asked = (double)global_sectors(s, mem->def, map, vec, bits, o->code == O_store),
-	       moved = asked;
-	double tile = tile_sectors(s, mem->def, &mem->type), least = tile < asked ? tile : asked;
-	double l2 = l2_bytes(s->rates), dram = own_part(s, mem->def) ? dram_bytes(s->rates) : l2;
+	       moved = (double)global_sectors(s, mem->def, map, met, bits, o->code == O_store);
+	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
 
-	if (o->code != O_store)
-		moved = least;
-	else if (IMM(o, update))
-		least = moved *= UPDATE_SECTORS;
-	r->unit[R_gmem] += fmax(least / dram, moved / l2) * SECTOR_BYTES;
+	if (o->code != O_store) {
+		double tile = tile_sectors(s, mem->def, &mem->type);
+		moved = tile < moved ? tile : moved;
+	} else if (IMM(o, update)) {
+		moved *= UPDATE_SECTORS;
+	}
+	if (rate > l2_bytes(s->rates))
+		rate = l2_bytes(s->rates);
+	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
 	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
 	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
 		r->wait = s->rates->l2_wait;

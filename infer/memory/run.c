@@ -26,25 +26,23 @@ tied_to(int *tie, int v)
 	return v;
 }
 
-/* Constants are made anew where they are read. */
+static const Op *
+loop_around(const Val *v)
+{
+	const Op *o = v->block->owner;
+
+	while (o && o->code != O_for)
+		o = o->parent->owner;
+	return o;
+}
+
+/* Constants are made anew where they are read; and what happens once has no say in what loops do. */
 static void
 tie_vals(int *tie, const Val *a, const Val *b)
 {
 	if (is_reg(a) && is_reg(b) && !(a->def && op_is(a->def, F_FILL)) &&
-	    !(b->def && op_is(b->def, F_FILL)))
+	    !(b->def && op_is(b->def, F_FILL)) && loop_around(a) == loop_around(b))
 		tie[tied_to(tie, (int)a->id)] = tied_to(tie, (int)b->id);
-}
-
-static void
-tie_carried(int *tie, const Op *loop)
-{
-	for (int i = 0; i < loop->nout; i++) {
-		const Val *arg = loop->blk[0]->arg[1 + i];
-
-		tie_vals(tie, arg, loop->out[i]);
-		tie_vals(tie, arg, loop->in[3 + i]);
-		tie_vals(tie, arg, loop->blk[0]->last->in[i]);
-	}
 }
 
 static void
@@ -53,8 +51,6 @@ tie_op(int *tie, const Op *o)
 	if (op_is(o, F_ELT) || o->code == O_mask || o->code == O_slice || o->code == O_concat)
 		for (int i = 0; i < o->nin; i++)
 			tie_vals(tie, o->out[0], o->in[i]);
-	if (o->code == O_for)
-		tie_carried(tie, o);
 	for (int i = 0; o->code == O_if && i < o->nout; i++)
 		for (int b = 0; b < 2; b++)
 			tie_vals(tie, o->out[i], o->blk[b]->last->in[i]);
