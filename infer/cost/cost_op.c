@@ -122,19 +122,30 @@ own_part(const Solve *s, const Op *view)
 	return (all & ~dims) == 0;
 }
 
+/* Elements of a sector that a lane touches by accesses of vec which follow each other: where these are of 16
+ * bytes it may have both halves, which meet before the sector moves. */
+static int
+meeting(const Solve *s, const Op *view, const Layout *map, int vec, int bits)
+{
+	int unit = view ? view_unit_dim(s->k, view) : -1, sector = 8 * SECTOR_BYTES / bits;
+
+	return unit >= 0 && 2 * vec == sector && layout_run(map, unit, AX_reg) % sector == 0 ? sector : vec;
+}
+
 static void
 cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, Res *r)
 {
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / vec * dtype_pieces(mem->type.dtype)) *
 	              s->k->warps;
+	int met = meeting(s, mem->def, map, vec, bits);
 	double asked = (double)global_sectors(s, mem->def, map, vec, bits, o->code == O_store),
-	       moved = asked;
+	       moved = (double)global_sectors(s, mem->def, map, met, bits, o->code == O_store);
 	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
 
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
-		moved = tile < asked ? tile : asked;
+		moved = tile < moved ? tile : moved;
 	} else if (IMM(o, update)) {
 		moved *= UPDATE_SECTORS;
 	}
