@@ -93,6 +93,7 @@ typedef struct ModKernel {
 	ModCand *cand;
 	int ncand, candidate;
 	int warps;
+	GridOrder order;
 	int64_t smem;
 	const char *explain, *explain_short, *json;
 	struct ModDrawing {

@@ -277,5 +277,6 @@ passes_run(Job *j, int i)
 		return;
 	infer_warn_loops(j->unit.kernel[i]);
 	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
+	j->m->kernel[i].order = j->unit.kernel[i]->order;
 	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
 }

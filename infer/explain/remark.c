@@ -1,5 +1,5 @@
-/* remark.c - what accesses, products and loops have not got, and why: remarks, or warnings where they are asked
- * for. */
+/* remark.c - what accesses, products and loops have not got, and why: remarks, or warnings where they are
+ * asked for. */
 #include "hexc/ir/access.h"
 #include "infer/base/dot_instr.h"
 #include "infer/base/rotate.h"
@@ -20,7 +20,8 @@ narrow_why(const Kernel *k, const Op *o, const Reach *r)
 	if (o->code == O_store && IMM(o, update))
 		return "no atomic update of its type is wider";
 	return o->code == O_copy ? "the rows of the shared tile are not that long, or not in the same order"
-	                         : "the layout of the tile has no more elements next to each other in a thread";
+	                         : "the layout of the tile has no more elements next to each other in a "
+	                           "thread";
 }
 
 void
@@ -30,8 +31,8 @@ remark_width(Kernel *k, const Op *o)
 	Wish w;
 	int bits;
 
-	if (!diag_wants(k->unit->diag, DW_width) || explain_in_second_version(o) || !explain_reach(k, o, &r) ||
-	    op_access(o)->vec >= r.wished || explain_wider(k, o, &w))
+	if (!diag_wants(k->unit->diag, DW_width) || explain_in_second_version(o) ||
+	    !explain_reach(k, o, &r) || op_access(o)->vec >= r.wished || explain_wider(k, o, &w))
 		return;
 	bits = dtype_info[r.tensor->val->type.dtype].bits;
 	diag_warn(k->unit->diag, DW_width, o->src,
