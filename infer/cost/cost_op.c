@@ -89,33 +89,14 @@ tile_sectors(const Solve *s, const Op *view, const Type *t)
 	return rows * (row < 1 ? 1 : row);
 }
 
-/* Dims of the grid that x depends on, as bits; 7 where that is not clear. */
-static int
-grid_dims(const Val *x, int depth)
-{
-	const Op *o = x->def;
-	int dims = 0;
-
-	if (!o || depth > 8)
-		return o ? 7 : 0;
-	if (o->code == O_block_id)
-		return 1 << IMM(o, axis);
-	for (int i = 0; i < o->nin; i++)
-		dims |= grid_dims(o->in[i], depth + 1);
-	return dims;
-}
-
 /* Has every block its own part of the tensor?  Then it comes from DRAM, else others have brought it to L2. */
 static bool
 own_part(const Solve *s, const Op *view)
 {
 	const Op *end = s->k->grid ? s->k->grid->last : NULL;
-	int dims = 0, all = 0;
+	int dims = view ? s->dims[view->out[0]->id] : 0, all = 0;
 	int64_t one;
 
-	for (; view && view->code == O_view; view = view->in[0]->def)
-		for (int i = 1; i < view->nin; i++)
-			dims |= grid_dims(view->in[i], 0);
 	for (int i = 0; end && i < end->nin && i < 3; i++)
 		if (!val_is_const(end->in[i], &one) || one != 1)
 			all |= 1 << i;
