@@ -150,8 +150,31 @@ need_held(const Solve *s, Need *n, const Op *loop)
 	n->held = sum > n->held ? sum : n->held;
 }
 
-/* What a rotated loop has loaded for the first step of its next turn: whole tiles where elements are so
- * small that a load brings those of several steps. */
+/* The tile whose elements v has, perhaps in another order. */
+static const Val *
+moved_from(const Val *v)
+{
+	while (v->def && op_is(v->def, F_MOVE))
+		v = v->def->in[0];
+	return v;
+}
+
+/* Registers of a lane for what a rotated loop has loaded of a tile for its next turn: of an operand the first
+ * step; else all of it, words of several steps or a factor for each row or column, which pairs along k are
+ * multiplied by: two of them in a word. */
+static int64_t
+ahead_of(const Solve *s, const Rotate *r, const Op *load)
+{
+	const Val *v = load->out[0];
+	int64_t steps = dot_k(r->first) / s->sol->plan.dot[s->dot_at[r->first->id]]->inst->k;
+
+	if (dtype_info[v->type.dtype].bits < 16)
+		return words_of(s, v);
+	if (v == moved_from(r->first->in[0]) || v == moved_from(r->first->in[1]))
+		return ceil_div(words_of(s, v), steps);
+	return layout_cosize(s->sol->val[v->id], AX_reg);
+}
+
 static int64_t
 need_ahead(const Solve *s)
 {
@@ -163,13 +186,8 @@ need_ahead(const Solve *s)
 
 		if (r.loop->code != O_for || !rotate_find(&r))
 			continue;
-		for (int j = 0; j < r.nload; j++) {
-			const Val *v = r.load[j]->out[0];
-			const DotChoice *c = s->sol->plan.dot[s->dot_at[r.first->id]];
-			int64_t steps = dtype_info[v->type.dtype].bits < 16 ? 1 : dot_k(r.first) / c->inst->k;
-
-			sum += ceil_div(words_of(s, v), steps);
-		}
+		for (int j = 0; j < r.nload; j++)
+			sum += ahead_of(s, &r, r.load[j]);
 		most = sum > most ? sum : most;
 	}
 	return most;
