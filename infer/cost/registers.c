@@ -27,15 +27,30 @@ words_of(const Solve *s, const Val *v)
 	return v->type.space == S_reg ? words(s->sol->val[v->id], v->type.dtype) : 0;
 }
 
-/* Indices of k whose fragments are in registers together. */
-static int64_t
-k_step(const Op *dot, const DotChoice *c)
+/* The tile whose elements v has, perhaps in another order. */
+static const Val *
+moved_from(const Val *v)
 {
-	int64_t vec = dtype_most(dot->in[0]->type.dtype), k = dot->in[0]->type.shape[1];
+	while (v->def && op_is(v->def, F_MOVE))
+		v = v->def->in[0];
+	return v;
+}
 
-	if (c->inst->kind != IK_fma)
-		return c->run ? 4 * c->run : c->inst->k;
-	return c->along_k && vec < k ? vec : 1;
+/* Indices of k of operand j whose fragments are in registers together: what loads of a run along k bring at
+ * once; what is computed is so for one instance after the other. */
+static int64_t
+k_step(const Op *dot, const DotChoice *c, int j)
+{
+	const Op *from = moved_from(dot->in[j])->def;
+	int64_t vec = dtype_most(dot->in[j]->type.dtype), k = dot->in[0]->type.shape[1], run = c->run;
+
+	if (c->inst->kind == IK_fma)
+		return c->along_k && vec < k ? vec : 1;
+	if (!from || from->code != O_load)
+		run = 0;
+	if (run > vec)
+		run = vec;
+	return 4 * run > c->inst->k ? 4 * run : c->inst->k;
 }
 
 static void
@@ -60,20 +75,21 @@ static void
 need_fragments(Solve *s, Need *n, Op *dot)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
-	int64_t f = words(operand_layout(s, dot, 0), dot->in[0]->type.dtype) +
-	            words(operand_layout(s, dot, 1), dot->in[1]->type.dtype);
+	int64_t f = 0, step = 0, k = dot_k(dot);
 
-	f = f * k_step(dot, c) / dot_k(dot);
+	for (int j = 0; j < 2; j++) {
+		int64_t all = words(operand_layout(s, dot, j), dot->in[j]->type.dtype);
+
+		f += all * k_step(dot, c, j) / k;
+		step += all * c->inst->k / k;
+	}
 	if (f < n->fragments)
 		return;
 	n->fragments = f;
 	n->dot = dot;
 	n->next = 0;
-	if (c->inst->kind == IK_mma && c->inst->k < dot_k(dot)) {
-		int64_t step = f * c->inst->k / k_step(dot, c);
-
-		n->next = words_of(s, dot->out[0]) + 2 * step <= STEP_REGISTERS ? step : 0;
-	}
+	if (c->inst->kind == IK_mma && c->inst->k < k && words_of(s, dot->out[0]) + 2 * step <= STEP_REGISTERS)
+		n->next = step;
 }
 
 /* Element of the last register of lane 0. */
@@ -148,15 +164,6 @@ need_held(const Solve *s, Need *n, const Op *loop)
 	for (Val **v = s->live_through[loop->id]; *v; v++)
 		sum += words_of(s, *v);
 	n->held = sum > n->held ? sum : n->held;
-}
-
-/* The tile whose elements v has, perhaps in another order. */
-static const Val *
-moved_from(const Val *v)
-{
-	while (v->def && op_is(v->def, F_MOVE))
-		v = v->def->in[0];
-	return v;
 }
 
 /* Registers of a lane for what a rotated loop has loaded of a tile for its next turn: of an operand the first
