@@ -150,6 +150,42 @@ need_held(const Solve *s, Need *n, const Op *loop)
 	n->held = sum > n->held ? sum : n->held;
 }
 
+/* Is what o makes put together where it is read, and held nowhere? */
+static bool
+made_where_read(const Solve *s, const Op *o)
+{
+	return op_is(o, F_PURE) && !op_is(o, F_REDUCE) && o->nout == 1 &&
+	       (op_is(o, F_MOVE | F_FILL) || s->nuse[o->out[0]->id] == 1);
+}
+
+/* What straight code holds at once: all else that is made, up to where it is read last. */
+static int64_t
+need_straight(const Solve *s)
+{
+	int *end = NEWN(s->arena, int, s->k->nval + 1), n = s->norder;
+	int64_t *more = NEWN(s->arena, int64_t, n + 1), now = 0, most = 0;
+
+	for (int i = n - 1; i >= 0; i--) {
+		const Op *o = s->order[i];
+		bool there = made_where_read(s, o);
+		int at = there ? end[o->out[0]->id] : i;
+
+		for (int j = 0; j < o->nin; j++)
+			if (end[o->in[j]->id] < at)
+				end[o->in[j]->id] = at;
+		for (int j = 0; !there && j < o->nout; j++)
+			if (end[o->out[j]->id] > i) {
+				more[i] += words_of(s, o->out[j]);
+				more[end[o->out[j]->id]] -= words_of(s, o->out[j]);
+			}
+	}
+	for (int i = 0; i < n; i++) {
+		now += more[i];
+		most = now > most ? now : most;
+	}
+	return most;
+}
+
 /* What a rotated loop has loaded for the first step of its next turn: whole tiles where elements are so
  * small that a load brings those of several steps. */
 static int64_t
@@ -194,6 +230,7 @@ registers_fit(Solve *s)
 		if (o->code == O_load && o->in[0]->type.space == S_global)
 			need_tiles(s, &n, o, 1, o->out);
 	}
+	n.held = max64(n.held, s->spaces->warps ? need_straight(s) : 0);
 	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments + n.next;
 	if (s->sol->rotate)
 		s->sol->registers += need_ahead(s);
