@@ -149,8 +149,10 @@ try_some(Places *p, bool *registers)
 static bool
 show(const Places *p, const Spaces *s, bool *registers)
 {
+	int warps = s->warps ? s->warps : p->v->warps[0];
+
 	places_of(s, registers);
-	return p->v->make(p->v->user, registers, s->dense, s->warps ? s->warps : p->v->warps[0], true) != NULL;
+	return p->v->make(p->v->user, registers, s->dense, warps, true) != NULL;
 }
 
 Candidates *

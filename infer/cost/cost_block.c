@@ -22,8 +22,8 @@ typedef struct Sum {
 	double time; /* pieces that are over, loops inside */
 } Sum;
 
-/* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its block
- * do; in kernels without products, where all warps wait for the same loads, behind that. */
+/* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its
+ * block do; in kernels without products, where all warps wait for the same loads, behind that. */
 static void
 end_piece(const Solve *s, Sum *x)
 {

@@ -42,6 +42,6 @@ done
 	cmp -s "$dir/p" "$dir/q" || fail "other PTX by way of the IR's text"
 "$HEXC" explain "$prog" --kernel row >"$dir/out" && grep -q '^  left open: [0-9]*; else [0-9]*: candidate ' "$dir/out" ||
 	fail "not explained: $(head -1 "$dir/out")"
-"$HEXC" explain "$prog" --kernel row --json "$dir/out" && grep -q '"open_warps"' "$dir/out" || fail "not in JSON"
+"$HEXC" explain "$prog" --kernel row --json "$dir/out" >"$dir/text" && grep -q '"open_warps"' "$dir/out" || fail "not in JSON"
 echo "$n candidates"
 exit $bad
