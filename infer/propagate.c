@@ -47,11 +47,12 @@ spread(const Solve *s, const Type *t, const int *order, int64_t vec, Layout *out
 {
 	bool outer = s->sol->plan.warp_major == WARPS_OUTER;
 	int64_t most = type_size(t) / ((int64_t)WARP_SIZE * s->k->warps);
+	int grain = dtype_grain(t->dtype);
 	Layout l;
 
 	if (!coalesced_layout(out, t->rank, t->shape, order, vec, s->k->warps, outer))
 		return false;
-	while (vec % 2 == 0 && vec / 2 <= most && layout_replicas(out) > 1) {
+	while (vec % 2 == 0 && vec * grain > 8 && vec / 2 <= most && layout_replicas(out) > 1) {
 		vec /= 2;
 		if (coalesced_layout(&l, t->rank, t->shape, order, vec, s->k->warps, outer) &&
 		    layout_replicas(&l) < layout_replicas(out))

@@ -24,6 +24,7 @@ struct Solve {
 	Val **vals; /* [nval+1] by id */
 	Use **use; /* [nval+1] */
 	int *nuse;
+	const uint8_t *dims; /* [nval+1] of the grid, that the value depends on */
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	/* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
 	Val ***live_through;
