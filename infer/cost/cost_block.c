@@ -23,14 +23,14 @@ typedef struct Sum {
 } Sum;
 
 /* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its
- * block do; in kernels without products, where all warps wait for the same loads, behind that. */
+ * block do.  Rows whose warps are a choice are loaded first, and computed when all of them are there. */
 static void
 end_piece(const Solve *s, Sum *x)
 {
 	double busy = res_busy(&x->piece);
 	double warp = x->piece.unit[R_issue] * ISSUE_RATE / s->k->warps * WARP_CLOCKS;
 
-	x->time += (x->piece.wait > 0 && !s->ndot ? busy + warp : fmax(busy, warp)) + x->piece.latency;
+	x->time += (x->piece.wait > 0 && s->spaces->warps ? busy + warp : fmax(busy, warp)) + x->piece.latency;
 	x->time += x->piece.wait;
 	x->piece = (Res){ 0 };
 }
