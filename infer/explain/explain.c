@@ -118,6 +118,18 @@ sparse_line(Text *t, const Explained *ex)
 		            zeros[!dense], other, explain_above(ex, other));
 }
 
+/* The number of warps, where the program leaves it open. */
+static void
+warps_line(Text *t, const Explained *ex)
+{
+	int other = explain_other_warps(ex);
+
+	if (other >= 0)
+		text_printf(t, "\nwarps\n  left open: %d; else %d: candidate %d, %+.1f %%\n",
+		            ex->sol->spaces->warps, ex->candidates->sol[other]->spaces->warps, other,
+		            explain_above(ex, other));
+}
+
 /* What an assumption would do for o. */
 static void
 wish_words(Text *t, const Explained *ex, const Op *o)
@@ -283,6 +295,7 @@ infer_explain(Kernel *k, const Candidates *c)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, ex, o->blk[b]->arg[i]);
 	}
+	warps_line(&t, ex);
 	space_lines(&t, ex);
 	sparse_line(&t, ex);
 	pack_lines(&t, ex);
