@@ -62,6 +62,25 @@ kernel k(A: f16[M, K], T: i32[N], B: f16[N, K], C: out f32[M, N]) assume K % 32 
 END2
 wants none "$dir/gather.hexc"
 
+# A column that a loop moves on depends on what it is moved by: all of B is read by both.
+cat >"$dir/moved.hexc" <<'END2'
+kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N]) assume K % 32 == 0
+{
+    grid(ceil(M, 64), ceil(N, 64));
+    var acc: register f32[64, 64] = 0;
+    var n = 0;
+    for k in 0..K step 32 {
+        n = n + block.x + block.y;
+        let a: shared = A[block.x * 64 :+ 64, k :+ 32], b: shared = B[n :+ 64, k :+ 32];
+        acc += dot(a, b.T);
+    }
+    C[block.x * 64 :+ 64, block.y * 64 :+ 64] = acc;
+}
+END2
+wants none "$dir/moved.hexc"
+sed 's/+ block.x + block.y/+ block.y/' "$dir/moved.hexc" >"$dir/own.hexc"
+wants '8 of 0 1' "$dir/own.hexc"
+
 # What the program says holds.
 say() {
 	sed "s/    tune STAGES/    $1 BLOCK_GROUP = $2\n    tune STAGES/" examples/gemm_f16.hexc >"$dir/say.hexc"

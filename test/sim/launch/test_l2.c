@@ -90,8 +90,8 @@ TEST_EACH(by_hand, sizeof cases / sizeof *cases)
 		sim_l2 n = run(c->accesses, c->blocks, c->bytes, c->wave, threads);
 
 		ck_assert_msg(memcmp(&n, &c->want, sizeof n) == 0,
-		              "%s, %u blocks of %u at once, %u bytes: %u %u %u %u %u", c->accesses, c->blocks, c->wave,
-		              (unsigned)c->bytes, (unsigned)n.read_hits, (unsigned)n.read_misses,
+		              "%s, %u blocks of %u at once, %u bytes: %u %u %u %u %u", c->accesses,
+		              c->blocks, c->wave, (unsigned)c->bytes, (unsigned)n.read_hits, (unsigned)n.read_misses,
 		              (unsigned)n.write_hits, (unsigned)n.write_misses, (unsigned)n.written_back);
 	}
 }
@@ -102,7 +102,8 @@ TEST(requests)
 	static const char text[] = HEADER
 		".visible .entry k(.param .u64 a)\n{\n\t.reg .b64 %rd<5>;\n\t.reg .b32 %r<4>;\n"
 		"\tld.param.u64 %rd1, [a];\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd2, %r1, 4;\n"
-		"\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.u32 %r2, [%rd3];\n\tld.global.u32 %r2, [%rd3];\n\tret;\n}\n";
+		"\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.u32 %r2, [%rd3];\n\tld.global.u32 %r2, [%rd3];\n"
+		"\tret;\n}\n";
 	static const sim_l2 want = { 12, 4, 0, 0, 0 }; /* of 4 sectors; two blocks, side by side */
 	sim *s = sim_open();
 	sim_module *m = must_load(s, text);
