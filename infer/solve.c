@@ -217,6 +217,7 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	find_prefetched(s);
 	find_units(s);
 	find_accesses(s);
+	find_runs(s);
 	find_told(s);
 }
 

@@ -302,8 +302,9 @@ typedef struct hexc_candidate_info {
 	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
 	                         * share of each of `together` blocks */
 	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
+	uint32_t registers;     /* of a lane, 255 at most, as predicted: ptxas decides */
 } hexc_candidate_info;
-#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0 }
+#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0, 0 }
 
 /* The i-th solution of kernel k, best first; 0 past the end. */
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);

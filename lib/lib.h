@@ -72,7 +72,7 @@ typedef struct ModAssume {
 
 typedef struct ModCand {
 	double cycles, alone;
-	int together;
+	int registers, together;
 	const char *text;
 } ModCand;
 

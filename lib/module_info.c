@@ -178,6 +178,7 @@ hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *ou
 	info.text = mk->cand[i].text;
 	info.alone = mk->cand[i].alone;
 	info.together = (uint32_t)mk->cand[i].together;
+	info.registers = (uint32_t)mk->cand[i].registers;
 	return hand_out(out, out->size, &info, sizeof info);
 }
 

@@ -109,6 +109,7 @@ keep_candidates(Job *j, ModKernel *mk)
 		const char *text = infer_describe(j->candidates, i);
 		mk->cand[i].cycles = infer_cycles(j->candidates, i);
 		mk->cand[i].alone = infer_alone(j->candidates, i);
+		mk->cand[i].registers = infer_registers(j->candidates, i);
 		mk->cand[i].together = infer_together(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}

@@ -132,6 +132,7 @@ json_candidates(const hexc_module *m, size_t k)
 		cJSON_AddNumberToObject(o, "cycles", c.cycles);
 		cJSON_AddNumberToObject(o, "alone", c.alone);
 		json_uint(o, "blocks_together", c.together);
+		json_uint(o, "registers", c.registers);
 		cJSON_AddStringToObject(o, "text", c.text);
 		cJSON_AddItemToArray(list, o);
 	}

@@ -162,6 +162,8 @@ bool op_has_imm(OpCode code, Imm name);
 int64_t op_imm(const Op *o, Imm name, int64_t i);
 void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
 bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
+/* The operand whose elements o's result has, elsewhere or repeated; NULL: o does more, or of more tiles. */
+Val *op_moved(const Op *o);
 bool op_is_late(const Op *o); /* a reduction that may be made in parts: see hexc/pass/late.h; o may be NULL */
 
 struct Block {

@@ -32,6 +32,7 @@ struct Solve {
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
 	int naccess;
+	const struct Run **run; /* [nval+1] memory/run.c */
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
 	Op **listed; /* the first access of each kind to each memory */

@@ -110,7 +110,7 @@ bool
 explain_is_twin(const Op *o)
 {
 	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent) {
-		SplitKind kind = b->owner->code == O_for ? IMM(b->owner, split) : SPLIT_NONE;
+		SplitKind kind = b->owner->code == O_for ? (SplitKind)IMM(b->owner, split) : SPLIT_NONE;
 
 		if (kind == SPLIT_CLEAR || kind == SPLIT_FRONT)
 			return true;

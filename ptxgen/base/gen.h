@@ -70,6 +70,8 @@ struct Gen {
 	int nread, read_cap;
 	const char *ptext[INSTR_COUNT]; /* predicated text of instruction rows, made when first used */
 	const char *pcons[INSTR_COUNT];
+	LV known[INSTR_COUNT]; /* LLVM's intrinsics for them, once asked; NULL: it has none */
+	bool asked[INSTR_COUNT];
 };
 
 /* ---- tile.c: tiles and pulling --------------------------------------------------------------- */
