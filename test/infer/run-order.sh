@@ -62,7 +62,7 @@ kernel k(A: f16[M, K], T: i32[N], B: f16[N, K], C: out f32[M, N]) assume K % 32 
 END2
 wants none "$dir/gather.hexc"
 
-# A column that a loop moves on depends on what it is moved by: all of B is read by both.
+# What a loop moves on depends on what it is moved by.
 cat >"$dir/moved.hexc" <<'END2'
 kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N]) assume K % 32 == 0
 {
@@ -70,9 +70,9 @@ kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N]) assume K % 32 == 0
     var acc: register f32[64, 64] = 0;
     var n = 0;
     for k in 0..K step 32 {
-        n = n + block.x + block.y;
         let a: shared = A[block.x * 64 :+ 64, k :+ 32], b: shared = B[n :+ 64, k :+ 32];
         acc += dot(a, b.T);
+        n = n + block.x + block.y;
     }
     C[block.x * 64 :+ 64, block.y * 64 :+ 64] = acc;
 }

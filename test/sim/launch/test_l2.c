@@ -1,19 +1,26 @@
 /* test_l2.c - the L2 cache: sectors that are there and that are not, counted by hand. */
 #include "test/sim/simtest.h"
 
-/* One lane reads or writes one sector an instruction: "r0 r1 w2", the number of the sector in buffer a.  Sectors
- * from 8 on are the block's own: 8 + its number is added. */
+/* One lane reads or writes one sector an instruction: "r0 r1 w2", the number of the sector in buffer a.  8 and 9
+ * are sectors of the block's own: its number is added. */
 static char *
 program(const char *accesses)
 {
 	char *text = malloc(4096), *end = text;
 
-	end += sprintf(end, HEADER ".visible .entry k(.param .u64 a)\n{\n\t.reg .b64 %%rd<9>;\n\t.reg .b32 %%r<9>;\n"
+	end += sprintf(end,
+	               HEADER ".visible .entry k(.param .u64 a)\n{\n"
+				   "\t.reg .b64 %%rd<9>;\n\t.reg .b32 %%r<9>;\n"
 				   "\tld.param.u64 %%rd1, [a];\n\tmov.u32 %%r1, %%ctaid.x;\n"
 				   "\tmul.wide.u32 %%rd2, %%r1, 32;\n\tadd.s64 %%rd3, %%rd1, %%rd2;\n");
-	for (const char *p = accesses; *p; p += p[2] ? 3 : 2)
-		end += sprintf(end, *p == 'r' ? "\tld.global.u32 %%r2, [%%rd%d + %d];\n" : "\tst.global.u32 [%%rd%d + %d], %%r1;\n",
-		               p[1] >= '8' ? 3 : 1, 32 * (p[1] - '0'));
+	for (const char *p = accesses; *p; p += p[2] ? 3 : 2) {
+		int base = p[1] >= '8' ? 3 : 1, at = 32 * (p[1] - '0');
+
+		if (*p == 'r')
+			end += sprintf(end, "\tld.global.u32 %%r2, [%%rd%d + %d];\n", base, at);
+		else
+			end += sprintf(end, "\tst.global.u32 [%%rd%d + %d], %%r1;\n", base, at);
+	}
 	sprintf(end, "\tret;\n}\n");
 	return text;
 }
@@ -58,7 +65,7 @@ typedef struct Case {
 static const Case cases[] = {
 	/* all fit: each comes once */
 	{ "r0 r1 r0 r1", 1, 64, 0, { 2, 2, 0, 0, 0 } },
-	/* 0, 1, 0 again; 2 takes the place of 1, which was used least recently (not of 0, the oldest); 0, 1 */
+	/* 0, 1, 0 again; 2 takes the place of 1, used least recently (not of 0, the oldest); 0, 1 */
 	{ "r0 r1 r0 r2 r0 r1", 1, 64, 0, { 2, 4, 0, 0, 0 } },
 	/* one after the other through a cache that holds one less */
 	{ "r0 r1 r2 r0 r1 r2", 1, 64, 0, { 0, 6, 0, 0, 0 } },
@@ -91,8 +98,9 @@ TEST_EACH(by_hand, sizeof cases / sizeof *cases)
 
 		ck_assert_msg(memcmp(&n, &c->want, sizeof n) == 0,
 		              "%s, %u blocks of %u at once, %u bytes: %u %u %u %u %u", c->accesses,
-		              c->blocks, c->wave, (unsigned)c->bytes, (unsigned)n.read_hits, (unsigned)n.read_misses,
-		              (unsigned)n.write_hits, (unsigned)n.write_misses, (unsigned)n.written_back);
+		              c->blocks, c->wave, (unsigned)c->bytes, (unsigned)n.read_hits,
+		              (unsigned)n.read_misses, (unsigned)n.write_hits, (unsigned)n.write_misses,
+		              (unsigned)n.written_back);
 	}
 }
 
