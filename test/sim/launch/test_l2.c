@@ -1,8 +1,8 @@
 /* test_l2.c - the L2 cache: sectors that are there and that are not, counted by hand. */
 #include "test/sim/simtest.h"
 
-/* One lane reads or writes one sector an instruction: "r0 r1 w2", the number of the sector in buffer a.  8 and 9
- * are sectors of the block's own: its number is added. */
+/* One lane reads or writes one sector an instruction: "r0 r1 w2", the number of the sector in buffer a.
+ * 8 and 9 are sectors of the block's own: its number is added. */
 static char *
 program(const char *accesses)
 {
