@@ -245,6 +245,17 @@ unit_lines(Text *t, const Solution *sol)
 	            sol->lane);
 }
 
+/* Which blocks run side by side. */
+static void
+order_line(Text *t, const Kernel *k)
+{
+	const GridOrder *o = &k->order;
+
+	if (o->group)
+		text_printf(t, "  blocks run in groups of %lld along %c, each through all of %c\n",
+		            (long long)o->group, "xyz"[o->fast], "xyz"[o->slow]);
+}
+
 /* Loops of which pass split made two, and why others are one. */
 static void
 split_lines(Text *t, const Explained *ex)
@@ -287,6 +298,7 @@ infer_explain(Kernel *k, const Candidates *c)
 	            k->name, k->unit->target->name, k->warps, ex->sol->cycles,
 	            (unsigned long long)c->steps);
 	unit_lines(&t, ex->sol);
+	order_line(&t, k);
 	text_printf(&t, "\ntiles\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)

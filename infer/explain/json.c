@@ -369,6 +369,17 @@ put_loops(Text *t, const Explained *ex)
 	text_add(t, "]", 1);
 }
 
+static void
+put_order(Text *t, const Kernel *k)
+{
+	if (!k->order.group)
+		return;
+	json_open(t, "order", "{");
+	json_number(t, "group", k->order.group);
+	json_open(t, "dims", "[");
+	text_printf(t, "%d,%d]}", k->order.fast, k->order.slow);
+}
+
 const char *
 infer_explain_json(Kernel *k, const Candidates *c)
 {
@@ -389,6 +400,7 @@ infer_explain_json(Kernel *k, const Candidates *c)
 	json_number(&t, "registers", ex->sol->lane);
 	put_units(&t, "total", &ex->sol->total);
 	text_add(&t, "}", 1);
+	put_order(&t, k);
 	json_open(&t, "tiles", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
