@@ -15,6 +15,8 @@ bool pass_infer(Kernel *k);
 bool pass_split(Kernel *k);
 /* Loops of products and barriers, turned (infer/rotate.c). */
 bool pass_rotate(Kernel *k);
+/* Behind it: the order of blocks, k->order (infer/order.c). */
+bool pass_order(Kernel *k);
 /* Behind it too: what loops reduce, moved behind them (infer/meet.c). */
 bool pass_meet(Kernel *k);
 

@@ -1,4 +1,5 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its cost. */
+#include "infer/base/grid.h"
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
@@ -8,8 +9,8 @@
 
 /* ---- what does not change while searching --------------------------------------------------------- */
 
-static double
-trips(Kernel *k, const Op *loop)
+double
+loop_trips(Kernel *k, const Op *loop)
 {
 	int64_t lo, hi, step;
 	Fact f = val_fact(k, loop->in[1]);
@@ -47,7 +48,7 @@ walk_block(Solve *s, Block *b, double weight)
 			s->dot[s->ndot++] = o;
 		}
 		if (o->code == O_for)
-			walk_block(s, o->blk[0], weight * trips(s->k, o));
+			walk_block(s, o->blk[0], weight * loop_trips(s->k, o));
 		else
 			for (int i = 0; i < 2; i++)
 				if (o->blk[i])
@@ -209,12 +210,14 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->queued = NEWN(s->arena, bool, no);
 	forget_views(s);
 	forget_casts(s);
+	s->dims = grid_dims(k);
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_through(s);
 	find_prefetched(s);
 	find_units(s);
 	find_accesses(s);
+	find_runs(s);
 	find_told(s);
 }
 

@@ -276,6 +276,8 @@ passes_run(Job *j, int i)
 	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
 	    !run_some(j, i, first_row(PASS_search), PASSES, true))
 		return;
+	infer_warn_loops(j->unit.kernel[i]);
 	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
+	j->m->kernel[i].order = j->unit.kernel[i]->order;
 	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
 }

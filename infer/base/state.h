@@ -24,6 +24,7 @@ struct Solve {
 	Val **vals; /* [nval+1] by id */
 	Use **use; /* [nval+1] */
 	int *nuse;
+	const uint8_t *dims; /* [nval+1] of the grid, that the value depends on */
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
 	/* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
 	Val ***live_through;
@@ -31,6 +32,7 @@ struct Solve {
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
 	int naccess;
+	const struct Run **run; /* [nval+1] memory/run.c */
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
 	Op **listed; /* the first access of each kind to each memory */

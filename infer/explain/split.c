@@ -86,7 +86,7 @@ end_words(const Kernel *k, const Op *clear)
 }
 
 const char *
-explain_split(const Explained *ex, const Op *loop)
+explain_whole(const Op *loop)
 {
 	static const char *const why[SPLIT_KINDS] = {
 		[SPLIT_NESTED] = "not split, as it holds loops",
@@ -96,8 +96,15 @@ explain_split(const Explained *ex, const Op *loop)
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
 	};
+
+	return why[IMM(loop, split)];
+}
+
+const char *
+explain_split(const Explained *ex, const Op *loop)
+{
 	if (IMM(loop, split) != SPLIT_REST)
-		return why[IMM(loop, split)];
+		return explain_whole(loop);
 	return loop_before(loop) ? end_words(ex->k, loop_before(loop)) : NULL;
 }
 
