@@ -114,9 +114,10 @@ static void
 wrapped_condition(Kernel *k)
 {
 	Op *le = clear_of(k)->in[1]->def->in[0]->def;
+	int64_t far = INT64_MAX - ((int64_t)1 << 33);
 
 	for (int i = 0; i < 2; i++)
-		le->in[i] = ir_bin(le->parent, le, O_add, le->in[i], ir_const(le->parent, le, INT64_MAX));
+		le->in[i] = ir_bin(le->parent, le, O_add, le->in[i], ir_const(le->parent, le, far));
 }
 
 static void
