@@ -364,6 +364,10 @@ put_loops(Text *t, const Explained *ex)
 		json_open(t, NULL, "{");
 		put_src(t, o->src);
 		json_text(t, "split", split);
+		if (explain_in_second_version(o)) {
+			json_key(t, "other_sizes");
+			text_add(t, "true", 4);
+		}
 		text_add(t, "}", 1);
 	}
 	text_add(t, "]", 1);

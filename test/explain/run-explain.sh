@@ -94,7 +94,8 @@ def complete(path, k):
         m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
         if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
             fail(path, part['sparse'])
-    if part.get('loops', '').split('\n') != ['  line %d, %s' % (l['line'], l['split']) for l in k['loops']] and k['loops']:
+    if k['loops'] and part.get('loops', '').split('\n') != [
+            '  line %d, %s%s' % (l['line'], 'for other sizes, ' if 'other_sizes' in l else '', l['split']) for l in k['loops']]:
         fail(path, 'loops', part.get('loops'), k['loops'])
     # instructions: op by op
     told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
