@@ -18,7 +18,8 @@
  * Masks that are without effect in last turns only, as a window's far end, take a third loop in front, of the
  * turns that need them, where they are worth it.
  *
- * A loop that holds loops stays whole: the inner ones are split. */
+ * A loop that holds loops stays whole: the inner ones are split.  So does one without products in the version
+ * for other sizes: it waits for its narrow accesses, with masks or without. */
 #include "hexc/ir/access.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
@@ -208,6 +209,8 @@ judge(Plan *p)
 	}
 	if (p->forms.n == 0)
 		return SPLIT_NO_EDGE;
+	if (p->products == 0 && op_is_other_version(p->turns.loop))
+		return SPLIT_OTHER;
 	if (p->gain * SPLIT_SHARE < p->size)
 		return SPLIT_LITTLE;
 	return is_large(p) ? SPLIT_LARGE : SPLIT_CLEAR;

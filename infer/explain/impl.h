@@ -66,8 +66,6 @@ typedef struct Wish {
 	const Param *tensor; /* that is accessed */
 } Wish;
 
-/* Is o in a version of what is told of already, for sizes and blocks that let less?  (pass specialize) */
-bool explain_in_second_version(const Op *o);
 /* Would access o be of more elements, w->mult?  Would mask o go? */
 bool explain_wider(Kernel *k, const Op *o, Wish *w);
 bool explain_unmasked(Kernel *k, const Op *o, Wish *w);

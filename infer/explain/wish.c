@@ -81,23 +81,13 @@ width(const Question *q)
 }
 
 bool
-explain_in_second_version(const Op *o)
-{
-	const Block *b = o->parent;
-
-	while (b->owner && !(b->owner->code == O_if && IMM(b->owner, versions) && b == b->owner->blk[1]))
-		b = b->owner->parent;
-	return b->owner != NULL;
-}
-
-bool
 explain_wider(Kernel *k, const Op *o, Wish *wish)
 {
 	const Op *view = access_source(o) || access_target(o) ? global_view(o) : NULL;
 	Question q = { .k = k, .o = view, .answer = width, .unit = view ? view_unit_dim(k, view) : -1 };
 	int64_t most;
 
-	if (q.unit < 0 || explain_in_second_version(o))
+	if (q.unit < 0 || op_is_other_version(o))
 		return false;
 	q.mult = wished(k, view, q.unit);
 	most = op_access(o)->vec;
@@ -137,7 +127,7 @@ explain_unmasked(Kernel *k, const Op *o, Wish *wish)
 	int64_t yes;
 
 	wish->tensor = NULL;
-	if (explain_in_second_version(o))
+	if (op_is_other_version(o))
 		return false;
 	for (int d = 0; o->code == O_mask && d < o->out[0]->type.rank; d++) {
 		q.mult = o->out[0]->type.shape[d];

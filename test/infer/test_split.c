@@ -300,6 +300,7 @@ static const struct {
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "sums = sums + sum(x, 1) + sum(X[0 :+ 4, n :+ 2], 1); }" },
+	{ SPLIT_OTHER, "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
 	{ SPLIT_FAR, "for n in 0..N * N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
 };
 
