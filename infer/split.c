@@ -209,10 +209,10 @@ judge(Plan *p)
 	}
 	if (p->forms.n == 0)
 		return SPLIT_NO_EDGE;
-	if (p->products == 0 && op_is_other_version(p->turns.loop))
-		return SPLIT_OTHER;
 	if (p->gain * SPLIT_SHARE < p->size)
 		return SPLIT_LITTLE;
+	if (p->products == 0 && op_is_other_version(p->turns.loop))
+		return SPLIT_OTHER;
 	return is_large(p) ? SPLIT_LARGE : SPLIT_CLEAR;
 }
 

@@ -213,7 +213,7 @@ typedef enum SplitKind {
 	SPLIT_SHORT,  /* few turns */
 	SPLIT_LITTLE, /* masks that cost little */
 	SPLIT_LARGE,  /* too long to be there twice */
-	SPLIT_OTHER,  /* it only moves tiles, in the version for other sizes */
+	SPLIT_OTHER,  /* in the version for other sizes, without products */
 	SPLIT_KINDS
 } SplitKind;
 /* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
