@@ -312,23 +312,40 @@ turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
 
 enum { ORDERS_MAX = 6 };
 
+/* Is the transpose worth trying, where the product itself can be had?  They take the same instances, and
+ * ldmatrix fills the registers of either.  But a load of several words along k has those of B together, not
+ * those of A: narrow data, which is computed with anyway, is better A. */
+static bool
+turn_pays(const Op *dot, int64_t run)
+{
+	return run && !dot_is_sparse(dot) &&
+	       (comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ||
+	        comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN));
+}
+
 /* The orders of k, m and n worth trying, as choices of an instruction without warps. */
 static int
 orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 {
 	int64_t run[ORDERS_MAX], mix[2] = { 1, 1 };
-	int n = 0;
+	const Target *t = s->k->unit->target;
+	bool either = base.swap && instr_fits(base.inst, false, dot, t) && instr_divides(base.inst, false, dot);
+	int n = 0, nrun;
 
 	if (base.inst->kind == IK_fma) {
 		out[0] = out[1] = base;
 		out[0].along_k = true;
 		return 2;
 	}
-	n = k_runs(s, dot, base.inst, run);
-	for (int i = 0; i < n; i++) {
-		out[i] = base;
-		out[i].run = run[i];
+	nrun = k_runs(s, dot, base.inst, run);
+	for (int i = 0; i < nrun; i++) {
+		if (either && !turn_pays(dot, run[i]))
+			continue;
+		out[n] = base;
+		out[n++].run = run[i];
 	}
+	if (either)
+		return n;
 	for (int side = 0; side < 2; side++)
 		/* positions are those of rows in their order */
 		if (!dot_is_sparse(dot) || side != dot_side(dot))

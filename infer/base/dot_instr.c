@@ -55,7 +55,7 @@ instr_dominated(const Instr *in, bool swap, const Op *dot, const Target *t)
 			    x->m * x->n < in->m * in->n || x->k < in->k ||
 			    mma_clocks(r, x) * (double)work(in) > mma_clocks(r, in) * (double)work(x))
 				continue;
-			if (work(x) > work(in) || (way < swap && work(x) == work(in)))
+			if (work(x) > work(in) || (x != in && way < swap && work(x) == work(in)))
 				return true;
 		}
 	return false;

@@ -6,7 +6,7 @@
 
 /* Has the target the instruction, and is it for the types of this dot; swap: with its operands exchanged? */
 bool instr_fits(const Instr *in, bool swap, const Op *dot, const Target *t);
-/* Another that fits, or this one the other way round, does more at once and no slower. */
+/* Another that fits does more at once and no slower. */
 bool instr_dominated(const Instr *in, bool swap, const Op *dot, const Target *t);
 /* Are a sparse dot's positions such as the instruction's (mma_sp)? */
 bool instr_takes(const Instr *in, const Op *dot);

@@ -89,37 +89,28 @@ tile_sectors(const Solve *s, const Op *view, const Type *t)
 	return rows * (row < 1 ? 1 : row);
 }
 
-/* Dims of the grid that x depends on, as bits; 7 where that is not clear. */
-static int
-grid_dims(const Val *x, int depth)
-{
-	const Op *o = x->def;
-	int dims = 0;
-
-	if (!o || depth > 8)
-		return o ? 7 : 0;
-	if (o->code == O_block_id)
-		return 1 << IMM(o, axis);
-	for (int i = 0; i < o->nin; i++)
-		dims |= grid_dims(o->in[i], depth + 1);
-	return dims;
-}
-
 /* Has every block its own part of the tensor?  Then it comes from DRAM, else others have brought it to L2. */
 static bool
 own_part(const Solve *s, const Op *view)
 {
 	const Op *end = s->k->grid ? s->k->grid->last : NULL;
-	int dims = 0, all = 0;
+	int dims = view ? s->dims[view->out[0]->id] : 0, all = 0;
 	int64_t one;
 
-	for (; view && view->code == O_view; view = view->in[0]->def)
-		for (int i = 1; i < view->nin; i++)
-			dims |= grid_dims(view->in[i], 0);
 	for (int i = 0; end && i < end->nin && i < 3; i++)
 		if (!val_is_const(end->in[i], &one) || one != 1)
 			all |= 1 << i;
 	return (all & ~dims) == 0;
+}
+
+/* Elements of a sector that a lane touches by accesses of vec which follow each other: where these are of 16
+ * bytes it may have both halves, which meet before the sector moves. */
+static int
+meeting(const Solve *s, const Op *view, const Layout *map, int vec, int bits)
+{
+	int unit = view ? view_unit_dim(s->k, view) : -1, sector = 8 * SECTOR_BYTES / bits;
+
+	return unit >= 0 && 2 * vec == sector && layout_run(map, unit, AX_reg) % sector == 0 ? sector : vec;
 }
 
 static void
@@ -128,13 +119,14 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / vec * dtype_pieces(mem->type.dtype)) *
 	              s->k->warps;
+	int met = meeting(s, mem->def, map, vec, bits);
 	double asked = (double)global_sectors(s, mem->def, map, vec, bits, o->code == O_store),
-	       moved = asked;
+	       moved = (double)global_sectors(s, mem->def, map, met, bits, o->code == O_store);
 	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
 
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
-		moved = tile < asked ? tile : asked;
+		moved = tile < moved ? tile : moved;
 	} else if (IMM(o, update)) {
 		moved *= UPDATE_SECTORS;
 	}
@@ -283,6 +275,56 @@ cost_elements(const Solve *s, const Op *o, Res *r)
 	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
 }
 
+/* Which index of dim d, 0: m, 1: n, 2: k, the instances of a dot take at a position. */
+static int64_t
+index_at(const DotChoice *c, int d, int64_t position)
+{
+	const Layout *order = d < 2 ? c->side[d] : c->order;
+	int64_t i = 0;
+
+	if (!order)
+		return position;
+	while (layout_at_index(order, i).at[AX_mem] != position)
+		i++;
+	return i;
+}
+
+/* Does operand j of a dot come from memory with the words of an instance where the instruction wants them?
+ * It takes them from registers next to each other, and so does an access of several words bring them. */
+static bool
+comes_in_groups(const Solve *s, const Op *dot, int j)
+{
+	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
+	const Op *load = dot->in[j]->def;
+	const Lowering *how = load ? s->sol->lowering[load->id] : NULL;
+	const Layout *regs = operand_layout(s, dot, j);
+	int epw = dtype_per_word(dot->in[j]->type.dtype);
+	int64_t together, nword, first = 0;
+	Layout f;
+
+	if (!load || load->code != O_load || s->sol->mconv[load->id][0] || s->sol->conv[dot->id][j] ||
+	    !instr_fragment(c->inst, j, c->swap, &f))
+		return true;
+	if (how->access.map && instr_of(how)->kind != IK_ldmatrix)
+		regs = how->access.map;
+	nword = layout_cosize(&f, AX_reg) / epw;
+	together = how->access.vec / epw < nword ? how->access.vec / epw : nword;
+	for (int64_t i = 0; together > 1 && i < nword; i++) {
+		Coord at = { .at = { [AX_reg] = i * epw } };
+		int64_t x[DIM_MAX] = { 0 }, word;
+
+		layout_index(&f, &at, x);
+		x[j] = index_at(c, j, x[j]);
+		x[1 - j] = index_at(c, 2, x[1 - j]);
+		word = layout_at(regs, x).at[AX_reg] / epw;
+		if (i % together == 0)
+			first = word;
+		if (first % together || word != first + i % together)
+			return false;
+	}
+	return true;
+}
+
 static void
 cost_dot(const Solve *s, const Op *o, Res *r)
 {
@@ -301,6 +343,11 @@ cost_dot(const Solve *s, const Op *o, Res *r)
 		double instances = work / ((double)in->m * in->n * in->k);
 		r->unit[R_mma] += instances * mma_clocks(s->rates, in);
 		r->unit[R_issue] += instances * MMA_SLOTS / ISSUE_RATE;
+		for (int j = 0; j < 2; j++)
+			if (!comes_in_groups(s, o, j)) {
+				int64_t words = words_of(operand_layout(s, o, j), bits_of(o->in[j]));
+				arithmetic(s, r, D_i32, (double)words * s->k->warps);
+			}
 	} else {
 		arithmetic(s, r, o->in[0]->type.dtype, work / WARP_SIZE);
 	}

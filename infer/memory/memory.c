@@ -1,4 +1,5 @@
 /* memory.c - which instruction a store or copy uses, and what accesses ask of shared tiles. */
+#include "infer/base/model.h"
 #include "infer/memory/memory.h"
 
 const Instr *
@@ -182,11 +183,25 @@ single_vec(const Solve *s, Val *tile, int unit)
 	return vec * grain < 8 ? 0 : vec;
 }
 
+/* How many accesses of less than a word along a row a lane makes, while lanes beside it cover a sector: their
+ * addresses differ by constants, those of rows by a stride that nobody knows before the launch. */
+static int64_t
+times_along(const Solve *s, const Type *t, int unit, int64_t vec)
+{
+	int64_t bits = vec * dtype_grain(t->dtype), lanes = t->shape[unit] / vec, n = 1;
+
+	while (bits < 32 && lanes % (2 * n) == 0 && lanes / (2 * n) * bits >= 8 * SECTOR_BYTES &&
+	       type_size(t) >= 2 * n * vec * s->k->warps * WARP_SIZE)
+		n *= 2;
+	return n;
+}
+
 bool
 copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 {
 	const Type *t = &o->in[1]->type;
 	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
+	int64_t times = 1, shape[DIM_MAX];
 
 	*vec = 1;
 	*kind = IMM(o, async) ? IK_cp_async : IK_ld_st;
@@ -207,7 +222,18 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 		infer_error_tensor(s, o->in[0]);
 		return false;
 	}
-	return coalesced_layout(map, t->rank, t->shape, order, *vec, s->k->warps, false);
+	for (int d = 0; d < t->rank; d++)
+		shape[d] = t->shape[d];
+	if (unit == order[0] && t->rank && *kind != IK_ld_bits) {
+		times = times_along(s, t, unit, *vec);
+		shape[unit] /= times;
+	}
+	if (!coalesced_layout(map, t->rank, shape, order, *vec, s->k->warps, false) ||
+	    (times > 1 && !mapping_repeat(map, unit, times)))
+		return false;
+	if (times > 1)
+		layout_compact_regs(map, order);
+	return true;
 }
 
 bool

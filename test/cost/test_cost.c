@@ -250,6 +250,37 @@ TEST(rereading)
 	}
 }
 
+/* A load of 16 bytes along k has a row's words of two instances next to each other: B of the instruction, but
+ * a half of A.  So where narrow weights, which are computed with, order k, the other operand is best B. */
+TEST(moves_into_groups)
+{
+	const Candidates *c = infer_solved(
+		&arena,
+		"kernel p(A: f16[M, K], W: u4[N, K], C: out f32[M, N])\n    const WARPS = 4\n"
+		"    assume K % 64 == 0\n{\n    grid(ceil(M, 16), ceil(N, 128));\n"
+		"    let m = block.x * 16, n = block.y * 128;\n    var acc: register f32[16, 128] = 0;\n"
+		"    pipeline k in 0..K step 64 stages 3 {\n"
+		"        let a: shared = A[m :+ 16, k :+ 64], w: shared = W[n :+ 128, k :+ 64];\n"
+		"        acc += dot(a, f16(w.T));\n    }\n    C[m :+ 16, n :+ 128] = acc;\n}\n",
+		"sm_80", 0);
+	double word = alu_clocks(rates_of(c->k->unit->target), D_i32);
+	bool seen[2] = { false, false };
+
+	ck_assert_ptr_nonnull(strstr(c->sol[0]->what, "swapped"));
+	for (int i = 0; i < c->n; i++) {
+		const DotChoice *d = c->sol[i]->plan.dot[0];
+		double alu = c->sol[i]->res[c->solve->dot[0]->id].unit[R_alu];
+
+		if (!d->run && d->swap) /* ldmatrix fills either: the product itself will do */
+			ck_abort_msg("%s", c->sol[i]->what);
+		seen[d->swap] |= d->run > 0;
+		/* 16 x 64 elements of A, two to a word, in 32 lanes of 4 warps that each have all of them */
+		ck_assert_msg(fabs(alu - (d->run && !d->swap ? 16 * 64 / 2 / 32 * 4 * word : 0)) < 1e-9,
+		              "%s: %g", c->sol[i]->what, alu);
+	}
+	ck_assert(seen[0] && seen[1]);
+}
+
 /* Every way of doing a product that has the same instructions but more wavefronts costs more. */
 TEST(more_costs_more)
 {

@@ -2,12 +2,21 @@
  * candidates: plain and w4a16 products, softmax, layer normalization, an elementwise sum. */
 #include "test/examples/util_case.h"
 #include <math.h>
+#include <string.h>
 
 static void
-gemm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+gemm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, bool wide)
 {
 	Case c;
 	case_start(&c, 1);
+	if (wide) { /* 144 KiB of shared memory, where there are as many, or 48 */
+		bool much = !strcmp(arch, "sm_80") || !strcmp(arch, "sm_90a");
+
+		case_def(&c, "BN", 256);
+		case_def(&c, "BK", much ? 64 : 32);
+		case_def(&c, "STAGES", much ? 3 : 2);
+		case_def(&c, "WARPS", 8);
+	}
 	Buf *a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0),
 	        *b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
@@ -22,6 +31,18 @@ gemm(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 		}
 	*ncand = case_run(&c, "gemm_f16", NULL, arch, cand);
 	case_end(&c);
+}
+
+static void
+gemm_default(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	gemm(s, arch, ncand, cand, false);
+}
+
+static void
+gemm_wide(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	gemm(s, arch, ncand, cand, true);
 }
 
 /* A 4-bit weight product; zero points from a tensor or, symmetric, all 8.  The weight, less its zero point
@@ -143,9 +164,12 @@ vector_add(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 #define S(m_, n_, k_) { .m = m_, .n = n_, .k = k_ }
 static const Example example[] = {
-	{ gemm,
+	{ gemm_default,
 	  { S(128, 128, 64), S(1, 8, 8), S(70, 88, 104), S(130, 136, 96), S(65, 72, 136), S(33, 200, 72),
 	    S(16, 64, 200), S(140, 16, 24) } },
+	{ gemm_wide,
+	  { S(128, 256, 128), S(1, 8, 8), S(70, 344, 200), S(130, 264, 96), S(65, 72, 264), S(33, 200, 136),
+	    S(16, 512, 72), S(140, 16, 328) } },
 	{ w4a16_zeros,
 	  { S(64, 128, 128), S(1, 32, 128), S(70, 160, 256), S(33, 96, 384), S(16, 64, 128), S(5, 192, 256),
 	    S(65, 32, 128), S(17, 128, 256) } },

@@ -17,6 +17,7 @@
  *   small_tiles              wide accesses only where every lane has a part
  *   global_memory_first      global memory's order before that of shared memory
  *   whole_row_of_bytes       wide accesses of bytes that lanes share
+ *   addresses_of_rows        few addresses where rows begin anywhere
  *   any_rank                 n-dimensional conversions
  *   mean_divides             mean divides
  *   max_of_infinity          -inf safe max
@@ -211,6 +212,37 @@ static const char plain_rows[] =
 	"        let a: shared f16[128, 32] layout \"(128,32):(32,1)\" = A[m :+ 128, k :+ 32];\n"
 	"        let b: shared = B[n :+ 128, k :+ 32];\n        acc += dot(a, b.T);\n    }\n"
 	"    C[m :+ 128, n :+ 128] = acc;\n}\n";
+
+/* Rows that begin anywhere come by 2 bytes.  A lane has all of a row's sectors before it goes to the next one: of
+ * 32 elements two, 16 apart, so that 64 accesses take 32 addresses. */
+TEST(addresses_of_rows)
+{
+	const Layout *map = NULL;
+	Coord p = { .at = { 0 } };
+	int64_t was[DIM_MAX] = { 0 }, is[DIM_MAX];
+
+	infer_source(&x,
+	             "kernel p(A: f16[M, K], C: out f16[M, 32])\n    const WARPS = 4\n{\n    grid(ceil(M, 128));\n"
+	             "    let m = block.x * 128;\n    var s: register f16[128, 32] = 0;\n"
+	             "    pipeline k in 0..K step 32 stages 2 {\n        let a: shared = A[m :+ 128, k :+ 32];\n"
+	             "        s += a;\n    }\n    C[m :+ 128, 0 :+ 32] = s;\n}\n",
+	             "sm_80", 0, false);
+	for (int i = 0; infer_op(&x, O_copy, i); i++) /* the other version's are wide */
+		if (!strcmp(infer_op(&x, O_copy, i)->lowering->access.inst, "ld_st_16"))
+			map = infer_op(&x, O_copy, i)->lowering->access.map;
+	ck_assert_ptr_nonnull(map);
+	ck_assert_int_eq(layout_cosize(map, AX_reg), 32);
+	for (int64_t r = 0; r < 32; r += 2)
+		for (int i = 0; i < 2; i++) {
+			p.at[AX_reg] = r + i;
+			layout_index(map, &p, is);
+			ck_assert_int_eq(is[1], 16 * i);
+			ck_assert(i == 0 || is[0] == was[0]);
+			was[0] = is[0];
+		}
+	ck_assert_int_eq(infer_violations(&x), 0);
+	infer_free(&x);
+}
 
 /* Rows of 64 bytes without a swizzle: 8 rows of a matrix are on 2 groups of banks, so each of the 4 phases of
  * each ldmatrix.x4 takes 4 wavefronts.  Counting the first phase alone would give 4, or 1 at its offset 0. */
