@@ -14,6 +14,8 @@ depends(Grid *g, const Val *v, int dims)
 	g->of[v->id] |= (uint8_t)dims;
 }
 
+static void visit_block(Grid *g, const Block *b);
+
 /* What a loop carries comes from in front of it and from its turns; its counter, from where it begins. */
 static void
 visit_for(Grid *g, const Op *o)
@@ -21,23 +23,22 @@ visit_for(Grid *g, const Op *o)
 	const Block *body = o->blk[0];
 
 	depends(g, body->arg[0], g->of[o->in[0]->id] | g->of[o->in[2]->id]);
+	for (int i = 0; i < o->nout; i++)
+		depends(g, body->arg[1 + i], g->of[o->in[3 + i]->id]);
+	visit_block(g, body);
 	for (int i = 0; i < o->nout; i++) {
-		int dims = g->of[o->in[3 + i]->id] | g->of[body->last->in[i]->id];
-
-		depends(g, body->arg[1 + i], dims);
-		depends(g, o->out[i], dims);
+		depends(g, body->arg[1 + i], g->of[body->last->in[i]->id]);
+		depends(g, o->out[i], g->of[body->arg[1 + i]->id]);
 	}
 }
 
 static void
 visit_if(Grid *g, const Op *o)
 {
-	for (int i = 0; i < o->nout; i++) {
-		int dims = g->of[o->in[0]->id];
-
-		for (int b = 0; b < 2 && o->blk[b]; b++)
-			dims |= g->of[o->blk[b]->last->in[i]->id];
-		depends(g, o->out[i], dims);
+	for (int b = 0; b < 2 && o->blk[b]; b++) {
+		visit_block(g, o->blk[b]);
+		for (int i = 0; i < o->nout; i++)
+			depends(g, o->out[i], g->of[o->in[0]->id] | g->of[o->blk[b]->last->in[i]->id]);
 	}
 }
 
@@ -47,14 +48,6 @@ visit(Grid *g, const Op *o)
 	int dims = o->code == O_block_id ? 1 << IMM(o, axis) : 0;
 	Val *to = access_target(o);
 
-	if (o->code == O_for) {
-		visit_for(g, o);
-		return;
-	}
-	if (o->code == O_if) {
-		visit_if(g, o);
-		return;
-	}
 	for (int i = 0; i < o->nin; i++)
 		dims |= g->of[o->in[i]->id];
 	for (int i = 0; i < o->nout; i++)
@@ -63,16 +56,26 @@ visit(Grid *g, const Op *o)
 		depends(g, view_root(to), dims);
 }
 
+static void
+visit_block(Grid *g, const Block *b)
+{
+	for (const Op *o = b->first; o; o = o->next)
+		if (o->code == O_for)
+			visit_for(g, o);
+		else if (o->code == O_if)
+			visit_if(g, o);
+		else
+			visit(g, o);
+}
+
 const uint8_t *
 grid_dims(Kernel *k)
 {
 	Grid g = { .of = NEWN(k->unit->arena, uint8_t, (size_t)k->nval + 1) };
-	OpWalk w;
 
 	do {
 		g.changed = false;
-		for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-			visit(&g, o);
+		visit_block(&g, k->body);
 	} while (g.changed);
 	return g.of;
 }

@@ -26,8 +26,6 @@ struct Solve {
 	int *nuse;
 	const uint8_t *dims; /* [nval+1] of the grid, that the value depends on */
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
-	/* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
-	Val ***live_through;
 	bool *prefetched; /* [nop+1] loads of what only the next iteration of a loop reads */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
@@ -46,6 +44,7 @@ struct Solve {
 	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
 	struct StageMemo *stages; /* convert/stage.c: the same */
 	struct CastCost *cast; /* cost/cost_cast.c */
+	struct Lives *live; /* cost/live.c */
 
 	Solution *sol; /* the one being built */
 	Op **queue; /* ops that may know more now, for propagate_layouts() */

@@ -50,6 +50,9 @@ def complete(path, k):
     m = re.search(r'alone on an SM (\d+); (\d+) block.* (\d+) registers', head)
     if not near(m[1], k['alone']) or (int(m[2]), int(m[3])) != (k['blocks_together'], k['registers']):
         fail(path, 'says otherwise than its text', m[0])
+    m = re.search(r'groups of (\d+) along (.), each through all of (.)', head)
+    if k.get('order') != (m and {'group': int(m[1]), 'dims': ['xyz'.index(m[2]), 'xyz'.index(m[3])]}):
+        fail(path, k.get('order'), head)
     for unit, clocks in re.findall(r'(?:^  |, )([a-z -]+) (\d+)', head.split('\n')[1]):
         if not near(clocks, k['total'][unit]):
             fail(path, unit, clocks, k['total'])
