@@ -219,7 +219,8 @@ TEST(faster_products)
 /* A row that four warps read, each for a row of its own: sectors are asked for four times, which the
  * load-store unit sees, but come from L2 once, since the first-level cache has them then.  It gives 128
  * bytes a clock, as shared memory does: to keep the row there costs its copy and a barrier more, and to
- * spread each row over all warps, so that nothing is asked for twice, costs the reductions' barriers.  So
+ * spread each row over all warps, so that nothing is asked for twice, costs the reductions' barriers; the
+ * registers that it takes, 32 a lane, leave fewer blocks on an SM, which is worth as much.  So
  * layer_norm reads gamma and beta again in each warp; 18432 sectors in test/quality-*.tsv, where 9216 would
  * do. */
 TEST(rereading)
@@ -234,7 +235,7 @@ TEST(rereading)
 		const Candidates *c =
 			infer_solved(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
 		const Kernel *k = c->k;
-		const Solution *here = c->sol[0];
+		const Solution *here = c->sol[0], *there;
 		const Op *g = NULL, *x = NULL;
 		OpWalk w;
 
@@ -246,7 +247,9 @@ TEST(rereading)
 		ck_assert(fabs(here->res[g->id].unit[R_smem] - here->res[x->id].unit[R_smem]) < 1e-9);
 		/* 128 sectors of 32 bytes from L2, once for all four warps */
 		ck_assert(fabs(here->res[g->id].unit[R_gmem] * l2_bytes(rates_of(t)) - 4096) < 1e-6);
-		ck_assert(here->cycles < best(arena_printf(&arena, norm, 4, "shared"), t->name)->cycles);
+		there = best(arena_printf(&arena, norm, 4, "shared"), t->name);
+		ck_assert(here->alone < there->alone);
+		ck_assert(here->cycles < there->cycles * 1.01);
 	}
 }
 
