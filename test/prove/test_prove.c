@@ -460,7 +460,7 @@ static const struct {
 	C(GEMM, no_layout, "has no layout"),
 	C(SKINNY, k_wrong, "element 1 of the fragment is not packed"),
 	C(SKINNY, k_short, "the order of k is not one of 128 indices"),
-	C(SKINNY, k_none, "operand 0 has (0,8) where"),
+	C(SKINNY, k_none, "operand 0 has (0,32) where"),
 	C(SKINNY, not_turned, "operand 2 has (2,0) where"),
 	C(GEMM, turned, "operand 2 has (0,2) where"),
 	C(GEMM, other_mma, "does not multiply these types on sm_80"),
