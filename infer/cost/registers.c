@@ -88,7 +88,8 @@ need_fragments(Solve *s, Need *n, Op *dot)
 	n->fragments = f;
 	n->dot = dot;
 	n->next = 0;
-	if (c->inst->kind == IK_mma && c->inst->k < k && words_of(s, dot->out[0]) + 2 * step <= STEP_REGISTERS)
+	if (c->inst->kind == IK_mma && c->inst->k < k &&
+	    words_of(s, dot->out[0]) + 2 * step <= STEP_REGISTERS)
 		n->next = step;
 }
 
