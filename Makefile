@@ -6,6 +6,7 @@
 # make static       build-static/hexc: needs no LLVM on the machine it runs on
 # make install      PREFIX=/usr/local DESTDIR=; make uninstall takes away what it brought
 # make SAN=1 ...    the same targets with ASan and UBSan, in build-san/
+# make syntax       only read the library's and the command line's sources: CC=clang WERROR=1 for another's warnings
 # make fmt          report what clang-format would change; scripts/fmt changes it
 #
 # Variables: CC, CFLAGS, LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1,
@@ -175,6 +176,10 @@ check:
 check-built: all $B/demo $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
+syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
+syntax/%:
+	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) $(LLVM_CFLAGS) -fsyntax-only $*
+
 check-unit: $(LIBA) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)
 
@@ -272,6 +277,6 @@ clean:
 	rm -rf build build-san $S $B
 
 FORCE:
-.PHONY: all demo check check-built check-unit check-scripts check-gpu static install uninstall fmt clean FORCE
+.PHONY: all demo check check-built syntax check-unit check-scripts check-gpu static install uninstall fmt clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

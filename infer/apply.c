@@ -67,13 +67,33 @@ set_layouts(Solve *s, const Solution *sol, Block *b)
 	}
 }
 
+static bool
+is_shared_load(const Op *o)
+{
+	return o->code == O_load && o->in[0]->type.space == S_shared;
+}
+
+/* In front of `at`, or of loads there: what is loaded when threads meet is in registers meanwhile, all of it. */
+static Op *
+in_front_of_loads(Op *at, const Val *v)
+{
+	Op *first = at;
+
+	for (Op *o = at->prev; o && o != v->def && (op_is(o, F_PURE) || is_shared_load(o)); o = o->prev)
+		if (is_shared_load(o))
+			first = o;
+	return first;
+}
+
 /* Where operand v of o is converted: before o;  indices do not change in loops around them, and are converted
  * before those. */
 static Op *
-convert_place(Op *o, const Val *v)
+convert_place(Op *o, const Val *v, const Lowering *how)
 {
 	Op *at = o;
 
+	if (lowering_is_staged(how))
+		return in_front_of_loads(o, v);
 	if (o->code != O_view)
 		return o;
 	for (const Block *b = o->parent; b != v->block && b->owner && b->owner->code == O_for;
@@ -101,7 +121,7 @@ converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
 	for (const Placed *p = placed[v->id]; p; p = p->next)
 		if (p->how == how)
 			return p->v;
-	at = convert_place(o, v);
+	at = convert_place(o, v, how);
 	new = NEW(s->arena, Placed);
 	*new = (Placed){ how, convert_val(s, at->parent, at, o->src, v, sol->want[o->id][j], how),
 		         placed[v->id] };

@@ -154,6 +154,12 @@ infer_alone(const Candidates *c, int i)
 }
 
 int
+infer_registers(const Candidates *c, int i)
+{
+	return c->sol[i]->lane;
+}
+
+int
 infer_together(const Candidates *c, int i)
 {
 	return c->sol[i]->blocks;

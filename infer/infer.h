@@ -15,6 +15,8 @@ bool pass_infer(Kernel *k);
 bool pass_split(Kernel *k);
 /* Loops of products and barriers, turned (infer/rotate.c). */
 bool pass_rotate(Kernel *k);
+/* Behind it: the order of blocks, k->order (infer/order.c). */
+bool pass_order(Kernel *k);
 /* Behind it too: what loops reduce, moved behind them (infer/meet.c). */
 bool pass_meet(Kernel *k);
 
@@ -27,6 +29,7 @@ int infer_ncand(const Candidates *c);
 /* Predicted cycles of one block on one SM, from the cost model in infer/cost/cost_block.c.  It ranks. */
 double infer_cycles(const Candidates *c, int i);
 double infer_alone(const Candidates *c, int i);    /* cycles of a block alone on an SM */
+int infer_registers(const Candidates *c, int i);   /* of a lane, as ptxas will count them, about */
 int infer_together(const Candidates *c, int i);    /* blocks that an SM holds */
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Candidates *c, int i);

@@ -54,7 +54,7 @@ anchor_access(Solve *s, Op *o)
 	memory_order(s, mem, order);
 	vec = t->rank ? t->shape[order[0]] : 1;
 	if (mem->type.space == S_global)
-		vec = global_vec(s, mem->def, order[0], vec);
+		vec = max64(global_vec(s, mem->def, order[0], vec), lane_run(s, tile, order[0]));
 	else
 		while (vec * grain > 128 || (vec & (vec - 1)))
 			vec = vec % 2 ? 1 : vec / 2;

@@ -106,9 +106,10 @@ pieces_layout(Layout *out, const Layout *piece, int d, int64_t n)
 
 /* Pieces spread over all threads, as wide as memory may take them. */
 static bool
-new_piece(Layout *out, const Solve *s, const Type *t, int d, int64_t g)
+new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
 {
-	int64_t shape[DIM_MAX], size = 1, vec = 1;
+	const Type *t = &v->type;
+	int64_t shape[DIM_MAX], size = 1, vec = 1, most;
 	int order[DIM_MAX], n = 0;
 
 	for (int i = 0; i < t->rank; i++) {
@@ -119,7 +120,8 @@ new_piece(Layout *out, const Solve *s, const Type *t, int d, int64_t g)
 		for (int i = t->rank - 1; i >= 0; i--)
 			if ((shape[i] == 1) == single)
 				order[n++] = i;
-	while (vec * dtype_info[t->dtype].bits < 128 && shape[order[0]] % (2 * vec) == 0 &&
+	most = max64(128 / dtype_info[t->dtype].bits, lane_run(s, v, order[0]));
+	while (vec < most && shape[order[0]] % (2 * vec) == 0 &&
 	       2 * vec * WARP_SIZE * s->k->warps <= size)
 		vec *= 2;
 	return coalesced_layout(out, t->rank, shape, order, vec, s->k->warps, false);
@@ -159,7 +161,7 @@ rule_pieces(Solve *s, Op *o)
 			return;
 		}
 	}
-	if (any && new_piece(&piece, s, &o->out[0]->type, d, g))
+	if (any && new_piece(&piece, s, o->out[0], d, g))
 		lay_out_pieces(s, o, &piece);
 }
 
@@ -168,6 +170,6 @@ anchor_pieces(Solve *s, Op *o)
 {
 	Layout piece;
 
-	if (new_piece(&piece, s, &o->out[0]->type, (int)IMM(o, dim), piece_of(o)))
+	if (new_piece(&piece, s, o->out[0], (int)IMM(o, dim), piece_of(o)))
 		lay_out_pieces(s, o, &piece);
 }

@@ -1,4 +1,5 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its cost. */
+#include "infer/base/grid.h"
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
@@ -8,8 +9,8 @@
 
 /* ---- what does not change while searching --------------------------------------------------------- */
 
-static double
-trips(Kernel *k, const Op *loop)
+double
+loop_trips(Kernel *k, const Op *loop)
 {
 	int64_t lo, hi, step;
 	Fact f = val_fact(k, loop->in[1]);
@@ -47,7 +48,7 @@ walk_block(Solve *s, Block *b, double weight)
 			s->dot[s->ndot++] = o;
 		}
 		if (o->code == O_for)
-			walk_block(s, o->blk[0], weight * trips(s->k, o));
+			walk_block(s, o->blk[0], weight * loop_trips(s->k, o));
 		else
 			for (int i = 0; i < 2; i++)
 				if (o->blk[i])
@@ -140,41 +141,6 @@ only_carried(const Solve *s, const Val *v)
 	return s->nuse[v->id] > 0;
 }
 
-/* Constants are made anew where they are read. */
-static bool
-is_kept(const Val *v)
-{
-	return v->type.space == S_reg && !(v->def && op_is(v->def, F_FILL));
-}
-
-static void
-find_through(Solve *s)
-{
-	int *n = NEWN(s->arena, int, s->k->nop + 1);
-	int *cap = NEWN(s->arena, int, s->k->nop + 1);
-	const Val **last = NEWN(s->arena, const Val *, s->k->nop + 1);
-
-	for (uint32_t id = 1; id <= s->k->nval; id++) {
-		Val *v = s->vals[id];
-
-		for (int i = 0; v && is_kept(v) && i < s->nuse[id]; i++)
-			for (const Block *b = s->use[id][i].op->parent; b != v->block && b->owner;
-			     b = b->owner->parent) {
-				uint32_t loop = b->owner->id;
-
-				if (b->owner->code != O_for || last[loop] == v)
-					continue;
-				last[loop] = v;
-				VEC_PUSH(s->arena, s->live_through[loop], n[loop], cap[loop], v);
-			}
-	}
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_for) {
-			uint32_t loop = s->order[i]->id;
-			VEC_PUSH(s->arena, s->live_through[loop], n[loop], cap[loop], NULL);
-		}
-}
-
 static void
 find_prefetched(Solve *s)
 {
@@ -201,7 +167,6 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->use = NEWN(s->arena, Use *, nv);
 	s->nuse = NEWN(s->arena, int, nv);
 	s->weight = NEWN(s->arena, double, no);
-	s->live_through = NEWN(s->arena, Val **, no);
 	s->prefetched = NEWN(s->arena, bool, no);
 	s->unit = NEWN(s->arena, int, nv);
 	s->dot = NEWN(s->arena, Op *, no);
@@ -209,12 +174,14 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->queued = NEWN(s->arena, bool, no);
 	forget_views(s);
 	forget_casts(s);
+	s->dims = grid_dims(k);
 	walk_block(s, k->body, 1);
 	find_uses(s);
-	find_through(s);
 	find_prefetched(s);
+	live_init(s);
 	find_units(s);
 	find_accesses(s);
+	find_runs(s);
 	find_told(s);
 }
 

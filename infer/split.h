@@ -1,4 +1,5 @@
-/* split.h - inside pass split: what it takes for the masks of a loop's body to be without effect. */
+/* split.h - inside pass split: what it takes for the masks of a loop's body to be without effect, and which
+ * of them are. */
 #ifndef HEXC_SPLIT_H
 #define HEXC_SPLIT_H
 #include "hexc/ir/facts_lin.h"
@@ -25,6 +26,8 @@ typedef struct Turns {
 	Block *body;
 } Turns;
 
+/* ---- split_form.c ------------------------------------------------------------------------------------- */
+
 /* Each adds forms to f, which hold only if ..  False: nothing of the kind is known, and f is of no use. */
 /* .. bool v, or each element of it, is `want`. */
 bool forms_condition(const Turns *t, Forms *f, const Val *v, bool want);
@@ -37,10 +40,37 @@ void forms_join(const Turns *t, Forms *f, const Forms *more);
 
 /* Is there a form with this factor of the counter? */
 bool forms_have(const Forms *f, int by);
+
+/* ---- split_end.c -------------------------------------------------------------------------------------- */
+
 /* The counter from which on those forms hold that hold in last turns, at most the loop's end; i64, in front
  * of the loop. */
 Val *forms_start(const Turns *t, const Forms *f);
 /* .. at which the first turn may be in which another form does not hold: the loop's end, or before; its
  * start, where those without the counter do not hold. */
 Val *forms_end(const Turns *t, const Forms *f);
+
+/* ---- split_plan.c ------------------------------------------------------------------------------------- */
+
+/* A mask, choice or if that the clear loop does without. */
+typedef struct Idle {
+	int at;  /* the how manieth op of the body, those inside others too, allocs not */
+	int way; /* of a choice or if: 0 it holds, 1 it fails */
+} Idle;
+
+typedef struct Plan {
+	Turns turns;
+	Forms forms;
+	Idle *idle;
+	int nidle, cap;
+	bool early; /* no loop in front: what only last turns do without stays */
+	/* instructions of a thread, about: what a turn lacks without masks, what only last turns lack, and
+	 * what one with masks has */
+	double gain, late, size;
+	int products;
+} Plan;
+
+/* What of the loop is idle where, in *p; SPLIT_CLEAR: it is worth a second loop, else why not.  A loop that
+ * holds loops stays whole: the inner ones are split. */
+SplitKind split_plan(Plan *p, Kernel *k, Op *loop);
 #endif

@@ -126,6 +126,7 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	u->arena = &j->arena;
 	u->diag = &c->diag;
 	u->diag->wanted = c->opt.warnings;
+	u->diag->remarked = c->opt.remarks;
 	u->diag->strict = c->opt.o.flags & HEXC_WERROR;
 	u->target = c->opt.target;
 	u->file = file ? file : "<source>";

@@ -153,9 +153,11 @@ enum {
 	HEXC_EXPLAIN = 8,       /* keep what hexc_explain() says; costs time */
 	HEXC_DRAW = 16,         /* keep what hexc_drawing() gives; costs more */
 	HEXC_WERROR = 32,       /* a warning is an error of the program (E_SOURCE) */
-	HEXC_LINEINFO = 64      /* .file and .loc in the PTX: which line of the program each instruction is
+	HEXC_LINEINFO = 64,     /* .file and .loc in the PTX: which line of the program each instruction is
 	                         * of, for profilers, debuggers and the simulator; the instructions are the
 	                         * same */
+	HEXC_REMARKS = 128      /* what is no warning unless asked for is told as remarks: of each access,
+	                         * product and loop what it has not got, and why */
 };
 
 /* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.
@@ -181,13 +183,14 @@ HEXC_API void hexc_module_free(hexc_module *m);
 
 typedef struct hexc_diag_info {
 	size_t size;            /* bytes of this struct that hexc_diag filled */
-	int severity;           /* 0 note (belongs to the message before), 1 warning, 2 error */
+	int severity;           /* 0 note (belongs to the message before), 1 warning, 2 error, 3 remark
+	                         * (HEXC_REMARKS) */
 	uint32_t line, col;     /* 1-based; col counts bytes; line 0: no place */
 	uint32_t len;           /* bytes underlined, >= 1 */
 	const char *file;       /* as passed to hexc_compile */
 	const char *text;       /* one sentence, no newline */
-	const char *warning;    /* what it warns of, one of hexc_warning(), also where HEXC_WERROR makes an
-	                         * error of it; NULL: it is no warning */
+	const char *warning;    /* what it warns of or remarks on, one of hexc_warning(), also where
+	                         * HEXC_WERROR makes an error of it; NULL: it is neither */
 } hexc_diag_info;
 #define HEXC_DIAG_INFO_INIT { sizeof(hexc_diag_info), 0, 0, 0, 0, NULL, NULL, NULL }
 
@@ -220,9 +223,17 @@ typedef struct hexc_kernel_info {
 	uint32_t nconst;        /* constants and tunables */
 	uint32_t ncandidate;    /* complete solutions of the layout search */
 	uint32_t candidate;     /* the one in the PTX */
+	/* The order of blocks, so that those that run at the same time read the same.  The program's block at
+	 * (x, y) is another than the device's, and a host has nothing to do for it.  With a = group_dim[0]
+	 * and b = group_dim[1], two of 0 .. 2 for x, y, z, the device's block has the number
+	 * block[b] * grid[a] + block[a]; it is that of the program's blocks when these are counted by
+	 * rows of `group` along a, the last with what is left, less than twice as many; in each along a first,
+	 * then along b.  (A grid of 2^32 blocks in these dims, or more, stays as it is.) */
+	uint32_t group;         /* 0: the program's block is the device's */
+	uint32_t group_dim[2];
 } hexc_kernel_info;
 #define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
-	{0, 0, 0}, 0, 0, 0, 0, 0, 0 }
+	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0} }
 
 /* The kind of a launch parameter, and what cuLaunchKernel is handed for it. */
 #define HEXC_KINDS(X) \
@@ -291,8 +302,9 @@ typedef struct hexc_candidate_info {
 	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
 	                         * share of each of `together` blocks */
 	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
+	uint32_t registers;     /* of a lane, 255 at most, as predicted: ptxas decides */
 } hexc_candidate_info;
-#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0 }
+#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0, 0 }
 
 /* The i-th solution of kernel k, best first; 0 past the end. */
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);

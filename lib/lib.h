@@ -11,7 +11,7 @@
 typedef struct Options {
 	hexc_opts o;
 	const Target *target;
-	unsigned warnings; /* as Diag.wanted */
+	unsigned warnings, remarks; /* as Diag.wanted, Diag.remarked */
 	void *block; /* holds every string and define of o */
 } Options;
 
@@ -72,7 +72,7 @@ typedef struct ModAssume {
 
 typedef struct ModCand {
 	double cycles, alone;
-	int together;
+	int registers, together;
 	const char *text;
 } ModCand;
 
@@ -93,6 +93,7 @@ typedef struct ModKernel {
 	ModCand *cand;
 	int ncand, candidate;
 	int warps;
+	GridOrder order;
 	int64_t smem;
 	const char *explain, *explain_short, *json;
 	struct ModDrawing {

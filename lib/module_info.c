@@ -46,6 +46,9 @@ hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
 	info.nconst = (uint32_t)k->nconstants;
 	info.ncandidate = (uint32_t)k->ncand;
 	info.candidate = (uint32_t)k->candidate;
+	info.group = (uint32_t)k->order.group;
+	info.group_dim[0] = (uint32_t)k->order.fast;
+	info.group_dim[1] = (uint32_t)k->order.slow;
 	return hand_out(out, out->size, &info, sizeof info);
 }
 
@@ -175,6 +178,7 @@ hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *ou
 	info.text = mk->cand[i].text;
 	info.alone = mk->cand[i].alone;
 	info.together = (uint32_t)mk->cand[i].together;
+	info.registers = (uint32_t)mk->cand[i].registers;
 	return hand_out(out, out->size, &info, sizeof info);
 }
 

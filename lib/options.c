@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR |
-	HEXC_LINEINFO };
+	HEXC_LINEINFO | HEXC_REMARKS };
 
 static const struct {
 	const char *name, *help;
@@ -46,20 +46,24 @@ hexc_warning_help(size_t i)
 	return i < DW_COUNT - 1 ? warning_help[i + 1] : NULL;
 }
 
-/* The bits of Diag.wanted; false: a name is unknown. */
+/* The bits of Diag.wanted, and of Diag.remarked if remarks are asked for; false: a name is unknown. */
 static bool
-warning_bits(const char *s, unsigned *bits)
+warning_bits(Options *o, const char *s, bool remarks)
 {
-	*bits = 0;
-	for (int w = 0; w < DW_COUNT; w++)
-		*bits |= (unsigned)warning_on[w] << w;
+	o->warnings = o->remarks = 0;
+	for (int w = DW_none + 1; w < DW_COUNT; w++)
+		*(warning_on[w] ? &o->warnings : &o->remarks) |= 1u << w;
+	if (!remarks)
+		o->remarks = 0;
 	while (s && *s) {
 		size_t n = strcspn(s, ","), no = strncmp(s, "no-", 3) == 0 ? 3 : 0;
 		DiagWarning w = warning_find(s + no, n - no);
 
 		if (w == DW_none)
 			return false;
-		*bits = no ? *bits & ~(1u << w) : *bits | 1u << w;
+		o->warnings = no ? o->warnings & ~(1u << w) : o->warnings | 1u << w;
+		if (no)
+			o->remarks &= ~(1u << w);
 		s += n + (s[n] == ',');
 	}
 	return true;
@@ -137,7 +141,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 		return HEXC_E_INVALID;
 	if ((o.flags & ~(uint32_t)ALL_FLAGS) || o.candidate > INT32_MAX)
 		return HEXC_E_INVALID;
-	if (!warning_bits(o.warnings, &out->warnings))
+	if (!warning_bits(out, o.warnings, o.flags & HEXC_REMARKS))
 		return HEXC_E_INVALID;
 	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
 		return HEXC_E_INVALID;

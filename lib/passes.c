@@ -109,6 +109,7 @@ keep_candidates(Job *j, ModKernel *mk)
 		const char *text = infer_describe(j->candidates, i);
 		mk->cand[i].cycles = infer_cycles(j->candidates, i);
 		mk->cand[i].alone = infer_alone(j->candidates, i);
+		mk->cand[i].registers = infer_registers(j->candidates, i);
 		mk->cand[i].together = infer_together(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
 	}
@@ -275,6 +276,8 @@ passes_run(Job *j, int i)
 	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
 	    !run_some(j, i, first_row(PASS_search), PASSES, true))
 		return;
+	infer_warn_loops(j->unit.kernel[i]);
 	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
+	j->m->kernel[i].order = j->unit.kernel[i]->order;
 	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
 }

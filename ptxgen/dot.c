@@ -4,7 +4,7 @@
  * warp 0 are this warp's (all warps do the same, elsewhere).  Which words feed an instance follows
  * from the operands' layouts and the instruction's fragments.  The k steps are the outer loop, and
  * the operands of a step are pulled one step ahead, so that loads and dequantization overlap the
- * products.
+ * products.  What an instance adds to is pulled when it comes: arithmetic on accumulators overlaps them too.
  *
  * The order of k is free as long as A and B agree: lowering->dot.k, when there is one, is a
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
@@ -191,7 +191,7 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 	pull_operand(g, p, 1, p->n[j], at, p->swap ? in : in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
 		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], p->row, p->col);
-		in[n + c] = p->acc[word[c]];
+		in[n + c] = p->acc[word[c]] ? p->acc[word[c]] : word_get(g, p->o->in[2], word[c]);
 	}
 	n += p->c.nword;
 	if (p->meta) {
@@ -203,14 +203,12 @@ instance(Gen *g, DotPlan *p, int i, int j, int k)
 		p->acc[word[c]] = out[c];
 }
 
-/* All accumulators of the result start from the operand's; both have the same numbering. */
+/* The result's words: of each the first instance starts from the operand's, of the same number. */
 static void
 acc_init(Gen *g, DotPlan *p, Tile *t)
 {
 	BUG_IF(g->a, tile_of(g, p->o->in[2])->nword != t->nword);
 	p->acc = t->word;
-	for (int w = 0; w < t->nword; w++)
-		p->acc[w] = word_get(g, p->o->in[2], w);
 }
 
 static DotPlan

@@ -7,6 +7,11 @@
 
 bool gen_kernel(Session *s, Unit *u, Kernel *k);
 
+/* ---- grid.c ---------------------------------------------------------------------------------- */
+
+/* A special register of 32 bits, "tid.x", read where the kernel begins. */
+LV read_sreg(Gen *g, const char *name);
+
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 
 void gen_block(Gen *g, Block *b);        /* visit all ops but the yield */

@@ -30,30 +30,6 @@ param_word(Gen *g, const Param *p, LV arg)
 	return LLVMBuildZExt(g->b, arg, t, "");
 }
 
-static LV
-read_sreg(Gen *g, const char *name)
-{
-	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-	LV f;
-
-	BUG_IF(g->a, id == 0);
-	f = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
-	return LLVMBuildCall2(g->pre, LLVMGlobalGetValueType(f), f, NULL, 0, "");
-}
-
-void
-emit_block_id(Gen *g, Op *o)
-{
-	static const char *const name[] = { "llvm.nvvm.read.ptx.sreg.ctaid.x",
-		                            "llvm.nvvm.read.ptx.sreg.ctaid.y",
-		                            "llvm.nvvm.read.ptx.sreg.ctaid.z" };
-	Tile *t = tile_new(g, o->out[0]);
-
-	BUG_IF(g->a, IMM(o, axis) < 0 || IMM(o, axis) > 2);
-	/* at most 2^31 - 1, so it never is negative */
-	t->word[0] = LLVMBuildZExt(g->pre, read_sreg(g, name[IMM(o, axis)]), g->i64, "");
-}
-
 static void
 annotate(Gen *g, const char *key, unsigned value)
 {
@@ -166,7 +142,7 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	LLVMPositionBuilderAtEnd(g->pre, entry);
 	LLVMPositionBuilderAtEnd(g->b, body);
-	g->tid = read_sreg(g, "llvm.nvvm.read.ptx.sreg.tid.x");
+	g->tid = read_sreg(g, "tid.x");
 	g->lane = LLVMBuildAnd(g->pre, g->tid, const_i32(g, WARP_SIZE - 1), "");
 	g->warp = k->warps == 1 ? const_i32(g, 0) : LLVMBuildLShr(g->pre, g->tid, const_i32(g, 5), "");
 	gen_params(g);

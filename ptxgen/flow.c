@@ -151,7 +151,7 @@ loop_head(Gen *g, const Op *o)
 }
 
 /* Go to the head from here, with these words of all arguments. */
-static void
+static LV
 loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 {
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
@@ -163,7 +163,22 @@ loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 			word[i][0] = index_low(g, word[i][0]);
 		phi_add(g, t, c->phi[i], word[i], from);
 	}
-	LLVMBuildBr(g->b, head);
+	return LLVMBuildBr(g->b, head);
+}
+
+/* Of the loop whose way back this is nothing is made in front of it, to be kept through its turns. */
+static void
+loop_keep_nothing(Gen *g, LV back)
+{
+	static const char kind[] = "llvm.loop", disable[] = "llvm.licm.disable";
+	LLVMMetadataRef say = LLVMMDStringInContext2(g->ctx, disable, sizeof disable - 1);
+	LLVMMetadataRef node[2] = { LLVMTemporaryMDNode(g->ctx, NULL, 0),
+		                    LLVMMDNodeInContext2(g->ctx, &say, 1) };
+	LLVMMetadataRef loop = LLVMMDNodeInContext2(g->ctx, node, 2);
+
+	LLVMMetadataReplaceAllUsesWith(node[0], loop); /* a loop's node begins with itself */
+	LLVMSetMetadata(back, LLVMGetMDKindIDInContext(g->ctx, kind, sizeof kind - 1),
+	                LLVMMetadataAsValue(g->ctx, loop));
 }
 
 /* The counter's word and those of the carried values, by argument. */
@@ -199,7 +214,7 @@ emit_for(Gen *g, Op *o)
 	Block *b = o->blk[0];
 	Loop loop = { .outer = g->loop, .op = o };
 	LLVMBasicBlockRef body, exit;
-	LV hi, step, now, more, next, **word;
+	LV hi, step, now, more, next, back, **word;
 	bool narrow = counter_narrow(g, o);
 	Carried c;
 
@@ -228,7 +243,9 @@ emit_for(Gen *g, Op *o)
 	next = LLVMBuildNSWAdd(g->b, now, narrow ? index_low(g, step) : step, "");
 	next = narrow ? index_widen(g, b->arg[0], next) : next;
 	word = turn_words(g, next, b->last->in, o->nout);
-	loop_enter(g, &c, word, loop.head);
+	back = loop_enter(g, &c, word, loop.head);
+	if (!moving_pays(g))
+		loop_keep_nothing(g, back);
 	g->loop = loop.outer;
 	for (int i = 0; i < o->nout; i++)
 		tile_copy_words(tile_new(g, o->out[i]), tile_of(g, b->arg[1 + i]));

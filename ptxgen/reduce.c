@@ -35,6 +35,33 @@ combine(Gen *g, const Op *o, LV x, LV y)
 	return x ? elt_number(g, &like, o->in[0]->type.dtype, e) : y;
 }
 
+/* The product whose elements o adds up by fma, each of which is not rounded then; NULL: none. */
+static const Op *
+summed_product(const Op *o)
+{
+	const Op *p = o->in[0]->def;
+	bool fused = o->code == O_reduce_sum && p && p->code == O_mul && o->in[0]->type.dtype == D_f32 &&
+	             !IMM(p, exact);
+
+	return fused ? p : NULL;
+}
+
+/* x and the element in register r of what is reduced. */
+static LV
+combine_element(Gen *g, const Op *o, LV x, int64_t r)
+{
+	const Op *p = summed_product(o);
+
+	if (!x || !p)
+		return combine(g, o, x, elem_get(g, o->in[0], r));
+	LV e[3] = { elem_get(g, p->in[0], r), elem_get(g, p->in[1], r), x };
+	Op like = *p;
+
+	like.code = O_fma;
+	like.nin = 3;
+	return elt_number(g, &like, D_f32, e);
+}
+
 /* Register offsets of the elements along the dim that a lane holds. */
 static void
 reduce_steps(Gen *g, ReducePlan *p, const Layout *l)
@@ -60,8 +87,7 @@ reduce_warp(Gen *g, Op *o, int64_t r)
 	tile_index(tile_of(g, o->out[0]), r, index);
 	base = tile_reg(g, o->in[0], index);
 	for (int i = 0; i < p->nstep; i++)
-		part[i % PARTIALS] =
-			combine(g, o, part[i % PARTIALS], elem_get(g, o->in[0], base + p->step[i]));
+		part[i % PARTIALS] = combine_element(g, o, part[i % PARTIALS], base + p->step[i]);
 	x = part[0];
 	for (int i = 1; i < PARTIALS && part[i]; i++)
 		x = combine(g, o, x, part[i]);

@@ -118,19 +118,6 @@ pull_mask(Gen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
 }
 
-/* A bound as i32: below 0 is as good as 0, beyond the extent as good as the extent. */
-static LV
-mask_bound(Gen *g, LV bound, int64_t extent)
-{
-	LV zero = const_i64(g, 0), most = const_i64(g, extent);
-
-	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, bound, zero, ""), zero, bound,
-	                        "");
-	bound = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, bound, most, ""), most, bound,
-	                        "");
-	return LLVMBuildTrunc(g->b, bound, g->i32, "");
-}
-
 /* The largest power of two that divides the bound and the place of every lane along dim d. */
 static int64_t
 mask_step(Gen *g, const Op *o, int d, const Val *bound)
@@ -154,7 +141,8 @@ emit_mask(Gen *g, Op *o)
 			continue;
 		p->dim[p->n] = d;
 		p->lane[p->n] = lane_index(g, type->layout, d);
-		p->bound[p->n] = mask_bound(g, scalar_get(g, o->in[1 + p->n]), type->shape[d]);
+		p->bound[p->n] = clamped(g, scalar_get(g, o->in[1 + p->n]),
+		                         val_fact_at(g->k, o, o->in[1 + p->n]), type->shape[d]);
 		p->step[p->n] = mask_step(g, o, d, o->in[1 + p->n]);
 		p->n++;
 	}

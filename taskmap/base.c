@@ -152,6 +152,29 @@ arena_printf(Arena *a, const char *fmt, ...)
 	return t.s ? t.s : arena_strndup(a, "", 0);
 }
 
+int
+edit_distance(const char *a, const char *b)
+{
+	int row[EDIT_LETTERS + 1], n = 0;
+
+	while (n < EDIT_LETTERS && b[n])
+		n++;
+	for (int j = 0; j <= n; j++)
+		row[j] = j;
+	for (int i = 0; i < EDIT_LETTERS && a[i]; i++) {
+		int corner = row[0]++;
+
+		for (int j = 0; j < n; j++) {
+			int best = corner + (a[i] != b[j]);
+
+			corner = row[j + 1];
+			best = best < corner + 1 ? best : corner + 1;
+			row[j + 1] = best < row[j] + 1 ? best : row[j] + 1;
+		}
+	}
+	return row[n];
+}
+
 void
 arena_step(Arena *a)
 {

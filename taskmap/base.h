@@ -82,6 +82,10 @@ typedef struct Text {
 void text_printf(Text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void text_add(Text *t, const char *s, size_t n);
 
+/* Letters to insert, remove or replace to make b of a; of each the first EDIT_LETTERS are looked at. */
+enum { EDIT_LETTERS = 63 };
+int edit_distance(const char *a, const char *b);
+
 /* ---- integers ---------------------------------------------------------------------------------- */
 
 /* *r = x + y, x * y; false when the result does not fit. */

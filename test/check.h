@@ -17,6 +17,16 @@
 
 enum { RUN_TESTS = -1, SKIPPED = 77 };
 
+/* Are sanitizers on, which take time and address space?  gcc and clang tell it by different names. */
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 typedef struct TestProgram {
 	void (*setup)(void), (*teardown)(void); /* before and after every single test */
 	double timeout; /* seconds for one test; 0: no limit but the program's */

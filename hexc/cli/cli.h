@@ -65,8 +65,8 @@ char cli_command(const char *name);
 
 /* ---- the terminal (cli/terminal.c) ------------------------------------------------------------- */
 
-typedef enum CliSeverity { CLI_NOTE, CLI_WARNING, CLI_ERROR, CLI_FAULT } CliSeverity;
-/* The word, in colour if standard error is a terminal.  The first three are as in hexc_diag_info. */
+typedef enum CliSeverity { CLI_NOTE, CLI_WARNING, CLI_ERROR, CLI_REMARK, CLI_FAULT } CliSeverity;
+/* The word, in colour if standard error is a terminal.  The first four are as in hexc_diag_info. */
 const char *cli_severity(CliSeverity s);
 /* Standard output is a pipe whose reader has seen enough: that is no error of ours. */
 bool cli_nobody_reads(void);

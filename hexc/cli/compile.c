@@ -65,7 +65,7 @@ show_text(const hexc_diag_info *d, const char *src, size_t n)
 static void
 show_json(Cli *c, const hexc_diag_info *d)
 {
-	static const char *const severity[] = { "note", "warning", "error" };
+	static const char *const severity[] = { "note", "warning", "error", "remark" };
 	cJSON *o = cJSON_CreateObject();
 	char *line;
 
@@ -213,6 +213,8 @@ read_options(Cli *c, hexc_opts *o)
 		o->flags |= HEXC_PARANOID;
 	if (cli_has(c, CLI_lineinfo))
 		o->flags |= HEXC_LINEINFO;
+	if (cli_has(c, CLI_remarks))
+		o->flags |= HEXC_REMARKS;
 	if (cli_has(c, CLI_werror))
 		o->flags |= HEXC_WERROR;
 	if ((status = read_warnings(c, o)))

@@ -81,6 +81,14 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 	cJSON_AddItemToObject(o, "block", json_dims(info->block));
 	cJSON_AddItemToObject(o, "cluster", json_dims(info->cluster));
 	json_uint(o, "smem", info->smem);
+	if (info->group) {
+		cJSON *order = cJSON_AddObjectToObject(o, "order");
+
+		json_uint(order, "group", info->group);
+		list = cJSON_AddArrayToObject(order, "dims");
+		for (int i = 0; i < 2; i++)
+			cJSON_AddItemToArray(list, cJSON_CreateNumber(info->group_dim[i]));
+	}
 	list = cJSON_AddArrayToObject(o, "params");
 	for (size_t i = 0; hexc_param(m, k, i, &p); i++, p.size = sizeof p)
 		cJSON_AddItemToArray(list, param(&p, hexc_module_pack(m, k, i)));
@@ -124,6 +132,7 @@ json_candidates(const hexc_module *m, size_t k)
 		cJSON_AddNumberToObject(o, "cycles", c.cycles);
 		cJSON_AddNumberToObject(o, "alone", c.alone);
 		json_uint(o, "blocks_together", c.together);
+		json_uint(o, "registers", c.registers);
 		cJSON_AddStringToObject(o, "text", c.text);
 		cJSON_AddItemToArray(list, o);
 	}

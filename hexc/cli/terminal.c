@@ -25,6 +25,7 @@ cli_severity(CliSeverity s)
 		[CLI_NOTE] = { "note", "\033[1;36mnote\033[0m" },
 		[CLI_WARNING] = { "warning", "\033[1;35mwarning\033[0m" },
 		[CLI_ERROR] = { "error", "\033[1;31merror\033[0m" },
+		[CLI_REMARK] = { "remark", "\033[1;34mremark\033[0m" },
 		[CLI_FAULT] = { "fault", "\033[1;31mfault\033[0m" },
 	};
 

@@ -30,7 +30,7 @@ if_is_copies(const Op *o)
 bool
 split_goes_on(const Op *a, const Op *b)
 {
-	SplitKind x = IMM(a, split), y = IMM(b, split);
+	SplitKind x = (SplitKind)IMM(a, split), y = (SplitKind)IMM(b, split);
 
 	return (x == SPLIT_FRONT && y == SPLIT_CLEAR) || (x == SPLIT_CLEAR && y == SPLIT_REST);
 }

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Messages kept; the rest are counted only, so that a broken program does not flood its reader. */
+/* Messages kept, of errors, and of warnings or remarks; the rest are counted only, so that a broken program
+ * does not flood its reader. */
 enum { ERROR_MAX = 20, WARNING_MAX = 100 };
 
 const char *const warning_name[DW_COUNT] = {
@@ -111,24 +112,26 @@ diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...)
 bool
 diag_wants(const Diag *d, DiagWarning w)
 {
-	return d->wanted >> w & 1;
+	return (d->wanted | d->remarked) >> w & 1;
 }
 
 bool
 diag_warn(Diag *d, DiagWarning w, Src src, const char *fmt, ...)
 {
-	int severity = d->strict ? DIAG_ERROR : DIAG_WARNING;
+	bool remark = !(d->wanted >> w & 1);
+	int severity = remark ? DIAG_REMARK : d->strict ? DIAG_ERROR : DIAG_WARNING;
+	int *count = remark ? &d->nremark : &d->nwarning;
 	const char *text;
 	va_list ap;
 
-	if (!diag_wants(d, w) || d->nwarning == WARNING_MAX)
+	if (!diag_wants(d, w) || *count == WARNING_MAX)
 		return false;
 	va_start(ap, fmt);
 	text = format(d->arena, fmt, ap);
 	va_end(ap);
 	if (said(d, severity, src, text))
 		return false;
-	d->nwarning++;
+	++*count;
 	push(d, severity, DC_SOURCE, w, src, text);
 	return true;
 }

@@ -20,7 +20,7 @@ extern const char *const warning_name[DW_COUNT], *const warning_help[DW_COUNT];
 extern const bool warning_on[DW_COUNT]; /* without being asked for */
 DiagWarning warning_find(const char *name, size_t n); /* DW_none: there is none of that name */
 
-enum { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+enum { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR, DIAG_REMARK };
 
 /* What kind of failure an error is; decides the code the library returns. */
 typedef enum DiagClass { DC_SOURCE, DC_LAYOUT, DC_LIMIT, DC_ARCH, DC_INTERNAL } DiagClass;
@@ -38,14 +38,15 @@ typedef struct Diag {
 	DiagMsg *msg;
 	int n, cap;
 	int nerror;
-	int nwarning;
+	int nwarning, nremark;
 	unsigned wanted; /* bit w: warning w is given */
+	unsigned remarked; /* bit w: what is not wanted of warning w is given as a remark */
 	bool strict;    /* warnings count as errors when all is done; they stop nothing before */
 } Diag;
 
 void diag_error(Diag *d, Src src, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_class_error(Diag *d, DiagClass cls, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
-bool diag_wants(const Diag *d, DiagWarning w); /* is it given? */
+bool diag_wants(const Diag *d, DiagWarning w); /* is it given, if only as a remark? */
 /* False: it is turned off, or was said already; then it has no notes. */
 bool diag_warn(Diag *d, DiagWarning w, Src src, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Belongs to the message before it. */

@@ -201,24 +201,38 @@ fact_counter(Asking *a, const Op *loop)
 
 /* ---- conditions of enclosing ifs ------------------------------------------------------------------ */
 
+int64_t
+cond_multiple(const Val *cond, const Val **v)
+{
+	const Op *c = cond->def, *mod = c && c->code == O_eq ? c->in[0]->def : NULL;
+	int64_t by, zero;
+
+	if (!mod || mod->code != O_mod || !val_is_const(c->in[1], &zero) || zero != 0 ||
+	    !val_is_const(mod->in[1], &by) || by < 1)
+		return 0;
+	*v = mod->in[0];
+	return by;
+}
+
 /* f of v, knowing that cond came out as `taken`: `x % c == 0` and comparisons, joined by `and`.  A value
  * that may have wrapped around keeps its full range, by which it is known. */
 static Fact
 guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 {
-	const Op *c = cond->def, *mod;
-	int64_t by, zero;
+	const Op *c = cond->def;
+	const Val *x = NULL;
+	int64_t by = cond_multiple(cond, &x);
 
 	if (!c)
 		return f;
 	if (c->code == O_and && taken)
 		return guarded_by(a, c->in[1], true, v, guarded_by(a, c->in[0], true, v, f));
-	mod = c->code == O_eq && taken ? c->in[0]->def : NULL;
-	if (!mod || mod->code != O_mod)
+	if (!by || x != v)
 		return fact_is_full(f) ? f : refine(a, cond, taken, v, f);
-	if (mod->in[0] == v && f.mult && val_is_const(c->in[1], &zero) && zero == 0 &&
-	    val_is_const(mod->in[1], &by) && by >= 1 && f.mult % by)
+	if (taken && f.mult && f.mult % by)
 		mul64(f.mult / gcd64(f.mult, by), by, &f.mult);
+	if (!taken && f.lo == 0 && f.hi > 0)
+		f.lo = 1; /* 0 is a multiple of all */
 	return f;
 }
 

@@ -19,6 +19,8 @@ typedef struct Asking {
 Asking fact_asking(Kernel *k);
 Asking fact_asking_at(Kernel *k, const Op *at); /* of values as they are where op `at` runs */
 Fact fact_of(Asking *a, const Val *v);
+/* c of a condition `x % c == 0`, and x; 0: it is no such condition. */
+int64_t cond_multiple(const Val *cond, const Val **x);
 /* Facts of facts_arith.c; f.lo > f.hi in a result: no such value exists. */
 Fact fact_const(int64_t c);
 Fact fact_type(DType d);                  /* every value of the type */

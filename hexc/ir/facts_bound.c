@@ -148,6 +148,27 @@ lin_worse(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
 	return lin_atom(v);
 }
 
+/* Is it known, where b->at runs, that c does not divide x?  So it is in the other branch of `x % m == 0`, if
+ * m divides c. */
+static bool
+is_no_multiple(Bounding *b, const Val *x, int64_t c)
+{
+	const Op *o;
+
+	for (const Block *blk = b->at->parent; (o = blk->owner); blk = o->parent) {
+		const Val *y = NULL;
+		int64_t m = o->code == O_if && blk == o->blk[1] ? cond_multiple(o->in[0], &y) : 0;
+		Lin gap;
+
+		if (!m || c % m)
+			continue;
+		gap = lin_add(lin_of(b, x, 0), lin_of(b, y, 0), -1);
+		if (gap.ok && gap.n == 0 && gap.den == 1 && gap.c % m == 0)
+			return true;
+	}
+	return false;
+}
+
 static Lin
 lin_div(Bounding *b, const Val *v, const Val *x, int64_t c, int dir)
 {
@@ -160,7 +181,11 @@ lin_div(Bounding *b, const Val *v, const Val *x, int64_t c, int dir)
 		return q;
 	if (dir == 0 || !l.ok)
 		return lin_atom(v);
-	return lin_scale(dir > 0 ? l : lin_add(l, lin_const(c - 1), -1), 1, c);
+	if (dir < 0)
+		l = lin_add(l, lin_const(c - 1), -1);
+	else if (is_no_multiple(b, x, c))
+		l = lin_add(l, lin_const(1), -1);
+	return lin_scale(l, 1, c);
 }
 
 static Lin

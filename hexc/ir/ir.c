@@ -63,6 +63,12 @@ op_is(const Op *o, unsigned flags)
 	return (op_info[o->code].flags & flags) != 0;
 }
 
+Val *
+op_moved(const Op *o)
+{
+	return o->nin == 1 && (o->code == O_splat || op_is(o, F_MOVE)) ? o->in[0] : NULL;
+}
+
 bool
 op_is_late(const Op *o)
 {
@@ -301,6 +307,9 @@ walk_next(OpWalk *w)
 	w->next = o ? walk_after(w, o) : NULL;
 	return o;
 }
+
+/* ---- loops and uses -------------------------------------------------------------------------------- */
+
 /* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
 Op *
 loop_carry(Op *o, Val *first)

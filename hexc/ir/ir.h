@@ -162,6 +162,8 @@ bool op_has_imm(OpCode code, Imm name);
 int64_t op_imm(const Op *o, Imm name, int64_t i);
 void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
 bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
+/* The operand whose elements o's result has, elsewhere or repeated; NULL: o does more, or of more tiles. */
+Val *op_moved(const Op *o);
 bool op_is_late(const Op *o); /* a reduction that may be made in parts: see hexc/pass/late.h; o may be NULL */
 
 struct Block {
@@ -244,6 +246,16 @@ typedef struct SpaceChoice {
 	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
 } SpaceChoice;
 
+/* The order in which blocks run.  The hardware starts them along x, then y, then z.  With a group the blocks of
+ * dims `fast` and `slow`, counted along `fast` first, are others: `group` rows of dim `fast` (the last time what is
+ * left, less than twice as many), all of them for one index of `slow` after the other, and then the next rows.  A
+ * block_id says who the block is then; the grid is the same. */
+typedef struct GridOrder {
+	int64_t group; /* 0: as the hardware starts them */
+	int fast, slow; /* dims of the grid, fast < slow */
+} GridOrder;
+enum { GROUP_MOST = 1024 };
+
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {
 	struct Unit *unit;
@@ -255,6 +267,7 @@ struct Kernel {
 	Assume *assume;
 	int nassume;
 	int warps;        /* warps per block */
+	GridOrder order;  /* after pass order */
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */

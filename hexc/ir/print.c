@@ -238,6 +238,9 @@ kernel_print(Text *t, const Kernel *k)
 	print_name(t, k->name ? k->name : "");
 	print_src(t, k->src);
 	text_printf(t, " {\n  warps %d\n", k->warps);
+	if (k->order.group)
+		text_printf(t, "  group %lld of %d, %d\n", (long long)k->order.group, k->order.fast,
+		            k->order.slow);
 	if (k->smem)
 		text_printf(t, "  smem %lld\n", (long long)k->smem);
 	for (int i = 0; i < k->nconstants; i++) {

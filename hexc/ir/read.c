@@ -128,6 +128,20 @@ read_assume(Read *r, Header *h)
 	return true;
 }
 
+static bool
+read_group(Read *r)
+{
+	GridOrder *o = &r->k->order;
+	int64_t fast, slow;
+
+	if (!want_int(r, 0, INT64_MAX, &o->group) || !want_word(r, "of") || !want_int(r, 0, 2, &fast) ||
+	    !want_sign(r, ",") || !want_int(r, 0, 2, &slow))
+		return false;
+	o->fast = (int)fast;
+	o->slow = (int)slow;
+	return true;
+}
+
 /* One line of the header, the grid or the body. */
 static bool
 read_item(Read *r, Header *h)
@@ -140,6 +154,8 @@ read_item(Read *r, Header *h)
 		r->k->warps = (int)x;
 		return true;
 	}
+	if (read_word(r, "group"))
+		return read_group(r);
 	if (read_word(r, "smem"))
 		return want_int(r, 0, INT64_MAX, &r->k->smem);
 	if (read_word(r, "const"))
@@ -156,7 +172,7 @@ read_item(Read *r, Header *h)
 		h->body = true;
 		return want_sign(r, "{") && read_block(r, r->k->body);
 	}
-	return read_error(r, "expected warps, smem, const, param, grid, assume, body or '}'");
+	return read_error(r, "expected warps, group, smem, const, param, grid, assume, body or '}'");
 }
 
 static bool

@@ -76,30 +76,6 @@ check_describe(const Lower *l, const Value *v)
 
 /* ---- names that look alike ------------------------------------------------------------------- */
 
-/* Edit distance, at most `most` + 1; names longer than 31 bytes are not compared. */
-static int
-distance(const char *a, const char *b, int most)
-{
-	int row[32], n = (int)strlen(a), m = (int)strlen(b);
-
-	if (n > 31 || m > 31 || n - m > most || m - n > most)
-		return most + 1;
-	for (int j = 0; j <= m; j++)
-		row[j] = j;
-	for (int i = 1; i <= n; i++) {
-		int diag = row[0];
-		row[0] = i;
-		for (int j = 1; j <= m; j++) {
-			int up = row[j], best = diag + (a[i - 1] != b[j - 1]);
-			best = up + 1 < best ? up + 1 : best;
-			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-			row[j] = best;
-			diag = up;
-		}
-	}
-	return row[m];
-}
-
 static bool
 is_lost(const Lost *lost, const char *name)
 {
@@ -113,7 +89,7 @@ is_lost(const Lost *lost, const char *name)
 static void
 nearer(const char *name, const char *word, const char **best, int *least)
 {
-	int d = distance(name, word, 2);
+	int d = edit_distance(name, word);
 
 	if (d < *least && d < (int)strlen(name)) {
 		*least = d;

@@ -240,6 +240,17 @@ set_warps(Lower *l)
 		l->k->warps = (int)s->val.i;
 }
 
+/* Pass order reads it among the constants. */
+static void
+check_group(Lower *l)
+{
+	const Sym *s = sym_find(l, "BLOCK_GROUP");
+
+	if (s && s->val.kind == VK_int && (s->val.i < 0 || s->val.i > GROUP_MOST))
+		diag_error(l->diag, s->src, "BLOCK_GROUP is %lld, but a group has 1 to %d blocks, or 0 for none",
+		           (long long)s->val.i, GROUP_MOST);
+}
+
 void
 lower_consts(Lower *l)
 {
@@ -264,4 +275,5 @@ lower_consts(Lower *l)
 	l->k->constants = list;
 	l->k->nconstants = n;
 	set_warps(l);
+	check_group(l);
 }

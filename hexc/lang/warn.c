@@ -117,7 +117,8 @@ check_stmts(const Uses *s, const Stmt *st)
 static void
 use_header(Uses *s, const KernelDecl *k)
 {
-	use(s, "WARPS"); /* by its name */
+	use(s, "WARPS"); /* by their names */
+	use(s, "BLOCK_GROUP");
 	for (int i = 0; i < k->nparam; i++) {
 		use_type(s, &k->param[i].type);
 		for (int j = 0; j < k->param[i].nstride; j++)

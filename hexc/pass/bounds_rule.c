@@ -13,6 +13,24 @@ bound_min(Op *o, Val *x, Val *y)
 	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, O_min, x, y);
 }
 
+/* x with zeros outside along dim d.  Of a square, what it is of has them, so that a sum still adds up
+ * products. */
+static Val *
+cleared(Bounds *b, Op *o, Val *x, int d, Val *bound)
+{
+	const Op *p = x->def;
+	Op *square;
+	Val *zeros;
+
+	if (!p || p->code != O_mul || p->in[0] != p->in[1] || edge_of(b, p->in[0])->at[d] != bound)
+		return mask_zero(b, o, x, d, bound);
+	zeros = mask_zero(b, o, p->in[0], d, bound);
+	square = op_clone(o->parent, o, p, NULL, NULL);
+	square->in[0] = square->in[1] = zeros;
+	edge_set(b, square->out[0], edge_of(b, zeros));
+	return square->out[0];
+}
+
 void
 edge_reduce(Bounds *b, Op *o)
 {
@@ -28,7 +46,7 @@ edge_reduce(Bounds *b, Op *o)
 		o->in[0] = mask_new(b, o, o->in[0], d, bound, (double)INFINITY,
 		                    dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
-		o->in[0] = mask_zero(b, o, o->in[0], d, bound);
+		o->in[0] = cleared(b, o, o->in[0], d, bound);
 	e.at[d] = NULL;
 	if (o->code != O_reduce_sum)
 		e.zero = 0;

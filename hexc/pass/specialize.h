@@ -41,11 +41,21 @@ typedef enum Wish {
 	INSIDE, /* no element outside of a tensor */
 } Wish;
 
-/* specialize_ask.c */
+/* ---- specialize_ask.c --------------------------------------------------------------------------------- */
+
 /* The view of a tensor that o moves a tile by; NULL: none. */
 Op *moved_by(const Op *o);
 bool is_before(const Run *r, const Val *v); /* known in front of the run */
 /* What would help o, with all that is in it; or all ops of the run. */
 void ask_op(const Run *r, Asked *a, const Op *o, Wish wish);
 void ask_run(const Run *r, Asked *a, Wish wish);
+
+/* ---- specialize_make.c -------------------------------------------------------------------------------- */
+
+/* An if in front of the run, of what was asked, that does nothing. */
+Op *branch_new(const Run *r, const Asked *a);
+/* Would a mask of the run go in its first region? */
+bool branch_spares_masks(const Run *r, const Op *branch);
+/* The run goes there, and a copy of it into the other region. */
+void branch_fill(const Run *r, Op *branch);
 #endif

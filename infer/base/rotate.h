@@ -15,6 +15,7 @@ typedef struct Rotate {
 	bool expands;     /* a sparse operand: in more registers than are left for another turn's */
 	Op **load;        /* what the first product is made from */
 	int nload, cap;
+	const char *why;  /* not, in words; NULL: it can */
 } Rotate;
 
 /* ---- rotate_find.c -------------------------------------------------------------------------------- */

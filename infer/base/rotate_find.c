@@ -215,15 +215,19 @@ find_products(Rotate *r)
 	return r->last != NULL;
 }
 
-bool
-rotate_find(Rotate *r)
+/* What is in the way, in words; NULL: nothing. */
+static const char *
+obstacle(Rotate *r)
 {
 	enum { DEPTH = 24 };
 
 	r->body = r->loop->blk[0];
 	r->slot = -1;
-	if (!find_top(r) || !find_products(r))
-		return false;
+	if (!find_top(r))
+		return "it does not begin with a wait for copies that run ahead";
+	if (!find_products(r))
+		return r->last ? "shared memory is used behind its last product"
+		               : "it has no dense product of its own on tensor cores";
 	for (int i = 0; i < 2; i++) {
 		int slot = r->slot, n = r->nload;
 		bool ring = r->ring;
@@ -234,5 +238,16 @@ rotate_find(Rotate *r)
 			r->ring = ring;
 		}
 	}
-	return r->ring && !r->expands && reads_ok(r);
+	if (!r->ring)
+		return "its first product loads nothing straight from a buffer that is filled ahead";
+	if (r->expands)
+		return "a sparse operand takes the registers";
+	return reads_ok(r) ? NULL : "a buffer is read in another shape than it is filled in";
+}
+
+bool
+rotate_find(Rotate *r)
+{
+	r->why = obstacle(r);
+	return !r->why;
 }

@@ -34,6 +34,7 @@ typedef struct Solution {
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */
 	double alone; /* of a block alone on an SM */
+	int lane; /* registers that ptxas will give a lane, about */
 	int blocks; /* that an SM holds */
 	Res total; /* all that a block does */
 	const char *what; /* infer_describe */

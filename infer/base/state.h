@@ -24,13 +24,13 @@ struct Solve {
 	Val **vals; /* [nval+1] by id */
 	Use **use; /* [nval+1] */
 	int *nuse;
+	const uint8_t *dims; /* [nval+1] of the grid, that the value depends on */
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
-	/* [nop+1] of loops: register tiles from in front that are read in there; ends with NULL */
-	Val ***live_through;
 	bool *prefetched; /* [nop+1] loads of what only the next iteration of a loop reads */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
 	int naccess;
+	const struct Run **run; /* [nval+1] memory/run.c */
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
 	Op **listed; /* the first access of each kind to each memory */
@@ -44,6 +44,7 @@ struct Solve {
 	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
 	struct StageMemo *stages; /* convert/stage.c: the same */
 	struct CastCost *cast; /* cost/cost_cast.c */
+	struct Live *live; /* cost/live.c */
 
 	Solution *sol; /* the one being built */
 	Op **queue; /* ops that may know more now, for propagate_layouts() */

@@ -18,6 +18,17 @@ const CastCost *cast_cost(const Solve *s, const Op *o, int bit_order);
  * of their bytes, selectors, and permutations that join bytes to elements. */
 double lookup_weight(const Solve *s, const Op *o);
 
+/* ---- live.c --------------------------------------------------------------------------------------- */
+/* Words of a lane in which the layout of register tile v has it. */
+int64_t lane_words(const Solve *s, const Val *v);
+/* Words that dot o needs beside what lives around it, in one step along k; *next: in the step that is pulled
+ * meanwhile. */
+int64_t dot_fragments(const Solve *s, const Op *o, int64_t *next);
+/* Which register tiles there are at the same time does not depend on layouts: find it. */
+void live_init(Solve *s);
+/* Registers of a lane that hold tiles and fragments, where most do. */
+int64_t live_registers(const Solve *s);
+
 /* ---- registers.c ---------------------------------------------------------------------------------- */
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);

@@ -202,6 +202,7 @@ cost_all(Solve *s)
 	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
+	sol->lane = (int)lane;
 	sol->blocks = occupancy(s->k->unit->target, s->k->warps, lane, shared_bytes(s));
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }

@@ -89,37 +89,28 @@ tile_sectors(const Solve *s, const Op *view, const Type *t)
 	return rows * (row < 1 ? 1 : row);
 }
 
-/* Dims of the grid that x depends on, as bits; 7 where that is not clear. */
-static int
-grid_dims(const Val *x, int depth)
-{
-	const Op *o = x->def;
-	int dims = 0;
-
-	if (!o || depth > 8)
-		return o ? 7 : 0;
-	if (o->code == O_block_id)
-		return 1 << IMM(o, axis);
-	for (int i = 0; i < o->nin; i++)
-		dims |= grid_dims(o->in[i], depth + 1);
-	return dims;
-}
-
 /* Has every block its own part of the tensor?  Then it comes from DRAM, else others have brought it to L2. */
 static bool
 own_part(const Solve *s, const Op *view)
 {
 	const Op *end = s->k->grid ? s->k->grid->last : NULL;
-	int dims = 0, all = 0;
+	int dims = view ? s->dims[view->out[0]->id] : 0, all = 0;
 	int64_t one;
 
-	for (; view && view->code == O_view; view = view->in[0]->def)
-		for (int i = 1; i < view->nin; i++)
-			dims |= grid_dims(view->in[i], 0);
 	for (int i = 0; end && i < end->nin && i < 3; i++)
 		if (!val_is_const(end->in[i], &one) || one != 1)
 			all |= 1 << i;
 	return (all & ~dims) == 0;
+}
+
+/* Elements of a sector that a lane touches by accesses of vec which follow each other: where these are of 16
+ * bytes it may have both halves, which meet before the sector moves. */
+static int
+meeting(const Solve *s, const Op *view, const Layout *map, int vec, int bits)
+{
+	int unit = view ? view_unit_dim(s->k, view) : -1, sector = 8 * SECTOR_BYTES / bits;
+
+	return unit >= 0 && 2 * vec == sector && layout_run(map, unit, AX_reg) % sector == 0 ? sector : vec;
 }
 
 static void
@@ -128,13 +119,14 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / vec * dtype_pieces(mem->type.dtype)) *
 	              s->k->warps;
+	int met = meeting(s, mem->def, map, vec, bits);
 	double asked = (double)global_sectors(s, mem->def, map, vec, bits, o->code == O_store),
-	       moved = asked;
+	       moved = (double)global_sectors(s, mem->def, map, met, bits, o->code == O_store);
 	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
 
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
-		moved = tile < asked ? tile : asked;
+		moved = tile < moved ? tile : moved;
 	} else if (IMM(o, update)) {
 		moved *= UPDATE_SECTORS;
 	}

@@ -11,8 +11,6 @@ typedef struct Need {
 	const Val *largest; /* of the tiles */
 	const Op *where; /* the loop that carries them, or what makes the one */
 	const Op *dot;
-	int64_t next; /* of the dot's next step, which are read while one runs (ptxgen/dot.c) */
-	int64_t held; /* in a loop: what it carries, what it reads from in front of it, and what is new */
 } Need;
 
 static int64_t
@@ -21,36 +19,15 @@ words(const Layout *l, DType t)
 	return ceil_div(layout_cosize(l, AX_reg) * dtype_slot_bits(t), 32);
 }
 
+/* Indices of k whose fragments are in registers together. */
 static int64_t
-words_of(const Solve *s, const Val *v)
+k_step(const Op *dot, const DotChoice *c)
 {
-	return v->type.space == S_reg ? words(s->sol->val[v->id], v->type.dtype) : 0;
-}
+	int64_t vec = dtype_most(dot->in[0]->type.dtype), k = dot->in[0]->type.shape[1];
 
-/* The tile whose elements v has, perhaps in another order. */
-static const Val *
-moved_from(const Val *v)
-{
-	while (v->def && op_is(v->def, F_MOVE))
-		v = v->def->in[0];
-	return v;
-}
-
-/* Indices of k of operand j whose fragments are in registers together: what loads of a run along k bring at
- * once; what is computed is so for one instance after the other. */
-static int64_t
-k_step(const Op *dot, const DotChoice *c, int j)
-{
-	const Op *from = moved_from(dot->in[j])->def;
-	int64_t vec = dtype_most(dot->in[j]->type.dtype), k = dot->in[0]->type.shape[1], run = c->run;
-
-	if (c->inst->kind == IK_fma)
-		return c->along_k && vec < k ? vec : 1;
-	if (!from || from->code != O_load)
-		run = 0;
-	if (run > vec)
-		run = vec;
-	return 4 * run > c->inst->k ? 4 * run : c->inst->k;
+	if (c->inst->kind != IK_fma)
+		return c->run ? 4 * c->run : c->inst->k;
+	return c->along_k && vec < k ? vec : 1;
 }
 
 static void
@@ -60,8 +37,8 @@ need_tiles(const Solve *s, Need *n, const Op *o, int nout, Val *const *out)
 	const Val *largest = NULL;
 
 	for (int j = 0; j < nout; j++) {
-		sum += words_of(s, out[j]);
-		if (!largest || words_of(s, out[j]) > words_of(s, largest))
+		sum += lane_words(s, out[j]);
+		if (!largest || lane_words(s, out[j]) > lane_words(s, largest))
 			largest = out[j];
 	}
 	if (sum <= n->tiles)
@@ -75,22 +52,14 @@ static void
 need_fragments(Solve *s, Need *n, Op *dot)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
-	int64_t f = 0, step = 0, k = dot_k(dot);
+	int64_t f = words(operand_layout(s, dot, 0), dot->in[0]->type.dtype) +
+	            words(operand_layout(s, dot, 1), dot->in[1]->type.dtype);
 
-	for (int j = 0; j < 2; j++) {
-		int64_t all = words(operand_layout(s, dot, j), dot->in[j]->type.dtype);
-
-		f += all * k_step(dot, c, j) / k;
-		step += all * c->inst->k / k;
-	}
+	f = f * k_step(dot, c) / dot_k(dot);
 	if (f < n->fragments)
 		return;
 	n->fragments = f;
 	n->dot = dot;
-	n->next = 0;
-	if (c->inst->kind == IK_mma && c->inst->k < k &&
-	    words_of(s, dot->out[0]) + 2 * step <= STEP_REGISTERS)
-		n->next = step;
 }
 
 /* Element of the last register of lane 0. */
@@ -124,7 +93,7 @@ too_many(Solve *s, const Need *n)
 		s, n->where->src,
 		"the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
 		"lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
-		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)words_of(s, v),
+		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)lane_words(s, v),
 		elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), fix);
 	if (n->dot)
 		infer_error_note(s, n->dot->src,
@@ -132,57 +101,11 @@ too_many(Solve *s, const Need *n)
 		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->inst->name,
 		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wm,
 		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wn,
-		                 (long long)words_of(s, n->dot->out[0]), (long long)n->fragments);
+		                 (long long)lane_words(s, n->dot->out[0]), (long long)n->fragments);
 }
 
-/* The largest result of a dot in there that does not take the place of what is carried, and what is loaded
- * for the next iteration while this one still needs its own: in front of all products
- * (hexc/pass/pipeline_prefetch.c). */
-static int64_t
-fresh_results(const Solve *s, const Op *loop)
-{
-	int64_t most = 0, ahead = 0;
-	bool first = true;
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w)) {
-		if (o->code == O_dot && o->in[2]->def && words_of(s, o->out[0]) > most)
-			most = words_of(s, o->out[0]);
-		first = first && o->code != O_dot;
-		if (first && o->code == O_load && s->prefetched[o->id])
-			ahead += words_of(s, o->out[0]);
-	}
-	return most + ahead;
-}
-
-static void
-need_held(const Solve *s, Need *n, const Op *loop)
-{
-	int64_t sum = fresh_results(s, loop);
-
-	for (int j = 0; j < loop->nout; j++)
-		sum += words_of(s, loop->out[j]);
-	for (Val **v = s->live_through[loop->id]; *v; v++)
-		sum += words_of(s, *v);
-	n->held = sum > n->held ? sum : n->held;
-}
-
-/* Registers of a lane for what a rotated loop has loaded of a tile for its next turn: of an operand the first
- * step; else all of it, words of several steps or a factor for each row or column, which pairs along k are
- * multiplied by: two of them in a word. */
-static int64_t
-ahead_of(const Solve *s, const Rotate *r, const Op *load)
-{
-	const Val *v = load->out[0];
-	int64_t steps = dot_k(r->first) / s->sol->plan.dot[s->dot_at[r->first->id]]->inst->k;
-
-	if (dtype_info[v->type.dtype].bits < 16)
-		return words_of(s, v);
-	if (v == moved_from(r->first->in[0]) || v == moved_from(r->first->in[1]))
-		return ceil_div(words_of(s, v), steps);
-	return layout_cosize(s->sol->val[v->id], AX_reg);
-}
-
+/* What a rotated loop has loaded for the first step of its next turn: whole tiles where elements are so
+ * small that a load brings those of several steps. */
 static int64_t
 need_ahead(const Solve *s)
 {
@@ -194,8 +117,13 @@ need_ahead(const Solve *s)
 
 		if (r.loop->code != O_for || !rotate_find(&r))
 			continue;
-		for (int j = 0; j < r.nload; j++)
-			sum += ahead_of(s, &r, r.load[j]);
+		for (int j = 0; j < r.nload; j++) {
+			const Val *v = r.load[j]->out[0];
+			const DotChoice *c = s->sol->plan.dot[s->dot_at[r.first->id]];
+			int64_t steps = dtype_info[v->type.dtype].bits < 16 ? 1 : dot_k(r.first) / c->inst->k;
+
+			sum += ceil_div(lane_words(s, v), steps);
+		}
 		most = sum > most ? sum : most;
 	}
 	return most;
@@ -211,8 +139,6 @@ registers_fit(Solve *s)
 
 		if (o->code == O_for)
 			need_tiles(s, &n, o, o->nout, o->out);
-		if (o->code == O_for)
-			need_held(s, &n, o);
 		if (o->code == O_dot) {
 			need_tiles(s, &n, o, 1, o->out);
 			need_fragments(s, &n, o);
@@ -220,7 +146,7 @@ registers_fit(Solve *s)
 		if (o->code == O_load && o->in[0]->type.space == S_global)
 			need_tiles(s, &n, o, 1, o->out);
 	}
-	s->sol->registers = (n.held > n.tiles ? n.held : n.tiles) + n.fragments + n.next;
+	s->sol->registers = live_registers(s);
 	if (s->sol->rotate)
 		s->sol->registers += need_ahead(s);
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= LANE_REGISTERS)

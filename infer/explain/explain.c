@@ -228,8 +228,9 @@ unit_lines(Text *t, const Solution *sol)
 			text_printf(t, "%s%s %.0f", sep, res_unit[i], sol->total.unit[i]);
 			sep = ", ";
 		}
-	text_printf(t, "\n  alone on an SM %.0f; %d block%s fit%s there together\n", sol->alone, sol->blocks,
-	            sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s");
+	text_printf(t, "\n  alone on an SM %.0f; %d block%s fit%s there together, with %d registers a lane\n",
+	            sol->alone, sol->blocks, sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s",
+	            sol->lane);
 }
 
 /* Loops of which pass split made two, and why others are one. */

@@ -55,6 +55,8 @@ const char **explain_accesses(const Explained *ex, const Val *v, int *n);
 /* Of a loop of which pass split has made two, the second one: where the turns without masks end; of one that
  * stayed whole: why.  NULL: nothing is to be said. */
 const char *explain_split(const Explained *ex, const Op *loop);
+/* The reason alone, "not split, as .."; NULL: it is not whole, or nobody has asked. */
+const char *explain_whole(const Op *loop);
 /* Is o in the loop without masks, and so there again in the other? */
 bool explain_is_twin(const Op *o);
 
@@ -68,11 +70,28 @@ typedef struct Wish {
 
 /* Is o in a version of what is told of already, for sizes and blocks that let less?  (pass specialize) */
 bool explain_in_second_version(const Op *o);
+/* How wide access o to global memory could be. */
+typedef struct Reach {
+	const Op *view;
+	const Param *tensor;
+	int unit;               /* the view's contiguous dim; -1: none is known */
+	int64_t wished, proved; /* elements: that a thread holds next to each other; that addresses allow */
+} Reach;
+
+/* False: o accesses no tensor, or one of odd elements. */
+bool explain_reach(Kernel *k, const Op *o, Reach *r);
 /* Would access o be of more elements, w->mult?  Would mask o go? */
 bool explain_wider(Kernel *k, const Op *o, Wish *w);
 bool explain_unmasked(Kernel *k, const Op *o, Wish *w);
 /* "K % 8 == 0", of either; NULL: neither. */
 const char *explain_assumption(Kernel *k, const Op *o);
+
+/* ---- remark.c: what is wanted and not there, told if it is asked for --------------------------------- */
+
+void remark_width(Kernel *k, const Op *o);
+void remark_copy(const Kernel *k, const Op *o);
+void remark_product(const Kernel *k, const Op *dot);
+void remark_ahead(Kernel *k, Op *loop);
 
 /* ---- draw.c: SVG ------------------------------------------------------------------------------------ */
 

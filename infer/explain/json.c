@@ -366,6 +366,7 @@ infer_explain_json(Kernel *k, const Candidates *c)
 	json_number(&t, "shared_bytes", k->smem);
 	json_decimal(&t, "alone", ex->sol->alone);
 	json_number(&t, "blocks_together", ex->sol->blocks);
+	json_number(&t, "registers", ex->sol->lane);
 	put_units(&t, "total", &ex->sol->total);
 	text_add(&t, "}", 1);
 	json_open(&t, "tiles", "[");

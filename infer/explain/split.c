@@ -84,7 +84,7 @@ end_words(const Kernel *k, const Op *clear)
 }
 
 const char *
-explain_split(const Explained *ex, const Op *loop)
+explain_whole(const Op *loop)
 {
 	static const char *const why[SPLIT_KINDS] = {
 		[SPLIT_NESTED] = "not split, as it holds loops",
@@ -94,8 +94,15 @@ explain_split(const Explained *ex, const Op *loop)
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
 	};
+
+	return why[IMM(loop, split)];
+}
+
+const char *
+explain_split(const Explained *ex, const Op *loop)
+{
 	if (IMM(loop, split) != SPLIT_REST)
-		return why[IMM(loop, split)];
+		return explain_whole(loop);
 	return loop_before(loop) ? end_words(ex->k, loop_before(loop)) : NULL;
 }
 
@@ -103,7 +110,7 @@ bool
 explain_is_twin(const Op *o)
 {
 	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent) {
-		SplitKind kind = b->owner->code == O_for ? IMM(b->owner, split) : SPLIT_NONE;
+		SplitKind kind = b->owner->code == O_for ? (SplitKind)IMM(b->owner, split) : SPLIT_NONE;
 
 		if (kind == SPLIT_CLEAR || kind == SPLIT_FRONT)
 			return true;

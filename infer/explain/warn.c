@@ -18,7 +18,8 @@ multiplies_as(const Op *dot, DType d, const Target *t)
 	return false;
 }
 
-static void
+/* False: nothing is wrong, or no cast would mend it. */
+static bool
 warn_fma(const Kernel *k, const Op *dot)
 {
 	const Instr *in = instr_of(dot->lowering);
@@ -27,7 +28,7 @@ warn_fma(const Kernel *k, const Op *dot)
 	bool half, tf32;
 
 	if (!in || in->kind != IK_fma || !dtype_is_float(d) || dtype_info[d].bits > 32)
-		return;
+		return false;
 	half = d != D_f16 && multiplies_as(dot, D_f16, t);
 	tf32 = d == D_f32 && multiplies_as(dot, D_tf32, t);
 	if (half || tf32)
@@ -35,6 +36,7 @@ warn_fma(const Kernel *k, const Op *dot)
 		          "this dot of %s is done by fma, without tensor cores: %s%s%s", dtype_info[d].name,
 		          half ? "cast both sides, as in `dot(f16(a), f16(b))`" : "",
 		          half && tf32 ? ", or " : "", tf32 ? "write `dot(a, b, tf32)`" : "");
+	return half || tf32;
 }
 
 /* ---- threads --------------------------------------------------------------------------------------- */
@@ -118,13 +120,17 @@ infer_warn(Kernel *k)
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg)
 				count_busy(&busy, o->out[i]->type.layout, o->src);
-		if (o->code == O_dot)
-			warn_fma(k, o);
+		if (o->code == O_dot && !warn_fma(k, o))
+			remark_product(k, o);
+		if (o->code == O_for)
+			remark_ahead(k, o);
 		warn_masked(k, o);
 		if (!access_source(o) && !access_target(o))
 			continue;
 		count_busy(&busy, op_access(o)->map, o->src);
 		warn_narrow(k, o);
+		remark_width(k, o);
+		remark_copy(k, o);
 	}
 	warn_idle(k, &busy);
 }

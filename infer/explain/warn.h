@@ -5,4 +5,6 @@
 
 /* k as inference left it: with layouts and instructions. */
 void infer_warn(Kernel *k);
+/* k as pass split left it: of its loops. */
+void infer_warn_loops(Kernel *k);
 #endif

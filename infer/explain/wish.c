@@ -65,7 +65,7 @@ static int64_t
 wished(const Kernel *k, const Op *view, int unit)
 {
 	const Type *t = &view->out[0]->type;
-	int64_t n = ACCESS_BITS / dtype_info[t->dtype].bits, row = pow2_part(t->shape[unit]);
+	int64_t n = ACCESS_BITS / dtype_info[t->dtype].bits, row = unit < 0 ? n : pow2_part(t->shape[unit]);
 	int64_t share = type_size(t) / ((int64_t)k->warps * WARP_SIZE);
 
 	n = n < row ? n : row;
@@ -91,19 +91,34 @@ explain_in_second_version(const Op *o)
 }
 
 bool
-explain_wider(Kernel *k, const Op *o, Wish *wish)
+explain_reach(Kernel *k, const Op *o, Reach *r)
 {
 	const Op *view = access_source(o) || access_target(o) ? global_view(o) : NULL;
-	Question q = { .k = k, .o = view, .answer = width, .unit = view ? view_unit_dim(k, view) : -1 };
-	int64_t most;
 
-	if (q.unit < 0 || explain_in_second_version(o))
+	if (!view)
 		return false;
-	q.mult = wished(k, view, q.unit);
+	r->view = view;
+	r->tensor = val_param(k, view_root(view->out[0]));
+	r->unit = view_unit_dim(k, view);
+	r->wished = wished(k, view, r->unit);
+	r->proved = r->unit < 0 ? 1 : view_width(k, view, r->unit, r->wished);
+	return r->tensor != NULL;
+}
+
+bool
+explain_wider(Kernel *k, const Op *o, Wish *wish)
+{
+	int64_t most;
+	Question q;
+	Reach r;
+
+	if (explain_in_second_version(o) || !explain_reach(k, o, &r) || r.unit < 0)
+		return false;
 	most = op_access(o)->vec;
-	if (most >= q.mult || width(&q) > most)
+	if (most >= r.wished || r.proved > most)
 		return false; /* not for want of alignment */
-	wish->tensor = val_param(k, view_root(view->out[0]));
+	q = (Question){ .k = k, .o = r.view, .answer = width, .mult = r.wished, .unit = r.unit };
+	wish->tensor = r.tensor;
 	wish->size = best_size(&q, most, &wish->mult);
 	return wish->size != NULL;
 }

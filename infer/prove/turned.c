@@ -12,8 +12,8 @@ typedef struct Turn {
 	const Val *arg, *next; /* the one carried value that the tiles differ by; not known yet: NULL */
 } Turn;
 
-static bool
-same_map(const Layout *a, const Layout *b)
+bool
+prove_same_layout(const Layout *a, const Layout *b)
 {
 	return a && b ? layout_equal(a, b) : a == b;
 }
@@ -27,7 +27,16 @@ same_name(const char *a, const char *b)
 static bool
 same_access(const LoweredAccess *a, const LoweredAccess *b)
 {
-	return same_name(a->inst, b->inst) && a->vec == b->vec && same_map(a->map, b->map);
+	return same_name(a->inst, b->inst) && a->vec == b->vec && prove_same_layout(a->map, b->map);
+}
+
+/* Of two dots, positions along k apart. */
+static bool
+same_product(const Lowering *a, const Lowering *b)
+{
+	return same_name(a->dot.inst, b->dot.inst) && a->dot.swap == b->dot.swap &&
+	       prove_same_layout(a->dot.rows, b->dot.rows) && prove_same_layout(a->dot.cols, b->dot.cols) &&
+	       prove_same_layout(a->dot.k, b->dot.k);
 }
 
 bool
@@ -40,13 +49,12 @@ prove_same_way(const Lowering *a, const Lowering *b)
 	if (a->kind == LW_access)
 		return same_access(&a->access, &b->access);
 	if (a->kind == LW_dot)
-		return same_name(a->dot.inst, b->dot.inst) && a->dot.swap == b->dot.swap &&
-		       same_map(a->dot.rows, b->dot.rows) && same_map(a->dot.cols, b->dot.cols) &&
-		       same_map(a->dot.k, b->dot.k) && a->dot.from == b->dot.from && a->dot.to == b->dot.to;
+		return same_product(a, b) && a->dot.from == b->dot.from && a->dot.to == b->dot.to;
 	if (lowering_is_staged(a))
 		return same_access(&a->staged.write, &b->staged.write) &&
 		       same_access(&a->staged.read, &b->staged.read) &&
-		       same_map(a->staged.tile, b->staged.tile) && a->staged.bytes == b->staged.bytes;
+		       prove_same_layout(a->staged.tile, b->staged.tile) &&
+		       a->staged.bytes == b->staged.bytes;
 	return true;
 }
 
@@ -197,10 +205,7 @@ continues(const Op *a, const Op *b)
 	for (int i = 0; i < 3; i++)
 		if (b->in[i] != (i == 2 ? a->out[0] : a->in[i]))
 			return false;
-	return y->dot.from == x->dot.to && strcmp(x->dot.inst, y->dot.inst) == 0 &&
-	       x->dot.swap == y->dot.swap &&
-	       same_map(x->dot.k, y->dot.k) && same_map(x->dot.rows, y->dot.rows) &&
-	       same_map(x->dot.cols, y->dot.cols);
+	return y->dot.from == x->dot.to && same_product(x, y);
 }
 
 bool

@@ -29,7 +29,7 @@ whole_range(const Val *v, int64_t *lo, int64_t *hi)
 			*hi = ((int64_t)1 << (d->bits - (d->kind == K_sint))) - 1;
 			return d->bits <= 8 && d->kind != K_flt && d->kind != K_pred;
 		}
-		if (o->nin != 1 || (o->code != O_splat && !op_is(o, F_MOVE)))
+		if (!op_moved(o))
 			return false;
 	}
 	return false;

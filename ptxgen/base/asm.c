@@ -125,6 +125,68 @@ asm_op(Gen *g, AsmId id, LV x, LV y, LV z)
 	return out[0];
 }
 
+/* ---- instructions that LLVM knows ------------------------------------------------------------- */
+
+/* LLVM's own name of an mma, from its text: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {.."; which
+ * types it tells depends on those of A.  NULL: it has none, or not in all versions. */
+static const char *
+known_name(Gen *g, const Instr *i)
+{
+	static const char head[] = "mma.sync.aligned.", layout[] = ".row.col.";
+	const char *shape = i->text + sizeof head - 1, *types = strstr(shape, layout);
+	const char *a = dtype_info[i->ta].name;
+
+	if (i->kind != IK_mma || i->ta != i->tb || i->k != 16 || i->m != 16)
+		return NULL;
+	BUG_IF(g->a, strncmp(i->text, head, sizeof head - 1) != 0 || !types);
+	if (i->ta == D_f16)
+		a = arena_printf(g->a, "%s.%s", dtype_info[i->acc].name, dtype_info[i->acc].name);
+	else if (i->ta != D_bf16)
+		return NULL;
+	return arena_printf(g->a, "llvm.nvvm.mma.%.*s%s%s", (int)(types - shape), shape, layout, a);
+}
+
+/* The intrinsic that is the instruction, NULL: none.  It takes a third of the time that inline assembly does,
+ * of which LLVM also copies all operands. */
+static LV
+known(Gen *g, const Instr *i, size_t row)
+{
+	const char *name;
+	unsigned id;
+
+	if (g->asked[row])
+		return g->known[row];
+	g->asked[row] = true;
+	name = known_name(g, i);
+	id = name ? LLVMLookupIntrinsicID(name, strlen(name)) : 0;
+	if (id)
+		g->known[row] = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
+	return g->known[row];
+}
+
+/* An instance by its intrinsic, which may have other types of the same bits than the row's constraints. */
+static void
+known_emit(Gen *g, LV fn, const Instr *i, const LV *in, int nin, LV *out)
+{
+	LLVMTypeRef type = LLVMGlobalGetValueType(fn), arg[20];
+	LV val[20], call;
+	int no, ni;
+
+	BUG_IF(g->a, !cons_count(i->cons, &no, &ni) || ni != nin || LLVMCountParamTypes(type) != (unsigned)nin);
+	LLVMGetParamTypes(type, arg);
+	for (int k = 0; k < nin; k++)
+		val[k] = LLVMTypeOf(in[k]) == arg[k] ? in[k] : LLVMBuildBitCast(g->b, in[k], arg[k], "");
+	call = LLVMBuildCall2(g->b, type, fn, val, (unsigned)nin, "");
+	call_attribute(g, call, "convergent");
+	for (int k = 0; k < no; k++) {
+		LLVMTypeRef want = letter_type(g, i->cons[3 * k + 1]);
+
+		out[k] = LLVMBuildExtractValue(g->b, call, (unsigned)k, "");
+		if (LLVMTypeOf(out[k]) != want)
+			out[k] = LLVMBuildBitCast(g->b, out[k], want, "");
+	}
+}
+
 /* ---- instruction rows ------------------------------------------------------------------------ */
 
 void
@@ -161,6 +223,10 @@ asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 	size_t row = (size_t)(i - instrs);
 
 	BUG_IF(g->a, !i->text || !instr_on(i, g->u->target) || nin > 19 || row >= COUNT_OF(g->ptext));
+	if (known(g, i, row)) {
+		known_emit(g, known(g, i, row), i, in, nin, out);
+		return;
+	}
 	memcpy(all, in, sizeof *in * (size_t)nin);
 	if (exec) {
 		BUG_IF(g->a, i->kind == IK_mma || i->kind == IK_mma_sp || i->kind == IK_ldmatrix);

@@ -54,6 +54,7 @@ struct Gen {
 	LV fn;
 	LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, h2, ptr1, nothing;
 	LV tid, lane, warp; /* i32; lane < 32 */
+	LV block[3];        /* i32: which block this is, as the program counts; NULL until asked for */
 	Loop *loop;         /* the innermost around what is emitted; NULL: none */
 	Val *guard;         /* copies move something only where this holds; NULL: always */
 	Src at;             /* what is being emitted belongs there */
@@ -69,6 +70,8 @@ struct Gen {
 	int nread, read_cap;
 	const char *ptext[INSTR_COUNT]; /* predicated text of instruction rows, made when first used */
 	const char *pcons[INSTR_COUNT];
+	LV known[INSTR_COUNT]; /* LLVM's intrinsics for them, once asked; NULL: it has none */
+	bool asked[INSTR_COUNT];
 };
 
 /* ---- tile.c: tiles and pulling --------------------------------------------------------------- */

@@ -70,6 +70,18 @@ split64(Gen *g, LV word, LV out[2])
 }
 
 LV
+clamped(Gen *g, LV v, Fact known, int64_t extent)
+{
+	LV zero = const_i64(g, 0), most = const_i64(g, extent);
+
+	if (known.lo < 0)
+		v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), zero, v, "");
+	if (known.hi > extent)
+		v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, v, most, ""), most, v, "");
+	return LLVMBuildTrunc(g->b, v, g->i32, "");
+}
+
+LV
 prmt(Gen *g, LV lo, LV hi, unsigned selector)
 {
 	return asm_op(g, LLVMIsAConstantInt(hi) ? A_prmt_const : A_prmt, lo, hi, const_i32(g, selector));

@@ -16,6 +16,8 @@ LV as_h2(Gen *g, LV word);                /* <2 x half> */
 LV from_h2(Gen *g, LV x);
 LV join64(Gen *g, LV lo, LV hi);         /* i64 of two i32 */
 void split64(Gen *g, LV word, LV out[2]); /* the halves of 64 bits, the low one first */
+/* An i64 of which that is known, as i32: below 0 it is as good as 0, beyond the extent as good as that. */
+LV clamped(Gen *g, LV v, Fact known, int64_t extent);
 LV prmt(Gen *g, LV lo, LV hi, unsigned selector);
 /* The low bits of n values side by side, in a word; what is above them in a value may be anything. */
 LV bits_pack(Gen *g, int bits, const LV *e, int n);

@@ -93,17 +93,6 @@ start_i64(Access *x, int rd)
 	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
 }
 
-/* An i64 clamped to 0..extent, as i32. */
-static LV
-clamped(Gen *g, LV v, int64_t extent)
-{
-	LV zero = const_i64(g, 0), most = const_i64(g, extent);
-
-	v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), zero, v, "");
-	v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, v, most, ""), most, v, "");
-	return LLVMBuildTrunc(g->b, v, g->i32, "");
-}
-
 /* The start of dim d moves: compare it itself.  What it is compared with is made in front of the loop. */
 static void
 edge_moving(Access *x, int d, int rd, LV size)
@@ -131,15 +120,19 @@ edge_moving(Access *x, int d, int rd, LV size)
 }
 
 static void
-edge_kept(Access *x, int d, int rd, LV start, LV size, int64_t extent)
+edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 {
 	Gen *g = x->g;
+	const Fact any = { 1, INT64_MIN, INT64_MAX };
+	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
+	LV start = start_i64(x, rd), size = scalar_get(g, end);
 
 	edge_moving(x, d, rd, size);
-	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), extent);
+	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? val_fact(g->k, end) : any,
+	                    extent);
 	x->rem[d] = LLVMBuildSub(g->b, x->rem[d], x->lane[d], "");
 	if (x->start[rd].var && x->start[rd].lo < 0) {
-		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), extent);
+		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent);
 		x->low[d] = LLVMBuildSub(g->b, x->low[d], x->lane[d], "");
 	}
 }
@@ -183,8 +176,7 @@ resolve_edges(Access *x, const Op *view, bool outermost, int *dim)
 		if (dropped)
 			edge_dropped(x, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]));
 		else
-			edge_kept(x, vd, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]),
-			          view->out[0]->type.shape[vd]);
+			edge_kept(x, vd, rd, p->size[rd], view->out[0]->type.shape[vd]);
 	}
 }
 

@@ -95,6 +95,101 @@ w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128'
 kernel k(A: f16[64, N], C: out f32[64, 64]) { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = dot(a, a.T); }
 END2
 
+# quiet NAME [ARGUMENTS...] <PROGRAM: the same program but for what was missing, of which NAME has nothing to say
+quiet() {
+	name=$1
+	shift
+	cat >"$dir/q.hexc"
+	"$HEXC" --emit-ptx "$dir/q.hexc" -o "$dir/q.ptx" -W "$name" "$@" 2>"$dir/err" || fail "$name: $(cat "$dir/err")"
+	grep -qF "[-W no-$name]" "$dir/err" && fail "$name, where nothing is missing: $(grep -F "[-W no-$name]" "$dir/err")"
+}
+
+w width '`A` is accessed by 16 bits at a time and not by 128: none of its dimensions is known to have stride 1' -W width <<'END2'
+kernel k(A: f16[64, N] strides [N * 2, 2], C: out f32[64, 64]) { grid(1); C[:, :] = f32(A[:, 0 :+ 64]) + 1; }
+END2
+w width '`A` is accessed by 16 bits at a time and not by 128: its rows are not known to begin and end at multiples of 8 elements' -W width <<'END2'
+kernel k(A: f16[M], C: out f32[N]) { grid(ceil(N, 1024)); C[block.x * 1024 :+ 1024] = f32(A[block.x * 1023 :+ 1024]) + 1; }
+END2
+w width '`C` is accessed by 64 bits at a time and not by 128: the layout of the tile has no more elements next to each other in a thread' -W width <<'END2'
+kernel k(A: f16[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
+END2
+quiet width <<'END2'
+kernel k(A: f16[M], C: out f16[N]) assume M % 8 == 0
+{
+    grid(ceil(N, 1024));
+    C[block.x * 1024 :+ 1024] = A[block.x * 1024 :+ 1024] + 1;
+}
+END2
+w async '`A` is brought to shared memory through registers, not asynchronously: cp.async takes 32 bits at least, and 16 at a time are known to be there' -W async <<'END2'
+kernel k(A: f16[64, N], C: out f32[64, 64]) { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = dot(a, a.T); }
+END2
+quiet async <<'END2'
+kernel k(A: f16[64, N], C: out f32[64, 64]) assume N % 2 == 0
+{
+    grid(1);
+    let a: shared = A[:, 0 :+ 64];
+    C[:, :] = dot(a, a.T);
+}
+END2
+w async '`A` is brought to shared memory through registers, not asynchronously: sm_75 has no asynchronous copies' -W async --arch sm_75 <"$dir/q.hexc"
+w async '`A` is brought to shared memory through registers, not asynchronously: its elements are changed on their way' -W async <<'END2'
+kernel k(A: f32[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = f16(A[:, :]); C[:, :] = dot(a, a.T); }
+END2
+w product 'this dot is done by fma: 64 x 64 x 4 is no multiple of 16 x 8 x 8, which tensor cores take at least' -W product <<'END2'
+kernel k(A: f16[64, 4], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
+END2
+quiet product <<'END2'
+kernel k(A: f16[64, 16], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
+END2
+w product 'this dot is done by fma: sm_75 has no tensor-core instruction for f64 and f64 with sums of f64' -W product --arch sm_75 <<'END2'
+kernel k(A: f64[64, 64], C: out f64[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
+END2
+quiet product <"$dir/w.hexc" # sm_80 has
+w split 'this loop needs its masks in every turn: it is not split, as it has few turns' -W split <<'END2'
+kernel k(A: f16[64, 100], C: out f32[64, 64])
+{
+    grid(1);
+    var acc: register f32[64, 64] = 0;
+    for k in 0..100 step 64 {
+        let a: shared = A[:, k :+ 64];
+        acc += dot(a, a.T);
+    }
+    C[:, :] = acc;
+}
+END2
+cp "$dir/w.hexc" "$dir/loop.hexc"
+sed 's/100/K/' "$dir/loop.hexc" | quiet split           # it is split
+sed 's/100/128/' "$dir/loop.hexc" | quiet split         # it has no masks
+w ahead 'this loop does not begin its products a turn ahead: it does not begin with a wait for copies that run ahead' -W ahead <"$dir/loop.hexc"
+quiet ahead <<'END2'
+kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
+{
+    grid(1);
+    var acc: register f32[64, 64] = 0;
+    pipeline k in 0..K step 64 stages 3 {
+        let a: shared = A[:, k :+ 64];
+        acc += dot(a, a.T);
+    }
+    C[:, :] = acc;
+}
+END2
+
+# --remarks tells all that is off unless asked for, and only that; what is asked for is a warning, what is not wanted
+# is not told; a remark is no error under --werror and changes nothing.
+cat >"$dir/w.hexc" <<'END2'
+kernel k(A: f16[64, N], C: out f32[64, 64]) { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = dot(a, a.T); }
+END2
+told() { sed -n 's/.* \(remark\|warning\): .* \[-W no-\([a-z]*\)\]$/\1 \2/p' "$dir/err" | tr '\n' ','; }
+"$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" 2>"$dir/err" && [ ! -s "$dir/err" ] || fail "remarks unasked: $(cat "$dir/err")"
+"$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w2.ptx" --remarks --werror 2>"$dir/err" || fail "--remarks --werror: $(cat "$dir/err")"
+[ "$(told)" = "remark narrow,remark async,remark width," ] || fail "--remarks: $(told)"
+cmp -s "$dir/w.ptx" "$dir/w2.ptx" || fail "--remarks changes the PTX"
+"$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w2.ptx" --remarks -W narrow -W no-width 2>"$dir/err"
+[ "$(told)" = "warning narrow,remark async," ] || fail "--remarks -W narrow -W no-width: $(told)"
+"$HEXC" explain "$dir/w.hexc" --remarks --diag json 2>&1 >/dev/null | grep -qF '{"severity":"remark","warning":"narrow","file"' ||
+	fail "--remarks --diag json"
+
+# What is off unless asked for; the last word holds.
 # What is off unless asked for; the last word holds.
 "$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" 2>"$dir/err" && [ ! -s "$dir/err" ] || fail "narrow is on: $(cat "$dir/err")"
 "$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" -W no-narrow -W narrow 2>"$dir/err"

@@ -174,3 +174,45 @@ extern "C" __global__ void narrow(const float *x, __half *y, i64 n)
 			y[i] = __float2half(x[i]);
 	}
 }
+
+// 16 tokens of a head of 128 for 128 threads: 8 lanes a token, each with 8 elements of both halves
+extern "C" __global__ void rotary(const __half *q, const __half *k, const __half *gq, const __half *gk, const int *pos,
+                                  const float *cos, const float *sin, __half *oq, __half *ok, float eps, i64 t, i64 hq,
+                                  i64 hk)
+{
+	i64 token = (i64)blockIdx.x * 16 + threadIdx.x / 8, head = blockIdx.y;
+	int at = threadIdx.x % 8 * 8;
+	const __half *x = head < hq ? q + (token * hq + head) * 128 : k + (token * hk + head - hq) * 128;
+	const __half *gain = head < hq ? gq : gk;
+	__half *y = head < hq ? oq + (token * hq + head) * 128 : ok + (token * hk + head - hq) * 128;
+	float c[8], s[8], sum = 0;
+	half8 v[2], g[2], r[2];
+
+	if (token >= t)
+		return;
+	for (int i = 0; i < 2; i++) {
+		*(float4 *)(c + i * 4) = *(const float4 *)(cos + (i64)pos[token] * 64 + at + i * 4);
+		*(float4 *)(s + i * 4) = *(const float4 *)(sin + (i64)pos[token] * 64 + at + i * 4);
+		v[i].all = *(const uint4 *)(x + at + i * 64);
+		g[i].all = *(const uint4 *)(gain + at + i * 64);
+		for (int j = 0; j < 4; j++) {
+			float2 f = __half22float2(v[i].h[j]);
+
+			sum += f.x * f.x + f.y * f.y;
+		}
+	}
+	for (int i = 4; i; i /= 2)
+		sum += __shfl_xor_sync(__activemask(), sum, i);
+	float scale = rsqrtf(sum / 128 + eps);
+	for (int j = 0; j < 4; j++) {
+		float2 a = __half22float2(v[0].h[j]), b = __half22float2(v[1].h[j]);
+		float2 ga = __half22float2(g[0].h[j]), gb = __half22float2(g[1].h[j]);
+
+		a = make_float2(a.x * scale * ga.x, a.y * scale * ga.y);
+		b = make_float2(b.x * scale * gb.x, b.y * scale * gb.y);
+		r[0].h[j] = __floats2half2_rn(a.x * c[j * 2] - b.x * s[j * 2], a.y * c[j * 2 + 1] - b.y * s[j * 2 + 1]);
+		r[1].h[j] = __floats2half2_rn(b.x * c[j * 2] + a.x * s[j * 2], b.y * c[j * 2 + 1] + a.y * s[j * 2 + 1]);
+	}
+	for (int i = 0; i < 2; i++)
+		*(uint4 *)(y + at + i * 64) = r[i].all;
+}

@@ -13,12 +13,23 @@ executed() { # STATS
 		$2 == "warp_instructions" { n = $3 } $2 == "warps" && move { n -= $3 } END { print n }' "$1"
 }
 
-# compare KERNEL GRID "ARGUMENTS BY HAND" example.hexc ARGUMENTS..: no more than 1.2 times the instructions by hand
+# Global accesses that were executed and are narrower than 16 bytes.
+narrow() { # STATS
+	awk -F '[":,\t]+' '$2 == "opcode" && $3 ~ /^(ld|st)\.global/ {
+			n = split($3, part, ".")
+			vec = part[n - 1] ~ /^v/ ? substr(part[n - 1], 2) : 1
+			if (vec * substr(part[n], 2) < 128)
+				print $3
+		}' "$1"
+}
+
+# compare KERNEL GRID "ARGUMENTS BY HAND" NARROW example.hexc ARGUMENTS..: no more than 1.2 times the instructions by
+# hand, and no global accesses below 16 bytes but those
 compare() {
-	kernel=$1 grid=$2
+	kernel=$1 grid=$2 below=$4
 	# shellcheck disable=SC2086 # words
 	given=$(printf -- '--arg %s ' $3)
-	shift 3
+	shift 4
 	# shellcheck disable=SC2086 # words
 	"$HEXC" sim "$dir/rows.ptx" --entry "$kernel" --grid "$grid" --block 128 --stats "$dir/hand" $given >"$dir/out" 2>&1 ||
 		fail "$kernel by hand: $(tail -3 "$dir/out")"
@@ -26,24 +37,29 @@ compare() {
 		fail "$kernel: $(tail -3 "$dir/out")"
 	hand=$(executed "$dir/hand") ours=$(executed "$dir/ours")
 	echo "$kernel: $ours, by hand $hand"
+	[ "$(narrow "$dir/ours")" = "$below" ] || fail "$kernel: narrow accesses:" "$(narrow "$dir/ours")"
 	[ "$((ours * 10))" -le "$((hand * 12))" ] || fail "$kernel: more than 1.2 times what is done by hand"
 }
 
 n=8192
-compare vector_add 8 "zeros:f32:$n zeros:f32:$n zeros:f32:$n s64:$n" \
+compare vector_add 8 "zeros:f32:$n zeros:f32:$n zeros:f32:$n s64:$n" "" \
 	examples/vector_add.hexc --arg "A=random(1)[$n]" --arg 'B=random(2)'
-compare widen 8 "zeros:f16:$n zeros:f32:$n s64:$n" examples/convert.hexc --arg "X=random(1)[$n]"
-compare narrow 8 "zeros:f32:$n zeros:f16:$n s64:$n" examples/convert.hexc --arg "X=random(1)[$n]"
+compare widen 8 "zeros:f16:$n zeros:f32:$n s64:$n" "" examples/convert.hexc --arg "X=random(1)[$n]"
+compare narrow 8 "zeros:f32:$n zeros:f16:$n s64:$n" "" examples/convert.hexc --arg "X=random(1)[$n]"
 for n in 4096 3000; do
 	x=zeros:f16:$((16 * n))
-	compare rms_norm 16 "$x zeros:f16:$n $x f32:0.1 s64:16 s64:$n" \
+	compare rms_norm 16 "$x zeros:f16:$n $x f32:0.1 s64:16 s64:$n" "" \
 		examples/rms_norm.hexc --arg "X=random(1)[16,$n]" --arg 'gain=random(2)' --arg eps=1e-5
 done
 for n in 1024 1000; do
 	x=zeros:f32:$((16 * n)) g=zeros:f32:$n
-	compare layer_norm 4 "$x $g $g $x f32:0.1 s64:16 s64:$n" \
+	compare layer_norm 4 "$x $g $g $x f32:0.1 s64:16 s64:$n" "" \
 		examples/layer_norm.hexc --arg "X=random(1)[16,$n]" --arg 'gamma=random(2)' --arg 'beta=random(3)' --arg eps=1e-5
 done
 x=zeros:f32:16384
-compare softmax 4 "$x $x s64:16 s64:1024" examples/softmax.hexc --arg 'X=random(1)[16,1024]'
+compare softmax 4 "$x $x s64:16 s64:1024" "" examples/softmax.hexc --arg 'X=random(1)[16,1024]'
+x="zeros:f16:$((32 * 8 * 128))" y="zeros:f16:$((32 * 2 * 128))" g=zeros:f16:128 a=zeros:f32:4096
+compare rotary 2,10 "$x $y $g $g zeros:s32:32 $a $a $x $y f32:0.1 s64:32 s64:8 s64:2" ld.global.b32 \
+	examples/rotary.hexc --arg 'Q=random(1)[32,8,128]' --arg 'K=random(2)[32,2,128]' --arg 'GQ=random(3)' \
+	--arg 'GK=random(4)' --arg 'POS=randint(5,0,64)' --arg 'COS=random(6)[64,64]' --arg 'SIN=random(7)' --arg eps=1e-5
 exit $bad

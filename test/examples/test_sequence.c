@@ -217,9 +217,6 @@ softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_start(&c, 4);
 	Buf *x = case_in(&c, "X", "f32", -8, 8, s->m, s->n, 0), *y = case_out(&c, "Y", "f32", s->m, s->n, 0);
 	case_softmax(x, y, s->m, s->n);
-	/* the one behind the first loop is there for rows of whole turns, which come to the wide version: in
-	 * the other nothing needs it */
-	case_spares(1);
 	*ncand = case_run(&c, "softmax_long", NULL, arch, cand);
 	case_end(&c);
 }

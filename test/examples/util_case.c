@@ -374,14 +374,6 @@ example_candidates(const Example *e)
 	}
 }
 
-static int spared;
-
-void
-case_spares(int barriers)
-{
-	spared = barriers;
-}
-
 /* Without any one barrier the best kernel is wrong: at some size, since which of a pipeline's buffers an
  * epilogue meets depends on how many iterations there were. */
 void
@@ -396,10 +388,10 @@ example_barriers(const Example *e)
 
 		if (a != SM_80 && !getenv("FULL"))
 			continue;
-		for (int i = 0; i < 8 && (i == 0 || needless_barrier(spared, &line)); i++)
+		for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line)); i++)
 			e->fn(&e->size[(RAGGED + i) % 8], archs[a], &n, 0);
 	}
-	what = needless_barrier(spared, &line);
+	what = needless_barrier(&line);
 	ck_assert_msg(!what, "%s: without the barrier in line %u of the PTX nothing is wrong", what, line);
 }
 

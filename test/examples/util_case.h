@@ -49,8 +49,6 @@ Buf *case_in(Case *c, const char *name, const char *type, double lo, double hi, 
 Buf *case_out(Case *c, const char *name, const char *type, ...);
 /* Set element i of an input. */
 void buf_set(Buf *b, int64_t i, double x);
-/* So many barriers of the example's best kernel no size needs: say why. */
-void case_spares(int barriers);
 void case_num(Case *c, const char *name, double x);
 void case_def(Case *c, const char *name, int64_t x);
 

@@ -155,10 +155,10 @@ try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, c
 }
 
 const char *
-needless_barrier(int spare, uint32_t *line)
+needless_barrier(uint32_t *line)
 {
 	for (int i = 0; i < nbarrier; i++)
-		if (!barrier[i].needed && spare-- == 0) {
+		if (!barrier[i].needed) {
 			*line = barrier[i].line;
 			return barrier[i].what;
 		}

@@ -14,7 +14,7 @@ uint64_t loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line);
  * each of the barriers that it came to, in turn, and note which of them make a fault by their absence. */
 void try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
                   const char *what);
-/* A barrier of all kernels tried that no run needed, behind `spare` others: its line, and what the kernel was
- * called.  NULL: none. */
-const char *needless_barrier(int spare, uint32_t *line);
+/* A barrier of all kernels tried that no run needed: its line, and what the kernel was called.  NULL:
+ * none. */
+const char *needless_barrier(uint32_t *line);
 #endif

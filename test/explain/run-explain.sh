@@ -47,8 +47,8 @@ def complete(path, k):
     if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
             not near(m[4], k['cycles']):
         fail(path, 'says otherwise than its text', m[0])
-    m = re.search(r'alone on an SM (\d+); (\d+) block', head)
-    if not near(m[1], k['alone']) or int(m[2]) != k['blocks_together']:
+    m = re.search(r'alone on an SM (\d+); (\d+) block.* (\d+) registers', head)
+    if not near(m[1], k['alone']) or (int(m[2]), int(m[3])) != (k['blocks_together'], k['registers']):
         fail(path, 'says otherwise than its text', m[0])
     for unit, clocks in re.findall(r'(?:^  |, )([a-z -]+) (\d+)', head.split('\n')[1]):
         if not near(clocks, k['total'][unit]):

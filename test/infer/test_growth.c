@@ -138,11 +138,7 @@ run_pass(Kernel *k, PassWhen when, bool (*run)(Kernel *), Candidates **found)
 	ck_assert(*found && infer_apply(*found));
 }
 
-#ifdef __SANITIZE_ADDRESS__
-enum { TIMED = 0 };
-#else
-enum { TIMED = 1 };
-#endif
+enum { TIMED = !SANITIZED };
 
 /* All passes in front of the emission; `ms` is the time of this process alone. */
 static Cost

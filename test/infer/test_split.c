@@ -133,17 +133,6 @@ solved(const char *source)
 	return infer_solved(&arena, source, "sm_80", 0)->k;
 }
 
-static Op *
-loop_of(Kernel *k, SplitKind kind)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_for && IMM(o, split) == kind)
-			return o;
-	return NULL;
-}
-
 static int
 count(Block *b, OpCode code)
 {
@@ -161,7 +150,7 @@ TEST_EACH(computes_the_same, COUNT_OF(cases))
 	Run a = launched(one, cases[_i].sizes), b;
 
 	ck_assert(pass_split(two));
-	ck_assert(loop_of(two, SPLIT_CLEAR) && loop_of(two, SPLIT_REST));
+	ck_assert(infer_loop(two, SPLIT_CLEAR) && infer_loop(two, SPLIT_REST));
 	kernel_verify(two, "split");
 	pass_prove_split(two);
 	ck_assert_msg(two->unit->diag->nerror == 0, "%s", two->unit->diag->msg[0].text);
@@ -175,12 +164,12 @@ TEST(front)
 	Kernel *k = solved(window);
 
 	pass_split(k);
-	ck_assert(loop_of(k, SPLIT_FRONT) != NULL);
-	ck_assert_int_eq(count(loop_of(k, SPLIT_FRONT)->blk[0], O_select), 1);
-	ck_assert_int_eq(count(loop_of(k, SPLIT_CLEAR)->blk[0], O_select), 0);
+	ck_assert(infer_loop(k, SPLIT_FRONT) != NULL);
+	ck_assert_int_eq(count(infer_loop(k, SPLIT_FRONT)->blk[0], O_select), 1);
+	ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_select), 0);
 	k = solved(attention);
 	pass_split(k);
-	ck_assert(loop_of(k, SPLIT_FRONT) == NULL);
+	ck_assert(infer_loop(k, SPLIT_FRONT) == NULL);
 }
 
 /* The clear loop has no mask and no choice, the rest all. */
@@ -192,10 +181,10 @@ TEST(masks_are_gone)
 		Kernel *k = solved(source[i]);
 
 		pass_split(k);
-		ck_assert_int_eq(count(loop_of(k, SPLIT_CLEAR)->blk[0], O_mask), 0);
-		ck_assert_int_eq(count(loop_of(k, SPLIT_CLEAR)->blk[0], O_select), 0);
-		ck_assert_int_gt(count(loop_of(k, SPLIT_REST)->blk[0], O_mask), 0);
-		ck_assert_int_gt(count(loop_of(k, SPLIT_REST)->blk[0], O_select), 0);
+		ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_mask), 0);
+		ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_select), 0);
+		ck_assert_int_gt(count(infer_loop(k, SPLIT_REST)->blk[0], O_mask), 0);
+		ck_assert_int_gt(count(infer_loop(k, SPLIT_REST)->blk[0], O_select), 0);
 	}
 }
 
@@ -207,12 +196,12 @@ TEST(views_are_inside)
 	int n = 0;
 
 	pass_split(k);
-	for (Op *o = walk_first(&w, loop_of(k, SPLIT_CLEAR)->blk[0]); o; o = walk_next(&w))
+	for (Op *o = walk_first(&w, infer_loop(k, SPLIT_CLEAR)->blk[0]); o; o = walk_next(&w))
 		if (o->code == O_copy)
 			for (int d = 0; d < 2; d++, n++)
 				ck_assert(view_in_bounds(k, o->in[0]->def, d));
 	ck_assert_int_eq(n, 4);
-	for (Op *o = walk_first(&w, loop_of(k, SPLIT_REST)->blk[0]); o; o = walk_next(&w))
+	for (Op *o = walk_first(&w, infer_loop(k, SPLIT_REST)->blk[0]); o; o = walk_next(&w))
 		if (o->code == O_copy)
 			for (int d = 0; d < 2; d++)
 				ck_assert(!view_in_bounds(k, o->in[0]->def, d));
@@ -236,7 +225,7 @@ TEST(once)
 static void
 unmask(Kernel *k, OpCode code)
 {
-	Op *rest = loop_of(k, SPLIT_REST);
+	Op *rest = infer_loop(k, SPLIT_REST);
 
 	for (Op *o = rest->blk[0]->first, *next; o; o = next) {
 		next = o->next;
@@ -277,7 +266,7 @@ TEST(rest_needs_masks)
 		Run a = launched(one, "M=64 N=127"), b;
 
 		pass_split(two);
-		ck_assert(loop_of(two, SPLIT_REST) != NULL);
+		ck_assert(infer_loop(two, SPLIT_REST) != NULL);
 		unmask(two, code[i]);
 		b = launched(two, "M=64 N=127");
 		ck_assert(differ(&a, &b, 64 * 16));
@@ -319,7 +308,7 @@ TEST_EACH(stays_whole, COUNT_OF(whole))
 	Kernel *k = solved(source);
 
 	pass_split(k);
-	ck_assert_msg(loop_of(k, whole[_i].kind) != NULL, "%s", whole[_i].loop);
+	ck_assert_msg(infer_loop(k, whole[_i].kind) != NULL, "%s", whole[_i].loop);
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

@@ -84,6 +84,17 @@ infer_op(const Inferred *x, OpCode code, int nth)
 	return NULL;
 }
 
+Op *
+infer_loop(const Kernel *k, SplitKind kind)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_for && IMM(o, split) == kind)
+			return o;
+	return NULL;
+}
+
 bool
 infer_any(const Inferred *x, const char *text)
 {

@@ -292,6 +292,34 @@ static const struct {
 	{ "%20 = le %13, %4 : bool\n if %20 {\n yield } else {\n"
 	  " %90 = view %1, %10, %10 : global f16[1, 256]\n yield }",
 	  { true, false } },
+	/* whole parts of what is no multiple end before it: of a part's divisors, and in that branch alone */
+	{ "%20 = mod %3, %11 : i64\n %21 = eq %20, %10 : bool\n if %21 { yield } else {\n"
+	  " %22 = div %3, %12 : i64\n %23 = mul %22, %12 : i64\n"
+	  " %90 = view %1, %23, %10 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "%20 = mod %3, %12 : i64\n %21 = eq %20, %10 : bool\n if %21 { yield } else {\n"
+	  " %22 = div %3, %12 : i64\n %23 = mul %22, %12 : i64\n"
+	  " %90 = view %1, %23, %10 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "%20 = mod %3, %13 : i64\n %21 = eq %20, %10 : bool\n if %21 { yield } else {\n"
+	  " %22 = div %3, %12 : i64\n %23 = mul %22, %12 : i64\n"
+	  " %90 = view %1, %23, %10 : global f16[1, 64]\n yield }",
+	  { false, true } },
+	{ "%20 = mod %3, %14 : i64\n %21 = eq %20, %10 : bool\n if %21 { yield } else {\n"
+	  " %22 = div %3, %12 : i64\n %23 = mul %22, %12 : i64\n"
+	  " %90 = view %1, %23, %10 : global f16[1, 64]\n yield }",
+	  { false, true } },
+	{ "%20 = mod %3, %11 : i64\n %21 = eq %20, %10 : bool\n if %21 {\n"
+	  " %22 = div %3, %12 : i64\n %23 = mul %22, %12 : i64\n"
+	  " %90 = view %1, %23, %10 : global f16[1, 64]\n yield } else { yield }",
+	  { false, true } },
+	/* nor is it 0 */
+	{ "%20 = mod %2, %13 : i64\n %21 = eq %20, %10 : bool\n if %21 { yield } else {\n"
+	  " %90 = view %16, %10, %10 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "%20 = mod %2, %13 : i64\n %21 = eq %20, %10 : bool\n if %21 {\n"
+	  " %90 = view %16, %10, %10 : global f16[1, 64]\n yield } else { yield }",
+	  { false, true } },
 	/* what is asked about a value of one iteration says nothing of those before it */
 	{ "%89 = for %10, %13, %5, %10 : i64 { (%20 : i64, %21 : i64)\n %22 = add %21, %18 : i64\n"
 	  " %23 = lt %22, %4 : bool\n if %23 {\n %90 = view %1, %10, %22 : global f16[1, 1]\n"

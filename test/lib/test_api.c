@@ -182,6 +182,15 @@ TEST(warnings)
 	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
 	ck_assert_int_eq(d.severity, 2);
 	ck_assert_str_eq(d.warning, "narrow");
+	opts.warnings = NULL; /* remarks are no errors */
+	opts.flags = HEXC_WERROR | HEXC_REMARKS;
+	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_OK);
+	ck_assert_int_eq(hexc_compile(&m, c, "y", product, strlen(product)), HEXC_OK);
+	ck_assert_int_eq(hexc_diag(c, 0, &d), 1);
+	ck_assert_int_eq(d.severity, 3);
+	ck_assert_str_eq(d.warning, "narrow");
+	hexc_module_free(m);
+	opts.flags = HEXC_WERROR;
 	opts.warnings = "narrow,no-unused,no-narrow";
 	ck_assert_int_eq(hexc_configure(c, &opts), HEXC_OK);
 	ck_assert_int_eq(hexc_compile(&m, c, "y", product, strlen(product)), HEXC_OK);

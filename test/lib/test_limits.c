@@ -238,7 +238,7 @@ TEST(cancelled_while_llvm_works)
 	free(src);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* which takes more address space than there may be */
+#if !SANITIZED /* which takes more address space than there may be */
 /* Bytes of address space. */
 static rlim_t
 address_space(void)

@@ -19,6 +19,8 @@ static const struct {
 	{ "exp(x)", "ex2.approx.ftz.f32", "ex2.approx.f32" },
 	{ "x * y - a", "fma.rn.f32", "mul.rn.f32" },
 	{ "exact(x * y - a)", "mul.rn.f32", "fma.rn.f32" },
+	{ "sum(x * y, 0)", "fma.rn.f32", "div." },
+	{ "exact(sum(x * y, 0))", "mul.rn.f32", "fma.rn.f32" },
 };
 
 TEST_EACH(instructions, sizeof row / sizeof row[0])
@@ -28,7 +30,7 @@ TEST_EACH(instructions, sizeof row / sizeof row[0])
 	hexc_module *m;
 
 	snprintf(src, sizeof src,
-	         "kernel k(X: f32[64], Y: f32[64], Z: out f32[64], a: f32)\n{\n    grid(1);\n"
+	         "kernel k(X: f32[2048], Y: f32[2048], Z: out f32[2048], a: f32)\n{\n    grid(1);\n"
 	         "    let x: register = X[:], y: register = Y[:];\n"
 	         "    Z[:] = max(%s, min(y, a));\n}\n",
 	         row[_i].value);

@@ -112,11 +112,7 @@ TEST(fork_between_calls)
 
 /* ---- the stack that hexc.h promises to do with --------------------------------------------------- */
 
-#ifdef __SANITIZE_ADDRESS__
-enum { STACK = 8 << 20 };
-#else
-enum { STACK = 1 << 20 };
-#endif
+enum { STACK = SANITIZED ? 8 << 20 : 1 << 20 };
 
 static void *
 deepest(void *user)

@@ -97,6 +97,24 @@ TEST_EACH(masks, COUNT_OF(masked))
 	ck_assert_int_eq(ir_count(k, O_mask), got);
 }
 
+/* Of squares, what they are of is masked: their sum is one of products still. */
+TEST(squares)
+{
+	Kernel *k = run_source(u, arena_printf(u->arena, head, "K <= 64",
+	                                       "    let x: register = X[m :+ 16, 0 :+ 64] + 1;\n"
+	                                       "    Z[m :+ 16, 0 :+ 1] = sum(x * x, 1);\n"), "");
+	const Op *square = NULL;
+	OpWalk w;
+
+	pass_apply(k, "bounds", pass_bounds);
+	ck_assert_int_eq(ir_count(k, O_mask), 1);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_reduce_sum)
+			square = o->in[0]->def;
+	ck_assert(square && square->code == O_mul && square->in[0] == square->in[1]);
+	ck_assert(square->in[0]->def && square->in[0]->def->code == O_mask);
+}
+
 /* The largest element of negative numbers, by type: the mask is the type's least; the least of positive
  * ones. */
 TEST_EACH(identities, 14)

@@ -386,7 +386,7 @@ static int
 start(int argc, char **argv)
 {
 	(void)argc, (void)argv;
-#if defined(__SANITIZE_ADDRESS__)
+#if SANITIZED
 	puts("sanitizers are on");
 	return SKIPPED;
 #endif

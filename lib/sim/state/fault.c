@@ -121,6 +121,10 @@ one_more(Launch *l, const FaultRec *from)
 	return f;
 }
 
+static bool add(Warp *w, FaultRec *from, const char *fmt, va_list ap) PRINTF_LIKE(3, 0);
+static void vadd(Warp *w, int lane, FaultRec *f, u32 line, const sim_place *other, const char *fmt,
+                 va_list ap) PRINTF_LIKE(6, 0);
+
 /* Put it among the faults of the launch: counted if it is known, but told of the earliest place.  False: now
  * they are too many. */
 static bool

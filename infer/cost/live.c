@@ -1,0 +1,249 @@
+/* live.c - which register tiles are there at the same time, and how many registers that takes.
+ *
+ * The emitter pulls words (ptxgen/base/gen.h): an elementwise op makes a word of its result when somebody asks
+ * for it, and what was made is kept until it has been asked for the last time.  So in a block a tile is there
+ * from the first op that asks for all of it to the last: products, reductions, stores, loops, the block's end;
+ * between them elementwise ops take no registers of their own, and what only moves elements has those of its
+ * operand.  Loads from global memory and what is behind them go out at their place. */
+#include "hexc/ir/sparse.h"
+#include "infer/base/model.h"
+#include "infer/cost/cost.h"
+
+/* A tile that is there from behind op number `from` of its block up to number `to`. */
+typedef struct Span {
+	const Val *v;
+	int from, to;
+} Span;
+
+typedef struct Live { /* of a block */
+	Span *span;
+	int n, cap;
+	int64_t *sum; /* [number of ops + 2] for live_registers() */
+} Live;
+
+typedef struct Find {
+	Solve *s;
+	int *at; /* [nop+1] number in its block, from 1 */
+	int *pulled; /* [nop+1] of an op: when it is asked for */
+	int *until; /* [nval+1] */
+} Find;
+
+static Live *
+live_of(const Solve *s, const Block *b)
+{
+	return &s->live[b->owner ? 2 * (size_t)b->owner->id + (b == b->owner->blk[1]) : 0];
+}
+
+static bool
+reads_shared(const Op *o)
+{
+	return o->code == O_load && o->in[0]->type.space == S_shared;
+}
+
+/* Are its words made one by one? */
+static bool
+is_lazy(const Op *o)
+{
+	return op_is(o, F_ELT) || op_is(o, F_MOVE) || op_is(o, F_FILL) || o->code == O_mask || o->code == O_lookup ||
+	       reads_shared(o);
+}
+
+/* When is v first asked for, and until when is it there? */
+static void
+find_span(Find *f, const Val *v, int *first, int *last)
+{
+	const Solve *s = f->s;
+
+	*first = INT32_MAX;
+	*last = 0;
+	for (int i = 0; i < s->nuse[v->id]; i++) {
+		const Op *o = s->use[v->id][i].op;
+		bool inside = o->parent != v->block;
+		int from, to;
+
+		while (o->parent != v->block)
+			o = o->parent->owner;
+		from = to = f->at[o->id];
+		if (inside)
+			to++;
+		else if (is_lazy(o))
+			from = to = f->pulled[o->id];
+		if (!inside && op_is(o, F_MOVE) && f->until[o->out[0]->id] > to)
+			to = f->until[o->out[0]->id];
+		*first = from < *first ? from : *first;
+		*last = to > *last ? to : *last;
+	}
+}
+
+static void
+add_span(Find *f, const Val *v, int from, int to)
+{
+	Live *l = live_of(f->s, v->block);
+	Span x = { v, from, to };
+
+	f->until[v->id] = to;
+	if (v->type.space == S_reg && to > from && !(v->def && (op_is(v->def, F_FILL) || op_is(v->def, F_MOVE))))
+		VEC_PUSH(f->s->arena, l->span, l->n, l->cap, x);
+}
+
+static void
+find_block(Find *f, Block *b)
+{
+	int n = 0, fence;
+
+	for (Op *o = b->first; o; o = o->next)
+		f->at[o->id] = ++n;
+	live_of(f->s, b)->sum = NEWN(f->s->arena, int64_t, n + 2);
+	fence = n;
+	for (Op *o = b->last; o; o = o->prev) {
+		int at = f->at[o->id], first, last;
+
+		if (op_is(o, F_SYNC))
+			fence = at;
+		f->pulled[o->id] = at;
+		for (int i = 0; i < o->nout; i++) {
+			find_span(f, o->out[i], &first, &last);
+			if (is_lazy(o) && last)
+				f->pulled[o->id] = reads_shared(o) && fence < first ? fence : first;
+			add_span(f, o->out[i], f->pulled[o->id], last);
+		}
+		for (int i = 0; i < 2; i++)
+			if (o->blk[i])
+				find_block(f, o->blk[i]);
+	}
+	for (int i = 0; i < b->narg; i++) {
+		int first, last;
+
+		find_span(f, b->arg[i], &first, &last);
+		add_span(f, b->arg[i], 0, last);
+	}
+}
+
+void
+live_init(Solve *s)
+{
+	Find f = { .s = s };
+
+	s->live = NEWN(s->arena, Live, 2 * ((size_t)s->k->nop + 1));
+	f.at = NEWN(s->arena, int, s->k->nop + 1);
+	f.pulled = NEWN(s->arena, int, s->k->nop + 1);
+	f.until = NEWN(s->arena, int, s->k->nval + 1);
+	find_block(&f, s->k->body);
+}
+
+/* ---- how many registers --------------------------------------------------------------------------- */
+
+int64_t
+lane_words(const Solve *s, const Val *v)
+{
+	if (v->type.space != S_reg)
+		return 0;
+	return ceil_div(layout_cosize(s->sol->val[v->id], AX_reg) * dtype_slot_bits(v->type.dtype), 32);
+}
+
+/* Is v made by the op that asks for it, word for word? */
+static bool
+made_there(const Solve *s, const Val *v, const Op *o)
+{
+	const Live *l = live_of(s, o->parent);
+
+	for (int i = 0; i < l->n; i++)
+		if (l->span[i].v == v)
+			return false;
+	return v->def && v->block == o->parent && is_lazy(v->def);
+}
+
+/* Of how many indices along k does one access to v bring elements?  Those of several steps where a lane holds
+ * neighbours along k, or where v is narrower than the operand that is made of it. */
+static int64_t
+loaded_k(const Op *dot, const DotChoice *c, const Val *v)
+{
+	int bits = dtype_info[v->type.dtype].bits;
+	int64_t access = ACCESS_BITS / bits, run = c->run < access ? c->run : access, k = dot_k(dot);
+	int64_t held = c->run                                        ? MMA_LANES * run
+	               : bits < dtype_info[dot->in[0]->type.dtype].bits ? k
+	                                                                : c->inst->k;
+
+	return held < k ? held : k;
+}
+
+/* Words of the loads from shared memory that v is made from. */
+static int64_t
+loaded(const Solve *s, const Op *dot, const DotChoice *c, const Val *v)
+{
+	int64_t sum = 0;
+
+	if (!made_there(s, v, dot))
+		return 0;
+	if (reads_shared(v->def))
+		return lane_words(s, v) * loaded_k(dot, c, v) / dot_k(dot);
+	for (int i = 0; i < v->def->nin; i++)
+		sum += loaded(s, dot, c, v->def->in[i]);
+	return sum;
+}
+
+int64_t
+dot_fragments(const Solve *s, const Op *o, int64_t *next)
+{
+	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
+	int64_t k = dot_k(o), sum = 0, step = c->inst->kind == IK_fma ? 1 : c->inst->k;
+
+	*next = 0;
+	for (int i = 0; i < 2; i++) {
+		const Val *v = o->in[i];
+		int64_t words = ceil_div(layout_cosize(operand_layout(s, o, i), AX_reg) *
+		                         dtype_slot_bits(v->type.dtype), 32);
+		int64_t one = ceil_div(words * step, k), all = loaded(s, o, c, v);
+
+		if (!made_there(s, v, o))
+			continue;
+		if (reads_shared(v->def) && all >= 2 * one) {
+			sum += all;
+			continue;
+		}
+		sum += reads_shared(v->def) ? one : (s->sol->rotate ? words : one) + all;
+		*next += one;
+	}
+	if (k <= step || lane_words(s, o->out[0]) + sum + *next > STEP_REGISTERS)
+		*next = 0;
+	return sum;
+}
+
+static int64_t
+block_registers(const Solve *s, const Block *b, int64_t around)
+{
+	const Live *l = live_of(s, b);
+	int64_t now = around, most = around;
+	int at = 0;
+
+	for (int i = 0; i < l->n; i++) {
+		int64_t words = lane_words(s, l->span[i].v);
+
+		l->sum[l->span[i].from] += words;
+		l->sum[l->span[i].to] -= words;
+	}
+	now += l->sum[0];
+	l->sum[0] = 0;
+	for (const Op *o = b->first; o; o = o->next) {
+		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : 0, within = 0;
+
+		now += l->sum[++at];
+		l->sum[at] = 0;
+		most = now + more + next > most ? now + more + next : most;
+		for (int i = 0; i < o->nout && o->blk[0]; i++)
+			within += s->nuse[o->out[i]->id] ? lane_words(s, o->out[i]) : 0;
+		for (int i = 0; i < 2 && o->blk[i]; i++) {
+			int64_t inside = block_registers(s, o->blk[i], now - within);
+
+			most = inside > most ? inside : most;
+		}
+	}
+	l->sum[at + 1] = 0;
+	return most;
+}
+
+int64_t
+live_registers(const Solve *s)
+{
+	return block_registers(s, s->k->body, 0);
+}
