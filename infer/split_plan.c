@@ -179,6 +179,8 @@ judge(Plan *p)
 		return SPLIT_NO_EDGE;
 	if (p->gain * SPLIT_SHARE < p->size)
 		return SPLIT_LITTLE;
+	if (p->products == 0 && op_is_other_version(p->turns.loop))
+		return SPLIT_OTHER; /* narrow accesses are what it waits for, with masks or without */
 	return is_large(p) ? SPLIT_LARGE : SPLIT_CLEAR;
 }
 

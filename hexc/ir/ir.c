@@ -108,6 +108,16 @@ block_inside(const Block *b, const Block *outer)
 	return b != NULL;
 }
 
+bool
+op_is_other_version(const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && !(b->owner->code == O_if && IMM(b->owner, versions) && b == b->owner->blk[1]))
+		b = b->owner->parent;
+	return b->owner != NULL;
+}
+
 static Val *
 val_new(Block *b, Op *def, int index, Type t)
 {

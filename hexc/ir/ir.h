@@ -215,6 +215,7 @@ typedef enum SplitKind {
 	SPLIT_SHORT,  /* few turns */
 	SPLIT_LITTLE, /* masks that cost little */
 	SPLIT_LARGE,  /* too long to be there twice */
+	SPLIT_OTHER,  /* in the version for other sizes, without products */
 	SPLIT_KINDS
 } SplitKind;
 /* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
@@ -303,6 +304,7 @@ typedef struct Unit {
 Kernel *kernel_new(Unit *u, const char *name);
 Block *block_new(Kernel *k, Op *owner);
 bool block_inside(const Block *b, const Block *outer); /* at any depth, or the same */
+bool op_is_other_version(const Op *o); /* inside of what is for other sizes (IMM versions of an if) */
 Val *block_arg(Block *b, Type t);
 /* An op at the end of b, or before `at` when at != NULL.  `in` is copied; results get the given
  * types. */

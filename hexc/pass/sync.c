@@ -107,7 +107,7 @@ flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
 			flow_block(s, o->blk[0], &end, hit);
 			next = set_copy(s, &end);
 			set_wrap(&next, o);
-		} while (runs_again(s, o) && set_join(s, set, &next));
+		} while (set_join(s, set, &next) && runs_again(s, o));
 		*set = end;
 		if (!runs(s, o))
 			set_join(s, set, &before);
@@ -156,7 +156,7 @@ sync_region(Sync *s, Op *o, Set *set)
 			end = set_copy(s, &top);
 			sync_block(s, o->blk[r], &end);
 			set_wrap(&end, o);
-		} while (o->code == O_for && runs_again(s, o) && set_join(s, &top, &end));
+		} while (o->code == O_for && set_join(s, &top, &end) && runs_again(s, o));
 	}
 	for (int tries = 0;; tries++) {
 		hit.found = false;

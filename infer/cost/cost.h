@@ -26,9 +26,6 @@ const Val *moved_from(const Val *v);
 /* Indices of k of operand j whose fragments are in registers together: what loads of a run along k bring at
  * once; what is computed is so for one instance after the other. */
 int64_t dot_k_step(const Op *dot, const DotChoice *c, int j);
-/* Words that dot o needs beside what lives around it, in one step along k; *next: in the step that is pulled
- * meanwhile. */
-int64_t dot_fragments(const Solve *s, const Op *o, int64_t *next);
 /* Which register tiles there are at the same time does not depend on layouts: find it. */
 void live_init(Solve *s);
 /* Registers of a lane that hold tiles and fragments, where most do. */

@@ -207,7 +207,7 @@ static void
 cost_all(Solve *s)
 {
 	Solution *sol = s->sol;
-	int64_t lane = sol->registers + (s->spaces->warps ? STRAIGHT_REGISTERS : SPARE_REGISTERS);
+	int64_t lane = sol->registers + SPARE_REGISTERS;
 	Sum top = sum_block(s, s->k->body);
 	double busy;
 

@@ -205,7 +205,9 @@ loaded(const Solve *s, const Op *dot, const DotChoice *c, const Val *v)
 	return sum;
 }
 
-int64_t
+/* Words that dot o needs beside what lives around it, in one step along k; *next: in the step that is pulled
+ * meanwhile. */
+static int64_t
 dot_fragments(const Solve *s, const Op *o, int64_t *next)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];

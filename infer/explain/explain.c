@@ -269,7 +269,7 @@ split_lines(Text *t, const Explained *ex)
 		if (!split)
 			continue;
 		text_printf(t, "%s  line %u, %s%s\n", head, o->src.line,
-		            explain_in_second_version(o) ? "for other sizes, " : "", split);
+		            op_is_other_version(o) ? "for other sizes, " : "", split);
 		head = "";
 	}
 }

@@ -70,8 +70,6 @@ typedef struct Wish {
 	const Param *tensor; /* that is accessed */
 } Wish;
 
-/* Is o in a version of what is told of already, for sizes and blocks that let less?  (pass specialize) */
-bool explain_in_second_version(const Op *o);
 /* How wide access o to global memory could be. */
 typedef struct Reach {
 	const Op *view;

@@ -364,7 +364,7 @@ put_loops(Text *t, const Explained *ex)
 		json_open(t, NULL, "{");
 		put_src(t, o->src);
 		json_text(t, "split", split);
-		if (explain_in_second_version(o)) {
+		if (op_is_other_version(o)) {
 			json_key(t, "other_sizes");
 			text_add(t, "true", 4);
 		}

@@ -31,7 +31,7 @@ remark_width(Kernel *k, const Op *o)
 	Wish w;
 	int bits;
 
-	if (!diag_wants(k->unit->diag, DW_width) || explain_in_second_version(o) ||
+	if (!diag_wants(k->unit->diag, DW_width) || op_is_other_version(o) ||
 	    !explain_reach(k, o, &r) || op_access(o)->vec >= r.wished || explain_wider(k, o, &w))
 		return;
 	bits = dtype_info[r.tensor->val->type.dtype].bits;
@@ -86,7 +86,7 @@ remark_copy(const Kernel *k, const Op *o)
 	const Instr *in = instr_of(o->lowering);
 	const Param *p = load ? val_param(k, view_root(load->in[0])) : NULL;
 
-	if (!p || (in && in->kind == IK_cp_async) || explain_in_second_version(o))
+	if (!p || (in && in->kind == IK_cp_async) || op_is_other_version(o))
 		return;
 	diag_warn(k->unit->diag, DW_async, o->src,
 	          "`%s` is brought to shared memory through registers, not asynchronously: %s",
@@ -183,7 +183,7 @@ infer_warn_loops(Kernel *k)
 	if (!diag_wants(k->unit->diag, DW_split))
 		return;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_for && explain_whole(o) && !explain_in_second_version(o) && is_masked(k, o))
+		if (o->code == O_for && explain_whole(o) && !op_is_other_version(o) && is_masked(k, o))
 			diag_warn(k->unit->diag, DW_split, o->src,
 			          "this loop needs its masks in every turn: it is %s", explain_whole(o));
 }

@@ -131,7 +131,7 @@ short_tiles(Text *t, const Explained *ex)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
-		if (explain_in_second_version(o))
+		if (op_is_other_version(o))
 			continue;
 		for (int i = 0; i < o->nout; i++)
 			short_tile(t, &told, ex, o->out[i]);
@@ -262,7 +262,7 @@ loop_lines(Text *t, const Explained *ex, const Op *loop)
 	if (s.cycles < 1)
 		return;
 	text_printf(t, "  loop of line %u, %s", loop->src.line,
-	            explain_in_second_version(loop) ? "for other sizes, " : "");
+	            op_is_other_version(loop) ? "for other sizes, " : "");
 	if (runs > 0)
 		text_printf(t, "%.0f times: ", explain_runs(ex, last) / runs);
 	text_printf(t, "%.0f cycles", s.cycles);

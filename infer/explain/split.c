@@ -95,6 +95,7 @@ explain_whole(const Op *loop)
 		[SPLIT_SHORT] = "not split, as it has few turns",
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
+		[SPLIT_OTHER] = "not split, as it is for other sizes, and has no products",
 	};
 
 	return why[IMM(loop, split)];

@@ -81,16 +81,6 @@ width(const Question *q)
 }
 
 bool
-explain_in_second_version(const Op *o)
-{
-	const Block *b = o->parent;
-
-	while (b->owner && !(b->owner->code == O_if && IMM(b->owner, versions) && b == b->owner->blk[1]))
-		b = b->owner->parent;
-	return b->owner != NULL;
-}
-
-bool
 explain_reach(Kernel *k, const Op *o, Reach *r)
 {
 	const Op *view = access_source(o) || access_target(o) ? global_view(o) : NULL;
@@ -112,7 +102,7 @@ explain_wider(Kernel *k, const Op *o, Wish *wish)
 	Question q;
 	Reach r;
 
-	if (explain_in_second_version(o) || !explain_reach(k, o, &r) || r.unit < 0)
+	if (op_is_other_version(o) || !explain_reach(k, o, &r) || r.unit < 0)
 		return false;
 	most = op_access(o)->vec;
 	if (most >= r.wished || r.proved > most)
@@ -152,7 +142,7 @@ explain_unmasked(Kernel *k, const Op *o, Wish *wish)
 	int64_t yes;
 
 	wish->tensor = NULL;
-	if (explain_in_second_version(o))
+	if (op_is_other_version(o))
 		return false;
 	for (int d = 0; o->code == O_mask && d < o->out[0]->type.rank; d++) {
 		q.mult = o->out[0]->type.shape[d];

@@ -13,6 +13,7 @@ typedef struct Trace {
 	int64_t *off; /* [ninst][lanes], -1: lane takes no part */
 	int ninst, lanes;
 	int times; /* instances for which each of these stands */
+	int64_t bits; /* of offsets of elements, in which these differ */
 	int nbank; /* units a wavefront serves; also the lanes of a phase */
 	int unit; /* log2 of elements in a unit */
 	bool none; /* the tile cannot be addressed under the shape that the access has it in */
@@ -82,6 +83,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 		inst_off[i] = offset_at(a, &plain, 0, 0, (int64_t)i * a->vec);
 		inst_bits |= inst_off[i];
 	}
+	t.bits = lane_bits | inst_bits;
 	if ((lane_bits & inst_bits) == 0 && t.pieces == 1) {
 		t.times = t.ninst;
 		t.ninst = 1;
@@ -145,15 +147,41 @@ trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
 	return waves;
 }
 
+/* Does warp w use the banks as warp 0 does, whose trace this is?  As with instances: where it adds other bits
+ * than those in which lanes and instances differ. */
+static bool
+as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w)
+{
+	Layout plain = *tile;
+
+	if (first->none || first->pieces > 1 || a->as)
+		return false;
+	for (int i = 0; a->write && i < a->map->nrep; i++)
+		if (a->map->rep[i].axis == AX_warp)
+			return false;
+	plain.swizzle = (Swizzle){ 0, 0, 0 };
+	return (offset_at(a, &plain, 0, w, 0) & first->bits) == 0;
+}
+
 void
 access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves, int64_t *least)
 {
-	*waves = *least = 0;
-	for (int w = 0; w < warps; w++) {
-		int64_t n;
-		Trace t = trace(arena, a, tile, w);
-		*waves += trace_waves(&t, tile->swizzle, &n, INT64_MAX);
-		*least += n;
+	Trace first = trace(arena, a, tile, 0);
+	int64_t first_waves, first_least;
+
+	first_waves = trace_waves(&first, tile->swizzle, &first_least, INT64_MAX);
+	*waves = first_waves;
+	*least = first_least;
+	for (int w = 1; w < warps; w++) {
+		int64_t n = first_waves, few = first_least;
+
+		if (!as_first_warp(&first, a, tile, w)) {
+			Trace t = trace(arena, a, tile, w);
+
+			n = trace_waves(&t, tile->swizzle, &few, INT64_MAX);
+		}
+		*waves += n;
+		*least += few;
 	}
 }
 

@@ -1,4 +1,4 @@
-/* asm.c - the one place that makes inline assembly.
+/* asm.c - the one place that makes inline assembly, or a call of what LLVM has in its place.
  *
  * LLVM checks neither the text nor, before its printer aborts, the operand numbers, so both are
  * checked here against the constraint string, and every row is assembled by ptxas in
@@ -86,12 +86,69 @@ asm_call(Gen *g, LLVMTypeRef type, const char *text, const char *cons, int flags
 	return call;
 }
 
+/* Instructions that LLVM has intrinsics for, in all versions, by what their text begins with.  Of inline
+ * assembly LLVM copies all operands; where they are few it takes no longer than a call of an intrinsic. */
+#define MMA(shape, types) "mma.sync.aligned." shape ".row.col." types " "
+#define NVVM_MMA(shape, types) "llvm.nvvm.mma." shape ".row.col." types
+static const struct Known {
+	const char *head, *intrinsic;
+} known[KNOWN_COUNT] = {
+	{ MMA("m16n8k8", "f32.f16.f16.f32"), NVVM_MMA("m16n8k8", "f32.f32") },
+	{ MMA("m16n8k16", "f32.f16.f16.f32"), NVVM_MMA("m16n8k16", "f32.f32") },
+	{ MMA("m16n8k16", "f16.f16.f16.f16"), NVVM_MMA("m16n8k16", "f16.f16") },
+	{ MMA("m16n8k16", "f32.bf16.bf16.f32"), NVVM_MMA("m16n8k16", "bf16") },
+	{ MMA("m16n8k8", "f32.tf32.tf32.f32"), NVVM_MMA("m16n8k8", "tf32") },
+	{ MMA("m16n8k32", "s32.s8.s8.s32"), NVVM_MMA("m16n8k32", "s8") },
+};
+
+/* The intrinsic for a text, or NULL. */
+static LV
+known_find(Gen *g, const char *text)
+{
+	for (size_t i = 0; i < COUNT_OF(known); i++) {
+		const char *name = known[i].intrinsic;
+		unsigned id;
+
+		if (strncmp(text, known[i].head, strlen(known[i].head)) != 0)
+			continue;
+		if (g->known[i])
+			return g->known[i];
+		id = LLVMLookupIntrinsicID(name, strlen(name));
+		BUG_IF(g->a, id == 0);
+		return g->known[i] = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
+	}
+	return NULL;
+}
+
+static LV
+as_type(Gen *g, LV x, LLVMTypeRef type)
+{
+	return LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(g->b, x, type, "");
+}
+
+/* A call of an intrinsic, whose types may be others of as many bits. */
+static LV
+known_call(Gen *g, LV fn, int flags, LV *in, int nin)
+{
+	LLVMTypeRef type = LLVMGlobalGetValueType(fn), arg[20];
+	LV call;
+
+	BUG_IF(g->a, LLVMCountParamTypes(type) != (unsigned)nin);
+	LLVMGetParamTypes(type, arg);
+	for (int i = 0; i < nin; i++)
+		in[i] = as_type(g, in[i], arg[i]);
+	call = LLVMBuildCall2(g->b, type, fn, in, (unsigned)nin, "");
+	if (flags & AF_WARP)
+		call_attribute(g, call, "convergent");
+	return call;
+}
+
 /* Call assembly with the types that its constraints say.  `out` receives the outputs. */
 static void
 asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out)
 {
 	LLVMTypeRef ret[8], arg[20], type;
-	LV val[20], call;
+	LV val[20], call, fn;
 	int no, ni, n = 0;
 
 	BUG_IF(g->a, !cons_count(cons, &no, &ni) || ni != nin || no > 8 || ni > 20);
@@ -106,10 +163,11 @@ asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, in
 	type = no == 0   ? g->nothing
 	       : no == 1 ? ret[0]
 	                 : LLVMStructTypeInContext(g->ctx, ret, (unsigned)no, 0);
+	fn = known_find(g, text);
 	type = LLVMFunctionType(type, arg, (unsigned)nin, 0);
-	call = asm_call(g, type, text, cons, flags, val, nin);
+	call = fn ? known_call(g, fn, flags, val, nin) : asm_call(g, type, text, cons, flags, val, nin);
 	for (int i = 0; i < no; i++)
-		out[i] = no == 1 ? call : LLVMBuildExtractValue(g->b, call, (unsigned)i, "");
+		out[i] = as_type(g, no == 1 ? call : LLVMBuildExtractValue(g->b, call, (unsigned)i, ""), ret[i]);
 }
 
 LV
@@ -123,68 +181,6 @@ asm_op(Gen *g, AsmId id, LV x, LV y, LV z)
 	BUG_IF(g->a, !cons_count(i->cons, &no, &ni) || ni > 3);
 	asm_emit(g, i->text, i->cons, i->flags, in, ni, out);
 	return out[0];
-}
-
-/* ---- instructions that LLVM knows ------------------------------------------------------------- */
-
-/* LLVM's own name of an mma, from its text: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {.."; which
- * types it tells depends on those of A.  NULL: it has none, or not in all versions. */
-static const char *
-known_name(Gen *g, const Instr *i)
-{
-	static const char head[] = "mma.sync.aligned.", layout[] = ".row.col.";
-	const char *shape = i->text + sizeof head - 1, *types = strstr(shape, layout);
-	const char *a = dtype_info[i->ta].name;
-
-	if (i->kind != IK_mma || i->ta != i->tb || i->k != 16 || i->m != 16)
-		return NULL;
-	BUG_IF(g->a, strncmp(i->text, head, sizeof head - 1) != 0 || !types);
-	if (i->ta == D_f16)
-		a = arena_printf(g->a, "%s.%s", dtype_info[i->acc].name, dtype_info[i->acc].name);
-	else if (i->ta != D_bf16)
-		return NULL;
-	return arena_printf(g->a, "llvm.nvvm.mma.%.*s%s%s", (int)(types - shape), shape, layout, a);
-}
-
-/* The intrinsic that is the instruction, NULL: none.  It takes a third of the time that inline assembly does,
- * of which LLVM also copies all operands. */
-static LV
-known(Gen *g, const Instr *i, size_t row)
-{
-	const char *name;
-	unsigned id;
-
-	if (g->asked[row])
-		return g->known[row];
-	g->asked[row] = true;
-	name = known_name(g, i);
-	id = name ? LLVMLookupIntrinsicID(name, strlen(name)) : 0;
-	if (id)
-		g->known[row] = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
-	return g->known[row];
-}
-
-/* An instance by its intrinsic, which may have other types of the same bits than the row's constraints. */
-static void
-known_emit(Gen *g, LV fn, const Instr *i, const LV *in, int nin, LV *out)
-{
-	LLVMTypeRef type = LLVMGlobalGetValueType(fn), arg[20];
-	LV val[20], call;
-	int no, ni;
-
-	BUG_IF(g->a, !cons_count(i->cons, &no, &ni) || ni != nin || LLVMCountParamTypes(type) != (unsigned)nin);
-	LLVMGetParamTypes(type, arg);
-	for (int k = 0; k < nin; k++)
-		val[k] = LLVMTypeOf(in[k]) == arg[k] ? in[k] : LLVMBuildBitCast(g->b, in[k], arg[k], "");
-	call = LLVMBuildCall2(g->b, type, fn, val, (unsigned)nin, "");
-	call_attribute(g, call, "convergent");
-	for (int k = 0; k < no; k++) {
-		LLVMTypeRef want = letter_type(g, i->cons[3 * k + 1]);
-
-		out[k] = LLVMBuildExtractValue(g->b, call, (unsigned)k, "");
-		if (LLVMTypeOf(out[k]) != want)
-			out[k] = LLVMBuildBitCast(g->b, out[k], want, "");
-	}
 }
 
 /* ---- instruction rows ------------------------------------------------------------------------ */
@@ -223,10 +219,6 @@ asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 	size_t row = (size_t)(i - instrs);
 
 	BUG_IF(g->a, !i->text || !instr_on(i, g->u->target) || nin > 19 || row >= COUNT_OF(g->ptext));
-	if (known(g, i, row)) {
-		known_emit(g, known(g, i, row), i, in, nin, out);
-		return;
-	}
 	memcpy(all, in, sizeof *in * (size_t)nin);
 	if (exec) {
 		BUG_IF(g->a, i->kind == IK_mma || i->kind == IK_mma_sp || i->kind == IK_ldmatrix);

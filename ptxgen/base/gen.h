@@ -29,6 +29,9 @@ typedef struct Loop Loop; /* ptxgen/base/moving.h */
 /* Emit word w of the op's result; it may set others of the same instance too. */
 typedef void (*PullFn)(Gen *g, Op *o, int w);
 
+/* Instructions that LLVM has intrinsics for. */
+enum { KNOWN_COUNT = 6 };
+
 typedef struct Tile {
 	Val *v;
 	DType dtype;
@@ -70,8 +73,7 @@ struct Gen {
 	int nread, read_cap;
 	const char *ptext[INSTR_COUNT]; /* predicated text of instruction rows, made when first used */
 	const char *pcons[INSTR_COUNT];
-	LV known[INSTR_COUNT]; /* LLVM's intrinsics for them, once asked; NULL: it has none */
-	bool asked[INSTR_COUNT];
+	LV known[KNOWN_COUNT]; /* intrinsics, by rows of asm.c; NULL: not asked for yet */
 };
 
 /* ---- tile.c: tiles and pulling --------------------------------------------------------------- */
