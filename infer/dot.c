@@ -329,7 +329,8 @@ orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 {
 	int64_t run[ORDERS_MAX], mix[2] = { 1, 1 };
 	const Target *t = s->k->unit->target;
-	bool either = base.swap && instr_fits(base.inst, false, dot, t) && instr_divides(base.inst, false, dot);
+	bool either = base.swap && instr_fits(base.inst, false, dot, t) &&
+	              instr_divides(base.inst, false, dot);
 	int n = 0, nrun;
 
 	if (base.inst->kind == IK_fma) {

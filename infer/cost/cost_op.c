@@ -290,9 +290,9 @@ index_at(const DotChoice *c, int d, int64_t position)
 	return i;
 }
 
-/* Words of operand j of an instance that are moved in front of it.  The instruction takes them from registers next
- * to each other, and so does an access of several words bring them: from memory some come where they are wanted,
- * others not, and those ptxas moves for most instances again. */
+/* Words of operand j of an instance that are moved in front of it.  The instruction takes them from registers
+ * next to each other, and so does an access of several words bring them: from memory some come where they
+ * are wanted, others not, and those ptxas moves for most instances again. */
 static int64_t
 moved_words(const Solve *s, const Op *dot, int j)
 {

@@ -213,8 +213,8 @@ static const char plain_rows[] =
 	"        let b: shared = B[n :+ 128, k :+ 32];\n        acc += dot(a, b.T);\n    }\n"
 	"    C[m :+ 128, n :+ 128] = acc;\n}\n";
 
-/* Rows that begin anywhere come by 2 bytes.  A lane has all of a row's sectors before it goes to the next one: of
- * 32 elements two, 16 apart, so that 64 accesses take 32 addresses. */
+/* Rows that begin anywhere come by 2 bytes.  A lane has all of a row's sectors before it goes to the next
+ * one: of 32 elements two, 16 apart, so that 32 accesses take 16 addresses. */
 TEST(addresses_of_rows)
 {
 	const Layout *map = NULL;
@@ -222,9 +222,11 @@ TEST(addresses_of_rows)
 	int64_t was[DIM_MAX] = { 0 }, is[DIM_MAX];
 
 	infer_source(&x,
-	             "kernel p(A: f16[M, K], C: out f16[M, 32])\n    const WARPS = 4\n{\n    grid(ceil(M, 128));\n"
+	             "kernel p(A: f16[M, K], C: out f16[M, 32])\n    const WARPS = 4\n{\n"
+	             "    grid(ceil(M, 128));\n"
 	             "    let m = block.x * 128;\n    var s: register f16[128, 32] = 0;\n"
-	             "    pipeline k in 0..K step 32 stages 2 {\n        let a: shared = A[m :+ 128, k :+ 32];\n"
+	             "    pipeline k in 0..K step 32 stages 2 {\n"
+	             "        let a: shared = A[m :+ 128, k :+ 32];\n"
 	             "        s += a;\n    }\n    C[m :+ 128, 0 :+ 32] = s;\n}\n",
 	             "sm_80", 0, false);
 	for (int i = 0; infer_op(&x, O_copy, i); i++) /* the other version's are wide */
