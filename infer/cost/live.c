@@ -182,6 +182,17 @@ loaded(const Solve *s, const Op *dot, const DotChoice *c, const Val *v)
 	return sum;
 }
 
+/* Is v loaded from shared memory, and but moved since? */
+static bool
+is_loaded(const Val *v)
+{
+	const Op *o = v->def;
+
+	while (o && op_is(o, F_MOVE) && o->nin == 1)
+		o = o->in[0]->def;
+	return o && reads_shared(o);
+}
+
 int64_t
 dot_fragments(const Solve *s, const Op *o, int64_t *next)
 {
@@ -197,11 +208,11 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 
 		if (!made_there(s, v, o))
 			continue;
-		if (reads_shared(v->def) && all >= 2 * one) {
+		if (is_loaded(v) && all >= 2 * one) {
 			sum += all;
 			continue;
 		}
-		sum += reads_shared(v->def) ? one : (s->sol->rotate ? words : one) + all;
+		sum += is_loaded(v) ? one : (s->sol->rotate ? words : one) + all;
 		*next += one;
 	}
 	if (k <= step || lane_words(s, o->out[0]) + sum + *next > STEP_REGISTERS)
