@@ -115,7 +115,7 @@ static void
 space_words(Text *t, const Spaces *s)
 {
 	for (int i = 0; i < s->n; i++)
-		text_printf(t, "%s%s %s", i ? ", " : "", name_of(s->tile[i].name),
+		text_printf(t, "%s%s %s", i ? ", " : t->n ? "; " : "", name_of(s->tile[i].name),
 		            s->tile[i].registers ? "registers" : "shared");
 }
 
@@ -164,6 +164,8 @@ solution_describe(const Solve *s, const Solution *sol)
 	Text t = { .arena = s->arena };
 
 	text_printf(&t, "%s", "");
+	if (s->spaces->warps)
+		text_printf(&t, "%d warps", s->spaces->warps);
 	space_words(&t, s->spaces);
 	for (int i = 0; i < s->ndot; i++)
 		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");

@@ -34,16 +34,23 @@ int infer_together(const Candidates *c, int i);    /* blocks that an SM holds */
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Candidates *c, int i);
 
+/* ---- warps.c -------------------------------------------------------------------------------------- */
+/* The numbers of warps, at least one, that a search should try of a kernel in front of the passes that are
+ * tried: those that it has come first.  The list is in the unit's arena. */
+int warps_tried(const Kernel *k, const int **warps);
+
 /* ---- space_search.c ------------------------------------------------------------------------------- */
 /* A kernel that can be made in several ways before it is searched. */
 typedef struct Variants {
 	const SpaceChoice *tile; /* n of them */
 	int n;
 	bool sparse; /* it has sparse tiles, and products of them may skip their zeros or not */
+	const int *warps; /* nwarps numbers of warps that a block may have: at least one */
+	int nwarps;
 	bool show;   /* the way taken is made once more, aloud */
-	/* The kernel as the passes up to infer leave it, tile i in registers where registers[i]; aloud: as
-	 * the user asked to see it.  NULL: an error, or that was all. */
-	Kernel *(*make)(void *user, const bool *registers, bool dense, bool aloud);
+	/* The kernel as the passes up to infer leave it, with so many warps, tile i in registers where
+	 * registers[i]; aloud: as the user asked to see it.  NULL: an error, or that was all. */
+	Kernel *(*make)(void *user, const bool *registers, bool dense, int warps, bool aloud);
 	void *user;
 } Variants;
 /* The solutions of all of them in one list.  NULL: there are none, or not the one asked for, why is in the

@@ -146,7 +146,8 @@ lane_part(const Meet *m, Type t)
 	return op_new(at->parent, at, O_reshape, at->src, 1, &x, 1, &m->part)->out[0];
 }
 
-/* v, which every lane has whole, once for each of them. */
+/* v, which every lane has whole, once for each of them: a factor, an extreme, or the 0 that marked sums start
+ * at. */
 static Val *
 repeated(const Meet *m, Op *at, Val *v)
 {
@@ -171,7 +172,7 @@ is_plain(const Meet *m)
 	for (int i = 0; i < (int)COUNT_OF(v); i++)
 		if (v[i] && (v[i]->type.pinned || !layout_equal(v[i]->type.layout, l)))
 			return false;
-	return m->reduce->code != O_reduce_sum || (v[0]->def && v[0]->def->code == O_const);
+	return true;
 }
 
 static void

@@ -40,6 +40,27 @@ biggest_access(const Solve *s, int *from)
 	return NULL;
 }
 
+/* Accesses of vec neighbours along order[0], or of fewer where more threads have parts of their own then: a
+ * row of 11008 is 43 times what a warp takes by 8. */
+static bool
+spread(const Solve *s, const Type *t, const int *order, int64_t vec, Layout *out)
+{
+	bool outer = s->sol->plan.warp_major == WARPS_OUTER;
+	int64_t most = type_size(t) / ((int64_t)WARP_SIZE * s->k->warps);
+	int grain = dtype_grain(t->dtype);
+	Layout l;
+
+	if (!coalesced_layout(out, t->rank, t->shape, order, vec, s->k->warps, outer))
+		return false;
+	while (vec % 2 == 0 && vec * grain > 8 && vec / 2 <= most && layout_replicas(out) > 1) {
+		vec /= 2;
+		if (coalesced_layout(&l, t->rank, t->shape, order, vec, s->k->warps, outer) &&
+		    layout_replicas(&l) < layout_replicas(out))
+			*out = l;
+	}
+	return true;
+}
+
 static bool
 anchor_access(Solve *s, Op *o)
 {
@@ -61,8 +82,7 @@ anchor_access(Solve *s, Op *o)
 	/* wider than for every lane to have a part: lanes would do again what others do */
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
-	if (!coalesced_layout(&l, t->rank, t->shape, order, vec, s->k->warps,
-	                      s->sol->plan.warp_major == WARPS_OUTER))
+	if (!spread(s, t, order, vec, &l))
 		return false;
 	return set_layout(s, tile, &l, o);
 }

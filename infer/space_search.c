@@ -13,7 +13,7 @@ typedef struct Places {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
-	Candidates *tried[2 * SPACES_TRIED];
+	Candidates *tried[2 * SPACES_TRIED * WARPS_TRIED];
 	int n;
 	int best; /* of those tried */
 } Places;
@@ -25,7 +25,7 @@ spaces_of(const Candidates *c)
 }
 
 static Spaces *
-spaces_new(const Places *p, const bool *registers, bool dense)
+spaces_new(const Places *p, const bool *registers, bool dense, int warps)
 {
 	SpaceChoice *tile = NEWN(p->arena, SpaceChoice, p->v->n);
 	Spaces *s = NEW(p->arena, Spaces);
@@ -34,20 +34,20 @@ spaces_new(const Places *p, const bool *registers, bool dense)
 		tile[t] = p->v->tile[t];
 		tile[t].registers = registers[t];
 	}
-	*s = (Spaces){ .tile = tile, .n = p->v->n, .dense = dense };
+	*s = (Spaces){ .tile = tile, .n = p->v->n, .dense = dense, .warps = p->v->nwarps > 1 ? warps : 0 };
 	return s;
 }
 
 /* False: an error. */
 static bool
-try_one(Places *p, const bool *registers, bool dense)
+try_one(Places *p, const bool *registers, bool dense, int warps)
 {
-	Kernel *k = p->v->make(p->v->user, registers, dense, p->alone);
+	Kernel *k = p->v->make(p->v->user, registers, dense, warps, p->alone);
 	Candidates *c;
 
 	if (!k)
 		return false;
-	c = search_kernel(k, spaces_new(p, registers, dense), p->n ? p->tried[p->n - 1] : NULL);
+	c = search_kernel(k, spaces_new(p, registers, dense, warps), p->n ? p->tried[p->n - 1] : NULL);
 	p->tried[p->n] = c;
 	if (p->n == 0 || cands_best(c) < cands_best(p->tried[p->best]))
 		p->best = p->n;
@@ -70,8 +70,11 @@ skips_zeros(const Kernel *k)
 static bool
 try(Places *p, const bool *registers)
 {
-	return try_one(p, registers, false) &&
-	       (!skips_zeros(p->tried[p->n - 1]->k) || try_one(p, registers, true));
+	for (int i = 0; i < p->v->nwarps; i++)
+		if (!try_one(p, registers, false, p->v->warps[i]) ||
+		    (skips_zeros(p->tried[p->n - 1]->k) && !try_one(p, registers, true, p->v->warps[i])))
+			return false;
+	return true;
 }
 
 static void
@@ -146,14 +149,16 @@ try_some(Places *p, bool *registers)
 static bool
 show(const Places *p, const Spaces *s, bool *registers)
 {
+	int warps = s->warps ? s->warps : p->v->warps[0];
+
 	places_of(s, registers);
-	return p->v->make(p->v->user, registers, s->dense, true) != NULL;
+	return p->v->make(p->v->user, registers, s->dense, warps, true) != NULL;
 }
 
 Candidates *
 space_search(Unit *u, const Variants *v)
 {
-	Places p = { .v = v, .arena = u->arena, .alone = v->n == 0 && !v->sparse };
+	Places p = { .v = v, .arena = u->arena, .alone = v->n == 0 && !v->sparse && v->nwarps == 1 };
 	bool *registers = NEWN(u->arena, bool, v->n);
 	Candidates *c;
 

@@ -232,13 +232,14 @@ typedef struct Base {
 } Base;
 
 static Kernel *
-make(void *user, const bool *registers, bool dense, bool aloud)
+make(void *user, const bool *registers, bool dense, int warps, bool aloud)
 {
 	Base *b = user;
 	Kernel *k = b->choice ? kernel_copy(b->k) : b->k;
 	double t = passes_clock();
 	bool ok;
 
+	k->warps = warps;
 	space_decide(k, registers);
 	kernel_skip_zeros(k, !dense);
 	b->j->unit.kernel[b->i] = k;
@@ -260,12 +261,14 @@ search(Job *j, int i)
 	space_find(b.k, &tile, &v.n);
 	v.tile = tile;
 	v.sparse = kernel_is_sparse(b.k);
-	b.choice = v.n || v.sparse;
+	v.nwarps = warps_tried(b.k, &v.warps);
+	b.choice = v.n || v.sparse || v.nwarps > 1;
 	j->candidates = space_search(&j->unit, &v);
 	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
 	if (!j->candidates)
 		return false;
 	j->unit.kernel[i] = infer_kernel(j->candidates);
+	j->m->kernel[i].warps = j->unit.kernel[i]->warps;
 	return true;
 }
 

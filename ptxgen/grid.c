@@ -60,12 +60,13 @@ order_blocks(Gen *g, LV block[3])
 	LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(g->pre) };
 	LLVMBasicBlockRef join = LLVMInsertBasicBlockInContext(g->ctx, LLVMGetNextBasicBlock(from[0]), "");
 	LV fast = read_dim(g, "nctaid", o->fast), slow = read_dim(g, "nctaid", o->slow);
-	LV plain[2] = { block[o->fast], block[o->slow] }, at[2], phi[2];
+	LV plain[2] = { block[o->fast], block[o->slow] }, number, at[2], phi[2];
 
 	from[1] = LLVMInsertBasicBlockInContext(g->ctx, join, "");
 	LLVMBuildCondBr(g->pre, has_groups(g, fast, slow), from[1], join);
 	LLVMPositionBuilderAtEnd(g->pre, from[1]);
-	grouped(g, LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, plain[1], fast, ""), plain[0], ""), fast, slow, at);
+	number = LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, plain[1], fast, ""), plain[0], "");
+	grouped(g, number, fast, slow, at);
 	LLVMBuildBr(g->pre, join);
 	LLVMPositionBuilderAtEnd(g->pre, join);
 	for (int i = 0; i < 2; i++) {

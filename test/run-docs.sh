@@ -52,6 +52,19 @@ if [ -f examples/gemm_w4a16.hexc ]; then
 		}' "$dir/readme" examples/gemm_w4a16.hexc || fail "README.md: its program is not a part of examples/gemm_w4a16.hexc"
 fi
 
+# What the README says that explain prints, of that program or of attention, it prints.
+if [ -x "$B/hexc" ]; then
+	for f in gemm_w4a16 attention; do
+		"$B/hexc" explain "examples/$f.hexc" --arch sm_80
+	done | tr -s ' ' >"$dir/explain"
+	sed -n '/^| in the program |/,/^$/p' README.md | sed 1,2d | cut -d '|' -f 4 | grep -o '`[^`]*`' | tr -d '`' |
+		grep -v '^[a-z]*/' >"$dir/said"
+	[ -s "$dir/said" ] || fail "README.md: no table of what explain says"
+	while read -r phrase; do
+		grep -qF -e "$phrase" "$dir/explain" || fail "README.md: explain does not say \`$phrase\`"
+	done <"$dir/said"
+fi
+
 # The program in C in the README compiles, and files that it names are there.
 sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' >"$dir/readme.c"
 [ -s "$dir/readme.c" ] || fail "README.md: no program in C"

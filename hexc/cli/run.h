@@ -46,7 +46,9 @@ void sim_show_output(const sim_result *r);
 void sim_show_faults(const char *ptx_name, const sim_result *r);
 /* --roofline names a GPU that is known, or is not given: 0; else a status with the names printed. */
 int sim_check_roofline(const Cli *c);
-/* Print --roofline and write --stats, if it was asked for. */
+/* --l2: into the launch.  0, or a status with the reason printed. */
+int sim_read_l2(Cli *c, sim_launch *l);
+/* Print --roofline and --l2, and write --stats, if it was asked for. */
 int sim_write_stats(Cli *c, const SimReport *report);
 /* Exit status for a result of sim_run or sim_load, with the reason printed. */
 int sim_status(int code, const char *text);

@@ -82,7 +82,7 @@ read_sim(void *user, int i, void *to, uint64_t bytes)
 
 /* Grid, block and shared memory as the manifest says. */
 static int
-set_launch(Launch *l, const Args *a)
+set_launch(Cli *c, Launch *l, const Args *a)
 {
 	static const sim_launch none = SIM_LAUNCH_INIT;
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
@@ -104,7 +104,7 @@ set_launch(Launch *l, const Args *a)
 		return cli_error(EXIT_TROUBLE,
 		                "the PTX and the manifest do not agree on the parameters of %s",
 		                 k.name);
-	return 0;
+	return sim_read_l2(c, &l->launch);
 }
 
 static int
@@ -158,7 +158,7 @@ run_sim(Cli *c, Args *a)
 	if (!status)
 		status = set_args(c, &l, a);
 	if (!status)
-		status = set_launch(&l, a);
+		status = set_launch(c, &l, a);
 	if (!status)
 		status = launch(c, &l, a);
 	sim_result_free(l.result);

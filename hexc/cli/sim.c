@@ -52,7 +52,7 @@ read_launch(SimJob *j)
 	j->launch.seed = (uint64_t)seed;
 	j->launch.max_faults = (uint32_t)faults;
 	j->launch.smem = (uint32_t)bytes;
-	return 0;
+	return sim_read_l2(j->c, &j->launch);
 }
 
 static int

@@ -103,6 +103,51 @@ show_roofline(const Cli *c, const SimReport *p)
 			       sim_limit_text((sim_limit)i));
 }
 
+/* ---- L2 --------------------------------------------------------------------------------------- */
+
+enum { L2_BLOCKS = 108 }; /* an A100 with one on each multiprocessor */
+
+int
+sim_read_l2(Cli *c, sim_launch *l)
+{
+	const char *s = cli_get(c, CLI_l2), *comma = s ? strchr(s, ',') : NULL;
+	int64_t bytes = 0, blocks = L2_BLOCKS;
+
+	if (!s)
+		return 0;
+	if (!cli_int(comma ? cli_strndup(c, s, (size_t)(comma - s)) : s, &bytes) || bytes < 32 ||
+	    (comma && (!cli_int(comma + 1, &blocks) || blocks < 1 || blocks > UINT32_MAX)))
+		return cli_error(EXIT_USAGE, "--l2 wants BYTES[,BLOCKS], a sector of 32 bytes at least, not '%s'", s);
+	l->l2_bytes = (uint64_t)bytes;
+	l->l2_blocks = (uint32_t)blocks;
+	return 0;
+}
+
+static void
+show_l2(const SimReport *p)
+{
+	const sim_l2 *n = p->result ? sim_l2_of(p->result) : NULL;
+	uint64_t read = n ? n->read_hits + n->read_misses : 0;
+
+	if (!n)
+		return;
+	printf("%s through L2: %" PRIu64 " sectors read, %" PRIu64 " of them from memory (%.1f %%), %" PRIu64
+	       " written back\n",
+	       p->entry, read, n->read_misses, read ? 100.0 * (double)n->read_misses / (double)read : 0,
+	       n->written_back);
+}
+
+static cJSON *
+l2_json(const sim_l2 *n)
+{
+	cJSON *o = cJSON_CreateObject();
+
+#define X(name, text) json_uint(o, #name, n->name);
+	SIM_L2_COUNTS(X)
+#undef X
+	return o;
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
 static cJSON *
@@ -221,6 +266,8 @@ stats(const Cli *c, const SimReport *p)
 	json_uint(o, "barriers", s->barriers);
 	json_uint(o, "blocks", s->blocks);
 	cJSON_AddNumberToObject(o, "seconds", s->seconds);
+	if (p->result && sim_l2_of(p->result))
+		cJSON_AddItemToObject(o, "l2", l2_json(sim_l2_of(p->result)));
 	if (cli_get(c, CLI_roofline))
 		cJSON_AddItemToObject(o, "roofline", roofline(c, p->result));
 	cJSON_AddItemToObject(o, "faults", faults(p->result));
@@ -234,5 +281,6 @@ sim_write_stats(Cli *c, const SimReport *p)
 	const char *path = cli_get(c, CLI_stats);
 
 	show_roofline(c, p);
+	show_l2(p);
 	return path ? json_write(c, path, stats(c, p)) : 0;
 }

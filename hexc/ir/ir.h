@@ -268,6 +268,7 @@ struct Kernel {
 	Assume *assume;
 	int nassume;
 	int warps;        /* warps per block */
+	bool open_warps;  /* the program does not say: the search may choose others */
 	GridOrder order;  /* after pass order */
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
 	uint32_t nval, nop; /* ids handed out */

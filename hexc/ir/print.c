@@ -237,7 +237,7 @@ kernel_print(Text *t, const Kernel *k)
 	text_printf(t, "kernel ");
 	print_name(t, k->name ? k->name : "");
 	print_src(t, k->src);
-	text_printf(t, " {\n  warps %d\n", k->warps);
+	text_printf(t, " {\n  warps %d%s\n", k->warps, k->open_warps ? " open" : "");
 	if (k->order.group)
 		text_printf(t, "  group %lld of %d, %d\n", (long long)k->order.group, k->order.fast,
 		            k->order.slow);

@@ -152,6 +152,7 @@ read_item(Read *r, Header *h)
 		if (!want_int(r, 0, 1024, &x))
 			return false;
 		r->k->warps = (int)x;
+		r->k->open_warps = read_word(r, "open");
 		return true;
 	}
 	if (read_word(r, "group"))

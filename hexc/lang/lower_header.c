@@ -231,6 +231,7 @@ set_warps(Lower *l)
 {
 	const Sym *s = sym_find(l, "WARPS");
 
+	l->k->open_warps = !s;
 	if (!s || s->val.kind != VK_int)
 		return;
 	if (s->val.i < 1 || s->val.i > 32)

@@ -24,7 +24,9 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/specialize.h"
 
-enum { CODE_MAX = 1024 }; /* elements that a thread computes in all versions together */
+/* Elements that a thread computes in all versions together: of two, the only way to wide accesses, and of
+ * three. */
+enum { CODE_TWO = 1280, CODE_THREE = 1024 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
@@ -149,14 +151,14 @@ split_end(Kernel *k)
 	int64_t code;
 	Op *wide, *inside = NULL;
 
-	r.first = end_of_body(k, CODE_MAX / 2, &code);
+	r.first = end_of_body(k, CODE_TWO / 2, &code);
 	if (!r.first)
 		return NULL;
 	hoist_scalars(&r);
 	wide = split_run(&r, WIDE);
 	if (wide)
 		r.first = wide->blk[0]->first;
-	if ((wide ? 3 : 2) * code <= CODE_MAX)
+	if ((wide ? 3 : 2) * code <= CODE_THREE)
 		inside = split_run(&r, INSIDE);
 	return wide ? wide : inside;
 }

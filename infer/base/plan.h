@@ -4,11 +4,12 @@
 #include "infer/base/instr.h"
 
 /* What is chosen before a kernel goes through the passes up to infer: where tiles live of which the program
- * does not say, and whether products of sparse tiles go over zeros and all. */
+ * does not say, whether products of sparse tiles go over zeros and all, and how many warps a block has. */
 typedef struct Spaces {
 	const SpaceChoice *tile;
 	int n;
 	bool dense;
+	int warps; /* of a block, 0: there is no choice */
 } Spaces;
 
 /* How one dot is done. */

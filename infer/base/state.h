@@ -44,7 +44,7 @@ struct Solve {
 	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
 	struct StageMemo *stages; /* convert/stage.c: the same */
 	struct CastCost *cast; /* cost/cost_cast.c */
-	struct Live *live; /* cost/live.c */
+	struct Lives *live; /* cost/live.c */
 
 	Solution *sol; /* the one being built */
 	Op **queue; /* ops that may know more now, for propagate_layouts() */

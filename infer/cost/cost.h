@@ -21,6 +21,11 @@ double lookup_weight(const Solve *s, const Op *o);
 /* ---- live.c --------------------------------------------------------------------------------------- */
 /* Words of a lane in which the layout of register tile v has it. */
 int64_t lane_words(const Solve *s, const Val *v);
+/* The tile whose elements v has, perhaps in another order. */
+const Val *moved_from(const Val *v);
+/* Indices of k of operand j whose fragments are in registers together: what loads of a run along k bring at
+ * once; what is computed is so for one instance after the other. */
+int64_t dot_k_step(const Op *dot, const DotChoice *c, int j);
 /* Words that dot o needs beside what lives around it, in one step along k; *next: in the step that is pulled
  * meanwhile. */
 int64_t dot_fragments(const Solve *s, const Op *o, int64_t *next);

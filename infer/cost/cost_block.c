@@ -13,6 +13,7 @@
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
 #include "infer/base/rotate.h"
+#include <math.h>
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
@@ -21,10 +22,16 @@ typedef struct Sum {
 	double time; /* pieces that are over, loops inside */
 } Sum;
 
+/* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its
+ * block do.  Rows whose warps are a choice are loaded first, and computed when all of them are there. */
 static void
-end_piece(Sum *x)
+end_piece(const Solve *s, Sum *x)
 {
-	x->time += res_cycles(&x->piece);
+	double busy = res_busy(&x->piece);
+	double warp = x->piece.unit[R_issue] * ISSUE_RATE / s->k->warps * WARP_CLOCKS;
+
+	x->time += (x->piece.wait > 0 && s->spaces->warps ? busy + warp : fmax(busy, warp)) + x->piece.latency;
+	x->time += x->piece.wait;
 	x->piece = (Res){ 0 };
 }
 
@@ -97,11 +104,20 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	double trips = s->weight[o->blk[0]->last->id] / s->weight[o->id];
 	Sum body = sum_block(s, o->blk[0]);
 
-	end_piece(x);
+	end_piece(s, x);
 	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
 		x->time += s->rates->l2_wait;
 	x->time += trips * (body.time + bubble(s, o) + prefetch_wait(s, o->blk[0], body.time));
 	res_add(&x->all, &body.all, trips);
+}
+
+/* How often region i of an if runs: one of two versions, the first more often; else the first one always. */
+static double
+runs(const Op *o, int i)
+{
+	double often = i ? RARELY : 1;
+
+	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
 static Sum
@@ -117,20 +133,20 @@ sum_block(const Solve *s, const Block *b)
 		for (int i = 0; o->code == O_if && i < 2; i++) {
 			Sum branch = sum_block(s, o->blk[i]);
 
-			res_add(&x.all, &branch.all, i ? RARELY : 1);
+			res_add(&x.all, &branch.all, runs(o, i));
 			if (only_asks(s, o->blk[i]))
-				res_add(&x.piece, &branch.all, i ? RARELY : 1);
+				res_add(&x.piece, &branch.all, runs(o, i));
 			else
-				x.time += (i ? RARELY : 1) * branch.time;
+				x.time += runs(o, i) * branch.time;
 		}
 		if (o->code == O_wait && !b->owner)
 			x.piece.wait = s->rates->dram_wait;
 		res_add(&x.piece, r, 1);
 		res_add(&x.all, r, 1);
 		if (r->barrier)
-			end_piece(&x);
+			end_piece(s, &x);
 	}
-	end_piece(&x);
+	end_piece(s, &x);
 	return x;
 }
 
@@ -191,7 +207,7 @@ static void
 cost_all(Solve *s)
 {
 	Solution *sol = s->sol;
-	int64_t lane = sol->registers + SPARE_REGISTERS;
+	int64_t lane = sol->registers + (s->spaces->warps ? STRAIGHT_REGISTERS : SPARE_REGISTERS);
 	Sum top = sum_block(s, s->k->body);
 	double busy;
 

@@ -133,7 +133,8 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	if (rate > l2_bytes(s->rates))
 		rate = l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
-	r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
+	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: shared.c */
+		r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
 	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
 		r->wait = s->rates->l2_wait;
 }
@@ -289,10 +290,11 @@ index_at(const DotChoice *c, int d, int64_t position)
 	return i;
 }
 
-/* Does operand j of a dot come from memory with the words of an instance where the instruction wants them?
- * It takes them from registers next to each other, and so does an access of several words bring them. */
-static bool
-comes_in_groups(const Solve *s, const Op *dot, int j)
+/* Words of operand j of an instance that are moved in front of it.  The instruction takes them from registers next
+ * to each other, and so does an access of several words bring them: from memory some come where they are wanted,
+ * others not, and those ptxas moves for most instances again. */
+static int64_t
+moved_words(const Solve *s, const Op *dot, int j)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
 	const Op *load = dot->in[j]->def;
@@ -304,7 +306,7 @@ comes_in_groups(const Solve *s, const Op *dot, int j)
 
 	if (!load || load->code != O_load || s->sol->mconv[load->id][0] || s->sol->conv[dot->id][j] ||
 	    !instr_fragment(c->inst, j, c->swap, &f))
-		return true;
+		return 0;
 	if (how->access.map && instr_of(how)->kind != IK_ldmatrix)
 		regs = how->access.map;
 	nword = layout_cosize(&f, AX_reg) / epw;
@@ -320,9 +322,9 @@ comes_in_groups(const Solve *s, const Op *dot, int j)
 		if (i % together == 0)
 			first = word;
 		if (first % together || word != first + i % together)
-			return false;
+			return nword;
 	}
-	return true;
+	return 0;
 }
 
 static void
@@ -343,11 +345,7 @@ cost_dot(const Solve *s, const Op *o, Res *r)
 		double instances = work / ((double)in->m * in->n * in->k);
 		r->unit[R_mma] += instances * mma_clocks(s->rates, in);
 		r->unit[R_issue] += instances * MMA_SLOTS / ISSUE_RATE;
-		for (int j = 0; j < 2; j++)
-			if (!comes_in_groups(s, o, j)) {
-				int64_t words = words_of(operand_layout(s, o, j), bits_of(o->in[j]));
-				arithmetic(s, r, D_i32, (double)words * s->k->warps);
-			}
+		arithmetic(s, r, D_i32, instances * (double)(moved_words(s, o, 0) + moved_words(s, o, 1)));
 	} else {
 		arithmetic(s, r, o->in[0]->type.dtype, work / WARP_SIZE);
 	}

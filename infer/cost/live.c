@@ -21,6 +21,11 @@ typedef struct Live { /* of a block */
 	int64_t *sum; /* [number of ops + 2] for live_registers() */
 } Live;
 
+struct Lives {
+	Live *of; /* [2 * (nop+1)] by the block's owner, twice its id; 0: the kernel's body */
+	bool *stays; /* [nval+1] has a span: more than one op asks for it */
+};
+
 typedef struct Find {
 	Solve *s;
 	int *at; /* [nop+1] number in its block, from 1 */
@@ -31,7 +36,7 @@ typedef struct Find {
 static Live *
 live_of(const Solve *s, const Block *b)
 {
-	return &s->live[b->owner ? 2 * (size_t)b->owner->id + (b == b->owner->blk[1]) : 0];
+	return &s->live->of[b->owner ? 2 * (size_t)b->owner->id + (b == b->owner->blk[1]) : 0];
 }
 
 static bool
@@ -82,8 +87,10 @@ add_span(Find *f, const Val *v, int from, int to)
 	Span x = { v, from, to };
 
 	f->until[v->id] = to;
-	if (v->type.space == S_reg && to > from && !(v->def && (op_is(v->def, F_FILL) || op_is(v->def, F_MOVE))))
-		VEC_PUSH(f->s->arena, l->span, l->n, l->cap, x);
+	if (v->type.space != S_reg || to <= from || (v->def && (op_is(v->def, F_FILL) || op_is(v->def, F_MOVE))))
+		return;
+	f->s->live->stays[v->id] = true;
+	VEC_PUSH(f->s->arena, l->span, l->n, l->cap, x);
 }
 
 static void
@@ -124,7 +131,9 @@ live_init(Solve *s)
 {
 	Find f = { .s = s };
 
-	s->live = NEWN(s->arena, Live, 2 * ((size_t)s->k->nop + 1));
+	s->live = NEW(s->arena, struct Lives);
+	s->live->of = NEWN(s->arena, Live, 2 * ((size_t)s->k->nop + 1));
+	s->live->stays = NEWN(s->arena, bool, s->k->nval + 1);
 	f.at = NEWN(s->arena, int, s->k->nop + 1);
 	f.pulled = NEWN(s->arena, int, s->k->nop + 1);
 	f.until = NEWN(s->arena, int, s->k->nval + 1);
@@ -145,24 +154,38 @@ lane_words(const Solve *s, const Val *v)
 static bool
 made_there(const Solve *s, const Val *v, const Op *o)
 {
-	const Live *l = live_of(s, o->parent);
-
-	for (int i = 0; i < l->n; i++)
-		if (l->span[i].v == v)
-			return false;
-	return v->def && v->block == o->parent && is_lazy(v->def);
+	return v->def && v->block == o->parent && is_lazy(v->def) && !s->live->stays[v->id];
 }
 
-/* Of how many indices along k does one access to v bring elements?  Those of several steps where a lane holds
- * neighbours along k, or where v is narrower than the operand that is made of it. */
-static int64_t
-loaded_k(const Op *dot, const DotChoice *c, const Val *v)
+const Val *
+moved_from(const Val *v)
 {
-	int bits = dtype_info[v->type.dtype].bits;
-	int64_t access = ACCESS_BITS / bits, run = c->run < access ? c->run : access, k = dot_k(dot);
-	int64_t held = c->run                                        ? MMA_LANES * run
-	               : bits < dtype_info[dot->in[0]->type.dtype].bits ? k
-	                                                                : c->inst->k;
+	while (v->def && op_is(v->def, F_MOVE))
+		v = v->def->in[0];
+	return v;
+}
+
+int64_t
+dot_k_step(const Op *dot, const DotChoice *c, int j)
+{
+	const Op *from = moved_from(dot->in[j])->def;
+	int64_t vec = dtype_most(dot->in[j]->type.dtype), k = dot->in[0]->type.shape[1], run = c->run;
+
+	if (c->inst->kind == IK_fma)
+		return c->along_k && vec < k ? vec : 1;
+	if (!from || from->code != O_load)
+		run = 0;
+	if (run > vec)
+		run = vec;
+	return MMA_LANES * run > c->inst->k ? MMA_LANES * run : c->inst->k;
+}
+
+/* Of how many indices along k does one access to v, of which dot's operand is made, bring elements? */
+static int64_t
+made_of_k(const Op *dot, const DotChoice *c, const Val *v)
+{
+	int64_t access = ACCESS_BITS / bits_of(v), k = dot_k(dot);
+	int64_t held = c->run ? MMA_LANES * (c->run < access ? c->run : access) : k;
 
 	return held < k ? held : k;
 }
@@ -176,46 +199,39 @@ loaded(const Solve *s, const Op *dot, const DotChoice *c, const Val *v)
 	if (!made_there(s, v, dot))
 		return 0;
 	if (reads_shared(v->def))
-		return lane_words(s, v) * loaded_k(dot, c, v) / dot_k(dot);
+		return lane_words(s, v) * made_of_k(dot, c, v) / dot_k(dot);
 	for (int i = 0; i < v->def->nin; i++)
 		sum += loaded(s, dot, c, v->def->in[i]);
 	return sum;
-}
-
-/* Is v loaded from shared memory, and but moved since? */
-static bool
-is_loaded(const Val *v)
-{
-	const Op *o = v->def;
-
-	while (o && op_is(o, F_MOVE) && o->nin == 1)
-		o = o->in[0]->def;
-	return o && reads_shared(o);
 }
 
 int64_t
 dot_fragments(const Solve *s, const Op *o, int64_t *next)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
-	int64_t k = dot_k(o), sum = 0, step = c->inst->kind == IK_fma ? 1 : c->inst->k;
+	int64_t k = dot_k(o), sum = 0;
 
 	*next = 0;
 	for (int i = 0; i < 2; i++) {
 		const Val *v = o->in[i];
+		const Op *from = moved_from(v)->def;
+		int64_t step = dot_k_step(o, c, i);
 		int64_t words = ceil_div(layout_cosize(operand_layout(s, o, i), AX_reg) *
-		                         dtype_slot_bits(v->type.dtype), 32);
-		int64_t one = ceil_div(words * step, k), all = loaded(s, o, c, v);
+		                                 dtype_slot_bits(v->type.dtype),
+		                         32);
 
 		if (!made_there(s, v, o))
 			continue;
-		if (is_loaded(v) && all >= 2 * one) {
-			sum += all;
-			continue;
+		if (from && reads_shared(from)) {
+			sum += ceil_div(words * step, k);
+		} else { /* ptxas makes early what a turn before has loaded */
+			sum += s->sol->rotate ? words : ceil_div(words * step, k);
+			sum += loaded(s, o, c, v);
 		}
-		sum += is_loaded(v) ? one : (s->sol->rotate ? words : one) + all;
-		*next += one;
+		if (c->inst->kind == IK_mma && step < 2 * c->inst->k)
+			*next += ceil_div(words * step, k);
 	}
-	if (k <= step || lane_words(s, o->out[0]) + sum + *next > STEP_REGISTERS)
+	if (k <= c->inst->k || lane_words(s, o->out[0]) + sum + *next > STEP_REGISTERS)
 		*next = 0;
 	return sum;
 }

@@ -19,17 +19,6 @@ words(const Layout *l, DType t)
 	return ceil_div(layout_cosize(l, AX_reg) * dtype_slot_bits(t), 32);
 }
 
-/* Indices of k whose fragments are in registers together. */
-static int64_t
-k_step(const Op *dot, const DotChoice *c)
-{
-	int64_t vec = dtype_most(dot->in[0]->type.dtype), k = dot->in[0]->type.shape[1];
-
-	if (c->inst->kind != IK_fma)
-		return c->run ? 4 * c->run : c->inst->k;
-	return c->along_k && vec < k ? vec : 1;
-}
-
 static void
 need_tiles(const Solve *s, Need *n, const Op *o, int nout, Val *const *out)
 {
@@ -52,10 +41,13 @@ static void
 need_fragments(Solve *s, Need *n, Op *dot)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
-	int64_t f = words(operand_layout(s, dot, 0), dot->in[0]->type.dtype) +
-	            words(operand_layout(s, dot, 1), dot->in[1]->type.dtype);
+	int64_t f = 0;
 
-	f = f * k_step(dot, c) / dot_k(dot);
+	for (int j = 0; j < 2; j++) {
+		int64_t all = words(operand_layout(s, dot, j), dot->in[j]->type.dtype);
+
+		f += all * dot_k_step(dot, c, j) / dot_k(dot);
+	}
 	if (f < n->fragments)
 		return;
 	n->fragments = f;
@@ -104,8 +96,22 @@ too_many(Solve *s, const Need *n)
 		                 (long long)lane_words(s, n->dot->out[0]), (long long)n->fragments);
 }
 
-/* What a rotated loop has loaded for the first step of its next turn: whole tiles where elements are so
- * small that a load brings those of several steps. */
+/* Registers of a lane for what a rotated loop has loaded of a tile for its next turn: of an operand the first
+ * step; else all of it, words of several steps or a factor for each row or column, which pairs along k are
+ * multiplied by: two of them in a word. */
+static int64_t
+ahead_of(const Solve *s, const Rotate *r, const Op *load)
+{
+	const Val *v = load->out[0];
+	int64_t steps = dot_k(r->first) / s->sol->plan.dot[s->dot_at[r->first->id]]->inst->k;
+
+	if (dtype_info[v->type.dtype].bits < 16)
+		return lane_words(s, v);
+	if (v == moved_from(r->first->in[0]) || v == moved_from(r->first->in[1]))
+		return ceil_div(lane_words(s, v), steps);
+	return layout_cosize(s->sol->val[v->id], AX_reg);
+}
+
 static int64_t
 need_ahead(const Solve *s)
 {
@@ -117,13 +123,8 @@ need_ahead(const Solve *s)
 
 		if (r.loop->code != O_for || !rotate_find(&r))
 			continue;
-		for (int j = 0; j < r.nload; j++) {
-			const Val *v = r.load[j]->out[0];
-			const DotChoice *c = s->sol->plan.dot[s->dot_at[r.first->id]];
-			int64_t steps = dtype_info[v->type.dtype].bits < 16 ? 1 : dot_k(r.first) / c->inst->k;
-
-			sum += ceil_div(lane_words(s, v), steps);
-		}
+		for (int j = 0; j < r.nload; j++)
+			sum += ahead_of(s, &r, r.load[j]);
 		most = sum > most ? sum : most;
 	}
 	return most;

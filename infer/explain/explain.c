@@ -118,6 +118,18 @@ sparse_line(Text *t, const Explained *ex)
 		            zeros[!dense], other, explain_above(ex, other));
 }
 
+/* The number of warps, where the program leaves it open. */
+static void
+warps_line(Text *t, const Explained *ex)
+{
+	int other = explain_other_warps(ex);
+
+	if (other >= 0)
+		text_printf(t, "\nwarps\n  left open: %d; else %d: candidate %d, %+.1f %%\n",
+		            ex->sol->spaces->warps, ex->candidates->sol[other]->spaces->warps, other,
+		            explain_above(ex, other));
+}
+
 /* What an assumption would do for o. */
 static void
 wish_words(Text *t, const Explained *ex, const Op *o)
@@ -233,6 +245,17 @@ unit_lines(Text *t, const Solution *sol)
 	            sol->lane);
 }
 
+/* Which blocks run side by side. */
+static void
+order_line(Text *t, const Kernel *k)
+{
+	const GridOrder *o = &k->order;
+
+	if (o->group)
+		text_printf(t, "  blocks run in groups of %lld along %c, each through all of %c\n",
+		            (long long)o->group, "xyz"[o->fast], "xyz"[o->slow]);
+}
+
 /* Loops of which pass split made two, and why others are one. */
 static void
 split_lines(Text *t, const Explained *ex)
@@ -245,7 +268,8 @@ split_lines(Text *t, const Explained *ex)
 
 		if (!split)
 			continue;
-		text_printf(t, "%s  line %u, %s\n", head, o->src.line, split);
+		text_printf(t, "%s  line %u, %s%s\n", head, o->src.line,
+		            op_is_other_version(o) ? "for other sizes, " : "", split);
 		head = "";
 	}
 }
@@ -275,6 +299,7 @@ infer_explain(Kernel *k, const Candidates *c)
 	            k->name, k->unit->target->name, k->warps, ex->sol->cycles,
 	            (unsigned long long)c->steps);
 	unit_lines(&t, ex->sol);
+	order_line(&t, k);
 	text_printf(&t, "\ntiles\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
@@ -283,6 +308,7 @@ infer_explain(Kernel *k, const Candidates *c)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, ex, o->blk[b]->arg[i]);
 	}
+	warps_line(&t, ex);
 	space_lines(&t, ex);
 	sparse_line(&t, ex);
 	pack_lines(&t, ex);

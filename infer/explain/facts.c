@@ -174,6 +174,15 @@ explain_other_sparse(const Explained *ex)
 	return -1;
 }
 
+int
+explain_other_warps(const Explained *ex)
+{
+	for (int c = 0; c < ex->candidates->n; c++)
+		if (ex->candidates->sol[c]->spaces->warps != ex->sol->spaces->warps)
+			return c;
+	return -1;
+}
+
 bool
 explain_access(const Op *o, Val **root, Access *a)
 {

@@ -41,6 +41,8 @@ int explain_other_layout(const Explained *ex, const Val *v);
 int explain_other_space(const Explained *ex, int i);
 /* The cheapest candidate of those that do products of sparse tiles the other way, -1: there is none. */
 int explain_other_sparse(const Explained *ex);
+/* The cheapest candidate with another number of warps, -1: there is none. */
+int explain_other_warps(const Explained *ex);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
 

@@ -313,6 +313,16 @@ put_spaces(Text *t, const Explained *ex)
 	text_add(t, "]", 1);
 }
 
+/* The best candidate that makes another choice, which ends the object. */
+static void
+put_runner_up(Text *t, const Explained *ex, int other)
+{
+	json_open(t, "runner_up", "{");
+	json_number(t, "candidate", other);
+	json_decimal(t, "cycles", ex->candidates->sol[other]->cycles);
+	text_add(t, "}}", 2);
+}
+
 /* Products of sparse tiles, where there is a choice. */
 static void
 put_sparse(Text *t, const Explained *ex)
@@ -323,10 +333,20 @@ put_sparse(Text *t, const Explained *ex)
 		return;
 	json_open(t, "sparse", "{");
 	json_text(t, "zeros", ex->sol->spaces->dense ? "multiplied" : "skipped");
-	json_open(t, "runner_up", "{");
-	json_number(t, "candidate", other);
-	json_decimal(t, "cycles", ex->candidates->sol[other]->cycles);
-	text_add(t, "}}", 2);
+	put_runner_up(t, ex, other);
+}
+
+/* Warps, where the program leaves them open. */
+static void
+put_open_warps(Text *t, const Explained *ex)
+{
+	int other = explain_other_warps(ex);
+
+	if (other < 0)
+		return;
+	json_open(t, "open_warps", "{");
+	json_number(t, "taken", ex->sol->spaces->warps);
+	put_runner_up(t, ex, other);
 }
 
 /* Loops of which pass split made two, and why others are one. */
@@ -344,9 +364,24 @@ put_loops(Text *t, const Explained *ex)
 		json_open(t, NULL, "{");
 		put_src(t, o->src);
 		json_text(t, "split", split);
+		if (op_is_other_version(o)) {
+			json_key(t, "other_sizes");
+			text_add(t, "true", 4);
+		}
 		text_add(t, "}", 1);
 	}
 	text_add(t, "]", 1);
+}
+
+static void
+put_order(Text *t, const Kernel *k)
+{
+	if (!k->order.group)
+		return;
+	json_open(t, "order", "{");
+	json_number(t, "group", k->order.group);
+	json_open(t, "dims", "[");
+	text_printf(t, "%d,%d]}", k->order.fast, k->order.slow);
 }
 
 const char *
@@ -369,6 +404,7 @@ infer_explain_json(Kernel *k, const Candidates *c)
 	json_number(&t, "registers", ex->sol->lane);
 	put_units(&t, "total", &ex->sol->total);
 	text_add(&t, "}", 1);
+	put_order(&t, k);
 	json_open(&t, "tiles", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		for (int i = 0; i < o->nout; i++)
@@ -380,6 +416,7 @@ infer_explain_json(Kernel *k, const Candidates *c)
 	text_add(&t, "]", 1);
 	put_spaces(&t, ex);
 	put_sparse(&t, ex);
+	put_open_warps(&t, ex);
 	put_packs(&t, ex);
 	json_open(&t, "ops", "[");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

@@ -32,6 +32,8 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 		text_printf(t, "%lld", (long long)c);
 	} else if (o && o->code == O_block_id) {
 		text_printf(t, "block.%c", "xyz"[IMM(o, axis)]);
+	} else if (!v->name && o && o->code == O_cast && depth > 0) {
+		index_words(t, k, o->in[0], depth - 1);
 	} else if (v->name || !o || depth == 0) {
 		text_printf(t, "%s", explain_name(v, k));
 	} else if (o->code == O_min || o->code == O_max) {

@@ -64,13 +64,14 @@ rounds_once(const Site *s)
 	return s->r->type.dtype == D_f64 || IMM(s->o, exact);
 }
 
-/* A number by which dividing is multiplying. */
+/* A number by which dividing is multiplying: a power of two, if the type has its reciprocal. */
 static bool
 is_power_of_2(const Val *v)
 {
+	double c = v->def && v->def->code == O_const ? v->def->fimm : 0;
 	int exp;
 
-	return v->def && v->def->code == O_const && fabs(frexp(v->def->fimm, &exp)) == 0.5;
+	return fabs(frexp(c, &exp)) == 0.5 && isfinite(num_round(v->type.dtype, 1 / c));
 }
 
 /* (ex + |r| ey) / (|y| - ey), unbounded when y may be 0 */

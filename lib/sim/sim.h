@@ -285,9 +285,12 @@ typedef struct sim_launch {
 	uint64_t seed;          /* in which order threads of different warps and blocks get on: each number is
 	                         * another interleaving, always the same one, with short turns and one
 	                         * host thread; 0: long turns, the fastest */
+	uint64_t l2_bytes;      /* an L2 cache of that size, at least 32, which sim_l2_of tells of; 0: none.
+	                         * Wants counts; each block's requests are kept until its wave has ended */
+	uint32_t l2_blocks;     /* blocks of a wave, which run at the same time; 0: all of the grid */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0 }
+	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0, 0, 0 }
 
 /* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong (warnings aside).  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are
@@ -490,6 +493,26 @@ typedef struct sim_line {
 SIM_API int sim_line_at(const sim_result *r, size_t i, sim_line *out);
 
 SIM_API const char *sim_class_name(sim_class c);
+
+/* ---- L2 ---------------------------------------------------------------------------
+ *
+ * A simple model of the cache in front of memory, to compare orders of blocks by: it holds so many sectors,
+ * any of them, and that which was used least recently goes.  Blocks go by waves in the order of their
+ * numbers, along x first; those of a wave ask in turn, a request each, and a wave begins when the one before has
+ * ended.  There is no L1: every request comes here.  A read fetches what is not there; a write does not, and its
+ * sectors go to memory when they are replaced, or at the end. */
+#define SIM_L2_COUNTS(X) \
+	X(read_hits,    "sectors read that were there") \
+	X(read_misses,  "sectors read that came from memory") \
+	X(write_hits,   "sectors written that were there") \
+	X(write_misses, "sectors written that were not") \
+	X(written_back, "sectors that went to memory")
+typedef struct sim_l2 {
+	SIM_L2_COUNTS(SIM_COUNT_)
+} sim_l2;
+
+/* NULL: sim_launch.l2_bytes was 0. */
+SIM_API const sim_l2 *sim_l2_of(const sim_result *r);
 
 /* ---- roofline ---------------------------------------------------------------------
  *

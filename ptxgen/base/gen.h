@@ -92,9 +92,9 @@ int64_t tile_reg(Gen *g, const Val *v, const int64_t *index); /* register of an 
 void tile_index(const Tile *t, int64_t reg, int64_t *index);  /* what lane 0 of warp 0 holds there */
 /* Remember a shared load that is not wholly pulled yet; `force` issues what is missing of it. */
 void gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o));
-/* Force remembered loads: all, or those of one root. */
 /* What is still to be read of this load never is. */
 void gen_seal(Gen *g, const Op *load);
+/* Force remembered loads: all, or those of one root. */
 void gen_flush(Gen *g, const Val *root);
 void gen_unsupported(Gen *g, const Op *o, const char *what);
 

@@ -158,8 +158,10 @@ kernel k(A: f16[64, 100], C: out f32[64, 64])
 }
 END2
 cp "$dir/w.hexc" "$dir/loop.hexc"
-sed 's/100/K/' "$dir/loop.hexc" | quiet split           # it is split
-sed 's/100/128/' "$dir/loop.hexc" | quiet split         # it has no masks
+sed 's/100/K/' "$dir/loop.hexc" >"$dir/split.hexc"
+quiet split <"$dir/split.hexc"
+sed 's/100/128/' "$dir/loop.hexc" >"$dir/whole.hexc" # without masks
+quiet split <"$dir/whole.hexc"
 w ahead 'this loop does not begin its products a turn ahead: it does not begin with a wait for copies that run ahead' -W ahead <"$dir/loop.hexc"
 quiet ahead <<'END2'
 kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0

@@ -274,8 +274,8 @@ TEST(moves_into_groups)
 		if (!d->run && d->swap) /* ldmatrix fills either: the product itself will do */
 			ck_abort_msg("%s", c->sol[i]->what);
 		seen[d->swap] |= d->run > 0;
-		/* 16 x 64 elements of A, two to a word, in 32 lanes of 4 warps that each have all of them */
-		ck_assert_msg(fabs(alu - (d->run && !d->swap ? 16 * 64 / 2 / 32 * 4 * word : 0)) < 1e-9,
+		/* 4 words of A for each instance, of m16n8k16 */
+		ck_assert_msg(fabs(alu - (d->run && !d->swap ? 4 * (128 / 8) * (64 / 16) * word : 0)) < 1e-9,
 		              "%s: %g", c->sol[i]->what, alu);
 	}
 	ck_assert(seen[0] && seen[1]);

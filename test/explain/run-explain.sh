@@ -50,6 +50,9 @@ def complete(path, k):
     m = re.search(r'alone on an SM (\d+); (\d+) block.* (\d+) registers', head)
     if not near(m[1], k['alone']) or (int(m[2]), int(m[3])) != (k['blocks_together'], k['registers']):
         fail(path, 'says otherwise than its text', m[0])
+    m = re.search(r'groups of (\d+) along (.), each through all of (.)', head)
+    if k.get('order') != (m and {'group': int(m[1]), 'dims': ['xyz'.index(m[2]), 'xyz'.index(m[3])]}):
+        fail(path, k.get('order'), head)
     for unit, clocks in re.findall(r'(?:^  |, )([a-z -]+) (\d+)', head.split('\n')[1]):
         if not near(clocks, k['total'][unit]):
             fail(path, unit, clocks, k['total'])
@@ -91,7 +94,8 @@ def complete(path, k):
         m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
         if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
             fail(path, part['sparse'])
-    if part.get('loops', '').split('\n') != ['  line %d, %s' % (l['line'], l['split']) for l in k['loops']] and k['loops']:
+    if k['loops'] and part.get('loops', '').split('\n') != [
+            '  line %d, %s%s' % (l['line'], 'for other sizes, ' if 'other_sizes' in l else '', l['split']) for l in k['loops']]:
         fail(path, 'loops', part.get('loops'), k['loops'])
     # instructions: op by op
     told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]

@@ -325,6 +325,12 @@ static const struct {
 	  " %23 = lt %22, %4 : bool\n if %23 {\n %90 = view %1, %10, %22 : global f16[1, 1]\n"
 	  " yield } else { yield } yield %22 }",
 	  { true, false } },
+	/* .. of a loop: 200, 136, 72: what the one before was is not below 128 yet */
+	{ "%87 = const imm 200 : i64\n %88, %89 = for %10, %13, %5, %87, %10 : i64, i64"
+	  " { (%20 : i64, %21 : i64, %22 : i64)\n %23 = sub %21, %11 : i64\n %25 = max %23, %10 : i64\n"
+	  " %24 = lt %21, %12 : bool\n if %24 {\n %90 = view %1, %10, %22 : global f16[1, 1]\n"
+	  " yield } else { yield } yield %25, %21 }",
+	  { true, false } },
 	/* a value that may have wrapped around proves nothing */
 	{ "%20 = mul %3, %3 : i64\n %21 = mul %20, %20 : i64\n"
 	  " %90 = view %1, %21, %21 : global f16[1, 1]",

@@ -26,6 +26,10 @@ static const Split made[] = {
 	/* ... which those at one place are in all blocks or in none */
 	{ "X: f32[N], Y: out f32[N]", "    grid(1);\n    Y[0 :+ 256] = X[0 :+ 256] * 2;\n",
 	  1, 1, 0 },
+	/* ... and room at the end is not all that those want that may begin before the start */
+	{ "X: f32[N], Y: out f32[N]",
+	  "    grid(ceil(N, 256));\n    let i = block.x * 256;\n    Y[i :+ 256] = X[i - 8 :+ 256] * 2;\n",
+	  1, 1, 0 },
 	/* ... nor can a start be asked about that a loop has; a thread has two elements at least */
 	{ "X: f32[N], Y: out f32[2]",
 	  "    grid(1);\n    var s: register f32[256] = 0;\n"

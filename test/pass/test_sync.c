@@ -105,6 +105,17 @@ static const struct {
 	{ "let b: shared f32[128];\n for i in 0..4 { b[i * 16 :+ 8] = A[0 :+ 8];\n"
 	  " Y[i * 8 :+ 8] = b[i * 16 + 16 :+ 8] * 2; }\n",
 	  1 },
+	/* a loop that runs once needs none against its next turn */
+	{ "let b: shared f32[8];\n for i in 0..1 { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", 1 },
+	{ "let b: shared f32[8];\n for i in 0..2 { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", 2 },
+	/* two parts in turns: without a barrier in each, the one before the last meets this one; so does what
+	 * was written in front */
+	{ "let b: shared f32[2, 64];\n var s = 0;\n for i in 0..4 { s = 1 - s;\n"
+	  " b[s, i :+ 8] = A[i * 8 :+ 8]; }\n",
+	  1 },
+	{ "let b: shared f32[2, 16];\n b[0, 0 :+ 8] = A[0 :+ 8];\n var s = 0;\n for i in 0..4 {\n"
+	  " Y[i * 8 :+ 8] = b[1 - s, 1 :+ 8] * 2;\n s = 1 - s; }\n",
+	  1 },
 	/* a barrier in a loop that may not run at all, and in one that does */
 	{ "let b: shared = A[0 :+ 8];\n for i in 0..N { barrier; }\n Y[0 :+ 8] = b + 1;\n", 2 },
 	{ "let b: shared = A[0 :+ 8];\n for i in 0..4 { barrier; }\n Y[0 :+ 8] = b + 1;\n", 1 },

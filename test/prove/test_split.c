@@ -109,6 +109,17 @@ other_condition(Kernel *k)
 	le->in[1] = x;
 }
 
+/* Both sides far enough for the machine to wrap around, so that it holds of others. */
+static void
+wrapped_condition(Kernel *k)
+{
+	Op *le = clear_of(k)->in[1]->def->in[0]->def;
+	int64_t far = INT64_MAX - ((int64_t)1 << 33);
+
+	for (int i = 0; i < 2; i++)
+		le->in[i] = ir_bin(le->parent, le, O_add, le->in[i], ir_const(le->parent, le, far));
+}
+
 static void
 least_is_most(Kernel *k)
 {
@@ -337,6 +348,7 @@ static const struct {
 	C(to_the_end, GOES_ON), /* which is computed of the end */
 	C(condition_left_out, GOES_ON),
 	C(other_condition, ENDS),
+	C(wrapped_condition, ENDS),
 	C(least_is_most, "may go on beyond the end"),
 	C(from_the_start, GOES_ON),
 	C(turn_left_out, GOES_ON),

@@ -1,4 +1,4 @@
-/* test_order.c - grids in groups: which block of the program is which of the device's, for all small grids. */
+/* test_order.c - grids in groups: which block of the program is which of the device's, in all small grids. */
 #include "lib/sim/sim.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
@@ -93,8 +93,8 @@ compare(const Device *dev, int group, const Dims *d, const uint32_t grid[3])
 	l.args = args;
 	ck_assert_int_eq(sim_run(dev->s, dev->m, "k", &l, &r), SIM_OK);
 	ck_assert_msg(strcmp(sim_result_output(r, NULL), want) == 0,
-	              "group %d of %d, %d, grid %u x %u x %u: not\n%s but\n%s", group, d->fast, d->slow, grid[0],
-	              grid[1], grid[2], want, sim_result_output(r, NULL));
+	              "group %d of %d, %d, grid %u x %u x %u: not\n%s but\n%s", group, d->fast, d->slow,
+	              grid[0], grid[1], grid[2], want, sim_result_output(r, NULL));
 	sim_result_free(r);
 	free(want);
 }

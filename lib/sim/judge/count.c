@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/judge/check.h"
+#include "lib/sim/judge/l2.h"
 
 static Count *
 counter(Warp *w, const Ins *in)
@@ -58,6 +59,14 @@ touch(Cta *b, const Alloc *al, u64 sector, bool write)
 		__atomic_fetch_or(&al->sect[write][i / 8], bit, __ATOMIC_RELAXED);
 }
 
+/* One more sector of a request, to L2; `first` of it. */
+static void
+ask(Cta *b, u64 sector, bool write, bool first)
+{
+	if (b->l2 && !l2_note(b->l2, sector, write, first))
+		b->k->nomem = true;
+}
+
 /* All lanes touch as many bytes side by side of one buffer. */
 static bool
 in_row(const MemAccess *acc, const u8 *bytes)
@@ -84,8 +93,10 @@ count_sectors(Warp *w, const Ins *in, const MemAccess *acc, u32 mask, const u8 *
 		u64 s = acc[0].addr / 32, e = (acc[0].addr + 32ull * bytes[0] - 1) / 32;
 		n = (u32)(e - s + 1);
 		total = 32u * bytes[0];
-		for (; s <= e; s++)
-			touch(w->cta, acc[0].al, s, wr);
+		for (u64 i = s; i <= e; i++) {
+			touch(w->cta, acc[0].al, i, wr);
+			ask(w->cta, i, wr, i == s);
+		}
 		mask = 0;
 	}
 	FOR_LANES(l, mask) {
@@ -102,6 +113,7 @@ count_sectors(Warp *w, const Ins *in, const MemAccess *acc, u32 mask, const u8 *
 				i--;
 			if (i)
 				continue;
+			ask(w->cta, s, wr, n == 0);
 			seen[n++] = s;
 			touch(w->cta, acc[l].al, s, wr);
 		}
@@ -150,8 +162,12 @@ count_runs(Warp *w, const Ins *in, const Run *run, u32 n, bool wr)
 	}
 	if (!sorted)
 		qsort(s, ns, sizeof *s, by_sector);
-	for (u64 i = 0; i < ns; i++)
-		different += !i || s[i] != s[i - 1];
+	for (u64 i = 0; i < ns; i++) {
+		if (i && s[i] == s[i - 1])
+			continue;
+		ask(w->cta, s[i], wr, i == 0);
+		different++;
+	}
 	free(s);
 	*(wr ? &c->swr : &c->srd) += different;
 	*(wr ? &c->bwr : &c->brd) += total;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/judge/check.h"
+#include "lib/sim/judge/l2.h"
 #include "lib/sim/judge/wgmma.h"
 #include "lib/sim/launch/sched.h"
 
@@ -160,6 +161,12 @@ cta_new(Worker *k)
 		return NULL;
 	}
 	memset(b->mem, 0, c.at + 64);
+	b->l2 = k->l->l2 ? calloc(1, sizeof *b->l2) : NULL;
+	if (k->l->l2 && !b->l2) {
+		free(b->mem);
+		free(b);
+		return NULL;
+	}
 	c.base = (u8 *)(((uintptr_t)b->mem + 63) & ~(uintptr_t)63);
 	c.at = 0;
 	lay_out(b, k->l, &c);
@@ -209,6 +216,9 @@ cta_free(Cta *b)
 	free(b->sv);
 	free(b->tmap);
 	free(b->sect);
+	if (b->l2)
+		free(b->l2->run);
+	free(b->l2);
 	free(b->mem);
 	free(b);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "lib/sim/judge/l2.h"
 #include "lib/sim/launch/result.h"
 #include "lib/sim/launch/sched.h"
 #include "taskmap/arithmetic.h"
@@ -161,6 +162,9 @@ check_shape(Launch *l, sim_result *r)
 	l->nblock = (u32)blocks;
 	if (check_cluster(l, r) != SIM_OK)
 		return SIM_E_INVALID;
+	if (l->a.l2_bytes && (l->a.l2_bytes < 32 || !l->a.counts))
+		return refuse(r, l->a.counts ? "an L2 cache of less than a sector of 32 bytes"
+		                             : "an L2 cache without counts");
 	l->nwarp = ((u32)threads + WARP - 1) / WARP;
 	l->nthread = workers_for(&(Workers){ .threads = l->a.threads }, l->ncluster);
 	if (l->a.trace.hook || l->a.seed)
@@ -218,6 +222,8 @@ execute(Launch *l, sim_result *r)
 		k[i].hint = calloc(l->m->ncode + 1u, sizeof *k[i].hint);
 		ok = k[i].n && k[i].hint;
 	}
+	if (ok && l->a.l2_bytes)
+		ok = (l->l2 = l2_new(l->a.l2_bytes, l->a.l2_blocks, l->nblock)) != NULL;
 	ok = ok && alloc_begin(l) && view_prepare(l);
 	if (ok) {
 		clock_gettime(CLOCK_MONOTONIC, &t0);
@@ -229,7 +235,11 @@ execute(Launch *l, sim_result *r)
 		code = l->stop ? l->stop : l->nfault ? SIM_E_FAULT : SIM_OK;
 		if ((c2 = collect_counts(l, r, k)) != SIM_OK)
 			code = c2;
+		if (l->l2)
+			l2_end(l->l2, &r->l2);
+		r->has_l2 = l->l2 != NULL;
 	}
+	l2_free(l->l2);
 	alloc_end(l, &r->st);
 	if ((c2 = collect_faults(l, r)) != SIM_OK)
 		code = c2;

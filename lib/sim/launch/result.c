@@ -167,6 +167,12 @@ sim_stats_of(const sim_result *r)
 	return &r->st;
 }
 
+const sim_l2 *
+sim_l2_of(const sim_result *r)
+{
+	return r->has_l2 ? &r->l2 : NULL;
+}
+
 int
 sim_line_at(const sim_result *r, size_t i, sim_line *out)
 {

@@ -6,6 +6,8 @@
 struct sim_result {
 	char text[256];
 	sim_stats st;
+	sim_l2 l2;
+	bool has_l2;
 	sim_fault *fault;
 	FaultRec *recs;
 	u32 nfault;

@@ -3,6 +3,7 @@
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/calls.h"
 #include "lib/sim/exec/path.h"
+#include "lib/sim/judge/l2.h"
 #include "lib/sim/judge/wgmma.h"
 #include "lib/sim/launch/sched.h"
 #include "lib/sim/state/fault.h"
@@ -19,6 +20,8 @@ finish_cluster(Worker *k, Cluster *c, bool ran)
 		k->blocks += ran;
 		k->bsect[0] += b->sect_n[0];
 		k->bsect[1] += b->sect_n[1];
+		if (b->l2 && !l2_block(k->l->l2, b->lin, b->l2))
+			launch_stop(k->l, SIM_E_NOMEM, "out of memory");
 		for (u32 w = 0; w < b->nwarp; w++) {
 			copies_free(&b->warp[w]);
 			bulk_free(&b->warp[w]);

@@ -150,6 +150,7 @@ struct Cta {
 	u64 *sect;                      /* hash set of sectors touched */
 	u32 csect, nsect;
 	u64 sect_n[2];
+	struct L2Trace *l2;             /* what it has asked for; NULL: nobody wants to know */
 	bool dead, fenced;
 	bool ended, gone;               /* all its threads have exited; and that has been seen to */
 	u32 next_warp;
@@ -231,6 +232,7 @@ struct Launch {
 	u32 time;                       /* launch time of the happens-before between blocks */
 	GSync *gs;
 	u32 ngs, cgs;
+	struct L2 *l2;                  /* NULL: none is wanted */
 };
 
 static inline const u32 *

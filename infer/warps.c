@@ -1,0 +1,71 @@
+/* warps.c - how many warps a block may have where the program leaves that open.
+ *
+ * Four do for most, and programs with products say what they want.  A long row is another matter: what a lane
+ * holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So where four
+ * warps would hold many elements of a tile in a lane, more are tried: such numbers that share it out evenly
+ * by 16-byte accesses. */
+#include "infer/base/model.h"
+#include "infer/infer.h"
+
+/* A tile that accesses of global memory move: its elements, and those of a warp's widest access. */
+typedef struct Row {
+	int64_t size, access;
+} Row;
+
+/* Is something fixed for the warps that the kernel has? */
+static bool
+is_settled(const Kernel *k)
+{
+	OpWalk w;
+
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].pack)
+			return true;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code == O_dot || o->code == O_pin)
+			return true;
+		for (int i = 0; i < o->nout; i++)
+			if (o->out[i]->type.pinned)
+				return true;
+	}
+	return false;
+}
+
+/* The longest, of those the one with the widest elements. */
+static Row
+longest_row(const Kernel *k)
+{
+	Row r = { 0, 1 };
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Val *v = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+		int64_t access;
+
+		if (!v || v->type.space != S_reg || v->type.rank == 0)
+			continue;
+		access = (int64_t)dtype_most(v->type.dtype) * WARP_SIZE;
+		if (type_size(&v->type) > r.size)
+			r = (Row){ type_size(&v->type), access };
+		else if (type_size(&v->type) == r.size && access > r.access)
+			r.access = access;
+	}
+	return r;
+}
+
+int
+warps_tried(const Kernel *k, const int **out)
+{
+	int *warps = NEWN(k->unit->arena, int, WARPS_TRIED);
+	Row r = k->open_warps && !is_settled(k) ? longest_row(k) : (Row){ 0, 1 };
+	int n = 0;
+
+	*out = warps;
+	warps[n++] = k->warps;
+	if (r.size <= (int64_t)LANE_ELEMENTS * WARP_SIZE * k->warps)
+		return n;
+	for (int w = 2 * k->warps; w <= ROW_WARPS && n < WARPS_TRIED; w++)
+		if (w >= 2 * warps[n - 1] && r.size % (w * r.access) == 0)
+			warps[n++] = w;
+	return n;
+}

@@ -1,0 +1,113 @@
+#!/bin/sh
+# The order of blocks: which kernels run by groups, what the program says of it, that results are the same, and what
+# it saves of what comes from memory.
+set -u
+. test/script.sh
+
+# group PROGRAM [ARGUMENTS...]: "GROUP of DIM DIM", or "none", as the manifest has it
+group() {
+	"$HEXC" --emit-ptx "$@" -o "$dir/g.ptx" --manifest "$dir/g.json" 2>"$dir/err" || {
+		cat "$dir/err"
+		return
+	}
+	tr -d ' \t\n' <"$dir/g.json" | sed 's/.*"order":{"group":\([0-9]*\),"dims":\[\([0-9]\),\([0-9]\)\]}.*/\1 of \2 \3/; t; s/.*/none/'
+}
+wants() {
+	want=$1
+	shift
+	got=$(group "$@")
+	[ "$got" = "$want" ] || fail "$*: $got, not $want"
+}
+
+# 108 blocks at once read least as 8 rows of 13 (sm_80): the root of 108 is 10.4.  Of a tile four times as wide 16
+# columns are read for less than 8: 108 b / a, the root of 108 * 4 is 20.8, and of one four times as high 5.2.
+wants '8 of 0 1' examples/gemm_f16.hexc
+wants '4 of 0 1' examples/gemm_f16.hexc -D BM=128 -D BN=32
+wants '16 of 0 1' examples/gemm_f16.hexc -D BM=32 -D BN=128
+# 40 of sm_75: 6.3
+wants '4 of 0 1' examples/gemm_f16.hexc --arch sm_75
+# x and y of three dims; nothing is shared along x; queries are read with the keys' head; next to nothing is read that
+# does not depend on both
+wants '8 of 0 1' examples/split_k.hexc --kernel partial
+wants none examples/attention.hexc
+wants none examples/paged_attention.hexc --kernel decode
+wants none examples/softmax.hexc
+
+# The dims are found, whatever their names: rows along z, columns along y.  What is gathered depends on its index.
+cat >"$dir/zy.hexc" <<'END2'
+kernel k(A: f16[M, K], B: f16[N, K], C: out f32[P, M, N]) assume K % 32 == 0
+{
+    grid(P, ceil(N, 64), ceil(M, 64));
+    var acc: register f32[64, 64] = 0;
+    for k in 0..K step 32 {
+        let a: shared = A[block.z * 64 :+ 64, k :+ 32], b: shared = B[block.y * 64 :+ 64, k :+ 32];
+        acc += dot(a, b.T);
+    }
+    C[block.x, block.z * 64 :+ 64, block.y * 64 :+ 64] = acc;
+}
+END2
+wants '8 of 1 2' "$dir/zy.hexc"
+cat >"$dir/gather.hexc" <<'END2'
+kernel k(A: f16[M, K], T: i32[N], B: f16[N, K], C: out f32[M, N]) assume K % 32 == 0
+{
+    grid(ceil(M, 64), ceil(N, 64));
+    let rows: register = T[block.y * 64 :+ 64];
+    var acc: register f32[64, 64] = 0;
+    for k in 0..K step 32 {
+        let a: register = A[rows, k :+ 32], b: shared = B[block.y * 64 :+ 64, k :+ 32];
+        acc += dot(a, b.T);
+    }
+    C[block.x * 64 :+ 64, block.y * 64 :+ 64] = acc;
+}
+END2
+wants none "$dir/gather.hexc"
+
+# What a loop moves on depends on what it is moved by.
+cat >"$dir/moved.hexc" <<'END2'
+kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N]) assume K % 32 == 0
+{
+    grid(ceil(M, 64), ceil(N, 64));
+    var acc: register f32[64, 64] = 0;
+    var n = 0;
+    for k in 0..K step 32 {
+        let a: shared = A[block.x * 64 :+ 64, k :+ 32], b: shared = B[n :+ 64, k :+ 32];
+        acc += dot(a, b.T);
+        n = n + block.x + block.y;
+    }
+    C[block.x * 64 :+ 64, block.y * 64 :+ 64] = acc;
+}
+END2
+wants none "$dir/moved.hexc"
+sed 's/+ block.x + block.y/+ block.y/' "$dir/moved.hexc" >"$dir/own.hexc"
+wants '8 of 0 1' "$dir/own.hexc"
+
+# What the program says holds.
+say() {
+	sed "s/    tune STAGES/    $1 BLOCK_GROUP = $2\n    tune STAGES/" examples/gemm_f16.hexc >"$dir/say.hexc"
+}
+say const 0
+wants none "$dir/say.hexc" --werror
+say tune '0|3|16'
+wants '3 of 0 1' "$dir/say.hexc" -D BLOCK_GROUP=3
+say const 1025
+says 1 'BLOCK_GROUP is 1025, but a group has 1 to 1024 blocks, or 0 for none' --emit-ptx "$dir/say.hexc"
+
+# Results in groups of 3 and 4 of 10 rows, in the last of which are 4 and 6; ragged in both dims.
+say tune "0|1|3|4|8"
+for g in 0 1 3 4; do
+	"$HEXC" run "$dir/say.hexc" --exec=sim --check --prove -D "BLOCK_GROUP=$g" -D BM=16 -D BN=16 -D BK=16 -D WARPS=1 \
+		--arg 'A=random(1)[155,40]' --arg 'B=random(2)[75,40]' >"$dir/out" 2>&1 || fail "group $g: $(cat "$dir/out")"
+done
+
+# 32 x 32 blocks, each of a tile of 2 KB of either side.  The 108 at once read 32 + 4 or 5 tiles in the device's order, and
+# 8 + 14 or 15 in groups; 64 KB hold 32 tiles.
+for g in 0 8; do
+	"$HEXC" run "$dir/say.hexc" --exec=sim -D "BLOCK_GROUP=$g" -D BM=16 -D BN=16 -D BK=16 -D WARPS=1 --l2 65536,108 \
+		--arg 'A=random(1)[512,64]' --arg 'B=random(2)[512,64]' >"$dir/out" 2>&1 || fail "l2: $(cat "$dir/out")"
+	sed -n 's/.* sectors read, \([0-9]*\) of them from memory.*/\1/p' "$dir/out" >"$dir/l2.$g"
+done
+[ $(($(cat "$dir/l2.8") * 4)) -lt $(($(cat "$dir/l2.0") * 3)) ] ||
+	fail "through L2: $(cat "$dir/l2.0") sectors, in groups $(cat "$dir/l2.8")"
+says 2 "--l2 wants BYTES[,BLOCKS], a sector of 32 bytes at least, not '31'" run "$dir/say.hexc" --exec=sim --l2 31 \
+	--arg 'A=random(1)[16,16]' --arg 'B=random(2)[16,16]'
+exit $bad

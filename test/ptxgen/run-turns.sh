@@ -1,0 +1,32 @@
+#!/bin/sh
+# The kernels of turns.hexc, all candidates, at sizes next to those at which a turn ends: what the simulated PTX gives is
+# what the tile interpreter says.  FULL=1: all targets.
+. test/script.sh
+n=0
+archs=sm_80
+[ -z "${FULL-}" ] || archs=$("$HEXC" --list-archs)
+
+right() { # KERNEL ARG...
+	kernel=$1
+	shift
+	for arch in $archs; do
+		last=$("$HEXC" candidates "$here/turns.hexc" --kernel "$kernel" --arch "$arch" | wc -l)
+		[ "$last" -gt 0 ] || fail "$kernel: no candidates for $arch"
+		c=0
+		while [ $c -lt "$last" ]; do
+			n=$((n + 1))
+			"$HEXC" run "$here/turns.hexc" --kernel "$kernel" --arch "$arch" --candidate $c --prove --exec=sim --check "$@" \
+				>"$dir/out" 2>&1 || fail "$kernel $* $arch candidate $c: $(tail -3 "$dir/out")"
+			c=$((c + 1))
+		done
+	done
+}
+
+for columns in 192 2000 383; do
+	right groups --arg "X=random(1)[5,$columns]" --arg 'S=random(2)'
+done
+for k in 31 97 64; do
+	right pairs --arg "A=random(1)[33,$k]" --arg "B=random(2)[30,$k]"
+done
+echo "$n runs"
+exit $bad
