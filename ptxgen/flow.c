@@ -167,8 +167,8 @@ loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 	return LLVMBuildBr(g->b, head);
 }
 
-/* Do a loop's carried words, the largest tile that it masks and as many numbers that tell where elements are
- * take all registers? */
+/* Do a loop's carried words, addresses, the largest tile that it masks and as many numbers that tell where
+ * its elements are take all registers? */
 static bool
 is_crowded(Gen *g, const Block *body)
 {
@@ -181,7 +181,7 @@ is_crowded(Gen *g, const Block *body)
 		for (int i = 0; i < o->nout; i++)
 			if ((o->code == O_mask || o->code == O_select) && tile_of(g, o->out[i])->nword > largest)
 				largest = tile_of(g, o->out[i])->nword;
-	return carried + 2 * largest > STEP_REGISTERS;
+	return carried + 2 * largest + LEAST_REGISTERS > STEP_REGISTERS;
 }
 
 /* Of the loop whose way back this is nothing is made in front of it, to be kept through its turns. */
