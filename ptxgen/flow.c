@@ -1,5 +1,6 @@
 /* flow.c - for, if, yield: basic blocks and phis. */
 #include "hexc/ir/access.h"
+#include "infer/base/model.h"
 #include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/index.h"
@@ -166,6 +167,23 @@ loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 	return LLVMBuildBr(g->b, head);
 }
 
+/* Do a loop's carried words, addresses, the largest tile that it masks and as many numbers that tell where
+ * its elements are take all registers? */
+static bool
+is_crowded(Gen *g, const Block *body)
+{
+	int carried = 0, largest = 0;
+
+	for (int i = 1; i < body->narg; i++)
+		for (int w = 0; w < tile_of(g, body->arg[i])->nword; w++)
+			carried += tile_has(tile_of(g, body->arg[i]), w);
+	for (const Op *o = body->first; o; o = o->next)
+		for (int i = 0; i < o->nout; i++)
+			if ((o->code == O_mask || o->code == O_select) && tile_of(g, o->out[i])->nword > largest)
+				largest = tile_of(g, o->out[i])->nword;
+	return carried + 2 * largest + LEAST_REGISTERS > STEP_REGISTERS;
+}
+
 /* Of the loop whose way back this is nothing is made in front of it, to be kept through its turns. */
 static void
 loop_keep_nothing(Gen *g, LV back)
@@ -244,7 +262,7 @@ emit_for(Gen *g, Op *o)
 	next = narrow ? index_widen(g, b->arg[0], next) : next;
 	word = turn_words(g, next, b->last->in, o->nout);
 	back = loop_enter(g, &c, word, loop.head);
-	if (!moving_pays(g))
+	if (!moving_pays(g) && is_crowded(g, b))
 		loop_keep_nothing(g, back);
 	g->loop = loop.outer;
 	for (int i = 0; i < o->nout; i++)
