@@ -73,7 +73,8 @@ is_shared_load(const Op *o)
 	return o->code == O_load && o->in[0]->type.space == S_shared;
 }
 
-/* In front of `at`, or of loads there: what is loaded when threads meet is in registers meanwhile, all of it. */
+/* In front of `at`, or of loads there: what is loaded when threads meet is in registers meanwhile, all of
+ * it. */
 static Op *
 in_front_of_loads(Op *at, const Val *v)
 {

@@ -4,10 +4,10 @@
  * keeps   what the kernel computes: the blocks are the same, others meet
  * gives   k->order
  *
- * Blocks that run at the same time are a wave: some g of one dim of the grid, w / g of another.  What they read
- * that depends on the one dim alone is a for each of the g, on the other alone b for each of those; it comes to
- * L2 once for a wave, g a + (w / g) b, which is least where g is the root of w b / a.  As the hardware starts them g is
- * the extent of the first dim, whatever that is. */
+ * Blocks that run at the same time are a wave: some g of one dim of the grid, w / g of another.  What they
+ * read that depends on the one dim alone is a for each of the g, on the other alone b for each of those; it
+ * comes to L2 once for a wave, g a + (w / g) b, which is least where g is the root of w b / a.  As the
+ * hardware starts them g is the extent of the first dim, whatever that is. */
 #include "hexc/ir/access.h"
 #include "infer/base/grid.h"
 #include "infer/base/rates.h"
@@ -28,9 +28,11 @@ count_reads(Reads *r, const Block *b, double times)
 	for (Op *o = b->first; o; o = o->next) {
 		Val *from = access_source(o);
 
-		if (from && from->type.space == S_global)
-			r->bytes[r->dims[from->id]] +=
-			        times * (double)type_size(&from->type) * dtype_info[from->type.dtype].bits / 8;
+		if (from && from->type.space == S_global) {
+			double elements = times * (double)type_size(&from->type);
+
+			r->bytes[r->dims[from->id]] += elements * dtype_info[from->type.dtype].bits / 8;
+		}
 		for (int i = 0; i < 2 && o->blk[i]; i++)
 			count_reads(r, o->blk[i], o->code == O_for ? times * loop_trips(r->k, o) : times);
 	}

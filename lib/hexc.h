@@ -223,11 +223,11 @@ typedef struct hexc_kernel_info {
 	uint32_t nconst;        /* constants and tunables */
 	uint32_t ncandidate;    /* complete solutions of the layout search */
 	uint32_t candidate;     /* the one in the PTX */
-	/* The order of blocks, so that those that run at the same time read the same.  The program's block at
-	 * (x, y) is another than the device's, and a host has nothing to do for it.  With a = group_dim[0]
-	 * and b = group_dim[1], two of 0 .. 2 for x, y, z, the device's block has the number
-	 * block[b] * grid[a] + block[a]; it is that of the program's blocks when these are counted by
-	 * rows of `group` along a, the last with what is left, less than twice as many; in each along a first,
+	/* The order of blocks, so that those that run at the same time read the same.  The program's block
+	 * at (x, y) is another than the device's, and a host has nothing to do for it.  With a =
+	 * group_dim[0] and b = group_dim[1], two of 0 .. 2 for x, y, z, the device's block has the number
+	 * block[b] * grid[a] + block[a]; it is that of the program's blocks when these are counted by rows
+	 * of `group` along a, the last with what is left, less than twice as many; in each along a first,
 	 * then along b.  (A grid of 2^32 blocks in these dims, or more, stays as it is.) */
 	uint32_t group;         /* 0: the program's block is the device's */
 	uint32_t group_dim[2];

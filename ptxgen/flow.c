@@ -178,9 +178,11 @@ is_crowded(Gen *g, const Block *body)
 		for (int w = 0; w < tile_of(g, body->arg[i])->nword; w++)
 			carried += tile_has(tile_of(g, body->arg[i]), w);
 	for (const Op *o = body->first; o; o = o->next)
-		for (int i = 0; i < o->nout; i++)
-			if ((o->code == O_mask || o->code == O_select) && tile_of(g, o->out[i])->nword > largest)
-				largest = tile_of(g, o->out[i])->nword;
+		if (o->code == O_mask || o->code == O_select) {
+			int n = tile_of(g, o->out[0])->nword;
+
+			largest = n > largest ? n : largest;
+		}
 	return carried + 2 * largest + LEAST_REGISTERS > STEP_REGISTERS;
 }
 

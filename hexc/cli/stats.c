@@ -117,7 +117,8 @@ sim_read_l2(Cli *c, sim_launch *l)
 		return 0;
 	if (!cli_int(comma ? cli_strndup(c, s, (size_t)(comma - s)) : s, &bytes) || bytes < 32 ||
 	    (comma && (!cli_int(comma + 1, &blocks) || blocks < 1 || blocks > UINT32_MAX)))
-		return cli_error(EXIT_USAGE, "--l2 wants BYTES[,BLOCKS], a sector of 32 bytes at least, not '%s'", s);
+		return cli_error(EXIT_USAGE,
+		                 "--l2 wants BYTES[,BLOCKS], a sector of 32 bytes at least, not '%s'", s);
 	l->l2_bytes = (uint64_t)bytes;
 	l->l2_blocks = (uint32_t)blocks;
 	return 0;

@@ -247,10 +247,10 @@ typedef struct SpaceChoice {
 	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
 } SpaceChoice;
 
-/* The order in which blocks run.  The hardware starts them along x, then y, then z.  With a group the blocks of
- * dims `fast` and `slow`, counted along `fast` first, are others: `group` rows of dim `fast` (the last time what is
- * left, less than twice as many), all of them for one index of `slow` after the other, and then the next rows.  A
- * block_id says who the block is then; the grid is the same. */
+/* The order in which blocks run.  The hardware starts them along x, then y, then z.  With a group the
+ * blocks of dims `fast` and `slow`, counted along `fast` first, are others: `group` rows of dim `fast` (the
+ * last time what is left, less than twice as many), all of them for one index of `slow` after the other,
+ * and then the next rows.  A block_id says who the block is then; the grid is the same. */
 typedef struct GridOrder {
 	int64_t group; /* 0: as the hardware starts them */
 	int fast, slow; /* dims of the grid, fast < slow */

@@ -314,7 +314,8 @@ kernel_verify(Kernel *k, const char *after)
 		return verify_error(&v, NULL, "warps per block are not 1 to 32");
 	if (k->order.group < 0 || k->order.group > GROUP_MOST ||
 	    (k->order.group && (k->order.fast < 0 || k->order.fast >= k->order.slow || k->order.slow > 2)))
-		return verify_error(&v, NULL, "the order of blocks is no group of 1 to 1024 in two dims of the grid");
+		return verify_error(&v, NULL,
+		                    "the order of blocks is no group of 1 to 1024 in two dims of the grid");
 	if (!k->body || !verify_params(&v) || !verify_grid(&v))
 		return verify_error(&v, NULL, "no body");
 	if (!verify_block(&v, k->body, NULL) || !verify_sizes(&v))

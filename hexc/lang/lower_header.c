@@ -248,7 +248,8 @@ check_group(Lower *l)
 	const Sym *s = sym_find(l, "BLOCK_GROUP");
 
 	if (s && s->val.kind == VK_int && (s->val.i < 0 || s->val.i > GROUP_MOST))
-		diag_error(l->diag, s->src, "BLOCK_GROUP is %lld, but a group has 1 to %d blocks, or 0 for none",
+		diag_error(l->diag, s->src,
+		           "BLOCK_GROUP is %lld, but a group has 1 to %d blocks, or 0 for none",
 		           (long long)s->val.i, GROUP_MOST);
 }
 

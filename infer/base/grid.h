@@ -3,7 +3,8 @@
 #define HEXC_GRID_H
 #include "hexc/ir/ir.h"
 
-/* By Val.id, bits 1 << axis: the dims of the grid that the value depends on; of a shared tile, what is in it.  Where
- * a loop ends counts for nothing: what a turn reads is the same for all blocks that come to it. */
+/* By Val.id, bits 1 << axis: the dims of the grid that the value depends on; of a shared tile, what is in
+ * it.  Where a loop ends counts for nothing: what a turn reads is the same for all blocks that come to
+ * it. */
 const uint8_t *grid_dims(Kernel *k);
 #endif

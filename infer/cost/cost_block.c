@@ -30,7 +30,8 @@ end_piece(const Solve *s, Sum *x)
 	double busy = res_busy(&x->piece);
 	double warp = x->piece.unit[R_issue] * ISSUE_RATE / s->k->warps * WARP_CLOCKS;
 
-	x->time += (x->piece.wait > 0 && s->spaces->warps ? busy + warp : fmax(busy, warp)) + x->piece.latency;
+	x->time += x->piece.wait > 0 && s->spaces->warps ? busy + warp : fmax(busy, warp);
+	x->time += x->piece.latency;
 	x->time += x->piece.wait;
 	x->piece = (Res){ 0 };
 }

@@ -1,10 +1,10 @@
 /* live.c - which register tiles are there at the same time, and how many registers that takes.
  *
- * The emitter pulls words (ptxgen/base/gen.h): an elementwise op makes a word of its result when somebody asks
- * for it, and what was made is kept until it has been asked for the last time.  So in a block a tile is there
- * from the first op that asks for all of it to the last: products, reductions, stores, loops, the block's end;
- * between them elementwise ops take no registers of their own, and what only moves elements has those of its
- * operand.  Loads from global memory and what is behind them go out at their place. */
+ * The emitter pulls words (ptxgen/base/gen.h): an elementwise op makes a word of its result when somebody
+ * asks for it, and what was made is kept until it has been asked for the last time.  So in a block a tile
+ * is there from the first op that asks for all of it to the last: products, reductions, stores, loops, the
+ * block's end; between them elementwise ops take no registers of their own, and what only moves elements
+ * has those of its operand.  Loads from global memory and what is behind them go out at their place. */
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
 #include "infer/cost/cost.h"
@@ -49,7 +49,7 @@ reads_shared(const Op *o)
 static bool
 is_lazy(const Op *o)
 {
-	return op_is(o, F_ELT) || op_is(o, F_MOVE) || op_is(o, F_FILL) || o->code == O_mask || o->code == O_lookup ||
+	return op_is(o, F_ELT | F_MOVE | F_FILL) || o->code == O_mask || o->code == O_lookup ||
 	       reads_shared(o);
 }
 
@@ -87,7 +87,7 @@ add_span(Find *f, const Val *v, int from, int to)
 	Span x = { v, from, to };
 
 	f->until[v->id] = to;
-	if (v->type.space != S_reg || to <= from || (v->def && (op_is(v->def, F_FILL) || op_is(v->def, F_MOVE))))
+	if (v->type.space != S_reg || to <= from || (v->def && op_is(v->def, F_FILL | F_MOVE)))
 		return;
 	f->s->live->stays[v->id] = true;
 	VEC_PUSH(f->s->arena, l->span, l->n, l->cap, x);

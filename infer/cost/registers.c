@@ -85,8 +85,9 @@ too_many(Solve *s, const Need *n)
 		s, n->where->src,
 		"the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
 		"lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
-		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named, (long long)lane_words(s, v),
-		elem_words(s, &v->type, 0), elem_words(s, &v->type, last_element(l, &v->type)), fix);
+		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named,
+		(long long)lane_words(s, v), elem_words(s, &v->type, 0),
+		elem_words(s, &v->type, last_element(l, &v->type)), fix);
 	if (n->dot)
 		infer_error_note(s, n->dot->src,
 		           "%s on %dx%d warps: the result takes %lld registers of a lane, fragments %lld",

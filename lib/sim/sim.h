@@ -498,9 +498,9 @@ SIM_API const char *sim_class_name(sim_class c);
  *
  * A simple model of the cache in front of memory, to compare orders of blocks by: it holds so many sectors,
  * any of them, and that which was used least recently goes.  Blocks go by waves in the order of their
- * numbers, along x first; those of a wave ask in turn, a request each, and a wave begins when the one before has
- * ended.  There is no L1: every request comes here.  A read fetches what is not there; a write does not, and its
- * sectors go to memory when they are replaced, or at the end. */
+ * numbers, along x first; those of a wave ask in turn, a request each, and a wave begins when the one
+ * before has ended.  There is no L1: every request comes here.  A read fetches what is not there; a write
+ * does not, and its sectors go to memory when they are replaced, or at the end. */
 #define SIM_L2_COUNTS(X) \
 	X(read_hits,    "sectors read that were there") \
 	X(read_misses,  "sectors read that came from memory") \

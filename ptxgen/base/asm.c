@@ -167,7 +167,8 @@ asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, in
 	type = LLVMFunctionType(type, arg, (unsigned)nin, 0);
 	call = fn ? known_call(g, fn, flags, val, nin) : asm_call(g, type, text, cons, flags, val, nin);
 	for (int i = 0; i < no; i++)
-		out[i] = as_type(g, no == 1 ? call : LLVMBuildExtractValue(g->b, call, (unsigned)i, ""), ret[i]);
+		out[i] = as_type(g, no == 1 ? call : LLVMBuildExtractValue(g->b, call, (unsigned)i, ""),
+		                 ret[i]);
 }
 
 LV

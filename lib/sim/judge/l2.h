@@ -1,7 +1,7 @@
 /* l2.h - a simple L2 cache: what of the sectors that a launch asks for comes from memory.
  *
- * Blocks run here one after the other.  What each asks for is kept, and when all blocks of a wave have ended it goes
- * to the cache as if they had run side by side: a request of each in turn. */
+ * Blocks run here one after the other.  What each asks for is kept, and when all blocks of a wave have
+ * ended it goes to the cache as if they had run side by side: a request of each in turn. */
 #ifndef SIM_L2_H
 #define SIM_L2_H
 #include <pthread.h>
