@@ -101,7 +101,7 @@ best_group(const Reads *r, const GridOrder *o)
 	double plain = wave_reads(r, o, wave, wave);
 	int64_t group = 1;
 
-	while (2 * group <= best && 2 * group <= GROUP_MOST)
+	while (2 * (double)group <= best && 2 * group <= GROUP_MOST)
 		group *= 2;
 	return GROUP_GAIN * wave_reads(r, o, wave, (double)group) <= plain ? group : 0;
 }

@@ -147,14 +147,11 @@ is_short(Kernel *k, const Op *loop)
 	return ceil_div(hi.hi - lo.lo, step.lo) < SPLIT_TURNS;
 }
 
-/* Is the body too much to be there twice?  Without asynchronous copies a loop holds the next turn's tiles in
- * registers while it multiplies: with many products what the second loop needs besides is spilled. */
+/* Is the body too much to be there twice?  With many products what the second loop needs besides is spilled. */
 static bool
 is_large(const Plan *p)
 {
-	bool held = !(p->turns.k->unit->target->features & T_CPASYNC);
-
-	return p->size > SPLIT_SIZE || (held && p->products > SPLIT_PRODUCTS);
+	return p->size > SPLIT_SIZE || p->products > SPLIT_PRODUCTS;
 }
 
 static SplitKind

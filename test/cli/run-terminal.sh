@@ -4,13 +4,13 @@
 . test/script.sh
 
 # Each option of the table is in the help of the commands that know it, and others refuse it.
-rows() { sed -n 's/^OPT(\([a-zA-Z_]*\), *"\(-[-A-Za-z]*\)", *\(NULL\|"[^"]*"\), *[01], *\([a-z]*\), *"\([A-Za-z]*\)", *"\(.*\)")$/\1\t\2\t\5\t\6/p' hexc/cli/options.def; }
+rows() { sed -n 's/^OPT(\([a-zA-Z_0-9]*\), *"\(-[-A-Za-z0-9]*\)", *\(NULL\|"[^"]*"\), *[01], *\([a-z]*\), *"\([A-Za-z]*\)", *"\(.*\)")$/\1\t\2\t\5\t\6/p' hexc/cli/options.def; }
 [ "$(rows | wc -l)" = "$(grep -c '^OPT(' hexc/cli/options.def)" ] || fail "rows of options.def that this test cannot read"
 for c in E: R:run S:sim C:candidates X:explain W:weights P:pack U:unpack; do
 	letter=${c%%:*} name=${c#*:}
 	"$HEXC" ${name:---emit-ptx} --help >"$dir/help" || fail "${name:---emit-ptx} --help"
 	rows | awk -F '\t' -v l="$letter" 'index($3, l) { print $2 "\t" $4 }' >"$dir/want"
-	sed -n 's/^  \(-[-A-Za-z]*\)/\1\t/p' "$dir/help" | sed 's/\t\([^ ]* \)\{0,1\} */\t/' | cut -f 1 | sort >"$dir/a"
+	sed -n 's/^  \(-[-A-Za-z0-9]*\)/\1\t/p' "$dir/help" | sed 's/\t\([^ ]* \)\{0,1\} */\t/' | cut -f 1 | sort >"$dir/a"
 	cut -f 1 "$dir/want" | sort | diff "$dir/a" - >"$dir/diff" || fail "hexc $name --help (<) and options.def (>) differ: $(cat "$dir/diff")"
 	while IFS="$(printf '\t')" read -r opt help; do
 		grep -F -- "  $opt" "$dir/help" | grep -qF -- " $help" || fail "hexc $name --help: no '$help' with $opt"
