@@ -147,7 +147,8 @@ is_short(Kernel *k, const Op *loop)
 	return ceil_div(hi.hi - lo.lo, step.lo) < SPLIT_TURNS;
 }
 
-/* Is the body too much to be there twice?  With many products what the second loop needs besides is spilled. */
+/* Is the body too much to be there twice?  With many products what the second loop needs besides is
+ * spilled. */
 static bool
 is_large(const Plan *p)
 {
