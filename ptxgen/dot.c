@@ -318,6 +318,7 @@ emit_dot(Gen *g, Op *o)
 	const Instr *inst = instr_of(o->lowering);
 
 	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_mma_sp && inst->kind != IK_fma));
+	g->s->products = true;
 	if (inst->kind != IK_fma)
 		dot_mma(g, o, inst);
 	else

@@ -13,10 +13,11 @@
  * arithmetic simplified, what does not change moved out of loops.  Our layouts decide unrolling and
  * vector widths.
  *
- * Loops keep their test at the top, as ptxgen/flow.c makes them; ptxas moves it.  With it at the end what
- * a loop carries is there twice, for the next turn and for what is behind, and ptxas copies it in every turn
- * (attention, D 64, 128 x 64, LLVM 22, ptxas 13.0, sm_80: 699 instructions instead of 635).  Nor are empty
- * blocks taken away at the end: ptxas needs more registers then (conv: 146 instead of 128).
+ * Loops of products keep their test at the top, as ptxgen/flow.c makes them; ptxas moves it.  With it at
+ * the end what a loop carries is there twice, for the next turn and for what is behind, and ptxas copies it
+ * in every turn (attention, D 64, 128 x 64, LLVM 22, ptxas 13.0, sm_80: 699 instructions instead of 635).
+ * Other loops carry little, and their test at the end spares a branch (selective_scan, sm_75: no spills).
+ * Nor are empty blocks taken away at the end: ptxas needs more registers then (conv: 146 instead of 128).
  *
  * Code generation itself runs at its lowest level: ptxas allocates and schedules anyway.  Measured on
  * gemm_f16 and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the
@@ -25,9 +26,10 @@
 static const char *const pipeline[] = {
 	"simplifycfg,early-cse",
 	"instcombine<no-verify-fixpoint>",
-	"loop-mssa(licm)",
+	NULL, /* of loops: below */
 	"early-cse",
 };
+static const char loops_of_products[] = "loop-mssa(licm)", other_loops[] = "loop-mssa(loop-rotate,licm)";
 
 static void
 session_register(void)
@@ -153,7 +155,8 @@ session_optimize(Session *s, size_t i)
 
 	if (i >= COUNT_OF(pipeline))
 		return false;
-	snprintf(text, sizeof text, "function(%s)", pipeline[i]);
+	snprintf(text, sizeof text, "function(%s)",
+	         pipeline[i] ? pipeline[i] : s->products ? loops_of_products : other_loops);
 	opts = LLVMCreatePassBuilderOptions();
 	err = LLVMRunPasses(s->mod, text, s->tm, opts);
 	LLVMDisposePassBuilderOptions(opts);

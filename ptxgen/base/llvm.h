@@ -13,6 +13,7 @@ typedef struct Session {
 	LLVMBuilderRef pre; /* what depends on the thread alone: end of the entry block */
 	LLVMMemoryBufferRef ptx;
 	uint64_t made;      /* words of tiles emitted so far */
+	bool products;      /* some tiles are multiplied */
 	/* First error reported through the context's handler; no arena: we are inside LLVM then. */
 	int nerror;
 	char why[400];
