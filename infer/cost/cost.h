@@ -19,7 +19,9 @@ const CastCost *cast_cost(const Solve *s, const Op *o, int bit_order);
 double lookup_weight(const Solve *s, const Op *o);
 
 /* ---- live.c --------------------------------------------------------------------------------------- */
-/* Words of a lane in which the layout of register tile v has it. */
+/* Words of a lane that has elements of so many bits in layout l. */
+int64_t layout_words(const Layout *l, int bits);
+/* The same of register tile v, as it is laid out; 0 if it is no register tile. */
 int64_t lane_words(const Solve *s, const Val *v);
 /* The tile whose elements v has, perhaps in another order. */
 const Val *moved_from(const Val *v);

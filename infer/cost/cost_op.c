@@ -21,12 +21,6 @@ memory_instructions(Res *r, double n)
 	r->unit[R_issue] += n / ISSUE_RATE;
 }
 
-static int64_t
-words_of(const Layout *l, int bits)
-{
-	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
-}
-
 bool
 is_prefetched(const Solve *s, const Op *o)
 {
@@ -271,7 +265,7 @@ cost_elements(const Solve *s, const Op *o, Res *r)
 		arithmetic(s, r, D_i32, elems * lookup_weight(s, o));
 		return;
 	}
-	arithmetic(s, r, d, n * (double)words_of(l, dtype_slot_bits(d)) * alu_weight(o));
+	arithmetic(s, r, d, n * (double)layout_words(l, dtype_slot_bits(d)) * alu_weight(o));
 	r->unit[R_mufu] += elems * mufu_weight(o) * WARP_SIZE / s->rates->mufu;
 	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
 }
@@ -338,7 +332,7 @@ cost_dot(const Solve *s, const Op *o, Res *r)
 	work *= (double)layout_replicas(lc); /* warps that repeat the work */
 	if (dot_is_sparse(o)) {
 		bool one = o->in[3]->type.dtype == D_u1;
-		int64_t words = words_of(operand_layout(s, o, 3), bits_of(o->in[3]));
+		int64_t words = layout_words(operand_layout(s, o, 3), bits_of(o->in[3]));
 		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? WIDEN_STEPS : ORDER_STEPS));
 	}
 	if (in && in->kind != IK_fma) {
@@ -359,7 +353,7 @@ cost_reduce(const Solve *s, const Op *o, Res *r)
 {
 	const Layout *in = operand_layout(s, o, 0);
 	int d = (int)IMM(o, dim), bits = dtype_info[o->out[0]->type.dtype].bits;
-	double words = (double)words_of(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
+	double words = (double)layout_words(s->sol->val[o->out[0]->id], bits < 32 ? 32 : bits) * s->k->warps;
 
 	for (Digit g = dim_digits(in, d); g.it; digit_next(&g)) {
 		if (g.it->axis == AX_lane) {

@@ -143,11 +143,15 @@ live_init(Solve *s)
 /* ---- how many registers --------------------------------------------------------------------------- */
 
 int64_t
+layout_words(const Layout *l, int bits)
+{
+	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
+}
+
+int64_t
 lane_words(const Solve *s, const Val *v)
 {
-	if (v->type.space != S_reg)
-		return 0;
-	return ceil_div(layout_cosize(s->sol->val[v->id], AX_reg) * dtype_slot_bits(v->type.dtype), 32);
+	return v->type.space == S_reg ? layout_words(s->sol->val[v->id], dtype_slot_bits(v->type.dtype)) : 0;
 }
 
 /* Is v made by the op that asks for it, word for word? */
@@ -218,9 +222,7 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 		const Val *v = o->in[i];
 		const Op *from = moved_from(v)->def;
 		int64_t step = dot_k_step(o, c, i);
-		int64_t words = ceil_div(layout_cosize(operand_layout(s, o, i), AX_reg) *
-		                                 dtype_slot_bits(v->type.dtype),
-		                         32);
+		int64_t words = layout_words(operand_layout(s, o, i), dtype_slot_bits(v->type.dtype));
 
 		if (!made_there(s, v, o))
 			continue;

@@ -13,12 +13,6 @@ typedef struct Need {
 	const Op *dot;
 } Need;
 
-static int64_t
-words(const Layout *l, DType t)
-{
-	return ceil_div(layout_cosize(l, AX_reg) * dtype_slot_bits(t), 32);
-}
-
 static void
 need_tiles(const Solve *s, Need *n, const Op *o, int nout, Val *const *out)
 {
@@ -44,7 +38,8 @@ need_fragments(Solve *s, Need *n, Op *dot)
 	int64_t f = 0;
 
 	for (int j = 0; j < 2; j++) {
-		int64_t all = words(operand_layout(s, dot, j), dot->in[j]->type.dtype);
+		int bits = dtype_slot_bits(dot->in[j]->type.dtype);
+		int64_t all = layout_words(operand_layout(s, dot, j), bits);
 
 		f += all * dot_k_step(dot, c, j) / dot_k(dot);
 	}

@@ -1,9 +1,8 @@
 /* wish.c - what would be better if a size were known to be a multiple: each size is tried. */
 #include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
+#include "infer/base/model.h"
 #include "infer/explain/impl.h"
-
-enum { ACCESS_BITS = 128 };
 
 /* A question whose answer is a number, larger where more is known. */
 typedef struct Question {

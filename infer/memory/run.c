@@ -7,8 +7,6 @@
 #include "infer/base/model.h"
 #include "infer/memory/memory.h"
 
-enum { WIDEST = 128 }; /* bits of an access */
-
 /* Of tiles that are tied: the contiguous dim of their global memory, and how long a run is. */
 typedef struct Run {
 	int unit; /* NO_UNIT, and no run: there are several, or none is known */
@@ -79,7 +77,7 @@ ask(const Solve *s, Run *r, const Op *access)
 	vec = global_vec(s, mem->def, unit, tile->type.shape[unit]);
 	r->unit = unit;
 	r->wanted = vec > r->wanted ? vec : r->wanted;
-	if (vec * grain >= WIDEST)
+	if (vec * grain >= ACCESS_BITS)
 		vec = 8 * SECTOR_BYTES / grain;
 	r->most = vec < r->most ? vec : r->most;
 }
