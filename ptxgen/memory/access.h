@@ -34,11 +34,6 @@ struct Access {
 	int64_t cstride[DIM_MAX];
 	/* i32, by view dim: the tensor's end and start, from this thread's coordinate; NULL: not here */
 	LV rem[DIM_MAX], low[DIM_MAX];
-	struct Limit {             /* by view dim, where starts move: c is inside if var < size - c */
-		LV var, size;      /* i64; NULL: there is rem */
-		LV from;           /* i64: and if var >= from - c; NULL: it is */
-	} limit[DIM_MAX];
-	int pairs;                 /* register pairs that limits have taken */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
 	int gather;                /* view dim along which there are indices, -1 none */
 	Val *index[DIM_MAX];       /* by root dim: their tile, NULL: none */
