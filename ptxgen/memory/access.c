@@ -157,16 +157,6 @@ resolve_edges(Access *x, const Op *view, bool outermost, int *dim)
 	}
 }
 
-void
-access_pin_edges(Access *x, const Op *o)
-{
-	if (loop_depth(o->parent) == 0)
-		return;
-	for (int d = 0; d < x->rank; d++)
-		if (x->rem[d])
-			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
-}
-
 /* The index into root dim rd at `index`, as i64. */
 static LV
 index_at(Access *x, int rd, const int64_t *index)
