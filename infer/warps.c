@@ -2,10 +2,13 @@
  *
  * Four do for most, and programs with products say what they want.  A long row is another matter: what a lane
  * holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So where four
- * warps would hold many elements of a tile in a lane, more are tried: such numbers that share it out evenly
- * by 16-byte accesses. */
+ * warps would hold many elements of a tile in a lane, more are tried: of twice to four times as many those that
+ * share it out by 16-byte accesses with the least padding (pass pad), if that is little. */
 #include "infer/base/model.h"
 #include "infer/infer.h"
+
+/* Padding of a row is little that is one element in so many. */
+enum { PADDED_PART = 16 };
 
 /* A tile that accesses of global memory move: its elements, and those of a warp's widest access. */
 typedef struct Row {
@@ -53,6 +56,24 @@ longest_row(const Kernel *k)
 	return r;
 }
 
+/* The number of warps from `from` to twice as many that pads the row the least; 0: none pads it little. */
+static int
+best_sharers(const Row *r, int from)
+{
+	int64_t least = r->size / PADDED_PART + 1;
+	int best = 0;
+
+	for (int w = from; w < 2 * from && w <= ROW_WARPS; w++) {
+		int64_t padding = align_up(r->size, w * r->access) - r->size;
+
+		if (padding < least) {
+			least = padding;
+			best = w;
+		}
+	}
+	return best;
+}
+
 int
 warps_tried(const Kernel *k, const int **out)
 {
@@ -64,8 +85,7 @@ warps_tried(const Kernel *k, const int **out)
 	warps[n++] = k->warps;
 	if (r.size <= (int64_t)LANE_ELEMENTS * WARP_SIZE * k->warps)
 		return n;
-	for (int w = 2 * k->warps; w <= ROW_WARPS && n < WARPS_TRIED; w++)
-		if (w >= 2 * warps[n - 1] && r.size % (w * r.access) == 0)
-			warps[n++] = w;
+	for (int w = 0; n < WARPS_TRIED && (w = best_sharers(&r, 2 * warps[n - 1])) != 0;)
+		warps[n++] = w;
 	return n;
 }

@@ -10,8 +10,9 @@
  * and inside of the branch val_fact_at and view_in_bounds know what was asked; conditions are of sizes and of
  * where the block is, so that all its threads agree.  What is asked:
  *
- *   multiples   of the sizes and strides that keep accesses from being wide.  Where only the ends of
- *               contiguous dims do, as in tensors of one dim, it is whether the block is inside;
+ *   multiples   of the strides and sizes that keep accesses from being wide, those that starts are made of
+ *               too.  Where only the ends of contiguous dims do, as in tensors of one dim, it is whether the
+ *               block is inside;
  *   inside      in the wide version once more, whether the block is inside, if masks go by it.
  *
  * The second version costs code, so what is made twice is small and has no products: a main loop runs as the
@@ -26,7 +27,7 @@
 
 /* Elements that a thread computes in all versions together: of two, the only way to wide accesses, and of
  * three. */
-enum { CODE_TWO = 1280, CODE_THREE = 1024 };
+enum { CODE_TWO = 5120, CODE_THREE = 1024 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
@@ -116,7 +117,7 @@ asked(const Run *r, Wish wish)
 	Asked a = { .nmult = 0 };
 
 	ask_run(r, &a, wish);
-	if (wish == WIDE && !a.strides && !a.no_room)
+	if (wish == WIDE && !a.strides && !a.starts && !a.no_room)
 		return asked(r, INSIDE);
 	if (wish == WIDE)
 		a.nroom = 0;
