@@ -26,8 +26,8 @@
 #include "hexc/pass/specialize.h"
 
 /* Elements that a thread computes in all versions together: of two, the only way to wide accesses, and of
- * three. */
-enum { CODE_TWO = 5120, CODE_THREE = 1024 };
+ * three.  And how many elements an op counts for that has fewer. */
+enum { CODE_TWO = 5120, CODE_THREE = 1024, CODE_OP = 8 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
@@ -48,17 +48,32 @@ code_of(const Op *o, int64_t threads)
 	return sum;
 }
 
-/* The longest end of the body of at most `most` elements; NULL: none.  *code is what they are. */
+/* All that is in o, itself too. */
+static int64_t
+ops_of(const Op *o)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < 2; i++)
+		for (const Op *x = o->blk[i] ? o->blk[i]->first : NULL; x; x = x->next)
+			n += ops_of(x);
+	return n;
+}
+
+/* The longest end of the body of at most `most` elements, and of as many ops as that is; NULL: none.  *code is
+ * what the elements are. */
 static Op *
 end_of_body(const Kernel *k, int64_t most, int64_t *code)
 {
 	Op *first = NULL;
+	int64_t ops = 0;
 
 	*code = 0;
 	for (Op *o = k->body->last->prev; o; o = o->prev) {
 		int64_t more = code_of(o, (int64_t)k->warps * WARP_SIZE);
 
-		if (more > most - *code)
+		ops += ops_of(o);
+		if (more > most - *code || ops * CODE_OP > most)
 			break;
 		*code += more;
 		first = o;

@@ -30,7 +30,9 @@ fi
 [ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "4 8 16 " ] || fail "a row of 12288 is tried on $*"
 set -- $(warps row '-D BN=11264')
 [ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "4 11 " ] || fail "a row of 11264 is tried on $*"
-for k in 'row -D BN=1024' odd told pinned product; do
+set -- $(warps odd '')
+[ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "4 11 " ] || fail "a row of 11008 is tried on $*"
+for k in 'row -D BN=1024' told pinned product; do
 	# shellcheck disable=SC2086 # words
 	[ -z "$(warps ${k%% *} "${k#"${k%% *}"}")" ] || fail "$k has a choice of warps"
 done
