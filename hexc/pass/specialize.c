@@ -15,8 +15,8 @@
  *               block is inside;
  *   inside      in the wide version once more, whether the block is inside, if masks go by it.
  *
- * The second version costs code, so what is made twice is small and has no products: a main loop runs as the
- * facts allow.  A store in front of that, or in a kernel too large for it, gets the two versions alone.
+ * The second version costs code, so what is made twice is small; main loops of products are.  A store in front of
+ * that, or in a kernel too large for it, gets the two versions alone.
  * Atomic updates are no wider than an element or two and ask for nothing.
  *
  * needs   views of global tensors with their sizes and strides
@@ -31,15 +31,13 @@ enum { CODE_TWO = 5120, CODE_THREE = 1024, CODE_OP = 8 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
-/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has products. */
+/* Elements that a thread computes, all that is in o once. */
 static int64_t
 code_of(const Op *o, int64_t threads)
 {
 	const Val *tile = o->nout ? o->out[0] : o->nin ? o->in[0] : NULL;
 	int64_t sum = 0;
 
-	if (o->code == O_dot)
-		return INT64_MAX / 2;
 	if (tile && tile->type.space == S_reg)
 		sum = ceil_div(type_size(&tile->type), threads);
 	for (int i = 0; i < 2; i++)
@@ -81,41 +79,62 @@ end_of_body(const Kernel *k, int64_t most, int64_t *code)
 	return first;
 }
 
-/* Scalars of the run that can be computed in front of it are, so that conditions may ask about them. */
+/* Scalars of the run that can be computed in front of it count as being there, so that conditions may ask
+ * about them. */
 static void
-hoist_scalars(Run *r)
+find_before(Run *r)
 {
 	r->n = r->k->nop + 1;
 	r->before = NEWN(r->k->unit->arena, bool, r->n);
 	for (const Op *o = r->k->body->first; o != r->first; o = o->next)
 		r->before[o->id] = true;
-	for (Op *o = r->first, *next; o; o = next) {
+	for (const Op *o = r->first; o; o = o->next) {
 		bool scalar = op_is(o, F_PURE) && !op_is(o, F_MEM) && o->nout == 1 &&
 		              o->out[0]->type.space == S_scalar;
 
-		next = o->next;
 		for (int i = 0; i < o->nin; i++)
 			scalar = scalar && is_before(r, o->in[i]);
-		if (!scalar)
-			continue;
-		r->before[o->id] = true;
-		if (o == r->first)
-			r->first = next;
-		else
+		r->before[o->id] = scalar;
+	}
+}
+
+/* ... and go there. */
+static void
+hoist_scalars(const Run *r)
+{
+	for (Op *o = r->first, *next; o && !r->alone; o = next) {
+		next = o->next;
+		if (o->id < r->n && r->before[o->id])
 			op_move_before(o, r->first);
 	}
 }
 
-/* The run starts at the first op that asks for something.  False: none does. */
+static bool
+has_copies(const Op *o)
+{
+	bool has = o->code == O_copy;
+
+	for (int i = 0; i < 2; i++)
+		for (const Op *x = o->blk[i] ? o->blk[i]->first : NULL; x; x = x->next)
+			has |= has_copies(x);
+	return has;
+}
+
+/* The run starts at the first op that asks for something; if that copies, at the shared tiles in front of it: each
+ * version has its own, for one may take the place of another's.  False: none does. */
 static bool
 start_at_wish(Run *r, Wish wish)
 {
+	Op *tiles = NULL;
+
 	for (Op *o = r->first; o; o = r->alone ? NULL : o->next) {
 		Asked a = { .nmult = 0 };
 
+		if (!tiles && o->code == O_alloc)
+			tiles = o;
 		ask_op(r, &a, o, wish);
 		if (a.nmult || a.nroom) {
-			r->first = o;
+			r->first = tiles && has_copies(o) ? tiles : o;
 			return true;
 		}
 	}
@@ -150,6 +169,7 @@ split_run(Run *r, Wish wish)
 	if (!start_at_wish(r, wish))
 		return NULL;
 	a = asked(r, wish);
+	hoist_scalars(r);
 	branch = branch_new(r, &a);
 	if (wish == INSIDE && !branch_spares_masks(r, branch)) {
 		op_unlink(branch);
@@ -170,7 +190,7 @@ split_end(Kernel *k)
 	r.first = end_of_body(k, CODE_TWO / 2, &code);
 	if (!r.first)
 		return NULL;
-	hoist_scalars(&r);
+	find_before(&r);
 	wide = split_run(&r, WIDE);
 	if (wide)
 		r.first = wide->blk[0]->first;
