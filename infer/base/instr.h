@@ -17,6 +17,7 @@
 	X(stmatrix, "a warp stores bits/32 matrices of 8 rows of 16 bytes; a lane gives `bits`")   \
 	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
 	X(mma_sp, "a warp multiplies fragments A[m,k], of which half is kept, * B[k,n] + C[m,n]")  \
+	X(wgmma, "a warpgroup multiplies A[m,k] * B[k,n] + C[m,n], B and perhaps A in shared memory") \
 	X(fma, "each lane multiplies and adds elements that it holds itself")
 
 typedef enum InstrKind {
@@ -31,7 +32,8 @@ typedef struct Instr {
 	InstrKind kind;
 	int bits;          /* memory instructions: bits per lane, 8..128 */
 	bool trans;        /* ldmatrix, stmatrix: matrices are transposed on the way */
-	int m, n, k;       /* mma, fma: tile of one instance */
+	int m, n, k;       /* mma, fma: tile of one instance; wgmma: n is left open, in steps of this */
+	int warps;         /* that execute an instance together */
 	StoreKind atom;    /* red: how */
 	DType ta, tb, acc; /* red: ta, of the elements;
 	                    * mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
@@ -39,7 +41,9 @@ typedef struct Instr {
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
 	const char *text, *cons;
-	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
+	/* wgmma: text is the part of the name with the types, a the fragment of a warp, NULL: A in shared
+	 * memory (infer/base/wgmma.h).
+	 * mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
 	 * mma_sp: A is of values [M,K/2], e of positions [M,P] in the first lanes of each group of four */
 	const char *a, *b, *c, *e;
 } Instr;
@@ -51,6 +55,7 @@ enum {
 #define INSTR_RED(...) +1
 #define INSTR_MMA(...) +1
 #define INSTR_SP(...) +1
+#define INSTR_WGMMA(...) +1
 #include "infer/base/instr.def"
 };
 extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
