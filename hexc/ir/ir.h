@@ -21,6 +21,10 @@ enum {
 	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
 	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory */
 	T_WGMMA = 256,
+	T_TMA = 512,        /* bulk copies, tensor maps, mbarrier, elect, fence.proxy */
+	T_MULTICAST = 1024, /* bulk copies to all blocks of a cluster */
+	T_SETMAXNREG = 2048,
+	T_PDL = 4096,       /* griddepcontrol */
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
@@ -159,7 +163,7 @@ struct Op {
 	int64_t imm[DIM_MAX]; /* see IMM() */
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
-	Block *blk[2];        /* for: body;  if: then, else */
+	Block *blk[2];        /* for: body;  if: then, else;  roles: producers, consumers */
 	Lowering *lowering;
 	Op *prev, *next;
 	Block *parent;
@@ -235,6 +239,15 @@ typedef enum SplitKind {
  * other thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
+/* IMM(o, async) of a copy: when it is done. */
+typedef enum CopyKind {
+	COPY_NOW,
+	COPY_GROUP,   /* behind the `wait` for its group */
+	COPY_BARRIER, /* when the phase of its barrier is complete */
+	COPY_OUT,     /* to a tensor; behind the `wait` for its bulk group */
+	COPY_KINDS
+} CopyKind;
+
 /* A constant or tunable with the value that was chosen. */
 typedef struct Define {
 	const char *name;
@@ -270,6 +283,21 @@ typedef struct GridOrder {
 } GridOrder;
 enum { GROUP_MOST = 1024 };
 
+enum { MAP_RANK_MAX = 5 };
+
+/* How the copy engine sees a tensor: what the host encodes in front of the launch, after pass infer.  Dims
+ * are counted from the contiguous one, sizes and strides in elements of `dtype`. */
+typedef struct TensorMap {
+	int param;                  /* the tensor: its number among the parameters */
+	DType dtype;                /* of the map: bytes (u8) for types of fewer bits than 8 */
+	int rank;                   /* 1 to MAP_RANK_MAX */
+	Val *size[MAP_RANK_MAX];    /* i64 scalars of the body's top level, as a Param has them */
+	Val *stride[MAP_RANK_MAX];  /* of dim 0: NULL, it is 1 */
+	int64_t box[MAP_RANK_MAX];  /* 1 to 256 */
+	int swizzle;                /* bytes: 0 (none), 32, 64, 128 */
+	int l2;                     /* bytes that a miss brings to L2: 0, 64, 128, 256 */
+} TensorMap;
+
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {
 	struct Unit *unit;
@@ -280,7 +308,13 @@ struct Kernel {
 	Block *grid;      /* i64 scalars over the body's size arguments; yields x, y, z */
 	Assume *assume;
 	int nassume;
-	int warps;        /* warps per block */
+	int warps;        /* that compute: of a team */
+	int teams;        /* of warps that compute, 1 without `roles` */
+	int helpers;      /* warps that produce, 0 without `roles` */
+	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
+	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
+	TensorMap *map;   /* after pass infer; parameters behind all others */
+	int nmap;
 	bool open_warps;  /* the program does not say: the search may choose others */
 	GridOrder order;  /* after pass order */
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
@@ -348,6 +382,19 @@ typedef struct OpWalk {
 } OpWalk;
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
+
+/* ---- roles of warps (role.c) ----------------------------------------------------------------- */
+
+typedef enum Role { ROLE_ALL, ROLE_PRODUCER, ROLE_CONSUMER } Role;
+
+const Op *kernel_roles(const Kernel *k); /* NULL: all warps do the same */
+int kernel_warps(const Kernel *k);       /* of a block, those of all roles */
+/* Who runs o.  ROLE_ALL: every warp of the block, as outside of `roles`. */
+Role op_role(const Op *o);
+/* Warps that run o together, over which its tiles are spread: of one team, of the producers, of the block. */
+int op_warps(const Op *o);
+/* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
+Op *op_mbar(const Op *o);
 
 /* ---- index arithmetic (ir_index.c) ----------------------------------------------------------- */
 

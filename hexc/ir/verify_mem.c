@@ -164,14 +164,24 @@ shape_pack(Arena *a, const Op *o)
 const char *
 shape_copy(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->in[1]->type;
+	const Type *x, *t;
+	bool out = IMM(o, async) == COPY_OUT;
 
-	if (!is_memory(x) || x->space != S_global || t->space != S_shared || !same_tile(x, t))
+	if (IMM(o, async) < 0 || IMM(o, async) >= COPY_KINDS)
+		return arena_printf(a, "imm is 0 to %d", COPY_KINDS - 1);
+	if (o->nin != (IMM(o, async) == COPY_BARRIER ? 4 : 2))
+		return "not two tiles, and a barrier and its slot where it has one";
+	x = &o->in[0]->type;
+	t = &o->in[1]->type;
+	if (!is_memory(x) || x->space != (out ? S_shared : S_global) ||
+	    t->space != (out ? S_global : S_shared) || !same_tile(x, t))
 		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
-	return IMM(o, async) < 0 || IMM(o, async) > 1 ? "imm is 0 or 1" : NULL;
+	if (IMM(o, multicast) < 0 || IMM(o, multicast) > 3 || (IMM(o, multicast) && o->nin != 4))
+		return "no such axis of the cluster, or no barrier in each of its blocks";
+	return o->nin == 4 ? check_mbar(o, 2) : NULL;
 }
 
-/* commit, barrier */
+/* commit, barrier, wg_fence, wg_commit */
 const char *
 shape_none(Arena *a, const Op *o)
 {
