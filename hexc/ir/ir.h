@@ -389,6 +389,9 @@ typedef enum Role { ROLE_ALL, ROLE_PRODUCER, ROLE_CONSUMER } Role;
 
 const Op *kernel_roles(const Kernel *k); /* NULL: all warps do the same */
 int kernel_warps(const Kernel *k);       /* of a block, those of all roles */
+/* Registers of a lane that a block of so many warps can have at most when it starts: what roles share out. */
+int launch_registers(int warps);
+enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* of a lane, that a role may ask for; by eights */
 /* Who runs o.  ROLE_ALL: every warp of the block, as outside of `roles`. */
 Role op_role(const Op *o);
 /* Warps that run o together, over which its tiles are spread: of one team, of the producers, of the block. */

@@ -254,7 +254,7 @@ read_item(Read *r, Header *h)
 		h->body = true;
 		return want_sign(r, "{") && read_block(r, r->k->body);
 	}
-	return read_error(r, "expected a line of the header, grid, body or '}'");
+	return read_error(r, "expected warps or another line of the header, grid, body or '}'");
 }
 
 /* The values of ids that were read before their ops; NULL where there is none. */

@@ -16,6 +16,15 @@ kernel_warps(const Kernel *k)
 	return k->warps * k->teams + k->helpers;
 }
 
+int
+launch_registers(int warps)
+{
+	enum { SM_REGISTERS = 65536, MOST = LANE_REGISTERS / 8 * 8 };
+	int n = SM_REGISTERS / (warps * WARP_SIZE) / 8 * 8;
+
+	return n < MOST ? n : MOST;
+}
+
 Role
 op_role(const Op *o)
 {

@@ -25,7 +25,7 @@ shape_roles(Arena *a, const Op *o)
 		if (o->blk[r]->narg || o->blk[r]->last->nin)
 			return "a region has arguments or yields values";
 	for (int i = 0; i < 2; i++)
-		if (o->imm[i] && (o->imm[i] < 24 || o->imm[i] > 256 || o->imm[i] % 8))
+		if (o->imm[i] && (o->imm[i] < REGISTERS_LEAST || o->imm[i] > REGISTERS_MOST || o->imm[i] % 8))
 			return "registers are 24 to 256, a multiple of 8, or 0";
 	if ((IMM(o, producer) == 0) != (IMM(o, consumer) == 0))
 		return "the registers of one role, but not of the other";

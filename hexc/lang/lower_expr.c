@@ -61,6 +61,13 @@ lower_name(Lower *l, const Expr *e)
 		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
 		return value_none();
 	}
+	if (s->val.kind == VK_mbar) {
+		diag_error(l->diag, e->src,
+		           "`%s` is barriers, which stand in `await`, `arrive` and `async copy` only: "
+		           "write one of them as `%s[s]`",
+		           e->name, e->name);
+		return value_none();
+	}
 	if (s->val.kind == VK_none || value_is_const(&s->val))
 		return s->val;
 	if (l->call && l->call->mode == l->mode) /* made here, or checked where it was passed */
