@@ -102,6 +102,12 @@ instr_on(const Instr *i, const Target *t)
 }
 
 bool
+instr_is_box(const Instr *i)
+{
+	return i && (i->kind == IK_tma_load || i->kind == IK_tma_store);
+}
+
+bool
 instr_fragment(const Instr *i, int operand, bool swap, Layout *out)
 {
 	static const int turned[2] = { 1, 0 };

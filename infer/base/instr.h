@@ -13,6 +13,8 @@
 	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
 	X(ld_bits, "copy of `bits` per lane through registers: a load for each element, a store")  \
 	X(cp_async, "each lane copies `bits` from global to shared memory, asynchronously")        \
+	X(tma_load, "one thread has boxes of a tensor map copied to shared memory")                \
+	X(tma_store, "one thread has boxes of a tensor map copied from shared memory")             \
 	X(ldmatrix, "a warp loads bits/32 matrices of 8 rows of 16 bytes; a lane gets `bits`")     \
 	X(stmatrix, "a warp stores bits/32 matrices of 8 rows of 16 bytes; a lane gives `bits`")   \
 	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
@@ -66,6 +68,8 @@ const Instr *instr_find(const char *name);
 const Instr *instr_of(const Lowering *p);
 /* Can the target issue it? */
 bool instr_on(const Instr *i, const Target *t);
+/* Does it move boxes of a tensor map?  i may be NULL. */
+bool instr_is_box(const Instr *i);
 /* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is
  * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
 bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
