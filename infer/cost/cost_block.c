@@ -129,7 +129,7 @@ sum_roles(const Solve *s, const Op *o, Sum *x)
 
 	for (int i = 0; i < 2; i++)
 		res_add(&x->all, &role[i].all, 1);
-	x->time += fmax(role[0].time, role[1].time);
+	x->time += fmax(role[0].time, role[1].time) + IN_THE_WAY * fmin(role[0].time, role[1].time);
 }
 
 static Sum
