@@ -397,20 +397,20 @@ wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
 	       ss == !(o->in[0]->type.space == S_reg) && (ss || !swap);
 }
 
-/* The widest instance of which a warpgroup's columns are made. */
+/* The widest instance of at most `most` columns of which a warpgroup's are made. */
 static int
-widest(const Instr *in, int64_t columns)
+widest(const Instr *in, int64_t columns, int64_t most)
 {
-	int n = WGMMA_N_MOST;
+	int n = (int)(most - most % in->n);
 
 	while (n >= in->n && (columns % n || !wgmma_has_n(in, n)))
 		n -= in->n;
 	return n;
 }
 
-/* Warpgroups side by side along m and n, with instances as wide as can be. */
+/* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
 static bool
-wgmma_choice(const Op *o, DotChoice *c)
+wgmma_choice(const Op *o, int64_t most, DotChoice *c)
 {
 	const int64_t *shape = o->out[0]->type.shape;
 	int64_t k = o->in[0]->type.shape[wgmma_k_dim(o, 0)], rows = c->swap ? shape[1] : shape[0];
@@ -421,7 +421,7 @@ wgmma_choice(const Op *o, DotChoice *c)
 	if (rows % ((int64_t)WGMMA_M * (c->swap ? c->wn : c->wm)) || shape[!c->swap] % (c->swap ? c->wm : c->wn) ||
 	    k % c->inst->k)
 		return false;
-	c->n = widest(c->inst, across);
+	c->n = widest(c->inst, across, most);
 	if (c->n < c->inst->n || !wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
 	    !tile_fragment(&c->c, &fc, shape, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, one }))
 		return false;
@@ -439,9 +439,14 @@ wgmma_choices(Solve *s, const Op *o, DotChoice **out)
 		for (int swap = 0; swap < 2; swap++)
 			for (int wm = groups; wm >= 1 && wgmma_fits(s, o, in, swap); wm--) {
 				DotChoice c = { .inst = in, .swap = swap, .mix = { 1, 1 }, .wm = wm };
+				int64_t whole;
 
 				c.wn = groups / wm;
-				if (wm * c.wn == groups && op_warps(o) % WARPGROUP == 0 && wgmma_choice(o, &c))
+				if (wm * c.wn != groups || op_warps(o) % WARPGROUP || !wgmma_choice(o, WGMMA_N_MOST, &c))
+					continue;
+				VEC_PUSH(s->arena, *out, n, cap, c);
+				whole = pow2_part(c.n); /* rows of a factor along m or n are whole blocks then */
+				if (whole < c.n && wgmma_choice(o, whole, &c))
 					VEC_PUSH(s->arena, *out, n, cap, c);
 			}
 	return n;
