@@ -8,6 +8,7 @@
  * bits of neighbours as one, and these go to instances next to each other. */
 #include "infer/base/dot_instr.h"
 #include "infer/base/rates.h"
+#include "infer/base/wgmma.h"
 #include "infer/memory/memory.h"
 #include "infer/rules.h"
 #include "infer/search.h"
@@ -384,6 +385,68 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 	}
 }
 
+/* ---- warpgroups --------------------------------------------------------------------------------------- */
+
+static bool
+wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
+{
+	bool ss = in->a == NULL;
+
+	return in->kind == IK_wgmma && instr_on(in, s->k->unit->target) && in->acc == o->out[0]->type.dtype &&
+	       in->ta == o->in[swap]->type.dtype && in->tb == o->in[!swap]->type.dtype &&
+	       ss == !(o->in[0]->type.space == S_reg) && (ss || !swap);
+}
+
+/* The widest instance of which a warpgroup's columns are made. */
+static int
+widest(const Instr *in, int64_t columns)
+{
+	int n = WGMMA_N_MOST;
+
+	while (n >= in->n && (columns % n || !wgmma_has_n(in, n)))
+		n -= in->n;
+	return n;
+}
+
+/* Warpgroups side by side along m and n, with instances as wide as can be. */
+static bool
+wgmma_choice(const Op *o, DotChoice *c)
+{
+	const int64_t *shape = o->out[0]->type.shape;
+	int64_t k = o->in[0]->type.shape[wgmma_k_dim(o, 0)], rows = c->swap ? shape[1] : shape[0];
+	int64_t across = shape[!c->swap] / (c->swap ? c->wm : c->wn);
+	WarpDim m = { c->wm, WARPGROUP }, n = { c->wn, WARPGROUP * c->wm }, one = { 1, 0 };
+	Layout fa, fc;
+
+	if (rows % ((int64_t)WGMMA_M * (c->swap ? c->wn : c->wm)) || shape[!c->swap] % (c->swap ? c->wm : c->wn) ||
+	    k % c->inst->k)
+		return false;
+	c->n = widest(c->inst, across);
+	if (c->n < c->inst->n || !wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
+	    !tile_fragment(&c->c, &fc, shape, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, one }))
+		return false;
+	return !c->inst->a || (wgmma_fragment(c->inst, c->n, 0, false, &fa) &&
+	                       tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	                                     (WarpDim[2]){ n, one }));
+}
+
+static int
+wgmma_choices(Solve *s, const Op *o, DotChoice **out)
+{
+	int groups = op_warps(o) / WARPGROUP, n = 0, cap = 0;
+
+	for (const Instr *in = instrs; in->name; in++)
+		for (int swap = 0; swap < 2; swap++)
+			for (int wm = groups; wm >= 1 && wgmma_fits(s, o, in, swap); wm--) {
+				DotChoice c = { .inst = in, .swap = swap, .mix = { 1, 1 }, .wm = wm };
+
+				c.wn = groups / wm;
+				if (wm * c.wn == groups && op_warps(o) % WARPGROUP == 0 && wgmma_choice(o, &c))
+					VEC_PUSH(s->arena, *out, n, cap, c);
+			}
+	return n;
+}
+
 int
 dot_choices(Solve *s, const Op *dot, DotChoice **out)
 {
@@ -391,6 +454,8 @@ dot_choices(Solve *s, const Op *dot, DotChoice **out)
 	int n = 0, cap = 0;
 
 	*out = NULL;
+	if (dot->code == O_wgmma)
+		return wgmma_choices(s, dot, out);
 	for (const Instr *in = instrs; in->name; in++)
 		for (int swap = 0; swap < 2; swap++)
 			if (instr_fits(in, swap, dot, t) && instr_divides(in, swap, dot) &&

@@ -100,7 +100,17 @@ typedef struct LoweredAccess {
 	int vec;           /* elements of one access per lane */
 	const Layout *map; /* tile coordinates -> lane, warp, reg (vector first, then time); NULL: as the
 	                    * layout of the register tile says */
+	int tensor_map;    /* one thread moves boxes of this map of the kernel, counted from 1, each to or
+	                    * from where the layout of the shared tile has its first element.  0: none */
 } LoweredAccess;
+
+/* How wgmma finds an operand in shared memory: what its descriptor says.  An instance starts where its first
+ * element would be if the tile's layout had no swizzle: the hardware swizzles by address bits. */
+typedef struct LoweredMatrix {
+	int width; /* bytes of a row of the swizzle mode: 128, 64, 32; 16: none; 0: it is in registers */
+	bool mn;   /* neighbours in memory run along m or n; false: along k */
+	int lead, stride; /* byte offsets as in the PTX ISA; lead 0: not used */
+} LoweredMatrix;
 
 /* A tile in shared memory that one op writes and, past a barrier, reads. */
 typedef struct Staging {
@@ -125,6 +135,8 @@ typedef struct Lowering {
 			/* The products at these positions along k only, from, from + 1, .. to - 1; to 0: all.
 			 * Another dot does what is left, on the same operands. */
 			int from, to;
+			int n; /* wgmma: of one instance, which the instruction leaves open; else 0 */
+			LoweredMatrix matrix[2]; /* wgmma: of what it calls A and B */
 		} dot;
 		Staging staged; /* LW_shared, LW_reduce_shared */
 	};

@@ -99,6 +99,32 @@ print_access(Text *t, const LoweredAccess *a)
 	print_word(t, "inst", a->inst);
 	text_printf(t, " vec %d", a->vec);
 	print_map(t, "map", a->map);
+	if (a->tensor_map)
+		text_printf(t, " tensor_map %d", a->tensor_map);
+}
+
+static void
+print_matrix(Text *t, const char *word, const LoweredMatrix *m)
+{
+	if (m->width)
+		text_printf(t, " %s { %s width %d lead %d stride %d }", word, m->mn ? "mn" : "k", m->width,
+		            m->lead, m->stride);
+}
+
+static void
+print_lowered_dot(Text *t, const Lowering *p)
+{
+	print_word(t, "inst", p->dot.inst);
+	if (p->dot.n)
+		text_printf(t, " n %d", p->dot.n);
+	text_printf(t, p->dot.swap ? " swap" : "");
+	print_map(t, "rows", p->dot.rows);
+	print_map(t, "cols", p->dot.cols);
+	print_map(t, "k", p->dot.k);
+	if (p->dot.to)
+		text_printf(t, " part %d, %d", p->dot.from, p->dot.to);
+	print_matrix(t, "a", &p->dot.matrix[0]);
+	print_matrix(t, "b", &p->dot.matrix[1]);
 }
 
 static void
@@ -122,13 +148,7 @@ print_lowering(Text *t, const Lowering *p)
 	if (p->kind == LW_access) {
 		print_access(t, &p->access);
 	} else if (p->kind == LW_dot) {
-		print_word(t, "inst", p->dot.inst);
-		text_printf(t, p->dot.swap ? " swap" : "");
-		print_map(t, "rows", p->dot.rows);
-		print_map(t, "cols", p->dot.cols);
-		print_map(t, "k", p->dot.k);
-		if (p->dot.to)
-			text_printf(t, " part %d, %d", p->dot.from, p->dot.to);
+		print_lowered_dot(t, p);
 	} else if (lowering_is_staged(p)) {
 		print_staging(t, &p->staged);
 	}

@@ -1,0 +1,54 @@
+/* flight.c - pass flight: how roles tell each other what is done of that which runs beside them.
+ *
+ * needs   what pass infer leaves: how products and copies are done
+ * sets    how many arrivals of the machine each mbar_arrive is (IMM signals)
+ *
+ * An arrival of a role says that all its warps have come there.  One thread that asks for copies of boxes, and
+ * does nothing else, says so for all producers.  Of consumers each warpgroup has products of its own under way,
+ * and says when these have read; warps that read or write by themselves say so one by one. */
+#include "infer/base/instr.h"
+#include "infer/base/wgmma.h"
+#include "infer/infer.h"
+
+/* Do warps touch shared memory by themselves to do o?  Products, and copies of boxes, are done beside them; lanes
+ * that copy asynchronously arrive by themselves. */
+static bool
+touches_shared(const Op *o)
+{
+	const Instr *in = o->code == O_copy ? instr_of(o->lowering) : NULL;
+	bool shared = false;
+
+	for (int i = 0; i < o->nin; i++)
+		shared = shared || o->in[i]->type.space == S_shared;
+	if (o->code == O_copy)
+		return !instr_is_box(in) && !(in && in->kind == IK_cp_async);
+	return (o->code == O_load || o->code == O_store) && shared;
+}
+
+static bool
+any_touches(Block *b)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		if (touches_shared(o))
+			return true;
+	return false;
+}
+
+bool
+pass_flight(Kernel *k)
+{
+	const Op *roles = kernel_roles(k);
+	int each[2];
+	OpWalk w;
+
+	if (!roles)
+		return false;
+	each[0] = any_touches(roles->blk[0]) ? k->helpers : 1;
+	each[1] = any_touches(roles->blk[1]) || k->warps % WARPGROUP ? k->warps : k->warps / WARPGROUP;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && !IMM(o, signals))
+			IMM_SET(o, signals, each[op_role(o) == ROLE_CONSUMER]);
+	return true;
+}
