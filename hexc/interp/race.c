@@ -41,8 +41,8 @@ race_start(Interp *it)
 	it->waited = 0;
 	if (it->memory)
 		shadow_clear(it->memory, it->memory_size);
-	for (uint32_t i = 0; i < it->nshared; i++)
-		if (it->shared[i] && it->shared[i]->shadow)
+	for (int i = 0; i < it->nshared; i++)
+		if (it->shared[i]->shadow)
 			shadow_clear(it->shared[i]->shadow, it->shared[i]->n);
 	for (int i = 0; i < it->k->nparam && it->global; i++)
 		if (it->global[i])
@@ -158,7 +158,7 @@ element_offset(const Shared *s, int64_t at)
 bool
 race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async, int64_t elt)
 {
-	Touch t = { o, s, elt, async ? it->groups + 1 : 0, write };
+	Touch t = { o, s, elt, async ? it->task->groups + 1 : 0, write };
 	int64_t bit, lo, hi;
 
 	if (s->shadow)

@@ -292,6 +292,8 @@ kernel_print(Text *t, const Kernel *k)
 		            k->order.slow);
 	if (k->smem)
 		text_printf(t, "  smem %lld\n", (long long)k->smem);
+	if (k->team_smem)
+		text_printf(t, "  team_smem %lld\n", (long long)k->team_smem);
 	for (int i = 0; i < k->nconstants; i++) {
 		text_printf(t, "  const ");
 		print_name(t, k->constants[i].name);

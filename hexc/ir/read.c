@@ -240,6 +240,8 @@ read_item(Read *r, Header *h)
 		return read_group(r);
 	if (read_word(r, "smem"))
 		return want_int(r, 0, INT64_MAX, &r->k->smem);
+	if (read_word(r, "team_smem"))
+		return want_int(r, 0, INT64_MAX, &r->k->team_smem);
 	if (read_word(r, "const"))
 		return read_constant(r, h);
 	if (read_word(r, "param"))
