@@ -338,6 +338,8 @@ kernel_verify(Kernel *k, const char *after)
 {
 	Arena *a = k->unit->arena;
 	Verify v = { k, after, NULL, NULL, true };
+	const char *bad;
+	const Op *at;
 
 	v.seen = NEWN(a, const Val *, (size_t)k->nval + 1);
 	v.used = NEWN(a, bool, (size_t)k->nval + 1);
@@ -357,5 +359,6 @@ kernel_verify(Kernel *k, const char *after)
 		return false;
 	if (k->body->last->nin != 0)
 		return verify_error(&v, k->body->last, "the body yields nothing");
-	return true;
+	bad = role_rules(k, &at);
+	return !bad || verify_error(&v, at, bad);
 }

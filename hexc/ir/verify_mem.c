@@ -41,6 +41,12 @@ check_gather(const Op *o)
 }
 
 static bool
+is_barriers(const Val *v)
+{
+	return v->def && v->def->code == O_mbar;
+}
+
+static bool
 is_memory(const Type *t)
 {
 	if (t->space != S_shared && t->space != S_global)
@@ -80,6 +86,8 @@ shape_view(Arena *a, const Op *o)
 	const Type *t = &o->out[0]->type, *x = o->nin ? &o->in[0]->type : t;
 	int kept = 0;
 
+	if (o->nin && is_barriers(o->in[0]))
+		return "of barriers nothing is viewed";
 	if (o->nin < 1 || (x->space != S_global && x->space != S_shared) || x->space != t->space ||
 	    x->dtype != t->dtype || !is_memory(t))
 		return "not a static tile in the memory of its operand";
@@ -103,6 +111,8 @@ shape_load(Arena *a, const Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Type natural = *t;
 
+	if (is_barriers(o->in[0]))
+		return "of barriers nothing is read";
 	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass prove */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
@@ -117,7 +127,8 @@ shape_store(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->in[1]->type;
 
-	if (!is_memory(t) || (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
+	if (is_barriers(o->in[1]) || !is_memory(t) ||
+	    (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
 	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
 		return "imm is no kind of store";
