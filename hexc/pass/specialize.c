@@ -30,14 +30,14 @@ enum { CODE_TWO = 1280, CODE_THREE = 1024 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
-/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has products. */
+/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has products, or roles of warps. */
 static int64_t
 code_of(const Op *o, int64_t threads)
 {
 	const Val *tile = o->nout ? o->out[0] : o->nin ? o->in[0] : NULL;
 	int64_t sum = 0;
 
-	if (o->code == O_dot)
+	if (o->code == O_dot || o->code == O_roles)
 		return INT64_MAX / 2;
 	if (tile && tile->type.space == S_reg)
 		sum = ceil_div(type_size(&tile->type), threads);

@@ -87,9 +87,6 @@ void select_shared(Solve *s, Op *alloc);
 /* ---- box.c ---------------------------------------------------------------------------------------- */
 /* The operand of a copy that is in that space. */
 Val *copy_side(const Op *copy, Space space);
-/* The first of the tile's dims that mem, an alloc or a view of it, has, as its last dims and whole; -1: it is
- * no such view. */
-int whole_from(Val *mem);
 /* Why a copy cannot be one of boxes of a tensor map; NULL: it can. */
 const char *box_refusal(const Solve *s, const Op *copy);
 /* The tensor map of a copy that can, whose shared tile has that form. */
