@@ -64,7 +64,8 @@ eval_mbar_arrive(Interp *it, Op *o)
 	for (int i = 0; i < t->npending && IMM(o, expect); i++)
 		if (t->pending[i].barriers == b && t->pending[i].which == which)
 			t->pending[i].expected = true;
-	t->turn = it->opt.late; /* so that others do what they may do now as early as they can */
+	/* a producer then does what it may do now as early as it can, and is as far ahead as it can be */
+	t->turn = it->opt.late && t->role == ROLE_CONSUMER;
 	if (++b->arrived[which] < IMM(b->op, arrivals))
 		return true;
 	b->arrived[which] = 0;

@@ -122,6 +122,7 @@ typedef struct Lower {
 	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
 	bool has_grid;
 	bool exact; /* inside of exact(...) */
+	bool in_team; /* in what consumers do */
 	int depth; /* of loops and conditions */
 	const Define *def;
 	int ndef;

@@ -209,9 +209,11 @@ lower_role(Lower *l, const Stmt *body, Op *o, int r)
 	Block *outer = l->b;
 
 	l->b = o->blk[r] = block_new(l->k, o);
+	l->in_team = r == 1;
 	l->depth++;
 	lower_stmts(l, body);
 	l->depth--;
+	l->in_team = false;
 	op_new(l->b, NULL, O_yield, o->src, 0, NULL, 0, NULL);
 	l->b = outer;
 }
