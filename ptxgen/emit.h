@@ -16,9 +16,13 @@ LV read_sreg(Gen *g, const char *name);
 
 void gen_block(Gen *g, Block *b);        /* visit all ops but the yield */
 
+/* ---- flow.c ---------------------------------------------------------------------------------- */
+
+void gen_enter(Gen *g, Block *b); /* before a region: force what its ops use from outside */
+
 /* ---- sync.c ---------------------------------------------------------------------------------- */
 
-void emit_block_barrier(Gen *g);
+void emit_block_barrier(Gen *g); /* of the role's threads, in one */
 
 /* ---- dot.c, regmap.c, for ahead.c --------------------------------------------------------------- */
 

@@ -65,6 +65,14 @@ Access *access_staging(Gen *g, const Staging *tile, const Layout *l, DType d);
 /* Byte address (i64 global, i32 shared) of the element at `index` (of lane 0) for this thread = *base +
  * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
 void access_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);
+/* The same as if the tile had no swizzle: where wgmma's descriptors and boxes of maps begin. */
+Access *access_plain(Gen *g, const Layout *l, Val *view);
+/* Of any view: where it starts, and nothing else. */
+Access *access_view(Gen *g, const Layout *l, Val *view);
+/* i64: where the view starts along dim rd of its root. */
+LV access_start(Access *x, int rd);
+/* i32: the shared address of the block's dynamic memory. */
+LV smem_base(Gen *g);
 /* For an op of many instances: compare with the edges where they are needed.  Comparisons that do
  * not change in a loop would all be made before it, and there are but seven predicate registers. */
 void access_pin_edges(Access *x, const Op *o);

@@ -12,8 +12,14 @@
 #include "ptxgen/base/word.h"
 #include "ptxgen/memory/access.h"
 
-/* i32: the shared address of the block's dynamic memory. */
-static LV
+/* Patterns of swizzles, boxes and descriptors are of addresses. */
+static unsigned
+smem_align(const Gen *g)
+{
+	return kernel_roles(g->k) ? 1024 : 128;
+}
+
+LV
 smem_base(Gen *g)
 {
 	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
@@ -25,6 +31,8 @@ smem_base(Gen *g)
 		LLVMSetLinkage(v, LLVMExternalLinkage);
 		LLVMSetAlignment(v, 128);
 	}
+	if (LLVMGetAlignment(v) < smem_align(g))
+		LLVMSetAlignment(v, smem_align(g));
 	g->smem = LLVMBuildPtrToInt(g->pre, v, g->i32, "");
 	return g->smem;
 }
