@@ -397,32 +397,19 @@ wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
 	       ss == !(o->in[0]->type.space == S_reg) && (ss || !swap);
 }
 
-/* The widest instance of at most `most` columns of which a warpgroup's are made. */
-static int
-widest(const Instr *in, int64_t columns, int64_t most)
-{
-	int n = (int)(most - most % in->n);
-
-	while (n >= in->n && (columns % n || !wgmma_has_n(in, n)))
-		n -= in->n;
-	return n;
-}
-
 /* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
 static bool
 wgmma_choice(const Op *o, int64_t most, DotChoice *c)
 {
 	const int64_t *shape = o->out[0]->type.shape;
-	int64_t k = o->in[0]->type.shape[wgmma_k_dim(o, 0)], rows = c->swap ? shape[1] : shape[0];
-	int64_t across = shape[!c->swap] / (c->swap ? c->wm : c->wn);
+	int64_t mnk[3] = { shape[0], shape[1], o->in[0]->type.shape[wgmma_k_dim(o, 0)] };
 	WarpDim m = { c->wm, WARPGROUP }, n = { c->wn, WARPGROUP * c->wm }, one = { 1, 0 };
 	Layout fa, fc;
 
-	if (rows % ((int64_t)WGMMA_M * (c->swap ? c->wn : c->wm)) || shape[!c->swap] % (c->swap ? c->wm : c->wn) ||
-	    k % c->inst->k)
+	if (!wgmma_divides(c->inst, c->swap, mnk, c->wm, c->wn))
 		return false;
-	c->n = widest(c->inst, across, most);
-	if (c->n < c->inst->n || !wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
+	c->n = wgmma_widest(c->inst, shape[!c->swap] / (c->swap ? c->wm : c->wn), most);
+	if (!wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
 	    !tile_fragment(&c->c, &fc, shape, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, one }))
 		return false;
 	return !c->inst->a || (wgmma_fragment(c->inst, c->n, 0, false, &fa) &&

@@ -36,12 +36,23 @@ pending_new(Interp *it, const Type *type)
 	return p;
 }
 
+/* The one that its barrier is in: an arrival that expects it cannot be earlier. */
+static const Phase *
+phase_new(Interp *it, const Pending *p)
+{
+	Phase *x = NEW(&it->arena, Phase);
+
+	*x = (Phase){ p->barriers, p->which, p->barriers->phase[p->which] };
+	return x;
+}
+
 static bool
 copy_in(Interp *it, Op *o)
 {
 	const Type *from = &o->in[0]->type;
 	const View *dst = slot_of(it, o->in[1])->view;
 	Pending *p = pending_new(it, from);
+	bool ok;
 
 	p->op = o;
 	p->dst = *dst;
@@ -56,7 +67,10 @@ copy_in(Interp *it, Op *o)
 	if (IMM(o, async) && it->opt.late && !it->opt.races)
 		return true;
 	it->task->npending--;
-	return interp_write(it, o, dst, &o->in[1]->type, &p->val, IMM(o, async) != 0);
+	it->phase = p->barriers && it->opt.races ? phase_new(it, p) : NULL;
+	ok = interp_write(it, o, dst, &o->in[1]->type, &p->val, IMM(o, async) != 0);
+	it->phase = NULL;
+	return ok;
 }
 
 /* Copies of t that `lands` says of. */
@@ -115,7 +129,7 @@ interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Typ
 {
 	Reading *p;
 
-	if (!it->opt.late)
+	if (!it->opt.late && !it->opt.races)
 		return;
 	if (r->n == r->cap) {
 		r->at = arena_grow(&it->arena, r->at, (size_t)r->cap, (size_t)r->cap * 2 + 4, sizeof *r->at);
@@ -162,7 +176,7 @@ interp_read_done(Interp *it, ReadingList *r, int64_t pending)
 	for (int i = 0; i < r->n; i++) {
 		Reading tmp = r->at[keep];
 
-		if (r->at[i].group < 0 || r->at[i].group > r->groups - pending) {
+		if (pending >= 0 && (r->at[i].group < 0 || r->at[i].group > r->groups - pending)) {
 			r->at[keep++] = r->at[i];
 			r->at[i] = tmp;
 		} else if (!as_it_was(it, &r->at[i])) {

@@ -175,7 +175,8 @@ interp_task(Interp *it)
 		}
 		t->steps++;
 	}
-	return true;
+	/* what nobody has waited for ends now */
+	return t->nframe || (interp_read_done(it, &t->product, -1) && interp_read_done(it, &t->out, -1));
 }
 
 bool

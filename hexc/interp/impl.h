@@ -15,6 +15,7 @@ typedef struct Shared {
 	double *f;      /* float dtypes */
 	int64_t *i;     /* the others; same memory */
 	uint8_t *init;  /* per element: has it been written? */
+	int64_t base;   /* races: its team's memory, from the start of that of team 0 */
 	bool watched;   /* for races */
 	struct Shadow *shadow; /* watched, by element; NULL: by byte of Interp.memory */
 } Shared;
@@ -59,7 +60,16 @@ typedef struct Barriers {
 	const Op *op;
 	int64_t n;
 	int64_t *phase, *arrived; /* of each: phases complete, arrivals in the one after them */
+	int clock; /* races: of the first one in Task.known */
+	int64_t *done, *open; /* .. by barrier: what those knew who arrived up to the last phase that is complete,
+	                       * and in the one after it */
 } Barriers;
+
+/* A copy is there when this phase of a barrier is complete. */
+typedef struct Phase {
+	const Barriers *of;
+	int64_t which, number;
+} Phase;
 
 /* Shared memory that a product or a copy to a tensor reads while it is under way, and what was there. */
 typedef struct Reading {
@@ -99,6 +109,16 @@ typedef struct Task {
 	int npending, pending_cap;
 	int64_t groups; /* commits so far */
 	ReadingList product, out; /* wgmma, copies to tensors */
+	/* races: its own time goes on at barriers, arrivals and proxies */
+	int number;      /* of the task */
+	int64_t now;
+	int64_t fence;   /* when its last barrier was */
+	int64_t proxied; /* .. its last proxy, and the last one that a barrier stands behind */
+	int64_t shown;
+	int64_t *known;  /* by task: what it did before that time is done; then by barrier: phases complete */
+	int64_t waited;  /* commits that a wait has completed */
+	int64_t *wait_time; /* by commit number, 1 .. waited */
+	int64_t wait_cap;
 } Task;
 
 /* What a thread of the interpreter works with: one block at a time. */
@@ -118,11 +138,9 @@ typedef struct Interp {
 	Shared **shared; /* tiles that were made */
 	int nshared, shared_cap;
 	/* races */
-	int64_t epoch;          /* barriers so far, those inside ops that have scratch included */
 	uint64_t serial;        /* executions of ops that touch memory */
-	int64_t waited;         /* commits that a wait has completed */
-	int64_t *wait_epoch;    /* by commit number, 1 .. waited */
-	int64_t wait_cap;
+	int nclock, clock_used; /* entries of Task.known, and those that tasks and barriers have taken */
+	const Phase *phase;     /* of the copy that is being made; NULL: another op */
 	struct Shadow *memory;  /* by byte, when tiles are placed */
 	int64_t memory_size;
 	struct Shadow **global; /* by parameter, by element; NULL: not accessed yet */
@@ -163,7 +181,7 @@ Slot *interp_scratch(Interp *it, int which, int64_t n);
 bool interp_land_phase(Interp *it, Barriers *b, int64_t which);
 /* Op o reads x, what is in view v, until a group closed in r is waited for. */
 void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const Slot *x);
-/* Only the latest `pending` groups are under way: what the others read must be as it was. */
+/* Only the latest `pending` groups are under way (-1: nothing is): what the others read must be as it was. */
 bool interp_read_done(Interp *it, ReadingList *r, int64_t pending);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
 void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
@@ -200,6 +218,16 @@ bool race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write
 /* Async copies up to commit `group` have completed, for the thread that issued them. */
 void race_wait(Interp *it, int64_t group);
 void race_barrier(Interp *it);
+void race_proxy(Interp *it);
+/* The task arrives at a barrier; the phase is complete; the task has waited for all that are. */
+void race_arrive(Interp *it, Barriers *b, int64_t which);
+void race_complete(Interp *it, Barriers *b, int64_t which);
+void race_seen(Interp *it, Barriers *b, int64_t which);
+/* The tasks of roles begin: what was done before them is. */
+void race_roles(Interp *it);
+/* Where the memory of the task's team begins, from that of team 0. */
+int64_t task_memory(const Interp *it);
+int task_count(const Interp *it); /* of roles, and one for the block as a whole */
 /* Op o stages data in its scratch memory, with barriers before the first write and before the reads. */
 bool race_scratch(Interp *it, const Op *o);
 void race_start(Interp *it); /* a new block of the grid */

@@ -24,6 +24,7 @@ eval_alloc(Interp *it, Op *o)
 	if (!s) {
 		s = NEW(&it->arena, Shared);
 		s->alloc = o;
+		s->base = task_memory(it);
 		s->shape = t->shape;
 		s->rank = t->rank;
 		s->dtype = t->dtype;

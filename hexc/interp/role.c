@@ -8,6 +8,7 @@ eval_mbar(Interp *it, Op *o)
 {
 	View *v = slot_of(it, o->out[0])->view;
 	Barriers *b = v->barriers;
+	int64_t all = o->out[0]->type.shape[0] * it->nclock;
 
 	if (!b) {
 		b = v->barriers = NEW(&it->arena, Barriers);
@@ -15,9 +16,15 @@ eval_mbar(Interp *it, Op *o)
 		b->n = o->out[0]->type.shape[0];
 		b->phase = NEWN(&it->arena, int64_t, b->n);
 		b->arrived = NEWN(&it->arena, int64_t, b->n);
+		b->clock = it->clock_used;
+		it->clock_used += (int)b->n;
+		b->done = NEWN(&it->arena, int64_t, all);
+		b->open = NEWN(&it->arena, int64_t, all);
 	}
 	for (int64_t i = 0; i < b->n; i++)
 		b->phase[i] = b->arrived[i] = 0;
+	for (int64_t i = 0; i < all; i++)
+		b->done[i] = b->open[i] = 0;
 	return true;
 }
 
@@ -45,10 +52,12 @@ bool
 eval_mbar_wait(Interp *it, Op *o)
 {
 	int64_t which, phase = slot_of(it, o->in[2])->i[0];
-	const Barriers *b = barrier_of(it, o, &which);
+	Barriers *b = barrier_of(it, o, &which);
 
 	if (b && (b->phase[which] & 1) == (phase & 1))
 		it->task->blocked = o;
+	else if (b)
+		race_seen(it, b, which);
 	return b != NULL;
 }
 
@@ -66,8 +75,10 @@ eval_mbar_arrive(Interp *it, Op *o)
 			t->pending[i].expected = true;
 	/* a producer then does what it may do now as early as it can, and is as far ahead as it can be */
 	t->turn = it->opt.late && t->role == ROLE_CONSUMER;
+	race_arrive(it, b, which);
 	if (++b->arrived[which] < IMM(b->op, arrivals))
 		return true;
+	race_complete(it, b, which);
 	b->arrived[which] = 0;
 	b->phase[which]++;
 	return interp_land_phase(it, b, which);
@@ -118,6 +129,7 @@ start(Interp *it, Op *o)
 		interp_enter(it, o->blk[i ? 1 : 0]);
 		it->task = &it->all;
 	}
+	race_roles(it);
 }
 
 /* One turn of each that is not at its end; in `late` runs those who wait come first. */
@@ -182,6 +194,14 @@ eval_roles(Interp *it, Op *o)
 		ok = deadlock(it, o);
 	it->task = &it->all;
 	return ok;
+}
+
+bool
+eval_proxy(Interp *it, Op *o)
+{
+	(void)o;
+	race_proxy(it);
+	return true;
 }
 
 bool

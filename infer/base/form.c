@@ -3,6 +3,26 @@
 
 const int form_widths[FORM_WIDTHS] = { 128, 64, 32, FORM_CHUNK };
 
+int
+whole_from(const Val *v)
+{
+	int first = 0;
+
+	for (; v->def && v->def->code == O_view; v = v->def->in[0]) {
+		const Type *t = &v->type, *of = &v->def->in[0]->type;
+
+		int dropped = of->rank - t->rank;
+
+		if (IMM(v->def, dropped) != (1 << dropped) - 1)
+			return -1;
+		for (int d = 0; d < t->rank; d++)
+			if (t->shape[d] != of->shape[dropped + d])
+				return -1;
+		first += dropped;
+	}
+	return v->def && v->def->code == O_alloc ? first : -1;
+}
+
 int64_t
 form_row(const Form *f, const Type *t)
 {

@@ -16,6 +16,9 @@ typedef struct Form {
 	int width; /* 128, 64, 32; 16: no swizzle */
 } Form;
 
+/* The first of the tile's dims that v, an alloc or a view of it, has, as its last dims and whole; -1: it is no
+ * such view. */
+int whole_from(const Val *v);
 /* The widths, widest first. */
 extern const int form_widths[FORM_WIDTHS];
 /* The layout of a tile of type t in that form; false: its rows are not whole blocks, or these not whole

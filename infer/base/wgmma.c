@@ -10,6 +10,26 @@ wgmma_has_n(const Instr *i, int64_t n)
 	return n >= i->n && n <= WGMMA_N_MOST && n % step == 0;
 }
 
+int
+wgmma_widest(const Instr *i, int64_t columns, int64_t most)
+{
+	int n = (int)(most - most % i->n);
+
+	while (n >= i->n && (columns % n || !wgmma_has_n(i, n)))
+		n -= i->n;
+	return n >= i->n ? n : 0;
+}
+
+bool
+wgmma_divides(const Instr *i, bool swap, const int64_t mnk[3], int wm, int wn)
+{
+	int64_t rows = mnk[swap], columns = mnk[!swap];
+	int down = swap ? wn : wm, across = swap ? wm : wn;
+
+	return rows % ((int64_t)i->m * down) == 0 && columns % across == 0 && mnk[2] % i->k == 0 &&
+	       wgmma_widest(i, columns / across, WGMMA_N_MOST);
+}
+
 bool
 wgmma_has_mn(const Instr *i)
 {

@@ -198,6 +198,8 @@ shared_bytes(const Solve *s)
 		for (int j = 0; j < o->nout; j++)
 			at_least(most, s->sol->mconv[o->id][j]);
 	}
+	if (kernel_roles(s->k)) /* engines write tiles: nothing is where they are */
+		return tiles + s->k->teams * (scratch[0] > scratch[1] ? scratch[0] : scratch[1]);
 	tiles += scratch[1];
 	return tiles > scratch[0] ? tiles : scratch[0];
 }

@@ -11,21 +11,6 @@ copy_side(const Op *copy, Space space)
 	return copy->in[0]->type.space == space ? copy->in[0] : copy->in[1];
 }
 
-/* The first of the tile's dims that mem, an alloc or a view of it, has, as its last dims and whole; -1: it is
- * no such view. */
-int
-whole_from(Val *mem)
-{
-	int dim_of[DIM_MAX];
-	const Val *tile = view_dims(mem, dim_of);
-	int first = tile->type.rank - mem->type.rank;
-
-	for (int d = 0; d < mem->type.rank; d++)
-		if (dim_of[d] != first + d || mem->type.shape[d] != tile->type.shape[first + d])
-			return -1;
-	return tile->def && tile->def->code == O_alloc ? first : -1;
-}
-
 static const char *
 tensor_refusal(const Solve *s, Val *mem)
 {

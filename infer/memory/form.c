@@ -61,8 +61,8 @@ find_demands(Solve *s, const Val *tile, Demand *d)
 {
 	int n = 0;
 
-	for (int i = 0; i < s->norder; i++) {
-		const Op *o = s->order[i];
+	for (int i = 0; i < s->nforms; i++) {
+		const Op *o = s->forms[i];
 		const Instr *in = o->code == O_copy ? instr_of(s->sol->lowering[o->id]) : NULL;
 
 		for (int j = 0; o->code == O_wgmma && j < 2; j++)
@@ -118,7 +118,7 @@ bool
 select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 {
 	const Val *tile = alloc->out[0];
-	Demand *d = NEWN(s->arena, Demand, 2 * (size_t)s->norder + 1);
+	Demand *d = NEWN(s->arena, Demand, 2 * (size_t)s->nforms + 1);
 	int n = find_demands(s, tile, d);
 	Form f = { .unit = s->unit[tile->id] }, *best = NULL;
 	unsigned widths = ALL_WIDTHS;

@@ -87,17 +87,10 @@ void select_shared(Solve *s, Op *alloc);
 /* ---- box.c ---------------------------------------------------------------------------------------- */
 /* The operand of a copy that is in that space. */
 Val *copy_side(const Op *copy, Space space);
-/* The first of the tile's dims that mem, an alloc or a view of it, has, as its last dims and whole; -1: it is
- * no such view. */
-int whole_from(Val *mem);
 /* Why a copy cannot be one of boxes of a tensor map; NULL: it can. */
 const char *box_refusal(const Solve *s, const Op *copy);
 /* The tensor map of a copy that can, whose shared tile has that form. */
 void box_map(const Solve *s, const Op *copy, const struct Form *f, TensorMap *out);
-
-/* ---- form.c --------------------------------------------------------------------------------------- */
-/* The dim of factor i of a wgmma that is along k. */
-int wgmma_k_dim(const Op *o, int i);
 
 /* ---- ldmatrix.c ----------------------------------------------------------------------------------- */
 /* ldmatrix for a shared load whose result is to be laid out as l; NULL: l is no fragment of matrices.
@@ -133,9 +126,6 @@ typedef struct Access {
  * remembers. */
 void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
                    int64_t *waves);
-/* The layout of an alloc that wgmma reads or boxes fill, with the fewest conflicts of its other accesses;
- * s->failure: nothing suits them all.  False: it needs no form. */
-bool select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out);
 /* The best swizzle of l, which has none, for these accesses, and what they are then. */
 void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves);
 /* Warps that make it together: a staging tile is where register tiles are. */
@@ -143,4 +133,11 @@ int access_warps(const Solve *s, const Access *a);
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
 void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
+
+/* ---- form.c --------------------------------------------------------------------------------------- */
+/* The dim of factor i of a wgmma that is along k. */
+int wgmma_k_dim(const Op *o, int i);
+/* The layout of an alloc that wgmma reads or boxes fill, with the fewest conflicts of its other accesses;
+ * s->failure: nothing suits them all.  False: it needs no form. */
+bool select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out);
 #endif
