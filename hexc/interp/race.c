@@ -191,7 +191,8 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 	           same_thread(it, c->wtask, c->wop, c->welt, t);
 
 	if (write_open(it, c) && !own)
-		return missing(it, t->o, "reads", c->wop, : "writes,");
+		return missing(it, t->o, "reads", c->wop,
+		               not_landed(c) ? "writes, with no wait or" : "writes,");
 	if (c->owner && c->owner != t->owner)
 		return interp_error(it, INTERP_E_FAULT, t->o,
 		                    "%s reads shared memory that another tile, written by %s of line %u, "
