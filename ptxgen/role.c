@@ -82,13 +82,27 @@ take_registers(Gen *g, int64_t n)
 		asm_op(g, n < have ? A_registers_less : A_registers_more, const_i32(g, n), NULL, NULL);
 }
 
-/* i1: this thread has been chosen of its warp, and the warp is the first of the role. */
-static LV
-choose_leader(Gen *g)
+static bool
+has_boxes(Block *b)
 {
-	LV chosen = LLVMBuildTrunc(g->b, asm_op(g, A_elect, NULL, NULL, NULL), g->i1, "");
+	OpWalk w;
 
-	return LLVMBuildAnd(g->b, chosen, LLVMBuildICmp(g->b, LLVMIntEQ, g->warp, const_i32(g, 0), ""), "");
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		if (o->code == O_copy && instr_is_box(instr_of(o->lowering)))
+			return true;
+	return false;
+}
+
+/* i1: this thread is one chosen of its warp, and the warp is the first of the role.  By `elect` ptxas knows that
+ * there is but one, as copies of boxes want it. */
+static LV
+choose_leader(Gen *g, Block *b)
+{
+	LV first = LLVMBuildICmp(g->b, LLVMIntEQ, g->warp, const_i32(g, 0), "");
+	LV chosen = has_boxes(b) ? LLVMBuildTrunc(g->b, asm_op(g, A_elect, NULL, NULL, NULL), g->i1, "")
+	                         : LLVMBuildICmp(g->b, LLVMIntEQ, g->lane, const_i32(g, 0), "");
+
+	return LLVMBuildAnd(g->b, chosen, first, "");
 }
 
 /* A region in a block of its own, with what depends on the thread alone in front; then to `join`. */
@@ -100,7 +114,7 @@ emit_region(Gen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBl
 
 	LLVMPositionBuilderAtEnd(g->b, front);
 	take_registers(g, r ? IMM(roles, consumer) : IMM(roles, producer));
-	g->leader = choose_leader(g);
+	g->leader = choose_leader(g, roles->blk[r]);
 	if (single) {
 		front = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 		LLVMBuildCondBr(g->b, g->leader, front, join);

@@ -1,5 +1,5 @@
-/* copy.c - copies beside the threads, those that land later too, what they and products read meanwhile, and what
- * orders them. */
+/* copy.c - copies beside the threads, those that land later too, what they and products read meanwhile, and
+ * what orders them. */
 #include "hexc/interp/impl.h"
 #include <string.h>
 

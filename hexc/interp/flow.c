@@ -1,5 +1,5 @@
-/* flow.c - how a task runs: loops and branches of the tile interpreter, on a stack of its own, so that tasks can
- * take turns. */
+/* flow.c - how a task runs: loops and branches of the tile interpreter, on a stack of its own, so that tasks
+ * can take turns. */
 #include "hexc/interp/impl.h"
 #include "hexc/ir/access.h"
 #include <string.h>

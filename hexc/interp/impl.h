@@ -61,8 +61,8 @@ typedef struct Barriers {
 	int64_t n;
 	int64_t *phase, *arrived; /* of each: phases complete, arrivals in the one after them */
 	int clock; /* races: of the first one in Task.known */
-	int64_t *done, *open; /* .. by barrier: what those knew who arrived up to the last phase that is complete,
-	                       * and in the one after it */
+	/* .. by barrier: what those knew who arrived in phases that are complete, and in the next */
+	int64_t *done, *open;
 } Barriers;
 
 /* A copy is there when this phase of a barrier is complete. */

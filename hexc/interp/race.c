@@ -6,9 +6,9 @@
  * the wait that completes it.  Where pass smem has placed the tiles, a place is a byte of the block's
  * shared memory, so that tiles sharing memory are held to the same rules; else it is an element.
  *
- * Roles have a time each, and know of the others what arrivals have told them that they waited for: what one did
- * is done for another if it knows of a later time.  A copy with a barrier is done for whoever has waited for its
- * phase.  What threads wrote the copy engine sees behind a proxy and a barrier. */
+ * Roles have a time each, and know of the others what arrivals have told them that they waited for: what one
+ * did is done for another if it knows of a later time.  A copy with a barrier is done for whoever has waited
+ * for its phase.  What threads wrote the copy engine sees behind a proxy and a barrier. */
 #include "hexc/interp/impl.h"
 #include "hexc/ir/access.h"
 #include <string.h>
@@ -168,6 +168,22 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 	return true;
 }
 
+/* Does an async copy that c is of go on for whoever wrote it? */
+static bool
+not_landed(const Shadow *c)
+{
+	return c->phase || (c->group && c->group > c->wtask->waited);
+}
+
+static bool
+unseen(Interp *it, const Shadow *c, const Touch *t)
+{
+	return interp_error(it, INTERP_E_FAULT, t->o,
+	                    "%s reads memory that %s of line %u writes, with no proxy in front of the "
+	                    "barrier in between",
+	                    op_info[t->o->code].name, op_info[c->wop->code].name, c->wop->src.line);
+}
+
 static bool
 may_read(Interp *it, const Shadow *c, const Touch *t)
 {
@@ -176,8 +192,7 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 
 	if (write_open(it, c) && !own)
 		return missing(it, t->o, "reads", c->wop,
-		               c->phase || (c->group && c->group > c->wtask->waited) ? "writes, with no wait or"
-		                                                                     : "writes,");
+		               not_landed(c) ? "writes, with no wait or" : "writes,");
 	if (c->owner && c->owner != t->owner)
 		return interp_error(it, INTERP_E_FAULT, t->o,
 		                    "%s reads shared memory that another tile, written by %s of line %u, "
@@ -186,11 +201,7 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 		                    c->wop->src.line);
 	if (by_engine(t->o) && c->wop && c->wop->code == O_store && c->wtask == it->task &&
 	    c->wtime >= it->task->shown)
-		return interp_error(it, INTERP_E_FAULT, t->o,
-		                    "%s reads memory that %s of line %u writes, with no proxy in front of the "
-		                    "barrier in between",
-		                    op_info[t->o->code].name, op_info[c->wop->code].name,
-		                    c->wop->src.line);
+		return unseen(it, c, t);
 	return true;
 }
 

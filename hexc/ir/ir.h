@@ -453,8 +453,8 @@ Kernel *kernel_read(Unit *u, const char *text, size_t n);
  * false when the IR is broken. */
 bool kernel_verify(Kernel *k, const char *after);
 
-/* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.  Of a
- * kernel that is whole else. */
+/* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
+ * Of a kernel that is whole else. */
 const char *role_rules(Kernel *k, const Op **at);
 
 /* ---- what print.c and read.c share (text_num.c) ------------------------------------------------- */

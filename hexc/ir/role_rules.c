@@ -1,7 +1,7 @@
 /* role_rules.c - what holds across the ops of roles: who waits for whom, and which tiles are under way.
  *
- * A product under way is one that no `wg_wait` has covered.  The walk keeps, for each value that such a product
- * makes, how many groups were closed since; loops are walked until that settles. */
+ * A product under way is one that no `wg_wait` has covered.  The walk keeps, for each value that such a
+ * product makes, how many groups were closed since; loops are walked until that settles. */
 #include "hexc/ir/ir.h"
 
 typedef struct Rules {
@@ -126,7 +126,7 @@ flight_op(Rules *r, Flight *f, const Op *o)
 {
 	for (int i = 0; i < o->nin; i++)
 		if (f[o->in[i]->id] != DONE && !may_take(o, i))
-			broken(r, o, "it reads what a product that is under way makes: a wait for it is missing");
+			broken(r, o, "it reads what a product under way makes: a wait is missing");
 	if (o->code == O_wgmma)
 		f[o->out[0]->id] = OPEN;
 	else if (o->code == O_wg_commit)
@@ -177,7 +177,7 @@ check_barriers(Rules *r)
 		if (x->waits && !x->arrives)
 			broken(r, o, "it is waited for, but nobody arrives there");
 		else if (x->waits & x->arrives)
-			broken(r, o, "a role arrives there and waits for it too: one arrives, the other waits");
+			broken(r, o, "one role arrives there and waits for it too");
 	}
 }
 
@@ -191,7 +191,7 @@ check_producer(Rules *r, Block *b)
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg)
-				broken(r, o, "a tile in registers, but the producer has none: it copies to shared memory");
+				broken(r, o, "a tile in registers: the producer only copies");
 }
 
 const char *

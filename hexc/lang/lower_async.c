@@ -4,8 +4,8 @@
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* "async copy goes from a slice of a tensor to a shared tile": is x memory of space `from`, y of `to`, and both
- * of one type?  Reports. */
+/* Is x memory of space `from`, a tensor's or shared, y of the other, and are both of one type?  Reports, in
+ * words of the async `what`. */
 static bool
 check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Space from)
 {
@@ -110,7 +110,7 @@ as_multiplied(Lower *l, Operand o, bool turned)
 	return o;
 }
 
-/* The tile that is added to, and for `=` the condition under which it counts; their number, 0 after a report. */
+/* The tile that is added to, and for `=` the condition under which it counts; how many, 0 after a report. */
 static int
 async_acc(Lower *l, const Stmt *s, const Sym *sym, const Operand *f, DType d, Val **in)
 {
@@ -144,8 +144,9 @@ lower_async_dot(Lower *l, const Stmt *s)
 		return;
 	if (!sym || e->kind != EX_call || strcmp(e->name, "dot") != 0 || e->narg != 2 ||
 	    (s->op != TK_assign && s->op != TK_addeq)) {
-		diag_error(l->diag, s->src, "an async product is written `acc += async dot(a, b);`, or with `=`, "
-		                            "where `acc` is a variable");
+		diag_error(l->diag, s->src,
+		           "an async product is written `acc += async dot(a, b);`, or with `=`, where "
+		           "`acc` is a variable");
 		return;
 	}
 	if (!async_factor(l, e, 0, &o[0], &turned) || !async_factor(l, e, 1, &o[1], &turned))

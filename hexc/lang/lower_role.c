@@ -29,7 +29,9 @@ lower_let_mbar(Lower *l, const Stmt *s)
 	Value r = { .kind = VK_mbar };
 	int64_t slots, arrivals;
 
-	if (s->is_var || s->type.space != S_scalar || s->type.ndim != 1 || !s->value || s->value->kind == EX_error) {
+	if (s->value && s->value->kind == EX_error)
+		return value_none();
+	if (s->is_var || s->type.space != S_scalar || s->type.ndim != 1 || !s->value) {
 		diag_error(l->diag, s->src,
 		           "barriers are declared as `let %s: mbarrier[n] = arrivals;`, n of them, of which "
 		           "each ends a phase after so many arrivals",
@@ -40,7 +42,8 @@ lower_let_mbar(Lower *l, const Stmt *s)
 	    !count(l, s->value, "the number of arrivals", 1, ARRIVALS_MAX, &arrivals))
 		return value_none();
 	if (l->depth || l->call) {
-		diag_error(l->diag, s->src, "barriers are declared at the top of the kernel, in front of its roles");
+		diag_error(l->diag, s->src,
+		           "barriers are declared at the top of the kernel, in front of its roles");
 		return value_none();
 	}
 	r.v = put_op(l, O_mbar, s->src, 0, NULL, type_tile(D_u64, S_shared, 1, &slots));
@@ -52,7 +55,8 @@ lower_let_mbar(Lower *l, const Stmt *s)
 bool
 lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot)
 {
-	const Sym *sym = e->kind == EX_index && e->arg[0]->kind == EX_name ? sym_find(l, e->arg[0]->name) : NULL;
+	bool named = e->kind == EX_index && e->arg[0]->kind == EX_name;
+	const Sym *sym = named ? sym_find(l, e->arg[0]->name) : NULL;
 	int64_t at;
 
 	if (e->kind == EX_error || (sym && sym->val.kind == VK_none))
@@ -137,8 +141,8 @@ check_registers(Lower *l, const Stmt *s, int64_t producer, int64_t consumer)
 		           "multiple of 4");
 	} else if (want > (int64_t)at_launch * kernel_warps(k)) {
 		diag_error(l->diag, s->role[1].src,
-		           "the roles want %lld registers of %d warps together, but a launch gives %d a warp's "
-		           "lane, %lld",
+		           "the roles want %lld registers of %d warps together, but a launch gives a lane "
+		           "%d, %lld",
 		           (long long)want, kernel_warps(k), at_launch,
 		           (long long)at_launch * kernel_warps(k));
 	} else {

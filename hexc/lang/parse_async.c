@@ -130,5 +130,7 @@ parse_role_stmt(Parser *p)
 		return parse_roles(p);
 	if (p->tok[1].kind != TK_name)
 		return NULL;
-	return parse_is_word(p, "await") ? parse_await(p) : parse_is_word(p, "arrive") ? parse_arrive(p) : NULL;
+	if (parse_is_word(p, "await"))
+		return parse_await(p);
+	return parse_is_word(p, "arrive") ? parse_arrive(p) : NULL;
 }

@@ -2,8 +2,8 @@
  *
  * needs   layouts of shared tiles and lowerings with staging tiles, where there are any
  * keeps   everything but what it sets
- * sets    the offset of each alloc, mbar and staging tile (bytes from the start of the block's shared memory),
- *         Kernel.smem, Kernel.team_smem
+ * sets    the offset of each alloc, mbar and staging tile (bytes from the start of the block's shared
+ *         memory), Kernel.smem, Kernel.team_smem
  *
  * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
  * made outside of makes it live through the loop.  A tile that an async copy writes lives on to the next
@@ -11,9 +11,9 @@
  * largest first, each in the smallest gap that holds it between tiles that live at the same time; what never
  * lives at the same time may share memory, and pass sync puts the barriers that this needs.
  *
- * Roles run side by side: what two of them have lives at the same time, as do barriers and whatever copies with
- * barriers fill, which share memory with nothing.  Several teams have the tiles of their role each, one team's
- * behind the other's (Kernel.team_smem).
+ * Roles run side by side: what two of them have lives at the same time, as do barriers and whatever copies
+ * with barriers fill, which share memory with nothing.  Several teams have the tiles of their role each, one
+ * team's behind the other's (Kernel.team_smem).
  *
  * An op with scratch has a barrier between its writes and its reads.  If what was read before keeps its place
  * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in

@@ -30,7 +30,7 @@ enum { CODE_TWO = 1280, CODE_THREE = 1024 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
-/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has products, or roles of warps. */
+/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has products, or roles. */
 static int64_t
 code_of(const Op *o, int64_t threads)
 {

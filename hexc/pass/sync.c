@@ -17,8 +17,8 @@
  * wait are put in front of the first access.
  *
  * Copies with a barrier have their order from it.  What threads stored is shown to products and to the copy
- * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers of
- * their own order.
+ * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
+ * of their own order.
  *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
 #include "hexc/ir/facts.h"

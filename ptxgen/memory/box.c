@@ -23,7 +23,7 @@ map_address(Gen *g, int i)
 	asm_emit(g,
 	         arena_printf(g->a, "{ .reg .b64 a; mov.b64 a, %s_param_%d; cvta.param.u64 $0, a; }", g->k->name,
 	                      g->k->nparam + i),
-	         "=l", AF_MEM, NULL, 0, &at);
+	         "=l", 0, NULL, 0, &at);
 	return at;
 }
 

@@ -143,8 +143,8 @@ static const struct {
 	const char *was, *is, *say;
 } wrong[] = {
 	{ "turn / STAGES + 1", "turn / STAGES",
-	  "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`, team 0 waits in line 23 for phase 0 of "
-	  "`full[0]`" },
+	  "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`, team 0 waits in line 23 for "
+	  "phase 0 of `full[0]`" },
 	{ "await full[s], turn / STAGES;", "await full[s], turn / STAGES + 1;", "nothing wrote it" },
 	{ "await full[s], turn / STAGES;", "", "nothing wrote it" },
 	{ "arrive empty[s];", "", "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`" },
@@ -152,7 +152,8 @@ static const struct {
 	{ "await empty[s], turn / STAGES + 1;", "", "deadlock" },
 	{ "wait dots 0;\n                arrive empty[s];", "arrive empty[s];\n                wait dots 0;",
 	  "written before it was waited for" },
-	{ "arrive full[s];", "arrive full[turn % (2 * STAGES)];", "there is no barrier 3 of `full`, which has 3" },
+	{ "arrive full[s];", "arrive full[turn % (2 * STAGES)];",
+	  "there is no barrier 3 of `full`, which has 3" },
 	{ "async copy(B[n :+ BN, k :+ BK], b[s], full[s]);\n                arrive full[s];",
 	  "arrive full[s];\n                async copy(B[n :+ BN, k :+ BK], b[s], full[s]);",
 	  "nothing wrote it" },
@@ -163,8 +164,11 @@ TEST_EACH(what_goes_wrong, COUNT_OF(wrong))
 	const char *src = changed(gemm, wrong[_i].was, wrong[_i].is);
 
 	if (strcmp(wrong[_i].is, "") == 0 && strstr(wrong[_i].was, "arrive empty"))
-		src = changed(src, "            C[m", "            if K < 0 {\n                arrive empty[0];\n"
-		                                      "            }\n            C[m");
+		src = changed(src, "            C[m",
+		              "            if K < 0 {\n"
+		              "                arrive empty[0];\n"
+		              "            }\n"
+		              "            C[m");
 	go(src, "STAGES=3", "M=16 N=32 K=96");
 	run_fails(&r, &late, INTERP_E_FAULT, wrong[_i].say);
 }

@@ -72,7 +72,8 @@ static const struct {
 	  "%34 = neg %33 : reg f32[64, 64] yield %34 }",
 	  "under way" },
 	{ "wg_wait\n%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
-	  "%34 = neg %33 : reg f32[64, 64] %35 = wgmma %17, %18, %34 imm 2 : reg f32[64, 64]\nwg_commit\nyield %35 }",
+	  "%34 = neg %33 : reg f32[64, 64] %35 = wgmma %17, %18, %34 imm 2 : reg f32[64, 64]\n"
+	  "wg_commit\nyield %35 }",
 	  "under way" },
 };
 
@@ -83,8 +84,10 @@ TEST_EACH(what_is_under_way_is_not_read, COUNT_OF(flight))
 
 static const char *const covered[] = {
 	"wg_wait\n%31 = neg %30 : reg f32[64, 64]",
-	"%31 = wgmma %17, %18, %30, %19 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n%32 = neg %31 : reg f32[64, 64]",
-	"%31 = wgmma %17, %18, %20 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait imm 1\n%32 = neg %30 : reg f32[64, 64]",
+	"%31 = wgmma %17, %18, %30, %19 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n"
+	"%32 = neg %31 : reg f32[64, 64]",
+	"%31 = wgmma %17, %18, %20 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait imm 1\n"
+	"%32 = neg %30 : reg f32[64, 64]",
 	"if %19 { wg_wait\nyield } else { wg_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
 	"%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
 	"%34 = wgmma %17, %18, %33 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait imm 1 yield %34 } "
@@ -101,7 +104,7 @@ TEST_EACH(what_was_waited_for_is_read, COUNT_OF(covered))
 static const struct {
 	const char *first, *second, *say;
 } bad[] = {
-	{ "%30 = const : reg f16[64] yield", "yield", "the producer has none" },
+	{ "%30 = const : reg f16[64] yield", "yield", "the producer only copies" },
 	{ "mbar_wait %12, %15, %15 yield", "yield", "nobody arrives" },
 	{ "mbar_wait %12, %15, %15 mbar_arrive %12, %15 yield", "yield", "waits for it too" },
 	{ "%30 = team : i64 yield", "yield", "not in the region of the teams" },
@@ -167,8 +170,9 @@ TEST(registers_of_roles)
 
 TEST(only_what_is_pure_in_front)
 {
-	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%scopy %%16, %%17\nroles { yield } else { yield }\n",
-	                                               front)));
+	const char *body = arena_printf(u->arena, "%scopy %%16, %%17\n"
+	                                          "roles { yield } else { yield }\n", front);
+	Kernel *k = ir_read(u, ir_wrap(u, body));
 
 	k->helpers = 4;
 	says(k, "copy in front of it");

@@ -175,9 +175,11 @@ static const struct {
 	  "of A is not defined" },
 	{ "kernel k { body { yield } param %1 size A : i64 }", "behind the grid" },
 	{ "kernel k { map %1 f16", "%1 is not defined" },
-	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 map %1 f16 box 1, 2, 3, 4, 5, 6",
+	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 "
+	  "map %1 f16 box 1, 2, 3, 4, 5, 6",
 	  "more than 5 dims" },
-	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 map %1 f16 box 4 size %9 swizzle 0"
+	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 "
+	  "map %1 f16 box 4 size %9 swizzle 0"
 	  " l2 0 body { %2 = const imm 4 : i64 yield } }",
 	  "of A is not defined" },
 	{ "kernel k { grid { yield } grid { yield } body { yield } }", "expected warps" },

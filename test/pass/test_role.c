@@ -1,4 +1,5 @@
-/* test_role.c - passes smem and sync on roles of warps: what may share memory, and what the copy engine sees. */
+/* test_role.c - passes smem and sync on roles of warps: what may share memory, and what the copy engine
+ * sees. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -48,8 +49,9 @@ static const char slabs[] =
 static const char *
 with_teams(int teams)
 {
-	return arena_printf(u->arena, "%.*s, TEAMS = %d\n{%s", (int)(strstr(slabs, "\n{") - slabs), slabs, teams,
-	                    strstr(slabs, "\n{") + 2);
+	const char *at = strstr(slabs, "\n{");
+
+	return arena_printf(u->arena, "%.*s, TEAMS = %d%s", (int)(at - slabs), slabs, teams, at);
 }
 
 static Kernel *
@@ -112,8 +114,8 @@ TEST_EACH(all_are_needed, COUNT_OF(needed))
 		ck_assert(n || o);
 		if (o) {
 			op_unlink(o);
-			ck_assert_msg(watched(k, &r) == INTERP_E_FAULT, "%s %d can go\n%.3000s", op_info[needed[_i]].name,
-			              n, ir_text(own, k));
+			ck_assert_msg(watched(k, &r) == INTERP_E_FAULT, "%s %d can go\n%.3000s",
+			              op_info[needed[_i]].name, n, ir_text(own, k));
 		}
 		ir_unit_free(own);
 		if (!o)
@@ -136,7 +138,9 @@ TEST(a_stage_left_too_early)
 static int64_t
 end_of(const Op *o)
 {
-	return IMM(o, offset) + (o->code == O_mbar ? 8 * o->out[0]->type.shape[0] : type_size(&o->out[0]->type) * dtype_info[o->out[0]->type.dtype].bits / 8);
+	const Type *t = &o->out[0]->type;
+
+	return IMM(o, offset) + type_size(t) * dtype_info[t->dtype].bits / 8;
 }
 
 /* Rings, barriers and the slab lie apart, whatever the order of text says of when they live. */
@@ -148,7 +152,8 @@ TEST(what_roles_have_lies_apart)
 
 	for (int i = 0; i < 5; i++)
 		for (int j = 0; j < i; j++)
-			ck_assert_msg(end_of(at[i]) <= IMM(at[j], offset) || end_of(at[j]) <= IMM(at[i], offset),
+			ck_assert_msg(end_of(at[i]) <= IMM(at[j], offset) ||
+			                      end_of(at[j]) <= IMM(at[i], offset),
 			              "%d and %d", i, j);
 	ck_assert_int_eq(k->team_smem, 0);
 }
