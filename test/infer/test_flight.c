@@ -20,6 +20,7 @@ static const char frame[] =
 	"    grid(ceil(M, BM), ceil(N, BN));\n"
 	"    let m = block.x * BM, n = block.y * BN;\n"
 	"    let a: shared f16[STAGES, BM, BK], b: shared f16[STAGES, BN, BK];\n"
+	"    let c: shared f32[BM, BN];\n"
 	"    let full: mbarrier[STAGES] = 1, empty: mbarrier[STAGES] = 1;\n"
 	"    roles {\n"
 	"        producer warps 4 {\n"
@@ -57,6 +58,7 @@ static const struct {
 	/* the first product is needed while the second is under way */
 	{ "let t = dot(a[s], b[s].T); sum = sum * 0.5 + acc; sum += t;", "fwcfwcW1+W0+a", NULL },
 	{ "sum = sum * 0.5 + acc;", "fwcW0+a", NULL },
+	{ "c[:, :] = acc;", "fwcW0a", NULL },
 	{ "sum += 1; let t = dot(a[s], b[s].T); sum += t;", "fwc+fwcW0+a", NULL },
 };
 
@@ -168,16 +170,20 @@ TEST_EACH(a_turn_later, COUNT_OF(cases))
 	ck_assert_int_eq(IMM(behind, pending), 0);
 }
 
-/* Of producers one thread arrives; of consumers each warpgroup, or each warp where warps read by themselves. */
+/* Of producers one thread arrives; of consumers each warpgroup, or each warp where warps read by themselves what
+ * copies bring. */
 TEST(arrivals)
 {
-	Kernel *k = solved(0);
+	Kernel *k;
 	OpWalk w;
 
-	pass_flight(k);
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive)
-			ck_assert_int_eq(IMM(o, signals), 1);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		k = solved((int)i);
+		pass_flight(k);
+		for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+			if (o->code == O_mbar_arrive)
+				ck_assert_int_eq(IMM(o, signals), 1);
+	}
 	k = infer_solved(&arena,
 	                 "kernel copy(A: f16[M, 64], C: out f16[M, 64])\n"
 	                 "    const WARPS = 8\n"
