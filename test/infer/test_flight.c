@@ -58,7 +58,7 @@ static const struct {
 	/* the first product is needed while the second is under way */
 	{ "let t = dot(a[s], b[s].T); sum = sum * 0.5 + acc; sum += t;", "fwcfwcW1+W0+a", NULL },
 	{ "sum = sum * 0.5 + acc;", "fwcW0+a", NULL },
-	{ "c[:, :] = acc;", "fwcW0a", NULL },
+	{ "c[:, :] = acc; barrier; sum += c[:, :];", "fwcW0+a", NULL },
 	{ "sum += 1; let t = dot(a[s], b[s].T); sum += t;", "fwc+fwcW0+a", NULL },
 };
 
