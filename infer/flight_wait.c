@@ -11,6 +11,7 @@ typedef struct Walk {
 	int nsince, cap;
 	int64_t commits, ours, waited; /* so far; the last that we wait for; those waited for */
 	bool soon; /* products under way read registers */
+	bool fenced; /* nothing touched registers since a fence */
 } Walk;
 
 bool
@@ -83,14 +84,35 @@ note(Walk *w, Op *o)
 	}
 }
 
+/* A fence right behind another, but for products, orders nothing. */
+static bool
+fences_again(Walk *w, const Op *o)
+{
+	bool again = o->code == O_wg_fence && w->fenced;
+
+	if (o->code == O_wg_fence)
+		w->fenced = true;
+	for (int i = 0; i < o->nout; i++)
+		w->fenced = w->fenced && (o->code == O_wgmma || o->out[i]->type.space != S_reg);
+	w->fenced = w->fenced && !o->blk[0];
+	return again;
+}
+
 void
 place_waits(Kernel *k, Block *b)
 {
 	Walk w = { .k = k, .n = k->nval + 1 };
+	Op *next;
 
 	w.group = NEWN(k->unit->arena, int64_t, w.n);
-	for (Op *o = b->first; o; o = o->next) {
+	for (Op *o = b->first; o; o = next) {
 		int64_t last = needed_by(&w, o);
+
+		next = o->next;
+		if (fences_again(&w, o)) {
+			op_unlink(o);
+			continue;
+		}
 
 		if (last > w.waited) {
 			IMM_SET(op_new(b, o, O_wg_wait, o->src, 0, NULL, 0, NULL), pending, w.commits - last);
@@ -98,6 +120,7 @@ place_waits(Kernel *k, Block *b)
 			w.soon = w.soon && last < w.ours;
 		}
 		note(&w, o);
+		next = o->next;
 		if (o->code == O_for)
 			o = release_late(k, o);
 		for (int i = 0; i < 2; i++)

@@ -66,6 +66,8 @@ op_version(const Op *o, const Target *t)
 {
 	if (o->code == O_dot && dot_is_sparse(o))
 		return PTX_SPARSE;
+	if (o->code == O_wgmma && o->in[0]->type.dtype != o->in[1]->type.dtype)
+		return PTX_MIXED;
 	for (int j = 0; j < o->nout && t->features & T_FP8; j++)
 		if (dtype_info[o->out[j]->type.dtype].round == R_sat)
 			return PTX_FP8;

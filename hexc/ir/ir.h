@@ -28,6 +28,7 @@ enum {
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
+enum { PTX_MIXED = 84 }; /* .version of wgmma of signed and unsigned bytes */
 enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 
 typedef struct Target {

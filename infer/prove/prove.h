@@ -9,6 +9,8 @@
 #include "infer/base/instr.h"
 
 bool pass_prove(Kernel *k);
+/* The same of pass flight (prove/flight.c). */
+bool pass_prove_flight(Kernel *k);
 /* The same of pass split, right behind it (prove/split.c). */
 bool pass_prove_split(Kernel *k);
 

@@ -52,8 +52,8 @@ static const struct {
 	const char *late; /* of a turn whose arrivals may come later; NULL: it stays */
 } cases[] = {
 	{ "", "fwcW0a", "fwcW1(a)" },
-	{ "sum += dot(a[s], b[s].T);", "fwcfwcW0a", "fwcfwcW2(a)" },
-	{ "acc += dot(a[s], b[s].T);", "fwcfwcW0a", "fwcfwcW2(a)" },
+	{ "sum += dot(a[s], b[s].T);", "fwcwcW0a", "fwcwcW2(a)" },
+	{ "acc += dot(a[s], b[s].T);", "fwcwcW0a", "fwcwcW2(a)" },
 	/* the first product is needed while the second is under way */
 	{ "let t = dot(a[s], b[s].T); sum = sum * 0.5 + acc; sum += t;", "fwcfwcW1+W0+a", NULL },
 	{ "sum = sum * 0.5 + acc;", "fwcW0+a", NULL },
