@@ -411,6 +411,7 @@ access_alloc(Access *x)
 {
 	BUG_IF(x->g->a, !x->root->def || x->root->def->code != O_alloc || IMM(x->root->def, offset) < 0);
 	x->offset = IMM(x->root->def, offset);
+	x->of_team = op_role(x->root->def) == ROLE_CONSUMER;
 	shared_new(x);
 	return x;
 }
@@ -460,6 +461,7 @@ access_staging(Gen *g, const Staging *tile, const Layout *l, DType d)
 	}
 	x->mem = tile->tile;
 	x->offset = tile->off;
+	x->of_team = g->team != NULL;
 	shared_new(x);
 	return x;
 }

@@ -45,6 +45,7 @@ struct Access {
 	/* shared: element offset = uni + sw(lanes ^ constant) */
 	const Layout *mem;
 	int64_t offset;            /* bytes from the start of the block's shared memory */
+	bool of_team;              /* .. for team 0, others have theirs behind it */
 	bool general;              /* evaluated in full for each instance */
 	bool split;                /* types under a byte: uni may be no whole number of bytes */
 	LV uni, lanes;             /* i32; `lanes` not yet swizzled */
