@@ -1,7 +1,10 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
  * operand is wanted in another layout than its value has. */
+#include "infer/base/form.h"
 #include "infer/base/rotate.h"
+#include "infer/memory/memory.h"
 #include "infer/search.h"
+#include <string.h>
 
 static Val *
 convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Lowering *how)
@@ -142,6 +145,46 @@ ask_rotate(const Solve *s, const Solution *sol)
 	}
 }
 
+static bool
+same_map(const TensorMap *a, const TensorMap *b)
+{
+	return a->param == b->param && a->dtype == b->dtype && a->rank == b->rank &&
+	       a->swizzle == b->swizzle && a->l2 == b->l2 &&
+	       memcmp(a->box, b->box, sizeof *a->box * (size_t)a->rank) == 0;
+}
+
+/* The kernel's map like that, counted from 1. */
+static int
+map_number(Solve *s, const TensorMap *m)
+{
+	Kernel *k = s->k;
+
+	for (int i = 0; i < k->nmap; i++)
+		if (same_map(&k->map[i], m))
+			return i + 1;
+	k->map = arena_grow(s->arena, k->map, (size_t)k->nmap, (size_t)k->nmap + 1, sizeof *m);
+	k->map[k->nmap] = *m;
+	return ++k->nmap;
+}
+
+/* Tiles in a form begin where its pattern does; copies of boxes get their maps. */
+static void
+set_forms(Solve *s, const Solution *sol)
+{
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+		const Form *f = o->code == O_alloc ? sol->form[o->out[0]->id] : NULL;
+		TensorMap m;
+
+		if (f && IMM(o, align) < form_align(f))
+			IMM_SET(o, align, form_align(f));
+		if (o->code != O_copy || !instr_is_box(instr_of(o->lowering)))
+			continue;
+		box_map(s, o, sol->form[view_root(copy_side(o, S_shared))->id], &m);
+		o->lowering->access.tensor_map = map_number(s, &m);
+	}
+}
+
 void
 solution_apply(Solve *s, const Solution *sol)
 {
@@ -160,6 +203,7 @@ solution_apply(Solve *s, const Solution *sol)
 			if (sol->conv[o->id][j] && o->in[j]->type.space == S_reg)
 				o->in[j] = converted(s, sol, placed, o, j);
 	}
+	set_forms(s, sol);
 	for (int i = 0; i < s->norder; i++)
 		for (int j = 0; j < s->order[i]->nout; j++)
 			if (sol->made[s->order[i]->id][j])

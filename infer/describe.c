@@ -55,7 +55,7 @@ swizzle_of(const Solution *sol, const Op *alloc)
 static bool
 same_dot(const DotChoice *a, const DotChoice *b)
 {
-	return a->inst == b->inst && a->swap == b->swap && a->wm == b->wm && a->wn == b->wn &&
+	return a->inst == b->inst && a->n == b->n && a->swap == b->swap && a->wm == b->wm && a->wn == b->wn &&
 	       a->run == b->run && a->mix[0] == b->mix[0] && a->mix[1] == b->mix[1];
 }
 
@@ -122,7 +122,10 @@ space_words(Text *t, const Spaces *s)
 static void
 dot_words(Text *t, const DotChoice *c, const char *sep)
 {
-	text_printf(t, "%s%s%s warps %dx%d", sep, c->inst->name, c->swap ? " swapped" : "", c->wm, c->wn);
+	text_printf(t, "%s%s", sep, c->inst->name);
+	if (c->n)
+		text_printf(t, " n %d", c->n);
+	text_printf(t, "%s %s %dx%d", c->swap ? " swapped" : "", c->n ? "warpgroups" : "warps", c->wm, c->wn);
 	if (c->order)
 		text_printf(t, " k by %lld", (long long)c->run);
 	for (int side = 0; side < 2; side++)

@@ -8,6 +8,7 @@
  * bits of neighbours as one, and these go to instances next to each other. */
 #include "infer/base/dot_instr.h"
 #include "infer/base/rates.h"
+#include "infer/base/wgmma.h"
 #include "infer/memory/memory.h"
 #include "infer/rules.h"
 #include "infer/search.h"
@@ -384,6 +385,60 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 	}
 }
 
+/* ---- warpgroups --------------------------------------------------------------------------------------- */
+
+static bool
+wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
+{
+	bool ss = in->a == NULL;
+
+	return in->kind == IK_wgmma && instr_on(in, s->k->unit->target) && in->acc == o->out[0]->type.dtype &&
+	       in->ta == o->in[swap]->type.dtype && in->tb == o->in[!swap]->type.dtype &&
+	       ss == !(o->in[0]->type.space == S_reg) && (ss || !swap);
+}
+
+/* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
+static bool
+wgmma_choice(const Op *o, int64_t most, DotChoice *c)
+{
+	const int64_t *shape = o->out[0]->type.shape;
+	int64_t mnk[3] = { shape[0], shape[1], o->in[0]->type.shape[wgmma_k_dim(o, 0)] };
+	WarpDim m = { c->wm, WARPGROUP }, n = { c->wn, WARPGROUP * c->wm }, one = { 1, 0 };
+	Layout fa, fc;
+
+	if (!wgmma_divides(c->inst, c->swap, mnk, c->wm, c->wn))
+		return false;
+	c->n = wgmma_widest(c->inst, shape[!c->swap] / (c->swap ? c->wm : c->wn), most);
+	if (!wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
+	    !tile_fragment(&c->c, &fc, shape, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, one }))
+		return false;
+	return !c->inst->a || (wgmma_fragment(c->inst, c->n, 0, false, &fa) &&
+	                       tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	                                     (WarpDim[2]){ n, one }));
+}
+
+static int
+wgmma_choices(Solve *s, const Op *o, DotChoice **out)
+{
+	int groups = op_warps(o) / WARPGROUP, n = 0, cap = 0;
+
+	for (const Instr *in = instrs; in->name; in++)
+		for (int swap = 0; swap < 2; swap++)
+			for (int wm = groups; wm >= 1 && wgmma_fits(s, o, in, swap); wm--) {
+				DotChoice c = { .inst = in, .swap = swap, .mix = { 1, 1 }, .wm = wm };
+				int64_t whole;
+
+				c.wn = groups / wm;
+				if (wm * c.wn != groups || op_warps(o) % WARPGROUP || !wgmma_choice(o, WGMMA_N_MOST, &c))
+					continue;
+				VEC_PUSH(s->arena, *out, n, cap, c);
+				whole = pow2_part(c.n); /* rows of a factor along m or n are whole blocks then */
+				if (whole < c.n && wgmma_choice(o, whole, &c))
+					VEC_PUSH(s->arena, *out, n, cap, c);
+			}
+	return n;
+}
+
 int
 dot_choices(Solve *s, const Op *dot, DotChoice **out)
 {
@@ -391,6 +446,8 @@ dot_choices(Solve *s, const Op *dot, DotChoice **out)
 	int n = 0, cap = 0;
 
 	*out = NULL;
+	if (dot->code == O_wgmma)
+		return wgmma_choices(s, dot, out);
 	for (const Instr *in = instrs; in->name; in++)
 		for (int swap = 0; swap < 2; swap++)
 			if (instr_fits(in, swap, dot, t) && instr_divides(in, swap, dot) &&

@@ -11,6 +11,8 @@ typedef struct Candidates Candidates; /* what a search found: infer/base/solutio
 
 /* Finds and writes, of a kernel in front of pass infer. */
 bool pass_infer(Kernel *k);
+/* Behind it: arrivals of roles (infer/flight.c). */
+bool pass_flight(Kernel *k);
 /* Behind it: loops whose first turns need no masks, in two (infer/split.c). */
 bool pass_split(Kernel *k);
 /* Loops of products and barriers, turned (infer/rotate.c). */

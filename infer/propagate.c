@@ -93,6 +93,11 @@ anchor_dot(Solve *s, Op *o, const DotChoice *c)
 	/* the accumulator first: it lives longest, so others convert to it */
 	set_result(s, o, 0, &c->c);
 	require_operand(s, o, 2, &c->c);
+	if (o->code == O_wgmma) {
+		if (is_reg(o->in[0]))
+			require_operand(s, o, 0, &c->a);
+		return;
+	}
 	require_operand(s, o, 0, &c->a);
 	require_operand(s, o, 1, &c->b);
 	if (dot_is_sparse(o))

@@ -27,6 +27,10 @@ bool rule_default(Solve *s, Op *o);
 /* The operand of reduction o is laid out so that reducing it gives the result's layout.  False: not mine. */
 bool rule_backward(Solve *s, Op *o);
 
+/* ---- rules_role.c --------------------------------------------------------------------------------- */
+void rule_roles(Solve *s, Op *o);
+void rule_wgmma(Solve *s, Op *o);
+
 /* ---- packed.c ------------------------------------------------------------------------------------- */
 void rule_unpack(Solve *s, Op *o);
 void rule_pack(Solve *s, Op *o);

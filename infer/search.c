@@ -224,6 +224,21 @@ has_line(const Solve *s)
 }
 
 static void
+no_choice(Solve *s, const Op *o)
+{
+	const Type *a = &o->in[0]->type, *b = &o->in[1]->type;
+
+	if (o->code != O_wgmma)
+		infer_error(s, o->src, "no instruction and warp grid fit this dot");
+	else
+		infer_error(s, o->src,
+		            "no instruction of warpgroups on %s makes %s of %s and %s with %d warps: it takes rows "
+		            "by 64 for each 4 warps, or columns swapped with them, the others by 8, and 32 bytes of k",
+		            s->k->unit->target->name, type_print(s->arena, &o->out[0]->type),
+		            type_print(s->arena, a), type_print(s->arena, b), op_warps(o));
+}
+
+static void
 search(Solve *s, Candidates *out)
 {
 	Search x = {
@@ -242,7 +257,7 @@ search(Solve *s, Candidates *out)
 	for (int i = 0; i < s->ndot; i++) {
 		x.nchoice[i] = dot_choices(s, s->dot[i], &x.choice[i]);
 		if (x.nchoice[i] == 0) {
-			infer_error(s, s->dot[i]->src, "no instruction and warp grid fit this dot");
+			no_choice(s, s->dot[i]);
 			return;
 		}
 		if (combinations <= DOT_COMBINATIONS)

@@ -1,4 +1,5 @@
 /* solve.c - one plan: what the kernel is, a complete solution under the plan's choices, its cost. */
+#include "infer/base/form.h"
 #include "infer/base/grid.h"
 #include "infer/base/rates.h"
 #include "infer/convert/convert.h"
@@ -43,7 +44,7 @@ walk_block(Solve *s, Block *b, double weight)
 			note_val(s, o->out[i]);
 		for (int i = 0; i < o->nin; i++)
 			s->nuse[o->in[i]->id]++;
-		if (o->code == O_dot) {
+		if (o->code == O_dot || o->code == O_wgmma) {
 			s->dot_at[o->id] = s->ndot;
 			s->dot[s->ndot++] = o;
 		}
@@ -110,14 +111,15 @@ find_units(Solve *s)
 	for (int i = s->norder - 1; i >= 0; i--) {
 		Op *o = s->order[i];
 		int src, dim_of[DIM_MAX];
-		Val *root;
+		Val *root, *mem;
 
 		if (o->code != O_copy)
 			continue;
-		root = view_dims(o->in[1], dim_of);
+		root = view_dims(copy_side(o, S_shared), dim_of);
+		mem = copy_side(o, S_global);
 		if (root->type.pinned || val_is_alias(root))
 			continue;
-		src = o->in[0]->def ? view_unit_dim(s->k, o->in[0]->def) : o->in[0]->type.rank - 1;
+		src = mem->def ? view_unit_dim(s->k, mem->def) : mem->type.rank - 1;
 		if (src >= 0)
 			s->unit[root->id] = dim_of[src];
 	}
@@ -201,6 +203,7 @@ sol_new(Solve *s, const Plan *plan)
 	sol->made = NEWN(s->arena, const Layout **, no);
 	sol->mconv = NEWN(s->arena, Lowering **, no);
 	sol->lowering = NEWN(s->arena, Lowering *, no);
+	sol->form = NEWN(s->arena, const struct Form *, nv);
 	sol->bit_order = NEWN(s->arena, int, nv);
 	sol->pack = NEWN(s->arena, const Pack *, s->k->nparam + 1);
 	sol->res = NEWN(s->arena, Res, no);
@@ -234,6 +237,31 @@ convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 	return c->how;
 }
 
+static Lowering *
+lowering_dot(Solve *s, const Op *o)
+{
+	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
+	Lowering *p = NEW(s->arena, Lowering);
+
+	p->kind = LW_dot;
+	p->dot.inst = c->inst->name;
+	p->dot.n = c->n;
+	p->dot.swap = c->swap;
+	p->dot.rows = c->side[0];
+	p->dot.cols = c->side[1];
+	p->dot.k = c->order;
+	for (int i = 0; o->code == O_wgmma && i < 2; i++) {
+		const Val *tile = view_root(o->in[i]);
+		int outer = tile->type.rank - o->in[i]->type.rank;
+
+		if (tile->type.space == S_shared)
+			p->dot.matrix[c->swap ? 1 - i : i] =
+				form_matrix(s->sol->form[tile->id], &tile->type,
+			                    outer + 1 - wgmma_k_dim(o, i));
+	}
+	return p;
+}
+
 static void
 cost_conversions(Solve *s)
 {
@@ -251,17 +279,8 @@ cost_conversions(Solve *s)
 				                                           s->sol->made[o->id][j],
 				                                           s->sol->val[o->out[j]->id],
 				                                           &s->sol->res[o->id]);
-		if (o->code == O_dot) {
-			Lowering *p = NEW(s->arena, Lowering);
-			const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
-			p->kind = LW_dot;
-			p->dot.inst = c->inst->name;
-			p->dot.swap = c->swap;
-			p->dot.rows = c->side[0];
-			p->dot.cols = c->side[1];
-			p->dot.k = c->order;
-			s->sol->lowering[o->id] = p;
-		}
+		if (o->code == O_dot || o->code == O_wgmma)
+			s->sol->lowering[o->id] = lowering_dot(s, o);
 		if (op_is(o, F_REDUCE))
 			s->sol->lowering[o->id] = lowering_reduce(s, o, &s->sol->res[o->id]);
 	}

@@ -118,7 +118,8 @@ find_mask(Plan *p, Op *o, int at)
 		find_choice(p, o, at, 2 * words(o->out[0]));
 	else if (o->code == O_if)
 		find_choice(p, o, at, 2);
-	else if (o->code == O_load || o->code == O_store || o->code == O_copy)
+	else if ((o->code == O_load || o->code == O_store || o->code == O_copy) &&
+	         !instr_is_box(instr_of(o->lowering))) /* the engine knows where a tensor ends */
 		find_edges(p, o);
 }
 

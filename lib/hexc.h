@@ -56,7 +56,7 @@ typedef struct hexc_module hexc_module; /* the result of one compilation; never 
 
 #define HEXC_MAX_RANK 8                 /* dimensions of a tensor */
 #define HEXC_MAX_KERNELS 4096           /* kernels of a module */
-#define HEXC_MAX_PARAMS 64              /* launch parameters of a kernel */
+#define HEXC_MAX_PARAMS 64              /* launch parameters of a kernel, tensor maps among them */
 
 /* Results.  0 is success, negatives are failures; values never change. */
 #define HEXC_ERRORS(X) \
@@ -231,9 +231,10 @@ typedef struct hexc_kernel_info {
 	 * then along b.  (A grid of 2^32 blocks in these dims, or more, stays as it is.) */
 	uint32_t group;         /* 0: the program's block is the device's */
 	uint32_t group_dim[2];
+	uint32_t nmap;          /* tensor maps, which stand behind the parameters: hexc_tensor_map() */
 } hexc_kernel_info;
 #define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
-	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0} }
+	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0 }
 
 /* The kind of a launch parameter, and what cuLaunchKernel is handed for it. */
 #define HEXC_KINDS(X) \
@@ -344,6 +345,21 @@ HEXC_API const char *hexc_drawing(const hexc_module *m, size_t k, size_t i, cons
  *		cuLaunchKernel(function, grid[0], grid[1], grid[2], info.block[0], info.block[1],
  *		               info.block[2], info.smem, stream, params, NULL);
  *
+ * Where info.nmap is not 0, the kernel takes as many tensor maps behind its parameters, each an object of 128
+ * bytes at a multiple of 64 that the driver encodes and that lives until the launch returns:
+ *
+ *	CUtensorMap map[HEXC_MAX_PARAMS];
+ *	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
+ *
+ *	for (i = 0; i < info.nmap; i++) {
+ *		hexc_tensor_map(m, k, i, arg, &t);
+ *		cuTensorMapEncodeTiled(&map[i], t.type, t.rank, t.address, t.dim, t.stride, t.box, t.step,
+ *		                       t.interleave, t.swizzle, t.l2, t.fill);
+ *		params[info.nparam + i] = &map[i];
+ *	}
+ *
+ * They may be kept for launches with the same addresses and sizes.
+ *
  * The PTX is for one arch: the context's device must run it (an arch with a letter runs on its own capability
  * only).  Tensors are in device memory, hexc_module_pack says of which in another form than the natural one;
  * nothing needs to be cleared before.  Outputs are complete when the stream is. */
@@ -383,6 +399,36 @@ HEXC_API int hexc_launch_params(const hexc_module *m, size_t k, const hexc_arg *
 /* Extents and strides (in elements) of tensor parameter i.  HEXC_OK, E_INVALID or E_ARGS. */
 HEXC_API int hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
                          int64_t dim[HEXC_MAX_RANK], int64_t stride[HEXC_MAX_RANK]);
+
+/* What cuTensorMapEncodeTiled takes, in its order and its numbers; dim 0 is the contiguous one. */
+typedef struct hexc_tensor_map_info {
+	size_t size;            /* bytes of this struct that hexc_tensor_map filled */
+	uint32_t param;         /* the tensor: its number among the parameters */
+	uint32_t type;          /* CUtensorMapDataType */
+	uint32_t rank;          /* 1 .. 5 */
+	void *address;          /* the tensor's */
+	uint64_t dim[5];        /* elements */
+	uint64_t stride[4];     /* bytes between neighbours along dims 1 .. 4 */
+	uint32_t box[5];        /* elements that one copy moves */
+	uint32_t step[5];       /* 1: every element */
+	uint32_t interleave;    /* CUtensorMapInterleave: 0 */
+	uint32_t swizzle;       /* CUtensorMapSwizzle: 0, 1, 2, 3 for none, 32, 64, 128 bytes */
+	uint32_t l2;            /* CUtensorMapL2promotion: 0, 1, 2, 3 for none, 64, 128, 256 bytes */
+	uint32_t fill;          /* CUtensorMapFloatOOBfill: 0, zeros */
+} hexc_tensor_map_info;
+#define HEXC_TENSOR_MAP_INFO_INIT { sizeof(hexc_tensor_map_info), 0, 0, 0, NULL, {0, 0, 0, 0, 0}, {0, 0, 0, 0}, \
+	{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, 0, 0, 0, 0 }
+
+/* Tensor map i of kernel k for a launch with these arguments (their addresses are looked at): fills at most the
+ * bytes that out->size says.  A tensor without elements counts as one element, of which the kernel copies
+ * nothing.  HEXC_OK; E_INVALID, also past the end; E_ARGS when an expression overflows. */
+HEXC_API int hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
+                             hexc_tensor_map_info *out);
+/* Its parts that are the same in all launches: param, type, rank, box, step and what follows; and each dim, and
+ * each stride in elements (that of dim 0 is "1"), as expressions, which live as long as m.  Both are arrays of
+ * 5, or NULL.  1, or 0 past the end. */
+HEXC_API int hexc_tensor_map_form(const hexc_module *m, size_t k, size_t i, hexc_tensor_map_info *out,
+                                  const char **dim, const char **stride);
 
 typedef struct hexc_run_opts {
 	size_t size;            /* sizeof(hexc_run_opts), set by HEXC_RUN_OPTS_INIT */

@@ -214,6 +214,60 @@ check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgFor
 	return HEXC_OK;
 }
 
+/* ---- tensor maps ----------------------------------------------------------------------------------- */
+
+/* cuTensorMapEncodeTiled takes sizes of 1 .. 2^32, and strides that are multiples of 16 bytes below 2^40. */
+static int
+map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_map_info *out,
+       const Sentence *why)
+{
+	const char *name = k->param[map->param].name;
+	bool empty = false;
+
+	for (int d = 0; d < map->rank; d++)
+		if (v->bad[map->dim[d]] || (d && v->bad[map->stride[d]]))
+			return launch_error(why, "sizes of %s cannot be computed: overflow or division by 0", name);
+		else
+			empty = empty || v->value[map->dim[d]] == 0;
+	for (int d = 0; d < map->rank; d++) {
+		int64_t n = empty ? 1 : v->value[map->dim[d]];
+		int64_t stride = empty || !d ? MAP_GRAIN : v->value[map->stride[d]];
+		int64_t bytes = empty || !d ? stride : stride * dtype_info[map->dtype].bits / 8;
+
+		if (n > (int64_t)1 << 32)
+			return launch_error(why, "%s has %s = %lld elements in a dim; the kernel copies boxes of it, "
+			                         "and takes up to 2^32",
+			                    name, map->dim_text[d], (long long)n);
+		if (stride >= (int64_t)1 << 40 || bytes >= (int64_t)1 << 40 || bytes % MAP_GRAIN)
+			return launch_error(why, "%s has a stride of %s = %lld elements; the kernel copies boxes of it, "
+			                         "and takes multiples of %d bytes below 2^40",
+			                    name, map->stride_text[d], (long long)stride, MAP_GRAIN);
+		out->dim[d] = (uint64_t)n;
+		if (d)
+			out->stride[d - 1] = (uint64_t)bytes;
+	}
+	return HEXC_OK;
+}
+
+int
+hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, hexc_tensor_map_info *out)
+{
+	const ModKernel *mk = kernel_of(m, k, arg);
+	const Sentence silent = { NULL, 0 };
+	hexc_tensor_map_info info = HEXC_TENSOR_MAP_INFO_INIT;
+	ExprValues v;
+	int rc;
+
+	if (!mk || !arg || !out || !hexc_tensor_map_form(m, k, i, &info, NULL, NULL))
+		return HEXC_E_INVALID;
+	rc = launch_eval(mk, arg, &v);
+	if (rc || (rc = map_of(mk, &mk->map[i], &v, &info, &silent)))
+		return rc;
+	info.address = arg[info.param].ptr;
+	hand_out(out, out->size, &info, sizeof info);
+	return HEXC_OK;
+}
+
 /* ---- assumptions ----------------------------------------------------------------------------------- */
 
 static bool
@@ -274,6 +328,12 @@ launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, 
 		if (mk->param[i].kind == HEXC_POINTER &&
 		    (rc = check_tensor(&mk->param[i], &v, &arg[i], form, &why)) != HEXC_OK)
 			return rc;
+	for (int i = 0; i < mk->nmap && form != ARG_NATURAL; i++) {
+		hexc_tensor_map_info map;
+
+		if ((rc = map_of(mk, &mk->map[i], &v, &map, &why)) != HEXC_OK)
+			return rc;
+	}
 	return grid_of(mk, &v, grid, &why);
 }
 

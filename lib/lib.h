@@ -70,6 +70,17 @@ typedef struct ModAssume {
 	ExprRef cond; /* when param < 0 */
 } ModAssume;
 
+/* A tensor map; dims as in ir.h, the contiguous one first. */
+typedef struct ModMap {
+	int param;
+	DType dtype;
+	int rank;
+	ExprRef dim[MAP_RANK_MAX], stride[MAP_RANK_MAX]; /* stride[0]: -1 */
+	const char *dim_text[MAP_RANK_MAX], *stride_text[MAP_RANK_MAX];
+	int64_t box[MAP_RANK_MAX];
+	int swizzle, l2;
+} ModMap;
+
 typedef struct ModCand {
 	double cycles, alone;
 	int registers, together;
@@ -92,7 +103,10 @@ typedef struct ModKernel {
 	int ntunable, ncondition;
 	ModCand *cand;
 	int ncand, candidate;
-	int warps;
+	int warps; /* of a block */
+	int cluster[3];
+	ModMap *map;
+	int nmap;
 	GridOrder order;
 	int64_t smem;
 	const char *explain, *explain_short, *json;
@@ -125,10 +139,14 @@ struct hexc_module {
 
 /* Bytes that a tensor's address must be a multiple of: the widest access is 128 bits. */
 enum { POINTER_ALIGN = 16 };
+/* And its strides, where boxes of it are copied. */
+enum { MAP_GRAIN = 16 };
 
 hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
 /* Facts that are as the program says: names, parameters, grid, assumptions.  Errors in k->unit->diag. */
 void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);
+/* What the passes found: how it is launched.  Errors likewise. */
+void module_found(hexc_module *m, ModKernel *mk, Kernel *k);
 /* Add to the named part's time. */
 void module_time(hexc_module *m, const char *name, double ms);
 #endif

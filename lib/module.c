@@ -190,12 +190,56 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 		mk->constants[i].value = k->constants[i].value;
 	}
 	keep_tunables(m, mk, k);
-	mk->warps = k->warps;
+	mk->warps = kernel_warps(k);
+	for (int d = 0; d < 3; d++)
+		mk->cluster[d] = k->cluster[d];
 	mk->explain = mk->explain_short = "";
 	mk->json = "{}";
 }
 
 /* ---- what the passes found -------------------------------------------------------------------- */
+
+static void
+found_map(hexc_module *m, ModKernel *mk, Kernel *k, int i)
+{
+	const TensorMap *t = &k->map[i];
+	Src src = k->param[t->param].src;
+	ModMap *map = &mk->map[i];
+
+	map->param = t->param;
+	map->dtype = t->dtype;
+	map->rank = t->rank;
+	map->swizzle = t->swizzle;
+	map->l2 = t->l2;
+	map->stride[0] = -1;
+	map->stride_text[0] = "1";
+	for (int d = 0; d < t->rank; d++) {
+		map->box[d] = t->box[d];
+		map->dim[d] = declare_expr(m, mk, k, t->size[d], src, "a size", &map->dim_text[d]);
+		if (d)
+			map->stride[d] = declare_expr(m, mk, k, t->stride[d], src, "a stride",
+			                              &map->stride_text[d]);
+	}
+}
+
+void
+module_found(hexc_module *m, ModKernel *mk, Kernel *k)
+{
+	if (k->nparam + k->nmap > HEXC_MAX_PARAMS) {
+		diag_error(k->unit->diag, k->src,
+		           "%s has %d launch parameters and %d tensor maps; at most %d of both are possible",
+		           k->name, k->nparam, k->nmap, HEXC_MAX_PARAMS);
+		return;
+	}
+	mk->smem = k->smem;
+	mk->order = k->order;
+	mk->warps = kernel_warps(k);
+	memcpy(mk->cluster, k->cluster, sizeof mk->cluster);
+	mk->nmap = k->nmap;
+	mk->map = NEWN(&m->arena, ModMap, k->nmap);
+	for (int i = 0; i < k->nmap; i++)
+		found_map(m, mk, k, i);
+}
 
 void
 module_time(hexc_module *m, const char *name, double ms)

@@ -38,10 +38,11 @@ hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
 	for (int d = 0; d < 3; d++) {
 		info.grid[d] = k->grid_text[d];
 		info.block[d] = d == 0 ? (uint32_t)k->warps * WARP_SIZE : 1;
-		info.cluster[d] = 1;
+		info.cluster[d] = (uint32_t)k->cluster[d];
 	}
 	info.smem = (uint32_t)k->smem;
 	info.nparam = (uint32_t)k->nparam;
+	info.nmap = (uint32_t)k->nmap;
 	info.nassume = (uint32_t)k->nassume;
 	info.nconst = (uint32_t)k->nconstants;
 	info.ncandidate = (uint32_t)k->ncand;
@@ -76,6 +77,59 @@ hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out)
 		info.stride[d] = p->stride_text[d];
 	}
 	return hand_out(out, out->size, &info, sizeof info);
+}
+
+static const ModMap *
+map_at(const hexc_module *m, size_t k, size_t i)
+{
+	const ModKernel *mk = kernel_at(m, k);
+
+	return mk && i < (size_t)mk->nmap ? &mk->map[i] : NULL;
+}
+
+/* CUtensorMapDataType of the CUDA driver API: one by which elements are moved as they are. */
+static uint32_t
+map_type(DType d)
+{
+	enum { BFLOAT16 = 9 };
+	static const uint8_t type[][4] = {
+		[false] = { 0, 1, 2, 4 }, /* UINT8, UINT16, UINT32, UINT64 */
+		[true] = { 0, 6, 7, 8 },  /* UINT8, FLOAT16, FLOAT32, FLOAT64 */
+	};
+
+	return d == D_bf16 ? BFLOAT16 : type[dtype_is_float(d)][log2_floor(dtype_info[d].bits / 8)];
+}
+
+/* CUtensorMapSwizzle and CUtensorMapL2promotion: 0, or how often twice as many bytes as `least`. */
+static uint32_t
+map_step(int bytes, int least)
+{
+	return bytes ? 1 + (uint32_t)log2_floor(bytes / least) : 0;
+}
+
+int
+hexc_tensor_map_form(const hexc_module *m, size_t k, size_t i, hexc_tensor_map_info *out, const char **dim,
+                     const char **stride)
+{
+	hexc_tensor_map_info info = HEXC_TENSOR_MAP_INFO_INIT;
+	const ModMap *map = map_at(m, k, i);
+
+	if (!map)
+		return 0;
+	info.param = (uint32_t)map->param;
+	info.type = map_type(map->dtype);
+	info.rank = (uint32_t)map->rank;
+	info.swizzle = map_step(map->swizzle, 32);
+	info.l2 = map_step(map->l2, 64);
+	for (int d = 0; d < map->rank; d++) {
+		info.box[d] = (uint32_t)map->box[d];
+		info.step[d] = 1;
+		if (dim)
+			dim[d] = map->dim_text[d];
+		if (stride)
+			stride[d] = map->stride_text[d];
+	}
+	return !out || hand_out(out, out->size, &info, sizeof info);
 }
 
 /* ---- by name ---- */

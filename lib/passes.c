@@ -268,7 +268,7 @@ search(Job *j, int i)
 	if (!j->candidates)
 		return false;
 	j->unit.kernel[i] = infer_kernel(j->candidates);
-	j->m->kernel[i].warps = j->unit.kernel[i]->warps;
+	j->m->kernel[i].warps = kernel_warps(j->unit.kernel[i]);
 	return true;
 }
 
@@ -280,7 +280,6 @@ passes_run(Job *j, int i)
 	    !run_some(j, i, first_row(PASS_search), PASSES, true))
 		return;
 	infer_warn_loops(j->unit.kernel[i]);
-	j->m->kernel[i].smem = j->unit.kernel[i]->smem;
-	j->m->kernel[i].order = j->unit.kernel[i]->order;
+	module_found(j->m, &j->m->kernel[i], j->unit.kernel[i]);
 	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
 }

@@ -1,4 +1,5 @@
 /* emit.c - the walk over the ops of a block, each to the function that emits it. */
+#include "ptxgen/base/file.h"
 #include "ptxgen/base/lines.h"
 #include "ptxgen/emit.h"
 
@@ -18,5 +19,6 @@ gen_block(Gen *g, Block *b)
 		case O_COUNT:
 			BUG_IF(g->a, true);
 		}
+		file_take(g, o);
 	}
 }

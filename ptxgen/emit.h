@@ -20,9 +20,13 @@ LV register_const(Gen *g, uint32_t c);
 
 void gen_block(Gen *g, Block *b);        /* visit all ops but the yield */
 
+/* ---- flow.c ---------------------------------------------------------------------------------- */
+
+void gen_enter(Gen *g, Block *b); /* before a region: force what its ops use from outside */
+
 /* ---- sync.c ---------------------------------------------------------------------------------- */
 
-void emit_block_barrier(Gen *g);
+void emit_block_barrier(Gen *g); /* of the role's threads, in one */
 
 /* ---- dot.c, regmap.c, for ahead.c --------------------------------------------------------------- */
 

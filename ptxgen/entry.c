@@ -1,8 +1,11 @@
 /* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
+#include "ptxgen/base/file.h"
 #include "ptxgen/base/lines.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
 #include <string.h>
+
+enum { MAP_BYTES = 128, MAP_ALIGN = 64 };
 
 static LLVMTypeRef
 param_type(Gen *g, const Param *p)
@@ -43,22 +46,45 @@ annotate(Gen *g, const char *key, unsigned value)
 	                            LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, node, 3)));
 }
 
+static void
+attribute(Gen *g, const char *key, const char *value)
+{
+	LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                        LLVMCreateStringAttribute(g->ctx, key, (unsigned)strlen(key), value,
+	                                                  (unsigned)strlen(value)));
+}
+
 /* Blocks are one-dimensional and of known size: ptxas then knows how many registers there are. */
 static void
 launch_bounds(Gen *g)
 {
-	unsigned n = (unsigned)g->k->warps * WARP_SIZE;
-	const char *text = arena_printf(g->a, "%u,1,1", n);
+	unsigned n = (unsigned)kernel_warps(g->k) * WARP_SIZE, registers = (unsigned)g->k->launch_registers;
 
 	if (REQNTID_METADATA) {
 		annotate(g, "reqntidx", n);
 		annotate(g, "reqntidy", 1);
 		annotate(g, "reqntidz", 1);
+		if (registers)
+			annotate(g, "maxnreg", registers);
 		return;
 	}
-	LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-	                        LLVMCreateStringAttribute(g->ctx, "nvvm.reqntid", 12, text,
-	                                                  (unsigned)strlen(text)));
+	attribute(g, "nvvm.reqntid", arena_printf(g->a, "%u,1,1", n));
+	if (registers)
+		attribute(g, "nvvm.maxnreg", arena_printf(g->a, "%u", registers));
+}
+
+/* An object of 128 bytes that the host encodes, behind the parameters of the program. */
+static void
+map_param(Gen *g, int i)
+{
+	LLVMAttributeIndex at = (LLVMAttributeIndex)(1 + g->k->nparam + i);
+	unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+
+	LLVMAddAttributeAtIndex(g->fn, at,
+	                        LLVMCreateTypeAttribute(g->ctx, byval, LLVMArrayType2(g->i8, MAP_BYTES)));
+	LLVMAddAttributeAtIndex(g->fn, at,
+	                        LLVMCreateEnumAttribute(g->ctx, LLVMGetEnumAttributeKindForName("align", 5),
+	                                                MAP_ALIGN));
 }
 
 static void
@@ -84,18 +110,22 @@ static void
 gen_function(Gen *g)
 {
 	const Kernel *k = g->k;
-	LLVMTypeRef *t = arena_alloc(g->a, sizeof *t * (size_t)(k->nparam + 1));
+	LLVMTypeRef *t = arena_alloc(g->a, sizeof *t * (size_t)(k->nparam + k->nmap + 1));
 	unsigned align = LLVMGetEnumAttributeKindForName("align", 5);
 
 	for (int i = 0; i < k->nparam; i++)
 		t[i] = param_type(g, &k->param[i]);
+	for (int i = 0; i < k->nmap; i++)
+		t[k->nparam + i] = LLVMPointerTypeInContext(g->ctx, 0);
 	g->fn = LLVMAddFunction(g->s->mod, k->name,
-	                        LLVMFunctionType(g->nothing, t, (unsigned)k->nparam, 0));
+	                        LLVMFunctionType(g->nothing, t, (unsigned)(k->nparam + k->nmap), 0));
 	LLVMSetFunctionCallConv(g->fn, CALL_PTX_KERNEL);
 	for (int i = 0; i < k->nparam; i++)
 		if (k->param[i].kind == P_tensor)
 			LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)(i + 1),
 			                        LLVMCreateEnumAttribute(g->ctx, align, 16));
+	for (int i = 0; i < k->nmap; i++)
+		map_param(g, i);
 	launch_bounds(g);
 }
 
@@ -144,7 +174,9 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	LLVMPositionBuilderAtEnd(g->b, body);
 	g->tid = read_sreg(g, "tid.x");
 	g->lane = LLVMBuildAnd(g->pre, g->tid, const_i32(g, WARP_SIZE - 1), "");
-	g->warp = k->warps == 1 ? const_i32(g, 0) : LLVMBuildLShr(g->pre, g->tid, const_i32(g, 5), "");
+	g->warps = kernel_warps(k);
+	g->warp = g->warps == 1 ? const_i32(g, 0) : LLVMBuildLShr(g->pre, g->tid, const_i32(g, 5), "");
+	file_plan(g);
 	gen_params(g);
 	facts_keep(k);
 	gen_block(g, k->body);

@@ -1,6 +1,7 @@
 /* flow.c - for, if, yield: basic blocks and phis. */
 #include "hexc/ir/access.h"
 #include "infer/base/model.h"
+#include "ptxgen/base/file.h"
 #include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/index.h"
@@ -29,7 +30,7 @@ gen_enter_tensor(Gen *g, const Val *v)
 }
 
 /* Before a region: force what its ops use from outside. */
-static void
+void
 gen_enter(Gen *g, Block *b)
 {
 	OpWalk w;
@@ -46,7 +47,7 @@ gen_enter(Gen *g, Block *b)
 static void
 phi_words(Gen *g, Tile *t)
 {
-	for (int w = 0; w < t->nword; w++)
+	for (int w = 0; w < t->nword && !t->web; w++)
 		if (tile_has(t, w))
 			t->word[w] = LLVMBuildPhi(g->b, word_type(g, t->dtype), "");
 }
@@ -55,7 +56,7 @@ phi_words(Gen *g, Tile *t)
 static void
 phi_add(Gen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 {
-	for (int w = 0; w < t->nword; w++) {
+	for (int w = 0; w < t->nword && !t->web; w++) {
 		BUG_IF(g->a, tile_has(t, w) != (word[w] != NULL));
 		if (!word[w])
 			continue;
@@ -64,25 +65,32 @@ phi_add(Gen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 	}
 }
 
-/* The words of n values at the end of the current block. */
+/* The words of n values at the end of the current block, which become those of `to`.  What these have in
+ * registers with names is put there, when all has been read. */
 static LV **
-all_words(Gen *g, Val *const *v, int n)
+all_words(Gen *g, Val *const *v, Val *const *to, int n)
 {
 	LV **all = arena_alloc(g->a, sizeof *all * (size_t)(n + 1));
 
 	for (int i = 0; i < n; i++) {
 		const Tile *t = tile_of(g, v[i]);
 
+		if (t->web && t->web == file_web(g, to[i]))
+			continue;
 		all[i] = lv_array(g, t->nword + 1); /* a NULL behind tells a wrong count */
 		for (int w = 0; w < t->nword; w++)
 			all[i][w] = tile_has(t, w) ? word_get(g, v[i], w) : NULL;
 	}
+	for (int i = 0; i < n; i++)
+		if (file_web(g, to[i]) && all[i])
+			web_put(g, file_web(g, to[i]), all[i]);
 	return all;
 }
 
 static void
-tile_copy_words(Tile *to, const Tile *from)
+tile_copy_words(Gen *g, Tile *to, const Tile *from)
 {
+	BUG_IF(g->a, to->web != from->web);
 	to->part = from->part;
 	for (int w = 0; w < to->nword; w++)
 		to->word[w] = from->word[w];
@@ -201,11 +209,13 @@ loop_keep_nothing(Gen *g, LV back)
 	                LLVMMetadataAsValue(g->ctx, loop));
 }
 
-/* The counter's word and those of the carried values, by argument. */
+/* The counter's word and those of the values that the loop carries, by argument. */
 static LV **
-turn_words(Gen *g, LV counter, Val *const *carried, int n)
+turn_words(Gen *g, LV counter, Val *const *carried, const Op *loop)
 {
-	LV **word = arena_alloc(g->a, sizeof *word * (size_t)(n + 1)), **rest = all_words(g, carried, n);
+	int n = loop->nout;
+	LV **word = arena_alloc(g->a, sizeof *word * (size_t)(n + 1));
+	LV **rest = all_words(g, carried, loop->blk[0]->arg + 1, n);
 
 	word[0] = lv_array(g, 1);
 	word[0][0] = counter;
@@ -242,7 +252,7 @@ emit_for(Gen *g, Op *o)
 	loop.lo = counter_start(g, o);
 	hi = scalar_get(g, o->in[1]);
 	step = scalar_get(g, o->in[2]);
-	word = turn_words(g, loop.lo, o->in + 3, o->nout);
+	word = turn_words(g, loop.lo, o->in + 3, o);
 	loop.before = LLVMGetInsertBlock(g->b);
 	loop.head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
@@ -262,13 +272,13 @@ emit_for(Gen *g, Op *o)
 	moving_next(g);
 	next = LLVMBuildNSWAdd(g->b, now, narrow ? index_low(g, step) : step, "");
 	next = narrow ? index_widen(g, b->arg[0], next) : next;
-	word = turn_words(g, next, b->last->in, o->nout);
+	word = turn_words(g, next, b->last->in, o);
 	back = loop_enter(g, &c, word, loop.head);
 	if (!moving_pays(g) && is_crowded(g, b))
 		loop_keep_nothing(g, back);
 	g->loop = loop.outer;
 	for (int i = 0; i < o->nout; i++)
-		tile_copy_words(tile_new(g, o->out[i]), tile_of(g, b->arg[1 + i]));
+		tile_copy_words(g, tile_new(g, o->out[i]), tile_of(g, b->arg[1 + i]));
 	LLVMPositionBuilderAtEnd(g->b, exit);
 }
 
@@ -304,7 +314,7 @@ emit_if(Gen *g, Op *o)
 		gen_block(g, o->blk[r]);
 		if (g->u->diag->nerror)
 			return;
-		word[r] = all_words(g, o->blk[r]->last->in, o->nout);
+		word[r] = all_words(g, o->blk[r]->last->in, o->out, o->nout);
 		from[r] = LLVMGetInsertBlock(g->b);
 		LLVMBuildBr(g->b, join);
 	}

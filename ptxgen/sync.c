@@ -1,13 +1,41 @@
-/* sync.c - barriers of the block, and waiting for asynchronous copies. */
+/* sync.c - barriers of the block or a role, proxies, and waiting for asynchronous copies. */
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
+
+/* Named barriers: 0 is the block's, then come those of the teams, then the producers'. */
+static int
+role_barrier(const Gen *g, Role role, int team)
+{
+	return role == ROLE_PRODUCER ? 1 + g->k->teams : 1 + team;
+}
+
+/* Each team has a number, which stands in the text: taken from a register, ptxas keeps all that there are. */
+static void
+team_barrier(Gen *g)
+{
+	int teams = g->k->teams, threads = g->warps * WARP_SIZE;
+
+	for (int t = 0; t < teams; t++) {
+		LV mine = LLVMBuildICmp(g->b, LLVMIntEQ, g->team, const_i32(g, t), "");
+		const char *text = arena_printf(g->a, "%sbar.sync %d, %d;", teams > 1 ? "@$0 " : "",
+		                                role_barrier(g, ROLE_CONSUMER, t), threads);
+
+		asm_emit(g, text, teams > 1 ? "b" : "", AF_MEM | AF_WARP, &mine, teams > 1, NULL);
+	}
+}
 
 void
 emit_block_barrier(Gen *g)
 {
 	gen_flush(g, NULL);
-	asm_op(g, A_barrier, NULL, NULL, NULL);
+	if (g->team)
+		team_barrier(g);
+	else if (g->warps != kernel_warps(g->k))
+		asm_emit(g, arena_printf(g->a, "bar.sync %d, %d;", role_barrier(g, ROLE_PRODUCER, 0), g->warps * WARP_SIZE),
+		         "", AF_MEM | AF_WARP, NULL, 0, NULL);
+	else
+		asm_op(g, A_barrier, NULL, NULL, NULL);
 }
 
 void
@@ -17,12 +45,14 @@ emit_barrier(Gen *g, Op *o)
 	emit_block_barrier(g);
 }
 
-/* Targets without asynchronous copies complete every copy where it stands. */
+/* Targets without asynchronous copies complete every copy where it stands.  Bulk groups are those of the one
+ * thread that copies; others have none, and wait for nothing. */
 void
 emit_commit(Gen *g, Op *o)
 {
-	(void)o;
-	if (g->u->target->features & T_CPASYNC)
+	if (IMM(o, bulk))
+		asm_op(g, A_bulk_commit, NULL, NULL, NULL);
+	else if (g->u->target->features & T_CPASYNC)
 		asm_op(g, A_commit, NULL, NULL, NULL);
 }
 
@@ -30,6 +60,15 @@ void
 emit_wait(Gen *g, Op *o)
 {
 	gen_flush(g, NULL);
-	if (g->u->target->features & T_CPASYNC)
+	if (IMM(o, bulk))
+		asm_op(g, IMM(o, reads) ? A_bulk_read : A_bulk_wait, const_i32(g, IMM(o, pending)), NULL, NULL);
+	else if (g->u->target->features & T_CPASYNC)
 		asm_op(g, A_wait, const_i32(g, IMM(o, pending)), NULL, NULL);
+}
+
+void
+emit_proxy(Gen *g, Op *o)
+{
+	gen_flush(g, NULL);
+	asm_op(g, IMM(o, space) == S_shared ? A_proxy_shared : A_proxy_global, NULL, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
 for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
-	for arch in $("$HEXC" --list-archs | awk '{ print $1 }'); do
+	for arch in $(only_arch "$src" | grep . || "$HEXC" --list-archs | awk '{ print $1 }'); do
 		"$HEXC" --emit-ptx "$src" --arch "$arch" -o "$dir/k.ptx" || { bad=1; continue; }
 		if ! ptxas -arch="$arch" -v "$dir/k.ptx" -o /dev/null >"$dir/log" 2>&1; then
 			grep -q 'not defined for option\|Unsupported .version' "$dir/log" && continue # an arch or PTX that this ptxas does not know

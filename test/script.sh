@@ -1,6 +1,7 @@
 # script.sh - sourced by tests that are scripts, run from the root: $B, $HEXC, a folder $dir that goes when they end, the
 # folder $here that they stand in, `fail TEXT`, after which `exit $bad` fails, and `says STATUS TEXT ARGUMENTS...`, which
-# runs hexc.  `need_sanitizers` skips where $CC has none.
+# runs hexc.  `only_arch FILE` prints the one GPU that an example is for, as its first line says it, `(sm_90a)`.
+# `need_sanitizers` skips where $CC has none.
 B=${B:-build}
 HEXC=${HEXC:-$B/hexc}
 export HEXC
@@ -20,6 +21,9 @@ says() {
 	got=$?
 	[ $got = "$want" ] || fail "hexc $*: status $got, not $want: $(head -2 "$dir/out")"
 	[ -z "$text" ] || grep -qF -- "$text" "$dir/out" || fail "hexc $*: no '$text' in $(head -2 "$dir/out")"
+}
+only_arch() {
+	sed -n '1s/.*(\(sm_[0-9a-z]*\)).*/\1/p' "$1"
 }
 need_sanitizers() {
 	CC=${CC:-cc}

@@ -1,5 +1,6 @@
 /* json.c - the manifest and other facts about a module as JSON. */
 #include "hexc/cli/json.h"
+#include "lib/sim/sim.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,50 @@ param(const hexc_param_info *p, const char *pack)
 }
 
 static cJSON *
+numbers(const uint32_t *x, uint32_t n)
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (uint32_t i = 0; i < n; i++)
+		cJSON_AddItemToArray(a, cJSON_CreateNumber(x[i]));
+	return a;
+}
+
+/* The arguments of cuTensorMapEncodeTiled, in the words that `hexc sim` has for them. */
+static cJSON *
+tensor_map(const hexc_module *m, size_t k, size_t i)
+{
+#define X(id, name, bytes) #name,
+	static const char *const type[] = { SIM_TMAP_TYPES(X) };
+#undef X
+	static const char *const swizzle[] = { "none", "32B", "64B", "128B" };
+	static const char *const l2[] = { "none", "64B", "128B", "256B" };
+	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
+	hexc_param_info of = HEXC_PARAM_INFO_INIT;
+	const char *dim[5], *stride[5];
+	cJSON *o = cJSON_CreateObject();
+	char name[200];
+
+	hexc_tensor_map_form(m, k, i, &t, dim, stride);
+	hexc_param(m, k, t.param, &of);
+	snprintf(name, sizeof name, "%s.map", of.name);
+	cJSON_AddStringToObject(o, "name", name);
+	cJSON_AddStringToObject(o, "kind", "tensor_map");
+	cJSON_AddStringToObject(o, "of", of.name);
+	json_uint(o, "bytes", sizeof(sim_tmap));
+	cJSON_AddStringToObject(o, "type", type[t.type]);
+	cJSON_AddItemToObject(o, "dims", texts(dim, t.rank));
+	cJSON_AddItemToObject(o, "strides", texts(stride + 1, t.rank - 1));
+	cJSON_AddItemToObject(o, "box", numbers(t.box, t.rank));
+	cJSON_AddItemToObject(o, "element_strides", numbers(t.step, t.rank));
+	cJSON_AddStringToObject(o, "interleave", "none");
+	cJSON_AddStringToObject(o, "swizzle", swizzle[t.swizzle]);
+	cJSON_AddStringToObject(o, "l2", l2[t.l2]);
+	cJSON_AddStringToObject(o, "fill", "zero");
+	return o;
+}
+
+static cJSON *
 kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 {
 	cJSON *o = cJSON_CreateObject(), *list;
@@ -92,6 +137,8 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 	list = cJSON_AddArrayToObject(o, "params");
 	for (size_t i = 0; hexc_param(m, k, i, &p); i++, p.size = sizeof p)
 		cJSON_AddItemToArray(list, param(&p, hexc_module_pack(m, k, i)));
+	for (size_t i = 0; i < info->nmap; i++)
+		cJSON_AddItemToArray(list, tensor_map(m, k, i));
 	list = cJSON_AddArrayToObject(o, "assume");
 	for (size_t i = 0; hexc_assume(m, k, i); i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(hexc_assume(m, k, i)));

@@ -9,7 +9,8 @@ typedef struct Launch {
 	sim_launch launch;
 	uint64_t *ptr;   /* device address of each tensor */
 	uint64_t *value; /* of each parameter, as the kernel takes it */
-	const void **args;
+	const void **args; /* those, then the tensor maps */
+	sim_tmap *map;
 	SimReport report;
 	sim_result *result;
 	const char *name; /* of the PTX in messages */
@@ -54,12 +55,48 @@ send_tensors(Cli *c, Launch *l, const Args *a)
 	return 0;
 }
 
+/* As a host has the driver encode them. */
+static int
+set_maps(Cli *c, Launch *l, const Args *a, const hexc_arg *arg, uint32_t n)
+{
+	hexc_tensor_map_info m = HEXC_TENSOR_MAP_INFO_INIT;
+	char why[200] = "";
+
+	l->map = cli_alloc(c, sizeof *l->map * (n + 1));
+	for (uint32_t i = 0; i < n; i++, m.size = sizeof m) {
+		sim_tmap_desc d = SIM_TMAP_INIT;
+		int code = hexc_tensor_map(a->m, a->kernel, i, arg, &m);
+
+		if (code)
+			return cli_error(EXIT_INPUT, "no tensor map %u: %s", i, hexc_strerror(code));
+		d.type = m.type;
+		d.rank = m.rank;
+		d.address = (uintptr_t)m.address;
+		memcpy(d.dim, m.dim, sizeof d.dim);
+		memcpy(d.stride, m.stride, sizeof d.stride);
+		memcpy(d.box, m.box, sizeof d.box);
+		memcpy(d.element_stride, m.step, sizeof d.element_stride);
+		d.interleave = m.interleave;
+		d.swizzle = m.swizzle;
+		d.l2_promotion = m.l2;
+		d.oob_fill = m.fill;
+		if (sim_tmap_encode(&l->map[i], &d, why, sizeof why) != SIM_OK)
+			return cli_error(EXIT_TROUBLE, "the tensor map of %s: %s", a->t[m.param].info.name, why);
+		l->args[(uint32_t)a->n + i] = &l->map[i];
+	}
+	return 0;
+}
+
 static int
 set_args(Cli *c, Launch *l, const Args *a)
 {
 	hexc_arg *arg = cli_alloc(c, sizeof *arg * (size_t)(a->n + 1));
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	void *params[HEXC_MAX_PARAMS];
 	int code;
+
+	hexc_kernel(a->m, a->kernel, &k);
+	l->args = cli_alloc(c, sizeof *l->args * (size_t)(a->n + 1 + (int)k.nmap));
 
 	for (int i = 0; i < a->n; i++) {
 		arg[i] = a->arg[i];
@@ -68,7 +105,7 @@ set_args(Cli *c, Launch *l, const Args *a)
 	code = hexc_launch_params(a->m, a->kernel, arg, l->value, params);
 	for (int i = 0; i < a->n && !code; i++)
 		l->args[i] = params[i];
-	return code ? cli_error(EXIT_TROUBLE, "%s", hexc_strerror(code)) : 0;
+	return code ? cli_error(EXIT_TROUBLE, "%s", hexc_strerror(code)) : set_maps(c, l, a, arg, k.nmap);
 }
 
 static int
@@ -100,7 +137,7 @@ set_launch(Cli *c, Launch *l, const Args *a)
 	l->report.arch = sim_target(l->module);
 	memcpy(l->report.grid, l->launch.grid, sizeof l->report.grid);
 	memcpy(l->report.block, k.block, sizeof k.block);
-	if (!sim_entry_find(l->module, k.name, &e) || e.nparam != (uint32_t)a->n)
+	if (!sim_entry_find(l->module, k.name, &e) || e.nparam != k.nparam + k.nmap)
 		return cli_error(EXIT_TROUBLE,
 		                "the PTX and the manifest do not agree on the parameters of %s",
 		                 k.name);
@@ -147,7 +184,6 @@ run_sim(Cli *c, Args *a)
 	memset(&l, 0, sizeof l);
 	l.ptr = cli_alloc(c, sizeof *l.ptr * (size_t)(a->n + 1));
 	l.value = cli_alloc(c, sizeof *l.value * (size_t)(a->n + 1));
-	l.args = cli_alloc(c, sizeof *l.args * (size_t)(a->n + 1));
 	l.device = sim_open();
 	if (!l.device)
 		return cli_error(EXIT_TROUBLE, "out of memory");

@@ -1,7 +1,29 @@
-/* flow.c - loops and branches of the tile interpreter. */
+/* flow.c - how a task runs: loops and branches of the tile interpreter, on a stack of its own, so that tasks
+ * can take turns. */
 #include "hexc/interp/impl.h"
 #include "hexc/ir/access.h"
 #include <string.h>
+
+/* A missing rule is a link error. */
+static EvalFn *const eval_fn[O_COUNT] = {
+#define OP_EVAL(name, rule) [O_##name] = eval_##rule,
+#include "hexc/ir/ops.def"
+};
+
+static Frame *
+top(Task *t)
+{
+	return &t->frame[t->nframe - 1];
+}
+
+void
+interp_enter(Interp *it, Block *b)
+{
+	Task *t = it->task;
+	Frame f = { .b = b, .at = b->first };
+
+	VEC_PUSH(&it->arena, t->frame, t->nframe, t->frame_cap, f);
+}
 
 bool
 eval_yield(Interp *it, Op *o)
@@ -11,26 +33,29 @@ eval_yield(Interp *it, Op *o)
 	return true; /* read by the op that owns the block */
 }
 
+/* ---- branches -------------------------------------------------------------------------------- */
+
 bool
 eval_if(Interp *it, Op *o)
 {
-	bool holds = slot_of(it, o->in[0])->i[0], blank = !holds && if_is_copies(o), ok;
+	bool holds = slot_of(it, o->in[0])->i[0], blank = !holds && if_is_copies(o);
 	Block *b = o->blk[holds || blank ? 0 : 1];
 
-	if (blank) { /* these fill with zeros then */
-		it->blank = true;
-		ok = interp_block(it, b);
-		it->blank = false;
-		return ok;
-	}
-	if (!b)
-		return true;
-	if (!interp_block(it, b))
-		return false;
-	for (int i = 0; i < o->nout; i++)
-		slot_copy(it, o->out[i], b->last->in[i]);
+	it->task->blank = blank; /* these fill with zeros then */
+	if (b)
+		interp_enter(it, b);
 	return true;
 }
+
+static void
+leave_if(Interp *it, const Op *o, const Block *b)
+{
+	it->task->blank = false;
+	for (int i = 0; i < o->nout; i++)
+		slot_copy(it, o->out[i], b->last->in[i]);
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* What the body yields becomes its arguments, all at once: an argument may be yielded as another one. */
 static void
@@ -64,25 +89,130 @@ eval_for(Interp *it, Op *o)
 	Block *b = o->blk[0];
 	int64_t i = slot_of(it, o->in[0])->i[0], hi = slot_of(it, o->in[1])->i[0];
 	int64_t step = slot_of(it, o->in[2])->i[0];
-	bool first = true;
 
 	if (step <= 0)
 		return interp_error(it, INTERP_E_FAULT, o, "the step of a loop is %lld: it must be positive",
 		                    (long long)step);
-	while (i < hi) {
-		if (first)
-			for (int c = 0; c < o->nout; c++)
-				slot_copy(it, b->arg[c + 1], o->in[c + 3]);
-		first = false;
-		slot_of(it, b->arg[0])->i[0] = i;
-		if (!interp_block(it, b))
-			return false;
-		next_args(it, b);
-		if (i > INT64_MAX - step)
-			break;
-		i += step;
+	for (int c = 0; c < o->nout; c++)
+		slot_copy(it, i < hi ? b->arg[c + 1] : o->out[c], o->in[c + 3]);
+	if (i >= hi)
+		return true;
+	slot_of(it, b->arg[0])->i[0] = i;
+	interp_enter(it, b);
+	top(it->task)->i = i;
+	top(it->task)->hi = hi;
+	top(it->task)->step = step;
+	return true;
+}
+
+/* A turn has ended: the next one, true, or the loop's results. */
+static bool
+next_turn(Interp *it, const Op *o, Frame *f)
+{
+	next_args(it, f->b);
+	if (f->i <= INT64_MAX - f->step && f->i + f->step < f->hi) {
+		f->i += f->step;
+		slot_of(it, f->b->arg[0])->i[0] = f->i;
+		f->at = f->b->first;
+		return true;
 	}
 	for (int c = 0; c < o->nout; c++)
-		slot_copy(it, o->out[c], first ? o->in[c + 3] : b->arg[c + 1]);
+		slot_copy(it, o->out[c], f->b->arg[c + 1]);
+	return false;
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+/* The innermost block has ended. */
+static void
+leave(Interp *it)
+{
+	Task *t = it->task;
+	Frame *f = top(t);
+	const Op *o = f->b->owner;
+
+	if (o && o->code == O_for && next_turn(it, o, f))
+		return;
+	if (o && o->code == O_if)
+		leave_if(it, o, f->b);
+	t->nframe--;
+}
+
+static bool
+may_go_on(Interp *it, const Op *o)
+{
+	if (it->opt.max_ops && ++it->nop > it->opt.max_ops)
+		return interp_error(it, INTERP_E_LIMIT, o, "the budget of %llu ops is spent",
+		                    (unsigned long long)it->opt.max_ops);
+	if (it->cancel && it->cancel(it->user))
+		return interp_error(it, INTERP_E_LIMIT, o, "cancelled");
+	return !it->bound || it->linear <= atomic_load_explicit(it->bound, memory_order_relaxed);
+}
+
+bool
+interp_task(Interp *it)
+{
+	Task *t = it->task;
+
+	t->turn = false;
+	t->blocked = NULL;
+	while (t->nframe && !t->turn) {
+		Op *o = top(t)->at;
+		int depth = t->nframe - 1;
+
+		if (!o) {
+			leave(it);
+			continue;
+		}
+		if (!may_go_on(it, o))
+			return false;
+		t->frame[depth].at = o->next;
+		if (!eval_fn[o->code](it, o))
+			return false;
+		if (t->blocked) {
+			t->frame[depth].at = o;
+			return true;
+		}
+		t->steps++;
+	}
+	/* what nobody has waited for ends now */
+	return t->nframe || (interp_read_done(it, &t->product, -1) && interp_read_done(it, &t->out, -1));
+}
+
+bool
+interp_body(Interp *it)
+{
+	it->task = &it->all;
+	it->task->nframe = 0;
+	it->task->blank = false;
+	interp_enter(it, it->k->body);
+	while (it->task->nframe) {
+		if (!interp_task(it))
+			return false;
+		if (it->task->blocked)
+			return interp_error(it, INTERP_E_FAULT, it->task->blocked,
+			                    "deadlock: the block waits for a phase that nobody else can end");
+	}
+	return true;
+}
+
+bool
+interp_scalar(Interp *it, const Val *v, int64_t *out)
+{
+	int64_t unused;
+
+	if (!out)
+		out = &unused;
+	if (v->def) {
+		if (!op_is(v->def, F_PURE) || v->type.space != S_scalar || v->def->code == O_block_id)
+			return interp_error(it, INTERP_E_FAULT, v->def,
+			                    "a tensor's size must depend on parameters only");
+		for (int i = 0; i < v->def->nin; i++)
+			if (!interp_scalar(it, v->def->in[i], NULL))
+				return false;
+		if (!eval_fn[v->def->code](it, v->def))
+			return false;
+	}
+	*out = slot_of(it, v)->i[0];
 	return true;
 }

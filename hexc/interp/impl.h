@@ -15,6 +15,7 @@ typedef struct Shared {
 	double *f;      /* float dtypes */
 	int64_t *i;     /* the others; same memory */
 	uint8_t *init;  /* per element: has it been written? */
+	int64_t base;   /* races: its team's memory, from the start of that of team 0 */
 	bool watched;   /* for races */
 	struct Shadow *shadow; /* watched, by element; NULL: by byte of Interp.memory */
 } Shared;
@@ -27,6 +28,7 @@ typedef struct View {
 	int root_rank, rank;
 	int64_t start[DIM_MAX]; /* in coordinates of the root */
 	int dim[DIM_MAX];       /* view dim -> root dim */
+	struct Barriers *barriers; /* of an mbar, and nothing else then */
 	const struct Slot *index[DIM_MAX]; /* by root dim: indices along view dim `gather`, or NULL */
 	int gather;
 } View;
@@ -48,7 +50,76 @@ typedef struct Pending {
 	Type type;
 	const Op *op;
 	int64_t group; /* number of the commit that closed it; -1: still open */
+	struct Barriers *barriers; /* whose phase it is part of, and no group; NULL: others */
+	int64_t which;             /* of them */
+	bool expected;             /* an arrival has said so */
 } Pending;
+
+/* Barriers that one mbar made. */
+typedef struct Barriers {
+	const Op *op;
+	int64_t n;
+	int64_t *phase, *arrived; /* of each: phases complete, arrivals in the one after them */
+	int clock; /* races: of the first one in Task.known */
+	/* .. by barrier: what those knew who arrived in phases that are complete, and in the next */
+	int64_t *done, *open;
+} Barriers;
+
+/* A copy is there when this phase of a barrier is complete. */
+typedef struct Phase {
+	const Barriers *of;
+	int64_t which, number;
+} Phase;
+
+/* Shared memory that a product or a copy to a tensor reads while it is under way, and what was there. */
+typedef struct Reading {
+	const Op *op;
+	View src;
+	Slot val;
+	Type type;
+	int64_t group; /* as in Pending */
+} Reading;
+
+typedef struct ReadingList {
+	Reading *at;
+	int n, cap;
+	int64_t groups; /* closed so far */
+} ReadingList;
+
+/* A block that is being run. */
+typedef struct Frame {
+	Block *b;
+	Op *at; /* the next op; NULL: the end */
+	int64_t i, hi, step;
+} Frame;
+
+/* Warps that run ops together, beside others: all of the block, its producers, or a team. */
+typedef struct Task {
+	Slot *slot; /* by value id */
+	Frame *frame; /* innermost last; none: it is at its end */
+	int nframe, frame_cap;
+	int team; /* of ROLE_CONSUMER */
+	Role role;
+	const Op *blocked; /* the op that it cannot do yet */
+	bool turn; /* it is the others' turn */
+	uint64_t steps; /* ops done */
+	bool blank; /* copies fill with zeros */
+	/* async copies */
+	Pending *pending;
+	int npending, pending_cap;
+	int64_t groups; /* commits so far */
+	ReadingList product, out; /* wgmma, copies to tensors */
+	/* races: its own time goes on at barriers, arrivals and proxies */
+	int number;      /* of the task */
+	int64_t now;
+	int64_t fence;   /* when its last barrier was */
+	int64_t proxied; /* .. its last proxy, and the last one that a barrier stands behind */
+	int64_t shown;
+	int64_t *known;  /* by task: what it did before that time is done; then by barrier: phases complete */
+	int64_t waited;  /* commits that a wait has completed */
+	int64_t *wait_time; /* by commit number, 1 .. waited */
+	int64_t wait_cap;
+} Task;
 
 /* What a thread of the interpreter works with: one block at a time. */
 typedef struct Interp {
@@ -57,23 +128,19 @@ typedef struct Interp {
 	InterpOpt opt;
 	Arena arena;
 	jmp_buf fail;
-	Slot *slot; /* by value id */
+	Task all;   /* the block's warps together */
+	Task *role; /* producers, then teams; NULL: no roles met yet */
+	Task *task; /* whose ops are being run */
+	Slot scratch[2]; /* factors of products */
 	int64_t block[3];
 	int64_t linear; /* number of the block */
 	uint64_t nop;
-	Shared **shared; /* by alloc op id; NULL: not executed yet */
-	uint32_t nshared;
-	/* async copies */
-	Pending *pending;
-	bool blank; /* copies fill with zeros */
-	int npending, pending_cap;
-	int64_t groups; /* commits so far */
+	Shared **shared; /* tiles that were made */
+	int nshared, shared_cap;
 	/* races */
-	int64_t epoch;          /* barriers so far, those inside ops that have scratch included */
 	uint64_t serial;        /* executions of ops that touch memory */
-	int64_t waited;         /* commits that a wait has completed */
-	int64_t *wait_epoch;    /* by commit number, 1 .. waited */
-	int64_t wait_cap;
+	int nclock, clock_used; /* entries of Task.known, and those that tasks and barriers have taken */
+	const Phase *phase;     /* of the copy that is being made; NULL: another op */
 	struct Shadow *memory;  /* by byte, when tiles are placed */
 	int64_t memory_size;
 	struct Shadow **global; /* by parameter, by element; NULL: not accessed yet */
@@ -102,8 +169,20 @@ InterpCode interp_end(Interp *it);
 Slot *slot_of(Interp *it, const Val *v);
 /* Remember a fault of op o (NULL: of the kernel); returns false. */
 bool interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* Run the ops of a block; false on a fault. */
-bool interp_block(Interp *it, Block *b);
+/* Run the body from its start; false on a fault. */
+bool interp_body(Interp *it);
+/* The task's ops until it has none, cannot go on, or it is the others' turn; false on a fault. */
+bool interp_task(Interp *it);
+/* The task goes on with block b, and then behind the op that owns it. */
+void interp_enter(Interp *it, Block *b);
+/* Room for n elements, until the next product. */
+Slot *interp_scratch(Interp *it, int which, int64_t n);
+/* The copies land that belong to the phase of a barrier which is complete now. */
+bool interp_land_phase(Interp *it, Barriers *b, int64_t which);
+/* Op o reads x, what is in view v, until a group closed in r is waited for. */
+void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const Slot *x);
+/* Only the latest `pending` groups are under way (-1: nothing is): what the others read must be as it was. */
+bool interp_read_done(Interp *it, ReadingList *r, int64_t pending);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
 void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
 /* The tile that values and positions make along dim, into r; a place for it when no op has it as a result. */
@@ -139,6 +218,16 @@ bool race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write
 /* Async copies up to commit `group` have completed, for the thread that issued them. */
 void race_wait(Interp *it, int64_t group);
 void race_barrier(Interp *it);
+void race_proxy(Interp *it);
+/* The task arrives at a barrier; the phase is complete; the task has waited for all that are. */
+void race_arrive(Interp *it, Barriers *b, int64_t which);
+void race_complete(Interp *it, Barriers *b, int64_t which);
+void race_seen(Interp *it, Barriers *b, int64_t which);
+/* The tasks of roles begin: what was done before them is. */
+void race_roles(Interp *it);
+/* Where the memory of the task's team begins, from that of team 0. */
+int64_t task_memory(const Interp *it);
+int task_count(const Interp *it); /* of roles, and one for the block as a whole */
 /* Op o stages data in its scratch memory, with barriers before the first write and before the reads. */
 bool race_scratch(Interp *it, const Op *o);
 void race_start(Interp *it); /* a new block of the grid */

@@ -4,12 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A missing rule is a link error. */
-static EvalFn *const eval_fn[O_COUNT] = {
-#define OP_EVAL(name, rule) [O_##name] = eval_##rule,
-#include "hexc/ir/ops.def"
-};
-
 /* ---- slots and faults ------------------------------------------------------------------------ */
 
 static void
@@ -27,10 +21,23 @@ slot_init(Interp *it, Slot *s, const Type *t)
 Slot *
 slot_of(Interp *it, const Val *v)
 {
-	Slot *s = &it->slot[v->id];
+	Slot *s = &it->task->slot[v->id];
 
 	if (!s->f && !s->view)
 		slot_init(it, s, &v->type);
+	return s;
+}
+
+Slot *
+interp_scratch(Interp *it, int which, int64_t n)
+{
+	Slot *s = &it->scratch[which];
+
+	if (s->n < n) {
+		s->n = n;
+		s->f = NEWN(&it->arena, double, n);
+		s->i = (void *)s->f;
+	}
 	return s;
 }
 
@@ -60,45 +67,6 @@ interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...)
 	return false;
 }
 
-bool
-interp_block(Interp *it, Block *b)
-{
-	for (Op *o = b->first; o; o = o->next) {
-		if (it->opt.max_ops && ++it->nop > it->opt.max_ops)
-			return interp_error(it, INTERP_E_LIMIT, o, "the budget of %llu ops is spent",
-			                    (unsigned long long)it->opt.max_ops);
-		if (it->cancel && it->cancel(it->user))
-			return interp_error(it, INTERP_E_LIMIT, o, "cancelled");
-		if (it->bound && it->linear > atomic_load_explicit(it->bound, memory_order_relaxed))
-			return false;
-		if (!eval_fn[o->code](it, o))
-			return false;
-	}
-	return true;
-}
-
-bool
-interp_scalar(Interp *it, const Val *v, int64_t *out)
-{
-	int64_t unused;
-
-	if (!out)
-		out = &unused;
-	if (v->def) {
-		if (!op_is(v->def, F_PURE) || v->type.space != S_scalar ||
-		    v->def->code == O_block_id)
-			return interp_error(it, INTERP_E_FAULT, v->def,
-			                    "a tensor's size must depend on parameters only");
-		for (int i = 0; i < v->def->nin; i++)
-			if (!interp_scalar(it, v->def->in[i], NULL))
-				return false;
-		if (!eval_fn[v->def->code](it, v->def))
-			return false;
-	}
-	*out = slot_of(it, v)->i[0];
-	return true;
-}
-
 /* ---- start and end of an interpreter --------------------------------------------------------- */
 
 void
@@ -121,9 +89,12 @@ interp_setup(Interp *it)
 {
 	Kernel *k = it->k;
 
-	it->slot = NEWN(&it->arena, Slot, (size_t)k->nval + 1);
-	it->nshared = k->nop + 1;
-	it->shared = NEWN(&it->arena, Shared *, it->nshared);
+	it->task = &it->all;
+	it->nclock = it->clock_used = task_count(it);
+	for (const Op *o = k->body->first; o; o = o->next)
+		it->nclock += o->code == O_mbar ? (int)o->out[0]->type.shape[0] : 0;
+	it->all.known = NEWN(&it->arena, int64_t, it->nclock);
+	it->all.slot = NEWN(&it->arena, Slot, (size_t)k->nval + 1);
 	for (int i = 0; i < k->nparam && i < k->body->narg; i++) {
 		const Val *v = k->body->arg[i];
 		Slot *s = slot_of(it, v);
@@ -195,7 +166,7 @@ work(void *workers, unsigned i)
 		it->block[1] = b / run->grid[0] % run->grid[1];
 		it->block[2] = b / run->grid[0] / run->grid[1];
 		interp_mem_start(it);
-		if (interp_block(it, run->k->body))
+		if (interp_body(it))
 			continue;
 		for (low = atomic_load(&run->bound); b < low;)
 			if (atomic_compare_exchange_weak(&run->bound, &low, b))

@@ -6,8 +6,9 @@
 void
 interp_mem_start(Interp *it)
 {
-	it->npending = 0;
-	it->groups = 0;
+	it->all.npending = 0;
+	it->all.groups = 0;
+	it->all.product = it->all.out = (ReadingList){ 0 };
 	race_start(it);
 }
 
@@ -23,6 +24,7 @@ eval_alloc(Interp *it, Op *o)
 	if (!s) {
 		s = NEW(&it->arena, Shared);
 		s->alloc = o;
+		s->base = task_memory(it);
 		s->shape = t->shape;
 		s->rank = t->rank;
 		s->dtype = t->dtype;
@@ -30,7 +32,8 @@ eval_alloc(Interp *it, Op *o)
 		s->f = NEWN(&it->arena, double, s->n);
 		s->i = (void *)s->f;
 		s->init = NEWN(&it->arena, uint8_t, s->n);
-		v->shared = it->shared[o->id] = s;
+		VEC_PUSH(&it->arena, it->shared, it->nshared, it->shared_cap, s);
+		v->shared = s;
 		v->shape = t->shape;
 		v->rank = v->root_rank = t->rank;
 		v->gather = -1;

@@ -4,7 +4,11 @@
  * thread surely makes both: the same element of the same op, or of ops with one layout.  Global memory is
  * watched where the kernel writes it, each block by itself.  An async write counts from
  * the wait that completes it.  Where pass smem has placed the tiles, a place is a byte of the block's
- * shared memory, so that tiles sharing memory are held to the same rules; else it is an element. */
+ * shared memory, so that tiles sharing memory are held to the same rules; else it is an element.
+ *
+ * Roles have a time each, and know of the others what arrivals have told them that they waited for: what one
+ * did is done for another if it knows of a later time.  A copy with a barrier is done for whoever has waited
+ * for its phase.  What threads wrote the copy engine sees behind a proxy and a barrier. */
 #include "hexc/interp/impl.h"
 #include "hexc/ir/access.h"
 #include <string.h>
@@ -12,10 +16,13 @@
 typedef struct Shadow {
 	const void *owner;      /* Shared or scratch op that wrote last */
 	const Op *wop, *rop;    /* last writer, last reader */
-	int64_t wepoch, repoch; /* when, in barriers; -1: never */
+	int64_t wtime, rtime;   /* when, as their tasks count; -1: never */
 	int64_t welt, relt;     /* which element of their tiles; -1: several read */
 	int64_t group;          /* async write: the commit that closes it; 0: not async */
+	const Phase *phase;     /* copy with a barrier: the phase that it is part of; NULL: others */
+	int64_t *reads;         /* by task, when several read: when each did last; NULL: one does */
 	uint64_t serial;        /* execution of wop */
+	const Task *wtask, *rtask;
 } Shadow;
 
 /* One access, by op o, of element elt of its tile. */
@@ -31,18 +38,19 @@ shadow_clear(Shadow *s, int64_t n)
 {
 	memset(s, 0, (size_t)n * sizeof *s);
 	for (int64_t i = 0; i < n; i++)
-		s[i].wepoch = s[i].repoch = -1;
+		s[i].wtime = s[i].rtime = -1;
 }
 
 void
 race_start(Interp *it)
 {
-	it->epoch = 0;
-	it->waited = 0;
+	it->all.waited = 0;
+	for (int i = 0; i < it->nclock; i++)
+		it->all.known[i] = 0;
 	if (it->memory)
 		shadow_clear(it->memory, it->memory_size);
-	for (uint32_t i = 0; i < it->nshared; i++)
-		if (it->shared[i] && it->shared[i]->shadow)
+	for (int i = 0; i < it->nshared; i++)
+		if (it->shared[i]->shadow)
 			shadow_clear(it->shared[i]->shadow, it->shared[i]->n);
 	for (int i = 0; i < it->k->nparam && it->global; i++)
 		if (it->global[i])
@@ -75,15 +83,74 @@ missing(Interp *it, const Op *now, const char *verb, const Op *then, const char 
 	                    then_verb);
 }
 
+/* ---- order --------------------------------------------------------------------------------------- */
+
+int
+task_count(const Interp *it)
+{
+	return 2 + it->k->teams;
+}
+
+int64_t
+task_memory(const Interp *it)
+{
+	return it->task->role == ROLE_CONSUMER ? it->task->team * it->k->team_smem : 0;
+}
+
+/* Is what task t did at that time still open for the task that runs? */
+static bool
+open_since(const Interp *it, const Task *t, int64_t time)
+{
+	if (t == it->task)
+		return time >= t->fence;
+	return time >= it->task->known[t->number];
+}
+
 /* Must the last write of c be ordered before an access now? */
 static bool
 write_open(const Interp *it, const Shadow *c)
 {
-	if (c->wepoch < 0)
+	const Task *t = c->wtask;
+	const Phase *p = c->phase;
+
+	if (c->wtime < 0)
 		return false;
+	if (p)
+		return it->task->known[p->of->clock + p->which] <= p->number;
 	if (!c->group)
-		return c->wepoch == it->epoch;
-	return c->group > it->waited || it->wait_epoch[c->group] == it->epoch;
+		return open_since(it, t, c->wtime);
+	return c->group > t->waited || open_since(it, t, t->wait_time[c->group]);
+}
+
+/* A read that a write now would have to wait for, by the last reader, or by others. */
+static bool
+read_open(const Interp *it, const Shadow *c, bool others)
+{
+	if (c->rtime < 0)
+		return false;
+	if (!others)
+		return open_since(it, c->rtask, c->rtime);
+	for (int i = 0; c->reads && i < task_count(it); i++) {
+		const Task *t = i ? &it->role[i - 1] : &it->all;
+
+		if (t != c->rtask && c->reads[i] >= 0 && open_since(it, t, c->reads[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Does one thread make both? */
+static bool
+same_thread(const Interp *it, const Task *then_task, const Op *then, int64_t then_elt, const Touch *t)
+{
+	return then && then_task == it->task && then_elt == t->elt && access_same_threads(then, t->o);
+}
+
+/* By a product or the copy engine? */
+static bool
+by_engine(const Op *o)
+{
+	return o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 }
 
 static bool
@@ -91,31 +158,85 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 {
 	/* elements that share a byte are written together */
 	bool own = c->wop && (c->serial == it->serial ||
-	                      (!c->group && c->welt == t->elt && access_same_threads(c->wop, t->o)));
+	                      (!c->group && !c->phase && same_thread(it, c->wtask, c->wop, c->welt, t)));
 
 	if (write_open(it, c) && !own && !access_same_update(c->wop, t->o))
 		return missing(it, t->o, "writes", c->wop, "writes,");
-	own = c->rop && c->relt == t->elt && access_same_threads(c->rop, t->o);
-	if (c->repoch == it->epoch && c->repoch >= 0 && !own)
+	own = same_thread(it, c->rtask, c->rop, c->relt, t);
+	if ((read_open(it, c, false) && !own) || read_open(it, c, true))
 		return missing(it, t->o, "writes", c->rop, "reads,");
 	return true;
+}
+
+/* Does an async copy that c is of go on for whoever wrote it? */
+static bool
+not_landed(const Shadow *c)
+{
+	return c->phase || (c->group && c->group > c->wtask->waited);
+}
+
+static bool
+unseen(Interp *it, const Shadow *c, const Touch *t)
+{
+	return interp_error(it, INTERP_E_FAULT, t->o,
+	                    "%s reads memory that %s of line %u writes, with no proxy in front of the "
+	                    "barrier in between",
+	                    op_info[t->o->code].name, op_info[c->wop->code].name, c->wop->src.line);
 }
 
 static bool
 may_read(Interp *it, const Shadow *c, const Touch *t)
 {
-	bool own = c->wop && !c->group && c->welt == t->elt && access_same_threads(c->wop, t->o);
+	bool own = c->wop && !c->group && !c->phase && !by_engine(t->o) &&
+	           same_thread(it, c->wtask, c->wop, c->welt, t);
 
 	if (write_open(it, c) && !own)
 		return missing(it, t->o, "reads", c->wop,
-		               c->group > it->waited ? "writes, with no wait or" : "writes,");
+		               not_landed(c) ? "writes, with no wait or" : "writes,");
 	if (c->owner && c->owner != t->owner)
 		return interp_error(it, INTERP_E_FAULT, t->o,
 		                    "%s reads shared memory that another tile, written by %s of line %u, "
 		                    "has taken",
 		                    op_info[t->o->code].name, op_info[c->wop->code].name,
 		                    c->wop->src.line);
+	if (by_engine(t->o) && c->wop && c->wop->code == O_store && c->wtask == it->task &&
+	    c->wtime >= it->task->shown)
+		return unseen(it, c, t);
 	return true;
+}
+
+static void
+note_write(Interp *it, Shadow *c, const Touch *t)
+{
+	c->owner = t->owner;
+	c->wop = t->o;
+	c->wtask = it->task;
+	c->wtime = it->task->now;
+	c->welt = t->elt;
+	c->group = t->group;
+	c->phase = it->phase;
+	c->serial = it->serial;
+}
+
+static void
+note_read(Interp *it, Shadow *c, const Touch *t)
+{
+	if (c->rtime >= 0 && c->rtask != it->task && !c->reads) {
+		c->reads = NEWN(&it->arena, int64_t, task_count(it));
+		for (int i = 0; i < task_count(it); i++)
+			c->reads[i] = -1;
+		c->reads[c->rtask->number] = c->rtime;
+	}
+	/* readers that may be different threads are nobody's own */
+	if (read_open(it, c, false) && !same_thread(it, c->rtask, c->rop, c->relt, t))
+		c->relt = -1;
+	else
+		c->relt = t->elt;
+	c->rop = t->o;
+	c->rtask = it->task;
+	c->rtime = it->task->now;
+	if (c->reads)
+		c->reads[it->task->number] = c->rtime;
 }
 
 static bool
@@ -123,24 +244,14 @@ touch(Interp *it, Shadow *c, const Touch *t)
 {
 	if (!(t->write ? may_write(it, c, t) : may_read(it, c, t)))
 		return false;
-	if (t->write) {
-		c->owner = t->owner;
-		c->wop = t->o;
-		c->wepoch = it->epoch;
-		c->welt = t->elt;
-		c->group = t->group;
-		c->serial = it->serial;
-		return true;
-	}
-	/* readers that may be different threads are nobody's own */
-	if (c->repoch == it->epoch && c->rop && !(c->relt == t->elt && access_same_threads(c->rop, t->o)))
-		c->relt = -1;
+	if (t->write)
+		note_write(it, c, t);
 	else
-		c->relt = t->elt;
-	c->rop = t->o;
-	c->repoch = it->epoch;
+		note_read(it, c, t);
 	return true;
 }
+
+/* ---- places -------------------------------------------------------------------------------------- */
 
 /* Offset of an element in its tile, in elements: swizzled and padded if it has a layout. */
 static int64_t
@@ -158,14 +269,14 @@ element_offset(const Shared *s, int64_t at)
 bool
 race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async, int64_t elt)
 {
-	Touch t = { o, s, elt, async ? it->groups + 1 : 0, write };
+	Touch t = { o, s, elt, async && !it->phase ? it->task->groups + 1 : 0, write };
 	int64_t bit, lo, hi;
 
 	if (s->shadow)
 		return touch(it, &s->shadow[at], &t);
 	bit = element_offset(s, at) * dtype_info[s->dtype].bits;
-	lo = IMM(s->alloc, offset) + bit / 8;
-	hi = IMM(s->alloc, offset) + (bit + dtype_info[s->dtype].bits - 1) / 8;
+	lo = s->base + IMM(s->alloc, offset) + bit / 8;
+	hi = s->base + IMM(s->alloc, offset) + (bit + dtype_info[s->dtype].bits - 1) / 8;
 	for (; lo <= hi; lo++) {
 		if (lo >= it->memory_size)
 			return interp_error(it, INTERP_E_FAULT, o,
@@ -194,25 +305,89 @@ race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int
 	return touch(it, &it->global[i][at], &t);
 }
 
+/* ---- what orders them ---------------------------------------------------------------------------- */
+
 void
 race_wait(Interp *it, int64_t group)
 {
+	Task *t = it->task;
+
 	if (!it->opt.races)
 		return;
-	for (; it->waited < group; it->waited++) {
-		if (it->waited + 1 >= it->wait_cap) {
-			it->wait_epoch = arena_grow(&it->arena, it->wait_epoch, (size_t)it->wait_cap,
-			                            (size_t)it->wait_cap * 2 + 64, sizeof *it->wait_epoch);
-			it->wait_cap = it->wait_cap * 2 + 64;
+	for (; t->waited < group; t->waited++) {
+		if (t->waited + 1 >= t->wait_cap) {
+			t->wait_time = arena_grow(&it->arena, t->wait_time, (size_t)t->wait_cap,
+			                          (size_t)t->wait_cap * 2 + 64, sizeof *t->wait_time);
+			t->wait_cap = t->wait_cap * 2 + 64;
 		}
-		it->wait_epoch[it->waited + 1] = it->epoch;
+		t->wait_time[t->waited + 1] = t->now;
 	}
 }
 
 void
 race_barrier(Interp *it)
 {
-	it->epoch++;
+	it->task->fence = ++it->task->now;
+	it->task->shown = it->task->proxied;
+}
+
+void
+race_proxy(Interp *it)
+{
+	it->task->proxied = ++it->task->now;
+}
+
+static void
+join(int64_t *to, const int64_t *from, int n)
+{
+	for (int i = 0; i < n; i++)
+		to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+void
+race_arrive(Interp *it, Barriers *b, int64_t which)
+{
+	Task *t = it->task;
+
+	if (!it->opt.races)
+		return;
+	t->known[t->number] = ++t->now;
+	join(b->open + which * it->nclock, t->known, it->nclock);
+}
+
+void
+race_complete(Interp *it, Barriers *b, int64_t which)
+{
+	if (it->opt.races)
+		join(b->done + which * it->nclock, b->open + which * it->nclock, it->nclock);
+}
+
+void
+race_seen(Interp *it, Barriers *b, int64_t which)
+{
+	Task *t = it->task;
+	int64_t *phases = &t->known[b->clock + which];
+
+	if (!it->opt.races)
+		return;
+	join(t->known, b->done + which * it->nclock, it->nclock);
+	*phases = b->phase[which] > *phases ? b->phase[which] : *phases;
+}
+
+void
+race_roles(Interp *it)
+{
+	for (int i = 0; i < task_count(it) && it->opt.races; i++) {
+		Task *t = i ? &it->role[i - 1] : &it->all;
+
+		t->number = i;
+		if (!t->known)
+			t->known = NEWN(&it->arena, int64_t, it->nclock);
+		for (int j = 0; j < it->nclock; j++)
+			t->known[j] = 0;
+		t->known[0] = it->all.now + 1;
+		t->waited = 0;
+	}
 }
 
 bool
@@ -220,17 +395,18 @@ race_scratch(Interp *it, const Op *o)
 {
 	const Staging *tile;
 	Touch t = { o, o, 0, 0, true };
-	int64_t end;
+	int64_t from, end;
 
 	if (!it->opt.races || !lowering_is_staged(o->lowering))
 		return true;
 	tile = &o->lowering->staged;
-	end = tile->off + tile->bytes;
+	from = task_memory(it) + tile->off;
+	end = from + tile->bytes;
 	for (int pass = 0; pass < 2; pass++) {
 		t.write = pass == 0;
 		race_barrier(it);
 		it->serial++;
-		for (int64_t b = tile->off; it->memory && b < end && b < it->memory_size; b++)
+		for (int64_t b = from; it->memory && b < end && b < it->memory_size; b++)
 			if (!touch(it, &it->memory[b], &t))
 				return false;
 	}

@@ -104,13 +104,29 @@ take_part(Interp *it, const Op *o, const Slot *a, Slot *out)
 	}
 }
 
+/* Result = accumulator + a b, rounded unless more is added to it. */
+static void
+add_product(Interp *it, const Op *o, const Slot *a, const Slot *b, int64_t k, bool goes_on)
+{
+	const int64_t *shape = o->out[0]->type.shape;
+	DType d = o->out[0]->type.dtype;
+	Slot *r = slot_of(it, o->out[0]);
+
+	if (dtype_is_float(d)) {
+		dot_f(shape[0], shape[1], k, r->f, a->f, b->f);
+		if (!goes_on)
+			num_round_n(d, r->f, (size_t)r->n);
+	} else {
+		dot_i(shape[0], shape[1], k, r->i, a->i, b->i);
+		num_wrap_n(d, r->i, (size_t)r->n);
+	}
+}
+
 bool
 eval_dot(Interp *it, Op *o)
 {
-	const int64_t *sc = o->out[0]->type.shape;
 	const Slot *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
-	DType d = o->out[0]->type.dtype;
-	Slot *r = slot_of(it, o->out[0]), whole;
+	Slot whole;
 	bool part = o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to, goes_on;
 	int64_t k = dot_k(o);
 
@@ -128,13 +144,48 @@ eval_dot(Interp *it, Op *o)
 		a = &whole;
 	}
 	slot_copy(it, o->out[0], o->in[2]);
-	if (dtype_is_float(d)) {
-		dot_f(sc[0], sc[1], k, r->f, a->f, b->f);
-		if (!goes_on) /* the sum is rounded when it is whole */
-			num_round_n(d, r->f, (size_t)r->n);
-	} else {
-		dot_i(sc[0], sc[1], k, r->i, a->i, b->i);
-		num_wrap_n(d, r->i, (size_t)r->n);
-	}
+	add_product(it, o, a, b, k, goes_on);
+	return true;
+}
+
+/* Factor i as it is multiplied; NULL after a fault. */
+static const Slot *
+wgmma_factor(Interp *it, const Op *o, int i)
+{
+	const Type *t = &o->in[i]->type;
+	const Slot *x = slot_of(it, o->in[i]);
+	Slot *r = interp_scratch(it, i, 2 * type_size(t));
+	const View *v = x->view;
+	int64_t n = type_size(t);
+
+	if (!v)
+		return x;
+	if (!interp_read(it, o, v, t, r))
+		return NULL;
+	interp_reading(it, &it->task->product, o, v, t, r);
+	if (!(IMM(o, turned) >> i & 1))
+		return r;
+	for (int64_t j = 0; j < n; j++)
+		r->i[n + j] = r->i[j];
+	for (int64_t row = 0; row < t->shape[0]; row++)
+		for (int64_t col = 0; col < t->shape[1]; col++)
+			r->i[col * t->shape[0] + row] = r->i[n + row * t->shape[1] + col];
+	return r;
+}
+
+bool
+eval_wgmma(Interp *it, Op *o)
+{
+	const Slot *a = wgmma_factor(it, o, 0), *b = a ? wgmma_factor(it, o, 1) : NULL;
+	Slot *r = slot_of(it, o->out[0]);
+
+	if (!b)
+		return false;
+	if (o->nin == 4 && !slot_of(it, o->in[3])->i[0])
+		for (int64_t j = 0; j < r->n; j++)
+			r->i[j] = 0;
+	else
+		slot_copy(it, o->out[0], o->in[2]);
+	add_product(it, o, a, b, o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1], false);
 	return true;
 }

@@ -111,6 +111,16 @@ clone_param(const Cloner *c, Param *to, const Param *from)
 	}
 }
 
+static void
+clone_map(const Cloner *c, TensorMap *to, const TensorMap *from)
+{
+	*to = *from;
+	for (int d = 0; d < from->rank; d++) {
+		to->size[d] = from->size[d] ? clone_val(c, from->size[d]) : NULL;
+		to->stride[d] = from->stride[d] ? clone_val(c, from->stride[d]) : NULL;
+	}
+}
+
 Kernel *
 kernel_copy(const Kernel *k)
 {
@@ -131,6 +141,9 @@ kernel_copy(const Kernel *k)
 	n->param = NEWN(a, Param, k->nparam);
 	for (int i = 0; i < k->nparam; i++)
 		clone_param(&c, &n->param[i], &k->param[i]);
+	n->map = NEWN(a, TensorMap, k->nmap);
+	for (int i = 0; i < k->nmap; i++)
+		clone_map(&c, &n->map[i], &k->map[i]);
 	n->assume = NEWN(a, Assume, k->nassume);
 	for (int i = 0; i < k->nassume; i++) {
 		n->assume[i] = k->assume[i];

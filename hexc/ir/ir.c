@@ -85,6 +85,9 @@ kernel_new(Unit *u, const char *name)
 	k->unit = u;
 	k->name = name;
 	k->warps = 4;
+	k->teams = 1;
+	for (int d = 0; d < 3; d++)
+		k->cluster[d] = 1;
 	k->body = block_new(k, NULL);
 	k->grid = block_new(k, NULL);
 	return k;
@@ -176,7 +179,7 @@ op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout
 	o->out = NEWN(a, Val *, nout);
 	for (int i = 0; i < nout; i++)
 		o->out[i] = val_new(b, o, i, out[i]);
-	if (code == O_alloc)
+	if (code == O_alloc || code == O_mbar)
 		IMM_SET(o, offset, -1); /* not placed yet */
 	op_link(b, at, o);
 	return o;
@@ -237,6 +240,15 @@ val_replace(Kernel *k, Val *old, Val *new_val)
 				p->size[d] = new_val;
 			if (p->stride[d] == old)
 				p->stride[d] = new_val;
+		}
+	}
+	for (int i = 0; i < k->nmap; i++) {
+		TensorMap *m = &k->map[i];
+		for (int d = 0; d < m->rank; d++) {
+			if (m->size[d] == old)
+				m->size[d] = new_val;
+			if (m->stride[d] == old)
+				m->stride[d] = new_val;
 		}
 	}
 }

@@ -20,9 +20,15 @@ enum {
 	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
 	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
 	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory */
+	T_WGMMA = 256,
+	T_TMA = 512,        /* bulk copies, tensor maps, mbarrier, elect, fence.proxy */
+	T_MULTICAST = 1024, /* bulk copies to all blocks of a cluster */
+	T_SETMAXNREG = 2048,
+	T_PDL = 4096,       /* griddepcontrol */
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
+enum { PTX_MIXED = 84 }; /* .version of wgmma of signed and unsigned bytes */
 enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 
 typedef struct Target {
@@ -95,7 +101,17 @@ typedef struct LoweredAccess {
 	int vec;           /* elements of one access per lane */
 	const Layout *map; /* tile coordinates -> lane, warp, reg (vector first, then time); NULL: as the
 	                    * layout of the register tile says */
+	int tensor_map;    /* one thread moves boxes of this map of the kernel, counted from 1, each to or
+	                    * from where the layout of the shared tile has its first element.  0: none */
 } LoweredAccess;
+
+/* How wgmma finds an operand in shared memory: what its descriptor says.  An instance starts where its first
+ * element would be if the tile's layout had no swizzle: the hardware swizzles by address bits. */
+typedef struct LoweredMatrix {
+	int width; /* bytes of a row of the swizzle mode: 128, 64, 32; 16: none; 0: it is in registers */
+	bool mn;   /* neighbours in memory run along m or n; false: along k */
+	int lead, stride; /* byte offsets as in the PTX ISA; lead 0: not used */
+} LoweredMatrix;
 
 /* A tile in shared memory that one op writes and, past a barrier, reads. */
 typedef struct Staging {
@@ -120,6 +136,8 @@ typedef struct Lowering {
 			/* The products at these positions along k only, from, from + 1, .. to - 1; to 0: all.
 			 * Another dot does what is left, on the same operands. */
 			int from, to;
+			int n; /* wgmma: of one instance, which the instruction leaves open; else 0 */
+			LoweredMatrix matrix[2]; /* wgmma: of what it calls A and B */
 		} dot;
 		Staging staged; /* LW_shared, LW_reduce_shared */
 	};
@@ -146,7 +164,7 @@ struct Op {
 	int64_t imm[DIM_MAX]; /* see IMM() */
 	double fimm;
 	const char *text;     /* print, assert: what they say; else NULL */
-	Block *blk[2];        /* for: body;  if: then, else */
+	Block *blk[2];        /* for: body;  if: then, else;  roles: producers, consumers */
 	Lowering *lowering;
 	Op *prev, *next;
 	Block *parent;
@@ -222,6 +240,15 @@ typedef enum SplitKind {
  * other thread sees the middle of. */
 typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
 
+/* IMM(o, async) of a copy: when it is done. */
+typedef enum CopyKind {
+	COPY_NOW,
+	COPY_GROUP,   /* behind the `wait` for its group */
+	COPY_BARRIER, /* when the phase of its barrier is complete */
+	COPY_OUT,     /* to a tensor; behind the `wait` for its bulk group */
+	COPY_KINDS
+} CopyKind;
+
 /* A constant or tunable with the value that was chosen. */
 typedef struct Define {
 	const char *name;
@@ -257,6 +284,21 @@ typedef struct GridOrder {
 } GridOrder;
 enum { GROUP_MOST = 1024 };
 
+enum { MAP_RANK_MAX = 5 };
+
+/* How the copy engine sees a tensor: what the host encodes in front of the launch, after pass infer.  Dims
+ * are counted from the contiguous one, sizes and strides in elements of `dtype`. */
+typedef struct TensorMap {
+	int param;                  /* the tensor: its number among the parameters */
+	DType dtype;                /* of the map: bytes (u8) for types of fewer bits than 8 */
+	int rank;                   /* 1 to MAP_RANK_MAX */
+	Val *size[MAP_RANK_MAX];    /* i64 scalars of the body's top level, as a Param has them */
+	Val *stride[MAP_RANK_MAX];  /* of dim 0: NULL, it is 1 */
+	int64_t box[MAP_RANK_MAX];  /* 1 to 256 */
+	int swizzle;                /* bytes: 0 (none), 32, 64, 128 */
+	int l2;                     /* bytes that a miss brings to L2: 0, 64, 128, 256 */
+} TensorMap;
+
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {
 	struct Unit *unit;
@@ -267,10 +309,17 @@ struct Kernel {
 	Block *grid;      /* i64 scalars over the body's size arguments; yields x, y, z */
 	Assume *assume;
 	int nassume;
-	int warps;        /* warps per block */
+	int warps;        /* that compute: of a team */
+	int teams;        /* of warps that compute, 1 without `roles` */
+	int helpers;      /* warps that produce, 0 without `roles` */
+	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
+	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
+	TensorMap *map;   /* after pass infer; parameters behind all others */
+	int nmap;
 	bool open_warps;  /* the program does not say: the search may choose others */
 	GridOrder order;  /* after pass order */
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
+	int64_t team_smem; /* from where team t has what its role makes to where team t + 1 does, likewise */
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */
@@ -336,6 +385,22 @@ typedef struct OpWalk {
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
 
+/* ---- roles of warps (role.c) ----------------------------------------------------------------- */
+
+typedef enum Role { ROLE_ALL, ROLE_PRODUCER, ROLE_CONSUMER } Role;
+
+const Op *kernel_roles(const Kernel *k); /* NULL: all warps do the same */
+int kernel_warps(const Kernel *k);       /* of a block, those of all roles */
+/* Registers of a lane that a block of so many warps can have at most when it starts: what roles share out. */
+int launch_registers(int warps);
+enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* of a lane, that a role may ask for; by eights */
+/* Who runs o.  ROLE_ALL: every warp of the block, as outside of `roles`. */
+Role op_role(const Op *o);
+/* Warps that run o together, over which its tiles are spread: of one team, of the producers, of the block. */
+int op_warps(const Op *o);
+/* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
+Op *op_mbar(const Op *o);
+
 /* ---- index arithmetic (ir_index.c) ----------------------------------------------------------- */
 
 /* Short forms that fold constants at once.  i64 scalars. */
@@ -387,6 +452,10 @@ Kernel *kernel_read(Unit *u, const char *text, size_t n);
 /* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
  * false when the IR is broken. */
 bool kernel_verify(Kernel *k, const char *after);
+
+/* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
+ * Of a kernel that is whole else. */
+const char *role_rules(Kernel *k, const Op **at);
 
 /* ---- what print.c and read.c share (text_num.c) ------------------------------------------------- */
 

@@ -99,6 +99,32 @@ print_access(Text *t, const LoweredAccess *a)
 	print_word(t, "inst", a->inst);
 	text_printf(t, " vec %d", a->vec);
 	print_map(t, "map", a->map);
+	if (a->tensor_map)
+		text_printf(t, " tensor_map %d", a->tensor_map);
+}
+
+static void
+print_matrix(Text *t, const char *word, const LoweredMatrix *m)
+{
+	if (m->width)
+		text_printf(t, " %s { %s width %d lead %d stride %d }", word, m->mn ? "mn" : "k", m->width,
+		            m->lead, m->stride);
+}
+
+static void
+print_lowered_dot(Text *t, const Lowering *p)
+{
+	print_word(t, "inst", p->dot.inst);
+	if (p->dot.n)
+		text_printf(t, " n %d", p->dot.n);
+	text_printf(t, p->dot.swap ? " swap" : "");
+	print_map(t, "rows", p->dot.rows);
+	print_map(t, "cols", p->dot.cols);
+	print_map(t, "k", p->dot.k);
+	if (p->dot.to)
+		text_printf(t, " part %d, %d", p->dot.from, p->dot.to);
+	print_matrix(t, "a", &p->dot.matrix[0]);
+	print_matrix(t, "b", &p->dot.matrix[1]);
 }
 
 static void
@@ -122,13 +148,7 @@ print_lowering(Text *t, const Lowering *p)
 	if (p->kind == LW_access) {
 		print_access(t, &p->access);
 	} else if (p->kind == LW_dot) {
-		print_word(t, "inst", p->dot.inst);
-		text_printf(t, p->dot.swap ? " swap" : "");
-		print_map(t, "rows", p->dot.rows);
-		print_map(t, "cols", p->dot.cols);
-		print_map(t, "k", p->dot.k);
-		if (p->dot.to)
-			text_printf(t, " part %d, %d", p->dot.from, p->dot.to);
+		print_lowered_dot(t, p);
 	} else if (lowering_is_staged(p)) {
 		print_staging(t, &p->staged);
 	}
@@ -231,6 +251,34 @@ print_param(Text *t, const Param *p)
 	text_printf(t, "\n");
 }
 
+/* The box says the rank; the stride of dim 0 is 1. */
+static void
+print_tensor_map(Text *t, const Kernel *k, const TensorMap *m)
+{
+	text_printf(t, "  map ");
+	print_val(t, k->param[m->param].val);
+	text_printf(t, " %s box ", dtype_info[m->dtype].name);
+	for (int d = 0; d < m->rank; d++)
+		text_printf(t, "%s%lld", d ? ", " : "", (long long)m->box[d]);
+	print_vals(t, " size ", m->size, m->rank);
+	print_vals(t, " stride ", m->stride + 1, m->rank - 1);
+	text_printf(t, " swizzle %d l2 %d\n", m->swizzle, m->l2);
+}
+
+/* What is there only with roles of warps, and their clusters. */
+static void
+print_launch(Text *t, const Kernel *k)
+{
+	if (k->teams != 1)
+		text_printf(t, "  teams %d\n", k->teams);
+	if (k->helpers)
+		text_printf(t, "  helpers %d\n", k->helpers);
+	if (k->launch_registers)
+		text_printf(t, "  registers %d\n", k->launch_registers);
+	if (k->cluster[0] != 1 || k->cluster[1] != 1 || k->cluster[2] != 1)
+		text_printf(t, "  cluster %d, %d, %d\n", k->cluster[0], k->cluster[1], k->cluster[2]);
+}
+
 void
 kernel_print(Text *t, const Kernel *k)
 {
@@ -238,11 +286,14 @@ kernel_print(Text *t, const Kernel *k)
 	print_name(t, k->name ? k->name : "");
 	print_src(t, k->src);
 	text_printf(t, " {\n  warps %d%s\n", k->warps, k->open_warps ? " open" : "");
+	print_launch(t, k);
 	if (k->order.group)
 		text_printf(t, "  group %lld of %d, %d\n", (long long)k->order.group, k->order.fast,
 		            k->order.slow);
 	if (k->smem)
 		text_printf(t, "  smem %lld\n", (long long)k->smem);
+	if (k->team_smem)
+		text_printf(t, "  team_smem %lld\n", (long long)k->team_smem);
 	for (int i = 0; i < k->nconstants; i++) {
 		text_printf(t, "  const ");
 		print_name(t, k->constants[i].name);
@@ -253,6 +304,8 @@ kernel_print(Text *t, const Kernel *k)
 	}
 	for (int i = 0; i < k->nparam; i++)
 		print_param(t, &k->param[i]);
+	for (int i = 0; i < k->nmap; i++)
+		print_tensor_map(t, k, &k->map[i]);
 	if (k->grid) {
 		text_printf(t, "  grid ");
 		print_block(t, k->grid, 1);

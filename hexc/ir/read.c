@@ -10,8 +10,9 @@ typedef struct Late {
 } Late;
 
 typedef struct Header {
-	Late *late;
-	int clate, cparam, cassume, cconstants;
+	Late *late;     /* by parameter */
+	Late *late_map; /* by tensor map */
+	int clate, clate_map, cparam, cmap, cassume, cconstants;
 	Define *constants;
 	bool grid, body;
 } Header;
@@ -129,36 +130,118 @@ read_assume(Read *r, Header *h)
 }
 
 static bool
+want_small(Read *r, int64_t lo, int64_t hi, int *out)
+{
+	int64_t x;
+
+	if (!want_int(r, lo, hi, &x))
+		return false;
+	*out = (int)x;
+	return true;
+}
+
+static bool
+want_param(Read *r, int *out)
+{
+	Val *v;
+
+	if (!want_val(r, &v))
+		return false;
+	for (*out = 0; *out < r->k->nparam; ++*out)
+		if (v && r->k->param[*out].val == v)
+			return true;
+	return read_error(r, "expected a parameter");
+}
+
+static bool
+want_dtype(Read *r, DType *out)
+{
+	Type t;
+
+	if (!want_type(r, &t))
+		return false;
+	*out = t.dtype;
+	return t.space == S_scalar || read_error(r, "expected an element type");
+}
+
+static bool
+want_box(Read *r, TensorMap *m)
+{
+	if (!want_word(r, "box"))
+		return false;
+	do {
+		if (m->rank == MAP_RANK_MAX)
+			return read_error(r, "more than %d dims of a map", MAP_RANK_MAX);
+		if (!want_int(r, 1, INT32_MAX, &m->box[m->rank++]))
+			return false;
+	} while (read_sign(r, ","));
+	return !r->bad;
+}
+
+static bool
+read_tensor_map(Read *r, Header *h)
+{
+	Kernel *k = r->k;
+	TensorMap m;
+	Late late;
+	int nlate = k->nmap;
+
+	memset(&m, 0, sizeof m);
+	memset(&late, 0, sizeof late);
+	if (!want_param(r, &m.param) || !want_dtype(r, &m.dtype) || !want_box(r, &m) ||
+	    !read_ids(r, "size", m.rank, late.size) || !read_ids(r, "stride", m.rank - 1, late.stride + 1) ||
+	    !want_word(r, "swizzle") || !want_small(r, 0, 128, &m.swizzle) || !want_word(r, "l2") ||
+	    !want_small(r, 0, 256, &m.l2))
+		return false;
+	VEC_PUSH(r->arena, h->late_map, nlate, h->clate_map, late);
+	VEC_PUSH(r->arena, k->map, k->nmap, h->cmap, m);
+	return true;
+}
+
+static bool
+read_cluster(Read *r)
+{
+	for (int d = 0; d < 3; d++)
+		if ((d && !want_sign(r, ",")) || !want_small(r, 0, 1024, &r->k->cluster[d]))
+			return false;
+	return true;
+}
+
+static bool
 read_group(Read *r)
 {
 	GridOrder *o = &r->k->order;
-	int64_t fast, slow;
 
-	if (!want_int(r, 0, INT64_MAX, &o->group) || !want_word(r, "of") || !want_int(r, 0, 2, &fast) ||
-	    !want_sign(r, ",") || !want_int(r, 0, 2, &slow))
-		return false;
-	o->fast = (int)fast;
-	o->slow = (int)slow;
-	return true;
+	return want_int(r, 0, INT64_MAX, &o->group) && want_word(r, "of") && want_small(r, 0, 2, &o->fast) &&
+	       want_sign(r, ",") && want_small(r, 0, 2, &o->slow);
 }
 
 /* One line of the header, the grid or the body. */
 static bool
 read_item(Read *r, Header *h)
 {
-	int64_t x;
-
 	if (read_word(r, "warps")) {
-		if (!want_int(r, 0, 1024, &x))
+		if (!want_small(r, 0, 1024, &r->k->warps))
 			return false;
-		r->k->warps = (int)x;
 		r->k->open_warps = read_word(r, "open");
 		return true;
 	}
+	if (read_word(r, "teams"))
+		return want_small(r, 0, 1024, &r->k->teams);
+	if (read_word(r, "helpers"))
+		return want_small(r, 0, 1024, &r->k->helpers);
+	if (read_word(r, "registers"))
+		return want_small(r, 0, 1024, &r->k->launch_registers);
+	if (read_word(r, "cluster"))
+		return read_cluster(r);
+	if (read_word(r, "map"))
+		return read_tensor_map(r, h);
 	if (read_word(r, "group"))
 		return read_group(r);
 	if (read_word(r, "smem"))
 		return want_int(r, 0, INT64_MAX, &r->k->smem);
+	if (read_word(r, "team_smem"))
+		return want_int(r, 0, INT64_MAX, &r->k->team_smem);
 	if (read_word(r, "const"))
 		return read_constant(r, h);
 	if (read_word(r, "param"))
@@ -173,21 +256,38 @@ read_item(Read *r, Header *h)
 		h->body = true;
 		return want_sign(r, "{") && read_block(r, r->k->body);
 	}
-	return read_error(r, "expected warps, group, smem, const, param, grid, assume, body or '}'");
+	return read_error(r, "expected warps or another line of the header, grid, body or '}'");
+}
+
+/* The values of ids that were read before their ops; NULL where there is none. */
+static bool
+find_late(Read *r, const char *name, const uint32_t *id, int n, Val **out)
+{
+	for (int d = 0; d < n; d++) {
+		out[d] = id[d] < r->nval ? r->val[id[d]] : NULL;
+		if (id[d] && !out[d])
+			return read_error(r, "a size or stride of %.40s is not defined", name);
+	}
+	return true;
 }
 
 static bool
 read_late(Read *r, const Header *h)
 {
-	for (int i = 0; i < r->k->nparam; i++) {
-		Param *p = &r->k->param[i];
-		for (int d = 0; d < DIM_MAX; d++) {
-			uint32_t size = h->late[i].size[d], stride = h->late[i].stride[d];
-			p->size[d] = size < r->nval ? r->val[size] : NULL;
-			p->stride[d] = stride < r->nval ? r->val[stride] : NULL;
-			if ((size && !p->size[d]) || (stride && !p->stride[d]))
-				return read_error(r, "a size or stride of %.40s is not defined", p->name);
-		}
+	Kernel *k = r->k;
+
+	for (int i = 0; i < k->nparam; i++) {
+		Param *p = &k->param[i];
+		if (!find_late(r, p->name, h->late[i].size, DIM_MAX, p->size) ||
+		    !find_late(r, p->name, h->late[i].stride, DIM_MAX, p->stride))
+			return false;
+	}
+	for (int i = 0; i < k->nmap; i++) {
+		TensorMap *m = &k->map[i];
+		const char *name = k->param[m->param].name;
+		if (!find_late(r, name, h->late_map[i].size, m->rank, m->size) ||
+		    !find_late(r, name, h->late_map[i].stride, m->rank, m->stride))
+			return false;
 	}
 	return true;
 }

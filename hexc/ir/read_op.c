@@ -124,6 +124,20 @@ read_inst(Read *r, const char **out)
 	return !read_word(r, "inst") || (*out = want_name(r)) != NULL;
 }
 
+/* The word and the number behind it, if it is there; false: an error. */
+static bool
+read_number(Read *r, const char *word, int64_t least, int *out)
+{
+	int64_t x;
+
+	if (!read_word(r, word))
+		return !r->bad;
+	if (!want_int(r, least, INT32_MAX, &x))
+		return false;
+	*out = (int)x;
+	return true;
+}
+
 static bool
 read_access(Read *r, LoweredAccess *a)
 {
@@ -132,7 +146,7 @@ read_access(Read *r, LoweredAccess *a)
 	if (!read_inst(r, &a->inst) || (read_word(r, "vec") && !want_int(r, 1, INT32_MAX, &vec)))
 		return false;
 	a->vec = (int)vec;
-	return read_map(r, "map", &a->map);
+	return read_map(r, "map", &a->map) && read_number(r, "tensor_map", 1, &a->tensor_map);
 }
 
 static bool
@@ -166,13 +180,28 @@ read_part(Read *r, Lowering *p)
 }
 
 static bool
+read_matrix(Read *r, const char *word, LoweredMatrix *m)
+{
+	if (!read_word(r, word))
+		return !r->bad;
+	if (!want_sign(r, "{"))
+		return false;
+	m->mn = read_word(r, "mn");
+	if (!m->mn && !read_word(r, "k"))
+		return read_error(r, "expected `k` or `mn`");
+	return read_number(r, "width", 16, &m->width) && read_number(r, "lead", 0, &m->lead) &&
+	       read_number(r, "stride", 0, &m->stride) && want_sign(r, "}");
+}
+
+static bool
 read_lowered_dot(Read *r, Lowering *p)
 {
-	if (!read_inst(r, &p->dot.inst))
+	if (!read_inst(r, &p->dot.inst) || !read_number(r, "n", 1, &p->dot.n))
 		return false;
 	p->dot.swap = read_word(r, "swap");
 	return read_map(r, "rows", &p->dot.rows) && read_map(r, "cols", &p->dot.cols) &&
-	       read_map(r, "k", &p->dot.k) && read_part(r, p);
+	       read_map(r, "k", &p->dot.k) && read_part(r, p) && read_matrix(r, "a", &p->dot.matrix[0]) &&
+	       read_matrix(r, "b", &p->dot.matrix[1]);
 }
 
 static bool

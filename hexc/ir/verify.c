@@ -81,7 +81,7 @@ verify_counts(Verify *v, const Op *o)
 	if (o->code <= O_none || o->code >= O_COUNT)
 		return verify_error(v, NULL, "an op has no code");
 	info = &op_info[o->code];
-	if (o->code == O_for || o->code == O_if)
+	if (o->code == O_for || o->code == O_if || o->code == O_roles)
 		nblk = o->code == O_for ? 1 : 2;
 	if (o->nin < 0 || o->nout < 0 || (info->nin != V && info->nin != o->nin))
 		return verify_error(v, o, arena_printf(a, "%d operands, not %d", o->nin, info->nin));
@@ -96,13 +96,13 @@ verify_counts(Verify *v, const Op *o)
 	return true;
 }
 
-/* Stores go to shared memory or to a parameter declared out or inout. */
+/* Stores and copies go to shared memory or to a parameter declared out or inout. */
 static bool
 verify_written(Verify *v, const Op *o)
 {
 	const Param *p;
 
-	if (o->code != O_store || o->in[1]->type.space != S_global)
+	if ((o->code != O_store && o->code != O_copy) || o->in[1]->type.space != S_global)
 		return true;
 	p = val_param(v->k, view_root(o->in[1]));
 	return (p && p->written) || verify_error(v, o, "the destination is not an out or inout parameter");
@@ -249,6 +249,37 @@ verify_params(Verify *v)
 	return true;
 }
 
+/* Sizes and strides are index scalars of the body's top level, of boxes that the copy engine takes. */
+static bool
+verify_map(Verify *v, const TensorMap *m)
+{
+	if (m->param < 0 || m->param >= v->k->nparam || v->k->param[m->param].kind != P_tensor ||
+	    m->rank < 1 || m->rank > MAP_RANK_MAX)
+		return verify_error(v, NULL, "a map of no tensor, or of more than 5 dims");
+	for (int d = 0; d < m->rank; d++) {
+		if (!use(v, NULL, m->size[d], "a map's size") ||
+		    (d && !use(v, NULL, m->stride[d], "a map's stride")))
+			return false;
+		if (!index_scalar(m->size[d]) || (d && !index_scalar(m->stride[d])))
+			return verify_error(v, NULL, "a map's size or stride is not an i64 scalar");
+		if (m->box[d] < 1 || m->box[d] > 256)
+			return verify_error(v, NULL, "a map's box is not 1 to 256 along each dim");
+	}
+	if ((m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128) ||
+	    (m->l2 != 0 && m->l2 != 64 && m->l2 != 128 && m->l2 != 256))
+		return verify_error(v, NULL, "a map has no such swizzle or L2 promotion");
+	return true;
+}
+
+static bool
+verify_maps(Verify *v)
+{
+	for (int i = 0; i < v->k->nmap; i++)
+		if (!verify_map(v, &v->k->map[i]))
+			return false;
+	return true;
+}
+
 /* Sizes and strides are index scalars of the body's top level. */
 static bool
 verify_sizes(Verify *v)
@@ -307,20 +338,27 @@ kernel_verify(Kernel *k, const char *after)
 {
 	Arena *a = k->unit->arena;
 	Verify v = { k, after, NULL, NULL, true };
+	const char *bad;
+	const Op *at;
 
 	v.seen = NEWN(a, const Val *, (size_t)k->nval + 1);
 	v.used = NEWN(a, bool, (size_t)k->nval + 1);
-	if (k->warps < 1 || k->warps > 32)
+	if (k->warps < 1 || k->teams < 1 || k->helpers < 0 || kernel_warps(k) > 32)
 		return verify_error(&v, NULL, "warps per block are not 1 to 32");
+	if (k->cluster[0] < 1 || k->cluster[1] < 1 || k->cluster[2] < 1)
+		return verify_error(&v, NULL, "a cluster without blocks");
+	if (k->launch_registers < 0 || k->launch_registers > LANE_REGISTERS)
+		return verify_error(&v, NULL, "a lane has not that many registers");
 	if (k->order.group < 0 || k->order.group > GROUP_MOST ||
 	    (k->order.group && (k->order.fast < 0 || k->order.fast >= k->order.slow || k->order.slow > 2)))
 		return verify_error(&v, NULL,
 		                    "the order of blocks is no group of 1 to 1024 in two dims of the grid");
 	if (!k->body || !verify_params(&v) || !verify_grid(&v))
 		return verify_error(&v, NULL, "no body");
-	if (!verify_block(&v, k->body, NULL) || !verify_sizes(&v))
+	if (!verify_block(&v, k->body, NULL) || !verify_sizes(&v) || !verify_maps(&v))
 		return false;
 	if (k->body->last->nin != 0)
 		return verify_error(&v, k->body->last, "the body yields nothing");
-	return true;
+	bad = role_rules(k, &at);
+	return !bad || verify_error(&v, at, bad);
 }

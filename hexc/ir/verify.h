@@ -12,6 +12,10 @@
 /* For the rules: "what: x and y"; are x and y the same but for the type of elements? */
 const char *types_differ(Arena *a, const char *what, const Type *x, const Type *y);
 bool same_shape(const Type *x, const Type *y);
+/* x times y is added to c and gives `out`; where x and y are is the caller's matter. */
+const char *check_product(Arena *a, const Type *x, const Type *y, const Type *c, const Type *out);
+/* Operands i and i + 1 are barriers and a slot. */
+const char *check_mbar(const Op *o, int i);
 /* What is wrong with a type on its own (extents, layout); NULL: nothing. */
 const char *type_check(Arena *a, const Type *t, int warps);
 #endif

@@ -41,6 +41,12 @@ check_gather(const Op *o)
 }
 
 static bool
+is_barriers(const Val *v)
+{
+	return v->def && v->def->code == O_mbar;
+}
+
+static bool
 is_memory(const Type *t)
 {
 	if (t->space != S_shared && t->space != S_global)
@@ -80,6 +86,8 @@ shape_view(Arena *a, const Op *o)
 	const Type *t = &o->out[0]->type, *x = o->nin ? &o->in[0]->type : t;
 	int kept = 0;
 
+	if (o->nin && is_barriers(o->in[0]))
+		return "of barriers nothing is viewed";
 	if (o->nin < 1 || (x->space != S_global && x->space != S_shared) || x->space != t->space ||
 	    x->dtype != t->dtype || !is_memory(t))
 		return "not a static tile in the memory of its operand";
@@ -103,6 +111,8 @@ shape_load(Arena *a, const Op *o)
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
 	Type natural = *t;
 
+	if (is_barriers(o->in[0]))
+		return "of barriers nothing is read";
 	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass prove */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
@@ -117,7 +127,8 @@ shape_store(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->in[1]->type;
 
-	if (!is_memory(t) || (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
+	if (is_barriers(o->in[1]) || !is_memory(t) ||
+	    (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
 	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
 		return "imm is no kind of store";
@@ -164,14 +175,24 @@ shape_pack(Arena *a, const Op *o)
 const char *
 shape_copy(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->in[1]->type;
+	const Type *x, *t;
+	bool out = IMM(o, async) == COPY_OUT;
 
-	if (!is_memory(x) || x->space != S_global || t->space != S_shared || !same_tile(x, t))
+	if (IMM(o, async) < 0 || IMM(o, async) >= COPY_KINDS)
+		return arena_printf(a, "imm is 0 to %d", COPY_KINDS - 1);
+	if (o->nin != (IMM(o, async) == COPY_BARRIER ? 4 : 2))
+		return "not two tiles, and a barrier and its slot where it has one";
+	x = &o->in[0]->type;
+	t = &o->in[1]->type;
+	if (!is_memory(x) || x->space != (out ? S_shared : S_global) ||
+	    t->space != (out ? S_global : S_shared) || !same_tile(x, t))
 		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
-	return IMM(o, async) < 0 || IMM(o, async) > 1 ? "imm is 0 or 1" : NULL;
+	if (IMM(o, multicast) < 0 || IMM(o, multicast) > 3 || (IMM(o, multicast) && o->nin != 4))
+		return "no such axis of the cluster, or no barrier in each of its blocks";
+	return o->nin == 4 ? check_mbar(o, 2) : NULL;
 }
 
-/* commit, barrier */
+/* commit, barrier, wg_fence, wg_commit */
 const char *
 shape_none(Arena *a, const Op *o)
 {

@@ -155,6 +155,21 @@ shape_sparse_expand(Arena *a, const Op *o)
 	return type_same(&want, t) ? NULL : types_differ(a, "the result's type does not follow", &want, t);
 }
 
+const char *
+check_product(Arena *a, const Type *x, const Type *y, const Type *c, const Type *out)
+{
+	if (c->space != S_reg || x->rank != 2 || y->rank != 2 || c->rank != 2 ||
+	    !dtype_multiplies(x->dtype, y->dtype))
+		return types_differ(a, "operands are not matrices that dot multiplies", x, y);
+	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
+		return types_differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);
+	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
+	    c->dtype == D_bool || dtype_info[c->dtype].use != U_any ||
+	    dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
+		return types_differ(a, "the accumulator's type does not hold the products", x, c);
+	return type_same(c, out) ? NULL : types_differ(a, "result and accumulator differ", c, out);
+}
+
 /* Operand i of a dot as the matrix that is multiplied. */
 static const char *
 dot_operand(Arena *a, const Op *o, int i, Type *out)
@@ -181,16 +196,7 @@ shape_dot(Arena *a, const Op *o)
 	if (bad)
 		return bad;
 	c = &o->in[2]->type;
-	if (x->space != S_reg || y->space != S_reg || c->space != S_reg || x->rank != 2 ||
-	    y->rank != 2 || c->rank != 2 || !dtype_multiplies(x->dtype, y->dtype))
-		return types_differ(a, "operands are not matrices in registers that dot multiplies", x, y);
-	if (x->shape[1] != y->shape[0] || c->shape[0] != x->shape[0] || c->shape[1] != y->shape[1])
-		return types_differ(a, "a[M, K], b[K, N] and acc[M, N] do not fit", x, y);
-	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
-	    c->dtype == D_bool || dtype_info[c->dtype].use != U_any ||
-	    dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
-		return types_differ(a, "the accumulator's type does not hold the products", x, c);
-	if (!type_same(c, &o->out[0]->type))
-		return types_differ(a, "result and accumulator differ", c, &o->out[0]->type);
-	return NULL;
+	if (x->space != S_reg || y->space != S_reg)
+		return types_differ(a, "operands are not matrices in registers", x, y);
+	return check_product(a, x, y, c, &o->out[0]->type);
 }

@@ -102,14 +102,27 @@ typedef enum StmtKind {
 	ST_assign,  /* target op value */
 	ST_for,     /* name in lo..hi step by { body }, and pipeline */
 	ST_if, /* value, body, other */
-	ST_copy, /* async copy(value, target) */
+	ST_copy, /* async copy(value, target, slot); slot may be NULL */
+	ST_store, /* async store(value, target) */
 	ST_commit,
-	ST_wait, /* value */
+	ST_wait, /* value, of the groups of wait_for */
 	ST_barrier,
+	ST_roles, /* role[0] { body } role[1] { other } */
+	ST_await, /* await slot, value */
+	ST_arrive, /* arrive slot */
 	ST_call,          /* value; */
 	ST_return,        /* return arg...; */
 	ST_static_assert, /* static_assert(value, text); */
 } StmtKind;
+
+/* What is under way in groups. */
+typedef enum WaitFor { WAIT_COPIES, WAIT_DOTS, WAIT_STORES } WaitFor;
+
+/* `producer` or `consumer`, and how many warps run it; what is not said is NULL */
+typedef struct RoleSpec {
+	Expr *warps, *teams, *registers;
+	Src src;
+} RoleSpec;
 
 typedef struct Stmt Stmt;
 struct Stmt {
@@ -128,7 +141,10 @@ struct Stmt {
 	bool is_var;
 	TypeSpec type;
 	Tok op;
-	Expr *target, *value;
+	bool async; /* target op async dot(...) */
+	Expr *target, *value, *slot;
+	WaitFor wait_for;
+	RoleSpec role[2];
 	Expr **arg;
 	int narg;
 	bool pipeline;

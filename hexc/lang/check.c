@@ -61,6 +61,7 @@ check_describe(const Lower *l, const Value *v)
 	case VK_flt: return arena_printf(l->arena, "the number %g", v->f);
 	case VK_bool: return v->i ? "true" : "false";
 	case VK_type: return arena_printf(l->arena, "the element type %s", dtype_info[v->i].name);
+	case VK_mbar: return "barriers";
 	case VK_val:
 	case VK_view: break;
 	}

@@ -124,6 +124,8 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 {
 	Lower l = { .u = u, .arena = u->arena, .diag = u->diag, .decl = d, .def = def, .ndef = ndef };
 	KernelDecl own = *d; /* with types for the names of types */
+	const char *bad;
+	const Op *at;
 
 	l.bucket = NEWN(u->arena, Sym *, SYM_BUCKETS);
 	l.fns = file->fn;
@@ -148,6 +150,8 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 	lower_stmts(&l, d->body);
 	lower_counts(&l);
 	end_blocks(&l);
+	if (!u->diag->nerror && (bad = role_rules(l.k, &at)) != NULL)
+		diag_error(u->diag, at->src, "%s", bad);
 	return l.k;
 }
 

@@ -32,6 +32,7 @@ typedef enum ValueKind {
 	VK_type, /* an element type, i: a name of it, nothing to compute with */
 	VK_val,  /* scalar or register tile */
 	VK_view, /* memory: a tensor, an alloc, or a view of one */
+	VK_mbar, /* v: barriers, of which there are no values */
 } ValueKind;
 
 typedef struct Value {
@@ -121,6 +122,7 @@ typedef struct Lower {
 	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
 	bool has_grid;
 	bool exact; /* inside of exact(...) */
+	bool in_team; /* in what consumers do */
 	int depth; /* of loops and conditions */
 	const Define *def;
 	int ndef;
@@ -275,6 +277,8 @@ void lower_counts(Lower *l);
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
 bool lower_is_plain_dot(const Lower *l, const Expr *e);
 Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
+/* Can dot(...) multiply them, and in which type does it add?  Reports. */
+bool lower_check_dot(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *acc);
 Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
 Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 
@@ -333,6 +337,28 @@ void lower_let(Lower *l, const Stmt *s);
 void lower_tile_edges(Lower *l, Value *tile, const Value *src);
 void lower_for(Lower *l, const Stmt *s);
 void lower_if(Lower *l, const Stmt *s);
+/* The first variable of a scope outside that the statements assign; NULL: none. */
+const Sym *lower_first_assigned(Lower *l, const Stmt *s);
+/* The variable that is assigned; NULL after a report. */
+Sym *lower_find_var(Lower *l, const Expr *e);
+/* Is the tensor that a view of memory is of read, written?  Reports. */
+bool lower_check_read(Lower *l, Operand o);
+bool lower_check_written(Lower *l, const Expr *e, const Val *view);
+
+/* ---- lower_async.c, lower_role.c ------------------------------------------------------------- */
+
+void lower_copy(Lower *l, const Stmt *s);
+void lower_async_store(Lower *l, const Stmt *s);
+void lower_async_dot(Lower *l, const Stmt *s);
+void lower_wait(Lower *l, const Stmt *s);
+void lower_roles(Lower *l, const Stmt *s);
+void lower_await(Lower *l, const Stmt *s);
+void lower_arrive(Lower *l, const Stmt *s);
+/* Does a declaration name the type of barriers?  What it declares. */
+bool lower_is_mbar(const Lower *l, const TypeSpec *t);
+Value lower_let_mbar(Lower *l, const Stmt *s);
+/* Barriers and one of them, `full[s]`; false after a report. */
+bool lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot);
 
 /* ---- lower_pin.c: layouts that the program gives --------------------------------------------- */
 

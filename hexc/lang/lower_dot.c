@@ -156,6 +156,12 @@ dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 	return false;
 }
 
+bool
+lower_check_dot(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *acc)
+{
+	return dot_dtype(l, e, a, b, acc) && dot_shape(l, e, a, b);
+}
+
 /* The tile to add to: zero, the third operand, or what `+` found on the other side. */
 static Val *
 dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
@@ -226,7 +232,7 @@ lower_dot(Lower *l, const Expr *e, const Operand *acc)
 	    (acc && acc->v.kind == VK_none))
 		return value_none();
 	round_operands(l, e, o);
-	if (!dot_dtype(l, e, &o[0], &o[1], &d) || !dot_shape(l, e, &o[0], &o[1]))
+	if (!lower_check_dot(l, e, &o[0], &o[1], &d))
 		return value_none();
 	shape[0] = o[0].v.v->type.shape[0];
 	shape[1] = o[1].v.v->type.shape[1];

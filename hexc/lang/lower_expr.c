@@ -55,10 +55,19 @@ lower_name(Lower *l, const Expr *e)
 	const Sym *s = sym_find(l, e->name);
 	Mode least = MODE_BODY;
 
+	if (!s && strcmp(e->name, "team") == 0 && l->in_team)
+		return value_of(put_op(l, O_team, e->src, 0, NULL, type_index()));
 	if (!s)
 		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
 	if (s->val.kind == VK_type) {
 		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
+		return value_none();
+	}
+	if (s->val.kind == VK_mbar) {
+		diag_error(l->diag, e->src,
+		           "`%s` is barriers, which stand in `await`, `arrive` and `async copy` only: "
+		           "write one of them as `%s[s]`",
+		           e->name, e->name);
 		return value_none();
 	}
 	if (s->val.kind == VK_none || value_is_const(&s->val))

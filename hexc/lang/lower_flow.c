@@ -35,6 +35,15 @@ find_assigned(Lower *l, Vars *v, const Stmt *s)
 	}
 }
 
+const Sym *
+lower_first_assigned(Lower *l, const Stmt *s)
+{
+	Vars v = { NULL, 0, 0 };
+
+	find_assigned(l, &v, s);
+	return v.n ? v.sym[0] : NULL;
+}
+
 static void
 end_region(Lower *l, const Vars *v, Src src)
 {

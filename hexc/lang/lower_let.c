@@ -312,6 +312,10 @@ lower_let(Lower *l, const Stmt *s)
 		let_parts(l, s);
 		return;
 	}
+	if (lower_is_mbar(l, &s->type)) {
+		sym_add(l, s->name, SY_let, s->src, lower_let_mbar(l, s));
+		return;
+	}
 	own.type.dtype = lower_dtype(l, &s->type);
 	v = s->type.name && own.type.dtype == D_COUNT ? value_none() /* reported */
 	                                              : let_value(l, &own, &pin);

@@ -1,4 +1,4 @@
-/* lower_stmt.c - grid, assignments, copies and synchronization. */
+/* lower_stmt.c - grid, assignments, and what each statement is. */
 #include "hexc/lang/lower.h"
 
 /* ---- grid ------------------------------------------------------------------------------------ */
@@ -85,8 +85,8 @@ assigned_value(Lower *l, const Stmt *s, Operand old)
 	return r;
 }
 
-static Sym *
-find_var(Lower *l, const Expr *e)
+Sym *
+lower_find_var(Lower *l, const Expr *e)
 {
 	Sym *s = sym_find(l, e->name);
 
@@ -131,7 +131,7 @@ set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 static void
 assign_var(Lower *l, const Stmt *s)
 {
-	Sym *sym = find_var(l, s->target);
+	Sym *sym = lower_find_var(l, s->target);
 
 	if (!sym || sym->val.kind != VK_val)
 		lower_expr(l, s->value);
@@ -153,7 +153,7 @@ assign_parts(Lower *l, const Stmt *s)
 	}
 	lower_fn_parts(l, s->value, t->narg, v);
 	for (int i = 0; i < t->narg; i++) {
-		sym = find_var(l, t->arg[i]);
+		sym = lower_find_var(l, t->arg[i]);
 		if (sym && sym->val.kind == VK_val)
 			set_var(l, s, sym, (Operand){ v[i], s->value });
 	}
@@ -165,8 +165,19 @@ root_of(const Val *v)
 	return v->def && v->def->code == O_view ? v->def->in[0] : v;
 }
 
-static bool
-check_written(Lower *l, const Expr *e, const Val *view)
+bool
+lower_check_read(Lower *l, Operand o)
+{
+	const Val *root = root_of(o.v.v);
+
+	if (root->def || l->k->param[root->index].read)
+		return true;
+	lower_load(l, o); /* says that it is only written */
+	return false;
+}
+
+bool
+lower_check_written(Lower *l, const Expr *e, const Val *view)
 {
 	const Val *root = root_of(view);
 
@@ -203,7 +214,7 @@ assign_slice(Lower *l, const Stmt *s)
 		lower_expr(l, s->value);
 		return;
 	}
-	if (!check_written(l, s->target, dst.v.v))
+	if (!lower_check_written(l, s->target, dst.v.v))
 		return;
 	t = g = dst.v.v->type;
 	src = assigned_value(l, s, dst);
@@ -228,7 +239,9 @@ assign_slice(Lower *l, const Stmt *s)
 static void
 lower_assign(Lower *l, const Stmt *s)
 {
-	if (s->target->kind == EX_name)
+	if (s->async)
+		lower_async_dot(l, s);
+	else if (s->target->kind == EX_name)
 		assign_var(l, s);
 	else if (s->target->kind == EX_tuple)
 		assign_parts(l, s);
@@ -237,65 +250,6 @@ lower_assign(Lower *l, const Stmt *s)
 	else if (s->target->kind != EX_error)
 		diag_error(l->diag, s->target->src, "`%s` cannot be assigned: write a variable or a slice",
 		           check_text(l, s->target, "the left side"));
-}
-
-/* ---- explicit copies ------------------------------------------------------------------------- */
-
-static void
-lower_copy(Lower *l, const Stmt *s)
-{
-	Operand src = lower_operand(l, s->value), dst = lower_operand(l, s->target);
-	const Type *a, *b;
-	Val *in[2];
-	Type t;
-
-	if (src.v.kind == VK_none || dst.v.kind == VK_none)
-		return;
-	if (src.v.kind != VK_view || src.v.v->type.space != S_global || dst.v.kind != VK_view ||
-	    dst.v.v->type.space != S_shared) {
-		diag_error(l->diag, s->src,
-		           "async copy goes from a slice of a tensor to a shared tile, not from "
-		           "%s to %s",
-		           check_describe(l, &src.v), check_describe(l, &dst.v));
-		check_declared(l, s->src, 1, &src);
-		check_declared(l, s->src, 1, &dst);
-		return;
-	}
-	a = &src.v.v->type;
-	b = &dst.v.v->type;
-	t = *a;
-	t.space = S_shared;
-	if (!type_same(&t, b)) {
-		diag_error(l->diag, s->src,
-		           "async copy from %s to %s: element types and shapes must be equal",
-		           check_describe(l, &src.v), check_describe(l, &dst.v));
-		check_declared(l, s->src, 1, &src);
-		check_declared(l, s->src, 1, &dst);
-		return;
-	}
-	if (!l->k->param[root_of(src.v.v)->index].read) {
-		lower_load(l, src); /* says that it is only written */
-		return;
-	}
-	in[0] = src.v.v;
-	in[1] = dst.v.v;
-	IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), async, 1);
-	if (s->target->kind == EX_name && dst.v.v->def->parent == l->b)
-		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
-}
-
-static void
-lower_wait(Lower *l, const Stmt *s)
-{
-	int64_t n;
-
-	if (!lower_const_int(l, s->value, "the number of groups that may stay in flight", &n))
-		return;
-	if (n < 0 || n > 63)
-		diag_error(l->diag, s->value->src, "wait %lld: 0 to 63 groups may stay in flight",
-		           (long long)n);
-	else
-		IMM_SET(op_new(l->b, NULL, O_wait, s->src, 0, NULL, 0, NULL), pending, n);
 }
 
 void
@@ -312,6 +266,10 @@ lower_stmts(Lower *l, const Stmt *s)
 		case ST_for: lower_for(l, s); break;
 		case ST_if: lower_if(l, s); break;
 		case ST_copy: lower_copy(l, s); break;
+		case ST_store: lower_async_store(l, s); break;
+		case ST_roles: lower_roles(l, s); break;
+		case ST_await: lower_await(l, s); break;
+		case ST_arrive: lower_arrive(l, s); break;
 		case ST_commit: op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL); break;
 		case ST_wait: lower_wait(l, s); break;
 		case ST_call: lower_call_stmt(l, s); break;

@@ -58,4 +58,14 @@ TypeSpec parse_type(Parser *p);
 void parse_header(Parser *p, KernelDecl *k);
 /* Statements up to `}`; steps over it. */
 Stmt *parse_body(Parser *p, Src *end);
+/* The same with the `{` that must stand `where`. */
+Stmt *parse_block(Parser *p, const char *where);
+Stmt *parse_new_stmt(Parser *p, StmtKind kind);
+
+/* ---- parse_async.c --------------------------------------------------------------------------- */
+
+Stmt *parse_async(Parser *p); /* async copy(...), async store(...) */
+Stmt *parse_wait(Parser *p);
+/* roles, await, arrive, which are no reserved words; NULL: another statement. */
+Stmt *parse_role_stmt(Parser *p);
 #endif

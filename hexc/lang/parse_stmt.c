@@ -2,8 +2,8 @@
 #include "hexc/lang/foreign.h"
 #include "hexc/lang/parse.h"
 
-static Stmt *
-stmt(Parser *p, StmtKind kind)
+Stmt *
+parse_new_stmt(Parser *p, StmtKind kind)
 {
 	Stmt *s = NEW(p->arena, Stmt);
 
@@ -17,7 +17,7 @@ stmt(Parser *p, StmtKind kind)
 static Stmt *
 parse_let_parts(Parser *p, bool is_var)
 {
-	Stmt *s = stmt(p, ST_let);
+	Stmt *s = parse_new_stmt(p, ST_let);
 	int cap = 0;
 
 	s->is_var = is_var;
@@ -51,7 +51,7 @@ parse_let(Parser *p, Stmt **last)
 		return first;
 	}
 	do {
-		Stmt *s = stmt(p, ST_let);
+		Stmt *s = parse_new_stmt(p, ST_let);
 
 		s->is_var = is_var;
 		s->name = parse_name(p, is_var ? "the variable" : "the value", &s->name_src);
@@ -67,7 +67,7 @@ parse_let(Parser *p, Stmt **last)
 	return first;
 }
 
-static Stmt *
+Stmt *
 parse_block(Parser *p, const char *where)
 {
 	Src end;
@@ -94,7 +94,7 @@ skip_parens(Parser *p)
 static Stmt *
 parse_for(Parser *p)
 {
-	Stmt *s = stmt(p, ST_for);
+	Stmt *s = parse_new_stmt(p, ST_for);
 
 	s->pipeline = parse_is(p, TK_pipeline);
 	parse_next(p);
@@ -136,7 +136,7 @@ parse_for(Parser *p)
 static Stmt *
 parse_if(Parser *p)
 {
-	Stmt *s = stmt(p, ST_if);
+	Stmt *s = parse_new_stmt(p, ST_if);
 
 	parse_next(p);
 	s->value = parse_expr(p);
@@ -160,7 +160,7 @@ parse_if(Parser *p)
 static Stmt *
 parse_grid(Parser *p)
 {
-	Stmt *s = stmt(p, ST_grid);
+	Stmt *s = parse_new_stmt(p, ST_grid);
 
 	parse_next(p);
 	if (parse_expect(p, TK_lparen, "after `grid`"))
@@ -170,38 +170,11 @@ parse_grid(Parser *p)
 }
 
 static Stmt *
-parse_copy(Parser *p)
-{
-	Stmt *s = stmt(p, ST_copy);
-
-	parse_next(p);
-	if (!parse_is_word(p, "copy")) {
-		parse_error(p, p->tok->src, "expected `copy(source, destination)` after `async`, but %s",
-		            parse_found(p));
-		return s;
-	}
-	parse_next(p);
-	if (parse_expect(p, TK_lparen, "after `copy`"))
-		s->arg = parse_list(p, TK_rparen, "in the copy", &s->narg);
-	if (!p->panic && s->narg != 2)
-		parse_error(p, s->src, "async copy takes a source and a destination, not %d operand%s",
-		            s->narg, s->narg == 1 ? "" : "s");
-	parse_expect(p, TK_semi, "after the copy");
-	if (s->narg == 2) {
-		s->value = s->arg[0];
-		s->target = s->arg[1];
-	}
-	return s;
-}
-
-static Stmt *
 parse_simple(Parser *p, StmtKind kind)
 {
-	Stmt *s = stmt(p, kind);
+	Stmt *s = parse_new_stmt(p, kind);
 
 	parse_next(p);
-	if (kind == ST_wait)
-		s->value = parse_expr(p);
 	parse_expect(p, TK_semi, "after the statement");
 	return s;
 }
@@ -209,7 +182,7 @@ parse_simple(Parser *p, StmtKind kind)
 static Stmt *
 parse_return(Parser *p)
 {
-	Stmt *s = stmt(p, ST_return);
+	Stmt *s = parse_new_stmt(p, ST_return);
 
 	parse_next(p);
 	if (!parse_is(p, TK_semi)) {
@@ -228,7 +201,7 @@ parse_return(Parser *p)
 static Stmt *
 parse_static_assert(Parser *p)
 {
-	Stmt *s = stmt(p, ST_static_assert);
+	Stmt *s = parse_new_stmt(p, ST_static_assert);
 
 	parse_next(p);
 	parse_expect(p, TK_lparen, "after `static_assert`");
@@ -253,7 +226,7 @@ foreign_start(const Parser *p, const Expr *e)
 static Stmt *
 parse_assign(Parser *p)
 {
-	Stmt *s = stmt(p, ST_assign);
+	Stmt *s = parse_new_stmt(p, ST_assign);
 
 	s->target = parse_tuple(p);
 	s->op = p->tok->kind;
@@ -265,6 +238,7 @@ parse_assign(Parser *p)
 	case TK_diveq:
 		parse_next(p);
 		s->src = p->last->src;
+		s->async = parse_accept(p, TK_async);
 		s->value = parse_expr(p);
 		break;
 	case TK_semi:
@@ -288,18 +262,19 @@ parse_assign(Parser *p)
 static Stmt *
 parse_stmt(Parser *p, Stmt **last)
 {
-	Stmt *s;
+	Stmt *s = parse_role_stmt(p);
 
-	switch (p->tok->kind) {
+	switch (s ? TK_end : p->tok->kind) {
+	case TK_end: s = s ? s : parse_assign(p); break;
 	case TK_let:
 	case TK_var: return parse_let(p, last);
 	case TK_for:
 	case TK_pipeline: s = parse_for(p); break;
 	case TK_if: s = parse_if(p); break;
 	case TK_grid: s = parse_grid(p); break;
-	case TK_async: s = parse_copy(p); break;
+	case TK_async: s = parse_async(p); break;
 	case TK_commit: s = parse_simple(p, ST_commit); break;
-	case TK_wait: s = parse_simple(p, ST_wait); break;
+	case TK_wait: s = parse_wait(p); break;
 	case TK_barrier: s = parse_simple(p, ST_barrier); break;
 	case TK_return: s = parse_return(p); break;
 	case TK_static_assert: s = parse_static_assert(p); break;

@@ -86,6 +86,12 @@ use_stmts(Uses *s, const Stmt *st)
 		use_expr(s, st->hi);
 		use_expr(s, st->step);
 		use_expr(s, st->stages);
+		use_expr(s, st->slot);
+		for (int i = 0; i < 2; i++) {
+			use_expr(s, st->role[i].warps);
+			use_expr(s, st->role[i].teams);
+			use_expr(s, st->role[i].registers);
+		}
 		use_stmts(s, st->body);
 		use_stmts(s, st->other);
 	}

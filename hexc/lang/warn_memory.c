@@ -1,4 +1,5 @@
 /* warn_memory.c - slices along another dimension's size, elements that nobody writes, strides that meet. */
+#include "hexc/ir/access.h"
 #include "hexc/lang/warn.h"
 
 /* ---- what a start runs along ---------------------------------------------------------------------- */
@@ -205,7 +206,7 @@ count_stores(Kernel *k, const Param *p, const Op **view)
 
 	*view = NULL;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Val *to = o->code == O_store ? o->in[1] : NULL;
+		const Val *to = access_target(o);
 
 		if (!to || view_root(o->in[1]) != p->val)
 			continue;

@@ -95,6 +95,15 @@ edge_dot(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
+/* Factors in shared memory cannot be masked: what their copies fill in is zero.  Of the result nothing is
+ * known. */
+void
+edge_wgmma(Bounds *b, Op *o)
+{
+	(void)b;
+	(void)o;
+}
+
 /* Values and positions end together.  Half a group would have positions that do not rise, and outside the
  * values' end there shall be zeros. */
 void

@@ -2,14 +2,18 @@
  *
  * needs   layouts of shared tiles and lowerings with staging tiles, where there are any
  * keeps   everything but what it sets
- * sets    the offset of each alloc and of each staging tile (bytes from the start of the block's shared
- *         memory), Kernel.smem
+ * sets    the offset of each alloc, mbar and staging tile (bytes from the start of the block's shared
+ *         memory), Kernel.smem, Kernel.team_smem
  *
  * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
  * made outside of makes it live through the loop.  A tile that an async copy writes lives on to the next
  * `wait 0`, however early its last read is.  Scratch lives during its op.  Tiles are placed
  * largest first, each in the smallest gap that holds it between tiles that live at the same time; what never
  * lives at the same time may share memory, and pass sync puts the barriers that this needs.
+ *
+ * Roles run side by side: what two of them have lives at the same time, as do barriers and whatever copies
+ * with barriers fill, which share memory with nothing.  Several teams have the tiles of their role each, one
+ * team's behind the other's (Kernel.team_smem).
  *
  * An op with scratch has a barrier between its writes and its reads.  If what was read before keeps its place
  * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
@@ -19,10 +23,11 @@
 #include "hexc/pass/smem.h"
 #include <stdlib.h>
 
-enum { ALIGN_MIN = 16, NAMED = 4 };
+enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4 };
 
 typedef struct Item {
-	Op *op;          /* the alloc, or the op that has the scratch */
+	Op *op;          /* the alloc or mbar, or the op that has the scratch */
+	Role role;       /* whose it is */
 	int64_t bytes, align, off;
 	int64_t from, to; /* positions in text; from > to: never accessed */
 	int64_t until;   /* position of the scratch that follows; below `to`: it does not matter */
@@ -38,7 +43,7 @@ typedef struct Smem {
 	int64_t *at;  /* by op id: position */
 	int64_t *end; /* by op id: position of the last op of its regions */
 	int64_t pos;
-	Op **drain;   /* every `wait 0`, in order of text */
+	Op **drain;   /* every `wait 0` and `wg_wait 0`, in order of text */
 	int ndrain, drain_cap;
 	/* things live up to the scratch that follows: 2 all, 1 scratch and tiles of loops, 0 none */
 	int apart;
@@ -72,10 +77,16 @@ static void
 number_block(Smem *s, Block *b)
 {
 	for (Op *o = b->first; o; o = o->next) {
-		Item it = { o, 0, ALIGN_MIN, 0, INT64_MAX, -1, -1, NULL, false, s->n };
+		Item it = { .op = o, .role = op_role(o), .align = ALIGN_MIN, .from = INT64_MAX, .to = -1,
+			    .until = -1, .number = s->n };
 
 		s->at[o->id] = s->pos++;
-		if (o->code == O_alloc) {
+		if (o->code == O_mbar) {
+			it.bytes = o->out[0]->type.shape[0] * MBAR_BYTES;
+			it.from = 0;
+			it.to = INT64_MAX;
+			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
+		} else if (o->code == O_alloc) {
 			it.bytes = smem_alloc_bytes(o);
 			it.align = IMM(o, align) > ALIGN_MIN ? IMM(o, align) : ALIGN_MIN;
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
@@ -83,7 +94,7 @@ number_block(Smem *s, Block *b)
 			it.bytes = o->lowering->staged.bytes;
 			it.from = it.to = s->at[o->id];
 			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
-		} else if (o->code == O_wait && IMM(o, pending) == 0) {
+		} else if ((o->code == O_wait || o->code == O_wg_wait) && IMM(o, pending) == 0) {
 			VEC_PUSH(s->k->unit->arena, s->drain, s->ndrain, s->drain_cap, o);
 		}
 		for (int r = 0; r < 2; r++)
@@ -109,13 +120,22 @@ live(Item *it, int64_t from, int64_t to)
 	it->to = to > it->to ? to : it->to;
 }
 
-/* Where an async copy has surely landed. */
+/* Does nothing of what o started go on behind this wait for all groups? */
+static bool
+drains(const Op *wait, const Op *o)
+{
+	if (o->code == O_wgmma || wait->code == O_wg_wait)
+		return o->code == O_wgmma && wait->code == O_wg_wait;
+	return IMM(o, async) != COPY_BARRIER && (IMM(o, async) == COPY_OUT) == (IMM(wait, bulk) != 0);
+}
+
+/* Where an async op has surely ended. */
 static int64_t
-landed(const Smem *s, const Op *copy)
+landed(const Smem *s, const Op *o)
 {
 	for (int i = 0; i < s->ndrain; i++)
-		if (s->at[s->drain[i]->id] > s->at[copy->id] &&
-		    block_inside(copy->parent, s->drain[i]->parent))
+		if (s->at[s->drain[i]->id] > s->at[o->id] && block_inside(o->parent, s->drain[i]->parent) &&
+		    drains(s->drain[i], o))
 			return s->at[s->drain[i]->id];
 	return s->pos;
 }
@@ -128,6 +148,8 @@ access_memory(Smem *s, const Op *o, Val *v, bool async)
 
 	if (!it)
 		return;
+	if (op_role(o) != it->role) /* no order of text says when */
+		live(it, 0, s->pos);
 	live(it, s->at[o->id], async ? landed(s, o) : s->at[o->id]);
 	for (const Block *b = o->parent; b && b != alloc->parent && b->owner; b = b->owner->parent)
 		if (b->owner->code == O_for)
@@ -145,7 +167,10 @@ find_liveness(Smem *s)
 		else if (o->code == O_store)
 			access_memory(s, o, o->in[1], false);
 		else if (o->code == O_copy)
-			access_memory(s, o, o->in[1], IMM(o, async) != 0);
+			access_memory(s, o, o->in[IMM(o, async) == COPY_OUT ? 0 : 1], IMM(o, async) != 0);
+		for (int i = 0; i < 2 && o->code == O_wgmma; i++)
+			if (o->in[i]->type.space == S_shared)
+				access_memory(s, o, o->in[i], true);
 	}
 }
 
@@ -205,9 +230,20 @@ last_of(const Smem *s, const Item *it)
 	return s->apart >= (it->outer ? 2 : 1) && it->until > it->to ? it->until : it->to;
 }
 
+/* Is it in the memory that each of several teams has? */
+static bool
+by_team(const Smem *s, const Item *it)
+{
+	return it->role == ROLE_CONSUMER && s->k->teams > 1;
+}
+
 static bool
 together(const Smem *s, const Item *a, const Item *b)
 {
+	if (by_team(s, a) != by_team(s, b))
+		return false; /* put apart as a whole */
+	if (a->role != b->role && a->role != ROLE_ALL && b->role != ROLE_ALL)
+		return true;
 	return (a->from <= last_of(s, b) && b->from <= last_of(s, a)) ||
 	       (s->apart && (a->round == b->op || b->round == a->op));
 }
@@ -282,9 +318,9 @@ too_much(const Smem *s, int64_t need)
 	           (long long)need, (long long)t->smem, t->name, tunable_hint(k));
 	for (int i = 0; i < s->n && i < NAMED; i++) {
 		const Item *it = &s->item[i];
-		const Val *v = it->op->out[0];
+		const Val *v = it->op->nout ? it->op->out[0] : NULL;
 
-		if (it->op->code == O_alloc)
+		if (it->op->code == O_alloc || it->op->code == O_mbar)
 			diag_note(k->unit->diag, it->op->src, "%lld bytes: %s%s%s", (long long)it->bytes,
 			          v->name ? v->name : "", v->name ? ": " : "",
 			          type_print(k->unit->arena, &v->type));
@@ -294,20 +330,36 @@ too_much(const Smem *s, int64_t need)
 	}
 }
 
+/* Where everything goes, what each team has from 0 on; the bytes that takes. */
+static void
+place_parts(Smem *s, int64_t *shared, int64_t *team)
+{
+	*shared = *team = 0;
+	for (int i = 0; i < s->n; i++) {
+		const Item *it = &s->item[i];
+		int64_t *need = by_team(s, it) ? team : shared;
+
+		place(s, i);
+		*need = it->off + it->bytes > *need ? it->off + it->bytes : *need;
+	}
+}
+
 /* Where everything goes; the bytes that takes. */
 static int64_t
 place_all(Smem *s, int apart)
 {
-	int64_t need = 0;
+	int64_t shared, team;
 
 	s->apart = apart;
-	for (int i = 0; i < s->n; i++) {
-		const Item *it = &s->item[i];
-
-		place(s, i);
-		need = it->off + it->bytes > need ? it->off + it->bytes : need;
-	}
-	return align_up(need, ALIGN_MIN);
+	place_parts(s, &shared, &team);
+	s->k->team_smem = align_up(team, TEAM_ALIGN);
+	if (!team)
+		return align_up(shared, ALIGN_MIN);
+	shared = align_up(shared, TEAM_ALIGN);
+	for (int i = 0; i < s->n; i++)
+		if (by_team(s, &s->item[i]))
+			s->item[i].off += shared;
+	return shared + s->k->team_smem * s->k->teams;
 }
 
 /* Blocks that an SM holds by their shared memory and warps; 0: not one.  What the system takes of each
@@ -320,7 +372,7 @@ blocks(const Kernel *k, int64_t need)
 	const Target *t = k->unit->target;
 	int64_t counted = need + SYSTEM - t->system;
 
-	return counted > t->smem ? 0 : occupancy(t, k->warps, 0, counted);
+	return counted > t->smem ? 0 : occupancy(t, kernel_warps(k), 0, counted);
 }
 
 bool
@@ -346,7 +398,7 @@ pass_smem(Kernel *k)
 	for (int i = 0; i < s.n; i++) {
 		const Item *it = &s.item[i];
 
-		if (it->op->code == O_alloc)
+		if (it->op->code == O_alloc || it->op->code == O_mbar)
 			IMM_SET(it->op, offset, it->off);
 		else
 			it->op->lowering->staged.off = it->off;

@@ -31,13 +31,15 @@ enum { CODE_TWO = 5120, CODE_THREE = 1024, CODE_OP = 8 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
-/* Elements that a thread computes, all that is in o once. */
+/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has roles, which stand once. */
 static int64_t
 code_of(const Op *o, int64_t threads)
 {
 	const Val *tile = o->nout ? o->out[0] : o->nin ? o->in[0] : NULL;
 	int64_t sum = 0;
 
+	if (o->code == O_roles)
+		return INT64_MAX / 2;
 	if (tile && tile->type.space == S_reg)
 		sum = ceil_div(type_size(&tile->type), threads);
 	for (int i = 0; i < 2; i++)

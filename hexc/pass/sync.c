@@ -16,6 +16,10 @@
  * touched until a `wait 0` and a barrier. If a program never commits its async copies, commit and
  * wait are put in front of the first access.
  *
+ * Copies with a barrier have their order from it.  What threads stored is shown to products and to the copy
+ * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
+ * of their own order.
+ *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
 #include "hexc/ir/facts.h"
 #include "hexc/pass/pass.h"
@@ -32,11 +36,11 @@ find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
 	return hit->found;
 }
 
-static void
+static Op *
 insert(Sync *s, Op *at, OpCode code)
 {
-	op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
 	s->changed = true;
+	return op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
 }
 
 /* A barrier in front of `at`, and a wait where copies that may be under way are in the way. */
@@ -46,13 +50,17 @@ insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
 	const Access *then = &hit->then;
 
 	if (then->async && !then->landed && (s->uncommitted || then->root != hit->now.root)) {
-		if (s->uncommitted)
+		if (s->uncommitted && !then->bulk)
 			insert(s, at, O_commit);
-		insert(s, at, O_wait);
-		set_wait(set, true);
+		IMM_SET(insert(s, at, O_wait), bulk, then->bulk);
+		set_wait(set, true, then->bulk);
+	}
+	if (hit->now.engine && !then->proxied) {
+		IMM_SET(insert(s, at, O_proxy), space, S_shared);
+		set_proxy(set);
 	}
 	insert(s, at, O_barrier);
-	set_barrier(set);
+	set_barrier(s, set);
 }
 
 /* What an op that is not an access and has no regions does to the set. */
@@ -62,13 +70,15 @@ step(Sync *s, const Op *o, Set *set)
 	Access a;
 
 	if (smem_has_scratch(o)) {
-		set_barrier(set);
+		set_barrier(s, set);
 		a = scratch_read(o);
 		set_add(s, set, &a);
 	} else if (o->code == O_barrier) {
-		set_barrier(set);
+		set_barrier(s, set);
 	} else if (o->code == O_wait) {
-		set_wait(set, IMM(o, pending) == 0);
+		set_wait(set, IMM(o, pending) == 0, IMM(o, bulk) != 0);
+	} else if (o->code == O_proxy && IMM(o, space) == S_shared) {
+		set_proxy(set);
 	}
 }
 
@@ -201,8 +211,9 @@ pass_sync(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		async |= o->code == O_copy && IMM(o, async) != 0;
-		commit |= o->code == O_commit;
+		async |= o->code == O_copy && IMM(o, async) == COPY_GROUP;
+		commit |= o->code == O_commit && !IMM(o, bulk);
+		s.engines |= o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 	}
 	s.uncommitted = async && !commit;
 	facts_keep(k);

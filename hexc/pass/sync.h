@@ -10,10 +10,14 @@ typedef struct Access {
 	int64_t lo, hi;   /* shared: bytes of the whole tile or scratch; lo < 0: not placed, or global */
 	const Op *wrap;   /* it was made before the end of an iteration of this loop, the outermost such */
 	bool write;
-	bool async;       /* a write by an async copy */
+	bool async;       /* by an async copy: it writes a shared tile, or reads one (`bulk`) */
+	bool bulk;
 	bool waited;      /* .. there was a wait since */
 	bool settled;     /* .. and a barrier behind it */
 	bool landed;      /* .. there was a `wait 0` since */
+	bool engine;      /* a read by a product or the copy engine, which sees what a `proxy` has shown it */
+	bool proxied;     /* a write of the threads: there was a `proxy` since */
+	bool kept;        /* .. there was a barrier since, but no `proxy` in front of it */
 } Access;
 
 typedef struct Set {
@@ -24,6 +28,7 @@ typedef struct Set {
 typedef struct Sync {
 	Kernel *k;
 	bool uncommitted; /* async copies, but no commit anywhere */
+	bool engines;     /* something reads as `engine` does */
 	bool changed;
 } Sync;
 
@@ -37,8 +42,9 @@ typedef struct Hit {
 bool set_add(Sync *s, Set *set, const Access *a);
 bool set_join(Sync *s, Set *set, const Set *more);
 Set set_copy(Sync *s, const Set *from);
-void set_barrier(Set *set);
-void set_wait(Set *set, bool all);
+void set_barrier(const Sync *s, Set *set);
+void set_wait(Set *set, bool all, bool bulk);
+void set_proxy(Set *set);
 
 /* Around the back edge of a loop. */
 void set_wrap(Set *set, const Op *loop);

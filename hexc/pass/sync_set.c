@@ -10,7 +10,7 @@ access_equal(const Access *a, const Access *b)
 {
 	return a->op == b->op && a->root == b->root && a->wrap == b->wrap && a->write == b->write &&
 	       a->async == b->async && a->waited == b->waited && a->landed == b->landed &&
-	       a->settled == b->settled;
+	       a->settled == b->settled && a->proxied == b->proxied && a->kept == b->kept;
 }
 
 bool
@@ -42,17 +42,18 @@ set_copy(Sync *s, const Set *from)
 	return set;
 }
 
-/* Async writes stay in the set until they have surely landed. */
+/* Async accesses stay in the set until they have surely ended, writes until the copy engine sees them. */
 void
-set_barrier(Set *set)
+set_barrier(const Sync *s, Set *set)
 {
 	int n = 0;
 
 	for (int i = 0; i < set->n; i++) {
 		Access a = set->a[i];
 
-		if (!a.async || a.landed)
+		if (a.async ? a.landed : !s->engines || !a.write || a.proxied || !a.root || !a.root->def)
 			continue;
+		a.kept = !a.async;
 		a.settled = a.waited;
 		set->a[n++] = a;
 	}
@@ -60,12 +61,21 @@ set_barrier(Set *set)
 }
 
 void
-set_wait(Set *set, bool all)
+set_wait(Set *set, bool all, bool bulk)
 {
 	for (int i = 0; i < set->n; i++) {
-		set->a[i].waited |= set->a[i].async;
-		set->a[i].landed |= set->a[i].async && all;
+		Access *a = &set->a[i];
+
+		a->waited |= a->async && a->bulk == bulk;
+		a->landed |= a->async && a->bulk == bulk && all;
 	}
+}
+
+void
+set_proxy(Set *set)
+{
+	for (int i = 0; i < set->n; i++)
+		set->a[i].proxied |= set->a[i].write && !set->a[i].async;
 }
 
 void
@@ -98,6 +108,8 @@ access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
 	if (p)
 		return 1;
 	a->async = o->code == O_copy && IMM(o, async) != 0;
+	a->bulk = o->code == O_copy && IMM(o, async) == COPY_OUT;
+	a->engine = a->bulk || o->code == O_wgmma;
 	a->lo = IMM(root->def, offset);
 	a->hi = a->lo + smem_alloc_bytes(root->def);
 	return 1;
@@ -119,6 +131,17 @@ scratch_read(const Op *o)
 	return scratch(o, false);
 }
 
+static int
+products(const Kernel *k, const Op *o, Access *a)
+{
+	int n = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (o->in[i]->type.space == S_shared)
+			n += access_add(k, o, o->in[i], false, a + n);
+	return n;
+}
+
 int
 access_of(const Kernel *k, const Op *o, Access *a)
 {
@@ -129,6 +152,10 @@ access_of(const Kernel *k, const Op *o, Access *a)
 		a[0] = scratch(o, true);
 		return 1;
 	}
+	if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
+		return 0; /* the order of these is the barrier's business */
+	if (o->code == O_wgmma)
+		return products(k, o, a);
 	n = from ? access_add(k, o, from, false, a) : 0;
 	return to ? n + access_add(k, o, to, true, a + n) : n;
 }
@@ -184,6 +211,10 @@ access_conflict(Sync *s, const Access *then, const Access *now)
 		return false;
 	if (then->write && now->write && access_same_update(then->op, now->op))
 		return false;
+	if (then->kept) /* only the copy engine may not have seen it */
+		return now->engine;
+	if (now->engine && !then->async)
+		return then->write; /* no thread's own elements */
 	if (then->view && now->view && access_apart(s, then, now))
 		return false;
 	if (!then->async || then->root != now->root)

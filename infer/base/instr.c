@@ -11,6 +11,7 @@ const Instr instrs[] = {
 	  .m = 1,                                                   \
 	  .n = 1,                                                   \
 	  .k = 1,                                                   \
+	  .warps = 1,                                               \
 	  .ta = D_COUNT,                                            \
 	  .tb = D_COUNT,                                            \
 	  .acc = D_COUNT,                                           \
@@ -20,6 +21,7 @@ const Instr instrs[] = {
 #define INSTR_RED(op_, name_, atom_, type_, bits_, features_, text_, cons_) \
 	{ .name = "red_" #op_ "_" #name_,                                   \
 	  .kind = IK_red,                                                   \
+	  .warps = 1,                                                       \
 	  .bits = (bits_),                                                  \
 	  .atom = STORE_##atom_,                                            \
 	  .ta = D_##type_,                                                  \
@@ -31,6 +33,7 @@ const Instr instrs[] = {
 #define INSTR_MMA(name_, m_, n_, k_, ta_, tb_, acc_, features_, text_, cons_, a_, b_, c_) \
 	{ .name = #name_,                                                                 \
 	  .kind = IK_mma,                                                                 \
+	  .warps = 1,                                                                     \
 	  .m = (m_),                                                                      \
 	  .n = (n_),                                                                      \
 	  .k = (k_),                                                                      \
@@ -46,6 +49,7 @@ const Instr instrs[] = {
 #define INSTR_SP(name_, m_, n_, k_, ta_, tb_, acc_, features_, text_, cons_, a_, b_, c_, e_) \
 	{ .name = #name_,                                                                    \
 	  .kind = IK_mma_sp,                                                                 \
+	  .warps = 1,                                                                        \
 	  .m = (m_),                                                                         \
 	  .n = (n_),                                                                         \
 	  .k = (k_),                                                                         \
@@ -59,6 +63,19 @@ const Instr instrs[] = {
 	  .b = (b_),                                                                         \
 	  .c = (c_),                                                                         \
 	  .e = (e_) },
+#define INSTR_WGMMA(name_, k_, ta_, tb_, acc_, features_, text_, a_) \
+	{ .name = #name_,                                            \
+	  .kind = IK_wgmma,                                          \
+	  .warps = 4,                                                \
+	  .m = 64,                                                   \
+	  .n = 8,                                                    \
+	  .k = (k_),                                                 \
+	  .ta = D_##ta_,                                             \
+	  .tb = D_##tb_,                                             \
+	  .acc = D_##acc_,                                           \
+	  .features = (features_),                                   \
+	  .text = (text_),                                           \
+	  .a = (a_) },
 #include "infer/base/instr.def"
 	{ .name = NULL },
 };
@@ -82,6 +99,12 @@ bool
 instr_on(const Instr *i, const Target *t)
 {
 	return (i->features & ~t->features) == 0;
+}
+
+bool
+instr_is_box(const Instr *i)
+{
+	return i && (i->kind == IK_tma_load || i->kind == IK_tma_store);
 }
 
 bool

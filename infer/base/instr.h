@@ -13,10 +13,13 @@
 	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
 	X(ld_bits, "copy of `bits` per lane through registers: a load for each element, a store")  \
 	X(cp_async, "each lane copies `bits` from global to shared memory, asynchronously")        \
+	X(tma_load, "one thread has boxes of a tensor map copied to shared memory")                \
+	X(tma_store, "one thread has boxes of a tensor map copied from shared memory")             \
 	X(ldmatrix, "a warp loads bits/32 matrices of 8 rows of 16 bytes; a lane gets `bits`")     \
 	X(stmatrix, "a warp stores bits/32 matrices of 8 rows of 16 bytes; a lane gives `bits`")   \
 	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
 	X(mma_sp, "a warp multiplies fragments A[m,k], of which half is kept, * B[k,n] + C[m,n]")  \
+	X(wgmma, "a warpgroup multiplies A[m,k] * B[k,n] + C[m,n], B and perhaps A in shared memory") \
 	X(fma, "each lane multiplies and adds elements that it holds itself")
 
 typedef enum InstrKind {
@@ -31,7 +34,8 @@ typedef struct Instr {
 	InstrKind kind;
 	int bits;          /* memory instructions: bits per lane, 8..128 */
 	bool trans;        /* ldmatrix, stmatrix: matrices are transposed on the way */
-	int m, n, k;       /* mma, fma: tile of one instance */
+	int m, n, k;       /* mma, fma: tile of one instance; wgmma: n is left open, in steps of this */
+	int warps;         /* that execute an instance together */
 	StoreKind atom;    /* red: how */
 	DType ta, tb, acc; /* red: ta, of the elements;
 	                    * mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
@@ -39,7 +43,9 @@ typedef struct Instr {
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
 	const char *text, *cons;
-	/* mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
+	/* wgmma: text is the part of the name with the types, a the fragment of a warp, NULL: A in shared
+	 * memory (infer/base/wgmma.h).
+	 * mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
 	 * mma_sp: A is of values [M,K/2], e of positions [M,P] in the first lanes of each group of four */
 	const char *a, *b, *c, *e;
 } Instr;
@@ -51,6 +57,7 @@ enum {
 #define INSTR_RED(...) +1
 #define INSTR_MMA(...) +1
 #define INSTR_SP(...) +1
+#define INSTR_WGMMA(...) +1
 #include "infer/base/instr.def"
 };
 extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
@@ -61,6 +68,8 @@ const Instr *instr_find(const char *name);
 const Instr *instr_of(const Lowering *p);
 /* Can the target issue it? */
 bool instr_on(const Instr *i, const Target *t);
+/* Does it move boxes of a tensor map?  i may be NULL. */
+bool instr_is_box(const Instr *i);
 /* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is
  * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
 bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);

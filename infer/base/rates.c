@@ -47,6 +47,12 @@ mma_clocks(const Rates *r, const Instr *in)
 }
 
 double
+wgmma_rate(const Rates *r, DType a)
+{
+	return mma_rate(r, a);
+}
+
+double
 l2_bytes(const Rates *r)
 {
 	return (double)r->l2 / r->sms;

@@ -19,6 +19,8 @@ typedef struct Rates {
 const Rates *rates_of(const Target *t);
 /* Clocks that all tensor cores of an SM together take for one warp's instance. */
 double mma_clocks(const Rates *r, const Instr *in);
+/* Multiply-accumulates a clock of an SM by wgmma. */
+double wgmma_rate(const Rates *r, DType a);
 /* Bytes a clock and SM from L2, from DRAM. */
 double l2_bytes(const Rates *r);
 double dram_bytes(const Rates *r);

@@ -27,6 +27,7 @@ typedef struct Solution {
 	Lowering ***mconv; /* [nop+1][nout] how made becomes val[] */
 	Lowering **lowering; /* [nop+1] */
 	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
+	const struct Form **form; /* [nval+1] of shared tiles that need one (infer/base/form.h) */
 	int *bit_order; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	bool rotate; /* loops where that can be done (pass rotate) */

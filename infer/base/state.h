@@ -33,6 +33,8 @@ struct Solve {
 	const struct Run **run; /* [nval+1] memory/run.c */
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
+	Op **forms; /* ops that may need a form of a shared tile: wgmma, copies that may be of boxes */
+	int nforms, capforms;
 	Op **listed; /* the first access of each kind to each memory */
 	int nlisted;
 	Op **dot; /* in program order */

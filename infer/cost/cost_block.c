@@ -121,6 +121,17 @@ runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
+/* Producers and consumers run side by side. */
+static void
+sum_roles(const Solve *s, const Op *o, Sum *x)
+{
+	Sum role[2] = { sum_block(s, o->blk[0]), sum_block(s, o->blk[1]) };
+
+	for (int i = 0; i < 2; i++)
+		res_add(&x->all, &role[i].all, 1);
+	x->time += fmax(role[0].time, role[1].time) + IN_THE_WAY * fmin(role[0].time, role[1].time);
+}
+
 static Sum
 sum_block(const Solve *s, const Block *b)
 {
@@ -140,6 +151,8 @@ sum_block(const Solve *s, const Block *b)
 			else
 				x.time += runs(o, i) * branch.time;
 		}
+		if (o->code == O_roles)
+			sum_roles(s, o, &x);
 		if (o->code == O_wait && !b->owner)
 			x.piece.wait = s->rates->dram_wait;
 		res_add(&x.piece, r, 1);
@@ -199,6 +212,8 @@ shared_bytes(const Solve *s)
 		for (int j = 0; j < o->nout; j++)
 			at_least(most, s->sol->mconv[o->id][j]);
 	}
+	if (kernel_roles(s->k)) /* engines write tiles: nothing is where they are */
+		return tiles + s->k->teams * (scratch[0] > scratch[1] ? scratch[0] : scratch[1]);
 	tiles += scratch[1];
 	return tiles > scratch[0] ? tiles : scratch[0];
 }
@@ -234,7 +249,7 @@ cost_all(Solve *s)
 	sol->alone = top.time;
 	sol->total = top.all;
 	sol->lane = (int)lane;
-	sol->blocks = occupancy(s->k->unit->target, s->k->warps, lane, shared_bytes(s));
+	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, shared_bytes(s));
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }
 

@@ -143,7 +143,7 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 	                                                        : operand_layout(s, o, 0);
 	const Instr *in = instr_of(s->sol->lowering[o->id]);
 	int bits = dtype_info[mem->type.dtype].bits, pieces = dtype_pieces(mem->type.dtype);
-	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * s->k->warps;
+	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * op_warps(o);
 
 	memory_instructions(r, in && in->kind == IK_ld_st ? 2 * inst : inst);
 	if (in && in->kind == IK_ld_bits) {
@@ -321,6 +321,35 @@ moved_words(const Solve *s, const Op *dot, int j)
 	return 0;
 }
 
+/* A warpgroup's instances read factors from shared memory while they multiply. */
+static void
+cost_wgmma(const Solve *s, const Op *o, Res *r)
+{
+	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
+	double work = (double)type_size(&o->out[0]->type) * (double)type_size(&o->in[0]->type) /
+	              (double)o->out[0]->type.shape[0];
+	double instances = work / ((double)c->inst->m * c->n * c->inst->k);
+	double read = ((double)c->n + (c->inst->a ? 0 : c->inst->m)) * c->inst->k * bits_of(o->in[1]) / 8;
+
+	r->unit[R_mma] += work / wgmma_rate(s->rates, c->inst->ta);
+	r->unit[R_smem] += instances * read / SHARED_BYTES;
+	r->unit[R_issue] += instances * c->inst->warps / ISSUE_RATE;
+	r->latency += DOT_CLOCKS;
+}
+
+/* The engine moves a tile once, through L2 and into shared memory. */
+static void
+cost_boxes(const Solve *s, const Op *o, Res *r)
+{
+	const Val *mem = o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
+	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
+
+	rate = rate > l2_bytes(s->rates) ? l2_bytes(s->rates) : rate;
+	r->unit[R_gmem] += tile_sectors(s, mem->def, &mem->type) * SECTOR_BYTES / rate;
+	r->unit[R_smem] += (double)type_size(&mem->type) * bits_of(mem) / (8 * SHARED_BYTES);
+	memory_instructions(r, BOX_SLOTS);
+}
+
 static void
 cost_dot(const Solve *s, const Op *o, Res *r)
 {
@@ -415,8 +444,12 @@ cost_op(Solve *s, Op *o)
 
 	if (o->code == O_load && o->out[0]->type.space == S_scalar)
 		r->latency += o->in[0]->type.space == S_global ? s->rates->l2_wait : s->rates->shared_wait;
+	else if (o->code == O_copy && instr_is_box(instr_of(s->sol->lowering[o->id])))
+		cost_boxes(s, o, r);
 	else if (o->code == O_load || o->code == O_store || o->code == O_copy)
 		cost_memory(s, o, r);
+	else if (o->code == O_wgmma)
+		cost_wgmma(s, o, r);
 	else if (o->code == O_dot)
 		cost_dot(s, o, r);
 	else if (o->code == O_shift)

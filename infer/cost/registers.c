@@ -8,6 +8,7 @@
  * a dot's fragments. */
 typedef struct Need {
 	int64_t tiles, fragments;
+	int limit; /* that there are of a lane */
 	const Val *largest; /* of the tiles */
 	const Op *where; /* the loop that carries them, or what makes the one */
 	const Op *dot;
@@ -80,7 +81,7 @@ too_many(Solve *s, const Need *n)
 		s, n->where->src,
 		"the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
 		"lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
-		(long long)n->tiles, frag, LEAST_REGISTERS, LANE_REGISTERS, named,
+		(long long)n->tiles, frag, LEAST_REGISTERS, n->limit, named,
 		(long long)lane_words(s, v), elem_words(s, &v->type, 0),
 		elem_words(s, &v->type, last_element(l, &v->type)), fix);
 	if (n->dot)
@@ -126,10 +127,24 @@ need_ahead(const Solve *s)
 	return most;
 }
 
+/* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
+static int
+lane_limit(const Kernel *k)
+{
+	const Op *roles = kernel_roles(k);
+	int share = k->unit->target->regs / (kernel_warps(k) * WARP_SIZE);
+
+	if (!roles)
+		return LANE_REGISTERS;
+	if (IMM(roles, consumer))
+		share = (int)IMM(roles, consumer);
+	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
+}
+
 bool
 registers_fit(Solve *s)
 {
-	Need n = { 0 };
+	Need n = { .limit = lane_limit(s->k) };
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
@@ -146,7 +161,7 @@ registers_fit(Solve *s)
 	s->sol->registers = live_registers(s);
 	if (s->sol->rotate)
 		s->sol->registers += need_ahead(s);
-	if (n.tiles + n.fragments + LEAST_REGISTERS <= LANE_REGISTERS)
+	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit)
 		return true;
 	too_many(s, &n);
 	s->failure.excess = n.tiles + n.fragments;

@@ -195,6 +195,15 @@ mapping_line(Text *t, const Op *o)
 		text_printf(t, "            task mapping %s\n", text);
 }
 
+/* The boxes of a copy, fastest dim first. */
+static void
+box_words(Text *t, const TensorMap *m)
+{
+	text_printf(t, ", boxes of ");
+	for (int i = 0; i < m->rank; i++)
+		text_printf(t, "%s%lld", i ? " x " : "", (long long)m->box[i]);
+}
+
 static void
 op_line(Text *t, const Explained *ex, const Op *o)
 {
@@ -214,7 +223,9 @@ op_line(Text *t, const Explained *ex, const Op *o)
 		what = view_root(o->in[0]);
 	if (what)
 		text_printf(t, " %s", explain_name(what, ex->k));
-	if (vec)
+	if (p->kind == LW_access && p->access.tensor_map)
+		box_words(t, &ex->k->map[p->access.tensor_map - 1]);
+	else if (vec)
 		text_printf(t, ", %d element%s an access", vec, vec > 1 ? "s" : "");
 	wish_words(t, ex, o);
 	if (lowering_is_staged(p))

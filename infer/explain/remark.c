@@ -86,7 +86,7 @@ remark_copy(const Kernel *k, const Op *o)
 	const Instr *in = instr_of(o->lowering);
 	const Param *p = load ? val_param(k, view_root(load->in[0])) : NULL;
 
-	if (!p || (in && in->kind == IK_cp_async) || op_is_other_version(o))
+	if (!p || instr_is_box(in) || (in && in->kind == IK_cp_async) || op_is_other_version(o))
 		return;
 	diag_warn(k->unit->diag, DW_async, o->src,
 	          "`%s` is brought to shared memory through registers, not asynchronously: %s",

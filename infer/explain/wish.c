@@ -84,7 +84,7 @@ explain_reach(Kernel *k, const Op *o, Reach *r)
 {
 	const Op *view = access_source(o) || access_target(o) ? global_view(o) : NULL;
 
-	if (!view)
+	if (!view || instr_is_box(instr_of(o->lowering)))
 		return false;
 	r->view = view;
 	r->tensor = val_param(k, view_root(view->out[0]));

@@ -4,7 +4,8 @@
  * needs   no pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
  * leaves  dots of types that the target multiplies, or of any for plain arithmetic; products of sparse tiles
- *         in one op where an instruction skips their zeros; nothing that nobody reads */
+ *         in one op where an instruction skips their zeros; products of warpgroups where consumers multiply
+ *         what is in shared memory; nothing that nobody reads */
 #include "infer/legalize/legalize.h"
 #include "hexc/pass/pass.h"
 
@@ -36,6 +37,8 @@ pass_legalize(Kernel *k)
 	pass_dce(k);
 	promote_dots(k);
 	if (fuse_sparse(k))
+		pass_dce(k);
+	if (take_warpgroups(k))
 		pass_dce(k);
 	return true;
 }

@@ -78,9 +78,19 @@ find_touches(Solve *s)
 		}
 }
 
+static void
+find_forms(Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_wgmma ||
+		    (s->order[i]->code == O_copy && IMM(s->order[i], async) >= COPY_BARRIER))
+			VEC_PUSH(s->arena, s->forms, s->nforms, s->capforms, s->order[i]);
+}
+
 void
 find_accesses(Solve *s)
 {
+	find_forms(s);
 	sort_accesses(s);
 	find_touches(s);
 }

@@ -170,13 +170,13 @@ select_store(Solve *s, Op *o)
 /* Elements that begin at any bit in global memory are fetched one by one, and stored to shared memory so many
  * at a time: whole bytes, up to a word while all lanes have some.  0: the tile's rows have no whole bytes. */
 static int64_t
-single_vec(const Solve *s, Val *tile, int unit)
+single_vec(const Solve *s, Val *tile, int unit, int warps)
 {
 	const Type *t = &tile->type;
 	int grain = dtype_grain(t->dtype);
 	int64_t most = unit < 0 ? 1 : shared_vec(s, tile, t->shape[unit]), vec = 8 / grain;
 
-	while (vec * grain < 32 && type_size(t) >= 2 * vec * s->k->warps * WARP_SIZE)
+	while (vec * grain < 32 && type_size(t) >= 2 * vec * warps * WARP_SIZE)
 		vec *= 2;
 	while (vec > most)
 		vec /= 2;
@@ -186,12 +186,12 @@ single_vec(const Solve *s, Val *tile, int unit)
 /* How many accesses of less than a word along a row a lane makes, while lanes beside it cover a sector: their
  * addresses differ by constants, those of rows by a stride that nobody knows before the launch. */
 static int64_t
-times_along(const Solve *s, const Type *t, int unit, int64_t vec)
+times_along(const Type *t, int unit, int64_t vec, int warps)
 {
 	int64_t bits = vec * dtype_grain(t->dtype), lanes = t->shape[unit] / vec, n = 1;
 
 	while (bits < 32 && lanes % (2 * n) == 0 && lanes / (2 * n) * bits >= 8 * SECTOR_BYTES &&
-	       type_size(t) >= 2 * n * vec * s->k->warps * WARP_SIZE)
+	       type_size(t) >= 2 * n * vec * warps * WARP_SIZE)
 		n *= 2;
 	return n;
 }
@@ -202,6 +202,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	const Type *t = &o->in[1]->type;
 	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
 	int64_t times = 1, shape[DIM_MAX];
+	int warps = op_warps(o);
 
 	*vec = 1;
 	*kind = IMM(o, async) ? IK_cp_async : IK_ld_st;
@@ -210,7 +211,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));
 	if (*vec * grain < 8) {
 		*kind = IK_ld_bits;
-		*vec = single_vec(s, o->in[1], unit);
+		*vec = single_vec(s, o->in[1], unit, warps);
 		memory_order(s, o->in[1], order);
 	}
 	if (*vec == 0) {
@@ -225,10 +226,10 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	for (int d = 0; d < t->rank; d++)
 		shape[d] = t->shape[d];
 	if (unit == order[0] && t->rank && *kind != IK_ld_bits) {
-		times = times_along(s, t, unit, *vec);
+		times = times_along(t, unit, *vec, warps);
 		shape[unit] /= times;
 	}
-	if (!coalesced_layout(map, t->rank, shape, order, *vec, s->k->warps, false) ||
+	if (!coalesced_layout(map, t->rank, shape, order, *vec, warps, false) ||
 	    (times > 1 && !mapping_repeat(map, unit, times)))
 		return false;
 	if (times > 1)
@@ -242,10 +243,25 @@ select_copy(Solve *s, Op *o)
 	int grain = dtype_grain(o->in[1]->type.dtype);
 	Layout *map = NEW(s->arena, Layout);
 	const Instr *in;
+	const char *why;
 	InstrKind kind;
 	int64_t vec;
 	Lowering *p;
 
+	if (IMM(o, async) >= COPY_BARRIER) {
+		bool out = IMM(o, async) == COPY_OUT;
+
+		why = box_refusal(s, o);
+		if (!why) {
+			s->sol->lowering[o->id] = lowering_new(s, instr_find(out ? "tma_store" : "tma_load"), 1);
+			return true;
+		}
+		if (out) {
+			infer_error(s, o->src, "no asynchronous store of this tile: %s", why);
+			infer_error_tensor(s, o->in[1]);
+			return false;
+		}
+	}
 	if (!copy_map(s, o, map, &vec, &kind))
 		return false;
 	require_indices(s, o->in[0], map);
@@ -268,9 +284,9 @@ access_of(const Solve *s, const Op *o, Access *a)
 	const Lowering *p = s->sol->lowering[o->id];
 	const Instr *in;
 
-	if (!mem || !p)
-		return false;
 	in = instr_of(p);
+	if (!mem || !p || (in && in->kind == IK_tma_load))
+		return false;
 	*a = (Access){
 		.op = o,
 		.rank = mem->type.rank,
@@ -324,11 +340,14 @@ select_shared(Solve *s, Op *alloc)
 			VEC_PUSH(s->arena, acc, n, cap, a);
 	}
 	waves = NEWN(s->arena, int64_t, n + 1);
-	if (tile->type.pinned) {
-		*l = *tile->type.layout;
+	if (select_form(s, alloc, acc, n, l) || tile->type.pinned) {
+		if (s->failure.text)
+			return;
+		if (!s->sol->form[tile->id])
+			*l = *tile->type.layout;
 		for (int i = 0; i < n; i++) {
 			int64_t least;
-			access_waves(s->arena, &acc[i], l, s->k->warps, &waves[i], &least);
+			access_waves(s->arena, &acc[i], l, access_warps(s, &acc[i]), &waves[i], &least);
 		}
 	} else {
 		shared_layout(s, &tile->type, s->unit[tile->id], acc, n, l, waves);

@@ -84,6 +84,14 @@ bool select_copy(Solve *s, Op *o);
 /* Address layout of an alloc, once all accesses to it are known; s->failure. */
 void select_shared(Solve *s, Op *alloc);
 
+/* ---- box.c ---------------------------------------------------------------------------------------- */
+/* The operand of a copy that is in that space. */
+Val *copy_side(const Op *copy, Space space);
+/* Why a copy cannot be one of boxes of a tensor map; NULL: it can. */
+const char *box_refusal(const Solve *s, const Op *copy);
+/* The tensor map of a copy that can, whose shared tile has that form. */
+void box_map(const Solve *s, const Op *copy, const struct Form *f, TensorMap *out);
+
 /* ---- ldmatrix.c ----------------------------------------------------------------------------------- */
 /* ldmatrix for a shared load whose result is to be laid out as l; NULL: l is no fragment of matrices.
  * *made: the layout it comes in where registers have other numbers. */
@@ -102,7 +110,7 @@ bool matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, M
 /* ---- shared.c ------------------------------------------------------------------------------------- */
 /* One way of touching a shared tile. */
 typedef struct Access {
-	const Op *op;
+	const Op *op; /* NULL: of a staging tile */
 	const Layout *map; /* access side: view coordinates -> lane, warp, reg */
 	int rank;
 	int dim_of[DIM_MAX]; /* view dim -> tile dim */
@@ -120,7 +128,16 @@ void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int
                    int64_t *waves);
 /* The best swizzle of l, which has none, for these accesses, and what they are then. */
 void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves);
+/* Warps that make it together: a staging tile is where register tiles are. */
+int access_warps(const Solve *s, const Access *a);
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
 void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
+
+/* ---- form.c --------------------------------------------------------------------------------------- */
+/* The dim of factor i of a wgmma that is along k. */
+int wgmma_k_dim(const Op *o, int i);
+/* The layout of an alloc that wgmma reads or boxes fill, with the fewest conflicts of its other accesses;
+ * s->failure: nothing suits them all.  False: it needs no form. */
+bool select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out);
 #endif

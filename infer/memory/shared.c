@@ -163,6 +163,12 @@ as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w
 	return (offset_at(a, &plain, 0, w, 0) & first->bits) == 0;
 }
 
+int
+access_warps(const Solve *s, const Access *a)
+{
+	return a->op ? op_warps(a->op) : s->k->warps;
+}
+
 void
 access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves, int64_t *least)
 {
@@ -356,7 +362,8 @@ shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 		search_layout(s, t, unit_dim, one, n, &m->out);
 		for (int i = 0; i < n; i++) {
 			int64_t least;
-			access_waves(s->arena, &one[i], &m->out, s->k->warps, &m->waves[i], &least);
+			access_waves(s->arena, &one[i], &m->out, access_warps(s, &one[i]), &m->waves[i],
+			             &least);
 		}
 		s->memo = m;
 	}

@@ -253,13 +253,14 @@ static void (*const prove_rule[O_COUNT])(Prove *, const Op *) = {
 bool
 pass_prove(Kernel *k)
 {
-	Prove p = { .k = k, .arena = k->unit->arena, .threads = k->warps * WARP_SIZE, .ok = true };
+	Prove p = { .k = k, .arena = k->unit->arena, .ok = true };
 	OpWalk w;
 
 	p.nval = k->nval;
 	p.held = NEWN(p.arena, const Held *, k->nval + 1);
 	for (Op *o = walk_first(&w, k->body); o && p.ok; o = walk_next(&w)) {
 		p.op = o;
+		p.threads = op_warps(o) * WARP_SIZE;
 		prove_rule[o->code](&p, o);
 	}
 	return false;

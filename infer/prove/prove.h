@@ -9,6 +9,8 @@
 #include "infer/base/instr.h"
 
 bool pass_prove(Kernel *k);
+/* The same of pass flight (prove/flight.c). */
+bool pass_prove_flight(Kernel *k);
 /* The same of pass split, right behind it (prove/split.c). */
 bool pass_prove_split(Kernel *k);
 
@@ -22,7 +24,7 @@ typedef struct Held {
 typedef struct Prove {
 	Kernel *k;
 	Arena *arena;
-	int threads;
+	int threads; /* that run the op */
 	const Held **held; /* [nval+1] by value id, made on demand */
 	uint32_t nval;
 	bool ok;
@@ -58,6 +60,8 @@ bool prove_same_layout(const Layout *a, const Layout *b);
 bool prove_same_way(const Lowering *a, const Lowering *b);
 /* Of a dot that does a part, by instances of k: others do the rest, each once (prove/turned.c). */
 bool prove_part(Prove *p, const Op *o, int k);
+/* A copy by boxes of a tensor map, `out` of the tile (prove/box.c). */
+void prove_boxes(Prove *p, const Op *o, bool out);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
  * address of its own. */
 bool prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, const Held *to);

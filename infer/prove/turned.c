@@ -27,7 +27,14 @@ same_name(const char *a, const char *b)
 static bool
 same_access(const LoweredAccess *a, const LoweredAccess *b)
 {
-	return same_name(a->inst, b->inst) && a->vec == b->vec && prove_same_layout(a->map, b->map);
+	return same_name(a->inst, b->inst) && a->vec == b->vec && a->tensor_map == b->tensor_map &&
+	       prove_same_layout(a->map, b->map);
+}
+
+static bool
+same_matrix(const LoweredMatrix *a, const LoweredMatrix *b)
+{
+	return a->width == b->width && a->mn == b->mn && a->lead == b->lead && a->stride == b->stride;
 }
 
 /* Of two dots, positions along k apart. */
@@ -36,7 +43,9 @@ same_product(const Lowering *a, const Lowering *b)
 {
 	return same_name(a->dot.inst, b->dot.inst) && a->dot.swap == b->dot.swap &&
 	       prove_same_layout(a->dot.rows, b->dot.rows) && prove_same_layout(a->dot.cols, b->dot.cols) &&
-	       prove_same_layout(a->dot.k, b->dot.k);
+	       prove_same_layout(a->dot.k, b->dot.k) && a->dot.n == b->dot.n &&
+	       same_matrix(&a->dot.matrix[0], &b->dot.matrix[0]) &&
+	       same_matrix(&a->dot.matrix[1], &b->dot.matrix[1]);
 }
 
 bool

@@ -176,6 +176,19 @@ bound_of_if(Twin *t, const Site *s)
 	return NULL;
 }
 
+Val *
+bound_of_roles(Twin *t, const Site *s)
+{
+	const Op *o = s->o;
+	Op *c = op_new(t->at, NULL, O_roles, o->src, 0, NULL, 0, NULL);
+
+	for (int r = 0; r < 2; r++) {
+		c->blk[r] = block_new(t->to, c);
+		twin_region(t, c, r, o->blk[r]);
+	}
+	return NULL;
+}
+
 /* Regions and what ends them take another form, with the bounds that they carry; the rest is copied. */
 static void
 twin_op(Twin *t, const Op *o)
@@ -269,6 +282,8 @@ twin_kernel(Twin *t)
 
 	t->to = kernel_new(k->unit, k->name);
 	t->to->warps = k->warps;
+	t->to->teams = k->teams;
+	t->to->helpers = k->helpers;
 	t->to->src = k->src;
 	t->val = NEWN(t->a, Val *, k->nval + 1);
 	t->err = NEWN(t->a, Val *, k->nval + 1);

@@ -74,6 +74,8 @@ double bound_smallest(DType d, bool normal); /* smallest positive number, smalle
 /* Sums (bound/sum.c) */
 Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */
+/* Of the product of x[0] and x[1], tiles in registers, added to x[2]. */
+Val *bound_product(Twin *t, const Site *s);
 /* Op s adds the sum that op `sum` gives to what a loop carries, in whatever order. */
 Val *bound_late(Twin *t, const Site *s, const Op *sum);
 Val *bound_broadcast_to(Twin *t, Val *x, const Val *like); /* x broadcast to the shape of `like` */

@@ -103,7 +103,8 @@ bound_of_copy(Twin *t, const Site *s)
 	if (!in[1])
 		return NULL;
 	if (in[0]) {
-		IMM_SET(op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL), async, IMM(o, async));
+		IMM_SET(op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL), async,
+		        IMM(o, async) == COPY_BARRIER ? COPY_NOW : IMM(o, async));
 		return NULL;
 	}
 	type.space = S_reg;

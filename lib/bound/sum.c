@@ -115,12 +115,18 @@ dot64(Twin *t, Val *a, Val *b, Val *c)
 Val *
 bound_of_dot(Twin *t, const Site *s)
 {
+	if (dot_is_sparse(s->o))
+		bound_doubt(t, t->err[s->o->in[3]->id]);
+	return bound_product(t, s);
+}
+
+Val *
+bound_product(Twin *t, const Site *s)
+{
 	Val *a = ABS(bound_f64(t, s->x[0])), *b = ABS(bound_f64(t, s->x[1])), *c = ABS(bound_f64(t, s->x[2]));
 	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac;
 	double terms = (double)s->x[0]->type.shape[1] + 4;
 
-	if (dot_is_sparse(s->o))
-		bound_doubt(t, t->err[s->o->in[3]->id]);
 	if (ea)
 		e = dot64(t, ea, b, e ? e : NUM(0));
 	if (eb)

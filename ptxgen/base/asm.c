@@ -143,8 +143,7 @@ known_call(Gen *g, LV fn, int flags, LV *in, int nin)
 	return call;
 }
 
-/* Call assembly with the types that its constraints say.  `out` receives the outputs. */
-static void
+void
 asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out)
 {
 	LLVMTypeRef ret[8], arg[20], type;

@@ -3,8 +3,6 @@
 #define HEXC_PTXGEN_ASM_ROWS_H
 #include "ptxgen/base/asm.h"
 
-enum { AF_MEM = 1, AF_WARP = 2 };
-
 typedef struct AsmInfo {
 	const char *name;
 	int flags;

@@ -15,8 +15,8 @@
  * starts or ends; values used inside a region are forced before it, so every word dominates its
  * uses.
  *
- * Control flow is uniform over the block: every place in a kernel is reached by all threads
- * together, so collective instructions may be emitted anywhere. */
+ * Control flow is uniform over the block, or a role's warps of it: every place is reached by all threads of
+ * these together, so collective instructions may be emitted anywhere. */
 #ifndef HEXC_PTXGEN_GEN_H
 #define HEXC_PTXGEN_GEN_H
 #include "infer/base/instr.h"
@@ -42,6 +42,7 @@ typedef struct Tile {
 	const bool *part; /* which words there are ever; NULL: all */
 	PullFn pull;
 	void *plan;      /* what the op's visit prepared for pull */
+	const struct Web *web; /* in registers with names (ptxgen/base/file.h), word[] is empty; or NULL */
 	bool remat;      /* words are cheap: made anew at each use, never kept */
 	int depth;       /* pulls that a pull may nest */
 	uint64_t made;   /* words emitted */
@@ -58,6 +59,11 @@ struct Gen {
 	LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, h2, ptr1, nothing;
 	LV tid, lane, warp; /* i32; lane < 32 */
 	LV nothing_set;     /* i32: 0, as ptxas does not know; NULL until asked for */
+	int warps;          /* that run together what is emitted: of a role, or all */
+	LV leader;          /* i1: this thread speaks for them; NULL: it is the only one here */
+	LV team;            /* i32: the number of this team; NULL: not among the teams */
+	const struct Web **web; /* by Val.id, and of factors of products in registers, likewise (file.h) */
+	const struct Web **factor;
 	LV block[3];        /* i32: which block this is, as the program counts; NULL until asked for */
 	Loop *loop;         /* the innermost around what is emitted; NULL: none */
 	Val *guard;         /* copies move something only where this holds; NULL: always */

@@ -36,7 +36,7 @@ iter_source(Gen *g, const Layout *l, const Iter *it, int64_t *limit)
 
 	if (it->axis == AX_lane)
 		x = g->lane;
-	*limit = it->axis == AX_lane ? WARP_SIZE : g->k->warps;
+	*limit = it->axis == AX_lane ? WARP_SIZE : g->warps;
 	if (!x || it->stride == 0 || it->extent == 1)
 		return NULL;
 	BUG_IF(g->a, it->stride < 0);

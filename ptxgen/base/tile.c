@@ -1,4 +1,5 @@
 /* tile.c - tiles and pulling. */
+#include "ptxgen/base/file.h"
 #include "ptxgen/base/lines.h"
 #include "ptxgen/base/word.h"
 #include <string.h>
@@ -28,6 +29,7 @@ tile_new(Gen *g, Val *v)
 	if (v->type.bit_order)
 		t->nword = t->nreg * dtype_info[t->dtype].bits / 32;
 	t->word = lv_array(g, t->nword);
+	t->web = file_web(g, v);
 	BUG_IF(g->a, v->id > g->k->nval || g->tile[v->id]);
 	g->tile[v->id] = t;
 	return t;
@@ -112,6 +114,8 @@ word_get(Gen *g, Val *v, int w)
 	LV x;
 
 	BUG_IF(g->a, w < 0 || w >= t->nword);
+	if (t->web)
+		return web_get(g, t->web, w);
 	if (!t->word[w]) {
 		BUG_IF(g->a, !t->pull);
 		count_word(g, t);
@@ -131,7 +135,7 @@ tile_force(Gen *g, Val *v)
 {
 	Tile *t = tile_of(g, v);
 
-	for (int w = 0; w < t->nword && !t->remat; w++)
+	for (int w = 0; w < t->nword && !t->remat && !t->web; w++)
 		if (tile_has(t, w))
 			word_get(g, v, w);
 }

@@ -84,8 +84,8 @@ resolve_view(Access *x, Val *view)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static LV
-start_i64(Access *x, int rd)
+LV
+access_start(Access *x, int rd)
 {
 	const struct Start *s = &x->start[rd];
 	LV c = const_i64(x->g, s->add);
@@ -101,7 +101,7 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	Gen *g = x->g;
 	const Fact any = { 1, INT64_MIN, INT64_MAX };
 	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
-	LV start = start_i64(x, rd), size = scalar_get(g, end);
+	LV start = access_start(x, rd), size = scalar_get(g, end);
 
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? val_fact(g->k, end) : any,
 	                    extent);
@@ -151,7 +151,7 @@ resolve_edges(Access *x, const Op *view, bool outermost, int *dim)
 			continue;
 		BUG_IF(x->g->a, !p || !p->size[rd]);
 		if (dropped)
-			edge_dropped(x, rd, start_i64(x, rd), scalar_get(x->g, p->size[rd]));
+			edge_dropped(x, rd, access_start(x, rd), scalar_get(x->g, p->size[rd]));
 		else
 			edge_kept(x, vd, rd, p->size[rd], view->out[0]->type.shape[vd]);
 	}
@@ -342,10 +342,9 @@ access_bit(Access *x, LLVMBuilderRef b, LV elems)
 }
 
 Access *
-access_new(Gen *g, const Layout *l, Val *view)
+access_view(Gen *g, const Layout *l, Val *view)
 {
 	Access *x = NEW(g->a, Access);
-	int dim[DIM_MAX];
 
 	x->g = g;
 	x->l = l;
@@ -354,16 +353,44 @@ access_new(Gen *g, const Layout *l, Val *view)
 	resolve_view(x, view);
 	for (int d = 0; d < x->rank; d++) /* along indices, each thread has its own */
 		x->lane[d] = l && d != x->gather ? lane_index(g, l, d) : const_i32(g, 0);
+	return x;
+}
+
+static Access *
+access_alloc(Access *x)
+{
+	BUG_IF(x->g->a, !x->root->def || x->root->def->code != O_alloc || IMM(x->root->def, offset) < 0);
+	x->offset = IMM(x->root->def, offset);
+	x->of_team = op_role(x->root->def) == ROLE_CONSUMER;
+	shared_new(x);
+	return x;
+}
+
+Access *
+access_plain(Gen *g, const Layout *l, Val *view)
+{
+	Access *x = access_view(g, l, view);
+	Layout *mem = NEW(g->a, Layout);
+
+	*mem = *x->mem;
+	mem->swizzle = (Swizzle){ 0 };
+	x->mem = mem;
+	return access_alloc(x);
+}
+
+Access *
+access_new(Gen *g, const Layout *l, Val *view)
+{
+	Access *x = access_view(g, l, view);
+	int dim[DIM_MAX];
+
 	if (x->space == S_global) {
 		global_new(x);
 		if (view->def && view->def->code == O_view)
 			resolve_edges(x, view->def, true, dim);
 		return x;
 	}
-	BUG_IF(g->a, !x->root->def || x->root->def->code != O_alloc || IMM(x->root->def, offset) < 0);
-	x->offset = IMM(x->root->def, offset);
-	shared_new(x);
-	return x;
+	return access_alloc(x);
 }
 
 Access *
@@ -384,6 +411,7 @@ access_staging(Gen *g, const Staging *tile, const Layout *l, DType d)
 	}
 	x->mem = tile->tile;
 	x->offset = tile->off;
+	x->of_team = g->team != NULL;
 	shared_new(x);
 	return x;
 }

@@ -40,6 +40,7 @@ struct Access {
 	/* shared: element offset = uni + sw(lanes ^ constant) */
 	const Layout *mem;
 	int64_t offset;            /* bytes from the start of the block's shared memory */
+	bool of_team;              /* .. for team 0, others have theirs behind it */
 	bool general;              /* evaluated in full for each instance */
 	bool split;                /* types under a byte: uni may be no whole number of bytes */
 	LV uni, lanes;             /* i32; `lanes` not yet swizzled */
@@ -60,6 +61,14 @@ Access *access_staging(Gen *g, const Staging *tile, const Layout *l, DType d);
 /* Byte address (i64 global, i32 shared) of the element at `index` (of lane 0) for this thread = *base +
  * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
 void access_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);
+/* The same as if the tile had no swizzle: where wgmma's descriptors and boxes of maps begin. */
+Access *access_plain(Gen *g, const Layout *l, Val *view);
+/* Of any view: where it starts, and nothing else. */
+Access *access_view(Gen *g, const Layout *l, Val *view);
+/* i64: where the view starts along dim rd of its root. */
+LV access_start(Access *x, int rd);
+/* i32: the shared address of the block's dynamic memory. */
+LV smem_base(Gen *g);
 /* Nothing is inside of `view` where `cond` does not hold. */
 void access_guard(Access *x, const Op *view, Val *cond);
 /* i1: the element is inside the tensor; NULL: always. */

@@ -12,8 +12,14 @@
 #include "ptxgen/base/word.h"
 #include "ptxgen/memory/access.h"
 
-/* i32: the shared address of the block's dynamic memory. */
-static LV
+/* Patterns of swizzles, boxes and descriptors are of addresses. */
+static unsigned
+smem_align(const Gen *g)
+{
+	return kernel_roles(g->k) ? 1024 : 128;
+}
+
+LV
 smem_base(Gen *g)
 {
 	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
@@ -25,6 +31,8 @@ smem_base(Gen *g)
 		LLVMSetLinkage(v, LLVMExternalLinkage);
 		LLVMSetAlignment(v, 128);
 	}
+	if (LLVMGetAlignment(v) < smem_align(g))
+		LLVMSetAlignment(v, smem_align(g));
 	g->smem = LLVMBuildPtrToInt(g->pre, v, g->i32, "");
 	return g->smem;
 }
@@ -253,6 +261,20 @@ lane_elems(Access *x, int64_t low)
 	return low ? LLVMBuildXor(g->pre, e, const_i32(g, low), "") : e;
 }
 
+/* An offset in the tile to an address: each team has its own of what its role makes. */
+static LV
+tile_address(const Access *x, LLVMBuilderRef b, LV v)
+{
+	Gen *g = x->g;
+	const Kernel *k = g->k;
+
+	v = LLVMBuildAdd(b, v, const_i32(g, x->offset), "");
+	v = LLVMBuildAdd(b, v, smem_base(g), "");
+	if (!x->of_team || k->teams == 1)
+		return v;
+	return LLVMBuildAdd(b, v, LLVMBuildMul(b, g->team, const_i32(g, k->team_smem), ""), "");
+}
+
 /* Byte address of (sw(lanes) ^ low) + uni. */
 static LV
 shared_base(Access *x, int64_t low)
@@ -263,8 +285,7 @@ shared_base(Access *x, int64_t low)
 	if (v)
 		return v;
 	v = access_bytes(x, g->pre, lane_elems(x, low));
-	v = LLVMBuildAdd(g->pre, v, const_i32(g, x->offset), "");
-	v = LLVMBuildAdd(g->pre, v, smem_base(g), "");
+	v = tile_address(x, g->pre, v);
 	if (x->uni)
 		v = LLVMBuildAdd(g->b, v, x->split ? access_bytes(x, g->b, x->uni) : x->uni_bytes, "");
 	memo_add(x, 1, &low, v);
@@ -281,8 +302,7 @@ from_elems(Access *x, LV e, LV *shift)
 
 	if (shift && bits < 8)
 		*shift = access_bit(x, g->b, e);
-	v = LLVMBuildAdd(g->b, v, const_i32(g, x->offset), "");
-	return LLVMBuildAdd(g->b, v, smem_base(g), "");
+	return tile_address(x, g->b, v);
 }
 
 void

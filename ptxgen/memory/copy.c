@@ -1,10 +1,11 @@
-/* copy.c - global to shared memory: cp.async, or through registers. */
+/* copy.c - global to shared memory: cp.async, or through registers; of boxes: box.c. */
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/stream.h"
 #include "ptxgen/memory/access.h"
 #include "ptxgen/memory/load.h"
+#include "ptxgen/memory/mbar.h"
 
 enum { BATCH = 8 }; /* loads in flight before their stores */
 
@@ -135,6 +136,10 @@ emit_copy(Gen *g, Op *o)
 	CopyPlan p = { .pieces = dtype_pieces(d) };
 	int n;
 
+	if (instr_is_box(inst)) {
+		copy_box(g, o);
+		return;
+	}
 	BUG_IF(g->a, !inst || !op_access(o)->map);
 	BUG_IF(g->a, inst->kind != IK_ld_st && inst->kind != IK_ld_bits &&
 	                     !(inst->kind == IK_cp_async && IMM(o, async)));

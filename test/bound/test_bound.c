@@ -113,6 +113,77 @@ TEST_EACH(orders, 2)
 	}
 }
 
+/* The same products by a producer and a consumer, whose first one starts from nothing; by teams of both halves. */
+static const char role_gemm[] =
+	"kernel gemm(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
+	"    tune BK = 16|32|128, TEAMS = 1|2\n"
+	"{\n"
+	"    grid(ceil(M, 16), ceil(N, 16));\n"
+	"    let m = block.x * 16, n = block.y * 16;\n"
+	"    let a: shared f16[2, 16, BK], b: shared f16[2, 16, BK];\n"
+	"    let full: mbarrier[2] = 1, empty: mbarrier[2] = TEAMS;\n"
+	"    roles {\n"
+	"        producer warps 1 {\n"
+	"            for k in 0..K step BK {\n"
+	"                await empty[k / BK % 2], k / BK / 2 + 1;\n"
+	"                async copy(A[m :+ 16, k :+ BK], a[k / BK % 2], full[k / BK % 2]);\n"
+	"                async copy(B[n :+ 16, k :+ BK], b[k / BK % 2], full[k / BK % 2]);\n"
+	"                arrive full[k / BK % 2];\n"
+	"            }\n"
+	"        }\n"
+	"        consumer warps 4 teams TEAMS {\n"
+	"            var acc: register f32[16 / TEAMS, 16] = 7;\n"
+	"            let row = team * (16 / TEAMS);\n"
+	"            for k in 0..K step BK {\n"
+	"                await full[k / BK % 2], k / BK / 2;\n"
+	"                if k == 0 {\n"
+	"                    acc = async dot(a[k / BK % 2, row :+ 16 / TEAMS, :], b[k / BK % 2].T);\n"
+	"                } else {\n"
+	"                    acc += async dot(a[k / BK % 2, row :+ 16 / TEAMS, :], b[k / BK % 2].T);\n"
+	"                }\n"
+	"                wait dots 0;\n"
+	"                arrive empty[k / BK % 2];\n"
+	"            }\n"
+	"            let c: shared = acc;\n"
+	"            async store(c, C[m + row :+ 16 / TEAMS, n :+ 16]);\n"
+	"            wait stores 0;\n"
+	"        }\n"
+	"    }\n"
+	"}\n";
+
+static void
+bounds_of(const char *src, const hexc_define *d, int n, uint16_t *a, uint16_t *b, float *c, double *bound)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+
+	o.define = d;
+	o.ndefine = (size_t)n;
+	o.stop = "bounds";
+	m = lib_must(src, &o);
+	memset(bound, 0, M * N * sizeof *bound);
+	run_gemm(m, a, b, c, M * N * sizeof *c, bound);
+	hexc_module_free(m);
+}
+
+/* To the bit what the plain product gives, and nearly its bounds. */
+TEST_EACH(roles, 4)
+{
+	static uint16_t a[M * K], b[N * K];
+	static float c[M * N], other[M * N];
+	static double bound[M * N], same[M * N];
+	const hexc_define d[] = { { "BK", _i < 2 ? 16 : 32 }, { "TEAMS", _i % 2 + 1 } };
+
+	fill(hexc_dtype_find("f16"), a, M * K, 1, false);
+	fill(hexc_dtype_find("f16"), b, N * K, 2, false);
+	bounds_of(f32_gemm, d, 1, a, b, c, bound);
+	bounds_of(role_gemm, d, 2, a, b, other, same);
+	for (int i = 0; i < M * N; i++) {
+		ck_assert(c[i] == other[i]);
+		ck_assert_msg(fabs(same[i] - bound[i]) <= bound[i] / 100, "%d: %g, not %g", i, same[i], bound[i]);
+	}
+}
+
 /* Rounded once more behind the sum: one unit of f16, and a little. */
 TEST(rounding)
 {

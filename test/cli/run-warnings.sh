@@ -202,7 +202,7 @@ for name in $(sed -n 's/^WARNING(\([a-z]*\),.*/\1/p' hexc/ir/warnings.def); do
 	case "$seen " in *" $name "*) ;; *) fail "nothing here warns of $name" ;; esac
 done
 for e in examples/*.hexc; do
-	"$HEXC" --emit-ptx "$e" --werror -o "$dir/e.ptx" 2>"$dir/err" || fail "$e: $(grep -m 1 error: "$dir/err")"
+	"$HEXC" --emit-ptx "$e" --arch "$(only_arch "$e" | grep . || echo sm_80)" --werror -o "$dir/e.ptx" 2>"$dir/err" || fail "$e: $(grep -m 1 error: "$dir/err")"
 done
 
 # JSON, one object a line, of which errors have no `warning`.

@@ -11,6 +11,7 @@ for f in examples/*.hexc; do
 	name=$(basename "$f" .hexc)
 	arch=sm_80
 	grep -q 'e4m3' "$f" && arch=sm_89
+	arch=$(only_arch "$f" | grep . || echo $arch)
 	for i in 1 2; do
 		timeout 60 "$HEXC" explain "$f" --arch "$arch" --svg "$dir/$name.$i" --json "$dir/$name.$i.json" \
 			>"$dir/out" 2>&1 || fail "$f: $(head -3 "$dir/out")"

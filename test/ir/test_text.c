@@ -9,7 +9,12 @@
 static const char whole[] =
 	"kernel \"od\\\"d\\x0a\" !1:2+3 {\n"
 	"  warps 8\n"
+	"  teams 2\n"
+	"  helpers 4\n"
+	"  registers 168\n"
+	"  cluster 2, 1, 1\n"
 	"  smem 4096\n"
+	"  team_smem 1024\n"
 	"  const BM = -64\n"
 	"  const G = 128\n"
 	"  param %1.A tensor A : global u4[?, 64] read size %3.M, %20 stride %20, %21 !4:5+6\n"
@@ -17,6 +22,8 @@ static const char whole[] =
 	"stride %22.\"N \\xc3\", %21\n"
 	"  param %3.M size M : i64 mult 8 lo 1 hi 9223372036854775807\n"
 	"  param %4.eps scalar eps : f32 mult 1 lo -9223372036854775808 hi 9223372036854775807\n"
+	"  map %2.C f16 box 64, 128 size %22.\"N \\xc3\", %3.M stride %22.\"N \\xc3\" swizzle 128 l2 256\n"
+	"  map %1.A u8 box 16 size %20 swizzle 0 l2 0\n"
 	"  grid {\n"
 	"    %10 = const imm 1 : i64\n"
 	"    %11 = lt %10, %3.M : bool\n"
@@ -47,6 +54,9 @@ static const char whole[] =
 	"bytes 4096 "
 	"off 16 }\n"
 	"    barrier lowering { dot inst mma_m16n8k16_f32_f16 swap rows {16:1} cols {8:1} k {16:1} }\n"
+	"    barrier lowering { dot inst wgmma_f32_f16_ss n 256 swap a { k width 128 lead 0 stride 1024 } "
+	"b { mn width 64 lead 8192 stride 512 } }\n"
+	"    barrier lowering { access inst tma_load vec 1 tensor_map 2 }\n"
 	"    barrier lowering { rename }\n"
 	"    barrier lowering { select cost 2 }\n"
 	"    barrier lowering { shuffle }\n"
@@ -164,6 +174,14 @@ static const struct {
 	{ "kernel k { param %1 tensor A : global f16[?] read size %7 stride %8 body { yield } }",
 	  "of A is not defined" },
 	{ "kernel k { body { yield } param %1 size A : i64 }", "behind the grid" },
+	{ "kernel k { map %1 f16", "%1 is not defined" },
+	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 "
+	  "map %1 f16 box 1, 2, 3, 4, 5, 6",
+	  "more than 5 dims" },
+	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 "
+	  "map %1 f16 box 4 size %9 swizzle 0"
+	  " l2 0 body { %2 = const imm 4 : i64 yield } }",
+	  "of A is not defined" },
 	{ "kernel k { grid { yield } grid { yield } body { yield } }", "expected warps" },
 };
 

@@ -96,6 +96,43 @@ launch(sim *s, const sim_module *m, const Kernel *k, const sim_launch *l, const 
 	sim_result_free(r);
 }
 
+/* A size of a map: a parameter, or a constant. */
+static uint64_t
+map_number(const Kernel *k, const PtxArg *arg, const Val *v)
+{
+	int64_t c;
+
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].val == v)
+			return (uint64_t)arg[i].value;
+	ck_assert(val_is_const(v, &c));
+	return (uint64_t)c;
+}
+
+static void
+encode_map(const Kernel *k, int i, const PtxArg *arg, const uint64_t *at, sim_tmap *out)
+{
+	static const uint32_t swizzle[] = { [0] = SIM_SWIZZLE_NONE, [1] = SIM_SWIZZLE_32B,
+		                            [2] = SIM_SWIZZLE_64B, [4] = SIM_SWIZZLE_128B };
+	const TensorMap *m = &k->map[i];
+	uint64_t bytes = (uint64_t)dtype_info[m->dtype].bits / 8;
+	sim_tmap_desc d = SIM_TMAP_INIT;
+	char why[200] = "";
+
+	d.type = bytes == 1 ? SIM_TMAP_U8 : bytes == 2 ? SIM_TMAP_U16
+	                                               : SIM_TMAP_U32;
+	d.rank = (uint32_t)m->rank;
+	d.address = at[m->param];
+	d.swizzle = swizzle[m->swizzle / 32];
+	for (int n = 0; n < m->rank; n++) {
+		d.dim[n] = map_number(k, arg, m->size[n]);
+		d.box[n] = (uint32_t)m->box[n];
+		if (n)
+			d.stride[n - 1] = map_number(k, arg, m->stride[n]) * bytes;
+	}
+	ck_assert_msg(sim_tmap_encode(out, &d, why, sizeof why) == SIM_OK, "%s", why);
+}
+
 static void
 run_kernel(Kernel *k, const char *ptx, const uint32_t grid[3], PtxArg *arg, int narg,
            PtxCounts *counts)
@@ -106,8 +143,9 @@ run_kernel(Kernel *k, const char *ptx, const uint32_t grid[3], PtxArg *arg, int 
 	sim_launch l = SIM_LAUNCH_INIT;
 	uint64_t at[16];
 	const void *args[16];
+	sim_tmap map[4];
 
-	ck_assert_int_le(narg, 16);
+	ck_assert(narg + k->nmap <= 16 && k->nmap <= 4);
 	if (sim_load(s, ptx, strlen(ptx), &m) != SIM_OK) {
 		sim_message_at(s, 0, &msg);
 		ck_abort_msg("simulator, line %u: %s", msg.line, msg.text);
@@ -120,8 +158,12 @@ run_kernel(Kernel *k, const char *ptx, const uint32_t grid[3], PtxArg *arg, int 
 		ck_assert_int_eq(sim_write(s, at[i], arg[i].data, arg[i].bytes), SIM_OK);
 		args[i] = &at[i];
 	}
+	for (int i = 0; i < k->nmap; i++) {
+		encode_map(k, i, arg, at, &map[i]);
+		args[narg + i] = &map[i];
+	}
 	memcpy(l.grid, grid, sizeof l.grid);
-	l.block[0] = (uint32_t)k->warps * WARP_SIZE;
+	l.block[0] = (uint32_t)kernel_warps(k) * WARP_SIZE;
 	l.smem = (uint32_t)k->smem;
 	l.args = args;
 	launch(s, m, k, &l, ptx, counts);

@@ -57,13 +57,15 @@ exec_wgwait(Warp *w, const Ins *in, u32 mask)
 
 /* ---- setmaxnreg ---- */
 
-/* Registers a thread has when a block starts: what fills the register file of 64 K. */
+/* Registers a thread has when a block starts: as many as the entry says, or what fills the register file of
+ * 64 K. */
 static u32
 launched_with(const Cta *b)
 {
 	u32 n = 65536 / (b->nwarp * WARP) & ~7u;
 
-	return n > 256 ? 256 : n;
+	n = n > 256 ? 256 : n;
+	return b->l->f->maxnreg && b->l->f->maxnreg < n ? b->l->f->maxnreg : n;
 }
 
 int

@@ -152,13 +152,14 @@ static bool
 tuning(Parser *p)
 {
 	Fn *f = p->f;
-	u32 ignored[3], rank[3] = { 0 };
+	u32 ignored[3], rank[3] = { 0 }, registers[3] = { 0 };
 
 	while (p->l.tok == K_ID && *p->l.s == '.') {
 		u32 *v = lex_word(&p->l, ".reqntid") ? f->reqntid
 		         : lex_word(&p->l, ".maxntid")           ? f->maxntid
 		         : lex_word(&p->l, ".reqnctapercluster") ? f->cluster
 		         : lex_word(&p->l, ".maxclusterrank")    ? rank
+		         : lex_word(&p->l, ".maxnreg")           ? registers
 		                                                 : ignored;
 		bool flag = lex_word(&p->l, ".noreturn") || lex_word(&p->l, ".explicitcluster") ||
 		            lex_word(&p->l, ".blocksareclusters");
@@ -169,7 +170,7 @@ tuning(Parser *p)
 		}
 		f->cexplicit |= lex_word(&p->l, ".explicitcluster");
 		if (v == ignored && !flag && !lex_word(&p->l, ".minnctapersm") &&
-		    !lex_word(&p->l, ".maxnreg") && !lex_word(&p->l, ".maxnctapersm") &&
+		    !lex_word(&p->l, ".maxnctapersm") &&
 		    !lex_word(&p->l, ".abi_preserve") &&
 		    !lex_word(&p->l, ".abi_preserve_control"))
 			return p_fail(p, "unknown directive %.*s", (int)(p->l.n < 40 ? p->l.n : 40), p->l.s);
@@ -177,6 +178,7 @@ tuning(Parser *p)
 		if (!flag && !triple(p, v))
 			return false;
 		f->max_rank = rank[0];
+		f->maxnreg = registers[0];
 	}
 	return true;
 }

@@ -101,6 +101,7 @@ typedef struct Fn {
 	u32 nlabel, clabel;
 	u32 reqntid[3], maxntid[3], cluster[3];
 	u32 max_rank;           /* .maxclusterrank, or 0 */
+	u32 maxnreg;            /* .maxnreg, or 0 */
 	bool cexplicit;         /* .explicitcluster */
 	/* after decode */
 	u32 pc, npc;            /* code range */

@@ -4,7 +4,9 @@
 #include "test/check.h"
 
 /* Shared memory and accumulators are set, fenced for the async proxy; two warpgroups if `threads` is 256. */
-#define HEAD ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 out)\n{\n" \
+#define HEAD HEAD_WITH("")
+#define HEAD_WITH(directive) ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 out)\n" directive \
+	"\n{\n" \
 	".reg .b32 %a<4>, %r<16>;\n.reg .f32 %f<16>, %g<16>;\n.reg .b64 %d<4>, %o;\n.reg .pred %p<8>;\n" \
 	".shared .align 1024 .b8 sm[8192];\nld.param.u64 %o, [out];\nmov.u32 %r0, %tid.x;\n" \
 	"mad.wide.u32 %o, %r0, 64, %o;\nmov.u32 %r1, sm;\nshl.b32 %r2, %r0, 5;\nand.b32 %r2, %r2, 4095;\n" \
@@ -163,6 +165,12 @@ static const struct { const char *name, *text; unsigned threads; int kind; } t[]
 	{ "half of a warpgroup", HEAD "setp.ge.u32 %p2, %r0, 64;\n@%p2 bra E;\n"
 	                              "setmaxnreg.dec.sync.aligned.u32 40;\n"
 	  "E: ret;\n}\n", 128, SIM_FAULT_ALIGNED },
+	{ "what the launch left", HEAD_WITH(".maxnreg 168") "setp.ge.u32 %p2, %r0, 128;\n@%p2 bra W;\n"
+	  "setmaxnreg.dec.sync.aligned.u32 40;\nbra E;\nW: setmaxnreg.inc.sync.aligned.u32 232;\nE: ret;\n"
+	  "}\n", 256, -1 },
+	{ "more than the launch had", HEAD_WITH(".maxnreg 168") "setp.ge.u32 %p2, %r0, 128;\n@%p2 bra W;\n"
+	  "setmaxnreg.dec.sync.aligned.u32 136;\nbra E;\nW: setmaxnreg.inc.sync.aligned.u32 232;\nE: ret;\n"
+	  "}\n", 256, SIM_FAULT_DEADLOCK },
 	{ "down and up again", HEAD "setmaxnreg.dec.sync.aligned.u32 40;\nbar.sync 0;\n"
 	  "setmaxnreg.inc.sync.aligned.u32 128;\nret;\n}\n", 512, -1 },
 };

@@ -1,0 +1,56 @@
+/* role.c - who runs an op: all warps of the block, its producers, or a team of those that compute. */
+#include "hexc/ir/ir.h"
+
+const Op *
+kernel_roles(const Kernel *k)
+{
+	for (const Op *o = k->body->last; o; o = o->prev)
+		if (o->code == O_roles)
+			return o;
+	return NULL;
+}
+
+int
+kernel_warps(const Kernel *k)
+{
+	return k->warps * k->teams + k->helpers;
+}
+
+int
+launch_registers(int warps)
+{
+	enum { SM_REGISTERS = 65536, MOST = LANE_REGISTERS / 8 * 8 };
+	int n = SM_REGISTERS / (warps * WARP_SIZE) / 8 * 8;
+
+	return n < MOST ? n : MOST;
+}
+
+Role
+op_role(const Op *o)
+{
+	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_roles)
+			return b == b->owner->blk[0] ? ROLE_PRODUCER : ROLE_CONSUMER;
+	return ROLE_ALL;
+}
+
+int
+op_warps(const Op *o)
+{
+	const Kernel *k = o->parent->kernel;
+
+	switch (op_role(o)) {
+	case ROLE_PRODUCER: return k->helpers;
+	case ROLE_CONSUMER: return k->warps;
+	case ROLE_ALL: break;
+	}
+	return kernel_warps(k);
+}
+
+Op *
+op_mbar(const Op *o)
+{
+	int at = o->code == O_copy ? 2 : 0;
+
+	return o->nin > at ? o->in[at]->def : NULL;
+}

@@ -1,0 +1,215 @@
+/* role_rules.c - what holds across the ops of roles: who waits for whom, and which tiles are under way.
+ *
+ * A product under way is one that no `wg_wait` has covered.  The walk keeps, for each value that such a
+ * product makes, how many groups were closed since; loops are walked until that settles. */
+#include "hexc/ir/ir.h"
+
+typedef struct Rules {
+	Kernel *k;
+	const Op *at;
+	const char *bad; /* the first thing that is wrong, at `at` */
+} Rules;
+
+static void
+broken(Rules *r, const Op *o, const char *why)
+{
+	if (!r->bad) {
+		r->bad = why;
+		r->at = o;
+	}
+}
+
+/* ---- products under way ---------------------------------------------------------------------- */
+
+enum { DONE = -2, OPEN = -1, OLD = 64 };
+
+/* By value id: DONE, OPEN (no group has it yet), or how many groups are younger than its own, up to OLD. */
+typedef int Flight;
+
+/* The younger of two: what a wait must cover. */
+static Flight
+younger(Flight a, Flight b)
+{
+	if (a == DONE || b == DONE)
+		return a == DONE ? b : a;
+	return a < b ? a : b;
+}
+
+static void
+flight_commit(Flight *f, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (f[i] != DONE && f[i] < OLD)
+			f[i]++;
+}
+
+static void
+flight_wait(Flight *f, uint32_t n, int64_t pending)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (f[i] >= 0 && f[i] >= pending)
+			f[i] = DONE;
+}
+
+static bool
+flight_join(Flight *to, const Flight *from, uint32_t n)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		Flight x = younger(to[i], from[i]);
+
+		changed |= x != to[i];
+		to[i] = x;
+	}
+	return changed;
+}
+
+static Flight *
+flight_copy(const Rules *r, const Flight *from)
+{
+	uint32_t n = r->k->nval + 1;
+	Flight *f = NEWN(r->k->unit->arena, Flight, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		f[i] = from ? from[i] : DONE;
+	return f;
+}
+
+static void walk_flight(Rules *r, Flight *f, const Block *b);
+
+static void
+flight_loop(Rules *r, Flight *f, const Op *o)
+{
+	const Block *b = o->blk[0];
+	const Op *y = b->last;
+	uint32_t n = r->k->nval + 1;
+	Flight *top = flight_copy(r, f), *end;
+
+	for (int i = 0; i < o->nout; i++)
+		top[b->arg[1 + i]->id] = f[o->in[3 + i]->id];
+	do {
+		end = flight_copy(r, top);
+		walk_flight(r, end, b);
+		for (int i = 0; i < o->nout; i++)
+			end[b->arg[1 + i]->id] = end[y->in[i]->id];
+	} while (!r->bad && flight_join(top, end, n));
+	for (uint32_t i = 0; i < n; i++)
+		f[i] = top[i]; /* before a turn, or behind the last */
+	for (int i = 0; i < o->nout; i++)
+		f[o->out[i]->id] = top[b->arg[1 + i]->id];
+}
+
+static void
+flight_if(Rules *r, Flight *f, const Op *o)
+{
+	Flight *side[2] = { flight_copy(r, f), flight_copy(r, f) };
+
+	for (int s = 0; s < 2; s++)
+		walk_flight(r, side[s], o->blk[s]);
+	for (uint32_t i = 0; i <= r->k->nval; i++)
+		f[i] = younger(side[0][i], side[1][i]);
+	for (int i = 0; i < o->nout; i++)
+		f[o->out[i]->id] = younger(side[0][o->blk[0]->last->in[i]->id],
+		                           side[1][o->blk[1]->last->in[i]->id]);
+}
+
+/* May o have that operand while it is under way? */
+static bool
+may_take(const Op *o, int i)
+{
+	return o->code == O_yield || (o->code == O_for && i >= 3) || (o->code == O_wgmma && i == 2);
+}
+
+static void
+flight_op(Rules *r, Flight *f, const Op *o)
+{
+	for (int i = 0; i < o->nin; i++)
+		if (f[o->in[i]->id] != DONE && !may_take(o, i))
+			broken(r, o, "it reads what a product under way makes: a wait is missing");
+	if (o->code == O_wgmma)
+		f[o->out[0]->id] = OPEN;
+	else if (o->code == O_wg_commit)
+		flight_commit(f, r->k->nval + 1);
+	else if (o->code == O_wg_wait)
+		flight_wait(f, r->k->nval + 1, IMM(o, pending));
+}
+
+static void
+walk_flight(Rules *r, Flight *f, const Block *b)
+{
+	for (const Op *o = b->first; o && !r->bad; o = o->next) {
+		flight_op(r, f, o);
+		if (o->code == O_for)
+			flight_loop(r, f, o);
+		else if (o->code == O_if)
+			flight_if(r, f, o);
+		else if (o->code == O_roles)
+			walk_flight(r, f, o->blk[1]);
+	}
+}
+
+/* ---- barriers -------------------------------------------------------------------------------- */
+
+/* Bit 1 << role of those that wait, and that arrive. */
+typedef struct Meeting {
+	unsigned waits, arrives;
+} Meeting;
+
+/* Warps that arrive at a barrier which they wait for themselves would wait for each other for ever. */
+static void
+check_barriers(Rules *r)
+{
+	Meeting *m = NEWN(r->k->unit->arena, Meeting, r->k->nval + 1);
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
+		if (o->code == O_mbar_wait)
+			m[o->in[0]->id].waits |= 1u << op_role(o);
+		else if (o->code == O_mbar_arrive)
+			m[o->in[0]->id].arrives |= 1u << op_role(o);
+	}
+	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
+		const Meeting *x = o->code == O_mbar ? &m[o->out[0]->id] : NULL;
+
+		if (!x)
+			continue;
+		if (x->waits && !x->arrives)
+			broken(r, o, "it is waited for, but nobody arrives there");
+		else if (x->waits & x->arrives)
+			broken(r, o, "one role arrives there and waits for it too");
+	}
+}
+
+/* ---- who computes ---------------------------------------------------------------------------- */
+
+static void
+check_producer(Rules *r, Block *b)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		for (int i = 0; i < o->nout; i++)
+			if (o->out[i]->type.space == S_reg)
+				broken(r, o, "a tile in registers: the producer only copies");
+}
+
+const char *
+role_rules(Kernel *k, const Op **at)
+{
+	Rules r = { .k = k };
+	const Op *roles = kernel_roles(k);
+	bool products = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		products |= o->code == O_wgmma;
+	if (roles) {
+		check_producer(&r, roles->blk[0]);
+		check_barriers(&r);
+	}
+	if (products)
+		walk_flight(&r, flight_copy(&r, NULL), k->body);
+	*at = r.at;
+	return r.bad;
+}

@@ -1,0 +1,96 @@
+/* wgmma.c - instances of wgmma: how many columns, who holds what, how they are written. */
+#include "infer/base/wgmma.h"
+#include <string.h>
+
+bool
+wgmma_has_n(const Instr *i, int64_t n)
+{
+	int64_t step = dtype_info[i->acc].kind == K_flt || n <= 32 ? i->n : 2 * i->n;
+
+	return n >= i->n && n <= WGMMA_N_MOST && n % step == 0;
+}
+
+int
+wgmma_widest(const Instr *i, int64_t columns, int64_t most)
+{
+	int n = (int)(most - most % i->n);
+
+	while (n >= i->n && (columns % n || !wgmma_has_n(i, n)))
+		n -= i->n;
+	return n >= i->n ? n : 0;
+}
+
+bool
+wgmma_divides(const Instr *i, bool swap, const int64_t mnk[3], int wm, int wn)
+{
+	int64_t rows = mnk[swap], columns = mnk[!swap];
+	int down = swap ? wn : wm, across = swap ? wm : wn;
+
+	return rows % ((int64_t)i->m * down) == 0 && columns % across == 0 && mnk[2] % i->k == 0 &&
+	       wgmma_widest(i, columns / across, WGMMA_N_MOST);
+}
+
+bool
+wgmma_has_mn(const Instr *i)
+{
+	return dtype_info[i->ta].bits == 16;
+}
+
+/* A warp's 16 rows of A as mma has them, and the 4 warps one below the other. */
+static bool
+fragment_a(const Instr *i, Layout *out)
+{
+	Layout l;
+	size_t at;
+
+	if (!i->a || !layout_parse(&l, i->a, strlen(i->a), &at))
+		return false;
+	*out = l;
+	return layout_push(out, 0, WARPGROUP, 1, AX_warp);
+}
+
+/* "Register Fragments for wgmma.mma_async": groups of 8 columns, in each two rows of 8, of these two
+ * neighbours. */
+static bool
+fragment_c(int n, Layout *out)
+{
+	layout_init(out, 2);
+	return layout_push(out, 0, 8, 4, AX_lane) && layout_push(out, 0, 2, 2, AX_reg) &&
+	       layout_push(out, 0, WARPGROUP, 1, AX_warp) && layout_push(out, 1, 2, 1, AX_reg) &&
+	       layout_push(out, 1, 4, 1, AX_lane) && layout_push(out, 1, n / 8, 4, AX_reg);
+}
+
+bool
+wgmma_fragment(const Instr *i, int n, int operand, bool swap, Layout *out)
+{
+	static const int turned[2] = { 1, 0 };
+	bool c = operand == 2;
+	Layout l;
+
+	if (i->kind != IK_wgmma || !wgmma_has_n(i, n) || (!c && operand != (swap ? 1 : 0)) ||
+	    !(c ? fragment_c(n, &l) : fragment_a(i, &l)))
+		return false;
+	if (swap)
+		layout_permute(out, &l, turned);
+	else
+		*out = l;
+	return true;
+}
+
+const char *
+wgmma_text(Arena *a, const Lowering *p, const char *d, const char *x, const char *y, const char *add)
+{
+	const Instr *i = instr_of(p);
+	Text t = { .arena = a };
+
+	text_printf(&t, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s ", p->dot.n, i->k, i->text);
+	text_printf(&t, "%s, %s, %s, %s", d, x, y, add);
+	if (dtype_info[i->acc].kind == K_flt)
+		text_printf(&t, ", 1, 1"); /* neither factor is negated */
+	if (wgmma_has_mn(i) && p->dot.matrix[0].width)
+		text_printf(&t, ", %d", p->dot.matrix[0].mn);
+	if (wgmma_has_mn(i))
+		text_printf(&t, ", %d", p->dot.matrix[1].mn);
+	text_printf(&t, ";");
+	return t.s;
+}

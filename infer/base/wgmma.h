@@ -1,0 +1,27 @@
+/* wgmma.h - products of warpgroups: what the rows of kind wgmma leave open (PTX ISA, "Asynchronous Warpgroup
+ * Level Matrix Multiply-Accumulate Operation using wgmma.mma_async instruction"). */
+#ifndef HEXC_WGMMA_H
+#define HEXC_WGMMA_H
+#include "infer/base/instr.h"
+
+enum { WARPGROUP = 4, WGMMA_M = 64, WGMMA_N_MOST = 256 };
+
+/* Are there instances of n columns? */
+bool wgmma_has_n(const Instr *i, int64_t n);
+/* The widest instance of at most `most` columns that so many consist of; 0: there is none. */
+int wgmma_widest(const Instr *i, int64_t columns, int64_t most);
+/* Do wm x wn warpgroups share a product of mnk[0] rows, mnk[1] columns and mnk[2] along k, swapped or not, in whole
+ * instances? */
+bool wgmma_divides(const Instr *i, bool swap, const int64_t mnk[3], int wm, int wn);
+/* Has it operands of its type with neighbours along m and n in shared memory? */
+bool wgmma_has_mn(const Instr *i);
+/* Fragment over the warps of a group of operand 0 (A), 1 (B) or 2 (C) of a product that instances of n
+ * columns make, as instr_fragment of others; false: the operand is in shared memory, or there are no such
+ * instances. */
+bool wgmma_fragment(const Instr *i, int n, int operand, bool swap, Layout *out);
+/* An instance: registers of the result "{d0, d1}", A as registers or descriptor, B's descriptor, and the
+ * predicate that says whether what the registers hold is added.  The lowering is that of a product by such a
+ * row. */
+const char *wgmma_text(Arena *a, const Lowering *p, const char *d, const char *x, const char *y,
+                       const char *add);
+#endif

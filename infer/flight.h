@@ -1,0 +1,16 @@
+/* flight.h - between the files of pass flight. */
+#ifndef HEXC_FLIGHT_H
+#define HEXC_FLIGHT_H
+#include "hexc/ir/ir.h"
+
+/* ---- flight_wait.c ------------------------------------------------------------------------------------- */
+/* Movable waits of block b, and of those inside, where something needs what they wait for. */
+void place_waits(Kernel *k, Block *b);
+/* Does o, a product, follow the one that makes its operand i without a wait? */
+bool product_follows(const Op *o, int i);
+
+/* ---- flight_turn.c ------------------------------------------------------------------------------------- */
+/* Movable arrivals of the loop a turn later, so that its products stay under way across the end of a turn, if
+ * nothing else in it needs what they make; the op that stands for the loop then. */
+Op *release_late(Kernel *k, Op *loop);
+#endif

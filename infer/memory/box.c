@@ -1,0 +1,97 @@
+/* box.c - copies of whole boxes of a tensor map: by which an engine beside the warps moves a tile, and what of
+ * the tensor, the tile and the target that takes (PTX ISA, "Tensors"; cuTensorMapEncodeTiled). */
+#include "infer/base/form.h"
+#include "infer/memory/memory.h"
+
+enum { BOX_MOST = 256, MAP_GRAIN = 16 };
+
+Val *
+copy_side(const Op *copy, Space space)
+{
+	return copy->in[0]->type.space == space ? copy->in[0] : copy->in[1];
+}
+
+static const char *
+tensor_refusal(const Solve *s, Val *mem)
+{
+	const Op *view = mem->def;
+	const Param *p = view && view->code == O_view ? val_param(s->k, view->in[0]) : NULL;
+	int bits = dtype_info[mem->type.dtype].bits, unit = unit_dim(s, mem);
+
+	if (!p || view_gather_dim(view) >= 0)
+		return "it is no box of a tensor";
+	if (p->pack || bits < 8 || dtype_pieces(mem->type.dtype) > 1)
+		return "its elements share bytes";
+	if (view->in[0]->type.rank > MAP_RANK_MAX)
+		return "the tensor has more than 5 dims";
+	if (unit < 0)
+		return "no dim of it is contiguous";
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (d != view_operand_dim(view, unit) &&
+		    val_fact_at(s->k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
+			return arena_printf(s->arena, "nothing says that dim %d of `%s` goes in steps of 16 bytes", d,
+			                    p->name);
+	return NULL;
+}
+
+const char *
+box_refusal(const Solve *s, const Op *copy)
+{
+	Val *mem = copy_side(copy, S_global), *part = copy_side(copy, S_shared), *tile = view_root(part);
+	int first = whole_from(part);
+	const char *why = tensor_refusal(s, mem);
+	Layout l;
+
+	if (!(s->k->unit->target->features & T_TMA))
+		return "the target has no copies of boxes";
+	if (why)
+		return why;
+	if (first < 0 || tile->type.pinned)
+		return "the shared tile is not filled whole, or its layout is pinned";
+	if (s->unit[tile->id] != first + unit_dim(s, mem))
+		return "rows of the shared tile are not rows of the tensor";
+	for (int w = 0; w < FORM_WIDTHS && form_widths[w] > FORM_CHUNK; w++)
+		if (form_layout(&(Form){ s->unit[tile->id], first, form_widths[w] }, &tile->type, &l))
+			return NULL;
+	return "the shared tile has no rows of 32 bytes, or not 8 of them";
+}
+
+/* Of a dim of the tile that is no row's: elements of a box. */
+static int64_t
+box_rows(int64_t extent)
+{
+	int64_t n = extent;
+
+	for (int64_t parts = 2; n > BOX_MOST || extent % n; parts++)
+		n = extent / parts;
+	return n;
+}
+
+void
+box_map(const Solve *s, const Op *copy, const Form *f, TensorMap *out)
+{
+	Val *mem = copy_side(copy, S_global);
+	const Op *view = mem->def;
+	const Param *p = val_param(s->k, view->in[0]);
+	int rank = view->in[0]->type.rank, unit = view_operand_dim(view, unit_dim(s, mem));
+	int first = whole_from(copy_side(copy, S_shared));
+
+	*out = (TensorMap){
+		.param = (int)(p - s->k->param),
+		.dtype = mem->type.dtype,
+		.rank = rank,
+		.swizzle = f->width > FORM_CHUNK ? f->width : 0,
+		.l2 = 256,
+	};
+	for (int i = 0; i < rank; i++) {
+		/* the contiguous dim, then the others from the last */
+		int d = i == 0 ? unit : rank - i > unit ? rank - i : rank - 1 - i;
+		int at = view_result_dim(view, d);
+
+		out->size[i] = p->size[d];
+		out->stride[i] = i ? p->stride[d] : NULL;
+		out->box[i] = at < 0 || first + at < f->outer ? 1
+		              : d == unit                     ? form_row(f, &mem->type)
+		                                              : box_rows(mem->type.shape[at]);
+	}
+}

@@ -1,0 +1,153 @@
+/* form.c - shared tiles that wgmma reads or boxes fill: the forms that all of these can do with, and the one of
+ * them in which the other accesses meet the fewest conflicts. */
+#include "infer/base/form.h"
+#include "infer/base/wgmma.h"
+#include "infer/memory/memory.h"
+
+/* What one op can do with: bit i, form_widths[i]; so many first dims of the tile are outside. */
+typedef struct Demand {
+	const Op *op;
+	int outer;
+	unsigned widths;
+} Demand;
+
+enum { ALL_WIDTHS = (1 << FORM_WIDTHS) - 1 };
+
+int
+wgmma_k_dim(const Op *o, int i)
+{
+	return !(i ^ (int)(IMM(o, turned) >> i & 1));
+}
+
+/* Of factor i of o, whose dims are the tile's from `outer` on.  Rows of m or n are read block by block. */
+static unsigned
+wgmma_widths(const Solve *s, const Op *o, int i, const Val *tile, int outer)
+{
+	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
+	int unit = s->unit[tile->id] - outer;
+	int64_t across = c->swap == (i == 0) ? c->n : WGMMA_M;
+	unsigned widths = 0;
+
+	if (unit == wgmma_k_dim(o, i))
+		return ALL_WIDTHS;
+	if (unit != 1 - wgmma_k_dim(o, i) || !wgmma_has_mn(c->inst))
+		return 0;
+	for (int w = 0; w < FORM_WIDTHS; w++) {
+		int64_t row = form_row(&(Form){ .width = form_widths[w] }, &tile->type);
+
+		if (across % row == 0 || row % across == 0)
+			widths |= 1u << w;
+	}
+	return widths;
+}
+
+static void
+demand(Solve *s, Demand *d, int *n, const Op *o, Val *mem, int factor)
+{
+	Val *tile = view_root(mem);
+	int outer = whole_from(mem);
+	Demand *x = &d[*n];
+
+	*x = (Demand){ o, outer < 0 ? 0 : outer, 0 };
+	if (outer >= 0)
+		x->widths = factor >= 0 ? wgmma_widths(s, o, factor, tile, outer)
+		                        : ALL_WIDTHS & ~(1u << (FORM_WIDTHS - 1));
+	++*n;
+}
+
+/* All demands on a tile; n of them. */
+static int
+find_demands(Solve *s, const Val *tile, Demand *d)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->nforms; i++) {
+		const Op *o = s->forms[i];
+		const Instr *in = o->code == O_copy ? instr_of(s->sol->lowering[o->id]) : NULL;
+
+		for (int j = 0; o->code == O_wgmma && j < 2; j++)
+			if (o->in[j]->type.space == S_shared && view_root(o->in[j]) == tile)
+				demand(s, d, &n, o, o->in[j], j);
+		if (instr_is_box(in) && view_root(copy_side(o, S_shared)) == tile)
+			demand(s, d, &n, o, copy_side(o, S_shared), -1);
+	}
+	return n;
+}
+
+static const char *
+demand_words(const Solve *s, const Demand *d)
+{
+	return d->op->code == O_copy ? "the copy" : s->sol->plan.dot[s->dot_at[d->op->id]]->inst->name;
+}
+
+/* No form suits all demands: the first two that exclude each other, or the one that nothing suits. */
+static void
+form_error(Solve *s, const Val *tile, const Demand *d, int n)
+{
+	unsigned both = ALL_WIDTHS;
+	int i = 0;
+
+	while (i < n - 1 && both & d[i].widths)
+		both &= d[i++].widths;
+	infer_error(s, d[i].op->src,
+	            "no layout of %s, %s, is one that %s reads, with rows along dim %d in memory: "
+	            "it takes whole tiles with rows of 16, 32, 64 or 128 bytes, 8 rows at a time, along k where "
+	            "elements have not 16 bits",
+	            tile_words(s, tile), type_print(s->arena, &tile->type), demand_words(s, &d[i]),
+	            s->unit[tile->id]);
+	if (i)
+		infer_error_note(s, d[0].op->src, "%s needs another", demand_words(s, &d[0]));
+}
+
+/* Weighted wavefronts of the accesses over the least. */
+static double
+excess(Solve *s, const Layout *l, const Access *acc, int n)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		int64_t waves, least;
+
+		access_waves(s->arena, &acc[i], l, access_warps(s, &acc[i]), &waves, &least);
+		sum += acc[i].weight * (double)(waves - least);
+	}
+	return sum;
+}
+
+bool
+select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
+{
+	const Val *tile = alloc->out[0];
+	Demand *d = NEWN(s->arena, Demand, 2 * (size_t)s->nforms + 1);
+	int n = find_demands(s, tile, d);
+	Form f = { .unit = s->unit[tile->id] }, *best = NULL;
+	unsigned widths = ALL_WIDTHS;
+	double least = 0;
+
+	if (n == 0)
+		return false;
+	for (int i = 0; i < n; i++) {
+		widths &= d[i].widths;
+		f.outer = d[i].outer > f.outer ? d[i].outer : f.outer;
+	}
+	for (int w = 0; w < FORM_WIDTHS; w++) {
+		Layout l;
+		double e;
+
+		f.width = form_widths[w];
+		if (!(widths >> w & 1) || !form_layout(&f, &tile->type, &l) ||
+		    (tile->type.pinned && !layout_equal(&l, tile->type.layout)))
+			continue;
+		e = excess(s, &l, acc, nacc);
+		if (best && e >= least)
+			continue;
+		best = best ? best : NEW(s->arena, Form);
+		*best = f;
+		*out = l;
+		least = e;
+	}
+	s->sol->form[tile->id] = best;
+	if (!best)
+		form_error(s, tile, d, n);
+	return true;
+}

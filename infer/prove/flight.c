@@ -1,0 +1,239 @@
+/* flight.c - pass_prove_flight: checker of what is under way beside the warps that compute.
+ *
+ * needs   roles behind pass flight
+ * keeps   everything; a violation is an internal error at the op
+ *
+ * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it reads its
+ * factors in shared memory and its registers change; and a fence orders what warps did to registers before.  The
+ * walk keeps which stages are being read and how many groups are younger, along all ways; an arrival at a barrier
+ * for which the producers wait before they fill a tile says that nothing reads the stage any more. */
+#include "infer/prove/prove.h"
+#include <string.h>
+
+enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
+
+/* A factor that a product under way reads. */
+typedef struct Reading {
+	const Val *tile; /* alloc, or a register tile */
+	const Val *slot; /* which of its stages; NULL: not known any more */
+	int age; /* groups that were closed since its own; OPEN: its own is not */
+} Reading;
+
+typedef struct State {
+	Reading read[READS];
+	int n;
+	bool fenced; /* registers of products are as the warps left them */
+} State;
+
+typedef struct Flight {
+	Kernel *k;
+	bool ok;
+	uint8_t *operand; /* [nval+1] registers of products */
+	const Op *producer; /* region 0's owner */
+} Flight;
+
+static void
+violation(Flight *f, const Op *o, const char *what)
+{
+	if (f->ok)
+		diag_class_error(f->k->unit->diag, DC_INTERNAL, o->src, "internal: %s: %s", op_info[o->code].name,
+		                 what);
+	f->ok = false;
+}
+
+/* The same again is kept as the younger. */
+static void
+add(Flight *f, State *s, const Op *o, Reading r)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot) {
+			s->read[i].age = r.age < s->read[i].age ? r.age : s->read[i].age;
+			return;
+		}
+	if (s->n == READS)
+		violation(f, o, "more products are under way than can be followed");
+	else
+		s->read[s->n++] = r;
+}
+
+/* Which stage of its alloc a view is of. */
+static const Val *
+stage_of(const Val *v)
+{
+	const Op *o = v->def;
+
+	return o && o->code == O_view && IMM(o, dropped) & 1 ? o->in[1] : NULL;
+}
+
+static void
+issue(Flight *f, State *s, const Op *o)
+{
+	for (int i = 0; i < 2; i++) {
+		bool shared = o->in[i]->type.space == S_shared;
+
+		add(f, s, o, (Reading){ shared ? view_root(o->in[i]) : o->in[i], shared ? stage_of(o->in[i]) : NULL,
+		                        OPEN });
+	}
+	if (!s->fenced)
+		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
+}
+
+static void
+wait_for(State *s, int64_t pending)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].age == OPEN || s->read[i].age < pending)
+			s->read[n++] = s->read[i];
+	s->n = n;
+}
+
+/* Do producers wait at that barrier before they fill the tile?  `behind`: they have waited in this block. */
+static bool
+fills_behind(const Block *b, const Val *bar, const Val *tile, bool behind)
+{
+	for (const Op *o = b->first; o; o = o->next) {
+		behind = behind || (o->code == O_mbar_wait && o->in[0] == bar);
+		if (behind && o->code == O_copy && view_root(o->in[1]) == tile)
+			return true;
+		for (int i = 0; i < 2; i++)
+			if (o->blk[i] && fills_behind(o->blk[i], bar, tile, behind))
+				return true;
+	}
+	return false;
+}
+
+static void
+release(Flight *f, const State *s, const Op *o)
+{
+	for (int i = 0; i < s->n; i++) {
+		const Reading *r = &s->read[i];
+
+		if ((!r->slot || r->slot == o->in[1]) &&
+		    fills_behind(f->producer->blk[0], o->in[0], r->tile, false))
+			violation(f, o, "it releases a stage that a product under way reads");
+	}
+}
+
+/* Memory or registers that are written while a product reads them. */
+static void
+written(Flight *f, const State *s, const Op *o)
+{
+	const Val *to = o->code == O_store ? view_root(o->in[1]) : NULL;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].tile == to)
+			violation(f, o, "it writes a tile that a product under way reads");
+}
+
+static void walk_block(Flight *f, State *s, const Block *b);
+
+static void
+join(Flight *f, State *to, const State *from, const Op *o)
+{
+	for (int i = 0; i < from->n; i++)
+		add(f, to, o, from->read[i]);
+	to->fenced = to->fenced && from->fenced;
+}
+
+/* What the end of a turn leaves, in the words of the next: a stage is what the loop carries of it. */
+static void
+next_turn(State *s, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i < s->n; i++) {
+		const Val *slot = s->read[i].slot, *now = NULL;
+
+		for (int j = 0; j < b->last->nin; j++)
+			if (b->last->in[j] == slot)
+				now = b->arg[j + 1];
+		s->read[i].slot = now;
+	}
+}
+
+/* .. and behind the loop. */
+static void
+behind_loop(State *s, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i < s->n; i++)
+		for (int j = 0; j < loop->nout; j++)
+			if (s->read[i].slot == b->arg[j + 1])
+				s->read[i].slot = loop->out[j];
+}
+
+static void
+walk_loop(Flight *f, State *s, const Op *o)
+{
+	State top = *s, end;
+
+	for (int i = 3; i < o->nin; i++)
+		top.fenced = top.fenced && !f->operand[o->blk[0]->arg[i - 2]->id];
+	for (int turn = 0; turn < TURNS && f->ok; turn++) {
+		end = top;
+		walk_block(f, &end, o->blk[0]);
+		next_turn(&end, o);
+		join(f, &top, &end, o);
+	}
+	behind_loop(&top, o);
+	*s = top;
+}
+
+static void
+walk_op(Flight *f, State *s, const Op *o)
+{
+	if (o->code == O_wgmma)
+		issue(f, s, o);
+	else if (o->code == O_wg_fence)
+		s->fenced = true;
+	else if (o->code == O_wg_commit)
+		for (int i = 0; i < s->n; i++)
+			s->read[i].age += s->read[i].age < AGE_MOST;
+	else if (o->code == O_wg_wait)
+		wait_for(s, IMM(o, pending));
+	else if (o->code == O_mbar_arrive)
+		release(f, s, o);
+	else
+		written(f, s, o);
+	for (int i = 0; i < o->nout && o->code != O_wgmma; i++)
+		s->fenced = s->fenced && !f->operand[o->out[i]->id];
+}
+
+static void
+walk_block(Flight *f, State *s, const Block *b)
+{
+	for (const Op *o = b->first; o && f->ok; o = o->next) {
+		if (o->code == O_for) {
+			walk_loop(f, s, o);
+		} else if (o->code == O_if) {
+			State other = *s;
+
+			walk_block(f, s, o->blk[0]);
+			walk_block(f, &other, o->blk[1]);
+			join(f, s, &other, o);
+		}
+		walk_op(f, s, o);
+	}
+}
+
+bool
+pass_prove_flight(Kernel *k)
+{
+	Flight f = { .k = k, .ok = true, .producer = kernel_roles(k) };
+	State s = { .n = 0 };
+	OpWalk w;
+
+	if (!f.producer)
+		return false;
+	f.operand = NEWN(k->unit->arena, uint8_t, k->nval + 1);
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < 3 && o->code == O_wgmma; i++)
+			f.operand[o->in[i]->id] = o->in[i]->type.space == S_reg;
+	walk_block(&f, &s, f.producer->blk[1]);
+	if (s.n && f.ok)
+		violation(&f, f.producer->blk[1]->last, "products are under way where the role ends");
+	return false;
+}

@@ -1,0 +1,26 @@
+/* file.h - tiles that products under way read and write: registers with names of their own.
+ *
+ * Of what a wgmma writes while other code runs neither LLVM nor ptxas may make a copy: these find one register
+ * by its name in all of the text.  A web is a set of values of which no two live at once, and which hand their
+ * elements to each other in products and around loops: they share the registers, and nothing moves. */
+#ifndef HEXC_PTXGEN_FILE_H
+#define HEXC_PTXGEN_FILE_H
+#include "ptxgen/base/gen.h"
+
+typedef struct Web {
+	bool flt;  /* .f32, else .b32 */
+	int first; /* number of the register of word 0 */
+	int nword;
+} Web;
+
+/* Which values are in webs, and the declaration of their registers; before anything else of the kernel. */
+void file_plan(Gen *g);
+/* NULL: v has no names. */
+const Web *file_web(const Gen *g, const Val *v);
+/* The register of word w. */
+const char *web_name(Gen *g, const Web *web, int w);
+LV web_get(Gen *g, const Web *web, int w);
+void web_put(Gen *g, const Web *web, LV *word);
+/* What o read of registers with names is computed now: others may write them behind it. */
+void file_take(Gen *g, Op *o);
+#endif

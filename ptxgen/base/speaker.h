@@ -1,0 +1,10 @@
+/* speaker.h - what one thread does for all warps of a role. */
+#ifndef HEXC_PTXGEN_SPEAKER_H
+#define HEXC_PTXGEN_SPEAKER_H
+#include "ptxgen/base/gen.h"
+
+/* i1: one thread of every `warps` warps of the role, in the first of them; NULL: this is the only thread. */
+LV speaker(Gen *g, int warps);
+/* Text of assembly and its operands, done by the threads of `who`, an i1; NULL: by all. */
+void emit_by(Gen *g, LV who, const char *text, const char *cons, const LV *in, int nin);
+#endif

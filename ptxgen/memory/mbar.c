@@ -1,0 +1,118 @@
+/* mbar.c - barriers in shared memory: waiting, arriving, and which copies an arrival tells of. */
+#include "ptxgen/memory/mbar.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/speaker.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/memory/access.h"
+
+/* The copies that an arrival expects, by how they are done. */
+typedef struct Expected {
+	int64_t bytes; /* of boxes */
+	bool lanes;    /* asynchronous, of each lane by itself */
+	bool stores;   /* by stores of the lanes */
+} Expected;
+
+static bool
+same_slot(const Val *a, const Val *b)
+{
+	int64_t x, y;
+
+	return a == b || (val_is_const(a, &x) && val_is_const(b, &y) && x == y);
+}
+
+static void
+expect(Expected *e, const Op *copy)
+{
+	const Instr *i = instr_of(copy->lowering);
+	const Type *t = &copy->in[1]->type;
+
+	if (instr_is_box(i))
+		e->bytes += type_size(t) * dtype_info[t->dtype].bits / 8;
+	else if (i && i->kind == IK_cp_async)
+		e->lanes = true;
+	else
+		e->stores = true;
+}
+
+static Expected
+expected(const Op *o)
+{
+	Expected e = { 0 };
+
+	for (const Op *p = IMM(o, expect) ? o->prev : NULL; p; p = p->prev) {
+		bool copy = p->code == O_copy && p->nin == 4;
+
+		if (!copy && p->code != O_mbar_arrive)
+			continue;
+		if (op_mbar(p) != op_mbar(o) || !same_slot(p->in[copy ? 3 : 1], o->in[1]))
+			continue;
+		if (!copy && IMM(p, expect))
+			break;
+		if (copy)
+			expect(&e, p);
+	}
+	return e;
+}
+
+bool
+arrive_lanes(const Op *arrive)
+{
+	return expected(arrive).lanes;
+}
+
+LV
+mbar_address(Gen *g, Val *mbar, Val *slot)
+{
+	LV base = LLVMBuildAdd(g->pre, smem_base(g), const_i32(g, IMM(mbar->def, offset)), "");
+	LV at = LLVMBuildTrunc(g->b, scalar_get(g, slot), g->i32, "");
+
+	at = LLVMBuildShl(g->b, at, const_i32(g, log2_floor(MBAR_BYTES)), "");
+	return LLVMBuildAdd(g->b, base, at, "");
+}
+
+/* Initialised in front of the roles. */
+void
+emit_mbar(Gen *g, Op *o)
+{
+	BUG_IF(g->a, IMM(o, offset) < 0);
+}
+
+void
+emit_mbar_wait(Gen *g, Op *o)
+{
+	LV phase = LLVMBuildTrunc(g->b, scalar_get(g, o->in[2]), g->i32, "");
+
+	gen_flush(g, NULL);
+	asm_op(g, A_mbar_wait, mbar_address(g, o->in[0], o->in[1]),
+	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""), NULL);
+}
+
+void
+emit_mbar_arrive(Gen *g, Op *o)
+{
+	Expected e = expected(o);
+	int signals = (int)IMM(o, signals);
+	LV in[2] = { mbar_address(g, o->in[0], o->in[1]), const_i32(g, e.bytes) };
+
+	BUG_IF(g->a, signals < 1 || g->warps % signals);
+	if (IMM(o, cluster)) {
+		diag_error(g->u->diag, o->src, "arrivals at other blocks of a cluster are not emitted yet");
+		return;
+	}
+	gen_flush(g, NULL);
+	if (e.stores)
+		asm_op(g, A_proxy_shared, NULL, NULL, NULL);
+	if (g->leader) /* the lanes that one of them speaks for */
+		asm_op(g, A_warp, NULL, NULL, NULL);
+	if (e.lanes)
+		asm_op(g, A_mbar_lanes, in[0], NULL, NULL);
+	if (e.bytes && signals > 1)
+		emit_by(g, speaker(g, g->warps), "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], $1;",
+		        "r,n", in, 2);
+	if (e.bytes && signals == 1)
+		emit_by(g, speaker(g, g->warps), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+		        "r,n", in, 2);
+	else
+		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0];", "r", in,
+		        1);
+}

@@ -1,0 +1,175 @@
+/* role.c - warps that produce and teams that compute: who is who, and what each has of its own. */
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
+#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/mbar.h"
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+/* Arrivals of the machine that complete a phase of a barrier: for each of the program its signals, and of all
+ * lanes that copy asynchronously themselves one. */
+static int64_t
+machine_arrivals(Gen *g, const Op *mbar)
+{
+	int64_t most = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, g->k->body); o; o = walk_next(&w)) {
+		int64_t n;
+
+		if (o->code != O_mbar_arrive || op_mbar(o) != mbar)
+			continue;
+		n = IMM(o, signals) + (arrive_lanes(o) ? op_warps(o) * WARP_SIZE : 0);
+		if (most && n != most)
+			diag_error(g->u->diag, o->src,
+			           "an arrival at this barrier is %lld of the machine, and another %lld: give "
+			           "each a barrier of its own",
+			           (long long)n, (long long)most);
+		most = n;
+	}
+	return most * IMM(mbar, arrivals);
+}
+
+/* One thread makes the barriers, and all wait for it. */
+static void
+make_barriers(Gen *g)
+{
+	LV first = LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "");
+
+	for (const Op *o = g->k->body->first; o; o = o->next) {
+		int64_t n = o->code == O_mbar ? machine_arrivals(g, o) : 0;
+
+		for (int s = 0; n && s < o->out[0]->type.shape[0]; s++)
+			asm_op(g, A_mbar_init,
+			       LLVMBuildAdd(g->b, smem_base(g), const_i32(g, IMM(o, offset) + s * MBAR_BYTES), ""),
+			       const_i32(g, n), first);
+	}
+	for (int i = 0; i < g->k->nmap; i++)
+		asm_op(g, A_prefetch_map, map_address(g, i), first, NULL);
+	asm_op(g, A_fence_mbar, NULL, NULL, NULL);
+	emit_block_barrier(g);
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+/* May one thread run all of it?  Copies of boxes and waits for them, and numbers. */
+static bool
+is_single(Block *b)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
+		bool box = o->code == O_copy && instr_is_box(instr_of(o->lowering));
+		bool flow = o->code == O_for || o->code == O_if || o->code == O_yield || o->code == O_mbar_wait;
+		bool once = o->code == O_mbar_arrive && IMM(o, signals) == 1;
+
+		for (int i = 0; i < o->nout; i++)
+			if (o->out[i]->type.space == S_reg)
+				return false;
+		if (!box && !flow && !once && !op_is(o, F_PURE))
+			return false;
+	}
+	return true;
+}
+
+static void
+take_registers(Gen *g, int64_t n)
+{
+	int64_t have = g->k->launch_registers;
+
+	if (n && n != have)
+		asm_op(g, n < have ? A_registers_less : A_registers_more, const_i32(g, n), NULL, NULL);
+}
+
+static bool
+has_boxes(Block *b)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		if (o->code == O_copy && instr_is_box(instr_of(o->lowering)))
+			return true;
+	return false;
+}
+
+/* i1: this thread is one chosen of its warp, and the warp is the first of the role.  By `elect` ptxas knows that
+ * there is but one, as copies of boxes want it. */
+static LV
+choose_leader(Gen *g, Block *b)
+{
+	LV first = LLVMBuildICmp(g->b, LLVMIntEQ, g->warp, const_i32(g, 0), "");
+	LV chosen = has_boxes(b) ? LLVMBuildTrunc(g->b, asm_op(g, A_elect, NULL, NULL, NULL), g->i1, "")
+	                         : LLVMBuildICmp(g->b, LLVMIntEQ, g->lane, const_i32(g, 0), "");
+
+	return LLVMBuildAnd(g->b, chosen, first, "");
+}
+
+/* A region in a block of its own, with what depends on the thread alone in front; then to `join`. */
+static void
+emit_region(Gen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBlockRef join)
+{
+	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	bool single = r == 0 && is_single(roles->blk[r]);
+
+	LLVMPositionBuilderAtEnd(g->b, front);
+	take_registers(g, r ? IMM(roles, consumer) : IMM(roles, producer));
+	g->leader = choose_leader(g, roles->blk[r]);
+	if (single) {
+		front = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+		LLVMBuildCondBr(g->b, g->leader, front, join);
+		g->leader = NULL;
+	}
+	LLVMPositionBuilderAtEnd(g->pre, front);
+	LLVMPositionBuilderAtEnd(g->b, body);
+	gen_block(g, roles->blk[r]);
+	gen_flush(g, NULL);
+	LLVMBuildBr(g->b, join);
+	LLVMBuildBr(g->pre, body);
+}
+
+void
+emit_roles(Gen *g, Op *o)
+{
+	const Kernel *k = g->k;
+	Gen all = *g;
+	LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->pre), front[2], join;
+	LV warp, last = const_i32(g, k->warps * k->teams), produces;
+
+	make_barriers(g);
+	gen_enter(g, o->blk[0]);
+	gen_enter(g, o->blk[1]);
+	warp = asm_op(g, A_shfl_idx, g->warp, const_i32(g, 0), const_i32(g, 0)); /* for ptxas: one for a warp */
+	for (int r = 0; r < 2; r++)
+		front[r] = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	join = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	produces = LLVMBuildICmp(g->b, LLVMIntUGE, warp, last, "");
+	LLVMBuildCondBr(g->b, produces, front[0], front[1]);
+
+	LLVMPositionBuilderAtEnd(g->b, front[0]);
+	g->warps = k->helpers;
+	g->warp = LLVMBuildSub(g->b, warp, last, "");
+	emit_region(g, o, 0, front[0], join);
+
+	LLVMPositionBuilderAtEnd(g->b, front[1]);
+	g->warps = k->warps;
+	g->team = LLVMBuildUDiv(g->b, warp, const_i32(g, k->warps), "");
+	g->warp = LLVMBuildURem(g->b, warp, const_i32(g, k->warps), "");
+	if (k->teams == 1) {
+		g->team = const_i32(g, 0);
+		g->warp = warp;
+	}
+	emit_region(g, o, 1, front[1], join);
+
+	g->warp = all.warp;
+	g->warps = all.warps;
+	g->team = NULL;
+	LLVMPositionBuilderAtEnd(g->b, join);
+	LLVMPositionBuilderAtEnd(g->pre, entry);
+}
+
+void
+emit_team(Gen *g, Op *o)
+{
+	tile_new(g, o->out[0])->word[0] = LLVMBuildZExt(g->b, g->team, g->i64, "");
+}

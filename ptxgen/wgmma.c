@@ -1,0 +1,295 @@
+/* wgmma.c - products under way: instances of wgmma on registers with names, and descriptors of what they read in
+ * shared memory.
+ *
+ * Instances stand at multiples of 64 rows and of `n` columns; those whose first element belongs to warp 0 are the
+ * first warpgroup's, and the others do the same elsewhere. */
+#include "infer/base/wgmma.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/file.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
+#include "ptxgen/memory/access.h"
+
+typedef struct Factor { /* as the instruction has it: A is 0, B is 1 */
+	Val *v;
+	int along;           /* its dim that is m or n of the instruction */
+	const LoweredMatrix *matrix; /* width 0: it is in registers */
+	Access *x;
+	LV base, descriptor; /* i32, and the i64 that was made of it; NULL: none yet */
+} Factor;
+
+typedef struct Product {
+	Op *o;
+	const Instr *inst;
+	bool swap;
+	Factor f[2];
+	Layout c;            /* fragment of the result */
+	const Web *web;
+	int64_t *at[2];      /* positions of the warpgroup's instances along m and n of the instruction */
+	int count[2];
+	int nk;
+} Product;
+
+/* The dim of the result that is m (0) or n (1) of the instruction. */
+static int
+result_dim(const Product *p, int i)
+{
+	return p->swap ? 1 - i : i;
+}
+
+/* Positions of the first warpgroup's instances along m or n of the instruction. */
+static void
+own_instances(Gen *g, Product *p, int i, int step)
+{
+	const Type *t = &p->o->out[0]->type;
+	int d = result_dim(p, i);
+	int64_t n = t->shape[d] / step, c[DIM_MAX] = { 0 };
+
+	BUG_IF(g->a, t->shape[d] % step);
+	p->at[i] = arena_alloc(g->a, sizeof *p->at[i] * (size_t)n);
+	for (int64_t k = 0; k < n; k++) {
+		Coord at;
+
+		c[d] = k * step;
+		at = layout_at(t->layout, c);
+		if (at.at[AX_lane] == 0 && at.at[AX_warp] == 0)
+			p->at[i][p->count[i]++] = c[d];
+	}
+	BUG_IF(g->a, p->count[i] == 0);
+}
+
+/* Where a warpgroup's instances are along m or n of the factor: the digits of the result's layout that tell
+ * warpgroups apart, the others being none of its. */
+static const Layout *
+group_layout(Gen *g, const Product *p, const Factor *f, int i)
+{
+	Layout *l = NEW(g->a, Layout);
+
+	layout_init(l, 2);
+	for (int d = 0; d < 2; d++) {
+		if (d != f->along) {
+			BUG_IF(g->a, !layout_push(l, d, f->v->type.shape[d], 0, AX_reg));
+			continue;
+		}
+		for (Digit x = dim_digits(p->o->out[0]->type.layout, result_dim(p, i)); x.it; digit_next(&x)) {
+			bool group = x.it->axis == AX_warp && x.it->stride >= WARPGROUP;
+
+			BUG_IF(g->a, !layout_push(l, d, x.it->extent, group ? x.it->stride : 0,
+			                          group ? AX_warp : AX_reg));
+		}
+	}
+	return l;
+}
+
+static Product
+product_new(Gen *g, Op *o)
+{
+	const Lowering *w = o->lowering;
+	Product p = { .o = o, .inst = instr_of(w), .swap = w && w->dot.swap };
+
+	BUG_IF(g->a, !p.inst || p.inst->kind != IK_wgmma || w->dot.rows || w->dot.cols || w->dot.k);
+	BUG_IF(g->a, !wgmma_fragment(p.inst, w->dot.n, 2, p.swap, &p.c));
+	p.web = file_web(g, o->out[0]);
+	for (int i = 0; i < 2; i++) {
+		int in = p.swap ? 1 - i : i;
+		bool turned = IMM(o, turned) >> in & 1;
+		Factor *f = &p.f[i];
+
+		f->v = o->in[in];
+		f->along = (in == 0) == turned;
+		f->matrix = &w->dot.matrix[i];
+		if (f->v->type.space == S_shared)
+			f->x = access_plain(g, group_layout(g, &p, f, i), f->v);
+		BUG_IF(g->a, (f->v->type.space == S_shared) != (f->matrix->width != 0));
+		own_instances(g, &p, i, i ? w->dot.n : WGMMA_M);
+	}
+	p.nk = (int)(p.f[0].v->type.shape[1 - p.f[0].along] / p.inst->k);
+	return p;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* PTX ISA, "Matrix Descriptor Format": addresses and offsets in 16 bytes. */
+static int64_t
+descriptor_fields(const LoweredMatrix *m)
+{
+	int64_t mode = m->width == 128 ? 1 : m->width == 64 ? 2 : m->width == 32 ? 3 : 0;
+
+	return (int64_t)(m->lead / 16) << 16 | (int64_t)(m->stride / 16) << 32 | mode << 62;
+}
+
+static LV
+descriptor_base(Gen *g, Factor *f, LV base)
+{
+	LV x;
+
+	if (f->base == base)
+		return f->descriptor;
+	x = LLVMBuildLShr(g->b, LLVMBuildAnd(g->b, base, const_i32(g, 0x3ffff), ""), const_i32(g, 4), "");
+	f->base = base;
+	return f->descriptor = LLVMBuildOr(g->b, LLVMBuildZExt(g->b, x, g->i64, ""),
+	                                   const_i64(g, descriptor_fields(f->matrix)), "");
+}
+
+/* i64: the factor of the instance at `at` along m or n, and at k. */
+static LV
+descriptor(Gen *g, Factor *f, int64_t at, int64_t k)
+{
+	int64_t index[DIM_MAX] = { 0 }, imm;
+	LV base;
+
+	index[f->along] = at;
+	index[1 - f->along] = k;
+	access_at(f->x, index, &base, &imm, NULL);
+	BUG_IF(g->a, imm % 16);
+	return LLVMBuildAdd(g->b, descriptor_base(g, f, base), const_i64(g, imm / 16), "");
+}
+
+/* "{hx_f0, hx_f1}": what a warpgroup has of fragment l at (m, n) of a tile in a web. */
+static const char *
+register_list(Gen *g, const Web *web, const Layout *l, const Type *t, const int64_t *from)
+{
+	int each = dtype_per_word(t->dtype), n = (int)layout_cosize(l, AX_reg) / each;
+	Text text = { .arena = g->a };
+
+	for (int w = 0; w < n; w++) {
+		Coord p = { { 0 } };
+		int64_t at[DIM_MAX] = { 0 }, r;
+
+		p.at[AX_reg] = (int64_t)w * each;
+		layout_index(l, &p, at);
+		for (int d = 0; d < 2; d++)
+			at[d] += from[d];
+		r = layout_at(t->layout, at).at[AX_reg];
+		BUG_IF(g->a, r % each);
+		text_printf(&text, "%s%s", w ? ", " : "{", web_name(g, web, (int)(r / each)));
+	}
+	text_printf(&text, "}");
+	return text.s;
+}
+
+static bool
+is_zero(const Val *v)
+{
+	return v->def && v->def->code == O_const && v->def->fimm == 0 && IMM(v->def, value) == 0;
+}
+
+/* The registers of the factor in registers at m and k. */
+static const char *
+factor_list(Gen *g, const Product *p, int64_t m, int64_t k)
+{
+	const Factor *f = &p->f[0];
+	Layout l;
+	int64_t from[2] = { 0, 0 };
+
+	BUG_IF(g->a, !wgmma_fragment(p->inst, p->o->lowering->dot.n, p->swap ? 1 : 0, p->swap, &l));
+	from[f->along] = m;
+	from[1 - f->along] = k;
+	return register_list(g, g->factor[f->v->id], &l, &f->v->type, from);
+}
+
+/* ---- instances ------------------------------------------------------------------------------- */
+
+/* The operand that says whether the registers are added to, "0", "1" or $i for a scalar that the op has. */
+static const char *
+adds(Gen *g, const Product *p, int k, int i)
+{
+	if (k > 0)
+		return "1";
+	if (is_zero(p->o->in[2]))
+		return "0";
+	return p->o->nin == 4 ? arena_printf(g->a, "$%d", i) : "1";
+}
+
+static void
+instance(Gen *g, Product *p, int i, int j, int k)
+{
+	int64_t m = p->at[0][i], n = p->at[1][j], from[2], kk = (int64_t)k * p->inst->k;
+	const char *a, *add, *cons;
+	LV in[3];
+	int nin = 0;
+
+	from[result_dim(p, 0)] = m;
+	from[result_dim(p, 1)] = n;
+	if (p->f[0].x) {
+		a = "$0";
+		in[nin++] = descriptor(g, &p->f[0], m, kk);
+	} else {
+		a = factor_list(g, p, m, kk);
+	}
+	in[nin++] = descriptor(g, &p->f[1], n, kk);
+	add = adds(g, p, k, nin);
+	cons = nin == 2 ? "l,l" : "l";
+	if (add[0] == '$') {
+		cons = arena_printf(g->a, "%s,b", cons);
+		in[nin++] = scalar_get(g, p->o->in[3]);
+	}
+	asm_emit(g,
+	         wgmma_text(g->a, p->o->lowering, register_list(g, p->web, &p->c, &p->o->out[0]->type, from), a,
+	                    p->f[0].x ? "$1" : "$0", add),
+	         cons, AF_MEM | AF_WARP, in, nin, NULL);
+}
+
+void
+emit_wgmma(Gen *g, Op *o)
+{
+	Product p = product_new(g, o);
+
+	g->s->products = true;
+	tile_new(g, o->out[0]);
+	for (int k = 0; k < p.nk; k++)
+		for (int i = 0; i < p.count[0]; i++)
+			for (int j = 0; j < p.count[1]; j++)
+				instance(g, &p, i, j, k);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static LV *
+words_of(Gen *g, Val *v)
+{
+	Tile *t = tile_of(g, v);
+	LV *word = lv_array(g, t->nword);
+
+	for (int w = 0; w < t->nword; w++)
+		word[w] = word_get(g, v, w);
+	return word;
+}
+
+/* What the products behind the fence take from registers without names gets names in front of it. */
+static void
+put_operands(Gen *g, const Op *fence)
+{
+	for (Op *o = fence->next; o && o->code != O_wg_fence; o = o->next) {
+		const Web *web;
+
+		if (o->code != O_wgmma)
+			continue;
+		web = file_web(g, o->out[0]);
+		if (file_web(g, o->in[2]) != web && !is_zero(o->in[2]))
+			web_put(g, web, words_of(g, o->in[2]));
+		if (g->factor[o->in[0]->id])
+			web_put(g, g->factor[o->in[0]->id], words_of(g, o->in[0]));
+	}
+}
+
+void
+emit_wg_fence(Gen *g, Op *o)
+{
+	put_operands(g, o);
+	asm_op(g, A_wg_fence, NULL, NULL, NULL);
+}
+
+void
+emit_wg_commit(Gen *g, Op *o)
+{
+	(void)o;
+	asm_op(g, A_wg_commit, NULL, NULL, NULL);
+}
+
+void
+emit_wg_wait(Gen *g, Op *o)
+{
+	gen_flush(g, NULL);
+	asm_op(g, A_wg_wait, const_i32(g, IMM(o, pending)), NULL, NULL);
+}

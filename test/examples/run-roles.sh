@@ -1,0 +1,28 @@
+#!/bin/sh
+# Programs with roles of warps, simulated: right and without a fault at exact and ragged sizes, with one stage and with
+# more than there are turns; layouts and copies proved; and ptxas, where it is, has nothing to say of their products.
+. test/script.sh
+PATH=$PATH:/usr/local/cuda/bin
+run() { # file, M, N, K, B's dims, other options
+	file=$1 m=$2 n=$3 k=$4 b=$5
+	shift 5
+	"$HEXC" run "$file" --arch sm_90a --werror --prove --exec=sim --check --ptx "$dir/k.ptx" "$@" \
+		--arg "A=random(1)[$m,$k]" --arg "B=random(2)[$b]" >"$dir/out" 2>&1 ||
+		fail "$file $* at $m, $n, $k: $(head -4 "$dir/out")"
+	grep -q ': right$' "$dir/out" || fail "$file $*: $(cat "$dir/out")"
+	grep -q wgmma "$dir/k.ptx" || fail "$file $*: no wgmma"
+	if command -v ptxas >/dev/null; then
+		ptxas -arch=sm_90a -v "$dir/k.ptx" -o /dev/null >"$dir/log" 2>&1 || fail "$file $*: $(head -3 "$dir/log")"
+		! grep -E 'C75[0-9][0-9]|[1-9][0-9]* bytes spill' "$dir/log" || fail "$file $*: spills or a warning"
+	fi
+}
+for warps in 4 8; do
+	run examples/gemm_roles.hexc 128 128 256 128,256 -D WARPS=$warps -D STAGES=2
+	run examples/gemm_roles.hexc 200 72 136 72,136 -D WARPS=$warps -D STAGES=4 -D BN=64
+	run examples/gemm_roles.hexc 8 8 8 8,8 -D WARPS=$warps -D BM=64 -D BN=64
+done
+for stages in 1 3; do
+	run test/examples/roles.hexc 200 136 72 136,72 --kernel teams -D STAGES=$stages
+	run test/examples/roles.hexc 200 136 136 136,136 --kernel twice -D STAGES=$stages
+done
+exit $bad

@@ -1,0 +1,114 @@
+/* test_flight.c - the checker of products under way: it accepts what pass flight makes and what a program asks
+ * for, and rejects them once any wait, fence or commit is gone, or waits for one group less. */
+#include "hexc/pass/pass.h"
+#include "infer/prove/prove.h"
+#include "test/check.h"
+#include "test/infer/util_infer.h"
+#include "test/prove/util_prove.h"
+#include "test/util_arena.h"
+
+TEST_PROGRAM(ARENA_FIXTURE);
+
+/* A loop of consumers, and what is behind it, in a hole each. */
+static const char frame[] =
+	"kernel product(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
+	"    assume K %% 8 == 0, N %% 8 == 0\n"
+	"    const BM = 64, BN = 32, BK = 32, STAGES = 4, WARPS = 4\n"
+	"{\n"
+	"    grid(ceil(M, BM), ceil(N, BN));\n"
+	"    let m = block.x * BM, n = block.y * BN;\n"
+	"    let a: shared f16[STAGES, BM, BK], b: shared f16[STAGES, BN, BK];\n"
+	"    let full: mbarrier[STAGES] = 1, empty: mbarrier[STAGES] = 1;\n"
+	"    roles {\n"
+	"        producer warps 4 {\n"
+	"            for k in 0..K step BK {\n"
+	"                let turn = k / BK, s = turn %% STAGES;\n"
+	"                await empty[s], turn / STAGES + 1;\n"
+	"                async copy(A[m :+ BM, k :+ BK], a[s], full[s]);\n"
+	"                async copy(B[n :+ BN, k :+ BK], b[s], full[s]);\n"
+	"                arrive full[s];\n"
+	"            }\n"
+	"        }\n"
+	"        consumer warps WARPS {\n"
+	"            var acc: register f32[BM, BN] = 0;\n"
+	"            for k in 0..K step BK {\n"
+	"                let turn = k / BK, s = turn %% STAGES;\n"
+	"                await full[s], turn / STAGES;\n"
+	"                %s\n"
+	"            }\n"
+	"            %s\n"
+	"            C[m :+ BM, n :+ BN] = acc;\n"
+	"        }\n"
+	"    }\n"
+	"}\n";
+
+static const struct {
+	const char *turn, *behind;
+	bool late; /* the arrival may come a turn later */
+} cases[] = {
+	{ "acc += dot(a[s], b[s].T); arrive empty[s];", "", false },
+	{ "acc += dot(a[s], b[s].T); arrive empty[s];", "", true },
+	{ "acc += dot(a[s], b[s].T); acc += dot(a[s], b[s].T); arrive empty[s];", "", true },
+	{ "acc += async dot(a[s], b[s].T); wait dots 1; if k > 0 { arrive empty[(turn - 1) % STAGES]; }",
+	  "wait dots 0;", false },
+	{ "acc += async dot(a[s], b[s].T); wait dots 0; acc *= 0.5; arrive empty[s];", "", false },
+	{ "let x: register = a[s] + 1; acc += async dot(x, b[s].T); wait dots 0; arrive empty[s];", "", false },
+};
+
+static Kernel *
+flown(int i)
+{
+	Text t = { .arena = &arena };
+	Kernel *k;
+	OpWalk w;
+
+	text_printf(&t, frame, cases[i].turn, cases[i].behind);
+	k = infer_kernel(infer_solved(&arena, t.s, "sm_90a", 0));
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && op_role(o) == ROLE_CONSUMER && cases[i].late)
+			IMM_SET(o, movable, 1);
+	pass_flight(k);
+	ck_assert(kernel_verify(k, "flight"));
+	return k;
+}
+
+TEST_EACH(accepted, COUNT_OF(cases))
+{
+	prove_clean(flown(_i), pass_prove_flight);
+}
+
+static bool
+is_site(const Op *o)
+{
+	return o->code == O_wg_wait || o->code == O_wg_fence || o->code == O_wg_commit;
+}
+
+/* Breaks the nth site of the kernel's; false: there are fewer. */
+static bool
+broken(Kernel *k, int nth, bool weaken)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (!is_site(o) || nth-- > 0)
+			continue;
+		if (weaken && o->code == O_wg_wait)
+			IMM_SET(o, pending, IMM(o, pending) + 1);
+		else
+			op_unlink(o);
+		return true;
+	}
+	return false;
+}
+
+/* Every site of every case. */
+TEST_EACH(rejected, 2 * COUNT_OF(cases))
+{
+	int n = 0;
+
+	for (Kernel *k; broken(k = flown(_i / 2), n, _i % 2); n++) {
+		pass_prove_flight(k);
+		ck_assert_msg(k->unit->diag->nerror > 0, "case %d: nobody misses site %d", _i / 2, n);
+	}
+	ck_assert_int_ge(n, 3);
+}
