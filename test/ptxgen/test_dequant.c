@@ -281,6 +281,24 @@ TEST_EACH(instructions, D_COUNT)
 	}
 }
 
+/* Tables are constants, and prmt takes one of them: another would be copied to a register for each. */
+TEST(tables_in_registers)
+{
+	static const DType from[] = { D_nf4, D_e2m1, D_e1m2 };
+	int tables = 0;
+
+	for (size_t i = 0; i < COUNT_OF(from); i++) {
+		const char *ptx = ptx_of(u, kernel_text(from[i], 0, D_f16, 0, 1));
+
+		while ((ptx = strstr(ptx, "\tprmt.b32"))) {
+			ptx = strchr(ptx, ',');
+			ck_assert_msg(ptx[2] == '%', "%s: %.40s", dtype_info[from[i]].name, ptx);
+			tables++;
+		}
+	}
+	ck_assert_int_gt(tables, 0);
+}
+
 /* ---- the machine's own instructions: NVDISASM=path of nvdisasm, and ptxas ---------------------------- */
 
 /* Instructions on data in the machine code of a kernel; what addresses take (sums with their carries) is not
