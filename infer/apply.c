@@ -1,6 +1,7 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
  * operand is wanted in another layout than its value has. */
 #include "infer/base/rotate.h"
+#include "infer/cost/cost.h"
 #include "infer/search.h"
 
 static Val *
@@ -147,6 +148,7 @@ solution_apply(Solve *s, const Solution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
+	s->k->registers = registers_limit(s, sol);
 	ask_rotate(s, sol);
 	set_layouts(s, sol, s->k->body);
 	for (int i = 0; i < s->k->nparam; i++)

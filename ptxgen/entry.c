@@ -43,22 +43,32 @@ annotate(Gen *g, const char *key, unsigned value)
 	                            LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, node, 3)));
 }
 
+static void
+attribute(Gen *g, const char *key, const char *text)
+{
+	LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                        LLVMCreateStringAttribute(g->ctx, key, (unsigned)strlen(key), text,
+	                                                  (unsigned)strlen(text)));
+}
+
 /* Blocks are one-dimensional and of known size: ptxas then knows how many registers there are. */
 static void
 launch_bounds(Gen *g)
 {
 	unsigned n = (unsigned)g->k->warps * WARP_SIZE;
-	const char *text = arena_printf(g->a, "%u,1,1", n);
+	unsigned registers = (unsigned)g->k->registers;
 
 	if (REQNTID_METADATA) {
 		annotate(g, "reqntidx", n);
 		annotate(g, "reqntidy", 1);
 		annotate(g, "reqntidz", 1);
+		if (registers)
+			annotate(g, "maxnreg", registers);
 		return;
 	}
-	LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-	                        LLVMCreateStringAttribute(g->ctx, "nvvm.reqntid", 12, text,
-	                                                  (unsigned)strlen(text)));
+	attribute(g, "nvvm.reqntid", arena_printf(g->a, "%u,1,1", n));
+	if (registers)
+		attribute(g, "nvvm.maxnreg", arena_printf(g->a, "%u", registers));
 }
 
 static void

@@ -271,6 +271,7 @@ struct Kernel {
 	bool open_warps;  /* the program does not say: the search may choose others */
 	GridOrder order;  /* after pass order */
 	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
+	int registers;    /* that a lane may have, after pass infer; 0: as many as ptxas finds best */
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
 	uint64_t nfact; /* values that val_fact looked at so far */

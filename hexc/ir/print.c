@@ -241,6 +241,8 @@ kernel_print(Text *t, const Kernel *k)
 	if (k->order.group)
 		text_printf(t, "  group %lld of %d, %d\n", (long long)k->order.group, k->order.fast,
 		            k->order.slow);
+	if (k->registers)
+		text_printf(t, "  registers %d\n", k->registers);
 	if (k->smem)
 		text_printf(t, "  smem %lld\n", (long long)k->smem);
 	for (int i = 0; i < k->nconstants; i++) {

@@ -157,6 +157,12 @@ read_item(Read *r, Header *h)
 	}
 	if (read_word(r, "group"))
 		return read_group(r);
+	if (read_word(r, "registers")) {
+		if (!want_int(r, 1, LANE_REGISTERS, &x))
+			return false;
+		r->k->registers = (int)x;
+		return true;
+	}
 	if (read_word(r, "smem"))
 		return want_int(r, 0, INT64_MAX, &r->k->smem);
 	if (read_word(r, "const"))
@@ -173,7 +179,8 @@ read_item(Read *r, Header *h)
 		h->body = true;
 		return want_sign(r, "{") && read_block(r, r->k->body);
 	}
-	return read_error(r, "expected warps, group, smem, const, param, grid, assume, body or '}'");
+	return read_error(r, 
+	                  "expected warps, group, registers, smem, const, param, grid, assume, body or '}'");
 }
 
 static bool

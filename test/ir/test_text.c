@@ -9,6 +9,7 @@
 static const char whole[] =
 	"kernel \"od\\\"d\\x0a\" !1:2+3 {\n"
 	"  warps 8\n"
+	"  registers 248\n"
 	"  smem 4096\n"
 	"  const BM = -64\n"
 	"  const G = 128\n"
