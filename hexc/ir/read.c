@@ -179,8 +179,8 @@ read_item(Read *r, Header *h)
 		h->body = true;
 		return want_sign(r, "{") && read_block(r, r->k->body);
 	}
-	return read_error(r, 
-	                  "expected warps, group, registers, smem, const, param, grid, assume, body or '}'");
+	return read_error(r, "expected warps, group, registers, smem, const, param, grid, assume, body "
+	                     "or '}'");
 }
 
 static bool

@@ -38,7 +38,8 @@ int64_t live_registers(const Solve *s);
 bool registers_fit(Solve *s);
 
 /* Registers that a lane is to have at most (.maxnreg); 0: as ptxas likes.  By itself it makes do with
- * fewer, for another block on an SM, and spills where they are too few: it is told where none is to be had. */
+ * fewer, for another block on an SM, and spills where they are too few: it is told where none is to be
+ * had. */
 int registers_limit(const Solve *s, const Solution *sol);
 
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */
