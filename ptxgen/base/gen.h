@@ -57,6 +57,7 @@ struct Gen {
 	LV fn;
 	LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, h2, ptr1, nothing;
 	LV tid, lane, warp; /* i32; lane < 32 */
+	LV nothing_set;     /* i32: 0, as ptxas does not know; NULL until asked for */
 	LV block[3];        /* i32: which block this is, as the program counts; NULL until asked for */
 	Loop *loop;         /* the innermost around what is emitted; NULL: none */
 	Val *guard;         /* copies move something only where this holds; NULL: always */
