@@ -2,6 +2,7 @@
  * operand is wanted in another layout than its value has. */
 #include "infer/base/form.h"
 #include "infer/base/rotate.h"
+#include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/search.h"
 #include <string.h>
@@ -190,6 +191,8 @@ solution_apply(Solve *s, const Solution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
+	if (!kernel_roles(s->k)) /* which say it themselves */
+		s->k->launch_registers = registers_limit(s, sol);
 	ask_rotate(s, sol);
 	set_layouts(s, sol, s->k->body);
 	for (int i = 0; i < s->k->nparam; i++)

@@ -37,6 +37,11 @@ int64_t live_registers(const Solve *s);
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 
+/* Registers that a lane is to have at most (.maxnreg); 0: as ptxas likes.  By itself it makes do with
+ * fewer, for another block on an SM, and spills where they are too few: it is told where none is to be
+ * had. */
+int registers_limit(const Solve *s, const Solution *sol);
+
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */
 void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
 /* Does nothing wait for load o before the next iteration?  A conversion would. */
@@ -50,6 +55,7 @@ int64_t global_sectors(const Solve *s, const Op *view, const Layout *map, int ve
                        bool write);
 
 /* ---- cost_block.c --------------------------------------------------------------------------------- */
+bool in_loop(const Op *o); /* is o a loop, or in one? */
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
 /* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too
  * few registers. */

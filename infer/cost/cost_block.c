@@ -164,7 +164,7 @@ sum_block(const Solve *s, const Block *b)
 	return x;
 }
 
-static bool
+bool
 in_loop(const Op *o)
 {
 	while (o && o->code != O_for)

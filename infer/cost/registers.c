@@ -141,6 +141,30 @@ lane_limit(const Kernel *k)
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
 
+/* Does a loop compute with tiles beside its products?  That takes registers which are not counted. */
+static bool
+computes_in_loop(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (op_is(s->order[i], F_ELT) && s->order[i]->out[0]->type.space == S_reg &&
+		    in_loop(s->order[i]))
+			return true;
+	return false;
+}
+
+int
+registers_limit(const Solve *s, const Solution *sol)
+{
+	const Target *t = s->k->unit->target;
+	int64_t lean = (int64_t)(LEANEST * (double)sol->registers);
+	int grain = t->grain / WARP_SIZE, limit = LANE_REGISTERS / grain * grain;
+
+	if (sol->registers + (computes_in_loop(s) ? WORK_REGISTERS : 0) > limit ||
+	    limit * WARP_SIZE * s->k->warps > t->regs)
+		return 0;
+	return occupancy(t, s->k->warps, lean, 0) > occupancy(t, s->k->warps, limit, 0) ? 0 : limit;
+}
+
 bool
 registers_fit(Solve *s)
 {

@@ -20,7 +20,8 @@
  * does not. */
 enum { CALL_PTX_KERNEL = 71 };
 
-/* Where .reqntid comes from: 19 and 20 read module metadata, 21 and later a function attribute. */
+/* Where .reqntid and .maxnreg come from: 19 and 20 read module metadata, 21 and later function
+ * attributes. */
 #if LLVM_VERSION_MAJOR < 21
 enum { REQNTID_METADATA = 1 };
 #else

@@ -50,9 +50,12 @@ TEST(two_kernels)
 
 	u->kernel = k;
 	u->nkernel = 2;
+	k[1]->launch_registers = 248;
 	ck_assert_msg(ptxgen_emit(g, u, &one), "%s", ir_diags(u));
 	ck_assert_int_eq(ptx_count(one.text, ".visible .entry"), 2);
 	ck_assert_int_eq(ptx_count(one.text, ".reqntid 64"), 2);
+	ck_assert_int_eq(ptx_count(one.text, ".maxnreg"), 1);
+	ck_assert_int_eq(ptx_count(one.text, ".maxnreg 248"), 1);
 	ck_assert_int_eq(ptx_count(one.text, ".extern .shared"), 1);
 	ck_assert(one.ms_build >= 0 && one.ms_opt >= 0 && one.ms_emit >= 0);
 	ptx_assembles(u, one.text);

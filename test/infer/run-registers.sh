@@ -1,0 +1,28 @@
+#!/bin/sh
+# ptxas makes do with fewer registers, and spills, where it hopes for another block on an SM: it is told how many there
+# are where no block is to be had, and where one is it is left alone.
+. test/script.sh
+
+limit() { # PROGRAM OPTIONS
+	"$HEXC" --emit-ptx "$@" -o "$dir/p" 2>"$dir/err" || cat "$dir/err"
+	sed -n 's/^\.maxnreg //p' "$dir/p"
+}
+
+for tile in 'BK=32' 'BN=256 -D BK=64 -D WARPS=8'; do
+	# shellcheck disable=SC2086 # words
+	got=$(limit examples/gemm_f16.hexc -D $tile)
+	[ "$got" = 248 ] || fail "gemm_f16 with $tile: ${got:-as many registers as ptxas likes}, not 248"
+done
+got=$(limit examples/gemm_wNa16.hexc -D WEIGHT=u6 -D BM=16 -D BN=256)
+[ "$got" = 248 ] || fail "6-bit weights: ${got:-as many registers as ptxas likes}, not 248"
+if command -v ptxas >/dev/null; then
+	ptxas -arch=sm_80 -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 || fail "ptxas: $(tail -3 "$dir/v")"
+	grep -q ' 0 bytes spill stores' "$dir/v" || fail "6-bit weights: $(grep spill "$dir/v")"
+fi
+for prog in softmax gemm_epilogue attention; do
+	got=$(limit "examples/$prog.hexc")
+	[ -z "$got" ] || fail "$prog: at most $got registers, where fewer are another block"
+done
+got=$(limit examples/attention.hexc -D D=256)
+[ -z "$got" ] || fail "attention of 256 columns: at most $got registers, where it needs them all"
+exit $bad
