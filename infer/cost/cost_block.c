@@ -191,7 +191,8 @@ shared_bytes(const Solve *s)
 		int64_t *most = &scratch[in_loop(o)];
 
 		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
-			tiles += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
+			tiles += (op_role(o) == ROLE_CONSUMER ? s->k->teams : 1) *
+			         layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
 		at_least(most, s->sol->lowering[o->id]);
 		for (int j = 0; j < o->nin; j++)
 			at_least(most, s->sol->conv[o->id][j]);
