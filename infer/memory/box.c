@@ -29,8 +29,10 @@ tensor_refusal(const Solve *s, Val *mem)
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		if (d != view_operand_dim(view, unit) &&
 		    val_fact_at(s->k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
-			return arena_printf(s->arena, "nothing says that dim %d of `%s` goes in steps of 16 bytes", d,
-			                    p->name);
+			return arena_printf(s->arena,
+			                    "nothing says that dim %d of `%s` goes in steps of 16 bytes: `assume` "
+			                    "that rows are multiples of %d elements",
+			                    d, p->name, 8 * MAP_GRAIN / bits);
 	return NULL;
 }
 
