@@ -238,7 +238,8 @@ put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 	for (int i = 0; i < n; i++) {
 		const Val *root = v[i]->type.space == S_reg ? v[i] : view_root(v[i]);
 
-		if (root->type.rank == 0 || root->type.space == S_scalar || (root->def && root->def->code == O_mbar))
+		if (root->type.rank == 0 || root->type.space == S_scalar ||
+		    (root->def && root->def->code == O_mbar))
 			continue;
 		if (some)
 			text_add(t, ",", 1);
