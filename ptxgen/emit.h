@@ -11,6 +11,7 @@ bool gen_kernel(Session *s, Unit *u, Kernel *k);
 
 /* A special register of 32 bits, "tid.x", read where the kernel begins. */
 LV read_sreg(Gen *g, const char *name);
+void block_numbers(Gen *g); /* which block this is, for all that is emitted from now on */
 
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 
