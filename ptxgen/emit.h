@@ -15,6 +15,7 @@ LV read_sreg(Gen *g, const char *name);
  * in uniform registers, from which it copies it again for every such instruction (a table of nf4: 63 of 477 in
  * gemm_wNa16's loop, sm_80, ptxas 13.0). */
 LV register_const(Gen *g, uint32_t c);
+void block_numbers(Gen *g); /* which block this is, for all that is emitted from now on */
 
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 

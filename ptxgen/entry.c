@@ -157,6 +157,10 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 		           "PTX keeps the name WARP_SZ for itself: call the kernel otherwise");
 		return false;
 	}
+	if (k->cluster[0] * k->cluster[1] * k->cluster[2] > 1) {
+		diag_class_error(u->diag, DC_ARCH, k->src, "clusters of blocks are not emitted yet");
+		return false;
+	}
 	g->u = u;
 	g->k = k;
 	g->a = u->arena;

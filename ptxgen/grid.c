@@ -88,19 +88,24 @@ order_blocks(Gen *g, LV block[3])
 }
 
 void
+block_numbers(Gen *g)
+{
+	if (g->block[0])
+		return;
+	for (int d = 0; d < 3; d++)
+		g->block[d] = read_dim(g, "ctaid", d);
+	if (g->k->order.group)
+		order_blocks(g, g->block);
+}
+
+void
 emit_block_id(Gen *g, Op *o)
 {
-	const GridOrder *order = &g->k->order;
 	int64_t axis = IMM(o, axis);
 	Tile *t = tile_new(g, o->out[0]);
 
 	BUG_IF(g->a, axis < 0 || axis > 2);
-	if (!g->block[axis]) {
-		for (int d = 0; d < 3; d++)
-			g->block[d] = read_dim(g, "ctaid", d);
-		if (order->group)
-			order_blocks(g, g->block);
-	}
+	block_numbers(g);
 	/* at most 2^31 - 1, so it never is negative */
 	t->word[0] = LLVMBuildZExt(g->pre, g->block[axis], g->i64, "");
 }

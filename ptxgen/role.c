@@ -136,6 +136,8 @@ emit_roles(Gen *g, Op *o)
 	LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->pre), front[2], join;
 	LV warp, last = const_i32(g, k->warps * k->teams), produces;
 
+	smem_base(g); /* both roles take these, and neither can take what the other makes */
+	block_numbers(g);
 	make_barriers(g);
 	gen_enter(g, o->blk[0]);
 	gen_enter(g, o->blk[1]);

@@ -80,15 +80,16 @@ numbers(const uint32_t *x, uint32_t n)
 	return a;
 }
 
-/* The arguments of cuTensorMapEncodeTiled, in the words that `hexc sim` has for them. */
+/* The arguments of cuTensorMapEncodeTiled: what is the same in all launches in the words that `hexc sim` takes,
+ * shape and strides as a tensor's are. */
 static cJSON *
 tensor_map(const hexc_module *m, size_t k, size_t i)
 {
 #define X(id, name, bytes) #name,
 	static const char *const type[] = { SIM_TMAP_TYPES(X) };
 #undef X
-	static const char *const swizzle[] = { "none", "32B", "64B", "128B" };
-	static const char *const l2[] = { "none", "64B", "128B", "256B" };
+	static const char *const swizzle[] = { "NONE", "32B", "64B", "128B" };
+	static const char *const l2[] = { "NONE", "L2_64B", "L2_128B", "L2_256B" };
 	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
 	hexc_param_info of = HEXC_PARAM_INFO_INIT;
 	const char *dim[5], *stride[5];
@@ -102,15 +103,15 @@ tensor_map(const hexc_module *m, size_t k, size_t i)
 	cJSON_AddStringToObject(o, "kind", "tensor_map");
 	cJSON_AddStringToObject(o, "of", of.name);
 	json_uint(o, "bytes", sizeof(sim_tmap));
-	cJSON_AddStringToObject(o, "type", type[t.type]);
-	cJSON_AddItemToObject(o, "dims", texts(dim, t.rank));
-	cJSON_AddItemToObject(o, "strides", texts(stride + 1, t.rank - 1));
-	cJSON_AddItemToObject(o, "box", numbers(t.box, t.rank));
-	cJSON_AddItemToObject(o, "element_strides", numbers(t.step, t.rank));
-	cJSON_AddStringToObject(o, "interleave", "none");
+	cJSON_AddStringToObject(o, "tensorDataType", type[t.type]);
+	cJSON_AddItemToObject(o, "shape", texts(dim, t.rank));
+	cJSON_AddItemToObject(o, "strides", texts(stride, t.rank));
+	cJSON_AddItemToObject(o, "boxDim", numbers(t.box, t.rank));
+	cJSON_AddItemToObject(o, "elementStrides", numbers(t.step, t.rank));
+	cJSON_AddStringToObject(o, "interleave", "NONE");
 	cJSON_AddStringToObject(o, "swizzle", swizzle[t.swizzle]);
-	cJSON_AddStringToObject(o, "l2", l2[t.l2]);
-	cJSON_AddStringToObject(o, "fill", "zero");
+	cJSON_AddStringToObject(o, "l2Promotion", l2[t.l2]);
+	cJSON_AddStringToObject(o, "oobFill", "NONE");
 	return o;
 }
 

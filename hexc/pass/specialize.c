@@ -31,7 +31,7 @@ enum { CODE_TWO = 5120, CODE_THREE = 1024, CODE_OP = 8 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
-/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has roles, which stand once. */
+/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: roles, which are a body's end. */
 static int64_t
 code_of(const Op *o, int64_t threads)
 {

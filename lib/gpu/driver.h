@@ -6,9 +6,11 @@
 #define HEXC_DRIVER_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* X(name, parameters) of functions that return a result, 0 on success. */
-#define DRIVER_CALLS(X)                                                                                      \
+#define DRIVER_CALLS(X) DRIVER_ALWAYS(X) DRIVER_LATER(X)
+#define DRIVER_ALWAYS(X)                                                                                     \
 	X(cuInit, (unsigned flags))                                                                          \
 	X(cuDriverGetVersion, (int *version))                                                                \
 	X(cuGetErrorName, (int result, const char **text))                                                   \
@@ -39,6 +41,12 @@
 	X(cuEventSynchronize, (void *event))                                                                 \
 	X(cuEventElapsedTime, (float *ms, void *from, void *to))                                             \
 	X(cuEventDestroy_v2, (void *event))
+
+/* Those of CUDA 12: NULL where the driver is older. */
+#define DRIVER_LATER(X)                                                                                      \
+	X(cuTensorMapEncodeTiled,                                                                            \
+	  (void *map, int type, unsigned rank, void *address, const uint64_t *dim, const uint64_t *stride,   \
+	   const unsigned *box, const unsigned *step, int interleave, int swizzle, int l2, int fill))
 
 /* X(name, value): of cuda.h */
 #define DRIVER_NUMBERS(X)                                                                                    \
@@ -72,6 +80,6 @@ typedef struct Driver {
 } Driver;
 
 /* Open libcuda.so.1 and find all of them.  False, with one sentence in why[0..n), where there is none or it
- * lacks one. */
+ * lacks one that it always had. */
 bool driver_open(Driver *d, char *why, size_t n);
 #endif

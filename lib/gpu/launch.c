@@ -73,13 +73,39 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 
 /* ---- launches -------------------------------------------------------------------------------------- */
 
+/* CUtensorMap */
+typedef struct Map {
+	_Alignas(64) unsigned char opaque[128];
+} Map;
+
 /* A kernel with its arguments as cuLaunchKernel takes them. */
 typedef struct Call {
 	void *function;
 	uint32_t grid[3], block[3], smem;
 	uint64_t value[HEXC_MAX_PARAMS];
-	void *arg[HEXC_MAX_PARAMS];
+	void *arg[HEXC_MAX_PARAMS]; /* those, then the maps */
+	Map map[HEXC_MAX_PARAMS];
 } Call;
+
+static int
+encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const hexc_arg *arg, Call *c)
+{
+	hexc_tensor_map_info m = HEXC_TENSOR_MAP_INFO_INIT;
+	int code = HEXC_OK;
+
+	if (info->nmap && !gm->g->cu.cuTensorMapEncodeTiled)
+		return gpu_error(gm->g, HEXC_E_DEVICE,
+		                 "the CUDA driver has no cuTensorMapEncodeTiled: it is older than CUDA 12");
+	for (uint32_t i = 0; i < info->nmap && code == HEXC_OK; i++, m.size = sizeof m) {
+		if ((code = hexc_tensor_map(gm->m, k, i, arg, &m)))
+			return code;
+		c->arg[info->nparam + i] = &c->map[i];
+		code = GPU_CALL(gm->g, cuTensorMapEncodeTiled, &c->map[i], (int)m.type, m.rank, m.address, m.dim,
+		                m.stride, m.box, m.step, (int)m.interleave, (int)m.swizzle, (int)m.l2,
+		                (int)m.fill);
+	}
+	return code;
+}
 
 static int
 prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
@@ -99,6 +125,8 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 	memcpy(c->block, info.block, sizeof c->block);
 	c->smem = info.smem;
 	hexc_launch_params(gm->m, k, arg, c->value, c->arg);
+	if (c->grid[0] && c->grid[1] && c->grid[2] && (code = encode_maps(gm, k, &info, arg, c)))
+		return code;
 	code = GPU_CALL(g, cuModuleGetFunction, &c->function, gm->module, info.name);
 	if (code == HEXC_OK && c->smem)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,

@@ -319,6 +319,35 @@ cuFuncSetAttribute(void *function, int attribute, int value)
 	return 0;
 }
 
+/* By the simulator's rules, which are the driver's; the map's 128 bytes are the simulator's own. */
+int
+cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *dim,
+                       const uint64_t *stride, const unsigned *box, const unsigned *step, int interleave,
+                       int swizzle, int l2, int fill)
+{
+	sim_tmap_desc d = SIM_TMAP_INIT;
+
+	CHECK(true);
+	if ((uintptr_t)map % 64 || !address || rank < 1 || rank > 5 || type < 0 || interleave < 0 || swizzle < 0 ||
+	    l2 < 0 || fill < 0)
+		return INVALID_VALUE;
+	d.type = (uint32_t)type;
+	d.rank = rank;
+	d.address = (uintptr_t)address;
+	for (unsigned i = 0; i < rank; i++) {
+		d.dim[i] = dim[i];
+		d.box[i] = box[i];
+		d.element_stride[i] = step[i];
+		if (i + 1 < rank)
+			d.stride[i] = stride[i];
+	}
+	d.interleave = (uint32_t)interleave;
+	d.swizzle = (uint32_t)swizzle;
+	d.l2_promotion = (uint32_t)l2;
+	d.oob_fill = (uint32_t)fill;
+	return sim_tmap_encode(map, &d, NULL, 0) == SIM_OK ? 0 : INVALID_VALUE;
+}
+
 int
 cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                unsigned shared, void *stream, void **args, void **extra)

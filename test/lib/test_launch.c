@@ -51,6 +51,75 @@ TEST(launches)
 	hexc_module_free(m);
 }
 
+static const char mapped[] =
+	"kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
+	"    assume K % 8 == 0, N % 8 == 0\n"
+	"{\n"
+	"    grid(ceil(M, 64), ceil(N, 32));\n"
+	"    let a: shared f16[64, 64], b: shared f16[32, 64];\n"
+	"    let full: mbarrier[1] = 1, empty: mbarrier[1] = 1;\n"
+	"    roles {\n"
+	"        producer warps 4 {\n"
+	"            for k in 0..K step 64 {\n"
+	"                await empty[0], k / 64 + 1;\n"
+	"                async copy(A[block.x * 64 :+ 64, k :+ 64], a, full[0]);\n"
+	"                async copy(B[block.y * 32 :+ 32, k :+ 64], b, full[0]);\n"
+	"                arrive full[0];\n"
+	"            }\n"
+	"        }\n"
+	"        consumer warps 4 {\n"
+	"            var acc: register f32[64, 32] = 0;\n"
+	"            for k in 0..K step 64 {\n"
+	"                await full[0], k / 64;\n"
+	"                acc += async dot(a, b.T);\n"
+	"                wait dots 0;\n"
+	"                arrive empty[0];\n"
+	"            }\n"
+	"            C[block.x * 64 :+ 64, block.y * 32 :+ 32] = acc;\n"
+	"        }\n"
+	"    }\n"
+	"}\n";
+
+TEST(tensor_maps)
+{
+	static _Alignas(16) uint16_t b[1000];
+	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	const char *dim[5], *stride[5];
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	hexc_arg arg[6];
+	char why[300];
+
+	memset(arg, 0, sizeof arg);
+	o.arch = "sm_90a";
+	m = lib_must(mapped, &o);
+	ck_assert(hexc_kernel(m, 0, &k) && k.nparam == 6 && k.nmap == 2 && k.block[0] == 256);
+	ck_assert(hexc_tensor_map_form(m, 0, 1, &t, dim, stride) && t.param == 1 && t.rank == 2 && t.type == 6);
+	ck_assert(strcmp(dim[0], "K") == 0 && strcmp(dim[1], "N") == 0);
+	ck_assert(strcmp(stride[0], "1") == 0 && strcmp(stride[1], "K") == 0);
+	arg[hexc_param_find(m, 0, "M")].i = 100;
+	arg[hexc_param_find(m, 0, "N")].i = 40;
+	arg[hexc_param_find(m, 0, "K")].i = 24;
+	arg[1].ptr = b;
+	ck_assert_int_eq(hexc_tensor_map(m, 0, 1, arg, &t), HEXC_OK);
+	ck_assert(t.address == b && t.dim[0] == 24 && t.dim[1] == 40 && t.stride[0] == 48);
+	ck_assert(t.box[0] == 64 && t.box[1] == 32 && t.step[0] == 1 && t.step[1] == 1);
+	ck_assert(t.interleave == 0 && t.swizzle == 3 && t.l2 == 3 && t.fill == 0);
+	ck_assert_int_eq(hexc_tensor_map(m, 0, 2, arg, &t), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_tensor_map(m, 1, 0, arg, &t), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_tensor_map_form(m, 0, 2, &t, NULL, NULL), 0);
+	/* nothing to copy is still a map that the driver takes */
+	arg[hexc_param_find(m, 0, "K")].i = 0;
+	ck_assert_int_eq(hexc_tensor_map(m, 0, 1, arg, &t), HEXC_OK);
+	ck_assert(t.dim[0] == 1 && t.dim[1] == 1 && t.stride[0] == 16);
+	/* sizes that no map has */
+	arg[hexc_param_find(m, 0, "K")].i = ((int64_t)1 << 32) + 8;
+	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_msg(strstr(why, "takes up to 2^32") != NULL, "%s", why);
+	hexc_module_free(m);
+}
+
 /* What a kernel reads packed is judged as such: here blocks are filled up. */
 TEST(packed_arguments)
 {
