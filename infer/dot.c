@@ -429,10 +429,11 @@ wgmma_choices(Solve *s, const Op *o, DotChoice **out)
 				int64_t whole;
 
 				c.wn = groups / wm;
-				if (wm * c.wn != groups || op_warps(o) % WARPGROUP || !wgmma_choice(o, WGMMA_N_MOST, &c))
+				if (wm * c.wn != groups || op_warps(o) % WARPGROUP ||
+				    !wgmma_choice(o, WGMMA_N_MOST, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, n, cap, c);
-				whole = pow2_part(c.n); /* rows of a factor along m or n are whole blocks then */
+				whole = pow2_part(c.n); /* rows of a factor along m or n are whole then */
 				if (whole < c.n && wgmma_choice(o, whole, &c))
 					VEC_PUSH(s->arena, *out, n, cap, c);
 			}

@@ -1,20 +1,22 @@
-/* flight.c - pass flight: waits for what runs beside the warps that asked for it, and how roles tell each other
- * what is done.
+/* flight.c - pass flight: waits for what runs beside the warps that asked for it, and how roles tell each
+ * other what is done.
  *
  * needs   what pass infer leaves: how products and copies are done
  * sets    how many arrivals of the machine each mbar_arrive is (IMM signals)
  * moves   waits and arrivals that are movable
  *
- * A wait for products stands where something needs what they make (flight_wait.c).  Where a loop's turns do
- * nothing else with it, products stay under way across the end of a turn: arrivals that say what they have read
- * come a turn later, behind a wait for all but the products of that turn, and the last ones behind the loop
- * (flight_turn.c),
+ * A wait for products stands where something needs what they make (flight_wait.c).  Where a loop's turns
+ * do nothing else with it, products stay under way across the end of a turn: arrivals that say what they
+ * have read come a turn later, behind a wait for all but the products of that turn, and the last ones
+ * behind the loop (flight_turn.c),
  *
- *     wgmma .., commit, wg_wait 0, mbar_arrive s     wgmma .., commit, wg_wait 1, if lo < i { mbar_arrive s' }
+ *     wgmma .., commit, wg_wait 0, mbar_arrive s
+ *     wgmma .., commit, wg_wait 1, if lo < i { mbar_arrive s' }
  *
- * An arrival of a role says that all its warps have come there.  One thread that asks for copies of boxes, and
- * does nothing else, says so for all producers.  Of consumers each warpgroup has products of its own under way,
- * and says when these have read; warps that read by themselves what the copies bring say so one by one. */
+ * An arrival of a role says that all its warps have come there.  One thread that asks for copies of
+ * boxes, and does nothing else, says so for all producers.  Of consumers each warpgroup has products of
+ * its own under way, and says when these have read; warps that read by themselves what the copies bring
+ * say so one by one. */
 #include "infer/base/instr.h"
 #include "infer/base/wgmma.h"
 #include "infer/flight.h"
@@ -33,8 +35,8 @@ find_rings(Kernel *k)
 	return ring;
 }
 
-/* Do warps touch such a tile by themselves to do o?  Products, and copies of boxes, are done beside them; lanes
- * that copy asynchronously arrive by themselves. */
+/* Do warps touch such a tile by themselves to do o?  Products, and copies of boxes, are done beside them;
+ * lanes that copy asynchronously arrive by themselves. */
 static bool
 touches(const Op *o, const bool *ring)
 {

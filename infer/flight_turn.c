@@ -40,7 +40,8 @@ note(Turn *t, Op *o)
 {
 	switch (o->code) {
 	case O_wgmma:
-		return o->in[0]->type.space == S_shared && stays_under_way(t, o->out[0]) && goes_on(t, o->out[0]);
+		return o->in[0]->type.space == S_shared && stays_under_way(t, o->out[0]) &&
+		       goes_on(t, o->out[0]);
 	case O_wg_commit:
 		t->last = o;
 		t->commits++;

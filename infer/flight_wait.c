@@ -20,7 +20,8 @@ product_follows(const Op *o, int i)
 	const Op *def = o->in[i]->def;
 
 	return o->code == O_wgmma && i == 2 && def && def->code == O_wgmma && o->lowering && def->lowering &&
-	       instr_of(o->lowering) == instr_of(def->lowering) && o->lowering->dot.n == def->lowering->dot.n &&
+	       instr_of(o->lowering) == instr_of(def->lowering) &&
+	       o->lowering->dot.n == def->lowering->dot.n &&
 	       o->lowering->dot.swap == def->lowering->dot.swap;
 }
 

@@ -232,8 +232,9 @@ no_choice(Solve *s, const Op *o)
 		infer_error(s, o->src, "no instruction and warp grid fit this dot");
 	else
 		infer_error(s, o->src,
-		            "no instruction of warpgroups on %s makes %s of %s and %s with %d warps: it takes rows "
-		            "by 64 for each 4 warps, or columns swapped with them, the others by 8, and 32 bytes of k",
+		            "no instruction of warpgroups on %s makes %s of %s and %s with %d warps: it "
+		            "takes rows by 64 for each 4 warps, or columns swapped with them, the others by "
+		            "8, and 32 bytes of k",
 		            s->k->unit->target->name, type_print(s->arena, &o->out[0]->type),
 		            type_print(s->arena, a), type_print(s->arena, b), op_warps(o));
 }

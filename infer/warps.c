@@ -2,10 +2,14 @@
  *
  * Four do for most, and programs with products say what they want.  A long row is another matter: what a lane
  * holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So where four
- * warps would hold many elements of a tile in a lane, more are tried: such numbers that share it out evenly
- * by 16-byte accesses. */
+ * warps would hold many elements of a tile in a lane, more are tried: of twice to four times as many those that
+ * share it out by 16-byte accesses with the least padding (pass pad), if that is little.  And warps that meet for
+ * what each has of a short row wait for each other: where fewer would not hold many elements, they are tried. */
 #include "infer/base/model.h"
 #include "infer/infer.h"
+
+/* Padding of a row is little that is one element in so many. */
+enum { PADDED_PART = 16 };
 
 /* A tile that accesses of global memory move: its elements, and those of a warp's widest access. */
 typedef struct Row {
@@ -53,19 +57,55 @@ longest_row(const Kernel *k)
 	return r;
 }
 
+/* The number of warps from `from` to twice as many that pads the row the least; 0: none pads it little. */
+static int
+best_sharers(const Row *r, int from)
+{
+	int64_t least = r->size / PADDED_PART + 1;
+	int best = 0;
+
+	for (int w = from; w < 2 * from && w <= ROW_WARPS; w++) {
+		int64_t padding = align_up(r->size, w * r->access) - r->size;
+
+		if (padding < least) {
+			least = padding;
+			best = w;
+		}
+	}
+	return best;
+}
+
+/* Do lanes meet for what they have of a row? */
+static bool
+has_reductions(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (op_is(o, F_REDUCE))
+			return true;
+	return false;
+}
+
 int
 warps_tried(const Kernel *k, const int **out)
 {
 	int *warps = NEWN(k->unit->arena, int, WARPS_TRIED);
-	Row r = k->open_warps && !is_settled(k) ? longest_row(k) : (Row){ 0, 1 };
+	int64_t held = (int64_t)LANE_ELEMENTS * WARP_SIZE;
 	int n = 0;
+	Row r;
 
 	*out = warps;
 	warps[n++] = k->warps;
-	if (r.size <= (int64_t)LANE_ELEMENTS * WARP_SIZE * k->warps)
+	if (!k->open_warps || is_settled(k))
 		return n;
-	for (int w = 2 * k->warps; w <= ROW_WARPS && n < WARPS_TRIED; w++)
-		if (w >= 2 * warps[n - 1] && r.size % (w * r.access) == 0)
+	r = longest_row(k);
+	if (r.size <= held * k->warps) {
+		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && r.size <= held * w && has_reductions(k); w /= 2)
 			warps[n++] = w;
+		return n;
+	}
+	for (int w = 0; n < WARPS_TRIED && (w = best_sharers(&r, 2 * warps[n - 1])) != 0;)
+		warps[n++] = w;
 	return n;
 }

@@ -1,6 +1,7 @@
 /* passes.c - a kernel through hexc/pass/passes.def, the IR verified after each pass. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/sparse.h"
+#include "hexc/ir/text/text.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
 #include "infer/explain/explain.h"

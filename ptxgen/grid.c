@@ -15,6 +15,14 @@ read_sreg(Gen *g, const char *name)
 	return LLVMBuildCall2(g->pre, LLVMGlobalGetValueType(f), f, NULL, 0, "");
 }
 
+LV
+register_const(Gen *g, uint32_t c)
+{
+	if (!g->nothing_set) /* the bit of the lane among those of the lanes below */
+		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"), read_sreg(g, "lanemask.lt"), "");
+	return LLVMBuildXor(g->pre, g->nothing_set, const_i32(g, c), "");
+}
+
 /* %ctaid or %nctaid of a dim. */
 static LV
 read_dim(Gen *g, const char *what, int dim)

@@ -401,6 +401,12 @@ int op_warps(const Op *o);
 /* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
 Op *op_mbar(const Op *o);
 
+/* ---- what holds across roles (role_rules.c) -------------------------------------------------------- */
+
+/* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
+ * Of a kernel that is whole else. */
+const char *role_rules(Kernel *k, const Op **at);
+
 /* ---- index arithmetic (ir_index.c) ----------------------------------------------------------- */
 
 /* Short forms that fold constants at once.  i64 scalars. */
@@ -444,27 +450,11 @@ int message_operands(const char *text); /* how many `{}`; -1: a brace stands alo
 const char *message_format(DType d);
 bool message_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 
-/* ---- text, checks (print.c, read.c, verify.c) --------------------------------------------------- */
+/* ---- checks (verify.c) --------------------------------------------------------------------------- */
 
-void kernel_print(Text *t, const Kernel *k);
-/* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
-Kernel *kernel_read(Unit *u, const char *text, size_t n);
 /* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
  * false when the IR is broken. */
 bool kernel_verify(Kernel *k, const char *after);
-
-/* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
- * Of a kernel that is whole else. */
-const char *role_rules(Kernel *k, const Op **at);
-
-/* ---- what print.c and read.c share (text_num.c) ------------------------------------------------- */
-
-/* Names that stand bare in the text; others are quoted. */
-bool text_is_name(const char *s, size_t n);
-/* x so that text_read_float gives the same bits. */
-void text_float(Text *t, double x);
-/* Bytes used, 0: not a float that text_float writes. */
-size_t text_read_float(const char *s, size_t n, double *out);
 
 /* ---- facts about index values (facts.c) --------------------------------------------------------- */
 

@@ -10,12 +10,13 @@
  * and inside of the branch val_fact_at and view_in_bounds know what was asked; conditions are of sizes and of
  * where the block is, so that all its threads agree.  What is asked:
  *
- *   multiples   of the sizes and strides that keep accesses from being wide.  Where only the ends of
- *               contiguous dims do, as in tensors of one dim, it is whether the block is inside;
+ *   multiples   of the strides and sizes that keep accesses from being wide, those that starts are made of
+ *               too.  Where only the ends of contiguous dims do, as in tensors of one dim, it is whether the
+ *               block is inside;
  *   inside      in the wide version once more, whether the block is inside, if masks go by it.
  *
- * The second version costs code, so what is made twice is small and has no products: a main loop runs as the
- * facts allow.  A store in front of that, or in a kernel too large for it, gets the two versions alone.
+ * The second version costs code, so what is made twice is small; main loops of products are.  A store in front of
+ * that, or in a kernel too large for it, gets the two versions alone.
  * Atomic updates are no wider than an element or two and ask for nothing.
  *
  * needs   views of global tensors with their sizes and strides
@@ -25,19 +26,19 @@
 #include "hexc/pass/specialize.h"
 
 /* Elements that a thread computes in all versions together: of two, the only way to wide accesses, and of
- * three. */
-enum { CODE_TWO = 1280, CODE_THREE = 1024 };
+ * three.  And how many elements an op counts for that has fewer. */
+enum { CODE_TWO = 5120, CODE_THREE = 1024, CODE_OP = 8 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
-/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: o has products, or roles. */
+/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: roles, which are a body's end. */
 static int64_t
 code_of(const Op *o, int64_t threads)
 {
 	const Val *tile = o->nout ? o->out[0] : o->nin ? o->in[0] : NULL;
 	int64_t sum = 0;
 
-	if (o->code == O_dot || o->code == O_roles)
+	if (o->code == O_roles)
 		return INT64_MAX / 2;
 	if (tile && tile->type.space == S_reg)
 		sum = ceil_div(type_size(&tile->type), threads);
@@ -47,17 +48,32 @@ code_of(const Op *o, int64_t threads)
 	return sum;
 }
 
-/* The longest end of the body of at most `most` elements; NULL: none.  *code is what they are. */
+/* All that is in o, itself too. */
+static int64_t
+ops_of(const Op *o)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < 2; i++)
+		for (const Op *x = o->blk[i] ? o->blk[i]->first : NULL; x; x = x->next)
+			n += ops_of(x);
+	return n;
+}
+
+/* The longest end of the body of at most `most` elements, and of as many ops as that is; NULL: none.  *code is
+ * what the elements are. */
 static Op *
 end_of_body(const Kernel *k, int64_t most, int64_t *code)
 {
 	Op *first = NULL;
+	int64_t ops = 0;
 
 	*code = 0;
 	for (Op *o = k->body->last->prev; o; o = o->prev) {
 		int64_t more = code_of(o, (int64_t)k->warps * WARP_SIZE);
 
-		if (more > most - *code)
+		ops += ops_of(o);
+		if (more > most - *code || ops * CODE_OP > most)
 			break;
 		*code += more;
 		first = o;
@@ -65,41 +81,62 @@ end_of_body(const Kernel *k, int64_t most, int64_t *code)
 	return first;
 }
 
-/* Scalars of the run that can be computed in front of it are, so that conditions may ask about them. */
+/* Scalars of the run that can be computed in front of it count as being there, so that conditions may ask
+ * about them. */
 static void
-hoist_scalars(Run *r)
+find_before(Run *r)
 {
 	r->n = r->k->nop + 1;
 	r->before = NEWN(r->k->unit->arena, bool, r->n);
 	for (const Op *o = r->k->body->first; o != r->first; o = o->next)
 		r->before[o->id] = true;
-	for (Op *o = r->first, *next; o; o = next) {
+	for (const Op *o = r->first; o; o = o->next) {
 		bool scalar = op_is(o, F_PURE) && !op_is(o, F_MEM) && o->nout == 1 &&
 		              o->out[0]->type.space == S_scalar;
 
-		next = o->next;
 		for (int i = 0; i < o->nin; i++)
 			scalar = scalar && is_before(r, o->in[i]);
-		if (!scalar)
-			continue;
-		r->before[o->id] = true;
-		if (o == r->first)
-			r->first = next;
-		else
+		r->before[o->id] = scalar;
+	}
+}
+
+/* ... and go there. */
+static void
+hoist_scalars(const Run *r)
+{
+	for (Op *o = r->first, *next; o && !r->alone; o = next) {
+		next = o->next;
+		if (o->id < r->n && r->before[o->id])
 			op_move_before(o, r->first);
 	}
 }
 
-/* The run starts at the first op that asks for something.  False: none does. */
+static bool
+has_copies(const Op *o)
+{
+	bool has = o->code == O_copy;
+
+	for (int i = 0; i < 2; i++)
+		for (const Op *x = o->blk[i] ? o->blk[i]->first : NULL; x; x = x->next)
+			has |= has_copies(x);
+	return has;
+}
+
+/* The run starts at the first op that asks for something; if that copies, at the shared tiles in front of it: each
+ * version has its own, for one may take the place of another's.  False: none does. */
 static bool
 start_at_wish(Run *r, Wish wish)
 {
+	Op *tiles = NULL;
+
 	for (Op *o = r->first; o; o = r->alone ? NULL : o->next) {
 		Asked a = { .nmult = 0 };
 
+		if (!tiles && o->code == O_alloc)
+			tiles = o;
 		ask_op(r, &a, o, wish);
 		if (a.nmult || a.nroom) {
-			r->first = o;
+			r->first = tiles && has_copies(o) ? tiles : o;
 			return true;
 		}
 	}
@@ -116,7 +153,7 @@ asked(const Run *r, Wish wish)
 	Asked a = { .nmult = 0 };
 
 	ask_run(r, &a, wish);
-	if (wish == WIDE && !a.strides && !a.no_room)
+	if (wish == WIDE && !a.strides && !a.starts && !a.no_room)
 		return asked(r, INSIDE);
 	if (wish == WIDE)
 		a.nroom = 0;
@@ -134,6 +171,7 @@ split_run(Run *r, Wish wish)
 	if (!start_at_wish(r, wish))
 		return NULL;
 	a = asked(r, wish);
+	hoist_scalars(r);
 	branch = branch_new(r, &a);
 	if (wish == INSIDE && !branch_spares_masks(r, branch)) {
 		op_unlink(branch);
@@ -154,7 +192,7 @@ split_end(Kernel *k)
 	r.first = end_of_body(k, CODE_TWO / 2, &code);
 	if (!r.first)
 		return NULL;
-	hoist_scalars(&r);
+	find_before(&r);
 	wide = split_run(&r, WIDE);
 	if (wide)
 		r.first = wide->blk[0]->first;

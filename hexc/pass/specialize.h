@@ -17,12 +17,13 @@ typedef struct Room {
 	int64_t extent;
 } Room;
 
-/* What would help: multiples first of strides, then of the sizes of contiguous dims. */
+/* What would help: multiples of starts, of strides, of the sizes of contiguous dims. */
 typedef struct Asked {
 	Multiple mult[ASKED_MAX];
 	Room room[ASKED_MAX];
 	int nmult, nroom;
 	bool strides; /* there are such */
+	bool starts; /* sizes that starts are made of are among them */
 	bool no_room; /* a contiguous dim's end cannot be asked about */
 } Asked;
 

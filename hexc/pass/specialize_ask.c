@@ -2,6 +2,9 @@
 #include "hexc/ir/facts.h"
 #include "hexc/pass/specialize.h"
 
+/* Operations that are looked through for the sizes that a start is made of. */
+enum { START_DEPTH = 6 };
+
 Op *
 moved_by(const Op *o)
 {
@@ -83,6 +86,46 @@ widest(const Kernel *k, const Type *t, int unit)
 	return min64(pow2_part(t->shape[unit]), dtype_most(t->dtype));
 }
 
+/* Is v the same in all blocks?  Of what is deep inside of others we do not know. */
+static bool
+is_of_sizes(const Kernel *k, const Val *v, int depth)
+{
+	const Op *o = v->def;
+
+	if (!o)
+		return v->block == k->body;
+	if (depth == 0 || !op_is(o, F_PURE) || op_is(o, F_MEM) || o->code == O_block_id)
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (!is_of_sizes(k, o->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+/* That the view starts at multiples of `by`, v being a part of its start: by the sizes that it is made of.
+ * False: that takes more, and what has been asked is of no use. */
+static bool
+ask_start(const Run *r, Asked *a, const Op *view, Val *v, int64_t by)
+{
+	const Op *o = v->def;
+	Asked before = *a;
+	int64_t c;
+
+	if (val_is_const(v, &c) || is_multiple(r, view, v, by))
+		return is_multiple(r, view, v, by);
+	a->starts = true;
+	if (is_of_sizes(r->k, v, START_DEPTH))
+		return ask_multiple(r, a, v, by);
+	if (o && (o->code == O_add || o->code == O_sub) && ask_start(r, a, view, o->in[0], by) &&
+	    ask_start(r, a, view, o->in[1], by))
+		return true;
+	*a = before;
+	if (o && o->code == O_mul && (ask_start(r, a, view, o->in[1], by) || ask_start(r, a, view, o->in[0], by)))
+		return true;
+	*a = before;
+	return false;
+}
+
 /* What keeps accesses by the view from being as wide as its tile allows.  False: something does that cannot
  * be asked about. */
 static bool
@@ -92,7 +135,9 @@ ask_wide(const Run *r, Asked *a, const Op *view)
 	int unit = view_unit_dim(r->k, view), end = unit < 0 ? -1 : view_operand_dim(view, unit);
 	int64_t vec = widest(r->k, &view->out[0]->type, unit), at;
 
-	if (vec == 1 || !is_multiple(r, view, view->in[1 + end], vec))
+	while (vec > 1 && !ask_start(r, a, view, view->in[1 + end], vec))
+		vec /= 2;
+	if (vec == 1)
 		return false;
 	for (int d = 0; d < view->in[0]->type.rank; d++) {
 		if (d == end || is_multiple(r, view, p->stride[d], vec))

@@ -16,8 +16,8 @@ typedef struct Form {
 	int width; /* 128, 64, 32; 16: no swizzle */
 } Form;
 
-/* The first of the tile's dims that v, an alloc or a view of it, has, as its last dims and whole; -1: it is no
- * such view. */
+/* The first of the tile's dims that v, an alloc or a view of it, has, as its last dims and whole; -1: it
+ * is no such view. */
 int whole_from(const Val *v);
 /* The widths, widest first. */
 extern const int form_widths[FORM_WIDTHS];

@@ -17,7 +17,7 @@ typedef struct DotChoice {
 	const Instr *inst;
 	bool swap; /* as the transposed product: the instruction's m is the tile's n */
 	int n; /* wgmma: of an instance */
-	int wm, wn; /* warps along m and n, wgmma: warpgroups; the rest of the block's warps repeat the work */
+	int wm, wn; /* warps along m and n; the block's others repeat the work.  wgmma: warpgroups */
 	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order */
 	int64_t run;
 	bool along_k; /* fma: a lane's registers run along k where memory does */

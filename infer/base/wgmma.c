@@ -2,8 +2,9 @@
 #include "infer/base/wgmma.h"
 #include <string.h>
 
-bool
-wgmma_has_n(const Instr *i, int64_t n)
+/* Are there instances of n columns? */
+static bool
+has_n(const Instr *i, int64_t n)
 {
 	int64_t step = dtype_info[i->acc].kind == K_flt || n <= 32 ? i->n : 2 * i->n;
 
@@ -15,7 +16,7 @@ wgmma_widest(const Instr *i, int64_t columns, int64_t most)
 {
 	int n = (int)(most - most % i->n);
 
-	while (n >= i->n && (columns % n || !wgmma_has_n(i, n)))
+	while (n >= i->n && (columns % n || !has_n(i, n)))
 		n -= i->n;
 	return n >= i->n ? n : 0;
 }
@@ -67,7 +68,7 @@ wgmma_fragment(const Instr *i, int n, int operand, bool swap, Layout *out)
 	bool c = operand == 2;
 	Layout l;
 
-	if (i->kind != IK_wgmma || !wgmma_has_n(i, n) || (!c && operand != (swap ? 1 : 0)) ||
+	if (i->kind != IK_wgmma || !has_n(i, n) || (!c && operand != (swap ? 1 : 0)) ||
 	    !(c ? fragment_c(n, &l) : fragment_a(i, &l)))
 		return false;
 	if (swap)

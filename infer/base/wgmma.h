@@ -6,12 +6,10 @@
 
 enum { WARPGROUP = 4, WGMMA_M = 64, WGMMA_N_MOST = 256 };
 
-/* Are there instances of n columns? */
-bool wgmma_has_n(const Instr *i, int64_t n);
 /* The widest instance of at most `most` columns that so many consist of; 0: there is none. */
 int wgmma_widest(const Instr *i, int64_t columns, int64_t most);
-/* Do wm x wn warpgroups share a product of mnk[0] rows, mnk[1] columns and mnk[2] along k, swapped or not, in whole
- * instances? */
+/* Do wm x wn warpgroups share a product of mnk[0] rows, mnk[1] columns and mnk[2] along k, swapped or
+ * not, in whole instances? */
 bool wgmma_divides(const Instr *i, bool swap, const int64_t mnk[3], int wm, int wn);
 /* Has it operands of its type with neighbours along m and n in shared memory? */
 bool wgmma_has_mn(const Instr *i);

@@ -179,19 +179,37 @@ at_least(int64_t *most, const Lowering *p)
 		*most = p->staged.bytes;
 }
 
+/* Bytes of b's shared tiles; of two versions those of the larger. */
+static int64_t
+tile_bytes(const Solve *s, const Block *b)
+{
+	int64_t sum = 0;
+
+	for (const Op *o = b->first; o; o = o->next) {
+		int64_t in[2] = { 0, 0 };
+
+		for (int i = 0; i < 2; i++)
+			in[i] = o->blk[i] ? tile_bytes(s, o->blk[i]) : 0;
+		if (o->code == O_roles)
+			in[1] *= s->k->teams; /* each has its own */
+		sum += o->code == O_if && IMM(o, versions) ? max64(in[0], in[1]) : in[0] + in[1];
+		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
+			sum += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
+	}
+	return sum;
+}
+
 /* Bytes of shared memory, before they are placed: the tiles, which live through loops, and the largest
  * scratch in loops; or the largest scratch elsewhere. */
 static int64_t
 shared_bytes(const Solve *s)
 {
-	int64_t tiles = 0, scratch[2] = { 0, 0 };
+	int64_t tiles = tile_bytes(s, s->k->body), scratch[2] = { 0, 0 };
 
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 		int64_t *most = &scratch[in_loop(o)];
 
-		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
-			tiles += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
 		at_least(most, s->sol->lowering[o->id]);
 		for (int j = 0; j < o->nin; j++)
 			at_least(most, s->sol->conv[o->id][j]);

@@ -195,15 +195,6 @@ mapping_line(Text *t, const Op *o)
 		text_printf(t, "            task mapping %s\n", text);
 }
 
-/* The boxes of a copy, fastest dim first. */
-static void
-box_words(Text *t, const TensorMap *m)
-{
-	text_printf(t, ", boxes of ");
-	for (int i = 0; i < m->rank; i++)
-		text_printf(t, "%s%lld", i ? " x " : "", (long long)m->box[i]);
-}
-
 static void
 op_line(Text *t, const Explained *ex, const Op *o)
 {
@@ -224,7 +215,7 @@ op_line(Text *t, const Explained *ex, const Op *o)
 	if (what)
 		text_printf(t, " %s", explain_name(what, ex->k));
 	if (p->kind == LW_access && p->access.tensor_map)
-		box_words(t, &ex->k->map[p->access.tensor_map - 1]);
+		text_printf(t, ", boxes of %s", explain_box(ex->k, p));
 	else if (vec)
 		text_printf(t, ", %d element%s an access", vec, vec > 1 ? "s" : "");
 	wish_words(t, ex, o);

@@ -113,7 +113,20 @@ explain_runs(const Explained *ex, const Op *o)
 int
 lowering_vec(const Lowering *p)
 {
-	return p->kind == LW_access ? p->access.vec : lowering_is_staged(p) ? p->staged.write.vec : 0;
+	if (p->kind == LW_access)
+		return p->access.tensor_map ? 0 : p->access.vec;
+	return lowering_is_staged(p) ? p->staged.write.vec : 0;
+}
+
+const char *
+explain_box(const Kernel *k, const Lowering *p)
+{
+	const TensorMap *m = &k->map[p->access.tensor_map - 1];
+	Text t = { .arena = k->unit->arena };
+
+	for (int i = 0; i < m->rank; i++)
+		text_printf(&t, "%s%lld", i ? " x " : "", (long long)m->box[i]);
+	return t.s;
 }
 
 static bool
@@ -121,7 +134,7 @@ same_lowering(const Lowering *a, const Lowering *b)
 {
 	return a->kind == b->kind && strcmp(lowering_name(a), lowering_name(b)) == 0 &&
 	       lowering_vec(a) == lowering_vec(b) &&
-	       (a->kind != LW_dot || a->dot.swap == b->dot.swap);
+	       (a->kind != LW_dot || (a->dot.swap == b->dot.swap && a->dot.n == b->dot.n));
 }
 
 int

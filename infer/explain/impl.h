@@ -33,6 +33,8 @@ double explain_above(const Explained *ex, int i);
 double explain_runs(const Explained *ex, const Op *o);
 /* Elements of one access, of a staging tile's writes; 0: it makes none. */
 int lowering_vec(const Lowering *p);
+/* Of a copy of boxes, what one has, the fastest dim first: "64 x 128". */
+const char *explain_box(const Kernel *k, const Lowering *p);
 /* The cheapest other candidate that does o by another instruction or width, -1: all do it so. */
 int explain_other_lowering(const Explained *ex, const Op *o);
 /* The cheapest other candidate with another layout of v, -1: none. */

@@ -162,10 +162,14 @@ put_lowering(Text *t, const Explained *ex, const Op *o)
 	if (!p || !lowering_name(p))
 		return;
 	json_text(t, "instruction", lowering_name(p));
-	if (p->kind == LW_access) {
+	if (p->kind == LW_access && p->access.tensor_map) {
+		json_text(t, "box", explain_box(ex->k, p));
+	} else if (p->kind == LW_access) {
 		json_number(t, "elements_an_access", p->access.vec);
 		put_layout(t, ex, "mapping", p->access.map);
 	} else if (p->kind == LW_dot) {
+		if (p->dot.n)
+			json_number(t, "columns_an_instance", p->dot.n);
 		if (p->dot.swap) {
 			json_key(t, "swapped");
 			text_printf(t, "true");
@@ -234,7 +238,8 @@ put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 	for (int i = 0; i < n; i++) {
 		const Val *root = v[i]->type.space == S_reg ? v[i] : view_root(v[i]);
 
-		if (root->type.rank == 0 || root->type.space == S_scalar)
+		if (root->type.rank == 0 || root->type.space == S_scalar ||
+		    (root->def && root->def->code == O_mbar))
 			continue;
 		if (some)
 			text_add(t, ",", 1);

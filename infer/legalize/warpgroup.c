@@ -25,15 +25,21 @@ unit_of(Kernel *k, const Val *tile)
 	return tile->type.rank - 1;
 }
 
+/* Ops that leave shared memory as it is. */
+static bool
+only_reads(const Op *o)
+{
+	return op_is(o, F_PURE) || o->code == O_load || o->code == O_wgmma || o->code == O_wg_fence ||
+	       o->code == O_wg_commit || o->code == O_wg_wait;
+}
+
 /* Does a load give the same at o, behind it in its block? */
 static bool
 still_there(const Op *load, const Op *o)
 {
 	const Op *x = load->next;
 
-	if (load->parent != o->parent)
-		return false;
-	while (x && x != o && (op_is(x, F_PURE) || x->code == O_load || x->code == O_wgmma || x->code == O_wg_fence || x->code == O_wg_commit || x->code == O_wg_wait))
+	while (load->parent == o->parent && x && x != o && only_reads(x))
 		x = x->next;
 	return x == o;
 }

@@ -1,5 +1,5 @@
-/* box.c - copies of whole boxes of a tensor map: by which an engine beside the warps moves a tile, and what of
- * the tensor, the tile and the target that takes (PTX ISA, "Tensors"; cuTensorMapEncodeTiled). */
+/* box.c - copies of whole boxes of a tensor map: by which an engine beside the warps moves a tile, and
+ * what of the tensor, the tile and the target that takes (PTX ISA, "Tensors"; cuTensorMapEncodeTiled). */
 #include "infer/base/form.h"
 #include "infer/memory/memory.h"
 
@@ -29,8 +29,10 @@ tensor_refusal(const Solve *s, Val *mem)
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		if (d != view_operand_dim(view, unit) &&
 		    val_fact_at(s->k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
-			return arena_printf(s->arena, "nothing says that dim %d of `%s` goes in steps of 16 bytes", d,
-			                    p->name);
+			return arena_printf(s->arena,
+			                    "nothing says that dim %d of `%s` goes in steps of 16 bytes: "
+			                    "`assume` that rows are multiples of %d elements",
+			                    d, p->name, 8 * MAP_GRAIN / bits);
 	return NULL;
 }
 

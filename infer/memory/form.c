@@ -1,5 +1,5 @@
-/* form.c - shared tiles that wgmma reads or boxes fill: the forms that all of these can do with, and the one of
- * them in which the other accesses meet the fewest conflicts. */
+/* form.c - shared tiles that wgmma reads or boxes fill: the forms that all of these can do with, and the
+ * one of them in which the other accesses meet the fewest conflicts. */
 #include "infer/base/form.h"
 #include "infer/base/wgmma.h"
 #include "infer/memory/memory.h"
@@ -90,13 +90,17 @@ form_error(Solve *s, const Val *tile, const Demand *d, int n)
 	while (i < n - 1 && both & d[i].widths)
 		both &= d[i++].widths;
 	infer_error(s, d[i].op->src,
-	            "no layout of %s, %s, is one that %s reads, with rows along dim %d in memory: "
-	            "it takes whole tiles with rows of 16, 32, 64 or 128 bytes, 8 rows at a time, along k where "
-	            "elements have not 16 bits",
-	            tile_words(s, tile), type_print(s->arena, &tile->type), demand_words(s, &d[i]),
-	            s->unit[tile->id]);
-	if (i)
-		infer_error_note(s, d[0].op->src, "%s needs another", demand_words(s, &d[0]));
+	            "%s, %s, has rows along dim %d in memory, of which %s makes nothing: it takes whole "
+	            "stages with rows of 16, 32, 64 or 128 bytes, 8 at a time, and those of 8 and 32 bits "
+	            "along k: copy it from a tensor that is contiguous along the other dim, or change "
+	            "its extents",
+	            tile_words(s, tile), type_print(s->arena, &tile->type), s->unit[tile->id],
+	            demand_words(s, &d[i]));
+	for (int j = 0; j < s->nforms; j++)
+		if (s->forms[j]->code == O_copy && view_root(copy_side(s->forms[j], S_shared)) == tile) {
+			infer_error_note(s, s->forms[j]->src, "its rows are those of what is copied here");
+			return;
+		}
 }
 
 /* Weighted wavefronts of the accesses over the least. */

@@ -253,7 +253,8 @@ select_copy(Solve *s, Op *o)
 
 		why = box_refusal(s, o);
 		if (!why) {
-			s->sol->lowering[o->id] = lowering_new(s, instr_find(out ? "tma_store" : "tma_load"), 1);
+			in = instr_find(out ? "tma_store" : "tma_load");
+			s->sol->lowering[o->id] = lowering_new(s, in, 1);
 			return true;
 		}
 		if (out) {

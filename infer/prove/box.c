@@ -1,10 +1,10 @@
-/* box.c - copies of boxes: every element of the tile is in one box, which has it where the tile's layout looks
- * for it, and comes from its place in the tensor.
+/* box.c - copies of boxes: every element of the tile is in one box, which has it where the tile's layout
+ * looks for it, and comes from its place in the tensor.
  *
- * PTX ISA, "Tensors": a box lies in shared memory with dim 0 of the map fastest, without gaps.  "Tensor swizzling
- * modes": of 16-byte chunks of a row of 128 bytes chunk c of row r stands at c ^ r % 8, of 64 bytes at c ^ r / 2 %
- * 4, of 32 at c ^ r / 4 % 2.  cuTensorMapEncodeTiled: strides and the box's inner bytes are multiples of 16, the
- * latter no more than the swizzle's; extents of a box at most 256. */
+ * PTX ISA, "Tensors": a box lies in shared memory with dim 0 of the map fastest, without gaps.  "Tensor
+ * swizzling modes": of 16-byte chunks of a row of 128 bytes chunk c of row r stands at c ^ r % 8, of 64
+ * bytes at c ^ r / 2 % 4, of 32 at c ^ r / 4 % 2.  cuTensorMapEncodeTiled: strides and the box's inner
+ * bytes are multiples of 16, the latter no more than the swizzle's; extents of a box at most 256. */
 #include "infer/prove/prove.h"
 
 /* The copy as the checker walks it. */
@@ -26,7 +26,7 @@ map_dims(Prove *p, Boxes *b)
 	int unit = view_unit_dim(p->k, b->view), n = 1;
 
 	if (unit < 0 || b->view->in[0] != t->val || b->map->rank != b->view->in[0]->type.rank)
-		return prove_error(p, -1, 0, "the map is of another tensor, or of one without a contiguous dim");
+		return prove_error(p, -1, 0, "the map is of another tensor, or no dim of it is contiguous");
 	b->dim[0] = view_operand_dim(b->view, unit);
 	for (int d = b->map->rank - 1; d >= 0; d--)
 		if (d != b->dim[0])
@@ -35,7 +35,8 @@ map_dims(Prove *p, Boxes *b)
 		int r = view_result_dim(b->view, b->dim[i]);
 
 		if (b->map->size[i] != t->size[b->dim[i]] || (i && b->map->stride[i] != t->stride[b->dim[i]]))
-			return prove_error(p, -1, 0, "dim %d of the map is not dim %d of the tensor", i, b->dim[i]);
+			return prove_error(p, -1, 0, "dim %d of the map is not dim %d of the tensor", i,
+			                   b->dim[i]);
 		if (r >= 0)
 			b->of[r] = i;
 		else if (b->map->box[i] != 1)
@@ -59,7 +60,8 @@ map_is_legal(Prove *p, const Boxes *b)
 		                   (long long)m->box[0] * bytes, m->swizzle);
 	for (int i = 0; i < m->rank; i++) {
 		if (m->box[i] < 1 || m->box[i] > 256)
-			return prove_error(p, -1, 0, "a box of %lld along dim %d", (long long)m->box[i], b->dim[i]);
+			return prove_error(p, -1, 0, "a box of %lld along dim %d", (long long)m->box[i],
+			                   b->dim[i]);
 		if (i && val_fact_at(p->k, b->view, m->stride[i]).mult * bytes % 16)
 			return prove_error(p, -1, 0, "nothing says that dim %d goes in steps of 16 bytes",
 			                   b->dim[i]);
@@ -95,7 +97,8 @@ element(Prove *p, const Boxes *b, const int64_t *c)
 	plain.swizzle = (Swizzle){ 0, 0, 0 };
 	first = mem_offset(&plain, box) * bytes;
 	if (first % (b->map->swizzle ? 8 * b->map->swizzle : 128))
-		return prove_error(p, -1, 0, "a box begins %lld bytes into the tile: not where the swizzle does",
+		return prove_error(p, -1, 0,
+		                   "a box begins %lld bytes into the tile: not where the swizzle does",
 		                   (long long)first);
 	if (first + byte_in_box(b, c) != mem_offset(b->at, at) * bytes)
 		return prove_error(p, -1, 0, "%s is %lld bytes into the tile, where its box has it at %lld",

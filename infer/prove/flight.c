@@ -3,10 +3,11 @@
  * needs   roles behind pass flight
  * keeps   everything; a violation is an internal error at the op
  *
- * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it reads its
- * factors in shared memory and its registers change; and a fence orders what warps did to registers before.  The
- * walk keeps which stages are being read and how many groups are younger, along all ways; an arrival at a barrier
- * for which the producers wait before they fill a tile says that nothing reads the stage any more. */
+ * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it
+ * reads its factors in shared memory and its registers change; and a fence orders what warps did to
+ * registers before.  The walk keeps which stages are being read and how many groups are younger, along
+ * all ways; an arrival at a barrier for which the producers wait before they fill a tile says that
+ * nothing reads the stage any more. */
 #include "infer/prove/prove.h"
 #include <string.h>
 
@@ -36,8 +37,8 @@ static void
 violation(Flight *f, const Op *o, const char *what)
 {
 	if (f->ok)
-		diag_class_error(f->k->unit->diag, DC_INTERNAL, o->src, "internal: %s: %s", op_info[o->code].name,
-		                 what);
+		diag_class_error(f->k->unit->diag, DC_INTERNAL, o->src, "internal: %s: %s",
+		                 op_info[o->code].name, what);
 	f->ok = false;
 }
 
@@ -69,10 +70,13 @@ static void
 issue(Flight *f, State *s, const Op *o)
 {
 	for (int i = 0; i < 2; i++) {
-		bool shared = o->in[i]->type.space == S_shared;
+		const Val *v = o->in[i];
+		bool shared = v->type.space == S_shared;
 
-		add(f, s, o, (Reading){ shared ? view_root(o->in[i]) : o->in[i], shared ? stage_of(o->in[i]) : NULL,
-		                        OPEN });
+		add(f, s, o,
+		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
+		               .slot = shared ? stage_of(v) : NULL,
+		               .age = OPEN });
 	}
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");

@@ -305,7 +305,8 @@ prove_copy(Prove *p, const Op *o)
 	if (instr_is_box(in)) {
 		if (in->kind != (IMM(o, async) == COPY_OUT ? IK_tma_store : IK_tma_load) ||
 		    IMM(o, async) < COPY_BARRIER)
-			prove_error(p, -1, 0, "%s is no copy of kind %lld", in->name, (long long)IMM(o, async));
+			prove_error(p, -1, 0, "%s is no copy of kind %lld", in->name,
+			            (long long)IMM(o, async));
 		else
 			prove_boxes(p, o, in->kind == IK_tma_store);
 		return;

@@ -1,11 +1,12 @@
-/* wgmma.c - products of warpgroups: each instance reads the elements that its rows and columns of the result need,
- * by the addresses that its descriptors mean, and all of the result is made of all of k.
+/* wgmma.c - products of warpgroups: each instance reads the elements that its rows and columns of the
+ * result need, by the addresses that its descriptors mean, and all of the result is made of all of k.
  *
- * PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions": "Register Fragments", "Shared Memory Matrix Layout",
- * "Strides", "Matrix Descriptor Format".  A matrix is made of 16-byte chunks; of chunk c of row r, rows along m or
- * n and chunks along k (K-major), or the other way (MN-major), with w chunks in a row of the swizzle,
- *	w > 1    16 w (r % 8) + stride (r / 8) + 16 (c % w) + lead (c / w)
- *	w = 1    16 (r % 8) + stride (r / 8) + lead c, MN-major with lead and stride exchanged
+ * PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions": "Register Fragments", "Shared Memory
+ * Matrix Layout", "Strides", "Matrix Descriptor Format".  A matrix is made of 16-byte chunks; of chunk c
+ * of row r, rows along m or n and chunks along k (K-major), or the other way (MN-major), with w chunks in
+ * a row of the swizzle,
+ * 	w > 1    16 w (r % 8) + stride (r / 8) + 16 (c % w) + lead (c / w)
+ * 	w = 1    16 (r % 8) + stride (r / 8) + lead c, MN-major with lead and stride exchanged
  * from the start; then address bits 4, 5, 6 are xor-ed with as many from bit 7 on as the mode has. */
 #include "infer/prove/prove.h"
 
@@ -55,16 +56,18 @@ in_memory(Prove *p, const Factor *f, int64_t x0, int64_t k0, int64_t nk)
 		for (int64_t k = 0; k < nk; k++) {
 			int64_t row = f->m->mn ? k : x, along = (f->m->mn ? x : k) * bytes;
 			int64_t at = start + chunk_byte(f->m, row, along / 16);
-			int64_t c[2];
+			int64_t c[2], want;
 
 			at = (at ^ (at / 128 % w) * 16) + along % 16;
 			c[f->k_first] = x0 + x;
 			c[!f->k_first] = k0 + k;
-			if (at != byte_at(f, x0 + x, k0 + k, false))
+			want = byte_at(f, x0 + x, k0 + k, false);
+			if (at != want)
 				return prove_error(p, -1, 0,
-				                   "%s is %lld bytes into the tile, the descriptor means %lld",
+				                   "%s is %lld bytes into the tile, the descriptor "
+				                   "means %lld",
 				                   elem_text(p, &f->v->type, index_elem(&f->v->type, c)),
-				                   (long long)byte_at(f, x0 + x, k0 + k, false), (long long)at);
+				                   (long long)want, (long long)at);
 		}
 	return true;
 }
@@ -88,8 +91,8 @@ descriptor(Prove *p, Factor *f, bool mn_too)
 			return prove_error(p, -1, 0, "the factor is a part of a tile");
 	if ((m->width != 16 && m->width != 32 && m->width != 64 && m->width != 128) || m->lead % 16 ||
 	    m->stride % 16 || m->lead < 0 || m->stride < 0 || m->lead >= 1 << 18 || m->stride >= 1 << 18)
-		return prove_error(p, -1, 0, "no descriptor says width %d, lead %d, stride %d", m->width, m->lead,
-		                   m->stride);
+		return prove_error(p, -1, 0, "no descriptor says width %d, lead %d, stride %d", m->width,
+		                   m->lead, m->stride);
 	for (int d = 0; d < f->first; d++) { /* stages are whole patterns apart */
 		int64_t c[DIM_MAX] = { 0 };
 
@@ -170,7 +173,8 @@ instance(Prove *p, const Product *x, int g, int64_t r)
 	int64_t n = x->o->lowering->dot.n, origin[2], base[2], c[2], regs = n / 2;
 
 	if (r + regs > x->c->regs)
-		return prove_error(p, g * 128, r, "the result has no %lld registers from here", (long long)regs);
+		return prove_error(p, g * 128, r, "the result has no %lld registers from here",
+		                   (long long)regs);
 	type_coord(t, x->c->elem[g * 128 * x->c->regs + r], base);
 	origin[0] = base[x->swap];
 	origin[1] = base[!x->swap];
@@ -182,7 +186,8 @@ instance(Prove *p, const Product *x, int g, int64_t r)
 			c[x->swap] = origin[0] + row;
 			c[!x->swap] = origin[1] + col;
 			if (c[0] >= t->shape[0] || c[1] >= t->shape[1] || x->c->elem[at] != index_elem(t, c))
-				return prove_error(p, g * 128 + th, r + i, "%s is where the instance from %s has another",
+				return prove_error(p, g * 128 + th, r + i,
+				                   "%s is where the instance from %s has another",
 				                   elem_text(p, t, x->c->elem[at]),
 				                   elem_text(p, t, index_elem(t, base)));
 		}
@@ -209,7 +214,8 @@ factors(Prove *p, const Op *o, Product *x)
 			return prove_error(p, -1, 0, "%s does not multiply these types", x->in->name);
 		if ((f->v->type.space == S_shared) != (f->m->width > 0) ||
 		    (f->v->type.space != S_shared) != (i == 0 && x->in->a))
-			return prove_error(p, -1, 0, "%s does not take factor %d from there", x->in->name, at);
+			return prove_error(p, -1, 0, "%s does not take factor %d from there", x->in->name,
+			                   at);
 		if (f->m->width && !descriptor(p, f, dtype_info[x->in->ta].bits == 16))
 			return false;
 	}
@@ -229,7 +235,8 @@ prove_wgmma(Prove *p, const Op *o)
 	}
 	if (!x.in || x.in->kind != IK_wgmma || x.in->acc != o->out[0]->type.dtype ||
 	    !instr_on(x.in, p->k->unit->target) || p->threads % 128) {
-		prove_error(p, -1, 0, "no instruction of warpgroups does this on %s", p->k->unit->target->name);
+		prove_error(p, -1, 0, "no instruction of warpgroups does this on %s",
+		            p->k->unit->target->name);
 		return;
 	}
 	ints = dtype_info[x.in->acc].kind != K_flt;

@@ -63,6 +63,7 @@ struct Gen {
 	LV team;            /* i32: the number of this team; NULL: not among the teams */
 	const struct Web **web; /* by Val.id, and of factors of products in registers, likewise (file.h) */
 	const struct Web **factor;
+	LV nothing_set;     /* i32: 0, as ptxas does not know; NULL until asked for */
 	LV block[3];        /* i32: which block this is, as the program counts; NULL until asked for */
 	Loop *loop;         /* the innermost around what is emitted; NULL: none */
 	Val *guard;         /* copies move something only where this holds; NULL: always */

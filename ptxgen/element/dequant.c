@@ -4,6 +4,7 @@
 #include "infer/recipe/recipe.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
+#include "ptxgen/emit.h"
 #include "ptxgen/element/number.h"
 #include <string.h>
 
@@ -47,7 +48,7 @@ step_value(Gen *g, Dequant *d, Val *from, int group, const RecipeStep *s)
 	case ST_pick: return prmt(g, x, y ? y : c, s->m);
 	case ST_choose: return asm_op(g, A_choose, x, m, y);
 	case ST_add: return LLVMBuildAdd(g->b, x, c, "");
-	case ST_look: return asm_op(g, A_prmt_table, m, c, x);
+	case ST_look: return asm_op(g, A_prmt_table, s->m ? register_const(g, s->m) : m, c, x);
 	case ST_take: return asm_op(g, A_prmt_lane, x, y, group_value(g, d, from, group, s->z));
 	case ST_half: return fp8_to_h2(g, d->recipe.from, x, s->n / 2);
 	}

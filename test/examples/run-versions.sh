@@ -5,14 +5,15 @@
 n=0
 prog=test/examples/versions.hexc
 
-# all KERNEL SIZES ARG..: every candidate at every size NxM; N, M and O, which is 3, stand for them in the ARGs
+# all KERNEL SIZES ARG..: every candidate at every size NxM; N, M, T, twice N, and O, which is 3, stand for them in the
+# ARGs
 all() {
 	kernel=$1 sizes=$2
 	shift 2
 	for arch in $archs; do
 		last=$("$HEXC" candidates $prog --kernel "$kernel" --arch "$arch" | wc -l)
 		for size in $sizes; do
-			given=$(printf -- '--arg %s ' "$@" | sed "s/N/${size%x*}/g; s/M/${size#*x}/g; s/O/3/g")
+			given=$(printf -- '--arg %s ' "$@" | sed "s/T/$((2 * ${size%x*}))/g; s/N/${size%x*}/g; s/M/${size#*x}/g; s/O/3/g")
 			c=0
 			while [ $c -lt "$last" ]; do
 				n=$((n + 1))
@@ -37,6 +38,8 @@ all total "$matrix" 'X=random(1)[M,N]'
 all gather "$matrix" 'X=random(1)[O,N]' 'I=randint(2,-1,3)[M]'
 all turned '64x8 63x7 65x9 68x5' 'X=random(1)[O,M,N]'
 all staged '64x8 63x7 65x9 68x5' 'X=random(1)[M,N]'
+all turns '128x64 96x33 40x31 31x40 104x8' 'A=random(1)[M,N]' 'B=random(2)[N,N]'
+all halves '256x8 136x5 135x4 132x3' 'X=random(1)[M,T]' 'D=N'
 all behind '32x64 33x33 40x31 31x40' 'A=random(1)[M,N]' 'B=random(2)[N,N]' 'R=random(3)'
 echo "$n runs"
 exit $bad

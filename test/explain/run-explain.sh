@@ -112,6 +112,7 @@ def complete(path, k):
         if 'instruction' in o:
             fact[o['instruction']] = True
         for field, form in (('elements_an_access', ', %d element%s an access'), ('elements_a_read', ', %d a read'),
+                            ('box', ', boxes of %s'),
                             ('written_by', ', written by %s'), ('read_by', ', read by %s')):
             if field in o:
                 x = o[field]

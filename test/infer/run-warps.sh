@@ -1,6 +1,7 @@
 #!/bin/sh
-# Where a program leaves WARPS open, long rows are tried on more than 4 warps: all of it in one ranked list, each
-# right, and the manifest has the block of the one taken.  Short rows, products, and programs that say so have no choice.
+# Where a program leaves WARPS open, long rows are tried on more than 4 warps and short ones on fewer: all of it in one
+# ranked list, each right, and the manifest has the block of the one taken.  Short tiles that nothing reduces, products,
+# and programs that say so have no choice.
 . test/script.sh
 prog=$here/warps.hexc
 row="--arg X=random(1)[3,11000] --arg G=random(2) --arg eps=1e-5"
@@ -30,23 +31,35 @@ fi
 [ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "4 8 16 " ] || fail "a row of 12288 is tried on $*"
 set -- $(warps row '-D BN=11264')
 [ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "4 11 " ] || fail "a row of 11264 is tried on $*"
-for k in 'row -D BN=1024' odd told pinned product; do
+set -- $(warps odd '')
+[ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "4 11 " ] || fail "a row of 11008 is tried on $*"
+set -- $(warps row '-D BN=1024')
+[ "$1" -lt 4 ] || fail "a row of 1024 is best on $1 warps, which meet for less than they do alone"
+[ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "1 2 4 " ] || fail "a row of 1024 is tried on $*"
+for k in plain told pinned product; do
 	# shellcheck disable=SC2086 # words
 	[ -z "$(warps ${k%% *} "${k#"${k%% *}"}")" ] || fail "$k has a choice of warps"
 done
-[ "$(block row -D\ BN=1024)" = 128 ] || fail "a row of 1024: $(block row -D\ BN=1024) threads"
+[ "$(block plain '')" = 128 ] || fail "what reduces nothing: $(block plain '') threads"
 [ "$(block told '')" = 64 ] || fail "told: $(block told '') threads"
 block odd '' >/dev/null
 grep idle "$dir/err" && fail "odd: warps that repeat what others do"
 
 n=0
-for line in $("$HEXC" candidates "$prog" --kernel row | sed -n 's/^ *\([0-9]*\) .*cycles  \([0-9]*\) warps;.*/\1:\2/p'); do
-	c=${line%:*} w=${line#*:} n=$((n + 1))
-	[ "$(block row "--candidate $c")" = $((w * 32)) ] || fail "candidate $c of $w warps: $(block row "--candidate $c") threads"
+each() { # DEFINES: all candidates of the row are right
 	# shellcheck disable=SC2086 # words
-	"$HEXC" run "$prog" --kernel row --candidate "$c" --prove --exec=sim --check $row >"$dir/out" 2>&1 ||
-		fail "candidate $c: $(tail -3 "$dir/out")"
-done
+	for line in $("$HEXC" candidates "$prog" --kernel row $1 | sed -n 's/^ *\([0-9]*\) .*cycles  \([0-9]*\) warps;.*/\1:\2/p'); do
+		c=${line%:*} w=${line#*:} n=$((n + 1))
+		[ "$(block row "$1 --candidate $c")" = $((w * 32)) ] ||
+			fail "$1 candidate $c of $w warps: $(block row "$1 --candidate $c") threads"
+		# shellcheck disable=SC2086 # words
+		"$HEXC" run "$prog" --kernel row $1 --candidate "$c" --prove --exec=sim --check $row >"$dir/out" 2>&1 ||
+			fail "$1 candidate $c: $(tail -3 "$dir/out")"
+	done
+}
+each ''
+row="--arg X=random(1)[3,1000] --arg G=random(2) --arg eps=1e-5"
+each '-D BN=1024'
 "$HEXC" --emit-ptx "$prog" --kernel row -o "$dir/p" && "$HEXC" --emit-ptx "$prog" --kernel row --paranoid -o "$dir/q" &&
 	cmp -s "$dir/p" "$dir/q" || fail "other PTX by way of the IR's text"
 "$HEXC" explain "$prog" --kernel row >"$dir/out" && grep -q '^  left open: [0-9]*; else [0-9]*: candidate ' "$dir/out" ||

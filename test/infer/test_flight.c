@@ -1,5 +1,5 @@
-/* test_flight.c - pass flight: waits for products stand where something needs these; arrivals that may come a turn
- * later do, and what is computed stays. */
+/* test_flight.c - pass flight: waits for products stand where something needs these; arrivals that may
+ * come a turn later do, and what is computed stays. */
 #include "hexc/pass/pass.h"
 #include "infer/base/solution.h"
 #include "infer/infer.h"
@@ -49,7 +49,7 @@ static const char frame[] =
 
 static const struct {
 	const char *between;
-	const char *ops; /* of a turn, products and what waits: f w c, W and how many are left, a; * something else */
+	const char *ops; /* of a turn: f w c products, W a wait with how many left, a; + something else */
 	const char *late; /* of a turn whose arrivals may come later; NULL: it stays */
 } cases[] = {
 	{ "", "fwcW0a", "fwcW1(a)" },
@@ -87,7 +87,8 @@ turn_words(Text *t, const Block *b)
 			text_printf(t, ")");
 			break;
 		default:
-			if (op_is(o, F_ELT) && o->out[0]->type.space == S_reg && t->n && t->s[t->n - 1] != '+')
+			if (op_is(o, F_ELT) && o->out[0]->type.space == S_reg && t->n &&
+			    t->s[t->n - 1] != '+')
 				text_printf(t, "+");
 		}
 	}
@@ -170,8 +171,8 @@ TEST_EACH(a_turn_later, COUNT_OF(cases))
 	ck_assert_int_eq(IMM(behind, pending), 0);
 }
 
-/* Of producers one thread arrives; of consumers each warpgroup, or each warp where warps read by themselves what
- * copies bring. */
+/* Of producers one thread arrives; of consumers each warpgroup, or each warp where warps read by
+ * themselves what copies bring. */
 TEST(arrivals)
 {
 	Kernel *k;

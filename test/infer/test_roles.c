@@ -1,5 +1,5 @@
-/* test_roles.c - products of warpgroups and copies of boxes: what is chosen, of all types, places and majors, is
- * right by the checker; what cannot be chosen says why. */
+/* test_roles.c - products of warpgroups and copies of boxes: what is chosen, of all types, places and
+ * majors, is right by the checker; what cannot be chosen says why. */
 #include "infer/infer.h"
 #include "test/check.h"
 #include "test/infer/util_infer.h"
@@ -55,13 +55,14 @@ static const char *
 program(Arena *arena, const Product *p)
 {
 	Text t = { .arena = arena };
-	const char *x = (p->how & A_REG) ? "r" : (p->how & A_MN) ? "a[s].T" : "a[s]";
-	const char *load = !(p->how & A_REG) ? "" : (p->how & A_MN) ? "let r = a[s].T + 1;" : "let r = a[s] + 1;";
+	bool am = p->how & A_MN, bn = p->how & B_MN, reg = p->how & A_REG;
+	const char *load = !reg ? "" : am ? "let r = a[s].T + 1;" : "let r = a[s] + 1;";
 
-	text_printf(&t, frame, p->a, (p->how & A_MN) ? "K, M" : "M, K", p->b, (p->how & B_MN) ? "K, N" : "N, K", p->acc, p->grain,
-	            p->grain, p->grain, p->bm, p->bn, p->bk, p->warps, p->a, (p->how & A_MN) ? "BK, BM" : "BM, BK", p->b,
-	            (p->how & B_MN) ? "BK, BN" : "BN, BK", (p->how & A_MN) ? "k :+ BK, m :+ BM" : "m :+ BM, k :+ BK",
-	            (p->how & B_MN) ? "k :+ BK, n :+ BN" : "n :+ BN, k :+ BK", p->acc, load, x, (p->how & B_MN) ? "" : ".T");
+	text_printf(&t, frame, p->a, am ? "K, M" : "M, K", p->b, bn ? "K, N" : "N, K", p->acc, p->grain,
+	            p->grain, p->grain, p->bm, p->bn, p->bk, p->warps, p->a, am ? "BK, BM" : "BM, BK", p->b,
+	            bn ? "BK, BN" : "BN, BK", am ? "k :+ BK, m :+ BM" : "m :+ BM, k :+ BK",
+	            bn ? "k :+ BK, n :+ BN" : "n :+ BN, k :+ BK", p->acc, load,
+	            reg ? "r" : am ? "a[s].T" : "a[s]", bn ? "" : ".T");
 	return t.s;
 }
 
@@ -156,7 +157,7 @@ static const struct {
 	Product p;
 	const char *arch, *says;
 } refused[] = {
-	{ { "i8", "i8", "i32", 16, 64, 64, 64, 4, A_MN }, "sm_90a", "no layout of `a`" },
+	{ { "i8", "i8", "i32", 16, 64, 64, 64, 4, A_MN }, "sm_90a", "has rows along dim 2 in memory" },
 	{ { "f16", "f16", "f32", 8, 96, 100, 64, 4, 0 }, "sm_90a", "no instruction of warpgroups on sm_90a" },
 };
 

@@ -81,11 +81,16 @@ TEST(columns)
 {
 	const Instr *f = instr_find("wgmma_f32_e4m3_e4m3_ss"), *i = instr_find("wgmma_s32_s8_s8_ss");
 
-	for (int n = -8; n < 300; n++) {
-		ck_assert_int_eq(wgmma_has_n(f, n), n >= 8 && n <= 256 && n % 8 == 0);
-		ck_assert_int_eq(wgmma_has_n(i, n),
-		                 n == 8 || n == 24 || (n >= 16 && n <= 256 && n % 16 == 0));
+	for (int n = 1; n < 300; n++) {
+		bool even = n == 8 || n == 24 || (n >= 16 && n <= 256 && n % 16 == 0);
+
+		ck_assert_int_eq(wgmma_widest(f, n, n) == n, n <= 256 && n % 8 == 0);
+		ck_assert_int_eq(wgmma_widest(i, n, n) == n, even);
 	}
+	ck_assert_int_eq(wgmma_widest(f, 512, WGMMA_N_MOST), 256);
+	ck_assert_int_eq(wgmma_widest(f, 264, WGMMA_N_MOST), 88);
+	ck_assert_int_eq(wgmma_widest(i, 40, WGMMA_N_MOST), 8);
+	ck_assert_int_eq(wgmma_widest(i, 100, WGMMA_N_MOST), 0);
 }
 
 /* Every type in all its pairs, A from both places. */

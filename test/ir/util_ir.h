@@ -1,7 +1,7 @@
 /* util_ir.h - for tests that start from IR text. */
 #ifndef TEST_UTIL_IR_H
 #define TEST_UTIL_IR_H
-#include "hexc/ir/ir.h"
+#include "hexc/ir/text/text.h"
 
 /* A unit with its own arena and no kernels, for sm_80.  An arena failure fails the test. */
 Unit *ir_unit(void);

@@ -1,7 +1,7 @@
 /* util_lang.h - compile source text in a test and look at what came out. */
 #ifndef TEST_UTIL_LANG_H
 #define TEST_UTIL_LANG_H
-#include "hexc/ir/ir.h"
+#include "hexc/ir/text/text.h"
 
 /* One compilation: everything below it lives until lang_free. */
 typedef struct Lang {

@@ -1,5 +1,5 @@
-/* test_flight.c - the checker of products under way: it accepts what pass flight makes and what a program asks
- * for, and rejects them once any wait, fence or commit is gone, or waits for one group less. */
+/* test_flight.c - the checker of products under way: it accepts what pass flight makes and what a program
+ * asks for, and rejects them once any wait, fence or commit is gone, or waits for one group less. */
 #include "hexc/pass/pass.h"
 #include "infer/prove/prove.h"
 #include "test/check.h"
@@ -52,7 +52,8 @@ static const struct {
 	{ "acc += async dot(a[s], b[s].T); wait dots 1; if k > 0 { arrive empty[(turn - 1) % STAGES]; }",
 	  "wait dots 0;", false },
 	{ "acc += async dot(a[s], b[s].T); wait dots 0; acc *= 0.5; arrive empty[s];", "", false },
-	{ "let x: register = a[s] + 1; acc += async dot(x, b[s].T); wait dots 0; arrive empty[s];", "", false },
+	{ "let x: register = a[s] + 1; acc += async dot(x, b[s].T); wait dots 0; arrive empty[s];", "",
+	  false },
 };
 
 static Kernel *

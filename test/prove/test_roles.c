@@ -1,5 +1,5 @@
-/* test_roles.c - the checker knows what descriptors and boxes mean: it accepts products of warpgroups and copies
- * of boxes as inferred, and rejects them once a field, a layout or a map is another. */
+/* test_roles.c - the checker knows what descriptors and boxes mean: it accepts products of warpgroups and
+ * copies of boxes as inferred, and rejects them once a field, a layout or a map is another. */
 #include "infer/prove/prove.h"
 #include "test/infer/util_infer.h"
 #include "test/prove/util_prove.h"

@@ -4,7 +4,7 @@
  * digit, so neither is used.  Written is, the first that is exact: an integer below 2^53, a decimal
  * m / 10^n with m < 2^53 and n <= 17 (one correctly rounded IEEE division gives it back), else
  * hexadecimal. */
-#include "hexc/ir/ir.h"
+#include "hexc/ir/text/text.h"
 #include "hexc/ir/number.h"
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* read.h - inside read*.c: a cursor on the IR's text form. */
 #ifndef HEXC_READ_H
 #define HEXC_READ_H
-#include "hexc/ir/ir.h"
+#include "hexc/ir/text/text.h"
 
 enum { READ_ID_MAX = 1 << 20, READ_DEPTH = 100 };
 

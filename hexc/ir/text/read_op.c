@@ -1,5 +1,5 @@
 /* read_op.c - ops and blocks of the IR's text form. */
-#include "hexc/ir/read.h"
+#include "hexc/ir/text/read.h"
 #include <string.h>
 
 /* What stands in front of an op's regions. */

@@ -1,7 +1,7 @@
 /* read.c - kernel_read: the printer's text back to a Kernel.  The grammar is in IR.md.
  * Input may be anything: what does not parse gets a diagnostic with its place in the text. */
 #include "hexc/ir/pack.h"
-#include "hexc/ir/read.h"
+#include "hexc/ir/text/read.h"
 #include <string.h>
 
 /* Sizes and strides come before the ops that compute them: kept as ids until the body is read. */

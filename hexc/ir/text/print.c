@@ -1,7 +1,7 @@
 /* print.c - the IR's text form: everything in a Kernel, read back by read.c to the same bytes. The
  * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
  * at. */
-#include "hexc/ir/ir.h"
+#include "hexc/ir/text/text.h"
 #include "hexc/ir/pack.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* read_token.c - the words of the IR's text form: names, numbers, types, layouts, values. */
-#include "hexc/ir/read.h"
+#include "hexc/ir/text/read.h"
 #include <stdio.h>
 #include <string.h>
 

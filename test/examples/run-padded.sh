@@ -1,0 +1,51 @@
+#!/bin/sh
+# What pass pad makes longer is right: the kernels of padded.hexc, all candidates, against the tile interpreter, at
+# sizes around what accesses take and at the extent itself.  FULL=1: all targets.
+. test/script.sh
+n=0
+prog=test/examples/padded.hexc
+
+# all KERNEL "NAME=EXTENT.." SIZES ARG..: every candidate at every size NxM; N, M and T, twice N, stand for them in the ARGs
+all() {
+	kernel=$1 sizes=$3
+	set=$(printf -- '-D %s ' $2)
+	shift 3
+	for arch in $archs; do
+		# shellcheck disable=SC2086 # words
+		last=$("$HEXC" candidates $prog --kernel "$kernel" $set --arch "$arch" -W no-idle | wc -l)
+		[ "$last" -gt 0 ] || fail "$kernel $set: no candidates"
+		for size in $sizes; do
+			given=$(printf -- '--arg %s ' "$@" | sed "s/T/$((2 * ${size%x*}))/g; s/N/${size%x*}/g; s/M/${size#*x}/g")
+			c=0
+			while [ $c -lt "$last" ]; do
+				n=$((n + 1))
+				# shellcheck disable=SC2086 # words
+				"$HEXC" run $prog --kernel "$kernel" $set --arch "$arch" --candidate $c --prove --exec=sim \
+					--check -W no-idle $given >"$dir/out" 2>&1 ||
+					fail "$kernel $set $size $arch candidate $c: $(tail -3 "$dir/out")"
+				c=$((c + 1))
+			done
+		done
+	done
+}
+
+archs=sm_80
+[ -z "${FULL-}" ] || archs=$("$HEXC" --list-archs)
+for extent in '1000 1000x2 992x2 999x2 7x2' '200 200x3 192x3 199x3 1x3' '33 33x3 32x3 5x3'; do
+	bn=BN=${extent%% *} sizes=${extent#* }
+	all norm "$bn" "$sizes" 'X=random(1)[M,N]' 'gain=random(2)'
+	all spread "$bn" "$sizes" 'X=random(1)[M,N]'
+	all gate "$bn" "$sizes" 'X=random(1)[M,T]' 'D=N'
+done
+for extent in '200 200x3 208x3 256x2 199x3 7x3' '33 33x3 40x3 64x2 32x3'; do
+	bn=BN=${extent%% *} sizes=${extent#* }
+	all front "$bn" "$sizes" 'X=random(1)[M,N]'
+	all count "$bn" "$sizes" 'X=randint(1,-9,9)[M,N]'
+	all part "$bn" "$sizes" 'X=random(1)[M,N]' 'Y=random(2)'
+done
+all both 'BM=33 BN=9' '9x33 8x32 7x5' 'X=random(1)[M,N]'
+all both 'BM=25 BN=50' '50x25 48x24 49x7' 'X=random(1)[M,N]'
+all carried BN=1000 '1000x4 992x3 999x1' 'X=random(1)[M,N]'
+all carried BN=33 '33x4 32x3 5x1' 'X=random(1)[M,N]'
+echo "$n runs"
+exit $bad
