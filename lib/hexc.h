@@ -416,17 +416,17 @@ typedef struct hexc_tensor_map_info {
 	uint32_t l2;            /* CUtensorMapL2promotion: 0, 1, 2, 3 for none, 64, 128, 256 bytes */
 	uint32_t fill;          /* CUtensorMapFloatOOBfill: 0, zeros */
 } hexc_tensor_map_info;
-#define HEXC_TENSOR_MAP_INFO_INIT { sizeof(hexc_tensor_map_info), 0, 0, 0, NULL, {0, 0, 0, 0, 0}, {0, 0, 0, 0}, \
-	{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, 0, 0, 0, 0 }
+#define HEXC_TENSOR_MAP_INFO_INIT { sizeof(hexc_tensor_map_info), 0, 0, 0, NULL, {0, 0, 0, 0, 0}, \
+	{0, 0, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, 0, 0, 0, 0 }
 
-/* Tensor map i of kernel k for a launch with these arguments (their addresses are looked at): fills at most the
- * bytes that out->size says.  A tensor without elements counts as one element, of which the kernel copies
+/* Tensor map i of kernel k for a launch with these arguments (their addresses are looked at): fills at most
+ * the bytes that out->size says.  A tensor without elements counts as one element, of which the kernel copies
  * nothing.  HEXC_OK; E_INVALID, also past the end; E_ARGS when an expression overflows. */
 HEXC_API int hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
                              hexc_tensor_map_info *out);
-/* Its parts that are the same in all launches: param, type, rank, box, step and what follows; and each dim, and
- * each stride in elements (that of dim 0 is "1"), as expressions, which live as long as m.  Both are arrays of
- * 5, or NULL.  1, or 0 past the end. */
+/* Its parts that are the same in all launches: param, type, rank, box, step and what follows; and each dim,
+ * and each stride in elements (that of dim 0 is "1"), as expressions, which live as long as m.  Both are
+ * arrays of 5, or NULL.  1, or 0 past the end. */
 HEXC_API int hexc_tensor_map_form(const hexc_module *m, size_t k, size_t i, hexc_tensor_map_info *out,
                                   const char **dim, const char **stride);
 

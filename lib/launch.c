@@ -226,7 +226,8 @@ map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_m
 
 	for (int d = 0; d < map->rank; d++)
 		if (v->bad[map->dim[d]] || (d && v->bad[map->stride[d]]))
-			return launch_error(why, "sizes of %s cannot be computed: overflow or division by 0", name);
+			return launch_error(why, "sizes of %s cannot be computed: overflow or division by 0",
+			                    name);
 		else
 			empty = empty || v->value[map->dim[d]] == 0;
 	for (int d = 0; d < map->rank; d++) {
@@ -235,12 +236,12 @@ map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_m
 		int64_t bytes = empty || !d ? stride : stride * dtype_info[map->dtype].bits / 8;
 
 		if (n > (int64_t)1 << 32)
-			return launch_error(why, "%s has %s = %lld elements in a dim; the kernel copies boxes of it, "
-			                         "and takes up to 2^32",
+			return launch_error(why, "%s has %s = %lld elements in a dim; the kernel copies "
+			                         "boxes of it, and takes up to 2^32",
 			                    name, map->dim_text[d], (long long)n);
 		if (stride >= (int64_t)1 << 40 || bytes >= (int64_t)1 << 40 || bytes % MAP_GRAIN)
-			return launch_error(why, "%s has a stride of %s = %lld elements; the kernel copies boxes of it, "
-			                         "and takes multiples of %d bytes below 2^40",
+			return launch_error(why, "%s has a stride of %s = %lld elements; the kernel copies "
+			                         "boxes of it, and takes multiples of %d bytes below 2^40",
 			                    name, map->stride_text[d], (long long)stride, MAP_GRAIN);
 		out->dim[d] = (uint64_t)n;
 		if (d)

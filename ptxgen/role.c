@@ -23,8 +23,8 @@ machine_arrivals(Gen *g, const Op *mbar)
 		n = IMM(o, signals) + (arrive_lanes(o) ? op_warps(o) * WARP_SIZE : 0);
 		if (most && n != most)
 			diag_error(g->u->diag, o->src,
-			           "an arrival at this barrier is %lld of the machine, and another %lld: give "
-			           "each a barrier of its own",
+			           "an arrival at this barrier is %lld of the machine, and another %lld: "
+			           "give each a barrier of its own",
 			           (long long)n, (long long)most);
 		most = n;
 	}
@@ -40,10 +40,12 @@ make_barriers(Gen *g)
 	for (const Op *o = g->k->body->first; o; o = o->next) {
 		int64_t n = o->code == O_mbar ? machine_arrivals(g, o) : 0;
 
-		for (int s = 0; n && s < o->out[0]->type.shape[0]; s++)
-			asm_op(g, A_mbar_init,
-			       LLVMBuildAdd(g->b, smem_base(g), const_i32(g, IMM(o, offset) + s * MBAR_BYTES), ""),
-			       const_i32(g, n), first);
+		for (int s = 0; n && s < o->out[0]->type.shape[0]; s++) {
+			LV at = const_i32(g, IMM(o, offset) + s * MBAR_BYTES);
+
+			asm_op(g, A_mbar_init, LLVMBuildAdd(g->b, smem_base(g), at, ""), const_i32(g, n),
+			       first);
+		}
 	}
 	for (int i = 0; i < g->k->nmap; i++)
 		asm_op(g, A_prefetch_map, map_address(g, i), first, NULL);
@@ -61,8 +63,8 @@ is_single(Block *b)
 
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
 		bool box = o->code == O_copy && instr_is_box(instr_of(o->lowering));
-		bool flow = o->code == O_for || o->code == O_if || o->code == O_yield || o->code == O_mbar_wait;
-		bool once = o->code == O_mbar_arrive && IMM(o, signals) == 1;
+		bool flow = o->code == O_for || o->code == O_if || o->code == O_yield;
+		bool once = o->code == O_mbar_wait || (o->code == O_mbar_arrive && IMM(o, signals) == 1);
 
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg)
@@ -93,8 +95,8 @@ has_boxes(Block *b)
 	return false;
 }
 
-/* i1: this thread is one chosen of its warp, and the warp is the first of the role.  By `elect` ptxas knows that
- * there is but one, as copies of boxes want it. */
+/* i1: this thread is one chosen of its warp, and the warp is the first of the role.  By `elect` ptxas knows
+ * that there is but one, as copies of boxes want it. */
 static LV
 choose_leader(Gen *g, Block *b)
 {
@@ -141,7 +143,8 @@ emit_roles(Gen *g, Op *o)
 	make_barriers(g);
 	gen_enter(g, o->blk[0]);
 	gen_enter(g, o->blk[1]);
-	warp = asm_op(g, A_shfl_idx, g->warp, const_i32(g, 0), const_i32(g, 0)); /* for ptxas: one for a warp */
+	/* so that ptxas knows that a warp has one */
+	warp = asm_op(g, A_shfl_idx, g->warp, const_i32(g, 0), const_i32(g, 0));
 	for (int r = 0; r < 2; r++)
 		front[r] = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	join = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");

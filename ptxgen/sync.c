@@ -32,7 +32,9 @@ emit_block_barrier(Gen *g)
 	if (g->team)
 		team_barrier(g);
 	else if (g->warps != kernel_warps(g->k))
-		asm_emit(g, arena_printf(g->a, "bar.sync %d, %d;", role_barrier(g, ROLE_PRODUCER, 0), g->warps * WARP_SIZE),
+		asm_emit(g,
+		         arena_printf(g->a, "bar.sync %d, %d;", role_barrier(g, ROLE_PRODUCER, 0),
+		                      g->warps * WARP_SIZE),
 		         "", AF_MEM | AF_WARP, NULL, 0, NULL);
 	else
 		asm_op(g, A_barrier, NULL, NULL, NULL);
@@ -61,7 +63,8 @@ emit_wait(Gen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	if (IMM(o, bulk))
-		asm_op(g, IMM(o, reads) ? A_bulk_read : A_bulk_wait, const_i32(g, IMM(o, pending)), NULL, NULL);
+		asm_op(g, IMM(o, reads) ? A_bulk_read : A_bulk_wait, const_i32(g, IMM(o, pending)), NULL,
+		       NULL);
 	else if (g->u->target->features & T_CPASYNC)
 		asm_op(g, A_wait, const_i32(g, IMM(o, pending)), NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* wgmma.c - products under way: instances of wgmma on registers with names, and descriptors of what they read in
- * shared memory.
+/* wgmma.c - products under way: instances of wgmma on registers with names, and descriptors of what they read
+ * in shared memory.
  *
- * Instances stand at multiples of 64 rows and of `n` columns; those whose first element belongs to warp 0 are the
- * first warpgroup's, and the others do the same elsewhere. */
+ * Instances stand at multiples of 64 rows and of `n` columns; those whose first element belongs to warp 0 are
+ * the first warpgroup's, and the others do the same elsewhere. */
 #include "infer/base/wgmma.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/file.h"
@@ -63,6 +63,7 @@ own_instances(Gen *g, Product *p, int i, int step)
 static const Layout *
 group_layout(Gen *g, const Product *p, const Factor *f, int i)
 {
+	const Layout *c = p->o->out[0]->type.layout;
 	Layout *l = NEW(g->a, Layout);
 
 	layout_init(l, 2);
@@ -71,7 +72,7 @@ group_layout(Gen *g, const Product *p, const Factor *f, int i)
 			BUG_IF(g->a, !layout_push(l, d, f->v->type.shape[d], 0, AX_reg));
 			continue;
 		}
-		for (Digit x = dim_digits(p->o->out[0]->type.layout, result_dim(p, i)); x.it; digit_next(&x)) {
+		for (Digit x = dim_digits(c, result_dim(p, i)); x.it; digit_next(&x)) {
 			bool group = x.it->axis == AX_warp && x.it->stride >= WARPGROUP;
 
 			BUG_IF(g->a, !layout_push(l, d, x.it->extent, group ? x.it->stride : 0,
@@ -205,7 +206,7 @@ static void
 instance(Gen *g, Product *p, int i, int j, int k)
 {
 	int64_t m = p->at[0][i], n = p->at[1][j], from[2], kk = (int64_t)k * p->inst->k;
-	const char *a, *add, *cons;
+	const char *a, *d, *add, *cons;
 	LV in[3];
 	int nin = 0;
 
@@ -224,10 +225,9 @@ instance(Gen *g, Product *p, int i, int j, int k)
 		cons = arena_printf(g->a, "%s,b", cons);
 		in[nin++] = scalar_get(g, p->o->in[3]);
 	}
-	asm_emit(g,
-	         wgmma_text(g->a, p->o->lowering, register_list(g, p->web, &p->c, &p->o->out[0]->type, from), a,
-	                    p->f[0].x ? "$1" : "$0", add),
-	         cons, AF_MEM | AF_WARP, in, nin, NULL);
+	d = register_list(g, p->web, &p->c, &p->o->out[0]->type, from);
+	asm_emit(g, wgmma_text(g->a, p->o->lowering, d, a, p->f[0].x ? "$1" : "$0", add), cons,
+	         AF_MEM | AF_WARP, in, nin, NULL);
 }
 
 void

@@ -80,8 +80,8 @@ numbers(const uint32_t *x, uint32_t n)
 	return a;
 }
 
-/* The arguments of cuTensorMapEncodeTiled: what is the same in all launches in the words that `hexc sim` takes,
- * shape and strides as a tensor's are. */
+/* The arguments of cuTensorMapEncodeTiled: what is the same in all launches in the words that `hexc sim`
+ * takes, shape and strides as a tensor's are. */
 static cJSON *
 tensor_map(const hexc_module *m, size_t k, size_t i)
 {

@@ -81,7 +81,8 @@ set_maps(Cli *c, Launch *l, const Args *a, const hexc_arg *arg, uint32_t n)
 		d.l2_promotion = m.l2;
 		d.oob_fill = m.fill;
 		if (sim_tmap_encode(&l->map[i], &d, why, sizeof why) != SIM_OK)
-			return cli_error(EXIT_TROUBLE, "the tensor map of %s: %s", a->t[m.param].info.name, why);
+			return cli_error(EXIT_TROUBLE, "the tensor map of %s: %s",
+			                 a->t[m.param].info.name, why);
 		l->args[(uint32_t)a->n + i] = &l->map[i];
 	}
 	return 0;

@@ -100,8 +100,8 @@ encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const h
 		if ((code = hexc_tensor_map(gm->m, k, i, arg, &m)))
 			return code;
 		c->arg[info->nparam + i] = &c->map[i];
-		code = GPU_CALL(gm->g, cuTensorMapEncodeTiled, &c->map[i], (int)m.type, m.rank, m.address, m.dim,
-		                m.stride, m.box, m.step, (int)m.interleave, (int)m.swizzle, (int)m.l2,
+		code = GPU_CALL(gm->g, cuTensorMapEncodeTiled, &c->map[i], (int)m.type, m.rank, m.address,
+		                m.dim, m.stride, m.box, m.step, (int)m.interleave, (int)m.swizzle, (int)m.l2,
 		                (int)m.fill);
 	}
 	return code;

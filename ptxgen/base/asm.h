@@ -12,8 +12,8 @@ typedef enum AsmId {
 /* One short sequence; its result or NULL. */
 LV asm_op(Gen *g, AsmId id, LV x, LV y, LV z);
 enum { AF_MEM = 1, AF_WARP = 2 }; /* flags of rows */
-/* Assembly with the types that its constraints say.  `out` receives the outputs.  For what asm_op and asm_instr
- * cannot say: operands that are names. */
+/* Assembly with the types that its constraints say.  `out` receives the outputs.  For what asm_op and
+ * asm_instr cannot say: operands that are names. */
 void asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out);
 /* One instance of an instruction row.  `in`: inputs in order of the template; `exec`: i1, lanes
  * that take part, NULL: all.  cp.async: the last input is the number of bytes to read (i32),

@@ -214,8 +214,8 @@ web_get(Gen *g, const Web *web, int w)
 {
 	LV x;
 
-	asm_emit(g, arena_printf(g->a, "mov.b32 $0, %s;", web_name(g, web, w)), web->flt ? "=f" : "=r", AF_MEM,
-	         NULL, 0, &x);
+	asm_emit(g, arena_printf(g->a, "mov.b32 $0, %s;", web_name(g, web, w)), web->flt ? "=f" : "=r",
+	         AF_MEM, NULL, 0, &x);
 	return x;
 }
 

@@ -1,8 +1,9 @@
 /* file.h - tiles that products under way read and write: registers with names of their own.
  *
- * Of what a wgmma writes while other code runs neither LLVM nor ptxas may make a copy: these find one register
- * by its name in all of the text.  A web is a set of values of which no two live at once, and which hand their
- * elements to each other in products and around loops: they share the registers, and nothing moves. */
+ * Of what a wgmma writes while other code runs neither LLVM nor ptxas may make a copy: these find one
+ * register by its name in all of the text.  A web is a set of values of which no two live at once, and which
+ * hand their elements to each other in products and around loops: they share the registers, and nothing
+ * moves. */
 #ifndef HEXC_PTXGEN_FILE_H
 #define HEXC_PTXGEN_FILE_H
 #include "ptxgen/base/gen.h"

@@ -21,8 +21,8 @@ map_address(Gen *g, int i)
 	LV at;
 
 	asm_emit(g,
-	         arena_printf(g->a, "{ .reg .b64 a; mov.b64 a, %s_param_%d; cvta.param.u64 $0, a; }", g->k->name,
-	                      g->k->nparam + i),
+	         arena_printf(g->a, "{ .reg .b64 a; mov.b64 a, %s_param_%d; cvta.param.u64 $0, a; }",
+	                      g->k->name, g->k->nparam + i),
 	         "=l", 0, NULL, 0, &at);
 	return at;
 }
@@ -69,11 +69,16 @@ one_box(Gen *g, const Boxes *b, const int64_t *at)
 	in[n++] = b->engine;
 	if (b->mbar)
 		in[n++] = b->mbar;
-	text = arena_printf(g->a,
-	                    b->mbar ? "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx"
-	                              "::bytes [$0], [$1, %s], [$2];"
-	                            : "cp.async.bulk.tensor.%dd.global.shared::cta.bulk_group [$1, %s], [$0];",
-	                    rank, operand_list(g, n, rank));
+	text = operand_list(g, n, rank);
+	if (b->mbar)
+		text = arena_printf(g->a,
+		                    "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx"
+		                    "::bytes [$0], [$1, %s], [$2];",
+		                    rank, text);
+	else
+		text = arena_printf(g->a,
+		                    "cp.async.bulk.tensor.%dd.global.shared::cta.bulk_group [$1, %s], [$0];",
+		                    rank, text);
 	for (int i = 0; i < rank; i++) {
 		int r = view_result_dim(b->view, b->dim[i]);
 

@@ -113,6 +113,6 @@ emit_mbar_arrive(Gen *g, Op *o)
 		emit_by(g, speaker(g, g->warps), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
 		        "r,n", in, 2);
 	else
-		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0];", "r", in,
-		        1);
+		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0];", "r",
+		        in, 1);
 }

@@ -328,8 +328,8 @@ cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const 
 	sim_tmap_desc d = SIM_TMAP_INIT;
 
 	CHECK(true);
-	if ((uintptr_t)map % 64 || !address || rank < 1 || rank > 5 || type < 0 || interleave < 0 || swizzle < 0 ||
-	    l2 < 0 || fill < 0)
+	if ((uintptr_t)map % 64 || !address || rank < 1 || rank > 5 || type < 0 || interleave < 0 ||
+	    swizzle < 0 || l2 < 0 || fill < 0)
 		return INVALID_VALUE;
 	d.type = (uint32_t)type;
 	d.rank = rank;

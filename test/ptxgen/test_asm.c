@@ -151,7 +151,8 @@ wgmma_instance(Text *t, const Instr *i, int n, bool mn)
 	for (int w = 0; w < words; w++)
 		text_printf(&d, "%sw%d", w ? ", " : "{", w);
 	text_printf(&d, "}");
-	text_printf(t, "\t{ .reg .%s w<%d>; wgmma.fence.sync.aligned; ", i->acc == D_f32 ? "f32" : "b32", words);
+	text_printf(t, "\t{ .reg .%s w<%d>; wgmma.fence.sync.aligned; ", i->acc == D_f32 ? "f32" : "b32",
+	            words);
 	for (int w = 0; w < words; w++)
 		text_printf(t, "mov.b32 w%d, 0; ", w);
 	text_printf(t, "%s wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }\n",

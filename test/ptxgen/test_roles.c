@@ -30,7 +30,8 @@ tile(const Gemm *g, int rows, int k)
 	int base = bits_of(g->t) == 8 ? 4 : bits_of(g->t) == 16 ? 3
 	                                                        : 2;
 
-	return arena_printf(u->arena, "shared %s[2, %d, %d] @{Sw<3,%d,3> o (2,%d,%d):(%d,%d,1)}", g->t, rows, k,
+	return arena_printf(u->arena, "shared %s[2, %d, %d] @{Sw<3,%d,3> o (2,%d,%d):(%d,%d,1)}", g->t, rows,
+	                    k,
 	                    base, rows, k, rows * k, k);
 }
 
@@ -42,7 +43,8 @@ sums(const Gemm *g)
 
 	ck_assert_int_eq(rows, 1);
 	return arena_printf(u->arena,
-	                    "reg %s[%d, %d] @{((8,2,4,%d),(2,4,%d)):((4@lane,2@reg,1@warp,4@warp),(1@reg,1@lane,"
+	                    "reg %s[%d, %d] "
+	                    "@{((8,2,4,%d),(2,4,%d)):((4@lane,2@reg,1@warp,4@warp),(1@reg,1@lane,"
 	                    "4@reg))}",
 	                    g->acc, g->m / g->teams, g->n, groups, g->n / 8);
 }
@@ -60,7 +62,8 @@ head(Text *t, const Gemm *g, int k)
 	            "  param %%6.N size N : i64 mult 8 lo 0 hi 100000\n"
 	            "  map %%1 %s box %d, %d size %%5, %%4 stride %%5 swizzle 128 l2 256\n"
 	            "  map %%2 %s box %d, %d size %%5, %%6 stride %%5 swizzle 128 l2 256\n",
-	            g->warps, g->teams, 2 * (g->m + g->n) * 128 + 32, g->t, g->t, g->acc, g->t, k, g->m, g->t, k,
+	            g->warps, g->teams, 2 * (g->m + g->n) * 128 + 32, g->t, g->t, g->acc, g->t, k, g->m,
+	            g->t, k,
 	            g->n);
 	text_printf(t,
 	            "  grid {\n    %%10 = const imm %d : i64\n    %%11 = add %%4, %%10 : i64\n"
@@ -70,8 +73,10 @@ head(Text *t, const Gemm *g, int k)
 	            "    %%18 = const imm 1 : i64\n    yield %%13, %%17, %%18\n  }\n",
 	            g->m - 1, g->m, g->n - 1, g->n);
 	text_printf(t,
-	            "  body {\n    %%7 = const imm 1 : i64\n    %%8 = const : i64\n    %%9 = const imm 2 : i64\n"
-	            "    %%19 = block_id : i64\n    %%20 = const imm %d : i64\n    %%21 = mul %%19, %%20 : i64\n"
+	            "  body {\n    %%7 = const imm 1 : i64\n    %%8 = const : i64\n"
+	            "    %%9 = const imm 2 : i64\n"
+	            "    %%19 = block_id : i64\n    %%20 = const imm %d : i64\n"
+	            "    %%21 = mul %%19, %%20 : i64\n"
 	            "    %%22 = block_id imm 1 : i64\n    %%23 = const imm %d : i64\n"
 	            "    %%24 = mul %%22, %%23 : i64\n    %%25 = const imm %d : i64\n"
 	            "    %%26 = alloc imm 0, 1024 : %s\n    %%27 = alloc imm %d, 1024 : %s\n"
@@ -90,11 +95,14 @@ producer(Text *t, const Gemm *g, int k)
 	            "        mbar_wait %%29, %%32, %%34\n"
 	            "        %%35 = view %%1, %%21, %%30 : global %s[%d, %d]\n"
 	            "        %%36 = view %%26, %%32, %%8, %%8 imm 1 : shared %s[%d, %d]\n"
-	            "        copy %%35, %%36, %%28, %%32 imm 2 lowering { access inst tma_load vec 1 tensor_map 1 }\n"
+	            "        copy %%35, %%36, %%28, %%32 imm 2 lowering { access inst tma_load vec "
+	            "1 tensor_map 1 }\n"
 	            "        %%37 = view %%2, %%24, %%30 : global %s[%d, %d]\n"
 	            "        %%38 = view %%27, %%32, %%8, %%8 imm 1 : shared %s[%d, %d]\n"
-	            "        copy %%37, %%38, %%28, %%32 imm 2 lowering { access inst tma_load vec 1 tensor_map 2 }\n"
-	            "        mbar_arrive %%28, %%32 imm 1, 0, 1\n        yield\n      }\n      yield\n    } else {\n",
+	            "        copy %%37, %%38, %%28, %%32 imm 2 lowering { access inst tma_load vec "
+	            "1 tensor_map 2 }\n"
+	            "        mbar_arrive %%28, %%32 imm 1, 0, 1\n        yield\n      }\n"
+	            "      yield\n    } else {\n",
 	            g->t, g->m, k, g->t, g->m, k, g->t, g->n, k, g->t, g->n, k);
 }
 
@@ -104,7 +112,8 @@ consumer(Text *t, const Gemm *g, int k)
 	const char *acc = sums(g);
 
 	text_printf(t,
-	            "      %%40 = team : i64\n      %%41 = const imm %d : i64\n      %%42 = mul %%40, %%41 : i64\n"
+	            "      %%40 = team : i64\n      %%41 = const imm %d : i64\n"
+	            "      %%42 = mul %%40, %%41 : i64\n"
 	            "      %%43 = add %%21, %%42 : i64\n      %%44 = const %s : %s\n"
 	            "      %%45 = for %%8, %%5, %%25, %%44 : %s { (%%46 : i64, %%47 : %s)\n"
 	            "        %%48 = div %%46, %%25 : i64\n        %%49 = mod %%48, %%9 : i64\n"
@@ -114,14 +123,16 @@ consumer(Text *t, const Gemm *g, int k)
 	            "        %%53 = lt %%8, %%46 : bool\n        wg_fence\n",
 	            g->m / g->teams, g->start, acc, acc, acc, g->t, g->m / g->teams, k, g->t, g->n, k);
 	text_printf(t,
-	            "        %%54 = wgmma %%51, %%52, %%47%s imm 2 : %s lowering { dot inst %s n %d a { k width 128 "
+	            "        %%54 = wgmma %%51, %%52, %%47%s imm 2 : %s lowering { dot inst %s n %d "
+	            "a { k width 128 "
 	            "lead 0 stride 1024 } b { k width 128 lead 0 stride 1024 } }\n"
 	            "        wg_commit\n        wg_wait\n        mbar_arrive %%29, %%49 imm 0, 0, %d\n"
 	            "        yield %%54\n      }\n"
 	            "      %%55 = view %%3, %%43, %%24 : global %s[%d, %d]\n"
 	            "      store %%45, %%55 lowering { access inst st_global_%d vec 2 }\n"
 	            "      yield\n    }\n    yield\n  }\n}\n",
-	            g->once ? ", %53" : "", acc, g->inst, g->each, g->warps / 4, g->acc, g->m / g->teams, g->n,
+	            g->once ? ", %53" : "", acc, g->inst, g->each, g->warps / 4, g->acc,
+	            g->m / g->teams, g->n,
 	            2 * bits_of(g->acc));
 }
 
@@ -140,9 +151,9 @@ gemm(const Gemm *g)
 
 static const Gemm gemms[] = {
 	{ "wgmma_f32_f16_ss", "f16", "f32", 64, 16, 16, 4, 1, "", false, 1e-4 },
-	{ "wgmma_f32_f16_ss", "f16", "f32", 128, 32, 16, 8, 1, "", false, 1e-4 },    /* two instances along n */
+	{ "wgmma_f32_f16_ss", "f16", "f32", 128, 32, 16, 8, 1, "", false, 1e-4 }, /* two along n */
 	{ "wgmma_f32_f16_ss", "f16", "f32", 128, 24, 24, 4, 2, "", false, 1e-4 },    /* two teams */
-	{ "wgmma_f32_f16_ss", "f16", "f32", 64, 64, 32, 4, 1, "fimm 5", false, 1e-4 },    /* sums start from 5 */
+	{ "wgmma_f32_f16_ss", "f16", "f32", 64, 64, 32, 4, 1, "fimm 5", false, 1e-4 }, /* from 5 */
 	{ "wgmma_f32_f16_ss", "f16", "f32", 64, 8, 8, 4, 1, "fimm 5", true, 1e-4 },       /* and do not */
 	{ "wgmma_f16_f16_ss", "f16", "f16", 64, 32, 32, 4, 1, "", false, 2e-2 },
 	{ "wgmma_f32_bf16_ss", "bf16", "f32", 128, 16, 16, 8, 1, "", false, 1e-4 },
@@ -188,8 +199,8 @@ TEST(sums_have_names)
 
 /* ---- what products read and write ------------------------------------------------------------------ */
 
-/* One step on one tile, filled by threads: `code` between the fill and the store of %60, an f32[64, 64] that a
- * team has, from %30 : f16[64, 64] with A, %31 with B, in shared memory, and %32, A in registers. */
+/* One step on one tile, filled by threads: `code` between the fill and the store of %60, an f32[64, 64] that
+ * a team has, from %30 : f16[64, 64] with A, %31 with B, in shared memory, and %32, A in registers. */
 static const char *
 step(const char *code)
 {
@@ -213,14 +224,17 @@ step(const char *code)
 		"    %%21 = view %%2, %%8, %%8 : global f16[64, 64]\n"
 		"    %%22 = view %%3, %%8, %%8 : global f32[64, 64]\n"
 		"    roles {\n"
-		"      copy %%20, %%30, %%33, %%8 imm 2 lowering { access inst tma_load vec 1 tensor_map 1 }\n"
-		"      copy %%21, %%31, %%33, %%8 imm 2 lowering { access inst tma_load vec 1 tensor_map 2 }\n"
+		"      copy %%20, %%30, %%33, %%8 imm 2 lowering { access inst tma_load vec 1 "
+		"tensor_map 1 }\n"
+		"      copy %%21, %%31, %%33, %%8 imm 2 lowering { access inst tma_load vec 1 "
+		"tensor_map 2 }\n"
 		"      mbar_arrive %%33, %%8 imm 1, 0, 1\n      yield\n    } else {\n"
 		"%s      mbar_wait %%33, %%8, %%8\n%s"
 		"      store %%60, %%22 lowering { access inst st_global_64 vec 2 }\n"
 		"      yield\n    }\n    yield\n  }\n}\n",
 		strstr(code, "%32,") ? "      %32 = load %20 : reg f16[64, 64] "
-				       "@{((8,2,4),(2,4,2,4)):((4@lane,2@reg,1@warp),(1@reg,1@lane,4@reg,8@reg))} "
+				       "@{((8,2,4),(2,4,2,4)):((4@lane,2@reg,1@warp),"
+				       "(1@reg,1@lane,4@reg,8@reg))} "
 				       "lowering { access inst ld_global_32 vec 2 }\n"
 				     : "",
 		code);
@@ -264,7 +278,8 @@ TEST(sums_change_places)
 		   ", %56 : " ACC ")\n        wg_fence\n"
 		   "        %57 = wgmma %30, %31, %55 imm 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 		   "        wg_commit\n        wg_wait\n        yield %56, %57\n      }\n"
-		   "      %58 = const fimm 4 : " ACC "\n      %59 = mul %53, %58 : " ACC "\n      %60 = add %52, %59 : " ACC
+		   "      %58 = const fimm 4 : " ACC "\n      %59 = mul %53, %58 : " ACC "\n"
+		   "      %60 = add %52, %59 : " ACC
 		   "\n");
 
 	ptx_compare(u, ir, "N=64", 1, 1e-3);
@@ -280,7 +295,8 @@ TEST(sum_used_twice)
 	                "      %52 = wgmma %30, %31, %51 imm 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 	                "      wg_commit\n      wg_wait\n      wg_fence\n"
 	                "      %53 = wgmma %31, %30, %51 imm 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
-	                "      wg_commit\n      wg_wait\n      %54 = const fimm 8 : " ACC "\n      %55 = mul %53, %54 : " ACC
+	                "      wg_commit\n      wg_wait\n      %54 = const fimm 8 : " ACC "\n"
+	                "      %55 = mul %53, %54 : " ACC
 	                "\n      %60 = add %52, %55 : " ACC "\n");
 
 	ptx_compare(u, ir, "N=64", 1, 1e-3);

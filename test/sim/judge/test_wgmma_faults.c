@@ -5,8 +5,8 @@
 
 /* Shared memory and accumulators are set, fenced for the async proxy; two warpgroups if `threads` is 256. */
 #define HEAD HEAD_WITH("")
-#define HEAD_WITH(directive) ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 out)\n" directive \
-	"\n{\n" \
+#define HEAD_WITH(directive) ".version 8.4\n.target sm_90a\n.address_size 64\n" \
+	".entry k(.param .u64 out)\n" directive "\n{\n" \
 	".reg .b32 %a<4>, %r<16>;\n.reg .f32 %f<16>, %g<16>;\n.reg .b64 %d<4>, %o;\n.reg .pred %p<8>;\n" \
 	".shared .align 1024 .b8 sm[8192];\nld.param.u64 %o, [out];\nmov.u32 %r0, %tid.x;\n" \
 	"mad.wide.u32 %o, %r0, 64, %o;\nmov.u32 %r1, sm;\nshl.b32 %r2, %r0, 5;\nand.b32 %r2, %r2, 4095;\n" \
