@@ -1,4 +1,4 @@
-/* text.h - the IR's text form: everything in a Kernel, printed and read back.  The grammar is in hexc/IR.md. */
+/* text.h - the IR's text form: everything in a Kernel, printed and read back.  Its grammar: hexc/IR.md. */
 #ifndef HEXC_IR_TEXT_H
 #define HEXC_IR_TEXT_H
 #include "hexc/ir/ir.h"
