@@ -1,5 +1,6 @@
 /* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
 #include "ptxgen/base/file.h"
+#include "ptxgen/base/lane.h"
 #include "ptxgen/base/lines.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"

@@ -1,6 +1,7 @@
 /* lane.c - layouts as arithmetic on the lane and warp number, emitted in the entry block. */
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
+#include <string.h>
 
 static LV
 pre_mul(Gen *g, LV x, int64_t by)
@@ -182,4 +183,24 @@ lane_table(Gen *g, const int *value)
 		sum = LLVMBuildOr(g->pre, sum, LLVMBuildShl(g->pre, x, const_i32(g, b), ""), "");
 	}
 	return sum;
+}
+
+LV
+read_sreg(Gen *g, const char *name)
+{
+	const char *full = arena_printf(g->a, "llvm.nvvm.read.ptx.sreg.%s", name);
+	unsigned id = LLVMLookupIntrinsicID(full, strlen(full));
+	LV f;
+
+	BUG_IF(g->a, id == 0);
+	f = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
+	return LLVMBuildCall2(g->pre, LLVMGlobalGetValueType(f), f, NULL, 0, "");
+}
+
+LV
+register_const(Gen *g, uint32_t c)
+{
+	if (!g->nothing_set) /* the bit of the lane among those of the lanes below */
+		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"), read_sreg(g, "lanemask.lt"), "");
+	return LLVMBuildXor(g->pre, g->nothing_set, const_i32(g, c), "");
 }

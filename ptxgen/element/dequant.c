@@ -3,8 +3,8 @@
 #include "hexc/ir/number.h"
 #include "infer/recipe/recipe.h"
 #include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
-#include "ptxgen/emit.h"
 #include "ptxgen/element/number.h"
 #include <string.h>
 
