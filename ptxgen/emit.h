@@ -9,13 +9,6 @@ bool gen_kernel(Session *s, Unit *u, Kernel *k);
 
 /* ---- grid.c ---------------------------------------------------------------------------------- */
 
-/* A special register of 32 bits, "tid.x", read where the kernel begins. */
-LV read_sreg(Gen *g, const char *name);
-/* Constant c for instructions that take it from a register.  What ptxas knows to be the same in all lanes it has
- * in uniform registers, from which it copies it again for every such instruction (a table of nf4: 63 of 477 in
- * gemm_wNa16's loop, sm_80, ptxas 13.0). */
-LV register_const(Gen *g, uint32_t c);
-
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 
 void gen_block(Gen *g, Block *b);        /* visit all ops but the yield */

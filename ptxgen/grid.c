@@ -1,27 +1,6 @@
 /* grid.c - which block this is, in the order of k->order. */
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
-#include <string.h>
-
-LV
-read_sreg(Gen *g, const char *name)
-{
-	const char *full = arena_printf(g->a, "llvm.nvvm.read.ptx.sreg.%s", name);
-	unsigned id = LLVMLookupIntrinsicID(full, strlen(full));
-	LV f;
-
-	BUG_IF(g->a, id == 0);
-	f = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
-	return LLVMBuildCall2(g->pre, LLVMGlobalGetValueType(f), f, NULL, 0, "");
-}
-
-LV
-register_const(Gen *g, uint32_t c)
-{
-	if (!g->nothing_set) /* the bit of the lane among those of the lanes below */
-		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"), read_sreg(g, "lanemask.lt"), "");
-	return LLVMBuildXor(g->pre, g->nothing_set, const_i32(g, c), "");
-}
 
 /* %ctaid or %nctaid of a dim. */
 static LV

@@ -173,8 +173,11 @@ tile_bytes(const Solve *s, const Block *b)
 	int64_t sum = 0;
 
 	for (const Op *o = b->first; o; o = o->next) {
-		int64_t in[2] = { o->blk[0] ? tile_bytes(s, o->blk[0]) : 0, o->blk[1] ? tile_bytes(s, o->blk[1]) : 0 };
+		int64_t in[2] = { 0, 0 };
 
+		for (int i = 0; i < 2; i++)
+			if (o->blk[i])
+				in[i] = tile_bytes(s, o->blk[i]);
 		sum += o->code == O_if && IMM(o, versions) ? max64(in[0], in[1]) : in[0] + in[1];
 		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
 			sum += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;

@@ -1,6 +1,7 @@
 /* word.c - words of a lane, and the bits of the elements packed in them. */
 #include "ptxgen/base/word.h"
 #include "ptxgen/base/asm.h"
+#include <string.h>
 
 LLVMTypeRef
 word_type(Gen *g, DType d)
@@ -79,6 +80,27 @@ clamped(Gen *g, LV v, Fact known, int64_t extent)
 	if (known.hi > extent)
 		v = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, v, most, ""), most, v, "");
 	return LLVMBuildTrunc(g->b, v, g->i32, "");
+}
+
+LV
+read_sreg(Gen *g, const char *name)
+{
+	const char *full = arena_printf(g->a, "llvm.nvvm.read.ptx.sreg.%s", name);
+	unsigned id = LLVMLookupIntrinsicID(full, strlen(full));
+	LV f;
+
+	BUG_IF(g->a, id == 0);
+	f = LLVMGetIntrinsicDeclaration(g->s->mod, id, NULL, 0);
+	return LLVMBuildCall2(g->pre, LLVMGlobalGetValueType(f), f, NULL, 0, "");
+}
+
+LV
+register_const(Gen *g, uint32_t c)
+{
+	if (!g->nothing_set) /* the bit of the lane among those of the lanes below */
+		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"),
+		                              read_sreg(g, "lanemask.lt"), "");
+	return LLVMBuildXor(g->pre, g->nothing_set, const_i32(g, c), "");
 }
 
 LV

@@ -19,6 +19,12 @@ void split64(Gen *g, LV word, LV out[2]); /* the halves of 64 bits, the low one 
 /* An i64 of which that is known, as i32: below 0 it is as good as 0, beyond the extent as good as that. */
 LV clamped(Gen *g, LV v, Fact known, int64_t extent);
 LV prmt(Gen *g, LV lo, LV hi, unsigned selector);
+/* A special register of 32 bits, "tid.x", read where the kernel begins. */
+LV read_sreg(Gen *g, const char *name);
+/* Constant c for instructions that take it from a register.  What ptxas knows to be the same in all lanes it
+ * has in uniform registers, from which it copies it again for every such instruction (a table of nf4: 63 of
+ * 477 in gemm_wNa16's loop, sm_80, ptxas 13.0). */
+LV register_const(Gen *g, uint32_t c);
 /* The low bits of n values side by side, in a word; what is above them in a value may be anything. */
 LV bits_pack(Gen *g, int bits, const LV *e, int n);
 /* Move elements without looking at them: word `word[i]`, element `pos[i]`, for i < n. */

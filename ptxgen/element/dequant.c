@@ -4,7 +4,6 @@
 #include "infer/recipe/recipe.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
-#include "ptxgen/emit.h"
 #include "ptxgen/element/number.h"
 #include <string.h>
 
