@@ -1,10 +1,11 @@
 /* warps.c - how many warps a block may have where the program leaves that open.
  *
- * Four do for most, and programs with products say what they want.  A long row is another matter: what a lane
- * holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So where four
- * warps would hold many elements of a tile in a lane, more are tried: of twice to four times as many those that
- * share it out by 16-byte accesses with the least padding (pass pad), if that is little.  And warps that meet for
- * what each has of a short row wait for each other: where fewer would not hold many elements, they are tried. */
+ * Four do for most, and programs with products say what they want.  A long row is another matter: what a
+ * lane holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So
+ * where four warps would hold many elements of a tile in a lane, more are tried: of twice to four times
+ * as many those that share it out by 16-byte accesses with the least padding (pass pad), if that is
+ * little.  And warps that meet for what each has of a short row wait for each other: where fewer would
+ * not hold many elements, they are tried. */
 #include "infer/base/model.h"
 #include "infer/infer.h"
 
@@ -101,8 +102,9 @@ warps_tried(const Kernel *k, const int **out)
 		return n;
 	r = longest_row(k);
 	if (r.size <= held * k->warps) {
-		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && r.size <= held * w && has_reductions(k); w /= 2)
-			warps[n++] = w;
+		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && has_reductions(k); w /= 2)
+			if (r.size <= held * w)
+				warps[n++] = w;
 		return n;
 	}
 	for (int w = 0; n < WARPS_TRIED && (w = best_sharers(&r, 2 * warps[n - 1])) != 0;)

@@ -1,14 +1,15 @@
 /* pad.c - pass pad: tiles whose extents have factors that threads have not are made longer.
  *
- * 11008 elements are 43 * 256: four warps that share them out evenly move 4 bytes at a time, and 2880 leave
- * nothing for warps to share at all.  Of 11264 each lane has 11 times 16 bytes.  So such a tile gets an edge, as
- * those at a tensor's end have: what is behind it is read as the tensor has it or as 0, goes through elementwise ops
- * as anything may, is masked where a reduction would see it, and written nowhere.
+ * 11008 elements are 43 * 256: four warps that share them out evenly move 4 bytes at a time, and 2880
+ * leave nothing for warps to share at all.  Of 11264 each lane has 11 times 16 bytes.  So such a tile
+ * gets an edge, as those at a tensor's end have: what is behind it is read as the tensor has it or as 0,
+ * goes through elementwise ops as anything may, is masked where a reduction would see it, and written
+ * nowhere.
  *
- * Dims that ops tie are as long as each other, and grow together.  One that something else than such ops touches
- * stays: shared memory, products, gathered dims, dims that are cut or joined; and one that is stored where the
- * tensor may have more elements behind it.  How long they become is asked of the tiles that are moved from and to
- * tensors, the largest first: what costs a lane least.
+ * Dims that ops tie are as long as each other, and grow together.  One that something else than such ops
+ * touches stays: shared memory, products, gathered dims, dims that are cut or joined; and one that is
+ * stored where the tensor may have more elements behind it.  How long they become is asked of the tiles
+ * that are moved from and to tensors, the largest first: what costs a lane least.
  *
  * needs   masks of ragged edges (pass bounds), plain loops
  * keeps   what the kernel computes
@@ -19,8 +20,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What an element and an access cost a lane, about: rows have four ops an element, and an access is an address, a
- * predicate and itself. */
+/* What an element and an access cost a lane, about: rows have four ops an element, and an access is an
+ * address, a predicate and itself. */
 enum { ELEMENT_COST = 4, ACCESS_COST = 3, TILE_MOST = 1 << 30 };
 
 /* Dims that grow together, all of one extent. */
@@ -210,7 +211,8 @@ typedef struct Shapes {
 	int64_t most; /* elements of its widest access */
 	int64_t by[64]; /* what extents may be made multiples of */
 	int nby;
-	int64_t shape[DIM_MAX], best[DIM_MAX], cost; /* the one being made; the cheapest so far, and what it costs */
+	int64_t shape[DIM_MAX]; /* the one being made */
+	int64_t best[DIM_MAX], cost; /* the cheapest so far, and what it costs */
 } Shapes;
 
 static void try_dims(const Pad *p, Shapes *x, int d);
@@ -275,7 +277,8 @@ moved(const Pad *p, const Op *o, const Op **view)
 	return *view && tile->type.rank > 0 ? tile : NULL;
 }
 
-/* The largest one some of whose dims have not been asked yet; of several, that with the narrowest elements. */
+/* The largest one some of whose dims have not been asked yet; of several, that with the narrowest
+ * elements. */
 static const Val *
 next_tile(const Pad *p, const Op **view)
 {

@@ -1,23 +1,23 @@
-/* specialize.c - pass specialize: versions of the code that moves tiles, for sizes that let accesses be wide
- * and for blocks that are inside.
+/* specialize.c - pass specialize: versions of the code that moves tiles, for sizes that let accesses be
+ * wide and for blocks that are inside.
  *
- * A row of X[M, N] starts at a multiple of 16 bytes only if N is a multiple of 8 (f16), and a slice is inside
- * of its tensor in all blocks but the last.  The program need not promise either: the end of the body, from
- * the first access on that would be the better for it, is made twice,
+ * A row of X[M, N] starts at a multiple of 16 bytes only if N is a multiple of 8 (f16), and a slice is
+ * inside of its tensor in all blocks but the last.  The program need not promise either: the end of the
+ * body, from the first access on that would be the better for it, is made twice,
  *
  *     if N % 8 == 0 { in 16-byte accesses } else { as the facts allow }
  *
- * and inside of the branch val_fact_at and view_in_bounds know what was asked; conditions are of sizes and of
- * where the block is, so that all its threads agree.  What is asked:
+ * and inside of the branch val_fact_at and view_in_bounds know what was asked; conditions are of sizes
+ * and of where the block is, so that all its threads agree.  What is asked:
  *
  *   multiples   of the strides and sizes that keep accesses from being wide, those that starts are made of
  *               too.  Where only the ends of contiguous dims do, as in tensors of one dim, it is whether the
  *               block is inside;
  *   inside      in the wide version once more, whether the block is inside, if masks go by it.
  *
- * The second version costs code, so what is made twice is small; main loops of products are.  A store in front of
- * that, or in a kernel too large for it, gets the two versions alone.
- * Atomic updates are no wider than an element or two and ask for nothing.
+ * The second version costs code, so what is made twice is small; main loops of products are.  A store in
+ * front of that, or in a kernel too large for it, gets the two versions alone. Atomic updates are no
+ * wider than an element or two and ask for nothing.
  *
  * needs   views of global tensors with their sizes and strides
  * keeps   what the kernel computes
@@ -60,8 +60,8 @@ ops_of(const Op *o)
 	return n;
 }
 
-/* The longest end of the body of at most `most` elements, and of as many ops as that is; NULL: none.  *code is
- * what the elements are. */
+/* The longest end of the body of at most `most` elements, and of as many ops as that is; NULL: none.
+ * *code is what the elements are. */
 static Op *
 end_of_body(const Kernel *k, int64_t most, int64_t *code)
 {
@@ -122,8 +122,8 @@ has_copies(const Op *o)
 	return has;
 }
 
-/* The run starts at the first op that asks for something; if that copies, at the shared tiles in front of it: each
- * version has its own, for one may take the place of another's.  False: none does. */
+/* The run starts at the first op that asks for something; if that copies, at the shared tiles in front
+ * of it: each version has its own, for one may take the place of another's.  False: none does. */
 static bool
 start_at_wish(Run *r, Wish wish)
 {

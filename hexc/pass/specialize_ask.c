@@ -120,8 +120,9 @@ ask_start(const Run *r, Asked *a, const Op *view, Val *v, int64_t by)
 	    ask_start(r, a, view, o->in[1], by))
 		return true;
 	*a = before;
-	if (o && o->code == O_mul && (ask_start(r, a, view, o->in[1], by) || ask_start(r, a, view, o->in[0], by)))
-		return true;
+	for (int i = 1; o && o->code == O_mul && i >= 0; i--)
+		if (ask_start(r, a, view, o->in[i], by))
+			return true;
 	*a = before;
 	return false;
 }

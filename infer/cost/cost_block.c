@@ -189,7 +189,8 @@ tile_bytes(const Solve *s, const Block *b)
 		int64_t in[2] = { 0, 0 };
 
 		for (int i = 0; i < 2; i++)
-			in[i] = o->blk[i] ? tile_bytes(s, o->blk[i]) : 0;
+			if (o->blk[i])
+				in[i] = tile_bytes(s, o->blk[i]);
 		if (o->code == O_roles)
 			in[1] *= s->k->teams; /* each has its own */
 		sum += o->code == O_if && IMM(o, versions) ? max64(in[0], in[1]) : in[0] + in[1];

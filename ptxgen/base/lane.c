@@ -201,6 +201,7 @@ LV
 register_const(Gen *g, uint32_t c)
 {
 	if (!g->nothing_set) /* the bit of the lane among those of the lanes below */
-		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"), read_sreg(g, "lanemask.lt"), "");
+		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"),
+		                              read_sreg(g, "lanemask.lt"), "");
 	return LLVMBuildXor(g->pre, g->nothing_set, const_i32(g, c), "");
 }
