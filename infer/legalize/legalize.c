@@ -9,6 +9,17 @@
 #include "infer/legalize/legalize.h"
 #include "hexc/pass/pass.h"
 
+/* Where a constant for o alone stands: behind its fence nothing writes registers of a product under way. */
+static Op *
+fill_place(Op *o)
+{
+	Op *at = o;
+
+	while (o->code == O_wgmma && at && at->code != O_wg_fence)
+		at = at->prev;
+	return at ? at : o;
+}
+
 /* A constant tile takes a different layout for each reader at no cost, and a view's indices are laid out as
  * the access through it wants them: one op per use. */
 static void
@@ -26,7 +37,7 @@ split_fills(Kernel *k)
 			}
 			if (!def || o->in[i]->type.space != S_reg || !op_is(def, F_FILL))
 				continue;
-			o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
+			o->in[i] = op_clone(o->parent, fill_place(o), def, NULL, NULL)->out[0];
 		}
 }
 

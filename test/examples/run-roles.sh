@@ -24,5 +24,6 @@ done
 for stages in 1 3; do
 	run test/examples/roles.hexc 200 136 72 136,72 --kernel teams -D STAGES=$stages
 	run test/examples/roles.hexc 200 136 136 136,136 --kernel twice -D STAGES=$stages
+	run test/examples/roles.hexc 200 136 136 136,136 --kernel apart -D STAGES=$stages
 done
 exit $bad
