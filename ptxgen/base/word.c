@@ -1,7 +1,6 @@
 /* word.c - words of a lane, and the bits of the elements packed in them. */
 #include "ptxgen/base/word.h"
 #include "ptxgen/base/asm.h"
-#include <string.h>
 
 LLVMTypeRef
 word_type(Gen *g, DType d)
