@@ -155,6 +155,7 @@ emit_roles(Gen *g, Op *o)
 	g->warps = k->helpers;
 	g->warp = LLVMBuildSub(g->b, warp, last, "");
 	emit_region(g, o, 0, front[0], join);
+	g->nothing_set = all.nothing_set; /* what a role has made only it can take */
 
 	LLVMPositionBuilderAtEnd(g->b, front[1]);
 	g->warps = k->warps;
@@ -166,6 +167,7 @@ emit_roles(Gen *g, Op *o)
 	}
 	emit_region(g, o, 1, front[1], join);
 
+	g->nothing_set = all.nothing_set;
 	g->warp = all.warp;
 	g->warps = all.warps;
 	g->team = NULL;
