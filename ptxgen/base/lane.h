@@ -17,8 +17,8 @@ LV lane_table(Gen *g, const int *value);
 LV lane_mask(Gen *g, uint32_t mask);      /* i1: bit `lane` of the mask */
 /* A special register of 32 bits, "tid.x", read where the kernel begins. */
 LV read_sreg(Gen *g, const char *name);
-/* Constant c for instructions that take it from a register.  What ptxas knows to be the same in all lanes it has
- * in uniform registers, from which it copies it again for every such instruction (a table of nf4: 63 of 477 in
- * gemm_wNa16's loop, sm_80, ptxas 13.0). */
+/* Constant c for instructions that take it from a register.  What ptxas knows to be the same in all lanes it
+ * has in uniform registers, from which it copies it again for every such instruction (a table of nf4: 63 of
+ * 477 in gemm_wNa16's loop, sm_80, ptxas 13.0). */
 LV register_const(Gen *g, uint32_t c);
 #endif

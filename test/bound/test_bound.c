@@ -113,7 +113,8 @@ TEST_EACH(orders, 2)
 	}
 }
 
-/* The same products by a producer and a consumer, whose first one starts from nothing; by teams of both halves. */
+/* The same products by a producer and a consumer, whose first one starts from nothing; by teams of both
+ * halves. */
 static const char role_gemm[] =
 	"kernel gemm(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
 	"    tune BK = 16|32|128, TEAMS = 1|2\n"
@@ -180,7 +181,8 @@ TEST_EACH(roles, 4)
 	bounds_of(role_gemm, d, 2, a, b, other, same);
 	for (int i = 0; i < M * N; i++) {
 		ck_assert(c[i] == other[i]);
-		ck_assert_msg(fabs(same[i] - bound[i]) <= bound[i] / 100, "%d: %g, not %g", i, same[i], bound[i]);
+		ck_assert_msg(fabs(same[i] - bound[i]) <= bound[i] / 100, "%d: %g, not %g", i, same[i],
+		              bound[i]);
 	}
 }
 
