@@ -1,4 +1,4 @@
-/* role.c - bounds of what roles of warps compute: products from shared memory as if they were of registers. */
+/* role.c - bounds of what roles of warps compute: products from shared memory as if from registers. */
 #include "lib/bound/impl.h"
 
 /* What is in factor i as it is multiplied, or its bounds, where v is memory like it. */
