@@ -76,6 +76,8 @@ LV access_inside(Access *x, const int64_t *index);
 
 /* ---- between access*.c ---------------------------------------------------- */
 
+/* Which dims of the chain of views may reach past the tensor?  `dim` maps the view's dims to the root's. */
+void access_edges(Access *x, const Op *view, bool outermost, int *dim);
 LV memo_find(const Access *x, int n, const int64_t *key);
 void memo_add(Access *x, int n, const int64_t *key, LV v);
 /* Elements (i32 or i64) to whole bytes, where they are such; to the first bit in the byte. */

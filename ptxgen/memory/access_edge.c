@@ -1,0 +1,205 @@
+/* access_edge.c - which elements of a view are inside its tensor. */
+#include "ptxgen/memory/access.h"
+#include "ptxgen/base/asm.h"
+#include "ptxgen/base/word.h"
+#include "ptxgen/element/number.h"
+
+LV
+access_start(Access *x, int rd)
+{
+	const struct Start *s = &x->start[rd];
+	LV c = const_i64(x->g, s->add);
+
+	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
+}
+
+/* In a loop LLVM would turn `rem > c` into a comparison of 64 bits for each c, of the start with a register
+ * pair that stays. */
+static void
+edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
+{
+	Gen *g = x->g;
+	const Fact any = { 1, INT64_MIN, INT64_MAX };
+	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
+	LV start = access_start(x, rd), size = scalar_get(g, end);
+
+	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? val_fact(g->k, end) : any,
+	                    extent);
+	if (g->loop && !LLVMIsConstant(x->rem[d]))
+		x->rem[d] = asm_op(g, A_opaque32, x->rem[d], NULL, NULL);
+	x->rem[d] = LLVMBuildSub(g->b, x->rem[d], x->lane[d], "");
+	if (x->start[rd].var && x->start[rd].lo < 0) {
+		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent);
+		x->low[d] = LLVMBuildSub(g->b, x->low[d], x->lane[d], "");
+	}
+}
+
+/* An index whose dim is dropped. */
+static void
+edge_dropped(Access *x, int rd, LV start, LV size)
+{
+	Gen *g = x->g;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
+
+	if (x->start[rd].var && x->start[rd].lo < 0)
+		in = LLVMBuildAnd(g->b, in,
+		                  LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
+	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
+}
+
+void
+access_edges(Access *x, const Op *view, bool outermost, int *dim)
+{
+	const Val *in = view->in[0];
+	const Param *p = val_param(x->g->k, x->root);
+	int kept = 0;
+
+	if (in->def && in->def->code == O_view)
+		access_edges(x, in->def, false, dim);
+	else
+		for (int d = 0; d < in->type.rank; d++)
+			dim[d] = d;
+	for (int d = 0; d < in->type.rank; d++) {
+		bool dropped = IMM(view, dropped) >> d & 1;
+		int rd = dim[d], vd = kept;
+
+		if (!dropped)
+			dim[kept++] = rd;
+		if ((!dropped && !outermost) || view_operand_in_bounds(x->g->k, view, d))
+			continue;
+		BUG_IF(x->g->a, !p || !p->size[rd]);
+		if (dropped)
+			edge_dropped(x, rd, access_start(x, rd), scalar_get(x->g, p->size[rd]));
+		else
+			edge_kept(x, vd, rd, p->size[rd], view->out[0]->type.shape[vd]);
+	}
+}
+
+/* The index into root dim rd at `index`, as i64. */
+static LV
+index_at(Access *x, int rd, const int64_t *index)
+{
+	Gen *g = x->g;
+	Val *v = x->index[rd];
+	LV e = elem_get(g, v, tile_reg(g, v, &index[x->gather]));
+
+	return v->type.dtype == D_i64 ? e : LLVMBuildSExt(g->b, e, g->i64, "");
+}
+
+LV
+global_index(Access *x, const int64_t *index)
+{
+	Gen *g = x->g;
+	int64_t key[2] = { -2, x->gather < 0 ? 0 : index[x->gather] };
+	LV sum = NULL;
+
+	if (x->gather < 0 || (sum = memo_find(x, 2, key)))
+		return sum;
+	for (int rd = 0; rd < x->root_rank; rd++) {
+		LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]), part;
+
+		if (!x->index[rd])
+			continue;
+		part = LLVMBuildMul(g->b, index_at(x, rd, index), s, "");
+		sum = sum ? LLVMBuildAdd(g->b, sum, part, "") : part;
+	}
+	memo_add(x, 2, key, sum);
+	return sum;
+}
+
+/* i1: the indices at `index` are in the tensor. */
+static LV
+indices_inside(Access *x, const int64_t *index)
+{
+	Gen *g = x->g;
+	const Param *p = val_param(g->k, x->root);
+	int64_t key[2] = { -3, index[x->gather] };
+	LV all = memo_find(x, 2, key);
+
+	for (int rd = 0; !all && rd < x->root_rank; rd++) {
+		LV in;
+
+		if (!x->index[rd])
+			continue;
+		in = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, rd, index), scalar_get(g, p->size[rd]), "");
+		for (int next = rd + 1; next < x->root_rank && x->index[next]; next++) {
+			LV more = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, next, index),
+			                        scalar_get(g, p->size[next]), "");
+			in = LLVMBuildAnd(g->b, in, more, "");
+		}
+		all = in;
+		memo_add(x, 2, key, all);
+	}
+	return all;
+}
+
+/* start < size of a dim with an edge: the edge says so as well. */
+static bool
+is_edge(const Access *x, const Op *view, const Op *cond)
+{
+	const Param *p = val_param(x->g->k, view->in[0]);
+
+	if (!p || !cond || cond->code != O_lt)
+		return false;
+	for (int d = 0; d < p->val->type.rank; d++) {
+		int at = view_result_dim(view, d);
+
+		if (at >= 0 && x->rem[at] && cond->in[0] == view->in[1 + d] && cond->in[1] == p->size[d])
+			return true;
+	}
+	return false;
+}
+
+void
+access_guard(Access *x, const Op *view, Val *cond)
+{
+	LV holds;
+	int64_t always;
+
+	if (val_is_const(cond, &always) && always)
+		return;
+	holds = scalar_get(x->g, cond);
+	if (view && view->code == O_view && is_edge(x, view, cond->def))
+		return;
+	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
+}
+
+/* i1: coordinate c of dim d is inside. */
+static LV
+inside_dim(Access *x, int d, int64_t c)
+{
+	Gen *g = x->g;
+	LV at = const_i32(g, c), in;
+
+	in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
+	if (x->low[d])
+		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], ""), "");
+	return in;
+}
+
+LV
+access_inside(Access *x, const int64_t *index)
+{
+	Gen *g = x->g;
+	LV all = x->inside;
+
+	if (x->gather >= 0) {
+		LV in = indices_inside(x, index);
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+
+	for (int d = 0; d < x->rank; d++) {
+		int64_t key[2] = { d, index[d] };
+		LV in;
+
+		if (!x->rem[d])
+			continue;
+		in = memo_find(x, 2, key);
+		if (!in) {
+			in = inside_dim(x, d, index[d]);
+			memo_add(x, 2, key, in);
+		}
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+	return all;
+}
