@@ -22,42 +22,65 @@
 #include "infer/flight.h"
 #include "infer/infer.h"
 
-/* By value id: the tiles that copies with a barrier fill. */
-static const bool *
-find_rings(Kernel *k)
-{
-	bool *ring = NEWN(k->unit->arena, bool, k->nval + 1);
-	OpWalk w;
+enum { PRODUCES = 1, COMPUTES = 2, BOTH = 3, BY_ENGINE = 4 };
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
-			ring[view_root(o->in[1])->id] = true;
-	return ring;
+/* Do products or the copy engine read operand i of o? */
+static bool
+engine_reads(const Op *o, int i)
+{
+	return (o->code == O_wgmma && i < 2) || (o->code == O_copy && i == 0 && IMM(o, async) == COPY_OUT);
 }
 
-/* Do warps touch such a tile by themselves to do o?  Products, and copies of boxes, are done beside them;
- * lanes that copy asynchronously arrive by themselves. */
+/* By value id, of shared tiles: which roles use them, and whether an engine reads them. */
+static const int *
+find_used(Kernel *k)
+{
+	int *used = NEWN(k->unit->arena, int, k->nval + 1);
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		Role role = op_role(o);
+
+		for (int i = 0; i < o->nin && role != ROLE_ALL; i++)
+			if (o->in[i]->type.space == S_shared)
+				used[view_root(o->in[i])->id] |= (role == ROLE_PRODUCER ? PRODUCES : COMPUTES) |
+				                                 (engine_reads(o, i) ? BY_ENGINE : 0);
+	}
+	return used;
+}
+
+/* Do warps touch a tile of both roles by themselves to do o?  Products, and copies of boxes, are done beside
+ * them; lanes that copy asynchronously with a barrier arrive at it by themselves. */
 static bool
-touches(const Op *o, const bool *ring)
+touches(const Op *o, const int *used)
 {
 	const Instr *in = o->code == O_copy ? instr_of(o->lowering) : NULL;
 
 	if ((o->code != O_load && o->code != O_store && o->code != O_copy) || instr_is_box(in) ||
-	    (in && in->kind == IK_cp_async))
+	    (in && in->kind == IK_cp_async && IMM(o, async) == COPY_BARRIER))
 		return false;
 	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->type.space == S_shared && ring[view_root(o->in[i])->id])
+		if (o->in[i]->type.space == S_shared && (used[view_root(o->in[i])->id] & BOTH) == BOTH)
 			return true;
 	return false;
 }
 
+/* Does o write such a tile that an engine reads?  The engine must be told before the arrival says so. */
 static bool
-any_touches(Block *b, const bool *ring)
+writes_for_engine(const Op *o, const int *used)
+{
+	Val *to = o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+
+	return to && to->type.space == S_shared && touches(o, used) && (used[view_root(to)->id] & BY_ENGINE) != 0;
+}
+
+static bool
+any_is(Block *b, const int *used, bool (*is)(const Op *o, const int *used))
 {
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		if (touches(o, ring))
+		if (is(o, used))
 			return true;
 	return false;
 }
@@ -66,18 +89,27 @@ bool
 pass_flight(Kernel *k)
 {
 	const Op *roles = kernel_roles(k);
-	const bool *ring;
+	const int *used;
+	bool tells[2];
 	int each[2];
 	OpWalk w;
 
 	if (!roles)
 		return false;
 	place_waits(k, roles->blk[1]);
-	ring = find_rings(k);
-	each[0] = any_touches(roles->blk[0], ring) ? k->helpers : 1;
-	each[1] = any_touches(roles->blk[1], ring) || k->warps % WARPGROUP ? k->warps : k->warps / WARPGROUP;
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive && !IMM(o, signals))
-			IMM_SET(o, signals, each[op_role(o) == ROLE_CONSUMER]);
+	used = find_used(k);
+	each[0] = any_is(roles->blk[0], used, touches) ? k->helpers : 1;
+	each[1] = any_is(roles->blk[1], used, touches) || k->warps % WARPGROUP ? k->warps : k->warps / WARPGROUP;
+	for (int i = 0; i < 2; i++)
+		tells[i] = any_is(roles->blk[i], used, writes_for_engine);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		bool computes = op_role(o) == ROLE_CONSUMER;
+
+		if (o->code != O_mbar_arrive || IMM(o, signals))
+			continue;
+		IMM_SET(o, signals, each[computes]);
+		if (tells[computes])
+			IMM_SET(op_new(o->parent, o, O_proxy, o->src, 0, NULL, 0, NULL), space, S_shared);
+	}
 	return true;
 }

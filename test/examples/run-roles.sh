@@ -25,5 +25,7 @@ for stages in 1 3; do
 	run test/examples/roles.hexc 200 136 72 136,72 --kernel teams -D STAGES=$stages
 	run test/examples/roles.hexc 200 136 136 136,136 --kernel twice -D STAGES=$stages
 	run test/examples/roles.hexc 200 136 136 136,136 --kernel apart -D STAGES=$stages
+	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored -D STAGES=$stages
+	run test/examples/roles.hexc 200 80 136 80,136 --kernel handed_back -D STAGES=$stages
 done
 exit $bad
