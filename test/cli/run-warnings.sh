@@ -19,6 +19,8 @@ w() {
 	seen="$seen $name"
 }
 seen=
+# Of N it promises nothing, and it computes too much to stand there twice, for an N that is a multiple too.
+large='fn f(x) { return x * x + x; } fn g(x) { return f(f(f(x))); } fn h(x) { return g(g(g(x))); } kernel k(A: f16[64, N], C: out f32[64, 64]) const WARPS = 1 { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = h(h(dot(a, a.T))); }'
 
 w unused 'warning: parameter `B` is not used: remove it, or call it `_B`' <<'END2'
 kernel k(_A: f32[N], B: f32[N], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
@@ -91,8 +93,8 @@ kernel k(A: f16[16, K], W: i8[64, K], C: out f32[16, 64]) assume K % 16 == 0
     C[:, :] = acc;
 }
 END2
-w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128' -W narrow <<'END2'
-kernel k(A: f16[64, N], C: out f32[64, 64]) { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = dot(a, a.T); }
+w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128' -W narrow <<END2
+$large
 END2
 
 # quiet NAME [ARGUMENTS...] <PROGRAM: the same program but for what was missing, of which NAME has nothing to say
@@ -120,8 +122,8 @@ kernel k(A: f16[M], C: out f16[N]) assume M % 8 == 0
     C[block.x * 1024 :+ 1024] = A[block.x * 1024 :+ 1024] + 1;
 }
 END2
-w async '`A` is brought to shared memory through registers, not asynchronously: cp.async takes 32 bits at least, and 16 at a time are known to be there' -W async <<'END2'
-kernel k(A: f16[64, N], C: out f32[64, 64]) { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = dot(a, a.T); }
+w async '`A` is brought to shared memory through registers, not asynchronously: cp.async takes 32 bits at least, and 16 at a time are known to be there' -W async <<END2
+$large
 END2
 quiet async <<'END2'
 kernel k(A: f16[64, N], C: out f32[64, 64]) assume N % 2 == 0
@@ -178,8 +180,8 @@ END2
 
 # --remarks tells all that is off unless asked for, and only that; what is asked for is a warning, what is not wanted
 # is not told; a remark is no error under --werror and changes nothing.
-cat >"$dir/w.hexc" <<'END2'
-kernel k(A: f16[64, N], C: out f32[64, 64]) { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = dot(a, a.T); }
+cat >"$dir/w.hexc" <<END2
+$large
 END2
 told() { sed -n 's/.* \(remark\|warning\): .* \[-W no-\([a-z]*\)\]$/\1 \2/p' "$dir/err" | tr '\n' ','; }
 "$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" 2>"$dir/err" && [ ! -s "$dir/err" ] || fail "remarks unasked: $(cat "$dir/err")"
