@@ -58,15 +58,16 @@ box_refusal(const Solve *s, const Op *copy)
 	return "the shared tile has no rows of 32 bytes, or not 8 of them";
 }
 
-/* Of a dim of the tile that is no row's: elements of a box. */
+/* Of a dim of the tile that is no row's: elements of a box, of which each begins at a whole pattern of rows. */
 static int64_t
 box_rows(int64_t extent)
 {
-	int64_t n = extent;
-
-	for (int64_t parts = 2; n > BOX_MOST || extent % n; parts++)
-		n = extent / parts;
-	return n;
+	if (extent <= BOX_MOST)
+		return extent;
+	for (int64_t n = BOX_MOST; n > 0; n -= FORM_ROWS)
+		if (extent % n == 0)
+			return n;
+	return 1;
 }
 
 void
