@@ -66,6 +66,20 @@ stage_of(const Val *v)
 	return o && o->code == O_view && IMM(o, dropped) & 1 ? o->in[1] : NULL;
 }
 
+/* A value of a loop's turn has the registers that it had in the turn before. */
+static bool
+is_made_again(const State *s, const Val *v)
+{
+	const Block *b = v->block;
+
+	while (b->owner && b->owner->code != O_for)
+		b = b->owner->parent;
+	for (int i = 0; b->owner && i < s->n; i++)
+		if (s->read[i].tile == v && s->read[i].age != OPEN)
+			return true;
+	return false;
+}
+
 static void
 issue(Flight *f, State *s, const Op *o)
 {
@@ -73,6 +87,8 @@ issue(Flight *f, State *s, const Op *o)
 		const Val *v = o->in[i];
 		bool shared = v->type.space == S_shared;
 
+		if (!shared && is_made_again(s, v))
+			violation(f, o, "a product under way reads the registers of its factor");
 		add(f, s, o,
 		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
 		               .slot = shared ? stage_of(v) : NULL,

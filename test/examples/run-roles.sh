@@ -27,5 +27,6 @@ for stages in 1 3; do
 	run test/examples/roles.hexc 200 136 136 136,136 --kernel apart -D STAGES=$stages
 	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored -D STAGES=$stages
 	run test/examples/roles.hexc 200 80 136 80,136 --kernel handed_back -D STAGES=$stages
+	run test/examples/roles.hexc 72 80 336 80,336 --kernel doubled -D STAGES=$((stages + 1))
 done
 exit $bad
