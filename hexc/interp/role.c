@@ -71,7 +71,8 @@ eval_mbar_arrive(Interp *it, Op *o)
 	if (!b)
 		return false;
 	for (int i = 0; i < t->npending && IMM(o, expect); i++)
-		if (t->pending[i].barriers == b && t->pending[i].which == which)
+		if (t->pending[i].barriers == b && t->pending[i].which == which &&
+		    copy_arrival(t->pending[i].op) == o)
 			t->pending[i].expected = true;
 	/* a producer then does what it may do now as early as it can, and is as far ahead as it can be */
 	t->turn = it->opt.late && t->role == ROLE_CONSUMER;

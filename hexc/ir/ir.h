@@ -400,6 +400,14 @@ Role op_role(const Op *o);
 int op_warps(const Op *o);
 /* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
 Op *op_mbar(const Op *o);
+/* Which of them, where there are any. */
+const Val *op_slot(const Op *o);
+/* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier and
+ * slot, as far back as an arrival there that expects too.  From the last to the first, in front of `last`, which
+ * is the arrival at first; NULL: no more. */
+const Op *arrival_copy(const Op *arrive, const Op *last);
+/* The arrival that expects a copy with a barrier; NULL: none does. */
+const Op *copy_arrival(const Op *copy);
 
 /* ---- what holds across roles (role_rules.c) -------------------------------------------------------- */
 

@@ -87,7 +87,7 @@ lower_await(Lower *l, const Stmt *s)
 	op_new(l->b, NULL, O_mbar_wait, s->src, 3, in, 0, NULL);
 }
 
-/* It expects the copies with this barrier that stand before it. */
+/* It expects the copies with this barrier that stand before it (arrival_copy). */
 void
 lower_arrive(Lower *l, const Stmt *s)
 {
@@ -97,12 +97,7 @@ lower_arrive(Lower *l, const Stmt *s)
 	if (!lower_slot(l, s->slot, &in[0], &in[1]))
 		return;
 	o = op_new(l->b, NULL, O_mbar_arrive, s->src, 2, in, 0, NULL);
-	for (const Op *p = o->prev; p; p = p->prev) {
-		if (p->code == O_mbar_arrive && p->in[0] == in[0])
-			break;
-		if (p->code == O_copy && op_mbar(p) == in[0]->def)
-			IMM_SET(o, expect, 1);
-	}
+	IMM_SET(o, expect, arrival_copy(o, o) != NULL);
 }
 
 /* ---- roles ----------------------------------------------------------------------------------- */
