@@ -153,6 +153,12 @@ static const struct {
 	{ "await empty[s], turn / STAGES + 1;", "", "deadlock" },
 	{ "wait dots 0;\n                arrive empty[s];", "arrive empty[s];\n                wait dots 0;",
 	  "written before it was waited for" },
+	{ "a[s], full[s]);\n                async copy(B[n :+ BN, k :+ BK], b[s], full[s]);\n"
+	  "                arrive full[s];",
+	  "a[s], full[turn * 100000]);\n"
+	  "                async copy(B[n :+ BN, k :+ BK], b[s], full[turn * 100000]);\n"
+	  "                arrive full[turn * 100000];",
+	  "there is no barrier 100000 of `full`, which has 3" },
 	{ "await full[s], turn", "await full[turn % (2 * STAGES)], turn",
 	  "there is no barrier 3 of `full`, which has 3" },
 };
