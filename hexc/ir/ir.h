@@ -398,6 +398,9 @@ enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* of a lane, that a role m
 Role op_role(const Op *o);
 /* Warps that run o together, over which its tiles are spread: of one team, of the producers, of the block. */
 int op_warps(const Op *o);
+/* Executions of mbar_arrive that end a phase, at most: the machine counts to 2^20 - 1, and in one execution each of
+ * 32 warps and of their lanes may arrive. */
+enum { ARRIVALS_MOST = ((1 << 20) - 1) / (32 * (1 + WARP_SIZE)) };
 /* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
 Op *op_mbar(const Op *o);
 /* Which of them, where there are any. */

@@ -186,6 +186,16 @@ TEST(only_what_is_pure_in_front)
 	says(k, "copy in front of it");
 }
 
+static const char *const outside[] = { "mbar_wait %12, %15, %15", "mbar_arrive %12, %15",
+	                               "copy %16, %17, %12, %15 imm 2" };
+
+TEST_EACH(barriers_are_between_roles, COUNT_OF(outside))
+{
+	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%s%s\n", front, outside[_i])));
+
+	says(k, "not in a role");
+}
+
 TEST(who_runs_what)
 {
 	Kernel *k = read_roles(producer, consumer("wg_wait"));
