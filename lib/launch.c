@@ -216,7 +216,8 @@ check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgFor
 
 /* ---- tensor maps ----------------------------------------------------------------------------------- */
 
-/* cuTensorMapEncodeTiled takes sizes of 1 .. 2^32, and strides that are multiples of 16 bytes below 2^40. */
+/* cuTensorMapEncodeTiled takes sizes of 1 .. 2^32, and strides that are multiples of 16 bytes below 2^40.  Where
+ * boxes begin is an i32: sizes are below 2^31. */
 static int
 map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_map_info *out,
        const Sentence *why)
@@ -233,13 +234,16 @@ map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_m
 	for (int d = 0; d < map->rank; d++) {
 		int64_t n = empty ? 1 : v->value[map->dim[d]];
 		int64_t stride = empty || !d ? MAP_GRAIN : v->value[map->stride[d]];
-		int64_t bytes = empty || !d ? stride : stride * dtype_info[map->dtype].bits / 8;
+		bool near = stride >= 0 && stride < (int64_t)1 << 40;
+		int64_t bytes = !near            ? 0
+		                : empty || !d ? stride
+		                              : stride * dtype_info[map->dtype].bits / 8;
 
-		if (n > (int64_t)1 << 32)
+		if (n < 0 || n > INT32_MAX)
 			return launch_error(why, "%s has %s = %lld elements in a dim; the kernel copies "
-			                         "boxes of it, and takes up to 2^32",
+			                         "boxes of it, and takes 0 to 2^31 - 1",
 			                    name, map->dim_text[d], (long long)n);
-		if (stride >= (int64_t)1 << 40 || bytes >= (int64_t)1 << 40 || bytes % MAP_GRAIN)
+		if (!near || bytes >= (int64_t)1 << 40 || bytes % MAP_GRAIN)
 			return launch_error(why, "%s has a stride of %s = %lld elements; the kernel copies "
 			                         "boxes of it, and takes multiples of %d bytes below 2^40",
 			                    name, map->stride_text[d], (long long)stride, MAP_GRAIN);

@@ -273,10 +273,27 @@ search(Job *j, int i)
 	return true;
 }
 
+/* Has the target what the kernel's roles and barriers need?  Their meaning, without code, needs nothing. */
+static bool
+takes_roles(const Job *j, const Kernel *k)
+{
+	const Target *t = j->unit.target;
+	const Op *o = k->body->last;
+
+	while (o && o->code != O_roles && o->code != O_mbar)
+		o = o->prev;
+	if (!o || t->features & T_TMA || j->ctx->opt.o.flags & HEXC_NO_EMIT)
+		return true;
+	diag_error(j->unit.diag, o->src,
+	           "roles of warps need mbarriers and bulk copies, which sm_90a has, and not %s: --arch sm_90a",
+	           t->name);
+	return false;
+}
+
 void
 passes_run(Job *j, int i)
 {
-	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") ||
+	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") || !takes_roles(j, j->unit.kernel[i]) ||
 	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
 	    !run_some(j, i, first_row(PASS_search), PASSES, true))
 		return;

@@ -56,10 +56,8 @@ copy_in(Interp *it, Op *o)
 
 	p->op = o;
 	p->dst = *dst;
-	if (o->nin == 4) {
-		p->barriers = slot_of(it, o->in[2])->view->barriers;
-		p->which = slot_of(it, o->in[3])->i[0];
-	}
+	if (o->nin == 4 && !(p->barriers = interp_barrier(it, o, &p->which)))
+		return false;
 	if (it->task->blank)
 		memset(p->val.f, 0, sizeof *p->val.f * (size_t)type_size(from));
 	else if (!interp_read(it, o, slot_of(it, o->in[0])->view, from, &p->val))

@@ -61,7 +61,7 @@ typedef struct Barriers {
 	int64_t n;
 	int64_t *phase, *arrived; /* of each: phases complete, arrivals in the one after them */
 	int clock; /* races: of the first one in Task.known */
-	/* .. by barrier: what those knew who arrived in phases that are complete, and in the next */
+	/* races: by barrier, what those knew who arrived in phases that are complete, and in the next */
 	int64_t *done, *open;
 } Barriers;
 
@@ -177,6 +177,8 @@ bool interp_task(Interp *it);
 void interp_enter(Interp *it, Block *b);
 /* Room for n elements, until the next product. */
 Slot *interp_scratch(Interp *it, int which, int64_t n);
+/* The barriers of a wait, an arrival or a copy, and which; NULL after a report: there is none of that number. */
+Barriers *interp_barrier(Interp *it, const Op *o, int64_t *which);
 /* The copies land that belong to the phase of a barrier which is complete now. */
 bool interp_land_phase(Interp *it, Barriers *b, int64_t which);
 /* Op o reads x, what is in view v, until a group closed in r is waited for. */

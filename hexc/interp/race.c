@@ -366,10 +366,11 @@ void
 race_seen(Interp *it, Barriers *b, int64_t which)
 {
 	Task *t = it->task;
-	int64_t *phases = &t->known[b->clock + which];
+	int64_t *phases;
 
 	if (!it->opt.races)
 		return;
+	phases = &t->known[b->clock + which];
 	join(t->known, b->done + which * it->nclock, it->nclock);
 	*phases = b->phase[which] > *phases ? b->phase[which] : *phases;
 }

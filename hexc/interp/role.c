@@ -18,12 +18,14 @@ eval_mbar(Interp *it, Op *o)
 		b->arrived = NEWN(&it->arena, int64_t, b->n);
 		b->clock = it->clock_used;
 		it->clock_used += (int)b->n;
-		b->done = NEWN(&it->arena, int64_t, all);
-		b->open = NEWN(&it->arena, int64_t, all);
+		if (it->opt.races) {
+			b->done = NEWN(&it->arena, int64_t, all);
+			b->open = NEWN(&it->arena, int64_t, all);
+		}
 	}
 	for (int64_t i = 0; i < b->n; i++)
 		b->phase[i] = b->arrived[i] = 0;
-	for (int64_t i = 0; i < all; i++)
+	for (int64_t i = 0; i < all && it->opt.races; i++)
 		b->done[i] = b->open[i] = 0;
 	return true;
 }
@@ -34,13 +36,12 @@ barrier_name(const Barriers *b)
 	return b->op->out[0]->name ? b->op->out[0]->name : "a barrier";
 }
 
-/* Operands 0 and 1 of o; NULL after a report: there is none of that number. */
-static Barriers *
-barrier_of(Interp *it, const Op *o, int64_t *which)
+Barriers *
+interp_barrier(Interp *it, const Op *o, int64_t *which)
 {
-	Barriers *b = slot_of(it, o->in[0])->view->barriers;
+	Barriers *b = slot_of(it, op_mbar(o)->out[0])->view->barriers;
 
-	*which = slot_of(it, o->in[1])->i[0];
+	*which = slot_of(it, op_slot(o))->i[0];
 	if (*which >= 0 && *which < b->n)
 		return b;
 	interp_error(it, INTERP_E_FAULT, o, "there is no barrier %lld of `%s`, which has %lld",
@@ -52,7 +53,7 @@ bool
 eval_mbar_wait(Interp *it, Op *o)
 {
 	int64_t which, phase = slot_of(it, o->in[2])->i[0];
-	Barriers *b = barrier_of(it, o, &which);
+	Barriers *b = interp_barrier(it, o, &which);
 
 	if (b && (b->phase[which] & 1) == (phase & 1))
 		it->task->blocked = o;
@@ -66,12 +67,13 @@ eval_mbar_arrive(Interp *it, Op *o)
 {
 	Task *t = it->task;
 	int64_t which;
-	Barriers *b = barrier_of(it, o, &which);
+	Barriers *b = interp_barrier(it, o, &which);
 
 	if (!b)
 		return false;
 	for (int i = 0; i < t->npending && IMM(o, expect); i++)
-		if (t->pending[i].barriers == b && t->pending[i].which == which)
+		if (t->pending[i].barriers == b && t->pending[i].which == which &&
+		    copy_arrival(t->pending[i].op) == o)
 			t->pending[i].expected = true;
 	/* a producer then does what it may do now as early as it can, and is as far ahead as it can be */
 	t->turn = it->opt.late && t->role == ROLE_CONSUMER;
@@ -156,7 +158,7 @@ static void
 say_waiting(Interp *it, Text *t, const Op *w)
 {
 	int64_t which;
-	const Barriers *b = barrier_of(it, w, &which);
+	const Barriers *b = interp_barrier(it, w, &which);
 
 	if (b)
 		text_printf(t, " waits in line %u for phase %lld of `%s[%lld]`", w->src.line,

@@ -1,5 +1,5 @@
 /* role.c - who runs an op: all warps of the block, its producers, or a team of those that compute. */
-#include "hexc/ir/ir.h"
+#include "hexc/ir/facts.h"
 
 const Op *
 kernel_roles(const Kernel *k)
@@ -53,4 +53,42 @@ op_mbar(const Op *o)
 	int at = o->code == O_copy ? 2 : 0;
 
 	return o->nin > at ? o->in[at]->def : NULL;
+}
+
+const Val *
+op_slot(const Op *o)
+{
+	return o->in[o->code == O_copy ? 3 : 1];
+}
+
+/* ---- what arrivals expect ---------------------------------------------------------------------- */
+
+/* Both wait, arrive or copy: with the same barrier? */
+static bool
+same_barrier(const Op *a, const Op *b)
+{
+	enum { DEPTH = 12 };
+
+	return op_mbar(a) && op_mbar(a) == op_mbar(b) && val_same(op_slot(a), op_slot(b), DEPTH);
+}
+
+const Op *
+arrival_copy(const Op *arrive, const Op *last)
+{
+	for (const Op *p = last->prev; p; p = p->prev) {
+		if (p->code == O_mbar_arrive && IMM(p, expect) && same_barrier(p, arrive))
+			return NULL;
+		if (p->code == O_copy && same_barrier(p, arrive))
+			return p;
+	}
+	return NULL;
+}
+
+const Op *
+copy_arrival(const Op *copy)
+{
+	for (const Op *p = copy->next; p; p = p->next)
+		if (p->code == O_mbar_arrive && IMM(p, expect) && same_barrier(p, copy))
+			return p;
+	return NULL;
 }

@@ -154,6 +154,7 @@ walk_flight(Rules *r, Flight *f, const Block *b)
 /* Bit 1 << role of those that wait, and that arrive. */
 typedef struct Meeting {
 	unsigned waits, arrives;
+	bool copies; /* it tells of copies */
 } Meeting;
 
 /* Warps that arrive at a barrier which they wait for themselves would wait for each other for ever. */
@@ -168,6 +169,8 @@ check_barriers(Rules *r)
 			m[o->in[0]->id].waits |= 1u << op_role(o);
 		else if (o->code == O_mbar_arrive)
 			m[o->in[0]->id].arrives |= 1u << op_role(o);
+		else if (o->code == O_copy && op_mbar(o))
+			m[o->in[2]->id].copies = true;
 	}
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
 		const Meeting *x = o->code == O_mbar ? &m[o->out[0]->id] : NULL;
@@ -176,8 +179,28 @@ check_barriers(Rules *r)
 			continue;
 		if (x->waits && !x->arrives)
 			broken(r, o, "it is waited for, but nobody arrives there");
+		else if (x->copies && !x->waits)
+			broken(r, o, "it tells of copies, but nobody waits for it");
 		else if (x->waits & x->arrives)
 			broken(r, o, "one role arrives there and waits for it too");
+	}
+}
+
+/* A copy that no arrival expects ends whenever it does: whoever waits for the barrier cannot know. */
+static void
+check_copies(Rules *r)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
+		const char *name = o->code == O_copy && op_mbar(o) ? o->in[2]->name : NULL;
+
+		if (o->code != O_copy || !op_mbar(o) || copy_arrival(o))
+			continue;
+		broken(r, o, arena_printf(r->k->unit->arena,
+		                          "no arrival at `%s` expects this copy: write an `arrive` behind it in the "
+		                          "same block, with the same slot",
+		                          name ? name : "a barrier"));
 	}
 }
 
@@ -207,6 +230,7 @@ role_rules(Kernel *k, const Op **at)
 	if (roles) {
 		check_producer(&r, roles->blk[0]);
 		check_barriers(&r);
+		check_copies(&r);
 	}
 	if (products)
 		walk_flight(&r, flight_copy(&r, NULL), k->body);

@@ -151,6 +151,8 @@ verify_op(Verify *v, const Op *o)
 
 	if (!verify_counts(v, o))
 		return false;
+	if (op_access(o) && op_access(o)->tensor_map > v->k->nmap)
+		return verify_error(v, o, "the kernel has no such tensor map");
 	for (int i = 0; i < o->nout && !bad; i++)
 		bad = o->out[i] ? type_check(v->k->unit->arena, &o->out[i]->type, v->k->warps)
 		                : "a result is missing";

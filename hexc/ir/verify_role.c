@@ -49,8 +49,8 @@ shape_mbar(Arena *a, const Op *o)
 	(void)a;
 	if (t->space != S_shared || t->dtype != D_u64 || t->rank != 1)
 		return "the result is not shared u64[n], a barrier each";
-	if (IMM(o, offset) < -1 || IMM(o, arrivals) < 1 || IMM(o, arrivals) >= 1 << 20)
-		return "a negative offset, or arrivals that are not 1 to 2^20 - 1";
+	if (IMM(o, offset) < -1 || IMM(o, arrivals) < 1 || IMM(o, arrivals) > ARRIVALS_MOST)
+		return "a negative offset, or arrivals that are not 1 to ARRIVALS_MOST";
 	return o->parent == o->parent->kernel->body ? NULL : "not at the top of the body";
 }
 
@@ -59,6 +59,8 @@ check_mbar(const Op *o, int i)
 {
 	if (!o->in[i]->def || o->in[i]->def->code != O_mbar)
 		return "not a barrier";
+	if (op_role(o) == ROLE_ALL)
+		return "not in a role: barriers are between roles";
 	return type_is_index(&o->in[i + 1]->type) ? NULL : "the slot is not an i64 scalar";
 }
 

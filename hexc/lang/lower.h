@@ -357,6 +357,8 @@ void lower_arrive(Lower *l, const Stmt *s);
 /* Does a declaration name the type of barriers?  What it declares. */
 bool lower_is_mbar(const Lower *l, const TypeSpec *t);
 Value lower_let_mbar(Lower *l, const Stmt *s);
+/* Reports, where o is outside of the roles: `what` is between them only. */
+void lower_check_role(Lower *l, const Op *o, const char *what);
 /* Barriers and one of them, `full[s]`; false after a report. */
 bool lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot);
 

@@ -39,14 +39,17 @@ lower_copy(Lower *l, const Stmt *s)
 {
 	Operand src = lower_operand(l, s->value), dst = lower_operand(l, s->target);
 	Val *in[4];
+	Op *o;
 
 	if (!check_tiles(l, s, "copy", src, dst, S_global) || !lower_check_read(l, src) ||
 	    (s->slot && !lower_slot(l, s->slot, &in[2], &in[3])))
 		return;
 	in[0] = src.v.v;
 	in[1] = dst.v.v;
-	IMM_SET(op_new(l->b, NULL, O_copy, s->src, s->slot ? 4 : 2, in, 0, NULL), async,
-	        s->slot ? COPY_BARRIER : COPY_GROUP);
+	o = op_new(l->b, NULL, O_copy, s->src, s->slot ? 4 : 2, in, 0, NULL);
+	IMM_SET(o, async, s->slot ? COPY_BARRIER : COPY_GROUP);
+	if (s->slot)
+		lower_check_role(l, o, "an `async copy` with a barrier");
 	if (s->target->kind == EX_name && dst.v.v->def->parent == l->b)
 		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
 }
@@ -57,13 +60,19 @@ lower_async_store(Lower *l, const Stmt *s)
 {
 	Operand src = lower_operand(l, s->value), dst = lower_operand(l, s->target);
 	Val *in[2];
+	Op *o;
 
 	if (!check_tiles(l, s, "store", src, dst, S_shared) ||
 	    !lower_check_written(l, s->target, dst.v.v))
 		return;
 	in[0] = src.v.v;
 	in[1] = dst.v.v;
-	IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), async, COPY_OUT);
+	o = op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
+	IMM_SET(o, async, COPY_OUT);
+	if (op_role(o) != ROLE_CONSUMER)
+		diag_error(l->diag, s->src,
+		           "`async store` stands in the consumers of roles: elsewhere assign, `%s = ...`",
+		           check_text(l, s->target, "slice"));
 	IMM_SET(op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL), bulk, 1);
 }
 

@@ -25,7 +25,7 @@ count(Lower *l, const Expr *e, const char *what, int64_t lo, int64_t hi, int64_t
 Value
 lower_let_mbar(Lower *l, const Stmt *s)
 {
-	enum { SLOTS_MAX = 256, ARRIVALS_MAX = 1 << 19 };
+	enum { SLOTS_MAX = 256 };
 	Value r = { .kind = VK_mbar };
 	int64_t slots, arrivals;
 
@@ -39,7 +39,7 @@ lower_let_mbar(Lower *l, const Stmt *s)
 		return value_none();
 	}
 	if (!count(l, s->type.dim[0], "the number of barriers", 1, SLOTS_MAX, &slots) ||
-	    !count(l, s->value, "the number of arrivals", 1, ARRIVALS_MAX, &arrivals))
+	    !count(l, s->value, "the number of arrivals", 1, ARRIVALS_MOST, &arrivals))
 		return value_none();
 	if (l->depth || l->call) {
 		diag_error(l->diag, s->src,
@@ -77,6 +77,13 @@ lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot)
 }
 
 void
+lower_check_role(Lower *l, const Op *o, const char *what)
+{
+	if (op_role(o) == ROLE_ALL)
+		diag_error(l->diag, o->src, "%s stands in a role: `roles { producer .. consumer .. }`", what);
+}
+
+void
 lower_await(Lower *l, const Stmt *s)
 {
 	Val *in[3];
@@ -84,10 +91,10 @@ lower_await(Lower *l, const Stmt *s)
 	if (!lower_slot(l, s->slot, &in[0], &in[1]) ||
 	    !(in[2] = lower_index_value(l, s->value, "the number of the phase")))
 		return;
-	op_new(l->b, NULL, O_mbar_wait, s->src, 3, in, 0, NULL);
+	lower_check_role(l, op_new(l->b, NULL, O_mbar_wait, s->src, 3, in, 0, NULL), "`await`");
 }
 
-/* It expects the copies with this barrier that stand before it. */
+/* It expects the copies with this barrier that stand before it (arrival_copy). */
 void
 lower_arrive(Lower *l, const Stmt *s)
 {
@@ -97,12 +104,8 @@ lower_arrive(Lower *l, const Stmt *s)
 	if (!lower_slot(l, s->slot, &in[0], &in[1]))
 		return;
 	o = op_new(l->b, NULL, O_mbar_arrive, s->src, 2, in, 0, NULL);
-	for (const Op *p = o->prev; p; p = p->prev) {
-		if (p->code == O_mbar_arrive && p->in[0] == in[0])
-			break;
-		if (p->code == O_copy && op_mbar(p) == in[0]->def)
-			IMM_SET(o, expect, 1);
-	}
+	IMM_SET(o, expect, arrival_copy(o, o) != NULL);
+	lower_check_role(l, o, "`arrive`");
 }
 
 /* ---- roles ----------------------------------------------------------------------------------- */

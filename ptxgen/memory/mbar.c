@@ -12,14 +12,6 @@ typedef struct Expected {
 	bool stores;   /* by stores of the lanes */
 } Expected;
 
-static bool
-same_slot(const Val *a, const Val *b)
-{
-	int64_t x, y;
-
-	return a == b || (val_is_const(a, &x) && val_is_const(b, &y) && x == y);
-}
-
 static void
 expect(Expected *e, const Op *copy)
 {
@@ -39,18 +31,9 @@ expected(const Op *o)
 {
 	Expected e = { 0 };
 
-	for (const Op *p = IMM(o, expect) ? o->prev : NULL; p; p = p->prev) {
-		bool copy = p->code == O_copy && p->nin == 4;
-
-		if (!copy && p->code != O_mbar_arrive)
-			continue;
-		if (op_mbar(p) != op_mbar(o) || !same_slot(p->in[copy ? 3 : 1], o->in[1]))
-			continue;
-		if (!copy && IMM(p, expect))
-			break;
-		if (copy)
+	if (IMM(o, expect))
+		for (const Op *p = arrival_copy(o, o); p; p = arrival_copy(o, p))
 			expect(&e, p);
-	}
 	return e;
 }
 

@@ -107,6 +107,14 @@ static const struct {
 	{ "%30 = const : reg f16[64] yield", "yield", "the producer only copies" },
 	{ "mbar_wait %12, %15, %15 yield", "yield", "nobody arrives" },
 	{ "mbar_wait %12, %15, %15 mbar_arrive %12, %15 yield", "yield", "waits for it too" },
+	{ "copy %16, %17, %12, %15 imm 2 yield", "mbar_wait %12, %15, %15 yield", "nobody arrives" },
+	{ "copy %16, %17, %12, %15 imm 2 mbar_arrive %12, %15 imm 1 yield", "yield", "nobody waits for it" },
+	{ "copy %16, %17, %12, %15 imm 2 mbar_arrive %12, %15 yield", "mbar_wait %12, %15, %15 yield",
+	  "no arrival at `a barrier` expects this copy" },
+	{ "copy %16, %17, %12, %15 imm 2 mbar_arrive %12, %5 imm 1 yield", "mbar_wait %12, %15, %15 yield",
+	  "no arrival at `a barrier` expects this copy" },
+	{ "if %19 { copy %16, %17, %12, %15 imm 2 yield } else { yield } mbar_arrive %12, %15 imm 1 yield",
+	  "mbar_wait %12, %15, %15 yield", "no arrival at `a barrier` expects this copy" },
 	{ "%30 = team : i64 yield", "yield", "not in the region of the teams" },
 	{ "yield %15", "yield", "yields values" },
 	{ "%30 = mbar imm -1, 1 : shared u64[2] yield", "yield", "not at the top of the body" },
@@ -178,6 +186,16 @@ TEST(only_what_is_pure_in_front)
 	says(k, "copy in front of it");
 }
 
+static const char *const outside[] = { "mbar_wait %12, %15, %15", "mbar_arrive %12, %15",
+	                               "copy %16, %17, %12, %15 imm 2" };
+
+TEST_EACH(barriers_are_between_roles, COUNT_OF(outside))
+{
+	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%s%s\n", front, outside[_i])));
+
+	says(k, "not in a role");
+}
+
 TEST(who_runs_what)
 {
 	Kernel *k = read_roles(producer, consumer("wg_wait"));
@@ -194,6 +212,37 @@ TEST(who_runs_what)
 	ck_assert_int_eq(op_warps(roles->blk[1]->first), 8);
 	ck_assert_ptr_eq(op_mbar(roles->blk[0]->first), ir_val(k, 13)->def);
 	ck_assert_ptr_eq(op_mbar(roles->blk[0]->first->next), ir_val(k, 12)->def);
+}
+
+/* Slots in turns, one of them computed twice: each arrival expects its own copies, since the last that did. */
+TEST(what_an_arrival_expects)
+{
+	Kernel *k = read_roles("%30 = add %14, %5 : i64 %31 = add %14, %5 : i64 "
+	                       "copy %16, %17, %12, %15 imm 2 mbar_arrive %12, %15 imm 1 "
+	                       "copy %16, %17, %12, %15 imm 2 copy %16, %18, %12, %30 imm 2 "
+	                       "copy %16, %18, %12, %15 imm 2 mbar_arrive %12, %31 imm 1 "
+	                       "mbar_arrive %13, %15 mbar_arrive %12, %15 imm 1 yield",
+	                       "mbar_wait %12, %15, %15 yield");
+	const Op *copy[4], *arrive[4];
+	int ncopy = 0, narrive = 0;
+
+	for (const Op *o = kernel_roles(k)->blk[0]->first; o; o = o->next) {
+		if (o->code == O_copy)
+			copy[ncopy++] = o;
+		else if (o->code == O_mbar_arrive)
+			arrive[narrive++] = o;
+	}
+	ck_assert_ptr_eq(arrival_copy(arrive[0], arrive[0]), copy[0]);
+	ck_assert_ptr_null(arrival_copy(arrive[0], copy[0]));
+	ck_assert_ptr_eq(arrival_copy(arrive[1], arrive[1]), copy[2]);
+	ck_assert_ptr_null(arrival_copy(arrive[1], copy[2]));
+	ck_assert_ptr_null(arrival_copy(arrive[2], arrive[2]));
+	ck_assert_ptr_eq(arrival_copy(arrive[3], arrive[3]), copy[3]);
+	ck_assert_ptr_eq(arrival_copy(arrive[3], copy[3]), copy[1]);
+	ck_assert_ptr_null(arrival_copy(arrive[3], copy[1]));
+	ck_assert_ptr_eq(copy_arrival(copy[0]), arrive[0]);
+	ck_assert_ptr_eq(copy_arrival(copy[1]), arrive[3]);
+	ck_assert_ptr_eq(copy_arrival(copy[2]), arrive[1]);
 }
 
 /* Warps and registers of a lane: those of CUTLASS's kernels, and what PTX has names for at most. */

@@ -89,6 +89,7 @@ TEST(tensor_maps)
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
 	hexc_arg arg[6];
+	int code;
 	char why[300];
 
 	memset(arg, 0, sizeof arg);
@@ -117,8 +118,19 @@ TEST(tensor_maps)
 	/* sizes that no map has */
 	arg[hexc_param_find(m, 0, "K")].i = ((int64_t)1 << 32) + 8;
 	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_msg(strstr(why, "takes up to 2^32") != NULL, "%s", why);
+	ck_assert_msg(strstr(why, "takes 0 to 2^31 - 1") != NULL, "%s", why);
+	/* nor i32, in which boxes begin; and strides that overflow as bytes */
+	arg[hexc_param_find(m, 0, "K")].i = (int64_t)1 << 31;
+	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_tensor_map(m, 0, 1, arg, &t), HEXC_E_ARGS);
+	arg[hexc_param_find(m, 0, "K")].i = (int64_t)1 << 62;
+	ck_assert_int_eq(hexc_tensor_map(m, 0, 1, arg, &t), HEXC_E_ARGS);
+	arg[hexc_param_find(m, 0, "K")].i = -8;
+	ck_assert_int_eq(hexc_tensor_map(m, 0, 1, arg, &t), HEXC_E_ARGS);
 	hexc_module_free(m);
+	o.arch = "sm_80";
+	ck_assert_ptr_null(lib_compile(mapped, &o, &code, why, sizeof why));
+	ck_assert_msg(strstr(why, "which sm_90a has, and not sm_80: --arch sm_90a") != NULL, "%s", why);
 }
 
 /* What a kernel reads packed is judged as such: here blocks are filled up. */
