@@ -216,8 +216,8 @@ check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgFor
 
 /* ---- tensor maps ----------------------------------------------------------------------------------- */
 
-/* cuTensorMapEncodeTiled takes sizes of 1 .. 2^32, and strides that are multiples of 16 bytes below 2^40.  Where
- * boxes begin is an i32: sizes are below 2^31. */
+/* cuTensorMapEncodeTiled takes sizes of 1 .. 2^32, and strides that are multiples of 16 bytes below 2^40.
+ * Where boxes begin is an i32: sizes are below 2^31. */
 static int
 map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_map_info *out,
        const Sentence *why)

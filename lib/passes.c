@@ -285,7 +285,8 @@ takes_roles(const Job *j, const Kernel *k)
 	if (!o || t->features & T_TMA || j->ctx->opt.o.flags & HEXC_NO_EMIT)
 		return true;
 	diag_error(j->unit.diag, o->src,
-	           "roles of warps need mbarriers and bulk copies, which sm_90a has, and not %s: --arch sm_90a",
+	           "roles of warps need mbarriers and bulk copies, which sm_90a has, and not %s: "
+	           "--arch sm_90a",
 	           t->name);
 	return false;
 }

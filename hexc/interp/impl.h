@@ -177,7 +177,7 @@ bool interp_task(Interp *it);
 void interp_enter(Interp *it, Block *b);
 /* Room for n elements, until the next product. */
 Slot *interp_scratch(Interp *it, int which, int64_t n);
-/* The barriers of a wait, an arrival or a copy, and which; NULL after a report: there is none of that number. */
+/* The barriers of a wait, an arrival or a copy, and which; NULL after a report: there is no such one. */
 Barriers *interp_barrier(Interp *it, const Op *o, int64_t *which);
 /* The copies land that belong to the phase of a barrier which is complete now. */
 bool interp_land_phase(Interp *it, Barriers *b, int64_t which);

@@ -398,16 +398,16 @@ enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* of a lane, that a role m
 Role op_role(const Op *o);
 /* Warps that run o together, over which its tiles are spread: of one team, of the producers, of the block. */
 int op_warps(const Op *o);
-/* Executions of mbar_arrive that end a phase, at most: the machine counts to 2^20 - 1, and in one execution each of
- * 32 warps and of their lanes may arrive. */
+/* Executions of mbar_arrive that end a phase, at most: the machine counts to 2^20 - 1, and in one execution
+ * each of 32 warps and of their lanes may arrive. */
 enum { ARRIVALS_MOST = ((1 << 20) - 1) / (32 * (1 + WARP_SIZE)) };
 /* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
 Op *op_mbar(const Op *o);
 /* Which of them, where there are any. */
 const Val *op_slot(const Op *o);
-/* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier and
- * slot, as far back as an arrival there that expects too.  From the last to the first, in front of `last`, which
- * is the arrival at first; NULL: no more. */
+/* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier
+ * and slot, as far back as an arrival there that expects too.  From the last to the first, in front of
+ * `last`, which is the arrival at first; NULL: no more. */
 const Op *arrival_copy(const Op *arrive, const Op *last);
 /* The arrival that expects a copy with a barrier; NULL: none does. */
 const Op *copy_arrival(const Op *copy);

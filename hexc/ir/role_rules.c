@@ -198,8 +198,8 @@ check_copies(Rules *r)
 		if (o->code != O_copy || !op_mbar(o) || copy_arrival(o))
 			continue;
 		broken(r, o, arena_printf(r->k->unit->arena,
-		                          "no arrival at `%s` expects this copy: write an `arrive` behind it in the "
-		                          "same block, with the same slot",
+		                          "no arrival at `%s` expects this copy: write an `arrive` behind "
+		                          "it in the same block, with the same slot",
 		                          name ? name : "a barrier"));
 	}
 }

@@ -214,7 +214,7 @@ TEST(who_runs_what)
 	ck_assert_ptr_eq(op_mbar(roles->blk[0]->first->next), ir_val(k, 12)->def);
 }
 
-/* Slots in turns, one of them computed twice: each arrival expects its own copies, since the last that did. */
+/* Slots in turns, one of them computed twice: each arrival expects its copies since the last that did. */
 TEST(what_an_arrival_expects)
 {
 	Kernel *k = read_roles("%30 = add %14, %5 : i64 %31 = add %14, %5 : i64 "
