@@ -69,9 +69,8 @@ lower_async_store(Lower *l, const Stmt *s)
 	in[1] = dst.v.v;
 	o = op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
 	IMM_SET(o, async, COPY_OUT);
-	if (op_role(o) != ROLE_CONSUMER)
-		diag_error(l->diag, s->src,
-		           "`async store` stands in the consumers of roles: elsewhere assign, `%s = ...`",
+	if (op_role(o) == ROLE_ALL)
+		diag_error(l->diag, s->src, "`async store` stands in a role: elsewhere assign, `%s = ...`",
 		           check_text(l, s->target, "slice"));
 	IMM_SET(op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL), bulk, 1);
 }

@@ -15,9 +15,8 @@ loop_depth(const Block *b)
 	return depth;
 }
 
-/* Sums of what is at most so large do not wrap around. */
-static bool
-is_small(Fact f)
+bool
+access_small(Fact f)
 {
 	const int64_t most = (int64_t)1 << 60;
 
@@ -34,13 +33,13 @@ start_add(Access *x, struct Start *s, Val *v)
 
 	if (val_is_const(v, &c)) {
 		s->add += c;
-		s->big = s->big || !is_small((Fact){ 1, c, c });
+		s->big = s->big || !access_small((Fact){ 1, c, c });
 		return;
 	}
 	if (x->space == S_global)
 		s->turn = s->var ? linear_add(g, s->turn, linear_of(g, v)) : linear_of(g, v);
 	f = val_fact(g->k, v);
-	s->big = s->big || !is_small(f);
+	s->big = s->big || !access_small(f);
 	var = scalar_get(g, v);
 	s->lo = s->var ? (s->lo < 0 || f.lo < 0 ? -1 : 0) : f.lo;
 	s->hi = s->var ? INT64_MAX : f.hi;

@@ -34,6 +34,11 @@ struct Access {
 	int64_t cstride[DIM_MAX];
 	/* i32, by view dim: the tensor's end and start, from this thread's coordinate; NULL: not here */
 	LV rem[DIM_MAX], low[DIM_MAX];
+	struct Limit {             /* by view dim, where starts move: c is inside if var < size - c */
+		LV var, size;      /* i64; NULL: there is rem */
+		LV from;           /* i64: and if var >= from - c; NULL: it is */
+	} limit[DIM_MAX];
+	int pairs;                 /* register pairs that limits have taken */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
 	int gather;                /* view dim along which there are indices, -1 none */
 	Val *index[DIM_MAX];       /* by root dim: their tile, NULL: none */
@@ -69,6 +74,9 @@ Access *access_view(Gen *g, const Layout *l, Val *view);
 LV access_start(Access *x, int rd);
 /* i32: the shared address of the block's dynamic memory. */
 LV smem_base(Gen *g);
+/* For an op of many instances: compare with the edges where they are needed.  Comparisons that do
+ * not change in a loop would all be made before it, and there are but seven predicate registers. */
+void access_pin_edges(Access *x);
 /* Nothing is inside of `view` where `cond` does not hold. */
 void access_guard(Access *x, const Op *view, Val *cond);
 /* i1: the element is inside the tensor; NULL: always. */
@@ -77,6 +85,7 @@ LV access_inside(Access *x, const int64_t *index);
 /* ---- between access*.c ---------------------------------------------------- */
 
 /* Which dims of the chain of views may reach past the tensor?  `dim` maps the view's dims to the root's. */
+bool access_small(Fact f); /* sums of what is at most so large do not wrap around */
 void access_edges(Access *x, const Op *view, bool outermost, int *dim);
 LV memo_find(const Access *x, int n, const int64_t *key);
 void memo_add(Access *x, int n, const int64_t *key, LV v);

@@ -13,8 +13,32 @@ access_start(Access *x, int rd)
 	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
 }
 
-/* In a loop LLVM would turn `rem > c` into a comparison of 64 bits for each c, of the start with a register
- * pair that stays. */
+/* The start of dim d moves: compare it itself.  What it is compared with is made in front of the loop. */
+static void
+edge_moving(Access *x, int d, int rd, LV size)
+{
+	Gen *g = x->g;
+	const struct Start *s = &x->start[rd];
+	Val *counter = g->loop ? g->loop->op->blk[0]->arg[0] : NULL;
+	LLVMBasicBlockRef block;
+	int64_t step;
+	LV rest;
+
+	if (!s->var || s->big || !s->turn.ok)
+		return;
+	if (!val_is_const(g->loop->op->in[2], &step) || s->turn.by != step ||
+	    !access_small(val_fact(g->k, counter)))
+		return;
+	block = moving_front(g);
+	rest = LLVMBuildSub(g->b, s->turn.first, g->loop->lo, "");
+	rest = LLVMBuildAdd(g->b, rest, const_i64(g, s->add), "");
+	rest = LLVMBuildAdd(g->b, rest, LLVMBuildZExt(g->pre, x->lane[d], g->i64, ""), "");
+	x->limit[d].size = LLVMBuildSub(g->b, size, rest, "");
+	x->limit[d].from = s->lo < 0 ? LLVMBuildNeg(g->b, rest, "") : NULL;
+	moving_back(g, block);
+	x->limit[d].var = scalar_get(g, counter);
+}
+
 static void
 edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 {
@@ -23,10 +47,9 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
 	LV start = access_start(x, rd), size = scalar_get(g, end);
 
+	edge_moving(x, d, rd, size);
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? val_fact(g->k, end) : any,
 	                    extent);
-	if (g->loop && !LLVMIsConstant(x->rem[d]))
-		x->rem[d] = asm_op(g, A_opaque32, x->rem[d], NULL, NULL);
 	x->rem[d] = LLVMBuildSub(g->b, x->rem[d], x->lane[d], "");
 	if (x->start[rd].var && x->start[rd].lo < 0) {
 		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent);
@@ -73,6 +96,16 @@ access_edges(Access *x, const Op *view, bool outermost, int *dim)
 		else
 			edge_kept(x, vd, rd, p->size[rd], view->out[0]->type.shape[vd]);
 	}
+}
+
+void
+access_pin_edges(Access *x)
+{
+	if (!x->g->loop)
+		return;
+	for (int d = 0; d < x->rank; d++)
+		if (x->rem[d] && !x->limit[d].var)
+			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
 /* The index into root dim rd at `index`, as i64. */
@@ -164,13 +197,30 @@ access_guard(Access *x, const Op *view, Val *cond)
 	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
 }
 
-/* i1: coordinate c of dim d is inside. */
+/* i1: coordinate c of dim d is inside, told by the counter. */
+static LV
+inside_moving(Gen *g, const struct Limit *m, int64_t c)
+{
+	LV size = LLVMBuildSub(g->b, m->size, const_i64(g, c), ""), from;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, m->var, size, "");
+
+	if (!m->from)
+		return in;
+	from = LLVMBuildSub(g->b, m->from, const_i64(g, c), "");
+	return LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, m->var, from, ""), "");
+}
+
+/* i1: coordinate c of dim d is inside.  The counter is compared in 64 bits, with a register pair for each c:
+ * where there are many, what is left to the edge is less. */
 static LV
 inside_dim(Access *x, int d, int64_t c)
 {
+	enum { PAIRS = 2 };
 	Gen *g = x->g;
 	LV at = const_i32(g, c), in;
 
+	if (x->limit[d].var && x->pairs++ < PAIRS)
+		return inside_moving(g, &x->limit[d], c);
 	in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
 	if (x->low[d])
 		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], ""), "");
