@@ -40,11 +40,11 @@ find_used(Kernel *k)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		Role role = op_role(o);
+		int by = role == ROLE_PRODUCER ? PRODUCES : COMPUTES;
 
 		for (int i = 0; i < o->nin && role != ROLE_ALL; i++)
 			if (o->in[i]->type.space == S_shared)
-				used[view_root(o->in[i])->id] |= (role == ROLE_PRODUCER ? PRODUCES : COMPUTES) |
-				                                 (engine_reads(o, i) ? BY_ENGINE : 0);
+				used[view_root(o->in[i])->id] |= engine_reads(o, i) ? by | BY_ENGINE : by;
 	}
 	return used;
 }
@@ -71,7 +71,8 @@ writes_for_engine(const Op *o, const int *used)
 {
 	Val *to = o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
 
-	return to && to->type.space == S_shared && touches(o, used) && (used[view_root(to)->id] & BY_ENGINE) != 0;
+	return to && to->type.space == S_shared && touches(o, used) &&
+	       (used[view_root(to)->id] & BY_ENGINE) != 0;
 }
 
 static bool
@@ -130,7 +131,8 @@ pass_flight(Kernel *k)
 	keep_factors(k);
 	used = find_used(k);
 	each[0] = any_is(roles->blk[0], used, touches) ? k->helpers : 1;
-	each[1] = any_is(roles->blk[1], used, touches) || k->warps % WARPGROUP ? k->warps : k->warps / WARPGROUP;
+	each[1] = any_is(roles->blk[1], used, touches) || k->warps % WARPGROUP ? k->warps
+	                                                                       : k->warps / WARPGROUP;
 	for (int i = 0; i < 2; i++)
 		tells[i] = any_is(roles->blk[i], used, writes_for_engine);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {

@@ -58,7 +58,7 @@ box_refusal(const Solve *s, const Op *copy)
 	return "the shared tile has no rows of 32 bytes, or not 8 of them";
 }
 
-/* Of a dim of the tile that is no row's: elements of a box, of which each begins at a whole pattern of rows. */
+/* Of a dim of the tile that is no row's: elements of a box.  Each box begins at a whole pattern of rows. */
 static int64_t
 box_rows(int64_t extent)
 {
