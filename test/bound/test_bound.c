@@ -90,7 +90,6 @@ TEST_EACH(orders, 2)
 		o.define = &d;
 		o.ndefine = 1;
 		o.stop = "bounds";
-	o.arch = "sm_90a"; /* which has roles */
 		m = lib_must(f32_gemm, &o);
 		if (bk == 16) {
 			memset(bound, 0, sizeof bound);
@@ -162,6 +161,7 @@ bounds_of(const char *src, const hexc_define *d, int n, uint16_t *a, uint16_t *b
 	o.define = d;
 	o.ndefine = (size_t)n;
 	o.stop = "bounds";
+	o.arch = "sm_90a"; /* which has roles */
 	m = lib_must(src, &o);
 	memset(bound, 0, M * N * sizeof *bound);
 	run_gemm(m, a, b, c, M * N * sizeof *c, bound);
