@@ -299,6 +299,14 @@ typedef struct TensorMap {
 	int l2;                     /* bytes that a miss brings to L2: 0, 64, 128, 256 */
 } TensorMap;
 
+/* How the warps of a block share the work of its pipeline loops. */
+typedef enum Schedule {
+	SCHEDULE_GROUPS, /* all fetch and all compute; groups of asynchronous copies */
+	SCHEDULE_ROLES,  /* some fetch, some compute, barriers in memory between them: pass roles makes it */
+	SCHEDULES
+} Schedule;
+extern const char *const schedule_name[SCHEDULES]; /* "groups" */
+
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {
 	struct Unit *unit;
@@ -312,6 +320,8 @@ struct Kernel {
 	int warps;        /* that compute: of a team */
 	int teams;        /* of warps that compute, 1 without `roles` */
 	int helpers;      /* warps that produce, 0 without `roles` */
+	Schedule schedule; /* asked for; what the program has written as roles stays */
+	const char *unscheduled; /* pass roles: why it left the kernel as it was; NULL: it did not */
 	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
 	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
 	TensorMap *map;   /* after pass infer; parameters behind all others */

@@ -216,6 +216,17 @@ read_group(Read *r)
 	       want_sign(r, ",") && want_small(r, 0, 2, &o->slow);
 }
 
+static bool
+read_schedule(Read *r)
+{
+	for (int s = 0; s < SCHEDULES; s++)
+		if (read_word(r, schedule_name[s])) {
+			r->k->schedule = (Schedule)s;
+			return true;
+		}
+	return read_error(r, "expected the name of a schedule");
+}
+
 /* One line of the header, the grid or the body. */
 static bool
 read_item(Read *r, Header *h)
@@ -230,6 +241,8 @@ read_item(Read *r, Header *h)
 		return want_small(r, 0, 1024, &r->k->teams);
 	if (read_word(r, "helpers"))
 		return want_small(r, 0, 1024, &r->k->helpers);
+	if (read_word(r, "schedule"))
+		return read_schedule(r);
 	if (read_word(r, "registers"))
 		return want_small(r, 0, 1024, &r->k->launch_registers);
 	if (read_word(r, "cluster"))
