@@ -160,10 +160,16 @@ check_body(const Pipe *p)
 	return true;
 }
 
-static void
-find_work(Pipe *p)
+void
+pipe_open(Pipe *p, Kernel *k, Op *loop)
 {
-	Arena *a = p->k->unit->arena;
+	Arena *a = k->unit->arena;
+
+	memset(p, 0, sizeof *p);
+	p->k = k;
+	p->loop = loop;
+	p->body = loop->blk[0];
+	p->stages = IMM(loop, stages) < 1 ? 1 : IMM(loop, stages);
 
 	for (Op *o = p->body->first; o; o = o->next) {
 		if (o->code == O_alloc && fill_ok(p, o)) {
@@ -181,11 +187,7 @@ pipe_loop(Kernel *k, Op *loop)
 {
 	Pipe p;
 
-	memset(&p, 0, sizeof p);
-	p.k = k;
-	p.loop = loop;
-	p.body = loop->blk[0];
-	p.stages = IMM(loop, stages) < 1 ? 1 : IMM(loop, stages);
+	pipe_open(&p, k, loop);
 	IMM_SET(loop, loop, FOR_PLAIN);
 	if (p.stages > STAGES_MAX) {
 		diag_error(k->unit->diag, loop->src, "%lld stages: a pipeline loop has at most %d",
@@ -194,7 +196,6 @@ pipe_loop(Kernel *k, Op *loop)
 	}
 	if (!check_body(&p))
 		return;
-	find_work(&p);
 	if (p.nring && p.stages == 1)
 		pipe_single(&p);
 	else if (p.nring || p.nprefetch)

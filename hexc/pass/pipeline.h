@@ -45,6 +45,15 @@ typedef struct Move {
 	int n, cap;
 } Move;
 
+/* What a pipeline loop has to offer: rings, and loads to make ahead. */
+void pipe_open(Pipe *p, Kernel *k, Op *loop);
+/* All buffers of a ring, in front of `at` in b. */
+void ring_alloc(const Pipe *p, Ring *r, Block *b, Op *at);
+/* The view of one of them. */
+Val *ring_stage(Block *b, Op *at, const Ring *r, Val *stage);
+/* The body's own tile and the copies to it go: `now` is read instead, of p's `slot`. */
+void ring_replace(const Pipe *p, const Ring *r);
+
 /* v for another iteration: its slice of the body, cloned. */
 Val *move_val(Move *m, Val *v);
 Move move_start(const Pipe *p, Block *b, Op *at, Val *iv, Val *tile, Val *buffer);

@@ -12,9 +12,8 @@ sync_new(Block *b, Op *at, OpCode code, Src src, int64_t groups)
 	return o;
 }
 
-/* The view of one stage of a ring. */
-static Val *
-stage_view(Block *b, Op *at, const Ring *r, Val *stage)
+Val *
+ring_stage(Block *b, Op *at, const Ring *r, Val *stage)
 {
 	Type t = r->alloc->out[0]->type;
 	Val *in[DIM_MAX + 1];
@@ -48,8 +47,8 @@ staged_layout(Arena *a, const Type *t, int64_t stages)
 	return l;
 }
 
-static void
-ring_alloc(const Pipe *p, Ring *r)
+void
+ring_alloc(const Pipe *p, Ring *r, Block *b, Op *at)
 {
 	const Type *t = &r->alloc->out[0]->type;
 	int64_t shape[DIM_MAX];
@@ -64,7 +63,7 @@ ring_alloc(const Pipe *p, Ring *r)
 		all.layout = staged_layout(p->k->unit->arena, t, p->stages);
 		all.pinned = true;
 	}
-	o = op_new(p->loop->parent, p->loop, O_alloc, r->alloc->src, 0, NULL, 1, &all);
+	o = op_new(b, at, O_alloc, r->alloc->src, 0, NULL, 1, &all);
 	IMM_SET(o, align, IMM(r->alloc, align));
 	o->out[0]->name = r->alloc->out[0]->name;
 	r->memory = o->out[0];
@@ -118,14 +117,13 @@ ring_reshapes(const Pipe *p, const Ring *r)
 			t.shape[d] = t.shape[d - 1];
 		t.shape[0] = p->stages;
 		like.memory = op_new(p->loop->parent, p->loop, O_reshape, o->src, 1, &memory, 1, &t)->out[0];
-		val_replace(p->k, o->out[0], stage_view(o->parent, o, &like, p->slot));
+		val_replace(p->k, o->out[0], ring_stage(o->parent, o, &like, p->slot));
 	}
 	while (n--)
 		op_unlink(found[n]);
 }
 
-/* The body's own tile and the copies to it go: `now` is read instead. */
-static void
+void
 ring_replace(const Pipe *p, const Ring *r)
 {
 	Val *tile = r->alloc->out[0];
@@ -180,7 +178,7 @@ issue(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 		into = guard_new(b, at, src, ir_bin(b, at, O_lt, iv, p->loop->in[1]), &before)->blk[0];
 	for (int i = 0; i < p->nring && sure != 0; i++)
 		issue_ring(p, &p->ring[i], into, before, iv,
-		           stage_view(into, before, &p->ring[i], stage));
+		           ring_stage(into, before, &p->ring[i], stage));
 	sync_new(b, at, O_commit, src, 0);
 }
 
@@ -280,7 +278,7 @@ pipe_multi(Pipe *p)
 	Val *iv = b->arg[0];
 
 	for (int i = 0; i < p->nring; i++)
-		ring_alloc(p, &p->ring[i]);
+		ring_alloc(p, &p->ring[i], p->loop->parent, p->loop);
 	prologue(p);
 	prefetch_first(p);
 	if (p->nring) {
@@ -293,7 +291,7 @@ pipe_multi(Pipe *p)
 	}
 	prefetch_carry(p, at);
 	for (int i = 0; i < p->nring; i++)
-		p->ring[i].now = stage_view(b, at, &p->ring[i], p->slot);
+		p->ring[i].now = ring_stage(b, at, &p->ring[i], p->slot);
 	/* only now: what the copies' and loads' slices were cloned from is no longer needed */
 	for (int i = 0; i < p->nring; i++)
 		ring_replace(p, &p->ring[i]);
