@@ -2,6 +2,7 @@
 #include "test/examples/util_case.h"
 #include "test/examples/util_launch.h"
 #include "test/util_file.h"
+#include "test/util_map.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -299,7 +300,8 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	sim_launch l = SIM_LAUNCH_INIT;
 	hexc_arg arg[24];
 	uint64_t value[24], conflicts;
-	const void *ptr[24];
+	const void *ptr[24 + 8];
+	sim_tmap map[8];
 	char path[120], what[200], why[200] = "";
 	sim_module *sm = NULL;
 	sim_result *r = NULL;
@@ -312,7 +314,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	snprintf(what, sizeof what, "%s %s, candidate %u", path, arch, candidate);
 	m = compile(c, path, kernel, arch, candidate);
 	ck_assert(hexc_kernel(m, 0, &k));
-	ck_assert_uint_le(k.nparam, 24);
+	ck_assert(k.nparam <= 24 && k.nmap <= 8);
 	for (uint32_t i = 0; i < k.nparam; i++) {
 		hexc_param(m, 0, i, &p);
 		ptr[i] = &value[i];
@@ -320,6 +322,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	}
 	ck_assert_msg(hexc_check_args(m, 0, arg, why, sizeof why) == HEXC_OK, "%s: %s", what, why);
 	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
+	map_encode(m, k.nmap, arg, map, ptr + k.nparam);
 	ck_assert_int_eq(sim_load(c->sim, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm), SIM_OK);
 	memcpy(l.block, k.block, sizeof l.block);
 	l.smem = k.smem;
