@@ -111,6 +111,17 @@ name_of(const char *name)
 	return name ? name : "tile";
 }
 
+/* "roles 4+8 warps": those that fetch, and those that compute, of each team. */
+static void
+schedule_words(Text *t, const Kernel *k)
+{
+	text_printf(t, "%s%s", t->n ? "; " : "", schedule_name[k->schedule]);
+	if (k->schedule == SCHEDULE_ROLES && k->teams > 1)
+		text_printf(t, " %d+%dx%d warps", k->helpers, k->teams, k->warps);
+	else if (k->schedule == SCHEDULE_ROLES)
+		text_printf(t, " %d+%d warps", k->helpers, k->warps);
+}
+
 static void
 space_words(Text *t, const Spaces *s)
 {
@@ -169,6 +180,8 @@ solution_describe(const Solve *s, const Solution *sol)
 	text_printf(&t, "%s", "");
 	if (s->spaces->warps)
 		text_printf(&t, "%d warps", s->spaces->warps);
+	if (s->spaces->schedules)
+		schedule_words(&t, s->k);
 	space_words(&t, s->spaces);
 	for (int i = 0; i < s->ndot; i++)
 		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");

@@ -41,7 +41,20 @@ const char *infer_describe(const Candidates *c, int i);
  * tried: those that it has come first.  The list is in the unit's arena. */
 int warps_tried(const Kernel *k, const int **warps);
 
+/* ---- schedules.c ---------------------------------------------------------------------------------- */
+/* The schedules, at least one, that a search should try of such a kernel: groups come first.  The list is
+ * constant. */
+int schedules_tried(const Kernel *k, const Schedule **schedules);
+
 /* ---- space_search.c ------------------------------------------------------------------------------- */
+/* One of the ways in which a kernel can be made. */
+typedef struct Variant {
+	const bool *registers; /* [Variants.n] tile i is there, and not in shared memory */
+	bool dense; /* products of sparse tiles go over the zeros too */
+	int warps;
+	Schedule schedule;
+} Variant;
+
 /* A kernel that can be made in several ways before it is searched. */
 typedef struct Variants {
 	const SpaceChoice *tile; /* n of them */
@@ -49,10 +62,12 @@ typedef struct Variants {
 	bool sparse; /* it has sparse tiles, and products of them may skip their zeros or not */
 	const int *warps; /* nwarps numbers of warps that a block may have: at least one */
 	int nwarps;
+	const Schedule *schedule; /* nschedule of them: at least one */
+	int nschedule;
 	bool show;   /* the way taken is made once more, aloud */
-	/* The kernel as the passes up to infer leave it, with so many warps, tile i in registers where
-	 * registers[i]; aloud: as the user asked to see it.  NULL: an error, or that was all. */
-	Kernel *(*make)(void *user, const bool *registers, bool dense, int warps, bool aloud);
+	/* The kernel as the passes up to infer leave it; aloud: as the user asked to see it.  One that cannot
+	 * have the schedule may have gone through some of them only.  NULL: an error, or that was all. */
+	Kernel *(*make)(void *user, const Variant *v, bool aloud);
 	void *user;
 } Variants;
 /* The solutions of all of them in one list.  NULL: there are none, or not the one asked for, why is in the

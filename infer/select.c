@@ -12,7 +12,7 @@ load_cycles(const Solve *s, const Op *o, const Layout *l)
 {
 	int64_t vec = load_vec(s, o, l);
 	double n = (double)(layout_cosize(l, AX_reg) / vec * s->k->warps) +
-	           (double)global_sectors(s, o->in[0]->def, l, (int)vec, bits_of(o->out[0]), false);
+	           (double)global_sectors(s, o, l, (int)vec);
 
 	return n / (double)layout_replicas_on(l, AX_warp);
 }

@@ -1,6 +1,7 @@
-/* space_search.c - the outermost loop of the search: tiles whose space is free.  Shared memory and registers
- * are both tried, and what is found of every choice is ranked in one list.  Where instructions that skip the
- * zeros of sparse tiles are found, products without them are tried as well.
+/* space_search.c - the outermost loop of the search: tiles whose space is free, and schedules.  Shared memory
+ * and registers are both tried, warps that all do the same and warps in roles, and what is found of every
+ * choice is ranked in one list.  Where instructions that skip the zeros of sparse tiles are found, products
+ * without them are tried as well.
  *
  * Up to SPACES_FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of
  * these with one tile at a time changed, largest first; a change that pays stays. */
@@ -13,9 +14,11 @@ typedef struct Places {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
-	Candidates *tried[2 * SPACES_TRIED * WARPS_TRIED];
+	Candidates *tried[2 * SPACES_TRIED * WARPS_TRIED * SCHEDULES];
 	int n;
 	int best; /* of those tried */
+	const Kernel *refused; /* the last one that could not have its schedule; NULL: all could */
+	const char *unscheduled; /* why, or why nothing was found for one with roles */
 } Places;
 
 static const Spaces *
@@ -25,34 +28,38 @@ spaces_of(const Candidates *c)
 }
 
 static Spaces *
-spaces_new(const Places *p, const bool *registers, bool dense, int warps)
+spaces_new(const Places *p, const Variant *x)
 {
 	SpaceChoice *tile = NEWN(p->arena, SpaceChoice, p->v->n);
 	Spaces *s = NEW(p->arena, Spaces);
 
 	for (int t = 0; t < p->v->n; t++) {
 		tile[t] = p->v->tile[t];
-		tile[t].registers = registers[t];
+		tile[t].registers = x->registers[t];
 	}
-	*s = (Spaces){ .tile = tile, .n = p->v->n, .dense = dense, .warps = p->v->nwarps > 1 ? warps : 0 };
+	*s = (Spaces){
+		.tile = tile,
+		.n = p->v->n,
+		.dense = x->dense,
+		.warps = p->v->nwarps > 1 ? x->warps : 0,
+		.schedule = x->schedule,
+		.schedules = p->v->nschedule > 1,
+	};
 	return s;
 }
 
-/* False: an error. */
-static bool
-try_one(Places *p, const bool *registers, bool dense, int warps)
+/* What is found of k, which was made so. */
+static void
+add(Places *p, const Variant *x, Kernel *k)
 {
-	Kernel *k = p->v->make(p->v->user, registers, dense, warps, p->alone);
-	Candidates *c;
+	Candidates *c = search_kernel(k, spaces_new(p, x), p->n ? p->tried[p->n - 1] : NULL);
 
-	if (!k)
-		return false;
-	c = search_kernel(k, spaces_new(p, registers, dense, warps), p->n ? p->tried[p->n - 1] : NULL);
 	p->tried[p->n] = c;
 	if (p->n == 0 || cands_best(c) < cands_best(p->tried[p->best]))
 		p->best = p->n;
 	p->n++;
-	return true;
+	if (x->schedule == SCHEDULE_ROLES && c->n == 0)
+		p->unscheduled = c->failure.text;
 }
 
 /* Has it products that skip the zeros of sparse tiles? */
@@ -67,12 +74,38 @@ skips_zeros(const Kernel *k)
 	return false;
 }
 
+/* With each number of warps; a schedule that the kernel cannot have is left at once.  False: an error. */
+static bool
+try_schedule(Places *p, const bool *registers, Schedule schedule)
+{
+	for (int i = 0; i < p->v->nwarps; i++) {
+		Variant x = { registers, false, p->v->warps[i], schedule };
+		bool again = true;
+
+		for (int dense = 0; dense < 2 && again; dense++) {
+			Kernel *k;
+
+			x.dense = dense;
+			k = p->v->make(p->v->user, &x, p->alone);
+			if (!k)
+				return false;
+			if (k->unscheduled) {
+				p->refused = k;
+				p->unscheduled = k->unscheduled;
+				return true;
+			}
+			again = skips_zeros(k);
+			add(p, &x, k);
+		}
+	}
+	return true;
+}
+
 static bool
 try(Places *p, const bool *registers)
 {
-	for (int i = 0; i < p->v->nwarps; i++)
-		if (!try_one(p, registers, false, p->v->warps[i]) ||
-		    (skips_zeros(p->tried[p->n - 1]->k) && !try_one(p, registers, true, p->v->warps[i])))
+	for (int i = 0; i < p->v->nschedule; i++)
+		if (!try_schedule(p, registers, p->v->schedule[i]))
 			return false;
 	return true;
 }
@@ -135,7 +168,7 @@ try_some(Places *p, bool *registers)
 	memset(registers, true, (size_t)n * sizeof *registers);
 	if (!try(p, registers))
 		return false;
-	while (p->n < SPACES_TRIED && (tile = next_tile(p->v, changed)) >= 0) {
+	while (p->n > 0 && p->n < SPACES_TRIED * p->v->nschedule && (tile = next_tile(p->v, changed)) >= 0) {
 		places_of(spaces_of(p->tried[p->best]), registers);
 		registers[tile] = !registers[tile];
 		changed[tile] = true;
@@ -149,22 +182,39 @@ try_some(Places *p, bool *registers)
 static bool
 show(const Places *p, const Spaces *s, bool *registers)
 {
-	int warps = s->warps ? s->warps : p->v->warps[0];
+	Variant x = { registers, s->dense, s->warps ? s->warps : p->v->warps[0], s->schedule };
 
 	places_of(s, registers);
-	return p->v->make(p->v->user, registers, s->dense, warps, true) != NULL;
+	return p->v->make(p->v->user, &x, true) != NULL;
+}
+
+/* None of the schedules can be had: one was asked for. */
+static void
+no_schedule(const Places *p)
+{
+	const Kernel *k = p->refused;
+
+	diag_class_error(k->unit->diag, DC_SOURCE, k->src, "kernel %s cannot have the schedule %s: %s", k->name,
+	                 schedule_name[k->schedule], p->unscheduled);
 }
 
 Candidates *
 space_search(Unit *u, const Variants *v)
 {
-	Places p = { .v = v, .arena = u->arena, .alone = v->n == 0 && !v->sparse && v->nwarps == 1 };
+	Places p = { .v = v, .arena = u->arena };
 	bool *registers = NEWN(u->arena, bool, v->n);
 	Candidates *c;
 
+	p.alone = v->n == 0 && !v->sparse && v->nwarps == 1 && v->nschedule == 1;
 	if (!(v->n <= SPACES_FEW ? try_all : try_some)(&p, registers))
 		return NULL;
+	if (p.n == 0) {
+		no_schedule(&p);
+		return NULL;
+	}
 	c = cands_join(p.tried, p.n);
+	if (c)
+		c->unscheduled = p.unscheduled;
 	if (c && !p.alone && v->show && !show(&p, spaces_of(c), registers))
 		return NULL;
 	return c;

@@ -141,9 +141,11 @@ typedef struct hexc_opts {
 	                         * says of which this is so), and which are not: names (hexc_warning())
 	                         * with commas between them, after "no-" those that are not wanted, as in
 	                         * "narrow,no-unused"; the last word on one holds.  NULL: the default */
+	const char *schedule;   /* how warps share the work of pipeline loops, hexc_schedule(): a kernel
+	                         * that cannot have it is an error.  NULL: what is predicted to be best */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL, 0, NULL }
+	NULL, NULL, NULL, 0, NULL, NULL }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -519,6 +521,7 @@ HEXC_API const char *hexc_strerror(int code);     /* static text, never NULL */
 HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past the end */
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */
+HEXC_API const char *hexc_schedule(size_t i);     /* names of the schedules; NULL past the end */
 HEXC_API const char *hexc_warning(size_t i);      /* names of the warnings; NULL past the end */
 HEXC_API const char *hexc_warning_help(size_t i); /* one sentence on each */
 HEXC_API int hexc_version(void);                  /* compare with HEXC_VERSION */

@@ -11,6 +11,7 @@
 typedef struct Options {
 	hexc_opts o;
 	const Target *target;
+	Schedule schedule; /* if o.schedule names one */
 	unsigned warnings, remarks; /* as Diag.wanted, Diag.remarked */
 	void *block; /* holds every string and define of o */
 } Options;

@@ -35,6 +35,12 @@ hexc_arch(size_t i)
 }
 
 const char *
+hexc_schedule(size_t i)
+{
+	return i < SCHEDULES ? schedule_name[i] : NULL;
+}
+
+const char *
 hexc_warning(size_t i)
 {
 	return i < DW_COUNT - 1 ? warning_name[i + 1] : NULL;
@@ -94,6 +100,18 @@ pass_name_ok(const char *s)
 	return !s || strcmp(s, "parse") == 0 || pass_index(s) >= 0;
 }
 
+/* False: there is none of that name. */
+static bool
+schedule_find(const char *name, Schedule *out)
+{
+	int s = 0;
+
+	while (s < SCHEDULES && strcmp(schedule_name[s], name) != 0)
+		s++;
+	*out = (Schedule)s;
+	return s < SCHEDULES;
+}
+
 static bool
 defines_ok(const hexc_opts *o)
 {
@@ -145,6 +163,8 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 		return HEXC_E_INVALID;
 	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
 		return HEXC_E_INVALID;
+	if (o.schedule && !schedule_find(o.schedule, &out->schedule))
+		return HEXC_E_INVALID;
 	out->target = target_find(o.arch ? o.arch : "sm_80");
 	if (!out->target)
 		return HEXC_E_ARCH;
@@ -166,6 +186,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	o.dump = text_take(&at, o.dump);
 	o.stop = text_take(&at, o.stop);
 	o.warnings = NULL; /* as bits */
+	o.schedule = o.schedule ? schedule_name[out->schedule] : NULL;
 	out->o = o;
 	return HEXC_OK;
 }

@@ -197,6 +197,8 @@ run_some(Job *j, int i, int from, int to, bool aloud)
 			module_time(j->m, name, passes_clock() - t);
 			if (d->nerror != errors)
 				return false;
+			if (j->unit.kernel[i]->unscheduled) /* nobody wants it */
+				return true;
 			if (passes[p].when == PASS_search) {
 				keep_candidates(j, &j->m->kernel[i]);
 				infer_warn(j->unit.kernel[i]);
@@ -233,20 +235,33 @@ typedef struct Base {
 } Base;
 
 static Kernel *
-make(void *user, const bool *registers, bool dense, int warps, bool aloud)
+make(void *user, const Variant *v, bool aloud)
 {
 	Base *b = user;
 	Kernel *k = b->choice ? kernel_copy(b->k) : b->k;
 	double t = passes_clock();
 	bool ok;
 
-	k->warps = warps;
-	space_decide(k, registers);
-	kernel_skip_zeros(k, !dense);
+	k->warps = v->warps;
+	k->schedule = v->schedule;
+	space_decide(k, v->registers);
+	kernel_skip_zeros(k, !v->dense);
 	b->j->unit.kernel[b->i] = k;
 	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud);
 	b->ms += passes_clock() - t;
 	return ok ? b->j->unit.kernel[b->i] : NULL; /* another one if it was read back */
+}
+
+/* Those that are worth a try, or the one that is asked for. */
+static int
+schedules(const Job *j, const Kernel *k, const Schedule **out)
+{
+	static const Schedule each[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES };
+
+	if (!j->ctx->opt.o.schedule)
+		return schedules_tried(k, out);
+	*out = &each[j->ctx->opt.schedule];
+	return 1;
 }
 
 /* Kernel i is then the one with the solution that is asked for. */
@@ -263,7 +278,8 @@ search(Job *j, int i)
 	v.tile = tile;
 	v.sparse = kernel_is_sparse(b.k);
 	v.nwarps = warps_tried(b.k, &v.warps);
-	b.choice = v.n || v.sparse || v.nwarps > 1;
+	v.nschedule = schedules(j, b.k, &v.schedule);
+	b.choice = v.n || v.sparse || v.nwarps > 1 || v.nschedule > 1;
 	j->candidates = space_search(&j->unit, &v);
 	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
 	if (!j->candidates)
@@ -273,21 +289,37 @@ search(Job *j, int i)
 	return true;
 }
 
-/* Has the target what the kernel's roles and barriers need?  Their meaning, without code, needs nothing. */
-static bool
-takes_roles(const Job *j, const Kernel *k)
+/* The roles, or a barrier, that the program has; NULL: none. */
+static const Op *
+written_roles(const Kernel *k)
 {
-	const Target *t = j->unit.target;
 	const Op *o = k->body->last;
 
 	while (o && o->code != O_roles && o->code != O_mbar)
 		o = o->prev;
-	if (!o || t->features & T_TMA || j->ctx->opt.o.flags & HEXC_NO_EMIT)
+	return o;
+}
+
+/* Has the target what roles need, whether written or asked for?  Their meaning, without code, needs nothing.
+ * And roles that are written are not to be had without. */
+static bool
+takes_roles(const Job *j, const Kernel *k)
+{
+	const Options *opt = &j->ctx->opt;
+	const Target *t = j->unit.target;
+	const Op *o = written_roles(k);
+	bool asked = opt->o.schedule && opt->schedule == SCHEDULE_ROLES;
+
+	if (o && opt->o.schedule && !asked)
+		diag_error(j->unit.diag, o->src, "kernel %s is written as roles of warps: it cannot have the schedule %s",
+		           k->name, schedule_name[opt->schedule]);
+	else if (!(t->features & T_TMA) && (asked || (o && !(opt->o.flags & HEXC_NO_EMIT))))
+		diag_error(j->unit.diag, o ? o->src : k->src,
+		           "roles of warps need mbarriers and bulk copies, which sm_90a has, and not %s: "
+		           "--arch sm_90a",
+		           t->name);
+	else
 		return true;
-	diag_error(j->unit.diag, o->src,
-	           "roles of warps need mbarriers and bulk copies, which sm_90a has, and not %s: "
-	           "--arch sm_90a",
-	           t->name);
 	return false;
 }
 

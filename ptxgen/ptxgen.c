@@ -88,20 +88,6 @@ ptx_version(const Unit *u)
 	return need;
 }
 
-/* Around wgmma addresses and counters are most of the code, and the level above the lowest halves it: 22,130
- * simulated warp instructions instead of 37,962 for f16 256 x 512 x 512, in 3 to 8 ms; SASS is the same. */
-static LLVMCodeGenOptLevel
-code_level(const Unit *u)
-{
-	OpWalk w;
-
-	for (int i = 0; i < u->nkernel; i++)
-		for (Op *o = walk_first(&w, u->kernel[i]->body); o; o = walk_next(&w))
-			if (o->code == O_wgmma)
-				return LLVMCodeGenLevelLess;
-	return LLVMCodeGenLevelNone;
-}
-
 /* Uses nothing but the session. */
 static void
 finish(void *user)
@@ -162,7 +148,7 @@ emit_module(PtxGen *g, Unit *u, PtxOut *out)
 	s->made = 0;
 	if (!session_has_room(s))
 		arena_fail(u->arena, ARENA_NOMEM, NULL);
-	if (!session_open(s, u->target, ptx_version(u), code_level(u), u->file ? u->file : "hexc",
+	if (!session_open(s, u->target, ptx_version(u), u->file ? u->file : "hexc",
 	                  u->lineinfo ? lines_module(u) : NULL))
 		return false;
 	for (int i = 0; i < u->nkernel; i++) {

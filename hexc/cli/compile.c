@@ -189,6 +189,19 @@ show_ir(void *user, const char *pass, const char *kernel, const char *ir)
 }
 
 static int
+check_schedule(const char *name)
+{
+	for (size_t i = 0; hexc_schedule(i); i++)
+		if (!name || strcmp(name, hexc_schedule(i)) == 0)
+			return 0;
+	cli_begin_error("--schedule: there is no '%s', but", name);
+	for (size_t i = 0; hexc_schedule(i); i++)
+		fprintf(stderr, "%s %s", i ? "," : "", hexc_schedule(i));
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+static int
 read_options(Cli *c, hexc_opts *o)
 {
 	const char *candidate = cli_get(c, CLI_candidate);
@@ -197,11 +210,12 @@ read_options(Cli *c, hexc_opts *o)
 
 	o->arch = cli_has(c, CLI_arch) ? cli_get(c, CLI_arch) : c->arch;
 	o->kernel = cli_get(c, CLI_kernel);
+	o->schedule = cli_get(c, CLI_schedule);
 	o->dump = cli_get(c, CLI_dump);
 	if (!o->stop)
 		o->stop = cli_get(c, CLI_stop);
 	o->text = show_ir;
-	if ((status = check_arch(o->arch)) || (status = check_pass("--dump", o->dump, true)) ||
+	if ((status = check_arch(o->arch)) || (status = check_schedule(o->schedule)) || (status = check_pass("--dump", o->dump, true)) ||
 	    (status = check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))

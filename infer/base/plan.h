@@ -4,12 +4,15 @@
 #include "infer/base/instr.h"
 
 /* What is chosen before a kernel goes through the passes up to infer: where tiles live of which the program
- * does not say, whether products of sparse tiles go over zeros and all, and how many warps a block has. */
+ * does not say, whether products of sparse tiles go over zeros and all, how many warps a block has, and how
+ * they share the work of its loops. */
 typedef struct Spaces {
 	const SpaceChoice *tile;
 	int n;
 	bool dense;
 	int warps; /* of a block, 0: there is no choice */
+	Schedule schedule;
+	bool schedules; /* there are others */
 } Spaces;
 
 /* How one dot is done. */

@@ -54,5 +54,6 @@ typedef struct Candidates {
 	struct Solve *solve; /* what the search knew of the kernel */
 	bool tiles; /* there was something to solve */
 	Failure failure; /* why the best-looking plan has no solution */
+	const char *unscheduled; /* why no roles were made, which were tried; NULL: they were, or not tried */
 } Candidates;
 #endif

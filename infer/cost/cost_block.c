@@ -17,9 +17,12 @@
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
+	int warps; /* that run it */
 	Res piece; /* since the last barrier */
+	bool on; /* its products are under way while the loop's next turn begins */
 	Res all; /* of everything, loops multiplied */
 	double time; /* pieces that are over, loops inside */
+	double fill; /* the longest way of what is waited for at barriers in memory */
 } Sum;
 
 /* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its
@@ -28,12 +31,13 @@ static void
 end_piece(const Solve *s, Sum *x)
 {
 	double busy = res_busy(&x->piece);
-	double warp = x->piece.unit[R_issue] * ISSUE_RATE / s->k->warps * WARP_CLOCKS;
+	double warp = x->piece.unit[R_issue] * ISSUE_RATE / x->warps * WARP_CLOCKS;
+	double time = x->piece.wait > 0 && s->spaces->warps ? busy + warp : fmax(busy, warp);
 
-	x->time += x->piece.wait > 0 && s->spaces->warps ? busy + warp : fmax(busy, warp);
-	x->time += x->piece.latency;
+	x->time += x->on ? fmax(time, x->piece.latency) : time + x->piece.latency;
 	x->time += x->piece.wait;
 	x->piece = (Res){ 0 };
+	x->on = false;
 }
 
 static Sum sum_block(const Solve *s, const Block *b);
@@ -99,11 +103,32 @@ only_asks(const Solve *s, const Block *b)
 	return true;
 }
 
+/* How long a turn of `body` clocks takes where it waits for rings of stages: all but the stage in use are on
+ * their way. */
+static double
+turn(const Solve *s, const Block *b, double body)
+{
+	double least = 0, alone = 0;
+
+	for (const Op *o = b->first; o; o = o->next) {
+		int64_t stages = o->code == O_mbar_wait ? o->in[0]->type.shape[0] : 0;
+
+		if (stages > 1)
+			least = fmax(least, fill_wait(s, o) / (double)(stages - 1));
+		else if (stages == 1)
+			alone += fill_wait(s, o);
+	}
+	return fmax(body, least) + alone;
+}
+
 static void
 sum_loop(const Solve *s, const Op *o, Sum *x)
 {
 	double trips = s->weight[o->blk[0]->last->id] / s->weight[o->id];
 	Sum body = sum_block(s, o->blk[0]);
+
+	body.time = turn(s, o->blk[0], body.time);
+	x->fill = fmax(x->fill, body.fill);
 
 	end_piece(s, x);
 	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
@@ -121,7 +146,7 @@ runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
-/* Producers and consumers run side by side. */
+/* Those that fetch and those that compute run side by side, these when the first of it is there. */
 static void
 sum_roles(const Solve *s, const Op *o, Sum *x)
 {
@@ -129,22 +154,35 @@ sum_roles(const Solve *s, const Op *o, Sum *x)
 
 	for (int i = 0; i < 2; i++)
 		res_add(&x->all, &role[i].all, 1);
-	x->time += fmax(role[0].time, role[1].time) + IN_THE_WAY * fmin(role[0].time, role[1].time);
+	x->time += fmax(role[0].time, role[1].fill + role[1].time);
+}
+
+/* A wait at a barrier in memory: engines work for it meanwhile. */
+static void
+sum_fill(const Solve *s, const Op *o, Sum *x)
+{
+	Res fill = fill_of(s, o);
+
+	res_add(&x->piece, &fill, 1);
+	if (fill_wait(s, o) > 0)
+		x->fill = fmax(x->fill, fill_wait(s, o) + res_busy(&fill));
 }
 
 static Sum
 sum_block(const Solve *s, const Block *b)
 {
-	Sum x = { .time = 0 };
+	Sum x = { .warps = op_warps(b->last) };
 
 	for (const Op *o = b->first; o; o = o->next) {
 		const Res *r = &s->sol->res[o->id];
+		Res own = by_warps(o, r);
 
 		if (o->code == O_for)
 			sum_loop(s, o, &x);
 		for (int i = 0; o->code == O_if && i < 2; i++) {
 			Sum branch = sum_block(s, o->blk[i]);
 
+			x.fill = fmax(x.fill, branch.fill);
 			res_add(&x.all, &branch.all, runs(o, i));
 			if (only_asks(s, o->blk[i]))
 				res_add(&x.piece, &branch.all, runs(o, i));
@@ -153,9 +191,12 @@ sum_block(const Solve *s, const Block *b)
 		}
 		if (o->code == O_roles)
 			sum_roles(s, o, &x);
+		if (o->code == O_mbar_wait)
+			sum_fill(s, o, &x);
 		if (o->code == O_wait && !b->owner)
 			x.piece.wait = s->rates->dram_wait;
-		res_add(&x.piece, r, 1);
+		x.on = x.on || (o->code == O_wgmma && runs_on(s, o));
+		res_add(&x.piece, &own, 1);
 		res_add(&x.all, r, 1);
 		if (r->barrier)
 			end_piece(s, &x);
@@ -228,7 +269,7 @@ shared_bytes(const Solve *s)
 static double
 spilled(const Solve *s)
 {
-	int64_t over = s->sol->registers + LEAST_REGISTERS - LANE_REGISTERS;
+	int64_t over = s->sol->registers + LEAST_REGISTERS - lane_limit(s->k);
 	double runs = 1;
 
 	for (int i = 0; i < s->norder && over > 0; i++)
@@ -242,11 +283,14 @@ static void
 cost_all(Solve *s)
 {
 	Solution *sol = s->sol;
+	const Op *roles = kernel_roles(s->k);
 	int64_t lane = sol->registers + SPARE_REGISTERS;
 	Sum top = sum_block(s, s->k->body);
 	double busy;
 
 	lane = lane < LANE_REGISTERS ? lane : LANE_REGISTERS;
+	if (roles && s->k->launch_registers) /* a launch has them, and hands them on */
+		lane = s->k->launch_registers;
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
 	busy = res_busy(&top.all);

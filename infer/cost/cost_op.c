@@ -7,15 +7,14 @@
 #include "infer/cost/cost.h"
 #include <string.h>
 
-/* n warp instructions of arithmetic on elements of type d. */
-static void
+void
 arithmetic(const Solve *s, Res *r, DType d, double n)
 {
 	r->unit[R_alu] += n * alu_clocks(s->rates, d);
 	r->unit[R_issue] += n / ISSUE_RATE;
 }
 
-static void
+void
 memory_instructions(Res *r, double n)
 {
 	r->unit[R_issue] += n / ISSUE_RATE;
@@ -31,10 +30,20 @@ is_prefetched(const Solve *s, const Op *o)
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
 
-int64_t
-global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int bits, bool write)
+/* What o moves in global memory, or to it. */
+static const Val *
+global_side(const Op *o)
 {
-	int unit = view ? view_unit_dim(s->k, view) : -1, n = 0;
+	return o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
+}
+
+int64_t
+global_sectors(const Solve *s, const Op *o, const Layout *map, int vec)
+{
+	const Val *mem = global_side(o);
+	const Op *view = mem->def;
+	int bits = bits_of(mem), unit = view ? view_unit_dim(s->k, view) : -1, n = 0;
+	bool write = o->code == O_store;
 	int64_t ninst = layout_cosize(map, AX_reg) / vec, sectors = 0;
 	int64_t seen[32];
 
@@ -61,15 +70,13 @@ global_sectors(const Solve *s, const Op *view, const Layout *map, int vec, int b
 	sectors = n;
 	if ((int64_t)vec * bits > 8 * SECTOR_BYTES)
 		sectors *= (int64_t)vec * bits / (8 * SECTOR_BYTES);
-	for (int w = 1, first = n; w < s->k->warps; w++)
+	for (int w = 1, first = n; w < op_warps(o); w++)
 		if (!write || layout_first_replica(map, 0, w))
 			sectors += first;
 	return sectors * ninst;
 }
 
-/* Sectors of the tile itself: what comes from L2 however often the warps of a block ask for it, at about the
- * same time; the first-level cache has it from the first of them. */
-static double
+double
 tile_sectors(const Solve *s, const Op *view, const Type *t)
 {
 	int unit = view ? view_unit_dim(s->k, view) : -1;
@@ -83,7 +90,7 @@ tile_sectors(const Solve *s, const Op *view, const Type *t)
 	return rows * (row < 1 ? 1 : row);
 }
 
-/* Has every block its own part of the tensor?  Then it comes from DRAM, else others have brought it to L2. */
+/* Has every block its own part of the tensor? */
 static bool
 own_part(const Solve *s, const Op *view)
 {
@@ -95,6 +102,14 @@ own_part(const Solve *s, const Op *view)
 		if (!val_is_const(end->in[i], &one) || one != 1)
 			all |= 1 << i;
 	return (all & ~dims) == 0;
+}
+
+double
+memory_rate(const Solve *s, const Op *view)
+{
+	double l2 = l2_bytes(s->rates), dram = dram_bytes(s->rates);
+
+	return own_part(s, view) && dram < l2 ? dram : l2;
 }
 
 /* Elements of a sector that a lane touches by accesses of vec which follow each other: where these are of 16
@@ -112,11 +127,9 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 {
 	int bits = dtype_info[mem->type.dtype].bits;
 	double inst = (double)(layout_cosize(map, AX_reg) / vec * dtype_pieces(mem->type.dtype)) *
-	              s->k->warps;
+	              op_warps(o);
 	int met = meeting(s, mem->def, map, vec, bits);
-	double asked = (double)global_sectors(s, mem->def, map, vec, bits, o->code == O_store),
-	       moved = (double)global_sectors(s, mem->def, map, met, bits, o->code == O_store);
-	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
+	double asked = (double)global_sectors(s, o, map, vec), moved = (double)global_sectors(s, o, map, met);
 
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
@@ -124,9 +137,7 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	} else if (IMM(o, update)) {
 		moved *= UPDATE_SECTORS;
 	}
-	if (rate > l2_bytes(s->rates))
-		rate = l2_bytes(s->rates);
-	r->unit[R_gmem] += moved * SECTOR_BYTES / rate;
+	r->unit[R_gmem] += moved * SECTOR_BYTES / memory_rate(s, mem->def);
 	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: shared.c */
 		r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
 	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
@@ -147,14 +158,14 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 
 	memory_instructions(r, in && in->kind == IK_ld_st ? 2 * inst : inst);
 	if (in && in->kind == IK_ld_bits) {
-		double one = (double)layout_cosize(map, AX_reg) * (pieces > 1 ? 2 : 1) * s->k->warps;
+		double one = (double)layout_cosize(map, AX_reg) * (pieces > 1 ? 2 : 1) * op_warps(o);
 		memory_instructions(r, one);
 		arithmetic(s, r, D_i32, BITS_STEPS * one);
 	}
 	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
 	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their slots, or back */
-		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * s->k->warps);
+		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * op_warps(o));
 	if (mem->type.space == S_global) {
 		if (o->code == O_load && is_prefetched(s, o))
 			arithmetic(s, r, D_i32, AHEAD_STEPS * inst * (1 - p->vec * bits / 128.0));
@@ -321,35 +332,6 @@ moved_words(const Solve *s, const Op *dot, int j)
 	return 0;
 }
 
-/* A warpgroup's instances read factors from shared memory while they multiply. */
-static void
-cost_wgmma(const Solve *s, const Op *o, Res *r)
-{
-	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
-	double work = (double)type_size(&o->out[0]->type) * (double)type_size(&o->in[0]->type) /
-	              (double)o->out[0]->type.shape[0];
-	double instances = work / ((double)c->inst->m * c->n * c->inst->k);
-	double read = ((double)c->n + (c->inst->a ? 0 : c->inst->m)) * c->inst->k * bits_of(o->in[1]) / 8;
-
-	r->unit[R_mma] += work / wgmma_rate(s->rates, c->inst->ta);
-	r->unit[R_smem] += instances * read / SHARED_BYTES;
-	r->unit[R_issue] += instances * c->inst->warps / ISSUE_RATE;
-	r->latency += DOT_CLOCKS;
-}
-
-/* The engine moves a tile once, through L2 and into shared memory. */
-static void
-cost_boxes(const Solve *s, const Op *o, Res *r)
-{
-	const Val *mem = o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
-	double rate = own_part(s, mem->def) ? dram_bytes(s->rates) : l2_bytes(s->rates);
-
-	rate = rate > l2_bytes(s->rates) ? l2_bytes(s->rates) : rate;
-	r->unit[R_gmem] += tile_sectors(s, mem->def, &mem->type) * SECTOR_BYTES / rate;
-	r->unit[R_smem] += (double)type_size(&mem->type) * bits_of(mem) / (8 * SHARED_BYTES);
-	memory_instructions(r, BOX_SLOTS);
-}
-
 static void
 cost_dot(const Solve *s, const Op *o, Res *r)
 {
@@ -456,6 +438,8 @@ cost_op(Solve *s, Op *o)
 		cost_shift(s, o, r);
 	else if (o->code == O_barrier)
 		r->latency += BARRIER_CLOCKS;
+	else if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+		cost_signal(o, r);
 	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_is(o, F_PURE))
 		cost_elements(s, o, r);
 	if (o->code == O_barrier)

@@ -127,8 +127,7 @@ need_ahead(const Solve *s)
 	return most;
 }
 
-/* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
-static int
+int
 lane_limit(const Kernel *k)
 {
 	const Op *roles = kernel_roles(k);

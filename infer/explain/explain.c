@@ -130,6 +130,23 @@ warps_line(Text *t, const Explained *ex)
 		            explain_above(ex, other));
 }
 
+/* How warps share the work, where there was a choice. */
+static void
+schedule_line(Text *t, const Explained *ex)
+{
+	const char *why = explain_unscheduled(ex);
+	Schedule taken = ex->sol->spaces->schedule;
+	int other = explain_other_schedule(ex);
+
+	if (other >= 0)
+		text_printf(t, "\nschedule\n  %s; else %s: candidate %d, %+.1f %%\n", schedule_name[taken],
+		            schedule_name[ex->candidates->sol[other]->spaces->schedule], other,
+		            explain_above(ex, other));
+	else if (why)
+		text_printf(t, "\nschedule\n  %s; no %s: %s\n", schedule_name[taken],
+		            schedule_name[SCHEDULE_ROLES], why);
+}
+
 /* What an assumption would do for o. */
 static void
 wish_words(Text *t, const Explained *ex, const Op *o)
@@ -310,6 +327,7 @@ infer_explain(Kernel *k, const Candidates *c)
 			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
 				tile_lines(&t, ex, o->blk[b]->arg[i]);
 	}
+	schedule_line(&t, ex);
 	warps_line(&t, ex);
 	space_lines(&t, ex);
 	sparse_line(&t, ex);

@@ -196,6 +196,23 @@ explain_other_warps(const Explained *ex)
 	return -1;
 }
 
+int
+explain_other_schedule(const Explained *ex)
+{
+	for (int c = 0; c < ex->candidates->n; c++)
+		if (ex->candidates->sol[c]->spaces->schedule != ex->sol->spaces->schedule)
+			return c;
+	return -1;
+}
+
+const char *
+explain_unscheduled(const Explained *ex)
+{
+	bool other = explain_other_schedule(ex) >= 0;
+
+	return ex->sol->spaces->schedule == SCHEDULE_GROUPS && !other ? ex->candidates->unscheduled : NULL;
+}
+
 bool
 explain_access(const Op *o, Val **root, Access *a)
 {

@@ -45,6 +45,10 @@ int explain_other_space(const Explained *ex, int i);
 int explain_other_sparse(const Explained *ex);
 /* The cheapest candidate with another number of warps, -1: there is none. */
 int explain_other_warps(const Explained *ex);
+/* The cheapest candidate with another schedule, -1: there is none. */
+int explain_other_schedule(const Explained *ex);
+/* Why there is none with roles of warps, which were tried; NULL: there are, or they were not. */
+const char *explain_unscheduled(const Explained *ex);
 /* How o touches the shared tile *root; false: it does not. */
 bool explain_access(const Op *o, Val **root, Access *a);
 

@@ -354,6 +354,25 @@ put_open_warps(Text *t, const Explained *ex)
 	put_runner_up(t, ex, other);
 }
 
+/* How warps share the work, where there was a choice. */
+static void
+put_schedule(Text *t, const Explained *ex)
+{
+	const char *why = explain_unscheduled(ex);
+	int other = explain_other_schedule(ex);
+
+	if (other < 0 && !why)
+		return;
+	json_open(t, "schedule", "{");
+	json_text(t, "taken", schedule_name[ex->sol->spaces->schedule]);
+	if (why)
+		json_text(t, "no_roles", why);
+	if (other >= 0)
+		put_runner_up(t, ex, other);
+	else
+		text_add(t, "}", 1);
+}
+
 /* Loops of which pass split made two, and why others are one. */
 static void
 put_loops(Text *t, const Explained *ex)
@@ -419,6 +438,7 @@ infer_explain_json(Kernel *k, const Candidates *c)
 				put_tile(&t, ex, o->blk[b]->arg[i]);
 	}
 	text_add(&t, "]", 1);
+	put_schedule(&t, ex);
 	put_spaces(&t, ex);
 	put_sparse(&t, ex);
 	put_open_warps(&t, ex);
