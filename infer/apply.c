@@ -20,6 +20,20 @@ convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Lower
 	return o->out[0];
 }
 
+/* Where the result of o is there: right behind it, or behind the wait for a product that is issued only. */
+static Op *
+place_behind(const Op *o)
+{
+	int commits = 0;
+
+	for (Op *x = o->next; x && o->code == O_wgmma; x = x->next) {
+		commits += x->code == O_wg_commit;
+		if (x->code == O_wg_wait && IMM(x, pending) < commits)
+			return x->next;
+	}
+	return o->next;
+}
+
 /* A result that is made in another layout than its readers were promised. */
 static void
 convert_result(Solve *s, const Solution *sol, Op *o, int i)
@@ -28,7 +42,7 @@ convert_result(Solve *s, const Solution *sol, Op *o, int i)
 	Type t = v->type;
 	Op *c;
 
-	c = op_new(o->parent, o->next, O_convert, o->src, 1, &v, 1, &t);
+	c = op_new(o->parent, place_behind(o), O_convert, o->src, 1, &v, 1, &t);
 	val_replace(s->k, v, c->out[0]);
 	c->in[0] = v; /* val_replace has redirected it too */
 	c->out[0]->type.layout = sol->val[v->id];

@@ -69,7 +69,9 @@ check_warps(Roles *r)
 {
 	const Kernel *k = r->k;
 
-	if (kernel_roles(k))
+	if (!(k->unit->target->features & T_TMA))
+		cannot(r, "the target has no barriers that copies arrive at");
+	else if (kernel_roles(k))
 		cannot(r, "the program has roles of its own");
 	else if (k->warps % 4)
 		cannot(r, "products of warpgroups take warps by fours");
@@ -88,9 +90,9 @@ find_feeds(Roles *r)
 		if (o->code != O_for || IMM(o, loop) != FOR_PIPELINE)
 			continue;
 		pipe_open(&f.pipe, r->k, o);
+		check_copies(r, &f.pipe);
 		if (f.pipe.nring == 0)
 			continue;
-		check_copies(r, &f.pipe);
 		if (f.pipe.stages < 2)
 			cannot(r, "a loop has one stage: nothing can be fetched ahead");
 		VEC_PUSH(r->k->unit->arena, r->feed, r->nfeed, r->cap, f);

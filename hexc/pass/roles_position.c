@@ -30,7 +30,8 @@ enter(Block *b)
 static Val *
 if_gives(Op *o, Val *const *value)
 {
-	Arena *a = o->parent->kernel->unit->arena;
+	Kernel *k = o->parent->kernel;
+	Arena *a = k->unit->arena;
 	Type *out = NEWN(a, Type, o->nout + 1);
 	Op *n;
 
@@ -51,7 +52,7 @@ if_gives(Op *o, Val *const *value)
 	op_unlink(o);
 	for (int i = 0; i < o->nout; i++) {
 		n->out[i]->name = o->out[i]->name;
-		val_replace(o->parent->kernel, o->out[i], n->out[i]);
+		val_replace(k, o->out[i], n->out[i]);
 	}
 	return n->out[n->nout - 1];
 }

@@ -1,0 +1,157 @@
+/* test_roles.c - pass roles: the same bits as the program, and why some stay as they are. */
+#include "hexc/pass/pass.h"
+#include "test/pass/util_pass.h"
+#include "test/ir/util_unit.h"
+#include <string.h>
+
+static Kernel *
+bounded(Kernel *k)
+{
+	pass_apply(k, "bounds", pass_bounds);
+	return k;
+}
+
+static Kernel *
+parted(Kernel *k)
+{
+	u->target = target_find("sm_90a");
+	k->warps = 4;
+	k->schedule = SCHEDULE_ROLES;
+	pass_apply(k, "roles", pass_roles);
+	pass_apply(k, "pipeline", pass_pipeline);
+	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "sync", pass_sync);
+	return k;
+}
+
+/* Runs it and what the program says, for these sizes. */
+static void
+same(Kernel *k, Kernel *plain, const char *sizes, const char *what)
+{
+	InterpOpt races = { .races = true, .workers.threads = 1 };
+	Run a, b;
+
+	run_setup(&a, plain, sizes, 1);
+	run_ok(&a, NULL);
+	run_setup(&b, k, sizes, 1);
+	ck_assert_msg(interp_run(k, b.arg, k->nparam, &races) == INTERP_OK, "%s %s: %s\n%.4000s", what, sizes,
+	              ir_diags(u), ir_text(u, k));
+	run_same(&a, &b, what);
+}
+
+/* Which of the programs have loops that fetch all that they read, from tensors that they do not write. */
+static bool
+can_be_parted(const char *name)
+{
+	static const char *const names[] = { "gemm", "w4a16", "nested", "sequence", "attention" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+TEST_EACH(programs, 5 * pass_program_count())
+{
+	const Program *p = &pass_program[_i / 5];
+	int stages = 1 + _i % 5;
+	Kernel *plain = bounded(pass_source(u, p, stages)), *k = parted(bounded(pass_source(u, p, stages)));
+
+	ck_assert_msg((kernel_roles(k) != NULL) == (stages > 1 && can_be_parted(p->name)), "%s, %d stages: %s",
+	              p->name, stages, k->unscheduled ? k->unscheduled : "parted");
+	ck_assert((kernel_roles(k) != NULL) == !k->unscheduled);
+	for (int s = 0; s < PASS_SIZES && p->sizes[s]; s++)
+		same(k, plain, p->sizes[s], p->name);
+}
+
+/* Loops around, branches between, ends and places that depend on what the launch says, or a table. */
+static const char steered[] =
+	"kernel s(A: f16[L, M, K], T: i32[L], C: out f32[L, M, 1])\n"
+	"    tune STAGES = 2..5, REVERSED = 0|1\n"
+	"{\n"
+	"    grid(ceil(M, 16));\n"
+	"    let m = block.x * 16;\n"
+	"    var from = 0;\n"
+	"    for l in 0..L {\n"
+	"        var x: register f32[16, 1] = 0;\n"
+	"        if l % 3 != 1 {\n"
+	"            for turn in 0..2 {\n"
+	"                pipeline k in from..K step 16 stages STAGES {\n"
+	"                    let a: shared = A[(i64(T[l]) & 7) % L, m :+ 16, k :+ 16];\n"
+	"                    x += sum(f32(a), 1) * f32(k + 1);\n"
+	"                }\n"
+	"            }\n"
+	"        } else {\n"
+	"            x = x + 1;\n"
+	"        }\n"
+	"        from = (from + 16) % 48;\n"
+	"        C[l, m :+ 16, :] = x;\n"
+	"    }\n"
+	"}\n";
+
+TEST_RANGE(steered_loops, 2, 6)
+{
+	const char *defines = arena_printf(u->arena, "STAGES=%d REVERSED=0", _i);
+	Kernel *plain = bounded(run_source(u, steered, defines)), *k = parted(bounded(run_source(u, steered, defines)));
+
+	ck_assert_msg(kernel_roles(k) != NULL, "%s", k->unscheduled);
+	same(k, plain, "L=7 M=20 K=100", "steered");
+	same(k, plain, "L=1 M=16 K=16", "steered");
+	same(k, plain, "L=5 M=33 K=0", "steered");
+}
+
+/* What a consumer reads is told to be free behind its last reader, and nothing of the ring is read there. */
+TEST(release_behind_readers)
+{
+	Kernel *k = parted(bounded(pass_source(u, &pass_program[0], 3)));
+	const Op *free = NULL;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && op_role(o) == ROLE_CONSUMER)
+			free = o;
+	ck_assert_ptr_nonnull(free);
+	ck_assert_int_eq(IMM(free, movable), 1);
+	ck_assert(free->prev->code == O_dot || free->prev->code == O_add);
+	for (const Op *o = free; o; o = o->next)
+		for (int i = 0; i < o->nin; i++)
+			ck_assert(o == free || o->in[i]->type.space != S_shared);
+}
+
+/* Why a program stays as it is. */
+static const struct {
+	const char *what, *src, *why;
+} refused[] = {
+	{ "a table of rows",
+	  "kernel r(A: f16[M, 64], I: i32[N], C: out f32[16, 1])\n{\n    grid(1);\n"
+	  "    var x: register f32[16, 1] = 0;\n"
+	  "    pipeline n in 0..N step 16 stages 3 {\n"
+	  "        let rows = I[n :+ 16];\n"
+	  "        let a: shared = A[rows, 0 :+ 64];\n"
+	  "        x += sum(f32(a), 1);\n    }\n    C[:, :] = x;\n}\n",
+	  "depends on what it computes" },
+	{ "what is computed",
+	  "kernel r(A: f16[M, 64], C: out f32[16, 1])\n{\n    grid(1);\n"
+	  "    var x: register f32[16, 1] = 0;\n    var at = 0;\n"
+	  "    pipeline n in 0..M step 16 stages 3 {\n"
+	  "        let a: shared = A[at :+ 16, 0 :+ 64];\n"
+	  "        x += sum(f32(a), 1);\n        at = at + 16;\n    }\n    C[:, :] = x;\n}\n",
+	  "depends on what it computes" },
+	{ "what is written",
+	  "kernel r(A: inout f32[M, 64])\n{\n    grid(1);\n"
+	  "    pipeline n in 0..M step 16 stages 3 {\n"
+	  "        let a: shared = A[n :+ 16, :];\n"
+	  "        A[n :+ 16, :] = a + 1;\n    }\n}\n",
+	  "" },
+};
+
+TEST_EACH(refusals, COUNT_OF(refused))
+{
+	Kernel *k = parted(bounded(run_source(u, refused[_i].src, "")));
+
+	ck_assert_msg(!kernel_roles(k), "%s", refused[_i].what);
+	ck_assert_msg(strstr(k->unscheduled, refused[_i].why) != NULL, "%s: %s", refused[_i].what,
+	              k->unscheduled);
+}
+
+TEST_PROGRAM(UNIT_FIXTURE);
