@@ -230,6 +230,7 @@ emit_wgmma(Gen *g, Op *o)
 	Product p = product_new(g, o);
 
 	g->s->products = true;
+	file_written(g);
 	tile_new(g, o->out[0]);
 	for (int k = 0; k < p.nk; k++)
 		for (int i = 0; i < p.count[0]; i++)
