@@ -39,11 +39,16 @@ __device__ uint64_t matrix(const __half *p) { return (uint64_t)(address(p) >> 4 
 #define F8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 #define F32(i) F8(i), F8(i + 8), F8(i + 16), F8(i + 24)
 #define N10(t) "%" #t "0,%" #t "1,%" #t "2,%" #t "3,%" #t "4,%" #t "5,%" #t "6,%" #t "7,%" #t "8,%" #t "9,"
-__device__ void multiply(float (&d)[128], uint64_t a, uint64_t b, int add)
+#define MULTIPLY(add) "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" \
+	"%0,%1,%2,%3,%4,%5,%6,%7,%8,%9," N10(1) N10(2) N10(3) N10(4) N10(5) N10(6) N10(7) N10(8) N10(9) N10(10) N10(11) \
+	"%120,%121,%122,%123,%124,%125,%126,%127}, %128, %129, " add ", 1, 1, 0, 0;"
+__device__ void multiply(float (&d)[128], uint64_t a, uint64_t b)
 {
-	asm volatile("{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {"
-	             "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9," N10(1) N10(2) N10(3) N10(4) N10(5) N10(6) N10(7) N10(8) N10(9) N10(10) N10(11)
-	             "%120,%121,%122,%123,%124,%125,%126,%127}, %128, %129, p, 1, 1, 0, 0;}"
+	asm volatile(MULTIPLY("1") : F32(0), F32(32), F32(64), F32(96) : "l"(a), "l"(b));
+}
+__device__ void multiply_if(float (&d)[128], uint64_t a, uint64_t b, int add)
+{
+	asm volatile("{.reg .pred p; setp.ne.b32 p, %130, 0; " MULTIPLY("p") "}"
 	             : F32(0), F32(32), F32(64), F32(96) : "l"(a), "l"(b), "r"(add));
 }
 
@@ -95,15 +100,19 @@ __device__ void store(Shared &s, const Map *c, const float (&d)[128], int group)
 __device__ void consume(Shared &s, const Map *c, int steps, int group)
 {
 	float d[128];
+	uint64_t a0 = matrix(s.a[0] + group * 64 * BK), b0 = matrix(s.b[0]);
 
+#pragma unroll 1
 	for (int i = 0; i < steps; i++) {
 		int t = i % STAGES;
+		uint64_t a = a0 + t * (BM * BK / 8), b = b0 + t * (BN * BK / 8);
 
 		wait(&s.full[t], i / STAGES & 1);
 		asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+		multiply_if(d, a, b, i);
 #pragma unroll
-		for (int k = 0; k < BK; k += 16)
-			multiply(d, matrix(s.a[t] + group * 64 * BK + k), matrix(s.b[t] + k), k || i);
+		for (int k = 2; k < BK / 8; k += 2)
+			multiply(d, a + k, b + k);
 		asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1;" ::: "memory");
 		if (i && threadIdx.x % GROUP == 0)
 			asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(&s.empty[(i - 1) % STAGES])) : "memory");
