@@ -169,12 +169,6 @@ register_list(Gen *g, const Web *web, const Layout *l, const Type *t, const int6
 	return text.s;
 }
 
-static bool
-is_zero(const Val *v)
-{
-	return v->def && v->def->code == O_const && v->def->fimm == 0 && IMM(v->def, value) == 0;
-}
-
 /* The registers of the factor in registers at m and k. */
 static const char *
 factor_list(Gen *g, const Product *p, int64_t m, int64_t k)
@@ -197,7 +191,7 @@ adds(Gen *g, const Product *p, int k, int i)
 {
 	if (k > 0)
 		return "1";
-	if (is_zero(p->o->in[2]))
+	if (val_is_zero(p->o->in[2]))
 		return "0";
 	return p->o->nin == 4 ? arena_printf(g->a, "$%d", i) : "1";
 }
@@ -266,7 +260,7 @@ put_operands(Gen *g, const Op *fence)
 		if (o->code != O_wgmma)
 			continue;
 		web = file_web(g, o->out[0]);
-		if (file_web(g, o->in[2]) != web && !is_zero(o->in[2]))
+		if (file_web(g, o->in[2]) != web && !val_is_zero(o->in[2]))
 			web_put(g, web, words_of(g, o->in[2]));
 		if (g->factor[o->in[0]->id])
 			web_put(g, g->factor[o->in[0]->id], words_of(g, o->in[0]));
