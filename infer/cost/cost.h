@@ -36,6 +36,9 @@ int64_t live_registers(const Solve *s);
 /* ---- registers.c ---------------------------------------------------------------------------------- */
 /* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
 int lane_limit(const Kernel *k);
+/* Registers of roles, as the program says; where the compiler has parted the warps, as many as leave room for the blocks that fit beside this one, of so many bytes
+ * of shared memory, without spills. */
+RoleRegisters role_registers(const Solve *s, int64_t shared);
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 

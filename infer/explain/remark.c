@@ -175,9 +175,14 @@ is_masked(Kernel *k, const Op *loop)
 	return false;
 }
 
+/* Not of a persistent kernel's loop over its blocks, nor of producers: engines mask by themselves. */
 static void
 remark_masks(Kernel *k, const Op *loop)
 {
+	const Op *step = loop->in[2]->def;
+
+	if ((step && step->code == O_launched) || op_role(loop) == ROLE_PRODUCER)
+		return;
 	if (diag_wants(k->unit->diag, DW_split) && explain_whole(loop) && is_masked(k, loop))
 		diag_warn(k->unit->diag, DW_split, loop->src,
 		          "this loop needs its masks in every turn: it is %s", explain_whole(loop));
