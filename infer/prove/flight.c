@@ -80,6 +80,21 @@ is_made_again(const State *s, const Val *v)
 	return false;
 }
 
+/* A product that counts its sum as zeros in a loop's first turn: it began as zeros. */
+static void
+starts_anew(Flight *f, const Op *o)
+{
+	const Val *sum = o->in[2];
+	const Op *loop = sum->def ? NULL : sum->block->owner, *later = o->in[3]->def;
+	const Op *first = loop && loop->code == O_for && sum->index > 0 ? loop->in[2 + sum->index]->def : NULL;
+
+	if (!first || first->code != O_const || IMM(first, value) || first->fimm < 0 || first->fimm > 0)
+		violation(f, o, "what it drops is not known to be zeros");
+	else if (!later || later->code != O_lt || later->in[0] != loop->in[0] ||
+	         later->in[1] != sum->block->arg[0])
+		violation(f, o, "it drops its sum in another turn than the first");
+}
+
 static void
 issue(Flight *f, State *s, const Op *o)
 {
@@ -94,6 +109,8 @@ issue(Flight *f, State *s, const Op *o)
 		               .slot = shared ? stage_of(v) : NULL,
 		               .age = OPEN });
 	}
+	if (o->nin == 4)
+		starts_anew(f, o);
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
 }
