@@ -104,17 +104,28 @@ in_front_of_loads(Op *at, const Val *v)
 	return first;
 }
 
+/* Before o; of a product before its fence, behind which nothing writes its registers, if v is there. */
+static Op *
+place_before(Op *o, const Val *v)
+{
+	Op *fence = o->code == O_wgmma ? product_fence(o) : NULL, *x = o;
+
+	while (fence && x != fence && x != v->def)
+		x = x->prev;
+	return fence && x == fence ? fence : o;
+}
+
 /* Where operand v of o is converted: before o;  indices do not change in loops around them, and are converted
  * before those. */
 static Op *
 convert_place(Op *o, const Val *v, const Lowering *how)
 {
-	Op *at = o;
+	Op *at = place_before(o, v);
 
 	if (lowering_is_staged(how))
-		return in_front_of_loads(o, v);
+		return in_front_of_loads(at, v);
 	if (o->code != O_view)
-		return o;
+		return at;
 	for (const Block *b = o->parent; b != v->block && b->owner && b->owner->code == O_for;
 	     b = b->owner->parent)
 		at = b->owner;

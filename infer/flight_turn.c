@@ -4,6 +4,7 @@
 /* What a loop that does little but multiply has. */
 typedef struct Turn {
 	Kernel *k;
+	const uint32_t *web; /* by value id */
 	Op *loop;
 	Op *last; /* commit */
 	int commits;
@@ -11,28 +12,43 @@ typedef struct Turn {
 	int n, cap;
 } Turn;
 
-/* Is v read by nothing but products that follow, and the end of the turn? */
+/* Is v, which a product like `made` makes, read by nothing but products that follow, and the end of the
+ * turn? */
 static bool
-stays_under_way(const Turn *t, const Val *v)
+stays_under_way(const Turn *t, const Val *v, const Op *made)
 {
 	for (const Op *o = t->loop->blk[0]->first; o; o = o->next)
 		for (int i = 0; i < o->nin; i++)
-			if (o->in[i] == v && o->code != O_yield &&
-			    !(v->def ? product_follows(o, i) : o->code == O_wgmma && i == 2))
+			if (o->in[i] == v && !(stays_in_place(t->web, o, i) &&
+			                       (o->code == O_yield || same_instances(o, made))))
 				return false;
 	return true;
 }
 
 /* Where a turn ends with what a product makes, the next begins with a product that adds to it. */
 static bool
-goes_on(const Turn *t, const Val *made)
+goes_on(const Turn *t, const Op *made)
 {
 	const Block *b = t->loop->blk[0];
 
 	for (int i = 0; i < b->last->nin; i++)
-		if (b->last->in[i] == made && !stays_under_way(t, b->arg[i + 1]))
+		if (b->last->in[i] == made->out[0] && !stays_under_way(t, b->arg[i + 1], made))
 			return false;
 	return true;
+}
+
+/* Do products begin with what is where they add to it, or with zeros? */
+static bool
+begins_in_place(const Turn *t, const Op *o)
+{
+	return val_is_zero(o->in[2]) || stays_in_place(t->web, o, 2);
+}
+
+/* Is there another slot to fill until the arrival comes a turn later? */
+static bool
+has_time(const Op *arrive)
+{
+	return arrive->in[0]->type.shape[0] > 1;
 }
 
 static bool
@@ -40,8 +56,8 @@ note(Turn *t, Op *o)
 {
 	switch (o->code) {
 	case O_wgmma:
-		return o->in[0]->type.space == S_shared && stays_under_way(t, o->out[0]) &&
-		       goes_on(t, o->out[0]);
+		return o->in[0]->type.space == S_shared && begins_in_place(t, o) &&
+		       stays_under_way(t, o->out[0], o) && goes_on(t, o);
 	case O_wg_commit:
 		t->last = o;
 		t->commits++;
@@ -50,7 +66,7 @@ note(Turn *t, Op *o)
 		return IMM(o, movable);
 	case O_mbar_arrive:
 		VEC_PUSH(t->k->unit->arena, t->arrive, t->n, t->cap, o);
-		return IMM(o, movable) && t->last;
+		return IMM(o, movable) && t->last && has_time(o);
 	case O_mbar_wait:
 	case O_wg_fence:
 	case O_load:
@@ -102,7 +118,7 @@ wait_for(Block *b, Op *at, Src src, int64_t pending)
 Op *
 release_late(Kernel *k, Op *loop)
 {
-	Turn t = { .k = k, .loop = loop };
+	Turn t = { .k = k, .loop = loop, .web = kernel_webs(k) };
 	Block *b = loop->blk[0], *outside = loop->parent;
 	Op *then, *behind, *next;
 	int first;

@@ -72,7 +72,7 @@ begin(Op *loop, int i)
 {
 	Op *product = wgmma_only(loop, i), *done;
 
-	if (!product || product->nin != 3 || !wgmma_is_zero(loop->in[3 + i]))
+	if (!product || product->nin != 3 || !val_is_zero(loop->in[3 + i]))
 		return;
 	done = done_behind(loop, product, loop->out[i]);
 	if (!done)

@@ -207,7 +207,7 @@ adds(Gen *g, const Product *p, int k, int i)
 {
 	if (k > 0)
 		return "1";
-	if (wgmma_is_zero(p->o->in[2]))
+	if (val_is_zero(p->o->in[2]))
 		return "0";
 	return p->o->nin == 4 ? arena_printf(g->a, "$%d", i) : "1";
 }
@@ -277,7 +277,7 @@ put_operands(Gen *g, const Op *fence)
 		if (o->code != O_wgmma)
 			continue;
 		web = file_web(g, o->out[0]);
-		if (file_web(g, o->in[2]) != web && !wgmma_is_zero(o->in[2]))
+		if (file_web(g, o->in[2]) != web && !val_is_zero(o->in[2]))
 			web_put(g, web, words_of(g, o->in[2]));
 		if (g->factor[o->in[0]->id])
 			web_put(g, g->factor[o->in[0]->id], words_of(g, o->in[0]));

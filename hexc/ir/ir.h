@@ -417,6 +417,8 @@ enum { ARRIVALS_MOST = ((1 << 20) - 1) / (32 * (1 + WARP_SIZE)) };
 Op *op_mbar(const Op *o);
 /* Which of them, where there are any. */
 const Val *op_slot(const Op *o);
+/* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL: none. */
+Op *product_fence(const Op *o);
 /* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier
  * and slot, as far back as an arrival there that expects too.  From the last to the first, in front of
  * `last`, which is the arrival at first; NULL: no more. */
@@ -429,6 +431,17 @@ const Op *copy_arrival(const Op *copy);
 /* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
  * Of a kernel that is whole else. */
 const char *role_rules(Kernel *k, const Op **at);
+
+/* ---- webs (role_web.c) -------------------------------------------------------------------------------- */
+
+/* By value id, of register tiles that products, loops and branches make: a number that those in the same
+ * registers share, or 0.  It holds until an op is moved, made or unlinked that reads or makes one. */
+const uint32_t *kernel_webs(const Kernel *k);
+/* What operand i of o becomes without a change: the result of the product that adds to it, or of the loop or
+ * branch that it enters or is yielded from; NULL: o reads it. */
+const Val *handed_to(const Op *o, int i);
+/* Does a product that adds to v begin with zeros, whatever is in its registers? */
+bool val_is_zero(const Val *v);
 
 /* ---- index arithmetic (ir_index.c) ----------------------------------------------------------- */
 

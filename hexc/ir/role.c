@@ -74,6 +74,16 @@ op_slot(const Op *o)
 	return o->in[o->code == O_copy ? 3 : 1];
 }
 
+Op *
+product_fence(const Op *o)
+{
+	Op *fence = o->prev;
+
+	while (fence && fence->code != O_wg_fence)
+		fence = fence->prev;
+	return fence;
+}
+
 /* ---- what arrivals expect ---------------------------------------------------------------------- */
 
 /* Both wait, arrive or copy: with the same barrier? */

@@ -6,6 +6,7 @@
 
 typedef struct Rules {
 	Kernel *k;
+	const uint32_t *web; /* by value id */
 	const Op *at;
 	const char *bad; /* the first thing that is wrong, at `at` */
 } Rules;
@@ -114,19 +115,30 @@ flight_if(Rules *r, Flight *f, const Op *o)
 		                           side[1][o->blk[1]->last->in[i]->id]);
 }
 
-/* May o have that operand while it is under way? */
+/* May o have that operand while it is under way?  If it stays in its registers. */
 static bool
-may_take(const Op *o, int i)
+may_take(const Rules *r, const Op *o, int i)
 {
-	return o->code == O_yield || (o->code == O_for && i >= 3) || (o->code == O_wgmma && i == 2);
+	const Val *to = handed_to(o, i);
+
+	return to && r->web[to->id] == r->web[o->in[i]->id];
+}
+
+/* .. if not, what is wrong. */
+static const char *
+missing(const Op *o, int i)
+{
+	return handed_to(o, i) ? "what a product under way makes changes its place, or is read again behind "
+	                         "here: a wait is missing"
+	                       : "it reads what a product under way makes: a wait is missing";
 }
 
 static void
 flight_op(Rules *r, Flight *f, const Op *o)
 {
 	for (int i = 0; i < o->nin; i++)
-		if (f[o->in[i]->id] != DONE && !may_take(o, i))
-			broken(r, o, "it reads what a product under way makes: a wait is missing");
+		if (f[o->in[i]->id] != DONE && !may_take(r, o, i))
+			broken(r, o, missing(o, i));
 	if (o->code == O_wgmma)
 		f[o->out[0]->id] = OPEN;
 	else if (o->code == O_wg_commit)
@@ -232,8 +244,10 @@ role_rules(Kernel *k, const Op **at)
 		check_barriers(&r);
 		check_copies(&r);
 	}
-	if (products)
+	if (products) {
+		r.web = kernel_webs(k);
 		walk_flight(&r, flight_copy(&r, NULL), k->body);
+	}
 	*at = r.at;
 	return r.bad;
 }

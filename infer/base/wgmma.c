@@ -115,12 +115,6 @@ wgmma_only(const Op *loop, int i)
 	return uses == 1 ? product : NULL;
 }
 
-bool
-wgmma_is_zero(const Val *v)
-{
-	return v->def && v->def->code == O_const && v->def->fimm == 0 && IMM(v->def, value) == 0;
-}
-
 /* Is b what an `if` does where the loop has a turn? */
 static bool
 is_where_it_ran(const Op *loop, const Block *b)
@@ -142,7 +136,7 @@ wgmma_begins(const Op *loop, int i)
 	const Op *later = product && product->nin == 4 ? product->in[3]->def : NULL;
 	OpWalk w;
 
-	if (!later || !wgmma_is_zero(loop->in[3 + i]) || later->code != O_lt ||
+	if (!later || !val_is_zero(loop->in[3 + i]) || later->code != O_lt ||
 	    later->in[0] != loop->in[0] || later->in[1] != loop->blk[0]->arg[0])
 		return false;
 	for (const Op *o = walk_first(&w, loop->parent); o; o = walk_next(&w))

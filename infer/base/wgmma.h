@@ -20,8 +20,6 @@ bool wgmma_fragment(const Instr *i, int n, int operand, bool swap, Layout *out);
 /* The product in the body of a loop that alone has as its sum what the loop carries as value i; NULL: there is
  * none, or others have the value too. */
 Op *wgmma_only(const Op *loop, int i);
-/* A tile of zeros? */
-bool wgmma_is_zero(const Val *v);
 /* Does nobody read what the loop's value i is at first: a product counts it as zeros in the first turn, and
  * what the loop gives is read only where there was one? */
 bool wgmma_begins(const Op *loop, int i);

@@ -13,11 +13,9 @@
 static Op *
 fill_place(Op *o)
 {
-	Op *at = o;
+	Op *fence = o->code == O_wgmma ? product_fence(o) : NULL;
 
-	while (o->code == O_wgmma && at && at->code != O_wg_fence)
-		at = at->prev;
-	return at ? at : o;
+	return fence ? fence : o;
 }
 
 /* A constant tile takes a different layout for each reader at no cost, and a view's indices are laid out as

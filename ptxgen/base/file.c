@@ -1,135 +1,7 @@
-/* file.c - webs of values that products under way write, and their registers. */
+/* file.c - names of the registers of webs, and how these are read and written. */
 #include "ptxgen/base/file.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
-
-typedef struct Life {
-	int64_t from, to; /* positions in text */
-	Val *v;           /* NULL: no value that could be in a web */
-	uint32_t web;     /* by Val.id: another of the same web, itself at last */
-	bool product;     /* of a web: a product writes it */
-} Life;
-
-typedef struct Plan {
-	Gen *g;
-	Life *life;       /* by Val.id */
-	int64_t *at, *end; /* by Op.id: position, and that of the last op of its regions */
-	int64_t pos;
-} Plan;
-
-/* ---- who lives when -------------------------------------------------------------------------- */
-
-static void
-number(Plan *p, const Block *b)
-{
-	for (const Op *o = b->first; o; o = o->next) {
-		p->at[o->id] = p->pos++;
-		for (int r = 0; r < 2; r++)
-			if (o->blk[r])
-				number(p, o->blk[r]);
-		p->end[o->id] = p->pos - 1;
-	}
-}
-
-static void
-born(Plan *p, Val *v, int64_t at)
-{
-	Life *l = &p->life[v->id];
-
-	if (v->type.space != S_reg)
-		return;
-	*l = (Life){ .from = at, .to = at, .v = v, .web = v->id };
-}
-
-static void
-used(Plan *p, const Val *v, const Op *o)
-{
-	Life *l = &p->life[v->id];
-
-	if (!l->v)
-		return;
-	l->to = max64(l->to, p->at[o->id]);
-	for (const Block *b = o->parent; b != v->block && b->owner; b = b->owner->parent)
-		if (b->owner->code == O_for)
-			l->to = max64(l->to, p->end[b->owner->id]);
-}
-
-static void
-find_lives(Plan *p)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, p->g->k->body); o; o = walk_next(&w)) {
-		for (int i = 0; i < o->nin; i++)
-			used(p, o->in[i], o);
-		if (o->code == O_wgmma)
-			born(p, o->out[0], p->at[o->id]);
-		for (int i = 0; o->code == O_for && i < o->nout; i++)
-			born(p, o->blk[0]->arg[1 + i], p->at[o->id]);
-		for (int i = 0; (o->code == O_for || o->code == O_if) && i < o->nout; i++)
-			born(p, o->out[i], p->end[o->id]);
-	}
-}
-
-/* ---- webs ------------------------------------------------------------------------------------ */
-
-static uint32_t
-root(const Plan *p, uint32_t id)
-{
-	while (p->life[id].web != id)
-		id = p->life[id].web;
-	return id;
-}
-
-static bool
-at_once(const Plan *p, uint32_t a, uint32_t b)
-{
-	for (uint32_t i = 0; i <= p->g->k->nval; i++)
-		for (uint32_t j = 0; p->life[i].v && root(p, i) == a && j <= p->g->k->nval; j++)
-			if (p->life[j].v && root(p, j) == b && p->life[i].from < p->life[j].to &&
-			    p->life[j].from < p->life[i].to)
-				return true;
-	return false;
-}
-
-/* a's elements become b's: in one web, if no two in it live at once. */
-static void
-join(Plan *p, const Val *a, const Val *b)
-{
-	uint32_t x = root(p, a->id), y = root(p, b->id);
-
-	if (!p->life[a->id].v || !p->life[b->id].v || x == y || at_once(p, x, y))
-		return;
-	p->life[x].web = y;
-	p->life[y].product = p->life[y].product || p->life[x].product;
-}
-
-/* First what is one value in any case: a loop's result is what its argument was at last. */
-static void
-join_all(Plan *p)
-{
-	Block *body = p->g->k->body;
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, body); o; o = walk_next(&w)) {
-		for (int i = 0; o->code == O_for && i < o->nout; i++)
-			join(p, o->out[i], o->blk[0]->arg[1 + i]);
-		if (o->code == O_wgmma)
-			p->life[o->out[0]->id].product = true;
-	}
-	for (Op *o = walk_first(&w, body); o; o = walk_next(&w)) {
-		if (o->code == O_wgmma)
-			join(p, o->in[2], o->out[0]);
-		for (int i = 0; o->code == O_for && i < o->nout; i++) {
-			join(p, o->blk[0]->last->in[i], o->out[i]);
-			join(p, o->in[3 + i], o->out[i]);
-		}
-		for (int i = 0; o->code == O_if && i < 2 * o->nout; i++)
-			join(p, o->blk[i % 2]->last->in[i / 2], o->out[i / 2]);
-	}
-}
-
-/* ---- registers ------------------------------------------------------------------------------- */
 
 static Web *
 web_new(Gen *g, const Type *t, bool flt, int count[2])
@@ -143,17 +15,22 @@ web_new(Gen *g, const Type *t, bool flt, int count[2])
 	return web;
 }
 
+/* Webs that a product writes get names. */
 static void
-name_webs(Plan *p, int count[2])
+name_webs(Gen *g, int count[2])
 {
-	Gen *g = p->g;
+	const uint32_t *web = kernel_webs(g->k);
+	const Web **named = arena_alloc(g->a, sizeof *named * ((size_t)g->k->nval + 1));
+	OpWalk w;
 
+	for (Op *o = walk_first(&w, g->k->body); o; o = walk_next(&w)) {
+		const Type *t = o->code == O_wgmma ? &o->out[0]->type : NULL;
+
+		if (t && !named[web[o->out[0]->id]])
+			named[web[o->out[0]->id]] = web_new(g, t, t->dtype == D_f32, count);
+	}
 	for (uint32_t i = 0; i <= g->k->nval; i++)
-		if (p->life[i].v && root(p, i) == i && p->life[i].product)
-			g->web[i] = web_new(g, &p->life[i].v->type, p->life[i].v->type.dtype == D_f32, count);
-	for (uint32_t i = 0; i <= g->k->nval; i++)
-		if (p->life[i].v)
-			g->web[i] = g->web[root(p, i)];
+		g->web[i] = web[i] ? named[web[i]] : NULL;
 }
 
 static void
@@ -176,19 +53,12 @@ void
 file_plan(Gen *g)
 {
 	Kernel *k = g->k;
-	size_t nval = (size_t)k->nval + 1, nop = (size_t)k->nop + 1;
-	Plan p = { .g = g };
+	size_t nval = (size_t)k->nval + 1;
 	int count[2] = { 0, 0 };
 
 	g->web = arena_alloc(g->a, sizeof *g->web * nval);
 	g->factor = arena_alloc(g->a, sizeof *g->factor * nval);
-	p.life = arena_alloc(g->a, sizeof *p.life * nval);
-	p.at = arena_alloc(g->a, sizeof *p.at * nop);
-	p.end = arena_alloc(g->a, sizeof *p.end * nop);
-	number(&p, k->body);
-	find_lives(&p);
-	join_all(&p);
-	name_webs(&p, count);
+	name_webs(g, count);
 	name_factors(g, count);
 	for (int flt = 0; flt < 2; flt++)
 		if (count[flt])
