@@ -146,8 +146,8 @@ runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
-/* Those that fetch and those that compute run side by side, these when the first of it is there: of a persistent
- * kernel's next block it is by the time they come to it. */
+/* Those that fetch and those that compute run side by side, these when the first of it is there: of a
+ * persistent kernel's next block it is by the time they come to it. */
 static void
 sum_roles(const Solve *s, const Op *o, Sum *x)
 {

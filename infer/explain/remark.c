@@ -207,10 +207,11 @@ roles_why(const Explained *ex)
 
 	if (!ex->sol || ex->sol->spaces->schedule != SCHEDULE_GROUPS)
 		return NULL;
-	return other < 0 ? explain_unscheduled(ex)
-	                 : arena_printf(ex->k->unit->arena, "candidate %d, which does that, is predicted to take "
-	                                                    "%.1f %% longer",
-	                                other, explain_above(ex, other));
+	if (other < 0)
+		return explain_unscheduled(ex);
+	return arena_printf(ex->k->unit->arena,
+	                    "candidate %d, which does that, is predicted to take %.1f %% longer", other,
+	                    explain_above(ex, other));
 }
 
 static void
