@@ -389,8 +389,8 @@ first_op(const Kernel *k, OpCode code, Role role)
 }
 
 /* H100: 2048 products a clock of f16, 128 bytes a clock of shared memory.  A stage is of two tiles of 128 x
- * 64 elements.  Two warpgroups of 64 rows make 4 steps of k with n = 128 each: 64 clocks a step, in which they
- * read 64 rows and 128 columns of 32 bytes, 48 clocks. */
+ * 64 elements.  Two warpgroups of 64 rows make 4 steps of k with n = 128 each: 64 clocks a step, in which
+ * they read 64 rows and 128 columns of 32 bytes, 48 clocks. */
 TEST(roles_by_hand)
 {
 	const Candidates *c = in_roles(4, 64);
