@@ -67,7 +67,7 @@ phi_add(Gen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 }
 
 /* The words of n values at the end of the current block, which become those of `to`.  What these have in
- * registers with names is put there, when all has been read, but for what nobody reads (NULL: all is read). */
+ * registers with names is put there when all has been read, but for what is unread (NULL: nothing is). */
 static LV **
 all_words(Gen *g, Val *const *v, Val *const *to, int n, const bool *unread)
 {

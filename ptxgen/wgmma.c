@@ -15,7 +15,7 @@ typedef struct Factor { /* as the instruction has it: A is 0, B is 1 */
 	int along;           /* its dim that is m or n of the instruction */
 	const LoweredMatrix *matrix; /* width 0: it is in registers */
 	Access *x;
-	LV stage;            /* i64: 16 bytes that its stage is behind the tile's first; NULL: it has but one */
+	LV stage;            /* i64: how far behind the first its stage is, in 16 bytes; NULL: there is one */
 	LV base, descriptor; /* i32, and the i64 that was made of it; NULL: none yet */
 } Factor;
 
@@ -83,7 +83,7 @@ group_layout(Gen *g, const Product *p, const Factor *f, int i)
 	return l;
 }
 
-/* The part of a factor's address that a loop changes, by itself: the rest makes a descriptor in front of it. */
+/* The part of a factor's address that a loop changes, by itself: the rest is one descriptor for all. */
 static LV
 take_stage(Gen *g, Access *x)
 {

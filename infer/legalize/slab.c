@@ -7,7 +7,7 @@
  *                                 .. and where the role ends, wait 0, reads
  *
  * What the engine writes comes in no order with what threads do there: so the tensor is one that the kernel
- * neither reads nor writes elsewhere, and a store that a loop makes again waits until the last one is done. */
+ * neither reads nor writes elsewhere, and a store that a loop makes again waits until the last is done. */
 #include "infer/base/form.h"
 #include "infer/base/wgmma.h"
 #include "infer/legalize/legalize.h"

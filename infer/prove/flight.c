@@ -86,7 +86,8 @@ starts_anew(Flight *f, const Op *o)
 {
 	const Val *sum = o->in[2];
 	const Op *loop = sum->def ? NULL : sum->block->owner, *later = o->in[3]->def;
-	const Op *first = loop && loop->code == O_for && sum->index > 0 ? loop->in[2 + sum->index]->def : NULL;
+	bool carried = loop && loop->code == O_for && sum->index > 0;
+	const Op *first = carried ? loop->in[2 + sum->index]->def : NULL;
 
 	if (!first || first->code != O_const || IMM(first, value) || first->fimm < 0 || first->fimm > 0)
 		violation(f, o, "what it drops is not known to be zeros");

@@ -214,7 +214,8 @@ named_cons(Gen *g, const Named *n, const char *cons)
 
 /* The same with names: it reads more than its operands, and stays where it is. */
 static void
-emit_named(Gen *g, const Named *n, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out)
+emit_named(Gen *g, const Named *n, const char *text, const char *cons, int flags, const LV *in, int nin,
+           LV *out)
 {
 	LV left[20];
 	int no, ni, count = 0;

@@ -97,17 +97,17 @@ emit_mbar_arrive(Gen *g, Op *o)
 	gen_flush(g, NULL);
 	if (e.stores)
 		asm_op(g, A_proxy_shared, NULL, NULL, NULL);
-	if (g->leader && signals == g->warps) /* the lanes that one speaks for; a warpgroup's have been waited for */
+	if (g->leader && signals == g->warps) /* lanes that one speaks for; products are waited for by all */
 		asm_op(g, A_warp, NULL, NULL, NULL);
 	if (e.lanes)
 		asm_op(g, A_mbar_lanes, in[0], in[1], NULL);
 	if (e.bytes && signals > 1)
-		emit_by(g, speaker(g, g->warps), "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0+$1], $2;",
-		        "r,n,n", in, 3);
+		emit_by(g, speaker(g, g->warps),
+		        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0+$1], $2;", "r,n,n", in, 3);
 	if (e.bytes && signals == 1)
-		emit_by(g, speaker(g, g->warps), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0+$1], $2;",
-		        "r,n,n", in, 3);
+		emit_by(g, speaker(g, g->warps),
+		        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0+$1], $2;", "r,n,n", in, 3);
 	else
-		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0+$1];", "r,n",
-		        in, 2);
+		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0+$1];",
+		        "r,n", in, 2);
 }
