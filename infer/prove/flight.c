@@ -5,18 +5,21 @@
  *
  * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it
  * reads its factors in shared memory and its registers change; and a fence orders what warps did to
- * registers before.  The walk keeps which stages are being read and how many groups are younger, along
- * all ways; an arrival at a barrier for which the producers wait before they fill a tile says that
- * nothing reads the stage any more. */
+ * registers before.  The walk keeps which stages are being read, which values are being made, and how many
+ * groups are younger, along all ways; an arrival at a barrier for which the producers wait before they fill
+ * a tile says that nothing reads the stage any more.  A value that is being made may only be added to where
+ * it is: by one product that nothing reads it behind, and at the end of a turn as what the turn began with. */
+#include "infer/prove/flight.h"
 #include "infer/prove/prove.h"
 #include <string.h>
 
 enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
 
-/* A factor that a product under way reads. */
+/* A factor that a product under way reads, or what it makes. */
 typedef struct Reading {
 	const Val *tile; /* alloc, or a register tile */
 	const Val *slot; /* which of its stages; NULL: not known any more */
+	bool made;
 	int age; /* groups that were closed since its own; OPEN: its own is not */
 } Reading;
 
@@ -24,6 +27,7 @@ typedef struct State {
 	Reading read[READS];
 	int n;
 	bool fenced; /* registers of products are as the warps left them */
+	bool fresh; /* no product stands behind the last fence */
 } State;
 
 typedef struct Flight {
@@ -47,7 +51,7 @@ static void
 add(Flight *f, State *s, const Op *o, Reading r)
 {
 	for (int i = 0; i < s->n; i++)
-		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot) {
+		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].made == r.made) {
 			s->read[i].age = r.age < s->read[i].age ? r.age : s->read[i].age;
 			return;
 		}
@@ -65,6 +69,80 @@ stage_of(const Val *v)
 
 	return o && o->code == O_view && IMM(o, dropped) & 1 ? o->in[1] : NULL;
 }
+
+/* ---- what is being made ------------------------------------------------------------------------ */
+
+static const Reading *
+under_way(const State *s, const Val *v)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].made && s->read[i].tile == v)
+			return &s->read[i];
+	return NULL;
+}
+
+/* Where `from` is being made, so is `to`, of the state `s`. */
+static void
+hand_on(Flight *f, const State *from, const Val *v, State *s, const Val *to, const Op *o)
+{
+	const Reading *r = under_way(from, v);
+
+	if (r)
+		add(f, s, o, (Reading){ .tile = to, .made = true, .age = r->age });
+}
+
+static void
+moved(Flight *f, const Op *o)
+{
+	violation(f, o, "what a product under way makes changes its place");
+}
+
+/* The end of a turn: what is being made is what the turn began with, or that is not needed any more. */
+static void
+turn_ends(Flight *f, const State *end, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i < loop->nout; i++) {
+		const Val *v = b->last->in[i], *arg = b->arg[1 + i], *h = value_home(v);
+		bool begins = h->def && block_inside(h->block, b) && !read_behind(arg, h->def);
+
+		if (under_way(end, v) && h != arg && !begins)
+			moved(f, b->last);
+	}
+}
+
+/* One branch makes it where the other has it. */
+static void
+branch_ends(Flight *f, const State *side, const Op *o, int r)
+{
+	for (int i = 0; i < o->nout; i++) {
+		const Val *v = o->blk[r]->last->in[i], *h = value_home(v), *other = value_home(o->blk[!r]->last->in[i]);
+
+		if (under_way(side, v) && h != other &&
+		    (!h->def || !block_inside(h->block, o->blk[r]) || read_behind(other, h->def)))
+			moved(f, o);
+	}
+}
+
+/* Operands of o that are being made. */
+static void
+takes(Flight *f, const State *s, const Op *o)
+{
+	for (int i = 0; i < o->nin && o->code != O_yield; i++) {
+		const Val *v = o->in[i];
+		bool enters = o->code == O_for && i >= 3;
+
+		if (!under_way(s, v))
+			continue;
+		if (!enters && !(o->code == O_wgmma && i == 2))
+			violation(f, o, "it reads what a product under way makes");
+		else if (read_behind(v, o))
+			moved(f, o);
+	}
+}
+
+/* ---- products and waits ------------------------------------------------------------------------ */
 
 /* A value of a loop's turn has the registers that it had in the turn before. */
 static bool
@@ -94,8 +172,12 @@ issue(Flight *f, State *s, const Op *o)
 		               .slot = shared ? stage_of(v) : NULL,
 		               .age = OPEN });
 	}
+	add(f, s, o, (Reading){ .tile = o->out[0], .made = true, .age = OPEN });
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
+	if (!s->fresh && read_behind(o->in[2], o))
+		violation(f, o, "its accumulator is read again, and copied behind products of its fence");
+	s->fresh = false;
 }
 
 static void
@@ -155,6 +237,7 @@ join(Flight *f, State *to, const State *from, const Op *o)
 	for (int i = 0; i < from->n; i++)
 		add(f, to, o, from->read[i]);
 	to->fenced = to->fenced && from->fenced;
+	to->fresh = to->fresh && from->fresh;
 }
 
 /* What the end of a turn leaves, in the words of the next: a stage is what the loop carries of it. */
@@ -190,25 +273,48 @@ walk_loop(Flight *f, State *s, const Op *o)
 {
 	State top = *s, end;
 
-	for (int i = 3; i < o->nin; i++)
+	for (int i = 3; i < o->nin; i++) {
 		top.fenced = top.fenced && !f->operand[o->blk[0]->arg[i - 2]->id];
+		hand_on(f, s, o->in[i], &top, o->blk[0]->arg[i - 2], o);
+	}
 	for (int turn = 0; turn < TURNS && f->ok; turn++) {
 		end = top;
 		walk_block(f, &end, o->blk[0]);
+		turn_ends(f, &end, o);
+		for (int i = 0; i < o->nout; i++)
+			hand_on(f, &end, o->blk[0]->last->in[i], &top, o->blk[0]->arg[1 + i], o);
 		next_turn(&end, o);
 		join(f, &top, &end, o);
 	}
 	behind_loop(&top, o);
+	for (int i = 0; i < o->nout; i++)
+		hand_on(f, &top, o->blk[0]->arg[1 + i], &top, o->out[i], o);
 	*s = top;
+}
+
+static void
+walk_if(Flight *f, State *s, const Op *o)
+{
+	State side[2] = { *s, *s };
+
+	for (int r = 0; r < 2; r++) {
+		walk_block(f, &side[r], o->blk[r]);
+		branch_ends(f, &side[r], o, r);
+		for (int i = 0; i < o->nout; i++)
+			hand_on(f, &side[r], o->blk[r]->last->in[i], &side[r], o->out[i], o);
+	}
+	*s = side[0];
+	join(f, s, &side[1], o);
 }
 
 static void
 walk_op(Flight *f, State *s, const Op *o)
 {
+	takes(f, s, o);
 	if (o->code == O_wgmma)
 		issue(f, s, o);
 	else if (o->code == O_wg_fence)
-		s->fenced = true;
+		s->fenced = s->fresh = true;
 	else if (o->code == O_wg_commit)
 		for (int i = 0; i < s->n; i++)
 			s->read[i].age += s->read[i].age < AGE_MOST;
@@ -218,24 +324,19 @@ walk_op(Flight *f, State *s, const Op *o)
 		release(f, s, o);
 	else
 		written(f, s, o);
-	for (int i = 0; i < o->nout && o->code != O_wgmma; i++)
-		s->fenced = s->fenced && !f->operand[o->out[i]->id];
 }
 
 static void
 walk_block(Flight *f, State *s, const Block *b)
 {
 	for (const Op *o = b->first; o && f->ok; o = o->next) {
-		if (o->code == O_for) {
-			walk_loop(f, s, o);
-		} else if (o->code == O_if) {
-			State other = *s;
-
-			walk_block(f, s, o->blk[0]);
-			walk_block(f, &other, o->blk[1]);
-			join(f, s, &other, o);
-		}
 		walk_op(f, s, o);
+		if (o->code == O_for)
+			walk_loop(f, s, o);
+		else if (o->code == O_if)
+			walk_if(f, s, o);
+		for (int i = 0; i < o->nout && o->code != O_wgmma; i++)
+			s->fenced = s->fenced && !f->operand[o->out[i]->id];
 	}
 }
 

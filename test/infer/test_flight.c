@@ -60,6 +60,13 @@ static const struct {
 	{ "sum = sum * 0.5 + acc;", "fwcW0+a", NULL },
 	{ "c[:, :] = acc; barrier; sum += c[:, :];", "fwcW0+a", NULL },
 	{ "sum += 1; let t = dot(a[s], b[s].T); sum += t;", "fwc+fwcW0+a", NULL },
+	/* the sum in front of a product is needed behind it: a copy is made at a fence, behind a wait */
+	{ "let t = acc; acc += dot(a[s], b[s].T); sum += t;", "fwcW0fwc+W0a", NULL },
+	{ "sum = acc; sum += dot(a[s], b[s].T);", "fwcW0fwcW0a", NULL },
+	/* sums that change places at the end of a turn */
+	{ "sum += dot(a[s], b[s].T); let t = acc; acc = sum; sum = t;", "fwcfwcW0a", NULL },
+	{ "if turn % 2 == 0 { acc = dot(a[s], b[s].T); } else { acc += dot(a[s], b[s].T); }",
+	  "fwcW0(fwcW0)a", NULL },
 };
 
 static Kernel *
