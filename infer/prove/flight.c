@@ -61,15 +61,6 @@ add(Flight *f, State *s, const Op *o, Reading r)
 		s->read[s->n++] = r;
 }
 
-/* Which stage of its alloc a view is of. */
-static const Val *
-stage_of(const Val *v)
-{
-	const Op *o = v->def;
-
-	return o && o->code == O_view && IMM(o, dropped) & 1 ? o->in[1] : NULL;
-}
-
 /* ---- what is being made ------------------------------------------------------------------------ */
 
 static const Reading *
@@ -162,14 +153,14 @@ static void
 issue(Flight *f, State *s, const Op *o)
 {
 	for (int i = 0; i < 2; i++) {
-		const Val *v = o->in[i];
+		Val *v = o->in[i];
 		bool shared = v->type.space == S_shared;
 
 		if (!shared && is_made_again(s, v))
 			violation(f, o, "a product under way reads the registers of its factor");
 		add(f, s, o,
 		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
-		               .slot = shared ? stage_of(v) : NULL,
+		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
 		               .age = OPEN });
 	}
 	add(f, s, o, (Reading){ .tile = o->out[0], .made = true, .age = OPEN });
@@ -191,29 +182,14 @@ wait_for(State *s, int64_t pending)
 	s->n = n;
 }
 
-/* Do producers wait at that barrier before they fill the tile?  `behind`: they have waited in this block. */
-static bool
-fills_behind(const Block *b, const Val *bar, const Val *tile, bool behind)
-{
-	for (const Op *o = b->first; o; o = o->next) {
-		behind = behind || (o->code == O_mbar_wait && o->in[0] == bar);
-		if (behind && o->code == O_copy && view_root(o->in[1]) == tile)
-			return true;
-		for (int i = 0; i < 2; i++)
-			if (o->blk[i] && fills_behind(o->blk[i], bar, tile, behind))
-				return true;
-	}
-	return false;
-}
-
 static void
 release(Flight *f, const State *s, const Op *o)
 {
 	for (int i = 0; i < s->n; i++) {
 		const Reading *r = &s->read[i];
 
-		if ((!r->slot || r->slot == o->in[1]) &&
-		    fills_behind(f->producer->blk[0], o->in[0], r->tile, false))
+		if (!r->made && is_leave(f->producer->blk[0], o->in[0], r->tile) &&
+		    (!r->slot || slots_meet(o, r->slot, o->in[1])))
 			violation(f, o, "it releases a stage that a product under way reads");
 	}
 }
