@@ -28,6 +28,7 @@ typedef struct State {
 	int n;
 	bool fenced; /* registers of products are as the warps left them */
 	bool fresh; /* no product stands behind the last fence */
+	bool seen; /* what cp.async brought is, in the asynchronous proxy: PTX ISA, "Async proxy" */
 } State;
 
 typedef struct Flight {
@@ -149,6 +150,19 @@ is_made_again(const State *s, const Val *v)
 	return false;
 }
 
+/* Do lanes of the producers bring the tile by cp.async, and leave it to its barrier to tell? */
+static bool
+is_brought(Flight *f, Val *v)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, f->producer->blk[0]); o; o = walk_next(&w))
+		if (o->code == O_copy && op_mbar(o) && view_root(o->in[1]) == view_root(v) && o->lowering &&
+		    instr_of(o->lowering)->kind == IK_cp_async)
+			return true;
+	return false;
+}
+
 static void
 issue(Flight *f, State *s, const Op *o)
 {
@@ -164,6 +178,9 @@ issue(Flight *f, State *s, const Op *o)
 		               .age = OPEN });
 	}
 	add(f, s, o, (Reading){ .tile = o->out[0], .made = true, .age = OPEN });
+	for (int i = 0; i < 2 && !s->seen; i++)
+		if (is_brought(f, o->in[i]))
+			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes did");
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
 	if (!s->fresh && read_behind(o->in[2], o))
@@ -214,6 +231,7 @@ join(Flight *f, State *to, const State *from, const Op *o)
 		add(f, to, o, from->read[i]);
 	to->fenced = to->fenced && from->fenced;
 	to->fresh = to->fresh && from->fresh;
+	to->seen = to->seen && from->seen;
 }
 
 /* What the end of a turn leaves, in the words of the next: a stage is what the loop carries of it. */
@@ -291,6 +309,10 @@ walk_op(Flight *f, State *s, const Op *o)
 		issue(f, s, o);
 	else if (o->code == O_wg_fence)
 		s->fenced = s->fresh = true;
+	else if (o->code == O_mbar_wait)
+		s->seen = false;
+	else if (o->code == O_proxy && IMM(o, space) == S_shared)
+		s->seen = true;
 	else if (o->code == O_wg_commit)
 		for (int i = 0; i < s->n; i++)
 			s->read[i].age += s->read[i].age < AGE_MOST;
@@ -320,7 +342,7 @@ bool
 pass_prove_flight(Kernel *k)
 {
 	Flight f = { .k = k, .ok = true, .producer = kernel_roles(k) };
-	State s = { .n = 0 };
+	State s = { .n = 0, .seen = true };
 	OpWalk w;
 
 	if (!f.producer)

@@ -219,3 +219,27 @@ TEST(arrivals)
 		if (o->code == O_mbar_arrive)
 			ck_assert_int_eq(IMM(o, signals), op_role(o) == ROLE_CONSUMER ? 8 : 1);
 }
+
+/* What lanes copy by themselves is ordinary writing: who waited for it says so to the engine. */
+TEST(copies_by_lanes)
+{
+	Text t = { .arena = &arena };
+	const Op *wait;
+	Kernel *k;
+	char *rows;
+
+	text_printf(&t, frame, "");
+	rows = strstr(t.s, "K % 8 == 0, ");
+	ck_assert_ptr_nonnull(rows);
+	memcpy(rows, "K % 4 == 0, ", 12); /* no multiple of 16 bytes */
+	k = infer_solved(&arena, t.s, "sm_90a", 0)->k;
+	ck_assert(pass_flight(k));
+	wait = consumers_loop(k)->blk[0]->first;
+	while (wait->code != O_mbar_wait)
+		wait = wait->next;
+	ck_assert_int_eq(wait->next->code, O_proxy);
+	check(k, cases[0].ops);
+	op_unlink(wait->next);
+	pass_prove_flight(k);
+	ck_assert_int_eq(k->unit->diag->nerror, 1);
+}

@@ -83,6 +83,8 @@ static const struct {
 	  "{ (%33 : i64, %34 : reg f32[64, 64], %35 : reg f32[64, 64]) "
 	  "%36 = wgmma %17, %18, %34 imm 2 : reg f32[64, 64]\nwg_commit\nyield %35, %36 } wg_wait",
 	  "changes its place" },
+	{ "mbar_arrive %13, %15", "hands over a stage" },
+	{ "wg_wait imm 1\nif %19 { mbar_arrive %13, %15 yield } else { yield } wg_wait", "hands over a stage" },
 };
 
 TEST_EACH(what_is_under_way_is_not_read, COUNT_OF(flight))
@@ -95,7 +97,7 @@ static const char *const covered[] = {
 	"%31 = wgmma %17, %18, %30, %19 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n"
 	"%32 = neg %31 : reg f32[64, 64]",
 	"%31 = wgmma %17, %18, %20 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait imm 1\n"
-	"%32 = neg %30 : reg f32[64, 64]",
+	"%32 = neg %30 : reg f32[64, 64] wg_wait",
 	"if %19 { wg_wait\nyield } else { wg_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
 	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 imm 2 : reg f32[64, 64]\nyield %32 } "
 	"else { %33 = wgmma %17, %18, %30 imm 2 : reg f32[64, 64]\nyield %33 } "

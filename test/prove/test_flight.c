@@ -120,3 +120,22 @@ TEST_EACH(rejected, 2 * COUNT_OF(cases))
 	}
 	ck_assert_int_ge(n, 3);
 }
+
+/* A stage is released by whatever name its slot has. */
+static const char *const early[] = {
+	"acc += async dot(a[s], b[s].T); wait dots 1; arrive empty[(turn + STAGES) % STAGES];",
+	"acc += async dot(a[s], b[s].T); wait dots 1; if turn > 3 { arrive empty[(s + 4) % STAGES]; }",
+	"acc += async dot(a[s], b[s].T); wait dots 1; arrive empty[turn * 3 % STAGES];",
+};
+
+TEST_EACH(released_early, COUNT_OF(early))
+{
+	Text t = { .arena = &arena };
+	Kernel *k;
+
+	text_printf(&t, frame, early[_i], "wait dots 0;");
+	k = infer_kernel(infer_solved(&arena, t.s, "sm_90a", 0));
+	pass_flight(k);
+	pass_prove_flight(k);
+	ck_assert_int_eq(k->unit->diag->nerror, 1);
+}
