@@ -16,7 +16,10 @@
  * An arrival of a role says that all its warps have come there.  One thread that asks for copies of
  * boxes, and does nothing else, says so for all producers.  Of consumers each warpgroup has products of
  * its own under way, and says when these have read; warps that read by themselves what the copies bring
- * say so one by one. */
+ * say so one by one.
+ *
+ * Products read by the asynchronous proxy.  What warps stored, or copied by cp.async, is not seen there without
+ * a fence: of who stored it in front of the arrival, of who waited for the copies behind the wait. */
 #include "infer/base/instr.h"
 #include "infer/base/wgmma.h"
 #include "infer/flight.h"
@@ -73,6 +76,31 @@ writes_for_engine(const Op *o, const int *used)
 
 	return to && to->type.space == S_shared && touches(o, used) &&
 	       (used[view_root(to)->id] & BY_ENGINE) != 0;
+}
+
+/* Is o a copy that lanes do beside themselves, into a tile that an engine reads? */
+static bool
+lands_for_engine(const Op *o, const int *used)
+{
+	const Instr *in = o->code == O_copy ? instr_of(o->lowering) : NULL;
+
+	return in && in->kind == IK_cp_async && IMM(o, async) == COPY_BARRIER &&
+	       (used[view_root(o->in[1])->id] & BY_ENGINE) != 0;
+}
+
+/* What lanes copied has landed like what they store: who waited for it tells the engine that will read it. */
+static void
+tell_of_copies(Kernel *k, const int *used)
+{
+	bool *lands = NEWN(k->unit->arena, bool, k->nval + 1);
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (lands_for_engine(o, used))
+			lands[o->in[2]->id] = true;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_wait && lands[o->in[0]->id])
+			IMM_SET(op_new(o->parent, o->next, O_proxy, o->src, 0, NULL, 0, NULL), space, S_shared);
 }
 
 static bool
@@ -134,6 +162,7 @@ pass_flight(Kernel *k)
 	                                                                       : k->warps / WARPGROUP;
 	for (int i = 0; i < 2; i++)
 		tells[i] = any_is(roles->blk[i], used, writes_for_engine);
+	tell_of_copies(k, used);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		bool computes = op_role(o) == ROLE_CONSUMER;
 

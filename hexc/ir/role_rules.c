@@ -2,11 +2,13 @@
  *
  * A product under way is one that no `wg_wait` has covered.  The walk keeps, for each value that such a
  * product makes, how many groups were closed since; loops are walked until that settles. */
-#include "hexc/ir/ir.h"
+#include "hexc/ir/facts.h"
 
 typedef struct Rules {
 	Kernel *k;
 	const uint32_t *web; /* by value id */
+	const Op **product;
+	int nproduct, cap;
 	const Op *at;
 	const char *bad; /* the first thing that is wrong, at `at` */
 } Rules;
@@ -133,12 +135,82 @@ missing(const Op *o, int i)
 	                       : "it reads what a product under way makes: a wait is missing";
 }
 
+/* The wait of producers nearest in front of o in the text; NULL: none. */
+static const Op *
+wait_in_front(Block *producer, const Op *o)
+{
+	const Op *wait = NULL;
+	OpWalk w;
+
+	for (const Op *x = walk_first(&w, producer); x && x != o; x = walk_next(&w))
+		if (x->code == O_mbar_wait)
+			wait = x;
+	return wait;
+}
+
+/* Do producers fill a tile once they have waited at that barrier? */
+static bool
+fills_behind(Block *producer, const Val *barrier, const Val *tile)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
+		const Op *wait = o->code == O_copy && view_root(o->in[1]) == tile ? wait_in_front(producer, o) : NULL;
+
+		if (wait && wait->in[0] == barrier)
+			return true;
+	}
+	return false;
+}
+
+/* Is the slot one of the indices of a view's stage? */
+static bool
+is_stage(const Val *view, const Val *slot)
+{
+	enum { DEPTH = 12 };
+	const Op *o = view->def;
+
+	for (int d = 0; o && o->code == O_view && d < o->in[0]->type.rank; d++)
+		if (IMM(o, dropped) >> d & 1 && val_same(o->in[1 + d], slot, DEPTH))
+			return true;
+	return false;
+}
+
+/* Does a product in front of o, an arrival, read the stage that it releases? */
+static bool
+reads_stage(const Rules *r, const Op *product, const Op *o)
+{
+	Block *producer = kernel_roles(r->k) ? kernel_roles(r->k)->blk[0] : NULL;
+	const Op *x = o;
+
+	while (x && x->parent != product->parent)
+		x = x->parent->owner;
+	while (x && x != product)
+		x = x->prev;
+	for (int i = 0; x && producer && i < 2; i++)
+		if (product->in[i]->type.space == S_shared && is_stage(product->in[i], op_slot(o)) &&
+		    fills_behind(producer, o->in[0], view_root(product->in[i])))
+			return true;
+	return false;
+}
+
+static void
+check_release(Rules *r, const Flight *f, const Op *o)
+{
+	for (int i = 0; i < r->nproduct; i++)
+		if (f[r->product[i]->out[0]->id] != DONE && reads_stage(r, r->product[i], o))
+			broken(r, o, "it hands over a stage that a product under way reads: a wait for it is "
+			             "missing in front");
+}
+
 static void
 flight_op(Rules *r, Flight *f, const Op *o)
 {
 	for (int i = 0; i < o->nin; i++)
 		if (f[o->in[i]->id] != DONE && !may_take(r, o, i))
 			broken(r, o, missing(o, i));
+	if (o->code == O_mbar_arrive)
+		check_release(r, f, o);
 	if (o->code == O_wgmma)
 		f[o->out[0]->id] = OPEN;
 	else if (o->code == O_wg_commit)
@@ -234,17 +306,17 @@ role_rules(Kernel *k, const Op **at)
 {
 	Rules r = { .k = k };
 	const Op *roles = kernel_roles(k);
-	bool products = false;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		products |= o->code == O_wgmma;
+		if (o->code == O_wgmma)
+			VEC_PUSH(k->unit->arena, r.product, r.nproduct, r.cap, o);
 	if (roles) {
 		check_producer(&r, roles->blk[0]);
 		check_barriers(&r);
 		check_copies(&r);
 	}
-	if (products) {
+	if (r.nproduct) {
 		r.web = kernel_webs(k);
 		walk_flight(&r, flight_copy(&r, NULL), k->body);
 	}

@@ -5,18 +5,21 @@
  *
  * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it
  * reads its factors in shared memory and its registers change; and a fence orders what warps did to
- * registers before.  The walk keeps which stages are being read and how many groups are younger, along
- * all ways; an arrival at a barrier for which the producers wait before they fill a tile says that
- * nothing reads the stage any more. */
+ * registers before.  The walk keeps which stages are being read, which values are being made, and how many
+ * groups are younger, along all ways; an arrival at a barrier for which the producers wait before they fill
+ * a tile says that nothing reads the stage any more.  A value that is being made may only be added to where
+ * it is: by one product that nothing reads it behind, and at the end of a turn as what the turn began with. */
+#include "infer/prove/flight.h"
 #include "infer/prove/prove.h"
 #include <string.h>
 
 enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
 
-/* A factor that a product under way reads. */
+/* A factor that a product under way reads, or what it makes. */
 typedef struct Reading {
 	const Val *tile; /* alloc, or a register tile */
 	const Val *slot; /* which of its stages; NULL: not known any more */
+	bool made;
 	int age; /* groups that were closed since its own; OPEN: its own is not */
 } Reading;
 
@@ -24,6 +27,8 @@ typedef struct State {
 	Reading read[READS];
 	int n;
 	bool fenced; /* registers of products are as the warps left them */
+	bool fresh; /* no product stands behind the last fence */
+	bool seen; /* what cp.async brought is, in the asynchronous proxy: PTX ISA, "Async proxy" */
 } State;
 
 typedef struct Flight {
@@ -47,7 +52,7 @@ static void
 add(Flight *f, State *s, const Op *o, Reading r)
 {
 	for (int i = 0; i < s->n; i++)
-		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot) {
+		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].made == r.made) {
 			s->read[i].age = r.age < s->read[i].age ? r.age : s->read[i].age;
 			return;
 		}
@@ -57,14 +62,79 @@ add(Flight *f, State *s, const Op *o, Reading r)
 		s->read[s->n++] = r;
 }
 
-/* Which stage of its alloc a view is of. */
-static const Val *
-stage_of(const Val *v)
-{
-	const Op *o = v->def;
+/* ---- what is being made ------------------------------------------------------------------------ */
 
-	return o && o->code == O_view && IMM(o, dropped) & 1 ? o->in[1] : NULL;
+static const Reading *
+under_way(const State *s, const Val *v)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].made && s->read[i].tile == v)
+			return &s->read[i];
+	return NULL;
 }
+
+/* Where `from` is being made, so is `to`, of the state `s`. */
+static void
+hand_on(Flight *f, const State *from, const Val *v, State *s, const Val *to, const Op *o)
+{
+	const Reading *r = under_way(from, v);
+
+	if (r)
+		add(f, s, o, (Reading){ .tile = to, .made = true, .age = r->age });
+}
+
+static void
+moved(Flight *f, const Op *o)
+{
+	violation(f, o, "what a product under way makes changes its place");
+}
+
+/* The end of a turn: what is being made is what the turn began with, or that is not needed any more. */
+static void
+turn_ends(Flight *f, const State *end, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i < loop->nout; i++) {
+		const Val *v = b->last->in[i], *arg = b->arg[1 + i], *h = value_home(v);
+		bool begins = h->def && block_inside(h->block, b) && !read_behind(arg, h->def);
+
+		if (under_way(end, v) && h != arg && !begins)
+			moved(f, b->last);
+	}
+}
+
+/* One branch makes it where the other has it. */
+static void
+branch_ends(Flight *f, const State *side, const Op *o, int r)
+{
+	for (int i = 0; i < o->nout; i++) {
+		const Val *v = o->blk[r]->last->in[i], *h = value_home(v), *other = value_home(o->blk[!r]->last->in[i]);
+
+		if (under_way(side, v) && h != other &&
+		    (!h->def || !block_inside(h->block, o->blk[r]) || read_behind(other, h->def)))
+			moved(f, o);
+	}
+}
+
+/* Operands of o that are being made. */
+static void
+takes(Flight *f, const State *s, const Op *o)
+{
+	for (int i = 0; i < o->nin && o->code != O_yield; i++) {
+		const Val *v = o->in[i];
+		bool enters = o->code == O_for && i >= 3;
+
+		if (!under_way(s, v))
+			continue;
+		if (!enters && !(o->code == O_wgmma && i == 2))
+			violation(f, o, "it reads what a product under way makes");
+		else if (read_behind(v, o))
+			moved(f, o);
+	}
+}
+
+/* ---- products and waits ------------------------------------------------------------------------ */
 
 /* A value of a loop's turn has the registers that it had in the turn before. */
 static bool
@@ -80,7 +150,7 @@ is_made_again(const State *s, const Val *v)
 	return false;
 }
 
-/* A product that counts its sum as zeros in a loop's first turn: it began as zeros. */
+/* A product that counts its sum as zeros: always, or in the first turn of a loop where it began as zeros. */
 static void
 starts_anew(Flight *f, const Op *o)
 {
@@ -88,7 +158,10 @@ starts_anew(Flight *f, const Op *o)
 	const Op *loop = sum->def ? NULL : sum->block->owner, *later = o->in[3]->def;
 	bool carried = loop && loop->code == O_for && sum->index > 0;
 	const Op *first = carried ? loop->in[2 + sum->index]->def : NULL;
+	int64_t adds;
 
+	if (val_is_const(o->in[3], &adds) && !adds)
+		return;
 	if (!first || first->code != O_const || IMM(first, value) || first->fimm < 0 || first->fimm > 0)
 		violation(f, o, "what it drops is not known to be zeros");
 	else if (!later || later->code != O_lt || later->in[0] != loop->in[0] ||
@@ -96,24 +169,44 @@ starts_anew(Flight *f, const Op *o)
 		violation(f, o, "it drops its sum in another turn than the first");
 }
 
+/* Do lanes of the producers bring the tile by cp.async, and leave it to its barrier to tell? */
+static bool
+is_brought(Flight *f, Val *v)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, f->producer->blk[0]); o; o = walk_next(&w))
+		if (o->code == O_copy && op_mbar(o) && view_root(o->in[1]) == view_root(v) && o->lowering &&
+		    instr_of(o->lowering)->kind == IK_cp_async)
+			return true;
+	return false;
+}
+
 static void
 issue(Flight *f, State *s, const Op *o)
 {
 	for (int i = 0; i < 2; i++) {
-		const Val *v = o->in[i];
+		Val *v = o->in[i];
 		bool shared = v->type.space == S_shared;
 
 		if (!shared && is_made_again(s, v))
 			violation(f, o, "a product under way reads the registers of its factor");
 		add(f, s, o,
 		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
-		               .slot = shared ? stage_of(v) : NULL,
+		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
 		               .age = OPEN });
 	}
 	if (o->nin == 4)
 		starts_anew(f, o);
+	add(f, s, o, (Reading){ .tile = o->out[0], .made = true, .age = OPEN });
+	for (int i = 0; i < 2 && !s->seen; i++)
+		if (is_brought(f, o->in[i]))
+			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes did");
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
+	if (!s->fresh && read_behind(o->in[2], o))
+		violation(f, o, "its accumulator is read again, and copied behind products of its fence");
+	s->fresh = false;
 }
 
 static void
@@ -127,29 +220,14 @@ wait_for(State *s, int64_t pending)
 	s->n = n;
 }
 
-/* Do producers wait at that barrier before they fill the tile?  `behind`: they have waited in this block. */
-static bool
-fills_behind(const Block *b, const Val *bar, const Val *tile, bool behind)
-{
-	for (const Op *o = b->first; o; o = o->next) {
-		behind = behind || (o->code == O_mbar_wait && o->in[0] == bar);
-		if (behind && o->code == O_copy && view_root(o->in[1]) == tile)
-			return true;
-		for (int i = 0; i < 2; i++)
-			if (o->blk[i] && fills_behind(o->blk[i], bar, tile, behind))
-				return true;
-	}
-	return false;
-}
-
 static void
 release(Flight *f, const State *s, const Op *o)
 {
 	for (int i = 0; i < s->n; i++) {
 		const Reading *r = &s->read[i];
 
-		if ((!r->slot || r->slot == o->in[1]) &&
-		    fills_behind(f->producer->blk[0], o->in[0], r->tile, false))
+		if (!r->made && is_leave(f->producer->blk[0], o->in[0], r->tile) &&
+		    (!r->slot || slots_meet(o, r->slot, o->in[1])))
 			violation(f, o, "it releases a stage that a product under way reads");
 	}
 }
@@ -173,6 +251,8 @@ join(Flight *f, State *to, const State *from, const Op *o)
 	for (int i = 0; i < from->n; i++)
 		add(f, to, o, from->read[i]);
 	to->fenced = to->fenced && from->fenced;
+	to->fresh = to->fresh && from->fresh;
+	to->seen = to->seen && from->seen;
 }
 
 /* What the end of a turn leaves, in the words of the next: a stage is what the loop carries of it. */
@@ -208,25 +288,52 @@ walk_loop(Flight *f, State *s, const Op *o)
 {
 	State top = *s, end;
 
-	for (int i = 3; i < o->nin; i++)
+	for (int i = 3; i < o->nin; i++) {
 		top.fenced = top.fenced && !f->operand[o->blk[0]->arg[i - 2]->id];
+		hand_on(f, s, o->in[i], &top, o->blk[0]->arg[i - 2], o);
+	}
 	for (int turn = 0; turn < TURNS && f->ok; turn++) {
 		end = top;
 		walk_block(f, &end, o->blk[0]);
+		turn_ends(f, &end, o);
+		for (int i = 0; i < o->nout; i++)
+			hand_on(f, &end, o->blk[0]->last->in[i], &top, o->blk[0]->arg[1 + i], o);
 		next_turn(&end, o);
 		join(f, &top, &end, o);
 	}
 	behind_loop(&top, o);
+	for (int i = 0; i < o->nout; i++)
+		hand_on(f, &top, o->blk[0]->arg[1 + i], &top, o->out[i], o);
 	*s = top;
+}
+
+static void
+walk_if(Flight *f, State *s, const Op *o)
+{
+	State side[2] = { *s, *s };
+
+	for (int r = 0; r < 2; r++) {
+		walk_block(f, &side[r], o->blk[r]);
+		branch_ends(f, &side[r], o, r);
+		for (int i = 0; i < o->nout; i++)
+			hand_on(f, &side[r], o->blk[r]->last->in[i], &side[r], o->out[i], o);
+	}
+	*s = side[0];
+	join(f, s, &side[1], o);
 }
 
 static void
 walk_op(Flight *f, State *s, const Op *o)
 {
+	takes(f, s, o);
 	if (o->code == O_wgmma)
 		issue(f, s, o);
 	else if (o->code == O_wg_fence)
-		s->fenced = true;
+		s->fenced = s->fresh = true;
+	else if (o->code == O_mbar_wait)
+		s->seen = false;
+	else if (o->code == O_proxy && IMM(o, space) == S_shared)
+		s->seen = true;
 	else if (o->code == O_wg_commit)
 		for (int i = 0; i < s->n; i++)
 			s->read[i].age += s->read[i].age < AGE_MOST;
@@ -236,24 +343,19 @@ walk_op(Flight *f, State *s, const Op *o)
 		release(f, s, o);
 	else
 		written(f, s, o);
-	for (int i = 0; i < o->nout && o->code != O_wgmma; i++)
-		s->fenced = s->fenced && !f->operand[o->out[i]->id];
 }
 
 static void
 walk_block(Flight *f, State *s, const Block *b)
 {
 	for (const Op *o = b->first; o && f->ok; o = o->next) {
-		if (o->code == O_for) {
-			walk_loop(f, s, o);
-		} else if (o->code == O_if) {
-			State other = *s;
-
-			walk_block(f, s, o->blk[0]);
-			walk_block(f, &other, o->blk[1]);
-			join(f, s, &other, o);
-		}
 		walk_op(f, s, o);
+		if (o->code == O_for)
+			walk_loop(f, s, o);
+		else if (o->code == O_if)
+			walk_if(f, s, o);
+		for (int i = 0; i < o->nout && o->code != O_wgmma; i++)
+			s->fenced = s->fenced && !f->operand[o->out[i]->id];
 	}
 }
 
@@ -261,7 +363,7 @@ bool
 pass_prove_flight(Kernel *k)
 {
 	Flight f = { .k = k, .ok = true, .producer = kernel_roles(k) };
-	State s = { .n = 0 };
+	State s = { .n = 0, .seen = true };
 	OpWalk w;
 
 	if (!f.producer)

@@ -27,6 +27,13 @@ for stages in 1 3; do
 	run test/examples/roles.hexc 200 136 136 136,136 --kernel apart -D STAGES=$stages
 	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored -D STAGES=$stages
 	run test/examples/roles.hexc 200 80 136 80,136 --kernel handed_back -D STAGES=$stages
+	run test/examples/roles.hexc 72 72 200 72,200 --kernel moved -D STAGES=$stages
 	run test/examples/roles.hexc 72 80 336 80,336 --kernel doubled -D STAGES=$((stages + 1))
+done
+# every way of two products, also such as turn the sum of one around between them
+for c in $("$HEXC" candidates examples/swiglu.hexc --arch sm_90a --schedule roles | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p'); do
+	"$HEXC" run examples/swiglu.hexc --arch sm_90a --schedule roles --candidate "$c" --prove --exec=sim --check \
+		--arg 'A=random(1)[72,104]' --arg 'G=random(2)[72,104]' --arg 'U=random(3)[72,104]' >"$dir/out" 2>&1 ||
+		fail "swiglu, candidate $c: $(head -4 "$dir/out")"
 done
 exit $bad

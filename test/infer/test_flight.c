@@ -60,6 +60,13 @@ static const struct {
 	{ "sum = sum * 0.5 + acc;", "fwcW0+a", NULL },
 	{ "c[:, :] = acc; barrier; sum += c[:, :];", "fwcW0+a", NULL },
 	{ "sum += 1; let t = dot(a[s], b[s].T); sum += t;", "fwc+fwcW0+a", NULL },
+	/* the sum in front of a product is needed behind it: a copy is made at a fence, behind a wait */
+	{ "let t = acc; acc += dot(a[s], b[s].T); sum += t;", "fwcW0fwc+W0a", NULL },
+	{ "sum = acc; sum += dot(a[s], b[s].T);", "fwcW0fwcW0a", NULL },
+	/* sums that change places at the end of a turn */
+	{ "sum += dot(a[s], b[s].T); let t = acc; acc = sum; sum = t;", "fwcfwcW0a", NULL },
+	{ "if turn % 2 == 0 { acc = dot(a[s], b[s].T); } else { acc += dot(a[s], b[s].T); }",
+	  "fwcW0(fwcW0)a", NULL },
 };
 
 static Kernel *
@@ -211,4 +218,28 @@ TEST(arrivals)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_mbar_arrive)
 			ck_assert_int_eq(IMM(o, signals), op_role(o) == ROLE_CONSUMER ? 8 : 1);
+}
+
+/* What lanes copy by themselves is ordinary writing: who waited for it says so to the engine. */
+TEST(copies_by_lanes)
+{
+	Text t = { .arena = &arena };
+	const Op *wait;
+	Kernel *k;
+	char *rows;
+
+	text_printf(&t, frame, "");
+	rows = strstr(t.s, "K % 8 == 0, ");
+	ck_assert_ptr_nonnull(rows);
+	memcpy(rows, "K % 4 == 0, ", 12); /* no multiple of 16 bytes */
+	k = infer_solved(&arena, t.s, "sm_90a", 0)->k;
+	ck_assert(pass_flight(k));
+	wait = consumers_loop(k)->blk[0]->first;
+	while (wait->code != O_mbar_wait)
+		wait = wait->next;
+	ck_assert_int_eq(wait->next->code, O_proxy);
+	check(k, cases[0].ops);
+	op_unlink(wait->next);
+	pass_prove_flight(k);
+	ck_assert_int_eq(k->unit->diag->nerror, 1);
 }

@@ -75,6 +75,16 @@ static const struct {
 	  "%34 = neg %33 : reg f32[64, 64] %35 = wgmma %17, %18, %34 imm 2 : reg f32[64, 64]\n"
 	  "wg_commit\nyield %35 }",
 	  "under way" },
+	/* its registers would be copied: it is read again, or changes places with another */
+	{ "%31 = wgmma %17, %18, %30 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n"
+	  "%32 = add %31, %30 : reg f32[64, 64]",
+	  "changes its place" },
+	{ "%31, %32 = for %15, %14, %5, %20, %20 : reg f32[64, 64], reg f32[64, 64] "
+	  "{ (%33 : i64, %34 : reg f32[64, 64], %35 : reg f32[64, 64]) "
+	  "%36 = wgmma %17, %18, %34 imm 2 : reg f32[64, 64]\nwg_commit\nyield %35, %36 } wg_wait",
+	  "changes its place" },
+	{ "mbar_arrive %13, %15", "hands over a stage" },
+	{ "wg_wait imm 1\nif %19 { mbar_arrive %13, %15 yield } else { yield } wg_wait", "hands over a stage" },
 };
 
 TEST_EACH(what_is_under_way_is_not_read, COUNT_OF(flight))
@@ -87,8 +97,11 @@ static const char *const covered[] = {
 	"%31 = wgmma %17, %18, %30, %19 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n"
 	"%32 = neg %31 : reg f32[64, 64]",
 	"%31 = wgmma %17, %18, %20 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait imm 1\n"
-	"%32 = neg %30 : reg f32[64, 64]",
+	"%32 = neg %30 : reg f32[64, 64] wg_wait",
 	"if %19 { wg_wait\nyield } else { wg_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
+	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 imm 2 : reg f32[64, 64]\nyield %32 } "
+	"else { %33 = wgmma %17, %18, %30 imm 2 : reg f32[64, 64]\nyield %33 } "
+	"wg_commit\nwg_wait\n%34 = neg %31 : reg f32[64, 64]",
 	"%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
 	"%34 = wgmma %17, %18, %33 imm 2 : reg f32[64, 64]\nwg_commit\nwg_wait imm 1 yield %34 } "
 	"wg_wait\n%35 = neg %31 : reg f32[64, 64]",

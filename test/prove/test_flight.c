@@ -30,7 +30,7 @@ static const char frame[] =
 	"            }\n"
 	"        }\n"
 	"        consumer warps WARPS {\n"
-	"            var acc: register f32[BM, BN] = 0;\n"
+	"            var acc: register f32[BM, BN] = 0, sum: register f32[BM, BN] = 0;\n"
 	"            for k in 0..K step BK {\n"
 	"                let turn = k / BK, s = turn %% STAGES;\n"
 	"                await full[s], turn / STAGES;\n"
@@ -52,6 +52,13 @@ static const struct {
 	{ "acc += async dot(a[s], b[s].T); wait dots 1; if k > 0 { arrive empty[(turn - 1) % STAGES]; }",
 	  "wait dots 0;", false },
 	{ "acc += async dot(a[s], b[s].T); wait dots 0; acc *= 0.5; arrive empty[s];", "", false },
+	/* what a product makes is copied, changes its place, is made by either branch */
+	{ "acc += dot(a[s], b[s].T); let t = acc; acc += dot(a[s], b[s].T); acc += t; arrive empty[s];", "",
+	  false },
+	{ "acc += dot(a[s], b[s].T); let t = acc; acc = sum; sum = t; "
+	  "arrive empty[s];", "acc += sum;", false },
+	{ "if turn % 2 == 0 { acc = async dot(a[s], b[s].T); } else { acc += async dot(a[s], b[s].T); } "
+	  "wait dots 0; arrive empty[s];", "", false },
 	{ "let x: register = a[s] + 1; acc += async dot(x, b[s].T); wait dots 0; arrive empty[s];", "",
 	  false },
 };
@@ -179,4 +186,23 @@ TEST_EACH(begins, COUNT_OF(begun))
 TEST_EACH(without_zeros, COUNT_OF(cases))
 {
 	product(flown(_i));
+}
+
+/* A stage is released by whatever name its slot has. */
+static const char *const early[] = {
+	"acc += async dot(a[s], b[s].T); wait dots 1; arrive empty[(turn + STAGES) % STAGES];",
+	"acc += async dot(a[s], b[s].T); wait dots 1; if turn > 3 { arrive empty[(s + 4) % STAGES]; }",
+	"acc += async dot(a[s], b[s].T); wait dots 1; arrive empty[turn * 3 % STAGES];",
+};
+
+TEST_EACH(released_early, COUNT_OF(early))
+{
+	Text t = { .arena = &arena };
+	Kernel *k;
+
+	text_printf(&t, frame, early[_i], "wait dots 0;");
+	k = infer_kernel(infer_solved(&arena, t.s, "sm_90a", 0));
+	pass_flight(k);
+	pass_prove_flight(k);
+	ck_assert_int_eq(k->unit->diag->nerror, 1);
 }
