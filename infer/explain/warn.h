@@ -1,7 +1,7 @@
 /* warn.h - what of the solution that was taken looks like a mistake of the program (hexc/ir/warnings.def). */
 #ifndef HEXC_INFER_WARN_H
 #define HEXC_INFER_WARN_H
-#include "infer/infer.h"
+#include "infer/base/solution.h"
 
 /* k as inference left it: with layouts and instructions. */
 void infer_warn(Kernel *k);
