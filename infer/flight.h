@@ -17,4 +17,8 @@ bool same_instances(const Op *a, const Op *b);
 /* Movable arrivals of the loop a turn later, so that its products stay under way across the end of a turn, if
  * nothing else in it needs what they make; the op that stands for the loop then. */
 Op *release_late(Kernel *k, Op *loop);
+
+/* ---- flight_zero.c ------------------------------------------------------------------------------------- */
+/* Of loops in b whose sums begin with zeros: the first product reads none. */
+void begin_without_zeros(Block *b);
 #endif

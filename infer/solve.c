@@ -16,6 +16,8 @@ loop_trips(Kernel *k, const Op *loop)
 	int64_t lo, hi, step;
 	Fact f = val_fact(k, loop->in[1]);
 
+	if (loop->in[2]->def && loop->in[2]->def->code == O_launched)
+		return 1; /* a turn is what a block does */
 	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
 		if (val_is_const(loop->in[1], &hi))
 			return hi > lo ? (double)(ceil_div(hi - lo, step)) : 0;

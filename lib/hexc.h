@@ -234,9 +234,11 @@ typedef struct hexc_kernel_info {
 	uint32_t group;         /* 0: the program's block is the device's */
 	uint32_t group_dim[2];
 	uint32_t nmap;          /* tensor maps, which stand behind the parameters: hexc_tensor_map() */
+	uint32_t persistent;    /* 1: any number of blocks from 1 on, in any shape, does all that hexc_grid()'s
+	                         * would: best are as many as the device holds at a time; 0: the grid */
 } hexc_kernel_info;
 #define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
-	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0 }
+	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0, 0 }
 
 /* The kind of a launch parameter, and what cuLaunchKernel is handed for it. */
 #define HEXC_KINDS(X) \
@@ -361,6 +363,9 @@ HEXC_API const char *hexc_drawing(const hexc_module *m, size_t k, size_t i, cons
  *	}
  *
  * They may be kept for launches with the same addresses and sizes.
+ *
+ * Where info.persistent is 1, blocks share out the grid among them: launch as many, of the grid's number at the
+ * most, as the device holds at a time (cuOccupancyMaxActiveBlocksPerMultiprocessor times its multiprocessors).
  *
  * The PTX is for one arch: the context's device must run it (an arch with a letter runs on its own capability
  * only).  Tensors are in device memory, hexc_module_pack says of which in another form than the natural one;

@@ -62,6 +62,7 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Sentence
 {
 	/* CUDA C Programming Guide, "Technical Specifications per Compute Capability" */
 	static const int64_t most[3] = { INT32_MAX, 65535, 65535 };
+	int64_t all = 1;
 
 	for (int d = 0; d < 3; d++) {
 		int64_t n = v->value[k->grid[d]];
@@ -75,7 +76,12 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Sentence
 			                         "to %lld",
 			                    k->grid_text[d], (long long)n, "xyz"[d], (long long)most[d]);
 		out[d] = (uint32_t)n;
+		all = all > INT32_MAX ? all : all * n; /* 2^31 * 2^31 at the most */
 	}
+	if (k->persistent && all > INT32_MAX)
+		return launch_error(why, "the grid has %u x %u x %u blocks; the blocks of a persistent kernel "
+		                         "are numbered to 2147483647",
+		                    out[0], out[1], out[2]);
 	return HEXC_OK;
 }
 

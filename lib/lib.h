@@ -108,6 +108,7 @@ typedef struct ModKernel {
 	int cluster[3];
 	ModMap *map;
 	int nmap;
+	bool persistent; /* blocks share out the grid */
 	GridOrder order;
 	int64_t smem;
 	const char *explain, *explain_short, *json;

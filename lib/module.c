@@ -235,6 +235,7 @@ module_found(hexc_module *m, ModKernel *mk, Kernel *k)
 	mk->order = k->order;
 	mk->warps = kernel_warps(k);
 	memcpy(mk->cluster, k->cluster, sizeof mk->cluster);
+	mk->persistent = kernel_is_persistent(k);
 	mk->nmap = k->nmap;
 	mk->map = NEWN(&m->arena, ModMap, k->nmap);
 	for (int i = 0; i < k->nmap; i++)

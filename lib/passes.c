@@ -258,7 +258,7 @@ schedules(const Job *j, const Kernel *k, const Schedule **out)
 {
 	static const Schedule each[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES };
 
-	if (!j->ctx->opt.o.schedule)
+	if (!j->ctx->opt.o.schedule || kernel_roles(k))
 		return schedules_tried(k, out);
 	*out = &each[j->ctx->opt.schedule];
 	return 1;
@@ -330,7 +330,7 @@ passes_run(Job *j, int i)
 	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
 	    !run_some(j, i, first_row(PASS_search), PASSES, true))
 		return;
-	infer_warn_loops(j->unit.kernel[i]);
+	infer_warn_loops(j->unit.kernel[i], j->candidates);
 	module_found(j->m, &j->m->kernel[i], j->unit.kernel[i]);
 	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
 }

@@ -187,6 +187,7 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	gen_block(g, k->body);
 	gen_flush(g, NULL);
 	facts_drop(k);
+	file_end(g);
 	LLVMBuildRetVoid(g->b);
 	LLVMBuildBr(g->pre, body);
 	return u->diag->nerror == 0;

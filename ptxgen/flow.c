@@ -1,6 +1,7 @@
 /* flow.c - for, if, yield: basic blocks and phis. */
 #include "hexc/ir/access.h"
 #include "infer/base/model.h"
+#include "infer/base/wgmma.h"
 #include "ptxgen/base/file.h"
 #include "ptxgen/base/moving.h"
 #include "ptxgen/base/word.h"
@@ -66,9 +67,9 @@ phi_add(Gen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 }
 
 /* The words of n values at the end of the current block, which become those of `to`.  What these have in
- * registers with names is put there, when all has been read. */
+ * registers with names is put there when all has been read, but for what is unread (NULL: nothing is). */
 static LV **
-all_words(Gen *g, Val *const *v, Val *const *to, int n)
+all_words(Gen *g, Val *const *v, Val *const *to, int n, const bool *unread)
 {
 	LV **all = arena_alloc(g->a, sizeof *all * (size_t)(n + 1));
 
@@ -82,7 +83,7 @@ all_words(Gen *g, Val *const *v, Val *const *to, int n)
 			all[i][w] = tile_has(t, w) ? word_get(g, v[i], w) : NULL;
 	}
 	for (int i = 0; i < n; i++)
-		if (file_web(g, to[i]) && all[i])
+		if (file_web(g, to[i]) && all[i] && !(unread && unread[i]))
 			web_put(g, file_web(g, to[i]), all[i]);
 	return all;
 }
@@ -211,11 +212,11 @@ loop_keep_nothing(Gen *g, LV back)
 
 /* The counter's word and those of the values that the loop carries, by argument. */
 static LV **
-turn_words(Gen *g, LV counter, Val *const *carried, const Op *loop)
+turn_words(Gen *g, LV counter, Val *const *carried, const Op *loop, const bool *unread)
 {
 	int n = loop->nout;
 	LV **word = arena_alloc(g->a, sizeof *word * (size_t)(n + 1));
-	LV **rest = all_words(g, carried, loop->blk[0]->arg + 1, n);
+	LV **rest = all_words(g, carried, loop->blk[0]->arg + 1, n, unread);
 
 	word[0] = lv_array(g, 1);
 	word[0][0] = counter;
@@ -238,6 +239,17 @@ counter_start(Gen *g, const Op *o)
 	return scalar_get(g, o->in[0]);
 }
 
+/* By value that the loop carries: does nobody read what it is at first? */
+static bool *
+first_unread(Gen *g, const Op *loop)
+{
+	bool *unread = arena_alloc(g->a, sizeof *unread * (size_t)(loop->nout + 1));
+
+	for (int i = 0; i < loop->nout; i++)
+		unread[i] = file_web(g, loop->blk[0]->arg[1 + i]) && wgmma_begins(loop, i);
+	return unread;
+}
+
 void
 emit_for(Gen *g, Op *o)
 {
@@ -252,7 +264,7 @@ emit_for(Gen *g, Op *o)
 	loop.lo = counter_start(g, o);
 	hi = scalar_get(g, o->in[1]);
 	step = scalar_get(g, o->in[2]);
-	word = turn_words(g, loop.lo, o->in + 3, o);
+	word = turn_words(g, loop.lo, o->in + 3, o, first_unread(g, o));
 	loop.before = LLVMGetInsertBlock(g->b);
 	loop.head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
@@ -272,7 +284,7 @@ emit_for(Gen *g, Op *o)
 	moving_next(g);
 	next = LLVMBuildNSWAdd(g->b, now, narrow ? index_low(g, step) : step, "");
 	next = narrow ? index_widen(g, b->arg[0], next) : next;
-	word = turn_words(g, next, b->last->in, o);
+	word = turn_words(g, next, b->last->in, o, NULL);
 	back = loop_enter(g, &c, word, loop.head);
 	if (!moving_pays(g) && is_crowded(g, b))
 		loop_keep_nothing(g, back);
@@ -314,7 +326,7 @@ emit_if(Gen *g, Op *o)
 		gen_block(g, o->blk[r]);
 		if (g->u->diag->nerror)
 			return;
-		word[r] = all_words(g, o->blk[r]->last->in, o->out, o->nout);
+		word[r] = all_words(g, o->blk[r]->last->in, o->out, o->nout, NULL);
 		from[r] = LLVMGetInsertBlock(g->b);
 		LLVMBuildBr(g->b, join);
 	}

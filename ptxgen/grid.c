@@ -12,32 +12,32 @@ read_dim(Gen *g, const char *what, int dim)
 
 /* Is there more than one group, and do 32 bits number the blocks?  Else they stay as they are. */
 static LV
-has_groups(Gen *g, LV fast, LV slow)
+has_groups(Gen *g, LLVMBuilderRef b, LV fast, LV slow)
 {
-	LV n = LLVMBuildMul(g->pre, LLVMBuildZExt(g->pre, fast, g->i64, ""),
-	                    LLVMBuildZExt(g->pre, slow, g->i64, ""), "");
-	LV numbered = LLVMBuildICmp(g->pre, LLVMIntULE, n, LLVMConstInt(g->i64, UINT32_MAX, 0), "");
-	LV several = LLVMBuildICmp(g->pre, LLVMIntUGE, fast, const_i32(g, 2 * g->k->order.group), "");
+	LV n = LLVMBuildMul(b, LLVMBuildZExt(b, fast, g->i64, ""),
+	                    LLVMBuildZExt(b, slow, g->i64, ""), "");
+	LV numbered = LLVMBuildICmp(b, LLVMIntULE, n, LLVMConstInt(g->i64, UINT32_MAX, 0), "");
+	LV several = LLVMBuildICmp(b, LLVMIntUGE, fast, const_i32(g, 2 * g->k->order.group), "");
 
-	return LLVMBuildAnd(g->pre, several, numbered, "");
+	return LLVMBuildAnd(b, several, numbered, "");
 }
 
 /* Where the block of this number is when they are counted by groups. */
 static void
-grouped(Gen *g, LV number, LV fast, LV slow, LV at[2])
+grouped(Gen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
 {
-	LV rows = const_i32(g, g->k->order.group), size = LLVMBuildMul(g->pre, rows, slow, "");
-	LV last = LLVMBuildSub(g->pre, LLVMBuildUDiv(g->pre, fast, rows, ""), const_i32(g, 1), "");
-	LV group = LLVMBuildUDiv(g->pre, number, size, ""), before;
-	LV whole = LLVMBuildICmp(g->pre, LLVMIntULT, group, last, "");
+	LV rows = const_i32(g, g->k->order.group), size = LLVMBuildMul(b, rows, slow, "");
+	LV last = LLVMBuildSub(b, LLVMBuildUDiv(b, fast, rows, ""), const_i32(g, 1), "");
+	LV group = LLVMBuildUDiv(b, number, size, ""), before;
+	LV whole = LLVMBuildICmp(b, LLVMIntULT, group, last, "");
 
-	group = LLVMBuildSelect(g->pre, whole, group, last, "");
-	before = LLVMBuildMul(g->pre, group, rows, "");
-	rows = LLVMBuildSelect(g->pre, whole, rows, LLVMBuildSub(g->pre, fast, before, ""), "");
-	number = LLVMBuildSub(g->pre, number, LLVMBuildMul(g->pre, group, size, ""), "");
-	at[1] = LLVMBuildUDiv(g->pre, number, rows, "");
-	at[0] = LLVMBuildSub(g->pre, number, LLVMBuildMul(g->pre, at[1], rows, ""), "");
-	at[0] = LLVMBuildAdd(g->pre, at[0], before, "");
+	group = LLVMBuildSelect(b, whole, group, last, "");
+	before = LLVMBuildMul(b, group, rows, "");
+	rows = LLVMBuildSelect(b, whole, rows, LLVMBuildSub(b, fast, before, ""), "");
+	number = LLVMBuildSub(b, number, LLVMBuildMul(b, group, size, ""), "");
+	at[1] = LLVMBuildUDiv(b, number, rows, "");
+	at[0] = LLVMBuildSub(b, number, LLVMBuildMul(b, at[1], rows, ""), "");
+	at[0] = LLVMBuildAdd(b, at[0], before, "");
 }
 
 /* block: as the device numbers them; then as k->order does. */
@@ -51,10 +51,10 @@ order_blocks(Gen *g, LV block[3])
 	LV plain[2] = { block[o->fast], block[o->slow] }, number, at[2], phi[2];
 
 	from[1] = LLVMInsertBasicBlockInContext(g->ctx, join, "");
-	LLVMBuildCondBr(g->pre, has_groups(g, fast, slow), from[1], join);
+	LLVMBuildCondBr(g->pre, has_groups(g, g->pre, fast, slow), from[1], join);
 	LLVMPositionBuilderAtEnd(g->pre, from[1]);
 	number = LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, plain[1], fast, ""), plain[0], "");
-	grouped(g, number, fast, slow, at);
+	grouped(g, g->pre, number, fast, slow, at);
 	LLVMBuildBr(g->pre, join);
 	LLVMPositionBuilderAtEnd(g->pre, join);
 	for (int i = 0; i < 2; i++) {
@@ -78,14 +78,72 @@ block_numbers(Gen *g)
 		order_blocks(g, g->block);
 }
 
+/* The block of that number, of a grid of these extents, in 32 bits: no grid of a persistent kernel has more. */
+static void
+block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
+{
+	const GridOrder *o = &g->k->order;
+	LV rest = number, at[2], several;
+
+	for (int d = 0; d < 3; d++) {
+		block[d] = d == 2 ? rest : LLVMBuildURem(g->b, rest, extent[d], "");
+		rest = d == 2 ? rest : LLVMBuildUDiv(g->b, rest, extent[d], "");
+	}
+	if (!o->group)
+		return;
+	number = LLVMBuildMul(g->b, block[o->slow], extent[o->fast], "");
+	number = LLVMBuildAdd(g->b, number, block[o->fast], "");
+	several = has_groups(g, g->b, extent[o->fast], extent[o->slow]);
+	grouped(g, g->b, number, extent[o->fast], extent[o->slow], at);
+	block[o->fast] = LLVMBuildSelect(g->b, several, at[0], block[o->fast], "");
+	block[o->slow] = LLVMBuildSelect(g->b, several, at[1], block[o->slow], "");
+}
+
+static LV
+low_word(Gen *g, Val *v)
+{
+	return LLVMBuildTrunc(g->b, scalar_get(g, v), g->i32, "");
+}
+
 void
 emit_block_id(Gen *g, Op *o)
 {
 	int64_t axis = IMM(o, axis);
+	LLVMBuilderRef b = o->nin ? g->b : g->pre;
 	Tile *t = tile_new(g, o->out[0]);
+	LV extent[3], block[3];
 
 	BUG_IF(g->a, axis < 0 || axis > 2);
-	block_numbers(g);
+	if (o->nin) {
+		for (int d = 0; d < 3; d++)
+			extent[d] = low_word(g, o->in[1 + d]);
+		block_of_number(g, low_word(g, o->in[0]), extent, block);
+	} else {
+		block_numbers(g);
+		block[axis] = g->block[axis];
+	}
 	/* at most 2^31 - 1, so it never is negative */
-	t->word[0] = LLVMBuildZExt(g->pre, g->block[axis], g->i64, "");
+	t->word[0] = LLVMBuildZExt(b, block[axis], g->i64, "");
+}
+
+void
+emit_launched(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	LV extent[3], all;
+
+	for (int d = 0; d < 3; d++)
+		extent[d] = LLVMBuildZExt(g->pre, read_dim(g, "nctaid", d), g->i64, "");
+	if (IMM(o, all)) {
+		all = LLVMBuildMul(g->pre, extent[1], extent[2], "");
+		t->word[0] = LLVMBuildMul(g->pre, extent[0], all, "");
+		return;
+	}
+	all = LLVMBuildZExt(g->pre, read_dim(g, "ctaid", 2), g->i64, "");
+	for (int d = 1; d >= 0; d--) {
+		LV at = LLVMBuildZExt(g->pre, read_dim(g, "ctaid", d), g->i64, "");
+
+		all = LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, all, extent[d], ""), at, "");
+	}
+	t->word[0] = all;
 }

@@ -36,20 +36,25 @@ static void
 make_barriers(Gen *g)
 {
 	LV first = LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "");
+	LLVMBasicBlockRef make = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
+	LLVMBasicBlockRef made = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 
+	LLVMBuildCondBr(g->b, first, make, made);
+	LLVMPositionBuilderAtEnd(g->b, make);
 	for (const Op *o = g->k->body->first; o; o = o->next) {
 		int64_t n = o->code == O_mbar ? machine_arrivals(g, o) : 0;
 
 		for (int s = 0; n && s < o->out[0]->type.shape[0]; s++) {
 			LV at = const_i32(g, IMM(o, offset) + s * MBAR_BYTES);
 
-			asm_op(g, A_mbar_init, LLVMBuildAdd(g->b, smem_base(g), at, ""), const_i32(g, n),
-			       first);
+			asm_op(g, A_mbar_init, smem_base(g), at, const_i32(g, n));
 		}
 	}
 	for (int i = 0; i < g->k->nmap; i++)
-		asm_op(g, A_prefetch_map, map_address(g, i), first, NULL);
+		asm_op(g, A_prefetch_map, map_address(g, i), NULL, NULL);
 	asm_op(g, A_fence_mbar, NULL, NULL, NULL);
+	LLVMBuildBr(g->b, made);
+	LLVMPositionBuilderAtEnd(g->b, made);
 	emit_block_barrier(g);
 }
 

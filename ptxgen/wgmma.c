@@ -15,6 +15,7 @@ typedef struct Factor { /* as the instruction has it: A is 0, B is 1 */
 	int along;           /* its dim that is m or n of the instruction */
 	const LoweredMatrix *matrix; /* width 0: it is in registers */
 	Access *x;
+	LV stage;            /* i64: how far behind the first its stage is, in 16 bytes; NULL: there is one */
 	LV base, descriptor; /* i32, and the i64 that was made of it; NULL: none yet */
 } Factor;
 
@@ -82,6 +83,19 @@ group_layout(Gen *g, const Product *p, const Factor *f, int i)
 	return l;
 }
 
+/* The part of a factor's address that a loop changes, by itself: the rest is one descriptor for all. */
+static LV
+take_stage(Gen *g, Access *x)
+{
+	LV n = x->uni;
+
+	if (!n || x->general || x->split)
+		return NULL;
+	x->uni = x->uni_bytes = NULL;
+	n = LLVMBuildLShr(g->b, n, const_i32(g, log2_floor(16 * 8 / dtype_info[x->dtype].bits)), "");
+	return LLVMBuildZExt(g->b, n, g->i64, "");
+}
+
 static Product
 product_new(Gen *g, Op *o)
 {
@@ -101,6 +115,7 @@ product_new(Gen *g, Op *o)
 		f->matrix = &w->dot.matrix[i];
 		if (f->v->type.space == S_shared)
 			f->x = access_plain(g, group_layout(g, &p, f, i), f->v);
+		f->stage = f->x ? take_stage(g, f->x) : NULL;
 		BUG_IF(g->a, (f->v->type.space == S_shared) != (f->matrix->width != 0));
 		own_instances(g, &p, i, i ? w->dot.n : WGMMA_M);
 	}
@@ -122,14 +137,15 @@ descriptor_fields(const LoweredMatrix *m)
 static LV
 descriptor_base(Gen *g, Factor *f, LV base)
 {
+	LLVMBuilderRef b = f->stage ? g->pre : g->b;
 	LV x;
 
 	if (f->base == base)
 		return f->descriptor;
-	x = LLVMBuildLShr(g->b, LLVMBuildAnd(g->b, base, const_i32(g, 0x3ffff), ""), const_i32(g, 4), "");
+	x = LLVMBuildLShr(b, LLVMBuildAnd(b, base, const_i32(g, 0x3ffff), ""), const_i32(g, 4), "");
+	x = LLVMBuildOr(b, LLVMBuildZExt(b, x, g->i64, ""), const_i64(g, descriptor_fields(f->matrix)), "");
 	f->base = base;
-	return f->descriptor = LLVMBuildOr(g->b, LLVMBuildZExt(g->b, x, g->i64, ""),
-	                                   const_i64(g, descriptor_fields(f->matrix)), "");
+	return f->descriptor = f->stage ? LLVMBuildAdd(g->b, x, f->stage, "") : x;
 }
 
 /* i64: the factor of the instance at `at` along m or n, and at k. */
@@ -230,6 +246,7 @@ emit_wgmma(Gen *g, Op *o)
 	Product p = product_new(g, o);
 
 	g->s->products = true;
+	file_written(g);
 	tile_new(g, o->out[0]);
 	for (int k = 0; k < p.nk; k++)
 		for (int i = 0; i < p.count[0]; i++)

@@ -127,6 +127,8 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 	cJSON_AddItemToObject(o, "block", json_dims(info->block));
 	cJSON_AddItemToObject(o, "cluster", json_dims(info->cluster));
 	json_uint(o, "smem", info->smem);
+	if (info->persistent)
+		cJSON_AddTrueToObject(o, "persistent");
 	if (info->group) {
 		cJSON *order = cJSON_AddObjectToObject(o, "order");
 

@@ -134,6 +134,7 @@ typedef struct Interp {
 	Slot scratch[2]; /* factors of products */
 	int64_t block[3];
 	int64_t linear; /* number of the block */
+	int64_t launched; /* how many there are */
 	uint64_t nop;
 	Shared **shared; /* tiles that were made */
 	int nshared, shared_cap;

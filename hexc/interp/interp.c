@@ -162,6 +162,7 @@ work(void *workers, unsigned i)
 		if (b >= run->nblock || b >= atomic_load(&run->bound))
 			return;
 		it->linear = b;
+		it->launched = run->nblock;
 		it->block[0] = b % run->grid[0];
 		it->block[1] = b / run->grid[0] % run->grid[1];
 		it->block[2] = b / run->grid[0] / run->grid[1];
@@ -264,6 +265,8 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	run.arg = arg;
 	run.opt = it.opt;
 	run.nblock = run.grid[0] * run.grid[1] * run.grid[2];
+	if (run.opt.blocks && run.opt.blocks < run.nblock && kernel_is_persistent(k))
+		run.nblock = run.opt.blocks;
 	atomic_store(&run.bound, run.nblock);
 	if (run.nblock == 0)
 		return INTERP_OK;

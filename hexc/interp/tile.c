@@ -132,7 +132,27 @@ eval_iota(Interp *it, Op *o)
 bool
 eval_block_id(Interp *it, Op *o)
 {
-	slot_of(it, o->out[0])->i[0] = it->block[IMM(o, axis)];
+	int64_t extent[3], number, *at = slot_of(it, o->out[0])->i;
+
+	if (o->nin == 0) {
+		*at = it->block[IMM(o, axis)];
+		return true;
+	}
+	number = slot_of(it, o->in[0])->i[0];
+	for (int d = 0; d < 3; d++)
+		extent[d] = slot_of(it, o->in[1 + d])->i[0];
+	if (number < 0 || extent[0] <= 0 || extent[1] <= 0)
+		return interp_error(it, INTERP_E_FAULT, o, "there is no block %lld", (long long)number);
+	for (int d = 0; d < IMM(o, axis); d++)
+		number /= extent[d];
+	*at = IMM(o, axis) == 2 ? number : number % extent[IMM(o, axis)];
+	return true;
+}
+
+bool
+eval_launched(Interp *it, Op *o)
+{
+	slot_of(it, o->out[0])->i[0] = IMM(o, all) ? it->launched : it->linear;
 	return true;
 }
 

@@ -401,6 +401,8 @@ typedef enum Role { ROLE_ALL, ROLE_PRODUCER, ROLE_CONSUMER } Role;
 
 const Op *kernel_roles(const Kernel *k); /* NULL: all warps do the same */
 int kernel_warps(const Kernel *k);       /* of a block, those of all roles */
+/* Do its blocks, however many are launched, share out the grid among them? */
+bool kernel_is_persistent(const Kernel *k);
 /* Registers of a lane that a block of so many warps can have at most when it starts: what roles share out. */
 int launch_registers(int warps);
 enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* of a lane, that a role may ask for; by eights */

@@ -18,6 +18,17 @@ kernel_warps(const Kernel *k)
 	return k->warps * k->teams + k->helpers;
 }
 
+bool
+kernel_is_persistent(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_launched)
+			return true;
+	return false;
+}
+
 int
 launch_registers(int warps)
 {

@@ -68,14 +68,28 @@ shape_iota(Arena *a, const Op *o)
 }
 
 const char *
-shape_scalar(Arena *a, const Op *o)
+shape_block_id(Arena *a, const Op *o)
 {
 	(void)a;
 	if (!is_index(o->out[0]))
 		return "the result is not an i64 scalar";
 	if (IMM(o, axis) < 0 || IMM(o, axis) > 2)
 		return "block_id is 0, 1 or 2";
+	if (o->nin != 0 && o->nin != 4)
+		return "block_id has no operands, or a number and the extents of the grid";
+	for (int i = 0; i < o->nin; i++)
+		if (!is_index(o->in[i]))
+			return "a number of blocks is not an i64 scalar";
 	return NULL;
+}
+
+const char *
+shape_launched(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!is_index(o->out[0]))
+		return "the result is not an i64 scalar";
+	return IMM(o, all) == 0 || IMM(o, all) == 1 ? NULL : "launched is 0 or 1";
 }
 
 const char *

@@ -60,12 +60,14 @@ set_barrier(const Sync *s, Set *set)
 	set->n = n;
 }
 
+/* What a wait for some of the bulk groups leaves open the next one may be for: its barrier counts anew. */
 void
 set_wait(Set *set, bool all, bool bulk)
 {
 	for (int i = 0; i < set->n; i++) {
 		Access *a = &set->a[i];
 
+		a->settled &= !(a->async && a->bulk && bulk);
 		a->waited |= a->async && a->bulk == bulk;
 		a->landed |= a->async && a->bulk == bulk && all;
 	}

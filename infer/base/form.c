@@ -1,6 +1,8 @@
 /* form.c - forms of shared tiles as layouts, and as wgmma's descriptors see them. */
 #include "infer/base/form.h"
 
+enum { MAP_GRAIN = 16 };
+
 const int form_widths[FORM_WIDTHS] = { 128, 64, 32, FORM_CHUNK };
 
 int
@@ -89,4 +91,30 @@ form_matrix(const Form *f, const Type *t, int rows)
 		m.lead = block;
 	}
 	return m;
+}
+
+const char *
+map_refusal(Kernel *k, const Val *mem)
+{
+	const Op *view = mem->def;
+	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
+	int bits = dtype_info[mem->type.dtype].bits, unit;
+
+	if (!p || view_gather_dim(view) >= 0)
+		return "it is no box of a tensor";
+	if (p->pack || bits < 8 || dtype_pieces(mem->type.dtype) > 1)
+		return "its elements share bytes";
+	if (view->in[0]->type.rank > MAP_RANK_MAX)
+		return "the tensor has more than 5 dims";
+	unit = view_unit_dim(k, view);
+	if (unit < 0)
+		return "no dim of it is contiguous";
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (d != view_operand_dim(view, unit) &&
+		    val_fact_at(k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
+			return arena_printf(k->unit->arena,
+			                    "nothing says that dim %d of `%s` goes in steps of 16 bytes: "
+			                    "`assume` that rows are multiples of %d elements",
+			                    d, p->name, 8 * MAP_GRAIN / bits);
+	return NULL;
 }

@@ -30,4 +30,6 @@ int form_align(const Form *f);
 int64_t form_row(const Form *f, const Type *t);
 /* What wgmma's descriptor says of an operand of which dim `rows` is along m or n, in a tile in that form. */
 LoweredMatrix form_matrix(const Form *f, const Type *t, int rows);
+/* Why a tensor map cannot show what is under mem, a view of a tensor; NULL: it can. */
+const char *map_refusal(Kernel *k, const Val *mem);
 #endif

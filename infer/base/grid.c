@@ -48,7 +48,7 @@ visit(Grid *g, const Op *o)
 	int dims = o->code == O_block_id ? 1 << IMM(o, axis) : 0;
 	Val *to = access_target(o);
 
-	for (int i = 0; i < o->nin; i++)
+	for (int i = 0; i < o->nin && o->code != O_block_id; i++)
 		dims |= g->of[o->in[i]->id];
 	for (int i = 0; i < o->nout; i++)
 		depends(g, o->out[i], dims);

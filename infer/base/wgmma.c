@@ -95,3 +95,53 @@ wgmma_text(Arena *a, const Lowering *p, const char *d, const char *x, const char
 	text_printf(&t, ";");
 	return t.s;
 }
+
+/* ---- sums ------------------------------------------------------------------------------------- */
+
+Op *
+wgmma_only(const Op *loop, int i)
+{
+	const Val *sum = loop->blk[0]->arg[1 + i];
+	Op *product = NULL;
+	int uses = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w))
+		for (int j = 0; j < o->nin; j++) {
+			uses += o->in[j] == sum;
+			if (o->in[j] == sum && j == 2 && o->code == O_wgmma && o->parent == loop->blk[0])
+				product = o;
+		}
+	return uses == 1 ? product : NULL;
+}
+
+/* Is b what an `if` does where the loop has a turn? */
+static bool
+is_where_it_ran(const Op *loop, const Block *b)
+{
+	for (; b && b != loop->parent && b->owner; b = b->owner->parent) {
+		const Op *ran = b->owner->code == O_if ? b->owner->in[0]->def : NULL;
+
+		if (ran && b == b->owner->blk[0] && ran->code == O_lt && ran->in[0] == loop->in[0] &&
+		    ran->in[1] == loop->in[1])
+			return true;
+	}
+	return false;
+}
+
+bool
+wgmma_begins(const Op *loop, int i)
+{
+	const Op *product = wgmma_only(loop, i);
+	const Op *later = product && product->nin == 4 ? product->in[3]->def : NULL;
+	OpWalk w;
+
+	if (!later || !val_is_zero(loop->in[3 + i]) || later->code != O_lt ||
+	    later->in[0] != loop->in[0] || later->in[1] != loop->blk[0]->arg[0])
+		return false;
+	for (const Op *o = walk_first(&w, loop->parent); o; o = walk_next(&w))
+		for (int j = 0; j < o->nin; j++)
+			if (o->in[j] == loop->out[i] && !is_where_it_ran(loop, o->parent))
+				return false;
+	return true;
+}

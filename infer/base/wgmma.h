@@ -17,6 +17,12 @@ bool wgmma_has_mn(const Instr *i);
  * columns make, as instr_fragment of others; false: the operand is in shared memory, or there are no such
  * instances. */
 bool wgmma_fragment(const Instr *i, int n, int operand, bool swap, Layout *out);
+/* The product in the body of a loop that alone has as its sum what the loop carries as value i; NULL: there
+ * is none, or others have the value too. */
+Op *wgmma_only(const Op *loop, int i);
+/* Does nobody read what the loop's value i is at first: a product counts it as zeros in the first turn, and
+ * what the loop gives is read only where there was one? */
+bool wgmma_begins(const Op *loop, int i);
 /* An instance: registers of the result "{d0, d1}", A as registers or descriptor, B's descriptor, and the
  * predicate that says whether what the registers hold is added.  The lowering is that of a product by such a
  * row. */

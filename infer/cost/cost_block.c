@@ -146,15 +146,17 @@ runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
-/* Those that fetch and those that compute run side by side, these when the first of it is there. */
+/* Those that fetch and those that compute run side by side, these when the first of it is there: of a persistent
+ * kernel's next block it is by the time they come to it. */
 static void
 sum_roles(const Solve *s, const Op *o, Sum *x)
 {
 	Sum role[2] = { sum_block(s, o->blk[0]), sum_block(s, o->blk[1]) };
+	double first = kernel_is_persistent(s->k) ? 0 : role[1].fill;
 
 	for (int i = 0; i < 2; i++)
 		res_add(&x->all, &role[i].all, 1);
-	x->time += fmax(role[0].time, role[1].fill + role[1].time);
+	x->time += fmax(role[0].time, first + role[1].time);
 }
 
 /* A wait at a barrier in memory: engines work for it meanwhile. */

@@ -175,15 +175,60 @@ is_masked(Kernel *k, const Op *loop)
 	return false;
 }
 
-void
-infer_warn_loops(Kernel *k)
+static void
+remark_masks(Kernel *k, const Op *loop)
+{
+	if (diag_wants(k->unit->diag, DW_split) && explain_whole(loop) && is_masked(k, loop))
+		diag_warn(k->unit->diag, DW_split, loop->src,
+		          "this loop needs its masks in every turn: it is %s", explain_whole(loop));
+}
+
+static bool
+has_products(const Op *loop)
 {
 	OpWalk w;
 
-	if (!diag_wants(k->unit->diag, DW_split))
-		return;
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_for && explain_whole(o) && !op_is_other_version(o) && is_masked(k, o))
-			diag_warn(k->unit->diag, DW_split, o->src,
-			          "this loop needs its masks in every turn: it is %s", explain_whole(o));
+	for (const Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w))
+		if (o->code == O_dot)
+			return true;
+	return false;
+}
+
+/* Why warps have no roles, which were tried; NULL: they have, or were not. */
+static const char *
+roles_why(const Explained *ex)
+{
+	int other = ex->sol ? explain_other_schedule(ex) : -1;
+
+	if (!ex->sol || ex->sol->spaces->schedule != SCHEDULE_GROUPS)
+		return NULL;
+	return other < 0 ? explain_unscheduled(ex)
+	                 : arena_printf(ex->k->unit->arena, "candidate %d, which does that, is predicted to take "
+	                                                    "%.1f %% longer",
+	                                other, explain_above(ex, other));
+}
+
+static void
+remark_roles(const Kernel *k, const Op *loop, const char *why)
+{
+	bool once = IMM(loop, split) != SPLIT_CLEAR && IMM(loop, split) != SPLIT_FRONT;
+
+	if (why && once && IMM(loop, stages) > 0 && has_products(loop))
+		diag_warn(k->unit->diag, DW_roles, loop->src,
+		          "no warps fetch for others that compute, in roles: %s", why);
+}
+
+void
+infer_warn_loops(Kernel *k, const Candidates *c)
+{
+	const Explained ex = explained(k, c);
+	const char *why = diag_wants(k->unit->diag, DW_roles) ? roles_why(&ex) : NULL;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code != O_for || op_is_other_version(o))
+			continue;
+		remark_masks(k, o);
+		remark_roles(k, o, why);
+	}
 }

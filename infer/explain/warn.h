@@ -5,6 +5,6 @@
 
 /* k as inference left it: with layouts and instructions. */
 void infer_warn(Kernel *k);
-/* k as pass split left it: of its loops. */
-void infer_warn_loops(Kernel *k);
+/* k as it is when all is known, one of those solutions: of its loops. */
+void infer_warn_loops(Kernel *k, const struct Candidates *c);
 #endif

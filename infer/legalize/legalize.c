@@ -49,5 +49,7 @@ pass_legalize(Kernel *k)
 		pass_dce(k);
 	if (take_warpgroups(k))
 		pass_dce(k);
+	if (store_by_slabs(k))
+		pass_dce(k);
 	return true;
 }

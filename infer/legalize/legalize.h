@@ -11,4 +11,7 @@ bool fuse_sparse(Kernel *k);
 /* Dots of consumers whose factors are stages of shared tiles become wgmma, each waited for at once. 
  * True: some do. */
 bool take_warpgroups(Kernel *k);
+/* Tiles that consumers store to tensors go through shared memory and the copy engine, where it takes them and
+ * there is room.  True: some do. */
+bool store_by_slabs(Kernel *k);
 #endif

@@ -3,7 +3,7 @@
 #include "infer/base/form.h"
 #include "infer/memory/memory.h"
 
-enum { BOX_MOST = 256, MAP_GRAIN = 16 };
+enum { BOX_MOST = 256 };
 
 Val *
 copy_side(const Op *copy, Space space)
@@ -11,37 +11,12 @@ copy_side(const Op *copy, Space space)
 	return copy->in[0]->type.space == space ? copy->in[0] : copy->in[1];
 }
 
-static const char *
-tensor_refusal(const Solve *s, Val *mem)
-{
-	const Op *view = mem->def;
-	const Param *p = view && view->code == O_view ? val_param(s->k, view->in[0]) : NULL;
-	int bits = dtype_info[mem->type.dtype].bits, unit = unit_dim(s, mem);
-
-	if (!p || view_gather_dim(view) >= 0)
-		return "it is no box of a tensor";
-	if (p->pack || bits < 8 || dtype_pieces(mem->type.dtype) > 1)
-		return "its elements share bytes";
-	if (view->in[0]->type.rank > MAP_RANK_MAX)
-		return "the tensor has more than 5 dims";
-	if (unit < 0)
-		return "no dim of it is contiguous";
-	for (int d = 0; d < view->in[0]->type.rank; d++)
-		if (d != view_operand_dim(view, unit) &&
-		    val_fact_at(s->k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
-			return arena_printf(s->arena,
-			                    "nothing says that dim %d of `%s` goes in steps of 16 bytes: "
-			                    "`assume` that rows are multiples of %d elements",
-			                    d, p->name, 8 * MAP_GRAIN / bits);
-	return NULL;
-}
-
 const char *
 box_refusal(const Solve *s, const Op *copy)
 {
 	Val *mem = copy_side(copy, S_global), *part = copy_side(copy, S_shared), *tile = view_root(part);
 	int first = whole_from(part);
-	const char *why = tensor_refusal(s, mem);
+	const char *why = map_refusal(s->k, mem);
 	Layout l;
 
 	if (!(s->k->unit->target->features & T_TMA))

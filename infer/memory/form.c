@@ -1,5 +1,5 @@
 /* form.c - shared tiles that wgmma reads or boxes fill: the forms that all of these can do with, and the
- * one of them in which the other accesses meet the fewest conflicts. */
+ * one of them in which copies and the other accesses take the fewest wavefronts. */
 #include "infer/base/form.h"
 #include "infer/base/wgmma.h"
 #include "infer/memory/memory.h"
@@ -118,6 +118,21 @@ excess(Solve *s, const Layout *l, const Access *acc, int n)
 	return sum;
 }
 
+/* The same of copies: the engine moves boxes row by row, whatever a row holds. */
+static double
+box_excess(const Solve *s, const Demand *d, int n, int width)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		const Type *t = d[i].op->code == O_copy ? &d[i].op->in[0]->type : NULL;
+		double bytes = t ? (double)type_size(t) * dtype_info[t->dtype].bits / 8 : 0;
+
+		sum += s->weight[d[i].op->id] * (bytes / width - bytes / form_widths[0]);
+	}
+	return sum;
+}
+
 bool
 select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 {
@@ -142,7 +157,7 @@ select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 		if (!(widths >> w & 1) || !form_layout(&f, &tile->type, &l) ||
 		    (tile->type.pinned && !layout_equal(&l, tile->type.layout)))
 			continue;
-		e = excess(s, &l, acc, nacc);
+		e = excess(s, &l, acc, nacc) + box_excess(s, d, n, f.width);
 		if (best && e >= least)
 			continue;
 		best = best ? best : NEW(s->arena, Form);

@@ -137,7 +137,7 @@ void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, 
 /* ---- form.c --------------------------------------------------------------------------------------- */
 /* The dim of factor i of a wgmma that is along k. */
 int wgmma_k_dim(const Op *o, int i);
-/* The layout of an alloc that wgmma reads or boxes fill, with the fewest conflicts of its other accesses;
+/* The layout of an alloc that wgmma reads or boxes fill, in which copies and its other accesses are shortest;
  * s->failure: nothing suits them all.  False: it needs no form. */
 bool select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out);
 #endif

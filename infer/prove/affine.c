@@ -31,9 +31,11 @@ same_scalar(const Val *x, const Val *y, int depth)
 		return c == d && x->type.dtype == y->type.dtype;
 	if (depth == 0 || !a || !b || a->code != b->code || !type_same(&x->type, &y->type))
 		return false;
-	if (a->code == O_block_id)
-		return IMM(a, axis) == IMM(b, axis);
-	if (!op_is(a, F_ELT) || x->type.space != S_scalar)
+	if (a->code == O_block_id && (IMM(a, axis) != IMM(b, axis) || a->nin != b->nin))
+		return false;
+	if (a->code == O_launched)
+		return IMM(a, all) == IMM(b, all);
+	if ((!op_is(a, F_ELT) && a->code != O_block_id) || x->type.space != S_scalar)
 		return false;
 	for (int i = 0; i < a->nin; i++)
 		if (!same_scalar(a->in[i], b->in[i], depth - 1))

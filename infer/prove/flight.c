@@ -163,6 +163,25 @@ is_brought(Flight *f, Val *v)
 	return false;
 }
 
+/* A product that counts its sum as zeros in a loop's first turn: it began as zeros.  One that never adds to its
+ * sum is the program's `=`. */
+static void
+starts_anew(Flight *f, const Op *o)
+{
+	const Val *sum = o->in[2];
+	const Op *loop = sum->def ? NULL : sum->block->owner, *later = o->in[3]->def;
+	bool carried = loop && loop->code == O_for && sum->index > 0;
+	const Op *first = carried ? loop->in[2 + sum->index]->def : NULL;
+
+	if (later && later->code == O_const && !IMM(later, value))
+		return;
+	if (!first || first->code != O_const || IMM(first, value) || first->fimm < 0 || first->fimm > 0)
+		violation(f, o, "what it drops is not known to be zeros");
+	else if (!later || later->code != O_lt || later->in[0] != loop->in[0] ||
+	         later->in[1] != sum->block->arg[0])
+		violation(f, o, "it drops its sum in another turn than the first");
+}
+
 static void
 issue(Flight *f, State *s, const Op *o)
 {
@@ -181,6 +200,8 @@ issue(Flight *f, State *s, const Op *o)
 	for (int i = 0; i < 2 && !s->seen; i++)
 		if (is_brought(f, o->in[i]))
 			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes did");
+	if (o->nin == 4)
+		starts_anew(f, o);
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
 	if (!s->fresh && read_behind(o->in[2], o))

@@ -34,6 +34,8 @@
 	X(cuModuleUnload, (void *module))                                                                    \
 	X(cuModuleGetFunction, (void **function, void *module, const char *name))                            \
 	X(cuFuncSetAttribute, (void *function, int attribute, int value))                                    \
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                       \
+	  (int *blocks, void *function, int threads, size_t shared))                                         \
 	X(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,  \
 	                   unsigned bz, unsigned shared, void *stream, void **args, void **extra))           \
 	X(cuEventCreate, (void **event, unsigned flags))                                                     \

@@ -107,6 +107,22 @@ encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const h
 	return code;
 }
 
+/* As many blocks of a persistent kernel as the device holds at a time, if the grid has more. */
+static int
+hold(hexc_gpu *g, Call *c)
+{
+	uint64_t all = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+	int each = 0, code;
+
+	code = GPU_CALL(g, cuOccupancyMaxActiveBlocksPerMultiprocessor, &each, c->function, (int)c->block[0],
+	                c->smem);
+	if (code || each < 1 || all <= (uint64_t)each * g->info.sms)
+		return code;
+	c->grid[0] = (uint32_t)each * g->info.sms;
+	c->grid[1] = c->grid[2] = 1;
+	return HEXC_OK;
+}
+
 static int
 prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 {
@@ -131,6 +147,8 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 	if (code == HEXC_OK && c->smem)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
 		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->smem);
+	if (code == HEXC_OK && info.persistent)
+		code = hold(g, c);
 	return code;
 }
 

@@ -4,6 +4,7 @@
  * checked here against the constraint string, and every row is assembled by ptxas in
  * test/ptxgen/test_asm.c. */
 #include "ptxgen/base/asm_rows.h"
+#include "ptxgen/base/file.h"
 #include <string.h>
 
 const AsmInfo asm_info[A_COUNT] = {
@@ -143,15 +144,107 @@ known_call(Gen *g, LV fn, int flags, LV *in, int nin)
 	return call;
 }
 
+/* ---- operands in registers with names -------------------------------------------------------- */
+
+/* An instance whose inputs have names where they stand in registers that have. */
+typedef struct Named {
+	const char *name[20]; /* by operand, outputs too; NULL: it stays one */
+	bool some;
+} Named;
+
+/* Which inputs can: of instructions that are written as they are, those whose registers have their type. */
+static Named
+find_named(Gen *g, const char *text, const char *cons, const LV *in, int no, int nin)
+{
+	Named n = { .some = false };
+	const char *c = cons;
+
+	if (g->fresh == g->ntaken || strstr(text, "${") || no + nin > 20)
+		return n;
+	for (int i = 0; i < no + nin; i++, c = strchr(c, ',') ? strchr(c, ',') + 1 : c) {
+		const char *name = i >= no && (*c == 'f' || *c == 'r') ? file_name(g, in[i - no]) : NULL;
+
+		n.name[i] = name;
+		n.some = n.some || name;
+	}
+	return n;
+}
+
+/* The text, operands counted without those that have names. */
+static const char *
+named_text(Gen *g, const Named *n, const char *text)
+{
+	Text t = { .arena = g->a };
+	int number[20], left = 0;
+
+	for (int i = 0; i < 20; i++)
+		number[i] = n->name[i] ? -1 : left++;
+	for (const char *c = text; *c; c++) {
+		int k = 0;
+
+		if (*c != '$') {
+			text_printf(&t, "%c", *c);
+			continue;
+		}
+		while (c[1] >= '0' && c[1] <= '9')
+			k = k * 10 + (*++c - '0');
+		if (n->name[k])
+			text_printf(&t, "%s", n->name[k]);
+		else
+			text_printf(&t, "$%d", number[k]);
+	}
+	return t.s;
+}
+
+static const char *
+named_cons(Gen *g, const Named *n, const char *cons)
+{
+	Text t = { .arena = g->a };
+
+	text_printf(&t, "%s", "");
+	for (int i = 0; *cons; i++) {
+		size_t len = strcspn(cons, ",");
+
+		if (!n->name[i])
+			text_printf(&t, "%s%.*s", t.n ? "," : "", (int)len, cons);
+		cons += len + (cons[len] == ',');
+	}
+	return t.s;
+}
+
+/* The same with names: it reads more than its operands, and stays where it is. */
+static void
+emit_named(Gen *g, const Named *n, const char *text, const char *cons, int flags, const LV *in, int nin,
+           LV *out)
+{
+	LV left[20];
+	int no, ni, count = 0;
+
+	cons_count(cons, &no, &ni);
+	for (int i = 0; i < nin; i++)
+		if (!n->name[no + i])
+			left[count++] = in[i];
+	asm_emit(g, named_text(g, n, text), named_cons(g, n, cons), flags | AF_MEM, left, count, out);
+}
+
+/* ---- instances ------------------------------------------------------------------------------- */
+
 void
 asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out)
 {
 	LLVMTypeRef ret[8], arg[20], type;
 	LV val[20], call, fn;
 	int no, ni, n = 0;
+	Named named;
 
 	BUG_IF(g->a, !cons_count(cons, &no, &ni) || ni != nin || no > 8 || ni > 20);
 	BUG_IF(g->a, text_operands(text) >= no + ni);
+	fn = known_find(g, text);
+	named = find_named(g, text, cons, in, no, fn ? 0 : nin);
+	if (named.some) {
+		emit_named(g, &named, text, cons, flags, in, nin, out);
+		return;
+	}
 	for (const char *c = cons; n < no; c++)
 		if (strchr("rhlfd", *c))
 			ret[n++] = letter_type(g, *c);
@@ -162,7 +255,6 @@ asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, in
 	type = no == 0   ? g->nothing
 	       : no == 1 ? ret[0]
 	                 : LLVMStructTypeInContext(g->ctx, ret, (unsigned)no, 0);
-	fn = known_find(g, text);
 	type = LLVMFunctionType(type, arg, (unsigned)nin, 0);
 	call = fn ? known_call(g, fn, flags, val, nin) : asm_call(g, type, text, cons, flags, val, nin);
 	for (int i = 0; i < no; i++)

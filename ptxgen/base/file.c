@@ -86,12 +86,39 @@ web_get(Gen *g, const Web *web, int w)
 
 	asm_emit(g, arena_printf(g->a, "mov.b32 $0, %s;", web_name(g, web, w)), web->flt ? "=f" : "=r",
 	         AF_MEM, NULL, 0, &x);
+	VEC_PUSH(g->a, g->taken, g->ntaken, g->taken_cap, ((struct Taken){ x, web_name(g, web, w) }));
 	return x;
+}
+
+void
+file_written(Gen *g)
+{
+	g->fresh = g->ntaken;
+}
+
+/* In the block where it was read: around a loop others may write it. */
+const char *
+file_name(Gen *g, LV word)
+{
+	for (int i = g->ntaken - 1; i >= g->fresh; i--)
+		if (g->taken[i].word == word)
+			return LLVMGetInstructionParent(word) == LLVMGetInsertBlock(g->b) ? g->taken[i].name
+			                                                                  : NULL;
+	return NULL;
+}
+
+void
+file_end(Gen *g)
+{
+	for (int i = 0; i < g->ntaken; i++)
+		if (!LLVMGetFirstUse(g->taken[i].word))
+			LLVMInstructionEraseFromParent(g->taken[i].word);
 }
 
 void
 web_put(Gen *g, const Web *web, LV *word)
 {
+	file_written(g);
 	for (int w = 0; w < web->nword; w++) {
 		LV x = web->flt ? word[w] : as_i32(g, word[w]);
 

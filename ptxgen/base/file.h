@@ -22,6 +22,13 @@ const Web *file_web(const Gen *g, const Val *v);
 const char *web_name(Gen *g, const Web *web, int w);
 LV web_get(Gen *g, const Web *web, int w);
 void web_put(Gen *g, const Web *web, LV *word);
+/* Something else is written to registers with names. */
+void file_written(Gen *g);
+/* The register that still has the word, so that an instruction that is emitted now may have its name instead;
+ * NULL: none surely has. */
+const char *file_name(Gen *g, LV word);
+/* Words that were read, and that nobody has but by name, are not. */
+void file_end(Gen *g);
 /* What o read of registers with names is computed now: others may write them behind it. */
 void file_take(Gen *g, Op *o);
 #endif

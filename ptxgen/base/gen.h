@@ -64,6 +64,11 @@ struct Gen {
 	LV team;            /* i32: the number of this team; NULL: not among the teams */
 	const struct Web **web; /* by Val.id, and of factors of products in registers, likewise (file.h) */
 	const struct Web **factor;
+	struct Taken {      /* words read from registers with names; from `fresh` on these still have them */
+		LV word;
+		const char *name;
+	} *taken;
+	int ntaken, taken_cap, fresh;
 	LV block[3];        /* i32: which block this is, as the program counts; NULL until asked for */
 	Loop *loop;         /* the innermost around what is emitted; NULL: none */
 	Val *guard;         /* copies move something only where this holds; NULL: always */

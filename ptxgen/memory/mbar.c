@@ -43,14 +43,26 @@ arrive_lanes(const Op *arrive)
 	return expected(arrive).lanes;
 }
 
-LV
-mbar_address(Gen *g, Val *mbar, Val *slot)
+/* i32: the same but for where the barriers are in shared memory, which goes to an immediate. */
+static LV
+slot_address(Gen *g, Val *slot)
 {
-	LV base = LLVMBuildAdd(g->pre, smem_base(g), const_i32(g, IMM(mbar->def, offset)), "");
 	LV at = LLVMBuildTrunc(g->b, scalar_get(g, slot), g->i32, "");
 
 	at = LLVMBuildShl(g->b, at, const_i32(g, log2_floor(MBAR_BYTES)), "");
-	return LLVMBuildAdd(g->b, base, at, "");
+	return LLVMBuildAdd(g->b, smem_base(g), at, "");
+}
+
+static LV
+mbar_offset(Gen *g, const Val *mbar)
+{
+	return const_i32(g, IMM(mbar->def, offset));
+}
+
+LV
+mbar_address(Gen *g, Val *mbar, Val *slot)
+{
+	return LLVMBuildAdd(g->b, slot_address(g, slot), mbar_offset(g, mbar), "");
 }
 
 /* Initialised in front of the roles. */
@@ -66,8 +78,8 @@ emit_mbar_wait(Gen *g, Op *o)
 	LV phase = LLVMBuildTrunc(g->b, scalar_get(g, o->in[2]), g->i32, "");
 
 	gen_flush(g, NULL);
-	asm_op(g, A_mbar_wait, mbar_address(g, o->in[0], o->in[1]),
-	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""), NULL);
+	asm_op(g, A_mbar_wait, slot_address(g, o->in[1]), mbar_offset(g, o->in[0]),
+	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""));
 }
 
 void
@@ -75,7 +87,7 @@ emit_mbar_arrive(Gen *g, Op *o)
 {
 	Expected e = expected(o);
 	int signals = (int)IMM(o, signals);
-	LV in[2] = { mbar_address(g, o->in[0], o->in[1]), const_i32(g, e.bytes) };
+	LV in[3] = { slot_address(g, o->in[1]), mbar_offset(g, o->in[0]), const_i32(g, e.bytes) };
 
 	BUG_IF(g->a, signals < 1 || g->warps % signals);
 	if (IMM(o, cluster)) {
@@ -85,17 +97,17 @@ emit_mbar_arrive(Gen *g, Op *o)
 	gen_flush(g, NULL);
 	if (e.stores)
 		asm_op(g, A_proxy_shared, NULL, NULL, NULL);
-	if (g->leader) /* the lanes that one of them speaks for */
+	if (g->leader && signals == g->warps) /* lanes that one speaks for; products are waited for by all */
 		asm_op(g, A_warp, NULL, NULL, NULL);
 	if (e.lanes)
-		asm_op(g, A_mbar_lanes, in[0], NULL, NULL);
+		asm_op(g, A_mbar_lanes, in[0], in[1], NULL);
 	if (e.bytes && signals > 1)
-		emit_by(g, speaker(g, g->warps), "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], $1;",
-		        "r,n", in, 2);
+		emit_by(g, speaker(g, g->warps),
+		        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0+$1], $2;", "r,n,n", in, 3);
 	if (e.bytes && signals == 1)
-		emit_by(g, speaker(g, g->warps), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-		        "r,n", in, 2);
+		emit_by(g, speaker(g, g->warps),
+		        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0+$1], $2;", "r,n,n", in, 3);
 	else
-		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0];", "r",
-		        in, 1);
+		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0+$1];",
+		        "r,n", in, 2);
 }

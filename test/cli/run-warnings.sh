@@ -177,6 +177,22 @@ kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
     C[:, :] = acc;
 }
 END2
+# 16 x 64 is too little for a warpgroup to be worth the wait; and one that no warps can fetch alone
+w roles 'no warps fetch for others that compute, in roles: candidate ' -W roles --arch sm_90a <<'END2'
+kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
+{
+    grid(1);
+    var acc: register f32[64, 64] = 0;
+    pipeline k in 0..K step 16 stages 2 {
+        let a: shared = A[:, k :+ 16];
+        acc += dot(a, a.T);
+    }
+    C[:, :] = acc;
+}
+END2
+sed 's/stages 2/stages 1/' "$dir/w.hexc" >"$dir/loop.hexc"
+w roles 'no warps fetch for others that compute, in roles: a loop has one stage' -W roles --arch sm_90a <"$dir/loop.hexc"
+quiet roles <"$dir/loop.hexc"
 
 # --remarks tells all that is off unless asked for, and only that; what is asked for is a warning, what is not wanted
 # is not told; a remark is no error under --werror and changes nothing.

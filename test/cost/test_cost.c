@@ -337,4 +337,114 @@ TEST(conflicts_cost)
 	ck_assert(res_cycles(&dirty) > res_cycles(&clean));
 }
 
+/* ---- roles ----------------------------------------------------------------------------------- */
+
+static bool
+near(double x, double y)
+{
+	return fabs(x - y) < 1e-6 * fabs(y);
+}
+
+/* A product of 128 x 128 tiles in f16, k by 64, with 8 warps that compute; C with its own number of rows. */
+static const Candidates *
+in_roles(int stages, int bk)
+{
+	return infer_solved(
+		&arena,
+		arena_printf(&arena,
+	                     "kernel p(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
+	                     "    const S = %d, BK = %d\n    assume K %% 8 == 0\n{\n"
+	                     "    grid(ceil(M, 128), ceil(N, 128));\n"
+	                     "    let m = block.x * 128, n = block.y * 128;\n"
+	                     "    let a: shared f16[S, 128, BK], b: shared f16[S, 128, BK];\n"
+	                     "    let full: mbarrier[S] = 1, empty: mbarrier[S] = 1;\n"
+	                     "    roles {\n        producer warps 4 registers 40 {\n"
+	                     "            for k in 0..K step BK {\n"
+	                     "                let turn = k / BK, s = turn %% S;\n"
+	                     "                await empty[s], turn / S + 1;\n"
+	                     "                async copy(A[m :+ 128, k :+ BK], a[s], full[s]);\n"
+	                     "                async copy(B[n :+ 128, k :+ BK], b[s], full[s]);\n"
+	                     "                arrive full[s];\n            }\n        }\n"
+	                     "        consumer warps 8 registers 232 {\n"
+	                     "            var acc: register f32[128, 128] = 0;\n"
+	                     "            for k in 0..K step BK {\n"
+	                     "                let turn = k / BK, s = turn %% S;\n"
+	                     "                await full[s], turn / S;\n"
+	                     "                acc += async dot(a[s], b[s].T);\n"
+	                     "                wait dots 0;\n                arrive empty[s];\n            }\n"
+	                     "            C[m :+ 128, n :+ 128] = acc;\n        }\n    }\n}\n",
+	                     stages, bk),
+		"sm_90a", 0);
+}
+
+static const Op *
+first_op(const Kernel *k, OpCode code, Role role)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == code && op_role(o) == role)
+			return o;
+	ck_abort_msg("no %s", op_info[code].name);
+}
+
+/* H100: 2048 products a clock of f16, 128 bytes a clock of shared memory.  A stage is of two tiles of 128 x 64
+ * elements.  Two warpgroups of 64 rows make 4 steps of k with n = 128 each: 64 clocks a step, in which they
+ * read 64 rows and 128 columns of 32 bytes, 48 clocks. */
+TEST(roles_by_hand)
+{
+	const Candidates *c = in_roles(4, 64);
+	const Solution *s = c->sol[0];
+	const Op *dot = first_op(c->k, O_wgmma, ROLE_CONSUMER), *copy = first_op(c->k, O_copy, ROLE_PRODUCER);
+	const Op *full = first_op(c->k, O_mbar_wait, ROLE_CONSUMER);
+	const Op *empty = first_op(c->k, O_mbar_wait, ROLE_PRODUCER);
+	const Rates *r = rates_of(c->k->unit->target);
+	double tile = 128 * 64 * 2, l2 = 5120.0 / 132, turns;
+	Res fill;
+
+	c->solve->sol = c->sol[0];
+	ck_assert_int_eq(s->plan.dot[0]->n, 128);
+	ck_assert(near(s->res[dot->id].unit[R_mma], 2 * 4 * 64));
+	ck_assert(near(s->res[dot->id].unit[R_smem], 2 * 4 * 48));
+	ck_assert(near(s->res[dot->id].unit[R_issue], 2 * 4 * 4 / 4.0)); /* 4 warps of each, 4 a clock */
+	ck_assert(near(s->res[copy->id].unit[R_smem], tile / 128));
+	ck_assert(near(s->res[copy->id].unit[R_gmem], tile / l2));
+	ck_assert(near(s->res[copy->id].unit[R_issue], 3 / 4.0)); /* one thread, three instructions */
+	/* both copies, for each wait; nothing is copied for those who wait for room */
+	fill = fill_of(c->solve, full);
+	ck_assert(near(fill.unit[R_smem], 2 * tile / 128) && near(fill.unit[R_gmem], 2 * tile / l2));
+	ck_assert(fill.unit[R_issue] <= 0 && fill.unit[R_mma] <= 0);
+	fill = fill_of(c->solve, empty);
+	ck_assert(fill.unit[R_smem] <= 0 && fill.unit[R_gmem] <= 0);
+	ck_assert(near(fill_wait(c->solve, full), r->dram_wait + BOX_CLOCKS));
+	ck_assert(fill_wait(c->solve, empty) <= 0);
+	/* 32 turns of 16 KB for each factor: 845 clocks of L2, which is the busiest; products 512, shared memory
+	 * 256 + 384, a wait and an arrival of 8 warps issue 2 * 16 * 8 / 4, of which a tenth is in its way; what
+	 * does not overlap is short beside that */
+	ck_assert(near(s->total.unit[R_mma], 32 * 512));
+	turns = 32 * (2 * tile / l2 * 1.1 + 0.1 * (512 + 640 + 64));
+	ck_assert_msg(s->alone > turns && s->alone < 1.2 * turns, "%g, not %g", s->alone, turns);
+	/* the launch takes all registers of the SM */
+	ck_assert_int_eq(s->blocks, 1);
+	ck_assert_int_eq(s->lane, c->k->launch_registers);
+}
+
+/* One stage on its way while one is used: a turn takes no less than the way.  A deeper ring shares it out, until
+ * other things take longer. */
+TEST(rings_hide_the_way)
+{
+	double way = rates_of(target_find("sm_90a"))->dram_wait + BOX_CLOCKS, was = HUGE_VAL, turn[5];
+
+	for (int stages = 2; stages <= 4; stages++) {
+		const Candidates *c = in_roles(stages, 16);
+
+		turn[stages] = c->sol[0]->alone / 32;
+		ck_assert(turn[stages] > way / (stages - 1));
+		ck_assert(turn[stages] < was);
+		was = turn[stages];
+	}
+	/* of 649 clocks 325, then 216, and what fetching the tile takes, 4096 bytes each, 211 */
+	ck_assert(fabs(turn[2] - turn[3] - way / 2) < 1);
+}
+
 TEST_PROGRAM(ARENA_FIXTURE);

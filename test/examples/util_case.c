@@ -292,6 +292,18 @@ by_16_bytes(const Case *c, const sim_result *r, const char *ptx, const char *wha
 	             (unsigned long long)sum, (unsigned long long)c->by16);
 }
 
+/* So many blocks of a persistent kernel; 0: as many as the grid has. */
+static void
+launch_few(sim_launch *l, uint32_t blocks)
+{
+	uint64_t all = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+
+	if (!blocks || blocks >= all)
+		return;
+	l->grid[0] = blocks;
+	l->grid[1] = l->grid[2] = 1;
+}
+
 uint32_t
 case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate)
 {
@@ -322,6 +334,8 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	}
 	ck_assert_msg(hexc_check_args(m, 0, arg, why, sizeof why) == HEXC_OK, "%s: %s", what, why);
 	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
+	if (k.persistent)
+		launch_few(&l, (uint32_t)(c->seed + candidate) % 4);
 	map_encode(m, k.nmap, arg, map, ptr + k.nparam);
 	ck_assert_int_eq(sim_load(c->sim, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm), SIM_OK);
 	memcpy(l.block, k.block, sizeof l.block);

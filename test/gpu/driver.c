@@ -319,6 +319,16 @@ cuFuncSetAttribute(void *function, int attribute, int value)
 	return 0;
 }
 
+int
+cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t shared)
+{
+	CHECK(true);
+	if (!function || threads < 1 || threads > 1024 || shared > 227 << 10)
+		return INVALID_VALUE;
+	*blocks = number("FAKE_CUDA_BLOCKS", 1);
+	return 0;
+}
+
 /* By the simulator's rules, which are the driver's; the map's 128 bytes are the simulator's own. */
 int
 cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *dim,

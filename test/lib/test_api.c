@@ -107,6 +107,12 @@ TEST(options)
 	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
 	o = none, o.stop = "all";
 	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	o = none, o.schedule = "nosuch";
+	ck_assert_int_eq(open_with(&o), HEXC_E_INVALID);
+	for (size_t i = 0; hexc_schedule(i); i++) {
+		o = none, o.schedule = hexc_schedule(i);
+		ck_assert_int_eq(open_with(&o), HEXC_OK);
+	}
 	o = none, o.dump = "all", o.stop = "parse";
 	ck_assert_int_eq(open_with(&o), HEXC_OK);
 	o = none, o.ndefine = 1;
@@ -451,7 +457,7 @@ TEST(dumps)
 	o.stop = "pipeline";
 	m = lib_must(lib_gemm, &o);
 	ck_assert_str_eq(s.last, "pipeline");
-	ck_assert_int_eq(s.n, 10);
+	ck_assert_int_eq(s.n, 11);
 	ck_assert_str_eq(hexc_ptx(m, NULL), "");
 	hexc_module_free(m);
 	s.n = 0;

@@ -28,15 +28,19 @@ parted(Kernel *k)
 static void
 same(Kernel *k, Kernel *plain, const char *sizes, const char *what)
 {
-	InterpOpt races = { .races = true, .workers.threads = 1 };
 	Run a, b;
 
 	run_setup(&a, plain, sizes, 1);
 	run_ok(&a, NULL);
-	run_setup(&b, k, sizes, 1);
-	ck_assert_msg(interp_run(k, b.arg, k->nparam, &races) == INTERP_OK, "%s %s: %s\n%.4000s", what, sizes,
-	              ir_diags(u), ir_text(u, k));
-	run_same(&a, &b, what);
+	for (int blocks = 0; blocks <= 3; blocks++) { /* as many as the grid has, or so few */
+		InterpOpt races = { .races = true, .workers.threads = 1, .blocks = blocks };
+
+		run_setup(&b, k, sizes, 1);
+		ck_assert_msg(interp_run(k, b.arg, k->nparam, &races) == INTERP_OK,
+		              "%s %s, %d blocks: %s\n%.4000s", what, sizes, blocks, ir_diags(u),
+		              ir_text(u, k));
+		run_same(&a, &b, what);
+	}
 }
 
 /* Which of the programs have loops that fetch all that they read, from tensors that they do not write. */

@@ -139,3 +139,70 @@ TEST_EACH(released_early, COUNT_OF(early))
 	pass_prove_flight(k);
 	ck_assert_int_eq(k->unit->diag->nerror, 1);
 }
+
+/* ---- sums that begin without zeros ------------------------------------------------------------------ */
+
+static Op *
+product(Kernel *k)
+{
+	Op *o = prove_op(k->body, O_wgmma, 0);
+
+	ck_assert_int_eq(o->nin, 4);
+	return o;
+}
+
+static Op *
+loop_of(Kernel *k)
+{
+	return product(k)->parent->owner;
+}
+
+static void
+from_one(Kernel *k)
+{
+	loop_of(k)->in[3]->def->fimm = 1;
+}
+
+static void
+another_turn(Kernel *k)
+{
+	product(k)->in[3]->def->in[0] = loop_of(k)->in[2];
+}
+
+static void
+each_turn(Kernel *k)
+{
+	Op *o = product(k);
+
+	o->in[3] = ir_bin(o->parent, o, O_lt, o->in[3]->def->in[1], o->in[3]->def->in[0]);
+}
+
+static void
+of_another_counter(Kernel *k)
+{
+	product(k)->in[3]->def->in[1] = loop_of(k)->in[1];
+}
+
+static void
+before_the_loop(Kernel *k)
+{
+	product(k)->in[2] = loop_of(k)->in[3];
+}
+
+static const Corruption begun[] = {
+	{ "a sum from 1", from_one, "is not known to be zeros" },
+	{ "from the second turn on", another_turn, "in another turn than the first" },
+	{ "in each turn", each_turn, "in another turn than the first" },
+	{ "by the loop's end", of_another_counter, "in another turn than the first" },
+	{ "a sum that no loop carries", before_the_loop, "is not known to be zeros" },
+};
+
+TEST_EACH(begins, COUNT_OF(begun))
+{
+	prove_rejects(flown(1), pass_prove_flight, &begun[_i]);
+}
+
+TEST_EACH(without_zeros, COUNT_OF(cases))
+{
+	product(flown(_i));
+}

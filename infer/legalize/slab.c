@@ -1,0 +1,215 @@
+/* slab.c - tiles that consumers store go by way of slabs: parts of shared memory from which the copy engine
+ * takes them to the tensor, clipped at its edges, while the next part is made.
+ *
+ *     store x, C[m, n]     =>     store x[.., 0 : w], s0;  copy s0, C[m, n], out;  commit
+ *                                 store x[.., w : 2w], s1;  copy s1, C[m, n + w], out;  commit
+ *                                 wait 1, reads;  store x[.., 2w : 3w], s0;  ..
+ *                                 .. and where the role ends, wait 0, reads
+ *
+ * What the engine writes comes in no order with what threads do there: so the tensor is one that the kernel
+ * neither reads nor writes elsewhere, and a store that a loop makes again waits until the last is done. */
+#include "infer/base/form.h"
+#include "infer/base/wgmma.h"
+#include "infer/legalize/legalize.h"
+
+enum { SLABS = 2, PARTS_MOST = 16, WARP_ROWS = WGMMA_M / WARPGROUP };
+
+typedef struct Slabs {
+	Op *store;
+	Val *tensor;  /* the view that is stored to */
+	int unit;     /* dim of the tile whose elements are neighbours in the tensor */
+	int64_t each; /* elements along it that one slab takes */
+	int parts, n; /* slabs that the tile fills, and of how many that are there */
+} Slabs;
+
+/* Does anything but o touch the tensor? */
+static bool
+is_touched(Kernel *k, const Op *store, const Val *tensor)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin && o != store && o->code != O_view; i++)
+			if (o->in[i]->type.space == S_global && view_root(o->in[i]) == tensor)
+				return true;
+	return false;
+}
+
+static Type
+slab_type(const Slabs *s)
+{
+	Type t = type_free(s->store->in[0]->type);
+
+	t.space = S_shared;
+	t.shape[s->unit] = s->each;
+	return t;
+}
+
+/* Elements of the widest rows that the tile consists of; 0: the copy engine has none for it. */
+static int64_t
+row_of(const Type *tile, int unit)
+{
+	Layout l;
+
+	for (int w = 0; w < FORM_WIDTHS && form_widths[w] > FORM_CHUNK; w++) {
+		Form f = { unit, 0, form_widths[w] };
+
+		if (form_layout(&f, tile, &l))
+			return form_row(&f, tile);
+	}
+	return 0;
+}
+
+static int64_t
+tile_bytes(const Type *t)
+{
+	return align_up(type_size(t) * dtype_info[t->dtype].bits / 8, FORM_ROWS * form_widths[0]);
+}
+
+/* Bytes of shared memory that a block has besides what the program takes. */
+static int64_t
+room(Kernel *k)
+{
+	int64_t left = k->unit->target->smem;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar)
+			left -= (int64_t)sizeof(int64_t) * o->out[0]->type.shape[0];
+		else if (o->code == O_alloc)
+			left -= tile_bytes(&o->out[0]->type) * (op_role(o) == ROLE_CONSUMER ? k->teams : 1);
+	return left;
+}
+
+/* Of a tile of which each warp has rows, a slab takes a row of the copy engine's from all; else it takes the
+ * tile. */
+static bool
+plan(Kernel *k, Op *store, Slabs *s)
+{
+	const Type *t = &store->in[0]->type;
+	const Param *p;
+	int64_t row, rows;
+	Type slab;
+
+	if (store->code != O_store || IMM(store, update) || t->space != S_reg ||
+	    store->in[1]->type.space != S_global || op_role(store) != ROLE_CONSUMER ||
+	    map_refusal(k, store->in[1]))
+		return false;
+	*s = (Slabs){ .store = store, .tensor = store->in[1] };
+	p = val_param(k, view_root(s->tensor));
+	s->unit = view_unit_dim(k, s->tensor->def);
+	row = s->each = row_of(t, s->unit);
+	if (row == 0 || p->read || is_touched(k, store, view_root(s->tensor)))
+		return false;
+	rows = type_size(t) / t->shape[s->unit];
+	if (rows < (int64_t)WARP_ROWS * op_warps(store) || t->shape[s->unit] / row > PARTS_MOST)
+		s->each = t->shape[s->unit];
+	s->parts = (int)(t->shape[s->unit] / s->each);
+	slab = slab_type(s);
+	s->n = (int)min64(min64(SLABS, s->parts), room(k) / (tile_bytes(&slab) * k->teams));
+	return s->n > 0;
+}
+
+/* ---- ops --------------------------------------------------------------------------------------------- */
+
+static void
+put_wait(Block *b, Op *at, Src src, int64_t pending, bool reads)
+{
+	Op *o = op_new(b, at, O_wait, src, 0, NULL, 0, NULL);
+
+	IMM_SET(o, bulk, 1);
+	IMM_SET(o, pending, pending);
+	IMM_SET(o, reads, reads);
+}
+
+static bool
+is_repeated(const Op *o)
+{
+	for (const Block *b = o->parent; b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			return true;
+	return false;
+}
+
+/* Elements from..  of the tile along unit, and where they go. */
+static Val *
+part_of(const Slabs *s, int64_t from)
+{
+	Op *o = s->store;
+	Type t = type_free(o->in[0]->type);
+
+	if (s->parts == 1)
+		return o->in[0];
+	t.shape[s->unit] = s->each;
+	o = op_new(o->parent, o, O_slice, o->src, 1, &o->in[0], 1, &t);
+	IMM_SET(o, dim, s->unit);
+	IMM_SET(o, from, from);
+	return o->out[0];
+}
+
+static Val *
+place_of(const Slabs *s, int64_t from)
+{
+	Op *o = s->store, *view;
+	int d = 1 + view_operand_dim(s->tensor->def, s->unit);
+	Type t = s->tensor->type;
+
+	if (s->parts == 1)
+		return s->tensor;
+	t.shape[s->unit] = s->each;
+	view = op_new(o->parent, o, O_view, o->src, s->tensor->def->nin, s->tensor->def->in, 1, &t);
+	IMM_SET(view, dropped, IMM(s->tensor->def, dropped));
+	view->in[d] = ir_bin(o->parent, view, O_add, view->in[d], ir_const(o->parent, view, from));
+	return view->out[0];
+}
+
+static void
+put_part(const Slabs *s, int i, Val *slab)
+{
+	Op *o = s->store;
+	Val *in[2] = { part_of(s, i * s->each), slab };
+
+	if (i >= s->n)
+		put_wait(o->parent, o, o->src, s->n - 1, true);
+	op_new(o->parent, o, O_store, o->src, 2, in, 0, NULL);
+	in[0] = slab;
+	in[1] = place_of(s, i * s->each);
+	IMM_SET(op_new(o->parent, o, O_copy, o->src, 2, in, 0, NULL), async, COPY_OUT);
+	IMM_SET(op_new(o->parent, o, O_commit, o->src, 0, NULL, 0, NULL), bulk, 1);
+}
+
+static void
+put_slabs(const Slabs *s)
+{
+	Op *o = s->store;
+	Type t = slab_type(s);
+	Val *slab[SLABS];
+
+	for (int i = 0; i < s->n; i++)
+		slab[i] = op_new(o->parent, o, O_alloc, o->src, 0, NULL, 1, &t)->out[0];
+	if (is_repeated(o))
+		put_wait(o->parent, o, o->src, 0, false);
+	for (int i = 0; i < s->parts; i++)
+		put_part(s, i, slab[i % s->n]);
+	op_unlink(o);
+}
+
+bool
+store_by_slabs(Kernel *k)
+{
+	const Op *roles = kernel_roles(k);
+	bool some = false;
+	Slabs s;
+	OpWalk w;
+
+	if (!roles)
+		return false;
+	for (Op *o = walk_first(&w, roles->blk[1]); o; o = walk_next(&w))
+		if (plan(k, o, &s)) {
+			put_slabs(&s);
+			some = true;
+		}
+	if (some)
+		put_wait(roles->blk[1], roles->blk[1]->last, roles->src, 0, true);
+	return some;
+}

@@ -1,0 +1,100 @@
+#!/bin/sh
+# Where the target has engines that fetch and products of warpgroups, pipeline loops of products are tried with warps in
+# groups and with warps in roles: one ranked list, each solution right, and an option that asks for one of them.
+. test/script.sh
+gemm=examples/gemm_f16.hexc
+hopper="--arch sm_90a"
+
+# first SCHEDULE FILE OPTIONS: the number of the best candidate of that schedule
+first() {
+	schedule=$1
+	shift
+	# shellcheck disable=SC2086 # words
+	"$HEXC" candidates "$@" $hopper | sed -n "s/^ *\([0-9]*\) .* cycles  $schedule[ ;].*/\1/p" | head -n 1
+}
+# refused WHY FILE OPTIONS: an error of the program that says so
+refused() {
+	why=$1
+	shift
+	"$HEXC" --emit-ptx "$@" -o "$dir/p" 2>"$dir/err"
+	[ $? = 1 ] || fail "$*: not an error of the program"
+	grep -q "error: .*$why" "$dir/err" || fail "$*: $(cat "$dir/err")"
+}
+
+# Products of large tiles are best in roles, the more the wider; of few rows all warps had better fetch.
+for tile in '-D BM=128' '-D BN=256 -D WARPS=8 -D BK=64' '-D WARPS=8 -D BK=64 -D STAGES=4'; do
+	# shellcheck disable=SC2086 # words
+	[ "$(first roles $gemm $tile)" = 0 ] || fail "$tile: not best in roles"
+	# shellcheck disable=SC2086 # words
+	[ "$(first groups $gemm $tile)" -gt 0 ] || fail "$tile: not tried in groups"
+done
+[ "$(first groups $gemm -D BM=16)" = 0 ] || fail "16 rows are best in roles"
+cost() { # OPTIONS: predicted cycles
+	# shellcheck disable=SC2086 # words
+	"$HEXC" candidates $gemm $hopper "$@" | sed -n '1s/^ *0 *\([0-9]*\) cycles.*/\1/p'
+}
+for tile in '-D BK=64 -D WARPS=8' '-D BK=64 -D WARPS=8 -D BN=256'; do
+	# shellcheck disable=SC2086 # words
+	groups=$(cost $tile --schedule groups) roles=$(cost $tile --schedule roles)
+	[ "$((groups * 10))" -gt "$((roles * 12))" ] || fail "$tile: roles $roles, groups $groups cycles"
+done
+
+# A number names the same solution, whichever way it was asked for.
+same() { # SCHEDULE
+	"$HEXC" --emit-ptx $gemm $hopper --candidate "$(first "$1" $gemm)" -o "$dir/p" &&
+		"$HEXC" --emit-ptx $gemm $hopper --schedule "$1" -o "$dir/q" && cmp -s "$dir/p" "$dir/q" ||
+		fail "--schedule $1 is not the best candidate with $1"
+	"$HEXC" --emit-ptx $gemm $hopper --schedule "$1" --paranoid -o "$dir/p" && cmp -s "$dir/p" "$dir/q" ||
+		fail "--schedule $1: other PTX by way of the IR's text"
+	[ "$(grep -c wgmma.mma_async "$dir/q")" -gt 0 ] && found=roles || found=groups
+	[ "$found" = "$1" ] || fail "--schedule $1 gives $found"
+	"$HEXC" candidates $gemm $hopper --schedule "$1" | grep -q 'groups;\|roles ' && fail "--schedule $1 leaves a choice"
+}
+same groups
+same roles
+"$HEXC" candidates $gemm | grep -q groups && fail "sm_80 has a choice"
+"$HEXC" --emit-ptx $gemm -o "$dir/p" && "$HEXC" --emit-ptx $gemm --schedule groups -o "$dir/q" && cmp -s "$dir/p" "$dir/q" ||
+	fail "sm_80: --schedule groups is another"
+
+# What was taken, what the other costs, and why there is no other.
+"$HEXC" explain $gemm $hopper --json "$dir/json" >"$dir/out" || fail "explain"
+grep -A 1 '^schedule$' "$dir/out" | grep -q "^  roles; else groups: candidate $(first groups $gemm), +[0-9.]* %" ||
+	fail "explain: $(grep -A 1 '^schedule$' "$dir/out")"
+json() {
+	tr -d '\n\t' <"$dir/json"
+}
+json | grep -q '"schedule":{"taken":"roles","runner_up":{"candidate":[0-9]*,"cycles":' || fail "not in JSON"
+"$HEXC" explain examples/moe.hexc $hopper --json "$dir/json" >"$dir/out" || fail "explain moe"
+grep -A 1 '^schedule$' "$dir/out" | grep -q "^  groups; no roles: a loop fetches tiles whose place" ||
+	fail "explain: $(grep -A 1 '^schedule$' "$dir/out")"
+json | grep -q '"schedule":{"taken":"groups","no_roles":"a loop fetches' || fail "no reason in JSON"
+"$HEXC" --emit-ptx $gemm $hopper --remarks -o "$dir/p" -D BM=16 2>"$dir/err"
+grep -q 'remark: .* roles: candidate [0-9]*, .*\[-W no-roles\]' "$dir/err" || fail "no remark: $(cat "$dir/err")"
+"$HEXC" --emit-ptx examples/moe.hexc $hopper --remarks -o "$dir/p" 2>"$dir/err"
+grep -q 'remark: .* roles: a loop fetches tiles' "$dir/err" || fail "no remark: $(cat "$dir/err")"
+"$HEXC" --emit-ptx $gemm --remarks -o "$dir/p" 2>&1 | grep -q '\[-W no-roles\]' && fail "sm_80 has a remark on roles"
+
+refused 'mbarriers and bulk copies, which sm_90a has, and not sm_80' $gemm --schedule roles
+refused 'cannot have the schedule roles: a loop has one stage' $gemm $hopper --schedule roles -D STAGES=1
+refused 'cannot have the schedule roles: a loop fetches tiles' examples/moe.hexc $hopper --schedule roles
+refused 'is written as roles of warps' examples/gemm_roles.hexc $hopper --schedule groups
+"$HEXC" --emit-ptx examples/gemm_roles.hexc $hopper --schedule roles -o "$dir/p" || fail "roles that are written are none"
+"$HEXC" --emit-ptx $gemm $hopper --schedule roles2 2>"$dir/err"
+[ $? = 2 ] || fail "a schedule that is none"
+
+# All of them are right, to the bit.
+n=0
+for tile in '' '-D BN=256 -D WARPS=8' '-D BM=16'; do
+	# shellcheck disable=SC2086 # words
+	count=$("$HEXC" candidates $gemm $hopper $tile | grep -c cycles)
+	i=0
+	while [ "$i" -lt "$count" ]; do
+		# shellcheck disable=SC2086 # words
+		"$HEXC" run $gemm $hopper $tile --candidate "$i" --prove --exec=sim --check \
+			--arg 'A=randint(1,-3,3)[140,200]' --arg 'B=randint(2,-3,3)[136,200]' >"$dir/out" 2>&1 &&
+			grep -q 'largest absolute error 0,' "$dir/out" || fail "$tile candidate $i: $(tail -3 "$dir/out")"
+		i=$((i + 1)) n=$((n + 1))
+	done
+done
+echo "$n candidates run"
+exit $bad
